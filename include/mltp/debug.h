@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file debug.h
+ * Seeing inside: dumps, options, version; the exit statuses the library uses.
+ */
+#ifndef MLTP_DEBUG_H
+#define MLTP_DEBUG_H
+
+#include <mltp/base.h>
+
+MLTP_BEGIN_DECLS
+
+/** Exit status after a deadlock report (MLTP_DEADLOCK=abort, the default). */
+#define MLTP_EXIT_DEADLOCK 86
+
+/**
+ * Writes all threads to fd: id, name, kind, state, what each waits for and since
+ * when, and the backtrace of those that do not run. A snapshot: threads that run
+ * meanwhile may change under it.
+ * Blocks: no (but writes to fd). Context: any. The same comes on the signal
+ * MLTP_DUMP_SIGNAL names.
+ */
+MLTP_API void mltp_dump(int fd);
+
+/** Writes one line per option to fd: environment variable, value now, default,
+ * meaning. Blocks: no. Context: any, also before mltp_init(). */
+MLTP_API void mltp_options(int fd);
+
+/** @return the version of the library in use, "major.minor.patch". Context: any. */
+MLTP_API const char *mltp_version(void);
+
+MLTP_END_DECLS
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file thread.h
+ * Creating, ending and joining threads.
+ */
+#ifndef MLTP_THREAD_H
+#define MLTP_THREAD_H
+
+#include <mltp/base.h>
+
+MLTP_BEGIN_DECLS
+
+/** Body of a thread made by mltp_create(): its result reaches mltp_join(). */
+typedef void *(mltp_userf_t)(void *p0);
+
+/** Body of a thread made by mltp_vcreate(): takes the arguments given there. */
+typedef void *(mltp_vuserf_t)(int arg0, ...);
+
+/** Attributes of a thread to be created. Initialise with MLTP_ATTR_INIT. */
+typedef struct mltp_attr {
+  const char *name;  /**< shown in reports; not copied, must outlive the thread; NULL: none */
+  size_t stack_size; /**< bytes, rounded up to a power of two; 0: MLTP_STACK_SIZE (256 KiB).
+                          Address space only: memory is used as it is touched. */
+  int bound;         /**< nonzero: a kernel thread of its own (thesis 3.1.2.2) */
+  int detached;      /**< nonzero: nobody will join it; freed when it ends */
+} mltp_attr_t;
+
+#define MLTP_ATTR_INIT                                                                             \
+  { NULL, 0, 0, 0 }
+
+/** Most bytes of arguments mltp_vcreate() copies. */
+#define MLTP_VARGS_MAX 256
+
+/**
+ * Creates an unbound, joinable thread that runs func(p0) (thesis 3.3.1.1).
+ * It is put at the end of the creating VP's ready queue and starts when a VP
+ * gets to it; it may start before this call returns. From a bound or foreign
+ * thread it goes to the VP that is chosen in turn.
+ * @return the thread, or NULL when memory is short (EAGAIN of mltp_create_with()).
+ * Blocks: no. Context: any, after mltp_init().
+ */
+MLTP_API mltp_t *mltp_create(mltp_userf_t *func, void *p0);
+
+/**
+ * Creates a joinable thread with attributes.
+ * @param[out] thread the new thread; may be NULL when attr says detached
+ * @param attr        NULL for the defaults
+ * @return 0; EINVAL: stack_size above 1 GiB, or thread is NULL for a joinable one;
+ *         EAGAIN: no memory, or the kernel refused a thread (bound).
+ * Blocks: no. Context: any, after mltp_init().
+ */
+MLTP_API int mltp_create_with(mltp_t **thread, const mltp_attr_t *attr, mltp_userf_t *func,
+                              void *p0);
+
+/**
+ * Creates an unbound, joinable thread that calls func with the arguments after
+ * nbytes (thesis 3.3.1.1, after QuickThreads).
+ * @param nbytes bytes the arguments take, each rounded up to 8; at most
+ *               MLTP_VARGS_MAX. The arguments must be integers, pointers or
+ *               doubles (no structures, no long double), at most 8 of them doubles.
+ * @return the thread, or NULL: nbytes out of range or memory short.
+ * Blocks: no. Context: any, after mltp_init().
+ */
+MLTP_API mltp_t *mltp_vcreate(mltp_vuserf_t *func, int nbytes, ...);
+
+/**
+ * Creates a bound, joinable thread: a kernel thread of its own (thesis 3.3.1.2).
+ * It may use every call of this library that an unbound thread may.
+ * @return the thread, or NULL: memory short or the kernel refused a thread.
+ * Blocks: no. Context: any, after mltp_init().
+ */
+MLTP_API mltp_t *mltp_create_bound(mltp_userf_t *func, void *p0);
+
+/**
+ * Waits until a thread has ended and frees it.
+ * @param[out] result what its function returned or mltp_exit() was given; may be NULL
+ * @return 0; EDEADLK: the calling thread itself; EINVAL (misuse): detached,
+ *         joined already, or another thread is joining it.
+ * Blocks: thread. Context: any.
+ */
+MLTP_API int mltp_join(mltp_t *thread, void **result);
+
+/**
+ * Says that nobody will join the thread: it is freed when it ends.
+ * @return 0; EINVAL (misuse): detached or joined already, or being joined.
+ * Blocks: no. Context: any.
+ */
+MLTP_API int mltp_detach(mltp_t *thread);
+
+/**
+ * Ends the calling thread with a result for its joiner. Runs no C++ destructors
+ * of frames left behind. In the main thread: waits for all others to end, then
+ * exits the process with status 0.
+ * Context: threads of this library (a foreign thread: misuse).
+ */
+MLTP_API void mltp_exit(void *result) __attribute__((noreturn));
+
+/** The thesis's name (3.3.2) for mltp_exit(NULL). */
+MLTP_API void mltp_abort(void) __attribute__((noreturn));
+
+/**
+ * @return the calling thread. A foreign thread gets a handle at its first call,
+ * valid until it exits; NULL when there is no memory for one.
+ * Blocks: no. Context: any.
+ */
+MLTP_API mltp_t *mltp_self(void);
+
+/**
+ * Changes a thread's name; not copied, it must outlive the thread or the next
+ * change. Blocks: no. Context: any.
+ */
+MLTP_API void mltp_set_name(mltp_t *thread, const char *name);
+
+/** @return the thread's name, "" when it has none. Blocks: no. Context: any. */
+MLTP_API const char *mltp_name(const mltp_t *thread);
+
+/** @return the thread's number, unique in this process. Blocks: no. Context: any. */
+MLTP_API uint64_t mltp_id(const mltp_t *thread);
+
+MLTP_END_DECLS
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file arch.h
+ * What the rest of the library knows of the processor. This room is the only
+ * home of architecture #ifdefs; README.md draws the stacks.
+ */
+#ifndef MT_ARCH_ARCH_H
+#define MT_ARCH_ARCH_H
+
+#if defined(__x86_64__)
+#include "arch/x86_64/arch_impl.h"
+#else
+#error "MLTP: no native backend for this architecture yet (x86-64 only)"
+#endif
+
+/** Size of the unit in which caches move data between processors, in bytes. */
+#define MT_CACHE_LINE 64
+
+/** Calls func with the arguments of a captured block; see struct arch_vargs. */
+extern void *mt_arch_vcall(void *(*func)(int, ...), const struct arch_vargs *args);
+
+/** Where mt_arch_entry() goes: the first frame of every fresh stack. Never returns. */
+extern void mt_thread_start(void);
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file arch_impl.h
+ * x86-64 (System V ABI): saved context, switch, pause, argument capture.
+ */
+#ifndef MT_ARCH_X86_64_ARCH_IMPL_H
+#define MT_ARCH_X86_64_ARCH_IMPL_H
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+/** The registers of a thread that does not run. All others are clobbered by the
+ * switch, so the compiler saves around it just those it has in use. */
+struct arch_context {
+  void *sp; /**< offset 0 */
+  void *bp; /**< offset 8: also the start of the frame-pointer chain */
+  void *bx; /**< offset 16: a clobber may not name it where it is the base pointer */
+  void *ip; /**< offset 24 */
+};
+
+#if defined(__CET__) && (__CET__ & 1)
+#define MT_ARCH_LANDING "endbr64\n"
+#else
+#define MT_ARCH_LANDING ""
+#endif
+
+#if defined(__AVX512F__)
+#define MT_ARCH_CLOBBER_AVX512                                                                     \
+  , "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25",      \
+      "xmm26", "xmm27", "xmm28", "xmm29", "xmm30", "xmm31", "k1", "k2", "k3", "k4", "k5", "k6",    \
+      "k7"
+#else
+#define MT_ARCH_CLOBBER_AVX512
+#endif
+
+/**
+ * Saves the running context in *from and resumes *to. Returns when something
+ * resumes *from, possibly on another kernel thread: whatever was read from
+ * thread-local storage before is stale.
+ *
+ * Nothing is written to the stack, so the red zone needs no care: it lies below
+ * the saved sp, and nobody touches a suspended stack. The jump is indirect, not
+ * a return: a ret to an address the return-stack predictor did not push costs a
+ * misprediction each time. FP control (mxcsr, x87) stays as it is.
+ */
+__attribute__((always_inline)) static inline void mt_arch_switch(struct arch_context *from,
+                                                                 const struct arch_context *to) {
+  __asm__ volatile(
+      "leaq 1f(%%rip), %%rax\n"
+      "movq %%rsp, 0(%0)\n"
+      "movq %%rbp, 8(%0)\n"
+      "movq %%rbx, 16(%0)\n"
+      "movq %%rax, 24(%0)\n"
+      "movq 0(%1), %%rsp\n"
+      "movq 8(%1), %%rbp\n"
+      "movq 16(%1), %%rbx\n"
+      "jmpq *24(%1)\n"
+      "1:\n" MT_ARCH_LANDING
+      : "+D"(from), "+S"(to)
+      :
+      : "rax", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "xmm0", "xmm1",
+        "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12",
+        "xmm13", "xmm14", "xmm15", "mm0", "mm1", "mm2", "mm3", "mm4", "mm5", "mm6", "mm7", "st",
+        "st(1)", "st(2)", "st(3)", "st(4)", "st(5)", "st(6)", "st(7)", "cc",
+        "memory" MT_ARCH_CLOBBER_AVX512);
+}
+
+extern void mt_arch_entry(void);
+
+/** Makes *context start at mt_arch_entry() on the stack that ends at top. */
+static inline void mt_arch_context_init(struct arch_context *context, void *top) {
+  context->sp = (void *)((uintptr_t)top & ~(uintptr_t)15);
+  context->bp = NULL; /* ends the frame-pointer chain */
+  context->bx = NULL;
+  context->ip = (void *)(uintptr_t)mt_arch_entry;
+}
+
+/** Tells the processor that this is a spin loop. */
+static inline void mt_arch_pause(void) { __asm__ volatile("pause" ::: "memory"); }
+
+/** Fetches a line that is about to be written. */
+static inline void mt_arch_prefetch(const void *address) { __builtin_prefetch(address, 1); }
+
+/** @return the frame pointer of the caller. */
+static inline void *mt_arch_frame(void) { return __builtin_frame_address(0); }
+
+/** @return the stack pointer now. */
+static inline char *mt_arch_sp(void) {
+  char *sp;
+  __asm__("movq %%rsp, %0" : "=r"(sp));
+  return sp;
+}
+
+/**
+ * Reads a thread-local pointer afresh. The compiler may cache the address of a
+ * thread-local variable across a call, and a switch may have moved the caller to
+ * another kernel thread meanwhile; a volatile asm is neither cached nor moved.
+ */
+#define MT_ARCH_TLS_READ(variable)                                                                 \
+  ({                                                                                               \
+    void *value_;                                                                                  \
+    __asm__ volatile("movq " #variable                                                             \
+                     "@gottpoff(%%rip), %0\n"                                                      \
+                     "movq %%fs:(%0), %0"                                                          \
+                     : "=r"(value_));                                                              \
+    value_;                                                                                        \
+  })
+
+/** Writes a thread-local pointer, with the same care. */
+#define MT_ARCH_TLS_WRITE(variable, pointer)                                                       \
+  ({                                                                                               \
+    void *offset_;                                                                                 \
+    __asm__ volatile("movq " #variable                                                             \
+                     "@gottpoff(%%rip), %0\n"                                                      \
+                     "movq %1, %%fs:(%0)"                                                          \
+                     : "=&r"(offset_)                                                              \
+                     : "r"(pointer)                                                                \
+                     : "memory");                                                                  \
+  })
+
+/** Arguments of mltp_vcreate(), as the ABI passes them: integers and the first
+ * doubles in registers, the rest in memory order. Field offsets are known to
+ * vcall.S. */
+struct arch_vargs {
+  uint64_t gp[6];      /**< offset 0 */
+  double fp[8];        /**< offset 48 */
+  uint64_t count;      /**< offset 112: words of stack[] */
+  uint64_t stack[32];  /**< offset 120: arguments that do not fit in registers */
+};
+
+/** The System V va_list, field by field (ABI 3.5.7). */
+struct arch_va_list {
+  uint32_t gp_offset;
+  uint32_t fp_offset;
+  uint64_t *overflow;
+  char *registers;
+};
+
+/**
+ * Captures what a variadic function was given after two named integer arguments.
+ * The types are unknown, so all register arguments are taken, and as many words
+ * from memory as can belong to nbytes of arguments; the first two of those move
+ * into registers, since the thread's function has no two named ones before them.
+ */
+static inline void mt_arch_capture(struct arch_vargs *args, va_list list, int nbytes) {
+  struct arch_va_list va;
+  memcpy(&va, list, sizeof va);
+  uint64_t words = ((uint64_t)nbytes + 7) / 8;
+  uint64_t in_registers = (48 - va.gp_offset) / 8;
+  uint64_t in_memory = words > in_registers ? words - in_registers : 0;
+  memset(args, 0, sizeof *args);
+  memcpy(args->gp, va.registers + va.gp_offset, in_registers * 8);
+  for (int i = 0; i < 8; i++) memcpy(&args->fp[i], va.registers + 48 + 16 * i, 8);
+  for (uint64_t i = 0; i < in_memory; i++) {
+    uint64_t slot = in_registers + i;
+    if (slot < 6)
+      args->gp[slot] = va.overflow[i];
+    else
+      args->stack[args->count++] = va.overflow[i];
+  }
+}
+
+#endif

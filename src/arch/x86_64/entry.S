@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The two places where a stack begins or is rebuilt by hand; README.md draws them. */
+
+	.text
+
+/* void mt_arch_entry(void): the first instruction on a fresh stack; rsp is the
+ * 16-byte aligned top, rbp is 0. The undefined return address tells unwinders
+ * that this is the outermost frame. */
+	.globl	mt_arch_entry
+	.hidden	mt_arch_entry
+	.type	mt_arch_entry, @function
+mt_arch_entry:
+	.cfi_startproc
+	.cfi_undefined rip
+#if defined(__CET__) && (__CET__ & 1)
+	endbr64
+#endif
+	pushq	$0		/* a return address of 0, and a frame pointer of 0 */
+	pushq	$0
+	movq	%rsp, %rbp
+	call	mt_thread_start
+	ud2			/* mt_thread_start does not return */
+	.cfi_endproc
+	.size	mt_arch_entry, . - mt_arch_entry
+
+/* void *mt_arch_vcall(void *(*func)(int, ...), const struct arch_vargs *args):
+ * pushes args->stack, loads the argument registers, calls func. */
+	.globl	mt_arch_vcall
+	.hidden	mt_arch_vcall
+	.type	mt_arch_vcall, @function
+mt_arch_vcall:
+	.cfi_startproc
+	pushq	%rbp
+	.cfi_def_cfa_offset 16
+	.cfi_offset rbp, -16
+	movq	%rsp, %rbp
+	.cfi_def_cfa_register rbp
+	movq	%rdi, %rax	/* func */
+	movq	%rsi, %r10	/* args */
+	movq	112(%r10), %rcx	/* words in memory */
+	leaq	1(%rcx), %rdx
+	andq	$-2, %rdx	/* an even number keeps rsp aligned to 16 */
+	shlq	$3, %rdx
+	subq	%rdx, %rsp
+	movq	%rsp, %rdi
+	leaq	120(%r10), %rsi
+	rep movsq
+	movsd	48(%r10), %xmm0
+	movsd	56(%r10), %xmm1
+	movsd	64(%r10), %xmm2
+	movsd	72(%r10), %xmm3
+	movsd	80(%r10), %xmm4
+	movsd	88(%r10), %xmm5
+	movsd	96(%r10), %xmm6
+	movsd	104(%r10), %xmm7
+	movq	%rax, %r11
+	movq	0(%r10), %rdi
+	movq	8(%r10), %rsi
+	movq	16(%r10), %rdx
+	movq	24(%r10), %rcx
+	movq	32(%r10), %r8
+	movq	40(%r10), %r9
+	movl	$8, %eax	/* vector registers in use, for a variadic func */
+	call	*%r11
+	leave
+	.cfi_def_cfa rsp, 8
+	ret
+	.cfi_endproc
+	.size	mt_arch_vcall, . - mt_arch_vcall
+
+	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Batches between caches and their pool. */
+#include "base/cache.h"
+
+void mt_cache_refill(struct mt_cache *cache, struct mt_pool *pool) {
+  for (int i = 0; i < MT_CACHE_MOVE && pool->head != NULL; i++) {
+    mt_free_list_push(&cache->head, mt_free_list_pop(&pool->head));
+    cache->count++;
+  }
+}
+
+void mt_cache_spill(struct mt_cache *cache, struct mt_pool *pool) {
+  mt_spin_lock(&pool->guard);
+  for (int i = 0; i < MT_CACHE_MOVE; i++) mt_free_list_push(&pool->head, mt_cache_take(cache));
+  mt_spin_unlock(&pool->guard);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file cache.h
+ * Free lists of equal things, last in, first out: a cache with one owner and no
+ * lock, and a pool behind it that caches exchange batches with (Anderson et al.,
+ * section II: local free lists, balanced). Free things are linked through their
+ * first word.
+ */
+#ifndef MT_BASE_CACHE_H
+#define MT_BASE_CACHE_H
+
+#include <stddef.h>
+
+#include "base/spin.h"
+
+enum {
+  MT_CACHE_MAX = 128, /**< a cache keeps at most so many */
+  MT_CACHE_MOVE = 64  /**< and exchanges so many at a time with its pool */
+};
+
+struct mt_cache {
+  void *head;     /* [owner] */
+  uint32_t count; /* [owner] */
+};
+
+struct mt_pool {
+  mt_spin guard;
+  void *head; /* [guard] */
+};
+
+static inline void mt_free_list_push(void **head, void *item) {
+  *(void **)item = *head;
+  *head = item;
+}
+
+static inline void *mt_free_list_pop(void **head) {
+  void *item = *head;
+  if (item != NULL) *head = *(void **)item;
+  return item;
+}
+
+/** @return a thing, or NULL: empty. */
+static inline void *mt_cache_take(struct mt_cache *cache) {
+  void *item = mt_free_list_pop(&cache->head);
+  if (item != NULL) cache->count--;
+  return item;
+}
+
+/** Moves a batch from the pool. The pool's guard is held. */
+void mt_cache_refill(struct mt_cache *cache, struct mt_pool *pool);
+
+/** Moves a batch to the pool. */
+void mt_cache_spill(struct mt_cache *cache, struct mt_pool *pool);
+
+static inline void mt_cache_put(struct mt_cache *cache, struct mt_pool *pool, void *item) {
+  mt_free_list_push(&cache->head, item);
+  if (mt_unlikely(++cache->count > MT_CACHE_MAX)) mt_cache_spill(cache, pool);
+}
+
+#endif

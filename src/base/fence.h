@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file fence.h
+ * An asymmetric fence: nearly free where it runs often, dear where it runs
+ * seldom. Two sides that each store, fence and load the other's word see at
+ * least one of the two stores when one side uses mt_fence_light() and the other
+ * mt_fence_heavy(): membarrier(2) makes every processor that runs this process
+ * execute a full barrier. Where the kernel has no membarrier, both are full.
+ */
+#ifndef MT_BASE_FENCE_H
+#define MT_BASE_FENCE_H
+
+#include "base/atomic.h"
+
+/** [const after mt_fence_init()] nonzero: membarrier is used. */
+extern int mt_fence_asymmetric;
+
+/** Decides once, before the second kernel thread of the runtime exists. */
+void mt_fence_init(bool allow_membarrier);
+
+static inline void mt_fence_light(void) {
+  if (mt_likely(mt_fence_asymmetric))
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  else
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+void mt_fence_heavy(void);
+
+#endif

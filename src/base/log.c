@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Messages, panic, misuse. snprintf with these formats neither allocates nor
+ * locks in glibc, so all of this works on a signal stack. */
+#include "base/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/options.h"
+#include "os/os.h"
+
+enum { MESSAGE_MAX = 1000 };
+
+void (*mt_panic_hook)(void);
+
+static void print_v(int fd, const char *prefix, const char *format, va_list arguments,
+                    const char *end) {
+  char text[MESSAGE_MAX];
+  size_t used = (size_t)snprintf(text, sizeof text, "%s", prefix);
+  int more = vsnprintf(text + used, sizeof text - used, format, arguments);
+  if (more > 0) used += (size_t)more;
+  size_t end_length = strlen(end);
+  if (used > sizeof text - 1 - end_length) used = sizeof text - 1 - end_length;
+  memcpy(text + used, end, end_length);
+  os_write(fd, text, used + end_length);
+}
+
+void mt_print(int fd, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  print_v(fd, "", format, arguments, "");
+  va_end(arguments);
+}
+
+void mt_message(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  print_v(2, "mltp: ", format, arguments, "\n");
+  va_end(arguments);
+}
+
+void mt_panic(const char *format, ...) {
+  static int panicking; /* a panic inside the dump must not dump again */
+  va_list arguments;
+  va_start(arguments, format);
+  print_v(2, "mltp: panic: ", format, arguments, "\n");
+  va_end(arguments);
+  if (!panicking++ && mt_panic_hook != NULL) mt_panic_hook();
+  abort();
+}
+
+int mt_misuse(int error, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  print_v(2, "mltp: ", format, arguments, "\n");
+  va_end(arguments);
+  if (mt_options.misuse == MT_MISUSE_ABORT) abort();
+  return error;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file log.h
+ * Messages. All go to stderr as `mltp: what failed: why (what to do)`, in one
+ * write, from any context (signal handlers included: no allocation, no stdio).
+ */
+#ifndef MT_BASE_LOG_H
+#define MT_BASE_LOG_H
+
+#include <stdbool.h>
+
+/** Formats into a buffer on the stack (at most 1000 bytes) and writes it to fd. */
+void mt_print(int fd, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/** A line on stderr, with "mltp: " before it. */
+void mt_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/** [const after init] What mt_panic() does before it aborts; may be NULL. */
+extern void (*mt_panic_hook)(void);
+
+/** An impossible state, or no way to go on: message, dump of all threads, abort. */
+void mt_panic(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+
+/**
+ * A wrong call by the program: message, then abort, or with MLTP_MISUSE=error
+ * return of the error for the call to return.
+ */
+int mt_misuse(int error, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
+
+#if MLTP_CHECKED
+#define MT_ASSERT(condition)                                                                       \
+  ((condition) ? (void)0 : mt_panic("%s:%d: broken invariant: %s", __FILE__, __LINE__, #condition))
+#else
+#define MT_ASSERT(condition) ((void)sizeof(condition))
+#endif
+
+#endif

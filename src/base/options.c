@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of knobs. */
+#include "base/options.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "mltp/sync.h"
+
+struct mt_options mt_options;
+
+struct word {
+  const char *text;
+  int64_t value;
+};
+
+struct option {
+  const char *variable;
+  int64_t *value;
+  const char *standard; /* the default, as one would write it */
+  int64_t least, most;  /* of a number */
+  struct word words[6]; /* allowed besides numbers */
+  const char *meaning;
+};
+
+#define NO_NUMBER 1, 0 /* an empty range */
+
+static const struct option table[] = {
+    {"MLTP_VPS", &mt_options.vps, "cpus", 1, 1024, {{"cpus", 0}},
+     "virtual processors at start; cpus: as many as the process may use"},
+    {"MLTP_BACKEND", &mt_options.backend, "native", NO_NUMBER,
+     {{"native", MT_BACKEND_NATIVE}, {"kernel", MT_BACKEND_KERNEL}},
+     "native: threads on VPs; kernel: a kernel thread per thread"},
+    {"MLTP_OVERSUBSCRIBE", &mt_options.oversubscribe, "0", 0, 1, {{NULL, 0}},
+     "1: more VPs may be active than the process may use CPUs"},
+    {"MLTP_STACK_SIZE", &mt_options.stack_size, "262144", 16384, 1 << 30, {{NULL, 0}},
+     "bytes of address space of a thread's stack, rounded up to a power of two"},
+    {"MLTP_GUARD", &mt_options.guard, "auto", NO_NUMBER,
+     {{"auto", MT_GUARD_AUTO}, {"madvise", MT_GUARD_MADVISE}, {"mprotect", MT_GUARD_MPROTECT},
+      {"canary", MT_GUARD_CANARY}},
+     "what catches a stack overflow; auto: the best the kernel has"},
+    {"MLTP_SPIN_US", &mt_options.spin_us, "50", 0, 1000000, {{NULL, 0}},
+     "microseconds an idle VP looks for work before it sleeps"},
+    {"MLTP_LOCK", &mt_options.lock, "reactive", NO_NUMBER,
+     {{"reactive", MLTP_LOCK_REACTIVE}, {"spin", MLTP_LOCK_SPIN},
+      {"yield-end", MLTP_LOCK_YIELD_END}, {"yield-front", MLTP_LOCK_YIELD_FRONT},
+      {"semaphore", MLTP_LOCK_SEMAPHORE}},
+     "class of a standard lock"},
+    {"MLTP_LOCK_SPIN_NS", &mt_options.lock_spin_ns, "2000", 0, 1000000000, {{NULL, 0}},
+     "nanoseconds a reactive lock spins at most while its holder runs"},
+    {"MLTP_MEMBARRIER", &mt_options.membarrier, "auto", NO_NUMBER, {{"auto", 1}, {"off", 0}},
+     "auto: membarrier(2) makes the common path cheaper; off: fences everywhere"},
+    {"MLTP_DEADLOCK", &mt_options.deadlock, "abort", NO_NUMBER,
+     {{"abort", MT_DEADLOCK_ABORT}, {"report", MT_DEADLOCK_REPORT}, {"off", MT_DEADLOCK_OFF}},
+     "when no thread can ever run: abort: report and exit with status 86"},
+    {"MLTP_MISUSE", &mt_options.misuse, "abort", NO_NUMBER,
+     {{"abort", MT_MISUSE_ABORT}, {"error", MT_MISUSE_ERROR}},
+     "a wrong call: abort: message and abort; error: the call returns its error"},
+    {"MLTP_DUMP_SIGNAL", &mt_options.dump_signal, "0", 0, 64, {{NULL, 0}},
+     "number of a signal that writes all threads to stderr; 0: none"},
+    {"MLTP_STATS", &mt_options.stats, "0", 0, 1, {{NULL, 0}},
+     "1: mltp_finalize() writes the runtime's counters to stderr"},
+};
+
+enum { OPTIONS = sizeof table / sizeof table[0], WORDS = 6 };
+
+static bool parse(const struct option *option, const char *text, int64_t *value) {
+  for (int i = 0; i < WORDS && option->words[i].text != NULL; i++) {
+    if (strcmp(text, option->words[i].text) == 0) {
+      *value = option->words[i].value;
+      return true;
+    }
+  }
+  char *end;
+  errno = 0;
+  long long number = strtoll(text, &end, 10);
+  if (end == text || *end != '\0' || errno != 0) return false;
+  if (number < option->least || number > option->most) return false;
+  *value = number;
+  return true;
+}
+
+/* "a number from 1 to 1024, or cpus" */
+static void describe(const struct option *option, char *text, size_t size) {
+  size_t used = 0;
+  text[0] = '\0';
+  if (option->least <= option->most)
+    used = (size_t)snprintf(text, size, "a number from %lld to %lld", (long long)option->least,
+                            (long long)option->most);
+  for (int i = 0; i < WORDS && option->words[i].text != NULL && used < size; i++)
+    used += (size_t)snprintf(text + used, size - used, "%s%s", used == 0 ? "" : " or ",
+                             option->words[i].text);
+}
+
+int mt_options_read(void) {
+  int saved = errno;
+  int error = 0;
+  for (int i = 0; i < OPTIONS; i++) {
+    const struct option *option = &table[i];
+    const char *text = getenv(option->variable);
+    if (text == NULL || *text == '\0') text = option->standard;
+    if (!parse(option, text, option->value)) {
+      char allowed[160];
+      describe(option, allowed, sizeof allowed);
+      mt_message("%s: bad value '%s' (set it to %s, or unset it)", option->variable, text, allowed);
+      error = EINVAL;
+    }
+  }
+  errno = saved;
+  return error;
+}
+
+void mt_options_print(int fd) {
+  for (int i = 0; i < OPTIONS; i++) {
+    const char *text = getenv(table[i].variable);
+    char allowed[160];
+    describe(&table[i], allowed, sizeof allowed);
+    mt_print(fd, "%-20s %-10s default %-10s %s\n%52s[%s]\n", table[i].variable,
+             text != NULL && *text != '\0' ? text : "(unset)", table[i].standard,
+             table[i].meaning, "", allowed);
+  }
+}

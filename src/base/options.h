@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file options.h
+ * Every knob is one row of one table (options.c), which makes the environment
+ * variable, `mltp options` and the man page.
+ */
+#ifndef MT_BASE_OPTIONS_H
+#define MT_BASE_OPTIONS_H
+
+#include <stdint.h>
+
+enum mt_backend { MT_BACKEND_NATIVE, MT_BACKEND_KERNEL };
+enum mt_on_deadlock { MT_DEADLOCK_ABORT, MT_DEADLOCK_REPORT, MT_DEADLOCK_OFF };
+enum mt_on_misuse { MT_MISUSE_ABORT, MT_MISUSE_ERROR };
+enum mt_guard { MT_GUARD_AUTO, MT_GUARD_MADVISE, MT_GUARD_MPROTECT, MT_GUARD_CANARY };
+
+/** The knobs, as numbers. Written by mt_options_read() before the runtime's
+ * other kernel threads exist, constant afterwards. */
+struct mt_options {
+  int64_t vps;             /**< 0: as many as CPUs */
+  int64_t backend;         /**< enum mt_backend */
+  int64_t oversubscribe;   /**< 1: active VPs may exceed CPUs */
+  int64_t stack_size;      /**< bytes */
+  int64_t guard;           /**< enum mt_guard */
+  int64_t spin_us;         /**< how long an idle VP looks for work before it sleeps */
+  int64_t lock;            /**< mltp_lock_class_t of MLTP_LOCK_STANDARD */
+  int64_t lock_spin_ns;    /**< how long a reactive lock spins at most */
+  int64_t membarrier;      /**< 1: use membarrier(2) where the kernel has it */
+  int64_t deadlock;        /**< enum mt_on_deadlock */
+  int64_t misuse;          /**< enum mt_on_misuse */
+  int64_t dump_signal;     /**< 0: none */
+  int64_t stats;           /**< 1: print counters at mltp_finalize() */
+};
+
+extern struct mt_options mt_options;
+
+/** Reads the MLTP_* environment. @return 0, or EINVAL after a message on stderr
+ * that names the variable, its value and what is allowed. */
+int mt_options_read(void);
+
+/** Writes one line per knob to fd. */
+void mt_options_print(int fd);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Waiting for a lock that is held for a moment only. */
+#include "base/spin.h"
+
+#include "os/os.h"
+
+enum { PAUSES = 64, YIELDS = 64, NAP_NS = 50000 };
+
+void mt_relax(unsigned *round) {
+  unsigned now = (*round)++;
+  if (now < PAUSES)
+    mt_arch_pause();
+  else if (now < PAUSES + YIELDS)
+    os_yield();
+  else /* yielding does not get the holder its CPU (other priorities, other policies) */
+    os_nap(NAP_NS);
+}
+
+void mt_spin_lock_slow(mt_spin *lock) {
+  unsigned round = 0;
+  do mt_relax(&round);
+  while (!mt_spin_trylock(lock));
+}

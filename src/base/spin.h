@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file spin.h
+ * The lock inside the library: held for tens of nanoseconds, never across a
+ * system call, released by whoever runs next (not always by who acquired it).
+ * A waiter whose holder has lost its CPU must not burn the CPU the holder needs:
+ * it yields soon, and naps when yielding does not help.
+ */
+#ifndef MT_BASE_SPIN_H
+#define MT_BASE_SPIN_H
+
+#include "arch/arch.h"
+#include "base/atomic.h"
+
+typedef uint32_t mt_spin; /* [atomic] 0: free, 1: held */
+
+void mt_spin_lock_slow(mt_spin *lock);
+
+static inline bool mt_spin_trylock(mt_spin *lock) {
+  return mt_load_relaxed(lock) == 0 &&
+         mt_swap_acquire(lock, 1) == 0; /* SP-2 acquire: enters; pairs SP-3 */
+}
+
+static inline void mt_spin_lock(mt_spin *lock) {
+  if (mt_unlikely(mt_swap_acquire(lock, 1) != 0)) /* SP-1 acquire: enters; pairs SP-3 */
+    mt_spin_lock_slow(lock);
+}
+
+static inline void mt_spin_unlock(mt_spin *lock) {
+  mt_store_release(lock, 0); /* SP-3 release: leaves; pairs SP-1 SP-2 */
+}
+
+/** One step of waiting for something another processor does soon: pauses, then
+ * yields the CPU, then naps. *round starts at 0. */
+void mt_relax(unsigned *round);
+
+#endif

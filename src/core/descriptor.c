@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Descriptors of threads, carved from chunks. A chunk stays mapped until the
+ * runtime ends, so a descriptor that was freed can still be read: a lock's waiter
+ * may ask whether the holder it saw runs, and a report may list threads while
+ * they end. */
+#include <string.h>
+
+#include "core/thread.h"
+
+enum {
+  PER_CHUNK = 4096,
+  CHUNKS_MAX = 16384, /* 67 million threads */
+  ID_BLOCK = 1024
+};
+
+static const size_t CHUNK_SIZE = PER_CHUNK * sizeof(struct mltp_thread);
+
+struct slab {
+  struct mt_pool pool;
+  uint32_t used;                          /* [atomic] written under the pool's guard */
+  struct mltp_thread *chunks[CHUNKS_MAX]; /* [atomic] constant below used / PER_CHUNK */
+};
+
+static struct slab ours;    /* freed with the runtime */
+static struct slab foreign; /* as long as the process: such a thread may outlive the
+                               runtime and meet the next one */
+static uint64_t next_id = 1; /* [atomic] relaxed: only has to be unique */
+
+void mt_descriptors_free(void) {
+  for (uint32_t i = 0; i * PER_CHUNK < ours.used; i++) os_release(ours.chunks[i], CHUNK_SIZE);
+  memset(&ours, 0, sizeof ours);
+}
+
+/* Under the guard. */
+static struct mltp_thread *slab_take(struct slab *slab) {
+  struct mltp_thread *t = mt_free_list_pop(&slab->pool.head);
+  if (t != NULL) return t;
+  uint32_t index = slab->used / PER_CHUNK;
+  if (slab->used % PER_CHUNK == 0) {
+    if (index == CHUNKS_MAX) return NULL;
+    void *chunk = os_reserve(CHUNK_SIZE);
+    if (chunk == NULL) return NULL;
+    if (os_commit(chunk, CHUNK_SIZE) != 0) {
+      os_release(chunk, CHUNK_SIZE);
+      return NULL;
+    }
+    slab->chunks[index] = chunk;
+  }
+  t = &slab->chunks[index][slab->used % PER_CHUNK];
+  mt_store_release(&slab->used, slab->used + 1); /* DS-1 release: the chunk; pairs DS-2 */
+  return t;
+}
+
+static uint64_t new_id(struct mt_vp *vp) {
+  if (vp == NULL) return mt_add_relaxed(&next_id, 1);
+  if (vp->next_id == vp->last_id) {
+    vp->next_id = mt_add_relaxed(&next_id, ID_BLOCK);
+    vp->last_id = vp->next_id + ID_BLOCK;
+  }
+  return vp->next_id++;
+}
+
+static struct mltp_thread *init(struct mltp_thread *t, struct mt_vp *vp) {
+  memset(t, 0, sizeof *t);
+  t->id = new_id(vp);
+  return t;
+}
+
+struct mltp_thread *mt_descriptor_new(struct mt_vp *vp) {
+  struct mltp_thread *t = vp != NULL ? mt_cache_take(&vp->descriptors) : NULL;
+  if (mt_unlikely(t == NULL)) {
+    mt_spin_lock(&ours.pool.guard);
+    t = slab_take(&ours);
+    if (vp != NULL) mt_cache_refill(&vp->descriptors, &ours.pool);
+    mt_spin_unlock(&ours.pool.guard);
+    if (t == NULL) return NULL;
+  }
+  return init(t, vp);
+}
+
+void mt_descriptor_free(struct mt_vp *vp, struct mltp_thread *t) {
+  mt_set_where(t, MT_FREE, 0);
+  if (vp != NULL) {
+    mt_cache_put(&vp->descriptors, &ours.pool, t);
+    return;
+  }
+  mt_spin_lock(&ours.pool.guard);
+  mt_free_list_push(&ours.pool.head, t);
+  mt_spin_unlock(&ours.pool.guard);
+}
+
+struct mltp_thread *mt_foreign_new(void) {
+  mt_spin_lock(&foreign.pool.guard);
+  struct mltp_thread *t = slab_take(&foreign);
+  mt_spin_unlock(&foreign.pool.guard);
+  if (t == NULL) return NULL;
+  init(t, NULL);
+  t->kind = MT_FOREIGN;
+  mt_set_where(t, MT_RUNNING, 0);
+  return t;
+}
+
+void mt_foreign_free(struct mltp_thread *t) {
+  mt_set_where(t, MT_FREE, 0);
+  mt_spin_lock(&foreign.pool.guard);
+  mt_free_list_push(&foreign.pool.head, t);
+  mt_spin_unlock(&foreign.pool.guard);
+}
+
+static void visit_slab(struct slab *slab, void (*visit)(struct mltp_thread *, void *), void *arg) {
+  uint32_t used = mt_load_acquire(&slab->used); /* DS-2 acquire: pairs DS-1 */
+  for (uint32_t i = 0; i < used; i++) {
+    struct mltp_thread *t = &slab->chunks[i / PER_CHUNK][i % PER_CHUNK];
+    if (mt_state(t) != MT_FREE) visit(t, arg);
+  }
+}
+
+void mt_descriptors_visit(void (*visit)(struct mltp_thread *t, void *arg), void *arg) {
+  visit_slab(&ours, visit, arg);
+  visit_slab(&foreign, visit, arg);
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Starting and stopping the runtime; moving the number of VPs. */
+#include "core/life.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/fence.h"
+#include "base/log.h"
+#include "base/options.h"
+#include "core/idle.h"
+#include "core/park.h"
+#include "core/sched.h"
+#include "core/stack.h"
+#include "core/vp.h"
+#include "debug/report.h"
+#include "mltp/mltp.h"
+
+struct mt_runtime mt_rt;
+
+static bool native(void) { return mt_options.backend == MT_BACKEND_NATIVE; }
+
+/* ---- the number of VPs */
+
+static int active_of(int wanted) {
+  return mt_options.oversubscribe || wanted < mt_rt.cpus ? wanted : mt_rt.cpus;
+}
+
+int mltp_set_vps(int vps) {
+  if (vps < 1 || vps > MT_VPS_MAX) return EINVAL;
+  if (mt_self("mltp_set_vps") == NULL) return EPERM;
+  int target = active_of(vps);
+  if (native()) {
+    int error = mt_vp_spawn_to(target);
+    if (error != 0) return error;
+    mt_set_target(target);
+  }
+  mt_store_relaxed(&mt_rt.wanted, vps); /* relaxed: a number for mltp_vps() */
+  return 0;
+}
+
+int mltp_vps(void) { return mt_load_relaxed(&mt_rt.wanted); }
+
+int mltp_vps_active(void) { return active_of(mt_load_relaxed(&mt_rt.wanted)); }
+
+int mltp_cpus(void) { return os_cpus(); }
+
+int mltp_vp(void) {
+  struct mt_vp *vp = mt_here();
+  return vp != NULL ? (int)vp->index : -1;
+}
+
+/* ---- starting */
+
+/* The calling kernel thread becomes the main thread, on VP 0. */
+static int make_main(void) {
+  struct mltp_thread *t = mt_descriptor_new(NULL);
+  if (t == NULL) return ENOMEM;
+  t->name = "main";
+  t->kind = native() ? MT_UNBOUND : MT_BOUND;
+  t->vp = mt_rt.vps[0];
+  t->saved_errno = errno;
+  os_thread_stack((char **)&t->stack_low, &t->stack_size);
+  mt_sanitizer_adopt(&t->sanitizer);
+  mt_sanitizer_known_stack(&t->sanitizer, t->stack_low, t->stack_size);
+  mt_set_where(t, MT_RUNNING, 0);
+  mt_rt.main = t;
+  mt_set_current(t);
+  return 0;
+}
+
+static void take_down(void) {
+  mt_set_current(NULL);
+  mt_report_stop();
+  os_sigstack_free();
+  if (mt_rt.vp_count != 0) mt_vps_free();
+  mt_descriptors_free();
+  mt_stacks_free();
+  mt_rt.main = NULL;
+}
+
+int mltp_init(int vps) {
+  if (mt_load_acquire(&mt_rt.running)) return EALREADY; /* LF-5 acquire: pairs LF-4 */
+  int error = mt_options_read();
+  if (error != 0) return error;
+  if (vps < 0 || vps > MT_VPS_MAX) {
+    mt_message("mltp_init: bad number of VPs %d (0 for the default, or 1 to %d)", vps, MT_VPS_MAX);
+    return EINVAL;
+  }
+  int foreign_live = (int)mt_rt.foreign_live; /* theirs outlive the runtime */
+  memset(&mt_rt, 0, sizeof mt_rt);
+  mt_rt.foreign_live = (uint32_t)foreign_live;
+  mt_rt.cpus = os_cpus();
+  mt_rt.keeper_deadline = MLTP_NEVER;
+  if (vps == 0) vps = mt_options.vps != 0 ? (int)mt_options.vps : mt_rt.cpus;
+  mt_rt.wanted = vps;
+  mt_rt.target = active_of(vps);
+  mt_fence_init(mt_options.membarrier);
+  error = mt_outside_init();
+  if (error == 0) error = mt_stacks_init();
+  if (error != 0) {
+    mt_message("mltp_init: no address space for stacks: %s (raise the limit on virtual memory)",
+               strerror(error));
+    return error;
+  }
+  if (native()) error = mt_vp_first();
+  if (error == 0) error = make_main();
+  if (error == 0) error = mt_report_start();
+  if (error == 0) mt_store_release(&mt_rt.running, 1); /* LF-4 release: pairs LF-3 LF-5 */
+  if (error == 0 && native()) error = mt_vp_spawn_to(mt_rt.target);
+  if (error != 0) {
+    mt_message("mltp_init: cannot start %d VPs: %s (set MLTP_VPS lower, or raise the limits on "
+               "memory and threads)",
+               vps, strerror(error));
+    if (mt_load_relaxed(&mt_rt.running))
+      mltp_finalize();
+    else
+      take_down();
+  }
+  return error;
+}
+
+/* ---- stopping */
+
+void mt_finalizer_check(void) {
+  struct mltp_thread *main = mt_load_seq_cst(&mt_rt.finalizer); /* FN-2 seq_cst: pairs FN-1 */
+  if (main == NULL || mt_live() != 1) return;
+  mt_spin_lock(&main->guard); /* main's registers are saved once this is ours */
+  bool waits = mt_load_relaxed(&mt_rt.finalizer) == main; /* relaxed: under its guard */
+  mt_store_relaxed(&mt_rt.finalizer, NULL);
+  mt_spin_unlock(&main->guard);
+  if (waits) mt_resume(main);
+}
+
+void mt_wait_until_alone(void) {
+  struct mltp_thread *main = mt_rt.main;
+  while (mt_live() != 1) {
+    mt_spin_lock(&main->guard);
+    /* FN-1 seq_cst: before the look; who ends later sees it; pairs FN-2 LV-4 */
+    mt_store_seq_cst(&mt_rt.finalizer, main);
+    if (mt_live() != 1) {
+      mt_park(main, &main->guard, MT_WHY_FINALIZE, NULL);
+    } else {
+      mt_store_relaxed(&mt_rt.finalizer, NULL);
+      mt_spin_unlock(&main->guard);
+    }
+  }
+}
+
+/* Main goes back to the kernel thread that called mltp_init(). */
+static void go_home(struct mltp_thread *main) {
+  while (main->vp != NULL && main->vp->index != 0) { /* a thief may be quicker than VP 0 */
+    struct mt_vp *vp = main->vp;
+    mt_runq_enter(vp);
+    vp->after_home = main;
+    mt_set_where(main, MT_PARKED, vp->index);
+    mt_switch(main, &vp->idle);
+  }
+}
+
+int mltp_finalize(void) {
+  if (!mt_load_relaxed(&mt_rt.running)) return EINVAL;
+  struct mltp_thread *self = mt_current();
+  if (self == NULL || self != mt_rt.main) return EPERM;
+  mt_wait_until_alone();
+  mt_bound_wait_all();
+  mt_store_seq_cst(&mt_rt.stopping, 1); /* LF-1 seq_cst: pairs LF-2 */
+  go_home(self);
+  mt_wake_all();
+  if (mt_options.stats) mt_report_stats();
+  mt_store_relaxed(&mt_rt.running, 0);
+  take_down();
+  return 0;
+}

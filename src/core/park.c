@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Waiting and resuming; park.h has the argument. */
+#include "core/park.h"
+
+#include <errno.h>
+
+#include "core/idle.h"
+#include "core/sched.h"
+
+struct mltp_thread *mt_waitq_take_all(mltp_waitq_t *q) {
+  struct mltp_thread *first = q->head_;
+  for (struct mltp_thread *t = first; t != NULL; t = t->next)
+    mt_store_relaxed(&t->waitq, NULL); /* relaxed: as in mt_waitq_remove() */
+  q->head_ = q->tail_ = NULL;
+  q->count_ = 0;
+  return first;
+}
+
+/* A bound or foreign thread sleeps on its token. @return false at the deadline. */
+static bool sleep_on_token(struct mltp_thread *self, uint64_t deadline) {
+  while (mt_load_acquire(&self->token) == 0) /* PK-3 acquire: pairs PK-4 */
+    if (os_futex_wait(&self->token, 0, deadline) == ETIMEDOUT) return false;
+  return true;
+}
+
+static void park_outside(struct mltp_thread *self, mt_spin *guard, struct mt_timer *timer) {
+  uint64_t deadline = timer != NULL ? timer->node.key : MLTP_NEVER;
+  mt_set_where(self, MT_PARKED, 0);
+  mt_add_relaxed(&mt_rt.outside_parked, 1); /* relaxed: read by the deadlock report only */
+  mt_spin_unlock(guard);
+  if (!sleep_on_token(self, deadline)) {
+    mt_spin_lock(&mt_rt.outside_timeouts);
+    mt_park_timeout(self); /* sets the token, unless somebody has taken us and will */
+    mt_spin_unlock(&mt_rt.outside_timeouts);
+    sleep_on_token(self, MLTP_NEVER);
+  }
+  mt_store_relaxed(&self->token, 0); /* relaxed: nobody sets it until we wait again */
+  mt_add_relaxed(&mt_rt.outside_parked, -1);
+  mt_set_where(self, MT_RUNNING, 0);
+}
+
+static void park(struct mltp_thread *self, mt_spin *guard, enum mt_why why, const void *object,
+                 struct mt_timer *timer) {
+  mt_store_relaxed(&self->object, object);
+  mt_store_relaxed(&self->why, (uint8_t)why);
+  struct mt_vp *vp = self->vp;
+  if (vp != NULL) {
+    mt_runq_enter(vp);
+    struct mltp_thread *next = mt_next_or_idle(vp);
+    vp->after_unlock = guard;
+    mt_set_where(self, MT_PARKED, vp->index);
+    mt_count_owner(&vp->stats.parks);
+    mt_switch(self, next);
+  } else {
+    park_outside(self, guard, timer);
+  }
+  mt_store_relaxed(&self->why, MT_WHY_NOTHING);
+}
+
+void mt_park(struct mltp_thread *self, mt_spin *guard, enum mt_why why, const void *object) {
+  park(self, guard, why, object, NULL);
+}
+
+bool mt_wait_enter(struct mltp_thread *self, mltp_waitq_t *q, bool front, struct mt_timer *timer) {
+  self->timed_out = 0;
+  if (front)
+    mt_waitq_prepend(q, self);
+  else
+    mt_waitq_append(q, self);
+  if (timer == NULL) {
+    mt_store_relaxed(&self->waitq, q); /* relaxed: nobody looks without a timer */
+    return true;
+  }
+  mt_store_seq_cst(&self->waitq, q); /* PK-1 seq_cst: in the queue before fired; pairs PK-2 */
+  if (!mt_load_seq_cst(&timer->fired)) return true; /* PK-5 seq_cst: after PK-1; pairs PK-2 */
+  mt_waitq_remove(q, self);
+  return false;
+}
+
+int mt_wait_park(struct mltp_thread *self, mltp_waitq_t *q, enum mt_why why, const void *object,
+                 struct mt_timer *timer) {
+  park(self, &q->guard_, why, object, timer);
+  return self->timed_out ? ETIMEDOUT : 0;
+}
+
+int mt_wait(struct mltp_thread *self, mltp_waitq_t *q, bool front, enum mt_why why,
+            const void *object, struct mt_timer *timer) {
+  if (mt_wait_enter(self, q, front, timer)) return mt_wait_park(self, q, why, object, timer);
+  mt_spin_unlock(&q->guard_);
+  return ETIMEDOUT;
+}
+
+void mt_resume(struct mltp_thread *t) {
+  if (mt_likely(t->kind == MT_UNBOUND)) {
+    mt_ready(t);
+  } else {
+    mt_store_release(&t->token, 1); /* PK-4 release: what it waited for; pairs PK-3 */
+    os_futex_wake(&t->token, 1); /* its descriptor may be gone by now: a stray wake at worst */
+  }
+}
+
+void mt_resume_chain(struct mltp_thread *first) {
+  struct mltp_thread *unbound = NULL, **link = &unbound;
+  while (first != NULL) {
+    struct mltp_thread *t = first;
+    first = t->next;
+    if (t->kind == MT_UNBOUND) {
+      *link = t;
+      link = &t->next;
+    } else {
+      mt_resume(t);
+    }
+  }
+  *link = NULL;
+  if (unbound != NULL) mt_ready_chain(unbound);
+}
+
+bool mt_park_timeout(struct mltp_thread *t) {
+  /* PK-6 seq_cst: after PK-2; pairs PK-1 */
+  mltp_waitq_t *q = mt_load_seq_cst(&t->waitq);
+  if (q == NULL) return false;
+  mt_spin_lock(&q->guard_);
+  bool in_queue = mt_load_relaxed(&t->waitq) == q; /* relaxed: under the guard */
+  if (in_queue) {
+    mt_waitq_remove(q, t);
+    t->timed_out = 1;
+  }
+  mt_spin_unlock(&q->guard_);
+  if (in_queue) mt_resume(t);
+  return in_queue;
+}

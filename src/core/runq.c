@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rare paths of the run queue: inbox, requests, thieves. runq.h has the
+ * protocol and its argument. */
+#include "core/runq.h"
+
+#include "core/idle.h"
+
+enum {
+  STEAL_MAX = 32,          /* a walk along cold descriptors: about 3 us at most */
+  REQUEST_WAIT_NS = 10000, /* less than the membarrier that follows may cost */
+  INSIDE_WAIT_NS = 2000    /* an owner that stays inside longer has lost its CPU */
+};
+
+void mt_runq_post(struct mt_vp *to, struct mltp_thread *first, struct mltp_thread *last) {
+  /* The stack holds the newest first, so the chain is reversed on the way in. */
+  struct mltp_thread *newest = NULL;
+  struct mltp_thread *end = last->next = NULL;
+  for (struct mltp_thread *t = first; t != end;) {
+    struct mltp_thread *next = t->next;
+    mt_set_where(t, MT_MAILED, to->index);
+    t->next = newest;
+    newest = t;
+    t = next;
+  }
+  struct mltp_thread *old = mt_load_relaxed(&to->runq.inbox); /* relaxed: the swap checks it */
+  do first->next = old;
+  /* IB-1 release: publishes the chain; pairs IB-2 */
+  while (!mt_cas_seq_cst(&to->runq.inbox, &old, newest));
+}
+
+struct mltp_thread *mt_runq_take_inbox(struct mt_vp *vp, struct mltp_thread **last) {
+  struct mltp_thread *t = NULL, *oldest = NULL;
+  if (mt_load_relaxed(&vp->runq.inbox) != NULL) /* relaxed: a hint */
+    t = mt_swap_acquire(&vp->runq.inbox, NULL); /* IB-2 acquire: takes the chain; pairs IB-1 */
+  *last = t; /* the stack holds the newest first */
+  while (t != NULL) {
+    struct mltp_thread *next = t->next;
+    t->next = oldest;
+    oldest = t;
+    t = next;
+  }
+  return oldest;
+}
+
+static void push_chain(struct mt_vp *vp, struct mltp_thread *t) {
+  while (t != NULL) {
+    struct mltp_thread *next = t->next;
+    mt_runq_push(vp, t);
+    t = next;
+  }
+}
+
+void mt_runq_drain(struct mt_vp *vp) {
+  struct mltp_thread *last;
+  push_chain(vp, mt_runq_take_inbox(vp, &last));
+}
+
+struct mltp_thread *mt_runq_take_front(struct mt_vp *vp, uint32_t count,
+                                       struct mltp_thread **last) {
+  struct mltp_thread *first = NULL;
+  *last = NULL;
+  for (; count > 0; count--) {
+    struct mltp_thread *t = mt_runq_pop(vp);
+    if (t == NULL) break;
+    t->next = NULL;
+    if (first == NULL)
+      first = t;
+    else
+      (*last)->next = t;
+    *last = t;
+  }
+  return first;
+}
+
+static uint32_t fair_share(const struct mt_vp *vp) {
+  uint32_t half = (mt_load_relaxed(&vp->runq.length) + 1) / 2;
+  return half < STEAL_MAX ? half : STEAL_MAX;
+}
+
+/* The owner, inside, gives a thief that asked its share. */
+static void serve(struct mt_vp *vp, struct mt_vp *thief) {
+  struct mltp_thread *last, *first = mt_runq_take_front(vp, fair_share(vp), &last);
+  if (first == NULL) return;
+  mt_post(thief, first, last); /* and see that it gets them: it may have gone to sleep */
+  mt_count_owner(&vp->stats.served);
+}
+
+void mt_runq_claimed(struct mt_vp *vp) {
+  struct mt_runq *q = &vp->runq;
+  uint32_t claim;
+  while ((claim = mt_load_acquire(&q->claim)) != 0) { /* RQ-8 acquire: as RQ-2; pairs RQ-6 */
+    if (claim & MT_CLAIM_PROBE) {
+      mt_and_relaxed(&q->claim, ~(uint32_t)MT_CLAIM_PROBE); /* relaxed: a hint was delivered */
+      vp->probe = 1;
+    } else if (claim == MT_CLAIM_LOCKED) {
+      mt_store_release(&q->inside, 0); /* RQ-7 release: as RQ-3; pairs RQ-5 */
+      for (unsigned round = 0; mt_load_relaxed(&q->claim) & MT_CLAIM_LOCKED;) mt_relax(&round);
+      mt_store_relaxed(&q->inside, 1); /* relaxed: the fence orders it */
+      mt_fence_light();                /* RQ-9 light fence: as RQ-1; pairs RQ-4 */
+    } else {
+      serve(vp, mt_rt.vps[claim - 1]);
+      mt_cas_relaxed(&q->claim, &claim, 0); /* relaxed: else the thief has gone on to LOCKED */
+    }
+  }
+}
+
+void mt_runq_probe(struct mt_vp *vp) {
+  /* RQ-10 seq_cst: after the state the owner has to look at; pairs RQ-2 */
+  mt_or_seq_cst(&vp->runq.claim, MT_CLAIM_PROBE);
+}
+
+/* Spins while the word has the value, for ns at most. */
+static void wait_while(const uint32_t *word, uint32_t value, uint64_t ns) {
+  uint64_t deadline = os_now() + ns;
+  /* relaxed: the caller looks again in order */
+  while (mt_load_relaxed(word) == value && os_now() < deadline) mt_arch_pause();
+}
+
+/* Withdraws a request or a lock; a probe that came meanwhile stays. */
+static void unclaim(struct mt_runq *q, uint32_t mine) {
+  uint32_t claim = mine;
+  /* RQ-6 release: the thief's changes to the list; pairs RQ-2 RQ-8 */
+  while (!mt_cas_release(&q->claim, &claim, claim & MT_CLAIM_PROBE))
+    if ((claim & ~(uint32_t)MT_CLAIM_PROBE) != mine) return; /* the owner has served it */
+}
+
+bool mt_runq_steal(struct mt_vp *thief, struct mt_vp *victim) {
+  struct mt_runq *q = &victim->runq;
+  bool awake = mt_load_relaxed(&victim->status) == MT_VP_AWAKE; /* relaxed: a hint */
+  uint32_t claim = 0, request = thief->index + 1;
+  if (!mt_cas_relaxed(&q->claim, &claim, request)) return false; /* another thief, a probe */
+  if (awake) wait_while(&q->claim, request, REQUEST_WAIT_NS);
+  claim = request;
+  if (!mt_cas_relaxed(&q->claim, &claim, MT_CLAIM_LOCKED)) {
+    unclaim(q, request); /* served, or a probe came in between */
+    return mt_load_relaxed(&thief->runq.inbox) != NULL;
+  }
+  mt_fence_heavy(); /* RQ-4 heavy fence: claim before inside; pairs RQ-1 RQ-9 */
+  struct mltp_thread *first = NULL, *last = NULL;
+  wait_while(&q->inside, 1, INSIDE_WAIT_NS);
+  if (mt_load_acquire(&q->inside) == 0) { /* RQ-5 acquire: pairs RQ-3 RQ-7 */
+    mt_runq_drain(victim); /* what was posted to a busy or sleeping VP waits like the rest */
+    first = mt_runq_take_front(victim, awake ? fair_share(victim) : UINT32_MAX, &last);
+  }
+  unclaim(q, MT_CLAIM_LOCKED);
+  if (first == NULL) return mt_load_relaxed(&thief->runq.inbox) != NULL;
+  mt_runq_enter(thief);
+  push_chain(thief, first);
+  mt_runq_leave(thief);
+  mt_count_owner(&thief->stats.stolen);
+  return true;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Making threads ready, yielding. */
+#include "core/sched.h"
+
+#include <errno.h>
+
+#include "base/options.h"
+#include "core/idle.h"
+#include "core/vp.h"
+#include "mltp/sched.h"
+
+void mt_check(struct mt_vp *vp) {
+  uint64_t earliest = mt_load_relaxed(&vp->timer_earliest); /* relaxed: a hint; own VP's */
+  if (earliest != MLTP_NEVER && earliest <= os_now()) vp->probe = 1;
+}
+
+void mt_after_rare(struct mt_vp *vp) {
+  struct mt_stack *stack = vp->after_stack;
+  struct mltp_thread *home = vp->after_home;
+  vp->after_stack = NULL;
+  vp->after_home = NULL;
+  if (stack != NULL) {
+    mt_sanitizer_end(&vp->dead);
+    mt_stack_free(vp, stack);
+  }
+  if (home != NULL) mt_post(mt_rt.vps[0], home, home);
+}
+
+void mt_prepare(struct mt_vp *vp, struct mltp_thread *t) {
+  struct mt_stack *stack = mt_stack_new(vp, t->stack_class);
+  if (stack == NULL)
+    mt_panic("thread %lu '%s': no memory for its stack of %zu KiB (run fewer threads at a time, "
+             "or set MLTP_STACK_SIZE lower)",
+             (unsigned long)t->id, mt_name(t), ((size_t)1 << t->stack_class) / 1024);
+  t->fresh = 0;
+  t->stack = stack;
+  mt_sanitizer_stack(&t->sanitizer, stack->low, mt_stack_size(stack));
+  mt_sanitizer_begin(&t->sanitizer);
+  mt_arch_context_init(&t->context, mt_stack_top(stack));
+}
+
+static void push_here(struct mt_vp *vp, struct mltp_thread *t) {
+  mt_runq_enter(vp);
+  mt_runq_push(vp, t);
+  mt_runq_leave(vp);
+  mt_notice(vp);
+}
+
+void mt_ready(struct mltp_thread *t) {
+  struct mt_vp *here = mt_here(), *home = t->vp;
+  if (here == home)
+    push_here(here, t);
+  else
+    mt_post(home, t, t);
+}
+
+void mt_ready_fresh(struct mt_vp *here, struct mltp_thread *t) {
+  if (mt_likely(here != NULL)) {
+    push_here(here, t);
+    return;
+  }
+  uint32_t count = mt_load_acquire(&mt_rt.vp_count); /* VP-10 acquire: pairs VP-1 */
+  uint32_t turn = mt_add_relaxed(&mt_rt.next_vp, 1); /* relaxed: any spread will do */
+  mt_post(mt_rt.vps[turn % count], t, t);
+}
+
+/* Threads of up to HOMES other VPs are posted as one chain for each. */
+void mt_ready_chain(struct mltp_thread *first) {
+  enum { HOMES = 8 };
+  struct {
+    struct mt_vp *vp;
+    struct mltp_thread *first, *last;
+  } chains[HOMES];
+  int used = 0;
+  struct mt_vp *here = mt_here();
+  if (here != NULL) mt_runq_enter(here);
+  for (struct mltp_thread *t = first, *next; t != NULL; t = next) {
+    next = t->next;
+    if (t->vp == here) {
+      mt_runq_push(here, t);
+      continue;
+    }
+    int i = 0;
+    while (i < used && chains[i].vp != t->vp) i++;
+    if (i == used && used < HOMES) {
+      chains[used].vp = t->vp;
+      chains[used].last = NULL;
+      used++;
+    } else if (i == HOMES) { /* many homes: the last chain is a mixed one */
+      i = HOMES - 1;
+    }
+    t->next = NULL;
+    if (chains[i].last != NULL)
+      chains[i].last->next = t;
+    else
+      chains[i].first = t;
+    chains[i].last = t;
+  }
+  if (here != NULL) {
+    mt_runq_leave(here);
+    mt_notice(here);
+  }
+  for (int i = 0; i < used; i++) mt_post(chains[i].vp, chains[i].first, chains[i].last);
+}
+
+/* ---- yielding */
+
+static bool yield_on(struct mltp_thread *self, bool to_front) {
+  struct mt_vp *vp = self->vp;
+  mt_runq_enter(vp);
+  struct mltp_thread *next = mt_next(vp);
+  if (next == NULL) {
+    mt_runq_leave(vp);
+    return false;
+  }
+  if (to_front)
+    mt_runq_push_front(vp, self);
+  else
+    mt_runq_push(vp, self);
+  mt_switch(self, mt_prepared(vp, next));
+  return true;
+}
+
+/* Alone on this VP: what the caller waits for may be stuck behind a busy thread
+ * on another. */
+static void yield_alone(struct mltp_thread *self) {
+  struct mt_vp *vp = self->vp;
+  if (mt_load_relaxed(&vp->tick) % MT_TICKS_PER_CHECK == 0) mt_steal_some(vp);
+}
+
+void mltp_yield(void) {
+  struct mltp_thread *self = mt_current();
+  if (self == NULL || self->vp == NULL)
+    os_yield();
+  else if (!yield_on(self, false))
+    yield_alone(self);
+}
+
+void mltp_yield_to_first(void) {
+  struct mltp_thread *self = mt_current();
+  if (self == NULL || self->vp == NULL)
+    os_yield();
+  else if (!yield_on(self, true))
+    yield_alone(self);
+}
+
+int mltp_yield_to(mltp_t *thread) {
+  struct mltp_thread *self = mt_current();
+  struct mt_vp *vp = self != NULL ? self->vp : NULL;
+  if (vp != NULL) {
+    mt_runq_enter(vp);
+    if (mt_is_ready_on(thread, vp)) {
+      mt_runq_remove(vp, thread);
+      mt_runq_push(vp, self);
+      mt_store_relaxed(&vp->tick, mt_load_relaxed(&vp->tick) + 1);
+      mt_switch(self, mt_prepared(vp, thread));
+      return 0;
+    }
+    mt_runq_leave(vp);
+  }
+  mltp_yield();
+  return EAGAIN;
+}
+
+void mltp_yield_bound(void) { os_yield(); }

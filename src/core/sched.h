@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file sched.h
+ * The scheduling point: choose the next thread, switch to it directly, finish
+ * what the last one left to do. This is the seam for other strategies: what a
+ * ready thread does to the queues is mt_ready()'s and mt_next()'s business only.
+ */
+#ifndef MT_CORE_SCHED_H
+#define MT_CORE_SCHED_H
+
+#include "core/runq.h"
+#include "core/stack.h"
+
+enum { MT_TICKS_PER_CHECK = 64 };
+
+/** The rare parts of a scheduling point: timers, resizing. Inside. */
+void mt_check(struct mt_vp *vp);
+
+/** The rare things to do after a switch: free a stack, post main to VP 0. */
+void mt_after_rare(struct mt_vp *vp);
+
+/** Binds a stack to a fresh thread. Stops the program when there is none. */
+void mt_prepare(struct mt_vp *vp, struct mltp_thread *t);
+
+static inline struct mltp_thread *mt_prepared(struct mt_vp *vp, struct mltp_thread *t) {
+  if (mt_unlikely(t->fresh)) mt_prepare(vp, t);
+  return t;
+}
+
+/** @return the next thread to run, taken from the queue, perhaps fresh; NULL:
+ * none; the idle context when the VP has something to check. Inside. */
+static inline struct mltp_thread *mt_next(struct mt_vp *vp) {
+  if (mt_unlikely(mt_load_relaxed(&vp->runq.inbox) != NULL)) mt_runq_drain(vp);
+  uint32_t tick = mt_load_relaxed(&vp->tick) + 1;
+  mt_store_relaxed(&vp->tick, tick);
+  if (mt_unlikely(tick % MT_TICKS_PER_CHECK == 0)) mt_check(vp);
+  if (mt_unlikely(vp->probe)) return &vp->idle;
+  return mt_runq_pop(vp);
+}
+
+/** @return a thread that can be switched to. Inside. */
+static inline struct mltp_thread *mt_next_or_idle(struct mt_vp *vp) {
+  struct mltp_thread *next = mt_next(vp);
+  return next != NULL ? mt_prepared(vp, next) : &vp->idle;
+}
+
+/** Makes `to` the thread that runs on this VP, its errno and its C++ exceptions
+ * included. `from` is what they are saved to. */
+static inline void mt_become(struct mt_vp *vp, struct mltp_thread *from, struct mltp_thread *to) {
+  from->saved_errno = *vp->errno_at;
+  *vp->errno_at = to->saved_errno;
+  if (vp->eh_at != NULL) {
+    from->eh_caught = vp->eh_at->caught;
+    from->eh_uncaught = vp->eh_at->uncaught;
+    vp->eh_at->caught = to->eh_caught;
+    vp->eh_at->uncaught = to->eh_uncaught;
+  }
+  to->vp = vp;
+  mt_set_where(to, MT_RUNNING, vp->index);
+  mt_set_current(to);
+}
+
+/** What every context does first when it is switched to. */
+static inline void mt_after_switch(struct mt_vp *vp) {
+  mt_runq_leave(vp);
+  mt_spin *guard = vp->after_unlock;
+  if (guard != NULL) {
+    vp->after_unlock = NULL;
+    mt_spin_unlock(guard);
+  }
+  if (mt_unlikely(vp->after_stack != NULL || vp->after_home != NULL)) mt_after_rare(vp);
+}
+
+/** Switches from the calling thread to a prepared one. Entered inside, left
+ * outside the run queue, perhaps on another VP. */
+static inline void mt_switch(struct mltp_thread *from, struct mltp_thread *to) {
+  mt_become(from->vp, from, to);
+  mt_sanitizer_leave(&from->sanitizer, &to->sanitizer, 0);
+  mt_arch_switch(&from->context, &to->context);
+  mt_sanitizer_arrive(&from->sanitizer);
+  mt_after_switch(from->vp);
+}
+
+/** Makes a parked unbound thread ready: at the end of the queue of the VP it ran
+ * on last, for its cache's sake (thesis 5.2). */
+void mt_ready(struct mltp_thread *t);
+
+/** The same for several, linked by next, with one post per VP. */
+void mt_ready_chain(struct mltp_thread *first);
+
+/** Puts a fresh thread into a run queue. here: the calling VP, NULL outside. */
+void mt_ready_fresh(struct mt_vp *here, struct mltp_thread *t);
+
+#endif

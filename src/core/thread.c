@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The life of a thread: create, start, end, join. */
+#include "core/thread.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/options.h"
+#include "core/idle.h"
+#include "core/life.h"
+#include "core/park.h"
+#include "core/sched.h"
+
+/* ---- creating */
+
+/* Counted before it can run, so that mt_live() is never too low. */
+static void count_created(struct mt_vp *here) {
+  if (here != NULL)
+    mt_count_owner(&here->stats.created);
+  else
+    mt_add_relaxed(&mt_rt.created_elsewhere, 1); /* relaxed: see mt_live() */
+}
+
+static void count_uncreated(struct mt_vp *here) {
+  if (here != NULL)
+    mt_store_relaxed(&here->stats.created, here->stats.created - 1);
+  else
+    mt_add_relaxed(&mt_rt.created_elsewhere, -1);
+}
+
+static const mltp_attr_t plain = MLTP_ATTR_INIT;
+
+/* The common path of all creations. call: the function's name for messages. */
+static int create(const char *call, mltp_t **thread, const mltp_attr_t *attr, mltp_userf_t *func,
+                  void *arg) {
+  struct mltp_thread *self = mt_self(call);
+  if (self == NULL) return EPERM;
+  struct mt_vp *here = self->vp;
+  int class_log2 = attr->stack_size == 0 ? mt_stack_class_default() : mt_stack_class(attr->stack_size);
+  if (class_log2 < 0 || (thread == NULL && !attr->detached)) return EINVAL;
+  struct mltp_thread *t = mt_descriptor_new(here);
+  if (t == NULL) return EAGAIN;
+  t->func = func;
+  t->arg = arg;
+  t->name = attr->name;
+  t->detached = attr->detached != 0;
+  t->stack_class = (uint8_t)class_log2;
+  count_created(here);
+  if (thread != NULL) *thread = t;
+  if (attr->bound || mt_options.backend == MT_BACKEND_KERNEL) {
+    t->kind = MT_BOUND;
+    mt_set_where(t, MT_RUNNING, 0);
+    int error = mt_bound_start(t, (size_t)1 << class_log2);
+    if (error != 0) {
+      count_uncreated(here);
+      mt_descriptor_free(here, t);
+    }
+    return error;
+  }
+  t->fresh = 1;
+  mt_ready_fresh(here, t);
+  return 0;
+}
+
+mltp_t *mltp_create(mltp_userf_t *func, void *p0) {
+  mltp_t *thread;
+  return create("mltp_create", &thread, &plain, func, p0) == 0 ? thread : NULL;
+}
+
+int mltp_create_with(mltp_t **thread, const mltp_attr_t *attr, mltp_userf_t *func, void *p0) {
+  return create("mltp_create_with", thread, attr != NULL ? attr : &plain, func, p0);
+}
+
+mltp_t *mltp_create_bound(mltp_userf_t *func, void *p0) {
+  mltp_t *thread;
+  mltp_attr_t attr = MLTP_ATTR_INIT;
+  attr.bound = 1;
+  return create("mltp_create_bound", &thread, &attr, func, p0) == 0 ? thread : NULL;
+}
+
+struct vcall {
+  mltp_vuserf_t *func;
+  struct arch_vargs args;
+};
+
+static void *run_vcall(void *arg) {
+  struct vcall call = *(struct vcall *)arg;
+  free(arg);
+  return mt_arch_vcall(call.func, &call.args);
+}
+
+mltp_t *mltp_vcreate(mltp_vuserf_t *func, int nbytes, ...) {
+  if (nbytes < 0 || nbytes > MLTP_VARGS_MAX) return NULL;
+  struct vcall *call = malloc(sizeof *call);
+  if (call == NULL) return NULL;
+  call->func = func;
+  va_list list;
+  va_start(list, nbytes);
+  mt_arch_capture(&call->args, list, nbytes);
+  va_end(list);
+  mltp_t *thread;
+  if (create("mltp_vcreate", &thread, &plain, run_vcall, call) == 0) return thread;
+  free(call);
+  return NULL;
+}
+
+/* ---- ending */
+
+void mt_end(struct mltp_thread *self, void *result) {
+  mt_spin_lock(&self->guard);
+  bool detached = self->detached;
+  struct mltp_thread *joiner = self->joiner;
+  self->result = result;
+  self->done = 1;
+  mt_set_where(self, MT_DONE, 0);
+  mt_spin_unlock(&self->guard); /* from here on it may be joined and freed */
+  if (detached)
+    mt_descriptor_free(mt_here(), self);
+  else if (joiner != NULL)
+    mt_resume(joiner);
+}
+
+/* The calling thread ends on its stack; what runs next on this VP? From the first
+ * line on, the idle context is the current thread, since self may be freed. */
+static struct mltp_thread *end_and_choose(struct mltp_thread *self, void *result) {
+  struct mt_vp *vp = self->vp;
+  mt_stack_check(self);
+  mt_set_current(&vp->idle);
+  mt_end(self, result);
+  mt_store_release(&vp->stats.ended, vp->stats.ended + 1); /* LV-1 release: pairs LV-2 */
+  mt_runq_enter(vp);
+  struct mltp_thread *next = mt_next(vp);
+  return next != NULL ? next : &vp->idle;
+}
+
+/* Leaves this stack for good. Inside. */
+static void __attribute__((noreturn)) leave_for(struct mt_vp *vp, struct mt_stack *stack,
+                                                struct mt_sanitizer *dead,
+                                                struct mltp_thread *next) {
+  struct mltp_thread nobody; /* what the switch saves goes nowhere */
+  vp->after_stack = stack;
+  mt_prepared(vp, next);
+  mt_become(vp, &nobody, next);
+  mt_sanitizer_dying(dead, &vp->dead);
+  mt_sanitizer_leave(dead, &next->sanitizer, 1);
+  mt_arch_switch(&nobody.context, &next->context);
+  __builtin_unreachable();
+}
+
+/* A fresh successor with the same kind of stack runs in the same frame of the
+ * same stack: no switch, no stack, warm caches. */
+static void succeed(struct mt_vp *vp, struct mt_stack *stack, const struct mt_sanitizer *sanitizer,
+                    struct mltp_thread *next) {
+  struct mltp_thread nobody;
+  next->fresh = 0;
+  next->stack = stack;
+  next->sanitizer = *sanitizer;
+  mt_become(vp, &nobody, next);
+  mt_after_switch(vp);
+}
+
+void mt_thread_start(void) {
+  struct mltp_thread *self = mt_current();
+  mt_sanitizer_arrive(&self->sanitizer);
+  mt_after_switch(self->vp);
+  if (self->kind == MT_IDLE) mt_idle_loop(self->vp);
+  while (true) {
+    struct mt_stack *stack = self->stack;
+    void *result = self->func(self->arg);
+    self = mt_current();
+    struct mt_vp *vp = self->vp;
+    struct mt_sanitizer sanitizer = self->sanitizer;
+    self = end_and_choose(self, result);
+    if (!self->fresh || self->stack_class != stack->class_log2)
+      leave_for(vp, stack, &sanitizer, self);
+    succeed(vp, stack, &sanitizer, self);
+  }
+}
+
+void mt_finish(struct mltp_thread *self, void *result) {
+  struct mt_vp *vp = self->vp;
+  struct mt_stack *stack = self->stack;
+  struct mt_sanitizer sanitizer = self->sanitizer;
+  leave_for(vp, stack, &sanitizer, end_and_choose(self, result));
+}
+
+void mltp_exit(void *result) {
+  struct mltp_thread *self = mt_current();
+  if (self == mt_rt.main && self != NULL) {
+    mt_wait_until_alone();
+    exit(0);
+  }
+  if (self != NULL && self->kind == MT_UNBOUND) mt_finish(self, result);
+  if (self != NULL && self->kind == MT_BOUND) mt_bound_finish(self, result);
+  mt_misuse(EPERM, "mltp_exit: the caller is no thread of this library (use pthread_exit there)");
+  abort(); /* it cannot return, whatever MLTP_MISUSE says */
+}
+
+void mltp_abort(void) { mltp_exit(NULL); }
+
+uint64_t mt_live(void) {
+  /* What ended is counted first: whatever is missed was created or ended later,
+   * and a thread's end comes after its creations (LV-1). */
+  uint64_t ended = mt_load_acquire(&mt_rt.ended_elsewhere); /* LV-3 acquire: pairs LV-4 */
+  uint32_t count = mt_load_acquire(&mt_rt.vp_count);        /* VP-11 acquire: pairs VP-1 */
+  for (uint32_t i = 0; i < count; i++)
+    ended += mt_load_acquire(&mt_rt.vps[i]->stats.ended); /* LV-2 acquire: pairs LV-1 */
+  uint64_t created = 1 + mt_load_relaxed(&mt_rt.created_elsewhere); /* main was not created */
+  for (uint32_t i = 0; i < count; i++) created += mt_load_relaxed(&mt_rt.vps[i]->stats.created);
+  return created - ended;
+}
+
+/* ---- joining */
+
+static const char *unjoinable(const struct mltp_thread *t) {
+  if (mt_state(t) == MT_FREE) return "was joined already, or was detached and has ended";
+  if (t->kind == MT_FOREIGN || t == mt_rt.main) return "was not created by this library";
+  if (t->detached) return "is detached";
+  if (t->joiner != NULL) return "is being joined by another thread";
+  return NULL;
+}
+
+static int refuse(const char *call, const struct mltp_thread *t, const char *why) {
+  return mt_misuse(EINVAL, "%s: thread %lu '%s' %s (join or detach each joinable thread once)", call,
+                   (unsigned long)t->id, mt_name(t), why);
+}
+
+int mltp_join(mltp_t *thread, void **result) {
+  struct mltp_thread *self = mt_self("mltp_join");
+  if (self == NULL) return EPERM;
+  if (thread == self) return EDEADLK;
+  mt_spin_lock(&thread->guard);
+  const char *why = unjoinable(thread);
+  if (why != NULL) {
+    mt_spin_unlock(&thread->guard);
+    return refuse("mltp_join", thread, why);
+  }
+  if (!thread->done) {
+    thread->joiner = self;
+    mt_park(self, &thread->guard, MT_WHY_JOIN, thread);
+    mt_spin_lock(&thread->guard); /* it may still be leaving mt_end() */
+  }
+  mt_spin_unlock(&thread->guard);
+  if (result != NULL) *result = thread->result;
+  mt_descriptor_free(self->vp, thread);
+  return 0;
+}
+
+int mltp_detach(mltp_t *thread) {
+  struct mltp_thread *self = mt_self("mltp_detach");
+  if (self == NULL) return EPERM;
+  mt_spin_lock(&thread->guard);
+  const char *why = unjoinable(thread);
+  bool done = thread->done;
+  if (why == NULL) thread->detached = 1;
+  mt_spin_unlock(&thread->guard);
+  if (why != NULL) return refuse("mltp_detach", thread, why);
+  if (done) mt_descriptor_free(self->vp, thread);
+  return 0;
+}
+
+/* ---- asking */
+
+mltp_t *mltp_self(void) { return mt_self("mltp_self"); }
+
+void mltp_set_name(mltp_t *thread, const char *name) { mt_store_relaxed(&thread->name, name); }
+
+const char *mltp_name(const mltp_t *thread) { return mt_name(thread); }
+
+uint64_t mltp_id(const mltp_t *thread) { return thread->id; }

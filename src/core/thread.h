@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file thread.h
+ * Who runs: the calling thread, its VP, and the state of any thread.
+ *
+ * Relaxed: `where` is a hint to all but the owner of the queue the thread is in;
+ * what follows from it is always checked again under that queue's protocol.
+ */
+#ifndef MT_CORE_THREAD_H
+#define MT_CORE_THREAD_H
+
+#include "core/types.h"
+
+/** The thread that runs on this kernel thread; NULL: none of ours yet. Read it
+ * with mt_current() only. */
+extern __thread struct mltp_thread *mt_current_thread __attribute__((tls_model("initial-exec")));
+
+/** @return the calling thread, or NULL for a kernel thread not seen before. */
+static inline struct mltp_thread *mt_current(void) { return MT_ARCH_TLS_READ(mt_current_thread); }
+
+static inline void mt_set_current(struct mltp_thread *t) {
+  MT_ARCH_TLS_WRITE(mt_current_thread, t);
+}
+
+/** @return the calling thread; a kernel thread not seen before becomes a foreign
+ * thread. NULL after a misuse report: call names who asked (outside.c). */
+struct mltp_thread *mt_attach(const char *call);
+
+static inline struct mltp_thread *mt_self(const char *call) {
+  struct mltp_thread *self = mt_current();
+  return mt_likely(self != NULL) ? self : mt_attach(call);
+}
+
+/** @return the VP of the calling thread, NULL when it has none. */
+static inline struct mt_vp *mt_here(void) {
+  struct mltp_thread *self = mt_current();
+  return self != NULL ? self->vp : NULL;
+}
+
+static inline void mt_set_where(struct mltp_thread *t, enum mt_state state, uint32_t vp_index) {
+  mt_store_relaxed(&t->where, (uint32_t)state | vp_index << 8);
+}
+
+static inline enum mt_state mt_state(const struct mltp_thread *t) {
+  return (enum mt_state)(mt_load_relaxed(&t->where) & 0xff);
+}
+
+/** @return true when the thread is ready in exactly this VP's run queue. Exact
+ * for the owner of that queue while it is inside. */
+static inline bool mt_is_ready_on(const struct mltp_thread *t, const struct mt_vp *vp) {
+  return mt_load_relaxed(&t->where) == ((uint32_t)MT_READY | vp->index << 8);
+}
+
+/** @return true when the thread has a processor as far as this level knows: it
+ * runs on a VP that is awake, or has a kernel thread and is not parked. */
+static inline bool mt_is_running(const struct mltp_thread *t) { return mt_state(t) == MT_RUNNING; }
+
+/** @return the thread's name as reports show it, never NULL. */
+static inline const char *mt_name(const struct mltp_thread *t) {
+  const char *name = mt_load_relaxed(&t->name);
+  return name != NULL ? name : "";
+}
+
+/* thread.c */
+
+/** Ends the calling unbound thread and runs the next one. */
+void mt_finish(struct mltp_thread *self, void *result) __attribute__((noreturn));
+
+/** The part of ending a thread that all kinds share: result, joiner, descriptor. */
+void mt_end(struct mltp_thread *self, void *result);
+
+/** @return threads created and not ended yet, main included: never too low, and
+ * exact when it is 1 and the caller is main or main is parked. */
+uint64_t mt_live(void);
+
+/* descriptor.c */
+
+/** Gives back the memory of all descriptors but foreign threads'. */
+void mt_descriptors_free(void);
+/** @return a descriptor with an id, the rest zero; NULL: no memory.
+ * vp: the calling VP, NULL outside. */
+struct mltp_thread *mt_descriptor_new(struct mt_vp *vp);
+void mt_descriptor_free(struct mt_vp *vp, struct mltp_thread *t);
+/** Calls visit for every descriptor that may be in use, outside ones included. */
+void mt_descriptors_visit(void (*visit)(struct mltp_thread *t, void *arg), void *arg);
+/** Descriptors of foreign threads outlive the runtime. */
+struct mltp_thread *mt_foreign_new(void);
+void mt_foreign_free(struct mltp_thread *t);
+
+/* outside.c: bound and foreign threads */
+
+int mt_outside_init(void);
+/** @return true when there are threads outside VPs, which may make others ready. */
+bool mt_outside_may_post(void);
+/** Starts the kernel thread of a bound thread. @return 0 or EAGAIN. */
+int mt_bound_start(struct mltp_thread *t, size_t stack_size);
+void mt_bound_finish(struct mltp_thread *self, void *result) __attribute__((noreturn));
+/** Waits until no kernel thread of a bound thread uses the runtime any more. */
+void mt_bound_wait_all(void);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Timer heaps; timer.h explains them. */
+#include "core/timer.h"
+
+#include "core/idle.h"
+#include "core/park.h"
+
+/* After a change, under the guard. relaxed suffices but for the keeper, see arm. */
+static void publish_earliest(struct mt_vp *vp) {
+  struct mt_heap_node *root = vp->timers.root;
+  mt_store_seq_cst(&vp->timer_earliest, root != NULL ? root->key : MLTP_NEVER); /* TM-2; pairs ID-9 */
+}
+
+void mt_timer_arm(struct mt_timer *timer, struct mltp_thread *self, uint64_t deadline) {
+  timer->node.key = deadline;
+  timer->thread = self;
+  timer->vp = self->vp;
+  timer->armed = 0;
+  timer->fired = 0;
+  struct mt_vp *vp = self->vp;
+  if (vp == NULL || deadline == MLTP_NEVER) return;
+  mt_spin_lock(&vp->timer_guard);
+  mt_heap_insert(&vp->timers, &timer->node);
+  timer->armed = 1;
+  bool first = vp->timers.root == &timer->node;
+  if (first) publish_earliest(vp);
+  mt_spin_unlock(&vp->timer_guard);
+  if (first) mt_keeper_rearm(deadline);
+}
+
+void mt_timer_disarm(struct mt_timer *timer) {
+  struct mt_vp *vp = timer->vp;
+  if (vp == NULL || timer->node.key == MLTP_NEVER) return;
+  mt_spin_lock(&vp->timer_guard);
+  if (timer->armed) {
+    timer->armed = 0;
+    mt_heap_remove(&vp->timers, &timer->node);
+    publish_earliest(vp);
+  }
+  mt_spin_unlock(&vp->timer_guard);
+}
+
+static void run_due(struct mt_vp *vp, uint64_t now) {
+  mt_spin_lock(&vp->timer_guard);
+  while (vp->timers.root != NULL && vp->timers.root->key <= now) {
+    struct mt_timer *timer = (struct mt_timer *)vp->timers.root;
+    mt_heap_remove(&vp->timers, &timer->node);
+    timer->armed = 0;
+    /* PK-2 seq_cst: fired before the look at the queue; pairs PK-1 */
+    mt_store_seq_cst(&timer->fired, 1);
+    mt_park_timeout(timer->thread);
+  }
+  publish_earliest(vp);
+  mt_spin_unlock(&vp->timer_guard);
+}
+
+void mt_timers_run_due(uint64_t now) {
+  uint32_t count = mt_load_acquire(&mt_rt.vp_count); /* VP-7 acquire: pairs VP-1 */
+  for (uint32_t i = 0; i < count; i++)
+    if (mt_load_relaxed(&mt_rt.vps[i]->timer_earliest) <= now) run_due(mt_rt.vps[i], now);
+}
+
+uint64_t mt_timers_earliest(void) {
+  uint64_t earliest = MLTP_NEVER;
+  uint32_t count = mt_load_acquire(&mt_rt.vp_count); /* VP-8 acquire: pairs VP-1 */
+  for (uint32_t i = 0; i < count; i++) {
+    uint64_t key = mt_load_seq_cst(&mt_rt.vps[i]->timer_earliest); /* TM-3; pairs TM-2 */
+    if (key < earliest) earliest = key;
+  }
+  return earliest;
+}
+
+void mt_timers_flush(void) {
+  uint32_t count = mt_load_acquire(&mt_rt.vp_count); /* VP-9 acquire: pairs VP-1 */
+  for (uint32_t i = 0; i < count; i++) {
+    mt_spin_lock(&mt_rt.vps[i]->timer_guard);
+    mt_spin_unlock(&mt_rt.vps[i]->timer_guard);
+  }
+  mt_spin_lock(&mt_rt.outside_timeouts);
+  mt_spin_unlock(&mt_rt.outside_timeouts);
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file types.h
+ * The glossary, and every structure of the core with the owner of each field.
+ *
+ * thread      user-level thread; unbound (runs on any VP), bound (has a kernel
+ *             thread of its own) or foreign (a pthread we did not make)
+ * VP          virtual processor: a kernel thread that runs unbound threads
+ * awake VP    one that runs threads or looks for some; others sleep on a futex,
+ *             or are inside mltp_blocking_begin/end
+ * run queue   the ready threads of one VP (runq.h); inbox: its part others post to
+ * park        to give up the VP until somebody unparks the thread (park.h)
+ * guard       the spin lock of a wait queue, or of a thread for its join
+ * fresh       created, never run; has no stack yet
+ * keeper      the one sleeping VP that watches timers and busy VPs (idle.c)
+ *
+ * Tags: [const] set before others can see it; [owner] only the thread, or the
+ * VP, it belongs to; [guard] under the guard named; [atomic] with the protocol
+ * of the file named.
+ */
+#ifndef MT_CORE_TYPES_H
+#define MT_CORE_TYPES_H
+
+#include <stdalign.h>
+
+#include "arch/arch.h"
+#include "base/atomic.h"
+#include "base/cache.h"
+#include "base/heap.h"
+#include "base/spin.h"
+#include "debug/sanitizer.h"
+#include "mltp/sync.h"
+#include "mltp/thread.h"
+#include "mltp/time.h"
+#include "os/os.h"
+
+enum { MT_VPS_MAX = 1024 };
+
+/** What a thread is made of. */
+enum mt_kind {
+  MT_UNBOUND,
+  MT_BOUND,
+  MT_FOREIGN,
+  MT_IDLE /**< a VP's own context, in which it looks for work */
+};
+
+/** Where a thread is in its life. */
+enum mt_state {
+  MT_FREE,    /**< descriptor not in use */
+  MT_READY,   /**< in the run queue of VP mt_where_vp() */
+  MT_MAILED,  /**< in the inbox of VP mt_where_vp() */
+  MT_RUNNING, /**< on VP mt_where_vp(), or on its own kernel thread */
+  MT_PARKED,  /**< waits; why says for what */
+  MT_DONE     /**< ended, not joined yet */
+};
+
+/** What a parked thread waits for. */
+enum mt_why {
+  MT_WHY_NOTHING,
+  MT_WHY_LOCK,
+  MT_WHY_COND,
+  MT_WHY_BARRIER,
+  MT_WHY_SEM,
+  MT_WHY_JOIN,
+  MT_WHY_SLEEP,
+  MT_WHY_FINALIZE
+};
+
+struct mt_vp;
+struct mt_stack;
+
+/** A thread. Descriptors are never unmapped while the runtime is up, so that
+ * others may read the state of one that has ended ("know who runs"). */
+struct mltp_thread {
+  /* -- first line: all that a switch touches */
+  struct arch_context context; /* [owner] of a thread that does not run */
+  struct mltp_thread *next;    /* [guard] of the queue it is in: run queue or wait queue */
+  struct mltp_thread *prev;    /* likewise */
+  struct mt_vp *vp;            /* [atomic] VP it runs on or ran on last; NULL: bound, foreign */
+  uint32_t where;              /* [atomic] state | VP index << 8; thread.h */
+  uint8_t kind;                /* [const] enum mt_kind */
+  uint8_t fresh;               /* [owner] of the run queue it is in */
+  uint8_t why;                 /* [atomic] enum mt_why; relaxed: only dumps read it */
+  uint8_t detached;            /* [guard: this->guard] */
+
+  /* -- second line: start, end, waiting */
+  union {
+    mltp_userf_t *func; /* [const] until it starts */
+    void *result;       /* [guard: this->guard] once done */
+  };
+  void *arg;                   /* [const] until it starts */
+  struct mt_stack *stack;      /* [owner]; NULL: fresh, bound, foreign, main */
+  mltp_waitq_t *waitq;         /* [atomic] queue it waits in; park.c */
+  const void *object;          /* [atomic] what it waits for; relaxed: only dumps read it */
+  struct mltp_thread *joiner;  /* [guard: this->guard] */
+  mt_spin guard;               /* join, detach, end */
+  uint32_t token;              /* [atomic] bound, foreign: 1 when unparked; park.c */
+  uint8_t timed_out;           /* [guard] of the wait queue */
+  uint8_t done;                /* [guard: this->guard] */
+  uint8_t stack_class;         /* [const] log2 of the stack's size */
+  uint8_t handed;              /* [guard] of a lock's queue: it was given the lock */
+
+  /* -- third line: what the program sees as per-thread, and the rest */
+  int saved_errno;             /* [owner] errno while it does not run */
+  uint32_t eh_uncaught;        /* [owner] C++: exceptions thrown, not caught yet */
+  void *eh_caught;             /* [owner] C++: exceptions being handled */
+  const char *name;            /* [atomic] relaxed: a pointer to constant text */
+  uint64_t id;                 /* [const] */
+  const char *stack_low;       /* [const] bounds of a bound, foreign or main stack, */
+  size_t stack_size;           /* for backtraces */
+  struct mt_sanitizer sanitizer; /* empty unless a sanitizer is on */
+};
+
+/** The run queue of a VP; the protocol is runq.c's. */
+struct mt_runq {
+  uint32_t inside;          /* [atomic] 1: the owner is inside */
+  uint32_t length;          /* [atomic] threads in the list; written inside */
+  struct mltp_thread *head; /* [inside] */
+  struct mltp_thread *tail; /* [inside] */
+
+  alignas(MT_CACHE_LINE) uint32_t claim; /* [atomic] what others want of the owner */
+  struct mltp_thread *inbox;             /* [atomic] newest first; emptied as a whole */
+};
+
+enum mt_vp_status {
+  MT_VP_AWAKE,
+  MT_VP_ASLEEP,  /**< in the list of sleepers */
+  MT_VP_BLOCKED, /**< inside mltp_blocking_begin/end */
+};
+
+/** Counters of a VP, each with one writer. */
+struct mt_stats {
+  uint64_t created, ended; /* threads; also what tells how many live */
+  uint64_t parks, stolen, served, sleeps, wakes;
+};
+
+struct mt_vp {
+  struct mt_runq runq;
+
+  /* [owner] all of this line; tick is read by others */
+  alignas(MT_CACHE_LINE) mt_spin *after_unlock; /* after the switch: release this guard */
+  struct mt_stack *after_stack;                 /* after the switch: free this stack */
+  struct mltp_thread *after_home;               /* after the switch: post it to VP 0 */
+  int *errno_at;                      /* this kernel thread's errno */
+  struct mt_eh_globals *eh_at;        /* this kernel thread's C++ exception state; may be NULL */
+  uint32_t tick;                      /* [atomic] scheduling points so far, modulo 2^32 */
+  uint32_t index;                     /* [const] */
+  uint8_t probe;                      /* go to the idle context: it has to check */
+  uint8_t searching;                  /* this VP is counted in mt_rt.searching */
+
+  uint8_t saw_lone;                   /* the search saw lone ready threads come and go */
+  uint32_t suspect_tick;              /* what the search last saw of a VP with a lone ready */
+  const struct mt_vp *suspect;        /* thread, and since when */
+  uint64_t suspect_since;
+  uint32_t watched_tick; /* [atomic] tick at the keeper's last round; written by the keeper */
+
+  struct mt_cache descriptors; /* [owner] */
+  struct mt_cache stacks;      /* [owner] of the default size */
+  uint64_t next_id, last_id;   /* [owner] block of thread ids */
+  uint32_t seed;               /* [owner] of its random numbers */
+  struct mt_stats stats;       /* [owner] writes */
+
+  alignas(MT_CACHE_LINE) mt_spin timer_guard;
+  struct mt_heap timers;   /* [guard: timer_guard] */
+  uint64_t timer_earliest; /* [atomic] key of its root, MLTP_NEVER when empty; timer.c */
+
+  alignas(MT_CACHE_LINE) uint32_t wake; /* [atomic] futex: 1: get up */
+  uint32_t status;                      /* [atomic] enum mt_vp_status; idle.c */
+  struct mt_vp *sleeper_next;           /* [guard: mt_rt.idle_guard] */
+  pthread_t kernel_thread;              /* [const] */
+  struct mt_sanitizer dead;             /* after the switch: end this context */
+  struct mltp_thread idle;              /* its own context */
+};
+
+/** libstdc++'s and libc++abi's per-thread exception state (Itanium C++ ABI 2.2.2). */
+struct mt_eh_globals {
+  void *caught;
+  unsigned int uncaught;
+};
+
+/** The runtime; there is one. */
+struct mt_runtime {
+  uint32_t running;               /* [atomic] 1: between init and finalize */
+  uint32_t stopping;              /* [atomic] 1: VPs other than 0 have to end */
+  struct mltp_thread *main;       /* [const] */
+  struct mt_vp *vps[MT_VPS_MAX];  /* [atomic] entries below vp_count are constant */
+  uint32_t vp_count;              /* [atomic] kernel threads made; grows under idle_guard */
+  int wanted;                     /* [atomic] what mltp_set_vps() asked for */
+  int cpus;                       /* [const] */
+  mt_spin spawn_guard;            /* held while a VP is made; rank above idle_guard */
+
+  /* awake, searching, sleeping: idle.c */
+  alignas(MT_CACHE_LINE) int target; /* [atomic] VPs that may be awake */
+  int awake;                         /* [atomic] written under idle_guard */
+  uint32_t searching;                /* [atomic] VPs that look for work */
+  uint32_t sleeping;                 /* [atomic] VPs in the list of sleepers */
+  uint32_t quiet;                    /* [atomic] 1: a lone ready thread wakes nobody */
+
+  alignas(MT_CACHE_LINE) mt_spin idle_guard;
+  int blocked;               /* [guard: idle_guard] VPs inside mltp_blocking_begin/end */
+  struct mt_vp *sleepers;    /* [guard: idle_guard] last in, first out */
+  struct mt_vp *keeper;      /* [guard: idle_guard] */
+  uint64_t keeper_deadline;  /* [guard: idle_guard] when the keeper gets up */
+  struct mltp_thread *finalizer; /* [atomic] main, waiting until it is alone; life.c */
+  uint32_t wake_count;           /* [guard: idle_guard] VPs woken so far */
+  uint32_t checked_at;           /* [guard: idle_guard] wake_count at the last deadlock check */
+
+  /* threads not on VPs */
+  alignas(MT_CACHE_LINE) uint64_t created_elsewhere; /* [atomic] by bound and foreign threads */
+  uint64_t ended_elsewhere;                          /* [atomic] bound threads that ended */
+  uint32_t bound_live;      /* [atomic] kernel threads of bound threads; outside.c */
+  uint32_t foreign_live;    /* [atomic] foreign threads seen */
+  uint32_t outside_parked;  /* [atomic] bound and foreign ones parked */
+  uint32_t next_vp;         /* [atomic] whose turn for their creations */
+  mt_spin outside_timeouts; /* held while one of them times out */
+};
+
+extern struct mt_runtime mt_rt;
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Making and ending virtual processors. */
+#include "core/vp.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/options.h"
+#include "core/idle.h"
+#include "core/sched.h"
+#include "core/stack.h"
+
+/* The C++ runtime's, when the program has one. */
+extern struct mt_eh_globals *__cxa_get_globals(void) __attribute__((weak));
+
+void mt_vp_adopt_kernel_thread(struct mt_vp *vp) {
+  vp->errno_at = &errno;
+  vp->eh_at = __cxa_get_globals != NULL ? __cxa_get_globals() : NULL;
+  os_sigstack_make(); /* without one an overflow is an ordinary crash */
+}
+
+static struct mt_vp *vp_new(uint32_t index) {
+  struct mt_vp *vp = aligned_alloc(alignof(struct mt_vp), sizeof *vp);
+  if (vp == NULL) return NULL;
+  memset(vp, 0, sizeof *vp);
+  vp->index = index;
+  vp->seed = index * 2654435761u + 1;
+  vp->timer_earliest = MLTP_NEVER;
+  vp->idle.vp = vp;
+  vp->idle.kind = MT_IDLE;
+  vp->idle.name = "idle";
+  return vp;
+}
+
+int mt_vp_first(void) {
+  struct mt_vp *vp = vp_new(0);
+  struct mt_stack *stack = vp != NULL ? mt_stack_new(NULL, mt_stack_class_default()) : NULL;
+  if (stack == NULL) {
+    free(vp);
+    return ENOMEM;
+  }
+  vp->idle.stack = stack;
+  mt_sanitizer_stack(&vp->idle.sanitizer, stack->low, mt_stack_size(stack));
+  mt_sanitizer_begin(&vp->idle.sanitizer);
+  mt_arch_context_init(&vp->idle.context, mt_stack_top(stack));
+  mt_vp_adopt_kernel_thread(vp);
+  vp->status = MT_VP_AWAKE;
+  mt_rt.awake = 1;
+  mt_rt.vps[0] = vp;
+  mt_store_release(&mt_rt.vp_count, 1); /* VP-1 release: the entry; pairs VP-2 VP-3 VP-4 VP-5 VP-6 */
+  return 0;
+}
+
+/* Entry of the kernel thread of every other VP. */
+static void *vp_main(void *arg) {
+  struct mt_vp *vp = arg;
+  char *low = NULL;
+  size_t size = 0;
+  mt_set_current(&vp->idle);
+  os_thread_stack(&low, &size);
+  mt_sanitizer_known_stack(&vp->idle.sanitizer, low, size);
+  mt_sanitizer_adopt(&vp->idle.sanitizer);
+  mt_vp_adopt_kernel_thread(vp);
+  mt_idle_loop(vp);
+  mt_set_current(NULL);
+  os_sigstack_free();
+  return NULL;
+}
+
+int mt_vp_spawn(void) {
+  mt_spin_lock(&mt_rt.spawn_guard);
+  uint32_t index = mt_load_relaxed(&mt_rt.vp_count); /* relaxed: changes under the guard only */
+  struct mt_vp *vp = index < MT_VPS_MAX ? vp_new(index) : NULL;
+  int error = vp != NULL ? 0 : EAGAIN;
+  if (error == 0) {
+    vp->status = MT_VP_AWAKE;
+    mt_awake_add(1);
+    error = os_thread_start(&vp->kernel_thread, 0, vp_main, vp);
+    if (error != 0) mt_awake_add(-1);
+  }
+  if (error == 0) {
+    mt_rt.vps[index] = vp;
+    mt_store_release(&mt_rt.vp_count, index + 1); /* VP-1 release: as above; pairs VP-2 */
+  } else {
+    free(vp);
+  }
+  mt_spin_unlock(&mt_rt.spawn_guard);
+  return error;
+}
+
+int mt_vp_spawn_to(int count) {
+  while ((int)mt_load_relaxed(&mt_rt.vp_count) < count) {
+    int error = mt_vp_spawn();
+    if (error != 0) return error;
+  }
+  return 0;
+}
+
+void mt_vps_free(void) {
+  uint32_t count = mt_rt.vp_count;
+  for (uint32_t i = 1; i < count; i++) os_thread_join(mt_rt.vps[i]->kernel_thread);
+  mt_sanitizer_end(&mt_rt.vps[0]->idle.sanitizer);
+  for (uint32_t i = 0; i < count; i++) {
+    free(mt_rt.vps[i]);
+    mt_rt.vps[i] = NULL;
+  }
+  mt_rt.vp_count = 0;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file vp.h
+ * Virtual processors: making them, asking about all of them.
+ */
+#ifndef MT_CORE_VP_H
+#define MT_CORE_VP_H
+
+#include "core/types.h"
+
+/** Makes VP 0 of the calling kernel thread. @return 0 or ENOMEM. */
+int mt_vp_first(void);
+
+/** Makes one more VP, asleep. @return 0 or EAGAIN. */
+int mt_vp_spawn(void);
+
+/** Makes VPs until there are count. @return 0 or EAGAIN. */
+int mt_vp_spawn_to(int count);
+
+/** Joins the kernel threads of all VPs but the first and frees all VPs. */
+void mt_vps_free(void);
+
+/** Reads what this kernel thread's libc and C++ runtime keep per thread. */
+void mt_vp_adopt_kernel_thread(struct mt_vp *vp);
+
+/** @return true when the predicate holds for any VP other than self. */
+static inline bool mt_vps_any(bool (*predicate)(const struct mt_vp *), const struct mt_vp *self) {
+  uint32_t count = mt_load_acquire(&mt_rt.vp_count); /* VP-6 acquire: pairs VP-1 */
+  for (uint32_t i = 0; i < count; i++)
+    if (mt_rt.vps[i] != self && predicate(mt_rt.vps[i])) return true;
+  return false;
+}
+
+/** @return true when more VPs are awake than may be, counting extra ones. */
+static inline bool mt_over_target_with(int extra) {
+  return mt_load_relaxed(&mt_rt.awake) + extra > mt_load_relaxed(&mt_rt.target);
+}
+
+static inline bool mt_over_target(void) { return mt_over_target_with(0); }
+
+/** A small fast generator (xorshift32) for places where any number will do. */
+static inline uint32_t mt_random(struct mt_vp *vp) {
+  uint32_t x = vp->seed;
+  x ^= x << 13;
+  x ^= x >> 17;
+  x ^= x << 5;
+  return vp->seed = x;
+}
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The dump of all threads. It reads descriptors without locks: what runs
+ * meanwhile may look inconsistent, and nothing it follows is ever unmapped. */
+#include "debug/dump.h"
+
+#include "base/log.h"
+#include "core/stack.h"
+#include "core/thread.h"
+#include "debug/backtrace.h"
+#include "mltp/debug.h"
+#include "sync/lock.h"
+
+static const char *const kinds[] = {"unbound", "bound", "foreign", "idle"};
+
+static const char *const reasons[] = {
+    [MT_WHY_NOTHING] = "nothing",     [MT_WHY_LOCK] = "lock",
+    [MT_WHY_COND] = "condition",      [MT_WHY_BARRIER] = "barrier",
+    [MT_WHY_SEM] = "semaphore",       [MT_WHY_JOIN] = "join of thread",
+    [MT_WHY_SLEEP] = "sleep",         [MT_WHY_FINALIZE] = "end of all other threads",
+};
+
+struct dump {
+  int fd;
+  int backtraces_left;
+  int threads;
+};
+
+static void describe_barrier(int fd, const mltp_barrier_t *b) {
+  mt_print(fd, "barrier %p '%s' (%u of %u have come)", (const void *)b,
+           b->name_ != NULL ? b->name_ : "", b->queue_.count_, b->needed_);
+}
+
+static void describe_lock(int fd, const mltp_lock_t *lock) {
+  const struct mt_lock_ops *ops = mt_lock_ops(lock);
+  const struct mltp_thread *holder = ops != NULL ? ops->holder(lock) : NULL;
+  mt_print(fd, "lock %p '%s' (held by thread %lu '%s')", (const void *)lock,
+           lock->name_ != NULL ? lock->name_ : "", holder != NULL ? (unsigned long)holder->id : 0,
+           holder != NULL ? mt_name(holder) : "nobody");
+}
+
+static void describe_wait(int fd, const struct mltp_thread *t) {
+  uint8_t why = mt_load_relaxed(&t->why);
+  const void *object = mt_load_relaxed(&t->object);
+  const char *name = "";
+  mt_print(fd, "waits for ");
+  switch (why) {
+    case MT_WHY_LOCK: describe_lock(fd, object); return;
+    case MT_WHY_BARRIER: describe_barrier(fd, object); return;
+    case MT_WHY_JOIN: {
+      const struct mltp_thread *other = object;
+      mt_print(fd, "end of thread %lu '%s'", (unsigned long)other->id, mt_name(other));
+      return;
+    }
+    case MT_WHY_COND: name = ((const mltp_cond_t *)object)->name_; break;
+    case MT_WHY_SEM: name = ((const mltp_sem_t *)object)->name_; break;
+    default: mt_print(fd, "%s", reasons[why]); return;
+  }
+  mt_print(fd, "%s %p '%s'", reasons[why], object, name != NULL ? name : "");
+}
+
+static void backtrace_of(struct dump *dump, const struct mltp_thread *t) {
+  if (dump->backtraces_left-- <= 0) return;
+  const char *low = t->stack != NULL ? t->stack->low : t->stack_low;
+  size_t size = t->stack != NULL ? mt_stack_size(t->stack) : t->stack_size;
+  mt_backtrace(dump->fd, t->context.ip, t->context.bp, low, size);
+}
+
+static void dump_thread(struct mltp_thread *t, void *arg) {
+  struct dump *dump = arg;
+  int fd = dump->fd;
+  uint32_t where = mt_load_relaxed(&t->where);
+  uint32_t vp = where >> 8;
+  dump->threads++;
+  mt_print(fd, "  thread %lu '%s' (%s): ", (unsigned long)t->id, mt_name(t), kinds[t->kind]);
+  bool unbound = t->kind == MT_UNBOUND;
+  switch ((enum mt_state)(where & 0xff)) {
+    case MT_READY:
+    case MT_MAILED:
+      mt_print(fd, "%s on VP %u\n", t->fresh ? "not started, ready" : "ready", vp);
+      if (!t->fresh) backtrace_of(dump, t);
+      break;
+    case MT_RUNNING:
+      if (unbound)
+        mt_print(fd, "runs on VP %u\n", vp);
+      else
+        mt_print(fd, "runs\n");
+      break;
+    case MT_PARKED:
+      describe_wait(fd, t);
+      mt_print(fd, "\n");
+      if (unbound) backtrace_of(dump, t);
+      break;
+    case MT_DONE: mt_print(fd, "ended, not joined yet\n"); break;
+    case MT_FREE: break;
+  }
+}
+
+void mt_dump(int fd, int most) {
+  struct dump dump = {.fd = fd, .backtraces_left = most};
+  mt_descriptors_visit(dump_thread, &dump);
+  mt_print(fd, "  %d threads; %d VPs, %d awake\n", dump.threads,
+           (int)mt_load_relaxed(&mt_rt.vp_count), mt_load_relaxed(&mt_rt.awake));
+}
+
+void mltp_dump(int fd) {
+  mt_print(fd, "mltp: all threads:\n");
+  mt_dump(fd, 1000);
+}

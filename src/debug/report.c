@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Overflow, deadlock, panic, the dump signal, counters. */
+#include "debug/report.h"
+
+#include <stdlib.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/options.h"
+#include "core/stack.h"
+#include "core/thread.h"
+#include "debug/backtrace.h"
+#include "debug/dump.h"
+#include "mltp/debug.h"
+
+enum { BACKTRACES_IN_REPORT = 100 };
+
+static struct {
+  struct sigaction segv, bus, dump; /* what was installed before us */
+  bool dump_installed;
+} saved;
+
+/* ---- stack overflow */
+
+/* A fault just below the calling thread's stack, or in its guard. */
+static bool is_overflow(const struct mltp_thread *t, const char *address, const char **low,
+                        size_t *size) {
+  size_t page = 4096;
+  if (t == NULL) return false;
+  *low = t->stack != NULL ? t->stack->low : t->stack_low;
+  *size = t->stack != NULL ? mt_stack_size(t->stack) : t->stack_size;
+  if (*low == NULL) return false;
+  const char *from = t->stack != NULL ? *low : *low - 16 * page;
+  const char *to = *low + page;
+  return address >= from && address < to;
+}
+
+static void on_fault(int signo, siginfo_t *info, void *context) {
+  const struct mltp_thread *t = mt_current();
+  const char *low;
+  size_t size;
+  if (is_overflow(t, info->si_addr, &low, &size)) {
+    const ucontext_t *uc = context;
+    mt_message("stack overflow: thread %lu '%s' used all %zu KiB of its stack (give it a larger "
+               "stack_size in mltp_attr_t, or set MLTP_STACK_SIZE)",
+               (unsigned long)t->id, mt_name(t), size / 1024);
+    mt_backtrace(2, (const void *)uc->uc_mcontext.gregs[REG_RIP],
+                 (const void *)uc->uc_mcontext.gregs[REG_RBP], low, size);
+    os_signal_default(SIGABRT);
+    abort();
+  }
+  /* Not ours: what was there before handles it when the instruction faults again. */
+  os_signal_restore(signo, signo == SIGSEGV ? &saved.segv : &saved.bus);
+}
+
+/* ---- deadlock */
+
+void mt_deadlock_suspected(void) {
+  static uint32_t reported; /* once */
+  uint32_t vps = mt_load_relaxed(&mt_rt.vp_count);
+  uint32_t known = vps + mt_load_relaxed(&mt_rt.outside_parked) + MT_SANITIZER_TASKS;
+  int tasks = os_task_count();
+  if (tasks == 0 || (uint32_t)tasks > known || mt_live() == 0) return;
+  if (mt_load_relaxed(&mt_rt.awake) != 0 || mt_add_relaxed(&reported, 1) != 0) return;
+  mt_message("deadlock: no thread can run, and no timer is pending:");
+  mt_dump(2, BACKTRACES_IN_REPORT);
+  if (mt_options.deadlock == MT_DEADLOCK_REPORT) return;
+  mt_message("deadlock: exiting with status %d (MLTP_DEADLOCK=report goes on waiting; "
+             "MLTP_DEADLOCK=off does not look)",
+             MLTP_EXIT_DEADLOCK);
+  _exit(MLTP_EXIT_DEADLOCK);
+}
+
+/* ---- the rest */
+
+static void on_dump_signal(int signo, siginfo_t *info, void *context) {
+  (void)signo, (void)info, (void)context;
+  mltp_dump(2);
+}
+
+static void dump_on_panic(void) { mt_dump(2, BACKTRACES_IN_REPORT); }
+
+int mt_report_start(void) {
+  mt_panic_hook = dump_on_panic;
+  os_sigstack_make();
+  int error = os_signal_install(SIGSEGV, on_fault, &saved.segv);
+  if (error == 0) error = os_signal_install(SIGBUS, on_fault, &saved.bus);
+  saved.dump_installed = error == 0 && mt_options.dump_signal != 0;
+  if (saved.dump_installed)
+    error = os_signal_install((int)mt_options.dump_signal, on_dump_signal, &saved.dump);
+  return error;
+}
+
+void mt_report_stop(void) {
+  mt_panic_hook = NULL;
+  os_signal_restore(SIGSEGV, &saved.segv);
+  os_signal_restore(SIGBUS, &saved.bus);
+  if (saved.dump_installed) os_signal_restore((int)mt_options.dump_signal, &saved.dump);
+}
+
+void mt_report_stats(void) {
+  uint32_t count = mt_load_relaxed(&mt_rt.vp_count);
+  for (uint32_t i = 0; i < count; i++) {
+    const struct mt_vp *vp = mt_rt.vps[i];
+    const struct mt_stats *s = &vp->stats;
+    mt_message("VP %u: scheduling points %u, created %lu, ended %lu, parks %lu, thefts %lu, "
+               "requests served %lu, sleeps %lu, wakes %lu",
+               i, vp->tick, (unsigned long)s->created, (unsigned long)s->ended,
+               (unsigned long)s->parks, (unsigned long)s->stolen, (unsigned long)s->served,
+               (unsigned long)s->sleeps, (unsigned long)s->wakes);
+  }
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file report.h
+ * What the library says of itself: dumps, overflow, deadlock, counters. The core
+ * calls these hooks and nothing else of this room.
+ */
+#ifndef MT_DEBUG_REPORT_H
+#define MT_DEBUG_REPORT_H
+
+/** Installs the handlers of SIGSEGV, SIGBUS and the dump signal, and the panic
+ * hook. @return 0. */
+int mt_report_start(void);
+void mt_report_stop(void);
+
+/** Writes the counters of all VPs to stderr. */
+void mt_report_stats(void);
+
+/** No VP is awake and no timer is set: report a deadlock, unless some kernel
+ * thread of the process may still make a thread ready. */
+void mt_deadlock_suspected(void);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernel threads, by way of libc's, so that all of libc works on them. */
+#include <dirent.h>
+#include <errno.h>
+
+#include "os/os.h"
+
+static int start(pthread_t *thread, int detach_state, size_t stack_size, void *(*func)(void *),
+                 void *arg) {
+  pthread_attr_t attr;
+  if (pthread_attr_init(&attr) != 0) return EAGAIN;
+  int error = pthread_attr_setdetachstate(&attr, detach_state);
+  if (error == 0 && stack_size != 0) error = pthread_attr_setstacksize(&attr, stack_size);
+  if (error == 0) error = pthread_create(thread, &attr, func, arg);
+  pthread_attr_destroy(&attr);
+  return error == 0 ? 0 : EAGAIN;
+}
+
+int os_thread_start(pthread_t *thread, size_t stack_size, void *(*func)(void *), void *arg) {
+  return start(thread, PTHREAD_CREATE_JOINABLE, stack_size, func, arg);
+}
+
+int os_thread_start_detached(size_t stack_size, void *(*func)(void *), void *arg) {
+  pthread_t thread;
+  return start(&thread, PTHREAD_CREATE_DETACHED, stack_size, func, arg);
+}
+
+void os_thread_join(pthread_t thread) { pthread_join(thread, NULL); }
+
+int os_thread_stack(char **low, size_t *size) {
+  pthread_attr_t attr;
+  int error = pthread_getattr_np(pthread_self(), &attr);
+  if (error != 0) return error;
+  void *address;
+  error = pthread_attr_getstack(&attr, &address, size);
+  *low = address;
+  pthread_attr_destroy(&attr);
+  return error;
+}
+
+int os_task_count(void) {
+  int saved = errno;
+  int count = 0;
+  DIR *directory = opendir("/proc/self/task");
+  if (directory != NULL) {
+    for (struct dirent *entry; (entry = readdir(directory)) != NULL;)
+      if (entry->d_name[0] != '.') count++;
+    closedir(directory);
+  }
+  errno = saved;
+  return count;
+}
+
+int os_thread_exit_hook(pthread_key_t *key, void (*func)(void *)) {
+  return pthread_key_create(key, func);
+}
+
+int os_thread_exit_value(pthread_key_t key, void *value) { return pthread_setspecific(key, value); }
+
+void os_thread_exit(void) { pthread_exit(NULL); }

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Address space, memory and guards. */
+#include <errno.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "os/os.h"
+
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL 102 /* Linux 6.13; older headers lack it */
+#endif
+
+size_t os_page_size(void) { return (size_t)sysconf(_SC_PAGESIZE); }
+
+void *os_reserve(size_t size) {
+  int saved = errno;
+  void *address =
+      mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (address == MAP_FAILED)
+    address = NULL;
+  else /* a huge page per stack would cost 2 MiB each */
+    madvise(address, size, MADV_NOHUGEPAGE);
+  errno = saved;
+  return address;
+}
+
+int os_commit(void *address, size_t size) {
+  int saved = errno;
+  int error = mprotect(address, size, PROT_READ | PROT_WRITE) == 0 ? 0 : ENOMEM;
+  errno = saved;
+  return error;
+}
+
+void os_release(void *address, size_t size) {
+  int saved = errno;
+  munmap(address, size);
+  errno = saved;
+}
+
+void os_discard(void *address, size_t size) {
+  int saved = errno;
+  madvise(address, size, MADV_DONTNEED);
+  errno = saved;
+}
+
+int os_guard_light(void *address, size_t size) {
+  int saved = errno;
+  int error = madvise(address, size, MADV_GUARD_INSTALL) == 0 ? 0 : EINVAL;
+  errno = saved;
+  return error;
+}
+
+int os_guard_mprotect(void *address, size_t size) {
+  int saved = errno;
+  int error = mprotect(address, size, PROT_NONE) == 0 ? 0 : ENOMEM;
+  errno = saved;
+  return error;
+}
+
+long os_max_mappings(void) {
+  long mappings = 65530; /* the kernel's default */
+  int saved = errno;
+  FILE *file = fopen("/proc/sys/vm/max_map_count", "re");
+  if (file != NULL) {
+    if (fscanf(file, "%ld", &mappings) != 1) mappings = 65530;
+    fclose(file);
+  }
+  errno = saved;
+  return mappings;
+}

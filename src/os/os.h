@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file os.h
+ * The whole contract with the operating system. No other room makes a system
+ * call or uses libc's threads (so that a later library can put our threads under
+ * the pthread names without calling itself). Functions return 0 or a positive
+ * errno value and leave errno as it was.
+ */
+#ifndef MT_OS_OS_H
+#define MT_OS_OS_H
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- time (clock.c): nanoseconds of CLOCK_MONOTONIC */
+uint64_t os_now(void);
+
+/* ---- waiting in the kernel (futex.c) */
+
+/** Sleeps while *word == expected, until woken or the absolute deadline.
+ * @return 0 (also when woken for no reason) or ETIMEDOUT. */
+int os_futex_wait(uint32_t *word, uint32_t expected, uint64_t deadline);
+void os_futex_wake(uint32_t *word, int count);
+void os_yield(void);
+/** Sleeps about ns nanoseconds. */
+void os_nap(uint64_t ns);
+
+/* ---- memory (memory.c); sizes are multiples of the page size */
+size_t os_page_size(void);
+/** Address space without memory behind it; NULL when refused. */
+void *os_reserve(size_t size);
+/** Makes reserved space usable; memory appears as it is touched. */
+int os_commit(void *address, size_t size);
+void os_release(void *address, size_t size);
+/** Gives the memory back; the space stays usable and reads as zeros. */
+void os_discard(void *address, size_t size);
+/** Makes [address, address + size) fault without splitting the mapping
+ * (MADV_GUARD_INSTALL, Linux 6.13). @return 0, or EINVAL: the kernel has it not. */
+int os_guard_light(void *address, size_t size);
+/** The same by mprotect, at the price of mappings. @return 0 or ENOMEM. */
+int os_guard_mprotect(void *address, size_t size);
+/** @return vm.max_map_count, or its default when it cannot be read. */
+long os_max_mappings(void);
+
+/* ---- processors (cpus.c) */
+
+/** CPUs this process may use: affinity mask and cgroup CPU quota, at least 1. */
+int os_cpus(void);
+
+/* ---- kernel threads (kthread.c) */
+
+/** Starts a joinable kernel thread. @return 0 or EAGAIN. */
+int os_thread_start(pthread_t *thread, size_t stack_size, void *(*func)(void *), void *arg);
+/** Starts a kernel thread nobody joins. stack_size 0: the default. */
+int os_thread_start_detached(size_t stack_size, void *(*func)(void *), void *arg);
+void os_thread_join(pthread_t thread);
+/** Bounds of the calling kernel thread's stack, the guard not included. */
+int os_thread_stack(char **low, size_t *size);
+/** Number of kernel threads of this process; 0 when /proc cannot be read. */
+int os_task_count(void);
+/** Runs func(value) at the end of each kernel thread that has set a value. */
+int os_thread_exit_hook(pthread_key_t *key, void (*func)(void *));
+int os_thread_exit_value(pthread_key_t key, void *value);
+void os_thread_exit(void) __attribute__((noreturn));
+
+/* ---- memory barriers on other processors (membarrier.c) */
+
+/** @return true when os_membarrier() can be used from now on. */
+bool os_membarrier_register(void);
+/** A full barrier on every processor that runs a thread of this process. */
+void os_membarrier(void);
+
+/* ---- signals (signals.c) */
+
+/** Gives the calling kernel thread a signal stack (freed by os_sigstack_free()). */
+int os_sigstack_make(void);
+void os_sigstack_free(void);
+/** Installs a handler that runs on the signal stack; *old gets the one before. */
+int os_signal_install(int signo, void (*handler)(int, siginfo_t *, void *), struct sigaction *old);
+void os_signal_restore(int signo, const struct sigaction *old);
+void os_signal_default(int signo);
+
+/* ---- output (write.c): async-signal-safe, survives short writes */
+void os_write(int fd, const char *text, size_t length);
+
+#endif

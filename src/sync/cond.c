@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Conditions (thesis 3.3.5), with a lock and in the thesis's form without one. */
+#include <errno.h>
+
+#include "base/log.h"
+#include "core/park.h"
+#include "mltp/sync.h"
+#include "sync/lock.h"
+
+int mltp_cond_init(mltp_cond_t *cond, const char *name) {
+  *cond = (mltp_cond_t)MLTP_COND_INIT;
+  cond->name_ = name;
+  return 0;
+}
+
+int mltp_cond_destroy(mltp_cond_t *cond) {
+  mt_spin_lock(&cond->queue_.guard_);
+  uint32_t waiters = cond->queue_.count_;
+  mt_spin_unlock(&cond->queue_.guard_);
+  if (waiters != 0)
+    return mt_misuse(EBUSY, "mltp_cond_destroy: condition %p '%s': %u threads wait for it",
+                     (void *)cond, cond->name_ != NULL ? cond->name_ : "", waiters);
+  mt_timers_flush();
+  return 0;
+}
+
+/* The caller enters the queue before it lets go of the lock, so a signal by
+ * whoever locks next finds it there. */
+static int wait(const char *call, mltp_cond_t *cond, mltp_lock_t *lock, struct mt_timer *timer) {
+  struct mltp_thread *self = mt_self(call);
+  if (mt_unlikely(self == NULL)) return EPERM;
+  mltp_waitq_t *q = &cond->queue_;
+  mt_spin_lock(&q->guard_);
+  bool entered = mt_wait_enter(self, q, false, timer);
+  int error = lock != NULL ? mltp_unlock(lock) : 0;
+  if (error != 0) {
+    if (entered) mt_waitq_remove(q, self);
+    mt_spin_unlock(&q->guard_);
+    return error;
+  }
+  if (entered) {
+    error = mt_wait_park(self, q, MT_WHY_COND, cond, timer);
+  } else {
+    mt_spin_unlock(&q->guard_);
+    error = ETIMEDOUT;
+  }
+  int relock = lock != NULL ? mltp_lock(lock) : 0;
+  return relock != 0 ? relock : error;
+}
+
+int mltp_cond_wait(mltp_cond_t *cond) { return wait("mltp_cond_wait", cond, NULL, NULL); }
+
+int mltp_cond_wait_with(mltp_cond_t *cond, mltp_lock_t *lock) {
+  return wait("mltp_cond_wait_with", cond, lock, NULL);
+}
+
+int mltp_cond_timedwait(mltp_cond_t *cond, mltp_lock_t *lock, uint64_t deadline) {
+  struct mltp_thread *self = mt_self("mltp_cond_timedwait");
+  if (self == NULL) return EPERM;
+  struct mt_timer timer;
+  mt_timer_arm(&timer, self, deadline);
+  int error = wait("mltp_cond_timedwait", cond, lock, &timer);
+  mt_timer_disarm(&timer);
+  return error;
+}
+
+int mltp_cond_signal(mltp_cond_t *cond) {
+  if (mt_self("mltp_cond_signal") == NULL) return EPERM;
+  mt_spin_lock(&cond->queue_.guard_);
+  struct mltp_thread *t = mt_waitq_pop(&cond->queue_);
+  mt_spin_unlock(&cond->queue_.guard_);
+  if (t != NULL) mt_resume(t);
+  return 0;
+}
+
+int mltp_cond_broadcast(mltp_cond_t *cond) {
+  if (mt_self("mltp_cond_broadcast") == NULL) return EPERM;
+  mt_spin_lock(&cond->queue_.guard_);
+  struct mltp_thread *waiters = mt_waitq_take_all(&cond->queue_);
+  mt_spin_unlock(&cond->queue_.guard_);
+  mt_resume_chain(waiters);
+  return 0;
+}

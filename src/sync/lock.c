@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The public calls of all lock classes. */
+#include "sync/lock.h"
+
+#include <errno.h>
+
+#include "base/log.h"
+#include "base/options.h"
+
+static const struct mt_lock_ops *const classes[] = {
+    [MLTP_LOCK_REACTIVE] = &mt_lock_reactive,
+    [MLTP_LOCK_SPIN] = &mt_lock_ticket,
+    [MLTP_LOCK_YIELD_END] = &mt_lock_yield_end,
+    [MLTP_LOCK_YIELD_FRONT] = &mt_lock_yield_front,
+    [MLTP_LOCK_SEMAPHORE] = &mt_lock_semaphore,
+};
+
+static bool is_class(uint32_t lock_class) { return lock_class <= MLTP_LOCK_SEMAPHORE; }
+
+/* The class that STANDARD stands for (thesis 3.3.3: a definition, here a knob). */
+static inline uint32_t class_of(const mltp_lock_t *lock) {
+  return lock->class_ != MLTP_LOCK_STANDARD ? lock->class_ : (uint32_t)mt_options.lock;
+}
+
+const struct mt_lock_ops *mt_lock_ops(const mltp_lock_t *lock) {
+  uint32_t lock_class = class_of(lock);
+  return is_class(lock_class) ? classes[lock_class] : NULL;
+}
+
+static const char *name_of(const mltp_lock_t *lock) {
+  return lock->name_ != NULL ? lock->name_ : "";
+}
+
+/* Explains a refused call. */
+static int refuse(int error, const char *call, const mltp_lock_t *lock, struct mltp_thread *self) {
+  const struct mt_lock_ops *ops = mt_lock_ops(lock);
+  if (ops == NULL)
+    return mt_misuse(EINVAL, "%s: lock %p is not initialised (use mltp_lock_init or MLTP_LOCK_INIT)",
+                     call, (const void *)lock);
+  struct mltp_thread *holder = ops->holder(lock);
+  if (error == EDEADLK)
+    return mt_misuse(error, "%s: lock %p '%s': thread %lu '%s' holds it already (locks are not "
+                     "recursive)", call, (const void *)lock, name_of(lock),
+                     (unsigned long)self->id, mt_name(self));
+  if (holder == NULL)
+    return mt_misuse(error, "%s: lock %p '%s': thread %lu '%s' does not hold it, nobody does (lock "
+                     "before you unlock, and unlock once)", call, (const void *)lock,
+                     name_of(lock), (unsigned long)self->id, mt_name(self));
+  return mt_misuse(error, "%s: lock %p '%s': thread %lu '%s' does not hold it, thread %lu '%s' does "
+                   "(the thread that locks must unlock)", call, (const void *)lock, name_of(lock),
+                   (unsigned long)self->id, mt_name(self), (unsigned long)holder->id,
+                   mt_name(holder));
+}
+
+int mltp_lock_init(mltp_lock_t *lock, mltp_lock_class_t lock_class, const char *name) {
+  if (!is_class((uint32_t)lock_class)) return EINVAL;
+  *lock = (mltp_lock_t)MLTP_LOCK_INIT_CLASS(lock_class);
+  lock->name_ = name;
+  return 0;
+}
+
+int mltp_lock_destroy(mltp_lock_t *lock) {
+  const struct mt_lock_ops *ops = mt_lock_ops(lock);
+  struct mltp_thread *holder = ops != NULL ? ops->holder(lock) : NULL;
+  if (holder != NULL)
+    return mt_misuse(EBUSY, "mltp_lock_destroy: lock %p '%s': thread %lu '%s' holds it (unlock it "
+                     "first)", (void *)lock, name_of(lock), (unsigned long)holder->id,
+                     mt_name(holder));
+  mt_timers_flush();
+  return 0;
+}
+
+int mltp_lock(mltp_lock_t *lock) {
+  struct mltp_thread *self = mt_self("mltp_lock");
+  if (mt_unlikely(self == NULL)) return EPERM;
+  if (mt_likely(class_of(lock) == MLTP_LOCK_REACTIVE) && mt_likely(mt_lock_reactive_try(lock, self)))
+    return 0;
+  const struct mt_lock_ops *ops = mt_lock_ops(lock);
+  int error = ops != NULL ? ops->lock(lock, self, NULL) : EINVAL;
+  return error == 0 ? 0 : refuse(error, "mltp_lock", lock, self);
+}
+
+int mltp_trylock(mltp_lock_t *lock) {
+  struct mltp_thread *self = mt_self("mltp_trylock");
+  if (mt_unlikely(self == NULL)) return EPERM;
+  const struct mt_lock_ops *ops = mt_lock_ops(lock);
+  if (ops == NULL) return refuse(EINVAL, "mltp_trylock", lock, self);
+  return ops->trylock(lock, self) ? 0 : EBUSY;
+}
+
+int mltp_timedlock(mltp_lock_t *lock, uint64_t deadline) {
+  struct mltp_thread *self = mt_self("mltp_timedlock");
+  if (mt_unlikely(self == NULL)) return EPERM;
+  const struct mt_lock_ops *ops = mt_lock_ops(lock);
+  if (ops == NULL) return refuse(EINVAL, "mltp_timedlock", lock, self);
+  if (ops->trylock(lock, self)) return 0;
+  struct mt_timer timer;
+  mt_timer_arm(&timer, self, deadline);
+  int error = ops->lock(lock, self, &timer);
+  mt_timer_disarm(&timer);
+  return error == EDEADLK ? refuse(error, "mltp_timedlock", lock, self) : error;
+}
+
+int mltp_unlock(mltp_lock_t *lock) {
+  struct mltp_thread *self = mt_self("mltp_unlock");
+  if (mt_unlikely(self == NULL)) return EPERM;
+  if (mt_likely(class_of(lock) == MLTP_LOCK_REACTIVE) &&
+      mt_likely(mt_lock_reactive_release(lock, self)))
+    return 0;
+  const struct mt_lock_ops *ops = mt_lock_ops(lock);
+  int error = ops != NULL ? ops->unlock(lock, self) : EINVAL;
+  return error == 0 ? 0 : refuse(error, "mltp_unlock", lock, self);
+}

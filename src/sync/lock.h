@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file lock.h
+ * One table of operations per lock class. A class is a file; adding one is adding
+ * a row to the table in lock.c.
+ */
+#ifndef MT_SYNC_LOCK_H
+#define MT_SYNC_LOCK_H
+
+#include "core/park.h"
+#include "mltp/sync.h"
+
+struct mt_lock_ops {
+  const char *name;
+  /** The lock was not free at first sight. timer: armed, or NULL. @return 0,
+   * ETIMEDOUT, or EDEADLK: self holds it. */
+  int (*lock)(mltp_lock_t *lock, struct mltp_thread *self, struct mt_timer *timer);
+  /** One attempt. @return true: acquired. */
+  bool (*trylock)(mltp_lock_t *lock, struct mltp_thread *self);
+  /** @return 0, or EPERM: self does not hold it. */
+  int (*unlock)(mltp_lock_t *lock, struct mltp_thread *self);
+  /** @return who holds it, NULL: nobody. A hint to all but the holder. */
+  struct mltp_thread *(*holder)(const mltp_lock_t *lock);
+};
+
+extern const struct mt_lock_ops mt_lock_reactive;
+extern const struct mt_lock_ops mt_lock_ticket;
+extern const struct mt_lock_ops mt_lock_yield_end;
+extern const struct mt_lock_ops mt_lock_yield_front;
+extern const struct mt_lock_ops mt_lock_semaphore;
+
+/** @return the operations of the lock's class; NULL: the class is nonsense. */
+const struct mt_lock_ops *mt_lock_ops(const mltp_lock_t *lock);
+
+/** Classes that keep no waiters in the lock's queue note the holder in its place. */
+static inline struct mltp_thread *mt_lock_noted_holder(const mltp_lock_t *lock) {
+  return mt_load_relaxed(&lock->queue_.head_); /* relaxed: a hint; exact for the holder */
+}
+
+static inline void mt_lock_note_holder(mltp_lock_t *lock, struct mltp_thread *holder) {
+  mt_store_relaxed(&lock->queue_.head_, (void *)holder);
+}
+
+/* The reactive lock's uncontended paths, inlined into the public calls. */
+
+enum { MT_LOCK_WAITERS = 1 }; /* lowest bit of the word: the queue may have waiters */
+
+static inline bool mt_lock_reactive_try(mltp_lock_t *lock, struct mltp_thread *self) {
+  uint64_t free = 0;
+  return mt_cas_acquire(&lock->word_, &free, (uint64_t)(uintptr_t)self); /* LK-1 acquire: pairs LK-2 LK-3 */
+}
+
+static inline bool mt_lock_reactive_release(mltp_lock_t *lock, struct mltp_thread *self) {
+  uint64_t mine = (uint64_t)(uintptr_t)self;
+  return mt_cas_release(&lock->word_, &mine, 0); /* LK-2 release: pairs LK-1 LK-4 */
+}
+
+#endif

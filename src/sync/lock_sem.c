@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The semaphore lock (thesis 3.3.3.3): a waiter sleeps in the kernel, VP and all.
+ * Where the thesis has a System V semaphore this has a futex, and while the VP
+ * sleeps another may be active in its place, or a holder in its queue would never
+ * run.
+ *
+ * word_: 0 free, 1 held, 2 held and perhaps waited for (Drepper, "Futexes are
+ * tricky", mutex 2).
+ */
+#include <errno.h>
+
+#include "core/types.h"
+#include "mltp/sched.h"
+#include "sync/lock.h"
+
+static uint32_t *futex_of(mltp_lock_t *lock) {
+  return (uint32_t *)&lock->word_; /* little endian: the low half */
+}
+
+static bool trylock(mltp_lock_t *lock, struct mltp_thread *self) {
+  uint32_t free = 0;
+  if (!mt_cas_acquire(futex_of(lock), &free, 1)) return false; /* SM-1 acquire: pairs SM-3 */
+  mt_lock_note_holder(lock, self);
+  return true;
+}
+
+static int lock_slow(mltp_lock_t *lock, struct mltp_thread *self, struct mt_timer *timer) {
+  if (trylock(lock, self)) return 0;
+  if (mt_lock_noted_holder(lock) == self) return EDEADLK;
+  uint64_t deadline = timer != NULL ? timer->node.key : MLTP_NEVER;
+  int error = 0;
+  while (mt_swap_acquire(futex_of(lock), 2) != 0) { /* SM-2 acquire: pairs SM-3 */
+    if (error != 0) return error; /* the 2 stays: an unlock wakes one too many at worst */
+    mltp_blocking_begin();
+    error = os_futex_wait(futex_of(lock), 2, deadline);
+    mltp_blocking_end();
+  }
+  mt_lock_note_holder(lock, self);
+  return 0;
+}
+
+static int unlock(mltp_lock_t *lock, struct mltp_thread *self) {
+  if (mt_lock_noted_holder(lock) != self) return EPERM;
+  mt_lock_note_holder(lock, NULL);
+  if (mt_swap_acq_rel(futex_of(lock), 0) == 2) /* SM-3 acq_rel: pairs SM-1 SM-2 */
+    os_futex_wake(futex_of(lock), 1);
+  return 0;
+}
+
+const struct mt_lock_ops mt_lock_semaphore = {"semaphore", lock_slow, trylock, unlock,
+                                              mt_lock_noted_holder};

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The ticket lock (thesis 3.3.3.1, figure 4): first come, first served, waiting
+ * on the processor. The thesis's waiter spins for ever and starves a holder that
+ * has lost its processor; ours yields its VP while the holder does not run, or
+ * when spinning has not helped for a while.
+ *
+ * ticket_ is the next ticket, word_ the one being served.
+ */
+#include <errno.h>
+
+#include "core/types.h"
+#include "mltp/sched.h"
+#include "sync/lock.h"
+
+enum { SPINS = 1000, YIELDS_PER_NAP = 64, NAP_NS = 50000 };
+
+/* One step of waiting. *round starts at 0. */
+static void wait_step(const mltp_lock_t *lock, unsigned *round) {
+  struct mltp_thread *holder = mt_lock_noted_holder(lock);
+  unsigned now = ++*round;
+  if (now % SPINS != 0 && (holder == NULL || mt_is_running(holder))) {
+    mt_arch_pause();
+    return;
+  }
+  mltp_yield();
+  /* alone on its VP, while the holder's has no CPU */
+  if (now / SPINS % YIELDS_PER_NAP == YIELDS_PER_NAP - 1) os_nap(NAP_NS);
+}
+
+static bool trylock(mltp_lock_t *lock, struct mltp_thread *self) {
+  uint32_t serving = (uint32_t)mt_load_acquire(&lock->word_); /* TK-1 acquire: pairs TK-3 */
+  if (!mt_cas_relaxed(&lock->ticket_, &serving, serving + 1)) return false;
+  mt_lock_note_holder(lock, self);
+  return true;
+}
+
+/* A ticket cannot be given back, so a timed waiter takes none. */
+static int lock_timed(mltp_lock_t *lock, struct mltp_thread *self, uint64_t deadline) {
+  for (unsigned round = 0; !trylock(lock, self); wait_step(lock, &round))
+    if (os_now() >= deadline) return ETIMEDOUT;
+  return 0;
+}
+
+static int lock_slow(mltp_lock_t *lock, struct mltp_thread *self, struct mt_timer *timer) {
+  if (mt_lock_noted_holder(lock) == self) return EDEADLK;
+  if (timer != NULL) return lock_timed(lock, self, timer->node.key);
+  uint64_t ticket = mt_add_relaxed(&lock->ticket_, 1); /* relaxed: TK-2 acquires */
+  for (unsigned round = 0; mt_load_acquire(&lock->word_) != ticket;) /* TK-2 acquire: pairs TK-3 */
+    wait_step(lock, &round);
+  mt_lock_note_holder(lock, self);
+  return 0;
+}
+
+static int unlock(mltp_lock_t *lock, struct mltp_thread *self) {
+  if (mt_lock_noted_holder(lock) != self) return EPERM;
+  mt_lock_note_holder(lock, NULL);
+  uint64_t next = (uint32_t)(mt_load_relaxed(&lock->word_) + 1); /* relaxed: only we write it */
+  mt_store_release(&lock->word_, next);                          /* TK-3 release: pairs TK-1 TK-2 */
+  return 0;
+}
+
+const struct mt_lock_ops mt_lock_ticket = {"spin", lock_slow, trylock, unlock, mt_lock_noted_holder};

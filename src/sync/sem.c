@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Semaphores: a unit that is posted while somebody waits goes straight to the
+ * longest waiter. */
+#include <errno.h>
+
+#include "base/log.h"
+#include "core/park.h"
+#include "mltp/sync.h"
+
+int mltp_sem_init(mltp_sem_t *sem, unsigned value, const char *name) {
+  *sem = (mltp_sem_t)MLTP_SEM_INIT(value);
+  sem->name_ = name;
+  return 0;
+}
+
+int mltp_sem_destroy(mltp_sem_t *sem) {
+  mt_spin_lock(&sem->queue_.guard_);
+  uint32_t waiters = sem->queue_.count_;
+  mt_spin_unlock(&sem->queue_.guard_);
+  if (waiters != 0)
+    return mt_misuse(EBUSY, "mltp_sem_destroy: semaphore %p '%s': %u threads wait for it",
+                     (void *)sem, sem->name_ != NULL ? sem->name_ : "", waiters);
+  mt_timers_flush();
+  return 0;
+}
+
+/* Under the guard. */
+static bool take(mltp_sem_t *sem) {
+  if (sem->value_ == 0) return false;
+  mt_store_relaxed(&sem->value_, sem->value_ - 1); /* relaxed: mltp_sem_value() peeks */
+  return true;
+}
+
+static int wait(mltp_sem_t *sem, struct mltp_thread *self, struct mt_timer *timer) {
+  mltp_waitq_t *q = &sem->queue_;
+  mt_spin_lock(&q->guard_);
+  if (!take(sem)) return mt_wait(self, q, false, MT_WHY_SEM, sem, timer);
+  mt_spin_unlock(&q->guard_);
+  return 0;
+}
+
+int mltp_sem_wait(mltp_sem_t *sem) {
+  struct mltp_thread *self = mt_self("mltp_sem_wait");
+  return mt_likely(self != NULL) ? wait(sem, self, NULL) : EPERM;
+}
+
+int mltp_sem_trywait(mltp_sem_t *sem) {
+  if (mt_self("mltp_sem_trywait") == NULL) return EPERM;
+  mt_spin_lock(&sem->queue_.guard_);
+  bool taken = take(sem);
+  mt_spin_unlock(&sem->queue_.guard_);
+  return taken ? 0 : EAGAIN;
+}
+
+int mltp_sem_timedwait(mltp_sem_t *sem, uint64_t deadline) {
+  struct mltp_thread *self = mt_self("mltp_sem_timedwait");
+  if (mt_unlikely(self == NULL)) return EPERM;
+  if (mltp_sem_trywait(sem) == 0) return 0;
+  struct mt_timer timer;
+  mt_timer_arm(&timer, self, deadline);
+  int error = wait(sem, self, &timer);
+  mt_timer_disarm(&timer);
+  return error;
+}
+
+int mltp_sem_post(mltp_sem_t *sem) {
+  if (mt_self("mltp_sem_post") == NULL) return EPERM;
+  mltp_waitq_t *q = &sem->queue_;
+  mt_spin_lock(&q->guard_);
+  struct mltp_thread *t = mt_waitq_pop(q);
+  int error = t == NULL && sem->value_ == UINT32_MAX ? EOVERFLOW : 0;
+  if (t == NULL && error == 0)
+    mt_store_relaxed(&sem->value_, sem->value_ + 1); /* relaxed: mltp_sem_value() peeks */
+  mt_spin_unlock(&q->guard_);
+  if (t != NULL) mt_resume(t);
+  return error;
+}
+
+unsigned mltp_sem_value(const mltp_sem_t *sem) {
+  return (unsigned)mt_load_relaxed(&sem->value_); /* relaxed: stale at once anyway */
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sleeping: waiting, with a deadline, in a queue nobody else knows. */
+#include "core/park.h"
+#include "mltp/time.h"
+
+uint64_t mltp_now(void) { return os_now(); }
+
+uint64_t mltp_after(uint64_t ns) {
+  uint64_t now = os_now();
+  return ns < MLTP_NEVER - now ? now + ns : MLTP_NEVER;
+}
+
+void mltp_sleep_until(uint64_t deadline) {
+  struct mltp_thread *self = mt_self("mltp_sleep");
+  if (self == NULL) return;
+  mltp_waitq_t nobody = {0};
+  struct mt_timer timer;
+  mt_timer_arm(&timer, self, deadline);
+  mt_spin_lock(&nobody.guard_);
+  mt_wait(self, &nobody, false, MT_WHY_SLEEP, NULL, &timer);
+  mt_timer_disarm(&timer);
+}
+
+void mltp_sleep(uint64_t ns) { mltp_sleep_until(mltp_after(ns)); }
