@@ -42,19 +42,27 @@ void mt_message(const char *format, ...) {
 }
 
 void mt_panic(const char *format, ...) {
-  static int panicking; /* a panic inside the dump must not dump again */
+  static int panicking; /* [atomic] a panic inside the dump must not dump again */
   va_list arguments;
   va_start(arguments, format);
   print_v(2, "mltp: panic: ", format, arguments, "\n");
   va_end(arguments);
-  if (!panicking++ && mt_panic_hook != NULL) mt_panic_hook();
+    /* relaxed: nothing depends on it */
+  if (__atomic_fetch_add(&panicking, 1, __ATOMIC_RELAXED) == 0 && mt_panic_hook != NULL)
+    mt_panic_hook();
   abort();
 }
 
-int mt_misuse(int error, const char *format, ...) {
+int mt_misuse(int error, const char *call, uint64_t id, const char *name, const char *format,
+              ...) {
+  char prefix[200];
+  if (id != 0)
+    snprintf(prefix, sizeof prefix, "mltp: %s: thread %lu '%s': ", call, (unsigned long)id, name);
+  else
+    snprintf(prefix, sizeof prefix, "mltp: %s: ", call);
   va_list arguments;
   va_start(arguments, format);
-  print_v(2, "mltp: ", format, arguments, "\n");
+  print_v(2, prefix, format, arguments, "\n");
   va_end(arguments);
   if (mt_options.misuse == MT_MISUSE_ABORT) abort();
   return error;

@@ -8,6 +8,7 @@
 #define MT_BASE_LOG_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /** Formats into a buffer on the stack (at most 1000 bytes) and writes it to fd. */
 void mt_print(int fd, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -24,8 +25,11 @@ void mt_panic(const char *format, ...) __attribute__((format(printf, 1, 2), nore
 /**
  * A wrong call by the program: message, then abort, or with MLTP_MISUSE=error
  * return of the error for the call to return.
+ * @param call    the function's name
+ * @param id,name the calling thread; id 0: none yet
  */
-int mt_misuse(int error, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
+int mt_misuse(int error, const char *call, uint64_t id, const char *name, const char *format, ...)
+    __attribute__((format(printf, 5, 6), cold));
 
 #if MLTP_CHECKED
 #define MT_ASSERT(condition)                                                                       \

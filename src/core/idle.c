@@ -235,15 +235,21 @@ static bool has_stuck_work(const struct mt_vp *victim) {
   return mt_load_relaxed(&victim->tick) == mt_load_relaxed(&victim->watched_tick);
 }
 
+/* Nobody has been awake for a while, and no timer will change that. */
+static void look_for_deadlock(uint64_t now) {
+  mt_spin_lock(&mt_rt.idle_guard);
+  bool asleep = mt_load_relaxed(&mt_rt.awake) == 0 && now - mt_rt.asleep_since >= DEADLOCK_NS;
+  if (asleep) mt_rt.checked_at = mt_rt.wake_count;
+  mt_spin_unlock(&mt_rt.idle_guard);
+  if (asleep) mt_deadlock_suspected();
+}
+
 /* The keeper's round. @return true when it has to get up. */
 static bool keep_watch(const struct mt_vp *keeper) {
-  if (mt_timers_earliest() <= os_now()) return true;
+  uint64_t now = os_now(), timer = mt_timers_earliest();
+  if (timer <= now) return true;
   if (mt_load_relaxed(&mt_rt.awake) == 0) {
-    mt_spin_lock(&mt_rt.idle_guard);
-    bool still = mt_load_relaxed(&mt_rt.awake) == 0 && mt_rt.keeper == keeper;
-    mt_rt.checked_at = mt_rt.wake_count;
-    mt_spin_unlock(&mt_rt.idle_guard);
-    if (still) mt_deadlock_suspected();
+    if (timer == MLTP_NEVER) look_for_deadlock(now);
     return false;
   }
   bool stuck = mt_load_relaxed(&mt_rt.awake) < mt_load_relaxed(&mt_rt.target) &&
@@ -278,6 +284,7 @@ static void lie_down(struct mt_vp *vp) {
   if (mt_rt.keeper == NULL) mt_rt.keeper = vp;
   if (vp->saw_lone) mt_store_relaxed(&mt_rt.quiet, 1); /* relaxed: a hint, the watch covers it */
   mt_store_relaxed(&mt_rt.awake, mt_rt.awake - 1);
+  if (mt_rt.awake == 0) mt_rt.asleep_since = os_now();
   mt_store_seq_cst(&vp->status, MT_VP_ASLEEP); /* ID-11 seq_cst: pairs ID-5 */
   mt_add_seq_cst(&mt_rt.sleeping, 1);          /* ID-12 seq_cst: pairs ID-1 */
   if (vp->searching) mt_sub_seq_cst(&mt_rt.searching, 1); /* ID-13 seq_cst: pairs ID-1 */

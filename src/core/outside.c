@@ -34,7 +34,7 @@ int mt_outside_init(void) {
 struct mltp_thread *mt_attach(const char *call) {
   if (!mt_load_acquire(&mt_rt.running)) { /* LF-3 acquire: pairs LF-4 */
     mt_options_read(); /* MLTP_MISUSE may say to go on */
-    mt_misuse(EPERM, "%s: the runtime is not running (call mltp_init() first)", call);
+    mt_misuse(EPERM, call, 0, "", "the runtime is not running (call mltp_init() first)");
     return NULL;
   }
   struct mltp_thread *t = mt_foreign_new();
@@ -43,7 +43,6 @@ struct mltp_thread *mt_attach(const char *call) {
     if (t != NULL) mt_foreign_free(t);
     return NULL;
   }
-  t->name = "foreign";
   os_thread_stack((char **)&t->stack_low, &t->stack_size);
   mt_add_relaxed(&mt_rt.foreign_live, 1); /* relaxed: a hint for idle VPs */
   mt_set_current(t);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "base/log.h"
 #include "core/idle.h"
 #include "core/sched.h"
 
@@ -128,4 +129,18 @@ bool mt_park_timeout(struct mltp_thread *t) {
   mt_spin_unlock(&q->guard_);
   if (in_queue) mt_resume(t);
   return in_queue;
+}
+
+int mt_waitq_destroy(const char *call, mltp_waitq_t *q, const char *kind, const char *name) {
+  struct mltp_thread *self = mt_self(call);
+  if (self == NULL) return EPERM;
+  mt_spin_lock(&q->guard_);
+  uint32_t waiters = q->count_;
+  mt_spin_unlock(&q->guard_);
+  if (waiters != 0)
+    return mt_misuse(EBUSY, call, self->id, mt_name(self),
+                     "%u threads wait for %s %p '%s' (end their waits first)", waiters, kind,
+                     (void *)q, name != NULL ? name : "");
+  mt_timers_flush();
+  return 0;
 }

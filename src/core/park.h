@@ -102,6 +102,10 @@ bool mt_wait_enter(struct mltp_thread *self, mltp_waitq_t *q, bool front, struct
 int mt_wait_park(struct mltp_thread *self, mltp_waitq_t *q, enum mt_why why, const void *object,
                  struct mt_timer *timer);
 
+/** What the _destroy functions do: nobody may be waiting. @return 0, EPERM, or
+ * EBUSY after a misuse report that names the call and the object. */
+int mt_waitq_destroy(const char *call, mltp_waitq_t *q, const char *kind, const char *name);
+
 /** Makes a parked thread run again. It was taken out of its queue under the
  * guard; the guard may be held still. */
 void mt_resume(struct mltp_thread *t);

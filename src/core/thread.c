@@ -193,7 +193,8 @@ void mltp_exit(void *result) {
   }
   if (self != NULL && self->kind == MT_UNBOUND) mt_finish(self, result);
   if (self != NULL && self->kind == MT_BOUND) mt_bound_finish(self, result);
-  mt_misuse(EPERM, "mltp_exit: the caller is no thread of this library (use pthread_exit there)");
+  mt_misuse(EPERM, "mltp_exit", 0, "",
+            "the caller is no thread of this library (use pthread_exit there)");
   abort(); /* it cannot return, whatever MLTP_MISUSE says */
 }
 
@@ -221,8 +222,10 @@ static const char *unjoinable(const struct mltp_thread *t) {
   return NULL;
 }
 
-static int refuse(const char *call, const struct mltp_thread *t, const char *why) {
-  return mt_misuse(EINVAL, "%s: thread %lu '%s' %s (join or detach each joinable thread once)", call,
+static int refuse(const char *call, const struct mltp_thread *self, const struct mltp_thread *t,
+                  const char *why) {
+  return mt_misuse(EINVAL, call, self->id, mt_name(self),
+                   "thread %lu '%s' %s (join or detach each joinable thread once)",
                    (unsigned long)t->id, mt_name(t), why);
 }
 
@@ -234,7 +237,7 @@ int mltp_join(mltp_t *thread, void **result) {
   const char *why = unjoinable(thread);
   if (why != NULL) {
     mt_spin_unlock(&thread->guard);
-    return refuse("mltp_join", thread, why);
+    return refuse("mltp_join", self, thread, why);
   }
   if (!thread->done) {
     thread->joiner = self;
@@ -255,7 +258,7 @@ int mltp_detach(mltp_t *thread) {
   bool done = thread->done;
   if (why == NULL) thread->detached = 1;
   mt_spin_unlock(&thread->guard);
-  if (why != NULL) return refuse("mltp_detach", thread, why);
+  if (why != NULL) return refuse("mltp_detach", self, thread, why);
   if (done) mt_descriptor_free(self->vp, thread);
   return 0;
 }

@@ -203,6 +203,7 @@ struct mt_runtime {
   uint64_t keeper_deadline;  /* [guard: idle_guard] when the keeper gets up */
   struct mltp_thread *finalizer; /* [atomic] main, waiting until it is alone; life.c */
   uint32_t wake_count;           /* [guard: idle_guard] VPs woken so far */
+  uint64_t asleep_since;         /* [guard: idle_guard] when the last awake VP lay down */
   uint32_t checked_at;           /* [guard: idle_guard] wake_count at the last deadlock check */
 
   /* threads not on VPs */

@@ -48,7 +48,7 @@ static void describe_wait(int fd, const struct mltp_thread *t) {
     case MT_WHY_BARRIER: describe_barrier(fd, object); return;
     case MT_WHY_JOIN: {
       const struct mltp_thread *other = object;
-      mt_print(fd, "end of thread %lu '%s'", (unsigned long)other->id, mt_name(other));
+      mt_print(fd, "join of thread %lu '%s'", (unsigned long)other->id, mt_name(other));
       return;
     }
     case MT_WHY_COND: name = ((const mltp_cond_t *)object)->name_; break;

@@ -8,8 +8,6 @@
 #include "core/park.h"
 #include "mltp/sync.h"
 
-static const char *name_of(const mltp_barrier_t *b) { return b->name_ != NULL ? b->name_ : ""; }
-
 int mltp_barrier_init(mltp_barrier_t *barrier, unsigned count, const char *name) {
   if (count == 0) return EINVAL;
   *barrier = (mltp_barrier_t)MLTP_BARRIER_INIT(count);
@@ -18,13 +16,7 @@ int mltp_barrier_init(mltp_barrier_t *barrier, unsigned count, const char *name)
 }
 
 int mltp_barrier_destroy(mltp_barrier_t *barrier) {
-  mt_spin_lock(&barrier->queue_.guard_);
-  uint32_t waiters = barrier->queue_.count_;
-  mt_spin_unlock(&barrier->queue_.guard_);
-  if (waiters != 0)
-    return mt_misuse(EBUSY, "mltp_barrier_destroy: barrier %p '%s': %u threads wait in it",
-                     (void *)barrier, name_of(barrier), waiters);
-  return 0;
+  return mt_waitq_destroy("mltp_barrier_destroy", &barrier->queue_, "barrier", barrier->name_);
 }
 
 int mltp_barrier_wait(mltp_barrier_t *barrier) {
@@ -38,9 +30,9 @@ int mltp_barrier_wait(mltp_barrier_t *barrier) {
   }
   if (mt_unlikely(barrier->needed_ == 0)) {
     mt_spin_unlock(&q->guard_);
-    return mt_misuse(EINVAL, "mltp_barrier_wait: barrier %p: thread %lu '%s': it is not initialised "
-                     "(use mltp_barrier_init or MLTP_BARRIER_INIT)", (void *)barrier,
-                     (unsigned long)self->id, mt_name(self));
+    return mt_misuse(EINVAL, "mltp_barrier_wait", self->id, mt_name(self),
+                     "barrier %p is not initialised (use mltp_barrier_init or MLTP_BARRIER_INIT)",
+                     (void *)barrier);
   }
   barrier->episode_++;
   struct mltp_thread *waiters = mt_waitq_take_all(q);

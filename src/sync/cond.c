@@ -14,14 +14,7 @@ int mltp_cond_init(mltp_cond_t *cond, const char *name) {
 }
 
 int mltp_cond_destroy(mltp_cond_t *cond) {
-  mt_spin_lock(&cond->queue_.guard_);
-  uint32_t waiters = cond->queue_.count_;
-  mt_spin_unlock(&cond->queue_.guard_);
-  if (waiters != 0)
-    return mt_misuse(EBUSY, "mltp_cond_destroy: condition %p '%s': %u threads wait for it",
-                     (void *)cond, cond->name_ != NULL ? cond->name_ : "", waiters);
-  mt_timers_flush();
-  return 0;
+  return mt_waitq_destroy("mltp_cond_destroy", &cond->queue_, "condition", cond->name_);
 }
 
 /* The caller enters the queue before it lets go of the lock, so a signal by
@@ -32,7 +25,7 @@ static int wait(const char *call, mltp_cond_t *cond, mltp_lock_t *lock, struct m
   mltp_waitq_t *q = &cond->queue_;
   mt_spin_lock(&q->guard_);
   bool entered = mt_wait_enter(self, q, false, timer);
-  int error = lock != NULL ? mltp_unlock(lock) : 0;
+  int error = lock != NULL ? mt_lock_release(call, lock, self) : 0;
   if (error != 0) {
     if (entered) mt_waitq_remove(q, self);
     mt_spin_unlock(&q->guard_);

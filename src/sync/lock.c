@@ -32,24 +32,27 @@ static const char *name_of(const mltp_lock_t *lock) {
 }
 
 /* Explains a refused call. */
-static int refuse(int error, const char *call, const mltp_lock_t *lock, struct mltp_thread *self) {
+static int refuse(int error, const char *call, const mltp_lock_t *lock,
+                  const struct mltp_thread *self) {
   const struct mt_lock_ops *ops = mt_lock_ops(lock);
+  uint64_t id = self->id;
+  const char *name = mt_name(self);
   if (ops == NULL)
-    return mt_misuse(EINVAL, "%s: lock %p is not initialised (use mltp_lock_init or MLTP_LOCK_INIT)",
-                     call, (const void *)lock);
-  struct mltp_thread *holder = ops->holder(lock);
+    return mt_misuse(EINVAL, call, id, name,
+                     "lock %p is not initialised (use mltp_lock_init or MLTP_LOCK_INIT)",
+                     (const void *)lock);
+  const struct mltp_thread *holder = ops->holder(lock);
   if (error == EDEADLK)
-    return mt_misuse(error, "%s: lock %p '%s': thread %lu '%s' holds it already (locks are not "
-                     "recursive)", call, (const void *)lock, name_of(lock),
-                     (unsigned long)self->id, mt_name(self));
+    return mt_misuse(error, call, id, name,
+                     "it holds lock %p '%s' already (locks are not recursive)", (const void *)lock,
+                     name_of(lock));
   if (holder == NULL)
-    return mt_misuse(error, "%s: lock %p '%s': thread %lu '%s' does not hold it, nobody does (lock "
-                     "before you unlock, and unlock once)", call, (const void *)lock,
-                     name_of(lock), (unsigned long)self->id, mt_name(self));
-  return mt_misuse(error, "%s: lock %p '%s': thread %lu '%s' does not hold it, thread %lu '%s' does "
-                   "(the thread that locks must unlock)", call, (const void *)lock, name_of(lock),
-                   (unsigned long)self->id, mt_name(self), (unsigned long)holder->id,
-                   mt_name(holder));
+    return mt_misuse(error, call, id, name,
+                     "it does not hold lock %p '%s', and nobody does (lock before you unlock, and "
+                     "unlock once)", (const void *)lock, name_of(lock));
+  return mt_misuse(error, call, id, name,
+                   "lock %p '%s' is held by thread %lu '%s' (the thread that locks must unlock)",
+                   (const void *)lock, name_of(lock), (unsigned long)holder->id, mt_name(holder));
 }
 
 int mltp_lock_init(mltp_lock_t *lock, mltp_lock_class_t lock_class, const char *name) {
@@ -60,12 +63,11 @@ int mltp_lock_init(mltp_lock_t *lock, mltp_lock_class_t lock_class, const char *
 }
 
 int mltp_lock_destroy(mltp_lock_t *lock) {
+  struct mltp_thread *self = mt_self("mltp_lock_destroy");
+  if (self == NULL) return EPERM;
   const struct mt_lock_ops *ops = mt_lock_ops(lock);
-  struct mltp_thread *holder = ops != NULL ? ops->holder(lock) : NULL;
-  if (holder != NULL)
-    return mt_misuse(EBUSY, "mltp_lock_destroy: lock %p '%s': thread %lu '%s' holds it (unlock it "
-                     "first)", (void *)lock, name_of(lock), (unsigned long)holder->id,
-                     mt_name(holder));
+  if (ops == NULL || ops->holder(lock) != NULL)
+    return refuse(EBUSY, "mltp_lock_destroy", lock, self);
   mt_timers_flush();
   return 0;
 }
@@ -103,11 +105,14 @@ int mltp_timedlock(mltp_lock_t *lock, uint64_t deadline) {
 
 int mltp_unlock(mltp_lock_t *lock) {
   struct mltp_thread *self = mt_self("mltp_unlock");
-  if (mt_unlikely(self == NULL)) return EPERM;
+  return mt_likely(self != NULL) ? mt_lock_release("mltp_unlock", lock, self) : EPERM;
+}
+
+int mt_lock_release(const char *call, mltp_lock_t *lock, struct mltp_thread *self) {
   if (mt_likely(class_of(lock) == MLTP_LOCK_REACTIVE) &&
       mt_likely(mt_lock_reactive_release(lock, self)))
     return 0;
   const struct mt_lock_ops *ops = mt_lock_ops(lock);
   int error = ops != NULL ? ops->unlock(lock, self) : EINVAL;
-  return error == 0 ? 0 : refuse(error, "mltp_unlock", lock, self);
+  return error == 0 ? 0 : refuse(error, call, lock, self);
 }

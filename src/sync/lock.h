@@ -29,6 +29,9 @@ extern const struct mt_lock_ops mt_lock_yield_end;
 extern const struct mt_lock_ops mt_lock_yield_front;
 extern const struct mt_lock_ops mt_lock_semaphore;
 
+/** mltp_unlock() for a call of another name. */
+int mt_lock_release(const char *call, mltp_lock_t *lock, struct mltp_thread *self);
+
 /** @return the operations of the lock's class; NULL: the class is nonsense. */
 const struct mt_lock_ops *mt_lock_ops(const mltp_lock_t *lock);
 

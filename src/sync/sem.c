@@ -14,14 +14,7 @@ int mltp_sem_init(mltp_sem_t *sem, unsigned value, const char *name) {
 }
 
 int mltp_sem_destroy(mltp_sem_t *sem) {
-  mt_spin_lock(&sem->queue_.guard_);
-  uint32_t waiters = sem->queue_.count_;
-  mt_spin_unlock(&sem->queue_.guard_);
-  if (waiters != 0)
-    return mt_misuse(EBUSY, "mltp_sem_destroy: semaphore %p '%s': %u threads wait for it",
-                     (void *)sem, sem->name_ != NULL ? sem->name_ : "", waiters);
-  mt_timers_flush();
-  return 0;
+  return mt_waitq_destroy("mltp_sem_destroy", &sem->queue_, "semaphore", sem->name_);
 }
 
 /* Under the guard. */

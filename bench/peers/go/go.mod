@@ -1,0 +1,3 @@
+module mltp/bench/peers/go
+
+go 1.19

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* This library, by its public interface; the raw switch by the header the library uses. */
+#include <mltp/mltp.h>
+
+#include "arch/arch.h"
+#include "peer.h"
+
+typedef mltp_t *p_thread_t;
+typedef mltp_lock_t p_lock_t;
+typedef mltp_sem_t p_sem_t;
+typedef mltp_barrier_t p_barrier_t;
+
+typedef struct {
+  mltp_lock_t lock;
+  mltp_cond_t cond;
+} p_monitor_t;
+
+static void start(int vps) { peer_check(mltp_init(vps) == 0, "mltp_init"); }
+
+static void stop(void) { peer_check(mltp_finalize() == 0, "mltp_finalize"); }
+
+static inline void p_spawn(p_thread_t *thread, void *(*body)(void *), void *arg) {
+  *thread = mltp_create(body, arg);
+  peer_check(*thread != NULL, "mltp_create");
+}
+
+static inline void p_spawn_detached(void *(*body)(void *), void *arg) {
+  static const mltp_attr_t detached = {.detached = 1};
+  peer_check(mltp_create_with(NULL, &detached, body, arg) == 0, "mltp_create_with");
+}
+
+static inline void p_join(p_thread_t *thread) { mltp_join(*thread, NULL); }
+
+static inline void p_yield(void) { mltp_yield(); }
+
+static inline void p_lock_init(p_lock_t *lock) { mltp_lock_init(lock, MLTP_LOCK_STANDARD, NULL); }
+
+static inline void p_lock(p_lock_t *lock) { mltp_lock(lock); }
+
+static inline void p_unlock(p_lock_t *lock) { mltp_unlock(lock); }
+
+static inline void p_monitor_init(p_monitor_t *monitor) {
+  mltp_lock_init(&monitor->lock, MLTP_LOCK_STANDARD, NULL);
+  mltp_cond_init(&monitor->cond, NULL);
+}
+
+static inline void p_enter(p_monitor_t *monitor) { mltp_lock(&monitor->lock); }
+
+static inline void p_leave(p_monitor_t *monitor) { mltp_unlock(&monitor->lock); }
+
+static inline void p_wait(p_monitor_t *monitor) {
+  mltp_cond_wait_with(&monitor->cond, &monitor->lock);
+}
+
+static inline void p_signal(p_monitor_t *monitor) { mltp_cond_signal(&monitor->cond); }
+
+static inline void p_sem_init(p_sem_t *sem, unsigned value) { mltp_sem_init(sem, value, NULL); }
+
+static inline void p_sem_wait(p_sem_t *sem) { mltp_sem_wait(sem); }
+
+static inline bool p_sem_try(p_sem_t *sem) { return mltp_sem_trywait(sem) == 0; }
+
+static inline void p_sem_post(p_sem_t *sem) { mltp_sem_post(sem); }
+
+static inline void p_barrier_init(p_barrier_t *barrier, unsigned count) {
+  mltp_barrier_init(barrier, count, NULL);
+}
+
+static inline void p_barrier_wait(p_barrier_t *barrier) { mltp_barrier_wait(barrier); }
+
+#include "rows.h"
+
+/* ------------------------------------------------------- raw context switch */
+
+static struct arch_context here, there;
+static uint64_t bounces;
+
+/* Starts by a jump, so it must align its stack itself. */
+__attribute__((force_align_arg_pointer)) static void bounce(void) {
+  for (;;) {
+    bounces++;
+    mt_arch_switch(&there, &here);
+  }
+}
+
+static bool row_switch(struct peer_run *run) {
+  static char stack[65536];
+  bounces = 0;
+  run->ops += run->ops % 2;
+  mt_arch_context_init(&there, stack + sizeof stack);
+  there.ip = (void *)(uintptr_t)bounce; /* no thread of the library, so not its first frame */
+  peer_clock_start(run);
+  for (uint64_t i = 0; i < run->ops / 2; i++) mt_arch_switch(&here, &there);
+  peer_clock_stop(run);
+  return bounces == run->ops / 2;
+}
+
+static const struct peer_row rows[] = {
+    {"switch", row_switch, 1000, 0},
+    {"yield-2", row_yield_2, 1000, 0},
+    {"yield-1000", row_yield_1000, 1000, 0},
+    {"create", row_create, 256, 0},
+    {"fork-join", row_fork_join, 100, 0},
+    {"fib", row_fib, 1, 0},
+    {"mutex", row_mutex_1, 1000, 0},
+    {"mutex-8", row_mutex_8, 1000, 0},
+    {"sem", row_sem, 1000, 0},
+    {"across", row_across, 10, 0},
+    {"cond", row_cond, 1000, 0},
+    {"barrier-64", row_barrier_64, 64, 0},
+    {"barrier-1000", row_barrier_1000, 1000, 0},
+    {"memory", row_memory, 0, 100000},
+    {NULL, NULL, 0, 0},
+};
+
+int main(int argc, char **argv) {
+  const struct peer peer = {"mltp", mltp_version(), 1024, start, stop, rows};
+  return peer_main(&peer, argc, argv);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The frame of a peer program: command line, warm-up, clocks, one line of JSON. */
+#include "peer.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { MAX_VPS = 1024, MAX_MS = 60000 };
+
+struct arguments {
+  const char *row;
+  long vps;
+  long ms;
+};
+
+static uint64_t now(clockid_t clock) {
+  struct timespec ts;
+  clock_gettime(clock, &ts);
+  return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+void peer_clock_start(struct peer_run *run) {
+  run->cpu_ns = now(CLOCK_PROCESS_CPUTIME_ID);
+  run->wall_ns = now(CLOCK_MONOTONIC);
+}
+
+void peer_clock_stop(struct peer_run *run) {
+  run->wall_ns = now(CLOCK_MONOTONIC) - run->wall_ns;
+  run->cpu_ns = now(CLOCK_PROCESS_CPUTIME_ID) - run->cpu_ns;
+}
+
+static void memory_now(uint64_t *rss_bytes, uint64_t *pte_bytes) {
+  uint64_t rss_kib = 0, pte_kib = 0;
+  char line[256];
+  FILE *status = fopen("/proc/self/status", "r");
+  peer_check(status != NULL, "/proc/self/status");
+  while (fgets(line, sizeof line, status) != NULL) {
+    sscanf(line, "VmRSS: %" SCNu64, &rss_kib);
+    sscanf(line, "VmPTE: %" SCNu64, &pte_kib);
+  }
+  fclose(status);
+  *rss_bytes = rss_kib * 1024;
+  *pte_bytes = pte_kib * 1024;
+}
+
+void peer_memory_start(struct peer_run *run) { memory_now(&run->rss_bytes, &run->pte_bytes); }
+
+void peer_memory_stop(struct peer_run *run) {
+  uint64_t rss, pte;
+  memory_now(&rss, &pte);
+  run->rss_bytes = rss - run->rss_bytes;
+  run->pte_bytes = pte - run->pte_bytes;
+}
+
+void peer_check(bool ok, const char *what) {
+  if (ok) return;
+  fprintf(stderr, "%s: %s: failed: %s\n", program_invocation_short_name, what, strerror(errno));
+  exit(EXIT_FAILURE);
+}
+
+void *peer_alloc(size_t count, size_t size) {
+  void *memory = calloc(count, size);
+  peer_check(memory != NULL, "calloc");
+  return memory;
+}
+
+/* Rounds of growing length warm caches and stacks up; the first one after the warm-up that
+ * fills at least half of the time is the measurement. */
+static bool measure(const struct peer_row *row, long ms, struct peer_run *run) {
+  const double goal = (double)ms * 1e6;
+
+  run->ops = row->fixed_ops;
+  if (row->fixed_ops != 0) return row->run(run);
+
+  run->ops = row->first_ops;
+  for (bool warm = false;; warm = true) {
+    if (!row->run(run)) return false;
+    if (warm && (double)run->wall_ns >= goal / 2) return true;
+    double missing = goal / (double)(run->wall_ns + 1);
+    run->ops = (uint64_t)((double)run->ops * (missing > 16 ? 16 : missing)) + 1;
+  }
+}
+
+static long number(const char *text, long max, const char *what, struct argp_state *state) {
+  char *end;
+  errno = 0;
+  long value = strtol(text, &end, 10);
+  if (errno != 0 || end == text || *end != '\0' || value < 1 || value > max)
+    argp_error(state, "%s: not a number from 1 to %ld: %s", what, max, text);
+  return value;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state) {
+  struct arguments *arguments = state->input;
+  switch (key) {
+    case ARGP_KEY_ARG:
+      if (state->arg_num == 0) arguments->row = arg;
+      if (state->arg_num == 1) arguments->vps = number(arg, MAX_VPS, "VPS", state);
+      if (state->arg_num == 2) arguments->ms = number(arg, MAX_MS, "MS", state);
+      if (state->arg_num > 2) argp_error(state, "too many arguments (see --help)");
+      return 0;
+    case ARGP_KEY_END:
+      if (state->arg_num < 3) argp_error(state, "ROW, VPS and MS are needed (see --help)");
+      return 0;
+    default: return ARGP_ERR_UNKNOWN;
+  }
+}
+
+static char *rows_text(const struct peer *peer) {
+  char *text;
+  size_t size;
+  FILE *stream = open_memstream(&text, &size);
+  peer_check(stream != NULL, "open_memstream");
+  fputs(
+      "Measures one row of the micro benchmarks for about MS milliseconds and prints one line of "
+      "JSON.\vRows:",
+      stream);
+  for (const struct peer_row *row = peer->rows; row->name != NULL; row++)
+    fprintf(stream, " %s", row->name);
+  fclose(stream);
+  return text;
+}
+
+int peer_main(const struct peer *peer, int argc, char **argv) {
+  struct arguments arguments = {NULL, 0, 0};
+  char *doc = rows_text(peer);
+  const struct argp argp = {NULL, parse, "ROW VPS MS", doc, NULL, NULL, NULL};
+  argp_err_exit_status = 2;
+  argp_program_version = peer->version;
+  argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+  free(doc);
+
+  const struct peer_row *row = peer->rows;
+  while (row->name != NULL && strcmp(row->name, arguments.row) != 0) row++;
+  if (row->name == NULL || arguments.vps > peer->max_vps) {
+    printf("{\"row\": \"%s\", \"offered\": false}\n", arguments.row);
+    return EXIT_SUCCESS;
+  }
+
+  struct peer_run run = {0, 0, 0, 0, 0};
+  peer->start((int)arguments.vps);
+  bool verified = measure(row, arguments.ms, &run);
+  peer->stop();
+
+  printf("{\"row\": \"%s\", \"offered\": true, \"version\": \"%s\", \"ops\": %" PRIu64
+         ", \"wall_ns\": %" PRIu64 ", \"cpu_ns\": %" PRIu64 ", \"rss_bytes\": %" PRIu64
+         ", \"pte_bytes\": %" PRIu64 ", \"verified\": %s}\n",
+         row->name, peer->version, run.ops, run.wall_ns, run.cpu_ns, run.rss_bytes, run.pte_bytes,
+         verified ? "true" : "false");
+  return verified ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When no thread can ever run again, the report says who waits for what. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/support.h"
+
+static mltp_t *start(const char *name, mltp_userf_t *func, int bound) {
+  mltp_attr_t attr = MLTP_ATTR_INIT;
+  attr.name = name;
+  attr.bound = bound;
+  mltp_t *thread = NULL;
+  if (mltp_create_with(&thread, &attr, func, NULL) != 0) _exit(1);
+  return thread;
+}
+
+/* ------------------------------------------------------------- the deadlocks */
+
+static mltp_lock_t left, right;
+static mltp_barrier_t both_hold = MLTP_BARRIER_INIT(2);
+
+static void *left_then_right(void *p0) {
+  mltp_lock(&left);
+  mltp_barrier_wait(&both_hold);
+  mltp_lock(&right);
+  return p0;
+}
+
+static void *right_then_left(void *p0) {
+  mltp_lock(&right);
+  mltp_barrier_wait(&both_hold);
+  mltp_lock(&left);
+  return p0;
+}
+
+static void deadlock_by_order(int second_is_bound) {
+  mltp_init(0);
+  mltp_lock_init(&left, MLTP_LOCK_STANDARD, "left-fork");
+  mltp_lock_init(&right, MLTP_LOCK_STANDARD, "right-fork");
+  mltp_t *alice = start("alice", left_then_right, 0);
+  start("bob", right_then_left, second_is_bound);
+  mltp_join(alice, NULL);
+}
+
+static void lock_order(void) { deadlock_by_order(0); }
+
+static void lock_order_with_a_bound_thread(void) { deadlock_by_order(1); }
+
+static mltp_t *cycle[2];
+static mltp_sem_t cycle_known = MLTP_SEM_INIT(0);
+
+static void *join_second(void *p0) {
+  mltp_sem_wait(&cycle_known);
+  mltp_join(cycle[1], NULL);
+  return p0;
+}
+
+static void *join_first(void *p0) {
+  mltp_sem_wait(&cycle_known);
+  mltp_join(cycle[0], NULL);
+  return p0;
+}
+
+static void join_cycle(void) {
+  mltp_init(0);
+  cycle[0] = start("chicken", join_second, 0);
+  cycle[1] = start("egg", join_first, 0);
+  mltp_sem_post(&cycle_known);
+  mltp_sem_post(&cycle_known);
+  mltp_finalize();
+}
+
+static mltp_barrier_t gate;
+
+static void *come_to_gate(void *p0) {
+  mltp_barrier_wait(&gate);
+  return p0;
+}
+
+static void barrier_misses_one(void) {
+  mltp_init(0);
+  mltp_barrier_init(&gate, 3, "city-gate");
+  start("early", come_to_gate, 0);
+  start("late", come_to_gate, 0);
+  mltp_finalize();
+}
+
+static mltp_sem_t empty_sem;
+static mltp_cond_t silent_cond;
+
+static void *wait_for_sem(void *p0) {
+  mltp_sem_wait(&empty_sem);
+  return p0;
+}
+
+static void *wait_for_cond(void *p0) {
+  mltp_cond_wait(&silent_cond);
+  return p0;
+}
+
+static void waits_for_ever(void) {
+  mltp_init(0);
+  mltp_sem_init(&empty_sem, 0, "empty-cup");
+  mltp_cond_init(&silent_cond, "silent-bell");
+  start("thirsty", wait_for_sem, 0);
+  mltp_join(start("listener", wait_for_cond, 0), NULL);
+}
+
+/* ------------------------------------------------------------- their reports */
+
+static const char *const no_settings[] = {NULL};
+static struct outcome outcome;
+
+static void check_said(const char *const *words) {
+  print_message("%s", outcome.said);
+  for (; *words != NULL; words++) {
+    if (strstr(outcome.said, *words) == NULL) fail_msg("the report does not say \"%s\"", *words);
+  }
+}
+
+/* The kernel backend has no VPs, and so nobody who could notice that all are parked. */
+static void check_report(void (*body)(void), const char *const *words) {
+  if (on_kernel_backend()) skip();
+  run_child(&outcome, body, no_settings);
+  check_said(words);
+  assert_true(WIFEXITED(outcome.status));
+  assert_int_equal(WEXITSTATUS(outcome.status), MLTP_EXIT_DEADLOCK);
+}
+
+static void deadlock_by_lock_order_is_reported(void) {
+  static const char *const words[] = {"deadlock",   "alice", "left-fork", "bob",
+                                      "right-fork", "lock",  NULL};
+  check_report(lock_order, words);
+}
+
+static void deadlock_with_a_bound_thread_is_reported(void) {
+  static const char *const words[] = {"deadlock", "alice", "left-fork", "bob", "right-fork", NULL};
+  check_report(lock_order_with_a_bound_thread, words);
+}
+
+static void deadlock_by_join_cycle_is_reported(void) {
+  static const char *const words[] = {"deadlock", "chicken", "egg", "end of thread", NULL};
+  check_report(join_cycle, words);
+}
+
+static void deadlock_at_a_barrier_is_reported(void) {
+  static const char *const words[] = {"deadlock", "early", "late", "barrier", "city-gate", NULL};
+  check_report(barrier_misses_one, words);
+}
+
+static void deadlock_on_semaphore_and_condition_is_reported(void) {
+  static const char *const words[] = {"deadlock", "thirsty",     "empty-cup", "semaphore",
+                                      "listener", "silent-bell", "condition", NULL};
+  check_report(waits_for_ever, words);
+}
+
+/* --------------------------------------------------- what is not a deadlock */
+
+/* A child that hangs, as it should, ends by SIGALRM. */
+static void hang_after_report(void) {
+  signal(SIGALRM, SIG_DFL);
+  alarm(3); /* by then it has looked twice */
+  barrier_misses_one();
+}
+
+static void hang_silently(void) {
+  signal(SIGALRM, SIG_DFL);
+  alarm(1);
+  barrier_misses_one();
+}
+
+static void mltp_deadlock_report_goes_on(void) {
+  static const char *const settings[] = {"MLTP_DEADLOCK=report", NULL};
+  static const char *const words[] = {"deadlock", "city-gate", NULL};
+  if (on_kernel_backend()) skip();
+  run_child(&outcome, hang_after_report, settings);
+  check_said(words);
+  assert_true(WIFSIGNALED(outcome.status));
+  assert_int_equal(WTERMSIG(outcome.status), SIGALRM);
+}
+
+static void mltp_deadlock_off_says_nothing(void) {
+  static const char *const settings[] = {"MLTP_DEADLOCK=off", NULL};
+  run_child(&outcome, hang_silently, settings);
+  assert_true(WIFSIGNALED(outcome.status));
+  assert_int_equal(WTERMSIG(outcome.status), SIGALRM);
+  assert_string_equal(outcome.said, "");
+}
+
+static void *sleep_then_post(void *p0) {
+  mltp_sleep(400000000);
+  mltp_sem_post(&empty_sem);
+  return p0;
+}
+
+/* A timer is pending, a call blocks in the kernel, a foreign thread may come: in each
+ * case somebody will wake the waiters. */
+static void wait_for_a_sleeper(void) {
+  mltp_init(0);
+  mltp_sem_init(&empty_sem, 0, NULL);
+  start("sleeper", sleep_then_post, 0);
+  mltp_sem_wait(&empty_sem);
+  mltp_finalize();
+}
+
+static void *block_then_post(void *p0) {
+  mltp_blocking_begin();
+  usleep(400000);
+  mltp_blocking_end();
+  mltp_sem_post(&empty_sem);
+  return p0;
+}
+
+static void wait_for_the_kernel(void) {
+  mltp_init(0);
+  mltp_sem_init(&empty_sem, 0, NULL);
+  start("blocker", block_then_post, 0);
+  mltp_sem_wait(&empty_sem);
+  mltp_finalize();
+}
+
+static void *compute_then_post(void *p0) {
+  usleep(400000); /* as far as the library knows, this bound thread runs */
+  mltp_sem_post(&empty_sem);
+  return p0;
+}
+
+static void wait_for_a_bound_thread(void) {
+  mltp_init(0);
+  mltp_sem_init(&empty_sem, 0, NULL);
+  start("bound", compute_then_post, 1);
+  mltp_sem_wait(&empty_sem);
+  mltp_finalize();
+}
+
+static void wait_for_a_bound_sleeper(void) {
+  mltp_init(0);
+  mltp_sem_init(&empty_sem, 0, NULL);
+  start("bound-sleeper", sleep_then_post, 1);
+  mltp_sem_wait(&empty_sem);
+  mltp_finalize();
+}
+
+static void wait_for_a_foreign_sleeper(void) {
+  pthread_t foreign;
+  mltp_init(0);
+  mltp_sem_init(&empty_sem, 0, NULL);
+  pthread_create(&foreign, NULL, sleep_then_post, NULL);
+  mltp_sem_wait(&empty_sem);
+  pthread_join(foreign, NULL);
+  mltp_finalize();
+}
+
+/* A timer that is gone by the time it was to be looked at is no reason either. */
+static void wait_for_sleeper_after_sleeper(void) {
+  mltp_init(0);
+  for (uint64_t ns = 0; ns < 3000000; ns += 30000) {
+    mltp_sleep(ns);
+    mltp_sleep(3000000 - ns);
+  }
+  mltp_finalize();
+}
+
+static void wait_for_a_foreign_thread(void) {
+  pthread_t foreign;
+  mltp_init(0);
+  mltp_sem_init(&empty_sem, 0, NULL);
+  pthread_create(&foreign, NULL, compute_then_post, NULL);
+  mltp_sem_wait(&empty_sem);
+  pthread_join(foreign, NULL);
+  mltp_finalize();
+}
+
+static void no_false_alarm(void) {
+  void (*const bodies[])(void) = {wait_for_a_sleeper,
+                                  wait_for_the_kernel,
+                                  wait_for_a_bound_thread,
+                                  wait_for_a_foreign_thread,
+                                  wait_for_a_bound_sleeper,
+                                  wait_for_a_foreign_sleeper,
+                                  wait_for_sleeper_after_sleeper};
+  for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
+    run_child(&outcome, bodies[i], no_settings);
+    check_case("body %zu", i);
+    CHECK_TEXT(outcome.said, "");
+    CHECK_EQUAL(outcome.status, 0);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST_BARE(deadlock_by_lock_order_is_reported),
+      TEST_BARE(deadlock_with_a_bound_thread_is_reported),
+      TEST_BARE(deadlock_by_join_cycle_is_reported),
+      TEST_BARE(deadlock_at_a_barrier_is_reported),
+      TEST_BARE(deadlock_on_semaphore_and_condition_is_reported),
+      TEST_BARE(mltp_deadlock_report_goes_on),
+      TEST_BARE(mltp_deadlock_off_says_nothing),
+      TEST_BARE(no_false_alarm),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

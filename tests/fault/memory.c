@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When memory or kernel threads are short, calls say so; nothing crashes. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/support.h"
+
+#define MIB ((size_t)1 << 20)
+
+static struct outcome outcome;
+
+/* @return bytes of address space in use */
+static size_t address_space(void) {
+  unsigned long pages = 0;
+  FILE *statm = fopen("/proc/self/statm", "r");
+  if (statm == NULL || fscanf(statm, "%lu", &pages) != 1) _exit(100);
+  fclose(statm);
+  return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static void limit_address_space(size_t more) {
+  size_t limit = address_space() + more;
+  if (setrlimit(RLIMIT_AS, &(struct rlimit){limit, limit}) != 0) _exit(101);
+}
+
+/* The runtime starts in little memory, or says why not. */
+static void init_in_little_memory(void) {
+  limit_address_space(MIB / 4);
+  int error = mltp_init(0);
+  if (error == 0) {
+    mltp_finalize();
+  } else if (error != ENOMEM && error != EAGAIN) {
+    _exit(1);
+  }
+  _exit(error == 0 ? 0 : 2);
+}
+
+static void mltp_init_in_little_memory(void) {
+  static const char *const no_settings[] = {NULL};
+  run_child(&outcome, init_in_little_memory, no_settings);
+  print_message("%s", outcome.said);
+  assert_true(WIFEXITED(outcome.status));
+  int refused = WEXITSTATUS(outcome.status) == 2;
+  assert_true(refused || WEXITSTATUS(outcome.status) == 0);
+  assert_int_equal(refused, strstr(outcome.said, "mltp") != NULL);
+}
+
+static void *same(void *p0) { return p0; }
+
+/* Creates threads until one is refused, then joins them all. */
+static void create_until_refused(mltp_t *(*create)(mltp_userf_t *, void *), size_t most) {
+  mltp_t **threads = malloc(most * sizeof(mltp_t *));
+  if (threads == NULL || mltp_init(1) != 0) _exit(1);
+  limit_address_space(8 * MIB);
+  size_t count = 0;
+  while (count < most && (threads[count] = create(same, &threads[count])) != NULL) count++;
+  if (count == most) _exit(2); /* the limit was not reached: the test shows nothing */
+  for (size_t i = 0; i < count; i++) {
+    void *result = NULL;
+    if (mltp_join(threads[i], &result) != 0 || result != &threads[i]) _exit(3);
+  }
+  mltp_t *again = create(same, NULL); /* what was freed can be used again */
+  if (again == NULL || mltp_join(again, NULL) != 0) _exit(4);
+  if (mltp_finalize() != 0) _exit(5);
+}
+
+static void create_unbound(void) { create_until_refused(mltp_create, 1000000); }
+
+static void create_bound(void) { create_until_refused(mltp_create_bound, 10000); }
+
+static void check_create(void (*body)(void)) {
+  static const char *const no_settings[] = {NULL};
+  run_child(&outcome, body, no_settings);
+  print_message("%s", outcome.said);
+  assert_true(WIFEXITED(outcome.status));
+  assert_int_equal(WEXITSTATUS(outcome.status), 0);
+}
+
+static void mltp_create_until_memory_is_short(void) { check_create(create_unbound); }
+
+static void mltp_create_bound_until_memory_is_short(void) { check_create(create_bound); }
+
+/* Refused stacks are reported as documented. */
+static void create_large(void) {
+  mltp_attr_t attr = MLTP_ATTR_INIT;
+  mltp_t *thread = NULL;
+  attr.stack_size = (size_t)1 << 30;
+  attr.bound = 1;
+  if (mltp_init(1) != 0) _exit(1);
+  limit_address_space(8 * MIB);
+  if (mltp_create_with(&thread, &attr, same, NULL) != EAGAIN) _exit(2);
+  if (mltp_finalize() != 0) _exit(3);
+}
+
+static void mltp_create_with_says_eagain(void) { check_create(create_large); }
+
+int main(void) {
+  if (SANITIZED) {
+    fprintf(stderr, "skipped: sanitizers need more address space than can be limited\n");
+    return 77;
+  }
+  const struct CMUnitTest tests[] = {
+      TEST_BARE(mltp_init_in_little_memory),
+      TEST_BARE(mltp_create_until_memory_is_short),
+      TEST_BARE(mltp_create_bound_until_memory_is_short),
+      TEST_BARE(mltp_create_with_says_eagain),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Misuse names thread, object and call, and aborts; with MLTP_MISUSE=error the call
+ * returns the documented error. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/support.h"
+
+/* What a misused call returned; read by the test through MLTP_MISUSE=error. */
+static int *returned;
+
+static mltp_lock_t lock;
+static mltp_cond_t cond;
+static mltp_barrier_t barrier;
+static mltp_sem_t sem, ready;
+
+static void *hold_lock(void *p0) {
+  mltp_lock(&lock);
+  mltp_sem_post(&ready);
+  mltp_sem_wait(&sem);
+  mltp_unlock(&lock);
+  return p0;
+}
+
+static mltp_t *start(const char *name, mltp_userf_t *func, void *p0) {
+  mltp_attr_t attr = MLTP_ATTR_INIT;
+  attr.name = name;
+  mltp_t *thread = NULL;
+  if (mltp_create_with(&thread, &attr, func, p0) != 0) _exit(1);
+  return thread;
+}
+
+/* Whoever is about to wait does so when this returns, even on a busy machine. */
+static void let_others_wait(void) { mltp_sleep(50000000); }
+
+/* Runs misuse in a thread named "clumsy", and lets everybody end. */
+static void run_clumsy(mltp_userf_t *misuse, void *p0) {
+  mltp_join(start("clumsy", misuse, p0), NULL);
+}
+
+static void set_up(void) {
+  if (mltp_init(0) != 0) _exit(1);
+  mltp_lock_init(&lock, MLTP_LOCK_STANDARD, "the-lock");
+  mltp_cond_init(&cond, "the-condition");
+  mltp_barrier_init(&barrier, 2, "the-barrier");
+  mltp_sem_init(&sem, 0, "the-semaphore");
+  mltp_sem_init(&ready, 0, "ready");
+}
+
+/* --------------------------------------------------------------- the misuses */
+
+static void *unlock_it(void *p0) {
+  *returned = mltp_unlock(&lock);
+  return p0;
+}
+
+static void unlock_by_another(void) {
+  set_up();
+  mltp_t *holder = start("holder", hold_lock, NULL);
+  mltp_sem_wait(&ready);
+  run_clumsy(unlock_it, NULL);
+  mltp_sem_post(&sem);
+  mltp_join(holder, NULL);
+}
+
+static void unlock_of_a_free_lock(void) {
+  set_up();
+  run_clumsy(unlock_it, NULL);
+}
+
+static void *lock_twice(void *p0) {
+  mltp_lock(&lock);
+  *returned = p0 == NULL ? mltp_lock(&lock) : mltp_timedlock(&lock, mltp_after(1000000));
+  mltp_unlock(&lock);
+  return NULL;
+}
+
+static void recursive_lock(void) {
+  set_up();
+  run_clumsy(lock_twice, NULL);
+}
+
+static void recursive_timedlock(void) {
+  set_up();
+  run_clumsy(lock_twice, &lock);
+}
+
+static void *wait_without_lock(void *p0) {
+  *returned = p0 == NULL ? mltp_cond_wait_with(&cond, &lock)
+                         : mltp_cond_timedwait(&cond, &lock, mltp_after(1000000));
+  return NULL;
+}
+
+static void cond_wait_without_its_lock(void) {
+  set_up();
+  run_clumsy(wait_without_lock, NULL);
+}
+
+static void cond_timedwait_without_its_lock(void) {
+  set_up();
+  run_clumsy(wait_without_lock, &lock);
+}
+
+struct join_call {
+  mltp_t *target;
+  int *returned;
+};
+
+static void *join_it(void *p0) {
+  struct join_call *call = p0;
+  *call->returned = mltp_join(call->target, NULL);
+  return NULL;
+}
+
+static void *do_nothing(void *p0) { return p0; }
+
+static void *wait_for_sem(void *p0) {
+  mltp_sem_wait(&sem);
+  return p0;
+}
+
+static void join_of_a_detached_thread(void) {
+  set_up();
+  mltp_t *target = start("target", wait_for_sem, NULL);
+  mltp_detach(target);
+  run_clumsy(join_it, &(struct join_call){target, returned});
+  mltp_sem_post(&sem);
+}
+
+/* The second of two joiners at a time; after the end the handle is gone. */
+static void double_join(void) {
+  set_up();
+  int first_returned;
+  mltp_t *target = start("target", wait_for_sem, NULL);
+  mltp_t *first = start("first", join_it, &(struct join_call){target, &first_returned});
+  let_others_wait();
+  run_clumsy(join_it, &(struct join_call){target, returned});
+  mltp_sem_post(&sem);
+  mltp_join(first, NULL);
+}
+
+/* A handle joined a moment ago is still told apart while nothing else was created. */
+static void join_again(void) {
+  set_up();
+  mltp_set_name(mltp_self(), "clumsy");
+  mltp_t *target = start("target", do_nothing, NULL);
+  mltp_join(target, NULL);
+  *returned = mltp_join(target, NULL);
+}
+
+static void *detach_it(void *p0) {
+  *returned = mltp_detach(p0);
+  return NULL;
+}
+
+static void double_detach(void) {
+  set_up();
+  mltp_t *target = start("target", wait_for_sem, NULL);
+  mltp_detach(target);
+  run_clumsy(detach_it, target);
+  mltp_sem_post(&sem);
+}
+
+static void *destroy_lock(void *p0) {
+  *returned = mltp_lock_destroy(&lock);
+  return p0;
+}
+
+static void destroy_of_a_held_lock(void) {
+  set_up();
+  mltp_t *holder = start("holder", hold_lock, NULL);
+  mltp_sem_wait(&ready);
+  run_clumsy(destroy_lock, NULL);
+  mltp_sem_post(&sem);
+  mltp_join(holder, NULL);
+}
+
+static void *wait_at_barrier(void *p0) {
+  mltp_barrier_wait(&barrier);
+  return p0;
+}
+
+static void *destroy_barrier(void *p0) {
+  *returned = mltp_barrier_destroy(&barrier);
+  return p0;
+}
+
+static void destroy_of_a_barrier_in_use(void) {
+  set_up();
+  mltp_t *waiter = start("waiter", wait_at_barrier, NULL);
+  let_others_wait();
+  run_clumsy(destroy_barrier, NULL);
+  mltp_barrier_wait(&barrier);
+  mltp_join(waiter, NULL);
+}
+
+static void *destroy_sem(void *p0) {
+  *returned = mltp_sem_destroy(&sem);
+  return p0;
+}
+
+static void destroy_of_a_semaphore_in_use(void) {
+  set_up();
+  mltp_t *waiter = start("waiter", wait_for_sem, NULL);
+  let_others_wait();
+  run_clumsy(destroy_sem, NULL);
+  mltp_sem_post(&sem);
+  mltp_join(waiter, NULL);
+}
+
+static void *wait_for_cond(void *p0) {
+  mltp_cond_wait(&cond);
+  return p0;
+}
+
+static void *destroy_cond(void *p0) {
+  *returned = mltp_cond_destroy(&cond);
+  return p0;
+}
+
+static void destroy_of_a_condition_in_use(void) {
+  set_up();
+  mltp_t *waiter = start("waiter", wait_for_cond, NULL);
+  let_others_wait();
+  run_clumsy(destroy_cond, NULL);
+  mltp_cond_signal(&cond);
+  mltp_join(waiter, NULL);
+}
+
+static void *wait_at_nothing(void *p0) {
+  *returned = mltp_barrier_wait(p0);
+  return NULL;
+}
+
+static void wait_at_an_uninitialised_barrier(void) {
+  static mltp_barrier_t zero;
+  set_up();
+  run_clumsy(wait_at_nothing, &zero);
+}
+
+/* ------------------------------------------------------------------ the table */
+
+static const struct misuse {
+  void (*body)(void);
+  const char *call;   /* named in the message */
+  const char *object; /* and so is this; NULL: it has no name */
+  int error;          /* returned with MLTP_MISUSE=error */
+} misuses[] = {
+    {unlock_by_another, "mltp_unlock", "the-lock", EPERM},
+    {unlock_of_a_free_lock, "mltp_unlock", "the-lock", EPERM},
+    {recursive_lock, "mltp_lock", "the-lock", EDEADLK},
+    {recursive_timedlock, "mltp_timedlock", "the-lock", EDEADLK},
+    {cond_wait_without_its_lock, "mltp_cond_wait_with", "the-lock", EPERM},
+    {cond_timedwait_without_its_lock, "mltp_cond_timedwait", "the-lock", EPERM},
+    {join_of_a_detached_thread, "mltp_join", "target", EINVAL},
+    {double_join, "mltp_join", "target", EINVAL},
+    {join_again, "mltp_join", NULL, EINVAL},
+    {double_detach, "mltp_detach", "target", EINVAL},
+    {destroy_of_a_held_lock, "mltp_lock_destroy", "the-lock", EBUSY},
+    {destroy_of_a_barrier_in_use, "mltp_barrier_destroy", "the-barrier", EBUSY},
+    {destroy_of_a_semaphore_in_use, "mltp_sem_destroy", "the-semaphore", EBUSY},
+    {destroy_of_a_condition_in_use, "mltp_cond_destroy", "the-condition", EBUSY},
+    {wait_at_an_uninitialised_barrier, "mltp_barrier_wait", NULL, EINVAL},
+};
+enum { MISUSES = sizeof misuses / sizeof misuses[0] };
+
+static struct outcome outcome;
+
+static void misuse_names_thread_object_and_call(void) {
+  static const char *const settings[] = {"MLTP_MISUSE=abort", NULL};
+  for (int i = 0; i < MISUSES; i++) {
+    const struct misuse *misuse = &misuses[i];
+    run_child(&outcome, misuse->body, settings);
+    print_message("%s", outcome.said);
+    check_case("misuse %d, %s", i, misuse->call);
+    CHECK(WIFSIGNALED(outcome.status) && WTERMSIG(outcome.status) == SIGABRT);
+    CHECK(strstr(outcome.said, misuse->call) != NULL);
+    CHECK(strstr(outcome.said, "clumsy") != NULL);
+    if (misuse->object != NULL) CHECK(strstr(outcome.said, misuse->object) != NULL);
+  }
+}
+
+static void misuse_returns_errors_when_asked(void) {
+  static const char *const settings[] = {"MLTP_MISUSE=error", NULL};
+  for (int i = 0; i < MISUSES; i++) {
+    const struct misuse *misuse = &misuses[i];
+    *returned = -1;
+    run_child(&outcome, misuse->body, settings);
+    check_case("misuse %d, %s", i, misuse->call);
+    CHECK_EQUAL(outcome.status, 0);
+    CHECK_EQUAL(*returned, misuse->error);
+  }
+}
+
+static void create_too_early(void) { mltp_create(do_nothing, NULL); }
+
+static void use_before_init(void) {
+  static const char *const no_settings[] = {NULL};
+  run_child(&outcome, create_too_early, no_settings);
+  print_message("%s", outcome.said);
+  assert_true(WIFSIGNALED(outcome.status));
+  assert_int_equal(WTERMSIG(outcome.status), SIGABRT);
+  assert_non_null(strstr(outcome.said, "mltp_create"));
+  assert_non_null(strstr(outcome.said, "mltp_init"));
+}
+
+static void *exit_foreign(void *p0) {
+  (void)p0;
+  mltp_exit(NULL);
+}
+
+static void exit_in_a_foreign_thread(void) {
+  pthread_t foreign;
+  set_up();
+  pthread_create(&foreign, NULL, exit_foreign, NULL);
+  mltp_sem_wait(&sem);
+}
+
+static void mltp_exit_by_a_foreign_thread(void) {
+  static const char *const no_settings[] = {NULL};
+  run_child(&outcome, exit_in_a_foreign_thread, no_settings);
+  print_message("%s", outcome.said);
+  assert_true(WIFSIGNALED(outcome.status));
+  assert_int_equal(WTERMSIG(outcome.status), SIGABRT);
+  assert_non_null(strstr(outcome.said, "mltp_exit"));
+}
+
+int main(void) {
+  returned = shared_memory(sizeof *returned);
+  const struct CMUnitTest tests[] = {
+      TEST_BARE(misuse_names_thread_object_and_call),
+      TEST_BARE(misuse_returns_errors_when_asked),
+      TEST_BARE(use_before_init),
+      TEST_BARE(mltp_exit_by_a_foreign_thread),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A bad MLTP_* value is refused with the variable, the value and what is allowed. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/support.h"
+
+static struct outcome outcome;
+
+static void exit_with_init_error(void) { _exit(mltp_init(0)); }
+
+static int lines(const char *text) {
+  int count = 0;
+  for (; *text != '\0'; text++) count += *text == '\n';
+  return count;
+}
+
+static const struct {
+  const char *variable, *value;
+  const char *allowed[4]; /* words of the message */
+} bad[] = {
+    {"MLTP_VPS", "0", {"1024"}},
+    {"MLTP_VPS", "1025", {"1024"}},
+    {"MLTP_VPS", "-3", {"1024"}},
+    {"MLTP_VPS", "many", {"1024"}},
+    {"MLTP_VPS", "2x", {"1024"}},
+    {"MLTP_VPS", "99999999999999999999", {"1024"}},
+    {"MLTP_BACKEND", "ucontextual", {"native", "kernel"}},
+    {"MLTP_STACK_SIZE", "12", {"1073741824"}},
+    {"MLTP_STACK_SIZE", "2147483648", {"1073741824"}},
+    {"MLTP_STACK_SIZE", "large", {"1073741824"}},
+    {"MLTP_OVERSUBSCRIBE", "2", {"0", "1"}},
+    {"MLTP_OVERSUBSCRIBE", "yes", {"0", "1"}},
+    {"MLTP_SPIN_US", "-1", {"0"}},
+    {"MLTP_LOCK", "ticket", {"reactive", "spin", "yield-end", "yield-front"}},
+    {"MLTP_LOCK_SPIN_NS", "-1", {"0"}},
+    {"MLTP_LOCK_SPIN_NS", "1e3", {"0"}},
+    {"MLTP_DEADLOCK", "ignore", {"abort", "report", "off"}},
+    {"MLTP_MISUSE", "ignore", {"abort", "error"}},
+    {"MLTP_GUARD", "none", {"auto", "madvise", "mprotect", "canary"}},
+    {"MLTP_MEMBARRIER", "on", {"auto", "off"}},
+    {"MLTP_DUMP_SIGNAL", "65", {"64"}},
+    {"MLTP_DUMP_SIGNAL", "SIGQUIT", {"64"}},
+    {"MLTP_STATS", "maybe", {"0", "1"}},
+};
+
+static void bad_values_are_refused(void) {
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    char setting[64], quoted[64];
+    snprintf(setting, sizeof setting, "%s=%s", bad[i].variable, bad[i].value);
+    snprintf(quoted, sizeof quoted, "'%s'", bad[i].value);
+    const char *const settings[] = {setting, NULL};
+    run_child(&outcome, exit_with_init_error, settings);
+    check_case("%s", setting);
+    CHECK(WIFEXITED(outcome.status) && WEXITSTATUS(outcome.status) == EINVAL);
+    CHECK_EQUAL(lines(outcome.said), 1);
+    CHECK(strstr(outcome.said, bad[i].variable) != NULL);
+    CHECK(strstr(outcome.said, quoted) != NULL);
+    for (int n = 0; n < 4 && bad[i].allowed[n] != NULL; n++) {
+      CHECK(strstr(outcome.said, bad[i].allowed[n]) != NULL);
+    }
+  }
+}
+
+/* A refused start leaves nothing behind: with the value put right, it works. */
+static void init_twice(void) {
+  if (mltp_init(0) != EINVAL) _exit(1);
+  unsetenv("MLTP_LOCK");
+  if (mltp_init(0) != 0) _exit(2);
+  if (mltp_finalize() != 0) _exit(3);
+}
+
+static void init_after_a_refusal(void) {
+  static const char *const settings[] = {"MLTP_LOCK=none", NULL};
+  run_child(&outcome, init_twice, settings);
+  assert_true(WIFEXITED(outcome.status));
+  assert_int_equal(WEXITSTATUS(outcome.status), 0);
+}
+
+static void *same(void *p0) { return p0; }
+
+static void run_a_little(void) {
+  mltp_lock_t lock = MLTP_LOCK_INIT;
+  if (mltp_init(0) != 0) _exit(1);
+  void *result = NULL;
+  mltp_t *thread = mltp_create(same, &lock);
+  mltp_lock(&lock);
+  if (mltp_join(thread, &result) != 0 || result != &lock) _exit(2);
+  mltp_unlock(&lock);
+  if (mltp_finalize() != 0) _exit(3);
+}
+
+static void good_values_are_accepted(void) {
+  static const char *const good[] = {
+      "MLTP_VPS=1",           "MLTP_VPS=1024",         "MLTP_STACK_SIZE=65536",
+      "MLTP_OVERSUBSCRIBE=0", "MLTP_SPIN_US=0",        "MLTP_LOCK=spin",
+      "MLTP_LOCK=yield-end",  "MLTP_LOCK=yield-front", "MLTP_LOCK=semaphore",
+      "MLTP_LOCK=reactive",   "MLTP_LOCK_SPIN_NS=0",   "MLTP_DEADLOCK=report",
+      "MLTP_MISUSE=error",    "MLTP_GUARD=mprotect",   "MLTP_GUARD=canary",
+      "MLTP_MEMBARRIER=off",  "MLTP_DUMP_SIGNAL=10",   "MLTP_VPS=",
+  };
+  for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+    const char *const settings[] = {good[i], NULL};
+    if (SANITIZED && strcmp(good[i], "MLTP_VPS=1024") == 0) continue; /* too many for one */
+    run_child(&outcome, run_a_little, settings);
+    check_case("%s", good[i]);
+    CHECK_EQUAL(outcome.status, 0);
+    CHECK_TEXT(outcome.said, "");
+  }
+}
+
+static void exit_with_vps(void) {
+  mltp_init(0);
+  _exit(mltp_vps());
+}
+
+static void mltp_vps_sets_the_number(void) {
+  for (int vps = 1; vps <= 5; vps += 2) {
+    char setting[32];
+    snprintf(setting, sizeof setting, "MLTP_VPS=%d", vps);
+    const char *const settings[] = {setting, NULL};
+    run_child(&outcome, exit_with_vps, settings);
+    assert_true(WIFEXITED(outcome.status));
+    assert_int_equal(WEXITSTATUS(outcome.status), vps);
+  }
+}
+
+static void print_options(void) { mltp_options(STDERR_FILENO); }
+
+static void mltp_options_shows_every_knob(void) {
+  static const char *const settings[] = {"MLTP_SPIN_US=4711", NULL};
+  run_child(&outcome, print_options, settings);
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    check_case("%s", bad[i].variable);
+    CHECK(strstr(outcome.said, bad[i].variable) != NULL);
+  }
+  CHECK(strstr(outcome.said, "4711") != NULL);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST_BARE(bad_values_are_refused),        TEST_BARE(init_after_a_refusal),
+      TEST_BARE(good_values_are_accepted),      TEST_BARE(mltp_vps_sets_the_number),
+      TEST_BARE(mltp_options_shows_every_knob),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A stack overflow says whose stack it was, and how large, before it aborts. */
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/support.h"
+
+/* Written by the child: the number of the thread that overflows. */
+static uint64_t *culprit;
+
+static __attribute__((noinline)) int dig(int depth) {
+  volatile char frame[512];
+  memset((char *)frame, depth, sizeof frame);
+  int below = depth < 0 ? 0 : dig(depth + 1);
+  return below + frame[depth & 511];
+}
+
+static void *overflow(void *p0) {
+  *culprit = mltp_id(mltp_self());
+  return (void *)(intptr_t)dig((int)(intptr_t)p0);
+}
+
+static void overflow_attr(const char *name, size_t size, int bound) {
+  mltp_attr_t attr = MLTP_ATTR_INIT;
+  attr.name = name;
+  attr.stack_size = size;
+  attr.bound = bound;
+  mltp_t *thread;
+  if (mltp_init(0) != 0 || mltp_create_with(&thread, &attr, overflow, NULL) != 0) _exit(1);
+  mltp_join(thread, NULL);
+}
+
+static void overflow_unbound(void) { overflow_attr("deep-thinker", 64 * 1024, 0); }
+
+static void overflow_default(void) { overflow_attr("deep-thinker", 0, 0); }
+
+static void overflow_bound(void) { overflow_attr("deep-thinker", 64 * 1024, 1); }
+
+/* Kilobytes and bytes are both good ways to say it. */
+static int says_size(const char *said, size_t size) {
+  char bytes[32], kib[32];
+  snprintf(bytes, sizeof bytes, "%zu", size);
+  snprintf(kib, sizeof kib, "%zu KiB", size / 1024);
+  return strstr(said, bytes) != NULL || strstr(said, kib) != NULL;
+}
+
+static void check_overflow(void (*body)(void), size_t size) {
+  static const char *const no_settings[] = {NULL};
+  static struct outcome outcome;
+  char id[32];
+  culprit = shared_memory(sizeof *culprit);
+  run_child(&outcome, body, no_settings);
+  snprintf(id, sizeof id, "%" PRIu64, *culprit);
+  print_message("%s", outcome.said);
+  assert_true(WIFSIGNALED(outcome.status));
+  assert_int_equal(WTERMSIG(outcome.status), SIGABRT);
+  assert_non_null(strstr(outcome.said, "overflow"));
+  assert_non_null(strstr(outcome.said, "deep-thinker"));
+  assert_non_null(strstr(outcome.said, id));
+  assert_true(says_size(outcome.said, size));
+  assert_non_null(strstr(outcome.said, "MLTP_STACK_SIZE")); /* what to do */
+}
+
+static void stack_overflow_of_an_unbound_thread(void) {
+  check_overflow(overflow_unbound, 64 * 1024);
+}
+
+static void stack_overflow_of_the_default_stack(void) {
+  check_overflow(overflow_default, 256 * 1024);
+}
+
+static void stack_overflow_of_a_bound_thread(void) { check_overflow(overflow_bound, 64 * 1024); }
+
+/* A wild pointer is not a stack overflow: it stays the crash it was. */
+static void *touch_nowhere(void *p0) {
+  *(volatile char *)p0 = 1;
+  return NULL;
+}
+
+static void crash_elsewhere(void) {
+  mltp_init(0);
+  mltp_join(mltp_create(touch_nowhere, (void *)8), NULL);
+}
+
+static void other_segmentation_faults_stay_what_they_are(void) {
+  if (SANITIZED) skip(); /* the sanitizer reports those, in its own way */
+  static const char *const no_settings[] = {NULL};
+  static struct outcome outcome;
+  run_child(&outcome, crash_elsewhere, no_settings);
+  assert_true(WIFSIGNALED(outcome.status));
+  assert_int_equal(WTERMSIG(outcome.status), SIGSEGV);
+  assert_null(strstr(outcome.said, "overflow"));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST_BARE(stack_overflow_of_an_unbound_thread),
+      TEST_BARE(stack_overflow_of_the_default_stack),
+      TEST_BARE(stack_overflow_of_a_bound_thread),
+      TEST_BARE(other_segmentation_faults_stay_what_they_are),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,24 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The shared library shows the functions its headers declare, and nothing else.
+
+usage: symbols.py INCLUDE_DIR LIBRARY
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+include_dir, library = sys.argv[1:]
+declared = set()
+for header in pathlib.Path(include_dir).glob("*.h"):
+    declared.update(re.findall(r"^MLTP_API [^(;]*?\b(mltp_\w+)\(", header.read_text(), re.M))
+listing = subprocess.run(["nm", "-D", "--defined-only", "--format=posix", library],
+                         check=True, capture_output=True, text=True).stdout
+fields = [line.split() for line in listing.splitlines()]
+exported = {name.split("@")[0] for name, kind, *_ in fields if kind != "A"}
+if missing := sorted(declared - exported):
+    print("symbols.py: declared but not in the library:", *missing, file=sys.stderr)
+if extra := sorted(exported - declared):
+    print("symbols.py: in the library but in no header:", *extra, file=sys.stderr)
+sys.exit(bool(missing or extra or not declared))

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Recording failures from any thread, and running test bodies inside a runtime. */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support.h"
+
+/* A broken invariant inside a loop would print for ever. */
+#define PRINTED_MAX 20
+
+static atomic_int failures;
+static char case_now[128];
+
+static int record(const char *what, const char *file, int line) {
+  int count = atomic_fetch_add(&failures, 1);
+  if (count >= PRINTED_MAX) return 0;
+  fprintf(stderr, "%s:%d: not so: %s%s%s", file, line, what, case_now[0] ? ", case " : "",
+          case_now);
+  return 1;
+}
+
+void check_true(int holds, const char *what, const char *file, int line) {
+  if (!holds && record(what, file, line)) fputc('\n', stderr);
+}
+
+void check_equal(intmax_t actual, intmax_t expected, const char *what, const char *file, int line) {
+  if (actual != expected && record(what, file, line)) {
+    fprintf(stderr, ": %jd is not %jd\n", actual, expected);
+  }
+}
+
+void check_text(const char *actual, const char *expected, const char *what, const char *file,
+                int line) {
+  if (strcmp(actual, expected) != 0 && record(what, file, line)) {
+    fprintf(stderr, ": \"%s\" is not \"%s\"\n", actual, expected);
+  }
+}
+
+void check_case(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(case_now, sizeof case_now, format, args);
+  va_end(args);
+}
+
+void assert_checks(void) {
+  int count = atomic_exchange(&failures, 0);
+  case_now[0] = '\0';
+  assert_int_equal(count, 0);
+}
+
+static void run_body(void **state, int vps) {
+  void (*body)(void) = (void (*)(void)) * state;
+  assert_int_equal(mltp_init(vps), 0);
+  body();
+  assert_int_equal(mltp_finalize(), 0);
+  assert_checks();
+}
+
+void test_in_runtime(void **state) { run_body(state, 0); }
+
+void test_on_one_vp(void **state) {
+  if (on_kernel_backend()) skip();
+  run_body(state, 1);
+}
+
+void test_bare(void **state) {
+  void (*body)(void) = (void (*)(void)) * state;
+  body();
+  assert_checks();
+}
+
+int on_kernel_backend(void) {
+  const char *backend = getenv("MLTP_BACKEND");
+  return backend != NULL && strcmp(backend, "kernel") == 0;
+}
+
+int scaled(int n) {
+  if (!SANITIZED) return n;
+  return n < 10 ? 1 : n / 10;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Seeing inside: the dump, on call and on a signal, and the version. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/support.h"
+
+static mltp_lock_t dump_lock;
+static mltp_cond_t dump_cond;
+static mltp_barrier_t dump_barrier;
+static mltp_sem_t dump_sem;
+
+static void *wait_for_lock(void *p0) {
+  mltp_lock(&dump_lock);
+  mltp_unlock(&dump_lock);
+  return p0;
+}
+
+static void *wait_for_cond(void *p0) {
+  mltp_cond_wait(&dump_cond);
+  return p0;
+}
+
+static void *wait_at_barrier(void *p0) {
+  mltp_barrier_wait(&dump_barrier);
+  return p0;
+}
+
+static void *wait_for_sem(void *p0) {
+  mltp_sem_wait(&dump_sem);
+  return p0;
+}
+
+static void *join_given(void *p0) {
+  mltp_join(p0, NULL);
+  return NULL;
+}
+
+static void *sleep_long(void *p0) {
+  mltp_sleep(60ull * 1000 * 1000 * 1000);
+  return p0;
+}
+
+static mltp_t *start(const char *name, mltp_userf_t *func, void *p0, int bound) {
+  mltp_attr_t attr = MLTP_ATTR_INIT;
+  attr.name = name;
+  attr.bound = bound;
+  mltp_t *thread = NULL;
+  if (mltp_create_with(&thread, &attr, func, p0) != 0) _exit(1);
+  return thread;
+}
+
+/* A runtime in which one thread waits for each thing there is. */
+static void set_the_scene(void) {
+  if (mltp_init(0) != 0) _exit(1);
+  mltp_set_name(mltp_self(), "director");
+  mltp_lock_init(&dump_lock, MLTP_LOCK_REACTIVE, "props");
+  mltp_cond_init(&dump_cond, "curtain");
+  mltp_barrier_init(&dump_barrier, 3, "stage-door");
+  mltp_sem_init(&dump_sem, 0, "tickets");
+  mltp_lock(&dump_lock);
+  start("locked-out", wait_for_lock, NULL, 0);
+  start("listening", wait_for_cond, NULL, 0);
+  start("at-the-door", wait_at_barrier, NULL, 0);
+  mltp_t *queueing = start("queueing", wait_for_sem, NULL, 0);
+  start("joining", join_given, queueing, 0);
+  start("bound-one", wait_for_sem, NULL, 1);
+  start("sleeping", sleep_long, NULL, 0);
+  mltp_sleep(100000000); /* all wait by now, most likely even on a busy machine */
+}
+
+static void dump_scene(void) {
+  set_the_scene();
+  mltp_dump(STDERR_FILENO);
+}
+
+static void signal_scene(void) {
+  set_the_scene();
+  raise(SIGUSR1);
+  mltp_sleep(50000000); /* the dump may be left to another kernel thread */
+}
+
+static struct outcome outcome;
+
+static void check_dump(void (*body)(void), const char *const *settings) {
+  static const char *const words[] = {
+      "director",      "locked-out", "props",   "lock",     "listening", "curtain",   "condition",
+      "at-the-door",   "stage-door", "barrier", "queueing", "tickets",   "semaphore", "joining",
+      "end of thread", "bound-one",  "bound",   "sleeping", "sleep",
+  };
+  run_child(&outcome, body, settings);
+  print_message("%s", outcome.said);
+  CHECK_EQUAL(outcome.status, 0);
+  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+    check_case("%s", words[i]);
+    CHECK(strstr(outcome.said, words[i]) != NULL);
+  }
+}
+
+static void mltp_dump_names_threads_and_what_they_wait_for(void) {
+  static const char *const no_settings[] = {NULL};
+  check_dump(dump_scene, no_settings);
+}
+
+static void mltp_dump_comes_on_a_signal(void) {
+  char setting[32];
+  snprintf(setting, sizeof setting, "MLTP_DUMP_SIGNAL=%d", SIGUSR1);
+  const char *const settings[] = {setting, NULL};
+  check_dump(signal_scene, settings);
+}
+
+static void *yield_long(void *p0) {
+  for (int i = 0; i < 2000; i++) mltp_yield();
+  return p0;
+}
+
+/* A snapshot, while everything moves. */
+static void dump_while_running(void) {
+  mltp_t *threads[10];
+  if (mltp_init(0) != 0) _exit(1);
+  for (int i = 0; i < 10; i++) threads[i] = mltp_create(yield_long, NULL);
+  for (int i = 0; i < 5; i++) {
+    mltp_dump(STDERR_FILENO);
+    mltp_yield();
+  }
+  for (int i = 0; i < 10; i++) mltp_join(threads[i], NULL);
+  if (mltp_finalize() != 0) _exit(1);
+}
+
+static void mltp_dump_of_running_threads(void) {
+  static const char *const no_settings[] = {NULL};
+  run_child(&outcome, dump_while_running, no_settings);
+  CHECK_EQUAL(outcome.status, 0);
+}
+
+static void mltp_version_is_that_of_the_headers(void) {
+  char expected[32];
+  snprintf(expected, sizeof expected, "%d.%d.%d", MLTP_VERSION_MAJOR, MLTP_VERSION_MINOR,
+           MLTP_VERSION_PATCH);
+  CHECK_TEXT(mltp_version(), expected);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST_BARE(mltp_dump_names_threads_and_what_they_wait_for),
+      TEST_BARE(mltp_dump_comes_on_a_signal),
+      TEST_BARE(mltp_dump_of_running_threads),
+      TEST_BARE(mltp_version_is_that_of_the_headers),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* C++ exceptions belong to the thread: those in flight and those being handled. */
+#include <exception>
+#include <stdexcept>
+#include <string>
+
+#include "support/support.h"
+
+namespace {
+
+constexpr int kThrowers = 6;
+
+struct Stage {
+  mltp_barrier_t all_caught;
+  int rounds;
+};
+
+void pause(Stage *stage) {
+  mltp_barrier_wait(&stage->all_caught); /* all are at the same place of their handlers */
+  mltp_yield();
+}
+
+std::string text_of(const std::exception_ptr &current) {
+  try {
+    std::rethrow_exception(current);
+  } catch (const std::exception &error) {
+    return error.what();
+  }
+}
+
+/* All threads are in their handlers at once: with one set of exception globals per
+ * kernel thread, each would rethrow another's exception. */
+void *catch_switch_rethrow(void *p0) {
+  Stage *stage = static_cast<Stage *>(p0);
+  const std::string mine = "thread " + std::to_string(mltp_id(mltp_self()));
+  for (int i = 0; i < stage->rounds; i++) {
+    int handlers = 0;
+    try {
+      try {
+        throw std::runtime_error(mine);
+      } catch (const std::runtime_error &) {
+        handlers++;
+        pause(stage);
+        CHECK(text_of(std::current_exception()) == mine);
+        throw;
+      }
+    } catch (const std::exception &error) {
+      handlers++;
+      CHECK(mine == error.what());
+      pause(stage);
+      CHECK(mine == error.what());
+    }
+    CHECK_EQUAL(handlers, 2);
+    CHECK(std::current_exception() == nullptr);
+  }
+  return nullptr;
+}
+
+/* Yields while the stack unwinds. */
+struct YieldingGuard {
+  Stage *stage;
+  int expected;
+  ~YieldingGuard() {
+    CHECK_EQUAL(std::uncaught_exceptions(), expected);
+    pause(stage);
+    CHECK_EQUAL(std::uncaught_exceptions(), expected);
+  }
+};
+
+void *switch_while_unwinding(void *p0) {
+  Stage *stage = static_cast<Stage *>(p0);
+  const int mine = static_cast<int>(mltp_id(mltp_self()));
+  for (int i = 0; i < stage->rounds; i++) {
+    const bool throws = (mine + i) % 2 != 0;
+    int caught = 0;
+    try {
+      YieldingGuard guard{stage, throws ? 1 : 0};
+      if (throws) throw mine;
+    } catch (int number) {
+      caught = number;
+    }
+    CHECK_EQUAL(caught, throws ? mine : 0);
+    CHECK_EQUAL(std::uncaught_exceptions(), 0);
+  }
+  return nullptr;
+}
+
+void run_all_kinds(mltp_userf_t *func) {
+  for (int kind = 0; kind < KINDS; kind++) {
+    check_case("%s", kind_names[kind]);
+    Stage stage = {MLTP_BARRIER_INIT(kThrowers), scaled(20)};
+    crew_run(kThrowers, static_cast<enum kind>(kind), func, &stage);
+  }
+}
+
+void exceptions_are_rethrown_where_they_were_caught() { run_all_kinds(catch_switch_rethrow); }
+
+void unwinding_goes_on_after_a_switch() { run_all_kinds(switch_while_unwinding); }
+
+}  // namespace
+
+int main() {
+  const struct CMUnitTest tests[] = {
+      TEST(exceptions_are_rethrown_where_they_were_caught),
+      TEST(unwinding_goes_on_after_a_switch),
+  };
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ending, joining and detaching threads, many of them, created from everywhere. */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "support/support.h"
+
+static void *same(void *p0) { return p0; }
+
+/* Through a pointer, so that the compiler does not know how it ends. */
+static void (*volatile end_thread)(void *result) = mltp_exit;
+
+/* @return never; were it to, not what the thread was to end with */
+static __attribute__((noinline)) void *exit_deep(int depth, void *result) {
+  volatile char frame[128];
+  frame[0] = (char)depth;
+  if (depth == 0) {
+    end_thread(result);
+  } else {
+    exit_deep(depth - 1, result);
+  }
+  return (void *)(uintptr_t)(1 | frame[0]);
+}
+
+static void *exit_from_below(void *p0) { return exit_deep(50, p0); }
+
+static void mltp_exit_from_a_deep_stack(void) {
+  for (int kind = 0; kind < FOREIGN; kind++) {
+    struct worker worker;
+    check_case("%s", kind_names[kind]);
+    worker_start(&worker, (enum kind)kind, exit_from_below, &worker);
+    CHECK(worker_join(&worker) == &worker);
+  }
+}
+
+static void *join_given(void *p0) {
+  void *result = NULL;
+  CHECK_EQUAL(mltp_join(p0, &result), 0);
+  return result;
+}
+
+/* The result reaches a joiner of any kind, and so does the end of a thread of any kind. */
+static void mltp_join_by_every_kind(void) {
+  for (int joiner = 0; joiner < MIXED; joiner++) {
+    for (int joined = 0; joined < FOREIGN; joined++) {
+      check_case("%s joins %s", kind_names[joiner], kind_names[joined]);
+      struct worker target, worker;
+      worker_start(&target, (enum kind)joined, same, &target);
+      worker_start(&worker, (enum kind)joiner, join_given, target.thread);
+      CHECK(worker_join(&worker) == &target);
+    }
+  }
+}
+
+static void *wait_for_start(void *p0) {
+  mltp_sem_wait(p0);
+  return p0;
+}
+
+/* Finished before, running or blocked meanwhile, or never run so far. */
+static void mltp_join_at_any_time(void) {
+  void *result = NULL;
+  mltp_t *finished = mltp_create(same, &result);
+  for (int i = 0; i < 10; i++) mltp_yield();
+  mltp_sleep(1000000);
+  CHECK_EQUAL(mltp_join(finished, &result), 0);
+  CHECK(result == &result);
+
+  mltp_sem_t sem = MLTP_SEM_INIT(0);
+  mltp_t *blocked = mltp_create(wait_for_start, &sem);
+  struct worker joiner;
+  worker_start(&joiner, UNBOUND, join_given, blocked);
+  for (int i = 0; i < 10; i++) mltp_yield();
+  mltp_sem_post(&sem);
+  CHECK(worker_join(&joiner) == &sem);
+
+  mltp_t *unstarted = mltp_create(same, &result);
+  CHECK_EQUAL(mltp_join(unstarted, &result), 0);
+  CHECK(result == &result);
+  CHECK_EQUAL(mltp_join(mltp_create(same, NULL), NULL), 0);
+}
+
+static void mltp_join_oneself(void) { CHECK_EQUAL(mltp_join(mltp_self(), NULL), EDEADLK); }
+
+static atomic_int ended;
+
+static void *end_counted(void *p0) {
+  if (p0 != NULL) mltp_sem_wait(p0);
+  atomic_fetch_add(&ended, 1);
+  return NULL;
+}
+
+static void mltp_detach_before_and_after_the_end(void) {
+  mltp_sem_t sem = MLTP_SEM_INIT(0);
+  atomic_store(&ended, 0);
+  for (int i = 0; i < 50; i++) {
+    mltp_t *early = i % 10 ? mltp_create(end_counted, &sem) : mltp_create_bound(end_counted, &sem);
+    CHECK_EQUAL(mltp_detach(early), 0);
+    mltp_sem_post(&sem);
+    mltp_t *late = mltp_create(end_counted, NULL);
+    if (i % 2) {
+      for (int round = 0; round < 5; round++) mltp_yield();
+    }
+    CHECK_EQUAL(mltp_detach(late), 0);
+  }
+  while (atomic_load(&ended) < 100) mltp_yield();
+}
+
+/* -------------------------------------------------------------- great numbers */
+
+enum { BATCH = 1000 };
+
+static void mltp_create_and_join_100000(void) {
+  static mltp_t *threads[BATCH];
+  int batches = on_kernel_backend() ? scaled(10) : scaled(100);
+  intptr_t sum = 0;
+  for (int b = 0; b < batches; b++) {
+    for (intptr_t i = 0; i < BATCH; i++) {
+      threads[i] = mltp_create(same, (void *)(i + 1));
+      CHECK(threads[i] != NULL);
+    }
+    for (int i = 0; i < BATCH; i++) {
+      void *result = NULL;
+      CHECK_EQUAL(mltp_join(threads[i], &result), 0);
+      sum += (intptr_t)result;
+    }
+  }
+  CHECK_EQUAL(sum, (intptr_t)batches * BATCH * (BATCH + 1) / 2);
+}
+
+struct node {
+  int depth;
+  enum kind kind;
+};
+
+/* A tree of threads, each of which waits for its two children. @return its leaves */
+static void *grow_tree(void *p0) {
+  struct node *node = p0;
+  if (node->depth == 0) return (void *)1;
+  struct node children[2];
+  struct worker workers[2];
+  intptr_t leaves = 0;
+  for (int i = 0; i < 2; i++) {
+    children[i] = (struct node){node->depth - 1, node->kind};
+    enum kind kind = node->kind == MIXED ? (enum kind)((node->depth + i) % MIXED) : node->kind;
+    worker_start(&workers[i], kind, grow_tree, &children[i]);
+  }
+  for (int i = 0; i < 2; i++) leaves += (intptr_t)worker_join(&workers[i]);
+  return (void *)leaves;
+}
+
+static void trees_of_threads_of_every_kind(void) {
+  for (int kind = 0; kind < KINDS; kind++) {
+    check_case("%s", kind_names[kind]);
+    int depth = kind == UNBOUND && !on_kernel_backend() && !SANITIZED ? 12 : 5;
+    struct node root = {depth, (enum kind)kind};
+    CHECK_EQUAL((intptr_t)grow_tree(&root), 1 << depth);
+  }
+}
+
+static void *create_many(void *p0) {
+  atomic_int *count = p0;
+  for (int i = 0; i < scaled(200); i++) {
+    mltp_t *thread = mltp_create(same, NULL);
+    CHECK(thread != NULL);
+    if (i % 3 == 0) mltp_yield();
+    if (i % 2) {
+      CHECK_EQUAL(mltp_join(thread, NULL), 0);
+    } else {
+      CHECK_EQUAL(mltp_detach(thread), 0);
+    }
+    atomic_fetch_add(count, 1);
+  }
+  return NULL;
+}
+
+static void threads_created_while_others_run(void) {
+  for (int kind = 0; kind < KINDS; kind++) {
+    atomic_int count = 0;
+    check_case("%s", kind_names[kind]);
+    crew_run(6, (enum kind)kind, create_many, &count);
+    CHECK_EQUAL(atomic_load(&count), 6 * scaled(200));
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST(mltp_exit_from_a_deep_stack),
+      TEST(mltp_join_by_every_kind),
+      TEST(mltp_join_at_any_time),
+      TEST(mltp_join_oneself),
+      TEST(mltp_detach_before_and_after_the_end),
+      TEST(mltp_create_and_join_100000),
+      TEST(trees_of_threads_of_every_kind),
+      TEST(threads_created_while_others_run),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

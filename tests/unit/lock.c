@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Critical section locking, thesis 3.3.3: every class under every kind of thread. */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "support/support.h"
+
+static const struct {
+  mltp_lock_class_t id;
+  const char *name;
+} classes[] = {
+    {MLTP_LOCK_STANDARD, "standard"},
+    {MLTP_LOCK_REACTIVE, "reactive"},
+    {MLTP_LOCK_SPIN, "spin"},
+    {MLTP_LOCK_YIELD_END, "yield-end"},
+    {MLTP_LOCK_YIELD_FRONT, "yield-front"},
+    {MLTP_LOCK_SEMAPHORE, "semaphore"},
+};
+enum { CLASSES = sizeof classes / sizeof classes[0], CREW = 6 };
+
+/* What the lock protects: not atomic, and the two are equal outside critical sections. */
+struct guarded {
+  mltp_lock_t lock;
+  long first, second;
+  int rounds;
+  void (*inside)(int round);
+  atomic_long violations;
+};
+
+static void *enter_often(void *p0) {
+  struct guarded *g = p0;
+  for (int i = 0; i < g->rounds; i++) {
+    if (mltp_lock(&g->lock) != 0) atomic_fetch_add(&g->violations, 1);
+    if (g->first != g->second) atomic_fetch_add(&g->violations, 1);
+    g->first++;
+    g->inside(i);
+    g->second++;
+    if (mltp_unlock(&g->lock) != 0) atomic_fetch_add(&g->violations, 1);
+  }
+  return NULL;
+}
+
+/* Every thread entered as often as it wanted (a lost wake-up would hang), and none while
+ * another was inside. */
+static void check_class(int class, int rounds, void (*inside)(int round)) {
+  for (int kind = 0; kind < KINDS; kind++) {
+    check_case("%s lock, %s threads", classes[class].name, kind_names[kind]);
+    struct guarded g = {.rounds = rounds, .inside = inside};
+    CHECK_EQUAL(mltp_lock_init(&g.lock, classes[class].id, "guard"), 0);
+    crew_run(CREW, (enum kind)kind, enter_often, &g);
+    CHECK_EQUAL(atomic_load(&g.violations), 0);
+    CHECK_EQUAL(g.first, (long)CREW * rounds);
+    CHECK_EQUAL(g.second, (long)CREW * rounds);
+    CHECK_EQUAL(mltp_trylock(&g.lock), 0); /* it is free again */
+    CHECK_EQUAL(mltp_unlock(&g.lock), 0);
+    CHECK_EQUAL(mltp_lock_destroy(&g.lock), 0);
+  }
+}
+
+static void mostly_short(int round) {
+  if (round % 64 == 0) mltp_yield();
+}
+
+#define EXCLUSION_TEST(function, class, rounds)                                                    \
+  static void function(void) { check_class((class), scaled(rounds), mostly_short); }
+EXCLUSION_TEST(mltp_lock_standard, 0, 500)
+EXCLUSION_TEST(mltp_lock_reactive, 1, 500)
+/* Fewer: with more waiters than CPUs, the one whose turn it is has to be given a CPU by
+ * the kernel each time. */
+EXCLUSION_TEST(mltp_lock_spin, 2, 30)
+EXCLUSION_TEST(mltp_lock_yield_end, 3, 500)
+EXCLUSION_TEST(mltp_lock_yield_front, 4, 500)
+EXCLUSION_TEST(mltp_lock_semaphore, 5, 500)
+
+static void always_yield(int round) {
+  (void)round;
+  mltp_yield();
+}
+
+static void holders_that_yield(void) {
+  for (int class = 0; class < CLASSES; class ++) check_class(class, 20, always_yield);
+}
+
+static void sleep_inside(int round) {
+  (void)round;
+  mltp_sleep(100000);
+}
+
+static void holders_that_sleep(void) {
+  for (int class = 0; class < CLASSES; class ++) check_class(class, 3, sleep_inside);
+}
+
+static void compute_long(int round) {
+  (void)round;
+  uint64_t end = mltp_after(300000);
+  while (mltp_now() < end) continue;
+}
+
+static void holders_that_compute_long(void) {
+  for (int class = 0; class < CLASSES; class ++) check_class(class, 2, compute_long);
+}
+
+/* ---------------------------------------------------- order and fairness */
+
+static char order[16];
+
+static void *append_locked(void *p0) {
+  mltp_lock_t *lock = p0;
+  mltp_lock(lock);
+  strcat(order, mltp_name(mltp_self()));
+  mltp_unlock(lock);
+  return NULL;
+}
+
+static void mltp_lock_spin_is_first_come_first_served(void) {
+  static const char *const names[] = {"A", "B", "C", "D"};
+  mltp_lock_t lock = MLTP_LOCK_INIT_CLASS(MLTP_LOCK_SPIN);
+  mltp_t *threads[4];
+  order[0] = '\0';
+  mltp_lock(&lock);
+  for (int i = 0; i < 4; i++) {
+    mltp_attr_t attr = MLTP_ATTR_INIT;
+    attr.name = names[i];
+    CHECK_EQUAL(mltp_create_with(&threads[i], &attr, append_locked, &lock), 0);
+    mltp_yield(); /* it takes its ticket */
+  }
+  CHECK_TEXT(order, "");
+  mltp_unlock(&lock);
+  for (int i = 0; i < 4; i++) mltp_join(threads[i], NULL);
+  CHECK_TEXT(order, "ABCD");
+}
+
+struct greed {
+  mltp_lock_t lock;
+  atomic_int stop;
+};
+
+static void *greedy(void *p0) {
+  struct greed *greed = p0;
+  while (!atomic_load(&greed->stop)) {
+    mltp_lock(&greed->lock);
+    compute_long(0);
+    mltp_unlock(&greed->lock);
+    mltp_yield();
+  }
+  return NULL;
+}
+
+/* Fair in the long run: a thread gets the lock again and again from one that hardly
+ * ever lets go of it (else this hangs). */
+static void mltp_lock_reactive_starves_nobody(void) {
+  struct greed greed = {.lock = MLTP_LOCK_INIT_CLASS(MLTP_LOCK_REACTIVE)};
+  struct worker worker;
+  worker_start(&worker, UNBOUND, greedy, &greed);
+  for (int i = 0; i < 10; i++) {
+    mltp_lock(&greed.lock);
+    mltp_unlock(&greed.lock);
+    mltp_yield();
+  }
+  atomic_store(&greed.stop, 1);
+  worker_join(&worker);
+}
+
+/* ----------------------------------------------------------- odds and ends */
+
+static void mltp_lock_init_refuses_unknown_class(void) {
+  mltp_lock_t lock;
+  CHECK_EQUAL(mltp_lock_init(&lock, (mltp_lock_class_t)(MLTP_LOCK_SEMAPHORE + 1), NULL), EINVAL);
+  CHECK_EQUAL(mltp_lock_init(&lock, (mltp_lock_class_t)-1, NULL), EINVAL);
+}
+
+static mltp_lock_t static_lock = MLTP_LOCK_INIT;
+
+static void mltp_lock_static_initialisers(void) {
+  CHECK_EQUAL(mltp_lock(&static_lock), 0);
+  CHECK_EQUAL(mltp_trylock(&static_lock), EBUSY);
+  CHECK_EQUAL(mltp_unlock(&static_lock), 0);
+  for (int class = 0; class < CLASSES; class ++) {
+    mltp_lock_t lock = MLTP_LOCK_INIT_CLASS(classes[class].id);
+    check_case("%s", classes[class].name);
+    CHECK_EQUAL(mltp_lock(&lock), 0);
+    CHECK_EQUAL(mltp_unlock(&lock), 0);
+    CHECK_EQUAL(mltp_lock_destroy(&lock), 0);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST(mltp_lock_standard),
+      TEST(mltp_lock_reactive),
+      TEST(mltp_lock_spin),
+      TEST(mltp_lock_yield_end),
+      TEST(mltp_lock_yield_front),
+      TEST(mltp_lock_semaphore),
+      TEST(holders_that_yield),
+      TEST(holders_that_sleep),
+      TEST(holders_that_compute_long),
+      TEST_ONE_VP(mltp_lock_spin_is_first_come_first_served),
+      TEST(mltp_lock_reactive_starves_nobody),
+      TEST(mltp_lock_init_refuses_unknown_class),
+      TEST(mltp_lock_static_initialisers),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Time and sleeping. */
+#include <stdatomic.h>
+#include <time.h>
+
+#include "support/support.h"
+
+#define MS 1000000ull
+
+static void mltp_now_is_the_monotonic_clock(void) {
+  struct timespec before, after;
+  clock_gettime(CLOCK_MONOTONIC, &before);
+  uint64_t now = mltp_now();
+  clock_gettime(CLOCK_MONOTONIC, &after);
+  CHECK(now >= (uint64_t)before.tv_sec * 1000000000 + (uint64_t)before.tv_nsec);
+  CHECK(now <= (uint64_t)after.tv_sec * 1000000000 + (uint64_t)after.tv_nsec);
+}
+
+static void mltp_after_saturates(void) {
+  uint64_t before = mltp_now();
+  uint64_t deadline = mltp_after(5 * MS);
+  CHECK(deadline >= before + 5 * MS);
+  CHECK(deadline <= mltp_now() + 5 * MS);
+  CHECK(mltp_after(UINT64_MAX) == MLTP_NEVER);
+  CHECK(mltp_after(UINT64_MAX - 1) == MLTP_NEVER);
+}
+
+static void *sleep_both_ways(void *p0) {
+  (void)p0;
+  for (uint64_t ns = 0; ns <= 2 * MS; ns += MS / 2) {
+    uint64_t start = mltp_now();
+    mltp_sleep(ns);
+    CHECK(mltp_now() >= start + ns);
+    uint64_t deadline = mltp_after(ns);
+    mltp_sleep_until(deadline);
+    CHECK(mltp_now() >= deadline);
+  }
+  mltp_sleep_until(0);
+  return NULL;
+}
+
+static void mltp_sleep_is_never_early(void) {
+  for (int kind = 0; kind < KINDS; kind++) {
+    check_case("%s", kind_names[kind]);
+    crew_run(3, (enum kind)kind, sleep_both_ways, NULL);
+  }
+}
+
+enum { SLEEPERS = 40 };
+
+static struct {
+  uint64_t start;
+  int deadlines[SLEEPERS]; /* in steps, in the order of waking */
+  int woken;
+  int late; /* how many came when it had begun: a busy machine, the run says nothing */
+} dormitory;
+
+static void *sleep_for_steps(void *p0) {
+  int steps = (int)(intptr_t)p0;
+  dormitory.late += mltp_now() >= dormitory.start;
+  mltp_sleep_until(dormitory.start + (uint64_t)steps * MS / 4);
+  dormitory.deadlines[dormitory.woken++] = steps;
+  return NULL;
+}
+
+static void sleep_all(void) {
+  mltp_t *threads[SLEEPERS];
+  dormitory.woken = 0;
+  dormitory.late = 0;
+  dormitory.start = mltp_after(10 * MS);
+  for (int i = 0; i < SLEEPERS; i++) {
+    threads[i] = mltp_create(sleep_for_steps, (void *)(intptr_t)(i * 17 % SLEEPERS));
+  }
+  for (int i = 0; i < SLEEPERS; i++) mltp_join(threads[i], NULL);
+}
+
+static void sleepers_wake_in_the_order_of_their_deadlines(void) {
+  do {
+    sleep_all();
+  } while (dormitory.late > 0);
+  CHECK_EQUAL(dormitory.woken, SLEEPERS);
+  for (int i = 0; i < SLEEPERS; i++) CHECK_EQUAL(dormitory.deadlines[i], i);
+}
+
+static atomic_int steps_done;
+
+static void *count_steps(void *p0) {
+  (void)p0;
+  for (int i = 0; i < 100; i++) {
+    atomic_fetch_add(&steps_done, 1);
+    mltp_yield();
+  }
+  return NULL;
+}
+
+/* A sleeper's VP goes on with other threads, and a busy VP does not forget a sleeper. */
+static void mltp_sleep_leaves_the_vp_to_others(void) {
+  atomic_store(&steps_done, 0);
+  mltp_t *thread = mltp_create(count_steps, NULL);
+  while (atomic_load(&steps_done) < 100) mltp_sleep(MS);
+  mltp_join(thread, NULL);
+}
+
+static atomic_int stop_yielding;
+
+static void *yield_for_ever(void *p0) {
+  while (!atomic_load(&stop_yielding)) mltp_yield();
+  return p0;
+}
+
+static void timers_fire_on_busy_vps(void) {
+  struct worker workers[12];
+  atomic_store(&stop_yielding, 0);
+  for (int i = 0; i < 12; i++) worker_start(&workers[i], UNBOUND, yield_for_ever, NULL);
+  for (int i = 0; i < 5; i++) mltp_sleep(MS);
+  atomic_store(&stop_yielding, 1);
+  for (int i = 0; i < 12; i++) worker_join(&workers[i]);
+}
+
+static void *sleep_a_little(void *p0) {
+  uint64_t deadline = mltp_after((uint64_t)(intptr_t)p0);
+  mltp_sleep_until(deadline);
+  CHECK(mltp_now() >= deadline);
+  return NULL;
+}
+
+static void many_sleepers_of_every_kind(void) {
+  enum { MANY = 60 };
+  struct worker workers[MANY];
+  for (int i = 0; i < MANY; i++) {
+    worker_start(&workers[i], (enum kind)(i % MIXED), sleep_a_little,
+                 (void *)(intptr_t)(i * 7919 % 5000 * 1000));
+  }
+  for (int i = 0; i < MANY; i++) worker_join(&workers[i]);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST(mltp_now_is_the_monotonic_clock),
+      TEST(mltp_after_saturates),
+      TEST(mltp_sleep_is_never_early),
+      TEST_ONE_VP(sleepers_wake_in_the_order_of_their_deadlines),
+      TEST(mltp_sleep_leaves_the_vp_to_others),
+      TEST(timers_fire_on_busy_vps),
+      TEST(many_sleepers_of_every_kind),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stacks have the size asked for, and keep what is on them. */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "support/support.h"
+
+#define KIB ((size_t)1024)
+#define MIB (1024 * KIB)
+#define FRAME KIB
+
+/* Fills bytes of stack frame by frame, yields at the bottom, and checks every frame on
+ * the way back. @return how many bytes were wrong */
+static __attribute__((noinline)) size_t fill_and_check(size_t bytes, char pattern) {
+  volatile char frame[FRAME];
+  size_t wrong = 0;
+  memset((char *)frame, pattern, sizeof frame);
+  if (bytes > 2 * FRAME) {
+    wrong = fill_and_check(bytes - FRAME - 64, (char)(pattern + 1)); /* 64: the call itself */
+  } else {
+    mltp_yield();
+  }
+  for (size_t i = 0; i < sizeof frame; i += 64) wrong += frame[i] != pattern;
+  return wrong;
+}
+
+static void *use_stack(void *p0) { return (void *)fill_and_check((size_t)p0, 1); }
+
+/* Instrumented frames are larger: then half of what is asked for proves enough. */
+static size_t most_of(size_t size) { return SANITIZED ? size / 4 : size / 8 * 7; }
+
+static void check_size(size_t size, size_t touched, int bound) {
+  enum { COUNT = 3 };
+  mltp_t *threads[COUNT];
+  mltp_attr_t attr = MLTP_ATTR_INIT;
+  attr.stack_size = size;
+  attr.bound = bound;
+  check_case("%zu KiB, %s", size / KIB, bound ? "bound" : "unbound");
+  for (int i = 0; i < COUNT; i++) {
+    CHECK_EQUAL(mltp_create_with(&threads[i], &attr, use_stack, (void *)touched), 0);
+  }
+  for (int i = 0; i < COUNT; i++) {
+    void *wrong = (void *)1;
+    CHECK_EQUAL(mltp_join(threads[i], &wrong), 0);
+    CHECK_EQUAL((intptr_t)wrong, 0);
+  }
+}
+
+static void stack_size_is_honoured(void) {
+  const size_t sizes[] = {64 * KIB, 256 * KIB, MIB, 64 * MIB};
+  for (int bound = 0; bound < 2; bound++) {
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+      check_size(sizes[i], most_of(sizes[i]), bound);
+    }
+  }
+}
+
+static void stack_size_default(void) {
+  check_size(0, most_of(256 * KIB), 0);
+  check_size(0, most_of(256 * KIB), 1);
+}
+
+static void stack_size_is_rounded_up(void) { check_size(MIB + 1, most_of(2 * MIB), 0); }
+
+static void *nothing(void *p0) { return p0; }
+
+/* However little is asked for, a thread that does little runs. */
+static void stack_size_small(void) {
+  const size_t sizes[] = {1, 4 * KIB, 16 * KIB};
+  for (int bound = 0; bound < 2; bound++) {
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+      mltp_attr_t attr = MLTP_ATTR_INIT;
+      attr.stack_size = sizes[i];
+      attr.bound = bound;
+      mltp_t *thread = NULL;
+      check_case("%zu bytes, %s", sizes[i], bound ? "bound" : "unbound");
+      CHECK_EQUAL(mltp_create_with(&thread, &attr, nothing, NULL), 0);
+      CHECK_EQUAL(mltp_join(thread, NULL), 0);
+    }
+  }
+}
+
+static void *use_and_wait(void *p0) {
+  size_t wrong = fill_and_check(8 * KIB, 9);
+  mltp_barrier_wait(p0);
+  return (void *)(wrong + fill_and_check(8 * KIB, 17));
+}
+
+/* Many sizes at a time do not get in each other's way, and stacks are used again. */
+static void stacks_of_many_sizes_together(void) {
+  enum { COUNT = 60 };
+  mltp_t *threads[COUNT];
+  for (int round = 0; round < 5; round++) {
+    mltp_barrier_t barrier = MLTP_BARRIER_INIT(COUNT);
+    for (int i = 0; i < COUNT; i++) {
+      mltp_attr_t attr = MLTP_ATTR_INIT;
+      attr.stack_size = (64 * KIB) << ((i + round) % 6);
+      CHECK_EQUAL(mltp_create_with(&threads[i], &attr, use_and_wait, &barrier), 0);
+    }
+    for (int i = 0; i < COUNT; i++) {
+      void *wrong = (void *)1;
+      CHECK_EQUAL(mltp_join(threads[i], &wrong), 0);
+      CHECK_EQUAL((intptr_t)wrong, 0);
+    }
+  }
+}
+
+static void *check_alignment(void *p0) {
+  (void)p0;
+  double aligned __attribute__((aligned(16)));
+  volatile double *address = &aligned;
+  *address = 1.5;
+  return (void *)((uintptr_t)address % 16);
+}
+
+static void *frame_address(void *p0) {
+  (void)p0;
+  return (void *)((uintptr_t)__builtin_frame_address(0) % 16);
+}
+
+/* The psABI: the frame pointer of a function is 16-byte aligned on x86-64 and aarch64. */
+static void stacks_are_aligned(void) {
+  for (int bound = 0; bound < 2; bound++) {
+    mltp_attr_t attr = MLTP_ATTR_INIT;
+    attr.bound = bound;
+    mltp_userf_t *const funcs[] = {check_alignment, frame_address};
+    for (int i = 0; i < 2; i++) {
+      mltp_t *thread = NULL;
+      void *offset = (void *)1;
+      CHECK_EQUAL(mltp_create_with(&thread, &attr, funcs[i], NULL), 0);
+      CHECK_EQUAL(mltp_join(thread, &offset), 0);
+      CHECK_EQUAL((intptr_t)offset, 0);
+    }
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST(stack_size_is_honoured),        TEST(stack_size_default),
+      TEST(stack_size_is_rounded_up),      TEST(stack_size_small),
+      TEST(stacks_of_many_sizes_together), TEST(stacks_are_aligned),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

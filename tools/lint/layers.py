@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks that the rooms of src/ include only what lies below them.
+
+An include without an arrow in the table is an error; so is a room without a row.
+"""
+import argparse
+import pathlib
+import re
+import sys
+
+# Room -> what its files may include beside their own room and the public headers (mltp/...):
+# whole rooms, or single headers.
+ARROWS = {
+    # The processor: knows nothing of us.
+    "arch": [],
+    # The kernel and libc's threads: may ask the processor, nothing more.
+    "os": ["arch"],
+    # Atomics, lists, options, log: may ask the system for memory, time and descriptors.
+    "base": ["arch", "os"],
+    # Threads, VPs, scheduler: all below; of debug only the hooks core has to call.
+    "core": ["arch", "os", "base", "debug/sanitizer.h", "debug/report.h"],
+    # Everything that waits is built on core's park.
+    "sync": ["arch", "os", "base", "core", "debug/sanitizer.h", "debug/report.h"],
+    # Dumps and reports look at every state core has.
+    "debug": ["arch", "os", "base", "core"],
+}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
+
+
+def check(src):
+    """Returns the errors in a source folder, as 'file:line: what (what to do)'."""
+    errors = []
+    for path in sorted(p for p in src.rglob("*") if p.suffix in {".c", ".h", ".S"}):
+        room = path.relative_to(src).parts[0]
+        if room not in ARROWS:
+            errors.append(f"{path}:1: room '{room}' has no arrows (see tools/lint/layers.py)")
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), start=1):
+            match = INCLUDE.match(line)
+            if not match or match[1].startswith("mltp/"):
+                continue
+            header = match[1]
+            if not (src / header).is_file():
+                errors.append(f"{path}:{number}: no header src/{header} (write room/file.h)")
+            elif not {header, header.split("/")[0]} & {room, *ARROWS[room]}:
+                errors.append(f"{path}:{number}: {room} must not include {header}"
+                              " (see the arrows in tools/lint/layers.py)")
+    return errors
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("src", type=pathlib.Path, nargs="?", default=pathlib.Path("src"))
+    errors = check(parser.parse_args().src)
+    for error in errors:
+        print(error, file=sys.stderr)
+    return bool(errors)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
