@@ -16,8 +16,7 @@ enum {
   WATCH_NS = 1000000,        /* how often the keeper looks at busy VPs */
   SCAN_EVERY = 16,           /* pauses between two looks at others' queues */
   WATCH_CALM_NS = 10000000,  /* the same when no VP is known to leave work waiting */
-  DEADLOCK_NS = 100000000,   /* nobody awake for so long: look into it */
-  RECHECK_NS = 1000000000,   /* and again when it was none */
+  RECHECK_NS = 1000000000,   /* after a look for a deadlock that found none */
   LONE_NS = 5000             /* a lone ready thread is stuck after this time */
 };
 
@@ -213,7 +212,7 @@ static uint64_t watch_deadline(void) {
   if (mt_load_relaxed(&mt_rt.awake) > 0)
     deadline = now + (mt_load_relaxed(&mt_rt.quiet) ? WATCH_NS : WATCH_CALM_NS);
   else if (mt_options.deadlock != MT_DEADLOCK_OFF)
-    deadline = now + (mt_rt.checked_at == mt_rt.wake_count ? RECHECK_NS : DEADLOCK_NS);
+    deadline = now + (mt_rt.checked_at == mt_rt.wake_count ? RECHECK_NS : MT_DEADLOCK_NS);
   mt_store_seq_cst(&mt_rt.keeper_deadline, MLTP_NEVER); /* ID-9 seq_cst: pairs TM-1 */
   uint64_t timer = mt_timers_earliest();
   if (timer < deadline) deadline = timer;
@@ -238,7 +237,7 @@ static bool has_stuck_work(const struct mt_vp *victim) {
 /* Nobody has been awake for a while, and no timer will change that. */
 static void look_for_deadlock(uint64_t now) {
   mt_spin_lock(&mt_rt.idle_guard);
-  bool asleep = mt_load_relaxed(&mt_rt.awake) == 0 && now - mt_rt.asleep_since >= DEADLOCK_NS;
+  bool asleep = mt_load_relaxed(&mt_rt.awake) == 0 && now - mt_rt.asleep_since >= MT_DEADLOCK_NS;
   if (asleep) mt_rt.checked_at = mt_rt.wake_count;
   mt_spin_unlock(&mt_rt.idle_guard);
   if (asleep) mt_deadlock_suspected();
@@ -384,7 +383,7 @@ void mltp_blocking_begin(void) {
   mt_spin_lock(&mt_rt.idle_guard);
   mt_store_relaxed(&mt_rt.awake, mt_rt.awake - 1);
   mt_store_seq_cst(&vp->status, MT_VP_BLOCKED); /* ID-15 seq_cst: pairs ID-5 */
-  mt_rt.blocked++;
+  mt_store_relaxed(&mt_rt.blocked, mt_rt.blocked + 1);
   int unblocked = (int)mt_load_relaxed(&mt_rt.vp_count) - mt_rt.blocked;
   bool spare = unblocked >= mt_load_relaxed(&mt_rt.target);
   mt_spin_unlock(&mt_rt.idle_guard);
@@ -398,7 +397,7 @@ void mltp_blocking_end(void) {
   struct mt_vp *vp = self != NULL ? self->vp : NULL;
   if (vp == NULL) return;
   mt_spin_lock(&mt_rt.idle_guard);
-  mt_rt.blocked--;
+  mt_store_relaxed(&mt_rt.blocked, mt_rt.blocked - 1);
   get_up(vp);
   mt_spin_unlock(&mt_rt.idle_guard);
   if (!mt_over_target()) return;

@@ -92,6 +92,7 @@ int mltp_init(int vps) {
   mt_rt.foreign_live = (uint32_t)foreign_live;
   mt_rt.cpus = os_cpus();
   mt_rt.keeper_deadline = MLTP_NEVER;
+  mt_rt.checked_at = UINT32_MAX;
   if (vps == 0) vps = mt_options.vps != 0 ? (int)mt_options.vps : mt_rt.cpus;
   mt_rt.wanted = vps;
   mt_rt.target = active_of(vps);
@@ -165,6 +166,7 @@ int mltp_finalize(void) {
   mt_wait_until_alone();
   mt_bound_wait_all();
   mt_store_seq_cst(&mt_rt.stopping, 1); /* LF-1 seq_cst: pairs LF-2 */
+  mt_set_target(MT_VPS_MAX);            /* VP 0 must get up even if it is one too many */
   go_home(self);
   mt_wake_all();
   if (mt_options.stats) mt_report_stats();

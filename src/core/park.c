@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "core/idle.h"
 #include "core/sched.h"
+#include "debug/report.h"
 
 struct mltp_thread *mt_waitq_take_all(mltp_waitq_t *q) {
   struct mltp_thread *first = q->head_;
@@ -17,17 +18,34 @@ struct mltp_thread *mt_waitq_take_all(mltp_waitq_t *q) {
   return first;
 }
 
+/* @return true when no thread of the kernel backend can run any more, unless
+ * threads we do not know help. On VPs, the keeper looks. */
+static bool all_parked(void) {
+  uint32_t main = 1;
+  return mt_load_relaxed(&mt_rt.vp_count) == 0 &&
+         mt_load_relaxed(&mt_rt.outside_parked) ==
+             mt_load_relaxed(&mt_rt.bound_live) + mt_load_relaxed(&mt_rt.foreign_live) + main;
+}
+
 /* A bound or foreign thread sleeps on its token. @return false at the deadline. */
 static bool sleep_on_token(struct mltp_thread *self, uint64_t deadline) {
-  while (mt_load_acquire(&self->token) == 0) /* PK-3 acquire: pairs PK-4 */
-    if (os_futex_wait(&self->token, 0, deadline) == ETIMEDOUT) return false;
+  bool look = deadline == MLTP_NEVER && all_parked();
+  uint64_t until = look ? os_now() + MT_DEADLOCK_NS : deadline;
+  while (mt_load_acquire(&self->token) == 0) { /* PK-3 acquire: pairs PK-4 */
+    if (os_futex_wait(&self->token, 0, until) != ETIMEDOUT) continue;
+    if (!look) return false;
+    if (all_parked()) mt_deadlock_suspected();
+    look = false;
+    until = MLTP_NEVER;
+  }
   return true;
 }
 
 static void park_outside(struct mltp_thread *self, mt_spin *guard, struct mt_timer *timer) {
   uint64_t deadline = timer != NULL ? timer->node.key : MLTP_NEVER;
+  self->for_ever = deadline == MLTP_NEVER;
   mt_set_where(self, MT_PARKED, 0);
-  mt_add_relaxed(&mt_rt.outside_parked, 1); /* relaxed: read by the deadlock report only */
+  mt_add_relaxed(&mt_rt.outside_parked, self->for_ever); /* relaxed: for the deadlock report */
   mt_spin_unlock(guard);
   if (!sleep_on_token(self, deadline)) {
     mt_spin_lock(&mt_rt.outside_timeouts);
@@ -36,7 +54,6 @@ static void park_outside(struct mltp_thread *self, mt_spin *guard, struct mt_tim
     sleep_on_token(self, MLTP_NEVER);
   }
   mt_store_relaxed(&self->token, 0); /* relaxed: nobody sets it until we wait again */
-  mt_add_relaxed(&mt_rt.outside_parked, -1);
   mt_set_where(self, MT_RUNNING, 0);
 }
 
@@ -95,6 +112,8 @@ void mt_resume(struct mltp_thread *t) {
   if (mt_likely(t->kind == MT_UNBOUND)) {
     mt_ready(t);
   } else {
+    /* counted here, not when it gets a CPU: it can run from now on */
+    mt_add_relaxed(&mt_rt.outside_parked, -(uint32_t)t->for_ever);
     mt_store_release(&t->token, 1); /* PK-4 release: what it waited for; pairs PK-3 */
     os_futex_wake(&t->token, 1); /* its descriptor may be gone by now: a stray wake at worst */
   }

@@ -119,7 +119,7 @@ static void wait_while(const uint32_t *word, uint32_t value, uint64_t ns) {
 /* Withdraws a request or a lock; a probe that came meanwhile stays. */
 static void unclaim(struct mt_runq *q, uint32_t mine) {
   uint32_t claim = mine;
-  /* RQ-6 release: the thief's changes to the list; pairs RQ-2 RQ-8 */
+  /* RQ-6 release: the thief's changes to the list; pairs RQ-2 RQ-8 RQ-11 */
   while (!mt_cas_release(&q->claim, &claim, claim & MT_CLAIM_PROBE))
     if ((claim & ~(uint32_t)MT_CLAIM_PROBE) != mine) return; /* the owner has served it */
 }
@@ -131,7 +131,8 @@ bool mt_runq_steal(struct mt_vp *thief, struct mt_vp *victim) {
   if (!mt_cas_relaxed(&q->claim, &claim, request)) return false; /* another thief, a probe */
   if (awake) wait_while(&q->claim, request, REQUEST_WAIT_NS);
   claim = request;
-  if (!mt_cas_relaxed(&q->claim, &claim, MT_CLAIM_LOCKED)) {
+  /* RQ-11 acquire: what the thief before us left; pairs RQ-6 */
+  if (!mt_cas_acquire(&q->claim, &claim, MT_CLAIM_LOCKED)) {
     unclaim(q, request); /* served, or a probe came in between */
     return mt_load_relaxed(&thief->runq.inbox) != NULL;
   }

@@ -108,6 +108,10 @@ mltp_t *mltp_vcreate(mltp_vuserf_t *func, int nbytes, ...) {
 /* ---- ending */
 
 void mt_end(struct mltp_thread *self, void *result) {
+  if (mt_load_relaxed(&self->detached)) { /* relaxed: once set it stays */
+    mt_descriptor_free(mt_here(), self);
+    return;
+  }
   mt_spin_lock(&self->guard);
   bool detached = self->detached;
   struct mltp_thread *joiner = self->joiner;
@@ -256,7 +260,7 @@ int mltp_detach(mltp_t *thread) {
   mt_spin_lock(&thread->guard);
   const char *why = unjoinable(thread);
   bool done = thread->done;
-  if (why == NULL) thread->detached = 1;
+  if (why == NULL) mt_store_relaxed(&thread->detached, 1);
   mt_spin_unlock(&thread->guard);
   if (why != NULL) return refuse("mltp_detach", self, thread, why);
   if (done) mt_descriptor_free(self->vp, thread);

@@ -98,6 +98,7 @@ struct mltp_thread {
   uint8_t timed_out;           /* [guard] of the wait queue */
   uint8_t done;                /* [guard: this->guard] */
   uint8_t stack_class;         /* [const] log2 of the stack's size */
+  uint8_t for_ever;            /* [guard] of the wait queue: counted in mt_rt.outside_parked */
   uint8_t handed;              /* [guard] of a lock's queue: it was given the lock */
 
   /* -- third line: what the program sees as per-thread, and the rest */
@@ -197,7 +198,8 @@ struct mt_runtime {
   uint32_t quiet;                    /* [atomic] 1: a lone ready thread wakes nobody */
 
   alignas(MT_CACHE_LINE) mt_spin idle_guard;
-  int blocked;               /* [guard: idle_guard] VPs inside mltp_blocking_begin/end */
+  int blocked;               /* [atomic] VPs inside mltp_blocking_begin/end; under idle_guard */
+  int blocked_in_locks;      /* [atomic] those that wait for a semaphore lock, no deadline */
   struct mt_vp *sleepers;    /* [guard: idle_guard] last in, first out */
   struct mt_vp *keeper;      /* [guard: idle_guard] */
   uint64_t keeper_deadline;  /* [guard: idle_guard] when the keeper gets up */

@@ -25,7 +25,7 @@ struct dump {
   int threads;
 };
 
-static void describe_barrier(int fd, const mltp_barrier_t *b) {
+MT_NO_TSAN static void describe_barrier(int fd, const mltp_barrier_t *b) {
   mt_print(fd, "barrier %p '%s' (%u of %u have come)", (const void *)b,
            b->name_ != NULL ? b->name_ : "", b->queue_.count_, b->needed_);
 }
@@ -58,14 +58,15 @@ static void describe_wait(int fd, const struct mltp_thread *t) {
   mt_print(fd, "%s %p '%s'", reasons[why], object, name != NULL ? name : "");
 }
 
-static void backtrace_of(struct dump *dump, const struct mltp_thread *t) {
+MT_NO_TSAN static void backtrace_of(struct dump *dump, const struct mltp_thread *t) {
   if (dump->backtraces_left-- <= 0) return;
-  const char *low = t->stack != NULL ? t->stack->low : t->stack_low;
-  size_t size = t->stack != NULL ? mt_stack_size(t->stack) : t->stack_size;
+  const struct mt_stack *stack = t->stack;
+  const char *low = stack != NULL ? stack->low : t->stack_low;
+  size_t size = stack != NULL ? mt_stack_size(stack) : t->stack_size;
   mt_backtrace(dump->fd, t->context.ip, t->context.bp, low, size);
 }
 
-static void dump_thread(struct mltp_thread *t, void *arg) {
+MT_NO_TSAN static void dump_thread(struct mltp_thread *t, void *arg) {
   struct dump *dump = arg;
   int fd = dump->fd;
   uint32_t where = mt_load_relaxed(&t->where);
@@ -80,7 +81,10 @@ static void dump_thread(struct mltp_thread *t, void *arg) {
       if (!t->fresh) backtrace_of(dump, t);
       break;
     case MT_RUNNING:
-      if (unbound)
+      if (mt_load_relaxed(&t->why) != MT_WHY_NOTHING) {
+        describe_wait(fd, t); /* in the kernel: a semaphore lock */
+        mt_print(fd, ", VP %u and all\n", vp);
+      } else if (unbound)
         mt_print(fd, "runs on VP %u\n", vp);
       else
         mt_print(fd, "runs\n");

@@ -61,6 +61,9 @@ void mt_deadlock_suspected(void) {
   uint32_t vps = mt_load_relaxed(&mt_rt.vp_count);
   uint32_t known = vps + mt_load_relaxed(&mt_rt.outside_parked) + MT_SANITIZER_TASKS;
   int tasks = os_task_count();
+  if (mt_options.deadlock == MT_DEADLOCK_OFF) return;
+  /* a thread blocked in the kernel may come back, unless it waits for a lock of ours */
+  if (mt_load_relaxed(&mt_rt.blocked) > mt_load_relaxed(&mt_rt.blocked_in_locks)) return;
   if (tasks == 0 || (uint32_t)tasks > known || mt_live() == 0) return;
   if (mt_load_relaxed(&mt_rt.awake) != 0 || mt_add_relaxed(&reported, 1) != 0) return;
   mt_message("deadlock: no thread can run, and no timer is pending:");

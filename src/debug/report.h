@@ -15,6 +15,9 @@ void mt_report_stop(void);
 /** Writes the counters of all VPs to stderr. */
 void mt_report_stats(void);
 
+/** Nobody can run for so long, in nanoseconds: time to look for a deadlock. */
+enum { MT_DEADLOCK_NS = 100000000 };
+
 /** No VP is awake and no timer is set: report a deadlock, unless some kernel
  * thread of the process may still make a thread ready. */
 void mt_deadlock_suspected(void);

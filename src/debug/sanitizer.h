@@ -147,4 +147,11 @@ static inline void mt_sanitizer_arrive(struct mt_sanitizer *s) {
 #define MT_NO_ASAN
 #endif
 
+/** Functions that take a snapshot of what others may be changing: a dump. */
+#if defined(MT_TSAN)
+#define MT_NO_TSAN __attribute__((no_sanitize("thread")))
+#else
+#define MT_NO_TSAN
+#endif
+
 #endif

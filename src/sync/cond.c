@@ -29,6 +29,7 @@ static int wait(const char *call, mltp_cond_t *cond, mltp_lock_t *lock, struct m
   if (error != 0) {
     if (entered) mt_waitq_remove(q, self);
     mt_spin_unlock(&q->guard_);
+    if (timer != NULL) mt_timer_disarm(timer);
     return error;
   }
   if (entered) {
@@ -37,6 +38,8 @@ static int wait(const char *call, mltp_cond_t *cond, mltp_lock_t *lock, struct m
     mt_spin_unlock(&q->guard_);
     error = ETIMEDOUT;
   }
+  /* or it would take the caller out of the lock's queue */
+  if (timer != NULL) mt_timer_disarm(timer);
   int relock = lock != NULL ? mltp_lock(lock) : 0;
   return relock != 0 ? relock : error;
 }
@@ -52,9 +55,7 @@ int mltp_cond_timedwait(mltp_cond_t *cond, mltp_lock_t *lock, uint64_t deadline)
   if (self == NULL) return EPERM;
   struct mt_timer timer;
   mt_timer_arm(&timer, self, deadline);
-  int error = wait("mltp_cond_timedwait", cond, lock, &timer);
-  mt_timer_disarm(&timer);
-  return error;
+  return wait("mltp_cond_timedwait", cond, lock, &timer);
 }
 
 int mltp_cond_signal(mltp_cond_t *cond) {

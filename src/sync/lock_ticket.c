@@ -13,19 +13,21 @@
 #include "mltp/sched.h"
 #include "sync/lock.h"
 
-enum { SPINS = 1000, YIELDS_PER_NAP = 64, NAP_NS = 50000 };
+enum { SPINS = 1000, SPINS_NO_HOLDER = 16, YIELDS_PER_NAP = 64, NAP_NS = 50000 };
 
 /* One step of waiting. *round starts at 0. */
 static void wait_step(const mltp_lock_t *lock, unsigned *round) {
   struct mltp_thread *holder = mt_lock_noted_holder(lock);
   unsigned now = ++*round;
-  if (now % SPINS != 0 && (holder == NULL || mt_is_running(holder))) {
+  /* no holder: the next in turn has not noticed yet; perhaps it cannot run */
+  unsigned spins = holder == NULL ? SPINS_NO_HOLDER : SPINS;
+  if (now % spins != 0 && (holder == NULL || mt_is_running(holder))) {
     mt_arch_pause();
     return;
   }
   mltp_yield();
   /* alone on its VP, while the holder's has no CPU */
-  if (now / SPINS % YIELDS_PER_NAP == YIELDS_PER_NAP - 1) os_nap(NAP_NS);
+  if (now / spins % YIELDS_PER_NAP == YIELDS_PER_NAP - 1) os_nap(NAP_NS);
 }
 
 static bool trylock(mltp_lock_t *lock, struct mltp_thread *self) {

@@ -121,9 +121,14 @@ static void check_said(const char *const *words) {
   }
 }
 
-/* The kernel backend has no VPs, and so nobody who could notice that all are parked. */
+/* In a forked child ThreadSanitizer has more threads of its own than the library can tell
+ * from foreign ones, of which each might wake somebody. */
+static void skip_unless_noticed(void) {
+  if (THREAD_SANITIZED) skip();
+}
+
 static void check_report(void (*body)(void), const char *const *words) {
-  if (on_kernel_backend()) skip();
+  skip_unless_noticed();
   run_child(&outcome, body, no_settings);
   check_said(words);
   assert_true(WIFEXITED(outcome.status));
@@ -142,7 +147,7 @@ static void deadlock_with_a_bound_thread_is_reported(void) {
 }
 
 static void deadlock_by_join_cycle_is_reported(void) {
-  static const char *const words[] = {"deadlock", "chicken", "egg", "end of thread", NULL};
+  static const char *const words[] = {"deadlock", "chicken", "egg", "join of thread", NULL};
   check_report(join_cycle, words);
 }
 
@@ -175,7 +180,7 @@ static void hang_silently(void) {
 static void mltp_deadlock_report_goes_on(void) {
   static const char *const settings[] = {"MLTP_DEADLOCK=report", NULL};
   static const char *const words[] = {"deadlock", "city-gate", NULL};
-  if (on_kernel_backend()) skip();
+  skip_unless_noticed();
   run_child(&outcome, hang_after_report, settings);
   check_said(words);
   assert_true(WIFSIGNALED(outcome.status));

@@ -61,7 +61,8 @@ static void check_overflow(void (*body)(void), size_t size) {
   assert_non_null(strstr(outcome.said, "overflow"));
   assert_non_null(strstr(outcome.said, "deep-thinker"));
   assert_non_null(strstr(outcome.said, id));
-  assert_true(says_size(outcome.said, size));
+  /* a sanitizer makes bound threads' stacks larger than asked for */
+  assert_true((SANITIZED && body == overflow_bound) || says_size(outcome.said, size));
   assert_non_null(strstr(outcome.said, "MLTP_STACK_SIZE")); /* what to do */
 }
 

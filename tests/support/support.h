@@ -73,13 +73,21 @@ void test_bare(void **state);
 /** @return whether each thread is a kernel thread in this run. */
 int on_kernel_backend(void);
 
-/** Whether a sanitizer slows this build down and makes its memory accounting useless. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+/** Whether a sanitizer slows this build down and makes its memory accounting useless,
+ * and whether it is the one that adds kernel threads of its own. */
+#if defined(__SANITIZE_THREAD__)
+#define THREAD_SANITIZED 1
+#elif defined(__has_feature)
+#define THREAD_SANITIZED __has_feature(thread_sanitizer)
+#else
+#define THREAD_SANITIZED 0
+#endif
+#if defined(__SANITIZE_ADDRESS__)
 #define SANITIZED 1
 #elif defined(__has_feature)
-#define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#define SANITIZED (THREAD_SANITIZED || __has_feature(address_sanitizer))
 #else
-#define SANITIZED 0
+#define SANITIZED THREAD_SANITIZED
 #endif
 
 /** @return n, or a tenth of it (at least 1) under a sanitizer. */

@@ -36,6 +36,45 @@ static void mltp_cond_timedwait_times_out_and_not_early(void) {
   }
 }
 
+struct late {
+  mltp_lock_t lock;
+  mltp_cond_t cond;
+  int waits; /* protected by the lock */
+};
+
+static void *wait_and_relock(void *p0) {
+  struct late *late = p0;
+  mltp_lock(&late->lock);
+  late->waits = 1;
+  int error = mltp_cond_timedwait(&late->cond, &late->lock, mltp_after(20 * MS));
+  CHECK_EQUAL(mltp_unlock(&late->lock), 0); /* it held the lock */
+  return (void *)(intptr_t)error;
+}
+
+/* The deadline is the condition's: once signalled, the waiter gets its lock however long
+ * that takes. */
+static void mltp_cond_timedwait_gets_its_lock_after_the_deadline(void) {
+  for (int kind = 0; kind < MIXED; kind++) {
+    struct late late = {.lock = MLTP_LOCK_INIT, .cond = MLTP_COND_INIT};
+    struct worker worker;
+    check_case("%s", kind_names[kind]);
+    worker_start(&worker, (enum kind)kind, wait_and_relock, &late);
+    mltp_lock(&late.lock);
+    while (!late.waits) {
+      mltp_unlock(&late.lock);
+      mltp_yield();
+      mltp_lock(&late.lock);
+    }
+    uint64_t signalled = mltp_now();
+    mltp_cond_signal(&late.cond);
+    while (mltp_now() < signalled + 30 * MS) mltp_sleep(5 * MS);
+    mltp_unlock(&late.lock);
+    int error = (int)(intptr_t)worker_join(&worker);
+    CHECK(error == 0 || error == ETIMEDOUT); /* ETIMEDOUT: a busy machine, signalled too late */
+    CHECK_EQUAL(mltp_cond_destroy(&late.cond), 0);
+  }
+}
+
 /* A wait that times out while it is signalled ends one way or the other: those that
  * were woken are no more than the signals, and nobody stays behind. */
 struct race {
@@ -81,6 +120,7 @@ static void mltp_cond_timedwait_races_with_signal(void) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(mltp_cond_timedwait_times_out_and_not_early),
+      TEST(mltp_cond_timedwait_gets_its_lock_after_the_deadline),
       TEST(mltp_cond_timedwait_races_with_signal),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -87,9 +87,9 @@ static struct outcome outcome;
 
 static void check_dump(void (*body)(void), const char *const *settings) {
   static const char *const words[] = {
-      "director",      "locked-out", "props",   "lock",     "listening", "curtain",   "condition",
-      "at-the-door",   "stage-door", "barrier", "queueing", "tickets",   "semaphore", "joining",
-      "end of thread", "bound-one",  "bound",   "sleeping", "sleep",
+      "director",       "locked-out", "props",   "lock",     "listening", "curtain",   "condition",
+      "at-the-door",    "stage-door", "barrier", "queueing", "tickets",   "semaphore", "joining",
+      "join of thread", "bound-one",  "bound",   "sleeping", "sleep",
   };
   run_child(&outcome, body, settings);
   print_message("%s", outcome.said);
@@ -133,6 +133,7 @@ static void dump_while_running(void) {
 static void mltp_dump_of_running_threads(void) {
   static const char *const no_settings[] = {NULL};
   run_child(&outcome, dump_while_running, no_settings);
+  if (outcome.status != 0) print_message("%s", outcome.said);
   CHECK_EQUAL(outcome.status, 0);
 }
 

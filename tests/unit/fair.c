@@ -12,7 +12,8 @@ static void *set_flag(void *p0) {
 
 struct rally {
   mltp_sem_t sems[2];
-  atomic_int over;
+  atomic_int patient_ran; /* what the players wait for */
+  atomic_int over;        /* no more balls will come back */
 };
 
 static void *return_the_ball(void *p0) {
@@ -29,11 +30,12 @@ static void wakers_starve_nobody(void) {
   struct rally rally = {.sems = {MLTP_SEM_INIT(0), MLTP_SEM_INIT(0)}};
   mltp_t *partner = mltp_create(return_the_ball, &rally);
   mltp_yield();
-  mltp_t *patient = mltp_create(set_flag, &rally.over);
-  while (!atomic_load(&rally.over)) {
+  mltp_t *patient = mltp_create(set_flag, &rally.patient_ran);
+  while (!atomic_load(&rally.patient_ran)) {
     mltp_sem_post(&rally.sems[0]);
     mltp_sem_wait(&rally.sems[1]);
   }
+  atomic_store(&rally.over, 1);
   mltp_sem_post(&rally.sems[0]);
   mltp_join(partner, NULL);
   mltp_join(patient, NULL);

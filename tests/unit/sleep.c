@@ -67,7 +67,7 @@ static void sleep_all(void) {
   mltp_t *threads[SLEEPERS];
   dormitory.woken = 0;
   dormitory.late = 0;
-  dormitory.start = mltp_after(10 * MS);
+  dormitory.start = mltp_after(SANITIZED ? 1000 * MS : 10 * MS); /* time to get to bed */
   for (int i = 0; i < SLEEPERS; i++) {
     threads[i] = mltp_create(sleep_for_steps, (void *)(intptr_t)(i * 17 % SLEEPERS));
   }
