@@ -14,8 +14,8 @@
 #include "base/spin.h"
 
 enum {
-  MT_CACHE_MAX = 128, /**< a cache keeps at most so many */
-  MT_CACHE_MOVE = 64  /**< and exchanges so many at a time with its pool */
+  MT_CACHE_MAX = 512, /**< a cache keeps at most so many */
+  MT_CACHE_MOVE = 128 /**< and exchanges so many at a time with its pool */
 };
 
 struct mt_cache {
@@ -52,9 +52,20 @@ void mt_cache_refill(struct mt_cache *cache, struct mt_pool *pool);
 /** Moves a batch to the pool. */
 void mt_cache_spill(struct mt_cache *cache, struct mt_pool *pool);
 
-static inline void mt_cache_put(struct mt_cache *cache, struct mt_pool *pool, void *item) {
+static inline bool mt_cache_has_room(const struct mt_cache *cache) {
+  return cache->count < MT_CACHE_MAX;
+}
+
+/** The cache has room. */
+static inline void mt_cache_push(struct mt_cache *cache, void *item) {
   mt_free_list_push(&cache->head, item);
-  if (mt_unlikely(++cache->count > MT_CACHE_MAX)) mt_cache_spill(cache, pool);
+  cache->count++;
+}
+
+/** Puts it into the cache, which spills if it is full. */
+static inline void mt_cache_put(struct mt_cache *cache, struct mt_pool *pool, void *item) {
+  if (mt_unlikely(!mt_cache_has_room(cache))) mt_cache_spill(cache, pool);
+  mt_cache_push(cache, item);
 }
 
 #endif

@@ -5,12 +5,11 @@
  * they end. */
 #include <string.h>
 
-#include "core/thread.h"
+#include "core/descriptor.h"
 
 enum {
   PER_CHUNK = 4096,
-  CHUNKS_MAX = 16384, /* 67 million threads */
-  ID_BLOCK = 1024
+  CHUNKS_MAX = 16384 /* 67 million threads */
 };
 
 static const size_t CHUNK_SIZE = PER_CHUNK * sizeof(struct mltp_thread);
@@ -51,51 +50,19 @@ static struct mltp_thread *slab_take(struct slab *slab) {
   return t;
 }
 
-static uint64_t new_id(struct mt_vp *vp) {
-  if (vp == NULL) return mt_add_relaxed(&next_id, 1);
-  if (vp->next_id == vp->last_id) {
-    vp->next_id = mt_add_relaxed(&next_id, ID_BLOCK);
-    vp->last_id = vp->next_id + ID_BLOCK;
-  }
-  return vp->next_id++;
+uint64_t mt_ids_take(uint32_t count) {
+  return mt_add_relaxed(&next_id, count); /* relaxed: only has to be unique */
 }
 
-/* What the last user may have left; the rest is zero from the start or is set by
- * whoever creates. Field by field: a memset of this size is a slow string
- * instruction. */
-static struct mltp_thread *init(struct mltp_thread *t, struct mt_vp *vp) {
-  t->vp = NULL;
-  t->kind = MT_UNBOUND;
-  t->fresh = 0;
-  t->detached = 0;
-  t->stack = NULL;
-  t->waitq = NULL;
-  t->joiner = NULL;
-  t->token = 0;
-  t->done = 0;
-  t->saved_errno = 0;
-  t->eh_uncaught = 0;
-  t->eh_caught = NULL;
-  t->name = NULL;
-  t->stack_low = NULL;
-  t->id = new_id(vp);
+struct mltp_thread *mt_descriptor_from_slab(struct mt_vp *vp) {
+  mt_spin_lock(&ours.pool.guard);
+  struct mltp_thread *t = slab_take(&ours);
+  if (vp != NULL) mt_cache_refill(&vp->descriptors, &ours.pool);
+  mt_spin_unlock(&ours.pool.guard);
   return t;
 }
 
-struct mltp_thread *mt_descriptor_new(struct mt_vp *vp) {
-  struct mltp_thread *t = vp != NULL ? mt_cache_take(&vp->descriptors) : NULL;
-  if (mt_unlikely(t == NULL)) {
-    mt_spin_lock(&ours.pool.guard);
-    t = slab_take(&ours);
-    if (vp != NULL) mt_cache_refill(&vp->descriptors, &ours.pool);
-    mt_spin_unlock(&ours.pool.guard);
-    if (t == NULL) return NULL;
-  }
-  return init(t, vp);
-}
-
-void mt_descriptor_free(struct mt_vp *vp, struct mltp_thread *t) {
-  mt_set_where(t, MT_FREE, 0);
+void mt_descriptor_to_slab(struct mt_vp *vp, struct mltp_thread *t) {
   if (vp != NULL) {
     mt_cache_put(&vp->descriptors, &ours.pool, t);
     return;
@@ -110,7 +77,8 @@ struct mltp_thread *mt_foreign_new(void) {
   struct mltp_thread *t = slab_take(&foreign);
   mt_spin_unlock(&foreign.pool.guard);
   if (t == NULL) return NULL;
-  init(t, NULL);
+  mt_descriptor_init(t, NULL);
+  t->token = 0;
   t->kind = MT_FOREIGN;
   mt_set_where(t, MT_RUNNING, 0);
   return t;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Starting and stopping the runtime; moving the number of VPs. */
+#include "core/descriptor.h"
 #include "core/life.h"
 
 #include <errno.h>
@@ -56,7 +57,7 @@ int mltp_vp(void) {
 static int make_main(void) {
   struct mltp_thread *t = mt_descriptor_new(NULL);
   if (t == NULL) return ENOMEM;
-  t->name = "main";
+  mt_set_name(t, "main");
   t->kind = native() ? MT_UNBOUND : MT_BOUND;
   t->vp = mt_rt.vps[0];
   t->saved_errno = errno;
@@ -140,7 +141,7 @@ void mt_wait_until_alone(void) {
     /* FN-1 seq_cst: before the look; who ends later sees it; pairs FN-2 LV-4 */
     mt_store_seq_cst(&mt_rt.finalizer, main);
     if (mt_live() != 1) {
-      mt_park(main, &main->guard, MT_WHY_FINALIZE, NULL);
+      mt_park(main, &main->guard, MT_WHY_FINALIZE);
     } else {
       mt_store_relaxed(&mt_rt.finalizer, NULL);
       mt_spin_unlock(&main->guard);

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/options.h"
+#include "core/descriptor.h"
 #include "core/life.h"
 #include "core/thread.h"
 #include "core/vp.h"

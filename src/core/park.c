@@ -57,9 +57,8 @@ static void park_outside(struct mltp_thread *self, mt_spin *guard, struct mt_tim
   mt_set_where(self, MT_RUNNING, 0);
 }
 
-static void park(struct mltp_thread *self, mt_spin *guard, enum mt_why why, const void *object,
+static void park(struct mltp_thread *self, mt_spin *guard, enum mt_why why,
                  struct mt_timer *timer) {
-  mt_store_relaxed(&self->object, object);
   mt_store_relaxed(&self->why, (uint8_t)why);
   struct mt_vp *vp = self->vp;
   if (vp != NULL) {
@@ -75,8 +74,8 @@ static void park(struct mltp_thread *self, mt_spin *guard, enum mt_why why, cons
   mt_store_relaxed(&self->why, MT_WHY_NOTHING);
 }
 
-void mt_park(struct mltp_thread *self, mt_spin *guard, enum mt_why why, const void *object) {
-  park(self, guard, why, object, NULL);
+void mt_park(struct mltp_thread *self, mt_spin *guard, enum mt_why why) {
+  park(self, guard, why, NULL);
 }
 
 bool mt_wait_enter(struct mltp_thread *self, mltp_waitq_t *q, bool front, struct mt_timer *timer) {
@@ -95,21 +94,21 @@ bool mt_wait_enter(struct mltp_thread *self, mltp_waitq_t *q, bool front, struct
   return false;
 }
 
-int mt_wait_park(struct mltp_thread *self, mltp_waitq_t *q, enum mt_why why, const void *object,
+int mt_wait_park(struct mltp_thread *self, mltp_waitq_t *q, enum mt_why why,
                  struct mt_timer *timer) {
-  park(self, &q->guard_, why, object, timer);
+  park(self, &q->guard_, why, timer);
   return self->timed_out ? ETIMEDOUT : 0;
 }
 
 int mt_wait(struct mltp_thread *self, mltp_waitq_t *q, bool front, enum mt_why why,
-            const void *object, struct mt_timer *timer) {
-  if (mt_wait_enter(self, q, front, timer)) return mt_wait_park(self, q, why, object, timer);
+            struct mt_timer *timer) {
+  if (mt_wait_enter(self, q, front, timer)) return mt_wait_park(self, q, why, timer);
   mt_spin_unlock(&q->guard_);
   return ETIMEDOUT;
 }
 
 void mt_resume(struct mltp_thread *t) {
-  if (mt_likely(t->kind == MT_UNBOUND)) {
+  if (mt_likely(t->vp != NULL)) {
     mt_ready(t);
   } else {
     /* counted here, not when it gets a CPU: it can run from now on */
@@ -124,7 +123,7 @@ void mt_resume_chain(struct mltp_thread *first) {
   while (first != NULL) {
     struct mltp_thread *t = first;
     first = t->next;
-    if (t->kind == MT_UNBOUND) {
+    if (t->vp != NULL) {
       *link = t;
       link = &t->next;
     } else {

@@ -84,7 +84,7 @@ struct mltp_thread *mt_waitq_take_all(mltp_waitq_t *q);
  * Parks the calling thread; the guard, which it holds, is released when its
  * registers are saved. Returns when mt_resume() was called for it.
  */
-void mt_park(struct mltp_thread *self, mt_spin *guard, enum mt_why why, const void *object);
+void mt_park(struct mltp_thread *self, mt_spin *guard, enum mt_why why);
 
 /**
  * Waits in a queue whose guard the caller holds (released as by mt_park()).
@@ -93,13 +93,13 @@ void mt_park(struct mltp_thread *self, mt_spin *guard, enum mt_why why, const vo
  * @return 0: taken out of the queue and resumed; ETIMEDOUT: taken out by the timer.
  */
 int mt_wait(struct mltp_thread *self, mltp_waitq_t *q, bool front, enum mt_why why,
-            const void *object, struct mt_timer *timer);
+            struct mt_timer *timer);
 
 /** The two halves of mt_wait(), for a caller with something to do in between.
  * mt_wait_enter(): in the queue, guard still held; false: the timer has fired
  * already, and the caller is not in the queue. */
 bool mt_wait_enter(struct mltp_thread *self, mltp_waitq_t *q, bool front, struct mt_timer *timer);
-int mt_wait_park(struct mltp_thread *self, mltp_waitq_t *q, enum mt_why why, const void *object,
+int mt_wait_park(struct mltp_thread *self, mltp_waitq_t *q, enum mt_why why,
                  struct mt_timer *timer);
 
 /** What the _destroy functions do: nobody may be waiting. @return 0, EPERM, or

@@ -39,26 +39,25 @@ void mt_prepare(struct mt_vp *vp, struct mltp_thread *t) {
   mt_arch_context_init(&t->context, mt_stack_top(stack));
 }
 
-static void push_here(struct mt_vp *vp, struct mltp_thread *t) {
-  mt_runq_enter(vp);
-  mt_runq_push(vp, t);
-  mt_runq_leave(vp);
-  mt_notice(vp);
+void mt_exchange_exceptions(struct mt_vp *vp, struct mltp_thread *from, struct mltp_thread *to) {
+  struct mt_eh_globals *eh = vp->eh_at;
+  from->eh_caught = eh->caught;
+  from->eh_uncaught = eh->uncaught;
+  from->has_exceptions = eh->caught != NULL || eh->uncaught != 0;
+  eh->caught = to->has_exceptions ? to->eh_caught : NULL;
+  eh->uncaught = to->has_exceptions ? to->eh_uncaught : 0;
+  to->has_exceptions = 0;
 }
 
 void mt_ready(struct mltp_thread *t) {
   struct mt_vp *here = mt_here(), *home = t->vp;
   if (here == home)
-    push_here(here, t);
+    mt_ready_here(here, t);
   else
     mt_post(home, t, t);
 }
 
-void mt_ready_fresh(struct mt_vp *here, struct mltp_thread *t) {
-  if (mt_likely(here != NULL)) {
-    push_here(here, t);
-    return;
-  }
+void mt_ready_elsewhere(struct mltp_thread *t) {
   uint32_t count = mt_load_acquire(&mt_rt.vp_count); /* VP-10 acquire: pairs VP-1 */
   uint32_t turn = mt_add_relaxed(&mt_rt.next_vp, 1); /* relaxed: any spread will do */
   mt_post(mt_rt.vps[turn % count], t, t);

@@ -8,6 +8,7 @@
 #ifndef MT_CORE_SCHED_H
 #define MT_CORE_SCHED_H
 
+#include "core/idle.h"
 #include "core/runq.h"
 #include "core/stack.h"
 
@@ -38,6 +39,9 @@ static inline struct mltp_thread *mt_next(struct mt_vp *vp) {
   return mt_runq_pop(vp);
 }
 
+/** Saves and restores the C++ exception state, where there is any. */
+void mt_exchange_exceptions(struct mt_vp *vp, struct mltp_thread *from, struct mltp_thread *to);
+
 /** @return a thread that can be switched to. Inside. */
 static inline struct mltp_thread *mt_next_or_idle(struct mt_vp *vp) {
   struct mltp_thread *next = mt_next(vp);
@@ -49,12 +53,9 @@ static inline struct mltp_thread *mt_next_or_idle(struct mt_vp *vp) {
 static inline void mt_become(struct mt_vp *vp, struct mltp_thread *from, struct mltp_thread *to) {
   from->saved_errno = *vp->errno_at;
   *vp->errno_at = to->saved_errno;
-  if (vp->eh_at != NULL) {
-    from->eh_caught = vp->eh_at->caught;
-    from->eh_uncaught = vp->eh_at->uncaught;
-    vp->eh_at->caught = to->eh_caught;
-    vp->eh_at->uncaught = to->eh_uncaught;
-  }
+  const struct mt_eh_globals *eh = vp->eh_at;
+  if (mt_unlikely(eh->caught != NULL || eh->uncaught != 0 || to->has_exceptions))
+    mt_exchange_exceptions(vp, from, to);
   to->vp = vp;
   mt_set_where(to, MT_RUNNING, vp->index);
   mt_set_current(to);
@@ -88,7 +89,15 @@ void mt_ready(struct mltp_thread *t);
 /** The same for several, linked by next, with one post per VP. */
 void mt_ready_chain(struct mltp_thread *first);
 
-/** Puts a fresh thread into a run queue. here: the calling VP, NULL outside. */
-void mt_ready_fresh(struct mt_vp *here, struct mltp_thread *t);
+/** Puts a thread at the end of the calling VP's own run queue. */
+static inline void mt_ready_here(struct mt_vp *vp, struct mltp_thread *t) {
+  mt_runq_enter(vp);
+  mt_runq_push(vp, t);
+  mt_runq_leave(vp);
+  mt_notice(vp);
+}
+
+/** The same for a fresh thread made outside: VPs take turns. */
+void mt_ready_elsewhere(struct mltp_thread *t);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/options.h"
+#include "core/thread.h"
 
 enum {
   COMMIT_STEP = 64 << 20, /* the arena becomes usable in steps of this size */
@@ -20,7 +21,6 @@ static struct {
   char *base;      /* [const] */
   size_t size;     /* [const] */
   size_t page;     /* [const] */
-  int standard;    /* [const] class of the default size */
   size_t used;     /* bytes handed out */
   size_t usable;   /* bytes made usable */
   uint32_t slots;  /* stacks made */
@@ -31,7 +31,7 @@ static struct {
 
 int mt_stacks_init(void) {
   arena.page = os_page_size();
-  arena.standard = mt_stack_class((size_t)mt_options.stack_size);
+  mt_rt.stack_class = mt_stack_class((size_t)mt_options.stack_size);
   arena.kind = (enum mt_guard)mt_options.guard;
   arena.mappings_left = os_max_mappings() / 2;
   /* 4 million default stacks; less where the address space is limited */
@@ -48,13 +48,11 @@ void mt_stacks_free(void) {
 }
 
 int mt_stack_class(size_t size) {
-  if (size == 0) return mt_stack_class_default();
+  if (size == 0) return mt_rt.stack_class;
   for (int log2 = MT_STACK_CLASS_MIN; log2 <= MT_STACK_CLASS_MAX; log2++)
     if (size <= (size_t)1 << log2) return log2;
   return -1;
 }
-
-int mt_stack_class_default(void) { return arena.standard; }
 
 /* ---- guards */
 
@@ -88,14 +86,13 @@ static void protect(struct mt_stack *stack) {
   put_canary(stack);
 }
 
-void mt_stack_check(const struct mltp_thread *t) {
+void mt_stack_check_canary(const struct mltp_thread *t) {
   const struct mt_stack *stack = t->stack;
-  if (stack == NULL || !stack->canary) return;
   for (int i = 0; i < CANARY_WORDS; i++)
     if (((const uint64_t *)stack->low)[i] != CANARY)
       mt_panic("thread %lu '%s': stack overflow: it used more than its %zu KiB, found by the "
                "canary when it ended (give it a larger stack_size or set MLTP_STACK_SIZE)",
-               (unsigned long)t->id, mt_load_relaxed(&t->name) ? t->name : "",
+               (unsigned long)t->id, mt_name(t),
                mt_stack_size(stack) / 1024);
 }
 
@@ -132,7 +129,7 @@ static struct mt_stack *carve(int class_log2) {
 }
 
 struct mt_stack *mt_stack_new(struct mt_vp *vp, int class_log2) {
-  bool cached = vp != NULL && class_log2 == arena.standard;
+  bool cached = vp != NULL && class_log2 == mt_rt.stack_class;
   struct mt_stack *stack = cached ? mt_cache_take(&vp->stacks) : NULL;
   if (mt_likely(stack != NULL)) return stack;
   struct mt_pool *pool = &arena.pools[class_log2];
@@ -145,7 +142,7 @@ struct mt_stack *mt_stack_new(struct mt_vp *vp, int class_log2) {
 
 void mt_stack_free(struct mt_vp *vp, struct mt_stack *stack) {
   struct mt_pool *pool = &arena.pools[stack->class_log2];
-  if (vp != NULL && stack->class_log2 == arena.standard) {
+  if (vp != NULL && stack->class_log2 == mt_rt.stack_class) {
     mt_cache_put(&vp->stacks, pool, stack);
     return;
   }

@@ -47,10 +47,13 @@ void mt_stack_free(struct mt_vp *vp, struct mt_stack *stack);
 
 /** @return the class of a size in bytes, 0: the default; -1: too large. */
 int mt_stack_class(size_t size);
-int mt_stack_class_default(void);
 
 /** Stops the program when the canary of the stack of t is gone. */
-void mt_stack_check(const struct mltp_thread *t);
+void mt_stack_check_canary(const struct mltp_thread *t);
+
+static inline void mt_stack_check(const struct mltp_thread *t) {
+  if (mt_unlikely(t->stack->canary)) mt_stack_check_canary(t);
+}
 
 static inline size_t mt_stack_size(const struct mt_stack *stack) {
   return (size_t)1 << stack->class_log2;

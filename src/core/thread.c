@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "base/options.h"
-#include "core/idle.h"
+#include "core/descriptor.h"
 #include "core/life.h"
 #include "core/park.h"
 #include "core/sched.h"
@@ -37,13 +37,13 @@ static int create(const char *call, mltp_t **thread, const mltp_attr_t *attr, ml
   struct mltp_thread *self = mt_self(call);
   if (self == NULL) return EPERM;
   struct mt_vp *here = self->vp;
-  int class_log2 = attr->stack_size == 0 ? mt_stack_class_default() : mt_stack_class(attr->stack_size);
+  int class_log2 = attr->stack_size == 0 ? mt_rt.stack_class : mt_stack_class(attr->stack_size);
   if (class_log2 < 0 || (thread == NULL && !attr->detached)) return EINVAL;
   struct mltp_thread *t = mt_descriptor_new(here);
   if (t == NULL) return EAGAIN;
   t->func = func;
   t->arg = arg;
-  t->name = attr->name;
+  mt_set_name(t, attr->name);
   t->detached = attr->detached != 0;
   t->stack_class = (uint8_t)class_log2;
   count_created(here);
@@ -59,7 +59,10 @@ static int create(const char *call, mltp_t **thread, const mltp_attr_t *attr, ml
     return error;
   }
   t->fresh = 1;
-  mt_ready_fresh(here, t);
+  if (mt_likely(here != NULL))
+    mt_ready_here(here, t);
+  else
+    mt_ready_elsewhere(t);
   return 0;
 }
 
@@ -245,10 +248,11 @@ int mltp_join(mltp_t *thread, void **result) {
   }
   if (!thread->done) {
     thread->joiner = self;
-    mt_park(self, &thread->guard, MT_WHY_JOIN, thread);
-    mt_spin_lock(&thread->guard); /* it may still be leaving mt_end() */
+    self->joining = thread;
+    mt_park(self, &thread->guard, MT_WHY_JOIN); /* it resumes us after its last step */
+  } else {
+    mt_spin_unlock(&thread->guard);
   }
-  mt_spin_unlock(&thread->guard);
   if (result != NULL) *result = thread->result;
   mt_descriptor_free(self->vp, thread);
   return 0;
@@ -271,7 +275,7 @@ int mltp_detach(mltp_t *thread) {
 
 mltp_t *mltp_self(void) { return mt_self("mltp_self"); }
 
-void mltp_set_name(mltp_t *thread, const char *name) { mt_store_relaxed(&thread->name, name); }
+void mltp_set_name(mltp_t *thread, const char *name) { mt_set_name(thread, name); }
 
 const char *mltp_name(const mltp_t *thread) { return mt_name(thread); }
 

@@ -37,18 +37,25 @@ static inline struct mt_vp *mt_here(void) {
   return self != NULL ? self->vp : NULL;
 }
 
+/* The state in the low bits, the VP's index above: one load gives both. */
+enum { MT_STATE_BITS = 4 };
+
+static inline uint16_t mt_where(enum mt_state state, uint32_t vp_index) {
+  return (uint16_t)((uint32_t)state | vp_index << MT_STATE_BITS);
+}
+
 static inline void mt_set_where(struct mltp_thread *t, enum mt_state state, uint32_t vp_index) {
-  mt_store_relaxed(&t->where, (uint32_t)state | vp_index << 8);
+  mt_store_relaxed(&t->where, mt_where(state, vp_index));
 }
 
 static inline enum mt_state mt_state(const struct mltp_thread *t) {
-  return (enum mt_state)(mt_load_relaxed(&t->where) & 0xff);
+  return (enum mt_state)(mt_load_relaxed(&t->where) & ((1 << MT_STATE_BITS) - 1));
 }
 
 /** @return true when the thread is ready in exactly this VP's run queue. Exact
  * for the owner of that queue while it is inside. */
 static inline bool mt_is_ready_on(const struct mltp_thread *t, const struct mt_vp *vp) {
-  return mt_load_relaxed(&t->where) == ((uint32_t)MT_READY | vp->index << 8);
+  return mt_load_relaxed(&t->where) == mt_where(MT_READY, vp->index);
 }
 
 /** @return true when the thread has a processor as far as this level knows: it
@@ -57,8 +64,12 @@ static inline bool mt_is_running(const struct mltp_thread *t) { return mt_state(
 
 /** @return the thread's name as reports show it, never NULL. */
 static inline const char *mt_name(const struct mltp_thread *t) {
-  const char *name = mt_load_relaxed(&t->name);
-  return name != NULL ? name : "";
+  return mt_load_relaxed(&t->named) ? mt_load_relaxed(&t->name) : "";
+}
+
+static inline void mt_set_name(struct mltp_thread *t, const char *name) {
+  if (name != NULL) mt_store_relaxed(&t->name, name);
+  mt_store_relaxed(&t->named, name != NULL);
 }
 
 /* thread.c */
@@ -72,20 +83,6 @@ void mt_end(struct mltp_thread *self, void *result);
 /** @return threads created and not ended yet, main included: never too low, and
  * exact when it is 1 and the caller is main or main is parked. */
 uint64_t mt_live(void);
-
-/* descriptor.c */
-
-/** Gives back the memory of all descriptors but foreign threads'. */
-void mt_descriptors_free(void);
-/** @return a descriptor with an id, the rest zero; NULL: no memory.
- * vp: the calling VP, NULL outside. */
-struct mltp_thread *mt_descriptor_new(struct mt_vp *vp);
-void mt_descriptor_free(struct mt_vp *vp, struct mltp_thread *t);
-/** Calls visit for every descriptor that may be in use, outside ones included. */
-void mt_descriptors_visit(void (*visit)(struct mltp_thread *t, void *arg), void *arg);
-/** Descriptors of foreign threads outlive the runtime. */
-struct mltp_thread *mt_foreign_new(void);
-void mt_foreign_free(struct mltp_thread *t);
 
 /* outside.c: bound and foreign threads */
 

@@ -70,45 +70,50 @@ struct mt_vp;
 struct mt_stack;
 
 /** A thread. Descriptors are never unmapped while the runtime is up, so that
- * others may read the state of one that has ended ("know who runs"). */
+ * others may read the state of one that has ended ("know who runs"). The lines
+ * are packed by use: a switch touches the first, a whole plain life the first two. */
 struct mltp_thread {
   /* -- first line: all that a switch touches */
   struct arch_context context; /* [owner] of a thread that does not run */
   struct mltp_thread *next;    /* [guard] of the queue it is in: run queue or wait queue */
   struct mltp_thread *prev;    /* likewise */
   struct mt_vp *vp;            /* [atomic] VP it runs on or ran on last; NULL: bound, foreign */
-  uint32_t where;              /* [atomic] state | VP index << 8; thread.h */
-  uint8_t kind;                /* [const] enum mt_kind */
+  uint16_t where;              /* [atomic] state and VP index; thread.h */
   uint8_t fresh;               /* [owner] of the run queue it is in */
-  uint8_t why;                 /* [atomic] enum mt_why; relaxed: only dumps read it */
-  uint8_t detached;            /* [guard: this->guard] */
+  uint8_t has_exceptions;      /* [owner] eh_caught, eh_uncaught hold something */
+  int saved_errno;             /* [owner] errno while it does not run */
 
-  /* -- second line: start, end, waiting */
+  /* -- second line: start, waiting, end */
   union {
     mltp_userf_t *func; /* [const] until it starts */
     void *result;       /* [guard: this->guard] once done */
   };
-  void *arg;                   /* [const] until it starts */
-  struct mt_stack *stack;      /* [owner]; NULL: fresh, bound, foreign, main */
-  mltp_waitq_t *waitq;         /* [atomic] queue it waits in; park.c */
-  const void *object;          /* [atomic] what it waits for; relaxed: only dumps read it */
-  struct mltp_thread *joiner;  /* [guard: this->guard] */
-  mt_spin guard;               /* join, detach, end */
-  uint32_t token;              /* [atomic] bound, foreign: 1 when unparked; park.c */
-  uint8_t timed_out;           /* [guard] of the wait queue */
-  uint8_t done;                /* [guard: this->guard] */
-  uint8_t stack_class;         /* [const] log2 of the stack's size */
-  uint8_t for_ever;            /* [guard] of the wait queue: counted in mt_rt.outside_parked */
-  uint8_t handed;              /* [guard] of a lock's queue: it was given the lock */
+  void *arg;              /* [const] until it starts */
+  struct mt_stack *stack; /* [owner]; NULL: fresh, bound, foreign, main */
+  union {
+    mltp_waitq_t *waitq;         /* [atomic] queue it waits in; park.c */
+    struct mltp_thread *joining; /* [owner] thread whose end it waits for: why says which */
+  };
+  struct mltp_thread *joiner; /* [guard: this->guard] */
+  uint64_t id;                /* [const] */
+  mt_spin guard;              /* join, detach, end */
+  uint8_t kind;               /* [const] enum mt_kind */
+  uint8_t why;                /* [atomic] enum mt_why; relaxed: only dumps read it */
+  uint8_t detached;           /* [atomic] set under this->guard, never unset */
+  uint8_t done;               /* [guard: this->guard] */
+  uint8_t stack_class;        /* [const] log2 of the stack's size */
+  uint8_t timed_out;          /* [guard] of the wait queue */
+  uint8_t handed;             /* [guard] of a lock's queue; lock_reactive.c */
+  uint8_t named;              /* [atomic] name is set; relaxed */
 
-  /* -- third line: what the program sees as per-thread, and the rest */
-  int saved_errno;             /* [owner] errno while it does not run */
-  uint32_t eh_uncaught;        /* [owner] C++: exceptions thrown, not caught yet */
-  void *eh_caught;             /* [owner] C++: exceptions being handled */
-  const char *name;            /* [atomic] relaxed: a pointer to constant text */
-  uint64_t id;                 /* [const] */
-  const char *stack_low;       /* [const] bounds of a bound, foreign or main stack, */
-  size_t stack_size;           /* for backtraces */
+  /* -- third line: what most threads never need */
+  const char *name;              /* [atomic] relaxed: a pointer to constant text */
+  void *eh_caught;               /* [owner] C++: exceptions being handled */
+  uint32_t eh_uncaught;          /* [owner] C++: exceptions thrown, not caught yet */
+  uint32_t token;                /* [atomic] bound, foreign: 1 when unparked; park.c */
+  const char *stack_low;         /* [const] bounds of a bound, foreign or main stack, */
+  size_t stack_size;             /* for backtraces */
+  uint8_t for_ever;              /* [guard] of the queue: counted in mt_rt.outside_parked */
   struct mt_sanitizer sanitizer; /* empty unless a sanitizer is on */
 };
 
@@ -143,7 +148,7 @@ struct mt_vp {
   struct mt_stack *after_stack;                 /* after the switch: free this stack */
   struct mltp_thread *after_home;               /* after the switch: post it to VP 0 */
   int *errno_at;                      /* this kernel thread's errno */
-  struct mt_eh_globals *eh_at;        /* this kernel thread's C++ exception state; may be NULL */
+  struct mt_eh_globals *eh_at;        /* this kernel thread's C++ exception state */
   uint32_t tick;                      /* [atomic] scheduling points so far, modulo 2^32 */
   uint32_t index;                     /* [const] */
   uint8_t probe;                      /* go to the idle context: it has to check */
@@ -188,6 +193,7 @@ struct mt_runtime {
   uint32_t vp_count;              /* [atomic] kernel threads made; grows under idle_guard */
   int wanted;                     /* [atomic] what mltp_set_vps() asked for */
   int cpus;                       /* [const] */
+  int stack_class;                /* [const] log2 of the default stack size */
   mt_spin spawn_guard;            /* held while a VP is made; rank above idle_guard */
 
   /* awake, searching, sleeping: idle.c */

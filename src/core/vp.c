@@ -16,7 +16,8 @@ extern struct mt_eh_globals *__cxa_get_globals(void) __attribute__((weak));
 
 void mt_vp_adopt_kernel_thread(struct mt_vp *vp) {
   vp->errno_at = &errno;
-  vp->eh_at = __cxa_get_globals != NULL ? __cxa_get_globals() : NULL;
+  static struct mt_eh_globals none; /* stays empty: nothing throws without that runtime */
+  vp->eh_at = __cxa_get_globals != NULL ? __cxa_get_globals() : &none;
   os_sigstack_make(); /* without one an overflow is an ordinary crash */
 }
 
@@ -29,13 +30,13 @@ static struct mt_vp *vp_new(uint32_t index) {
   vp->timer_earliest = MLTP_NEVER;
   vp->idle.vp = vp;
   vp->idle.kind = MT_IDLE;
-  vp->idle.name = "idle";
+  mt_set_name(&vp->idle, "idle");
   return vp;
 }
 
 int mt_vp_first(void) {
   struct mt_vp *vp = vp_new(0);
-  struct mt_stack *stack = vp != NULL ? mt_stack_new(NULL, mt_stack_class_default()) : NULL;
+  struct mt_stack *stack = vp != NULL ? mt_stack_new(NULL, mt_rt.stack_class) : NULL;
   if (stack == NULL) {
     free(vp);
     return ENOMEM;

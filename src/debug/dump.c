@@ -4,6 +4,7 @@
 #include "debug/dump.h"
 
 #include "base/log.h"
+#include "core/descriptor.h"
 #include "core/stack.h"
 #include "core/thread.h"
 #include "debug/backtrace.h"
@@ -40,22 +41,33 @@ static void describe_lock(int fd, const mltp_lock_t *lock) {
 
 static void describe_wait(int fd, const struct mltp_thread *t) {
   uint8_t why = mt_load_relaxed(&t->why);
-  const void *object = mt_load_relaxed(&t->object);
+  const char *q = (const char *)mt_load_relaxed(&t->waitq); /* where it is in its object */
   const char *name = "";
   mt_print(fd, "waits for ");
+  if (q == NULL && why <= MT_WHY_JOIN) why = MT_WHY_NOTHING; /* woken this very moment */
   switch (why) {
-    case MT_WHY_LOCK: describe_lock(fd, object); return;
-    case MT_WHY_BARRIER: describe_barrier(fd, object); return;
+    case MT_WHY_LOCK:
+      describe_lock(fd, (const mltp_lock_t *)(q - offsetof(mltp_lock_t, queue_)));
+      return;
+    case MT_WHY_BARRIER:
+      describe_barrier(fd, (const mltp_barrier_t *)(q - offsetof(mltp_barrier_t, queue_)));
+      return;
     case MT_WHY_JOIN: {
-      const struct mltp_thread *other = object;
+      const struct mltp_thread *other = t->joining;
       mt_print(fd, "join of thread %lu '%s'", (unsigned long)other->id, mt_name(other));
       return;
     }
-    case MT_WHY_COND: name = ((const mltp_cond_t *)object)->name_; break;
-    case MT_WHY_SEM: name = ((const mltp_sem_t *)object)->name_; break;
+    case MT_WHY_COND:
+      q -= offsetof(mltp_cond_t, queue_);
+      name = ((const mltp_cond_t *)q)->name_;
+      break;
+    case MT_WHY_SEM:
+      q -= offsetof(mltp_sem_t, queue_);
+      name = ((const mltp_sem_t *)q)->name_;
+      break;
     default: mt_print(fd, "%s", reasons[why]); return;
   }
-  mt_print(fd, "%s %p '%s'", reasons[why], object, name != NULL ? name : "");
+  mt_print(fd, "%s %p '%s'", reasons[why], q, name != NULL ? name : "");
 }
 
 MT_NO_TSAN static void backtrace_of(struct dump *dump, const struct mltp_thread *t) {
@@ -70,11 +82,11 @@ MT_NO_TSAN static void dump_thread(struct mltp_thread *t, void *arg) {
   struct dump *dump = arg;
   int fd = dump->fd;
   uint32_t where = mt_load_relaxed(&t->where);
-  uint32_t vp = where >> 8;
+  uint32_t vp = where >> MT_STATE_BITS;
   dump->threads++;
   mt_print(fd, "  thread %lu '%s' (%s): ", (unsigned long)t->id, mt_name(t), kinds[t->kind]);
   bool unbound = t->kind == MT_UNBOUND;
-  switch ((enum mt_state)(where & 0xff)) {
+  switch (mt_state(t)) {
     case MT_READY:
     case MT_MAILED:
       mt_print(fd, "%s on VP %u\n", t->fresh ? "not started, ready" : "ready", vp);

@@ -25,7 +25,7 @@ int mltp_barrier_wait(mltp_barrier_t *barrier) {
   mltp_waitq_t *q = &barrier->queue_;
   mt_spin_lock(&q->guard_);
   if (mt_likely(q->count_ + 1 < barrier->needed_)) {
-    mt_wait(self, q, false, MT_WHY_BARRIER, barrier, NULL);
+    mt_wait(self, q, false, MT_WHY_BARRIER, NULL);
     return 0;
   }
   if (mt_unlikely(barrier->needed_ == 0)) {

@@ -33,7 +33,7 @@ static int wait(const char *call, mltp_cond_t *cond, mltp_lock_t *lock, struct m
     return error;
   }
   if (entered) {
-    error = mt_wait_park(self, q, MT_WHY_COND, cond, timer);
+    error = mt_wait_park(self, q, MT_WHY_COND, timer);
   } else {
     mt_spin_unlock(&q->guard_);
     error = ETIMEDOUT;

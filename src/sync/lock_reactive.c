@@ -87,7 +87,7 @@ static int lock_slow(mltp_lock_t *lock, struct mltp_thread *self, struct mt_time
       return 0;
     }
     self->handed = again ? HANDED_WANTED : HANDED_NO;
-    int error = mt_wait(self, &lock->queue_, again, MT_WHY_LOCK, lock, timer);
+    int error = mt_wait(self, &lock->queue_, again, MT_WHY_LOCK, timer);
     if (error != 0 || self->handed == HANDED_GIVEN) return error;
   }
 }

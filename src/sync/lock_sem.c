@@ -28,7 +28,7 @@ static bool trylock(mltp_lock_t *lock, struct mltp_thread *self) {
 /* The dump, and the look for a deadlock, have to know what this VP sleeps for. */
 static int sleep_on(mltp_lock_t *lock, struct mltp_thread *self, uint64_t deadline) {
   int for_ever = deadline == MLTP_NEVER && self->vp != NULL;
-  mt_store_relaxed(&self->object, lock);
+  mt_store_relaxed(&self->waitq, &lock->queue_);
   mt_store_relaxed(&self->why, MT_WHY_LOCK);
   mt_add_relaxed(&mt_rt.blocked_in_locks, for_ever); /* relaxed: for the deadlock report only */
   mltp_blocking_begin();
@@ -36,6 +36,7 @@ static int sleep_on(mltp_lock_t *lock, struct mltp_thread *self, uint64_t deadli
   mltp_blocking_end();
   mt_add_relaxed(&mt_rt.blocked_in_locks, -for_ever);
   mt_store_relaxed(&self->why, MT_WHY_NOTHING);
+  mt_store_relaxed(&self->waitq, NULL);
   return error;
 }
 

@@ -27,7 +27,7 @@ static bool take(mltp_sem_t *sem) {
 static int wait(mltp_sem_t *sem, struct mltp_thread *self, struct mt_timer *timer) {
   mltp_waitq_t *q = &sem->queue_;
   mt_spin_lock(&q->guard_);
-  if (!take(sem)) return mt_wait(self, q, false, MT_WHY_SEM, sem, timer);
+  if (!take(sem)) return mt_wait(self, q, false, MT_WHY_SEM, timer);
   mt_spin_unlock(&q->guard_);
   return 0;
 }

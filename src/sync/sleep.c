@@ -17,7 +17,7 @@ void mltp_sleep_until(uint64_t deadline) {
   struct mt_timer timer;
   mt_timer_arm(&timer, self, deadline);
   mt_spin_lock(&nobody.guard_);
-  mt_wait(self, &nobody, false, MT_WHY_SLEEP, NULL, &timer);
+  mt_wait(self, &nobody, false, MT_WHY_SLEEP, &timer);
   mt_timer_disarm(&timer);
 }
 

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file descriptor.h
+ * Where descriptors of threads come from: a VP's cache, then a shared slab.
+ */
+#ifndef MT_CORE_DESCRIPTOR_H
+#define MT_CORE_DESCRIPTOR_H
+
+#include "core/thread.h"
+
+enum { MT_ID_BLOCK = 1024 /**< a VP takes so many ids at a time */ };
+
+/** One from the slab, with a batch for the VP's cache. vp NULL: outside. */
+struct mltp_thread *mt_descriptor_from_slab(struct mt_vp *vp);
+void mt_descriptor_to_slab(struct mt_vp *vp, struct mltp_thread *t);
+
+/** @return the first of count ids nobody else gets. */
+uint64_t mt_ids_take(uint32_t count);
+
+static inline uint64_t mt_new_id(struct mt_vp *vp) {
+  if (vp == NULL) return mt_ids_take(1);
+  if (mt_unlikely(vp->next_id == vp->last_id)) {
+    vp->next_id = mt_ids_take(MT_ID_BLOCK);
+    vp->last_id = vp->next_id + MT_ID_BLOCK;
+  }
+  return vp->next_id++;
+}
+
+/** Clears what the last user may have left; the rest is zero from the start or is
+ * set by whoever creates. Field by field: a memset of this size is a slow string
+ * instruction. */
+static inline void mt_descriptor_init(struct mltp_thread *t, struct mt_vp *vp) {
+  t->vp = NULL;
+  t->kind = MT_UNBOUND;
+  t->fresh = 0;
+  t->has_exceptions = 0;
+  t->saved_errno = 0;
+  t->stack = NULL;
+  t->joiner = NULL;
+  mt_store_relaxed(&t->detached, 0); /* relaxed: not shared yet */
+  t->done = 0;
+  t->named = 0;
+  t->id = mt_new_id(vp);
+}
+
+/** @return a descriptor with an id, as of an unbound thread that has not run;
+ * NULL: no memory. vp: the calling VP, NULL outside. */
+static inline struct mltp_thread *mt_descriptor_new(struct mt_vp *vp) {
+  struct mltp_thread *t = vp != NULL ? mt_cache_take(&vp->descriptors) : NULL;
+  if (mt_unlikely(t == NULL)) t = mt_descriptor_from_slab(vp);
+  if (mt_likely(t != NULL)) mt_descriptor_init(t, vp);
+  return t;
+}
+
+static inline void mt_descriptor_free(struct mt_vp *vp, struct mltp_thread *t) {
+  mt_set_where(t, MT_FREE, 0);
+  if (mt_likely(vp != NULL && mt_cache_has_room(&vp->descriptors)))
+    mt_cache_push(&vp->descriptors, t);
+  else
+    mt_descriptor_to_slab(vp, t);
+}
+
+/** Gives back the memory of all descriptors but foreign threads'. */
+void mt_descriptors_free(void);
+
+/** Calls visit for every descriptor that may be in use, outside ones included. */
+void mt_descriptors_visit(void (*visit)(struct mltp_thread *t, void *arg), void *arg);
+
+/** Descriptors of foreign threads outlive the runtime. */
+struct mltp_thread *mt_foreign_new(void);
+void mt_foreign_free(struct mltp_thread *t);
+
+#endif
