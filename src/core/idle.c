@@ -13,9 +13,9 @@
 #include "mltp/sched.h"
 
 enum {
-  WATCH_NS = 1000000,        /* how often the keeper looks at busy VPs */
+  WATCH_NS = 1000000,        /* how often the keeper looks at busy VPs, */
+  VAIN_MAX = 4,              /* times 2 for each search in vain before, at most so many */
   SCAN_EVERY = 16,           /* pauses between two looks at others' queues */
-  WATCH_CALM_NS = 10000000,  /* the same when no VP is known to leave work waiting */
   RECHECK_NS = 1000000000,   /* after a look for a deadlock that found none */
   LONE_NS = 5000             /* a lone ready thread is stuck after this time */
 };
@@ -172,7 +172,11 @@ static bool try_steal(struct mt_vp *vp, uint64_t now) {
     if (mt_load_relaxed(&victim->runq.length) < 2 &&
         mt_load_relaxed(&victim->status) == MT_VP_AWAKE && !lone_is_stuck(vp, victim, now))
       continue;
-    if (mt_runq_steal(vp, victim)) return true;
+    if (mt_runq_steal(vp, victim)) {
+      mt_store_relaxed(&mt_rt.quiet, 0); /* relaxed: hints */
+      mt_store_relaxed(&mt_rt.vain_searches, 0);
+      return true;
+    }
   }
   return false;
 }
@@ -210,7 +214,7 @@ static bool search(struct mt_vp *vp) {
 static uint64_t watch_deadline(void) {
   uint64_t now = os_now(), deadline = MLTP_NEVER;
   if (mt_load_relaxed(&mt_rt.awake) > 0)
-    deadline = now + (mt_load_relaxed(&mt_rt.quiet) ? WATCH_NS : WATCH_CALM_NS);
+    deadline = now + (uint64_t)WATCH_NS * (1u << mt_rt.vain_searches);
   else if (mt_options.deadlock != MT_DEADLOCK_OFF)
     deadline = now + (mt_rt.checked_at == mt_rt.wake_count ? RECHECK_NS : MT_DEADLOCK_NS);
   mt_store_seq_cst(&mt_rt.keeper_deadline, MLTP_NEVER); /* ID-9 seq_cst: pairs TM-1 */
@@ -226,12 +230,6 @@ void mt_keeper_rearm(uint64_t deadline) {
   struct mt_vp *keeper = mt_rt.keeper;
   if (keeper != NULL) keeper->wake++;
   unlock_and_wake(NULL, keeper);
-}
-
-static bool has_stuck_work(const struct mt_vp *victim) {
-  if (!mt_runq_seems_busy(victim)) return false;
-  if (mt_load_relaxed(&victim->runq.length) > 1) return true;
-  return mt_load_relaxed(&victim->tick) == mt_load_relaxed(&victim->watched_tick);
 }
 
 /* Nobody has been awake for a while, and no timer will change that. */
@@ -251,13 +249,8 @@ static bool keep_watch(const struct mt_vp *keeper) {
     if (timer == MLTP_NEVER) look_for_deadlock(now);
     return false;
   }
-  bool stuck = mt_load_relaxed(&mt_rt.awake) < mt_load_relaxed(&mt_rt.target) &&
-               mt_vps_any(has_stuck_work, keeper);
-  uint32_t count = mt_load_acquire(&mt_rt.vp_count); /* VP-4 acquire: pairs VP-1 */
-  for (uint32_t i = 0; i < count; i++)
-    mt_store_relaxed(&mt_rt.vps[i]->watched_tick, mt_load_relaxed(&mt_rt.vps[i]->tick));
-  if (stuck) mt_store_relaxed(&mt_rt.quiet, 0);
-  return stuck;
+  return mt_load_relaxed(&mt_rt.awake) < mt_load_relaxed(&mt_rt.target) &&
+         mt_vps_any(mt_runq_seems_busy, keeper);
 }
 
 /* Work that nobody else is sure to see. After ID-2. */
@@ -281,7 +274,10 @@ static void lie_down(struct mt_vp *vp) {
   vp->sleeper_next = mt_rt.sleepers;
   mt_rt.sleepers = vp;
   if (mt_rt.keeper == NULL) mt_rt.keeper = vp;
-  if (vp->saw_lone) mt_store_relaxed(&mt_rt.quiet, 1); /* relaxed: a hint, the watch covers it */
+  if (vp->saw_lone) { /* relaxed: a hint, the watch covers it */
+    mt_store_relaxed(&mt_rt.quiet, 1);
+    if (mt_rt.vain_searches < VAIN_MAX) mt_rt.vain_searches++;
+  }
   mt_store_relaxed(&mt_rt.awake, mt_rt.awake - 1);
   if (mt_rt.awake == 0) mt_rt.asleep_since = os_now();
   mt_store_seq_cst(&vp->status, MT_VP_ASLEEP); /* ID-11 seq_cst: pairs ID-5 */

@@ -20,8 +20,8 @@
  *
  * Quiet: two threads that hand a token to and fro make a lone thread ready a
  * million times a second. A search in vain that saw only such work sets quiet;
- * then a lone ready thread wakes nobody, and the keeper looks every millisecond
- * for a VP that left one waiting. So no VP sleeps longer than that while a
+ * then a lone ready thread wakes nobody; but the keeper gets up every millisecond,
+ * every 16 at worst, and searches. So no VP sleeps longer than that while a
  * thread it may run is ready.
  *
  * Rejected: waking a VP for each ready thread (16 us of system calls for a

@@ -158,7 +158,6 @@ struct mt_vp {
   uint32_t suspect_tick;              /* what the search last saw of a VP with a lone ready */
   const struct mt_vp *suspect;        /* thread, and since when */
   uint64_t suspect_since;
-  uint32_t watched_tick; /* [atomic] tick at the keeper's last round; written by the keeper */
 
   struct mt_cache descriptors; /* [owner] */
   struct mt_cache stacks;      /* [owner] of the default size */
@@ -211,6 +210,7 @@ struct mt_runtime {
   uint64_t keeper_deadline;  /* [guard: idle_guard] when the keeper gets up */
   struct mltp_thread *finalizer; /* [atomic] main, waiting until it is alone; life.c */
   uint32_t wake_count;           /* [guard: idle_guard] VPs woken so far */
+  uint32_t vain_searches;        /* [atomic] since the last theft; at most VAIN_MAX */
   uint64_t asleep_since;         /* [guard: idle_guard] when the last awake VP lay down */
   uint32_t checked_at;           /* [guard: idle_guard] wake_count at the last deadlock check */
 

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A bound thread watches unbound workers: it has a kernel thread of its own, so it
+ * looks on time however busy the VPs are. Both kinds use the same lock and condition. */
+#include <mltp/mltp.h>
+#include <stdio.h>
+
+enum { WORKERS = 20, JOBS = 10, JOB_NS = 500000, WATCH_NS = 1000000 };
+
+static mltp_lock_t lock = MLTP_LOCK_INIT;
+static mltp_cond_t all_done = MLTP_COND_INIT;
+static int done; /* jobs; under the lock */
+
+static void *work(void *unused) {
+  for (int i = 0; i < JOBS; i++) {
+    mltp_sleep(JOB_NS); /* this thread waits, its VP does not */
+    mltp_lock(&lock);
+    if (++done == WORKERS * JOBS) mltp_cond_signal(&all_done);
+    mltp_unlock(&lock);
+  }
+  return unused;
+}
+
+/* Looks once a millisecond, and at once when all is done. */
+static void *watch(void *looks) {
+  mltp_lock(&lock);
+  while (done < WORKERS * JOBS) {
+    mltp_cond_timedwait(&all_done, &lock, mltp_after(WATCH_NS));
+    ++*(int *)looks;
+  }
+  mltp_unlock(&lock);
+  return looks;
+}
+
+int main(void) {
+  mltp_t *workers[WORKERS], *watcher;
+  mltp_attr_t attr = MLTP_ATTR_INIT;
+  int looks = 0;
+  attr.name = "watcher";
+  attr.bound = 1;
+  if (mltp_init(0) != 0 || mltp_create_with(&watcher, &attr, watch, &looks) != 0) return 1;
+  for (int i = 0; i < WORKERS; i++)
+    if ((workers[i] = mltp_create(work, NULL)) == NULL) return 1;
+  for (int i = 0; i < WORKERS; i++) mltp_join(workers[i], NULL);
+  mltp_join(watcher, NULL);
+  mltp_cond_destroy(&all_done); /* threads waited on it with a deadline */
+  mltp_finalize();
+  printf("bound: %d jobs done, watched %d times\n", done, looks);
+  return done == WORKERS * JOBS && looks > 0 ? 0 : 1;
+}
