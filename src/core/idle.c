@@ -397,6 +397,6 @@ void mltp_blocking_end(void) {
   get_up(vp);
   mt_spin_unlock(&mt_rt.idle_guard);
   if (!mt_over_target()) return;
-  vp->probe = 1;
+  mt_probe_here(vp);
   mltp_yield();
 }

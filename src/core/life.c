@@ -60,7 +60,6 @@ static int make_main(void) {
   mt_set_name(t, "main");
   t->kind = native() ? MT_UNBOUND : MT_BOUND;
   t->vp = mt_rt.vps[0];
-  t->saved_errno = errno;
   os_thread_stack((char **)&t->stack_low, &t->stack_size);
   mt_sanitizer_adopt(&t->sanitizer);
   mt_sanitizer_known_stack(&t->sanitizer, t->stack_low, t->stack_size);
@@ -155,6 +154,7 @@ static void go_home(struct mltp_thread *main) {
     struct mt_vp *vp = main->vp;
     mt_runq_enter(vp);
     vp->after_home = main;
+    vp->after = 1;
     mt_set_where(main, MT_PARKED, vp->index);
     mt_switch(main, &vp->idle);
   }

@@ -4,6 +4,7 @@
 #include "core/runq.h"
 
 #include "core/idle.h"
+#include "core/sched.h"
 
 enum {
   STEAL_MAX = 32,          /* a walk along cold descriptors: about 3 us at most */
@@ -91,7 +92,7 @@ void mt_runq_claimed(struct mt_vp *vp) {
   while ((claim = mt_load_acquire(&q->claim)) != 0) { /* RQ-8 acquire: as RQ-2; pairs RQ-6 */
     if (claim & MT_CLAIM_PROBE) {
       mt_and_relaxed(&q->claim, ~(uint32_t)MT_CLAIM_PROBE); /* relaxed: a hint was delivered */
-      vp->probe = 1;
+      mt_probe_here(vp);
     } else if (claim == MT_CLAIM_LOCKED) {
       mt_store_release(&q->inside, 0); /* RQ-7 release: as RQ-3; pairs RQ-5 */
       for (unsigned round = 0; mt_load_relaxed(&q->claim) & MT_CLAIM_LOCKED;) mt_relax(&round);

@@ -100,6 +100,33 @@ static inline struct mltp_thread *mt_runq_pop(struct mt_vp *vp) {
   return t;
 }
 
+/** Takes the first thread and puts another at the end. The queue is not empty. */
+static inline struct mltp_thread *mt_runq_rotate(struct mt_vp *vp, struct mltp_thread *t) {
+  struct mt_runq *q = &vp->runq;
+  struct mltp_thread *first = q->head, *second = first->next;
+  mt_set_where(t, MT_READY, vp->index);
+  t->next = NULL;
+  if (second != NULL) {
+    t->prev = q->tail;
+    q->tail->next = t;
+    second->prev = NULL;
+    q->head = second;
+    mt_arch_prefetch(second->context.sp); /* its stack is needed next but one */
+  } else {
+    t->prev = NULL;
+    q->head = t;
+  }
+  q->tail = t;
+  return first;
+}
+
+/** Takes the first thread and puts another in its place. The queue is not empty. */
+static inline struct mltp_thread *mt_runq_swap(struct mt_vp *vp, struct mltp_thread *t) {
+  struct mltp_thread *first = mt_runq_pop(vp);
+  mt_runq_push_front(vp, t);
+  return first;
+}
+
 static inline void mt_runq_remove(struct mt_vp *vp, struct mltp_thread *t) {
   struct mt_runq *q = &vp->runq;
   if (t->prev != NULL)

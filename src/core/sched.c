@@ -9,12 +9,14 @@
 #include "core/vp.h"
 #include "mltp/sched.h"
 
-void mt_check(struct mt_vp *vp) {
+bool mt_check(struct mt_vp *vp) {
+  vp->check_at = mt_load_relaxed(&vp->tick) + MT_TICKS_PER_CHECK;
+  if (vp->probe) return false;
   uint64_t earliest = mt_load_relaxed(&vp->timer_earliest); /* relaxed: a hint; own VP's */
-  if (earliest != MLTP_NEVER && earliest <= os_now()) vp->probe = 1;
+  return earliest == MLTP_NEVER || earliest > os_now();
 }
 
-void mt_after_rare(struct mt_vp *vp) {
+void mt_after_end(struct mt_vp *vp) {
   struct mt_stack *stack = vp->after_stack;
   struct mltp_thread *home = vp->after_home;
   vp->after_stack = NULL;
@@ -37,6 +39,12 @@ void mt_prepare(struct mt_vp *vp, struct mltp_thread *t) {
   mt_sanitizer_stack(&t->sanitizer, stack->low, mt_stack_size(stack));
   mt_sanitizer_begin(&t->sanitizer);
   mt_arch_context_init(&t->context, mt_stack_top(stack));
+}
+
+void mt_exchange_errno(struct mt_vp *vp, struct mltp_thread *from, struct mltp_thread *to) {
+  from->saved_errno = *vp->errno_at;
+  *vp->errno_at = to->saved_errno;
+  to->saved_errno = 0;
 }
 
 void mt_exchange_exceptions(struct mt_vp *vp, struct mltp_thread *from, struct mltp_thread *to) {
@@ -104,19 +112,20 @@ void mt_ready_chain(struct mltp_thread *first) {
 
 /* ---- yielding */
 
-static bool yield_on(struct mltp_thread *self, bool to_front) {
+static inline bool yield_on(struct mltp_thread *self, bool to_front) {
   struct mt_vp *vp = self->vp;
+  struct mltp_thread *next = &vp->idle;
   mt_runq_enter(vp);
-  struct mltp_thread *next = mt_next(vp);
-  if (next == NULL) {
-    mt_runq_leave(vp);
-    return false;
-  }
-  if (to_front)
-    mt_runq_push_front(vp, self);
-  else
+  if (mt_likely(mt_tick(vp))) {
+    if (vp->runq.head == NULL) {
+      mt_runq_leave(vp);
+      return false;
+    }
+    next = mt_prepared(vp, to_front ? mt_runq_swap(vp, self) : mt_runq_rotate(vp, self));
+  } else {
     mt_runq_push(vp, self);
-  mt_switch(self, mt_prepared(vp, next));
+  }
+  mt_switch(self, next);
   return true;
 }
 
@@ -124,7 +133,7 @@ static bool yield_on(struct mltp_thread *self, bool to_front) {
  * on another. */
 static void yield_alone(struct mltp_thread *self) {
   struct mt_vp *vp = self->vp;
-  if (mt_load_relaxed(&vp->tick) % MT_TICKS_PER_CHECK == 0) mt_steal_some(vp);
+  if (mt_load_relaxed(&vp->tick) + MT_TICKS_PER_CHECK == vp->check_at) mt_steal_some(vp);
 }
 
 void mltp_yield(void) {

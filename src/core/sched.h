@@ -14,11 +14,19 @@
 
 enum { MT_TICKS_PER_CHECK = 64 };
 
-/** The rare parts of a scheduling point: timers, resizing. Inside. */
-void mt_check(struct mt_vp *vp);
+/** The rare parts of a scheduling point: timers, resizing. Inside. @return false:
+ * the idle context has to run next. */
+bool mt_check(struct mt_vp *vp);
 
-/** The rare things to do after a switch: free a stack, post main to VP 0. */
-void mt_after_rare(struct mt_vp *vp);
+/** Makes the next scheduling point check. */
+static inline void mt_probe_here(struct mt_vp *vp) {
+  vp->probe = 1;
+  vp->check_at = mt_load_relaxed(&vp->tick) + 1;
+}
+
+/** What a thread that will not come back left to do: free its stack, or post main
+ * to VP 0. */
+void mt_after_end(struct mt_vp *vp);
 
 /** Binds a stack to a fresh thread. Stops the program when there is none. */
 void mt_prepare(struct mt_vp *vp, struct mltp_thread *t);
@@ -28,16 +36,24 @@ static inline struct mltp_thread *mt_prepared(struct mt_vp *vp, struct mltp_thre
   return t;
 }
 
-/** @return the next thread to run, taken from the queue, perhaps fresh; NULL:
- * none; the idle context when the VP has something to check. Inside. */
-static inline struct mltp_thread *mt_next(struct mt_vp *vp) {
+/** Counts a scheduling point, takes in what was posted, and looks at timers and
+ * at the runtime's state now and then. Inside. @return false: the idle context
+ * has to run next. */
+static inline bool mt_tick(struct mt_vp *vp) {
   if (mt_unlikely(mt_load_relaxed(&vp->runq.inbox) != NULL)) mt_runq_drain(vp);
   uint32_t tick = mt_load_relaxed(&vp->tick) + 1;
   mt_store_relaxed(&vp->tick, tick);
-  if (mt_unlikely(tick % MT_TICKS_PER_CHECK == 0)) mt_check(vp);
-  if (mt_unlikely(vp->probe)) return &vp->idle;
-  return mt_runq_pop(vp);
+  return mt_likely(tick != vp->check_at) || mt_check(vp);
 }
+
+/** @return the next thread to run, taken from the queue, perhaps fresh; NULL:
+ * none; the idle context when the VP has something to check. Inside. */
+static inline struct mltp_thread *mt_next(struct mt_vp *vp) {
+  return mt_tick(vp) ? mt_runq_pop(vp) : &vp->idle;
+}
+
+/** Saves and restores errno, where it is not 0. */
+void mt_exchange_errno(struct mt_vp *vp, struct mltp_thread *from, struct mltp_thread *to);
 
 /** Saves and restores the C++ exception state, where there is any. */
 void mt_exchange_exceptions(struct mt_vp *vp, struct mltp_thread *from, struct mltp_thread *to);
@@ -51,10 +67,10 @@ static inline struct mltp_thread *mt_next_or_idle(struct mt_vp *vp) {
 /** Makes `to` the thread that runs on this VP, its errno and its C++ exceptions
  * included. `from` is what they are saved to. */
 static inline void mt_become(struct mt_vp *vp, struct mltp_thread *from, struct mltp_thread *to) {
-  from->saved_errno = *vp->errno_at;
-  *vp->errno_at = to->saved_errno;
+  int error = *vp->errno_at;
+  if (mt_unlikely((error | to->saved_errno) != 0)) mt_exchange_errno(vp, from, to);
   const struct mt_eh_globals *eh = vp->eh_at;
-  if (mt_unlikely(eh->caught != NULL || eh->uncaught != 0 || to->has_exceptions))
+  if (mt_unlikely(eh->caught != NULL || (eh->uncaught | to->has_exceptions) != 0))
     mt_exchange_exceptions(vp, from, to);
   to->vp = vp;
   mt_set_where(to, MT_RUNNING, vp->index);
@@ -64,12 +80,15 @@ static inline void mt_become(struct mt_vp *vp, struct mltp_thread *from, struct 
 /** What every context does first when it is switched to. */
 static inline void mt_after_switch(struct mt_vp *vp) {
   mt_runq_leave(vp);
-  mt_spin *guard = vp->after_unlock;
-  if (guard != NULL) {
+  if (!vp->after) return;
+  vp->after = 0;
+  if (vp->after_unlock != NULL) {
+    mt_spin *guard = vp->after_unlock;
     vp->after_unlock = NULL;
     mt_spin_unlock(guard);
+  } else {
+    mt_after_end(vp);
   }
-  if (mt_unlikely(vp->after_stack != NULL || vp->after_home != NULL)) mt_after_rare(vp);
 }
 
 /** Switches from the calling thread to a prepared one. Entered inside, left

@@ -147,6 +147,7 @@ static void __attribute__((noreturn)) leave_for(struct mt_vp *vp, struct mt_stac
                                                 struct mltp_thread *next) {
   struct mltp_thread nobody; /* what the switch saves goes nowhere */
   vp->after_stack = stack;
+  vp->after = 1;
   mt_prepared(vp, next);
   mt_become(vp, &nobody, next);
   mt_sanitizer_dying(dead, &vp->dead);

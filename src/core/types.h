@@ -81,7 +81,7 @@ struct mltp_thread {
   uint16_t where;              /* [atomic] state and VP index; thread.h */
   uint8_t fresh;               /* [owner] of the run queue it is in */
   uint8_t has_exceptions;      /* [owner] eh_caught, eh_uncaught hold something */
-  int saved_errno;             /* [owner] errno while it does not run */
+  int saved_errno;             /* [owner] errno while it does not run; 0 while it runs */
 
   /* -- second line: start, waiting, end */
   union {
@@ -144,15 +144,17 @@ struct mt_vp {
   struct mt_runq runq;
 
   /* [owner] all of this line; tick is read by others */
-  alignas(MT_CACHE_LINE) mt_spin *after_unlock; /* after the switch: release this guard */
-  struct mt_stack *after_stack;                 /* after the switch: free this stack */
-  struct mltp_thread *after_home;               /* after the switch: post it to VP 0 */
-  int *errno_at;                      /* this kernel thread's errno */
-  struct mt_eh_globals *eh_at;        /* this kernel thread's C++ exception state */
-  uint32_t tick;                      /* [atomic] scheduling points so far, modulo 2^32 */
-  uint32_t index;                     /* [const] */
-  uint8_t probe;                      /* go to the idle context: it has to check */
-  uint8_t searching;                  /* this VP is counted in mt_rt.searching */
+  alignas(MT_CACHE_LINE) uint32_t tick; /* [atomic] scheduling points so far, modulo 2^32 */
+  uint32_t check_at;                    /* the tick at which to look at timers and the rest */
+  uint32_t index;                       /* [const] */
+  uint8_t probe;                        /* go to the idle context: it has to check */
+  uint8_t searching;                    /* this VP is counted in mt_rt.searching */
+  uint8_t after;                        /* one of the three below is set */
+  int *errno_at;                        /* this kernel thread's errno */
+  struct mt_eh_globals *eh_at;          /* this kernel thread's C++ exception state */
+  mt_spin *after_unlock;                /* after the switch: release this guard */
+  struct mt_stack *after_stack;         /* after the switch: free this stack */
+  struct mltp_thread *after_home;       /* after the switch: post it to VP 0 */
 
   uint8_t saw_lone;                   /* the search saw lone ready threads come and go */
   uint32_t suspect_tick;              /* what the search last saw of a VP with a lone ready */
