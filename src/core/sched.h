@@ -43,7 +43,7 @@ static inline bool mt_tick(struct mt_vp *vp) {
   if (mt_unlikely(mt_load_relaxed(&vp->runq.inbox) != NULL)) mt_runq_drain(vp);
   uint32_t tick = mt_load_relaxed(&vp->tick) + 1;
   mt_store_relaxed(&vp->tick, tick);
-  return mt_likely(tick != vp->check_at) || mt_check(vp);
+  return mt_likely((int32_t)(tick - vp->check_at) < 0) || mt_check(vp);
 }
 
 /** @return the next thread to run, taken from the queue, perhaps fresh; NULL:

@@ -251,6 +251,7 @@ int mltp_join(mltp_t *thread, void **result) {
     thread->joiner = self;
     self->joining = thread;
     mt_park(self, &thread->guard, MT_WHY_JOIN); /* it resumes us after its last step */
+    self->joining = NULL; /* or the next timer would take it for a queue */
   } else {
     mt_spin_unlock(&thread->guard);
   }

@@ -25,29 +25,36 @@ static bool trylock(mltp_lock_t *lock, struct mltp_thread *self) {
   return true;
 }
 
-/* The dump, and the look for a deadlock, have to know what this VP sleeps for. */
-static int sleep_on(mltp_lock_t *lock, struct mltp_thread *self, uint64_t deadline) {
-  int for_ever = deadline == MLTP_NEVER && self->vp != NULL;
-  mt_store_relaxed(&self->waitq, &lock->queue_);
-  mt_store_relaxed(&self->why, MT_WHY_LOCK);
-  mt_add_relaxed(&mt_rt.blocked_in_locks, for_ever); /* relaxed: for the deadlock report only */
+static int sleep_on(mltp_lock_t *lock, uint64_t deadline) {
   mltp_blocking_begin();
   int error = os_futex_wait(futex_of(lock), 2, deadline);
   mltp_blocking_end();
-  mt_add_relaxed(&mt_rt.blocked_in_locks, -for_ever);
+  return error;
+}
+
+/* The dump, and the look for a deadlock, have to know what this VP sleeps for.
+ * Only without a deadline: a timer would take waitq for a queue it is in. */
+static void sleep_for_ever_on(mltp_lock_t *lock, struct mltp_thread *self) {
+  int on_vp = self->vp != NULL;
+  mt_store_relaxed(&self->waitq, &lock->queue_);
+  mt_store_relaxed(&self->why, MT_WHY_LOCK);
+  mt_add_relaxed(&mt_rt.blocked_in_locks, on_vp); /* relaxed: for the deadlock report only */
+  sleep_on(lock, MLTP_NEVER);
+  mt_add_relaxed(&mt_rt.blocked_in_locks, -on_vp);
   mt_store_relaxed(&self->why, MT_WHY_NOTHING);
   mt_store_relaxed(&self->waitq, NULL);
-  return error;
 }
 
 static int lock_slow(mltp_lock_t *lock, struct mltp_thread *self, struct mt_timer *timer) {
   if (trylock(lock, self)) return 0;
   if (mt_lock_noted_holder(lock) == self) return EDEADLK;
-  uint64_t deadline = timer != NULL ? timer->node.key : MLTP_NEVER;
   int error = 0;
   while (mt_swap_acquire(futex_of(lock), 2) != 0) { /* SM-2 acquire: pairs SM-3 */
     if (error != 0) return error; /* the 2 stays: an unlock wakes one too many at worst */
-    error = sleep_on(lock, self, deadline);
+    if (timer != NULL)
+      error = sleep_on(lock, timer->node.key);
+    else
+      sleep_for_ever_on(lock, self);
   }
   mt_lock_note_holder(lock, self);
   return 0;

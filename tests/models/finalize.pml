@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Main waits until it is alone (src/core/life.c, mt_live() in src/core/thread.c). VP 0
+ * ran main; VP 1 runs a thread that may create another on VP 1 and ends; a bound thread
+ * may create one, too, which it posts to VP 1, and ends. A VP with nothing left to run
+ * lies down and looks once; VP 1 gets up for a post.
+ *
+ * Checked: main goes on exactly once, and only when alone; it is never forgotten.
+ */
+#define CPUS 3 /* VP 0, with main; VP 1; the bound thread */
+#define WORDS 3
+#include "tso.pml"
+
+/* words of mem[] */
+#define CREATED 0 /* by VP 1 */
+#define ENDED 1   /* on VP 1 */
+#define FINALIZER 2
+byte created_elsewhere = 2, ended_elsewhere; /* the first thread and the bound one: by main */
+byte inbox;                                  /* of VP 1 */
+byte alive = 2;                              /* what is so */
+bool guard;                                  /* of main */
+bool saved, resumed, gone;
+
+inline lock_main(cpu) { atomic { !guard -> drain(cpu); guard = true } }
+
+/* The loads of mt_live(), in its order; main is not counted. */
+inline count(cpu, live) {
+#ifdef MUTATE_4
+  created = created_elsewhere;
+  created = created + LOAD(cpu, CREATED);
+#endif
+  ended = ended_elsewhere;              /* LV-3 */
+  ended = ended + LOAD(cpu, ENDED);     /* LV-2 */
+#ifndef MUTATE_4
+  created = created_elsewhere;
+  created = created + LOAD(cpu, CREATED);
+#endif
+  atomic { live = created - ended; created = 0; ended = 0 }
+}
+
+inline finalizer_check(cpu) {
+  if
+  :: LOAD(cpu, FINALIZER) != 0 -> /* FN-2 */
+     count(cpu, live);
+     if
+     :: live == 0 ->
+        lock_main(cpu);
+        waits = LOAD(cpu, FINALIZER);
+#ifndef MUTATE_6
+        store(cpu, FINALIZER, 0);
+#endif
+        drain(cpu);
+        guard = false;
+        if
+        :: waits -> assert(saved && !resumed && !gone); resumed = true
+        :: else
+        fi;
+        waits = false
+     :: else
+     fi;
+     live = 0
+  :: else
+  fi
+}
+
+active proctype main() {
+  byte live, created, ended;
+  bool waits;
+  do
+  :: count(0, live);
+     if
+     :: live == 0 -> break
+     :: else
+     fi;
+     lock_main(0);
+     store(0, FINALIZER, 1);
+#ifndef MUTATE_1
+     drain(0); /* FN-1 */
+#endif
+#ifndef MUTATE_2
+     count(0, live);
+#endif
+     if
+     :: live != 0 ->
+        /* parks: the idle context releases the guard, and lies down */
+#ifdef MUTATE_5
+        guard = false;
+        saved = true;
+#else
+        saved = true;
+        guard = false;
+#endif
+        live = 0;
+        heavy_fence(0); /* ID-2 */
+        finalizer_check(0);
+        resumed;
+        resumed = false;
+        saved = false
+     :: else -> store(0, FINALIZER, 0); guard = false
+     fi
+  od;
+  assert(alive == 0);
+  gone = true
+}
+
+active proctype vp1() {
+  byte live, created, ended, ready = 1;
+  bool waits, again = true;
+  do
+  :: ready > 0 -> /* runs a thread to its end */
+     if
+     :: again -> /* which creates another */
+        alive++;
+        created = LOAD(1, CREATED) + 1;
+        store(1, CREATED, created);
+        created = 0;
+        ready++
+     :: true
+     fi;
+     atomic { again = false; ready--; alive-- }
+     ended = LOAD(1, ENDED) + 1;
+     store(1, ENDED, ended); /* LV-1 */
+     ended = 0
+  :: ready == 0 && inbox > 0 -> atomic { drain(1); ready = inbox; inbox = 0 }
+  :: ready == 0 && inbox == 0 ->
+#ifndef MUTATE_3
+     heavy_fence(1); /* ID-2 */
+#endif
+     finalizer_check(1);
+end:
+     inbox > 0 /* asleep */
+  od
+}
+
+active proctype bound() {
+  byte live, created, ended;
+  bool waits;
+  if
+  :: atomic { alive++; created_elsewhere++ }
+     inbox++
+  :: true
+  fi;
+  alive--;
+  atomic { drain(2); ended_elsewhere++ } /* LV-4 */
+#ifndef MUTATE_7
+  finalizer_check(2)
+#endif
+}
