@@ -51,8 +51,7 @@ typedef struct mltp_lock {
 } mltp_lock_t;
 
 /** Static initialiser of a lock of the given class. */
-#define MLTP_LOCK_INIT_CLASS(lock_class)                                                           \
-  { 0, (lock_class), 0, { 0, 0, NULL, NULL }, NULL }
+#define MLTP_LOCK_INIT_CLASS(lock_class) {0, (lock_class), 0, {0, 0, NULL, NULL}, NULL}
 /** Static initialiser of a standard lock. */
 #define MLTP_LOCK_INIT MLTP_LOCK_INIT_CLASS(MLTP_LOCK_STANDARD)
 
@@ -91,8 +90,7 @@ typedef struct mltp_cond {
   const char *name_;
 } mltp_cond_t;
 
-#define MLTP_COND_INIT                                                                             \
-  { { 0, 0, NULL, NULL }, NULL }
+#define MLTP_COND_INIT {{0, 0, NULL, NULL}, NULL}
 
 /** @param name shown in reports, not copied; NULL: none. @return 0. Context: any. */
 MLTP_API int mltp_cond_init(mltp_cond_t *cond, const char *name);
@@ -142,8 +140,7 @@ typedef struct mltp_barrier {
   const char *name_;
 } mltp_barrier_t;
 
-#define MLTP_BARRIER_INIT(count)                                                                   \
-  { { 0, 0, NULL, NULL }, (count), 0, NULL }
+#define MLTP_BARRIER_INIT(count) {{0, 0, NULL, NULL}, (count), 0, NULL}
 
 /** @param count threads it waits for, at least 1. @return 0; EINVAL: count is 0. */
 MLTP_API int mltp_barrier_init(mltp_barrier_t *barrier, unsigned count, const char *name);
@@ -167,8 +164,7 @@ typedef struct mltp_sem {
   const char *name_;
 } mltp_sem_t;
 
-#define MLTP_SEM_INIT(value)                                                                       \
-  { { 0, 0, NULL, NULL }, (value), NULL }
+#define MLTP_SEM_INIT(value) {{0, 0, NULL, NULL}, (value), NULL}
 
 /** @param value at the start, at most 2^32 - 1. @return 0. Context: any. */
 MLTP_API int mltp_sem_init(mltp_sem_t *sem, unsigned value, const char *name);

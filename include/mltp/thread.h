@@ -25,8 +25,7 @@ typedef struct mltp_attr {
   int detached;      /**< nonzero: nobody will join it; freed when it ends */
 } mltp_attr_t;
 
-#define MLTP_ATTR_INIT                                                                             \
-  { NULL, 0, 0, 0 }
+#define MLTP_ATTR_INIT {NULL, 0, 0, 0}
 
 /** Most bytes of arguments mltp_vcreate() copies. */
 #define MLTP_VARGS_MAX 256

@@ -38,6 +38,8 @@
   __atomic_compare_exchange_n((p), (expected), (v), false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)
 #define mt_cas_release(p, expected, v)                                                             \
   __atomic_compare_exchange_n((p), (expected), (v), false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)
+#define mt_cas_acq_rel(p, expected, v)                                                             \
+  __atomic_compare_exchange_n((p), (expected), (v), false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)
 #define mt_cas_seq_cst(p, expected, v)                                                             \
   __atomic_compare_exchange_n((p), (expected), (v), false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)
 

@@ -47,14 +47,13 @@ void mt_panic(const char *format, ...) {
   va_start(arguments, format);
   print_v(2, "mltp: panic: ", format, arguments, "\n");
   va_end(arguments);
-    /* relaxed: nothing depends on it */
+  /* relaxed: nothing depends on it */
   if (__atomic_fetch_add(&panicking, 1, __ATOMIC_RELAXED) == 0 && mt_panic_hook != NULL)
     mt_panic_hook();
   abort();
 }
 
-int mt_misuse(int error, const char *call, uint64_t id, const char *name, const char *format,
-              ...) {
+int mt_misuse(int error, const char *call, uint64_t id, const char *name, const char *format, ...) {
   char prefix[200];
   if (id != 0)
     snprintf(prefix, sizeof prefix, "mltp: %s: thread %lu '%s': ", call, (unsigned long)id, name);

@@ -20,9 +20,9 @@ struct slab {
   struct mltp_thread *chunks[CHUNKS_MAX]; /* [atomic] constant below used / PER_CHUNK */
 };
 
-static struct slab ours;    /* freed with the runtime */
-static struct slab foreign; /* as long as the process: such a thread may outlive the
-                               runtime and meet the next one */
+static struct slab ours;     /* freed with the runtime */
+static struct slab foreign;  /* as long as the process: such a thread may outlive the
+                                runtime and meet the next one */
 static uint64_t next_id = 1; /* [atomic] relaxed: only has to be unique */
 
 void mt_descriptors_free(void) {

@@ -1,69 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file idle.h
- * Which VPs are awake, who is woken when there is work, and how a VP goes to
- * sleep without missing any.
+ * What a VP does when its run queue is empty: it searches, it sleeps; and one of
+ * the sleepers, the keeper, watches timers and VPs that leave threads waiting.
  *
- * State: each VP is AWAKE, ASLEEP (in mt_rt.sleepers) or BLOCKED; mt_rt.awake
- * counts the first kind and is kept at or below mt_rt.target: resizing, idling
- * and blocking calls are this one mechanism. All of it changes under idle_guard.
- *
- * No lost wake-up (labels ID-n; explored by tests/models/idle.pml):
- *   a VP that makes a thread ready  pushes it; light fence; loads sleeping and
- *                                   searching; wakes one unless somebody searches
- *   a VP that goes to sleep         sleeping + 1, searching - 1; heavy fence;
- *                                   looks at all run queues once more
- * Either the first sees the sleeper or the sleeper sees the thread. A post to an
- * inbox is a full fence by itself and is checked against the status of that VP.
- * At most one VP that was woken searches at a time; one that finds something and
- * was the last to search looks whether there is more, and wakes the next.
- *
- * Quiet: two threads that hand a token to and fro make a lone thread ready a
- * million times a second. A search in vain that saw only such work sets quiet;
- * then a lone ready thread wakes nobody; but the keeper gets up every millisecond,
- * every 16 at worst, and searches. So no VP sleeps longer than that while a
- * thread it may run is ready.
- *
- * Rejected: waking a VP for each ready thread (16 us of system calls for a
- * switch of 10 ns); polling by all sleepers; a timer thread.
+ * A lone ready thread of another VP is left alone for a few microseconds: its VP
+ * is likely about to run it. Two or more are shared at once.
  */
 #ifndef MT_CORE_IDLE_H
 #define MT_CORE_IDLE_H
 
-#include "core/runq.h"
-
-/** Wakes a sleeper to look for work, if one may be awake and nobody looks. */
-void mt_wake_one(void);
-
-/** To be called after threads were pushed to the caller's own run queue. */
-static inline void mt_notice(struct mt_vp *vp) {
-  mt_fence_light(); /* ID-1 light fence: the push before the loads; pairs ID-2 */
-  if (mt_unlikely(mt_load_relaxed(&mt_rt.sleeping) != 0) &&
-      mt_load_relaxed(&mt_rt.searching) == 0 &&
-      (mt_load_relaxed(&mt_rt.quiet) == 0 || mt_load_relaxed(&vp->runq.length) > 1))
-    mt_wake_one();
-}
-
-/** Posts a chain (mt_runq_post) and sees to it that an awake VP gets it. */
-void mt_post(struct mt_vp *to, struct mltp_thread *first, struct mltp_thread *last);
+#include "core/types.h"
 
 /** The life of a VP's own context: find a thread, run it, find the next. Returns
  * when the runtime stops. */
 void mt_idle_loop(struct mt_vp *vp);
 
-/** A timer earlier than all others was set: the keeper must get up in time. */
-void mt_keeper_rearm(uint64_t deadline);
-
-/** Changes the number of VPs that may be awake. */
-void mt_set_target(int target);
-
-/** A VP that is being made counts as awake. */
-void mt_awake_add(int more);
-
 /** One attempt to get threads from other VPs into this one's queue or inbox. */
 bool mt_steal_some(struct mt_vp *vp);
-
-/** Makes all VPs get up (to end). */
-void mt_wake_all(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Starting and stopping the runtime; moving the number of VPs. */
-#include "core/descriptor.h"
 #include "core/life.h"
+#include "core/descriptor.h"
 
 #include <errno.h>
 #include <string.h>
@@ -110,9 +110,10 @@ int mltp_init(int vps) {
   if (error == 0) mt_store_release(&mt_rt.running, 1); /* LF-4 release: pairs LF-3 LF-5 */
   if (error == 0 && native()) error = mt_vp_spawn_to(mt_rt.target);
   if (error != 0) {
-    mt_message("mltp_init: cannot start %d VPs: %s (set MLTP_VPS lower, or raise the limits on "
-               "memory and threads)",
-               vps, strerror(error));
+    mt_message(
+        "mltp_init: cannot start %d VPs: %s (set MLTP_VPS lower, or raise the limits on "
+        "memory and threads)",
+        vps, strerror(error));
     if (mt_load_relaxed(&mt_rt.running))
       mltp_finalize();
     else

@@ -34,7 +34,7 @@ int mt_outside_init(void) {
 
 struct mltp_thread *mt_attach(const char *call) {
   if (!mt_load_acquire(&mt_rt.running)) { /* LF-3 acquire: pairs LF-4 */
-    mt_options_read(); /* MLTP_MISUSE may say to go on */
+    mt_options_read();                    /* MLTP_MISUSE may say to go on */
     mt_misuse(EPERM, call, 0, "", "the runtime is not running (call mltp_init() first)");
     return NULL;
   }

@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "base/log.h"
-#include "core/idle.h"
+#include "core/wake.h"
 #include "core/sched.h"
 #include "debug/report.h"
 
@@ -115,7 +115,7 @@ void mt_resume(struct mltp_thread *t) {
     /* counted here, not when it gets a CPU: it can run from now on */
     mt_add_relaxed(&mt_rt.outside_parked, -(uint32_t)t->for_ever);
     mt_store_release(&t->token, 1); /* PK-4 release: what it waited for; pairs PK-3 */
-    os_futex_wake(&t->token, 1); /* its descriptor may be gone by now: a stray wake at worst */
+    os_futex_wake(&t->token, 1);    /* its descriptor may be gone by now: a stray wake at worst */
   }
 }
 

@@ -3,7 +3,7 @@
  * protocol and its argument. */
 #include "core/runq.h"
 
-#include "core/idle.h"
+#include "core/wake.h"
 #include "core/sched.h"
 
 enum {
@@ -33,7 +33,7 @@ struct mltp_thread *mt_runq_take_inbox(struct mt_vp *vp, struct mltp_thread **la
   struct mltp_thread *t = NULL, *oldest = NULL;
   if (mt_load_relaxed(&vp->runq.inbox) != NULL) /* relaxed: a hint */
     t = mt_swap_acquire(&vp->runq.inbox, NULL); /* IB-2 acquire: takes the chain; pairs IB-1 */
-  *last = t; /* the stack holds the newest first */
+  *last = t;                                    /* the stack holds the newest first */
   while (t != NULL) {
     struct mltp_thread *next = t->next;
     t->next = oldest;
@@ -86,6 +86,17 @@ static void serve(struct mt_vp *vp, struct mt_vp *thief) {
   mt_count_owner(&vp->stats.served);
 }
 
+/* Changes what thieves want of the owner. A pending probe stays: an owner that is
+ * blocked in the kernel may not come by for long. @return false: it is not `from`. */
+static bool change_claim(struct mt_runq *q, uint32_t from, uint32_t to) {
+  uint32_t claim = mt_load_relaxed(&q->claim); /* relaxed: the swap checks it */
+  do
+    if ((claim & ~(uint32_t)MT_CLAIM_PROBE) != from) return false;
+  /* RQ-6 acq_rel: the list, from and to other thieves and the owner; pairs RQ-2 RQ-6 RQ-8 */
+  while (!mt_cas_acq_rel(&q->claim, &claim, to | (claim & MT_CLAIM_PROBE)));
+  return true;
+}
+
 void mt_runq_claimed(struct mt_vp *vp) {
   struct mt_runq *q = &vp->runq;
   uint32_t claim;
@@ -100,7 +111,7 @@ void mt_runq_claimed(struct mt_vp *vp) {
       mt_fence_light();                /* RQ-9 light fence: as RQ-1; pairs RQ-4 */
     } else {
       serve(vp, mt_rt.vps[claim - 1]);
-      mt_cas_relaxed(&q->claim, &claim, 0); /* relaxed: else the thief has gone on to LOCKED */
+      change_claim(q, claim, 0); /* unless the thief has gone on to LOCKED */
     }
   }
 }
@@ -117,26 +128,14 @@ static void wait_while(const uint32_t *word, uint32_t value, uint64_t ns) {
   while (mt_load_relaxed(word) == value && os_now() < deadline) mt_arch_pause();
 }
 
-/* Withdraws a request or a lock; a probe that came meanwhile stays. */
-static void unclaim(struct mt_runq *q, uint32_t mine) {
-  uint32_t claim = mine;
-  /* RQ-6 release: the thief's changes to the list; pairs RQ-2 RQ-8 RQ-11 */
-  while (!mt_cas_release(&q->claim, &claim, claim & MT_CLAIM_PROBE))
-    if ((claim & ~(uint32_t)MT_CLAIM_PROBE) != mine) return; /* the owner has served it */
-}
-
 bool mt_runq_steal(struct mt_vp *thief, struct mt_vp *victim) {
   struct mt_runq *q = &victim->runq;
   bool awake = mt_load_relaxed(&victim->status) == MT_VP_AWAKE; /* relaxed: a hint */
-  uint32_t claim = 0, request = thief->index + 1;
-  if (!mt_cas_relaxed(&q->claim, &claim, request)) return false; /* another thief, a probe */
+  uint32_t request = thief->index + 1;
+  if (!change_claim(q, 0, request)) return false; /* another thief is at it */
   if (awake) wait_while(&q->claim, request, REQUEST_WAIT_NS);
-  claim = request;
-  /* RQ-11 acquire: what the thief before us left; pairs RQ-6 */
-  if (!mt_cas_acquire(&q->claim, &claim, MT_CLAIM_LOCKED)) {
-    unclaim(q, request); /* served, or a probe came in between */
+  if (!change_claim(q, request, MT_CLAIM_LOCKED)) /* served */
     return mt_load_relaxed(&thief->runq.inbox) != NULL;
-  }
   mt_fence_heavy(); /* RQ-4 heavy fence: claim before inside; pairs RQ-1 RQ-9 */
   struct mltp_thread *first = NULL, *last = NULL;
   wait_while(&q->inside, 1, INSIDE_WAIT_NS);
@@ -144,11 +143,12 @@ bool mt_runq_steal(struct mt_vp *thief, struct mt_vp *victim) {
     mt_runq_drain(victim); /* what was posted to a busy or sleeping VP waits like the rest */
     first = mt_runq_take_front(victim, awake ? fair_share(victim) : UINT32_MAX, &last);
   }
-  unclaim(q, MT_CLAIM_LOCKED);
-  if (first == NULL) return mt_load_relaxed(&thief->runq.inbox) != NULL;
-  mt_runq_enter(thief);
-  push_chain(thief, first);
-  mt_runq_leave(thief);
-  mt_count_owner(&thief->stats.stolen);
-  return true;
+  change_claim(q, MT_CLAIM_LOCKED, 0);
+  if (first != NULL) {
+    mt_runq_enter(thief);
+    push_chain(thief, first);
+    mt_runq_leave(thief);
+    mt_count_owner(&thief->stats.stolen);
+  }
+  return first != NULL || mt_load_relaxed(&thief->runq.inbox) != NULL;
 }

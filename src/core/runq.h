@@ -144,8 +144,7 @@ static inline void mt_runq_remove(struct mt_vp *vp, struct mltp_thread *t) {
 void mt_runq_drain(struct mt_vp *vp);
 
 /** Takes up to count threads off the front of the list, linked by next. Inside. */
-struct mltp_thread *mt_runq_take_front(struct mt_vp *vp, uint32_t count,
-                                       struct mltp_thread **last);
+struct mltp_thread *mt_runq_take_front(struct mt_vp *vp, uint32_t count, struct mltp_thread **last);
 
 /* Anybody may call the following, from outside. */
 

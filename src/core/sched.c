@@ -31,9 +31,10 @@ void mt_after_end(struct mt_vp *vp) {
 void mt_prepare(struct mt_vp *vp, struct mltp_thread *t) {
   struct mt_stack *stack = mt_stack_new(vp, t->stack_class);
   if (stack == NULL)
-    mt_panic("thread %lu '%s': no memory for its stack of %zu KiB (run fewer threads at a time, "
-             "or set MLTP_STACK_SIZE lower)",
-             (unsigned long)t->id, mt_name(t), ((size_t)1 << t->stack_class) / 1024);
+    mt_panic(
+        "thread %lu '%s': no memory for its stack of %zu KiB (run fewer threads at a time, "
+        "or set MLTP_STACK_SIZE lower)",
+        (unsigned long)t->id, mt_name(t), ((size_t)1 << t->stack_class) / 1024);
   t->fresh = 0;
   t->stack = stack;
   mt_sanitizer_stack(&t->sanitizer, stack->low, mt_stack_size(stack));
@@ -66,7 +67,7 @@ void mt_ready(struct mltp_thread *t) {
 }
 
 void mt_ready_elsewhere(struct mltp_thread *t) {
-  uint32_t count = mt_load_acquire(&mt_rt.vp_count); /* VP-10 acquire: pairs VP-1 */
+  uint32_t count = mt_vp_count();
   uint32_t turn = mt_add_relaxed(&mt_rt.next_vp, 1); /* relaxed: any spread will do */
   mt_post(mt_rt.vps[turn % count], t, t);
 }

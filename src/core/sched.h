@@ -8,7 +8,7 @@
 #ifndef MT_CORE_SCHED_H
 #define MT_CORE_SCHED_H
 
-#include "core/idle.h"
+#include "core/wake.h"
 #include "core/runq.h"
 #include "core/stack.h"
 

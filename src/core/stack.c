@@ -18,15 +18,15 @@ static const uint64_t CANARY = 0x6d6c7470c0ffee11u;
 /* [guard] all but the constants after init */
 static struct {
   mt_spin guard;
-  char *base;      /* [const] */
-  size_t size;     /* [const] */
-  size_t page;     /* [const] */
-  size_t used;     /* bytes handed out */
-  size_t usable;   /* bytes made usable */
-  uint32_t slots;  /* stacks made */
+  char *base;     /* [const] */
+  size_t size;    /* [const] */
+  size_t page;    /* [const] */
+  size_t used;    /* bytes handed out */
+  size_t usable;  /* bytes made usable */
+  uint32_t slots; /* stacks made */
   struct mt_pool pools[MT_STACK_CLASS_MAX + 1];
-  enum mt_guard kind;   /* auto: not tried yet */
-  long mappings_left;   /* that guards by mprotect may still use */
+  enum mt_guard kind; /* auto: not tried yet */
+  long mappings_left; /* that guards by mprotect may still use */
 } arena;
 
 int mt_stacks_init(void) {
@@ -72,15 +72,17 @@ static void protect(struct mt_stack *stack) {
   if (arena.kind == MT_GUARD_AUTO || arena.kind == MT_GUARD_MADVISE) {
     if (os_guard_light(stack->low, arena.page) == 0) return;
     if (arena.kind == MT_GUARD_MADVISE)
-      say_once("MLTP_GUARD=madvise: this kernel has no MADV_GUARD_INSTALL (Linux 6.13): using "
-               "mprotect");
+      say_once(
+          "MLTP_GUARD=madvise: this kernel has no MADV_GUARD_INSTALL (Linux 6.13): using "
+          "mprotect");
     arena.kind = MT_GUARD_MPROTECT;
   }
   if (arena.kind == MT_GUARD_MPROTECT) {
     arena.mappings_left -= 2;
     if (arena.mappings_left > 0 && os_guard_mprotect(stack->low, arena.page) == 0) return;
-    say_once("stack guards: half of vm.max_map_count is used: further stacks have a canary, "
-             "checked when the thread ends, instead of a guard page (raise vm.max_map_count)");
+    say_once(
+        "stack guards: half of vm.max_map_count is used: further stacks have a canary, "
+        "checked when the thread ends, instead of a guard page (raise vm.max_map_count)");
     arena.kind = MT_GUARD_CANARY;
   }
   put_canary(stack);
@@ -90,10 +92,10 @@ void mt_stack_check_canary(const struct mltp_thread *t) {
   const struct mt_stack *stack = t->stack;
   for (int i = 0; i < CANARY_WORDS; i++)
     if (((const uint64_t *)stack->low)[i] != CANARY)
-      mt_panic("thread %lu '%s': stack overflow: it used more than its %zu KiB, found by the "
-               "canary when it ended (give it a larger stack_size or set MLTP_STACK_SIZE)",
-               (unsigned long)t->id, mt_name(t),
-               mt_stack_size(stack) / 1024);
+      mt_panic(
+          "thread %lu '%s': stack overflow: it used more than its %zu KiB, found by the "
+          "canary when it ended (give it a larger stack_size or set MLTP_STACK_SIZE)",
+          (unsigned long)t->id, mt_name(t), mt_stack_size(stack) / 1024);
 }
 
 /* ---- slots */

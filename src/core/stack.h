@@ -28,11 +28,11 @@ enum {
 };
 
 struct mt_stack {
-  void *next;          /* [owner] of the free list it is in (cache.h) */
-  char *low;           /* [const] lowest address, where the guard is */
-  uint32_t colour;     /* [const] */
-  uint8_t class_log2;  /* [const] log2 of the slot's size */
-  uint8_t canary;      /* [const] 1: has no guard page */
+  void *next;         /* [owner] of the free list it is in (cache.h) */
+  char *low;          /* [const] lowest address, where the guard is */
+  uint32_t colour;    /* [const] */
+  uint8_t class_log2; /* [const] log2 of the slot's size */
+  uint8_t canary;     /* [const] 1: has no guard page */
 };
 
 /** @return 0 or ENOMEM: no address space. */

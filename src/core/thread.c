@@ -8,9 +8,11 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "core/descriptor.h"
+#include "core/idle.h"
 #include "core/life.h"
 #include "core/park.h"
 #include "core/sched.h"
+#include "core/vp.h"
 
 /* ---- creating */
 
@@ -212,9 +214,9 @@ uint64_t mt_live(void) {
   /* What ended is counted first: whatever is missed was created or ended later,
    * and a thread's end comes after its creations (LV-1). */
   uint64_t ended = mt_load_acquire(&mt_rt.ended_elsewhere); /* LV-3 acquire: pairs LV-4 */
-  uint32_t count = mt_load_acquire(&mt_rt.vp_count);        /* VP-11 acquire: pairs VP-1 */
+  uint32_t count = mt_vp_count();
   for (uint32_t i = 0; i < count; i++)
-    ended += mt_load_acquire(&mt_rt.vps[i]->stats.ended); /* LV-2 acquire: pairs LV-1 */
+    ended += mt_load_acquire(&mt_rt.vps[i]->stats.ended);           /* LV-2 acquire: pairs LV-1 */
   uint64_t created = 1 + mt_load_relaxed(&mt_rt.created_elsewhere); /* main was not created */
   for (uint32_t i = 0; i < count; i++) created += mt_load_relaxed(&mt_rt.vps[i]->stats.created);
   return created - ended;
@@ -251,7 +253,7 @@ int mltp_join(mltp_t *thread, void **result) {
     thread->joiner = self;
     self->joining = thread;
     mt_park(self, &thread->guard, MT_WHY_JOIN); /* it resumes us after its last step */
-    self->joining = NULL; /* or the next timer would take it for a queue */
+    self->joining = NULL;                       /* or the next timer would take it for a queue */
   } else {
     mt_spin_unlock(&thread->guard);
   }

@@ -2,13 +2,15 @@
 /* Timer heaps; timer.h explains them. */
 #include "core/timer.h"
 
-#include "core/idle.h"
+#include "core/vp.h"
+#include "core/wake.h"
 #include "core/park.h"
 
 /* After a change, under the guard. relaxed suffices but for the keeper, see arm. */
 static void publish_earliest(struct mt_vp *vp) {
   struct mt_heap_node *root = vp->timers.root;
-  mt_store_seq_cst(&vp->timer_earliest, root != NULL ? root->key : MLTP_NEVER); /* TM-2; pairs ID-9 */
+  mt_store_seq_cst(&vp->timer_earliest,
+                   root != NULL ? root->key : MLTP_NEVER); /* TM-2; pairs ID-9 */
 }
 
 void mt_timer_arm(struct mt_timer *timer, struct mltp_thread *self, uint64_t deadline) {
@@ -55,14 +57,14 @@ static void run_due(struct mt_vp *vp, uint64_t now) {
 }
 
 void mt_timers_run_due(uint64_t now) {
-  uint32_t count = mt_load_acquire(&mt_rt.vp_count); /* VP-7 acquire: pairs VP-1 */
+  uint32_t count = mt_vp_count();
   for (uint32_t i = 0; i < count; i++)
     if (mt_load_relaxed(&mt_rt.vps[i]->timer_earliest) <= now) run_due(mt_rt.vps[i], now);
 }
 
 uint64_t mt_timers_earliest(void) {
   uint64_t earliest = MLTP_NEVER;
-  uint32_t count = mt_load_acquire(&mt_rt.vp_count); /* VP-8 acquire: pairs VP-1 */
+  uint32_t count = mt_vp_count();
   for (uint32_t i = 0; i < count; i++) {
     uint64_t key = mt_load_seq_cst(&mt_rt.vps[i]->timer_earliest); /* TM-3; pairs TM-2 */
     if (key < earliest) earliest = key;
@@ -71,7 +73,7 @@ uint64_t mt_timers_earliest(void) {
 }
 
 void mt_timers_flush(void) {
-  uint32_t count = mt_load_acquire(&mt_rt.vp_count); /* VP-9 acquire: pairs VP-1 */
+  uint32_t count = mt_vp_count();
   for (uint32_t i = 0; i < count; i++) {
     mt_spin_lock(&mt_rt.vps[i]->timer_guard);
     mt_spin_unlock(&mt_rt.vps[i]->timer_guard);

@@ -156,9 +156,9 @@ struct mt_vp {
   struct mt_stack *after_stack;         /* after the switch: free this stack */
   struct mltp_thread *after_home;       /* after the switch: post it to VP 0 */
 
-  uint8_t saw_lone;                   /* the search saw lone ready threads come and go */
-  uint32_t suspect_tick;              /* what the search last saw of a VP with a lone ready */
-  const struct mt_vp *suspect;        /* thread, and since when */
+  uint8_t saw_lone;            /* the search saw lone ready threads come and go */
+  uint32_t suspect_tick;       /* what the search last saw of a VP with a lone ready */
+  const struct mt_vp *suspect; /* thread, and since when */
   uint64_t suspect_since;
 
   struct mt_cache descriptors; /* [owner] */
@@ -187,15 +187,15 @@ struct mt_eh_globals {
 
 /** The runtime; there is one. */
 struct mt_runtime {
-  uint32_t running;               /* [atomic] 1: between init and finalize */
-  uint32_t stopping;              /* [atomic] 1: VPs other than 0 have to end */
-  struct mltp_thread *main;       /* [const] */
-  struct mt_vp *vps[MT_VPS_MAX];  /* [atomic] entries below vp_count are constant */
-  uint32_t vp_count;              /* [atomic] kernel threads made; grows under idle_guard */
-  int wanted;                     /* [atomic] what mltp_set_vps() asked for */
-  int cpus;                       /* [const] */
-  int stack_class;                /* [const] log2 of the default stack size */
-  mt_spin spawn_guard;            /* held while a VP is made; rank above idle_guard */
+  uint32_t running;              /* [atomic] 1: between init and finalize */
+  uint32_t stopping;             /* [atomic] 1: VPs other than 0 have to end */
+  struct mltp_thread *main;      /* [const] */
+  struct mt_vp *vps[MT_VPS_MAX]; /* [atomic] entries below vp_count are constant */
+  uint32_t vp_count;             /* [atomic] kernel threads made; grows under idle_guard */
+  int wanted;                    /* [atomic] what mltp_set_vps() asked for */
+  int cpus;                      /* [const] */
+  int stack_class;               /* [const] log2 of the default stack size */
+  mt_spin spawn_guard;           /* held while a VP is made; rank above idle_guard */
 
   /* awake, searching, sleeping: idle.c */
   alignas(MT_CACHE_LINE) int target; /* [atomic] VPs that may be awake */
@@ -205,11 +205,11 @@ struct mt_runtime {
   uint32_t quiet;                    /* [atomic] 1: a lone ready thread wakes nobody */
 
   alignas(MT_CACHE_LINE) mt_spin idle_guard;
-  int blocked;               /* [atomic] VPs inside mltp_blocking_begin/end; under idle_guard */
-  int blocked_in_locks;      /* [atomic] those that wait for a semaphore lock, no deadline */
-  struct mt_vp *sleepers;    /* [guard: idle_guard] last in, first out */
-  struct mt_vp *keeper;      /* [guard: idle_guard] */
-  uint64_t keeper_deadline;  /* [guard: idle_guard] when the keeper gets up */
+  int blocked;                   /* [atomic] VPs inside mltp_blocking_begin/end; under idle_guard */
+  int blocked_in_locks;          /* [atomic] those that wait for a semaphore lock, no deadline */
+  struct mt_vp *sleepers;        /* [guard: idle_guard] last in, first out */
+  struct mt_vp *keeper;          /* [guard: idle_guard] */
+  uint64_t keeper_deadline;      /* [guard: idle_guard] when the keeper gets up */
   struct mltp_thread *finalizer; /* [atomic] main, waiting until it is alone; life.c */
   uint32_t wake_count;           /* [guard: idle_guard] VPs woken so far */
   uint32_t vain_searches;        /* [atomic] since the last theft; at most VAIN_MAX */

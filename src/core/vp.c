@@ -35,6 +35,11 @@ static struct mt_vp *vp_new(uint32_t index) {
   return vp;
 }
 
+static void publish(struct mt_vp *vp) {
+  mt_rt.vps[vp->index] = vp;
+  mt_store_release(&mt_rt.vp_count, vp->index + 1); /* VP-1 release: the entry; pairs VP-2 */
+}
+
 int mt_vp_first(void) {
   struct mt_vp *vp = vp_new(0);
   struct mt_stack *stack = vp != NULL ? mt_stack_new(NULL, mt_rt.stack_class) : NULL;
@@ -49,8 +54,7 @@ int mt_vp_first(void) {
   mt_vp_adopt_kernel_thread(vp);
   vp->status = MT_VP_AWAKE;
   mt_rt.awake = 1;
-  mt_rt.vps[0] = vp;
-  mt_store_release(&mt_rt.vp_count, 1); /* VP-1 release: the entry; pairs VP-2 VP-3 VP-4 VP-5 VP-6 */
+  publish(vp);
   return 0;
 }
 
@@ -82,8 +86,7 @@ int mt_vp_spawn(void) {
     if (error != 0) mt_awake_add(-1);
   }
   if (error == 0) {
-    mt_rt.vps[index] = vp;
-    mt_store_release(&mt_rt.vp_count, index + 1); /* VP-1 release: as above; pairs VP-2 */
+    publish(vp);
   } else {
     free(vp);
   }

@@ -2,6 +2,8 @@
 /**
  * @file vp.h
  * Virtual processors: making them, asking about all of them.
+ *
+ * Relaxed: awake and target are hints here.
  */
 #ifndef MT_CORE_VP_H
 #define MT_CORE_VP_H
@@ -23,9 +25,14 @@ void mt_vps_free(void);
 /** Reads what this kernel thread's libc and C++ runtime keep per thread. */
 void mt_vp_adopt_kernel_thread(struct mt_vp *vp);
 
+/** @return how many VPs there are; all entries below are valid. */
+static inline uint32_t mt_vp_count(void) {
+  return mt_load_acquire(&mt_rt.vp_count); /* VP-2 acquire: the entries; pairs VP-1 */
+}
+
 /** @return true when the predicate holds for any VP other than self. */
 static inline bool mt_vps_any(bool (*predicate)(const struct mt_vp *), const struct mt_vp *self) {
-  uint32_t count = mt_load_acquire(&mt_rt.vp_count); /* VP-6 acquire: pairs VP-1 */
+  uint32_t count = mt_vp_count();
   for (uint32_t i = 0; i < count; i++)
     if (mt_rt.vps[i] != self && predicate(mt_rt.vps[i])) return true;
   return false;

@@ -40,7 +40,8 @@ static void print_frame(int fd, int number, const void *ip) {
              (unsigned long)((uintptr_t)ip - (uintptr_t)info.dli_fbase));
 }
 
-MT_NO_ASAN MT_NO_TSAN void mt_backtrace(int fd, const void *ip, const void *bp, const char *low, size_t size) {
+MT_NO_ASAN MT_NO_TSAN void mt_backtrace(int fd, const void *ip, const void *bp, const char *low,
+                                        size_t size) {
   const struct frame *frame = bp;
   for (int number = 0; number < FRAMES_MAX && ip != NULL; number++) {
     print_frame(fd, number, ip);

@@ -14,10 +14,10 @@
 static const char *const kinds[] = {"unbound", "bound", "foreign", "idle"};
 
 static const char *const reasons[] = {
-    [MT_WHY_NOTHING] = "nothing",     [MT_WHY_LOCK] = "lock",
-    [MT_WHY_COND] = "condition",      [MT_WHY_BARRIER] = "barrier",
-    [MT_WHY_SEM] = "semaphore",       [MT_WHY_JOIN] = "join of thread",
-    [MT_WHY_SLEEP] = "sleep",         [MT_WHY_FINALIZE] = "end of all other threads",
+    [MT_WHY_NOTHING] = "nothing", [MT_WHY_LOCK] = "lock",
+    [MT_WHY_COND] = "condition",  [MT_WHY_BARRIER] = "barrier",
+    [MT_WHY_SEM] = "semaphore",   [MT_WHY_JOIN] = "join of thread",
+    [MT_WHY_SLEEP] = "sleep",     [MT_WHY_FINALIZE] = "end of all other threads",
 };
 
 struct dump {

@@ -42,9 +42,10 @@ static void on_fault(int signo, siginfo_t *info, void *context) {
   size_t size;
   if (is_overflow(t, info->si_addr, &low, &size)) {
     const ucontext_t *uc = context;
-    mt_message("stack overflow: thread %lu '%s' used all %zu KiB of its stack (give it a larger "
-               "stack_size in mltp_attr_t, or set MLTP_STACK_SIZE)",
-               (unsigned long)t->id, mt_name(t), size / 1024);
+    mt_message(
+        "stack overflow: thread %lu '%s' used all %zu KiB of its stack (give it a larger "
+        "stack_size in mltp_attr_t, or set MLTP_STACK_SIZE)",
+        (unsigned long)t->id, mt_name(t), size / 1024);
     mt_backtrace(2, (const void *)uc->uc_mcontext.gregs[REG_RIP],
                  (const void *)uc->uc_mcontext.gregs[REG_RBP], low, size);
     os_signal_default(SIGABRT);
@@ -69,9 +70,10 @@ void mt_deadlock_suspected(void) {
   mt_message("deadlock: no thread can run, and no timer is pending:");
   mt_dump(2, BACKTRACES_IN_REPORT);
   if (mt_options.deadlock == MT_DEADLOCK_REPORT) return;
-  mt_message("deadlock: exiting with status %d (MLTP_DEADLOCK=report goes on waiting; "
-             "MLTP_DEADLOCK=off does not look)",
-             MLTP_EXIT_DEADLOCK);
+  mt_message(
+      "deadlock: exiting with status %d (MLTP_DEADLOCK=report goes on waiting; "
+      "MLTP_DEADLOCK=off does not look)",
+      MLTP_EXIT_DEADLOCK);
   _exit(MLTP_EXIT_DEADLOCK);
 }
 
@@ -107,10 +109,11 @@ void mt_report_stats(void) {
   for (uint32_t i = 0; i < count; i++) {
     const struct mt_vp *vp = mt_rt.vps[i];
     const struct mt_stats *s = &vp->stats;
-    mt_message("VP %u: scheduling points %u, created %lu, ended %lu, parks %lu, thefts %lu, "
-               "requests served %lu, sleeps %lu, wakes %lu",
-               i, vp->tick, (unsigned long)s->created, (unsigned long)s->ended,
-               (unsigned long)s->parks, (unsigned long)s->stolen, (unsigned long)s->served,
-               (unsigned long)s->sleeps, (unsigned long)s->wakes);
+    mt_message(
+        "VP %u: scheduling points %u, created %lu, ended %lu, parks %lu, thefts %lu, "
+        "requests served %lu, sleeps %lu, wakes %lu",
+        i, vp->tick, (unsigned long)s->created, (unsigned long)s->ended, (unsigned long)s->parks,
+        (unsigned long)s->stolen, (unsigned long)s->served, (unsigned long)s->sleeps,
+        (unsigned long)s->wakes);
   }
 }

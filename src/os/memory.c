@@ -15,8 +15,7 @@ size_t os_page_size(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 
 void *os_reserve(size_t size) {
   int saved = errno;
-  void *address =
-      mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void *address = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (address == MAP_FAILED)
     address = NULL;
   else /* a huge page per stack would cost 2 MiB each */

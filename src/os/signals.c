@@ -21,15 +21,13 @@ int os_sigstack_make(void) {
 
 void os_sigstack_free(void) {
   stack_t now;
-  if (sigaltstack(NULL, &now) != 0 || (now.ss_flags & SS_DISABLE) ||
-      now.ss_size != SIGSTACK_SIZE)
+  if (sigaltstack(NULL, &now) != 0 || (now.ss_flags & SS_DISABLE) || now.ss_size != SIGSTACK_SIZE)
     return; /* none, or one that is not ours */
   stack_t off = {.ss_flags = SS_DISABLE};
   if (sigaltstack(&off, NULL) == 0) free(now.ss_sp);
 }
 
-int os_signal_install(int signo, void (*handler)(int, siginfo_t *, void *),
-                      struct sigaction *old) {
+int os_signal_install(int signo, void (*handler)(int, siginfo_t *, void *), struct sigaction *old) {
   struct sigaction action;
   memset(&action, 0, sizeof action);
   action.sa_sigaction = handler;

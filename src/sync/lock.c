@@ -8,10 +8,8 @@
 #include "base/options.h"
 
 static const struct mt_lock_ops *const classes[] = {
-    [MLTP_LOCK_REACTIVE] = &mt_lock_reactive,
-    [MLTP_LOCK_SPIN] = &mt_lock_ticket,
-    [MLTP_LOCK_YIELD_END] = &mt_lock_yield_end,
-    [MLTP_LOCK_YIELD_FRONT] = &mt_lock_yield_front,
+    [MLTP_LOCK_REACTIVE] = &mt_lock_reactive,   [MLTP_LOCK_SPIN] = &mt_lock_ticket,
+    [MLTP_LOCK_YIELD_END] = &mt_lock_yield_end, [MLTP_LOCK_YIELD_FRONT] = &mt_lock_yield_front,
     [MLTP_LOCK_SEMAPHORE] = &mt_lock_semaphore,
 };
 
@@ -49,7 +47,8 @@ static int refuse(int error, const char *call, const mltp_lock_t *lock,
   if (holder == NULL)
     return mt_misuse(error, call, id, name,
                      "it does not hold lock %p '%s', and nobody does (lock before you unlock, and "
-                     "unlock once)", (const void *)lock, name_of(lock));
+                     "unlock once)",
+                     (const void *)lock, name_of(lock));
   return mt_misuse(error, call, id, name,
                    "lock %p '%s' is held by thread %lu '%s' (the thread that locks must unlock)",
                    (const void *)lock, name_of(lock), (unsigned long)holder->id, mt_name(holder));
@@ -75,7 +74,8 @@ int mltp_lock_destroy(mltp_lock_t *lock) {
 int mltp_lock(mltp_lock_t *lock) {
   struct mltp_thread *self = mt_self("mltp_lock");
   if (mt_unlikely(self == NULL)) return EPERM;
-  if (mt_likely(class_of(lock) == MLTP_LOCK_REACTIVE) && mt_likely(mt_lock_reactive_try(lock, self)))
+  if (mt_likely(class_of(lock) == MLTP_LOCK_REACTIVE) &&
+      mt_likely(mt_lock_reactive_try(lock, self)))
     return 0;
   const struct mt_lock_ops *ops = mt_lock_ops(lock);
   int error = ops != NULL ? ops->lock(lock, self, NULL) : EINVAL;

@@ -50,7 +50,8 @@ enum { MT_LOCK_WAITERS = 1 }; /* lowest bit of the word: the queue may have wait
 
 static inline bool mt_lock_reactive_try(mltp_lock_t *lock, struct mltp_thread *self) {
   uint64_t free = 0;
-  return mt_cas_acquire(&lock->word_, &free, (uint64_t)(uintptr_t)self); /* LK-1 acquire: pairs LK-2 LK-3 */
+  return mt_cas_acquire(&lock->word_, &free,
+                        (uint64_t)(uintptr_t)self); /* LK-1 acquire: pairs LK-2 LK-3 */
 }
 
 static inline bool mt_lock_reactive_release(mltp_lock_t *lock, struct mltp_thread *self) {

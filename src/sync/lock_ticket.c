@@ -47,7 +47,7 @@ static int lock_timed(mltp_lock_t *lock, struct mltp_thread *self, uint64_t dead
 static int lock_slow(mltp_lock_t *lock, struct mltp_thread *self, struct mt_timer *timer) {
   if (mt_lock_noted_holder(lock) == self) return EDEADLK;
   if (timer != NULL) return lock_timed(lock, self, timer->node.key);
-  uint64_t ticket = mt_add_relaxed(&lock->ticket_, 1); /* relaxed: TK-2 acquires */
+  uint64_t ticket = mt_add_relaxed(&lock->ticket_, 1);               /* relaxed: TK-2 acquires */
   for (unsigned round = 0; mt_load_acquire(&lock->word_) != ticket;) /* TK-2 acquire: pairs TK-3 */
     wait_step(lock, &round);
   mt_lock_note_holder(lock, self);
@@ -62,4 +62,5 @@ static int unlock(mltp_lock_t *lock, struct mltp_thread *self) {
   return 0;
 }
 
-const struct mt_lock_ops mt_lock_ticket = {"spin", lock_slow, trylock, unlock, mt_lock_noted_holder};
+const struct mt_lock_ops mt_lock_ticket = {"spin", lock_slow, trylock, unlock,
+                                           mt_lock_noted_holder};

@@ -5,6 +5,8 @@
  * may create one, too, which it posts to VP 1, and ends. A VP with nothing left to run
  * lies down and looks once; VP 1 gets up for a post.
  *
+ * -DKERNEL: the kernel backend, where main is a bound thread and looks only itself.
+ *
  * Checked: main goes on exactly once, and only when alone; it is never forgotten.
  */
 #define CPUS 3 /* VP 0, with main; VP 1; the bound thread */
@@ -15,10 +17,15 @@
 #define CREATED 0 /* by VP 1 */
 #define ENDED 1   /* on VP 1 */
 #define FINALIZER 2
-byte created_elsewhere = 2, ended_elsewhere; /* the first thread and the bound one: by main */
+#ifdef KERNEL
+#define BEFORE 1 /* threads main made: the bound one */
+#else
+#define BEFORE 2 /* and the one on VP 1 */
+#endif
+byte created_elsewhere = BEFORE, ended_elsewhere;
 byte inbox;                                  /* of VP 1 */
-byte alive = 2;                              /* what is so */
-bool guard;                                  /* of main */
+byte alive = BEFORE;                         /* what is so */
+bool guard; /* of main; its release drains: stores leave the buffer in order */
 bool saved, resumed, gone;
 
 inline lock_main(cpu) { atomic { !guard -> drain(cpu); guard = true } }
@@ -91,18 +98,21 @@ active proctype main() {
         guard = false;
 #endif
         live = 0;
+#ifndef KERNEL
         heavy_fence(0); /* ID-2 */
         finalizer_check(0);
+#endif
         resumed;
         resumed = false;
         saved = false
-     :: else -> store(0, FINALIZER, 0); guard = false
+     :: else -> store(0, FINALIZER, 0); drain(0); guard = false
      fi
   od;
   assert(alive == 0);
   gone = true
 }
 
+#ifndef KERNEL
 active proctype vp1() {
   byte live, created, ended, ready = 1;
   bool waits, again = true;
@@ -132,14 +142,18 @@ end:
   od
 }
 
+#endif
+
 active proctype bound() {
   byte live, created, ended;
   bool waits;
+#ifndef KERNEL
   if
   :: atomic { alive++; created_elsewhere++ }
      inbox++
   :: true
   fi;
+#endif
   alive--;
   atomic { drain(2); ended_elsewhere++ } /* LV-4 */
 #ifndef MUTATE_7

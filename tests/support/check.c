@@ -52,7 +52,7 @@ void assert_checks(void) {
 }
 
 static void run_body(void **state, int vps) {
-  void (*body)(void) = (void (*)(void)) * state;
+  void (*body)(void) = (void (*)(void))*state;
   assert_int_equal(mltp_init(vps), 0);
   body();
   assert_int_equal(mltp_finalize(), 0);
@@ -67,7 +67,7 @@ void test_on_one_vp(void **state) {
 }
 
 void test_bare(void **state) {
-  void (*body)(void) = (void (*)(void)) * state;
+  void (*body)(void) = (void (*)(void))*state;
   body();
   assert_checks();
 }

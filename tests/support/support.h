@@ -54,17 +54,14 @@ void assert_checks(void);
 /* ------------------------------------------------- tests inside a runtime */
 
 /** Runs body in a runtime with the VPs the environment asks for. */
-#define TEST(body)                                                                                 \
-  { #body, test_in_runtime, NULL, NULL, (void *)(body) }
+#define TEST(body) {#body, test_in_runtime, NULL, NULL, (void *)(body)}
 
 /** Runs body on one VP, where the order of the ready queue can be seen; skipped on
  * the kernel backend, which has no ready queue. */
-#define TEST_ONE_VP(body)                                                                          \
-  { #body, test_on_one_vp, NULL, NULL, (void *)(body) }
+#define TEST_ONE_VP(body) {#body, test_on_one_vp, NULL, NULL, (void *)(body)}
 
 /** Runs body without a runtime, for tests that start their own. */
-#define TEST_BARE(body)                                                                            \
-  { #body, test_bare, NULL, NULL, (void *)(body) }
+#define TEST_BARE(body) {#body, test_bare, NULL, NULL, (void *)(body)}
 
 void test_in_runtime(void **state);
 void test_on_one_vp(void **state);

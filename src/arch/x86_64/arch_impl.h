@@ -123,10 +123,10 @@ static inline char *mt_arch_sp(void) {
  * doubles in registers, the rest in memory order. Field offsets are known to
  * vcall.S. */
 struct arch_vargs {
-  uint64_t gp[6];      /**< offset 0 */
-  double fp[8];        /**< offset 48 */
-  uint64_t count;      /**< offset 112: words of stack[] */
-  uint64_t stack[32];  /**< offset 120: arguments that do not fit in registers */
+  uint64_t gp[6];     /**< offset 0 */
+  double fp[8];       /**< offset 48 */
+  uint64_t count;     /**< offset 112: words of stack[] */
+  uint64_t stack[32]; /**< offset 120: arguments that do not fit in registers */
 };
 
 /** The System V va_list, field by field (ABI 3.5.7). */

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The state machine of awake, sleeping and blocked VPs; wake.h has the protocol. */
+#include "core/wake.h"
+
+#include "core/sched.h"
+#include "core/vp.h"
+#include "mltp/sched.h"
+
+enum { VAIN_MAX = 4 }; /* searches in vain that make the keeper look less often */
+
+void mt_count_searching(struct mt_vp *vp, bool searches) {
+  uint32_t change = (uint32_t)searches - vp->searching; /* 0, 1 or -1 */
+  vp->searching = searches;
+  if (change != 0) mt_add_seq_cst(&mt_rt.searching, change); /* ID-4 seq_cst: pairs ID-1 */
+}
+
+/* ---- waking; all under idle_guard */
+
+static void get_up(struct mt_vp *vp) {
+  mt_store_relaxed(&vp->status, MT_VP_AWAKE); /* relaxed: guarded; a poster that sees ASLEEP
+                                                 comes here and finds out */
+  mt_store_relaxed(&mt_rt.awake, mt_rt.awake + 1);
+  mt_rt.wake_count++;
+  if (mt_rt.keeper == vp) mt_rt.keeper = NULL;
+}
+
+static void unlink_sleeper(struct mt_vp *vp) {
+  struct mt_vp **link = &mt_rt.sleepers;
+  while (*link != vp) link = &(*link)->sleeper_next;
+  *link = vp->sleeper_next;
+  mt_sub_seq_cst(&mt_rt.sleeping, 1); /* ID-3 seq_cst: only orders with itself; pairs ID-3 */
+}
+
+/* The keeper went; the next sleeper has to take over its watch. */
+static struct mt_vp *next_keeper(void) {
+  if (mt_rt.keeper != NULL || mt_rt.sleepers == NULL) return NULL;
+  mt_rt.keeper = mt_rt.sleepers;
+  mt_rt.keeper->wake++;
+  return mt_rt.keeper;
+}
+
+static void wake_sleeper(struct mt_vp *vp) {
+  unlink_sleeper(vp);
+  get_up(vp);
+  vp->wake++;
+}
+
+/* The last to have gone to sleep is the warmest; the keeper's watch would have to
+ * be handed over, so it comes last. */
+static struct mt_vp *best_sleeper(void) {
+  struct mt_vp *vp = mt_rt.sleepers;
+  return vp != NULL && vp == mt_rt.keeper && vp->sleeper_next != NULL ? vp->sleeper_next : vp;
+}
+
+static void unlock_and_wake(struct mt_vp *woken, struct mt_vp *keeper) {
+  mt_spin_unlock(&mt_rt.idle_guard);
+  if (woken != NULL) os_futex_wake(&woken->wake, 1);
+  if (keeper != NULL) os_futex_wake(&keeper->wake, 1);
+}
+
+static bool may_wake(void) { return mt_rt.awake < mt_load_relaxed(&mt_rt.target); }
+
+void mt_wake_one(void) {
+  mt_spin_lock(&mt_rt.idle_guard);
+  struct mt_vp *vp = NULL;
+  if (may_wake() && mt_load_relaxed(&mt_rt.searching) == 0) vp = best_sleeper();
+  if (vp != NULL) {
+    wake_sleeper(vp);
+    mt_count_searching(vp, true);
+    struct mt_vp *here = mt_here();
+    if (here != NULL) mt_count_owner(&here->stats.wakes);
+  }
+  unlock_and_wake(vp, next_keeper());
+}
+
+void mt_wake_all(void) {
+  mt_spin_lock(&mt_rt.idle_guard);
+  while (mt_rt.sleepers != NULL) {
+    struct mt_vp *vp = mt_rt.sleepers;
+    wake_sleeper(vp);
+    os_futex_wake(&vp->wake, 1);
+  }
+  mt_spin_unlock(&mt_rt.idle_guard);
+}
+
+/* ---- posting to a VP that may sleep */
+
+struct mt_vp *mt_any_awake_but(const struct mt_vp *self) {
+  uint32_t count = mt_vp_count();
+  for (uint32_t i = 0; i < count; i++)
+    if (mt_rt.vps[i] != self && mt_load_relaxed(&mt_rt.vps[i]->status) == MT_VP_AWAKE)
+      return mt_rt.vps[i];
+  return NULL;
+}
+
+/* Sees to it that somebody takes what is in the inbox of a VP seen not awake.
+ * @return NULL, or the VP to which it has to be posted instead. */
+static struct mt_vp *deliver(struct mt_vp *to) {
+  mt_spin_lock(&mt_rt.idle_guard);
+  struct mt_vp *woken = NULL, *instead = NULL;
+  if (mt_load_relaxed(&to->status) == MT_VP_ASLEEP && may_wake())
+    woken = to;
+  else if (mt_load_relaxed(&to->status) != MT_VP_AWAKE && (instead = mt_any_awake_but(to)) == NULL)
+    instead = woken = best_sleeper(); /* all others are blocked in the kernel */
+  if (woken != NULL) wake_sleeper(woken);
+  unlock_and_wake(woken, next_keeper());
+  return instead;
+}
+
+void mt_post(struct mt_vp *to, struct mltp_thread *first, struct mltp_thread *last) {
+  while (first != NULL) {
+    mt_runq_post(to, first, last);
+    /* ID-5 seq_cst: the status after the post; pairs ID-2 */
+    if (mt_likely(mt_load_seq_cst(&to->status) == MT_VP_AWAKE)) break;
+    struct mt_vp *instead = deliver(to);
+    if (instead == NULL) return;
+    first = mt_runq_take_inbox(to, &last);
+    to = instead;
+  }
+  /* Its VP may be busy in one thread for long. */
+  if (mt_load_relaxed(&mt_rt.sleeping) != 0 && mt_load_relaxed(&mt_rt.searching) == 0 &&
+      mt_load_relaxed(&mt_rt.quiet) == 0)
+    mt_wake_one();
+}
+
+/* ---- sleeping */
+
+void mt_lie_down(struct mt_vp *vp) {
+  mt_spin_lock(&mt_rt.idle_guard);
+  vp->sleeper_next = mt_rt.sleepers;
+  mt_rt.sleepers = vp;
+  if (mt_rt.keeper == NULL) mt_rt.keeper = vp;
+  if (vp->saw_lone) { /* relaxed: a hint, the watch covers it */
+    mt_store_relaxed(&mt_rt.quiet, 1);
+    if (mt_rt.vain_searches < VAIN_MAX) mt_rt.vain_searches++;
+  }
+  mt_store_relaxed(&mt_rt.awake, mt_rt.awake - 1);
+  if (mt_rt.awake == 0) mt_rt.asleep_since = os_now();
+  mt_store_seq_cst(&vp->status, MT_VP_ASLEEP);            /* ID-11 seq_cst: pairs ID-5 */
+  mt_add_seq_cst(&mt_rt.sleeping, 1);                     /* ID-12 seq_cst: pairs ID-1 */
+  mt_count_searching(vp, false);
+  mt_spin_unlock(&mt_rt.idle_guard);
+  mt_count_owner(&vp->stats.sleeps);
+}
+
+void mt_get_up(struct mt_vp *vp) {
+  mt_spin_lock(&mt_rt.idle_guard);
+  if (mt_load_relaxed(&vp->status) == MT_VP_ASLEEP) {
+    unlink_sleeper(vp);
+    get_up(vp);
+  }
+  unlock_and_wake(NULL, next_keeper());
+}
+
+void mt_keeper_rearm(uint64_t deadline) {
+  if (deadline >= mt_load_seq_cst(&mt_rt.keeper_deadline)) return; /* TM-1; pairs ID-9 ID-10 */
+  mt_spin_lock(&mt_rt.idle_guard);
+  struct mt_vp *keeper = mt_rt.keeper;
+  if (keeper != NULL) keeper->wake++;
+  unlock_and_wake(NULL, keeper);
+}
+
+/* ---- how many */
+
+void mt_awake_add(int more) {
+  mt_spin_lock(&mt_rt.idle_guard);
+  mt_store_relaxed(&mt_rt.awake, mt_rt.awake + more);
+  mt_spin_unlock(&mt_rt.idle_guard);
+}
+
+void mt_set_target(int target) {
+  mt_spin_lock(&mt_rt.idle_guard);
+  mt_store_relaxed(&mt_rt.target, target);
+  bool more = mt_rt.awake < target;
+  bool fewer = mt_rt.awake > target;
+  mt_spin_unlock(&mt_rt.idle_guard);
+  uint32_t count = mt_vp_count();
+  for (uint32_t i = 0; fewer && i < count; i++) mt_runq_probe(mt_rt.vps[i]);
+  if (more) mt_wake_one();
+}
+
+/* ---- blocking in the kernel */
+
+void mltp_blocking_begin(void) {
+  struct mltp_thread *self = mt_current();
+  struct mt_vp *vp = self != NULL ? self->vp : NULL;
+  if (vp == NULL) return;
+  mt_spin_lock(&mt_rt.idle_guard);
+  mt_store_relaxed(&mt_rt.awake, mt_rt.awake - 1);
+  mt_store_seq_cst(&vp->status, MT_VP_BLOCKED); /* ID-15 seq_cst: pairs ID-5 */
+  mt_store_relaxed(&mt_rt.blocked, mt_rt.blocked + 1);
+  int unblocked = (int)mt_load_relaxed(&mt_rt.vp_count) - mt_rt.blocked;
+  bool spare = unblocked >= mt_load_relaxed(&mt_rt.target);
+  mt_spin_unlock(&mt_rt.idle_guard);
+  if (!spare) mt_vp_spawn(); /* refused: this VP's threads wait until it is back */
+  mt_fence_heavy();          /* ID-16 heavy fence: as ID-2; pairs ID-1 ID-5 */
+  if (mt_vps_any(mt_runq_seems_busy, NULL)) mt_wake_one();
+}
+
+void mltp_blocking_end(void) {
+  struct mltp_thread *self = mt_current();
+  struct mt_vp *vp = self != NULL ? self->vp : NULL;
+  if (vp == NULL) return;
+  mt_spin_lock(&mt_rt.idle_guard);
+  mt_store_relaxed(&mt_rt.blocked, mt_rt.blocked - 1);
+  get_up(vp);
+  mt_spin_unlock(&mt_rt.idle_guard);
+  if (!mt_over_target()) return;
+  mt_probe_here(vp);
+  mltp_yield();
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Waiting with a deadline (src/core/park.c, timer.c) on a semaphore: thread 1 runs on
+ * a VP, whose timers another VP fires; thread 2 is bound and watches its own deadline.
+ * Each waits twice; a poster posts twice, and destroys the semaphore as soon as the last
+ * waiter is out of its queue. Deadlines come whenever they like.
+ *
+ * Checked: each wait ends exactly once, resumed only in the queue no more and with its
+ * registers saved; what was posted was either received or is still there; nobody waits
+ * beside a post; nobody touches the queue once it is destroyed, nor another by mistake.
+ */
+#define CPUS 2 /* of thread 1, of the VP that fires */
+#define WORDS 2
+#include "tso.pml"
+
+/* words of mem[] */
+#define WAITQ 0 /* of thread 1: 0, QUEUE, or what a join left there */
+#define FIRED 1
+#define QUEUE 1
+#define JUNK 2
+
+bool guard, timer_guard, outside_timeouts, armed;
+byte value, posted, received;
+bool queued[3], saved[3], resumed[3], timed_out[3], destroyed;
+byte entries, finished; /* waits begun, threads that are through */
+
+inline lock(g) { atomic { !g -> g = true } }
+
+inline touch() { assert(!destroyed) }
+
+inline resume(t) {
+  assert(saved[t] && !resumed[t] && !queued[t]);
+  resumed[t] = true
+}
+
+active proctype unbound() {
+  byte round;
+  do
+  :: round < 2 ->
+     round++;
+     store(0, WAITQ, JUNK); /* a join before */
+#ifndef MUTATE_1
+     store(0, WAITQ, 0);
+#endif
+     atomic { !timer_guard -> drain(0); armed = true; mem[FIRED] = 0 }
+     lock(guard);
+     if
+     :: value > 0 -> value--; received++; entries++; guard = false; goto disarm
+     :: else
+     fi;
+     atomic { queued[1] = true; entries++ }
+     store(0, WAITQ, QUEUE);
+#ifndef MUTATE_2
+     drain(0); /* PK-1 */
+#endif
+#ifndef MUTATE_3
+     if
+     :: LOAD(0, FIRED) -> /* PK-5 */
+        queued[1] = false;
+        store(0, WAITQ, 0);
+        drain(0);
+        guard = false;
+        goto disarm
+     :: else
+     fi;
+#endif
+#ifdef MUTATE_4
+     guard = false;
+     saved[1] = true;
+#else
+     saved[1] = true;
+     guard = false; /* by who runs next */
+#endif
+     resumed[1];
+     atomic { resumed[1] = false; saved[1] = false }
+     if
+     :: timed_out[1] -> timed_out[1] = false
+     :: else -> received++
+     fi;
+disarm:
+#ifndef MUTATE_5
+     lock(timer_guard);
+     armed = false;
+     timer_guard = false
+#else
+     armed = false
+#endif
+  :: else -> break
+  od;
+  finished++
+}
+
+/* Another VP, at the deadline. */
+active proctype firer() {
+  byte q;
+  bool in_queue;
+end:
+  do
+  :: atomic { !timer_guard && armed -> timer_guard = true }
+     armed = false;
+     store(1, FIRED, 1);
+#ifndef MUTATE_6
+     drain(1); /* PK-2 */
+#endif
+     q = LOAD(1, WAITQ); /* PK-6 */
+     if
+     :: q != 0 ->
+        assert(q == QUEUE);
+        touch();
+        lock(guard);
+        touch();
+#ifdef MUTATE_7
+        in_queue = true;
+#else
+        in_queue = LOAD(1, WAITQ) == QUEUE;
+#endif
+        if
+        :: in_queue -> queued[1] = false; store(1, WAITQ, 0); drain(1); timed_out[1] = true
+        :: else
+        fi;
+        guard = false;
+        if
+        :: in_queue -> resume(1)
+        :: else
+        fi;
+        in_queue = false
+     :: else
+     fi;
+     atomic { q = 0; drain(1); timer_guard = false }
+  od
+}
+
+active proctype bound() {
+  byte round;
+  bool in_queue;
+  do
+  :: round < 2 ->
+     round++;
+     lock(guard);
+     if
+     :: value > 0 -> value--; received++; entries++; guard = false; goto done
+     :: else
+     fi;
+     atomic { queued[2] = true; entries++ }
+     saved[2] = true; /* its token remembers */
+     guard = false;
+     if
+     :: resumed[2] /* PK-3 */
+     :: true ->
+        lock(outside_timeouts);
+        in_queue = queued[2]; /* waitq, before the guard */
+        if
+        :: in_queue ->
+           touch();
+           lock(guard);
+           touch();
+#ifndef MUTATE_8
+           in_queue = queued[2];
+#endif
+           queued[2] = false;
+           timed_out[2] = in_queue;
+           guard = false;
+           if
+           :: in_queue -> resume(2)
+           :: else
+           fi
+        :: else
+        fi;
+        in_queue = false;
+        outside_timeouts = false;
+        resumed[2]
+     fi;
+     atomic { resumed[2] = false; saved[2] = false }
+     if
+     :: timed_out[2] -> timed_out[2] = false
+     :: else -> received++
+     fi;
+done:
+     skip
+  :: else -> break
+  od;
+  finished++
+}
+
+/* Takes t out of the queue. Under the guard. */
+inline pop(t) {
+  queued[t] = false;
+  if
+  :: t == 1 -> mem[WAITQ] = 0
+  :: else
+  fi
+}
+
+active proctype poster() {
+  byte first;
+  bool both;
+  do
+  :: posted < 2 ->
+     lock(guard);
+     atomic {
+       posted++;
+       if
+       :: queued[1] -> first = 1; pop(1)
+       :: queued[2] -> first = 2; pop(2)
+       :: else -> value++
+       fi
+     }
+     guard = false;
+     if
+     :: first != 0 -> resume(first)
+     :: else
+     fi;
+     first = 0
+  :: else -> break
+  od;
+  entries == 4 && !queued[1] && !queued[2]; /* destroys what nobody waits for any more */
+  lock(guard);
+  guard = false;
+#ifndef MUTATE_9
+  lock(timer_guard); /* mt_timers_flush() */
+  timer_guard = false;
+  lock(outside_timeouts);
+  outside_timeouts = false;
+#endif
+  destroyed = true;
+  finished == 2;
+  assert(posted == received + value)
+}

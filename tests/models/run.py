@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Explores the models of the library's protocols with Spin, and proves that they can fail.
+
+Without options each variant of each model is searched to the end and must be clean. With
+--mutations each mutant, a model with one ordering or step taken out, must be found wrong.
+docs/protocols.md explains the models."""
+import argparse
+import concurrent.futures
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from typing import NamedTuple
+
+HERE = pathlib.Path(__file__).resolve().parent
+SOURCES = HERE.parents[1] / "src"
+MEMORY_MB = 3000
+SECONDS = 120  # a search takes a quarter of that at most where nothing else runs
+DEPTH = 5_000_000
+SKIPPED = 77
+
+
+class Mutation(NamedTuple):
+    number: int
+    labels: str  # in the source, or the function
+    change: str
+    variant: tuple = ()
+
+
+FULL = ("FULL_FENCES",)
+RUNQ = ("THREADS=2", "THIEVES=2")
+MAKER = ("TARGET=3", "MAKES=2", "POSTS=0")
+POSTER = ("TARGET=3", "MAKES=0", "POSTS=2", "POST_TO=1")
+BLOCKED = ("TARGET=2", "MAKES=0", "POSTS=1", "POST_TO=0", "BLOCKING")
+
+VARIANTS = {
+    "runq": [RUNQ + ("PROBES",), RUNQ + ("PROBES",) + FULL,
+             ("THREADS=3", "THIEVES=1", "PROBES"), ("THREADS=3", "THIEVES=1", "PROBES") + FULL],
+    "idle": [MAKER, MAKER + FULL, POSTER, BLOCKED, BLOCKED + FULL],
+    "park": [()],
+    "lock": [(), ("TIMED",)],
+    "finalize": [(), FULL, ("KERNEL",)],
+}
+
+MUTATIONS = {
+    "runq": [
+        Mutation(1, "RQ-4", "the thief locks without the heavy fence", RUNQ),
+        Mutation(2, "RQ-1", "the owner enters without the light fence", RUNQ + FULL),
+        Mutation(3, "RQ-2 RQ-7", "the owner that sees LOCKED does not step out", RUNQ),
+        Mutation(4, "RQ-8 RQ-9", "the owner steps in again without another look", RUNQ),
+        Mutation(5, "mt_after_switch", "the owner leaves before the switch", RUNQ),
+        Mutation(6, "RQ-5", "the thief does not wait for the owner to leave", RUNQ),
+        Mutation(7, "RQ-11", "the thief locks whatever claim says", RUNQ),
+        Mutation(8, "RQ-6", "the thief unlocks by a plain zero: a probe is lost",
+                 RUNQ + ("PROBES",)),
+        Mutation(9, "mt_runq_claimed", "the owner ends a request by a plain zero", RUNQ),
+        Mutation(10, "mt_runq_steal", "a stolen thread still says it is ready on its old VP",
+                 RUNQ),
+    ],
+    "idle": [
+        Mutation(1, "wake_sleeper", "who wakes does not change the futex word", MAKER),
+        Mutation(2, "ID-1", "a ready thread is noticed without the light fence", MAKER + FULL),
+        Mutation(3, "ID-5", "a post to a VP not awake wakes nobody", POSTER),
+        Mutation(4, "ID-8", "the end of a search without the heavy fence", MAKER),
+        Mutation(5, "search_end_found", "who finds work does not look for more", MAKER),
+        Mutation(6, "mt_idle_loop", "a VP woken for a post keeps all of it", POSTER),
+        Mutation(7, "run_one", "the look for more comes before the inbox is emptied", POSTER),
+        Mutation(8, "ID-2", "the sleeper's last look without the heavy fence", MAKER),
+        Mutation(9, "ID-16", "a blocking call begins without the heavy fence", BLOCKED),
+        Mutation(10, "must_get_up", "the sleeper does not look at its own inbox", POSTER),
+        Mutation(11, "must_get_up", "the sleeper does not look at the others' queues", MAKER),
+        Mutation(12, "deliver", "a VP found awake after all is taken to be free", BLOCKED),
+    ],
+    "park": [
+        Mutation(1, "mltp_join", "a join leaves its word where timers look for a queue"),
+        Mutation(2, "PK-1", "the queue is noted by a plain store"),
+        Mutation(3, "PK-5", "the waiter does not look whether its timer has fired"),
+        Mutation(4, "mt_after_switch", "the guard is released before the registers are saved"),
+        Mutation(5, "mt_timer_disarm", "a timer is disarmed without the guard"),
+        Mutation(6, "PK-2", "the timer notes by a plain store that it fired"),
+        Mutation(7, "mt_park_timeout", "the timer does not look again under the guard"),
+        Mutation(8, "mt_park_timeout", "the same of a bound thread"),
+        Mutation(9, "mt_timers_flush", "a queue is destroyed while a timer may look at it"),
+    ],
+    "lock": [
+        Mutation(1, "take_or_mark", "the waiter does not set the bit"),
+        Mutation(2, "lock_slow", "the guard is released before the waiter is in the queue"),
+        Mutation(3, "HANDED_WANTED", "a waiter woken in vain goes to the end like a new one"),
+        Mutation(4, "HANDED_GIVEN", "the lock is never handed over"),
+        Mutation(5, "LK-3", "the release forgets the bit of those still waiting"),
+        Mutation(6, "mt_resume", "only a waiter that was handed the lock is woken"),
+    ],
+    "finalize": [
+        Mutation(1, "FN-1", "main says by a plain store that it waits", ("KERNEL",)),
+        Mutation(2, "mt_wait_until_alone", "main does not look again", ("KERNEL",)),
+        Mutation(3, "ID-2", "a VP looks whether main is alone without the heavy fence"),
+        Mutation(4, "LV-3", "creations are counted before ends"),
+        Mutation(5, "mt_park", "main's guard is released before its registers are saved"),
+        Mutation(6, "mt_finalizer_check", "who resumes main does not say so"),
+        Mutation(7, "LV-4", "a bound thread ends without a look"),
+    ],
+}
+
+
+class Failed(Exception):
+    """A search that proves nothing."""
+
+
+def run(command, folder, seconds=SECONDS):
+    try:
+        done = subprocess.run(command, cwd=folder, timeout=seconds, check=False, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    except subprocess.TimeoutExpired as late:
+        raise Failed(f"{command[0]} took over {seconds} s") from late
+    return done
+
+
+def build(command, folder):
+    done = run(command, folder)
+    if done.returncode != 0:
+        raise Failed(f"{command[0]} failed: {done.stdout}")
+
+
+def search(model, defines):
+    """Searches one variant. Returns (states, what was found or None)."""
+    with tempfile.TemporaryDirectory() as folder:
+        flags = [f"-D{define}" for define in defines]
+        build(["spin", *flags, "-a", str(HERE / f"{model}.pml")], folder)
+        build(["gcc", "-O2", "-DSAFETY", "-DCOLLAPSE", f"-DMEMLIM={MEMORY_MB}", "-o", "pan",
+               "pan.c"], folder)
+        report = run(["./pan", f"-m{DEPTH}", "-w22"], folder).stdout
+    errors = re.search(r"errors: (\d+)", report)
+    states = re.search(r"(\d+) states, stored", report)
+    if errors is None or states is None:
+        raise Failed(f"pan gave no result: {report}")
+    found = re.search(r"pan:\d+: (.*) \(at depth", report)
+    if int(errors[1]) > 0 and found is None:
+        raise Failed(f"pan found an error without a name: {report}")
+    if int(errors[1]) == 0 and ("too small" in report or "Search not completed" in report):
+        raise Failed("the search is not complete")
+    return int(states[1]), found[1] if found else None
+
+
+def name_of(model, defines):
+    return " ".join([model, *defines])
+
+
+def explore(model, defines):
+    states, found = search(model, defines)
+    return f"{states:>9} states, complete", f"pan found: {found}" if found else None
+
+
+def check_mutation(model, mutation):
+    _, found = search(model, mutation.variant + (f"MUTATE_{mutation.number}",))
+    return f"found by: {found}", None if found else "pan found nothing: the model is too weak"
+
+
+def check_table(models):
+    """The table, the models and the source name the same things."""
+    source = "\n".join(path.read_text() for path in SOURCES.rglob("*.[ch]"))
+    errors = []
+    for model in models:
+        text = (HERE / f"{model}.pml").read_text()
+        marked = {int(n) for n in re.findall(r"MUTATE_(\d+)", text)}
+        if marked != {mutation.number for mutation in MUTATIONS[model]}:
+            errors.append(f"{model}.pml and the table of mutations differ")
+        errors += [f"{model}: the source has no {label}" for mutation in MUTATIONS[model]
+                   for label in mutation.labels.split()
+                   if not re.search(rf"\b{label}\b", source)]
+    return errors
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("models", nargs="*", help="which (default: all)")
+    parser.add_argument("--mutations", action="store_true", help="check that each mutant fails")
+    parser.add_argument("--table", type=pathlib.Path, help="write the results there, too")
+    parser.add_argument("--jobs", type=int, default=1, help="searches at a time (default 1)")
+    parser.add_argument("--version", action="version", version="mltp models 1")
+    args = parser.parse_args()
+    unknown = set(args.models) - set(VARIANTS)
+    if unknown:
+        parser.error(f"no model {', '.join(sorted(unknown))} (there are {', '.join(VARIANTS)})")
+    if shutil.which("spin") is None:
+        print("skipped: spin is not installed (Debian package spin)")
+        return SKIPPED
+    models = args.models or list(VARIANTS)
+    errors = check_table(models)
+    if args.mutations:
+        work = [(f"{model} {m.number:>2}  {m.labels}: {m.change}", check_mutation, model, m)
+                for model in models for m in MUTATIONS[model]]
+    else:
+        work = [(name_of(model, v), explore, model, v) for model in models
+                for v in VARIANTS[model]]
+    lines = []
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        for name, result in [(name, pool.submit(*call)) for name, *call in work]:
+            try:
+                line, error = result.result()
+            except Failed as failed:
+                line, error = "", str(failed)
+            lines.append(f"{'FAILED' if error else 'ok':6} {name:<88} {error or line}")
+            errors += [f"{name}: {error}"] if error else []
+            print(lines[-1], flush=True)
+    if args.table:
+        args.table.write_text("\n".join(lines) + "\n")
+    for error in errors:
+        print(f"run.py: {error} (see docs/protocols.md)", file=sys.stderr)
+    return 1 if errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
