@@ -59,7 +59,8 @@ MLTP_API void mltp_yield_to_first(void);
  */
 MLTP_API int mltp_yield_to(mltp_t *thread);
 
-/** The thesis's name (3.3.2) for the yield of a bound thread: sched_yield(). */
+/** The thesis's name (3.3.2) for the yield of a bound thread: sched_yield().
+ * Blocks: its kernel thread. Context: any. */
 MLTP_API void mltp_yield_bound(void);
 
 /**

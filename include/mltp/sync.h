@@ -42,7 +42,7 @@ typedef enum mltp_lock_class {
 } mltp_lock_class_t;
 
 /** A mutual exclusion lock, not recursive. */
-typedef struct mltp_lock {
+typedef struct mltp_lock_object {
   uint64_t word_;
   uint32_t class_;
   uint32_t ticket_;
@@ -56,13 +56,14 @@ typedef struct mltp_lock {
 #define MLTP_LOCK_INIT MLTP_LOCK_INIT_CLASS(MLTP_LOCK_STANDARD)
 
 /**
+ * Makes a lock.
  * @param lock_class one of mltp_lock_class_t
  * @param name       shown in reports, not copied; NULL: none
  * @return 0; EINVAL: no such class. Blocks: no. Context: any.
  */
 MLTP_API int mltp_lock_init(mltp_lock_t *lock, mltp_lock_class_t lock_class, const char *name);
 
-/** @return 0; EBUSY (misuse): held or waited for. Blocks: no. Context: any. */
+/** Ends a lock's life. @return 0; EBUSY (misuse): it is held. Blocks: briefly. Context: any. */
 MLTP_API int mltp_lock_destroy(mltp_lock_t *lock);
 
 /**
@@ -72,14 +73,16 @@ MLTP_API int mltp_lock_destroy(mltp_lock_t *lock);
  */
 MLTP_API int mltp_lock(mltp_lock_t *lock);
 
-/** @return 0: acquired; EBUSY: held. Blocks: no. Context: any. */
+/** Acquires the lock if it is free. @return 0: acquired; EBUSY: held. Blocks: no. Context: any. */
 MLTP_API int mltp_trylock(mltp_lock_t *lock);
 
-/** @return 0: acquired; ETIMEDOUT; EDEADLK (misuse): the caller holds it already.
+/** Acquires the lock, but gives up at a deadline.
+ * @return 0: acquired; ETIMEDOUT; EDEADLK (misuse): the caller holds it already.
  * Blocks: as mltp_lock(), until the deadline. Context: any. */
 MLTP_API int mltp_timedlock(mltp_lock_t *lock, uint64_t deadline);
 
-/** @return 0; EPERM (misuse): the caller does not hold it. Blocks: no. Context: any. */
+/** Releases the lock. @return 0; EPERM (misuse): the caller does not hold it. Blocks: no.
+ * Context: any. */
 MLTP_API int mltp_unlock(mltp_lock_t *lock);
 
 /* ----------------------------------------------------------- conditions */
@@ -92,10 +95,12 @@ typedef struct mltp_cond {
 
 #define MLTP_COND_INIT {{0, 0, NULL, NULL}, NULL}
 
-/** @param name shown in reports, not copied; NULL: none. @return 0. Context: any. */
+/** Makes a condition. @param name shown in reports, not copied; NULL: none. @return 0.
+ * Blocks: no. Context: any. */
 MLTP_API int mltp_cond_init(mltp_cond_t *cond, const char *name);
 
-/** @return 0; EBUSY (misuse): a thread waits on it. Blocks: briefly. Context: any. */
+/** Ends a condition's life. @return 0; EBUSY (misuse): a thread waits on it. Blocks: briefly.
+ * Context: any. */
 MLTP_API int mltp_cond_destroy(mltp_cond_t *cond);
 
 /**
@@ -142,10 +147,13 @@ typedef struct mltp_barrier {
 
 #define MLTP_BARRIER_INIT(count) {{0, 0, NULL, NULL}, (count), 0, NULL}
 
-/** @param count threads it waits for, at least 1. @return 0; EINVAL: count is 0. */
+/** Makes a barrier. @param count threads it waits for, at least 1.
+ * @param name shown in reports, not copied; NULL: none.
+ * @return 0; EINVAL: count is 0. Blocks: no. Context: any. */
 MLTP_API int mltp_barrier_init(mltp_barrier_t *barrier, unsigned count, const char *name);
 
-/** @return 0; EBUSY (misuse): threads wait in it. Blocks: no. Context: any. */
+/** Ends a barrier's life. @return 0; EBUSY (misuse): threads wait in it. Blocks: briefly.
+ * Context: any. */
 MLTP_API int mltp_barrier_destroy(mltp_barrier_t *barrier);
 
 /**
@@ -166,26 +174,30 @@ typedef struct mltp_sem {
 
 #define MLTP_SEM_INIT(value) {{0, 0, NULL, NULL}, (value), NULL}
 
-/** @param value at the start, at most 2^32 - 1. @return 0. Context: any. */
+/** Makes a semaphore. @param value at the start, at most 2^32 - 1.
+ * @param name shown in reports, not copied; NULL: none. @return 0. Blocks: no. Context: any. */
 MLTP_API int mltp_sem_init(mltp_sem_t *sem, unsigned value, const char *name);
 
-/** @return 0; EBUSY (misuse): threads wait for it. Blocks: briefly. Context: any. */
+/** Ends a semaphore's life. @return 0; EBUSY (misuse): threads wait for it. Blocks: briefly.
+ * Context: any. */
 MLTP_API int mltp_sem_destroy(mltp_sem_t *sem);
 
 /** Takes one. @return 0. Blocks: thread. Context: any. */
 MLTP_API int mltp_sem_wait(mltp_sem_t *sem);
 
-/** @return 0: took one; EAGAIN: there is none. Blocks: no. Context: any. */
+/** Takes one if there is one. @return 0: took one; EAGAIN: there is none. Blocks: no.
+ * Context: any. */
 MLTP_API int mltp_sem_trywait(mltp_sem_t *sem);
 
-/** @return 0: took one; ETIMEDOUT. Blocks: thread. Context: any. */
+/** Takes one, but gives up at a deadline. @return 0: took one; ETIMEDOUT. Blocks: thread.
+ * Context: any. */
 MLTP_API int mltp_sem_timedwait(mltp_sem_t *sem, uint64_t deadline);
 
 /** Adds one, or gives it to the longest waiter. @return 0; EOVERFLOW: the value is
  * 2^32 - 1. Blocks: no. Context: any. */
 MLTP_API int mltp_sem_post(mltp_sem_t *sem);
 
-/** @return the value now; stale at once. Blocks: no. Context: any. */
+/** Tells the value. @return the value now; stale at once. Blocks: no. Context: any. */
 MLTP_API unsigned mltp_sem_value(const mltp_sem_t *sem);
 
 MLTP_END_DECLS

@@ -94,7 +94,7 @@ MLTP_API int mltp_detach(mltp_t *thread);
  */
 MLTP_API void mltp_exit(void *result) __attribute__((noreturn));
 
-/** The thesis's name (3.3.2) for mltp_exit(NULL). */
+/** The thesis's name (3.3.2) for mltp_exit(NULL). Context: as mltp_exit(). */
 MLTP_API void mltp_abort(void) __attribute__((noreturn));
 
 /**

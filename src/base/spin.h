@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file spin.h
- * The lock inside the library: held for tens of nanoseconds, never across a
- * system call, released by whoever runs next (not always by who acquired it).
- * A waiter whose holder has lost its CPU must not burn the CPU the holder needs:
+ * The lock inside the library: held for tens of nanoseconds (some of them across
+ * a short system call, never across one that waits), released by whoever runs next (not always by
+ * who acquired it). A waiter whose holder has lost its CPU must not burn the CPU the holder needs:
  * it yields soon, and naps when yielding does not help.
+ *
+ * Relaxed: a look before the swap; the swap acquires.
  */
 #ifndef MT_BASE_SPIN_H
 #define MT_BASE_SPIN_H

@@ -112,7 +112,6 @@ static uint64_t watch_deadline(void) {
   return deadline;
 }
 
-
 /* Nobody has been awake for a while, and no timer will change that. */
 static void look_for_deadlock(uint64_t now) {
   mt_spin_lock(&mt_rt.idle_guard);
@@ -140,8 +139,6 @@ static bool must_get_up(const struct mt_vp *vp) {
   if (mt_over_target_with(1)) return false;
   return vp->saw_lone ? false : mt_vps_any(mt_runq_seems_busy, vp);
 }
-
-
 
 static void sleep_until_woken(struct mt_vp *vp) {
   mt_lie_down(vp);
@@ -207,8 +204,3 @@ void mt_idle_loop(struct mt_vp *vp) {
   }
   mt_count_searching(vp, false);
 }
-
-
-
-
-

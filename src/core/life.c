@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Starting and stopping the runtime; moving the number of VPs. */
+/*
+ * Starting and stopping the runtime; moving the number of VPs.
+ *
+ * Relaxed: what the main thread alone writes, and numbers for questions.
+ */
 #include "core/life.h"
 #include "core/descriptor.h"
 

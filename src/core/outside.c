@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads that do not run on VPs: bound ones, which have a kernel thread of their
- * own, and foreign ones, which this library did not make. */
+/*
+ * Threads that do not run on VPs: bound ones, which have a kernel thread of their
+ * own, and foreign ones, which this library did not make.
+ *
+ * Relaxed: counters that idle VPs and the deadlock report take as hints.
+ */
 #include <errno.h>
 
 #include "base/log.h"

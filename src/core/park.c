@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Waiting and resuming; park.h has the argument. */
+/*
+ * Waiting and resuming; park.h has the argument.
+ *
+ * Relaxed: waitq changes under its queue's guard; the rest serves reports.
+ */
 #include "core/park.h"
 
 #include <errno.h>
 
 #include "base/log.h"
-#include "core/wake.h"
 #include "core/sched.h"
+#include "core/wake.h"
 #include "debug/report.h"
 
 struct mltp_thread *mt_waitq_take_all(mltp_waitq_t *q) {
@@ -89,7 +93,7 @@ bool mt_wait_enter(struct mltp_thread *self, mltp_waitq_t *q, bool front, struct
     mt_store_relaxed(&self->waitq, q); /* relaxed: nobody looks without a timer */
     return true;
   }
-  mt_store_seq_cst(&self->waitq, q); /* PK-1 seq_cst: in the queue before fired; pairs PK-2 */
+  mt_store_seq_cst(&self->waitq, q); /* PK-1 seq_cst: in the queue before fired; pairs PK-2 PK-6 */
   if (!mt_load_seq_cst(&timer->fired)) return true; /* PK-5 seq_cst: after PK-1; pairs PK-2 */
   mt_waitq_remove(q, self);
   return false;

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rare paths of the run queue: inbox, requests, thieves. runq.h has the
- * protocol and its argument. */
+/*
+ * The rare paths of the run queue: inbox, requests, thieves. runq.h has the
+ * protocol and its argument.
+ *
+ * Relaxed: see runq.h.
+ */
 #include "core/runq.h"
 
-#include "core/wake.h"
 #include "core/sched.h"
+#include "core/wake.h"
 
 enum {
   STEAL_MAX = 32,          /* a walk along cold descriptors: about 3 us at most */
@@ -25,7 +29,7 @@ void mt_runq_post(struct mt_vp *to, struct mltp_thread *first, struct mltp_threa
   }
   struct mltp_thread *old = mt_load_relaxed(&to->runq.inbox); /* relaxed: the swap checks it */
   do first->next = old;
-  /* IB-1 release: publishes the chain; pairs IB-2 */
+  /* IB-1 seq_cst: publishes the chain; pairs IB-2 */
   while (!mt_cas_seq_cst(&to->runq.inbox, &old, newest));
 }
 

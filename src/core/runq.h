@@ -49,7 +49,7 @@ void mt_runq_claimed(struct mt_vp *vp);
 static inline void mt_runq_enter(struct mt_vp *vp) {
   mt_store_relaxed(&vp->runq.inside, 1); /* relaxed: the fence orders it */
   mt_fence_light();                      /* RQ-1 light fence: inside before claim; pairs RQ-4 */
-  if (mt_unlikely(mt_load_acquire(&vp->runq.claim) != 0)) /* RQ-2 acquire: pairs RQ-6 */
+  if (mt_unlikely(mt_load_acquire(&vp->runq.claim) != 0)) /* RQ-2 acquire: pairs RQ-6 RQ-10 */
     mt_runq_claimed(vp);
 }
 
@@ -61,6 +61,7 @@ static inline void mt_runq_leave(struct mt_vp *vp) {
 
 static inline void mt_runq_push(struct mt_vp *vp, struct mltp_thread *t) {
   struct mt_runq *q = &vp->runq;
+  MT_ASSERT(mt_state(t) != MT_READY && mt_state(t) != MT_DONE);
   mt_set_where(t, MT_READY, vp->index);
   t->next = NULL;
   t->prev = q->tail;

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Making threads ready, yielding. */
+/*
+ * Making threads ready, yielding.
+ *
+ * Relaxed: a VP's own fields, and the deadline of its first timer as a hint.
+ */
 #include "core/sched.h"
 
 #include <errno.h>

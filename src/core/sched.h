@@ -4,13 +4,15 @@
  * The scheduling point: choose the next thread, switch to it directly, finish
  * what the last one left to do. This is the seam for other strategies: what a
  * ready thread does to the queues is mt_ready()'s and mt_next()'s business only.
+ *
+ * Relaxed: the owner's own fields, and the inbox as a hint (the drain acquires).
  */
 #ifndef MT_CORE_SCHED_H
 #define MT_CORE_SCHED_H
 
-#include "core/wake.h"
 #include "core/runq.h"
 #include "core/stack.h"
+#include "core/wake.h"
 
 enum { MT_TICKS_PER_CHECK = 64 };
 
@@ -94,6 +96,7 @@ static inline void mt_after_switch(struct mt_vp *vp) {
 /** Switches from the calling thread to a prepared one. Entered inside, left
  * outside the run queue, perhaps on another VP. */
 static inline void mt_switch(struct mltp_thread *from, struct mltp_thread *to) {
+  MT_ASSERT(to->fresh == 0 && (to == &from->vp->idle || to->kind == MT_UNBOUND));
   mt_become(from->vp, from, to);
   mt_sanitizer_leave(&from->sanitizer, &to->sanitizer, 0);
   mt_arch_switch(&from->context, &to->context);

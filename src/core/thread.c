@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The life of a thread: create, start, end, join. */
+/*
+ * The life of a thread: create, start, end, join.
+ *
+ * Relaxed: counters with one writer each; mt_live() orders them. detached never
+ * goes back once set.
+ */
 #include "core/thread.h"
 
 #include <errno.h>

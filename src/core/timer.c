@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Timer heaps; timer.h explains them. */
+/*
+ * Timer heaps; timer.h explains them.
+ *
+ * Relaxed: a deadline as a hint; the heap is looked at again under its guard.
+ */
 #include "core/timer.h"
 
+#include "core/park.h"
 #include "core/vp.h"
 #include "core/wake.h"
-#include "core/park.h"
 
 /* After a change, under the guard. relaxed suffices but for the keeper, see arm. */
 static void publish_earliest(struct mt_vp *vp) {
   struct mt_heap_node *root = vp->timers.root;
   mt_store_seq_cst(&vp->timer_earliest,
-                   root != NULL ? root->key : MLTP_NEVER); /* TM-2; pairs ID-9 */
+                   root != NULL
+                       ? root->key
+                       : MLTP_NEVER); /* TM-2 seq_cst: before the look at the keeper; pairs TM-3 */
 }
 
 void mt_timer_arm(struct mt_timer *timer, struct mltp_thread *self, uint64_t deadline) {
@@ -48,7 +54,7 @@ static void run_due(struct mt_vp *vp, uint64_t now) {
     struct mt_timer *timer = (struct mt_timer *)vp->timers.root;
     mt_heap_remove(&vp->timers, &timer->node);
     timer->armed = 0;
-    /* PK-2 seq_cst: fired before the look at the queue; pairs PK-1 */
+    /* PK-2 seq_cst: fired before the look at the queue; pairs PK-1 PK-5 */
     mt_store_seq_cst(&timer->fired, 1);
     mt_park_timeout(timer->thread);
   }
@@ -66,7 +72,8 @@ uint64_t mt_timers_earliest(void) {
   uint64_t earliest = MLTP_NEVER;
   uint32_t count = mt_vp_count();
   for (uint32_t i = 0; i < count; i++) {
-    uint64_t key = mt_load_seq_cst(&mt_rt.vps[i]->timer_earliest); /* TM-3; pairs TM-2 */
+    uint64_t key =
+        mt_load_seq_cst(&mt_rt.vps[i]->timer_earliest); /* TM-3 seq_cst: after ID-9; pairs TM-2 */
     if (key < earliest) earliest = key;
   }
   return earliest;

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Making and ending virtual processors. */
+/*
+ * Making and ending virtual processors.
+ *
+ * Relaxed: the number of VPs changes under spawn_guard, and is read there.
+ */
 #include "core/vp.h"
 
 #include <errno.h>

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state machine of awake, sleeping and blocked VPs; wake.h has the protocol. */
+/*
+ * The state machine of awake, sleeping and blocked VPs; wake.h has the protocol.
+ *
+ * Relaxed: what changes under idle_guard is read under it, or as a hint.
+ */
 #include "core/wake.h"
 
 #include "core/sched.h"
@@ -28,7 +32,7 @@ static void unlink_sleeper(struct mt_vp *vp) {
   struct mt_vp **link = &mt_rt.sleepers;
   while (*link != vp) link = &(*link)->sleeper_next;
   *link = vp->sleeper_next;
-  mt_sub_seq_cst(&mt_rt.sleeping, 1); /* ID-3 seq_cst: only orders with itself; pairs ID-3 */
+  mt_sub_seq_cst(&mt_rt.sleeping, 1); /* ID-3 seq_cst: pairs ID-1 */
 }
 
 /* The keeper went; the next sleeper has to take over its watch. */
@@ -110,7 +114,7 @@ static struct mt_vp *deliver(struct mt_vp *to) {
 void mt_post(struct mt_vp *to, struct mltp_thread *first, struct mltp_thread *last) {
   while (first != NULL) {
     mt_runq_post(to, first, last);
-    /* ID-5 seq_cst: the status after the post; pairs ID-2 */
+    /* ID-5 seq_cst: the status after the post; pairs ID-2 ID-11 ID-15 ID-16 */
     if (mt_likely(mt_load_seq_cst(&to->status) == MT_VP_AWAKE)) break;
     struct mt_vp *instead = deliver(to);
     if (instead == NULL) return;
@@ -136,8 +140,8 @@ void mt_lie_down(struct mt_vp *vp) {
   }
   mt_store_relaxed(&mt_rt.awake, mt_rt.awake - 1);
   if (mt_rt.awake == 0) mt_rt.asleep_since = os_now();
-  mt_store_seq_cst(&vp->status, MT_VP_ASLEEP);            /* ID-11 seq_cst: pairs ID-5 */
-  mt_add_seq_cst(&mt_rt.sleeping, 1);                     /* ID-12 seq_cst: pairs ID-1 */
+  mt_store_seq_cst(&vp->status, MT_VP_ASLEEP); /* ID-11 seq_cst: pairs ID-5 */
+  mt_add_seq_cst(&mt_rt.sleeping, 1);          /* ID-12 seq_cst: pairs ID-1 */
   mt_count_searching(vp, false);
   mt_spin_unlock(&mt_rt.idle_guard);
   mt_count_owner(&vp->stats.sleeps);
@@ -153,7 +157,8 @@ void mt_get_up(struct mt_vp *vp) {
 }
 
 void mt_keeper_rearm(uint64_t deadline) {
-  if (deadline >= mt_load_seq_cst(&mt_rt.keeper_deadline)) return; /* TM-1; pairs ID-9 ID-10 */
+  if (deadline >= mt_load_seq_cst(&mt_rt.keeper_deadline))
+    return; /* TM-1 seq_cst: after TM-2; pairs ID-9 ID-10 */
   mt_spin_lock(&mt_rt.idle_guard);
   struct mt_vp *keeper = mt_rt.keeper;
   if (keeper != NULL) keeper->wake++;

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The dump of all threads. It reads descriptors without locks: what runs
- * meanwhile may look inconsistent, and nothing it follows is ever unmapped. */
+/*
+ * The dump of all threads. It reads descriptors without locks: what runs
+ * meanwhile may look inconsistent, and nothing it follows is ever unmapped.
+ *
+ * Relaxed: a snapshot; nothing follows from it.
+ */
 #include "debug/dump.h"
 
 #include "base/log.h"
@@ -42,7 +46,7 @@ static void describe_lock(int fd, const mltp_lock_t *lock) {
 static void describe_wait(int fd, const struct mltp_thread *t) {
   uint8_t why = mt_load_relaxed(&t->why);
   const char *q = (const char *)mt_load_relaxed(&t->waitq); /* where it is in its object */
-  const char *name = "";
+  const char *name;
   mt_print(fd, "waits for ");
   if (q == NULL && why <= MT_WHY_JOIN) why = MT_WHY_NOTHING; /* woken this very moment */
   switch (why) {

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Overflow, deadlock, panic, the dump signal, counters. */
+/*
+ * Overflow, deadlock, panic, the dump signal, counters.
+ *
+ * Relaxed: counters for a report; a deadlock does not go away while it is read.
+ */
 #include "debug/report.h"
 
 #include <stdlib.h>

@@ -37,12 +37,6 @@ void os_release(void *address, size_t size) {
   errno = saved;
 }
 
-void os_discard(void *address, size_t size) {
-  int saved = errno;
-  madvise(address, size, MADV_DONTNEED);
-  errno = saved;
-}
-
 int os_guard_light(void *address, size_t size) {
   int saved = errno;
   int error = madvise(address, size, MADV_GUARD_INSTALL) == 0 ? 0 : EINVAL;

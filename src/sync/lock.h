@@ -3,6 +3,8 @@
  * @file lock.h
  * One table of operations per lock class. A class is a file; adding one is adding
  * a row to the table in lock.c.
+ *
+ * Relaxed: the holder is a hint to all but the holder.
  */
 #ifndef MT_SYNC_LOCK_H
 #define MT_SYNC_LOCK_H

@@ -7,6 +7,8 @@
  *
  * word_: 0 free, 1 held, 2 held and perhaps waited for (Drepper, "Futexes are
  * tricky", mutex 2).
+ *
+ * Relaxed: for reports only.
  */
 #include <errno.h>
 

@@ -6,6 +6,8 @@
  * when spinning has not helped for a while.
  *
  * ticket_ is the next ticket, word_ the one being served.
+ *
+ * Relaxed: a ticket orders nothing; seeing it served does.
  */
 #include <errno.h>
 

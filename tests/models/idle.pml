@@ -101,7 +101,7 @@ inline post(me, to, n) {
        drain(me);
        if
        :: status[to] == ASLEEP && awake < TARGET -> woken = to
-#ifdef MUTATE_12
+#ifdef MUTATE_11
        :: status[to] == AWAKE -> goto posted
 #else
        :: status[to] == AWAKE -> break /* it got up meanwhile, and may be busy */
@@ -173,9 +173,9 @@ inline add_to_list(me, n) {
 inline search_end_found(me) {
   if
   :: is_searching[me] ->
-     atomic { drain(me); is_searching[me] = false; searching--; last = searching == 0 } /* ID-7 */
+     atomic { drain(me); is_searching[me] = false; searching-- } /* ID-4 */
      if
-     :: last && sleeping != 0 ->
+     :: searching == 0 && sleeping != 0 ->
 #ifndef MUTATE_4
         heavy_fence(me); /* ID-8 */
 #endif
@@ -186,8 +186,7 @@ inline search_end_found(me) {
         :: else
         fi
      :: else
-     fi;
-     last = false
+     fi
   :: else ->
 #ifndef MUTATE_6
      if
@@ -206,7 +205,7 @@ inline lie_down(me) {
     awake--;
     status[me] = ASLEEP; /* ID-11 */
     sleeping++;          /* ID-12 */
-    searching = searching - is_searching[me]; /* ID-13 */
+    searching = searching - is_searching[me]; /* ID-4 */
     is_searching[me] = false
   }
 }
@@ -215,7 +214,6 @@ proctype vp(byte me) {
   byte woken = NOBODY, instead = NOBODY, to = NOBODY, moved;
   byte made, given;
   bit seen;
-  bool last;
   if
   :: me != 0 -> goto wait
   :: else
@@ -228,9 +226,7 @@ proctype vp(byte me) {
   :: goto end_compute
 #ifdef BLOCKING
   :: atomic { drain(me); awake--; status[me] = BLOCKED } /* ID-15 */
-#ifndef MUTATE_9
      heavy_fence(me); /* ID-16 */
-#endif
      if
      :: BUSY(me, 0) || BUSY(me, 1) || BUSY(me, 2) -> wake_one(me)
      :: else
@@ -273,7 +269,7 @@ idle:
   :: else
   fi;
   if
-  :: atomic { !is_searching[me] -> drain(me); is_searching[me] = true; searching++ } /* ID-6 */
+  :: atomic { !is_searching[me] -> drain(me); is_searching[me] = true; searching++ } /* ID-4 */
   :: else
   fi;
   if
@@ -317,7 +313,7 @@ sleep:
   heavy_fence(me); /* ID-2 */
 #endif
   if
-#ifndef MUTATE_10
+#ifndef MUTATE_9
   :: BUSY(me, me) -> goto up
 #endif
   :: else ->
@@ -327,7 +323,7 @@ sleep:
      fi
   fi;
   if
-#ifndef MUTATE_11
+#ifndef MUTATE_10
   :: BUSY(me, OTHER1(me)) || BUSY(me, OTHER2(me)) -> goto up
 #endif
   :: else -> goto wait

@@ -33,13 +33,15 @@ class Mutation(NamedTuple):
 FULL = ("FULL_FENCES",)
 RUNQ = ("THREADS=2", "THIEVES=2")
 MAKER = ("TARGET=3", "MAKES=2", "POSTS=0")
+ENDS = ("ENDS",)
+HOME = ("TARGET=3", "MAKES=0", "POSTS=2", "POST_TO=0")
 POSTER = ("TARGET=3", "MAKES=0", "POSTS=2", "POST_TO=1")
 BLOCKED = ("TARGET=2", "MAKES=0", "POSTS=1", "POST_TO=0", "BLOCKING")
 
 VARIANTS = {
     "runq": [RUNQ + ("PROBES",), RUNQ + ("PROBES",) + FULL,
              ("THREADS=3", "THIEVES=1", "PROBES"), ("THREADS=3", "THIEVES=1", "PROBES") + FULL],
-    "idle": [MAKER, MAKER + FULL, POSTER, BLOCKED, BLOCKED + FULL],
+    "idle": [MAKER, MAKER + FULL, MAKER + ENDS, POSTER, HOME, BLOCKED, BLOCKED + FULL],
     "park": [()],
     "lock": [(), ("TIMED",)],
     "finalize": [(), FULL, ("KERNEL",)],
@@ -53,7 +55,7 @@ MUTATIONS = {
         Mutation(4, "RQ-8 RQ-9", "the owner steps in again without another look", RUNQ),
         Mutation(5, "mt_after_switch", "the owner leaves before the switch", RUNQ),
         Mutation(6, "RQ-5", "the thief does not wait for the owner to leave", RUNQ),
-        Mutation(7, "RQ-11", "the thief locks whatever claim says", RUNQ),
+        Mutation(7, "change_claim", "the thief locks whatever claim says", RUNQ),
         Mutation(8, "RQ-6", "the thief unlocks by a plain zero: a probe is lost",
                  RUNQ + ("PROBES",)),
         Mutation(9, "mt_runq_claimed", "the owner ends a request by a plain zero", RUNQ),
@@ -68,11 +70,10 @@ MUTATIONS = {
         Mutation(5, "search_end_found", "who finds work does not look for more", MAKER),
         Mutation(6, "mt_idle_loop", "a VP woken for a post keeps all of it", POSTER),
         Mutation(7, "run_one", "the look for more comes before the inbox is emptied", POSTER),
-        Mutation(8, "ID-2", "the sleeper's last look without the heavy fence", MAKER),
-        Mutation(9, "ID-16", "a blocking call begins without the heavy fence", BLOCKED),
-        Mutation(10, "must_get_up", "the sleeper does not look at its own inbox", POSTER),
-        Mutation(11, "must_get_up", "the sleeper does not look at the others' queues", MAKER),
-        Mutation(12, "deliver", "a VP found awake after all is taken to be free", BLOCKED),
+        Mutation(8, "ID-2", "the sleeper's last look without the heavy fence", MAKER + ENDS),
+        Mutation(9, "must_get_up", "the sleeper does not look at its own inbox", HOME),
+        Mutation(10, "must_get_up", "the sleeper does not look at the others' queues", MAKER),
+        Mutation(11, "deliver", "a VP found awake after all is taken to be free", BLOCKED),
     ],
     "park": [
         Mutation(1, "mltp_join", "a join leaves its word where timers look for a queue"),

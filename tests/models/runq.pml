@@ -93,8 +93,8 @@ inline serve(thief) {
 #ifdef MUTATE_9
     :: true -> claim = 0
 #else
-    :: claim == thief -> claim = 0
-    :: else
+    :: (claim & ~PROBE) == thief -> claim = claim & PROBE
+    :: else /* the thief has gone on to LOCKED */
 #endif
     fi
   }
@@ -188,17 +188,14 @@ end:
 /* ---- the thieves */
 
 /* A probe that came meanwhile stays. */
-inline unclaim(mine) {
+inline unlock() {
   atomic {
     drain(me); /* RQ-6 */
-    if
 #ifdef MUTATE_8
-    :: true -> claim = 0
+    claim = 0
 #else
-    :: (claim & ~PROBE) == mine -> claim = claim & PROBE
-    :: else
+    claim = claim & PROBE
 #endif
-    fi
   }
 }
 
@@ -210,7 +207,7 @@ inline steal_one() {
   assert(got == 0 || saved[got]);
 #ifndef MUTATE_10
   if
-  :: got != 0 -> store(me, READY_HERE(got), 0) /* before unclaim() lets the owner look */
+  :: got != 0 -> store(me, READY_HERE(got), 0) /* before unlock() lets the owner look */
   :: else
   fi;
 #endif
@@ -221,15 +218,15 @@ proctype thief(byte me) {
   byte got, second, set;
 end:
   do
-  :: atomic { claim == 0 -> drain(me); claim = me }
+  :: atomic { (claim & ~PROBE) == 0 -> drain(me); claim = claim | me } /* RQ-6 */
 #ifdef MUTATE_7
-     atomic { if :: claim == 0 -> goto served :: else -> drain(me); claim = LOCKED fi }
+     atomic { if :: claim == 0 -> goto use :: else -> drain(me); claim = LOCKED fi }
 #else
-     atomic { /* RQ-11 */
+     atomic { /* RQ-6 */
        drain(me);
        if
-       :: claim == me -> claim = LOCKED
-       :: else -> goto served
+       :: (claim & ~PROBE) == me -> claim = LOCKED | (claim & PROBE)
+       :: else -> goto use /* served */
        fi
      }
 #endif
@@ -244,10 +241,7 @@ end:
 #endif
      :: true /* the owner does not leave in time */
      fi;
-     unclaim(LOCKED);
-     goto use;
-served:
-     unclaim(me);
+     unlock();
 use:
      if
      :: got != 0 -> store(me, READY_HERE(got), 0); post(me, 0, got); got = 0

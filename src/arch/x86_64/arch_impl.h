@@ -121,7 +121,7 @@ static inline char *mt_arch_sp(void) {
 
 /** Arguments of mltp_vcreate(), as the ABI passes them: integers and the first
  * doubles in registers, the rest in memory order. Field offsets are known to
- * vcall.S. */
+ * entry.S. */
 struct arch_vargs {
   uint64_t gp[6];     /**< offset 0 */
   double fp[8];       /**< offset 48 */
