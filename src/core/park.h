@@ -67,7 +67,7 @@ static inline void mt_waitq_remove(mltp_waitq_t *q, struct mltp_thread *t) {
     t->next->prev = t->prev;
   else
     q->tail_ = t->prev;
-  MT_ASSERT(q->count_ > 0 && mt_load_relaxed(&q->guard_) == 1);
+  MT_ASSERT(q->count_ > 0);
   q->count_--;
   mt_store_relaxed(&t->waitq, NULL); /* relaxed: changes under the guard, is checked under it */
 }

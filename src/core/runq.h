@@ -61,7 +61,7 @@ static inline void mt_runq_leave(struct mt_vp *vp) {
 
 static inline void mt_runq_push(struct mt_vp *vp, struct mltp_thread *t) {
   struct mt_runq *q = &vp->runq;
-  MT_ASSERT(mt_state(t) != MT_READY && mt_state(t) != MT_DONE);
+  MT_ASSERT(mt_state(t) != MT_DONE);
   mt_set_where(t, MT_READY, vp->index);
   t->next = NULL;
   t->prev = q->tail;

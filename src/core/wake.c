@@ -157,8 +157,9 @@ void mt_get_up(struct mt_vp *vp) {
 }
 
 void mt_keeper_rearm(uint64_t deadline) {
-  if (deadline >= mt_load_seq_cst(&mt_rt.keeper_deadline))
-    return; /* TM-1 seq_cst: after TM-2; pairs ID-9 ID-10 */
+  /* TM-1 seq_cst: after TM-2; pairs ID-9 ID-10 */
+  uint64_t planned = mt_load_seq_cst(&mt_rt.keeper_deadline);
+  if (deadline >= planned) return;
   mt_spin_lock(&mt_rt.idle_guard);
   struct mt_vp *keeper = mt_rt.keeper;
   if (keeper != NULL) keeper->wake++;

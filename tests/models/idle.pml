@@ -167,7 +167,12 @@ inline empty_inbox(me) {
 }
 
 inline add_to_list(me, n) {
-  atomic { used[me] < ENTRIES -> moved = LOAD(me, LENGTH(me)) + n; store(me, LENGTH(me), moved); moved = 0 }
+  atomic {
+    used[me] < ENTRIES ->
+    moved = LOAD(me, LENGTH(me)) + n;
+    store(me, LENGTH(me), moved);
+    moved = 0
+  }
 }
 
 inline search_end_found(me) {
