@@ -37,7 +37,6 @@ static inline void mt_descriptor_init(struct mltp_thread *t, struct mt_vp *vp) {
   t->saved_errno = 0;
   t->stack = NULL;
   t->joiner = NULL;
-  mt_store_relaxed(&t->detached, 0); /* relaxed: not shared yet */
   t->done = 0;
   t->named = 0;
   t->id = mt_new_id(vp);

@@ -19,7 +19,6 @@
 
 enum {
   WATCH_NS = 1000000,      /* how often the keeper looks at busy VPs, */
-  VAIN_MAX = 4,            /* times 2 for each search in vain before, at most so many */
   SCAN_EVERY = 16,         /* pauses between two looks at others' queues */
   RECHECK_NS = 1000000000, /* after a look for a deadlock that found none */
   LONE_NS = 5000           /* a lone ready thread is stuck after this time */
@@ -80,6 +79,7 @@ static uint64_t spin_budget(void) {
 /* @return true when this VP has something to run now. */
 static bool search(struct mt_vp *vp) {
   vp->saw_lone = 0;
+  vp->suspect = NULL;
   mt_count_searching(vp, true);
   uint64_t end = os_now() + spin_budget();
   for (unsigned round = 0;; round++) {
@@ -102,7 +102,7 @@ static bool search(struct mt_vp *vp) {
 static uint64_t watch_deadline(void) {
   uint64_t now = os_now(), deadline = MLTP_NEVER;
   if (mt_load_relaxed(&mt_rt.awake) > 0)
-    deadline = now + (uint64_t)WATCH_NS * (1u << mt_rt.vain_searches);
+    deadline = now + (uint64_t)WATCH_NS * (1u << mt_load_relaxed(&mt_rt.vain_searches));
   else if (mt_options.deadlock != MT_DEADLOCK_OFF)
     deadline = now + (mt_rt.checked_at == mt_rt.wake_count ? RECHECK_NS : MT_DEADLOCK_NS);
   mt_store_seq_cst(&mt_rt.keeper_deadline, MLTP_NEVER); /* ID-9 seq_cst: pairs TM-1 */
@@ -179,7 +179,7 @@ static void surrender(struct mt_vp *vp) {
 
 static void run_one(struct mt_vp *vp) {
   mt_runq_enter(vp);
-  mt_runq_drain(vp);
+  mt_take_in(vp);
   struct mltp_thread *next = mt_runq_pop(vp);
   if (next != NULL)
     mt_switch(&vp->idle, mt_prepared(vp, next)); /* leaves the run queue */

@@ -63,13 +63,13 @@ bool mt_outside_may_post(void) {
 /* The last thing a bound thread's kernel thread does with the runtime; mt_rt is
  * never unmapped, so what follows in libc is safe at any time. */
 static void leave_runtime(void) {
-  mt_set_current(NULL);
   os_sigstack_free();
   mt_add_acq_rel(&mt_rt.bound_live, -1); /* BD-1 acq_rel: its use of the runtime; pairs BD-2 */
   os_futex_wake(&mt_rt.bound_live, 1);
 }
 
 static void finish(struct mltp_thread *self, void *result) {
+  mt_set_current(NULL); /* from mt_end() on, self may be freed */
   mt_end(self, result);
   mt_add_seq_cst(&mt_rt.ended_elsewhere, 1); /* LV-4 seq_cst: as LV-1; pairs LV-3 FN-1 */
   mt_finalizer_check();

@@ -146,6 +146,9 @@ bool mt_runq_steal(struct mt_vp *thief, struct mt_vp *victim) {
   if (mt_load_acquire(&q->inside) == 0) { /* RQ-5 acquire: pairs RQ-3 RQ-7 */
     mt_runq_drain(victim); /* what was posted to a busy or sleeping VP waits like the rest */
     first = mt_runq_take_front(victim, awake ? fair_share(victim) : UINT32_MAX, &last);
+    /* or the victim might take one for still its own (mt_is_ready_on) */
+    for (struct mltp_thread *t = first; t != NULL; t = t->next)
+      mt_set_where(t, MT_MAILED, thief->index);
   }
   change_claim(q, MT_CLAIM_LOCKED, 0);
   if (first != NULL) {

@@ -38,11 +38,19 @@ static inline struct mltp_thread *mt_prepared(struct mt_vp *vp, struct mltp_thre
   return t;
 }
 
+/** Takes in what was posted. Between the inbox and the list a thread can be seen
+ * in neither, so whoever might have looked then is told. Inside. */
+static inline void mt_take_in(struct mt_vp *vp) {
+  if (mt_likely(mt_load_relaxed(&vp->runq.inbox) == NULL)) return;
+  mt_runq_drain(vp);
+  if (mt_load_relaxed(&vp->runq.length) > 1) mt_notice(vp);
+}
+
 /** Counts a scheduling point, takes in what was posted, and looks at timers and
  * at the runtime's state now and then. Inside. @return false: the idle context
  * has to run next. */
 static inline bool mt_tick(struct mt_vp *vp) {
-  if (mt_unlikely(mt_load_relaxed(&vp->runq.inbox) != NULL)) mt_runq_drain(vp);
+  mt_take_in(vp);
   uint32_t tick = mt_load_relaxed(&vp->tick) + 1;
   mt_store_relaxed(&vp->tick, tick);
   return mt_likely((int32_t)(tick - vp->check_at) < 0) || mt_check(vp);

@@ -2,8 +2,8 @@
 /*
  * The life of a thread: create, start, end, join.
  *
- * Relaxed: counters with one writer each; mt_live() orders them. detached never
- * goes back once set.
+ * Relaxed: counters with one writer each; mt_live() orders them. detached, read
+ * without the guard, tells only what has been so from the start.
  */
 #include "core/thread.h"
 
@@ -51,7 +51,7 @@ static int create(const char *call, mltp_t **thread, const mltp_attr_t *attr, ml
   t->func = func;
   t->arg = arg;
   mt_set_name(t, attr->name);
-  t->detached = attr->detached != 0;
+  mt_store_relaxed(&t->detached, attr->detached ? MT_BORN_DETACHED : MT_JOINABLE);
   t->stack_class = (uint8_t)class_log2;
   count_created(here);
   if (thread != NULL) *thread = t;
@@ -118,12 +118,12 @@ mltp_t *mltp_vcreate(mltp_vuserf_t *func, int nbytes, ...) {
 /* ---- ending */
 
 void mt_end(struct mltp_thread *self, void *result) {
-  if (mt_load_relaxed(&self->detached)) { /* relaxed: once set it stays */
+  if (mt_load_relaxed(&self->detached) == MT_BORN_DETACHED) {
     mt_descriptor_free(mt_here(), self);
     return;
   }
   mt_spin_lock(&self->guard);
-  bool detached = self->detached;
+  bool detached = mt_load_relaxed(&self->detached) != MT_JOINABLE;
   struct mltp_thread *joiner = self->joiner;
   self->result = result;
   self->done = 1;
@@ -232,7 +232,7 @@ uint64_t mt_live(void) {
 static const char *unjoinable(const struct mltp_thread *t) {
   if (mt_state(t) == MT_FREE) return "was joined already, or was detached and has ended";
   if (t->kind == MT_FOREIGN || t == mt_rt.main) return "was not created by this library";
-  if (t->detached) return "is detached";
+  if (mt_load_relaxed(&t->detached) != MT_JOINABLE) return "is detached";
   if (t->joiner != NULL) return "is being joined by another thread";
   return NULL;
 }
@@ -256,9 +256,9 @@ int mltp_join(mltp_t *thread, void **result) {
   }
   if (!thread->done) {
     thread->joiner = self;
-    self->joining = thread;
+    mt_store_relaxed(&self->joining, thread);
     mt_park(self, &thread->guard, MT_WHY_JOIN); /* it resumes us after its last step */
-    self->joining = NULL;                       /* or the next timer would take it for a queue */
+    mt_store_relaxed(&self->joining, NULL);     /* or the next timer would take it for a queue */
   } else {
     mt_spin_unlock(&thread->guard);
   }
@@ -273,7 +273,7 @@ int mltp_detach(mltp_t *thread) {
   mt_spin_lock(&thread->guard);
   const char *why = unjoinable(thread);
   bool done = thread->done;
-  if (why == NULL) mt_store_relaxed(&thread->detached, 1);
+  if (why == NULL) mt_store_relaxed(&thread->detached, MT_MADE_DETACHED);
   mt_spin_unlock(&thread->guard);
   if (why != NULL) return refuse("mltp_detach", self, thread, why);
   if (done) mt_descriptor_free(self->vp, thread);

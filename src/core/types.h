@@ -54,6 +54,13 @@ enum mt_state {
   MT_DONE     /**< ended, not joined yet */
 };
 
+/** Whether anybody will join it. */
+enum mt_detached {
+  MT_JOINABLE,
+  MT_BORN_DETACHED, /**< [const]: nobody else ever takes its guard */
+  MT_MADE_DETACHED  /**< by mltp_detach(), under its guard */
+};
+
 /** What a parked thread waits for. */
 enum mt_why {
   MT_WHY_NOTHING,
@@ -99,7 +106,7 @@ struct mltp_thread {
   mt_spin guard;              /* join, detach, end */
   uint8_t kind;               /* [const] enum mt_kind */
   uint8_t why;                /* [atomic] enum mt_why; relaxed: only dumps read it */
-  uint8_t detached;           /* [atomic] set under this->guard, never unset */
+  uint8_t detached;           /* [atomic] enum mt_detached; thread.c */
   uint8_t done;               /* [guard: this->guard] */
   uint8_t stack_class;        /* [const] log2 of the stack's size */
   uint8_t timed_out;          /* [guard] of the wait queue */

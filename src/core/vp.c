@@ -67,6 +67,8 @@ static void *vp_main(void *arg) {
   struct mt_vp *vp = arg;
   char *low = NULL;
   size_t size = 0;
+  /* others must find this VP before it asks them for threads */
+  for (unsigned round = 0; mt_vp_count() <= vp->index;) mt_relax(&round);
   mt_set_current(&vp->idle);
   os_thread_stack(&low, &size);
   mt_sanitizer_known_stack(&vp->idle.sanitizer, low, size);

@@ -98,17 +98,19 @@ struct mt_vp *mt_any_awake_but(const struct mt_vp *self) {
 }
 
 /* Sees to it that somebody takes what is in the inbox of a VP seen not awake.
- * @return NULL, or the VP to which it has to be posted instead. */
+ * @return the VP that will; another than `to`: it has to be posted there instead. */
 static struct mt_vp *deliver(struct mt_vp *to) {
   mt_spin_lock(&mt_rt.idle_guard);
-  struct mt_vp *woken = NULL, *instead = NULL;
-  if (mt_load_relaxed(&to->status) == MT_VP_ASLEEP && may_wake())
+  struct mt_vp *woken = NULL, *takes = to;
+  if (mt_load_relaxed(&to->status) == MT_VP_ASLEEP && may_wake()) {
     woken = to;
-  else if (mt_load_relaxed(&to->status) != MT_VP_AWAKE && (instead = mt_any_awake_but(to)) == NULL)
-    instead = woken = best_sleeper(); /* all others are blocked in the kernel */
+  } else if (mt_load_relaxed(&to->status) != MT_VP_AWAKE) {
+    takes = mt_any_awake_but(to);
+    if (takes == NULL) takes = woken = best_sleeper(); /* the others are blocked in the kernel */
+  }
   if (woken != NULL) wake_sleeper(woken);
   unlock_and_wake(woken, next_keeper());
-  return instead;
+  return takes != NULL ? takes : to; /* nobody: it takes it itself when it comes back */
 }
 
 void mt_post(struct mt_vp *to, struct mltp_thread *first, struct mltp_thread *last) {
@@ -116,10 +118,10 @@ void mt_post(struct mt_vp *to, struct mltp_thread *first, struct mltp_thread *la
     mt_runq_post(to, first, last);
     /* ID-5 seq_cst: the status after the post; pairs ID-2 ID-11 ID-15 ID-16 */
     if (mt_likely(mt_load_seq_cst(&to->status) == MT_VP_AWAKE)) break;
-    struct mt_vp *instead = deliver(to);
-    if (instead == NULL) return;
+    struct mt_vp *takes = deliver(to);
+    if (takes == to) break;
     first = mt_runq_take_inbox(to, &last);
-    to = instead;
+    to = takes;
   }
   /* Its VP may be busy in one thread for long. */
   if (mt_load_relaxed(&mt_rt.sleeping) != 0 && mt_load_relaxed(&mt_rt.searching) == 0 &&
@@ -136,7 +138,8 @@ void mt_lie_down(struct mt_vp *vp) {
   if (mt_rt.keeper == NULL) mt_rt.keeper = vp;
   if (vp->saw_lone) { /* relaxed: a hint, the watch covers it */
     mt_store_relaxed(&mt_rt.quiet, 1);
-    if (mt_rt.vain_searches < VAIN_MAX) mt_rt.vain_searches++;
+    uint32_t vain = mt_load_relaxed(&mt_rt.vain_searches);
+    if (vain < VAIN_MAX) mt_store_relaxed(&mt_rt.vain_searches, vain + 1);
   }
   mt_store_relaxed(&mt_rt.awake, mt_rt.awake - 1);
   if (mt_rt.awake == 0) mt_rt.asleep_since = os_now();

@@ -35,7 +35,7 @@ MT_NO_TSAN static void describe_barrier(int fd, const mltp_barrier_t *b) {
            b->name_ != NULL ? b->name_ : "", b->queue_.count_, b->needed_);
 }
 
-static void describe_lock(int fd, const mltp_lock_t *lock) {
+MT_NO_TSAN static void describe_lock(int fd, const mltp_lock_t *lock) {
   const struct mt_lock_ops *ops = mt_lock_ops(lock);
   const struct mltp_thread *holder = ops != NULL ? ops->holder(lock) : NULL;
   mt_print(fd, "lock %p '%s' (held by thread %lu '%s')", (const void *)lock,
@@ -43,7 +43,7 @@ static void describe_lock(int fd, const mltp_lock_t *lock) {
            holder != NULL ? mt_name(holder) : "nobody");
 }
 
-static void describe_wait(int fd, const struct mltp_thread *t) {
+MT_NO_TSAN static void describe_wait(int fd, const struct mltp_thread *t) {
   uint8_t why = mt_load_relaxed(&t->why);
   const char *q = (const char *)mt_load_relaxed(&t->waitq); /* where it is in its object */
   const char *name;
@@ -57,7 +57,7 @@ static void describe_wait(int fd, const struct mltp_thread *t) {
       describe_barrier(fd, (const mltp_barrier_t *)(q - offsetof(mltp_barrier_t, queue_)));
       return;
     case MT_WHY_JOIN: {
-      const struct mltp_thread *other = t->joining;
+      const struct mltp_thread *other = mt_load_relaxed(&t->joining);
       mt_print(fd, "join of thread %lu '%s'", (unsigned long)other->id, mt_name(other));
       return;
     }
@@ -78,7 +78,7 @@ MT_NO_TSAN static void backtrace_of(struct dump *dump, const struct mltp_thread 
   if (dump->backtraces_left-- <= 0) return;
   const struct mt_stack *stack = t->stack;
   const char *low = stack != NULL ? stack->low : t->stack_low;
-  size_t size = stack != NULL ? mt_stack_size(stack) : t->stack_size;
+  size_t size = stack != NULL ? (size_t)1 << stack->class_log2 : t->stack_size;
   mt_backtrace(dump->fd, t->context.ip, t->context.bp, low, size);
 }
 

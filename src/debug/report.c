@@ -40,6 +40,11 @@ static bool is_overflow(const struct mltp_thread *t, const char *address, const 
   return address >= from && address < to;
 }
 
+/* A bound thread's stack also holds what libc put there. */
+static size_t asked_for(const struct mltp_thread *t, size_t size) {
+  return t->kind == MT_BOUND && t != mt_rt.main ? (size_t)1 << t->stack_class : size;
+}
+
 static void on_fault(int signo, siginfo_t *info, void *context) {
   const struct mltp_thread *t = mt_current();
   const char *low;
@@ -49,7 +54,7 @@ static void on_fault(int signo, siginfo_t *info, void *context) {
     mt_message(
         "stack overflow: thread %lu '%s' used all %zu KiB of its stack (give it a larger "
         "stack_size in mltp_attr_t, or set MLTP_STACK_SIZE)",
-        (unsigned long)t->id, mt_name(t), size / 1024);
+        (unsigned long)t->id, mt_name(t), asked_for(t, size) / 1024);
     mt_backtrace(2, (const void *)uc->uc_mcontext.gregs[REG_RIP],
                  (const void *)uc->uc_mcontext.gregs[REG_RBP], low, size);
     os_signal_default(SIGABRT);

@@ -1,16 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernel threads, by way of libc's, so that all of libc works on them. */
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 
 #include "os/os.h"
+
+/* libc takes its per-thread data and the program's thread-local variables out of
+ * the stack one asks for; this is how much (a private function of glibc, which
+ * other runtimes ask too). */
+static size_t stack_overhead(const pthread_attr_t *attr) {
+  size_t (*minimum)(const pthread_attr_t *) =
+      (size_t (*)(const pthread_attr_t *))(uintptr_t)dlsym(RTLD_DEFAULT, "__pthread_get_minstack");
+  return minimum != NULL ? minimum(attr) : 0;
+}
 
 static int start(pthread_t *thread, int detach_state, size_t stack_size, void *(*func)(void *),
                  void *arg) {
   pthread_attr_t attr;
   if (pthread_attr_init(&attr) != 0) return EAGAIN;
   int error = pthread_attr_setdetachstate(&attr, detach_state);
-  if (error == 0 && stack_size != 0) error = pthread_attr_setstacksize(&attr, stack_size);
+  if (error == 0 && stack_size != 0)
+    error = pthread_attr_setstacksize(&attr, stack_size + stack_overhead(&attr));
   if (error == 0) error = pthread_create(thread, &attr, func, arg);
   pthread_attr_destroy(&attr);
   return error == 0 ? 0 : EAGAIN;

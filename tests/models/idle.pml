@@ -101,7 +101,7 @@ inline post(me, to, n) {
        drain(me);
        if
        :: status[to] == ASLEEP && awake < TARGET -> woken = to
-#ifdef MUTATE_11
+#ifdef MUTATE_10
        :: status[to] == AWAKE -> goto posted
 #else
        :: status[to] == AWAKE -> break /* it got up meanwhile, and may be busy */
@@ -192,15 +192,7 @@ inline search_end_found(me) {
         fi
      :: else
      fi
-  :: else ->
-#ifndef MUTATE_6
-     if
-     :: LOAD(me, LENGTH(me)) > 1 -> notice(me)
-     :: else
-     fi
-#else
-     skip
-#endif
+  :: else
   fi
 }
 
@@ -289,13 +281,20 @@ idle:
   fi;
 
 found:
-#ifndef MUTATE_7
-  empty_inbox(me); /* before the look: what came in is not all for this VP */
-#endif
   search_end_found(me);
 
 next: /* a thread's end comes here, too */
-  empty_inbox(me);
+  if
+  :: inbox[me] != 0 ->
+     empty_inbox(me);
+#ifndef MUTATE_6
+     if /* for a while the threads were neither in the inbox nor in the list */
+     :: LOAD(me, LENGTH(me)) > 1 -> notice(me)
+     :: else
+     fi
+#endif
+  :: else
+  fi;
   atomic {
     used[me] < ENTRIES ->
     if
@@ -314,11 +313,11 @@ next: /* a thread's end comes here, too */
 
 sleep:
   lie_down(me);
-#ifndef MUTATE_8
+#ifndef MUTATE_7
   heavy_fence(me); /* ID-2 */
 #endif
   if
-#ifndef MUTATE_9
+#ifndef MUTATE_8
   :: BUSY(me, me) -> goto up
 #endif
   :: else ->
@@ -328,7 +327,7 @@ sleep:
      fi
   fi;
   if
-#ifndef MUTATE_10
+#ifndef MUTATE_9
   :: BUSY(me, OTHER1(me)) || BUSY(me, OTHER2(me)) -> goto up
 #endif
   :: else -> goto wait
