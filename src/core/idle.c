@@ -40,7 +40,7 @@ static void search_end_found(struct mt_vp *vp) {
 static bool lone_is_stuck(struct mt_vp *vp, const struct mt_vp *victim, uint64_t now) {
   uint32_t tick = mt_load_relaxed(&victim->tick);
   if (vp->suspect != victim || vp->suspect_tick != tick) {
-    if (vp->suspect == victim) vp->saw_lone = 1;
+    if (vp->suspect == victim) vp->lone_seen++;
     vp->suspect = victim;
     vp->suspect_tick = tick;
     vp->suspect_since = now;
@@ -78,7 +78,7 @@ static uint64_t spin_budget(void) {
 
 /* @return true when this VP has something to run now. */
 static bool search(struct mt_vp *vp) {
-  vp->saw_lone = 0;
+  vp->lone_seen = 0;
   vp->suspect = NULL;
   mt_count_searching(vp, true);
   uint64_t end = os_now() + spin_budget();
@@ -137,17 +137,11 @@ static bool keep_watch(const struct mt_vp *keeper) {
 static bool must_get_up(const struct mt_vp *vp) {
   if (mt_runq_seems_busy(vp) || mt_load_relaxed(&mt_rt.stopping)) return true;
   if (mt_over_target_with(1)) return false;
-  return vp->saw_lone ? false : mt_vps_any(mt_runq_seems_busy, vp);
+  return !mt_saw_lone(vp) && mt_vps_any(mt_runq_seems_busy, vp);
 }
 
-static void sleep_until_woken(struct mt_vp *vp) {
-  mt_lie_down(vp);
-  mt_fence_heavy(); /* ID-2 heavy fence: the sleeper before the look; pairs ID-1 ID-5 */
-  mt_finalizer_check();
-  if (must_get_up(vp)) {
-    mt_get_up(vp);
-    return;
-  }
+/* In the list of sleepers: until somebody wakes this VP, or its watch does. */
+static void sleep_in_list(struct mt_vp *vp) {
   mt_spin_lock(&mt_rt.idle_guard);
   while (mt_load_relaxed(&vp->status) == MT_VP_ASLEEP) {
     uint32_t seen = vp->wake;
@@ -155,13 +149,22 @@ static void sleep_until_woken(struct mt_vp *vp) {
     uint64_t deadline = keeper ? watch_deadline() : MLTP_NEVER;
     mt_spin_unlock(&mt_rt.idle_guard);
     int result = os_futex_wait(&vp->wake, seen, deadline);
-    if (result == ETIMEDOUT && keeper && keep_watch(vp)) {
-      mt_get_up(vp);
-      return;
-    }
+    if (result == ETIMEDOUT && keeper && keep_watch(vp)) mt_get_up(vp);
     mt_spin_lock(&mt_rt.idle_guard);
   }
   mt_spin_unlock(&mt_rt.idle_guard);
+}
+
+static void sleep_until_woken(struct mt_vp *vp) {
+  os_affinity_read(&vp->affinity);
+  mt_lie_down(vp);
+  mt_fence_heavy(); /* ID-2 heavy fence: the sleeper before the look; pairs ID-1 ID-5 */
+  mt_finalizer_check();
+  if (must_get_up(vp))
+    mt_get_up(vp);
+  else
+    sleep_in_list(vp);
+  os_affinity_restore(&vp->affinity); /* a waker may have narrowed it */
 }
 
 /* ---- the life of a VP */

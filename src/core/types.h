@@ -163,7 +163,7 @@ struct mt_vp {
   struct mt_stack *after_stack;         /* after the switch: free this stack */
   struct mltp_thread *after_home;       /* after the switch: post it to VP 0 */
 
-  uint8_t saw_lone;            /* the search saw lone ready threads come and go */
+  uint32_t lone_seen;          /* times the search saw a lone ready thread move */
   uint32_t suspect_tick;       /* what the search last saw of a VP with a lone ready */
   const struct mt_vp *suspect; /* thread, and since when */
   uint64_t suspect_since;
@@ -181,6 +181,7 @@ struct mt_vp {
   alignas(MT_CACHE_LINE) uint32_t wake; /* [atomic] futex: 1: get up */
   uint32_t status;                      /* [atomic] enum mt_vp_status; idle.c */
   struct mt_vp *sleeper_next;           /* [guard: mt_rt.idle_guard] */
+  struct os_affinity affinity;          /* [guard: mt_rt.idle_guard] while it sleeps */
   pthread_t kernel_thread;              /* [const] */
   struct mt_sanitizer dead;             /* after the switch: end this context */
   struct mltp_thread idle;              /* its own context */

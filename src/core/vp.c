@@ -69,6 +69,7 @@ static void *vp_main(void *arg) {
   size_t size = 0;
   /* others must find this VP before it asks them for threads */
   for (unsigned round = 0; mt_vp_count() <= vp->index;) mt_relax(&round);
+  os_affinity_restore(&vp->affinity);
   mt_set_current(&vp->idle);
   os_thread_stack(&low, &size);
   mt_sanitizer_known_stack(&vp->idle.sanitizer, low, size);
@@ -88,7 +89,7 @@ int mt_vp_spawn(void) {
   if (error == 0) {
     vp->status = MT_VP_AWAKE;
     mt_awake_add(1);
-    error = os_thread_start(&vp->kernel_thread, 0, vp_main, vp);
+    error = os_thread_start(&vp->kernel_thread, &vp->affinity, vp_main, vp);
     if (error != 0) mt_awake_add(-1);
   }
   if (error == 0) {

@@ -44,6 +44,7 @@ static struct mt_vp *next_keeper(void) {
 }
 
 static void wake_sleeper(struct mt_vp *vp) {
+  if (mt_rt.awake < mt_rt.cpus) os_affinity_avoid_here(&vp->affinity);
   unlink_sleeper(vp);
   get_up(vp);
   vp->wake++;
@@ -136,7 +137,7 @@ void mt_lie_down(struct mt_vp *vp) {
   vp->sleeper_next = mt_rt.sleepers;
   mt_rt.sleepers = vp;
   if (mt_rt.keeper == NULL) mt_rt.keeper = vp;
-  if (vp->saw_lone) { /* relaxed: a hint, the watch covers it */
+  if (mt_saw_lone(vp)) { /* relaxed: a hint, the watch covers it */
     mt_store_relaxed(&mt_rt.quiet, 1);
     uint32_t vain = mt_load_relaxed(&mt_rt.vain_searches);
     if (vain < VAIN_MAX) mt_store_relaxed(&mt_rt.vain_searches, vain + 1);

@@ -18,7 +18,7 @@
  * was the last to search looks whether there is more, and wakes the next.
  *
  * Quiet: two threads that hand a token to and fro make a lone thread ready a
- * million times a second. A search in vain that saw only such work sets quiet;
+ * million times a second. A search in vain that saw such work move sets quiet;
  * then a lone ready thread wakes nobody; but the keeper gets up every millisecond,
  * every 16 at worst, and searches. So no VP sleeps longer than that while a
  * thread it may run is ready.
@@ -52,6 +52,10 @@ void mt_post(struct mt_vp *to, struct mltp_thread *first, struct mltp_thread *la
 
 /** Counts VPs that search; they count themselves, or are counted when woken to. */
 void mt_count_searching(struct mt_vp *vp, bool searches);
+
+/** @return true when the VP's search saw lone ready threads come and go, again and
+ * again: once is how any parallel program starts. */
+static inline bool mt_saw_lone(const struct mt_vp *vp) { return vp->lone_seen >= 8; }
 
 /** The VP joins the sleepers, and stops to be counted as awake and searching. */
 void mt_lie_down(struct mt_vp *vp);

@@ -15,25 +15,25 @@ static size_t stack_overhead(const pthread_attr_t *attr) {
   return minimum != NULL ? minimum(attr) : 0;
 }
 
-static int start(pthread_t *thread, int detach_state, size_t stack_size, void *(*func)(void *),
-                 void *arg) {
+int os_thread_start(pthread_t *thread, struct os_affinity *affinity, void *(*func)(void *),
+                    void *arg) {
   pthread_attr_t attr;
   if (pthread_attr_init(&attr) != 0) return EAGAIN;
-  int error = pthread_attr_setdetachstate(&attr, detach_state);
-  if (error == 0 && stack_size != 0)
-    error = pthread_attr_setstacksize(&attr, stack_size + stack_overhead(&attr));
-  if (error == 0) error = pthread_create(thread, &attr, func, arg);
+  os_affinity_start_elsewhere(affinity, &attr);
+  int error = pthread_create(thread, &attr, func, arg);
   pthread_attr_destroy(&attr);
   return error == 0 ? 0 : EAGAIN;
 }
 
-int os_thread_start(pthread_t *thread, size_t stack_size, void *(*func)(void *), void *arg) {
-  return start(thread, PTHREAD_CREATE_JOINABLE, stack_size, func, arg);
-}
-
 int os_thread_start_detached(size_t stack_size, void *(*func)(void *), void *arg) {
   pthread_t thread;
-  return start(&thread, PTHREAD_CREATE_DETACHED, stack_size, func, arg);
+  pthread_attr_t attr;
+  if (pthread_attr_init(&attr) != 0) return EAGAIN;
+  int error = pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+  if (error == 0) error = pthread_attr_setstacksize(&attr, stack_size + stack_overhead(&attr));
+  if (error == 0) error = pthread_create(&thread, &attr, func, arg);
+  pthread_attr_destroy(&attr);
+  return error == 0 ? 0 : EAGAIN;
 }
 
 void os_thread_join(pthread_t thread) { pthread_join(thread, NULL); }

@@ -10,10 +10,12 @@
 #define MT_OS_OS_H
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* ---- time (clock.c): nanoseconds of CLOCK_MONOTONIC */
 uint64_t os_now(void);
@@ -48,11 +50,34 @@ long os_max_mappings(void);
 /** CPUs this process may use: affinity mask and cgroup CPU quota, at least 1. */
 int os_cpus(void);
 
+/* ---- where a kernel thread wakes up (affinity.c)
+ * The kernel likes to put a thread that is woken on the CPU of the one that wakes
+ * it, expecting that one to sleep soon. A VP that wakes another goes on running,
+ * and the other would wait for milliseconds beside idle CPUs. */
+
+struct os_affinity {
+  cpu_set_t cpus; /**< where the thread may run */
+  pid_t tid;
+  bool known;
+  bool narrowed; /**< os_affinity_avoid_here() took a CPU away */
+};
+
+/** Notes where the calling thread may run, before it goes to sleep. */
+void os_affinity_read(struct os_affinity *affinity);
+/** Keeps that thread, which sleeps, off the caller's CPU when it wakes up. */
+void os_affinity_avoid_here(struct os_affinity *affinity);
+/** The same for a thread that is to be created with attr. */
+void os_affinity_start_elsewhere(struct os_affinity *affinity, pthread_attr_t *attr);
+/** Lets the calling thread run where it might before. */
+void os_affinity_restore(struct os_affinity *affinity);
+
 /* ---- kernel threads (kthread.c) */
 
-/** Starts a joinable kernel thread. @return 0 or EAGAIN. */
-int os_thread_start(pthread_t *thread, size_t stack_size, void *(*func)(void *), void *arg);
-/** Starts a kernel thread nobody joins. stack_size 0: the default. */
+/** Starts a joinable kernel thread on another CPU than the caller's; it calls
+ * os_affinity_restore() when it runs. @return 0 or EAGAIN. */
+int os_thread_start(pthread_t *thread, struct os_affinity *affinity, void *(*func)(void *),
+                    void *arg);
+/** Starts a kernel thread nobody joins. @return 0 or EAGAIN. */
 int os_thread_start_detached(size_t stack_size, void *(*func)(void *), void *arg);
 void os_thread_join(pthread_t thread);
 /** Bounds of the calling kernel thread's stack, the guard not included. */
