@@ -14,8 +14,8 @@ MLTP_BEGIN_DECLS
 #define MLTP_EXIT_DEADLOCK 86
 
 /**
- * Writes all threads to fd: id, name, kind, state, what each waits for and since
- * when, and the backtrace of those that do not run. A snapshot: threads that run
+ * Writes all threads to fd: id, name, kind, state, what each waits for, and the
+ * backtrace of unbound ones that do not run. A snapshot: threads that run
  * meanwhile may change under it.
  * Blocks: no (but writes to fd). Context: any. The same comes on the signal
  * MLTP_DUMP_SIGNAL names.
