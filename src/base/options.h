@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 enum mt_backend { MT_BACKEND_NATIVE, MT_BACKEND_KERNEL };
+enum mt_oversubscribe { MT_OVERSUBSCRIBE_NOT, MT_OVERSUBSCRIBE, MT_OVERSUBSCRIBE_EAGER };
 enum mt_on_deadlock { MT_DEADLOCK_ABORT, MT_DEADLOCK_REPORT, MT_DEADLOCK_OFF };
 enum mt_on_misuse { MT_MISUSE_ABORT, MT_MISUSE_ERROR };
 enum mt_guard { MT_GUARD_AUTO, MT_GUARD_MADVISE, MT_GUARD_MPROTECT, MT_GUARD_CANARY };
@@ -19,7 +20,7 @@ enum mt_guard { MT_GUARD_AUTO, MT_GUARD_MADVISE, MT_GUARD_MPROTECT, MT_GUARD_CAN
 struct mt_options {
   int64_t vps;           /**< 0: as many as CPUs */
   int64_t backend;       /**< enum mt_backend */
-  int64_t oversubscribe; /**< 1: active VPs may exceed CPUs */
+  int64_t oversubscribe; /**< enum mt_oversubscribe: whether active VPs may exceed CPUs */
   int64_t stack_size;    /**< bytes */
   int64_t guard;         /**< enum mt_guard */
   int64_t spin_us;       /**< how long an idle VP looks for work before it sleeps */

@@ -21,7 +21,8 @@ enum {
   WATCH_NS = 1000000,      /* how often the keeper looks at busy VPs, */
   SCAN_EVERY = 16,         /* pauses between two looks at others' queues */
   RECHECK_NS = 1000000000, /* after a look for a deadlock that found none */
-  LONE_NS = 5000           /* a lone ready thread is stuck after this time */
+  LONE_NS = 5000,          /* a lone ready thread is stuck after this time, */
+  BLOCKED_NS = 4000000     /* and its VP is blocked after that: a time slice is shorter */
 };
 
 /* ---- searching */
@@ -31,22 +32,28 @@ static void search_end_found(struct mt_vp *vp) {
   if (!vp->searching) return;
   mt_count_searching(vp, false);
   if (mt_load_relaxed(&mt_rt.searching) != 0 || mt_load_relaxed(&mt_rt.sleeping) == 0) return;
+  if (!mt_room_for_one()) return;
   mt_fence_heavy(); /* ID-8 heavy fence: as ID-2; pairs ID-1 */
   if (mt_load_relaxed(&vp->runq.length) > 1 || mt_vps_any(mt_runq_seems_busy, vp)) mt_wake_one();
 }
 
-/* A lone ready thread is left to its VP, which is likely about to run it, unless
- * that VP has reached no scheduling point since we last looked. */
-static bool lone_is_stuck(struct mt_vp *vp, const struct mt_vp *victim, uint64_t now) {
+/* @return true when the victim has reached no scheduling point for ns. Whoever looks
+ * notes what it saw with the victim, for the next to look. */
+static bool is_stuck(struct mt_vp *victim, uint64_t now, uint64_t ns) {
   uint32_t tick = mt_load_relaxed(&victim->tick);
-  if (vp->suspect != victim || vp->suspect_tick != tick) {
-    if (vp->suspect == victim) vp->lone_seen++;
-    vp->suspect = victim;
-    vp->suspect_tick = tick;
-    vp->suspect_since = now;
-    return false;
-  }
-  return now - vp->suspect_since >= LONE_NS;
+  if (mt_load_relaxed(&victim->watched_tick) == tick)
+    return now - mt_load_relaxed(&victim->watched_since) >= ns;
+  mt_store_relaxed(&victim->watched_since, now); /* relaxed: hints */
+  mt_store_relaxed(&victim->watched_tick, tick);
+  return false;
+}
+
+/* A lone ready thread is left to its VP, which is likely about to run it, unless
+ * that VP is stuck. */
+static bool lone_is_stuck(struct mt_vp *vp, struct mt_vp *victim, uint64_t now) {
+  bool moved = mt_load_relaxed(&victim->watched_tick) != mt_load_relaxed(&victim->tick);
+  if (moved) vp->lone_seen++;
+  return is_stuck(victim, now, LONE_NS);
 }
 
 static bool try_steal(struct mt_vp *vp, uint64_t now) {
@@ -69,17 +76,22 @@ static bool try_steal(struct mt_vp *vp, uint64_t now) {
 
 bool mt_steal_some(struct mt_vp *vp) { return try_steal(vp, os_now()); }
 
+/* More VPs are awake than there are CPUs. */
+static bool crowded(void) { return mt_load_relaxed(&mt_rt.awake) > mt_rt.cpus; }
+
 /* Spinning pays while every awake VP can have a CPU and somebody could bring work. */
 static uint64_t spin_budget(void) {
-  int awake = mt_load_relaxed(&mt_rt.awake);
-  bool others = awake > 1 || mt_outside_may_post();
-  return others && awake <= mt_rt.cpus ? (uint64_t)mt_options.spin_us * 1000 : 0;
+  bool others = mt_load_relaxed(&mt_rt.awake) > 1 || mt_outside_may_post();
+  return others && !crowded() ? (uint64_t)mt_options.spin_us * 1000 : 0;
 }
 
-/* @return true when this VP has something to run now. */
+/* In a crowd only the keeper takes other VPs' threads, once per watch: they seem to wait
+ * because their VPs wait for a CPU, and a VP that took them would take that CPU, too.
+ * @return true when this VP has something to run now. */
 static bool search(struct mt_vp *vp) {
+  bool sent = vp->on_watch;
+  vp->on_watch = 0;
   vp->lone_seen = 0;
-  vp->suspect = NULL;
   mt_count_searching(vp, true);
   uint64_t end = os_now() + spin_budget();
   for (unsigned round = 0;; round++) {
@@ -89,7 +101,7 @@ static bool search(struct mt_vp *vp) {
       mt_timers_run_due(now);
       if (mt_runq_seems_busy(vp)) return true;
       if (mt_over_target() || mt_load_relaxed(&mt_rt.stopping)) return false;
-      if (try_steal(vp, now)) return true;
+      if ((sent || !crowded()) && try_steal(vp, now)) return true;
       if (now >= end) return false;
     }
     mt_arch_pause();
@@ -121,6 +133,16 @@ static void look_for_deadlock(uint64_t now) {
   if (asleep) mt_deadlock_suspected();
 }
 
+/* Every CPU has a VP that is awake. @return true when threads wait for one of them that
+ * must be blocked in the kernel without having said so, or computes for long. */
+static bool any_blocked(uint64_t now) {
+  bool any = false;
+  uint32_t count = mt_vp_count();
+  for (uint32_t i = 0; i < count; i++)
+    if (mt_runq_seems_busy(mt_rt.vps[i])) any |= is_stuck(mt_rt.vps[i], now, BLOCKED_NS);
+  return any;
+}
+
 /* The keeper's round. @return true when it has to get up. */
 static bool keep_watch(const struct mt_vp *keeper) {
   uint64_t now = os_now(), timer = mt_timers_earliest();
@@ -129,14 +151,14 @@ static bool keep_watch(const struct mt_vp *keeper) {
     if (timer == MLTP_NEVER) look_for_deadlock(now);
     return false;
   }
-  return mt_load_relaxed(&mt_rt.awake) < mt_load_relaxed(&mt_rt.target) &&
-         mt_vps_any(mt_runq_seems_busy, keeper);
+  if (mt_load_relaxed(&mt_rt.awake) >= mt_load_relaxed(&mt_rt.target)) return false;
+  return mt_room_for_one() ? mt_vps_any(mt_runq_seems_busy, keeper) : any_blocked(now);
 }
 
 /* Work that nobody else is sure to see. After ID-2. */
 static bool must_get_up(const struct mt_vp *vp) {
   if (mt_runq_seems_busy(vp) || mt_load_relaxed(&mt_rt.stopping)) return true;
-  if (mt_over_target_with(1)) return false;
+  if (!mt_room_for_one()) return false;
   return !mt_saw_lone(vp) && mt_vps_any(mt_runq_seems_busy, vp);
 }
 
@@ -149,7 +171,10 @@ static void sleep_in_list(struct mt_vp *vp) {
     uint64_t deadline = keeper ? watch_deadline() : MLTP_NEVER;
     mt_spin_unlock(&mt_rt.idle_guard);
     int result = os_futex_wait(&vp->wake, seen, deadline);
-    if (result == ETIMEDOUT && keeper && keep_watch(vp)) mt_get_up(vp);
+    if (result == ETIMEDOUT && keeper && keep_watch(vp)) {
+      vp->on_watch = 1;
+      mt_get_up(vp);
+    }
     mt_spin_lock(&mt_rt.idle_guard);
   }
   mt_spin_unlock(&mt_rt.idle_guard);

@@ -28,7 +28,8 @@ static bool native(void) { return mt_options.backend == MT_BACKEND_NATIVE; }
 /* ---- the number of VPs */
 
 static int active_of(int wanted) {
-  return mt_options.oversubscribe || wanted < mt_rt.cpus ? wanted : mt_rt.cpus;
+  return mt_options.oversubscribe != MT_OVERSUBSCRIBE_NOT || wanted < mt_rt.cpus ? wanted
+                                                                                 : mt_rt.cpus;
 }
 
 int mltp_set_vps(int vps) {
@@ -94,10 +95,10 @@ int mltp_init(int vps) {
   int foreign_live = (int)mt_rt.foreign_live; /* theirs outlive the runtime */
   memset(&mt_rt, 0, sizeof mt_rt);
   mt_rt.foreign_live = (uint32_t)foreign_live;
-  mt_rt.cpus = os_cpus();
+  mt_rt.cpus = mt_options.oversubscribe == MT_OVERSUBSCRIBE_EAGER ? MT_VPS_MAX : os_cpus();
   mt_rt.keeper_deadline = MLTP_NEVER;
   mt_rt.checked_at = UINT32_MAX;
-  if (vps == 0) vps = mt_options.vps != 0 ? (int)mt_options.vps : mt_rt.cpus;
+  if (vps == 0) vps = mt_options.vps != 0 ? (int)mt_options.vps : os_cpus();
   mt_rt.wanted = vps;
   mt_rt.target = active_of(vps);
   mt_fence_init(mt_options.membarrier);

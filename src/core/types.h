@@ -156,6 +156,7 @@ struct mt_vp {
   uint32_t index;                       /* [const] */
   uint8_t probe;                        /* go to the idle context: it has to check */
   uint8_t searching;                    /* this VP is counted in mt_rt.searching */
+  uint8_t on_watch;                     /* got up as the keeper; idle.c */
   uint8_t after;                        /* one of the three below is set */
   int *errno_at;                        /* this kernel thread's errno */
   struct mt_eh_globals *eh_at;          /* this kernel thread's C++ exception state */
@@ -163,11 +164,7 @@ struct mt_vp {
   struct mt_stack *after_stack;         /* after the switch: free this stack */
   struct mltp_thread *after_home;       /* after the switch: post it to VP 0 */
 
-  uint32_t lone_seen;          /* times the search saw a lone ready thread move */
-  uint32_t suspect_tick;       /* what the search last saw of a VP with a lone ready */
-  const struct mt_vp *suspect; /* thread, and since when */
-  uint64_t suspect_since;
-
+  uint32_t lone_seen;          /* [owner] times its search saw a lone ready thread move */
   struct mt_cache descriptors; /* [owner] */
   struct mt_cache stacks;      /* [owner] of the default size */
   uint64_t next_id, last_id;   /* [owner] block of thread ids */
@@ -182,6 +179,8 @@ struct mt_vp {
   uint32_t status;                      /* [atomic] enum mt_vp_status; idle.c */
   struct mt_vp *sleeper_next;           /* [guard: mt_rt.idle_guard] */
   struct os_affinity affinity;          /* [guard: mt_rt.idle_guard] while it sleeps */
+  uint32_t watched_tick;                /* [atomic] its tick when a search last saw it with */
+  uint64_t watched_since;               /* a lone ready thread, and since when; relaxed */
   pthread_t kernel_thread;              /* [const] */
   struct mt_sanitizer dead;             /* after the switch: end this context */
   struct mltp_thread idle;              /* its own context */
@@ -201,7 +200,7 @@ struct mt_runtime {
   struct mt_vp *vps[MT_VPS_MAX]; /* [atomic] entries below vp_count are constant */
   uint32_t vp_count;             /* [atomic] kernel threads made; grows under idle_guard */
   int wanted;                    /* [atomic] what mltp_set_vps() asked for */
-  int cpus;                      /* [const] */
+  int cpus;                      /* [const] as many VPs as are woken to run what is ready */
   int stack_class;               /* [const] log2 of the default stack size */
   mt_spin spawn_guard;           /* held while a VP is made; rank above idle_guard */
 

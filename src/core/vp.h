@@ -38,12 +38,19 @@ static inline bool mt_vps_any(bool (*predicate)(const struct mt_vp *), const str
   return false;
 }
 
-/** @return true when more VPs are awake than may be, counting extra ones. */
-static inline bool mt_over_target_with(int extra) {
-  return mt_load_relaxed(&mt_rt.awake) + extra > mt_load_relaxed(&mt_rt.target);
+/** @return true when more VPs are awake than may be. */
+static inline bool mt_over_target(void) {
+  return mt_load_relaxed(&mt_rt.awake) > mt_load_relaxed(&mt_rt.target);
 }
 
-static inline bool mt_over_target(void) { return mt_over_target_with(0); }
+/** @return true when one VP more may be woken, or get up, to run what is ready. Beyond
+ * the CPUs only the keeper gets up: a VP whose kernel thread waits for a CPU seems to
+ * leave its threads waiting, and who came to help would take the CPU from it. */
+static inline bool mt_room_for_one(void) {
+  int awake = mt_load_relaxed(&mt_rt.awake);
+  bool cpu_left = awake < mt_rt.cpus || mt_load_relaxed(&mt_rt.stopping); /* VP 0 must get up */
+  return cpu_left && awake < mt_load_relaxed(&mt_rt.target);
+}
 
 /** A small fast generator (xorshift32) for places where any number will do. */
 static inline uint32_t mt_random(struct mt_vp *vp) {

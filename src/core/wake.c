@@ -63,12 +63,11 @@ static void unlock_and_wake(struct mt_vp *woken, struct mt_vp *keeper) {
   if (keeper != NULL) os_futex_wake(&keeper->wake, 1);
 }
 
-static bool may_wake(void) { return mt_rt.awake < mt_load_relaxed(&mt_rt.target); }
-
 void mt_wake_one(void) {
+  if (!mt_room_for_one()) return; /* who makes room by lying down looks at the queues itself */
   mt_spin_lock(&mt_rt.idle_guard);
   struct mt_vp *vp = NULL;
-  if (may_wake() && mt_load_relaxed(&mt_rt.searching) == 0) vp = best_sleeper();
+  if (mt_room_for_one() && mt_load_relaxed(&mt_rt.searching) == 0) vp = best_sleeper();
   if (vp != NULL) {
     wake_sleeper(vp);
     mt_count_searching(vp, true);
@@ -103,7 +102,7 @@ struct mt_vp *mt_any_awake_but(const struct mt_vp *self) {
 static struct mt_vp *deliver(struct mt_vp *to) {
   mt_spin_lock(&mt_rt.idle_guard);
   struct mt_vp *woken = NULL, *takes = to;
-  if (mt_load_relaxed(&to->status) == MT_VP_ASLEEP && may_wake()) {
+  if (mt_load_relaxed(&to->status) == MT_VP_ASLEEP && mt_room_for_one()) {
     woken = to;
   } else if (mt_load_relaxed(&to->status) != MT_VP_AWAKE) {
     takes = mt_any_awake_but(to);

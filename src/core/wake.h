@@ -23,6 +23,14 @@
  * every 16 at worst, and searches. So no VP sleeps longer than that while a
  * thread it may run is ready.
  *
+ * In a crowd: with MLTP_OVERSUBSCRIBE more VPs may be awake than there are CPUs, but
+ * none is woken beyond the CPUs: threads of a VP that waits for a CPU seem to be left
+ * waiting, and who is woken to run them takes that CPU. A VP that finds its queue empty
+ * in a crowd lies down without a search. Only the keeper gets up beyond the CPUs, when
+ * a VP with ready threads reaches no scheduling point for longer than a time slice:
+ * blocked in the kernel, most likely. Who sees no room for one more VP wakes nobody;
+ * who makes room by lying down looks at the queues afterwards (ID-2).
+ *
  * Rejected: waking a VP for each ready thread (16 us of system calls for a
  * switch of 10 ns); polling by all sleepers; a timer thread.
  *

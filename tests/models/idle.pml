@@ -57,18 +57,22 @@ inline wake_sleeper(who) {
 }
 
 inline wake_one(me) {
-  atomic {
-    drain(me);
-    if
-    :: awake < TARGET && searching == 0 -> pick_sleeper(woken)
-    :: else
-    fi;
-    if
-    :: woken != NOBODY -> wake_sleeper(woken); is_searching[woken] = true; searching++ /* ID-4 */
-    :: else
-    fi;
-    woken = NOBODY
-  }
+  if
+  :: awake < TARGET -> /* seen without the guard */
+     atomic {
+       drain(me);
+       if
+       :: awake < TARGET && searching == 0 -> pick_sleeper(woken)
+       :: else
+       fi;
+       if
+       :: woken != NOBODY -> wake_sleeper(woken); is_searching[woken] = true; searching++ /* ID-4 */
+       :: else
+       fi;
+       woken = NOBODY
+     }
+  :: else
+  fi
 }
 
 inline wake_unless_searched(me) {
@@ -180,7 +184,7 @@ inline search_end_found(me) {
   :: is_searching[me] ->
      atomic { drain(me); is_searching[me] = false; searching-- } /* ID-4 */
      if
-     :: searching == 0 && sleeping != 0 ->
+     :: searching == 0 && sleeping != 0 && awake < TARGET ->
 #ifndef MUTATE_4
         heavy_fence(me); /* ID-8 */
 #endif

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -119,7 +120,7 @@ static void report_cpus(void) {
   if (mltp_vps_active() != 1) _exit(5);
   if (mltp_set_vps(4) != 0) _exit(6);
   if (mltp_vps() != 4) _exit(7);
-  int expected = atoi(getenv("MLTP_OVERSUBSCRIBE")) ? 4 : 1;
+  int expected = strcmp(getenv("MLTP_OVERSUBSCRIBE"), "0") == 0 ? 1 : 4;
   if (mltp_vps_active() != expected) _exit(8);
   mltp_finalize();
 }
@@ -134,7 +135,10 @@ static void check_cpus(const char *oversubscribe) {
 
 static void mltp_cpus_honours_the_affinity_mask(void) { check_cpus("MLTP_OVERSUBSCRIBE=0"); }
 
-static void mltp_vps_active_may_exceed_the_cpus(void) { check_cpus("MLTP_OVERSUBSCRIBE=1"); }
+static void mltp_vps_active_may_exceed_the_cpus(void) {
+  check_cpus("MLTP_OVERSUBSCRIBE=1");
+  check_cpus("MLTP_OVERSUBSCRIBE=eager");
+}
 
 static void mltp_cpus_is_no_more_than_there_are(void) {
   cpu_set_t allowed;
@@ -267,6 +271,39 @@ static void woken_threads_are_not_left_behind(void) {
   }
 }
 
+/* ------------------------------------------- more active VPs than there are CPUs */
+
+static void *read_unannounced(void *p0) {
+  char byte = 0;
+  (void)p0;
+  CHECK_EQUAL(read(pipe_ends[0], &byte, 1), 1);
+  return NULL;
+}
+
+/* As many threads as there are CPUs block in the kernel and do not say so. Only another
+ * VP, which gets up beyond the CPUs, can run what would end that (else this hangs). */
+static void blocked_vps_are_noticed(void) {
+  enum { READERS = 3 };
+  pin_to_one_cpu();
+  if (mltp_init(READERS + 1) != 0) _exit(1);
+  if (pipe(pipe_ends) != 0) _exit(2);
+  for (int round = 0; round < 3; round++) {
+    mltp_t *readers[READERS];
+    for (int i = 0; i < READERS; i++) readers[i] = mltp_create(read_unannounced, NULL);
+    for (int i = 0; i < READERS; i++) mltp_join(mltp_create(write_a_byte, "z"), NULL);
+    for (int i = 0; i < READERS; i++) mltp_join(readers[i], NULL);
+  }
+  mltp_finalize();
+}
+
+static void ready_threads_of_blocked_vps_run(void) {
+  static struct outcome outcome;
+  const char *const settings[] = {"MLTP_VPS", "MLTP_OVERSUBSCRIBE=1", NULL};
+  run_child(&outcome, blocked_vps_are_noticed, settings);
+  assert_true(WIFEXITED(outcome.status));
+  assert_int_equal(WEXITSTATUS(outcome.status), 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(mltp_set_vps_while_threads_run),
@@ -282,6 +319,7 @@ int main(void) {
       TEST(mltp_blocking_without_blocking),
       TEST(ready_threads_are_not_left_behind),
       TEST(woken_threads_are_not_left_behind),
+      TEST_BARE(ready_threads_of_blocked_vps_run),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
