@@ -27,6 +27,11 @@ typedef struct mltp_attr {
 
 #define MLTP_ATTR_INIT {NULL, 0, 0, 0}
 
+/** The smallest stack_size, in bytes: for very many threads that do little (no printf).
+ * A quarter of it is the guard. Threads take the memory they touch whatever their size,
+ * but page tables grow with address space: 33 bytes a thread, not 512. */
+#define MLTP_STACK_MIN 16384
+
 /** Most bytes of arguments mltp_vcreate() copies. */
 #define MLTP_VARGS_MAX 256
 
@@ -115,6 +120,15 @@ MLTP_API const char *mltp_name(const mltp_t *thread);
 
 /** @return the thread's number, unique in this process. Blocks: no. Context: any. */
 MLTP_API uint64_t mltp_id(const mltp_t *thread);
+
+/**
+ * Gives the memory of free stacks back to the kernel: that of threads that have
+ * ended, except what awake VPs other than the caller's keep for their next ones
+ * (512 stacks each at most). What has not been used for a second is given back
+ * anyway. A thread that gets such a stack touches new memory.
+ * Blocks: no (a system call for each free stack). Context: any, after mltp_init().
+ */
+MLTP_API void mltp_trim(void);
 
 MLTP_END_DECLS
 

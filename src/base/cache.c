@@ -4,13 +4,12 @@
 
 void mt_cache_refill(struct mt_cache *cache, struct mt_pool *pool) {
   for (int i = 0; i < MT_CACHE_MOVE && pool->head != NULL; i++) {
-    mt_free_list_push(&cache->head, mt_free_list_pop(&pool->head));
-    cache->count++;
+    mt_cache_push(cache, mt_pool_pop(pool));
   }
 }
 
 void mt_cache_spill(struct mt_cache *cache, struct mt_pool *pool) {
   mt_spin_lock(&pool->guard);
-  for (int i = 0; i < MT_CACHE_MOVE; i++) mt_free_list_push(&pool->head, mt_cache_take(cache));
+  for (int i = 0; i < MT_CACHE_MOVE; i++) mt_pool_push(pool, mt_cache_take(cache));
   mt_spin_unlock(&pool->guard);
 }

@@ -25,7 +25,9 @@ struct mt_cache {
 
 struct mt_pool {
   mt_spin guard;
-  void *head; /* [guard] */
+  uint32_t count; /* [guard] */
+  uint32_t least; /* [guard] the least count since somebody set it */
+  void *head;     /* [guard] */
 };
 
 static inline void mt_free_list_push(void **head, void *item) {
@@ -36,6 +38,20 @@ static inline void mt_free_list_push(void **head, void *item) {
 static inline void *mt_free_list_pop(void **head) {
   void *item = *head;
   if (item != NULL) *head = *(void **)item;
+  return item;
+}
+
+/** Puts it into a pool. Its guard is held. */
+static inline void mt_pool_push(struct mt_pool *pool, void *item) {
+  mt_free_list_push(&pool->head, item);
+  pool->count++;
+}
+
+/** @return a thing of a pool, or NULL: empty. Its guard is held. */
+static inline void *mt_pool_pop(struct mt_pool *pool) {
+  void *item = mt_free_list_pop(&pool->head);
+  if (item == NULL) return NULL;
+  if (--pool->count < pool->least) pool->least = pool->count;
   return item;
 }
 

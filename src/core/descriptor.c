@@ -32,7 +32,7 @@ void mt_descriptors_free(void) {
 
 /* Under the guard. */
 static struct mltp_thread *slab_take(struct slab *slab) {
-  struct mltp_thread *t = mt_free_list_pop(&slab->pool.head);
+  struct mltp_thread *t = mt_pool_pop(&slab->pool);
   if (t != NULL) return t;
   uint32_t index = slab->used / PER_CHUNK;
   if (slab->used % PER_CHUNK == 0) {
@@ -68,7 +68,7 @@ void mt_descriptor_to_slab(struct mt_vp *vp, struct mltp_thread *t) {
     return;
   }
   mt_spin_lock(&ours.pool.guard);
-  mt_free_list_push(&ours.pool.head, t);
+  mt_pool_push(&ours.pool, t);
   mt_spin_unlock(&ours.pool.guard);
 }
 
@@ -87,7 +87,7 @@ struct mltp_thread *mt_foreign_new(void) {
 void mt_foreign_free(struct mltp_thread *t) {
   mt_set_where(t, MT_FREE, 0);
   mt_spin_lock(&foreign.pool.guard);
-  mt_free_list_push(&foreign.pool.head, t);
+  mt_pool_push(&foreign.pool, t);
   mt_spin_unlock(&foreign.pool.guard);
 }
 

@@ -11,6 +11,7 @@
 #include "base/options.h"
 #include "core/life.h"
 #include "core/sched.h"
+#include "core/stack.h"
 #include "core/timer.h"
 #include "core/vp.h"
 #include "core/wake.h"
@@ -117,6 +118,7 @@ static uint64_t watch_deadline(void) {
     deadline = now + (uint64_t)WATCH_NS * (1u << mt_load_relaxed(&mt_rt.vain_searches));
   else if (mt_options.deadlock != MT_DEADLOCK_OFF)
     deadline = now + (mt_rt.checked_at == mt_rt.wake_count ? RECHECK_NS : MT_DEADLOCK_NS);
+  if (mt_stacks_trim_at() < deadline) deadline = mt_stacks_trim_at();
   mt_store_seq_cst(&mt_rt.keeper_deadline, MLTP_NEVER); /* ID-9 seq_cst: pairs TM-1 */
   uint64_t timer = mt_timers_earliest();
   if (timer < deadline) deadline = timer;
@@ -143,9 +145,9 @@ static bool any_blocked(uint64_t now) {
   return any;
 }
 
-/* The keeper's round. @return true when it has to get up. */
-static bool keep_watch(const struct mt_vp *keeper) {
-  uint64_t now = os_now(), timer = mt_timers_earliest();
+/* @return true when the keeper has to get up. */
+static bool is_needed(const struct mt_vp *keeper, uint64_t now) {
+  uint64_t timer = mt_timers_earliest();
   if (timer <= now) return true;
   if (mt_load_relaxed(&mt_rt.awake) == 0) {
     if (timer == MLTP_NEVER) look_for_deadlock(now);
@@ -153,6 +155,17 @@ static bool keep_watch(const struct mt_vp *keeper) {
   }
   if (mt_load_relaxed(&mt_rt.awake) >= mt_load_relaxed(&mt_rt.target)) return false;
   return mt_room_for_one() ? mt_vps_any(mt_runq_seems_busy, keeper) : any_blocked(now);
+}
+
+/* The keeper's round. */
+static void keep_watch(struct mt_vp *keeper) {
+  uint64_t now = os_now();
+  if (is_needed(keeper, now)) {
+    keeper->on_watch = 1;
+    mt_get_up(keeper);
+  } else {
+    mt_stacks_trim(now);
+  }
 }
 
 /* Work that nobody else is sure to see. After ID-2. */
@@ -171,10 +184,7 @@ static void sleep_in_list(struct mt_vp *vp) {
     uint64_t deadline = keeper ? watch_deadline() : MLTP_NEVER;
     mt_spin_unlock(&mt_rt.idle_guard);
     int result = os_futex_wait(&vp->wake, seen, deadline);
-    if (result == ETIMEDOUT && keeper && keep_watch(vp)) {
-      vp->on_watch = 1;
-      mt_get_up(vp);
-    }
+    if (result == ETIMEDOUT && keeper) keep_watch(vp);
     mt_spin_lock(&mt_rt.idle_guard);
   }
   mt_spin_unlock(&mt_rt.idle_guard);
@@ -182,6 +192,7 @@ static void sleep_in_list(struct mt_vp *vp) {
 
 static void sleep_until_woken(struct mt_vp *vp) {
   os_affinity_read(&vp->affinity);
+  mt_stacks_owner_sleeps(vp);
   mt_lie_down(vp);
   mt_fence_heavy(); /* ID-2 heavy fence: the sleeper before the look; pairs ID-1 ID-5 */
   mt_finalizer_check();

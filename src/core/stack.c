@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The arena of stacks; stack.h explains it. */
+/*
+ * The arena of stacks; stack.h explains it.
+ *
+ * Relaxed: trim_at is a hint; a plan made while another ends is made again when the
+ * next VP lies down.
+ */
 #include "core/stack.h"
 
 #include <errno.h>
@@ -7,8 +12,13 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "core/thread.h"
+#include "core/vp.h"
+#include "mltp/thread.h"
 
 enum {
+  TRIM_NS = 1000000000,   /* unused for so long, a stack loses its memory; */
+  TRIM_BATCH = 64,        /* so many at a time, */
+  TRIM_MOST = 1024,       /* so many in a round */
   COMMIT_STEP = 64 << 20, /* the arena becomes usable in steps of this size */
   CANARY_WORDS = 8
 };
@@ -25,8 +35,10 @@ static struct {
   size_t usable;  /* bytes made usable */
   uint32_t slots; /* stacks made */
   struct mt_pool pools[MT_STACK_CLASS_MAX + 1];
-  enum mt_guard kind; /* auto: not tried yet */
-  long mappings_left; /* that guards by mprotect may still use */
+  void *trimmed[MT_STACK_CLASS_MAX + 1]; /* [guard of the pool] free, without memory */
+  uint64_t trim_at;                      /* [atomic] relaxed: about when to trim; 0: no need */
+  enum mt_guard kind;                    /* auto: not tried yet */
+  long mappings_left;                    /* that guards by mprotect may still use */
 } arena;
 
 int mt_stacks_init(void) {
@@ -130,13 +142,23 @@ static struct mt_stack *carve(int class_log2) {
   return stack;
 }
 
+/* Free stacks have memory that may not be needed again. */
+static void plan_trim(void) {
+  if (mt_load_relaxed(&arena.trim_at) == 0) mt_store_relaxed(&arena.trim_at, os_now() + TRIM_NS);
+}
+
+void mt_stacks_owner_sleeps(const struct mt_vp *vp) {
+  if (vp->stacks.count != 0) plan_trim();
+}
+
 struct mt_stack *mt_stack_new(struct mt_vp *vp, int class_log2) {
   bool cached = vp != NULL && class_log2 == mt_rt.stack_class;
   struct mt_stack *stack = cached ? mt_cache_take(&vp->stacks) : NULL;
   if (mt_likely(stack != NULL)) return stack;
   struct mt_pool *pool = &arena.pools[class_log2];
   mt_spin_lock(&pool->guard);
-  stack = mt_free_list_pop(&pool->head);
+  stack = mt_pool_pop(pool);
+  if (stack == NULL) stack = mt_free_list_pop(&arena.trimmed[class_log2]);
   if (cached) mt_cache_refill(&vp->stacks, pool);
   mt_spin_unlock(&pool->guard);
   return stack != NULL ? stack : carve(class_log2);
@@ -149,6 +171,105 @@ void mt_stack_free(struct mt_vp *vp, struct mt_stack *stack) {
     return;
   }
   mt_spin_lock(&pool->guard);
-  mt_free_list_push(&pool->head, stack);
+  mt_pool_push(pool, stack);
   mt_spin_unlock(&pool->guard);
+  plan_trim();
+}
+
+/* ---- trimming */
+
+static void cache_to_pool(struct mt_cache cache) {
+  struct mt_pool *pool = &arena.pools[mt_rt.stack_class];
+  mt_spin_lock(&pool->guard);
+  for (void *stack; (stack = mt_cache_take(&cache)) != NULL;) mt_pool_push(pool, stack);
+  mt_spin_unlock(&pool->guard);
+}
+
+static struct mt_cache take_cache(struct mt_vp *vp) {
+  struct mt_cache cache = vp->stacks;
+  vp->stacks = (struct mt_cache){NULL, 0};
+  return cache;
+}
+
+/* A VP that sleeps does not touch its cache, and gets up under idle_guard only. */
+static void collect_from_sleepers(void) {
+  uint32_t count = mt_vp_count();
+  for (uint32_t i = 0; i < count; i++) {
+    struct mt_vp *vp = mt_rt.vps[i];
+    struct mt_cache cache = {NULL, 0};
+    mt_spin_lock(&mt_rt.idle_guard);
+    if (mt_load_relaxed(&vp->status) == MT_VP_ASLEEP) cache = take_cache(vp);
+    mt_spin_unlock(&mt_rt.idle_guard);
+    cache_to_pool(cache);
+  }
+}
+
+/* Takes up to TRIM_BATCH stacks that were not needed, linked. */
+static void *take_unneeded(int class_log2) {
+  struct mt_pool *pool = &arena.pools[class_log2];
+  void *batch = NULL;
+  mt_spin_lock(&pool->guard);
+  for (int i = 0; i < TRIM_BATCH && pool->least > 0; i++) {
+    mt_free_list_push(&batch, mt_pool_pop(pool));
+    pool->least--;
+  }
+  mt_spin_unlock(&pool->guard);
+  return batch;
+}
+
+static void trim_batch(int class_log2, void *batch) {
+  struct mt_pool *pool = &arena.pools[class_log2];
+  for (struct mt_stack *stack = batch; stack != NULL; stack = stack->next)
+    os_trim(stack->low + arena.page, mt_stack_size(stack) - 2 * arena.page); /* guard, top page */
+  mt_spin_lock(&pool->guard);
+  for (void *stack; (stack = mt_free_list_pop(&batch)) != NULL;)
+    mt_free_list_push(&arena.trimmed[class_log2], stack);
+  mt_spin_unlock(&pool->guard);
+}
+
+/* @return how many stacks were trimmed: most at least, if there are so many. */
+static uint32_t trim_pools(uint32_t most) {
+  uint32_t trimmed = 0;
+  for (int class_log2 = MT_STACK_CLASS_MIN; class_log2 <= MT_STACK_CLASS_MAX; class_log2++) {
+    for (void *batch; trimmed < most && (batch = take_unneeded(class_log2)) != NULL;) {
+      trim_batch(class_log2, batch);
+      trimmed += TRIM_BATCH;
+    }
+  }
+  return trimmed;
+}
+
+/* From now on what is not taken out is not needed. @return true: there is something. */
+static bool mark_pools(void) {
+  bool any = false;
+  for (int class_log2 = MT_STACK_CLASS_MIN; class_log2 <= MT_STACK_CLASS_MAX; class_log2++) {
+    struct mt_pool *pool = &arena.pools[class_log2];
+    mt_spin_lock(&pool->guard);
+    pool->least = pool->count;
+    any |= pool->count != 0;
+    mt_spin_unlock(&pool->guard);
+  }
+  return any;
+}
+
+uint64_t mt_stacks_trim_at(void) {
+  uint64_t at = mt_load_relaxed(&arena.trim_at);
+  return at != 0 ? at : MLTP_NEVER;
+}
+
+void mt_stacks_trim(uint64_t now) {
+  if (now < mt_stacks_trim_at()) return;
+  if (trim_pools(TRIM_MOST) >= TRIM_MOST) return; /* there is more, but perhaps work, too */
+  mt_store_relaxed(&arena.trim_at, 0);
+  collect_from_sleepers();
+  if (mark_pools()) plan_trim();
+}
+
+void mltp_trim(void) {
+  if (mt_self("mltp_trim") == NULL) return;
+  struct mt_vp *vp = mt_here();
+  if (vp != NULL) cache_to_pool(take_cache(vp));
+  collect_from_sleepers();
+  mark_pools();
+  trim_pools(UINT32_MAX);
 }

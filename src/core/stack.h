@@ -11,6 +11,11 @@
  * each slot, or the first frames of all threads would compete for the same few
  * sets of the caches.
  *
+ * Trimming: a stack keeps the pages its threads have touched, so a burst of threads
+ * would keep its memory for ever. What lay in a pool unused for a whole TRIM_NS is
+ * given back but for the topmost page (the pool's low-water mark says how much that
+ * is); the caches of VPs that sleep join the pools first. The keeper does it.
+ *
  * Guards: MADV_GUARD_INSTALL (Linux 6.13) costs no mapping; before it, mprotect
  * splits the mapping, of which a process has a limited number, so only a share of
  * them is used; stacks beyond it get a canary, which is checked when the thread
@@ -44,6 +49,15 @@ void mt_stacks_free(void);
 /** @return a stack of 2^class_log2 bytes, or NULL. vp: the calling VP, or NULL. */
 struct mt_stack *mt_stack_new(struct mt_vp *vp, int class_log2);
 void mt_stack_free(struct mt_vp *vp, struct mt_stack *stack);
+
+/** Gives back memory of stacks that were not needed lately, if it is time. */
+void mt_stacks_trim(uint64_t now);
+
+/** @return when it is time, MLTP_NEVER: nothing is left to trim. */
+uint64_t mt_stacks_trim_at(void);
+
+/** The VP is about to sleep: the keeper may have to look at its cache some time. */
+void mt_stacks_owner_sleeps(const struct mt_vp *vp);
 
 /** @return the class of a size in bytes, 0: the default; -1: too large. */
 int mt_stack_class(size_t size);

@@ -31,6 +31,12 @@ int os_commit(void *address, size_t size) {
   return error;
 }
 
+void os_trim(void *address, size_t size) {
+  int saved = errno;
+  madvise(address, size, MADV_DONTNEED); /* refused: the memory stays */
+  errno = saved;
+}
+
 void os_release(void *address, size_t size) {
   int saved = errno;
   munmap(address, size);

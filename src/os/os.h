@@ -37,6 +37,8 @@ void *os_reserve(size_t size);
 /** Makes reserved space usable; memory appears as it is touched. */
 int os_commit(void *address, size_t size);
 void os_release(void *address, size_t size);
+/** Gives the memory back, not the address space: it reads as zeroes afterwards. */
+void os_trim(void *address, size_t size);
 /** Makes [address, address + size) fault without splitting the mapping
  * (MADV_GUARD_INSTALL, Linux 6.13). @return 0, or EINVAL: the kernel has it not. */
 int os_guard_light(void *address, size_t size);

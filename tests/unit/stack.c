@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stacks have the size asked for, and keep what is on them. */
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "support/support.h"
 
@@ -136,11 +139,69 @@ static void stacks_are_aligned(void) {
   }
 }
 
+/* ------------------------------------------------------------------- trimming */
+
+#define BURST 200
+
+/* Bytes of memory the process has now. */
+static size_t resident(void) {
+  size_t total = 0, pages = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  if (file == NULL || fscanf(file, "%zu %zu", &total, &pages) != 2) CHECK(!"/proc/self/statm");
+  if (file != NULL) fclose(file);
+  return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static void *use_much_and_wait(void *p0) {
+  size_t wrong = fill_and_check(128 * KIB, 3);
+  mltp_barrier_wait(p0);
+  return (void *)wrong;
+}
+
+/* Threads that touch 128 KiB each and end. @return bytes of memory the process had before */
+static size_t burst_of_threads(void) {
+  mltp_t *threads[BURST];
+  mltp_barrier_t barrier = MLTP_BARRIER_INIT(BURST);
+  size_t before = resident();
+  for (int i = 0; i < BURST; i++) threads[i] = mltp_create(use_much_and_wait, &barrier);
+  for (int i = 0; i < BURST; i++) {
+    void *wrong = (void *)1;
+    mltp_join(threads[i], &wrong);
+    CHECK_EQUAL((intptr_t)wrong, 0);
+  }
+  return before;
+}
+
+static bool most_is_given_back(size_t before) {
+  return resident() < before + BURST * 128 * KIB / 2;
+}
+
+static bool can_see_memory(void) { return !SANITIZED && !on_kernel_backend(); }
+
+static void mltp_trim_gives_memory_back(void) {
+  if (!can_see_memory()) return;
+  CHECK_EQUAL(mltp_set_vps(1), 0);
+  mltp_sleep(1000000); /* so that the other VPs are asleep, most likely: theirs counts, too */
+  size_t before = burst_of_threads();
+  mltp_trim();
+  CHECK(most_is_given_back(before));
+  burst_of_threads(); /* trimmed stacks work */
+}
+
+/* Else this hangs. */
+static void unused_stacks_are_trimmed(void) {
+  if (!can_see_memory()) return;
+  size_t before = burst_of_threads();
+  while (!most_is_given_back(before)) mltp_sleep(50000000);
+  burst_of_threads();
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(stack_size_is_honoured),        TEST(stack_size_default),
       TEST(stack_size_is_rounded_up),      TEST(stack_size_small),
       TEST(stacks_of_many_sizes_together), TEST(stacks_are_aligned),
+      TEST(mltp_trim_gives_memory_back),   TEST(unused_stacks_are_trimmed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
