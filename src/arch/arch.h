@@ -19,6 +19,15 @@
 /** Calls func with the arguments of a captured block; see struct arch_vargs. */
 extern void *mt_arch_vcall(void *(*func)(int, ...), const struct arch_vargs *args);
 
+/** Calls func(arg) on the stack that ends at top (aligned to 16 bytes). The call may
+ * return on another kernel thread than it was made on. @return what func returned
+ * or mt_arch_call_leave() was given. */
+extern void *mt_arch_call_on(void *top, void *(*func)(void *), void *arg);
+
+/** Ends the call that was made on the stack that ends at top; the frames on it are
+ * left behind. Called on that stack. */
+extern void mt_arch_call_leave(void *top, void *result) __attribute__((noreturn));
+
 /** Where mt_arch_entry() goes: the first frame of every fresh stack. Never returns. */
 extern void mt_thread_start(void);
 

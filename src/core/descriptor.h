@@ -38,6 +38,7 @@ static inline void mt_descriptor_init(struct mltp_thread *t, struct mt_vp *vp) {
   t->stack = NULL;
   t->joiner = NULL;
   t->done = 0;
+  t->called = 0;
   t->named = 0;
   t->id = mt_new_id(vp);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The life of a thread: create, start, end, join.
+ * The life of a thread: create, start, end.
  *
  * Relaxed: counters with one writer each; mt_live() orders them. detached, read
  * without the guard, tells only what has been so from the start.
@@ -194,6 +194,7 @@ void mt_thread_start(void) {
 }
 
 void mt_finish(struct mltp_thread *self, void *result) {
+  if (self->called) mt_arch_call_leave(mt_stack_top(self->stack), result);
   struct mt_vp *vp = self->vp;
   struct mt_stack *stack = self->stack;
   struct mt_sanitizer sanitizer = self->sanitizer;
@@ -221,63 +222,10 @@ uint64_t mt_live(void) {
   uint64_t ended = mt_load_acquire(&mt_rt.ended_elsewhere); /* LV-3 acquire: pairs LV-4 */
   uint32_t count = mt_vp_count();
   for (uint32_t i = 0; i < count; i++)
-    ended += mt_load_acquire(&mt_rt.vps[i]->stats.ended);           /* LV-2 acquire: pairs LV-1 */
+    ended += mt_load_acquire(&mt_rt.vps[i]->stats.ended); /* LV-2 acquire: pairs LV-1 LV-5 */
   uint64_t created = 1 + mt_load_relaxed(&mt_rt.created_elsewhere); /* main was not created */
   for (uint32_t i = 0; i < count; i++) created += mt_load_relaxed(&mt_rt.vps[i]->stats.created);
   return created - ended;
-}
-
-/* ---- joining */
-
-static const char *unjoinable(const struct mltp_thread *t) {
-  if (mt_state(t) == MT_FREE) return "was joined already, or was detached and has ended";
-  if (t->kind == MT_FOREIGN || t == mt_rt.main) return "was not created by this library";
-  if (mt_load_relaxed(&t->detached) != MT_JOINABLE) return "is detached";
-  if (t->joiner != NULL) return "is being joined by another thread";
-  return NULL;
-}
-
-static int refuse(const char *call, const struct mltp_thread *self, const struct mltp_thread *t,
-                  const char *why) {
-  return mt_misuse(EINVAL, call, self->id, mt_name(self),
-                   "thread %lu '%s' %s (join or detach each joinable thread once)",
-                   (unsigned long)t->id, mt_name(t), why);
-}
-
-int mltp_join(mltp_t *thread, void **result) {
-  struct mltp_thread *self = mt_self("mltp_join");
-  if (self == NULL) return EPERM;
-  if (thread == self) return EDEADLK;
-  mt_spin_lock(&thread->guard);
-  const char *why = unjoinable(thread);
-  if (why != NULL) {
-    mt_spin_unlock(&thread->guard);
-    return refuse("mltp_join", self, thread, why);
-  }
-  if (!thread->done) {
-    thread->joiner = self;
-    mt_store_relaxed(&self->joining, thread);
-    mt_park(self, &thread->guard, MT_WHY_JOIN); /* it resumes us after its last step */
-    mt_store_relaxed(&self->joining, NULL);     /* or the next timer would take it for a queue */
-  } else {
-    mt_spin_unlock(&thread->guard);
-  }
-  if (result != NULL) *result = thread->result;
-  mt_descriptor_free(self->vp, thread);
-  return 0;
-}
-
-int mltp_detach(mltp_t *thread) {
-  struct mltp_thread *self = mt_self("mltp_detach");
-  if (self == NULL) return EPERM;
-  mt_spin_lock(&thread->guard);
-  const char *why = unjoinable(thread);
-  bool done = thread->done;
-  if (why == NULL) mt_store_relaxed(&thread->detached, MT_MADE_DETACHED);
-  mt_spin_unlock(&thread->guard);
-  if (why != NULL) return refuse("mltp_detach", self, thread, why);
-  if (done) mt_descriptor_free(self->vp, thread);
-  return 0;
 }
 
 /* ---- asking */

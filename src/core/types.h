@@ -112,6 +112,7 @@ struct mltp_thread {
   uint8_t timed_out;          /* [guard] of the wait queue */
   uint8_t handed;             /* [guard] of a lock's queue; lock_reactive.c */
   uint8_t named;              /* [atomic] name is set; relaxed */
+  uint8_t called;             /* [owner] runs as a call of its joiner; join.c */
 
   /* -- third line: what most threads never need */
   const char *name;              /* [atomic] relaxed: a pointer to constant text */

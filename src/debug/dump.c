@@ -79,7 +79,14 @@ MT_NO_TSAN static void backtrace_of(struct dump *dump, const struct mltp_thread 
   const struct mt_stack *stack = t->stack;
   const char *low = stack != NULL ? stack->low : t->stack_low;
   size_t size = stack != NULL ? (size_t)1 << stack->class_log2 : t->stack_size;
-  mt_backtrace(dump->fd, t->context.ip, t->context.bp, low, size);
+  struct arch_context context = t->context;
+  const struct mltp_thread *called = mt_load_relaxed(&t->joining);
+  if (mt_load_relaxed(&t->why) == MT_WHY_JOIN && called != NULL && called->called) {
+    const char *saved = mt_arch_call_saved(mt_stack_top(called->stack));
+    if (saved < low || saved + MT_ARCH_CALL_SAVED > low + size) return; /* it ends just now */
+    mt_arch_call_origin(saved, &context);
+  }
+  mt_backtrace(dump->fd, context.ip, context.bp, low, size);
 }
 
 MT_NO_TSAN static void dump_thread(struct mltp_thread *t, void *arg) {

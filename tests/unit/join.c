@@ -183,6 +183,90 @@ static void threads_created_while_others_run(void) {
   }
 }
 
+/* ------------------------- joined before it started: its joiner may run it at once */
+
+/* Calls, since a compiler keeps the address of errno, which differs between VPs. */
+static __attribute__((noinline)) int errno_now(void) { return errno; }
+static __attribute__((noinline)) void set_errno(int value) { errno = value; }
+
+struct chain {
+  int left;
+  mltp_sem_t sem;
+};
+
+/* Each thread creates and joins the next, all the way down, the last one blocks, and
+ * all leave their frames by mltp_exit(). */
+static void *next_in_chain(void *p0) {
+  struct chain *chain = p0;
+  void *result = NULL;
+  CHECK_EQUAL(errno_now(), 0);
+  set_errno(chain->left);
+  if (chain->left-- > 0) {
+    mltp_join(mltp_create(next_in_chain, chain), &result);
+  } else {
+    mltp_sem_wait(&chain->sem);
+  }
+  mltp_exit((void *)((intptr_t)result + 1));
+}
+
+static void *run_chain(void *p0) {
+  struct chain *chain = p0;
+  int length = chain->left + 1;
+  void *result = NULL;
+  set_errno(12345);
+  for (int i = 0; i < 50; i++) mltp_join(mltp_create(same, NULL), NULL); /* some take turns */
+  mltp_join(mltp_create(next_in_chain, chain), &result);
+  CHECK_EQUAL((intptr_t)result, length);
+  CHECK_EQUAL(errno_now(), 12345);
+  return NULL;
+}
+
+static void *post_to(void *p0) {
+  for (int i = 0; i < 5; i++) mltp_yield();
+  mltp_sem_post(p0);
+  return NULL;
+}
+
+static void chains_of_joins_that_block_at_the_end(void) {
+  enum { CHAINS = 8 };
+  for (int round = 0; round < 20; round++) {
+    struct chain chains[CHAINS];
+    struct worker runners[CHAINS], posters[CHAINS];
+    for (int i = 0; i < CHAINS; i++) {
+      chains[i] = (struct chain){.left = i * 25, .sem = MLTP_SEM_INIT(0)};
+      worker_start(&runners[i], UNBOUND, run_chain, &chains[i]);
+    }
+    for (int i = 0; i < CHAINS; i++)
+      worker_start(&posters[i], i % 2 ? UNBOUND : BOUND, post_to, &chains[i].sem);
+    for (int i = 0; i < CHAINS; i++) worker_join(&posters[i]);
+    for (int i = 0; i < CHAINS; i++) worker_join(&runners[i]);
+  }
+}
+
+static void *large_frame(void *p0) {
+  volatile char large[200 * 1024];
+  for (size_t i = 0; i < sizeof large; i += 4096) large[i] = 1;
+  return large[4096] == 1 ? p0 : NULL;
+}
+
+/* However deep in its own stack the joiner is, the thread has all of its own. */
+static void *join_from_a_deep_stack(void *p0) {
+  volatile char mine[150 * 1024];
+  void *result = NULL;
+  memset((char *)mine, 7, sizeof mine);
+  mltp_join(mltp_create(large_frame, p0), &result);
+  for (size_t i = 0; i < sizeof mine; i += 64) CHECK_EQUAL(mine[i], 7);
+  return result;
+}
+
+static void joined_threads_have_stacks_of_their_own(void) {
+  if (SANITIZED) return; /* larger frames */
+  int mark = 0;
+  void *result = NULL;
+  mltp_join(mltp_create(join_from_a_deep_stack, &mark), &result);
+  CHECK(result == &mark);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(mltp_exit_from_a_deep_stack),
@@ -193,6 +277,8 @@ int main(void) {
       TEST(mltp_create_and_join_100000),
       TEST(trees_of_threads_of_every_kind),
       TEST(threads_created_while_others_run),
+      TEST(chains_of_joins_that_block_at_the_end),
+      TEST(joined_threads_have_stacks_of_their_own),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

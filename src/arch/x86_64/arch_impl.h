@@ -76,6 +76,20 @@ static inline void mt_arch_context_init(struct arch_context *context, void *top)
   context->ip = (void *)(uintptr_t)mt_arch_entry;
 }
 
+/** Bytes mt_arch_call_on() saves on the caller's stack. */
+enum { MT_ARCH_CALL_SAVED = 56 };
+
+/** @return where mt_arch_call_on() saved the caller's registers, given the top of the
+ * stack the call runs on. */
+static inline char *mt_arch_call_saved(const void *top) { return ((char *const *)top)[-1]; }
+
+/** From what was saved there: the caller as a context, for backtraces. */
+static inline void mt_arch_call_origin(const char *saved, struct arch_context *origin) {
+  origin->sp = (void *)(uintptr_t)(saved + MT_ARCH_CALL_SAVED);
+  memcpy(&origin->bp, saved + 40, sizeof origin->bp);
+  memcpy(&origin->ip, saved + 48, sizeof origin->ip);
+}
+
 /** Tells the processor that this is a spin loop. */
 static inline void mt_arch_pause(void) { __asm__ volatile("pause" ::: "memory"); }
 

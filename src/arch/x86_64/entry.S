@@ -68,4 +68,77 @@ mt_arch_vcall:
 	.cfi_endproc
 	.size	mt_arch_vcall, . - mt_arch_vcall
 
+/* void *mt_arch_call_on(void *top, void *(*func)(void *), void *arg): calls func on
+ * the stack that ends at top, which is aligned to 16. What to come back to lies in
+ * the topmost word there. To unwinders func is the outermost frame: no exception
+ * may pass into the frames of another thread. */
+	.globl	mt_arch_call_on
+	.hidden	mt_arch_call_on
+	.type	mt_arch_call_on, @function
+mt_arch_call_on:
+	.cfi_startproc
+	pushq	%rbp
+	.cfi_adjust_cfa_offset 8
+	.cfi_rel_offset rbp, 0
+	pushq	%rbx
+	.cfi_adjust_cfa_offset 8
+	.cfi_rel_offset rbx, 0
+	pushq	%r12
+	.cfi_adjust_cfa_offset 8
+	.cfi_rel_offset r12, 0
+	pushq	%r13
+	.cfi_adjust_cfa_offset 8
+	.cfi_rel_offset r13, 0
+	pushq	%r14
+	.cfi_adjust_cfa_offset 8
+	.cfi_rel_offset r14, 0
+	pushq	%r15
+	.cfi_adjust_cfa_offset 8
+	.cfi_rel_offset r15, 0
+	.cfi_remember_state
+	movq	%rsp, -8(%rdi)
+	leaq	-16(%rdi), %rsp
+	.cfi_undefined rip
+	xorl	%ebp, %ebp	/* ends the frame-pointer chain */
+	movq	%rdx, %rdi
+	call	*%rsi
+	movq	8(%rsp), %rsp
+	.cfi_restore_state
+.Lback:
+	popq	%r15
+	.cfi_adjust_cfa_offset -8
+	.cfi_restore r15
+	popq	%r14
+	.cfi_adjust_cfa_offset -8
+	.cfi_restore r14
+	popq	%r13
+	.cfi_adjust_cfa_offset -8
+	.cfi_restore r13
+	popq	%r12
+	.cfi_adjust_cfa_offset -8
+	.cfi_restore r12
+	popq	%rbx
+	.cfi_adjust_cfa_offset -8
+	.cfi_restore rbx
+	popq	%rbp
+	.cfi_adjust_cfa_offset -8
+	.cfi_restore rbp
+	ret
+	.cfi_endproc
+	.size	mt_arch_call_on, . - mt_arch_call_on
+
+/* void mt_arch_call_leave(void *top, void *result): from anywhere inside func, makes
+ * mt_arch_call_on() return result. */
+	.globl	mt_arch_call_leave
+	.hidden	mt_arch_call_leave
+	.type	mt_arch_call_leave, @function
+mt_arch_call_leave:
+	.cfi_startproc
+	movq	%rsi, %rax
+	movq	-8(%rdi), %rsp
+	.cfi_undefined rip
+	jmp	.Lback
+	.cfi_endproc
+	.size	mt_arch_call_leave, . - mt_arch_call_leave
+
 	.section .note.GNU-stack, "", @progbits

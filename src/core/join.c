@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Joining and detaching.
+ *
+ * A thread that has not started when it is joined, and is in the queue of the
+ * joiner's VP, is run at once, like a function called on a stack of its own: no
+ * guard, no queue, no switch in between. Otherwise it is a thread like others: it
+ * may block, and go on and end on another VP; then the joiner, whose frames lie
+ * below the call, finds itself there. Its stack is its own since it may need all
+ * of the size it was created with.
+ *
+ * Relaxed: detached, read without the guard, tells only what has been so from the
+ * start; joining serves reports.
+ */
+#include <errno.h>
+
+#include "base/log.h"
+#include "base/options.h"
+#include "core/descriptor.h"
+#include "core/park.h"
+#include "core/sched.h"
+#include "core/thread.h"
+#include "core/timer.h"
+
+static const char *unjoinable(const struct mltp_thread *t) {
+  if (mt_state(t) == MT_FREE) return "was joined already, or was detached and has ended";
+  if (t->kind == MT_FOREIGN || t == mt_rt.main) return "was not created by this library";
+  if (mt_load_relaxed(&t->detached) != MT_JOINABLE) return "is detached";
+  if (t->joiner != NULL) return "is being joined by another thread";
+  return NULL;
+}
+
+static int refuse(const char *call, const struct mltp_thread *self, const struct mltp_thread *t,
+                  const char *why) {
+  return mt_misuse(EINVAL, call, self->id, mt_name(self),
+                   "thread %lu '%s' %s (join or detach each joinable thread once)",
+                   (unsigned long)t->id, mt_name(t), why);
+}
+
+/* ---- running a thread that has not started */
+
+static void *called_body(void *arg) {
+  struct mltp_thread *t = arg;
+  mt_sanitizer_arrive(&t->sanitizer);
+  return t->func(t->arg);
+}
+
+/* Others in the queue must get their turn, however many threads are run at once. */
+static bool is_turn_of_others(const struct mt_vp *vp) {
+  return mt_load_relaxed(&vp->tick) % MT_TICKS_PER_CHECK == 0;
+}
+
+/* Takes t out of the caller's own queue if it is there and has not started; exact,
+ * since the queue's owner asks. @return false: it is not, or something else is due. */
+static bool take_fresh(struct mt_vp *vp, struct mltp_thread *t) {
+  mt_runq_enter(vp);
+  bool fresh = mt_is_ready_on(t, vp) && t->fresh && t->joiner == NULL &&
+               mt_load_relaxed(&t->detached) == MT_JOINABLE;
+  bool now = fresh && !is_turn_of_others(vp) && mt_tick(vp);
+  if (now) mt_runq_remove(vp, t);
+  mt_runq_leave(vp);
+  return now;
+}
+
+/* @return false: nothing was done. */
+static bool run_at_once(struct mltp_thread *self, struct mltp_thread *t, void **result) {
+  struct mt_vp *vp = self->vp;
+  if (vp == NULL || !take_fresh(vp, t)) return false;
+  mt_prepare(vp, t);
+  t->called = 1;
+  t->joiner = self;
+  mt_store_relaxed(&self->joining, t);
+  mt_store_relaxed(&self->why, MT_WHY_JOIN);
+  mt_set_where(self, MT_PARKED, vp->index);
+  mt_become(vp, self, t);
+  mt_sanitizer_leave(&self->sanitizer, &t->sanitizer, 0);
+  void *value = mt_arch_call_on(mt_stack_top(t->stack), called_body, t);
+  mt_sanitizer_leave(&t->sanitizer, &self->sanitizer, 1); /* here: called_body() has returned */
+  mt_sanitizer_arrive(&self->sanitizer);
+  mt_sanitizer_end(&t->sanitizer);
+  vp = t->vp;
+  mt_stack_check(t);
+  mt_become(vp, t, self);
+  mt_store_relaxed(&self->why, MT_WHY_NOTHING);
+  mt_store_relaxed(&self->joining, NULL);
+  mt_store_release(&vp->stats.ended, vp->stats.ended + 1); /* LV-5 release: as LV-1; pairs LV-2 */
+  mt_stack_free(vp, t->stack);
+  mt_descriptor_free(vp, t);
+  if (result != NULL) *result = value;
+  return true;
+}
+
+/* ---- joining */
+
+int mltp_join(mltp_t *thread, void **result) {
+  struct mltp_thread *self = mt_self("mltp_join");
+  if (self == NULL) return EPERM;
+  if (thread == self) return EDEADLK;
+  if (run_at_once(self, thread, result)) return 0;
+  mt_spin_lock(&thread->guard);
+  const char *why = unjoinable(thread);
+  if (why != NULL) {
+    mt_spin_unlock(&thread->guard);
+    return refuse("mltp_join", self, thread, why);
+  }
+  if (!thread->done) {
+    thread->joiner = self;
+    mt_store_relaxed(&self->joining, thread);
+    mt_park(self, &thread->guard, MT_WHY_JOIN); /* it resumes us after its last step */
+    mt_store_relaxed(&self->joining, NULL);     /* or the next timer would take it for a queue */
+  } else {
+    mt_spin_unlock(&thread->guard);
+  }
+  if (result != NULL) *result = thread->result;
+  mt_descriptor_free(self->vp, thread);
+  return 0;
+}
+
+int mltp_detach(mltp_t *thread) {
+  struct mltp_thread *self = mt_self("mltp_detach");
+  if (self == NULL) return EPERM;
+  mt_spin_lock(&thread->guard);
+  const char *why = unjoinable(thread);
+  bool done = thread->done;
+  if (why == NULL) mt_store_relaxed(&thread->detached, MT_MADE_DETACHED);
+  mt_spin_unlock(&thread->guard);
+  if (why != NULL) return refuse("mltp_detach", self, thread, why);
+  if (done) mt_descriptor_free(self->vp, thread);
+  return 0;
+}
