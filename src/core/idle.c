@@ -205,17 +205,6 @@ static void sleep_until_woken(struct mt_vp *vp) {
 
 /* ---- the life of a VP */
 
-/* One VP too many: what it had goes to another. */
-static void surrender(struct mt_vp *vp) {
-  struct mt_vp *other = mt_any_awake_but(vp);
-  if (other == NULL) return;
-  mt_runq_enter(vp);
-  mt_runq_drain(vp);
-  struct mltp_thread *last, *first = mt_runq_take_front(vp, UINT32_MAX, &last);
-  mt_runq_leave(vp);
-  if (first != NULL) mt_post(other, first, last);
-}
-
 static void run_one(struct mt_vp *vp) {
   mt_runq_enter(vp);
   mt_take_in(vp);
@@ -232,7 +221,7 @@ void mt_idle_loop(struct mt_vp *vp) {
     vp->probe = 0;
     mt_timers_run_due(os_now());
     if (mt_over_target()) {
-      surrender(vp);
+      mt_surrender(vp); /* one VP too many */
       if (!mt_runq_seems_busy(vp)) sleep_until_woken(vp);
     } else if (mt_runq_seems_busy(vp) || search(vp)) {
       search_end_found(vp);

@@ -129,6 +129,27 @@ void mt_post(struct mt_vp *to, struct mltp_thread *first, struct mltp_thread *la
     mt_wake_one();
 }
 
+/* A sleeper that may get up, else one that is awake; NULL: no other can run anything. */
+static struct mt_vp *taker_but(const struct mt_vp *self) {
+  struct mt_vp *vp = NULL;
+  if (mt_room_for_one()) {
+    mt_spin_lock(&mt_rt.idle_guard);
+    vp = best_sleeper();
+    mt_spin_unlock(&mt_rt.idle_guard);
+  }
+  return vp != NULL ? vp : mt_any_awake_but(self);
+}
+
+void mt_surrender(struct mt_vp *vp) {
+  struct mt_vp *taker = mt_runq_seems_busy(vp) ? taker_but(vp) : NULL;
+  if (taker == NULL) return;
+  mt_runq_enter(vp);
+  mt_runq_drain(vp);
+  struct mltp_thread *last, *first = mt_runq_take_front(vp, UINT32_MAX, &last);
+  mt_runq_leave(vp);
+  if (first != NULL) mt_post(taker, first, last);
+}
+
 /* ---- sleeping */
 
 void mt_lie_down(struct mt_vp *vp) {
@@ -201,8 +222,11 @@ void mltp_blocking_begin(void) {
   int unblocked = (int)mt_load_relaxed(&mt_rt.vp_count) - mt_rt.blocked;
   bool spare = unblocked >= mt_load_relaxed(&mt_rt.target);
   mt_spin_unlock(&mt_rt.idle_guard);
-  if (!spare) mt_vp_spawn(); /* refused: this VP's threads wait until it is back */
-  mt_fence_heavy();          /* ID-16 heavy fence: as ID-2; pairs ID-1 ID-5 */
+  if (!spare) mt_vp_spawn(); /* refused, and no other: this VP's threads wait until it is back */
+  /* Thieves come when they have nothing to run. Threads that spin and yield always have,
+   * and may wait for one of these. */
+  mt_surrender(vp);
+  mt_fence_heavy(); /* ID-16 heavy fence: as ID-2; pairs ID-1 ID-5 */
   if (mt_vps_any(mt_runq_seems_busy, NULL)) mt_wake_one();
 }
 

@@ -58,6 +58,9 @@ static inline void mt_notice(struct mt_vp *vp) {
 /** Posts a chain (mt_runq_post) and sees to it that an awake VP gets it. */
 void mt_post(struct mt_vp *to, struct mltp_thread *first, struct mltp_thread *last);
 
+/** Gives all ready threads of the calling VP, which will not run them soon, to another. */
+void mt_surrender(struct mt_vp *vp);
+
 /** Counts VPs that search; they count themselves, or are counted when woken to. */
 void mt_count_searching(struct mt_vp *vp, bool searches);
 

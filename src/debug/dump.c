@@ -45,7 +45,7 @@ MT_NO_TSAN static void describe_lock(int fd, const mltp_lock_t *lock) {
 
 MT_NO_TSAN static void describe_wait(int fd, const struct mltp_thread *t) {
   uint8_t why = mt_load_relaxed(&t->why);
-  const char *q = (const char *)mt_load_relaxed(&t->waitq); /* where it is in its object */
+  const char *q = (const char *)mt_load_relaxed(&t->waitq); /* in its object; or t->joining */
   const char *name;
   mt_print(fd, "waits for ");
   if (q == NULL && why <= MT_WHY_JOIN) why = MT_WHY_NOTHING; /* woken this very moment */
@@ -57,7 +57,7 @@ MT_NO_TSAN static void describe_wait(int fd, const struct mltp_thread *t) {
       describe_barrier(fd, (const mltp_barrier_t *)(q - offsetof(mltp_barrier_t, queue_)));
       return;
     case MT_WHY_JOIN: {
-      const struct mltp_thread *other = mt_load_relaxed(&t->joining);
+      const struct mltp_thread *other = (const struct mltp_thread *)(const void *)q;
       mt_print(fd, "join of thread %lu '%s'", (unsigned long)other->id, mt_name(other));
       return;
     }

@@ -1,140 +1,116 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Everything at once, in random order, for MLTP_STRESS_SECONDS (2) per test. A run that
- * fails prints its seed; MLTP_STRESS_SEED repeats its choices, though not its timing. */
-#include <stdatomic.h>
+/* Everything at once, in random order, for MLTP_STRESS_SECONDS (2) per test: runtimes start,
+ * workers of every kind do the operations of the table below, runtimes end and leave nothing
+ * behind. A run prints its seed; MLTP_STRESS_SEED repeats its choices, though not its timing.
+ * MLTP_STRESS_CASE names the one test to run. tests/stress/run.py runs many configurations. */
+#define _GNU_SOURCE /* gettid() */
+#include <dirent.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "support/support.h"
+#include "ops/ops.h"
 
-enum { CLASSES = MLTP_LOCK_SEMAPHORE + 1, WORKERS = 24, UNITS = 5, VPS_MOST = 8 };
+static const struct operation *const operations[] = {
+    &op_lock,  &op_sem,   &op_tokens,  &op_meet,   &op_crowd, &op_create, &op_pthread,
+    &op_yield, &op_sleep, &op_timeout, &op_resize, &op_block, &op_dump,
+};
+enum { OPERATIONS = sizeof operations / sizeof operations[0], WORKERS_MOST = 40 };
 
-static struct world {
-  uint64_t end;
+static struct {
   unsigned seed;
+  uint64_t end; /* of the life */
   atomic_uint next_worker;
-  mltp_lock_t locks[CLASSES];
-  long first[CLASSES], second[CLASSES]; /* each pair equal, under its lock */
-  mltp_lock_t cond_lock;
-  mltp_cond_t cond;
-  mltp_sem_t units; /* taken and given back */
-  atomic_long entered[CLASSES], violations, created, ended;
+  atomic_long done[OPERATIONS];
 } world;
 
-/* ------------------------------------------------------------------- actions */
+unsigned life_seed(void) { return world.seed; }
 
-static void enter(unsigned *random) {
-  int class = rand_r(random) % CLASSES;
-  mltp_lock_t *lock = &world.locks[class];
-  int error;
-  switch (rand_r(random) % 3) {
-    case 0: error = mltp_lock(lock); break;
-    case 1: error = mltp_trylock(lock); break;
-    default: error = mltp_timedlock(lock, mltp_after((uint64_t)(rand_r(random) % 50000)));
+/* ------------------------------------------------------------------- workers */
+
+static void act(unsigned *random, int leaves_only) {
+  unsigned weights = 0;
+  for (int i = 0; i < OPERATIONS; i++) {
+    if (operations[i]->leaf || !leaves_only) weights += operations[i]->weight;
   }
-  if (error != 0) return;
-  if (world.first[class] != world.second[class]) atomic_fetch_add(&world.violations, 1);
-  world.first[class]++;
-  if (rand_r(random) % 16 == 0) mltp_yield();
-  if (rand_r(random) % 64 == 0) mltp_sleep(20000);
-  world.second[class]++;
-  atomic_fetch_add(&world.entered[class], 1);
-  if (mltp_unlock(lock) != 0) atomic_fetch_add(&world.violations, 1);
-}
-
-static void use_unit(unsigned *random) {
-  int error =
-      rand_r(random) % 2
-          ? mltp_sem_wait(&world.units)
-          : mltp_sem_timedwait(&world.units, mltp_after((uint64_t)(rand_r(random) % 50000)));
-  if (error != 0) return;
-  if (rand_r(random) % 2) mltp_yield();
-  mltp_sem_post(&world.units);
-}
-
-static void wait_or_signal(unsigned *random) {
-  if (rand_r(random) % 2) {
-    if (rand_r(random) % 4 == 0) {
-      mltp_cond_broadcast(&world.cond);
-    } else {
-      mltp_cond_signal(&world.cond);
+  unsigned at = pick(random, weights);
+  for (int i = 0; i < OPERATIONS; i++) {
+    if (!operations[i]->leaf && leaves_only) continue;
+    if (at < operations[i]->weight) {
+      operations[i]->act(random);
+      atomic_fetch_add_explicit(&world.done[i], 1, memory_order_relaxed);
+      return;
     }
-    return;
-  }
-  uint64_t deadline = mltp_after((uint64_t)(rand_r(random) % 100000));
-  mltp_lock(&world.cond_lock);
-  mltp_cond_timedwait(&world.cond, &world.cond_lock, deadline);
-  mltp_unlock(&world.cond_lock);
-}
-
-static void *child(void *p0) {
-  unsigned random = (unsigned)(uintptr_t)p0;
-  enter(&random);
-  if (random % 2) mltp_yield();
-  atomic_fetch_add(&world.ended, 1);
-  return p0;
-}
-
-static void create_child(unsigned *random) {
-  mltp_attr_t attr = MLTP_ATTR_INIT;
-  attr.bound = rand_r(random) % 32 == 0;
-  attr.detached = rand_r(random) % 4 == 0;
-  attr.stack_size = rand_r(random) % 8 ? 0 : 65536;
-  void *arg = (void *)(uintptr_t)rand_r(random);
-  mltp_t *thread = NULL;
-  if (mltp_create_with(&thread, &attr, child, arg) != 0) {
-    atomic_fetch_add(&world.violations, 1);
-    return;
-  }
-  atomic_fetch_add(&world.created, 1);
-  if (attr.detached) return;
-  if (rand_r(random) % 4 == 0) {
-    mltp_detach(thread);
-    return;
-  }
-  void *result = NULL;
-  if (rand_r(random) % 2) mltp_yield();
-  if (mltp_join(thread, &result) != 0 || result != arg) atomic_fetch_add(&world.violations, 1);
-}
-
-static void yield_somehow(unsigned *random) {
-  if (rand_r(random) % 2) {
-    mltp_yield();
-  } else {
-    mltp_yield_to_first();
+    at -= operations[i]->weight;
   }
 }
 
-static void block_in_the_kernel(unsigned *random) {
-  unsigned microseconds = (unsigned)rand_r(random) % 50;
-  mltp_blocking_begin();
-  usleep(microseconds);
-  mltp_blocking_end();
-}
+void act_as_leaf(unsigned *random) { act(random, 1); }
 
-static void sleep_a_little(unsigned *random) { mltp_sleep((uint64_t)(rand_r(random) % 100000)); }
-
-static void move_vps(unsigned *random) {
-  if (rand_r(random) % 8) return;
-  if (mltp_set_vps(1 + rand_r(random) % VPS_MOST) != 0) atomic_fetch_add(&world.violations, 1);
-}
-
-static void *act_until_the_end(void *p0) {
-  static void (*const actions[])(unsigned *) = {
-      enter,          enter,        enter,         use_unit, use_unit,
-      wait_or_signal, create_child, yield_somehow, move_vps, block_in_the_kernel,
-      sleep_a_little,
-  };
+static void *work(void *p0) {
   unsigned random = world.seed + atomic_fetch_add(&world.next_worker, 1) * 7919u;
-  while (mltp_now() < world.end) {
-    actions[(size_t)rand_r(&random) % (sizeof actions / sizeof actions[0])](&random);
-  }
+  while (mltp_now() < world.end) act(&random, 0);
   return p0;
 }
 
-/* ---------------------------------------------------------------------- runs */
+/* --------------------------------------------------------------------- lives */
+
+/* What a process must not lose, life after life. */
+struct belongings {
+  long kernel_threads, files, pages;
+};
+
+static long entries(const char *folder) {
+  long count = 0;
+  DIR *dir = opendir(folder);
+  CHECK(dir != NULL);
+  if (dir == NULL) return 0;
+  while (readdir(dir) != NULL) count++;
+  closedir(dir);
+  return count;
+}
+
+static struct belongings belongings(void) {
+  struct belongings b = {entries("/proc/self/task"), entries("/proc/self/fd"), 0};
+  FILE *statm = fopen("/proc/self/statm", "re");
+  CHECK(statm != NULL && fscanf(statm, "%*d %ld", &b.pages) == 1);
+  if (statm != NULL) fclose(statm);
+  return b;
+}
+
+/* Detached kernel threads need a moment to go once they have let go of the runtime. */
+static void check_belongings(const struct belongings *before) {
+  struct belongings now = belongings();
+  while (now.kernel_threads > before->kernel_threads) {
+    usleep(1000);
+    now = belongings();
+  }
+  CHECK_EQUAL(now.files, before->files);
+  /* libc keeps some stacks and heaps of threads that ended */
+  if (!SANITIZED) CHECK(now.pages <= before->pages + (64 << 20) / sysconf(_SC_PAGESIZE));
+}
+
+static void live(unsigned seed, uint64_t end) {
+  unsigned random = seed;
+  uint64_t at_most = mltp_after(50000000 + (uint64_t)pick(&random, 1000) * 1000000);
+  world.seed = seed;
+  world.end = at_most < end ? at_most : end;
+  atomic_store(&world.next_worker, 0);
+  int workers = 4 + (int)pick(&random, WORKERS_MOST - 4);
+  enum kind kind = one_in(&random, 2) ? MIXED : (enum kind)pick(&random, MIXED);
+
+  CHECK_EQUAL(mltp_init(0), 0);
+  for (int i = 0; i < OPERATIONS; i++) {
+    if (operations[i]->begin != NULL) operations[i]->begin();
+  }
+  crew_run(workers, kind, work, NULL);
+  wait_for_children();
+  for (int i = 0; i < OPERATIONS; i++) {
+    if (operations[i]->end != NULL) operations[i]->end();
+  }
+  CHECK_EQUAL(mltp_finalize(), 0);
+  CHECK_EQUAL(gettid(), getpid()); /* main is back on its kernel thread */
+}
 
 static long environment_number(const char *name, long standard) {
   const char *text = getenv(name);
@@ -142,51 +118,48 @@ static long environment_number(const char *name, long standard) {
 }
 
 static void mix(void) {
-  world = (struct world){.seed = (unsigned)environment_number("MLTP_STRESS_SEED", time(NULL))};
-  printf("MLTP_STRESS_SEED=%u\n", world.seed);
-  for (int class = 0; class < CLASSES; class ++) {
-    mltp_lock_init(&world.locks[class], (mltp_lock_class_t) class, "stress");
-  }
-  mltp_lock_init(&world.cond_lock, MLTP_LOCK_STANDARD, "condition's");
-  mltp_cond_init(&world.cond, "stress");
-  mltp_sem_init(&world.units, UNITS, "units");
-  world.end = mltp_after((uint64_t)environment_number("MLTP_STRESS_SECONDS", 2) * 1000000000);
+  unsigned seed = (unsigned)environment_number("MLTP_STRESS_SEED", time(NULL));
+  printf("MLTP_STRESS_SEED=%u\n", seed);
+  fflush(stdout);
+  for (int i = 0; i < OPERATIONS; i++) atomic_store(&world.done[i], 0);
+  uint64_t end = mltp_after((uint64_t)environment_number("MLTP_STRESS_SECONDS", 2) * 1000000000);
+  struct belongings before = belongings();
+  int lives = 0;
+  do live(seed + 104729u * (unsigned)lives++, end);
+  while (mltp_now() < end);
+  check_belongings(&before);
 
-  crew_run(WORKERS, MIXED, act_until_the_end, NULL);
-  while (atomic_load(&world.ended) < atomic_load(&world.created)) mltp_sleep(100000);
-
-  CHECK_EQUAL(atomic_load(&world.violations), 0);
-  CHECK_EQUAL(mltp_sem_value(&world.units), UNITS);
-  CHECK_EQUAL(mltp_sem_destroy(&world.units), 0);
-  CHECK_EQUAL(mltp_cond_destroy(&world.cond), 0);
-  for (int class = 0; class < CLASSES; class ++) {
-    check_case("lock class %d", class);
-    CHECK_EQUAL(world.first[class], atomic_load(&world.entered[class]));
-    CHECK_EQUAL(world.second[class], world.first[class]);
-    CHECK(world.first[class] > 0);
-    CHECK_EQUAL(mltp_lock_destroy(&world.locks[class]), 0);
+  printf("%d lives:", lives);
+  for (int i = 0; i < OPERATIONS; i++) {
+    check_case("%s", operations[i]->name);
+    CHECK(atomic_load(&world.done[i]) > 0);
+    printf(" %s %ld", operations[i]->name, atomic_load(&world.done[i]));
   }
-  printf("%ld threads created\n", atomic_load(&world.created));
+  printf("\n");
 }
+
+/* --------------------------------------------------------------------- tests */
 
 /* Busy processes take time slices away from VPs, at any place of the code. */
 static void mix_under_load(void **state) {
   pid_t pids[4];
   load_start(pids, 4);
-  test_in_runtime(state);
+  test_bare(state);
   load_stop(pids, 4);
 }
 
 /* All VPs, lock holders and spinning waiters among them, share one CPU. */
 static void mix_on_one_cpu(void **state) {
   pin_to_one_cpu();
-  test_in_runtime(state);
+  test_bare(state);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(mix), cmocka_unit_test_prestate(mix_under_load, (void *)mix),
+      TEST_BARE(mix), cmocka_unit_test_prestate(mix_under_load, (void *)mix),
       cmocka_unit_test_prestate(mix_on_one_cpu, (void *)mix), /* last: it stays pinned */
   };
+  const char *one = getenv("MLTP_STRESS_CASE");
+  if (one != NULL && *one != '\0') cmocka_set_test_filter(one);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

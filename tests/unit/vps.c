@@ -216,6 +216,24 @@ static void mltp_blocking_begin_leaves_its_queue_to_others(void) {
   close(pipe_ends[1]);
 }
 
+static atomic_int spinning;
+
+static void *spin_and_yield(void *p0) {
+  while (atomic_load(&spinning)) mltp_yield();
+  return p0;
+}
+
+/* Though they are never without something to run (a thief steals when it is). */
+static void mltp_blocking_begin_leaves_its_queue_to_busy_others(void) {
+  enum { SPINNERS = 24 };
+  mltp_t *spinners[SPINNERS];
+  atomic_store(&spinning, 1);
+  for (int i = 0; i < SPINNERS; i++) spinners[i] = mltp_create(spin_and_yield, NULL);
+  mltp_blocking_begin_leaves_its_queue_to_others();
+  atomic_store(&spinning, 0);
+  for (int i = 0; i < SPINNERS; i++) CHECK_EQUAL(mltp_join(spinners[i], NULL), 0);
+}
+
 static void mltp_blocking_without_blocking(void) {
   for (int i = 0; i < scaled(2000); i++) {
     mltp_blocking_begin();
@@ -316,6 +334,7 @@ int main(void) {
       TEST(idle_program_uses_no_cpu),
       TEST(mltp_blocking_lets_others_run),
       TEST(mltp_blocking_begin_leaves_its_queue_to_others),
+      TEST(mltp_blocking_begin_leaves_its_queue_to_busy_others),
       TEST(mltp_blocking_without_blocking),
       TEST(ready_threads_are_not_left_behind),
       TEST(woken_threads_are_not_left_behind),
