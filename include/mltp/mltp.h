@@ -24,6 +24,7 @@
 #define MLTP_MLTP_H
 
 #include <mltp/debug.h>
+#include <mltp/key.h>
 #include <mltp/sched.h>
 #include <mltp/sync.h>
 #include <mltp/thread.h>

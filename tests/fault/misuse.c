@@ -241,6 +241,24 @@ static void wait_at_an_uninitialised_barrier(void) {
   run_clumsy(wait_at_nothing, &zero);
 }
 
+static void *set_deleted_key(void *p0) {
+  mltp_key_t key;
+  mltp_key_create(&key, NULL);
+  mltp_key_delete(key);
+  *returned = p0 == NULL ? mltp_set(key, &key) : mltp_key_delete(key);
+  return NULL;
+}
+
+static void set_of_a_deleted_key(void) {
+  set_up();
+  run_clumsy(set_deleted_key, NULL);
+}
+
+static void double_key_delete(void) {
+  set_up();
+  run_clumsy(set_deleted_key, &sem);
+}
+
 /* ------------------------------------------------------------------ the table */
 
 static const struct misuse {
@@ -264,6 +282,8 @@ static const struct misuse {
     {destroy_of_a_semaphore_in_use, "mltp_sem_destroy", "the-semaphore", EBUSY},
     {destroy_of_a_condition_in_use, "mltp_cond_destroy", "the-condition", EBUSY},
     {wait_at_an_uninitialised_barrier, "mltp_barrier_wait", NULL, EINVAL},
+    {set_of_a_deleted_key, "mltp_set", NULL, EINVAL},
+    {double_key_delete, "mltp_key_delete", NULL, EINVAL},
 };
 enum { MISUSES = sizeof misuses / sizeof misuses[0] };
 
