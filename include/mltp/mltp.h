@@ -23,7 +23,9 @@
 #ifndef MLTP_MLTP_H
 #define MLTP_MLTP_H
 
+#include <mltp/channel.h>
 #include <mltp/debug.h>
+#include <mltp/key.h>
 #include <mltp/sched.h>
 #include <mltp/sync.h>
 #include <mltp/thread.h>

@@ -31,15 +31,15 @@ static inline uint64_t mt_new_id(struct mt_vp *vp) {
  * instruction. */
 static inline void mt_descriptor_init(struct mltp_thread *t, struct mt_vp *vp) {
   t->vp = NULL;
-  t->kind = MT_UNBOUND;
+  t->kind = MT_UNBOUND; /* with the three flags below one store */
+  t->done = 0;
+  t->named = 0;
+  t->has_values = 0;
   t->fresh = 0;
   t->has_exceptions = 0;
   t->saved_errno = 0;
   t->stack = NULL;
   t->joiner = NULL;
-  t->done = 0;
-  t->called = 0;
-  t->named = 0;
   t->id = mt_new_id(vp);
 }
 

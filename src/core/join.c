@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "core/descriptor.h"
+#include "core/key.h"
 #include "core/park.h"
 #include "core/sched.h"
 #include "core/thread.h"
@@ -42,7 +43,9 @@ static int refuse(const char *call, const struct mltp_thread *self, const struct
 static void *called_body(void *arg) {
   struct mltp_thread *t = arg;
   mt_sanitizer_arrive(&t->sanitizer);
-  return t->func(t->arg);
+  void *result = t->func(t->arg);
+  mt_values_end(t);
+  return result;
 }
 
 /* Others in the queue must get their turn, however many threads are run at once. */
@@ -85,6 +88,7 @@ static bool run_at_once(struct mltp_thread *self, struct mltp_thread *t, void **
   mt_store_relaxed(&self->joining, NULL);
   mt_store_release(&vp->stats.ended, vp->stats.ended + 1); /* LV-5 release: as LV-1; pairs LV-2 */
   mt_stack_free(vp, t->stack);
+  t->called = 0;
   mt_descriptor_free(vp, t);
   if (result != NULL) *result = value;
   return true;

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "core/idle.h"
+#include "core/key.h"
 #include "core/park.h"
 #include "core/sched.h"
 #include "core/stack.h"
@@ -170,6 +171,7 @@ int mltp_finalize(void) {
   if (!mt_load_relaxed(&mt_rt.running)) return EINVAL;
   struct mltp_thread *self = mt_current();
   if (self == NULL || self != mt_rt.main) return EPERM;
+  mt_values_end(self); /* destructors may start threads: before the wait */
   mt_wait_until_alone();
   mt_bound_wait_all();
   mt_store_seq_cst(&mt_rt.stopping, 1); /* LF-1 seq_cst: pairs LF-2 */

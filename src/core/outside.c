@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "core/descriptor.h"
+#include "core/key.h"
 #include "core/life.h"
 #include "core/thread.h"
 #include "core/vp.h"
@@ -24,6 +25,7 @@ static bool exit_key_made; /* [const after the first mt_outside_init()] */
 /* A foreign thread's kernel thread ends. */
 static void detach_foreign(void *arg) {
   struct mltp_thread *t = arg;
+  mt_values_end(t);
   mt_set_current(NULL);
   mt_add_relaxed(&mt_rt.foreign_live, -1); /* relaxed: a hint for idle VPs */
   mt_foreign_free(t);
@@ -69,6 +71,7 @@ static void leave_runtime(void) {
 }
 
 static void finish(struct mltp_thread *self, void *result) {
+  mt_values_end(self);
   mt_set_current(NULL); /* from mt_end() on, self may be freed */
   mt_end(self, result);
   mt_add_seq_cst(&mt_rt.ended_elsewhere, 1); /* LV-4 seq_cst: as LV-1; pairs LV-3 FN-1 */

@@ -14,6 +14,7 @@
 #include "base/options.h"
 #include "core/descriptor.h"
 #include "core/idle.h"
+#include "core/key.h"
 #include "core/life.h"
 #include "core/park.h"
 #include "core/sched.h"
@@ -184,6 +185,7 @@ void mt_thread_start(void) {
     struct mt_stack *stack = self->stack;
     void *result = self->func(self->arg);
     self = mt_current();
+    mt_values_end(self);
     struct mt_vp *vp = self->vp;
     struct mt_sanitizer sanitizer = self->sanitizer;
     self = end_and_choose(self, result);
@@ -194,6 +196,7 @@ void mt_thread_start(void) {
 }
 
 void mt_finish(struct mltp_thread *self, void *result) {
+  mt_values_end(self);
   if (self->called) mt_arch_call_leave(mt_stack_top(self->stack), result);
   struct mt_vp *vp = self->vp;
   struct mt_stack *stack = self->stack;
@@ -204,6 +207,7 @@ void mt_finish(struct mltp_thread *self, void *result) {
 void mltp_exit(void *result) {
   struct mltp_thread *self = mt_current();
   if (self == mt_rt.main && self != NULL) {
+    mt_values_end(self);
     mt_wait_until_alone();
     exit(0);
   }

@@ -68,6 +68,8 @@ enum mt_why {
   MT_WHY_COND,
   MT_WHY_BARRIER,
   MT_WHY_SEM,
+  MT_WHY_CHANNEL,
+  MT_WHY_SELECT,
   MT_WHY_JOIN,
   MT_WHY_SLEEP,
   MT_WHY_FINALIZE
@@ -75,6 +77,7 @@ enum mt_why {
 
 struct mt_vp;
 struct mt_stack;
+struct mt_values;
 
 /** A thread. Descriptors are never unmapped while the runtime is up, so that
  * others may read the state of one that has ended ("know who runs"). The lines
@@ -105,17 +108,19 @@ struct mltp_thread {
   uint64_t id;                /* [const] */
   mt_spin guard;              /* join, detach, end */
   uint8_t kind;               /* [const] enum mt_kind */
+  uint8_t done;               /* [guard: this->guard] */
+  uint8_t named;              /* [atomic] name is set; relaxed */
+  uint8_t has_values;         /* [owner] values holds something; key.c */
   uint8_t why;                /* [atomic] enum mt_why; relaxed: only dumps read it */
   uint8_t detached;           /* [atomic] enum mt_detached; thread.c */
-  uint8_t done;               /* [guard: this->guard] */
   uint8_t stack_class;        /* [const] log2 of the stack's size */
   uint8_t timed_out;          /* [guard] of the wait queue */
   uint8_t handed;             /* [guard] of a lock's queue; lock_reactive.c */
-  uint8_t named;              /* [atomic] name is set; relaxed */
   uint8_t called;             /* [owner] runs as a call of its joiner; join.c */
 
   /* -- third line: what most threads never need */
   const char *name;              /* [atomic] relaxed: a pointer to constant text */
+  struct mt_values *values;      /* [owner] thread-specific values; key.c */
   void *eh_caught;               /* [owner] C++: exceptions being handled */
   uint32_t eh_uncaught;          /* [owner] C++: exceptions thrown, not caught yet */
   uint32_t token;                /* [atomic] bound, foreign: 1 when unparked; park.c */

@@ -13,6 +13,7 @@
 #include "core/thread.h"
 #include "debug/backtrace.h"
 #include "mltp/debug.h"
+#include "sync/channel.h"
 #include "sync/lock.h"
 
 static const char *const kinds[] = {"unbound", "bound", "foreign", "idle"};
@@ -20,7 +21,8 @@ static const char *const kinds[] = {"unbound", "bound", "foreign", "idle"};
 static const char *const reasons[] = {
     [MT_WHY_NOTHING] = "nothing", [MT_WHY_LOCK] = "lock",
     [MT_WHY_COND] = "condition",  [MT_WHY_BARRIER] = "barrier",
-    [MT_WHY_SEM] = "semaphore",   [MT_WHY_JOIN] = "join of thread",
+    [MT_WHY_SEM] = "semaphore",   [MT_WHY_CHANNEL] = "channel",
+    [MT_WHY_SELECT] = "select",   [MT_WHY_JOIN] = "join of thread",
     [MT_WHY_SLEEP] = "sleep",     [MT_WHY_FINALIZE] = "end of all other threads",
 };
 
@@ -43,6 +45,18 @@ MT_NO_TSAN static void describe_lock(int fd, const mltp_lock_t *lock) {
            holder != NULL ? mt_name(holder) : "nobody");
 }
 
+MT_NO_TSAN static void describe_place(int fd, const struct mt_place *place, uint8_t why) {
+  const mltp_case_t *c = place->cases;
+  if (why == MT_WHY_SELECT) {
+    mt_print(fd, "select among %zu channels", place->count);
+    return;
+  }
+  mt_print(fd, "channel %p '%s' to %s (%zu of %zu are in it)", (const void *)c->channel,
+           c->channel->name != NULL ? c->channel->name : "",
+           c->op == MLTP_SEND ? "send" : "receive", mltp_channel_length(c->channel),
+           c->channel->capacity);
+}
+
 MT_NO_TSAN static void describe_wait(int fd, const struct mltp_thread *t) {
   uint8_t why = mt_load_relaxed(&t->why);
   const char *q = (const char *)mt_load_relaxed(&t->waitq); /* in its object; or t->joining */
@@ -55,6 +69,10 @@ MT_NO_TSAN static void describe_wait(int fd, const struct mltp_thread *t) {
       return;
     case MT_WHY_BARRIER:
       describe_barrier(fd, (const mltp_barrier_t *)(q - offsetof(mltp_barrier_t, queue_)));
+      return;
+    case MT_WHY_CHANNEL:
+    case MT_WHY_SELECT:
+      describe_place(fd, (const struct mt_place *)(q - offsetof(struct mt_place, queue)), why);
       return;
     case MT_WHY_JOIN: {
       const struct mltp_thread *other = (const struct mltp_thread *)(const void *)q;

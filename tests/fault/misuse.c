@@ -241,6 +241,60 @@ static void wait_at_an_uninitialised_barrier(void) {
   run_clumsy(wait_at_nothing, &zero);
 }
 
+static mltp_channel_t *channel;
+
+static void *receive(void *p0) {
+  int number;
+  mltp_channel_recv(channel, &number);
+  return p0;
+}
+
+static void *free_channel(void *p0) {
+  *returned = mltp_channel_free(channel);
+  return p0;
+}
+
+static void free_of_a_channel_in_use(void) {
+  int number = 0;
+  set_up();
+  channel = mltp_channel_new(0, sizeof number, "the-channel");
+  mltp_t *waiter = start("waiter", receive, NULL);
+  let_others_wait();
+  run_clumsy(free_channel, NULL);
+  mltp_channel_send(channel, &number);
+  mltp_join(waiter, NULL);
+}
+
+static void *select_nonsense(void *p0) {
+  mltp_case_t c = MLTP_CASE_RECV(NULL, NULL);
+  c.op = (mltp_op_t)7;
+  *returned = -mltp_select(&c, 1, 0);
+  return p0;
+}
+
+static void select_of_no_operation(void) {
+  set_up();
+  run_clumsy(select_nonsense, NULL);
+}
+
+static void *set_deleted_key(void *p0) {
+  mltp_key_t key;
+  mltp_key_create(&key, NULL);
+  mltp_key_delete(key);
+  *returned = p0 == NULL ? mltp_set(key, &key) : mltp_key_delete(key);
+  return NULL;
+}
+
+static void set_of_a_deleted_key(void) {
+  set_up();
+  run_clumsy(set_deleted_key, NULL);
+}
+
+static void double_key_delete(void) {
+  set_up();
+  run_clumsy(set_deleted_key, &sem);
+}
+
 /* ------------------------------------------------------------------ the table */
 
 static const struct misuse {
@@ -264,6 +318,10 @@ static const struct misuse {
     {destroy_of_a_semaphore_in_use, "mltp_sem_destroy", "the-semaphore", EBUSY},
     {destroy_of_a_condition_in_use, "mltp_cond_destroy", "the-condition", EBUSY},
     {wait_at_an_uninitialised_barrier, "mltp_barrier_wait", NULL, EINVAL},
+    {free_of_a_channel_in_use, "mltp_channel_free", "the-channel", EBUSY},
+    {select_of_no_operation, "mltp_select", NULL, EINVAL},
+    {set_of_a_deleted_key, "mltp_set", NULL, EINVAL},
+    {double_key_delete, "mltp_key_delete", NULL, EINVAL},
 };
 enum { MISUSES = sizeof misuses / sizeof misuses[0] };
 

@@ -43,6 +43,7 @@ VARIANTS = {
              ("THREADS=3", "THIEVES=1", "PROBES"), ("THREADS=3", "THIEVES=1", "PROBES") + FULL],
     "idle": [MAKER, MAKER + FULL, MAKER + ENDS, POSTER, HOME, BLOCKED, BLOCKED + FULL],
     "park": [()],
+    "select": [()],
     "lock": [(), ("TIMED",)],
     "finalize": [(), FULL, ("KERNEL",)],
 }
@@ -84,6 +85,14 @@ MUTATIONS = {
         Mutation(7, "mt_park_timeout", "the timer does not look again under the guard"),
         Mutation(8, "mt_park_timeout", "the same of a bound thread"),
         Mutation(9, "mt_timers_flush", "a queue is destroyed while a timer may look at it"),
+    ],
+    "select": [
+        Mutation(1, "claim", "who comes resumes a thread that was taken out of its place"),
+        Mutation(2, "take_waiter", "who finds a case whose thread is gone does not ask the next"),
+        Mutation(3, "in_lock_order", "channels are locked in the order of the cases"),
+        Mutation(4, "mt_select", "the channels are unlocked between the look and the queues"),
+        Mutation(5, "mt_after_switch", "the place is released before the registers are saved"),
+        Mutation(6, "mt_case_leave", "the cases stay in the queues of the other channels"),
     ],
     "lock": [
         Mutation(1, "take_or_mark", "the waiter does not set the bit"),

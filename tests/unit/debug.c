@@ -39,6 +39,20 @@ static void *join_given(void *p0) {
   return NULL;
 }
 
+static void *receive(void *p0) {
+  int number;
+  mltp_channel_recv(p0, &number);
+  return NULL;
+}
+
+static void *select_one(void *p0) {
+  int numbers[3];
+  mltp_case_t cases[] = {MLTP_CASE_RECV(p0, &numbers[0]), MLTP_CASE_RECV(p0, &numbers[1]),
+                         MLTP_CASE_RECV(p0, &numbers[2])};
+  mltp_select(cases, 3, MLTP_NEVER);
+  return NULL;
+}
+
 static void *sleep_long(void *p0) {
   mltp_sleep(60ull * 1000 * 1000 * 1000);
   return p0;
@@ -69,6 +83,9 @@ static void set_the_scene(void) {
   start("joining", join_given, queueing, 0);
   start("bound-one", wait_for_sem, NULL, 1);
   start("sleeping", sleep_long, NULL, 0);
+  mltp_channel_t *channel = mltp_channel_new(5, sizeof(int), "letterbox");
+  start("at-the-box", receive, channel, 0);
+  start("undecided", select_one, channel, 0);
   mltp_sleep(100000000); /* all wait by now, most likely even on a busy machine */
 }
 
@@ -87,9 +104,18 @@ static struct outcome outcome;
 
 static void check_dump(void (*body)(void), const char *const *settings) {
   static const char *const words[] = {
-      "director",       "locked-out", "props",   "lock",     "listening", "curtain",   "condition",
-      "at-the-door",    "stage-door", "barrier", "queueing", "tickets",   "semaphore", "joining",
-      "join of thread", "bound-one",  "bound",   "sleeping", "sleep",
+      "director",       "locked-out",
+      "props",          "lock",
+      "listening",      "curtain",
+      "condition",      "at-the-door",
+      "stage-door",     "barrier",
+      "queueing",       "tickets",
+      "semaphore",      "joining",
+      "join of thread", "bound-one",
+      "bound",          "sleeping",
+      "sleep",          "at-the-box",
+      "letterbox",      "to receive (0 of 5",
+      "undecided",      "select among 3 channels",
   };
   run_child(&outcome, body, settings);
   print_message("%s", outcome.said);

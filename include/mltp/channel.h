@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file channel.h
+ * Channels: queues of elements between threads, and select, which waits for the
+ * first of several. For unbound, bound and foreign threads alike.
+ *
+ * A channel keeps up to its capacity of elements; one of capacity 0 keeps none, and
+ * sender and receiver meet. Elements are copied, at once to a receiver that waits,
+ * and while other users of the channel are kept out: send pointers to what is large.
+ * Elements come out in the order in which they were sent; threads that wait are
+ * served in the order in which they came.
+ */
+#ifndef MLTP_CHANNEL_H
+#define MLTP_CHANNEL_H
+
+#include <mltp/base.h>
+
+MLTP_BEGIN_DECLS
+
+/** A channel. */
+typedef struct mltp_channel mltp_channel_t;
+
+/**
+ * Makes a channel.
+ * @param capacity     elements it keeps; 0: none, a send waits for its receiver
+ * @param element_size bytes of an element; 0: elements carry nothing but their coming
+ * @param name         shown in reports, not copied; NULL: none
+ * @return the channel; NULL: no memory. Blocks: no. Context: any.
+ */
+MLTP_API mltp_channel_t *mltp_channel_new(size_t capacity, size_t element_size, const char *name);
+
+/**
+ * Frees a channel and what is in it. No other thread may use it any more: a receiver
+ * that got EPIPE, or the last element it expects, may free it.
+ * @return 0; EBUSY (misuse): threads wait for it. Blocks: no. Context: any.
+ */
+MLTP_API int mltp_channel_free(mltp_channel_t *channel);
+
+/**
+ * Sends an element, once there is room or a receiver.
+ * @param element copied from here
+ * @return 0; EPIPE: the channel is closed, nothing was sent.
+ * Blocks: thread. Context: any.
+ */
+MLTP_API int mltp_channel_send(mltp_channel_t *channel, const void *element);
+
+/**
+ * Receives an element, once there is one.
+ * @param[out] element copied to here
+ * @return 0; EPIPE: the channel is closed and empty, nothing was written.
+ * Blocks: thread. Context: any.
+ */
+MLTP_API int mltp_channel_recv(mltp_channel_t *channel, void *element);
+
+/** Sends an element if that can be done at once. @return 0; EAGAIN: no room, nor a
+ * receiver that waits; EPIPE: the channel is closed. Blocks: no. Context: any. */
+MLTP_API int mltp_channel_try_send(mltp_channel_t *channel, const void *element);
+
+/** Receives an element if that can be done at once. @return 0; EAGAIN: there is none;
+ * EPIPE: the channel is closed and empty. Blocks: no. Context: any. */
+MLTP_API int mltp_channel_try_recv(mltp_channel_t *channel, void *element);
+
+/** Sends an element, but gives up at a deadline. @return 0; ETIMEDOUT: nothing was sent;
+ * EPIPE: the channel is closed. Blocks: thread. Context: any. */
+MLTP_API int mltp_channel_send_timed(mltp_channel_t *channel, const void *element,
+                                     uint64_t deadline);
+
+/** Receives an element, but gives up at a deadline. @return 0; ETIMEDOUT: none came;
+ * EPIPE: the channel is closed and empty. Blocks: thread. Context: any. */
+MLTP_API int mltp_channel_recv_timed(mltp_channel_t *channel, void *element, uint64_t deadline);
+
+/**
+ * Says that no more elements will be sent. What is in the channel can still be
+ * received; threads that wait for it get EPIPE at once, senders included.
+ * @return 0; EALREADY: it is closed. Blocks: no. Context: any.
+ */
+MLTP_API int mltp_channel_close(mltp_channel_t *channel);
+
+/** @return elements in the channel now; stale at once. Blocks: no. Context: any. */
+MLTP_API size_t mltp_channel_length(const mltp_channel_t *channel);
+
+/** @return the most elements it keeps. Blocks: no. Context: any. */
+MLTP_API size_t mltp_channel_capacity(const mltp_channel_t *channel);
+
+/* --------------------------------------------------------------- select */
+
+/** What a case of a select does. */
+typedef enum mltp_op { MLTP_SEND, MLTP_RECV } mltp_op_t;
+
+/** One of the sends and receives a select chooses from: make it by MLTP_CASE_SEND or
+ * MLTP_CASE_RECV. Only mltp_select() uses what is not documented. */
+typedef struct mltp_case {
+  mltp_channel_t *channel; /**< NULL: this case never happens */
+  mltp_op_t op;            /**< what to do with it */
+  int error;               /**< set if this case happens: 0, or EPIPE as of the plain call */
+  void *element;           /**< copied from here by a send, to here by a receive */
+  struct mltp_case *next_;
+  struct mltp_case *prev_;
+  struct mltp_case *locks_;
+  void *place_;
+} mltp_case_t;
+
+/** Initialiser of a case that sends what element points to. */
+#define MLTP_CASE_SEND(channel, element)                                                           \
+  {(channel), MLTP_SEND, 0, (void *)(element), NULL, NULL, NULL, NULL}
+/** Initialiser of a case that receives to where element points. */
+#define MLTP_CASE_RECV(channel, element)                                                           \
+  {(channel), MLTP_RECV, 0, (element), NULL, NULL, NULL, NULL}
+
+/**
+ * Waits until one of several sends and receives can be done, and does exactly that
+ * one. Among those that can be done at once it chooses at random. A channel may be
+ * in several cases. A closed channel's case can be done: its error is EPIPE then.
+ * @param cases    in any order; may be used again afterwards
+ * @param count    of cases; meant for some dozens, since the work for putting them in
+ *                 order grows with its square
+ * @param deadline when to give up; 0: does what can be done at once, or gives up
+ * @return the index of the case that happened, or a negative errno value: -ETIMEDOUT;
+ *         -EINVAL (misuse): a case that neither sends nor receives.
+ * Blocks: thread. Context: any.
+ */
+MLTP_API int mltp_select(mltp_case_t *cases, size_t count, uint64_t deadline);
+
+MLTP_END_DECLS
+
+#endif

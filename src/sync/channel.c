@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Channels: what can be done at once, under the guard; waiting is select.c's.
+ *
+ * Relaxed: count changes under the guard; mltp_channel_length() peeks.
+ */
+#include "sync/channel.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+
+/* ---- life */
+
+mltp_channel_t *mltp_channel_new(size_t capacity, size_t element_size, const char *name) {
+  size_t room = SIZE_MAX / 2 - sizeof(mltp_channel_t);
+  if (element_size != 0 && capacity > room / element_size) return NULL;
+  mltp_channel_t *channel = malloc(sizeof *channel + capacity * element_size);
+  if (channel == NULL) return NULL;
+  *channel = (mltp_channel_t){.capacity = capacity, .element_size = element_size, .name = name};
+  return channel;
+}
+
+int mltp_channel_free(mltp_channel_t *channel) {
+  struct mltp_thread *self = mt_self("mltp_channel_free");
+  if (self == NULL) return EPERM;
+  mt_spin_lock(&channel->guard); /* also waits out who has just served us */
+  bool waited_for = channel->senders.head != NULL || channel->receivers.head != NULL;
+  mt_spin_unlock(&channel->guard);
+  if (waited_for)
+    return mt_misuse(EBUSY, "mltp_channel_free", self->id, mt_name(self),
+                     "threads wait for channel %p '%s' (close it, and end their waits first)",
+                     (void *)channel, channel->name != NULL ? channel->name : "");
+  free(channel);
+  return 0;
+}
+
+size_t mltp_channel_length(const mltp_channel_t *channel) {
+  return mt_load_relaxed(&channel->count);
+}
+
+size_t mltp_channel_capacity(const mltp_channel_t *channel) { return channel->capacity; }
+
+/* ---- the queues; all under the guard */
+
+static struct mt_case_queue *queue_of(const mltp_case_t *c) {
+  return c->op == MLTP_SEND ? &c->channel->senders : &c->channel->receivers;
+}
+
+void mt_case_enter(mltp_case_t *c, struct mt_place *place) {
+  struct mt_case_queue *q = queue_of(c);
+  c->place_ = place;
+  c->next_ = NULL;
+  c->prev_ = q->tail;
+  if (q->tail != NULL)
+    q->tail->next_ = c;
+  else
+    q->head = c;
+  q->tail = c;
+}
+
+void mt_case_leave(mltp_case_t *c) {
+  struct mt_case_queue *q = queue_of(c);
+  if (c->place_ == NULL) return; /* somebody has taken it out */
+  c->place_ = NULL;
+  if (c->prev_ != NULL)
+    c->prev_->next_ = c->next_;
+  else
+    q->head = c->next_;
+  if (c->next_ != NULL)
+    c->next_->prev_ = c->prev_;
+  else
+    q->tail = c->prev_;
+}
+
+/* @return the thread that waits with this case, which is the caller's to resume now;
+ * NULL: something else has ended its wait. */
+static struct mltp_thread *claim(mltp_case_t *c) {
+  struct mt_place *place = c->place_;
+  mt_spin_lock(&place->queue.guard_);
+  struct mltp_thread *t = mt_waitq_pop(&place->queue);
+  if (t != NULL) place->done = c;
+  mt_spin_unlock(&place->queue.guard_);
+  return t;
+}
+
+/* @return the case that has waited longest, with its thread in *peer; NULL: none. */
+static mltp_case_t *take_waiter(struct mt_case_queue *q, struct mltp_thread **peer) {
+  mltp_case_t *c;
+  while ((c = q->head) != NULL) {
+    struct mltp_thread *t = claim(c);
+    mt_case_leave(c);
+    if (t == NULL) continue;
+    *peer = t;
+    return c;
+  }
+  return NULL;
+}
+
+/* ---- what can be done at once; all under the guard */
+
+static void copy(const mltp_channel_t *channel, void *to, const void *from) {
+  if (channel->element_size != 0) memcpy(to, from, channel->element_size);
+}
+
+static void *slot(mltp_channel_t *channel, size_t index) {
+  return channel->buffer + (channel->first + index) % channel->capacity * channel->element_size;
+}
+
+static void put(mltp_channel_t *channel, const void *element) {
+  copy(channel, slot(channel, channel->count), element);
+  mt_store_relaxed(&channel->count, channel->count + 1);
+}
+
+static void get(mltp_channel_t *channel, void *element) {
+  copy(channel, element, slot(channel, 0));
+  channel->first = (channel->first + 1) % channel->capacity;
+  mt_store_relaxed(&channel->count, channel->count - 1);
+}
+
+static bool try_send(mltp_case_t *c, struct mltp_thread **peer) {
+  mltp_channel_t *channel = c->channel;
+  c->error = channel->closed ? EPIPE : 0;
+  if (channel->closed) return true;
+  const mltp_case_t *receiver = take_waiter(&channel->receivers, peer);
+  if (receiver != NULL)
+    copy(channel, receiver->element, c->element);
+  else if (channel->count < channel->capacity)
+    put(channel, c->element);
+  else
+    return false;
+  return true;
+}
+
+static bool try_recv(mltp_case_t *c, struct mltp_thread **peer) {
+  mltp_channel_t *channel = c->channel;
+  c->error = 0;
+  if (channel->count != 0) {
+    get(channel, c->element);
+    const mltp_case_t *sender = take_waiter(&channel->senders, peer);
+    if (sender != NULL) put(channel, sender->element);
+    return true;
+  }
+  const mltp_case_t *sender = take_waiter(&channel->senders, peer);
+  if (sender != NULL)
+    copy(channel, c->element, sender->element);
+  else if (channel->closed)
+    c->error = EPIPE;
+  else
+    return false;
+  return true;
+}
+
+bool mt_case_try(mltp_case_t *c, struct mltp_thread **peer) {
+  return c->op == MLTP_SEND ? try_send(c, peer) : try_recv(c, peer);
+}
+
+/* ---- closing */
+
+/* Takes all that wait, each with EPIPE; adds their threads to a chain. */
+static struct mltp_thread *give_up(struct mt_case_queue *q, struct mltp_thread *chain) {
+  struct mltp_thread *t;
+  mltp_case_t *c;
+  while ((c = take_waiter(q, &t)) != NULL) {
+    c->error = EPIPE;
+    t->next = chain;
+    chain = t;
+  }
+  return chain;
+}
+
+int mltp_channel_close(mltp_channel_t *channel) {
+  if (mt_self("mltp_channel_close") == NULL) return EPERM;
+  mt_spin_lock(&channel->guard);
+  bool closed = channel->closed;
+  channel->closed = 1;
+  struct mltp_thread *waiters = give_up(&channel->senders, NULL);
+  waiters = give_up(&channel->receivers, waiters);
+  mt_spin_unlock(&channel->guard);
+  mt_resume_chain(waiters);
+  return closed ? EALREADY : 0;
+}
+
+/* ---- sending and receiving */
+
+static int now(const char *call, mltp_channel_t *channel, mltp_op_t op, void *element) {
+  if (mt_self(call) == NULL) return EPERM;
+  mltp_case_t c = {.channel = channel, .op = op, .element = element};
+  struct mltp_thread *peer = NULL;
+  mt_spin_lock(&channel->guard);
+  bool done = mt_case_try(&c, &peer);
+  mt_spin_unlock(&channel->guard);
+  if (peer != NULL) mt_resume(peer);
+  return done ? c.error : EAGAIN;
+}
+
+static int in_time(const char *call, mltp_channel_t *channel, mltp_op_t op, void *element,
+                   uint64_t deadline) {
+  struct mltp_thread *self = mt_self(call);
+  if (self == NULL) return EPERM;
+  mltp_case_t c = {.channel = channel, .op = op, .element = element};
+  int happened = mt_select(self, &c, 1, deadline, MT_WHY_CHANNEL);
+  return happened == 0 ? c.error : -happened;
+}
+
+/* A case has one pointer for both ways. */
+static void *unconst(const void *element) { return (void *)(uintptr_t)element; }
+
+int mltp_channel_send(mltp_channel_t *channel, const void *element) {
+  return in_time("mltp_channel_send", channel, MLTP_SEND, unconst(element), MLTP_NEVER);
+}
+
+int mltp_channel_recv(mltp_channel_t *channel, void *element) {
+  return in_time("mltp_channel_recv", channel, MLTP_RECV, element, MLTP_NEVER);
+}
+
+int mltp_channel_try_send(mltp_channel_t *channel, const void *element) {
+  return now("mltp_channel_try_send", channel, MLTP_SEND, unconst(element));
+}
+
+int mltp_channel_try_recv(mltp_channel_t *channel, void *element) {
+  return now("mltp_channel_try_recv", channel, MLTP_RECV, element);
+}
+
+int mltp_channel_send_timed(mltp_channel_t *channel, const void *element, uint64_t deadline) {
+  return in_time("mltp_channel_send_timed", channel, MLTP_SEND, unconst(element), deadline);
+}
+
+int mltp_channel_recv_timed(mltp_channel_t *channel, void *element, uint64_t deadline) {
+  return in_time("mltp_channel_recv_timed", channel, MLTP_RECV, element, deadline);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file channel.h
+ * Channels and the threads that wait for them.
+ *
+ * A thread may wait for several channels at once, so it is not itself in a channel's
+ * queue: its cases are, which lie on its stack. The thread waits in a *place*, a wait
+ * queue of its own on its stack (as a sleeping one does). Whoever takes it out of its
+ * place, under the place's guard, decides why it goes on: a thread that finds one of
+ * its cases in a channel's queue (mt_case_try), or its deadline, which knows nothing
+ * of channels. That can be done once; a case whose thread is gone is passed over.
+ *
+ * Protocol (explored by tests/models/select.pml):
+ *   waiter   locks all its channels, in the order of their addresses; tries its
+ *            cases; puts all of them into the queues; locks its place and enters it;
+ *            unlocks the channels; parks, which releases the place.
+ *            When it runs again: takes the cases nobody has taken out of the queues,
+ *            locking one channel at a time, and only then leaves its stack frame.
+ *   the one  holds a channel's guard; finds a case; locks its place; takes the thread
+ *   who      out, if it is still there; unlocks it; takes the case out of the queue;
+ *   comes    copies the element; unlocks the channel; resumes the thread.
+ *
+ * Guards, in this order: channels' by address; a place's. Timers' come before both.
+ */
+#ifndef MT_SYNC_CHANNEL_H
+#define MT_SYNC_CHANNEL_H
+
+#include "core/park.h"
+#include "mltp/channel.h"
+
+/** Cases that wait, oldest first. */
+struct mt_case_queue {
+  mltp_case_t *head, *tail;
+};
+
+struct mltp_channel {
+  mt_spin guard;
+  uint8_t closed;                 /* [guard] */
+  size_t capacity;                /* [const] */
+  size_t element_size;            /* [const] */
+  size_t first;                   /* [guard] index of the oldest element */
+  size_t count;                   /* [atomic] elements in the buffer; written under the guard */
+  struct mt_case_queue senders;   /* [guard] only when the buffer is full */
+  struct mt_case_queue receivers; /* [guard] only when it is empty */
+  const char *name;               /* [const] */
+  char buffer[];                  /* [guard] a ring */
+};
+
+/** Where a thread waits for channels. On its stack. */
+struct mt_place {
+  mltp_waitq_t queue;       /* the thread alone */
+  mltp_case_t *done;        /* [guard: queue] the case for which it was taken out */
+  const mltp_case_t *cases; /* [const] for dumps */
+  size_t count;             /* [const] */
+};
+
+/** Does what a case says if that can be done at once. The channel's guard is held.
+ * @return true: done, error is set. *peer: to be resumed once the guard is released. */
+bool mt_case_try(mltp_case_t *c, struct mltp_thread **peer);
+
+/** Puts a case into the queue of its channel, or takes it out. Its guard is held. */
+void mt_case_enter(mltp_case_t *c, struct mt_place *place);
+void mt_case_leave(mltp_case_t *c);
+
+/** mltp_select() for a call of another kind, by the calling thread. */
+int mt_select(struct mltp_thread *self, mltp_case_t *cases, size_t count, uint64_t deadline,
+              enum mt_why why);
+
+#endif

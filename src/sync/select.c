@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Waiting for the first of several sends and receives; channel.h has the protocol.
+ *
+ * All channels are locked while the cases are tried: "none can be done" is then true
+ * at one moment, and nothing can become possible unseen before the cases are in the
+ * queues.
+ *
+ * Rejected: trying one channel after the other (an element that moves from the second
+ * to the first is never seen); a claim word that wakers swap (the place's guard is
+ * needed anyway, for the deadline, and the registers are saved once it is free).
+ *
+ * Relaxed: seed only has to differ.
+ */
+#include <errno.h>
+
+#include "base/log.h"
+#include "core/vp.h"
+#include "sync/channel.h"
+
+/* Links the cases by the addresses of their channels. */
+static mltp_case_t *in_lock_order(mltp_case_t *cases, size_t count) {
+  mltp_case_t *first = NULL;
+  for (size_t i = 0; i < count; i++) {
+    mltp_case_t *c = &cases[i], **link = &first;
+    if (c->channel == NULL) continue;
+    while (*link != NULL && (uintptr_t)(*link)->channel < (uintptr_t)c->channel)
+      link = &(*link)->locks_;
+    c->locks_ = *link;
+    *link = c;
+  }
+  return first;
+}
+
+static void lock_all(const mltp_case_t *order) {
+  const mltp_channel_t *last = NULL;
+  for (const mltp_case_t *c = order; c != NULL; c = c->locks_) {
+    if (c->channel != last) mt_spin_lock(&c->channel->guard);
+    last = c->channel;
+  }
+}
+
+static void unlock_all(const mltp_case_t *order) {
+  while (order != NULL) {
+    mltp_channel_t *channel = order->channel;
+    while (order != NULL && order->channel == channel) order = order->locks_;
+    mt_spin_unlock(&channel->guard); /* it may be freed from here on */
+  }
+}
+
+/* Any number: the case to begin with. */
+static uint32_t any_number(struct mltp_thread *self) {
+  static uint32_t seed; /* [atomic] of threads without a VP */
+  if (self->vp != NULL) return mt_random(self->vp);
+  uint32_t x = mt_add_relaxed(&seed, 0x9e3779b9u);
+  x = (x ^ x >> 16) * 0x85ebca6bu;
+  return x ^ x >> 13;
+}
+
+/* Does one of those that can be done at once. Guards held. @return NULL: none can. */
+static mltp_case_t *try_all(struct mltp_thread *self, mltp_case_t *cases, size_t count,
+                            struct mltp_thread **peer) {
+  size_t start = count > 1 ? any_number(self) % count : 0;
+  for (size_t i = 0; i < count; i++) {
+    mltp_case_t *c = &cases[start + i < count ? start + i : start + i - count];
+    if (c->channel != NULL && mt_case_try(c, peer)) return c;
+  }
+  return NULL;
+}
+
+/* Nothing can be done at once: waits until somebody else does one of the cases.
+ * Guards held, released meanwhile. @return that case, or NULL: the timer came first. */
+static mltp_case_t *wait(struct mltp_thread *self, mltp_case_t *order, struct mt_place *place,
+                         struct mt_timer *timer, enum mt_why why) {
+  for (mltp_case_t *c = order; c != NULL; c = c->locks_) mt_case_enter(c, place);
+  mt_spin_lock(&place->queue.guard_);
+  bool entered = mt_wait_enter(self, &place->queue, false, timer);
+  unlock_all(order);
+  if (entered)
+    mt_wait_park(self, &place->queue, why, timer);
+  else
+    mt_spin_unlock(&place->queue.guard_);
+  for (mltp_case_t *c = order; c != NULL; c = c->locks_) {
+    if (c == place->done) continue; /* its channel may be gone */
+    mt_spin_lock(&c->channel->guard);
+    mt_case_leave(c);
+    mt_spin_unlock(&c->channel->guard);
+  }
+  return place->done;
+}
+
+int mt_select(struct mltp_thread *self, mltp_case_t *cases, size_t count, uint64_t deadline,
+              enum mt_why why) {
+  struct mltp_thread *peer = NULL;
+  mltp_case_t *order = in_lock_order(cases, count);
+  lock_all(order);
+  mltp_case_t *done = try_all(self, cases, count, &peer);
+  unlock_all(order);
+  if (done == NULL && deadline != 0) {
+    struct mt_place place = {.cases = cases, .count = count};
+    struct mt_timer timer; /* armed before any guard is taken, so all is tried once more */
+    mt_timer_arm(&timer, self, deadline);
+    lock_all(order);
+    done = try_all(self, cases, count, &peer);
+    if (done != NULL)
+      unlock_all(order);
+    else
+      done = wait(self, order, &place, &timer, why);
+    mt_timer_disarm(&timer);
+  }
+  if (peer != NULL) mt_resume(peer);
+  return done != NULL ? (int)(done - cases) : -ETIMEDOUT;
+}
+
+int mltp_select(mltp_case_t *cases, size_t count, uint64_t deadline) {
+  struct mltp_thread *self = mt_self("mltp_select");
+  if (self == NULL) return -EPERM;
+  for (size_t i = 0; i < count; i++)
+    if (cases[i].op != MLTP_SEND && cases[i].op != MLTP_RECV)
+      return -mt_misuse(EINVAL, "mltp_select", self->id, mt_name(self),
+                        "case %zu neither sends nor receives (use MLTP_CASE_SEND or "
+                        "MLTP_CASE_RECV)",
+                        i);
+  return mt_select(self, cases, count, deadline, MT_WHY_SELECT);
+}
