@@ -14,7 +14,8 @@
 #include "core/thread.h"
 #include "core/vp.h"
 
-__thread struct mltp_thread *mt_current_thread __attribute__((tls_model("initial-exec")));
+/* used: named in asm statements, where a link-time optimiser does not look */
+__thread struct mltp_thread *mt_current_thread __attribute__((tls_model("initial-exec"), used));
 
 /* ---- foreign threads */
 
