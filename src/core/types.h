@@ -21,6 +21,7 @@
 #ifndef MT_CORE_TYPES_H
 #define MT_CORE_TYPES_H
 
+#include <setjmp.h>
 #include <stdalign.h>
 
 #include "arch/arch.h"
@@ -120,6 +121,7 @@ struct mltp_thread {
   uint32_t token;                /* [atomic] bound, foreign: 1 when unparked; park.c */
   const char *stack_low;         /* [const] bounds of a bound, foreign or main stack, */
   size_t stack_size;             /* for backtraces */
+  jmp_buf *end;                  /* [owner] bound: where mltp_exit() goes */
   uint8_t for_ever;              /* [guard] of the queue: counted in mt_rt.outside_parked */
   struct mt_sanitizer sanitizer; /* empty unless a sanitizer is on */
 };

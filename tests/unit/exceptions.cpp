@@ -182,6 +182,38 @@ void exceptions_travel_between_threads() {
   }
 }
 
+void leave() noexcept { mltp_exit(reinterpret_cast<void *>(1)); }
+
+struct Witness {
+  bool *ran;
+  ~Witness() { *ran = true; }
+};
+
+void *exit_within_frames(void *ran) {
+  Witness witness{static_cast<bool *>(ran)};
+  try {
+    throw 1;
+  } catch (int) {
+    try {
+      leave();
+    } catch (...) { /* pthread_exit() would come by here */
+      *witness.ran = true;
+    }
+  }
+  return nullptr;
+}
+
+void mltp_exit_runs_no_destructors() {
+  for (int kind = UNBOUND; kind <= BOUND; kind++) {
+    check_case("%s", kind_names[kind]);
+    bool ran = false;
+    struct worker worker;
+    worker_start(&worker, static_cast<enum kind>(kind), exit_within_frames, &ran);
+    CHECK(worker_join(&worker) == reinterpret_cast<void *>(1));
+    CHECK(!ran);
+  }
+}
+
 void run_all_kinds(mltp_userf_t *func) {
   for (int kind = 0; kind < KINDS; kind++) {
     check_case("%s", kind_names[kind]);
@@ -203,6 +235,7 @@ int main() {
       TEST(exceptions_are_rethrown_where_they_were_caught),
       TEST(handlers_nest),
       TEST(exceptions_travel_between_threads),
+      TEST(mltp_exit_runs_no_destructors),
       TEST(unwinding_goes_on_after_a_switch),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
