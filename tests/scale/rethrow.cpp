@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A million times: an exception is caught, the thread gives way, and what it rethrows is its own. */
+/* A million times: an exception is caught, the thread gives way, and what it rethrows is its own.
+ */
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
