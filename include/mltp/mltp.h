@@ -19,6 +19,21 @@
  *  - Misuse (unlocking another's lock, joining twice, ...) prints a message that
  *    names thread, object and call, and aborts; with MLTP_MISUSE=error the call
  *    returns the documented error instead.
+ *
+ * Of what libc and compilers take to belong to a kernel thread, these belong to
+ * the thread, wherever it runs:
+ *  - errno. But a compiler may keep its address across a call: read it right
+ *    after the call that set it.
+ *  - C++ exceptions: a thread may wait, and move to another VP, in a handler and
+ *    in a destructor that unwinding calls. The C++ runtime must be part of the
+ *    process when mltp_init() is called, with its symbols visible, and be the
+ *    only one.
+ *  - Rounding mode and floating-point exception masks, if it was created with
+ *    fp_control (mltp_create_with()); other threads share those of their VP.
+ *
+ * All else belongs to the VP, and may be another's after any call that blocks
+ * the thread: thread-local variables, pthread_self(), the signal mask, the owner
+ * of a pthread_mutex_t. Bound threads have all of it for themselves.
  */
 #ifndef MLTP_MLTP_H
 #define MLTP_MLTP_H

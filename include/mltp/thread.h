@@ -23,9 +23,13 @@ typedef struct mltp_attr {
                           Address space only: memory is used as it is touched. */
   int bound;         /**< nonzero: a kernel thread of its own (thesis 3.1.2.2) */
   int detached;      /**< nonzero: nobody will join it; freed when it ends */
+  int fp_control;    /**< nonzero: rounding mode and exception masks are the thread's own: at
+                          first its creator's, then what it sets, wherever it runs. Zero: it
+                          shares those of its VP with all such threads; bound threads have
+                          their own anyway */
 } mltp_attr_t;
 
-#define MLTP_ATTR_INIT {NULL, 0, 0, 0}
+#define MLTP_ATTR_INIT {NULL, 0, 0, 0, 0}
 
 /** The smallest stack_size, in bytes: for very many threads that do little (no printf).
  * A quarter of it is the guard. Threads take the memory they touch whatever their size,

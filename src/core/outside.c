@@ -6,6 +6,7 @@
  * Relaxed: counters that idle VPs and the deadlock report take as hints.
  */
 #include <errno.h>
+#include <setjmp.h>
 
 #include "base/log.h"
 #include "base/options.h"
@@ -15,7 +16,8 @@
 #include "core/thread.h"
 #include "core/vp.h"
 
-__thread struct mltp_thread *mt_current_thread __attribute__((tls_model("initial-exec")));
+/* used: named in asm statements, where a link-time optimiser does not look */
+__thread struct mltp_thread *mt_current_thread __attribute__((tls_model("initial-exec"), used));
 
 /* ---- foreign threads */
 
@@ -83,7 +85,10 @@ static void *bound_main(void *arg) {
   mt_set_current(self);
   os_sigstack_make();
   os_thread_stack((char **)&self->stack_low, &self->stack_size);
-  finish(self, self->func(self->arg));
+  jmp_buf end;
+  self->end = &end;
+  if (setjmp(end) == 0) self->result = self->func(self->arg);
+  finish(self, self->result);
   leave_runtime();
   return NULL;
 }
@@ -95,10 +100,11 @@ int mt_bound_start(struct mltp_thread *t, size_t stack_size) {
   return error;
 }
 
+/* A jump, not pthread_exit(): that unwinds, which runs C++ destructors, and stops the
+ * program at a catch (...) or a noexcept function. Unbound threads do not unwind either. */
 void mt_bound_finish(struct mltp_thread *self, void *result) {
-  finish(self, result);
-  leave_runtime();
-  os_thread_exit();
+  self->result = result;
+  longjmp(*self->end, 1);
 }
 
 void mt_bound_wait_all(void) {

@@ -52,14 +52,29 @@ void mt_exchange_errno(struct mt_vp *vp, struct mltp_thread *from, struct mltp_t
   to->saved_errno = 0;
 }
 
-void mt_exchange_exceptions(struct mt_vp *vp, struct mltp_thread *from, struct mltp_thread *to) {
-  struct mt_eh_globals *eh = vp->eh_at;
+static void exchange_exceptions(struct mt_eh_globals *eh, struct mltp_thread *from,
+                                struct mltp_thread *to) {
   from->eh_caught = eh->caught;
   from->eh_uncaught = eh->uncaught;
-  from->has_exceptions = eh->caught != NULL || eh->uncaught != 0;
-  eh->caught = to->has_exceptions ? to->eh_caught : NULL;
-  eh->uncaught = to->has_exceptions ? to->eh_uncaught : 0;
-  to->has_exceptions = 0;
+  if (eh->caught != NULL || eh->uncaught != 0) from->own |= MT_OWN_EXCEPTIONS;
+  bool has = (to->own & MT_OWN_EXCEPTIONS) != 0;
+  eh->caught = has ? to->eh_caught : NULL;
+  eh->uncaught = has ? to->eh_uncaught : 0;
+  to->own &= (uint8_t)~MT_OWN_EXCEPTIONS;
+}
+
+/* Threads without control of their own share the VP's: what one of them sets stays. */
+static void exchange_fp(struct mt_vp *vp, struct mltp_thread *from, const struct mltp_thread *to) {
+  bool own = (to->own & MT_OWN_FP) != 0;
+  if (!vp->own_fp && !own) return;
+  mt_arch_fp_save(vp->own_fp ? &from->fp : &vp->fp);
+  mt_arch_fp_load(own ? &to->fp : &vp->fp);
+  vp->own_fp = own;
+}
+
+void mt_exchange_own(struct mt_vp *vp, struct mltp_thread *from, struct mltp_thread *to) {
+  exchange_exceptions(vp->eh_at, from, to);
+  exchange_fp(vp, from, to);
 }
 
 void mt_ready(struct mltp_thread *t) {

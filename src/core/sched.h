@@ -65,8 +65,8 @@ static inline struct mltp_thread *mt_next(struct mt_vp *vp) {
 /** Saves and restores errno, where it is not 0. */
 void mt_exchange_errno(struct mt_vp *vp, struct mltp_thread *from, struct mltp_thread *to);
 
-/** Saves and restores the C++ exception state, where there is any. */
-void mt_exchange_exceptions(struct mt_vp *vp, struct mltp_thread *from, struct mltp_thread *to);
+/** Saves and restores what few threads have: C++ exceptions, FP control of their own. */
+void mt_exchange_own(struct mt_vp *vp, struct mltp_thread *from, struct mltp_thread *to);
 
 /** @return a thread that can be switched to. Inside. */
 static inline struct mltp_thread *mt_next_or_idle(struct mt_vp *vp) {
@@ -74,14 +74,14 @@ static inline struct mltp_thread *mt_next_or_idle(struct mt_vp *vp) {
   return next != NULL ? mt_prepared(vp, next) : &vp->idle;
 }
 
-/** Makes `to` the thread that runs on this VP, its errno and its C++ exceptions
- * included. `from` is what they are saved to. */
+/** Makes `to` the thread that runs on this VP, with its errno, its C++ exceptions and
+ * its FP control. `from` is what they are saved to. */
 static inline void mt_become(struct mt_vp *vp, struct mltp_thread *from, struct mltp_thread *to) {
   int error = *vp->errno_at;
   if (mt_unlikely((error | to->saved_errno) != 0)) mt_exchange_errno(vp, from, to);
   const struct mt_eh_globals *eh = vp->eh_at;
-  if (mt_unlikely(eh->caught != NULL || (eh->uncaught | to->has_exceptions) != 0))
-    mt_exchange_exceptions(vp, from, to);
+  if (mt_unlikely(((uintptr_t)eh->caught | eh->uncaught | vp->own_fp | to->own) != 0))
+    mt_exchange_own(vp, from, to);
   to->vp = vp;
   mt_set_where(to, MT_RUNNING, vp->index);
   mt_set_current(to);

@@ -66,6 +66,10 @@ static int create(const char *call, mltp_t **thread, const mltp_attr_t *attr, ml
     }
     return error;
   }
+  if (attr->fp_control) {
+    t->own = MT_OWN_FP;
+    mt_arch_fp_save(&t->fp); /* a kernel thread inherits its creator's, too */
+  }
   t->fresh = 1;
   if (mt_likely(here != NULL))
     mt_ready_here(here, t);
@@ -154,6 +158,7 @@ static void __attribute__((noreturn)) leave_for(struct mt_vp *vp, struct mt_stac
                                                 struct mt_sanitizer *dead,
                                                 struct mltp_thread *next) {
   struct mltp_thread nobody; /* what the switch saves goes nowhere */
+  nobody.own = 0;
   vp->after_stack = stack;
   vp->after = 1;
   mt_prepared(vp, next);
@@ -169,6 +174,7 @@ static void __attribute__((noreturn)) leave_for(struct mt_vp *vp, struct mt_stac
 static void succeed(struct mt_vp *vp, struct mt_stack *stack, const struct mt_sanitizer *sanitizer,
                     struct mltp_thread *next) {
   struct mltp_thread nobody;
+  nobody.own = 0;
   next->fresh = 0;
   next->stack = stack;
   next->sanitizer = *sanitizer;

@@ -21,6 +21,7 @@
 #ifndef MT_CORE_TYPES_H
 #define MT_CORE_TYPES_H
 
+#include <setjmp.h>
 #include <stdalign.h>
 
 #include "arch/arch.h"
@@ -35,6 +36,12 @@
 #include "os/os.h"
 
 enum { MT_VPS_MAX = 1024 };
+
+/** What few threads have and a switch must exchange: bits of a thread's `own`. */
+enum {
+  MT_OWN_EXCEPTIONS = 1, /**< it does not run, and eh_caught, eh_uncaught hold something */
+  MT_OWN_FP = 2          /**< [const] attribute fp_control: fp is its floating-point control */
+};
 
 /** What a thread is made of. */
 enum mt_kind {
@@ -90,7 +97,7 @@ struct mltp_thread {
   struct mt_vp *vp;            /* [atomic] VP it runs on or ran on last; NULL: bound, foreign */
   uint16_t where;              /* [atomic] state and VP index; thread.h */
   uint8_t fresh;               /* [owner] of the run queue it is in */
-  uint8_t has_exceptions;      /* [owner] eh_caught, eh_uncaught hold something */
+  uint8_t own;                 /* [owner] MT_OWN_... */
   int saved_errno;             /* [owner] errno while it does not run; 0 while it runs */
 
   /* -- second line: start, waiting, end */
@@ -123,9 +130,11 @@ struct mltp_thread {
   struct mt_values *values;      /* [owner] thread-specific values; key.c */
   void *eh_caught;               /* [owner] C++: exceptions being handled */
   uint32_t eh_uncaught;          /* [owner] C++: exceptions thrown, not caught yet */
+  struct arch_fp fp;             /* [owner] with MT_OWN_FP: while it does not run */
   uint32_t token;                /* [atomic] bound, foreign: 1 when unparked; park.c */
   const char *stack_low;         /* [const] bounds of a bound, foreign or main stack, */
   size_t stack_size;             /* for backtraces */
+  jmp_buf *end;                  /* [owner] bound: where mltp_exit() goes */
   uint8_t for_ever;              /* [guard] of the queue: counted in mt_rt.outside_parked */
   struct mt_sanitizer sanitizer; /* empty unless a sanitizer is on */
 };
@@ -163,13 +172,15 @@ struct mt_vp {
   uint8_t probe;                        /* go to the idle context: it has to check */
   uint8_t searching;                    /* this VP is counted in mt_rt.searching */
   uint8_t on_watch;                     /* got up as the keeper; idle.c */
-  uint8_t after;                        /* one of the three below is set */
+  uint8_t after;                        /* one of the three after_... is set */
   int *errno_at;                        /* this kernel thread's errno */
   struct mt_eh_globals *eh_at;          /* this kernel thread's C++ exception state */
+  uint32_t own_fp;                      /* 1: the FP control is the current thread's own */
   mt_spin *after_unlock;                /* after the switch: release this guard */
   struct mt_stack *after_stack;         /* after the switch: free this stack */
   struct mltp_thread *after_home;       /* after the switch: post it to VP 0 */
 
+  struct arch_fp fp;           /* [owner] of all other threads here, while own_fp */
   uint32_t lone_seen;          /* [owner] times its search saw a lone ready thread move */
   struct mt_cache descriptors; /* [owner] */
   struct mt_cache stacks;      /* [owner] of the default size */

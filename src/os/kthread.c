@@ -67,5 +67,3 @@ int os_thread_exit_hook(pthread_key_t *key, void (*func)(void *)) {
 }
 
 int os_thread_exit_value(pthread_key_t key, void *value) { return pthread_setspecific(key, value); }
-
-void os_thread_exit(void) { pthread_exit(NULL); }

@@ -89,7 +89,6 @@ int os_task_count(void);
 /** Runs func(value) at the end of each kernel thread that has set a value. */
 int os_thread_exit_hook(pthread_key_t *key, void (*func)(void *));
 int os_thread_exit_value(pthread_key_t key, void *value);
-void os_thread_exit(void) __attribute__((noreturn));
 
 /* ---- memory barriers on other processors (membarrier.c) */
 

@@ -3,6 +3,7 @@
 #include <exception>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "support/support.h"
 
@@ -25,6 +26,14 @@ std::string text_of(const std::exception_ptr &current) {
     std::rethrow_exception(current);
   } catch (const std::exception &error) {
     return error.what();
+  }
+}
+
+std::string text_of_string(const std::exception_ptr &current) {
+  try {
+    std::rethrow_exception(current);
+  } catch (const std::string &text) {
+    return text;
   }
 }
 
@@ -64,6 +73,13 @@ struct YieldingGuard {
     CHECK_EQUAL(std::uncaught_exceptions(), expected);
     pause(stage);
     CHECK_EQUAL(std::uncaught_exceptions(), expected);
+    try { /* one more, thrown and caught before the first is caught */
+      throw expected;
+    } catch (int inner) {
+      pause(stage);
+      CHECK_EQUAL(inner, expected);
+      CHECK_EQUAL(std::uncaught_exceptions(), expected);
+    }
   }
 };
 
@@ -85,6 +101,119 @@ void *switch_while_unwinding(void *p0) {
   return nullptr;
 }
 
+/* Three handlers inside each other, and destructors that switch, between the outer throw and
+ * the last end of a handler. */
+void *handle_within_handlers(void *p0) {
+  Stage *stage = static_cast<Stage *>(p0);
+  const int mine = static_cast<int>(mltp_id(mltp_self()));
+  for (int i = 0; i < stage->rounds; i++) {
+    try {
+      throw mine;
+    } catch (int outer) {
+      pause(stage);
+      try {
+        YieldingGuard guard{stage, 1};
+        throw std::to_string(mine);
+      } catch (const std::string &inner) {
+        pause(stage);
+        try {
+          throw static_cast<long>(mine);
+        } catch (long innermost) {
+          pause(stage);
+          CHECK_EQUAL(innermost, mine);
+        }
+        pause(stage);
+        CHECK(inner == std::to_string(mine));
+        CHECK(text_of_string(std::current_exception()) == inner);
+      }
+      pause(stage);
+      CHECK_EQUAL(outer, mine);
+      CHECK(std::current_exception() != nullptr);
+    }
+    CHECK(std::current_exception() == nullptr);
+    CHECK_EQUAL(std::uncaught_exceptions(), 0);
+  }
+  return nullptr;
+}
+
+/* Takes what another thread is handling, and throws it here. */
+struct Parcel {
+  mltp_sem_t filled = MLTP_SEM_INIT(0);
+  mltp_sem_t emptied = MLTP_SEM_INIT(0);
+  std::exception_ptr exception;
+  int rounds = 0;
+};
+
+void *rethrow_what_arrives(void *p0) {
+  Parcel *parcel = static_cast<Parcel *>(p0);
+  for (int i = 0; i < parcel->rounds; i++) {
+    mltp_sem_wait(&parcel->filled);
+    try {
+      std::rethrow_exception(std::exchange(parcel->exception, nullptr));
+    } catch (const std::runtime_error &error) {
+      mltp_yield();
+      CHECK(std::to_string(i) == error.what());
+      mltp_sem_post(&parcel->emptied);
+      mltp_yield(); /* the sender leaves its handler meanwhile */
+      CHECK(std::to_string(i) == error.what());
+    }
+  }
+  return nullptr;
+}
+
+void exceptions_travel_between_threads() {
+  for (int kind = 0; kind < MIXED; kind++) {
+    check_case("%s", kind_names[kind]);
+    Parcel parcel;
+    parcel.rounds = scaled(200);
+    struct worker receiver;
+    worker_start(&receiver, static_cast<enum kind>(kind), rethrow_what_arrives, &parcel);
+    for (int i = 0; i < parcel.rounds; i++) {
+      try {
+        throw std::runtime_error(std::to_string(i));
+      } catch (const std::runtime_error &error) {
+        parcel.exception = std::current_exception();
+        mltp_sem_post(&parcel.filled);
+        mltp_sem_wait(&parcel.emptied);
+        CHECK(std::to_string(i) == error.what());
+      }
+    }
+    worker_join(&receiver);
+  }
+}
+
+void leave() noexcept { mltp_exit(reinterpret_cast<void *>(1)); }
+
+struct Witness {
+  bool *ran;
+  ~Witness() { *ran = true; }
+};
+
+void *exit_within_frames(void *ran) {
+  Witness witness{static_cast<bool *>(ran)};
+  try {
+    throw 1;
+  } catch (int) {
+    try {
+      leave();
+    } catch (...) { /* pthread_exit() would come by here */
+      *witness.ran = true;
+    }
+  }
+  return nullptr;
+}
+
+void mltp_exit_runs_no_destructors() {
+  for (int kind = UNBOUND; kind <= BOUND; kind++) {
+    check_case("%s", kind_names[kind]);
+    bool ran = false;
+    struct worker worker;
+    worker_start(&worker, static_cast<enum kind>(kind), exit_within_frames, &ran);
+    CHECK(worker_join(&worker) == reinterpret_cast<void *>(1));
+    CHECK(!ran);
+  }
+}
+
 void run_all_kinds(mltp_userf_t *func) {
   for (int kind = 0; kind < KINDS; kind++) {
     check_case("%s", kind_names[kind]);
@@ -95,6 +224,8 @@ void run_all_kinds(mltp_userf_t *func) {
 
 void exceptions_are_rethrown_where_they_were_caught() { run_all_kinds(catch_switch_rethrow); }
 
+void handlers_nest() { run_all_kinds(handle_within_handlers); }
+
 void unwinding_goes_on_after_a_switch() { run_all_kinds(switch_while_unwinding); }
 
 }  // namespace
@@ -102,6 +233,9 @@ void unwinding_goes_on_after_a_switch() { run_all_kinds(switch_while_unwinding);
 int main() {
   const struct CMUnitTest tests[] = {
       TEST(exceptions_are_rethrown_where_they_were_caught),
+      TEST(handlers_nest),
+      TEST(exceptions_travel_between_threads),
+      TEST(mltp_exit_runs_no_destructors),
       TEST(unwinding_goes_on_after_a_switch),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -42,7 +42,8 @@ struct arch_context {
  * Nothing is written to the stack, so the red zone needs no care: it lies below
  * the saved sp, and nobody touches a suspended stack. The jump is indirect, not
  * a return: a ret to an address the return-stack predictor did not push costs a
- * misprediction each time. FP control (mxcsr, x87) stays as it is.
+ * misprediction each time. FP control (mxcsr, x87) stays as it is; those who have their
+ * own exchange it before.
  */
 __attribute__((always_inline)) static inline void mt_arch_switch(struct arch_context *from,
                                                                  const struct arch_context *to) {
@@ -88,6 +89,29 @@ static inline void mt_arch_call_origin(const char *saved, struct arch_context *o
   origin->sp = (void *)(uintptr_t)(saved + MT_ARCH_CALL_SAVED);
   memcpy(&origin->bp, saved + 40, sizeof origin->bp);
   memcpy(&origin->ip, saved + 48, sizeof origin->ip);
+}
+
+/** Floating-point control: rounding mode, exception masks. mxcsr holds SSE's exception flags, too,
+ * so these follow the thread; x87's are cleared when a thread with control of its own comes or
+ * goes. */
+struct arch_fp {
+  uint32_t mxcsr;
+  uint16_t x87;
+};
+
+static inline void mt_arch_fp_save(struct arch_fp *fp) {
+  __asm__ volatile("stmxcsr %0" : "=m"(fp->mxcsr));
+  __asm__ volatile("fnstcw %0" : "=m"(fp->x87));
+}
+
+static inline void mt_arch_fp_load(const struct arch_fp *fp) {
+  enum { X87_FLAGS = 0x7f };
+  uint16_t status;
+  __asm__ volatile("fnstsw %0" : "=a"(status));
+  /* or this thread would be hit by what another flagged, once it unmasks it */
+  if ((status & X87_FLAGS) != 0) __asm__ volatile("fnclex");
+  __asm__ volatile("fldcw %0" : : "m"(fp->x87));
+  __asm__ volatile("ldmxcsr %0" : : "m"(fp->mxcsr));
 }
 
 /** Tells the processor that this is a spin loop. */
