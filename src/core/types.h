@@ -121,6 +121,7 @@ struct mltp_thread {
   const char *stack_low;         /* [const] bounds of a bound, foreign or main stack, */
   size_t stack_size;             /* for backtraces */
   uint8_t for_ever;              /* [guard] of the queue: counted in mt_rt.outside_parked */
+  int32_t priority;              /* [owner] the one VP of deterministic mode; det.c */
   struct mt_sanitizer sanitizer; /* empty unless a sanitizer is on */
 };
 
