@@ -13,6 +13,9 @@ MLTP_BEGIN_DECLS
 /** Exit status after a deadlock report (MLTP_DEADLOCK=abort, the default). */
 #define MLTP_EXIT_DEADLOCK 86
 
+/** Exit status after MLTP_STEPS_MAX scheduling points (deterministic mode). */
+#define MLTP_EXIT_LIVELOCK 87
+
 /**
  * Writes all threads to fd: id, name, kind, state, what each waits for, and the
  * backtrace of unbound ones that do not run. A snapshot: threads that run

@@ -100,6 +100,14 @@ MLTP_API int mltp_vp(void);
 MLTP_API void mltp_blocking_begin(void);
 MLTP_API void mltp_blocking_end(void); /**< see mltp_blocking_begin() */
 
+/**
+ * Marks a place where the order of threads matters: between the load and the
+ * compare-and-swap of a lock-free structure, say. In deterministic mode (MLTP_SEED,
+ * `mltp explore`) another thread may run here; otherwise it does nothing.
+ * Blocks: no (others may run in deterministic mode). Context: any (foreign: nothing).
+ */
+MLTP_API void mltp_explore_point(void);
+
 MLTP_END_DECLS
 
 #endif

@@ -41,12 +41,20 @@ void mt_message(const char *format, ...) {
   va_end(arguments);
 }
 
+void mt_print_replay(void) {
+  bool random = mt_options.schedule == NULL || strcmp(mt_options.schedule, "random") == 0;
+  if (mt_options.seed == 0 && random) return;
+  mt_print(2, "mltp: replay: MLTP_SEED=%ld%s%s (the same run again)\n", (long)mt_options.seed,
+           random ? "" : " MLTP_SCHEDULE=", random ? "" : mt_options.schedule);
+}
+
 void mt_panic(const char *format, ...) {
   static int panicking; /* [atomic] a panic inside the dump must not dump again */
   va_list arguments;
   va_start(arguments, format);
   print_v(2, "mltp: panic: ", format, arguments, "\n");
   va_end(arguments);
+  mt_print_replay();
   /* relaxed: nothing depends on it */
   if (__atomic_fetch_add(&panicking, 1, __ATOMIC_RELAXED) == 0 && mt_panic_hook != NULL)
     mt_panic_hook();
@@ -63,6 +71,9 @@ int mt_misuse(int error, const char *call, uint64_t id, const char *name, const 
   va_start(arguments, format);
   print_v(2, prefix, format, arguments, "\n");
   va_end(arguments);
-  if (mt_options.misuse == MT_MISUSE_ABORT) abort();
+  if (mt_options.misuse == MT_MISUSE_ABORT) {
+    mt_print_replay();
+    abort();
+  }
   return error;
 }

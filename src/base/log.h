@@ -16,6 +16,9 @@ void mt_print(int fd, const char *format, ...) __attribute__((format(printf, 2, 
 /** A line on stderr, with "mltp: " before it. */
 void mt_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/** In deterministic mode: a line on stderr with the settings that replay this run. */
+void mt_print_replay(void);
+
 /** [const after init] What mt_panic() does before it aborts; may be NULL. */
 extern void (*mt_panic_hook)(void);
 

@@ -20,7 +20,7 @@ struct word {
 
 struct option {
   const char *variable;
-  int64_t *value;
+  void *value;          /* int64_t *, or const char ** of a text */
   const char *standard; /* the default, as one would write it */
   int64_t least, most;  /* of a number */
   struct word words[6]; /* allowed besides numbers */
@@ -28,6 +28,15 @@ struct option {
 };
 
 #define NO_NUMBER 1, 0 /* an empty range */
+
+/* A text instead of numbers and words: any but the empty one; who uses it checks it. */
+enum { IS_TEXT = -1 };
+#define TEXT(form)                                                                                 \
+  NO_NUMBER, {                                                                                     \
+    {                                                                                              \
+      form, IS_TEXT                                                                                \
+    }                                                                                              \
+  }
 
 /* clang-format off: a table reads better as one */
 static const struct option table[] = {
@@ -123,15 +132,38 @@ static const struct option table[] = {
      1,
      {{NULL, 0}},
      "1: mltp_finalize() writes the runtime's counters to stderr"},
+    {"MLTP_SEED",
+     &mt_options.seed,
+     "0",
+     0,
+     INT64_MAX,
+     {{NULL, 0}},
+     "deterministic mode: this seed chooses who runs at each scheduling point; 0: off"},
+    {"MLTP_SCHEDULE", &mt_options.schedule, "random",
+     TEXT("random or fifo or pct:DEPTH:STEPS or STEP:CHOICE,..."),
+     "deterministic mode: how the seed chooses, or the choices themselves"},
+    {"MLTP_SCHEDULE_LOG", &mt_options.schedule_log, "none", TEXT("the name of a file or none"),
+     "deterministic mode: where each choice is written, at the end of what is there"},
+    {"MLTP_STEPS_MAX",
+     &mt_options.steps_max,
+     "0",
+     0,
+     INT64_MAX,
+     {{NULL, 0}},
+     "deterministic mode: a run of so many scheduling points is a livelock; 0: any number"},
 };
 /* clang-format on */
 
 enum { OPTIONS = sizeof table / sizeof table[0], WORDS = 6 };
 
-static bool parse(const struct option *option, const char *text, int64_t *value) {
+static bool parse(const struct option *option, const char *text) {
+  if (option->words[0].value == IS_TEXT) {
+    *(const char **)option->value = text;
+    return true;
+  }
   for (int i = 0; i < WORDS && option->words[i].text != NULL; i++) {
     if (strcmp(text, option->words[i].text) == 0) {
-      *value = option->words[i].value;
+      *(int64_t *)option->value = option->words[i].value;
       return true;
     }
   }
@@ -140,7 +172,7 @@ static bool parse(const struct option *option, const char *text, int64_t *value)
   long long number = strtoll(text, &end, 10);
   if (end == text || *end != '\0' || errno != 0) return false;
   if (number < option->least || number > option->most) return false;
-  *value = number;
+  *(int64_t *)option->value = number;
   return true;
 }
 
@@ -163,7 +195,7 @@ int mt_options_read(void) {
     const struct option *option = &table[i];
     const char *text = getenv(option->variable);
     if (text == NULL || *text == '\0') text = option->standard;
-    if (!parse(option, text, option->value)) {
+    if (!parse(option, text)) {
       char allowed[160];
       describe(option, allowed, sizeof allowed);
       mt_message("%s: bad value '%s' (set it to %s, or unset it)", option->variable, text, allowed);

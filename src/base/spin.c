@@ -4,6 +4,10 @@
 
 #include "os/os.h"
 
+#if MLTP_CHECKED
+__thread char *mt_guards __attribute__((tls_model("initial-exec")));
+#endif
+
 enum { PAUSES = 64, YIELDS = 64, NAP_NS = 50000 };
 
 void mt_relax(unsigned *round) {

@@ -16,19 +16,38 @@
 
 typedef uint32_t mt_spin; /* [atomic] 0: free, 1: held */
 
+/* Checked builds count the guards a kernel thread holds (one taken by a thread that
+ * parks is released by the next on the same VP). The counter is a pointer for the
+ * sake of MT_ARCH_TLS_READ. */
+#if MLTP_CHECKED
+extern __thread char *mt_guards __attribute__((tls_model("initial-exec")));
+static inline void mt_guards_add(int more) {
+  MT_ARCH_TLS_WRITE(mt_guards, (char *)MT_ARCH_TLS_READ(mt_guards) + more);
+}
+static inline intptr_t mt_guards_held(void) { return (intptr_t)MT_ARCH_TLS_READ(mt_guards); }
+#else
+static inline void mt_guards_add(int more) { (void)more; }
+static inline intptr_t mt_guards_held(void) { return 0; }
+#endif
+
 void mt_spin_lock_slow(mt_spin *lock);
 
 static inline bool mt_spin_trylock(mt_spin *lock) {
-  return mt_load_relaxed(lock) == 0 &&
-         mt_swap_acquire(lock, 1) == 0; /* SP-2 acquire: enters; pairs SP-3 */
+  bool entered = mt_load_relaxed(lock) == 0 &&
+                 mt_swap_acquire(lock, 1) == 0; /* SP-2 acquire: enters; pairs SP-3 */
+  mt_guards_add(entered);
+  return entered;
 }
 
 static inline void mt_spin_lock(mt_spin *lock) {
   if (mt_unlikely(mt_swap_acquire(lock, 1) != 0)) /* SP-1 acquire: enters; pairs SP-3 */
     mt_spin_lock_slow(lock);
+  else
+    mt_guards_add(1);
 }
 
 static inline void mt_spin_unlock(mt_spin *lock) {
+  mt_guards_add(-1);
   mt_store_release(lock, 0); /* SP-3 release: leaves; pairs SP-1 SP-2 */
 }
 

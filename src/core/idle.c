@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #include "base/options.h"
+#include "core/det.h"
 #include "core/life.h"
 #include "core/sched.h"
 #include "core/stack.h"
@@ -111,13 +112,16 @@ static bool search(struct mt_vp *vp) {
 
 /* ---- sleeping */
 
+/* On one VP whose clock is its own, nobody can be about to wake anybody. */
+static uint64_t deadlock_patience(void) { return mt_det_on ? 0 : MT_DEADLOCK_NS; }
+
 /* When the keeper gets up by itself. Under idle_guard. */
 static uint64_t watch_deadline(void) {
   uint64_t now = os_now(), deadline = MLTP_NEVER;
   if (mt_load_relaxed(&mt_rt.awake) > 0)
     deadline = now + (uint64_t)WATCH_NS * (1u << mt_load_relaxed(&mt_rt.vain_searches));
   else if (mt_options.deadlock != MT_DEADLOCK_OFF)
-    deadline = now + (mt_rt.checked_at == mt_rt.wake_count ? RECHECK_NS : MT_DEADLOCK_NS);
+    deadline = now + (mt_rt.checked_at == mt_rt.wake_count ? RECHECK_NS : deadlock_patience());
   if (mt_stacks_trim_at() < deadline) deadline = mt_stacks_trim_at();
   mt_store_seq_cst(&mt_rt.keeper_deadline, MLTP_NEVER); /* ID-9 seq_cst: pairs TM-1 */
   uint64_t timer = mt_timers_earliest();
@@ -129,7 +133,8 @@ static uint64_t watch_deadline(void) {
 /* Nobody has been awake for a while, and no timer will change that. */
 static void look_for_deadlock(uint64_t now) {
   mt_spin_lock(&mt_rt.idle_guard);
-  bool asleep = mt_load_relaxed(&mt_rt.awake) == 0 && now - mt_rt.asleep_since >= MT_DEADLOCK_NS;
+  bool asleep =
+      mt_load_relaxed(&mt_rt.awake) == 0 && now - mt_rt.asleep_since >= deadlock_patience();
   if (asleep) mt_rt.checked_at = mt_rt.wake_count;
   mt_spin_unlock(&mt_rt.idle_guard);
   if (asleep) mt_deadlock_suspected();
@@ -208,6 +213,7 @@ static void sleep_until_woken(struct mt_vp *vp) {
 static void run_one(struct mt_vp *vp) {
   mt_runq_enter(vp);
   mt_take_in(vp);
+  if (mt_det_on) mt_det_choose(vp);
   struct mltp_thread *next = mt_runq_pop(vp);
   if (next != NULL)
     mt_switch(&vp->idle, mt_prepared(vp, next)); /* leaves the run queue */
@@ -219,11 +225,11 @@ void mt_idle_loop(struct mt_vp *vp) {
   /* VP 0 stays: main ends on it */
   while (vp->index == 0 || !mt_load_acquire(&mt_rt.stopping)) { /* LF-2 acquire: pairs LF-1 */
     vp->probe = 0;
-    mt_timers_run_due(os_now());
+    mt_timers_run_due(mt_now());
     if (mt_over_target()) {
       mt_surrender(vp); /* one VP too many */
       if (!mt_runq_seems_busy(vp)) sleep_until_woken(vp);
-    } else if (mt_runq_seems_busy(vp) || search(vp)) {
+    } else if (mt_runq_seems_busy(vp) || (mt_det_on ? mt_det_skip_time() : search(vp))) {
       search_end_found(vp);
       run_one(vp);
     } else {

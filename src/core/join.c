@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "core/descriptor.h"
+#include "core/det.h"
 #include "core/key.h"
 #include "core/park.h"
 #include "core/sched.h"
@@ -68,7 +69,7 @@ static bool take_fresh(struct mt_vp *vp, struct mltp_thread *t) {
 /* @return false: nothing was done. */
 static bool run_at_once(struct mltp_thread *self, struct mltp_thread *t, void **result) {
   struct mt_vp *vp = self->vp;
-  if (vp == NULL || !take_fresh(vp, t)) return false;
+  if (vp == NULL || mt_det_on || !take_fresh(vp, t)) return false; /* there each end is a choice */
   mt_prepare(vp, t);
   t->called = 1;
   t->joiner = self;
@@ -100,6 +101,7 @@ int mltp_join(mltp_t *thread, void **result) {
   struct mltp_thread *self = mt_self("mltp_join");
   if (self == NULL) return EPERM;
   if (thread == self) return EDEADLK;
+  mt_preempt("mltp_join");
   if (run_at_once(self, thread, result)) return 0;
   mt_spin_lock(&thread->guard);
   const char *why = unjoinable(thread);

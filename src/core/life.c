@@ -6,6 +6,7 @@
  */
 #include "core/life.h"
 #include "core/descriptor.h"
+#include "core/det.h"
 
 #include <errno.h>
 #include <string.h>
@@ -29,6 +30,7 @@ static bool native(void) { return mt_options.backend == MT_BACKEND_NATIVE; }
 /* ---- the number of VPs */
 
 static int active_of(int wanted) {
+  if (mt_det_on) return 1;
   return mt_options.oversubscribe != MT_OVERSUBSCRIBE_NOT || wanted < mt_rt.cpus ? wanted
                                                                                  : mt_rt.cpus;
 }
@@ -70,6 +72,7 @@ static int make_main(void) {
   mt_sanitizer_adopt(&t->sanitizer);
   mt_sanitizer_known_stack(&t->sanitizer, t->stack_low, t->stack_size);
   mt_set_where(t, MT_RUNNING, 0);
+  mt_det_created(t);
   mt_rt.main = t;
   mt_set_current(t);
   return 0;
@@ -88,6 +91,7 @@ static void take_down(void) {
 int mltp_init(int vps) {
   if (mt_load_acquire(&mt_rt.running)) return EALREADY; /* LF-5 acquire: pairs LF-4 */
   int error = mt_options_read();
+  if (error == 0) error = mt_det_init();
   if (error != 0) return error;
   if (vps < 0 || vps > MT_VPS_MAX) {
     mt_message("mltp_init: bad number of VPs %d (0 for the default, or 1 to %d)", vps, MT_VPS_MAX);

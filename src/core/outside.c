@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "core/descriptor.h"
+#include "core/det.h"
 #include "core/key.h"
 #include "core/life.h"
 #include "core/thread.h"
@@ -40,6 +41,16 @@ int mt_outside_init(void) {
   return error;
 }
 
+/* Once. */
+static void say_not_replayed(const char *call) {
+  static uint32_t said;
+  if (mt_add_relaxed(&said, 1) != 0) return; /* relaxed: nothing depends on it */
+  mt_message(
+      "%s: called by a foreign thread: when it comes is not replayed (with MLTP_SEED, let only the "
+      "library's own threads take part)",
+      call);
+}
+
 struct mltp_thread *mt_attach(const char *call) {
   if (!mt_load_acquire(&mt_rt.running)) { /* LF-3 acquire: pairs LF-4 */
     mt_options_read();                    /* MLTP_MISUSE may say to go on */
@@ -55,6 +66,7 @@ struct mltp_thread *mt_attach(const char *call) {
   os_thread_stack((char **)&t->stack_low, &t->stack_size);
   mt_add_relaxed(&mt_rt.foreign_live, 1); /* relaxed: a hint for idle VPs */
   mt_set_current(t);
+  if (mt_det_on) say_not_replayed(call);
   return t;
 }
 

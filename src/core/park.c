@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #include "base/log.h"
+#include "core/det.h"
 #include "core/sched.h"
 #include "core/wake.h"
 #include "debug/report.h"
@@ -47,6 +48,7 @@ static bool sleep_on_token(struct mltp_thread *self, uint64_t deadline) {
 
 static void park_outside(struct mltp_thread *self, mt_spin *guard, struct mt_timer *timer) {
   uint64_t deadline = timer != NULL ? timer->node.key : MLTP_NEVER;
+  if (mt_det_on) deadline = mt_det_to_os(deadline);
   self->for_ever = deadline == MLTP_NEVER;
   mt_set_where(self, MT_PARKED, 0);
   mt_add_relaxed(&mt_rt.outside_parked, self->for_ever); /* relaxed: for the deadlock report */

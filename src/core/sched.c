@@ -9,11 +9,13 @@
 #include <errno.h>
 
 #include "base/options.h"
+#include "core/det.h"
 #include "core/idle.h"
 #include "core/vp.h"
 #include "mltp/sched.h"
 
 bool mt_check(struct mt_vp *vp) {
+  if (mt_det_on) return mt_det_check(vp);
   vp->check_at = mt_load_relaxed(&vp->tick) + MT_TICKS_PER_CHECK;
   if (vp->probe) return false;
   uint64_t earliest = mt_load_relaxed(&vp->timer_earliest); /* relaxed: a hint; own VP's */

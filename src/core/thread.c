@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "core/descriptor.h"
+#include "core/det.h"
 #include "core/idle.h"
 #include "core/key.h"
 #include "core/life.h"
@@ -56,7 +57,7 @@ static int create(const char *call, mltp_t **thread, const mltp_attr_t *attr, ml
   t->stack_class = (uint8_t)class_log2;
   count_created(here);
   if (thread != NULL) *thread = t;
-  if (attr->bound || mt_options.backend == MT_BACKEND_KERNEL) {
+  if ((attr->bound && !mt_det_on) || mt_options.backend == MT_BACKEND_KERNEL) {
     t->kind = MT_BOUND;
     mt_set_where(t, MT_RUNNING, 0);
     int error = mt_bound_start(t, (size_t)1 << class_log2);
@@ -71,10 +72,12 @@ static int create(const char *call, mltp_t **thread, const mltp_attr_t *attr, ml
     mt_arch_fp_save(&t->fp); /* a kernel thread inherits its creator's, too */
   }
   t->fresh = 1;
+  if (mt_unlikely(mt_det_on)) mt_det_created(t);
   if (mt_likely(here != NULL))
     mt_ready_here(here, t);
   else
     mt_ready_elsewhere(t);
+  mt_preempt(call);
   return 0;
 }
 

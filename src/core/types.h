@@ -136,6 +136,7 @@ struct mltp_thread {
   size_t stack_size;             /* for backtraces */
   jmp_buf *end;                  /* [owner] bound: where mltp_exit() goes */
   uint8_t for_ever;              /* [guard] of the queue: counted in mt_rt.outside_parked */
+  int32_t priority;              /* [owner] the one VP of deterministic mode; det.c */
   struct mt_sanitizer sanitizer; /* empty unless a sanitizer is on */
 };
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/options.h"
+#include "core/det.h"
 #include "core/idle.h"
 #include "core/sched.h"
 #include "core/stack.h"
@@ -30,7 +31,7 @@ static struct mt_vp *vp_new(uint32_t index) {
   if (vp == NULL) return NULL;
   memset(vp, 0, sizeof *vp);
   vp->index = index;
-  vp->check_at = MT_TICKS_PER_CHECK;
+  vp->check_at = mt_det_on ? 0 : MT_TICKS_PER_CHECK;
   vp->seed = index * 2654435761u + 1;
   vp->timer_earliest = MLTP_NEVER;
   vp->idle.vp = vp;

@@ -6,6 +6,7 @@
  */
 #include "core/wake.h"
 
+#include "core/det.h"
 #include "core/sched.h"
 #include "core/vp.h"
 #include "mltp/sched.h"
@@ -214,7 +215,7 @@ void mt_set_target(int target) {
 void mltp_blocking_begin(void) {
   struct mltp_thread *self = mt_current();
   struct mt_vp *vp = self != NULL ? self->vp : NULL;
-  if (vp == NULL) return;
+  if (vp == NULL || mt_det_on) return; /* no other VP may take its place */
   mt_spin_lock(&mt_rt.idle_guard);
   mt_store_relaxed(&mt_rt.awake, mt_rt.awake - 1);
   mt_store_seq_cst(&vp->status, MT_VP_BLOCKED); /* ID-15 seq_cst: pairs ID-5 */
@@ -233,7 +234,7 @@ void mltp_blocking_begin(void) {
 void mltp_blocking_end(void) {
   struct mltp_thread *self = mt_current();
   struct mt_vp *vp = self != NULL ? self->vp : NULL;
-  if (vp == NULL) return;
+  if (vp == NULL || mt_det_on) return;
   mt_spin_lock(&mt_rt.idle_guard);
   mt_store_relaxed(&mt_rt.blocked, mt_rt.blocked - 1);
   get_up(vp);

@@ -55,6 +55,7 @@ static void on_fault(int signo, siginfo_t *info, void *context) {
         "stack overflow: thread %lu '%s' used all %zu KiB of its stack (give it a larger "
         "stack_size in mltp_attr_t, or set MLTP_STACK_SIZE)",
         (unsigned long)t->id, mt_name(t), asked_for(t, size) / 1024);
+    mt_print_replay();
     mt_backtrace(2, (const void *)uc->uc_mcontext.gregs[REG_RIP],
                  (const void *)uc->uc_mcontext.gregs[REG_RBP], low, size);
     os_signal_default(SIGABRT);
@@ -78,12 +79,23 @@ void mt_deadlock_suspected(void) {
   if (mt_load_relaxed(&mt_rt.awake) != 0 || mt_add_relaxed(&reported, 1) != 0) return;
   mt_message("deadlock: no thread can run, and no timer is pending:");
   mt_dump(2, BACKTRACES_IN_REPORT);
+  mt_print_replay();
   if (mt_options.deadlock == MT_DEADLOCK_REPORT) return;
   mt_message(
       "deadlock: exiting with status %d (MLTP_DEADLOCK=report goes on waiting; "
       "MLTP_DEADLOCK=off does not look)",
       MLTP_EXIT_DEADLOCK);
   _exit(MLTP_EXIT_DEADLOCK);
+}
+
+void mt_report_livelock(uint64_t steps) {
+  mt_message(
+      "livelock: the program has not ended after %lu scheduling points (MLTP_STEPS_MAX allows "
+      "more):",
+      (unsigned long)steps);
+  mt_dump(2, BACKTRACES_IN_REPORT);
+  mt_print_replay();
+  _exit(MLTP_EXIT_LIVELOCK);
 }
 
 /* ---- the rest */

@@ -7,6 +7,8 @@
 #ifndef MT_DEBUG_REPORT_H
 #define MT_DEBUG_REPORT_H
 
+#include <stdint.h>
+
 /** Installs the handlers of SIGSEGV, SIGBUS and the dump signal, and the panic
  * hook. @return 0. */
 int mt_report_start(void);
@@ -21,5 +23,9 @@ enum { MT_DEADLOCK_NS = 100000000 };
 /** No VP is awake and no timer is set: report a deadlock, unless some kernel
  * thread of the process may still make a thread ready. */
 void mt_deadlock_suspected(void);
+
+/** A run of deterministic mode has had all the scheduling points it may: message,
+ * dump, exit. */
+void mt_report_livelock(uint64_t steps) __attribute__((noreturn));
 
 #endif

@@ -109,5 +109,8 @@ void os_signal_default(int signo);
 
 /* ---- output (write.c): async-signal-safe, survives short writes */
 void os_write(int fd, const char *text, size_t length);
+/** Opens a file to append to, made when absent. @return descriptor, or -1. */
+int os_open_log(const char *path);
+void os_close(int fd);
 
 #endif

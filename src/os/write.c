@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Output that works in a signal handler. */
 #include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "os/os.h"
@@ -14,5 +15,18 @@ void os_write(int fd, const char *text, size_t length) {
     text += written;
     length -= (size_t)written;
   }
+  errno = saved;
+}
+
+int os_open_log(const char *path) {
+  int saved = errno;
+  int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  errno = saved;
+  return fd;
+}
+
+void os_close(int fd) {
+  int saved = errno;
+  close(fd);
   errno = saved;
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "base/log.h"
+#include "core/det.h"
 #include "core/park.h"
 #include "mltp/sync.h"
 
@@ -22,6 +23,7 @@ int mltp_barrier_destroy(mltp_barrier_t *barrier) {
 int mltp_barrier_wait(mltp_barrier_t *barrier) {
   struct mltp_thread *self = mt_self("mltp_barrier_wait");
   if (mt_unlikely(self == NULL)) return EPERM;
+  mt_preempt("mltp_barrier_wait");
   mltp_waitq_t *q = &barrier->queue_;
   mt_spin_lock(&q->guard_);
   if (mt_likely(q->count_ + 1 < barrier->needed_)) {

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "base/log.h"
+#include "core/det.h"
 #include "core/park.h"
 #include "mltp/sync.h"
 #include "sync/lock.h"
@@ -22,6 +23,7 @@ int mltp_cond_destroy(mltp_cond_t *cond) {
 static int wait(const char *call, mltp_cond_t *cond, mltp_lock_t *lock, struct mt_timer *timer) {
   struct mltp_thread *self = mt_self(call);
   if (mt_unlikely(self == NULL)) return EPERM;
+  mt_preempt(call);
   mltp_waitq_t *q = &cond->queue_;
   mt_spin_lock(&q->guard_);
   bool entered = mt_wait_enter(self, q, false, timer);
@@ -64,6 +66,7 @@ int mltp_cond_signal(mltp_cond_t *cond) {
   struct mltp_thread *t = mt_waitq_pop(&cond->queue_);
   mt_spin_unlock(&cond->queue_.guard_);
   if (t != NULL) mt_resume(t);
+  mt_preempt("mltp_cond_signal");
   return 0;
 }
 
@@ -73,5 +76,6 @@ int mltp_cond_broadcast(mltp_cond_t *cond) {
   struct mltp_thread *waiters = mt_waitq_take_all(&cond->queue_);
   mt_spin_unlock(&cond->queue_.guard_);
   mt_resume_chain(waiters);
+  mt_preempt("mltp_cond_broadcast");
   return 0;
 }

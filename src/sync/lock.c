@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/options.h"
+#include "core/det.h"
 
 static const struct mt_lock_ops *const classes[] = {
     [MLTP_LOCK_REACTIVE] = &mt_lock_reactive,   [MLTP_LOCK_SPIN] = &mt_lock_ticket,
@@ -74,9 +75,10 @@ int mltp_lock_destroy(mltp_lock_t *lock) {
 int mltp_lock(mltp_lock_t *lock) {
   struct mltp_thread *self = mt_self("mltp_lock");
   if (mt_unlikely(self == NULL)) return EPERM;
-  if (mt_likely(class_of(lock) == MLTP_LOCK_REACTIVE) &&
+  if (mt_likely(class_of(lock) == mt_det_inlined_lock) &&
       mt_likely(mt_lock_reactive_try(lock, self)))
     return 0;
+  mt_preempt("mltp_lock");
   const struct mt_lock_ops *ops = mt_lock_ops(lock);
   int error = ops != NULL ? ops->lock(lock, self, NULL) : EINVAL;
   return error == 0 ? 0 : refuse(error, "mltp_lock", lock, self);
@@ -85,6 +87,7 @@ int mltp_lock(mltp_lock_t *lock) {
 int mltp_trylock(mltp_lock_t *lock) {
   struct mltp_thread *self = mt_self("mltp_trylock");
   if (mt_unlikely(self == NULL)) return EPERM;
+  mt_preempt("mltp_trylock");
   const struct mt_lock_ops *ops = mt_lock_ops(lock);
   if (ops == NULL) return refuse(EINVAL, "mltp_trylock", lock, self);
   return ops->trylock(lock, self) ? 0 : EBUSY;
@@ -93,6 +96,7 @@ int mltp_trylock(mltp_lock_t *lock) {
 int mltp_timedlock(mltp_lock_t *lock, uint64_t deadline) {
   struct mltp_thread *self = mt_self("mltp_timedlock");
   if (mt_unlikely(self == NULL)) return EPERM;
+  mt_preempt("mltp_timedlock");
   const struct mt_lock_ops *ops = mt_lock_ops(lock);
   if (ops == NULL) return refuse(EINVAL, "mltp_timedlock", lock, self);
   if (ops->trylock(lock, self)) return 0;
@@ -105,13 +109,16 @@ int mltp_timedlock(mltp_lock_t *lock, uint64_t deadline) {
 
 int mltp_unlock(mltp_lock_t *lock) {
   struct mltp_thread *self = mt_self("mltp_unlock");
-  return mt_likely(self != NULL) ? mt_lock_release("mltp_unlock", lock, self) : EPERM;
+  if (mt_unlikely(self == NULL)) return EPERM;
+  if (mt_likely(class_of(lock) == mt_det_inlined_lock) &&
+      mt_likely(mt_lock_reactive_release(lock, self)))
+    return 0;
+  int error = mt_lock_release("mltp_unlock", lock, self);
+  mt_preempt("mltp_unlock");
+  return error;
 }
 
 int mt_lock_release(const char *call, mltp_lock_t *lock, struct mltp_thread *self) {
-  if (mt_likely(class_of(lock) == MLTP_LOCK_REACTIVE) &&
-      mt_likely(mt_lock_reactive_release(lock, self)))
-    return 0;
   const struct mt_lock_ops *ops = mt_lock_ops(lock);
   int error = ops != NULL ? ops->unlock(lock, self) : EINVAL;
   return error == 0 ? 0 : refuse(error, call, lock, self);

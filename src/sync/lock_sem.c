@@ -12,7 +12,7 @@
  */
 #include <errno.h>
 
-#include "core/types.h"
+#include "core/det.h"
 #include "mltp/sched.h"
 #include "sync/lock.h"
 
@@ -27,7 +27,12 @@ static bool trylock(mltp_lock_t *lock, struct mltp_thread *self) {
   return true;
 }
 
+/* In deterministic mode others run meanwhile: there is no other VP to run them. */
 static int sleep_on(mltp_lock_t *lock, uint64_t deadline) {
+  if (mt_det_on) {
+    mltp_yield();
+    return mt_now() < deadline ? 0 : ETIMEDOUT;
+  }
   mltp_blocking_begin();
   int error = os_futex_wait(futex_of(lock), 2, deadline);
   mltp_blocking_end();

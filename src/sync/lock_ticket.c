@@ -11,7 +11,7 @@
  */
 #include <errno.h>
 
-#include "core/types.h"
+#include "core/det.h"
 #include "mltp/sched.h"
 #include "sync/lock.h"
 
@@ -42,7 +42,7 @@ static bool trylock(mltp_lock_t *lock, struct mltp_thread *self) {
 /* A ticket cannot be given back, so a timed waiter takes none. */
 static int lock_timed(mltp_lock_t *lock, struct mltp_thread *self, uint64_t deadline) {
   for (unsigned round = 0; !trylock(lock, self); wait_step(lock, &round))
-    if (os_now() >= deadline) return ETIMEDOUT;
+    if (mt_now() >= deadline) return ETIMEDOUT;
   return 0;
 }
 

@@ -8,7 +8,7 @@
  */
 #include <errno.h>
 
-#include "core/types.h"
+#include "core/det.h"
 #include "mltp/sched.h"
 #include "sync/lock.h"
 
@@ -26,7 +26,7 @@ static int lock_yielding(mltp_lock_t *lock, struct mltp_thread *self, const stru
                          unsigned front_yields) {
   if (holder(lock) == self) return EDEADLK;
   for (unsigned round = 1; !trylock(lock, self); round++) {
-    if (timer != NULL && os_now() >= timer->node.key) return ETIMEDOUT;
+    if (timer != NULL && mt_now() >= timer->node.key) return ETIMEDOUT;
     if (round % front_yields != 0)
       mltp_yield_to_first();
     else

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/log.h"
+#include "core/det.h"
 #include "core/park.h"
 #include "mltp/sync.h"
 
@@ -34,11 +35,14 @@ static int wait(mltp_sem_t *sem, struct mltp_thread *self, struct mt_timer *time
 
 int mltp_sem_wait(mltp_sem_t *sem) {
   struct mltp_thread *self = mt_self("mltp_sem_wait");
-  return mt_likely(self != NULL) ? wait(sem, self, NULL) : EPERM;
+  if (mt_unlikely(self == NULL)) return EPERM;
+  mt_preempt("mltp_sem_wait");
+  return wait(sem, self, NULL);
 }
 
 int mltp_sem_trywait(mltp_sem_t *sem) {
   if (mt_self("mltp_sem_trywait") == NULL) return EPERM;
+  mt_preempt("mltp_sem_trywait");
   mt_spin_lock(&sem->queue_.guard_);
   bool taken = take(sem);
   mt_spin_unlock(&sem->queue_.guard_);
@@ -66,6 +70,7 @@ int mltp_sem_post(mltp_sem_t *sem) {
     mt_store_relaxed(&sem->value_, sem->value_ + 1); /* relaxed: mltp_sem_value() peeks */
   mt_spin_unlock(&q->guard_);
   if (t != NULL) mt_resume(t);
+  mt_preempt("mltp_sem_post");
   return error;
 }
 

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sleeping: waiting, with a deadline, in a queue nobody else knows. */
+#include "core/det.h"
 #include "core/park.h"
 #include "mltp/time.h"
 
-uint64_t mltp_now(void) { return os_now(); }
+/* Who waits by asking for the time again and again lets others run in deterministic mode,
+ * and time pass. */
+uint64_t mltp_now(void) {
+  mt_preempt("mltp_now");
+  return mt_now();
+}
 
 uint64_t mltp_after(uint64_t ns) {
-  uint64_t now = os_now();
+  uint64_t now = mt_now();
   return ns < MLTP_NEVER - now ? now + ns : MLTP_NEVER;
 }
 

@@ -45,6 +45,15 @@ static const struct {
     {"MLTP_DUMP_SIGNAL", "65", {"64"}},
     {"MLTP_DUMP_SIGNAL", "SIGQUIT", {"64"}},
     {"MLTP_STATS", "maybe", {"0", "1"}},
+    {"MLTP_SEED", "-1", {"9223372036854775807"}},
+    {"MLTP_SEED", "0x10", {"9223372036854775807"}},
+    {"MLTP_STEPS_MAX", "many", {"0"}},
+    {"MLTP_SCHEDULE", "lifo", {"random", "fifo", "pct", "STEP:CHOICE"}},
+    {"MLTP_SCHEDULE", "pct:3", {"pct:DEPTH:STEPS"}},
+    {"MLTP_SCHEDULE", "pct:33:100", {"32"}},
+    {"MLTP_SCHEDULE", "5:1,4:1", {"order"}},
+    {"MLTP_SCHEDULE", "5:0", {"STEP:CHOICE"}},
+    {"MLTP_SCHEDULE_LOG", "/no/such/folder/log", {"folder"}},
 };
 
 static void bad_values_are_refused(void) {
@@ -95,12 +104,30 @@ static void run_a_little(void) {
 
 static void good_values_are_accepted(void) {
   static const char *const good[] = {
-      "MLTP_VPS=1",           "MLTP_VPS=1024",         "MLTP_STACK_SIZE=65536",
-      "MLTP_OVERSUBSCRIBE=0", "MLTP_SPIN_US=0",        "MLTP_LOCK=spin",
-      "MLTP_LOCK=yield-end",  "MLTP_LOCK=yield-front", "MLTP_LOCK=semaphore",
-      "MLTP_LOCK=reactive",   "MLTP_LOCK_SPIN_NS=0",   "MLTP_DEADLOCK=report",
-      "MLTP_MISUSE=error",    "MLTP_GUARD=mprotect",   "MLTP_GUARD=canary",
-      "MLTP_MEMBARRIER=off",  "MLTP_DUMP_SIGNAL=10",   "MLTP_VPS=",
+      "MLTP_VPS=1",
+      "MLTP_VPS=1024",
+      "MLTP_STACK_SIZE=65536",
+      "MLTP_OVERSUBSCRIBE=0",
+      "MLTP_SPIN_US=0",
+      "MLTP_LOCK=spin",
+      "MLTP_LOCK=yield-end",
+      "MLTP_LOCK=yield-front",
+      "MLTP_LOCK=semaphore",
+      "MLTP_LOCK=reactive",
+      "MLTP_LOCK_SPIN_NS=0",
+      "MLTP_DEADLOCK=report",
+      "MLTP_MISUSE=error",
+      "MLTP_GUARD=mprotect",
+      "MLTP_GUARD=canary",
+      "MLTP_MEMBARRIER=off",
+      "MLTP_DUMP_SIGNAL=10",
+      "MLTP_VPS=",
+      "MLTP_SEED=9223372036854775807",
+      "MLTP_SCHEDULE=fifo",
+      "MLTP_SCHEDULE=pct:3:100",
+      "MLTP_SCHEDULE=3:1,4:2",
+      "MLTP_SCHEDULE_LOG=/dev/null",
+      "MLTP_STEPS_MAX=1000000",
   };
   for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
     const char *const settings[] = {good[i], NULL};

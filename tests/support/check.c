@@ -62,7 +62,7 @@ static void run_body(void **state, int vps) {
 void test_in_runtime(void **state) { run_body(state, 0); }
 
 void test_on_one_vp(void **state) {
-  if (on_kernel_backend()) skip();
+  if (on_kernel_backend() || seeded()) skip();
   run_body(state, 1);
 }
 
@@ -76,6 +76,8 @@ int on_kernel_backend(void) {
   const char *backend = getenv("MLTP_BACKEND");
   return backend != NULL && strcmp(backend, "kernel") == 0;
 }
+
+int seeded(void) { return getenv("MLTP_SEED") != NULL; }
 
 int scaled(int n) {
   if (!SANITIZED) return n;

@@ -57,7 +57,7 @@ void assert_checks(void);
 #define TEST(body) {#body, test_in_runtime, NULL, NULL, (void *)(body)}
 
 /** Runs body on one VP, where the order of the ready queue can be seen; skipped on
- * the kernel backend, which has no ready queue. */
+ * the kernel backend, which has no ready queue, and in deterministic mode, which shuffles it. */
 #define TEST_ONE_VP(body) {#body, test_on_one_vp, NULL, NULL, (void *)(body)}
 
 /** Runs body without a runtime, for tests that start their own. */
@@ -69,6 +69,9 @@ void test_bare(void **state);
 
 /** @return whether each thread is a kernel thread in this run. */
 int on_kernel_backend(void);
+
+/** @return whether this run is in deterministic mode, on one VP and in an order of its own. */
+int seeded(void);
 
 /** Whether a sanitizer slows this build down and makes its memory accounting useless,
  * and whether it is the one that adds kernel threads of its own. */

@@ -12,6 +12,7 @@ static void *foreign_main(void *arg) {
 }
 
 void worker_start(struct worker *worker, enum kind kind, mltp_userf_t *func, void *arg) {
+  if (seeded() && kind == FOREIGN) kind = UNBOUND; /* when a foreign one comes is not replayed */
   *worker = (struct worker){.kind = kind, .func = func, .arg = arg};
   if (kind == FOREIGN) {
     mltp_sem_init(&worker->ended, 0, "end of a foreign worker");
