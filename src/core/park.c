@@ -48,6 +48,7 @@ static bool sleep_on_token(struct mltp_thread *self, uint64_t deadline) {
 static void park_outside(struct mltp_thread *self, mt_spin *guard, struct mt_timer *timer) {
   uint64_t deadline = timer != NULL ? timer->node.key : MLTP_NEVER;
   self->for_ever = deadline == MLTP_NEVER;
+  mt_store_relaxed(&self->parked_at, mt_clock(os_now()));
   mt_set_where(self, MT_PARKED, 0);
   mt_add_relaxed(&mt_rt.outside_parked, self->for_ever); /* relaxed: for the deadlock report */
   mt_spin_unlock(guard);
@@ -71,6 +72,7 @@ static void park(struct mltp_thread *self, mt_spin *guard, enum mt_why why,
     vp->after_unlock = guard;
     vp->after = 1;
     mt_set_where(self, MT_PARKED, vp->index);
+    mt_store_relaxed(&self->parked_at, vp->clock); /* a clock would cost half a switch */
     mt_count_owner(&vp->stats.parks);
     mt_switch(self, next);
   } else {

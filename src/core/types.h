@@ -112,6 +112,7 @@ struct mltp_thread {
   uint8_t timed_out;          /* [guard] of the wait queue */
   uint8_t handed;             /* [guard] of a lock's queue; lock_reactive.c */
   uint8_t named;              /* [atomic] name is set; relaxed */
+  uint32_t parked_at;         /* [atomic] mt_clock() when it parked; relaxed: for dumps */
 
   /* -- third line: what most threads never need */
   const char *name;              /* [atomic] relaxed: a pointer to constant text */
@@ -154,6 +155,7 @@ struct mt_vp {
   alignas(MT_CACHE_LINE) uint32_t tick; /* [atomic] scheduling points so far, modulo 2^32 */
   uint32_t check_at;                    /* the tick at which to look at timers and the rest */
   uint32_t index;                       /* [const] */
+  uint32_t clock;                       /* [atomic] mt_clock() when last read; relaxed */
   uint8_t probe;                        /* go to the idle context: it has to check */
   uint8_t searching;                    /* this VP is counted in mt_rt.searching */
   uint8_t on_watch;                     /* got up as the keeper; idle.c */

@@ -6,7 +6,12 @@
 #ifndef MT_DEBUG_DUMP_H
 #define MT_DEBUG_DUMP_H
 
-/** Writes all threads to fd; at most most backtraces. Works on a signal stack. */
-void mt_dump(int fd, int most);
+#include <stdbool.h>
+
+/** Writes all threads to fd.
+ * @param most  so many backtraces at most
+ * @param names of functions in backtraces; false in a signal handler, see backtrace.c
+ */
+void mt_dump(int fd, int most, bool names);
 
 #endif
