@@ -17,12 +17,22 @@
 
 static const char *const kinds[] = {"unbound", "bound", "foreign", "idle"};
 
+static const char *const states[] = {
+    [MT_FREE] = "free",       [MT_READY] = "ready",   [MT_MAILED] = "ready",
+    [MT_RUNNING] = "running", [MT_PARKED] = "parked", [MT_DONE] = "ended",
+};
+
 static const char *const reasons[] = {
     [MT_WHY_NOTHING] = "nothing", [MT_WHY_LOCK] = "lock",
     [MT_WHY_COND] = "condition",  [MT_WHY_BARRIER] = "barrier",
     [MT_WHY_SEM] = "semaphore",   [MT_WHY_JOIN] = "join of thread",
     [MT_WHY_SLEEP] = "sleep",     [MT_WHY_FINALIZE] = "end of all other threads",
 };
+
+#define TEXTS(array) {array, sizeof array / sizeof array[0]}
+const struct mt_texts mt_kind_texts = TEXTS(kinds);
+const struct mt_texts mt_state_texts = TEXTS(states);
+const struct mt_texts mt_reason_texts = TEXTS(reasons);
 
 struct dump {
   int fd;

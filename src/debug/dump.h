@@ -7,6 +7,15 @@
 #define MT_DEBUG_DUMP_H
 
 #include <stdbool.h>
+#include <stddef.h>
+
+/** Words for enumerators; what has none is NULL. */
+struct mt_texts {
+  const char *const *texts;
+  size_t count;
+};
+
+extern const struct mt_texts mt_kind_texts, mt_state_texts, mt_reason_texts;
 
 /** Writes all threads to fd.
  * @param most  so many backtraces at most

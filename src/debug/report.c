@@ -16,9 +16,13 @@
 #include "core/thread.h"
 #include "debug/backtrace.h"
 #include "debug/dump.h"
+#include "debug/layout.h"
 #include "mltp/debug.h"
 
 enum { BACKTRACES_IN_REPORT = 100, BACKTRACES_ON_SIGNAL = 1000 };
+
+/* Nothing reads it: it takes the layout into static programs. */
+static const struct mt_layout *const layout __attribute__((used)) = &mt_layout;
 
 static struct {
   struct sigaction segv, bus, dump; /* what was installed before us */

@@ -7,6 +7,7 @@
 #define MT_ARCH_X86_64_ARCH_IMPL_H
 
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -18,6 +19,15 @@ struct arch_context {
   void *bx; /**< offset 16: a clobber may not name it where it is the base pointer */
   void *ip; /**< offset 24 */
 };
+
+/** What a context holds, for debuggers: a row for each register with gdb's name of it,
+ * its offset, and its DWARF number. The first is the stack pointer, the last is where the
+ * thread goes on. */
+#define MT_ARCH_REGISTERS                                                                          \
+  {"register.rsp", offsetof(struct arch_context, sp), 7},                                          \
+      {"register.rbp", offsetof(struct arch_context, bp), 6},                                      \
+      {"register.rbx", offsetof(struct arch_context, bx), 3},                                      \
+      {"register.rip", offsetof(struct arch_context, ip), 16}
 
 #if defined(__CET__) && (__CET__ & 1)
 #define MT_ARCH_LANDING "endbr64\n"
