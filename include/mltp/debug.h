@@ -17,11 +17,13 @@ MLTP_BEGIN_DECLS
 #define MLTP_EXIT_LIVELOCK 87
 
 /**
- * Writes all threads to fd: id, name, kind, state, what each waits for, and the
- * backtrace of unbound ones that do not run. A snapshot: threads that run
- * meanwhile may change under it.
- * Blocks: no (but writes to fd). Context: any. The same comes on the signal
- * MLTP_DUMP_SIGNAL names.
+ * Writes all threads to fd: id, name, kind, state, what each waits for and for how
+ * long, its VP, and the backtrace of unbound ones that do not run. A snapshot: threads
+ * that run meanwhile may change under it. The time of an unbound thread is an upper
+ * bound: it begins when its VP last read the clock, which a busy one does every 1024
+ * scheduling points. The same comes on the signal MLTP_DUMP_SIGNAL names; there
+ * backtraces are offsets only, because looking up symbols is not safe in a handler.
+ * Blocks: no (but writes to fd). Context: any.
  */
 MLTP_API void mltp_dump(int fd);
 

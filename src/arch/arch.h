@@ -20,9 +20,11 @@
 extern void *mt_arch_vcall(void *(*func)(int, ...), const struct arch_vargs *args);
 
 /** Calls func(arg) on the stack that ends at top (aligned to 16 bytes). The call may
- * return on another kernel thread than it was made on. @return what func returned
+ * return on another kernel thread than it was made on. *caller is set to the caller's
+ * context, for backtraces only: it is resumed by the return. @return what func returned
  * or mt_arch_call_leave() was given. */
-extern void *mt_arch_call_on(void *top, void *(*func)(void *), void *arg);
+extern void *mt_arch_call_on(void *top, void *(*func)(void *), void *arg,
+                             struct arch_context *caller);
 
 /** Ends the call that was made on the stack that ends at top; the frames on it are
  * left behind. Called on that stack. */

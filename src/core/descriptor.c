@@ -7,36 +7,27 @@
 
 #include "core/descriptor.h"
 
-enum {
-  PER_CHUNK = 4096,
-  CHUNKS_MAX = 16384 /* 67 million threads */
-};
+enum { PER_CHUNK = MT_SLAB_PER_CHUNK };
 
 static const size_t CHUNK_SIZE = PER_CHUNK * sizeof(struct mltp_thread);
 
-struct slab {
-  struct mt_pool pool;
-  uint32_t used;                          /* [atomic] written under the pool's guard */
-  struct mltp_thread *chunks[CHUNKS_MAX]; /* [atomic] constant below used / PER_CHUNK */
-};
-
-static struct slab ours;     /* freed with the runtime */
-static struct slab foreign;  /* as long as the process: such a thread may outlive the
-                                runtime and meet the next one */
+struct mt_slab mt_slabs[2];
+static struct mt_slab *const ours = &mt_slabs[0];
+static struct mt_slab *const foreign = &mt_slabs[1];
 static uint64_t next_id = 1; /* [atomic] relaxed: only has to be unique */
 
 void mt_descriptors_free(void) {
-  for (uint32_t i = 0; i * PER_CHUNK < ours.used; i++) os_release(ours.chunks[i], CHUNK_SIZE);
-  memset(&ours, 0, sizeof ours);
+  for (uint32_t i = 0; i * PER_CHUNK < ours->used; i++) os_release(ours->chunks[i], CHUNK_SIZE);
+  memset(ours, 0, sizeof *ours);
 }
 
 /* Under the guard. */
-static struct mltp_thread *slab_take(struct slab *slab) {
+static struct mltp_thread *slab_take(struct mt_slab *slab) {
   struct mltp_thread *t = mt_pool_pop(&slab->pool);
   if (t != NULL) return t;
   uint32_t index = slab->used / PER_CHUNK;
   if (slab->used % PER_CHUNK == 0) {
-    if (index == CHUNKS_MAX) return NULL;
+    if (index == MT_SLAB_CHUNKS_MAX) return NULL;
     void *chunk = os_reserve(CHUNK_SIZE);
     if (chunk == NULL) return NULL;
     if (os_commit(chunk, CHUNK_SIZE) != 0) {
@@ -55,27 +46,27 @@ uint64_t mt_ids_take(uint32_t count) {
 }
 
 struct mltp_thread *mt_descriptor_from_slab(struct mt_vp *vp) {
-  mt_spin_lock(&ours.pool.guard);
-  struct mltp_thread *t = slab_take(&ours);
-  if (vp != NULL) mt_cache_refill(&vp->descriptors, &ours.pool);
-  mt_spin_unlock(&ours.pool.guard);
+  mt_spin_lock(&ours->pool.guard);
+  struct mltp_thread *t = slab_take(ours);
+  if (vp != NULL) mt_cache_refill(&vp->descriptors, &ours->pool);
+  mt_spin_unlock(&ours->pool.guard);
   return t;
 }
 
 void mt_descriptor_to_slab(struct mt_vp *vp, struct mltp_thread *t) {
   if (vp != NULL) {
-    mt_cache_put(&vp->descriptors, &ours.pool, t);
+    mt_cache_put(&vp->descriptors, &ours->pool, t);
     return;
   }
-  mt_spin_lock(&ours.pool.guard);
-  mt_pool_push(&ours.pool, t);
-  mt_spin_unlock(&ours.pool.guard);
+  mt_spin_lock(&ours->pool.guard);
+  mt_pool_push(&ours->pool, t);
+  mt_spin_unlock(&ours->pool.guard);
 }
 
 struct mltp_thread *mt_foreign_new(void) {
-  mt_spin_lock(&foreign.pool.guard);
-  struct mltp_thread *t = slab_take(&foreign);
-  mt_spin_unlock(&foreign.pool.guard);
+  mt_spin_lock(&foreign->pool.guard);
+  struct mltp_thread *t = slab_take(foreign);
+  mt_spin_unlock(&foreign->pool.guard);
   if (t == NULL) return NULL;
   mt_descriptor_init(t, NULL);
   t->token = 0;
@@ -86,12 +77,13 @@ struct mltp_thread *mt_foreign_new(void) {
 
 void mt_foreign_free(struct mltp_thread *t) {
   mt_set_where(t, MT_FREE, 0);
-  mt_spin_lock(&foreign.pool.guard);
-  mt_pool_push(&foreign.pool, t);
-  mt_spin_unlock(&foreign.pool.guard);
+  mt_spin_lock(&foreign->pool.guard);
+  mt_pool_push(&foreign->pool, t);
+  mt_spin_unlock(&foreign->pool.guard);
 }
 
-static void visit_slab(struct slab *slab, void (*visit)(struct mltp_thread *, void *), void *arg) {
+static void visit_slab(struct mt_slab *slab, void (*visit)(struct mltp_thread *, void *),
+                       void *arg) {
   uint32_t used = mt_load_acquire(&slab->used); /* DS-2 acquire: pairs DS-1 */
   for (uint32_t i = 0; i < used; i++) {
     struct mltp_thread *t = &slab->chunks[i / PER_CHUNK][i % PER_CHUNK];
@@ -100,6 +92,6 @@ static void visit_slab(struct slab *slab, void (*visit)(struct mltp_thread *, vo
 }
 
 void mt_descriptors_visit(void (*visit)(struct mltp_thread *t, void *arg), void *arg) {
-  visit_slab(&ours, visit, arg);
-  visit_slab(&foreign, visit, arg);
+  visit_slab(ours, visit, arg);
+  visit_slab(foreign, visit, arg);
 }

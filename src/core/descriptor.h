@@ -8,6 +8,21 @@
 
 #include "core/thread.h"
 
+enum {
+  MT_SLAB_PER_CHUNK = 4096,
+  MT_SLAB_CHUNKS_MAX = 16384 /**< 67 million threads */
+};
+
+struct mt_slab {
+  struct mt_pool pool;
+  uint32_t used;                                  /* [atomic] written under the pool's guard */
+  struct mltp_thread *chunks[MT_SLAB_CHUNKS_MAX]; /* [atomic] constant below used / per chunk */
+};
+
+/** Ours, freed with the runtime; and foreign threads', as long as the process: such a
+ * thread may outlive the runtime and meet the next one. */
+extern struct mt_slab mt_slabs[2];
+
 enum { MT_ID_BLOCK = 1024 /**< a VP takes so many ids at a time */ };
 
 /** One from the slab, with a batch for the VP's cache. vp NULL: outside. */

@@ -99,7 +99,7 @@ static bool search(struct mt_vp *vp) {
   for (unsigned round = 0;; round++) {
     if (mt_load_relaxed(&vp->runq.inbox) != NULL) return true; /* relaxed: the drain acquires */
     if (round % SCAN_EVERY == 0) {
-      uint64_t now = os_now();
+      uint64_t now = mt_vp_now(vp);
       mt_timers_run_due(now);
       if (mt_runq_seems_busy(vp)) return true;
       if (mt_over_target() || mt_load_relaxed(&mt_rt.stopping)) return false;
@@ -225,7 +225,8 @@ void mt_idle_loop(struct mt_vp *vp) {
   /* VP 0 stays: main ends on it */
   while (vp->index == 0 || !mt_load_acquire(&mt_rt.stopping)) { /* LF-2 acquire: pairs LF-1 */
     vp->probe = 0;
-    mt_timers_run_due(mt_now());
+    uint64_t now = mt_vp_now(vp);
+    mt_timers_run_due(mt_det_on ? mt_det_now() : now);
     if (mt_over_target()) {
       mt_surrender(vp); /* one VP too many */
       if (!mt_runq_seems_busy(vp)) sleep_until_woken(vp);

@@ -78,7 +78,7 @@ static bool run_at_once(struct mltp_thread *self, struct mltp_thread *t, void **
   mt_set_where(self, MT_PARKED, vp->index);
   mt_become(vp, self, t);
   mt_sanitizer_leave(&self->sanitizer, &t->sanitizer, 0);
-  void *value = mt_arch_call_on(mt_stack_top(t->stack), called_body, t);
+  void *value = mt_arch_call_on(mt_stack_top(t->stack), called_body, t, &self->context);
   mt_sanitizer_leave(&t->sanitizer, &self->sanitizer, 1); /* here: called_body() has returned */
   mt_sanitizer_arrive(&self->sanitizer);
   mt_sanitizer_end(&t->sanitizer);

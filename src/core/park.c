@@ -50,6 +50,7 @@ static void park_outside(struct mltp_thread *self, mt_spin *guard, struct mt_tim
   uint64_t deadline = timer != NULL ? timer->node.key : MLTP_NEVER;
   if (mt_det_on) deadline = mt_det_to_os(deadline);
   self->for_ever = deadline == MLTP_NEVER;
+  mt_store_relaxed(&self->parked_at, mt_clock(os_now()));
   mt_set_where(self, MT_PARKED, 0);
   mt_add_relaxed(&mt_rt.outside_parked, self->for_ever); /* relaxed: for the deadlock report */
   mt_spin_unlock(guard);
@@ -73,6 +74,7 @@ static void park(struct mltp_thread *self, mt_spin *guard, enum mt_why why,
     vp->after_unlock = guard;
     vp->after = 1;
     mt_set_where(self, MT_PARKED, vp->index);
+    mt_store_relaxed(&self->parked_at, vp->clock); /* a clock would cost half a switch */
     mt_count_owner(&vp->stats.parks);
     mt_switch(self, next);
   } else {

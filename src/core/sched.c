@@ -19,7 +19,8 @@ bool mt_check(struct mt_vp *vp) {
   vp->check_at = mt_load_relaxed(&vp->tick) + MT_TICKS_PER_CHECK;
   if (vp->probe) return false;
   uint64_t earliest = mt_load_relaxed(&vp->timer_earliest); /* relaxed: a hint; own VP's */
-  return earliest == MLTP_NEVER || earliest > os_now();
+  bool look = vp->check_at / MT_TICKS_PER_CHECK % MT_CHECKS_PER_CLOCK == 0;
+  return (earliest == MLTP_NEVER && !look) || earliest > mt_vp_now(vp);
 }
 
 void mt_after_end(struct mt_vp *vp) {

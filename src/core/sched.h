@@ -14,7 +14,10 @@
 #include "core/stack.h"
 #include "core/wake.h"
 
-enum { MT_TICKS_PER_CHECK = 64 };
+enum {
+  MT_TICKS_PER_CHECK = 64,
+  MT_CHECKS_PER_CLOCK = 16 /* a busy VP without timers reads the clock so rarely */
+};
 
 /** The rare parts of a scheduling point: timers, resizing. Inside. @return false:
  * the idle context has to run next. */

@@ -209,10 +209,9 @@ static void *take_unneeded(int class_log2) {
   struct mt_pool *pool = &arena.pools[class_log2];
   void *batch = NULL;
   mt_spin_lock(&pool->guard);
-  for (int i = 0; i < TRIM_BATCH && pool->least > 0; i++) {
-    mt_free_list_push(&batch, mt_pool_pop(pool));
-    pool->least--;
-  }
+  uint32_t unneeded = pool->least, taken = unneeded < TRIM_BATCH ? unneeded : TRIM_BATCH;
+  for (uint32_t i = 0; i < taken; i++) mt_free_list_push(&batch, mt_pool_pop(pool));
+  pool->least = unneeded - taken;
   mt_spin_unlock(&pool->guard);
   return batch;
 }

@@ -62,6 +62,12 @@ static inline bool mt_is_ready_on(const struct mltp_thread *t, const struct mt_v
  * runs on a VP that is awake, or has a kernel thread and is not parked. */
 static inline bool mt_is_running(const struct mltp_thread *t) { return mt_state(t) == MT_RUNNING; }
 
+/** Units of 4.2 ms, modulo 2^32 (half a year), of a time from os_now(): what reports
+ * need to say how long a thread has been parked. */
+enum { MT_CLOCK_SHIFT = 22 };
+
+static inline uint32_t mt_clock(uint64_t now) { return (uint32_t)(now >> MT_CLOCK_SHIFT); }
+
 /** @return the thread's name as reports show it, never NULL. */
 static inline const char *mt_name(const struct mltp_thread *t) {
   return mt_load_relaxed(&t->named) ? mt_load_relaxed(&t->name) : "";

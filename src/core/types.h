@@ -105,7 +105,10 @@ struct mltp_thread {
     mltp_userf_t *func; /* [const] until it starts */
     void *result;       /* [guard: this->guard] once done */
   };
-  void *arg;              /* [const] until it starts */
+  union {
+    void *arg;          /* [const] until it starts */
+    uint32_t parked_at; /* [atomic] then mt_clock() when it parked; relaxed: for dumps */
+  };
   struct mt_stack *stack; /* [owner]; NULL: fresh, bound, foreign, main */
   union {
     mltp_waitq_t *waitq;         /* [atomic] queue it waits in; park.c */
@@ -170,6 +173,7 @@ struct mt_vp {
   alignas(MT_CACHE_LINE) uint32_t tick; /* [atomic] scheduling points so far, modulo 2^32 */
   uint32_t check_at;                    /* the tick at which to look at timers and the rest */
   uint32_t index;                       /* [const] */
+  uint32_t clock;                       /* [atomic] mt_clock() when last read; relaxed */
   uint8_t probe;                        /* go to the idle context: it has to check */
   uint8_t searching;                    /* this VP is counted in mt_rt.searching */
   uint8_t on_watch;                     /* got up as the keeper; idle.c */

@@ -34,6 +34,7 @@ static struct mt_vp *vp_new(uint32_t index) {
   vp->check_at = mt_det_on ? 0 : MT_TICKS_PER_CHECK;
   vp->seed = index * 2654435761u + 1;
   vp->timer_earliest = MLTP_NEVER;
+  mt_vp_now(vp);
   vp->idle.vp = vp;
   vp->idle.kind = MT_IDLE;
   mt_set_name(&vp->idle, "idle");

@@ -8,7 +8,7 @@
 #ifndef MT_CORE_VP_H
 #define MT_CORE_VP_H
 
-#include "core/types.h"
+#include "core/thread.h"
 
 /** Makes VP 0 of the calling kernel thread. @return 0 or ENOMEM. */
 int mt_vp_first(void);
@@ -50,6 +50,13 @@ static inline bool mt_room_for_one(void) {
   int awake = mt_load_relaxed(&mt_rt.awake);
   bool cpu_left = awake < mt_rt.cpus || mt_load_relaxed(&mt_rt.stopping); /* VP 0 must get up */
   return cpu_left && awake < mt_load_relaxed(&mt_rt.target);
+}
+
+/** Reads the clock, and notes the time for threads that park here. @return os_now(). */
+static inline uint64_t mt_vp_now(struct mt_vp *vp) {
+  uint64_t now = os_now();
+  mt_store_relaxed(&vp->clock, mt_clock(now)); /* relaxed: for dumps */
+  return now;
 }
 
 /** A small fast generator (xorshift32) for places where any number will do. */

@@ -18,6 +18,11 @@
 
 static const char *const kinds[] = {"unbound", "bound", "foreign", "idle"};
 
+static const char *const states[] = {
+    [MT_FREE] = "free",       [MT_READY] = "ready",   [MT_MAILED] = "ready",
+    [MT_RUNNING] = "running", [MT_PARKED] = "parked", [MT_DONE] = "ended",
+};
+
 static const char *const reasons[] = {
     [MT_WHY_NOTHING] = "nothing", [MT_WHY_LOCK] = "lock",
     [MT_WHY_COND] = "condition",  [MT_WHY_BARRIER] = "barrier",
@@ -26,9 +31,16 @@ static const char *const reasons[] = {
     [MT_WHY_SLEEP] = "sleep",     [MT_WHY_FINALIZE] = "end of all other threads",
 };
 
+#define TEXTS(array) {array, sizeof array / sizeof array[0]}
+const struct mt_texts mt_kind_texts = TEXTS(kinds);
+const struct mt_texts mt_state_texts = TEXTS(states);
+const struct mt_texts mt_reason_texts = TEXTS(reasons);
+
 struct dump {
   int fd;
   int backtraces_left;
+  bool names;   /* of functions */
+  uint32_t now; /* mt_clock() */
   int threads;
 };
 
@@ -93,18 +105,21 @@ MT_NO_TSAN static void describe_wait(int fd, const struct mltp_thread *t) {
 }
 
 MT_NO_TSAN static void backtrace_of(struct dump *dump, const struct mltp_thread *t) {
-  if (dump->backtraces_left-- <= 0) return;
+  if (dump->backtraces_left <= 0) return;
+  dump->backtraces_left--;
   const struct mt_stack *stack = t->stack;
   const char *low = stack != NULL ? stack->low : t->stack_low;
   size_t size = stack != NULL ? (size_t)1 << stack->class_log2 : t->stack_size;
-  struct arch_context context = t->context;
-  const struct mltp_thread *called = mt_load_relaxed(&t->joining);
-  if (mt_load_relaxed(&t->why) == MT_WHY_JOIN && called != NULL && called->called) {
-    const char *saved = mt_arch_call_saved(mt_stack_top(called->stack));
-    if (saved < low || saved + MT_ARCH_CALL_SAVED > low + size) return; /* it ends just now */
-    mt_arch_call_origin(saved, &context);
-  }
-  mt_backtrace(dump->fd, context.ip, context.bp, low, size);
+  mt_backtrace(dump->fd, t->context.ip, t->context.bp, low, size, dump->names);
+}
+
+/* A bound or foreign thread has read the clock when it parked, an unbound one knows
+ * when its VP last did: it may have parked later. */
+MT_NO_TSAN static void tell_how_long(const struct dump *dump, const struct mltp_thread *t) {
+  uint32_t clock = dump->now - mt_load_relaxed(&t->parked_at);
+  uint64_t ms = ((uint64_t)clock << MT_CLOCK_SHIFT) / 1000000;
+  mt_print(dump->fd, ", for %s%lu.%lu s", t->vp != NULL ? "at most " : "",
+           (unsigned long)(ms / 1000), (unsigned long)(ms % 1000 / 100));
 }
 
 MT_NO_TSAN static void dump_thread(struct mltp_thread *t, void *arg) {
@@ -132,6 +147,8 @@ MT_NO_TSAN static void dump_thread(struct mltp_thread *t, void *arg) {
       break;
     case MT_PARKED:
       describe_wait(fd, t);
+      tell_how_long(dump, t);
+      if (unbound) mt_print(fd, ", last on VP %u", vp);
       mt_print(fd, "\n");
       if (unbound) backtrace_of(dump, t);
       break;
@@ -140,14 +157,15 @@ MT_NO_TSAN static void dump_thread(struct mltp_thread *t, void *arg) {
   }
 }
 
-void mt_dump(int fd, int most) {
-  struct dump dump = {.fd = fd, .backtraces_left = most};
+void mt_dump(int fd, int most, bool names) {
+  struct dump dump = {.fd = fd, .backtraces_left = most, .names = names, .now = mt_clock(os_now())};
   mt_descriptors_visit(dump_thread, &dump);
-  mt_print(fd, "  %d threads; %d VPs, %d awake\n", dump.threads,
-           (int)mt_load_relaxed(&mt_rt.vp_count), mt_load_relaxed(&mt_rt.awake));
+  mt_print(fd, "  %d threads; %d VPs, %d awake%s\n", dump.threads,
+           (int)mt_load_relaxed(&mt_rt.vp_count), mt_load_relaxed(&mt_rt.awake),
+           dump.backtraces_left > 0 ? "" : "; further backtraces are left out");
 }
 
 void mltp_dump(int fd) {
   mt_print(fd, "mltp: all threads:\n");
-  mt_dump(fd, 1000);
+  mt_dump(fd, 1000, true);
 }

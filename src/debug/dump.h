@@ -6,7 +6,21 @@
 #ifndef MT_DEBUG_DUMP_H
 #define MT_DEBUG_DUMP_H
 
-/** Writes all threads to fd; at most most backtraces. Works on a signal stack. */
-void mt_dump(int fd, int most);
+#include <stdbool.h>
+#include <stddef.h>
+
+/** Words for enumerators; what has none is NULL. */
+struct mt_texts {
+  const char *const *texts;
+  size_t count;
+};
+
+extern const struct mt_texts mt_kind_texts, mt_state_texts, mt_reason_texts;
+
+/** Writes all threads to fd.
+ * @param most  so many backtraces at most
+ * @param names of functions in backtraces; false in a signal handler, see backtrace.c
+ */
+void mt_dump(int fd, int most, bool names);
 
 #endif

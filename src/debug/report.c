@@ -16,9 +16,13 @@
 #include "core/thread.h"
 #include "debug/backtrace.h"
 #include "debug/dump.h"
+#include "debug/layout.h"
 #include "mltp/debug.h"
 
-enum { BACKTRACES_IN_REPORT = 100 };
+enum { BACKTRACES_IN_REPORT = 100, BACKTRACES_ON_SIGNAL = 1000 };
+
+/* Nothing reads it: it takes the layout into static programs. */
+static const struct mt_layout *const layout __attribute__((used)) = &mt_layout;
 
 static struct {
   struct sigaction segv, bus, dump; /* what was installed before us */
@@ -57,7 +61,7 @@ static void on_fault(int signo, siginfo_t *info, void *context) {
         (unsigned long)t->id, mt_name(t), asked_for(t, size) / 1024);
     mt_print_replay();
     mt_backtrace(2, (const void *)uc->uc_mcontext.gregs[REG_RIP],
-                 (const void *)uc->uc_mcontext.gregs[REG_RBP], low, size);
+                 (const void *)uc->uc_mcontext.gregs[REG_RBP], low, size, false);
     os_signal_default(SIGABRT);
     abort();
   }
@@ -78,7 +82,7 @@ void mt_deadlock_suspected(void) {
   if (tasks == 0 || (uint32_t)tasks > known || mt_live() == 0) return;
   if (mt_load_relaxed(&mt_rt.awake) != 0 || mt_add_relaxed(&reported, 1) != 0) return;
   mt_message("deadlock: no thread can run, and no timer is pending:");
-  mt_dump(2, BACKTRACES_IN_REPORT);
+  mt_dump(2, BACKTRACES_IN_REPORT, true);
   mt_print_replay();
   if (mt_options.deadlock == MT_DEADLOCK_REPORT) return;
   mt_message(
@@ -93,7 +97,7 @@ void mt_report_livelock(uint64_t steps) {
       "livelock: the program has not ended after %lu scheduling points (MLTP_STEPS_MAX allows "
       "more):",
       (unsigned long)steps);
-  mt_dump(2, BACKTRACES_IN_REPORT);
+  mt_dump(2, BACKTRACES_IN_REPORT, true);
   mt_print_replay();
   _exit(MLTP_EXIT_LIVELOCK);
 }
@@ -101,11 +105,12 @@ void mt_report_livelock(uint64_t steps) {
 /* ---- the rest */
 
 static void on_dump_signal(int signo, siginfo_t *info, void *context) {
-  (void)signo, (void)info, (void)context;
-  mltp_dump(2);
+  (void)info, (void)context;
+  mt_message("all threads, on signal %d:", signo);
+  mt_dump(2, BACKTRACES_ON_SIGNAL, false);
 }
 
-static void dump_on_panic(void) { mt_dump(2, BACKTRACES_IN_REPORT); }
+static void dump_on_panic(void) { mt_dump(2, BACKTRACES_IN_REPORT, true); }
 
 int mt_report_start(void) {
   mt_panic_hook = dump_on_panic;

@@ -159,12 +159,12 @@ static void *use_much_and_wait(void *p0) {
 }
 
 /* Threads that touch 128 KiB each and end. @return bytes of memory the process had before */
-static size_t burst_of_threads(void) {
+static size_t burst_of(unsigned count) {
   mltp_t *threads[BURST];
-  mltp_barrier_t barrier = MLTP_BARRIER_INIT(BURST);
+  mltp_barrier_t barrier = MLTP_BARRIER_INIT(count);
   size_t before = resident();
-  for (int i = 0; i < BURST; i++) threads[i] = mltp_create(use_much_and_wait, &barrier);
-  for (int i = 0; i < BURST; i++) {
+  for (unsigned i = 0; i < count; i++) threads[i] = mltp_create(use_much_and_wait, &barrier);
+  for (unsigned i = 0; i < count; i++) {
     void *wrong = (void *)1;
     mltp_join(threads[i], &wrong);
     CHECK_EQUAL((intptr_t)wrong, 0);
@@ -182,18 +182,28 @@ static void mltp_trim_gives_memory_back(void) {
   if (!can_see_memory()) return;
   CHECK_EQUAL(mltp_set_vps(1), 0);
   mltp_sleep(1000000); /* so that the other VPs are asleep, most likely: theirs counts, too */
-  size_t before = burst_of_threads();
+  size_t before = burst_of(BURST);
   mltp_trim();
   CHECK(most_is_given_back(before));
-  burst_of_threads(); /* trimmed stacks work */
+  burst_of(BURST); /* trimmed stacks work */
+}
+
+static void mltp_trim_of_any_number(void) {
+  CHECK_EQUAL(mltp_set_vps(1), 0);
+  for (unsigned count = 1; count < BURST; count = 2 * count + 1) {
+    mltp_trim();
+    burst_of(count);
+    mltp_trim();
+    burst_of(count + 1);
+  }
 }
 
 /* Else this hangs. */
 static void unused_stacks_are_trimmed(void) {
   if (!can_see_memory()) return;
-  size_t before = burst_of_threads();
+  size_t before = burst_of(BURST);
   while (!most_is_given_back(before)) mltp_sleep(50000000);
-  burst_of_threads();
+  burst_of(BURST);
 }
 
 int main(void) {
@@ -201,7 +211,8 @@ int main(void) {
       TEST(stack_size_is_honoured),        TEST(stack_size_default),
       TEST(stack_size_is_rounded_up),      TEST(stack_size_small),
       TEST(stacks_of_many_sizes_together), TEST(stacks_are_aligned),
-      TEST(mltp_trim_gives_memory_back),   TEST(unused_stacks_are_trimmed),
+      TEST(mltp_trim_of_any_number),       TEST(mltp_trim_gives_memory_back),
+      TEST(unused_stacks_are_trimmed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #define MT_ARCH_X86_64_ARCH_IMPL_H
 
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -18,6 +19,15 @@ struct arch_context {
   void *bx; /**< offset 16: a clobber may not name it where it is the base pointer */
   void *ip; /**< offset 24 */
 };
+
+/** What a context holds, for debuggers: a row for each register with gdb's name of it,
+ * its offset, and its DWARF number. The first is the stack pointer, the last is where the
+ * thread goes on. */
+#define MT_ARCH_REGISTERS                                                                          \
+  {"register.rsp", offsetof(struct arch_context, sp), 7},                                          \
+      {"register.rbp", offsetof(struct arch_context, bp), 6},                                      \
+      {"register.rbx", offsetof(struct arch_context, bx), 3},                                      \
+      {"register.rip", offsetof(struct arch_context, ip), 16}
 
 #if defined(__CET__) && (__CET__ & 1)
 #define MT_ARCH_LANDING "endbr64\n"
@@ -75,20 +85,6 @@ static inline void mt_arch_context_init(struct arch_context *context, void *top)
   context->bp = NULL; /* ends the frame-pointer chain */
   context->bx = NULL;
   context->ip = (void *)(uintptr_t)mt_arch_entry;
-}
-
-/** Bytes mt_arch_call_on() saves on the caller's stack. */
-enum { MT_ARCH_CALL_SAVED = 56 };
-
-/** @return where mt_arch_call_on() saved the caller's registers, given the top of the
- * stack the call runs on. */
-static inline char *mt_arch_call_saved(const void *top) { return ((char *const *)top)[-1]; }
-
-/** From what was saved there: the caller as a context, for backtraces. */
-static inline void mt_arch_call_origin(const char *saved, struct arch_context *origin) {
-  origin->sp = (void *)(uintptr_t)(saved + MT_ARCH_CALL_SAVED);
-  memcpy(&origin->bp, saved + 40, sizeof origin->bp);
-  memcpy(&origin->ip, saved + 48, sizeof origin->ip);
 }
 
 /** Floating-point control: rounding mode, exception masks. mxcsr holds SSE's exception flags, too,

@@ -68,9 +68,10 @@ mt_arch_vcall:
 	.cfi_endproc
 	.size	mt_arch_vcall, . - mt_arch_vcall
 
-/* void *mt_arch_call_on(void *top, void *(*func)(void *), void *arg): calls func on
- * the stack that ends at top, which is aligned to 16. What to come back to lies in
- * the topmost word there. To unwinders func is the outermost frame: no exception
+/* void *mt_arch_call_on(void *top, void *(*func)(void *), void *arg,
+ *                       struct arch_context *caller): calls func on the stack that
+ * ends at top, which is aligned to 16. What to come back to lies in the topmost word
+ * there. To unwinders func is the outermost frame: no exception
  * may pass into the frames of another thread. */
 	.globl	mt_arch_call_on
 	.hidden	mt_arch_call_on
@@ -96,6 +97,12 @@ mt_arch_call_on:
 	.cfi_adjust_cfa_offset 8
 	.cfi_rel_offset r15, 0
 	.cfi_remember_state
+	leaq	56(%rsp), %rax	/* the caller's rsp, rbp, rbx, rip */
+	movq	%rax, 0(%rcx)
+	movq	%rbp, 8(%rcx)
+	movq	%rbx, 16(%rcx)
+	movq	48(%rsp), %rax
+	movq	%rax, 24(%rcx)
 	movq	%rsp, -8(%rdi)
 	leaq	-16(%rdi), %rsp
 	.cfi_undefined rip
