@@ -13,13 +13,15 @@
 #error "MLTP: no native backend for this architecture yet (x86-64 only)"
 #endif
 
+#include "arch/ucontext.h"
+
 /** Size of the unit in which caches move data between processors, in bytes. */
 #define MT_CACHE_LINE 64
 
 /** Calls func with the arguments of a captured block; see struct arch_vargs. */
 extern void *mt_arch_vcall(void *(*func)(int, ...), const struct arch_vargs *args);
 
-/** Where mt_arch_entry() goes: the first frame of every fresh stack. Never returns. */
+/** Where every fresh stack begins, by way of mt_arch_entry() or of libc. Never returns. */
 extern void mt_thread_start(void);
 
 #endif

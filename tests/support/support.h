@@ -70,6 +70,9 @@ void test_bare(void **state);
 /** @return whether each thread is a kernel thread in this run. */
 int on_kernel_backend(void);
 
+/** @return whether libc's swapcontext() switches threads in this run. */
+int on_ucontext_backend(void);
+
 /** Whether a sanitizer slows this build down and makes its memory accounting useless,
  * and whether it is the one that adds kernel threads of its own. */
 #if defined(__SANITIZE_THREAD__)

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
+#include <ucontext.h>
 
 /** The registers of a thread that does not run. All others are clobbered by the
  * switch, so the compiler saves around it just those it has in use. */
@@ -74,6 +75,16 @@ static inline void mt_arch_context_init(struct arch_context *context, void *top)
   context->bp = NULL; /* ends the frame-pointer chain */
   context->bx = NULL;
   context->ip = (void *)(uintptr_t)mt_arch_entry;
+}
+
+/** @return where a context that libc or a signal saved goes on. */
+static inline const void *mt_arch_ucontext_ip(const ucontext_t *context) {
+  return (const void *)context->uc_mcontext.gregs[REG_RIP];
+}
+
+/** @return its frame pointer. */
+static inline greg_t *mt_arch_ucontext_frame(ucontext_t *context) {
+  return &context->uc_mcontext.gregs[REG_RBP];
 }
 
 /** Tells the processor that this is a spin loop. */
