@@ -99,11 +99,11 @@ static struct bench_list parse_list(struct argp_state *state, const char *option
 static void list_experiments(void) {
   printf("experiments:\n");
   for (const struct experiment *const *e = bench_experiments; *e != NULL; e++) {
-    printf("  %-12s %s (%s)\n", (*e)->name, (*e)->shows, (*e)->section);
+    printf("  %-13s %s (%s)\n", (*e)->name, (*e)->shows, (*e)->section);
   }
   printf("implementations:\n");
   for (const struct par *const *p = par_all; *p != NULL; p++) {
-    printf("  %-12s %s\n", (*p)->name, (*p)->about);
+    printf("  %-13s %s\n", (*p)->name, (*p)->about);
   }
 }
 

@@ -60,10 +60,11 @@ struct par {
   void (*lock_destroy)(union par_lock *lock);
 };
 
-extern const struct par par_serial;      /* one thread: the caller; no synchronisation */
-extern const struct par par_pthreads;    /* kernel threads, glibc's barrier and mutex */
-extern const struct par par_mltp;        /* two-level threads */
-extern const struct par par_mltp_kernel; /* the library's API, one kernel thread per thread */
+extern const struct par par_serial;        /* one thread: the caller; no synchronisation */
+extern const struct par par_pthreads;      /* kernel threads, glibc's barrier and mutex */
+extern const struct par par_mltp;          /* two-level threads */
+extern const struct par par_mltp_ucontext; /* the same, switched by libc */
+extern const struct par par_mltp_kernel;   /* the library's API, one kernel thread per thread */
 
 /** The implementations --impl may name; ends with NULL. */
 extern const struct par *const par_all[];

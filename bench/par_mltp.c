@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file par_mltp.c The parallel machine on this library, on either backend. */
+/** @file par_mltp.c The parallel machine on this library, on each backend. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -14,6 +14,8 @@ static int start_on(const char *backend, int vps) {
 }
 
 static int start_native(int vps) { return start_on("native", vps); }
+
+static int start_ucontext(int vps) { return start_on("ucontext", vps); }
 
 static int start_kernel(int vps) { return start_on("kernel", vps); }
 
@@ -58,6 +60,14 @@ const struct par par_mltp = {
     .about = "two-level threads: unbound threads on VPs",
     .has_vps = true,
     .start = start_native,
+    MLTP_CALLS,
+};
+
+const struct par par_mltp_ucontext = {
+    .name = "mltp-ucontext",
+    .about = "two-level threads, switched by libc (MLTP_BACKEND=ucontext)",
+    .has_vps = true,
+    .start = start_ucontext,
     MLTP_CALLS,
 };
 

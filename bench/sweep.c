@@ -102,14 +102,14 @@ static double baseline(const struct sweep *s) {
 }
 
 static void print_heading(void) {
-  printf("%7s %4s  %-12s %10s %10s %10s %10s %11s\n", "threads", "VPs", "impl", "min ms",
+  printf("%7s %4s  %-13s %10s %10s %10s %10s %11s\n", "threads", "VPs", "impl", "min ms",
          "median ms", "max ms", "CPU ms", "x pthreads");
 }
 
 static void print_config(const struct sweep *s, const struct config *c, double pthreads) {
   char vps[16] = "-";
   if (c->vps > 0) snprintf(vps, sizeof vps, "%d", c->vps);
-  printf("%7d %4s  %-12s", s->params.threads, vps, c->par->name);
+  printf("%7d %4s  %-13s", s->params.threads, vps, c->par->name);
   if (c->good > 0) {
     printf(" %10.2f %10.2f %10.2f %10.2f", 1e3 * c->wall_stats.min, 1e3 * c->wall_stats.median,
            1e3 * c->wall_stats.max, 1e3 * c->cpu_stats.median);

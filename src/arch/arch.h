@@ -13,6 +13,8 @@
 #error "MLTP: no native backend for this architecture yet (x86-64 only)"
 #endif
 
+#include "arch/ucontext.h"
+
 /** Size of the unit in which caches move data between processors, in bytes. */
 #define MT_CACHE_LINE 64
 
@@ -30,7 +32,7 @@ extern void *mt_arch_call_on(void *top, void *(*func)(void *), void *arg,
  * left behind. Called on that stack. */
 extern void mt_arch_call_leave(void *top, void *result) __attribute__((noreturn));
 
-/** Where mt_arch_entry() goes: the first frame of every fresh stack. Never returns. */
+/** Where every fresh stack begins, by way of mt_arch_entry() or of libc. Never returns. */
 extern void mt_thread_start(void);
 
 #endif

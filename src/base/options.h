@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-enum mt_backend { MT_BACKEND_NATIVE, MT_BACKEND_KERNEL };
+enum mt_backend { MT_BACKEND_NATIVE, MT_BACKEND_UCONTEXT, MT_BACKEND_KERNEL };
 enum mt_oversubscribe { MT_OVERSUBSCRIBE_NOT, MT_OVERSUBSCRIBE, MT_OVERSUBSCRIBE_EAGER };
 enum mt_on_deadlock { MT_DEADLOCK_ABORT, MT_DEADLOCK_REPORT, MT_DEADLOCK_OFF };
 enum mt_on_misuse { MT_MISUSE_ABORT, MT_MISUSE_ERROR };
@@ -37,7 +37,8 @@ struct mt_options {
   const char *schedule_log; /**< file for its decisions, or "none" */
 };
 
-extern struct mt_options mt_options;
+/* hidden: one instruction tests a field, also in the shared library */
+extern struct mt_options mt_options __attribute__((visibility("hidden")));
 
 /** Reads the MLTP_* environment. @return 0, or EINVAL after a message on stderr
  * that names the variable, its value and what is allowed. */

@@ -66,10 +66,13 @@ static bool take_fresh(struct mt_vp *vp, struct mltp_thread *t) {
   return now;
 }
 
+/* In deterministic mode each end is a choice; the portable switch knows no such calls. */
+static bool may_call(void) { return !mt_det_on && mt_options.backend == MT_BACKEND_NATIVE; }
+
 /* @return false: nothing was done. */
 static bool run_at_once(struct mltp_thread *self, struct mltp_thread *t, void **result) {
   struct mt_vp *vp = self->vp;
-  if (vp == NULL || mt_det_on || !take_fresh(vp, t)) return false; /* there each end is a choice */
+  if (vp == NULL || !may_call() || !take_fresh(vp, t)) return false;
   mt_prepare(vp, t);
   t->called = 1;
   t->joiner = self;

@@ -25,7 +25,7 @@
 
 struct mt_runtime mt_rt;
 
-static bool native(void) { return mt_options.backend == MT_BACKEND_NATIVE; }
+static bool on_vps(void) { return mt_options.backend != MT_BACKEND_KERNEL; }
 
 /* ---- the number of VPs */
 
@@ -39,7 +39,7 @@ int mltp_set_vps(int vps) {
   if (vps < 1 || vps > MT_VPS_MAX) return EINVAL;
   if (mt_self("mltp_set_vps") == NULL) return EPERM;
   int target = active_of(vps);
-  if (native()) {
+  if (on_vps()) {
     int error = mt_vp_spawn_to(target);
     if (error != 0) return error;
     mt_set_target(target);
@@ -66,7 +66,7 @@ static int make_main(void) {
   struct mltp_thread *t = mt_descriptor_new(NULL);
   if (t == NULL) return ENOMEM;
   mt_set_name(t, "main");
-  t->kind = native() ? MT_UNBOUND : MT_BOUND;
+  t->kind = on_vps() ? MT_UNBOUND : MT_BOUND;
   t->vp = mt_rt.vps[0];
   os_thread_stack((char **)&t->stack_low, &t->stack_size);
   mt_sanitizer_adopt(&t->sanitizer);
@@ -114,11 +114,11 @@ int mltp_init(int vps) {
                strerror(error));
     return error;
   }
-  if (native()) error = mt_vp_first();
+  if (on_vps()) error = mt_vp_first();
   if (error == 0) error = make_main();
   if (error == 0) error = mt_report_start();
   if (error == 0) mt_store_release(&mt_rt.running, 1); /* LF-4 release: pairs LF-3 LF-5 */
-  if (error == 0 && native()) error = mt_vp_spawn_to(mt_rt.target);
+  if (error == 0 && on_vps()) error = mt_vp_spawn_to(mt_rt.target);
   if (error != 0) {
     mt_message(
         "mltp_init: cannot start %d VPs: %s (set MLTP_VPS lower, or raise the limits on "

@@ -46,7 +46,7 @@ void mt_prepare(struct mt_vp *vp, struct mltp_thread *t) {
   t->stack = stack;
   mt_sanitizer_stack(&t->sanitizer, stack->low, mt_stack_size(stack));
   mt_sanitizer_begin(&t->sanitizer);
-  mt_arch_context_init(&t->context, mt_stack_top(stack));
+  mt_context_init(&t->context, stack);
 }
 
 void mt_exchange_errno(struct mt_vp *vp, struct mltp_thread *from, struct mltp_thread *to) {

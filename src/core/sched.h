@@ -10,6 +10,7 @@
 #ifndef MT_CORE_SCHED_H
 #define MT_CORE_SCHED_H
 
+#include "base/options.h"
 #include "core/runq.h"
 #include "core/stack.h"
 #include "core/wake.h"
@@ -104,13 +105,32 @@ static inline void mt_after_switch(struct mt_vp *vp) {
   }
 }
 
+/** Makes *context start at mt_thread_start() on that stack. */
+static inline void mt_context_init(struct arch_context *context, struct mt_stack *stack) {
+  if (mt_unlikely(mt_options.backend == MT_BACKEND_UCONTEXT))
+    mt_ucontext_init(context, stack->low, mt_stack_top(stack));
+  else
+    mt_arch_context_init(context, mt_stack_top(stack));
+}
+
+/** Saves the running context in *from and resumes *to, by the backend's switch. The
+ * choice costs the native one two instructions: a compare with a word that nobody
+ * writes, and a branch that is never taken. */
+__attribute__((always_inline)) static inline void mt_context_switch(struct arch_context *from,
+                                                                    const struct arch_context *to) {
+  if (mt_unlikely(mt_options.backend == MT_BACKEND_UCONTEXT))
+    mt_ucontext_switch(from, to);
+  else
+    mt_arch_switch(from, to);
+}
+
 /** Switches from the calling thread to a prepared one. Entered inside, left
  * outside the run queue, perhaps on another VP. */
 static inline void mt_switch(struct mltp_thread *from, struct mltp_thread *to) {
   MT_ASSERT(to->fresh == 0 && (to == &from->vp->idle || to->kind == MT_UNBOUND));
   mt_become(from->vp, from, to);
   mt_sanitizer_leave(&from->sanitizer, &to->sanitizer, 0);
-  mt_arch_switch(&from->context, &to->context);
+  mt_context_switch(&from->context, &to->context);
   mt_sanitizer_arrive(&from->sanitizer);
   mt_after_switch(from->vp);
 }

@@ -168,7 +168,7 @@ static void __attribute__((noreturn)) leave_for(struct mt_vp *vp, struct mt_stac
   mt_become(vp, &nobody, next);
   mt_sanitizer_dying(dead, &vp->dead);
   mt_sanitizer_leave(dead, &next->sanitizer, 1);
-  mt_arch_switch(&nobody.context, &next->context);
+  mt_context_switch(&nobody.context, &next->context);
   __builtin_unreachable();
 }
 

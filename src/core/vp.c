@@ -56,7 +56,7 @@ int mt_vp_first(void) {
   vp->idle.stack = stack;
   mt_sanitizer_stack(&vp->idle.sanitizer, stack->low, mt_stack_size(stack));
   mt_sanitizer_begin(&vp->idle.sanitizer);
-  mt_arch_context_init(&vp->idle.context, mt_stack_top(stack));
+  mt_context_init(&vp->idle.context, stack);
   mt_vp_adopt_kernel_thread(vp);
   vp->status = MT_VP_AWAKE;
   mt_rt.awake = 1;

@@ -54,14 +54,13 @@ static void on_fault(int signo, siginfo_t *info, void *context) {
   const char *low;
   size_t size;
   if (is_overflow(t, info->si_addr, &low, &size)) {
-    const ucontext_t *uc = context;
     mt_message(
         "stack overflow: thread %lu '%s' used all %zu KiB of its stack (give it a larger "
         "stack_size in mltp_attr_t, or set MLTP_STACK_SIZE)",
         (unsigned long)t->id, mt_name(t), asked_for(t, size) / 1024);
     mt_print_replay();
-    mt_backtrace(2, (const void *)uc->uc_mcontext.gregs[REG_RIP],
-                 (const void *)uc->uc_mcontext.gregs[REG_RBP], low, size, false);
+    mt_backtrace(2, mt_arch_ucontext_ip(context), (const void *)*mt_arch_ucontext_frame(context),
+                 low, size, false);
     os_signal_default(SIGABRT);
     abort();
   }

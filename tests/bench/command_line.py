@@ -22,7 +22,8 @@ class CommandLine(unittest.TestCase):
     def test_list(self):
         result = bench("--list")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
-        for word in ("pi", "matmul", "ocean", "micro", "mltp", "mltp-kernel", "pthreads"):
+        for word in ("pi", "matmul", "ocean", "micro", "mltp", "mltp-ucontext", "mltp-kernel",
+                     "pthreads"):
             self.assertIn(f"\n  {word} ", result.stdout)
 
     def test_help_and_version(self):

@@ -62,6 +62,11 @@ static void same_answer_on_mltp(void **state) {
   same_answer_on(&par_mltp);
 }
 
+static void same_answer_on_mltp_ucontext(void **state) {
+  (void)state;
+  same_answer_on(&par_mltp_ucontext);
+}
+
 static void same_answer_on_mltp_kernel(void **state) {
   (void)state;
   same_answer_on(&par_mltp_kernel);
@@ -137,6 +142,7 @@ static void sizes_are_powers_of_two_and_two(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(same_answer_on_mltp),
+      cmocka_unit_test(same_answer_on_mltp_ucontext),
       cmocka_unit_test(same_answer_on_mltp_kernel),
       cmocka_unit_test(same_answer_on_pthreads),
       cmocka_unit_test(more_threads_than_rows),

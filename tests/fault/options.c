@@ -28,7 +28,7 @@ static const struct {
     {"MLTP_VPS", "many", {"1024"}},
     {"MLTP_VPS", "2x", {"1024"}},
     {"MLTP_VPS", "99999999999999999999", {"1024"}},
-    {"MLTP_BACKEND", "ucontextual", {"native", "kernel"}},
+    {"MLTP_BACKEND", "ucontextual", {"native", "ucontext", "kernel"}},
     {"MLTP_STACK_SIZE", "12", {"1073741824"}},
     {"MLTP_STACK_SIZE", "2147483648", {"1073741824"}},
     {"MLTP_STACK_SIZE", "large", {"1073741824"}},

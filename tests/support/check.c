@@ -72,12 +72,16 @@ void test_bare(void **state) {
   assert_checks();
 }
 
-int on_kernel_backend(void) {
+static int on_backend(const char *name) {
   const char *backend = getenv("MLTP_BACKEND");
-  return backend != NULL && strcmp(backend, "kernel") == 0;
+  return backend != NULL && strcmp(backend, name) == 0;
 }
 
 int seeded(void) { return getenv("MLTP_SEED") != NULL; }
+
+int on_kernel_backend(void) { return on_backend("kernel"); }
+
+int on_ucontext_backend(void) { return on_backend("ucontext"); }
 
 int scaled(int n) {
   if (!SANITIZED) return n;

@@ -73,6 +73,9 @@ int on_kernel_backend(void);
 /** @return whether this run is in deterministic mode, on one VP and in an order of its own. */
 int seeded(void);
 
+/** @return whether libc's swapcontext() switches threads in this run. */
+int on_ucontext_backend(void);
+
 /** Whether a sanitizer slows this build down and makes its memory accounting useless,
  * and whether it is the one that adds kernel threads of its own. */
 #if defined(__SANITIZE_THREAD__)

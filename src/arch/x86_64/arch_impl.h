@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <ucontext.h>
 
 /** The registers of a thread that does not run. All others are clobbered by the
  * switch, so the compiler saves around it just those it has in use. */
@@ -108,6 +109,16 @@ static inline void mt_arch_fp_load(const struct arch_fp *fp) {
   if ((status & X87_FLAGS) != 0) __asm__ volatile("fnclex");
   __asm__ volatile("fldcw %0" : : "m"(fp->x87));
   __asm__ volatile("ldmxcsr %0" : : "m"(fp->mxcsr));
+}
+
+/** @return where a context that libc or a signal saved goes on. */
+static inline const void *mt_arch_ucontext_ip(const ucontext_t *context) {
+  return (const void *)context->uc_mcontext.gregs[REG_RIP];
+}
+
+/** @return its frame pointer. */
+static inline greg_t *mt_arch_ucontext_frame(ucontext_t *context) {
+  return &context->uc_mcontext.gregs[REG_RBP];
 }
 
 /** Tells the processor that this is a spin loop. */
