@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a thread waits for. Its descriptor says why, and in which queue; the queue
+ * lies inside the object. So a wait pays nothing for being described.
+ *
+ * Relaxed: a snapshot; nothing follows from it.
+ */
+#include "sync/describe.h"
+
+#include "base/log.h"
+#include "core/thread.h"
+#include "sync/channel.h"
+#include "sync/lock.h"
+
+#define OBJECT_OF(q, type, member) ((const type *)((const char *)(q) - offsetof(type, member)))
+
+static const char *text(const char *name) { return name != NULL ? name : ""; }
+
+static void describe_thread(int fd, const char *before, const struct mltp_thread *t) {
+  if (t != NULL)
+    mt_print(fd, "%s thread %lu '%s'", before, (unsigned long)t->id, mt_name(t));
+  else
+    mt_print(fd, "%s nobody", before);
+}
+
+static void describe_object(int fd, const char *kind, const void *object, const char *name) {
+  mt_print(fd, "%s %p '%s'", kind, object, text(name));
+}
+
+MT_NO_TSAN static void describe_lock(int fd, const mltp_lock_t *lock) {
+  const struct mt_lock_ops *ops = mt_lock_ops(lock);
+  describe_object(fd, "lock", lock, lock->name_);
+  describe_thread(fd, " (held by", ops != NULL ? ops->holder(lock) : NULL);
+  mt_print(fd, ")");
+}
+
+MT_NO_TSAN static void describe_cond(int fd, const mltp_cond_t *cond) {
+  describe_object(fd, "condition", cond, cond->name_);
+}
+
+MT_NO_TSAN static void describe_barrier(int fd, const mltp_barrier_t *barrier) {
+  describe_object(fd, "barrier", barrier, barrier->name_);
+  mt_print(fd, " (%u of %u have come)", barrier->queue_.count_, barrier->needed_);
+}
+
+MT_NO_TSAN static void describe_sem(int fd, const mltp_sem_t *sem) {
+  describe_object(fd, "semaphore", sem, sem->name_);
+}
+
+MT_NO_TSAN static void describe_channel(int fd, const struct mt_place *place) {
+  const mltp_case_t *c = place->cases;
+  describe_object(fd, "channel", c->channel, c->channel->name);
+  mt_print(fd, " to %s (%zu of %zu are in it)", c->op == MLTP_SEND ? "send" : "receive",
+           mltp_channel_length(c->channel), c->channel->capacity);
+}
+
+MT_NO_TSAN static void describe_select(int fd, const struct mt_place *place) {
+  mt_print(fd, "select among %zu channels", place->count);
+}
+
+MT_NO_TSAN void mt_describe_wait(int fd, const struct mltp_thread *t) {
+  enum mt_why why = (enum mt_why)mt_load_relaxed(&t->why);
+  const mltp_waitq_t *q = mt_load_relaxed(&t->waitq);
+  if (q == NULL && why != MT_WHY_SLEEP && why != MT_WHY_FINALIZE)
+    why = MT_WHY_NOTHING; /* woken this very moment */
+  switch (why) {
+    case MT_WHY_NOTHING: mt_print(fd, "nothing"); break;
+    case MT_WHY_LOCK: describe_lock(fd, OBJECT_OF(q, mltp_lock_t, queue_)); break;
+    case MT_WHY_COND: describe_cond(fd, OBJECT_OF(q, mltp_cond_t, queue_)); break;
+    case MT_WHY_BARRIER: describe_barrier(fd, OBJECT_OF(q, mltp_barrier_t, queue_)); break;
+    case MT_WHY_SEM: describe_sem(fd, OBJECT_OF(q, mltp_sem_t, queue_)); break;
+    case MT_WHY_CHANNEL: describe_channel(fd, OBJECT_OF(q, struct mt_place, queue)); break;
+    case MT_WHY_SELECT: describe_select(fd, OBJECT_OF(q, struct mt_place, queue)); break;
+    case MT_WHY_JOIN: describe_thread(fd, "join of", (const struct mltp_thread *)q); break;
+    case MT_WHY_SLEEP: mt_print(fd, "sleep"); break;
+    case MT_WHY_FINALIZE: mt_print(fd, "end of all other threads"); break;
+  }
+}
