@@ -41,6 +41,7 @@
 #include <mltp/channel.h>
 #include <mltp/debug.h>
 #include <mltp/key.h>
+#include <mltp/latch.h>
 #include <mltp/sched.h>
 #include <mltp/sync.h>
 #include <mltp/thread.h>

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "core/thread.h"
+#include "mltp/latch.h"
 #include "sync/channel.h"
 #include "sync/lock.h"
 
@@ -58,6 +59,16 @@ MT_NO_TSAN static void describe_select(int fd, const struct mt_place *place) {
   mt_print(fd, "select among %zu channels", place->count);
 }
 
+MT_NO_TSAN static void describe_latch(int fd, const mltp_latch_t *latch) {
+  describe_object(fd, "latch", latch, latch->name_);
+  mt_print(fd, " (%lu still to come)", (unsigned long)latch->left_);
+}
+
+MT_NO_TSAN static void describe_waitgroup(int fd, const mltp_waitgroup_t *group) {
+  describe_object(fd, "wait group", group, group->latch_.name_);
+  mt_print(fd, " (%lu not done)", (unsigned long)group->latch_.left_);
+}
+
 MT_NO_TSAN void mt_describe_wait(int fd, const struct mltp_thread *t) {
   enum mt_why why = (enum mt_why)mt_load_relaxed(&t->why);
   const mltp_waitq_t *q = mt_load_relaxed(&t->waitq);
@@ -71,6 +82,10 @@ MT_NO_TSAN void mt_describe_wait(int fd, const struct mltp_thread *t) {
     case MT_WHY_SEM: describe_sem(fd, OBJECT_OF(q, mltp_sem_t, queue_)); break;
     case MT_WHY_CHANNEL: describe_channel(fd, OBJECT_OF(q, struct mt_place, queue)); break;
     case MT_WHY_SELECT: describe_select(fd, OBJECT_OF(q, struct mt_place, queue)); break;
+    case MT_WHY_LATCH: describe_latch(fd, OBJECT_OF(q, mltp_latch_t, queue_)); break;
+    case MT_WHY_WAITGROUP:
+      describe_waitgroup(fd, OBJECT_OF(q, mltp_waitgroup_t, latch_.queue_));
+      break;
     case MT_WHY_JOIN: describe_thread(fd, "join of", (const struct mltp_thread *)q); break;
     case MT_WHY_SLEEP: mt_print(fd, "sleep"); break;
     case MT_WHY_FINALIZE: mt_print(fd, "end of all other threads"); break;

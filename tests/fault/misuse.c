@@ -16,6 +16,8 @@ static mltp_lock_t lock;
 static mltp_cond_t cond;
 static mltp_barrier_t barrier;
 static mltp_sem_t sem, ready;
+static mltp_latch_t latch;
+static mltp_waitgroup_t group;
 
 static void *hold_lock(void *p0) {
   mltp_lock(&lock);
@@ -48,6 +50,8 @@ static void set_up(void) {
   mltp_barrier_init(&barrier, 2, "the-barrier");
   mltp_sem_init(&sem, 0, "the-semaphore");
   mltp_sem_init(&ready, 0, "ready");
+  mltp_latch_init(&latch, 2, "the-latch");
+  mltp_waitgroup_init(&group, "the-group");
 }
 
 /* --------------------------------------------------------------- the misuses */
@@ -295,6 +299,63 @@ static void double_key_delete(void) {
   run_clumsy(set_deleted_key, &sem);
 }
 
+static void *count_too_much(void *p0) {
+  *returned = mltp_latch_count_down(&latch, 3);
+  return p0;
+}
+
+static void latch_below_zero(void) {
+  set_up();
+  run_clumsy(count_too_much, NULL);
+}
+
+static void *arrive_late(void *p0) {
+  mltp_latch_count_down(&latch, 2);
+  *returned = mltp_latch_arrive_and_wait(&latch);
+  return p0;
+}
+
+static void arrival_at_an_open_latch(void) {
+  set_up();
+  run_clumsy(arrive_late, NULL);
+}
+
+static void *wait_for_latch(void *p0) {
+  mltp_latch_wait(&latch);
+  return p0;
+}
+
+static void *destroy_latch(void *p0) {
+  *returned = mltp_latch_destroy(&latch);
+  return p0;
+}
+
+static void destroy_of_a_latch_in_use(void) {
+  set_up();
+  mltp_t *waiter = start("waiter", wait_for_latch, NULL);
+  let_others_wait();
+  run_clumsy(destroy_latch, NULL);
+  mltp_latch_count_down(&latch, 2);
+  mltp_join(waiter, NULL);
+}
+
+static void *end_too_many(void *p0) {
+  mltp_waitgroup_add(&group, 1);
+  mltp_waitgroup_done(&group);
+  *returned = p0 == NULL ? mltp_waitgroup_done(&group) : mltp_waitgroup_add(&group, -1);
+  return NULL;
+}
+
+static void waitgroup_done_too_often(void) {
+  set_up();
+  run_clumsy(end_too_many, NULL);
+}
+
+static void waitgroup_below_zero(void) {
+  set_up();
+  run_clumsy(end_too_many, &group);
+}
+
 /* ------------------------------------------------------------------ the table */
 
 static const struct misuse {
@@ -317,6 +378,11 @@ static const struct misuse {
     {destroy_of_a_barrier_in_use, "mltp_barrier_destroy", "the-barrier", EBUSY},
     {destroy_of_a_semaphore_in_use, "mltp_sem_destroy", "the-semaphore", EBUSY},
     {destroy_of_a_condition_in_use, "mltp_cond_destroy", "the-condition", EBUSY},
+    {latch_below_zero, "mltp_latch_count_down", "the-latch", EINVAL},
+    {arrival_at_an_open_latch, "mltp_latch_arrive_and_wait", "the-latch", EINVAL},
+    {destroy_of_a_latch_in_use, "mltp_latch_destroy", "the-latch", EBUSY},
+    {waitgroup_done_too_often, "mltp_waitgroup_done", "the-group", EINVAL},
+    {waitgroup_below_zero, "mltp_waitgroup_add", "the-group", EINVAL},
     {wait_at_an_uninitialised_barrier, "mltp_barrier_wait", NULL, EINVAL},
     {free_of_a_channel_in_use, "mltp_channel_free", "the-channel", EBUSY},
     {select_of_no_operation, "mltp_select", NULL, EINVAL},
