@@ -42,6 +42,7 @@
 #include <mltp/debug.h>
 #include <mltp/key.h>
 #include <mltp/latch.h>
+#include <mltp/once.h>
 #include <mltp/sched.h>
 #include <mltp/sync.h>
 #include <mltp/thread.h>

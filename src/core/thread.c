@@ -213,8 +213,17 @@ void mt_finish(struct mltp_thread *self, void *result) {
   leave_for(vp, stack, &sanitizer, end_and_choose(self, result));
 }
 
+static void undo_frames(struct mltp_thread *self) {
+  while (self->undo != NULL) {
+    struct mt_undo *undo = self->undo;
+    mt_undo_pop(self, undo);
+    undo->run(undo);
+  }
+}
+
 void mltp_exit(void *result) {
   struct mltp_thread *self = mt_current();
+  if (self != NULL) undo_frames(self);
   if (self == mt_rt.main && self != NULL) {
     mt_values_end(self);
     mt_wait_until_alone();

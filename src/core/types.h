@@ -79,6 +79,7 @@ enum mt_why {
   MT_WHY_SELECT,
   MT_WHY_LATCH,
   MT_WHY_WAITGROUP,
+  MT_WHY_ONCE,
   MT_WHY_JOIN,
   MT_WHY_SLEEP,
   MT_WHY_FINALIZE
@@ -87,6 +88,7 @@ enum mt_why {
 struct mt_vp;
 struct mt_stack;
 struct mt_values;
+struct mt_undo;
 
 /** A thread. Descriptors are never unmapped while the runtime is up, so that
  * others may read the state of one that has ended ("know who runs"). The lines
@@ -140,6 +142,7 @@ struct mltp_thread {
   const char *stack_low;         /* [const] bounds of a bound, foreign or main stack, */
   size_t stack_size;             /* for backtraces */
   jmp_buf *end;                  /* [owner] bound: where mltp_exit() goes */
+  struct mt_undo *undo;          /* [owner] what mltp_exit() has to undo; thread.h */
   uint8_t for_ever;              /* [guard] of the queue: counted in mt_rt.outside_parked */
   int32_t priority;              /* [owner] the one VP of deterministic mode; det.c */
   struct mt_sanitizer sanitizer; /* empty unless a sanitizer is on */

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "core/thread.h"
 #include "mltp/latch.h"
+#include "mltp/once.h"
 #include "sync/channel.h"
 #include "sync/lock.h"
 
@@ -69,6 +70,12 @@ MT_NO_TSAN static void describe_waitgroup(int fd, const mltp_waitgroup_t *group)
   mt_print(fd, " (%lu not done)", (unsigned long)group->latch_.left_);
 }
 
+MT_NO_TSAN static void describe_once(int fd, const mltp_once_t *once) {
+  mt_print(fd, "once %p", (const void *)once);
+  describe_thread(fd, " (run by", once->runner_);
+  mt_print(fd, ")");
+}
+
 MT_NO_TSAN void mt_describe_wait(int fd, const struct mltp_thread *t) {
   enum mt_why why = (enum mt_why)mt_load_relaxed(&t->why);
   const mltp_waitq_t *q = mt_load_relaxed(&t->waitq);
@@ -86,6 +93,7 @@ MT_NO_TSAN void mt_describe_wait(int fd, const struct mltp_thread *t) {
     case MT_WHY_WAITGROUP:
       describe_waitgroup(fd, OBJECT_OF(q, mltp_waitgroup_t, latch_.queue_));
       break;
+    case MT_WHY_ONCE: describe_once(fd, OBJECT_OF(q, mltp_once_t, queue_)); break;
     case MT_WHY_JOIN: describe_thread(fd, "join of", (const struct mltp_thread *)q); break;
     case MT_WHY_SLEEP: mt_print(fd, "sleep"); break;
     case MT_WHY_FINALIZE: mt_print(fd, "end of all other threads"); break;

@@ -356,6 +356,20 @@ static void waitgroup_below_zero(void) {
   run_clumsy(end_too_many, &group);
 }
 
+static mltp_once_t once = MLTP_ONCE_INIT;
+
+static void nest_once(void *p0) { *returned = mltp_once(&once, nest_once, p0); }
+
+static void *call_once_in_itself(void *p0) {
+  mltp_once(&once, nest_once, p0);
+  return p0;
+}
+
+static void once_in_itself(void) {
+  set_up();
+  run_clumsy(call_once_in_itself, NULL);
+}
+
 /* ------------------------------------------------------------------ the table */
 
 static const struct misuse {
@@ -383,6 +397,7 @@ static const struct misuse {
     {destroy_of_a_latch_in_use, "mltp_latch_destroy", "the-latch", EBUSY},
     {waitgroup_done_too_often, "mltp_waitgroup_done", "the-group", EINVAL},
     {waitgroup_below_zero, "mltp_waitgroup_add", "the-group", EINVAL},
+    {once_in_itself, "mltp_once", NULL, EDEADLK},
     {wait_at_an_uninitialised_barrier, "mltp_barrier_wait", NULL, EINVAL},
     {free_of_a_channel_in_use, "mltp_channel_free", "the-channel", EBUSY},
     {select_of_no_operation, "mltp_select", NULL, EINVAL},

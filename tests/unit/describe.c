@@ -158,6 +158,34 @@ static void check_waitgroup(int bound) {
 
 static void waitgroup_is_described_with_its_count(void) { for_both(check_waitgroup); }
 
+static mltp_once_t once;
+
+struct late {
+  int bound;
+  mltp_t *thread;
+};
+
+static void *come_late(void *p0) {
+  mltp_once(&once, NULL, NULL);
+  return p0;
+}
+
+static void run_once(void *p0) {
+  struct late *late = p0;
+  EXPECT("once %p (run by thread %lu 'director')", (void *)&once,
+         (unsigned long)mltp_id(mltp_self()));
+  late->thread = check_waiter(come_late, NULL, late->bound, expected);
+}
+
+static void check_once(int bound) {
+  once = (mltp_once_t)MLTP_ONCE_INIT;
+  struct late late = {.bound = bound};
+  mltp_once(&once, run_once, &late);
+  mltp_join(late.thread, NULL);
+}
+
+static void once_is_described_with_who_runs_it(void) { for_both(check_once); }
+
 static void *join_it(void *p0) {
   mltp_join(p0, NULL);
   return NULL;
@@ -180,7 +208,7 @@ int main(void) {
       TEST(lock_is_described_with_its_holder),      TEST(condition_is_described),
       TEST(barrier_is_described_with_who_has_come), TEST(semaphore_is_described),
       TEST(latch_is_described_with_its_count),      TEST(waitgroup_is_described_with_its_count),
-      TEST(join_is_described_with_its_thread),
+      TEST(once_is_described_with_who_runs_it),     TEST(join_is_described_with_its_thread),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
