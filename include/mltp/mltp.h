@@ -43,6 +43,7 @@
 #include <mltp/key.h>
 #include <mltp/latch.h>
 #include <mltp/once.h>
+#include <mltp/rwlock.h>
 #include <mltp/sched.h>
 #include <mltp/sync.h>
 #include <mltp/thread.h>

@@ -80,6 +80,8 @@ enum mt_why {
   MT_WHY_LATCH,
   MT_WHY_WAITGROUP,
   MT_WHY_ONCE,
+  MT_WHY_RDLOCK,
+  MT_WHY_WRLOCK,
   MT_WHY_JOIN,
   MT_WHY_SLEEP,
   MT_WHY_FINALIZE
@@ -129,7 +131,7 @@ struct mltp_thread {
   uint8_t detached;           /* [atomic] enum mt_detached; thread.c */
   uint8_t stack_class;        /* [const] log2 of the stack's size */
   uint8_t timed_out;          /* [guard] of the wait queue */
-  uint8_t handed;             /* [guard] of a lock's queue; lock_reactive.c */
+  uint8_t wish;               /* [guard] of a lock's queue: what it wants; the lock's file */
   uint8_t called;             /* [owner] runs as a call of its joiner; join.c */
 
   /* -- third line: what most threads never need */

@@ -13,6 +13,7 @@
 #include "mltp/once.h"
 #include "sync/channel.h"
 #include "sync/lock.h"
+#include "sync/rwlock.h"
 
 #define OBJECT_OF(q, type, member) ((const type *)((const char *)(q) - offsetof(type, member)))
 
@@ -76,6 +77,17 @@ MT_NO_TSAN static void describe_once(int fd, const mltp_once_t *once) {
   mt_print(fd, ")");
 }
 
+MT_NO_TSAN static void describe_rwlock(int fd, const mltp_rwlock_t *lock, const char *wish) {
+  uint64_t word = mt_load_relaxed(&lock->word_), readers = mt_rw_readers(word);
+  describe_object(fd, "readers-writer lock", lock, lock->name_);
+  mt_print(fd, ", to %s", wish);
+  if (readers != 0)
+    mt_print(fd, " (held by %lu readers", (unsigned long)readers);
+  else
+    describe_thread(fd, " (held for writing by", mt_rw_writer(word));
+  mt_print(fd, ")");
+}
+
 MT_NO_TSAN void mt_describe_wait(int fd, const struct mltp_thread *t) {
   enum mt_why why = (enum mt_why)mt_load_relaxed(&t->why);
   const mltp_waitq_t *q = mt_load_relaxed(&t->waitq);
@@ -94,6 +106,8 @@ MT_NO_TSAN void mt_describe_wait(int fd, const struct mltp_thread *t) {
       describe_waitgroup(fd, OBJECT_OF(q, mltp_waitgroup_t, latch_.queue_));
       break;
     case MT_WHY_ONCE: describe_once(fd, OBJECT_OF(q, mltp_once_t, queue_)); break;
+    case MT_WHY_RDLOCK: describe_rwlock(fd, OBJECT_OF(q, mltp_rwlock_t, queue_), "read"); break;
+    case MT_WHY_WRLOCK: describe_rwlock(fd, OBJECT_OF(q, mltp_rwlock_t, queue_), "write"); break;
     case MT_WHY_JOIN: describe_thread(fd, "join of", (const struct mltp_thread *)q); break;
     case MT_WHY_SLEEP: mt_print(fd, "sleep"); break;
     case MT_WHY_FINALIZE: mt_print(fd, "end of all other threads"); break;

@@ -23,12 +23,11 @@
  */
 #include <errno.h>
 
-#include "base/options.h"
 #include "core/types.h"
 #include "sync/lock.h"
+#include "sync/patience.h"
 
 enum { HANDED_NO, HANDED_WANTED, HANDED_GIVEN };
-enum { PAUSES_PER_LOOK = 16 };
 
 static struct mltp_thread *holder_in(uint64_t word) {
   return (struct mltp_thread *)(uintptr_t)(word & ~(uint64_t)MT_LOCK_WAITERS);
@@ -51,17 +50,13 @@ static bool trylock(mltp_lock_t *lock, struct mltp_thread *self) {
 
 /* Waits on the processor while that may pay. @return true: acquired. */
 static bool spin(mltp_lock_t *lock, struct mltp_thread *self) {
-  if (mt_load_relaxed(&mt_rt.awake) > mt_rt.cpus) return false;
-  uint64_t end = os_now() + (uint64_t)mt_options.lock_spin_ns;
+  struct mt_patience patience = mt_patience_begin();
+  struct mltp_thread *owner;
   do {
-    for (int i = 0; i < PAUSES_PER_LOOK; i++) {
-      uint64_t word = mt_load_relaxed(&lock->word_); /* relaxed: the swap acquires */
-      struct mltp_thread *owner = holder_in(word);
-      if (owner == NULL && take_free(lock, self, word)) return true;
-      if (owner != NULL && !mt_is_running(owner)) return false;
-      mt_arch_pause();
-    }
-  } while (os_now() < end);
+    uint64_t word = mt_load_relaxed(&lock->word_); /* relaxed: the swap acquires */
+    owner = holder_in(word);
+    if (owner == NULL && take_free(lock, self, word)) return true;
+  } while (mt_patience_left(&patience, owner));
   return false;
 }
 
@@ -88,9 +83,9 @@ static int lock_slow(mltp_lock_t *lock, struct mltp_thread *self, struct mt_time
       mt_spin_unlock(&lock->queue_.guard_);
       return 0;
     }
-    self->handed = again ? HANDED_WANTED : HANDED_NO;
+    self->wish = again ? HANDED_WANTED : HANDED_NO;
     int error = mt_wait(self, &lock->queue_, again, MT_WHY_LOCK, timer);
-    if (error != 0 || self->handed == HANDED_GIVEN) return error;
+    if (error != 0 || self->wish == HANDED_GIVEN) return error;
   }
 }
 
@@ -100,8 +95,8 @@ static int unlock(mltp_lock_t *lock, struct mltp_thread *self) {
   mt_spin_lock(&lock->queue_.guard_);
   struct mltp_thread *first = mt_waitq_pop(&lock->queue_);
   uint64_t next = 0;
-  if (first != NULL && first->handed == HANDED_WANTED) {
-    first->handed = HANDED_GIVEN;
+  if (first != NULL && first->wish == HANDED_WANTED) {
+    first->wish = HANDED_GIVEN;
     next = (uint64_t)(uintptr_t)first;
   }
   if (lock->queue_.count_ != 0) next |= MT_LOCK_WAITERS;

@@ -370,6 +370,43 @@ static void once_in_itself(void) {
   run_clumsy(call_once_in_itself, NULL);
 }
 
+static mltp_rwlock_t rwlock;
+
+/* What to do in which order: w and r acquire, u releases, d destroys; the last counts. */
+static void *use_rwlock(void *p0) {
+  for (const char *step = p0; *step != '\0'; step++) {
+    switch (*step) {
+      case 'w': *returned = mltp_rwlock_wrlock(&rwlock); break;
+      case 'W': *returned = mltp_rwlock_timedwrlock(&rwlock, MLTP_NEVER); break;
+      case 'r': *returned = mltp_rwlock_rdlock(&rwlock); break;
+      case 'R': *returned = mltp_rwlock_timedrdlock(&rwlock, MLTP_NEVER); break;
+      case 'd': *returned = mltp_rwlock_destroy(&rwlock); break;
+      default: *returned = mltp_rwlock_unlock(&rwlock);
+    }
+  }
+  return NULL;
+}
+
+static void misuse_rwlock(char *steps) {
+  set_up();
+  mltp_rwlock_init(&rwlock, "the-rwlock");
+  run_clumsy(use_rwlock, steps);
+}
+
+static void rwlock_unlock_of_a_free_one(void) { misuse_rwlock("ruu"); }
+static void rwlock_write_twice(void) { misuse_rwlock("ww"); }
+static void rwlock_write_twice_timed(void) { misuse_rwlock("wW"); }
+static void rwlock_read_while_writing(void) { misuse_rwlock("wr"); }
+static void rwlock_read_while_writing_timed(void) { misuse_rwlock("wR"); }
+static void rwlock_destroy_while_reading(void) { misuse_rwlock("rd"); }
+
+static void rwlock_unlock_by_another(void) {
+  set_up();
+  mltp_rwlock_init(&rwlock, "the-rwlock");
+  mltp_rwlock_wrlock(&rwlock);
+  run_clumsy(use_rwlock, "u");
+}
+
 /* ------------------------------------------------------------------ the table */
 
 static const struct misuse {
@@ -398,6 +435,13 @@ static const struct misuse {
     {waitgroup_done_too_often, "mltp_waitgroup_done", "the-group", EINVAL},
     {waitgroup_below_zero, "mltp_waitgroup_add", "the-group", EINVAL},
     {once_in_itself, "mltp_once", NULL, EDEADLK},
+    {rwlock_unlock_of_a_free_one, "mltp_rwlock_unlock", "the-rwlock", EPERM},
+    {rwlock_unlock_by_another, "mltp_rwlock_unlock", "the-rwlock", EPERM},
+    {rwlock_write_twice, "mltp_rwlock_wrlock", "the-rwlock", EDEADLK},
+    {rwlock_write_twice_timed, "mltp_rwlock_timedwrlock", "the-rwlock", EDEADLK},
+    {rwlock_read_while_writing, "mltp_rwlock_rdlock", "the-rwlock", EDEADLK},
+    {rwlock_read_while_writing_timed, "mltp_rwlock_timedrdlock", "the-rwlock", EDEADLK},
+    {rwlock_destroy_while_reading, "mltp_rwlock_destroy", "the-rwlock", EBUSY},
     {wait_at_an_uninitialised_barrier, "mltp_barrier_wait", NULL, EINVAL},
     {free_of_a_channel_in_use, "mltp_channel_free", "the-channel", EBUSY},
     {select_of_no_operation, "mltp_select", NULL, EINVAL},

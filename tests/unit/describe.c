@@ -186,6 +186,38 @@ static void check_once(int bound) {
 
 static void once_is_described_with_who_runs_it(void) { for_both(check_once); }
 
+static void *read_it(void *p0) {
+  mltp_rwlock_rdlock(p0);
+  mltp_rwlock_unlock(p0);
+  return NULL;
+}
+
+static void *write_it(void *p0) {
+  mltp_rwlock_wrlock(p0);
+  mltp_rwlock_unlock(p0);
+  return NULL;
+}
+
+static void check_rwlock(int bound) {
+  mltp_rwlock_t lock;
+  mltp_rwlock_init(&lock, "script");
+  mltp_rwlock_wrlock(&lock);
+  EXPECT("readers-writer lock %p 'script', to read (held for writing by thread %lu 'director')",
+         (void *)&lock, (unsigned long)mltp_id(mltp_self()));
+  mltp_t *thread = check_waiter(read_it, &lock, bound, expected);
+  mltp_rwlock_unlock(&lock);
+  mltp_join(thread, NULL);
+  mltp_rwlock_rdlock(&lock);
+  mltp_rwlock_rdlock(&lock);
+  EXPECT("readers-writer lock %p 'script', to write (held by 2 readers)", (void *)&lock);
+  thread = check_waiter(write_it, &lock, bound, expected);
+  mltp_rwlock_unlock(&lock);
+  mltp_rwlock_unlock(&lock);
+  mltp_join(thread, NULL);
+}
+
+static void rwlock_is_described_with_its_holders(void) { for_both(check_rwlock); }
+
 static void *join_it(void *p0) {
   mltp_join(p0, NULL);
   return NULL;
@@ -208,6 +240,7 @@ int main(void) {
       TEST(lock_is_described_with_its_holder),      TEST(condition_is_described),
       TEST(barrier_is_described_with_who_has_come), TEST(semaphore_is_described),
       TEST(latch_is_described_with_its_count),      TEST(waitgroup_is_described_with_its_count),
+      TEST(rwlock_is_described_with_its_holders),
       TEST(once_is_described_with_who_runs_it),     TEST(join_is_described_with_its_thread),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
