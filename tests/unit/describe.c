@@ -240,8 +240,8 @@ int main(void) {
       TEST(lock_is_described_with_its_holder),      TEST(condition_is_described),
       TEST(barrier_is_described_with_who_has_come), TEST(semaphore_is_described),
       TEST(latch_is_described_with_its_count),      TEST(waitgroup_is_described_with_its_count),
-      TEST(rwlock_is_described_with_its_holders),
-      TEST(once_is_described_with_who_runs_it),     TEST(join_is_described_with_its_thread),
+      TEST(rwlock_is_described_with_its_holders),   TEST(once_is_described_with_who_runs_it),
+      TEST(join_is_described_with_its_thread),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
