@@ -14,6 +14,7 @@
 #include <errno.h>
 
 #include "base/log.h"
+#include "core/det.h"
 #include "core/park.h"
 
 int mltp_latch_init(mltp_latch_t *latch, unsigned count, const char *name) {
@@ -51,12 +52,14 @@ static int count_down(const char *call, mltp_latch_t *latch, const char *kind, u
   struct mltp_thread *waiters = latch->left_ == 0 ? mt_waitq_take_all(q) : NULL;
   mt_spin_unlock(&q->guard_);
   mt_resume_chain(waiters);
+  mt_preempt(call);
   return 0;
 }
 
 static int wait(const char *call, mltp_latch_t *latch, enum mt_why why, struct mt_timer *timer) {
   struct mltp_thread *self = mt_self(call);
   if (mt_unlikely(self == NULL)) return EPERM;
+  mt_preempt(call);
   mltp_waitq_t *q = &latch->queue_;
   mt_spin_lock(&q->guard_);
   if (latch->left_ != 0) return mt_wait(self, q, false, why, timer);
@@ -81,6 +84,7 @@ int mltp_latch_count_down(mltp_latch_t *latch, unsigned n) {
 
 int mltp_latch_trywait(mltp_latch_t *latch) {
   if (mt_self("mltp_latch_trywait") == NULL) return EPERM;
+  mt_preempt("mltp_latch_trywait");
   mt_spin_lock(&latch->queue_.guard_);
   bool open = latch->left_ == 0;
   mt_spin_unlock(&latch->queue_.guard_);
@@ -118,6 +122,7 @@ int mltp_waitgroup_add(mltp_waitgroup_t *group, int n) {
   mt_spin_lock(&latch->queue_.guard_);
   latch->left_ += (uint64_t)n;
   mt_spin_unlock(&latch->queue_.guard_);
+  mt_preempt(call);
   return 0;
 }
 

@@ -17,6 +17,7 @@
 #include <errno.h>
 
 #include "base/log.h"
+#include "core/det.h"
 #include "core/park.h"
 
 enum { NEW, RUNNING, DONE };
@@ -53,6 +54,7 @@ static void run(mltp_once_t *once, struct mltp_thread *self, mltp_once_func_t *f
 static int once_slow(mltp_once_t *once, mltp_once_func_t *func, void *arg) {
   struct mltp_thread *self = mt_self("mltp_once");
   if (self == NULL) return EPERM;
+  mt_preempt("mltp_once");
   mltp_waitq_t *q = &once->queue_;
   while (true) {
     mt_spin_lock(&q->guard_);

@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #include "base/log.h"
+#include "core/det.h"
 
 static const char *name_of(const mltp_rwlock_t *lock) {
   return lock->name_ != NULL ? lock->name_ : "";
@@ -46,6 +47,7 @@ static bool is_writer(const mltp_rwlock_t *lock, const struct mltp_thread *self)
 static int acquire(const char *call, mltp_rwlock_t *lock, enum mt_rw_wish wish) {
   struct mltp_thread *self = mt_self(call);
   if (mt_unlikely(self == NULL)) return EPERM;
+  mt_preempt(call);
   if (mt_likely(mt_rw_take(lock, self, wish))) return 0;
   if (mt_unlikely(is_writer(lock, self))) return refuse(EDEADLK, call, lock, self);
   return mt_rw_wait(lock, self, wish, NULL);
@@ -54,6 +56,7 @@ static int acquire(const char *call, mltp_rwlock_t *lock, enum mt_rw_wish wish) 
 static int acquire_try(const char *call, mltp_rwlock_t *lock, enum mt_rw_wish wish) {
   struct mltp_thread *self = mt_self(call);
   if (mt_unlikely(self == NULL)) return EPERM;
+  mt_preempt(call);
   return mt_rw_take(lock, self, wish) ? 0 : EBUSY;
 }
 
@@ -61,6 +64,7 @@ static int acquire_timed(const char *call, mltp_rwlock_t *lock, enum mt_rw_wish 
                          uint64_t deadline) {
   struct mltp_thread *self = mt_self(call);
   if (mt_unlikely(self == NULL)) return EPERM;
+  mt_preempt(call);
   if (mt_rw_take(lock, self, wish)) return 0;
   if (is_writer(lock, self)) return refuse(EDEADLK, call, lock, self);
   struct mt_timer timer;
@@ -113,5 +117,6 @@ int mltp_rwlock_unlock(mltp_rwlock_t *lock) {
   struct mltp_thread *self = mt_self("mltp_rwlock_unlock");
   if (mt_unlikely(self == NULL)) return EPERM;
   int error = mt_rw_release(lock, self);
+  mt_preempt("mltp_rwlock_unlock");
   return mt_likely(error == 0) ? 0 : refuse(error, "mltp_rwlock_unlock", lock, self);
 }
