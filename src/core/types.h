@@ -43,6 +43,15 @@ enum {
   MT_OWN_FP = 2          /**< [const] attribute fp_control: fp is its floating-point control */
 };
 
+/** What makes a thread special when its turn comes, or when it becomes ready: bits of a
+ * thread's `special`. */
+enum {
+  MT_FRESH = 1,  /**< created, never run */
+  MT_HIGH = 2,   /**< [const] runs before others now and then; sched.c */
+  MT_LOW = 4,    /**< [const] lets others pass once, each time it is ready; sched.c */
+  MT_PUT_OFF = 8 /**< low, and has let others pass */
+};
+
 /** What a thread is made of. */
 enum mt_kind {
   MT_UNBOUND,
@@ -102,7 +111,7 @@ struct mltp_thread {
   struct mltp_thread *prev;    /* likewise */
   struct mt_vp *vp;            /* [atomic] VP it runs on or ran on last; NULL: bound, foreign */
   uint16_t where;              /* [atomic] state and VP index; thread.h */
-  uint8_t fresh;               /* [owner] of the run queue it is in */
+  uint8_t special;             /* [owner] of the run queue it is in: MT_FRESH, ...; mostly 0 */
   uint8_t own;                 /* [owner] MT_OWN_... */
   int saved_errno;             /* [owner] errno while it does not run; 0 while it runs */
 
@@ -184,6 +193,7 @@ struct mt_vp {
   uint8_t probe;                        /* go to the idle context: it has to check */
   uint8_t searching;                    /* this VP is counted in mt_rt.searching */
   uint8_t on_watch;                     /* got up as the keeper; idle.c */
+  uint32_t jumped_at;                   /* the tick at which a thread was put in front */
   uint8_t after;                        /* one of the three after_... is set */
   int *errno_at;                        /* this kernel thread's errno */
   struct mt_eh_globals *eh_at;          /* this kernel thread's C++ exception state */

@@ -72,8 +72,8 @@ MT_NO_TSAN static void dump_thread(struct mltp_thread *t, void *arg) {
   switch (mt_state(t)) {
     case MT_READY:
     case MT_MAILED:
-      mt_print(fd, "%s on VP %u\n", t->fresh ? "not started, ready" : "ready", vp);
-      if (!t->fresh) backtrace_of(dump, t);
+      mt_print(fd, "%s on VP %u\n", t->special & MT_FRESH ? "not started, ready" : "ready", vp);
+      if (!(t->special & MT_FRESH)) backtrace_of(dump, t);
       break;
     case MT_RUNNING:
       if (mt_load_relaxed(&t->why) != MT_WHY_NOTHING) {
