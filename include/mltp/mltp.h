@@ -41,6 +41,9 @@
 #include <mltp/channel.h>
 #include <mltp/debug.h>
 #include <mltp/key.h>
+#include <mltp/latch.h>
+#include <mltp/once.h>
+#include <mltp/rwlock.h>
 #include <mltp/sched.h>
 #include <mltp/sync.h>
 #include <mltp/thread.h>

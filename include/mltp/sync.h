@@ -37,8 +37,13 @@ typedef enum mltp_lock_class {
   MLTP_LOCK_YIELD_END,    /**< tries, else yields to the end of the queue (3.3.3.2); unfair */
   MLTP_LOCK_YIELD_FRONT,  /**< tries, else yields to the front (3.3.3.2); every eighth time to
                                the end, so that a holder behind two waiters gets to run; unfair */
-  MLTP_LOCK_SEMAPHORE     /**< waits in the kernel, VP and all (3.3.3.3); another VP may be
+  MLTP_LOCK_SEMAPHORE,    /**< waits in the kernel, VP and all (3.3.3.3); another VP may be
                                active meanwhile; unfair */
+  MLTP_LOCK_QUEUE         /**< queue lock, first come, first served, whoever comes: handed
+                               over to the longest waiter. A waiter spins while the one before
+                               it runs, for a bounded time, then parks. Dearer than reactive
+                               under contention: it is idle until the next in turn runs
+                               (Anderson et al. 1989, Table IV) */
 } mltp_lock_class_t;
 
 /** A mutual exclusion lock, not recursive. */

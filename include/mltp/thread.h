@@ -27,9 +27,20 @@ typedef struct mltp_attr {
                           first its creator's, then what it sets, wherever it runs. Zero: it
                           shares those of its VP with all such threads; bound threads have
                           their own anyway */
+  int priority;      /**< MLTP_PRIORITY_..., a hint to VPs: the kernel knows nothing of it, nor
+                          do bound threads and deterministic mode */
 } mltp_attr_t;
 
-#define MLTP_ATTR_INIT {NULL, 0, 0, 0, 0}
+#define MLTP_ATTR_INIT {NULL, 0, 0, 0, 0, 0}
+
+/** Each time the thread becomes ready it goes to the front of its VP's queue, unless another
+ * did so within the last four scheduling points: so ready threads still run within a
+ * bounded number of them, a third larger. */
+#define MLTP_PRIORITY_HIGH 1
+
+/** When its turn comes the thread lets all others pass that are ready, once: so it waits for
+ * two rounds of the queue at most. */
+#define MLTP_PRIORITY_LOW (-1)
 
 /** The smallest stack_size, in bytes: for very many threads that do little (no printf).
  * A quarter of it is the guard. Threads take the memory they touch whatever their size,

@@ -58,7 +58,7 @@ static bool is_turn_of_others(const struct mt_vp *vp) {
  * since the queue's owner asks. @return false: it is not, or something else is due. */
 static bool take_fresh(struct mt_vp *vp, struct mltp_thread *t) {
   mt_runq_enter(vp);
-  bool fresh = mt_is_ready_on(t, vp) && t->fresh && t->joiner == NULL &&
+  bool fresh = mt_is_ready_on(t, vp) && t->special & MT_FRESH && t->joiner == NULL &&
                mt_load_relaxed(&t->detached) == MT_JOINABLE;
   bool now = fresh && !is_turn_of_others(vp) && mt_tick(vp);
   if (now) mt_runq_remove(vp, t);

@@ -87,12 +87,9 @@ void mt_park(struct mltp_thread *self, mt_spin *guard, enum mt_why why) {
   park(self, guard, why, NULL);
 }
 
-bool mt_wait_enter(struct mltp_thread *self, mltp_waitq_t *q, bool front, struct mt_timer *timer) {
+/* From here on a deadline may take the caller out of the queue. @return false: it has. */
+static inline bool make_known(struct mltp_thread *self, mltp_waitq_t *q, struct mt_timer *timer) {
   self->timed_out = 0;
-  if (front)
-    mt_waitq_prepend(q, self);
-  else
-    mt_waitq_append(q, self);
   if (timer == NULL) {
     mt_store_relaxed(&self->waitq, q); /* relaxed: nobody looks without a timer */
     return true;
@@ -101,6 +98,14 @@ bool mt_wait_enter(struct mltp_thread *self, mltp_waitq_t *q, bool front, struct
   if (!mt_load_seq_cst(&timer->fired)) return true; /* PK-5 seq_cst: after PK-1; pairs PK-2 */
   mt_waitq_remove(q, self);
   return false;
+}
+
+bool mt_wait_enter(struct mltp_thread *self, mltp_waitq_t *q, bool front, struct mt_timer *timer) {
+  if (front)
+    mt_waitq_prepend(q, self);
+  else
+    mt_waitq_append(q, self);
+  return make_known(self, q, timer);
 }
 
 int mt_wait_park(struct mltp_thread *self, mltp_waitq_t *q, enum mt_why why,
@@ -112,6 +117,12 @@ int mt_wait_park(struct mltp_thread *self, mltp_waitq_t *q, enum mt_why why,
 int mt_wait(struct mltp_thread *self, mltp_waitq_t *q, bool front, enum mt_why why,
             struct mt_timer *timer) {
   if (mt_wait_enter(self, q, front, timer)) return mt_wait_park(self, q, why, timer);
+  mt_spin_unlock(&q->guard_);
+  return ETIMEDOUT;
+}
+
+int mt_wait_in(struct mltp_thread *self, mltp_waitq_t *q, enum mt_why why, struct mt_timer *timer) {
+  if (make_known(self, q, timer)) return mt_wait_park(self, q, why, timer);
   mt_spin_unlock(&q->guard_);
   return ETIMEDOUT;
 }

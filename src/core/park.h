@@ -97,6 +97,9 @@ void mt_park(struct mltp_thread *self, mt_spin *guard, enum mt_why why);
 int mt_wait(struct mltp_thread *self, mltp_waitq_t *q, bool front, enum mt_why why,
             struct mt_timer *timer);
 
+/** The same for a caller that is in the queue already, and now wants to be resumed. */
+int mt_wait_in(struct mltp_thread *self, mltp_waitq_t *q, enum mt_why why, struct mt_timer *timer);
+
 /** The two halves of mt_wait(), for a caller with something to do in between.
  * mt_wait_enter(): in the queue, guard still held; false: the timer has fired
  * already, and the caller is not in the queue. */

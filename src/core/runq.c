@@ -50,7 +50,7 @@ struct mltp_thread *mt_runq_take_inbox(struct mt_vp *vp, struct mltp_thread **la
 static void push_chain(struct mt_vp *vp, struct mltp_thread *t) {
   while (t != NULL) {
     struct mltp_thread *next = t->next;
-    mt_runq_push(vp, t);
+    mt_runq_push_ready(vp, t);
     t = next;
   }
 }

@@ -86,6 +86,20 @@ static inline void mt_runq_push_front(struct mt_vp *vp, struct mltp_thread *t) {
   mt_store_relaxed(&q->length, q->length + 1);
 }
 
+enum { MT_TICKS_PER_JUMP = 4 };
+
+/** Adds one that becomes ready: at the end. One of high priority in front, but no more than
+ * one in so many scheduling points, so that each other thread's turn comes. */
+static inline void mt_runq_push_ready(struct mt_vp *vp, struct mltp_thread *t) {
+  uint32_t tick = mt_load_relaxed(&vp->tick);
+  if (mt_likely((t->special & MT_HIGH) == 0) || tick - vp->jumped_at < MT_TICKS_PER_JUMP) {
+    mt_runq_push(vp, t);
+  } else {
+    vp->jumped_at = tick;
+    mt_runq_push_front(vp, t);
+  }
+}
+
 static inline struct mltp_thread *mt_runq_pop(struct mt_vp *vp) {
   struct mt_runq *q = &vp->runq;
   struct mltp_thread *t = q->head;

@@ -42,11 +42,25 @@ void mt_prepare(struct mt_vp *vp, struct mltp_thread *t) {
         "thread %lu '%s': no memory for its stack of %zu KiB (run fewer threads at a time, "
         "or set MLTP_STACK_SIZE lower)",
         (unsigned long)t->id, mt_name(t), ((size_t)1 << t->stack_class) / 1024);
-  t->fresh = 0;
+  t->special &= (uint8_t)~MT_FRESH;
   t->stack = stack;
   mt_sanitizer_stack(&t->sanitizer, stack->low, mt_stack_size(stack));
   mt_sanitizer_begin(&t->sanitizer);
   mt_context_init(&t->context, stack);
+}
+
+/* A low thread whose turn comes goes to the end once if others are ready: so it waits for
+ * two rounds of the queue at most. Who gives way right now is not one of the others. */
+struct mltp_thread *mt_prepare_special(struct mt_vp *vp, struct mltp_thread *t) {
+  while ((t->special & (MT_LOW | MT_PUT_OFF)) == MT_LOW && vp->runq.head != NULL &&
+         vp->runq.head != mt_current()) {
+    t->special |= MT_PUT_OFF;
+    mt_runq_push(vp, t);
+    t = mt_runq_pop(vp);
+  }
+  t->special &= (uint8_t)~MT_PUT_OFF;
+  if (t->special & MT_FRESH) mt_prepare(vp, t);
+  return t;
 }
 
 void mt_exchange_errno(struct mt_vp *vp, struct mltp_thread *from, struct mltp_thread *to) {
@@ -107,7 +121,7 @@ void mt_ready_chain(struct mltp_thread *first) {
   for (struct mltp_thread *t = first, *next; t != NULL; t = next) {
     next = t->next;
     if (t->vp == here) {
-      mt_runq_push(here, t);
+      mt_runq_push_ready(here, t);
       continue;
     }
     int i = 0;
@@ -182,6 +196,7 @@ int mltp_yield_to(mltp_t *thread) {
     mt_runq_enter(vp);
     if (mt_is_ready_on(thread, vp)) {
       mt_runq_remove(vp, thread);
+      if (thread->special & MT_LOW) thread->special |= MT_PUT_OFF; /* it is wanted now */
       mt_runq_push(vp, self);
       mt_store_relaxed(&vp->tick, mt_load_relaxed(&vp->tick) + 1);
       mt_switch(self, mt_prepared(vp, thread));

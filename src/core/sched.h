@@ -37,9 +37,13 @@ void mt_after_end(struct mt_vp *vp);
 /** Binds a stack to a fresh thread. Stops the program when there is none. */
 void mt_prepare(struct mt_vp *vp, struct mltp_thread *t);
 
+/** The rare part of mt_prepared(). */
+struct mltp_thread *mt_prepare_special(struct mt_vp *vp, struct mltp_thread *t);
+
+/** @param t the thread whose turn it is, out of the queue. @return the thread to switch to,
+ * with a stack: t, or another if t lets it pass. Inside. */
 static inline struct mltp_thread *mt_prepared(struct mt_vp *vp, struct mltp_thread *t) {
-  if (mt_unlikely(t->fresh)) mt_prepare(vp, t);
-  return t;
+  return mt_likely(t->special == 0) ? t : mt_prepare_special(vp, t);
 }
 
 /** Takes in what was posted. Between the inbox and the list a thread can be seen
@@ -127,7 +131,7 @@ __attribute__((always_inline)) static inline void mt_context_switch(struct arch_
 /** Switches from the calling thread to a prepared one. Entered inside, left
  * outside the run queue, perhaps on another VP. */
 static inline void mt_switch(struct mltp_thread *from, struct mltp_thread *to) {
-  MT_ASSERT(to->fresh == 0 && (to == &from->vp->idle || to->kind == MT_UNBOUND));
+  MT_ASSERT((to->special & MT_FRESH) == 0 && (to == &from->vp->idle || to->kind == MT_UNBOUND));
   mt_become(from->vp, from, to);
   mt_sanitizer_leave(&from->sanitizer, &to->sanitizer, 0);
   mt_context_switch(&from->context, &to->context);
@@ -142,10 +146,11 @@ void mt_ready(struct mltp_thread *t);
 /** The same for several, linked by next, with one post per VP. */
 void mt_ready_chain(struct mltp_thread *first);
 
-/** Puts a thread at the end of the calling VP's own run queue. */
+/** Puts a thread at the end of the calling VP's own run queue; a high one, perhaps, in
+ * front. */
 static inline void mt_ready_here(struct mt_vp *vp, struct mltp_thread *t) {
   mt_runq_enter(vp);
-  mt_runq_push(vp, t);
+  mt_runq_push_ready(vp, t);
   mt_runq_leave(vp);
   mt_notice(vp);
 }

@@ -71,7 +71,9 @@ static int create(const char *call, mltp_t **thread, const mltp_attr_t *attr, ml
     t->own = MT_OWN_FP;
     mt_arch_fp_save(&t->fp); /* a kernel thread inherits its creator's, too */
   }
-  t->fresh = 1;
+  t->special = MT_FRESH;
+  if (mt_unlikely(attr->priority != 0) && !mt_det_on)
+    t->special |= attr->priority > 0 ? MT_HIGH : MT_LOW;
   if (mt_unlikely(mt_det_on)) mt_det_created(t);
   if (mt_likely(here != NULL))
     mt_ready_here(here, t);
@@ -164,7 +166,7 @@ static void __attribute__((noreturn)) leave_for(struct mt_vp *vp, struct mt_stac
   nobody.own = 0;
   vp->after_stack = stack;
   vp->after = 1;
-  mt_prepared(vp, next);
+  next = mt_prepared(vp, next);
   mt_become(vp, &nobody, next);
   mt_sanitizer_dying(dead, &vp->dead);
   mt_sanitizer_leave(dead, &next->sanitizer, 1);
@@ -178,7 +180,7 @@ static void succeed(struct mt_vp *vp, struct mt_stack *stack, const struct mt_sa
                     struct mltp_thread *next) {
   struct mltp_thread nobody;
   nobody.own = 0;
-  next->fresh = 0;
+  next->special = 0;
   next->stack = stack;
   next->sanitizer = *sanitizer;
   mt_become(vp, &nobody, next);
@@ -198,7 +200,7 @@ void mt_thread_start(void) {
     struct mt_vp *vp = self->vp;
     struct mt_sanitizer sanitizer = self->sanitizer;
     self = end_and_choose(self, result);
-    if (!self->fresh || self->stack_class != stack->class_log2)
+    if (self->special != MT_FRESH || self->stack_class != stack->class_log2)
       leave_for(vp, stack, &sanitizer, self);
     succeed(vp, stack, &sanitizer, self);
   }
@@ -213,8 +215,17 @@ void mt_finish(struct mltp_thread *self, void *result) {
   leave_for(vp, stack, &sanitizer, end_and_choose(self, result));
 }
 
+static void undo_frames(struct mltp_thread *self) {
+  while (self->undo != NULL) {
+    struct mt_undo *undo = self->undo;
+    mt_undo_pop(self, undo);
+    undo->run(undo);
+  }
+}
+
 void mltp_exit(void *result) {
   struct mltp_thread *self = mt_current();
+  if (self != NULL) undo_frames(self);
   if (self == mt_rt.main && self != NULL) {
     mt_values_end(self);
     mt_wait_until_alone();

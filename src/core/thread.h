@@ -9,6 +9,7 @@
 #ifndef MT_CORE_THREAD_H
 #define MT_CORE_THREAD_H
 
+#include "base/log.h"
 #include "core/types.h"
 
 /** The thread that runs on this kernel thread; NULL: none of ours yet. Read it
@@ -76,6 +77,24 @@ static inline const char *mt_name(const struct mltp_thread *t) {
 static inline void mt_set_name(struct mltp_thread *t, const char *name) {
   if (name != NULL) mt_store_relaxed(&t->name, name);
   mt_store_relaxed(&t->named, name != NULL);
+}
+
+/** What has to be done if mltp_exit() leaves a frame behind: no destructor runs for it.
+ * Lies in that frame. */
+struct mt_undo {
+  struct mt_undo *outer;
+  void (*run)(struct mt_undo *undo);
+};
+
+static inline void mt_undo_push(struct mltp_thread *self, struct mt_undo *undo) {
+  undo->outer = self->undo;
+  self->undo = undo;
+}
+
+/** The frame is left by itself: nothing is to be undone any more. */
+static inline void mt_undo_pop(struct mltp_thread *self, struct mt_undo *undo) {
+  MT_ASSERT(self->undo == undo);
+  self->undo = undo->outer;
 }
 
 /* thread.c */

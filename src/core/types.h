@@ -43,6 +43,15 @@ enum {
   MT_OWN_FP = 2          /**< [const] attribute fp_control: fp is its floating-point control */
 };
 
+/** What makes a thread special when its turn comes, or when it becomes ready: bits of a
+ * thread's `special`. */
+enum {
+  MT_FRESH = 1,  /**< created, never run */
+  MT_HIGH = 2,   /**< [const] runs before others now and then; sched.c */
+  MT_LOW = 4,    /**< [const] lets others pass once, each time it is ready; sched.c */
+  MT_PUT_OFF = 8 /**< low, and has let others pass */
+};
+
 /** What a thread is made of. */
 enum mt_kind {
   MT_UNBOUND,
@@ -77,6 +86,11 @@ enum mt_why {
   MT_WHY_SEM,
   MT_WHY_CHANNEL,
   MT_WHY_SELECT,
+  MT_WHY_LATCH,
+  MT_WHY_WAITGROUP,
+  MT_WHY_ONCE,
+  MT_WHY_RDLOCK,
+  MT_WHY_WRLOCK,
   MT_WHY_JOIN,
   MT_WHY_SLEEP,
   MT_WHY_FINALIZE
@@ -85,6 +99,7 @@ enum mt_why {
 struct mt_vp;
 struct mt_stack;
 struct mt_values;
+struct mt_undo;
 
 /** A thread. Descriptors are never unmapped while the runtime is up, so that
  * others may read the state of one that has ended ("know who runs"). The lines
@@ -96,7 +111,7 @@ struct mltp_thread {
   struct mltp_thread *prev;    /* likewise */
   struct mt_vp *vp;            /* [atomic] VP it runs on or ran on last; NULL: bound, foreign */
   uint16_t where;              /* [atomic] state and VP index; thread.h */
-  uint8_t fresh;               /* [owner] of the run queue it is in */
+  uint8_t special;             /* [owner] of the run queue it is in: MT_FRESH, ...; mostly 0 */
   uint8_t own;                 /* [owner] MT_OWN_... */
   int saved_errno;             /* [owner] errno while it does not run; 0 while it runs */
 
@@ -125,7 +140,7 @@ struct mltp_thread {
   uint8_t detached;           /* [atomic] enum mt_detached; thread.c */
   uint8_t stack_class;        /* [const] log2 of the stack's size */
   uint8_t timed_out;          /* [guard] of the wait queue */
-  uint8_t handed;             /* [guard] of a lock's queue; lock_reactive.c */
+  uint8_t wish;               /* [guard] of a lock's queue: what it wants; the lock's file */
   uint8_t called;             /* [owner] runs as a call of its joiner; join.c */
 
   /* -- third line: what most threads never need */
@@ -138,6 +153,7 @@ struct mltp_thread {
   const char *stack_low;         /* [const] bounds of a bound, foreign or main stack, */
   size_t stack_size;             /* for backtraces */
   jmp_buf *end;                  /* [owner] bound: where mltp_exit() goes */
+  struct mt_undo *undo;          /* [owner] what mltp_exit() has to undo; thread.h */
   uint8_t for_ever;              /* [guard] of the queue: counted in mt_rt.outside_parked */
   int32_t priority;              /* [owner] the one VP of deterministic mode; det.c */
   struct mt_sanitizer sanitizer; /* empty unless a sanitizer is on */
@@ -177,6 +193,7 @@ struct mt_vp {
   uint8_t probe;                        /* go to the idle context: it has to check */
   uint8_t searching;                    /* this VP is counted in mt_rt.searching */
   uint8_t on_watch;                     /* got up as the keeper; idle.c */
+  uint32_t jumped_at;                   /* the tick at which a thread was put in front */
   uint8_t after;                        /* one of the three after_... is set */
   int *errno_at;                        /* this kernel thread's errno */
   struct mt_eh_globals *eh_at;          /* this kernel thread's C++ exception state */

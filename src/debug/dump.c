@@ -13,8 +13,7 @@
 #include "core/thread.h"
 #include "debug/backtrace.h"
 #include "mltp/debug.h"
-#include "sync/channel.h"
-#include "sync/lock.h"
+#include "sync/describe.h"
 
 static const char *const kinds[] = {"unbound", "bound", "foreign", "idle"};
 
@@ -43,66 +42,6 @@ struct dump {
   uint32_t now; /* mt_clock() */
   int threads;
 };
-
-MT_NO_TSAN static void describe_barrier(int fd, const mltp_barrier_t *b) {
-  mt_print(fd, "barrier %p '%s' (%u of %u have come)", (const void *)b,
-           b->name_ != NULL ? b->name_ : "", b->queue_.count_, b->needed_);
-}
-
-MT_NO_TSAN static void describe_lock(int fd, const mltp_lock_t *lock) {
-  const struct mt_lock_ops *ops = mt_lock_ops(lock);
-  const struct mltp_thread *holder = ops != NULL ? ops->holder(lock) : NULL;
-  mt_print(fd, "lock %p '%s' (held by thread %lu '%s')", (const void *)lock,
-           lock->name_ != NULL ? lock->name_ : "", holder != NULL ? (unsigned long)holder->id : 0,
-           holder != NULL ? mt_name(holder) : "nobody");
-}
-
-MT_NO_TSAN static void describe_place(int fd, const struct mt_place *place, uint8_t why) {
-  const mltp_case_t *c = place->cases;
-  if (why == MT_WHY_SELECT) {
-    mt_print(fd, "select among %zu channels", place->count);
-    return;
-  }
-  mt_print(fd, "channel %p '%s' to %s (%zu of %zu are in it)", (const void *)c->channel,
-           c->channel->name != NULL ? c->channel->name : "",
-           c->op == MLTP_SEND ? "send" : "receive", mltp_channel_length(c->channel),
-           c->channel->capacity);
-}
-
-MT_NO_TSAN static void describe_wait(int fd, const struct mltp_thread *t) {
-  uint8_t why = mt_load_relaxed(&t->why);
-  const char *q = (const char *)mt_load_relaxed(&t->waitq); /* in its object; or t->joining */
-  const char *name;
-  mt_print(fd, "waits for ");
-  if (q == NULL && why <= MT_WHY_JOIN) why = MT_WHY_NOTHING; /* woken this very moment */
-  switch (why) {
-    case MT_WHY_LOCK:
-      describe_lock(fd, (const mltp_lock_t *)(q - offsetof(mltp_lock_t, queue_)));
-      return;
-    case MT_WHY_BARRIER:
-      describe_barrier(fd, (const mltp_barrier_t *)(q - offsetof(mltp_barrier_t, queue_)));
-      return;
-    case MT_WHY_CHANNEL:
-    case MT_WHY_SELECT:
-      describe_place(fd, (const struct mt_place *)(q - offsetof(struct mt_place, queue)), why);
-      return;
-    case MT_WHY_JOIN: {
-      const struct mltp_thread *other = (const struct mltp_thread *)(const void *)q;
-      mt_print(fd, "join of thread %lu '%s'", (unsigned long)other->id, mt_name(other));
-      return;
-    }
-    case MT_WHY_COND:
-      q -= offsetof(mltp_cond_t, queue_);
-      name = ((const mltp_cond_t *)q)->name_;
-      break;
-    case MT_WHY_SEM:
-      q -= offsetof(mltp_sem_t, queue_);
-      name = ((const mltp_sem_t *)q)->name_;
-      break;
-    default: mt_print(fd, "%s", reasons[why]); return;
-  }
-  mt_print(fd, "%s %p '%s'", reasons[why], q, name != NULL ? name : "");
-}
 
 MT_NO_TSAN static void backtrace_of(struct dump *dump, const struct mltp_thread *t) {
   if (dump->backtraces_left <= 0) return;
@@ -133,12 +72,13 @@ MT_NO_TSAN static void dump_thread(struct mltp_thread *t, void *arg) {
   switch (mt_state(t)) {
     case MT_READY:
     case MT_MAILED:
-      mt_print(fd, "%s on VP %u\n", t->fresh ? "not started, ready" : "ready", vp);
-      if (!t->fresh) backtrace_of(dump, t);
+      mt_print(fd, "%s on VP %u\n", t->special & MT_FRESH ? "not started, ready" : "ready", vp);
+      if (!(t->special & MT_FRESH)) backtrace_of(dump, t);
       break;
     case MT_RUNNING:
       if (mt_load_relaxed(&t->why) != MT_WHY_NOTHING) {
-        describe_wait(fd, t); /* in the kernel: a semaphore lock */
+        mt_print(fd, "waits for ");
+        mt_describe_wait(fd, t); /* in the kernel: a semaphore lock */
         mt_print(fd, ", VP %u and all\n", vp);
       } else if (unbound)
         mt_print(fd, "runs on VP %u\n", vp);
@@ -146,7 +86,8 @@ MT_NO_TSAN static void dump_thread(struct mltp_thread *t, void *arg) {
         mt_print(fd, "runs\n");
       break;
     case MT_PARKED:
-      describe_wait(fd, t);
+      mt_print(fd, "waits for ");
+      mt_describe_wait(fd, t);
       tell_how_long(dump, t);
       if (unbound) mt_print(fd, ", last on VP %u", vp);
       mt_print(fd, "\n");

@@ -11,10 +11,10 @@
 static const struct mt_lock_ops *const classes[] = {
     [MLTP_LOCK_REACTIVE] = &mt_lock_reactive,   [MLTP_LOCK_SPIN] = &mt_lock_ticket,
     [MLTP_LOCK_YIELD_END] = &mt_lock_yield_end, [MLTP_LOCK_YIELD_FRONT] = &mt_lock_yield_front,
-    [MLTP_LOCK_SEMAPHORE] = &mt_lock_semaphore,
+    [MLTP_LOCK_SEMAPHORE] = &mt_lock_semaphore, [MLTP_LOCK_QUEUE] = &mt_lock_queue,
 };
 
-static bool is_class(uint32_t lock_class) { return lock_class <= MLTP_LOCK_SEMAPHORE; }
+static bool is_class(uint32_t lock_class) { return lock_class <= MLTP_LOCK_QUEUE; }
 
 /* The class that STANDARD stands for (thesis 3.3.3: a definition, here a knob). */
 static inline uint32_t class_of(const mltp_lock_t *lock) {
@@ -68,6 +68,9 @@ int mltp_lock_destroy(mltp_lock_t *lock) {
   const struct mt_lock_ops *ops = mt_lock_ops(lock);
   if (ops == NULL || ops->holder(lock) != NULL)
     return refuse(EBUSY, "mltp_lock_destroy", lock, self);
+  /* the last holder may have set it free and not have let go of the guard */
+  mt_spin_lock(&lock->queue_.guard_);
+  mt_spin_unlock(&lock->queue_.guard_);
   mt_timers_flush();
   return 0;
 }

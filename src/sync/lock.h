@@ -30,6 +30,7 @@ extern const struct mt_lock_ops mt_lock_ticket;
 extern const struct mt_lock_ops mt_lock_yield_end;
 extern const struct mt_lock_ops mt_lock_yield_front;
 extern const struct mt_lock_ops mt_lock_semaphore;
+extern const struct mt_lock_ops mt_lock_queue;
 
 /** mltp_unlock() for a call of another name. */
 int mt_lock_release(const char *call, mltp_lock_t *lock, struct mltp_thread *self);

@@ -16,6 +16,8 @@ static mltp_lock_t lock;
 static mltp_cond_t cond;
 static mltp_barrier_t barrier;
 static mltp_sem_t sem, ready;
+static mltp_latch_t latch;
+static mltp_waitgroup_t group;
 
 static void *hold_lock(void *p0) {
   mltp_lock(&lock);
@@ -48,6 +50,8 @@ static void set_up(void) {
   mltp_barrier_init(&barrier, 2, "the-barrier");
   mltp_sem_init(&sem, 0, "the-semaphore");
   mltp_sem_init(&ready, 0, "ready");
+  mltp_latch_init(&latch, 2, "the-latch");
+  mltp_waitgroup_init(&group, "the-group");
 }
 
 /* --------------------------------------------------------------- the misuses */
@@ -295,6 +299,114 @@ static void double_key_delete(void) {
   run_clumsy(set_deleted_key, &sem);
 }
 
+static void *count_too_much(void *p0) {
+  *returned = mltp_latch_count_down(&latch, 3);
+  return p0;
+}
+
+static void latch_below_zero(void) {
+  set_up();
+  run_clumsy(count_too_much, NULL);
+}
+
+static void *arrive_late(void *p0) {
+  mltp_latch_count_down(&latch, 2);
+  *returned = mltp_latch_arrive_and_wait(&latch);
+  return p0;
+}
+
+static void arrival_at_an_open_latch(void) {
+  set_up();
+  run_clumsy(arrive_late, NULL);
+}
+
+static void *wait_for_latch(void *p0) {
+  mltp_latch_wait(&latch);
+  return p0;
+}
+
+static void *destroy_latch(void *p0) {
+  *returned = mltp_latch_destroy(&latch);
+  return p0;
+}
+
+static void destroy_of_a_latch_in_use(void) {
+  set_up();
+  mltp_t *waiter = start("waiter", wait_for_latch, NULL);
+  let_others_wait();
+  run_clumsy(destroy_latch, NULL);
+  mltp_latch_count_down(&latch, 2);
+  mltp_join(waiter, NULL);
+}
+
+static void *end_too_many(void *p0) {
+  mltp_waitgroup_add(&group, 1);
+  mltp_waitgroup_done(&group);
+  *returned = p0 == NULL ? mltp_waitgroup_done(&group) : mltp_waitgroup_add(&group, -1);
+  return NULL;
+}
+
+static void waitgroup_done_too_often(void) {
+  set_up();
+  run_clumsy(end_too_many, NULL);
+}
+
+static void waitgroup_below_zero(void) {
+  set_up();
+  run_clumsy(end_too_many, &group);
+}
+
+static mltp_once_t once = MLTP_ONCE_INIT;
+
+static void nest_once(void *p0) { *returned = mltp_once(&once, nest_once, p0); }
+
+static void *call_once_in_itself(void *p0) {
+  mltp_once(&once, nest_once, p0);
+  return p0;
+}
+
+static void once_in_itself(void) {
+  set_up();
+  run_clumsy(call_once_in_itself, NULL);
+}
+
+static mltp_rwlock_t rwlock;
+
+/* What to do in which order: w and r acquire, u releases, d destroys; the last counts. */
+static void *use_rwlock(void *p0) {
+  for (const char *step = p0; *step != '\0'; step++) {
+    switch (*step) {
+      case 'w': *returned = mltp_rwlock_wrlock(&rwlock); break;
+      case 'W': *returned = mltp_rwlock_timedwrlock(&rwlock, MLTP_NEVER); break;
+      case 'r': *returned = mltp_rwlock_rdlock(&rwlock); break;
+      case 'R': *returned = mltp_rwlock_timedrdlock(&rwlock, MLTP_NEVER); break;
+      case 'd': *returned = mltp_rwlock_destroy(&rwlock); break;
+      default: *returned = mltp_rwlock_unlock(&rwlock);
+    }
+  }
+  return NULL;
+}
+
+static void misuse_rwlock(char *steps) {
+  set_up();
+  mltp_rwlock_init(&rwlock, "the-rwlock");
+  run_clumsy(use_rwlock, steps);
+}
+
+static void rwlock_unlock_of_a_free_one(void) { misuse_rwlock("ruu"); }
+static void rwlock_write_twice(void) { misuse_rwlock("ww"); }
+static void rwlock_write_twice_timed(void) { misuse_rwlock("wW"); }
+static void rwlock_read_while_writing(void) { misuse_rwlock("wr"); }
+static void rwlock_read_while_writing_timed(void) { misuse_rwlock("wR"); }
+static void rwlock_destroy_while_reading(void) { misuse_rwlock("rd"); }
+
+static void rwlock_unlock_by_another(void) {
+  set_up();
+  mltp_rwlock_init(&rwlock, "the-rwlock");
+  mltp_rwlock_wrlock(&rwlock);
+  run_clumsy(use_rwlock, "u");
+}
+
 /* ------------------------------------------------------------------ the table */
 
 static const struct misuse {
@@ -317,6 +429,19 @@ static const struct misuse {
     {destroy_of_a_barrier_in_use, "mltp_barrier_destroy", "the-barrier", EBUSY},
     {destroy_of_a_semaphore_in_use, "mltp_sem_destroy", "the-semaphore", EBUSY},
     {destroy_of_a_condition_in_use, "mltp_cond_destroy", "the-condition", EBUSY},
+    {latch_below_zero, "mltp_latch_count_down", "the-latch", EINVAL},
+    {arrival_at_an_open_latch, "mltp_latch_arrive_and_wait", "the-latch", EINVAL},
+    {destroy_of_a_latch_in_use, "mltp_latch_destroy", "the-latch", EBUSY},
+    {waitgroup_done_too_often, "mltp_waitgroup_done", "the-group", EINVAL},
+    {waitgroup_below_zero, "mltp_waitgroup_add", "the-group", EINVAL},
+    {once_in_itself, "mltp_once", NULL, EDEADLK},
+    {rwlock_unlock_of_a_free_one, "mltp_rwlock_unlock", "the-rwlock", EPERM},
+    {rwlock_unlock_by_another, "mltp_rwlock_unlock", "the-rwlock", EPERM},
+    {rwlock_write_twice, "mltp_rwlock_wrlock", "the-rwlock", EDEADLK},
+    {rwlock_write_twice_timed, "mltp_rwlock_timedwrlock", "the-rwlock", EDEADLK},
+    {rwlock_read_while_writing, "mltp_rwlock_rdlock", "the-rwlock", EDEADLK},
+    {rwlock_read_while_writing_timed, "mltp_rwlock_timedrdlock", "the-rwlock", EDEADLK},
+    {rwlock_destroy_while_reading, "mltp_rwlock_destroy", "the-rwlock", EBUSY},
     {wait_at_an_uninitialised_barrier, "mltp_barrier_wait", NULL, EINVAL},
     {free_of_a_channel_in_use, "mltp_channel_free", "the-channel", EBUSY},
     {select_of_no_operation, "mltp_select", NULL, EINVAL},

@@ -114,6 +114,7 @@ static void good_values_are_accepted(void) {
       "MLTP_LOCK=yield-front",
       "MLTP_LOCK=semaphore",
       "MLTP_LOCK=reactive",
+      "MLTP_LOCK=queue",
       "MLTP_LOCK_SPIN_NS=0",
       "MLTP_DEADLOCK=report",
       "MLTP_MISUSE=error",

@@ -31,6 +31,7 @@ class Mutation(NamedTuple):
 
 
 FULL = ("FULL_FENCES",)
+TIMED = ("TIMED",)
 RUNQ = ("THREADS=2", "THIEVES=2")
 MAKER = ("TARGET=3", "MAKES=2", "POSTS=0")
 ENDS = ("ENDS",)
@@ -44,7 +45,8 @@ VARIANTS = {
     "idle": [MAKER, MAKER + FULL, MAKER + ENDS, POSTER, HOME, BLOCKED, BLOCKED + FULL],
     "park": [()],
     "select": [()],
-    "lock": [(), ("TIMED",)],
+    "lock": [(), TIMED],
+    "rwlock": [(), TIMED],
     "finalize": [(), FULL, ("KERNEL",)],
 }
 
@@ -101,6 +103,16 @@ MUTATIONS = {
         Mutation(4, "HANDED_GIVEN", "the lock is never handed over"),
         Mutation(5, "LK-3", "the release forgets the bit of those still waiting"),
         Mutation(6, "mt_resume", "only a waiter that was handed the lock is woken"),
+    ],
+    "rwlock": [
+        Mutation(1, "take_or_mark", "the waiter does not set the bit"),
+        Mutation(2, "mt_rw_wait", "the guard is released before the waiter is in the queue"),
+        Mutation(3, "RW-1", "readers come in past those who are queued"),
+        Mutation(4, "hand_over", "a writer hands over to a writer while readers wait"),
+        Mutation(5, "RW-5", "the last reader does not look again under the guard", TIMED),
+        Mutation(6, "RW-4", "who hands over forgets the bit of those still waiting"),
+        Mutation(7, "RW-3", "the last reader does not see to those who wait"),
+        Mutation(8, "give_up", "a writer that gives up leaves readers waiting for readers", TIMED),
     ],
     "finalize": [
         Mutation(1, "FN-1", "main says by a plain store that it waits", ("KERNEL",)),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* C++ exceptions belong to the thread: those in flight and those being handled. */
+#include <atomic>
 #include <exception>
 #include <stdexcept>
 #include <string>
@@ -228,6 +229,44 @@ void handlers_nest() { run_all_kinds(handle_within_handlers); }
 
 void unwinding_goes_on_after_a_switch() { run_all_kinds(switch_while_unwinding); }
 
+struct Attempts {
+  mltp_once_t once = MLTP_ONCE_INIT;
+  std::atomic<int> calls{0}, thrown{0};
+  int result = 0;
+};
+
+/* Fails for the first three who try. */
+void fail_three_times(void *p0) {
+  Attempts *attempts = static_cast<Attempts *>(p0);
+  const int call = attempts->calls++;
+  mltp_yield(); /* so that others come, and wait */
+  if (call < 3) throw call;
+  attempts->result = call;
+}
+
+void *call_until_thrown_at(void *p0) {
+  Attempts *attempts = static_cast<Attempts *>(p0);
+  try {
+    CHECK_EQUAL(mltp_once(&attempts->once, fail_three_times, attempts), 0);
+    CHECK_EQUAL(attempts->result, 3);
+  } catch (int) {
+    attempts->thrown++;
+  }
+  return nullptr;
+}
+
+/* An exception reaches the caller of mltp_once(), and the next one tries. */
+void once_that_throws_is_not_done() {
+  for (int kind = 0; kind < KINDS; kind++) {
+    check_case("%s", kind_names[kind]);
+    Attempts attempts;
+    crew_run(kThrowers, static_cast<enum kind>(kind), call_until_thrown_at, &attempts);
+    CHECK_EQUAL(attempts.calls, 4);
+    CHECK_EQUAL(attempts.thrown, 3);
+    CHECK_EQUAL(attempts.result, 3);
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -237,6 +276,7 @@ int main() {
       TEST(exceptions_travel_between_threads),
       TEST(mltp_exit_runs_no_destructors),
       TEST(unwinding_goes_on_after_a_switch),
+      TEST(once_that_throws_is_not_done),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

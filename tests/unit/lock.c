@@ -15,6 +15,7 @@ static const struct {
     {MLTP_LOCK_YIELD_END, "yield-end"},
     {MLTP_LOCK_YIELD_FRONT, "yield-front"},
     {MLTP_LOCK_SEMAPHORE, "semaphore"},
+    {MLTP_LOCK_QUEUE, "queue"},
 };
 enum { CLASSES = sizeof classes / sizeof classes[0], CREW = 6 };
 
@@ -71,6 +72,7 @@ EXCLUSION_TEST(mltp_lock_spin, 2, 30)
 EXCLUSION_TEST(mltp_lock_yield_end, 3, 500)
 EXCLUSION_TEST(mltp_lock_yield_front, 4, 500)
 EXCLUSION_TEST(mltp_lock_semaphore, 5, 500)
+EXCLUSION_TEST(mltp_lock_queue, 6, 500)
 
 static void always_yield(int round) {
   (void)round;
@@ -112,9 +114,9 @@ static void *append_locked(void *p0) {
   return NULL;
 }
 
-static void mltp_lock_spin_is_first_come_first_served(void) {
+static void check_first_come_first_served(mltp_lock_class_t class) {
   static const char *const names[] = {"A", "B", "C", "D"};
-  mltp_lock_t lock = MLTP_LOCK_INIT_CLASS(MLTP_LOCK_SPIN);
+  mltp_lock_t lock = MLTP_LOCK_INIT_CLASS(class);
   mltp_t *threads[4];
   order[0] = '\0';
   mltp_lock(&lock);
@@ -122,12 +124,52 @@ static void mltp_lock_spin_is_first_come_first_served(void) {
     mltp_attr_t attr = MLTP_ATTR_INIT;
     attr.name = names[i];
     CHECK_EQUAL(mltp_create_with(&threads[i], &attr, append_locked, &lock), 0);
-    mltp_yield(); /* it takes its ticket */
+    mltp_yield(); /* it takes its place */
   }
   CHECK_TEXT(order, "");
   mltp_unlock(&lock);
   for (int i = 0; i < 4; i++) mltp_join(threads[i], NULL);
   CHECK_TEXT(order, "ABCD");
+}
+
+static void mltp_lock_spin_is_first_come_first_served(void) {
+  check_first_come_first_served(MLTP_LOCK_SPIN);
+}
+
+static void mltp_lock_queue_is_first_come_first_served(void) {
+  check_first_come_first_served(MLTP_LOCK_QUEUE);
+}
+
+static void *give_up_soon(void *p0) {
+  return (void *)(intptr_t)mltp_timedlock(p0, mltp_after(1000000));
+}
+
+/* Waiters whose deadline comes leave from the front, the middle and the end; the others
+ * keep their places. */
+static void mltp_lock_queue_may_be_left(void) {
+  static const char *const names[] = {"A", "B", "C", "D"};
+  mltp_lock_t lock = MLTP_LOCK_INIT_CLASS(MLTP_LOCK_QUEUE);
+  mltp_t *patient[2], *impatient[3];
+  order[0] = '\0';
+  mltp_lock(&lock);
+  for (int i = 0; i < 3; i++) {
+    impatient[i] = mltp_create(give_up_soon, &lock);
+    mltp_yield();
+    if (i == 2) break;
+    mltp_attr_t attr = MLTP_ATTR_INIT;
+    attr.name = names[i];
+    CHECK_EQUAL(mltp_create_with(&patient[i], &attr, append_locked, &lock), 0);
+    mltp_yield();
+  }
+  for (int i = 0; i < 3; i++) {
+    void *error;
+    mltp_join(impatient[i], &error);
+    CHECK_EQUAL((intptr_t)error, ETIMEDOUT);
+  }
+  mltp_unlock(&lock);
+  for (int i = 0; i < 2; i++) mltp_join(patient[i], NULL);
+  CHECK_TEXT(order, "AB");
+  CHECK_EQUAL(mltp_lock_destroy(&lock), 0);
 }
 
 struct greed {
@@ -146,10 +188,10 @@ static void *greedy(void *p0) {
   return NULL;
 }
 
-/* Fair in the long run: a thread gets the lock again and again from one that hardly
- * ever lets go of it (else this hangs). */
-static void mltp_lock_reactive_starves_nobody(void) {
-  struct greed greed = {.lock = MLTP_LOCK_INIT_CLASS(MLTP_LOCK_REACTIVE)};
+/* A thread gets the lock again and again from one that hardly ever lets go of it (else
+ * this hangs). */
+static void check_starves_nobody(mltp_lock_class_t class) {
+  struct greed greed = {.lock = MLTP_LOCK_INIT_CLASS(class)};
   struct worker worker;
   worker_start(&worker, UNBOUND, greedy, &greed);
   for (int i = 0; i < 10; i++) {
@@ -161,11 +203,15 @@ static void mltp_lock_reactive_starves_nobody(void) {
   worker_join(&worker);
 }
 
+static void mltp_lock_reactive_starves_nobody(void) { check_starves_nobody(MLTP_LOCK_REACTIVE); }
+
+static void mltp_lock_queue_starves_nobody(void) { check_starves_nobody(MLTP_LOCK_QUEUE); }
+
 /* ----------------------------------------------------------- odds and ends */
 
 static void mltp_lock_init_refuses_unknown_class(void) {
   mltp_lock_t lock;
-  CHECK_EQUAL(mltp_lock_init(&lock, (mltp_lock_class_t)(MLTP_LOCK_SEMAPHORE + 1), NULL), EINVAL);
+  CHECK_EQUAL(mltp_lock_init(&lock, (mltp_lock_class_t)(MLTP_LOCK_QUEUE + 1), NULL), EINVAL);
   CHECK_EQUAL(mltp_lock_init(&lock, (mltp_lock_class_t)-1, NULL), EINVAL);
 }
 
@@ -192,11 +238,15 @@ int main(void) {
       TEST(mltp_lock_yield_end),
       TEST(mltp_lock_yield_front),
       TEST(mltp_lock_semaphore),
+      TEST(mltp_lock_queue),
       TEST(holders_that_yield),
       TEST(holders_that_sleep),
       TEST(holders_that_compute_long),
       TEST_ONE_VP(mltp_lock_spin_is_first_come_first_served),
+      TEST_ONE_VP(mltp_lock_queue_is_first_come_first_served),
+      TEST_ONE_VP(mltp_lock_queue_may_be_left),
       TEST(mltp_lock_reactive_starves_nobody),
+      TEST(mltp_lock_queue_starves_nobody),
       TEST(mltp_lock_init_refuses_unknown_class),
       TEST(mltp_lock_static_initialisers),
   };

@@ -22,8 +22,8 @@ ARROWS = {
     "core": ["arch", "os", "base", "debug/sanitizer.h", "debug/report.h"],
     # Everything that waits is built on core's park.
     "sync": ["arch", "os", "base", "core", "debug/sanitizer.h", "debug/report.h"],
-    # Dumps and reports look at every state core has, ask locks who holds them, and look at places.
-    "debug": ["arch", "os", "base", "core", "sync/channel.h", "sync/lock.h"],
+    # Dumps and reports look at every state core has, and ask objects what they are.
+    "debug": ["arch", "os", "base", "core", "sync/describe.h", "sync/lock.h"],
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file latch.h
+ * Latches and wait groups: waiting until a count has come down to zero, for
+ * unbound, bound and foreign threads alike.
+ *
+ * A latch is counted down once. A wait group's count may rise, too: it follows
+ * a changing number of tasks, and may be used again.
+ */
+#ifndef MLTP_LATCH_H
+#define MLTP_LATCH_H
+
+#include <mltp/sync.h>
+
+MLTP_BEGIN_DECLS
+
+/* -------------------------------------------------------------- latches */
+
+/** A latch: shut until its count is zero, then open for ever. The last use by each
+ * thread over, its memory may be reused (after mltp_latch_destroy(), if any thread
+ * waited with a deadline). */
+typedef struct mltp_latch {
+  mltp_waitq_t queue_;
+  uint64_t left_;
+  const char *name_;
+} mltp_latch_t;
+
+/** Static initialiser of a latch that opens after count arrivals. */
+#define MLTP_LATCH_INIT(count) {{0, 0, NULL, NULL}, (count), NULL}
+
+/** Makes a latch. @param count arrivals it waits for; 0: it is open from the start.
+ * @param name shown in reports, not copied; NULL: none. @return 0. Blocks: no. Context: any. */
+MLTP_API int mltp_latch_init(mltp_latch_t *latch, unsigned count, const char *name);
+
+/** Ends a latch's life. @return 0; EBUSY (misuse): threads wait for it. Blocks: briefly.
+ * Context: any. */
+MLTP_API int mltp_latch_destroy(mltp_latch_t *latch);
+
+/** Takes n off the count; at zero the latch opens and all waiters go on.
+ * @return 0; EINVAL (misuse): the count is below n. Blocks: no. Context: any. */
+MLTP_API int mltp_latch_count_down(mltp_latch_t *latch, unsigned n);
+
+/** Tells whether the latch is open. What was done before the count-downs is seen by
+ * who finds it so. @return 0: open; EAGAIN: shut. Blocks: no. Context: any. */
+MLTP_API int mltp_latch_trywait(mltp_latch_t *latch);
+
+/** Waits until the latch is open. @return 0. Blocks: thread. Context: any. */
+MLTP_API int mltp_latch_wait(mltp_latch_t *latch);
+
+/** Waits until the latch is open, but gives up at a deadline. @return 0: open; ETIMEDOUT.
+ * Blocks: thread. Context: any. */
+MLTP_API int mltp_latch_timedwait(mltp_latch_t *latch, uint64_t deadline);
+
+/** Takes one off the count and waits until the latch is open, as one step.
+ * @return 0; EINVAL (misuse): it was open already. Blocks: thread. Context: any. */
+MLTP_API int mltp_latch_arrive_and_wait(mltp_latch_t *latch);
+
+/* ---------------------------------------------------------- wait groups */
+
+/** A wait group: the number of tasks that are not done. Its memory may be reused as a
+ * latch's may. */
+typedef struct mltp_waitgroup {
+  mltp_latch_t latch_;
+} mltp_waitgroup_t;
+
+/** Static initialiser of a wait group without tasks. */
+#define MLTP_WAITGROUP_INIT {MLTP_LATCH_INIT(0)}
+
+/** Makes a wait group without tasks. @param name shown in reports, not copied; NULL: none.
+ * @return 0. Blocks: no. Context: any. */
+MLTP_API int mltp_waitgroup_init(mltp_waitgroup_t *group, const char *name);
+
+/** Ends a wait group's life. @return 0; EBUSY (misuse): threads wait for it. Blocks: briefly.
+ * Context: any. */
+MLTP_API int mltp_waitgroup_destroy(mltp_waitgroup_t *group);
+
+/**
+ * Adds n tasks; a negative n takes them off again. Add a task before it is started, or
+ * the group may seem done too early. At zero all who wait go on, even if tasks are added
+ * before they run.
+ * @return 0; EINVAL (misuse): the count would be negative. Blocks: no. Context: any.
+ */
+MLTP_API int mltp_waitgroup_add(mltp_waitgroup_t *group, int n);
+
+/** Says that one task is done. @return 0; EINVAL (misuse): all are done already. Blocks: no.
+ * Context: any. */
+MLTP_API int mltp_waitgroup_done(mltp_waitgroup_t *group);
+
+/** Waits until no task is left. @return 0. Blocks: thread. Context: any. */
+MLTP_API int mltp_waitgroup_wait(mltp_waitgroup_t *group);
+
+/** Waits until no task is left, but gives up at a deadline. @return 0; ETIMEDOUT.
+ * Blocks: thread. Context: any. */
+MLTP_API int mltp_waitgroup_timedwait(mltp_waitgroup_t *group, uint64_t deadline);
+
+MLTP_END_DECLS
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The queue lock: first come, first served, each waiter on a word of its own, as in
+ * Anderson, Lazowska and Levy (Table IV) and the list-based locks that followed (Mellor-
+ * Crummey and Scott, 1991). A release touches the next in turn and nobody else.
+ *
+ * Their waiters spin for ever, which collapses when there are more of them than
+ * processors: the next in turn has none. Here a waiter spins as long as the one before it
+ * in the queue runs, and not for long (patience.h). Who parks is seen not to run by the
+ * one behind it, which then parks as well.
+ *
+ * The element of the queue is the thread's descriptor, the queue a wait queue: so a
+ * deadline takes a waiter out of the middle like out of any other. A waiter that spins
+ * is in the queue, but its waitq is not set: no timer may resume it. It says in `wish`
+ * what has to be done for it:
+ *   SPINS   nothing is needed; the holder that comes to it makes it
+ *   CHOSEN  the word names it already; then, having let go of the guard,
+ *   HAS_IT  which it waits for: it may free the lock's memory from here on
+ *   PARKS   it has to be resumed
+ * All changes but the last to HAS_IT are under the guard.
+ *
+ * Word: lock_word.h. While anybody is queued the word names a holder, so nobody who comes
+ * later finds the lock free.
+ *
+ * Rejected: entering by one swap, without a guard (their way): to leave the queue at a
+ * deadline then takes more than entering by the guard costs. Looking at the holder
+ * rather than the one before: all would read the word that all change.
+ *
+ * Relaxed: `wish` of a thread that only it reads.
+ */
+#include <errno.h>
+
+#include "core/park.h"
+#include "sync/lock_word.h"
+#include "sync/patience.h"
+
+enum { SPINS, CHOSEN, HAS_IT, PARKS };
+
+static bool has_it(const struct mltp_thread *self) {
+  return mt_load_acquire(&self->wish) == HAS_IT; /* QL-1 acquire: pairs QL-2 */
+}
+
+static bool spin(const struct mltp_thread *self, const struct mltp_thread *before) {
+  struct mt_patience patience = mt_patience_begin();
+  do
+    if (has_it(self)) return true;
+  while (mt_patience_left(&patience, before));
+  return false;
+}
+
+static int lock_slow(mltp_lock_t *lock, struct mltp_thread *self, struct mt_timer *timer) {
+  if (mt_lock_take(lock, self)) return 0;
+  if (mt_lock_holder(lock) == self) return EDEADLK;
+  mltp_waitq_t *q = &lock->queue_;
+  mt_spin_lock(&q->guard_);
+  if (mt_lock_take_or_mark(lock, self)) {
+    mt_spin_unlock(&q->guard_);
+    return 0;
+  }
+  const struct mltp_thread *before = q->tail_ != NULL ? q->tail_ : mt_lock_holder(lock);
+  mt_store_relaxed(&self->wish, SPINS); /* relaxed: the guard publishes it */
+  mt_waitq_append(q, self);
+  mt_spin_unlock(&q->guard_);
+  if (spin(self, before)) return 0;
+  mt_spin_lock(&q->guard_);
+  if (mt_load_relaxed(&self->wish) != SPINS) { /* relaxed: has_it() acquires */
+    mt_spin_unlock(&q->guard_);
+    for (unsigned round = 0; !has_it(self);) mt_relax(&round);
+    return 0;
+  }
+  mt_store_relaxed(&self->wish, PARKS); /* relaxed: as above */
+  return mt_wait_in(self, q, MT_WHY_LOCK, timer);
+}
+
+static int unlock(mltp_lock_t *lock, struct mltp_thread *self) {
+  if (mt_lock_holder(lock) != self) return EPERM;
+  if (mt_lock_reactive_release(lock, self)) return 0;
+  mt_spin_lock(&lock->queue_.guard_);
+  struct mltp_thread *first = mt_waitq_pop(&lock->queue_);
+  bool parks = first != NULL && first->wish == PARKS;
+  if (first != NULL && !parks) mt_store_relaxed(&first->wish, CHOSEN); /* relaxed: guard */
+  mt_lock_pass_on(lock, first);
+  mt_spin_unlock(&lock->queue_.guard_);
+  if (parks)
+    mt_resume(first);
+  else if (first != NULL)
+    mt_store_release(&first->wish, HAS_IT); /* QL-2 release: what was locked; pairs QL-1 */
+  return 0;
+}
+
+const struct mt_lock_ops mt_lock_queue = {"queue", lock_slow, mt_lock_take, unlock, mt_lock_holder};

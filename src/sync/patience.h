@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file patience.h
+ * Waiting on the processor, as long as that may pay: while the thread waited for
+ * runs, awake VPs do not exceed CPUs, and MLTP_LOCK_SPIN_NS has not passed.
+ *
+ * Relaxed: hints.
+ */
+#ifndef MT_SYNC_PATIENCE_H
+#define MT_SYNC_PATIENCE_H
+
+#include "base/options.h"
+#include "core/thread.h"
+
+enum { MT_LOOKS_PER_CLOCK = 16 };
+
+struct mt_patience {
+  uint64_t end;
+  unsigned looks;
+};
+
+static inline struct mt_patience mt_patience_begin(void) {
+  bool crowded = mt_load_relaxed(&mt_rt.awake) > mt_rt.cpus;
+  return (struct mt_patience){crowded ? 0 : os_now() + (uint64_t)mt_options.lock_spin_ns, 0};
+}
+
+/** One look's pause. @param other the thread waited for; NULL: not known now.
+ * @return false: look no more, park. */
+static inline bool mt_patience_left(struct mt_patience *patience, const struct mltp_thread *other) {
+  if (patience->end == 0 || (other != NULL && !mt_is_running(other))) return false;
+  mt_arch_pause();
+  return ++patience->looks % MT_LOOKS_PER_CLOCK != 0 || os_now() < patience->end;
+}
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Waiting for a readers-writer lock, and letting go of one that is waited for: phase-fair
+ * (Brandenburg and Anderson, 2009).
+ *
+ * While WAITERS is set in the word (rwlock.h) nobody comes in but by the queue, and
+ * the last holder goes by way of the guard.
+ *
+ * Queue: readers in front, writers behind, each writer where it came. A writer that
+ * lets go admits all readers, the last reader that lets go the first writer. It looks
+ * for it past the readers who came meanwhile: once past each of them, since the end
+ * of that writer admits them.
+ *
+ * Invariant, under the guard: if the queue is not empty, WAITERS is set and somebody
+ * holds the lock. Only a deadline leaves WAITERS without waiters, or readers behind a
+ * writer who has gone: the one who gave up puts that right (give_up()).
+ *
+ * The lock is never set free under the guard, only handed over: so who has it next,
+ * lets go and frees the memory does not pull it from under the last holder.
+ *
+ * Explored by tests/models/rwlock.pml.
+ *
+ * Rejected: a new reader after a waiting writer as long as others read (starves
+ * writers); writers before readers (starves readers); a second queue for readers
+ * (two guards for each change); counting readers by an addition that is taken back
+ * when a writer is there (the count then lies to the writer, for a gain under
+ * contention among readers only).
+ *
+ * Relaxed: the word as a hint, the compare-and-swap that follows checks it; and all
+ * changes under the guard that order nothing for those who come by the fast path.
+ */
+#include <errno.h>
+
+#include "sync/patience.h"
+#include "sync/rwlock.h"
+
+static bool is_last_reader(uint64_t word) { return mt_rw_readers(word) == 1; }
+
+/* Waits on the processor for a writer that runs. @return true: acquired. */
+static bool spin(mltp_rwlock_t *lock, const struct mltp_thread *self, enum mt_rw_wish wish) {
+  struct mt_patience patience = mt_patience_begin();
+  struct mltp_thread *writer;
+  do {
+    if (mt_rw_take(lock, self, wish)) return true;
+    writer = mt_rw_writer(mt_load_relaxed(&lock->word_)); /* relaxed: a hint */
+  } while (writer != NULL && mt_patience_left(&patience, writer));
+  return false;
+}
+
+/* Under the guard: acquires, or makes sure that the last holder will come for us.
+ * @return true: acquired. */
+static bool take_or_mark(mltp_rwlock_t *lock, const struct mltp_thread *self,
+                         enum mt_rw_wish wish) {
+  if (lock->queue_.count_ != 0) return false;
+  uint64_t word = mt_load_relaxed(&lock->word_); /* relaxed: the swaps check it */
+  while (true) {
+    uint64_t next = mt_rw_with(word & ~(uint64_t)MT_RW_WAITERS, self, wish);
+    if (next != 0) {
+      if (mt_cas_acquire(&lock->word_, &word, next)) /* RW-2 acquire: pairs RW-3 RW-4 */
+        return true;
+    } else if (word & MT_RW_WAITERS || mt_cas_relaxed(&lock->word_, &word, word | MT_RW_WAITERS)) {
+      return false; /* relaxed: the guard orders the queue */
+    }
+  }
+}
+
+/* Takes the readers out of the queue, linked by next, who came first first. Guard held. */
+static struct mltp_thread *pop_readers(mltp_waitq_t *q, uint64_t *word) {
+  struct mltp_thread *chain = NULL, *t;
+  while ((t = q->head_) != NULL && t->wish == MT_RW_READ) {
+    mt_waitq_remove(q, t);
+    t->next = chain;
+    chain = t;
+    *word = (*word | MT_RW_READERS) + MT_RW_ONE_READER;
+  }
+  return chain;
+}
+
+static struct mltp_thread *first_writer(const mltp_waitq_t *q) {
+  struct mltp_thread *t = q->head_;
+  while (t != NULL && t->wish == MT_RW_READ) t = t->next;
+  return t;
+}
+
+/* Gives the caller's hold to those who wait. @return false: nobody waits any more, or
+ * the caller is no longer the last reader; it holds the lock as before. */
+static bool hand_over(mltp_rwlock_t *lock) {
+  mltp_waitq_t *q = &lock->queue_;
+  mt_spin_lock(&q->guard_);
+  uint64_t word = mt_load_acquire(&lock->word_); /* RW-5 acquire: all readers; pairs RW-3 */
+  bool reading = word & MT_RW_READERS;
+  if (q->count_ == 0 || (reading && !is_last_reader(word))) {
+    if (q->count_ == 0) mt_and_relaxed(&lock->word_, ~(uint64_t)MT_RW_WAITERS);
+    mt_spin_unlock(&q->guard_);
+    return false;
+  }
+  struct mltp_thread *first = q->head_, *chain;
+  struct mltp_thread *writer = reading || first->wish == MT_RW_WRITE ? first_writer(q) : NULL;
+  uint64_t next = (uint64_t)(uintptr_t)writer;
+  if (writer != NULL) {
+    mt_waitq_remove(q, writer);
+    writer->next = NULL;
+    chain = writer;
+  } else {
+    chain = pop_readers(q, &next);
+  }
+  if (q->count_ != 0) next |= MT_RW_WAITERS;
+  /* RW-4 release: nobody else changes it now; pairs RW-1 RW-2 RW-6 */
+  mt_store_release(&lock->word_, next);
+  mt_spin_unlock(&q->guard_);
+  mt_resume_chain(chain);
+  return true;
+}
+
+/* A deadline took the caller out of the queue. Readers behind it need not wait for other
+ * readers any more. */
+static void give_up(mltp_rwlock_t *lock) {
+  mltp_waitq_t *q = &lock->queue_;
+  struct mltp_thread *chain = NULL;
+  mt_spin_lock(&q->guard_);
+  uint64_t more = 0;
+  /* it stays so while the queue is not empty. RW-6 acquire: for them; pairs RW-3 RW-4 */
+  if (mt_load_acquire(&lock->word_) & MT_RW_READERS && first_writer(q) == NULL)
+    chain = pop_readers(q, &more);
+  mt_add_relaxed(&lock->word_, more & ~(uint64_t)MT_RW_READERS);
+  if (q->count_ == 0) mt_and_relaxed(&lock->word_, ~(uint64_t)MT_RW_WAITERS);
+  mt_spin_unlock(&q->guard_);
+  mt_resume_chain(chain);
+}
+
+int mt_rw_wait(mltp_rwlock_t *lock, struct mltp_thread *self, enum mt_rw_wish wish,
+               struct mt_timer *timer) {
+  if (spin(lock, self, wish)) return 0;
+  mltp_waitq_t *q = &lock->queue_;
+  mt_spin_lock(&q->guard_);
+  if (take_or_mark(lock, self, wish)) {
+    mt_spin_unlock(&q->guard_);
+    return 0;
+  }
+  self->wish = (uint8_t)wish;
+  bool reads = wish == MT_RW_READ;
+  int error = mt_wait(self, q, reads, reads ? MT_WHY_RDLOCK : MT_WHY_WRLOCK, timer);
+  if (error != 0) give_up(lock);
+  return error;
+}
+
+int mt_rw_release(mltp_rwlock_t *lock, const struct mltp_thread *self) {
+  while (true) {
+    uint64_t word = mt_load_relaxed(&lock->word_); /* relaxed: the swap checks it */
+    bool writing = mt_rw_writer(word) == self;
+    if (!writing && (word & MT_RW_READERS) == 0) return EPERM;
+    bool last = writing || is_last_reader(word);
+    if (last && word & MT_RW_WAITERS) {
+      if (hand_over(lock)) return 0;
+      continue;
+    }
+    uint64_t next = last ? 0 : word - MT_RW_ONE_READER;
+    /* RW-3 release: pairs RW-1 RW-2 RW-5 RW-6 */
+    if (mt_cas_release(&lock->word_, &word, next)) return 0;
+  }
+}
