@@ -17,6 +17,13 @@ write_basic_package_version_file(mltp-config-version.cmake COMPATIBILITY SameMin
 install(FILES ${PROJECT_BINARY_DIR}/mltp-config.cmake ${PROJECT_BINARY_DIR}/mltp-config-version.cmake
         DESTINATION ${package_dir})
 
+# The gdb commands: for `source`, and where gdb looks for what belongs to the shared library.
+set(gdb_name libmltp.so.${PROJECT_VERSION}-gdb.py)
+set(gdb_dir ${CMAKE_INSTALL_DATADIR}/gdb/auto-load\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR})
+install(FILES tools/gdb/mltp-gdb.py DESTINATION ${CMAKE_INSTALL_DATADIR}/mltp)
+install(FILES tools/gdb/mltp-gdb.py DESTINATION ${gdb_dir} RENAME ${gdb_name})
+configure_file(tools/gdb/mltp-gdb.py lib/${gdb_name} COPYONLY)
+
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_CONTACT "The MLTP maintainers")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)

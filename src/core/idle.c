@@ -16,6 +16,7 @@
 #include "core/timer.h"
 #include "core/vp.h"
 #include "core/wake.h"
+#include "debug/probes.h"
 #include "debug/report.h"
 #include "mltp/sched.h"
 
@@ -201,10 +202,13 @@ static void sleep_until_woken(struct mt_vp *vp) {
   mt_lie_down(vp);
   mt_fence_heavy(); /* ID-2 heavy fence: the sleeper before the look; pairs ID-1 ID-5 */
   mt_finalizer_check();
-  if (must_get_up(vp))
+  if (must_get_up(vp)) {
     mt_get_up(vp);
-  else
+  } else {
+    MT_PROBE1(vp_sleep, vp->index);
     sleep_in_list(vp);
+    MT_PROBE1(vp_wake, vp->index);
+  }
   os_affinity_restore(&vp->affinity); /* a waker may have narrowed it */
 }
 

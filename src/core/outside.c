@@ -16,6 +16,7 @@
 #include "core/life.h"
 #include "core/thread.h"
 #include "core/vp.h"
+#include "debug/probes.h"
 
 /* used: named in asm statements, where a link-time optimiser does not look */
 __thread struct mltp_thread *mt_current_thread __attribute__((tls_model("initial-exec"), used));
@@ -97,6 +98,7 @@ static void *bound_main(void *arg) {
   mt_set_current(self);
   os_sigstack_make();
   os_thread_stack((char **)&self->stack_low, &self->stack_size);
+  MT_PROBE2(start, self, self->id);
   jmp_buf end;
   self->end = &end;
   if (setjmp(end) == 0) self->result = self->func(self->arg);

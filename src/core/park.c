@@ -12,6 +12,7 @@
 #include "core/det.h"
 #include "core/sched.h"
 #include "core/wake.h"
+#include "debug/probes.h"
 #include "debug/report.h"
 
 struct mltp_thread *mt_waitq_take_all(mltp_waitq_t *q) {
@@ -67,6 +68,7 @@ static void park_outside(struct mltp_thread *self, mt_spin *guard, struct mt_tim
 static void park(struct mltp_thread *self, mt_spin *guard, enum mt_why why,
                  struct mt_timer *timer) {
   mt_store_relaxed(&self->why, (uint8_t)why);
+  MT_PROBE3(park, self, why, self->waitq);
   struct mt_vp *vp = self->vp;
   if (vp != NULL) {
     mt_runq_enter(vp);
@@ -128,6 +130,7 @@ int mt_wait_in(struct mltp_thread *self, mltp_waitq_t *q, enum mt_why why, struc
 }
 
 void mt_resume(struct mltp_thread *t) {
+  MT_PROBE1(unpark, t);
   if (mt_likely(t->vp != NULL)) {
     mt_ready(t);
   } else {
@@ -144,6 +147,7 @@ void mt_resume_chain(struct mltp_thread *first) {
     struct mltp_thread *t = first;
     first = t->next;
     if (t->vp != NULL) {
+      MT_PROBE1(unpark, t);
       *link = t;
       link = &t->next;
     } else {

@@ -14,6 +14,7 @@
 #include "core/runq.h"
 #include "core/stack.h"
 #include "core/wake.h"
+#include "debug/probes.h"
 
 enum {
   MT_TICKS_PER_CHECK = 64,
@@ -84,12 +85,15 @@ static inline struct mltp_thread *mt_next_or_idle(struct mt_vp *vp) {
 
 /** Makes `to` the thread that runs on this VP, with its errno, its C++ exceptions and
  * its FP control. `from` is what they are saved to. */
-static inline void mt_become(struct mt_vp *vp, struct mltp_thread *from, struct mltp_thread *to) {
+__attribute__((always_inline)) static inline void mt_become(struct mt_vp *vp,
+                                                            struct mltp_thread *from,
+                                                            struct mltp_thread *to) {
   int error = *vp->errno_at;
   if (mt_unlikely((error | to->saved_errno) != 0)) mt_exchange_errno(vp, from, to);
   const struct mt_eh_globals *eh = vp->eh_at;
   if (mt_unlikely(((uintptr_t)eh->caught | eh->uncaught | vp->own_fp | to->own) != 0))
     mt_exchange_own(vp, from, to);
+  MT_PROBE2(switch, from, to);
   to->vp = vp;
   mt_set_where(to, MT_RUNNING, vp->index);
   mt_set_current(to);
@@ -130,7 +134,8 @@ __attribute__((always_inline)) static inline void mt_context_switch(struct arch_
 
 /** Switches from the calling thread to a prepared one. Entered inside, left
  * outside the run queue, perhaps on another VP. */
-static inline void mt_switch(struct mltp_thread *from, struct mltp_thread *to) {
+__attribute__((always_inline)) static inline void mt_switch(struct mltp_thread *from,
+                                                            struct mltp_thread *to) {
   MT_ASSERT((to->special & MT_FRESH) == 0 && (to == &from->vp->idle || to->kind == MT_UNBOUND));
   mt_become(from->vp, from, to);
   mt_sanitizer_leave(&from->sanitizer, &to->sanitizer, 0);

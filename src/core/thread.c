@@ -20,6 +20,7 @@
 #include "core/park.h"
 #include "core/sched.h"
 #include "core/vp.h"
+#include "debug/probes.h"
 
 /* ---- creating */
 
@@ -56,6 +57,7 @@ static int create(const char *call, mltp_t **thread, const mltp_attr_t *attr, ml
   mt_store_relaxed(&t->detached, attr->detached ? MT_BORN_DETACHED : MT_JOINABLE);
   t->stack_class = (uint8_t)class_log2;
   count_created(here);
+  MT_PROBE3(create, t, t->id, func);
   if (thread != NULL) *thread = t;
   if ((attr->bound && !mt_det_on) || mt_options.backend == MT_BACKEND_KERNEL) {
     t->kind = MT_BOUND;
@@ -128,6 +130,7 @@ mltp_t *mltp_vcreate(mltp_vuserf_t *func, int nbytes, ...) {
 /* ---- ending */
 
 void mt_end(struct mltp_thread *self, void *result) {
+  MT_PROBE2(end, self, self->id);
   if (mt_load_relaxed(&self->detached) == MT_BORN_DETACHED) {
     mt_descriptor_free(mt_here(), self);
     return;
@@ -194,6 +197,7 @@ void mt_thread_start(void) {
   if (self->kind == MT_IDLE) mt_idle_loop(self->vp);
   while (true) {
     struct mt_stack *stack = self->stack;
+    MT_PROBE2(start, self, self->id);
     void *result = self->func(self->arg);
     self = mt_current();
     mt_values_end(self);

@@ -23,11 +23,21 @@ static const char *const states[] = {
 };
 
 static const char *const reasons[] = {
-    [MT_WHY_NOTHING] = "nothing", [MT_WHY_LOCK] = "lock",
-    [MT_WHY_COND] = "condition",  [MT_WHY_BARRIER] = "barrier",
-    [MT_WHY_SEM] = "semaphore",   [MT_WHY_CHANNEL] = "channel",
-    [MT_WHY_SELECT] = "select",   [MT_WHY_JOIN] = "join of thread",
-    [MT_WHY_SLEEP] = "sleep",     [MT_WHY_FINALIZE] = "end of all other threads",
+    [MT_WHY_NOTHING] = "nothing",
+    [MT_WHY_LOCK] = "lock",
+    [MT_WHY_COND] = "condition",
+    [MT_WHY_BARRIER] = "barrier",
+    [MT_WHY_SEM] = "semaphore",
+    [MT_WHY_CHANNEL] = "channel",
+    [MT_WHY_LATCH] = "latch",
+    [MT_WHY_WAITGROUP] = "wait group",
+    [MT_WHY_ONCE] = "once",
+    [MT_WHY_RDLOCK] = "lock to read",
+    [MT_WHY_WRLOCK] = "lock to write",
+    [MT_WHY_SELECT] = "select",
+    [MT_WHY_JOIN] = "join of thread",
+    [MT_WHY_SLEEP] = "sleep",
+    [MT_WHY_FINALIZE] = "end of all other threads",
 };
 
 #define TEXTS(array) {array, sizeof array / sizeof array[0]}

@@ -5,6 +5,7 @@
 #include "core/descriptor.h"
 #include "core/stack.h"
 #include "core/thread.h"
+#include "mltp/mltp.h"
 #include "core/types.h"
 #include "sync/lock.h"
 
@@ -23,7 +24,8 @@ static const struct mt_layout_row rows[] = {
     THREAD(kind),
     THREAD(where),
     THREAD(why),
-    THREAD(fresh),
+    THREAD(special),
+    {"special.fresh", MT_FRESH, 0}, /* of thread.special: never run */
     THREAD(waitq),
     THREAD(named),
     THREAD(name),
@@ -54,6 +56,15 @@ static const struct mt_layout_row rows[] = {
     NAME("barrier", mltp_barrier_t),
     QUEUE("semaphore", mltp_sem_t),
     NAME("semaphore", mltp_sem_t),
+    QUEUE("latch", mltp_latch_t),
+    NAME("latch", mltp_latch_t),
+    FIELD("wait group.queue", mltp_waitgroup_t, latch_.queue_),
+    FIELD("wait group.name", mltp_waitgroup_t, latch_.name_),
+    QUEUE("once", mltp_once_t),
+    QUEUE("lock to read", mltp_rwlock_t),
+    NAME("lock to read", mltp_rwlock_t),
+    QUEUE("lock to write", mltp_rwlock_t),
+    NAME("lock to write", mltp_rwlock_t),
     {"join of thread.thread", 0, 0}, /* thread.waitq points to a thread */
 };
 

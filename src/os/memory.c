@@ -18,8 +18,10 @@ void *os_reserve(size_t size) {
   void *address = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (address == MAP_FAILED)
     address = NULL;
-  else /* a huge page per stack would cost 2 MiB each */
+  else { /* a huge page per stack would cost 2 MiB each; gdb would write a terabyte of core */
     madvise(address, size, MADV_NOHUGEPAGE);
+    madvise(address, size, MADV_DONTDUMP);
+  }
   errno = saved;
   return address;
 }
@@ -27,6 +29,7 @@ void *os_reserve(size_t size) {
 int os_commit(void *address, size_t size) {
   int saved = errno;
   int error = mprotect(address, size, PROT_READ | PROT_WRITE) == 0 ? 0 : ENOMEM;
+  if (error == 0) madvise(address, size, MADV_DODUMP);
   errno = saved;
   return error;
 }

@@ -60,7 +60,7 @@ static mltp_t *start(const char *name, mltp_userf_t *func, void *p0, int bound) 
   mltp_attr_t attr = MLTP_ATTR_INIT;
   attr.name = name;
   attr.bound = bound;
-  attr.stack_size = 32768;
+  attr.stack_size = 16384;
   mltp_t *thread;
   if (mltp_create_with(&thread, &attr, func, p0) != 0) exit(1);
   return thread;

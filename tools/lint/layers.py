@@ -19,7 +19,7 @@ ARROWS = {
     # Atomics, lists, options, log: may ask the system for memory, time and descriptors.
     "base": ["arch", "os"],
     # Threads, VPs, scheduler: all below; of debug only the hooks core has to call.
-    "core": ["arch", "os", "base", "debug/sanitizer.h", "debug/report.h"],
+    "core": ["arch", "os", "base", "debug/sanitizer.h", "debug/report.h", "debug/probes.h"],
     # Everything that waits is built on core's park.
     "sync": ["arch", "os", "base", "core", "debug/sanitizer.h", "debug/report.h"],
     # Dumps and reports look at every state core has, and ask objects what they are.

@@ -22,8 +22,8 @@ struct arch_context {
 };
 
 /** What a context holds, for debuggers: a row for each register with gdb's name of it,
- * its offset, and its DWARF number. The first is the stack pointer, the last is where the
- * thread goes on. */
+ * its offset, and its DWARF number. The stack pointer comes first, then the frame
+ * pointer; the last is where the thread goes on. */
 #define MT_ARCH_REGISTERS                                                                          \
   {"register.rsp", offsetof(struct arch_context, sp), 7},                                          \
       {"register.rbp", offsetof(struct arch_context, bp), 6},                                      \
