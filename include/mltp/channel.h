@@ -39,7 +39,8 @@ MLTP_API int mltp_channel_free(mltp_channel_t *channel);
 /**
  * Sends an element, once there is room or a receiver.
  * @param element copied from here
- * @return 0; EPIPE: the channel is closed, nothing was sent.
+ * @return 0; EPIPE: the channel is closed, nothing was sent; ECANCELED: nothing was
+ *         sent, see mltp_cancel().
  * Blocks: thread. Context: any.
  */
 MLTP_API int mltp_channel_send(mltp_channel_t *channel, const void *element);
@@ -47,7 +48,8 @@ MLTP_API int mltp_channel_send(mltp_channel_t *channel, const void *element);
 /**
  * Receives an element, once there is one.
  * @param[out] element copied to here
- * @return 0; EPIPE: the channel is closed and empty, nothing was written.
+ * @return 0; EPIPE: the channel is closed and empty, nothing was written; ECANCELED:
+ *         nothing was received, see mltp_cancel().
  * Blocks: thread. Context: any.
  */
 MLTP_API int mltp_channel_recv(mltp_channel_t *channel, void *element);
@@ -60,13 +62,13 @@ MLTP_API int mltp_channel_try_send(mltp_channel_t *channel, const void *element)
  * EPIPE: the channel is closed and empty. Blocks: no. Context: any. */
 MLTP_API int mltp_channel_try_recv(mltp_channel_t *channel, void *element);
 
-/** Sends an element, but gives up at a deadline. @return 0; ETIMEDOUT: nothing was sent;
- * EPIPE: the channel is closed. Blocks: thread. Context: any. */
+/** Sends an element, but gives up at a deadline. @return 0; ETIMEDOUT, ECANCELED:
+ * nothing was sent; EPIPE: the channel is closed. Blocks: thread. Context: any. */
 MLTP_API int mltp_channel_send_timed(mltp_channel_t *channel, const void *element,
                                      uint64_t deadline);
 
-/** Receives an element, but gives up at a deadline. @return 0; ETIMEDOUT: none came;
- * EPIPE: the channel is closed and empty. Blocks: thread. Context: any. */
+/** Receives an element, but gives up at a deadline. @return 0; ETIMEDOUT, ECANCELED:
+ * none came; EPIPE: the channel is closed and empty. Blocks: thread. Context: any. */
 MLTP_API int mltp_channel_recv_timed(mltp_channel_t *channel, void *element, uint64_t deadline);
 
 /**
@@ -116,7 +118,7 @@ typedef struct mltp_case {
  *                 order grows with its square
  * @param deadline when to give up; 0: does what can be done at once, or gives up
  * @return the index of the case that happened, or a negative errno value: -ETIMEDOUT;
- *         -EINVAL (misuse): a case that neither sends nor receives.
+ *         -ECANCELED: see mltp_cancel(); -EINVAL (misuse): a case that neither sends nor receives.
  * Blocks: thread. Context: any.
  */
 MLTP_API int mltp_select(mltp_case_t *cases, size_t count, uint64_t deadline);

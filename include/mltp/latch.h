@@ -47,8 +47,8 @@ MLTP_API int mltp_latch_trywait(mltp_latch_t *latch);
 /** Waits until the latch is open. @return 0. Blocks: thread. Context: any. */
 MLTP_API int mltp_latch_wait(mltp_latch_t *latch);
 
-/** Waits until the latch is open, but gives up at a deadline. @return 0: open; ETIMEDOUT.
- * Blocks: thread. Context: any. */
+/** Waits until the latch is open, but gives up at a deadline. @return 0: open; ETIMEDOUT;
+ * ECANCELED: see mltp_cancel(). Blocks: thread. Context: any. */
 MLTP_API int mltp_latch_timedwait(mltp_latch_t *latch, uint64_t deadline);
 
 /** Takes one off the count and waits until the latch is open, as one step.
@@ -89,8 +89,8 @@ MLTP_API int mltp_waitgroup_done(mltp_waitgroup_t *group);
 /** Waits until no task is left. @return 0. Blocks: thread. Context: any. */
 MLTP_API int mltp_waitgroup_wait(mltp_waitgroup_t *group);
 
-/** Waits until no task is left, but gives up at a deadline. @return 0; ETIMEDOUT.
- * Blocks: thread. Context: any. */
+/** Waits until no task is left, but gives up at a deadline. @return 0; ETIMEDOUT;
+ * ECANCELED: see mltp_cancel(). Blocks: thread. Context: any. */
 MLTP_API int mltp_waitgroup_timedwait(mltp_waitgroup_t *group, uint64_t deadline);
 
 MLTP_END_DECLS

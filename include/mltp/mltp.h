@@ -38,6 +38,7 @@
 #ifndef MLTP_MLTP_H
 #define MLTP_MLTP_H
 
+#include <mltp/cancel.h>
 #include <mltp/channel.h>
 #include <mltp/debug.h>
 #include <mltp/key.h>

@@ -50,8 +50,8 @@ MLTP_API int mltp_rwlock_rdlock(mltp_rwlock_t *lock);
 MLTP_API int mltp_rwlock_tryrdlock(mltp_rwlock_t *lock);
 
 /** Acquires the lock for reading, but gives up at a deadline.
- * @return 0: acquired; ETIMEDOUT; EDEADLK (misuse): the caller holds it for writing.
- * Blocks: thread, until the deadline. Context: any. */
+ * @return 0: acquired; ETIMEDOUT; ECANCELED: see mltp_cancel(); EDEADLK (misuse): the caller holds
+ * it for writing. Blocks: thread, until the deadline. Context: any. */
 MLTP_API int mltp_rwlock_timedrdlock(mltp_rwlock_t *lock, uint64_t deadline);
 
 /** Acquires the lock for writing. @return 0; EDEADLK (misuse): the caller holds it for
@@ -64,8 +64,8 @@ MLTP_API int mltp_rwlock_trywrlock(mltp_rwlock_t *lock);
 
 /** Acquires the lock for writing, but gives up at a deadline; readers who waited behind
  * the caller then go on.
- * @return 0: acquired; ETIMEDOUT; EDEADLK (misuse): the caller holds it for writing already.
- * Blocks: thread, until the deadline. Context: any. */
+ * @return 0: acquired; ETIMEDOUT; ECANCELED: see mltp_cancel(); EDEADLK (misuse): the caller holds
+ * it for writing already. Blocks: thread, until the deadline. Context: any. */
 MLTP_API int mltp_rwlock_timedwrlock(mltp_rwlock_t *lock, uint64_t deadline);
 
 /**

@@ -82,7 +82,8 @@ MLTP_API int mltp_lock(mltp_lock_t *lock);
 MLTP_API int mltp_trylock(mltp_lock_t *lock);
 
 /** Acquires the lock, but gives up at a deadline.
- * @return 0: acquired; ETIMEDOUT; EDEADLK (misuse): the caller holds it already.
+ * @return 0: acquired; ETIMEDOUT; ECANCELED: see mltp_cancel(); EDEADLK (misuse): the
+ * caller holds it already.
  * Blocks: as mltp_lock(), until the deadline. Context: any. */
 MLTP_API int mltp_timedlock(mltp_lock_t *lock, uint64_t deadline);
 
@@ -125,7 +126,8 @@ MLTP_API int mltp_cond_wait_with(mltp_cond_t *cond, mltp_lock_t *lock);
 
 /**
  * mltp_cond_wait_with() until a deadline; lock may be NULL: mltp_cond_wait().
- * @return 0; ETIMEDOUT (the lock is held all the same); EPERM (misuse).
+ * @return 0; ETIMEDOUT (the lock is held all the same); ECANCELED (likewise): see
+ *         mltp_cancel(); EPERM (misuse).
  * Blocks: thread. Context: any.
  */
 MLTP_API int mltp_cond_timedwait(mltp_cond_t *cond, mltp_lock_t *lock, uint64_t deadline);
@@ -194,8 +196,8 @@ MLTP_API int mltp_sem_wait(mltp_sem_t *sem);
  * Context: any. */
 MLTP_API int mltp_sem_trywait(mltp_sem_t *sem);
 
-/** Takes one, but gives up at a deadline. @return 0: took one; ETIMEDOUT. Blocks: thread.
- * Context: any. */
+/** Takes one, but gives up at a deadline. @return 0: took one; ETIMEDOUT; ECANCELED: see
+ * mltp_cancel(). Blocks: thread. Context: any. */
 MLTP_API int mltp_sem_timedwait(mltp_sem_t *sem, uint64_t deadline);
 
 /** Adds one, or gives it to the longest waiter. @return 0; EOVERFLOW: the value is

@@ -100,6 +100,14 @@ MLTP_API mltp_t *mltp_create_bound(mltp_userf_t *func, void *p0);
 MLTP_API int mltp_join(mltp_t *thread, void **result);
 
 /**
+ * mltp_join() until a deadline. When it gives up the thread is as joinable as before.
+ * @param[out] result what its function returned or mltp_exit() was given; may be NULL
+ * @return 0; ETIMEDOUT; ECANCELED: see mltp_cancel(); EDEADLK, EINVAL as of mltp_join().
+ * Blocks: thread. Context: any.
+ */
+MLTP_API int mltp_join_timed(mltp_t *thread, void **result, uint64_t deadline);
+
+/**
  * Says that nobody will join the thread: it is freed when it ends.
  * @return 0; EINVAL (misuse): detached or joined already, or being joined.
  * Blocks: no. Context: any.

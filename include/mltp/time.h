@@ -20,11 +20,13 @@ MLTP_API uint64_t mltp_now(void);
  * Blocks: no. Context: any. */
 MLTP_API uint64_t mltp_after(uint64_t ns);
 
-/** Sleeps ns nanoseconds or somewhat longer. Blocks: thread. Context: any. */
-MLTP_API void mltp_sleep(uint64_t ns);
+/** Sleeps ns nanoseconds or somewhat longer. @return 0; ECANCELED: less, see
+ * mltp_cancel(). Blocks: thread. Context: any. */
+MLTP_API int mltp_sleep(uint64_t ns);
 
-/** Sleeps until the deadline or somewhat longer. Blocks: thread. Context: any. */
-MLTP_API void mltp_sleep_until(uint64_t deadline);
+/** Sleeps until the deadline or somewhat longer. @return 0; ECANCELED: not so long, see
+ * mltp_cancel(). Blocks: thread. Context: any. */
+MLTP_API int mltp_sleep_until(uint64_t deadline);
 
 MLTP_END_DECLS
 

@@ -29,6 +29,7 @@
 #define mt_add_seq_cst(p, v) __atomic_fetch_add((p), (v), __ATOMIC_SEQ_CST)
 #define mt_sub_seq_cst(p, v) __atomic_fetch_sub((p), (v), __ATOMIC_SEQ_CST)
 #define mt_or_seq_cst(p, v) __atomic_fetch_or((p), (v), __ATOMIC_SEQ_CST)
+#define mt_or_relaxed(p, v) __atomic_fetch_or((p), (v), __ATOMIC_RELAXED)
 #define mt_and_relaxed(p, v) __atomic_fetch_and((p), (v), __ATOMIC_RELAXED)
 
 /* Compare and swap, strong; *expected is updated on failure (then: relaxed). */

@@ -49,7 +49,7 @@ static inline void mt_descriptor_init(struct mltp_thread *t, struct mt_vp *vp) {
   t->kind = MT_UNBOUND; /* with the three flags below one store */
   t->done = 0;
   t->named = 0;
-  t->has_values = 0;
+  t->cancel = 0;
   t->special = 0;
   t->own = 0;
   t->saved_errno = 0;

@@ -110,6 +110,7 @@ const char *mt_schedule_reason(const struct mltp_thread *self) {
       [MT_WHY_RDLOCK] = "wait to read",
       [MT_WHY_WRLOCK] = "wait to write",
       [MT_WHY_JOIN] = "wait for an end",
+      [MT_WHY_JOIN_TIMED] = "wait for an end",
       [MT_WHY_SLEEP] = "sleep",
       [MT_WHY_FINALIZE] = "wait for all ends",
   };

@@ -9,6 +9,12 @@
  * below the call, finds itself there. Its stack is its own since it may need all
  * of the size it was created with.
  *
+ * A joiner that has to wait parks on the guard of the thread it joins, and is resumed
+ * by that thread's mt_end(). One with a deadline may be taken out by that as well, so it
+ * waits in a queue of its own on its stack (as for channels): whoever takes it out of
+ * there, under that queue's guard, resumes it. The thread's end does so while it holds the
+ * thread's guard, which the joiner takes once more before it leaves.
+ *
  * Relaxed: detached, read without the guard, tells only what has been so from the
  * start; joining serves reports.
  */
@@ -27,8 +33,8 @@
 static const char *unjoinable(const struct mltp_thread *t) {
   if (mt_state(t) == MT_FREE) return "was joined already, or was detached and has ended";
   if (t->kind == MT_FOREIGN || t == mt_rt.main) return "was not created by this library";
-  if (mt_load_relaxed(&t->detached) != MT_JOINABLE) return "is detached";
   if (t->joiner != NULL) return "is being joined by another thread";
+  if (mt_load_relaxed(&t->detached) != MT_JOINABLE) return "is detached";
   return NULL;
 }
 
@@ -100,29 +106,81 @@ static bool run_at_once(struct mltp_thread *self, struct mltp_thread *t, void **
 
 /* ---- joining */
 
+/* Waits, with the thread's guard held, until it has ended. Released. */
+static void wait_for_end(struct mltp_thread *self, struct mltp_thread *thread) {
+  thread->joiner = self;
+  mt_store_relaxed(&self->joining, thread);
+  mt_park(self, &thread->guard, MT_WHY_JOIN); /* it resumes us after its last step */
+  mt_store_relaxed(&self->joining, NULL);     /* or the next timer would take it for a queue */
+}
+
+/* The same until a deadline. @return 0, ETIMEDOUT. */
+static int wait_for_end_timed(struct mltp_thread *self, struct mltp_thread *thread,
+                              struct mt_timer *timer) {
+  struct mt_timed_join place = {{0, 0, NULL, NULL}, thread};
+  thread->joiner = self;
+  mt_store_relaxed(&thread->detached, MT_JOINED_TIMED);
+  mt_spin_lock(&place.queue.guard_);
+  bool entered = mt_wait_enter(self, &place.queue, false, timer);
+  mt_spin_unlock(&thread->guard);
+  if (entered)
+    mt_wait_park(self, &place.queue, MT_WHY_JOIN_TIMED, timer);
+  else
+    mt_spin_unlock(&place.queue.guard_);
+  mt_spin_lock(&thread->guard); /* waits out an end that looks at place */
+  mt_store_relaxed(&thread->detached, MT_JOINABLE);
+  thread->joiner = NULL;
+  bool done = thread->done;
+  mt_spin_unlock(&thread->guard);
+  return done ? 0 : ETIMEDOUT;
+}
+
+/* @return 0: its guard is held; EDEADLK, EINVAL. */
+static inline int lock_joinable(const char *call, const struct mltp_thread *self,
+                                struct mltp_thread *thread) {
+  if (thread == self) return EDEADLK;
+  mt_spin_lock(&thread->guard);
+  const char *why = unjoinable(thread);
+  if (mt_likely(why == NULL)) return 0;
+  mt_spin_unlock(&thread->guard);
+  return refuse(call, self, thread, why);
+}
+
+static inline void collect(const struct mltp_thread *self, struct mltp_thread *thread,
+                           void **result) {
+  if (result != NULL) *result = thread->result;
+  mt_descriptor_free(self->vp, thread);
+}
+
 int mltp_join(mltp_t *thread, void **result) {
   struct mltp_thread *self = mt_self("mltp_join");
   if (self == NULL) return EPERM;
-  if (thread == self) return EDEADLK;
   mt_preempt("mltp_join");
-  if (run_at_once(self, thread, result)) return 0;
-  mt_spin_lock(&thread->guard);
-  const char *why = unjoinable(thread);
-  if (why != NULL) {
+  if (thread != self && run_at_once(self, thread, result)) return 0;
+  int error = lock_joinable("mltp_join", self, thread);
+  if (error != 0) return error;
+  if (thread->done)
     mt_spin_unlock(&thread->guard);
-    return refuse("mltp_join", self, thread, why);
-  }
-  if (!thread->done) {
-    thread->joiner = self;
-    mt_store_relaxed(&self->joining, thread);
-    mt_park(self, &thread->guard, MT_WHY_JOIN); /* it resumes us after its last step */
-    mt_store_relaxed(&self->joining, NULL);     /* or the next timer would take it for a queue */
-  } else {
-    mt_spin_unlock(&thread->guard);
-  }
-  if (result != NULL) *result = thread->result;
-  mt_descriptor_free(self->vp, thread);
+  else
+    wait_for_end(self, thread);
+  collect(self, thread, result);
   return 0;
+}
+
+int mltp_join_timed(mltp_t *thread, void **result, uint64_t deadline) {
+  struct mltp_thread *self = mt_self("mltp_join_timed");
+  if (self == NULL) return EPERM;
+  mt_preempt("mltp_join_timed");
+  struct mt_timer timer;
+  mt_timer_arm(&timer, self, deadline);
+  int error = lock_joinable("mltp_join_timed", self, thread);
+  if (error == 0 && thread->done)
+    mt_spin_unlock(&thread->guard);
+  else if (error == 0)
+    error = wait_for_end_timed(self, thread, &timer);
+  error = mt_timer_disarm(&timer, error);
+  if (error == 0) collect(self, thread, result);
+  return error;
 }
 
 int mltp_detach(mltp_t *thread) {

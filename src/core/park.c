@@ -173,6 +173,15 @@ bool mt_park_timeout(struct mltp_thread *t) {
   return in_queue;
 }
 
+struct mltp_thread *mt_wait_take(struct mltp_thread *t) {
+  mltp_waitq_t *q = mt_load_relaxed(&t->waitq); /* relaxed: checked under the guard */
+  if (q == NULL) return NULL;
+  mt_spin_lock(&q->guard_);
+  t = mt_waitq_pop(q);
+  mt_spin_unlock(&q->guard_);
+  return t;
+}
+
 int mt_waitq_destroy(const char *call, mltp_waitq_t *q, const char *kind, const char *name) {
   struct mltp_thread *self = mt_self(call);
   if (self == NULL) return EPERM;

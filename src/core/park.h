@@ -16,7 +16,8 @@
  * its heap's guard, it looks whether the thread is in a queue and if so takes it
  * out, under that queue's guard (PK-1, PK-2: either the timer sees the queue or
  * the thread sees that the timer has fired). A queue may thus be looked at for a
- * moment after its last waiter has left; the _destroy functions wait that out.
+ * moment after its last waiter has left; the _destroy functions wait that out. A
+ * cancellation is a timer that fires early (cancel.c).
  *
  * Guards, in this order: timer_guard or outside_timeouts; a wait queue's or a
  * thread's; run queue; idle_guard. A condition's before its lock's.
@@ -118,7 +119,12 @@ void mt_resume(struct mltp_thread *t);
 /** The same for threads linked by next, in that order. Better not under a guard. */
 void mt_resume_chain(struct mltp_thread *first);
 
-/** The thread's deadline has come: takes it out of the queue it is in, if any,
+/** Takes out the thread that waits alone in a queue of its own. @return it, to be resumed;
+ * NULL: its deadline was first. What the thread looks at before it leaves is guarded by
+ * the caller. */
+struct mltp_thread *mt_wait_take(struct mltp_thread *t);
+
+/** The thread's deadline has come, or it was cancelled: takes it out of the queue it is in, if any,
  * and resumes it. Under the timer's guard. @return true when it was in one. */
 bool mt_park_timeout(struct mltp_thread *t);
 

@@ -136,13 +136,15 @@ void mt_end(struct mltp_thread *self, void *result) {
     return;
   }
   mt_spin_lock(&self->guard);
-  bool detached = mt_load_relaxed(&self->detached) != MT_JOINABLE;
+  uint8_t detached = mt_load_relaxed(&self->detached);
   struct mltp_thread *joiner = self->joiner;
+  if (mt_unlikely(detached != MT_JOINABLE) && detached == MT_JOINED_TIMED)
+    joiner = mt_wait_take(joiner);
   self->result = result;
   self->done = 1;
   mt_set_where(self, MT_DONE, 0);
   mt_spin_unlock(&self->guard); /* from here on it may be joined and freed */
-  if (detached)
+  if (detached == MT_MADE_DETACHED)
     mt_descriptor_free(mt_here(), self);
   else if (joiner != NULL)
     mt_resume(joiner);

@@ -109,6 +109,12 @@ void mt_end(struct mltp_thread *self, void *result);
  * exact when it is 1 and the caller is main or main is parked. */
 uint64_t mt_live(void);
 
+/** Where a joiner with a deadline waits; join.c. On its stack. */
+struct mt_timed_join {
+  mltp_waitq_t queue;               /* the joiner alone */
+  const struct mltp_thread *thread; /* [const] for dumps */
+};
+
 /* outside.c: bound and foreign threads */
 
 int mt_outside_init(void);

@@ -2,10 +2,15 @@
 /*
  * Timer heaps; timer.h explains them.
  *
- * Relaxed: a deadline as a hint; the heap is looked at again under its guard.
+ * Relaxed: a deadline as a hint; the heap is looked at again under its guard. A timer's
+ * fields before it is known to others, and its meaning, which only its thread reads.
  */
 #include "core/timer.h"
 
+#include <errno.h>
+
+#include "base/fence.h"
+#include "core/det.h"
 #include "core/park.h"
 #include "core/vp.h"
 #include "core/wake.h"
@@ -19,12 +24,27 @@ static void publish_earliest(struct mt_vp *vp) {
                        : MLTP_NEVER); /* TM-2 seq_cst: before the look at the keeper; pairs TM-3 */
 }
 
+/* Lets mltp_cancel() find the timer. @return true: too late, the thread is cancelled. */
+static bool publish_timer(struct mt_timer *timer, struct mltp_thread *self) {
+  mt_store_release(&self->timer, timer); /* CN-4 release: its fields; pairs CN-5 */
+  mt_fence_light();                      /* CN-2 light fence: timer before cancel; pairs CN-1 */
+  return mt_unlikely((mt_load_relaxed(&self->cancel) & MT_CANCELLED) != 0);
+}
+
 void mt_timer_arm(struct mt_timer *timer, struct mltp_thread *self, uint64_t deadline) {
+  bool own = (mt_load_relaxed(&self->cancel) & MT_HAS_DEADLINE) != 0 && self->deadline < deadline;
+  if (own) deadline = self->deadline;
   timer->node.key = deadline;
   timer->thread = self;
   timer->vp = self->vp;
   timer->armed = 0;
   timer->fired = 0;
+  timer->meaning = own ? ECANCELED : ETIMEDOUT;
+  if (publish_timer(timer, self)) {
+    mt_store_relaxed(&timer->meaning, ECANCELED);
+    mt_store_relaxed(&timer->fired, 1);
+    return;
+  }
   struct mt_vp *vp = self->vp;
   if (vp == NULL || deadline == MLTP_NEVER) return;
   mt_spin_lock(&vp->timer_guard);
@@ -36,16 +56,38 @@ void mt_timer_arm(struct mt_timer *timer, struct mltp_thread *self, uint64_t dea
   if (first) mt_keeper_rearm(deadline);
 }
 
-void mt_timer_disarm(struct mt_timer *timer) {
+/* Returns when mltp_cancel() can no longer find the timer, nor has it in its hands. */
+static void withdraw_timer(struct mltp_thread *self) {
+  mt_store_relaxed(&self->timer, NULL);
+  mt_fence_light(); /* CN-3 light fence: timer before cancel; pairs CN-1 */
+  if (mt_likely((mt_load_relaxed(&self->cancel) & MT_CANCELLED) == 0)) return;
+  mt_spin_lock(&mt_rt.outside_timeouts);
+  mt_spin_unlock(&mt_rt.outside_timeouts);
+}
+
+int mt_timer_disarm(struct mt_timer *timer, int error) {
   struct mt_vp *vp = timer->vp;
-  if (vp == NULL || timer->node.key == MLTP_NEVER) return;
-  mt_spin_lock(&vp->timer_guard);
-  if (timer->armed) {
-    timer->armed = 0;
-    mt_heap_remove(&vp->timers, &timer->node);
-    publish_earliest(vp);
+  withdraw_timer(timer->thread);
+  if (vp != NULL && timer->node.key != MLTP_NEVER) {
+    mt_spin_lock(&vp->timer_guard);
+    if (timer->armed) {
+      timer->armed = 0;
+      mt_heap_remove(&vp->timers, &timer->node);
+      publish_earliest(vp);
+    }
+    mt_spin_unlock(&vp->timer_guard);
   }
-  mt_spin_unlock(&vp->timer_guard);
+  return error == ETIMEDOUT ? mt_load_relaxed(&timer->meaning) : error;
+}
+
+void mt_timer_fire(struct mt_timer *timer) {
+  /* PK-2 seq_cst: fired before the look at the queue; pairs PK-1 PK-5 */
+  mt_store_seq_cst(&timer->fired, 1);
+  mt_park_timeout(timer->thread);
+}
+
+bool mt_timer_passed(const struct mt_timer *timer) {
+  return mt_load_relaxed(&timer->fired) != 0 || timer->node.key <= mt_now();
 }
 
 static void run_due(struct mt_vp *vp, uint64_t now) {
@@ -54,9 +96,7 @@ static void run_due(struct mt_vp *vp, uint64_t now) {
     struct mt_timer *timer = (struct mt_timer *)vp->timers.root;
     mt_heap_remove(&vp->timers, &timer->node);
     timer->armed = 0;
-    /* PK-2 seq_cst: fired before the look at the queue; pairs PK-1 PK-5 */
-    mt_store_seq_cst(&timer->fired, 1);
-    mt_park_timeout(timer->thread);
+    mt_timer_fire(timer);
   }
   publish_earliest(vp);
   mt_spin_unlock(&vp->timer_guard);

@@ -12,6 +12,7 @@
  * Guards, in this order: a VP's timer_guard, then the wait queue's.
  *
  * Bound and foreign threads have no heap: they sleep on a futex with a deadline.
+ * Every wait with a timer can be cancelled (cancel.c), also one whose timer never comes.
  */
 #ifndef MT_CORE_TIMER_H
 #define MT_CORE_TIMER_H
@@ -24,12 +25,22 @@ struct mt_timer {
   struct mt_vp *vp;           /* [const] whose heap; NULL: bound, foreign */
   uint8_t armed;              /* [guard: vp->timer_guard] it is in the heap */
   uint32_t fired;             /* [atomic] it fired before the thread was in its queue */
+  int meaning;                /* [atomic] that it fired means ETIMEDOUT or ECANCELED */
 };
 
-/** Arms it for the calling thread, before it takes any wait queue's guard. */
+/** Arms it for the calling thread, before it takes any wait queue's guard. The thread's
+ * own deadline counts, too; if the thread is cancelled the timer has fired. */
 void mt_timer_arm(struct mt_timer *timer, struct mltp_thread *self, uint64_t deadline);
 
-void mt_timer_disarm(struct mt_timer *timer);
+/** @return the error of a wait that ended so: ECANCELED for ETIMEDOUT where the thread
+ * was cancelled or its own deadline came. */
+int mt_timer_disarm(struct mt_timer *timer, int error);
+
+/** The timer's time has come. Its heap's guard is held, or outside_timeouts. */
+void mt_timer_fire(struct mt_timer *timer);
+
+/** @return true when it has fired, or should have: for who waits without a queue. */
+bool mt_timer_passed(const struct mt_timer *timer);
 
 /** Fires all timers that are due, on every VP. Not inside a run queue. */
 void mt_timers_run_due(uint64_t now);

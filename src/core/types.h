@@ -74,7 +74,14 @@ enum mt_state {
 enum mt_detached {
   MT_JOINABLE,
   MT_BORN_DETACHED, /**< [const]: nobody else ever takes its guard */
-  MT_MADE_DETACHED  /**< by mltp_detach(), under its guard */
+  MT_MADE_DETACHED, /**< by mltp_detach(), under its guard */
+  MT_JOINED_TIMED   /**< joinable, and its joiner may give up: join.c */
+};
+
+/** What a thread has to look at where it would wait; bits. */
+enum mt_cancel {
+  MT_CANCELLED = 1,
+  MT_HAS_DEADLINE = 2 /**< deadline is set */
 };
 
 /** What a parked thread waits for. */
@@ -92,6 +99,7 @@ enum mt_why {
   MT_WHY_RDLOCK,
   MT_WHY_WRLOCK,
   MT_WHY_JOIN,
+  MT_WHY_JOIN_TIMED,
   MT_WHY_SLEEP,
   MT_WHY_FINALIZE
 };
@@ -100,6 +108,7 @@ struct mt_vp;
 struct mt_stack;
 struct mt_values;
 struct mt_undo;
+struct mt_timer;
 
 /** A thread. Descriptors are never unmapped while the runtime is up, so that
  * others may read the state of one that has ended ("know who runs"). The lines
@@ -135,6 +144,7 @@ struct mltp_thread {
   uint8_t kind;               /* [const] enum mt_kind */
   uint8_t done;               /* [guard: this->guard] */
   uint8_t named;              /* [atomic] name is set; relaxed */
+  uint8_t cancel;             /* [atomic] enum mt_cancel; cancel.c */
   uint8_t has_values;         /* [owner] values holds something; key.c */
   uint8_t why;                /* [atomic] enum mt_why; relaxed: only dumps read it */
   uint8_t detached;           /* [atomic] enum mt_detached; thread.c */
@@ -142,10 +152,13 @@ struct mltp_thread {
   uint8_t timed_out;          /* [guard] of the wait queue */
   uint8_t wish;               /* [guard] of a lock's queue: what it wants; the lock's file */
   uint8_t called;             /* [owner] runs as a call of its joiner; join.c */
+  uint8_t for_ever;           /* [guard] of the queue: counted in mt_rt.outside_parked */
 
   /* -- third line: what most threads never need */
   const char *name;              /* [atomic] relaxed: a pointer to constant text */
   struct mt_values *values;      /* [owner] thread-specific values; key.c */
+  struct mt_timer *timer;        /* [atomic] armed for its wait; cancel.c */
+  uint64_t deadline;             /* [owner] of all its waits; cancel.c */
   void *eh_caught;               /* [owner] C++: exceptions being handled */
   uint32_t eh_uncaught;          /* [owner] C++: exceptions thrown, not caught yet */
   struct arch_fp fp;             /* [owner] with MT_OWN_FP: while it does not run */
@@ -154,7 +167,6 @@ struct mltp_thread {
   size_t stack_size;             /* for backtraces */
   jmp_buf *end;                  /* [owner] bound: where mltp_exit() goes */
   struct mt_undo *undo;          /* [owner] what mltp_exit() has to undo; thread.h */
-  uint8_t for_ever;              /* [guard] of the queue: counted in mt_rt.outside_parked */
   int32_t priority;              /* [owner] the one VP of deterministic mode; det.c */
   struct mt_sanitizer sanitizer; /* empty unless a sanitizer is on */
 };
@@ -269,7 +281,7 @@ struct mt_runtime {
   uint32_t foreign_live;    /* [atomic] foreign threads seen */
   uint32_t outside_parked;  /* [atomic] bound and foreign ones parked */
   uint32_t next_vp;         /* [atomic] whose turn for their creations */
-  mt_spin outside_timeouts; /* held while one of them times out */
+  mt_spin outside_timeouts; /* held while one of them times out, or a thread is cancelled */
 };
 
 extern struct mt_runtime mt_rt;

@@ -36,6 +36,7 @@ static const char *const reasons[] = {
     [MT_WHY_WRLOCK] = "lock to write",
     [MT_WHY_SELECT] = "select",
     [MT_WHY_JOIN] = "join of thread",
+    [MT_WHY_JOIN_TIMED] = "join",
     [MT_WHY_SLEEP] = "sleep",
     [MT_WHY_FINALIZE] = "end of all other threads",
 };

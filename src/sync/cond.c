@@ -31,8 +31,7 @@ static int wait(const char *call, mltp_cond_t *cond, mltp_lock_t *lock, struct m
   if (error != 0) {
     if (entered) mt_waitq_remove(q, self);
     mt_spin_unlock(&q->guard_);
-    if (timer != NULL) mt_timer_disarm(timer);
-    return error;
+    return timer != NULL ? mt_timer_disarm(timer, error) : error;
   }
   if (entered) {
     error = mt_wait_park(self, q, MT_WHY_COND, timer);
@@ -41,7 +40,7 @@ static int wait(const char *call, mltp_cond_t *cond, mltp_lock_t *lock, struct m
     error = ETIMEDOUT;
   }
   /* or it would take the caller out of the lock's queue */
-  if (timer != NULL) mt_timer_disarm(timer);
+  if (timer != NULL) error = mt_timer_disarm(timer, error);
   int relock = lock != NULL ? mltp_lock(lock) : 0;
   return relock != 0 ? relock : error;
 }

@@ -109,6 +109,9 @@ MT_NO_TSAN void mt_describe_wait(int fd, const struct mltp_thread *t) {
     case MT_WHY_RDLOCK: describe_rwlock(fd, OBJECT_OF(q, mltp_rwlock_t, queue_), "read"); break;
     case MT_WHY_WRLOCK: describe_rwlock(fd, OBJECT_OF(q, mltp_rwlock_t, queue_), "write"); break;
     case MT_WHY_JOIN: describe_thread(fd, "join of", (const struct mltp_thread *)q); break;
+    case MT_WHY_JOIN_TIMED:
+      describe_thread(fd, "join of", OBJECT_OF(q, struct mt_timed_join, queue)->thread);
+      break;
     case MT_WHY_SLEEP: mt_print(fd, "sleep"); break;
     case MT_WHY_FINALIZE: mt_print(fd, "end of all other threads"); break;
   }

@@ -73,9 +73,7 @@ static int timedwait(const char *call, mltp_latch_t *latch, enum mt_why why, uin
   if (mltp_latch_trywait(latch) == 0) return 0;
   struct mt_timer timer;
   mt_timer_arm(&timer, self, deadline);
-  int error = wait(call, latch, why, &timer);
-  mt_timer_disarm(&timer);
-  return error;
+  return mt_timer_disarm(&timer, wait(call, latch, why, &timer));
 }
 
 int mltp_latch_count_down(mltp_latch_t *latch, unsigned n) {

@@ -106,7 +106,7 @@ int mltp_timedlock(mltp_lock_t *lock, uint64_t deadline) {
   struct mt_timer timer;
   mt_timer_arm(&timer, self, deadline);
   int error = ops->lock(lock, self, &timer);
-  mt_timer_disarm(&timer);
+  error = mt_timer_disarm(&timer, error);
   return error == EDEADLK ? refuse(error, "mltp_timedlock", lock, self) : error;
 }
 

@@ -28,15 +28,14 @@ static bool trylock(mltp_lock_t *lock, struct mltp_thread *self) {
 }
 
 /* In deterministic mode others run meanwhile: there is no other VP to run them. */
-static int sleep_on(mltp_lock_t *lock, uint64_t deadline) {
+static void sleep_on(mltp_lock_t *lock, uint64_t deadline) {
   if (mt_det_on) {
     mltp_yield();
-    return mt_now() < deadline ? 0 : ETIMEDOUT;
+    return;
   }
   mltp_blocking_begin();
-  int error = os_futex_wait(futex_of(lock), 2, deadline);
+  os_futex_wait(futex_of(lock), 2, deadline);
   mltp_blocking_end();
-  return error;
 }
 
 /* The dump, and the look for a deadlock, have to know what this VP sleeps for.
@@ -55,13 +54,13 @@ static void sleep_for_ever_on(mltp_lock_t *lock, struct mltp_thread *self) {
 static int lock_slow(mltp_lock_t *lock, struct mltp_thread *self, struct mt_timer *timer) {
   if (trylock(lock, self)) return 0;
   if (mt_lock_noted_holder(lock) == self) return EDEADLK;
-  int error = 0;
   while (mt_swap_acquire(futex_of(lock), 2) != 0) { /* SM-2 acquire: pairs SM-3 */
-    if (error != 0) return error; /* the 2 stays: an unlock wakes one too many at worst */
-    if (timer != NULL)
-      error = sleep_on(lock, timer->node.key);
-    else
+    if (timer == NULL)
       sleep_for_ever_on(lock, self);
+    else if (mt_timer_passed(timer))
+      return ETIMEDOUT; /* the 2 stays: an unlock wakes one too many at worst */
+    else
+      sleep_on(lock, timer->node.key);
   }
   mt_lock_note_holder(lock, self);
   return 0;

@@ -40,15 +40,15 @@ static bool trylock(mltp_lock_t *lock, struct mltp_thread *self) {
 }
 
 /* A ticket cannot be given back, so a timed waiter takes none. */
-static int lock_timed(mltp_lock_t *lock, struct mltp_thread *self, uint64_t deadline) {
+static int lock_timed(mltp_lock_t *lock, struct mltp_thread *self, const struct mt_timer *timer) {
   for (unsigned round = 0; !trylock(lock, self); wait_step(lock, &round))
-    if (mt_now() >= deadline) return ETIMEDOUT;
+    if (mt_timer_passed(timer)) return ETIMEDOUT;
   return 0;
 }
 
 static int lock_slow(mltp_lock_t *lock, struct mltp_thread *self, struct mt_timer *timer) {
   if (mt_lock_noted_holder(lock) == self) return EDEADLK;
-  if (timer != NULL) return lock_timed(lock, self, timer->node.key);
+  if (timer != NULL) return lock_timed(lock, self, timer);
   uint64_t ticket = mt_add_relaxed(&lock->ticket_, 1);               /* relaxed: TK-2 acquires */
   for (unsigned round = 0; mt_load_acquire(&lock->word_) != ticket;) /* TK-2 acquire: pairs TK-3 */
     wait_step(lock, &round);

@@ -26,7 +26,7 @@ static int lock_yielding(mltp_lock_t *lock, struct mltp_thread *self, const stru
                          unsigned front_yields) {
   if (holder(lock) == self) return EDEADLK;
   for (unsigned round = 1; !trylock(lock, self); round++) {
-    if (timer != NULL && mt_now() >= timer->node.key) return ETIMEDOUT;
+    if (timer != NULL && mt_timer_passed(timer)) return ETIMEDOUT;
     if (round % front_yields != 0)
       mltp_yield_to_first();
     else

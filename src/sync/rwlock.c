@@ -69,9 +69,7 @@ static int acquire_timed(const char *call, mltp_rwlock_t *lock, enum mt_rw_wish 
   if (is_writer(lock, self)) return refuse(EDEADLK, call, lock, self);
   struct mt_timer timer;
   mt_timer_arm(&timer, self, deadline);
-  int error = mt_rw_wait(lock, self, wish, &timer);
-  mt_timer_disarm(&timer);
-  return error;
+  return mt_timer_disarm(&timer, mt_rw_wait(lock, self, wish, &timer));
 }
 
 int mltp_rwlock_init(mltp_rwlock_t *lock, const char *name) {

@@ -95,6 +95,7 @@ int mt_select(struct mltp_thread *self, mltp_case_t *cases, size_t count, uint64
   mltp_case_t *order = in_lock_order(cases, count);
   lock_all(order);
   mltp_case_t *done = try_all(self, cases, count, &peer);
+  int error = ETIMEDOUT;
   unlock_all(order);
   if (done == NULL && deadline != 0) {
     struct mt_place place = {.cases = cases, .count = count};
@@ -106,10 +107,10 @@ int mt_select(struct mltp_thread *self, mltp_case_t *cases, size_t count, uint64
       unlock_all(order);
     else
       done = wait(self, order, &place, &timer, why);
-    mt_timer_disarm(&timer);
+    error = mt_timer_disarm(&timer, ETIMEDOUT);
   }
   if (peer != NULL) mt_resume(peer);
-  return done != NULL ? (int)(done - cases) : -ETIMEDOUT;
+  return done != NULL ? (int)(done - cases) : -error;
 }
 
 int mltp_select(mltp_case_t *cases, size_t count, uint64_t deadline) {

@@ -55,9 +55,7 @@ int mltp_sem_timedwait(mltp_sem_t *sem, uint64_t deadline) {
   if (mltp_sem_trywait(sem) == 0) return 0;
   struct mt_timer timer;
   mt_timer_arm(&timer, self, deadline);
-  int error = wait(sem, self, &timer);
-  mt_timer_disarm(&timer);
-  return error;
+  return mt_timer_disarm(&timer, wait(sem, self, &timer));
 }
 
 int mltp_sem_post(mltp_sem_t *sem) {

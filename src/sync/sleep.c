@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sleeping: waiting, with a deadline, in a queue nobody else knows. */
+#include <errno.h>
+
 #include "core/det.h"
 #include "core/park.h"
 #include "mltp/time.h"
@@ -16,15 +18,15 @@ uint64_t mltp_after(uint64_t ns) {
   return ns < MLTP_NEVER - now ? now + ns : MLTP_NEVER;
 }
 
-void mltp_sleep_until(uint64_t deadline) {
+int mltp_sleep_until(uint64_t deadline) {
   struct mltp_thread *self = mt_self("mltp_sleep");
-  if (self == NULL) return;
+  if (self == NULL) return EPERM;
   mltp_waitq_t nobody = {0};
   struct mt_timer timer;
   mt_timer_arm(&timer, self, deadline);
   mt_spin_lock(&nobody.guard_);
-  mt_wait(self, &nobody, false, MT_WHY_SLEEP, &timer);
-  mt_timer_disarm(&timer);
+  int error = mt_timer_disarm(&timer, mt_wait(self, &nobody, false, MT_WHY_SLEEP, &timer));
+  return error == ETIMEDOUT ? 0 : error;
 }
 
-void mltp_sleep(uint64_t ns) { mltp_sleep_until(mltp_after(ns)); }
+int mltp_sleep(uint64_t ns) { return mltp_sleep_until(mltp_after(ns)); }

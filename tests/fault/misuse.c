@@ -245,6 +245,19 @@ static void wait_at_an_uninitialised_barrier(void) {
   run_clumsy(wait_at_nothing, &zero);
 }
 
+static void *cancel_it(void *p0) {
+  *returned = mltp_cancel(p0);
+  return NULL;
+}
+
+static void cancel_of_a_joined_thread(void) {
+  set_up();
+  mltp_set_name(mltp_self(), "clumsy");
+  mltp_t *target = start("target", do_nothing, NULL);
+  mltp_join(target, NULL);
+  cancel_it(target);
+}
+
 static mltp_channel_t *channel;
 
 static void *receive(void *p0) {
@@ -443,6 +456,7 @@ static const struct misuse {
     {rwlock_read_while_writing_timed, "mltp_rwlock_timedrdlock", "the-rwlock", EDEADLK},
     {rwlock_destroy_while_reading, "mltp_rwlock_destroy", "the-rwlock", EBUSY},
     {wait_at_an_uninitialised_barrier, "mltp_barrier_wait", NULL, EINVAL},
+    {cancel_of_a_joined_thread, "mltp_cancel", NULL, EINVAL},
     {free_of_a_channel_in_use, "mltp_channel_free", "the-channel", EBUSY},
     {select_of_no_operation, "mltp_select", NULL, EINVAL},
     {set_of_a_deleted_key, "mltp_set", NULL, EINVAL},

@@ -5,21 +5,28 @@
  * Each waits twice; a poster posts twice, and destroys the semaphore as soon as the last
  * waiter is out of its queue. Deadlines come whenever they like.
  *
+ * With CANCELS a third thread cancels thread 1 once, whenever it likes, and thread 1 has
+ * deadlines that never come: its timer is known to who cancels, but in no heap.
+ *
  * Checked: each wait ends exactly once, resumed only in the queue no more and with its
  * registers saved; what was posted was either received or is still there; nobody waits
- * beside a post; nobody touches the queue once it is destroyed, nor another by mistake.
+ * beside a post; nobody touches the queue once it is destroyed, nor another by mistake,
+ * nor a timer whose wait is over; a cancelled thread does not go on waiting.
  */
-#define CPUS 2 /* of thread 1, of the VP that fires */
-#define WORDS 2
+#define CPUS 2 /* of thread 1, of the VP that fires or cancels */
+#define WORDS 4
 #include "tso.pml"
 
 /* words of mem[] */
 #define WAITQ 0 /* of thread 1: 0, QUEUE, or what a join left there */
 #define FIRED 1
+#define TIMER 2  /* of thread 1, which cancelling looks for */
+#define CANCEL 3 /* thread 1 is cancelled */
 #define QUEUE 1
 #define JUNK 2
 
 bool guard, timer_guard, outside_timeouts, armed;
+bool waits; /* thread 1's timer exists */
 byte value, posted, received;
 bool queued[3], saved[3], resumed[3], timed_out[3], destroyed;
 byte entries, finished; /* waits begun, threads that are through */
@@ -42,7 +49,24 @@ active proctype unbound() {
 #ifndef MUTATE_1
      store(0, WAITQ, 0);
 #endif
+#ifdef CANCELS
+     waits = true;
+     store(0, FIRED, 0);
+     store(0, TIMER, 1); /* CN-4 */
+#ifndef MUTATE_13
+     light_fence(0); /* CN-2 */
+#endif
+#ifndef MUTATE_10
+     if
+     :: LOAD(0, CANCEL) -> store(0, FIRED, 1)
+     :: else
+     fi;
+#endif
+     drain(0); /* some locked instruction follows: the guard */
+#else
+     waits = true;
      atomic { !timer_guard -> drain(0); armed = true; mem[FIRED] = 0 }
+#endif
      lock(guard);
      if
      :: value > 0 -> value--; received++; entries++; guard = false; goto disarm
@@ -78,7 +102,21 @@ active proctype unbound() {
      :: else -> received++
      fi;
 disarm:
-#ifndef MUTATE_5
+#ifdef CANCELS
+     store(0, TIMER, 0);
+#ifndef MUTATE_14
+     light_fence(0); /* CN-3 */
+#endif
+#ifndef MUTATE_11
+     if
+     :: LOAD(0, CANCEL) ->
+        atomic { !outside_timeouts -> drain(0); outside_timeouts = true }
+        outside_timeouts = false
+     :: else
+     fi;
+#endif
+     waits = false
+#elif !defined(MUTATE_5)
      lock(timer_guard);
      armed = false;
      timer_guard = false
@@ -90,6 +128,57 @@ disarm:
   finished++
 }
 
+/* Thread 1's timer fires. Under the guard of who may fire it. */
+inline fire() {
+  assert(waits);
+  store(1, FIRED, 1);
+#ifndef MUTATE_6
+  drain(1); /* PK-2 */
+#endif
+  q = LOAD(1, WAITQ); /* PK-6 */
+  if
+  :: q != 0 ->
+     assert(q == QUEUE);
+     touch();
+     lock(guard);
+     touch();
+#ifdef MUTATE_7
+     in_queue = true;
+#else
+     in_queue = LOAD(1, WAITQ) == QUEUE;
+#endif
+     if
+     :: in_queue -> queued[1] = false; store(1, WAITQ, 0); drain(1); timed_out[1] = true
+     :: else
+     fi;
+     guard = false;
+     if
+     :: in_queue -> resume(1)
+     :: else
+     fi;
+     in_queue = false
+  :: else
+  fi;
+  q = 0;
+  assert(waits)
+}
+
+#ifdef CANCELS
+active proctype canceller() {
+  byte q;
+  bool in_queue;
+  atomic { drain(1); mem[CANCEL] = 1 } /* a locked instruction */
+#ifndef MUTATE_12
+  heavy_fence(1); /* CN-1 */
+#endif
+  atomic { !outside_timeouts -> drain(1); outside_timeouts = true }
+  if
+  :: LOAD(1, TIMER) -> fire() /* CN-5 */
+  :: else
+  fi;
+  atomic { drain(1); outside_timeouts = false }
+}
+#else
 /* Another VP, at the deadline. */
 active proctype firer() {
   byte q;
@@ -98,37 +187,11 @@ end:
   do
   :: atomic { !timer_guard && armed -> timer_guard = true }
      armed = false;
-     store(1, FIRED, 1);
-#ifndef MUTATE_6
-     drain(1); /* PK-2 */
-#endif
-     q = LOAD(1, WAITQ); /* PK-6 */
-     if
-     :: q != 0 ->
-        assert(q == QUEUE);
-        touch();
-        lock(guard);
-        touch();
-#ifdef MUTATE_7
-        in_queue = true;
-#else
-        in_queue = LOAD(1, WAITQ) == QUEUE;
-#endif
-        if
-        :: in_queue -> queued[1] = false; store(1, WAITQ, 0); drain(1); timed_out[1] = true
-        :: else
-        fi;
-        guard = false;
-        if
-        :: in_queue -> resume(1)
-        :: else
-        fi;
-        in_queue = false
-     :: else
-     fi;
-     atomic { q = 0; drain(1); timer_guard = false }
+     fire();
+     atomic { drain(1); timer_guard = false }
   od
 }
+#endif
 
 active proctype bound() {
   byte round;

@@ -38,12 +38,13 @@ ENDS = ("ENDS",)
 HOME = ("TARGET=3", "MAKES=0", "POSTS=2", "POST_TO=0")
 POSTER = ("TARGET=3", "MAKES=0", "POSTS=2", "POST_TO=1")
 BLOCKED = ("TARGET=2", "MAKES=0", "POSTS=1", "POST_TO=0", "BLOCKING")
+CANCELS = ("CANCELS",)
 
 VARIANTS = {
     "runq": [RUNQ + ("PROBES",), RUNQ + ("PROBES",) + FULL,
              ("THREADS=3", "THIEVES=1", "PROBES"), ("THREADS=3", "THIEVES=1", "PROBES") + FULL],
     "idle": [MAKER, MAKER + FULL, MAKER + ENDS, POSTER, HOME, BLOCKED, BLOCKED + FULL],
-    "park": [()],
+    "park": [(), CANCELS, CANCELS + FULL],
     "select": [()],
     "lock": [(), TIMED],
     "rwlock": [(), TIMED],
@@ -87,6 +88,11 @@ MUTATIONS = {
         Mutation(7, "mt_park_timeout", "the timer does not look again under the guard"),
         Mutation(8, "mt_park_timeout", "the same of a bound thread"),
         Mutation(9, "mt_timers_flush", "a queue is destroyed while a timer may look at it"),
+        Mutation(10, "publish_timer", "a waiter does not look whether it is cancelled", CANCELS),
+        Mutation(11, "withdraw_timer", "who waited does not wait for who cancels", CANCELS),
+        Mutation(12, "CN-1", "who cancels looks for a timer without the heavy fence", CANCELS),
+        Mutation(13, "CN-2", "the waiter looks without the light fence", CANCELS + FULL),
+        Mutation(14, "CN-3", "who waited looks without the light fence", CANCELS + FULL),
     ],
     "select": [
         Mutation(1, "claim", "who comes resumes a thread that was taken out of its place"),

@@ -39,6 +39,11 @@ static void *join_given(void *p0) {
   return NULL;
 }
 
+static void *join_for_a_while(void *p0) {
+  mltp_join_timed(p0, NULL, mltp_after(60ull * 1000 * 1000 * 1000));
+  return NULL;
+}
+
 static void *receive(void *p0) {
   int number;
   mltp_channel_recv(p0, &number);
@@ -85,7 +90,8 @@ static void set_the_scene(void) {
   start("sleeping", sleep_long, NULL, 0);
   mltp_channel_t *channel = mltp_channel_new(5, sizeof(int), "letterbox");
   start("at-the-box", receive, channel, 0);
-  start("undecided", select_one, channel, 0);
+  mltp_t *pondering = start("undecided", select_one, channel, 0);
+  start("impatient", join_for_a_while, pondering, 0);
   mltp_sleep(100000000); /* all wait by now, most likely even on a busy machine */
 }
 
@@ -104,18 +110,31 @@ static struct outcome outcome;
 
 static void check_dump(void (*body)(void), const char *const *settings) {
   static const char *const words[] = {
-      "director",       "locked-out",
-      "props",          "lock",
-      "listening",      "curtain",
-      "condition",      "at-the-door",
-      "stage-door",     "barrier",
-      "queueing",       "tickets",
-      "semaphore",      "joining",
-      "join of thread", "bound-one",
-      "bound",          "sleeping",
-      "sleep",          "at-the-box",
-      "letterbox",      "to receive (0 of 5",
-      "undecided",      "select among 3 channels",
+      "director",
+      "locked-out",
+      "props",
+      "lock",
+      "listening",
+      "curtain",
+      "condition",
+      "at-the-door",
+      "stage-door",
+      "barrier",
+      "queueing",
+      "tickets",
+      "semaphore",
+      "joining",
+      "join of thread",
+      "bound-one",
+      "bound",
+      "sleeping",
+      "sleep",
+      "impatient",
+      "at-the-box",
+      "letterbox",
+      "to receive (0 of 5",
+      "undecided",
+      "select among 3 channels",
   };
   run_child(&outcome, body, settings);
   print_message("%s", outcome.said);

@@ -267,6 +267,80 @@ static void joined_threads_have_stacks_of_their_own(void) {
   CHECK(result == &mark);
 }
 
+/* ------------------------------------------------------------- with a deadline */
+
+struct patience {
+  mltp_t *target;
+  mltp_sem_t end;
+};
+
+static void *end_when_told(void *p0) {
+  mltp_sem_wait(p0);
+  return p0;
+}
+
+static void *join_in_vain_then_for_good(void *p0) {
+  struct patience *patience = p0;
+  uint64_t deadline = mltp_after(2000000);
+  void *result = NULL;
+  CHECK_EQUAL(mltp_join_timed(patience->target, &result, deadline), ETIMEDOUT);
+  CHECK(mltp_now() >= deadline);
+  CHECK_EQUAL(mltp_join_timed(patience->target, &result, 0), ETIMEDOUT);
+  CHECK(result == NULL);
+  mltp_sem_post(&patience->end);
+  CHECK_EQUAL(mltp_join_timed(patience->target, &result, MLTP_NEVER), 0);
+  CHECK(result == &patience->end);
+  return NULL;
+}
+
+static void mltp_join_timed_gives_up_and_leaves_it_joinable(void) {
+  for (int target = 0; target < FOREIGN; target++) {
+    for (int kind = 0; kind < MIXED; kind++) {
+      check_case("%s joined by %s", kind_names[target], kind_names[kind]);
+      struct patience patience = {.end = MLTP_SEM_INIT(0)};
+      patience.target = target == BOUND ? mltp_create_bound(end_when_told, &patience.end)
+                                        : mltp_create(end_when_told, &patience.end);
+      crew_run(1, (enum kind)kind, join_in_vain_then_for_good, &patience);
+      CHECK_EQUAL(mltp_sem_destroy(&patience.end), 0);
+    }
+  }
+}
+
+static void *sleep_briefly(void *p0) {
+  mltp_sleep((uint64_t)(uintptr_t)p0);
+  return p0;
+}
+
+/* Deadlines that come just when the thread ends: joined once, whoever was first. */
+static void *join_just_in_time(void *p0) {
+  for (uintptr_t i = 0; i < (uintptr_t)scaled(100); i++) {
+    void *brief = (void *)(i % 8 * 10000);
+    mltp_t *target =
+        i % 16 == 0 ? mltp_create_bound(sleep_briefly, brief) : mltp_create(sleep_briefly, brief);
+    void *result = NULL;
+    int error = mltp_join_timed(target, &result, mltp_after((i + i / 8) % 8 * 10000));
+    CHECK(error == 0 || error == ETIMEDOUT);
+    if (error != 0) CHECK_EQUAL(mltp_join(target, &result), 0);
+    CHECK(result == brief);
+  }
+  return p0;
+}
+
+static void mltp_join_timed_races_with_the_end(void) {
+  for (int kind = 0; kind < KINDS; kind++) {
+    check_case("%s", kind_names[kind]);
+    crew_run(4, (enum kind)kind, join_just_in_time, NULL);
+  }
+}
+
+static void mltp_detach_after_mltp_join_timed(void) {
+  static mltp_sem_t end = MLTP_SEM_INIT(0);
+  mltp_t *target = mltp_create(end_when_told, &end);
+  CHECK_EQUAL(mltp_join_timed(target, NULL, mltp_after(1000)), ETIMEDOUT);
+  CHECK_EQUAL(mltp_detach(target), 0);
+  mltp_sem_post(&end);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(mltp_exit_from_a_deep_stack),
@@ -279,6 +353,9 @@ int main(void) {
       TEST(threads_created_while_others_run),
       TEST(chains_of_joins_that_block_at_the_end),
       TEST(joined_threads_have_stacks_of_their_own),
+      TEST(mltp_join_timed_gives_up_and_leaves_it_joinable),
+      TEST(mltp_join_timed_races_with_the_end),
+      TEST(mltp_detach_after_mltp_join_timed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
