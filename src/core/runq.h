@@ -91,11 +91,11 @@ enum { MT_TICKS_PER_JUMP = 4 };
 /** Adds one that becomes ready: at the end. One of high priority in front, but no more than
  * one in so many scheduling points, so that each other thread's turn comes. */
 static inline void mt_runq_push_ready(struct mt_vp *vp, struct mltp_thread *t) {
-  uint32_t tick = mt_load_relaxed(&vp->tick);
-  if (mt_likely((t->special & MT_HIGH) == 0) || tick - vp->jumped_at < MT_TICKS_PER_JUMP) {
+  if (mt_likely((t->special & MT_HIGH) == 0) ||
+      mt_load_relaxed(&vp->tick) - vp->jumped_at < MT_TICKS_PER_JUMP) {
     mt_runq_push(vp, t);
   } else {
-    vp->jumped_at = tick;
+    vp->jumped_at = mt_load_relaxed(&vp->tick);
     mt_runq_push_front(vp, t);
   }
 }
