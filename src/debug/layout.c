@@ -5,8 +5,8 @@
 #include "core/descriptor.h"
 #include "core/stack.h"
 #include "core/thread.h"
-#include "mltp/mltp.h"
 #include "core/types.h"
+#include "mltp/mltp.h"
 #include "sync/lock.h"
 
 #define FIELD(name, type, field) {name, offsetof(type, field), sizeof(((type *)NULL)->field)}
