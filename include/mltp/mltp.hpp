@@ -16,7 +16,7 @@
  *    the thread.
  *  - What std:: has for waiting (std::mutex, std::future, std::latch, ...) blocks the VP with
  *    all its threads. thread_local variables are the VP's; std::call_once uses some.
- *  - A static object may outlive mltp_finalize().
+ *  - A static object may outlive mltp_finalize(), but for a channel.
  */
 #ifndef MLTP_MLTP_HPP
 #define MLTP_MLTP_HPP
@@ -24,6 +24,7 @@
 #include <mltp/mltp.h>
 
 #include <mltp/cxx/barrier.hpp>
+#include <mltp/cxx/channel.hpp>
 #include <mltp/cxx/condition.hpp>
 #include <mltp/cxx/condition_any.hpp>
 #include <mltp/cxx/jthread.hpp>
