@@ -24,7 +24,7 @@ void functions_and_arguments_are_taken_as_std_thread_does() {
   std::string text = "copied";
   auto owned = std::make_unique<int>(7);
   mltp::thread large(
-      [&calls](std::string copy, std::unique_ptr<int> moved, int &referred) {
+      [](std::string copy, std::unique_ptr<int> moved, int &referred) {
         CHECK_TEXT(copy.c_str(), "copied");
         CHECK_EQUAL(*moved, 7);
         referred += *moved;
