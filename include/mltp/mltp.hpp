@@ -28,9 +28,12 @@
 #include <mltp/cxx/condition.hpp>
 #include <mltp/cxx/condition_any.hpp>
 #include <mltp/cxx/jthread.hpp>
+#include <mltp/cxx/latch.hpp>
 #include <mltp/cxx/mutex.hpp>
+#include <mltp/cxx/once.hpp>
 #include <mltp/cxx/runtime.hpp>
 #include <mltp/cxx/semaphore.hpp>
+#include <mltp/cxx/shared_mutex.hpp>
 #include <mltp/cxx/thread.hpp>
 #include <mltp/cxx/time.hpp>
 

@@ -318,6 +318,74 @@ void a_barrier_is_left() {
   CHECK_EQUAL(phases.load(), kThreads * (kThreads - 1) / 2);
 }
 
+static_assert(Lockable<mltp::shared_mutex> && TimedLockable<mltp::shared_timed_mutex>);
+
+void readers_share() {
+  mltp::shared_timed_mutex mutex;
+  mltp::barrier all_read(kThreads);
+  long first = 0, second = 0;
+  run_threads([&](int number) {
+    {
+      std::shared_lock lock(mutex);
+      all_read.arrive_and_wait(); /* all hold it at once */
+      CHECK(!mutex.try_lock());
+      all_read.arrive_and_wait();
+    }
+    for (int i = 0; i < scaled(200); i++) {
+      if ((number + i) % 4 == 0) {
+        std::unique_lock lock(mutex);
+        first++;
+        mltp::this_thread::yield();
+        second++;
+      } else {
+        std::shared_lock lock(mutex, 1h);
+        CHECK(lock.owns_lock());
+        CHECK_EQUAL(first, second);
+      }
+    }
+  });
+  std::unique_lock lock(mutex);
+  mltp::thread([&mutex] {
+    CHECK(!mutex.try_lock_shared());
+    CHECK(!mutex.try_lock_shared_for(1ms));
+    CHECK(!mutex.try_lock_until(kPast));
+  }).join();
+}
+
+void latches_open_once() {
+  mltp::latch started(kThreads), done(2 * kThreads);
+  CHECK(!started.try_wait());
+  CHECK(!started.wait_for(1ms));
+  run_threads([&](int) {
+    started.arrive_and_wait();
+    CHECK(started.try_wait());
+    done.count_down(2);
+  });
+  done.wait();
+  CHECK(done.wait_until(kPast));
+}
+
+void a_call_that_throws_is_called_again() {
+  mltp::once_flag flag;
+  std::atomic<int> calls = 0, thrown = 0;
+  run_threads([&](int) {
+    try {
+      mltp::call_once(
+          flag,
+          [&](int failures) {
+            mltp::this_thread::yield();
+            if (calls++ < failures) throw 1;
+          },
+          2);
+      CHECK_EQUAL(calls.load(), 3);
+    } catch (int) {
+      thrown++;
+    }
+  });
+  CHECK_EQUAL(thrown.load(), 2);
+  CHECK_EQUAL(calls.load(), 3);
+}
+
 void static_objects_serve() {
   std::unique_lock lock(static_mutex);
   CHECK(static_condition.wait_for(lock, 1ms) == std::cv_status::timeout);
@@ -342,6 +410,9 @@ int main() {
       TEST(semaphores_count),
       TEST(barriers_complete_each_phase_once),
       TEST(a_barrier_is_left),
+      TEST(readers_share),
+      TEST(latches_open_once),
+      TEST(a_call_that_throws_is_called_again),
       TEST(static_objects_serve),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);

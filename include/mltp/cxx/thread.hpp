@@ -35,6 +35,8 @@ class attributes {
   attributes &bound(bool on = true) noexcept { return attr_.bound = on, *this; }
   /** A rounding mode and floating-point exception masks of its own. */
   attributes &fp_control(bool on = true) noexcept { return attr_.fp_control = on, *this; }
+  /** MLTP_PRIORITY_HIGH or MLTP_PRIORITY_LOW: a hint. */
+  attributes &priority(int priority) noexcept { return attr_.priority = priority, *this; }
 
   const mltp_attr_t *native() const noexcept { return &attr_; }
 
