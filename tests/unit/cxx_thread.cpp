@@ -147,7 +147,12 @@ void std_threads_take_part() {
     }
     done.release();
   };
-  std::thread foreign(add);
+  mltp::binary_semaphore known(0);
+  std::thread foreign([&] {
+    known.release(); /* its first call; others only look at descriptors they may know of */
+    add();
+  });
+  known.acquire();
   mltp::thread thread(add);
   done.acquire(); /* so that the join does not block the VP for long */
   done.acquire();
