@@ -2,7 +2,7 @@
 # What is installed beside the programs: headers, libraries, pkg-config and CMake files; the .deb.
 include(CMakePackageConfigHelpers)
 
-install(DIRECTORY include/mltp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY include/mltp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 install(TARGETS mltp mltp_static EXPORT mltp-targets)
 
 file(RELATIVE_PATH prefix_from_pc ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})

@@ -7,7 +7,8 @@
  * Every object may be made by its static initialiser or its _init function, and
  * must not be copied or moved. Its _destroy function frees nothing (there is
  * nothing to free) but must be called before the memory is reused if any thread
- * ever waited on the object with a deadline: it waits out timers in flight.
+ * ever waited on the object with a deadline: it waits out timers in flight. When
+ * the runtime is not running it does nothing.
  */
 #ifndef MLTP_SYNC_H
 #define MLTP_SYNC_H

@@ -71,10 +71,11 @@ void mt_exchange_errno(struct mt_vp *vp, struct mltp_thread *from, struct mltp_t
 
 static void exchange_exceptions(struct mt_eh_globals *eh, struct mltp_thread *from,
                                 struct mltp_thread *to) {
+  bool had = eh->caught != NULL || eh->uncaught != 0, has = (to->own & MT_OWN_EXCEPTIONS) != 0;
+  if (!had && !has) return; /* do not write: without a C++ runtime all VPs share it */
   from->eh_caught = eh->caught;
   from->eh_uncaught = eh->uncaught;
-  if (eh->caught != NULL || eh->uncaught != 0) from->own |= MT_OWN_EXCEPTIONS;
-  bool has = (to->own & MT_OWN_EXCEPTIONS) != 0;
+  if (had) from->own |= MT_OWN_EXCEPTIONS;
   eh->caught = has ? to->eh_caught : NULL;
   eh->uncaught = has ? to->eh_uncaught : 0;
   to->own &= (uint8_t)~MT_OWN_EXCEPTIONS;

@@ -32,6 +32,12 @@ static inline struct mltp_thread *mt_self(const char *call) {
   return mt_likely(self != NULL) ? self : mt_attach(call);
 }
 
+/** @return whether there is a runtime. Without one nobody waits and no timer is set: C++
+ * destroys its static objects then. */
+static inline bool mt_is_up(void) {
+  return mt_load_relaxed(&mt_rt.running) != 0; /* relaxed: who waits keeps it up */
+}
+
 /** @return the VP of the calling thread, NULL when it has none. */
 static inline struct mt_vp *mt_here(void) {
   struct mltp_thread *self = mt_current();

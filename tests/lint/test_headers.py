@@ -27,6 +27,10 @@ class Headers(TreeTest):
         self.assert_errors(self.errors(GOOD + "typedef int class;\n"),
                            "does not compile alone with c++")
 
+    def test_cxx_header_that_needs_another_first(self):
+        self.write("include/mltp/two.hpp", "inline std::size_t two() { return 2; }\n")
+        self.assert_errors(self.errors(GOOD), "two.hpp:1: does not compile alone with c++")
+
     def test_private_header_that_needs_another_first(self):
         self.write("src/core/park.h", "static inline size_t two(void) { return 2; }\n")
         self.assert_errors(self.errors(GOOD), "park.h:1: does not compile alone with cc")

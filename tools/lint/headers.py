@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks what every file of the repository owes its readers.
 
-Every header compiles alone, a public one as C and as C++; every public function has a docstring
+Every header compiles alone, a public one as C and as C++ (one of C++ as C++20); every public function has a docstring
 that says in what context it may be called; every file names its licence in its first lines; no
 line speaks of one machine's home folders.
 """
@@ -20,6 +20,7 @@ import docstrings  # noqa: E402  (found through the line above)
 PRIVATE_C = ["cc", "-std=gnu17", "-D_GNU_SOURCE", "-DMLTP_CHECKED=1", "-x", "c"]
 C17 = ["cc", "-std=c17", "-x", "c"]
 CXX = ["c++", "-std=c++17", "-x", "c++"]
+CXX20 = ["c++", "-std=c++20", "-x", "c++"]
 WARNINGS = ["-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
 NO_LICENCE_LINE = re.compile(r"LICENSE|.*\.(md|json|svg|png|mod|txt)")
 HOME = re.compile(r"(?<![\w.])/(?:home|root|Users)/\w")
@@ -39,6 +40,7 @@ def check_headers(root):
     jobs = []
     for path in sorted(include.rglob("*.h")):
         jobs += [(path, C17, [include]), (path, CXX, [include])]
+    jobs += [(path, CXX20, [include]) for path in sorted(include.rglob("*.hpp"))]
     # What differs between processors is reached through arch/arch.h only.
     jobs += [(path, PRIVATE_C, [include, src]) for path in sorted(src.rglob("*.h"))
              if path.parent.parent.name != "arch"]
