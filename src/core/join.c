@@ -29,6 +29,7 @@
 #include "core/sched.h"
 #include "core/thread.h"
 #include "core/timer.h"
+#include "debug/probes.h"
 
 static const char *unjoinable(const struct mltp_thread *t) {
   if (mt_state(t) == MT_FREE) return "was joined already, or was detached and has ended";
@@ -50,6 +51,7 @@ static int refuse(const char *call, const struct mltp_thread *self, const struct
 static void *called_body(void *arg) {
   struct mltp_thread *t = arg;
   mt_sanitizer_arrive(&t->sanitizer);
+  MT_PROBE2(start, t, t->id);
   void *result = t->func(t->arg);
   mt_values_end(t);
   return result;
@@ -91,6 +93,7 @@ static bool run_at_once(struct mltp_thread *self, struct mltp_thread *t, void **
   mt_sanitizer_leave(&t->sanitizer, &self->sanitizer, 1); /* here: called_body() has returned */
   mt_sanitizer_arrive(&self->sanitizer);
   mt_sanitizer_end(&t->sanitizer);
+  MT_PROBE2(end, t, t->id);
   vp = t->vp;
   mt_stack_check(t);
   mt_become(vp, t, self);

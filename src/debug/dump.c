@@ -41,7 +41,7 @@ static const char *const reasons[] = {
     [MT_WHY_FINALIZE] = "end of all other threads",
 };
 
-#define TEXTS(array) {array, sizeof array / sizeof array[0]}
+#define TEXTS(array) {(array), sizeof(array) / sizeof((array)[0])}
 const struct mt_texts mt_kind_texts = TEXTS(kinds);
 const struct mt_texts mt_state_texts = TEXTS(states);
 const struct mt_texts mt_reason_texts = TEXTS(reasons);

@@ -17,6 +17,7 @@
 #define QUEUE(reason, type) FIELD(reason ".queue", type, queue_)
 #define NAME(reason, type) FIELD(reason ".name", type, name_)
 
+/* NOLINTBEGIN(bugprone-sizeof-expression): sizes of pointers are meant */
 static const struct mt_layout_row rows[] = {
     {"thread", sizeof(struct mltp_thread), 0},
     THREAD(context),
@@ -67,6 +68,7 @@ static const struct mt_layout_row rows[] = {
     NAME("lock to write", mltp_rwlock_t),
     {"join of thread.thread", 0, 0}, /* thread.waitq points to a thread */
 };
+/* NOLINTEND(bugprone-sizeof-expression) */
 
 const struct mt_layout mt_layout = {
     .version = MT_LAYOUT_VERSION,

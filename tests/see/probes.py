@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every probe is in the library with its arguments, and in the manual; the hot ones cost a nop.
 
-usage: probes.py LIBRARY MANPAGE
+usage: probes.py LIBRARY MANPAGE TYPES_H
 """
 import pathlib
 import re
@@ -11,7 +11,7 @@ import subprocess
 import sys
 import unittest
 
-LIBRARY, MANPAGE = sys.argv[1:3]
+LIBRARY, MANPAGE, TYPES = sys.argv[1:4]
 del sys.argv[1:]
 
 # Name -> sizes of the arguments, in bytes.
@@ -58,6 +58,15 @@ class Probes(unittest.TestCase):
     def test_the_manual_describes_each(self):
         manual = pathlib.Path(MANPAGE).read_text(encoding="ascii")
         self.assertEqual(re.findall(r"^\.BI (\w+)\(", manual, re.M), list(PROBES))
+
+    def test_the_manual_knows_the_reasons_to_park(self):
+        manual = pathlib.Path(MANPAGE).read_text(encoding="ascii")
+        types = pathlib.Path(TYPES).read_text(encoding="utf-8")
+        reasons = [name.lower() for name in re.findall(r"^  MT_WHY_([A-Z]+)", types, re.M)]
+        words = dict(re.findall(r"\b(\d+) (\w+)", manual.partition("what it waits for:")[2]))
+        self.assertGreater(len(reasons), 8)
+        for number, reason in enumerate(reasons[1:], start=1):
+            self.assertTrue(words.get(str(number), "").startswith(reason), (number, reason, words))
 
 
 if __name__ == "__main__":

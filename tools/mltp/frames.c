@@ -149,14 +149,15 @@ static void read_suspended(const struct suspended *s, Dwfl *dwfl) {
       .memory_read = read_memory,
       .set_initial_registers = set_registers,
   };
-  asked = s;
   if (!dwfl_attach_state(dwfl, NULL, s->process->pid, &callbacks, (void *)(uintptr_t)s)) return;
+  asked = s;
   for (size_t i = 0; i < s->threads->count; i++) {
     struct trace trace = {.sp_number = (int)s->registers[0].more};
     if (s->threads->list[i].context == 0) continue;
     dwfl_getthread_frames(dwfl, (pid_t)i + 1, note_frame, &trace);
     keep(&s->threads->list[i], &trace);
   }
+  asked = NULL;
 }
 
 void frames_read(struct threads *threads, const struct layout *layout, struct process *process,

@@ -29,7 +29,7 @@ void message(const char *format, ...) {
 }
 
 static bool is(const struct request *request, const char *command) {
-  return strcmp(request->command, command) == 0;
+  return request->command != NULL && strcmp(request->command, command) == 0;
 }
 
 static pid_t number_of(const char *text, struct argp_state *state) {
