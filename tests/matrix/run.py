@@ -23,6 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 OUT = ROOT / "build" / "matrix"
 COMPILERS = {"gcc": ("gcc", "g++"), "clang": ("clang-19", "clang++-19")}
 DEBIAN = {"debian12": "bookworm", "debian13": "trixie"}
+SHOWN = 60  # lines of a failed cell's log
 DEBIAN_PACKAGES = ("gcc g++ libc6-dev cmake ninja-build pkgconf python3 libcmocka-dev "
                    "libjansson-dev mandoc util-linux")
 
@@ -140,6 +141,9 @@ def main(argv):
         verdict, said = run(matrix[name], test_arguments)
         rows.append({"cell": name, "what": matrix[name].what, "verdict": verdict, "said": said,
                      "seconds": round(time.monotonic() - begin)})
+        if verdict == "failed":
+            sys.stdout.writelines((OUT / f"{name}.log").read_text(errors="replace")
+                                  .splitlines(keepends=True)[-SHOWN:])
         print(f"{name:16} {verdict:8} {rows[-1]['seconds']:5} s  {said}", flush=True)
     results = {"kernel": platform.release(), "machine": platform.machine(), "tests": test_arguments,
                "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "cells": rows}
