@@ -15,9 +15,15 @@ set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 # What programs that link libmltp.so.0 depend on; and what the linker's cache has to be told.
 set(generated ${PROJECT_BINARY_DIR}/packages)
 string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)
-configure_file(${CMAKE_CURRENT_LIST_DIR}/shlibs.in ${generated}/shlibs @ONLY)
-configure_file(${CMAKE_CURRENT_LIST_DIR}/changelog.in ${generated}/changelog @ONLY)
-set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${generated}/shlibs ${CMAKE_CURRENT_LIST_DIR}/triggers)
+file(WRITE ${generated}/shlibs "libmltp 0 libmltp0 (>= ${PROJECT_VERSION})\n")
+file(WRITE ${generated}/triggers "activate-noawait ldconfig\n")
+file(WRITE ${generated}/changelog "mltp (${PROJECT_VERSION}) unstable; urgency=medium
+
+  * As the project's CHANGELOG.md says.
+
+ -- ${CPACK_PACKAGE_CONTACT}  ${date}
+")
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${generated}/shlibs ${generated}/triggers)
 
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME libmltp0)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)

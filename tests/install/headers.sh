@@ -5,7 +5,7 @@
 # usage: headers.sh INCLUDE_DIR
 set -euo pipefail
 include=$1
-strict=(-fsyntax-only -Werror -Wall -Wextra -Wpedantic -Wconversion -Wshadow -I "$include")
+strict=(-fsyntax-only -Werror -Wall -Wextra -Wpedantic -Wconversion -I "$include")
 strict_c=(-Wstrict-prototypes -Wc++-compat -x c)
 strict_cxx=(-Wold-style-cast -Wzero-as-null-pointer-constant -x c++)
 status=0
