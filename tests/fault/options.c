@@ -140,6 +140,27 @@ static void good_values_are_accepted(void) {
   }
 }
 
+static void mltp_stats_shows_counters(void) {
+  static const char *const settings[] = {"MLTP_STATS=1", "MLTP_BACKEND=native", "MLTP_VPS=1", NULL};
+  run_child(&outcome, run_a_little, settings);
+  CHECK_EQUAL(outcome.status, 0);
+  CHECK(strstr(outcome.said, "VP 0: scheduling points") != NULL);
+  CHECK_EQUAL(lines(outcome.said), 1);
+}
+
+static void init_with_too_many(void) {
+  if (mltp_init(-1) != EINVAL || mltp_init(1025) != EINVAL) _exit(1);
+  if (mltp_init(1) != 0 || mltp_finalize() != 0) _exit(2);
+}
+
+static void mltp_init_refuses_numbers(void) {
+  static const char *const no_settings[] = {NULL};
+  run_child(&outcome, init_with_too_many, no_settings);
+  CHECK_EQUAL(outcome.status, 0);
+  CHECK(strstr(outcome.said, "bad number of VPs -1") != NULL);
+  CHECK(strstr(outcome.said, "bad number of VPs 1025") != NULL);
+}
+
 static void exit_with_vps(void) {
   mltp_init(0);
   _exit(mltp_vps());
@@ -172,7 +193,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST_BARE(bad_values_are_refused),        TEST_BARE(init_after_a_refusal),
       TEST_BARE(good_values_are_accepted),      TEST_BARE(mltp_vps_sets_the_number),
-      TEST_BARE(mltp_options_shows_every_knob),
+      TEST_BARE(mltp_options_shows_every_knob), TEST_BARE(mltp_stats_shows_counters),
+      TEST_BARE(mltp_init_refuses_numbers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The shared library shows the functions its headers declare, and nothing else.
+"""The shared library shows the functions its headers declare, with a version, and nothing else.
 
 usage: symbols.py INCLUDE_DIR LIBRARY
 """
@@ -17,8 +17,11 @@ listing = subprocess.run(["nm", "-D", "--defined-only", "--format=posix", librar
                          check=True, capture_output=True, text=True).stdout
 fields = [line.split() for line in listing.splitlines()]
 exported = {name.split("@")[0] for name, kind, *_ in fields if kind != "A"}
+unversioned = sorted(name for name, kind, *_ in fields if kind != "A" and "@@MLTP_" not in name)
+if unversioned:
+    print("symbols.py: without a version:", *unversioned, file=sys.stderr)
 if missing := sorted(declared - exported):
     print("symbols.py: declared but not in the library:", *missing, file=sys.stderr)
 if extra := sorted(exported - declared):
     print("symbols.py: in the library but in no header:", *extra, file=sys.stderr)
-sys.exit(bool(missing or extra or not declared))
+sys.exit(bool(unversioned or missing or extra or not declared))

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+# Debian packages, one for each component. Preset `deb` installs to /usr: there Debian's own library
+# folder is taken, and programs need no search path.
+set(CPACK_GENERATOR DEB)
+if(NOT CPACK_PACKAGE_CONTACT)
+  set(CPACK_PACKAGE_CONTACT "The MLTP maintainers") # whoever distributes packages adds an address
+endif()
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_COMPONENTS_ALL runtime development tools)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+
+# What programs that link libmltp.so.0 depend on; and what the linker's cache has to be told.
+set(generated ${PROJECT_BINARY_DIR}/packages)
+string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)
+file(WRITE ${generated}/shlibs "libmltp 0 libmltp0 (>= ${PROJECT_VERSION})\n")
+file(WRITE ${generated}/triggers "activate-noawait ldconfig\n")
+file(WRITE ${generated}/changelog "mltp (${PROJECT_VERSION}) unstable; urgency=medium
+
+  * As the project's CHANGELOG.md says.
+
+ -- ${CPACK_PACKAGE_CONTACT}  ${date}
+")
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${generated}/shlibs ${generated}/triggers)
+
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME libmltp0)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_RUNTIME_DESCRIPTION "This is the shared library.
+Many cheap threads that the program schedules, on a few kernel threads that
+the kernel schedules. Locks, conditions, barriers and semaphores serve both,
+and ordinary pthreads.")
+
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libmltp-dev)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libmltp0 (= ${PROJECT_VERSION}), libc6-dev | libc-dev")
+set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "These are the development files.
+Headers, static library, manual pages, and what pkg-config and CMake need to
+find them.")
+
+set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME mltp-tools)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION devel)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "libmltp0 (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/lib) # libmltp itself
+set(CPACK_DEBIAN_TOOLS_DESCRIPTION "These are the programs.
+The command mltp shows the library's options, mltp-bench measures it beside
+other thread packages.")
+
+# What every package has; other ways to install do without it.
+if(CMAKE_INSTALL_PREFIX STREQUAL CPACK_PACKAGING_INSTALL_PREFIX)
+  set(documents ${CMAKE_CURRENT_LIST_DIR}/copyright ${generated}/changelog)
+  install(FILES ${documents} DESTINATION share/doc/libmltp0 COMPONENT runtime)
+  install(FILES ${documents} DESTINATION share/doc/libmltp-dev COMPONENT development)
+  install(FILES ${documents} DESTINATION share/doc/mltp-tools COMPONENT tools)
+endif()
+
+set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_LIST_DIR}/finish.cmake)
+include(CPack)

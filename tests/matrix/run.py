@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Builds and tests the library in every environment it is made for: the cells of a matrix.
+
+Each cell is a command of its own (--list shows them, --only runs some); what it wrote is in
+build/matrix/CELL.log, and all verdicts are in build/matrix/results.json. Within each cell the
+tests run on 1, 2 and 8 VPs and on the kernel backend.
+"""
+import argparse
+import dataclasses
+import json
+import os
+import pathlib
+import platform
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+OUT = ROOT / "build" / "matrix"
+COMPILERS = {"gcc": ("gcc", "g++"), "clang": ("clang-19", "clang++-19")}
+DEBIAN = {"debian12": "bookworm", "debian13": "trixie"}
+SHOWN = 60  # lines of a failed cell's log
+DEBIAN_PACKAGES = ("gcc g++ libc6-dev cmake ninja-build pkgconf python3 libcmocka-dev "
+                   "libjansson-dev mandoc util-linux")
+
+
+@dataclasses.dataclass
+class Cell:
+    name: str
+    what: str
+    script: str  # for sh -e, in the root of the project; TESTS stands for ctest's choice of tests
+    needs: str = ""  # a program; without it the cell is skipped
+
+
+def tests(cell, before=""):
+    return f"{before}ctest --test-dir build/matrix/{cell} -j$(nproc) --timeout 600 TESTS"
+
+
+def build(cell, preset, compiler):
+    cc, cxx = COMPILERS[compiler]
+    return (f"CC={cc} CXX={cxx} cmake --preset {preset} -B build/matrix/{cell}\n"
+            f"cmake --build build/matrix/{cell}\n")
+
+
+def compiled(compiler, preset):
+    name = f"{compiler}-{preset}"
+    # ThreadSanitizer knows no address layout as random as that of newer kernels
+    fixed = "setarch $(uname -m) --addr-no-randomize " if preset == "tsan" else ""
+    return Cell(name, f"{compiler}, preset {preset}",
+                build(name, preset, compiler) + tests(name, fixed), COMPILERS[compiler][0])
+
+
+def without(name, what, setting):
+    """The gcc-ci build again, with a mechanism taken out."""
+    return Cell(name, what, build("gcc-ci", "ci", "gcc") + tests("gcc-ci", f"env {setting} "))
+
+
+def debian(name):
+    """A system of its own, made from Debian's mirror; the tests in it have no network."""
+    inside = ("cd /src && cmake --preset release && cmake --build --preset release && "
+              'unshare --net ctest --preset release -j"$(nproc)" TESTS')
+    return Cell(name, f"Debian {DEBIAN[name]}, its gcc and libc", f"""
+git ls-files -z --cached --others --exclude-standard |
+  tar --null --verbatim-files-from --files-from=- --create --file=build/matrix/{name}.tar
+mmdebstrap --variant=apt --include="{DEBIAN_PACKAGES}" \\
+  --customize-hook='mkdir "$1/src"' --customize-hook='tar-in build/matrix/{name}.tar /src' \\
+  --chrooted-customize-hook="{inside.replace('"', chr(92) + '"')}" \\
+  {DEBIAN[name]} /dev/null
+""", "mmdebstrap")
+
+
+def cells():
+    yield from (compiled(c, p) for c in COMPILERS for p in ("ci", "debug", "asan", "tsan"))
+    yield without("guard-mprotect", "guards without MADV_GUARD_INSTALL", "MLTP_GUARD=mprotect")
+    yield without("guard-canary", "no guard pages", "MLTP_GUARD=canary")
+    yield without("membarrier-off", "without membarrier(2)", "MLTP_MEMBARRIER=off")
+    yield Cell("aarch64", "aarch64, by emulation", "./dev aarch64", "qemu-aarch64-static")
+    yield Cell("deb", "Debian packages", "./dev deb")
+    yield from map(debian, DEBIAN)
+
+
+# ------------------------------------------------------------------------- running
+
+def summary(log):
+    """What ctest said last: numbers, and which tests failed."""
+    text = log.read_text(errors="replace")
+    counts = re.findall(r"(\d+)% tests passed, (\d+) tests failed out of (\d+)", text)
+    failed = re.findall(r"^\s+\d+ - (\S+) \((?:Failed|Timeout|SEGFAULT|Not Run|\w+ aborted).*$",
+                        text, re.M)
+    said = f"{counts[-1][2]} tests" if counts else ""
+    return said + (f"; failed: {' '.join(sorted(set(failed)))}" if failed else "")
+
+
+def script_of(cell, test_arguments):
+    return cell.script.strip().replace("TESTS", shlex.join(test_arguments))
+
+
+def run(cell, test_arguments):
+    """Returns the verdict as (passed | failed | skipped, reason or summary)."""
+    if cell.needs and shutil.which(cell.needs) is None:
+        return "skipped", f"no {cell.needs} here"
+    if cell.name == "aarch64" and not (ROOT / "src/arch/aarch64").is_dir():
+        return "skipped", "no port in src/arch"
+    log = OUT / f"{cell.name}.log"
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("MLTP_")}
+    with open(log, "wb") as file:
+        status = subprocess.run(["sh", "-ec", script_of(cell, test_arguments)], cwd=ROOT, env=environment, stdout=file,
+                                stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                                check=False).returncode
+    said = summary(log)
+    return ("passed", said) if status == 0 else ("failed", f"status {status}; {said}; see {log}")
+
+
+def parse(argv, names):
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--list", action="store_true", help="show the cells and their commands")
+    parser.add_argument("--only", metavar="CELL", action="append", choices=names,
+                        help="run this cell (may be repeated)")
+    parser.add_argument("--quick", action="store_true", help="only the tests of label quick")
+    return parser.parse_args(argv)
+
+
+def main(argv):
+    matrix = {cell.name: cell for cell in cells()}
+    args = parse(argv, list(matrix))
+    # the models say nothing about compilers or systems; benchmarks' peers are not ours
+    test_arguments = ["-L", "quick"] if args.quick else ["-E", "^(models|peer)[.]"]
+    if args.list:
+        for cell in matrix.values():
+            script = script_of(cell, test_arguments).replace("\n", "\n    ")
+            print(f"{cell.name:16} {cell.what}\n    {script}")
+        return 0
+    OUT.mkdir(parents=True, exist_ok=True)
+    rows = []
+    for name in args.only or matrix:
+        begin = time.monotonic()
+        verdict, said = run(matrix[name], test_arguments)
+        rows.append({"cell": name, "what": matrix[name].what, "verdict": verdict, "said": said,
+                     "seconds": round(time.monotonic() - begin)})
+        if verdict == "failed":
+            sys.stdout.writelines((OUT / f"{name}.log").read_text(errors="replace")
+                                  .splitlines(keepends=True)[-SHOWN:])
+        print(f"{name:16} {verdict:8} {rows[-1]['seconds']:5} s  {said}", flush=True)
+    results = {"kernel": platform.release(), "machine": platform.machine(), "tests": test_arguments,
+               "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "cells": rows}
+    (OUT / "results.json").write_text(json.dumps(results, indent=1) + "\n")
+    return 1 if any(row["verdict"] == "failed" for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
