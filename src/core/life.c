@@ -97,9 +97,11 @@ int mltp_init(int vps) {
     mt_message("mltp_init: bad number of VPs %d (0 for the default, or 1 to %d)", vps, MT_VPS_MAX);
     return EINVAL;
   }
-  int foreign_live = (int)mt_rt.foreign_live; /* theirs outlive the runtime */
+  /* foreign threads, and their waits, outlive the runtime */
+  uint32_t foreign_live = mt_rt.foreign_live, outside_parked = mt_rt.outside_parked;
   memset(&mt_rt, 0, sizeof mt_rt);
-  mt_rt.foreign_live = (uint32_t)foreign_live;
+  mt_rt.foreign_live = foreign_live;
+  mt_rt.outside_parked = outside_parked;
   mt_rt.cpus = mt_options.oversubscribe == MT_OVERSUBSCRIBE_EAGER ? MT_VPS_MAX : os_cpus();
   mt_rt.keeper_deadline = MLTP_NEVER;
   mt_rt.checked_at = UINT32_MAX;
@@ -108,7 +110,12 @@ int mltp_init(int vps) {
   mt_rt.target = active_of(vps);
   mt_fence_init(mt_options.membarrier);
   error = mt_outside_init();
-  if (error == 0) error = mt_stacks_init();
+  if (error != 0) {
+    mt_message("mltp_init: no key for thread-specific data: %s (use fewer of pthread_key_create)",
+               strerror(error));
+    return error;
+  }
+  error = mt_stacks_init();
   if (error != 0) {
     mt_message("mltp_init: no address space for stacks: %s (raise the limit on virtual memory)",
                strerror(error));
@@ -120,10 +127,11 @@ int mltp_init(int vps) {
   if (error == 0) mt_store_release(&mt_rt.running, 1); /* LF-4 release: pairs LF-3 LF-5 */
   if (error == 0 && on_vps()) error = mt_vp_spawn_to(mt_rt.target);
   if (error != 0) {
-    mt_message(
-        "mltp_init: cannot start %d VPs: %s (set MLTP_VPS lower, or raise the limits on "
-        "memory and threads)",
-        vps, strerror(error));
+    if (error != EINVAL) /* which has been explained */
+      mt_message(
+          "mltp_init: cannot start %d VPs: %s (set MLTP_VPS lower, or raise the limits on "
+          "memory and threads)",
+          vps, strerror(error));
     if (mt_load_relaxed(&mt_rt.running))
       mltp_finalize();
     else
