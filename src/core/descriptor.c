@@ -21,6 +21,11 @@ void mt_descriptors_free(void) {
   memset(ours, 0, sizeof *ours);
 }
 
+void mt_descriptors_forget(void) {
+  memset(&ours, 0, sizeof ours);
+  memset(&foreign, 0, sizeof foreign);
+}
+
 /* Under the guard. */
 static struct mltp_thread *slab_take(struct mt_slab *slab) {
   struct mltp_thread *t = mt_pool_pop(&slab->pool);

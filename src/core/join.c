@@ -45,6 +45,7 @@ static void *called_body(void *arg) {
   struct mltp_thread *t = arg;
   mt_sanitizer_arrive(&t->sanitizer);
   void *result = t->func(t->arg);
+  mt_stack_check(t->stack);
   mt_values_end(t);
   return result;
 }
@@ -86,7 +87,6 @@ static bool run_at_once(struct mltp_thread *self, struct mltp_thread *t, void **
   mt_sanitizer_arrive(&self->sanitizer);
   mt_sanitizer_end(&t->sanitizer);
   vp = t->vp;
-  mt_stack_check(t);
   mt_become(vp, t, self);
   mt_store_relaxed(&self->why, MT_WHY_NOTHING);
   mt_store_relaxed(&self->joining, NULL);

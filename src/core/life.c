@@ -14,6 +14,7 @@
 #include "base/fence.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "core/fork.h"
 #include "core/idle.h"
 #include "core/key.h"
 #include "core/park.h"
@@ -37,7 +38,10 @@ static int active_of(int wanted) {
 
 int mltp_set_vps(int vps) {
   if (vps < 1 || vps > MT_VPS_MAX) return EINVAL;
-  if (mt_self("mltp_set_vps") == NULL) return EPERM;
+  struct mltp_thread *self = mt_self("mltp_set_vps");
+  if (self == NULL) return EPERM;
+  if (!mt_load_relaxed(&mt_rt.running)) /* relaxed: it outlived the runtime */
+    return mt_misuse(EPERM, "mltp_set_vps", self->id, mt_name(self), "%s", mt_not_running());
   int target = active_of(vps);
   if (on_vps()) {
     int error = mt_vp_spawn_to(target);
@@ -68,7 +72,7 @@ static int make_main(void) {
   mt_set_name(t, "main");
   t->kind = on_vps() ? MT_UNBOUND : MT_BOUND;
   t->vp = mt_rt.vps[0];
-  os_thread_stack((char **)&t->stack_low, &t->stack_size);
+  mt_fork_stack((char **)&t->stack_low, &t->stack_size);
   mt_sanitizer_adopt(&t->sanitizer);
   mt_sanitizer_known_stack(&t->sanitizer, t->stack_low, t->stack_size);
   mt_set_where(t, MT_RUNNING, 0);
@@ -109,6 +113,11 @@ int mltp_init(int vps) {
   mt_rt.wanted = vps;
   mt_rt.target = active_of(vps);
   mt_fence_init(mt_options.membarrier);
+  error = mt_fork_init();
+  if (error != 0) {
+    mt_message("mltp_init: pthread_atfork: %s (free some memory)", strerror(error));
+    return error;
+  }
   error = mt_outside_init();
   if (error != 0) {
     mt_message("mltp_init: no key for thread-specific data: %s (use fewer of pthread_key_create)",

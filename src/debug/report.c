@@ -13,12 +13,14 @@
 
 #include "base/log.h"
 #include "base/options.h"
+#include "core/descriptor.h"
 #include "core/stack.h"
 #include "core/thread.h"
 #include "debug/backtrace.h"
 #include "debug/dump.h"
 #include "debug/layout.h"
 #include "mltp/debug.h"
+#include "sync/lock.h"
 
 enum { BACKTRACES_IN_REPORT = 100, BACKTRACES_ON_SIGNAL = 1000 };
 
@@ -76,6 +78,22 @@ static void on_fault(int signo, siginfo_t *info, void *context) {
 
 /* ---- deadlock */
 
+/* Whoever waits in the kernel for a lock that nobody holds has been woken, and waits for
+ * a CPU only: for long, on a busy machine. */
+static void look_for_woken(struct mltp_thread *t, void *woken) {
+  const char *q = (const char *)mt_load_relaxed(&t->waitq);
+  if (mt_state(t) != MT_RUNNING || mt_load_relaxed(&t->why) != MT_WHY_LOCK || q == NULL) return;
+  const mltp_lock_t *lock = (const mltp_lock_t *)(q - offsetof(mltp_lock_t, queue_));
+  const struct mt_lock_ops *ops = mt_lock_ops(lock);
+  if (ops != NULL && ops->holder(lock) == NULL) *(bool *)woken = true;
+}
+
+static bool any_woken(void) {
+  bool woken = false;
+  if (mt_load_relaxed(&mt_rt.blocked_in_locks) != 0) mt_descriptors_visit(look_for_woken, &woken);
+  return woken;
+}
+
 static uint32_t deadlock_reported; /* once in a runtime's life */
 
 void mt_deadlock_suspected(void) {
@@ -85,7 +103,7 @@ void mt_deadlock_suspected(void) {
   if (mt_options.deadlock == MT_DEADLOCK_OFF) return;
   /* a thread blocked in the kernel may come back, unless it waits for a lock of ours */
   if (mt_load_relaxed(&mt_rt.blocked) > mt_load_relaxed(&mt_rt.blocked_in_locks)) return;
-  if (tasks == 0 || (uint32_t)tasks > known || mt_live() == 0) return;
+  if (tasks == 0 || (uint32_t)tasks > known || mt_live() == 0 || any_woken()) return;
   if (mt_load_relaxed(&mt_rt.awake) != 0 || mt_add_relaxed(&deadlock_reported, 1) != 0) return;
   mt_message("deadlock: no thread can run, and no timer is pending:");
   mt_dump(2, BACKTRACES_IN_REPORT, true);
@@ -120,10 +138,14 @@ static void dump_on_panic(void) { mt_dump(2, BACKTRACES_IN_REPORT, true); }
 
 /* @return 0, or what the kernel says. */
 static int handle(struct handled *handled, int signo, os_handler *handler) {
-  int error = os_signal_install(signo, handler, &handled->before);
+  struct sigaction before;
+  int error = os_signal_install(signo, handler, &before);
+  if (error != 0) return error;
+  bool ours = (before.sa_flags & SA_SIGINFO) && before.sa_sigaction == handler;
+  if (!ours) handled->before = before; /* ours: of the process that forked this one */
   handled->signo = signo;
-  handled->handler = error == 0 ? handler : NULL;
-  return error;
+  handled->handler = handler;
+  return 0;
 }
 
 static void unhandle(struct handled *handled) {

@@ -74,3 +74,5 @@ int os_thread_exit_hook(pthread_key_t *key, void (*func)(void *)) {
 }
 
 int os_thread_exit_value(pthread_key_t key, void *value) { return pthread_setspecific(key, value); }
+
+int os_fork_hook(void (*in_child)(void)) { return pthread_atfork(NULL, NULL, in_child); }

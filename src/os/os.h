@@ -90,6 +90,8 @@ int os_task_count(void);
 /** Runs func(value) at the end of each kernel thread that has set a value. */
 int os_thread_exit_hook(pthread_key_t *key, void (*func)(void *));
 int os_thread_exit_value(pthread_key_t key, void *value);
+/** Runs a function in each child of fork(), on its one kernel thread. @return 0 or ENOMEM. */
+int os_fork_hook(void (*in_child)(void));
 
 /* ---- memory barriers on other processors (membarrier.c) */
 

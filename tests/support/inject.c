@@ -48,6 +48,7 @@ const struct inject_call inject_calls[CALLS] = {
     [CALL_ATTR_STACKSIZE] = {"pthread_attr_setstacksize", {EINVAL}},
     [CALL_ATTR_AFFINITY] = {"pthread_attr_setaffinity_np", {ENOMEM}},
     [CALL_GETATTR] = {"pthread_getattr_np", {ENOMEM, ENOENT}},
+    [CALL_ATFORK] = {"pthread_atfork", {ENOMEM}},
     [CALL_KEY_CREATE] = {"pthread_key_create", {EAGAIN}},
     [CALL_SETSPECIFIC] = {"pthread_setspecific", {ENOMEM}},
 };
@@ -287,6 +288,13 @@ int __wrap_pthread_key_create(pthread_key_t *key, void (*destructor)(void *));
 int __wrap_pthread_key_create(pthread_key_t *key, void (*destructor)(void *)) {
   int error = fails(CALL_KEY_CREATE);
   return error != 0 ? error : __real_pthread_key_create(key, destructor);
+}
+
+int __real_pthread_atfork(void (*before)(void), void (*parent)(void), void (*child)(void));
+int __wrap_pthread_atfork(void (*before)(void), void (*parent)(void), void (*child)(void));
+int __wrap_pthread_atfork(void (*before)(void), void (*parent)(void), void (*child)(void)) {
+  int error = fails(CALL_ATFORK);
+  return error != 0 ? error : __real_pthread_atfork(before, parent, child);
 }
 
 int __real_pthread_setspecific(pthread_key_t key, const void *value);
