@@ -5,7 +5,7 @@
  * nothing is mended and no guard is taken: the child forgets the runtime, and mltp_init()
  * makes a new one. The parent notices nothing, and takes no guard before it forks.
  *
- * Old stacks and descriptors stay mapped. The child may be running on such a stack, what
+ * Old stacks, descriptors and VPs stay mapped. The child may be running on such a stack, what
  * its program made before may point to others', and locks name their holders; a page costs
  * nothing until one of the two writes to it.
  *
@@ -18,7 +18,6 @@
  */
 #include "core/fork.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/descriptor.h"
@@ -31,6 +30,9 @@ static struct {
   size_t size;
 } inherited;
 
+/* Its VPs, so that leak checkers find them: it is no time to call free(). */
+static struct mt_vp *forgotten;
+
 static void in_child(void) {
   struct mltp_thread *self = mt_current();
   if (self != NULL && self->stack != NULL) {
@@ -40,7 +42,10 @@ static void in_child(void) {
   }
   mt_outside_forget(self);
   mt_set_current(NULL);
-  for (uint32_t i = 0; i < MT_VPS_MAX; i++) free(mt_rt.vps[i]);
+  for (uint32_t i = 0; i < MT_VPS_MAX && mt_rt.vps[i] != NULL; i++) {
+    mt_rt.vps[i]->sleeper_next = forgotten;
+    forgotten = mt_rt.vps[i];
+  }
   mt_descriptors_forget();
   mt_stacks_forget();
   bool was_running = mt_load_relaxed(&mt_rt.running);

@@ -100,7 +100,10 @@ static void a_child_without_a_runtime_says_what_to_do(void) {
   check(fork_everywhere, misuse_in_child, "child of fork() (call mltp_init() first)");
 }
 
-static void a_child_ends_when_its_thread_returns(void) { check(fork_everywhere, NULL, NULL); }
+static void a_child_ends_when_its_thread_returns(void) {
+  if (SANITIZED) skip(); /* it misses what libc had for the threads that are gone */
+  check(fork_everywhere, NULL, NULL);
+}
 
 /* --------------------------------------------------------------------- under load */
 
@@ -131,7 +134,8 @@ static void fork_under_load(void) {
 }
 
 static void a_hundred_forks_under_load(void) {
-  check(fork_under_load, THREAD_SANITIZED ? exec_in_child : work_in_child, NULL);
+  check(fork_under_load,
+        SANITIZED ? exec_in_child /* its allocator does not survive */ : work_in_child, NULL);
 }
 
 /* The dump signal reaches the child before it has a runtime, and after. */
@@ -146,7 +150,7 @@ static void fork_with_signals(void) {
 }
 
 static void the_dump_signal_does_not_kill_a_child(void) {
-  if (THREAD_SANITIZED) skip();
+  if (SANITIZED) skip(); /* as above */
   check(fork_with_signals, signalled_child, "mltp: all threads:");
 }
 

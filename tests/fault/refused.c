@@ -115,16 +115,17 @@ static void done_without_from_the_start(void **state) {
   check(from_the_start, membarrier, WORKS);
   check(from_the_start, guards, WORKS);
   check(from_the_start, masks, WORKS);
-  check(from_the_start, asking, WORKS);
   check(from_the_start, sigstacks, WORKS);
-  if (!SANITIZED) check(from_the_start, advice, WORKS);
+  if (SANITIZED) return; /* it makes these calls, too */
+  check(from_the_start, asking, WORKS);
+  check(from_the_start, advice, WORKS);
 }
 
 static void done_without_in_the_middle(void **state) {
   (void)state;
   check(in_the_middle, guards, WORKS);
   check(in_the_middle, masks, WORKS);
-  check(in_the_middle, asking, WORKS);
+  if (!SANITIZED) check(in_the_middle, asking, WORKS);
   check(in_the_middle, sigstacks, WORKS);
 }
 
