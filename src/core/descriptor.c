@@ -21,10 +21,7 @@ void mt_descriptors_free(void) {
   memset(ours, 0, sizeof *ours);
 }
 
-void mt_descriptors_forget(void) {
-  memset(&ours, 0, sizeof ours);
-  memset(&foreign, 0, sizeof foreign);
-}
+void mt_descriptors_forget(void) { memset(mt_slabs, 0, sizeof mt_slabs); }
 
 /* Under the guard. */
 static struct mltp_thread *slab_take(struct mt_slab *slab) {

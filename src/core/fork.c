@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "core/descriptor.h"
+#include "core/key.h"
 #include "core/stack.h"
 
 /* The stack of ours that this process runs on outside the runtime: it was forked by an
@@ -48,6 +49,7 @@ static void in_child(void) {
   }
   mt_descriptors_forget();
   mt_stacks_forget();
+  mt_keys_forked();
   bool was_running = mt_load_relaxed(&mt_rt.running);
   memset(&mt_rt, 0, sizeof mt_rt);
   mt_rt.forked = was_running;

@@ -23,7 +23,7 @@ static const struct mt_layout_row rows[] = {
     THREAD(kind),
     THREAD(where),
     THREAD(why),
-    THREAD(fresh),
+    THREAD(special),
     THREAD(waitq),
     THREAD(named),
     THREAD(name),

@@ -151,7 +151,7 @@ static void fork_with_signals(void) {
 
 static void the_dump_signal_does_not_kill_a_child(void) {
   if (SANITIZED) skip(); /* as above */
-  check(fork_with_signals, signalled_child, "mltp: all threads:");
+  check(fork_with_signals, signalled_child, "mltp: all threads, on signal");
 }
 
 /* A fault in the child is the crash it was, and an overflow still says whose it was. */

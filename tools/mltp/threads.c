@@ -100,7 +100,7 @@ static bool add_thread(const struct reader *r, uint64_t address, const void *des
   name_of(r, descriptor, thread->name, sizeof thread->name);
   thread->kind = layout_word(&r->layout->kinds, layout_field(r->layout, "thread.kind", descriptor));
   thread->state = state;
-  thread->fresh = layout_field(r->layout, "thread.fresh", descriptor) != 0;
+  thread->fresh = layout_field(r->layout, "thread.special", descriptor) & 1; /* MT_FRESH */
   bool unbound = strcmp(thread->kind, "unbound") == 0;
   thread->vp = unbound && strcmp(state, "ended") != 0 ? (int)(where >> bits) : -1;
   thread->at_most = unbound;
