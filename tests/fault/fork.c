@@ -146,7 +146,7 @@ static void signalled_child(void) {
 
 static void fork_with_signals(void) {
   setenv("MLTP_DUMP_SIGNAL", "10", 1);
-  fork_under_load();
+  fork_everywhere();
 }
 
 static void the_dump_signal_does_not_kill_a_child(void) {
