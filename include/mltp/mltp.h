@@ -10,10 +10,12 @@
  * Conventions of every function here:
  *  - It returns 0 or a positive errno value and does not touch errno, unless its
  *    docstring says otherwise.
+ *  - EPERM, and NULL of calls that return a thread: there is no runtime (a misuse), or
+ *    no memory to make a foreign thread known at its first call, said on stderr.
  *  - Deadlines are absolute, in nanoseconds of CLOCK_MONOTONIC (mltp_now());
  *    MLTP_NEVER waits for ever.
  *  - "Context: any" means unbound, bound and foreign threads may call it;
- *    no function may be called from a signal handler.
+ *    from a signal handler only those that mltp-signals(7) lists.
  *  - "Blocks: thread" means that only the calling thread waits, its VP goes on
  *    with other threads; "Blocks: no" means it never waits.
  *  - Misuse (unlocking another's lock, joining twice, ...) prints a message that

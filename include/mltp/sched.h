@@ -15,11 +15,14 @@ struct mltp_thread;
 /**
  * Starts the runtime; the caller becomes its main thread, an unbound thread on
  * the process's own stack. Reads the MLTP_* environment (see mltp-options(7)).
+ * A child of fork() has no runtime, whichever thread made it: it may exec, exit, or
+ * call this; any other call there is a misuse. Objects of the library that a thread
+ * used at the fork must be made anew in it.
  * @param vps virtual processors to start with; 0: what MLTP_VPS says, else the
  *            CPUs this process may use (affinity mask and cgroup CPU quota).
- * @return 0; EALREADY: running already; EINVAL: a bad MLTP_* value, named on
- *         stderr; ENOMEM, EAGAIN: memory or kernel threads are short, said on stderr.
- * Blocks: no. Context: foreign (normally the process's first thread).
+ * @return 0; EALREADY: running already; EINVAL: a bad MLTP_* value, or a dump
+ *         signal that cannot be caught, named on stderr; ENOMEM, EAGAIN: memory or kernel threads
+ * are short, said on stderr. Blocks: no. Context: foreign (normally the process's first thread).
  */
 MLTP_API int mltp_init(int vps);
 
@@ -27,8 +30,9 @@ MLTP_API int mltp_init(int vps);
  * Stops the runtime, in this order: waits until every other thread of the
  * library has ended (joinable ones nobody joined are freed); brings the caller
  * back to the kernel thread that called mltp_init(); ends the other VPs; frees
- * stacks and descriptors. The caller is an ordinary pthread afterwards, and
- * mltp_init() may be called again.
+ * stacks and descriptors. When the others wait for each other for ever, that is a
+ * deadlock: they are listed and the process exits with status 86 (MLTP_DEADLOCK). The caller is an
+ * ordinary pthread afterwards, and mltp_init() may be called again.
  * @return 0; EPERM: not the main thread; EINVAL: not running.
  * Blocks: thread. Context: the main thread.
  */
@@ -93,7 +97,8 @@ MLTP_API int mltp_vp(void);
  * library): while the caller is between the two, another VP may be active in
  * this one's place, and this VP's ready threads can be run by others. The two
  * must be called by the same thread, with no other call of this library between
- * them. Bound and foreign threads: no effect.
+ * them. Bound and foreign threads: no effect. When the kernel refuses a VP to take
+ * this one's place, its ready threads wait until the call has returned.
  * Blocks: mltp_blocking_begin() no; mltp_blocking_end() thread (when too many VPs
  * are active by then). Context: any.
  */

@@ -21,6 +21,8 @@ void mt_descriptors_free(void) {
   memset(ours, 0, sizeof *ours);
 }
 
+void mt_descriptors_forget(void) { memset(mt_slabs, 0, sizeof mt_slabs); }
+
 /* Under the guard. */
 static struct mltp_thread *slab_take(struct mt_slab *slab) {
   struct mltp_thread *t = mt_pool_pop(&slab->pool);

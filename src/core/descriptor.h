@@ -78,6 +78,9 @@ static inline void mt_descriptor_free(struct mt_vp *vp, struct mltp_thread *t) {
 /** Gives back the memory of all descriptors but foreign threads'. */
 void mt_descriptors_free(void);
 
+/** In a child of fork(): all of them stay mapped, and none is in use. */
+void mt_descriptors_forget(void);
+
 /** Calls visit for every descriptor that may be in use, outside ones included. */
 void mt_descriptors_visit(void (*visit)(struct mltp_thread *t, void *arg), void *arg);
 

@@ -53,6 +53,7 @@ static void *called_body(void *arg) {
   mt_sanitizer_arrive(&t->sanitizer);
   MT_PROBE2(start, t, t->id);
   void *result = t->func(t->arg);
+  mt_stack_check(t->stack);
   mt_values_end(t);
   return result;
 }
@@ -95,7 +96,6 @@ static bool run_at_once(struct mltp_thread *self, struct mltp_thread *t, void **
   mt_sanitizer_end(&t->sanitizer);
   MT_PROBE2(end, t, t->id);
   vp = t->vp;
-  mt_stack_check(t);
   mt_become(vp, t, self);
   mt_store_relaxed(&self->why, MT_WHY_NOTHING);
   mt_store_relaxed(&self->joining, NULL);

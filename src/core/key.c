@@ -45,6 +45,8 @@ static struct {
   } keys[MLTP_KEYS_MAX];
 } table;
 
+void mt_keys_forked(void) { table.guard = 0; } /* the keys themselves stay good */
+
 static uint32_t index_of(mltp_key_t key) { return (uint32_t)key; }
 
 static mltp_key_t key_of(uint32_t index, uint32_t generation) {

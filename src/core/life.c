@@ -14,6 +14,7 @@
 #include "base/fence.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "core/fork.h"
 #include "core/idle.h"
 #include "core/key.h"
 #include "core/park.h"
@@ -37,7 +38,10 @@ static int active_of(int wanted) {
 
 int mltp_set_vps(int vps) {
   if (vps < 1 || vps > MT_VPS_MAX) return EINVAL;
-  if (mt_self("mltp_set_vps") == NULL) return EPERM;
+  struct mltp_thread *self = mt_self("mltp_set_vps");
+  if (self == NULL) return EPERM;
+  if (!mt_load_relaxed(&mt_rt.running)) /* relaxed: it outlived the runtime */
+    return mt_misuse(EPERM, "mltp_set_vps", self->id, mt_name(self), "%s", mt_not_running());
   int target = active_of(vps);
   if (on_vps()) {
     int error = mt_vp_spawn_to(target);
@@ -68,7 +72,7 @@ static int make_main(void) {
   mt_set_name(t, "main");
   t->kind = on_vps() ? MT_UNBOUND : MT_BOUND;
   t->vp = mt_rt.vps[0];
-  os_thread_stack((char **)&t->stack_low, &t->stack_size);
+  mt_fork_stack((char **)&t->stack_low, &t->stack_size);
   mt_sanitizer_adopt(&t->sanitizer);
   mt_sanitizer_known_stack(&t->sanitizer, t->stack_low, t->stack_size);
   mt_set_where(t, MT_RUNNING, 0);
@@ -97,9 +101,11 @@ int mltp_init(int vps) {
     mt_message("mltp_init: bad number of VPs %d (0 for the default, or 1 to %d)", vps, MT_VPS_MAX);
     return EINVAL;
   }
-  int foreign_live = (int)mt_rt.foreign_live; /* theirs outlive the runtime */
+  /* foreign threads, and their waits, outlive the runtime */
+  uint32_t foreign_live = mt_rt.foreign_live, outside_parked = mt_rt.outside_parked;
   memset(&mt_rt, 0, sizeof mt_rt);
-  mt_rt.foreign_live = (uint32_t)foreign_live;
+  mt_rt.foreign_live = foreign_live;
+  mt_rt.outside_parked = outside_parked;
   mt_rt.cpus = mt_options.oversubscribe == MT_OVERSUBSCRIBE_EAGER ? MT_VPS_MAX : os_cpus();
   mt_rt.keeper_deadline = MLTP_NEVER;
   mt_rt.checked_at = UINT32_MAX;
@@ -107,8 +113,18 @@ int mltp_init(int vps) {
   mt_rt.wanted = vps;
   mt_rt.target = active_of(vps);
   mt_fence_init(mt_options.membarrier);
+  error = mt_fork_init();
+  if (error != 0) {
+    mt_message("mltp_init: pthread_atfork: %s (free some memory)", strerror(error));
+    return error;
+  }
   error = mt_outside_init();
-  if (error == 0) error = mt_stacks_init();
+  if (error != 0) {
+    mt_message("mltp_init: no key for thread-specific data: %s (use fewer of pthread_key_create)",
+               strerror(error));
+    return error;
+  }
+  error = mt_stacks_init();
   if (error != 0) {
     mt_message("mltp_init: no address space for stacks: %s (raise the limit on virtual memory)",
                strerror(error));
@@ -120,10 +136,11 @@ int mltp_init(int vps) {
   if (error == 0) mt_store_release(&mt_rt.running, 1); /* LF-4 release: pairs LF-3 LF-5 */
   if (error == 0 && on_vps()) error = mt_vp_spawn_to(mt_rt.target);
   if (error != 0) {
-    mt_message(
-        "mltp_init: cannot start %d VPs: %s (set MLTP_VPS lower, or raise the limits on "
-        "memory and threads)",
-        vps, strerror(error));
+    if (error != EINVAL) /* which has been explained */
+      mt_message(
+          "mltp_init: cannot start %d VPs: %s (set MLTP_VPS lower, or raise the limits on "
+          "memory and threads)",
+          vps, strerror(error));
     if (mt_load_relaxed(&mt_rt.running))
       mltp_finalize();
     else

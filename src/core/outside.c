@@ -12,6 +12,7 @@
 #include "base/options.h"
 #include "core/descriptor.h"
 #include "core/det.h"
+#include "core/fork.h"
 #include "core/key.h"
 #include "core/life.h"
 #include "core/thread.h"
@@ -55,7 +56,7 @@ static void say_not_replayed(const char *call) {
 struct mltp_thread *mt_attach(const char *call) {
   if (!mt_load_acquire(&mt_rt.running)) { /* LF-3 acquire: pairs LF-4 */
     mt_options_read();                    /* MLTP_MISUSE may say to go on */
-    mt_misuse(EPERM, call, 0, "", "the runtime is not running (call mltp_init() first)");
+    mt_misuse(EPERM, call, 0, "", "%s", mt_not_running());
     return NULL;
   }
   struct mltp_thread *t = mt_foreign_new();
@@ -69,6 +70,10 @@ struct mltp_thread *mt_attach(const char *call) {
   mt_set_current(t);
   if (mt_det_on) say_not_replayed(call);
   return t;
+}
+
+void mt_outside_forget(const struct mltp_thread *self) {
+  if (self != NULL && self->kind == MT_FOREIGN) os_thread_exit_value(exit_key, NULL);
 }
 
 bool mt_outside_may_post(void) {
@@ -102,6 +107,7 @@ static void *bound_main(void *arg) {
   jmp_buf end;
   self->end = &end;
   if (setjmp(end) == 0) self->result = self->func(self->arg);
+  if (mt_current() != self) return NULL; /* the last thread of a child of fork() */
   finish(self, self->result);
   leave_runtime();
   return NULL;

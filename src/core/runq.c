@@ -83,8 +83,10 @@ static uint32_t fair_share(const struct mt_vp *vp) {
   return half < STEAL_MAX ? half : STEAL_MAX;
 }
 
-/* The owner, inside, gives a thief that asked its share. */
+/* The owner, inside, gives a thief that asked its share. At the end there is only main,
+ * on its way to VP 0, and the thief may have gone. relaxed: main's arrival orders it. */
 static void serve(struct mt_vp *vp, struct mt_vp *thief) {
+  if (mt_load_relaxed(&mt_rt.stopping)) return;
   struct mltp_thread *last, *first = mt_runq_take_front(vp, fair_share(vp), &last);
   if (first == NULL) return;
   mt_post(thief, first, last); /* and see that it gets them: it may have gone to sleep */

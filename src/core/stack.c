@@ -8,6 +8,7 @@
 #include "core/stack.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "base/log.h"
 #include "base/options.h"
@@ -56,8 +57,10 @@ int mt_stacks_init(void) {
 
 void mt_stacks_free(void) {
   os_release(arena.base, arena.size);
-  __builtin_memset(&arena, 0, sizeof arena);
+  mt_stacks_forget();
 }
+
+void mt_stacks_forget(void) { __builtin_memset(&arena, 0, sizeof arena); }
 
 int mt_stack_class(size_t size) {
   if (size == 0) return mt_rt.stack_class;
@@ -75,7 +78,7 @@ static void say_once(const char *text) {
 }
 
 static void put_canary(struct mt_stack *stack) {
-  stack->canary = 1;
+  stack->check = MT_STACK_CANARY;
   for (int i = 0; i < CANARY_WORDS; i++) ((uint64_t *)stack->low)[i] = CANARY;
 }
 
@@ -100,8 +103,9 @@ static void protect(struct mt_stack *stack) {
   put_canary(stack);
 }
 
-void mt_stack_check_canary(const struct mltp_thread *t) {
-  const struct mt_stack *stack = t->stack;
+void mt_stack_check_slow(const struct mt_stack *stack) {
+  if (stack->check == MT_STACK_CHILD) exit(0); /* as when a pthread ends in a child */
+  const struct mltp_thread *t = mt_current();
   for (int i = 0; i < CANARY_WORDS; i++)
     if (((const uint64_t *)stack->low)[i] != CANARY)
       mt_panic(
@@ -134,7 +138,7 @@ static struct mt_stack *carve(int class_log2) {
     stack->low = low;
     stack->class_log2 = (uint8_t)class_log2;
     stack->colour = arena.slots++ % MT_STACK_COLOURS;
-    stack->canary = 0;
+    stack->check = MT_STACK_GUARDED;
     protect(stack);
     mt_sanitizer_new_stack(low, size);
   }

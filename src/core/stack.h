@@ -37,7 +37,14 @@ struct mt_stack {
   char *low;          /* [const] lowest address, where the guard is */
   uint32_t colour;    /* [const] */
   uint8_t class_log2; /* [const] log2 of the slot's size */
-  uint8_t canary;     /* [const] 1: has no guard page */
+  uint8_t check;      /* [const] enum mt_stack_check; changes in a child of fork() */
+};
+
+/** What there is to do when the thread ends. */
+enum mt_stack_check {
+  MT_STACK_GUARDED, /**< nothing */
+  MT_STACK_CANARY,  /**< it has no guard page: look at the canary */
+  MT_STACK_CHILD    /**< it was running when it forked: the process ends with it */
 };
 
 /** @return 0 or ENOMEM: no address space. */
@@ -45,6 +52,9 @@ int mt_stacks_init(void);
 
 /** Gives everything back; no stack is in use. */
 void mt_stacks_free(void);
+
+/** In a child of fork(): all of them stay mapped, and none is in use. */
+void mt_stacks_forget(void);
 
 /** @return a stack of 2^class_log2 bytes, or NULL. vp: the calling VP, or NULL. */
 struct mt_stack *mt_stack_new(struct mt_vp *vp, int class_log2);
@@ -62,11 +72,12 @@ void mt_stacks_owner_sleeps(const struct mt_vp *vp);
 /** @return the class of a size in bytes, 0: the default; -1: too large. */
 int mt_stack_class(size_t size);
 
-/** Stops the program when the canary of the stack of t is gone. */
-void mt_stack_check_canary(const struct mltp_thread *t);
+/** Stops the program when the canary of the calling thread's stack is gone; ends the
+ * process when the caller is the last thread of a child of fork(). */
+void mt_stack_check_slow(const struct mt_stack *stack);
 
-static inline void mt_stack_check(const struct mltp_thread *t) {
-  if (mt_unlikely(t->stack->canary)) mt_stack_check_canary(t);
+static inline void mt_stack_check(const struct mt_stack *stack) {
+  if (mt_unlikely(stack->check != MT_STACK_GUARDED)) mt_stack_check_slow(stack);
 }
 
 static inline size_t mt_stack_size(const struct mt_stack *stack) {

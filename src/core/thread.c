@@ -14,6 +14,7 @@
 #include "base/options.h"
 #include "core/descriptor.h"
 #include "core/det.h"
+#include "core/fork.h"
 #include "core/idle.h"
 #include "core/key.h"
 #include "core/life.h"
@@ -47,6 +48,8 @@ static int create(const char *call, mltp_t **thread, const mltp_attr_t *attr, ml
   struct mltp_thread *self = mt_self(call);
   if (self == NULL) return EPERM;
   struct mt_vp *here = self->vp;
+  if (mt_unlikely(here == NULL) && !mt_load_relaxed(&mt_rt.running)) /* it outlived the runtime */
+    return mt_misuse(EPERM, call, self->id, mt_name(self), "%s", mt_not_running());
   int class_log2 = attr->stack_size == 0 ? mt_rt.stack_class : mt_stack_class(attr->stack_size);
   if (class_log2 < 0 || (thread == NULL && !attr->detached)) return EINVAL;
   struct mltp_thread *t = mt_descriptor_new(here);
@@ -154,7 +157,6 @@ void mt_end(struct mltp_thread *self, void *result) {
  * line on, the idle context is the current thread, since self may be freed. */
 static struct mltp_thread *end_and_choose(struct mltp_thread *self, void *result) {
   struct mt_vp *vp = self->vp;
-  mt_stack_check(self);
   mt_set_current(&vp->idle);
   mt_end(self, result);
   mt_store_release(&vp->stats.ended, vp->stats.ended + 1); /* LV-1 release: pairs LV-2 */
@@ -201,6 +203,7 @@ void mt_thread_start(void) {
     struct mt_stack *stack = self->stack;
     MT_PROBE2(start, self, self->id);
     void *result = self->func(self->arg);
+    mt_stack_check(stack); /* first: in a child of fork() there is no self */
     self = mt_current();
     mt_values_end(self);
     struct mt_vp *vp = self->vp;
@@ -213,6 +216,7 @@ void mt_thread_start(void) {
 }
 
 void mt_finish(struct mltp_thread *self, void *result) {
+  mt_stack_check(self->stack);
   mt_values_end(self);
   if (self->called) mt_arch_call_leave(mt_stack_top(self->stack), result);
   struct mt_vp *vp = self->vp;
@@ -239,8 +243,10 @@ void mltp_exit(void *result) {
   }
   if (self != NULL && self->kind == MT_UNBOUND) mt_finish(self, result);
   if (self != NULL && self->kind == MT_BOUND) mt_bound_finish(self, result);
-  mt_misuse(EPERM, "mltp_exit", 0, "",
-            "the caller is no thread of this library (use pthread_exit there)");
+  mt_misuse(EPERM, "mltp_exit", 0, "", "%s",
+            mt_load_relaxed(&mt_rt.running)
+                ? "the caller is no thread of this library (use pthread_exit there)"
+                : mt_not_running());
   abort(); /* it cannot return, whatever MLTP_MISUSE says */
 }
 

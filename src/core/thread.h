@@ -124,6 +124,8 @@ struct mt_timed_join {
 /* outside.c: bound and foreign threads */
 
 int mt_outside_init(void);
+/** In a child of fork(): self, if foreign, is no thread of the library any more. */
+void mt_outside_forget(const struct mltp_thread *self);
 /** @return true when there are threads outside VPs, which may make others ready. */
 bool mt_outside_may_post(void);
 /** Starts the kernel thread of a bound thread. @return 0 or EAGAIN. */

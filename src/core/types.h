@@ -247,6 +247,7 @@ struct mt_eh_globals {
 struct mt_runtime {
   uint32_t running;              /* [atomic] 1: between init and finalize */
   uint32_t stopping;             /* [atomic] 1: VPs other than 0 have to end */
+  uint32_t forked;               /* [const] 1: a child of fork(), without a runtime yet */
   struct mltp_thread *main;      /* [const] */
   struct mt_vp *vps[MT_VPS_MAX]; /* [atomic] entries below vp_count are constant */
   uint32_t vp_count;             /* [atomic] kernel threads made; grows under idle_guard */

@@ -146,7 +146,9 @@ void mt_surrender(struct mt_vp *vp) {
   if (taker == NULL) return;
   mt_runq_enter(vp);
   mt_runq_drain(vp);
-  struct mltp_thread *last, *first = mt_runq_take_front(vp, UINT32_MAX, &last);
+  /* At the end it can only be main on its way to VP 0, and the taker may have gone. */
+  uint32_t count = mt_load_relaxed(&mt_rt.stopping) ? 0 : UINT32_MAX; /* relaxed: IB-2 orders */
+  struct mltp_thread *last, *first = mt_runq_take_front(vp, count, &last);
   mt_runq_leave(vp);
   if (first != NULL) mt_post(taker, first, last);
 }
@@ -212,10 +214,10 @@ void mt_set_target(int target) {
 
 /* ---- blocking in the kernel */
 
-void mltp_blocking_begin(void) {
+bool mt_blocking_begin(void) {
   struct mltp_thread *self = mt_current();
   struct mt_vp *vp = self != NULL ? self->vp : NULL;
-  if (vp == NULL || mt_det_on) return; /* no other VP may take its place */
+  if (vp == NULL || mt_det_on) return true; /* alone, it is not blocked */
   mt_spin_lock(&mt_rt.idle_guard);
   mt_store_relaxed(&mt_rt.awake, mt_rt.awake - 1);
   mt_store_seq_cst(&vp->status, MT_VP_BLOCKED); /* ID-15 seq_cst: pairs ID-5 */
@@ -223,13 +225,17 @@ void mltp_blocking_begin(void) {
   int unblocked = (int)mt_load_relaxed(&mt_rt.vp_count) - mt_rt.blocked;
   bool spare = unblocked >= mt_load_relaxed(&mt_rt.target);
   mt_spin_unlock(&mt_rt.idle_guard);
-  if (!spare) mt_vp_spawn(); /* refused, and no other: this VP's threads wait until it is back */
+  if (!spare) spare = mt_vp_spawn() == 0;
   /* Thieves come when they have nothing to run. Threads that spin and yield always have,
    * and may wait for one of these. */
   mt_surrender(vp);
   mt_fence_heavy(); /* ID-16 heavy fence: as ID-2; pairs ID-1 ID-5 */
   if (mt_vps_any(mt_runq_seems_busy, NULL)) mt_wake_one();
+  return spare;
 }
+
+/* No VP to be had: this one's threads wait until it is back. */
+void mltp_blocking_begin(void) { mt_blocking_begin(); }
 
 void mltp_blocking_end(void) {
   struct mltp_thread *self = mt_current();

@@ -86,6 +86,10 @@ void mt_awake_add(int more);
 /** Makes all VPs get up (to end). */
 void mt_wake_all(void);
 
+/** mltp_blocking_begin(). @return false: there is no VP to take this one's place, so
+ * what the caller blocks for must not depend on threads of this VP. */
+bool mt_blocking_begin(void);
+
 /** @return an awake VP other than self, NULL: none. A hint. */
 struct mt_vp *mt_any_awake_but(const struct mt_vp *self);
 

@@ -6,41 +6,49 @@
  */
 #include "debug/report.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/options.h"
+#include "core/descriptor.h"
 #include "core/stack.h"
 #include "core/thread.h"
 #include "debug/backtrace.h"
 #include "debug/dump.h"
 #include "debug/layout.h"
 #include "mltp/debug.h"
+#include "sync/lock.h"
 
 enum { BACKTRACES_IN_REPORT = 100, BACKTRACES_ON_SIGNAL = 1000 };
 
 /* Nothing reads it: it takes the layout into static programs. */
 static const struct mt_layout *const layout __attribute__((used)) = &mt_layout;
 
-static struct {
-  struct sigaction segv, bus, dump; /* what was installed before us */
-  bool dump_installed;
-} saved;
+/* The handlers we have installed, and what they replaced. */
+static struct handled {
+  int signo;
+  os_handler *handler; /* NULL: not installed */
+  struct sigaction before;
+} segv, bus, dump;
 
 /* ---- stack overflow */
 
-/* A fault just below the calling thread's stack, or in its guard. */
-static bool is_overflow(const struct mltp_thread *t, const char *address, const char **low,
-                        size_t *size) {
-  size_t page = 4096;
+/* A fault just below the calling thread's stack, or in its guard; or the kernel found
+ * no room there for a signal's frame, and then it names the stack pointer only. */
+static bool is_overflow(const struct mltp_thread *t, const siginfo_t *info, const char *sp,
+                        const char **low, size_t *size) {
+  size_t page = 4096, signal_frame = 16384; /* with all that a processor can have */
   if (t == NULL) return false;
   *low = t->stack != NULL ? t->stack->low : t->stack_low;
   *size = t->stack != NULL ? mt_stack_size(t->stack) : t->stack_size;
   if (*low == NULL) return false;
+  bool no_room = info->si_code == SI_KERNEL && info->si_addr == NULL;
+  const char *address = no_room ? sp : info->si_addr;
   const char *from = t->stack != NULL ? *low : *low - 16 * page;
-  const char *to = *low + page;
+  const char *to = *low + page + (no_room ? signal_frame : 0);
   return address >= from && address < to;
 }
 
@@ -53,7 +61,8 @@ static void on_fault(int signo, siginfo_t *info, void *context) {
   const struct mltp_thread *t = mt_current();
   const char *low;
   size_t size;
-  if (is_overflow(t, info->si_addr, &low, &size)) {
+  const ucontext_t *uc = context;
+  if (is_overflow(t, info, (const char *)uc->uc_mcontext.gregs[REG_RSP], &low, &size)) {
     mt_message(
         "stack overflow: thread %lu '%s' used all %zu KiB of its stack (give it a larger "
         "stack_size in mltp_attr_t, or set MLTP_STACK_SIZE)",
@@ -64,22 +73,38 @@ static void on_fault(int signo, siginfo_t *info, void *context) {
     os_signal_default(SIGABRT);
     abort();
   }
-  /* Not ours: what was there before handles it when the instruction faults again. */
-  os_signal_restore(signo, signo == SIGSEGV ? &saved.segv : &saved.bus);
+  os_signal_forward(signo, info, context, signo == SIGSEGV ? &segv.before : &bus.before);
 }
 
 /* ---- deadlock */
 
+/* Whoever waits in the kernel for a lock that nobody holds has been woken, and waits for
+ * a CPU only: for long, on a busy machine. */
+static void look_for_woken(struct mltp_thread *t, void *woken) {
+  const char *q = (const char *)mt_load_relaxed(&t->waitq);
+  if (mt_state(t) != MT_RUNNING || mt_load_relaxed(&t->why) != MT_WHY_LOCK || q == NULL) return;
+  const mltp_lock_t *lock = (const mltp_lock_t *)(q - offsetof(mltp_lock_t, queue_));
+  const struct mt_lock_ops *ops = mt_lock_ops(lock);
+  if (ops != NULL && ops->holder(lock) == NULL) *(bool *)woken = true;
+}
+
+static bool any_woken(void) {
+  bool woken = false;
+  if (mt_load_relaxed(&mt_rt.blocked_in_locks) != 0) mt_descriptors_visit(look_for_woken, &woken);
+  return woken;
+}
+
+static uint32_t deadlock_reported; /* once in a runtime's life */
+
 void mt_deadlock_suspected(void) {
-  static uint32_t reported; /* once */
   uint32_t vps = mt_load_relaxed(&mt_rt.vp_count);
   uint32_t known = vps + mt_load_relaxed(&mt_rt.outside_parked) + MT_SANITIZER_TASKS;
   int tasks = os_task_count();
   if (mt_options.deadlock == MT_DEADLOCK_OFF) return;
   /* a thread blocked in the kernel may come back, unless it waits for a lock of ours */
   if (mt_load_relaxed(&mt_rt.blocked) > mt_load_relaxed(&mt_rt.blocked_in_locks)) return;
-  if (tasks == 0 || (uint32_t)tasks > known || mt_live() == 0) return;
-  if (mt_load_relaxed(&mt_rt.awake) != 0 || mt_add_relaxed(&reported, 1) != 0) return;
+  if (tasks == 0 || (uint32_t)tasks > known || mt_live() == 0 || any_woken()) return;
+  if (mt_load_relaxed(&mt_rt.awake) != 0 || mt_add_relaxed(&deadlock_reported, 1) != 0) return;
   mt_message("deadlock: no thread can run, and no timer is pending:");
   mt_dump(2, BACKTRACES_IN_REPORT, true);
   mt_print_replay();
@@ -111,22 +136,41 @@ static void on_dump_signal(int signo, siginfo_t *info, void *context) {
 
 static void dump_on_panic(void) { mt_dump(2, BACKTRACES_IN_REPORT, true); }
 
+/* @return 0, or what the kernel says. */
+static int handle(struct handled *handled, int signo, os_handler *handler) {
+  struct sigaction before;
+  int error = os_signal_install(signo, handler, &before);
+  if (error != 0) return error;
+  bool ours = (before.sa_flags & SA_SIGINFO) && before.sa_sigaction == handler;
+  if (!ours) handled->before = before; /* ours: of the process that forked this one */
+  handled->signo = signo;
+  handled->handler = handler;
+  return 0;
+}
+
+static void unhandle(struct handled *handled) {
+  if (handled->handler == NULL) return;
+  os_signal_restore(handled->signo, handled->handler, &handled->before);
+  handled->handler = NULL;
+}
+
 int mt_report_start(void) {
   mt_panic_hook = dump_on_panic;
+  deadlock_reported = 0;
   os_sigstack_make();
-  int error = os_signal_install(SIGSEGV, on_fault, &saved.segv);
-  if (error == 0) error = os_signal_install(SIGBUS, on_fault, &saved.bus);
-  saved.dump_installed = error == 0 && mt_options.dump_signal != 0;
-  if (saved.dump_installed)
-    error = os_signal_install((int)mt_options.dump_signal, on_dump_signal, &saved.dump);
-  return error;
+  if (handle(&segv, SIGSEGV, on_fault) != 0 || handle(&bus, SIGBUS, on_fault) != 0)
+    mt_message("stack overflows will be ordinary crashes: sigaction failed (allow it)");
+  int signo = (int)mt_options.dump_signal;
+  if (signo == 0 || handle(&dump, signo, on_dump_signal) == 0) return 0;
+  mt_message("MLTP_DUMP_SIGNAL: signal %d cannot be caught (choose another)", signo);
+  return EINVAL;
 }
 
 void mt_report_stop(void) {
   mt_panic_hook = NULL;
-  os_signal_restore(SIGSEGV, &saved.segv);
-  os_signal_restore(SIGBUS, &saved.bus);
-  if (saved.dump_installed) os_signal_restore((int)mt_options.dump_signal, &saved.dump);
+  unhandle(&segv);
+  unhandle(&bus);
+  unhandle(&dump);
 }
 
 void mt_report_stats(void) {

@@ -10,8 +10,9 @@
 #include <stdint.h>
 
 /** Installs the handlers of SIGSEGV, SIGBUS and the dump signal, and the panic
- * hook. @return 0. */
+ * hook. @return 0; EINVAL: the dump signal cannot be caught, said on stderr. */
 int mt_report_start(void);
+/** Puts back what was there before. */
 void mt_report_stop(void);
 
 /** Writes the counters of all VPs to stderr. */

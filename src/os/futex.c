@@ -9,6 +9,11 @@
 
 #include "os/os.h"
 
+/* Nothing can stand in for a futex, and to go on would be to spin or sleep for ever. */
+static void refused(int error) {
+  os_fatal("futex", error, "allow futex(2) in the process's seccomp filter");
+}
+
 int os_futex_wait(uint32_t *word, uint32_t expected, uint64_t deadline) {
   struct timespec ts = {.tv_sec = (time_t)(deadline / 1000000000u),
                         .tv_nsec = (long)(deadline % 1000000000u)};
@@ -17,16 +22,19 @@ int os_futex_wait(uint32_t *word, uint32_t expected, uint64_t deadline) {
   int result = 0;
   /* WAIT_BITSET, unlike WAIT, takes an absolute time. */
   if (syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, expected, timeout, NULL,
-              FUTEX_BITSET_MATCH_ANY) != 0 &&
-      errno == ETIMEDOUT)
-    result = ETIMEDOUT;
+              FUTEX_BITSET_MATCH_ANY) != 0) {
+    if (errno == ETIMEDOUT)
+      result = ETIMEDOUT;
+    else if (errno != EAGAIN && errno != EINTR) /* these two: the caller looks at the word */
+      refused(errno);
+  }
   errno = saved;
   return result;
 }
 
 void os_futex_wake(uint32_t *word, int count) {
   int saved = errno;
-  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+  if (syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0) < 0) refused(errno);
   errno = saved;
 }
 

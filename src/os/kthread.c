@@ -22,6 +22,10 @@ int os_thread_start(pthread_t *thread, struct os_affinity *affinity, void *(*fun
   os_affinity_start_elsewhere(affinity, &attr);
   int error = pthread_create(thread, &attr, func, arg);
   pthread_attr_destroy(&attr);
+  if (error != 0 && affinity->narrowed) { /* that CPU went, or a filter refuses masks */
+    affinity->narrowed = false;
+    error = pthread_create(thread, NULL, func, arg);
+  }
   return error == 0 ? 0 : EAGAIN;
 }
 
@@ -38,15 +42,18 @@ int os_thread_start_detached(size_t stack_size, void *(*func)(void *), void *arg
 
 void os_thread_join(pthread_t thread) { pthread_join(thread, NULL); }
 
-int os_thread_stack(char **low, size_t *size) {
+void os_thread_stack(char **low, size_t *size) {
   pthread_attr_t attr;
-  int error = pthread_getattr_np(pthread_self(), &attr);
-  if (error != 0) return error;
-  void *address;
-  error = pthread_attr_getstack(&attr, &address, size);
+  void *address = NULL;
+  size_t length = 0;
+  int saved = errno;
+  if (pthread_getattr_np(pthread_self(), &attr) == 0) {
+    if (pthread_attr_getstack(&attr, &address, &length) != 0) length = 0;
+    pthread_attr_destroy(&attr);
+  }
   *low = address;
-  pthread_attr_destroy(&attr);
-  return error;
+  *size = length;
+  errno = saved;
 }
 
 int os_task_count(void) {
@@ -67,3 +74,5 @@ int os_thread_exit_hook(pthread_key_t *key, void (*func)(void *)) {
 }
 
 int os_thread_exit_value(pthread_key_t key, void *value) { return pthread_setspecific(key, value); }
+
+int os_fork_hook(void (*in_child)(void)) { return pthread_atfork(NULL, NULL, in_child); }

@@ -2,10 +2,13 @@
 /* The heavy half of an asymmetric fence. */
 #include <errno.h>
 #include <linux/membarrier.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "os/os.h"
+
+enum { TRIES = 1000 };
 
 bool os_membarrier_register(void) {
   int saved = errno;
@@ -14,8 +17,14 @@ bool os_membarrier_register(void) {
   return ok;
 }
 
+/* Once registered, it fails only for want of a few bytes in the kernel, or because of a
+ * filter installed since. The light fences count on it, so there is no going on without. */
 void os_membarrier(void) {
   int saved = errno;
-  syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+  for (int tries = 0; syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0;) {
+    if (errno != ENOMEM || ++tries == TRIES)
+      os_fatal("membarrier", errno, "set MLTP_MEMBARRIER=off, or allow membarrier(2)");
+    sched_yield();
+  }
   errno = saved;
 }

@@ -82,13 +82,16 @@ int os_thread_start(pthread_t *thread, struct os_affinity *affinity, void *(*fun
 /** Starts a kernel thread nobody joins. @return 0 or EAGAIN. */
 int os_thread_start_detached(size_t stack_size, void *(*func)(void *), void *arg);
 void os_thread_join(pthread_t thread);
-/** Bounds of the calling kernel thread's stack, the guard not included. */
-int os_thread_stack(char **low, size_t *size);
+/** Bounds of the calling kernel thread's stack, the guard not included; NULL and 0
+ * when libc cannot tell. */
+void os_thread_stack(char **low, size_t *size);
 /** Number of kernel threads of this process; 0 when /proc cannot be read. */
 int os_task_count(void);
 /** Runs func(value) at the end of each kernel thread that has set a value. */
 int os_thread_exit_hook(pthread_key_t *key, void (*func)(void *));
 int os_thread_exit_value(pthread_key_t key, void *value);
+/** Runs a function in each child of fork(), on its one kernel thread. @return 0 or ENOMEM. */
+int os_fork_hook(void (*in_child)(void));
 
 /* ---- memory barriers on other processors (membarrier.c) */
 
@@ -99,18 +102,29 @@ void os_membarrier(void);
 
 /* ---- signals (signals.c) */
 
-/** Gives the calling kernel thread a signal stack (freed by os_sigstack_free()). */
-int os_sigstack_make(void);
+typedef void(os_handler)(int signo, siginfo_t *info, void *context);
+
+/** Gives the calling kernel thread a signal stack, unless it has one or there is no
+ * memory for it. */
+void os_sigstack_make(void);
+/** Takes it away again; one that the program installed stays. */
 void os_sigstack_free(void);
 /** Installs a handler that runs on the signal stack; *old gets the one before. */
-int os_signal_install(int signo, void (*handler)(int, siginfo_t *, void *), struct sigaction *old);
-void os_signal_restore(int signo, const struct sigaction *old);
+int os_signal_install(int signo, os_handler *handler, struct sigaction *old);
+/** Puts *old back, unless another handler has replaced ours since. */
+void os_signal_restore(int signo, os_handler *handler, const struct sigaction *old);
+/** In a handler: does what would have been done without it. */
+void os_signal_forward(int signo, siginfo_t *info, void *context, const struct sigaction *to);
 void os_signal_default(int signo);
 
-/* ---- output (write.c): async-signal-safe, survives short writes */
+/* ---- output (write.c): async-signal-safe */
+
+/** Survives short writes; gives up, without a signal, when nobody can read it. */
 void os_write(int fd, const char *text, size_t length);
 /** Opens a file to append to, made when absent. @return descriptor, or -1. */
 int os_open_log(const char *path);
 void os_close(int fd);
+/** Says that the kernel refused what the library cannot do without, and aborts. */
+void os_fatal(const char *call, int error, const char *remedy) __attribute__((noreturn));
 
 #endif

@@ -1,41 +1,80 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Signal stacks and handlers. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "os/os.h"
 
-/* Enough for a report with backtraces; MINSIGSTKSZ grows with AVX-512 state. */
-#define SIGSTACK_SIZE 65536
+/* As much as a thread's default stack: handlers of the program may use it, too
+ * (SA_ONSTACK). Memory appears as it is touched. */
+enum { SIGSTACK_SIZE = 256 << 10 };
 
-int os_sigstack_make(void) {
+/* This kernel thread's, with a guard page below; NULL: it has none of ours. */
+static __thread char *own_stack;
+
+static char *stack_new(size_t guard) {
+  char *low = mmap(NULL, guard + SIGSTACK_SIZE, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+  if (low == MAP_FAILED) return NULL;
+  mprotect(low, guard, PROT_NONE); /* refused: no guard */
+  return low;
+}
+
+void os_sigstack_make(void) {
+  int saved = errno;
   stack_t now;
-  if (sigaltstack(NULL, &now) == 0 && !(now.ss_flags & SS_DISABLE)) return 0; /* has one */
-  stack_t stack = {.ss_sp = malloc(SIGSTACK_SIZE), .ss_size = SIGSTACK_SIZE};
-  if (stack.ss_sp == NULL) return ENOMEM;
-  if (sigaltstack(&stack, NULL) == 0) return 0;
-  free(stack.ss_sp);
-  return ENOMEM;
+  size_t guard = os_page_size();
+  if (sigaltstack(NULL, &now) == 0 && (now.ss_flags & SS_DISABLE)) {
+    if (own_stack == NULL) own_stack = stack_new(guard);
+    stack_t stack = {.ss_sp = own_stack + guard, .ss_size = SIGSTACK_SIZE};
+    if (own_stack != NULL && sigaltstack(&stack, NULL) != 0) os_sigstack_free();
+  }
+  errno = saved;
 }
 
 void os_sigstack_free(void) {
-  stack_t now;
-  if (sigaltstack(NULL, &now) != 0 || (now.ss_flags & SS_DISABLE) || now.ss_size != SIGSTACK_SIZE)
-    return; /* none, or one that is not ours */
-  stack_t off = {.ss_flags = SS_DISABLE};
-  if (sigaltstack(&off, NULL) == 0) free(now.ss_sp);
+  if (own_stack == NULL) return;
+  int saved = errno;
+  stack_t now, off = {.ss_flags = SS_DISABLE};
+  size_t guard = os_page_size();
+  /* the program may have put one of its own in its place */
+  bool in_use = sigaltstack(NULL, &now) == 0 && now.ss_sp == own_stack + guard;
+  if (!in_use || sigaltstack(&off, NULL) == 0) munmap(own_stack, guard + SIGSTACK_SIZE);
+  own_stack = NULL;
+  errno = saved;
 }
 
-int os_signal_install(int signo, void (*handler)(int, siginfo_t *, void *), struct sigaction *old) {
+int os_signal_install(int signo, os_handler *handler, struct sigaction *old) {
+  int saved = errno;
   struct sigaction action;
   memset(&action, 0, sizeof action);
   action.sa_sigaction = handler;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
   sigemptyset(&action.sa_mask);
-  return sigaction(signo, &action, old) == 0 ? 0 : errno;
+  int error = sigaction(signo, &action, old) == 0 ? 0 : errno;
+  errno = saved;
+  return error;
 }
 
-void os_signal_restore(int signo, const struct sigaction *old) { sigaction(signo, old, NULL); }
+void os_signal_restore(int signo, os_handler *handler, const struct sigaction *old) {
+  int saved = errno;
+  struct sigaction now;
+  if (sigaction(signo, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) &&
+      now.sa_sigaction == handler)
+    sigaction(signo, old, NULL);
+  errno = saved;
+}
+
+void os_signal_forward(int signo, siginfo_t *info, void *context, const struct sigaction *to) {
+  if (to->sa_flags & SA_SIGINFO) {
+    to->sa_sigaction(signo, info, context);
+  } else if (to->sa_handler != SIG_DFL && to->sa_handler != SIG_IGN) {
+    to->sa_handler(signo);
+  } else if (to->sa_handler == SIG_DFL || info->si_code > 0) {
+    os_signal_default(signo);             /* when the instruction faults again */
+    if (info->si_code <= 0) raise(signo); /* nothing faulted: somebody sent it */
+  }
+}
 
 void os_signal_default(int signo) { signal(signo, SIG_DFL); }

@@ -1,20 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Output that works in a signal handler. */
+/* Output that works in a signal handler, and the last words of this room. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "os/os.h"
 
-void os_write(int fd, const char *text, size_t length) {
-  int saved = errno;
+/* A reader that has gone must not end the program: a report is not what it was
+ * started for. SIGPIPE is held back while we write, and taken away if it is ours. */
+static void write_all(int fd, const char *text, size_t length) {
   while (length > 0) {
     ssize_t written = write(fd, text, length);
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) break;
+    if (written <= 0) return; /* nobody is left to be told */
     text += written;
     length -= (size_t)written;
   }
+}
+
+void os_write(int fd, const char *text, size_t length) {
+  int saved = errno;
+  sigset_t pipe, old, pending;
+  sigemptyset(&pipe);
+  sigaddset(&pipe, SIGPIPE);
+  bool held = pthread_sigmask(SIG_BLOCK, &pipe, &old) == 0;
+  bool before = sigpending(&pending) != 0 || sigismember(&pending, SIGPIPE) == 1;
+  errno = 0;
+  write_all(fd, text, length);
+  if (held && !before && errno == EPIPE)
+    while (sigtimedwait(&pipe, NULL, &(struct timespec){0}) < 0 && errno == EINTR) continue;
+  if (held) pthread_sigmask(SIG_SETMASK, &old, NULL);
   errno = saved;
 }
 
@@ -29,4 +48,21 @@ void os_close(int fd) {
   int saved = errno;
   close(fd);
   errno = saved;
+}
+
+void os_fatal(const char *call, int error, const char *remedy) {
+  const char *name = strerrorname_np(error); /* unlike strerror() works in a handler */
+  const char *parts[] = {
+      "mltp: panic: ", call, ": the kernel refused it: ", name != NULL ? name : "", " (",
+      remedy,          ")\n"};
+  char line[300];
+  size_t used = 0;
+  for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+    size_t length = strlen(parts[i]);
+    if (length > sizeof line - used) break;
+    memcpy(line + used, parts[i], length);
+    used += length;
+  }
+  os_write(2, line, used);
+  abort();
 }

@@ -13,8 +13,12 @@
 #include <errno.h>
 
 #include "core/det.h"
+#include "core/types.h"
+#include "core/wake.h"
 #include "mltp/sched.h"
 #include "sync/lock.h"
+
+enum { NAP_NS = 1000000 };
 
 static uint32_t *futex_of(mltp_lock_t *lock) {
   return (uint32_t *)&lock->word_; /* little endian: the low half */
@@ -27,15 +31,18 @@ static bool trylock(mltp_lock_t *lock, struct mltp_thread *self) {
   return true;
 }
 
-/* In deterministic mode others run meanwhile: there is no other VP to run them. */
+/* Without a VP in this one's place the holder may be among the threads that wait for
+ * this VP: then it looks after them in between. So it does in deterministic mode. */
 static void sleep_on(mltp_lock_t *lock, uint64_t deadline) {
   if (mt_det_on) {
     mltp_yield();
     return;
   }
-  mltp_blocking_begin();
-  os_futex_wait(futex_of(lock), 2, deadline);
+  bool replaced = mt_blocking_begin();
+  uint64_t until = replaced ? MLTP_NEVER : mltp_after(NAP_NS);
+  os_futex_wait(futex_of(lock), 2, until < deadline ? until : deadline);
   mltp_blocking_end();
+  if (!replaced) mltp_yield();
 }
 
 /* The dump, and the look for a deadlock, have to know what this VP sleeps for.

@@ -125,7 +125,7 @@ def overview_page(headers, date):
                      "\\-\\-cflags \\-\\-libs mltp)"),
         ("DESCRIPTION", prose(rest)),
         ("FUNCTIONS", "\n".join(functions)),
-        ("SEE ALSO", see_also([("mltp-options", "7")])),
+        ("SEE ALSO", see_also([("mltp-options", "7"), ("mltp-signals", "7")])),
     ])
 
 

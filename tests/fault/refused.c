@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A container's filter refuses system calls, from the start or in the middle: the library does
+ * without, or says what it needs. */
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/support.h"
+
+enum { ANY = -1, ADVICE_GUARD_INSTALL = 102, WAIT_BITSET = 9 | 128 };
+
+/* One call, perhaps only with one value of one argument. */
+static struct refusal {
+  const char *name;
+  long call;
+  int argument; /* which one is looked at; ANY: none */
+  uint32_t value;
+  int error;
+} refusal;
+
+static void refuse(void) {
+  uint32_t look = refusal.argument == ANY ? 0 : (uint32_t)refusal.argument;
+  struct sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)refusal.call, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args) + 8 * look),
+      BPF_JUMP(BPF_JMP | (refusal.argument == ANY ? BPF_JGE : BPF_JEQ) | BPF_K,
+               refusal.argument == ANY ? 0 : refusal.value, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (uint32_t)refusal.error),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  struct sock_fprog program = {sizeof filter / sizeof filter[0], filter};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+      syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) != 0)
+    _exit(77);
+}
+
+static mltp_lock_t lock = MLTP_LOCK_INIT;
+static long sum;
+
+static void *add(void *number) {
+  mltp_sleep(1000);
+  mltp_lock(&lock);
+  sum += (long)number;
+  mltp_unlock(&lock);
+  return NULL;
+}
+
+static void work(void) {
+  enum { THREADS = 200 };
+  static mltp_t *threads[THREADS];
+  sum = 0;
+  for (long i = 0; i < THREADS; i++) {
+    threads[i] = i % 50 == 0 ? mltp_create_bound(add, (void *)i) : mltp_create(add, (void *)i);
+    if (threads[i] == NULL) _exit(1);
+  }
+  for (int i = 0; i < THREADS; i++) mltp_join(threads[i], NULL);
+  if (sum != THREADS * (THREADS - 1L) / 2) _exit(2);
+}
+
+static void from_the_start(void) {
+  refuse();
+  int error = mltp_init(0);
+  if (error != 0) _exit(error == ENOMEM || error == EAGAIN ? 3 : 4);
+  work();
+  mltp_finalize();
+}
+
+static void in_the_middle(void) {
+  if (mltp_init(0) != 0) _exit(1);
+  work();
+  refuse();
+  work();
+  mltp_finalize();
+}
+
+enum expected { WORKS, INIT_REFUSES, STOPS };
+
+static void check(void (*body)(void), struct refusal what, enum expected expected) {
+  static const char *const no_settings[] = {NULL};
+  static struct outcome outcome;
+  refusal = what;
+  run_child(&outcome, body, no_settings);
+  print_message("%s\n%s", what.name, outcome.said);
+  if (WIFEXITED(outcome.status) && WEXITSTATUS(outcome.status) == 77) skip();
+  assert_int_equal(strstr(outcome.said, "mltp: ") != NULL, expected != WORKS);
+  if (expected == STOPS) {
+    assert_true(WIFSIGNALED(outcome.status));
+    assert_int_equal(WTERMSIG(outcome.status), SIGABRT);
+    assert_non_null(strstr(outcome.said, what.name)); /* names the call */
+  } else {
+    assert_true(WIFEXITED(outcome.status));
+    assert_int_equal(WEXITSTATUS(outcome.status), expected == WORKS ? 0 : 3);
+  }
+}
+
+static const struct refusal membarrier = {"membarrier", SYS_membarrier, ANY, 0, EPERM},
+                            guards = {"madvise", SYS_madvise, 2, ADVICE_GUARD_INSTALL, EPERM},
+                            advice = {"madvise", SYS_madvise, ANY, 0, EPERM},
+                            masks = {"sched_setaffinity", SYS_sched_setaffinity, ANY, 0, EPERM},
+                            asking = {"sched_getaffinity", SYS_sched_getaffinity, ANY, 0, EPERM},
+                            sigstacks = {"sigaltstack", SYS_sigaltstack, ANY, 0, EPERM},
+                            usable = {"mprotect", SYS_mprotect, 2, PROT_READ | PROT_WRITE, EPERM},
+                            waiting = {"futex", SYS_futex, 1, WAIT_BITSET, ENOSYS};
+
+static void done_without_from_the_start(void **state) {
+  (void)state;
+  check(from_the_start, membarrier, WORKS);
+  check(from_the_start, guards, WORKS);
+  check(from_the_start, masks, WORKS);
+  check(from_the_start, sigstacks, WORKS);
+  if (SANITIZED) return; /* it makes these calls, too */
+  check(from_the_start, asking, WORKS);
+  check(from_the_start, advice, WORKS);
+}
+
+static void done_without_in_the_middle(void **state) {
+  (void)state;
+  check(in_the_middle, guards, WORKS);
+  check(in_the_middle, masks, WORKS);
+  if (!SANITIZED) check(in_the_middle, asking, WORKS);
+  check(in_the_middle, sigstacks, WORKS);
+}
+
+static void no_usable_memory_is_an_error_of_mltp_init(void **state) {
+  (void)state;
+  if (SANITIZED) skip(); /* it needs memory, too */
+  check(from_the_start, usable, INIT_REFUSES);
+}
+
+static void what_cannot_be_done_without_is_named(void **state) {
+  (void)state;
+  if (SANITIZED) skip(); /* it waits by futexes, too */
+  check(in_the_middle, waiting, STOPS);
+  if (!on_kernel_backend()) check(in_the_middle, membarrier, STOPS);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(done_without_from_the_start),
+      cmocka_unit_test(done_without_in_the_middle),
+      cmocka_unit_test(no_usable_memory_is_an_error_of_mltp_init),
+      cmocka_unit_test(what_cannot_be_done_without_is_named),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
