@@ -134,8 +134,10 @@ class Thread:
         if reason + ".queue" not in layout.rows:
             return reason
         thing = self.queue - layout.rows[reason + ".queue"][0]
-        name = number_at(thing + layout.rows[reason + ".name"][0])
-        words = f"{reason} {thing:#x} '{text_at(name) if name else ''}'"
+        words = f"{reason} {thing:#x}"
+        if reason + ".name" in layout.rows:
+            name = number_at(thing + layout.rows[reason + ".name"][0])
+            words += f" '{text_at(name) if name else ''}'"
         if reason + ".holder" in layout.rows:
             offset, other_bits = layout.rows[reason + ".holder"]
             holder = number_at(thing + offset) & ~other_bits
