@@ -9,8 +9,10 @@
 
 #if defined(__x86_64__)
 #include "arch/x86_64/arch_impl.h"
+#elif defined(__aarch64__)
+#include "arch/aarch64/arch_impl.h"
 #else
-#error "MLTP: no native backend for this architecture yet (x86-64 only)"
+#error "MLTP: no src/arch folder for this processor (src/arch/README.md says what a port needs)"
 #endif
 
 #include "arch/ucontext.h"

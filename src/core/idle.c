@@ -34,6 +34,8 @@ enum {
 static void search_end_found(struct mt_vp *vp) {
   if (!vp->searching) return;
   mt_count_searching(vp, false);
+  /* ID-17 light fence: one searcher less, before the look for sleepers; pairs ID-2 ID-16 */
+  mt_fence_light();
   if (mt_load_relaxed(&mt_rt.searching) != 0 || mt_load_relaxed(&mt_rt.sleeping) == 0) return;
   if (!mt_room_for_one()) return;
   mt_fence_heavy(); /* ID-8 heavy fence: as ID-2; pairs ID-1 */
@@ -200,7 +202,8 @@ static void sleep_until_woken(struct mt_vp *vp) {
   os_affinity_read(&vp->affinity);
   mt_stacks_owner_sleeps(vp);
   mt_lie_down(vp);
-  mt_fence_heavy(); /* ID-2 heavy fence: the sleeper before the look; pairs ID-1 ID-5 */
+  /* ID-2 heavy fence: the sleeper before the look; pairs ID-1 ID-5 ID-17 ID-18 FN-3 LV-6 */
+  mt_fence_heavy();
   mt_finalizer_check();
   if (must_get_up(vp)) {
     mt_get_up(vp);

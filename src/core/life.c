@@ -165,8 +165,9 @@ void mt_wait_until_alone(void) {
   struct mltp_thread *main = mt_rt.main;
   while (mt_live() != 1) {
     mt_spin_lock(&main->guard);
-    /* FN-1 seq_cst: before the look; who ends later sees it; pairs FN-2 LV-4 */
+    /* FN-1 seq_cst: before the look; who ends later sees it; pairs FN-2 */
     mt_store_seq_cst(&mt_rt.finalizer, main);
+    mt_fence_heavy(); /* FN-3 heavy fence: between the two; pairs ID-2 LV-6 */
     if (mt_live() != 1) {
       mt_park(main, &main->guard, MT_WHY_FINALIZE);
     } else {

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <setjmp.h>
 
+#include "base/fence.h"
 #include "base/log.h"
 #include "base/options.h"
 #include "core/descriptor.h"
@@ -94,7 +95,8 @@ static void finish(struct mltp_thread *self, void *result) {
   mt_values_end(self);
   mt_set_current(NULL); /* from mt_end() on, self may be freed */
   mt_end(self, result);
-  mt_add_seq_cst(&mt_rt.ended_elsewhere, 1); /* LV-4 seq_cst: as LV-1; pairs LV-3 FN-1 */
+  mt_add_seq_cst(&mt_rt.ended_elsewhere, 1); /* LV-4 seq_cst: as LV-1; pairs LV-3 */
+  mt_fence_light(); /* LV-6 light fence: the end before the looks; pairs FN-3 ID-2 */
   mt_finalizer_check();
 }
 

@@ -259,6 +259,7 @@ uint64_t mt_live(void) {
   uint32_t count = mt_vp_count();
   for (uint32_t i = 0; i < count; i++)
     ended += mt_load_acquire(&mt_rt.vps[i]->stats.ended); /* LV-2 acquire: pairs LV-1 LV-5 */
+  count = mt_vp_count(); /* a VP made meanwhile may have created what has ended on the others */
   uint64_t created = 1 + mt_load_relaxed(&mt_rt.created_elsewhere); /* main was not created */
   for (uint32_t i = 0; i < count; i++) created += mt_load_relaxed(&mt_rt.vps[i]->stats.created);
   return created - ended;

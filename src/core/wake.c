@@ -124,6 +124,8 @@ void mt_post(struct mt_vp *to, struct mltp_thread *first, struct mltp_thread *la
     first = mt_runq_take_inbox(to, &last);
     to = takes;
   }
+  /* ID-18 light fence: the post before the loads, as ID-1; pairs ID-2 ID-16 */
+  mt_fence_light();
   /* Its VP may be busy in one thread for long. */
   if (mt_load_relaxed(&mt_rt.sleeping) != 0 && mt_load_relaxed(&mt_rt.searching) == 0 &&
       mt_load_relaxed(&mt_rt.quiet) == 0)
@@ -229,7 +231,7 @@ bool mt_blocking_begin(void) {
   /* Thieves come when they have nothing to run. Threads that spin and yield always have,
    * and may wait for one of these. */
   mt_surrender(vp);
-  mt_fence_heavy(); /* ID-16 heavy fence: as ID-2; pairs ID-1 ID-5 */
+  mt_fence_heavy(); /* ID-16 heavy fence: as ID-2; pairs ID-1 ID-5 ID-17 ID-18 */
   if (mt_vps_any(mt_runq_seems_busy, NULL)) mt_wake_one();
   return spare;
 }

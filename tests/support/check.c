@@ -84,6 +84,6 @@ int on_kernel_backend(void) { return on_backend("kernel"); }
 int on_ucontext_backend(void) { return on_backend("ucontext"); }
 
 int scaled(int n) {
-  if (!SANITIZED) return n;
+  if (!SANITIZED && !EMULATED) return n;
   return n < 10 ? 1 : n / 10;
 }

@@ -93,7 +93,8 @@ int on_ucontext_backend(void);
 #define SANITIZED THREAD_SANITIZED
 #endif
 
-/** @return n, or a tenth of it (at least 1) under a sanitizer. */
+/** @return n, or a tenth of it (at least 1) under a sanitizer or an emulator (EMULATED,
+ * which CMake defines). */
 int scaled(int n);
 
 /* ----------------------------------------------------- threads of any kind */

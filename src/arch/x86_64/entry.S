@@ -148,4 +148,20 @@ mt_arch_call_leave:
 	.cfi_endproc
 	.size	mt_arch_call_leave, . - mt_arch_call_leave
 
+/* What this file keeps to, for the linker: landings for indirect jumps, if the rest
+ * has them, but not shadow stacks (../README.md). A program or a library is marked
+ * with what all its objects say, so none with this one in it claims SHSTK. */
+#if defined(__CET__) && (__CET__ & 1)
+	.section .note.gnu.property, "a", @note
+	.p2align 3
+	.long	4			/* length of "GNU\0" */
+	.long	16			/* length of what follows it */
+	.long	5			/* NT_GNU_PROPERTY_TYPE_0 */
+	.asciz	"GNU"
+	.long	0xc0000002		/* GNU_PROPERTY_X86_FEATURE_1_AND */
+	.long	4
+	.long	1			/* IBT */
+	.long	0
+#endif
+
 	.section .note.GNU-stack, "", @progbits
