@@ -100,12 +100,16 @@ static void *with_cond(void *p0) {
   return p0;
 }
 
+/* One that waits may be signalled, and then wait for the lock when its time has come. */
 static void *with_timed_cond(void *p0) {
   mltp_lock(&lock);
-  int error = mltp_cond_timedwait(&cond, &lock, mltp_after(5000));
-  EXPECT(error == 0 || error == ETIMEDOUT);
-  section();
+  if (p0 != NULL) {
+    int error = mltp_cond_timedwait(&cond, &lock, mltp_after(8000));
+    EXPECT(error == 0 || error == ETIMEDOUT);
+  }
   mltp_cond_signal(&cond);
+  for (int i = 0; i < 5; i++) mltp_explore_point();
+  section();
   mltp_unlock(&lock);
   return p0;
 }

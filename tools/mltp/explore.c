@@ -154,7 +154,10 @@ static void report(const struct exploration *e, struct trial *failed) {
   const struct settings *s = e->settings;
   char end[80];
   trial_describe(failed, end, sizeof end);
-  printf("explore: run %" PRIu64 " failed: %s\n", e->done, end);
+  if (e->done == 0)
+    printf("explore: the default order failed: %s\n", end);
+  else
+    printf("explore: run %" PRIu64 " failed: %s\n", e->done, end);
   print_replay(s, failed);
   struct schedule taken = trial_schedule(failed);
   size_t before = taken.count;
