@@ -20,17 +20,17 @@ FLAGS = ["-std=gnu17", "-O1", "-g", "-D_GNU_SOURCE", "-DMLTP_CHECKED=1", "-fno-o
 
 # File, what is taken out or changed, what comes in its place, the case of primitives.c, why.
 MUTATIONS = [
-    ("lock_reactive.c", "if (holder_in(word) != NULL) return false;", "", "try-reactive",
+    ("lock_word.h", "if (mt_lock_holder_in(word) != NULL) return false;", "", "try-reactive",
      "a lock is taken although it is held"),
-    ("lock_reactive.c", "word | MT_LOCK_WAITERS)) {", "word)) {", "reactive",
+    ("lock_word.h", "word | MT_LOCK_WAITERS)) {", "word)) {", "reactive",
      "a waiter does not mark the lock: the holder does not come for it"),
-    ("lock_reactive.c", "if (lock->queue_.count_ != 0) next |= MT_LOCK_WAITERS;", "", "reactive",
+    ("lock_word.h", "if (lock->queue_.count_ != 0) word |= MT_LOCK_WAITERS;", "", "reactive",
      "the mark is lost while others wait"),
     ("lock_reactive.c", "if (first != NULL) mt_resume(first);", "", "reactive",
      "the first waiter is taken out and not resumed"),
-    ("lock_reactive.c", "next = (uint64_t)(uintptr_t)first;", "", "reactive",
+    ("lock_reactive.c", "mt_lock_pass_on(lock, handed ? first : NULL);", "mt_lock_pass_on(lock, NULL);", "reactive",
      "a lock that was handed over is free"),
-    ("lock_reactive.c", "if (take_or_mark(lock, self)) {", "if (lock->word_ = lock->word_ | 1, 0) {",
+    ("lock_reactive.c", "if (mt_lock_take_or_mark(lock, self)) {", "if (lock->word_ = lock->word_ | 1, 0) {",
      "reactive", "the lock is not looked at again under the guard"),
     ("lock_ticket.c", "if (!mt_cas_relaxed(&lock->ticket_, &serving, serving + 1)) return false;",
      "if (lock->ticket_ != serving) return false;\n  mt_step(\"\");\n  lock->ticket_ = serving + 1;",
@@ -105,7 +105,8 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         objects = build(asked.cc, folder, asked.jobs)
-        program, mutant = folder / "program", folder / "mutant.c"
+        program = folder / "program"
+        (folder / "sync").mkdir()
         subprocess.run([asked.cc, "-pthread", *objects, "-o", program], check=True)
         for case in sorted({case for *_, case, _ in MUTATIONS}):
             failed, how = explore(asked.mltp, program, case, asked.runs)
@@ -116,10 +117,13 @@ def main():
             text = (ROOT / "src/sync" / file).read_text()
             if text.count(old) != 1:
                 sys.exit(f"mutations: src/sync/{file} has no single '{old}' (bring the table up to date)")
+            mutant = folder / "sync" / file
             mutant.write_text(text.replace(old, new))
-            target = folder / f"{file}.o"
-            subprocess.run([asked.cc, *FLAGS, "-c", mutant, "-o", folder / "mutant.o"], check=True)
-            others = [path for path in objects if path != target]
+            source = ROOT / "src/sync/lock_reactive.c" if file.endswith(".h") else mutant
+            subprocess.run([asked.cc, f"-I{folder}", *FLAGS, "-c", source, "-o", folder / "mutant.o"],
+                           check=True)
+            mutant.unlink()
+            others = [path for path in objects if path != folder / f"{source.name}.o"]
             subprocess.run([asked.cc, "-pthread", *others, folder / "mutant.o", "-o", program],
                            check=True)
             noticed, how = explore(asked.mltp, program, case, asked.runs)
