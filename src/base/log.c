@@ -46,8 +46,8 @@ void mt_print_replay(void) {
   char seed[40] = "";
   if (mt_options.seed == 0 && random) return;
   if (mt_options.seed != 0) snprintf(seed, sizeof seed, " MLTP_SEED=%ld", (long)mt_options.seed);
-  mt_print(2, "mltp: the same run again:%s%s%s\n", seed, random ? "" : " MLTP_SCHEDULE=",
-           random ? "" : mt_options.schedule);
+  mt_print(2, "mltp: the same run again:%s%s%s\n", seed,
+           random ? "" : " MLTP_SCHEDULE=", random ? "" : mt_options.schedule);
 }
 
 void mt_panic(const char *format, ...) {

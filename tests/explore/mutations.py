@@ -66,7 +66,7 @@ MUTATIONS = [
 def build(cc, folder, jobs):
     """The library and primitives.c, as they are. Returns the objects."""
     machine = os.uname().machine
-    sources = [path for room in (f"arch/{machine}", "os", "base", "core", "sync", "debug")
+    sources = [path for room in ("arch", f"arch/{machine}", "os", "base", "core", "sync", "debug")
                for path in sorted((ROOT / "src" / room).glob("*.[cS]"))]
     sources.append(ROOT / "tests/explore/primitives.c")
     running = []
