@@ -43,8 +43,10 @@ void mt_message(const char *format, ...) {
 
 void mt_print_replay(void) {
   bool random = mt_options.schedule == NULL || strcmp(mt_options.schedule, "random") == 0;
+  char seed[40] = "";
   if (mt_options.seed == 0 && random) return;
-  mt_print(2, "mltp: replay: MLTP_SEED=%ld%s%s (the same run again)\n", (long)mt_options.seed,
+  if (mt_options.seed != 0) snprintf(seed, sizeof seed, " MLTP_SEED=%ld", (long)mt_options.seed);
+  mt_print(2, "mltp: the same run again:%s%s%s\n", seed,
            random ? "" : " MLTP_SCHEDULE=", random ? "" : mt_options.schedule);
 }
 

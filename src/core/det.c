@@ -75,7 +75,7 @@ int mt_det_init(void) {
   return 0;
 }
 
-void mt_det_created(struct mltp_thread *t) { t->priority = (int32_t)(draw() >> 33); }
+void mt_det_place(struct mltp_thread *t) { t->priority = (int32_t)(draw() >> 33); }
 
 uint64_t mt_det_now(void) { return det.clock; }
 
@@ -200,6 +200,12 @@ void mt_det_preempt(const char *call) {
   mt_runq_remove(vp, chosen);
   mt_runq_push_front(vp, self);
   mt_switch(self, mt_prepared(vp, chosen));
+}
+
+void mt_det_created(const char *call, struct mltp_thread *t) {
+  if (mt_here() == NULL) return; /* by a foreign thread: it may have ended already */
+  mt_det_place(t);
+  mt_det_preempt(call);
 }
 
 void mltp_explore_point(void) { mt_preempt("mltp_explore_point"); }

@@ -39,8 +39,11 @@ extern uint32_t mt_det_inlined_lock;
  * another VP. @return 0, or EINVAL after a message. */
 int mt_det_init(void);
 
-/** A thread was made and is not ready yet: it gets its place among others. */
-void mt_det_created(struct mltp_thread *t);
+/** Gives a new thread its place among the others. */
+void mt_det_place(struct mltp_thread *t);
+
+/** The same for one the caller has made ready, which may run now. */
+void mt_det_created(const char *call, struct mltp_thread *t);
 
 /** The rest of mt_check() in this mode: chooses and brings the chosen thread to the
  * front of the run queue. Inside. @return false: the idle context has to run next. */
@@ -65,10 +68,11 @@ static inline void mt_preempt(const char *call) {
   if (mt_unlikely(mt_det_on)) mt_det_preempt(call);
 }
 
-/** The same between the atomic steps of a primitive; in checked builds only. */
+/** The same between the atomic steps of a primitive; in checked builds only, and not
+ * under a guard (a condition's, which the lock is released under). */
 static inline void mt_step(const char *where) {
 #if MLTP_CHECKED
-  mt_preempt(where);
+  if (mt_guards_held() == 0) mt_preempt(where);
 #else
   (void)where;
 #endif

@@ -90,9 +90,15 @@ int mt_schedule_log_open(const char *path) {
 
 void mt_schedule_log(uint64_t step, uint32_t choice, uint32_t count, const struct mltp_thread *from,
                      const char *call, const struct mltp_thread *to) {
+  static unsigned long last_id; /* who was chosen last: one that ended is no more */
+  static const char *last_name = "";
+  bool ended = from->kind == MT_IDLE;
   if (log_fd < 0 || (count == 1 && from == to)) return;
   mt_print(log_fd, "%lu\t%u\t%u\t%lu\t%s\t%s\t%lu\t%s\n", (unsigned long)step, choice, count,
-           (unsigned long)from->id, mt_name(from), call, (unsigned long)to->id, mt_name(to));
+           ended ? last_id : (unsigned long)from->id, ended ? last_name : mt_name(from), call,
+           (unsigned long)to->id, mt_name(to));
+  last_id = (unsigned long)to->id;
+  last_name = mt_name(to);
 }
 
 const char *mt_schedule_reason(const struct mltp_thread *self) {

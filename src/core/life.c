@@ -76,7 +76,7 @@ static int make_main(void) {
   mt_sanitizer_adopt(&t->sanitizer);
   mt_sanitizer_known_stack(&t->sanitizer, t->stack_low, t->stack_size);
   mt_set_where(t, MT_RUNNING, 0);
-  mt_det_created(t);
+  mt_det_place(t);
   mt_rt.main = t;
   mt_set_current(t);
   return 0;

@@ -79,12 +79,11 @@ static int create(const char *call, mltp_t **thread, const mltp_attr_t *attr, ml
   t->special = MT_FRESH;
   if (mt_unlikely(attr->priority != 0) && !mt_det_on)
     t->special |= attr->priority > 0 ? MT_HIGH : MT_LOW;
-  if (mt_unlikely(mt_det_on)) mt_det_created(t);
   if (mt_likely(here != NULL))
     mt_ready_here(here, t);
   else
     mt_ready_elsewhere(t);
-  mt_preempt(call);
+  if (mt_unlikely(mt_det_on)) mt_det_created(call, t);
   return 0;
 }
 

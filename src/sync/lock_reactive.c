@@ -18,7 +18,7 @@
  */
 #include <errno.h>
 
-#include "core/types.h"
+#include "core/det.h"
 #include "sync/lock_word.h"
 #include "sync/patience.h"
 
@@ -40,6 +40,7 @@ static int lock_slow(mltp_lock_t *lock, struct mltp_thread *self, struct mt_time
   if (mt_lock_holder(lock) == self) return EDEADLK;
   for (bool again = false;; again = true) {
     if (spin(lock, self)) return 0;
+    mt_step("lock: to the queue");
     mt_spin_lock(&lock->queue_.guard_);
     if (mt_lock_take_or_mark(lock, self)) {
       mt_spin_unlock(&lock->queue_.guard_);
@@ -53,7 +54,9 @@ static int lock_slow(mltp_lock_t *lock, struct mltp_thread *self, struct mt_time
 
 static int unlock(mltp_lock_t *lock, struct mltp_thread *self) {
   if (mt_lock_holder(lock) != self) return EPERM;
+  mt_step("unlock: swap");
   if (mt_lock_reactive_release(lock, self)) return 0;
+  mt_step("unlock: to the queue");
   mt_spin_lock(&lock->queue_.guard_);
   struct mltp_thread *first = mt_waitq_pop(&lock->queue_);
   bool handed = first != NULL && first->wish == HANDED_WANTED;

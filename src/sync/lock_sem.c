@@ -61,6 +61,7 @@ static void sleep_for_ever_on(mltp_lock_t *lock, struct mltp_thread *self) {
 static int lock_slow(mltp_lock_t *lock, struct mltp_thread *self, struct mt_timer *timer) {
   if (trylock(lock, self)) return 0;
   if (mt_lock_noted_holder(lock) == self) return EDEADLK;
+  mt_step("lock: swap");
   while (mt_swap_acquire(futex_of(lock), 2) != 0) { /* SM-2 acquire: pairs SM-3 */
     if (timer == NULL)
       sleep_for_ever_on(lock, self);
@@ -76,6 +77,7 @@ static int lock_slow(mltp_lock_t *lock, struct mltp_thread *self, struct mt_time
 static int unlock(mltp_lock_t *lock, struct mltp_thread *self) {
   if (mt_lock_noted_holder(lock) != self) return EPERM;
   mt_lock_note_holder(lock, NULL);
+  mt_step("unlock: swap");
   if (mt_swap_acq_rel(futex_of(lock), 0) == 2) /* SM-3 acq_rel: pairs SM-1 SM-2 */
     os_futex_wake(futex_of(lock), 1);
   return 0;

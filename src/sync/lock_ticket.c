@@ -34,6 +34,7 @@ static void wait_step(const mltp_lock_t *lock, unsigned *round) {
 
 static bool trylock(mltp_lock_t *lock, struct mltp_thread *self) {
   uint32_t serving = (uint32_t)mt_load_acquire(&lock->word_); /* TK-1 acquire: pairs TK-3 */
+  mt_step("trylock: swap");
   if (!mt_cas_relaxed(&lock->ticket_, &serving, serving + 1)) return false;
   mt_lock_note_holder(lock, self);
   return true;
@@ -49,7 +50,8 @@ static int lock_timed(mltp_lock_t *lock, struct mltp_thread *self, const struct 
 static int lock_slow(mltp_lock_t *lock, struct mltp_thread *self, struct mt_timer *timer) {
   if (mt_lock_noted_holder(lock) == self) return EDEADLK;
   if (timer != NULL) return lock_timed(lock, self, timer);
-  uint64_t ticket = mt_add_relaxed(&lock->ticket_, 1);               /* relaxed: TK-2 acquires */
+  uint64_t ticket = mt_add_relaxed(&lock->ticket_, 1); /* relaxed: TK-2 acquires */
+  mt_step("lock: look at the ticket");
   for (unsigned round = 0; mt_load_acquire(&lock->word_) != ticket;) /* TK-2 acquire: pairs TK-3 */
     wait_step(lock, &round);
   mt_lock_note_holder(lock, self);
@@ -59,6 +61,7 @@ static int lock_slow(mltp_lock_t *lock, struct mltp_thread *self, struct mt_time
 static int unlock(mltp_lock_t *lock, struct mltp_thread *self) {
   if (mt_lock_noted_holder(lock) != self) return EPERM;
   mt_lock_note_holder(lock, NULL);
+  mt_step("unlock: serve the next");
   uint64_t next = (uint32_t)(mt_load_relaxed(&lock->word_) + 1); /* relaxed: only we write it */
   mt_store_release(&lock->word_, next);                          /* TK-3 release: pairs TK-1 TK-2 */
   return 0;

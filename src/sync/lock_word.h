@@ -16,6 +16,7 @@
 #ifndef MT_SYNC_LOCK_WORD_H
 #define MT_SYNC_LOCK_WORD_H
 
+#include "core/det.h"
 #include "sync/lock.h"
 
 static inline struct mltp_thread *mt_lock_holder_in(uint64_t word) {
@@ -34,7 +35,9 @@ static inline bool mt_lock_take_free(mltp_lock_t *lock, struct mltp_thread *self
 }
 
 static inline bool mt_lock_take(mltp_lock_t *lock, struct mltp_thread *self) {
-  return mt_lock_take_free(lock, self, mt_load_relaxed(&lock->word_)); /* relaxed: it acquires */
+  uint64_t word = mt_load_relaxed(&lock->word_); /* relaxed: the swap acquires */
+  mt_step("trylock: swap");
+  return mt_lock_take_free(lock, self, word);
 }
 
 /** Under the guard: acquires, or makes sure that the holder will come for us.

@@ -19,7 +19,9 @@ static struct mltp_thread *holder(const mltp_lock_t *lock) {
 }
 
 static bool trylock(mltp_lock_t *lock, struct mltp_thread *self) {
-  return holder(lock) == NULL && mt_lock_reactive_try(lock, self);
+  if (holder(lock) != NULL) return false;
+  mt_step("lock: swap");
+  return mt_lock_reactive_try(lock, self);
 }
 
 static int lock_yielding(mltp_lock_t *lock, struct mltp_thread *self, const struct mt_timer *timer,

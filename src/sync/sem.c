@@ -55,6 +55,7 @@ int mltp_sem_timedwait(mltp_sem_t *sem, uint64_t deadline) {
   if (mltp_sem_trywait(sem) == 0) return 0;
   struct mt_timer timer;
   mt_timer_arm(&timer, self, deadline);
+  mt_step("semaphore: wait");
   return mt_timer_disarm(&timer, wait(sem, self, &timer));
 }
 

@@ -10,13 +10,8 @@
 #include <unistd.h>
 
 #include "dump.h"
+#include "explore.h"
 #include "message.h"
-
-struct request {
-  const char *command;
-  pid_t pid;
-  bool json;
-};
 
 void message(const char *format, ...) {
   va_list arguments;
@@ -28,9 +23,25 @@ void message(const char *format, ...) {
   va_end(arguments);
 }
 
-static bool is(const struct request *request, const char *command) {
-  return request->command != NULL && strcmp(request->command, command) == 0;
+/* ---- mltp options */
+
+static int options_main(int argc, char **argv) {
+  static const struct argp argp = {
+      .doc =
+          "Shows every option of the MLTP library: its environment variable, its value in this "
+          "environment, its default and what it means.",
+  };
+  argp_parse(&argp, argc, argv, 0, NULL, NULL);
+  mltp_options(STDOUT_FILENO);
+  return 0;
 }
+
+/* ---- mltp dump */
+
+struct dump_request {
+  pid_t pid;
+  bool json;
+};
 
 static pid_t number_of(const char *text, struct argp_state *state) {
   char *end;
@@ -40,30 +51,76 @@ static pid_t number_of(const char *text, struct argp_state *state) {
   return (pid_t)pid;
 }
 
-static void take_argument(struct request *request, char *arg, struct argp_state *state) {
-  if (request->command == NULL) {
-    request->command = arg;
-    if (!is(request, "options") && !is(request, "dump"))
-      argp_error(state, "cannot do '%s': no such command (there are: options, dump)", arg);
-  } else if (is(request, "dump") && request->pid == 0) {
-    request->pid = number_of(arg, state);
-  } else {
-    argp_error(state, "cannot do %s with '%s': one argument too many", request->command, arg);
+static error_t parse_dump(int key, char *arg, struct argp_state *state) {
+  struct dump_request *request = state->input;
+  switch (key) {
+    case 'j': request->json = true; return 0;
+    case ARGP_KEY_ARG:
+      if (request->pid != 0)
+        argp_error(state, "cannot do dump with '%s': one argument too many", arg);
+      request->pid = number_of(arg, state);
+      return 0;
+    case ARGP_KEY_END:
+      if (request->pid == 0)
+        argp_error(state, "cannot dump: no process given (try: %s PID)", state->name);
+      return 0;
+    default: return ARGP_ERR_UNKNOWN;
   }
 }
 
+static int dump_main(int argc, char **argv) {
+  static const struct argp_option options[] = {
+      {.name = "json", .key = 'j', .doc = "Write JSON instead of text"},
+      {0},
+  };
+  static const struct argp argp = {
+      .options = options,
+      .parser = parse_dump,
+      .args_doc = "PID",
+      .doc =
+          "Shows all threads of a running program that uses the library: what each waits for, and "
+          "its backtrace. The program is stopped meanwhile, then goes on.",
+  };
+  struct dump_request request = {0};
+  argp_parse(&argp, argc, argv, 0, NULL, &request);
+  return dump(request.pid, request.json);
+}
+
+/* ---- which of them */
+
+static const struct command {
+  const char *name;
+  char *full_name; /* as its usage shows it */
+  int (*main)(int argc, char **argv);
+} commands[] = {
+    {"options", "mltp options", options_main},
+    {"dump", "mltp dump", dump_main},
+    {"explore", "mltp explore", explore_main},
+};
+
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
+
+/* The first argument is the command; what follows is for it. */
+struct call {
+  const struct command *command;
+  int first; /* index of the command's name */
+};
+
 static error_t parse(int key, char *arg, struct argp_state *state) {
-  struct request *request = state->input;
+  struct call *call = state->input;
   switch (key) {
-    case 'j': request->json = true; return 0;
-    case ARGP_KEY_ARG: take_argument(request, arg, state); return 0;
+    case ARGP_KEY_ARG:
+      for (int i = 0; i < COMMANDS; i++)
+        if (strcmp(arg, commands[i].name) == 0) call->command = &commands[i];
+      if (call->command == NULL)
+        argp_error(state, "cannot do '%s': no such command (there are: options, dump, explore)",
+                   arg);
+      call->first = state->next - 1;
+      state->next = state->argc;
+      return 0;
     case ARGP_KEY_END:
-      if (request->command == NULL)
+      if (call->command == NULL)
         argp_error(state, "nothing to do: no command given (try: %s options)", state->name);
-      if (is(request, "dump") && request->pid == 0)
-        argp_error(state, "cannot dump: no process given (try: %s dump PID)", state->name);
-      if (request->json && !is(request, "dump"))
-        argp_error(state, "cannot write %s as JSON (only dump)", request->command);
       return 0;
     default: return ARGP_ERR_UNKNOWN;
   }
@@ -74,25 +131,19 @@ static void print_version(FILE *stream, struct argp_state *state) {
 }
 
 int main(int argc, char **argv) {
-  static const struct argp_option options[] = {
-      {.name = "json", .key = 'j', .doc = "dump: write JSON instead of text"},
-      {0},
-  };
   static const struct argp argp = {
-      .options = options,
       .parser = parse,
-      .args_doc = "options\ndump PID",
+      .args_doc = "options\ndump [--json] PID\nexplore [OPTION...] [--] PROGRAM [ARGUMENT...]",
       .doc =
-          "options: shows every option of the MLTP library: its environment variable, its value "
-          "in this environment, its default and what it means.\n"
-          "dump: shows all threads of a running program that uses the library: what each waits "
-          "for, and its backtrace. The program is stopped meanwhile, then goes on.",
+          "options: shows every option of the MLTP library.\n"
+          "dump: shows all threads of a running program that uses the library.\n"
+          "explore: looks for an order of threads in which a program fails.\v"
+          "mltp COMMAND --help tells more.",
   };
-  struct request request = {0};
+  struct call call = {NULL, 0};
   argp_program_version_hook = print_version;
   argp_err_exit_status = 2;
-  argp_parse(&argp, argc, argv, 0, NULL, &request);
-  if (is(&request, "dump")) return dump(request.pid, request.json);
-  mltp_options(STDOUT_FILENO);
-  return 0;
+  argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &call);
+  argv[call.first] = call.command->full_name;
+  return call.command->main(argc - call.first, argv + call.first);
 }

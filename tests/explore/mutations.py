@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Breaks src/sync in one place at a time and demands that `mltp explore` notices.
+
+An exploration that cannot fail shows nothing. Each mutation takes out a re-check, a wake-up or
+the order of two steps; the sources as they are must pass the same exploration. Makes a checked
+library of its own, since only that one can switch between atomic steps.
+"""
+import argparse
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FLAGS = ["-std=gnu17", "-O1", "-g", "-D_GNU_SOURCE", "-DMLTP_CHECKED=1", "-fno-omit-frame-pointer",
+         "-pthread", f"-I{ROOT}/include", f"-I{ROOT}/src", "-ftls-model=initial-exec"]
+
+# File, what is taken out or changed, what comes in its place, the case of primitives.c, why.
+MUTATIONS = [
+    ("lock_word.h", "if (mt_lock_holder_in(word) != NULL) return false;", "", "try-reactive",
+     "a lock is taken although it is held"),
+    ("lock_word.h", "word | MT_LOCK_WAITERS)) {", "word)) {", "reactive",
+     "a waiter does not mark the lock: the holder does not come for it"),
+    ("lock_word.h", "if (lock->queue_.count_ != 0) word |= MT_LOCK_WAITERS;", "", "reactive",
+     "the mark is lost while others wait"),
+    ("lock_reactive.c", "if (first != NULL) mt_resume(first);", "", "reactive",
+     "the first waiter is taken out and not resumed"),
+    ("lock_reactive.c", "mt_lock_pass_on(lock, handed ? first : NULL);", "mt_lock_pass_on(lock, NULL);", "reactive",
+     "a lock that was handed over is free"),
+    ("lock_reactive.c", "if (mt_lock_take_or_mark(lock, self)) {", "if (lock->word_ = lock->word_ | 1, 0) {",
+     "reactive", "the lock is not looked at again under the guard"),
+    ("lock_ticket.c", "if (!mt_cas_relaxed(&lock->ticket_, &serving, serving + 1)) return false;",
+     "if (lock->ticket_ != serving) return false;\n  mt_step(\"\");\n  lock->ticket_ = serving + 1;",
+     "try-spin", "a ticket is looked at and then taken, in two steps"),
+    ("lock_ticket.c", "uint64_t ticket = mt_add_relaxed(&lock->ticket_, 1);",
+     "uint64_t ticket = lock->ticket_;\n  mt_step(\"\");\n  lock->ticket_ = ticket + 1;",
+     "spin", "the same by a waiter"),
+    ("lock_sem.c", "mt_swap_acquire(futex_of(lock), 2) != 0", "mt_swap_acquire(futex_of(lock), 2) == 2",
+     "semaphore-lock", "who finds the lock held once takes it for free"),
+    ("lock_yield.c", "return mt_lock_reactive_try(lock, self);",
+     "return lock->word_ = (uint64_t)(uintptr_t)self, true;", "yield-end",
+     "the holder is looked at and then replaced, in two steps"),
+    ("sem.c", "if (sem->value_ == 0) return false;", "", "sem", "a unit that is not there is taken"),
+    ("sem.c", "if (t == NULL && error == 0)", "if (error == 0)", "sem",
+     "a unit is handed over and counted as well"),
+    ("sem.c", "  mt_timer_disarm(&timer);\n", "", "timed-sem", "a timer outlives its wait"),
+    ("cond.c", "bool entered = mt_wait_enter(self, q, false, timer);\n"
+     "  int error = lock != NULL ? mt_lock_release(call, lock, self) : 0;",
+     "mt_spin_unlock(&q->guard_);\n"
+     "  int error = lock != NULL ? mt_lock_release(call, lock, self) : 0;\n"
+     "  mt_step(\"\");\n  mt_spin_lock(&q->guard_);\n"
+     "  bool entered = mt_wait_enter(self, q, false, timer);", "cond",
+     "the lock is let go before the caller is in the queue"),
+    ("cond.c", "  if (timer != NULL) mt_timer_disarm(timer);\n  int relock", "  int relock",
+     "timed-cond", "the timer takes the caller out of the lock's queue"),
+    ("barrier.c", "q->count_ + 1 < barrier->needed_", "q->count_ < barrier->needed_ - 2", "barrier",
+     "a barrier opens one too early"),
+    ("sleep.c", "mt_wait(self, &nobody, false, MT_WHY_SLEEP, &timer);",
+     "mt_spin_unlock(&nobody.guard_);", "sleep", "a sleeper does not wait"),
+]
+
+
+def build(cc, folder, jobs):
+    """The library and primitives.c, as they are. Returns the objects."""
+    machine = os.uname().machine
+    sources = [path for room in ("arch", f"arch/{machine}", "os", "base", "core", "sync", "debug")
+               for path in sorted((ROOT / "src" / room).glob("*.[cS]"))]
+    sources.append(ROOT / "tests/explore/primitives.c")
+    running = []
+    for source in sources:
+        if len(running) >= jobs:
+            assert running.pop(0).wait() == 0
+        running.append(subprocess.Popen([cc, *FLAGS, "-c", source, "-o",
+                                         folder / f"{source.name}.o"]))
+    for process in running:
+        assert process.wait() == 0
+    return [folder / f"{source.name}.o" for source in sources]
+
+
+def explore(mltp, program, case, runs):
+    """The first line of what the strategies say: which of them fails first, or that none does."""
+    for strategy in ["preempt", "--bound", "2"], ["random"], ["pct"]:
+        said = subprocess.run([mltp, "explore", "--timeout", "20", "--steps", "20000", "--runs", runs,
+                               "--strategy", *strategy, "--", program, case],
+                              capture_output=True, text=True, check=False)
+        if said.returncode != 0:
+            line = said.stdout.splitlines()[0] if said.stdout else said.stderr.strip()
+            return True, f"{strategy[0]}, " + re.sub("^explore: ", "", line)
+    return False, "not noticed"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("mltp")
+    parser.add_argument("--cc", default="cc")
+    parser.add_argument("--runs", default="300", help="of each strategy")
+    parser.add_argument("--jobs", type=int, default=2, help="compilers at a time")
+    parser.add_argument("--table", type=pathlib.Path, help="file for the results")
+    asked = parser.parse_args()
+    bad = 0
+    rows = [f"{'file':16}{'case':16}{'noticed by':52}mutation"]
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        objects = build(asked.cc, folder, asked.jobs)
+        program = folder / "program"
+        (folder / "sync").mkdir()
+        subprocess.run([asked.cc, "-pthread", *objects, "-o", program], check=True)
+        for case in sorted({case for *_, case, _ in MUTATIONS}):
+            failed, how = explore(asked.mltp, program, case, asked.runs)
+            bad += failed
+            if failed:
+                rows.append(f"{'(as it is)':16}{case:16}{how:52}must pass")
+        for file, old, new, case, why in MUTATIONS:
+            text = (ROOT / "src/sync" / file).read_text()
+            if text.count(old) != 1:
+                sys.exit(f"mutations: src/sync/{file} has no single '{old}' (bring the table up to date)")
+            mutant = folder / "sync" / file
+            mutant.write_text(text.replace(old, new))
+            source = ROOT / "src/sync/lock_reactive.c" if file.endswith(".h") else mutant
+            subprocess.run([asked.cc, f"-I{folder}", *FLAGS, "-c", source, "-o", folder / "mutant.o"],
+                           check=True)
+            mutant.unlink()
+            others = [path for path in objects if path != folder / f"{source.name}.o"]
+            subprocess.run([asked.cc, "-pthread", *others, folder / "mutant.o", "-o", program],
+                           check=True)
+            noticed, how = explore(asked.mltp, program, case, asked.runs)
+            bad += not noticed
+            rows.append(f"{file:16}{case:16}{how:52}{why}")
+            print(rows[-1], flush=True)
+    if asked.table:
+        asked.table.write_text("\n".join(rows) + "\n")
+    print(f"mutations: {len(MUTATIONS)} tried, {bad} results not as wanted")
+    return bad != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
