@@ -46,7 +46,8 @@ MUTATIONS = [
     ("sem.c", "if (sem->value_ == 0) return false;", "", "sem", "a unit that is not there is taken"),
     ("sem.c", "if (t == NULL && error == 0)", "if (error == 0)", "sem",
      "a unit is handed over and counted as well"),
-    ("sem.c", "  mt_timer_disarm(&timer);\n", "", "timed-sem", "a timer outlives its wait"),
+    ("sem.c", "return mt_timer_disarm(&timer, wait(sem, self, &timer));",
+     "return wait(sem, self, &timer);", "timed-sem", "a timer outlives its wait"),
     ("cond.c", "bool entered = mt_wait_enter(self, q, false, timer);\n"
      "  int error = lock != NULL ? mt_lock_release(call, lock, self) : 0;",
      "mt_spin_unlock(&q->guard_);\n"
@@ -54,12 +55,12 @@ MUTATIONS = [
      "  mt_step(\"\");\n  mt_spin_lock(&q->guard_);\n"
      "  bool entered = mt_wait_enter(self, q, false, timer);", "cond",
      "the lock is let go before the caller is in the queue"),
-    ("cond.c", "  if (timer != NULL) mt_timer_disarm(timer);\n  int relock", "  int relock",
+    ("cond.c", "  if (timer != NULL) error = mt_timer_disarm(timer, error);\n", "",
      "timed-cond", "the timer takes the caller out of the lock's queue"),
     ("barrier.c", "q->count_ + 1 < barrier->needed_", "q->count_ < barrier->needed_ - 2", "barrier",
      "a barrier opens one too early"),
-    ("sleep.c", "mt_wait(self, &nobody, false, MT_WHY_SLEEP, &timer);",
-     "mt_spin_unlock(&nobody.guard_);", "sleep", "a sleeper does not wait"),
+    ("sleep.c", "mt_wait(self, &nobody, false, MT_WHY_SLEEP, &timer));",
+     "(mt_spin_unlock(&nobody.guard_), 0));", "sleep", "a sleeper does not wait"),
 ]
 
 
