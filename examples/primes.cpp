@@ -5,6 +5,7 @@
 #include <iostream>
 #include <memory>
 #include <mltp/mltp.hpp>
+#include <optional>
 #include <vector>
 
 using Numbers = mltp::channel<int>;
@@ -13,13 +14,16 @@ constexpr int kPrimes = 500;
 
 /* One link of the chain. */
 void sieve(Numbers &in, Numbers &out, int &prime) {
-  prime = in.receive().value();
+  const std::optional<int> first = in.receive();
+  if (!first) return; /* closed before anything came */
+  prime = *first;
   for (const int number : in) {
     if (number % prime != 0 && !out.send(number)) break;
   }
   out.close();
 }
 
+// NOLINTNEXTLINE(bugprone-exception-escape): then it ends with a message, as it should
 int main() {
   const mltp::runtime runtime; /* first, so that it ends last */
   std::vector<std::unique_ptr<Numbers>> links;
@@ -28,6 +32,7 @@ int main() {
 
   std::vector<int> primes(kPrimes);
   std::vector<mltp::thread> sieves;
+  sieves.reserve(kPrimes);
   for (int i = 0; i < kPrimes; i++) {
     sieves.emplace_back(sieve, std::ref(*links[i]), std::ref(*links[i + 1]), std::ref(primes[i]));
   }

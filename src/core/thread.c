@@ -88,7 +88,7 @@ static int create(const char *call, mltp_t **thread, const mltp_attr_t *attr, ml
 }
 
 mltp_t *mltp_create(mltp_userf_t *func, void *p0) {
-  mltp_t *thread;
+  mltp_t *thread = NULL;
   return create("mltp_create", &thread, &plain, func, p0) == 0 ? thread : NULL;
 }
 
@@ -97,7 +97,7 @@ int mltp_create_with(mltp_t **thread, const mltp_attr_t *attr, mltp_userf_t *fun
 }
 
 mltp_t *mltp_create_bound(mltp_userf_t *func, void *p0) {
-  mltp_t *thread;
+  mltp_t *thread = NULL;
   mltp_attr_t attr = MLTP_ATTR_INIT;
   attr.bound = 1;
   return create("mltp_create_bound", &thread, &attr, func, p0) == 0 ? thread : NULL;
@@ -123,7 +123,7 @@ mltp_t *mltp_vcreate(mltp_vuserf_t *func, int nbytes, ...) {
   va_start(list, nbytes);
   mt_arch_capture(&call->args, list, nbytes);
   va_end(list);
-  mltp_t *thread;
+  mltp_t *thread = NULL;
   if (create("mltp_vcreate", &thread, &plain, run_vcall, call) == 0) return thread;
   free(call);
   return NULL;

@@ -46,6 +46,7 @@ static void __attribute__((noreturn)) become(const struct program *program,
   setenv("MLTP_SCHEDULE", trial->schedule, 1);
   setenv("MLTP_SCHEDULE_LOG", log, 1);
   int null = open("/dev/null", O_RDWR);
+  if (null < 0) _exit(CANNOT_RUN);
   dup2(null, STDIN_FILENO);
   if (!trial->shown) {
     dup2(null, STDOUT_FILENO);

@@ -134,6 +134,7 @@ class channel {
     using difference_type = std::ptrdiff_t;
 
     explicit iterator(channel &from) : from_(&from) { ++*this; }
+    // NOLINTNEXTLINE(bugprone-unchecked-optional-access): it is not at the end, as of any iterator
     T &operator*() const { return *element_; }
     iterator &operator++() {
       element_.reset();

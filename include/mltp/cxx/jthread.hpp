@@ -50,6 +50,7 @@ class jthread {
     return *this;
   }
 
+  // NOLINTNEXTLINE(bugprone-exception-escape): a join misused ends the program
   ~jthread() {
     if (!joinable()) return;
     request_stop();

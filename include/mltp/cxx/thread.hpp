@@ -54,7 +54,7 @@ namespace detail {
     throw;
   } catch (const std::exception &error) {
     what = error.what(); /* lives on: the caller handles it, too */
-  } catch (...) {
+  } catch (...) {        // NOLINT(bugprone-empty-catch): what it is has been said
   }
   std::fprintf(stderr,
                "mltp: thread %llu '%s': an exception left its function: %s (catch it there)\n",
