@@ -156,7 +156,7 @@ def search(model, defines):
     with tempfile.TemporaryDirectory() as folder:
         flags = [f"-D{define}" for define in defines]
         build(["spin", *flags, "-a", str(HERE / f"{model}.pml")], folder)
-        build(["gcc", "-O2", "-DSAFETY", "-DCOLLAPSE", f"-DMEMLIM={MEMORY_MB}", "-o", "pan",
+        build(["gcc", "-O1", "-DSAFETY", "-DCOLLAPSE", f"-DMEMLIM={MEMORY_MB}", "-o", "pan",
                "pan.c"], folder)
         report = run(["./pan", f"-m{DEPTH}", "-w22"], folder).stdout
     errors = re.search(r"errors: (\d+)", report)
