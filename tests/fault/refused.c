@@ -115,8 +115,8 @@ static void done_without_from_the_start(void **state) {
   check(from_the_start, membarrier, WORKS);
   check(from_the_start, guards, WORKS);
   check(from_the_start, masks, WORKS);
-  check(from_the_start, sigstacks, WORKS);
   if (SANITIZED) return; /* it makes these calls, too */
+  check(from_the_start, sigstacks, WORKS);
   check(from_the_start, asking, WORKS);
   check(from_the_start, advice, WORKS);
 }
@@ -125,7 +125,8 @@ static void done_without_in_the_middle(void **state) {
   (void)state;
   check(in_the_middle, guards, WORKS);
   check(in_the_middle, masks, WORKS);
-  if (!SANITIZED) check(in_the_middle, asking, WORKS);
+  if (SANITIZED) return;
+  check(in_the_middle, asking, WORKS);
   check(in_the_middle, sigstacks, WORKS);
 }
 
