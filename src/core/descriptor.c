@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Descriptors of threads, carved from chunks. A chunk stays mapped until the
  * runtime ends, so a descriptor that was freed can still be read: a lock's waiter
- * may ask whether the holder it saw runs, and a report may list threads while
- * they end. */
+ * may ask whether the holder it saw runs. Reports, which may come while the runtime
+ * ends, copy what they look at.
+ *
+ * Relaxed: which chunks there are is published by `used`. */
+#include "core/descriptor.h"
+
 #include <string.h>
 
-#include "core/descriptor.h"
+#include "base/peek.h"
 
 enum { PER_CHUNK = MT_SLAB_PER_CHUNK };
 
@@ -84,16 +88,43 @@ void mt_foreign_free(struct mltp_thread *t) {
   mt_spin_unlock(&foreign->pool.guard);
 }
 
-static void visit_slab(struct mt_slab *slab, void (*visit)(struct mltp_thread *, void *),
-                       void *arg) {
-  uint32_t used = mt_load_acquire(&slab->used); /* DS-2 acquire: pairs DS-1 */
+static uint32_t used_of(const struct mt_slab *slab) {
+  return mt_load_acquire(&slab->used); /* DS-2 acquire: pairs DS-1 */
+}
+
+static void visit_slab(const struct mt_slab *slab,
+                       void (*visit)(const struct mltp_thread *, void *), void *arg) {
+  uint32_t used = used_of(slab);
   for (uint32_t i = 0; i < used; i++) {
-    struct mltp_thread *t = &slab->chunks[i / PER_CHUNK][i % PER_CHUNK];
-    if (mt_state(t) != MT_FREE) visit(t, arg);
+    const struct mltp_thread *chunk = mt_load_relaxed(&slab->chunks[i / PER_CHUNK]);
+    if (chunk == NULL) return; /* the runtime has ended meanwhile */
+    visit(chunk + i % PER_CHUNK, arg);
   }
 }
 
-void mt_descriptors_visit(void (*visit)(struct mltp_thread *t, void *arg), void *arg) {
+void mt_descriptors_visit(void (*visit)(const struct mltp_thread *t, void *arg), void *arg) {
   visit_slab(ours, visit, arg);
   visit_slab(foreign, visit, arg);
+}
+
+static bool is_in(const struct mt_slab *slab, uintptr_t at) {
+  uint32_t used = used_of(slab);
+  for (uint32_t i = 0; i * PER_CHUNK < used; i++) {
+    uintptr_t chunk = (uintptr_t)mt_load_relaxed(&slab->chunks[i]);
+    if (at - chunk < CHUNK_SIZE) return (at - chunk) % sizeof(struct mltp_thread) == 0;
+  }
+  return false;
+}
+
+bool mt_descriptor_peek(struct mltp_thread *copy, const struct mltp_thread *t) {
+  return (is_in(ours, (uintptr_t)t) || is_in(foreign, (uintptr_t)t)) &&
+         mt_peek(copy, t, sizeof *copy) && mt_state(copy) != MT_FREE && mt_state(copy) <= MT_DONE &&
+         copy->kind < MT_IDLE;
+}
+
+bool mt_descriptor_unchanged(const struct mltp_thread *copy, const struct mltp_thread *t) {
+  struct mltp_thread now;
+  return mt_descriptor_peek(&now, t) && now.id == copy->id && now.where == copy->where &&
+         now.why == copy->why && now.waitq == copy->waitq && now.context.ip == copy->context.ip &&
+         now.context.bp == copy->context.bp;
 }
