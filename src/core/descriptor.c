@@ -21,8 +21,13 @@ static struct mt_slab *const foreign = &mt_slabs[1];
 static uint64_t next_id = 1; /* [atomic] relaxed: only has to be unique */
 
 void mt_descriptors_free(void) {
-  for (uint32_t i = 0; i * PER_CHUNK < ours->used; i++) os_release(ours->chunks[i], CHUNK_SIZE);
-  memset(ours, 0, sizeof *ours);
+  uint32_t used = ours->used;
+  mt_store_relaxed(&ours->used, 0); /* a dump that has begun finds what is not there */
+  for (uint32_t i = 0; i * PER_CHUNK < used; i++) {
+    os_release(ours->chunks[i], CHUNK_SIZE);
+    mt_store_relaxed(&ours->chunks[i], NULL);
+  }
+  ours->pool = (struct mt_pool){0};
 }
 
 void mt_descriptors_forget(void) { memset(mt_slabs, 0, sizeof mt_slabs); }
@@ -40,7 +45,7 @@ static struct mltp_thread *slab_take(struct mt_slab *slab) {
       os_release(chunk, CHUNK_SIZE);
       return NULL;
     }
-    slab->chunks[index] = chunk;
+    mt_store_relaxed(&slab->chunks[index], chunk);
   }
   t = &slab->chunks[index][slab->used % PER_CHUNK];
   mt_store_release(&slab->used, slab->used + 1); /* DS-1 release: the chunk; pairs DS-2 */

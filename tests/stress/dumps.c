@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dumps without a pause, by a bound thread and in a signal handler, for MLTP_STRESS_SECONDS (2),
- * while threads of all kinds wait for objects that are gone a moment later: on stacks, from
+/* Dumps without a pause, by a bound thread and in a signal handler, for MLTP_STRESS_SECONDS (2)
+ * in all, while threads of all kinds wait for objects that are gone a moment later: on stacks, from
  * malloc() and in mappings that are taken away, each with its name beside it. A dump may say
- * what is out of date; it must come to its end. Nothing else is checked. */
+ * what is out of date; it must come to its end. Nothing else is checked. Then the same while
+ * whole runtimes come and go. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -184,10 +185,15 @@ static void *dump(void *p0) {
   return p0;
 }
 
-static void dump_while_objects_come_and_go(void) {
+/* The deadline of a test that gets half of the time. */
+static uint64_t half_time(void) {
   const char *seconds = getenv("MLTP_STRESS_SECONDS");
-  struct worker dumper;
   long ns = (seconds != NULL && *seconds != '\0' ? strtol(seconds, NULL, 10) : 2) * 1000000000;
+  return mltp_after((uint64_t)ns / 2);
+}
+
+static void dump_while_objects_come_and_go(void) {
+  struct worker dumper;
   char number[16];
   int standard_error = dup(STDERR_FILENO);
   /* cmocka's handlers end the process without a word when another kernel thread crashes */
@@ -195,10 +201,10 @@ static void dump_while_objects_come_and_go(void) {
   signal(SIGBUS, SIG_DFL);
   snprintf(number, sizeof number, "%d", SIGUSR1);
   setenv("MLTP_DUMP_SIGNAL", number, 1);
+  world.end = half_time();
   world.nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
   dup2(world.nowhere, STDERR_FILENO); /* where the handler writes to */
   CHECK_EQUAL(mltp_init(0), 0);
-  world.end = mltp_after((uint64_t)ns);
   worker_start(&dumper, BOUND, dump, NULL);
   crew_run(WORKERS, MIXED, act, NULL);
   worker_join(&dumper);
@@ -206,12 +212,41 @@ static void dump_while_objects_come_and_go(void) {
   dup2(standard_error, STDERR_FILENO);
   close(standard_error);
   close(world.nowhere);
+  unsetenv("MLTP_DUMP_SIGNAL");
   CHECK(atomic_load(&world.dumps) > 0);
   CHECK(atomic_load(&world.waits) > 0);
   printf("%ld waits, %ld dumps\n", atomic_load(&world.waits), atomic_load(&world.dumps));
 }
 
+/* A pthread that is no thread of the library, and outlives its runtimes. */
+static void *dump_all_the_time(void *nowhere) {
+  while (mltp_now() < world.end) mltp_dump(*(int *)nowhere);
+  return NULL;
+}
+
+static void dump_while_runtimes_come_and_go(void) {
+  int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  pthread_t dumper;
+  unsigned random = 1;
+  long lives = 0;
+  if (THREAD_SANITIZED) skip(); /* it sees mltp_init() clear what the dump reads */
+  world.end = half_time();
+  CHECK_EQUAL(pthread_create(&dumper, NULL, dump_all_the_time, &nowhere), 0);
+  for (; mltp_now() < world.end; lives++) {
+    CHECK_EQUAL(mltp_init(0), 0);
+    play_on_stack(&random);
+    CHECK_EQUAL(mltp_finalize(), 0);
+  }
+  pthread_join(dumper, NULL);
+  close(nowhere);
+  CHECK(lives > 0);
+  printf("%ld lives\n", lives);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST_BARE(dump_while_objects_come_and_go)};
+  const struct CMUnitTest tests[] = {
+      TEST_BARE(dump_while_objects_come_and_go),
+      TEST_BARE(dump_while_runtimes_come_and_go),
+  };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
