@@ -192,13 +192,17 @@ static uint64_t half_time(void) {
   return mltp_after((uint64_t)ns / 2);
 }
 
+/* cmocka's handlers end the process without a word when another kernel thread crashes. */
+static void crash_as_usual(void) {
+  signal(SIGSEGV, SIG_DFL);
+  signal(SIGBUS, SIG_DFL);
+}
+
 static void dump_while_objects_come_and_go(void) {
   struct worker dumper;
   char number[16];
   int standard_error = dup(STDERR_FILENO);
-  /* cmocka's handlers end the process without a word when another kernel thread crashes */
-  signal(SIGSEGV, SIG_DFL);
-  signal(SIGBUS, SIG_DFL);
+  crash_as_usual();
   snprintf(number, sizeof number, "%d", SIGUSR1);
   setenv("MLTP_DUMP_SIGNAL", number, 1);
   world.end = half_time();
@@ -230,6 +234,7 @@ static void dump_while_runtimes_come_and_go(void) {
   unsigned random = 1;
   long lives = 0;
   if (THREAD_SANITIZED) skip(); /* it sees mltp_init() clear what the dump reads */
+  crash_as_usual();
   world.end = half_time();
   CHECK_EQUAL(pthread_create(&dumper, NULL, dump_all_the_time, &nowhere), 0);
   for (; mltp_now() < world.end; lives++) {
