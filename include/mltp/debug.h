@@ -18,8 +18,9 @@ MLTP_BEGIN_DECLS
 
 /**
  * Writes all threads to fd: id, name, kind, state, what each waits for and for how
- * long, its VP, and the backtrace of unbound ones that do not run. A snapshot: threads
- * that run meanwhile may change under it. The time of an unbound thread is an upper
+ * long, its VP, and the backtrace of unbound ones that do not run. A snapshot that stops
+ * nobody: it may be out of date, but objects and threads may come and go meanwhile; of
+ * names, what fits into 95 bytes is shown. The time of an unbound thread is an upper
  * bound: it begins when its VP last read the clock, which a busy one does every 1024
  * scheduling points. The same comes on the signal MLTP_DUMP_SIGNAL names; there
  * backtraces are offsets only, because looking up symbols is not safe in a handler.

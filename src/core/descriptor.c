@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Descriptors of threads, carved from chunks. A chunk stays mapped until the
  * runtime ends, so a descriptor that was freed can still be read: a lock's waiter
- * may ask whether the holder it saw runs, and a report may list threads while
- * they end. */
+ * may ask whether the holder it saw runs. Reports, which may come while the runtime
+ * ends, copy what they look at.
+ *
+ * Relaxed: which chunks there are is published by `used`. */
+#include "core/descriptor.h"
+
 #include <string.h>
 
-#include "core/descriptor.h"
+#include "base/peek.h"
 
 enum { PER_CHUNK = MT_SLAB_PER_CHUNK };
 
@@ -17,8 +21,13 @@ static struct mt_slab *const foreign = &mt_slabs[1];
 static uint64_t next_id = 1; /* [atomic] relaxed: only has to be unique */
 
 void mt_descriptors_free(void) {
-  for (uint32_t i = 0; i * PER_CHUNK < ours->used; i++) os_release(ours->chunks[i], CHUNK_SIZE);
-  memset(ours, 0, sizeof *ours);
+  uint32_t used = ours->used;
+  mt_store_relaxed(&ours->used, 0); /* a dump that has begun finds what is not there */
+  for (uint32_t i = 0; i * PER_CHUNK < used; i++) {
+    os_release(ours->chunks[i], CHUNK_SIZE);
+    mt_store_relaxed(&ours->chunks[i], NULL);
+  }
+  ours->pool = (struct mt_pool){0};
 }
 
 void mt_descriptors_forget(void) { memset(mt_slabs, 0, sizeof mt_slabs); }
@@ -36,7 +45,7 @@ static struct mltp_thread *slab_take(struct mt_slab *slab) {
       os_release(chunk, CHUNK_SIZE);
       return NULL;
     }
-    slab->chunks[index] = chunk;
+    mt_store_relaxed(&slab->chunks[index], chunk);
   }
   t = &slab->chunks[index][slab->used % PER_CHUNK];
   mt_store_release(&slab->used, slab->used + 1); /* DS-1 release: the chunk; pairs DS-2 */
@@ -84,16 +93,43 @@ void mt_foreign_free(struct mltp_thread *t) {
   mt_spin_unlock(&foreign->pool.guard);
 }
 
-static void visit_slab(struct mt_slab *slab, void (*visit)(struct mltp_thread *, void *),
-                       void *arg) {
-  uint32_t used = mt_load_acquire(&slab->used); /* DS-2 acquire: pairs DS-1 */
+static uint32_t used_of(const struct mt_slab *slab) {
+  return mt_load_acquire(&slab->used); /* DS-2 acquire: pairs DS-1 */
+}
+
+static void visit_slab(const struct mt_slab *slab,
+                       void (*visit)(const struct mltp_thread *, void *), void *arg) {
+  uint32_t used = used_of(slab);
   for (uint32_t i = 0; i < used; i++) {
-    struct mltp_thread *t = &slab->chunks[i / PER_CHUNK][i % PER_CHUNK];
-    if (mt_state(t) != MT_FREE) visit(t, arg);
+    const struct mltp_thread *chunk = mt_load_relaxed(&slab->chunks[i / PER_CHUNK]);
+    if (chunk == NULL) return; /* the runtime has ended meanwhile */
+    visit(chunk + i % PER_CHUNK, arg);
   }
 }
 
-void mt_descriptors_visit(void (*visit)(struct mltp_thread *t, void *arg), void *arg) {
+void mt_descriptors_visit(void (*visit)(const struct mltp_thread *t, void *arg), void *arg) {
   visit_slab(ours, visit, arg);
   visit_slab(foreign, visit, arg);
+}
+
+static bool is_in(const struct mt_slab *slab, uintptr_t at) {
+  uint32_t used = used_of(slab);
+  for (uint32_t i = 0; i * PER_CHUNK < used; i++) {
+    uintptr_t chunk = (uintptr_t)mt_load_relaxed(&slab->chunks[i]);
+    if (at - chunk < CHUNK_SIZE) return (at - chunk) % sizeof(struct mltp_thread) == 0;
+  }
+  return false;
+}
+
+bool mt_descriptor_peek(struct mltp_thread *copy, const struct mltp_thread *t) {
+  return (is_in(ours, (uintptr_t)t) || is_in(foreign, (uintptr_t)t)) &&
+         mt_peek(copy, t, sizeof *copy) && mt_state(copy) != MT_FREE && mt_state(copy) <= MT_DONE &&
+         copy->kind < MT_IDLE;
+}
+
+bool mt_descriptor_unchanged(const struct mltp_thread *copy, const struct mltp_thread *t) {
+  struct mltp_thread now;
+  return mt_descriptor_peek(&now, t) && now.id == copy->id && now.where == copy->where &&
+         now.why == copy->why && now.waitq == copy->waitq && now.context.ip == copy->context.ip &&
+         now.context.bp == copy->context.bp;
 }

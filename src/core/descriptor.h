@@ -81,8 +81,20 @@ void mt_descriptors_free(void);
 /** In a child of fork(): all of them stay mapped, and none is in use. */
 void mt_descriptors_forget(void);
 
-/** Calls visit for every descriptor that may be in use, outside ones included. */
-void mt_descriptors_visit(void (*visit)(struct mltp_thread *t, void *arg), void *arg);
+/** Calls visit with the address of every descriptor, outside ones included. Those of
+ * threads that end, and all while the runtime ends, may go meanwhile: what is there is
+ * for mt_descriptor_peek(). From any context. */
+void mt_descriptors_visit(void (*visit)(const struct mltp_thread *t, void *arg), void *arg);
+
+/** Copies the descriptor of a thread that others may be running, ending, or have ended; t
+ * may be any number. From any context.
+ * @return false: there is no thread; what *copy holds is undefined. */
+bool mt_descriptor_peek(struct mltp_thread *copy, const struct mltp_thread *t);
+
+/** @return whether the thread still is where it was when it was copied, and waits for the
+ * same: what was read since then through pointers of the copy was there, most likely. It
+ * may have left and come back. */
+bool mt_descriptor_unchanged(const struct mltp_thread *copy, const struct mltp_thread *t);
 
 /** Descriptors of foreign threads outlive the runtime. */
 struct mltp_thread *mt_foreign_new(void);

@@ -9,20 +9,18 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "debug/sanitizer.h"
-
-enum { FRAMES_MAX = 24 };
+#include "base/peek.h"
 
 /* What every compiler here pushes first: the caller's frame pointer, below the
  * return address. */
 struct frame {
-  const struct frame *caller;
+  const void *caller;
   const void *return_address;
 };
 
-static bool is_on(const struct frame *frame, const char *low, size_t size) {
-  uintptr_t at = (uintptr_t)frame, start = (uintptr_t)low;
-  return at % sizeof(void *) == 0 && at >= start && at + sizeof *frame <= start + size;
+static bool is_on(const void *bp, const char *low, size_t size) {
+  uintptr_t at = (uintptr_t)bp, start = (uintptr_t)low;
+  return at % sizeof(void *) == 0 && at >= start && at + sizeof(struct frame) <= start + size;
 }
 
 /* dladdr() takes the dynamic linker's lock and searches symbols; _dl_find_object(),
@@ -48,14 +46,19 @@ static void print_frame(int fd, int number, const void *ip, bool names) {
              (unsigned long)((uintptr_t)ip - (uintptr_t)object.dlfo_link_map->l_addr));
 }
 
-MT_NO_ASAN MT_NO_TSAN void mt_backtrace(int fd, const void *ip, const void *bp, const char *low,
-                                        size_t size, bool names) {
-  const struct frame *frame = bp;
-  for (int number = 0; number < FRAMES_MAX && ip != NULL; number++) {
-    print_frame(fd, number, ip, names);
-    if (!is_on(frame, low, size)) return;
-    ip = frame->return_address;
-    if (frame->caller <= frame) return; /* the outermost has 0; a cycle would be endless */
-    frame = frame->caller;
+void mt_backtrace_take(struct mt_backtrace *b, const void *ip, const void *bp, const char *low,
+                       size_t size) {
+  for (b->count = 0; b->count < MT_FRAMES_MAX && ip != NULL;) {
+    struct frame frame;
+    b->ips[b->count++] = ip;
+    if (!is_on(bp, low, size) || !mt_peek(&frame, bp, sizeof frame)) return;
+    ip = frame.return_address;
+    if ((uintptr_t)frame.caller <= (uintptr_t)bp)
+      return; /* the outermost has 0; a cycle would be endless */
+    bp = frame.caller;
   }
+}
+
+void mt_backtrace_print(const struct mt_backtrace *b, int fd, bool names) {
+  for (int i = 0; i < b->count; i++) print_frame(fd, i, b->ips[i], names);
 }

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The dump of all threads. It reads descriptors without locks: what runs
- * meanwhile may look inconsistent, and nothing it follows is ever unmapped.
+ * The dump of all threads. It takes no lock and stops nobody: it prints copies
+ * (base/peek.h), and what was found behind a copied pointer only if the thread has
+ * not moved on since. So what it says may be out of date; it comes to its end
+ * whatever the threads do (docs/design/009).
  *
  * Relaxed: a snapshot; nothing follows from it.
  */
 #include "debug/dump.h"
 
 #include "base/log.h"
+#include "base/peek.h"
 #include "core/descriptor.h"
 #include "core/stack.h"
 #include "core/thread.h"
@@ -54,42 +57,65 @@ struct dump {
   int threads;
 };
 
-MT_NO_TSAN static void backtrace_of(struct dump *dump, const struct mltp_thread *t) {
+/* Where an unbound thread that does not run goes on. */
+static void backtrace_of(struct dump *dump, const struct mltp_thread *copy,
+                         const struct mltp_thread *t) {
+  struct mt_backtrace b;
+  struct mt_stack stack = {.low = (char *)(uintptr_t)copy->stack_low};
+  size_t size = copy->stack_size;
   if (dump->backtraces_left <= 0) return;
   dump->backtraces_left--;
-  const struct mt_stack *stack = t->stack;
-  const char *low = stack != NULL ? stack->low : t->stack_low;
-  size_t size = stack != NULL ? (size_t)1 << stack->class_log2 : t->stack_size;
-  mt_backtrace(dump->fd, t->context.ip, t->context.bp, low, size, dump->names);
+  if (copy->stack != NULL) { /* or main's */
+    if (!mt_peek(&stack, copy->stack, sizeof stack) || stack.class_log2 > MT_STACK_CLASS_MAX)
+      return;
+    size = mt_stack_size(&stack);
+  }
+  mt_backtrace_take(&b, copy->context.ip, copy->context.bp, stack.low, size);
+  if (mt_descriptor_unchanged(copy, t))
+    mt_backtrace_print(&b, dump->fd, dump->names);
+  else
+    mt_print(dump->fd, "    it has moved on since\n");
 }
 
 /* A bound or foreign thread has read the clock when it parked, an unbound one knows
  * when its VP last did: it may have parked later. */
-MT_NO_TSAN static void tell_how_long(const struct dump *dump, const struct mltp_thread *t) {
-  uint32_t clock = dump->now - mt_load_relaxed(&t->parked_at);
+static void tell_how_long(const struct dump *dump, const struct mltp_thread *t) {
+  uint32_t clock = dump->now - t->parked_at;
   uint64_t ms = ((uint64_t)clock << MT_CLOCK_SHIFT) / 1000000;
   mt_print(dump->fd, ", for %s%lu.%lu s", t->vp != NULL ? "at most " : "",
            (unsigned long)(ms / 1000), (unsigned long)(ms % 1000 / 100));
 }
 
-MT_NO_TSAN static void dump_thread(struct mltp_thread *t, void *arg) {
+static void tell_wait(int fd, const struct mltp_thread *copy, const struct mltp_thread *t) {
+  char text[MT_WAIT_TEXT_MAX];
+  mt_describe_wait(text, copy, t);
+  mt_print(fd, "waits for %s", text);
+}
+
+static void tell_name(int fd, const struct mltp_thread *t) {
+  char name[MT_NAME_MAX];
+  mt_print(fd, "  thread %lu '%s' (%s): ", (unsigned long)t->id, mt_peek_name(name, mt_name(t)),
+           kinds[t->kind]);
+}
+
+static void dump_thread(const struct mltp_thread *t, void *arg) {
   struct dump *dump = arg;
   int fd = dump->fd;
-  uint32_t where = mt_load_relaxed(&t->where);
-  uint32_t vp = where >> MT_STATE_BITS;
+  struct mltp_thread copy;
+  if (!mt_descriptor_peek(&copy, t)) return;
+  uint32_t vp = (uint32_t)copy.where >> MT_STATE_BITS;
+  bool unbound = copy.kind == MT_UNBOUND;
   dump->threads++;
-  mt_print(fd, "  thread %lu '%s' (%s): ", (unsigned long)t->id, mt_name(t), kinds[t->kind]);
-  bool unbound = t->kind == MT_UNBOUND;
-  switch (mt_state(t)) {
+  tell_name(fd, &copy);
+  switch (mt_state(&copy)) {
     case MT_READY:
     case MT_MAILED:
-      mt_print(fd, "%s on VP %u\n", t->special & MT_FRESH ? "not started, ready" : "ready", vp);
-      if (!(t->special & MT_FRESH)) backtrace_of(dump, t);
+      mt_print(fd, "%s on VP %u\n", copy.special & MT_FRESH ? "not started, ready" : "ready", vp);
+      if (!(copy.special & MT_FRESH)) backtrace_of(dump, &copy, t);
       break;
     case MT_RUNNING:
-      if (mt_load_relaxed(&t->why) != MT_WHY_NOTHING) {
-        mt_print(fd, "waits for ");
-        mt_describe_wait(fd, t); /* in the kernel: a semaphore lock */
+      if (copy.why != MT_WHY_NOTHING) {
+        tell_wait(fd, &copy, t); /* in the kernel: a semaphore lock */
         mt_print(fd, ", VP %u and all\n", vp);
       } else if (unbound)
         mt_print(fd, "runs on VP %u\n", vp);
@@ -97,12 +123,11 @@ MT_NO_TSAN static void dump_thread(struct mltp_thread *t, void *arg) {
         mt_print(fd, "runs\n");
       break;
     case MT_PARKED:
-      mt_print(fd, "waits for ");
-      mt_describe_wait(fd, t);
-      tell_how_long(dump, t);
+      tell_wait(fd, &copy, t);
+      tell_how_long(dump, &copy);
       if (unbound) mt_print(fd, ", last on VP %u", vp);
       mt_print(fd, "\n");
-      if (unbound) backtrace_of(dump, t);
+      if (unbound) backtrace_of(dump, &copy, t);
       break;
     case MT_DONE: mt_print(fd, "ended, not joined yet\n"); break;
     case MT_FREE: break;

@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/options.h"
+#include "base/peek.h"
 #include "core/descriptor.h"
 #include "core/stack.h"
 #include "core/thread.h"
@@ -68,8 +69,10 @@ static void on_fault(int signo, siginfo_t *info, void *context) {
         "stack_size in mltp_attr_t, or set MLTP_STACK_SIZE)",
         (unsigned long)t->id, mt_name(t), asked_for(t, size) / 1024);
     mt_print_replay();
-    mt_backtrace(2, mt_arch_ucontext_ip(context), (const void *)*mt_arch_ucontext_frame(context),
-                 low, size, false);
+    struct mt_backtrace b;
+    mt_backtrace_take(&b, mt_arch_ucontext_ip(context),
+                      (const void *)*mt_arch_ucontext_frame(context), low, size);
+    mt_backtrace_print(&b, 2, false);
     os_signal_default(SIGABRT);
     abort();
   }
@@ -80,12 +83,15 @@ static void on_fault(int signo, siginfo_t *info, void *context) {
 
 /* Whoever waits in the kernel for a lock that nobody holds has been woken, and waits for
  * a CPU only: for long, on a busy machine. */
-static void look_for_woken(struct mltp_thread *t, void *woken) {
-  const char *q = (const char *)mt_load_relaxed(&t->waitq);
-  if (mt_state(t) != MT_RUNNING || mt_load_relaxed(&t->why) != MT_WHY_LOCK || q == NULL) return;
-  const mltp_lock_t *lock = (const mltp_lock_t *)(q - offsetof(mltp_lock_t, queue_));
-  const struct mt_lock_ops *ops = mt_lock_ops(lock);
-  if (ops != NULL && ops->holder(lock) == NULL) *(bool *)woken = true;
+static void look_for_woken(const struct mltp_thread *t, void *woken) {
+  struct mltp_thread copy;
+  mltp_lock_t lock; /* the thread may have got it, and its memory may be gone */
+  if (!mt_descriptor_peek(&copy, t) || mt_state(&copy) != MT_RUNNING || copy.why != MT_WHY_LOCK)
+    return;
+  const char *at = (const char *)((uintptr_t)copy.waitq - offsetof(mltp_lock_t, queue_));
+  if (!mt_peek(&lock, at, sizeof lock)) return;
+  const struct mt_lock_ops *ops = mt_lock_ops(&lock);
+  if (ops != NULL && ops->holder(&lock) == NULL) *(bool *)woken = true;
 }
 
 static bool any_woken(void) {

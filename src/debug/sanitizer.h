@@ -140,18 +140,4 @@ static inline void mt_sanitizer_arrive(struct mt_sanitizer *s) {
   (void)s;
 }
 
-/** Functions that walk stacks of other threads. */
-#if defined(MT_ASAN)
-#define MT_NO_ASAN __attribute__((no_sanitize("address")))
-#else
-#define MT_NO_ASAN
-#endif
-
-/** Functions that take a snapshot of what others may be changing: a dump. */
-#if defined(MT_TSAN)
-#define MT_NO_TSAN __attribute__((no_sanitize("thread")))
-#else
-#define MT_NO_TSAN
-#endif
-
 #endif

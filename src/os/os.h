@@ -47,6 +47,12 @@ int os_guard_mprotect(void *address, size_t size);
 /** @return vm.max_map_count, or its default when it cannot be read. */
 long os_max_mappings(void);
 
+/* ---- memory that may not be there (peek.c): async-signal-safe */
+
+/** Copies from any address without a fault. @return how many bytes were copied: fewer
+ * than size where no readable memory follows. */
+size_t os_peek(void *to, const void *from, size_t size);
+
 /* ---- processors (cpus.c) */
 
 /** CPUs this process may use: affinity mask and cgroup CPU quota, at least 1. */

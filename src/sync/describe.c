@@ -3,116 +3,210 @@
  * What a thread waits for. Its descriptor says why, and in which queue; the queue
  * lies inside the object. So a wait pays nothing for being described.
  *
+ * Objects may lie anywhere, and go when the wait ends: what is described is a copy, and
+ * the description counts only if the thread still waits for the same afterwards.
+ *
  * Relaxed: a snapshot; nothing follows from it.
  */
 #include "sync/describe.h"
 
-#include "base/log.h"
-#include "core/thread.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/peek.h"
+#include "core/descriptor.h"
 #include "mltp/latch.h"
 #include "mltp/once.h"
 #include "sync/channel.h"
 #include "sync/lock.h"
 #include "sync/rwlock.h"
 
-#define OBJECT_OF(q, type, member) ((const type *)((const char *)(q) - offsetof(type, member)))
+union object {
+  mltp_lock_t lock;
+  mltp_cond_t cond;
+  mltp_barrier_t barrier;
+  mltp_sem_t sem;
+  mltp_latch_t latch;
+  mltp_waitgroup_t group;
+  mltp_once_t once;
+  mltp_rwlock_t rwlock;
+};
 
-static const char *text(const char *name) { return name != NULL ? name : ""; }
+/* What does not fit is cut off. */
+static void add(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add(char *text, const char *format, ...) {
+  size_t used = strlen(text);
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text + used, MT_WAIT_TEXT_MAX - used, format, arguments);
+  va_end(arguments);
+}
 
-static void describe_thread(int fd, const char *before, const struct mltp_thread *t) {
-  if (t != NULL)
-    mt_print(fd, "%s thread %lu '%s'", before, (unsigned long)t->id, mt_name(t));
+static void add_thread(char *text, const char *before, const struct mltp_thread *t) {
+  struct mltp_thread copy;
+  char name[MT_NAME_MAX];
+  if (t == NULL)
+    add(text, "%s nobody", before);
+  else if (mt_descriptor_peek(&copy, t))
+    add(text, "%s thread %lu '%s'", before, (unsigned long)copy.id,
+        mt_peek_name(name, mt_name(&copy)));
   else
-    mt_print(fd, "%s nobody", before);
+    add(text, "%s a thread that has ended", before);
 }
 
-static void describe_object(int fd, const char *kind, const void *object, const char *name) {
-  mt_print(fd, "%s %p '%s'", kind, object, text(name));
+static void add_holder(char *text, const union object *o) {
+  const struct mt_lock_ops *ops = mt_lock_ops(&o->lock);
+  add_thread(text, " (held by", ops != NULL ? ops->holder(&o->lock) : NULL);
+  add(text, ")");
 }
 
-MT_NO_TSAN static void describe_lock(int fd, const mltp_lock_t *lock) {
-  const struct mt_lock_ops *ops = mt_lock_ops(lock);
-  describe_object(fd, "lock", lock, lock->name_);
-  describe_thread(fd, " (held by", ops != NULL ? ops->holder(lock) : NULL);
-  mt_print(fd, ")");
+static void add_come(char *text, const union object *o) {
+  add(text, " (%u of %u have come)", o->barrier.queue_.count_, o->barrier.needed_);
 }
 
-MT_NO_TSAN static void describe_cond(int fd, const mltp_cond_t *cond) {
-  describe_object(fd, "condition", cond, cond->name_);
+static void add_left(char *text, const union object *o) {
+  add(text, " (%lu still to come)", (unsigned long)o->latch.left_);
 }
 
-MT_NO_TSAN static void describe_barrier(int fd, const mltp_barrier_t *barrier) {
-  describe_object(fd, "barrier", barrier, barrier->name_);
-  mt_print(fd, " (%u of %u have come)", barrier->queue_.count_, barrier->needed_);
+static void add_undone(char *text, const union object *o) {
+  add(text, " (%lu not done)", (unsigned long)o->group.latch_.left_);
 }
 
-MT_NO_TSAN static void describe_sem(int fd, const mltp_sem_t *sem) {
-  describe_object(fd, "semaphore", sem, sem->name_);
+static void add_runner(char *text, const union object *o) {
+  add_thread(text, " (run by", o->once.runner_);
+  add(text, ")");
 }
 
-MT_NO_TSAN static void describe_channel(int fd, const struct mt_place *place) {
-  const mltp_case_t *c = place->cases;
-  describe_object(fd, "channel", c->channel, c->channel->name);
-  mt_print(fd, " to %s (%zu of %zu are in it)", c->op == MLTP_SEND ? "send" : "receive",
-           mltp_channel_length(c->channel), c->channel->capacity);
-}
-
-MT_NO_TSAN static void describe_select(int fd, const struct mt_place *place) {
-  mt_print(fd, "select among %zu channels", place->count);
-}
-
-MT_NO_TSAN static void describe_latch(int fd, const mltp_latch_t *latch) {
-  describe_object(fd, "latch", latch, latch->name_);
-  mt_print(fd, " (%lu still to come)", (unsigned long)latch->left_);
-}
-
-MT_NO_TSAN static void describe_waitgroup(int fd, const mltp_waitgroup_t *group) {
-  describe_object(fd, "wait group", group, group->latch_.name_);
-  mt_print(fd, " (%lu not done)", (unsigned long)group->latch_.left_);
-}
-
-MT_NO_TSAN static void describe_once(int fd, const mltp_once_t *once) {
-  mt_print(fd, "once %p", (const void *)once);
-  describe_thread(fd, " (run by", once->runner_);
-  mt_print(fd, ")");
-}
-
-MT_NO_TSAN static void describe_rwlock(int fd, const mltp_rwlock_t *lock, const char *wish) {
-  uint64_t word = mt_load_relaxed(&lock->word_), readers = mt_rw_readers(word);
-  describe_object(fd, "readers-writer lock", lock, lock->name_);
-  mt_print(fd, ", to %s", wish);
+static void add_rwlock(char *text, const char *wish, uint64_t word) {
+  uint64_t readers = mt_rw_readers(word);
+  add(text, ", to %s", wish);
   if (readers != 0)
-    mt_print(fd, " (held by %lu readers", (unsigned long)readers);
+    add(text, " (held by %lu readers", (unsigned long)readers);
   else
-    describe_thread(fd, " (held for writing by", mt_rw_writer(word));
-  mt_print(fd, ")");
+    add_thread(text, " (held for writing by", mt_rw_writer(word));
+  add(text, ")");
 }
 
-MT_NO_TSAN void mt_describe_wait(int fd, const struct mltp_thread *t) {
-  enum mt_why why = (enum mt_why)mt_load_relaxed(&t->why);
-  const mltp_waitq_t *q = mt_load_relaxed(&t->waitq);
+static void add_read(char *text, const union object *o) {
+  add_rwlock(text, "read", o->rwlock.word_);
+}
+
+static void add_write(char *text, const union object *o) {
+  add_rwlock(text, "write", o->rwlock.word_);
+}
+
+enum { NAMELESS = -1 };
+
+/* By reason: what the object is, where in it the queue and the name are, and what else
+ * there is to be said of it. */
+static const struct kind {
+  const char *words;
+  size_t size;
+  size_t queue;
+  int name;
+  void (*more)(char *text, const union object *o);
+} kinds[] = {
+#define KIND(words, type, more)                                                                    \
+  {words, sizeof(type), offsetof(type, queue_), offsetof(type, name_), more}
+    [MT_WHY_LOCK] = KIND("lock", mltp_lock_t, add_holder),
+    [MT_WHY_COND] = KIND("condition", mltp_cond_t, NULL),
+    [MT_WHY_BARRIER] = KIND("barrier", mltp_barrier_t, add_come),
+    [MT_WHY_SEM] = KIND("semaphore", mltp_sem_t, NULL),
+    [MT_WHY_LATCH] = KIND("latch", mltp_latch_t, add_left),
+    [MT_WHY_WAITGROUP] = {"wait group", sizeof(mltp_waitgroup_t),
+                          offsetof(mltp_waitgroup_t, latch_.queue_),
+                          offsetof(mltp_waitgroup_t, latch_.name_), add_undone},
+    [MT_WHY_ONCE] = {"once", sizeof(mltp_once_t), offsetof(mltp_once_t, queue_), NAMELESS,
+                     add_runner},
+    [MT_WHY_RDLOCK] = KIND("readers-writer lock", mltp_rwlock_t, add_read),
+    [MT_WHY_WRLOCK] = KIND("readers-writer lock", mltp_rwlock_t, add_write),
+#undef KIND
+};
+
+static const char gone[] = "which cannot be read: its memory is gone";
+
+static void add_object(char *text, const struct kind *kind, const mltp_waitq_t *q) {
+  union object o;
+  const char *at = (const char *)((uintptr_t)q - kind->queue);
+  add(text, "%s %p", kind->words, (const void *)at);
+  if (!mt_peek(&o, at, kind->size)) {
+    add(text, ", %s", gone);
+    return;
+  }
+  if (kind->name != NAMELESS) {
+    char name[MT_NAME_MAX];
+    const char *from;
+    memcpy(&from, (const char *)&o + kind->name, sizeof(const char *));
+    add(text, " '%s'", mt_peek_name(name, from));
+  }
+  if (kind->more != NULL) kind->more(text, &o);
+}
+
+/* @return false: it is not there. */
+static bool peek_place(struct mt_place *place, const mltp_waitq_t *q) {
+  return mt_peek(place, (const void *)((uintptr_t)q - offsetof(struct mt_place, queue)),
+                 sizeof *place);
+}
+
+static void add_channel(char *text, const mltp_waitq_t *q) {
+  struct mt_place place;
+  mltp_case_t c;
+  struct mltp_channel channel;
+  char name[MT_NAME_MAX];
+  if (peek_place(&place, q) && mt_peek(&c, place.cases, sizeof c) &&
+      mt_peek(&channel, c.channel, sizeof channel))
+    add(text, "channel %p '%s' to %s (%zu of %zu are in it)", (void *)c.channel,
+        mt_peek_name(name, channel.name), c.op == MLTP_SEND ? "send" : "receive", channel.count,
+        channel.capacity);
+  else
+    add(text, "a channel, %s", gone);
+}
+
+static void add_select(char *text, const mltp_waitq_t *q) {
+  struct mt_place place;
+  if (peek_place(&place, q))
+    add(text, "select among %zu channels", place.count);
+  else
+    add(text, "channels, %s", gone);
+}
+
+static void add_timed_join(char *text, const mltp_waitq_t *q) {
+  struct mt_timed_join place;
+  const void *at = (const void *)((uintptr_t)q - offsetof(struct mt_timed_join, queue));
+  add_thread(text, "join of", mt_peek(&place, at, sizeof place) ? place.thread : NULL);
+}
+
+static void describe(char *text, const struct mltp_thread *t) {
+  const mltp_waitq_t *q = t->waitq;
+  enum mt_why why = (enum mt_why)t->why;
   if (q == NULL && why != MT_WHY_SLEEP && why != MT_WHY_FINALIZE)
     why = MT_WHY_NOTHING; /* woken this very moment */
   switch (why) {
-    case MT_WHY_NOTHING: mt_print(fd, "nothing"); break;
-    case MT_WHY_LOCK: describe_lock(fd, OBJECT_OF(q, mltp_lock_t, queue_)); break;
-    case MT_WHY_COND: describe_cond(fd, OBJECT_OF(q, mltp_cond_t, queue_)); break;
-    case MT_WHY_BARRIER: describe_barrier(fd, OBJECT_OF(q, mltp_barrier_t, queue_)); break;
-    case MT_WHY_SEM: describe_sem(fd, OBJECT_OF(q, mltp_sem_t, queue_)); break;
-    case MT_WHY_CHANNEL: describe_channel(fd, OBJECT_OF(q, struct mt_place, queue)); break;
-    case MT_WHY_SELECT: describe_select(fd, OBJECT_OF(q, struct mt_place, queue)); break;
-    case MT_WHY_LATCH: describe_latch(fd, OBJECT_OF(q, mltp_latch_t, queue_)); break;
+    case MT_WHY_NOTHING: add(text, "nothing"); break;
+    case MT_WHY_LOCK:
+    case MT_WHY_COND:
+    case MT_WHY_BARRIER:
+    case MT_WHY_SEM:
+    case MT_WHY_LATCH:
     case MT_WHY_WAITGROUP:
-      describe_waitgroup(fd, OBJECT_OF(q, mltp_waitgroup_t, latch_.queue_));
-      break;
-    case MT_WHY_ONCE: describe_once(fd, OBJECT_OF(q, mltp_once_t, queue_)); break;
-    case MT_WHY_RDLOCK: describe_rwlock(fd, OBJECT_OF(q, mltp_rwlock_t, queue_), "read"); break;
-    case MT_WHY_WRLOCK: describe_rwlock(fd, OBJECT_OF(q, mltp_rwlock_t, queue_), "write"); break;
-    case MT_WHY_JOIN: describe_thread(fd, "join of", (const struct mltp_thread *)q); break;
-    case MT_WHY_JOIN_TIMED:
-      describe_thread(fd, "join of", OBJECT_OF(q, struct mt_timed_join, queue)->thread);
-      break;
-    case MT_WHY_SLEEP: mt_print(fd, "sleep"); break;
-    case MT_WHY_FINALIZE: mt_print(fd, "end of all other threads"); break;
+    case MT_WHY_ONCE:
+    case MT_WHY_RDLOCK:
+    case MT_WHY_WRLOCK: add_object(text, &kinds[why], q); break;
+    case MT_WHY_CHANNEL: add_channel(text, q); break;
+    case MT_WHY_SELECT: add_select(text, q); break;
+    case MT_WHY_JOIN: add_thread(text, "join of", t->joining); break;
+    case MT_WHY_JOIN_TIMED: add_timed_join(text, q); break;
+    case MT_WHY_SLEEP: add(text, "sleep"); break;
+    case MT_WHY_FINALIZE: add(text, "end of all other threads"); break;
   }
+}
+
+void mt_describe_wait(char text[MT_WAIT_TEXT_MAX], const struct mltp_thread *copy,
+                      const struct mltp_thread *t) {
+  text[0] = '\0';
+  describe(text, copy);
+  if (mt_descriptor_unchanged(copy, t)) return;
+  text[0] = '\0';
+  add(text, "nothing");
 }

@@ -8,10 +8,16 @@
 
 #include "core/types.h"
 
-/** Writes "lock 0x... 'name' (held by thread 3 'x')" or the like: the kind of the
- * object, its address, its name, and who or what would end the wait. Takes no lock
- * and follows only what stays mapped while the thread waits: a snapshot, from any
- * context. */
-void mt_describe_wait(int fd, const struct mltp_thread *t);
+enum { MT_WAIT_TEXT_MAX = 400 };
+
+/**
+ * Writes "lock 0x... 'name' (held by thread 3 'x')" or the like: the kind of the object,
+ * its address, its name, and who or what would end the wait; "nothing" when the thread has
+ * been woken meanwhile. Takes no lock, and copies (base/peek.h) what it looks at, which may
+ * be gone as soon as the thread is woken. From any context.
+ * @param copy,t  the thread, as mt_descriptor_peek() copied it
+ */
+void mt_describe_wait(char text[MT_WAIT_TEXT_MAX], const struct mltp_thread *copy,
+                      const struct mltp_thread *t);
 
 #endif

@@ -108,7 +108,8 @@ static const struct refusal membarrier = {"membarrier", SYS_membarrier, ANY, 0, 
                             asking = {"sched_getaffinity", SYS_sched_getaffinity, ANY, 0, EPERM},
                             sigstacks = {"sigaltstack", SYS_sigaltstack, ANY, 0, EPERM},
                             usable = {"mprotect", SYS_mprotect, 2, PROT_READ | PROT_WRITE, EPERM},
-                            waiting = {"futex", SYS_futex, 1, WAIT_BITSET, ENOSYS};
+                            waiting = {"futex", SYS_futex, 1, WAIT_BITSET, ENOSYS},
+                            peeking = {"process_vm_readv", SYS_process_vm_readv, ANY, 0, EPERM};
 
 static void done_without_from_the_start(void **state) {
   (void)state;
@@ -143,12 +144,44 @@ static void what_cannot_be_done_without_is_named(void **state) {
   if (!on_kernel_backend()) check(in_the_middle, membarrier, STOPS);
 }
 
+static mltp_sem_t sem;
+
+static void *wait_for_sem(void *p0) {
+  mltp_sem_wait(&sem);
+  return p0;
+}
+
+static void dump_one_that_waits(void) {
+  refuse();
+  if (mltp_init(0) != 0) _exit(1);
+  mltp_sem_init(&sem, 0, "tickets");
+  mltp_t *thread = mltp_create(wait_for_sem, NULL);
+  mltp_sleep(50000000); /* it waits by now, most likely even on a busy machine */
+  mltp_dump(STDERR_FILENO);
+  mltp_sem_post(&sem);
+  mltp_join(thread, NULL);
+  mltp_finalize();
+}
+
+static void dump_sees_without_it_what_is_waited_for(void **state) {
+  (void)state;
+  static const char *const no_settings[] = {NULL};
+  static struct outcome outcome;
+  refusal = peeking;
+  run_child(&outcome, dump_one_that_waits, no_settings);
+  print_message("%s\n%s", refusal.name, outcome.said);
+  if (WIFEXITED(outcome.status) && WEXITSTATUS(outcome.status) == 77) skip();
+  assert_int_equal(outcome.status, 0);
+  assert_non_null(strstr(outcome.said, "'tickets'"));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(done_without_from_the_start),
       cmocka_unit_test(done_without_in_the_middle),
       cmocka_unit_test(no_usable_memory_is_an_error_of_mltp_init),
       cmocka_unit_test(what_cannot_be_done_without_is_named),
+      cmocka_unit_test(dump_sees_without_it_what_is_waited_for),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

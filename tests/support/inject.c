@@ -31,6 +31,7 @@ const struct inject_call inject_calls[CALLS] = {
     [CALL_FUTEX_WAKE] = {"futex wake", {EPERM}},
     [CALL_MEMBARRIER_REGISTER] = {"membarrier register", {ENOSYS, EPERM, EINVAL}},
     [CALL_MEMBARRIER] = {"membarrier", {ENOMEM, EPERM}},
+    [CALL_PEEK] = {"process_vm_readv", {EFAULT, EPERM, ENOSYS}},
     [CALL_SIGACTION] = {"sigaction", {EINVAL, EPERM}},
     [CALL_SIGALTSTACK] = {"sigaltstack", {ENOMEM, EPERM}},
     [CALL_SIGMASK] = {"pthread_sigmask", {EINVAL}},
@@ -142,6 +143,7 @@ static enum call call_of(long number, long a1) {
     int operation = (int)a1 & FUTEX_CMD_MASK;
     return operation == FUTEX_WAKE ? CALL_FUTEX_WAKE : CALL_FUTEX_WAIT;
   }
+  if (number == SYS_process_vm_readv) return CALL_PEEK;
   if (number != SYS_membarrier) return CALLS;
   return a1 == MEMBARRIER_CMD_PRIVATE_EXPEDITED ? CALL_MEMBARRIER : CALL_MEMBARRIER_REGISTER;
 }

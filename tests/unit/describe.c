@@ -29,6 +29,13 @@ static int is_parked(const char *line) {
          strstr(line, "and all") == NULL;
 }
 
+static void check_line(char *line, const char *expected) {
+  char *said = strstr(line, "waits for");
+  if (said != NULL && strlen(said) > strlen(expected))
+    said[strlen(expected)] = '\0'; /* how long, and where */
+  CHECK_TEXT(said != NULL ? said : line, expected);
+}
+
 /* Starts wait(object) in a thread, and compares what the dump says once it waits. */
 static mltp_t *check_waiter(mltp_userf_t *wait, void *object, int bound, const char *expected) {
   char line[256];
@@ -41,9 +48,7 @@ static mltp_t *check_waiter(mltp_userf_t *wait, void *object, int bound, const c
     mltp_yield();
     look_at_waiter(line, sizeof line);
   } while (!is_parked(line));
-  char *said = strstr(line, "waits for");
-  if (strlen(said) > strlen(expected)) said[strlen(expected)] = '\0'; /* how long, and where */
-  CHECK_TEXT(said, expected);
+  check_line(line, expected);
   return thread;
 }
 
@@ -237,13 +242,69 @@ static void check_join(int bound) {
 
 static void join_is_described_with_its_thread(void) { for_both(check_join); }
 
+/* ------------------------------------------------------- what cannot be read */
+
+static void check_name(const char *name, const char *shown) {
+  mltp_sem_t sem;
+  check_case("'%s'", shown);
+  mltp_sem_init(&sem, 0, name);
+  EXPECT("semaphore %p '%s'", (void *)&sem, shown);
+  mltp_t *thread = check_waiter(wait_for_sem, &sem, 0, expected);
+  mltp_sem_post(&sem);
+  mltp_join(thread, NULL);
+}
+
+static void names_are_shown_as_far_as_they_can_be_read(void) {
+  char many[200], most[96] = "";
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  CHECK(pages != MAP_FAILED);
+  memset(many, 'x', sizeof many - 1);
+  many[sizeof many - 1] = '\0';
+  memcpy(most, many, sizeof most - 1);
+  memcpy(pages + page - 3, "end", 3);
+  munmap(pages + page, page);
+  check_name(NULL, "");
+  check_name("gr\u00fcn", "gr\u00fcn");
+  check_name("a\n\033b\177", "a??b?");
+  check_name(many, most);
+  check_name(pages + page - 3, "end"); /* and no byte after it */
+  check_name(pages + page, "");
+  check_name((const char *)1, "");
+  munmap(pages, page);
+}
+
+static void object_whose_memory_is_gone_is_called_so(void) {
+  char line[256];
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  mltp_sem_t *sem = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  CHECK(sem != MAP_FAILED);
+  mltp_sem_init(sem, 0, "tickets");
+  EXPECT("semaphore %p 'tickets'", (void *)sem);
+  mltp_t *thread = check_waiter(wait_for_sem, sem, 0, expected);
+  CHECK_EQUAL(mprotect(sem, page, PROT_NONE), 0);
+  look_at_waiter(line, sizeof line);
+  CHECK_EQUAL(mprotect(sem, page, PROT_READ | PROT_WRITE), 0);
+  EXPECT("semaphore %p, which cannot be read: its memory is gone", (void *)sem);
+  check_line(line, expected);
+  mltp_sem_post(sem);
+  mltp_join(thread, NULL);
+  munmap(sem, page);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(lock_is_described_with_its_holder),      TEST(condition_is_described),
-      TEST(barrier_is_described_with_who_has_come), TEST(semaphore_is_described),
-      TEST(latch_is_described_with_its_count),      TEST(waitgroup_is_described_with_its_count),
-      TEST(rwlock_is_described_with_its_holders),   TEST(once_is_described_with_who_runs_it),
+      TEST(lock_is_described_with_its_holder),
+      TEST(condition_is_described),
+      TEST(barrier_is_described_with_who_has_come),
+      TEST(semaphore_is_described),
+      TEST(latch_is_described_with_its_count),
+      TEST(waitgroup_is_described_with_its_count),
+      TEST(rwlock_is_described_with_its_holders),
+      TEST(once_is_described_with_who_runs_it),
       TEST(join_is_described_with_its_thread),
+      TEST(names_are_shown_as_far_as_they_can_be_read),
+      TEST(object_whose_memory_is_gone_is_called_so),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
