@@ -117,19 +117,19 @@ static void wait_for_end(struct mltp_thread *self, struct mltp_thread *thread) {
   mt_store_relaxed(&self->joining, NULL);     /* or the next timer would take it for a queue */
 }
 
-/* The same until a deadline. @return 0, ETIMEDOUT. */
+/* The same until a deadline, in a place that stays until the timer is disarmed: timer and
+ * mltp_cancel() may look at it till then. @return 0, ETIMEDOUT. */
 static int wait_for_end_timed(struct mltp_thread *self, struct mltp_thread *thread,
-                              struct mt_timer *timer) {
-  struct mt_timed_join place = {{0, 0, NULL, NULL}, thread};
+                              mltp_waitq_t *q, struct mt_timer *timer) {
   thread->joiner = self;
   mt_store_relaxed(&thread->detached, MT_JOINED_TIMED);
-  mt_spin_lock(&place.queue.guard_);
-  bool entered = mt_wait_enter(self, &place.queue, false, timer);
+  mt_spin_lock(&q->guard_);
+  bool entered = mt_wait_enter(self, q, false, timer);
   mt_spin_unlock(&thread->guard);
   if (entered)
-    mt_wait_park(self, &place.queue, MT_WHY_JOIN_TIMED, timer);
+    mt_wait_park(self, q, MT_WHY_JOIN_TIMED, timer);
   else
-    mt_spin_unlock(&place.queue.guard_);
+    mt_spin_unlock(&q->guard_);
   mt_spin_lock(&thread->guard); /* waits out an end that looks at place */
   mt_store_relaxed(&thread->detached, MT_JOINABLE);
   thread->joiner = NULL;
@@ -174,13 +174,14 @@ int mltp_join_timed(mltp_t *thread, void **result, uint64_t deadline) {
   struct mltp_thread *self = mt_self("mltp_join_timed");
   if (self == NULL) return EPERM;
   mt_preempt("mltp_join_timed");
+  struct mt_timed_join place = {{0, 0, NULL, NULL}, thread};
   struct mt_timer timer;
   mt_timer_arm(&timer, self, deadline);
   int error = lock_joinable("mltp_join_timed", self, thread);
   if (error == 0 && thread->done)
     mt_spin_unlock(&thread->guard);
   else if (error == 0)
-    error = wait_for_end_timed(self, thread, &timer);
+    error = wait_for_end_timed(self, thread, &place.queue, &timer);
   error = mt_timer_disarm(&timer, error);
   if (error == 0) collect(self, thread, result);
   return error;

@@ -162,6 +162,35 @@ static void deadlock_on_semaphore_and_condition_is_reported(void) {
   check_report(waits_for_ever, words);
 }
 
+/* In deterministic mode the report says how to have the same run again. */
+static void deadlock_report_tells_how_to_repeat_it(void) {
+  static const char *const settings[] = {"MLTP_SEED=7", "MLTP_SCHEDULE=2:1", NULL};
+  static const char *const words[] = {"deadlock", "MLTP_SEED=7 MLTP_SCHEDULE=2:1", NULL};
+  skip_unless_noticed();
+  run_child(&outcome, waits_for_ever, settings);
+  check_said(words);
+  assert_int_equal(WEXITSTATUS(outcome.status), MLTP_EXIT_DEADLOCK);
+}
+
+static void *yield_for_ever(void *p0) {
+  for (;;) mltp_yield();
+  return p0;
+}
+
+static void never_end(void) {
+  mltp_init(0);
+  mltp_join(start("runner", yield_for_ever, 0), NULL);
+}
+
+static void livelock_is_reported(void) {
+  static const char *const settings[] = {"MLTP_SEED=7", "MLTP_STEPS_MAX=500", NULL};
+  static const char *const words[] = {"livelock", "500", "runner", "join", "MLTP_SEED=7", NULL};
+  run_child(&outcome, never_end, settings);
+  check_said(words);
+  assert_true(WIFEXITED(outcome.status));
+  assert_int_equal(WEXITSTATUS(outcome.status), MLTP_EXIT_LIVELOCK);
+}
+
 /* --------------------------------------------------- what is not a deadlock */
 
 /* A child that hangs, as it should, ends by SIGALRM. */
@@ -302,6 +331,8 @@ int main(void) {
       TEST_BARE(deadlock_by_join_cycle_is_reported),
       TEST_BARE(deadlock_at_a_barrier_is_reported),
       TEST_BARE(deadlock_on_semaphore_and_condition_is_reported),
+      TEST_BARE(deadlock_report_tells_how_to_repeat_it),
+      TEST_BARE(livelock_is_reported),
       TEST_BARE(mltp_deadlock_report_goes_on),
       TEST_BARE(mltp_deadlock_off_says_nothing),
       TEST_BARE(no_false_alarm),

@@ -525,6 +525,16 @@ static void mltp_exit_by_a_foreign_thread(void) {
   assert_non_null(strstr(outcome.said, "mltp_exit"));
 }
 
+static void exit_before_init(void) { mltp_exit(NULL); }
+
+static void mltp_exit_before_init_aborts_whatever_was_asked_for(void) {
+  static const char *const settings[] = {"MLTP_MISUSE=error", NULL};
+  run_child(&outcome, exit_before_init, settings);
+  assert_true(WIFSIGNALED(outcome.status));
+  assert_int_equal(WTERMSIG(outcome.status), SIGABRT);
+  assert_non_null(strstr(outcome.said, "mltp_init"));
+}
+
 int main(void) {
   returned = shared_memory(sizeof *returned);
   const struct CMUnitTest tests[] = {
@@ -532,6 +542,7 @@ int main(void) {
       TEST_BARE(misuse_returns_errors_when_asked),
       TEST_BARE(use_before_init),
       TEST_BARE(mltp_exit_by_a_foreign_thread),
+      TEST_BARE(mltp_exit_before_init_aborts_whatever_was_asked_for),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

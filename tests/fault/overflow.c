@@ -76,6 +76,36 @@ static void stack_overflow_of_the_default_stack(void) {
 
 static void stack_overflow_of_a_bound_thread(void) { check_overflow(overflow_bound, 64 * 1024); }
 
+/* Without a guard page it is found out when the thread ends, and all threads are shown. */
+static void *write_to_the_end(void *p0) {
+  char here, *volatile end = (char *)((uintptr_t)&here & -(uintptr_t)0x10000);
+  memset(end, 0, 64);
+  return p0;
+}
+
+static void overflow_onto_canary(void) {
+  mltp_attr_t attr = MLTP_ATTR_INIT;
+  attr.name = "deep-thinker";
+  attr.stack_size = 0x10000;
+  mltp_t *thread;
+  if (mltp_init(0) != 0 || mltp_create_with(&thread, &attr, write_to_the_end, NULL) != 0) _exit(1);
+  mltp_join(thread, NULL);
+}
+
+static void stack_overflow_onto_a_canary(void) {
+  static const char *const settings[] = {"MLTP_GUARD=canary", NULL};
+  static struct outcome outcome;
+  if (on_kernel_backend()) skip(); /* its threads have libc's stacks, and guard pages */
+  run_child(&outcome, overflow_onto_canary, settings);
+  print_message("%s", outcome.said);
+  assert_true(WIFSIGNALED(outcome.status));
+  assert_int_equal(WTERMSIG(outcome.status), SIGABRT);
+  assert_non_null(strstr(outcome.said, "panic"));
+  assert_non_null(strstr(outcome.said, "stack overflow"));
+  assert_non_null(strstr(outcome.said, "deep-thinker"));
+  assert_non_null(strstr(outcome.said, "main")); /* all are listed */
+}
+
 /* A wild pointer is not a stack overflow: it stays the crash it was. */
 static void *touch_nowhere(void *p0) {
   *(volatile char *)p0 = 1;
@@ -102,6 +132,7 @@ int main(void) {
       TEST_BARE(stack_overflow_of_an_unbound_thread),
       TEST_BARE(stack_overflow_of_the_default_stack),
       TEST_BARE(stack_overflow_of_a_bound_thread),
+      TEST_BARE(stack_overflow_onto_a_canary),
       TEST_BARE(other_segmentation_faults_stay_what_they_are),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
