@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -62,8 +61,7 @@ static void on_fault(int signo, siginfo_t *info, void *context) {
   const struct mltp_thread *t = mt_current();
   const char *low;
   size_t size;
-  const ucontext_t *uc = context;
-  if (is_overflow(t, info, (const char *)uc->uc_mcontext.gregs[REG_RSP], &low, &size)) {
+  if (is_overflow(t, info, mt_arch_ucontext_sp(context), &low, &size)) {
     mt_message(
         "stack overflow: thread %lu '%s' used all %zu KiB of its stack (give it a larger "
         "stack_size in mltp_attr_t, or set MLTP_STACK_SIZE)",

@@ -110,6 +110,11 @@ static inline const void *mt_arch_ucontext_ip(const ucontext_t *context) {
   return (const void *)context->uc_mcontext.pc;
 }
 
+/** @return its stack pointer. */
+static inline const char *mt_arch_ucontext_sp(const ucontext_t *context) {
+  return (const char *)context->uc_mcontext.sp;
+}
+
 /** @return its frame pointer. */
 static inline unsigned long long *mt_arch_ucontext_frame(ucontext_t *context) {
   return &context->uc_mcontext.regs[29];

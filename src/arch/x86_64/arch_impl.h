@@ -116,6 +116,11 @@ static inline const void *mt_arch_ucontext_ip(const ucontext_t *context) {
   return (const void *)context->uc_mcontext.gregs[REG_RIP];
 }
 
+/** @return its stack pointer. */
+static inline const char *mt_arch_ucontext_sp(const ucontext_t *context) {
+  return (const char *)context->uc_mcontext.gregs[REG_RSP];
+}
+
 /** @return its frame pointer. */
 static inline greg_t *mt_arch_ucontext_frame(ucontext_t *context) {
   return &context->uc_mcontext.gregs[REG_RBP];
