@@ -78,6 +78,7 @@ static void in_the_middle(void) {
   work();
   refuse();
   work();
+  mltp_sleep(200000000); /* at the latest now a VP has nothing to do, and goes to sleep */
   mltp_finalize();
 }
 
