@@ -51,6 +51,7 @@ static int create(mltp_t **thread, int *detached, void *p0, unsigned *random) {
   }
   mltp_attr_t attr = MLTP_ATTR_INIT;
   attr.bound = one_in(random, 16);
+  attr.priority = (int)pick(random, 3) - 1;
   attr.detached = *detached = one_in(random, 4);
   attr.stack_size = one_in(random, 8) ? 65536u << pick(random, 3) : 0;
   attr.name = "child";
