@@ -42,13 +42,22 @@ static struct {
   long mappings_left;                    /* that guards by mprotect may still use */
 } arena;
 
+/* How much to try to reserve: a power of two, COMMIT_STEP at least. */
+static size_t space_wanted(void) {
+  size_t size = (size_t)1 << 40; /* 4 million default stacks */
+  size_t most = (size_t)mt_options.stack_space;
+  /* the other half of a limited address space is for the heap and kernel threads' stacks */
+  if (most == 0) most = os_address_space_limit() / 2;
+  while (size > most && size > COMMIT_STEP) size /= 2;
+  return size;
+}
+
 int mt_stacks_init(void) {
   arena.page = os_page_size();
   mt_rt.stack_class = mt_stack_class((size_t)mt_options.stack_size);
   arena.kind = (enum mt_guard)mt_options.guard;
   arena.mappings_left = os_max_mappings() / 2;
-  /* 4 million default stacks; less where the address space is limited */
-  for (arena.size = (size_t)1 << 40; arena.size >= COMMIT_STEP; arena.size /= 2) {
+  for (arena.size = space_wanted(); arena.size >= COMMIT_STEP; arena.size /= 2) {
     arena.base = os_reserve(arena.size);
     if (arena.base != NULL) return 0;
   }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "os/os.h"
@@ -12,6 +13,12 @@
 #endif
 
 size_t os_page_size(void) { return (size_t)sysconf(_SC_PAGESIZE); }
+
+size_t os_address_space_limit(void) {
+  struct rlimit limit; /* the call cannot fail: resource and address are good */
+  getrlimit(RLIMIT_AS, &limit);
+  return limit.rlim_cur == RLIM_INFINITY ? SIZE_MAX : limit.rlim_cur;
+}
 
 void *os_reserve(size_t size) {
   int saved = errno;

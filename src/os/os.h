@@ -32,6 +32,8 @@ void os_nap(uint64_t ns);
 
 /* ---- memory (memory.c); sizes are multiples of the page size */
 size_t os_page_size(void);
+/** Bytes of address space the process may have (RLIMIT_AS); SIZE_MAX: no limit. */
+size_t os_address_space_limit(void);
 /** Address space without memory behind it; NULL when refused. */
 void *os_reserve(size_t size);
 /** Makes reserved space usable; memory appears as it is touched. */
