@@ -38,6 +38,7 @@ static struct {
   struct mt_pool pools[MT_STACK_CLASS_MAX + 1];
   void *trimmed[MT_STACK_CLASS_MAX + 1]; /* [guard of the pool] free, without memory */
   uint64_t trim_at;                      /* [atomic] relaxed: about when to trim; 0: no need */
+  bool can_advise;                       /* [const] what madvise() accepts is done */
   enum mt_guard kind;                    /* auto: not tried yet */
   long mappings_left;                    /* that guards by mprotect may still use */
 } arena;
@@ -59,7 +60,9 @@ int mt_stacks_init(void) {
   arena.mappings_left = os_max_mappings() / 2;
   for (arena.size = space_wanted(); arena.size >= COMMIT_STEP; arena.size /= 2) {
     arena.base = os_reserve(arena.size);
-    if (arena.base != NULL) return 0;
+    if (arena.base == NULL) continue;
+    arena.can_advise = os_advice_is_checked(arena.base, arena.page);
+    return 0;
   }
   return ENOMEM;
 }
@@ -94,7 +97,7 @@ static void put_canary(struct mt_stack *stack) {
 /* Under the guard. */
 static void protect(struct mt_stack *stack) {
   if (arena.kind == MT_GUARD_AUTO || arena.kind == MT_GUARD_MADVISE) {
-    if (os_guard_light(stack->low, arena.page) == 0) return;
+    if (arena.can_advise && os_guard_light(stack->low, arena.page) == 0) return;
     if (arena.kind == MT_GUARD_MADVISE)
       say_once(
           "MLTP_GUARD=madvise: this kernel has no MADV_GUARD_INSTALL (Linux 6.13): using "

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Address space, memory and guards. */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -58,6 +59,13 @@ int os_guard_light(void *address, size_t size) {
   int error = madvise(address, size, MADV_GUARD_INSTALL) == 0 ? 0 : EINVAL;
   errno = saved;
   return error;
+}
+
+bool os_advice_is_checked(void *address, size_t size) {
+  int saved = errno;
+  bool refused = madvise(address, size, INT_MAX) != 0; /* there is no such advice */
+  errno = saved;
+  return refused;
 }
 
 int os_guard_mprotect(void *address, size_t size) {
