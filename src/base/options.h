@@ -22,6 +22,7 @@ struct mt_options {
   int64_t backend;          /**< enum mt_backend */
   int64_t oversubscribe;    /**< enum mt_oversubscribe: whether active VPs may exceed CPUs */
   int64_t stack_size;       /**< bytes */
+  int64_t stack_space;      /**< bytes; 0: what the address space allows */
   int64_t guard;            /**< enum mt_guard */
   int64_t spin_us;          /**< how long an idle VP looks for work before it sleeps */
   int64_t lock;             /**< mltp_lock_class_t of MLTP_LOCK_STANDARD */

@@ -38,19 +38,31 @@ static struct {
   struct mt_pool pools[MT_STACK_CLASS_MAX + 1];
   void *trimmed[MT_STACK_CLASS_MAX + 1]; /* [guard of the pool] free, without memory */
   uint64_t trim_at;                      /* [atomic] relaxed: about when to trim; 0: no need */
+  bool can_advise;                       /* [const] what madvise() accepts is done */
   enum mt_guard kind;                    /* auto: not tried yet */
   long mappings_left;                    /* that guards by mprotect may still use */
 } arena;
+
+/* How much to try to reserve: a power of two, COMMIT_STEP at least. */
+static size_t space_wanted(void) {
+  size_t size = (size_t)1 << 40; /* 4 million default stacks */
+  size_t most = (size_t)mt_options.stack_space;
+  /* the other half of a limited address space is for the heap and kernel threads' stacks */
+  if (most == 0) most = os_address_space_limit() / 2;
+  while (size > most && size > COMMIT_STEP) size /= 2;
+  return size;
+}
 
 int mt_stacks_init(void) {
   arena.page = os_page_size();
   mt_rt.stack_class = mt_stack_class((size_t)mt_options.stack_size);
   arena.kind = (enum mt_guard)mt_options.guard;
   arena.mappings_left = os_max_mappings() / 2;
-  /* 4 million default stacks; less where the address space is limited */
-  for (arena.size = (size_t)1 << 40; arena.size >= COMMIT_STEP; arena.size /= 2) {
+  for (arena.size = space_wanted(); arena.size >= COMMIT_STEP; arena.size /= 2) {
     arena.base = os_reserve(arena.size);
-    if (arena.base != NULL) return 0;
+    if (arena.base == NULL) continue;
+    arena.can_advise = os_advice_is_checked(arena.base, arena.page);
+    return 0;
   }
   return ENOMEM;
 }
@@ -85,7 +97,7 @@ static void put_canary(struct mt_stack *stack) {
 /* Under the guard. */
 static void protect(struct mt_stack *stack) {
   if (arena.kind == MT_GUARD_AUTO || arena.kind == MT_GUARD_MADVISE) {
-    if (os_guard_light(stack->low, arena.page) == 0) return;
+    if (arena.can_advise && os_guard_light(stack->low, arena.page) == 0) return;
     if (arena.kind == MT_GUARD_MADVISE)
       say_once(
           "MLTP_GUARD=madvise: this kernel has no MADV_GUARD_INSTALL (Linux 6.13): using "

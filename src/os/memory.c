@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Address space, memory and guards. */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "os/os.h"
@@ -12,6 +14,12 @@
 #endif
 
 size_t os_page_size(void) { return (size_t)sysconf(_SC_PAGESIZE); }
+
+size_t os_address_space_limit(void) {
+  struct rlimit limit; /* the call cannot fail: resource and address are good */
+  getrlimit(RLIMIT_AS, &limit);
+  return limit.rlim_cur == RLIM_INFINITY ? SIZE_MAX : limit.rlim_cur;
+}
 
 void *os_reserve(size_t size) {
   int saved = errno;
@@ -51,6 +59,13 @@ int os_guard_light(void *address, size_t size) {
   int error = madvise(address, size, MADV_GUARD_INSTALL) == 0 ? 0 : EINVAL;
   errno = saved;
   return error;
+}
+
+bool os_advice_is_checked(void *address, size_t size) {
+  int saved = errno;
+  bool refused = madvise(address, size, INT_MAX) != 0; /* there is no such advice */
+  errno = saved;
+  return refused;
 }
 
 int os_guard_mprotect(void *address, size_t size) {

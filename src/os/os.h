@@ -32,6 +32,8 @@ void os_nap(uint64_t ns);
 
 /* ---- memory (memory.c); sizes are multiples of the page size */
 size_t os_page_size(void);
+/** Bytes of address space the process may have (RLIMIT_AS); SIZE_MAX: no limit. */
+size_t os_address_space_limit(void);
 /** Address space without memory behind it; NULL when refused. */
 void *os_reserve(size_t size);
 /** Makes reserved space usable; memory appears as it is touched. */
@@ -42,6 +44,9 @@ void os_trim(void *address, size_t size);
 /** Makes [address, address + size) fault without splitting the mapping
  * (MADV_GUARD_INSTALL, Linux 6.13). @return 0, or EINVAL: the kernel has it not. */
 int os_guard_light(void *address, size_t size);
+/** @return whether madvise() refuses what it does not know; an emulator that ignores all
+ * advice would call a page guarded that is not. */
+bool os_advice_is_checked(void *address, size_t size);
 /** The same by mprotect, at the price of mappings. @return 0 or ENOMEM. */
 int os_guard_mprotect(void *address, size_t size);
 /** @return vm.max_map_count, or its default when it cannot be read. */

@@ -2,6 +2,7 @@
 /* mltp.hpp: what ends a C++ program, and what it says. */
 #include <sys/wait.h>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <mltp/mltp.hpp>
 #include <stdexcept>
@@ -38,13 +39,33 @@ void an_escaped_exception_names_the_thread() {
   expect_abort([] { throw_in(false, [] { throw 7; }); }, {"'careless'", "no std::exception"});
 }
 
+void *post_and_throw(void *started) {
+  mltp_sem_post(static_cast<mltp_sem_t *>(started));
+  throw 7;
+}
+
+/* Caught by nobody: not by the joiner either, in whose frames the thread may run when it is
+ * joined before it has started. */
+void join_thrower(bool bound, bool started) {
+  mltp::runtime runtime(1);
+  mltp_yield(); /* so that it is nobody else's turn when the joiner runs the thread */
+  mltp_sem_t sem = MLTP_SEM_INIT(0);
+  mltp_t *thread = (bound ? mltp_create_bound : mltp_create)(post_and_throw, &sem);
+  try {
+    if (started) mltp_sem_wait(&sem);
+    mltp_join(thread, nullptr);
+  } catch (...) {
+    std::_Exit(1);
+  }
+}
+
 void an_exception_of_a_c_thread_ends_the_program() {
-  expect_abort(
-      [] {
-        mltp::runtime runtime;
-        mltp_join(mltp_create([](void *) -> void * { throw 7; }, nullptr), nullptr);
-      },
-      {"terminate"});
+  expect_abort([] { join_thrower(false, true); }, {"terminate", "int"});
+  expect_abort([] { join_thrower(true, true); }, {"terminate", "int"});
+}
+
+void an_exception_of_a_thread_run_by_its_joiner_ends_the_program() {
+  expect_abort([] { join_thrower(false, false); }, {"terminate", "int"});
 }
 
 void a_forgotten_thread_ends_the_program() {
@@ -103,6 +124,7 @@ int main() {
   const struct CMUnitTest tests[] = {
       TEST_BARE(an_escaped_exception_names_the_thread),
       TEST_BARE(an_exception_of_a_c_thread_ends_the_program),
+      TEST_BARE(an_exception_of_a_thread_run_by_its_joiner_ends_the_program),
       TEST_BARE(a_forgotten_thread_ends_the_program),
       TEST_BARE(misuse_is_thrown_when_it_does_not_abort),
       TEST_BARE(static_objects_outlive_the_runtime),

@@ -10,6 +10,7 @@
 #include "support/support.h"
 
 #define MIB ((size_t)1 << 20)
+#define GIB ((size_t)1 << 30)
 
 static struct outcome outcome;
 
@@ -51,6 +52,46 @@ static void mltp_init_in_little_memory(void) {
 
 static void *same(void *p0) { return p0; }
 
+/* @return how much more address space mltp_init() has taken */
+static size_t taken_by_init(void) {
+  size_t before = address_space();
+  if (mltp_init(1) != 0) _exit(1);
+  return address_space() - before;
+}
+
+/* Half of a limit, or more, is left to the heap and kernel threads. */
+static void init_under_a_limit(void) {
+  size_t limit = 6 * GIB + address_space();
+  if (setrlimit(RLIMIT_AS, &(struct rlimit){limit, limit}) != 0) _exit(101);
+  size_t taken = taken_by_init();
+  if (taken < GIB || taken > 3 * GIB + 64 * MIB) _exit(2);
+  if (mltp_finalize() != 0) _exit(3);
+}
+
+/* Stacks have what the option says, and threads live in it. */
+static void init_in_given_space(void) {
+  size_t taken = taken_by_init();
+  if (taken < 256 * MIB || taken > 384 * MIB) _exit(2);
+  if (mltp_join(mltp_create(same, NULL), NULL) != 0) _exit(4);
+  if (mltp_finalize() != 0) _exit(3);
+}
+
+static void check_child(void (*body)(void), const char *setting) {
+  const char *const settings[] = {setting, NULL};
+  run_child(&outcome, body, settings);
+  print_message("%s", outcome.said);
+  assert_true(WIFEXITED(outcome.status));
+  assert_int_equal(WEXITSTATUS(outcome.status), 0);
+}
+
+static void stacks_leave_half_of_a_limited_address_space(void) {
+  check_child(init_under_a_limit, "MLTP_STACK_SPACE");
+}
+
+static void stacks_take_the_given_address_space(void) {
+  check_child(init_in_given_space, "MLTP_STACK_SPACE=300000000");
+}
+
 /* Creates threads until one is refused, then joins them all. */
 static void create_until_refused(mltp_t *(*create)(mltp_userf_t *, void *), size_t most) {
   mltp_t **threads = malloc(most * sizeof(mltp_t *));
@@ -72,17 +113,9 @@ static void create_unbound(void) { create_until_refused(mltp_create, 1000000); }
 
 static void create_bound(void) { create_until_refused(mltp_create_bound, 10000); }
 
-static void check_create(void (*body)(void)) {
-  static const char *const no_settings[] = {NULL};
-  run_child(&outcome, body, no_settings);
-  print_message("%s", outcome.said);
-  assert_true(WIFEXITED(outcome.status));
-  assert_int_equal(WEXITSTATUS(outcome.status), 0);
-}
+static void mltp_create_until_memory_is_short(void) { check_child(create_unbound, NULL); }
 
-static void mltp_create_until_memory_is_short(void) { check_create(create_unbound); }
-
-static void mltp_create_bound_until_memory_is_short(void) { check_create(create_bound); }
+static void mltp_create_bound_until_memory_is_short(void) { check_child(create_bound, NULL); }
 
 /* Refused stacks are reported as documented. */
 static void create_large(void) {
@@ -96,15 +129,17 @@ static void create_large(void) {
   if (mltp_finalize() != 0) _exit(3);
 }
 
-static void mltp_create_with_says_eagain(void) { check_create(create_large); }
+static void mltp_create_with_says_eagain(void) { check_child(create_large, NULL); }
 
 int main(void) {
-  if (SANITIZED) {
-    fprintf(stderr, "skipped: sanitizers need more address space than can be limited\n");
+  if (SANITIZED || EMULATED) {
+    fprintf(stderr, "skipped: sanitizers and emulators need address space of their own\n");
     return 77;
   }
   const struct CMUnitTest tests[] = {
       TEST_BARE(mltp_init_in_little_memory),
+      TEST_BARE(stacks_leave_half_of_a_limited_address_space),
+      TEST_BARE(stacks_take_the_given_address_space),
       TEST_BARE(mltp_create_until_memory_is_short),
       TEST_BARE(mltp_create_bound_until_memory_is_short),
       TEST_BARE(mltp_create_with_says_eagain),

@@ -152,7 +152,7 @@ static void *grow_tree(void *p0) {
 static void trees_of_threads_of_every_kind(void) {
   for (int kind = 0; kind < KINDS; kind++) {
     check_case("%s", kind_names[kind]);
-    int depth = kind == UNBOUND && !on_kernel_backend() && !SANITIZED ? 12 : 5;
+    int depth = kind == UNBOUND && !on_kernel_backend() && !SANITIZED && !EMULATED ? 12 : 5;
     struct node root = {depth, (enum kind)kind};
     CHECK_EQUAL((intptr_t)grow_tree(&root), 1 << depth);
   }
@@ -229,7 +229,8 @@ static void *post_to(void *p0) {
 
 static void chains_of_joins_that_block_at_the_end(void) {
   enum { CHAINS = 8 };
-  for (int round = 0; round < 20; round++) {
+  int rounds = on_kernel_backend() ? scaled(20) : 20; /* of a thousand threads each */
+  for (int round = 0; round < rounds; round++) {
     struct chain chains[CHAINS];
     struct worker runners[CHAINS], posters[CHAINS];
     for (int i = 0; i < CHAINS; i++) {
