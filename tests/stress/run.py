@@ -20,11 +20,12 @@ import time
 
 # What a round draws from. A value that stands twice is drawn twice as often.
 CHOICES = {
-    "MLTP_BACKEND": ["native", "native", "native", "native", "native", "kernel"],
+    "MLTP_BACKEND": ["native", "native", "native", "native", "ucontext", "kernel"],
     "MLTP_VPS": [str(n) for n in range(1, 9)],
     "MLTP_OVERSUBSCRIBE": ["0", "1", "eager", "eager"],
     "MLTP_MEMBARRIER": ["auto", "off"],
-    "MLTP_LOCK": ["reactive", "reactive", "spin", "yield-end", "yield-front", "semaphore"],
+    "MLTP_LOCK": ["reactive", "reactive", "spin", "yield-end", "yield-front", "semaphore",
+                  "queue"],
     "MLTP_LOCK_SPIN_NS": ["2000", "2000", "0", "100000"],
     "MLTP_SPIN_US": ["50", "50", "0", "2000"],
     "MLTP_GUARD": ["auto", "auto", "mprotect", "canary"],
