@@ -207,6 +207,8 @@ static void dump_while_objects_come_and_go(void) {
   setenv("MLTP_DUMP_SIGNAL", number, 1);
   world.end = half_time();
   world.nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  CHECK(standard_error >= 0 && world.nowhere >= 0);
+  if (standard_error < 0 || world.nowhere < 0) return;
   dup2(world.nowhere, STDERR_FILENO); /* where the handler writes to */
   CHECK_EQUAL(mltp_init(0), 0);
   worker_start(&dumper, BOUND, dump, NULL);
