@@ -76,10 +76,11 @@ static void stack_overflow_of_the_default_stack(void) {
 
 static void stack_overflow_of_a_bound_thread(void) { check_overflow(overflow_bound, 64 * 1024); }
 
-/* Without a guard page it is found out when the thread ends, and all threads are shown. */
+/* Without a guard page it is found out when the thread ends, and all threads are shown. The
+ * thread's first frames are in the topmost page of its 64 KiB. */
 static void *write_to_the_end(void *p0) {
-  char here, *volatile end = (char *)((uintptr_t)&here & -(uintptr_t)0x10000);
-  memset(end, 0, 64);
+  char here, *top = (char *)((uintptr_t)&here | 4095) + 1;
+  memset(top - 0x10000, 0, 64);
   return p0;
 }
 
