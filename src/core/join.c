@@ -119,8 +119,8 @@ static void wait_for_end(struct mltp_thread *self, struct mltp_thread *thread) {
 
 /* The same until a deadline, in a place that stays until the timer is disarmed: timer and
  * mltp_cancel() may look at it till then. @return 0, ETIMEDOUT. */
-static int wait_for_end_timed(struct mltp_thread *self, struct mltp_thread *thread,
-                              mltp_waitq_t *q, struct mt_timer *timer) {
+static int wait_for_end_timed(struct mltp_thread *self, struct mltp_thread *thread, mltp_waitq_t *q,
+                              struct mt_timer *timer) {
   thread->joiner = self;
   mt_store_relaxed(&thread->detached, MT_JOINED_TIMED);
   mt_spin_lock(&q->guard_);
