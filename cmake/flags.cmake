@@ -18,6 +18,8 @@ if(MLTP_SANITIZE)
   if(MLTP_SANITIZE STREQUAL thread AND CMAKE_C_COMPILER_ID STREQUAL GNU)
     # It does not know fences; ours order a store before a load, which it does not look for.
     add_compile_options(-Wno-tsan)
+  elseif(MLTP_SANITIZE STREQUAL thread)
+    add_compile_definitions(__SANITIZE_THREAD__=1) # gcc's way to tell; clang has __has_feature
   endif()
 endif()
 if(MLTP_COVERAGE)

@@ -38,7 +38,7 @@ static volatile sig_atomic_t handled;
 /* Uses 64 KiB, from the top down, as nested calls would. */
 static __attribute__((noinline)) void dig(int left) {
   volatile char frame[1024];
-  memset((char *)frame, left, sizeof frame);
+  for (size_t i = 0; i < sizeof frame; i++) frame[i] = (char)left;
   if (left > 0) dig(left - 1);
   handled = frame[512] == left;
 }

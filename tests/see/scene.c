@@ -4,6 +4,8 @@
  * usage: scene THREADS */
 #include <mltp/mltp.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -13,7 +15,7 @@ static mltp_lock_t props;
 static mltp_cond_t curtain;
 static mltp_barrier_t stage_door;
 static mltp_sem_t tickets;
-static volatile int spinning, over;
+static atomic_bool spinning, over;
 
 static void *wait_for_lock(void *p0) {
   mltp_lock(&props);
@@ -46,7 +48,7 @@ static void *sleep_long(void *p0) {
 }
 
 static void *rehearse(void *p0) {
-  spinning = 1;
+  spinning = true;
   while (!over) continue;
   return p0;
 }

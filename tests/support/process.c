@@ -3,6 +3,7 @@
 #define _GNU_SOURCE /* CPU sets */
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,20 @@ static void apply_setting(const char *setting) {
   setenv(name, equals + 1, 1);
 }
 
+static void *nothing(void *p0) { return p0; }
+
+/* clang's ThreadSanitizer starts its own kernel thread in a child of fork() and, unless the
+ * parent had threads, once more at the child's first pthread_create(). The library, which
+ * counts kernel threads where it looks for a deadlock, knows of one. */
+static void have_had_a_thread(void) {
+  static bool had;
+  pthread_t thread;
+  if (had || !THREAD_SANITIZED) return;
+  assert_int_equal(pthread_create(&thread, NULL, nothing, NULL), 0);
+  pthread_join(thread, NULL);
+  had = true;
+}
+
 static void become_child(void (*body)(void), const char *const *settings, int error_fd) {
   dup2(error_fd, STDERR_FILENO);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -40,6 +55,7 @@ static void become_child(void (*body)(void), const char *const *settings, int er
 void run_child(struct outcome *outcome, void (*body)(void), const char *const *settings) {
   int ends[2];
   assert_int_equal(pipe(ends), 0);
+  have_had_a_thread();
   fflush(NULL); /* or the child writes the parent's buffers again */
   pid_t pid = fork();
   assert_true(pid >= 0);
