@@ -17,7 +17,9 @@
  *   CHOSEN  the word names it already; then, having let go of the guard,
  *   HAS_IT  which it waits for: it may free the lock's memory from here on
  *   PARKS   it has to be resumed
- * All changes but the last to HAS_IT are under the guard.
+ * All changes but the last to HAS_IT are under the guard. Explored by tests/models/
+ * queue.pml; deterministic mode cannot show it, since a waiter that spins must not give
+ * way: the links of the run queue are those of this one.
  *
  * Word: lock_word.h. While anybody is queued the word names a holder, so nobody who comes
  * later finds the lock free.
@@ -30,6 +32,7 @@
  */
 #include <errno.h>
 
+#include "core/det.h"
 #include "core/park.h"
 #include "sync/lock_word.h"
 #include "sync/patience.h"
@@ -51,6 +54,7 @@ static bool spin(const struct mltp_thread *self, const struct mltp_thread *befor
 static int lock_slow(mltp_lock_t *lock, struct mltp_thread *self, struct mt_timer *timer) {
   if (mt_lock_take(lock, self)) return 0;
   if (mt_lock_holder(lock) == self) return EDEADLK;
+  mt_step("lock: to the queue");
   mltp_waitq_t *q = &lock->queue_;
   mt_spin_lock(&q->guard_);
   if (mt_lock_take_or_mark(lock, self)) {
@@ -74,7 +78,9 @@ static int lock_slow(mltp_lock_t *lock, struct mltp_thread *self, struct mt_time
 
 static int unlock(mltp_lock_t *lock, struct mltp_thread *self) {
   if (mt_lock_holder(lock) != self) return EPERM;
+  mt_step("unlock: swap");
   if (mt_lock_reactive_release(lock, self)) return 0;
+  mt_step("unlock: to the queue");
   mt_spin_lock(&lock->queue_.guard_);
   struct mltp_thread *first = mt_waitq_pop(&lock->queue_);
   bool parks = first != NULL && first->wish == PARKS;

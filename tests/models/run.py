@@ -47,6 +47,7 @@ VARIANTS = {
     "park": [(), CANCELS, CANCELS + FULL],
     "select": [()],
     "lock": [(), TIMED],
+    "queue": [(), TIMED],
     "rwlock": [(), TIMED],
     "finalize": [(), FULL, ("KERNEL",)],
 }
@@ -109,6 +110,15 @@ MUTATIONS = {
         Mutation(4, "HANDED_GIVEN", "the lock is never handed over"),
         Mutation(5, "LK-3", "the release forgets the bit of those still waiting"),
         Mutation(6, "mt_resume", "only a waiter that was handed the lock is woken"),
+    ],
+    "queue": [
+        Mutation(1, "mt_lock_take_or_mark", "the waiter does not set the bit"),
+        Mutation(2, "CHOSEN", "a waiter that is chosen, and not told yet, parks"),
+        Mutation(3, "QL-1", "a waiter that is chosen goes on before it is told"),
+        Mutation(4, "PARKS", "a waiter parks and does not say so"),
+        Mutation(5, "CHOSEN", "a waiter is chosen and not told so under the guard"),
+        Mutation(6, "mt_lock_pass_on", "the release forgets the bit of those still waiting"),
+        Mutation(7, "QL-2", "the next is told before the guard is released"),
     ],
     "rwlock": [
         Mutation(1, "take_or_mark", "the waiter does not set the bit"),
