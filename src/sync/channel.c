@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "core/det.h"
 
 /* ---- life */
 
@@ -180,6 +181,7 @@ int mltp_channel_close(mltp_channel_t *channel) {
   waiters = give_up(&channel->receivers, waiters);
   mt_spin_unlock(&channel->guard);
   mt_resume_chain(waiters);
+  mt_preempt("mltp_channel_close");
   return closed ? EALREADY : 0;
 }
 
@@ -187,12 +189,14 @@ int mltp_channel_close(mltp_channel_t *channel) {
 
 static int now(const char *call, mltp_channel_t *channel, mltp_op_t op, void *element) {
   if (mt_self(call) == NULL) return EPERM;
+  mt_preempt(call);
   mltp_case_t c = {.channel = channel, .op = op, .element = element};
   struct mltp_thread *peer = NULL;
   mt_spin_lock(&channel->guard);
   bool done = mt_case_try(&c, &peer);
   mt_spin_unlock(&channel->guard);
   if (peer != NULL) mt_resume(peer);
+  mt_preempt(call);
   return done ? c.error : EAGAIN;
 }
 
@@ -201,7 +205,9 @@ static int in_time(const char *call, mltp_channel_t *channel, mltp_op_t op, void
   struct mltp_thread *self = mt_self(call);
   if (self == NULL) return EPERM;
   mltp_case_t c = {.channel = channel, .op = op, .element = element};
+  mt_preempt(call);
   int happened = mt_select(self, &c, 1, deadline, MT_WHY_CHANNEL);
+  mt_preempt(call);
   return happened == 0 ? c.error : -happened;
 }
 

@@ -31,6 +31,7 @@ struct call {
 static void settle(struct mt_undo *undo) {
   struct call *call = (struct call *)undo;
   mltp_once_t *once = call->once;
+  mt_step("once: settle");
   mt_spin_lock(&once->queue_.guard_);
   once->runner_ = NULL;
   mt_store_release(&once->state_, call->outcome); /* ON-2 release: what func did; pairs ON-1 */
@@ -74,6 +75,7 @@ static int once_slow(mltp_once_t *once, mltp_once_func_t *func, void *arg) {
   }
   mt_spin_unlock(&q->guard_);
   if (!done) run(once, self, func, arg);
+  mt_preempt("mltp_once");
   return 0;
 }
 

@@ -12,6 +12,7 @@
 #ifndef MT_SYNC_RWLOCK_H
 #define MT_SYNC_RWLOCK_H
 
+#include "core/det.h"
 #include "core/park.h"
 #include "mltp/rwlock.h"
 
@@ -41,8 +42,10 @@ static inline uint64_t mt_rw_with(uint64_t word, const struct mltp_thread *self,
 static inline bool mt_rw_take(mltp_rwlock_t *lock, const struct mltp_thread *self,
                               enum mt_rw_wish wish) {
   uint64_t word = mt_load_relaxed(&lock->word_), next; /* relaxed: the swap acquires */
-  while ((word & MT_RW_WAITERS) == 0 && (next = mt_rw_with(word, self, wish)) != 0)
+  while ((word & MT_RW_WAITERS) == 0 && (next = mt_rw_with(word, self, wish)) != 0) {
+    mt_step("rwlock: swap");
     if (mt_cas_acquire(&lock->word_, &word, next)) return true; /* RW-1 acquire: pairs RW-3 RW-4 */
+  }
   return false;
 }
 

@@ -86,6 +86,7 @@ static struct mltp_thread *first_writer(const mltp_waitq_t *q) {
  * the caller is no longer the last reader; it holds the lock as before. */
 static bool hand_over(mltp_rwlock_t *lock) {
   mltp_waitq_t *q = &lock->queue_;
+  mt_step("rwlock unlock: to the queue");
   mt_spin_lock(&q->guard_);
   uint64_t word = mt_load_acquire(&lock->word_); /* RW-5 acquire: all readers; pairs RW-3 */
   bool reading = word & MT_RW_READERS;
@@ -117,6 +118,7 @@ static bool hand_over(mltp_rwlock_t *lock) {
 static void give_up(mltp_rwlock_t *lock) {
   mltp_waitq_t *q = &lock->queue_;
   struct mltp_thread *chain = NULL;
+  mt_step("rwlock: give up");
   mt_spin_lock(&q->guard_);
   uint64_t more = 0;
   /* it stays so while the queue is not empty. RW-6 acquire: for them; pairs RW-3 RW-4 */
@@ -131,6 +133,7 @@ static void give_up(mltp_rwlock_t *lock) {
 int mt_rw_wait(mltp_rwlock_t *lock, struct mltp_thread *self, enum mt_rw_wish wish,
                struct mt_timer *timer) {
   if (spin(lock, self, wish)) return 0;
+  mt_step("rwlock: to the queue");
   mltp_waitq_t *q = &lock->queue_;
   mt_spin_lock(&q->guard_);
   if (take_or_mark(lock, self, wish)) {
@@ -155,6 +158,7 @@ int mt_rw_release(mltp_rwlock_t *lock, const struct mltp_thread *self) {
       continue;
     }
     uint64_t next = last ? 0 : word - MT_RW_ONE_READER;
+    mt_step("rwlock unlock: swap");
     /* RW-3 release: pairs RW-1 RW-2 RW-5 RW-6 */
     if (mt_cas_release(&lock->word_, &word, next)) return 0;
   }

@@ -15,6 +15,7 @@
 #include <errno.h>
 
 #include "base/log.h"
+#include "core/det.h"
 #include "core/vp.h"
 #include "sync/channel.h"
 
@@ -82,6 +83,7 @@ static mltp_case_t *wait(struct mltp_thread *self, mltp_case_t *order, struct mt
     mt_spin_unlock(&place->queue.guard_);
   for (mltp_case_t *c = order; c != NULL; c = c->locks_) {
     if (c == place->done) continue; /* its channel may be gone */
+    mt_step("select: leave a queue");
     mt_spin_lock(&c->channel->guard);
     mt_case_leave(c);
     mt_spin_unlock(&c->channel->guard);
@@ -101,6 +103,7 @@ int mt_select(struct mltp_thread *self, mltp_case_t *cases, size_t count, uint64
     struct mt_place place = {.cases = cases, .count = count};
     struct mt_timer timer; /* armed before any guard is taken, so all is tried once more */
     mt_timer_arm(&timer, self, deadline);
+    mt_step("select: to the queues");
     lock_all(order);
     done = try_all(self, cases, count, &peer);
     if (done != NULL)
@@ -122,5 +125,8 @@ int mltp_select(mltp_case_t *cases, size_t count, uint64_t deadline) {
                         "case %zu neither sends nor receives (use MLTP_CASE_SEND or "
                         "MLTP_CASE_RECV)",
                         i);
-  return mt_select(self, cases, count, deadline, MT_WHY_SELECT);
+  mt_preempt("mltp_select");
+  int happened = mt_select(self, cases, count, deadline, MT_WHY_SELECT);
+  mt_preempt("mltp_select");
+  return happened;
 }

@@ -18,7 +18,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FLAGS = ["-std=gnu17", "-O1", "-g", "-D_GNU_SOURCE", "-DMLTP_CHECKED=1", "-fno-omit-frame-pointer",
          "-pthread", f"-I{ROOT}/include", f"-I{ROOT}/src", "-ftls-model=initial-exec"]
 
-# File, what is taken out or changed, what comes in its place, the case of primitives.c, why.
+# The file that is compiled with a changed header.
+USERS = {"lock_word.h": "lock_reactive.c", "rwlock.h": "rwlock.c"}
+
+# File, what is taken out or changed, what comes in its place, the case of primitives, why.
 MUTATIONS = [
     ("lock_word.h", "if (mt_lock_holder_in(word) != NULL) return false;", "", "try-reactive",
      "a lock is taken although it is held"),
@@ -61,15 +64,76 @@ MUTATIONS = [
      "a barrier opens one too early"),
     ("sleep.c", "mt_wait(self, &nobody, false, MT_WHY_SLEEP, &timer));",
      "(mt_spin_unlock(&nobody.guard_), 0));", "sleep", "a sleeper does not wait"),
+    ("lock_queue.c", "mt_store_relaxed(&self->wish, PARKS);", "", "queue",
+     "who parks does not say so"),
+    ("lock_queue.c", "if (mt_lock_take_or_mark(lock, self)) {", "if (lock->word_ = lock->word_ | 1, 0) {",
+     "queue", "the lock is not looked at again under the guard"),
+    ("lock_queue.c", "mt_lock_pass_on(lock, first);", "mt_lock_pass_on(lock, NULL);", "queue",
+     "a lock that was handed over is free"),
+    ("rwlock.h", "if (mt_cas_acquire(&lock->word_, &word, next)) return true;",
+     "return lock->word_ = next, true;", "rwlock", "the word is looked at and then replaced, in two steps"),
+    ("rwlock_queue.c", "word & MT_RW_WAITERS || mt_cas_relaxed(&lock->word_, &word, word | MT_RW_WAITERS)",
+     "true", "rwlock", "a waiter does not mark the lock"),
+    ("rwlock_queue.c", "if (q->count_ != 0) next |= MT_RW_WAITERS;", "", "rwlock",
+     "the mark is lost while others wait"),
+    ("rwlock_queue.c", "mt_resume_chain(chain);\n  return true;", "return true;", "rwlock",
+     "who is admitted is not resumed"),
+    ("rwlock_queue.c", "*word = (*word | MT_RW_READERS) + MT_RW_ONE_READER;",
+     "*word |= MT_RW_READERS | MT_RW_ONE_READER;", "rwlock", "readers that are let in together count as one"),
+    ("rwlock_queue.c", "if (error != 0) give_up(lock);", "", "timed-rwlock",
+     "readers stay behind a writer who has given up"),
+    ("rwlock_queue.c", "mt_add_relaxed(&lock->word_, more & ~(uint64_t)MT_RW_READERS);", "", "timed-rwlock",
+     "readers who come in then are not counted"),
+    ("latch.c", "  latch->left_ -= n;\n",
+     "  uint64_t left = latch->left_;\n  mt_spin_unlock(&q->guard_);\n  mt_step(\"\");\n"
+     "  mt_spin_lock(&q->guard_);\n  latch->left_ = left - n;\n", "latch",
+     "the count is looked at and then changed, in two steps"),
+    ("latch.c", "mt_spin_lock(&q->guard_);\n  if (latch->left_ != 0) return",
+     "bool shut = latch->left_ != 0;\n  mt_step(\"\");\n  mt_spin_lock(&q->guard_);\n  if (shut) return",
+     "latch", "the count is looked at before the guard is taken"),
+    ("latch.c", "mt_resume_chain(waiters);", "if (waiters != NULL) mt_resume(waiters);", "latch",
+     "the first waiter only is resumed"),
+    ("latch.c", "return mt_timer_disarm(&timer, wait(call, latch, why, &timer));",
+     "return wait(call, latch, why, &timer);", "timed-latch", "a timer outlives its wait"),
+    ("latch.c", "  latch->left_ += (uint64_t)n;\n",
+     "  uint64_t left = latch->left_;\n  mt_spin_unlock(&latch->queue_.guard_);\n  mt_step(\"\");\n"
+     "  mt_spin_lock(&latch->queue_.guard_);\n  latch->left_ = left + (uint64_t)n;\n", "waitgroup",
+     "tasks are added in two steps"),
+    ("once.c", "    mt_store_relaxed(&once->state_, RUNNING); /* relaxed: all but DONE is under the guard */\n",
+     "", "once", "who runs it does not say so"),
+    ("once.c", "bool done = once->state_ == DONE;", "bool done = false;", "once",
+     "who has waited does it again"),
+    ("once.c", "  mt_resume_chain(waiters);\n", "", "once", "waiters are not resumed"),
+    ("once.c", "mt_store_release(&once->state_, call->outcome);",
+     "mt_store_release(&once->state_, DONE);", "once-left", "what was left counts as done"),
+    ("channel.c", "if (t == NULL) continue;", "", "two-selects", "a case is served whose thread is gone"),
+    ("channel.c", "if (t != NULL) place->done = c;", "place->done = c;", "timed-channel",
+     "a case happens although the deadline came first"),
+    ("channel.c", "if (sender != NULL) put(channel, sender->element);", "(void)sender;", "buffer",
+     "an element of a waiting sender is lost"),
+    ("channel.c", "    c->error = EPIPE;\n    t->next", "    t->next", "close", "who waits is not told that the channel is closed"),
+    ("channel.c", "  waiters = give_up(&channel->receivers, waiters);\n", "", "close",
+     "receivers stay when a channel is closed"),
+    ("select.c", "done = try_all(self, cases, count, &peer);\n    if", "if", "channel",
+     "what has become possible is not tried again before waiting"),
+    ("select.c", "    mt_case_leave(c);\n", "", "two-selects", "cases stay in the queues"),
+    ("select.c", "  if (peer != NULL) mt_resume(peer);\n", "", "channel", "the other one is not resumed"),
+    ("select.c", "  mt_spin_lock(&place->queue.guard_);\n"
+     "  bool entered = mt_wait_enter(self, &place->queue, false, timer);\n  unlock_all(order);\n",
+     "  unlock_all(order);\n  mt_step(\"\");\n  mt_spin_lock(&place->queue.guard_);\n"
+     "  bool entered = mt_wait_enter(self, &place->queue, false, timer);\n", "channel",
+     "the channels are let go before the caller is in its place"),
+    ("select.c", "error = mt_timer_disarm(&timer, ETIMEDOUT);", "", "timed-channel",
+     "a timer outlives its wait"),
 ]
 
 
 def build(cc, folder, jobs):
-    """The library and primitives.c, as they are. Returns the objects."""
+    """The library and the primitives, as they are. Returns the objects."""
     machine = os.uname().machine
     sources = [path for room in ("arch", f"arch/{machine}", "os", "base", "core", "sync", "debug")
                for path in sorted((ROOT / "src" / room).glob("*.[cS]"))]
-    sources.append(ROOT / "tests/explore/primitives.c")
+    sources += sorted((ROOT / "tests/explore/primitives").glob("*.c"))
     running = []
     for source in sources:
         if len(running) >= jobs:
@@ -120,7 +184,7 @@ def main():
                 sys.exit(f"mutations: src/sync/{file} has no single '{old}' (bring the table up to date)")
             mutant = folder / "sync" / file
             mutant.write_text(text.replace(old, new))
-            source = ROOT / "src/sync/lock_reactive.c" if file.endswith(".h") else mutant
+            source = ROOT / "src/sync" / USERS[file] if file in USERS else mutant
             subprocess.run([asked.cc, f"-I{folder}", *FLAGS, "-c", source, "-o", folder / "mutant.o"],
                            check=True)
             mutant.unlink()
