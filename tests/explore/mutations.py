@@ -128,6 +128,11 @@ MUTATIONS = [
 ]
 
 
+def object_of(folder, source):
+    """Files of two rooms may have one name."""
+    return folder / f"{source.parent.name}-{source.name}.o"
+
+
 def build(cc, folder, jobs):
     """The library and the primitives, as they are. Returns the objects."""
     machine = os.uname().machine
@@ -139,10 +144,10 @@ def build(cc, folder, jobs):
         if len(running) >= jobs:
             assert running.pop(0).wait() == 0
         running.append(subprocess.Popen([cc, *FLAGS, "-c", source, "-o",
-                                         folder / f"{source.name}.o"]))
+                                         object_of(folder, source)]))
     for process in running:
         assert process.wait() == 0
-    return [folder / f"{source.name}.o" for source in sources]
+    return [object_of(folder, source) for source in sources]
 
 
 def explore(mltp, program, case, runs):
@@ -188,7 +193,7 @@ def main():
             subprocess.run([asked.cc, f"-I{folder}", *FLAGS, "-c", source, "-o", folder / "mutant.o"],
                            check=True)
             mutant.unlink()
-            others = [path for path in objects if path != folder / f"{source.name}.o"]
+            others = [path for path in objects if path != object_of(folder, source)]
             subprocess.run([asked.cc, "-pthread", *others, folder / "mutant.o", "-o", program],
                            check=True)
             noticed, how = explore(asked.mltp, program, case, asked.runs)
