@@ -177,6 +177,10 @@ void mt_report_stop(void) {
   unhandle(&dump);
 }
 
+static unsigned long counter(const uint64_t *value) {
+  return (unsigned long)mt_load_relaxed(value); /* relaxed: the other VPs are about to end */
+}
+
 void mt_report_stats(void) {
   uint32_t count = mt_load_relaxed(&mt_rt.vp_count);
   for (uint32_t i = 0; i < count; i++) {
@@ -185,8 +189,7 @@ void mt_report_stats(void) {
     mt_message(
         "VP %u: scheduling points %u, created %lu, ended %lu, parks %lu, thefts %lu, "
         "requests served %lu, sleeps %lu, wakes %lu",
-        i, vp->tick, (unsigned long)s->created, (unsigned long)s->ended, (unsigned long)s->parks,
-        (unsigned long)s->stolen, (unsigned long)s->served, (unsigned long)s->sleeps,
-        (unsigned long)s->wakes);
+        i, mt_load_relaxed(&vp->tick), counter(&s->created), counter(&s->ended), counter(&s->parks),
+        counter(&s->stolen), counter(&s->served), counter(&s->sleeps), counter(&s->wakes));
   }
 }
