@@ -176,6 +176,27 @@ void frames_read(struct threads *threads, const struct layout *layout, struct pr
 
 /* ---- what is where */
 
+/* clang writes no table of which unit holds which address, so each has to be asked. */
+static Dwarf_Line *line_by_unit(Dwfl_Module *module, uint64_t address) {
+  Dwarf_Addr bias;
+  Dwarf_Die *unit = NULL;
+  while ((unit = dwfl_module_nextcu(module, unit, &bias)) != NULL)
+    if (dwarf_haspc(unit, address - bias) > 0) return dwarf_getsrc_die(unit, address - bias);
+  return NULL;
+}
+
+static void find_source(Dwfl_Module *module, uint64_t address, struct place *place) {
+  Dwfl_Line *line = dwfl_module_getsrc(module, address);
+  if (line != NULL) {
+    place->file = dwfl_lineinfo(line, NULL, &place->line, NULL, NULL, NULL);
+    return;
+  }
+  Dwarf_Line *unit_line = line_by_unit(module, address);
+  if (unit_line == NULL) return;
+  place->file = dwarf_linesrc(unit_line, NULL, NULL);
+  dwarf_lineno(unit_line, &place->line);
+}
+
 struct place frames_place(Dwfl *dwfl, uint64_t address, bool innermost) {
   struct place place = {.offset = address};
   uint64_t at = innermost ? address : address - 1; /* in the call */
@@ -185,7 +206,6 @@ struct place frames_place(Dwfl *dwfl, uint64_t address, bool innermost) {
   place.module = dwfl_module_info(module, NULL, &start, NULL, NULL, NULL, NULL, NULL);
   place.offset = address - start;
   place.function = dwfl_module_addrname(module, at);
-  Dwfl_Line *line = dwfl_module_getsrc(module, at);
-  if (line != NULL) place.file = dwfl_lineinfo(line, NULL, &place.line, NULL, NULL, NULL);
+  find_source(module, at, &place);
   return place;
 }
