@@ -10,7 +10,7 @@ case $processor in
   *) expected='x86 feature: IBT' ;; # and not SHSTK: a thread has no shadow stack of its own
 esac
 # Instructions of newer processors that the library needs may follow on lines of their own.
-if ! grep -qx "[[:space:]]*\(Properties:\)\? *$expected[[:space:]]*" <<<"$notes"; then
+if ! grep -qx "[[:space:]]*\(Properties:\)\? *${expected}[[:space:]]*" <<<"$notes"; then
   printf 'not so: %s claims "%s":\n%s\n' "$library" "$expected" "$notes" >&2
   exit 1
 fi
