@@ -20,6 +20,9 @@
 /** Size of the unit in which caches move data between processors, in bytes. */
 #define MT_CACHE_LINE 64
 
+/** Fetches a line that is about to be written. */
+static inline void mt_arch_prefetch(const void *address) { __builtin_prefetch(address, 1); }
+
 /** Calls func with the arguments of a captured block; see struct arch_vargs. */
 extern void *mt_arch_vcall(void *(*func)(int, ...), const struct arch_vargs *args);
 

@@ -216,11 +216,11 @@ class Places:
 
     def __init__(self):
         self.known = {}
-        self.library = self.sources = None
+        self.solib = self.sources = None
 
     def note_own(self, pc):
         """pc is an address in the library."""
-        self.library = gdb.current_progspace().solib_name(pc)
+        self.solib = gdb.current_progspace().solib_name(pc)
         symtab = gdb.find_pc_line(pc).symtab
         if symtab is not None:  # .../src/core/park.c
             self.sources = re.sub(r"[^/]*/[^/]*$", "", symtab.fullname())
@@ -232,8 +232,8 @@ class Places:
         return self.known[pc]
 
     def _is_own(self, pc):
-        if self.library is not None:
-            return gdb.current_progspace().solib_name(pc) == self.library
+        if self.solib is not None:
+            return gdb.current_progspace().solib_name(pc) == self.solib
         symtab = gdb.find_pc_line(pc).symtab
         return bool(symtab and self.sources and symtab.fullname().startswith(self.sources))
 
@@ -252,7 +252,7 @@ def function_of_suspended(thread, places):
     """The innermost function that is not the library's, by frame pointers: quick."""
     *_, pc = values = list(thread.registers().values())
     bp = values[1]
-    if places.library is None and places.sources is None:
+    if places.solib is None and places.sources is None:
         places.note_own(pc)
     function = places.at(pc)[0]
     for _ in range(FRAMES_LOOKED_AT):

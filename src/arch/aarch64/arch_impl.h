@@ -125,12 +125,6 @@ static inline unsigned long long *mt_arch_ucontext_frame(ucontext_t *context) {
  * does, and the loops here are made for that. */
 static inline void mt_arch_pause(void) { __asm__ volatile("isb" ::: "memory"); }
 
-/** Fetches a line that is about to be written. */
-static inline void mt_arch_prefetch(const void *address) { __builtin_prefetch(address, 1); }
-
-/** @return the frame pointer of the caller. */
-static inline void *mt_arch_frame(void) { return __builtin_frame_address(0); }
-
 /** @return the stack pointer now. */
 static inline char *mt_arch_sp(void) {
   char *sp;

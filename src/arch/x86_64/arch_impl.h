@@ -129,12 +129,6 @@ static inline greg_t *mt_arch_ucontext_frame(ucontext_t *context) {
 /** Tells the processor that this is a spin loop. */
 static inline void mt_arch_pause(void) { __asm__ volatile("pause" ::: "memory"); }
 
-/** Fetches a line that is about to be written. */
-static inline void mt_arch_prefetch(const void *address) { __builtin_prefetch(address, 1); }
-
-/** @return the frame pointer of the caller. */
-static inline void *mt_arch_frame(void) { return __builtin_frame_address(0); }
-
 /** @return the stack pointer now. */
 static inline char *mt_arch_sp(void) {
   char *sp;
