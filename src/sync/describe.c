@@ -177,6 +177,11 @@ static void add_timed_join(char *text, const mltp_waitq_t *q) {
   add_thread(text, "join of", mt_peek(&place, at, sizeof place) ? place.thread : NULL);
 }
 
+static void add_message(char *text, const char *waiting_for) {
+  char what[MT_NAME_MAX];
+  add(text, "message: %s", mt_peek_name(what, waiting_for));
+}
+
 static void describe(char *text, const struct mltp_thread *t) {
   const mltp_waitq_t *q = t->waitq;
   enum mt_why why = (enum mt_why)t->why;
@@ -199,6 +204,7 @@ static void describe(char *text, const struct mltp_thread *t) {
     case MT_WHY_JOIN_TIMED: add_timed_join(text, q); break;
     case MT_WHY_SLEEP: add(text, "sleep"); break;
     case MT_WHY_FINALIZE: add(text, "end of all other threads"); break;
+    case MT_WHY_MESSAGE: add_message(text, t->waiting_for); break;
   }
 }
 
