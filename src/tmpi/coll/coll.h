@@ -20,6 +20,8 @@ struct tm_coll {
 
 /** Begins a collective: the next tag. */
 struct tm_coll tm_coll_begin(struct tm_comm *comm, const char *call);
+/** One that only some members take part in, who agree on a tag. */
+struct tm_coll tm_coll_tagged(struct tm_comm *comm, const char *call, int tag);
 
 void tm_coll_send(struct tm_coll *coll, const void *buffer, size_t count, struct tm_type *type,
                   int dest);
@@ -36,7 +38,53 @@ void tm_barrier(struct tm_comm *comm, const char *call);
 /** Copies count elements from root's buffer to all others'. */
 void tm_bcast(struct tm_coll *coll, void *buffer, size_t count, struct tm_type *type, int root);
 
-/** Everybody's `bytes` bytes, in the order of ranks, to everybody. */
-void tm_allgather_bytes(struct tm_coll *coll, const void *from, void *to, size_t bytes);
+/** A context for a communicator of the same groups. */
+uint64_t tm_context_agree(struct tm_comm *comm, const char *call);
+
+/* ---- with a buffer for each rank: gather.c, alltoall.c. A part is count elements of type at an
+ * address; NULL address and no elements: none. */
+
+struct tm_part {
+  void *at;
+  size_t count;
+  struct tm_type *type;
+};
+
+/** The parts of a buffer for or from each rank. counts NULL: count each, one behind the other;
+ * displs in extents of the type, or (types) in bytes. */
+struct tm_parts {
+  void *base;
+  int count;
+  const int *counts, *displs;
+  struct tm_type *type;
+  const MPI_Datatype *types; /* NULL: all of the one type */
+};
+
+struct tm_part tm_part_of(const struct tm_parts *parts, int rank);
+
+/** Everybody's part to root's parts. */
+void tm_gather(struct tm_coll *coll, const struct tm_part *own, const struct tm_parts *all,
+               int root);
+/** The reverse. */
+void tm_scatter(struct tm_coll *coll, const struct tm_parts *all, const struct tm_part *own,
+                int root);
+
+/* ---- reduce.c */
+struct tm_op;
+
+/** All ranks' elements combined, in the order of ranks, to root. to: of root only. */
+void tm_reduce(struct tm_coll *coll, const void *from, void *to, size_t count,
+               struct tm_type *type, const struct tm_op *op, int root);
+
+/** Memory for elements; NULL: no memory. Give back what base is. */
+void *tm_elements_new(size_t count, const struct tm_type *type, void **base);
+
+/* ---- check.c: arguments of collectives. Each returns MPI_SUCCESS or what tm_fail() returned. */
+int tm_check_count(struct tm_comm *comm, const char *call, int count);
+int tm_check_root(struct tm_comm *comm, const char *call, int root);
+int tm_check_op(struct tm_comm *comm, const char *call, MPI_Op handle, const struct tm_type *type,
+                const struct tm_op **op);
+/** What the call returns for the collective's messages. */
+int tm_coll_result(const struct tm_coll *coll);
 
 #endif

@@ -10,6 +10,10 @@ struct tm_coll tm_coll_begin(struct tm_comm *comm, const char *call) {
   return (struct tm_coll){comm, call, comm->collectives, MPI_SUCCESS};
 }
 
+struct tm_coll tm_coll_tagged(struct tm_comm *comm, const char *call, int tag) {
+  return (struct tm_coll){comm, call, TAGS | tag, MPI_SUCCESS};
+}
+
 /* Waits for requests on the stack. */
 static void finish(struct tm_coll *coll, struct tm_request **requests, int count) {
   tm_requests_wait(requests, count, count, coll->call);
@@ -66,14 +70,9 @@ void tm_bcast(struct tm_coll *coll, void *buffer, size_t count, struct tm_type *
     if (place + step < size) tm_coll_send(coll, buffer, count, type, (place + step + root) % size);
 }
 
-void tm_allgather_bytes(struct tm_coll *coll, const void *from, void *to, size_t bytes) {
-  struct tm_type *byte = tm_type_of(MPI_BYTE);
-  int size = coll->comm->size, rank = coll->comm->rank;
-  char *all = to;
-  tm_type_copy(all + (size_t)rank * bytes, byte, from, byte, bytes);
-  for (int i = 1; i < size; i++) { /* a ring: each passes on what it has got last */
-    int mine = (rank - i + 1 + size) % size, theirs = (rank - i + size) % size;
-    tm_coll_exchange(coll, all + (size_t)mine * bytes, bytes, byte, (rank + 1) % size,
-                     all + (size_t)theirs * bytes, bytes, byte, (rank - 1 + size) % size);
-  }
+uint64_t tm_context_agree(struct tm_comm *comm, const char *call) {
+  struct tm_coll coll = tm_coll_begin(comm, call);
+  uint64_t context = comm->rank == 0 ? tm_context_new() : 0;
+  tm_bcast(&coll, &context, sizeof context, tm_type_of(MPI_BYTE), 0);
+  return context;
 }
