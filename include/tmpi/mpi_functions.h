@@ -196,6 +196,50 @@ int MPI_Add_error_class(int *error_class);
 int MPI_Add_error_code(int error_class, int *code);
 int MPI_Add_error_string(int code, const char *text);
 
+/* ---- datatypes */
+int MPI_Type_size(MPI_Datatype type, int *size);
+int MPI_Type_get_extent(MPI_Datatype type, MPI_Aint *lower, MPI_Aint *extent);
+int MPI_Type_get_true_extent(MPI_Datatype type, MPI_Aint *lower, MPI_Aint *extent);
+int MPI_Type_contiguous(int count, MPI_Datatype old, MPI_Datatype *type);
+int MPI_Type_vector(int count, int length, int stride, MPI_Datatype old, MPI_Datatype *type);
+int MPI_Type_create_hvector(int count, int length, MPI_Aint stride, MPI_Datatype old,
+                            MPI_Datatype *type);
+int MPI_Type_indexed(int count, const int lengths[], const int displs[], MPI_Datatype old,
+                     MPI_Datatype *type);
+int MPI_Type_create_hindexed(int count, const int lengths[], const MPI_Aint displs[],
+                             MPI_Datatype old, MPI_Datatype *type);
+int MPI_Type_create_indexed_block(int count, int length, const int displs[], MPI_Datatype old,
+                                  MPI_Datatype *type);
+int MPI_Type_create_hindexed_block(int count, int length, const MPI_Aint displs[],
+                                   MPI_Datatype old, MPI_Datatype *type);
+int MPI_Type_create_struct(int count, const int lengths[], const MPI_Aint displs[],
+                           const MPI_Datatype types[], MPI_Datatype *type);
+int MPI_Type_create_subarray(int ndims, const int sizes[], const int subsizes[],
+                             const int starts[], int order, MPI_Datatype old, MPI_Datatype *type);
+int MPI_Type_create_darray(int size, int rank, int ndims, const int gsizes[],
+                           const int distribs[], const int dargs[], const int psizes[], int order,
+                           MPI_Datatype old, MPI_Datatype *type);
+int MPI_Type_create_resized(MPI_Datatype old, MPI_Aint lower, MPI_Aint extent,
+                            MPI_Datatype *type);
+int MPI_Type_dup(MPI_Datatype old, MPI_Datatype *type);
+int MPI_Type_commit(MPI_Datatype *type);
+int MPI_Type_free(MPI_Datatype *type);
+int MPI_Type_set_name(MPI_Datatype type, const char *name);
+int MPI_Type_get_name(MPI_Datatype type, char *name, int *length);
+int MPI_Type_get_envelope(MPI_Datatype type, int *integers, int *addresses, int *types,
+                          int *combiner);
+int MPI_Type_get_contents(MPI_Datatype type, int max_integers, int max_addresses, int max_types,
+                          int integers[], MPI_Aint addresses[], MPI_Datatype types[]);
+int MPI_Type_match_size(int typeclass, int size, MPI_Datatype *type);
+int MPI_Get_address(const void *location, MPI_Aint *address);
+MPI_Aint MPI_Aint_add(MPI_Aint base, MPI_Aint displ);
+MPI_Aint MPI_Aint_diff(MPI_Aint a, MPI_Aint b);
+int MPI_Pack(const void *in, int count, MPI_Datatype type, void *out, int size, int *position,
+             MPI_Comm comm);
+int MPI_Unpack(const void *in, int size, int *position, void *out, int count, MPI_Datatype type,
+               MPI_Comm comm);
+int MPI_Pack_size(int count, MPI_Datatype type, MPI_Comm comm, int *size);
+
 /* ---- topologies */
 int MPI_Topo_test(MPI_Comm comm, int *status);
 
