@@ -146,6 +146,11 @@ int MPI_Comm_split_type(MPI_Comm comm, int kind, int key, MPI_Info info, MPI_Com
 int MPI_Comm_free(MPI_Comm *comm);
 int MPI_Comm_group(MPI_Comm comm, MPI_Group *group);
 int MPI_Comm_test_inter(MPI_Comm comm, int *flag);
+int MPI_Comm_remote_size(MPI_Comm comm, int *size);
+int MPI_Comm_remote_group(MPI_Comm comm, MPI_Group *group);
+int MPI_Intercomm_create(MPI_Comm local, int local_leader, MPI_Comm peer, int remote_leader,
+                         int tag, MPI_Comm *result);
+int MPI_Intercomm_merge(MPI_Comm comm, int high, MPI_Comm *result);
 int MPI_Comm_set_name(MPI_Comm comm, const char *name);
 int MPI_Comm_get_name(MPI_Comm comm, char *name, int *length);
 int MPI_Comm_set_info(MPI_Comm comm, MPI_Info info);
@@ -241,7 +246,24 @@ int MPI_Unpack(const void *in, int size, int *position, void *out, int count, MP
 int MPI_Pack_size(int count, MPI_Datatype type, MPI_Comm comm, int *size);
 
 /* ---- topologies */
+int MPI_Dims_create(int nodes, int ndims, int dims[]);
 int MPI_Topo_test(MPI_Comm comm, int *status);
+int MPI_Cart_create(MPI_Comm comm, int ndims, const int dims[], const int periods[], int reorder,
+                    MPI_Comm *result);
+int MPI_Cartdim_get(MPI_Comm comm, int *ndims);
+int MPI_Cart_get(MPI_Comm comm, int maxdims, int dims[], int periods[], int coords[]);
+int MPI_Cart_rank(MPI_Comm comm, const int coords[], int *rank);
+int MPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coords[]);
+int MPI_Cart_shift(MPI_Comm comm, int direction, int displ, int *source, int *dest);
+int MPI_Cart_sub(MPI_Comm comm, const int remain[], MPI_Comm *result);
+int MPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const int periods[], int *rank);
+int MPI_Graph_create(MPI_Comm comm, int nodes, const int index[], const int edges[], int reorder,
+                     MPI_Comm *result);
+int MPI_Graphdims_get(MPI_Comm comm, int *nodes, int *edges);
+int MPI_Graph_get(MPI_Comm comm, int maxindex, int maxedges, int index[], int edges[]);
+int MPI_Graph_neighbors_count(MPI_Comm comm, int rank, int *count);
+int MPI_Graph_neighbors(MPI_Comm comm, int rank, int max, int neighbors[]);
+int MPI_Graph_map(MPI_Comm comm, int nodes, const int index[], const int edges[], int *rank);
 
 /* ---- info */
 int MPI_Info_create(MPI_Info *info);

@@ -70,7 +70,22 @@ void tm_bcast(struct tm_coll *coll, void *buffer, size_t count, struct tm_type *
     if (place + step < size) tm_coll_send(coll, buffer, count, type, (place + step + root) % size);
 }
 
+/* Of an intercommunicator, the first ranks of both groups take the smaller of their two. */
+static uint64_t agree_inter(struct tm_comm *comm, const char *call) {
+  struct tm_type *byte = tm_type_of(MPI_BYTE);
+  struct tm_coll coll = tm_coll_begin(comm, call), local = tm_coll_begin(comm->local_comm, call);
+  uint64_t context = 0, other;
+  if (comm->rank == 0) {
+    context = tm_context_new();
+    tm_coll_exchange(&coll, &context, sizeof context, byte, 0, &other, sizeof other, byte, 0);
+    if (other < context) context = other;
+  }
+  tm_bcast(&local, &context, sizeof context, byte, 0);
+  return context;
+}
+
 uint64_t tm_context_agree(struct tm_comm *comm, const char *call) {
+  if (comm->inter) return agree_inter(comm, call);
   struct tm_coll coll = tm_coll_begin(comm, call);
   uint64_t context = comm->rank == 0 ? tm_context_new() : 0;
   tm_bcast(&coll, &context, sizeof context, tm_type_of(MPI_BYTE), 0);

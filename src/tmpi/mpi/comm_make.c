@@ -192,7 +192,7 @@ static void deal_out(struct tm_coll *coll, const struct wish *wishes, struct com
   }
 }
 
-static int split(struct tm_comm *comm, const char *call, int color, int key, MPI_Comm *result) {
+int tm_comm_split(struct tm_comm *comm, const char *call, int color, int key, MPI_Comm *result) {
   struct tm_coll coll = tm_coll_begin(comm, call);
   struct tm_type *byte = tm_type_of(MPI_BYTE);
   struct wish wish = {color, key, comm->rank};
@@ -221,7 +221,7 @@ static int split_checked(const char *call, MPI_Comm handle, int color, int key, 
   if (comm->inter)
     return tm_fail(comm, call, MPI_ERR_UNSUPPORTED_OPERATION,
                    "intercommunicators cannot be split yet");
-  return split(comm, call, color, key, result);
+  return tm_comm_split(comm, call, color, key, result);
 }
 
 #pragma weak MPI_Comm_split = PMPI_Comm_split
