@@ -89,6 +89,9 @@ int MPI_Get_count(const MPI_Status *status, MPI_Datatype type, int *count);
 int MPI_Get_elements(const MPI_Status *status, MPI_Datatype type, int *count);
 int MPI_Status_set_cancelled(MPI_Status *status, int flag);
 int MPI_Status_set_elements(MPI_Status *status, MPI_Datatype type, int count);
+int MPI_Grequest_start(MPI_Grequest_query_function *query, MPI_Grequest_free_function *release,
+                       MPI_Grequest_cancel_function *cancel, void *extra, MPI_Request *request);
+int MPI_Grequest_complete(MPI_Request request);
 
 /* ---- collectives */
 int MPI_Barrier(MPI_Comm comm);
@@ -200,6 +203,9 @@ int MPI_Error_string(int code, char *text, int *length);
 int MPI_Add_error_class(int *error_class);
 int MPI_Add_error_code(int error_class, int *code);
 int MPI_Add_error_string(int code, const char *text);
+int MPI_Remove_error_class(int error_class);
+int MPI_Remove_error_code(int code);
+int MPI_Remove_error_string(int code);
 
 /* ---- datatypes */
 int MPI_Type_size(MPI_Datatype type, int *size);
@@ -267,6 +273,7 @@ int MPI_Graph_map(MPI_Comm comm, int nodes, const int index[], const int edges[]
 
 /* ---- info */
 int MPI_Info_create(MPI_Info *info);
+int MPI_Info_create_env(int argc, char *argv[], MPI_Info *info);
 int MPI_Info_dup(MPI_Info info, MPI_Info *copy);
 int MPI_Info_free(MPI_Info *info);
 int MPI_Info_set(MPI_Info info, const char *key, const char *value);

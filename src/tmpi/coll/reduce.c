@@ -55,6 +55,32 @@ void tm_reduce(struct tm_coll *coll, const void *from, void *to, size_t count,
   free(result_base);
 }
 
+/* Of an intercommunicator: one group's elements go to one rank of the other, or MPI_ROOT: come. */
+static void reduce_inter(struct tm_coll *coll, const void *from, void *to, size_t count,
+                         struct tm_type *type, const struct tm_op *op, int root) {
+  if (root == MPI_PROC_NULL) return;
+  if (root == MPI_ROOT) {
+    tm_coll_recv(coll, to, count, type, 0);
+    return;
+  }
+  void *base, *result = tm_elements_new(count, type, &base);
+  struct tm_coll local = tm_coll_begin(coll->comm->local_comm, coll->call);
+  tm_reduce(&local, from, result, count, type, op, 0);
+  if (coll->comm->rank == 0) tm_coll_send(coll, result, count, type, root);
+  free(base);
+}
+
+/* Each group's elements, combined, go to all of the other group. The counts may differ. */
+static void exchange_inter(struct tm_coll *coll, const void *from, size_t from_count, void *to,
+                           size_t to_count, struct tm_type *type, const struct tm_op *op) {
+  void *base, *result = tm_elements_new(from_count, type, &base);
+  struct tm_coll local = tm_coll_begin(coll->comm->local_comm, coll->call);
+  tm_reduce(&local, from, result, from_count, type, op, 0);
+  if (coll->comm->rank == 0)
+    tm_coll_exchange(coll, result, from_count, type, 0, to, to_count, type, 0);
+  free(base);
+}
+
 /* The checked arguments of a reduction. */
 struct reduction {
   struct tm_comm *comm;
@@ -80,7 +106,10 @@ int PMPI_Reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type
   if (error != MPI_SUCCESS) return error;
   struct tm_coll coll = tm_coll_begin(r.comm, "MPI_Reduce");
   const void *from = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
-  tm_reduce(&coll, from, recvbuf, (size_t)count, r.type, r.op, root);
+  if (r.comm->inter)
+    reduce_inter(&coll, from, recvbuf, (size_t)count, r.type, r.op, root);
+  else
+    tm_reduce(&coll, from, recvbuf, (size_t)count, r.type, r.op, root);
   return tm_coll_result(&coll);
 }
 
@@ -92,6 +121,12 @@ int PMPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype t
   if (error != MPI_SUCCESS) return error;
   struct tm_coll coll = tm_coll_begin(r.comm, "MPI_Allreduce");
   const void *from = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
+  if (r.comm->inter) {
+    exchange_inter(&coll, from, (size_t)count, recvbuf, (size_t)count, r.type, r.op);
+    struct tm_coll local = tm_coll_begin(r.comm->local_comm, "MPI_Allreduce");
+    tm_bcast(&local, recvbuf, (size_t)count, r.type, 0);
+    return tm_coll_result(&coll);
+  }
   tm_reduce(&coll, from, recvbuf, (size_t)count, r.type, r.op, 0);
   tm_bcast(&coll, recvbuf, (size_t)count, r.type, 0);
   return tm_coll_result(&coll);
@@ -159,7 +194,12 @@ static int reduce_scatter(const char *call, const void *sendbuf, void *recvbuf, 
   struct tm_coll coll = tm_coll_begin(r.comm, call);
   void *base = NULL, *all = r.comm->rank == 0 ? tm_elements_new(total, r.type, &base) : NULL;
   const void *from = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
-  tm_reduce(&coll, from, all, total, r.type, r.op, 0);
+  if (r.comm->inter) { /* both groups' totals are the same: the standard asks for it */
+    exchange_inter(&coll, from, total, all, total, r.type, r.op);
+    coll = tm_coll_begin(r.comm->local_comm, call);
+  } else {
+    tm_reduce(&coll, from, all, total, r.type, r.op, 0);
+  }
   struct tm_parts parts = {all, count, counts, displs, r.type, NULL};
   size_t own_count = (size_t)(counts != NULL ? counts[r.comm->rank] : count);
   struct tm_part own = {recvbuf, own_count, r.type};

@@ -130,6 +130,7 @@ int PMPI_Type_match_size(int typeclass, int size, MPI_Datatype *type) {
       {MPI_TYPECLASS_INTEGER, 4, MPI_INTEGER4},   {MPI_TYPECLASS_INTEGER, 8, MPI_INTEGER8},
       {MPI_TYPECLASS_REAL, 4, MPI_REAL4},         {MPI_TYPECLASS_REAL, 8, MPI_REAL8},
       {MPI_TYPECLASS_COMPLEX, 8, MPI_COMPLEX8},   {MPI_TYPECLASS_COMPLEX, 16, MPI_COMPLEX16},
+      {MPI_TYPECLASS_REAL, 16, MPI_LONG_DOUBLE},  {MPI_TYPECLASS_COMPLEX, 32, MPI_C_LONG_DOUBLE_COMPLEX},
   };
   tm_enter("MPI_Type_match_size");
   for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)

@@ -234,6 +234,7 @@ int PMPI_Type_dup(MPI_Datatype handle, MPI_Datatype *result) {
   struct tm_attributes *attributes = NULL;
   int error = tm_derive_get("MPI_Type_dup", handle, &old);
   if (error != MPI_SUCCESS) return error;
+  *result = MPI_DATATYPE_NULL;
   error = tm_attributes_copy(&attributes, &old->attributes, MPI_COMM_NULL, handle);
   if (error != MPI_SUCCESS) return tm_fail_code(NULL, "MPI_Type_dup", error);
   struct tm_type *type = tm_type_new(MPI_COMBINER_DUP);

@@ -65,7 +65,7 @@ static int create(const char *call, const struct tm_keyval *functions, int *keyv
 static int free_keyval(const char *call, int *keyval) {
   tm_enter(call);
   struct tm_keyval *found = find_keyval(*keyval);
-  if (found == NULL || found->freed)
+  if (found == NULL) /* while attributes use it, it may be freed more than once */
     return tm_fail(NULL, call, MPI_ERR_KEYVAL, "key value %d is not valid", *keyval);
   found->freed = true;
   drop_if_unused(found);
@@ -88,11 +88,12 @@ static int call_delete(const struct tm_attributes *attribute, MPI_Comm comm, MPI
              : keyval->comm_delete(comm, attribute->keyval, attribute->value, keyval->extra);
 }
 
-static int delete_one(struct tm_attributes **at, MPI_Comm comm, MPI_Datatype type) {
-  struct tm_attributes *attribute = *at;
-  int error = call_delete(attribute, comm, type);
-  if (error != MPI_SUCCESS) return error;
-  struct tm_keyval *keyval = find_keyval(attribute->keyval);
+/* The delete function may delete others, and this one too. */
+static int delete_one(struct tm_attributes **list, int index, MPI_Comm comm, MPI_Datatype type) {
+  int error = call_delete(*find(list, index), comm, type);
+  struct tm_attributes **at = find(list, index), *attribute = *at;
+  if (error != MPI_SUCCESS || attribute == NULL) return error;
+  struct tm_keyval *keyval = find_keyval(index);
   keyval->attributes--;
   drop_if_unused(keyval);
   *at = attribute->next;
@@ -102,7 +103,7 @@ static int delete_one(struct tm_attributes **at, MPI_Comm comm, MPI_Datatype typ
 
 int tm_attributes_delete(struct tm_attributes **list, MPI_Comm comm, MPI_Datatype type) {
   while (*list != NULL) {
-    int error = delete_one(list, comm, type);
+    int error = delete_one(list, (*list)->keyval, comm, type);
     if (error != MPI_SUCCESS) return error;
   }
   return MPI_SUCCESS;
@@ -178,9 +179,8 @@ static int get_attr(const char *call, const struct place *place, int keyval, voi
 static int delete_attr(const char *call, const struct place *place, int keyval) {
   int error = check(call, place, keyval);
   if (error != MPI_SUCCESS) return error;
-  struct tm_attributes **at = find(place->list, keyval);
-  if (*at == NULL) return MPI_SUCCESS;
-  error = delete_one(at, place->comm, place->type);
+  if (*find(place->list, keyval) == NULL) return MPI_SUCCESS;
+  error = delete_one(place->list, keyval, place->comm, place->type);
   return error == MPI_SUCCESS ? error : tm_fail_code(place->fails_on, call, error);
 }
 
@@ -193,15 +193,22 @@ static int comm_place(const char *call, MPI_Comm handle, struct place *place) {
   return MPI_SUCCESS;
 }
 
-/* Predefined types are every rank's: attributes on them are not kept apart. */
+/* Predefined types are every rank's: the rank keeps its attributes of them. @return NULL: no
+ * memory. */
+static struct tm_attributes **of_predefined(MPI_Datatype handle) {
+  enum { TYPES = 0x400 }; /* handles are below */
+  struct tm_rank *rank = tm_rank_self();
+  if (rank->of_types == NULL) rank->of_types = calloc(TYPES, sizeof(struct tm_attributes *));
+  return rank->of_types != NULL ? &rank->of_types[(uintptr_t)handle] : NULL;
+}
+
 static int type_place(const char *call, MPI_Datatype handle, struct place *place) {
   tm_enter(call);
   struct tm_type *type = tm_type_of(handle);
   if (type == NULL) return tm_fail(NULL, call, MPI_ERR_TYPE, "the datatype is not valid");
-  if (type->predefined)
-    return tm_fail(NULL, call, MPI_ERR_TYPE, "%s cannot have attributes in tmpi (duplicate it)",
-                   type->predefined_name);
-  *place = (struct place){&type->attributes, MPI_COMM_NULL, handle, NULL};
+  struct tm_attributes **list = type->predefined ? of_predefined(handle) : &type->attributes;
+  if (list == NULL) return tm_fail_code(NULL, call, MPI_ERR_NO_MEM);
+  *place = (struct place){list, MPI_COMM_NULL, handle, NULL};
   return MPI_SUCCESS;
 }
 

@@ -12,6 +12,7 @@
 struct added {
   int error_class;
   char *text;
+  bool removed;
 };
 
 struct tm_errors {
@@ -92,7 +93,8 @@ static struct added *added_of(int code) {
   struct tm_rank *rank = tm_rank_self();
   int index = code - MPI_ERR_LASTCODE - 1;
   struct tm_errors *errors = rank != NULL ? rank->errors : NULL;
-  return errors != NULL && index >= 0 && index < errors->count ? &errors->of[index] : NULL;
+  bool known = errors != NULL && index >= 0 && index < errors->count;
+  return known && !errors->of[index].removed ? &errors->of[index] : NULL;
 }
 
 bool tm_code_is_valid(int code) { return (code >= 0 && code < KNOWN) || added_of(code) != NULL; }
@@ -139,7 +141,7 @@ static int add(struct tm_rank *rank, int error_class) {
   errors->of = larger;
   int code = MPI_ERR_LASTCODE + 1 + errors->count;
   errors->last = code;
-  errors->of[errors->count++] = (struct added){error_class >= 0 ? error_class : code, NULL};
+  errors->of[errors->count++] = (struct added){error_class >= 0 ? error_class : code, NULL, false};
   return code;
 }
 
@@ -172,5 +174,43 @@ int PMPI_Add_error_string(int code, const char *text) {
                    "%d is no code that was added, or there is no memory", code);
   free(added->text);
   added->text = copy;
+  return MPI_SUCCESS;
+}
+
+/* ---- removing what was added: only classes no code is of, and codes without a text */
+
+static int remove_code(const char *call, int code, bool is_class) {
+  const struct tm_rank *rank = tm_enter(call);
+  struct added *added = added_of(code);
+  bool fits = added != NULL && (added->error_class == code) == is_class && added->text == NULL;
+  for (int i = 0; fits && is_class && i < rank->errors->count; i++) {
+    const struct added *other = &rank->errors->of[i];
+    fits = other == added || other->removed || other->error_class != code;
+  }
+  if (!fits)
+    return tm_fail(NULL, call, MPI_ERR_ARG, "%d was not added so, or is in use", code);
+  added->removed = true;
+  struct tm_errors *errors = rank->errors;
+  while (errors->count > 0 && errors->of[errors->count - 1].removed) errors->count--;
+  errors->last = MPI_ERR_LASTCODE + errors->count;
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Remove_error_class = PMPI_Remove_error_class
+int PMPI_Remove_error_class(int error_class) {
+  return remove_code("MPI_Remove_error_class", error_class, true);
+}
+
+#pragma weak MPI_Remove_error_code = PMPI_Remove_error_code
+int PMPI_Remove_error_code(int code) { return remove_code("MPI_Remove_error_code", code, false); }
+
+#pragma weak MPI_Remove_error_string = PMPI_Remove_error_string
+int PMPI_Remove_error_string(int code) {
+  tm_enter("MPI_Remove_error_string");
+  struct added *added = added_of(code);
+  if (added == NULL || added->text == NULL)
+    return tm_fail(NULL, "MPI_Remove_error_string", MPI_ERR_ARG, "%d has no added text", code);
+  free(added->text);
+  added->text = NULL;
   return MPI_SUCCESS;
 }

@@ -57,7 +57,7 @@ static int dup(const char *call, MPI_Comm handle, MPI_Info info, bool own_info, 
   if (comm->local_comm != NULL) tm_comm_hold(comm->local_comm);
   if (old->topology != NULL) comm->topology = tm_topology_copy(old->topology);
   const struct tm_info *hints = own_info ? tm_info_of(info) : old->info;
-  if (hints != NULL) comm->info = tm_info_copy(hints);
+  if (hints != NULL) comm->info = tm_info_hints(hints);
   *copy = (MPI_Comm)comm;
   return MPI_SUCCESS;
 }
@@ -81,7 +81,7 @@ int PMPI_Comm_set_info(MPI_Comm handle, MPI_Info info_handle) {
   if (info == NULL)
     return tm_fail(comm, "MPI_Comm_set_info", MPI_ERR_INFO, "the info is not valid");
   tm_info_free(comm->info);
-  comm->info = tm_info_copy(info);
+  comm->info = tm_info_hints(info);
   return MPI_SUCCESS;
 }
 
@@ -137,6 +137,10 @@ static int create(const char *call, MPI_Comm handle, MPI_Group group_handle, int
   int error = tm_get_comm(call, handle, &comm);
   if (error == MPI_SUCCESS) error = check_group(comm, call, group_handle, &group);
   if (error != MPI_SUCCESS) return error;
+  if (comm->inter) {
+    int rank = tm_group_find(group, tm_rank_number());
+    return tm_intercomm_split(comm, call, rank != MPI_UNDEFINED ? 0 : MPI_UNDEFINED, rank, result);
+  }
   struct tm_coll coll = tag < 0 ? tm_coll_begin(comm, call) : tm_coll_tagged(comm, call, tag);
   if (tm_group_find(group, tm_rank_number()) != MPI_UNDEFINED) share(&coll, group, &common);
   return finish(comm, call, &common, result);
@@ -218,9 +222,7 @@ static int split_checked(const char *call, MPI_Comm handle, int color, int key, 
   if (error != MPI_SUCCESS) return error;
   if (color < 0 && color != MPI_UNDEFINED)
     return tm_fail(comm, call, MPI_ERR_ARG, "color %d is negative", color);
-  if (comm->inter)
-    return tm_fail(comm, call, MPI_ERR_UNSUPPORTED_OPERATION,
-                   "intercommunicators cannot be split yet");
+  if (comm->inter) return tm_intercomm_split(comm, call, color, key, result);
   return tm_comm_split(comm, call, color, key, result);
 }
 

@@ -2,18 +2,37 @@
 /* MPI_Dims_create(): a grid of nodes whose sides are as equal as they can be, larger ones first. */
 #include "tmpi/mpi/errors.h"
 
-enum { DIMS_MAX = 64 };
+enum { DIMS_MAX = 64, DIVISORS_MAX = 2048 }; /* no int has more than 1536 divisors */
 
 struct search {
+  int divisors[DIVISORS_MAX]; /* of the number of nodes, smaller ones first */
+  int divisor_count;
   int count;
   int now[DIMS_MAX], best[DIMS_MAX];
   bool found;
 };
 
-/* Less spread between the largest and the smallest side is better. */
+static void find_divisors(struct search *s, int nodes) {
+  int large[DIVISORS_MAX], larger = 0;
+  s->divisor_count = 0;
+  for (int i = 1; (long)i * i <= nodes; i++) {
+    if (nodes % i != 0) continue;
+    s->divisors[s->divisor_count++] = i;
+    if (nodes / i != i) large[larger++] = nodes / i;
+  }
+  while (larger > 0) s->divisors[s->divisor_count++] = large[--larger];
+}
+
+static int spread(const int *sides, int count) { return sides[0] - sides[count - 1]; }
+
+/* Less spread between the largest and the smallest side is better; then larger small sides. */
 static bool is_better(const struct search *s) {
-  int last = s->count - 1;
-  return !s->found || s->now[0] - s->now[last] < s->best[0] - s->best[last];
+  if (!s->found) return true;
+  int now = spread(s->now, s->count), best = spread(s->best, s->count);
+  if (now != best) return now < best;
+  for (int i = s->count - 1; i >= 0; i--)
+    if (s->now[i] != s->best[i]) return s->now[i] > s->best[i];
+  return false;
 }
 
 /* Tries every divisor as the side at `at`, none larger than the one before it. */
@@ -25,9 +44,12 @@ static void try_sides(struct search *s, int at, int left, int most) {
     s->found = true;
     return;
   }
-  for (int side = left < most ? left : most; side >= 1; side--) {
+  for (int i = s->divisor_count - 1; i >= 0; i--) {
+    int side = s->divisors[i];
+    if (side > left || side > most) continue;
+    if (s->found && at > 0 && s->now[0] - side > spread(s->best, s->count)) return;
     long rest = 1; /* the sides that follow, all as large as this one, have to reach left */
-    for (int i = at; i < s->count && rest < left; i++) rest *= side;
+    for (int d = at; d < s->count && rest < left; d++) rest *= side;
     if (rest < left) return;
     if (left % side != 0) continue;
     s->now[at] = side;
@@ -53,7 +75,9 @@ int PMPI_Dims_create(int nodes, int ndims, int dims[]) {
     return tm_fail(NULL, "MPI_Dims_create", MPI_ERR_DIMS,
                    "%d nodes cannot make a grid with the sizes given", nodes);
   if (search.count == 0) return MPI_SUCCESS;
-  try_sides(&search, 0, (int)(nodes / fixed), (int)(nodes / fixed));
+  int free_nodes = (int)(nodes / fixed);
+  find_divisors(&search, free_nodes);
+  try_sides(&search, 0, free_nodes, free_nodes);
   for (int i = 0, next = 0; i < ndims; i++)
     if (dims[i] == 0) dims[i] = search.best[next++];
   return MPI_SUCCESS;

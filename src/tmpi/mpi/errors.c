@@ -57,7 +57,8 @@ static void end_job(const struct tm_comm *comm, const char *call, int code, cons
 
 static int fail(struct tm_comm *comm, const char *call, int code, const char *why) {
   struct tm_rank *rank = tm_rank_self();
-  if (comm == NULL && rank != NULL) comm = rank->self;
+  if (comm == NULL && rank != NULL) /* programs for MPI 3 and before set the world's handler only */
+    comm = rank->self != NULL && rank->self->handler == &fatal ? rank->world : rank->self;
   if (comm == NULL || comm->handler == &fatal || comm->handler == &ends)
     end_job(comm, call, code, why);
   if (comm->handler->function == NULL) return code;

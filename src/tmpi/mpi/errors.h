@@ -18,7 +18,8 @@ struct tm_errhandler {
 
 enum { TM_ERRHANDLER_MAGIC = 0xe44 };
 
-/** Says what went wrong and does what the communicator's handler says (NULL: MPI_COMM_SELF's).
+/** Says what went wrong and does what the communicator's handler says (NULL: MPI_COMM_SELF's, or
+ * while that is the default MPI_COMM_WORLD's).
  * @return code, for the call to return. */
 int tm_fail(struct tm_comm *comm, const char *call, int code, const char *format, ...)
     __attribute__((format(printf, 4, 5), cold));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Infos. */
+/* Infos. They may be used before MPI_Init() and after MPI_Finalize(). */
 #include "tmpi/mpi/info.h"
 
 #include <stdio.h>
@@ -57,17 +57,22 @@ static bool set(struct tm_info *info, const char *key, const char *value) {
   return true;
 }
 
-struct tm_info *tm_info_copy(const struct tm_info *from) {
+static struct tm_info *copy(const struct tm_info *from, const char *prefix) {
   struct tm_info *info = calloc(1, sizeof *info);
   if (info == NULL) return NULL;
   info->magic = MAGIC;
   for (int i = 0; from != NULL && i < from->count; i++) {
+    if (strncmp(from->entries[i].key, prefix, strlen(prefix)) != 0) continue;
     if (set(info, from->entries[i].key, from->entries[i].value)) continue;
     tm_info_free(info);
     return NULL;
   }
   return info;
 }
+
+struct tm_info *tm_info_copy(const struct tm_info *from) { return copy(from, ""); }
+
+struct tm_info *tm_info_hints(const struct tm_info *from) { return copy(from, "mpi_"); }
 
 void tm_info_free(struct tm_info *info) {
   if (info == NULL || info == &environment) return;
@@ -78,7 +83,6 @@ void tm_info_free(struct tm_info *info) {
 }
 
 static int get(const char *call, MPI_Info handle, struct tm_info **info) {
-  tm_enter(call);
   *info = tm_info_of(handle);
   return *info != NULL ? MPI_SUCCESS
                        : tm_fail(NULL, call, MPI_ERR_INFO, "the info is %s",
@@ -96,12 +100,17 @@ static int get_key(const char *call, MPI_Info handle, const char *key, struct tm
 
 #pragma weak MPI_Info_create = PMPI_Info_create
 int PMPI_Info_create(MPI_Info *handle) {
-  tm_enter("MPI_Info_create");
   if (handle == NULL) return tm_fail(NULL, "MPI_Info_create", MPI_ERR_ARG, "no place for the info");
   struct tm_info *info = tm_info_copy(NULL);
   if (info == NULL) return tm_fail_code(NULL, "MPI_Info_create", MPI_ERR_NO_MEM);
   *handle = (MPI_Info)info;
   return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Info_create_env = PMPI_Info_create_env
+int PMPI_Info_create_env(int argc, char *argv[], MPI_Info *info) {
+  (void)argc, (void)argv; /* there is nothing to be told */
+  return PMPI_Info_create(info);
 }
 
 #pragma weak MPI_Info_dup = PMPI_Info_dup

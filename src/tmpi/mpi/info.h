@@ -14,6 +14,8 @@ struct tm_info;
 struct tm_info *tm_info_of(MPI_Info handle);
 /** A copy; of NULL an empty one. @return NULL: no memory. */
 struct tm_info *tm_info_copy(const struct tm_info *info);
+/** The same, of hints that the standard has: others are not kept. */
+struct tm_info *tm_info_hints(const struct tm_info *info);
 /** NULL: nothing. */
 void tm_info_free(struct tm_info *info);
 

@@ -3,6 +3,7 @@
  * Intercommunicators: made of two groups, and made one. The leaders of both sides tell each other
  * where their groups are; each copies the other's for its own side.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "tmpi/coll/coll.h"
@@ -126,6 +127,47 @@ int PMPI_Intercomm_merge(MPI_Comm handle, int high, MPI_Comm *result) {
   tm_errhandler_hold(comm->handler);
   *result = (MPI_Comm)comm;
   return MPI_SUCCESS;
+}
+
+/* ---- split: each group splits its own side; the first ranks of sides of the same color meet */
+
+/* Where the new sides are: of each color the new rank 0, as a rank of the old group. */
+struct head {
+  int color, rank;
+};
+
+/* Both groups' heads, one for each of their ranks, in the order of ranks; rank -1: not a head. */
+static struct head *exchange_heads(struct tm_comm *comm, const char *call, struct head own) {
+  struct head *heads = malloc((size_t)comm->remote->size * sizeof *heads);
+  if (heads == NULL) tm_panic("no memory to split a communicator of %d ranks", comm->size);
+  PMPI_Allgather(&own, sizeof own, MPI_BYTE, heads, sizeof own, MPI_BYTE, tm_comm_handle(comm));
+  (void)call;
+  return heads;
+}
+
+int tm_intercomm_split(struct tm_comm *comm, const char *call, int color, int key,
+                       MPI_Comm *result) {
+  MPI_Comm side;
+  int remote_leader = -1;
+  *result = MPI_COMM_NULL;
+  int error = tm_comm_split(comm->local_comm, call, color, key, &side);
+  if (error != MPI_SUCCESS) return error;
+  struct tm_comm *local = side != MPI_COMM_NULL ? tm_comm_of(side) : NULL;
+  bool is_head = local != NULL && local->rank == 0;
+  struct head *heads = exchange_heads(comm, call, (struct head){color, is_head ? comm->rank : -1});
+  for (int i = 0; i < comm->remote->size; i++)
+    if (heads[i].rank >= 0 && heads[i].color == color) remote_leader = heads[i].rank;
+  free(heads);
+  if (local == NULL) return MPI_SUCCESS;
+  if (remote_leader >= 0) {
+    error = PMPI_Intercomm_create(side, 0, tm_comm_handle(comm), remote_leader, 0, result);
+    struct tm_comm *made = error == MPI_SUCCESS ? tm_comm_of(*result) : NULL;
+    if (made != NULL) tm_errhandler_release(made->handler);
+    if (made != NULL) made->handler = comm->handler;
+    if (made != NULL) tm_errhandler_hold(made->handler);
+  }
+  tm_comm_release(local);
+  return error;
 }
 
 static int get_inter(const char *call, MPI_Comm handle, struct tm_comm **comm) {

@@ -101,7 +101,6 @@ int PMPI_Request_free(MPI_Request *handle) {
   bool drop = idle || tm_request_done(request);
   request->freed = true; /* or else who completes it frees it */
   mt_seam_unlock(guard);
-  if (drop && request->kind == TM_GENERALIZED) request->release(request->extra);
   if (drop) tm_request_drop(request);
   return MPI_SUCCESS;
 }

@@ -37,7 +37,9 @@ int tm_request_fill(struct tm_request *request, const struct tm_arguments *a, en
   int error = tm_get_comm(a->call, a->comm, &comm);
   if (error == MPI_SUCCESS && a->count < 0)
     error = tm_fail(comm, a->call, MPI_ERR_COUNT, "count %d is negative", a->count);
-  if (error == MPI_SUCCESS) error = tm_get_type(comm, a->call, a->type, &type);
+  bool nobody = a->peer == MPI_PROC_NULL && a->type == MPI_DATATYPE_NULL;
+  if (error == MPI_SUCCESS)
+    error = tm_get_type(comm, a->call, nobody ? MPI_BYTE : a->type, &type);
   if (error == MPI_SUCCESS) error = check_peer(comm, a, kind);
   if (error != MPI_SUCCESS) return error;
   bool real = a->peer != MPI_PROC_NULL && a->count > 0 && type->size > 0;
@@ -101,6 +103,7 @@ void tm_request_empty(struct tm_request *request) {
 }
 
 void tm_request_drop(struct tm_request *request) {
+  if (request->kind == TM_GENERALIZED && request->freed) request->release(request->extra);
   tm_request_empty(request);
   request->magic = 0;
   free(request);
@@ -129,6 +132,7 @@ void tm_status_set(MPI_Status *status, const struct tm_request *request) {
   if (status == MPI_STATUS_IGNORE) return;
   if (request == NULL) {
     tm_status_bytes(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
+    status->MPI_ERROR = MPI_SUCCESS;
   } else {
     tm_status_bytes(status, request->source, request->tag, request->bytes);
     status->MPI_internal[CANCELLED] = request->cancelled;

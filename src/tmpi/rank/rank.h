@@ -38,6 +38,7 @@ struct tm_rank {
   struct tm_errors *errors;     /* [rank] error classes and strings it has added */
   struct tm_keyval *keyvals;    /* [rank] */
   int keyval_count;             /* [rank] */
+  struct tm_attributes **of_types; /* [rank] attributes of predefined types, by handle */
 };
 
 struct tm_job {

@@ -31,6 +31,10 @@ static void describe_peer(char *text, const struct tm_request *request) {
 
 static void describe_request(char *text, const struct tm_rank *rank) {
   const struct tm_request *request = rank->box.waits_for;
+  if (request->kind == TM_GENERALIZED) {
+    snprintf(text, TEXT_MAX, "in %s: nobody has called MPI_Grequest_complete()", rank->box.call);
+    return;
+  }
   char peer[32], tag[32];
   bool inner = request->comm != NULL && request->envelope.context != request->comm->context;
   if (inner) { /* of a collective: whom its messages go to is not the program's business */

@@ -123,9 +123,7 @@ static int sum_up(int ranks) {
   return status == 0 && unfinished > 0 ? 1 : status;
 }
 
-int tm_launch(const char *path, int ranks, int argc, char **argv) {
-  struct tm_program *program = tm_program_read(path, ranks, tm_override);
-  if (program == NULL) return 1;
+int tm_launch(int ranks, int argc, char **argv) {
   processes = calloc((size_t)ranks, sizeof *processes);
   if (processes == NULL || tm_job_start(ranks) != 0) {
     fprintf(stderr, "tmpirun: no memory for %d ranks (fewer ranks)\n", ranks);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tmpi/loader/program.h"
 #include "tmpi/run/process.h"
 
 enum { RANKS_MAX = 1000000, VPS = 256, ONE_TO_ONE, SEED, STACK, STATUS_USAGE = 2 };
@@ -113,8 +114,9 @@ int main(int argc, char **argv) {
     return 1;
   }
   tm_crash_start();
-  if (mltp_init(0) != 0) return 1; /* it has said why */
-  int status = tm_launch(path, settings.ranks, settings.count, settings.command);
+  /* both say what goes wrong */
+  if (tm_program_read(path, settings.ranks, tm_override) == NULL || mltp_init(0) != 0) return 1;
+  int status = tm_launch(settings.ranks, settings.count, settings.command);
   if (status == 0) status = mltp_finalize() == 0 ? 0 : 1;
   return status;
 }
