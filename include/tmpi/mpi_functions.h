@@ -53,8 +53,7 @@ int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status
 int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status);
 int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message,
                 MPI_Status *status);
-int MPI_Mrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message,
-              MPI_Status *status);
+int MPI_Mrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message, MPI_Status *status);
 int MPI_Imrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message,
                MPI_Request *request);
 
@@ -118,8 +117,8 @@ int MPI_Allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, vo
 int MPI_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
                  int recvcount, MPI_Datatype recvtype, MPI_Comm comm);
 int MPI_Alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[],
-                  MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
-                  const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm);
+                  MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[],
+                  MPI_Datatype recvtype, MPI_Comm comm);
 int MPI_Alltoallw(const void *sendbuf, const int sendcounts[], const int sdispls[],
                   const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[],
                   const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm);
@@ -185,8 +184,7 @@ int MPI_Type_free_keyval(int *keyval);
 int MPI_Type_set_attr(MPI_Datatype type, int keyval, void *value);
 int MPI_Type_get_attr(MPI_Datatype type, int keyval, void *value, int *flag);
 int MPI_Type_delete_attr(MPI_Datatype type, int keyval);
-int MPI_Keyval_create(MPI_Copy_function *copy, MPI_Delete_function *del, int *keyval,
-                      void *extra);
+int MPI_Keyval_create(MPI_Copy_function *copy, MPI_Delete_function *del, int *keyval, void *extra);
 int MPI_Keyval_free(int *keyval);
 int MPI_Attr_put(MPI_Comm comm, int keyval, void *value);
 int MPI_Attr_get(MPI_Comm comm, int keyval, void *value, int *flag);
@@ -221,17 +219,16 @@ int MPI_Type_create_hindexed(int count, const int lengths[], const MPI_Aint disp
                              MPI_Datatype old, MPI_Datatype *type);
 int MPI_Type_create_indexed_block(int count, int length, const int displs[], MPI_Datatype old,
                                   MPI_Datatype *type);
-int MPI_Type_create_hindexed_block(int count, int length, const MPI_Aint displs[],
-                                   MPI_Datatype old, MPI_Datatype *type);
+int MPI_Type_create_hindexed_block(int count, int length, const MPI_Aint displs[], MPI_Datatype old,
+                                   MPI_Datatype *type);
 int MPI_Type_create_struct(int count, const int lengths[], const MPI_Aint displs[],
                            const MPI_Datatype types[], MPI_Datatype *type);
-int MPI_Type_create_subarray(int ndims, const int sizes[], const int subsizes[],
-                             const int starts[], int order, MPI_Datatype old, MPI_Datatype *type);
-int MPI_Type_create_darray(int size, int rank, int ndims, const int gsizes[],
-                           const int distribs[], const int dargs[], const int psizes[], int order,
-                           MPI_Datatype old, MPI_Datatype *type);
-int MPI_Type_create_resized(MPI_Datatype old, MPI_Aint lower, MPI_Aint extent,
-                            MPI_Datatype *type);
+int MPI_Type_create_subarray(int ndims, const int sizes[], const int subsizes[], const int starts[],
+                             int order, MPI_Datatype old, MPI_Datatype *type);
+int MPI_Type_create_darray(int size, int rank, int ndims, const int gsizes[], const int distribs[],
+                           const int dargs[], const int psizes[], int order, MPI_Datatype old,
+                           MPI_Datatype *type);
+int MPI_Type_create_resized(MPI_Datatype old, MPI_Aint lower, MPI_Aint extent, MPI_Datatype *type);
 int MPI_Type_dup(MPI_Datatype old, MPI_Datatype *type);
 int MPI_Type_commit(MPI_Datatype *type);
 int MPI_Type_free(MPI_Datatype *type);

@@ -17,8 +17,8 @@ static void multiply(void *in_, void *inout_, int *count, MPI_Datatype *type) {
   (void)type;
   for (int i = 0; i < *count; i++) {
     struct matrix x = in[i], y = inout[i];
-    inout[i] = (struct matrix){x.a * y.a + x.b * y.c, x.a * y.b + x.b * y.d,
-                               x.c * y.a + x.d * y.c, x.c * y.b + x.d * y.d};
+    inout[i] = (struct matrix){x.a * y.a + x.b * y.c, x.a * y.b + x.b * y.d, x.c * y.a + x.d * y.c,
+                               x.c * y.b + x.d * y.d};
   }
 }
 
@@ -79,7 +79,8 @@ static void predefined(MPI_Comm comm, int rank, int size) {
 }
 
 static void moved(MPI_Comm comm, int rank, int size) {
-  int *all = calloc((size_t)size * COUNT, sizeof *all), *more = calloc((size_t)size * COUNT, sizeof *more);
+  int *all = calloc((size_t)size * COUNT, sizeof *all),
+      *more = calloc((size_t)size * COUNT, sizeof *more);
   int own[COUNT], got[COUNT];
   for (int i = 0; i < COUNT; i++) own[i] = rank * 10 + i;
   for (int root = 0; root < size; root += 2) {
@@ -109,7 +110,8 @@ static void moved(MPI_Comm comm, int rank, int size) {
 /* Rank r has r elements. */
 static void uneven(MPI_Comm comm, int rank, int size) {
   int total = size * (size - 1) / 2;
-  int *counts = calloc((size_t)size, sizeof *counts), *displs = calloc((size_t)size, sizeof *displs);
+  int *counts = calloc((size_t)size, sizeof *counts),
+      *displs = calloc((size_t)size, sizeof *displs);
   int *own = calloc((size_t)size, sizeof *own), *all = calloc((size_t)total + 1, sizeof *all);
   for (int i = 0; i < size; i++) {
     counts[i] = i;
@@ -153,7 +155,9 @@ int main(int argc, char **argv) {
   CHECK(split_rank == (size - 1 - rank) / 2);
   all_on(part);
   if (size > 1) {
-    MPI_Intercomm_create(part, 0, copy, rank % 2 == 0 ? (size - 1 - (size % 2)) : (size - 1 - (size - 1) % 2), 3, &inter);
+    MPI_Intercomm_create(part, 0, copy,
+                         rank % 2 == 0 ? (size - 1 - (size % 2)) : (size - 1 - (size - 1) % 2), 3,
+                         &inter);
     MPI_Intercomm_merge(inter, rank % 2, &whole);
     MPI_Comm_rank(whole, &merged_rank);
     CHECK(merged_rank == split_rank + (rank % 2 == 0 ? 0 : (size + 1) / 2));

@@ -49,7 +49,8 @@ static int check_parts(struct tm_comm *comm, const char *call, const struct tm_p
     if (error == MPI_SUCCESS && parts->types != NULL)
       error = tm_get_type(comm, call, parts->types[i], found);
   }
-  return error == MPI_SUCCESS && parts->types == NULL ? tm_get_type(comm, call, type, found) : error;
+  return error == MPI_SUCCESS && parts->types == NULL ? tm_get_type(comm, call, type, found)
+                                                      : error;
 }
 
 static int start(const char *call, struct tm_parts *send, MPI_Datatype sendtype,

@@ -4,7 +4,8 @@
 #include "tmpi/mpi/errors.h"
 #include "tmpi/mpi/request.h"
 
-/* All of a group have come when its barrier returns; then its first rank tells the other group's. */
+/* All of a group have come when its barrier returns; then its first rank tells the other group's.
+ */
 static void barrier_inter(struct tm_comm *comm) {
   struct tm_type *byte = tm_type_of(MPI_BYTE);
   struct tm_coll coll = tm_coll_begin(comm, "MPI_Barrier");

@@ -81,8 +81,8 @@ void tm_scatter(struct tm_coll *coll, const struct tm_parts *all, const struct t
 struct tm_op;
 
 /** All ranks' elements combined, in the order of ranks, to root. to: of root only. */
-void tm_reduce(struct tm_coll *coll, const void *from, void *to, size_t count,
-               struct tm_type *type, const struct tm_op *op, int root);
+void tm_reduce(struct tm_coll *coll, const void *from, void *to, size_t count, struct tm_type *type,
+               const struct tm_op *op, int root);
 
 /** Memory for elements; NULL: no memory. Give back what base is. */
 void *tm_elements_new(size_t count, const struct tm_type *type, void **base);

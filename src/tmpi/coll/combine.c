@@ -22,7 +22,7 @@
   LOOP(max_##suffix, type, a > b ? a : b)
 
 #define LOGICAL(suffix, type)                                                                      \
-  LOOP(land_##suffix, type, a && b)                                                                \
+  LOOP(land_##suffix, type, a &&b)                                                                 \
   LOOP(lor_##suffix, type, a || b)                                                                 \
   LOOP(lxor_##suffix, type, !a != !b)
 
@@ -81,7 +81,8 @@ tm_combine *tm_combine_of(MPI_Op handle, enum tm_basic basic) {
   [TM_INT8] = name##_i8, [TM_INT16] = name##_i16, [TM_INT32] = name##_##op##32,                    \
   [TM_INT64] = name##_##op##64, [TM_UINT8] = name##_u8, [TM_UINT16] = name##_u16,                  \
   [TM_UINT32] = name##_u32, [TM_UINT64] = name##_u64
-#define FLOAT_ROW(name) [TM_FLOAT] = name##_f32, [TM_DOUBLE] = name##_f64, [TM_LONG_DOUBLE] = name##_f80
+#define FLOAT_ROW(name)                                                                            \
+  [TM_FLOAT] = name##_f32, [TM_DOUBLE] = name##_f64, [TM_LONG_DOUBLE] = name##_f80
 #define COMPLEX_ROW(name)                                                                          \
   [TM_COMPLEX] = name##_c32, [TM_DOUBLE_COMPLEX] = name##_c64, [TM_LONG_DOUBLE_COMPLEX] = name##_c80
 #define PAIR_ROW(name)                                                                             \

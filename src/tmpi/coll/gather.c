@@ -88,8 +88,8 @@ static bool is_root(const struct tm_comm *comm, int root) {
   return root == MPI_ROOT || (!comm->inter && root == comm->rank);
 }
 
-/* The many parts are the root's only; the single part is everybody's, but for an intercommunicator's
- * root and those who stand aside. */
+/* The many parts are the root's only; the single part is everybody's, but for an
+ * intercommunicator's root and those who stand aside. */
 static int get(const char *call, MPI_Comm handle, int root, const struct tm_part *single_args,
                MPI_Datatype single_type, const struct tm_parts *many_args, MPI_Datatype many_type,
                struct tm_comm **comm, struct tm_part *single, struct tm_parts *many) {
@@ -184,8 +184,8 @@ static struct tm_type *type_of_all(const struct tm_parts *all, int size) {
 /* Of two groups, each sends its parts to the other's ranks, one by one. */
 static void allgather_inter(struct tm_coll *coll, const struct tm_part *own,
                             const struct tm_parts *all) {
-  int most = coll->comm->size > coll->comm->remote->size ? coll->comm->size
-                                                         : coll->comm->remote->size;
+  int most =
+      coll->comm->size > coll->comm->remote->size ? coll->comm->size : coll->comm->remote->size;
   for (int i = 0; i < most; i++) { /* in the same order on both sides, smaller ranks first */
     int peer = (i - coll->comm->rank % most + most) % most;
     if (peer >= coll->comm->remote->size) continue;

@@ -19,12 +19,12 @@ struct tm_op {
 /* The handles of the ABI, in a row. */
 static const struct tm_op predefined[] = {
 #define ROW(name) [(uintptr_t)0x##name - 0x20]
-    ROW(21) = {MAGIC, true, MPI_SUM, NULL},     ROW(22) = {MAGIC, true, MPI_MIN, NULL},
-    ROW(23) = {MAGIC, true, MPI_MAX, NULL},     ROW(24) = {MAGIC, true, MPI_PROD, NULL},
-    ROW(28) = {MAGIC, true, MPI_BAND, NULL},    ROW(29) = {MAGIC, true, MPI_BOR, NULL},
-    ROW(2a) = {MAGIC, true, MPI_BXOR, NULL},    ROW(30) = {MAGIC, true, MPI_LAND, NULL},
-    ROW(31) = {MAGIC, true, MPI_LOR, NULL},     ROW(32) = {MAGIC, true, MPI_LXOR, NULL},
-    ROW(38) = {MAGIC, true, MPI_MINLOC, NULL},  ROW(39) = {MAGIC, true, MPI_MAXLOC, NULL},
+    ROW(21) = {MAGIC, true, MPI_SUM, NULL},      ROW(22) = {MAGIC, true, MPI_MIN, NULL},
+    ROW(23) = {MAGIC, true, MPI_MAX, NULL},      ROW(24) = {MAGIC, true, MPI_PROD, NULL},
+    ROW(28) = {MAGIC, true, MPI_BAND, NULL},     ROW(29) = {MAGIC, true, MPI_BOR, NULL},
+    ROW(2a) = {MAGIC, true, MPI_BXOR, NULL},     ROW(30) = {MAGIC, true, MPI_LAND, NULL},
+    ROW(31) = {MAGIC, true, MPI_LOR, NULL},      ROW(32) = {MAGIC, true, MPI_LXOR, NULL},
+    ROW(38) = {MAGIC, true, MPI_MINLOC, NULL},   ROW(39) = {MAGIC, true, MPI_MAXLOC, NULL},
     ROW(3c) = {MAGIC, false, MPI_REPLACE, NULL}, ROW(3d) = {MAGIC, false, MPI_NO_OP, NULL},
 #undef ROW
 };
@@ -39,8 +39,7 @@ const struct tm_op *tm_op_of(MPI_Op handle) {
 }
 
 bool tm_op_fits(const struct tm_op *op, const struct tm_type *type) {
-  return op->function != NULL ||
-         tm_combine_of(op->predefined, (enum tm_basic)type->basic) != NULL;
+  return op->function != NULL || tm_combine_of(op->predefined, (enum tm_basic)type->basic) != NULL;
 }
 
 void tm_op_apply(const struct tm_op *op, const void *in, void *inout, size_t count,
@@ -71,10 +70,10 @@ int PMPI_Op_create(MPI_User_function *function, int commute, MPI_Op *handle) {
 static int get(const char *call, MPI_Op handle, const struct tm_op **op) {
   tm_enter(call);
   *op = tm_op_of(handle);
-  return *op != NULL ? MPI_SUCCESS
-                     : tm_fail(NULL, call, MPI_ERR_OP, "the operation is %s",
-                               handle == MPI_OP_NULL ? "MPI_OP_NULL"
-                                                     : "not valid: freed, or never made");
+  return *op != NULL
+             ? MPI_SUCCESS
+             : tm_fail(NULL, call, MPI_ERR_OP, "the operation is %s",
+                       handle == MPI_OP_NULL ? "MPI_OP_NULL" : "not valid: freed, or never made");
 }
 
 #pragma weak MPI_Op_free = PMPI_Op_free

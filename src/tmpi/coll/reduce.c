@@ -39,8 +39,8 @@ static void reduce_to_first(struct tm_coll *coll, void *own, void *other, size_t
   copy(result, own, count, type); /* of rank 0: all others have left the loop */
 }
 
-void tm_reduce(struct tm_coll *coll, const void *from, void *to, size_t count,
-               struct tm_type *type, const struct tm_op *op, int root) {
+void tm_reduce(struct tm_coll *coll, const void *from, void *to, size_t count, struct tm_type *type,
+               const struct tm_op *op, int root) {
   void *own_base, *other_base, *result_base = NULL;
   void *own = tm_elements_new(count, type, &own_base);
   void *other = tm_elements_new(count, type, &other_base);

@@ -84,9 +84,8 @@ int PMPI_Type_create_subarray(int ndims, const int sizes[], const int subsizes[]
   for (int i = 0; i < ndims; i++)
     if (sizes[i] < 1 || subsizes[i] < 1 || subsizes[i] > sizes[i] || starts[i] < 0 ||
         starts[i] > sizes[i] - subsizes[i])
-      return tm_fail(NULL, call, MPI_ERR_ARG,
-                     "dimension %d: %d elements from %d do not lie in %d", i, subsizes[i],
-                     starts[i], sizes[i]);
+      return tm_fail(NULL, call, MPI_ERR_ARG, "dimension %d: %d elements from %d do not lie in %d",
+                     i, subsizes[i], starts[i], sizes[i]);
   int *integers = malloc((3 * (size_t)ndims + 2) * sizeof *integers);
   if (integers == NULL) return tm_fail_code(NULL, call, MPI_ERR_NO_MEM);
   integers[0] = ndims;
@@ -115,8 +114,8 @@ static bool take_share(struct tm_type *to, const struct tm_type *inner, ptrdiff_
   ptrdiff_t block = s->argument;
   if (s->distribution == MPI_DISTRIBUTE_NONE) return take_range(to, inner, stride, 0, s->size);
   if (block == MPI_DISTRIBUTE_DFLT_DARG)
-    block = s->distribution == MPI_DISTRIBUTE_BLOCK ? (s->size + s->processes - 1) / s->processes
-                                                    : 1;
+    block =
+        s->distribution == MPI_DISTRIBUTE_BLOCK ? (s->size + s->processes - 1) / s->processes : 1;
   for (ptrdiff_t at = s->coordinate * block; at < s->size; at += block * s->processes) {
     ptrdiff_t count = at + block <= s->size ? block : s->size - at;
     if (!take_range(to, inner, stride, at, count)) return false;
@@ -151,15 +150,14 @@ static struct tm_type *make_darray(int ndims, const struct share *shares, int or
 }
 
 #pragma weak MPI_Type_create_darray = PMPI_Type_create_darray
-int PMPI_Type_create_darray(int size, int rank, int ndims, const int gsizes[],
-                            const int distribs[], const int dargs[], const int psizes[], int order,
-                            MPI_Datatype handle, MPI_Datatype *result) {
+int PMPI_Type_create_darray(int size, int rank, int ndims, const int gsizes[], const int distribs[],
+                            const int dargs[], const int psizes[], int order, MPI_Datatype handle,
+                            MPI_Datatype *result) {
   static const char call[] = "MPI_Type_create_darray";
   struct tm_type *old;
   int error = tm_derive_get(call, handle, &old);
   if (error != MPI_SUCCESS) return error;
-  if (ndims < 1 || rank < 0 || rank >= size ||
-      (order != MPI_ORDER_C && order != MPI_ORDER_FORTRAN))
+  if (ndims < 1 || rank < 0 || rank >= size || (order != MPI_ORDER_C && order != MPI_ORDER_FORTRAN))
     return tm_fail(NULL, call, MPI_ERR_ARG, "%d dimensions, rank %d of %d, or a bad order", ndims,
                    rank, size);
   struct share *shares = malloc((size_t)ndims * sizeof *shares);

@@ -109,8 +109,9 @@ int PMPI_Type_get_contents(MPI_Datatype handle, int max_integers, int max_addres
     return tm_fail(NULL, call, MPI_ERR_TYPE, "%s is predefined", type->predefined_name);
   if (max_integers < type->integer_count || max_addresses < type->address_count ||
       max_types < type->type_count)
-    return tm_fail(NULL, call, MPI_ERR_ARG, "there is room for less than MPI_Type_get_envelope() "
-                                            "tells");
+    return tm_fail(NULL, call, MPI_ERR_ARG,
+                   "there is room for less than MPI_Type_get_envelope() "
+                   "tells");
   for (int i = 0; i < type->integer_count; i++) integers[i] = type->integers[i];
   for (int i = 0; i < type->address_count; i++) addresses[i] = type->addresses[i];
   for (int i = 0; i < type->type_count; i++) {
@@ -126,11 +127,16 @@ int PMPI_Type_match_size(int typeclass, int size, MPI_Datatype *type) {
     int typeclass, size;
     MPI_Datatype type;
   } table[] = {
-      {MPI_TYPECLASS_INTEGER, 1, MPI_INTEGER1},   {MPI_TYPECLASS_INTEGER, 2, MPI_INTEGER2},
-      {MPI_TYPECLASS_INTEGER, 4, MPI_INTEGER4},   {MPI_TYPECLASS_INTEGER, 8, MPI_INTEGER8},
-      {MPI_TYPECLASS_REAL, 4, MPI_REAL4},         {MPI_TYPECLASS_REAL, 8, MPI_REAL8},
-      {MPI_TYPECLASS_COMPLEX, 8, MPI_COMPLEX8},   {MPI_TYPECLASS_COMPLEX, 16, MPI_COMPLEX16},
-      {MPI_TYPECLASS_REAL, 16, MPI_LONG_DOUBLE},  {MPI_TYPECLASS_COMPLEX, 32, MPI_C_LONG_DOUBLE_COMPLEX},
+      {MPI_TYPECLASS_INTEGER, 1, MPI_INTEGER1},
+      {MPI_TYPECLASS_INTEGER, 2, MPI_INTEGER2},
+      {MPI_TYPECLASS_INTEGER, 4, MPI_INTEGER4},
+      {MPI_TYPECLASS_INTEGER, 8, MPI_INTEGER8},
+      {MPI_TYPECLASS_REAL, 4, MPI_REAL4},
+      {MPI_TYPECLASS_REAL, 8, MPI_REAL8},
+      {MPI_TYPECLASS_COMPLEX, 8, MPI_COMPLEX8},
+      {MPI_TYPECLASS_COMPLEX, 16, MPI_COMPLEX16},
+      {MPI_TYPECLASS_REAL, 16, MPI_LONG_DOUBLE},
+      {MPI_TYPECLASS_COMPLEX, 32, MPI_C_LONG_DOUBLE_COMPLEX},
   };
   tm_enter("MPI_Type_match_size");
   for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)

@@ -61,9 +61,9 @@ struct pattern {
   struct tm_type *old;
   const int *lengths; /* NULL: length each */
   int length;
-  const int *displs; /* in units of old's extent; NULL: */
+  const int *displs;         /* in units of old's extent; NULL: */
   const MPI_Aint *addresses; /* in bytes; NULL: */
-  MPI_Aint stride; /* bytes between blocks */
+  MPI_Aint stride;           /* bytes between blocks */
 };
 
 static int make(const char *call, const struct pattern *p, const struct tm_recipe *recipe,
@@ -93,22 +93,24 @@ int PMPI_Type_contiguous(int count, MPI_Datatype handle, MPI_Datatype *result) {
   int error = tm_derive_get("MPI_Type_contiguous", handle, &old);
   if (error == MPI_SUCCESS) error = tm_derive_check("MPI_Type_contiguous", count, NULL);
   if (error != MPI_SUCCESS) return error;
-  struct pattern pattern = {.combiner = MPI_COMBINER_CONTIGUOUS, .count = 1, .old = old,
-                            .length = count};
+  struct pattern pattern = {
+      .combiner = MPI_COMBINER_CONTIGUOUS, .count = 1, .old = old, .length = count};
   struct tm_recipe recipe = {&count, 1, NULL, 0, &old, 1};
   return make("MPI_Type_contiguous", &pattern, &recipe, result);
 }
 
 #pragma weak MPI_Type_vector = PMPI_Type_vector
-int PMPI_Type_vector(int count, int length, int stride, MPI_Datatype handle,
-                     MPI_Datatype *result) {
+int PMPI_Type_vector(int count, int length, int stride, MPI_Datatype handle, MPI_Datatype *result) {
   struct tm_type *old;
   int error = tm_derive_get("MPI_Type_vector", handle, &old);
   if (error == MPI_SUCCESS) error = tm_derive_check("MPI_Type_vector", count, NULL);
   if (error == MPI_SUCCESS) error = tm_derive_check("MPI_Type_vector", 1, &length);
   if (error != MPI_SUCCESS) return error;
-  struct pattern pattern = {.combiner = MPI_COMBINER_VECTOR, .count = count, .old = old,
-                            .length = length, .stride = stride * tm_type_extent(old)};
+  struct pattern pattern = {.combiner = MPI_COMBINER_VECTOR,
+                            .count = count,
+                            .old = old,
+                            .length = length,
+                            .stride = stride * tm_type_extent(old)};
   struct tm_recipe recipe = {(int[]){count, length, stride}, 3, NULL, 0, &old, 1};
   return make("MPI_Type_vector", &pattern, &recipe, result);
 }
@@ -121,8 +123,11 @@ int PMPI_Type_create_hvector(int count, int length, MPI_Aint stride, MPI_Datatyp
   if (error == MPI_SUCCESS) error = tm_derive_check("MPI_Type_create_hvector", count, NULL);
   if (error == MPI_SUCCESS) error = tm_derive_check("MPI_Type_create_hvector", 1, &length);
   if (error != MPI_SUCCESS) return error;
-  struct pattern pattern = {.combiner = MPI_COMBINER_HVECTOR, .count = count, .old = old,
-                            .length = length, .stride = stride};
+  struct pattern pattern = {.combiner = MPI_COMBINER_HVECTOR,
+                            .count = count,
+                            .old = old,
+                            .length = length,
+                            .stride = stride};
   struct tm_recipe recipe = {(int[]){count, length}, 2, &stride, 1, &old, 1};
   return make("MPI_Type_create_hvector", &pattern, &recipe, result);
 }
@@ -151,32 +156,34 @@ static int make_indexed(const char *call, struct pattern *p, MPI_Datatype handle
 #pragma weak MPI_Type_indexed = PMPI_Type_indexed
 int PMPI_Type_indexed(int count, const int lengths[], const int displs[], MPI_Datatype old,
                       MPI_Datatype *result) {
-  struct pattern pattern = {.combiner = MPI_COMBINER_INDEXED, .count = count, .lengths = lengths,
-                            .displs = displs};
+  struct pattern pattern = {
+      .combiner = MPI_COMBINER_INDEXED, .count = count, .lengths = lengths, .displs = displs};
   return make_indexed("MPI_Type_indexed", &pattern, old, result);
 }
 
 #pragma weak MPI_Type_create_hindexed = PMPI_Type_create_hindexed
 int PMPI_Type_create_hindexed(int count, const int lengths[], const MPI_Aint displs[],
                               MPI_Datatype old, MPI_Datatype *result) {
-  struct pattern pattern = {.combiner = MPI_COMBINER_HINDEXED, .count = count, .lengths = lengths,
-                            .addresses = displs};
+  struct pattern pattern = {
+      .combiner = MPI_COMBINER_HINDEXED, .count = count, .lengths = lengths, .addresses = displs};
   return make_indexed("MPI_Type_create_hindexed", &pattern, old, result);
 }
 
 #pragma weak MPI_Type_create_indexed_block = PMPI_Type_create_indexed_block
 int PMPI_Type_create_indexed_block(int count, int length, const int displs[], MPI_Datatype old,
                                    MPI_Datatype *result) {
-  struct pattern pattern = {.combiner = MPI_COMBINER_INDEXED_BLOCK, .count = count,
-                            .length = length, .displs = displs};
+  struct pattern pattern = {
+      .combiner = MPI_COMBINER_INDEXED_BLOCK, .count = count, .length = length, .displs = displs};
   return make_indexed("MPI_Type_create_indexed_block", &pattern, old, result);
 }
 
 #pragma weak MPI_Type_create_hindexed_block = PMPI_Type_create_hindexed_block
 int PMPI_Type_create_hindexed_block(int count, int length, const MPI_Aint displs[],
                                     MPI_Datatype old, MPI_Datatype *result) {
-  struct pattern pattern = {.combiner = MPI_COMBINER_HINDEXED_BLOCK, .count = count,
-                            .length = length, .addresses = displs};
+  struct pattern pattern = {.combiner = MPI_COMBINER_HINDEXED_BLOCK,
+                            .count = count,
+                            .length = length,
+                            .addresses = displs};
   return make_indexed("MPI_Type_create_hindexed_block", &pattern, old, result);
 }
 

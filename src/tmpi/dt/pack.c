@@ -14,7 +14,8 @@ static int check(const char *call, int count, MPI_Datatype handle, int size, con
   if (error == MPI_SUCCESS) error = tm_get_type(comm, call, handle, type);
   if (error != MPI_SUCCESS) return error;
   *bytes = (size_t)count * (*type)->size;
-  if (position != NULL && (*position < 0 || *position > size || *bytes > (size_t)(size - *position)))
+  if (position != NULL &&
+      (*position < 0 || *position > size || *bytes > (size_t)(size - *position)))
     return tm_fail(comm, call, position != NULL && *position < 0 ? MPI_ERR_ARG : MPI_ERR_TRUNCATE,
                    "%zu bytes from %d on do not fit into %d", *bytes, *position, size);
   return MPI_SUCCESS;

@@ -68,8 +68,8 @@ static int set_grid(struct tm_comm *parent, const char *call, MPI_Comm handle, i
 }
 
 #pragma weak MPI_Cart_create = PMPI_Cart_create
-int PMPI_Cart_create(MPI_Comm handle, int ndims, const int dims[], const int periods[],
-                     int reorder, MPI_Comm *result) {
+int PMPI_Cart_create(MPI_Comm handle, int ndims, const int dims[], const int periods[], int reorder,
+                     MPI_Comm *result) {
   static const char call[] = "MPI_Cart_create";
   struct tm_comm *comm;
   int nodes;

@@ -187,8 +187,7 @@ static int remove_code(const char *call, int code, bool is_class) {
     const struct added *other = &rank->errors->of[i];
     fits = other == added || other->removed || other->error_class != code;
   }
-  if (!fits)
-    return tm_fail(NULL, call, MPI_ERR_ARG, "%d was not added so, or is in use", code);
+  if (!fits) return tm_fail(NULL, call, MPI_ERR_ARG, "%d was not added so, or is in use", code);
   added->removed = true;
   struct tm_errors *errors = rank->errors;
   while (errors->count > 0 && errors->of[errors->count - 1].removed) errors->count--;

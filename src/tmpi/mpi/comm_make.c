@@ -124,8 +124,8 @@ static int check_group(struct tm_comm *comm, const char *call, MPI_Group handle,
   if (*group == NULL) return tm_fail(comm, call, MPI_ERR_GROUP, "the group is not valid");
   for (int i = 0; i < (*group)->size; i++)
     if (tm_group_find(comm->group, (*group)->ranks[i]) == MPI_UNDEFINED)
-      return tm_fail(comm, call, MPI_ERR_GROUP,
-                     "rank %d of the group is not in the communicator", i);
+      return tm_fail(comm, call, MPI_ERR_GROUP, "rank %d of the group is not in the communicator",
+                     i);
   return MPI_SUCCESS;
 }
 
@@ -236,8 +236,8 @@ int PMPI_Comm_split(MPI_Comm handle, int color, int key, MPI_Comm *result) {
 int PMPI_Comm_split_type(MPI_Comm handle, int kind, int key, MPI_Info info, MPI_Comm *result) {
   static const char call[] = "MPI_Comm_split_type";
   (void)info;
-  bool known = kind == MPI_UNDEFINED || (kind >= MPI_COMM_TYPE_SHARED &&
-                                         kind <= MPI_COMM_TYPE_RESOURCE_GUIDED);
+  bool known = kind == MPI_UNDEFINED ||
+               (kind >= MPI_COMM_TYPE_SHARED && kind <= MPI_COMM_TYPE_RESOURCE_GUIDED);
   tm_enter(call);
   if (!known) return tm_fail(NULL, call, MPI_ERR_ARG, "%d is no kind of split", kind);
   int color = kind == MPI_COMM_TYPE_SHARED ? 0 : MPI_UNDEFINED;

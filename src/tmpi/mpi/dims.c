@@ -62,7 +62,8 @@ int PMPI_Dims_create(int nodes, int ndims, int dims[]) {
   struct search search = {.count = 0};
   long fixed = 1;
   if (nodes < 1 || ndims < 0 || ndims > DIMS_MAX)
-    return tm_fail(NULL, "MPI_Dims_create", MPI_ERR_DIMS, "%d nodes in %d dimensions", nodes, ndims);
+    return tm_fail(NULL, "MPI_Dims_create", MPI_ERR_DIMS, "%d nodes in %d dimensions", nodes,
+                   ndims);
   for (int i = 0; i < ndims; i++) {
     if (dims[i] < 0)
       return tm_fail(NULL, "MPI_Dims_create", MPI_ERR_DIMS, "dimension %d has size %d", i, dims[i]);

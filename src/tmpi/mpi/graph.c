@@ -30,8 +30,8 @@ static int check(struct tm_comm *comm, const char *call, int nodes, const int *i
 }
 
 #pragma weak MPI_Graph_create = PMPI_Graph_create
-int PMPI_Graph_create(MPI_Comm handle, int nodes, const int index[], const int edges[],
-                      int reorder, MPI_Comm *result) {
+int PMPI_Graph_create(MPI_Comm handle, int nodes, const int index[], const int edges[], int reorder,
+                      MPI_Comm *result) {
   static const char call[] = "MPI_Graph_create";
   struct tm_comm *comm;
   (void)reorder;
@@ -75,8 +75,9 @@ int PMPI_Graph_get(MPI_Comm handle, int maxindex, int maxedges, int index[], int
   if (error != MPI_SUCCESS) return error;
   struct tm_topology *t = comm->topology;
   if (maxindex < t->count || maxedges < t->edge_count)
-    return tm_fail(comm, "MPI_Graph_get", MPI_ERR_ARG, "room for %d nodes and %d edges of %d and %d",
-                   maxindex, maxedges, t->count, t->edge_count);
+    return tm_fail(comm, "MPI_Graph_get", MPI_ERR_ARG,
+                   "room for %d nodes and %d edges of %d and %d", maxindex, maxedges, t->count,
+                   t->edge_count);
   memcpy(index, tm_topology_index(t), (size_t)t->count * sizeof *index);
   memcpy(edges, tm_topology_edges(t), (size_t)t->edge_count * sizeof *edges);
   return MPI_SUCCESS;

@@ -99,8 +99,7 @@ int PMPI_Intercomm_merge(MPI_Comm handle, int high, MPI_Comm *result) {
   struct side theirs;
   int error = tm_get_comm(call, handle, &inter);
   if (error != MPI_SUCCESS) return error;
-  if (!inter->inter)
-    return tm_fail(inter, call, MPI_ERR_COMM, "it is not an intercommunicator");
+  if (!inter->inter) return tm_fail(inter, call, MPI_ERR_COMM, "it is not an intercommunicator");
   if (inter->rank == 0) {
     struct tm_coll peers = tm_coll_begin(inter, call);
     struct side own = {inter->group, tm_context_new(), 0, high};

@@ -28,16 +28,16 @@ struct tm_errors;
 
 struct tm_rank {
   struct tm_mailbox box;
-  int number;                   /* [const] in MPI_COMM_WORLD */
-  uint32_t phase;               /* [atomic] enum tm_phase; relaxed: others read it for reports */
-  uint32_t ended;               /* [atomic] its program has ended; relaxed, likewise */
-  int thread_level;             /* [rank] */
-  const void *thread;           /* [rank] that called MPI_Init() */
-  struct tm_comm *world, *self; /* [rank] */
-  struct tm_buffer *buffer;     /* [rank] of MPI_Buffer_attach() */
-  struct tm_errors *errors;     /* [rank] error classes and strings it has added */
-  struct tm_keyval *keyvals;    /* [rank] */
-  int keyval_count;             /* [rank] */
+  int number;                      /* [const] in MPI_COMM_WORLD */
+  uint32_t phase;                  /* [atomic] enum tm_phase; relaxed: others read it for reports */
+  uint32_t ended;                  /* [atomic] its program has ended; relaxed, likewise */
+  int thread_level;                /* [rank] */
+  const void *thread;              /* [rank] that called MPI_Init() */
+  struct tm_comm *world, *self;    /* [rank] */
+  struct tm_buffer *buffer;        /* [rank] of MPI_Buffer_attach() */
+  struct tm_errors *errors;        /* [rank] error classes and strings it has added */
+  struct tm_keyval *keyvals;       /* [rank] */
+  int keyval_count;                /* [rank] */
   struct tm_attributes **of_types; /* [rank] attributes of predefined types, by handle */
 };
 
