@@ -42,8 +42,12 @@ static bool is_overflow(const struct mltp_thread *t, const siginfo_t *info, cons
                         const char **low, size_t *size) {
   size_t page = 4096, signal_frame = 16384; /* with all that a processor can have */
   if (t == NULL) return false;
-  *low = t->stack != NULL ? t->stack->low : t->stack_low;
-  *size = t->stack != NULL ? mt_stack_size(t->stack) : t->stack_size;
+  if (t->stack != NULL) {
+    *low = t->stack->low;
+    *size = mt_stack_size(t->stack);
+  } else {
+    mt_native_stack(t, low, size);
+  }
   if (*low == NULL) return false;
   bool no_room = info->si_code == SI_KERNEL && info->si_addr == NULL;
   const char *address = no_room ? sp : info->si_addr;
