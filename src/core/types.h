@@ -202,7 +202,7 @@ enum mt_vp_status {
 /** Counters of a VP, each with one writer. */
 struct mt_stats {
   uint64_t created, ended; /* threads; also what tells how many live */
-  uint64_t parks, stolen, served, sleeps, wakes;
+  uint64_t parks, stolen, stolen_far, served, sleeps, wakes;
 };
 
 struct mt_vp {
@@ -241,6 +241,7 @@ struct mt_vp {
   uint32_t status;                      /* [atomic] enum mt_vp_status; idle.c */
   struct mt_vp *sleeper_next;           /* [guard: mt_rt.idle_guard] */
   struct os_affinity affinity;          /* [guard: mt_rt.idle_guard] while it sleeps */
+  uint32_t place;                       /* [atomic] where it was when it last looked; near.c */
   uint32_t watched_tick;                /* [atomic] its tick when a search last saw it with */
   uint64_t watched_since;               /* a lone ready thread, and since when; relaxed */
   pthread_t kernel_thread;              /* [const] */
@@ -275,6 +276,7 @@ struct mt_runtime {
   uint32_t searching;                /* [atomic] VPs that look for work */
   uint32_t sleeping;                 /* [atomic] VPs in the list of sleepers */
   uint32_t quiet;                    /* [atomic] 1: a lone ready thread wakes nobody */
+  uint32_t apart;                    /* [atomic] 1: not all VPs were seen to share a cache */
 
   alignas(MT_CACHE_LINE) mt_spin idle_guard;
   int blocked;                   /* [atomic] VPs inside mltp_blocking_begin/end; under idle_guard */

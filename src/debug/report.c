@@ -191,9 +191,11 @@ void mt_report_stats(void) {
     const struct mt_vp *vp = mt_rt.vps[i];
     const struct mt_stats *s = &vp->stats;
     mt_message(
-        "VP %u: scheduling points %u, created %lu, ended %lu, parks %lu, thefts %lu, "
+        "VP %u: scheduling points %u, created %lu, ended %lu, parks %lu, thefts %lu (%lu from "
+        "afar), "
         "requests served %lu, sleeps %lu, wakes %lu",
         i, mt_load_relaxed(&vp->tick), counter(&s->created), counter(&s->ended), counter(&s->parks),
-        counter(&s->stolen), counter(&s->served), counter(&s->sleeps), counter(&s->wakes));
+        counter(&s->stolen), counter(&s->stolen_far), counter(&s->served), counter(&s->sleeps),
+        counter(&s->wakes));
   }
 }
