@@ -33,9 +33,7 @@ struct option {
 enum { IS_TEXT = -1 };
 #define TEXT(form)                                                                                 \
   NO_NUMBER, {                                                                                     \
-    {                                                                                              \
-      form, IS_TEXT                                                                                \
-    }                                                                                              \
+    { form, IS_TEXT }                                                                              \
   }
 
 /* clang-format off: a table reads better as one */
@@ -55,6 +53,18 @@ static const struct option table[] = {
       {"ucontext", MT_BACKEND_UCONTEXT},
       {"kernel", MT_BACKEND_KERNEL}},
      "native: threads on VPs; ucontext: switched by libc; kernel: a kernel thread each"},
+    {"MLTP_SCHED",
+     &mt_options.sched,
+     "default",
+     NO_NUMBER,
+     {{"default", MT_SCHED_DEFAULT},
+      {"single", MT_SCHED_SINGLE},
+      {"multi", MT_SCHED_MULTI},
+      {"freelist", MT_SCHED_FREELIST},
+      {"idleq", MT_SCHED_IDLEQ},
+      {"local", MT_SCHED_LOCAL}},
+     "who manages ready threads, stacks and descriptors: our scheduler, or one of Anderson et "
+     "al.'s"},
     {"MLTP_OVERSUBSCRIBE",
      &mt_options.oversubscribe,
      "0",
