@@ -33,7 +33,9 @@ struct option {
 enum { IS_TEXT = -1 };
 #define TEXT(form)                                                                                 \
   NO_NUMBER, {                                                                                     \
-    { form, IS_TEXT }                                                                              \
+    {                                                                                              \
+      form, IS_TEXT                                                                                \
+    }                                                                                              \
   }
 
 /* clang-format off: a table reads better as one */
@@ -103,6 +105,14 @@ static const struct option table[] = {
      1000000,
      {{NULL, 0}},
      "microseconds an idle VP looks for work before it sleeps"},
+    {"MLTP_CACHE_SHARE",
+     &mt_options.cache_share,
+     "auto",
+     1,
+     1024,
+     {{"auto", 0}},
+     "CPUs, by their numbers, that share a cache: VPs look for work there first; auto: as the "
+     "kernel says"},
     {"MLTP_LOCK",
      &mt_options.lock,
      "reactive",

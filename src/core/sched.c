@@ -52,7 +52,7 @@ void mt_prepare(struct mt_vp *vp, struct mltp_thread *t) {
         "thread %lu '%s': no memory for its stack of %zu KiB (run fewer threads at a time, "
         "or set MLTP_STACK_SIZE lower)",
         (unsigned long)t->id, mt_name(t), ((size_t)1 << t->stack_class) / 1024);
-  t->special &= (uint8_t) ~(MT_FRESH | MT_NO_HEIR);
+  t->special &= (uint8_t)~(MT_FRESH | MT_NO_HEIR);
   t->stack = stack;
   mt_sanitizer_stack(&t->sanitizer, stack->low, mt_stack_size(stack));
   mt_sanitizer_begin(&t->sanitizer);

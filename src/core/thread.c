@@ -166,9 +166,9 @@ static struct mltp_thread *end_and_choose(struct mltp_thread *self, void *result
 }
 
 /* Leaves this stack for good. Inside. */
-static void __attribute__((noreturn))
-leave_for(struct mt_vp *vp, struct mt_stack *stack, struct mt_sanitizer *dead,
-          struct mltp_thread *next) {
+static void __attribute__((noreturn)) leave_for(struct mt_vp *vp, struct mt_stack *stack,
+                                                struct mt_sanitizer *dead,
+                                                struct mltp_thread *next) {
   struct mltp_thread nobody; /* what the switch saves goes nowhere */
   nobody.own = 0;
   vp->after_stack = stack;
