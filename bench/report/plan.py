@@ -28,7 +28,20 @@ def ocean(name, about, lock, **environment):
                 {"lock": lock, "crowded": bool(environment)})
 
 
+def rows(experiment, about, seconds, quick="--quick --runs 2", full=""):
+    """An experiment that is a selection of single operations."""
+    return Step(experiment, experiment, about, full, quick, seconds)
+
+
 STEPS = (
+    rows("switch", "context switches", (110, 20), "--quick --runs 2 --threads 2,1000"),
+    rows("forkjoin", "creating, forking and joining threads", (20, 3)),
+    rows("fib", "a tree of threads", (40, 5)),
+    rows("mutex", "a mutex", (50, 5), "--quick --runs 2 --threads 1,8,64"),
+    rows("handshake", "handshakes on one VP", (10, 2)),
+    rows("roundtrip", "round trips across VPs", (15, 3)),
+    rows("barrier", "barriers", (120, 20), "--quick --runs 2 --threads 64,1000"),
+    rows("memory", "memory of blocked threads", (90, 15), "--quick --runs 1", "--runs 3"),
     Step("pi", "pi", "pi by the rectangle rule", f"--vps {VPS}", f"--vps {VPS} --quick",
          (40, 2)),
     Step("matmul-dynamic", "matmul", "matrix product, tiles taken under a lock",
