@@ -11,6 +11,7 @@
 #include "base/options.h"
 #include "core/det.h"
 #include "core/life.h"
+#include "core/near.h"
 #include "core/sched.h"
 #include "core/stack.h"
 #include "core/timer.h"
@@ -61,19 +62,28 @@ static bool lone_is_stuck(struct mt_vp *vp, struct mt_vp *victim, uint64_t now) 
   return is_stuck(victim, now, LONE_NS);
 }
 
+static bool steal_from(struct mt_vp *vp, struct mt_vp *victim, uint64_t now) {
+  if (victim == vp || !mt_runq_seems_busy(victim)) return false;
+  if (mt_load_relaxed(&victim->runq.length) < 2 &&
+      mt_load_relaxed(&victim->status) == MT_VP_AWAKE && !lone_is_stuck(vp, victim, now))
+    return false;
+  if (!mt_runq_steal(vp, victim)) return false;
+  if (mt_near_distance(vp, victim) != MT_SAME_CACHE) mt_count_owner(&vp->stats.stolen_far);
+  mt_store_relaxed(&mt_rt.quiet, 0); /* relaxed: hints */
+  mt_store_relaxed(&mt_rt.vain_searches, 0);
+  return true;
+}
+
+/* The nearest first (docs/design/012), among equals in an order of chance. */
 static bool try_steal(struct mt_vp *vp, uint64_t now) {
   uint32_t count = mt_vp_count();
   uint32_t start = mt_random(vp) % count;
-  for (uint32_t i = 0; i < count; i++) {
-    struct mt_vp *victim = mt_rt.vps[(start + i) % count];
-    if (victim == vp || !mt_runq_seems_busy(victim)) continue;
-    if (mt_load_relaxed(&victim->runq.length) < 2 &&
-        mt_load_relaxed(&victim->status) == MT_VP_AWAKE && !lone_is_stuck(vp, victim, now))
-      continue;
-    if (mt_runq_steal(vp, victim)) {
-      mt_store_relaxed(&mt_rt.quiet, 0); /* relaxed: hints */
-      mt_store_relaxed(&mt_rt.vain_searches, 0);
-      return true;
+  bool apart = mt_load_relaxed(&mt_rt.apart);
+  for (enum mt_distance far = MT_SAME_CACHE; far <= (apart ? MT_FAR : MT_SAME_CACHE); far++) {
+    for (uint32_t i = 0; i < count; i++) {
+      struct mt_vp *victim = mt_rt.vps[(start + i) % count];
+      if (apart && mt_near_distance(vp, victim) != far) continue;
+      if (steal_from(vp, victim, now)) return true;
     }
   }
   return false;
@@ -98,6 +108,7 @@ static bool search(struct mt_vp *vp) {
   vp->on_watch = 0;
   vp->lone_seen = 0;
   mt_count_searching(vp, true);
+  mt_near_note(vp);
   uint64_t end = os_now() + spin_budget();
   for (unsigned round = 0;; round++) {
     if (mt_load_relaxed(&vp->runq.inbox) != NULL) return true; /* relaxed: the drain acquires */
