@@ -37,8 +37,13 @@ def quantity(value):
     if value == 0:
         return "0"
     if abs(value) >= 100:
-        return f"{value:,.0f}".replace(",", " ")
+        return f"{value:,.0f}".replace(",", "\N{NO-BREAK SPACE}")
     return f"{value:.3g}"
+
+
+def opened(text):
+    """A sentence with its first letter made a capital."""
+    return text[:1].upper() + text[1:]
 
 
 def spread(row, scale=1):

@@ -72,10 +72,12 @@ def save(picture, folder, key):
 
 
 def render(measured, out):
-    made = [module.section(measured) for module in sections.ALL]
-    pictures = {block.key: save(block.picture, out / "figures", block.key)
-                for section in made for block in section.blocks
-                if isinstance(block, blocks.Figure) and block.picture}
+    made, pictures = [], {}
+    for module in sections.ALL:
+        made.append(module.section(measured))
+        for block in made[-1].blocks:
+            if isinstance(block, blocks.Figure) and block.picture:
+                pictures[block.key] = save(block.picture, out / "figures", block.key)
     steps = steps_of(measured)
     loader = jinja2.FileSystemLoader(pathlib.Path(__file__).parent)
     template = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined,

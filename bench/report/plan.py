@@ -17,6 +17,7 @@ class Step:
     environment: dict = dataclasses.field(default_factory=dict)
     labels: dict = dataclasses.field(default_factory=dict)  # added to each of its rows
     planned: bool = True  # False: runs only when it is named
+    inputs: tuple = ()  # steps whose rows the model reads; empty: a step of mltp-bench
 
     def arguments(self, quick):
         return [self.experiment, *(self.quick if quick else self.full).split()]
@@ -45,7 +46,7 @@ STEPS = (
     Step("pi", "pi", "pi by the rectangle rule", f"--vps {VPS}", f"--vps {VPS} --quick",
          (40, 2)),
     Step("matmul-dynamic", "matmul", "matrix product, tiles taken under a lock",
-         f"--vps {VPS}", f"--vps {VPS} --quick", (30, 2)),
+         f"--vps {VPS},16", f"--vps {VPS},16 --quick", (30, 2)),
     Step("matmul-fixed", "matmul", "matrix product, tiles shared out",
          f"--schedule fixed --vps {VPS}", f"--schedule fixed --vps {VPS} --quick", (30, 2)),
     ocean("ocean-reactive", "the ocean, reactive locks (the default)", "reactive"),
@@ -53,6 +54,13 @@ STEPS = (
     ocean("ocean-semaphore", "the ocean, semaphore locks", "semaphore"),
     ocean("ocean-spin-crowded", "the ocean, spin locks, more VPs awake than CPUs", "spin",
           MLTP_OVERSUBSCRIBE="1"),
+    Step("lifecycle", "lifecycle", "ways to manage threads", "", "--quick", (400, 20)),
+    Step("latency", "latency", "cost of a thread against runnable threads", "", "--quick",
+         (120, 10)),
+    Step("spin", "spin", "ways to wait for a lock", "", "--quick", (300, 15)),
+    Step("calibrate", "calibrate", "what the model must know of the machine", "", "--quick",
+         (30, 3)),
+    Step("model", "model", "the queueing model", "", "", (5, 5), inputs=("calibrate", "lifecycle")),
     Step("micro", "micro", "all single operations, as one table", "", "--quick", (150, 40),
          planned=False),
 )

@@ -28,13 +28,17 @@ class Results:
         self.env = {}
         self.loads = []
         self.rows = []
+        self.documents = {}  # of steps that write something else than rows
         for step, facts in self.steps.items():
             path = folder / f"{step}.json"
             if not path.exists():
                 continue
             report = json.loads(path.read_text(encoding="utf-8"))
-            self.env = report.get("env", self.env)
-            self.loads += self.env.get("load", [])[:1]
+            if "rows" not in report:
+                self.documents[step] = report
+                continue
+            self.env = report["env"]
+            self.loads += self.env["load"][:1]
             self.rows += [flat_row(row, step, facts) for row in report["rows"]]
 
     def select(self, **wanted):

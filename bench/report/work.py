@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Carries out steps: one mltp-bench each, with progress and an end to everything."""
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -8,12 +9,14 @@ import time
 
 import plan
 
+MODEL = pathlib.Path(__file__).parents[2] / "model"  # a package, run from the folder above it
+
 
 def known_experiments(bench):
     """The names mltp-bench --list gives."""
     text = subprocess.run([bench, "--list"], capture_output=True, text=True, check=True).stdout
     lines = text.partition("implementations:")[0].splitlines()[1:]
-    return {line.split()[0] for line in lines}
+    return {line.split()[0] for line in lines} | ({"model"} if MODEL.is_dir() else set())
 
 
 def duration(seconds):
@@ -49,12 +52,21 @@ def call(command, environment, log, limit):
     return f"exit status {status}: {said}" if status > 0 else f"killed by signal {-status}"
 
 
+def command_of(bench, step, results, quick):
+    """The program of a step and its arguments, all but the file it writes."""
+    if not step.inputs:
+        return [str(bench), *step.arguments(quick)]
+    files = [str(results.file(name, ".json")) for name in step.inputs
+             if results.status(name) == "done"]
+    return [sys.executable, "-B", "-m", MODEL.name, *files]
+
+
 def run_step(bench, step, results, quick, limit):
     """One step from start to record. Returns whether all went well."""
     rows = results.file(step.name, ".json")
     log = results.file(step.name, ".log")
     rows.unlink(missing_ok=True)
-    command = [str(bench), *step.arguments(quick), "--json", str(rows)]
+    command = [*command_of(bench, step, results, quick), "--json", str(rows)]
     start = time.monotonic()
     why = call(command, step.environment, log, limit)
     results.record(step.name, status="failed" if why else "done", why=why, command=command,
@@ -82,7 +94,7 @@ def run_steps(bench, steps, results, quick):
         facts = {"about": step.about, "experiment": step.experiment}
         if step.experiment not in present:
             results.record(step.name, status="skipped", **facts,
-                           why="this mltp-bench has no such experiment")
+                           why="there is no such experiment in this build")
         elif remaining < 1:
             results.record(step.name, status="skipped", **facts,
                            why=f"the {duration(plan.BUDGET[quick])} for all were over")

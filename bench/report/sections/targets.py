@@ -12,37 +12,43 @@ def best_peer(rows):
 
 def verdict_of(ours, peer):
     """In words: against the target, then against who was measured beside it."""
-    if ours is None:
-        return "not measured yet"
-    reached = "target reached" if ours["min"] <= ours["target"] else \
-        f"misses the target by {quantity(100 * (ours['min'] / ours['target'] - 1))} %"
+    ratio = ours["min"] / ours["target"]
+    text = "✓ target reached" if ratio <= 1 else \
+        f"{100 * (ratio - 1):.1f} % above the target" if ratio < 1.1 else \
+        f"{quantity(ratio)} times the target"
     if peer is None:
-        return reached
-    ratio = peer["min"] / ours["min"]
-    if ratio >= 1:
-        return f"{reached}; {quantity(ratio)} times as fast as the best peer" \
-            if ours["unit"] == "ns" else f"{reached}; less than any peer"
-    return f"{reached}; {name_of(peer['impl'])} needs {quantity(100 * ratio)} % of it"
+        return text
+    if peer["min"] >= ours["min"]:
+        return f"{text}; the best peer takes {quantity(peer['min'] / ours['min'])} times as much"
+    return f"{text}; {quantity(ours['min'] / peer['min'])} times {name_of(peer['impl'])}"
 
 
-def table_of(results):
+def groups_of(results):
+    """Rows of one operation, ours and the others', for each operation that has a target."""
     groups = {}
     for row in results.select():
         if "target" in row:
-            groups.setdefault((row["label"], row["vps"]), []).append(row)
+            many = row["threads"] if row["unit"] == "ns" else None
+            groups.setdefault((row["label"], row["vps"], many), {})[row["impl"]] = row
+    return [group for group in groups.values() if "mltp" in group]
+
+
+def unit_of(row):
+    return {"cpu": "CPU ", "wall": "wall "}.get(row["clock"], "").replace(
+        " ", "\N{NO-BREAK SPACE}") + row["unit"]
+
+
+def table_of(results):
     lines, reached, ahead = [], 0, 0
-    for (label, vps), rows in groups.items():
-        ours = next((row for row in rows if row["impl"] == "mltp"), None)
-        if ours is None:
-            continue
-        peer = best_peer(rows)
+    for group in groups_of(results):
+        ours, peer = group["mltp"], best_peer(group.values())
         reached += ours["min"] <= ours["target"]
         ahead += peer is None or ours["min"] <= peer["min"]
-        lines.append([label, vps, f"{ours['unit']} {ours['clock']}", quantity(ours["target"]),
-                      *blocks.spread(ours),
+        lines.append([ours["label"], quantity(ours["threads"]), ours["vps"], unit_of(ours),
+                      quantity(ours["target"]), *blocks.spread(ours),
                       f"{quantity(peer['min'])} {name_of(peer['impl'])}" if peer else "–",
-                      ours.get("reference") or "–", verdict_of(ours, peer)])
-    heads = ["operation", "VPs", "unit", "target", "ours: min", "median", "max",
+                      ours.get("reference", "–"), verdict_of(ours, peer)])
+    heads = ["operation", "threads", "VPs", "unit", "target", "ours: min", "median", "max",
              "best peer here (min)", "best on the reference machine", "verdict"]
     sentence = f"Of {len(lines)} rows, {reached} reach their target, and in {ahead} nobody " \
         "measured beside us took less." if lines else ""

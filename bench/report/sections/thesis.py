@@ -10,19 +10,28 @@ MACHINES = {2: "thesis: 2 x 400 MHz Pentium II", 4: "thesis: 4 x 500 MHz Pentium
 ONE_TO_ONE = ("pthreads", "mltp-kernel")
 
 
-def paper_panel(axes, rows, x="vps"):
+def seconds_axis(axes, unit, values):
+    """From zero; logarithmic where the longest time would make the others invisible."""
+    axes.set_ylabel(unit)
+    if max(values) > 50 * min(values):
+        axes.set_yscale("log")
+    else:
+        axes.set_ylim(bottom=0)
+
+
+def paper_panel(axes, rows):
     """The thesis's means; one-to-one threads stand where they have as many processes."""
     for shade, threads in zip(plots.SHADES, sorted({r["threads"] for r in rows
                                                     if r["impl"] == "mltp"})):
         plots.line(axes, [r for r in rows if r["impl"] == "mltp" and r["threads"] == threads],
-                   x, color=shade, label=f"{threads} threads" if threads > 1 else "1 thread")
-    one = [{**r, x: r["threads"]} for r in rows if r["impl"] == "one-to-one"]
+                   "vps", color=shade,
+                   label=f"{threads} threads" if threads > 1 else "1 thread")
+    one = [{**r, "vps": r["threads"]} for r in rows if r["impl"] == "one-to-one"]
     if one:
-        plots.line(axes, one, x, color="#444444", marker="D", linestyle=":",
+        plots.line(axes, one, "vps", color="#444444", marker="D", linestyle=":",
                    label="one-to-one, a kernel thread each")
     plots.powers_of_two(axes, [r["vps"] or r["threads"] for r in rows], "VPs (processes)")
-    axes.set_ylabel("seconds")
-    axes.set_ylim(bottom=0)
+    seconds_axis(axes, "seconds", [r["mean"] for r in rows])
 
 
 def our_panel(axes, rows):
@@ -37,8 +46,7 @@ def our_panel(axes, rows):
         if one:
             plots.line(axes, one, "vps", 1000, linestyle=style, **plots.style_of(impl))
     plots.powers_of_two(axes, vps, "VPs (one-to-one: kernel threads)")
-    axes.set_ylabel("milliseconds, wall clock")
-    axes.set_ylim(bottom=0)
+    seconds_axis(axes, "milliseconds, wall clock", [r["median"] for r in rows])
 
 
 def against_pthreads(rows):
@@ -57,14 +65,15 @@ def sentence_of(what, rows, cpus, thesis):
     if not ratios:
         return ""
     best, worst = max(ratios, key=ratios.get), min(ratios, key=ratios.get)
-    text = (f"{what}: with the best number of VPs two-level threads run "
-            f"{quantity(ratios[best])} times as fast as as many pthreads at best "
-            f"({best} threads) and {quantity(ratios[worst])} times at worst ({worst} threads)")
+    text = (f"{what}: on the number of VPs that suits them, two-level threads are "
+            f"{quantity(ratios[worst])} times as fast as the same number of pthreads at worst "
+            f"(with {worst}) and {quantity(ratios[best])} times at best (with {best})")
     over = [r for r in rows if r["impl"] == "mltp" and r["vps"] > cpus]
     even = [r for r in rows if r["impl"] == "mltp" and r["vps"] <= cpus]
     if over and even:
         slower = min(r["min"] for r in over) / min(r["min"] for r in even)
-        text += f"; more VPs than the {cpus} CPUs take {quantity(slower)} times as long"
+        text += (f"; on more VPs than the {cpus} CPUs their best time is {quantity(slower)} times "
+                 "that on fewer")
     ones = [r["mean"] for r in thesis if r["impl"] == "one-to-one"]
     twos = [r["mean"] for r in thesis if r["impl"] == "mltp"]
     if ones and twos:
@@ -99,6 +108,6 @@ def figure(results, key, title, caption, program, wanted, lock=None):
         our_panel(axes[2], rows)
     else:
         plots.note(axes[2], results.missing(experiment))
-    sentence = sentence_of(title.partition(":")[2].strip().capitalize(), rows, cpus, thesis) or \
+    sentence = sentence_of(blocks.opened(title.partition(":")[2].strip()), rows, cpus, thesis) or \
         f"Here: {results.missing(experiment)}."
     return blocks.Figure(key, title, caption, picture, sentence, numbers(rows, thesis))
