@@ -40,7 +40,8 @@ def environment_of(measured):
     rows = [["processor", f"{measured.identity['cpu']}, {measured.identity['cpus']} CPUs"],
             ["kernel", f"Linux {measured.identity['kernel']}"],
             ["commit", measured.identity["commit"]],
-            ["compiler, libc", f"{versions.get('compiler', '–')}, glibc {versions.get('libc', '–')}"],
+            ["compiler", f"gcc {versions.get('compiler', '–')}, "
+                         f"glibc {versions.get('libc', '–')}"],
             ["load when steps began", f"{min(loads):.2f} to {max(loads):.2f}" if loads else "–"],
             ["last measured", env.get("date", "–")]]
     return blocks.Table(["measured on", ""], rows)

@@ -20,8 +20,8 @@ EXPERIMENTS = (
     ("barrier", "barrier", ("barrier",), "Barriers",
      "The price of one thread passing one barrier, over the number of threads."),
     ("memory", "memory", ("memory", "memory-page-tables"), "Memory of a blocked thread",
-     "Growth of the process while a hundred thousand threads wait, for each of them "
-     "(pthreads: as many as the machine allows)."),
+     "Growth of the process while a crowd of threads waits, for each of them; of pthreads there "
+     "are fewer, as the numbers say."),
 )
 
 
@@ -47,8 +47,8 @@ def lines_over_threads(rows, metric):
                        **plots.style_of(impl))
         plots.powers_of_two(panel, [row["threads"] for row in here], "threads")
         panel.set_yscale("log")
-        panel.set_ylabel(axis_label(here[0]))
         panel.set_title(f"{count} VP" + ("s" if count > 1 else ""))
+    axes[0].set_ylabel(axis_label(rows[0]))
     return picture
 
 
