@@ -91,6 +91,7 @@ extern const struct experiment *const bench_experiments[];
 extern const struct experiment bench_pi;
 extern const struct experiment bench_matmul;
 extern const struct experiment bench_ocean;
+extern const struct experiment bench_calibrate;
 
 /**
  * Measures an experiment's `run` for every number of threads and VPs and every

@@ -5,5 +5,5 @@
 #include "micro.h"
 
 const struct experiment *const bench_experiments[] = {
-    &bench_pi, &bench_matmul, &bench_ocean, &bench_micro, NULL,
+    &bench_pi, &bench_matmul, &bench_ocean, &bench_micro, &bench_calibrate, NULL,
 };
