@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The figures' curves as data: what a page plots, and what JSON carries.
 
-A figure is a dict of `figure`, `title`, `x`, `y` (the axes' labels), `log_x`, and `series`: a list of
+A figure is a dict of `figure`, `title`, `x`, `y` (the axes' labels), `log_x`, `log_y`, and `series`: a list of
 dicts of `name`, `kind` ("model" or "measured"), `x` and `y`.
 """
 
@@ -13,10 +13,10 @@ from .strategies import Work, seconds_alone
 SPEEDUP = "speed-up over the fastest on one processor"
 
 
-def figure(number, title, x_label, series, y_label=SPEEDUP, log_x=False):
+def figure(number, title, x_label, series, y_label=SPEEDUP, log_x=False, log_y=False):
     """A figure's dict."""
     return {"figure": number, "title": title, "x": x_label, "y": y_label, "log_x": log_x,
-            "series": series}
+            "log_y": log_y, "series": series}
 
 
 def curve(name, points, kind="model"):

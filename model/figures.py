@@ -31,7 +31,10 @@ def draw(data):
     axes.set_ylabel(data["y"])
     if data["log_x"]:
         axes.set_xscale("log")
-    axes.set_ylim(bottom=0)
+    if data["log_y"]:
+        axes.set_yscale("log")
+    else:
+        axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)
     axes.legend()
     return figure
@@ -47,4 +50,5 @@ def drawing(number):
     return draw_numbered
 
 
-figure5, figure9, figure10, figure11, figure12 = (drawing(n) for n in (5, 9, 10, 11, 12))
+figure5, figure6, figure9, figure10, figure11, figure12 = (
+    drawing(n) for n in (5, 6, 9, 10, 11, 12))

@@ -30,23 +30,23 @@ class LineMachine:
         """The state an idle machine has: nobody waits for any of the locks."""
         return [0.0] * len(cycle.sections)
 
-    def moved(self, work, processors):
-        """Seconds, with the lines that were written elsewhere since: by any processor alike."""
-        return work.seconds + work.transfers * self.transfer * (processors - 1) / processors
+    def moved(self, work, elsewhere):
+        """Seconds for `work` whose lines were last written on another processor so often."""
+        return work.seconds + work.transfers * self.transfer * elsewhere
 
     def outside_seconds(self, cycle, state):
         """What the code outside of locks takes: whoever waits for a lock does not disturb it."""
         del state
-        return self.moved(cycle.outside, cycle.processors)
+        return self.moved(cycle.outside, any_other(cycle.processors))
 
     def section_seconds(self, cycle, index, state):
         """What one visit takes: the section, and handing over the lock among those that wait."""
-        hold = self.moved(cycle.sections[index].work, cycle.processors)
-        waiters = state[index]
-        if waiters == 0:
-            return hold
+        work, waiters = cycle.sections[index].work, state[index]
         some_wait = waiters / (1 + waiters)  # how often a release meets anyone at all
-        return hold + some_wait * HANDOVER * self.transfer * self.slowdown(hold, waiters)
+        # One who waited follows another processor for certain, else any may have been here last.
+        hold = self.moved(work, some_wait + (1 - some_wait) * any_other(cycle.processors))
+        return hold + some_wait * HANDOVER * self.transfer * self.slowdown(
+            self.moved(work, 1.0), waiters)
 
     def observe(self, cycle, waiting, state):
         """The state is how many wait for each lock."""
@@ -58,6 +58,11 @@ class LineMachine:
         below = math.floor(waiters)
         low, high = (slowdown_among(self, hold, n) for n in (below, below + 1))
         return low + (waiters - below) * (high - low)
+
+
+def any_other(processors):
+    """How often what any processor wrote last was written by another than this one."""
+    return (processors - 1) / processors
 
 
 @functools.lru_cache(maxsize=None)

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All the model has to say, as one dict: what `python3 -m model` writes as JSON."""
+
+from . import curves, here, spinning
+from .statements import statements
+from .strategies import Section, Strategy, Work, seconds_alone
+
+PROJECTED = 20  # the paper's number of processors
+FAR = 1024
+COUNTS = [2 ** k for k in range(FAR.bit_length())]
+
+
+def of_the_paper():
+    """The paper's machine: what the text states, and the figures."""
+    return {"statements": statements(), "figures": curves.of_the_paper()}
+
+
+def of_this_machine(rows, env):
+    """This machine: calibration, predictions with their errors, projections."""
+    calibration = here.calibrate(rows)
+    machine = calibration.machine()
+    cpus = env["cpus"] if env else 1
+    shared = here.shared_points(rows, calibration)
+    section = here.shared_copy(calibration, shared)
+    predictions = here.compare(section, shared, calibration.machine(spinning.queue()),
+                               fitted=shared)
+
+    points, too_many = here.lifecycle_points(rows, cpus)
+    strategies, sources = {}, {}
+    for name in here.STRATEGIES:
+        own = [p for p in points if p.strategy == name]
+        if own:
+            strategies[name], fitted = here.fit(name, own, calibration)
+            sources[name] = own[0].experiment
+            predictions += here.compare(strategies[name], own, machine, fitted)
+    if "default" in strategies:
+        moved = section.sections[0].work.transfers
+        for name in set(here.STRATEGIES) - set(strategies):
+            strategies[name] = here.composed(name, strategies["default"], calibration, moved)
+            sources[name] = "composed"
+    ordered = [strategies[n] for n in here.STRATEGIES if n in strategies]
+    return {"env": env, "machine": {"exchange_seconds": calibration.exchange,
+                                    "transfer_seconds": calibration.transfer,
+                                    "section_seconds": calibration.section,
+                                    "section_transfers": section.sections[0].work.transfers,
+                                    "bus_shares": calibration.bus_shares},
+            "strategies": [here.shape(s) | {"source": sources[s.name]} for s in ordered],
+            "predictions": predictions, "more_vps_than_cpus": too_many,
+            "figures": [counter(calibration, section.sections[0].work)]
+            + (projections(ordered, machine, points) if ordered else [])}
+
+
+def counter(calibration, work):
+    """Figure 6 on this machine, projected: a section everybody waits for, by way of waiting."""
+    strategy = Strategy("counter", Work(0.0), (Section("counter", work, 1),))
+    ways = (spinning.exchange(), spinning.read(), spinning.backoff(), spinning.queue())
+    series = [curves.curve(w.name, ((n, 1e9 / curves.predict(
+        strategy, Work(0.0), n, calibration.machine(w)).throughput) for n in COUNTS))
+        for w in ways]
+    return curves.figure(6, "A section everybody waits for (projected)", "processors", series,
+                         y_label="time for each section (ns)", log_x=True, log_y=True)
+
+
+def projections(strategies, machine, points):
+    """Figures 9, 10 and 12 for this machine. 11 has no meaning here: there is no bus to load."""
+    work = max((p.work for p in points), default=0.0) or 300e-6
+    user = Work(work)
+    alone = curves.fastest_alone(strategies, user)
+    measured = [curves.curve(s.name, ((p.processors, p.processors / p.seconds * alone)
+                                      for p in points if (p.strategy, p.work) == (s.name, work)),
+                             kind="measured") for s in strategies]
+    grains = [10 ** (e / 2) * 1e-8 for e in range(0, 11)]
+    coarse = Work(40 * seconds_alone(strategies[0], Work(0.0)))  # 2 ms to the paper's 50 us
+    return [curves.figure9(strategies, machine, user, range(1, PROJECTED + 1), alone,
+                           [s for s in measured if s["x"]]),
+            curves.figure10(strategies, machine, PROJECTED, grains),
+            curves.figure12(strategies, machine, coarse, COUNTS)]
+
+
+def error_summary(predictions):
+    """The errors of what was predicted and not fitted: how many, median, worst; None without any."""
+    errors = sorted(abs(p["error"]) for p in predictions
+                    if not p["fitted"] and p["processors"] > 1)
+    if not errors:
+        return None
+    return {"count": len(errors), "median": errors[len(errors) // 2], "worst": errors[-1]}
