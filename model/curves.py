@@ -50,6 +50,14 @@ def figure5(processors=18):
                   y_label="queues examined for each thread")
 
 
+def figure2(strategies, machine, counts, measured=()):
+    """Speed-up for threads that do nothing."""
+    none = Work(0.0)
+    return figure(2, "Null threads", "processors",
+                  over_processors(strategies, none, counts, machine,
+                                  fastest_alone(strategies, none)) + list(measured))
+
+
 def figure9(strategies, machine, user, counts, alone, measured=()):
     """Model beside measurement: speed-up over processors; `measured` are curves."""
     title = f"Model and measurement, {1e6 * user.seconds:g} us of work a thread"
@@ -63,8 +71,10 @@ def figure10(strategies, machine, processors, seconds, bus_load=0.0):
     series = [curve(s.name, ((1e6 * u.seconds, speedup(s, u, processors, machine,
                                                        fastest_alone(strategies, u)))
                              for u in users)) for s in strategies]
-    return figure(10, f"Speed-up against work, {processors} processors, bus load {bus_load:.0%}",
-                  "user work for each thread (us)", series, log_x=True)
+    title = f"Speed-up against work, {processors} processors"
+    if bus_load:
+        title += f", bus load {bus_load:.0%}"
+    return figure(10, title, "user work for each thread (us)", series, log_x=True)
 
 
 def figure11(strategies, machine, processors, seconds, loads):
@@ -79,18 +89,19 @@ def figure11(strategies, machine, processors, seconds, loads):
 
 def figure12(strategies, machine, user, counts):
     """Speed-up over many processors."""
-    return figure(12, f"Speed-up over processors, {1e3 * user.seconds:g} ms of work a thread",
+    return figure(12, f"Speed-up over processors, {1e6 * user.seconds:g} us of work a thread",
                   "processors", over_processors(strategies, user, counts, machine,
                                                 fastest_alone(strategies, user)))
 
 
 def of_the_paper():
-    """Figures 5 and 9 to 12 with the paper's machine, as the paper drew them: two strategies."""
+    """Figures 2, 5 and 9 to 12 with the paper's machine, as the paper drew them."""
     two = (paper.LOCAL, paper.FREELIST)
     machine = paper.MACHINE
     work = paper.user_work(300e-6)
     alone = fastest_alone(paper.STRATEGIES, work)
     return [
+        figure2(paper.STRATEGIES, machine, range(1, paper.PROCESSORS + 1)),
         figure5(),
         figure9(two, machine, work, range(1, paper.PROCESSORS + 1), alone),
         figure10(two, machine, paper.PROCESSORS, [10 ** (e / 4) * 1e-6 for e in range(4, 21)],

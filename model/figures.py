@@ -50,5 +50,5 @@ def drawing(number):
     return draw_numbered
 
 
-figure5, figure6, figure9, figure10, figure11, figure12 = (
-    drawing(n) for n in (5, 6, 9, 10, 11, 12))
+figure2, figure5, figure6, figure9, figure10, figure11, figure12 = (
+    drawing(n) for n in (2, 5, 6, 9, 10, 11, 12))

@@ -2,12 +2,14 @@
 """All the model has to say, as one dict: what `python3 -m model` writes as JSON."""
 
 from . import curves, here, spinning
+from .solve import predict
 from .statements import statements
-from .strategies import Section, Strategy, Work, seconds_alone
+from .strategies import Section, Strategy, Work
 
 PROJECTED = 20  # the paper's number of processors
-FAR = 1024
-COUNTS = [2 ** k for k in range(FAR.bit_length())]
+PAPERS_WORK = 300e-6  # of a thread, in seconds: Figures 3 and 9
+DOUBLING = [2 ** k for k in range(11)]  # up to 1024
+MANY = [1, *range(64, 1025, 64)]
 
 
 def of_the_paper():
@@ -54,27 +56,34 @@ def counter(calibration, work):
     """Figure 6 on this machine, projected: a section everybody waits for, by way of waiting."""
     strategy = Strategy("counter", Work(0.0), (Section("counter", work, 1),))
     ways = (spinning.exchange(), spinning.read(), spinning.backoff(), spinning.queue())
-    series = [curves.curve(w.name, ((n, 1e9 / curves.predict(
-        strategy, Work(0.0), n, calibration.machine(w)).throughput) for n in COUNTS))
+    series = [curves.curve(w.name, ((n, 1e9 / predict(
+        strategy, Work(0.0), n, calibration.machine(w)).throughput) for n in DOUBLING))
         for w in ways]
     return curves.figure(6, "A section everybody waits for (projected)", "processors", series,
                          y_label="time for each section (ns)", log_x=True, log_y=True)
 
 
 def projections(strategies, machine, points):
-    """Figures 9, 10 and 12 for this machine. 11 has no meaning here: there is no bus to load."""
-    work = max((p.work for p in points), default=0.0) or 300e-6
-    user = Work(work)
+    """Figures 2, 9, 10 and 12 for this machine. 11 has no meaning here: there is no bus to load."""
+    user = Work(max((p.work for p in points), default=0.0) or PAPERS_WORK)
     alone = curves.fastest_alone(strategies, user)
-    measured = [curves.curve(s.name, ((p.processors, p.processors / p.seconds * alone)
-                                      for p in points if (p.strategy, p.work) == (s.name, work)),
-                             kind="measured") for s in strategies]
+    few = range(1, PROJECTED + 1)
     grains = [10 ** (e / 2) * 1e-8 for e in range(0, 11)]
-    coarse = Work(40 * seconds_alone(strategies[0], Work(0.0)))  # 2 ms to the paper's 50 us
-    return [curves.figure9(strategies, machine, user, range(1, PROJECTED + 1), alone,
-                           [s for s in measured if s["x"]]),
+    return [curves.figure2(strategies, machine, few, measured(strategies, points, Work(0.0))),
+            curves.figure9(strategies, machine, user, few, alone,
+                           measured(strategies, points, user)),
             curves.figure10(strategies, machine, PROJECTED, grains),
-            curves.figure12(strategies, machine, coarse, COUNTS)]
+            curves.figure12(strategies, machine, Work(PAPERS_WORK), MANY)]
+
+
+def measured(strategies, points, user):
+    """The measured speed-ups of threads with so much work, for those strategies that have any."""
+    alone = curves.fastest_alone(strategies, user)
+    series = [curves.curve(s.name, ((p.processors, p.processors / p.seconds * alone)
+                                    for p in points
+                                    if (p.strategy, p.work) == (s.name, user.seconds)),
+                           kind="measured") for s in strategies]
+    return [s for s in series if s["x"]]
 
 
 def error_summary(predictions):

@@ -37,7 +37,7 @@ class CommandLine(unittest.TestCase):
         self.assertNotIn("FAILS", result.stdout)
         found = json.loads(path.read_text(encoding="utf-8"))
         self.assertEqual(set(found), {"paper"})
-        self.assertEqual([f["figure"] for f in found["paper"]["figures"]], [5, 9, 10, 11, 12])
+        self.assertEqual([f["figure"] for f in found["paper"]["figures"]], [2, 5, 9, 10, 11, 12])
 
     def test_from_this_machine_to_predictions(self):
         measured, path = self.folder / "calibrate.json", self.folder / "model.json"
@@ -61,7 +61,7 @@ class CommandLine(unittest.TestCase):
         result = model("--plots", str(self.folder / "plots"))
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         drawn = sorted(p.name for p in (self.folder / "plots").iterdir())
-        self.assertEqual(drawn, [f"paper-{n}.svg" for n in (10, 11, 12, 5, 9)])
+        self.assertEqual(drawn, [f"paper-{n}.svg" for n in (10, 11, 12, 2, 5, 9)])
 
     @unittest.skipUnless(importlib.util.find_spec("matplotlib"), "matplotlib is not installed")
     def test_a_figure_draws_every_series_of_its_own_data_only(self):

@@ -77,8 +77,8 @@ class Files(unittest.TestCase):
         held_out = [p for p in found["predictions"] if not p["fitted"] and p["processors"] > 1]
         self.assertEqual(len(held_out), len(true))
         self.assertLess(report.error_summary(found["predictions"])["worst"], 0.01)
-        self.assertEqual([f["figure"] for f in found["figures"]], [6, 9, 10, 12])
-        names = [s["name"] for s in found["figures"][1]["series"] if s["kind"] == "measured"]
+        self.assertEqual([f["figure"] for f in found["figures"]], [6, 2, 9, 10, 12])
+        names = [s["name"] for s in found["figures"][2]["series"] if s["kind"] == "measured"]
         self.assertEqual(names, list(here.STRATEGIES))
 
     def test_errors_are_those_of_the_measurement(self):

@@ -24,10 +24,11 @@ class Paper(unittest.TestCase):
         inside = sum(s.visits * s.work.bus for s in paper.FREELIST.sections)
         self.assertTrue(0.4 < inside / (inside + paper.FREELIST.outside.bus) < 0.5)
 
-    def test_figures_have_two_curves_of_their_points(self):
+    def test_figures_have_the_papers_curves(self):
         figures = curves.of_the_paper()
-        self.assertEqual([f["figure"] for f in figures], [5, 9, 10, 11, 12])
-        for figure in figures[1:]:
+        self.assertEqual([f["figure"] for f in figures], [2, 5, 9, 10, 11, 12])
+        self.assertEqual(len(figures[0]["series"]), 5)
+        for figure in figures[2:]:
             self.assertEqual([s["name"] for s in figure["series"]], ["local", "freelist"])
             for series in figure["series"]:
                 self.assertEqual(len(series["x"]), len(series["y"]))
