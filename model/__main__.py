@@ -6,7 +6,7 @@ import json
 import pathlib
 import sys
 
-from . import report
+from . import report, spinning
 from .iterate import NotConverged
 from .measurements import BadMeasurement, read
 
@@ -31,6 +31,9 @@ def parse_arguments(arguments):
                         help="write statements, predictions and figures' data to FILE")
     parser.add_argument("--plots", type=pathlib.Path, metavar="FOLDER",
                         help="draw the figures as FOLDER/*.svg (needs matplotlib)")
+    parser.add_argument("--spin", choices=spinning.BY_NAME, default="backoff", metavar="NAME",
+                        help="how the measured strategies wait for their locks: exchange, read, "
+                        "backoff (the default), or queue for any with a flag for each waiter")
     return parser.parse_args(arguments)
 
 
@@ -45,7 +48,7 @@ def print_paper(paper):
 def print_machine(machine):
     """Calibration, and predictions beside measurements."""
     print("\nthis machine: " + ", ".join(f"{k} {v:.3g}" for k, v in machine["machine"].items()
-                                         if k != "bus_shares"))
+                                         if isinstance(v, float)))
     for s in machine["strategies"]:
         print(f"  {s['name']:<9} {1e9 * s['seconds']:8.1f} ns a thread, {1e9 * s['in_sections']:7.1f}"
               f" in sections, {s['transfers']:5.1f} lines moved ({s['source']})")
@@ -78,7 +81,8 @@ def main(arguments=None):
     try:
         result = {"paper": report.of_the_paper()}
         if options.measurements:
-            result["here"] = report.of_this_machine(*read(options.measurements))
+            result["here"] = report.of_this_machine(
+                *read(options.measurements), way=spinning.BY_NAME[options.spin])
         print_paper(result["paper"])
         if "here" in result:
             print_machine(result["here"])

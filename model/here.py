@@ -37,7 +37,7 @@ class Calibration:
     section: float
     bus_shares: dict  # steps between sections -> part of the time on a bus that would explain it
 
-    def machine(self, way=spinning.backoff()):
+    def machine(self, way):
         """The machine, with locks that wait in this way."""
         return LineMachine(way, self.transfer)
 
@@ -163,7 +163,7 @@ def lifecycle_points(rows, cpus):
     return [p for p in points if p.processors <= cpus], sum(p.processors > cpus for p in points)
 
 
-def fit(name, points, calibration):
+def fit(name, points, calibration, machine):
     """The strategy as its null threads (least work measured) show it, and the points used."""
     idle = min(p.work for p in points)
     alone = [p.seconds for p in points if p.processors == 1 and p.work == idle]
@@ -171,7 +171,7 @@ def fit(name, points, calibration):
     if not alone:
         raise BadMeasurement(f"strategy {name} has no row on 1 VP: measure with --vps 1,P")
     build = built(name, max(0.0, min(alone) - idle), calibration.section)
-    transfers = least_squares(build, several, calibration.machine()) if several else 0.0
+    transfers = least_squares(build, several, machine) if several else 0.0
     return build(transfers), [p for p in points if p.work == idle]
 
 

@@ -17,10 +17,11 @@ def of_the_paper():
     return {"statements": statements(), "figures": curves.of_the_paper()}
 
 
-def of_this_machine(rows, env):
-    """This machine: calibration, predictions with their errors, projections."""
+def of_this_machine(rows, env, way=spinning.backoff()):
+    """This machine, whose strategies wait for their locks in this way: calibration, predictions
+    with their errors, projections."""
     calibration = here.calibrate(rows)
-    machine = calibration.machine()
+    machine = calibration.machine(way)
     cpus = env["cpus"] if env else 1
     shared = here.shared_points(rows, calibration)
     section = here.shared_copy(calibration, shared)
@@ -32,7 +33,7 @@ def of_this_machine(rows, env):
     for name in here.STRATEGIES:
         own = [p for p in points if p.strategy == name]
         if own:
-            strategies[name], fitted = here.fit(name, own, calibration)
+            strategies[name], fitted = here.fit(name, own, calibration, machine)
             sources[name] = own[0].experiment
             predictions += here.compare(strategies[name], own, machine, fitted)
     if "default" in strategies:
@@ -41,7 +42,8 @@ def of_this_machine(rows, env):
             strategies[name] = here.composed(name, strategies["default"], calibration, moved)
             sources[name] = "composed"
     ordered = [strategies[n] for n in here.STRATEGIES if n in strategies]
-    return {"env": env, "machine": {"exchange_seconds": calibration.exchange,
+    return {"env": env, "machine": {"spinning": way.name,
+                                    "exchange_seconds": calibration.exchange,
                                     "transfer_seconds": calibration.transfer,
                                     "section_seconds": calibration.section,
                                     "section_transfers": section.sections[0].work.transfers,
@@ -55,10 +57,9 @@ def of_this_machine(rows, env):
 def counter(calibration, work):
     """Figure 6 on this machine, projected: a section everybody waits for, by way of waiting."""
     strategy = Strategy("counter", Work(0.0), (Section("counter", work, 1),))
-    ways = (spinning.exchange(), spinning.read(), spinning.backoff(), spinning.queue())
     series = [curves.curve(w.name, ((n, 1e9 / predict(
         strategy, Work(0.0), n, calibration.machine(w)).throughput) for n in DOUBLING))
-        for w in ways]
+        for w in spinning.BY_NAME.values()]
     return curves.figure(6, "A section everybody waits for (projected)", "processors", series,
                          y_label="time for each section (ns)", log_x=True, log_y=True)
 

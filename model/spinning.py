@@ -47,3 +47,6 @@ def persistent(delay):
 def queue():
     """Each on a flag of its own (Table IV, MCS, CLH): one miss in all, when it is its turn."""
     return Spinning("queue", lambda waiting: 1 / max(1.0, waiting), own_line=True)
+
+
+BY_NAME = {way.name: way for way in (exchange(), read(), backoff(), queue())}

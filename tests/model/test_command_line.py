@@ -80,7 +80,7 @@ class CommandLine(unittest.TestCase):
                 ((str(empty),), 1, "mltp-bench calibrate"),
                 (("/nonexistent.json",), 1, "No such file"),
                 (("--json", "/nonexistent/model.json"), 1, "cannot write /nonexistent/model.json"),
-                (("--bogus",), 2, "--bogus")):
+                (("--spin", "madly"), 2, "madly"), (("--bogus",), 2, "--bogus")):
             with self.subTest(arguments=arguments):
                 result = model(*arguments)
                 self.assertEqual(result.returncode, status)

@@ -37,12 +37,12 @@ def calibrate_rows(bus=0.0):
     return rows
 
 
-def lifecycle_rows(strategy, counts=(1, 2), works=(0, 300)):
+def lifecycle_rows(strategy, counts=(1, 2), works=(0, 300), way=spinning.backoff()):
     """What mltp-bench lifecycle would have written for a strategy as the model has it."""
     threads = 1000000
     return [{"strategy": strategy.name, "vps": n, "threads": threads, "work_us": us,
              "seconds": threads / predict(strategy, Work(us * 1e-6), n,
-                                          CALIBRATION.machine()).throughput}
+                                          CALIBRATION.machine(way)).throughput}
             for n in counts for us in works]
 
 
@@ -80,6 +80,14 @@ class Files(unittest.TestCase):
         self.assertEqual([f["figure"] for f in found["figures"]], [6, 2, 9, 10, 12])
         names = [s["name"] for s in found["figures"][2]["series"] if s["kind"] == "measured"]
         self.assertEqual(names, list(here.STRATEGIES))
+
+    def test_the_way_of_waiting_makes_a_difference(self):
+        true = here.built("single", 60 * NS, CALIBRATION.section)(6.0)
+        measured = self.both(lifecycle_rows(true, works=(0, 0.05), way=spinning.exchange()))
+        right, wrong = (report.error_summary(report.of_this_machine(*measured, way=way)[
+            "predictions"])["worst"] for way in (spinning.exchange(), spinning.queue()))
+        self.assertLess(right, 0.001)
+        self.assertGreater(wrong, 2 * right)
 
     def test_errors_are_those_of_the_measurement(self):
         rows = lifecycle_rows(here.built("freelist", 60 * NS, CALIBRATION.section)(6.0))
