@@ -58,9 +58,9 @@ def print_machine(machine):
         print(f"{p['experiment']:<10} {p['strategy']:<9} {p['processors']:>10} {p['work_us']:>9.3g} "
               f"{1e9 * p['measured_seconds']:>12.1f} {1e9 * p['predicted_seconds']:>12.1f} "
               f"{p['error']:>+8.1%}{'  fitted' if p['fitted'] else ''}")
-    if machine["more_vps_than_cpus"]:
-        print(f"left out: {machine['more_vps_than_cpus']} rows on more VPs than CPUs, which are no "
-              "processors")
+    if machine["left_out"]:
+        print(f"left out: {machine['left_out']} rows whose VPs did not run all the time: on more VPs "
+              "than CPUs, or on a machine that was busy")
     summary = report.error_summary(machine["predictions"])
     if summary:
         print(f"{summary['count']} predictions on several processors that were not fitted: median "

@@ -27,6 +27,7 @@ LOCKS = {  # each a lock's name, its visits in a thread's life, whether each pro
     "default": (),
 }
 TRANSFERS_MAX = 200.0
+BUSY = 0.9  # part of the time VPs must have had CPUs, and used them, to count as processors
 
 
 @dataclass(frozen=True)
@@ -143,16 +144,22 @@ def shared_points(rows, calibration):
 
 
 def lifecycle_points(rows, cpus):
-    """Rows of lifecycle, and of micro's create, on as many VPs as there are CPUs or fewer.
+    """Rows of lifecycle, and of micro's create, whose VPs were processors all the time.
 
-    Returns them, and how many on more VPs were left out: they are no processors.
+    Returns them, and how many were left out: those on more VPs than CPUs, and those whose VPs had no
+    CPU, or no work, for more than a little of the time.
     """
-    points = []
+    points, left_out = [], 0
     for r in rows:
         if r["experiment"] == "lifecycle" and r.get("clock", "wall") == "wall":
+            busy = r.get("cpu_seconds", r["seconds"] * r["vps"]) / (r["seconds"] * r["vps"])
+            if r["vps"] > cpus or busy < BUSY:
+                left_out += 1
+                continue
             points.append(Point("lifecycle", r["strategy"], r["vps"], 1e-6 * r["work_us"],
                                 r["seconds"] * r["vps"] / r["threads"]))
-        elif r["experiment"] == "micro" and (r["metric"], r["impl"]) == ("create", "mltp"):
+        elif (r["experiment"] == "micro" and r["vps"] <= cpus
+              and (r["metric"], r["impl"]) == ("create", "mltp")):
             # CPU time of all VPs for each thread: what each VP takes from thread to thread
             points.append(Point("micro", "default", r["vps"], 0.0, r["seconds"]))
     unknown = {p.strategy for p in points} - set(STRATEGIES)
@@ -160,7 +167,7 @@ def lifecycle_points(rows, cpus):
         raise BadMeasurement(f"strategy {min(unknown)}: the model knows {', '.join(STRATEGIES)}")
     if any(p.experiment == "lifecycle" and p.strategy == "default" for p in points):
         points = [p for p in points if p.experiment == "lifecycle"]
-    return [p for p in points if p.processors <= cpus], sum(p.processors > cpus for p in points)
+    return points, left_out
 
 
 def fit(name, points, calibration, machine):

@@ -28,7 +28,7 @@ def of_this_machine(rows, env, way=spinning.backoff()):
     predictions = here.compare(section, shared, calibration.machine(spinning.queue()),
                                fitted=shared)
 
-    points, too_many = here.lifecycle_points(rows, cpus)
+    points, left_out = here.lifecycle_points(rows, cpus)
     strategies, sources = {}, {}
     for name in here.STRATEGIES:
         own = [p for p in points if p.strategy == name]
@@ -49,7 +49,7 @@ def of_this_machine(rows, env, way=spinning.backoff()):
                                     "section_transfers": section.sections[0].work.transfers,
                                     "bus_shares": calibration.bus_shares},
             "strategies": [here.shape(s) | {"source": sources[s.name]} for s in ordered],
-            "predictions": predictions, "more_vps_than_cpus": too_many,
+            "predictions": predictions, "left_out": left_out,
             "figures": [counter(calibration, section.sections[0].work)]
             + (projections(ordered, machine, points) if ordered else [])}
 

@@ -9,7 +9,7 @@ from model.bus import BusMachine
 from model.iterate import NotConverged, fixed_point
 from model.line import LineMachine
 from model.mva import Centre, solve
-from model.solve import predict
+from model.solve import Cycle, predict
 from model.strategies import Section, Strategy, Work, seconds_alone
 
 NULL = Work(0.0)
@@ -95,6 +95,18 @@ class Levels(unittest.TestCase):
             with self.subTest(kind=kind.__name__, speed=speed):
                 self.assertEqual(max(speed, key=speed.get), "queue")
                 self.assertGreater(speed["backoff"], speed["exchange"])
+
+    def test_spinners_on_the_bus_are_not_computing_meanwhile(self):
+        machine = BusMachine(spinning.exchange(), 0.4e-6)  # all their time is spent at the bus
+        cycle = Cycle(2, Work(3e-6), (Section("a", Work(1e-6), 1),))
+        found = machine.observe(cycle, [(1e-6, 1.0)], [2.0])[0]
+        self.assertAlmostEqual(found, solve(4e-6, [Centre(0.5e-6)], 2).residence[0] / 0.5e-6)
+
+    def test_those_who_wait_on_lines_of_their_own_do_not_slow_the_holder(self):
+        for way in WAYS:
+            slow = LineMachine(way, 0.1e-6).slowdown(1e-6, 7.5)
+            with self.subTest(way=way.name):
+                self.assertTrue(slow == 1.0 if way.own_line else slow > 1.01, slow)
 
     def test_search_is_charged_to_local_ready_queues_only(self):
         self.assertEqual(paper.FREELIST.search(NULL, 18), Work(0.0))
