@@ -25,6 +25,7 @@ struct mt_options {
   int64_t stack_space;      /**< bytes; 0: what the address space allows */
   int64_t guard;            /**< enum mt_guard */
   int64_t spin_us;          /**< how long an idle VP looks for work before it sleeps */
+  int64_t cache_share;      /**< CPUs that share a cache; 0: as the kernel says */
   int64_t lock;             /**< mltp_lock_class_t of MLTP_LOCK_STANDARD */
   int64_t lock_spin_ns;     /**< how long a reactive lock spins at most */
   int64_t membarrier;       /**< 1: use membarrier(2) where the kernel has it */

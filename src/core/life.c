@@ -72,9 +72,14 @@ static int make_main(void) {
   mt_set_name(t, "main");
   t->kind = on_vps() ? MT_UNBOUND : MT_BOUND;
   t->vp = mt_rt.vps[0];
-  mt_fork_stack((char **)&t->stack_low, &t->stack_size);
+  mt_fork_stack((char **)&mt_rt.main_low, &mt_rt.main_size);
+  if (t->kind == MT_BOUND) {
+    t->stack_low = mt_rt.main_low;
+    t->stack_size = mt_rt.main_size;
+    t->token = 0;
+  }
   mt_sanitizer_adopt(&t->sanitizer);
-  mt_sanitizer_known_stack(&t->sanitizer, t->stack_low, t->stack_size);
+  mt_sanitizer_known_stack(&t->sanitizer, mt_rt.main_low, mt_rt.main_size);
   mt_set_where(t, MT_RUNNING, 0);
   mt_det_place(t);
   mt_rt.main = t;

@@ -85,6 +85,13 @@ static inline void mt_set_name(struct mltp_thread *t, const char *name) {
   mt_store_relaxed(&t->named, name != NULL);
 }
 
+/** The bounds of a stack that is not one of ours: a bound or foreign thread's, or main's. */
+static inline void mt_native_stack(const struct mltp_thread *t, const char **low, size_t *size) {
+  bool is_main = t->kind == MT_UNBOUND;
+  *low = is_main ? mt_rt.main_low : t->stack_low;
+  *size = is_main ? mt_rt.main_size : t->stack_size;
+}
+
 /** What has to be done if mltp_exit() leaves a frame behind: no destructor runs for it.
  * Lies in that frame. */
 struct mt_undo {

@@ -21,8 +21,9 @@
 #ifndef MT_CORE_TYPES_H
 #define MT_CORE_TYPES_H
 
-#include <setjmp.h>
+#include <assert.h>
 #include <stdalign.h>
+#include <stddef.h>
 
 #include "arch/arch.h"
 #include "base/atomic.h"
@@ -115,14 +116,14 @@ struct mt_timer;
  * are packed by use: a switch touches the first, a whole plain life the first two. */
 struct mltp_thread {
   /* -- first line: all that a switch touches */
-  struct arch_context context; /* [owner] of a thread that does not run */
-  struct mltp_thread *next;    /* [guard] of the queue it is in: run queue or wait queue */
-  struct mltp_thread *prev;    /* likewise */
-  struct mt_vp *vp;            /* [atomic] VP it runs on or ran on last; NULL: bound, foreign */
-  uint16_t where;              /* [atomic] state and VP index; thread.h */
-  uint8_t special;             /* [owner] of the run queue it is in: MT_FRESH, ...; mostly 0 */
-  uint8_t own;                 /* [owner] MT_OWN_... */
-  int saved_errno;             /* [owner] errno while it does not run; 0 while it runs */
+  alignas(MT_CACHE_LINE) struct arch_context context; /* [owner] of a thread that does not run */
+  struct mltp_thread *next; /* [guard] of the queue it is in: run queue or wait queue */
+  struct mltp_thread *prev; /* likewise */
+  struct mt_vp *vp;         /* [atomic] VP it runs on or ran on last; NULL: bound, foreign */
+  uint16_t where;           /* [atomic] state and VP index; thread.h */
+  uint8_t special;          /* [owner] of the run queue it is in: MT_FRESH, ...; mostly 0 */
+  uint8_t own;              /* [owner] MT_OWN_... */
+  int saved_errno;          /* [owner] errno while it does not run; 0 while it runs */
 
   /* -- second line: start, waiting, end */
   union {
@@ -155,21 +156,31 @@ struct mltp_thread {
   uint8_t for_ever;           /* [guard] of the queue: counted in mt_rt.outside_parked */
 
   /* -- third line: what most threads never need */
-  const char *name;              /* [atomic] relaxed: a pointer to constant text */
-  struct mt_values *values;      /* [owner] thread-specific values; key.c */
-  struct mt_timer *timer;        /* [atomic] armed for its wait; cancel.c */
-  uint64_t deadline;             /* [owner] of all its waits; cancel.c */
-  void *eh_caught;               /* [owner] C++: exceptions being handled */
-  uint32_t eh_uncaught;          /* [owner] C++: exceptions thrown, not caught yet */
-  struct arch_fp fp;             /* [owner] with MT_OWN_FP: while it does not run */
-  uint32_t token;                /* [atomic] bound, foreign: 1 when unparked; park.c */
-  const char *stack_low;         /* [const] bounds of a bound, foreign or main stack, */
-  size_t stack_size;             /* for backtraces */
-  jmp_buf *end;                  /* [owner] bound: where mltp_exit() goes */
-  struct mt_undo *undo;          /* [owner] what mltp_exit() has to undo; thread.h */
-  int32_t priority;              /* [owner] the one VP of deterministic mode; det.c */
+  const char *name;         /* [atomic] relaxed: a pointer to constant text */
+  struct mt_values *values; /* [owner] thread-specific values; key.c */
+  struct mt_timer *timer;   /* [atomic] armed for its wait; cancel.c */
+  uint64_t deadline;        /* [owner] of all its waits; cancel.c */
+  struct mt_undo *undo;     /* [owner] what mltp_exit() has to undo; thread.h */
+  union {
+    struct {                /* unbound */
+      void *eh_caught;      /* [owner] C++: exceptions being handled */
+      uint32_t eh_uncaught; /* [owner] C++: exceptions thrown, not caught yet */
+      int32_t priority;     /* [owner] the one VP of deterministic mode; det.c */
+      struct arch_fp fp;    /* [owner] with MT_OWN_FP: while it does not run */
+    };
+    struct {                 /* bound, foreign */
+      const char *stack_low; /* [const] bounds of its stack, for backtraces */
+      size_t stack_size;     /* [const] */
+      uint32_t token;        /* [atomic] 1 when unparked; park.c */
+    };
+  };
   struct mt_sanitizer sanitizer; /* empty unless a sanitizer is on */
 };
+
+static_assert(offsetof(struct mltp_thread, func) == MT_CACHE_LINE &&
+                  offsetof(struct mltp_thread, name) == 2 * MT_CACHE_LINE &&
+                  offsetof(struct mltp_thread, sanitizer) <= 3 * MT_CACHE_LINE,
+              "the lines of a descriptor are cache lines");
 
 /** The run queue of a VP; the protocol is runq.c's. */
 struct mt_runq {
@@ -191,7 +202,7 @@ enum mt_vp_status {
 /** Counters of a VP, each with one writer. */
 struct mt_stats {
   uint64_t created, ended; /* threads; also what tells how many live */
-  uint64_t parks, stolen, served, sleeps, wakes;
+  uint64_t parks, stolen, stolen_far, served, sleeps, wakes;
 };
 
 struct mt_vp {
@@ -215,7 +226,9 @@ struct mt_vp {
   struct mltp_thread *after_home;       /* after the switch: post it to VP 0 */
 
   struct arch_fp fp;           /* [owner] of all other threads here, while own_fp */
-  uint32_t lone_seen;          /* [owner] times its search saw a lone ready thread move */
+  uint32_t left_alone;         /* [owner] times its search saw what it left to others move */
+  uint32_t stolen_count;       /* [owner] threads of its last theft, not judged yet */
+  uint64_t stolen_at;          /* [owner] when that was */
   struct mt_cache descriptors; /* [owner] */
   struct mt_cache stacks;      /* [owner] of the default size */
   uint64_t next_id, last_id;   /* [owner] block of thread ids */
@@ -230,6 +243,7 @@ struct mt_vp {
   uint32_t status;                      /* [atomic] enum mt_vp_status; idle.c */
   struct mt_vp *sleeper_next;           /* [guard: mt_rt.idle_guard] */
   struct os_affinity affinity;          /* [guard: mt_rt.idle_guard] while it sleeps */
+  uint32_t place;                       /* [atomic] where it was when it last looked; near.c */
   uint32_t watched_tick;                /* [atomic] its tick when a search last saw it with */
   uint64_t watched_since;               /* a lone ready thread, and since when; relaxed */
   pthread_t kernel_thread;              /* [const] */
@@ -245,10 +259,12 @@ struct mt_eh_globals {
 
 /** The runtime; there is one. */
 struct mt_runtime {
-  uint32_t running;              /* [atomic] 1: between init and finalize */
-  uint32_t stopping;             /* [atomic] 1: VPs other than 0 have to end */
-  uint32_t forked;               /* [const] 1: a child of fork(), without a runtime yet */
-  struct mltp_thread *main;      /* [const] */
+  uint32_t running;         /* [atomic] 1: between init and finalize */
+  uint32_t stopping;        /* [atomic] 1: VPs other than 0 have to end */
+  uint32_t forked;          /* [const] 1: a child of fork(), without a runtime yet */
+  struct mltp_thread *main; /* [const] */
+  const char *main_low;     /* [const] bounds of main's stack */
+  size_t main_size;
   struct mt_vp *vps[MT_VPS_MAX]; /* [atomic] entries below vp_count are constant */
   uint32_t vp_count;             /* [atomic] kernel threads made; grows under idle_guard */
   int wanted;                    /* [atomic] what mltp_set_vps() asked for */
@@ -261,7 +277,9 @@ struct mt_runtime {
   int awake;                         /* [atomic] written under idle_guard */
   uint32_t searching;                /* [atomic] VPs that look for work */
   uint32_t sleeping;                 /* [atomic] VPs in the list of sleepers */
-  uint32_t quiet;                    /* [atomic] 1: a lone ready thread wakes nobody */
+  uint32_t quiet;                    /* [atomic] so many ready threads on a VP wake nobody */
+  uint32_t poor_thefts;              /* [atomic] in a row that did not pay; at most POOR_MAX */
+  uint32_t apart;                    /* [atomic] 1: not all VPs were seen to share a cache */
 
   alignas(MT_CACHE_LINE) mt_spin idle_guard;
   int blocked;                   /* [atomic] VPs inside mltp_blocking_begin/end; under idle_guard */

@@ -13,6 +13,7 @@
 #include "base/options.h"
 #include "core/det.h"
 #include "core/idle.h"
+#include "core/near.h"
 #include "core/sched.h"
 #include "core/stack.h"
 
@@ -23,6 +24,7 @@ void mt_vp_adopt_kernel_thread(struct mt_vp *vp) {
   vp->errno_at = &errno;
   static struct mt_eh_globals none; /* stays empty: nothing throws without that runtime */
   vp->eh_at = __cxa_get_globals != NULL ? __cxa_get_globals() : &none;
+  mt_near_note(vp);
   os_sigstack_make(); /* without one an overflow is an ordinary crash */
 }
 
