@@ -124,8 +124,14 @@ def built(name, management, section):
     return build
 
 
+def without_work(points):
+    """The points with the least work: those the transfers are fitted to."""
+    idle = min((p.work for p in points), default=0.0)
+    return [p for p in points if p.work == idle]
+
+
 def shared_copy(calibration, points):
-    """The calibration's own critical section, on a copy that processors share."""
+    """The calibration's own critical section, on a copy that processors share, fitted to points."""
     def build(transfers):
         return Strategy("shared", Work(0.0),
                         (Section("queue", Work(calibration.section, transfers=transfers), 1),))
@@ -172,14 +178,14 @@ def lifecycle_points(rows, cpus):
 
 def fit(name, points, calibration, machine):
     """The strategy as its null threads (least work measured) show it, and the points used."""
-    idle = min(p.work for p in points)
-    alone = [p.seconds for p in points if p.processors == 1 and p.work == idle]
-    several = [p for p in points if p.processors > 1 and p.work == idle]
+    fitted = without_work(points)
+    alone = [p.seconds - p.work for p in fitted if p.processors == 1]
+    several = [p for p in fitted if p.processors > 1]
     if not alone:
         raise BadMeasurement(f"strategy {name} has no row on 1 VP: measure with --vps 1,P")
-    build = built(name, max(0.0, min(alone) - idle), calibration.section)
+    build = built(name, max(0.0, min(alone)), calibration.section)
     transfers = least_squares(build, several, machine) if several else 0.0
-    return build(transfers), [p for p in points if p.work == idle]
+    return build(transfers), fitted
 
 
 def composed(name, plain, calibration, section_transfers):

@@ -24,9 +24,9 @@ def of_this_machine(rows, env, way=spinning.backoff()):
     machine = calibration.machine(way)
     cpus = env["cpus"] if env else 1
     shared = here.shared_points(rows, calibration)
-    section = here.shared_copy(calibration, shared)
+    section = here.shared_copy(calibration, here.without_work(shared))
     predictions = here.compare(section, shared, calibration.machine(spinning.queue()),
-                               fitted=shared)
+                               here.without_work(shared))
 
     points, left_out = here.lifecycle_points(rows, cpus)
     strategies, sources = {}, {}

@@ -122,16 +122,16 @@ class Files(unittest.TestCase):
             self.assertAlmostEqual(share, 0.3, places=4)
         self.assertEqual(here.bus_share(0.99, 2), 0.0)
 
-    def test_values_of_a_row_come_from_its_best_run_and_unit(self):
+    def test_values_of_a_row_come_from_its_median_and_unit(self):
         rows, env = read([self.file({"experiment": "micro", "env": {"cpus": 2}, "rows": [
             {"impl": "mltp", "metric": "create", "params": {"vps": 1, "threads": 9}, "unit": "ns",
              "clock": "cpu", "min": 8.0, "median": 9.0, "verified": True},
             {"impl": "mltp", "metric": "memory", "params": {}, "unit": "B", "clock": "none",
-             "min": 8.0, "verified": True},
+             "median": 8.0, "verified": True},
             {"impl": "pth", "metric": "create", "params": {}, "unit": "ns", "clock": "cpu",
-             "min": 1.0, "verified": False}]})])
+             "median": 1.0, "verified": False}]})])
         self.assertEqual(env, {"cpus": 2})
-        self.assertEqual([(r["seconds"], r["vps"]) for r in rows], [(8 * NS, 1)])
+        self.assertEqual([(r["seconds"], r["vps"]) for r in rows], [(9 * NS, 1)])
 
     def test_bad_files_are_refused_with_a_message(self):
         for content, complaint in (
