@@ -149,6 +149,11 @@ def shared_points(rows, calibration):
             for r in own if r["processors"] > 1]
 
 
+def case_of(row):
+    """What a row of lifecycle is about, whatever it says of it."""
+    return row["strategy"], row["vps"], row["work_us"], row["threads"]
+
+
 def lifecycle_points(rows, cpus):
     """Rows of lifecycle, and of micro's create, whose VPs were processors all the time.
 
@@ -156,14 +161,16 @@ def lifecycle_points(rows, cpus):
     CPU, or no work, for more than a little of the time.
     """
     points, left_out = [], 0
+    cpu_seconds = {case_of(r): r["seconds"] for r in rows
+                   if r["experiment"] == "lifecycle" and r["metric"] == "cpu_seconds"}
     for r in rows:
-        if r["experiment"] == "lifecycle" and r.get("clock", "wall") == "wall":
-            busy = r.get("cpu_seconds", r["seconds"] * r["vps"]) / (r["seconds"] * r["vps"])
-            if r["vps"] > cpus or busy < BUSY:
+        if r["experiment"] == "lifecycle" and r["metric"] == "seconds":
+            of_all = r["seconds"] * r["vps"]
+            if r["vps"] > cpus or cpu_seconds.get(case_of(r), of_all) < BUSY * of_all:
                 left_out += 1
                 continue
             points.append(Point("lifecycle", r["strategy"], r["vps"], 1e-6 * r["work_us"],
-                                r["seconds"] * r["vps"] / r["threads"]))
+                                of_all / r["threads"]))
         elif (r["experiment"] == "micro" and r["vps"] <= cpus
               and (r["metric"], r["impl"]) == ("create", "mltp")):
             # CPU time of all VPs for each thread: what each VP takes from thread to thread

@@ -10,6 +10,14 @@
 #include <stdint.h>
 
 enum mt_backend { MT_BACKEND_NATIVE, MT_BACKEND_UCONTEXT, MT_BACKEND_KERNEL };
+enum mt_sched {
+  MT_SCHED_DEFAULT,
+  MT_SCHED_SINGLE,
+  MT_SCHED_MULTI,
+  MT_SCHED_FREELIST,
+  MT_SCHED_IDLEQ,
+  MT_SCHED_LOCAL
+};
 enum mt_oversubscribe { MT_OVERSUBSCRIBE_NOT, MT_OVERSUBSCRIBE, MT_OVERSUBSCRIBE_EAGER };
 enum mt_on_deadlock { MT_DEADLOCK_ABORT, MT_DEADLOCK_REPORT, MT_DEADLOCK_OFF };
 enum mt_on_misuse { MT_MISUSE_ABORT, MT_MISUSE_ERROR };
@@ -20,6 +28,7 @@ enum mt_guard { MT_GUARD_AUTO, MT_GUARD_MADVISE, MT_GUARD_MPROTECT, MT_GUARD_CAN
 struct mt_options {
   int64_t vps;              /**< 0: as many as CPUs */
   int64_t backend;          /**< enum mt_backend */
+  int64_t sched;            /**< enum mt_sched: the strategy (core/strategy.h) */
   int64_t oversubscribe;    /**< enum mt_oversubscribe: whether active VPs may exceed CPUs */
   int64_t stack_size;       /**< bytes */
   int64_t stack_space;      /**< bytes; 0: what the address space allows */

@@ -42,7 +42,9 @@ static void search_end_found(struct mt_vp *vp) {
   if (mt_load_relaxed(&mt_rt.searching) != 0 || mt_load_relaxed(&mt_rt.sleeping) == 0) return;
   if (!mt_room_for_one() || mt_thefts_are_poor()) return;
   mt_fence_heavy(); /* ID-8 heavy fence: as ID-2; pairs ID-1 */
-  if (mt_load_relaxed(&vp->runq.length) > 1 || mt_vps_any(mt_runq_seems_busy, vp)) mt_wake_one();
+  if (mt_load_relaxed(&vp->runq.length) > 1 || mt_vps_any(mt_runq_seems_busy, vp) ||
+      mt_strategy_waiting(vp) > 1)
+    mt_wake_one();
 }
 
 /* @return true when the victim has reached no scheduling point for ns. Whoever looks
@@ -127,7 +129,7 @@ static uint64_t spin_budget(void) {
 /* In a crowd only the keeper takes other VPs' threads, once per watch: they seem to wait
  * because their VPs wait for a CPU, and a VP that took them would take that CPU, too.
  * @return true when this VP has something to run now. */
-static bool search(struct mt_vp *vp) {
+static bool look_around(struct mt_vp *vp) {
   bool sent = vp->on_watch;
   vp->on_watch = 0;
   vp->left_alone = 0;
@@ -137,6 +139,7 @@ static bool search(struct mt_vp *vp) {
   judge_theft(vp, begin);
   for (unsigned round = 0;; round++) {
     if (mt_load_relaxed(&vp->runq.inbox) != NULL) return true; /* relaxed: the drain acquires */
+    if (mt_strategy_waiting(vp) != 0) return true;
     if (round % SCAN_EVERY == 0) {
       uint64_t now = mt_vp_now(vp);
       mt_timers_run_due(now);
@@ -147,6 +150,12 @@ static bool search(struct mt_vp *vp) {
     }
     mt_arch_pause();
   }
+}
+
+static bool search(struct mt_vp *vp) {
+  mt_strategy_search_begins(vp);
+  bool found = look_around(vp);
+  return mt_strategy_search_ends(vp) || found;
 }
 
 /* ---- sleeping */
@@ -182,10 +191,13 @@ static void look_for_deadlock(uint64_t now) {
 /* Every CPU has a VP that is awake. @return true when threads wait for one of them that
  * must be blocked in the kernel without having said so, or computes for long. */
 static bool any_blocked(uint64_t now) {
-  bool any = false;
+  bool any = false, shared = mt_strategy_waiting(NULL) != 0;
   uint32_t count = mt_vp_count();
-  for (uint32_t i = 0; i < count; i++)
-    if (mt_runq_seems_busy(mt_rt.vps[i])) any |= is_stuck(mt_rt.vps[i], now, BLOCKED_NS);
+  for (uint32_t i = 0; i < count; i++) {
+    struct mt_vp *vp = mt_rt.vps[i];
+    if (mt_runq_seems_busy(vp) || (shared && mt_load_relaxed(&vp->status) == MT_VP_AWAKE))
+      any |= is_stuck(vp, now, BLOCKED_NS);
+  }
   return any;
 }
 
@@ -198,7 +210,7 @@ static bool is_needed(const struct mt_vp *keeper, uint64_t now) {
     return false;
   }
   if (mt_load_relaxed(&mt_rt.awake) >= mt_load_relaxed(&mt_rt.target)) return false;
-  return mt_room_for_one() ? mt_vps_any(mt_runq_seems_busy, keeper) : any_blocked(now);
+  return mt_room_for_one() ? mt_any_waiting(keeper) : any_blocked(now);
 }
 
 /* The keeper's round. */
@@ -216,7 +228,7 @@ static void keep_watch(struct mt_vp *keeper) {
 static bool must_get_up(const struct mt_vp *vp) {
   if (mt_runq_seems_busy(vp) || mt_load_relaxed(&mt_rt.stopping)) return true;
   if (!mt_room_for_one()) return false;
-  return !mt_leaves_alone(vp) && mt_vps_any(mt_runq_seems_busy, vp);
+  return !mt_leaves_alone(vp) && mt_any_waiting(vp);
 }
 
 /* In the list of sleepers: until somebody wakes this VP, or its watch does. */
@@ -238,7 +250,7 @@ static void sleep_until_woken(struct mt_vp *vp) {
   os_affinity_read(&vp->affinity);
   mt_stacks_owner_sleeps(vp);
   mt_lie_down(vp);
-  /* ID-2 heavy fence: the sleeper before the look; pairs ID-1 ID-5 ID-17 ID-18 FN-3 LV-6 */
+  /* ID-2 heavy fence: the sleeper before the look; pairs ID-1 ID-5 ID-17 ID-18 ID-19 FN-3 LV-6 */
   mt_fence_heavy();
   mt_finalizer_check();
   if (must_get_up(vp)) {

@@ -117,6 +117,8 @@ int mltp_init(int vps) {
   if (vps == 0) vps = mt_options.vps != 0 ? (int)mt_options.vps : os_cpus();
   mt_rt.wanted = vps;
   mt_rt.target = active_of(vps);
+  error = mt_strategy_init();
+  if (error != 0) return error;
   mt_fence_init(mt_options.membarrier);
   error = mt_fork_init();
   if (error != 0) {
@@ -188,7 +190,7 @@ static void go_home(struct mltp_thread *main) {
     struct mt_vp *vp = main->vp;
     mt_runq_enter(vp);
     vp->after_home = main;
-    vp->after = 1;
+    vp->after |= MT_AFTER_END;
     mt_set_where(main, MT_PARKED, vp->index);
     mt_switch(main, &vp->idle);
   }

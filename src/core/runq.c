@@ -57,8 +57,11 @@ static void push_chain(struct mt_vp *vp, struct mltp_thread *t) {
 }
 
 void mt_runq_drain(struct mt_vp *vp) {
-  struct mltp_thread *last;
-  push_chain(vp, mt_runq_take_inbox(vp, &last));
+  struct mltp_thread *last, *first = mt_runq_take_inbox(vp, &last);
+  if (mt_strategy != NULL && vp->strategy.holds == NULL) /* no list is lent to put them into */
+    mt_strategy_ready_chain(vp, first);
+  else
+    push_chain(vp, first);
 }
 
 struct mltp_thread *mt_runq_take_front(struct mt_vp *vp, uint32_t count,
@@ -106,6 +109,10 @@ static bool change_claim(struct mt_runq *q, uint32_t from, uint32_t to) {
 
 void mt_runq_claimed(struct mt_vp *vp) {
   struct mt_runq *q = &vp->runq;
+  if (mt_strategy != NULL) {
+    mt_strategy_enter(vp);
+    return;
+  }
   uint32_t claim;
   while ((claim = mt_load_acquire(&q->claim)) != 0) { /* RQ-8 acquire: as RQ-2; pairs RQ-6 */
     if (claim & MT_CLAIM_PROBE) {
@@ -124,7 +131,7 @@ void mt_runq_claimed(struct mt_vp *vp) {
 }
 
 void mt_runq_probe(struct mt_vp *vp) {
-  /* RQ-10 seq_cst: after the state the owner has to look at; pairs RQ-2 */
+  /* RQ-10 seq_cst: after the state the owner has to look at; pairs RQ-2 RQ-11 */
   mt_or_seq_cst(&vp->runq.claim, MT_CLAIM_PROBE);
 }
 

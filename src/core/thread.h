@@ -62,7 +62,7 @@ static inline enum mt_state mt_state(const struct mltp_thread *t) {
 /** @return true when the thread is ready in exactly this VP's run queue. Exact
  * for the owner of that queue while it is inside. */
 static inline bool mt_is_ready_on(const struct mltp_thread *t, const struct mt_vp *vp) {
-  return mt_load_relaxed(&t->where) == mt_where(MT_READY, vp->index);
+  return mt_load_relaxed(&t->where) == mt_where(MT_READY, vp->runq.index);
 }
 
 /** @return true when the thread has a processor as far as this level knows: it

@@ -11,6 +11,7 @@
  * run queue   the ready threads of one VP (runq.h); inbox: its part others post to
  * park        to give up the VP until somebody unparks the thread (park.h)
  * guard       the spin lock of a wait queue, or of a thread for its join
+ * strategy    another way to manage threads, of Anderson et al. (strategy.h)
  * fresh       created, never run; has no stack yet
  * keeper      the one sleeping VP that watches timers and busy VPs (idle.c)
  *
@@ -47,10 +48,11 @@ enum {
 /** What makes a thread special when its turn comes, or when it becomes ready: bits of a
  * thread's `special`. */
 enum {
-  MT_FRESH = 1,  /**< created, never run */
-  MT_HIGH = 2,   /**< [const] runs before others now and then; sched.c */
-  MT_LOW = 4,    /**< [const] lets others pass once, each time it is ready; sched.c */
-  MT_PUT_OFF = 8 /**< low, and has let others pass */
+  MT_FRESH = 1,   /**< created, never run */
+  MT_HIGH = 2,    /**< [const] runs before others now and then; sched.c */
+  MT_LOW = 4,     /**< [const] lets others pass once, each time it is ready; sched.c */
+  MT_PUT_OFF = 8, /**< low, and has let others pass */
+  MT_NO_HEIR = 16 /**< fresh, and takes its stack from the free list always; strategy.h */
 };
 
 /** What a thread is made of. */
@@ -189,6 +191,8 @@ struct mt_runq {
   struct mltp_thread *head; /* [inside] */
   struct mltp_thread *tail; /* [inside] */
 
+  uint32_t index; /* [inside] the list's number in `where`: the VP's, unless it is lent */
+
   alignas(MT_CACHE_LINE) uint32_t claim; /* [atomic] what others want of the owner */
   struct mltp_thread *inbox;             /* [atomic] newest first; emptied as a whole */
 };
@@ -203,6 +207,29 @@ enum mt_vp_status {
 struct mt_stats {
   uint64_t created, ended; /* threads; also what tells how many live */
   uint64_t parks, stolen, stolen_far, served, sleeps, wakes;
+  uint64_t locks; /* acquisitions of a strategy's locks; strategy.h */
+};
+
+/** What there is to do after a switch; bits of a VP's `after`. */
+enum {
+  MT_AFTER_UNLOCK = 1, /**< release after_unlock */
+  MT_AFTER_END = 2,    /**< after_stack or after_home: a thread has left for good */
+  MT_AFTER_RETURN = 4  /**< give a lent list back; strategy.h */
+};
+
+struct mt_ready_queue;
+
+/** What a strategy (strategy.h) keeps with a VP; all of it the owner's but what is tagged. */
+struct mt_vp_strategy {
+  struct mt_ready_queue *holds; /* the queue whose lock this VP holds; its list may be lent */
+  struct mltp_thread *free;     /* free descriptors, linked by next; strategy_freelist.c */
+  uint32_t free_count;
+  uint8_t waits;              /* it has entered the idle queue, and not left; strategy_idleq.c */
+  uint8_t queued;             /* [lock: idle queue] nobody has taken it out */
+  struct mt_vp *idle_next;    /* [lock: idle queue] */
+  struct mltp_thread *spare;  /* a descriptor, while it is in the idle queue: who takes it out's */
+  struct mltp_thread *handed; /* [atomic] its flag: the thread it was waiting for */
+  struct mt_vp *hands_to;     /* the idle VP that gets the thread being created */
 };
 
 struct mt_vp {
@@ -217,7 +244,7 @@ struct mt_vp {
   uint8_t searching;                    /* this VP is counted in mt_rt.searching */
   uint8_t on_watch;                     /* got up as the keeper; idle.c */
   uint32_t jumped_at;                   /* the tick at which a thread was put in front */
-  uint8_t after;                        /* one of the three after_... is set */
+  uint8_t after;                        /* MT_AFTER_...: mostly 0 */
   int *errno_at;                        /* this kernel thread's errno */
   struct mt_eh_globals *eh_at;          /* this kernel thread's C++ exception state */
   uint32_t own_fp;                      /* 1: the FP control is the current thread's own */
@@ -234,6 +261,7 @@ struct mt_vp {
   uint64_t next_id, last_id;   /* [owner] block of thread ids */
   uint32_t seed;               /* [owner] of its random numbers */
   struct mt_stats stats;       /* [owner] writes */
+  struct mt_vp_strategy strategy;
 
   alignas(MT_CACHE_LINE) mt_spin timer_guard;
   struct mt_heap timers;   /* [guard: timer_guard] */

@@ -32,7 +32,10 @@ static struct mt_vp *vp_new(uint32_t index) {
   struct mt_vp *vp = aligned_alloc(alignof(struct mt_vp), sizeof *vp);
   if (vp == NULL) return NULL;
   memset(vp, 0, sizeof *vp);
-  vp->index = index;
+  vp->index = vp->runq.index = index;
+  if (mt_strategy != NULL) vp->runq.claim = MT_CLAIM_STRATEGY;
+  vp->descriptors.room = mt_strategy == NULL ? MT_CACHE_MAX : 0; /* it has lists of its own */
+  vp->stacks.room = mt_stacks_room();
   vp->check_at = mt_det_on ? 0 : MT_TICKS_PER_CHECK;
   vp->seed = index * 2654435761u + 1;
   vp->timer_earliest = MLTP_NEVER;

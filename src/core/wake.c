@@ -90,6 +90,10 @@ void mt_wake_all(void) {
 
 /* ---- posting to a VP that may sleep */
 
+bool mt_any_waiting(const struct mt_vp *self) {
+  return mt_strategy_waiting(NULL) != 0 || mt_vps_any(mt_runq_seems_busy, self);
+}
+
 struct mt_vp *mt_any_awake_but(const struct mt_vp *self) {
   uint32_t count = mt_vp_count();
   for (uint32_t i = 0; i < count; i++)
@@ -231,8 +235,8 @@ bool mt_blocking_begin(void) {
   /* Thieves come when they have nothing to run. Threads that spin and yield always have,
    * and may wait for one of these. */
   mt_surrender(vp);
-  mt_fence_heavy(); /* ID-16 heavy fence: as ID-2; pairs ID-1 ID-5 ID-17 ID-18 */
-  if (mt_vps_any(mt_runq_seems_busy, NULL)) mt_wake_one();
+  mt_fence_heavy(); /* ID-16 heavy fence: as ID-2; pairs ID-1 ID-5 ID-17 ID-18 ID-19 */
+  if (mt_any_waiting(NULL)) mt_wake_one();
   return spare;
 }
 

@@ -95,6 +95,9 @@ void mt_wake_all(void);
  * what the caller blocks for must not depend on threads of this VP. */
 bool mt_blocking_begin(void);
 
+/** @return whether a ready thread seems to wait in a queue other than self's own. */
+bool mt_any_waiting(const struct mt_vp *self);
+
 /** @return an awake VP other than self, NULL: none. A hint. */
 struct mt_vp *mt_any_awake_but(const struct mt_vp *self);
 
