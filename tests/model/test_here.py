@@ -108,16 +108,23 @@ class Files(unittest.TestCase):
         seconds = {s["name"]: s["seconds"] / NS for s in found["strategies"]}
         self.assertAlmostEqual(seconds["multi"], 60 + 6 * 10, places=6)
 
+    def test_sections_measured_on_one_processor_move_what_the_calibration_found(self):
+        found = report.of_this_machine(*self.both(lifecycle_rows(
+            here.built("freelist", 60 * NS, CALIBRATION.section)(6.0), counts=(1,))))
+        self.assertAlmostEqual(found["strategies"][0]["transfers"], 2 * 4, places=1)
+
     def test_rows_of_vps_that_were_no_processors_are_left_out_and_counted(self):
         default = here.built("default", 60 * NS, CALIBRATION.section)(3.0)
         rows = lifecycle_rows(default, counts=(1, 2, 8))
         rows += [row | {"metric": "cpu_seconds", "clock": "cpu",
                         "median": busy * row["median"] * row["params"]["vps"]}
-                 for row, busy in zip(rows, (1, 1, 1, 0.6, 1, 1))]
+                 for row, busy in zip(rows, (0.5, 1, 1, 0.6, 1, 1))]
         found = report.of_this_machine(*self.both(rows))
         self.assertEqual(found["left_out"], 3)  # two on 8 VPs, one that lost its CPUs
         self.assertEqual([(p["processors"], p["work_us"]) for p in found["predictions"]
                           if p["experiment"] == "lifecycle"], [(1, 0), (2, 0), (1, 300)])
+        alone = next(p for p in found["predictions"] if p["processors"] == 1)
+        self.assertAlmostEqual(alone["measured_seconds"] / (0.5 * 60 * NS), 1)  # CPU time
 
     def test_bus_share_is_found_again_from_private_copies(self):
         found = report.of_this_machine(*self.both([], bus=0.3))
