@@ -20,10 +20,10 @@ struct word {
 
 struct option {
   const char *variable;
-  void *value;          /* int64_t *, or const char ** of a text */
-  const char *standard; /* the default, as one would write it */
-  int64_t least, most;  /* of a number */
-  struct word words[6]; /* allowed besides numbers */
+  void *value;           /* int64_t *, or const char ** of a text */
+  const char *standard;  /* the default, as one would write it */
+  int64_t least, most;   /* of a number */
+  struct word words[13]; /* allowed besides numbers */
   const char *meaning;
 };
 
@@ -93,6 +93,18 @@ static const struct option table[] = {
      1000000,
      {{NULL, 0}},
      "microseconds an idle VP looks for work before it sleeps"},
+    {"MLTP_SPIN",
+     &mt_options.spin,
+     "read",
+     NO_NUMBER,
+     {{"exchange", MT_SPIN_EXCHANGE},
+      {"read", MT_SPIN_READ},
+      {"backoff", MT_SPIN_BACKOFF},
+      {"persistent", MT_SPIN_PERSISTENT},
+      {"array", MT_SPIN_ARRAY},
+      {"mcs", MT_SPIN_MCS},
+      {"clh", MT_SPIN_CLH}},
+     "how VPs wait for each other's locks where they share queues"},
     {"MLTP_LOCK",
      &mt_options.lock,
      "reactive",
@@ -102,7 +114,14 @@ static const struct option table[] = {
       {"yield-end", MLTP_LOCK_YIELD_END},
       {"yield-front", MLTP_LOCK_YIELD_FRONT},
       {"semaphore", MLTP_LOCK_SEMAPHORE},
-      {"queue", MLTP_LOCK_QUEUE}},
+      {"queue", MLTP_LOCK_QUEUE},
+      {"exchange", MLTP_LOCK_EXCHANGE},
+      {"read", MLTP_LOCK_READ},
+      {"backoff", MLTP_LOCK_BACKOFF},
+      {"persistent", MLTP_LOCK_PERSISTENT},
+      {"array", MLTP_LOCK_ARRAY},
+      {"mcs", MLTP_LOCK_MCS},
+      {"clh", MLTP_LOCK_CLH}},
      "class of a standard lock"},
     {"MLTP_LOCK_SPIN_NS",
      &mt_options.lock_spin_ns,
@@ -165,7 +184,7 @@ static const struct option table[] = {
 };
 /* clang-format on */
 
-enum { OPTIONS = sizeof table / sizeof table[0], WORDS = 6 };
+enum { OPTIONS = sizeof table / sizeof table[0], WORDS = 13 };
 
 static bool parse(const struct option *option, const char *text) {
   if (option->words[0].value == IS_TEXT) {

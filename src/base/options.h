@@ -13,6 +13,17 @@ enum mt_backend { MT_BACKEND_NATIVE, MT_BACKEND_UCONTEXT, MT_BACKEND_KERNEL };
 enum mt_oversubscribe { MT_OVERSUBSCRIBE_NOT, MT_OVERSUBSCRIBE, MT_OVERSUBSCRIBE_EAGER };
 enum mt_on_deadlock { MT_DEADLOCK_ABORT, MT_DEADLOCK_REPORT, MT_DEADLOCK_OFF };
 enum mt_on_misuse { MT_MISUSE_ABORT, MT_MISUSE_ERROR };
+/** How a spin lock waits; src/spin has a file for each. */
+enum mt_spin_kind {
+  MT_SPIN_EXCHANGE,
+  MT_SPIN_READ,
+  MT_SPIN_BACKOFF,
+  MT_SPIN_PERSISTENT,
+  MT_SPIN_ARRAY,
+  MT_SPIN_MCS,
+  MT_SPIN_CLH,
+  MT_SPIN_KINDS
+};
 enum mt_guard { MT_GUARD_AUTO, MT_GUARD_MADVISE, MT_GUARD_MPROTECT, MT_GUARD_CANARY };
 
 /** The knobs, as numbers. Written by mt_options_read() before the runtime's
@@ -25,6 +36,7 @@ struct mt_options {
   int64_t stack_space;      /**< bytes; 0: what the address space allows */
   int64_t guard;            /**< enum mt_guard */
   int64_t spin_us;          /**< how long an idle VP looks for work before it sleeps */
+  int64_t spin;             /**< enum mt_spin_kind of the scheduler's locks (spin/spinlock.h) */
   int64_t lock;             /**< mltp_lock_class_t of MLTP_LOCK_STANDARD */
   int64_t lock_spin_ns;     /**< how long a reactive lock spins at most */
   int64_t membarrier;       /**< 1: use membarrier(2) where the kernel has it */

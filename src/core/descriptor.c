@@ -22,6 +22,8 @@ static uint64_t next_id = 1; /* [atomic] relaxed: only has to be unique */
 
 void mt_descriptors_free(void) {
   uint32_t used = ours->used;
+  for (uint32_t i = 0; i < used; i++)
+    mt_spin_node_end(&ours->chunks[i / PER_CHUNK][i % PER_CHUNK].spin);
   mt_store_relaxed(&ours->used, 0); /* a dump that has begun finds what is not there */
   for (uint32_t i = 0; i * PER_CHUNK < used; i++) {
     os_release(ours->chunks[i], CHUNK_SIZE);
@@ -87,6 +89,7 @@ struct mltp_thread *mt_foreign_new(void) {
 }
 
 void mt_foreign_free(struct mltp_thread *t) {
+  mt_spin_node_end(&t->spin);
   mt_set_where(t, MT_FREE, 0);
   mt_spin_lock(&foreign->pool.guard);
   mt_pool_push(&foreign->pool, t);

@@ -34,6 +34,7 @@
 #include "mltp/thread.h"
 #include "mltp/time.h"
 #include "os/os.h"
+#include "spin/spinlock.h"
 
 enum { MT_VPS_MAX = 1024 };
 
@@ -167,6 +168,7 @@ struct mltp_thread {
   size_t stack_size;             /* for backtraces */
   jmp_buf *end;                  /* [owner] bound: where mltp_exit() goes */
   struct mt_undo *undo;          /* [owner] what mltp_exit() has to undo; thread.h */
+  struct mt_spin_node spin;      /* [owner] for its spin locks; kept by the descriptor */
   int32_t priority;              /* [owner] the one VP of deterministic mode; det.c */
   struct mt_sanitizer sanitizer; /* empty unless a sanitizer is on */
 };

@@ -94,4 +94,5 @@ static int unlock(mltp_lock_t *lock, struct mltp_thread *self) {
   return 0;
 }
 
-const struct mt_lock_ops mt_lock_queue = {"queue", lock_slow, mt_lock_take, unlock, mt_lock_holder};
+const struct mt_lock_ops mt_lock_queue = {"queue", lock_slow,      mt_lock_take,
+                                          unlock,  mt_lock_holder, NULL};
