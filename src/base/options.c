@@ -30,7 +30,7 @@ struct option {
 #define NO_NUMBER 1, 0 /* an empty range */
 
 /* A text instead of numbers and words: any but the empty one; who uses it checks it. */
-enum { IS_TEXT = -1 };
+enum { IS_TEXT = INT32_MIN };
 #define TEXT(form)                                                                                 \
   NO_NUMBER, {                                                                                     \
     {                                                                                              \
@@ -130,6 +130,14 @@ static const struct option table[] = {
      1000000000,
      {{NULL, 0}},
      "nanoseconds a lock that parks spins at most while its holder runs"},
+    {"MLTP_AWAIT_SPIN_NS",
+     &mt_options.await_spin_ns,
+     "measured",
+     0,
+     1000000000,
+     {{"measured", MT_AWAIT_MEASURED}},
+     "nanoseconds mltp_await() spins at most while its waker runs; measured: as long as a park "
+     "takes here"},
     {"MLTP_MEMBARRIER",
      &mt_options.membarrier,
      "auto",

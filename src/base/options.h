@@ -24,6 +24,8 @@ enum mt_spin_kind {
   MT_SPIN_CLH,
   MT_SPIN_KINDS
 };
+/** Spin for as long as a park takes here. */
+enum { MT_AWAIT_MEASURED = -1 };
 enum mt_guard { MT_GUARD_AUTO, MT_GUARD_MADVISE, MT_GUARD_MPROTECT, MT_GUARD_CANARY };
 
 /** The knobs, as numbers. Written by mt_options_read() before the runtime's
@@ -39,6 +41,7 @@ struct mt_options {
   int64_t spin;             /**< enum mt_spin_kind of the scheduler's locks (spin/spinlock.h) */
   int64_t lock;             /**< mltp_lock_class_t of MLTP_LOCK_STANDARD */
   int64_t lock_spin_ns;     /**< how long a reactive lock spins at most */
+  int64_t await_spin_ns;    /**< how long a wait for a word spins at most, or MT_AWAIT_MEASURED */
   int64_t membarrier;       /**< 1: use membarrier(2) where the kernel has it */
   int64_t deadlock;         /**< enum mt_on_deadlock */
   int64_t misuse;           /**< enum mt_on_misuse */

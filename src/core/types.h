@@ -102,12 +102,14 @@ enum mt_why {
   MT_WHY_JOIN,
   MT_WHY_JOIN_TIMED,
   MT_WHY_SLEEP,
-  MT_WHY_FINALIZE
+  MT_WHY_FINALIZE,
+  MT_WHY_AWAIT
 };
 
 struct mt_vp;
 struct mt_stack;
 struct mt_values;
+struct mt_await;
 struct mt_undo;
 struct mt_timer;
 
@@ -168,6 +170,8 @@ struct mltp_thread {
   size_t stack_size;             /* for backtraces */
   jmp_buf *end;                  /* [owner] bound: where mltp_exit() goes */
   struct mt_undo *undo;          /* [owner] what mltp_exit() has to undo; thread.h */
+  const struct mt_await *awaits; /* [guard: bucket] its wish, while it waits for a word; await.c */
+  const struct mt_vp *waited_on; /* [owner] VP it waited for a word on last; only compared */
   struct mt_spin_node spin;      /* [owner] for its spin locks; kept by the descriptor */
   int32_t priority;              /* [owner] the one VP of deterministic mode; det.c */
   struct mt_sanitizer sanitizer; /* empty unless a sanitizer is on */
@@ -194,6 +198,7 @@ enum mt_vp_status {
 struct mt_stats {
   uint64_t created, ended; /* threads; also what tells how many live */
   uint64_t parks, stolen, served, sleeps, wakes;
+  uint64_t awaits[3]; /* waits for words: by enum mt_await_end */
 };
 
 struct mt_vp {
@@ -280,11 +285,12 @@ struct mt_runtime {
   /* threads not on VPs */
   alignas(MT_CACHE_LINE) uint64_t created_elsewhere; /* [atomic] by bound and foreign threads */
   uint64_t ended_elsewhere;                          /* [atomic] bound threads that ended */
-  uint32_t bound_live;      /* [atomic] kernel threads of bound threads; outside.c */
-  uint32_t foreign_live;    /* [atomic] foreign threads seen */
-  uint32_t outside_parked;  /* [atomic] bound and foreign ones parked */
-  uint32_t next_vp;         /* [atomic] whose turn for their creations */
-  mt_spin outside_timeouts; /* held while one of them times out, or a thread is cancelled */
+  uint32_t bound_live;        /* [atomic] kernel threads of bound threads; outside.c */
+  uint32_t foreign_live;      /* [atomic] foreign threads seen */
+  uint32_t outside_parked;    /* [atomic] bound and foreign ones parked */
+  uint64_t outside_awaits[3]; /* [atomic] as mt_stats.awaits */
+  uint32_t next_vp;           /* [atomic] whose turn for their creations */
+  mt_spin outside_timeouts;   /* held while one of them times out, or a thread is cancelled */
 };
 
 extern struct mt_runtime mt_rt;
