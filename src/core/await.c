@@ -87,8 +87,10 @@ static void count(const struct mltp_thread *self, enum mt_await_end end) {
 /* @return true when the thread ran here when it last waited: what it needs is in this
  * VP's cache. A kernel thread of one's own is always the same. */
 static bool has_affinity(struct mltp_thread *self) {
-  bool here = self->waited_on == self->vp;
-  self->waited_on = self->vp;
+  if (self->vp == NULL) return true;
+  uint32_t vp = self->vp->index + 1;
+  bool here = self->waited_on == vp;
+  self->waited_on = vp;
   return here;
 }
 
@@ -102,7 +104,7 @@ static bool waker_runs(const struct mltp_thread *self, const struct mltp_thread 
 static bool spin(struct mltp_thread *self, const struct mt_await *wish,
                  const struct mltp_thread *waker) {
   uint64_t most = self->vp != NULL ? spin_ns : spin_ns_outside;
-  bool may_pay = has_affinity(self) && waker_runs(self, waker) && most != 0;
+  bool may_pay = most != 0 && has_affinity(self) && waker_runs(self, waker);
   if (!may_pay) return false;
   struct mt_patience patience = mt_patience_begin(most);
   while (mt_patience_left(&patience, waker)) {

@@ -73,9 +73,14 @@ static int make_main(void) {
   mt_set_name(t, "main");
   t->kind = on_vps() ? MT_UNBOUND : MT_BOUND;
   t->vp = mt_rt.vps[0];
-  mt_fork_stack((char **)&t->stack_low, &t->stack_size);
+  mt_fork_stack((char **)&mt_rt.main_low, &mt_rt.main_size);
+  if (t->kind == MT_BOUND) {
+    t->stack_low = mt_rt.main_low;
+    t->stack_size = mt_rt.main_size;
+    t->token = 0;
+  }
   mt_sanitizer_adopt(&t->sanitizer);
-  mt_sanitizer_known_stack(&t->sanitizer, t->stack_low, t->stack_size);
+  mt_sanitizer_known_stack(&t->sanitizer, mt_rt.main_low, mt_rt.main_size);
   mt_set_where(t, MT_RUNNING, 0);
   mt_det_place(t);
   mt_rt.main = t;
@@ -113,6 +118,8 @@ int mltp_init(int vps) {
   if (vps == 0) vps = mt_options.vps != 0 ? (int)mt_options.vps : os_cpus();
   mt_rt.wanted = vps;
   mt_rt.target = active_of(vps);
+  error = mt_strategy_init();
+  if (error != 0) return error;
   mt_fence_init(mt_options.membarrier);
   error = mt_fork_init();
   if (error != 0) {
@@ -185,7 +192,7 @@ static void go_home(struct mltp_thread *main) {
     struct mt_vp *vp = main->vp;
     mt_runq_enter(vp);
     vp->after_home = main;
-    vp->after = 1;
+    vp->after |= MT_AFTER_END;
     mt_set_where(main, MT_PARKED, vp->index);
     mt_switch(main, &vp->idle);
   }

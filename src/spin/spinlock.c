@@ -11,10 +11,19 @@ const struct mt_spin_ops *const mt_spin_kinds[MT_SPIN_KINDS] = {
 
 static bool relax(struct mt_spin_wait *wait) { return mt_relax(&wait->round); }
 
-void mt_spinlock_lock(struct mt_spinlock *lock, struct mt_spin_node *node) {
+void mt_spin_acquire(const struct mt_spin_ops *ops, mltp_spin_t *state, struct mt_spin_node *node) {
   struct mt_spin_wait wait = {relax, 0};
-  lock->ops->lock(&lock->state, node, &wait);
+  ops->lock(state, node, &wait);
   mt_guards_add(1);
+}
+
+void mt_spin_release(const struct mt_spin_ops *ops, mltp_spin_t *state, struct mt_spin_node *node) {
+  mt_guards_add(-1);
+  ops->unlock(state, node);
+}
+
+void mt_spinlock_lock(struct mt_spinlock *lock, struct mt_spin_node *node) {
+  mt_spin_acquire(lock->ops, &lock->state, node);
 }
 
 bool mt_spinlock_trylock(struct mt_spinlock *lock, struct mt_spin_node *node) {
@@ -24,6 +33,5 @@ bool mt_spinlock_trylock(struct mt_spinlock *lock, struct mt_spin_node *node) {
 }
 
 void mt_spinlock_unlock(struct mt_spinlock *lock, struct mt_spin_node *node) {
-  mt_guards_add(-1);
-  lock->ops->unlock(&lock->state, node);
+  mt_spin_release(lock->ops, &lock->state, node);
 }

@@ -37,7 +37,7 @@ struct mt_clh_cell;
 /** What a contender brings along: each its own, for all locks it takes and releases, of
  * whatever kind. Zero at first; mt_spin_node_end() at its end. */
 struct mt_spin_node {
-  struct mt_clh_cell *cell; /* [owner] spare cell of kind clh, or NULL */
+  struct mt_clh_cell *cell; /* [owner] spare cell of kind clh, or NULL; for lock and unlock */
 };
 
 /** How a waiter spends the time between two looks. */
@@ -77,6 +77,10 @@ static inline void mt_spin_delay(struct mt_spin_wait *wait, unsigned steps) {
   while (steps-- > 0)
     if (wait->step(wait)) return;
 }
+
+/** Acquires and releases as the library's own locks do, by a kind and its state. */
+void mt_spin_acquire(const struct mt_spin_ops *ops, mltp_spin_t *state, struct mt_spin_node *node);
+void mt_spin_release(const struct mt_spin_ops *ops, mltp_spin_t *state, struct mt_spin_node *node);
 
 /** A lock of the library's own, of a kind chosen at run time. Rank and use are a guard's
  * (base/spin.h); it needs no memory but this and no end. */

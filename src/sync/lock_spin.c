@@ -46,8 +46,26 @@ static bool step(struct mt_spin_wait *wait) {
   return false;
 }
 
+/* A spare cell (kind clh) is the VP's, which the thread may leave while it waits; one with
+ * a kernel thread of its own has none. */
+static struct mt_spin_node borrow(struct mltp_thread *self) {
+  struct mt_spin_node node = {NULL};
+  if (self->vp == NULL) return node;
+  node = self->vp->spin;
+  self->vp->spin.cell = NULL;
+  return node;
+}
+
+static void give_back(struct mltp_thread *self, struct mt_spin_node *node) {
+  if (self->vp != NULL && self->vp->spin.cell == NULL)
+    self->vp->spin = *node;
+  else
+    mt_spin_node_end(node);
+}
+
 static bool trylock(mltp_lock_t *lock, struct mltp_thread *self) {
-  if (!kind_of(lock)->trylock(&lock->spin_, &self->spin)) return false;
+  struct mt_spin_node none = {NULL}; /* trying needs nothing */
+  if (!kind_of(lock)->trylock(&lock->spin_, &none)) return false;
   note_holder(lock, self);
   return true;
 }
@@ -65,7 +83,9 @@ static int lock_slow(mltp_lock_t *lock, struct mltp_thread *self, struct mt_time
   if (holder(lock) == self) return EDEADLK;
   if (timer != NULL) return lock_timed(lock, self, timer);
   struct lock_wait wait = {{step, 0}, lock, 0};
-  kind_of(lock)->lock(&lock->spin_, &self->spin, &wait.wait);
+  struct mt_spin_node node = borrow(self);
+  kind_of(lock)->lock(&lock->spin_, &node, &wait.wait);
+  give_back(self, &node);
   note_holder(lock, self);
   return 0;
 }
@@ -74,7 +94,9 @@ static int unlock(mltp_lock_t *lock, struct mltp_thread *self) {
   if (holder(lock) != self) return EPERM;
   note_holder(lock, NULL);
   mt_step("unlock: hand over");
-  kind_of(lock)->unlock(&lock->spin_, &self->spin);
+  struct mt_spin_node node = borrow(self);
+  kind_of(lock)->unlock(&lock->spin_, &node);
+  give_back(self, &node);
   return 0;
 }
 

@@ -111,6 +111,11 @@ class Thread:
         elif stack:
             low = layout.field_at(stack, "stack.low")
             self.stack = range(low, low + (1 << layout.field_at(stack, "stack.class_log2")))
+        elif address == layout.field_at(layout.runtime, "runtime.main"):
+            low = layout.field_at(layout.runtime, "runtime.main_low")
+            self.stack = range(low, low + layout.field_at(layout.runtime, "runtime.main_size"))
+        elif self.kind == "unbound":  # fresh: it has none yet
+            self.stack = range(0)
         else:
             low = layout.field(data, "thread.stack_low")
             self.stack = range(low, low + layout.field(data, "thread.stack_size"))
