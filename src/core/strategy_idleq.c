@@ -51,6 +51,7 @@ static struct mt_vp *dequeue(struct mt_vp *caller) {
 
 static void preallocate(struct mt_vp *vp) {
   if (vp->strategy.spare == NULL) vp->strategy.spare = mt_freelist_take(vp);
+  if (vp->strategy.spare == NULL) vp->strategy.spare = mt_descriptor_from_slab(NULL);
   if (vp->stacks.head != NULL) return;
   struct mt_stack *stack = mt_stack_new(vp, mt_rt.stack_class);
   if (stack != NULL) mt_stack_free(vp, stack); /* its list holds one */
