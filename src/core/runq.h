@@ -196,6 +196,9 @@ static inline bool mt_runq_seems_busy(const struct mt_vp *vp) {
   return mt_load_relaxed(&vp->runq.length) != 0 || mt_load_relaxed(&vp->runq.inbox) != NULL;
 }
 
+/** @return how many threads a thief would get. A hint, from outside. */
+uint32_t mt_runq_share(const struct mt_vp *vp);
+
 /**
  * Moves ready threads from a victim to the thief's own run queue or inbox: half
  * of them, at most a bounded number; all of a victim that is not awake.

@@ -253,7 +253,9 @@ struct mt_vp {
   struct mltp_thread *after_home;       /* after the switch: post it to VP 0 */
 
   struct arch_fp fp;           /* [owner] of all other threads here, while own_fp */
-  uint32_t lone_seen;          /* [owner] times its search saw a lone ready thread move */
+  uint32_t left_alone;         /* [owner] times its search saw what it left to others move */
+  uint32_t stolen_count;       /* [owner] threads of its last theft, not judged yet */
+  uint64_t stolen_at;          /* [owner] when that was */
   struct mt_cache descriptors; /* [owner] */
   struct mt_cache stacks;      /* [owner] of the default size */
   uint64_t next_id, last_id;   /* [owner] block of thread ids */
@@ -303,7 +305,8 @@ struct mt_runtime {
   int awake;                         /* [atomic] written under idle_guard */
   uint32_t searching;                /* [atomic] VPs that look for work */
   uint32_t sleeping;                 /* [atomic] VPs in the list of sleepers */
-  uint32_t quiet;                    /* [atomic] 1: a lone ready thread wakes nobody */
+  uint32_t quiet;                    /* [atomic] so many ready threads on a VP wake nobody */
+  uint32_t poor_thefts;              /* [atomic] in a row that did not pay; at most POOR_MAX */
   uint32_t apart;                    /* [atomic] 1: not all VPs were seen to share a cache */
 
   alignas(MT_CACHE_LINE) mt_spin idle_guard;

@@ -166,8 +166,8 @@ void mt_lie_down(struct mt_vp *vp) {
   vp->sleeper_next = mt_rt.sleepers;
   mt_rt.sleepers = vp;
   if (mt_rt.keeper == NULL) mt_rt.keeper = vp;
-  if (mt_saw_lone(vp)) { /* relaxed: a hint, the watch covers it */
-    mt_store_relaxed(&mt_rt.quiet, 1);
+  if (mt_leaves_alone(vp)) { /* relaxed: a hint, the watch covers it */
+    mt_store_relaxed(&mt_rt.quiet, mt_thefts_are_poor() ? UINT32_MAX : 1);
     uint32_t vain = mt_load_relaxed(&mt_rt.vain_searches);
     if (vain < VAIN_MAX) mt_store_relaxed(&mt_rt.vain_searches, vain + 1);
   }

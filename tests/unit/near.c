@@ -30,7 +30,8 @@ static void spread_work(void) {
 
 /* Sums what MLTP_STATS says of all VPs. */
 static void thefts(const char *share, unsigned long *all, unsigned long *far) {
-  const char *const settings[] = {share, "MLTP_STATS=1", "MLTP_BACKEND=native", NULL};
+  const char *const settings[] = {share, "MLTP_STATS=1", "MLTP_BACKEND=native",
+                                  "MLTP_SCHED=default", NULL};
   run_child(&outcome, spread_work, settings);
   CHECK_EQUAL(outcome.status, 0);
   *all = *far = 0;
