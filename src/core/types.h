@@ -233,7 +233,7 @@ struct mt_vp_strategy {
   struct mltp_thread *free;     /* free descriptors, linked by next; strategy_freelist.c */
   uint32_t free_count;
   uint8_t waits;              /* it has entered the idle queue, and not left; strategy_idleq.c */
-  uint8_t queued;             /* [lock: idle queue] nobody has taken it out */
+  uint8_t queued;             /* [atomic] written under the idle queue's lock: it is there */
   struct mt_vp *idle_next;    /* [lock: idle queue] */
   struct mltp_thread *spare;  /* a descriptor, while it is in the idle queue: who takes it out's */
   struct mltp_thread *handed; /* [atomic] its flag: the thread it was waiting for */
