@@ -172,7 +172,7 @@ class Page(unittest.TestCase):
         papers.mkdir()
         for path in results.PAPERS.glob("*.csv"):
             with open(path, encoding="utf-8", newline="") as file:
-                rows = list(csv.DictReader(file))
+                rows = list(csv.DictReader(line for line in file if line[0] != "#"))
             for row in rows:
                 factor = 0.7 + 0.6 * chance.random()
                 row.update({key: float(row[key]) * factor for key in ("min", "mean", "max")
