@@ -65,9 +65,10 @@ def invented(measured):
         for place, strategy in enumerate(("single", "freelist", "local", "default")):
             common = {"verified": True, "runs": 3, "strategy": strategy, "vps": vps, "clock": "wall"}
             made += [{**common, "experiment": "lifecycle", "work_us": work, "threads": 100,
+                      "metric": "seconds",
                       "unit": "s", **dict.fromkeys(MEASURED, 1.5 + place / vps + work)}
                      for work in (0, 300)]
-            made += [{**common, "experiment": "latency", "runnable": count, "unit": "ns",
+            made += [{**common, "experiment": "latency", "runnable": count, "unit": "s",
                       **dict.fromkeys(MEASURED, 40.5 + place + count)} for count in (1, 4)]
             made += [{**common, "experiment": "spin", "figure": figure, "algorithm": strategy,
                       "processors": vps, "section_size": 10, "unit": "s",
@@ -171,7 +172,7 @@ class Page(unittest.TestCase):
         papers.mkdir()
         for path in results.PAPERS.glob("*.csv"):
             with open(path, encoding="utf-8", newline="") as file:
-                rows = list(csv.DictReader(file))
+                rows = list(csv.DictReader(line for line in file if line[0] != "#"))
             for row in rows:
                 factor = 0.7 + 0.6 * chance.random()
                 row.update({key: float(row[key]) * factor for key in ("min", "mean", "max")
@@ -196,7 +197,7 @@ class Page(unittest.TestCase):
             kept = set(numbers(sentence)) & set(numbers(second[key]))
             self.assertLessEqual(kept, varied | counts, f"{key}: {sentence}")
         worked_out = sum(first[key] != second[key] for key in first)
-        self.assertGreaterEqual(worked_out, 12, "the data must move what is said of them")
+        self.assertGreaterEqual(worked_out, 11, "the data must move what is said of them")
 
     def test_no_results(self):
         with self.assertRaises(SystemExit) as caught:
