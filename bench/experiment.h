@@ -32,6 +32,8 @@ struct bench_problem {
   long size;        /* points or elements a side */
   long steps;       /* time steps */
   long slices;      /* rectangles under the curve */
+  long count;       /* threads created in all, or measurements of one */
+  long work_us;     /* what each thread computes, on average */
   double tolerance; /* of the elliptic solver, relative to its right-hand side */
   enum bench_schedule schedule;
 };
@@ -56,9 +58,10 @@ struct bench_outcome {
 struct bench_options {
   struct bench_list threads;
   struct bench_list vps;
-  const char *impls; /* comma-separated names; NULL: the experiment's */
-  int runs;          /* 0: the experiment's default */
-  int timeout;       /* seconds one run may take */
+  const char *impls;      /* comma-separated names; NULL: the experiment's */
+  const char *strategies; /* likewise */
+  int runs;               /* 0: the experiment's default */
+  int timeout;            /* seconds one run may take */
   bool quick;
   bool progress; /* say on stderr what runs */
   struct bench_problem problem;
@@ -66,9 +69,10 @@ struct bench_options {
 
 struct experiment {
   const char *name;
-  const char *shows;   /* one line for --list */
-  const char *section; /* where it comes from */
-  const char *impls;   /* run when --impl is not given */
+  const char *shows;      /* one line for --list */
+  const char *section;    /* where it comes from */
+  const char *impls;      /* run when --impl is not given */
+  const char *strategies; /* NULL: it does not compare any */
   struct bench_list threads;
   struct bench_list vps; /* empty: the CPUs this process may use */
   int runs;
@@ -91,6 +95,9 @@ extern const struct experiment *const bench_experiments[];
 extern const struct experiment bench_pi;
 extern const struct experiment bench_matmul;
 extern const struct experiment bench_ocean;
+extern const struct experiment bench_lifecycle;
+extern const struct experiment bench_latency;
+extern const struct experiment bench_calibrate;
 
 /**
  * Measures an experiment's `run` for every number of threads and VPs and every

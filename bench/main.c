@@ -9,6 +9,7 @@
 
 #include "experiment.h"
 #include "report.h"
+#include "strategies.h"
 
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
@@ -24,6 +25,9 @@ enum {
   OPT_SIZE,
   OPT_STEPS,
   OPT_SLICES,
+  OPT_STRATEGY,
+  OPT_COUNT,
+  OPT_WORK,
   OPT_TOLERANCE,
   OPT_SCHEDULE,
   OPT_TIMEOUT,
@@ -40,6 +44,11 @@ static const struct argp_option argp_options[] = {
     {"size", OPT_SIZE, "N", 0, "matmul, ocean: elements or grid points a side; ocean: 2^k+2", 3},
     {"steps", OPT_STEPS, "N", 0, "ocean: time steps", 3},
     {"tolerance", OPT_TOLERANCE, "X", 0, "ocean: relative residual of the solver", 3},
+    {"strategy", OPT_STRATEGY, "NAMES", 0,
+     "lifecycle, latency: strategies to compare, of single, multi, freelist, idleq, local, default",
+     2},
+    {"count", OPT_COUNT, "N", 0, "lifecycle: null threads; latency: measurements", 3},
+    {"work", OPT_WORK, "US", 0, "lifecycle: microseconds a thread computes on average", 3},
     {"slices", OPT_SLICES, "N", 0, "pi: rectangles", 3},
     {"schedule", OPT_SCHEDULE, "KIND", 0, "matmul: dynamic (the default) or fixed", 3},
     {"quick", OPT_QUICK, NULL, 0, "Small problem and few runs, to see that it works", 4},
@@ -134,6 +143,15 @@ static void check_impls(struct argp_state *state, const struct command *command)
   free(list);
 }
 
+static void check_strategies(struct argp_state *state, const struct command *command) {
+  const char *names = command->options.strategies;
+  if (names == NULL) return;
+  if (command->experiment->strategies == NULL)
+    argp_error(state, "--strategy: %s has none", command->experiment->name);
+  if (!bench_strategies_known(names))
+    argp_error(state, "--strategy %s: not a list of %s", names, command->experiment->strategies);
+}
+
 /** An option the experiment has no use for is a mistake, not a wish. */
 static void check_problem(struct argp_state *state, const struct command *command) {
   const struct bench_problem *asked = &command->options.problem;
@@ -141,6 +159,8 @@ static void check_problem(struct argp_state *state, const struct command *comman
   const char *useless = asked->size > 0 && has->size == 0             ? "size"
                         : asked->steps > 0 && has->steps == 0         ? "steps"
                         : asked->slices > 0 && has->slices == 0       ? "slices"
+                        : asked->count > 0 && has->count == 0         ? "count"
+                        : asked->work_us > 0 && has->work_us == 0     ? "work"
                         : asked->tolerance > 0 && has->tolerance <= 0 ? "tolerance"
                         : asked->schedule != 0 && has->schedule == 0  ? "schedule"
                                                                       : NULL;
@@ -160,6 +180,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state) {
     case OPT_TIMEOUT: o->timeout = (int)parse_number(state, "timeout", arg, 86400); break;
     case OPT_SIZE: o->problem.size = parse_number(state, "size", arg, 1 << 15); break;
     case OPT_STEPS: o->problem.steps = parse_number(state, "steps", arg, 1000000); break;
+    case OPT_STRATEGY: o->strategies = arg; break;
+    case OPT_COUNT: o->problem.count = parse_number(state, "count", arg, 1000000000); break;
+    case OPT_WORK: o->problem.work_us = parse_number(state, "work", arg, 1000000); break;
     case OPT_SLICES: o->problem.slices = parse_number(state, "slices", arg, 100000000000); break;
     case OPT_TOLERANCE:
       o->problem.tolerance = strtod(arg, &end);
@@ -180,6 +203,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state) {
     case ARGP_KEY_END:
       if (command->experiment == NULL) argp_error(state, "no experiment (--list shows them)");
       check_impls(state, command);
+      check_strategies(state, command);
       check_problem(state, command);
       break;
     default: return ARGP_ERR_UNKNOWN;

@@ -41,7 +41,7 @@ static void choose_peers(struct micro *m, const char *names) {
     int i = 0;
     while (i < PEERS && strcmp(micro_peers[i].name, name) != 0) i++;
     if (i == PEERS) {
-      fprintf(stderr, "mltp-bench: --impl %s: micro has no such peer (it has %s)\n", name,
+      fprintf(stderr, "mltp-bench: --impl %s: no such peer (there are %s)\n", name,
               bench_micro.impls);
       exit(EXIT_USAGE);
     }
@@ -50,22 +50,18 @@ static void choose_peers(struct micro *m, const char *names) {
   free(list);
 }
 
-static bool has_vps(const struct bench_list *list, int vps) {
-  for (int i = 0; i < list->count; i++)
-    if (list->value[i] == vps) return true;
-  return list->count == 0;
-}
-
 static void measure_once(struct micro *m, const struct micro_row *row, int peer, int run) {
   const struct micro_limits limits = {m->options->quick ? 20 : 80, m->options->timeout};
   struct result *result = &m->result[peer];
 
   if (!m->wanted[peer] || (run > 0 && result->outcome != MICRO_MEASURED)) return;
+  const bool counted = row->value == MICRO_INSTRUCTIONS;
+  if (counted && run > 0) return; /* it would be the same again */
   if (m->options->progress)
-    fprintf(stderr, "\r\033[Kmicro: %s, %d VPs: %s, run %d of %d", row->label, row->vps,
+    fprintf(stderr, "\r\033[K%s, %d VPs: %s, run %d of %d", row->label, row->vps,
             micro_peers[peer].name, run + 1, m->runs);
   struct micro_sample sample;
-  result->outcome = micro_run(&micro_peers[peer], row, &limits, &sample);
+  result->outcome = (counted ? micro_count : micro_run)(&micro_peers[peer], row, &limits, &sample);
   if (result->outcome == MICRO_MEASURED) {
     result->values[result->count++] = sample.value;
     result->threads = sample.threads;
@@ -90,19 +86,30 @@ static int measure_row(struct micro *m, const struct micro_row *row) {
   return failed;
 }
 
-static const char *unit_of(const struct micro_row *row) {
-  return row->value == MICRO_CPU_NS || row->value == MICRO_WALL_NS ? "ns" : "B";
-}
+/** What is said of a value. */
+struct words {
+  const char *unit, *clock;
+};
 
-static const char *clock_of(const struct micro_row *row) {
-  return row->value == MICRO_CPU_NS ? "cpu" : row->value == MICRO_WALL_NS ? "wall" : "none";
+static struct words words_of(const struct micro_row *row) {
+  switch (row->value) {
+    case MICRO_CPU_NS: return (struct words){"ns", "cpu"};
+    case MICRO_WALL_NS: return (struct words){"ns", "wall"};
+    case MICRO_INSTRUCTIONS: return (struct words){"instructions", "none"};
+    case MICRO_RSS_BYTES:
+    case MICRO_PTE_BYTES: break;
+  }
+  return (struct words){"B", "none"};
 }
 
 static void print_row(const struct micro *m, const struct micro_row *row) {
   const struct result *ours = &m->result[0];
 
-  printf("\n%s, %d VP%s [%s%s]\n", row->label, row->vps, row->vps == 1 ? "" : "s",
-         row->value == MICRO_CPU_NS ? "CPU " : "", unit_of(row));
+  printf("\n%s", row->label);
+  if (row->ops > 0) printf(", %ld in all", row->ops);
+  if (row->by_threads) printf(", %d thread%s", row->threads, row->threads == 1 ? "" : "s");
+  printf(", %d VP%s [%s%s]\n", row->vps, row->vps == 1 ? "" : "s",
+         row->value == MICRO_CPU_NS ? "CPU " : "", words_of(row).unit);
   if (row->best != NULL)
     printf("  reference machine: best peer %s; target <= %g\n", row->best, row->target);
 
@@ -123,65 +130,75 @@ static void print_row(const struct micro *m, const struct micro_row *row) {
   fflush(stdout);
 }
 
+static json_t *params_json(const struct micro_row *row, const struct result *result) {
+  json_t *params = json_pack("{s:i, s:i}", "threads", result->threads, "vps", row->vps);
+  if (row->ops > 0) json_object_set_new(params, "switches", json_integer(row->ops));
+  json_object_set_new(params, "label", json_string(row->label));
+  if (row->target > 0) json_object_set_new(params, "target", json_real(row->target));
+  if (row->best != NULL) json_object_set_new(params, "reference", json_string(row->best));
+  return params;
+}
+
 static void add_rows(const struct micro *m, const struct micro_row *row, json_t *rows) {
   for (int i = 0; i < PEERS; i++) {
     const struct result *result = &m->result[i];
-    if (result->count == 0) continue;
-    const struct bench_row line = {
-        .impl = micro_peers[i].name,
-        .params = json_pack("{s:i, s:i}", "threads", result->threads, "vps", row->vps),
-        .metric = row->metric,
-        .unit = unit_of(row),
-        .clock = clock_of(row),
-        .stats = result->stats,
-        .runs = result->count,
-        .verified = result->outcome == MICRO_MEASURED};
+    if (!m->wanted[i] || (result->count == 0 && result->outcome != MICRO_FAILED)) continue;
+    const struct bench_row line = {.impl = micro_peers[i].name,
+                                   .params = params_json(row, result),
+                                   .metric = row->metric,
+                                   .unit = words_of(row).unit,
+                                   .clock = words_of(row).clock,
+                                   .stats = result->stats,
+                                   .runs = result->count,
+                                   .verified = result->outcome == MICRO_MEASURED};
     bench_row_add(rows, &line);
   }
 }
 
-static void print_absent(const struct micro *m) {
+/* Says which peers were absent, and leaves a row that is not verified in their place. */
+static void add_absent(const struct micro *m, json_t *rows) {
   printf("\n");
   for (int i = 0; i < PEERS; i++) {
     if (!m->absent[i]) continue;
+    const struct bench_row line = {.impl = micro_peers[i].name,
+                                   .params = json_object(),
+                                   .metric = "absent",
+                                   .unit = "none",
+                                   .clock = "none"};
+    bench_row_add(rows, &line);
     printf("%s: absent, its program was not built", micro_peers[i].name);
     if (micro_peers[i].package != NULL) printf(" (install %s)", micro_peers[i].package);
     printf("\n");
   }
 }
 
-static int measure(const struct experiment *experiment, const struct bench_options *options,
-                   json_t *rows) {
+int micro_measure(const struct experiment *experiment, const struct bench_options *options,
+                  json_t *rows) {
   struct micro m = {.options = options};
-  int failed = 0;
+  int failed = 0, count;
 
   m.runs = options->runs > 0 ? options->runs : options->quick ? 3 : experiment->runs;
   choose_peers(&m, options->impls != NULL ? options->impls : experiment->impls);
+  struct micro_row *selected = micro_select(experiment, options, &count);
   double *values = calloc((size_t)m.runs * PEERS, sizeof *values);
-  if (values == NULL) {
-    fprintf(stderr, "mltp-bench: micro: no memory for the results (ask for fewer --runs)\n");
+  if (values == NULL || selected == NULL) {
+    fprintf(stderr, "mltp-bench: %s: no memory for the results (ask for fewer --runs)\n",
+            experiment->name);
+    free(values);
+    free(selected);
     return 1;
   }
   for (int i = 0; i < PEERS; i++) m.result[i].values = values + (size_t)i * (size_t)m.runs;
 
   printf("Minimum, median and maximum of %d interleaved runs; \"x\" compares minima.\n%s\n", m.runs,
          micro_reference);
-  for (const struct micro_row *row = micro_rows; row->metric != NULL; row++) {
-    if (!has_vps(&options->vps, row->vps)) continue;
-    failed += measure_row(&m, row);
-    print_row(&m, row);
-    add_rows(&m, row, rows);
+  for (int i = 0; i < count; i++) {
+    failed += measure_row(&m, &selected[i]);
+    print_row(&m, &selected[i]);
+    add_rows(&m, &selected[i], rows);
   }
-  print_absent(&m);
+  add_absent(&m, rows);
   free(values);
+  free(selected);
   return failed;
 }
-
-const struct experiment bench_micro = {
-    .name = "micro",
-    .shows = "switch, yield, create, locks, barriers, memory: ours and today's peers",
-    .section = "the numbers to beat",
-    .impls = "mltp,pthreads,boost-context,boost-fiber,st,pth,go",
-    .runs = 7,
-    .measure = measure,
-};

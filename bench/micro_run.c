@@ -17,7 +17,7 @@
 extern char **environ;
 
 /* The peers are where CMake puts them: ../libexec/mltp, seen from this program's folder. */
-static bool find_program(const struct micro_peer *peer, char path[PATH_MAX]) {
+bool micro_find_program(const struct micro_peer *peer, char path[PATH_MAX]) {
   char self[PATH_MAX];
   ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
   if (length < 0) return false;
@@ -27,14 +27,29 @@ static bool find_program(const struct micro_peer *peer, char path[PATH_MAX]) {
   return needed < PATH_MAX && access(path, X_OK) == 0;
 }
 
+void micro_peer_row(const struct micro_row *row, char *name, size_t size) {
+  if (row->by_threads) {
+    snprintf(name, size, "%s-%d", row->peer_row, row->threads);
+  } else {
+    snprintf(name, size, "%s", row->peer_row);
+  }
+}
+
 /* Starts the program with its output in a pipe. @return its id, or -1 with errno set. */
 static pid_t start(char *path, const struct micro_row *row, int ms, int *output) {
-  char vps_text[16], ms_text[16];
-  char *argv[] = {path, (char *)row->peer_row, vps_text, ms_text, NULL};
+  char name[32], vps_text[16], ms_text[16], ops_text[32];
+  char *argv[6] = {path}; /* the option first: Go's flags end where arguments begin */
+  int argc = 1;
   posix_spawn_file_actions_t actions;
   pid_t pid = -1;
   int ends[2];
 
+  micro_peer_row(row, name, sizeof name);
+  snprintf(ops_text, sizeof ops_text, "--ops=%ld", row->ops);
+  if (row->ops > 0) argv[argc++] = ops_text;
+  argv[argc++] = name;
+  argv[argc++] = vps_text;
+  argv[argc] = ms_text;
   snprintf(vps_text, sizeof vps_text, "%d", row->vps);
   snprintf(ms_text, sizeof ms_text, "%d", ms);
   if (pipe2(ends, O_CLOEXEC) != 0) return -1;
@@ -85,7 +100,7 @@ enum micro_outcome micro_run(const struct micro_peer *peer, const struct micro_r
   char path[PATH_MAX], why[80];
   int output = -1, status = 0;
 
-  if (!find_program(peer, path)) return MICRO_ABSENT;
+  if (!micro_find_program(peer, path)) return MICRO_ABSENT;
   pid_t pid = start(path, row, limits->ms, &output);
   if (pid < 0) {
     fprintf(stderr, "mltp-bench: starting %s failed: %s\n", path, strerror(errno));

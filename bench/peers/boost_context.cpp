@@ -30,8 +30,8 @@ bool row_switch(peer_run *run) {
 }
 
 const peer_row rows[] = {
-    {"switch", row_switch, 1000, 0},
-    {nullptr, nullptr, 0, 0},
+    {"switch", row_switch, 1000, 0, 0},
+    {nullptr, nullptr, 0, 0, 0},
 };
 
 }  // namespace

@@ -115,18 +115,15 @@ static bool row_memory_4k(peer_run *run) {
 
 // No row "across": a fiber woken by one that does not yield afterwards is not stolen, and waits.
 static const peer_row rows[] = {
-    {"yield-2", row_yield_2, 1000, 0},
-    {"yield-1000", row_yield_1000, 1000, 0},
-    {"create", row_create, 256, 0},
-    {"fork-join", row_fork_join, 100, 0},
-    {"mutex", row_mutex_1, 1000, 0},
-    {"mutex-8", row_mutex_8, 1000, 0},
-    {"sem", row_sem, 1000, 0},
-    {"cond", row_cond, 1000, 0},
-    {"barrier-64", row_barrier_64, 64, 0},
-    {"barrier-1000", row_barrier_1000, 1000, 0},
-    {"memory", row_memory_4k, 0, 100000},
-    {nullptr, nullptr, 0, 0},
+    {"yield", row_yield, 1000, 0, 2},
+    {"create", row_create, 256, 0, 0},
+    {"fork-join", row_fork_join, 100, 0, 0},
+    {"mutex", row_mutex, 1000, 0, 1},
+    {"sem", row_sem, 1000, 0, 0},
+    {"cond", row_cond, 1000, 0, 0},
+    {"barrier", row_barrier, 64, 0, 64},
+    {"memory", row_memory_4k, 0, 100000, 0},
+    {nullptr, nullptr, 0, 0, 0},
 };
 
 int main(int argc, char **argv) {

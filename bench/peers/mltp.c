@@ -96,21 +96,18 @@ static bool row_switch(struct peer_run *run) {
 }
 
 static const struct peer_row rows[] = {
-    {"switch", row_switch, 1000, 0},
-    {"yield-2", row_yield_2, 1000, 0},
-    {"yield-1000", row_yield_1000, 1000, 0},
-    {"create", row_create, 256, 0},
-    {"fork-join", row_fork_join, 100, 0},
-    {"fib", row_fib, 1, 0},
-    {"mutex", row_mutex_1, 1000, 0},
-    {"mutex-8", row_mutex_8, 1000, 0},
-    {"sem", row_sem, 1000, 0},
-    {"across", row_across, 10, 0},
-    {"cond", row_cond, 1000, 0},
-    {"barrier-64", row_barrier_64, 64, 0},
-    {"barrier-1000", row_barrier_1000, 1000, 0},
-    {"memory", row_memory, 0, 100000},
-    {NULL, NULL, 0, 0},
+    {"switch", row_switch, 1000, 0, 0},
+    {"yield", row_yield, 1000, 0, 2},
+    {"create", row_create, 256, 0, 0},
+    {"fork-join", row_fork_join, 100, 0, 0},
+    {"fib", row_fib, 1, 0, 0},
+    {"mutex", row_mutex, 1000, 0, 1},
+    {"sem", row_sem, 1000, 0, 0},
+    {"across", row_across, 10, 0, 0},
+    {"cond", row_cond, 1000, 0, 0},
+    {"barrier", row_barrier, 64, 0, 64},
+    {"memory", row_memory, 0, 100000, 0},
+    {NULL, NULL, 0, 0, 0},
 };
 
 int main(int argc, char **argv) {

@@ -10,13 +10,17 @@
 #include <string.h>
 #include <time.h>
 
-enum { MAX_VPS = 1024, MAX_MS = 60000 };
+enum { MAX_VPS = 1024, MAX_MS = 60000, MAX_THREADS = 1000000, MAX_OPS = 1000000000, OPT_OPS = 256 };
 
 struct arguments {
   const char *row;
   long vps;
   long ms;
+  long ops; /* 0: as many as fill the time */
 };
+
+static const struct argp_option options[] = {
+    {"ops", OPT_OPS, "N", 0, "Exactly N operations, once, without warm-up", 0}, {0}};
 
 static uint64_t now(clockid_t clock) {
   struct timespec ts;
@@ -74,8 +78,8 @@ void *peer_alloc(size_t count, size_t size) {
 static bool measure(const struct peer_row *row, long ms, struct peer_run *run) {
   const double goal = (double)ms * 1e6;
 
-  run->ops = row->fixed_ops;
-  if (row->fixed_ops != 0) return row->run(run);
+  if (row->fixed_ops != 0) run->ops = row->fixed_ops;
+  if (run->ops != 0) return row->run(run);
 
   run->ops = row->first_ops;
   for (bool warm = false;; warm = true) {
@@ -98,6 +102,7 @@ static long number(const char *text, long max, const char *what, struct argp_sta
 static error_t parse(int key, char *arg, struct argp_state *state) {
   struct arguments *arguments = state->input;
   switch (key) {
+    case OPT_OPS: arguments->ops = number(arg, MAX_OPS, "--ops", state); return 0;
     case ARGP_KEY_ARG:
       if (state->arg_num == 0) arguments->row = arg;
       if (state->arg_num == 1) arguments->vps = number(arg, MAX_VPS, "VPS", state);
@@ -121,28 +126,46 @@ static char *rows_text(const struct peer *peer) {
       "JSON.\vRows:",
       stream);
   for (const struct peer_row *row = peer->rows; row->name != NULL; row++)
-    fprintf(stream, " %s", row->name);
+    fprintf(stream, row->threads != 0 ? " %s[-THREADS]" : " %s", row->name);
   fclose(stream);
   return text;
 }
 
+/* The row of a name, which may end with a number of threads. */
+static const struct peer_row *find_row(const struct peer *peer, const char *name,
+                                       unsigned *threads) {
+  const char *dash = strrchr(name, '-');
+  char *end;
+  for (const struct peer_row *row = peer->rows; row->name != NULL; row++) {
+    *threads = row->threads;
+    if (strcmp(row->name, name) == 0) return row;
+    if (row->threads == 0 || dash == NULL || strlen(row->name) != (size_t)(dash - name) ||
+        strncmp(row->name, name, (size_t)(dash - name)) != 0)
+      continue;
+    const unsigned long asked = strtoul(dash + 1, &end, 10);
+    *threads = (unsigned)asked;
+    if (end != dash + 1 && *end == '\0' && asked >= 1 && asked <= MAX_THREADS) return row;
+  }
+  return NULL;
+}
+
 int peer_main(const struct peer *peer, int argc, char **argv) {
-  struct arguments arguments = {NULL, 0, 0};
+  struct arguments arguments = {NULL, 0, 0, 0};
   char *doc = rows_text(peer);
-  const struct argp argp = {NULL, parse, "ROW VPS MS", doc, NULL, NULL, NULL};
+  const struct argp argp = {options, parse, "ROW VPS MS", doc, NULL, NULL, NULL};
   argp_err_exit_status = 2;
   argp_program_version = peer->version;
   argp_parse(&argp, argc, argv, 0, NULL, &arguments);
   free(doc);
 
-  const struct peer_row *row = peer->rows;
-  while (row->name != NULL && strcmp(row->name, arguments.row) != 0) row++;
-  if (row->name == NULL || arguments.vps > peer->max_vps) {
+  struct peer_run run = {0, 0, 0, 0, 0, 0};
+  const struct peer_row *row = find_row(peer, arguments.row, &run.threads);
+  if (row == NULL || arguments.vps > peer->max_vps) {
     printf("{\"row\": \"%s\", \"offered\": false}\n", arguments.row);
     return EXIT_SUCCESS;
   }
 
-  struct peer_run run = {0, 0, 0, 0, 0};
+  run.ops = (uint64_t)arguments.ops;
   peer->start((int)arguments.vps);
   bool verified = measure(row, arguments.ms, &run);
   peer->stop();
@@ -150,7 +173,7 @@ int peer_main(const struct peer *peer, int argc, char **argv) {
   printf("{\"row\": \"%s\", \"offered\": true, \"version\": \"%s\", \"ops\": %" PRIu64
          ", \"wall_ns\": %" PRIu64 ", \"cpu_ns\": %" PRIu64 ", \"rss_bytes\": %" PRIu64
          ", \"pte_bytes\": %" PRIu64 ", \"verified\": %s}\n",
-         row->name, peer->version, run.ops, run.wall_ns, run.cpu_ns, run.rss_bytes, run.pte_bytes,
-         verified ? "true" : "false");
+         arguments.row, peer->version, run.ops, run.wall_ns, run.cpu_ns, run.rss_bytes,
+         run.pte_bytes, verified ? "true" : "false");
   return verified ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -4,9 +4,10 @@
  * The frame of a peer program: one thread library, measured from the outside.
  *
  * `PROGRAM ROW VPS MS` measures one row for about MS milliseconds on VPS kernel
- * threads and prints one line of JSON. `bench/micro.c` runs these programs in
- * turn; a library that crashes, hangs or leaks harms nobody else's figures.
- * Everything here is callable from C and C++.
+ * threads and prints one line of JSON. A row that any number of threads can take part in
+ * may be named with their number, as in barrier-64; --ops N asks for exactly N operations.
+ * `bench/micro.c` runs these programs in turn; a library that crashes, hangs or leaks harms nobody
+ * else's figures. Everything here is callable from C and C++.
  */
 #ifndef MLTP_BENCH_PEER_H
 #define MLTP_BENCH_PEER_H
@@ -21,7 +22,8 @@ extern "C" {
 
 /** One measurement: the row starts and stops the clocks around the part that counts. */
 struct peer_run {
-  uint64_t ops; /**< in: operations wanted; out: operations done */
+  uint64_t ops;     /**< in: operations wanted; out: operations done */
+  unsigned threads; /**< in: how many take part, in rows that can have any number */
   uint64_t wall_ns;
   uint64_t cpu_ns;    /**< of the whole process, all kernel threads */
   uint64_t rss_bytes; /**< growth of resident memory, rows about memory only */
@@ -37,6 +39,7 @@ struct peer_row {
   peer_row_fn *run;
   uint64_t first_ops; /**< operations of the first warm-up round */
   uint64_t fixed_ops; /**< nonzero: exactly so many, once, without warm-up */
+  unsigned threads;   /**< unless ROW-N asks for N; 0: the row knows their number itself */
 };
 
 struct peer {

@@ -75,15 +75,11 @@ static inline void *yield_body(void *arg) {
   return NULL;
 }
 
-static inline bool row_yield(struct peer_run *run, unsigned threads) {
+static inline bool row_yield(struct peer_run *run) {
   struct team team;
-  team_init(&team, run, threads);
+  team_init(&team, run, run->threads);
   return team_go(&team, yield_body, &team);
 }
-
-static inline bool row_yield_2(struct peer_run *run) { return row_yield(run, 2); }
-
-static inline bool row_yield_1000(struct peer_run *run) { return row_yield(run, 1000); }
 
 /* --------------------------------------------------------------- create */
 
@@ -185,17 +181,13 @@ static inline void *mutex_body(void *arg) {
   return NULL;
 }
 
-static inline bool row_mutex(struct peer_run *run, unsigned threads) {
+static inline bool row_mutex(struct peer_run *run) {
   struct mutex_team mutex;
-  team_init(&mutex.team, run, threads);
+  team_init(&mutex.team, run, run->threads);
   p_lock_init(&mutex.lock);
   mutex.count = 0;
   return team_go(&mutex.team, mutex_body, &mutex) && mutex.count == run->ops;
 }
-
-static inline bool row_mutex_1(struct peer_run *run) { return row_mutex(run, 1); }
-
-static inline bool row_mutex_8(struct peer_run *run) { return row_mutex(run, 8); }
 
 /* ------------------------------------------- semaphore and condition round trips */
 
@@ -302,21 +294,17 @@ static inline void *barrier_body(void *arg) {
   return NULL;
 }
 
-static inline bool row_barrier(struct peer_run *run, unsigned threads) {
+static inline bool row_barrier(struct peer_run *run) {
   struct barrier_team b;
-  team_init(&b.team, run, threads);
+  team_init(&b.team, run, run->threads);
   b.next_member = 0;
   b.wrong = false;
-  b.episode = (uint64_t *)peer_alloc(threads, sizeof *b.episode);
-  p_barrier_init(&b.barrier, threads);
+  b.episode = (uint64_t *)peer_alloc(run->threads, sizeof *b.episode);
+  p_barrier_init(&b.barrier, run->threads);
   bool verified = team_go(&b.team, barrier_body, &b) && !b.wrong;
   free(b.episode);
   return verified;
 }
-
-static inline bool row_barrier_64(struct peer_run *run) { return row_barrier(run, 64); }
-
-static inline bool row_barrier_1000(struct peer_run *run) { return row_barrier(run, 1000); }
 
 /* --------------------------------------------------------------- memory */
 

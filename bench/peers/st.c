@@ -78,17 +78,15 @@ static inline void p_barrier_wait(p_barrier_t *barrier) {
 #include "rows.h"
 
 static const struct peer_row rows[] = {
-    {"yield-2", row_yield_2, 100, 0},
-    {"yield-1000", row_yield_1000, 1000, 0},
-    {"create", row_create, 256, 0},
-    {"fork-join", row_fork_join, 100, 0},
-    {"mutex", row_mutex_1, 1000, 0},
-    {"sem", row_sem, 1000, 0},
-    {"cond", row_cond, 1000, 0},
-    {"barrier-64", row_barrier_64, 64, 0},
-    {"barrier-1000", row_barrier_1000, 1000, 0},
-    {"memory", row_memory, 0, 100000},
-    {NULL, NULL, 0, 0},
+    {"yield", row_yield, 100, 0, 2},
+    {"create", row_create, 256, 0, 0},
+    {"fork-join", row_fork_join, 100, 0, 0},
+    {"mutex", row_mutex, 1000, 0, 1},
+    {"sem", row_sem, 1000, 0, 0},
+    {"cond", row_cond, 1000, 0, 0},
+    {"barrier", row_barrier, 64, 0, 64},
+    {"memory", row_memory, 0, 100000, 0},
+    {NULL, NULL, 0, 0, 0},
 };
 
 int main(int argc, char **argv) {

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file mpi_functions.h
- * The functions, in the order of the standard's chapters. Included by mpi.h alone, which also
- * includes the same list under the names of the profiling interface, made from this one.
+ * The functions, in the order of the standard's chapters. Included by mpi.h, which
+ * also includes the same list under the names of the profiling interface, made from this one.
  */
+
+#ifndef TMPI_FUNCTIONS_H
+#define TMPI_FUNCTIONS_H
+
+#include "mpi.h"
 
 /* ---- start and end, the environment */
 int MPI_Init(int *argc, char ***argv);
@@ -280,3 +285,5 @@ int MPI_Info_get_string(MPI_Info info, const char *key, int *length, char *value
 int MPI_Info_get_valuelen(MPI_Info info, const char *key, int *length, int *flag);
 int MPI_Info_get_nkeys(MPI_Info info, int *count);
 int MPI_Info_get_nthkey(MPI_Info info, int n, char *key);
+
+#endif

@@ -14,13 +14,13 @@
 #include "base/spin.h"
 
 enum {
-  MT_CACHE_MAX = 512, /**< a cache keeps at most so many */
+  MT_CACHE_MAX = 512, /**< a cache keeps at most so many, unless a strategy says fewer */
   MT_CACHE_MOVE = 128 /**< and exchanges so many at a time with its pool */
 };
 
 struct mt_cache {
-  void *head;     /* [owner] */
-  uint32_t count; /* [owner] */
+  void *head;    /* [owner] */
+  uint32_t room; /* [owner] how many more it may keep */
 };
 
 struct mt_pool {
@@ -58,7 +58,7 @@ static inline void *mt_pool_pop(struct mt_pool *pool) {
 /** @return a thing, or NULL: empty. */
 static inline void *mt_cache_take(struct mt_cache *cache) {
   void *item = mt_free_list_pop(&cache->head);
-  if (item != NULL) cache->count--;
+  if (item != NULL) cache->room++;
   return item;
 }
 
@@ -68,14 +68,12 @@ void mt_cache_refill(struct mt_cache *cache, struct mt_pool *pool);
 /** Moves a batch to the pool. */
 void mt_cache_spill(struct mt_cache *cache, struct mt_pool *pool);
 
-static inline bool mt_cache_has_room(const struct mt_cache *cache) {
-  return cache->count < MT_CACHE_MAX;
-}
+static inline bool mt_cache_has_room(const struct mt_cache *cache) { return cache->room != 0; }
 
 /** The cache has room. */
 static inline void mt_cache_push(struct mt_cache *cache, void *item) {
   mt_free_list_push(&cache->head, item);
-  cache->count++;
+  cache->room--;
 }
 
 /** Puts it into the cache, which spills if it is full. */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/peek.h"
+#include "core/strategy.h"
 
 enum { PER_CHUNK = MT_SLAB_PER_CHUNK };
 
@@ -57,21 +58,26 @@ uint64_t mt_ids_take(uint32_t count) {
 }
 
 struct mltp_thread *mt_descriptor_from_slab(struct mt_vp *vp) {
-  mt_spin_lock(&ours->pool.guard);
-  struct mltp_thread *t = slab_take(ours);
-  if (vp != NULL) mt_cache_refill(&vp->descriptors, &ours->pool);
-  mt_spin_unlock(&ours->pool.guard);
+  struct mltp_thread *t = NULL;
+  if (vp != NULL && mt_strategy != NULL) t = mt_strategy->descriptor_new(vp);
+  if (t != NULL) return t;
+  mt_pool_lock(&ours->pool);
+  t = slab_take(ours);
+  if (vp != NULL && mt_strategy == NULL) mt_cache_refill(&vp->descriptors, &ours->pool);
+  mt_pool_unlock(&ours->pool);
+  if (t == NULL && vp != NULL && mt_strategy != NULL) mt_strategy_forget(vp);
   return t;
 }
 
 void mt_descriptor_to_slab(struct mt_vp *vp, struct mltp_thread *t) {
-  if (vp != NULL) {
+  if (vp != NULL && mt_strategy == NULL) {
     mt_cache_put(&vp->descriptors, &ours->pool, t);
     return;
   }
-  mt_spin_lock(&ours->pool.guard);
+  if (vp != NULL && mt_strategy->descriptor_free(vp, t)) return;
+  mt_pool_lock(&ours->pool);
   mt_pool_push(&ours->pool, t);
-  mt_spin_unlock(&ours->pool.guard);
+  mt_pool_unlock(&ours->pool);
 }
 
 struct mltp_thread *mt_foreign_new(void) {

@@ -11,6 +11,7 @@
 #include "base/options.h"
 #include "core/det.h"
 #include "core/life.h"
+#include "core/near.h"
 #include "core/sched.h"
 #include "core/stack.h"
 #include "core/timer.h"
@@ -24,8 +25,10 @@ enum {
   WATCH_NS = 1000000,      /* how often the keeper looks at busy VPs, */
   SCAN_EVERY = 16,         /* pauses between two looks at others' queues */
   RECHECK_NS = 1000000000, /* after a look for a deadlock that found none */
-  LONE_NS = 5000,          /* a lone ready thread is stuck after this time, */
-  BLOCKED_NS = 4000000     /* and its VP is blocked after that: a time slice is shorter */
+  MOVE_NS = 250,           /* to move a thread: a request's share, two lines to transfer */
+  POOR_MAX = 4,
+  LONE_NS = 5000,      /* a lone ready thread is stuck after this time, */
+  BLOCKED_NS = 4000000 /* and its VP is blocked after that: a time slice is shorter */
 };
 
 /* ---- searching */
@@ -37,9 +40,11 @@ static void search_end_found(struct mt_vp *vp) {
   /* ID-17 light fence: one searcher less, before the look for sleepers; pairs ID-2 ID-16 */
   mt_fence_light();
   if (mt_load_relaxed(&mt_rt.searching) != 0 || mt_load_relaxed(&mt_rt.sleeping) == 0) return;
-  if (!mt_room_for_one()) return;
+  if (!mt_room_for_one() || mt_thefts_are_poor()) return;
   mt_fence_heavy(); /* ID-8 heavy fence: as ID-2; pairs ID-1 */
-  if (mt_load_relaxed(&vp->runq.length) > 1 || mt_vps_any(mt_runq_seems_busy, vp)) mt_wake_one();
+  if (mt_load_relaxed(&vp->runq.length) > 1 || mt_vps_any(mt_runq_seems_busy, vp) ||
+      mt_strategy_waiting(vp) > 1)
+    mt_wake_one();
 }
 
 /* @return true when the victim has reached no scheduling point for ns. Whoever looks
@@ -53,33 +58,64 @@ static bool is_stuck(struct mt_vp *victim, uint64_t now, uint64_t ns) {
   return false;
 }
 
-/* A lone ready thread is left to its VP, which is likely about to run it, unless
- * that VP is stuck. */
-static bool lone_is_stuck(struct mt_vp *vp, struct mt_vp *victim, uint64_t now) {
+/* Ready threads that are left to their VP, unless that VP is stuck: a lone one, which it is
+ * likely about to run; and all when the last thefts did not pay (docs/design/013), but for a
+ * try now and then. */
+static bool leave_alone(struct mt_vp *vp, struct mt_vp *victim, uint64_t now, bool try_again) {
+  if (mt_load_relaxed(&victim->status) != MT_VP_AWAKE) return false;
+  bool lone = mt_load_relaxed(&victim->runq.length) < 2;
+  if (!lone && (try_again || !mt_thefts_are_poor())) return false;
   bool moved = mt_load_relaxed(&victim->watched_tick) != mt_load_relaxed(&victim->tick);
-  if (moved) vp->lone_seen++;
-  return is_stuck(victim, now, LONE_NS);
+  if (moved) vp->left_alone++;
+  return !is_stuck(victim, now, LONE_NS);
 }
 
-static bool try_steal(struct mt_vp *vp, uint64_t now) {
+/* Notes a theft, to see later how long it kept this VP busy. */
+static void note_theft(struct mt_vp *vp, uint64_t now, uint32_t count) {
+  vp->stolen_at = now;
+  vp->stolen_count = count;
+}
+
+/* This VP has nothing to run again. */
+static void judge_theft(struct mt_vp *vp, uint64_t now) {
+  if (vp->stolen_count == 0) return;
+  bool paid = now - vp->stolen_at >= (uint64_t)vp->stolen_count * MOVE_NS;
+  vp->stolen_count = 0;
+  uint32_t poor = mt_load_relaxed(&mt_rt.poor_thefts);
+  if (paid)
+    mt_store_relaxed(&mt_rt.poor_thefts, 0);
+  else if (poor < POOR_MAX)
+    mt_store_relaxed(&mt_rt.poor_thefts, poor + 1);
+}
+
+static bool steal_from(struct mt_vp *vp, struct mt_vp *victim, uint64_t now, bool try_again) {
+  if (victim == vp || !mt_runq_seems_busy(victim) || leave_alone(vp, victim, now, try_again))
+    return false;
+  uint32_t share = mt_runq_share(victim);
+  if (!mt_runq_steal(vp, victim)) return false;
+  note_theft(vp, now, share);
+  if (mt_near_distance(vp, victim) != MT_SAME_CACHE) mt_count_owner(&vp->stats.stolen_far);
+  mt_store_relaxed(&mt_rt.quiet, 0); /* relaxed: hints */
+  mt_store_relaxed(&mt_rt.vain_searches, 0);
+  return true;
+}
+
+/* The nearest first (docs/design/012), among equals in an order of chance. */
+static bool try_steal(struct mt_vp *vp, uint64_t now, bool try_again) {
   uint32_t count = mt_vp_count();
   uint32_t start = mt_random(vp) % count;
-  for (uint32_t i = 0; i < count; i++) {
-    struct mt_vp *victim = mt_rt.vps[(start + i) % count];
-    if (victim == vp || !mt_runq_seems_busy(victim)) continue;
-    if (mt_load_relaxed(&victim->runq.length) < 2 &&
-        mt_load_relaxed(&victim->status) == MT_VP_AWAKE && !lone_is_stuck(vp, victim, now))
-      continue;
-    if (mt_runq_steal(vp, victim)) {
-      mt_store_relaxed(&mt_rt.quiet, 0); /* relaxed: hints */
-      mt_store_relaxed(&mt_rt.vain_searches, 0);
-      return true;
+  bool apart = mt_load_relaxed(&mt_rt.apart);
+  for (enum mt_distance far = MT_SAME_CACHE; far <= (apart ? MT_FAR : MT_SAME_CACHE); far++) {
+    for (uint32_t i = 0; i < count; i++) {
+      struct mt_vp *victim = mt_rt.vps[(start + i) % count];
+      if (apart && mt_near_distance(vp, victim) != far) continue;
+      if (steal_from(vp, victim, now, try_again)) return true;
     }
   }
   return false;
 }
 
-bool mt_steal_some(struct mt_vp *vp) { return try_steal(vp, os_now()); }
+bool mt_steal_some(struct mt_vp *vp) { return try_steal(vp, os_now(), false); }
 
 /* More VPs are awake than there are CPUs. */
 static bool crowded(void) { return mt_load_relaxed(&mt_rt.awake) > mt_rt.cpus; }
@@ -93,24 +129,33 @@ static uint64_t spin_budget(void) {
 /* In a crowd only the keeper takes other VPs' threads, once per watch: they seem to wait
  * because their VPs wait for a CPU, and a VP that took them would take that CPU, too.
  * @return true when this VP has something to run now. */
-static bool search(struct mt_vp *vp) {
+static bool look_around(struct mt_vp *vp) {
   bool sent = vp->on_watch;
   vp->on_watch = 0;
-  vp->lone_seen = 0;
+  vp->left_alone = 0;
   mt_count_searching(vp, true);
-  uint64_t end = os_now() + spin_budget();
+  mt_near_note(vp);
+  uint64_t begin = os_now(), end = begin + spin_budget();
+  judge_theft(vp, begin);
   for (unsigned round = 0;; round++) {
     if (mt_load_relaxed(&vp->runq.inbox) != NULL) return true; /* relaxed: the drain acquires */
+    if (mt_strategy_waiting(vp) != 0) return true;
     if (round % SCAN_EVERY == 0) {
       uint64_t now = mt_vp_now(vp);
       mt_timers_run_due(now);
       if (mt_runq_seems_busy(vp)) return true;
       if (mt_over_target() || mt_load_relaxed(&mt_rt.stopping)) return false;
-      if ((sent || !crowded()) && try_steal(vp, now)) return true;
+      if ((sent || !crowded()) && try_steal(vp, now, sent)) return true;
       if (now >= end) return false;
     }
     mt_arch_pause();
   }
+}
+
+static bool search(struct mt_vp *vp) {
+  mt_strategy_search_begins(vp);
+  bool found = look_around(vp);
+  return mt_strategy_search_ends(vp) || found;
 }
 
 /* ---- sleeping */
@@ -146,10 +191,13 @@ static void look_for_deadlock(uint64_t now) {
 /* Every CPU has a VP that is awake. @return true when threads wait for one of them that
  * must be blocked in the kernel without having said so, or computes for long. */
 static bool any_blocked(uint64_t now) {
-  bool any = false;
+  bool any = false, shared = mt_strategy_waiting(NULL) != 0;
   uint32_t count = mt_vp_count();
-  for (uint32_t i = 0; i < count; i++)
-    if (mt_runq_seems_busy(mt_rt.vps[i])) any |= is_stuck(mt_rt.vps[i], now, BLOCKED_NS);
+  for (uint32_t i = 0; i < count; i++) {
+    struct mt_vp *vp = mt_rt.vps[i];
+    if (mt_runq_seems_busy(vp) || (shared && mt_load_relaxed(&vp->status) == MT_VP_AWAKE))
+      any |= is_stuck(vp, now, BLOCKED_NS);
+  }
   return any;
 }
 
@@ -162,7 +210,7 @@ static bool is_needed(const struct mt_vp *keeper, uint64_t now) {
     return false;
   }
   if (mt_load_relaxed(&mt_rt.awake) >= mt_load_relaxed(&mt_rt.target)) return false;
-  return mt_room_for_one() ? mt_vps_any(mt_runq_seems_busy, keeper) : any_blocked(now);
+  return mt_room_for_one() ? mt_any_waiting(keeper) : any_blocked(now);
 }
 
 /* The keeper's round. */
@@ -180,7 +228,7 @@ static void keep_watch(struct mt_vp *keeper) {
 static bool must_get_up(const struct mt_vp *vp) {
   if (mt_runq_seems_busy(vp) || mt_load_relaxed(&mt_rt.stopping)) return true;
   if (!mt_room_for_one()) return false;
-  return !mt_saw_lone(vp) && mt_vps_any(mt_runq_seems_busy, vp);
+  return !mt_leaves_alone(vp) && mt_any_waiting(vp);
 }
 
 /* In the list of sleepers: until somebody wakes this VP, or its watch does. */
@@ -202,7 +250,7 @@ static void sleep_until_woken(struct mt_vp *vp) {
   os_affinity_read(&vp->affinity);
   mt_stacks_owner_sleeps(vp);
   mt_lie_down(vp);
-  /* ID-2 heavy fence: the sleeper before the look; pairs ID-1 ID-5 ID-17 ID-18 FN-3 LV-6 */
+  /* ID-2 heavy fence: the sleeper before the look; pairs ID-1 ID-5 ID-17 ID-18 ID-19 FN-3 LV-6 */
   mt_fence_heavy();
   mt_finalizer_check();
   if (must_get_up(vp)) {

@@ -66,12 +66,12 @@ static bool is_turn_of_others(const struct mt_vp *vp) {
 /* Takes t out of the caller's own queue if it is there and has not started; exact,
  * since the queue's owner asks. @return false: it is not, or something else is due. */
 static bool take_fresh(struct mt_vp *vp, struct mltp_thread *t) {
-  mt_runq_enter(vp);
+  if (!mt_runq_enter_own(vp)) return false; /* a strategy's threads start from its queue */
   bool fresh = mt_is_ready_on(t, vp) && t->special & MT_FRESH && t->joiner == NULL &&
                mt_load_relaxed(&t->detached) == MT_JOINABLE;
   bool now = fresh && !is_turn_of_others(vp) && mt_tick(vp);
   if (now) mt_runq_remove(vp, t);
-  mt_runq_leave(vp);
+  mt_runq_leave_own(vp);
   return now;
 }
 

@@ -5,6 +5,7 @@
  * Relaxed: what the main thread alone writes, and numbers for questions.
  */
 #include "core/life.h"
+#include "core/await.h"
 #include "core/descriptor.h"
 #include "core/det.h"
 
@@ -72,9 +73,14 @@ static int make_main(void) {
   mt_set_name(t, "main");
   t->kind = on_vps() ? MT_UNBOUND : MT_BOUND;
   t->vp = mt_rt.vps[0];
-  mt_fork_stack((char **)&t->stack_low, &t->stack_size);
+  mt_fork_stack((char **)&mt_rt.main_low, &mt_rt.main_size);
+  if (t->kind == MT_BOUND) {
+    t->stack_low = mt_rt.main_low;
+    t->stack_size = mt_rt.main_size;
+    t->token = 0;
+  }
   mt_sanitizer_adopt(&t->sanitizer);
-  mt_sanitizer_known_stack(&t->sanitizer, t->stack_low, t->stack_size);
+  mt_sanitizer_known_stack(&t->sanitizer, mt_rt.main_low, mt_rt.main_size);
   mt_set_where(t, MT_RUNNING, 0);
   mt_det_place(t);
   mt_rt.main = t;
@@ -112,6 +118,8 @@ int mltp_init(int vps) {
   if (vps == 0) vps = mt_options.vps != 0 ? (int)mt_options.vps : os_cpus();
   mt_rt.wanted = vps;
   mt_rt.target = active_of(vps);
+  error = mt_strategy_init();
+  if (error != 0) return error;
   mt_fence_init(mt_options.membarrier);
   error = mt_fork_init();
   if (error != 0) {
@@ -134,6 +142,7 @@ int mltp_init(int vps) {
   if (error == 0) error = make_main();
   if (error == 0) error = mt_report_start();
   if (error == 0) mt_store_release(&mt_rt.running, 1); /* LF-4 release: pairs LF-3 LF-5 */
+  if (error == 0) mt_await_init();                     /* before there are other VPs */
   if (error == 0 && on_vps()) error = mt_vp_spawn_to(mt_rt.target);
   if (error != 0) {
     if (error != EINVAL) /* which has been explained */
@@ -183,7 +192,7 @@ static void go_home(struct mltp_thread *main) {
     struct mt_vp *vp = main->vp;
     mt_runq_enter(vp);
     vp->after_home = main;
-    vp->after = 1;
+    vp->after |= MT_AFTER_END;
     mt_set_where(main, MT_PARKED, vp->index);
     mt_switch(main, &vp->idle);
   }

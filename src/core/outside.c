@@ -100,6 +100,9 @@ static void finish(struct mltp_thread *self, void *result) {
   mt_finalizer_check();
 }
 
+/* Where mltp_exit() goes on this kernel thread, if a bound thread has it. */
+static __thread jmp_buf *bottom;
+
 static void *bound_main(void *arg) {
   struct mltp_thread *self = arg;
   mt_set_current(self);
@@ -107,7 +110,7 @@ static void *bound_main(void *arg) {
   os_thread_stack((char **)&self->stack_low, &self->stack_size);
   MT_PROBE2(start, self, self->id);
   jmp_buf end;
-  self->end = &end;
+  bottom = &end;
   if (setjmp(end) == 0) self->result = self->func(self->arg);
   if (mt_current() != self) return NULL; /* the last thread of a child of fork() */
   finish(self, self->result);
@@ -116,6 +119,9 @@ static void *bound_main(void *arg) {
 }
 
 int mt_bound_start(struct mltp_thread *t, size_t stack_size) {
+  t->stack_low = NULL;
+  t->stack_size = 0;
+  t->token = 0;
   mt_add_relaxed(&mt_rt.bound_live, 1); /* relaxed: before its kernel thread exists */
   int error = os_thread_start_detached(stack_size, bound_main, t);
   if (error != 0) mt_add_relaxed(&mt_rt.bound_live, -1);
@@ -126,7 +132,7 @@ int mt_bound_start(struct mltp_thread *t, size_t stack_size) {
  * program at a catch (...) or a noexcept function. Unbound threads do not unwind either. */
 void mt_bound_finish(struct mltp_thread *self, void *result) {
   self->result = result;
-  longjmp(*self->end, 1);
+  longjmp(*bottom, 1);
 }
 
 void mt_bound_wait_all(void) {

@@ -74,7 +74,7 @@ static void park(struct mltp_thread *self, mt_spin *guard, enum mt_why why,
     mt_runq_enter(vp);
     struct mltp_thread *next = mt_next_or_idle(vp);
     vp->after_unlock = guard;
-    vp->after = 1;
+    vp->after |= MT_AFTER_UNLOCK;
     mt_set_where(self, MT_PARKED, vp->index);
     mt_store_relaxed(&self->parked_at, vp->clock); /* a clock would cost half a switch */
     mt_count_owner(&vp->stats.parks);

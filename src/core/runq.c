@@ -57,8 +57,11 @@ static void push_chain(struct mt_vp *vp, struct mltp_thread *t) {
 }
 
 void mt_runq_drain(struct mt_vp *vp) {
-  struct mltp_thread *last;
-  push_chain(vp, mt_runq_take_inbox(vp, &last));
+  struct mltp_thread *last, *first = mt_runq_take_inbox(vp, &last);
+  if (mt_strategy != NULL && vp->strategy.holds == NULL) /* no list is lent to put them into */
+    mt_strategy_ready_chain(vp, first);
+  else
+    push_chain(vp, first);
 }
 
 struct mltp_thread *mt_runq_take_front(struct mt_vp *vp, uint32_t count,
@@ -78,7 +81,7 @@ struct mltp_thread *mt_runq_take_front(struct mt_vp *vp, uint32_t count,
   return first;
 }
 
-static uint32_t fair_share(const struct mt_vp *vp) {
+uint32_t mt_runq_share(const struct mt_vp *vp) {
   uint32_t half = (mt_load_relaxed(&vp->runq.length) + 1) / 2;
   return half < STEAL_MAX ? half : STEAL_MAX;
 }
@@ -87,7 +90,7 @@ static uint32_t fair_share(const struct mt_vp *vp) {
  * on its way to VP 0, and the thief may have gone. relaxed: main's arrival orders it. */
 static void serve(struct mt_vp *vp, struct mt_vp *thief) {
   if (mt_load_relaxed(&mt_rt.stopping)) return;
-  struct mltp_thread *last, *first = mt_runq_take_front(vp, fair_share(vp), &last);
+  struct mltp_thread *last, *first = mt_runq_take_front(vp, mt_runq_share(vp), &last);
   if (first == NULL) return;
   mt_post(thief, first, last); /* and see that it gets them: it may have gone to sleep */
   mt_count_owner(&vp->stats.served);
@@ -106,6 +109,10 @@ static bool change_claim(struct mt_runq *q, uint32_t from, uint32_t to) {
 
 void mt_runq_claimed(struct mt_vp *vp) {
   struct mt_runq *q = &vp->runq;
+  if (mt_strategy != NULL) {
+    mt_strategy_enter(vp);
+    return;
+  }
   uint32_t claim;
   while ((claim = mt_load_acquire(&q->claim)) != 0) { /* RQ-8 acquire: as RQ-2; pairs RQ-6 */
     if (claim & MT_CLAIM_PROBE) {
@@ -124,7 +131,7 @@ void mt_runq_claimed(struct mt_vp *vp) {
 }
 
 void mt_runq_probe(struct mt_vp *vp) {
-  /* RQ-10 seq_cst: after the state the owner has to look at; pairs RQ-2 */
+  /* RQ-10 seq_cst: after the state the owner has to look at; pairs RQ-2 RQ-11 */
   mt_or_seq_cst(&vp->runq.claim, MT_CLAIM_PROBE);
 }
 
@@ -148,7 +155,7 @@ bool mt_runq_steal(struct mt_vp *thief, struct mt_vp *victim) {
   wait_while(&q->inside, 1, INSIDE_WAIT_NS);
   if (mt_load_acquire(&q->inside) == 0) { /* RQ-5 acquire: pairs RQ-3 RQ-7 */
     mt_runq_drain(victim); /* what was posted to a busy or sleeping VP waits like the rest */
-    first = mt_runq_take_front(victim, awake ? fair_share(victim) : UINT32_MAX, &last);
+    first = mt_runq_take_front(victim, awake ? mt_runq_share(victim) : UINT32_MAX, &last);
     /* or the victim might take one for still its own (mt_is_ready_on) */
     for (struct mltp_thread *t = first; t != NULL; t = t->next)
       mt_set_where(t, MT_MAILED, thief->index);

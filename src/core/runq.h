@@ -36,25 +36,46 @@
 
 #include "base/fence.h"
 #include "base/log.h"
+#include "core/strategy.h"
 #include "core/thread.h"
 
 enum {
-  MT_CLAIM_LOCKED = 1u << 16, /**< a thief is in the list */
-  MT_CLAIM_PROBE = 1u << 17   /**< the owner has to look at the runtime's state */
+  MT_CLAIM_LOCKED = 1u << 16,  /**< a thief is in the list */
+  MT_CLAIM_PROBE = 1u << 17,   /**< the owner has to look at the runtime's state */
+  MT_CLAIM_STRATEGY = 1u << 18 /**< always there: a strategy lends its list; strategy.h */
 };
 
-/** The slow part of entering: serve a request, wait for a thief, note a probe. */
+/** The slow part of entering: serve a request, wait for a thief, note a probe, borrow. */
 void mt_runq_claimed(struct mt_vp *vp);
 
-static inline void mt_runq_enter(struct mt_vp *vp) {
+/** @return whether others want something of the owner, which has stepped inside. */
+static inline bool mt_runq_step_in(struct mt_vp *vp) {
   mt_store_relaxed(&vp->runq.inside, 1); /* relaxed: the fence orders it */
   mt_fence_light();                      /* RQ-1 light fence: inside before claim; pairs RQ-4 */
-  if (mt_unlikely(mt_load_acquire(&vp->runq.claim) != 0)) /* RQ-2 acquire: pairs RQ-6 RQ-10 */
+  return mt_unlikely(mt_load_acquire(&vp->runq.claim) != 0); /* RQ-2 acquire: pairs RQ-6 RQ-10 */
+}
+
+static inline void mt_runq_enter(struct mt_vp *vp) {
+  if (mt_runq_step_in(vp)) mt_runq_claimed(vp);
+}
+
+/** The same for what only our own scheduler does. @return false, outside: there is a strategy. */
+static inline bool mt_runq_enter_own(struct mt_vp *vp) {
+  if (mt_runq_step_in(vp)) {
+    if (mt_strategy != NULL) return false; /* nobody waits for `inside` then */
     mt_runq_claimed(vp);
+  }
+  return true;
+}
+
+/** Leaves, where the list cannot be lent, or is given back later (mt_after_switch()). */
+static inline void mt_runq_leave_own(struct mt_vp *vp) {
+  mt_store_release(&vp->runq.inside, 0); /* RQ-3 release: publishes the list; pairs RQ-5 */
 }
 
 static inline void mt_runq_leave(struct mt_vp *vp) {
-  mt_store_release(&vp->runq.inside, 0); /* RQ-3 release: publishes the list; pairs RQ-5 */
+  if (mt_unlikely(vp->after & MT_AFTER_RETURN)) mt_strategy_leave(vp);
+  mt_runq_leave_own(vp);
 }
 
 /* The following are called inside, or by a thief under LOCKED. */
@@ -62,7 +83,7 @@ static inline void mt_runq_leave(struct mt_vp *vp) {
 static inline void mt_runq_push(struct mt_vp *vp, struct mltp_thread *t) {
   struct mt_runq *q = &vp->runq;
   MT_ASSERT(mt_state(t) != MT_DONE);
-  mt_set_where(t, MT_READY, vp->index);
+  mt_set_where(t, MT_READY, vp->runq.index);
   t->next = NULL;
   t->prev = q->tail;
   if (q->tail != NULL)
@@ -75,7 +96,7 @@ static inline void mt_runq_push(struct mt_vp *vp, struct mltp_thread *t) {
 
 static inline void mt_runq_push_front(struct mt_vp *vp, struct mltp_thread *t) {
   struct mt_runq *q = &vp->runq;
-  mt_set_where(t, MT_READY, vp->index);
+  mt_set_where(t, MT_READY, vp->runq.index);
   t->prev = NULL;
   t->next = q->head;
   if (q->head != NULL)
@@ -119,7 +140,7 @@ static inline struct mltp_thread *mt_runq_pop(struct mt_vp *vp) {
 static inline struct mltp_thread *mt_runq_rotate(struct mt_vp *vp, struct mltp_thread *t) {
   struct mt_runq *q = &vp->runq;
   struct mltp_thread *first = q->head, *second = first->next;
-  mt_set_where(t, MT_READY, vp->index);
+  mt_set_where(t, MT_READY, vp->runq.index);
   t->next = NULL;
   if (second != NULL) {
     t->prev = q->tail;
@@ -174,6 +195,9 @@ void mt_runq_post(struct mt_vp *to, struct mltp_thread *first, struct mltp_threa
 static inline bool mt_runq_seems_busy(const struct mt_vp *vp) {
   return mt_load_relaxed(&vp->runq.length) != 0 || mt_load_relaxed(&vp->runq.inbox) != NULL;
 }
+
+/** @return how many threads a thief would get. A hint, from outside. */
+uint32_t mt_runq_share(const struct mt_vp *vp);
 
 /**
  * Moves ready threads from a victim to the thief's own run queue or inbox: half

@@ -23,7 +23,8 @@ bool mt_check(struct mt_vp *vp) {
   return (earliest == MLTP_NEVER && !look) || earliest > mt_vp_now(vp);
 }
 
-void mt_after_end(struct mt_vp *vp) {
+/* A thread that will not come back: its stack, or main on its way to VP 0. */
+static void after_end(struct mt_vp *vp) {
   struct mt_stack *stack = vp->after_stack;
   struct mltp_thread *home = vp->after_home;
   vp->after_stack = NULL;
@@ -35,6 +36,15 @@ void mt_after_end(struct mt_vp *vp) {
   if (home != NULL) mt_post(mt_rt.vps[0], home, home);
 }
 
+/* A lent list goes back before the lists of stacks are locked, unless its lock is theirs. */
+void mt_after_more(struct mt_vp *vp, uint8_t after) {
+  bool held = (after & MT_AFTER_RETURN) != 0;
+  if (held && !mt_strategy->one_lock) mt_strategy_leave(vp);
+  if (after & MT_AFTER_UNLOCK) mt_spin_unlock(vp->after_unlock);
+  if (after & MT_AFTER_END) after_end(vp);
+  if (held && mt_strategy->one_lock) mt_strategy_leave(vp);
+}
+
 void mt_prepare(struct mt_vp *vp, struct mltp_thread *t) {
   struct mt_stack *stack = mt_stack_new(vp, t->stack_class);
   if (stack == NULL)
@@ -42,7 +52,7 @@ void mt_prepare(struct mt_vp *vp, struct mltp_thread *t) {
         "thread %lu '%s': no memory for its stack of %zu KiB (run fewer threads at a time, "
         "or set MLTP_STACK_SIZE lower)",
         (unsigned long)t->id, mt_name(t), ((size_t)1 << t->stack_class) / 1024);
-  t->special &= (uint8_t)~MT_FRESH;
+  t->special &= (uint8_t)~(MT_FRESH | MT_NO_HEIR);
   t->stack = stack;
   mt_sanitizer_stack(&t->sanitizer, stack->low, mt_stack_size(stack));
   mt_sanitizer_begin(&t->sanitizer);
@@ -59,7 +69,10 @@ struct mltp_thread *mt_prepare_special(struct mt_vp *vp, struct mltp_thread *t) 
     t = mt_runq_pop(vp);
   }
   t->special &= (uint8_t)~MT_PUT_OFF;
-  if (t->special & MT_FRESH) mt_prepare(vp, t);
+  if (t->special & MT_FRESH) {
+    if (vp->after & MT_AFTER_RETURN) mt_strategy_starts(vp, t);
+    mt_prepare(vp, t);
+  }
   return t;
 }
 
@@ -99,11 +112,17 @@ void mt_ready(struct mltp_thread *t) {
   struct mt_vp *here = mt_here(), *home = t->vp;
   if (here == home)
     mt_ready_here(here, t);
+  else if (mt_strategy != NULL)
+    mt_strategy_ready(here, t);
   else
     mt_post(home, t, t);
 }
 
 void mt_ready_elsewhere(struct mltp_thread *t) {
+  if (mt_strategy != NULL) {
+    mt_strategy_ready(NULL, t);
+    return;
+  }
   uint32_t count = mt_vp_count();
   uint32_t turn = mt_add_relaxed(&mt_rt.next_vp, 1); /* relaxed: any spread will do */
   mt_post(mt_rt.vps[turn % count], t, t);
@@ -118,6 +137,10 @@ void mt_ready_chain(struct mltp_thread *first) {
   } chains[HOMES];
   int used = 0;
   struct mt_vp *here = mt_here();
+  if (mt_strategy != NULL) {
+    mt_strategy_ready_chain(here, first);
+    return;
+  }
   if (here != NULL) mt_runq_enter(here);
   for (struct mltp_thread *t = first, *next; t != NULL; t = next) {
     next = t->next;
@@ -142,7 +165,7 @@ void mt_ready_chain(struct mltp_thread *first) {
     chains[i].last = t;
   }
   if (here != NULL) {
-    mt_runq_leave(here);
+    mt_runq_leave_own(here);
     mt_notice(here);
   }
   for (int i = 0; i < used; i++) mt_post(chains[i].vp, chains[i].first, chains[i].last);

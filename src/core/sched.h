@@ -2,8 +2,8 @@
 /**
  * @file sched.h
  * The scheduling point: choose the next thread, switch to it directly, finish
- * what the last one left to do. This is the seam for other strategies: what a
- * ready thread does to the queues is mt_ready()'s and mt_next()'s business only.
+ * what the last one left to do. What a ready thread does to the queues is
+ * mt_ready()'s and mt_next()'s business only; strategy.h has other ways.
  *
  * Relaxed: the owner's own fields, and the inbox as a hint (the drain acquires).
  */
@@ -13,6 +13,7 @@
 #include "base/options.h"
 #include "core/runq.h"
 #include "core/stack.h"
+#include "core/strategy.h"
 #include "core/wake.h"
 #include "debug/probes.h"
 
@@ -31,9 +32,8 @@ static inline void mt_probe_here(struct mt_vp *vp) {
   vp->check_at = mt_load_relaxed(&vp->tick) + 1;
 }
 
-/** What a thread that will not come back left to do: free its stack, or post main
- * to VP 0. */
-void mt_after_end(struct mt_vp *vp);
+/** What is left to do after a switch, if more than to release a guard: MT_AFTER_... */
+void mt_after_more(struct mt_vp *vp, uint8_t after);
 
 /** Binds a stack to a fresh thread. Stops the program when there is none. */
 void mt_prepare(struct mt_vp *vp, struct mltp_thread *t);
@@ -101,16 +101,14 @@ __attribute__((always_inline)) static inline void mt_become(struct mt_vp *vp,
 
 /** What every context does first when it is switched to. */
 static inline void mt_after_switch(struct mt_vp *vp) {
-  mt_runq_leave(vp);
-  if (!vp->after) return;
+  mt_runq_leave_own(vp);
+  uint8_t after = vp->after;
+  if (after == 0) return;
   vp->after = 0;
-  if (vp->after_unlock != NULL) {
-    mt_spin *guard = vp->after_unlock;
-    vp->after_unlock = NULL;
-    mt_spin_unlock(guard);
-  } else {
-    mt_after_end(vp);
-  }
+  if (mt_likely(after == MT_AFTER_UNLOCK))
+    mt_spin_unlock(vp->after_unlock);
+  else
+    mt_after_more(vp, after);
 }
 
 /** Makes *context start at mt_thread_start() on that stack. */
@@ -152,11 +150,14 @@ void mt_ready(struct mltp_thread *t);
 void mt_ready_chain(struct mltp_thread *first);
 
 /** Puts a thread at the end of the calling VP's own run queue; a high one, perhaps, in
- * front. */
+ * front. With a strategy, where that says. */
 static inline void mt_ready_here(struct mt_vp *vp, struct mltp_thread *t) {
-  mt_runq_enter(vp);
+  if (mt_unlikely(!mt_runq_enter_own(vp))) {
+    mt_strategy_ready(vp, t);
+    return;
+  }
   mt_runq_push_ready(vp, t);
-  mt_runq_leave(vp);
+  mt_runq_leave_own(vp);
   mt_notice(vp);
 }
 

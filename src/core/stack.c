@@ -164,7 +164,7 @@ static void plan_trim(void) {
 }
 
 void mt_stacks_owner_sleeps(const struct mt_vp *vp) {
-  if (vp->stacks.count != 0) plan_trim();
+  if (vp->stacks.head != NULL) plan_trim();
 }
 
 struct mt_stack *mt_stack_new(struct mt_vp *vp, int class_log2) {
@@ -172,23 +172,26 @@ struct mt_stack *mt_stack_new(struct mt_vp *vp, int class_log2) {
   struct mt_stack *stack = cached ? mt_cache_take(&vp->stacks) : NULL;
   if (mt_likely(stack != NULL)) return stack;
   struct mt_pool *pool = &arena.pools[class_log2];
-  mt_spin_lock(&pool->guard);
+  mt_pool_lock(pool);
   stack = mt_pool_pop(pool);
   if (stack == NULL) stack = mt_free_list_pop(&arena.trimmed[class_log2]);
-  if (cached) mt_cache_refill(&vp->stacks, pool);
-  mt_spin_unlock(&pool->guard);
+  if (cached && mt_strategy == NULL) mt_cache_refill(&vp->stacks, pool);
+  mt_pool_unlock(pool);
   return stack != NULL ? stack : carve(class_log2);
 }
 
 void mt_stack_free(struct mt_vp *vp, struct mt_stack *stack) {
   struct mt_pool *pool = &arena.pools[stack->class_log2];
   if (vp != NULL && stack->class_log2 == mt_rt.stack_class) {
-    mt_cache_put(&vp->stacks, pool, stack);
-    return;
+    bool spills = mt_strategy == NULL; /* a strategy's lists are too short for batches */
+    if (spills || mt_cache_has_room(&vp->stacks)) {
+      mt_cache_put(&vp->stacks, pool, stack);
+      return;
+    }
   }
-  mt_spin_lock(&pool->guard);
+  mt_pool_lock(pool);
   mt_pool_push(pool, stack);
-  mt_spin_unlock(&pool->guard);
+  mt_pool_unlock(pool);
   plan_trim();
 }
 
@@ -196,14 +199,14 @@ void mt_stack_free(struct mt_vp *vp, struct mt_stack *stack) {
 
 static void cache_to_pool(struct mt_cache cache) {
   struct mt_pool *pool = &arena.pools[mt_rt.stack_class];
-  mt_spin_lock(&pool->guard);
+  mt_pool_lock(pool);
   for (void *stack; (stack = mt_cache_take(&cache)) != NULL;) mt_pool_push(pool, stack);
-  mt_spin_unlock(&pool->guard);
+  mt_pool_unlock(pool);
 }
 
 static struct mt_cache take_cache(struct mt_vp *vp) {
   struct mt_cache cache = vp->stacks;
-  vp->stacks = (struct mt_cache){NULL, 0};
+  vp->stacks = (struct mt_cache){NULL, mt_stacks_room()};
   return cache;
 }
 
@@ -224,11 +227,11 @@ static void collect_from_sleepers(void) {
 static void *take_unneeded(int class_log2) {
   struct mt_pool *pool = &arena.pools[class_log2];
   void *batch = NULL;
-  mt_spin_lock(&pool->guard);
+  mt_pool_lock(pool);
   uint32_t unneeded = pool->least, taken = unneeded < TRIM_BATCH ? unneeded : TRIM_BATCH;
   for (uint32_t i = 0; i < taken; i++) mt_free_list_push(&batch, mt_pool_pop(pool));
   pool->least = unneeded - taken;
-  mt_spin_unlock(&pool->guard);
+  mt_pool_unlock(pool);
   return batch;
 }
 
@@ -236,10 +239,10 @@ static void trim_batch(int class_log2, void *batch) {
   struct mt_pool *pool = &arena.pools[class_log2];
   for (struct mt_stack *stack = batch; stack != NULL; stack = stack->next)
     os_trim(stack->low + arena.page, mt_stack_size(stack) - 2 * arena.page); /* guard, top page */
-  mt_spin_lock(&pool->guard);
+  mt_pool_lock(pool);
   for (void *stack; (stack = mt_free_list_pop(&batch)) != NULL;)
     mt_free_list_push(&arena.trimmed[class_log2], stack);
-  mt_spin_unlock(&pool->guard);
+  mt_pool_unlock(pool);
 }
 
 /* @return how many stacks were trimmed: most at least, if there are so many. */
@@ -259,10 +262,10 @@ static bool mark_pools(void) {
   bool any = false;
   for (int class_log2 = MT_STACK_CLASS_MIN; class_log2 <= MT_STACK_CLASS_MAX; class_log2++) {
     struct mt_pool *pool = &arena.pools[class_log2];
-    mt_spin_lock(&pool->guard);
+    mt_pool_lock(pool);
     pool->least = pool->count;
     any |= pool->count != 0;
-    mt_spin_unlock(&pool->guard);
+    mt_pool_unlock(pool);
   }
   return any;
 }

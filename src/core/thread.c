@@ -64,6 +64,7 @@ static int create(const char *call, mltp_t **thread, const mltp_attr_t *attr, ml
   if (thread != NULL) *thread = t;
   if ((attr->bound && !mt_det_on) || mt_options.backend == MT_BACKEND_KERNEL) {
     t->kind = MT_BOUND;
+    if (mt_strategy != NULL && here != NULL) mt_strategy_forget(here); /* it needs no queue */
     mt_set_where(t, MT_RUNNING, 0);
     int error = mt_bound_start(t, (size_t)1 << class_log2);
     if (error != 0) {
@@ -171,7 +172,7 @@ static void __attribute__((noreturn)) leave_for(struct mt_vp *vp, struct mt_stac
   struct mltp_thread nobody; /* what the switch saves goes nowhere */
   nobody.own = 0;
   vp->after_stack = stack;
-  vp->after = 1;
+  vp->after |= MT_AFTER_END;
   next = mt_prepared(vp, next);
   mt_become(vp, &nobody, next);
   mt_sanitizer_dying(dead, &vp->dead);

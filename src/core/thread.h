@@ -62,7 +62,7 @@ static inline enum mt_state mt_state(const struct mltp_thread *t) {
 /** @return true when the thread is ready in exactly this VP's run queue. Exact
  * for the owner of that queue while it is inside. */
 static inline bool mt_is_ready_on(const struct mltp_thread *t, const struct mt_vp *vp) {
-  return mt_load_relaxed(&t->where) == mt_where(MT_READY, vp->index);
+  return mt_load_relaxed(&t->where) == mt_where(MT_READY, vp->runq.index);
 }
 
 /** @return true when the thread has a processor as far as this level knows: it
@@ -83,6 +83,13 @@ static inline const char *mt_name(const struct mltp_thread *t) {
 static inline void mt_set_name(struct mltp_thread *t, const char *name) {
   if (name != NULL) mt_store_relaxed(&t->name, name);
   mt_store_relaxed(&t->named, name != NULL);
+}
+
+/** The bounds of a stack that is not one of ours: a bound or foreign thread's, or main's. */
+static inline void mt_native_stack(const struct mltp_thread *t, const char **low, size_t *size) {
+  bool is_main = t->kind == MT_UNBOUND;
+  *low = is_main ? mt_rt.main_low : t->stack_low;
+  *size = is_main ? mt_rt.main_size : t->stack_size;
 }
 
 /** What has to be done if mltp_exit() leaves a frame behind: no destructor runs for it.

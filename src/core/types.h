@@ -11,6 +11,7 @@
  * run queue   the ready threads of one VP (runq.h); inbox: its part others post to
  * park        to give up the VP until somebody unparks the thread (park.h)
  * guard       the spin lock of a wait queue, or of a thread for its join
+ * strategy    another way to manage threads, of Anderson et al. (strategy.h)
  * fresh       created, never run; has no stack yet
  * keeper      the one sleeping VP that watches timers and busy VPs (idle.c)
  *
@@ -21,8 +22,9 @@
 #ifndef MT_CORE_TYPES_H
 #define MT_CORE_TYPES_H
 
-#include <setjmp.h>
+#include <assert.h>
 #include <stdalign.h>
+#include <stddef.h>
 
 #include "arch/arch.h"
 #include "base/atomic.h"
@@ -34,6 +36,7 @@
 #include "mltp/thread.h"
 #include "mltp/time.h"
 #include "os/os.h"
+#include "spin/spinlock.h"
 
 enum { MT_VPS_MAX = 1024 };
 
@@ -46,10 +49,11 @@ enum {
 /** What makes a thread special when its turn comes, or when it becomes ready: bits of a
  * thread's `special`. */
 enum {
-  MT_FRESH = 1,  /**< created, never run */
-  MT_HIGH = 2,   /**< [const] runs before others now and then; sched.c */
-  MT_LOW = 4,    /**< [const] lets others pass once, each time it is ready; sched.c */
-  MT_PUT_OFF = 8 /**< low, and has let others pass */
+  MT_FRESH = 1,   /**< created, never run */
+  MT_HIGH = 2,    /**< [const] runs before others now and then; sched.c */
+  MT_LOW = 4,     /**< [const] lets others pass once, each time it is ready; sched.c */
+  MT_PUT_OFF = 8, /**< low, and has let others pass */
+  MT_NO_HEIR = 16 /**< fresh, and takes its stack from the free list always; strategy.h */
 };
 
 /** What a thread is made of. */
@@ -102,12 +106,14 @@ enum mt_why {
   MT_WHY_JOIN_TIMED,
   MT_WHY_SLEEP,
   MT_WHY_FINALIZE,
+  MT_WHY_AWAIT,
   MT_WHY_MESSAGE
 };
 
 struct mt_vp;
 struct mt_stack;
 struct mt_values;
+struct mt_await;
 struct mt_undo;
 struct mt_timer;
 
@@ -116,19 +122,20 @@ struct mt_timer;
  * are packed by use: a switch touches the first, a whole plain life the first two. */
 struct mltp_thread {
   /* -- first line: all that a switch touches */
-  struct arch_context context; /* [owner] of a thread that does not run */
-  struct mltp_thread *next;    /* [guard] of the queue it is in: run queue or wait queue */
-  struct mltp_thread *prev;    /* likewise */
-  struct mt_vp *vp;            /* [atomic] VP it runs on or ran on last; NULL: bound, foreign */
-  uint16_t where;              /* [atomic] state and VP index; thread.h */
-  uint8_t special;             /* [owner] of the run queue it is in: MT_FRESH, ...; mostly 0 */
-  uint8_t own;                 /* [owner] MT_OWN_... */
-  int saved_errno;             /* [owner] errno while it does not run; 0 while it runs */
+  alignas(MT_CACHE_LINE) struct arch_context context; /* [owner] of a thread that does not run */
+  struct mltp_thread *next; /* [guard] of the queue it is in: run queue or wait queue */
+  struct mltp_thread *prev; /* likewise */
+  struct mt_vp *vp;         /* [atomic] VP it runs on or ran on last; NULL: bound, foreign */
+  uint16_t where;           /* [atomic] state and VP index; thread.h */
+  uint8_t special;          /* [owner] of the run queue it is in: MT_FRESH, ...; mostly 0 */
+  uint8_t own;              /* [owner] MT_OWN_... */
+  int saved_errno;          /* [owner] errno while it does not run; 0 while it runs */
 
   /* -- second line: start, waiting, end */
   union {
-    mltp_userf_t *func; /* [const] until it starts */
-    void *result;       /* [guard: this->guard] once done */
+    mltp_userf_t *func;            /* [const] until it starts */
+    const struct mt_await *awaits; /* [guard: bucket] its wish, while it waits for a word */
+    void *result;                  /* [guard: this->guard] once done */
   };
   union {
     void *arg;          /* [const] until it starts */
@@ -157,21 +164,34 @@ struct mltp_thread {
   uint8_t for_ever;           /* [guard] of the queue: counted in mt_rt.outside_parked */
 
   /* -- third line: what most threads never need */
-  const char *name;              /* [atomic] relaxed: a pointer to constant text */
-  struct mt_values *values;      /* [owner] thread-specific values; key.c */
-  struct mt_timer *timer;        /* [atomic] armed for its wait; cancel.c */
-  uint64_t deadline;             /* [owner] of all its waits; cancel.c */
-  void *eh_caught;               /* [owner] C++: exceptions being handled */
-  uint32_t eh_uncaught;          /* [owner] C++: exceptions thrown, not caught yet */
-  struct arch_fp fp;             /* [owner] with MT_OWN_FP: while it does not run */
-  uint32_t token;                /* [atomic] bound, foreign: 1 when unparked; park.c */
-  const char *stack_low;         /* [const] bounds of a bound, foreign or main stack, */
-  size_t stack_size;             /* for backtraces */
-  jmp_buf *end;                  /* [owner] bound: where mltp_exit() goes */
-  struct mt_undo *undo;          /* [owner] what mltp_exit() has to undo; thread.h */
-  int32_t priority;              /* [owner] the one VP of deterministic mode; det.c */
+  const char *name;         /* [atomic] relaxed: a pointer to constant text */
+  struct mt_values *values; /* [owner] thread-specific values; key.c */
+  struct mt_timer *timer;   /* [atomic] armed for its wait; cancel.c */
+  uint64_t deadline;        /* [owner] of all its waits; cancel.c */
+  struct mt_undo *undo;     /* [owner] what mltp_exit() has to undo; thread.h */
+  union {
+    struct {                /* unbound */
+      void *eh_caught;      /* [owner] C++: exceptions being handled */
+      uint32_t eh_uncaught; /* [owner] C++: exceptions thrown, not caught yet */
+      union {
+        int32_t priority;   /* [owner] the one VP of deterministic mode; det.c */
+        uint32_t waited_on; /* [owner] else: 1 + the VP it waited for a word on last; await.c */
+      };
+      struct arch_fp fp; /* [owner] with MT_OWN_FP: while it does not run */
+    };
+    struct {                 /* bound, foreign */
+      const char *stack_low; /* [const] bounds of its stack, for backtraces */
+      size_t stack_size;     /* [const] */
+      uint32_t token;        /* [atomic] 1 when unparked; park.c */
+    };
+  };
   struct mt_sanitizer sanitizer; /* empty unless a sanitizer is on */
 };
+
+static_assert(offsetof(struct mltp_thread, func) == MT_CACHE_LINE &&
+                  offsetof(struct mltp_thread, name) == 2 * MT_CACHE_LINE &&
+                  offsetof(struct mltp_thread, sanitizer) <= 3 * MT_CACHE_LINE,
+              "the lines of a descriptor are cache lines");
 
 /** The run queue of a VP; the protocol is runq.c's. */
 struct mt_runq {
@@ -179,6 +199,8 @@ struct mt_runq {
   uint32_t length;          /* [atomic] threads in the list; written inside */
   struct mltp_thread *head; /* [inside] */
   struct mltp_thread *tail; /* [inside] */
+
+  uint32_t index; /* [inside] the list's number in `where`: the VP's, unless it is lent */
 
   alignas(MT_CACHE_LINE) uint32_t claim; /* [atomic] what others want of the owner */
   struct mltp_thread *inbox;             /* [atomic] newest first; emptied as a whole */
@@ -193,7 +215,31 @@ enum mt_vp_status {
 /** Counters of a VP, each with one writer. */
 struct mt_stats {
   uint64_t created, ended; /* threads; also what tells how many live */
-  uint64_t parks, stolen, served, sleeps, wakes;
+  uint64_t parks, stolen, stolen_far, served, sleeps, wakes;
+  uint64_t awaits[3]; /* waits for words: by enum mt_await_end */
+  uint64_t locks;     /* acquisitions of a strategy's locks; strategy.h */
+};
+
+/** What there is to do after a switch; bits of a VP's `after`. */
+enum {
+  MT_AFTER_UNLOCK = 1, /**< release after_unlock */
+  MT_AFTER_END = 2,    /**< after_stack or after_home: a thread has left for good */
+  MT_AFTER_RETURN = 4  /**< give a lent list back; strategy.h */
+};
+
+struct mt_ready_queue;
+
+/** What a strategy (strategy.h) keeps with a VP; all of it the owner's but what is tagged. */
+struct mt_vp_strategy {
+  struct mt_ready_queue *holds; /* the queue whose lock this VP holds; its list may be lent */
+  struct mltp_thread *free;     /* free descriptors, linked by next; strategy_freelist.c */
+  uint32_t free_count;
+  uint8_t waits;              /* it has entered the idle queue, and not left; strategy_idleq.c */
+  uint8_t queued;             /* [atomic] written under the idle queue's lock: it is there */
+  struct mt_vp *idle_next;    /* [lock: idle queue] */
+  struct mltp_thread *spare;  /* a descriptor, while it is in the idle queue: who takes it out's */
+  struct mltp_thread *handed; /* [atomic] its flag: the thread it was waiting for */
+  struct mt_vp *hands_to;     /* the idle VP that gets the thread being created */
 };
 
 struct mt_vp {
@@ -208,7 +254,7 @@ struct mt_vp {
   uint8_t searching;                    /* this VP is counted in mt_rt.searching */
   uint8_t on_watch;                     /* got up as the keeper; idle.c */
   uint32_t jumped_at;                   /* the tick at which a thread was put in front */
-  uint8_t after;                        /* one of the three after_... is set */
+  uint8_t after;                        /* MT_AFTER_...: mostly 0 */
   int *errno_at;                        /* this kernel thread's errno */
   struct mt_eh_globals *eh_at;          /* this kernel thread's C++ exception state */
   uint32_t own_fp;                      /* 1: the FP control is the current thread's own */
@@ -217,12 +263,15 @@ struct mt_vp {
   struct mltp_thread *after_home;       /* after the switch: post it to VP 0 */
 
   struct arch_fp fp;           /* [owner] of all other threads here, while own_fp */
-  uint32_t lone_seen;          /* [owner] times its search saw a lone ready thread move */
+  uint32_t left_alone;         /* [owner] times its search saw what it left to others move */
+  uint32_t stolen_count;       /* [owner] threads of its last theft, not judged yet */
+  uint64_t stolen_at;          /* [owner] when that was */
   struct mt_cache descriptors; /* [owner] */
   struct mt_cache stacks;      /* [owner] of the default size */
   uint64_t next_id, last_id;   /* [owner] block of thread ids */
   uint32_t seed;               /* [owner] of its random numbers */
   struct mt_stats stats;       /* [owner] writes */
+  struct mt_vp_strategy strategy;
 
   alignas(MT_CACHE_LINE) mt_spin timer_guard;
   struct mt_heap timers;   /* [guard: timer_guard] */
@@ -232,10 +281,12 @@ struct mt_vp {
   uint32_t status;                      /* [atomic] enum mt_vp_status; idle.c */
   struct mt_vp *sleeper_next;           /* [guard: mt_rt.idle_guard] */
   struct os_affinity affinity;          /* [guard: mt_rt.idle_guard] while it sleeps */
+  uint32_t place;                       /* [atomic] where it was when it last looked; near.c */
   uint32_t watched_tick;                /* [atomic] its tick when a search last saw it with */
   uint64_t watched_since;               /* a lone ready thread, and since when; relaxed */
   pthread_t kernel_thread;              /* [const] */
   struct mt_sanitizer dead;             /* after the switch: end this context */
+  struct mt_spin_node spin;             /* [owner] for spin locks of whatever runs here */
   struct mltp_thread idle;              /* its own context */
 };
 
@@ -247,10 +298,12 @@ struct mt_eh_globals {
 
 /** The runtime; there is one. */
 struct mt_runtime {
-  uint32_t running;              /* [atomic] 1: between init and finalize */
-  uint32_t stopping;             /* [atomic] 1: VPs other than 0 have to end */
-  uint32_t forked;               /* [const] 1: a child of fork(), without a runtime yet */
-  struct mltp_thread *main;      /* [const] */
+  uint32_t running;         /* [atomic] 1: between init and finalize */
+  uint32_t stopping;        /* [atomic] 1: VPs other than 0 have to end */
+  uint32_t forked;          /* [const] 1: a child of fork(), without a runtime yet */
+  struct mltp_thread *main; /* [const] */
+  const char *main_low;     /* [const] bounds of main's stack */
+  size_t main_size;
   struct mt_vp *vps[MT_VPS_MAX]; /* [atomic] entries below vp_count are constant */
   uint32_t vp_count;             /* [atomic] kernel threads made; grows under idle_guard */
   int wanted;                    /* [atomic] what mltp_set_vps() asked for */
@@ -263,7 +316,9 @@ struct mt_runtime {
   int awake;                         /* [atomic] written under idle_guard */
   uint32_t searching;                /* [atomic] VPs that look for work */
   uint32_t sleeping;                 /* [atomic] VPs in the list of sleepers */
-  uint32_t quiet;                    /* [atomic] 1: a lone ready thread wakes nobody */
+  uint32_t quiet;                    /* [atomic] so many ready threads on a VP wake nobody */
+  uint32_t poor_thefts;              /* [atomic] in a row that did not pay; at most POOR_MAX */
+  uint32_t apart;                    /* [atomic] 1: not all VPs were seen to share a cache */
 
   alignas(MT_CACHE_LINE) mt_spin idle_guard;
   int blocked;                   /* [atomic] VPs inside mltp_blocking_begin/end; under idle_guard */
@@ -280,11 +335,12 @@ struct mt_runtime {
   /* threads not on VPs */
   alignas(MT_CACHE_LINE) uint64_t created_elsewhere; /* [atomic] by bound and foreign threads */
   uint64_t ended_elsewhere;                          /* [atomic] bound threads that ended */
-  uint32_t bound_live;      /* [atomic] kernel threads of bound threads; outside.c */
-  uint32_t foreign_live;    /* [atomic] foreign threads seen */
-  uint32_t outside_parked;  /* [atomic] bound and foreign ones parked */
-  uint32_t next_vp;         /* [atomic] whose turn for their creations */
-  mt_spin outside_timeouts; /* held while one of them times out, or a thread is cancelled */
+  uint32_t bound_live;        /* [atomic] kernel threads of bound threads; outside.c */
+  uint32_t foreign_live;      /* [atomic] foreign threads seen */
+  uint32_t outside_parked;    /* [atomic] bound and foreign ones parked */
+  uint64_t outside_awaits[3]; /* [atomic] as mt_stats.awaits */
+  uint32_t next_vp;           /* [atomic] whose turn for their creations */
+  mt_spin outside_timeouts;   /* held while one of them times out, or a thread is cancelled */
 };
 
 extern struct mt_runtime mt_rt;

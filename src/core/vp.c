@@ -13,6 +13,7 @@
 #include "base/options.h"
 #include "core/det.h"
 #include "core/idle.h"
+#include "core/near.h"
 #include "core/sched.h"
 #include "core/stack.h"
 
@@ -23,6 +24,7 @@ void mt_vp_adopt_kernel_thread(struct mt_vp *vp) {
   vp->errno_at = &errno;
   static struct mt_eh_globals none; /* stays empty: nothing throws without that runtime */
   vp->eh_at = __cxa_get_globals != NULL ? __cxa_get_globals() : &none;
+  mt_near_note(vp);
   os_sigstack_make(); /* without one an overflow is an ordinary crash */
 }
 
@@ -30,7 +32,10 @@ static struct mt_vp *vp_new(uint32_t index) {
   struct mt_vp *vp = aligned_alloc(alignof(struct mt_vp), sizeof *vp);
   if (vp == NULL) return NULL;
   memset(vp, 0, sizeof *vp);
-  vp->index = index;
+  vp->index = vp->runq.index = index;
+  if (mt_strategy != NULL) vp->runq.claim = MT_CLAIM_STRATEGY;
+  vp->descriptors.room = mt_strategy == NULL ? MT_CACHE_MAX : 0; /* it has lists of its own */
+  vp->stacks.room = mt_stacks_room();
   vp->check_at = mt_det_on ? 0 : MT_TICKS_PER_CHECK;
   vp->seed = index * 2654435761u + 1;
   vp->timer_earliest = MLTP_NEVER;
@@ -116,6 +121,7 @@ void mt_vps_free(void) {
   for (uint32_t i = 1; i < count; i++) os_thread_join(mt_rt.vps[i]->kernel_thread);
   mt_sanitizer_end(&mt_rt.vps[0]->idle.sanitizer);
   for (uint32_t i = 0; i < count; i++) {
+    mt_spin_node_end(&mt_rt.vps[i]->spin);
     free(mt_rt.vps[i]);
     mt_rt.vps[i] = NULL;
   }

@@ -90,6 +90,10 @@ void mt_wake_all(void) {
 
 /* ---- posting to a VP that may sleep */
 
+bool mt_any_waiting(const struct mt_vp *self) {
+  return mt_strategy_waiting(NULL) != 0 || mt_vps_any(mt_runq_seems_busy, self);
+}
+
 struct mt_vp *mt_any_awake_but(const struct mt_vp *self) {
   uint32_t count = mt_vp_count();
   for (uint32_t i = 0; i < count; i++)
@@ -162,8 +166,8 @@ void mt_lie_down(struct mt_vp *vp) {
   vp->sleeper_next = mt_rt.sleepers;
   mt_rt.sleepers = vp;
   if (mt_rt.keeper == NULL) mt_rt.keeper = vp;
-  if (mt_saw_lone(vp)) { /* relaxed: a hint, the watch covers it */
-    mt_store_relaxed(&mt_rt.quiet, 1);
+  if (mt_leaves_alone(vp)) { /* relaxed: a hint, the watch covers it */
+    mt_store_relaxed(&mt_rt.quiet, mt_thefts_are_poor() ? UINT32_MAX : 1);
     uint32_t vain = mt_load_relaxed(&mt_rt.vain_searches);
     if (vain < VAIN_MAX) mt_store_relaxed(&mt_rt.vain_searches, vain + 1);
   }
@@ -231,8 +235,8 @@ bool mt_blocking_begin(void) {
   /* Thieves come when they have nothing to run. Threads that spin and yield always have,
    * and may wait for one of these. */
   mt_surrender(vp);
-  mt_fence_heavy(); /* ID-16 heavy fence: as ID-2; pairs ID-1 ID-5 ID-17 ID-18 */
-  if (mt_vps_any(mt_runq_seems_busy, NULL)) mt_wake_one();
+  mt_fence_heavy(); /* ID-16 heavy fence: as ID-2; pairs ID-1 ID-5 ID-17 ID-18 ID-19 */
+  if (mt_any_waiting(NULL)) mt_wake_one();
   return spare;
 }
 

@@ -18,10 +18,11 @@
  * was the last to search looks whether there is more, and wakes the next.
  *
  * Quiet: two threads that hand a token to and fro make a lone thread ready a
- * million times a second. A search in vain that saw such work move sets quiet;
- * then a lone ready thread wakes nobody; but the keeper gets up every millisecond,
- * every 16 at worst, and searches. So no VP sleeps longer than that while a
- * thread it may run is ready.
+ * million times a second, and null threads are dearer to move than to run
+ * (docs/design/013). A search that saw such work move in vain sets quiet; then a
+ * lone ready thread, or any number, wakes nobody; but the keeper gets up every
+ * millisecond, every 16 at worst, and searches. So no VP sleeps longer than that
+ * while a thread it may run is ready.
  *
  * In a crowd: with MLTP_OVERSUBSCRIBE more VPs may be awake than there are CPUs, but
  * none is woken beyond the CPUs: threads of a VP that waits for a CPU seem to be left
@@ -51,7 +52,7 @@ static inline void mt_notice(struct mt_vp *vp) {
   mt_fence_light();
   if (mt_unlikely(mt_load_relaxed(&mt_rt.sleeping) != 0) &&
       mt_load_relaxed(&mt_rt.searching) == 0 &&
-      (mt_load_relaxed(&mt_rt.quiet) == 0 || mt_load_relaxed(&vp->runq.length) > 1))
+      mt_load_relaxed(&vp->runq.length) > mt_load_relaxed(&mt_rt.quiet))
     mt_wake_one();
 }
 
@@ -64,9 +65,13 @@ void mt_surrender(struct mt_vp *vp);
 /** Counts VPs that search; they count themselves, or are counted when woken to. */
 void mt_count_searching(struct mt_vp *vp, bool searches);
 
-/** @return true when the VP's search saw lone ready threads come and go, again and
- * again: once is how any parallel program starts. */
-static inline bool mt_saw_lone(const struct mt_vp *vp) { return vp->lone_seen >= 8; }
+/** @return true when the VP's search saw ready threads that it had left to their VP come and
+ * go, again and again: once is how any parallel program starts. */
+static inline bool mt_leaves_alone(const struct mt_vp *vp) { return vp->left_alone >= 8; }
+
+/** @return true when the last thefts did not pay: the threads were so short that moving
+ * them took longer than running them would have. */
+static inline bool mt_thefts_are_poor(void) { return mt_load_relaxed(&mt_rt.poor_thefts) >= 3; }
 
 /** The VP joins the sleepers, and stops to be counted as awake and searching. */
 void mt_lie_down(struct mt_vp *vp);
@@ -89,6 +94,9 @@ void mt_wake_all(void);
 /** mltp_blocking_begin(). @return false: there is no VP to take this one's place, so
  * what the caller blocks for must not depend on threads of this VP. */
 bool mt_blocking_begin(void);
+
+/** @return whether a ready thread seems to wait in a queue other than self's own. */
+bool mt_any_waiting(const struct mt_vp *self);
 
 /** @return an awake VP other than self, NULL: none. A hint. */
 struct mt_vp *mt_any_awake_but(const struct mt_vp *self);

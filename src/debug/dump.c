@@ -43,6 +43,7 @@ static const char *const reasons[] = {
     [MT_WHY_SLEEP] = "sleep",
     [MT_WHY_FINALIZE] = "end of all other threads",
     [MT_WHY_MESSAGE] = "message",
+    [MT_WHY_AWAIT] = "word",
 };
 
 #define TEXTS(array) {(array), sizeof(array) / sizeof((array)[0])}
@@ -62,16 +63,20 @@ struct dump {
 static void backtrace_of(struct dump *dump, const struct mltp_thread *copy,
                          const struct mltp_thread *t) {
   struct mt_backtrace b;
-  struct mt_stack stack = {.low = (char *)(uintptr_t)copy->stack_low};
-  size_t size = copy->stack_size;
+  const char *low;
+  size_t size;
   if (dump->backtraces_left <= 0) return;
   dump->backtraces_left--;
-  if (copy->stack != NULL) { /* or main's */
+  if (copy->stack != NULL) {
+    struct mt_stack stack;
     if (!mt_peek(&stack, copy->stack, sizeof stack) || stack.class_log2 > MT_STACK_CLASS_MAX)
       return;
+    low = stack.low;
     size = mt_stack_size(&stack);
+  } else { /* main */
+    mt_native_stack(copy, &low, &size);
   }
-  mt_backtrace_take(&b, copy->context.ip, copy->context.bp, stack.low, size);
+  mt_backtrace_take(&b, copy->context.ip, copy->context.bp, low, size);
   if (mt_descriptor_unchanged(copy, t))
     mt_backtrace_print(&b, dump->fd, dump->names);
   else

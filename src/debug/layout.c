@@ -40,6 +40,9 @@ static const struct mt_layout_row rows[] = {
     FIELD("stack.low", struct mt_stack, low),
     FIELD("stack.class_log2", struct mt_stack, class_log2), /* log2 of its size in bytes */
     FIELD("runtime.running", struct mt_runtime, running),
+    FIELD("runtime.main", struct mt_runtime, main),
+    FIELD("runtime.main_low", struct mt_runtime, main_low), /* its thread.stack_low */
+    FIELD("runtime.main_size", struct mt_runtime, main_size),
     FIELD("runtime.awake", struct mt_runtime, awake),
     FIELD("runtime.vp_count", struct mt_runtime, vp_count),
     FIELD("runtime.vps", struct mt_runtime, vps),

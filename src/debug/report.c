@@ -42,8 +42,12 @@ static bool is_overflow(const struct mltp_thread *t, const siginfo_t *info, cons
                         const char **low, size_t *size) {
   size_t page = 4096, signal_frame = 16384; /* with all that a processor can have */
   if (t == NULL) return false;
-  *low = t->stack != NULL ? t->stack->low : t->stack_low;
-  *size = t->stack != NULL ? mt_stack_size(t->stack) : t->stack_size;
+  if (t->stack != NULL) {
+    *low = t->stack->low;
+    *size = mt_stack_size(t->stack);
+  } else {
+    mt_native_stack(t, low, size);
+  }
   if (*low == NULL) return false;
   bool no_room = info->si_code == SI_KERNEL && info->si_addr == NULL;
   const char *address = no_room ? sp : info->si_addr;
@@ -189,9 +193,12 @@ void mt_report_stats(void) {
     const struct mt_vp *vp = mt_rt.vps[i];
     const struct mt_stats *s = &vp->stats;
     mt_message(
-        "VP %u: scheduling points %u, created %lu, ended %lu, parks %lu, thefts %lu, "
-        "requests served %lu, sleeps %lu, wakes %lu",
+        "VP %u: scheduling points %u, created %lu, ended %lu, parks %lu, thefts %lu (%lu from "
+        "afar), requests served %lu, sleeps %lu, wakes %lu, strategy's locks %lu, waits for words: "
+        "spins that paid %lu, spins in vain %lu, parks %lu",
         i, mt_load_relaxed(&vp->tick), counter(&s->created), counter(&s->ended), counter(&s->parks),
-        counter(&s->stolen), counter(&s->served), counter(&s->sleeps), counter(&s->wakes));
+        counter(&s->stolen), counter(&s->stolen_far), counter(&s->served), counter(&s->sleeps),
+        counter(&s->wakes), counter(&s->locks), counter(&s->awaits[0]), counter(&s->awaits[1]),
+        counter(&s->awaits[2]));
   }
 }

@@ -63,6 +63,14 @@ size_t os_peek(void *to, const void *from, size_t size);
 /** CPUs this process may use: affinity mask and cgroup CPU quota, at least 1. */
 int os_cpus(void);
 
+/* ---- places (place.c) */
+
+/** The CPU and the NUMA node the caller runs on just now; 0 when the kernel does not say. */
+void os_here(unsigned *cpu, unsigned *node);
+/** @return the first of the CPUs that share their last cache with this one; 0 when the
+ * kernel does not say. Reads a file. */
+unsigned os_cache_group(unsigned cpu);
+
 /* ---- where a kernel thread wakes up (affinity.c)
  * The kernel likes to put a thread that is woken on the CPU of the one that wakes
  * it, expecting that one to sleep soon. A VP that wakes another goes on running,

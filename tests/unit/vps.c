@@ -289,6 +289,27 @@ static void woken_threads_are_not_left_behind(void) {
   }
 }
 
+/* Null threads are not worth moving; threads that come after them are, and are found though
+ * their VP goes on from one to the next. */
+static void threads_are_moved_again_after_null_ones(void) {
+  if (mltp_cpus() < 2 || on_kernel_backend()) return;
+  CHECK_EQUAL(mltp_set_vps(2), 0);
+  for (int i = scaled(500); i > 0; i--) {
+    mltp_t *threads[100];
+    for (int j = 0; j < 100; j++) threads[j] = mltp_create(do_nothing, NULL);
+    for (int j = 0; j < 100; j++) CHECK_EQUAL(mltp_join(threads[j], NULL), 0);
+  }
+  enum { LASTING = 16 };
+  struct census census = {.barrier = MLTP_BARRIER_INIT(LASTING + 1)};
+  struct worker workers[LASTING];
+  while (atomic_load(&census.most) < 2) {
+    for (int i = 0; i < LASTING; i++) worker_start(&workers[i], UNBOUND, be_counted, &census);
+    mltp_barrier_wait(&census.barrier);
+    mltp_barrier_wait(&census.barrier);
+    for (int i = 0; i < LASTING; i++) worker_join(&workers[i]);
+  }
+}
+
 /* ------------------------------------------- more active VPs than there are CPUs */
 
 static void *read_unannounced(void *p0) {
@@ -338,6 +359,7 @@ int main(void) {
       TEST(mltp_blocking_without_blocking),
       TEST(ready_threads_are_not_left_behind),
       TEST(woken_threads_are_not_left_behind),
+      TEST(threads_are_moved_again_after_null_ones),
       TEST_BARE(ready_threads_of_blocked_vps_run),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

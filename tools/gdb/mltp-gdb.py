@@ -111,6 +111,11 @@ class Thread:
         elif stack:
             low = layout.field_at(stack, "stack.low")
             self.stack = range(low, low + (1 << layout.field_at(stack, "stack.class_log2")))
+        elif address == layout.field_at(layout.runtime, "runtime.main"):
+            low = layout.field_at(layout.runtime, "runtime.main_low")
+            self.stack = range(low, low + layout.field_at(layout.runtime, "runtime.main_size"))
+        elif self.kind == "unbound":  # fresh: it has none yet
+            self.stack = range(0)
         else:
             low = layout.field(data, "thread.stack_low")
             self.stack = range(low, low + layout.field(data, "thread.stack_size"))
@@ -222,8 +227,8 @@ class Places:
         """pc is an address in the library."""
         self.solib = gdb.current_progspace().solib_name(pc)
         symtab = gdb.find_pc_line(pc).symtab
-        if symtab is not None:  # .../src/core/park.c
-            self.sources = re.sub(r"[^/]*/[^/]*$", "", symtab.fullname())
+        if symtab is not None:  # .../src/core/park.c, .../src/arch/x86_64/arch_impl.h
+            self.sources = re.sub(r"(.*/src/).*", r"\1", symtab.fullname())
 
     def at(self, pc):
         """@return (function, True when it is the library's)."""

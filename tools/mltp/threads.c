@@ -17,6 +17,7 @@ struct reader {
   size_t size;          /* of a descriptor */
   unsigned char *other; /* room for one */
   uint64_t now;         /* in units of parked_at */
+  uint64_t main, main_low, main_size;
   struct threads *threads;
 };
 
@@ -61,14 +62,21 @@ static void note_object(const struct reader *r, struct thread *thread, uint64_t 
     note_holder(r, thread, word & ~(uint64_t)row->more);
 }
 
-static void note_stack(const struct reader *r, struct thread *thread, const void *descriptor) {
+static void note_stack(const struct reader *r, struct thread *thread, uint64_t at,
+                       const void *descriptor) {
   unsigned char stack[64];
   uint64_t address = layout_field(r->layout, "thread.stack", descriptor);
-  thread->stack_low = layout_field(r->layout, "thread.stack_low", descriptor);
-  thread->stack_size = layout_field(r->layout, "thread.stack_size", descriptor);
-  if (address == 0 || !process_read(r->process, address, stack, sizeof stack)) return;
-  thread->stack_low = layout_field(r->layout, "stack.low", stack);
-  thread->stack_size = (uint64_t)1 << (layout_field(r->layout, "stack.class_log2", stack) & 63);
+  if (address != 0) {
+    if (!process_read(r->process, address, stack, sizeof stack)) return;
+    thread->stack_low = layout_field(r->layout, "stack.low", stack);
+    thread->stack_size = (uint64_t)1 << (layout_field(r->layout, "stack.class_log2", stack) & 63);
+  } else if (at == r->main) {
+    thread->stack_low = r->main_low;
+    thread->stack_size = r->main_size;
+  } else if (strcmp(thread->kind, "unbound") != 0) {
+    thread->stack_low = layout_field(r->layout, "thread.stack_low", descriptor);
+    thread->stack_size = layout_field(r->layout, "thread.stack_size", descriptor);
+  }
 }
 
 static void note_wait(const struct reader *r, struct thread *thread, const void *descriptor) {
@@ -108,7 +116,7 @@ static bool add_thread(const struct reader *r, uint64_t address, const void *des
   bool suspended = unbound && (strcmp(state, "parked") == 0 || strcmp(state, "ready") == 0);
   if (suspended && !thread->fresh)
     thread->context = address + layout_value(r->layout, "thread.context");
-  if (strcmp(state, "ended") != 0) note_stack(r, thread, descriptor);
+  if (strcmp(state, "ended") != 0) note_stack(r, thread, address, descriptor);
   note_wait(r, thread, descriptor);
   return true;
 }
@@ -157,6 +165,9 @@ bool threads_read(struct threads *threads, const struct layout *layout,
   bool good =
       r.other != NULL &&
       process_read(process, rt + layout_value(layout, "runtime.running"), &running, 4) &&
+      process_read(process, rt + layout_value(layout, "runtime.main"), &r.main, 8) &&
+      process_read(process, rt + layout_value(layout, "runtime.main_low"), &r.main_low, 8) &&
+      process_read(process, rt + layout_value(layout, "runtime.main_size"), &r.main_size, 8) &&
       process_read(process, rt + layout_value(layout, "runtime.vp_count"), &threads->vps, 4) &&
       process_read(process, rt + layout_value(layout, "runtime.awake"), &threads->awake, 4);
   threads->running = running != 0;

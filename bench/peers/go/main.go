@@ -27,12 +27,14 @@ type run struct {
 	RSSBytes uint64 `json:"rss_bytes"`
 	PTEBytes uint64 `json:"pte_bytes"`
 	Verified bool   `json:"verified"`
+	threads  uint64
 }
 
 type row struct {
 	body     func(*run) bool
 	firstOps uint64
 	fixedOps uint64 // nonzero: exactly so many, once, without warm-up
+	threads  uint64 // unless ROW-N asks for N; 0: the row knows their number itself
 }
 
 func check(err error) {
@@ -77,8 +79,10 @@ func memoryNow() (rss, pte uint64) {
 // least half of the time is the measurement.
 func (w row) measure(r *run, ms int) bool {
 	goal := float64(ms) * 1e6
-	r.Ops = w.fixedOps
 	if w.fixedOps != 0 {
+		r.Ops = w.fixedOps
+	}
+	if r.Ops != 0 {
 		return w.body(r)
 	}
 	r.Ops = w.firstOps
@@ -106,10 +110,25 @@ func number(text string, max int, what string) int {
 	return value
 }
 
+// findRow finds the row of a name, which may end with a number of threads.
+func findRow(name string) (found row, threads uint64, offered bool) {
+	if found, offered = rows[name]; offered {
+		return found, found.threads, true
+	}
+	dash := strings.LastIndex(name, "-")
+	if dash < 0 {
+		return row{}, 0, false
+	}
+	found, offered = rows[name[:dash]]
+	threads, err := strconv.ParseUint(name[dash+1:], 10, 20)
+	return found, threads, offered && found.threads != 0 && err == nil && threads > 0
+}
+
 func main() {
+	ops := flag.Uint64("ops", 0, "exactly so many operations, once, without warm-up")
 	version := flag.Bool("version", false, "print the version of the Go runtime")
 	flag.Usage = func() {
-		fmt.Println("Usage: go ROW VPS MS\nMeasures one row of the micro benchmarks for about MS " +
+		fmt.Println("Usage: go [--ops N] ROW VPS MS\nMeasures one row of the micro benchmarks for about MS " +
 			"milliseconds and prints one line of JSON.")
 	}
 	flag.Parse()
@@ -123,8 +142,9 @@ func main() {
 	runtime.GOMAXPROCS(number(flag.Arg(1), 1024, "VPS"))
 	ms := number(flag.Arg(2), 60000, "MS")
 
-	r := run{Row: flag.Arg(0), Version: runtime.Version()}
-	row, offered := rows[r.Row]
+	r := run{Row: flag.Arg(0), Version: runtime.Version(), Ops: *ops}
+	row, threads, offered := findRow(r.Row)
+	r.threads = threads
 	if offered {
 		r.Offered = true
 		r.Verified = row.measure(&r, ms)

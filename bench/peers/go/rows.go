@@ -34,15 +34,13 @@ func (r *run) team(size uint64, body func(me int, rounds uint64)) {
 	all.Wait()
 }
 
-func yieldRow(size uint64) func(*run) bool {
-	return func(r *run) bool {
-		r.team(size, func(_ int, rounds uint64) {
-			for i := uint64(0); i < rounds; i++ {
-				runtime.Gosched()
-			}
-		})
-		return true
-	}
+func yieldRow(r *run) bool {
+	r.team(r.threads, func(_ int, rounds uint64) {
+		for i := uint64(0); i < rounds; i++ {
+			runtime.Gosched()
+		}
+	})
+	return true
 }
 
 const createBatch = 256
@@ -114,19 +112,17 @@ func fibRow(r *run) bool {
 	return verified
 }
 
-func mutexRow(size uint64) func(*run) bool {
-	return func(r *run) bool {
-		var lock sync.Mutex
-		var count uint64
-		r.team(size, func(_ int, rounds uint64) {
-			for i := uint64(0); i < rounds; i++ {
-				lock.Lock()
-				count++
-				lock.Unlock()
-			}
-		})
-		return count == r.Ops
-	}
+func mutexRow(r *run) bool {
+	var lock sync.Mutex
+	var count uint64
+	r.team(r.threads, func(_ int, rounds uint64) {
+		for i := uint64(0); i < rounds; i++ {
+			lock.Lock()
+			count++
+			lock.Unlock()
+		}
+	})
+	return count == r.Ops
 }
 
 // semRow hands a ball to and fro; a channel with one place is Go's semaphore.
@@ -225,23 +221,22 @@ func (b *barrier) wait() {
 	}
 }
 
-func barrierRow(size uint64) func(*run) bool {
-	return func(r *run) bool {
-		b := newBarrier(size)
-		var wrong atomic.Bool
-		episodes := make([]uint64, size)
-		r.team(size, func(me int, rounds uint64) {
-			neighbour := &episodes[(me+1)%int(size)]
-			for i := uint64(0); i < rounds; i++ {
-				atomic.StoreUint64(&episodes[me], i)
-				b.wait()
-				if seen := atomic.LoadUint64(neighbour); seen != i && seen != i+1 {
-					wrong.Store(true)
-				}
+func barrierRow(r *run) bool {
+	size := r.threads
+	b := newBarrier(size)
+	var wrong atomic.Bool
+	episodes := make([]uint64, size)
+	r.team(size, func(me int, rounds uint64) {
+		neighbour := &episodes[(me+1)%int(size)]
+		for i := uint64(0); i < rounds; i++ {
+			atomic.StoreUint64(&episodes[me], i)
+			b.wait()
+			if seen := atomic.LoadUint64(neighbour); seen != i && seen != i+1 {
+				wrong.Store(true)
 			}
-		})
-		return !wrong.Load()
-	}
+		}
+	})
+	return !wrong.Load()
 }
 
 func memoryRow(r *run) bool {
@@ -271,17 +266,14 @@ func memoryRow(r *run) bool {
 }
 
 var rows = map[string]row{
-	"yield-2":      {yieldRow(2), 1000, 0},
-	"yield-1000":   {yieldRow(1000), 1000, 0},
-	"create":       {createRow, createBatch, 0},
-	"fork-join":    {forkJoinRow, 100, 0},
-	"fib":          {fibRow, 1, 0},
-	"mutex":        {mutexRow(1), 1000, 0},
-	"mutex-8":      {mutexRow(8), 1000, 0},
-	"sem":          {semRow, 100, 0},
-	"across":       {acrossRow, 10, 0},
-	"cond":         {condRow, 100, 0},
-	"barrier-64":   {barrierRow(64), 64, 0},
-	"barrier-1000": {barrierRow(1000), 1000, 0},
-	"memory":       {memoryRow, 0, 100000},
+	"yield":     {yieldRow, 1000, 0, 2},
+	"create":    {createRow, createBatch, 0, 0},
+	"fork-join": {forkJoinRow, 100, 0, 0},
+	"fib":       {fibRow, 1, 0, 0},
+	"mutex":     {mutexRow, 1000, 0, 1},
+	"sem":       {semRow, 100, 0, 0},
+	"across":    {acrossRow, 10, 0, 0},
+	"cond":      {condRow, 100, 0, 0},
+	"barrier":   {barrierRow, 64, 0, 64},
+	"memory":    {memoryRow, 0, 100000, 0},
 }

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plan of ./dev bench: which experiments run, with what, for how long."""
+import dataclasses
+
+VPS = "1,2,4,8"  # as in the thesis; more than most machines have CPUs
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """One call of mltp-bench, whose rows go into one file."""
+    name: str
+    experiment: str
+    about: str
+    full: str  # arguments after the experiment
+    quick: str
+    seconds: tuple[int, int]  # what it takes, full and quick, until a run has shown better
+    environment: dict = dataclasses.field(default_factory=dict)
+    labels: dict = dataclasses.field(default_factory=dict)  # added to each of its rows
+    planned: bool = True  # False: runs only when it is named
+    inputs: tuple = ()  # steps whose rows the model reads; empty: a step of mltp-bench
+
+    def arguments(self, quick):
+        return [self.experiment, *(self.quick if quick else self.full).split()]
+
+
+def ocean(name, about, lock, **environment):
+    return Step(name, "ocean", about, f"--vps {VPS} --runs 5 --impl mltp,mltp-kernel,pthreads",
+                f"--vps {VPS} --runs 2 --quick", (360, 6), {"MLTP_LOCK": lock, **environment},
+                {"lock": lock, "crowded": bool(environment)})
+
+
+def rows(experiment, about, seconds, quick="--quick --runs 2", full=""):
+    """An experiment that is a selection of single operations."""
+    return Step(experiment, experiment, about, full, quick, seconds)
+
+
+STEPS = (
+    rows("switch", "context switches", (110, 20), "--quick --runs 2 --threads 2,1000"),
+    rows("forkjoin", "creating, forking and joining threads", (20, 3)),
+    rows("fib", "a tree of threads", (40, 5)),
+    rows("mutex", "a mutex", (50, 5), "--quick --runs 2 --threads 1,8,64"),
+    rows("handshake", "handshakes on one VP", (10, 2)),
+    rows("roundtrip", "round trips across VPs", (15, 3)),
+    rows("barrier", "barriers", (120, 20), "--quick --runs 2 --threads 64,1000"),
+    rows("memory", "memory of blocked threads", (90, 15), "--quick --runs 1", "--runs 3"),
+    Step("pi", "pi", "pi by the rectangle rule", f"--vps {VPS}", f"--vps {VPS} --quick",
+         (40, 2)),
+    Step("matmul-dynamic", "matmul", "matrix product, tiles taken under a lock",
+         f"--vps {VPS},16", f"--vps {VPS},16 --quick", (30, 2)),
+    Step("matmul-fixed", "matmul", "matrix product, tiles shared out",
+         f"--schedule fixed --vps {VPS}", f"--schedule fixed --vps {VPS} --quick", (30, 2)),
+    ocean("ocean-reactive", "the ocean, reactive locks (the default)", "reactive"),
+    ocean("ocean-spin", "the ocean, spin locks", "spin"),
+    ocean("ocean-semaphore", "the ocean, semaphore locks", "semaphore"),
+    ocean("ocean-spin-crowded", "the ocean, spin locks, more VPs awake than CPUs", "spin",
+          MLTP_OVERSUBSCRIBE="1"),
+    Step("lifecycle", "lifecycle", "ways to manage threads", "", "--quick", (400, 20)),
+    Step("latency", "latency", "cost of a thread against runnable threads", "", "--quick",
+         (120, 10)),
+    Step("spin", "spin", "ways to wait for a lock", "", "--quick", (300, 15)),
+    Step("calibrate", "calibrate", "what the model must know of the machine", "", "--quick",
+         (30, 3)),
+    Step("model", "model", "the queueing model", "", "", (5, 5), inputs=("calibrate", "lifecycle")),
+    Step("micro", "micro", "all single operations, as one table", "", "--quick", (150, 40),
+         planned=False),
+)
+
+BUDGET = (3600, 180)  # seconds a whole run may take, full and quick

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Thesis 4.4: the ocean, with spin locks, with semaphore locks, and with today's default."""
+import blocks
+import plots
+from blocks import quantity
+from results import paper
+
+from . import thesis
+
+VARIANTS = (("reactive", False, "reactive locks (the default)"), ("spin", False, "spin locks"),
+            ("spin", True, "spin locks, all VPs awake"))
+
+
+def collapse(rows, cpus):
+    """The slowest of more VPs than CPUs over the fastest of no more."""
+    over = [r["min"] for r in rows if r["vps"] > cpus]
+    even = [r["min"] for r in rows if r["vps"] <= cpus]
+    return max(over) / min(even) if over and even else None
+
+
+def today_figure(results):
+    """What became of the thesis's collapse."""
+    cpus = results.identity["cpus"]
+    picture, axes = plots.panels(3)
+    slowest, lines = [], []
+    for panel, (lock, crowded, name) in zip(axes, VARIANTS):
+        rows = results.select(experiment="ocean", clock="wall", lock=lock, crowded=crowded)
+        panel.set_title(name)
+        if not rows:
+            plots.note(panel, results.missing("ocean"))
+            continue
+        thesis.our_panel(panel, rows)
+        ours = [r for r in rows if r["impl"] == "mltp" and r["threads"] >= r["vps"]]
+        ratio = collapse(ours, cpus)
+        slowest += [f"{quantity(ratio)} with {name}"] if ratio else []
+        lines += [[name, r["vps"], r["threads"], *blocks.spread(r)] for r in ours]
+    made = paper("thesis-programs", program="ocean", lock="spin", cpus=2, impl="mltp")
+    sentence = (f"With spin locks and more VPs than CPUs the thesis's program took up to "
+                f"{quantity(collapse([{**r, 'min': r['mean']} for r in made], 2))} times as long "
+                "as its best")
+    sentence += "; here that factor is " + ", ".join(slowest) + "." if slowest else "."
+    return blocks.Figure(
+        "thesis-ocean-today", "What became of the collapse",
+        "The same program here with the default lock, with spin locks, and with spin locks on as "
+        "many awake VPs as there are, which the library does not do unless it is told to "
+        "(MLTP_OVERSUBSCRIBE=1).", picture, sentence,
+        blocks.Table(["locks", "VPs", "threads", "min s", "median s", "max s"], lines))
+
+
+def section(results):
+    collapsed, = paper("thesis-programs", table=4.4)
+    caption = ("Time of the ocean simulation over the number of VPs, for several numbers of "
+               "threads. "
+               "The thesis's program was SPLASH-2's; ours is another of the same shape, so "
+               "compare the shapes of curves, not seconds. ")
+    spin = thesis.figure(
+        results, "thesis-figure-13", "Figure 13: the ocean with spin locks", caption +
+        f"Tables 27 to 31, and the run of {quantity(collapsed['mean'])} s with "
+        f"{collapsed['vps']} VPs on {collapsed['cpus']} CPUs that the text tells of.",
+        "ocean", {"lock": "spin", "crowded": False}, lock="spin")
+    semaphore = thesis.figure(
+        results, "thesis-figure-14", "Figure 14: the ocean with semaphore locks", caption +
+        "Tables 32 to 39; Table 37 is lost in the text we have.", "ocean",
+        {"lock": "semaphore", "crowded": False}, lock="semaphore")
+    today = today_figure(results)
+    return blocks.Section(
+        "thesis-ocean", "Ocean simulation", "thesis 4.4, Tables 27 to 39, Figures 13 and 14",
+        "Hundreds of barriers a time step: the program in which a preempted lock holder "
+        "made the thesis's spin locks collapse.", [spin, semaphore, today])

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Carries out steps: one mltp-bench each, with progress and an end to everything."""
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import plan
+
+MODEL = pathlib.Path(__file__).parents[2] / "model"  # a package, run from the folder above it
+
+
+def known_experiments(bench):
+    """The names mltp-bench --list gives."""
+    text = subprocess.run([bench, "--list"], capture_output=True, text=True, check=True).stdout
+    lines = text.partition("implementations:")[0].splitlines()[1:]
+    return {line.split()[0] for line in lines} | ({"model"} if MODEL.is_dir() else set())
+
+
+def duration(seconds):
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+
+
+def end_group(process):
+    """Ends the program and what it started, which shares its process group."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
+
+
+def call(command, environment, log, limit):
+    """Runs a program in a group of its own. Returns None, or why it failed."""
+    with open(log, "w", encoding="utf-8") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT,
+                                   env={**os.environ, **environment}, process_group=0)
+        try:
+            status = process.wait(timeout=limit)
+        except subprocess.TimeoutExpired:
+            end_group(process)
+            return f"it was ended after {duration(limit)}"
+        except BaseException:
+            end_group(process)
+            raise
+    if status == 0:
+        return None
+    lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    said = lines[-1] if lines else "it said nothing"
+    return f"exit status {status}: {said}" if status > 0 else f"killed by signal {-status}"
+
+
+def command_of(bench, step, results, quick):
+    """The program of a step and its arguments, all but the file it writes."""
+    if not step.inputs:
+        return [str(bench), *step.arguments(quick)]
+    files = [str(results.file(name, ".json")) for name in step.inputs
+             if results.status(name) == "done"]
+    return [sys.executable, "-B", "-m", MODEL.name, *files]
+
+
+def run_step(bench, step, results, quick, limit):
+    """One step from start to record. Returns whether all went well."""
+    rows = results.file(step.name, ".json")
+    log = results.file(step.name, ".log")
+    rows.unlink(missing_ok=True)
+    command = [*command_of(bench, step, results, quick), "--json", str(rows)]
+    start = time.monotonic()
+    why = call(command, step.environment, log, limit)
+    results.record(step.name, status="failed" if why else "done", why=why, command=command,
+                   environment=step.environment, labels=step.labels, about=step.about,
+                   experiment=step.experiment, seconds=round(time.monotonic() - start, 1))
+    return why is None
+
+
+def run_steps(bench, steps, results, quick):
+    """Runs steps within the budget. Returns how many failed."""
+    expected = {step.name: step.seconds[quick] for step in steps}
+    present = known_experiments(bench)
+    start = time.monotonic()
+    end = start + plan.BUDGET[quick]
+    failed = 0
+    planned = 0
+    for number, step in enumerate(steps, 1):
+        pace = max(0.2, (time.monotonic() - start) / planned) if planned else 1
+        left = sum(expected[other.name] for other in steps[number - 1:]) * pace
+        print(f"[{number}/{len(steps)}] {step.about}: about "
+              f"{duration(expected[step.name] * pace)}, all that is left about {duration(left)}",
+              file=sys.stderr, flush=True)
+        planned += expected[step.name]
+        remaining = end - time.monotonic()
+        facts = {"about": step.about, "experiment": step.experiment}
+        if step.experiment not in present:
+            results.record(step.name, status="skipped", **facts,
+                           why="there is no such experiment in this build")
+        elif remaining < 1:
+            results.record(step.name, status="skipped", **facts,
+                           why=f"the {duration(plan.BUDGET[quick])} for all were over")
+        elif not run_step(bench, step, results, quick, remaining):
+            failed += 1
+        facts = results.state["steps"][step.name]
+        if facts["status"] != "done":
+            print(f"bench: {step.name}: {facts['status']}: {facts['why']}", file=sys.stderr)
+    return failed

@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""./dev report: a page from real, tiny measurements has all its parts and no number of its own."""
+import contextlib
+import copy
+import csv
+import html
+import io
+import json
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+import unittest.mock
+
+try:
+    import jinja2  # noqa: F401
+    import matplotlib.pyplot as plt
+except ImportError as error:
+    print(f"skipped: {error} (install python3-matplotlib and python3-jinja2)")
+    sys.exit(77)
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+REPORT = ROOT / "bench" / "report"
+BENCH = sys.argv.pop(1)
+sys.path.insert(0, str(REPORT))
+
+import blocks  # noqa: E402
+import page  # noqa: E402
+import results  # noqa: E402
+import sections  # noqa: E402
+
+FIGURES = [f"thesis-figure-{n}" for n in (7, 8, 10, 11, 13, 14)] + \
+    [f"anderson-figure-{n}" for n in range(1, 13)]
+NUMBER = re.compile(r"\d[\d \N{NO-BREAK SPACE}]*(?:\.\d+)?(?:e[+-]\d+)?")
+MEASURED = ("min", "median", "max")
+
+
+def numbers(text):
+    return [re.sub(r"[ \N{NO-BREAK SPACE}]", "", found) for found in NUMBER.findall(text)]
+
+
+def sentences(measured):
+    """What the page says of its figures."""
+    said = {block.key: block.sentence for module in sections.ALL
+            for block in module.section(measured).blocks if isinstance(block, blocks.Figure)}
+    plt.close("all")
+    return said
+
+
+def made(source, out):
+    """The page, as ./dev report makes it."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        page.main(["--from", str(source), "--out", str(out)])
+    return (out / "index.html").read_text(encoding="utf-8")
+
+
+def invented(measured):
+    """Rows as lifecycle, latency and spin write them, which other tests run."""
+    made = []
+    for vps in (1, 2):
+        for place, strategy in enumerate(("single", "freelist", "local", "default")):
+            common = {"verified": True, "runs": 3, "strategy": strategy, "vps": vps, "clock": "wall"}
+            made += [{**common, "experiment": "lifecycle", "work_us": work, "threads": 100,
+                      "metric": "seconds",
+                      "unit": "s", **dict.fromkeys(MEASURED, 1.5 + place / vps + work)}
+                     for work in (0, 300)]
+            made += [{**common, "experiment": "latency", "runnable": count, "unit": "s",
+                      **dict.fromkeys(MEASURED, 40.5 + place + count)} for count in (1, 4)]
+            made += [{**common, "experiment": "spin", "figure": figure, "algorithm": strategy,
+                      "processors": vps, "section_size": 10, "unit": "s",
+                      **dict.fromkeys(MEASURED, 0.25 * vps + place)} for figure in (6, 7, 8)]
+    copied = copy.copy(measured)
+    copied.rows = measured.rows + made
+    return copied
+
+
+class Page(unittest.TestCase):
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+        subprocess.run([sys.executable, "-B", REPORT / "run.py", "--quick", "--bench", BENCH,
+                        "--out", cls.folder, "pi", "handshake"], check=True, cwd=ROOT,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        cls.source = cls.folder / "quick"
+        cls.out = cls.folder / "page"
+        cls.text = made(cls.source, cls.out)
+
+    def setUp(self):
+        self.measured = results.Results(self.source)
+
+    def test_every_section_and_figure(self):
+        text = self.text
+        for module in sections.ALL:
+            section = module.section(self.measured)
+            self.assertIn(f'id="{section.key}"', text)
+            self.assertIn(f'href="#{section.key}"', text)
+        for key in FIGURES:
+            self.assertIn(f'<h3 id="{key}">', text)
+        for key in ("thesis-figure-8", "peers-handshake"):
+            for suffix in ("svg", "png"):
+                self.assertGreater((self.out / "figures" / f"{key}.{suffix}").stat().st_size, 1000)
+
+    def test_self_contained(self):
+        text = self.text
+        self.assertNotIn("<script", text)
+        self.assertEqual(re.findall(r'(?:src|href)="(?!#|data:)[^"]*"', text), [])
+
+    def test_machine_and_steps(self):
+        text = html.unescape(self.text)
+        for word in (self.measured.identity["cpu"], self.measured.identity["kernel"],
+                     self.measured.identity["commit"], self.measured.env["versions"]["libc"],
+                     "pi --vps", "Made from a quick run"):
+            self.assertIn(word, text)
+
+    def test_what_is_missing_is_said(self):
+        said = sentences(self.measured)
+        for key in ("peers-barrier", "anderson-figure-1", "anderson-figure-6", "anderson-figure-9",
+                    "thesis-figure-13"):
+            self.assertIn("not measured yet", said[key])
+
+    def forged(self, **facts):
+        """The results again, with another record of a step."""
+        folder = self.folder / "forged"
+        folder.mkdir(exist_ok=True)
+        for path in self.source.glob("*.json"):
+            (folder / path.name).write_bytes(path.read_bytes())
+        state = json.loads((folder / "state.json").read_text(encoding="utf-8"))
+        state["steps"]["barrier"] = {"experiment": "barrier", "about": "", "seconds": 1.5, **facts}
+        (folder / "state.json").write_text(json.dumps(state), encoding="utf-8")
+        return folder
+
+    def test_failed_and_skipped_steps_show(self):
+        for status in ("failed", "skipped"):
+            forged = self.forged(status=status, why="exit status <9>")
+            with unittest.mock.patch.object(page, "save", return_value="data:"):
+                text = html.unescape(made(forged, self.folder / "other"))
+            plt.close("all")
+            self.assertRegex(text, r"1 of \d+ steps failed or were\s+skipped")
+            self.assertIn(f"barrier: {status}: exit status <9>.", text)
+            self.assertIn(f'<tr class="{status}"><td>barrier</td>', text)
+
+    def test_rows_that_are_wrong_are_left_out(self):
+        self.measured.rows[0]["verified"] = False
+        self.assertNotIn(self.measured.rows[0], self.measured.select())
+
+    def test_summary_verdicts(self):
+        rows = {row["impl"]: row for row in self.measured.select(metric="sem")}
+        for ours, peer, verdict in ((10, 20, "✓ target reached; the best peer takes 2 times as much"),
+                                    (90, 45, "2 times the target; 2 times pthreads"),
+                                    (46.8, 93.6, "4.0 % above the target; the best peer takes 2")):
+            rows["mltp"]["min"], rows["pthreads"]["min"] = ours, peer
+            said = sections.targets.verdict_of(rows["mltp"], rows["pthreads"])
+            self.assertTrue(said.startswith(verdict), said)
+
+    def shaken(self, seed):
+        """Every sentence, with every measured and printed number replaced by another one."""
+        chance = random.Random(seed)
+        measured = invented(self.measured)
+        measured.rows = [dict(row) for row in measured.rows]
+        for row in measured.rows:
+            factors = sorted(0.7 + 0.6 * chance.random() for _ in MEASURED)
+            row.update(zip(MEASURED, sorted(row.get(key, 1) * factor for key, factor
+                                            in zip(MEASURED, factors))))
+        papers = self.folder / f"papers-{seed}"
+        papers.mkdir()
+        for path in results.PAPERS.glob("*.csv"):
+            with open(path, encoding="utf-8", newline="") as file:
+                rows = list(csv.DictReader(line for line in file if line[0] != "#"))
+            for row in rows:
+                factor = 0.7 + 0.6 * chance.random()
+                row.update({key: float(row[key]) * factor for key in ("min", "mean", "max")
+                            if row.get(key)})
+            with open(papers / path.name, "w", encoding="utf-8", newline="") as file:
+                writer = csv.DictWriter(file, rows[0])
+                writer.writeheader()
+                writer.writerows(rows)
+        with unittest.mock.patch.object(results, "PAPERS", papers):
+            return sentences(measured)
+
+    def test_no_number_is_typed(self):
+        """A number that survives when all data change was not worked out from them: it must be
+        one of what was varied (threads, VPs, switches, ...) or count something."""
+        first, second = self.shaken(1), self.shaken(2)
+        varied = {str(value) for row in invented(self.measured).rows for key, value in row.items()
+                  if key in ("threads", "vps", "runnable", "processors", "section_size")}
+        varied |= {str(row["switches"]) for row in results.paper("thesis-switch")}
+        varied |= {str(self.measured.identity["cpus"])}
+        counts = {str(count) for count in range(17)}
+        for key, sentence in first.items():
+            kept = set(numbers(sentence)) & set(numbers(second[key]))
+            self.assertLessEqual(kept, varied | counts, f"{key}: {sentence}")
+        worked_out = sum(first[key] != second[key] for key in first)
+        self.assertGreaterEqual(worked_out, 11, "the data must move what is said of them")
+
+    def test_no_results(self):
+        with self.assertRaises(SystemExit) as caught:
+            page.main(["--from", str(self.folder / "nowhere"), "--out", str(self.folder / "out")])
+        self.assertIn("measure anew", str(caught.exception))
+
+
+class Papers(unittest.TestCase):
+    """The typed data do not contradict themselves."""
+
+    def test_means_lie_among_their_runs(self):
+        for name in ("thesis-switch", "thesis-programs"):
+            rows = results.paper(name)
+            self.assertGreater(len(rows), 40)
+            for row in rows:
+                if row["min"] is not None:
+                    self.assertLessEqual(row["min"], row["mean"], row)
+                    self.assertLessEqual(row["mean"], row["max"], row)
+
+    def test_every_table_that_can_be_read_is_there(self):
+        tables = {row["table"] for name in ("thesis-switch", "thesis-programs")
+                  for row in results.paper(name)}
+        self.assertEqual(set(range(1, 40)) - tables, {6, 7, 9, 10, 37})
+
+
+if __name__ == "__main__":
+    unittest.main()
