@@ -19,10 +19,15 @@ static struct tm_errhandler returns = {TM_ERRHANDLER_MAGIC, 1, true, NULL};
 
 struct tm_errhandler *tm_errhandler_fatal(void) { return &fatal; }
 
-void tm_errhandler_hold(struct tm_errhandler *handler) { handler->refs++; }
+struct tm_errhandler *tm_errhandler_returning(void) { return &returns; }
+
+void tm_errhandler_hold(struct tm_errhandler *handler) {
+  if (!handler->predefined) mt_add_relaxed(&handler->refs, 1); /* relaxed: the caller has one */
+}
 
 void tm_errhandler_release(struct tm_errhandler *handler) {
-  if (handler->predefined || --handler->refs > 0) return;
+  /* EH-1 acq_rel: whoever used it has done so; pairs EH-1 */
+  if (handler->predefined || mt_add_acq_rel(&handler->refs, (uint32_t)-1) != 1) return;
   handler->magic = 0;
   free(handler);
 }

@@ -35,6 +35,11 @@ static void describe_request(char *text, const struct tm_rank *rank) {
     snprintf(text, TEXT_MAX, "in %s: nobody has called MPI_Grequest_complete()", rank->box.call);
     return;
   }
+  if (request->kind == TM_COLLECTIVE) {
+    snprintf(text, TEXT_MAX, "in %s: a nonblocking collective has not ended on %s", rank->box.call,
+             name_of(request->comm));
+    return;
+  }
   char peer[32], tag[32];
   bool inner = request->comm != NULL && request->envelope.context != request->comm->context;
   if (inner) { /* of a collective: whom its messages go to is not the program's business */
