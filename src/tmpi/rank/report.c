@@ -16,7 +16,7 @@
 #include "tmpi/mpi/comm.h"
 #include "tmpi/mpi/request.h"
 
-enum { TEXT_MAX = 200 };
+enum { TEXT_MAX = 400 };
 
 static const char *name_of(const struct tm_comm *comm) {
   return comm->name[0] != '\0' ? comm->name : "a communicator";
@@ -72,7 +72,7 @@ static void describe(char *text, const struct tm_rank *rank) {
 
 /* Prints "ranks 0-2, 7" for the ranks whose text is the same as that of `first`. */
 static void print_alike(char (*texts)[TEXT_MAX], int first, bool *printed) {
-  char list[TEXT_MAX] = "";
+  char list[200] = "";
   size_t used = 0;
   int count = 0;
   for (int i = first; i < tm_job.size; i++) {
