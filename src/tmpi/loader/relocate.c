@@ -35,10 +35,16 @@ static const char *version_of(const struct tm_image *image, size_t index) {
   return NULL;
 }
 
+/* The version asked for, unless a library that was loaded earlier stands before it: one that was
+ * preloaded, or a sanitizer's, has no versions. */
 static uintptr_t find_shared(const struct tm_image *image, size_t index, const char *name) {
   const char *version = version_of(image, index);
-  void *address = version != NULL ? dlvsym(RTLD_DEFAULT, name, version) : NULL;
-  return (uintptr_t)(address != NULL ? address : dlsym(RTLD_DEFAULT, name));
+  void *versioned = version != NULL ? dlvsym(RTLD_DEFAULT, name, version) : NULL;
+  void *first = dlsym(RTLD_DEFAULT, name);
+  Dl_info a, b;
+  bool same_library = versioned != NULL && first != NULL && dladdr(first, &a) != 0 &&
+                      dladdr(versioned, &b) != 0 && a.dli_fbase == b.dli_fbase;
+  return (uintptr_t)(first == NULL || same_library ? versioned : first);
 }
 
 static bool find_private(const struct tm_program *program, const char *name, int from,
