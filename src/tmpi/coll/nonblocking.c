@@ -54,7 +54,7 @@ static void end_task(struct task *task) {
   for (int i = 0; i < 2; i++)
     if (task->types[i] != NULL) tm_type_release(task->types[i]);
   if (task->op != NULL) tm_op_release(task->op);
-  tm_comm_release(task->shadow);
+  if (task->shadow != NULL) tm_comm_release(task->shadow);
   free(task);
 }
 
@@ -87,30 +87,41 @@ static struct tm_request *make_request(struct tm_comm *comm) {
   return request;
 }
 
-int tm_nonblocking_start(const char *name, const struct tm_nonblocking *call, MPI_Request *handle) {
-  struct tm_comm *comm;
-  int error = tm_get_comm(name, call->comm, &comm);
-  if (error != MPI_SUCCESS) return error;
+/* @return a task ready to run, NULL: no memory. */
+static struct task *make_task(struct tm_comm *comm, const struct tm_nonblocking *call) {
   struct task *task = calloc(1, sizeof *task);
-  if (task != NULL) task->shadow = make_shadow(comm);
-  bool copies = call->result != NULL;
-  if (task == NULL || task->shadow == NULL || (copies && !dress(task->shadow, comm)) ||
-      (task->request = make_request(comm)) == NULL)
-    return tm_fail_code(comm, name, MPI_ERR_NO_MEM);
+  if (task == NULL) return NULL;
   task->call = *call;
-  task->call.comm = (MPI_Comm)task->shadow;
   task->rank = tm_rank_number();
+  task->shadow = make_shadow(comm);
+  if (task->shadow != NULL && (call->result == NULL || dress(task->shadow, comm)))
+    task->request = make_request(comm);
+  if (task->request == NULL) {
+    end_task(task);
+    return NULL;
+  }
+  task->call.comm = (MPI_Comm)task->shadow;
   task->types[0] = hold_type(call->sendtype);
   task->types[1] = hold_type(call->recvtype);
   task->op = tm_op_of(call->op);
   if (task->op != NULL) tm_op_hold(task->op);
+  return task;
+}
+
+int tm_nonblocking_start(const char *name, const struct tm_nonblocking *call, MPI_Request *handle) {
+  struct tm_comm *comm;
+  int error = tm_get_comm(name, call->comm, &comm);
+  if (error != MPI_SUCCESS) return error;
   mltp_attr_t attr = MLTP_ATTR_INIT;
   attr.name = name;
   attr.detached = 1;
-  *handle = (MPI_Request)task->request;
+  struct task *task = make_task(comm, call);
+  if (task == NULL) return tm_fail_code(comm, name, MPI_ERR_NO_MEM);
+  struct tm_request *request = task->request;
+  *handle = (MPI_Request)request;
   if (mltp_create_with(NULL, &attr, run, task) == 0) return MPI_SUCCESS;
-  tm_request_drop(task->request);
   end_task(task);
+  tm_request_drop(request);
   *handle = MPI_REQUEST_NULL;
   return tm_fail_code(comm, name, MPI_ERR_NO_MEM);
 }

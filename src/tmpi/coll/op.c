@@ -44,14 +44,18 @@ const struct tm_op *tm_op_of(MPI_Op handle) {
   return op->magic == MAGIC ? op : NULL;
 }
 
+static bool is_predefined(const struct tm_op *op) {
+  return op >= predefined && op < predefined + sizeof predefined / sizeof predefined[0];
+}
+
 void tm_op_hold(const struct tm_op *op) {
-  if (op->function != NULL) mt_add_relaxed(&((struct tm_op *)(uintptr_t)op)->refs, 1);
+  if (!is_predefined(op)) mt_add_relaxed(&((struct tm_op *)(uintptr_t)op)->refs, 1);
 }
 
 void tm_op_release(const struct tm_op *constant) {
   struct tm_op *op = (struct tm_op *)(uintptr_t)constant;
   /* OP-1 acq_rel: whoever used it has done so; pairs OP-1 */
-  if (op->function == NULL || mt_add_acq_rel(&op->refs, (uint32_t)-1) != 1) return;
+  if (is_predefined(op) || mt_add_acq_rel(&op->refs, (uint32_t)-1) != 1) return;
   op->magic = 0;
   free(op);
 }

@@ -84,11 +84,19 @@ static bool find(const struct tm_program *program, const struct tm_image *image,
   return tm_refuse(image->path, "it needs '%s': %s (link the library it is in)", name, why);
 }
 
+/* Makes room for count elements. @return false after a message. */
+static bool grow(void **array, size_t count, size_t size) {
+  void *larger = realloc(*array, count * size);
+  if (larger == NULL) return tm_refuse("the program", "no memory for its relocations (free some)");
+  *array = larger;
+  return true;
+}
+
 static bool add_record(struct tm_program *program, size_t at, size_t value) {
   if (program->record_count == program->record_room) {
     program->record_room = program->record_room * 2 + 1024;
-    program->records = realloc(program->records, program->record_room * sizeof *program->records);
-    if (program->records == NULL) return false;
+    if (!grow((void **)&program->records, program->record_room, sizeof *program->records))
+      return false;
   }
   program->records[program->record_count++] = (struct tm_record){at, value};
   return true;
@@ -109,16 +117,14 @@ static bool add_copy(struct tm_program *program, const struct tm_image *image, s
   if (copy.from == NULL && found.image == NULL)
     return tm_refuse(image->path, "it needs '%s': no library has it (link the library it is in)",
                      name);
-  program->copies = realloc(program->copies, (program->copy_count + 1) * sizeof copy);
-  if (program->copies == NULL) return false;
+  if (!grow((void **)&program->copies, program->copy_count + 1, sizeof copy)) return false;
   program->copies[program->copy_count++] = copy;
   return true;
 }
 
 static bool add_choice(struct tm_program *program, size_t at, size_t function) {
-  program->choices =
-      realloc(program->choices, (program->choice_count + 1) * sizeof *program->choices);
-  if (program->choices == NULL) return false;
+  if (!grow((void **)&program->choices, program->choice_count + 1, sizeof *program->choices))
+    return false;
   program->choices[program->choice_count++] = (struct tm_choice){at, function, 0};
   return true;
 }

@@ -11,8 +11,7 @@
 
 struct tm_errhandler {
   uint32_t magic;
-  uint32_t refs; /* [atomic] of those a program makes */
-  bool predefined;
+  uint32_t refs;                          /* [atomic] of those a program makes */
   MPI_Comm_errhandler_function *function; /* NULL: end the job, or return */
 };
 

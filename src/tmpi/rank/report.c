@@ -96,11 +96,11 @@ static void print_alike(char (*texts)[TEXT_MAX], int first, bool *printed) {
 static void report(void) {
   char(*texts)[TEXT_MAX] = calloc((size_t)tm_job.size, sizeof *texts);
   bool *printed = calloc((size_t)tm_job.size, sizeof *printed);
-  if (texts == NULL || printed == NULL) return;
+  bool ready = texts != NULL && printed != NULL;
   fflush(stdout);
-  for (int i = 0; i < tm_job.size; i++) describe(texts[i], &tm_job.ranks[i]);
+  for (int i = 0; ready && i < tm_job.size; i++) describe(texts[i], &tm_job.ranks[i]);
   fprintf(stderr, "tmpi: deadlock of %d ranks:\n", tm_job.size);
-  for (int i = 0; i < tm_job.size; i++)
+  for (int i = 0; ready && i < tm_job.size; i++)
     if (!printed[i]) print_alike(texts, i, printed);
   free(texts);
   free(printed);
