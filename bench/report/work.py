@@ -9,7 +9,7 @@ import time
 
 import plan
 
-MODEL = pathlib.Path(__file__).parents[2] / "model"  # a package, run from the folder above it
+MODEL = pathlib.Path(__file__).resolve().parents[2] / "model"  # a package of Python
 
 
 def known_experiments(bench):
@@ -68,7 +68,8 @@ def run_step(bench, step, results, quick, limit):
     rows.unlink(missing_ok=True)
     command = [*command_of(bench, step, results, quick), "--json", str(rows)]
     start = time.monotonic()
-    why = call(command, step.environment, log, limit)
+    environment = {**step.environment, "PYTHONPATH": str(MODEL.parent)}
+    why = call(command, environment, log, limit)
     results.record(step.name, status="failed" if why else "done", why=why, command=command,
                    environment=step.environment, labels=step.labels, about=step.about,
                    experiment=step.experiment, seconds=round(time.monotonic() - start, 1))

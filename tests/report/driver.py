@@ -68,6 +68,7 @@ class Driver(unittest.TestCase):
         self.assertEqual(self.called(), ["handshake", "pi"])
         statuses = self.statuses()
         self.assertEqual((statuses["pi"], statuses["barrier"]), ("done", "skipped"))
+        self.assertEqual(statuses["model"], "done")  # of the paper's machine alone
         self.assertNotIn("micro", statuses)
         self.assertIn("no such experiment", self.state()["steps"]["barrier"]["why"])
 
