@@ -76,8 +76,8 @@ def run_step(bench, step, results, quick, limit):
     return why is None
 
 
-def run_steps(bench, steps, results, quick):
-    """Runs steps within the budget. Returns how many failed."""
+def run_steps(bench, steps, results, quick, show=False):
+    """Runs steps within the budget, and shows their tables if asked to. Returns how many failed."""
     expected = {step.name: step.seconds[quick] for step in steps}
     present = known_experiments(bench)
     start = time.monotonic()
@@ -101,6 +101,9 @@ def run_steps(bench, steps, results, quick):
                            why=f"the {duration(plan.BUDGET[quick])} for all were over")
         elif not run_step(bench, step, results, quick, remaining):
             failed += 1
+        log = results.file(step.name, ".log")
+        if show and log.exists():
+            print(log.read_text(encoding="utf-8", errors="replace"), flush=True)
         facts = results.state["steps"][step.name]
         if facts["status"] != "done":
             print(f"bench: {step.name}: {facts['status']}: {facts['why']}", file=sys.stderr)

@@ -77,7 +77,7 @@ class Driver(unittest.TestCase):
         self.called()
         self.run_driver("--quick")
         self.assertEqual(self.called(), [])
-        self.run_driver("--quick", "pi")
+        self.assertIn("fake: measured pi", self.run_driver("--quick", "pi")[1])
         self.assertEqual(self.called(), ["pi"])
 
     def test_full_and_quick_are_kept_apart(self):
