@@ -81,11 +81,11 @@ static unsigned section(struct copy *copy) {
   struct element *moved = copy->first;
   copy->first = moved->next;
   moved->next = NULL;
-  moved->moves++;
+  const unsigned moves = (unsigned)++moved->moves;
   copy->last->next = moved;
   copy->last = moved;
   atomic_store_explicit(&copy->served, ticket + 1, memory_order_release);
-  return (unsigned)moved->moves;
+  return moves;
 }
 
 static unsigned window(struct calibration *c, int index) {

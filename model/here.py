@@ -124,8 +124,14 @@ def built(name, management, section):
     return build
 
 
+def without_work(points):
+    """The points with the least work: those the transfers are fitted to."""
+    idle = min((p.work for p in points), default=0.0)
+    return [p for p in points if p.work == idle]
+
+
 def shared_copy(calibration, points):
-    """The calibration's own critical section, on a copy that processors share."""
+    """The calibration's own critical section, on a copy that processors share, fitted to points."""
     def build(transfers):
         return Strategy("shared", Work(0.0),
                         (Section("queue", Work(calibration.section, transfers=transfers), 1),))
@@ -143,21 +149,30 @@ def shared_points(rows, calibration):
             for r in own if r["processors"] > 1]
 
 
+def case_of(row):
+    """What a row of lifecycle is about, whatever it says of it."""
+    return row["strategy"], row["vps"], row["work_us"], row["threads"]
+
+
 def lifecycle_points(rows, cpus):
     """Rows of lifecycle, and of micro's create, whose VPs were processors all the time.
 
-    Returns them, and how many were left out: those on more VPs than CPUs, and those whose VPs had no
-    CPU, or no work, for more than a little of the time.
+    Returns them, and how many were left out: those on more VPs than CPUs, and those of several VPs
+    that had no CPU, or no work, for more than a little of the time.
     """
     points, left_out = [], 0
+    cpu_seconds = {case_of(r): r["seconds"] for r in rows
+                   if r["experiment"] == "lifecycle" and r["metric"] == "cpu_seconds"}
     for r in rows:
-        if r["experiment"] == "lifecycle" and r.get("clock", "wall") == "wall":
-            busy = r.get("cpu_seconds", r["seconds"] * r["vps"]) / (r["seconds"] * r["vps"])
-            if r["vps"] > cpus or busy < BUSY:
+        if r["experiment"] == "lifecycle" and r["metric"] == "seconds":
+            wall = r["seconds"] * r["vps"]
+            cpu = cpu_seconds.get(case_of(r), wall)
+            if r["vps"] > cpus or (r["vps"] > 1 and cpu < BUSY * wall):
                 left_out += 1
                 continue
+            # One VP is one processor however often it is interrupted: its CPU time counts.
             points.append(Point("lifecycle", r["strategy"], r["vps"], 1e-6 * r["work_us"],
-                                r["seconds"] * r["vps"] / r["threads"]))
+                                (cpu if r["vps"] == 1 else wall) / r["threads"]))
         elif (r["experiment"] == "micro" and r["vps"] <= cpus
               and (r["metric"], r["impl"]) == ("create", "mltp")):
             # CPU time of all VPs for each thread: what each VP takes from thread to thread
@@ -170,16 +185,18 @@ def lifecycle_points(rows, cpus):
     return points, left_out
 
 
-def fit(name, points, calibration, machine):
-    """The strategy as its null threads (least work measured) show it, and the points used."""
-    idle = min(p.work for p in points)
-    alone = [p.seconds for p in points if p.processors == 1 and p.work == idle]
-    several = [p for p in points if p.processors > 1 and p.work == idle]
+def fit(name, points, calibration, machine, section_transfers):
+    """The strategy as its null threads (least work measured) show it, and the points used. Where
+    these are of one processor only, sections move as many lines as the calibration's own does."""
+    fitted = without_work(points)
+    alone = [p.seconds - p.work for p in fitted if p.processors == 1]
+    several = [p for p in fitted if p.processors > 1]
     if not alone:
         raise BadMeasurement(f"strategy {name} has no row on 1 VP: measure with --vps 1,P")
-    build = built(name, max(0.0, min(alone) - idle), calibration.section)
-    transfers = least_squares(build, several, machine) if several else 0.0
-    return build(transfers), [p for p in points if p.work == idle]
+    build = built(name, max(0.0, min(alone)), calibration.section)
+    if several:
+        return build(least_squares(build, several, machine)), fitted
+    return build(section_transfers * sum(v for _, v, _ in LOCKS[name])), fitted
 
 
 def composed(name, plain, calibration, section_transfers):

@@ -15,7 +15,7 @@ def read(paths):
     """All verified rows of the files, and the environment of the first.
 
     A row is a dict: what mltp-bench wrote, its parameters among the other keys, `experiment`, and
-    `seconds`, the best time of its runs. Rows of a failed measurement, and of things that are no
+    `seconds`, the median of its runs. Rows of a failed measurement, and of things that are no
     times, are left out.
     """
     rows, env = [], None
@@ -45,9 +45,9 @@ def plain(path, number, raw, experiment):
     if row.get("verified") is False or row.get("clock") == "none":
         return None
     if "seconds" not in row:
-        if row.get("unit") not in UNITS or "min" not in row:
+        if row.get("unit") not in UNITS or "median" not in row:
             return None
-        row["seconds"] = row["min"] * UNITS[row["unit"]]
+        row["seconds"] = row["median"] * UNITS[row["unit"]]
     if isinstance(row["seconds"], bool) or not isinstance(row["seconds"], (int, float)) \
             or not row["seconds"] > 0:
         raise BadMeasurement(f"{path}: row {number} took {row['seconds']!r} seconds: measure again")

@@ -24,20 +24,20 @@ def of_this_machine(rows, env, way=spinning.backoff()):
     machine = calibration.machine(way)
     cpus = env["cpus"] if env else 1
     shared = here.shared_points(rows, calibration)
-    section = here.shared_copy(calibration, shared)
+    section = here.shared_copy(calibration, here.without_work(shared))
     predictions = here.compare(section, shared, calibration.machine(spinning.queue()),
-                               fitted=shared)
+                               here.without_work(shared))
 
+    moved = section.sections[0].work.transfers
     points, left_out = here.lifecycle_points(rows, cpus)
     strategies, sources = {}, {}
     for name in here.STRATEGIES:
         own = [p for p in points if p.strategy == name]
         if own:
-            strategies[name], fitted = here.fit(name, own, calibration, machine)
+            strategies[name], fitted = here.fit(name, own, calibration, machine, moved)
             sources[name] = own[0].experiment
             predictions += here.compare(strategies[name], own, machine, fitted)
     if "default" in strategies:
-        moved = section.sections[0].work.transfers
         for name in set(here.STRATEGIES) - set(strategies):
             strategies[name] = here.composed(name, strategies["default"], calibration, moved)
             sources[name] = "composed"
@@ -46,7 +46,7 @@ def of_this_machine(rows, env, way=spinning.backoff()):
                                     "exchange_seconds": calibration.exchange,
                                     "transfer_seconds": calibration.transfer,
                                     "section_seconds": calibration.section,
-                                    "section_transfers": section.sections[0].work.transfers,
+                                    "section_transfers": moved,
                                     "bus_shares": calibration.bus_shares},
             "strategies": [here.shape(s) | {"source": sources[s.name]} for s in ordered],
             "predictions": predictions, "left_out": left_out,

@@ -52,7 +52,7 @@ static inline void mt_spin_unlock(mt_spin *lock) {
 }
 
 /** One step of waiting for something another processor does soon: pauses, then
- * yields the CPU, then naps. *round starts at 0. */
-void mt_relax(unsigned *round);
+ * yields the CPU, then naps. *round starts at 0. @return true: the CPU was given up. */
+bool mt_relax(unsigned *round);
 
 #endif

@@ -13,7 +13,7 @@
  * Who takes a VP out of the queue, under its lock, has to set its flag, or to put it back; until
  * then the VP waits for that: the other is a few instructions away.
  *
- * Relaxed: whether the queue is empty is looked at before it is locked; the flag as a hint.
+ * Relaxed: the queue changes under its lock, and is looked at before; the flag as a hint.
  */
 #include "core/descriptor.h"
 #include "core/stack.h"
@@ -29,9 +29,9 @@ void mt_idleq_init(void) { __builtin_memset(&idle, 0, sizeof idle); }
 static void enqueue(struct mt_vp *caller, struct mt_vp *vp) {
   mt_strategy_acquire(caller, &idle.lock);
   vp->strategy.idle_next = idle.first;
-  vp->strategy.queued = 1;
   mt_store_relaxed(&idle.first, vp);
-  mt_strategy_release(&idle.lock);
+  mt_store_relaxed(&vp->strategy.queued, 1);
+  mt_strategy_release(caller, &idle.lock);
 }
 
 /* caller: the VP that looks for one; NULL: outside. */
@@ -41,9 +41,9 @@ static struct mt_vp *dequeue(struct mt_vp *caller) {
   struct mt_vp *vp = idle.first;
   if (vp != NULL) {
     mt_store_relaxed(&idle.first, vp->strategy.idle_next);
-    vp->strategy.queued = 0;
+    mt_store_relaxed(&vp->strategy.queued, 0);
   }
-  mt_strategy_release(&idle.lock);
+  mt_strategy_release(caller, &idle.lock);
   return vp;
 }
 
@@ -51,6 +51,7 @@ static struct mt_vp *dequeue(struct mt_vp *caller) {
 
 static void preallocate(struct mt_vp *vp) {
   if (vp->strategy.spare == NULL) vp->strategy.spare = mt_freelist_take(vp);
+  if (vp->strategy.spare == NULL) vp->strategy.spare = mt_descriptor_from_slab(NULL);
   if (vp->stacks.head != NULL) return;
   struct mt_stack *stack = mt_stack_new(vp, mt_rt.stack_class);
   if (stack != NULL) mt_stack_free(vp, stack); /* its list holds one */
@@ -66,12 +67,12 @@ void mt_idleq_enter(struct mt_vp *vp) {
 /* @return false: somebody has taken it out. */
 static bool unlink_self(struct mt_vp *vp) {
   mt_strategy_acquire(vp, &idle.lock);
-  bool queued = vp->strategy.queued;
+  bool queued = mt_load_relaxed(&vp->strategy.queued);
   struct mt_vp **link = &idle.first;
   while (queued && *link != vp) link = &(*link)->strategy.idle_next;
   if (queued) mt_store_relaxed(link, vp->strategy.idle_next);
-  vp->strategy.queued = 0;
-  mt_strategy_release(&idle.lock);
+  mt_store_relaxed(&vp->strategy.queued, 0);
+  mt_strategy_release(vp, &idle.lock);
   return queued;
 }
 

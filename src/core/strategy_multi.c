@@ -2,8 +2,8 @@
 /*
  * Anderson et al., III.B: ready queue, free stacks and free descriptors are central, each
  * with a lock of its own. That is what is left of the library when VPs keep no lists of their
- * own: the pools, and the central queue. A null thread's life acquires five locks: for its
- * descriptor twice, for its stack twice (less where it is still in use), for the queue twice.
+ * own: the pools, and the central queue. A null thread's life acquires six locks: two for each
+ * of its descriptor, its stack, and the queue.
  */
 #include "core/strategy_queue.h"
 

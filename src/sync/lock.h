@@ -11,6 +11,7 @@
 
 #include "core/park.h"
 #include "mltp/sync.h"
+#include "spin/spinlock.h"
 
 struct mt_lock_ops {
   const char *name;
@@ -23,6 +24,7 @@ struct mt_lock_ops {
   int (*unlock)(mltp_lock_t *lock, struct mltp_thread *self);
   /** @return who holds it, NULL: nobody. A hint to all but the holder. */
   struct mltp_thread *(*holder)(const mltp_lock_t *lock);
+  const struct mt_spin_ops *spin; /* lock_spin.c: the algorithm; NULL: another file's class */
 };
 
 extern const struct mt_lock_ops mt_lock_reactive;
@@ -31,6 +33,7 @@ extern const struct mt_lock_ops mt_lock_yield_end;
 extern const struct mt_lock_ops mt_lock_yield_front;
 extern const struct mt_lock_ops mt_lock_semaphore;
 extern const struct mt_lock_ops mt_lock_queue;
+extern const struct mt_lock_ops mt_lock_spins[MT_SPIN_KINDS];
 
 /** mltp_unlock() for a call of another name. */
 int mt_lock_release(const char *call, mltp_lock_t *lock, struct mltp_thread *self);

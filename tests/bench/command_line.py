@@ -25,8 +25,9 @@ class CommandLine(unittest.TestCase):
     def test_list(self):
         result = bench("--list")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
-        for word in ("pi", "matmul", "ocean", "micro", "switch", "forkjoin", "fib", "mutex",
-                     "handshake", "roundtrip", "barrier", "memory", "mltp", "mltp-ucontext", "mltp-kernel",
+        for word in ("pi", "matmul", "ocean", "lifecycle", "latency", "micro", "switch",
+                     "forkjoin", "fib", "mutex", "handshake", "roundtrip", "barrier", "memory",
+                     "calibrate", "mltp", "mltp-ucontext", "mltp-kernel",
                      "pthreads"):
             self.assertIn(f"\n  {word} ", result.stdout)
 
@@ -53,6 +54,9 @@ class CommandLine(unittest.TestCase):
             (("matmul", "--schedule", "late"), "--schedule late"),
             (("ocean", "--tolerance", "nan"), "--tolerance nan"),
             (("pi", "--size", "10"), "--size: pi has none"),
+            (("pi", "--strategy", "local"), "--strategy: pi has none"),
+            (("lifecycle", "--strategy", "local,best"), "--strategy local,best"),
+            (("ocean", "--count", "10"), "--count: ocean has none"),
             (("ocean", "--schedule", "fixed"), "--schedule: ocean has none"),
             (("pi", "--bogus"), "--bogus"),
         ):
@@ -105,6 +109,21 @@ class CommandLine(unittest.TestCase):
                     self.assertLessEqual(row["median"], row["max"])
                     self.assertIn(row["params"]["threads"], (1, 3))
                     self.assertEqual("vps" in row["params"], row["impl"] == "mltp")
+
+    def test_json_of_strategies(self):
+        common = ("--quick", "--runs", "1", "--strategy", "single,local", "--vps", "2")
+        for experiment, metrics in (
+                (("lifecycle", "--count", "2000"),
+                 {"seconds", "cpu_seconds", "threads_per_second"}),
+                (("latency", "--count", "20", "--threads", "2,4"), {"seconds_per_thread"})):
+            with self.subTest(experiment=experiment):
+                rows = self.report_of(*experiment, *common)["rows"]
+                self.assertEqual({row["metric"] for row in rows}, metrics)
+                self.assertEqual({row["params"]["strategy"] for row in rows}, {"single", "local"})
+                for row in rows:
+                    self.assertTrue(row["verified"])
+                    self.assertEqual((row["runs"], row["params"]["vps"]), (1, 2))
+                    self.assertLess(0, row["median"])
 
     @unittest.skipUnless(HAS_PEERS, "no peers in this build")
     def test_rows_of_single_operations(self):

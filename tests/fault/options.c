@@ -33,6 +33,7 @@ static const struct {
     {"MLTP_STACK_SIZE", "2147483648", {"1073741824"}},
     {"MLTP_STACK_SIZE", "large", {"1073741824"}},
     {"MLTP_STACK_SPACE", "67108863", {"67108864", "1099511627776", "auto"}},
+    {"MLTP_SCHED", "fifo", {"default", "single", "multi", "local"}},
     {"MLTP_OVERSUBSCRIBE", "2", {"0", "1", "eager"}},
     {"MLTP_OVERSUBSCRIBE", "yes", {"0", "1", "eager"}},
     {"MLTP_SPIN_US", "-1", {"0"}},
@@ -110,6 +111,7 @@ static void good_values_are_accepted(void) {
       "MLTP_STACK_SIZE=65536",
       "MLTP_STACK_SPACE=67108864",
       "MLTP_STACK_SPACE=auto",
+      "MLTP_SCHED=default",
       "MLTP_OVERSUBSCRIBE=0",
       "MLTP_SPIN_US=0",
       "MLTP_LOCK=spin",
@@ -140,6 +142,20 @@ static void good_values_are_accepted(void) {
     check_case("%s", good[i]);
     CHECK_EQUAL(outcome.status, 0);
     CHECK_TEXT(outcome.said, "");
+  }
+}
+
+/* Where there is no ready queue, or another has the say, a strategy is refused. */
+static void strategies_without_a_ready_queue_are_refused(void) {
+  static const char *const settings[][4] = {
+      {"MLTP_SCHED=single", "MLTP_BACKEND=kernel", "MLTP_SEED", NULL},
+      {"MLTP_SCHED=local", "MLTP_BACKEND=native", "MLTP_SEED=1", NULL}};
+  for (int i = 0; i < 2; i++) {
+    run_child(&outcome, exit_with_init_error, settings[i]);
+    check_case("%s", settings[i][0]);
+    CHECK(WIFEXITED(outcome.status) && WEXITSTATUS(outcome.status) == EINVAL);
+    CHECK_EQUAL(lines(outcome.said), 1);
+    CHECK(strstr(outcome.said, "unset MLTP_SCHED or ") != NULL);
   }
 }
 
@@ -194,10 +210,14 @@ static void mltp_options_shows_every_knob(void) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST_BARE(bad_values_are_refused),        TEST_BARE(init_after_a_refusal),
-      TEST_BARE(good_values_are_accepted),      TEST_BARE(mltp_vps_sets_the_number),
-      TEST_BARE(mltp_options_shows_every_knob), TEST_BARE(mltp_stats_shows_counters),
+      TEST_BARE(bad_values_are_refused),
+      TEST_BARE(init_after_a_refusal),
+      TEST_BARE(good_values_are_accepted),
+      TEST_BARE(mltp_vps_sets_the_number),
+      TEST_BARE(mltp_options_shows_every_knob),
+      TEST_BARE(mltp_stats_shows_counters),
       TEST_BARE(mltp_init_refuses_numbers),
+      TEST_BARE(strategies_without_a_ready_queue_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

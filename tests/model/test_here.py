@@ -40,9 +40,10 @@ def calibrate_rows(bus=0.0):
 def lifecycle_rows(strategy, counts=(1, 2), works=(0, 300), way=spinning.backoff()):
     """What mltp-bench lifecycle would have written for a strategy as the model has it."""
     threads = 1000000
-    return [{"strategy": strategy.name, "vps": n, "threads": threads, "work_us": us,
-             "seconds": threads / predict(strategy, Work(us * 1e-6), n,
-                                          CALIBRATION.machine(way)).throughput}
+    return [{"impl": "mltp", "metric": "seconds", "unit": "s", "clock": "wall", "verified": True,
+             "params": {"strategy": strategy.name, "vps": n, "threads": threads, "work_us": us},
+             "median": threads / predict(strategy, Work(us * 1e-6), n,
+                                         CALIBRATION.machine(way)).throughput}
             for n in counts for us in works]
 
 
@@ -74,7 +75,8 @@ class Files(unittest.TestCase):
             self.assertEqual(strategy["source"], "lifecycle")
             self.assertAlmostEqual(strategy["seconds"] / (60 * NS), 1, places=6)
             self.assertAlmostEqual(strategy["transfers"], 6, places=1)
-        held_out = [p for p in found["predictions"] if not p["fitted"] and p["processors"] > 1]
+        held_out = [p for p in found["predictions"] if p["experiment"] == "lifecycle"
+                    and not p["fitted"] and p["processors"] > 1]
         self.assertEqual(len(held_out), len(true))
         self.assertLess(report.error_summary(found["predictions"])["worst"], 0.01)
         self.assertEqual([f["figure"] for f in found["figures"]], [6, 2, 9, 10, 12])
@@ -93,8 +95,8 @@ class Files(unittest.TestCase):
         rows = lifecycle_rows(here.built("freelist", 60 * NS, CALIBRATION.section)(6.0),
                               works=(0, 0.1))
         for row in rows:  # one that is not fitted must not move the fit
-            if row["vps"] == 2 and row["work_us"] > 0:
-                row["seconds"] *= 2
+            if row["params"]["vps"] == 2 and row["params"]["work_us"] > 0:
+                row["median"] *= 2
         found = report.of_this_machine(*self.both(rows))
         self.assertAlmostEqual(report.error_summary(found["predictions"])["worst"], 0.5, places=3)
 
@@ -106,15 +108,23 @@ class Files(unittest.TestCase):
         seconds = {s["name"]: s["seconds"] / NS for s in found["strategies"]}
         self.assertAlmostEqual(seconds["multi"], 60 + 6 * 10, places=6)
 
+    def test_sections_measured_on_one_processor_move_what_the_calibration_found(self):
+        found = report.of_this_machine(*self.both(lifecycle_rows(
+            here.built("freelist", 60 * NS, CALIBRATION.section)(6.0), counts=(1,))))
+        self.assertAlmostEqual(found["strategies"][0]["transfers"], 2 * 4, places=1)
+
     def test_rows_of_vps_that_were_no_processors_are_left_out_and_counted(self):
         default = here.built("default", 60 * NS, CALIBRATION.section)(3.0)
         rows = lifecycle_rows(default, counts=(1, 2, 8))
-        for row, busy in zip(rows, (1, 1, 1, 0.6, 1, 1)):
-            row["cpu_seconds"] = busy * row["seconds"] * row["vps"]
+        rows += [row | {"metric": "cpu_seconds", "clock": "cpu",
+                        "median": busy * row["median"] * row["params"]["vps"]}
+                 for row, busy in zip(rows, (0.5, 1, 1, 0.6, 1, 1))]
         found = report.of_this_machine(*self.both(rows))
         self.assertEqual(found["left_out"], 3)  # two on 8 VPs, one that lost its CPUs
         self.assertEqual([(p["processors"], p["work_us"]) for p in found["predictions"]
                           if p["experiment"] == "lifecycle"], [(1, 0), (2, 0), (1, 300)])
+        alone = next(p for p in found["predictions"] if p["processors"] == 1)
+        self.assertAlmostEqual(alone["measured_seconds"] / (0.5 * 60 * NS), 1)  # CPU time
 
     def test_bus_share_is_found_again_from_private_copies(self):
         found = report.of_this_machine(*self.both([], bus=0.3))
@@ -122,16 +132,16 @@ class Files(unittest.TestCase):
             self.assertAlmostEqual(share, 0.3, places=4)
         self.assertEqual(here.bus_share(0.99, 2), 0.0)
 
-    def test_values_of_a_row_come_from_its_best_run_and_unit(self):
+    def test_values_of_a_row_come_from_its_median_and_unit(self):
         rows, env = read([self.file({"experiment": "micro", "env": {"cpus": 2}, "rows": [
             {"impl": "mltp", "metric": "create", "params": {"vps": 1, "threads": 9}, "unit": "ns",
              "clock": "cpu", "min": 8.0, "median": 9.0, "verified": True},
             {"impl": "mltp", "metric": "memory", "params": {}, "unit": "B", "clock": "none",
-             "min": 8.0, "verified": True},
+             "median": 8.0, "verified": True},
             {"impl": "pth", "metric": "create", "params": {}, "unit": "ns", "clock": "cpu",
-             "min": 1.0, "verified": False}]})])
+             "median": 1.0, "verified": False}]})])
         self.assertEqual(env, {"cpus": 2})
-        self.assertEqual([(r["seconds"], r["vps"]) for r in rows], [(8 * NS, 1)])
+        self.assertEqual([(r["seconds"], r["vps"]) for r in rows], [(9 * NS, 1)])
 
     def test_bad_files_are_refused_with_a_message(self):
         for content, complaint in (
@@ -149,7 +159,8 @@ class Files(unittest.TestCase):
         default = here.built("default", 60 * NS, CALIBRATION.section)(3.0)
         for lifecycle, complaint in (
                 (lifecycle_rows(default, counts=(2,)), "default has no row on 1 VP"),
-                ([{"strategy": "new", "vps": 1, "threads": 1, "work_us": 0, "seconds": 1}],
+                ([{"metric": "seconds", "strategy": "new", "vps": 1, "threads": 1, "work_us": 0,
+                   "seconds": 1}],
                  "strategy new")):
             with self.subTest(complaint=complaint):
                 self.assertRaisesRegex(BadMeasurement, complaint, report.of_this_machine,

@@ -44,6 +44,7 @@ VARIANTS = {
     "runq": [RUNQ + ("PROBES",), RUNQ + ("PROBES",) + FULL,
              ("THREADS=3", "THIEVES=1", "PROBES"), ("THREADS=3", "THIEVES=1", "PROBES") + FULL],
     "idle": [MAKER, MAKER + FULL, MAKER + ENDS, POSTER, HOME, BLOCKED, BLOCKED + FULL],
+    "idleq": [()],
     "park": [(), CANCELS, CANCELS + FULL],
     "select": [()],
     "lock": [(), TIMED],
@@ -78,6 +79,13 @@ MUTATIONS = {
         Mutation(8, "must_get_up", "the sleeper does not look at its own inbox", HOME),
         Mutation(9, "must_get_up", "the sleeper does not look at the others' queues", MAKER),
         Mutation(10, "deliver", "a VP found awake after all is taken to be free", BLOCKED),
+    ],
+    "idleq": [
+        Mutation(1, "mt_idleq_leave", "a VP that was taken out does not wait for its thread"),
+        Mutation(2, "mt_idleq_forget", "who needs no VP does not put it back"),
+        Mutation(3, "dequeue", "a VP is taken out without the lock"),
+        Mutation(4, "hand_over", "a thread is handed over and put into the ready queue"),
+        Mutation(5, "mt_strategy_search_ends", "a VP sleeps while it is in the queue"),
     ],
     "park": [
         Mutation(1, "mltp_join", "a join leaves its word where timers look for a queue"),
