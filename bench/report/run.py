@@ -3,9 +3,9 @@
 """Runs the experiments of plan.py with mltp-bench and keeps their results in files.
 
 Without names all planned experiments run, and an interrupted run goes on where it was; named
-ones run again, and show their tables. Results of another commit, machine or set of settings are put aside (to
-FOLDER.previous) unless --keep is given. Options this program does not know make it a plain
-call of mltp-bench, as in: ./dev bench micro --impl mltp
+ones run again, and show their tables. Results of another commit, machine or kernel are put
+aside (to FOLDER.previous) unless --keep is given. Options this program does not know make it a
+plain call of mltp-bench, which records nothing, as in: ./dev bench micro --impl mltp
 """
 import argparse
 import pathlib

@@ -65,7 +65,6 @@ def run_step(bench, step, results, quick, limit):
     """One step from start to record. Returns whether all went well."""
     rows = results.file(step.name, ".json")
     log = results.file(step.name, ".log")
-    rows.unlink(missing_ok=True)
     command = [*command_of(bench, step, results, quick), "--json", str(rows)]
     start = time.monotonic()
     environment = {**step.environment, "PYTHONPATH": str(MODEL.parent)}
@@ -91,6 +90,7 @@ def run_steps(bench, steps, results, quick, show=False):
               f"{duration(expected[step.name] * pace)}, all that is left about {duration(left)}",
               file=sys.stderr, flush=True)
         planned += expected[step.name]
+        results.file(step.name, ".json").unlink(missing_ok=True)
         remaining = end - time.monotonic()
         facts = {"about": step.about, "experiment": step.experiment}
         if step.experiment not in present:
@@ -101,10 +101,10 @@ def run_steps(bench, steps, results, quick, show=False):
                            why=f"the {duration(plan.BUDGET[quick])} for all were over")
         elif not run_step(bench, step, results, quick, remaining):
             failed += 1
-        log = results.file(step.name, ".log")
-        if show and log.exists():
-            print(log.read_text(encoding="utf-8", errors="replace"), flush=True)
         facts = results.state["steps"][step.name]
+        if show and facts["status"] != "skipped":
+            log = results.file(step.name, ".log")
+            print(log.read_text(encoding="utf-8", errors="replace"), flush=True)
         if facts["status"] != "done":
             print(f"bench: {step.name}: {facts['status']}: {facts['why']}", file=sys.stderr)
     return failed
