@@ -97,6 +97,7 @@ extern const struct experiment bench_matmul;
 extern const struct experiment bench_ocean;
 extern const struct experiment bench_lifecycle;
 extern const struct experiment bench_latency;
+extern const struct experiment bench_calibrate;
 
 /**
  * Measures an experiment's `run` for every number of threads and VPs and every

@@ -67,5 +67,6 @@ def number(text):
 def paper(name, **wanted):
     """Rows of a file in bench/papers that have these values."""
     with open(PAPERS / f"{name}.csv", encoding="utf-8", newline="") as file:
-        rows = [{key: number(cell) for key, cell in row.items()} for row in csv.DictReader(file)]
+        lines = csv.DictReader(line for line in file if not line.startswith("#"))
+        rows = [{key: number(cell) for key, cell in line.items()} for line in lines]
     return [row for row in rows if all(row[key] == value for key, value in wanted.items())]

@@ -10,7 +10,7 @@
  *  - mltp_sleep(), mltp_sleep_until(), mltp_join_timed()
  *  - mltp_timedlock(), mltp_cond_timedwait(), mltp_sem_timedwait(),
  *    mltp_rwlock_timedrdlock(), mltp_rwlock_timedwrlock(), mltp_latch_timedwait(),
- *    mltp_waitgroup_timedwait()
+ *    mltp_waitgroup_timedwait(), mltp_await(), mltp_await_not()
  *  - mltp_channel_send(), mltp_channel_recv(), mltp_channel_send_timed(),
  *    mltp_channel_recv_timed(), mltp_select()
  *

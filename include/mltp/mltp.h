@@ -40,6 +40,7 @@
 #ifndef MLTP_MLTP_H
 #define MLTP_MLTP_H
 
+#include <mltp/await.h>
 #include <mltp/cancel.h>
 #include <mltp/channel.h>
 #include <mltp/debug.h>

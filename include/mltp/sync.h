@@ -40,24 +40,49 @@ typedef enum mltp_lock_class {
                                the end, so that a holder behind two waiters gets to run; unfair */
   MLTP_LOCK_SEMAPHORE,    /**< waits in the kernel, VP and all (3.3.3.3); another VP may be
                                active meanwhile; unfair */
-  MLTP_LOCK_QUEUE         /**< queue lock, first come, first served, whoever comes: handed
+  MLTP_LOCK_QUEUE,        /**< queue lock, first come, first served, whoever comes: handed
                                over to the longest waiter. A waiter spins while the one before
                                it runs, for a bounded time, then parks. Dearer than reactive
                                under contention: it is idle until the next in turn runs
                                (Anderson et al. 1989, Table IV) */
+  /* The spin locks of Anderson et al. 1989, section IV, and the two that followed. A waiter
+     waits on its VP while the holder runs and yields the VP while it does not; it never
+     parks. A timed waiter takes no place: it looks and tries now and then. */
+  MLTP_LOCK_EXCHANGE,   /**< exchanges until it succeeds; unfair */
+  MLTP_LOCK_READ,       /**< reads until the lock looks free, then exchanges; unfair */
+  MLTP_LOCK_BACKOFF,    /**< once it looks free, waits the longer the more attempts have
+                             failed, looks again, exchanges; unfair to those who wait long */
+  MLTP_LOCK_PERSISTENT, /**< waits so whenever it looks held, exchanges at once when it looks
+                             free; as unfair */
+  MLTP_LOCK_ARRAY,      /**< first come, first served: takes a number, waits at the place of
+                             that number (Table IV) */
+  MLTP_LOCK_MCS,        /**< first come, first served: each waits on a word of its own (Mellor-
+                             Crummey and Scott 1991) */
+  MLTP_LOCK_CLH         /**< first come, first served: each waits on the word of the one before
+                             it (Craig 1993; Landin and Hagersten 1994) */
 } mltp_lock_class_t;
+
+/** What a spin lock keeps; internal, here only for its size. */
+typedef struct mltp_spin {
+  uint64_t word_;  /* what all contenders change */
+  uint64_t grant_; /* what the next in turn waits for */
+  void *held_;     /* what the holder keeps for its release */
+} mltp_spin_t;
 
 /** A mutual exclusion lock, not recursive. */
 typedef struct mltp_lock_object {
   uint64_t word_;
   uint32_t class_;
   uint32_t ticket_;
-  mltp_waitq_t queue_;
+  __extension__ union { /* C99 has no anonymous ones */
+    mltp_waitq_t queue_;
+    mltp_spin_t spin_;
+  };
   const char *name_;
 } mltp_lock_t;
 
 /** Static initialiser of a lock of the given class. */
-#define MLTP_LOCK_INIT_CLASS(lock_class) {0, (lock_class), 0, {0, 0, NULL, NULL}, NULL}
+#define MLTP_LOCK_INIT_CLASS(lock_class) {0, (lock_class), 0, {{0, 0, NULL, NULL}}, NULL}
 /** Static initialiser of a standard lock. */
 #define MLTP_LOCK_INIT MLTP_LOCK_INIT_CLASS(MLTP_LOCK_STANDARD)
 

@@ -20,17 +20,17 @@ struct word {
 
 struct option {
   const char *variable;
-  void *value;          /* int64_t *, or const char ** of a text */
-  const char *standard; /* the default, as one would write it */
-  int64_t least, most;  /* of a number */
-  struct word words[6]; /* allowed besides numbers */
+  void *value;           /* int64_t *, or const char ** of a text */
+  const char *standard;  /* the default, as one would write it */
+  int64_t least, most;   /* of a number */
+  struct word words[13]; /* allowed besides numbers */
   const char *meaning;
 };
 
 #define NO_NUMBER 1, 0 /* an empty range */
 
 /* A text instead of numbers and words: any but the empty one; who uses it checks it. */
-enum { IS_TEXT = -1 };
+enum { IS_TEXT = INT32_MIN };
 #define TEXT(form)                                                                                 \
   NO_NUMBER, {                                                                                     \
     {                                                                                              \
@@ -113,6 +113,18 @@ static const struct option table[] = {
      {{"auto", 0}},
      "CPUs, by their numbers, that share a cache: VPs look for work there first; auto: as the "
      "kernel says"},
+    {"MLTP_SPIN",
+     &mt_options.spin,
+     "read",
+     NO_NUMBER,
+     {{"exchange", MT_SPIN_EXCHANGE},
+      {"read", MT_SPIN_READ},
+      {"backoff", MT_SPIN_BACKOFF},
+      {"persistent", MT_SPIN_PERSISTENT},
+      {"array", MT_SPIN_ARRAY},
+      {"mcs", MT_SPIN_MCS},
+      {"clh", MT_SPIN_CLH}},
+     "how VPs wait for the locks of a strategy's queues (MLTP_SCHED)"},
     {"MLTP_LOCK",
      &mt_options.lock,
      "reactive",
@@ -122,7 +134,14 @@ static const struct option table[] = {
       {"yield-end", MLTP_LOCK_YIELD_END},
       {"yield-front", MLTP_LOCK_YIELD_FRONT},
       {"semaphore", MLTP_LOCK_SEMAPHORE},
-      {"queue", MLTP_LOCK_QUEUE}},
+      {"queue", MLTP_LOCK_QUEUE},
+      {"exchange", MLTP_LOCK_EXCHANGE},
+      {"read", MLTP_LOCK_READ},
+      {"backoff", MLTP_LOCK_BACKOFF},
+      {"persistent", MLTP_LOCK_PERSISTENT},
+      {"array", MLTP_LOCK_ARRAY},
+      {"mcs", MLTP_LOCK_MCS},
+      {"clh", MLTP_LOCK_CLH}},
      "class of a standard lock"},
     {"MLTP_LOCK_SPIN_NS",
      &mt_options.lock_spin_ns,
@@ -131,6 +150,14 @@ static const struct option table[] = {
      1000000000,
      {{NULL, 0}},
      "nanoseconds a lock that parks spins at most while its holder runs"},
+    {"MLTP_AWAIT_SPIN_NS",
+     &mt_options.await_spin_ns,
+     "measured",
+     0,
+     1000000000,
+     {{"measured", MT_AWAIT_MEASURED}},
+     "nanoseconds mltp_await() spins at most while its waker runs; measured: as long as a park "
+     "takes here"},
     {"MLTP_MEMBARRIER",
      &mt_options.membarrier,
      "auto",
@@ -185,7 +212,7 @@ static const struct option table[] = {
 };
 /* clang-format on */
 
-enum { OPTIONS = sizeof table / sizeof table[0], WORDS = 6 };
+enum { OPTIONS = sizeof table / sizeof table[0], WORDS = 13 };
 
 static bool parse(const struct option *option, const char *text) {
   if (option->words[0].value == IS_TEXT) {

@@ -21,6 +21,22 @@ enum mt_sched {
 enum mt_oversubscribe { MT_OVERSUBSCRIBE_NOT, MT_OVERSUBSCRIBE, MT_OVERSUBSCRIBE_EAGER };
 enum mt_on_deadlock { MT_DEADLOCK_ABORT, MT_DEADLOCK_REPORT, MT_DEADLOCK_OFF };
 enum mt_on_misuse { MT_MISUSE_ABORT, MT_MISUSE_ERROR };
+
+/** How a spin lock waits; src/spin has a file for each. */
+enum mt_spin_kind {
+  MT_SPIN_EXCHANGE,
+  MT_SPIN_READ,
+  MT_SPIN_BACKOFF,
+  MT_SPIN_PERSISTENT,
+  MT_SPIN_ARRAY,
+  MT_SPIN_MCS,
+  MT_SPIN_CLH,
+  MT_SPIN_KINDS
+};
+
+/** Spin for as long as a park takes here. */
+enum { MT_AWAIT_MEASURED = -1 };
+
 enum mt_guard { MT_GUARD_AUTO, MT_GUARD_MADVISE, MT_GUARD_MPROTECT, MT_GUARD_CANARY };
 
 /** The knobs, as numbers. Written by mt_options_read() before the runtime's
@@ -35,8 +51,10 @@ struct mt_options {
   int64_t guard;            /**< enum mt_guard */
   int64_t spin_us;          /**< how long an idle VP looks for work before it sleeps */
   int64_t cache_share;      /**< CPUs that share a cache; 0: as the kernel says */
+  int64_t spin;             /**< enum mt_spin_kind of strategies' locks (spin/spinlock.h) */
   int64_t lock;             /**< mltp_lock_class_t of MLTP_LOCK_STANDARD */
   int64_t lock_spin_ns;     /**< how long a reactive lock spins at most */
+  int64_t await_spin_ns;    /**< how long a wait for a word spins at most, or MT_AWAIT_MEASURED */
   int64_t membarrier;       /**< 1: use membarrier(2) where the kernel has it */
   int64_t deadlock;         /**< enum mt_on_deadlock */
   int64_t misuse;           /**< enum mt_on_misuse */

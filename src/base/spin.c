@@ -10,7 +10,7 @@ __thread char *mt_guards __attribute__((tls_model("initial-exec")));
 
 enum { PAUSES = 64, YIELDS = 64, NAP_NS = 50000 };
 
-void mt_relax(unsigned *round) {
+bool mt_relax(unsigned *round) {
   unsigned now = (*round)++;
   if (now < PAUSES)
     mt_arch_pause();
@@ -18,6 +18,7 @@ void mt_relax(unsigned *round) {
     os_yield();
   else /* yielding does not get the holder its CPU (other priorities, other policies) */
     os_nap(NAP_NS);
+  return now >= PAUSES;
 }
 
 void mt_spin_lock_slow(mt_spin *lock) {

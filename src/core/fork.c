@@ -20,6 +20,7 @@
 
 #include <string.h>
 
+#include "core/await.h"
 #include "core/descriptor.h"
 #include "core/key.h"
 #include "core/stack.h"
@@ -50,6 +51,7 @@ static void in_child(void) {
   mt_descriptors_forget();
   mt_stacks_forget();
   mt_keys_forked();
+  mt_await_forget();
   bool was_running = mt_load_relaxed(&mt_rt.running);
   memset(&mt_rt, 0, sizeof mt_rt);
   mt_rt.forked = was_running;

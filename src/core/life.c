@@ -5,6 +5,7 @@
  * Relaxed: what the main thread alone writes, and numbers for questions.
  */
 #include "core/life.h"
+#include "core/await.h"
 #include "core/descriptor.h"
 #include "core/det.h"
 
@@ -141,6 +142,7 @@ int mltp_init(int vps) {
   if (error == 0) error = make_main();
   if (error == 0) error = mt_report_start();
   if (error == 0) mt_store_release(&mt_rt.running, 1); /* LF-4 release: pairs LF-3 LF-5 */
+  if (error == 0) mt_await_init();                     /* before there are other VPs */
   if (error == 0 && on_vps()) error = mt_vp_spawn_to(mt_rt.target);
   if (error != 0) {
     if (error != EINVAL) /* which has been explained */

@@ -50,6 +50,7 @@ int mt_strategy_init(void) {
   for (uint32_t i = 0; i < MT_VPS_MAX; i++) mt_ready_queues[i].index = i;
   memset(&descriptors_lock, 0, sizeof descriptors_lock);
   memset(&stacks_lock, 0, sizeof stacks_lock);
+  mt_strategy_lock_init();
   mt_freelist_init();
   mt_idleq_init();
   return 0;
@@ -171,7 +172,7 @@ void mt_pool_unlock(struct mt_pool *pool) {
   if (mt_strategy == NULL)
     mt_spin_unlock(&pool->guard);
   else if (!mt_strategy->one_lock)
-    mt_strategy_release(lock_of(pool));
+    mt_strategy_release(mt_here(), lock_of(pool));
   else if (!is_held(mt_here()))
-    mt_strategy_release(&mt_ready_queues[0].lock);
+    mt_strategy_release(mt_here(), &mt_ready_queues[0].lock);
 }

@@ -30,7 +30,7 @@ static struct mltp_thread *claim_half(struct mt_vp *vp) {
   mt_strategy_acquire(vp, &pool.lock);
   struct mltp_thread *first = pool.lists;
   if (first != NULL) pool.lists = first->prev;
-  mt_strategy_release(&pool.lock);
+  mt_strategy_release(vp, &pool.lock);
   return first;
 }
 
@@ -43,7 +43,7 @@ static void give_half(struct mt_vp *vp) {
   mt_strategy_acquire(vp, &pool.lock);
   first->prev = pool.lists;
   pool.lists = first;
-  mt_strategy_release(&pool.lock);
+  mt_strategy_release(vp, &pool.lock);
 }
 
 struct mltp_thread *mt_freelist_take(struct mt_vp *vp) {

@@ -31,7 +31,7 @@ static void enqueue(struct mt_vp *caller, struct mt_vp *vp) {
   vp->strategy.idle_next = idle.first;
   mt_store_relaxed(&idle.first, vp);
   mt_store_relaxed(&vp->strategy.queued, 1);
-  mt_strategy_release(&idle.lock);
+  mt_strategy_release(caller, &idle.lock);
 }
 
 /* caller: the VP that looks for one; NULL: outside. */
@@ -43,7 +43,7 @@ static struct mt_vp *dequeue(struct mt_vp *caller) {
     mt_store_relaxed(&idle.first, vp->strategy.idle_next);
     mt_store_relaxed(&vp->strategy.queued, 0);
   }
-  mt_strategy_release(&idle.lock);
+  mt_strategy_release(caller, &idle.lock);
   return vp;
 }
 
@@ -72,7 +72,7 @@ static bool unlink_self(struct mt_vp *vp) {
   while (queued && *link != vp) link = &(*link)->strategy.idle_next;
   if (queued) mt_store_relaxed(link, vp->strategy.idle_next);
   mt_store_relaxed(&vp->strategy.queued, 0);
-  mt_strategy_release(&idle.lock);
+  mt_strategy_release(vp, &idle.lock);
   return queued;
 }
 

@@ -6,9 +6,29 @@
  */
 #include "core/strategy_queue.h"
 
+#include "base/options.h"
 #include "core/runq.h"
 
 struct mt_ready_queue mt_ready_queues[MT_VPS_MAX];
+
+static const struct mt_spin_ops *kind; /* [const after mltp_init()] */
+
+void mt_strategy_lock_init(void) { kind = mt_spin_kinds[mt_options.spin]; }
+
+void mt_strategy_acquire(struct mt_vp *vp, struct mt_strategy_lock *lock) {
+  struct mt_spin_node outside = {NULL};
+  mt_spin_acquire(kind, &lock->state, vp != NULL ? &vp->spin : &outside);
+  if (vp != NULL)
+    mt_count_owner(&vp->stats.locks);
+  else
+    mt_spin_node_end(&outside);
+}
+
+void mt_strategy_release(struct mt_vp *vp, struct mt_strategy_lock *lock) {
+  struct mt_spin_node outside = {NULL};
+  mt_spin_release(kind, &lock->state, vp != NULL ? &vp->spin : &outside);
+  if (vp == NULL) mt_spin_node_end(&outside);
+}
 
 void mt_queue_lock(struct mt_vp *vp, struct mt_ready_queue *q) {
   mt_strategy_acquire(vp, &q->lock);
@@ -17,7 +37,7 @@ void mt_queue_lock(struct mt_vp *vp, struct mt_ready_queue *q) {
 
 void mt_queue_unlock(struct mt_vp *vp, struct mt_ready_queue *q) {
   if (vp != NULL) vp->strategy.holds = NULL;
-  mt_strategy_release(&q->lock);
+  mt_strategy_release(vp, &q->lock);
 }
 
 /* As mt_runq_push_ready(): the queue is lent at each scheduling point. */

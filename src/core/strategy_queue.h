@@ -11,20 +11,17 @@
 #include "core/strategy.h"
 #include "core/thread.h"
 
-/** The lock of all strategies: the one place that says how they wait for it. */
+/** The lock of all strategies. How they wait for it MLTP_SPIN says. */
 struct mt_strategy_lock {
-  mt_spin word;
+  mltp_spin_t state; /* [atomic] zero: free; the kind's file in src/spin */
 };
 
-/** vp: who counts it; NULL: outside. */
-static inline void mt_strategy_acquire(struct mt_vp *vp, struct mt_strategy_lock *lock) {
-  mt_spin_lock(&lock->word);
-  if (vp != NULL) mt_count_owner(&vp->stats.locks);
-}
+/** Reads MLTP_SPIN. */
+void mt_strategy_lock_init(void);
 
-static inline void mt_strategy_release(struct mt_strategy_lock *lock) {
-  mt_spin_unlock(&lock->word);
-}
+/** vp: who acquires and counts it, or releases it; NULL: outside. */
+void mt_strategy_acquire(struct mt_vp *vp, struct mt_strategy_lock *lock);
+void mt_strategy_release(struct mt_vp *vp, struct mt_strategy_lock *lock);
 
 /** Ready threads, first in, first out. */
 struct mt_ready_queue {

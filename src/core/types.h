@@ -36,6 +36,7 @@
 #include "mltp/thread.h"
 #include "mltp/time.h"
 #include "os/os.h"
+#include "spin/spinlock.h"
 
 enum { MT_VPS_MAX = 1024 };
 
@@ -104,12 +105,14 @@ enum mt_why {
   MT_WHY_JOIN,
   MT_WHY_JOIN_TIMED,
   MT_WHY_SLEEP,
-  MT_WHY_FINALIZE
+  MT_WHY_FINALIZE,
+  MT_WHY_AWAIT
 };
 
 struct mt_vp;
 struct mt_stack;
 struct mt_values;
+struct mt_await;
 struct mt_undo;
 struct mt_timer;
 
@@ -129,8 +132,9 @@ struct mltp_thread {
 
   /* -- second line: start, waiting, end */
   union {
-    mltp_userf_t *func; /* [const] until it starts */
-    void *result;       /* [guard: this->guard] once done */
+    mltp_userf_t *func;            /* [const] until it starts */
+    const struct mt_await *awaits; /* [guard: bucket] its wish, while it waits for a word */
+    void *result;                  /* [guard: this->guard] once done */
   };
   union {
     void *arg;          /* [const] until it starts */
@@ -167,8 +171,11 @@ struct mltp_thread {
     struct {                /* unbound */
       void *eh_caught;      /* [owner] C++: exceptions being handled */
       uint32_t eh_uncaught; /* [owner] C++: exceptions thrown, not caught yet */
-      int32_t priority;     /* [owner] the one VP of deterministic mode; det.c */
-      struct arch_fp fp;    /* [owner] with MT_OWN_FP: while it does not run */
+      union {
+        int32_t priority;   /* [owner] the one VP of deterministic mode; det.c */
+        uint32_t waited_on; /* [owner] else: 1 + the VP it waited for a word on last; await.c */
+      };
+      struct arch_fp fp; /* [owner] with MT_OWN_FP: while it does not run */
     };
     struct {                 /* bound, foreign */
       const char *stack_low; /* [const] bounds of its stack, for backtraces */
@@ -207,7 +214,8 @@ enum mt_vp_status {
 struct mt_stats {
   uint64_t created, ended; /* threads; also what tells how many live */
   uint64_t parks, stolen, stolen_far, served, sleeps, wakes;
-  uint64_t locks; /* acquisitions of a strategy's locks; strategy.h */
+  uint64_t awaits[3]; /* waits for words: by enum mt_await_end */
+  uint64_t locks;     /* acquisitions of a strategy's locks; strategy.h */
 };
 
 /** What there is to do after a switch; bits of a VP's `after`. */
@@ -276,6 +284,7 @@ struct mt_vp {
   uint64_t watched_since;               /* a lone ready thread, and since when; relaxed */
   pthread_t kernel_thread;              /* [const] */
   struct mt_sanitizer dead;             /* after the switch: end this context */
+  struct mt_spin_node spin;             /* [owner] for spin locks of whatever runs here */
   struct mltp_thread idle;              /* its own context */
 };
 
@@ -324,11 +333,12 @@ struct mt_runtime {
   /* threads not on VPs */
   alignas(MT_CACHE_LINE) uint64_t created_elsewhere; /* [atomic] by bound and foreign threads */
   uint64_t ended_elsewhere;                          /* [atomic] bound threads that ended */
-  uint32_t bound_live;      /* [atomic] kernel threads of bound threads; outside.c */
-  uint32_t foreign_live;    /* [atomic] foreign threads seen */
-  uint32_t outside_parked;  /* [atomic] bound and foreign ones parked */
-  uint32_t next_vp;         /* [atomic] whose turn for their creations */
-  mt_spin outside_timeouts; /* held while one of them times out, or a thread is cancelled */
+  uint32_t bound_live;        /* [atomic] kernel threads of bound threads; outside.c */
+  uint32_t foreign_live;      /* [atomic] foreign threads seen */
+  uint32_t outside_parked;    /* [atomic] bound and foreign ones parked */
+  uint64_t outside_awaits[3]; /* [atomic] as mt_stats.awaits */
+  uint32_t next_vp;           /* [atomic] whose turn for their creations */
+  mt_spin outside_timeouts;   /* held while one of them times out, or a thread is cancelled */
 };
 
 extern struct mt_runtime mt_rt;

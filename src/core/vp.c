@@ -121,6 +121,7 @@ void mt_vps_free(void) {
   for (uint32_t i = 1; i < count; i++) os_thread_join(mt_rt.vps[i]->kernel_thread);
   mt_sanitizer_end(&mt_rt.vps[0]->idle.sanitizer);
   for (uint32_t i = 0; i < count; i++) {
+    mt_spin_node_end(&mt_rt.vps[i]->spin);
     free(mt_rt.vps[i]);
     mt_rt.vps[i] = NULL;
   }

@@ -192,9 +192,11 @@ void mt_report_stats(void) {
     const struct mt_stats *s = &vp->stats;
     mt_message(
         "VP %u: scheduling points %u, created %lu, ended %lu, parks %lu, thefts %lu (%lu from "
-        "afar), requests served %lu, sleeps %lu, wakes %lu, strategy's locks %lu",
+        "afar), requests served %lu, sleeps %lu, wakes %lu, strategy's locks %lu, waits for words: "
+        "spins that paid %lu, spins in vain %lu, parks %lu",
         i, mt_load_relaxed(&vp->tick), counter(&s->created), counter(&s->ended), counter(&s->parks),
         counter(&s->stolen), counter(&s->stolen_far), counter(&s->served), counter(&s->sleeps),
-        counter(&s->wakes), counter(&s->locks));
+        counter(&s->wakes), counter(&s->locks), counter(&s->awaits[0]), counter(&s->awaits[1]),
+        counter(&s->awaits[2]));
   }
 }

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/peek.h"
+#include "core/await.h"
 #include "core/descriptor.h"
 #include "mltp/latch.h"
 #include "mltp/once.h"
@@ -177,6 +178,19 @@ static void add_timed_join(char *text, const mltp_waitq_t *q) {
   add_thread(text, "join of", mt_peek(&place, at, sizeof place) ? place.thread : NULL);
 }
 
+/* The wish is on the thread's stack, the word wherever the program has it. */
+static void add_await(char *text, const struct mt_await *at) {
+  struct mt_await wish;
+  uint32_t now;
+  if (!mt_peek(&wish, at, sizeof wish)) {
+    add(text, "a word, %s", gone);
+    return;
+  }
+  add(text, "word %p to %s %u", (const void *)wish.word, wish.equal ? "be" : "be no longer",
+      wish.value);
+  if (mt_peek(&now, wish.word, sizeof now)) add(text, " (it is %u)", now);
+}
+
 static void describe(char *text, const struct mltp_thread *t) {
   const mltp_waitq_t *q = t->waitq;
   enum mt_why why = (enum mt_why)t->why;
@@ -199,6 +213,7 @@ static void describe(char *text, const struct mltp_thread *t) {
     case MT_WHY_JOIN_TIMED: add_timed_join(text, q); break;
     case MT_WHY_SLEEP: add(text, "sleep"); break;
     case MT_WHY_FINALIZE: add(text, "end of all other threads"); break;
+    case MT_WHY_AWAIT: add_await(text, t->awaits); break;
   }
 }
 

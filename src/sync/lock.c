@@ -9,12 +9,22 @@
 #include "core/det.h"
 
 static const struct mt_lock_ops *const classes[] = {
-    [MLTP_LOCK_REACTIVE] = &mt_lock_reactive,   [MLTP_LOCK_SPIN] = &mt_lock_ticket,
-    [MLTP_LOCK_YIELD_END] = &mt_lock_yield_end, [MLTP_LOCK_YIELD_FRONT] = &mt_lock_yield_front,
-    [MLTP_LOCK_SEMAPHORE] = &mt_lock_semaphore, [MLTP_LOCK_QUEUE] = &mt_lock_queue,
+    [MLTP_LOCK_REACTIVE] = &mt_lock_reactive,
+    [MLTP_LOCK_SPIN] = &mt_lock_ticket,
+    [MLTP_LOCK_YIELD_END] = &mt_lock_yield_end,
+    [MLTP_LOCK_YIELD_FRONT] = &mt_lock_yield_front,
+    [MLTP_LOCK_SEMAPHORE] = &mt_lock_semaphore,
+    [MLTP_LOCK_QUEUE] = &mt_lock_queue,
+    [MLTP_LOCK_EXCHANGE] = &mt_lock_spins[MT_SPIN_EXCHANGE],
+    [MLTP_LOCK_READ] = &mt_lock_spins[MT_SPIN_READ],
+    [MLTP_LOCK_BACKOFF] = &mt_lock_spins[MT_SPIN_BACKOFF],
+    [MLTP_LOCK_PERSISTENT] = &mt_lock_spins[MT_SPIN_PERSISTENT],
+    [MLTP_LOCK_ARRAY] = &mt_lock_spins[MT_SPIN_ARRAY],
+    [MLTP_LOCK_MCS] = &mt_lock_spins[MT_SPIN_MCS],
+    [MLTP_LOCK_CLH] = &mt_lock_spins[MT_SPIN_CLH],
 };
 
-static bool is_class(uint32_t lock_class) { return lock_class <= MLTP_LOCK_QUEUE; }
+static bool is_class(uint32_t lock_class) { return lock_class <= MLTP_LOCK_CLH; }
 
 /* The class that STANDARD stands for (thesis 3.3.3: a definition, here a knob). */
 static inline uint32_t class_of(const mltp_lock_t *lock) {
@@ -69,9 +79,13 @@ int mltp_lock_destroy(mltp_lock_t *lock) {
   const struct mt_lock_ops *ops = mt_lock_ops(lock);
   if (ops == NULL || ops->holder(lock) != NULL)
     return refuse(EBUSY, "mltp_lock_destroy", lock, self);
-  /* the last holder may have set it free and not have let go of the guard */
-  mt_spin_lock(&lock->queue_.guard_);
-  mt_spin_unlock(&lock->queue_.guard_);
+  /* the last holder may have set it free and not have let go of the guard, or of the word */
+  if (ops->spin != NULL) {
+    if (ops->lock(lock, self, NULL) == 0) ops->unlock(lock, self);
+  } else {
+    mt_spin_lock(&lock->queue_.guard_);
+    mt_spin_unlock(&lock->queue_.guard_);
+  }
   mt_timers_flush();
   return 0;
 }

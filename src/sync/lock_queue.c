@@ -32,10 +32,11 @@
  */
 #include <errno.h>
 
+#include "base/options.h"
 #include "core/det.h"
 #include "core/park.h"
+#include "core/patience.h"
 #include "sync/lock_word.h"
-#include "sync/patience.h"
 
 enum { SPINS, CHOSEN, HAS_IT, PARKS };
 
@@ -44,7 +45,7 @@ static bool has_it(const struct mltp_thread *self) {
 }
 
 static bool spin(const struct mltp_thread *self, const struct mltp_thread *before) {
-  struct mt_patience patience = mt_patience_begin();
+  struct mt_patience patience = mt_patience_begin((uint64_t)mt_options.lock_spin_ns);
   do
     if (has_it(self)) return true;
   while (mt_patience_left(&patience, before));
@@ -94,4 +95,5 @@ static int unlock(mltp_lock_t *lock, struct mltp_thread *self) {
   return 0;
 }
 
-const struct mt_lock_ops mt_lock_queue = {"queue", lock_slow, mt_lock_take, unlock, mt_lock_holder};
+const struct mt_lock_ops mt_lock_queue = {"queue", lock_slow,      mt_lock_take,
+                                          unlock,  mt_lock_holder, NULL};

@@ -18,15 +18,16 @@
  */
 #include <errno.h>
 
+#include "base/options.h"
 #include "core/det.h"
+#include "core/patience.h"
 #include "sync/lock_word.h"
-#include "sync/patience.h"
 
 enum { HANDED_NO, HANDED_WANTED, HANDED_GIVEN };
 
 /* Waits on the processor while that may pay. @return true: acquired. */
 static bool spin(mltp_lock_t *lock, struct mltp_thread *self) {
-  struct mt_patience patience = mt_patience_begin();
+  struct mt_patience patience = mt_patience_begin((uint64_t)mt_options.lock_spin_ns);
   struct mltp_thread *owner;
   do {
     uint64_t word = mt_load_relaxed(&lock->word_); /* relaxed: the swap acquires */
@@ -67,5 +68,5 @@ static int unlock(mltp_lock_t *lock, struct mltp_thread *self) {
   return 0;
 }
 
-const struct mt_lock_ops mt_lock_reactive = {"reactive", lock_slow, mt_lock_take, unlock,
-                                             mt_lock_holder};
+const struct mt_lock_ops mt_lock_reactive = {"reactive", lock_slow,      mt_lock_take,
+                                             unlock,     mt_lock_holder, NULL};

@@ -83,5 +83,5 @@ static int unlock(mltp_lock_t *lock, struct mltp_thread *self) {
   return 0;
 }
 
-const struct mt_lock_ops mt_lock_semaphore = {"semaphore", lock_slow, trylock, unlock,
-                                              mt_lock_noted_holder};
+const struct mt_lock_ops mt_lock_semaphore = {"semaphore",          lock_slow, trylock, unlock,
+                                              mt_lock_noted_holder, NULL};

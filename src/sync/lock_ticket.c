@@ -12,24 +12,11 @@
 #include <errno.h>
 
 #include "core/det.h"
-#include "mltp/sched.h"
 #include "sync/lock.h"
+#include "sync/lock_step.h"
 
-enum { SPINS = 1000, SPINS_NO_HOLDER = 16, YIELDS_PER_NAP = 64, NAP_NS = 50000 };
-
-/* One step of waiting. *round starts at 0. */
 static void wait_step(const mltp_lock_t *lock, unsigned *round) {
-  struct mltp_thread *holder = mt_lock_noted_holder(lock);
-  unsigned now = ++*round;
-  /* no holder: the next in turn has not noticed yet; perhaps it cannot run */
-  unsigned spins = holder == NULL ? SPINS_NO_HOLDER : SPINS;
-  if (now % spins != 0 && (holder == NULL || mt_is_running(holder))) {
-    mt_arch_pause();
-    return;
-  }
-  mltp_yield();
-  /* alone on its VP, while the holder's has no CPU */
-  if (now / spins % YIELDS_PER_NAP == YIELDS_PER_NAP - 1) os_nap(NAP_NS);
+  mt_lock_wait_step(mt_lock_noted_holder(lock), round, 1);
 }
 
 static bool trylock(mltp_lock_t *lock, struct mltp_thread *self) {
@@ -67,5 +54,5 @@ static int unlock(mltp_lock_t *lock, struct mltp_thread *self) {
   return 0;
 }
 
-const struct mt_lock_ops mt_lock_ticket = {"spin", lock_slow, trylock, unlock,
-                                           mt_lock_noted_holder};
+const struct mt_lock_ops mt_lock_ticket = {"spin", lock_slow, trylock, unlock, mt_lock_noted_holder,
+                                           NULL};

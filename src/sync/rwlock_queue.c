@@ -31,14 +31,15 @@
  */
 #include <errno.h>
 
-#include "sync/patience.h"
+#include "base/options.h"
+#include "core/patience.h"
 #include "sync/rwlock.h"
 
 static bool is_last_reader(uint64_t word) { return mt_rw_readers(word) == 1; }
 
 /* Waits on the processor for a writer that runs. @return true: acquired. */
 static bool spin(mltp_rwlock_t *lock, const struct mltp_thread *self, enum mt_rw_wish wish) {
-  struct mt_patience patience = mt_patience_begin();
+  struct mt_patience patience = mt_patience_begin((uint64_t)mt_options.lock_spin_ns);
   struct mltp_thread *writer;
   do {
     if (mt_rw_take(lock, self, wish)) return true;

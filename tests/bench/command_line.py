@@ -4,12 +4,15 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 
 BENCH = sys.argv.pop(1)
+# Builds with a sanitizer leave out the programs that measure single operations.
+HAS_PEERS = os.path.exists(os.path.join(os.path.dirname(BENCH), "../libexec/mltp/mltp"))
 
 
 def bench(*arguments, **environment):
@@ -22,7 +25,9 @@ class CommandLine(unittest.TestCase):
     def test_list(self):
         result = bench("--list")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
-        for word in ("pi", "matmul", "ocean", "lifecycle", "latency", "micro", "mltp", "mltp-ucontext", "mltp-kernel",
+        for word in ("pi", "matmul", "ocean", "lifecycle", "latency", "micro", "switch",
+                     "forkjoin", "fib", "mutex", "handshake", "roundtrip", "barrier", "memory",
+                     "calibrate", "mltp", "mltp-ucontext", "mltp-kernel",
                      "pthreads"):
             self.assertIn(f"\n  {word} ", result.stdout)
 
@@ -119,6 +124,42 @@ class CommandLine(unittest.TestCase):
                     self.assertTrue(row["verified"])
                     self.assertEqual((row["runs"], row["params"]["vps"]), (1, 2))
                     self.assertLess(0, row["median"])
+
+    @unittest.skipUnless(HAS_PEERS, "no peers in this build")
+    def test_rows_of_single_operations(self):
+        quick = ("--quick", "--runs", "1", "--impl", "mltp,pthreads")
+        rows = self.report_of("handshake", *quick)["rows"]
+        self.assertEqual({(row["metric"], row["impl"]) for row in rows},
+                         {(metric, impl) for metric in ("sem", "cond")
+                          for impl in ("mltp", "pthreads")})
+        for row in rows:
+            self.assertEqual((row["unit"], row["clock"], row["verified"]), ("ns", "cpu", True))
+            self.assertEqual((row["params"]["threads"], row["params"]["vps"]), (2, 1))
+            self.assertEqual(row["params"]["target"], 45)
+            self.assertIn("round trip", row["params"]["label"])
+
+    @unittest.skipUnless(HAS_PEERS, "no peers in this build")
+    def test_numbers_of_threads(self):
+        rows = self.report_of("barrier", "--quick", "--runs", "1", "--impl", "mltp", "--vps", "1",
+                              "--threads", "3,64")["rows"]
+        self.assertEqual([(row["params"]["threads"], row["params"].get("target")) for row in rows],
+                         [(3, None), (64, 18)])
+
+    @unittest.skipUnless(HAS_PEERS, "no peers in this build")
+    def test_switches_from_a_cold_start(self):
+        rows = self.report_of("switch", "--quick", "--runs", "1", "--impl", "mltp", "--vps", "1",
+                              "--threads", "2")["rows"]
+        cold = [row["params"]["switches"] for row in rows if row["metric"] == "switches"]
+        self.assertEqual(cold, [2 ** n for n in range(1, 11)])
+        counted = [row for row in rows if row["unit"] == "instructions"]
+        self.assertEqual(len(counted), 2 if shutil.which("valgrind") else 0)
+        for row in counted:
+            self.assertTrue(4 < row["min"] < 1000, row)
+
+    def test_unknown_peer(self):
+        result = bench("mutex", "--impl", "nobody")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("--impl nobody: no such peer (there are mltp,pthreads,", result.stderr)
 
 
 if __name__ == "__main__":

@@ -136,7 +136,7 @@ def object_of(folder, source):
 def build(cc, folder, jobs):
     """The library and the primitives, as they are. Returns the objects."""
     machine = os.uname().machine
-    sources = [path for room in ("arch", f"arch/{machine}", "os", "base", "core", "sync", "debug")
+    sources = [path for room in ("arch", f"arch/{machine}", "os", "base", "spin", "core", "sync", "debug")
                for path in sorted((ROOT / "src" / room).glob("*.[cS]"))]
     sources += sorted((ROOT / "tests/explore/primitives").glob("*.c"))
     running = []

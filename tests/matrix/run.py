@@ -125,8 +125,10 @@ def parse(argv, names):
 def main(argv):
     matrix = {cell.name: cell for cell in cells()}
     args = parse(argv, list(matrix))
-    # the models say nothing about compilers or systems; benchmarks' peers are not ours
-    test_arguments = ["-L", "quick"] if args.quick else ["-E", "^(models|peer)[.]"]
+    # models, and tests of tests and pages, say nothing about compilers or systems; benchmarks'
+    # peers are not ours
+    test_arguments = (["-L", "quick"] if args.quick else
+                      ["-E", "^(models?|report|peer)[.]", "-LE", "mutations"])
     if args.list:
         for cell in matrix.values():
             script = script_of(cell, test_arguments).replace("\n", "\n    ")

@@ -65,9 +65,10 @@ def invented(measured):
         for place, strategy in enumerate(("single", "freelist", "local", "default")):
             common = {"verified": True, "runs": 3, "strategy": strategy, "vps": vps, "clock": "wall"}
             made += [{**common, "experiment": "lifecycle", "work_us": work, "threads": 100,
+                      "metric": "seconds",
                       "unit": "s", **dict.fromkeys(MEASURED, 1.5 + place / vps + work)}
                      for work in (0, 300)]
-            made += [{**common, "experiment": "latency", "runnable": count, "unit": "ns",
+            made += [{**common, "experiment": "latency", "runnable": count, "unit": "s",
                       **dict.fromkeys(MEASURED, 40.5 + place + count)} for count in (1, 4)]
             made += [{**common, "experiment": "spin", "figure": figure, "algorithm": strategy,
                       "processors": vps, "section_size": 10, "unit": "s",
@@ -151,12 +152,12 @@ class Page(unittest.TestCase):
 
     def test_summary_verdicts(self):
         rows = {row["impl"]: row for row in self.measured.select(metric="sem")}
-        for ours, peer, verdict in ((10, 20, "✓ target reached; the best peer takes 2 times as much"),
-                                    (90, 45, "2 times the target; 2 times pthreads"),
-                                    (46.8, 93.6, "4.0 % above the target; the best peer takes 2")):
+        for ours, peer, verdict in ((45, 20, "✓ target reached"),
+                                    (46, 47, "target missed; ahead of all here"),
+                                    (90, 45, "target missed; behind pthreads")):
             rows["mltp"]["min"], rows["pthreads"]["min"] = ours, peer
-            said = sections.targets.verdict_of(rows["mltp"], rows["pthreads"])
-            self.assertTrue(said.startswith(verdict), said)
+            self.assertEqual(sections.targets.verdict_of(rows["mltp"], rows["pthreads"]), verdict)
+        self.assertEqual(sections.targets.verdict_of(rows["mltp"], None), "target missed")
 
     def shaken(self, seed):
         """Every sentence, with every measured and printed number replaced by another one."""
@@ -171,7 +172,7 @@ class Page(unittest.TestCase):
         papers.mkdir()
         for path in results.PAPERS.glob("*.csv"):
             with open(path, encoding="utf-8", newline="") as file:
-                rows = list(csv.DictReader(file))
+                rows = list(csv.DictReader(line for line in file if line[0] != "#"))
             for row in rows:
                 factor = 0.7 + 0.6 * chance.random()
                 row.update({key: float(row[key]) * factor for key in ("min", "mean", "max")
@@ -196,7 +197,7 @@ class Page(unittest.TestCase):
             kept = set(numbers(sentence)) & set(numbers(second[key]))
             self.assertLessEqual(kept, varied | counts, f"{key}: {sentence}")
         worked_out = sum(first[key] != second[key] for key in first)
-        self.assertGreaterEqual(worked_out, 12, "the data must move what is said of them")
+        self.assertGreaterEqual(worked_out, 11, "the data must move what is said of them")
 
     def test_no_results(self):
         with self.assertRaises(SystemExit) as caught:

@@ -15,7 +15,7 @@
 static const struct operation *const operations[] = {
     &op_lock,  &op_sem,    &op_tokens,  &op_meet,   &op_crowd, &op_create, &op_pthread,
     &op_yield, &op_sleep,  &op_timeout, &op_resize, &op_block, &op_dump,   &op_channel,
-    &op_pipe,  &op_rwlock, &op_tasks,   &op_cancel, &op_key,
+    &op_pipe,  &op_rwlock, &op_tasks,   &op_cancel, &op_key,   &op_await,
 };
 enum { OPERATIONS = sizeof operations / sizeof operations[0], WORKERS_MOST = 40 };
 

@@ -153,7 +153,7 @@ static void *produce_or_consume(void *p0) {
 
 static void mltp_cond_wait_with_carries_a_bounded_buffer(void) {
   long n = scaled(PER_PRODUCER);
-  for (int class = 0; class <= MLTP_LOCK_QUEUE; class ++) {
+  for (int class = 0; class <= MLTP_LOCK_CLH; class ++) {
     for (int kind = 0; kind < KINDS; kind++) {
       check_case("lock class %d, %s", class, kind_names[kind]);
       struct buffer b = {.left_to_take = PAIRS * (int)n};

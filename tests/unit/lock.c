@@ -2,6 +2,7 @@
 /* Critical section locking, thesis 3.3.3: every class under every kind of thread. */
 #include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "support/support.h"
 
@@ -16,6 +17,13 @@ static const struct {
     {MLTP_LOCK_YIELD_FRONT, "yield-front"},
     {MLTP_LOCK_SEMAPHORE, "semaphore"},
     {MLTP_LOCK_QUEUE, "queue"},
+    {MLTP_LOCK_EXCHANGE, "exchange"},
+    {MLTP_LOCK_READ, "read"},
+    {MLTP_LOCK_BACKOFF, "backoff"},
+    {MLTP_LOCK_PERSISTENT, "persistent"},
+    {MLTP_LOCK_ARRAY, "array"},
+    {MLTP_LOCK_MCS, "mcs"},
+    {MLTP_LOCK_CLH, "clh"},
 };
 enum { CLASSES = sizeof classes / sizeof classes[0], CREW = 6 };
 
@@ -73,6 +81,13 @@ EXCLUSION_TEST(mltp_lock_yield_end, 3, 500)
 EXCLUSION_TEST(mltp_lock_yield_front, 4, 500)
 EXCLUSION_TEST(mltp_lock_semaphore, 5, 500)
 EXCLUSION_TEST(mltp_lock_queue, 6, 500)
+EXCLUSION_TEST(mltp_lock_exchange, 7, 100)
+EXCLUSION_TEST(mltp_lock_read, 8, 100)
+EXCLUSION_TEST(mltp_lock_backoff, 9, 100)
+EXCLUSION_TEST(mltp_lock_persistent, 10, 100)
+EXCLUSION_TEST(mltp_lock_array, 11, 30)
+EXCLUSION_TEST(mltp_lock_mcs, 12, 30)
+EXCLUSION_TEST(mltp_lock_clh, 13, 30)
 
 static void always_yield(int round) {
   (void)round;
@@ -100,6 +115,40 @@ static void compute_long(int round) {
 
 static void holders_that_compute_long(void) {
   for (int class = 0; class < CLASSES; class ++) check_class(class, 2, compute_long);
+}
+
+/* --------------------------------------------- a process of one kernel thread */
+
+static int class_taken;
+
+static void *try_and_unlock(void *p0) {
+  int error = mltp_trylock(p0);
+  if (error == 0) mltp_unlock(p0);
+  return (void *)(intptr_t)error;
+}
+
+/* Until somebody makes another kernel thread locks need no locked instructions. */
+static void take_alone(void) {
+  mltp_lock_t lock;
+  struct worker worker;
+  if (mltp_lock_init(&lock, classes[class_taken].id, NULL) != 0 || mltp_init(1) != 0) _exit(1);
+  if (mltp_lock(&lock) != 0) _exit(2);
+  worker_start(&worker, FOREIGN, try_and_unlock, &lock);
+  if ((intptr_t)worker_join(&worker) != EBUSY) _exit(3);
+  if (mltp_unlock(&lock) != 0) _exit(4);
+  worker_start(&worker, FOREIGN, try_and_unlock, &lock);
+  if (worker_join(&worker) != NULL) _exit(5);
+  if (mltp_finalize() != 0) _exit(6);
+}
+
+static void locks_taken_alone_hold_against_threads_made_later(void) {
+  static const char *const settings[] = {NULL};
+  struct outcome *outcome = shared_memory(sizeof *outcome);
+  for (class_taken = 0; class_taken < CLASSES; class_taken++) {
+    check_case("%s", classes[class_taken].name);
+    run_child(outcome, take_alone, settings);
+    CHECK_EQUAL(outcome->status, 0);
+  }
 }
 
 /* ---------------------------------------------------- order and fairness */
@@ -138,6 +187,13 @@ static void mltp_lock_spin_is_first_come_first_served(void) {
 
 static void mltp_lock_queue_is_first_come_first_served(void) {
   check_first_come_first_served(MLTP_LOCK_QUEUE);
+}
+
+static void queued_spin_locks_are_first_come_first_served(void) {
+  for (int class = MLTP_LOCK_ARRAY; class <= MLTP_LOCK_CLH; class ++) {
+    check_case("%s", classes[class].name);
+    check_first_come_first_served((mltp_lock_class_t) class);
+  }
 }
 
 static void *give_up_soon(void *p0) {
@@ -211,7 +267,7 @@ static void mltp_lock_queue_starves_nobody(void) { check_starves_nobody(MLTP_LOC
 
 static void mltp_lock_init_refuses_unknown_class(void) {
   mltp_lock_t lock;
-  CHECK_EQUAL(mltp_lock_init(&lock, (mltp_lock_class_t)(MLTP_LOCK_QUEUE + 1), NULL), EINVAL);
+  CHECK_EQUAL(mltp_lock_init(&lock, (mltp_lock_class_t)(MLTP_LOCK_CLH + 1), NULL), EINVAL);
   CHECK_EQUAL(mltp_lock_init(&lock, (mltp_lock_class_t)-1, NULL), EINVAL);
 }
 
@@ -239,11 +295,20 @@ int main(void) {
       TEST(mltp_lock_yield_front),
       TEST(mltp_lock_semaphore),
       TEST(mltp_lock_queue),
+      TEST(mltp_lock_exchange),
+      TEST(mltp_lock_read),
+      TEST(mltp_lock_backoff),
+      TEST(mltp_lock_persistent),
+      TEST(mltp_lock_array),
+      TEST(mltp_lock_mcs),
+      TEST(mltp_lock_clh),
       TEST(holders_that_yield),
       TEST(holders_that_sleep),
       TEST(holders_that_compute_long),
+      TEST_BARE(locks_taken_alone_hold_against_threads_made_later),
       TEST_ONE_VP(mltp_lock_spin_is_first_come_first_served),
       TEST_ONE_VP(mltp_lock_queue_is_first_come_first_served),
+      TEST_ONE_VP(queued_spin_locks_are_first_come_first_served),
       TEST_ONE_VP(mltp_lock_queue_may_be_left),
       TEST(mltp_lock_reactive_starves_nobody),
       TEST(mltp_lock_queue_starves_nobody),

@@ -4,7 +4,7 @@
 
 #include "support/support.h"
 
-enum { CLASSES = MLTP_LOCK_QUEUE + 1 };
+enum { CLASSES = MLTP_LOCK_CLH + 1 };
 
 struct attempt {
   mltp_lock_t lock;

@@ -20,8 +20,9 @@ import sys
 
 ATOMIC_H = "base/atomic.h"
 HOME = {ATOMIC_H, "base/fence.h", "base/fence.c"}  # where operations are made, not used
-ORDERS = ["relaxed", "acquire", "release", "acq_rel", "seq_cst", "light fence", "heavy fence"]
-FENCES = {"mt_fence_light": "light fence", "mt_fence_heavy": "heavy fence"}
+ORDERS = ["relaxed", "acquire", "release", "acq_rel", "seq_cst", "light fence", "heavy fence", "full fence"]
+FENCES = {"mt_fence_light": "light fence", "mt_fence_heavy": "heavy fence",
+          "mt_fence_full": "full fence"}
 # The other side of a pair may be no operation of ours: a system call, a line of assembly.
 OTHER_SIDES = ["membarrier", "kernel", "asm"]
 

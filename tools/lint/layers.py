@@ -18,10 +18,12 @@ ARROWS = {
     "os": ["arch"],
     # Atomics, lists, options, log: may ask the system for memory, time and descriptors.
     "base": ["arch", "os"],
+    # The ways to wait for a lock on the processor.
+    "spin": ["arch", "os", "base"],
     # Threads, VPs, scheduler: all below; of debug only the hooks core has to call.
-    "core": ["arch", "os", "base", "debug/sanitizer.h", "debug/report.h", "debug/probes.h"],
+    "core": ["arch", "os", "base", "spin", "debug/sanitizer.h", "debug/report.h", "debug/probes.h"],
     # Everything that waits is built on core's park.
-    "sync": ["arch", "os", "base", "core", "debug/sanitizer.h", "debug/report.h"],
+    "sync": ["arch", "os", "base", "spin", "core", "debug/sanitizer.h", "debug/report.h"],
     # Dumps and reports look at every state core has, and ask objects what they are.
     "debug": ["arch", "os", "base", "core", "sync/describe.h", "sync/lock.h"],
 }

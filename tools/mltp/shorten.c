@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A failing schedule made shorter (delta debugging: Zeller and Hildebrandt 2002): leave out
- * half of the departures, then quarters, and so on down to single ones, and keep what still
- * fails in the same way. A departure that no longer fits (the run took another turn before)
- * does nothing, so what counts is what the program says it took. */
+ * half of the departures, then quarters, and so on down to single ones, at last any two of
+ * them, and keep what still fails in the same way. A departure that no longer fits (the run took
+ * another turn before) does nothing, so what counts is what the program says it took. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "explore.h"
 
-enum { RUNS_MAX = 2000, TEXT_MAX = 120000 /* of one variable in an environment: 128 KiB */ };
+enum {
+  RUNS_MAX = 2000,
+  PAIRS_OF = 16,
+  TEXT_MAX = 120000 /* of one variable in an environment: 128 KiB */
+};
 
 struct search {
   const struct program *program;
@@ -40,22 +44,25 @@ static bool still_fails(struct search *search, const struct schedule *schedule) 
   return true;
 }
 
-static bool fails_without(struct search *search, size_t first, size_t count) {
+/* Leaves out those from first to last: all of them, or only the two. */
+static bool fails_without(struct search *search, size_t first, size_t last, bool ends_only) {
   const struct schedule *now = &search->now;
-  struct schedule rest = {checked(calloc(now->count + 1, sizeof *rest.departures)), 0};
-  for (size_t i = 0; i < now->count; i++)
-    if (i < first || i >= first + count) rest.departures[rest.count++] = now->departures[i];
+  size_t before = now->count;
+  struct schedule rest = {checked(calloc(before + 1, sizeof *rest.departures)), 0};
+  for (size_t i = 0; i < before; i++) {
+    bool out = ends_only ? i == first || i == last : first <= i && i <= last;
+    if (!out) rest.departures[rest.count++] = now->departures[i];
+  }
   bool fails = still_fails(search, &rest);
   free(rest.departures);
-  return fails;
+  return fails && search->now.count < before;
 }
 
 /* Leaves out pieces of a size, each once. @return whether any could be spared. */
 static bool spare(struct search *search, size_t size) {
   bool any = false;
   for (size_t first = 0; first < search->now.count && search->runs < RUNS_MAX;) {
-    size_t before = search->now.count;
-    if (fails_without(search, first, size) && search->now.count < before)
+    if (fails_without(search, first, first + size - 1, false))
       any = true;
     else
       first += size;
@@ -63,16 +70,27 @@ static bool spare(struct search *search, size_t size) {
   return any;
 }
 
+/* Two departures may undo each other, so that neither can be spared alone. @return whether a
+ * pair could be spared. */
+static bool spare_pair(struct search *search) {
+  for (size_t i = 0; i < search->now.count; i++)
+    for (size_t j = i + 1; j < search->now.count && search->runs < RUNS_MAX; j++)
+      if (fails_without(search, i, j, true)) return true;
+  return false;
+}
+
+static void spare_singles(struct search *search) {
+  while (search->runs < RUNS_MAX && spare(search, 1)) continue;
+}
+
 unsigned shorten(const struct program *program, struct trial *failed) {
   struct search search = {program, failed, trial_schedule(failed), 0};
   struct schedule whole = trial_schedule(failed);
   if (still_fails(&search, &whole)) {
-    size_t size = (search.now.count + 1) / 2;
-    bool any = true;
-    while (search.runs < RUNS_MAX && size > 0 && (size > 1 || any)) {
-      any = spare(&search, size);
-      if (size > 1) size = (size + 1) / 2;
-    }
+    for (size_t size = (search.now.count + 1) / 2; size > 1; size = (size + 1) / 2)
+      spare(&search, size);
+    spare_singles(&search);
+    while (search.now.count <= PAIRS_OF && spare_pair(&search)) spare_singles(&search);
   } else {
     search.runs = 0;
   }

@@ -37,8 +37,7 @@ def speedups(rows):
 def panel_of(axes, rows, label):
     anderson.lines(axes, rows, "strategy", "vps")
     plots.powers_of_two(axes, [row["vps"] for row in rows], "VPs")
-    axes.set_ylabel(label)
-    axes.set_ylim(bottom=0)
+    plots.value_axis(axes, label, [row["median"] for row in rows])
 
 
 def numbers(rows):
@@ -63,7 +62,7 @@ def sentence_of(rows):
 
 
 def figure(results, number, title, work, speed):
-    rows = [row for row in results.select(experiment="lifecycle", clock="wall")
+    rows = [row for row in results.select(experiment="lifecycle", metric="seconds")
             if (row["work_us"] > 0) == work]
     key = f"anderson-figure-{number}"
     caption = f"{blocks.opened(title)}, over the number of VPs. {anderson.LOST}"
@@ -79,8 +78,7 @@ def figure(results, number, title, work, speed):
 
 def claims(results):
     """The paper's findings, each with what was measured here."""
-    rows = [row for row in results.select(experiment="lifecycle", clock="wall")
-            if row["work_us"] == 0]
+    rows = results.select(experiment="lifecycle", metric="seconds", work_us=0)
     lines = []
     for dearer, cheaper, where, says in CLAIMS:
         vps = 1 if where == "one" else max((row["vps"] for row in rows), default=1)
@@ -100,21 +98,19 @@ def figure_4(results):
     if not rows:
         return blocks.Figure("anderson-figure-4", title, caption, None,
                              f"latency: {results.missing('latency')}.")
-    across = "runnable" if "runnable" in rows[0] else "threads"
     picture, axes = plots.panels(1)
-    anderson.lines(axes[0], rows, "strategy", across)
-    plots.powers_of_two(axes[0], [row[across] for row in rows], "runnable threads")
-    axes[0].set_ylabel(f"{rows[0]['unit']} for a thread")
-    axes[0].set_ylim(bottom=0)
+    anderson.lines(axes[0], rows, "strategy", "runnable", 1e9)
+    plots.powers_of_two(axes[0], [row["runnable"] for row in rows], "runnable threads")
+    plots.value_axis(axes[0], "nanoseconds for a thread", [row["median"] for row in rows])
     cheapest = min(rows, key=lambda row: row["min"])
     dearest = max(rows, key=lambda row: row["min"])
     sentence = (f"The cheapest point is {anderson.name_of(cheapest['strategy'])} with "
-                f"{cheapest[across]} runnable; the dearest, "
-                f"{anderson.name_of(dearest['strategy'])} with {dearest[across]}, costs "
+                f"{cheapest['runnable']} runnable; the dearest, "
+                f"{anderson.name_of(dearest['strategy'])} with {dearest['runnable']}, costs "
                 f"{quantity(dearest['min'] / cheapest['min'])} times as much.")
-    table = blocks.Table(["strategy", "VPs", "runnable threads", "min", "median", "max", "unit"],
-                         [[anderson.name_of(row["strategy"]), row.get("vps", "–"), row[across],
-                           *blocks.spread(row), row["unit"]] for row in rows])
+    table = blocks.Table(["strategy", "VPs", "runnable threads", "min ns", "median ns", "max ns"],
+                         [[anderson.name_of(row["strategy"]), row["vps"], row["runnable"],
+                           *blocks.spread(row, 1e9)] for row in rows])
     return blocks.Figure("anderson-figure-4", title, caption, picture, sentence, table)
 
 

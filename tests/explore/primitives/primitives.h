@@ -39,6 +39,8 @@ mltp_userf_t with_lock, with_trylock, with_timedlock, with_rwlock, with_timed_rw
 mltp_userf_t with_sem, with_timed_sem, with_barrier, with_cond, with_timed_cond, with_sleep;
 /* with_counts.c */
 mltp_userf_t with_latch, with_timed_latch, with_waitgroup, with_once, with_once_left;
+/* with_words.c */
+mltp_userf_t with_await, with_timed_await;
 /* with_channels.c */
 mltp_userf_t with_channel, with_buffer, with_select, with_two_selects, with_timed_channel,
     with_close;

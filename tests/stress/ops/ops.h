@@ -27,7 +27,7 @@ struct operation {
 
 extern const struct operation op_lock, op_sem, op_tokens, op_meet, op_crowd, op_create, op_pthread,
     op_yield, op_sleep, op_timeout, op_resize, op_block, op_dump, op_channel, op_pipe, op_rwlock,
-    op_tasks, op_cancel, op_key;
+    op_tasks, op_cancel, op_key, op_await;
 
 /** @return a number from 0 to below - 1. random is the caller's own state. */
 static inline unsigned pick(unsigned *random, unsigned below) {
@@ -49,6 +49,6 @@ void wait_for_children(void);
 /** The choices of the life that runs now begin with this. */
 unsigned life_seed(void);
 
-enum { LOCK_CLASSES = MLTP_LOCK_QUEUE + 1 };
+enum { LOCK_CLASSES = MLTP_LOCK_CLH + 1 };
 
 #endif

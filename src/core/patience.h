@@ -2,14 +2,13 @@
 /**
  * @file patience.h
  * Waiting on the processor, as long as that may pay: while the thread waited for
- * runs, awake VPs do not exceed CPUs, and MLTP_LOCK_SPIN_NS has not passed.
+ * runs, awake VPs do not exceed CPUs, and a time has not passed.
  *
  * Relaxed: hints.
  */
-#ifndef MT_SYNC_PATIENCE_H
-#define MT_SYNC_PATIENCE_H
+#ifndef MT_CORE_PATIENCE_H
+#define MT_CORE_PATIENCE_H
 
-#include "base/options.h"
 #include "core/thread.h"
 
 enum { MT_LOOKS_PER_CLOCK = 16 };
@@ -19,9 +18,10 @@ struct mt_patience {
   unsigned looks;
 };
 
-static inline struct mt_patience mt_patience_begin(void) {
+/** @param ns how long at most */
+static inline struct mt_patience mt_patience_begin(uint64_t ns) {
   bool crowded = mt_load_relaxed(&mt_rt.awake) > mt_rt.cpus;
-  return (struct mt_patience){crowded ? 0 : os_now() + (uint64_t)mt_options.lock_spin_ns, 0};
+  return (struct mt_patience){crowded ? 0 : os_now() + ns, 0};
 }
 
 /** One look's pause. @param other the thread waited for; NULL: not known now.
