@@ -25,7 +25,7 @@ class Step:
 
 def ocean(name, about, lock, **environment):
     return Step(name, "ocean", about, f"--vps {VPS} --runs 5 --impl mltp,mltp-kernel,pthreads",
-                f"--vps {VPS} --runs 2 --quick", (360, 6), {"MLTP_LOCK": lock, **environment},
+                f"--vps {VPS} --runs 2 --quick", (120, 6), {"MLTP_LOCK": lock, **environment},
                 {"lock": lock, "crowded": bool(environment)})
 
 
@@ -54,9 +54,9 @@ STEPS = (
     ocean("ocean-semaphore", "the ocean, semaphore locks", "semaphore"),
     ocean("ocean-spin-crowded", "the ocean, spin locks, more VPs awake than CPUs", "spin",
           MLTP_OVERSUBSCRIBE="1"),
-    Step("lifecycle", "lifecycle", "ways to manage threads", "", "--quick", (400, 20)),
+    Step("lifecycle", "lifecycle", "ways to manage threads", "", "--quick", (150, 20)),
     Step("latency", "latency", "cost of a thread against runnable threads", "", "--quick",
-         (120, 10)),
+         (60, 10)),
     Step("spin", "spin", "ways to wait for a lock", "", "--quick", (300, 15)),
     Step("calibrate", "calibrate", "what the model must know of the machine", "", "--quick",
          (30, 3)),

@@ -63,6 +63,15 @@ def powers_of_two(axes, values, label):
     axes.set_xlabel(label)
 
 
+def value_axis(axes, label, values):
+    """From zero; logarithmic where the largest value would make the others invisible."""
+    axes.set_ylabel(label)
+    if max(values) > 50 * min(values):
+        axes.set_yscale("log")
+    else:
+        axes.set_ylim(bottom=0)
+
+
 def note(axes, text):
     """Words in a panel that has no data."""
     axes.text(0.5, 0.5, text, ha="center", va="center", transform=axes.transAxes, color="#777777",

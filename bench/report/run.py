@@ -3,9 +3,9 @@
 """Runs the experiments of plan.py with mltp-bench and keeps their results in files.
 
 Without names all planned experiments run, and an interrupted run goes on where it was; named
-ones run again. Results of another commit, machine or set of settings are put aside (to
-FOLDER.previous) unless --keep is given. Options this program does not know make it a plain
-call of mltp-bench, as in: ./dev bench micro --impl mltp
+ones run again, and show their tables. Results of another commit, machine or kernel are put
+aside (to FOLDER.previous) unless --keep is given. Options this program does not know make it a
+plain call of mltp-bench, which records nothing, as in: ./dev bench micro --impl mltp
 """
 import argparse
 import pathlib
@@ -72,7 +72,8 @@ def main(arguments):
     if not options.experiments:
         steps = [step for step in steps if results.status(step.name) != "done"]
     try:
-        failed = work.run_steps(options.bench, steps, results, options.quick)
+        failed = work.run_steps(options.bench, steps, results, options.quick,
+                                show=bool(options.experiments))
     except KeyboardInterrupt:
         sys.exit("bench: interrupted; the same command goes on from here")
     print(f"bench: results are in {folder}; ./dev report makes a page of them")

@@ -6,6 +6,7 @@ import pathlib
 import platform
 import shutil
 import subprocess
+import time
 
 
 def command_output(*command):
@@ -27,9 +28,9 @@ def identity(bench, quick):
     """What results must have in common to stand on one page."""
     here = pathlib.Path(__file__).parent
     commit = command_output("git", "-C", here, "describe", "--always", "--dirty") or "unknown"
+    built = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(bench.stat().st_mtime))
     if "dirty" in commit or commit == "unknown":  # such a name says nothing about the program
-        commit += f" built {bench.stat().st_mtime_ns}"
-    bench.stat()
+        commit += f", built {built}"
     return {"commit": commit, "cpu": cpu_name(), "cpus": len(os.sched_getaffinity(0)),
             "kernel": platform.release(), "quick": quick}
 

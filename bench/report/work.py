@@ -9,7 +9,7 @@ import time
 
 import plan
 
-MODEL = pathlib.Path(__file__).parents[2] / "model"  # a package, run from the folder above it
+MODEL = pathlib.Path(__file__).resolve().parents[2] / "model"  # a package of Python
 
 
 def known_experiments(bench):
@@ -65,18 +65,18 @@ def run_step(bench, step, results, quick, limit):
     """One step from start to record. Returns whether all went well."""
     rows = results.file(step.name, ".json")
     log = results.file(step.name, ".log")
-    rows.unlink(missing_ok=True)
     command = [*command_of(bench, step, results, quick), "--json", str(rows)]
     start = time.monotonic()
-    why = call(command, step.environment, log, limit)
+    environment = {**step.environment, "PYTHONPATH": str(MODEL.parent)}
+    why = call(command, environment, log, limit)
     results.record(step.name, status="failed" if why else "done", why=why, command=command,
                    environment=step.environment, labels=step.labels, about=step.about,
                    experiment=step.experiment, seconds=round(time.monotonic() - start, 1))
     return why is None
 
 
-def run_steps(bench, steps, results, quick):
-    """Runs steps within the budget. Returns how many failed."""
+def run_steps(bench, steps, results, quick, show=False):
+    """Runs steps within the budget, and shows their tables if asked to. Returns how many failed."""
     expected = {step.name: step.seconds[quick] for step in steps}
     present = known_experiments(bench)
     start = time.monotonic()
@@ -90,6 +90,7 @@ def run_steps(bench, steps, results, quick):
               f"{duration(expected[step.name] * pace)}, all that is left about {duration(left)}",
               file=sys.stderr, flush=True)
         planned += expected[step.name]
+        results.file(step.name, ".json").unlink(missing_ok=True)
         remaining = end - time.monotonic()
         facts = {"about": step.about, "experiment": step.experiment}
         if step.experiment not in present:
@@ -101,6 +102,9 @@ def run_steps(bench, steps, results, quick):
         elif not run_step(bench, step, results, quick, remaining):
             failed += 1
         facts = results.state["steps"][step.name]
+        if show and facts["status"] != "skipped":
+            log = results.file(step.name, ".log")
+            print(log.read_text(encoding="utf-8", errors="replace"), flush=True)
         if facts["status"] != "done":
             print(f"bench: {step.name}: {facts['status']}: {facts['why']}", file=sys.stderr)
     return failed

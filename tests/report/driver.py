@@ -68,6 +68,7 @@ class Driver(unittest.TestCase):
         self.assertEqual(self.called(), ["handshake", "pi"])
         statuses = self.statuses()
         self.assertEqual((statuses["pi"], statuses["barrier"]), ("done", "skipped"))
+        self.assertEqual(statuses["model"], "done")  # of the paper's machine alone
         self.assertNotIn("micro", statuses)
         self.assertIn("no such experiment", self.state()["steps"]["barrier"]["why"])
 
@@ -76,7 +77,7 @@ class Driver(unittest.TestCase):
         self.called()
         self.run_driver("--quick")
         self.assertEqual(self.called(), [])
-        self.run_driver("--quick", "pi")
+        self.assertIn("fake: measured pi", self.run_driver("--quick", "pi")[1])
         self.assertEqual(self.called(), ["pi"])
 
     def test_full_and_quick_are_kept_apart(self):

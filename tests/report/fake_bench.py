@@ -26,3 +26,4 @@ if experiment == os.environ.get("FAKE_WAIT"):
         signal.pause()
 with open(sys.argv[sys.argv.index("--json") + 1], "w", encoding="utf-8") as file:
     json.dump({"experiment": experiment, "env": {"load": [0.5]}, "rows": []}, file)
+print(f"fake: measured {experiment}")

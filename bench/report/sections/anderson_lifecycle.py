@@ -37,8 +37,7 @@ def speedups(rows):
 def panel_of(axes, rows, label):
     anderson.lines(axes, rows, "strategy", "vps")
     plots.powers_of_two(axes, [row["vps"] for row in rows], "VPs")
-    axes.set_ylabel(label)
-    axes.set_ylim(bottom=0)
+    plots.value_axis(axes, label, [row["median"] for row in rows])
 
 
 def numbers(rows):
@@ -102,8 +101,7 @@ def figure_4(results):
     picture, axes = plots.panels(1)
     anderson.lines(axes[0], rows, "strategy", "runnable", 1e9)
     plots.powers_of_two(axes[0], [row["runnable"] for row in rows], "runnable threads")
-    axes[0].set_ylabel("nanoseconds for a thread")
-    axes[0].set_ylim(bottom=0)
+    plots.value_axis(axes[0], "nanoseconds for a thread", [row["median"] for row in rows])
     cheapest = min(rows, key=lambda row: row["min"])
     dearest = max(rows, key=lambda row: row["min"])
     sentence = (f"The cheapest point is {anderson.name_of(cheapest['strategy'])} with "

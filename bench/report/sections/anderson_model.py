@@ -18,7 +18,7 @@ def sentence_of(figures):
         ends = sorted(((s["y"][-1], s["name"]) for s in figure["series"] if s["kind"] == "model"),
                       reverse=True)
         x = next(s["x"][-1] for s in figure["series"] if s["kind"] == "model")
-        parts.append(f"{whose}, at {quantity(x)} {figure['x']}: " + ", ".join(
+        parts.append(f"{whose} at the right end ({figure['x']}: {quantity(x)}): " + ", ".join(
             f"{anderson.name_of(name)} {quantity(y)}" for y, name in ends))
     return "; ".join(parts) + "."
 

@@ -58,8 +58,8 @@ def figure(results, number, title, across, caption):
     anderson.lines(axes[0], shown, "algorithm", across)
     plots.powers_of_two(axes[0], [row[across] for row in shown if row[across] > 0],
                         WORDS[across])
-    axes[0].set_ylabel("relative speed" if number == 7 else shown[0]["unit"])
-    axes[0].set_ylim(bottom=0)
+    plots.value_axis(axes[0], "relative speed" if number == 7 else shown[0]["unit"],
+                     [row["median"] for row in shown])
     table = blocks.Table(["algorithm", "processors", "section size", "min", "median", "max",
                           "unit"],
                          [[anderson.name_of(row["algorithm"]), row["processors"],

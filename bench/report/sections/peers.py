@@ -72,8 +72,8 @@ def points(rows, metrics):
             else:
                 panel.barh(place, row["median"], xerr=spread, height=0.7, color=colour,
                            error_kw={"elinewidth": 0.8, "capsize": 2})
-            panel.text(row["max"] * (1.25 if far else 1.02), place, quantity(row["median"]),
-                       va="center", fontsize=8)
+            panel.annotate(quantity(row["median"]), (row["max"], place), xytext=(6, 0),
+                           textcoords="offset points", va="center", fontsize=8)
         panel.set_yticks(range(len(here)), [
             plots.name_of(row["impl"]) + (f", {row['vps']} VP{'s'[:row['vps'] - 1]}" if several
                                           else "") for row in here])

@@ -11,16 +11,14 @@ def best_peer(rows):
 
 
 def verdict_of(ours, peer):
-    """In words: against the target, then against who was measured beside it."""
-    ratio = ours["min"] / ours["target"]
-    text = "✓ target reached" if ratio <= 1 else \
-        f"{100 * (ratio - 1):.1f} % above the target" if ratio < 1.1 else \
-        f"{quantity(ratio)} times the target"
+    """Against the target, and against who was measured beside it."""
+    if ours["min"] <= ours["target"]:
+        return "✓ target reached"
     if peer is None:
-        return text
-    if peer["min"] >= ours["min"]:
-        return f"{text}; the best peer takes {quantity(peer['min'] / ours['min'])} times as much"
-    return f"{text}; {quantity(ours['min'] / peer['min'])} times {name_of(peer['impl'])}"
+        return "target missed"
+    if ours["min"] <= peer["min"]:
+        return "target missed; ahead of all here"
+    return f"target missed; behind {name_of(peer['impl'])}"
 
 
 def groups_of(results):
@@ -45,11 +43,14 @@ def table_of(results):
         reached += ours["min"] <= ours["target"]
         ahead += peer is None or ours["min"] <= peer["min"]
         lines.append([ours["label"], quantity(ours["threads"]), ours["vps"], unit_of(ours),
-                      quantity(ours["target"]), *blocks.spread(ours),
+                      *blocks.spread(ours), quantity(ours["target"]),
+                      f"{ours['min'] / ours['target']:.2f}",
                       f"{quantity(peer['min'])} {name_of(peer['impl'])}" if peer else "–",
+                      f"{peer['min'] / ours['min']:.2f}" if peer else "–",
                       ours.get("reference", "–"), verdict_of(ours, peer)])
-    heads = ["operation", "threads", "VPs", "unit", "target", "ours: min", "median", "max",
-             "best peer here (min)", "best on the reference machine", "verdict"]
+    heads = ["operation", "threads", "VPs", "unit", "ours: min", "median", "max", "target",
+             "ours / target", "best peer here", "peer / ours", "best on the reference machine",
+             "verdict"]
     sentence = f"Of {len(lines)} rows, {reached} reach their target, and in {ahead} nobody " \
         "measured beside us took less." if lines else ""
     return blocks.Table(heads, lines), sentence

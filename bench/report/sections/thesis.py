@@ -10,15 +10,6 @@ MACHINES = {2: "thesis: 2 x 400 MHz Pentium II", 4: "thesis: 4 x 500 MHz Pentium
 ONE_TO_ONE = ("pthreads", "mltp-kernel")
 
 
-def seconds_axis(axes, unit, values):
-    """From zero; logarithmic where the longest time would make the others invisible."""
-    axes.set_ylabel(unit)
-    if max(values) > 50 * min(values):
-        axes.set_yscale("log")
-    else:
-        axes.set_ylim(bottom=0)
-
-
 def paper_panel(axes, rows):
     """The thesis's means; one-to-one threads stand where they have as many processes."""
     for shade, threads in zip(plots.SHADES, sorted({r["threads"] for r in rows
@@ -31,7 +22,7 @@ def paper_panel(axes, rows):
         plots.line(axes, one, "vps", color="#444444", marker="D", linestyle=":",
                    label="one-to-one, a kernel thread each")
     plots.powers_of_two(axes, [r["vps"] or r["threads"] for r in rows], "VPs (processes)")
-    seconds_axis(axes, "seconds", [r["mean"] for r in rows])
+    plots.value_axis(axes, "seconds", [r["mean"] for r in rows])
 
 
 def our_panel(axes, rows):
@@ -46,7 +37,7 @@ def our_panel(axes, rows):
         if one:
             plots.line(axes, one, "vps", 1000, linestyle=style, **plots.style_of(impl))
     plots.powers_of_two(axes, vps, "VPs (one-to-one: kernel threads)")
-    seconds_axis(axes, "milliseconds, wall clock", [r["median"] for r in rows])
+    plots.value_axis(axes, "milliseconds, wall clock", [r["median"] for r in rows])
 
 
 def against_pthreads(rows):
