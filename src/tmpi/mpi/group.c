@@ -262,7 +262,7 @@ int PMPI_Group_range_excl(MPI_Group group, int count, int ranges[][3], MPI_Group
 
 #pragma weak MPI_Group_free = PMPI_Group_free
 int PMPI_Group_free(MPI_Group *handle) {
-  struct tm_group *group;
+  struct tm_group *group = NULL;
   int error = handle != NULL ? get("MPI_Group_free", *handle, &group)
                              : tm_fail(NULL, "MPI_Group_free", MPI_ERR_ARG, "no group");
   if (error != MPI_SUCCESS) return error;
