@@ -183,6 +183,7 @@ int MPI_Ireduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts
 int MPI_Ireduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype type,
                               MPI_Op op, MPI_Comm comm, MPI_Request *request);
 int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *copy, MPI_Request *request);
+int MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *copy, MPI_Request *request);
 
 /* ---- communicators and groups */
 int MPI_Comm_size(MPI_Comm comm, int *size);
@@ -316,6 +317,16 @@ int MPI_Graph_get(MPI_Comm comm, int maxindex, int maxedges, int index[], int ed
 int MPI_Graph_neighbors_count(MPI_Comm comm, int rank, int *count);
 int MPI_Graph_neighbors(MPI_Comm comm, int rank, int max, int neighbors[]);
 int MPI_Graph_map(MPI_Comm comm, int nodes, const int index[], const int edges[], int *rank);
+int MPI_Dist_graph_create_adjacent(MPI_Comm comm, int indegree, const int sources[],
+                                   const int sourceweights[], int outdegree, const int dests[],
+                                   const int destweights[], MPI_Info info, int reorder,
+                                   MPI_Comm *result);
+int MPI_Dist_graph_create(MPI_Comm comm, int n, const int sources[], const int degrees[],
+                          const int dests[], const int weights[], MPI_Info info, int reorder,
+                          MPI_Comm *result);
+int MPI_Dist_graph_neighbors_count(MPI_Comm comm, int *indegree, int *outdegree, int *weighted);
+int MPI_Dist_graph_neighbors(MPI_Comm comm, int maxin, int sources[], int sourceweights[],
+                             int maxout, int dests[], int destweights[]);
 
 /* ---- info */
 int MPI_Info_create(MPI_Info *info);

@@ -224,3 +224,21 @@ int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm *copy, MPI_Request *request) {
   struct tm_nonblocking call = {.perform = comm_dup, .comm = comm, .result = copy};
   return tm_nonblocking_start("MPI_Comm_idup", &call, request);
 }
+
+static int comm_dup_with_info(const struct tm_nonblocking *c) {
+  MPI_Info info = (MPI_Info)c->recvbuf;
+  int error = PMPI_Comm_dup_with_info(c->comm, info, c->result);
+  PMPI_Info_free(&info);
+  return error;
+}
+
+/* The info may be freed when this returns: the thread has a copy. */
+#pragma weak MPI_Comm_idup_with_info = PMPI_Comm_idup_with_info
+int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *copy, MPI_Request *request) {
+  MPI_Info own;
+  int error = info == MPI_INFO_NULL ? PMPI_Info_create(&own) : PMPI_Info_dup(info, &own);
+  if (error != MPI_SUCCESS) return error;
+  struct tm_nonblocking call = {
+      .perform = comm_dup_with_info, .recvbuf = own, .comm = comm, .result = copy};
+  return tm_nonblocking_start("MPI_Comm_idup_with_info", &call, request);
+}
