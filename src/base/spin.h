@@ -6,12 +6,13 @@
  * who acquired it). A waiter whose holder has lost its CPU must not burn the CPU the holder needs:
  * it yields soon, and naps when yielding does not help.
  *
- * Relaxed: a look before the swap; the swap acquires.
+ * Relaxed: a look before the swap; the swap acquires. A process of one kernel thread.
  */
 #ifndef MT_BASE_SPIN_H
 #define MT_BASE_SPIN_H
 
 #include "arch/arch.h"
+#include "base/alone.h"
 #include "base/atomic.h"
 
 typedef uint32_t mt_spin; /* [atomic] 0: free, 1: held */
@@ -32,15 +33,22 @@ static inline intptr_t mt_guards_held(void) { return 0; }
 
 void mt_spin_lock_slow(mt_spin *lock);
 
+/* One attempt. */
+static inline bool mt_spin_take(mt_spin *lock) {
+  if (!mt_alone()) return mt_swap_acquire(lock, 1) == 0; /* SP-1 acquire: enters; pairs SP-3 */
+  if (mt_load_acquire(lock) != 0) return false;          /* SP-2 acquire: as SP-1; pairs SP-3 */
+  mt_store_relaxed(lock, 1);                             /* relaxed: nobody else runs */
+  return true;
+}
+
 static inline bool mt_spin_trylock(mt_spin *lock) {
-  bool entered = mt_load_relaxed(lock) == 0 &&
-                 mt_swap_acquire(lock, 1) == 0; /* SP-2 acquire: enters; pairs SP-3 */
+  bool entered = mt_load_relaxed(lock) == 0 && mt_spin_take(lock);
   mt_guards_add(entered);
   return entered;
 }
 
 static inline void mt_spin_lock(mt_spin *lock) {
-  if (mt_unlikely(mt_swap_acquire(lock, 1) != 0)) /* SP-1 acquire: enters; pairs SP-3 */
+  if (mt_unlikely(!mt_spin_take(lock)))
     mt_spin_lock_slow(lock);
   else
     mt_guards_add(1);

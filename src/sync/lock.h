@@ -4,7 +4,7 @@
  * One table of operations per lock class. A class is a file; adding one is adding
  * a row to the table in lock.c.
  *
- * Relaxed: the holder is a hint to all but the holder.
+ * Relaxed: the holder is a hint to all but the holder; a process of one kernel thread.
  */
 #ifndef MT_SYNC_LOCK_H
 #define MT_SYNC_LOCK_H
@@ -55,14 +55,21 @@ static inline void mt_lock_note_holder(mltp_lock_t *lock, struct mltp_thread *ho
 enum { MT_LOCK_WAITERS = 1 }; /* lowest bit of the word: the queue may have waiters */
 
 static inline bool mt_lock_reactive_try(mltp_lock_t *lock, struct mltp_thread *self) {
-  uint64_t free = 0;
-  return mt_cas_acquire(&lock->word_, &free,
-                        (uint64_t)(uintptr_t)self); /* LK-1 acquire: pairs LK-2 LK-3 */
+  uint64_t free = 0, mine = (uint64_t)(uintptr_t)self;
+  if (!mt_alone())
+    return mt_cas_acquire(&lock->word_, &free, mine);   /* LK-1 acquire: pairs LK-2 LK-3 LK-5 */
+  if (mt_load_acquire(&lock->word_) != 0) return false; /* LK-6 acquire: pairs LK-2 LK-3 LK-5 */
+  mt_store_relaxed(&lock->word_, mine);
+  return true;
 }
 
 static inline bool mt_lock_reactive_release(mltp_lock_t *lock, struct mltp_thread *self) {
   uint64_t mine = (uint64_t)(uintptr_t)self;
-  return mt_cas_release(&lock->word_, &mine, 0); /* LK-2 release: pairs LK-1 LK-4 */
+  if (!mt_alone())
+    return mt_cas_release(&lock->word_, &mine, 0);         /* LK-2 release: pairs LK-1 LK-4 LK-6 */
+  if (mt_load_relaxed(&lock->word_) != mine) return false; /* relaxed: nobody else runs */
+  mt_store_release(&lock->word_, 0);                       /* LK-5 release: pairs LK-1 LK-4 LK-6 */
+  return true;
 }
 
 #endif

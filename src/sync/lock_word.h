@@ -30,7 +30,7 @@ static inline struct mltp_thread *mt_lock_holder(const mltp_lock_t *lock) {
 /** Takes the lock if nobody holds it; leaves the waiters' bit as it is. */
 static inline bool mt_lock_take_free(mltp_lock_t *lock, struct mltp_thread *self, uint64_t word) {
   if (mt_lock_holder_in(word) != NULL) return false;
-  /* LK-4 acquire: pairs LK-2 LK-3 */
+  /* LK-4 acquire: pairs LK-2 LK-3 LK-5 */
   return mt_cas_acquire(&lock->word_, &word, (uint64_t)(uintptr_t)self | (word & MT_LOCK_WAITERS));
 }
 
@@ -59,7 +59,7 @@ static inline bool mt_lock_take_or_mark(mltp_lock_t *lock, struct mltp_thread *s
 static inline void mt_lock_pass_on(mltp_lock_t *lock, struct mltp_thread *next) {
   uint64_t word = (uint64_t)(uintptr_t)next;
   if (lock->queue_.count_ != 0) word |= MT_LOCK_WAITERS;
-  mt_store_release(&lock->word_, word); /* LK-3 release: pairs LK-1 LK-4 */
+  mt_store_release(&lock->word_, word); /* LK-3 release: pairs LK-1 LK-4 LK-6 */
 }
 
 #endif

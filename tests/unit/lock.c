@@ -2,6 +2,7 @@
 /* Critical section locking, thesis 3.3.3: every class under every kind of thread. */
 #include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "support/support.h"
 
@@ -114,6 +115,40 @@ static void compute_long(int round) {
 
 static void holders_that_compute_long(void) {
   for (int class = 0; class < CLASSES; class ++) check_class(class, 2, compute_long);
+}
+
+/* --------------------------------------------- a process of one kernel thread */
+
+static int class_taken;
+
+static void *try_and_unlock(void *p0) {
+  int error = mltp_trylock(p0);
+  if (error == 0) mltp_unlock(p0);
+  return (void *)(intptr_t)error;
+}
+
+/* Until somebody makes another kernel thread locks need no locked instructions. */
+static void take_alone(void) {
+  mltp_lock_t lock;
+  struct worker worker;
+  if (mltp_lock_init(&lock, classes[class_taken].id, NULL) != 0 || mltp_init(1) != 0) _exit(1);
+  if (mltp_lock(&lock) != 0) _exit(2);
+  worker_start(&worker, FOREIGN, try_and_unlock, &lock);
+  if ((intptr_t)worker_join(&worker) != EBUSY) _exit(3);
+  if (mltp_unlock(&lock) != 0) _exit(4);
+  worker_start(&worker, FOREIGN, try_and_unlock, &lock);
+  if (worker_join(&worker) != NULL) _exit(5);
+  if (mltp_finalize() != 0) _exit(6);
+}
+
+static void locks_taken_alone_hold_against_threads_made_later(void) {
+  static const char *const settings[] = {NULL};
+  struct outcome *outcome = shared_memory(sizeof *outcome);
+  for (class_taken = 0; class_taken < CLASSES; class_taken++) {
+    check_case("%s", classes[class_taken].name);
+    run_child(outcome, take_alone, settings);
+    CHECK_EQUAL(outcome->status, 0);
+  }
 }
 
 /* ---------------------------------------------------- order and fairness */
@@ -270,6 +305,7 @@ int main(void) {
       TEST(holders_that_yield),
       TEST(holders_that_sleep),
       TEST(holders_that_compute_long),
+      TEST_BARE(locks_taken_alone_hold_against_threads_made_later),
       TEST_ONE_VP(mltp_lock_spin_is_first_come_first_served),
       TEST_ONE_VP(mltp_lock_queue_is_first_come_first_served),
       TEST_ONE_VP(queued_spin_locks_are_first_come_first_served),
