@@ -97,6 +97,7 @@ extern const struct experiment bench_matmul;
 extern const struct experiment bench_ocean;
 extern const struct experiment bench_lifecycle;
 extern const struct experiment bench_latency;
+extern const struct experiment bench_spin;
 extern const struct experiment bench_calibrate;
 
 /**

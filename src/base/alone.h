@@ -3,7 +3,7 @@
  * @file alone.h
  * Whether this process has one kernel thread. Then nobody can come between a load and a
  * store, and what needs a locked instruction elsewhere (7 ns of 16 for a lock and an unlock,
- * docs/design/014) is done without. What is stored is the same, so that it may change at
+ * docs/design/016) is done without. What is stored is the same, so that it may change at
  * any time: it is asked anew at each operation, and changes only where the one thread
  * itself calls libc to start another.
  */

@@ -115,7 +115,7 @@ static const struct option table[] = {
      "kernel says"},
     {"MLTP_SPIN",
      &mt_options.spin,
-     "read",
+     "backoff",
      NO_NUMBER,
      {{"exchange", MT_SPIN_EXCHANGE},
       {"read", MT_SPIN_READ},

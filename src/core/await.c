@@ -120,6 +120,7 @@ static bool spin(struct mltp_thread *self, const struct mt_await *wish,
 static int park(struct mltp_thread *self, const struct mt_await *wish, struct mt_timer *timer) {
   struct mt_await_bucket *bucket = mt_await_bucket(wish->word);
   int error = 0;
+  mt_step("await: to the bucket");
   mt_add_seq_cst(&bucket->waiters, 1); /* AW-2 seq_cst: before the look; pairs AW-4 AW-6 */
   mt_spin_lock(&bucket->queue.guard_);
   /* AW-3 seq_cst: after the count; pairs AW-1 AW-6 */

@@ -106,7 +106,8 @@ enum mt_why {
   MT_WHY_JOIN_TIMED,
   MT_WHY_SLEEP,
   MT_WHY_FINALIZE,
-  MT_WHY_AWAIT
+  MT_WHY_AWAIT,
+  MT_WHY_MESSAGE
 };
 
 struct mt_vp;
@@ -144,6 +145,7 @@ struct mltp_thread {
   union {
     mltp_waitq_t *waitq;         /* [atomic] queue it waits in; park.c */
     struct mltp_thread *joining; /* [owner] thread whose end it waits for: why says which */
+    const char *waiting_for;     /* [owner] MT_WHY_MESSAGE: what it waits for; seam.h */
   };
   struct mltp_thread *joiner; /* [guard: this->guard] */
   uint64_t id;                /* [const] */

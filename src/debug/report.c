@@ -103,6 +103,7 @@ static bool any_woken(void) {
 }
 
 static uint32_t deadlock_reported; /* once in a runtime's life */
+void (*mt_deadlock_hook)(void);
 
 void mt_deadlock_suspected(void) {
   uint32_t vps = mt_load_relaxed(&mt_rt.vp_count);
@@ -114,6 +115,7 @@ void mt_deadlock_suspected(void) {
   if (tasks == 0 || (uint32_t)tasks > known || mt_live() == 0 || any_woken()) return;
   if (mt_load_relaxed(&mt_rt.awake) != 0 || mt_add_relaxed(&deadlock_reported, 1) != 0) return;
   mt_message("deadlock: no thread can run, and no timer is pending:");
+  if (mt_deadlock_hook != NULL) mt_deadlock_hook();
   mt_dump(2, BACKTRACES_IN_REPORT, true);
   mt_print_replay();
   if (mt_options.deadlock == MT_DEADLOCK_REPORT) return;

@@ -25,6 +25,9 @@ enum { MT_DEADLOCK_NS = 100000000 };
  * thread of the process may still make a thread ready. */
 void mt_deadlock_suspected(void);
 
+/** [atomic] Says more of a deadlock, before the dump of all threads; may be NULL. */
+extern void (*mt_deadlock_hook)(void);
+
 /** A run of deterministic mode has had all the scheduling points it may: message,
  * dump, exit. */
 void mt_report_livelock(uint64_t steps) __attribute__((noreturn));

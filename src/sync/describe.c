@@ -178,6 +178,11 @@ static void add_timed_join(char *text, const mltp_waitq_t *q) {
   add_thread(text, "join of", mt_peek(&place, at, sizeof place) ? place.thread : NULL);
 }
 
+static void add_message(char *text, const char *waiting_for) {
+  char what[MT_NAME_MAX];
+  add(text, "message: %s", mt_peek_name(what, waiting_for));
+}
+
 /* The wish is on the thread's stack, the word wherever the program has it. */
 static void add_await(char *text, const struct mt_await *at) {
   struct mt_await wish;
@@ -213,6 +218,7 @@ static void describe(char *text, const struct mltp_thread *t) {
     case MT_WHY_JOIN_TIMED: add_timed_join(text, q); break;
     case MT_WHY_SLEEP: add(text, "sleep"); break;
     case MT_WHY_FINALIZE: add(text, "end of all other threads"); break;
+    case MT_WHY_MESSAGE: add_message(text, t->waiting_for); break;
     case MT_WHY_AWAIT: add_await(text, t->awaits); break;
   }
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Breaks src/sync in one place at a time and demands that `mltp explore` notices.
+"""Breaks src/sync, and what waits in src/core and src/spin, in one place at a time and demands that `mltp explore` notices.
 
 An exploration that cannot fail shows nothing. Each mutation takes out a re-check, a wake-up or
 the order of two steps; the sources as they are must pass the same exploration. Makes a checked
@@ -18,8 +18,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FLAGS = ["-std=gnu17", "-O1", "-g", "-D_GNU_SOURCE", "-DMLTP_CHECKED=1", "-fno-omit-frame-pointer",
          "-pthread", f"-I{ROOT}/include", f"-I{ROOT}/src", "-ftls-model=initial-exec"]
 
+ROOMS = "sync", "spin", "core"  # what is broken, one place at a time
+
 # The file that is compiled with a changed header.
-USERS = {"lock_word.h": "lock_reactive.c", "rwlock.h": "rwlock.c"}
+USERS = {"lock_word.h": "lock_reactive.c", "rwlock.h": "rwlock.c", "word.h": "persistent.c"}
 
 # File, what is taken out or changed, what comes in its place, the case of primitives, why.
 MUTATIONS = [
@@ -70,6 +72,22 @@ MUTATIONS = [
      "queue", "the lock is not looked at again under the guard"),
     ("lock_queue.c", "mt_lock_pass_on(lock, first);", "mt_lock_pass_on(lock, NULL);", "queue",
      "a lock that was handed over is free"),
+    ("lock_spin.c", "if (!kind_of(lock)->trylock(&lock->spin_, &none)) return false;",
+     "kind_of(lock)->trylock(&lock->spin_, &none);", "try-mcs", "a lock is taken although it is held"),
+    ("word.h", "return mt_spin_word_looks_free(lock) && mt_spin_word_exchange(lock);",
+     "return mt_spin_word_exchange(lock) || true;", "persistent", "the same"),
+    ("array.c", "mt_add_acq_rel(place, 1);", "", "array", "the next in turn is not tapped"),
+    ("mcs.c", "mt_store_release(&next->granted, 1);", "", "mcs", "the lock is not handed over"),
+    ("clh.c", "    mt_store_relaxed(&lock->grant_, 0);\n", "", "clh", "the lock's own word stays released"),
+    ("await.c", "(mt_load_seq_cst(wish->word) == wish->value) == wish->equal", "false", "await",
+     "the word is not looked at again under the guard"),
+    ("await.c", "mt_add_seq_cst(&bucket->waiters, 1);", "", "await", "a waiter does not count itself"),
+    ("await.c", " || !mt_await_fulfilled(t->awaits)) continue;", ") continue;", "await",
+     "who wakes does not ask for the wish"),
+    ("await.c", "mt_resume_chain(first);", "if (first != NULL) mt_resume(first);", "timed-await",
+     "the first waiter only is resumed"),
+    ("await.c", "return mt_timer_disarm(&timer, park(self, wish, &timer));",
+     "return park(self, wish, &timer);", "timed-await", "a timer outlives its wait"),
     ("rwlock.h", "if (mt_cas_acquire(&lock->word_, &word, next)) return true;",
      "return lock->word_ = next, true;", "rwlock", "the word is looked at and then replaced, in two steps"),
     ("rwlock_queue.c", "word & MT_RW_WAITERS || mt_cas_relaxed(&lock->word_, &word, word | MT_RW_WAITERS)",
@@ -128,6 +146,12 @@ MUTATIONS = [
 ]
 
 
+def source_of(file):
+    """The one file of that name in the rooms that are broken."""
+    return next(path for room in ROOMS
+                if (path := ROOT / "src" / room / file).exists())
+
+
 def object_of(folder, source):
     """Files of two rooms may have one name."""
     return folder / f"{source.parent.name}-{source.name}.o"
@@ -176,7 +200,8 @@ def main():
         folder = pathlib.Path(name)
         objects = build(asked.cc, folder, asked.jobs)
         program = folder / "program"
-        (folder / "sync").mkdir()
+        for room in ROOMS:
+            (folder / room).mkdir()
         subprocess.run([asked.cc, "-pthread", *objects, "-o", program], check=True)
         for case in sorted({case for *_, case, _ in MUTATIONS}):
             failed, how = explore(asked.mltp, program, case, asked.runs)
@@ -184,12 +209,12 @@ def main():
             if failed:
                 rows.append(f"{'(as it is)':16}{case:16}{how:52}must pass")
         for file, old, new, case, why in MUTATIONS:
-            text = (ROOT / "src/sync" / file).read_text()
+            text = source_of(file).read_text()
             if text.count(old) != 1:
-                sys.exit(f"mutations: src/sync/{file} has no single '{old}' (bring the table up to date)")
-            mutant = folder / "sync" / file
+                sys.exit(f"mutations: {source_of(file)} has no single '{old}' (bring the table up to date)")
+            mutant = folder / source_of(file).parent.name / file
             mutant.write_text(text.replace(old, new))
-            source = ROOT / "src/sync" / USERS[file] if file in USERS else mutant
+            source = source_of(USERS[file]) if file in USERS else mutant
             subprocess.run([asked.cc, f"-I{folder}", *FLAGS, "-c", source, "-o", folder / "mutant.o"],
                            check=True)
             mutant.unlink()

@@ -50,6 +50,10 @@ VARIANTS = {
     "lock": [(), TIMED],
     "queue": [(), TIMED],
     "rwlock": [(), TIMED],
+    "array": [()],
+    "mcs": [()],
+    "clh": [()],
+    "await": [(), TIMED],
     "finalize": [(), FULL, ("KERNEL",)],
 }
 
@@ -137,6 +141,35 @@ MUTATIONS = {
         Mutation(6, "RW-4", "who hands over forgets the bit of those still waiting"),
         Mutation(7, "RW-3", "the last reader does not see to those who wait"),
         Mutation(8, "give_up", "a writer that gives up leaves readers waiting for readers", TIMED),
+    ],
+    "array": [
+        Mutation(1, "AQ-5", "who tries looks at the number and takes it, in two steps"),
+        Mutation(2, "AQ-1", "a waiter looks at the count after the number"),
+        Mutation(3, "AQ-2", "a waiter that is tapped goes on whoever's turn it is"),
+        Mutation(4, "AQ-4", "the release taps before it grants the number"),
+    ],
+    "mcs": [
+        Mutation(1, "MC-6", "a waiter enters the list in two steps"),
+        Mutation(2, "leave_node", "the lock keeps what the last holder had in held_"),
+        Mutation(3, "MC-4", "the lock takes the node's place whoever has come"),
+        Mutation(4, "leave_node", "who has come meanwhile is not waited for"),
+        Mutation(5, "MC-7", "the release does not look whether anybody has come"),
+    ],
+    "clh": [
+        Mutation(1, "CL-3", "a cell is used again as it was left"),
+        Mutation(2, "CL-3", "a waiter enters the list in two steps"),
+        Mutation(3, "CL-2", "the lock's own word stays released"),
+        Mutation(4, "held_", "the lock keeps the last holder's cell"),
+        Mutation(5, "CL-4", "the release does not look whether anybody has come"),
+        Mutation(6, "CL-5", "who releases keeps the cell that the next one reads"),
+    ],
+    "await": [
+        Mutation(1, "AW-2", "the waiter counts itself by a plain store"),
+        Mutation(2, "AW-3", "the waiter does not look again under the guard"),
+        Mutation(3, "mt_wait", "the guard is released between the look and the queue"),
+        Mutation(4, "mt_wait", "the guard is released before the waiter is in the queue"),
+        Mutation(5, "mt_await_fulfilled", "who wakes does not ask for the wish"),
+        Mutation(6, "AW-1", "the word is stored by a plain store"),
     ],
     "finalize": [
         Mutation(1, "FN-1", "main says by a plain store that it waits", ("KERNEL",)),

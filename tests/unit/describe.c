@@ -146,6 +146,23 @@ static void check_latch(int bound) {
   mltp_join(thread, NULL);
 }
 
+static uint32_t word;
+
+static void *wait_for_word(void *p0) {
+  mltp_await(p0, 5, NULL, MLTP_NEVER);
+  return NULL;
+}
+
+static void check_word(int bound) {
+  mltp_await_store(&word, 3);
+  EXPECT("word %p to be 5 (it is 3)", (void *)&word);
+  mltp_t *thread = check_waiter(wait_for_word, &word, bound, expected);
+  mltp_await_store(&word, 5);
+  mltp_join(thread, NULL);
+}
+
+static void word_is_described_with_its_value(void) { for_both(check_word); }
+
 static void latch_is_described_with_its_count(void) { for_both(check_latch); }
 
 static void *wait_for_group(void *p0) {
@@ -299,6 +316,7 @@ int main(void) {
       TEST(barrier_is_described_with_who_has_come),
       TEST(semaphore_is_described),
       TEST(latch_is_described_with_its_count),
+      TEST(word_is_described_with_its_value),
       TEST(waitgroup_is_described_with_its_count),
       TEST(rwlock_is_described_with_its_holders),
       TEST(once_is_described_with_who_runs_it),

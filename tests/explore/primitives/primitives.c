@@ -57,6 +57,7 @@ static const struct {
     {"try-queue", with_trylock, MLTP_LOCK_QUEUE, THREADS *(ROUNDS + 1)},
     {"timed-reactive", with_timedlock, MLTP_LOCK_REACTIVE, THREADS *(ROUNDS + 1)},
     {"timed-queue", with_timedlock, MLTP_LOCK_QUEUE, THREADS *(ROUNDS + 1)},
+    {"try-mcs", with_trylock, MLTP_LOCK_MCS, THREADS *(ROUNDS + 1)},
     {"timed-array", with_timedlock, MLTP_LOCK_ARRAY, THREADS *(ROUNDS + 1)},
     {"timed-mcs", with_timedlock, MLTP_LOCK_MCS, THREADS *(ROUNDS + 1)},
     {"timed-clh", with_timedlock, MLTP_LOCK_CLH, THREADS *(ROUNDS + 1)},

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file program_impl.h x86-64: see arch/program.h. */
+#ifndef MT_ARCH_X86_64_PROGRAM_IMPL_H
+#define MT_ARCH_X86_64_PROGRAM_IMPL_H
+
+enum { MT_ARCH_ELF_MACHINE = EM_X86_64 };
+#define MT_ARCH_ELF_NAME "x86-64"
+
+static inline enum mt_arch_reloc mt_arch_reloc(uint32_t type) {
+  switch (type) {
+    case R_X86_64_NONE: return MT_RELOC_NONE;
+    case R_X86_64_RELATIVE: return MT_RELOC_RELATIVE;
+    case R_X86_64_64:
+    case R_X86_64_GLOB_DAT:
+    case R_X86_64_JUMP_SLOT: return MT_RELOC_SYMBOL;
+    case R_X86_64_COPY: return MT_RELOC_COPY;
+    case R_X86_64_IRELATIVE: return MT_RELOC_INDIRECT;
+    case R_X86_64_DTPMOD64: return MT_RELOC_TLS_MODULE;
+    case R_X86_64_DTPOFF64: return MT_RELOC_TLS_OFFSET;
+    case R_X86_64_TPOFF64: return MT_RELOC_TLS_STATIC;
+    default: return MT_RELOC_UNKNOWN;
+  }
+}
+
+/** Enters a program at its first instruction. The kernel would have left argc at the stack
+ * pointer, and in rdx a function for atexit(): none. */
+__attribute__((noreturn)) static inline void mt_arch_enter_program(const void *entry, void *sp) {
+  __asm__ volatile(
+      "mov %[sp], %%rsp\n"
+      "xor %%edx, %%edx\n"
+      "xor %%ebp, %%ebp\n"
+      "jmp *%[entry]\n"
+      :
+      : [sp] "r"(sp), [entry] "r"(entry)
+      : "rdx", "memory");
+  __builtin_unreachable();
+}
+
+#endif

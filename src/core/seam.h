@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file seam.h
+ * What the libraries of this project that are built on libmltp need of its inside: guards,
+ * parking, and a word in the deadlock report. libmltp.so shows these under the version
+ * MLTP_PRIVATE, to which nobody else may link: they change as it pleases us.
+ */
+#ifndef MT_CORE_SEAM_H
+#define MT_CORE_SEAM_H
+
+#include <stdint.h>
+
+#define MT_SEAM __attribute__((visibility("default")))
+
+struct mltp_thread;
+
+/** A guard is a word that starts as 0; held for moments, never across a call that waits. */
+MT_SEAM void mt_seam_lock(uint32_t *guard);
+MT_SEAM void mt_seam_unlock(uint32_t *guard);
+
+/** @return the calling thread, NULL after a misuse report. call names who asked. */
+MT_SEAM struct mltp_thread *mt_seam_self(const char *call);
+
+/** Parks the calling thread until mt_seam_resume(). The guard, which it holds, is released
+ * when it can be resumed. what: shown by dumps; must stay readable while it waits. */
+MT_SEAM void mt_seam_park(uint32_t *guard, const char *what);
+
+/** Makes a parked thread run again. Whoever resumes has seen it waiting under the guard. */
+MT_SEAM void mt_seam_resume(struct mltp_thread *t);
+
+/** In deterministic mode the caller may be interrupted here. */
+MT_SEAM void mt_seam_preempt(const char *call);
+
+/** A function that says more of a deadlock, before the dump of all threads; NULL: none. */
+MT_SEAM void mt_seam_on_deadlock(void (*report)(void));
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files and the mappings of programs. */
+#include "os/map.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int os_file_open(const char *path, int *fd, size_t *size) {
+  struct stat status;
+  *fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (*fd < 0) return errno;
+  int error = fstat(*fd, &status) != 0 ? errno : S_ISREG(status.st_mode) ? 0 : EISDIR;
+  if (error != 0)
+    close(*fd);
+  else
+    *size = (size_t)status.st_size;
+  return error;
+}
+
+void os_file_close(int fd) { close(fd); }
+
+int os_file_read(int fd, void *to, size_t size, off_t offset) {
+  for (size_t done = 0; done < size;) {
+    ssize_t got = pread(fd, (char *)to + done, size - done, offset + (off_t)done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return got < 0 ? errno : EIO;
+    done += (size_t)got;
+  }
+  return 0;
+}
+
+void *os_map_memory(size_t size) {
+  void *address =
+      mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (address == MAP_FAILED) return NULL;
+  madvise(address, size, MADV_NOHUGEPAGE); /* each rank's few pages lie far apart */
+  return address;
+}
+
+int os_map_file(void *address, size_t size, int fd, off_t offset, bool executable) {
+  int protection = PROT_READ | (executable ? PROT_EXEC : 0);
+  return mmap(address, size, protection, MAP_PRIVATE | MAP_FIXED, fd, offset) != MAP_FAILED ? 0
+                                                                                            : errno;
+}
+
+void os_unmap(void *address, size_t size) { munmap(address, size); }

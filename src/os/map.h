@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file map.h
+ * What tmpirun, which loads programs, asks of the kernel. It is no part of libmltp. Functions
+ * return 0 or a positive errno value.
+ */
+#ifndef MT_OS_MAP_H
+#define MT_OS_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/** Opens a file to read and map. @param[out] size of the file; @return errno value: EISDIR of
+ * what is no plain file. */
+int os_file_open(const char *path, int *fd, size_t *size);
+void os_file_close(int fd);
+/** Reads exactly size bytes. @return EIO: the file is shorter. */
+int os_file_read(int fd, void *to, size_t size, off_t offset);
+/** Memory that appears as it is touched; NULL when refused. */
+void *os_map_memory(size_t size);
+/** Puts part of a file, read-only, at an address that os_map_memory() gave. */
+int os_map_file(void *address, size_t size, int fd, off_t offset, bool executable);
+void os_unmap(void *address, size_t size);
+
+#endif

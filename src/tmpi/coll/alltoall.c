@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Each rank has a part for each. In round i it sends to the rank i after it, and receives from the
+ * one i before: at any time one message for each rank. */
+#include <stdlib.h>
+
+#include "tmpi/coll/coll.h"
+#include "tmpi/mpi/errors.h"
+#include "tmpi/mpi/request.h"
+
+/* What is to be sent lies where what comes has to go: it is packed first. */
+static void exchange_in_place(struct tm_coll *coll, const struct tm_parts *parts, int peer) {
+  struct tm_part part = tm_part_of(parts, peer);
+  size_t bytes = part.count * part.type->size;
+  void *packed = malloc(bytes + 1);
+  if (packed == NULL) tm_panic("no memory for %zu bytes", bytes);
+  tm_type_pack(packed, part.at, part.type, 0, bytes);
+  tm_coll_exchange(coll, packed, bytes, tm_type_of(MPI_BYTE), peer, part.at, part.count, part.type,
+                   peer);
+  free(packed);
+}
+
+static void alltoall_in_place(struct tm_coll *coll, const struct tm_parts *parts) {
+  int size = coll->comm->size, rank = coll->comm->rank;
+  for (int i = 0; i < size; i++) { /* in round i the two whose numbers make i */
+    int peer = (i - rank + size) % size;
+    if (peer != rank) exchange_in_place(coll, parts, peer);
+  }
+}
+
+static void alltoall(struct tm_coll *coll, const struct tm_parts *send,
+                     const struct tm_parts *recv) {
+  struct tm_comm *comm = coll->comm;
+  int most = comm->size > comm->remote->size ? comm->size : comm->remote->size;
+  for (int i = 0; i < most; i++) {
+    int to = (comm->rank + i) % most, from = (comm->rank - i + most) % most;
+    int dest = to < comm->remote->size ? to : MPI_PROC_NULL;
+    int source = from < comm->remote->size ? from : MPI_PROC_NULL;
+    struct tm_part out = tm_part_of(send, dest >= 0 ? to : 0);
+    struct tm_part in = tm_part_of(recv, source >= 0 ? from : 0);
+    tm_coll_exchange(coll, out.at, out.count, out.type, dest, in.at, in.count, in.type, source);
+  }
+}
+
+static int check_parts(struct tm_comm *comm, const char *call, const struct tm_parts *parts,
+                       MPI_Datatype type, struct tm_type **found) {
+  int error = parts->counts == NULL ? tm_check_count(comm, call, parts->count) : MPI_SUCCESS;
+  for (int i = 0; error == MPI_SUCCESS && parts->counts != NULL && i < comm->remote->size; i++) {
+    error = tm_check_count(comm, call, parts->counts[i]);
+    if (error == MPI_SUCCESS && parts->types != NULL)
+      error = tm_get_type(comm, call, parts->types[i], found);
+  }
+  return error == MPI_SUCCESS && parts->types == NULL ? tm_get_type(comm, call, type, found)
+                                                      : error;
+}
+
+static int start(const char *call, struct tm_parts *send, MPI_Datatype sendtype,
+                 struct tm_parts *recv, MPI_Datatype recvtype, MPI_Comm handle) {
+  struct tm_comm *comm;
+  bool in_place = send->base == MPI_IN_PLACE;
+  int error = tm_get_comm(call, handle, &comm);
+  if (error == MPI_SUCCESS && !in_place)
+    error = check_parts(comm, call, send, sendtype, &send->type);
+  if (error == MPI_SUCCESS) error = check_parts(comm, call, recv, recvtype, &recv->type);
+  if (error != MPI_SUCCESS) return error;
+  struct tm_coll coll = tm_coll_begin(comm, call);
+  if (in_place)
+    alltoall_in_place(&coll, recv);
+  else
+    alltoall(&coll, send, recv);
+  return tm_coll_result(&coll);
+}
+
+#define AT(buffer) ((void *)(uintptr_t)(buffer))
+
+#pragma weak MPI_Alltoall = PMPI_Alltoall
+int PMPI_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
+                  int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+  struct tm_parts send = {AT(sendbuf), sendcount, NULL, NULL, NULL, NULL};
+  struct tm_parts recv = {recvbuf, recvcount, NULL, NULL, NULL, NULL};
+  return start("MPI_Alltoall", &send, sendtype, &recv, recvtype, comm);
+}
+
+#pragma weak MPI_Alltoallv = PMPI_Alltoallv
+int PMPI_Alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[],
+                   MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
+                   const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
+  struct tm_parts send = {AT(sendbuf), 0, sendcounts, sdispls, NULL, NULL};
+  struct tm_parts recv = {recvbuf, 0, recvcounts, rdispls, NULL, NULL};
+  return start("MPI_Alltoallv", &send, sendtype, &recv, recvtype, comm);
+}
+
+#pragma weak MPI_Alltoallw = PMPI_Alltoallw
+int PMPI_Alltoallw(const void *sendbuf, const int sendcounts[], const int sdispls[],
+                   const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[],
+                   const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
+  struct tm_parts send = {AT(sendbuf), 0, sendcounts, sdispls, NULL, sendtypes};
+  struct tm_parts recv = {recvbuf, 0, recvcounts, rdispls, NULL, recvtypes};
+  return start("MPI_Alltoallw", &send, MPI_DATATYPE_NULL, &recv, MPI_DATATYPE_NULL, comm);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The arguments of collectives. */
+#include "tmpi/coll/coll.h"
+#include "tmpi/coll/op.h"
+#include "tmpi/mpi/errors.h"
+
+int tm_check_count(struct tm_comm *comm, const char *call, int count) {
+  return count >= 0 ? MPI_SUCCESS
+                    : tm_fail(comm, call, MPI_ERR_COUNT, "count %d is negative", count);
+}
+
+int tm_check_root(struct tm_comm *comm, const char *call, int root) {
+  bool valid = root >= 0 && root < comm->remote->size;
+  if (comm->inter) valid |= root == MPI_ROOT || root == MPI_PROC_NULL;
+  return valid ? MPI_SUCCESS
+               : tm_fail(comm, call, MPI_ERR_ROOT, "root %d is not one of the %d ranks", root,
+                         comm->remote->size);
+}
+
+int tm_check_op(struct tm_comm *comm, const char *call, MPI_Op handle, const struct tm_type *type,
+                const struct tm_op **op) {
+  *op = tm_op_of(handle);
+  if (*op == NULL)
+    return tm_fail(comm, call, MPI_ERR_OP, "the operation is %s",
+                   handle == MPI_OP_NULL ? "MPI_OP_NULL" : "not valid: freed, or never made");
+  if (!tm_op_fits(*op, type))
+    return tm_fail(comm, call, MPI_ERR_OP, "the operation is not one for this datatype");
+  return MPI_SUCCESS;
+}
+
+int tm_coll_result(const struct tm_coll *coll) {
+  if (coll->error == MPI_SUCCESS) return MPI_SUCCESS;
+  return tm_fail(coll->comm, coll->call, coll->error,
+                 "another rank sent more than there is room for (counts and types have to agree)");
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file coll.h
+ * Collectives are messages on a context of their own. Each collective of a communicator has a
+ * tag, counted by every member, so that messages of two of them never meet.
+ */
+#ifndef TM_COLL_COLL_H
+#define TM_COLL_COLL_H
+
+#include "tmpi/dt/type.h"
+#include "tmpi/mpi/comm.h"
+
+/** A collective call under way: whose messages, and for reports which call. */
+struct tm_coll {
+  struct tm_comm *comm;
+  const char *call;
+  int tag;
+  int error; /* the first of its messages */
+};
+
+/** Begins a collective: the next tag. */
+struct tm_coll tm_coll_begin(struct tm_comm *comm, const char *call);
+/** One that only some members take part in, who agree on a tag. */
+struct tm_coll tm_coll_tagged(struct tm_comm *comm, const char *call, int tag);
+
+void tm_coll_send(struct tm_coll *coll, const void *buffer, size_t count, struct tm_type *type,
+                  int dest);
+void tm_coll_recv(struct tm_coll *coll, void *buffer, size_t count, struct tm_type *type,
+                  int source);
+/** Both at a time. */
+void tm_coll_exchange(struct tm_coll *coll, const void *send, size_t send_count,
+                      struct tm_type *send_type, int dest, void *recv, size_t recv_count,
+                      struct tm_type *recv_type, int source);
+
+/** Returns when all members have called it. */
+void tm_barrier(struct tm_comm *comm, const char *call);
+
+/** Copies count elements from root's buffer to all others'. */
+void tm_bcast(struct tm_coll *coll, void *buffer, size_t count, struct tm_type *type, int root);
+
+/** A context for a communicator of the same groups. */
+uint64_t tm_context_agree(struct tm_comm *comm, const char *call);
+
+/** comm_make.c: MPI_Comm_split() of an intracommunicator, with arguments known to be good. */
+int tm_comm_split(struct tm_comm *comm, const char *call, int color, int key, MPI_Comm *result);
+
+/** intercomm.c: the same of an intercommunicator. Ranks of a color that only one of the groups has
+ * get none. */
+int tm_intercomm_split(struct tm_comm *comm, const char *call, int color, int key,
+                       MPI_Comm *result);
+
+/* ---- with a buffer for each rank: gather.c, alltoall.c. A part is count elements of type at an
+ * address; NULL address and no elements: none. */
+
+struct tm_part {
+  void *at;
+  size_t count;
+  struct tm_type *type;
+};
+
+/** The parts of a buffer for or from each rank. counts NULL: count each, one behind the other;
+ * displs in extents of the type, or (types) in bytes. */
+struct tm_parts {
+  void *base;
+  int count;
+  const int *counts, *displs;
+  struct tm_type *type;
+  const MPI_Datatype *types; /* NULL: all of the one type */
+};
+
+struct tm_part tm_part_of(const struct tm_parts *parts, int rank);
+
+/** Everybody's part to root's parts. */
+void tm_gather(struct tm_coll *coll, const struct tm_part *own, const struct tm_parts *all,
+               int root);
+/** The reverse. */
+void tm_scatter(struct tm_coll *coll, const struct tm_parts *all, const struct tm_part *own,
+                int root);
+
+/* ---- reduce.c */
+struct tm_op;
+
+/** All ranks' elements combined, in the order of ranks, to root. to: of root only. */
+void tm_reduce(struct tm_coll *coll, const void *from, void *to, size_t count, struct tm_type *type,
+               const struct tm_op *op, int root);
+
+/** Memory for elements; NULL: no memory. Give back what base is. */
+void *tm_elements_new(size_t count, const struct tm_type *type, void **base);
+
+/* ---- check.c: arguments of collectives. Each returns MPI_SUCCESS or what tm_fail() returned. */
+int tm_check_count(struct tm_comm *comm, const char *call, int count);
+int tm_check_root(struct tm_comm *comm, const char *call, int root);
+int tm_check_op(struct tm_comm *comm, const char *call, MPI_Op handle, const struct tm_type *type,
+                const struct tm_op **op);
+/** What the call returns for the collective's messages. */
+int tm_coll_result(const struct tm_coll *coll);
+
+#endif

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * To one from all, and from one to all. On an intercommunicator the one is in the other group:
+ * MPI_ROOT says that it is the caller, MPI_PROC_NULL that it is another one of the caller's.
+ */
+#include <stdlib.h>
+
+#include "tmpi/coll/coll.h"
+#include "tmpi/mpi/errors.h"
+#include "tmpi/mpi/request.h"
+
+struct tm_part tm_part_of(const struct tm_parts *parts, int rank) {
+  struct tm_type *type = parts->types != NULL ? tm_type_of(parts->types[rank]) : parts->type;
+  ptrdiff_t unit = parts->types != NULL ? 1 : tm_type_extent(type);
+  int count = parts->counts != NULL ? parts->counts[rank] : parts->count;
+  ptrdiff_t at = parts->displs != NULL ? parts->displs[rank] : (ptrdiff_t)rank * count;
+  return (struct tm_part){(char *)parts->base + at * unit, (size_t)count, type};
+}
+
+static void copy(struct tm_coll *coll, const struct tm_part *to, const struct tm_part *from) {
+  size_t room = to->count * to->type->size, bytes = from->count * from->type->size;
+  if (bytes > room) {
+    coll->error = MPI_ERR_TRUNCATE;
+    bytes = room;
+  }
+  tm_type_copy(to->at, to->type, from->at, from->type, bytes);
+}
+
+void tm_gather(struct tm_coll *coll, const struct tm_part *own, const struct tm_parts *all,
+               int root) {
+  struct tm_comm *comm = coll->comm;
+  bool receives = root == MPI_ROOT || (!comm->inter && root == comm->rank);
+  if (root == MPI_PROC_NULL) return;
+  if (!receives) {
+    tm_coll_send(coll, own->at, own->count, own->type, root);
+    return;
+  }
+  for (int i = 0; i < comm->remote->size; i++) {
+    struct tm_part part = tm_part_of(all, i);
+    if (comm->inter || i != comm->rank)
+      tm_coll_recv(coll, part.at, part.count, part.type, i);
+    else if (own->at != MPI_IN_PLACE)
+      copy(coll, &part, own);
+  }
+}
+
+void tm_scatter(struct tm_coll *coll, const struct tm_parts *all, const struct tm_part *own,
+                int root) {
+  struct tm_comm *comm = coll->comm;
+  bool sends = root == MPI_ROOT || (!comm->inter && root == comm->rank);
+  if (root == MPI_PROC_NULL) return;
+  if (!sends) {
+    tm_coll_recv(coll, own->at, own->count, own->type, root);
+    return;
+  }
+  for (int i = 0; i < comm->remote->size; i++) {
+    struct tm_part part = tm_part_of(all, i);
+    if (comm->inter || i != comm->rank)
+      tm_coll_send(coll, part.at, part.count, part.type, i);
+    else if (own->at != MPI_IN_PLACE)
+      copy(coll, own, &part);
+  }
+}
+
+/* ---- arguments: what a rank does not use may be anything */
+
+static int get_part(struct tm_comm *comm, const char *call, const void *at, int count,
+                    MPI_Datatype type, struct tm_part *part) {
+  *part = (struct tm_part){(void *)(uintptr_t)at, 0, NULL};
+  if (at == MPI_IN_PLACE) return MPI_SUCCESS;
+  int error = tm_check_count(comm, call, count);
+  part->count = (size_t)count;
+  return error == MPI_SUCCESS ? tm_get_type(comm, call, type, &part->type) : error;
+}
+
+static int get_parts(struct tm_comm *comm, const char *call, const void *base, int count,
+                     const int *counts, const int *displs, MPI_Datatype type,
+                     struct tm_parts *parts) {
+  *parts = (struct tm_parts){(void *)(uintptr_t)base, count, counts, displs, NULL, NULL};
+  int error = counts == NULL ? tm_check_count(comm, call, count) : MPI_SUCCESS;
+  for (int i = 0; error == MPI_SUCCESS && counts != NULL && i < comm->remote->size; i++)
+    error = tm_check_count(comm, call, counts[i]);
+  return error == MPI_SUCCESS ? tm_get_type(comm, call, type, &parts->type) : error;
+}
+
+/* @return whether the caller is the one root names. */
+static bool is_root(const struct tm_comm *comm, int root) {
+  return root == MPI_ROOT || (!comm->inter && root == comm->rank);
+}
+
+/* The many parts are the root's only; the single part is everybody's, but for an
+ * intercommunicator's root and those who stand aside. */
+static int get(const char *call, MPI_Comm handle, int root, const struct tm_part *single_args,
+               MPI_Datatype single_type, const struct tm_parts *many_args, MPI_Datatype many_type,
+               struct tm_comm **comm, struct tm_part *single, struct tm_parts *many) {
+  int error = tm_get_comm(call, handle, comm);
+  if (error == MPI_SUCCESS) error = tm_check_root(*comm, call, root);
+  bool has_single = root >= 0;
+  if (error == MPI_SUCCESS && has_single)
+    error = get_part(*comm, call, single_args->at, (int)single_args->count, single_type, single);
+  if (error == MPI_SUCCESS && is_root(*comm, root))
+    error = get_parts(*comm, call, many_args->base, many_args->count, many_args->counts,
+                      many_args->displs, many_type, many);
+  return error;
+}
+
+static int gather(const char *call, const struct tm_part *own_args, MPI_Datatype own_type,
+                  const struct tm_parts *all_args, MPI_Datatype all_type, int root,
+                  MPI_Comm handle) {
+  struct tm_comm *comm;
+  struct tm_part own;
+  struct tm_parts all;
+  int error = get(call, handle, root, own_args, own_type, all_args, all_type, &comm, &own, &all);
+  if (error != MPI_SUCCESS) return error;
+  struct tm_coll coll = tm_coll_begin(comm, call);
+  tm_gather(&coll, &own, &all, root);
+  return tm_coll_result(&coll);
+}
+
+static int scatter(const char *call, const struct tm_parts *all_args, MPI_Datatype all_type,
+                   const struct tm_part *own_args, MPI_Datatype own_type, int root,
+                   MPI_Comm handle) {
+  struct tm_comm *comm;
+  struct tm_part own;
+  struct tm_parts all;
+  int error = get(call, handle, root, own_args, own_type, all_args, all_type, &comm, &own, &all);
+  if (error != MPI_SUCCESS) return error;
+  struct tm_coll coll = tm_coll_begin(comm, call);
+  tm_scatter(&coll, &all, &own, root);
+  return tm_coll_result(&coll);
+}
+
+#define AT(buffer) ((void *)(uintptr_t)(buffer))
+
+#pragma weak MPI_Gather = PMPI_Gather
+int PMPI_Gather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
+                int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
+  struct tm_part own = {AT(sendbuf), (size_t)sendcount, NULL};
+  struct tm_parts all = {recvbuf, recvcount, NULL, NULL, NULL, NULL};
+  return gather("MPI_Gather", &own, sendtype, &all, recvtype, root, comm);
+}
+
+#pragma weak MPI_Gatherv = PMPI_Gatherv
+int PMPI_Gatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
+                 const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root,
+                 MPI_Comm comm) {
+  struct tm_part own = {AT(sendbuf), (size_t)sendcount, NULL};
+  struct tm_parts all = {recvbuf, 0, recvcounts, displs, NULL, NULL};
+  return gather("MPI_Gatherv", &own, sendtype, &all, recvtype, root, comm);
+}
+
+#pragma weak MPI_Scatter = PMPI_Scatter
+int PMPI_Scatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
+                 int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
+  struct tm_part own = {recvbuf, (size_t)recvcount, NULL};
+  struct tm_parts all = {AT(sendbuf), sendcount, NULL, NULL, NULL, NULL};
+  return scatter("MPI_Scatter", &all, sendtype, &own, recvtype, root, comm);
+}
+
+#pragma weak MPI_Scatterv = PMPI_Scatterv
+int PMPI_Scatterv(const void *sendbuf, const int sendcounts[], const int displs[],
+                  MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype,
+                  int root, MPI_Comm comm) {
+  struct tm_part own = {recvbuf, (size_t)recvcount, NULL};
+  struct tm_parts all = {AT(sendbuf), 0, sendcounts, displs, NULL, NULL};
+  return scatter("MPI_Scatterv", &all, sendtype, &own, recvtype, root, comm);
+}
+
+/* ---- to all from all: rank 0 gathers and broadcasts */
+
+/* A type whose one element is all the parts. */
+static struct tm_type *type_of_all(const struct tm_parts *all, int size) {
+  struct tm_type *type = tm_type_new(MPI_COMBINER_STRUCT);
+  for (int i = 0; type != NULL && i < size; i++) {
+    struct tm_part part = tm_part_of(all, i);
+    if (!tm_type_add(type, part.type, (char *)part.at - (char *)all->base, part.count))
+      tm_panic("no memory to gather from %d ranks", size);
+  }
+  if (type == NULL) tm_panic("no memory to gather from %d ranks", size);
+  tm_type_finish(type, false);
+  return type;
+}
+
+/* Of two groups, each sends its parts to the other's ranks, one by one. */
+static void allgather_inter(struct tm_coll *coll, const struct tm_part *own,
+                            const struct tm_parts *all) {
+  int most =
+      coll->comm->size > coll->comm->remote->size ? coll->comm->size : coll->comm->remote->size;
+  for (int i = 0; i < most; i++) { /* in the same order on both sides, smaller ranks first */
+    int peer = (i - coll->comm->rank % most + most) % most;
+    if (peer >= coll->comm->remote->size) continue;
+    struct tm_part part = tm_part_of(all, peer);
+    tm_coll_exchange(coll, own->at, own->count, own->type, peer, part.at, part.count, part.type,
+                     peer);
+  }
+}
+
+static int allgather(const char *call, const struct tm_part *own_args, MPI_Datatype own_type,
+                     const struct tm_parts *all_args, MPI_Datatype all_type, MPI_Comm handle) {
+  struct tm_comm *comm;
+  struct tm_part own;
+  struct tm_parts all;
+  int error = tm_get_comm(call, handle, &comm);
+  if (error == MPI_SUCCESS)
+    error = get_part(comm, call, own_args->at, (int)own_args->count, own_type, &own);
+  if (error == MPI_SUCCESS)
+    error = get_parts(comm, call, all_args->base, all_args->count, all_args->counts,
+                      all_args->displs, all_type, &all);
+  if (error != MPI_SUCCESS) return error;
+  struct tm_coll coll = tm_coll_begin(comm, call);
+  if (comm->inter) {
+    allgather_inter(&coll, &own, &all);
+    return tm_coll_result(&coll);
+  }
+  struct tm_part in_place = tm_part_of(&all, comm->rank);
+  bool keep = own.at == MPI_IN_PLACE;
+  tm_gather(&coll, keep && comm->rank != 0 ? &in_place : &own, &all, 0);
+  struct tm_type *whole = type_of_all(&all, comm->size);
+  tm_bcast(&coll, all.base, 1, whole, 0);
+  tm_type_release(whole);
+  return tm_coll_result(&coll);
+}
+
+#pragma weak MPI_Allgather = PMPI_Allgather
+int PMPI_Allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
+                   int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+  struct tm_part own = {AT(sendbuf), (size_t)sendcount, NULL};
+  struct tm_parts all = {recvbuf, recvcount, NULL, NULL, NULL, NULL};
+  return allgather("MPI_Allgather", &own, sendtype, &all, recvtype, comm);
+}
+
+#pragma weak MPI_Allgatherv = PMPI_Allgatherv
+int PMPI_Allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
+                    const int recvcounts[], const int displs[], MPI_Datatype recvtype,
+                    MPI_Comm comm) {
+  struct tm_part own = {AT(sendbuf), (size_t)sendcount, NULL};
+  struct tm_parts all = {recvbuf, 0, recvcounts, displs, NULL, NULL};
+  return allgather("MPI_Allgatherv", &own, sendtype, &all, recvtype, comm);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file op.h
+ * Operations of reductions. What comes from the lower ranks is `in`: inout = in op inout.
+ */
+#ifndef TM_COLL_OP_H
+#define TM_COLL_OP_H
+
+#include "tmpi/dt/type.h"
+
+struct tm_op;
+
+/** @return the operation of a handle, NULL: no valid one. */
+const struct tm_op *tm_op_of(MPI_Op handle);
+
+/** @return whether it can be applied to elements of a type. */
+bool tm_op_fits(const struct tm_op *op, const struct tm_type *type);
+
+void tm_op_apply(const struct tm_op *op, const void *in, void *inout, size_t count,
+                 struct tm_type *type);
+
+/** combine.c: the function of a predefined operation for a basic type; NULL: none. */
+typedef void tm_combine(const void *in, void *inout, size_t count);
+tm_combine *tm_combine_of(MPI_Op handle, enum tm_basic basic);
+
+#endif

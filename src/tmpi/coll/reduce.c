@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reductions. The order of ranks is kept, so that a result depends on their number alone. */
+#include <stdlib.h>
+
+#include "tmpi/coll/coll.h"
+#include "tmpi/coll/op.h"
+#include "tmpi/mpi/errors.h"
+#include "tmpi/mpi/request.h"
+
+void *tm_elements_new(size_t count, const struct tm_type *type, void **base) {
+  ptrdiff_t extent = tm_type_extent(type) < 0 ? -tm_type_extent(type) : tm_type_extent(type);
+  size_t size = (size_t)(type->true_ub - type->true_lb) + count * (size_t)extent;
+  *base = malloc(size + 1);
+  if (*base == NULL) tm_panic("no memory for a reduction of %zu bytes", size);
+  return (char *)*base - type->true_lb;
+}
+
+static void copy(void *to, const void *from, size_t count, struct tm_type *type) {
+  if (to != from) tm_type_copy(to, type, from, type, count * type->size);
+}
+
+/* A binomial tree with rank 0 at its top: a rank has what lies between it and the next rank that
+ * it has not heard of. */
+static void reduce_to_first(struct tm_coll *coll, void *own, void *other, size_t count,
+                            struct tm_type *type, const struct tm_op *op, void *result) {
+  int rank = coll->comm->rank, size = coll->comm->size;
+  for (int step = 1; step < size; step *= 2) {
+    if ((rank & step) != 0) {
+      tm_coll_send(coll, own, count, type, rank - step);
+      return;
+    }
+    if (rank + step >= size) continue;
+    tm_coll_recv(coll, other, count, type, rank + step);
+    if (count > 0) tm_op_apply(op, own, other, count, type);
+    void *combined = other; /* what comes from higher ranks is what an operation overwrites */
+    other = own;
+    own = combined;
+  }
+  copy(result, own, count, type); /* of rank 0: all others have left the loop */
+}
+
+void tm_reduce(struct tm_coll *coll, const void *from, void *to, size_t count, struct tm_type *type,
+               const struct tm_op *op, int root) {
+  void *own_base, *other_base, *result_base = NULL;
+  void *own = tm_elements_new(count, type, &own_base);
+  void *other = tm_elements_new(count, type, &other_base);
+  bool first = coll->comm->rank == 0;
+  void *result = !first ? NULL : root == 0 ? to : tm_elements_new(count, type, &result_base);
+  copy(own, from, count, type);
+  reduce_to_first(coll, own, other, count, type, op, result);
+  if (root != 0 && first) tm_coll_send(coll, result, count, type, root);
+  if (root != 0 && coll->comm->rank == root) tm_coll_recv(coll, to, count, type, 0);
+  free(own_base);
+  free(other_base);
+  free(result_base);
+}
+
+/* Of an intercommunicator: one group's elements go to one rank of the other, or MPI_ROOT: come. */
+static void reduce_inter(struct tm_coll *coll, const void *from, void *to, size_t count,
+                         struct tm_type *type, const struct tm_op *op, int root) {
+  if (root == MPI_PROC_NULL) return;
+  if (root == MPI_ROOT) {
+    tm_coll_recv(coll, to, count, type, 0);
+    return;
+  }
+  void *base, *result = tm_elements_new(count, type, &base);
+  struct tm_coll local = tm_coll_begin(coll->comm->local_comm, coll->call);
+  tm_reduce(&local, from, result, count, type, op, 0);
+  if (coll->comm->rank == 0) tm_coll_send(coll, result, count, type, root);
+  free(base);
+}
+
+/* Each group's elements, combined, go to all of the other group. The counts may differ. */
+static void exchange_inter(struct tm_coll *coll, const void *from, size_t from_count, void *to,
+                           size_t to_count, struct tm_type *type, const struct tm_op *op) {
+  void *base, *result = tm_elements_new(from_count, type, &base);
+  struct tm_coll local = tm_coll_begin(coll->comm->local_comm, coll->call);
+  tm_reduce(&local, from, result, from_count, type, op, 0);
+  if (coll->comm->rank == 0)
+    tm_coll_exchange(coll, result, from_count, type, 0, to, to_count, type, 0);
+  free(base);
+}
+
+/* The checked arguments of a reduction. */
+struct reduction {
+  struct tm_comm *comm;
+  struct tm_type *type;
+  const struct tm_op *op;
+};
+
+static int get(const char *call, MPI_Comm comm, int count, MPI_Datatype type, MPI_Op op,
+               struct reduction *r) {
+  int error = tm_get_comm(call, comm, &r->comm);
+  if (error == MPI_SUCCESS) error = tm_check_count(r->comm, call, count);
+  if (error == MPI_SUCCESS) error = tm_get_type(r->comm, call, type, &r->type);
+  if (error == MPI_SUCCESS) error = tm_check_op(r->comm, call, op, r->type, &r->op);
+  return error;
+}
+
+#pragma weak MPI_Reduce = PMPI_Reduce
+int PMPI_Reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type, MPI_Op op,
+                int root, MPI_Comm comm) {
+  struct reduction r;
+  int error = get("MPI_Reduce", comm, count, type, op, &r);
+  if (error == MPI_SUCCESS) error = tm_check_root(r.comm, "MPI_Reduce", root);
+  if (error != MPI_SUCCESS) return error;
+  struct tm_coll coll = tm_coll_begin(r.comm, "MPI_Reduce");
+  const void *from = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
+  if (r.comm->inter)
+    reduce_inter(&coll, from, recvbuf, (size_t)count, r.type, r.op, root);
+  else
+    tm_reduce(&coll, from, recvbuf, (size_t)count, r.type, r.op, root);
+  return tm_coll_result(&coll);
+}
+
+#pragma weak MPI_Allreduce = PMPI_Allreduce
+int PMPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type, MPI_Op op,
+                   MPI_Comm comm) {
+  struct reduction r;
+  int error = get("MPI_Allreduce", comm, count, type, op, &r);
+  if (error != MPI_SUCCESS) return error;
+  struct tm_coll coll = tm_coll_begin(r.comm, "MPI_Allreduce");
+  const void *from = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
+  if (r.comm->inter) {
+    exchange_inter(&coll, from, (size_t)count, recvbuf, (size_t)count, r.type, r.op);
+    struct tm_coll local = tm_coll_begin(r.comm->local_comm, "MPI_Allreduce");
+    tm_bcast(&local, recvbuf, (size_t)count, r.type, 0);
+    return tm_coll_result(&coll);
+  }
+  tm_reduce(&coll, from, recvbuf, (size_t)count, r.type, r.op, 0);
+  tm_bcast(&coll, recvbuf, (size_t)count, r.type, 0);
+  return tm_coll_result(&coll);
+}
+
+/* Down the ranks: each gets what those before it make together, and passes it on with its own. */
+static void scan(struct tm_coll *coll, const void *from, void *to, size_t count,
+                 const struct reduction *r, bool exclusive) {
+  void *own_base, *before_base;
+  void *own = tm_elements_new(count, r->type, &own_base);
+  void *before = tm_elements_new(count, r->type, &before_base);
+  int rank = coll->comm->rank;
+  copy(own, from, count, r->type);
+  if (rank > 0) {
+    tm_coll_recv(coll, before, count, r->type, rank - 1);
+    if (count > 0) tm_op_apply(r->op, before, own, count, r->type);
+  }
+  if (rank + 1 < coll->comm->size) tm_coll_send(coll, own, count, r->type, rank + 1);
+  if (!exclusive) copy(to, own, count, r->type);
+  if (exclusive && rank > 0) copy(to, before, count, r->type);
+  free(own_base);
+  free(before_base);
+}
+
+static int do_scan(const char *call, const void *sendbuf, void *recvbuf, int count,
+                   MPI_Datatype type, MPI_Op op, MPI_Comm comm, bool exclusive) {
+  struct reduction r;
+  int error = get(call, comm, count, type, op, &r);
+  if (error == MPI_SUCCESS && r.comm->inter)
+    error = tm_fail(r.comm, call, MPI_ERR_COMM, "it is an intercommunicator");
+  if (error != MPI_SUCCESS) return error;
+  struct tm_coll coll = tm_coll_begin(r.comm, call);
+  scan(&coll, sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, recvbuf, (size_t)count, &r, exclusive);
+  return tm_coll_result(&coll);
+}
+
+#pragma weak MPI_Scan = PMPI_Scan
+int PMPI_Scan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type, MPI_Op op,
+              MPI_Comm comm) {
+  return do_scan("MPI_Scan", sendbuf, recvbuf, count, type, op, comm, false);
+}
+
+#pragma weak MPI_Exscan = PMPI_Exscan
+int PMPI_Exscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type, MPI_Op op,
+                MPI_Comm comm) {
+  return do_scan("MPI_Exscan", sendbuf, recvbuf, count, type, op, comm, true);
+}
+
+/* All of it to rank 0, which hands out the parts. */
+static int reduce_scatter(const char *call, const void *sendbuf, void *recvbuf, int count,
+                          const int *counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  struct reduction r;
+  int error = get(call, comm, counts == NULL ? count : 0, type, op, &r);
+  for (int i = 0; error == MPI_SUCCESS && counts != NULL && i < r.comm->size; i++)
+    error = tm_check_count(r.comm, call, counts[i]);
+  if (error != MPI_SUCCESS) return error;
+  int size = r.comm->size;
+  size_t total = 0;
+  int *displs = malloc((size_t)size * sizeof *displs);
+  if (displs == NULL) return tm_fail_code(r.comm, call, MPI_ERR_NO_MEM);
+  for (int i = 0; i < size; i++) {
+    displs[i] = (int)total;
+    total += (size_t)(counts != NULL ? counts[i] : count);
+  }
+  struct tm_coll coll = tm_coll_begin(r.comm, call);
+  void *base = NULL, *all = r.comm->rank == 0 ? tm_elements_new(total, r.type, &base) : NULL;
+  const void *from = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
+  if (r.comm->inter) { /* both groups' totals are the same: the standard asks for it */
+    exchange_inter(&coll, from, total, all, total, r.type, r.op);
+    coll = tm_coll_begin(r.comm->local_comm, call);
+  } else {
+    tm_reduce(&coll, from, all, total, r.type, r.op, 0);
+  }
+  struct tm_parts parts = {all, count, counts, displs, r.type, NULL};
+  size_t own_count = (size_t)(counts != NULL ? counts[r.comm->rank] : count);
+  struct tm_part own = {recvbuf, own_count, r.type};
+  tm_scatter(&coll, &parts, &own, 0);
+  free(base);
+  free(displs);
+  return tm_coll_result(&coll);
+}
+
+#pragma weak MPI_Reduce_scatter = PMPI_Reduce_scatter
+int PMPI_Reduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[],
+                        MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  return reduce_scatter("MPI_Reduce_scatter", sendbuf, recvbuf, 0, recvcounts, type, op, comm);
+}
+
+#pragma weak MPI_Reduce_scatter_block = PMPI_Reduce_scatter_block
+int PMPI_Reduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype type,
+                              MPI_Op op, MPI_Comm comm) {
+  return reduce_scatter("MPI_Reduce_scatter_block", sendbuf, recvbuf, recvcount, NULL, type, op,
+                        comm);
+}

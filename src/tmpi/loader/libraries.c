@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which libraries a program needs, and whether each rank gets its own. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "os/map.h"
+#include "tmpi/loader/program.h"
+
+enum { PATH_MAX_HERE = 4096 };
+
+static bool file_exists(const char *path) {
+  int fd;
+  size_t size;
+  if (os_file_open(path, &fd, &size) != 0) return false;
+  os_file_close(fd);
+  return true;
+}
+
+static bool is_system_folder(const char *folder) {
+  static const char *const system[] = {"/lib", "/usr/lib", "/usr/local/lib"};
+  for (size_t i = 0; i < sizeof system / sizeof system[0]; i++)
+    if (strncmp(folder, system[i], strlen(system[i])) == 0) return true;
+  return false;
+}
+
+/* Writes one folder of a search path, $ORIGIN replaced. @return what follows it. */
+static const char *next_folder(const char *list, const struct tm_image *image, char *folder) {
+  size_t length = strcspn(list, ":"), used = 0;
+  const char *slash = strrchr(image->path, '/');
+  const char *origin = slash != NULL ? image->path : ".";
+  size_t origin_length = slash != NULL ? (size_t)(slash - image->path) : 1;
+  static const char *const words[] = {"$ORIGIN", "${ORIGIN}"};
+  size_t skip = 0;
+  for (size_t i = 0; i < 2; i++)
+    if (strncmp(list, words[i], strlen(words[i])) == 0) skip = strlen(words[i]);
+  if (skip > 0 && origin_length < PATH_MAX_HERE) {
+    memcpy(folder, origin, origin_length);
+    used = origin_length;
+  }
+  size_t rest = length - skip < PATH_MAX_HERE - 1 - used ? length - skip : 0;
+  memcpy(folder + used, list + skip, rest);
+  folder[used + rest] = '\0';
+  return list[length] == ':' ? list + length + 1 : list + length;
+}
+
+/* @return whether the library lies in a folder of the list that is not the system's; where. */
+static bool search(const char *list, const struct tm_image *image, const char *name, char *where) {
+  char folder[PATH_MAX_HERE];
+  while (list != NULL && *list != '\0') {
+    list = next_folder(list, image, folder);
+    if (folder[0] == '\0' || is_system_folder(folder)) continue;
+    int length = snprintf(where, PATH_MAX_HERE, "%s/%s", folder, name);
+    if (length > 0 && length < PATH_MAX_HERE && file_exists(where)) return true;
+  }
+  return false;
+}
+
+static const char *dynamic_string(const struct tm_image *image, Elf64_Sxword tag) {
+  for (size_t i = 0; i < image->dynamic_count && image->dynamic[i].d_tag != DT_NULL; i++)
+    if (image->dynamic[i].d_tag == tag) return tm_image_string(image, image->dynamic[i].d_un.d_val);
+  return NULL;
+}
+
+static bool add_private(struct tm_program *program, const char *path) {
+  for (int i = 0; i < program->image_count; i++)
+    if (strcmp(program->images[i]->path, path) == 0) return true;
+  if (program->image_count == TM_IMAGES_MAX)
+    return tm_refuse(program->images[0]->path,
+                     "it has more than %d libraries of its own (link "
+                     "some statically)",
+                     TM_IMAGES_MAX);
+  struct tm_image *image = tm_image_read(path);
+  if (image != NULL) program->images[program->image_count++] = image;
+  return image != NULL;
+}
+
+static bool add_library(struct tm_program *program, const struct tm_image *image,
+                        const char *name) {
+  char where[PATH_MAX_HERE];
+  int mode = RTLD_NOW | RTLD_GLOBAL;
+  if (strchr(name, '/') != NULL) return add_private(program, name);
+  if (dlopen(name, mode | RTLD_NOLOAD) != NULL) return true; /* libc, libmpi_abi, ... */
+  if (search(dynamic_string(image, DT_RPATH), image, name, where) ||
+      search(getenv("LD_LIBRARY_PATH"), image, name, where) ||
+      search(dynamic_string(image, DT_RUNPATH), image, name, where))
+    return add_private(program, where);
+  if (strncmp(name, "libmpi.so", 9) == 0 || strncmp(name, "libmpich.so", 11) == 0)
+    return tm_refuse(image->path,
+                     "it was built for another MPI, %s, without the standard ABI "
+                     "(build it by tmpicc)",
+                     name);
+  if (dlopen(name, mode) != NULL) return true;
+  return tm_refuse(image->path, "it needs a library: %s (install it, or set LD_LIBRARY_PATH)",
+                   dlerror());
+}
+
+bool tm_program_find_libraries(struct tm_program *program) {
+  for (int i = 0; i < program->image_count; i++) { /* grows meanwhile */
+    const struct tm_image *image = program->images[i];
+    for (size_t d = 0; d < image->dynamic_count && image->dynamic[d].d_tag != DT_NULL; d++)
+      if (image->dynamic[d].d_tag == DT_NEEDED &&
+          !add_library(program, image, tm_image_string(image, image->dynamic[d].d_un.d_val)))
+        return false;
+  }
+  return true;
+}

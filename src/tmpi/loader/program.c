@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Slots: their layout, and how one is filled. */
+#include "tmpi/loader/program.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "os/map.h"
+
+enum { PAGE = 4096 };
+
+struct tm_program *tm_the_program;
+
+typedef void constructor(int argc, char **argv, char **environment);
+typedef void destructor(void);
+typedef size_t chooser(void);
+
+static size_t align_up(size_t value, size_t to) { return (value + to - 1) / to * to; }
+
+static char *slot_of(const struct tm_program *program, int rank) {
+  return program->arena + (size_t)rank * program->slot;
+}
+
+int tm_program_rank_of(const struct tm_program *program, const void *address) {
+  if (program == NULL || program->arena == NULL) return -1;
+  uintptr_t distance = (uintptr_t)address - (uintptr_t)program->arena;
+  size_t rank = distance / program->slot;
+  return rank < (size_t)program->ranks ? (int)rank : -1;
+}
+
+const void *tm_program_entry(const struct tm_program *program, int rank) {
+  return slot_of(program, rank) + program->images[0]->place + program->images[0]->entry;
+}
+
+static void lay_out(struct tm_program *program) {
+  size_t at = 0;
+  for (int i = 0; i < program->image_count; i++) {
+    program->images[i]->place = at;
+    at += program->images[i]->span;
+  }
+  for (int i = 0; i < program->image_count; i++) {
+    struct tm_image *image = program->images[i];
+    if (image->tls_size == 0) continue;
+    at = align_up(at, image->tls_align);
+    image->tls_place = at;
+    at += image->tls_size;
+  }
+  program->slot = align_up(at, PAGE);
+}
+
+struct tm_program *tm_program_read(const char *path, int ranks,
+                                   const void *(*override)(const char *name)) {
+  struct tm_program *program = calloc(1, sizeof *program);
+  if (program == NULL) {
+    tm_refuse(path, "no memory (free some)");
+    return NULL;
+  }
+  program->override = override;
+  program->ranks = ranks;
+  program->images[0] = tm_image_read(path);
+  if (program->images[0] == NULL) return NULL;
+  if (!program->images[0]->is_executable) {
+    tm_refuse(path, "it is a library, not a program (link a program by tmpicc)");
+    return NULL;
+  }
+  program->image_count = 1;
+  if (!tm_program_find_libraries(program)) return NULL;
+  lay_out(program);
+  if (!tm_program_relocate(program)) return NULL;
+  program->arena = os_map_memory(program->slot * (size_t)ranks);
+  if (program->arena == NULL) {
+    tm_refuse(path,
+              "no address space for %d copies of %zu KiB (fewer ranks, or a higher ulimit -v)",
+              ranks, program->slot / 1024);
+    return NULL;
+  }
+  tm_the_program = program;
+  return program;
+}
+
+static bool place_image(const struct tm_image *image, char *base) {
+  for (int i = 0; i < image->segment_count; i++) {
+    const struct tm_segment *s = &image->segments[i];
+    size_t start = s->start / PAGE * PAGE, lead = s->start - start;
+    if (s->writable) {
+      memcpy(base + s->start, image->pristine + s->start, s->file_end - s->start);
+      continue;
+    }
+    int error = os_map_file(base + start, align_up(s->file_end - start, PAGE), image->fd,
+                            (off_t)(s->file_offset - lead), s->executable);
+    if (error != 0)
+      return tm_refuse(image->path,
+                       "its code cannot be mapped once more: %s (fewer ranks, or a "
+                       "higher vm.max_map_count)",
+                       strerror(error));
+  }
+  return true;
+}
+
+bool tm_program_place(struct tm_program *program, int rank) {
+  char *slot = slot_of(program, rank);
+  for (int i = 0; i < program->image_count; i++) {
+    const struct tm_image *image = program->images[i];
+    if (!place_image(image, slot + image->place)) return false;
+    memcpy(slot + image->tls_place, image->pristine + image->tls_start, image->tls_file_size);
+  }
+  for (size_t i = 0; i < program->record_count; i++)
+    *(char **)(slot + program->records[i].at) = slot + program->records[i].value;
+  for (size_t i = 0; i < program->copy_count; i++) {
+    const struct tm_copy *copy = &program->copies[i];
+    memcpy(slot + copy->at, copy->from != NULL ? copy->from : slot + copy->private_from,
+           copy->size);
+  }
+  for (size_t i = 0; i < program->choice_count; i++) {
+    struct tm_choice *choice = &program->choices[i];
+    if (choice->value == 0) choice->value = ((chooser *)(slot + choice->function))() - (size_t)slot;
+    *(char **)(slot + choice->at) = slot + choice->value;
+  }
+  return true;
+}
+
+static void run_constructors(const char *base, const struct tm_table *table, int argc, char **argv,
+                             char **environment) {
+  constructor *const *functions = (constructor *const *)(base + table->at);
+  for (size_t i = 0; i < table->size / sizeof *functions; i++)
+    functions[i](argc, argv, environment);
+}
+
+void tm_program_construct(const struct tm_program *program, int rank, int argc, char **argv,
+                          char **environment) {
+  const char *slot = slot_of(program, rank);
+  run_constructors(slot, &program->images[0]->preinit_array, argc, argv, environment);
+  for (int i = program->image_count - 1; i >= 0; i--) {
+    const struct tm_image *image = program->images[i];
+    const char *base = slot + image->place;
+    if (image->init != 0) ((constructor *)(base + image->init))(argc, argv, environment);
+    run_constructors(base, &image->init_array, argc, argv, environment);
+  }
+}
+
+void tm_program_destruct(const struct tm_program *program, int rank) {
+  const char *slot = slot_of(program, rank);
+  for (int i = 0; i < program->image_count; i++) {
+    const struct tm_image *image = program->images[i];
+    const char *base = slot + image->place;
+    destructor *const *functions = (destructor *const *)(base + image->fini_array.at);
+    for (size_t n = image->fini_array.size / sizeof *functions; n > 0; n--) functions[n - 1]();
+    if (image->fini != 0) ((destructor *)(base + image->fini))();
+  }
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file program.h
+ * A program and its own libraries, once for each rank.
+ *
+ * The arena has a slot of the same size for each rank; an address therefore tells its rank by a
+ * division. A slot holds the images, one behind the other, and the thread-locals of all of them:
+ *
+ *   [application | library | ... | thread-locals] [application | ...
+ *
+ * Code and constants are mapped from the file, so that all ranks share them through the page
+ * cache; the rest is anonymous memory, filled from the pristine image. Relocations are looked up
+ * once: those with the same value in all ranks are written into the pristine image; the others
+ * become records, offsets in the slot, which each rank's copy gets.
+ *
+ * Libraries of the system are shared by all ranks, as are libmltp and libmpi_abi; a library found
+ * by the program's own search path or LD_LIBRARY_PATH is private.
+ *
+ * Rejected: copying the file for each rank and dlopen() (10 to 100 times slower), dlmopen() (a
+ * dozen at most), saving and restoring globals at each switch (a cost for every switch).
+ */
+#ifndef TM_LOADER_PROGRAM_H
+#define TM_LOADER_PROGRAM_H
+
+#include "tmpi/loader/image.h"
+
+enum { TM_IMAGES_MAX = 64 };
+
+/** The word at `at` is the address of `value`; both offsets in the slot. */
+struct tm_record {
+  size_t at, value;
+};
+
+/** A variable that starts as a copy of another: of a shared library (from), or private. */
+struct tm_copy {
+  size_t at, size;
+  const void *from; /* NULL: at private_from in the slot */
+  size_t private_from;
+};
+
+/** A word that a function chooses; the first rank asks it. */
+struct tm_choice {
+  size_t at, function;
+  size_t value;
+};
+
+struct tm_program {
+  struct tm_image *images[TM_IMAGES_MAX]; /* 0: the application; then breadth first */
+  int image_count;
+  struct tm_record *records;
+  size_t record_count, record_room;
+  struct tm_copy *copies;
+  size_t copy_count;
+  struct tm_choice *choices;
+  size_t choice_count;
+  char *arena;
+  size_t slot; /* bytes */
+  int ranks;
+  const void *(*override)(const char *name); /* functions that take the place of libc's */
+};
+
+/** Reads a program and what it needs, and prepares slots for so many ranks. override may be
+ * NULL. @return it, or NULL after a message. Once in a process. */
+struct tm_program *tm_program_read(const char *path, int ranks,
+                                   const void *(*override)(const char *name));
+
+/** Fills a rank's slot. @return false after a message. Not for two ranks at a time. */
+bool tm_program_place(struct tm_program *program, int rank);
+
+/** Runs the constructors of a rank's images. */
+void tm_program_construct(const struct tm_program *program, int rank, int argc, char **argv,
+                          char **environment);
+
+/** Runs the destructors. */
+void tm_program_destruct(const struct tm_program *program, int rank);
+
+/** @return the first instruction of a rank's copy. */
+const void *tm_program_entry(const struct tm_program *program, int rank);
+
+/** @return the rank whose slot an address lies in; -1: none. */
+int tm_program_rank_of(const struct tm_program *program, const void *address);
+
+/** The program that was read last; NULL: none. */
+extern struct tm_program *tm_the_program;
+
+/* relocate.c */
+bool tm_program_relocate(struct tm_program *program);
+
+/* libraries.c */
+bool tm_program_find_libraries(struct tm_program *program);
+
+#endif

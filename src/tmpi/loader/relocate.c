@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Looks every relocation up, once for all ranks. */
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch/program.h"
+#include "tmpi/loader/program.h"
+
+/* Where a symbol is. */
+struct found {
+  const struct tm_image *image; /* NULL: shared by all ranks, at address */
+  const Elf64_Sym *symbol;
+  uintptr_t address;
+};
+
+/* @return the version of a symbol an image asks for, NULL: any. */
+static const char *version_of(const struct tm_image *image, size_t index) {
+  if (image->versions.size == 0 || image->version_needs == 0) return NULL;
+  const Elf64_Half *versions = (const Elf64_Half *)(image->pristine + image->versions.at);
+  Elf64_Half wanted = versions[index] & 0x7fff;
+  size_t at = image->version_needs;
+  for (int files = 0; files < TM_IMAGES_MAX && tm_image_inside(image, at, sizeof(Elf64_Verneed));
+       files++) {
+    const Elf64_Verneed *need = (const Elf64_Verneed *)(image->pristine + at);
+    size_t entry = at + need->vn_aux;
+    for (int i = 0; i < need->vn_cnt && tm_image_inside(image, entry, sizeof(Elf64_Vernaux)); i++) {
+      const Elf64_Vernaux *aux = (const Elf64_Vernaux *)(image->pristine + entry);
+      if ((aux->vna_other & 0x7fff) == wanted) return tm_image_string(image, aux->vna_name);
+      entry += aux->vna_next;
+    }
+    if (need->vn_next == 0) break;
+    at += need->vn_next;
+  }
+  return NULL;
+}
+
+static uintptr_t find_shared(const struct tm_image *image, size_t index, const char *name) {
+  const char *version = version_of(image, index);
+  void *address = version != NULL ? dlvsym(RTLD_DEFAULT, name, version) : NULL;
+  return (uintptr_t)(address != NULL ? address : dlsym(RTLD_DEFAULT, name));
+}
+
+static bool find_private(const struct tm_program *program, const char *name, int from,
+                         struct found *found) {
+  for (int i = from; i < program->image_count; i++) {
+    found->image = program->images[i];
+    found->symbol = tm_image_find(found->image, name);
+    if (found->symbol != NULL) return true;
+  }
+  found->image = NULL;
+  return false;
+}
+
+/* @return false after a message. A weak symbol nobody has is at address 0. */
+static bool find(const struct tm_program *program, const struct tm_image *image, size_t index,
+                 struct found *found) {
+  *found = (struct found){NULL, NULL, 0};
+  if (index >= image->symbol_count)
+    return tm_refuse(image->path, "the file is damaged: no symbol %zu (build it again)", index);
+  const Elf64_Sym *symbol = (const Elf64_Sym *)(image->pristine + image->symbols.at) + index;
+  const char *name = tm_image_string(image, symbol->st_name);
+  bool own =
+      symbol->st_shndx != SHN_UNDEF && (ELF64_ST_BIND(symbol->st_info) == STB_LOCAL ||
+                                        ELF64_ST_VISIBILITY(symbol->st_other) != STV_DEFAULT);
+  if (own || index == 0) {
+    found->image = image;
+    found->symbol = symbol;
+    return true;
+  }
+  if (program->override != NULL) found->address = (uintptr_t)program->override(name);
+  if (found->address != 0 || find_private(program, name, 0, found)) return true;
+  found->address = find_shared(image, index, name);
+  if (found->address != 0 || ELF64_ST_BIND(symbol->st_info) == STB_WEAK) return true;
+  const char *why = strncmp(name, "MPI_", 4) == 0 || strncmp(name, "PMPI_", 5) == 0
+                        ? "tmpi does not have it yet"
+                        : "no library has it";
+  return tm_refuse(image->path, "it needs '%s': %s (link the library it is in)", name, why);
+}
+
+static bool add_record(struct tm_program *program, size_t at, size_t value) {
+  if (program->record_count == program->record_room) {
+    program->record_room = program->record_room * 2 + 1024;
+    program->records = realloc(program->records, program->record_room * sizeof *program->records);
+    if (program->records == NULL) return false;
+  }
+  program->records[program->record_count++] = (struct tm_record){at, value};
+  return true;
+}
+
+static bool add_copy(struct tm_program *program, const struct tm_image *image, size_t index,
+                     size_t at) {
+  const Elf64_Sym *symbol = (const Elf64_Sym *)(image->pristine + image->symbols.at) + index;
+  const char *name = tm_image_string(image, symbol->st_name);
+  struct tm_copy copy = {image->place + at, symbol->st_size, NULL, 0};
+  struct found found;
+  if (!tm_image_inside(image, at, symbol->st_size))
+    return tm_refuse(image->path, "the file is damaged: '%s' lies outside (build it again)", name);
+  if (find_private(program, name, 1, &found))
+    copy.private_from = found.image->place + found.symbol->st_value;
+  else
+    copy.from = (const void *)find_shared(image, index, name);
+  if (copy.from == NULL && found.image == NULL)
+    return tm_refuse(image->path, "it needs '%s': no library has it (link the library it is in)",
+                     name);
+  program->copies = realloc(program->copies, (program->copy_count + 1) * sizeof copy);
+  if (program->copies == NULL) return false;
+  program->copies[program->copy_count++] = copy;
+  return true;
+}
+
+static bool add_choice(struct tm_program *program, size_t at, size_t function) {
+  program->choices =
+      realloc(program->choices, (program->choice_count + 1) * sizeof *program->choices);
+  if (program->choices == NULL) return false;
+  program->choices[program->choice_count++] = (struct tm_choice){at, function, 0};
+  return true;
+}
+
+/* The value of a symbol goes where the relocation says. */
+static bool relocate_symbol(struct tm_program *program, const struct tm_image *image, size_t at,
+                            const struct found *found, size_t addend) {
+  if (found->image == NULL) {
+    uintptr_t value = found->address != 0 ? found->address + addend : 0;
+    memcpy(image->pristine + at, &value, sizeof value);
+    return true;
+  }
+  size_t value = found->image->place + found->symbol->st_value + addend;
+  if (ELF64_ST_TYPE(found->symbol->st_info) == STT_GNU_IFUNC)
+    return add_choice(program, image->place + at, value);
+  return add_record(program, image->place + at, value);
+}
+
+static bool relocate_tls(struct tm_program *program, const struct tm_image *image, size_t at,
+                         const struct found *found, enum mt_arch_reloc kind, size_t addend) {
+  if (found->image == NULL)
+    return tm_refuse(image->path,
+                     "it uses a thread-local variable of a library that all ranks "
+                     "share (build that library with the program)");
+  if (kind == MT_RELOC_TLS_MODULE)
+    return add_record(program, image->place + at, found->image->tls_place);
+  size_t offset = found->symbol->st_value + addend;
+  memcpy(image->pristine + at, &offset, sizeof offset);
+  return true;
+}
+
+static bool relocate(struct tm_program *program, const struct tm_image *image,
+                     const Elf64_Rela *rela) {
+  struct found found;
+  enum mt_arch_reloc kind = mt_arch_reloc(ELF64_R_TYPE(rela->r_info));
+  size_t index = ELF64_R_SYM(rela->r_info), at = rela->r_offset, addend = (size_t)rela->r_addend;
+  if (kind == MT_RELOC_NONE) return true;
+  if (!tm_image_inside(image, at, sizeof(void *)))
+    return tm_refuse(image->path,
+                     "the file is damaged: a relocation lies outside (build it again)");
+  switch (kind) {
+    case MT_RELOC_RELATIVE: return add_record(program, image->place + at, image->place + addend);
+    case MT_RELOC_INDIRECT: return add_choice(program, image->place + at, image->place + addend);
+    case MT_RELOC_COPY: return index < image->symbol_count && add_copy(program, image, index, at);
+    case MT_RELOC_SYMBOL:
+      return find(program, image, index, &found) &&
+             relocate_symbol(program, image, at, &found, addend);
+    case MT_RELOC_TLS_MODULE:
+    case MT_RELOC_TLS_OFFSET:
+      return find(program, image, index, &found) &&
+             relocate_tls(program, image, at, &found, kind, addend);
+    case MT_RELOC_TLS_STATIC:
+      return tm_refuse(image->path,
+                       "its thread-local variables are at fixed places (compile all "
+                       "of it by tmpicc, or with -ftls-model=global-dynamic)");
+    default:
+      return tm_refuse(image->path, "relocations of type %u are not known (build it by tmpicc)",
+                       (unsigned)ELF64_R_TYPE(rela->r_info));
+  }
+}
+
+static bool relocate_table(struct tm_program *program, const struct tm_image *image,
+                           const struct tm_table *table) {
+  const Elf64_Rela *relas = (const Elf64_Rela *)(image->pristine + table->at);
+  for (size_t i = 0; i < table->size / sizeof *relas; i++)
+    if (!relocate(program, image, &relas[i])) return false;
+  return true;
+}
+
+static bool relocate_word(struct tm_program *program, const struct tm_image *image, size_t at) {
+  size_t addend;
+  if (!tm_image_inside(image, at, sizeof addend))
+    return tm_refuse(image->path,
+                     "the file is damaged: a relocation lies outside (build it again)");
+  memcpy(&addend, image->pristine + at, sizeof addend);
+  return add_record(program, image->place + at, image->place + addend);
+}
+
+/* DT_RELR: an even word is an address; an odd one a bitmap of the 63 words that follow. */
+static bool relocate_relative(struct tm_program *program, const struct tm_image *image) {
+  const uint64_t *words = (const uint64_t *)(image->pristine + image->relative.at);
+  size_t next = 0;
+  for (size_t i = 0; i < image->relative.size / sizeof *words; i++) {
+    if (words[i] % 2 == 0) {
+      if (!relocate_word(program, image, words[i])) return false;
+      next = words[i] + 8;
+      continue;
+    }
+    for (unsigned bit = 1; bit < 64; bit++)
+      if ((words[i] >> bit & 1) != 0 && !relocate_word(program, image, next + (bit - 1) * 8))
+        return false;
+    next += (size_t)63 * 8;
+  }
+  return true;
+}
+
+bool tm_program_relocate(struct tm_program *program) {
+  for (int i = 0; i < program->image_count; i++) {
+    const struct tm_image *image = program->images[i];
+    bool fixed_tls = i == 0 && image->tls_size != 0 && tm_image_find(image, "tmpi_program") == NULL;
+    if (fixed_tls)
+      return tm_refuse(image->path,
+                       "it has thread-local variables and was not linked by tmpicc: "
+                       "ranks would share them (link it by tmpicc)");
+    if (!relocate_relative(program, image) ||
+        !relocate_table(program, image, &image->relocations) ||
+        !relocate_table(program, image, &image->plt_relocations))
+      return false;
+  }
+  return true;
+}

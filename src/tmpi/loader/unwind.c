@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Exceptions and backtraces through ranks' code: who asks libc for the object an address lies in
+ * is asked here first. Exported, so that these stand before libc's for every library.
+ */
+#include <dlfcn.h>
+#include <link.h>
+#include <string.h>
+
+#include "tmpi/loader/program.h"
+
+#define SHOWN __attribute__((visibility("default")))
+
+static const struct tm_image *image_at(const void *address, char **base) {
+  const struct tm_program *program = tm_the_program;
+  int rank = tm_program_rank_of(program, address);
+  if (rank < 0) return NULL;
+  for (int i = 0; i < program->image_count; i++) {
+    const struct tm_image *image = program->images[i];
+    *base = program->arena + (size_t)rank * program->slot + image->place;
+    if ((size_t)((const char *)address - *base) < image->span) return image;
+  }
+  return NULL;
+}
+
+/** libgcc's unwinder (libc 2.35 and later). */
+SHOWN int _dl_find_object(void *address, struct dl_find_object *result) {
+  char *base;
+  const struct tm_image *image = image_at(address, &base);
+  if (image == NULL) {
+    static int (*libc)(void *, struct dl_find_object *);
+    if (libc == NULL) *(void **)&libc = dlsym(RTLD_NEXT, "_dl_find_object");
+    return libc(address, result);
+  }
+  memset(result, 0, sizeof *result);
+  result->dlfo_map_start = base;
+  result->dlfo_map_end = base + image->span;
+  result->dlfo_eh_frame = image->unwind != 0 ? base + image->unwind : NULL;
+  return 0;
+}
+
+/** Other unwinders, and who lists objects: the caller's rank's come after the process's. */
+SHOWN int dl_iterate_phdr(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data) {
+  static int (*libc)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
+  if (libc == NULL) *(void **)&libc = dlsym(RTLD_NEXT, "dl_iterate_phdr");
+  int result = libc(callback, data);
+  const struct tm_program *program = tm_the_program;
+  int rank = tm_program_rank_of(program, __builtin_return_address(0));
+  for (int i = 0; rank >= 0 && result == 0 && i < program->image_count; i++) {
+    const struct tm_image *image = program->images[i];
+    const char *base = program->arena + (size_t)rank * program->slot + image->place;
+    struct dl_phdr_info info;
+    memset(&info, 0, sizeof info);
+    info.dlpi_addr = (uintptr_t)base;
+    info.dlpi_name = image->path;
+    info.dlpi_phdr = (const Elf64_Phdr *)(base + image->headers);
+    info.dlpi_phnum = (Elf64_Half)image->header_count;
+    result = callback(&info, sizeof info, data);
+  }
+  return result;
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file mailbox.h
+ * Messages: where a send and a receive meet, and how both are waited for.
+ *
+ * Each rank has a mailbox: the receives it has posted that no message has come for, and the
+ * messages that have come before their receive, each in order. A sender takes the receiver's
+ * guard and looks for the first posted receive that fits; if there is one it copies the data
+ * straight to where they belong, after the guard is released. Otherwise it leaves a message: a
+ * copy of the data when they are few, or else a reference to the send, which then ends when the
+ * receiver has copied them. A receive does the mirror image. So messages of one sender in one
+ * communicator match in the order they were sent in: each enters under the guard before the
+ * next one is sent, and both lists are searched from their heads.
+ *
+ * A request is complete when `done` is set, under its owner's guard. A thread that waits hangs a
+ * waiter on the requests it waits for; who completes the last of them resumes it. No polling.
+ *
+ * Guards of two mailboxes are never held together.
+ *
+ * Rejected for now: a lock-free queue of arrivals that the owner alone matches (a receiver that
+ * computes would make a posted receive wait, and its sender with it; measure first).
+ */
+#ifndef TM_MATCH_MAILBOX_H
+#define TM_MATCH_MAILBOX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tmpi/mpi.h"
+
+struct mltp_thread;
+struct tm_comm;
+struct tm_rank;
+struct tm_type;
+
+/** Messages up to so many bytes are copied when nobody has posted a receive yet. */
+enum { TM_EAGER_MAX = 16384 };
+
+/** What a message and a receive must agree on. */
+struct tm_envelope {
+  uint64_t context; /* of the communicator; tm_comm */
+  int source;       /* rank in the communicator; of a receive perhaps MPI_ANY_SOURCE */
+  int tag;          /* of a receive perhaps MPI_ANY_TAG */
+};
+
+/** A thread that waits for some requests. On its stack. */
+struct tm_waiter {
+  struct mltp_thread *thread; /* [const] */
+  struct tm_waiter *next;     /* [guard] among those that probe */
+  int missing;                /* [guard] so many completions to come */
+};
+
+enum tm_kind {
+  TM_SEND,
+  TM_RECV,
+  TM_GENERALIZED, /**< the program completes it itself */
+  TM_COLLECTIVE   /**< a thread of the library performs it */
+};
+
+enum tm_mode { TM_STANDARD, TM_BUFFERED, TM_SYNCHRONOUS, TM_READY };
+
+struct tm_request {
+  uint32_t magic;                 /* [const] TM_REQUEST_MAGIC */
+  uint8_t kind, mode;             /* [const] */
+  bool persistent;                /* [const] */
+  bool active;                    /* [rank] persistent: started, not completed yet */
+  bool freed;                     /* [guard] nobody will wait: completion frees it */
+  bool posted;                    /* [guard] in the list of posted receives */
+  bool cancelled;                 /* [guard] */
+  uint8_t done;                   /* [atomic] MB-1, MB-2 */
+  struct tm_rank *owner;          /* [const] whose guard protects it */
+  struct tm_comm *comm;           /* [const] holds a reference; NULL: none */
+  struct tm_request *next, *prev; /* [guard] posted receives */
+  struct tm_waiter *waiter;       /* [guard] who waits for it */
+
+  struct tm_envelope envelope; /* [const] */
+  int peer;                    /* [const] rank in comm it names, or a wildcard */
+  void *buffer;                /* [const] */
+  size_t count;                /* [const] elements of type */
+  struct tm_type *type;        /* [const] holds a reference */
+  struct tm_message *message;  /* [const] of a receive: what a matched probe took */
+  struct tm_rank *dest;        /* [const] of a send: the receiver */
+
+  /* what a status tells, set before done */
+  int source, tag, error;
+  size_t bytes;
+
+  /* MPI_Grequest_start() */
+  MPI_Grequest_query_function *query;
+  MPI_Grequest_free_function *release;
+  MPI_Grequest_cancel_function *cancel;
+  void *extra;
+};
+
+enum { TM_REQUEST_MAGIC = 0x7e9e57 };
+
+/** A message that came before its receive. */
+struct tm_message {
+  struct tm_message *next, *prev; /* [guard] */
+  struct tm_envelope envelope;    /* [const] */
+  size_t bytes;                   /* [const] */
+  struct tm_request *sender;      /* [const] waits for the receiver to copy; NULL: data is here */
+  struct tm_buffer *buffer;       /* [const] counted there as not received yet; NULL: not */
+  bool queued;                    /* [guard] in the list */
+  char data[];                    /* [const] packed */
+};
+
+struct tm_mailbox {
+  uint32_t guard;
+  struct tm_request *posted, *posted_last;   /* [guard] */
+  struct tm_message *arrived, *arrived_last; /* [guard] */
+  struct tm_waiter *probers;                 /* [guard] wait for any message to arrive */
+  const char *call;                          /* [atomic] relaxed: what it waits in; NULL: nothing */
+  const struct tm_request *waits_for;        /* [guard] the first of them; for reports */
+};
+
+/** Starts a send or a receive; the request's constant fields are set. It may be complete when
+ * this returns. */
+void tm_send_start(struct tm_request *request);
+void tm_recv_start(struct tm_request *request);
+
+/** @return whether it is complete; then what it brought may be read. */
+bool tm_request_done(struct tm_request *request);
+
+/** The same for a program that looks again and again: lets others run if it is not. NULL: just
+ * lets others run. */
+bool tm_request_look(struct tm_request *request);
+
+/** Completes a request whose results are set; frees it if nobody is to wait for it. */
+void tm_request_complete(struct tm_request *request);
+
+/** Waits until `wanted` of the requests, or all there are, are complete; NULL entries count for
+ * nothing. call: the MPI function, for reports. */
+void tm_requests_wait(struct tm_request *const *requests, int count, int wanted, const char *call);
+
+/** Looks for a message that has arrived. take: removes it from the list, for tm_recv_start().
+ * wait: until there is one. @return false: none; or its envelope, size and (take) the message. */
+bool tm_mailbox_probe(const struct tm_envelope *envelope, bool take, bool wait, const char *call,
+                      struct tm_envelope *found, size_t *bytes, struct tm_message **message);
+
+/** Withdraws a receive no message has come for, or a send nobody has received. */
+void tm_request_withdraw(struct tm_request *request);
+
+/* ---- buffer.c: MPI_Buffer_attach() */
+
+struct tm_buffer {
+  uint32_t guard;
+  void *address;            /* [const] */
+  size_t size;              /* [const] */
+  size_t used;              /* [guard] */
+  struct tm_waiter *waiter; /* [guard] MPI_Buffer_detach() waits until nothing is used */
+};
+
+/** @return whether there was room for a message of so many bytes; it counts until returned. */
+bool tm_buffer_take(struct tm_buffer *buffer, size_t bytes);
+void tm_buffer_return(struct tm_buffer *buffer, size_t bytes);
+/** Waits until all its messages have been received. */
+void tm_buffer_drain(struct tm_buffer *buffer, const char *call);
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Communicators: handles, references, names, and what can be asked of one.
+ *
+ * Relaxed: references are added by who has one; contexts need only differ.
+ */
+#include "tmpi/mpi/comm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/atomic.h"
+#include "tmpi/mpi/attribute.h"
+#include "tmpi/mpi/errors.h"
+#include "tmpi/mpi/info.h"
+#include "tmpi/mpi/topology.h"
+
+struct tm_comm *tm_comm_of(MPI_Comm handle) {
+  if (handle == MPI_COMM_WORLD) return tm_rank_self()->world;
+  if (handle == MPI_COMM_SELF) return tm_rank_self()->self;
+  if ((uintptr_t)handle < 0x1000) return NULL;
+  struct tm_comm *comm = (struct tm_comm *)handle;
+  return comm->magic == TM_COMM_MAGIC ? comm : NULL;
+}
+
+MPI_Comm tm_comm_handle(const struct tm_comm *comm) {
+  const struct tm_rank *rank = tm_rank_self();
+  if (comm == rank->world) return MPI_COMM_WORLD;
+  if (comm == rank->self) return MPI_COMM_SELF;
+  return (MPI_Comm)(uintptr_t)comm;
+}
+
+uint64_t tm_context_new(void) { return mt_add_relaxed(&tm_job.next_context, 2); }
+
+struct tm_comm *tm_comm_new(uint64_t context, struct tm_group *group, struct tm_group *remote) {
+  struct tm_comm *comm = calloc(1, sizeof *comm);
+  if (comm == NULL) return NULL;
+  comm->magic = TM_COMM_MAGIC;
+  comm->refs = 1;
+  comm->context = context;
+  comm->group = group;
+  comm->remote = remote != NULL ? remote : group;
+  comm->inter = remote != NULL;
+  comm->size = group->size;
+  comm->rank = tm_group_find(group, tm_rank_number());
+  comm->handler = tm_errhandler_fatal();
+  return comm;
+}
+
+void tm_comm_hold(struct tm_comm *comm) { mt_add_relaxed(&comm->refs, 1); }
+
+void tm_comm_release(struct tm_comm *comm) {
+  /* CM-1 acq_rel: whoever used it has done so; pairs CM-1 */
+  if (mt_add_acq_rel(&comm->refs, (uint32_t)-1) != 1) return;
+  if (comm->inter) tm_group_release(comm->remote);
+  tm_group_release(comm->group);
+  if (comm->local_comm != NULL) tm_comm_release(comm->local_comm);
+  tm_errhandler_release(comm->handler);
+  tm_topology_free(comm->topology);
+  tm_info_free(comm->info);
+  comm->magic = 0;
+  free(comm);
+}
+
+/* The world's context is 0, and all ranks' selves share 2: only the rank itself sends there. */
+bool tm_comm_start(struct tm_rank *rank) {
+  struct tm_group *all = tm_group_new(tm_job.size), *own = tm_group_new(1);
+  if (all == NULL || own == NULL) return false;
+  for (int i = 0; i < tm_job.size; i++) all->ranks[i] = i;
+  own->ranks[0] = rank->number;
+  rank->world = tm_comm_new(0, all, NULL);
+  rank->self = tm_comm_new(2, own, NULL);
+  if (rank->world == NULL || rank->self == NULL) return false;
+  strcpy(rank->world->name, "MPI_COMM_WORLD");
+  strcpy(rank->self->name, "MPI_COMM_SELF");
+  return true;
+}
+
+/* ---- what can be asked */
+
+#pragma weak MPI_Comm_size = PMPI_Comm_size
+int PMPI_Comm_size(MPI_Comm handle, int *size) {
+  struct tm_comm *comm;
+  int error = tm_get_comm("MPI_Comm_size", handle, &comm);
+  if (error != MPI_SUCCESS) return error;
+  if (size == NULL) return tm_fail(comm, "MPI_Comm_size", MPI_ERR_ARG, "no place for the size");
+  *size = comm->size;
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Comm_rank = PMPI_Comm_rank
+int PMPI_Comm_rank(MPI_Comm handle, int *rank) {
+  struct tm_comm *comm;
+  int error = tm_get_comm("MPI_Comm_rank", handle, &comm);
+  if (error != MPI_SUCCESS) return error;
+  if (rank == NULL) return tm_fail(comm, "MPI_Comm_rank", MPI_ERR_ARG, "no place for the rank");
+  *rank = comm->rank;
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Comm_test_inter = PMPI_Comm_test_inter
+int PMPI_Comm_test_inter(MPI_Comm handle, int *flag) {
+  struct tm_comm *comm;
+  int error = tm_get_comm("MPI_Comm_test_inter", handle, &comm);
+  if (error == MPI_SUCCESS) *flag = comm->inter;
+  return error;
+}
+
+#pragma weak MPI_Comm_set_name = PMPI_Comm_set_name
+int PMPI_Comm_set_name(MPI_Comm handle, const char *name) {
+  struct tm_comm *comm;
+  int error = tm_get_comm("MPI_Comm_set_name", handle, &comm);
+  if (error == MPI_SUCCESS) snprintf(comm->name, sizeof comm->name, "%s", name);
+  return error;
+}
+
+#pragma weak MPI_Comm_get_name = PMPI_Comm_get_name
+int PMPI_Comm_get_name(MPI_Comm handle, char *name, int *length) {
+  struct tm_comm *comm;
+  if (handle == MPI_COMM_NULL) { /* the one call that takes it */
+    *length = sprintf(name, "MPI_COMM_NULL");
+    return MPI_SUCCESS;
+  }
+  int error = tm_get_comm("MPI_Comm_get_name", handle, &comm);
+  if (error != MPI_SUCCESS) return error;
+  strcpy(name, comm->name);
+  *length = (int)strlen(name);
+  return MPI_SUCCESS;
+}
+
+/* MPI_IDENT but for the contexts. */
+static int compare(const struct tm_group *a, const struct tm_group *b) {
+  int result = MPI_IDENT;
+  if (a->size != b->size) return MPI_UNEQUAL;
+  for (int i = 0; i < a->size; i++) {
+    if (a->ranks[i] == b->ranks[i]) continue;
+    if (tm_group_find(b, a->ranks[i]) == MPI_UNDEFINED) return MPI_UNEQUAL;
+    result = MPI_SIMILAR;
+  }
+  return result;
+}
+
+int tm_group_compare(const struct tm_group *a, const struct tm_group *b) { return compare(a, b); }
+
+#pragma weak MPI_Comm_compare = PMPI_Comm_compare
+int PMPI_Comm_compare(MPI_Comm a_handle, MPI_Comm b_handle, int *result) {
+  struct tm_comm *a, *b;
+  int error = tm_get_comm("MPI_Comm_compare", a_handle, &a);
+  if (error == MPI_SUCCESS) error = tm_get_comm("MPI_Comm_compare", b_handle, &b);
+  if (error != MPI_SUCCESS) return error;
+  *result = compare(a->group, b->group);
+  if (*result != MPI_UNEQUAL && a->inter) {
+    int other = compare(a->remote, b->remote);
+    if (other == MPI_UNEQUAL || *result == MPI_IDENT) *result = other;
+  }
+  if (a->inter != b->inter) *result = MPI_UNEQUAL;
+  if (*result == MPI_IDENT && a != b) *result = MPI_CONGRUENT;
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Comm_group = PMPI_Comm_group
+int PMPI_Comm_group(MPI_Comm handle, MPI_Group *group) {
+  struct tm_comm *comm;
+  int error = tm_get_comm("MPI_Comm_group", handle, &comm);
+  if (error != MPI_SUCCESS) return error;
+  if (group == NULL) return tm_fail(comm, "MPI_Comm_group", MPI_ERR_ARG, "no place for the group");
+  tm_group_hold(comm->group);
+  *group = (MPI_Group)comm->group;
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Comm_free = PMPI_Comm_free
+int PMPI_Comm_free(MPI_Comm *handle) {
+  struct tm_comm *comm;
+  int error = tm_get_comm("MPI_Comm_free", *handle, &comm);
+  if (error != MPI_SUCCESS) return error;
+  if (*handle == MPI_COMM_WORLD || *handle == MPI_COMM_SELF)
+    return tm_fail(comm, "MPI_Comm_free", MPI_ERR_COMM, "%s cannot be freed", comm->name);
+  error = tm_attributes_delete(&comm->attributes, *handle, MPI_DATATYPE_NULL);
+  if (error != MPI_SUCCESS) return tm_fail_code(comm, "MPI_Comm_free", error);
+  tm_comm_release(comm);
+  *handle = MPI_COMM_NULL;
+  return MPI_SUCCESS;
+}

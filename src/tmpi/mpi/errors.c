@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Errors: handlers of communicators, and what they are told.
+ *
+ * Relaxed: a rank's own phase.
+ */
+#include "tmpi/mpi/errors.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/atomic.h"
+#include "tmpi/mpi/code.h"
+
+static struct tm_errhandler fatal = {TM_ERRHANDLER_MAGIC, 1, true, NULL};
+static struct tm_errhandler ends = {TM_ERRHANDLER_MAGIC, 1, true, NULL};
+static struct tm_errhandler returns = {TM_ERRHANDLER_MAGIC, 1, true, NULL};
+
+struct tm_errhandler *tm_errhandler_fatal(void) { return &fatal; }
+
+void tm_errhandler_hold(struct tm_errhandler *handler) { handler->refs++; }
+
+void tm_errhandler_release(struct tm_errhandler *handler) {
+  if (handler->predefined || --handler->refs > 0) return;
+  handler->magic = 0;
+  free(handler);
+}
+
+static struct tm_errhandler *errhandler_of(MPI_Errhandler handle) {
+  if (handle == MPI_ERRORS_ARE_FATAL) return &fatal;
+  if (handle == MPI_ERRORS_ABORT) return &ends;
+  if (handle == MPI_ERRORS_RETURN) return &returns;
+  if ((uintptr_t)handle < 0x1000) return NULL;
+  struct tm_errhandler *handler = (struct tm_errhandler *)handle;
+  return handler->magic == TM_ERRHANDLER_MAGIC ? handler : NULL;
+}
+
+static MPI_Errhandler handle_of(struct tm_errhandler *handler) {
+  if (handler == &fatal) return MPI_ERRORS_ARE_FATAL;
+  if (handler == &ends) return MPI_ERRORS_ABORT;
+  if (handler == &returns) return MPI_ERRORS_RETURN;
+  return (MPI_Errhandler)handler;
+}
+
+/* ---- failing */
+
+static void end_job(const struct tm_comm *comm, const char *call, int code, const char *why) {
+  int number = tm_rank_number();
+  if (number >= 0)
+    fprintf(stderr, "tmpi: rank %d: %s on %s: %s\n", number, call,
+            comm != NULL && comm->name[0] != '\0' ? comm->name : "a communicator", why);
+  else
+    fprintf(stderr, "tmpi: %s: %s\n", call, why);
+  tm_job_abort(code > 0 && code < 128 ? code : 1);
+}
+
+static int fail(struct tm_comm *comm, const char *call, int code, const char *why) {
+  struct tm_rank *rank = tm_rank_self();
+  if (comm == NULL && rank != NULL) /* programs for MPI 3 and before set the world's handler only */
+    comm = rank->self != NULL && rank->self->handler == &fatal ? rank->world : rank->self;
+  if (comm == NULL || comm->handler == &fatal || comm->handler == &ends)
+    end_job(comm, call, code, why);
+  if (comm->handler->function == NULL) return code;
+  MPI_Comm handle = tm_comm_handle(comm);
+  int told = code;
+  comm->handler->function(&handle, &told);
+  return code;
+}
+
+int tm_fail(struct tm_comm *comm, const char *call, int code, const char *format, ...) {
+  char why[MPI_MAX_ERROR_STRING];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(why, sizeof why, format, arguments);
+  va_end(arguments);
+  return fail(comm, call, code, why);
+}
+
+int tm_fail_code(struct tm_comm *comm, const char *call, int code) {
+  char why[MPI_MAX_ERROR_STRING];
+  tm_code_text(code, why);
+  return fail(comm, call, code, why);
+}
+
+void tm_panic(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  fprintf(stderr, "tmpi: rank %d: ", tm_rank_number());
+  vfprintf(stderr, format, arguments);
+  fputc('\n', stderr);
+  va_end(arguments);
+  tm_job_abort(1);
+}
+
+struct tm_rank *tm_enter(const char *call) {
+  struct tm_rank *rank = tm_rank_self();
+  if (rank == NULL || mt_load_relaxed(&rank->phase) != TM_INITIALIZED)
+    tm_fail(NULL, call, MPI_ERR_OTHER,
+            rank != NULL && mt_load_relaxed(&rank->phase) == TM_FINALIZED
+                ? "called after MPI_Finalize() (call it before)"
+                : "called before MPI_Init() (call that first)");
+  return rank;
+}
+
+int tm_get_comm(const char *call, MPI_Comm handle, struct tm_comm **comm) {
+  tm_enter(call);
+  *comm = tm_comm_of(handle);
+  if (*comm != NULL) return MPI_SUCCESS;
+  return tm_fail(NULL, call, MPI_ERR_COMM, "the communicator is %s",
+                 handle == MPI_COMM_NULL ? "MPI_COMM_NULL" : "not valid: freed, or never made");
+}
+
+/* ---- error handlers */
+
+#pragma weak MPI_Comm_create_errhandler = PMPI_Comm_create_errhandler
+int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function *function, MPI_Errhandler *handler) {
+  tm_enter("MPI_Comm_create_errhandler");
+  struct tm_errhandler *new = calloc(1, sizeof *new);
+  if (function == NULL || handler == NULL || new == NULL) {
+    free(new);
+    return tm_fail(NULL, "MPI_Comm_create_errhandler",
+                   function == NULL || handler == NULL ? MPI_ERR_ARG : MPI_ERR_NO_MEM,
+                   "no function, no place for the result, or no memory");
+  }
+  *new = (struct tm_errhandler){TM_ERRHANDLER_MAGIC, 1, false, function};
+  *handler = (MPI_Errhandler) new;
+  return MPI_SUCCESS;
+}
+
+static int bad_handler(struct tm_comm *comm, const char *call) {
+  return tm_fail(comm, call, MPI_ERR_ERRHANDLER, "the error handler is not valid");
+}
+
+#pragma weak MPI_Comm_set_errhandler = PMPI_Comm_set_errhandler
+int PMPI_Comm_set_errhandler(MPI_Comm handle, MPI_Errhandler errhandler) {
+  struct tm_comm *comm;
+  int error = tm_get_comm("MPI_Comm_set_errhandler", handle, &comm);
+  if (error != MPI_SUCCESS) return error;
+  struct tm_errhandler *handler = errhandler_of(errhandler);
+  if (handler == NULL) return bad_handler(comm, "MPI_Comm_set_errhandler");
+  tm_errhandler_hold(handler);
+  tm_errhandler_release(comm->handler);
+  comm->handler = handler;
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Comm_get_errhandler = PMPI_Comm_get_errhandler
+int PMPI_Comm_get_errhandler(MPI_Comm handle, MPI_Errhandler *errhandler) {
+  struct tm_comm *comm;
+  int error = tm_get_comm("MPI_Comm_get_errhandler", handle, &comm);
+  if (error != MPI_SUCCESS) return error;
+  tm_errhandler_hold(comm->handler);
+  *errhandler = handle_of(comm->handler);
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Errhandler_free = PMPI_Errhandler_free
+int PMPI_Errhandler_free(MPI_Errhandler *errhandler) {
+  tm_enter("MPI_Errhandler_free");
+  struct tm_errhandler *handler = errhandler != NULL ? errhandler_of(*errhandler) : NULL;
+  if (handler == NULL) return bad_handler(NULL, "MPI_Errhandler_free");
+  tm_errhandler_release(handler);
+  *errhandler = MPI_ERRHANDLER_NULL;
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Comm_call_errhandler = PMPI_Comm_call_errhandler
+int PMPI_Comm_call_errhandler(MPI_Comm handle, int code) {
+  struct tm_comm *comm;
+  int error = tm_get_comm("MPI_Comm_call_errhandler", handle, &comm);
+  if (error != MPI_SUCCESS) return error;
+  if (!tm_code_is_valid(code))
+    return tm_fail(comm, "MPI_Comm_call_errhandler", MPI_ERR_ARG, "%d is no error code", code);
+  tm_fail_code(comm, "MPI_Comm_call_errhandler", code);
+  return MPI_SUCCESS;
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Requests: made of a call's arguments, and what a status says of them. */
+#include "tmpi/mpi/request.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tmpi/dt/type.h"
+#include "tmpi/mpi/errors.h"
+
+int tm_get_type(struct tm_comm *comm, const char *call, MPI_Datatype handle,
+                struct tm_type **type) {
+  *type = tm_type_of(handle);
+  if (*type == NULL)
+    return tm_fail(
+        comm, call, MPI_ERR_TYPE, "the datatype is %s",
+        handle == MPI_DATATYPE_NULL ? "MPI_DATATYPE_NULL" : "not valid: freed, or never made");
+  if (!(*type)->committed)
+    return tm_fail(comm, call, MPI_ERR_TYPE, "the datatype is not committed (MPI_Type_commit())");
+  return MPI_SUCCESS;
+}
+
+static int check_peer(struct tm_comm *comm, const struct tm_arguments *a, enum tm_kind kind) {
+  bool wildcard = kind == TM_RECV && a->peer == MPI_ANY_SOURCE;
+  if (a->peer != MPI_PROC_NULL && !wildcard && (a->peer < 0 || a->peer >= comm->remote->size))
+    return tm_fail(comm, a->call, MPI_ERR_RANK, "rank %d is not one of the %d there are", a->peer,
+                   comm->remote->size);
+  if (a->tag < 0 && !(kind == TM_RECV && a->tag == MPI_ANY_TAG))
+    return tm_fail(comm, a->call, MPI_ERR_TAG, "tag %d is negative", a->tag);
+  return MPI_SUCCESS;
+}
+
+int tm_request_fill(struct tm_request *request, const struct tm_arguments *a, enum tm_kind kind,
+                    enum tm_mode mode) {
+  struct tm_comm *comm;
+  struct tm_type *type;
+  int error = tm_get_comm(a->call, a->comm, &comm);
+  if (error == MPI_SUCCESS && a->count < 0)
+    error = tm_fail(comm, a->call, MPI_ERR_COUNT, "count %d is negative", a->count);
+  bool nobody = a->peer == MPI_PROC_NULL && a->type == MPI_DATATYPE_NULL;
+  if (error == MPI_SUCCESS) error = tm_get_type(comm, a->call, nobody ? MPI_BYTE : a->type, &type);
+  if (error == MPI_SUCCESS) error = check_peer(comm, a, kind);
+  if (error != MPI_SUCCESS) return error;
+  bool real = a->peer != MPI_PROC_NULL && a->count > 0 && type->size > 0;
+  if (a->buffer == NULL && real && type->predefined)
+    return tm_fail(comm, a->call, MPI_ERR_BUFFER, "the buffer is at address 0");
+  tm_request_fill_inner(request, kind, a->buffer, (size_t)a->count, type, a->peer, a->tag, comm);
+  request->envelope.context = comm->context;
+  request->mode = (uint8_t)mode;
+  return MPI_SUCCESS;
+}
+
+void tm_request_fill_inner(struct tm_request *request, enum tm_kind kind, const void *buffer,
+                           size_t count, struct tm_type *type, int peer, int tag,
+                           struct tm_comm *comm) {
+  memset(request, 0, sizeof *request);
+  request->magic = TM_REQUEST_MAGIC;
+  request->kind = (uint8_t)kind;
+  request->owner = tm_rank_self();
+  request->comm = comm;
+  request->envelope.context = comm->context + 1;
+  request->envelope.source = kind == TM_SEND ? comm->rank : peer;
+  request->envelope.tag = tag;
+  request->peer = peer;
+  request->buffer = (void *)(uintptr_t)buffer;
+  request->count = count;
+  request->type = type;
+  if (kind == TM_SEND && peer >= 0) request->dest = &tm_job.ranks[comm->remote->ranks[peer]];
+  tm_comm_hold(comm);
+  tm_type_hold(type);
+}
+
+int tm_request_start(struct tm_request *request) {
+  size_t bytes = request->count * request->type->size;
+  request->source = MPI_ANY_SOURCE;
+  request->tag = MPI_ANY_TAG;
+  request->error = MPI_SUCCESS;
+  request->bytes = 0;
+  if (request->peer == MPI_PROC_NULL && request->message == NULL) {
+    request->source = request->kind == TM_RECV ? MPI_PROC_NULL : MPI_ANY_SOURCE;
+    tm_request_complete(request);
+  } else if (request->kind == TM_RECV) {
+    tm_recv_start(request);
+  } else {
+    if (request->mode == TM_BUFFERED &&
+        (request->owner->buffer == NULL || !tm_buffer_take(request->owner->buffer, bytes)))
+      return MPI_ERR_BUFFER;
+    tm_send_start(request);
+  }
+  return MPI_SUCCESS;
+}
+
+struct tm_request *tm_request_keep(const struct tm_request *request) {
+  struct tm_request *kept = malloc(sizeof *kept);
+  if (kept != NULL) *kept = *request;
+  return kept;
+}
+
+void tm_request_empty(struct tm_request *request) {
+  if (request->type != NULL) tm_type_release(request->type);
+  if (request->comm != NULL) tm_comm_release(request->comm);
+}
+
+void tm_request_drop(struct tm_request *request) {
+  if (request->kind == TM_GENERALIZED && request->freed) request->release(request->extra);
+  tm_request_empty(request);
+  request->magic = 0;
+  free(request);
+}
+
+/* ---- statuses */
+
+/* The library's own words of a status. */
+enum { BYTES = 0, CANCELLED = 2 };
+
+void tm_status_bytes(MPI_Status *status, int source, int tag, size_t bytes) {
+  if (status == MPI_STATUS_IGNORE) return;
+  status->MPI_SOURCE = source;
+  status->MPI_TAG = tag;
+  memcpy(&status->MPI_internal[BYTES], &bytes, sizeof bytes);
+  status->MPI_internal[CANCELLED] = 0;
+}
+
+size_t tm_status_get_bytes(const MPI_Status *status) {
+  size_t bytes;
+  memcpy(&bytes, &status->MPI_internal[BYTES], sizeof bytes);
+  return bytes;
+}
+
+void tm_status_set(MPI_Status *status, const struct tm_request *request) {
+  if (status == MPI_STATUS_IGNORE) return;
+  if (request == NULL) {
+    tm_status_bytes(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
+    status->MPI_ERROR = MPI_SUCCESS;
+  } else {
+    tm_status_bytes(status, request->source, request->tag, request->bytes);
+    status->MPI_internal[CANCELLED] = request->cancelled;
+  }
+}
+
+#pragma weak MPI_Test_cancelled = PMPI_Test_cancelled
+int PMPI_Test_cancelled(const MPI_Status *status, int *flag) {
+  *flag = status->MPI_internal[CANCELLED] != 0;
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Status_set_cancelled = PMPI_Status_set_cancelled
+int PMPI_Status_set_cancelled(MPI_Status *status, int flag) {
+  status->MPI_internal[CANCELLED] = flag != 0;
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Get_count = PMPI_Get_count
+int PMPI_Get_count(const MPI_Status *status, MPI_Datatype handle, int *count) {
+  struct tm_type *type;
+  tm_enter("MPI_Get_count");
+  int error = tm_get_type(NULL, "MPI_Get_count", handle, &type);
+  if (error != MPI_SUCCESS) return error;
+  size_t bytes = tm_status_get_bytes(status);
+  if (type->size == 0)
+    *count = bytes == 0 ? 0 : MPI_UNDEFINED;
+  else
+    *count = bytes % type->size == 0 && bytes / type->size <= INT32_MAX ? (int)(bytes / type->size)
+                                                                        : MPI_UNDEFINED;
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Get_elements = PMPI_Get_elements
+int PMPI_Get_elements(const MPI_Status *status, MPI_Datatype handle, int *count) {
+  struct tm_type *type;
+  size_t rest;
+  tm_enter("MPI_Get_elements");
+  int error = tm_get_type(NULL, "MPI_Get_elements", handle, &type);
+  if (error != MPI_SUCCESS) return error;
+  size_t elements = tm_type_elements(type, tm_status_get_bytes(status), &rest);
+  *count = rest == 0 && elements <= INT32_MAX ? (int)elements : MPI_UNDEFINED;
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Status_set_elements = PMPI_Status_set_elements
+int PMPI_Status_set_elements(MPI_Status *status, MPI_Datatype handle, int count) {
+  struct tm_type *type;
+  tm_enter("MPI_Status_set_elements");
+  int error = tm_get_type(NULL, "MPI_Status_set_elements", handle, &type);
+  if (error != MPI_SUCCESS) return error;
+  if (count < 0)
+    return tm_fail(NULL, "MPI_Status_set_elements", MPI_ERR_COUNT, "count %d is negative", count);
+  size_t per_element = 0, bytes;
+  for (size_t i = 0; i < type->run_count; i++) per_element += type->runs[i].count;
+  if (per_element == 0) per_element = 1;
+  bytes = (size_t)count / per_element * type->size;
+  size_t left = (size_t)count % per_element;
+  for (size_t i = 0; left > 0; i++) {
+    size_t some = left < type->runs[i].count ? left : type->runs[i].count;
+    bytes += some * type->runs[i].size;
+    left -= some;
+  }
+  memcpy(&status->MPI_internal[BYTES], &bytes, sizeof bytes);
+  return MPI_SUCCESS;
+}

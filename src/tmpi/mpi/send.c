@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sending and receiving, blocking and not. */
+#include "tmpi/dt/type.h"
+#include "tmpi/mpi/errors.h"
+#include "tmpi/mpi/request.h"
+
+/* What a blocking call returns for its one request. */
+static int finish(struct tm_request *request, const char *call, MPI_Status *status) {
+  tm_requests_wait(&request, 1, 1, call);
+  tm_status_set(status, request);
+  int error = request->error;
+  if (error == MPI_ERR_TRUNCATE)
+    error = tm_fail(request->comm, call, error,
+                    "a message from rank %d with tag %d was longer than the %zu bytes there is "
+                    "room for",
+                    request->source, request->tag, request->count * request->type->size);
+  tm_request_empty(request);
+  return error;
+}
+
+static int no_room(const struct tm_request *request, const char *call) {
+  return tm_fail(request->comm, call, MPI_ERR_BUFFER,
+                 "there is no room for %zu bytes in the attached buffer (MPI_Buffer_attach())",
+                 request->count * request->type->size);
+}
+
+static int send(const struct tm_arguments *arguments, enum tm_mode mode) {
+  struct tm_request request;
+  int error = tm_request_fill(&request, arguments, TM_SEND, mode);
+  if (error != MPI_SUCCESS) return error;
+  if (tm_request_start(&request) != MPI_SUCCESS) {
+    error = no_room(&request, arguments->call);
+    tm_request_empty(&request);
+    return error;
+  }
+  return finish(&request, arguments->call, MPI_STATUS_IGNORE);
+}
+
+static int start(const struct tm_arguments *arguments, enum tm_kind kind, enum tm_mode mode,
+                 MPI_Request *handle) {
+  struct tm_request request;
+  int error = tm_request_fill(&request, arguments, kind, mode);
+  if (error != MPI_SUCCESS) return error;
+  struct tm_request *kept = tm_request_keep(&request);
+  if (kept == NULL) {
+    tm_request_empty(&request);
+    return tm_fail_code(NULL, arguments->call, MPI_ERR_NO_MEM);
+  }
+  if (tm_request_start(kept) != MPI_SUCCESS) {
+    error = no_room(kept, arguments->call);
+    tm_request_drop(kept);
+    return error;
+  }
+  *handle = (MPI_Request)kept;
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Send = PMPI_Send
+int PMPI_Send(const void *buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {
+  return send(&(struct tm_arguments){"MPI_Send", buffer, count, type, dest, tag, comm},
+              TM_STANDARD);
+}
+
+#pragma weak MPI_Bsend = PMPI_Bsend
+int PMPI_Bsend(const void *buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {
+  return send(&(struct tm_arguments){"MPI_Bsend", buffer, count, type, dest, tag, comm},
+              TM_BUFFERED);
+}
+
+#pragma weak MPI_Ssend = PMPI_Ssend
+int PMPI_Ssend(const void *buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {
+  return send(&(struct tm_arguments){"MPI_Ssend", buffer, count, type, dest, tag, comm},
+              TM_SYNCHRONOUS);
+}
+
+#pragma weak MPI_Rsend = PMPI_Rsend
+int PMPI_Rsend(const void *buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {
+  return send(&(struct tm_arguments){"MPI_Rsend", buffer, count, type, dest, tag, comm}, TM_READY);
+}
+
+#pragma weak MPI_Recv = PMPI_Recv
+int PMPI_Recv(void *buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+              MPI_Status *status) {
+  struct tm_arguments arguments = {"MPI_Recv", buffer, count, type, source, tag, comm};
+  struct tm_request request;
+  int error = tm_request_fill(&request, &arguments, TM_RECV, TM_STANDARD);
+  if (error != MPI_SUCCESS) return error;
+  tm_request_start(&request);
+  return finish(&request, "MPI_Recv", status);
+}
+
+#pragma weak MPI_Isend = PMPI_Isend
+int PMPI_Isend(const void *buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+               MPI_Request *request) {
+  return start(&(struct tm_arguments){"MPI_Isend", buffer, count, type, dest, tag, comm}, TM_SEND,
+               TM_STANDARD, request);
+}
+
+#pragma weak MPI_Ibsend = PMPI_Ibsend
+int PMPI_Ibsend(const void *buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+                MPI_Request *request) {
+  return start(&(struct tm_arguments){"MPI_Ibsend", buffer, count, type, dest, tag, comm}, TM_SEND,
+               TM_BUFFERED, request);
+}
+
+#pragma weak MPI_Issend = PMPI_Issend
+int PMPI_Issend(const void *buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+                MPI_Request *request) {
+  return start(&(struct tm_arguments){"MPI_Issend", buffer, count, type, dest, tag, comm}, TM_SEND,
+               TM_SYNCHRONOUS, request);
+}
+
+#pragma weak MPI_Irsend = PMPI_Irsend
+int PMPI_Irsend(const void *buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+                MPI_Request *request) {
+  return start(&(struct tm_arguments){"MPI_Irsend", buffer, count, type, dest, tag, comm}, TM_SEND,
+               TM_READY, request);
+}
+
+#pragma weak MPI_Irecv = PMPI_Irecv
+int PMPI_Irecv(void *buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+               MPI_Request *request) {
+  return start(&(struct tm_arguments){"MPI_Irecv", buffer, count, type, source, tag, comm}, TM_RECV,
+               TM_STANDARD, request);
+}
+
+/* The receive is posted first, so that two ranks that exchange copy once each. */
+static int exchange(const struct tm_arguments *to, const struct tm_arguments *from,
+                    MPI_Status *status) {
+  struct tm_request send, recv;
+  int error = tm_request_fill(&recv, from, TM_RECV, TM_STANDARD);
+  if (error != MPI_SUCCESS) return error;
+  error = tm_request_fill(&send, to, TM_SEND, TM_STANDARD);
+  if (error != MPI_SUCCESS) {
+    tm_request_empty(&recv);
+    return error;
+  }
+  tm_request_start(&recv);
+  tm_request_start(&send);
+  struct tm_request *both[] = {&recv, &send};
+  tm_requests_wait(both, 2, 2, to->call);
+  tm_request_empty(&send);
+  return finish(&recv, to->call, status);
+}
+
+#pragma weak MPI_Sendrecv = PMPI_Sendrecv
+int PMPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+                  void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag,
+                  MPI_Comm comm, MPI_Status *status) {
+  return exchange(
+      &(struct tm_arguments){"MPI_Sendrecv", sendbuf, sendcount, sendtype, dest, sendtag, comm},
+      &(struct tm_arguments){"MPI_Sendrecv", recvbuf, recvcount, recvtype, source, recvtag, comm},
+      status);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file topology.h
+ * What a communicator knows of its ranks' neighbours: a grid or a graph.
+ */
+#ifndef TM_MPI_TOPOLOGY_H
+#define TM_MPI_TOPOLOGY_H
+
+/** Of a grid: count dimensions; words: their sizes, whether they are periodic, the rank's own
+ * coordinates. Of a graph: count nodes; words: the ends of their lists of neighbours (the places of
+ * periods and coordinates are not used), then the neighbours. */
+struct tm_topology {
+  int kind; /* MPI_CART or MPI_GRAPH */
+  int count;
+  int edge_count;
+  int words[];
+};
+
+static inline int *tm_topology_dims(struct tm_topology *t) { return t->words; }
+static inline int *tm_topology_periods(struct tm_topology *t) { return t->words + t->count; }
+static inline int *tm_topology_coords(struct tm_topology *t) { return t->words + 2 * t->count; }
+static inline int *tm_topology_index(struct tm_topology *t) { return t->words; }
+static inline int *tm_topology_edges(struct tm_topology *t) { return t->words + 3 * t->count; }
+
+/** All words 0. @return NULL: no memory. */
+struct tm_topology *tm_topology_new(int kind, int count, int edge_count);
+/** @return a copy, NULL: no memory. */
+struct tm_topology *tm_topology_copy(const struct tm_topology *topology);
+/** NULL: nothing. */
+void tm_topology_free(struct tm_topology *topology);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The job and its ranks.
+ *
+ * Relaxed: phase and ended, which others read for reports.
+ */
+#include "tmpi/rank/rank.h"
+
+#include <errno.h>
+#include <mltp/mltp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "tmpi/dt/predefined.h"
+#include "tmpi/rank/report.h"
+
+struct tm_job tm_job;
+static mltp_key_t rank_key;
+
+int tm_job_start(int size) {
+  if (tm_job.ranks != NULL) return EINVAL;
+  int error = mltp_key_create(&rank_key, NULL);
+  if (error != 0) return error;
+  struct tm_rank *ranks = calloc((size_t)size, sizeof *ranks);
+  if (ranks == NULL) return ENOMEM;
+  for (int i = 0; i < size; i++) ranks[i].number = i;
+  tm_job.size = size;
+  tm_job.ranks = ranks;
+  tm_job.next_context = 4; /* world and self have the first ones */
+  tm_types_start();
+  tm_report_start();
+  return 0;
+}
+
+int tm_rank_enter(int number) { return mltp_set(rank_key, &tm_job.ranks[number]); }
+
+struct tm_rank *tm_rank_self(void) { return tm_job.ranks != NULL ? mltp_get(rank_key) : NULL; }
+
+int tm_rank_number(void) {
+  const struct tm_rank *rank = tm_rank_self();
+  return rank != NULL ? rank->number : -1;
+}
+
+bool tm_rank_leave(int number) {
+  struct tm_rank *rank = &tm_job.ranks[number];
+  mt_store_relaxed(&rank->ended, 1);
+  return mt_load_relaxed(&rank->phase) != TM_INITIALIZED;
+}
+
+void tm_job_abort(int status) {
+  fflush(NULL);
+  _exit(status);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file rank.h
+ * The job and its ranks. There is one job in a process: tmpirun starts it, or MPI_Init() of a
+ * program that was started by itself.
+ *
+ * job   all ranks of MPI_COMM_WORLD
+ * rank  what MPI calls a process: a thread of libmltp, and those it makes
+ *
+ * Tags as in core/types.h; [rank]: only the rank's own threads touch it.
+ */
+#ifndef TM_RANK_RANK_H
+#define TM_RANK_RANK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tmpi/match/mailbox.h"
+
+/** What tmpirun uses of libmpi_abi; the rest of it shows MPI_ and PMPI_ only. */
+#define TM_SHOWN __attribute__((visibility("default")))
+
+enum tm_phase { TM_BEFORE_INIT, TM_INITIALIZED, TM_FINALIZED };
+
+struct tm_comm;
+struct tm_attributes;
+struct tm_errors;
+
+struct tm_rank {
+  struct tm_mailbox box;
+  int number;                      /* [const] in MPI_COMM_WORLD */
+  uint32_t phase;                  /* [atomic] enum tm_phase; relaxed: others read it for reports */
+  uint32_t ended;                  /* [atomic] its program has ended; relaxed, likewise */
+  int thread_level;                /* [rank] */
+  const void *thread;              /* [rank] that called MPI_Init() */
+  struct tm_comm *world, *self;    /* [rank] */
+  struct tm_buffer *buffer;        /* [rank] of MPI_Buffer_attach() */
+  struct tm_errors *errors;        /* [rank] error classes and strings it has added */
+  struct tm_keyval *keyvals;       /* [rank] */
+  int keyval_count;                /* [rank] */
+  struct tm_attributes **of_types; /* [rank] attributes of predefined types, by handle */
+};
+
+struct tm_job {
+  int size;              /* [const] */
+  struct tm_rank *ranks; /* [const] the array */
+  uint64_t next_context; /* [atomic] contexts given out */
+  bool alone;            /* [const] no tmpirun: a program started by itself */
+};
+
+extern struct tm_job tm_job;
+
+/** Makes the job. libmltp runs. @return 0, EINVAL (there is one), ENOMEM, EAGAIN. */
+TM_SHOWN int tm_job_start(int size);
+
+/** The calling thread belongs to a rank from now on. @return 0 or ENOMEM. */
+TM_SHOWN int tm_rank_enter(int number);
+
+/** @return the calling thread's rank, -1: none. Also from a signal handler. */
+TM_SHOWN int tm_rank_number(void);
+
+/** A rank's program has ended. @return false: MPI_Finalize() was missing. */
+TM_SHOWN bool tm_rank_leave(int number);
+
+/** Ends the process: all that was printed is written first. */
+TM_SHOWN void tm_job_abort(int status) __attribute__((noreturn));
+
+/** @return the calling thread's rank, NULL: none. */
+struct tm_rank *tm_rank_self(void);
+
+#endif

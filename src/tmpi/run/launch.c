@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Starts the ranks of a program and waits for their ends. */
+#include <mltp/mltp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "arch/program.h"
+#include "tmpi/loader/program.h"
+#include "tmpi/rank/rank.h"
+#include "tmpi/run/process.h"
+
+static struct tm_process *processes;
+
+struct tm_process *tm_process_self(void) {
+  int number = processes != NULL ? tm_rank_number() : -1;
+  return number >= 0 ? &processes[number] : NULL;
+}
+
+/* ---- the end of a rank */
+
+static void run_handlers(struct tm_handler **list) {
+  while (*list != NULL) { /* a handler may register others */
+    struct tm_handler handler = **list;
+    free(*list);
+    *list = handler.next;
+    handler.function(handler.argument);
+  }
+}
+
+void tm_process_exit(struct tm_process *process, int status, bool quick) {
+  if (!quick && !process->ending) { /* called again by a handler: the rest is left out */
+    process->ending = true;
+    process->status = status & 0xff;
+    run_handlers(&process->at_thread_exit);
+    run_handlers(&process->at_exit);
+    tm_program_destruct(tm_the_program, process->number);
+  }
+  process->status = status & 0xff;
+  process->not_finalized = !tm_rank_leave(process->number);
+  mltp_exit(NULL);
+}
+
+/* ---- the start of a rank */
+
+/* What the kernel leaves on a new process's stack: argc, argv, environment, and a list of facts
+ * of the kernel's, here empty. Each list ends with a NULL. */
+__attribute__((noreturn)) static void enter(struct tm_process *process) {
+  enum { AUXILIARY = 2, ENDS = 2, ARGC = 1 };
+  size_t variables = 0;
+  while (environ[variables] != NULL) variables++;
+  size_t words = ARGC + (size_t)process->argc + variables + ENDS + AUXILIARY;
+  char **block = __builtin_alloca_with_align((words + 2) * sizeof *block, 128);
+  char **at = block;
+  *at++ = (char *)(intptr_t)process->argc;
+  memcpy(at, process->argv, ((size_t)process->argc + 1) * sizeof *at);
+  at += process->argc + 1;
+  memcpy(at, environ, (variables + 1) * sizeof *at);
+  at += variables + 1;
+  at[0] = at[1] = NULL;
+  mt_arch_enter_program(tm_program_entry(tm_the_program, process->number), block);
+}
+
+static void *run_rank(void *argument) {
+  struct tm_process *process = argument;
+  if (tm_rank_enter(process->number) != 0) {
+    fprintf(stderr, "tmpirun: no memory to start rank %d (fewer ranks)\n", process->number);
+    tm_job_abort(1);
+  }
+  enter(process);
+}
+
+/* Programs write to their arguments. */
+static char **copy_arguments(int argc, char **argv) {
+  char **copy = calloc((size_t)argc + 1, sizeof *copy);
+  for (int i = 0; copy != NULL && i < argc; i++) {
+    copy[i] = strdup(argv[i]);
+    if (copy[i] == NULL) return NULL;
+  }
+  return copy;
+}
+
+static bool start_rank(struct tm_process *process, int number, int argc, char **argv) {
+  process->number = number;
+  process->argc = argc;
+  process->argv = copy_arguments(argc, argv);
+  snprintf(process->name, sizeof process->name, "rank %d", number);
+  mltp_attr_t attr = MLTP_ATTR_INIT;
+  attr.name = process->name;
+  if (!tm_program_place(tm_the_program, number)) return false;
+  if (process->argv != NULL && mltp_create_with(&process->thread, &attr, run_rank, process) == 0)
+    return true;
+  fprintf(stderr, "tmpirun: rank %d cannot be started: no memory (fewer ranks, or less --stack)\n",
+          number);
+  return false;
+}
+
+/* ---- all of them */
+
+/* Says which ranks ended badly. @return the status of the first of them, or 0. */
+static int sum_up(int ranks) {
+  int status = 0, unfinished = 0, first_unfinished = 0, failed = 0, first_failed = 0;
+  for (int i = ranks - 1; i >= 0; i--) {
+    if (processes[i].status != 0) {
+      status = processes[i].status;
+      first_failed = i;
+      failed++;
+    }
+    if (processes[i].not_finalized) {
+      first_unfinished = i;
+      unfinished++;
+    }
+  }
+  if (unfinished > 0)
+    fprintf(stderr,
+            "tmpirun: rank %d%s ended without MPI_Finalize() (%d of %d ranks; call it before the "
+            "end)\n",
+            first_unfinished, unfinished > 1 ? " and others" : "", unfinished, ranks);
+  if (failed > 0)
+    fprintf(stderr, "tmpirun: rank %d ended with status %d (%d of %d ranks failed)\n", first_failed,
+            status, failed, ranks);
+  return status == 0 && unfinished > 0 ? 1 : status;
+}
+
+int tm_launch(int ranks, int argc, char **argv) {
+  processes = calloc((size_t)ranks, sizeof *processes);
+  if (processes == NULL || tm_job_start(ranks) != 0) {
+    fprintf(stderr, "tmpirun: no memory for %d ranks (fewer ranks)\n", ranks);
+    return 1;
+  }
+  for (int i = 0; i < ranks; i++)
+    if (!start_rank(&processes[i], i, argc, argv)) tm_job_abort(1);
+  for (int i = 0; i < ranks; i++) mltp_join(processes[i].thread, NULL);
+  fflush(stdout);
+  return sum_up(ranks);
+}

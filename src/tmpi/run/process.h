@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file process.h
+ * A rank as a process: what it was started with, what it does when it ends.
+ *
+ * What libc keeps for each process and a program can see is kept here for each rank: handlers of
+ * atexit(), the seed of rand(), the place of strtok(). libc.c has the functions that take the
+ * place of libc's.
+ */
+#ifndef TM_RUN_PROCESS_H
+#define TM_RUN_PROCESS_H
+
+#include <mltp/mltp.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+/** A function to be called when the rank or its thread ends. */
+struct tm_handler {
+  struct tm_handler *next;
+  void (*function)(void *argument);
+  void *argument;
+};
+
+struct tm_process {
+  int number;    /* [const] the rank */
+  int argc;      /* [const] */
+  char **argv;   /* [const] a copy of its own */
+  char name[24]; /* [const] "rank 7", for reports */
+  mltp_t *thread;
+  struct tm_handler *at_exit; /* [rank] the last one registered first */
+  struct tm_handler *at_thread_exit;
+  bool ending;               /* [rank] exit() was called */
+  int status;                /* [rank] of exit(); read after the thread has ended */
+  bool not_finalized;        /* likewise: MPI_Finalize() was missing */
+  char *strtok_at;           /* [rank] */
+  struct random_data random; /* [rank] */
+  char random_state[128];    /* as large as libc's own */
+};
+
+/** @return the calling thread's, NULL: it belongs to no rank. */
+struct tm_process *tm_process_self(void);
+
+/** Ends the calling rank as exit() does, or (quick) as _exit(). */
+void tm_process_exit(struct tm_process *process, int status, bool quick) __attribute__((noreturn));
+
+/** @return a function of libc.c that takes the place of libc's of that name; NULL: none. */
+const void *tm_override(const char *name);
+
+/** Starts so many ranks of the program that was read, waits for all. libmltp runs. @return the exit
+ * status for all of them. */
+int tm_launch(int ranks, int argc, char **argv);
+
+/** From now on a crash says which rank crashed. Before mltp_init(). */
+void tm_crash_start(void);
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tmpirun: runs an MPI program, each rank a thread of this process. */
+#include <argp.h>
+#include <errno.h>
+#include <limits.h>
+#include <mltp/mltp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tmpi/loader/program.h"
+#include "tmpi/run/process.h"
+
+enum { RANKS_MAX = 1000000, VPS = 256, ONE_TO_ONE, SEED, STACK, STATUS_USAGE = 2 };
+
+struct settings {
+  int ranks;
+  char **command; /* program and its arguments */
+  int count;
+};
+
+static const struct argp_option options[] = {
+    {"np", 'n', "N", 0, "number of ranks (1); also -np", 0},
+    {"vps", VPS, "N", 0, "virtual processors: kernel threads that run the ranks (one per CPU)", 0},
+    {"one-to-one", ONE_TO_ONE, NULL, 0, "a kernel thread for each rank", 0},
+    {"seed", SEED, "N", 0, "deterministic: the seed chooses who runs at each point", 0},
+    {"stack", STACK, "KIB", 0, "address space of a rank's stack (8192)", 0},
+    {0},
+};
+
+static long number(struct argp_state *state, const char *name, const char *text, long most) {
+  char *end;
+  errno = 0;
+  long value = strtol(text, &end, 10);
+  if (errno != 0 || *end != '\0' || end == text || value < 1 || value > most)
+    argp_error(state, "%s: '%s' is no number from 1 to %ld", name, text, most);
+  return value;
+}
+
+/* libmltp reads its options from the environment. */
+static void set_option(const char *variable, long value) {
+  char text[32];
+  snprintf(text, sizeof text, "%ld", value);
+  setenv(variable, text, 1);
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state) {
+  struct settings *settings = state->input;
+  switch (key) {
+    case 'n': settings->ranks = (int)number(state, "-n", argument, RANKS_MAX); return 0;
+    case VPS: set_option("MLTP_VPS", number(state, "--vps", argument, 1024)); return 0;
+    case ONE_TO_ONE: setenv("MLTP_BACKEND", "kernel", 1); return 0;
+    case SEED: set_option("MLTP_SEED", number(state, "--seed", argument, LONG_MAX)); return 0;
+    case STACK:
+      set_option("MLTP_STACK_SIZE", number(state, "--stack", argument, 1 << 20) * 1024);
+      return 0;
+    case ARGP_KEY_ARG:
+      settings->command = state->argv + state->next - 1;
+      settings->count = state->argc - state->next + 1;
+      state->next = state->argc; /* the rest is the program's */
+      return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "no program named"); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+  }
+}
+
+static void print_version(FILE *stream, struct argp_state *state) {
+  (void)state;
+  fprintf(stream, "tmpirun %s\n", mltp_version());
+}
+
+/* @return the program's file: as named, or found on PATH if it has no '/'. */
+static char *find_program(const char *name) {
+  const char *path = getenv("PATH");
+  if (strchr(name, '/') == NULL && access(name, F_OK) != 0 && path != NULL) {
+    char found[PATH_MAX];
+    while (*path != '\0') {
+      size_t length = strcspn(path, ":");
+      snprintf(found, sizeof found, "%.*s/%s", (int)length, path, name);
+      if (access(found, X_OK) == 0) return realpath(found, NULL);
+      path += length + (path[length] == ':');
+    }
+  }
+  return realpath(name, NULL);
+}
+
+/* Open MPI and MPICH also take -np, which argp would read as -n p. */
+static void accept_np(int argc, char **argv) {
+  for (int i = 1; i < argc && argv[i][0] == '-'; i++)
+    if (strcmp(argv[i], "-np") == 0) argv[i][2] = '\0';
+}
+
+int main(int argc, char **argv) {
+  struct settings settings = {1, NULL, 0};
+  const struct argp argp = {
+      .options = options,
+      .parser = parse,
+      .args_doc = "PROGRAM [ARGUMENT...]",
+      .doc =
+          "Runs an MPI program built by tmpicc, tmpicxx or tmpifort, each rank a thread of one "
+          "process.\vExit status: that of the first rank that failed; 1: a rank ended without "
+          "MPI_Finalize(), or the program cannot be run; 2: wrong usage; 86: deadlock.",
+  };
+  argp_program_version_hook = print_version;
+  argp_err_exit_status = STATUS_USAGE;
+  accept_np(argc, argv);
+  setenv("MLTP_STACK_SIZE", "8388608", 0);
+  argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &settings);
+  char *path = find_program(settings.command[0]);
+  if (path == NULL) {
+    fprintf(stderr, "tmpirun: cannot run '%s': %s (check the name)\n", settings.command[0],
+            strerror(errno));
+    return 1;
+  }
+  tm_crash_start();
+  /* both say what goes wrong */
+  if (tm_program_read(path, settings.ranks, tm_override) == NULL || mltp_init(0) != 0) return 1;
+  int status = tm_launch(settings.ranks, settings.count, settings.command);
+  if (status == 0) status = mltp_finalize() == 0 ? 0 : 1;
+  return status;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Waiting for a word (src/core/await.h). Thread 0 waits until the word is 1, then until it is
+ * 2; thread 1 stores 3, which nobody waits for, then 1, and once that was seen 2. With
+ * -DTIMED the first wait has a deadline, which comes whenever it likes. Spinning is left out:
+ * it is a longer look.
+ *
+ * Checked: nobody waits for ever (all end); who goes on has its wish, or its deadline has
+ * come; it is resumed once, and with its registers saved.
+ */
+#define CPUS 2
+#define WORDS 2
+#include "tso.pml"
+
+/* words of mem[] */
+#define WORD 0
+#define WAITERS 1
+
+bool guard, queued, saved, resumed, timed_out;
+byte wish, seen; /* seen: waits that are over */
+
+inline lock(g) { atomic { !g -> g = true } }
+
+active proctype waiter() {
+  do
+  :: seen < 2 ->
+     wish = seen + 1;
+     if
+     :: LOAD(0, WORD) == wish -> goto through
+     :: true
+     fi;
+#ifdef MUTATE_1
+     store(0, WAITERS, 1);
+#else
+     atomic { drain(0); mem[WAITERS] = 1 } /* AW-2 */
+#endif
+     lock(guard);
+#ifndef MUTATE_2
+     if
+     :: LOAD(0, WORD) == wish -> guard = false; goto leave /* AW-3 */
+     :: else
+     fi;
+#endif
+#ifdef MUTATE_3
+     guard = false;
+     lock(guard);
+#endif
+#ifdef MUTATE_4
+     guard = false; /* before the registers are saved */
+     queued = true;
+     saved = true;
+#else
+     queued = true;
+     saved = true;
+     guard = false; /* by who runs next */
+#endif
+     if
+     :: resumed
+#ifdef TIMED
+     :: atomic { wish == 1 && !guard && queued -> queued = false; timed_out = true; resumed = true }
+#endif
+     fi;
+     assert(!queued);
+     atomic { resumed = false; saved = false }
+     if
+     :: timed_out -> timed_out = false; goto leave_late
+     :: else
+     fi;
+leave:
+     assert(LOAD(0, WORD) == wish);
+leave_late:
+     atomic { drain(0); mem[WAITERS] = 0 }
+through:
+     seen++
+  :: else -> break
+  od
+}
+
+inline wake() {
+#ifdef MUTATE_5
+  drain(1);
+  lock(guard);
+  if
+  :: queued -> queued = false; takes = true
+  :: else
+  fi;
+  guard = false;
+#else
+  if
+  :: LOAD(1, WAITERS) == 0 -> goto told /* AW-4 */
+  :: else
+  fi;
+  lock(guard);
+  if
+  :: queued && LOAD(1, WORD) == wish -> queued = false; takes = true
+  :: else
+  fi;
+  guard = false;
+#endif
+told:
+  if
+  :: takes -> assert(saved && !resumed); takes = false; resumed = true
+  :: else
+  fi
+}
+
+active proctype waker() {
+  bool takes;
+  byte next;
+  do
+  :: next < 3 ->
+     if
+     :: next == 2 -> seen >= 1
+     :: else
+     fi;
+     store(1, WORD, (next == 0 -> 3 : next));
+#ifndef MUTATE_6
+     drain(1); /* AW-1 */
+#endif
+     wake();
+     next++
+  :: else -> break
+  od
+}

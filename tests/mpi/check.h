@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file check.h
+ * What the MPI programs of the tests share: CHECK says what failed in which rank, and ends the job.
+ */
+#ifndef TESTS_MPI_CHECK_H
+#define TESTS_MPI_CHECK_H
+
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define CHECK(condition) ((condition) ? (void)0 : check_failed(__FILE__, __LINE__, #condition))
+
+static inline void check_failed(const char *file, int line, const char *condition) {
+  int rank = -1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  fprintf(stderr, "%s:%d: rank %d: %s\n", file, line, rank, condition);
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+/** Starts MPI; @return the rank. */
+static inline int check_start(int *argc, char ***argv, int *size) {
+  int rank;
+  MPI_Init(argc, argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, size);
+  return rank;
+}
+
+#endif

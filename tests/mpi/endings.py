@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""How programs under tmpirun end: exit status, and what is said of which rank."""
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+DEADLOCK = 86
+TMPIRUN, PROGRAM = "", ""
+
+
+def run(*arguments, ranks=4, program=None):
+    return subprocess.run([TMPIRUN, "-n", str(ranks), program or PROGRAM, *arguments],
+                          capture_output=True, text=True, check=False, timeout=100)
+
+
+class Endings(unittest.TestCase):
+    def ends(self, how, status, *said, ranks=4):
+        result = run(how, ranks=ranks)
+        self.assertEqual(result.returncode, status, result)
+        for pattern in said:
+            self.assertRegex(result.stderr, pattern)
+        return result
+
+    def test_success_is_silent(self):
+        self.assertEqual(self.ends("", 0).stderr, "")
+
+    def test_status_of_one_rank_is_that_of_all(self):
+        self.ends("status", 7, r"rank 1 ended with status 7 \(1 of 4")
+
+    def test_exit_in_a_callee_ends_the_rank(self):
+        self.ends("callee", 3, "rank 2 ended with status 3")
+
+    def test_handlers_run_once_for_each_rank(self):
+        self.assertEqual(self.ends("handlers", 0).stdout.count("handler of rank ran"), 4)
+
+    def test_end_without_finalize_is_told(self):
+        self.ends("no-finalize", 1, r"without MPI_Finalize\(\) \(4 of 4")
+
+    def test_abort_names_the_rank(self):
+        self.ends("abort", -6, r"rank 1 called abort\(\)")
+
+    def test_mpi_abort_ends_the_job(self):
+        self.ends("mpi-abort", 5, r"rank 1 called MPI_Abort\(5\)")
+
+    def test_crash_names_the_rank(self):
+        self.ends("crash", -11, "rank 1 crashed: SIGSEGV at address 0x8")
+
+    def test_wrong_argument_names_rank_and_call(self):
+        self.ends("bad-rank", 6, "rank [0-3]: MPI_Send on MPI_COMM_WORLD: rank 4 is not one of the 4")
+
+    def test_no_line_is_lost(self):
+        output = self.ends("lines", 0, ranks=500).stdout
+        expected = {f"line {i} of rank {r}" for i in range(20) for r in range(500)}
+        self.assertEqual(sorted(output.splitlines()), sorted(expected))
+
+
+class Deadlocks(unittest.TestCase):
+    def hangs(self, how, *said, ranks=4):
+        result = run(how, ranks=ranks)
+        self.assertEqual(result.returncode, DEADLOCK, result)
+        for pattern in said:
+            self.assertRegex(result.stderr, pattern)
+
+    def test_head_to_head(self):
+        self.hangs("head-to-head", "rank 0 waits in MPI_Ssend: no receive was posted by rank 3, tag 0",
+                   "rank 3 waits in MPI_Ssend: no receive was posted by rank 0")
+
+    def test_missing_in_a_collective(self):
+        self.hangs("missing", "ranks 0-2 wait in MPI_Barrier on MPI_COMM_WORLD",
+                   "rank 3 waits in MPI_Recv: no message has come from rank 0, tag 9")
+
+    def test_crossed_tags(self):
+        self.hangs("crossed-tags", "rank 0 waits in MPI_Ssend: .* rank 1, tag 1",
+                   "rank 1 waits in MPI_Recv: .* rank 0, tag 2",
+                   "ranks 2-3 wait in MPI_Finalize on MPI_COMM_WORLD")
+
+    def test_all_receive(self):
+        self.hangs("all-receive", "rank 1 waits in MPI_Recv: no message has come from rank 2")
+
+    def test_early_end(self):
+        self.hangs("early-end", "rank 0 has ended", "ranks 1-3 wait in MPI_Recv: .* rank 0, tag 4")
+
+
+class Refused(unittest.TestCase):
+    def refused(self, program, why):
+        result = run(program=str(program))
+        self.assertEqual(result.returncode, 1, result)
+        self.assertRegex(result.stderr, why)
+
+    def test_file_that_is_not_there(self):
+        self.refused("/no/such/program", "cannot run '/no/such/program': No such file")
+
+    def test_text_file(self):
+        self.refused(__file__, "it is no ELF file")
+
+    def test_library(self):
+        library = next(pathlib.Path(TMPIRUN).parents[1].glob("lib/libmpi_abi.so.1"))
+        self.refused(library, "it is a library, not a program")
+
+    def test_damaged_files(self):
+        whole = pathlib.Path(PROGRAM).read_bytes()
+        with tempfile.TemporaryDirectory() as folder:
+            damaged = pathlib.Path(folder, "damaged")
+            for length in [1, 63, 64, 200, 1000, 4096]:
+                damaged.write_bytes(whole[:length])
+                self.refused(damaged, "cannot run .*: .* \\(.*\\)")
+
+    def test_usage(self):
+        for words in [["-n", "0", PROGRAM], ["-n", "x", PROGRAM], ["-n", "2"], ["--no-such-option"]]:
+            result = subprocess.run([TMPIRUN, *words], capture_output=True, text=True, check=False)
+            self.assertEqual(result.returncode, 2, words)
+            self.assertTrue(re.search("Usage|--help", result.stderr), result.stderr)
+
+
+if __name__ == "__main__":
+    TMPIRUN, PROGRAM = sys.argv[1:3]
+    unittest.main(argv=sys.argv[:1])
