@@ -102,6 +102,7 @@ static bool steal_from(struct mt_vp *vp, struct mt_vp *victim, uint64_t now, boo
 
 /* The nearest first (docs/design/012), among equals in an order of chance. */
 static bool try_steal(struct mt_vp *vp, uint64_t now, bool try_again) {
+  if (mt_strategy != NULL) return false; /* its queues are everybody's; lists are only lent */
   uint32_t count = mt_vp_count();
   uint32_t start = mt_random(vp) % count;
   bool apart = mt_load_relaxed(&mt_rt.apart);
@@ -206,6 +207,7 @@ static bool is_needed(const struct mt_vp *keeper, uint64_t now) {
   uint64_t timer = mt_timers_earliest();
   if (timer <= now) return true;
   if (mt_load_relaxed(&mt_rt.awake) == 0) {
+    if (mt_any_waiting(NULL)) return true; /* who made it ready waits for a CPU to look (ID-2) */
     if (timer == MLTP_NEVER) look_for_deadlock(now);
     return false;
   }
