@@ -66,7 +66,7 @@ def speed_sentence(rows):
     furthest = {row["strategy"]: row for row in sorted(rows, key=lambda row: row["max"])}
     return "Highest speed-ups: " + ", ".join(
         f"{anderson.name_of(row['strategy'])} {quantity(row['max'])} (on {row['vps']})"
-        for row in reversed(furthest.values())) + "."
+        for row in sorted(furthest.values(), key=lambda row: -row["max"])) + "."
 
 
 def figure(results, number, title, work, speed):
