@@ -13,8 +13,8 @@ static bool in_list(const struct bench_list *list, int value) {
   return false;
 }
 
-static int count_rows(const struct micro_row *table) {
-  int count = 0;
+static size_t count_rows(const struct micro_row *table) {
+  size_t count = 0;
   while (table[count].metric != NULL) count++;
   return count;
 }
@@ -44,7 +44,7 @@ struct micro_row *micro_select(const struct experiment *experiment,
   const struct bench_list *threads =
       options->threads.count > 0 ? &options->threads : &experiment->threads;
   const bool all = experiment == &bench_micro;
-  const size_t most = (size_t)(count_rows(micro_rows) + count_rows(micro_switch_rows));
+  const size_t most = count_rows(micro_rows) + count_rows(micro_switch_rows);
   struct micro_row *made = malloc(most * BENCH_LIST_MAX * sizeof *made);
   *count = 0;
   for (const struct micro_row *row = micro_rows; made != NULL && row->metric != NULL; row++) {

@@ -150,6 +150,12 @@ class Page(unittest.TestCase):
         self.measured.rows[0]["verified"] = False
         self.assertNotIn(self.measured.rows[0], self.measured.select())
 
+    def test_absent_packages_are_named(self):
+        self.measured.rows.append({"metric": "absent", "impl": "pth", "verified": False})
+        self.assertIn("Not installed here, and so absent: GNU Pth.",
+                      sections.peers.section(self.measured).intro)
+        plt.close("all")
+
     def test_summary_verdicts(self):
         rows = {row["impl"]: row for row in self.measured.select(metric="sem")}
         for ours, peer, verdict in ((45, 20, "✓ target reached"),

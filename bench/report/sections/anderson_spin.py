@@ -6,16 +6,17 @@ from blocks import quantity
 
 from . import anderson
 
-FIGURES = (
-    (6, "time to count to a million under a lock", "processors",
-     "Elapsed time for so many processors to increment a shared counter."),
+FIGURES = (  # number, title, over what, the axis and its scale, caption
+    (6, "time to increment a shared counter under a lock", "processors", ("seconds", 1),
+     "Elapsed time for so many processors to bring a counter to the same height."),
     (7, "relative speed against the size of the critical section", "section_size",
+     ("relative speed", 1),
      "Time of one processor over time of several, for critical sections of growing size: the "
      "closer to one, the less the waiting slows the holder."),
     (8, "time for each processor to get the lock once", "processors",
+     ("microseconds for each processor", 1e6),
      "Elapsed time divided by the number of processors, each of which takes the lock once."),
 )
-
 
 WORDS = {"processors": "processors", "section_size": "steps in the critical section"}
 
@@ -46,7 +47,7 @@ def sentence_of(number, rows, across):
             f"{quantity(ratio)}.")
 
 
-def figure(results, number, title, across, caption):
+def figure(results, number, title, across, axis, caption):
     rows = [row for row in results.select(experiment="spin", clock="wall")
             if str(row.get("figure")) == str(number)]
     shown = relative_speeds(rows) if number == 7 and rows else rows
@@ -55,16 +56,14 @@ def figure(results, number, title, across, caption):
     if not shown:
         return blocks.Figure(key, title, caption, None, f"spin: {results.missing('spin')}.")
     picture, axes = plots.panels(1)
-    anderson.lines(axes[0], shown, "algorithm", across)
-    plots.powers_of_two(axes[0], [row[across] for row in shown if row[across] > 0],
-                        WORDS[across])
-    plots.value_axis(axes[0], "relative speed" if number == 7 else shown[0]["unit"],
-                     [row["median"] for row in shown])
-    table = blocks.Table(["algorithm", "processors", "section size", "min", "median", "max",
-                          "unit"],
+    label, scale = axis
+    anderson.lines(axes[0], shown, "algorithm", across, scale)
+    plots.powers_of_two(axes[0], [row[across] for row in shown if row[across] > 0], WORDS[across])
+    plots.value_axis(axes[0], label, [row["median"] for row in shown])
+    table = blocks.Table(["algorithm", "processors", "section size", "min us", "median us",
+                          "max us"],
                          [[anderson.name_of(row["algorithm"]), row["processors"],
-                           row.get("section_size", "–"), *blocks.spread(row), row["unit"]]
-                          for row in rows])
+                           row["section_size"], *blocks.spread(row, 1e6)] for row in rows])
     return blocks.Figure(key, title, caption, picture, sentence_of(number, shown, across), table)
 
 

@@ -109,7 +109,7 @@ def sentence_of(rows):
     if kernel:
         text += (f"; pthreads {less.replace('takes', 'take').replace('needs', 'need')} "
                  f"{quantity(min(kernel))} to {quantity(max(kernel))} times as much")
-    return text + "." if text else "Only MLTP was measured."
+    return text + "." if text else "There is nothing to compare with."
 
 
 def numbers(rows):
