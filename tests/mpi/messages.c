@@ -60,6 +60,18 @@ static void to_self(int rank) {
   CHECK(in == rank);
 }
 
+/* Receives choose by tag and source, not by the order of arrival. */
+static void chosen(int rank, int size) {
+  int first = 10 * rank, second = 10 * rank + 1, in = -1;
+  int next = (rank + 1) % size, before = (rank + size - 1) % size;
+  MPI_Send(&first, 1, MPI_INT, next, 1, MPI_COMM_WORLD);
+  MPI_Send(&second, 1, MPI_INT, next, 2, MPI_COMM_WORLD);
+  MPI_Recv(&in, 1, MPI_INT, before, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  CHECK(in == 10 * before + 1);
+  MPI_Recv(&in, 1, MPI_INT, before, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  CHECK(in == 10 * before);
+}
+
 static void truncated(int rank) {
   int two[2] = {1, 2}, in[2] = {0, 0}, error_class;
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -134,6 +146,7 @@ int main(int argc, char **argv) {
   MPI_Barrier(MPI_COMM_WORLD);
   exchange(rank, size);
   to_self(rank);
+  chosen(rank, size);
   truncated(rank);
   MPI_Barrier(MPI_COMM_WORLD);
   probed(rank, size);
