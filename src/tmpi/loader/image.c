@@ -29,6 +29,15 @@ bool tm_image_inside(const struct tm_image *image, size_t offset, size_t size) {
   return offset <= image->span && size <= image->span - offset;
 }
 
+bool tm_image_writable(const struct tm_image *image, size_t offset, size_t size) {
+  for (int i = 0; i < image->segment_count; i++) {
+    const struct tm_segment *s = &image->segments[i];
+    if (s->writable && offset >= s->start && offset < s->end && size <= s->end - offset)
+      return true;
+  }
+  return false;
+}
+
 const char *tm_image_string(const struct tm_image *image, size_t offset) {
   /* a string that is not ended ends in the page of zeroes */
   return offset < image->strings.size ? image->pristine + image->strings.at + offset : "";

@@ -74,6 +74,9 @@ const char *tm_image_string(const struct tm_image *image, size_t offset);
 /** @return whether size bytes at an offset lie inside the image. */
 bool tm_image_inside(const struct tm_image *image, size_t offset, size_t size);
 
+/** @return whether they lie in one part that the program may write to: what relocations change. */
+bool tm_image_writable(const struct tm_image *image, size_t offset, size_t size);
+
 /** @return what the image defines under that name, or NULL. */
 const Elf64_Sym *tm_image_find(const struct tm_image *image, const char *name);
 

@@ -108,7 +108,7 @@ static bool add_copy(struct tm_program *program, const struct tm_image *image, s
   const char *name = tm_image_string(image, symbol->st_name);
   struct tm_copy copy = {image->place + at, symbol->st_size, NULL, 0};
   struct found found;
-  if (!tm_image_inside(image, at, symbol->st_size))
+  if (!tm_image_writable(image, at, symbol->st_size))
     return tm_refuse(image->path, "the file is damaged: '%s' lies outside (build it again)", name);
   if (find_private(program, name, 1, &found))
     copy.private_from = found.image->place + found.symbol->st_value;
@@ -162,7 +162,7 @@ static bool relocate(struct tm_program *program, const struct tm_image *image,
   enum mt_arch_reloc kind = mt_arch_reloc(ELF64_R_TYPE(rela->r_info));
   size_t index = ELF64_R_SYM(rela->r_info), at = rela->r_offset, addend = (size_t)rela->r_addend;
   if (kind == MT_RELOC_NONE) return true;
-  if (!tm_image_inside(image, at, sizeof(void *)))
+  if (!tm_image_writable(image, at, sizeof(void *)))
     return tm_refuse(image->path,
                      "the file is damaged: a relocation lies outside (build it again)");
   switch (kind) {
@@ -196,7 +196,7 @@ static bool relocate_table(struct tm_program *program, const struct tm_image *im
 
 static bool relocate_word(struct tm_program *program, const struct tm_image *image, size_t at) {
   size_t addend;
-  if (!tm_image_inside(image, at, sizeof addend))
+  if (!tm_image_writable(image, at, sizeof addend))
     return tm_refuse(image->path,
                      "the file is damaged: a relocation lies outside (build it again)");
   memcpy(&addend, image->pristine + at, sizeof addend);
