@@ -24,7 +24,7 @@
 #include "../work.h"
 #include "spin/spinlock.h"
 
-enum { RUNS_MOST = 1000 };
+enum { RUNS_MOST = 1000, EXIT_USAGE = 2 };
 
 /** What one contender does; nobody else writes to it. */
 struct contender {
@@ -225,7 +225,7 @@ static int measure_figures(const struct experiment *experiment, const struct ben
       failed += measure_point(experiment, options, &(struct point){7, cpus, fewer, sizes[i]}, rows);
   }
   for (int i = 0; i < n.count; i++) {
-    const long whole = count / 100 / n.value[i] * n.value[i];
+    const long whole = (count / 100 / n.value[i] + 1) * n.value[i]; /* rounds */
     failed += measure_point(experiment, options, &(struct point){8, n.value[i], whole, 0}, rows);
   }
   return failed;
@@ -237,11 +237,11 @@ static int measure(const struct experiment *experiment, const struct bench_optio
   world.on_vps = strcmp(impl, "mltp") == 0;
   if (!world.on_vps && strcmp(impl, "kernel") != 0) {
     fprintf(stderr, "mltp-bench: --impl %s: spin has kernel or mltp (name one)\n", impl);
-    return 1;
+    exit(EXIT_USAGE);
   }
   if (options->runs > RUNS_MOST) {
     fprintf(stderr, "mltp-bench: --runs %d: spin makes %d at most\n", options->runs, RUNS_MOST);
-    return 1;
+    exit(EXIT_USAGE);
   }
   printf(
       "Contenders are %s. Figure 8: of one barrier, per processor.\n%6s %10s %7s  %-10s %12s "

@@ -2,8 +2,7 @@
 /*
  * Waiting for words; await.h has the argument.
  *
- * Relaxed: counters and hints; what is under a bucket's guard; a count that was too high
- * costs a waker a look.
+ * Relaxed: counters and hints; what is under a bucket's guard.
  */
 #include "core/await.h"
 
@@ -117,21 +116,30 @@ static bool spin(struct mltp_thread *self, const struct mt_await *wish,
   return false;
 }
 
+/* Under the guard. */
+static void uncount(struct mt_await_bucket *bucket, uint32_t waiters) {
+  mt_store_relaxed(&bucket->waiters, bucket->waiters - waiters);
+}
+
 static int park(struct mltp_thread *self, const struct mt_await *wish, struct mt_timer *timer) {
   struct mt_await_bucket *bucket = mt_await_bucket(wish->word);
-  int error = 0;
   mt_step("await: to the bucket");
-  mt_add_seq_cst(&bucket->waiters, 1); /* AW-2 seq_cst: before the look; pairs AW-4 AW-6 */
   mt_spin_lock(&bucket->queue.guard_);
+  /* AW-2 seq_cst: before the look; pairs AW-4 AW-6 */
+  mt_store_seq_cst(&bucket->waiters, bucket->waiters + 1);
   /* AW-3 seq_cst: after the count; pairs AW-1 AW-6 */
   if ((mt_load_seq_cst(wish->word) == wish->value) == wish->equal) {
+    uncount(bucket, 1);
     mt_spin_unlock(&bucket->queue.guard_);
-  } else {
-    self->awaits = wish;
-    count(self, MT_AWAIT_PARKED);
-    error = mt_wait(self, &bucket->queue, false, MT_WHY_AWAIT, timer);
+    return 0;
   }
-  mt_add_relaxed(&bucket->waiters, -1u);
+  self->awaits = wish;
+  count(self, MT_AWAIT_PARKED);
+  int error = mt_wait(self, &bucket->queue, false, MT_WHY_AWAIT, timer);
+  if (error == 0) return 0; /* who woke us has counted us out */
+  mt_spin_lock(&bucket->queue.guard_);
+  uncount(bucket, 1);
+  mt_spin_unlock(&bucket->queue.guard_);
   return error;
 }
 
@@ -145,6 +153,7 @@ int mt_await_slow(struct mltp_thread *self, const struct mt_await *wish,
 
 void mt_await_wake_slow(struct mt_await_bucket *bucket, const uint32_t *word) {
   struct mltp_thread *first = NULL, **link = &first;
+  uint32_t woken = 0;
   mt_spin_lock(&bucket->queue.guard_);
   for (struct mltp_thread *t = bucket->queue.head_, *next; t != NULL; t = next) {
     next = t->next;
@@ -152,10 +161,15 @@ void mt_await_wake_slow(struct mt_await_bucket *bucket, const uint32_t *word) {
     mt_waitq_remove(&bucket->queue, t);
     *link = t;
     link = &t->next;
+    woken++;
   }
   *link = NULL;
+  uncount(bucket, woken);
   mt_spin_unlock(&bucket->queue.guard_);
-  mt_resume_chain(first);
+  if (woken == 1)
+    mt_resume(first);
+  else
+    mt_resume_chain(first);
 }
 
 /* ---- the public calls */

@@ -43,7 +43,7 @@ struct mt_await {
 /** Where threads wait for words of some addresses. */
 struct mt_await_bucket {
   alignas(MT_CACHE_LINE) mltp_waitq_t queue;
-  uint32_t waiters; /* [atomic] in the queue, or about to enter or leave it */
+  uint32_t waiters; /* [atomic] in the queue, or about to enter it; written under its guard */
 };
 
 /** What has become of waits that had to wait: index of the counters. */

@@ -27,7 +27,7 @@ class CommandLine(unittest.TestCase):
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         for word in ("pi", "matmul", "ocean", "lifecycle", "latency", "micro", "switch",
                      "forkjoin", "fib", "mutex", "handshake", "roundtrip", "barrier", "memory",
-                     "calibrate", "mltp", "mltp-ucontext", "mltp-kernel",
+                     "calibrate", "spin", "mltp", "mltp-ucontext", "mltp-kernel",
                      "pthreads"):
             self.assertIn(f"\n  {word} ", result.stdout)
 
@@ -123,6 +123,20 @@ class CommandLine(unittest.TestCase):
                 for row in rows:
                     self.assertTrue(row["verified"])
                     self.assertEqual((row["runs"], row["params"]["vps"]), (1, 2))
+                    self.assertLess(0, row["median"])
+
+    def test_json_of_spin_waiting(self):
+        kinds = {"exchange", "read", "backoff", "persistent", "array", "mcs", "clh"}
+        for impl in "kernel", "mltp":
+            with self.subTest(impl=impl):
+                rows = self.report_of("spin", "--impl", impl, "--threads", "1,2", "--count", "400",
+                                      "--runs", "1")["rows"]
+                self.assertEqual({row["params"]["algorithm"] for row in rows}, kinds)
+                self.assertEqual({row["params"]["figure"] for row in rows}, {6, 7, 8})
+                for row in rows:
+                    self.assertTrue(row["verified"])
+                    self.assertEqual((row["impl"], row["runs"]), (impl, 1))
+                    self.assertIn("section_size", row["params"])
                     self.assertLess(0, row["median"])
 
     @unittest.skipUnless(HAS_PEERS, "no peers in this build")

@@ -29,15 +29,19 @@ active proctype waiter() {
      :: LOAD(0, WORD) == wish -> goto through
      :: true
      fi;
+     lock(guard);
 #ifdef MUTATE_1
      store(0, WAITERS, 1);
 #else
      atomic { drain(0); mem[WAITERS] = 1 } /* AW-2 */
 #endif
-     lock(guard);
 #ifndef MUTATE_2
      if
-     :: LOAD(0, WORD) == wish -> guard = false; goto leave /* AW-3 */
+     :: LOAD(0, WORD) == wish -> /* AW-3 */
+        store(0, WAITERS, 0);
+        drain(0); /* at the latest when the guard is released */
+        guard = false;
+        goto through
      :: else
      fi;
 #endif
@@ -63,13 +67,14 @@ active proctype waiter() {
      assert(!queued);
      atomic { resumed = false; saved = false }
      if
-     :: timed_out -> timed_out = false; goto leave_late
-     :: else
+     :: timed_out ->
+        timed_out = false;
+        lock(guard);
+        store(0, WAITERS, 0);
+        drain(0);
+        guard = false
+     :: else -> assert(LOAD(0, WORD) == wish)
      fi;
-leave:
-     assert(LOAD(0, WORD) == wish);
-leave_late:
-     atomic { drain(0); mem[WAITERS] = 0 }
 through:
      seen++
   :: else -> break
@@ -81,7 +86,7 @@ inline wake() {
   drain(1);
   lock(guard);
   if
-  :: queued -> queued = false; takes = true
+  :: queued -> queued = false; takes = true; store(1, WAITERS, 0); drain(1)
   :: else
   fi;
   guard = false;
@@ -92,7 +97,7 @@ inline wake() {
   fi;
   lock(guard);
   if
-  :: queued && LOAD(1, WORD) == wish -> queued = false; takes = true
+  :: queued && LOAD(1, WORD) == wish -> queued = false; takes = true; store(1, WAITERS, 0); drain(1)
   :: else
   fi;
   guard = false;
