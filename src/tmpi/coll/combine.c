@@ -4,7 +4,8 @@
 
 #include "tmpi/coll/op.h"
 
-/* A function that combines a, of the lower rank, with b. */
+/* A function that combines a, of the lower rank, with b. A type cannot stand in brackets:
+ * NOLINTBEGIN(bugprone-macro-parentheses) */
 #define LOOP(name, type, expression)                                                               \
   static void name(const void *in, void *inout, size_t count) {                                    \
     const type *from = in;                                                                         \
@@ -14,6 +15,8 @@
       to[i] = (expression);                                                                        \
     }                                                                                              \
   }
+
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 #define ORDERED(suffix, type)                                                                      \
   LOOP(sum_##suffix, type, a + b)                                                                  \

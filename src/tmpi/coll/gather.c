@@ -108,8 +108,8 @@ static int gather(const char *call, const struct tm_part *own_args, MPI_Datatype
                   const struct tm_parts *all_args, MPI_Datatype all_type, int root,
                   MPI_Comm handle) {
   struct tm_comm *comm;
-  struct tm_part own;
-  struct tm_parts all;
+  struct tm_part own = {NULL, 0, NULL};
+  struct tm_parts all = {NULL, 0, NULL, NULL, NULL, NULL};
   int error = get(call, handle, root, own_args, own_type, all_args, all_type, &comm, &own, &all);
   if (error != MPI_SUCCESS) return error;
   struct tm_coll coll = tm_coll_begin(comm, call);
@@ -121,8 +121,8 @@ static int scatter(const char *call, const struct tm_parts *all_args, MPI_Dataty
                    const struct tm_part *own_args, MPI_Datatype own_type, int root,
                    MPI_Comm handle) {
   struct tm_comm *comm;
-  struct tm_part own;
-  struct tm_parts all;
+  struct tm_part own = {NULL, 0, NULL};
+  struct tm_parts all = {NULL, 0, NULL, NULL, NULL, NULL};
   int error = get(call, handle, root, own_args, own_type, all_args, all_type, &comm, &own, &all);
   if (error != MPI_SUCCESS) return error;
   struct tm_coll coll = tm_coll_begin(comm, call);
@@ -198,8 +198,8 @@ static void allgather_inter(struct tm_coll *coll, const struct tm_part *own,
 static int allgather(const char *call, const struct tm_part *own_args, MPI_Datatype own_type,
                      const struct tm_parts *all_args, MPI_Datatype all_type, MPI_Comm handle) {
   struct tm_comm *comm;
-  struct tm_part own;
-  struct tm_parts all;
+  struct tm_part own = {NULL, 0, NULL};
+  struct tm_parts all = {NULL, 0, NULL, NULL, NULL, NULL};
   int error = tm_get_comm(call, handle, &comm);
   if (error == MPI_SUCCESS)
     error = get_part(comm, call, own_args->at, (int)own_args->count, own_type, &own);

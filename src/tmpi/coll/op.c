@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operations: predefined ones, and those a program makes. */
+/*
+ * Operations: predefined ones, and those a program makes.
+ *
+ * Relaxed: references are added by who has one.
+ */
 #include "tmpi/coll/op.h"
 
 #include <stdlib.h>
 
+#include "base/atomic.h"
 #include "tmpi/mpi/errors.h"
 #include "tmpi/mpi/request.h"
 
@@ -11,6 +16,7 @@ enum { MAGIC = 0x0b };
 
 struct tm_op {
   uint32_t magic;
+  uint32_t refs; /* [atomic] of the program's: the handle, and nonblocking collectives */
   bool commutes;
   MPI_Op predefined; /* MPI_OP_NULL: the function is the program's */
   MPI_User_function *function;
@@ -19,13 +25,13 @@ struct tm_op {
 /* The handles of the ABI, in a row. */
 static const struct tm_op predefined[] = {
 #define ROW(name) [(uintptr_t)0x##name - 0x20]
-    ROW(21) = {MAGIC, true, MPI_SUM, NULL},      ROW(22) = {MAGIC, true, MPI_MIN, NULL},
-    ROW(23) = {MAGIC, true, MPI_MAX, NULL},      ROW(24) = {MAGIC, true, MPI_PROD, NULL},
-    ROW(28) = {MAGIC, true, MPI_BAND, NULL},     ROW(29) = {MAGIC, true, MPI_BOR, NULL},
-    ROW(2a) = {MAGIC, true, MPI_BXOR, NULL},     ROW(30) = {MAGIC, true, MPI_LAND, NULL},
-    ROW(31) = {MAGIC, true, MPI_LOR, NULL},      ROW(32) = {MAGIC, true, MPI_LXOR, NULL},
-    ROW(38) = {MAGIC, true, MPI_MINLOC, NULL},   ROW(39) = {MAGIC, true, MPI_MAXLOC, NULL},
-    ROW(3c) = {MAGIC, false, MPI_REPLACE, NULL}, ROW(3d) = {MAGIC, false, MPI_NO_OP, NULL},
+    ROW(21) = {MAGIC, 1, true, MPI_SUM, NULL},      ROW(22) = {MAGIC, 1, true, MPI_MIN, NULL},
+    ROW(23) = {MAGIC, 1, true, MPI_MAX, NULL},      ROW(24) = {MAGIC, 1, true, MPI_PROD, NULL},
+    ROW(28) = {MAGIC, 1, true, MPI_BAND, NULL},     ROW(29) = {MAGIC, 1, true, MPI_BOR, NULL},
+    ROW(2a) = {MAGIC, 1, true, MPI_BXOR, NULL},     ROW(30) = {MAGIC, 1, true, MPI_LAND, NULL},
+    ROW(31) = {MAGIC, 1, true, MPI_LOR, NULL},      ROW(32) = {MAGIC, 1, true, MPI_LXOR, NULL},
+    ROW(38) = {MAGIC, 1, true, MPI_MINLOC, NULL},   ROW(39) = {MAGIC, 1, true, MPI_MAXLOC, NULL},
+    ROW(3c) = {MAGIC, 1, false, MPI_REPLACE, NULL}, ROW(3d) = {MAGIC, 1, false, MPI_NO_OP, NULL},
 #undef ROW
 };
 
@@ -36,6 +42,22 @@ const struct tm_op *tm_op_of(MPI_Op handle) {
   if ((uintptr_t)handle < 0x1000) return NULL;
   const struct tm_op *op = (const struct tm_op *)handle;
   return op->magic == MAGIC ? op : NULL;
+}
+
+static bool is_predefined(const struct tm_op *op) {
+  return op >= predefined && op < predefined + sizeof predefined / sizeof predefined[0];
+}
+
+void tm_op_hold(const struct tm_op *op) {
+  if (!is_predefined(op)) mt_add_relaxed(&((struct tm_op *)(uintptr_t)op)->refs, 1);
+}
+
+void tm_op_release(const struct tm_op *constant) {
+  struct tm_op *op = (struct tm_op *)(uintptr_t)constant;
+  /* OP-1 acq_rel: whoever used it has done so; pairs OP-1 */
+  if (is_predefined(op) || mt_add_acq_rel(&op->refs, (uint32_t)-1) != 1) return;
+  op->magic = 0;
+  free(op);
 }
 
 bool tm_op_fits(const struct tm_op *op, const struct tm_type *type) {
@@ -62,7 +84,7 @@ int PMPI_Op_create(MPI_User_function *function, int commute, MPI_Op *handle) {
     return tm_fail(NULL, "MPI_Op_create", function == NULL ? MPI_ERR_ARG : MPI_ERR_NO_MEM,
                    "no function, or no memory");
   }
-  *op = (struct tm_op){MAGIC, commute != 0, MPI_OP_NULL, function};
+  *op = (struct tm_op){MAGIC, 1, commute != 0, MPI_OP_NULL, function};
   *handle = (MPI_Op)op;
   return MPI_SUCCESS;
 }
@@ -83,8 +105,7 @@ int PMPI_Op_free(MPI_Op *handle) {
   if (error != MPI_SUCCESS) return error;
   if (op->function == NULL)
     return tm_fail(NULL, "MPI_Op_free", MPI_ERR_OP, "a predefined operation cannot be freed");
-  ((struct tm_op *)*handle)->magic = 0;
-  free(*handle);
+  tm_op_release(op);
   *handle = MPI_OP_NULL;
   return MPI_SUCCESS;
 }

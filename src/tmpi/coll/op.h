@@ -13,6 +13,10 @@ struct tm_op;
 /** @return the operation of a handle, NULL: no valid one. */
 const struct tm_op *tm_op_of(MPI_Op handle);
 
+/** It may be freed while a nonblocking collective uses it. */
+void tm_op_hold(const struct tm_op *op);
+void tm_op_release(const struct tm_op *op);
+
 /** @return whether it can be applied to elements of a type. */
 bool tm_op_fits(const struct tm_op *op, const struct tm_type *type);
 

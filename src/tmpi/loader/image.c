@@ -220,26 +220,43 @@ static bool read_dynamic(struct tm_image *image) {
   return read_exports(image);
 }
 
+static struct tm_image *drop(struct tm_image *image) {
+  if (image->fd >= 0) os_file_close(image->fd);
+  if (image->pristine != NULL) os_unmap(image->pristine, image->span + PAGE);
+  free(image->exports);
+  free(image->path);
+  free(image);
+  return NULL;
+}
+
+static bool open_image(struct tm_image *image, size_t *size, Elf64_Ehdr *header) {
+  int error = os_file_open(image->path, &image->fd, size);
+  if (error != 0) {
+    image->fd = -1;
+    return tm_refuse(image->path, "%s (check the name)", strerror(error));
+  }
+  size_t header_size = *size < sizeof *header ? *size : sizeof *header;
+  if (os_file_read(image->fd, header, header_size, 0) != 0)
+    return corrupt(image->path, "it cannot be read");
+  return true;
+}
+
 struct tm_image *tm_image_read(const char *path) {
   size_t size;
-  Elf64_Ehdr header;
+  Elf64_Ehdr header = {0};
   struct tm_image *image = calloc(1, sizeof *image);
-  if (image == NULL || (image->path = strdup(path)) == NULL) {
+  if (image == NULL) {
     tm_refuse(path, "no memory (free some)");
     return NULL;
   }
-  int error = os_file_open(path, &image->fd, &size);
-  if (error != 0) {
-    tm_refuse(path, "%s (check the name)", strerror(error));
-    return NULL;
+  image->fd = -1;
+  image->path = strdup(path);
+  if (image->path == NULL) {
+    tm_refuse(path, "no memory (free some)");
+    return drop(image);
   }
-  size_t header_size = size < sizeof header ? size : sizeof header;
-  if (os_file_read(image->fd, &header, header_size, 0) != 0) {
-    corrupt(path, "it cannot be read");
-    return NULL;
-  }
-  if (!check_header(path, &header, size) || !read_segments(image, &header, size) ||
-      !read_dynamic(image))
-    return NULL;
+  if (!open_image(image, &size, &header) || !check_header(path, &header, size) ||
+      !read_segments(image, &header, size) || !read_dynamic(image))
+    return drop(image);
   return image;
 }

@@ -2,7 +2,6 @@
 /* Slots: their layout, and how one is filled. */
 #include "tmpi/loader/program.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "os/map.h"
@@ -48,34 +47,30 @@ static void lay_out(struct tm_program *program) {
   program->slot = align_up(at, PAGE);
 }
 
+static bool read_program(struct tm_program *program, const char *path) {
+  program->images[0] = tm_image_read(path);
+  if (program->images[0] == NULL) return false;
+  if (!program->images[0]->is_executable)
+    return tm_refuse(path, "it is a library, not a program (link a program by tmpicc)");
+  program->image_count = 1;
+  if (!tm_program_find_libraries(program)) return false;
+  lay_out(program);
+  if (!tm_program_relocate(program)) return false;
+  program->arena = os_map_memory(program->slot * (size_t)program->ranks);
+  if (program->arena != NULL) return true;
+  return tm_refuse(path,
+                   "no address space for %d copies of %zu KiB (fewer ranks, or a higher ulimit -v)",
+                   program->ranks, program->slot / 1024);
+}
+
 struct tm_program *tm_program_read(const char *path, int ranks,
                                    const void *(*override)(const char *name)) {
-  struct tm_program *program = calloc(1, sizeof *program);
-  if (program == NULL) {
-    tm_refuse(path, "no memory (free some)");
-    return NULL;
-  }
-  program->override = override;
-  program->ranks = ranks;
-  program->images[0] = tm_image_read(path);
-  if (program->images[0] == NULL) return NULL;
-  if (!program->images[0]->is_executable) {
-    tm_refuse(path, "it is a library, not a program (link a program by tmpicc)");
-    return NULL;
-  }
-  program->image_count = 1;
-  if (!tm_program_find_libraries(program)) return NULL;
-  lay_out(program);
-  if (!tm_program_relocate(program)) return NULL;
-  program->arena = os_map_memory(program->slot * (size_t)ranks);
-  if (program->arena == NULL) {
-    tm_refuse(path,
-              "no address space for %d copies of %zu KiB (fewer ranks, or a higher ulimit -v)",
-              ranks, program->slot / 1024);
-    return NULL;
-  }
-  tm_the_program = program;
-  return program;
+  static struct tm_program program; /* the one there is; what it has stays until the end */
+  program.override = override;
+  program.ranks = ranks;
+  if (!read_program(&program, path)) return NULL;
+  tm_the_program = &program;
+  return tm_the_program;
 }
 
 static bool place_image(const struct tm_image *image, char *base) {

@@ -35,10 +35,16 @@ static const char *version_of(const struct tm_image *image, size_t index) {
   return NULL;
 }
 
+/* The version asked for, unless a library that was loaded earlier stands before it: one that was
+ * preloaded, or a sanitizer's, has no versions. */
 static uintptr_t find_shared(const struct tm_image *image, size_t index, const char *name) {
   const char *version = version_of(image, index);
-  void *address = version != NULL ? dlvsym(RTLD_DEFAULT, name, version) : NULL;
-  return (uintptr_t)(address != NULL ? address : dlsym(RTLD_DEFAULT, name));
+  void *versioned = version != NULL ? dlvsym(RTLD_DEFAULT, name, version) : NULL;
+  void *first = dlsym(RTLD_DEFAULT, name);
+  Dl_info a, b;
+  bool same_library = versioned != NULL && first != NULL && dladdr(first, &a) != 0 &&
+                      dladdr(versioned, &b) != 0 && a.dli_fbase == b.dli_fbase;
+  return (uintptr_t)(first == NULL || same_library ? versioned : first);
 }
 
 static bool find_private(const struct tm_program *program, const char *name, int from,
@@ -78,11 +84,19 @@ static bool find(const struct tm_program *program, const struct tm_image *image,
   return tm_refuse(image->path, "it needs '%s': %s (link the library it is in)", name, why);
 }
 
+/* Makes room for count elements. @return false after a message. */
+static bool grow(void **array, size_t count, size_t size) {
+  void *larger = realloc(*array, count * size);
+  if (larger == NULL) return tm_refuse("the program", "no memory for its relocations (free some)");
+  *array = larger;
+  return true;
+}
+
 static bool add_record(struct tm_program *program, size_t at, size_t value) {
   if (program->record_count == program->record_room) {
     program->record_room = program->record_room * 2 + 1024;
-    program->records = realloc(program->records, program->record_room * sizeof *program->records);
-    if (program->records == NULL) return false;
+    if (!grow((void **)&program->records, program->record_room, sizeof *program->records))
+      return false;
   }
   program->records[program->record_count++] = (struct tm_record){at, value};
   return true;
@@ -103,16 +117,14 @@ static bool add_copy(struct tm_program *program, const struct tm_image *image, s
   if (copy.from == NULL && found.image == NULL)
     return tm_refuse(image->path, "it needs '%s': no library has it (link the library it is in)",
                      name);
-  program->copies = realloc(program->copies, (program->copy_count + 1) * sizeof copy);
-  if (program->copies == NULL) return false;
+  if (!grow((void **)&program->copies, program->copy_count + 1, sizeof copy)) return false;
   program->copies[program->copy_count++] = copy;
   return true;
 }
 
 static bool add_choice(struct tm_program *program, size_t at, size_t function) {
-  program->choices =
-      realloc(program->choices, (program->choice_count + 1) * sizeof *program->choices);
-  if (program->choices == NULL) return false;
+  if (!grow((void **)&program->choices, program->choice_count + 1, sizeof *program->choices))
+    return false;
   program->choices[program->choice_count++] = (struct tm_choice){at, function, 0};
   return true;
 }

@@ -96,10 +96,13 @@ void tm_request_complete(struct tm_request *request) {
 
 /* Parks until it is resumed, which happens once. Guard held, released. */
 static void park(struct tm_mailbox *box, const struct tm_request *waits_for, const char *call) {
-  mt_store_relaxed(&box->call, call);
-  box->waits_for = waits_for;
+  bool tells = tm_rank_self()->thread == mltp_self(); /* others of the rank wait beside it */
+  if (tells) {
+    mt_store_relaxed(&box->call, call);
+    box->waits_for = waits_for;
+  }
   mt_seam_park(&box->guard, call);
-  mt_store_relaxed(&box->call, NULL);
+  if (tells) mt_store_relaxed(&box->call, NULL);
 }
 
 void tm_requests_wait(struct tm_request *const *requests, int count, int wanted, const char *call) {

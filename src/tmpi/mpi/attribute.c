@@ -226,7 +226,7 @@ int PMPI_Comm_free_keyval(int *keyval) { return free_keyval("MPI_Comm_free_keyva
 
 #pragma weak MPI_Comm_set_attr = PMPI_Comm_set_attr
 int PMPI_Comm_set_attr(MPI_Comm comm, int keyval, void *value) {
-  struct place place;
+  struct place place = {NULL, MPI_COMM_NULL, MPI_DATATYPE_NULL, NULL};
   int error = comm_place("MPI_Comm_set_attr", comm, &place);
   return error != MPI_SUCCESS ? error : set_attr("MPI_Comm_set_attr", &place, keyval, value);
 }
@@ -249,7 +249,7 @@ static const int *predefined(int keyval) {
 
 #pragma weak MPI_Comm_get_attr = PMPI_Comm_get_attr
 int PMPI_Comm_get_attr(MPI_Comm comm, int keyval, void *value, int *flag) {
-  struct place place;
+  struct place place = {NULL, MPI_COMM_NULL, MPI_DATATYPE_NULL, NULL};
   int error = comm_place("MPI_Comm_get_attr", comm, &place);
   if (error != MPI_SUCCESS) return error;
   const int *own = predefined(keyval);
@@ -261,7 +261,7 @@ int PMPI_Comm_get_attr(MPI_Comm comm, int keyval, void *value, int *flag) {
 
 #pragma weak MPI_Comm_delete_attr = PMPI_Comm_delete_attr
 int PMPI_Comm_delete_attr(MPI_Comm comm, int keyval) {
-  struct place place;
+  struct place place = {NULL, MPI_COMM_NULL, MPI_DATATYPE_NULL, NULL};
   int error = comm_place("MPI_Comm_delete_attr", comm, &place);
   return error != MPI_SUCCESS ? error : delete_attr("MPI_Comm_delete_attr", &place, keyval);
 }
@@ -305,21 +305,21 @@ int PMPI_Type_free_keyval(int *keyval) { return free_keyval("MPI_Type_free_keyva
 
 #pragma weak MPI_Type_set_attr = PMPI_Type_set_attr
 int PMPI_Type_set_attr(MPI_Datatype type, int keyval, void *value) {
-  struct place place;
+  struct place place = {NULL, MPI_COMM_NULL, MPI_DATATYPE_NULL, NULL};
   int error = type_place("MPI_Type_set_attr", type, &place);
   return error != MPI_SUCCESS ? error : set_attr("MPI_Type_set_attr", &place, keyval, value);
 }
 
 #pragma weak MPI_Type_get_attr = PMPI_Type_get_attr
 int PMPI_Type_get_attr(MPI_Datatype type, int keyval, void *value, int *flag) {
-  struct place place;
+  struct place place = {NULL, MPI_COMM_NULL, MPI_DATATYPE_NULL, NULL};
   int error = type_place("MPI_Type_get_attr", type, &place);
   return error != MPI_SUCCESS ? error : get_attr("MPI_Type_get_attr", &place, keyval, value, flag);
 }
 
 #pragma weak MPI_Type_delete_attr = PMPI_Type_delete_attr
 int PMPI_Type_delete_attr(MPI_Datatype type, int keyval) {
-  struct place place;
+  struct place place = {NULL, MPI_COMM_NULL, MPI_DATATYPE_NULL, NULL};
   int error = type_place("MPI_Type_delete_attr", type, &place);
   return error != MPI_SUCCESS ? error : delete_attr("MPI_Type_delete_attr", &place, keyval);
 }

@@ -72,7 +72,7 @@ int PMPI_Cart_create(MPI_Comm handle, int ndims, const int dims[], const int per
                      MPI_Comm *result) {
   static const char call[] = "MPI_Cart_create";
   struct tm_comm *comm;
-  int nodes;
+  int nodes = 0;
   (void)reorder;
   int error = tm_get_comm(call, handle, &comm);
   if (error == MPI_SUCCESS) error = check_dims(comm, call, ndims, dims, &nodes);
@@ -85,7 +85,7 @@ int PMPI_Cart_create(MPI_Comm handle, int ndims, const int dims[], const int per
 #pragma weak MPI_Cart_map = PMPI_Cart_map
 int PMPI_Cart_map(MPI_Comm handle, int ndims, const int dims[], const int periods[], int *rank) {
   struct tm_comm *comm;
-  int nodes;
+  int nodes = 0;
   (void)periods;
   int error = tm_get_comm("MPI_Cart_map", handle, &comm);
   if (error == MPI_SUCCESS) error = check_dims(comm, "MPI_Cart_map", ndims, dims, &nodes);

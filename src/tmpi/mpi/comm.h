@@ -40,6 +40,7 @@ struct tm_comm {
   struct tm_topology *topology;     /* [rank] NULL: none */
   struct tm_info *info;             /* [rank] hints; NULL: none */
   int collectives;                  /* [rank] started so far: their tags */
+  int nonblocking;                  /* [rank] likewise: their contexts */
   char name[MPI_MAX_OBJECT_NAME];   /* [rank] */
 };
 

@@ -200,7 +200,7 @@ int tm_comm_split(struct tm_comm *comm, const char *call, int color, int key, MP
   struct tm_coll coll = tm_coll_begin(comm, call);
   struct tm_type *byte = tm_type_of(MPI_BYTE);
   struct wish wish = {color, key, comm->rank};
-  struct common common;
+  struct common common = {0, NULL};
   if (comm->rank != 0) {
     tm_coll_send(&coll, &wish, sizeof wish, byte, 0);
     tm_coll_recv(&coll, &common, sizeof common, byte, 0);

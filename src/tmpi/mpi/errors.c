@@ -13,16 +13,25 @@
 #include "base/atomic.h"
 #include "tmpi/mpi/code.h"
 
-static struct tm_errhandler fatal = {TM_ERRHANDLER_MAGIC, 1, true, NULL};
-static struct tm_errhandler ends = {TM_ERRHANDLER_MAGIC, 1, true, NULL};
-static struct tm_errhandler returns = {TM_ERRHANDLER_MAGIC, 1, true, NULL};
+static struct tm_errhandler fatal = {TM_ERRHANDLER_MAGIC, 1, NULL};
+static struct tm_errhandler ends = {TM_ERRHANDLER_MAGIC, 1, NULL};
+static struct tm_errhandler returns = {TM_ERRHANDLER_MAGIC, 1, NULL};
 
 struct tm_errhandler *tm_errhandler_fatal(void) { return &fatal; }
 
-void tm_errhandler_hold(struct tm_errhandler *handler) { handler->refs++; }
+struct tm_errhandler *tm_errhandler_returning(void) { return &returns; }
+
+static bool is_predefined(const struct tm_errhandler *handler) {
+  return handler == &fatal || handler == &ends || handler == &returns;
+}
+
+void tm_errhandler_hold(struct tm_errhandler *handler) {
+  if (!is_predefined(handler)) mt_add_relaxed(&handler->refs, 1); /* relaxed: the caller has one */
+}
 
 void tm_errhandler_release(struct tm_errhandler *handler) {
-  if (handler->predefined || --handler->refs > 0) return;
+  /* EH-1 acq_rel: whoever used it has done so; pairs EH-1 */
+  if (is_predefined(handler) || mt_add_acq_rel(&handler->refs, (uint32_t)-1) != 1) return;
   handler->magic = 0;
   free(handler);
 }
@@ -123,7 +132,7 @@ int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function *function, MPI_Errh
                    function == NULL || handler == NULL ? MPI_ERR_ARG : MPI_ERR_NO_MEM,
                    "no function, no place for the result, or no memory");
   }
-  *new = (struct tm_errhandler){TM_ERRHANDLER_MAGIC, 1, false, function};
+  *new = (struct tm_errhandler){TM_ERRHANDLER_MAGIC, 1, function};
   *handler = (MPI_Errhandler) new;
   return MPI_SUCCESS;
 }

@@ -11,8 +11,7 @@
 
 struct tm_errhandler {
   uint32_t magic;
-  uint32_t refs; /* [rank] */
-  bool predefined;
+  uint32_t refs;                          /* [atomic] of those a program makes */
   MPI_Comm_errhandler_function *function; /* NULL: end the job, or return */
 };
 
@@ -39,5 +38,6 @@ void tm_panic(const char *format, ...) __attribute__((format(printf, 1, 2), nore
 void tm_errhandler_hold(struct tm_errhandler *handler);
 void tm_errhandler_release(struct tm_errhandler *handler);
 struct tm_errhandler *tm_errhandler_fatal(void);
+struct tm_errhandler *tm_errhandler_returning(void);
 
 #endif

@@ -105,7 +105,7 @@ int PMPI_Graph_neighbors_count(MPI_Comm handle, int rank, int *count) {
 #pragma weak MPI_Graph_neighbors = PMPI_Graph_neighbors
 int PMPI_Graph_neighbors(MPI_Comm handle, int rank, int max, int neighbors[]) {
   struct tm_comm *comm;
-  int first, count;
+  int first = 0, count = 0;
   int error = get("MPI_Graph_neighbors", handle, &comm);
   if (error == MPI_SUCCESS) error = find(comm, "MPI_Graph_neighbors", rank, &first, &count);
   if (error != MPI_SUCCESS) return error;

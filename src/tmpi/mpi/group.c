@@ -142,7 +142,7 @@ int PMPI_Group_compare(MPI_Group a_handle, MPI_Group b_handle, int *result) {
 
 #pragma weak MPI_Group_union = PMPI_Group_union
 int PMPI_Group_union(MPI_Group a_handle, MPI_Group b_handle, MPI_Group *result) {
-  struct tm_group *a, *b, *group;
+  struct tm_group *a, *b, *group = NULL;
   int error = get_two("MPI_Group_union", a_handle, b_handle, &a, &b);
   if (error == MPI_SUCCESS) error = begin("MPI_Group_union", a->size + b->size, &group);
   if (error != MPI_SUCCESS) return error;
@@ -153,7 +153,7 @@ int PMPI_Group_union(MPI_Group a_handle, MPI_Group b_handle, MPI_Group *result) 
 
 #pragma weak MPI_Group_intersection = PMPI_Group_intersection
 int PMPI_Group_intersection(MPI_Group a_handle, MPI_Group b_handle, MPI_Group *result) {
-  struct tm_group *a, *b, *group;
+  struct tm_group *a, *b, *group = NULL;
   int error = get_two("MPI_Group_intersection", a_handle, b_handle, &a, &b);
   if (error == MPI_SUCCESS) error = begin("MPI_Group_intersection", a->size, &group);
   if (error != MPI_SUCCESS) return error;
@@ -163,7 +163,7 @@ int PMPI_Group_intersection(MPI_Group a_handle, MPI_Group b_handle, MPI_Group *r
 
 #pragma weak MPI_Group_difference = PMPI_Group_difference
 int PMPI_Group_difference(MPI_Group a_handle, MPI_Group b_handle, MPI_Group *result) {
-  struct tm_group *a, *b, *group;
+  struct tm_group *a, *b, *group = NULL;
   int error = get_two("MPI_Group_difference", a_handle, b_handle, &a, &b);
   if (error == MPI_SUCCESS) error = begin("MPI_Group_difference", a->size, &group);
   if (error != MPI_SUCCESS) return error;
@@ -207,7 +207,7 @@ static int select_ranks(const char *call, const struct tm_group *group, int coun
 /* What the four calls that choose ranks share. include: the chosen ones, or else the others. */
 static int choose(const char *call, MPI_Group handle, int count, const struct range *ranges,
                   bool include, MPI_Group *result) {
-  struct tm_group *from, *group;
+  struct tm_group *from, *group = NULL;
   int chosen_count;
   int error = get(call, handle, &from);
   if (error != MPI_SUCCESS) return error;
@@ -262,7 +262,7 @@ int PMPI_Group_range_excl(MPI_Group group, int count, int ranges[][3], MPI_Group
 
 #pragma weak MPI_Group_free = PMPI_Group_free
 int PMPI_Group_free(MPI_Group *handle) {
-  struct tm_group *group;
+  struct tm_group *group = NULL;
   int error = handle != NULL ? get("MPI_Group_free", *handle, &group)
                              : tm_fail(NULL, "MPI_Group_free", MPI_ERR_ARG, "no group");
   if (error != MPI_SUCCESS) return error;

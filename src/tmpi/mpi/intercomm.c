@@ -64,7 +64,7 @@ int PMPI_Intercomm_create(MPI_Comm local_handle, int local_leader, MPI_Comm peer
                           int remote_leader, int tag, MPI_Comm *result) {
   static const char call[] = "MPI_Intercomm_create";
   struct tm_comm *local, *peer;
-  struct side theirs;
+  struct side theirs = {NULL, 0, 0, 0};
   int error = tm_get_comm(call, local_handle, &local);
   if (error == MPI_SUCCESS)
     error = check_leaders(local, call, local_leader, peer_handle, remote_leader, &peer);
@@ -96,7 +96,7 @@ int PMPI_Intercomm_create(MPI_Comm local_handle, int local_leader, MPI_Comm peer
 int PMPI_Intercomm_merge(MPI_Comm handle, int high, MPI_Comm *result) {
   static const char call[] = "MPI_Intercomm_merge";
   struct tm_comm *inter;
-  struct side theirs;
+  struct side theirs = {NULL, 0, 0, 0};
   int error = tm_get_comm(call, handle, &inter);
   if (error != MPI_SUCCESS) return error;
   if (!inter->inter) return tm_fail(inter, call, MPI_ERR_COMM, "it is not an intercommunicator");

@@ -8,7 +8,7 @@
 #include "tmpi/mpi/errors.h"
 
 struct tm_topology *tm_topology_new(int kind, int count, int edge_count) {
-  size_t words = 3 * (size_t)count + (size_t)edge_count;
+  size_t words = 3 * (size_t)count + 2 * (size_t)edge_count;
   struct tm_topology *topology = calloc(1, sizeof *topology + words * sizeof(int));
   if (topology == NULL) return NULL;
   topology->kind = kind;
@@ -22,7 +22,8 @@ void tm_topology_free(struct tm_topology *topology) { free(topology); }
 struct tm_topology *tm_topology_copy(const struct tm_topology *from) {
   struct tm_topology *topology = tm_topology_new(from->kind, from->count, from->edge_count);
   if (topology == NULL) return NULL;
-  size_t words = 3 * (size_t)from->count + (size_t)from->edge_count;
+  size_t words = 3 * (size_t)from->count + 2 * (size_t)from->edge_count;
+  topology->weighted = from->weighted;
   memcpy(topology->words, from->words, words * sizeof(int));
   return topology;
 }

@@ -42,6 +42,8 @@ static void drop_set(struct set *set) {
 
 static int get_set(const char *call, int count, MPI_Request handles[], struct set *set) {
   tm_enter(call);
+  set->count = 0;
+  set->of = set->few;
   if (count < 0) return tm_fail(NULL, call, MPI_ERR_COUNT, "count %d is negative", count);
   set->count = count;
   set->of = count <= FEW ? set->few : malloc((size_t)count * sizeof *set->of);

@@ -16,7 +16,7 @@
 #include "tmpi/mpi/comm.h"
 #include "tmpi/mpi/request.h"
 
-enum { TEXT_MAX = 200 };
+enum { TEXT_MAX = 400 };
 
 static const char *name_of(const struct tm_comm *comm) {
   return comm->name[0] != '\0' ? comm->name : "a communicator";
@@ -33,6 +33,11 @@ static void describe_request(char *text, const struct tm_rank *rank) {
   const struct tm_request *request = rank->box.waits_for;
   if (request->kind == TM_GENERALIZED) {
     snprintf(text, TEXT_MAX, "in %s: nobody has called MPI_Grequest_complete()", rank->box.call);
+    return;
+  }
+  if (request->kind == TM_COLLECTIVE) {
+    snprintf(text, TEXT_MAX, "in %s: a nonblocking collective has not ended on %s", rank->box.call,
+             name_of(request->comm));
     return;
   }
   char peer[32], tag[32];
@@ -67,7 +72,7 @@ static void describe(char *text, const struct tm_rank *rank) {
 
 /* Prints "ranks 0-2, 7" for the ranks whose text is the same as that of `first`. */
 static void print_alike(char (*texts)[TEXT_MAX], int first, bool *printed) {
-  char list[TEXT_MAX] = "";
+  char list[200] = "";
   size_t used = 0;
   int count = 0;
   for (int i = first; i < tm_job.size; i++) {
@@ -91,11 +96,11 @@ static void print_alike(char (*texts)[TEXT_MAX], int first, bool *printed) {
 static void report(void) {
   char(*texts)[TEXT_MAX] = calloc((size_t)tm_job.size, sizeof *texts);
   bool *printed = calloc((size_t)tm_job.size, sizeof *printed);
-  if (texts == NULL || printed == NULL) return;
+  bool ready = texts != NULL && printed != NULL;
   fflush(stdout);
-  for (int i = 0; i < tm_job.size; i++) describe(texts[i], &tm_job.ranks[i]);
+  for (int i = 0; ready && i < tm_job.size; i++) describe(texts[i], &tm_job.ranks[i]);
   fprintf(stderr, "tmpi: deadlock of %d ranks:\n", tm_job.size);
-  for (int i = 0; i < tm_job.size; i++)
+  for (int i = 0; ready && i < tm_job.size; i++)
     if (!printed[i]) print_alike(texts, i, printed);
   free(texts);
   free(printed);

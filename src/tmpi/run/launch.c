@@ -76,7 +76,10 @@ static char **copy_arguments(int argc, char **argv) {
   char **copy = calloc((size_t)argc + 1, sizeof *copy);
   for (int i = 0; copy != NULL && i < argc; i++) {
     copy[i] = strdup(argv[i]);
-    if (copy[i] == NULL) return NULL;
+    if (copy[i] != NULL) continue;
+    while (i > 0) free(copy[--i]);
+    free(copy);
+    return NULL;
   }
   return copy;
 }

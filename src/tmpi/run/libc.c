@@ -184,6 +184,21 @@ static int create_pthread(pthread_t *thread, const pthread_attr_t *attr, void *(
   return error;
 }
 
+/* The kernel thread waits; another VP runs the other ranks meanwhile. */
+static int join_pthread(pthread_t thread, void **result) {
+  mltp_blocking_begin();
+  int error = pthread_join(thread, result);
+  mltp_blocking_end();
+  return error;
+}
+
+static int wait_at_barrier(pthread_barrier_t *barrier) {
+  mltp_blocking_begin();
+  int error = pthread_barrier_wait(barrier);
+  mltp_blocking_end();
+  return error;
+}
+
 /* ---- the table */
 
 typedef void any(void);
@@ -215,6 +230,8 @@ const void *tm_override(const char *name) {
       {"usleep", (any *)usleep_thread},
       {"sched_yield", (any *)yield_thread},
       {"pthread_create", (any *)create_pthread},
+      {"pthread_join", (any *)join_pthread},
+      {"pthread_barrier_wait", (any *)wait_at_barrier},
   };
   for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
     if (strcmp(table[i].name, name) == 0) return (const void *)(uintptr_t)table[i].function;

@@ -114,8 +114,9 @@ int main(int argc, char **argv) {
     return 1;
   }
   tm_crash_start();
-  /* both say what goes wrong */
-  if (tm_program_read(path, settings.ranks, tm_override) == NULL || mltp_init(0) != 0) return 1;
+  bool ready = tm_program_read(path, settings.ranks, tm_override) != NULL && mltp_init(0) == 0;
+  free(path);
+  if (!ready) return 1; /* it has said why */
   int status = tm_launch(settings.ranks, settings.count, settings.command);
   if (status == 0) status = mltp_finalize() == 0 ? 0 : 1;
   return status;
