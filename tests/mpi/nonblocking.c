@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nonblocking collectives: several under way on one communicator, beside messages and blocking ones. */
+/* Nonblocking collectives: several under way on one communicator, beside messages and blocking
+ * ones. */
 #include "check.h"
 
 enum { ROUNDS = 20, EACH = 3 };
