@@ -58,16 +58,12 @@ static bool is_stuck(struct mt_vp *victim, uint64_t now, uint64_t ns) {
   return false;
 }
 
-/* Ready threads that are left to their VP, unless that VP is stuck: a lone one, which it is
- * likely about to run; and all when the last thefts did not pay (docs/design/013), but for a
- * try now and then. */
-static bool leave_alone(struct mt_vp *vp, struct mt_vp *victim, uint64_t now, bool try_again) {
+/* @return true for ready threads that are left to their VP as long as it is not stuck: a lone
+ * one, which it is likely about to run; and all when the last thefts did not pay
+ * (docs/design/013), but for a try now and then. */
+static bool leave_alone(const struct mt_vp *victim, bool try_again) {
   if (mt_load_relaxed(&victim->status) != MT_VP_AWAKE) return false;
-  bool lone = mt_load_relaxed(&victim->runq.length) < 2;
-  if (!lone && (try_again || !mt_thefts_are_poor())) return false;
-  bool moved = mt_load_relaxed(&victim->watched_tick) != mt_load_relaxed(&victim->tick);
-  if (moved) vp->left_alone++;
-  return !is_stuck(victim, now, LONE_NS);
+  return mt_load_relaxed(&victim->runq.length) < 2 || (!try_again && mt_thefts_are_poor());
 }
 
 /* Notes a theft, to see later how long it kept this VP busy. */
@@ -89,10 +85,15 @@ static void judge_theft(struct mt_vp *vp, uint64_t now) {
 }
 
 static bool steal_from(struct mt_vp *vp, struct mt_vp *victim, uint64_t now, bool try_again) {
-  if (victim == vp || !mt_runq_seems_busy(victim) || leave_alone(vp, victim, now, try_again))
+  if (victim == vp || !mt_runq_seems_busy(victim)) return false;
+  bool moved = mt_load_relaxed(&victim->watched_tick) != mt_load_relaxed(&victim->tick);
+  bool stuck = is_stuck(victim, now, LONE_NS);
+  if (!stuck && leave_alone(victim, try_again)) {
+    vp->left_alone += moved;
     return false;
+  }
   uint32_t share = mt_runq_share(victim);
-  if (!mt_runq_steal(vp, victim)) return false;
+  if (!mt_runq_steal(vp, victim, stuck)) return false;
   note_theft(vp, now, share);
   if (mt_near_distance(vp, victim) != MT_SAME_CACHE) mt_count_owner(&vp->stats.stolen_far);
   mt_store_relaxed(&mt_rt.quiet, 0); /* relaxed: hints */

@@ -142,12 +142,12 @@ static void wait_while(const uint32_t *word, uint32_t value, uint64_t ns) {
   while (mt_load_relaxed(word) == value && os_now() < deadline) mt_arch_pause();
 }
 
-bool mt_runq_steal(struct mt_vp *thief, struct mt_vp *victim) {
+bool mt_runq_steal(struct mt_vp *thief, struct mt_vp *victim, bool stuck) {
   struct mt_runq *q = &victim->runq;
   bool awake = mt_load_relaxed(&victim->status) == MT_VP_AWAKE; /* relaxed: a hint */
   uint32_t request = thief->index + 1;
   if (!change_claim(q, 0, request)) return false; /* another thief is at it */
-  if (awake) wait_while(&q->claim, request, REQUEST_WAIT_NS);
+  if (awake && !stuck) wait_while(&q->claim, request, REQUEST_WAIT_NS);
   if (!change_claim(q, request, MT_CLAIM_LOCKED)) /* served */
     return mt_load_relaxed(&thief->runq.inbox) != NULL;
   mt_fence_heavy(); /* RQ-4 heavy fence: claim before inside; pairs RQ-1 RQ-9 */

@@ -202,9 +202,10 @@ uint32_t mt_runq_share(const struct mt_vp *vp);
 /**
  * Moves ready threads from a victim to the thief's own run queue or inbox: half
  * of them, at most a bounded number; all of a victim that is not awake.
+ * @param stuck the victim has not come by for so long that asking it is no use
  * @return true when the thief has something now.
  */
-bool mt_runq_steal(struct mt_vp *thief, struct mt_vp *victim);
+bool mt_runq_steal(struct mt_vp *thief, struct mt_vp *victim, bool stuck);
 
 /** Asks the owner to look at the runtime's state at its next scheduling point. */
 void mt_runq_probe(struct mt_vp *vp);

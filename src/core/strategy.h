@@ -19,13 +19,13 @@
  * scheduling point costs one acquisition, and a thread that yields is in the list only under
  * the lock until its registers are saved.
  *
- * What becomes ready goes to mt_strategy_ready(). Caches of descriptors have no room then, so
- * that each creation and each end comes to descriptor_new() and descriptor_free(); stacks come
- * from the VP's cache, as long as the strategy allows, or from the shared pool, whose lock
- * is mt_pool_lock()'s matter.
+ * What becomes ready goes to mt_strategy_ready(), by the same bit. Caches of descriptors have no
+ * room then, so that each creation and each end comes to descriptor_new() and descriptor_free();
+ * stacks come from the VP's cache, as long as the strategy allows, or from the shared pool, whose
+ * lock is mt_pool_lock()'s matter.
  *
- * Without a strategy all this costs two instructions for each thread made ready: a compare
- * with a word that nobody writes, and a branch never taken (docs/design/011-strategies.md).
+ * Without a strategy all this costs one instruction in a switch, since the words it is told by
+ * are looked at anyhow (docs/design/011-strategies.md).
  *
  * Relaxed: lengths of ready queues are hints; the lists are read under their locks.
  */

@@ -4,7 +4,7 @@
  * central. The lists of descriptors are balanced: one that reaches the threshold T gives half
  * of it to a global pool, one that is empty claims as much. The pool is a list of lists, so
  * its lock is held for a few instructions, once in T/2 operations at most. T is the
- * number of VPs, so that the pool is no bottleneck however many there are.
+ * number of VPs at start, made even, so that the pool is no bottleneck however many there are.
  *
  * Lists of stacks hold one stack: more would cost memory and cold caches. That is the VP's
  * cache (stack.c) with room for one; it is used only where a thread starts on a VP whose last
