@@ -101,7 +101,7 @@ static void finish(struct mltp_thread *self, void *result) {
 }
 
 /* Where mltp_exit() goes on this kernel thread, if a bound thread has it. */
-static __thread jmp_buf *bottom;
+static __thread jmp_buf bottom;
 
 static void *bound_main(void *arg) {
   struct mltp_thread *self = arg;
@@ -109,9 +109,7 @@ static void *bound_main(void *arg) {
   os_sigstack_make();
   os_thread_stack((char **)&self->stack_low, &self->stack_size);
   MT_PROBE2(start, self, self->id);
-  jmp_buf end;
-  bottom = &end;
-  if (setjmp(end) == 0) self->result = self->func(self->arg);
+  if (setjmp(bottom) == 0) self->result = self->func(self->arg);
   if (mt_current() != self) return NULL; /* the last thread of a child of fork() */
   finish(self, self->result);
   leave_runtime();
@@ -132,7 +130,7 @@ int mt_bound_start(struct mltp_thread *t, size_t stack_size) {
  * program at a catch (...) or a noexcept function. Unbound threads do not unwind either. */
 void mt_bound_finish(struct mltp_thread *self, void *result) {
   self->result = result;
-  longjmp(*bottom, 1);
+  longjmp(bottom, 1);
 }
 
 void mt_bound_wait_all(void) {
