@@ -93,7 +93,8 @@ static bool steal_from(struct mt_vp *vp, struct mt_vp *victim, uint64_t now, boo
     return false;
   }
   uint32_t share = mt_runq_share(victim);
-  if (!mt_runq_steal(vp, victim, stuck)) return false;
+  /* An owner with many ready threads is between two of them more often than it seems. */
+  if (!mt_runq_steal(vp, victim, stuck && share < 2)) return false;
   note_theft(vp, now, share);
   if (mt_near_distance(vp, victim) != MT_SAME_CACHE) mt_count_owner(&vp->stats.stolen_far);
   mt_store_relaxed(&mt_rt.quiet, 0); /* relaxed: hints */

@@ -43,6 +43,8 @@ int mltp_sem_wait(mltp_sem_t *sem) {
 int mltp_sem_trywait(mltp_sem_t *sem) {
   if (mt_self("mltp_sem_trywait") == NULL) return EPERM;
   mt_preempt("mltp_sem_trywait");
+  /* relaxed: a post that came before is seen. Who polls leaves the guard to who posts. */
+  if (mt_load_relaxed(&sem->value_) == 0) return EAGAIN;
   mt_spin_lock(&sem->queue_.guard_);
   bool taken = take(sem);
   mt_spin_unlock(&sem->queue_.guard_);
