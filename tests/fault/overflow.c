@@ -67,10 +67,12 @@ static void check_overflow(void (*body)(void), size_t size) {
 }
 
 static void stack_overflow_of_an_unbound_thread(void) {
+  if (!has_guards()) skip();
   check_overflow(overflow_unbound, 64 * 1024);
 }
 
 static void stack_overflow_of_the_default_stack(void) {
+  if (!has_guards()) skip();
   check_overflow(overflow_default, 256 * 1024);
 }
 

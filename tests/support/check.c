@@ -83,6 +83,11 @@ int on_kernel_backend(void) { return on_backend("kernel"); }
 
 int on_ucontext_backend(void) { return on_backend("ucontext"); }
 
+int has_guards(void) {
+  const char *guard = getenv("MLTP_GUARD");
+  return guard == NULL || strcmp(guard, "canary") != 0;
+}
+
 int scaled(int n) {
   if (!SANITIZED && !EMULATED) return n;
   return n < 10 ? 1 : n / 10;

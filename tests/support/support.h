@@ -76,6 +76,9 @@ int seeded(void);
 /** @return whether libc's swapcontext() switches threads in this run. */
 int on_ucontext_backend(void);
 
+/** @return whether an overflow of a stack of the library's is noticed when it happens. */
+int has_guards(void);
+
 /** Whether a sanitizer slows this build down and makes its memory accounting useless,
  * and whether it is the one that adds kernel threads of its own. */
 #if defined(__SANITIZE_THREAD__)
