@@ -23,7 +23,7 @@ typedef uint32_t mt_spin; /* [atomic] 0: free, 1: held */
 #if MLTP_CHECKED
 extern __thread char *mt_guards __attribute__((tls_model("initial-exec")));
 static inline void mt_guards_add(int more) {
-  MT_ARCH_TLS_WRITE(mt_guards, (char *)MT_ARCH_TLS_READ(mt_guards) + more);
+  MT_ARCH_TLS_WRITE(mt_guards, (char *)((intptr_t)MT_ARCH_TLS_READ(mt_guards) + more));
 }
 static inline intptr_t mt_guards_held(void) { return (intptr_t)MT_ARCH_TLS_READ(mt_guards); }
 #else

@@ -65,8 +65,8 @@ int mt_fork_init(void) {
 }
 
 void mt_fork_stack(char **low, size_t *size) {
-  const char *here = __builtin_frame_address(0);
-  if (here >= inherited.low && here < inherited.low + inherited.size) {
+  uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+  if (here - (uintptr_t)inherited.low < inherited.size) {
     *low = inherited.low;
     *size = inherited.size;
   } else {
