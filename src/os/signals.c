@@ -27,8 +27,10 @@ void os_sigstack_make(void) {
   size_t guard = os_page_size();
   if (sigaltstack(NULL, &now) == 0 && (now.ss_flags & SS_DISABLE)) {
     if (own_stack == NULL) own_stack = stack_new(guard);
-    stack_t stack = {.ss_sp = own_stack + guard, .ss_size = SIGSTACK_SIZE};
-    if (own_stack != NULL && sigaltstack(&stack, NULL) != 0) os_sigstack_free();
+    if (own_stack != NULL) {
+      stack_t stack = {.ss_sp = own_stack + guard, .ss_size = SIGSTACK_SIZE};
+      if (sigaltstack(&stack, NULL) != 0) os_sigstack_free();
+    }
   }
   errno = saved;
 }
