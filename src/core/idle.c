@@ -26,9 +26,9 @@ enum {
   SCAN_EVERY = 16,         /* pauses between two looks at others' queues */
   RECHECK_NS = 1000000000, /* after a look for a deadlock that found none */
   MOVE_NS = 250,           /* to move a thread: a request's share, two lines to transfer */
-  POOR_MAX = 4,
-  LONE_NS = 5000,      /* a lone ready thread is stuck after this time, */
-  BLOCKED_NS = 4000000 /* and its VP is blocked after that: a time slice is shorter */
+  POOR_MAX = 4,            /* thefts that did not pay, counted no further */
+  LONE_NS = 5000,          /* a lone ready thread is stuck after this time, */
+  BLOCKED_NS = 4000000     /* and its VP is blocked after that: a time slice is shorter */
 };
 
 /* ---- searching */
@@ -66,13 +66,7 @@ static bool leave_alone(const struct mt_vp *victim, bool try_again) {
   return mt_load_relaxed(&victim->runq.length) < 2 || (!try_again && mt_thefts_are_poor());
 }
 
-/* Notes a theft, to see later how long it kept this VP busy. */
-static void note_theft(struct mt_vp *vp, uint64_t now, uint32_t count) {
-  vp->stolen_at = now;
-  vp->stolen_count = count;
-}
-
-/* This VP has nothing to run again. */
+/* This VP has nothing to run again: how long did its last theft keep it busy? */
 static void judge_theft(struct mt_vp *vp, uint64_t now) {
   if (vp->stolen_count == 0) return;
   bool paid = now - vp->stolen_at >= (uint64_t)vp->stolen_count * MOVE_NS;
@@ -95,7 +89,8 @@ static bool steal_from(struct mt_vp *vp, struct mt_vp *victim, uint64_t now, boo
   uint32_t share = mt_runq_share(victim);
   /* An owner with many ready threads is between two of them more often than it seems. */
   if (!mt_runq_steal(vp, victim, stuck && share < 2)) return false;
-  note_theft(vp, now, share);
+  vp->stolen_at = now;
+  vp->stolen_count = share;
   if (mt_near_distance(vp, victim) != MT_SAME_CACHE) mt_count_owner(&vp->stats.stolen_far);
   mt_store_relaxed(&mt_rt.quiet, 0); /* relaxed: hints */
   mt_store_relaxed(&mt_rt.vain_searches, 0);
