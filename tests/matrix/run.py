@@ -128,7 +128,7 @@ def earlier(path, wanted):
     if wanted["commit"].endswith("-dirty") or not path.exists():
         return {}
     results = json.loads(path.read_text())
-    return {row["cell"]: row for row in results["cells"]} if results["of"] == wanted else {}
+    return {row["cell"]: row for row in results["cells"]} if results.get("of") == wanted else {}
 
 
 def record(path, wanted, rows):
