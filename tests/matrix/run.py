@@ -38,7 +38,8 @@ class Cell:
 
 
 def tests(cell, before="", after=""):
-    return f"{before}ctest --test-dir build/matrix/{cell} -j$(nproc) --timeout 600 TESTS{after}"
+    return (f"{before}ctest --test-dir build/matrix/{cell} -j$(nproc) --timeout 600 "
+            f"--output-on-failure TESTS{after}")
 
 
 def build(cell, preset, compiler):
@@ -58,7 +59,8 @@ def compiled(compiler, preset):
 def without(name, what, setting):
     """The gcc-ci build again, with a mechanism taken out: the tests in which the runtime runs."""
     running = " -L 'unit|fault|stress|scale|examples|explore|see|mpi'"
-    return Cell(name, what, build("gcc-ci", "ci", "gcc") + tests("gcc-ci", f"env {setting} ", running))
+    return Cell(name, what, build("gcc-ci", "ci", "gcc") +
+                tests("gcc-ci", f"env {setting} ", running))
 
 
 def debian(name):
@@ -108,9 +110,9 @@ def run(cell, test_arguments):
     log = OUT / f"{cell.name}.log"
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MLTP_")}
     with open(log, "wb") as file:
-        status = subprocess.run(["sh", "-ec", script_of(cell, test_arguments)], cwd=ROOT, env=environment, stdout=file,
-                                stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                                check=False).returncode
+        status = subprocess.run(["sh", "-ec", script_of(cell, test_arguments)], cwd=ROOT,
+                                env=environment, stdout=file, stderr=subprocess.STDOUT,
+                                stdin=subprocess.DEVNULL, check=False).returncode
     said = summary(log)
     return ("passed", said) if status == 0 else ("failed", f"status {status}; {said}; see {log}")
 
