@@ -54,8 +54,8 @@ const struct inject_call inject_calls[CALLS] = {
     [CALL_SETSPECIFIC] = {"pthread_setspecific", {ENOMEM}},
 };
 
-/* Kernel threads of bound threads, on their last steps when mltp_finalize() has returned, may ask while
- * inject_stop() runs. */
+/* Kernel threads of bound threads, on their last steps when mltp_finalize() has returned, may ask
+ * while inject_stop() runs. */
 static struct {
   unsigned *_Atomic counts; /* counting only */
   enum call call;

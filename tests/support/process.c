@@ -41,8 +41,9 @@ static void have_had_a_thread(void) {
   had = true;
 }
 
-/* It also ends a child that starts threads if its parent had others at the fork, and that of a bound
- * thread may be on its last steps in libc when mltp_finalize() has returned. Its own one stays. */
+/* It also ends a child that starts threads if its parent had others at the fork, and that of a
+ * bound thread may be on its last steps in libc when mltp_finalize() has returned. Its own one
+ * stays. */
 static void let_threads_end(void) {
   struct stat tasks;
   while (stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink - 2 > 2) sched_yield();
