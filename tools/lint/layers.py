@@ -26,6 +26,8 @@ ARROWS = {
     "sync": ["arch", "os", "base", "spin", "core", "debug/sanitizer.h", "debug/report.h"],
     # Dumps and reports look at every state core has, and ask objects what they are.
     "debug": ["arch", "os", "base", "core", "sync/describe.h", "sync/lock.h"],
+    # SystemC's coroutine package: bare contexts, without a runtime.
+    "systemc": ["arch", "os", "debug/sanitizer.h"],
     # MPI is built on the public interface; of the inside it has guards and parking by one header.
     # Its loader knows the processor's relocations and has system calls of its own.
     "tmpi": ["arch/program.h", "base/atomic.h", "core/seam.h", "os/map.h", "os/os.h"],

@@ -101,6 +101,11 @@ static inline void mt_arch_fp_save(struct arch_fp *fp) {
   __asm__ volatile("mrs %0, fpcr" : "=r"(fp->fpcr));
 }
 
+/** @return whether control is the same. */
+static inline int mt_arch_fp_same(const struct arch_fp *a, const struct arch_fp *b) {
+  return a->fpcr == b->fpcr;
+}
+
 static inline void mt_arch_fp_load(const struct arch_fp *fp) {
   __asm__ volatile("msr fpcr, %0" : : "r"(fp->fpcr));
 }

@@ -101,6 +101,12 @@ static inline void mt_arch_fp_save(struct arch_fp *fp) {
   __asm__ volatile("fnstcw %0" : "=m"(fp->x87));
 }
 
+/** @return whether control is the same; flags do not count. */
+static inline int mt_arch_fp_same(const struct arch_fp *a, const struct arch_fp *b) {
+  const uint32_t flags = 0x3f;
+  return ((a->mxcsr ^ b->mxcsr) & ~flags) == 0 && a->x87 == b->x87;
+}
+
 static inline void mt_arch_fp_load(const struct arch_fp *fp) {
   enum { X87_FLAGS = 0x7f };
   uint16_t status;
