@@ -29,14 +29,14 @@ struct mt_co_exceptions {
 };
 
 struct mt_coroutine {
-  struct arch_context context;        /* of one that does not run */
+  void *sp;                           /* of one that does not run; NULL: it has no stack */
   struct mt_co_exceptions exceptions; /* likewise */
-  struct arch_fp fp;                  /* likewise; of one that never ran, its creator's */
+  struct arch_fp fp;                  /* likewise; of a fresh one, its creator's */
   struct mt_co_stack *stack;          /* NULL: has not run yet, has ended, or is main */
   void (*run)(void *);                /* [const] ends by mt_co_abort(); NULL: main */
   void *arg;                          /* [const] */
   size_t stack_size;                  /* [const] bytes the process asked for */
-  bool ended;                         /* may not be switched to any more */
+  bool ended;
   void *fake_stack;                   /* AddressSanitizer's, of one that does not run */
   void *fiber;                        /* ThreadSanitizer's; NULL: none yet */
 };

@@ -20,4 +20,9 @@ extern void __tsan_destroy_fiber(void *fiber) WEAK;
 extern void __tsan_switch_to_fiber(void *fiber, unsigned flags) WEAK;
 #undef WEAK
 
+/** @return whether anything has to be told. */
+static inline bool mt_co_watched(void) {
+  return __sanitizer_start_switch_fiber || __tsan_switch_to_fiber;
+}
+
 #endif

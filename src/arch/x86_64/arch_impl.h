@@ -88,6 +88,15 @@ static inline void mt_arch_context_init(struct arch_context *context, void *top)
   context->ip = (void *)(uintptr_t)mt_arch_entry;
 }
 
+/** @return the stack pointer for mt_arch_leap() to start at mt_arch_entry() on the stack that ends
+ * at top: six registers and a return address. */
+static inline void *mt_arch_leap_init(void *top) {
+  void **sp = (void **)((uintptr_t)top & ~(uintptr_t)15) - 7;
+  for (int i = 0; i < 6; i++) sp[i] = NULL;
+  sp[6] = (void *)(uintptr_t)mt_arch_entry;
+  return sp;
+}
+
 /** Floating-point control: rounding mode, exception masks. mxcsr holds SSE's exception flags, too,
  * so these follow the thread; x87's are cleared when a thread with control of its own comes or
  * goes. */
