@@ -131,7 +131,8 @@ void mt_thread_start(void) {
   struct mt_coroutine *self = current;
   arrive(self);
   self->run(self->arg);
-  mt_co_fatal("process '%s' came to its end without telling SystemC's kernel (is the program "
-              "built against the headers of the SystemC library it runs with?)",
-              mt_co_name(self));
+  mt_co_fatal(
+      "process '%s' came to its end without telling SystemC's kernel (is the program "
+      "built against the headers of the SystemC library it runs with?)",
+      mt_co_name(self));
 }

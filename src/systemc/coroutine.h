@@ -37,8 +37,8 @@ struct mt_coroutine {
   void *arg;                          /* [const] */
   size_t stack_size;                  /* [const] bytes the process asked for */
   bool ended;
-  void *fake_stack;                   /* AddressSanitizer's, of one that does not run */
-  void *fiber;                        /* ThreadSanitizer's; NULL: none yet */
+  void *fake_stack; /* AddressSanitizer's, of one that does not run */
+  void *fiber;      /* ThreadSanitizer's; NULL: none yet */
 };
 
 /** @return the coroutine that runs. */
