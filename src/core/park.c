@@ -47,14 +47,17 @@ static bool sleep_on_token(struct mltp_thread *self, uint64_t deadline) {
   return true;
 }
 
-static void park_outside(struct mltp_thread *self, mt_spin *guard, struct mt_timer *timer) {
+/* Releases the guard, or resumes another, once it can be resumed itself. */
+static void park_outside(struct mltp_thread *self, mt_spin *guard, struct mltp_thread *to,
+                         struct mt_timer *timer) {
   uint64_t deadline = timer != NULL ? timer->node.key : MLTP_NEVER;
   if (mt_det_on) deadline = mt_det_to_os(deadline);
   self->for_ever = deadline == MLTP_NEVER;
   mt_store_relaxed(&self->parked_at, mt_clock(os_now()));
   mt_set_where(self, MT_PARKED, 0);
   mt_add_relaxed(&mt_rt.outside_parked, self->for_ever); /* relaxed: for the deadlock report */
-  mt_spin_unlock(guard);
+  if (guard != NULL) mt_spin_unlock(guard);
+  if (to != NULL) mt_resume(to);
   if (!sleep_on_token(self, deadline)) {
     mt_spin_lock(&mt_rt.outside_timeouts);
     mt_park_timeout(self); /* sets the token, unless somebody has taken us and will */
@@ -80,13 +83,41 @@ static void park(struct mltp_thread *self, mt_spin *guard, enum mt_why why,
     mt_count_owner(&vp->stats.parks);
     mt_switch(self, next);
   } else {
-    park_outside(self, guard, timer);
+    park_outside(self, guard, NULL, timer);
   }
   mt_store_relaxed(&self->why, MT_WHY_NOTHING);
 }
 
 void mt_park(struct mltp_thread *self, mt_spin *guard, enum mt_why why) {
   park(self, guard, why, NULL);
+}
+
+/* Others in the queue must get their turn, however often two threads run each other. */
+static inline struct mltp_thread *next_after(struct mt_vp *vp, struct mltp_thread *to) {
+  bool others = vp->runq.head != NULL &&
+                (mt_det_on || mt_load_relaxed(&vp->tick) % MT_TICKS_PER_CHECK == 0);
+  if (mt_unlikely(others)) mt_runq_push(vp, to);
+  if (mt_likely(mt_tick(vp))) return others ? mt_prepared(vp, mt_runq_pop(vp)) : to;
+  if (!others) mt_runq_push(vp, to);
+  return &vp->idle;
+}
+
+void mt_park_for(struct mltp_thread *self, struct mltp_thread *to, enum mt_why why) {
+  mt_store_relaxed(&self->why, (uint8_t)why);
+  MT_PROBE3(park, self, why, self->waitq);
+  struct mt_vp *vp = self->vp;
+  MT_ASSERT(mt_state(to) == MT_PARKED && (vp != NULL) == (to->vp != NULL));
+  if (vp != NULL) {
+    mt_runq_enter(vp);
+    struct mltp_thread *next = next_after(vp, to);
+    mt_set_where(self, MT_PARKED, vp->index);
+    mt_store_relaxed(&self->parked_at, vp->clock);
+    mt_count_owner(&vp->stats.parks);
+    mt_switch(self, next);
+  } else {
+    park_outside(self, NULL, to, NULL);
+  }
+  mt_store_relaxed(&self->why, MT_WHY_NOTHING);
 }
 
 /* From here on a deadline may take the caller out of the queue. @return false: it has. */
