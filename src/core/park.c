@@ -92,28 +92,35 @@ void mt_park(struct mltp_thread *self, mt_spin *guard, enum mt_why why) {
   park(self, guard, why, NULL);
 }
 
-/* Others in the queue must get their turn, however often two threads run each other. */
-static inline struct mltp_thread *next_after(struct mt_vp *vp, struct mltp_thread *to) {
-  bool others = vp->runq.head != NULL &&
-                (mt_det_on || mt_load_relaxed(&vp->tick) % MT_TICKS_PER_CHECK == 0);
-  if (mt_unlikely(others)) mt_runq_push(vp, to);
-  if (mt_likely(mt_tick(vp))) return others ? mt_prepared(vp, mt_runq_pop(vp)) : to;
+/* What else a VP has to do now and then; others in its queue get their turn, however often two
+ * threads run each other. Inside. @return whom to switch to. */
+static struct mltp_thread *after_others(struct mt_vp *vp, struct mltp_thread *to) {
+  mt_take_in(vp);
+  bool others = vp->runq.head != NULL;
+  if (others) mt_runq_push(vp, to);
+  bool go_on = mt_check(vp);
+  if (go_on) return others ? mt_prepared(vp, mt_runq_pop(vp)) : to;
   if (!others) mt_runq_push(vp, to);
   return &vp->idle;
 }
 
+/* Mostly it looks at no queue, and so need not step inside: neither thread is in one. */
 void mt_park_for(struct mltp_thread *self, struct mltp_thread *to, enum mt_why why) {
+  struct mt_vp *vp = self->vp;
   mt_store_relaxed(&self->why, (uint8_t)why);
   MT_PROBE3(park, self, why, self->waitq);
-  struct mt_vp *vp = self->vp;
   MT_ASSERT(mt_state(to) == MT_PARKED && (vp != NULL) == (to->vp != NULL));
-  if (vp != NULL) {
-    mt_runq_enter(vp);
-    struct mltp_thread *next = next_after(vp, to);
+  if (mt_likely(vp != NULL)) {
+    uint32_t tick = mt_load_relaxed(&vp->tick) + 1;
+    mt_store_relaxed(&vp->tick, tick);
+    if (mt_unlikely((int32_t)(tick - vp->check_at) >= 0)) {
+      mt_runq_enter(vp);
+      to = after_others(vp, to);
+    }
     mt_set_where(self, MT_PARKED, vp->index);
     mt_store_relaxed(&self->parked_at, vp->clock);
     mt_count_owner(&vp->stats.parks);
-    mt_switch(self, next);
+    mt_switch(self, to);
   } else {
     park_outside(self, NULL, to, NULL);
   }

@@ -4,20 +4,6 @@
  */
 #include "sim/kernel.h"
 
-void sm_enter_waits(struct sim_thread *t) {
-  for (size_t i = 0; i < t->node_count; i++) {
-    struct sim_node *node = &t->nodes[i];
-    sim_event_t *event = node->event;
-    node->next = NULL;
-    node->prev = event->last_;
-    if (event->last_ != NULL)
-      event->last_->next = node;
-    else
-      event->first_ = node;
-    event->last_ = node;
-  }
-}
-
 static void leave(struct sim_node *node) {
   sim_event_t *event = node->event;
   if (node->prev != NULL)
@@ -36,18 +22,33 @@ void sm_leave_waits(struct sim_thread *t) {
     if (t->nodes[i].event != NULL) leave(&t->nodes[i]);
 }
 
-/* Wakes whoever waits for nothing else. */
-static void deliver(sim_event_t *event) {
-  for (; event->wakes_ > 0 && event->first_ != NULL; event->wakes_ -= event->wakes_ != UINT32_MAX) {
-    struct sim_node *node = event->first_;
-    struct sim_thread *t = node->thread;
-    leave(node);
-    if (--t->missing > 0) continue;
-    t->woken_by = (size_t)(node - t->nodes);
-    if (t->node_count > 1) sm_leave_waits(t);
+/* The event has come for one that waits; wakes it if it waits for nothing else. */
+static inline void deliver_to(struct sim_node *node) {
+  struct sim_thread *t = node->thread;
+  node->event = NULL;
+  if (SM_LIKELY(t->node_count == 1)) {
     sm_ready(t);
+    return;
   }
+  if (--t->missing > 0) return;
+  t->woken_by = (size_t)(node - t->nodes);
+  sm_leave_waits(t);
+  sm_ready(t);
+}
+
+/* Nobody is woken twice by one event: nodes that others have left are not in the queue any more. */
+static inline void deliver(sim_event_t *event) {
+  uint32_t wakes = event->wakes_;
   event->wakes_ = 0;
+  for (; wakes > 0 && event->first_ != NULL; wakes--) {
+    struct sim_node *node = event->first_;
+    event->first_ = node->next;
+    if (node->next != NULL)
+      node->next->prev = NULL;
+    else
+      event->last_ = NULL;
+    deliver_to(node);
+  }
 }
 
 static void take_over_written(void) {
@@ -59,19 +60,20 @@ static void take_over_written(void) {
 }
 
 /* Try blocks come before those who wait: whom a trap ends is not woken. */
-static void deliver_all(void) {
-  for (const sim_event_t *event = sm.notified; event != NULL; event = event->next_)
-    if (SM_UNLIKELY(event->watches_ != NULL)) sm_fire(event);
-  while (sm.notified != NULL) {
-    sim_event_t *event = sm.notified;
-    sm.notified = event->next_;
+static inline void deliver_all(void) {
+  sim_event_t *event = sm.notified;
+  if (SM_UNLIKELY(sm.scopes != NULL))
+    for (const sim_event_t *e = event; e != NULL; e = e->next_) sm_fire(e);
+  sm.notified = NULL;
+  sm.notified_end = &sm.notified;
+  for (sim_event_t *next; event != NULL; event = next) {
+    next = event->next_;
     deliver(event);
   }
-  sm.notified_end = &sm.notified;
 }
 
 /* All whose time has come, in the order of their calls. */
-static void move_time(void) {
+static inline void move_time(void) {
   if (SM_UNLIKELY(sm_trace_on)) sm_trace_sample();
   sm.now = sm.heap[0].time;
   do {

@@ -5,7 +5,7 @@
  * A child that has not started runs on its parent's host, on top of the parent, when the
  * parent is the one that looks: no switch, no stack. The order of turns is the same.
  */
-#include "sim/kernel.h"
+#include "sim/effects.h"
 
 struct simulation sm;
 uint32_t sm_parallel;
@@ -13,7 +13,6 @@ uint32_t sm_parallel;
 void sm_run_on(struct sim_host *host, struct sim_thread *t) {
   t->host = host;
   t->below = host->top;
-  t->state = SM_RUNNING;
   host->top = t;
   if (SM_LIKELY(sm.vps == 1)) sm.current = t;
   t->body(t->arg);
@@ -28,8 +27,9 @@ static inline bool several(void) {
   return sm.ready_count > 1;
 }
 
-static inline void let_others_run(struct sim_thread *self, struct sim_host *host) {
-  for (;;) {
+/* t: the next, taken out of the queue; NULL: to be found. */
+static void let_others_run(struct sim_thread *self, struct sim_host *host, struct sim_thread *t) {
+  for (;; t = NULL) {
     if (SM_UNLIKELY(sm_parallel)) {
       if (!sm_turn_over(host, true)) return;
       continue;
@@ -38,7 +38,7 @@ static inline void let_others_run(struct sim_thread *self, struct sim_host *host
       sm_round_start(host);
       return;
     }
-    struct sim_thread *t = sm_next();
+    if (t == NULL) t = sm_next();
     if (t->host == host) return;
     if (t->host != NULL) {
       sm_host_switch(host, t->host);
@@ -54,9 +54,13 @@ static inline void let_others_run(struct sim_thread *self, struct sim_host *host
 
 void sm_block(struct sim_thread *self) {
   struct sim_host *host = self->host;
-  let_others_run(self, host);
+  struct sim_thread *t = SM_LIKELY(sm.vps == 1) ? sm_next() : NULL;
+  if (SM_LIKELY(t != NULL && t->host != NULL)) {
+    if (t->host != host) sm_host_switch(host, t->host);
+  } else {
+    let_others_run(self, host, t);
+  }
   if (SM_UNLIKELY(host->killed)) longjmp(host->base, 1);
-  self->state = SM_RUNNING;
   if (SM_LIKELY(sm.vps == 1)) sm.current = self;
 }
 

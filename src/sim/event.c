@@ -4,11 +4,11 @@
  */
 #include <stdlib.h>
 
-#include "sim/kernel.h"
+#include "sim/effects.h"
 
 enum { NODES_ON_STACK = 16 };
 
-static void wait_in(struct sim_thread *self, struct sim_node *nodes, size_t count, size_t missing) {
+static inline void wait_in(struct sim_thread *self, struct sim_node *nodes, size_t count, size_t missing) {
   self->nodes = nodes;
   self->node_count = (uint32_t)count;
   self->missing = (uint32_t)missing;
@@ -20,7 +20,6 @@ static void wait_in(struct sim_thread *self, struct sim_node *nodes, size_t coun
 void sim_wait(sim_event_t *event) {
   struct sim_thread *self = sm_self("sim_wait");
   self->node.event = event;
-  self->node.thread = self;
   wait_in(self, &self->node, 1, 1);
 }
 

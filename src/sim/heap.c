@@ -9,7 +9,7 @@
 
 enum { CHILDREN = 4 };
 
-static bool before(const struct sm_timed *a, const struct sm_timed *b) {
+static bool is_before(const struct sm_timed *a, const struct sm_timed *b) {
   return a->time != b->time ? a->time < b->time : a->sequence < b->sequence;
 }
 
@@ -19,7 +19,7 @@ static void put(size_t index, struct sm_timed entry) {
 }
 
 static size_t rise(size_t index, struct sm_timed entry) {
-  while (index > 0 && before(&entry, &sm.heap[(index - 1) / CHILDREN])) {
+  while (index > 0 && is_before(&entry, &sm.heap[(index - 1) / CHILDREN])) {
     put(index, sm.heap[(index - 1) / CHILDREN]);
     index = (index - 1) / CHILDREN;
   }
@@ -32,8 +32,8 @@ static size_t sink(size_t index, struct sm_timed entry) {
     if (first >= sm.heap_count) return index;
     if (end > sm.heap_count) end = sm.heap_count;
     for (size_t i = first + 1; i < end; i++)
-      if (before(&sm.heap[i], &sm.heap[least])) least = i;
-    if (!before(&sm.heap[least], &entry)) return index;
+      if (is_before(&sm.heap[i], &sm.heap[least])) least = i;
+    if (!is_before(&sm.heap[least], &entry)) return index;
     put(index, sm.heap[least]);
     index = least;
   }

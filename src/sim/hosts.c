@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 #include "core/seam.h"
-#include "sim/kernel.h"
+#include "sim/effects.h"
 
 static struct {
   struct mltp_thread *thread; /* which called sim_run() */
@@ -98,15 +98,19 @@ static inline void wait_parked(struct sim_host *host) {
   mt_seam_unlock(&host->parking);
 }
 
-void sm_host_switch(struct sim_host *here, struct sim_host *to) {
-  if (SM_LIKELY(to->thread != NULL)) {
-    wait_parked(to);
-    mt_seam_switch(to->thread, waits);
-    return;
-  }
+static void start_in_place_of(struct sim_host *here, struct sim_host *to) {
   mt_seam_lock(&here->parking);
   if (start(to, &here->parking) != 0) sm_no_memory("a simulated thread");
   mt_seam_park(&here->parking, waits);
+}
+
+inline void sm_host_switch(struct sim_host *here, struct sim_host *to) {
+  if (SM_LIKELY(to->thread != NULL)) {
+    wait_parked(to);
+    mt_seam_switch(to->thread, waits);
+  } else {
+    start_in_place_of(here, to);
+  }
 }
 
 void sm_host_resume(struct sim_host *host) {

@@ -50,8 +50,7 @@ bool sm_host_continue(struct sim_host *host);
  * ready, if any can ever be. */
 void sm_advance(void);
 
-/** Puts a thread into the queues of what its nodes name; takes it out of them. */
-void sm_enter_waits(struct sim_thread *t);
+/** Takes a thread out of the queues of all that it waits for. */
 void sm_leave_waits(struct sim_thread *t);
 
 /* ---- heap.c: by time, then by the order of the calls */
@@ -74,7 +73,7 @@ void sm_unwatch(struct sim_scope *scope);
 /** An interrupt's handler has ended. */
 void sm_release(struct sim_scope *scope);
 
-/* ---- round.c, effects.c */
+/* ---- effects.h, round.c */
 
 /** What a turn does to the simulation. */
 enum sm_what {
@@ -93,18 +92,8 @@ enum sm_what {
   SM_FREE        /**< a host */
 };
 
-/** Does it. */
-void sm_effect(enum sm_what what, void *object);
-
 /** Notes, in a round, what shall be done when it is over. */
 void sm_note(enum sm_what what, void *object);
-
-static inline void sm_do(enum sm_what what, void *object) {
-  if (SM_UNLIKELY(sm_parallel))
-    sm_note(what, object);
-  else
-    sm_effect(what, object);
-}
 
 /** The turn of the calling thread's host is over. @return true: that was the last of the round, and what the
  * round did is done; false: the host's next turn has come.
@@ -136,6 +125,7 @@ _Noreturn void sm_wrong(const char *call, const char *why);
 _Noreturn void sm_no_memory(const char *what);
 
 /* ---- small things every turn needs */
+
 
 /** The calling thread; where it is none the program ends with a message. */
 static inline struct sim_thread *sm_self(const char *call) {

@@ -4,13 +4,14 @@
  */
 #include <stdlib.h>
 
-#include "sim/kernel.h"
+#include "sim/effects.h"
 
 enum { CHILDREN_ON_STACK = 16 };
 
 static inline void born(struct sim_thread *t, struct sim_thread *parent, const sim_child_t *child) {
   t->host = NULL;
   t->parent = parent;
+  t->node.thread = t;
   t->body = child->body;
   t->arg = child->arg;
   t->name = child->name;

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 #include "core/seam.h"
-#include "sim/kernel.h"
+#include "sim/effects.h"
 
 struct sm_effect {
   enum sm_what what;
@@ -102,7 +102,7 @@ static void make_room(size_t count) {
   sm_round.room = 2 * count;
 }
 
-static void set_up(void) {
+static void assign_turns(void) {
   make_room(sm.ready_count);
   sm_round.count = sm.ready_count;
   sm_round.earliest = 0;
@@ -117,7 +117,7 @@ static void set_up(void) {
 
 void sm_round_start(struct sim_host *here) {
   if (here != NULL) mt_seam_lock(&here->parking);
-  set_up();
+  assign_turns();
   struct sim_thread *t = sm.ready;
   sm.ready = NULL;
   sm.ready_end = &sm.ready;

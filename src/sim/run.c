@@ -25,14 +25,14 @@ int sim_set_vps(int count) {
   return error;
 }
 
-static int begin(void) {
+static int set_up(void) {
   sm = (struct simulation){.vps = vps, .native = mt_seam_is_native()};
   sm.ready_end = &sm.ready;
   sm.notified_end = &sm.notified;
   return sm.vps > 1 ? mltp_key_create(&sm.key, NULL) : 0;
 }
 
-static void end(void) {
+static void take_down(void) {
   if (sm.vps > 1) mltp_key_delete(sm.key);
   sm_round_free();
   free(sm.heap);
@@ -43,14 +43,15 @@ int sim_run(void (*body)(void *arg), void *arg) {
   uint32_t none = 0;
   /* SM-1 acquire: after the last one's end; pairs SM-2 */
   if (!mt_cas_acquire(&running, &none, 1)) return EBUSY;
-  int error = begin();
+  int error = set_up();
   if (error == 0) {
-    struct sim_thread first = {.body = body, .arg = arg, .name = "main", .state = SM_RUNNING};
+    struct sim_thread first = {.body = body, .arg = arg, .name = "main",};
+    first.node.thread = &first;
     sm_trace_begin();
     error = sm_hosts_run(&first);
     sm_trace_end();
     if (sm.stuck) error = EDEADLK;
-    end();
+    take_down();
   }
   mt_store_release(&running, 0); /* SM-2 release: the next one starts from here; pairs SM-1 */
   return error;

@@ -7,7 +7,7 @@
  */
 #include <stdlib.h>
 
-#include "sim/kernel.h"
+#include "sim/effects.h"
 
 enum { WATCHES_ON_STACK = 8 };
 
@@ -157,12 +157,13 @@ void sm_release(struct sim_scope *scope) {
 
 /* ---- the call */
 
-static size_t run(struct sim_thread *self, struct sim_scope *scope, const sim_child_t *body) {
+static size_t run_body(struct sim_thread *self, struct sim_scope *scope, const sim_child_t *body) {
   struct sim_thread child = {.parent = self,
                              .body = body->body,
                              .arg = body->arg,
                              .name = body->name,
                              .scope = scope};
+  child.node.thread = &child;
   self->children = 1;
   sm_do(SM_WATCH, scope);
   sm_do(SM_SPAWN, &child);
@@ -191,7 +192,7 @@ size_t sim_try(const sim_child_t *body, const sim_handler_t *handlers, size_t co
                             .count = count,
                             .depth = self->scope != NULL ? self->scope->depth + 1 : 0,
                             .fired = SM_NOT_FIRED};
-  size_t fired = run(self, &scope, body);
+  size_t fired = run_body(self, &scope, body);
   if (watches != few) free(watches);
   if (fired == SM_NOT_FIRED) return count;
   handlers[fired].body(handlers[fired].arg);

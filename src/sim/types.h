@@ -43,8 +43,7 @@ struct sim_node {
 };
 
 enum sm_state {
-  SM_READY,   /**< in the ready queue, or held by a suspended scope */
-  SM_RUNNING, /**< or its child runs on its host */
+  SM_READY,   /**< in the ready queue, or held by a suspended scope; or it runs */
   SM_WAITING, /**< for events */
   SM_TIMED,   /**< in the heap */
   SM_JOINING, /**< for its children */
