@@ -19,6 +19,18 @@ void mt_seam_park(uint32_t *guard, const char *what) {
   self->waiting_for = NULL; /* a timer that fires later looks for a queue there */
 }
 
+void mt_seam_wait(mltp_waitq_t *queue, const char *what) {
+  mt_waitq_append(queue, mt_current());
+  mt_seam_park(&queue->guard_, what);
+}
+
+void mt_seam_resume_all(mltp_waitq_t *queue) {
+  struct mltp_thread *first = queue->head_;
+  queue->head_ = queue->tail_ = NULL;
+  queue->count_ = 0;
+  mt_resume_chain(first);
+}
+
 void mt_seam_resume(struct mltp_thread *t) { mt_resume(t); }
 
 void mt_seam_preempt(const char *call) { mt_preempt(call); }

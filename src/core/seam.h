@@ -8,6 +8,7 @@
 #ifndef MT_CORE_SEAM_H
 #define MT_CORE_SEAM_H
 
+#include <mltp/sync.h>
 #include <stdint.h>
 
 #define MT_SEAM __attribute__((visibility("default")))
@@ -27,6 +28,13 @@ MT_SEAM void mt_seam_park(uint32_t *guard, const char *what);
 
 /** Makes a parked thread run again. Whoever resumes has seen it waiting under the guard. */
 MT_SEAM void mt_seam_resume(struct mltp_thread *t);
+
+/** Parks the calling thread at the end of a queue, whose guard it holds; as mt_seam_park(). */
+MT_SEAM void mt_seam_wait(mltp_waitq_t *queue, const char *what);
+
+/** Makes all run again who wait in a queue. The caller holds its guard, or has held it since the
+ * last of them entered; nobody enters meanwhile. */
+MT_SEAM void mt_seam_resume_all(mltp_waitq_t *queue);
 
 /** In deterministic mode the caller may be interrupted here. */
 MT_SEAM void mt_seam_preempt(const char *call);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The messages of collectives, and those every other one needs. */
+/* The messages of collectives, and what communicators are made with. */
 #include "tmpi/coll/coll.h"
 #include "tmpi/mpi/request.h"
 
@@ -50,24 +50,6 @@ void tm_coll_exchange(struct tm_coll *coll, const void *send, size_t send_count,
   tm_request_start(both[0]);
   tm_request_start(both[1]);
   finish(coll, both, 2);
-}
-
-/* Dissemination: in round k a rank hears of the 2^k ranks before it. */
-void tm_barrier(struct tm_comm *comm, const char *call) {
-  struct tm_coll coll = tm_coll_begin(comm, call);
-  struct tm_type *byte = tm_type_of(MPI_BYTE);
-  for (int step = 1; step < comm->size; step *= 2)
-    tm_coll_exchange(&coll, NULL, 0, byte, (comm->rank + step) % comm->size, NULL, 0, byte,
-                     (comm->rank - step + comm->size) % comm->size);
-}
-
-/* A binomial tree with the root at its top. */
-void tm_bcast(struct tm_coll *coll, void *buffer, size_t count, struct tm_type *type, int root) {
-  int size = coll->comm->size, place = (coll->comm->rank - root + size) % size, step = 1;
-  while (step < size && (place & step) == 0) step *= 2;
-  if (place != 0) tm_coll_recv(coll, buffer, count, type, (place - step + root) % size);
-  for (step /= 2; step > 0; step /= 2)
-    if (place + step < size) tm_coll_send(coll, buffer, count, type, (place + step + root) % size);
 }
 
 /* Of an intercommunicator, the first ranks of both groups take the smaller of their two. */

@@ -21,6 +21,7 @@ struct tm_group {
   int ranks[];   /* [const] numbers in the job */
 };
 
+struct tm_team;
 struct tm_topology;
 struct tm_errhandler;
 struct tm_info;
@@ -30,6 +31,8 @@ struct tm_comm {
   uint32_t refs;                    /* [rank] the handle, requests, and what is made of it */
   uint64_t context;                 /* [const] of messages; of collectives: the next number */
   int rank, size;                   /* [const] in the local group */
+  struct tm_rank *owner;            /* [const] whose view it is */
+  struct tm_team *team;             /* [const] its members; NULL: one alone, or inter */
   struct tm_group *group;           /* [const] local */
   struct tm_group *remote;          /* [const] whom ranks name: the local group but for inter */
   bool inter;                       /* [const] an intercommunicator */
@@ -41,6 +44,7 @@ struct tm_comm {
   struct tm_info *info;             /* [rank] hints; NULL: none */
   int collectives;                  /* [rank] started so far: their tags */
   int nonblocking;                  /* [rank] likewise: their contexts */
+  unsigned meetings;                /* [rank] of the team so far */
   char name[MPI_MAX_OBJECT_NAME];   /* [rank] */
 };
 

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Teams: found by the context and the first member; meetings; team.h has the protocol.
+ *
+ * Relaxed: what reports read.
+ */
+#include "tmpi/coll/team.h"
+
+#include <mltp/mltp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/atomic.h"
+#include "core/seam.h"
+
+/* ---- who is a team */
+
+enum { BUCKETS = 256 };
+
+static struct {
+  uint32_t guard;
+  struct tm_team *teams[BUCKETS];
+} table;
+
+static struct tm_team **bucket_of(uint64_t context, int first) {
+  return &table.teams[((context + (uint64_t)first) * 0x9e3779b97f4a7c15u) >> 56];
+}
+
+static void init_gate(struct tm_gate *gate, int members) {
+  gate->missing = gate->members = members;
+}
+
+/* As many blocks as members in one, or half as many. */
+static struct tm_team *make(uint64_t context, const struct tm_group *group) {
+  int size = group->size, shift = 0;
+  while (1 << (2 * shift) < size) shift++;
+  int blocks = ((size - 1) >> shift) + 1;
+  size_t slots = (size_t)size * sizeof(struct tm_slot);
+  size_t bytes = sizeof(struct tm_team) + (size_t)blocks * sizeof(struct tm_team_block);
+  struct tm_team *team =
+      aligned_alloc(TM_LINE, (bytes + 2 * slots + TM_LINE - 1) & -(size_t)TM_LINE);
+  if (team == NULL) return NULL;
+  memset(team, 0, bytes);
+  team->context = context;
+  team->first = group->ranks[0];
+  team->size = team->members = size;
+  team->shift = shift;
+  team->blocks_count = blocks;
+  team->slots[0] = (struct tm_slot *)((char *)team + bytes);
+  team->slots[1] = team->slots[0] + size;
+  init_gate(&team->top, blocks);
+  for (int i = 0; i < blocks; i++) {
+    int left = size - (i << shift);
+    init_gate(&team->blocks[i].gate, left < 1 << shift ? left : 1 << shift);
+  }
+  return team;
+}
+
+struct tm_team *tm_team_join(uint64_t context, const struct tm_group *group) {
+  struct tm_team **bucket = bucket_of(context, group->ranks[0]);
+  mt_seam_lock(&table.guard);
+  struct tm_team *team = *bucket;
+  while (team != NULL && (team->context != context || team->first != group->ranks[0]))
+    team = team->next;
+  if (team == NULL && (team = make(context, group)) != NULL) {
+    team->next = *bucket;
+    *bucket = team;
+  }
+  mt_seam_unlock(&table.guard);
+  return team;
+}
+
+void tm_team_leave(struct tm_team *team) {
+  mt_seam_lock(&table.guard);
+  bool last = --team->members == 0;
+  if (last) {
+    struct tm_team **link = bucket_of(team->context, team->first);
+    while (*link != team) link = &(*link)->next;
+    *link = team->next;
+  }
+  mt_seam_unlock(&table.guard);
+  if (last) free(team);
+}
+
+/* ---- meeting */
+
+/* @return true: the caller is the last to come, and opens the gate; else it has opened. */
+static bool come(struct tm_gate *gate, const struct tm_coll *coll) {
+  mt_seam_lock(&gate->queue.guard_);
+  if (--gate->missing == 0) {
+    gate->missing = gate->members;
+    mt_seam_unlock(&gate->queue.guard_);
+    return true;
+  }
+  struct tm_rank *rank = coll->comm->owner;
+  bool tells = rank->thread == mltp_self(); /* others of the rank wait beside it */
+  if (tells) {
+    rank->box.meets_on = coll->comm;
+    mt_store_relaxed(&rank->box.call, coll->call);
+  }
+  mt_seam_wait(&gate->queue, coll->call);
+  if (tells) {
+    mt_store_relaxed(&rank->box.call, NULL);
+    rank->box.meets_on = NULL;
+  }
+  return false;
+}
+
+static struct tm_gate *gate_of(const struct tm_coll *coll) {
+  struct tm_team *team = coll->comm->team;
+  return &team->blocks[coll->comm->rank >> team->shift].gate;
+}
+
+bool tm_meet_block(struct tm_coll *coll) {
+  mt_seam_preempt(coll->call);
+  coll->comm->meetings++;
+  return come(gate_of(coll), coll);
+}
+
+bool tm_meet_top(struct tm_coll *coll) { return come(&coll->comm->team->top, coll); }
+
+void tm_open_top(struct tm_coll *coll) { mt_seam_resume_all(&coll->comm->team->top.queue); }
+
+void tm_open_block(struct tm_coll *coll) { mt_seam_resume_all(&gate_of(coll)->queue); }
+
+void tm_meet(struct tm_coll *coll) {
+  if (!tm_meet_block(coll)) return;
+  if (tm_meet_top(coll)) tm_open_top(coll);
+  tm_open_block(coll);
+}
+
+/* ---- what is published: for the next meeting, until that, and then of the last one */
+
+void tm_publish(const struct tm_coll *coll, const void *at, size_t bytes, const void *more) {
+  const struct tm_comm *comm = coll->comm;
+  comm->team->slots[(comm->meetings + 1) % 2][comm->rank] = (struct tm_slot){at, bytes, more};
+}
+
+const struct tm_slot *tm_published(const struct tm_coll *coll, int rank) {
+  return &coll->comm->team->slots[coll->comm->meetings % 2][rank];
+}
+
+char *tm_team_data(const struct tm_coll *coll) {
+  return coll->comm->team->data[coll->comm->meetings % 2];
+}
+
+char *tm_team_data_next(const struct tm_coll *coll) {
+  return coll->comm->team->data[(coll->comm->meetings + 1) % 2];
+}
