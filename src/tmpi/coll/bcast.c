@@ -4,10 +4,12 @@
 #include "tmpi/mpi/errors.h"
 #include "tmpi/mpi/request.h"
 
-void tm_barrier(struct tm_comm *comm, const char *call) {
+static inline void barrier(struct tm_comm *comm, const char *call) {
   struct tm_coll coll = tm_coll_begin(comm, call);
   if (comm->team != NULL) tm_meet(&coll);
 }
+
+void tm_barrier(struct tm_comm *comm, const char *call) { barrier(comm, call); }
 
 /* A few bytes are told by the team, and the root may go; else it stays until all have copied. */
 static void tell(const struct tm_coll *coll, const void *buffer, size_t bytes,
@@ -49,7 +51,7 @@ int PMPI_Barrier(MPI_Comm handle) {
   if (comm->inter)
     barrier_inter(comm);
   else
-    tm_barrier(comm, "MPI_Barrier");
+    barrier(comm, "MPI_Barrier");
   return MPI_SUCCESS;
 }
 

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Teams: found by the context and the first member; meetings; team.h has the protocol.
- *
- * Relaxed: what reports read.
+ * Teams: found by the context and the first member; what they say to each other; team.h has the protocol.
  */
 #include "tmpi/coll/team.h"
 
-#include <mltp/mltp.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/atomic.h"
 #include "core/seam.h"
 
 /* ---- who is a team */
@@ -80,53 +76,6 @@ void tm_team_leave(struct tm_team *team) {
   }
   mt_seam_unlock(&table.guard);
   if (last) free(team);
-}
-
-/* ---- meeting */
-
-/* @return true: the caller is the last to come, and opens the gate; else it has opened. */
-static bool come(struct tm_gate *gate, const struct tm_coll *coll) {
-  mt_seam_lock(&gate->queue.guard_);
-  if (--gate->missing == 0) {
-    gate->missing = gate->members;
-    mt_seam_unlock(&gate->queue.guard_);
-    return true;
-  }
-  struct tm_rank *rank = coll->comm->owner;
-  bool tells = rank->thread == mltp_self(); /* others of the rank wait beside it */
-  if (tells) {
-    rank->box.meets_on = coll->comm;
-    mt_store_relaxed(&rank->box.call, coll->call);
-  }
-  mt_seam_wait(&gate->queue, coll->call);
-  if (tells) {
-    mt_store_relaxed(&rank->box.call, NULL);
-    rank->box.meets_on = NULL;
-  }
-  return false;
-}
-
-static struct tm_gate *gate_of(const struct tm_coll *coll) {
-  struct tm_team *team = coll->comm->team;
-  return &team->blocks[coll->comm->rank >> team->shift].gate;
-}
-
-bool tm_meet_block(struct tm_coll *coll) {
-  mt_seam_preempt(coll->call);
-  coll->comm->meetings++;
-  return come(gate_of(coll), coll);
-}
-
-bool tm_meet_top(struct tm_coll *coll) { return come(&coll->comm->team->top, coll); }
-
-void tm_open_top(struct tm_coll *coll) { mt_seam_resume_all(&coll->comm->team->top.queue); }
-
-void tm_open_block(struct tm_coll *coll) { mt_seam_resume_all(&gate_of(coll)->queue); }
-
-void tm_meet(struct tm_coll *coll) {
-  if (!tm_meet_block(coll)) return;
-  if (tm_meet_top(coll)) tm_open_top(coll);
-  tm_open_block(coll);
 }
 
 /* ---- what is published: for the next meeting, until that, and then of the last one */

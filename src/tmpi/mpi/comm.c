@@ -18,11 +18,7 @@
 #include "tmpi/mpi/topology.h"
 
 struct tm_comm *tm_comm_of(MPI_Comm handle) {
-  if (handle == MPI_COMM_WORLD) return tm_rank_self()->world;
-  if (handle == MPI_COMM_SELF) return tm_rank_self()->self;
-  if ((uintptr_t)handle < 0x1000) return NULL;
-  struct tm_comm *comm = (struct tm_comm *)handle;
-  return comm->magic == TM_COMM_MAGIC ? comm : NULL;
+  return tm_comm_in(tm_rank_self(), handle);
 }
 
 MPI_Comm tm_comm_handle(const struct tm_comm *comm) {

@@ -51,6 +51,14 @@ struct tm_comm {
 enum { TM_COMM_MAGIC = 0xc033, TM_GROUP_MAGIC = 0x6f0e };
 
 /** @return the communicator of a handle, NULL: no valid one. */
+static inline struct tm_comm *tm_comm_in(const struct tm_rank *rank, MPI_Comm handle) {
+  if (handle == MPI_COMM_WORLD) return rank->world;
+  if (handle == MPI_COMM_SELF) return rank->self;
+  if ((uintptr_t)handle < 0x1000) return NULL;
+  struct tm_comm *comm = (struct tm_comm *)handle;
+  return comm->magic == TM_COMM_MAGIC ? comm : NULL;
+}
+
 struct tm_comm *tm_comm_of(MPI_Comm handle);
 MPI_Comm tm_comm_handle(const struct tm_comm *comm);
 
