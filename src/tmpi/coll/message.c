@@ -14,42 +14,38 @@ struct tm_coll tm_coll_tagged(struct tm_comm *comm, const char *call, int tag) {
   return (struct tm_coll){comm, call, TAGS | tag, MPI_SUCCESS};
 }
 
-/* Waits for requests on the stack. */
-static void finish(struct tm_coll *coll, struct tm_request **requests, int count) {
-  tm_requests_wait(requests, count, count, coll->call);
-  for (int i = 0; i < count; i++) {
-    if (coll->error == MPI_SUCCESS) coll->error = requests[i]->error;
-    tm_request_empty(requests[i]);
-  }
+static void perform(struct tm_coll *coll, struct tm_request *request) {
+  tm_request_perform(request, coll->call);
+  if (coll->error == MPI_SUCCESS) coll->error = request->error;
 }
 
 void tm_coll_send(struct tm_coll *coll, const void *buffer, size_t count, struct tm_type *type,
                   int dest) {
-  struct tm_request request, *one = &request;
-  tm_request_fill_inner(&request, TM_SEND, buffer, count, type, dest, coll->tag, coll->comm);
-  tm_request_start(&request);
-  finish(coll, &one, 1);
+  struct tm_request request;
+  tm_request_borrow_inner(&request, TM_SEND, buffer, count, type, dest, coll->tag, coll->comm);
+  perform(coll, &request);
 }
 
 void tm_coll_recv(struct tm_coll *coll, void *buffer, size_t count, struct tm_type *type,
                   int source) {
-  struct tm_request request, *one = &request;
-  tm_request_fill_inner(&request, TM_RECV, buffer, count, type, source, coll->tag, coll->comm);
-  tm_request_start(&request);
-  finish(coll, &one, 1);
+  struct tm_request request;
+  tm_request_borrow_inner(&request, TM_RECV, buffer, count, type, source, coll->tag, coll->comm);
+  perform(coll, &request);
 }
 
 void tm_coll_exchange(struct tm_coll *coll, const void *send, size_t send_count,
                       struct tm_type *send_type, int dest, void *recv, size_t recv_count,
                       struct tm_type *recv_type, int source) {
   struct tm_request requests[2], *both[2] = {&requests[0], &requests[1]};
-  tm_request_fill_inner(&requests[0], TM_RECV, recv, recv_count, recv_type, source, coll->tag,
+  tm_request_borrow_inner(&requests[0], TM_RECV, recv, recv_count, recv_type, source, coll->tag,
                         coll->comm);
-  tm_request_fill_inner(&requests[1], TM_SEND, send, send_count, send_type, dest, coll->tag,
+  tm_request_borrow_inner(&requests[1], TM_SEND, send, send_count, send_type, dest, coll->tag,
                         coll->comm);
   tm_request_start(both[0]);
   tm_request_start(both[1]);
-  finish(coll, both, 2);
+  tm_requests_wait(both, 2, 2, coll->call);
+  for (int i = 0; i < 2; i++)
+    if (coll->error == MPI_SUCCESS) coll->error = requests[i].error;
 }
 
 /* Of an intercommunicator, the first ranks of both groups take the smaller of their two. */
