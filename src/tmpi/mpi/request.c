@@ -73,10 +73,18 @@ int tm_request_fill_blocking(struct tm_request *request, const struct tm_argumen
 void tm_request_borrow_inner(struct tm_request *request, enum tm_kind kind, const void *buffer,
                              size_t count, struct tm_type *type, int peer, int tag,
                              struct tm_comm *comm) {
-  memset(request, 0, offsetof(struct tm_request, query)); /* the rest is of generalized ones */
+  /* one by one: clearing it as a whole takes as long as all the rest */
   request->magic = TM_REQUEST_MAGIC;
   request->kind = (uint8_t)kind;
+  request->mode = TM_STANDARD;
+  request->persistent = request->active = request->freed = request->posted = false;
+  request->cancelled = false;
   request->borrows = true;
+  request->done = 0;
+  request->waiter = NULL;
+  request->blocked = NULL;
+  request->message = NULL;
+  request->dest = NULL;
   request->owner = comm->owner;
   request->comm = comm;
   request->envelope.context = comm->context + 1;
