@@ -38,9 +38,9 @@ void tm_coll_exchange(struct tm_coll *coll, const void *send, size_t send_count,
                       struct tm_type *recv_type, int source) {
   struct tm_request requests[2], *both[2] = {&requests[0], &requests[1]};
   tm_request_borrow_inner(&requests[0], TM_RECV, recv, recv_count, recv_type, source, coll->tag,
-                        coll->comm);
+                          coll->comm);
   tm_request_borrow_inner(&requests[1], TM_SEND, send, send_count, send_type, dest, coll->tag,
-                        coll->comm);
+                          coll->comm);
   tm_request_start(both[0]);
   tm_request_start(both[1]);
   tm_requests_wait(both, 2, 2, coll->call);

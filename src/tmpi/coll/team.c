@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Teams: found by the context and the first member; what they say to each other; team.h has the protocol.
+ * Teams come and go: found by the context and the first member.
  */
 #include "tmpi/coll/team.h"
 
@@ -8,8 +8,6 @@
 #include <string.h>
 
 #include "core/seam.h"
-
-/* ---- who is a team */
 
 enum { BUCKETS = 256 };
 
@@ -76,23 +74,4 @@ void tm_team_leave(struct tm_team *team) {
   }
   mt_seam_unlock(&table.guard);
   if (last) free(team);
-}
-
-/* ---- what is published: for the next meeting, until that, and then of the last one */
-
-void tm_publish(const struct tm_coll *coll, const void *at, size_t bytes, const void *more) {
-  const struct tm_comm *comm = coll->comm;
-  comm->team->slots[(comm->meetings + 1) % 2][comm->rank] = (struct tm_slot){at, bytes, more};
-}
-
-const struct tm_slot *tm_published(const struct tm_coll *coll, int rank) {
-  return &coll->comm->team->slots[coll->comm->meetings % 2][rank];
-}
-
-char *tm_team_data(const struct tm_coll *coll) {
-  return coll->comm->team->data[coll->comm->meetings % 2];
-}
-
-char *tm_team_data_next(const struct tm_coll *coll) {
-  return coll->comm->team->data[(coll->comm->meetings + 1) % 2];
 }

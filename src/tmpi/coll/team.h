@@ -76,16 +76,8 @@ struct tm_team {
 struct tm_team *tm_team_join(uint64_t context, const struct tm_group *group);
 void tm_team_leave(struct tm_team *team);
 
-/** Says something to the others, who may read it after the next meeting. */
-void tm_publish(const struct tm_coll *coll, const void *at, size_t bytes, const void *more);
-
-/** What was published for the last meeting, of a rank; its data of all. */
-const struct tm_slot *tm_published(const struct tm_coll *coll, int rank);
-char *tm_team_data(const struct tm_coll *coll);
-char *tm_team_data_next(const struct tm_coll *coll); /* of the next one: one member writes it */
-
-/* ---- meetings. Inline: after a switch each return from a function is one that the processor has not
- * foreseen, 5 ns or more. */
+/* ---- meetings. Inline: after a switch each return from a function is one that the processor has
+ * not foreseen, 5 ns or more. */
 
 /** Comes to a gate. @return true: the caller is the last, and is to open it; else it was opened. */
 static inline bool tm_come(struct tm_gate *gate, const struct tm_coll *coll) {
@@ -139,6 +131,28 @@ static inline void tm_meet(const struct tm_coll *coll) {
   if (!tm_meet_block(coll)) return;
   if (tm_meet_top(coll)) tm_open_top(coll);
   tm_open_block(coll);
+}
+
+/* ---- what is published for the next meeting, and read after it */
+
+static inline void tm_publish(const struct tm_coll *coll, const void *at, size_t bytes,
+                              const void *more) {
+  const struct tm_comm *comm = coll->comm;
+  comm->team->slots[(comm->meetings + 1) % 2][comm->rank] = (struct tm_slot){at, bytes, more};
+}
+
+/** What a rank has published for the last meeting. */
+static inline const struct tm_slot *tm_published(const struct tm_coll *coll, int rank) {
+  return &coll->comm->team->slots[coll->comm->meetings % 2][rank];
+}
+
+/** The team's data: of the last meeting; of the next one, where one member writes. */
+static inline char *tm_team_data(const struct tm_coll *coll) {
+  return coll->comm->team->data[coll->comm->meetings % 2];
+}
+
+static inline char *tm_team_data_next(const struct tm_coll *coll) {
+  return coll->comm->team->data[(coll->comm->meetings + 1) % 2];
 }
 
 #endif

@@ -10,9 +10,8 @@
 #include "tmpi/mpi/request.h"
 
 static struct tm_request *request_of(struct tm_entry *entry) {
-  return entry != NULL
-             ? (struct tm_request *)((char *)entry - offsetof(struct tm_request, entry))
-             : NULL;
+  return entry != NULL ? (struct tm_request *)((char *)entry - offsetof(struct tm_request, entry))
+                       : NULL;
 }
 
 static struct tm_message *message_of(struct tm_entry *entry) {
@@ -186,14 +185,13 @@ void tm_send_start(struct tm_request *send) {
 }
 
 void tm_send(struct tm_request *send, const char *call) {
-  if (!send_or_leave(send, true))
-    tm_mailbox_park(send->owner, &send->dest->box.guard, send, call);
+  if (!send_or_leave(send, true)) tm_mailbox_park(send->owner, &send->dest->box.guard, send, call);
 }
 
 /* ---- receiving */
 
-/* Takes a message, or posts the receive. @return true: it is complete; false: a sender will do that,
- * and with blocks the guard is held still. */
+/* Takes a message, or posts the receive. @return true: it is complete; false: a sender will do
+ * that, and with blocks the guard is held still. */
 static inline bool receive_or_post(struct tm_request *recv, bool blocks) {
   struct tm_mailbox *box = &recv->owner->box;
   struct tm_message *m = recv->message;

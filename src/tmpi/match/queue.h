@@ -5,14 +5,15 @@
  *
  * Each is in a bin, by communicator, source and tag; receives with a wildcard are in one of their
  * own. A message takes the oldest receive it fits: the oldest of its bin or of the wildcards,
- * whichever was posted first. A receive without wildcards looks in one bin; one with looks at all messages
- * in the order they came in. So what is looked for by all three is found at once, however many there are:
- * bins double when there are more than two for each.
+ * whichever was posted first. A receive without wildcards looks in one bin; one with looks at all
+ * messages in the order they came in. So what is looked for by all three is found at once, however
+ * many there are: bins double when there are more than two for each.
  *
  * No atomics: the mailbox's guard protects it.
  *
- * Rejected: one list (a thousand receives posted at once by a program with a thousand partners are looked at a
- * million times); a tree by source and then tag (more to go through where there is one).
+ * Rejected: one list (a thousand receives posted at once by a program with a thousand partners are
+ * looked at a million times); a tree by source and then tag (more to go through where there is
+ * one).
  */
 #ifndef TM_MATCH_QUEUE_H
 #define TM_MATCH_QUEUE_H

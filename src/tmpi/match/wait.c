@@ -35,8 +35,8 @@ void tm_request_complete(struct tm_request *request) {
   if (freed) tm_request_drop(request);
 }
 
-/* @return whether so many of the requests, or all there are, are complete: no guard is needed to see
- * that. */
+/* @return whether so many of the requests, or all there are, are complete: no guard is needed to
+ * see that. */
 static bool enough_done(struct tm_request *const *requests, int count, int wanted) {
   int done = 0, missing = 0;
   for (int i = 0; i < count; i++) {

@@ -17,9 +17,7 @@
 #include "tmpi/mpi/info.h"
 #include "tmpi/mpi/topology.h"
 
-struct tm_comm *tm_comm_of(MPI_Comm handle) {
-  return tm_comm_in(tm_rank_self(), handle);
-}
+struct tm_comm *tm_comm_of(MPI_Comm handle) { return tm_comm_in(tm_rank_self(), handle); }
 
 MPI_Comm tm_comm_handle(const struct tm_comm *comm) {
   const struct tm_rank *rank = tm_rank_self();

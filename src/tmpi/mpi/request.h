@@ -23,8 +23,8 @@ struct tm_arguments {
 int tm_request_fill(struct tm_request *request, const struct tm_arguments *arguments,
                     enum tm_kind kind, enum tm_mode mode);
 
-/** The same for a call that waits for its request: it borrows, unless other threads of the rank could
- * free what it uses meanwhile. */
+/** The same for a call that waits for its request: it borrows, unless other threads of the rank
+ * could free what it uses meanwhile. */
 int tm_request_fill_blocking(struct tm_request *request, const struct tm_arguments *arguments,
                              enum tm_kind kind, enum tm_mode mode);
 
