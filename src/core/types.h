@@ -135,6 +135,7 @@ struct mltp_thread {
   union {
     mltp_userf_t *func;            /* [const] until it starts */
     const struct mt_await *awaits; /* [guard: bucket] its wish, while it waits for a word */
+    const char *waiting_for;       /* [owner] MT_WHY_MESSAGE: what it waits for; seam.h */
     void *result;                  /* [guard: this->guard] once done */
   };
   union {
@@ -145,7 +146,6 @@ struct mltp_thread {
   union {
     mltp_waitq_t *waitq;         /* [atomic] queue it waits in; park.c */
     struct mltp_thread *joining; /* [owner] thread whose end it waits for: why says which */
-    const char *waiting_for;     /* [owner] MT_WHY_MESSAGE: what it waits for; seam.h */
   };
   struct mltp_thread *joiner; /* [guard: this->guard] */
   uint64_t id;                /* [const] */
