@@ -28,7 +28,8 @@ ARROWS = {
     "debug": ["arch", "os", "base", "core", "sync/describe.h", "sync/lock.h"],
     # MPI is built on the public interface; of the inside it has guards and parking by one header.
     # Its loader knows the processor's relocations and has system calls of its own.
-    "tmpi": ["arch/program.h", "base/atomic.h", "core/seam.h", "os/map.h", "os/os.h"],
+    "tmpi": ["arch/program.h", "base/atomic.h", "core/seam.h", "os/map.h", "os/os.h",
+             "os/pthreads.h"],
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
