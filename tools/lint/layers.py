@@ -35,6 +35,8 @@ ARROWS = {
     # Simulation is built on the public interface; of the inside it has guards, parking and a coroutine's
     # switch by one header.
     "sim": ["base/atomic.h", "core/seam.h"],
+    "tmpi": ["arch/program.h", "base/atomic.h", "core/seam.h", "os/map.h", "os/os.h",
+             "os/pthreads.h"],
 }
 
 # Public headers beside mltp/...
