@@ -154,8 +154,8 @@ class Classes:
                           ", sizeof", member.token, ");"]
             steps = [value, "}"]
         if member.kind == "buffered":
-            steps += ["sc_self->", member.token, ".sc_buffer = (sim_buffered_t)SIM_BUFFERED_INIT(sc_self->",
-                      member.token, ".now, sc_self->", member.token, ".next);"]
+            steps += ["sc_buffer(&sc_self->", member.token, ".sc_buffer, &sc_self->", member.token, ".now, &sc_self->",
+                      member.token, ".next, sizeof sc_self->", member.token, ".now);"]
         return steps
 
     def _init_instance(self, body, cls, member):

@@ -47,6 +47,10 @@ static inline void sc_events(sim_event_t *events, size_t size, const char *path)
   for (size_t i = 0; i < size / sizeof *events; i++) events[i] = (sim_event_t)SIM_EVENT_INIT(path);
 }
 
+static inline void sc_buffer(sim_buffered_t *buffer, void *current, void *next, size_t size) {
+  *buffer = (sim_buffered_t){current, next, size, NULL, 0};
+}
+
 /** A step of a pipe: each stage that has something runs. on: which have; more: the first has, too.
  * @return 0: none has. */
 static inline int sc_pipe(const sim_child_t *stages, unsigned char *on, size_t count, int more) {
