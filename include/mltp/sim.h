@@ -139,6 +139,9 @@ MLTP_API void *sim_write(sim_buffered_t *variable);
  * finds it as on one VP. Blocks: thread. Context: simulated. */
 MLTP_API void sim_ordered(void);
 
+/** Nonzero: sim_ordered() may have to wait; otherwise it does nothing. */
+extern MLTP_API uint32_t sim_parallel;
+
 /** Kinds of traced variables. */
 typedef enum { SIM_TRACE_INTEGER, SIM_TRACE_REAL } sim_trace_kind_t;
 

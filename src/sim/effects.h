@@ -73,7 +73,7 @@ static inline void sm_effect(enum sm_what what, void *object) {
 
 /** Does it, or notes it if the caller's turn is one of a round. */
 static inline void sm_do(enum sm_what what, void *object) {
-  if (SM_UNLIKELY(sm_parallel))
+  if (SM_UNLIKELY(sim_parallel))
     sm_note(what, object);
   else
     sm_effect(what, object);
