@@ -253,6 +253,7 @@ struct mt_vp {
   uint8_t probe;                        /* go to the idle context: it has to check */
   uint8_t searching;                    /* this VP is counted in mt_rt.searching */
   uint8_t on_watch;                     /* got up as the keeper; idle.c */
+  uint8_t lingers;                      /* so many times it may linger for its inbox; idle.c */
   uint32_t jumped_at;                   /* the tick at which a thread was put in front */
   uint8_t after;                        /* MT_AFTER_...: mostly 0 */
   int *errno_at;                        /* this kernel thread's errno */

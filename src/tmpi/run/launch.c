@@ -18,7 +18,17 @@ struct tm_process *tm_process_self(void) {
   return number >= 0 ? &processes[number] : NULL;
 }
 
+struct tm_process *tm_process_of(int rank) { return &processes[rank]; }
+
 /* ---- the end of a rank */
+
+int tm_handler_push(struct tm_handler **list, void (*function)(void *), void *argument) {
+  struct tm_handler *handler = malloc(sizeof *handler);
+  if (handler == NULL) return -1;
+  *handler = (struct tm_handler){*list, function, argument};
+  *list = handler;
+  return 0;
+}
 
 static void run_handlers(struct tm_handler **list) {
   while (*list != NULL) { /* a handler may register others */
@@ -29,15 +39,19 @@ static void run_handlers(struct tm_handler **list) {
   }
 }
 
-void tm_process_exit(struct tm_process *process, int status, bool quick) {
-  if (!quick && !process->ending) { /* called again by a handler: the rest is left out */
-    process->ending = true;
-    process->status = status & 0xff;
-    run_handlers(&process->at_thread_exit);
-    run_handlers(&process->at_exit);
-    tm_program_destruct(tm_the_program, process->number);
-  }
+void tm_process_exit(struct tm_process *process, int status, enum tm_end how) {
   process->status = status & 0xff;
+  if (how != TM_AT_ONCE && !process->ending) { /* called again by a handler: the rest is left out */
+    process->ending = true;
+    if (how == TM_QUICK) {
+      run_handlers(&process->at_quick_exit);
+    } else {
+      run_handlers(&process->at_thread_exit);
+      run_handlers(&process->at_exit);
+      tm_program_destruct(tm_the_program, process->number);
+      fflush(NULL); /* as at the end of a process: others may crash, or read what it wrote */
+    }
+  }
   process->not_finalized = !tm_rank_leave(process->number);
   mltp_exit(NULL);
 }
