@@ -54,7 +54,9 @@ class Ends(unittest.TestCase):
         self.ends("segv", -11, "rank 1 crashed: SIGSEGV at address 0x8", "rank 1 was in write_to at 0x")
 
     def test_stack_overflow_names_the_rank(self):
-        self.ends("overflow", -11, "stack overflow: thread .*'rank 1'")
+        result = run(PROGRAM, "overflow")
+        self.assertLess(result.returncode, 0)
+        self.assertRegex(result.stderr, "stack overflow: thread .*'rank 1'")
 
     def test_division_by_zero(self):
         self.ends("divide", -8, "rank 1 crashed: SIGFPE")
