@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line of mltp-bench: what it prints, the JSON it writes, its exit status."""
 
+import contextlib
 import json
 import os
+import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -88,6 +91,29 @@ class CommandLine(unittest.TestCase):
             with open(path, encoding="utf-8") as file:
                 return json.load(file)
 
+    def test_load(self):
+        """Competitors are named in the report and gone with the program, however it ends."""
+        report = self.report_of("pi", "--quick", "--impl", "mltp", "--threads", "1", "--load", "2")
+        self.assertEqual(report["env"]["competing"], 2)
+        for signal_sent in (None, signal.SIGKILL):
+            command = [BENCH, "pi", "--quick", "--impl", "mltp", "--threads", "1", "--load", "2"]
+            with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as run:
+                run.stdout.readline()
+                if signal_sent is not None:
+                    run.send_signal(signal_sent)
+                run.stdout.read()  # ends when the last of them has closed it
+                run.wait()
+            self.assertFalse(self.runs_in_group(run.pid))
+
+    @staticmethod
+    def runs_in_group(group):
+        for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+            with contextlib.suppress(OSError):
+                fields = stat.read_text().rpartition(")")[2].split()
+                if int(fields[2]) == group and fields[0] != "Z":
+                    return True
+        return False
+
     def test_json(self):
         for experiment in (("pi",), ("matmul",), ("matmul", "--schedule", "fixed"),
                            ("ocean", "--size", "34", "--steps", "2")):
@@ -96,7 +122,7 @@ class CommandLine(unittest.TestCase):
                                         "--threads", "1,3", "--vps", "1,P")
                 self.assertEqual(report["experiment"], experiment[0])
                 self.assertEqual(set(report["env"]), {"cpu", "cpus", "kernel", "load", "commit",
-                                                      "versions", "date"})
+                                                      "versions", "date", "competing"})
                 rows = report["rows"]
                 # 2 clocks x 2 numbers of threads x (mltp on 1 and P VPs, mltp-kernel, pthreads)
                 self.assertEqual(len(rows), 16)
