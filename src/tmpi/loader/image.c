@@ -2,6 +2,7 @@
 /* Reading and checking an ELF file. */
 #include "tmpi/loader/image.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -182,7 +183,8 @@ static bool open_image(struct tm_image *image, size_t *size, Elf64_Ehdr *header)
   int error = os_file_open(image->path, &image->fd, size);
   if (error != 0) {
     image->fd = -1;
-    return tm_refuse(image->path, "%s (check the name)", strerror(error));
+    return tm_refuse(image->path, "%s (check the name)",
+                     error == EISDIR ? "it is no plain file" : strerror(error));
   }
   size_t header_size = *size < sizeof *header ? *size : sizeof *header;
   if (os_file_read(image->fd, header, header_size, 0) != 0)

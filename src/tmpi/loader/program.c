@@ -65,6 +65,9 @@ static void lay_out(struct tm_program *program) {
 static bool read_program(struct tm_program *program, const char *path) {
   program->images[0] = tm_image_read(path);
   if (program->images[0] == NULL) return false;
+  bool complete = (tm_image_dynamic(program->images[0], DT_FLAGS_1) & DF_1_PIE) != 0;
+  if (!program->images[0]->is_executable && complete)
+    return tm_refuse(path, "it is statically linked (link it by tmpicc)");
   if (!program->images[0]->is_executable)
     return tm_refuse(path, "it is a library, not a program (link a program by tmpicc)");
   program->image_count = 1;
@@ -129,7 +132,7 @@ static int mapped_together(const struct tm_image *image, int s) {
   return last - s + 1;
 }
 
-static bool map_segments(const struct tm_image *image, int s, int count, char *base) {
+static bool map_segments(const struct tm_image *image, int s, int count, char *base, int rank) {
   const struct tm_segment *first = &image->segments[s], *last = first + count - 1;
   size_t start = first->start / PAGE * PAGE, lead = first->start - start;
   bool executable = false;
@@ -137,19 +140,19 @@ static bool map_segments(const struct tm_image *image, int s, int count, char *b
   int error = os_map_file(base + start, align_up(last->file_end - start, PAGE), image->fd,
                           (off_t)(first->file_offset - lead), executable);
   if (error == 0) return true;
-  return tm_refuse(image->path,
-                   "its code cannot be mapped once more: %s (fewer ranks, or a higher "
-                   "vm.max_map_count)",
-                   strerror(error));
+  return tm_refuse(
+      image->path,
+      "rank %d's copy cannot be mapped: %s (fewer ranks, or a higher vm.max_map_count)", rank,
+      strerror(error));
 }
 
-static bool place_image(const struct tm_image *image, char *base) {
+static bool place_image(const struct tm_image *image, char *base, int rank) {
   for (int i = 0; i < image->segment_count;) {
     const struct tm_segment *s = &image->segments[i];
     int count = s->writable ? 1 : mapped_together(image, i);
     if (s->writable)
       memcpy(base + s->start, image->pristine + s->start, s->file_end - s->start);
-    else if (!map_segments(image, i, count, base))
+    else if (!map_segments(image, i, count, base, rank))
       return false;
     i += count;
   }
@@ -159,7 +162,7 @@ static bool place_image(const struct tm_image *image, char *base) {
 bool tm_program_place(struct tm_program *program, int rank) {
   char *slot = slot_of(program, rank);
   for (int i = 0; i < program->image_count; i++)
-    if (!place_image(program->images[i], slot + program->images[i]->place)) return false;
+    if (!place_image(program->images[i], slot + program->images[i]->place, rank)) return false;
   for (size_t i = 0; i < program->record_count; i++)
     *(char **)(slot + program->records[i].at) = slot + program->records[i].value;
   for (size_t i = 0; i < program->copy_count; i++) {
