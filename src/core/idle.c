@@ -25,6 +25,8 @@
 enum {
   WATCH_NS = 1000000,      /* how often the keeper looks at busy VPs, */
   SCAN_EVERY = 16,         /* pauses between two looks at others' queues */
+  LINGER = 32,             /* pauses for the inbox before a search, */
+  LINGERS_MAX = 64,        /* so often in a row */
   RECHECK_NS = 1000000000, /* after a look for a deadlock that found none */
   BLOCKED_NS = 4000000     /* a VP is blocked after that: a time slice is shorter */
 };
@@ -66,7 +68,10 @@ static bool look_around(struct mt_vp *vp) {
   uint64_t begin = os_now(), end = begin + spin_budget();
   mt_judge_theft(vp, begin);
   for (unsigned round = 0;; round++) {
-    if (mt_load_relaxed(&vp->runq.inbox) != NULL) return true; /* relaxed: the drain acquires */
+    if (mt_load_relaxed(&vp->runq.inbox) != NULL) { /* relaxed: the drain acquires */
+      if (round < LINGER) vp->lingers = LINGERS_MAX;
+      return true;
+    }
     if (mt_strategy_waiting(vp) != 0) return true;
     if (round % SCAN_EVERY == 0) {
       uint64_t now = mt_vp_now(vp);
@@ -78,6 +83,21 @@ static bool look_around(struct mt_vp *vp) {
     }
     mt_arch_pause();
   }
+}
+
+/* Where a thread came by the inbox soon after the last one left, the next may, too: two VPs
+ * that play ball. So a VP looks at its inbox alone for a moment, as one that still works:
+ * without clocks, and without the counts that it shares with all (half of a round trip).
+ * @return true when something came. */
+static bool linger(struct mt_vp *vp) {
+  if (vp->lingers == 0 || vp->searching || mt_load_relaxed(&vp->runq.length) != 0) return false;
+  vp->lingers--;
+  for (unsigned round = 0; round < LINGER; round++) {
+    if (mt_load_relaxed(&vp->runq.inbox) != NULL) return true; /* relaxed: the drain acquires */
+    mt_arch_pause();
+  }
+  vp->lingers = 0;
+  return false;
 }
 
 static bool search(struct mt_vp *vp) {
@@ -213,6 +233,7 @@ static void run_one(struct mt_vp *vp) {
 void mt_idle_loop(struct mt_vp *vp) {
   /* VP 0 stays: main ends on it */
   while (vp->index == 0 || !mt_load_acquire(&mt_rt.stopping)) { /* LF-2 acquire: pairs LF-1 */
+    while (linger(vp)) run_one(vp);
     vp->probe = 0;
     uint64_t now = mt_vp_now(vp);
     mt_timers_run_due(mt_det_on ? mt_det_now() : now);

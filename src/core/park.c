@@ -45,14 +45,17 @@ static bool sleep_on_token(struct mltp_thread *self, uint64_t deadline) {
   return true;
 }
 
-static void park_outside(struct mltp_thread *self, mt_spin *guard, struct mt_timer *timer) {
+/* Releases the guard, or resumes another, once it can be resumed itself. */
+static void park_outside(struct mltp_thread *self, mt_spin *guard, struct mltp_thread *to,
+                         struct mt_timer *timer) {
   uint64_t deadline = timer != NULL ? timer->node.key : MLTP_NEVER;
   if (mt_det_on) deadline = mt_det_to_os(deadline);
   self->for_ever = deadline == MLTP_NEVER;
   mt_store_relaxed(&self->parked_at, mt_clock(os_now()));
   mt_set_where(self, MT_PARKED, 0);
   mt_add_relaxed(&mt_rt.outside_parked, self->for_ever); /* relaxed: for the deadlock report */
-  mt_spin_unlock(guard);
+  if (guard != NULL) mt_spin_unlock(guard);
+  if (to != NULL) mt_resume(to);
   if (!sleep_on_token(self, deadline)) {
     mt_spin_lock(&mt_rt.outside_timeouts);
     mt_park_timeout(self); /* sets the token, unless somebody has taken us and will */
@@ -78,7 +81,42 @@ void mt_park_timed(struct mltp_thread *self, mt_spin *guard, enum mt_why why,
     mt_count_owner(&vp->stats.parks);
     mt_switch(self, next);
   } else {
-    park_outside(self, guard, timer);
+    park_outside(self, guard, NULL, timer);
+  }
+  mt_store_relaxed(&self->why, MT_WHY_NOTHING);
+}
+
+/* What else a VP has to do now and then; others in its queue get their turn, however often two
+ * threads run each other. Inside. @return whom to switch to. */
+static struct mltp_thread *after_others(struct mt_vp *vp, struct mltp_thread *to) {
+  mt_take_in(vp);
+  bool others = vp->runq.head != NULL;
+  if (others) mt_runq_push(vp, to);
+  bool go_on = mt_check(vp);
+  if (go_on) return others ? mt_prepared(vp, mt_runq_pop(vp)) : to;
+  if (!others) mt_runq_push(vp, to);
+  return &vp->idle;
+}
+
+/* Mostly it looks at no queue, and so need not step inside: neither thread is in one. */
+void mt_park_for(struct mltp_thread *self, struct mltp_thread *to, enum mt_why why) {
+  struct mt_vp *vp = self->vp;
+  mt_store_relaxed(&self->why, (uint8_t)why);
+  MT_PROBE3(park, self, why, self->waitq);
+  MT_ASSERT(mt_state(to) == MT_PARKED && (vp != NULL) == (to->vp != NULL));
+  if (mt_likely(vp != NULL)) {
+    uint32_t tick = mt_load_relaxed(&vp->tick) + 1;
+    mt_store_relaxed(&vp->tick, tick);
+    if (mt_unlikely((int32_t)(tick - vp->check_at) >= 0)) {
+      mt_runq_enter(vp);
+      to = after_others(vp, to);
+    }
+    mt_set_where(self, MT_PARKED, vp->index);
+    mt_store_relaxed(&self->parked_at, vp->clock);
+    mt_count_owner(&vp->stats.parks);
+    mt_switch(self, to);
+  } else {
+    park_outside(self, NULL, to, NULL);
   }
   mt_store_relaxed(&self->why, MT_WHY_NOTHING);
 }

@@ -61,7 +61,7 @@ MUTATIONS = [
      "  bool entered = mt_wait_enter(self, q, timer);", "cond",
      "the lock is let go before the caller is in the queue"),
     ("cond.c", "  if (timer != NULL) error = mt_timer_disarm(timer, error);\n", "",
-     "timed-cond", "the timer takes the caller out of the lock's queue"),
+     "timed-cond", "a timer outlives its wait"),
     ("barrier.c", "q->count_ + 1 < barrier->needed_", "q->count_ < barrier->needed_ - 2", "barrier",
      "a barrier opens one too early"),
     ("sleep.c", "mt_wait(self, &nobody, false, MT_WHY_SLEEP, &timer));",
