@@ -45,7 +45,7 @@ const void *tm_program_entry(const struct tm_program *program, int rank) {
   return slot_of(program, rank) + program->images[0]->place + program->images[0]->entry;
 }
 
-static void lay_out(struct tm_program *program) {
+void tm_program_lay_out(struct tm_program *program) {
   size_t at = 0;
   for (int i = 0; i < program->image_count; i++) {
     program->images[i]->place = at;
@@ -72,9 +72,11 @@ static bool read_program(struct tm_program *program, const char *path) {
     return tm_refuse(path, "it is a library, not a program (link a program by tmpicc)");
   program->image_count = 1;
   if (!tm_program_find_libraries(program)) return false;
-  lay_out(program);
+  tm_program_lay_out(program);
   if (!tm_program_relocate(program)) return false;
-  program->arena = os_map_memory(program->slot * (size_t)program->ranks);
+  size_t size;
+  if (!__builtin_mul_overflow(program->slot, (size_t)program->ranks, &size))
+    program->arena = os_map_memory(size);
   if (program->arena != NULL) return true;
   return tm_refuse(path,
                    "no address space for %d copies of %zu KiB (fewer ranks, or a higher ulimit -v)",
@@ -124,8 +126,9 @@ static int mapped_together(const struct tm_image *image, int s) {
   const struct tm_segment *first = &image->segments[s];
   int last = s;
   while (last + 1 < image->segment_count) {
-    const struct tm_segment *next = &image->segments[last + 1];
-    if (next->writable || next->start - first->start != next->file_offset - first->file_offset)
+    const struct tm_segment *before = &image->segments[last], *next = before + 1;
+    if (before->end != before->file_end || next->writable ||
+        next->start - first->start != next->file_offset - first->file_offset)
       break;
     last++;
   }
