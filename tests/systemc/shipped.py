@@ -49,6 +49,7 @@ def main():
         print(f"shipped.py: no {EXAMPLES} or no make here", file=sys.stderr)
         return SKIPPED
 
+    arguments.folder.mkdir(exist_ok=True)
     source = arguments.folder / "examples"
     if not source.is_dir():
         shutil.copytree(EXAMPLES, source)
