@@ -33,7 +33,8 @@ MT_SEAM void mt_seam_resume(struct mltp_thread *t);
 /** Parks the calling thread and lets `to` go on in its place, on the same VP where there are
  * VPs: a coroutine's switch. Both are unbound, or neither is; `to` was parked by this call or
  * mt_seam_park(), and whoever may resume it is the caller alone. No guard: the caller can be
- * resumed from the moment `to` runs. Returns when the caller is resumed, or run in another's place. */
+ * resumed from the moment `to` runs. Returns when the caller is resumed, or run in another's place.
+ */
 MT_SEAM void mt_seam_switch(struct mltp_thread *to, const char *what);
 
 /** Parks the calling thread at the end of a queue, whose guard it holds; as mt_seam_park(). */

@@ -17,8 +17,8 @@ struct sim_host *sm_host_here(void);
  * resumed; the program ends with a message when there is none. */
 struct sim_host *sm_host_for(struct sim_thread *t);
 
-/** Lets a host go on, or start, in the place of the caller's, which has nothing else to do until it is
- * resumed. */
+/** Lets a host go on, or start, in the place of the caller's, which has nothing else to do until it
+ * is resumed. */
 void sm_host_switch(struct sim_host *here, struct sim_host *to);
 
 /** The same beside the caller, which goes on. */
@@ -95,8 +95,8 @@ enum sm_what {
 /** Notes, in a round, what shall be done when it is over. */
 void sm_note(enum sm_what what, void *object);
 
-/** The turn of the calling thread's host is over. @return true: that was the last of the round, and what the
- * round did is done; false: the host's next turn has come.
+/** The turn of the calling thread's host is over. @return true: that was the last of the round, and
+ * what the round did is done; false: the host's next turn has come.
  * @param stays false: it returns false at once, the host has gone. */
 bool sm_turn_over(struct sim_host *host, bool stays);
 
@@ -125,7 +125,6 @@ _Noreturn void sm_wrong(const char *call, const char *why);
 _Noreturn void sm_no_memory(const char *what);
 
 /* ---- small things every turn needs */
-
 
 /** The calling thread; where it is none the program ends with a message. */
 static inline struct sim_thread *sm_self(const char *call) {
