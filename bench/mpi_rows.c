@@ -93,7 +93,7 @@ const struct mpi_row mpi_rows[] = {
     {"mpi",
      "memory of a rank",
      "single",
-     {"start", "0", "1"},
+     {"memory", "0", "1"},
      "rank_bytes",
      "kB",
      1e-3,

@@ -50,6 +50,9 @@ bool sm_host_continue(struct sim_host *host);
  * ready, if any can ever be. */
 void sm_advance(void);
 
+/** The last delta, when all is over: nobody hears what it has notified. */
+void sm_forget_delta(void);
+
 /** Takes a thread out of the queues of all that it waits for. */
 void sm_leave_waits(struct sim_thread *t);
 
@@ -69,7 +72,6 @@ void sm_unwound(struct sim_scope *scope);
 /** @return whether a suspended scope keeps the thread, which would be ready. */
 bool sm_hold(struct sim_thread *t);
 void sm_watch(struct sim_scope *scope);
-void sm_unwatch(struct sim_scope *scope);
 /** An interrupt's handler has ended. */
 void sm_release(struct sim_scope *scope);
 
@@ -85,7 +87,6 @@ enum sm_what {
   SM_WAITFOR,    /**< a thread */
   SM_END,        /**< a thread */
   SM_WATCH,      /**< a scope */
-  SM_UNWATCH,    /**< a scope */
   SM_RELEASE,    /**< a scope */
   SM_UNWOUND,    /**< a scope */
   SM_POOL,       /**< a host */

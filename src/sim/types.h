@@ -140,7 +140,5 @@ struct simulation {
 };
 
 extern struct simulation sm;
-/** 1: turns are being taken in parallel. */
-extern uint32_t sm_parallel;
 
 #endif

@@ -31,12 +31,11 @@ ARROWS = {
     "systemc": ["arch", "os", "debug/sanitizer.h"],
     # MPI is built on the public interface; of the inside it has guards and parking by one header.
     # Its loader knows the processor's relocations and has system calls of its own.
-    "tmpi": ["arch/program.h", "base/atomic.h", "core/seam.h", "os/map.h", "os/os.h"],
-    # Simulation is built on the public interface; of the inside it has guards, parking and a coroutine's
-    # switch by one header.
-    "sim": ["base/atomic.h", "core/seam.h"],
     "tmpi": ["arch/program.h", "base/atomic.h", "core/seam.h", "os/map.h", "os/os.h",
              "os/pthreads.h"],
+    # Simulation is built on the public interface; of the inside it has guards, parking and a
+    # coroutine's switch by one header.
+    "sim": ["base/atomic.h", "core/seam.h"],
 }
 
 # Public headers beside mltp/...
