@@ -35,7 +35,9 @@ static int set_up(void) {
 static void take_down(void) {
   if (sm.vps > 1) mltp_key_delete(sm.key);
   sm_round_free();
+  sm_forget_delta();
   free(sm.heap);
+  sm = (struct simulation){0};
 }
 
 int sim_run(void (*body)(void *arg), void *arg) {
@@ -45,7 +47,11 @@ int sim_run(void (*body)(void *arg), void *arg) {
   if (!mt_cas_acquire(&running, &none, 1)) return EBUSY;
   int error = set_up();
   if (error == 0) {
-    struct sim_thread first = {.body = body, .arg = arg, .name = "main",};
+    struct sim_thread first = {
+        .body = body,
+        .arg = arg,
+        .name = "main",
+    };
     first.node.thread = &first;
     sm_trace_begin();
     error = sm_hosts_run(&first);

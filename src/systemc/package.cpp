@@ -8,6 +8,7 @@
 // loaded: LD_PRELOAD is inherited by programs that have never heard of SystemC.
 #include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include <sysc/kernel/sc_cor.h>
@@ -54,11 +55,13 @@ void check_version() {
   if (&sc_core::sc_version_major && &sc_core::sc_version_minor && &sc_core::sc_version_patch)
     std::snprintf(version, sizeof version, "%u.%u.%u", sc_core::sc_version_major,
                   sc_core::sc_version_minor, sc_core::sc_version_patch);
-  if (std::strcmp(version, MLTP_SYSTEMC_VERSION) != 0)
-    mt_co_fatal(
+  if (std::strcmp(version, MLTP_SYSTEMC_VERSION) != 0) {
+    mt_co_message(
         "this program runs with SystemC %s, and the coroutine package was built for "
         "SystemC " MLTP_SYSTEMC_VERSION " (run it without, or build MLTP against that version)",
         version);
+    std::exit(EXIT_FAILURE);
+  }
   checked = true;
 }
 
