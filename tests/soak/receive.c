@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Receives, and the probes before them. */
+#include <stddef.h>
+
 #include "part.h"
 
 static bool is_received(const struct part *part, const struct message *m) {
