@@ -10,5 +10,5 @@ const struct experiment *const bench_experiments[] = {
     &bench_micro,     &bench_switch,  &bench_forkjoin,
     &bench_fib,       &bench_mutex,   &bench_handshake,
     &bench_roundtrip, &bench_barrier, &bench_memory,
-    &bench_calibrate, NULL,
+    &bench_calibrate, &bench_sim,     NULL,
 };
