@@ -14,8 +14,7 @@ struct tm_coll tm_coll_tagged(struct tm_comm *comm, const char *call, int tag) {
   return (struct tm_coll){comm, call, TAGS | tag, MPI_SUCCESS};
 }
 
-/* Waits for requests on the stack. */
-static void finish(struct tm_coll *coll, struct tm_request **requests, int count) {
+void tm_coll_finish(struct tm_coll *coll, struct tm_request **requests, int count) {
   tm_requests_wait(requests, count, count, coll->call);
   for (int i = 0; i < count; i++) {
     if (coll->error == MPI_SUCCESS) coll->error = requests[i]->error;
@@ -28,7 +27,7 @@ void tm_coll_send(struct tm_coll *coll, const void *buffer, size_t count, struct
   struct tm_request request, *one = &request;
   tm_request_fill_inner(&request, TM_SEND, buffer, count, type, dest, coll->tag, coll->comm);
   tm_request_start(&request);
-  finish(coll, &one, 1);
+  tm_coll_finish(coll, &one, 1);
 }
 
 void tm_coll_recv(struct tm_coll *coll, void *buffer, size_t count, struct tm_type *type,
@@ -36,7 +35,7 @@ void tm_coll_recv(struct tm_coll *coll, void *buffer, size_t count, struct tm_ty
   struct tm_request request, *one = &request;
   tm_request_fill_inner(&request, TM_RECV, buffer, count, type, source, coll->tag, coll->comm);
   tm_request_start(&request);
-  finish(coll, &one, 1);
+  tm_coll_finish(coll, &one, 1);
 }
 
 void tm_coll_exchange(struct tm_coll *coll, const void *send, size_t send_count,
@@ -49,7 +48,7 @@ void tm_coll_exchange(struct tm_coll *coll, const void *send, size_t send_count,
                         coll->comm);
   tm_request_start(both[0]);
   tm_request_start(both[1]);
-  finish(coll, both, 2);
+  tm_coll_finish(coll, both, 2);
 }
 
 /* Dissemination: in round k a rank hears of the 2^k ranks before it. */

@@ -206,14 +206,14 @@ void tm_send_start(struct tm_request *send) {
   mt_seam_unlock(&box->guard);
   if (recv == NULL) {
     struct tm_message *m = make_message(send, copy);
-    if (send->mode == TM_BUFFERED) m->buffer = send->owner->buffer;
+    if (send->mode == TM_BUFFERED) m->buffer = tm_buffer_of(send);
     recv = leave(box, m);
     if (recv == NULL && !copy) return; /* the receiver completes it */
     if (recv != NULL) free(m);
   }
   if (recv != NULL) {
     deliver(send, recv);
-    if (send->mode == TM_BUFFERED) tm_buffer_return(send->owner->buffer, bytes);
+    if (send->mode == TM_BUFFERED) tm_buffer_return(tm_buffer_of(send), bytes);
   }
   tm_request_complete(send);
 }
