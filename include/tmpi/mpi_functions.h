@@ -341,16 +341,17 @@ int MPI_Graph_get(MPI_Comm comm, int maxindex, int maxedges, int index[], int ed
 int MPI_Graph_neighbors_count(MPI_Comm comm, int rank, int *count);
 int MPI_Graph_neighbors(MPI_Comm comm, int rank, int max, int neighbors[]);
 int MPI_Graph_map(MPI_Comm comm, int nodes, const int index[], const int edges[], int *rank);
+/* Weights are pointers: the compiler would take MPI_UNWEIGHTED for an array of no elements. */
 int MPI_Dist_graph_create_adjacent(MPI_Comm comm, int indegree, const int sources[],
-                                   const int sourceweights[], int outdegree, const int dests[],
-                                   const int destweights[], MPI_Info info, int reorder,
+                                   const int *sourceweights, int outdegree, const int dests[],
+                                   const int *destweights, MPI_Info info, int reorder,
                                    MPI_Comm *result);
 int MPI_Dist_graph_create(MPI_Comm comm, int n, const int sources[], const int degrees[],
-                          const int dests[], const int weights[], MPI_Info info, int reorder,
+                          const int dests[], const int *weights, MPI_Info info, int reorder,
                           MPI_Comm *result);
 int MPI_Dist_graph_neighbors_count(MPI_Comm comm, int *indegree, int *outdegree, int *weighted);
-int MPI_Dist_graph_neighbors(MPI_Comm comm, int maxin, int sources[], int sourceweights[],
-                             int maxout, int dests[], int destweights[]);
+int MPI_Dist_graph_neighbors(MPI_Comm comm, int maxin, int sources[], int *sourceweights,
+                             int maxout, int dests[], int *destweights);
 
 /* ---- info */
 int MPI_Info_create(MPI_Info *info);
