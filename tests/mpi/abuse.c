@@ -1,120 +1,85 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What programs do to a library: very large, empty, very many and unwanted messages, communicators
- * freed while messages are under way, senders that finish early. */
+/* Does what its argument says, most of it in rank 1: what abuse.py looks at. */
+#include <err.h>
+#include <error.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "check.h"
 
-enum { OUTSTANDING = 100000, STORM = 2000, TAG = 6 };
+enum { GIB = 1 << 30 };
 
-static int rank, size;
+static char large[GIB];
+static int after_large = 3;
 
-/* A gibibyte: sent by reference, so that it is copied once. */
-static void one_large(void) {
-  const MPI_Count bytes = (MPI_Count)1 << 30;
-  if (rank > 1) return;
-  char *room = calloc(1, (size_t)bytes);
-  MPI_Count count;
-  MPI_Status status;
-  CHECK(room != NULL);
-  if (rank == 0) {
-    room[0] = 'a';
-    room[bytes - 1] = 'z';
-    MPI_Send_c(room, bytes, MPI_CHAR, 1, TAG, MPI_COMM_WORLD);
-  } else {
-    MPI_Recv_c(room, bytes, MPI_CHAR, 0, TAG, MPI_COMM_WORLD, &status);
-    MPI_Get_count_c(&status, MPI_CHAR, &count);
-    CHECK(count == bytes && room[0] == 'a' && room[bytes - 1] == 'z');
-  }
-  free(room);
+static void fill_large(int rank) {
+  static const size_t places[] = {0, 12345, GIB / 2, GIB - 1};
+  for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) large[places[i]] = (char)rank;
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
+    CHECK(large[places[i]] == (char)rank && large[(places[i] + 100) % GIB] == 0);
+  CHECK(after_large == 3);
 }
 
-/* Nothing is a message, too: it is matched, and ends what waits for it. */
-static void empty(void) {
-  MPI_Request request;
-  MPI_Status status;
-  int count;
-  MPI_Irecv(NULL, 0, MPI_INT, (rank + size - 1) % size, TAG, MPI_COMM_WORLD, &request);
-  MPI_Ssend(NULL, 0, MPI_INT, (rank + 1) % size, TAG, MPI_COMM_WORLD);
-  MPI_Wait(&request, &status);
-  MPI_Get_count(&status, MPI_INT, &count);
-  CHECK(count == 0 && status.MPI_TAG == TAG);
-  MPI_Bcast(NULL, 0, MPI_INT, 0, MPI_COMM_WORLD);
-  MPI_Allreduce(NULL, NULL, 0, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+__attribute__((noinline)) void write_to(volatile int *where);
+void write_to(volatile int *where) { *where = 1; }
+
+int descend(int depth);
+int descend(int depth) {
+  volatile char room[10000];
+  memset((char *)room, depth, sizeof room);
+  return depth == 0 ? 0 : descend(depth - 1) + room[depth % 10000];
 }
 
-/* Between two ranks; the receives of one half are posted first. */
-static void outstanding(void) {
-  if (rank > 1) return;
-  MPI_Request *requests = malloc(OUTSTANDING * sizeof(MPI_Request));
-  int *values = malloc(OUTSTANDING * sizeof *values);
-  CHECK(requests != NULL && values != NULL);
-  for (int i = 0; i < OUTSTANDING; i++) {
-    values[i] = rank == 0 ? i : -1;
-    if (rank == 0)
-      MPI_Isend(&values[i], 1, MPI_INT, 1, TAG, MPI_COMM_WORLD, &requests[i]);
-    else
-      MPI_Irecv(&values[i], 1, MPI_INT, 0, TAG, MPI_COMM_WORLD, &requests[i]);
-  }
-  MPI_Waitall(OUTSTANDING, requests, MPI_STATUSES_IGNORE);
-  for (int i = 0; i < OUTSTANDING; i++) CHECK(values[i] == i);
-  free(requests);
-  free(values);
+static void first_handler(void) { fputs("first registered\n", stderr); }
+static void exit_again(void) {
+  fputs("registered last\n", stderr);
+  exit(5);
 }
 
-/* All to one, which takes whatever comes, of any tag. */
-static void storm(void) {
-  if (rank != 0) {
-    for (int i = 0; i < STORM; i++) MPI_Send(&i, 1, MPI_INT, 0, i % 7, MPI_COMM_WORLD);
-    return;
-  }
-  int next[64] = {0}, value;
-  MPI_Status status;
-  for (int i = 0; i < STORM * (size - 1); i++) {
-    MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
-    CHECK(value == next[status.MPI_SOURCE]++ && status.MPI_TAG == value % 7);
-  }
+static void quick_handler(void) { fputs("quick handler\n", stderr); }
+
+static void divide_handler(int signo) {
+  fprintf(stderr, "caught %d\n", signo);
+  exit(6);
 }
 
-/* The communicator goes when the last message on it has. */
-static void freed_too_soon(void) {
-  static int large_out[10000], large_in[10000];
-  int out = rank, in = -1;
-  MPI_Request requests[4];
-  MPI_Comm comm;
-  MPI_Datatype type;
-  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-  MPI_Type_contiguous(10000, MPI_INT, &type);
-  MPI_Type_commit(&type);
-  MPI_Irecv(&in, 1, MPI_INT, (rank + size - 1) % size, TAG, comm, &requests[0]);
-  MPI_Irecv(large_in, 1, type, (rank + size - 1) % size, TAG, comm, &requests[1]);
-  MPI_Ibcast(large_out, 1, type, 0, comm, &requests[2]);
-  MPI_Isend(&out, 1, MPI_INT, (rank + 1) % size, TAG, comm, &requests[3]);
-  MPI_Request given_up;
-  MPI_Isend(large_out, 1, type, (rank + 1) % size, TAG, comm, &given_up);
-  MPI_Request_free(&given_up);
-  MPI_Type_free(&type);
-  MPI_Comm_free(&comm);
-  MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
-  CHECK(in == (rank + size - 1) % size);
-  MPI_Barrier(MPI_COMM_WORLD); /* nobody needs the send that was given up any more */
+static void in_rank_1(const char *how) {
+  volatile int zero = 0;
+  if (strcmp(how, "segv") == 0) write_to((int *)8);
+  if (strcmp(how, "overflow") == 0) descend(1000000);
+  if (strcmp(how, "divide") == 0) zero = 7 / zero;
+  if (strcmp(how, "divide-caught") == 0) {
+    signal(SIGFPE, divide_handler);
+    zero = 7 / zero;
+  }
+  if (strcmp(how, "raise") == 0) raise(SIGTERM);
+  if (strcmp(how, "abort") == 0) abort();
+  if (strcmp(how, "_exit") == 0) _exit(4);
+  if (strcmp(how, "err") == 0) errx(9, "no such thing");
+  if (strcmp(how, "error") == 0) error(10, 0, "no such %s", "other thing");
+  if (strcmp(how, "chdir") == 0) CHECK(chdir("/") == 0);
+  if (strcmp(how, "exit-in-handler") == 0) {
+    atexit(first_handler);
+    atexit(exit_again);
+    exit(4);
+  }
+  if (strcmp(how, "quick") == 0) {
+    atexit(first_handler);
+    at_quick_exit(quick_handler);
+    quick_exit(4);
+  }
+  if (strcmp(how, "pthread-exit") == 0) pthread_exit(NULL);
 }
 
 int main(int argc, char **argv) {
-  rank = check_start(&argc, &argv, &size);
-  empty();
-  one_large();
-  outstanding();
-  storm();
-  freed_too_soon();
-  /* Small messages reach the last rank after their senders have finished. */
-  if (rank != size - 1) {
-    MPI_Send(&rank, 1, MPI_INT, size - 1, TAG, MPI_COMM_WORLD);
-  } else {
-    for (int i = size - 2; i >= 0; i--) {
-      int value;
-      MPI_Recv(&value, 1, MPI_INT, i, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-      CHECK(value == i);
-    }
-  }
+  const char *how = argc > 1 ? argv[1] : "";
+  int size, rank = check_start(&argc, &argv, &size);
+  if (strcmp(how, "large") == 0) fill_large(rank);
+  if (strcmp(how, "unflushed") == 0) printf("rank %d", rank); /* no end of line */
   MPI_Finalize();
+  if (rank == 1) in_rank_1(how);
   return 0;
 }

@@ -25,10 +25,35 @@ static uint64_t meeting_context(const struct tm_group *group, const char *tag) {
   return (uint64_t)1 << 62 | (hash >> 3 << 1);
 }
 
-/* A communicator to agree in. @return NULL: no memory. */
+/* A communicator to meet in, by messages alone: of the group with itself, as an intercommunicator is,
+ * since members may come to the next meeting of the same tag before all have left this one, which
+ * messages keep apart and a team does not. @return NULL: no memory. */
 static struct tm_comm *meet(struct tm_group *group, const char *tag) {
   tm_group_hold(group);
-  return tm_comm_new(meeting_context(group, tag), group, NULL);
+  tm_group_hold(group);
+  return tm_comm_new(meeting_context(group, tag), group, group);
+}
+
+/* The first member makes a context and tells the others. @return false: no memory. */
+static bool agree(const char *call, struct tm_group *group, const char *tag, uint64_t *context) {
+  struct tm_comm *meeting = meet(group, tag);
+  if (meeting == NULL) return false;
+  struct tm_coll coll = tm_coll_begin(meeting, call);
+  struct tm_type *byte = tm_type_of(MPI_BYTE);
+  if (meeting->rank == 0) *context = tm_context_new();
+  for (int i = 1; meeting->rank == 0 && i < group->size; i++)
+    tm_coll_send(&coll, context, sizeof *context, byte, i);
+  if (meeting->rank != 0) tm_coll_recv(&coll, context, sizeof *context, byte, 0);
+  tm_comm_release(meeting);
+  return true;
+}
+
+/* A communicator of the group. @return NULL: no memory. */
+static struct tm_comm *make(const char *call, struct tm_group *group, const char *tag) {
+  uint64_t context;
+  if (!agree(call, group, tag, &context)) return NULL;
+  tm_group_hold(group);
+  return tm_comm_new(context, group, NULL);
 }
 
 /* What both calls check. */
@@ -66,19 +91,14 @@ int PMPI_Comm_create_from_group(MPI_Group handle, const char *tag, MPI_Info info
   if (error != MPI_SUCCESS) return error;
   *result = MPI_COMM_NULL;
   if (group->size == 0) return MPI_SUCCESS;
-  struct tm_comm *meeting = meet(group, tag);
-  if (meeting == NULL) return tm_fail_code(NULL, call, MPI_ERR_NO_MEM);
-  uint64_t context = tm_context_agree(meeting, call);
-  tm_comm_release(meeting);
-  tm_group_hold(group);
-  struct tm_comm *comm = tm_comm_new(context, group, NULL);
+  struct tm_comm *comm = make(call, group, tag);
   if (comm == NULL) return tm_fail_code(NULL, call, MPI_ERR_NO_MEM);
   dress(comm, group, info, errhandler);
   *result = (MPI_Comm)comm;
   return MPI_SUCCESS;
 }
 
-/* The leaders meet in a group of the two; each side has a meeting of its own. */
+/* The leaders meet in a group of the two; each side has a communicator of its own. */
 #pragma weak MPI_Intercomm_create_from_groups = PMPI_Intercomm_create_from_groups
 int PMPI_Intercomm_create_from_groups(MPI_Group local_handle, int local_leader,
                                       MPI_Group remote_handle, int remote_leader, const char *tag,
@@ -95,7 +115,7 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local_handle, int local_leader,
   if (leads && (remote == NULL || remote_leader < 0 || remote_leader >= remote->size))
     return tm_fail(NULL, call, remote == NULL ? MPI_ERR_GROUP : MPI_ERR_RANK,
                    "the remote group is not valid, or rank %d is not in it", remote_leader);
-  struct tm_comm *side = meet(local, tag), *leaders = NULL;
+  struct tm_comm *side = make(call, local, tag), *leaders = NULL;
   int other = 0;
   if (side != NULL && leads) {
     int own_number = local->ranks[local_leader], other_number = remote->ranks[remote_leader];
@@ -104,7 +124,8 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local_handle, int local_leader,
     if (two != NULL) {
       two->ranks[other] = other_number;
       two->ranks[1 - other] = own_number;
-      leaders = tm_comm_new(meeting_context(two, tag), two, NULL);
+      leaders = meet(two, tag);
+      tm_group_release(two);
     }
   }
   if (side == NULL || (leads && leaders == NULL)) return tm_fail_code(NULL, call, MPI_ERR_NO_MEM);
