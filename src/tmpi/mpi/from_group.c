@@ -25,9 +25,9 @@ static uint64_t meeting_context(const struct tm_group *group, const char *tag) {
   return (uint64_t)1 << 62 | (hash >> 3 << 1);
 }
 
-/* A communicator to meet in, by messages alone: of the group with itself, as an intercommunicator is,
- * since members may come to the next meeting of the same tag before all have left this one, which
- * messages keep apart and a team does not. @return NULL: no memory. */
+/* A communicator to meet in, by messages alone: of the group with itself, as an intercommunicator
+ * is, since members may come to the next meeting of the same tag before all have left this one,
+ * which messages keep apart and a team does not. @return NULL: no memory. */
 static struct tm_comm *meet(struct tm_group *group, const char *tag) {
   tm_group_hold(group);
   tm_group_hold(group);
