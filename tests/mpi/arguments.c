@@ -145,6 +145,7 @@ static void collectives(void) {
                                      (int[]){1}, (int[]){0}, &bad_type, WORLD));
   EXPECT(MPI_ERR_OP, MPI_Reduce(buffer, buffer + 8, 1, MPI_INT, MPI_OP_NULL, 0, WORLD));
   EXPECT(MPI_ERR_ROOT, MPI_Ireduce(buffer, buffer + 8, 1, MPI_INT, MPI_SUM, 9999, WORLD, &request));
+  EXPECT(MPI_ERR_TYPE, MPI_Ireduce(buffer, MPI_IN_PLACE, 1, bad_type, MPI_SUM, 0, WORLD, &request));
   EXPECT(MPI_ERR_OP, MPI_Allreduce(buffer, buffer + 8, 1, MPI_INT, bad_op, WORLD));
   EXPECT(MPI_ERR_OP, MPI_Iallreduce(buffer, buffer + 8, 1, MPI_DOUBLE, MPI_BAND, WORLD, &request));
   EXPECT(MPI_ERR_COUNT, MPI_Allreduce_init(buffer, buffer + 8, -1, MPI_INT, MPI_SUM, WORLD,

@@ -39,6 +39,7 @@ static int check_buffer(const struct tm_collective *c, struct tm_comm *comm,
 int tm_collective_check(const struct tm_collective *c) {
   const struct tm_collective_kind *kind = c->kind;
   const struct tm_op *op;
+  struct tm_type *type;
   struct tm_comm *comm;
   int error = tm_get_comm(c->call, c->comm, &comm);
   if (error != MPI_SUCCESS) return error;
@@ -55,8 +56,8 @@ int tm_collective_check(const struct tm_collective *c) {
   if (error == MPI_SUCCESS && has_buffer(comm, kind->receives, root))
     error = check_buffer(c, comm, &c->recv, c->recvtype,
                          tm_parts_number(comm, kind->recv_parts, false));
-  if (error == MPI_SUCCESS && kind->reduces)
-    error = tm_check_op(comm, c->call, c->op, tm_type_of(c->recvtype), &op);
+  if (error == MPI_SUCCESS && kind->reduces) error = tm_get_type(comm, c->call, c->recvtype, &type);
+  if (error == MPI_SUCCESS && kind->reduces) error = tm_check_op(comm, c->call, c->op, type, &op);
   return error;
 }
 
