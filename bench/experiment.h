@@ -99,6 +99,8 @@ extern const struct experiment bench_lifecycle;
 extern const struct experiment bench_latency;
 extern const struct experiment bench_spin;
 extern const struct experiment bench_calibrate;
+extern const struct experiment bench_mpi;
+extern const struct experiment bench_mpi_programs;
 extern const struct experiment bench_systemc;
 
 /**

@@ -12,19 +12,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "micro.h"
 
 extern char **environ;
 
 /* The peers are where CMake puts them: ../libexec/mltp, seen from this program's folder. */
 bool micro_find_program(const struct micro_peer *peer, char path[PATH_MAX]) {
-  char self[PATH_MAX];
-  ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-  if (length < 0) return false;
-  self[length] = '\0';
-  *strrchr(self, '/') = '\0';
-  int needed = snprintf(path, PATH_MAX, "%s/../libexec/mltp/%s", self, peer->name);
-  return needed < PATH_MAX && access(path, X_OK) == 0;
+  char name[80];
+  snprintf(name, sizeof name, "../libexec/mltp/%s", peer->name);
+  return bench_find(name, path);
 }
 
 void micro_peer_row(const struct micro_row *row, char *name, size_t size) {

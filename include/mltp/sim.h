@@ -28,8 +28,8 @@ MLTP_BEGIN_DECLS
 /** Simulated time, in units of the model's choice. */
 typedef uint64_t sim_time_t;
 
-/** What simulated threads wait for and notify. Initialise with SIM_EVENT_INIT(name). It must last to the
- * end of the delta in which it is notified; so must a buffered variable that is written. */
+/** What simulated threads wait for and notify. Initialise with SIM_EVENT_INIT(name). It must last
+ * to the end of the delta in which it is notified; so must a buffered variable that is written. */
 typedef struct sim_event {
   struct sim_node *first_, *last_; /**< who waits, in that order */
   struct sim_watch *watches_;      /**< try blocks that listen */

@@ -73,12 +73,12 @@ static void kill_host(struct sim_host *host, struct sim_scope *scope) {
     scope->unwinding++;
   else
     sm.unwinding++;
-  if (host->killed) { /* by an inner scope, in this delta */
+  if (host->killed.taken) { /* by an inner scope, in this delta */
     host->last.scope = scope;
     return;
   }
   leave_all(host->top);
-  host->killed = true;
+  host->killed.taken = true;
   host->last = (struct sim_thread){.host = host, .scope = scope, .state = SM_READY};
   host->top = &host->last;
   sm_queue(&host->last);
@@ -92,7 +92,7 @@ static void forget_ready(void) {
   sm.ready_count = 0;
   for (struct sim_thread *next; t != NULL; t = next) {
     next = t->next;
-    if (t->host == NULL || !t->host->killed || t == &t->host->last) sm_queue(t);
+    if (t->host == NULL || !t->host->killed.taken || t == &t->host->last) sm_queue(t);
   }
 }
 
@@ -173,7 +173,8 @@ static size_t run_body(struct sim_thread *self, struct sim_scope *scope, const s
     handler->body(handler->arg);
     sm_do(SM_RELEASE, scope);
   }
-  sim_ordered(); /* at once, since it ends here: other turns of a round have their own time for it */
+  sim_ordered(); /* at once, since it ends here: other turns of a round have their own time for it
+                  */
   unwatch(scope);
   return scope->fired;
 }

@@ -162,12 +162,18 @@ static bool place_image(const struct tm_image *image, char *base, int rank) {
   return true;
 }
 
+/* Not aligned in a packed structure. */
+static void store_address(char *slot, size_t at, size_t value) {
+  const char *address = slot + value;
+  memcpy(slot + at, &address, sizeof address);
+}
+
 bool tm_program_place(struct tm_program *program, int rank) {
   char *slot = slot_of(program, rank);
   for (int i = 0; i < program->image_count; i++)
     if (!place_image(program->images[i], slot + program->images[i]->place, rank)) return false;
   for (size_t i = 0; i < program->record_count; i++)
-    *(char **)(slot + program->records[i].at) = slot + program->records[i].value;
+    store_address(slot, program->records[i].at, program->records[i].value);
   for (size_t i = 0; i < program->copy_count; i++) {
     const struct tm_copy *copy = &program->copies[i];
     memcpy(slot + copy->at, copy->from != NULL ? copy->from : slot + copy->private_from,
@@ -176,7 +182,7 @@ bool tm_program_place(struct tm_program *program, int rank) {
   for (size_t i = 0; i < program->choice_count; i++) {
     struct tm_choice *choice = &program->choices[i];
     if (choice->value == 0) choice->value = ((chooser *)(slot + choice->function))() - (size_t)slot;
-    *(char **)(slot + choice->at) = slot + choice->value;
+    store_address(slot, choice->at, choice->value);
   }
   fill_locals(program, rank, tm_program_locals(program, rank));
   return true;
