@@ -109,12 +109,15 @@ static int iflush(const char *call, const struct place *place, MPI_Request *hand
     request->magic = TM_REQUEST_MAGIC;
     request->kind = TM_COLLECTIVE;
     request->owner = tm_rank_self();
+    request->comm = place->comm != NULL ? place->comm : request->owner->self; /* for reports */
+    if (request->comm != NULL) tm_comm_hold(request->comm);
     request->source = MPI_ANY_SOURCE;
     request->tag = MPI_ANY_TAG;
     *flushing = (struct flushing){*place->buffer, request, tm_rank_number()};
     *handle = (MPI_Request)request;
     if (mltp_create_with(NULL, &attr, run_flush, flushing) == 0) return MPI_SUCCESS;
   }
+  if (request != NULL && request->comm != NULL) tm_comm_release(request->comm);
   free(flushing);
   free(request);
   return tm_fail_code(place->comm, call, MPI_ERR_NO_MEM);
