@@ -9,7 +9,7 @@ static int rank, size;
 
 /* ---- attributes: the functions count */
 
-static int copies, deletes;
+static int copies, deletes, refuses = 1;
 
 static int copy_comm(MPI_Comm old, int keyval, void *extra, void *value, void *copy, int *flag) {
   (void)old, (void)keyval;
@@ -22,7 +22,7 @@ static int copy_comm(MPI_Comm old, int keyval, void *extra, void *value, void *c
 static int delete_comm(MPI_Comm comm, int keyval, void *value, void *extra) {
   (void)comm, (void)keyval, (void)extra;
   deletes++;
-  return value == NULL ? MPI_ERR_OTHER : MPI_SUCCESS; /* refuses */
+  return value == NULL && refuses ? MPI_ERR_OTHER : MPI_SUCCESS;
 }
 
 static int copy_type(MPI_Datatype old, int keyval, void *extra, void *value, void *copy,
@@ -69,6 +69,9 @@ static void attributes(void) {
   MPI_Comm_free_keyval(&keyval);                /* it works as long as attributes have it */
   MPI_Comm_free(&copy);
   CHECK(deletes == 4);
+  refuses = 0;
+  MPI_Comm_free(&comm);
+  CHECK(deletes == 5 && comm == MPI_COMM_NULL);
   MPI_Type_create_keyval(copy_type, delete_type, &of_type, NULL);
   MPI_Type_contiguous(2, MPI_INT, &type);
   MPI_Type_set_attr(type, of_type, &place);
@@ -78,7 +81,7 @@ static void attributes(void) {
   MPI_Type_delete_attr(type_copy, of_type);
   MPI_Type_free(&type_copy);
   MPI_Type_free(&type);
-  CHECK(deletes == 6);
+  CHECK(deletes == 7);
   MPI_Type_set_attr(MPI_INT, of_type, &rank); /* each rank has its own of a predefined type */
   MPI_Type_get_attr(MPI_INT, of_type, &told, &flag);
   CHECK(flag && told == &rank);
