@@ -2,6 +2,7 @@
 /* The inside of the library, for those built on it. */
 #include "core/seam.h"
 
+#include "base/peek.h"
 #include "core/det.h"
 #include "core/park.h"
 #include "debug/report.h"
@@ -23,4 +24,8 @@ void mt_seam_resume(struct mltp_thread *t) { mt_resume(t); }
 
 void mt_seam_preempt(const char *call) { mt_preempt(call); }
 
-void mt_seam_on_deadlock(void (*report)(void)) { mt_deadlock_hook = report; }
+void mt_seam_on_deadlock(bool (*report)(void)) { mt_deadlock_hook = report; }
+
+void mt_seam_bystanders(uint32_t count) { mt_deadlock_bystanders = count; }
+
+bool mt_seam_peek(void *to, const void *from, size_t size) { return mt_peek(to, from, size); }

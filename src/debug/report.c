@@ -103,11 +103,13 @@ static bool any_woken(void) {
 }
 
 static uint32_t deadlock_reported; /* once in a runtime's life */
-void (*mt_deadlock_hook)(void);
+bool (*mt_deadlock_hook)(void);
+uint32_t mt_deadlock_bystanders;
 
 void mt_deadlock_suspected(void) {
   uint32_t vps = mt_load_relaxed(&mt_rt.vp_count);
-  uint32_t known = vps + mt_load_relaxed(&mt_rt.outside_parked) + MT_SANITIZER_TASKS;
+  uint32_t known =
+      vps + mt_load_relaxed(&mt_rt.outside_parked) + mt_deadlock_bystanders + MT_SANITIZER_TASKS;
   int tasks = os_task_count();
   if (mt_options.deadlock == MT_DEADLOCK_OFF) return;
   /* a thread blocked in the kernel may come back, unless it waits for a lock of ours */
@@ -115,8 +117,7 @@ void mt_deadlock_suspected(void) {
   if (tasks == 0 || (uint32_t)tasks > known || mt_live() == 0 || any_woken()) return;
   if (mt_load_relaxed(&mt_rt.awake) != 0 || mt_add_relaxed(&deadlock_reported, 1) != 0) return;
   mt_message("deadlock: no thread can run, and no timer is pending:");
-  if (mt_deadlock_hook != NULL) mt_deadlock_hook();
-  mt_dump(2, BACKTRACES_IN_REPORT, true);
+  if (mt_deadlock_hook == NULL || !mt_deadlock_hook()) mt_dump(2, BACKTRACES_IN_REPORT, true);
   mt_print_replay();
   if (mt_options.deadlock == MT_DEADLOCK_REPORT) return;
   mt_message(

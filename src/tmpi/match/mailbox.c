@@ -100,6 +100,7 @@ static void park(struct tm_mailbox *box, const struct tm_request *waits_for, con
   if (tells) {
     mt_store_relaxed(&box->call, call);
     box->waits_for = waits_for;
+    box->frame = __builtin_frame_address(0);
   }
   mt_seam_park(&box->guard, call);
   if (tells) mt_store_relaxed(&box->call, NULL);

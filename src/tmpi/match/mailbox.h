@@ -113,6 +113,7 @@ struct tm_mailbox {
   struct tm_waiter *probers;                 /* [guard] wait for any message to arrive */
   const char *call;                          /* [atomic] relaxed: what it waits in; NULL: nothing */
   const struct tm_request *waits_for;        /* [guard] the first of them; for reports */
+  const void *frame;                         /* [guard] where it waits; for reports */
 };
 
 /** Starts a send or a receive; the request's constant fields are set. It may be complete when

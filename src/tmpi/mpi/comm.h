@@ -21,6 +21,8 @@ struct tm_group {
   int ranks[];   /* [const] numbers in the job */
 };
 
+enum { TM_RECENT = 8 };
+
 struct tm_topology;
 struct tm_errhandler;
 struct tm_info;
@@ -41,6 +43,9 @@ struct tm_comm {
   struct tm_info *info;             /* [rank] hints; NULL: none */
   int collectives;                  /* [rank] started so far: their tags */
   int nonblocking;                  /* [rank] likewise: their contexts */
+  const char *recent[TM_RECENT];    /* [rank] names of the last ones, by number; for reports */
+  struct tm_rank *owner;            /* [const] */
+  struct tm_comm *next, *prev;      /* [lock:comms_guard] its owner's others */
   char name[MPI_MAX_OBJECT_NAME];   /* [rank] */
 };
 

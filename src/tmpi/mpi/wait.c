@@ -16,7 +16,9 @@ static struct tm_request *active(MPI_Request handle, bool *valid) {
   if (handle == MPI_REQUEST_NULL) return NULL;
   struct tm_request *request = (struct tm_request *)handle;
   *valid = (uintptr_t)handle >= 0x1000 && request->magic == TM_REQUEST_MAGIC;
-  return *valid && (!request->persistent || request->active) ? request : NULL;
+  if (!*valid || !request->persistent || request->active) return *valid ? request : NULL;
+  tm_rank_self()->unstarted = request; /* most likely MPI_Start() was forgotten */
+  return NULL;
 }
 
 static int get(const char *call, MPI_Request handle, struct tm_request **request) {

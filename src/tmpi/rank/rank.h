@@ -28,17 +28,20 @@ struct tm_errors;
 
 struct tm_rank {
   struct tm_mailbox box;
-  int number;                      /* [const] in MPI_COMM_WORLD */
-  uint32_t phase;                  /* [atomic] enum tm_phase; relaxed: others read it for reports */
-  uint32_t ended;                  /* [atomic] its program has ended; relaxed, likewise */
-  int thread_level;                /* [rank] */
-  const void *thread;              /* [rank] that called MPI_Init() */
-  struct tm_comm *world, *self;    /* [rank] */
-  struct tm_buffer *buffer;        /* [rank] of MPI_Buffer_attach() */
-  struct tm_errors *errors;        /* [rank] error classes and strings it has added */
-  struct tm_keyval *keyvals;       /* [rank] */
-  int keyval_count;                /* [rank] */
-  struct tm_attributes **of_types; /* [rank] attributes of predefined types, by handle */
+  int number;                   /* [const] in MPI_COMM_WORLD */
+  uint32_t phase;               /* [atomic] enum tm_phase; relaxed: others read it for reports */
+  uint32_t ended;               /* [atomic] its program has ended; relaxed, likewise */
+  int thread_level;             /* [rank] */
+  const void *thread;           /* [rank] that called MPI_Init() */
+  struct tm_comm *world, *self; /* [rank] */
+  struct tm_comm *comms;        /* [lock:comms_guard] all it has, for reports and checks */
+  uint32_t comms_guard;
+  const struct tm_request *unstarted; /* [rank] waited for, but not started; for reports */
+  struct tm_buffer *buffer;           /* [rank] of MPI_Buffer_attach() */
+  struct tm_errors *errors;           /* [rank] error classes and strings it has added */
+  struct tm_keyval *keyvals;          /* [rank] */
+  int keyval_count;                   /* [rank] */
+  struct tm_attributes **of_types;    /* [rank] attributes of predefined types, by handle */
 };
 
 struct tm_job {
