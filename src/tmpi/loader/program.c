@@ -57,7 +57,7 @@ static bool read_program(struct tm_program *program, const char *path) {
   lay_out(program);
   if (!tm_program_relocate(program)) return false;
   program->arena = os_map_memory(program->slot * (size_t)program->ranks);
-  if (program->arena != NULL) return true;
+  if (program->arena != NULL && tm_program_make_maps(program)) return true;
   return tm_refuse(path,
                    "no address space for %d copies of %zu KiB (fewer ranks, or a higher ulimit -v)",
                    program->ranks, program->slot / 1024);

@@ -22,6 +22,8 @@
 #ifndef TM_LOADER_PROGRAM_H
 #define TM_LOADER_PROGRAM_H
 
+#include <link.h>
+
 #include "tmpi/loader/image.h"
 
 enum { TM_IMAGES_MAX = 64 };
@@ -53,6 +55,7 @@ struct tm_program {
   size_t copy_count;
   struct tm_choice *choices;
   size_t choice_count;
+  struct link_map *maps; /* of each rank's images; maps.c */
   char *arena;
   size_t slot; /* bytes */
   int ranks;
@@ -85,6 +88,15 @@ extern struct tm_program *tm_the_program;
 
 /* relocate.c */
 bool tm_program_relocate(struct tm_program *program);
+
+/* maps.c: lists of the copies, one entry for each image of each rank. */
+struct link_map *tm_program_map(const struct tm_program *program, int rank, int image);
+/** @return false: no memory. */
+bool tm_program_make_maps(struct tm_program *program);
+/** Shows debuggers where the copies are. now: one that watches is to look at once. */
+void tm_program_publish(const struct tm_program *program, bool now);
+/** @return whether a debugger runs this process. */
+bool tm_program_is_watched(void);
 
 /* libraries.c */
 bool tm_program_find_libraries(struct tm_program *program);

@@ -91,7 +91,6 @@ static bool start_rank(struct tm_process *process, int number, int argc, char **
   snprintf(process->name, sizeof process->name, "rank %d", number);
   mltp_attr_t attr = MLTP_ATTR_INIT;
   attr.name = process->name;
-  if (!tm_program_place(tm_the_program, number)) return false;
   if (process->argv != NULL && mltp_create_with(&process->thread, &attr, run_rank, process) == 0)
     return true;
   fprintf(stderr, "tmpirun: rank %d cannot be started: no memory (fewer ranks, or less --stack)\n",
@@ -132,8 +131,15 @@ int tm_launch(int ranks, int argc, char **argv) {
     fprintf(stderr, "tmpirun: no memory for %d ranks (fewer ranks)\n", ranks);
     return 1;
   }
+  /* a debugger sets its breakpoints in all copies before the first one runs */
+  bool watched = tm_program_is_watched();
+  for (int i = 0; watched && i < ranks; i++)
+    if (!tm_program_place(tm_the_program, i)) tm_job_abort(1);
+  tm_program_publish(tm_the_program, watched);
   for (int i = 0; i < ranks; i++)
-    if (!start_rank(&processes[i], i, argc, argv)) tm_job_abort(1);
+    if (!(watched || tm_program_place(tm_the_program, i)) ||
+        !start_rank(&processes[i], i, argc, argv))
+      tm_job_abort(1);
   for (int i = 0; i < ranks; i++) mltp_join(processes[i].thread, NULL);
   fflush(stdout);
   return sum_up(ranks);
