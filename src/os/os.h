@@ -132,6 +132,8 @@ void os_sigstack_free(void);
 int os_signal_install(int signo, os_handler *handler, struct sigaction *old);
 /** Puts *old back, unless another handler has replaced ours since. */
 void os_signal_restore(int signo, os_handler *handler, const struct sigaction *old);
+/** The calling kernel thread gets no signals from now on: others of the process do. */
+void os_signals_off(void);
 /** In a handler: does what would have been done without it. */
 void os_signal_forward(int signo, siginfo_t *info, void *context, const struct sigaction *to);
 void os_signal_default(int signo);

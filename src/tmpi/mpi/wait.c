@@ -17,7 +17,8 @@ static struct tm_request *active(MPI_Request handle, bool *valid) {
   struct tm_request *request = (struct tm_request *)handle;
   *valid = (uintptr_t)handle >= 0x1000 && request->magic == TM_REQUEST_MAGIC;
   if (!*valid || !request->persistent || request->active) return *valid ? request : NULL;
-  tm_rank_self()->unstarted = request; /* most likely MPI_Start() was forgotten */
+  tm_rank_self()->unstarted =
+      (struct tm_unstarted){true, request->kind, request->peer, request->envelope.tag};
   return NULL;
 }
 

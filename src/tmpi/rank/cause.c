@@ -39,7 +39,8 @@ struct meeting {
   const char *comm;
 };
 
-static void tell_missing(const struct meeting *m, bool *set) {
+/* @return false: nobody is missing. */
+static bool tell_missing(const struct meeting *m, bool *set) {
   char who[TM_RANKS_TEXT], text[400];
   int missing = 0, waiting = 0, ended = 0;
   for (int i = 0; i < m->count; i++) {
@@ -50,7 +51,8 @@ static void tell_missing(const struct meeting *m, bool *set) {
     ended += m->doing[m->ranks[i]].state == TM_ENDED;
   }
   /* who waits has not come to the end, for a reason of its own */
-  if (missing == 0 || (waiting == missing && strcmp(m->call, "MPI_Finalize") == 0)) return;
+  if (missing == 0) return false;
+  if (waiting == missing && strcmp(m->call, "MPI_Finalize") == 0) return true;
   bool many = tm_words_ranks(who, set, tm_job.size) > 1;
   const char *end = ended == 0         ? ""
                     : ended == missing ? (many ? ", and have ended" : ", and has ended")
@@ -58,16 +60,18 @@ static void tell_missing(const struct meeting *m, bool *set) {
   snprintf(text, sizeof text, "%s %s not called %s on %s%s", who, many ? "have" : "has", m->call,
            tm_words_comm(m->comm), end);
   say(text);
+  return true;
 }
 
-static void tell_other_call(const struct meeting *m, bool *set) {
+/* @return false: all have called the same one. */
+static bool tell_other_call(const struct meeting *m, bool *set) {
   char who[TM_RANKS_TEXT], others[TM_RANKS_TEXT], text[600];
   const char *other = NULL;
   for (int i = 0; i < m->count && other == NULL; i++) {
     const char *call = call_of(&m->members[i], m->number);
     if (call != NULL && strcmp(call, m->call) != 0) other = call;
   }
-  if (other == NULL) return;
+  if (other == NULL) return false;
   const char *const calls[] = {m->call, other};
   char *const texts[] = {who, others};
   for (int c = 0; c < 2; c++) {
@@ -82,6 +86,17 @@ static void tell_other_call(const struct meeting *m, bool *set) {
            "%s called %s on %s where %s called %s (all ranks must call the same collectives in the "
            "same order)",
            who, m->call, tm_words_comm(m->comm), others, other);
+  say(text);
+  return true;
+}
+
+/* Nobody is missing: so the arguments do not fit. */
+static void tell_nothing_else(const struct meeting *m) {
+  char text[400];
+  snprintf(text, sizeof text,
+           "all ranks have called %s on %s: roots, counts or types may differ (tmpirun --check "
+           "compares them)",
+           m->call, tm_words_comm(m->comm));
   say(text);
 }
 
@@ -101,9 +116,9 @@ static void look_at_collective(const struct tm_doing *doing, int rank) {
       m.call = doing[m.ranks[i]].call;
     }
     if (m.call != NULL) {
-      tell_missing(&m, set);
+      bool missing = tell_missing(&m, set);
       memset(set, 0, (size_t)tm_job.size * sizeof *set);
-      tell_other_call(&m, set);
+      if (!tell_other_call(&m, set) && !missing) tell_nothing_else(&m);
     }
   }
   free(set);
@@ -192,21 +207,27 @@ static void look_at_messages(const struct tm_doing *doing) {
   free(mark);
 }
 
+/* Has nothing to send or receive any more. */
+static bool is_over(const struct tm_doing *doing) {
+  return doing->state == TM_ENDED ||
+         (doing->state == TM_WAITS && strcmp(doing->call, "MPI_Finalize") == 0);
+}
+
 /* Ranks that wait for one that will not come. */
 static void look_at_ended(const struct tm_doing *doing) {
   bool *set = calloc((unsigned)tm_job.size, sizeof *set);
   int told = 0;
   for (int i = 0; set != NULL && i < tm_job.size && told < CAUSES_MAX; i++) {
     int peer = waits_for(&doing[i]);
-    if (peer < 0 || doing[peer].state != TM_ENDED) continue;
+    if (peer < 0 || !is_over(&doing[peer])) continue;
     bool known = false;
     for (int k = 0; k < i && !known; k++) known = waits_for(&doing[k]) == peer;
     if (known) continue;
     char who[TM_RANKS_TEXT], text[300];
     for (int k = 0; k < tm_job.size; k++) set[k] = waits_for(&doing[k]) == peer;
     bool many = tm_words_ranks(who, set, tm_job.size) > 1;
-    snprintf(text, sizeof text, "%s %s for rank %d, which has ended", who, many ? "wait" : "waits",
-             peer);
+    snprintf(text, sizeof text, "%s %s for rank %d, which %s", who, many ? "wait" : "waits", peer,
+             doing[peer].state == TM_ENDED ? "has ended" : "is in MPI_Finalize");
     say(text);
     told++;
   }
@@ -215,18 +236,22 @@ static void look_at_ended(const struct tm_doing *doing) {
 
 /* ---- requests */
 
+static bool is_waited_for(const struct tm_doing *doing, int rank) {
+  for (int i = 0; i < tm_job.size; i++)
+    if (waits_for(&doing[i]) == rank) return true;
+  return false;
+}
+
 static void look_at_unstarted(const struct tm_doing *doing) {
   int told = 0;
   for (int i = 0; i < tm_job.size && told < CAUSES_MAX; i++) {
-    const struct tm_wanted *what = &doing[i].unstarted;
-    if (!what->known) continue;
+    const struct tm_unstarted *what = &doing[i].unstarted;
+    if (!what->is || !is_waited_for(doing, i)) continue;
     char text[300];
-    snprintf(
-        text, sizeof text,
-        "rank %d has waited for a persistent %s rank %d, tag %d, on %s that it has not started "
-        "(MPI_Start())",
-        i, what->kind == TM_SEND ? "send to" : "receive from", what->peer, what->tag,
-        tm_words_comm(what->comm));
+    snprintf(text, sizeof text,
+             "rank %d has waited for a persistent %s rank %d, tag %d, that it has not started "
+             "(MPI_Start())",
+             i, what->kind == TM_SEND ? "send to" : "receive from", what->peer, what->tag);
     say(text);
     told++;
   }

@@ -38,11 +38,11 @@ static void read_comm(struct tm_wanted *what, const struct tm_comm *comm, uint64
   what->comm[sizeof what->comm - 1] = '\0';
 }
 
-static void read_request(struct tm_wanted *what, const struct tm_request *request, bool inactive) {
+static void read_request(struct tm_wanted *what, const struct tm_request *request) {
   struct tm_request copy;
   size_t size = 0;
   if (request == NULL || !mt_seam_peek(&copy, request, sizeof copy) ||
-      copy.magic != TM_REQUEST_MAGIC || (copy.persistent && !copy.active) != inactive)
+      copy.magic != TM_REQUEST_MAGIC)
     return;
   what->known = true;
   what->kind = copy.kind;
@@ -66,11 +66,9 @@ void tm_doing_read(struct tm_doing *doing, int number) {
   if (doing->state == TM_WAITS) {
     doing->frame = box.frame;
     doing->site = tm_place_site(box.frame);
-    read_request(&doing->what, box.waits_for, false);
+    read_request(&doing->what, box.waits_for);
   }
-  const struct tm_request *unstarted = NULL;
-  mt_seam_peek(&unstarted, &rank->unstarted, sizeof unstarted);
-  read_request(&doing->unstarted, unstarted, true);
+  mt_seam_peek(&doing->unstarted, &rank->unstarted, sizeof doing->unstarted);
 }
 
 /* @return a copy of a rank's communicator of that context. */

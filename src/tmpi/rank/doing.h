@@ -14,7 +14,7 @@
 
 enum tm_state { TM_ENDED, TM_OUTSIDE, TM_WAITS };
 
-/** One message that is waited for, or that was never started. */
+/** One message that is waited for. */
 struct tm_wanted {
   bool known;
   bool inner; /* of a collective */
@@ -34,7 +34,7 @@ struct tm_doing {
   const void *frame;     /* of the library, where it waits */
   const void *site;      /* the call in the program; NULL: not known */
   struct tm_wanted what; /* the first thing it waits for */
-  struct tm_wanted unstarted;
+  struct tm_unstarted unstarted;
 };
 
 /** Fills *doing for a rank of the job. Also while it runs. */

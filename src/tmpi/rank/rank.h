@@ -26,6 +26,14 @@ struct tm_comm;
 struct tm_attributes;
 struct tm_errors;
 
+/** A persistent request that was waited for without having been started: most likely
+ * MPI_Start() was forgotten. */
+struct tm_unstarted {
+  bool is;
+  uint8_t kind; /* enum tm_kind */
+  int peer, tag;
+};
+
 struct tm_rank {
   struct tm_mailbox box;
   int number;                   /* [const] in MPI_COMM_WORLD */
@@ -36,12 +44,12 @@ struct tm_rank {
   struct tm_comm *world, *self; /* [rank] */
   struct tm_comm *comms;        /* [lock:comms_guard] all it has, for reports and checks */
   uint32_t comms_guard;
-  const struct tm_request *unstarted; /* [rank] waited for, but not started; for reports */
-  struct tm_buffer *buffer;           /* [rank] of MPI_Buffer_attach() */
-  struct tm_errors *errors;           /* [rank] error classes and strings it has added */
-  struct tm_keyval *keyvals;          /* [rank] */
-  int keyval_count;                   /* [rank] */
-  struct tm_attributes **of_types;    /* [rank] attributes of predefined types, by handle */
+  struct tm_unstarted unstarted;   /* [rank] for reports */
+  struct tm_buffer *buffer;        /* [rank] of MPI_Buffer_attach() */
+  struct tm_errors *errors;        /* [rank] error classes and strings it has added */
+  struct tm_keyval *keyvals;       /* [rank] */
+  int keyval_count;                /* [rank] */
+  struct tm_attributes **of_types; /* [rank] attributes of predefined types, by handle */
 };
 
 struct tm_job {

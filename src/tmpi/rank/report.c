@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/atomic.h"
 #include "core/seam.h"
 #include "tmpi/rank/doing.h"
 #include "tmpi/rank/place.h"
@@ -101,6 +102,8 @@ static void print(struct line *lines, const struct tm_doing *doing) {
 }
 
 void tm_report(const char *title) {
+  static uint32_t busy;
+  if (mt_swap_acquire(&busy, 1) != 0) return; /* RP-1 acquire: the one before; pairs RP-2 */
   struct line *lines = calloc((size_t)tm_job.size, sizeof *lines);
   struct tm_doing *doing = calloc((size_t)tm_job.size, sizeof *doing);
   fprintf(stderr, "tmpi: %s of %d ranks:\n", title, tm_job.size);
@@ -112,6 +115,7 @@ void tm_report(const char *title) {
   }
   free(lines);
   free(doing);
+  mt_store_release(&busy, 0); /* RP-2 release: what it has written; pairs RP-1 */
 }
 
 /* Threads that are no rank's are in the dump of all threads. */

@@ -12,10 +12,11 @@
 #include "tmpi/loader/program.h"
 #include "tmpi/run/process.h"
 
-enum { RANKS_MAX = 1000000, VPS = 256, ONE_TO_ONE, SEED, STACK, STATUS_USAGE = 2 };
+enum { RANKS_MAX = 1000000, VPS = 256, ONE_TO_ONE, SEED, STACK, TIMEOUT, STATUS_USAGE = 2 };
 
 struct settings {
   int ranks;
+  long timeout;   /* seconds; 0: none */
   char **command; /* program and its arguments */
   int count;
 };
@@ -26,6 +27,8 @@ static const struct argp_option options[] = {
     {"one-to-one", ONE_TO_ONE, NULL, 0, "a kernel thread for each rank", 0},
     {"seed", SEED, "N", 0, "deterministic: the seed chooses who runs at each point", 0},
     {"stack", STACK, "KIB", 0, "address space of a rank's stack (8192)", 0},
+    {"timeout", TIMEOUT, "SECONDS", 0,
+     "report what ranks do, and end, when the program has not ended by then", 0},
     {0},
 };
 
@@ -55,6 +58,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case STACK:
       set_option("MLTP_STACK_SIZE", number(state, "--stack", argument, 1 << 20) * 1024);
       return 0;
+    case TIMEOUT: settings->timeout = number(state, "--timeout", argument, 1 << 30); return 0;
     case ARGP_KEY_ARG:
       settings->command = state->argv + state->next - 1;
       settings->count = state->argc - state->next + 1;
@@ -92,7 +96,7 @@ static void accept_np(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-  struct settings settings = {1, NULL, 0};
+  struct settings settings = {.ranks = 1};
   const struct argp argp = {
       .options = options,
       .parser = parse,
@@ -100,7 +104,9 @@ int main(int argc, char **argv) {
       .doc =
           "Runs an MPI program built by tmpicc, tmpicxx or tmpifort, each rank a thread of one "
           "process.\vExit status: that of the first rank that failed; 1: a rank ended without "
-          "MPI_Finalize(), or the program cannot be run; 2: wrong usage; 86: deadlock.",
+          "MPI_Finalize(), or the program cannot be run; 2: wrong usage; 86: deadlock; 124: "
+          "--timeout. "
+          "SIGUSR1 makes it tell what each rank does.",
   };
   argp_program_version_hook = print_version;
   argp_err_exit_status = STATUS_USAGE;
@@ -117,6 +123,11 @@ int main(int argc, char **argv) {
   bool ready = tm_program_read(path, settings.ranks, tm_override) != NULL && mltp_init(0) == 0;
   free(path);
   if (!ready) return 1; /* it has said why */
+  if (!tm_watch_start(settings.timeout)) {
+    fprintf(stderr,
+            "tmpirun: no kernel thread for reports: the system's limit (raise ulimit -u)\n");
+    return 1;
+  }
   int status = tm_launch(settings.ranks, settings.count, settings.command);
   if (status == 0) status = mltp_finalize() == 0 ? 0 : 1;
   return status;

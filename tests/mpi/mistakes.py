@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What is said of mistakes: by the deadlock report, on demand, at a time-out.
+
+usage: mistakes.py TMPIRUN PROGRAM
+"""
+import re
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+DEADLOCK, TIMEOUT = 86, 124
+TMPIRUN, PROGRAM = "", ""
+
+
+def run(how, *options, ranks=4):
+    return subprocess.run([TMPIRUN, "-n", str(ranks), *options, PROGRAM, how], capture_output=True,
+                          text=True, check=False, timeout=100)
+
+
+class Mistakes(unittest.TestCase):
+    def said(self, result, status, *patterns):
+        self.assertEqual(result.returncode, status, result.stderr)
+        for pattern in patterns:
+            self.assertRegex(result.stderr, pattern)
+
+    def hangs(self, how, *patterns, ranks=4):
+        result = run(how, ranks=ranks)
+        self.said(result, DEADLOCK, *patterns)
+        return result.stderr
+
+
+class Deadlocks(Mistakes):
+    def test_head_to_head(self):
+        said = self.hangs("head-to-head",
+                          "rank 0 waits in MPI_Send: no receive was posted by rank 3, tag 0, 400000 bytes, on"
+                          " MPI_COMM_WORLD, at mistakes.c:[0-9]+ \\(head_to_head\\)",
+                          "why: ranks 0 -> 3 -> 0 wait for each other in a circle: all send first")
+        self.assertRegex(said, r"rank 0:\n +#0 .*PMPI_Send.*\n(.*\n)* +#[0-9]+ +mistakes.c:[0-9]+ \(main\)")
+
+    def test_missing_in_a_collective(self):
+        self.hangs("missing", "ranks 0-98 wait in MPI_Barrier on MPI_COMM_WORLD, at mistakes.c:",
+                   "rank 99 waits in MPI_Recv: no message has come from rank 0, tag 9",
+                   "why: rank 99 has not called MPI_Barrier on MPI_COMM_WORLD\n", ranks=100)
+
+    def test_wrong_root(self):
+        self.hangs("wrong-root-hangs", "ranks 0-3 wait in MPI_Bcast on MPI_COMM_WORLD, at mistakes.c:",
+                   "why: all ranks have called MPI_Bcast .*: roots, .* may differ")
+
+    def test_crossed_tags(self):
+        self.hangs("crossed-tags", "rank 0 waits in MPI_Ssend: .* rank 1, tag 1",
+                   "rank 1 waits in MPI_Recv: .* rank 0, tag 2",
+                   "ranks 2-3 wait in MPI_Finalize on MPI_COMM_WORLD",
+                   "why: rank 0 sends to rank 1 with tag 1, which receives from it with tag 2")
+
+    def test_wrong_order(self):
+        self.hangs("wrong-order", "why: .*rank 1 called MPI_Barrier")
+        self.hangs("wrong-order-hangs",
+                   "why: rank 1 called MPI_Barrier on .* where ranks 0, 2-3 called MPI_Bcast")
+
+    def test_request_that_was_never_started(self):
+        self.hangs("never-started", "rank 1 waits in MPI_Recv: no message has come from rank 0, tag 5",
+                   "why: rank 0 has waited for a persistent send to rank 1, tag 5, that it has not started",
+                   "why: rank 1 waits for rank 0, which is in MPI_Finalize")
+
+    def test_circle_of_receives(self):
+        self.hangs("all-receive", "why: ranks 0 -> 1 -> 2 -> 3 -> 0 .*: all receive first")
+        self.hangs("all-receive", "why: ranks 0 -> 1 .* -> ... \\(1000 ranks\\)",
+                   "ranks 0-999 wait in MPI_Recv: .* another rank each.*: rank 0 for 1, rank 1 for 2", ranks=1000)
+
+    def test_rank_that_has_ended(self):
+        self.hangs("early-end", "rank 0 has ended", "ranks 1-3 wait in MPI_Recv: .* rank 0, tag 4",
+                   "why: ranks 1-3 wait for rank 0, which has ended")
+
+    def test_other_communicator(self):
+        self.hangs("other-comm",
+                   "why: rank 0 sends to rank 1 on copy, which receives from it on MPI_COMM_WORLD")
+
+    def test_reported_in_under_a_second(self):
+        start = time.monotonic()
+        self.hangs("missing")
+        self.assertLess(time.monotonic() - start, 10)  # of a machine that does other things, too
+
+
+class OnDemand(Mistakes):
+    def test_timeout(self):
+        result = run("computes", "--timeout=1")
+        self.said(result, TIMEOUT, "time-out of 4 ranks", "ranks 0, 2-3 wait in MPI_Barrier",
+                  "rank 1 is outside of MPI", "why: rank 1 has not called MPI_Barrier",
+                  "tmpirun: the program has not ended after 1 s")
+
+    def test_no_timeout_when_it_ends_before(self):
+        self.said(run("", "--timeout=100"), 0, "^$")
+
+    def test_deadlock_before_the_timeout(self):
+        self.said(run("missing", "--timeout=50"), DEADLOCK, "deadlock of 4 ranks")
+
+    def test_signal(self):
+        process = subprocess.Popen([TMPIRUN, "-n", "4", PROGRAM, "waits-for-word"], text=True,
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        said = ""
+        try:
+            self.assertEqual(process.stdout.readline(), "ready\n")
+            for _ in range(2):  # and it goes on
+                process.send_signal(signal.SIGUSR1)
+                while not re.search("(?s)report on SIGUSR1.*rank 0 is outside of MPI", said):
+                    said += process.stderr.readline()
+                said = ""
+            process.stdin.close()
+            self.assertEqual(process.wait(), 0)
+        finally:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+            process.stderr.close()
+
+
+if __name__ == "__main__":
+    TMPIRUN, PROGRAM = sys.argv[1:3]
+    unittest.main(argv=sys.argv[:1])
