@@ -73,6 +73,12 @@ TM_SHOWN int tm_rank_number(void);
 /** A rank's program has ended. @return false: MPI_Finalize() was missing. */
 TM_SHOWN bool tm_rank_leave(int number);
 
+/** A function that writes what else is to be written before the process ends. */
+TM_SHOWN void tm_job_on_end(void (*flush)(void));
+
+/** Writes all that was printed. */
+TM_SHOWN void tm_job_flush(void);
+
 /** Ends the process: all that was printed is written first. */
 TM_SHOWN void tm_job_abort(int status) __attribute__((noreturn));
 

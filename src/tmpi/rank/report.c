@@ -120,7 +120,7 @@ void tm_report(const char *title) {
 
 /* Threads that are no rank's are in the dump of all threads. */
 static bool report_deadlock(void) {
-  fflush(stdout);
+  tm_job_flush();
   tm_report("deadlock");
   return true;
 }

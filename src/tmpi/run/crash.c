@@ -6,6 +6,7 @@
 
 #include "os/os.h"
 #include "tmpi/rank/rank.h"
+#include "tmpi/run/output.h"
 #include "tmpi/run/process.h"
 
 static void on_crash(int signo, siginfo_t *info, void *context) {
@@ -15,6 +16,7 @@ static void on_crash(int signo, siginfo_t *info, void *context) {
   int length = snprintf(text, sizeof text, "tmpirun: rank %d crashed: SIG%s at address %p\n", rank,
                         sigabbrev_np(signo), info->si_addr);
   if (rank >= 0) os_write(2, text, (size_t)length);
+  tm_output_end_all();
   os_signal_default(signo);
 }
 

@@ -9,6 +9,7 @@
 #include "arch/program.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
+#include "tmpi/run/output.h"
 #include "tmpi/run/process.h"
 
 static struct tm_process *processes;
@@ -37,6 +38,7 @@ void tm_process_exit(struct tm_process *process, int status, bool quick) {
     run_handlers(&process->at_exit);
     tm_program_destruct(tm_the_program, process->number);
   }
+  tm_output_end(process->number);
   process->status = status & 0xff;
   process->not_finalized = !tm_rank_leave(process->number);
   mltp_exit(NULL);

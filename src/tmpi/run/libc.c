@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "tmpi/loader/program.h"
+#include "tmpi/rank/rank.h"
 #include "tmpi/run/process.h"
 
 #define SHOWN __attribute__((visibility("default")))
@@ -39,7 +40,7 @@ static void exit_quickly(int status) {
 
 static void abort_rank(void) {
   const struct tm_process *process = tm_process_self();
-  fflush(NULL);
+  tm_job_flush();
   if (process != NULL) fprintf(stderr, "tmpirun: rank %d called abort()\n", process->number);
   abort();
 }
@@ -164,8 +165,6 @@ struct start {
   void *(*function)(void *);
   void *argument;
 };
-
-extern int tm_rank_enter(int number);
 
 static void *start_pthread(void *argument) {
   struct start start = *(struct start *)argument;

@@ -4,20 +4,35 @@
 #include <errno.h>
 #include <limits.h>
 #include <mltp/mltp.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "tmpi/loader/program.h"
+#include "tmpi/rank/rank.h"
+#include "tmpi/run/output.h"
 #include "tmpi/run/process.h"
 
-enum { RANKS_MAX = 1000000, VPS = 256, ONE_TO_ONE, SEED, STACK, TIMEOUT, STATUS_USAGE = 2 };
+enum {
+  RANKS_MAX = 1000000,
+  VPS = 256,
+  ONE_TO_ONE,
+  SEED,
+  STACK,
+  TIMEOUT,
+  LABEL,
+  OUTPUT,
+  STATUS_USAGE = 2
+};
 
 struct settings {
   int ranks;
-  long timeout;   /* seconds; 0: none */
-  char **command; /* program and its arguments */
+  bool label;
+  const char *output; /* files; NULL: none */
+  long timeout;       /* seconds; 0: none */
+  char **command;     /* program and its arguments */
   int count;
 };
 
@@ -29,6 +44,8 @@ static const struct argp_option options[] = {
     {"stack", STACK, "KIB", 0, "address space of a rank's stack (8192)", 0},
     {"timeout", TIMEOUT, "SECONDS", 0,
      "report what ranks do, and end, when the program has not ended by then", 0},
+    {"label", LABEL, NULL, 0, "begin each line of output with the rank that wrote it", 0},
+    {"output", OUTPUT, "PREFIX", 0, "write what each rank prints to the file PREFIX.RANK", 0},
     {0},
 };
 
@@ -59,6 +76,8 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
       set_option("MLTP_STACK_SIZE", number(state, "--stack", argument, 1 << 20) * 1024);
       return 0;
     case TIMEOUT: settings->timeout = number(state, "--timeout", argument, 1 << 30); return 0;
+    case LABEL: settings->label = true; return 0;
+    case OUTPUT: settings->output = argument; return 0;
     case ARGP_KEY_ARG:
       settings->command = state->argv + state->next - 1;
       settings->count = state->argc - state->next + 1;
@@ -87,6 +106,11 @@ static char *find_program(const char *name) {
     }
   }
   return realpath(name, NULL);
+}
+
+static const void * override(const char *name) {
+  const void *function = tm_output_override(name);
+  return function != NULL ? function : tm_override(name);
 }
 
 /* Open MPI and MPICH also take -np, which argp would read as -n p. */
@@ -119,8 +143,10 @@ int main(int argc, char **argv) {
             strerror(errno));
     return 1;
   }
+  if (!tm_output_start(settings.ranks, settings.label, settings.output)) return 1;
+  tm_job_on_end(tm_output_end_all);
   tm_crash_start();
-  bool ready = tm_program_read(path, settings.ranks, tm_override) != NULL && mltp_init(0) == 0;
+  bool ready = tm_program_read(path, settings.ranks, override) != NULL && mltp_init(0) == 0;
   free(path);
   if (!ready) return 1; /* it has said why */
   if (!tm_watch_start(settings.timeout)) {

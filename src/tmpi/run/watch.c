@@ -15,6 +15,7 @@
 #include "core/seam.h"
 #include "os/os.h"
 #include "tmpi/rank/report.h"
+#include "tmpi/run/output.h"
 #include "tmpi/run/process.h"
 
 enum { STACK_SIZE = 1 << 20 };
@@ -32,6 +33,7 @@ static void on_signal(int signo, siginfo_t *info, void *context) {
 /* Not fflush(NULL): a rank may hold a stream for as long as nobody reads what it writes. */
 static void end_process(void) {
   if (ftrylockfile(stdout) == 0) fflush_unlocked(stdout);
+  tm_output_end_all();
   _exit(TM_STATUS_TIMEOUT);
 }
 
