@@ -98,6 +98,84 @@ static void waits_for_word(void) {
   if (rank == 1) receive(0, 3);
 }
 
+/* ---- what --check finds, and nobody needs to hang of */
+
+static void other_op(void) {
+  MPI_Op op = rank == 3 ? MPI_MAX : MPI_SUM;
+  MPI_Allreduce(MPI_IN_PLACE, values, 4, MPI_INT, op, MPI_COMM_WORLD);
+}
+
+static void other_count(void) {
+  MPI_Reduce(values, others, rank == 1 ? 5 : 4, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+}
+
+static void other_type(void) {
+  MPI_Bcast(values, 4, rank == 1 ? MPI_FLOAT : MPI_INT, 0, MPI_COMM_WORLD);
+}
+
+static void other_gather(void) {
+  MPI_Gather(values, 1, MPI_INT, others, 2, MPI_INT, 0, MPI_COMM_WORLD);
+}
+
+/* The same data by other types: no mistake. */
+static void same_data(void) {
+  MPI_Datatype pair, column;
+  MPI_Type_contiguous(2, MPI_INT, &pair);
+  MPI_Type_vector(4, 1, 2, MPI_INT, &column);
+  MPI_Type_commit(&pair);
+  MPI_Type_commit(&column);
+  if (rank % 2 == 0)
+    MPI_Bcast(values, 2, pair, 0, MPI_COMM_WORLD);
+  else
+    MPI_Bcast(values, 1, column, 0, MPI_COMM_WORLD);
+  MPI_Sendrecv(values, 1, column, rank, 0, others, 8, pair, rank, 0, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
+  MPI_Type_free(&pair);
+  MPI_Type_free(&column);
+}
+
+static void wrong_type(int count) {
+  if (rank == 0) MPI_Send(values, count, MPI_INT, 1, 7, MPI_COMM_WORLD);
+  if (rank == 1) MPI_Recv(others, count, MPI_FLOAT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void wrong_type_small(void) { wrong_type(2); }
+static void wrong_type_large(void) { wrong_type(MANY); }
+
+static void too_long(void) {
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  if (rank == 0) MPI_Send(values, 3, MPI_INT, 1, 0, MPI_COMM_WORLD);
+  if (rank == 1) MPI_Recv(others, 2, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void leaks(void) {
+  MPI_Comm copy;
+  MPI_Group group;
+  MPI_Datatype type;
+  MPI_Request request;
+  MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+  MPI_Comm_group(MPI_COMM_WORLD, &group);
+  for (int i = 0; i < 3; i++) MPI_Type_contiguous(2, MPI_INT, &type);
+  MPI_Type_free(&type);
+  if (rank == 2) MPI_Irecv(values, 1, MPI_INT, 0, 99, MPI_COMM_WORLD, &request);
+}
+
+static void shared_buffer(void) {
+  MPI_Request requests[2];
+  MPI_Irecv(values, 10, MPI_INT, rank, 0, MPI_COMM_WORLD, &requests[0]);
+  MPI_Irecv(values + 9, 10, MPI_INT, rank, 0, MPI_COMM_WORLD, &requests[1]);
+  for (int i = 0; i < 2; i++) MPI_Send(others, 10, MPI_INT, rank, 0, MPI_COMM_WORLD);
+  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+}
+
+static void changed_buffer(void) {
+  MPI_Request request;
+  MPI_Isend(values, 10, MPI_INT, rank, 0, MPI_COMM_WORLD, &request);
+  values[3] = 1;
+  MPI_Recv(others, 10, MPI_INT, rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
 static const struct {
   const char *name;
   void (*make)(void);
@@ -115,6 +193,17 @@ static const struct {
     {"other-comm", other_comm},
     {"computes", computes},
     {"waits-for-word", waits_for_word},
+    {"other-op", other_op},
+    {"other-count", other_count},
+    {"other-type", other_type},
+    {"other-gather", other_gather},
+    {"same-data", same_data},
+    {"wrong-type-small", wrong_type_small},
+    {"wrong-type-large", wrong_type_large},
+    {"too-long", too_long},
+    {"leaks", leaks},
+    {"shared-buffer", shared_buffer},
+    {"changed-buffer", changed_buffer},
 };
 
 int main(int argc, char **argv) {

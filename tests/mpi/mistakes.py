@@ -4,10 +4,13 @@
 
 usage: mistakes.py TMPIRUN PROGRAM
 """
+import json
+import pathlib
 import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -115,6 +118,81 @@ class OnDemand(Mistakes):
             process.wait()
             process.stdout.close()
             process.stderr.close()
+
+
+class Checked(Mistakes):
+    """What --check finds; none of it is found without, and the program ends well then."""
+
+    def found(self, how, *patterns, status=1):
+        result = run(how, "--check")
+        self.said(result, status, *patterns)
+        return result.stderr
+
+    def test_nothing_is_found_where_nothing_is_wrong(self):
+        for how in ("", "same-data"):
+            self.said(run(how, "--check"), 0, "^$")
+
+    def test_wrong_root(self):
+        self.found("wrong-root", "check: ranks of MPI_COMM_WORLD name different roots:\n",
+                   "rank 2: MPI_Bcast\\(1 MPI_INT, root 1\\) at mistakes.c:[0-9]+ \\(wrong_root\\)\n")
+
+    def test_wrong_order(self):
+        for how in ("wrong-order", "wrong-order-hangs"):
+            self.found(how, "check: ranks of MPI_COMM_WORLD call different collectives:",
+                       "rank 1: MPI_Barrier\\(\\) at mistakes.c:")
+
+    def test_request_that_was_never_started(self):
+        self.found("never-started", "rank 0: MPI_Wait.* waits for a persistent send to rank 1, tag 5, that was never"
+                   " started", status=DEADLOCK)
+
+    def test_arguments_of_collectives(self):
+        self.found("other-op", "name different operations", "rank 3: MPI_Allreduce\\(4 MPI_INT, MPI_MAX\\)")
+        self.found("other-count", "have different data", "rank 1: MPI_Reduce\\(5 MPI_INT, root 0, MPI_SUM\\)")
+        self.found("other-type", "have different data", "rank 1: MPI_Bcast\\(4 MPI_FLOAT, root 0\\)")
+        self.found("other-gather", "send other data than they receive",
+                   "rank 0: MPI_Gather\\(sends 1 MPI_INT, receives 2 MPI_INT, root 0\\)")
+
+    def test_types_of_messages(self):
+        for how, count in (("wrong-type-small", 2), ("wrong-type-large", 100000)):
+            self.said(run(how), 0, "^$")
+            self.found(how, f"rank 1 receives {count} MPI_FLOAT from rank 0 of MPI_COMM_WORLD, which sent {count}"
+                       " MPI_INT \\(tag 7\\)")
+
+    def test_truncation(self):
+        self.found("too-long", "rank 1: MPI_Recv\\(2 MPI_INT, rank 0, tag 0\\) at .* longer than there is room")
+
+    def test_leaks(self):
+        self.said(run("leaks"), 0, "^$")
+        self.found("leaks", "ranks 0-3: 4 communicators were not freed, of MPI_Comm_dup\\(\\) at mistakes.c:",
+                   "ranks 0-3: 4 groups were not freed, of MPI_Comm_group",
+                   "ranks 0-3: 8 datatypes were not freed, of MPI_Type_contiguous\\(\\) at mistakes.c:",
+                   "rank 2: 1 request was not freed, of MPI_Irecv", "has found 4 mistakes")
+
+    def test_buffers(self):
+        self.found("shared-buffer", "rank 0: MPI_Irecv.* uses memory that belongs to MPI_Irecv.* until")
+        self.found("changed-buffer", "rank 0: what MPI_Isend.* sends was changed before that was complete")
+
+
+class Reports(Mistakes):
+    def test_text(self):
+        self.said(run("all-receive", "--report"), DEADLOCK)
+        self.said(run("same-data", "--report"), 0, "(?m)^MPI_Bcast +4 +0 +64 ",
+                  "(?m)^MPI_Sendrecv +4 +4 +64 ", "(?m)^MPI_Type_commit +8 +0 +0 ")
+
+    def test_json(self):
+        with tempfile.TemporaryDirectory() as folder:
+            name = pathlib.Path(folder, "report.json")
+            self.said(run("wrong-type-large", f"--report={name}"), 0, "^$")
+            report = json.loads(name.read_text(encoding="ascii"))
+        self.assertEqual((report["size"], [rank["rank"] for rank in report["ranks"]]), (4, [0, 1, 2, 3]))
+        calls = [rank["calls"] for rank in report["ranks"]]
+        self.assertEqual((calls[0]["MPI_Send"]["messages"], calls[0]["MPI_Send"]["bytes"]), (1, 400000))
+        self.assertEqual((calls[1]["MPI_Recv"]["calls"], calls[1]["MPI_Recv"]["bytes"]), (1, 0))
+        self.assertNotIn("MPI_Send", calls[1])
+        self.assertGreater(calls[2]["MPI_Finalize"]["seconds"], 0)
+
+    def test_file_that_cannot_be_written(self):
+        self.said(run("", "--report=/no/such/folder/file"), 0, "cannot be written to '/no/such/folder/file': No such")
 
 
 if __name__ == "__main__":

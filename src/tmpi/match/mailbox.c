@@ -12,9 +12,13 @@
 #include "base/atomic.h"
 #include "core/seam.h"
 #include "tmpi/dt/type.h"
+#include "tmpi/match/hook.h"
 #include "tmpi/mpi/errors.h"
 #include "tmpi/mpi/request.h"
 #include "tmpi/rank/rank.h"
+
+void (*tm_match_hook)(const struct tm_request *recv, const struct tm_envelope *envelope,
+                      const struct tm_type *type, size_t count);
 
 /* ---- lists */
 
@@ -144,12 +148,18 @@ static void set_result(struct tm_request *r, const struct tm_envelope *envelope,
 
 /* The sender's data go straight to where the receiver wants them. */
 static void deliver(struct tm_request *send, struct tm_request *recv) {
+  if (mt_unlikely(tm_match_hook != NULL))
+    tm_match_hook(recv, &send->envelope, send->type, send->count);
   set_result(recv, &send->envelope, send->count * send->type->size);
   tm_type_copy(recv->buffer, recv->type, send->buffer, send->type, recv->bytes);
   tm_request_complete(recv);
 }
 
 static void receive(struct tm_request *recv, struct tm_message *m) {
+  if (mt_unlikely(m->type != NULL)) {
+    if (tm_match_hook != NULL) tm_match_hook(recv, &m->envelope, m->type, m->count);
+    tm_type_release(m->type);
+  }
   set_result(recv, &m->envelope, m->bytes);
   if (m->sender != NULL)
     tm_type_copy(recv->buffer, recv->type, m->sender->buffer, m->sender->type, recv->bytes);
@@ -173,8 +183,19 @@ static struct tm_message *make_message(struct tm_request *send, bool copy) {
   m->bytes = bytes;
   m->sender = copy ? NULL : send;
   m->buffer = NULL;
+  m->type = NULL;
+  if (mt_unlikely(tm_match_hook != NULL)) {
+    m->type = send->type;
+    m->count = send->count;
+    tm_type_hold(m->type);
+  }
   if (copy) tm_type_pack(m->data, send->buffer, send->type, 0, bytes);
   return m;
+}
+
+static void discard(struct tm_message *m) {
+  if (m != NULL && m->type != NULL) tm_type_release(m->type);
+  free(m);
 }
 
 /* Leaves a message, unless a receive it fits has been posted: then gives that. */
@@ -210,7 +231,7 @@ void tm_send_start(struct tm_request *send) {
     if (send->mode == TM_BUFFERED) m->buffer = send->owner->buffer;
     recv = leave(box, m);
     if (recv == NULL && !copy) return; /* the receiver completes it */
-    if (recv != NULL) free(m);
+    if (recv != NULL) discard(m);
   }
   if (recv != NULL) {
     deliver(send, recv);
@@ -282,7 +303,7 @@ static bool withdraw_message(struct tm_request *send) {
   while (m != NULL && m->sender != send) m = m->next;
   if (m != NULL) remove_message(box, m);
   mt_seam_unlock(&box->guard);
-  free(m);
+  discard(m);
   return m != NULL;
 }
 

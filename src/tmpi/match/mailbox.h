@@ -102,6 +102,8 @@ struct tm_message {
   size_t bytes;                   /* [const] */
   struct tm_request *sender;      /* [const] waits for the receiver to copy; NULL: data is here */
   struct tm_buffer *buffer;       /* [const] counted there as not received yet; NULL: not */
+  struct tm_type *type;           /* [const] it was sent as, held; NULL: nobody wants to know */
+  size_t count;                   /* [const] elements of it */
   bool queued;                    /* [guard] in the list */
   char data[];                    /* [const] packed */
 };

@@ -43,6 +43,7 @@ struct tm_comm {
   struct tm_info *info;             /* [rank] hints; NULL: none */
   int collectives;                  /* [rank] started so far: their tags */
   int nonblocking;                  /* [rank] likewise: their contexts */
+  unsigned checked;                 /* [rank] likewise, of both kinds: counted by --check */
   const char *recent[TM_RECENT];    /* [rank] names of the last ones, by number; for reports */
   struct tm_rank *owner;            /* [const] */
   struct tm_comm *next, *prev;      /* [lock:comms_guard] its owner's others */
@@ -52,7 +53,7 @@ struct tm_comm {
 enum { TM_COMM_MAGIC = 0xc033, TM_GROUP_MAGIC = 0x6f0e };
 
 /** @return the communicator of a handle, NULL: no valid one. */
-struct tm_comm *tm_comm_of(MPI_Comm handle);
+TM_SHOWN struct tm_comm *tm_comm_of(MPI_Comm handle);
 MPI_Comm tm_comm_handle(const struct tm_comm *comm);
 
 /** The group handed over is the communicator's from then on; NULL remote: the same. @return

@@ -29,7 +29,7 @@ TM_SHOWN void tm_places_are(const struct tm_places *places);
  * library. NULL: not found. */
 const void *tm_place_site(const void *frame);
 
-void tm_place_name(char *text, size_t size, const void *address);
+TM_SHOWN void tm_place_name(char *text, size_t size, const void *address);
 void tm_place_trace(const void *frame);
 
 #endif

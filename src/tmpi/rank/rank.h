@@ -16,9 +16,7 @@
 #include <stdint.h>
 
 #include "tmpi/match/mailbox.h"
-
-/** What tmpirun uses of libmpi_abi; the rest of it shows MPI_ and PMPI_ only. */
-#define TM_SHOWN __attribute__((visibility("default")))
+#include "tmpi/rank/shown.h"
 
 enum tm_phase { TM_BEFORE_INIT, TM_INITIALIZED, TM_FINALIZED };
 
@@ -59,7 +57,7 @@ struct tm_job {
   bool alone;            /* [const] no tmpirun: a program started by itself */
 };
 
-extern struct tm_job tm_job;
+TM_SHOWN extern struct tm_job tm_job;
 
 /** Makes the job. libmltp runs. @return 0, EINVAL (there is one), ENOMEM, EAGAIN. */
 TM_SHOWN int tm_job_start(int size);
@@ -83,6 +81,6 @@ TM_SHOWN void tm_job_flush(void);
 TM_SHOWN void tm_job_abort(int status) __attribute__((noreturn));
 
 /** @return the calling thread's rank, NULL: none. */
-struct tm_rank *tm_rank_self(void);
+TM_SHOWN struct tm_rank *tm_rank_self(void);
 
 #endif

@@ -9,11 +9,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "tmpi/rank/shown.h"
+
 enum { TM_RANKS_TEXT = 120, TM_WHAT_TEXT = 600 };
 
 /** Writes "ranks 0-2, 7" of those in the set, in ascending order; "..." where there are too many.
  * @return how many there are. */
-int tm_words_ranks(char text[TM_RANKS_TEXT], const bool *set, int size);
+TM_SHOWN int tm_words_ranks(char text[TM_RANKS_TEXT], const bool *set, int size);
 
 struct tm_doing;
 
@@ -22,6 +24,6 @@ struct tm_doing;
 void tm_words_doing(char text[TM_WHAT_TEXT], const struct tm_doing *doing, bool peers);
 
 /** @return the name of a communicator, or words for one without. */
-const char *tm_words_comm(const char *name);
+TM_SHOWN const char *tm_words_comm(const char *name);
 
 #endif

@@ -14,6 +14,7 @@
 #include "tmpi/lines/lines.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/place.h"
+#include "tmpi/run/modules.h"
 #include "tmpi/run/process.h"
 
 enum { FRAMES_MAX = 48, FILES_MAX = 200 };
@@ -46,25 +47,13 @@ static int add_file(struct dl_phdr_info *info, size_t size, void *data) {
   return 0;
 }
 
-/* It lies in a folder beside libmpi_abi. */
-static void *load_module(void) {
-  char path[PATH_MAX];
-  Dl_info library;
-  if (dladdr((const void *)(uintptr_t)tm_places_are, &library) == 0) return NULL;
-  const char *slash = strrchr(library.dli_fname, '/');
-  size_t folder = slash != NULL ? (size_t)(slash - library.dli_fname) + 1 : 0;
-  snprintf(path, sizeof path, "%.*stmpi/lines.so", (int)folder, library.dli_fname);
-  return dlopen(path, RTLD_NOW | RTLD_LOCAL);
-}
-
 /* The first thing that is to be told loads it. There is one report at a time. */
 static void find_module(void) {
   static bool tried;
   if (tried) return;
   tried = true;
   struct files files = {.count = 0};
-  void *module = load_module();
-  const struct tm_lines *found = module != NULL ? dlsym(module, "tm_lines") : NULL;
+  const struct tm_lines *found = tm_module("lines", "tm_lines");
   for (int i = 0; i < tm_the_program->image_count; i++) {
     const struct link_map *map = tm_program_map(tm_the_program, 0, i);
     files.of[files.count++] = (struct tm_lines_file){map->l_name, map->l_addr};

@@ -46,7 +46,8 @@ void tm_process_exit(struct tm_process *process, int status, bool quick) __attri
 /** @return a function of libc.c that takes the place of libc's of that name; NULL: none. */
 const void *tm_override(const char *name);
 
-/** Starts so many ranks of the program that was read, waits for all. libmltp runs. @return the exit
+/** Starts so many ranks of the program that was read, waits for all. libmltp runs, and there is a
+ * job. @return the exit
  * status for all of them. */
 int tm_launch(int ranks, int argc, char **argv);
 

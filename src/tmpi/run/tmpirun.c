@@ -12,6 +12,7 @@
 
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
+#include "tmpi/run/modules.h"
 #include "tmpi/run/output.h"
 #include "tmpi/run/process.h"
 
@@ -24,15 +25,18 @@ enum {
   TIMEOUT,
   LABEL,
   OUTPUT,
+  CHECK,
+  REPORT,
   STATUS_USAGE = 2
 };
 
 struct settings {
   int ranks;
-  bool label;
-  const char *output; /* files; NULL: none */
-  long timeout;       /* seconds; 0: none */
-  char **command;     /* program and its arguments */
+  bool label, check, report;
+  const char *report_file; /* NULL: stderr */
+  const char *output;      /* files; NULL: none */
+  long timeout;            /* seconds; 0: none */
+  char **command;          /* program and its arguments */
   int count;
 };
 
@@ -46,6 +50,10 @@ static const struct argp_option options[] = {
      "report what ranks do, and end, when the program has not ended by then", 0},
     {"label", LABEL, NULL, 0, "begin each line of output with the rank that wrote it", 0},
     {"output", OUTPUT, "PREFIX", 0, "write what each rank prints to the file PREFIX.RANK", 0},
+    {"check", CHECK, NULL, 0,
+     "compare the arguments of collectives and the types of messages, find what is not freed", 0},
+    {"report", REPORT, "FILE", OPTION_ARG_OPTIONAL,
+     "count calls, messages, bytes and time of each rank; FILE.json: as JSON (stderr)", 0},
     {0},
 };
 
@@ -78,6 +86,11 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case TIMEOUT: settings->timeout = number(state, "--timeout", argument, 1 << 30); return 0;
     case LABEL: settings->label = true; return 0;
     case OUTPUT: settings->output = argument; return 0;
+    case CHECK: settings->check = true; return 0;
+    case REPORT:
+      settings->report = true;
+      settings->report_file = argument;
+      return 0;
     case ARGP_KEY_ARG:
       settings->command = state->argv + state->next - 1;
       settings->count = state->argc - state->next + 1;
@@ -110,6 +123,7 @@ static char *find_program(const char *name) {
 
 static const void * override(const char *name) {
   const void *function = tm_output_override(name);
+  if (function == NULL) function = tm_checks_override(name);
   return function != NULL ? function : tm_override(name);
 }
 
@@ -144,6 +158,7 @@ int main(int argc, char **argv) {
     return 1;
   }
   if (!tm_output_start(settings.ranks, settings.label, settings.output)) return 1;
+  if ((settings.check || settings.report) && !tm_checks_load()) return 1;
   tm_job_on_end(tm_output_end_all);
   tm_crash_start();
   bool ready = tm_program_read(path, settings.ranks, override) != NULL && mltp_init(0) == 0;
@@ -154,7 +169,12 @@ int main(int argc, char **argv) {
             "tmpirun: no kernel thread for reports: the system's limit (raise ulimit -u)\n");
     return 1;
   }
-  int status = tm_launch(settings.ranks, settings.count, settings.command);
+  if (tm_job_start(settings.ranks) != 0) {
+    fprintf(stderr, "tmpirun: no memory for %d ranks (fewer ranks)\n", settings.ranks);
+    return 1;
+  }
+  if (!tm_checks_start(settings.check, settings.report, settings.report_file)) return 1;
+  int status = tm_checks_finish(tm_launch(settings.ranks, settings.count, settings.command));
   if (status == 0) status = mltp_finalize() == 0 ? 0 : 1;
   return status;
 }
