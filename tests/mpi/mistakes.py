@@ -197,4 +197,4 @@ class Reports(Mistakes):
 
 if __name__ == "__main__":
     TMPIRUN, PROGRAM = sys.argv[1:3]
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])

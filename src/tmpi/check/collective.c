@@ -3,12 +3,15 @@
  * Collectives have to agree. Each collective of a communicator has a number, by which its callers
  * meet in a table; each compares its call with that of the first to come. What differs is told at
  * once, whatever would come of it, and the job ends: what it does from there on is undefined.
+ *
+ * Relaxed: who is the first to tell.
  */
 #include <mltp/mltp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/atomic.h"
 #include "core/seam.h"
 #include "tmpi/check/check.h"
 #include "tmpi/check/signature.h"
@@ -86,6 +89,7 @@ struct meeting {
   unsigned number;
   int members, come;
   bool compares; /* arguments, too: all are of one group */
+  bool differs;  /* it is being told of, and stays */
   struct tm_signature signature;
   struct arrival *arrivals; /* in the order they came in */
 };
@@ -194,25 +198,28 @@ static const char *compare(struct meeting *m, const struct tm_seen *seen, int ra
 
 /* ---- telling */
 
-static void print(const struct meeting *m, const struct tm_comm *comm, const char *what) {
+/* The first to find something ends the job; the others have nothing to add. */
+static void print(const struct meeting *m, int come, const struct tm_comm *comm, const char *what) {
+  static uint32_t told_once;
+  if (mt_add_relaxed(&told_once, 1) != 0) return; /* relaxed: one of them */
   char who[TM_RANKS_TEXT];
   bool *set = calloc((unsigned)tm_job.size, sizeof *set);
-  for (int i = 0; i < m->come; i++) tm_describe(m->arrivals[i].text, &m->arrivals[i].seen);
+  for (int i = 0; i < come; i++) tm_describe(m->arrivals[i].text, &m->arrivals[i].seen);
   tm_say("ranks of %s %s:", tm_words_comm(comm->name), what);
-  for (int i = 0; set != NULL && i < m->come; i++) {
+  for (int i = 0; set != NULL && i < come; i++) {
     bool told = false;
     for (int k = 0; k < i && !told; k++)
       told = strcmp(m->arrivals[k].text, m->arrivals[i].text) == 0;
     if (told) continue;
     memset(set, 0, (unsigned)tm_job.size * sizeof *set);
-    for (int k = i; k < m->come; k++)
+    for (int k = i; k < come; k++)
       set[m->arrivals[k].seen.rank] |= strcmp(m->arrivals[k].text, m->arrivals[i].text) == 0;
     tm_words_ranks(who, set, tm_job.size);
     tm_say_more("%s: %s", who, m->arrivals[i].text);
   }
   free(set);
   tm_say_more("%d of %d ranks have come so far; the job ends here (what follows is undefined)",
-              m->come, m->members);
+              come, m->members);
   tm_job_abort(1);
 }
 
@@ -225,11 +232,14 @@ void tm_collective_begin(const struct tm_seen *seen) {
   mt_seam_lock(&bucket->guard);
   struct meeting *m = find(bucket, comm, comm->checked);
   const char *different = NULL;
+  int come = 0;
   if (m != NULL) {
     m->arrivals[m->come++].seen = *seen;
     different = compare(m, seen, comm->rank);
-    if (different == NULL && m->come == m->members) drop(bucket, m);
+    m->differs |= different != NULL;
+    come = m->come;
+    if (!m->differs && come == m->members) drop(bucket, m);
   }
   mt_seam_unlock(&bucket->guard);
-  if (different != NULL) print(m, comm, different);
+  if (different != NULL) print(m, come, comm, different);
 }

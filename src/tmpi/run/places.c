@@ -19,7 +19,8 @@
 
 enum { FRAMES_MAX = 48, FILES_MAX = 200 };
 
-static const struct tm_lines *lines; /* NULL: not there */
+static const struct tm_lines *lines; /* [guard] NULL: not there */
+static uint32_t guard;               /* libdw is for one at a time; --check has many that tell */
 
 static bool is_program(const void *address) {
   return tm_program_rank_of(tm_the_program, address) >= 0;
@@ -47,7 +48,7 @@ static int add_file(struct dl_phdr_info *info, size_t size, void *data) {
   return 0;
 }
 
-/* The first thing that is to be told loads it. There is one report at a time. */
+/* The first thing that is to be told loads it. Guard held. */
 static void find_module(void) {
   static bool tried;
   if (tried) return;
@@ -97,8 +98,11 @@ static void name_by_symbols(char *text, size_t size, uintptr_t address) {
 
 static void name(char *text, size_t size, const void *place) {
   uintptr_t address = canonical((uintptr_t)place);
+  mt_seam_lock(&guard);
   find_module();
-  if (lines == NULL || !lines->name(address, text, size)) name_by_symbols(text, size, address);
+  bool named = lines != NULL && lines->name(address, text, size);
+  mt_seam_unlock(&guard);
+  if (!named) name_by_symbols(text, size, address);
 }
 
 /* ---- backtraces */
@@ -126,9 +130,11 @@ static void trace(const void *frame) {
   uintptr_t frames[FRAMES_MAX], at = (uintptr_t)frame;
   struct tm_lines_start start = {.sp = at + 2 * sizeof at, .read = read_word};
   int count = 0;
+  mt_seam_lock(&guard);
   find_module();
   if (lines != NULL && read_word(at, &start.bp) && read_word(at + sizeof at, &start.ip))
     count = lines->unwind(&start, frames, FRAMES_MAX);
+  mt_seam_unlock(&guard);
   if (count < 2) count = follow(at, frames, FRAMES_MAX);
   int first = 0; /* what the library does inside is not told, but for the function called */
   while (first + 1 < count && !is_program((const void *)frames[first + 1])) first++;
