@@ -108,7 +108,7 @@ class OnDemand(Mistakes):
             self.assertEqual(process.stdout.readline(), "ready\n")
             for _ in range(2):  # and it goes on
                 process.send_signal(signal.SIGUSR1)
-                while not re.search("(?s)report on SIGUSR1.*rank 0 is outside of MPI", said):
+                while not re.search("(?s)report on SIGUSR1.*ranks? 0\\b.* outside of MPI", said):
                     said += process.stderr.readline()
                 said = ""
             process.stdin.close()
