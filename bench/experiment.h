@@ -99,6 +99,7 @@ extern const struct experiment bench_lifecycle;
 extern const struct experiment bench_latency;
 extern const struct experiment bench_spin;
 extern const struct experiment bench_calibrate;
+extern const struct experiment bench_systemc;
 
 /**
  * Measures an experiment's `run` for every number of threads and VPs and every

@@ -25,6 +25,8 @@
 enum {
   WATCH_NS = 1000000,      /* how often the keeper looks at busy VPs, */
   SCAN_EVERY = 16,         /* pauses between two looks at others' queues */
+  LINGER = 32,             /* pauses for the inbox before a search, */
+  LINGERS_MAX = 64,        /* so often in a row */
   RECHECK_NS = 1000000000, /* after a look for a deadlock that found none */
   BLOCKED_NS = 4000000     /* a VP is blocked after that: a time slice is shorter */
 };
@@ -66,7 +68,10 @@ static bool look_around(struct mt_vp *vp) {
   uint64_t begin = os_now(), end = begin + spin_budget();
   mt_judge_theft(vp, begin);
   for (unsigned round = 0;; round++) {
-    if (mt_load_relaxed(&vp->runq.inbox) != NULL) return true; /* relaxed: the drain acquires */
+    if (mt_load_relaxed(&vp->runq.inbox) != NULL) { /* relaxed: the drain acquires */
+      if (round < LINGER) vp->lingers = LINGERS_MAX;
+      return true;
+    }
     if (mt_strategy_waiting(vp) != 0) return true;
     if (round % SCAN_EVERY == 0) {
       uint64_t now = mt_vp_now(vp);
@@ -78,6 +83,21 @@ static bool look_around(struct mt_vp *vp) {
     }
     mt_arch_pause();
   }
+}
+
+/* Where a thread came by the inbox soon after the last one left, the next may, too: two VPs
+ * that play ball. So a VP looks at its inbox alone for a moment, as one that still works:
+ * without clocks, and without the counts that it shares with all (half of a round trip).
+ * @return true when something came. */
+static bool linger(struct mt_vp *vp) {
+  if (vp->lingers == 0 || vp->searching || mt_load_relaxed(&vp->runq.length) != 0) return false;
+  vp->lingers--;
+  for (unsigned round = 0; round < LINGER; round++) {
+    if (mt_load_relaxed(&vp->runq.inbox) != NULL) return true; /* relaxed: the drain acquires */
+    mt_arch_pause();
+  }
+  vp->lingers = 0;
+  return false;
 }
 
 static bool search(struct mt_vp *vp) {
@@ -106,14 +126,17 @@ static uint64_t watch_deadline(void) {
   return deadline;
 }
 
-/* Nobody has been awake for a while, and no timer will change that. */
-static void look_for_deadlock(uint64_t now) {
+/* @return true when nobody has been awake for a while and every sleeper has looked at the queues
+ * once more: who lost its CPU before that look may be about to run something. To be asked before
+ * the looks at timers and queues, so that these come after what the last VP awake did. */
+static bool all_at_rest(void) {
   mt_spin_lock(&mt_rt.idle_guard);
-  bool asleep =
-      mt_load_relaxed(&mt_rt.awake) == 0 && now - mt_rt.asleep_since >= deadlock_patience();
-  if (asleep) mt_rt.checked_at = mt_rt.wake_count;
+  bool rest = mt_rt.awake == 0 && os_now() - mt_rt.asleep_since >= deadlock_patience();
+  for (const struct mt_vp *vp = mt_rt.sleepers; vp != NULL; vp = vp->sleeper_next)
+    rest &= vp->rests;
+  if (rest) mt_rt.checked_at = mt_rt.wake_count;
   mt_spin_unlock(&mt_rt.idle_guard);
-  if (asleep) mt_deadlock_suspected();
+  return rest;
 }
 
 /* Every CPU has a VP that is awake. @return true when threads wait for one of them that
@@ -131,11 +154,12 @@ static bool any_blocked(uint64_t now) {
 
 /* @return true when the keeper has to get up. */
 static bool is_needed(const struct mt_vp *keeper, uint64_t now) {
+  bool rest = mt_load_relaxed(&mt_rt.awake) == 0 && all_at_rest();
   uint64_t timer = mt_timers_earliest();
   if (timer <= now) return true;
   if (mt_load_relaxed(&mt_rt.awake) == 0) {
     if (mt_any_waiting(NULL)) return true; /* who made it ready waits for a CPU to look (ID-2) */
-    if (timer == MLTP_NEVER) look_for_deadlock(now);
+    if (rest && timer == MLTP_NEVER) mt_deadlock_suspected();
     return false;
   }
   if (mt_load_relaxed(&mt_rt.awake) >= mt_load_relaxed(&mt_rt.target)) return false;
@@ -163,6 +187,7 @@ static bool must_get_up(const struct mt_vp *vp) {
 /* In the list of sleepers: until somebody wakes this VP, or its watch does. */
 static void sleep_in_list(struct mt_vp *vp) {
   mt_spin_lock(&mt_rt.idle_guard);
+  vp->rests = true;
   while (mt_load_relaxed(&vp->status) == MT_VP_ASLEEP) {
     uint32_t seen = vp->wake;
     bool keeper = mt_rt.keeper == vp;
@@ -208,6 +233,7 @@ static void run_one(struct mt_vp *vp) {
 void mt_idle_loop(struct mt_vp *vp) {
   /* VP 0 stays: main ends on it */
   while (vp->index == 0 || !mt_load_acquire(&mt_rt.stopping)) { /* LF-2 acquire: pairs LF-1 */
+    while (linger(vp)) run_one(vp);
     vp->probe = 0;
     uint64_t now = mt_vp_now(vp);
     mt_timers_run_due(mt_det_on ? mt_det_now() : now);

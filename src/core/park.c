@@ -6,8 +6,6 @@
  */
 #include "core/park.h"
 
-#include <errno.h>
-
 #include "base/log.h"
 #include "core/det.h"
 #include "core/sched.h"
@@ -47,14 +45,17 @@ static bool sleep_on_token(struct mltp_thread *self, uint64_t deadline) {
   return true;
 }
 
-static void park_outside(struct mltp_thread *self, mt_spin *guard, struct mt_timer *timer) {
+/* Releases the guard, or resumes another, once it can be resumed itself. */
+static void park_outside(struct mltp_thread *self, mt_spin *guard, struct mltp_thread *to,
+                         struct mt_timer *timer) {
   uint64_t deadline = timer != NULL ? timer->node.key : MLTP_NEVER;
   if (mt_det_on) deadline = mt_det_to_os(deadline);
   self->for_ever = deadline == MLTP_NEVER;
   mt_store_relaxed(&self->parked_at, mt_clock(os_now()));
   mt_set_where(self, MT_PARKED, 0);
   mt_add_relaxed(&mt_rt.outside_parked, self->for_ever); /* relaxed: for the deadlock report */
-  mt_spin_unlock(guard);
+  if (guard != NULL) mt_spin_unlock(guard);
+  if (to != NULL) mt_resume(to);
   if (!sleep_on_token(self, deadline)) {
     mt_spin_lock(&mt_rt.outside_timeouts);
     mt_park_timeout(self); /* sets the token, unless somebody has taken us and will */
@@ -65,8 +66,8 @@ static void park_outside(struct mltp_thread *self, mt_spin *guard, struct mt_tim
   mt_set_where(self, MT_RUNNING, 0);
 }
 
-static void park(struct mltp_thread *self, mt_spin *guard, enum mt_why why,
-                 struct mt_timer *timer) {
+void mt_park_timed(struct mltp_thread *self, mt_spin *guard, enum mt_why why,
+                   struct mt_timer *timer) {
   mt_store_relaxed(&self->why, (uint8_t)why);
   MT_PROBE3(park, self, why, self->waitq);
   struct mt_vp *vp = self->vp;
@@ -80,51 +81,57 @@ static void park(struct mltp_thread *self, mt_spin *guard, enum mt_why why,
     mt_count_owner(&vp->stats.parks);
     mt_switch(self, next);
   } else {
-    park_outside(self, guard, timer);
+    park_outside(self, guard, NULL, timer);
   }
   mt_store_relaxed(&self->why, MT_WHY_NOTHING);
 }
 
-void mt_park(struct mltp_thread *self, mt_spin *guard, enum mt_why why) {
-  park(self, guard, why, NULL);
+/* What else a VP has to do now and then; others in its queue get their turn, however often two
+ * threads run each other. Inside. @return whom to switch to. */
+static struct mltp_thread *after_others(struct mt_vp *vp, struct mltp_thread *to) {
+  mt_take_in(vp);
+  bool others = vp->runq.head != NULL;
+  if (others) mt_runq_push(vp, to);
+  bool go_on = mt_check(vp);
+  if (go_on) return others ? mt_prepared(vp, mt_runq_pop(vp)) : to;
+  if (!others) mt_runq_push(vp, to);
+  return &vp->idle;
 }
 
-/* From here on a deadline may take the caller out of the queue. @return false: it has. */
-static inline bool make_known(struct mltp_thread *self, mltp_waitq_t *q, struct mt_timer *timer) {
-  self->timed_out = 0;
-  if (timer == NULL) {
-    mt_store_relaxed(&self->waitq, q); /* relaxed: nobody looks without a timer */
-    return true;
+/* Mostly it looks at no queue, and so need not step inside: neither thread is in one. */
+void mt_park_for(struct mltp_thread *self, struct mltp_thread *to, enum mt_why why) {
+  struct mt_vp *vp = self->vp;
+  mt_store_relaxed(&self->why, (uint8_t)why);
+  MT_PROBE3(park, self, why, self->waitq);
+  MT_ASSERT(mt_state(to) == MT_PARKED && (vp != NULL) == (to->vp != NULL));
+  if (mt_likely(vp != NULL)) {
+    uint32_t tick = mt_load_relaxed(&vp->tick) + 1;
+    mt_store_relaxed(&vp->tick, tick);
+    if (mt_unlikely((int32_t)(tick - vp->check_at) >= 0)) {
+      mt_runq_enter(vp);
+      to = after_others(vp, to);
+    }
+    mt_set_where(self, MT_PARKED, vp->index);
+    mt_store_relaxed(&self->parked_at, vp->clock);
+    mt_count_owner(&vp->stats.parks);
+    mt_switch(self, to);
+  } else {
+    park_outside(self, NULL, to, NULL);
   }
-  mt_store_seq_cst(&self->waitq, q); /* PK-1 seq_cst: in the queue before fired; pairs PK-2 PK-6 */
-  if (!mt_load_seq_cst(&timer->fired)) return true; /* PK-5 seq_cst: after PK-1; pairs PK-2 */
-  mt_waitq_remove(q, self);
-  return false;
-}
-
-bool mt_wait_enter(struct mltp_thread *self, mltp_waitq_t *q, bool front, struct mt_timer *timer) {
-  if (front)
-    mt_waitq_prepend(q, self);
-  else
-    mt_waitq_append(q, self);
-  return make_known(self, q, timer);
-}
-
-int mt_wait_park(struct mltp_thread *self, mltp_waitq_t *q, enum mt_why why,
-                 struct mt_timer *timer) {
-  park(self, &q->guard_, why, timer);
-  return self->timed_out ? ETIMEDOUT : 0;
+  mt_store_relaxed(&self->why, MT_WHY_NOTHING);
 }
 
 int mt_wait(struct mltp_thread *self, mltp_waitq_t *q, bool front, enum mt_why why,
             struct mt_timer *timer) {
-  if (mt_wait_enter(self, q, front, timer)) return mt_wait_park(self, q, why, timer);
-  mt_spin_unlock(&q->guard_);
-  return ETIMEDOUT;
+  if (front)
+    mt_waitq_prepend(q, self);
+  else
+    mt_waitq_append(q, self);
+  return mt_wait_in(self, q, why, timer);
 }
 
 int mt_wait_in(struct mltp_thread *self, mltp_waitq_t *q, enum mt_why why, struct mt_timer *timer) {
-  if (make_known(self, q, timer)) return mt_wait_park(self, q, why, timer);
+  if (mt_wait_expose(self, q, timer)) return mt_wait_park(self, q, why, timer);
   mt_spin_unlock(&q->guard_);
   return ETIMEDOUT;
 }

@@ -2,6 +2,7 @@
 /* The inside of the library, for those built on it. */
 #include "core/seam.h"
 
+#include "base/options.h"
 #include "base/peek.h"
 #include "core/det.h"
 #include "core/park.h"
@@ -17,12 +18,34 @@ void mt_seam_park(uint32_t *guard, const char *what) {
   struct mltp_thread *self = mt_current();
   self->waiting_for = what;
   mt_park(self, guard, MT_WHY_MESSAGE);
-  self->waiting_for = NULL; /* a timer that fires later looks for a queue there */
+}
+
+void mt_seam_wait(mltp_waitq_t *queue, const char *what) {
+  struct mltp_thread *self = mt_current();
+  self->waiting_for = what;
+  mt_waitq_append(queue, self);
+  mt_park(self, &queue->guard_, MT_WHY_MESSAGE);
+}
+
+void mt_seam_resume_all(mltp_waitq_t *queue) {
+  struct mltp_thread *first = queue->head_;
+  queue->head_ = queue->tail_ = NULL;
+  queue->count_ = 0;
+  mt_resume_chain(first);
 }
 
 void mt_seam_resume(struct mltp_thread *t) { mt_resume(t); }
 
+void mt_seam_switch(struct mltp_thread *to, const char *what) {
+  struct mltp_thread *self = mt_current();
+  self->waiting_for = what;
+  mt_park_for(self, to, MT_WHY_MESSAGE);
+  self->waiting_for = NULL; /* as above */
+}
+
 void mt_seam_preempt(const char *call) { mt_preempt(call); }
+
+bool mt_seam_is_native(void) { return mt_options.backend == MT_BACKEND_NATIVE; }
 
 void mt_seam_on_deadlock(bool (*report)(void)) { mt_deadlock_hook = report; }
 

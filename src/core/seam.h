@@ -8,6 +8,7 @@
 #ifndef MT_CORE_SEAM_H
 #define MT_CORE_SEAM_H
 
+#include <mltp/sync.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,8 +31,25 @@ MT_SEAM void mt_seam_park(uint32_t *guard, const char *what);
 /** Makes a parked thread run again. Whoever resumes has seen it waiting under the guard. */
 MT_SEAM void mt_seam_resume(struct mltp_thread *t);
 
+/** Parks the calling thread and lets `to` go on in its place, on the same VP where there are
+ * VPs: a coroutine's switch. Both are unbound, or neither is; `to` was parked by this call or
+ * mt_seam_park(), and whoever may resume it is the caller alone. No guard: the caller can be
+ * resumed from the moment `to` runs. Returns when the caller is resumed, or run in another's place.
+ */
+MT_SEAM void mt_seam_switch(struct mltp_thread *to, const char *what);
+
+/** Parks the calling thread at the end of a queue, whose guard it holds; as mt_seam_park(). */
+MT_SEAM void mt_seam_wait(mltp_waitq_t *queue, const char *what);
+
+/** Makes all run again who wait in a queue. The caller holds its guard, or has held it since the
+ * last of them entered; nobody enters meanwhile. */
+MT_SEAM void mt_seam_resume_all(mltp_waitq_t *queue);
+
 /** In deterministic mode the caller may be interrupted here. */
 MT_SEAM void mt_seam_preempt(const char *call);
+
+/** @return whether threads are switched by our own code (MLTP_BACKEND). */
+MT_SEAM bool mt_seam_is_native(void);
 
 /** A function that tells of a deadlock; NULL: none. @return whether it has said all there is to
  * say: the dump of all threads is left out then. */

@@ -30,12 +30,7 @@ static void missing(void) {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* Small: no rank needs another one, so that nobody hangs. */
 static void wrong_root(void) { MPI_Bcast(values, 1, MPI_INT, rank == 2 ? 1 : 0, MPI_COMM_WORLD); }
-
-static void wrong_root_hangs(void) {
-  MPI_Bcast(values, MANY, MPI_INT, rank == 2 ? 2 : 0, MPI_COMM_WORLD);
-}
 
 static void crossed_tags(void) {
   if (rank == 0) MPI_Ssend(values, 1, MPI_INT, 1, 1, MPI_COMM_WORLD);
@@ -51,6 +46,16 @@ static void wrong_order(void) {
 static void wrong_order_hangs(void) {
   if (rank != 1) MPI_Bcast(values, MANY, MPI_INT, 0, MPI_COMM_WORLD);
   MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Of two communicators. */
+static void wrong_order_two(void) {
+  MPI_Comm comms[2];
+  for (int i = 0; i < 2; i++) MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
+  MPI_Comm_set_name(comms[0], "first");
+  MPI_Comm_set_name(comms[1], "second");
+  for (int i = 0; i < 2; i++) MPI_Barrier(comms[(i + rank) % 2]);
+  for (int i = 0; i < 2; i++) MPI_Comm_free(&comms[i]);
 }
 
 static void never_started(void) {
@@ -183,10 +188,10 @@ static const struct {
     {"head-to-head", head_to_head},
     {"missing", missing},
     {"wrong-root", wrong_root},
-    {"wrong-root-hangs", wrong_root_hangs},
     {"crossed-tags", crossed_tags},
     {"wrong-order", wrong_order},
     {"wrong-order-hangs", wrong_order_hangs},
+    {"wrong-order-two", wrong_order_two},
     {"never-started", never_started},
     {"all-receive", all_receive},
     {"early-end", early_end},

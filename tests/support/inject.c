@@ -54,12 +54,14 @@ const struct inject_call inject_calls[CALLS] = {
     [CALL_SETSPECIFIC] = {"pthread_setspecific", {ENOMEM}},
 };
 
+/* Kernel threads of bound threads, on their last steps when mltp_finalize() has returned, may ask
+ * while inject_stop() runs. */
 static struct {
-  unsigned *counts; /* counting only */
+  unsigned *_Atomic counts; /* counting only */
   enum call call;
   unsigned nth;
   bool onward;
-  int error; /* 0: nothing fails */
+  atomic_int error; /* 0: nothing fails */
   atomic_uint seen;
 } plan;
 
@@ -84,12 +86,14 @@ void inject_spare_me(bool spare) { spared = spare; }
 /* @return 0, or the error with which this call has to fail; errno is set to it. */
 static int fails(enum call call) {
   if (spared) return 0;
-  if (plan.counts != NULL) __atomic_fetch_add(&plan.counts[call], 1, __ATOMIC_RELAXED);
-  if (plan.error == 0 || plan.call != call) return 0;
+  unsigned *counts = plan.counts;
+  int error = plan.error;
+  if (counts != NULL) __atomic_fetch_add(&counts[call], 1, __ATOMIC_RELAXED);
+  if (error == 0 || plan.call != call) return 0;
   unsigned now = atomic_fetch_add(&plan.seen, 1);
   if (now < plan.nth || (now > plan.nth && !plan.onward)) return 0;
-  errno = plan.error;
-  return plan.error;
+  errno = error;
+  return error;
 }
 
 /* ------------------------------------------------------------------ memory */

@@ -3,15 +3,12 @@
  * Collectives have to agree. Each collective of a communicator has a number, by which its callers
  * meet in a table; each compares its call with that of the first to come. What differs is told at
  * once, whatever would come of it, and the job ends: what it does from there on is undefined.
- *
- * Relaxed: who is the first to tell.
  */
 #include <mltp/mltp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/atomic.h"
 #include "core/seam.h"
 #include "tmpi/check/check.h"
 #include "tmpi/check/signature.h"
@@ -198,10 +195,16 @@ static const char *compare(struct meeting *m, const struct tm_seen *seen, int ra
 
 /* ---- telling */
 
-/* The first to find something ends the job; the others have nothing to add. */
+/* For the end of the job: who went on would do what is undefined. */
+__attribute__((noreturn)) static void wait_for_end(void) {
+  static uint32_t guard;
+  for (;;) {
+    mt_seam_lock(&guard);
+    mt_seam_park(&guard, "end of the job, by --check");
+  }
+}
+
 static void print(const struct meeting *m, int come, const struct tm_comm *comm, const char *what) {
-  static uint32_t told_once;
-  if (mt_add_relaxed(&told_once, 1) != 0) return; /* relaxed: one of them */
   char who[TM_RANKS_TEXT];
   bool *set = calloc((unsigned)tm_job.size, sizeof *set);
   for (int i = 0; i < come; i++) tm_describe(m->arrivals[i].text, &m->arrivals[i].seen);
@@ -233,13 +236,17 @@ void tm_collective_begin(const struct tm_seen *seen) {
   struct meeting *m = find(bucket, comm, comm->checked);
   const char *different = NULL;
   int come = 0;
+  bool first = false, stops = false;
   if (m != NULL) {
     m->arrivals[m->come++].seen = *seen;
     different = compare(m, seen, comm->rank);
+    first = different != NULL && !m->differs;
     m->differs |= different != NULL;
+    stops = m->differs;
     come = m->come;
     if (!m->differs && come == m->members) drop(bucket, m);
   }
   mt_seam_unlock(&bucket->guard);
-  if (different != NULL) print(m, come, comm, different);
+  if (first) print(m, come, comm, different);
+  if (stops) wait_for_end();
 }

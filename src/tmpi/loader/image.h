@@ -68,6 +68,9 @@ struct tm_image {
 /** Reads a file and checks it. @return it, or NULL after a message. */
 struct tm_image *tm_image_read(const char *path);
 
+/** Frees it. @return NULL. */
+struct tm_image *tm_image_drop(struct tm_image *image);
+
 /** @return the text at an offset of the string table; "" where there is none. */
 const char *tm_image_string(const struct tm_image *image, size_t offset);
 
@@ -79,6 +82,19 @@ bool tm_image_writable(const struct tm_image *image, size_t offset, size_t size)
 
 /** @return what the image defines under that name, or NULL. */
 const Elf64_Sym *tm_image_find(const struct tm_image *image, const char *name);
+
+/** @return the function it shows others that an offset lies in; "": none. */
+const char *tm_image_name_at(const struct tm_image *image, size_t offset);
+
+/** symbols.c: finds and checks its symbols, when all else has been read. @return false after a
+ * message. */
+bool tm_image_read_symbols(struct tm_image *image);
+
+/** @return the value of an entry of the dynamic section; 0: it has none. */
+size_t tm_image_dynamic(const struct tm_image *image, Elf64_Sxword tag);
+
+/** Says that a file is damaged. @return false. */
+bool tm_damaged(const char *path, const char *what);
 
 /** Says why a file cannot be run: what, then in brackets what to do. @return false. */
 bool tm_refuse(const char *path, const char *format, ...) __attribute__((format(printf, 2, 3)));

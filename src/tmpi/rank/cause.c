@@ -63,29 +63,42 @@ static bool tell_missing(const struct meeting *m, bool *set) {
   return true;
 }
 
-/* @return false: all have called the same one. */
+/* The members whose collective of that number was this one. */
+static void who_called(const struct meeting *m, int number, const char *what, bool *set,
+                       char who[TM_RANKS_TEXT]) {
+  memset(set, 0, (unsigned)tm_job.size * sizeof *set);
+  for (int i = 0; i < m->count; i++) {
+    const char *call = call_of(&m->members[i], number);
+    set[m->ranks[i]] = call != NULL && strcmp(call, what) == 0;
+  }
+  tm_words_ranks(who, set, tm_job.size);
+}
+
+/* Two different ones of a number. @return false: all are the same. */
+static bool differ(const struct meeting *m, int number, const char **one, const char **other) {
+  *one = NULL;
+  for (int i = 0; i < m->count; i++) {
+    *other = call_of(&m->members[i], number);
+    if (*other == NULL) continue;
+    if (*one == NULL) *one = *other;
+    if (strcmp(*one, *other) != 0) return true;
+  }
+  return false;
+}
+
+/* The first time that they differed, of those that are remembered. @return false: never. */
 static bool tell_other_call(const struct meeting *m, bool *set) {
   char who[TM_RANKS_TEXT], others[TM_RANKS_TEXT], text[600];
-  const char *other = NULL;
-  for (int i = 0; i < m->count && other == NULL; i++) {
-    const char *call = call_of(&m->members[i], m->number);
-    if (call != NULL && strcmp(call, m->call) != 0) other = call;
-  }
-  if (other == NULL) return false;
-  const char *const calls[] = {m->call, other};
-  char *const texts[] = {who, others};
-  for (int c = 0; c < 2; c++) {
-    memset(set, 0, (size_t)tm_job.size * sizeof *set);
-    for (int i = 0; i < m->count; i++) {
-      const char *call = call_of(&m->members[i], m->number);
-      set[m->ranks[i]] = call != NULL && strcmp(call, calls[c]) == 0;
-    }
-    tm_words_ranks(texts[c], set, tm_job.size);
-  }
+  const char *one, *other;
+  int number = m->number < TM_RECENT ? 1 : m->number - TM_RECENT + 1;
+  while (number <= m->number && !differ(m, number, &one, &other)) number++;
+  if (number > m->number) return false;
+  who_called(m, number, one, set, who);
+  who_called(m, number, other, set, others);
   snprintf(text, sizeof text,
            "%s called %s on %s where %s called %s (all ranks must call the same collectives in the "
            "same order)",
-           who, m->call, tm_words_comm(m->comm), others, other);
+           who, one, tm_words_comm(m->comm), others, other);
   say(text);
   return true;
 }
@@ -117,7 +130,6 @@ static void look_at_collective(const struct tm_doing *doing, int rank) {
     }
     if (m.call != NULL) {
       bool missing = tell_missing(&m, set);
-      memset(set, 0, (size_t)tm_job.size * sizeof *set);
       if (!tell_other_call(&m, set) && !missing) tell_nothing_else(&m);
     }
   }

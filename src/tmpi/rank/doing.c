@@ -54,6 +54,14 @@ static void read_request(struct tm_wanted *what, const struct tm_request *reques
   read_comm(what, copy.comm, copy.envelope.context);
 }
 
+/* A collective whose members meet: there is no request. */
+static void read_meeting(struct tm_wanted *what, const struct tm_comm *comm) {
+  what->known = true;
+  what->number = what->peer = -1;
+  read_comm(what, comm, 0);
+  what->inner = true;
+}
+
 void tm_doing_read(struct tm_doing *doing, int number) {
   const struct tm_rank *rank = &tm_job.ranks[number];
   struct tm_mailbox box;
@@ -66,7 +74,10 @@ void tm_doing_read(struct tm_doing *doing, int number) {
   if (doing->state == TM_WAITS) {
     doing->frame = box.frame;
     doing->site = tm_place_site(box.frame);
-    read_request(&doing->what, box.waits_for);
+    if (box.meets_on != NULL)
+      read_meeting(&doing->what, box.meets_on);
+    else
+      read_request(&doing->what, box.waits_for);
   }
   mt_seam_peek(&doing->unstarted, &rank->unstarted, sizeof doing->unstarted);
 }

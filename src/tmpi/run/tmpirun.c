@@ -14,6 +14,7 @@
 #include "tmpi/rank/rank.h"
 #include "tmpi/run/modules.h"
 #include "tmpi/run/output.h"
+#include "tmpi/run/override.h"
 #include "tmpi/run/process.h"
 
 enum {

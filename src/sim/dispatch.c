@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whose turn it is. There is no thread for it: each that waits looks for the next and switches to
+ * it.
+ *
+ * A child that has not started runs on its parent's host, on top of the parent, when the
+ * parent is the one that looks: no switch, no stack. The order of turns is the same.
+ */
+#include "sim/effects.h"
+
+struct simulation sm;
+uint32_t sim_parallel;
+
+void sm_run_on(struct sim_host *host, struct sim_thread *t) {
+  t->host = host;
+  t->below = host->top;
+  host->top = t;
+  if (SM_LIKELY(sm.vps == 1)) sm.current = t;
+  t->body(t->arg);
+  host->top = t->below;
+  sm_do(SM_END, t);
+}
+
+/* Between rounds: are there turns for one? */
+static inline bool several(void) {
+  if (SM_LIKELY(sm.vps == 1)) return false;
+  if (sm.ready == NULL) sm_advance();
+  return sm.ready_count > 1;
+}
+
+/* t: the next, taken out of the queue; NULL: to be found. */
+static void let_others_run(struct sim_thread *self, struct sim_host *host, struct sim_thread *t) {
+  for (;; t = NULL) {
+    if (SM_UNLIKELY(sim_parallel)) {
+      if (!sm_turn_over(host, true)) return;
+      continue;
+    }
+    if (SM_UNLIKELY(several())) {
+      sm_round_start(host);
+      return;
+    }
+    if (t == NULL) t = sm_next();
+    if (t->host == host) return;
+    if (t->host != NULL) {
+      sm_host_switch(host, t->host);
+      return;
+    }
+    if (t->parent != self || self->state != SM_JOINING || !sm.native) {
+      sm_host_switch(host, sm_host_for(t));
+      return;
+    }
+    sm_run_on(host, t);
+  }
+}
+
+void sm_block(struct sim_thread *self) {
+  struct sim_host *host = self->host;
+  struct sim_thread *t = SM_LIKELY(sm.vps == 1) ? sm_next() : NULL;
+  if (SM_LIKELY(t != NULL && t->host != NULL)) {
+    if (t->host != host) sm_host_switch(host, t->host);
+  } else {
+    let_others_run(self, host, t);
+  }
+  if (SM_UNLIKELY(host->killed)) longjmp(host->base, 1);
+  if (SM_LIKELY(sm.vps == 1)) sm.current = self;
+}
+
+/* What is kept waits in the pool; it may be taken out of it for the very next thread. */
+bool sm_host_continue(struct sim_host *host) {
+  bool kept = sm.native;
+  host->next = NULL;
+  sm_do(kept ? SM_POOL : SM_FREE, host);
+  if (sim_parallel && !sm_turn_over(host, kept)) return kept && host->next != NULL;
+  if (!sm.over && several()) {
+    sm_round_start(kept ? host : NULL);
+    return kept && host->next != NULL;
+  }
+  struct sim_thread *t = sm_next();
+  if (t == NULL) {
+    sm_hosts_end(kept ? host : NULL);
+    return false;
+  }
+  struct sim_host *to = t->host != NULL ? t->host : sm_host_for(t);
+  if (!kept) {
+    sm_host_resume(to);
+    return false;
+  }
+  if (to != host) sm_host_switch(host, to);
+  return host->next != NULL;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What simulated threads call: waits, notifications, time.
+ */
+#include <stdlib.h>
+
+#include "sim/effects.h"
+
+enum { NODES_ON_STACK = 16 };
+
+static inline void wait_in(struct sim_thread *self, struct sim_node *nodes, size_t count,
+                           size_t missing) {
+  self->nodes = nodes;
+  self->node_count = (uint32_t)count;
+  self->missing = (uint32_t)missing;
+  self->state = SM_WAITING;
+  sm_do(SM_WAIT, self);
+  sm_block(self);
+}
+
+void sim_wait(sim_event_t *event) {
+  struct sim_thread *self = sm_self("sim_wait");
+  self->node.event = event;
+  wait_in(self, &self->node, 1, 1);
+}
+
+static size_t wait_list(struct sim_thread *self, sim_event_t *const *events, size_t count,
+                        bool all) {
+  struct sim_node few[NODES_ON_STACK], *nodes = few;
+  if (count > NODES_ON_STACK) nodes = calloc(count, sizeof *nodes); /* lost if a trap ends it */
+  if (nodes == NULL) sm_no_memory("a list of events");
+  for (size_t i = 0; i < count; i++) {
+    nodes[i].event = events[i];
+    nodes[i].thread = self;
+  }
+  wait_in(self, nodes, count, all ? count : 1);
+  size_t woken_by = self->woken_by;
+  if (nodes != few) free(nodes);
+  return woken_by;
+}
+
+size_t sim_wait_any(sim_event_t *const *events, size_t count) {
+  return wait_list(sm_self("sim_wait_any"), events, count, false);
+}
+
+void sim_wait_all(sim_event_t *const *events, size_t count) {
+  struct sim_thread *self = sm_self("sim_wait_all");
+  if (count > 0) wait_list(self, events, count, true);
+}
+
+void sim_waitfor(sim_time_t duration) {
+  struct sim_thread *self = sm_self("sim_waitfor");
+  self->wake_at = sm.now + duration;
+  if (SM_UNLIKELY(self->wake_at < duration)) sm_wrong("sim_waitfor", "the time would overflow");
+  self->state = SM_TIMED;
+  sm_do(SM_WAITFOR, self);
+  sm_block(self);
+}
+
+void sim_notify(sim_event_t *event) { sm_do(SM_NOTIFY, event); }
+
+void sim_notify_one(sim_event_t *event) { sm_do(SM_NOTIFY_ONE, event); }
+
+void *sim_write(sim_buffered_t *variable) {
+  sm_do(SM_WRITE, variable);
+  return variable->pending_;
+}
+
+sim_time_t sim_now(void) { return sm.now; }
+
+uint64_t sim_deltas(void) { return sm.deltas; }

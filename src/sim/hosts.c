@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Hosts: the threads of libmltp that simulated threads run on.
+ *
+ * With the native backend a host that has nothing left to run is kept for the next thread. With the
+ * others each simulated thread has a new host of its own, as in the simulators ContextThreads was
+ * made for, so that these can be compared.
+ *
+ * One host runs at a time (but for rounds). A switch needs no guard then: the next one runs when
+ * the last one's registers are saved. A host's first run does, since the new thread may start on
+ * another VP before the old one is parked: it waits for the old one's `parking`.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "core/seam.h"
+#include "sim/effects.h"
+
+static struct {
+  struct mltp_thread *thread; /* which called sim_run() */
+  uint32_t parking;
+} caller;
+
+static const char waits[] = "its turn in the simulation";
+
+struct sim_host *sm_host_here(void) { return mltp_get(sm.key); }
+
+static void unwound(struct sim_host *host) {
+  host->top = NULL;
+  host->killed = false;
+  sm_do(SM_UNWOUND, host->last.scope);
+}
+
+static void *host_main(void *arg) {
+  struct sim_host *host = arg;
+  const bool kept = sm.native;
+  host->thread = mltp_self();
+  if (host->starter != NULL) {
+    mt_seam_lock(host->starter);
+    mt_seam_unlock(host->starter);
+  }
+  if (sm.vps > 1 && mltp_set(sm.key, host) != 0) sm_no_memory("a thread");
+  do {
+    if (setjmp(host->base) == 0)
+      sm_run_on(host, host->next);
+    else
+      unwound(host);
+  } while (sm_host_continue(host));
+  if (kept) free(host);
+  return NULL;
+}
+
+/* The thread starts at once on another VP, or when the caller waits. */
+static int start(struct sim_host *host, uint32_t *starter) {
+  const mltp_attr_t attr = {.name = host->next->name, .detached = 1};
+  host->starter = starter;
+  return mltp_create_with(NULL, &attr, host_main, host);
+}
+
+static struct sim_host *new_host(void) {
+  struct sim_host *host = calloc(1, sizeof *host);
+  if (host == NULL) return NULL;
+  host->after = sm.hosts;
+  if (sm.hosts != NULL) sm.hosts->before = host;
+  sm.hosts = host;
+  return host;
+}
+
+struct sim_host *sm_host_for(struct sim_thread *t) {
+  struct sim_host *host = sm.pool;
+  if (host != NULL)
+    sm.pool = host->pooled;
+  else
+    host = new_host();
+  if (host == NULL) sm_no_memory("a simulated thread");
+  host->next = t;
+  return host;
+}
+
+void sm_host_pool(struct sim_host *host) {
+  host->pooled = sm.pool;
+  sm.pool = host;
+}
+
+void sm_host_free(struct sim_host *host) {
+  if (host->before != NULL)
+    host->before->after = host->after;
+  else
+    sm.hosts = host->after;
+  if (host->after != NULL) host->after->before = host->before;
+  free(host);
+}
+
+/* After a round it may not be parked yet. */
+static inline void wait_parked(struct sim_host *host) {
+  if (SM_LIKELY(sm.vps == 1)) return;
+  mt_seam_lock(&host->parking);
+  mt_seam_unlock(&host->parking);
+}
+
+static void start_in_place_of(struct sim_host *here, struct sim_host *to) {
+  mt_seam_lock(&here->parking);
+  if (start(to, &here->parking) != 0) sm_no_memory("a simulated thread");
+  mt_seam_park(&here->parking, waits);
+}
+
+inline void sm_host_switch(struct sim_host *here, struct sim_host *to) {
+  if (SM_LIKELY(to->thread != NULL)) {
+    wait_parked(to);
+    mt_seam_switch(to->thread, waits);
+  } else {
+    start_in_place_of(here, to);
+  }
+}
+
+void sm_host_resume(struct sim_host *host) {
+  if (host->thread != NULL) {
+    wait_parked(host);
+    mt_seam_resume(host->thread);
+  } else if (start(host, NULL) != 0) {
+    sm_no_memory("a simulated thread");
+  }
+}
+
+int sm_hosts_run(struct sim_thread *first) {
+  struct sim_host *host = new_host();
+  if (host == NULL) return ENOMEM;
+  host->next = first;
+  caller.thread = mltp_self();
+  mt_seam_lock(&caller.parking);
+  int error = start(host, &caller.parking);
+  if (error == 0) {
+    mt_seam_park(&caller.parking, "the end of the simulation");
+    return 0;
+  }
+  mt_seam_unlock(&caller.parking);
+  sm_host_free(host);
+  return error;
+}
+
+void sm_hosts_end(const struct sim_host *last) {
+  while (sm.pool != NULL) {
+    struct sim_host *host = sm.pool;
+    sm.pool = host->pooled;
+    host->next = NULL;
+    if (host != last) sm_host_resume(host);
+  }
+  mt_seam_lock(&caller.parking); /* which may not be parked yet, if it was a short one */
+  mt_seam_unlock(&caller.parking);
+  mt_seam_resume(caller.thread);
+}

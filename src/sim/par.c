@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Children. They live in an array of their parent, which waits until all have ended.
+ */
+#include <stdlib.h>
+
+#include "sim/effects.h"
+
+enum { CHILDREN_ON_STACK = 16 };
+
+static inline void born(struct sim_thread *t, struct sim_thread *parent, const sim_child_t *child) {
+  t->host = NULL;
+  t->parent = parent;
+  t->node.thread = t;
+  t->body = child->body;
+  t->arg = child->arg;
+  t->name = child->name;
+  t->scope = parent->scope;
+  t->children = 0;
+  sm_do(SM_SPAWN, t);
+}
+
+static void run_all(struct sim_thread *self, struct sim_thread *threads,
+                    const sim_child_t *children, size_t count) {
+  self->children = (uint32_t)count;
+  for (size_t i = 0; i < count; i++) born(&threads[i], self, &children[i]);
+  self->state = SM_JOINING;
+  sm_block(self);
+}
+
+static void run_few(struct sim_thread *self, const sim_child_t *children, size_t count) {
+  struct sim_thread threads[CHILDREN_ON_STACK];
+  run_all(self, threads, children, count);
+}
+
+void sim_par(const sim_child_t *children, size_t count) {
+  struct sim_thread *self = sm_self("sim_par");
+  if (count == 0) return;
+  if (SM_LIKELY(count <= CHILDREN_ON_STACK)) {
+    run_few(self, children, count);
+    return;
+  }
+  struct sim_thread *threads = malloc(count * sizeof *threads); /* lost if a trap ends it */
+  if (threads == NULL) sm_no_memory("the children of sim_par()");
+  run_all(self, threads, children, count);
+  free(threads);
+}

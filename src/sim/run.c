@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A simulation from its start to its end.
+ *
+ * Relaxed: whether one runs is asked by those who may not start another.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/atomic.h"
+#include "core/seam.h"
+#include "mltp/sched.h"
+#include "sim/kernel.h"
+
+static uint32_t running; /* [atomic] 1: there is a simulation */
+static int vps = 1;
+
+bool sm_is_running(void) { return mt_load_relaxed(&running) != 0; } /* relaxed: see above */
+
+int sim_set_vps(int count) {
+  if (sm_is_running()) return EBUSY;
+  int error = count > mltp_vps() ? mltp_set_vps(count) : 0;
+  if (error == 0 && count < 1) error = EINVAL;
+  if (error == 0) vps = count;
+  return error;
+}
+
+static int set_up(void) {
+  sm = (struct simulation){.vps = vps, .native = mt_seam_is_native()};
+  sm.ready_end = &sm.ready;
+  sm.notified_end = &sm.notified;
+  return sm.vps > 1 ? mltp_key_create(&sm.key, NULL) : 0;
+}
+
+static void take_down(void) {
+  if (sm.vps > 1) mltp_key_delete(sm.key);
+  sm_round_free();
+  free(sm.heap);
+}
+
+int sim_run(void (*body)(void *arg), void *arg) {
+  if (mt_seam_self("sim_run") == NULL) return EPERM;
+  uint32_t none = 0;
+  /* SM-1 acquire: after the last one's end; pairs SM-2 */
+  if (!mt_cas_acquire(&running, &none, 1)) return EBUSY;
+  int error = set_up();
+  if (error == 0) {
+    struct sim_thread first = {
+        .body = body,
+        .arg = arg,
+        .name = "main",
+    };
+    first.node.thread = &first;
+    sm_trace_begin();
+    error = sm_hosts_run(&first);
+    sm_trace_end();
+    if (sm.stuck) error = EDEADLK;
+    take_down();
+  }
+  mt_store_release(&running, 0); /* SM-2 release: the next one starts from here; pairs SM-1 */
+  return error;
+}

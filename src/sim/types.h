@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file types.h
+ * The words of the simulation kernel, and its structures.
+ *
+ * simulated thread  what a model is made of; waits in the simulation, not in libmltp
+ * host              a thread of libmltp whose stack simulated threads run on. Where the
+ *                   backend is native a child may run on its parent's host, like a function
+ *                   it called: the parent waits for it anyway. So a host has a pile of
+ *                   simulated threads, of which only the topmost can run
+ * ready             the queue of simulated threads whose turn will come
+ * delta             from the moment some threads become ready until none is
+ * turn              what a thread does between two waits
+ * round             the turns that are taken in parallel (round.c)
+ * scope             the body of a try block, and all below it (try.c)
+ *
+ * Who may touch all this: one thread at a time, the one whose turn it is; it hands the
+ * simulation on with the switch, which orders memory like a lock. In a round that is
+ * whoever ends the last turn, and the others only write down what shall happen (round.c).
+ */
+#ifndef SM_TYPES_H
+#define SM_TYPES_H
+
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mltp/key.h"
+#include "mltp/sim.h"
+#include "mltp/thread.h"
+
+#define SM_LIKELY(x) __builtin_expect(!!(x), 1)
+#define SM_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+struct sim_thread;
+
+/** A wait for an event: a place in its queue. */
+struct sim_node {
+  struct sim_node *next, *prev;
+  sim_event_t *event; /**< NULL: delivered already */
+  struct sim_thread *thread;
+};
+
+enum sm_state {
+  SM_READY,   /**< in the ready queue, or held by a suspended scope; or it runs */
+  SM_WAITING, /**< for events */
+  SM_TIMED,   /**< in the heap */
+  SM_JOINING, /**< for its children */
+  SM_TRYING   /**< for the body of its try block */
+};
+
+struct sim_thread {
+  struct sim_thread *next;   /**< in the ready queue, or among the held */
+  struct sim_host *host;     /**< NULL: not started */
+  struct sim_thread *parent; /**< NULL: the first */
+  void (*body)(void *arg);
+  void *arg;
+  const char *name;
+  struct sim_scope *scope; /**< the innermost; NULL: none */
+  uint32_t state;          /**< enum sm_state */
+  uint32_t children;       /**< that have not ended */
+
+  struct sim_thread *below; /**< next on the host's pile */
+  struct sim_node *nodes;   /**< what it waits for: node, or an array on its stack */
+  uint32_t node_count;
+  uint32_t missing; /**< deliveries until it is woken */
+  size_t woken_by;
+  struct sim_node node;
+  sim_time_t wake_at;
+  size_t heap_index;
+};
+
+/** A thread of libmltp that runs simulated ones. All on its pile belong to the same scope. */
+struct sim_host {
+  struct mltp_thread *thread;
+  struct sim_thread *top;          /**< of its pile */
+  struct sim_thread *next;         /**< what it runs when it is resumed; NULL: its end */
+  bool killed;                     /**< unwinds when it is resumed */
+  struct sim_thread last;          /**< stands for its pile then: parents' memory may be gone */
+  struct sim_host *pooled;         /**< next in the pool */
+  struct sim_host *before, *after; /**< among all hosts */
+  uint32_t parking;  /**< guard: held while others may want to resume it and it is not parked yet */
+  uint32_t *starter; /**< whose `parking` it waits out when it starts */
+  struct sm_turn *turn; /**< in a round: its own */
+  jmp_buf base;
+};
+
+/** A try block's interest in an event. */
+struct sim_watch {
+  struct sim_watch *next, *prev;
+  struct sim_scope *scope;
+  sim_event_t *event;
+  size_t index; /**< of the handler */
+};
+
+struct sim_scope {
+  struct sim_scope *outer;
+  struct sim_scope *before, *after; /**< among all scopes */
+  struct sim_thread *owner;
+  const sim_handler_t *handlers;
+  struct sim_watch *watches; /**< one for each handler */
+  size_t count;
+  uint32_t depth;                      /**< 0: outermost */
+  bool deaf;                           /**< its body has ended, or a handler runs */
+  bool suspended;                      /**< by an interrupt */
+  size_t fired;                        /**< the handler to call; SM_NOT_FIRED */
+  uint32_t unwinding;                  /**< hosts that have not unwound yet */
+  struct sim_thread *held, **held_end; /**< woken while it was suspended */
+};
+
+#define SM_NOT_FIRED SIZE_MAX
+
+struct sm_timed {
+  sim_time_t time;
+  uint64_t sequence;
+  struct sim_thread *thread;
+};
+
+struct simulation {
+  struct sim_thread *current; /**< whose turn it is; not in a round */
+  struct sim_thread *ready, **ready_end;
+  size_t ready_count;
+  sim_event_t *notified, **notified_end; /**< set N, in the order of first notification */
+  sim_buffered_t *written;
+  sim_time_t now;
+  uint64_t deltas;
+  struct sm_timed *heap;
+  size_t heap_count, heap_room;
+  uint64_t sequence;
+
+  struct sim_host *hosts, *pool;
+  struct sim_scope *scopes;
+  bool native; /**< hosts are kept, and children run on their parents' */
+  bool stuck;  /**< no thread could go on: all are being ended */
+  bool over;
+  uint32_t unwinding;
+  int vps;
+  mltp_key_t key; /**< a thread's host; where vps > 1 */
+};
+
+extern struct simulation sm;
+
+#endif
