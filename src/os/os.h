@@ -51,6 +51,8 @@ bool os_advice_is_checked(void *address, size_t size);
 int os_guard_mprotect(void *address, size_t size);
 /** @return vm.max_map_count, or its default when it cannot be read. */
 long os_max_mappings(void);
+/** @return bytes of memory that can be had without swapping; 0: the kernel does not say. */
+size_t os_memory_available(void);
 
 /* ---- memory that may not be there (peek.c): async-signal-safe */
 

@@ -155,8 +155,18 @@ static bool stacks_fit(int ranks) {
   return false;
 }
 
+enum { PROGRESS_NS = 1000000000 };
+
+/* Once a second: a large program takes its time. */
+static void tell_progress(int started, int ranks, uint64_t *next) {
+  uint64_t now = os_now();
+  if (now < *next) return;
+  *next = now + PROGRESS_NS;
+  fprintf(stderr, "tmpirun: %d of %d ranks started\n", started, ranks);
+}
+
 int tm_launch(int ranks, int argc, char **argv) {
-  if (!stacks_fit(ranks)) return 1;
+  if (!stacks_fit(ranks) || !tm_program_fits(tm_the_program)) return 1;
   processes = calloc((size_t)ranks, sizeof *processes);
   if (processes == NULL) {
     fprintf(stderr, "tmpirun: no memory for %d ranks (fewer ranks)\n", ranks);
@@ -168,10 +178,13 @@ int tm_launch(int ranks, int argc, char **argv) {
   for (int i = 0; watched && i < ranks; i++)
     if (!tm_program_place(tm_the_program, i)) tm_job_abort(1);
   tm_program_publish(tm_the_program, watched);
-  for (int i = 0; i < ranks; i++)
+  uint64_t next = os_now() + PROGRESS_NS;
+  for (int i = 0; i < ranks; i++) {
     if (!(watched || tm_program_place(tm_the_program, i)) ||
         !start_rank(&processes[i], i, argc, argv))
       tm_job_abort(1);
+    if (i % 16 == 0) tell_progress(i, ranks, &next);
+  }
   for (int i = 0; i < ranks; i++) mltp_join(processes[i].thread, NULL);
   fflush(stdout);
   return sum_up(ranks);

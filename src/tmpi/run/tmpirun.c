@@ -28,6 +28,7 @@ enum {
   OUTPUT,
   CHECK,
   REPORT,
+  WAIT,
   STATUS_USAGE = 2
 };
 
@@ -47,6 +48,8 @@ static const struct argp_option options[] = {
     {"one-to-one", ONE_TO_ONE, NULL, 0, "a kernel thread for each rank", 0},
     {"seed", SEED, "N", 0, "deterministic: the seed chooses who runs at each point", 0},
     {"stack", STACK, "KIB", 0, "address space of a rank's stack (8192)", 0},
+    {"wait", WAIT, "MICROSECONDS", 0,
+     "how long a virtual processor looks for work before it sleeps (50)", 0},
     {"timeout", TIMEOUT, "SECONDS", 0,
      "report what ranks do, and end, when the program has not ended by then", 0},
     {"label", LABEL, NULL, 0, "begin each line of output with the rank that wrote it", 0},
@@ -58,12 +61,13 @@ static const struct argp_option options[] = {
     {0},
 };
 
-static long number(struct argp_state *state, const char *name, const char *text, long most) {
+static long number(struct argp_state *state, const char *name, const char *text, long least,
+                   long most) {
   char *end;
   errno = 0;
   long value = strtol(text, &end, 10);
-  if (errno != 0 || *end != '\0' || end == text || value < 1 || value > most)
-    argp_error(state, "%s: '%s' is no number from 1 to %ld", name, text, most);
+  if (errno != 0 || *end != '\0' || end == text || value < least || value > most)
+    argp_error(state, "%s: '%s' is no number from %ld to %ld", name, text, least, most);
   return value;
 }
 
@@ -77,14 +81,15 @@ static void set_option(const char *variable, long value) {
 static error_t parse(int key, char *argument, struct argp_state *state) {
   struct settings *settings = state->input;
   switch (key) {
-    case 'n': settings->ranks = (int)number(state, "-n", argument, RANKS_MAX); return 0;
-    case VPS: set_option("MLTP_VPS", number(state, "--vps", argument, 1024)); return 0;
+    case 'n': settings->ranks = (int)number(state, "-n", argument, 1, RANKS_MAX); return 0;
+    case VPS: set_option("MLTP_VPS", number(state, "--vps", argument, 1, 1024)); return 0;
     case ONE_TO_ONE: setenv("MLTP_BACKEND", "kernel", 1); return 0;
-    case SEED: set_option("MLTP_SEED", number(state, "--seed", argument, LONG_MAX)); return 0;
+    case SEED: set_option("MLTP_SEED", number(state, "--seed", argument, 1, LONG_MAX)); return 0;
     case STACK:
-      set_option("MLTP_STACK_SIZE", number(state, "--stack", argument, 1 << 20) * 1024);
+      set_option("MLTP_STACK_SIZE", number(state, "--stack", argument, 1, 1 << 20) * 1024);
       return 0;
-    case TIMEOUT: settings->timeout = number(state, "--timeout", argument, 1 << 30); return 0;
+    case WAIT: set_option("MLTP_SPIN_US", number(state, "--wait", argument, 0, 1000000)); return 0;
+    case TIMEOUT: settings->timeout = number(state, "--timeout", argument, 1, 1 << 30); return 0;
     case LABEL: settings->label = true; return 0;
     case OUTPUT: settings->output = argument; return 0;
     case CHECK: settings->check = true; return 0;
