@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Starting and ending simulations, and what is refused. */
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 
 #include "sim/log.h"
