@@ -38,7 +38,8 @@ def parameters(text):
 def data(fields, names):
     """The initializer of the first of some data whose parts are all there."""
     for parts in fields:
-        if all(part in names and "[" not in names[part] for part in parts) and names[parts[1]] == "int":
+        if (all(part in names and "[" not in names[part] for part in parts)
+                and names[parts[1]] in ("int", "MPI_Count")):
             return "{%s, %s, %s}" % parts
     return "{NULL, -1, 0}"
 
@@ -48,8 +49,8 @@ def object_of(name, params):
     for kind, argument, array in reversed(params):
         base = kind.removesuffix("*").strip()
         if base in OBJECTS and "const" not in kind and (kind.endswith("*") or array == "[]"):
-            if name in ("Type_get_contents", "Alltoallw", "Ialltoallw") and base == "MPI_Datatype":
-                continue
+            if base == "MPI_Datatype" and array == "[]":
+                continue  # types that are used, or told
             return argument, "TM_" + OBJECTS[base], "count" if array == "[]" else "1"
     return "NULL", "TM_NO_OBJECT", "0"
 
@@ -78,11 +79,11 @@ static int wrap_{name}({declared or "void"}) {{
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("header", type=pathlib.Path)
+    parser.add_argument("headers", type=pathlib.Path, nargs="+")
     parser.add_argument("out", type=pathlib.Path)
     args = parser.parse_args()
-    functions = [(name, parameters(text)) for name, text in PROTOTYPE.findall(args.header.read_text())
-                 if "..." not in text]
+    functions = [(name, parameters(text)) for header in args.headers
+                 for name, text in PROTOTYPE.findall(header.read_text()) if "..." not in text]
     functions.sort()
     text = '#include <stdlib.h>\n#include <string.h>\n\n#include "tmpi/check/check.h"\n'
     text += "".join(wrapper(number, *function) for number, function in enumerate(functions))
