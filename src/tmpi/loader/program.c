@@ -135,6 +135,19 @@ static int mapped_together(const struct tm_image *image, int s) {
   return last - s + 1;
 }
 
+long tm_program_mappings(const struct tm_program *program) {
+  long count = 0;
+  for (int i = 0; i < program->image_count; i++) {
+    const struct tm_image *image = program->images[i];
+    for (int s = 0; s < image->segment_count; s++)
+      if (!image->segments[s].writable) {
+        s += mapped_together(image, s) - 1;
+        count += 2; /* and what is behind it */
+      }
+  }
+  return count;
+}
+
 static bool map_segments(const struct tm_image *image, int s, int count, char *base, int rank) {
   const struct tm_segment *first = &image->segments[s], *last = first + count - 1;
   size_t start = first->start / PAGE * PAGE, lead = first->start - start;

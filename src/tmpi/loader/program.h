@@ -70,6 +70,9 @@ struct tm_program *tm_program_read(const char *path, int ranks,
 /** Fills a rank's slot. @return false after a message. Not for two ranks at a time. */
 bool tm_program_place(struct tm_program *program, int rank);
 
+/** @return how many mappings a rank's slot is made of: a process may have vm.max_map_count. */
+long tm_program_mappings(const struct tm_program *program);
+
 /** Runs the constructors of a rank's images. */
 void tm_program_construct(const struct tm_program *program, int rank, int argc, char **argv,
                           char **environment);

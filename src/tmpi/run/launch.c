@@ -142,20 +142,28 @@ static int sum_up(int ranks) {
 }
 
 /* Better at once than when the last ranks run out of it. @return false after a message. */
-static bool stacks_fit(int ranks) {
+static bool fits(int ranks) {
   const char *text = getenv("MLTP_STACK_SIZE"); /* tmpirun has set it */
   size_t stack = text != NULL ? strtoul(text, NULL, 10) : 0, limit = os_address_space_limit();
-  if (stack <= limit / (size_t)ranks) return true;
+  long mappings = tm_program_mappings(tm_the_program), most = os_max_mappings();
+  if (stack > limit / (size_t)ranks) {
+    fprintf(stderr,
+            "tmpirun: no address space for %d stacks of %zu KiB (fewer ranks, less --stack, or a "
+            "higher ulimit -v)\n",
+            ranks, stack / 1024);
+    return false;
+  }
+  if (mappings <= most / ranks) return true;
   fprintf(
       stderr,
-      "tmpirun: no address space for %d stacks of %zu KiB (fewer ranks, less --stack, or a higher "
-      "ulimit -v)\n",
-      ranks, stack / 1024);
+      "tmpirun: %d ranks need %ld mappings each, and the kernel allows %ld in all (fewer ranks, or "
+      "a higher vm.max_map_count)\n",
+      ranks, mappings, most);
   return false;
 }
 
 int tm_launch(int ranks, int argc, char **argv) {
-  if (!stacks_fit(ranks)) return 1;
+  if (!fits(ranks)) return 1;
   processes = calloc((size_t)ranks, sizeof *processes);
   if (processes == NULL || tm_job_start(ranks) != 0) {
     fprintf(stderr, "tmpirun: no memory for %d ranks (fewer ranks)\n", ranks);
