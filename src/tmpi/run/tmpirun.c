@@ -10,10 +10,11 @@
 #include <unistd.h>
 
 #include "tmpi/loader/program.h"
+#include "tmpi/rank/rank.h"
 #include "tmpi/run/override.h"
 #include "tmpi/run/process.h"
 
-enum { RANKS_MAX = 1000000, VPS = 256, ONE_TO_ONE, SEED, STACK, STATUS_USAGE = 2 };
+enum { RANKS_MAX = 1000000, VPS = 256, ONE_TO_ONE, SEED, STACK, WAIT, STATUS_USAGE = 2 };
 
 struct settings {
   int ranks;
@@ -26,6 +27,11 @@ static const struct argp_option options[] = {
     {"vps", VPS, "N", 0, "virtual processors: kernel threads that run the ranks (one per CPU)", 0},
     {"one-to-one", ONE_TO_ONE, NULL, 0, "a kernel thread for each rank", 0},
     {"seed", SEED, "N", 0, "deterministic: the seed chooses who runs at each point", 0},
+    {"wait", WAIT, "HOW", 0,
+     "before a rank parks for a message: conscious (spin while the partner runs; the default), "
+     "spin "
+     "(for 50 us), park (at once)",
+     0},
     {"stack", STACK, "KIB", 0, "address space of a rank's stack (8192)", 0},
     {0},
 };
@@ -46,6 +52,17 @@ static void set_option(const char *variable, long value) {
   setenv(variable, text, 1);
 }
 
+static void set_wait(struct argp_state *state, const char *how) {
+  if (strcmp(how, "conscious") == 0)
+    tm_job_wait(TM_WAIT_CONSCIOUS);
+  else if (strcmp(how, "spin") == 0)
+    tm_job_wait(TM_WAIT_SPIN);
+  else if (strcmp(how, "park") == 0)
+    tm_job_wait(TM_WAIT_PARK);
+  else
+    argp_error(state, "--wait: '%s' is none of conscious, spin, park", how);
+}
+
 static error_t parse(int key, char *argument, struct argp_state *state) {
   struct settings *settings = state->input;
   switch (key) {
@@ -56,6 +73,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case STACK:
       set_option("MLTP_STACK_SIZE", number(state, "--stack", argument, 1 << 20) * 1024);
       return 0;
+    case WAIT: set_wait(state, argument); return 0;
     case ARGP_KEY_ARG:
       settings->command = state->argv + state->next - 1;
       settings->count = state->argc - state->next + 1;
