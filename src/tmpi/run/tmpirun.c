@@ -47,9 +47,11 @@ static const struct argp_option options[] = {
     {"vps", VPS, "N", 0, "virtual processors: kernel threads that run the ranks (one per CPU)", 0},
     {"one-to-one", ONE_TO_ONE, NULL, 0, "a kernel thread for each rank", 0},
     {"seed", SEED, "N", 0, "deterministic: the seed chooses who runs at each point", 0},
+    {"wait", WAIT, "HOW", 0,
+     "before a rank parks for a message: conscious (spin while the partner runs; the default), "
+     "spin (for 50 us), park (at once)",
+     0},
     {"stack", STACK, "KIB", 0, "address space of a rank's stack (8192)", 0},
-    {"wait", WAIT, "MICROSECONDS", 0,
-     "how long a virtual processor looks for work before it sleeps (50)", 0},
     {"timeout", TIMEOUT, "SECONDS", 0,
      "report what ranks do, and end, when the program has not ended by then", 0},
     {"label", LABEL, NULL, 0, "begin each line of output with the rank that wrote it", 0},
@@ -78,6 +80,17 @@ static void set_option(const char *variable, long value) {
   setenv(variable, text, 1);
 }
 
+static void set_wait(struct argp_state *state, const char *how) {
+  if (strcmp(how, "conscious") == 0)
+    tm_job_wait(TM_WAIT_CONSCIOUS);
+  else if (strcmp(how, "spin") == 0)
+    tm_job_wait(TM_WAIT_SPIN);
+  else if (strcmp(how, "park") == 0)
+    tm_job_wait(TM_WAIT_PARK);
+  else
+    argp_error(state, "--wait: '%s' is none of conscious, spin, park", how);
+}
+
 static error_t parse(int key, char *argument, struct argp_state *state) {
   struct settings *settings = state->input;
   switch (key) {
@@ -88,7 +101,6 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case STACK:
       set_option("MLTP_STACK_SIZE", number(state, "--stack", argument, 1, 1 << 20) * 1024);
       return 0;
-    case WAIT: set_option("MLTP_SPIN_US", number(state, "--wait", argument, 0, 1000000)); return 0;
     case TIMEOUT: settings->timeout = number(state, "--timeout", argument, 1, 1 << 30); return 0;
     case LABEL: settings->label = true; return 0;
     case OUTPUT: settings->output = argument; return 0;
@@ -97,6 +109,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
       settings->report = true;
       settings->report_file = argument;
       return 0;
+    case WAIT: set_wait(state, argument); return 0;
     case ARGP_KEY_ARG:
       settings->command = state->argv + state->next - 1;
       settings->count = state->argc - state->next + 1;
