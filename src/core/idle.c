@@ -126,14 +126,17 @@ static uint64_t watch_deadline(void) {
   return deadline;
 }
 
-/* Nobody has been awake for a while, and no timer will change that. */
-static void look_for_deadlock(uint64_t now) {
+/* @return true when nobody has been awake for a while and every sleeper has looked at the queues
+ * once more: who lost its CPU before that look may be about to run something. To be asked before
+ * the looks at timers and queues, so that these come after what the last VP awake did. */
+static bool all_at_rest(void) {
   mt_spin_lock(&mt_rt.idle_guard);
-  bool asleep =
-      mt_load_relaxed(&mt_rt.awake) == 0 && now - mt_rt.asleep_since >= deadlock_patience();
-  if (asleep) mt_rt.checked_at = mt_rt.wake_count;
+  bool rest = mt_rt.awake == 0 && os_now() - mt_rt.asleep_since >= deadlock_patience();
+  for (const struct mt_vp *vp = mt_rt.sleepers; vp != NULL; vp = vp->sleeper_next)
+    rest &= vp->rests;
+  if (rest) mt_rt.checked_at = mt_rt.wake_count;
   mt_spin_unlock(&mt_rt.idle_guard);
-  if (asleep) mt_deadlock_suspected();
+  return rest;
 }
 
 /* Every CPU has a VP that is awake. @return true when threads wait for one of them that
@@ -151,11 +154,12 @@ static bool any_blocked(uint64_t now) {
 
 /* @return true when the keeper has to get up. */
 static bool is_needed(const struct mt_vp *keeper, uint64_t now) {
+  bool rest = mt_load_relaxed(&mt_rt.awake) == 0 && all_at_rest();
   uint64_t timer = mt_timers_earliest();
   if (timer <= now) return true;
   if (mt_load_relaxed(&mt_rt.awake) == 0) {
     if (mt_any_waiting(NULL)) return true; /* who made it ready waits for a CPU to look (ID-2) */
-    if (timer == MLTP_NEVER) look_for_deadlock(now);
+    if (rest && timer == MLTP_NEVER) mt_deadlock_suspected();
     return false;
   }
   if (mt_load_relaxed(&mt_rt.awake) >= mt_load_relaxed(&mt_rt.target)) return false;
@@ -183,6 +187,7 @@ static bool must_get_up(const struct mt_vp *vp) {
 /* In the list of sleepers: until somebody wakes this VP, or its watch does. */
 static void sleep_in_list(struct mt_vp *vp) {
   mt_spin_lock(&mt_rt.idle_guard);
+  vp->rests = true;
   while (mt_load_relaxed(&vp->status) == MT_VP_ASLEEP) {
     uint32_t seen = vp->wake;
     bool keeper = mt_rt.keeper == vp;

@@ -280,6 +280,7 @@ struct mt_vp {
 
   alignas(MT_CACHE_LINE) uint32_t wake; /* [atomic] futex: 1: get up */
   uint32_t status;                      /* [atomic] enum mt_vp_status; idle.c */
+  bool rests;                           /* [guard: mt_rt.idle_guard] has looked before it sleeps */
   struct mt_vp *sleeper_next;           /* [guard: mt_rt.idle_guard] */
   struct os_affinity affinity;          /* [guard: mt_rt.idle_guard] while it sleeps */
   uint32_t place;                       /* [atomic] where it was when it last looked; near.c */

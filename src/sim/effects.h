@@ -63,7 +63,6 @@ static inline void sm_effect(enum sm_what what, void *object) {
     case SM_WAITFOR: sm_heap_push(object); break;
     case SM_END: end(object); break;
     case SM_WATCH: sm_watch(object); break;
-    case SM_UNWATCH: sm_unwatch(object); break;
     case SM_RELEASE: sm_release(object); break;
     case SM_UNWOUND: sm_unwound(object); break;
     case SM_POOL: sm_host_pool(object); break;
@@ -73,7 +72,7 @@ static inline void sm_effect(enum sm_what what, void *object) {
 
 /** Does it, or notes it if the caller's turn is one of a round. */
 static inline void sm_do(enum sm_what what, void *object) {
-  if (SM_UNLIKELY(sm_parallel))
+  if (SM_UNLIKELY(sim_parallel))
     sm_note(what, object);
   else
     sm_effect(what, object);

@@ -50,7 +50,7 @@ void sm_note(enum sm_what what, void *object) {
 }
 
 static void do_effects(void) {
-  sm_parallel = 0;
+  sim_parallel = 0;
   for (size_t i = 0; i < sm_round.count; i++) {
     struct sm_turn *turn = &sm_round.turns[i];
     for (size_t k = 0; k < turn->count; k++)
@@ -84,7 +84,7 @@ bool sm_turn_over(struct sim_host *host, bool stays) {
 }
 
 void sim_ordered(void) {
-  if (SM_LIKELY(!sm_parallel)) return;
+  if (SM_LIKELY(!sim_parallel)) return;
   struct sm_turn *turn = sm_host_here()->turn;
   if (turn->in_order) return;
   turn->in_order = true;
@@ -125,7 +125,7 @@ void sm_round_start(struct sim_host *here) {
   sm.ready = NULL;
   sm.ready_end = &sm.ready;
   sm.ready_count = 0;
-  sm_parallel = 1;
+  sim_parallel = 1;
   bool mine = false;
   for (struct sim_thread *next; t != NULL; t = next) {
     next = t->next; /* it may have ended as soon as it is resumed */

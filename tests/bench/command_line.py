@@ -11,16 +11,27 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 BENCH = sys.argv.pop(1)
 # Builds with a sanitizer leave out the programs that measure single operations.
-HAS_PEERS = os.path.exists(os.path.join(os.path.dirname(BENCH), "../libexec/mltp/mltp"))
+PEER = os.path.join(os.path.dirname(BENCH), "../libexec/mltp/mltp")
+HAS_PEERS = os.path.exists(PEER)
 
 
 def bench(*arguments, **environment):
     return subprocess.run([BENCH, *arguments], capture_output=True, text=True, check=False,
                           env={**os.environ, **environment})
+
+
+def valgrind_reads(program):
+    """Debian 12's gives up on the debugging information that clang 19 writes."""
+    if not shutil.which("valgrind"):
+        return False
+    said = subprocess.run(["valgrind", "--tool=none", program, "--version"], capture_output=True,
+                          text=True, check=False).stderr
+    return "I can't recover" not in said
 
 
 class CommandLine(unittest.TestCase):
@@ -103,7 +114,8 @@ class CommandLine(unittest.TestCase):
                     run.send_signal(signal_sent)
                 run.stdout.read()  # ends when the last of them has closed it
                 run.wait()
-            self.assertFalse(self.runs_in_group(run.pid))
+            while self.runs_in_group(run.pid):  # a dying process closes its files first
+                time.sleep(0.01)
 
     @staticmethod
     def runs_in_group(group):
@@ -192,7 +204,7 @@ class CommandLine(unittest.TestCase):
         cold = [row["params"]["switches"] for row in rows if row["metric"] == "switches"]
         self.assertEqual(cold, [2 ** n for n in range(1, 11)])
         counted = [row for row in rows if row["unit"] == "instructions"]
-        self.assertEqual(len(counted), 2 if shutil.which("valgrind") else 0)
+        self.assertEqual(len(counted), 2 if valgrind_reads(PEER) else 0)
         for row in counted:
             self.assertTrue(4 < row["min"] < 1000, row)
 

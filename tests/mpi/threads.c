@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Thread-locals of ranks, and of pthreads that ranks make. */
+/* Thread-locals and thread-specific values of ranks, and of pthreads that ranks make. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>
@@ -10,6 +10,11 @@ static int global = 5;
 static _Thread_local int number = 7, zero;
 static _Thread_local int *pointer = &global; /* an address within the rank's own copy */
 
+static pthread_key_t key;
+static int ended; /* pthreads whose value was given back */
+
+static void end_value(void *value) { __atomic_add_fetch(&ended, value != NULL, __ATOMIC_RELAXED); }
+
 struct job {
   int rank, index;
   int *where; /* of `number`, in that thread */
@@ -19,6 +24,7 @@ struct job {
 static void *work(void *argument) {
   struct job *job = argument;
   CHECK(number == 7 && zero == 0 && pointer == &global);
+  CHECK(pthread_getspecific(key) == NULL && pthread_setspecific(key, job) == 0);
   number = zero = 100 * job->rank + job->index;
   job->where = &number;
   int next = (job->index + 1) % 2, got;
@@ -27,6 +33,7 @@ static void *work(void *argument) {
                MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   CHECK(got == 100 * job->rank + next);
   CHECK(number == 100 * job->rank + job->index && zero == number);
+  CHECK(pthread_getspecific(key) == job);
   sem_post(job->done);
   return &number == job->where ? job : NULL;
 }
@@ -42,6 +49,7 @@ int main(int argc, char **argv) {
   CHECK(level == MPI_THREAD_MULTIPLE);
   CHECK(number == 7 && zero == 0 && pointer == &global);
   number = rank;
+  CHECK(pthread_key_create(&key, end_value) == 0 && pthread_setspecific(key, &jobs[rank % 2]) == 0);
   sem_init(&done, 0, 0);
   for (int i = 0; i < 2; i++) {
     jobs[i] = (struct job){rank, i, NULL, &done};
@@ -54,6 +62,7 @@ int main(int argc, char **argv) {
     CHECK(jobs[i].where != &number);
   }
   MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(pthread_getspecific(key) == &jobs[rank % 2] && ended == 2);
   CHECK(number == rank && zero == 0);
   MPI_Finalize();
   return 0;

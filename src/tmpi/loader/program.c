@@ -45,7 +45,7 @@ const void *tm_program_entry(const struct tm_program *program, int rank) {
   return slot_of(program, rank) + program->images[0]->place + program->images[0]->entry;
 }
 
-static void lay_out(struct tm_program *program) {
+void tm_program_lay_out(struct tm_program *program) {
   size_t at = 0;
   for (int i = 0; i < program->image_count; i++) {
     program->images[i]->place = at;
@@ -65,13 +65,18 @@ static void lay_out(struct tm_program *program) {
 static bool read_program(struct tm_program *program, const char *path) {
   program->images[0] = tm_image_read(path);
   if (program->images[0] == NULL) return false;
+  bool complete = (tm_image_dynamic(program->images[0], DT_FLAGS_1) & DF_1_PIE) != 0;
+  if (!program->images[0]->is_executable && complete)
+    return tm_refuse(path, "it is statically linked (link it by tmpicc)");
   if (!program->images[0]->is_executable)
     return tm_refuse(path, "it is a library, not a program (link a program by tmpicc)");
   program->image_count = 1;
   if (!tm_program_find_libraries(program)) return false;
-  lay_out(program);
+  tm_program_lay_out(program);
   if (!tm_program_relocate(program)) return false;
-  program->arena = os_map_memory(program->slot * (size_t)program->ranks);
+  size_t size;
+  if (!__builtin_mul_overflow(program->slot, (size_t)program->ranks, &size))
+    program->arena = os_map_memory(size);
   if (program->arena != NULL) return true;
   return tm_refuse(path,
                    "no address space for %d copies of %zu KiB (fewer ranks, or a higher ulimit -v)",
@@ -121,15 +126,16 @@ static int mapped_together(const struct tm_image *image, int s) {
   const struct tm_segment *first = &image->segments[s];
   int last = s;
   while (last + 1 < image->segment_count) {
-    const struct tm_segment *next = &image->segments[last + 1];
-    if (next->writable || next->start - first->start != next->file_offset - first->file_offset)
+    const struct tm_segment *before = &image->segments[last], *next = before + 1;
+    if (before->end != before->file_end || next->writable ||
+        next->start - first->start != next->file_offset - first->file_offset)
       break;
     last++;
   }
   return last - s + 1;
 }
 
-static bool map_segments(const struct tm_image *image, int s, int count, char *base) {
+static bool map_segments(const struct tm_image *image, int s, int count, char *base, int rank) {
   const struct tm_segment *first = &image->segments[s], *last = first + count - 1;
   size_t start = first->start / PAGE * PAGE, lead = first->start - start;
   bool executable = false;
@@ -137,31 +143,37 @@ static bool map_segments(const struct tm_image *image, int s, int count, char *b
   int error = os_map_file(base + start, align_up(last->file_end - start, PAGE), image->fd,
                           (off_t)(first->file_offset - lead), executable);
   if (error == 0) return true;
-  return tm_refuse(image->path,
-                   "its code cannot be mapped once more: %s (fewer ranks, or a higher "
-                   "vm.max_map_count)",
-                   strerror(error));
+  return tm_refuse(
+      image->path,
+      "rank %d's copy cannot be mapped: %s (fewer ranks, or a higher vm.max_map_count)", rank,
+      strerror(error));
 }
 
-static bool place_image(const struct tm_image *image, char *base) {
+static bool place_image(const struct tm_image *image, char *base, int rank) {
   for (int i = 0; i < image->segment_count;) {
     const struct tm_segment *s = &image->segments[i];
     int count = s->writable ? 1 : mapped_together(image, i);
     if (s->writable)
       memcpy(base + s->start, image->pristine + s->start, s->file_end - s->start);
-    else if (!map_segments(image, i, count, base))
+    else if (!map_segments(image, i, count, base, rank))
       return false;
     i += count;
   }
   return true;
 }
 
+/* Not aligned in a packed structure. */
+static void store_address(char *slot, size_t at, size_t value) {
+  const char *address = slot + value;
+  memcpy(slot + at, &address, sizeof address);
+}
+
 bool tm_program_place(struct tm_program *program, int rank) {
   char *slot = slot_of(program, rank);
   for (int i = 0; i < program->image_count; i++)
-    if (!place_image(program->images[i], slot + program->images[i]->place)) return false;
+    if (!place_image(program->images[i], slot + program->images[i]->place, rank)) return false;
   for (size_t i = 0; i < program->record_count; i++)
-    *(char **)(slot + program->records[i].at) = slot + program->records[i].value;
+    store_address(slot, program->records[i].at, program->records[i].value);
   for (size_t i = 0; i < program->copy_count; i++) {
     const struct tm_copy *copy = &program->copies[i];
     memcpy(slot + copy->at, copy->from != NULL ? copy->from : slot + copy->private_from,
@@ -170,7 +182,7 @@ bool tm_program_place(struct tm_program *program, int rank) {
   for (size_t i = 0; i < program->choice_count; i++) {
     struct tm_choice *choice = &program->choices[i];
     if (choice->value == 0) choice->value = ((chooser *)(slot + choice->function))() - (size_t)slot;
-    *(char **)(slot + choice->at) = slot + choice->value;
+    store_address(slot, choice->at, choice->value);
   }
   fill_locals(program, rank, tm_program_locals(program, rank));
   return true;

@@ -97,6 +97,9 @@ const struct tm_image *tm_program_image_at(const struct tm_program *program, con
 /** The program that was read last; NULL: none. */
 extern struct tm_program *tm_the_program;
 
+/** Gives its images and their thread-locals their places in a slot. */
+void tm_program_lay_out(struct tm_program *program);
+
 /* relocate.c */
 bool tm_program_relocate(struct tm_program *program);
 

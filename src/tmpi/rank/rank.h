@@ -34,6 +34,7 @@ struct tm_rank {
   uint32_t ended;                  /* [atomic] its program has ended; relaxed, likewise */
   int thread_level;                /* [rank] */
   const void *thread;              /* [rank] that called MPI_Init() */
+  int sessions;                    /* [rank] so many have begun and not ended */
   struct tm_comm *world, *self;    /* [rank] */
   struct tm_buffer *buffer;        /* [rank] of MPI_Buffer_attach() */
   struct tm_errors *errors;        /* [rank] error classes and strings it has added */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "arch/program.h"
+#include "os/os.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
 #include "tmpi/run/process.h"
@@ -140,7 +141,21 @@ static int sum_up(int ranks) {
   return status == 0 && unfinished > 0 ? 1 : status;
 }
 
+/* Better at once than when the last ranks run out of it. @return false after a message. */
+static bool stacks_fit(int ranks) {
+  const char *text = getenv("MLTP_STACK_SIZE"); /* tmpirun has set it */
+  size_t stack = text != NULL ? strtoul(text, NULL, 10) : 0, limit = os_address_space_limit();
+  if (stack <= limit / (size_t)ranks) return true;
+  fprintf(
+      stderr,
+      "tmpirun: no address space for %d stacks of %zu KiB (fewer ranks, less --stack, or a higher "
+      "ulimit -v)\n",
+      ranks, stack / 1024);
+  return false;
+}
+
 int tm_launch(int ranks, int argc, char **argv) {
+  if (!stacks_fit(ranks)) return 1;
   processes = calloc((size_t)ranks, sizeof *processes);
   if (processes == NULL || tm_job_start(ranks) != 0) {
     fprintf(stderr, "tmpirun: no memory for %d ranks (fewer ranks)\n", ranks);

@@ -23,6 +23,7 @@ struct tm_override {
 
 extern const struct tm_override tm_override_ending[];  /* ending.c */
 extern const struct tm_override tm_override_threads[]; /* threads.c */
+extern const struct tm_override tm_override_keys[];    /* keys.c */
 extern const struct tm_override tm_override_waiting[]; /* waiting.c */
 extern const struct tm_override tm_override_signals[]; /* signals.c */
 extern const struct tm_override tm_override_shared[];  /* shared.c */

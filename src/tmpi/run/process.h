@@ -33,6 +33,7 @@ struct tm_process {
   bool ending;               /* [rank] exit() was called */
   int status;                /* [rank] of exit(); read after the thread has ended */
   bool not_finalized;        /* likewise: MPI_Finalize() was missing */
+  struct tm_keys *keys;      /* keys.c; NULL: none were made */
   struct sigaction *actions; /* [lock: of signals.c] by signal; NULL: all are the default */
 };
 

@@ -8,18 +8,21 @@
 #include <errno.h>
 #include <semaphore.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "os/pthreads.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
+#include "tmpi/run/keys.h"
 #include "tmpi/run/override.h"
 #include "tmpi/run/process.h"
 
 /* ---- thread-local variables: module words point to the rank's block; a pthread of the rank's has
  * a block of its own, so far from that. */
 
-static __thread ptrdiff_t own_distance; /* 0: a VP, or the rank's only kernel thread */
+static __thread ptrdiff_t own_distance; /* 0: the rank's own thread, or there are none */
+static __thread bool is_pthread;
 
 struct tls_index {
   char *block;
@@ -43,8 +46,7 @@ TM_EXPORTED register_function __cxa_thread_atexit_impl;
 /* C++: destructors of thread-local objects. libc calls them at the end of a kernel thread. */
 TM_EXPORTED int __cxa_thread_atexit_impl(void (*function)(void *), void *argument, void *of) {
   struct tm_process *process = tm_process_self();
-  bool of_rank =
-      process != NULL && own_distance == 0 && tm_program_rank_of(tm_the_program, of) >= 0;
+  bool of_rank = process != NULL && !is_pthread && tm_program_rank_of(tm_the_program, of) >= 0;
   return of_rank ? tm_handler_push(&process->at_thread_exit, function, argument)
                  : register_with_libc(function, argument, of);
 }
@@ -58,7 +60,8 @@ struct start {
   void *argument;
 };
 
-static void free_locals(void *locals) {
+static void end_pthread(void *locals) {
+  tm_values_end();
   own_distance = 0;
   free(locals);
 }
@@ -66,12 +69,15 @@ static void free_locals(void *locals) {
 static void *start_pthread(void *argument) {
   struct start start = *(struct start *)argument;
   free(argument);
-  if (start.locals != NULL) {
+  is_pthread = true;
+  if (start.locals != NULL)
     own_distance = start.locals - tm_program_locals(tm_the_program, start.rank);
-    /* the first to be registered is the last to be called */
-    if (register_with_libc(free_locals, start.locals, start.locals) != 0) return NULL;
+  /* the first to be registered is the last to be called */
+  if (register_with_libc(end_pthread, start.locals, &own_distance) != 0 || !tm_values_start() ||
+      tm_rank_enter(start.rank) != 0) {
+    fprintf(stderr, "tmpirun: rank %d: no memory to start a pthread (fewer of them)\n", start.rank);
+    tm_job_abort(1);
   }
-  if (tm_rank_enter(start.rank) != 0) return NULL;
   return start.function(start.argument);
 }
 

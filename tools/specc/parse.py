@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From text to a tree. The grammar is specc.lark, the parser lark's."""
+import pathlib
+
+import lark
+
+from source import Error
+
+CLASS_WORDS = {"INTERFACE", "BEHAVIOR", "CHANNEL"}
+OPEN, CLOSE = {"LPAR", "LBRACE", "LSQB"}, {"RPAR", "RBRACE", "RSQB"}
+
+
+class TypeNames:
+    """Tells the names of types from others, which C's grammar needs, while the words come by.
+
+    A name is a type from its typedef or class on. One that is later declared as something else is
+    no such thing to the parser, which then refuses the text.
+    """
+
+    always_accept = ()
+
+    def __init__(self):
+        self._of_system = {}  # the names in a header's text: most texts include the same ones
+        self.begin([], None)
+
+    def begin(self, system, lex):
+        self.names = {"__builtin_va_list"}
+        self._system, self._lex = system, lex
+
+    def _take_system(self, chunk):
+        if chunk not in self._of_system:
+            known, self.names = self.names, set()
+            for _ in self._mark(self._lex(chunk)):
+                pass
+            self._of_system[chunk], self.names = self.names, known
+        self.names |= self._of_system[chunk]
+
+    def process(self, stream):
+        """The stream, with TYPE_NAME in the place of NAME where that is one."""
+        yield from self._mark(stream)
+
+    def _mark(self, stream):
+        depth, typedef_at, candidate, previous = 0, None, None, None
+        for token in stream:
+            if token.type == "SYSTEM":
+                self._take_system(self._system[int(token[1:])])
+            if token.type in OPEN:
+                depth += 1
+            elif token.type in CLOSE:
+                depth -= 1
+            if token.type == "NAME":
+                if token in self.names and previous not in ("DOT", "ARROW", "STRUCT", "UNION", "ENUM"):
+                    token.type = "TYPE_NAME"
+                elif previous in CLASS_WORDS:
+                    self.names.add(str(token))
+                elif typedef_at is not None and (depth == typedef_at or previous == "STAR"):
+                    if depth == typedef_at or candidate is None:
+                        candidate = str(token)
+            if token.type == "TYPEDEF":
+                typedef_at, candidate = depth, None
+            elif typedef_at is not None and depth == typedef_at and token.type in ("SEMICOLON", "COMMA"):
+                if candidate is not None:
+                    self.names.add(candidate)
+                candidate = None
+                if token.type == "SEMICOLON":
+                    typedef_at = None
+            previous = token.type
+            yield token
+
+
+class Parser:
+    """Parses preprocessed text."""
+
+    def __init__(self):
+        self._types = TypeNames()
+        grammar = pathlib.Path(__file__).with_name("specc.lark").read_text()
+        self._lark = lark.Lark(grammar, parser="lalr", lexer="basic", postlex=self._types,
+                               propagate_positions=True, keep_all_tokens=True,
+                               maybe_placeholders=False)
+
+    def parse(self, text):
+        """The tree of a source.Text."""
+        self._types.begin(text.system, self._lex)
+        try:
+            return self._lark.parse(text.text)
+        except lark.exceptions.UnexpectedToken as error:
+            raise self._unexpected(text, error) from None
+        except lark.exceptions.UnexpectedCharacters as error:
+            raise self._strange(text, error) from None
+
+    def _lex(self, chunk):
+        text = "".join(line for line in chunk.splitlines(True) if not line.startswith("#"))
+        try:
+            yield from self._lark._build_lexer().lex(  # lark's own lex() would call our postlex
+                lark.lexer.LexerState(text), None)
+        except lark.exceptions.UnexpectedCharacters:
+            return
+
+    @staticmethod
+    def _unexpected(text, error):
+        token = error.token
+        if token.type == "$END":
+            last = text.text.rstrip("\n").count("\n") + 1
+            return Error(text.place(last), "the text ends in the middle of a construct")
+        return Error(text.place(token.line, token.column, str(token)), f"unexpected '{token}'")
+
+    @staticmethod
+    def _strange(text, error):
+        place = text.place(error.line, error.column, error.char)
+        return Error(place, f"unexpected character {error.char!r}")

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file specc_runtime.h
+ * What the C that specc makes of a model calls beside the simulation kernel.
+ */
+#ifndef SPECC_RUNTIME_H
+#define SPECC_RUNTIME_H
+
+#include <errno.h>
+#include <mltp/sched.h>
+#include <mltp/sim.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SC_DEADLOCK = 86, SC_STAGES_MAX = 64 };
+
+/** What all may touch is touched in the order of one VP. */
+static inline void sc_ordered(void) {
+  if (__builtin_expect(sim_parallel != 0, 0)) sim_ordered();
+}
+
+/** @return the path of a part, as long as the program runs. */
+static inline const char *sc_path(const char *whole, const char *part) {
+  size_t length = strlen(whole) + strlen(part) + 2;
+  char *path = malloc(length);
+  if (path == NULL) {
+    fputs("specc: no memory for the model\n", stderr);
+    exit(1);
+  }
+  snprintf(path, length, "%s.%s", whole, part);
+  return path;
+}
+
+/** @return a time as text, kept until three more have been made. */
+static inline const char *sc_time_text(sim_time_t time) {
+  enum { KEPT = 4, DIGITS = 24 };
+  static char texts[KEPT][DIGITS];
+  static unsigned next;
+  char *text = texts[next++ % KEPT];
+  snprintf(text, DIGITS, "%llu", (unsigned long long)time);
+  return text;
+}
+
+static inline void sc_events(sim_event_t *events, size_t size, const char *path) {
+  for (size_t i = 0; i < size / sizeof *events; i++) events[i] = (sim_event_t)SIM_EVENT_INIT(path);
+}
+
+static inline void sc_buffer(sim_buffered_t *buffer, void *current, void *next, size_t size) {
+  *buffer = (sim_buffered_t){current, next, size, NULL, 0};
+}
+
+/** A step of a pipe: each stage that has something runs. on: which have; more: the first has, too.
+ * @return 0: none has. */
+static inline int sc_pipe(const sim_child_t *stages, unsigned char *on, size_t count, int more) {
+  sim_child_t running[SC_STAGES_MAX];
+  size_t running_count = 0;
+  memmove(on + 1, on, count - 1);
+  on[0] = (unsigned char)more;
+  for (size_t i = 0; i < count; i++)
+    if (on[i]) running[running_count++] = stages[i];
+  sim_par(running, running_count);
+  return running_count > 0;
+}
+
+/** Runs a model on as many VPs as MLTP_VPS says, one by default. @return the program's exit status.
+ */
+static inline int sc_simulate(void (*first)(void *), const int *status) {
+  if (mltp_init(getenv("MLTP_VPS") != NULL ? 0 : 1) != 0) return 1; /* it has said why */
+  int error = sim_set_vps(mltp_vps());
+  if (error == 0) error = sim_run(first, NULL);
+  mltp_finalize();
+  if (error == EDEADLK) return SC_DEADLOCK;
+  if (error != 0) fprintf(stderr, "specc: the simulation did not start: %s\n", strerror(error));
+  return error != 0 ? 1 : *status;
+}
+
+#endif
