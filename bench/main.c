@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "experiment.h"
+#include "load.h"
 #include "report.h"
 #include "strategies.h"
 
@@ -31,6 +32,7 @@ enum {
   OPT_TOLERANCE,
   OPT_SCHEDULE,
   OPT_TIMEOUT,
+  OPT_LOAD,
 };
 
 static const struct argp_option argp_options[] = {
@@ -41,6 +43,7 @@ static const struct argp_option argp_options[] = {
     {"impl", OPT_IMPL, "NAMES", 0, "Implementations to compare, such as mltp,pthreads", 2},
     {"runs", OPT_RUNS, "N", 0, "Runs of each configuration, interleaved", 2},
     {"timeout", OPT_TIMEOUT, "SECONDS", 0, "Time one run may take (60)", 2},
+    {"load", OPT_LOAD, "N", 0, "Processes that compute meanwhile, to compete with", 2},
     {"size", OPT_SIZE, "N", 0, "matmul, ocean: elements or grid points a side; ocean: 2^k+2", 3},
     {"steps", OPT_STEPS, "N", 0, "ocean: time steps", 3},
     {"tolerance", OPT_TOLERANCE, "X", 0, "ocean: relative residual of the solver", 3},
@@ -67,6 +70,7 @@ static const char doc[] =
 struct command {
   const struct experiment *experiment;
   const char *json;
+  int load; /* processes that compute meanwhile */
   struct bench_options options;
 };
 
@@ -196,6 +200,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state) {
       }
       o->problem.schedule = strcmp(arg, "fixed") == 0 ? BENCH_FIXED : BENCH_DYNAMIC;
       break;
+    case OPT_LOAD: command->load = (int)parse_number(state, "load", arg, BENCH_LOAD_MAX); break;
     case OPT_QUICK: o->quick = true; break;
     case OPT_JSON: command->json = arg; break;
     case OPT_PROGRESS: o->progress = true; break;
@@ -215,9 +220,18 @@ static int run(const struct command *command) {
   const struct experiment *e = command->experiment;
   json_t *env = bench_env(); /* now: afterwards the load would be our own */
   json_t *rows = json_array();
+  json_object_set_new(env, "competing", json_integer(command->load));
   printf("%s: %s (%s)\n", e->name, e->shows, e->section);
+  if (bench_load_start(command->load) != 0) {
+    fprintf(stderr, "mltp-bench: cannot start %d processes to compete with: %s (lower --load)\n",
+            command->load, strerror(errno));
+    json_decref(env);
+    json_decref(rows);
+    return EXIT_FAILED;
+  }
   const int failed = e->measure != NULL ? e->measure(e, &command->options, rows)
                                         : bench_sweep(e, &command->options, rows);
+  bench_load_stop();
   int status = 0;
   if (failed > 0) {
     fprintf(stderr, "mltp-bench: %s: %d %s failed (see the table)\n", e->name, failed,

@@ -21,6 +21,14 @@ if(MLTP_SANITIZE)
   elseif(MLTP_SANITIZE STREQUAL thread)
     add_compile_definitions(__SANITIZE_THREAD__=1) # gcc's way to tell; clang has __has_feature
   endif()
+  if(CMAKE_C_COMPILER_ID MATCHES Clang)
+    # A shared library, as gcc's is: as a part of the program it would make its own system calls through
+    # the wrappers of tests/support/inject.h, which are to make ours fail.
+    add_link_options(-shared-libsan)
+    execute_process(COMMAND ${CMAKE_C_COMPILER} -print-resource-dir OUTPUT_VARIABLE clang_resources
+                    OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+    set(CMAKE_BUILD_RPATH ${clang_resources}/lib/linux)
+  endif()
 endif()
 if(MLTP_COVERAGE)
   # Atomic counters: threads on several VPs execute the same lines.

@@ -10,9 +10,9 @@
  * notifies or the one that waits; and the same model runs in the same order every time,
  * whatever the backend.
  *
- * There is one simulation at a time. Link with -lmltp-sim -lmltp. The specc(1) command makes such programs of SpecC
- * source. In this header "simulated" threads are those of a running simulation: its first
- * function, the children of sim_par(), the bodies of sim_try().
+ * There is one simulation at a time. Link with -lmltp-sim -lmltp. The specc(1) command makes such
+ * programs of SpecC source. In this header "simulated" threads are those of a running simulation:
+ * its first function, the children of sim_par(), the bodies of sim_try().
  *
  * With sim_set_vps() the threads that are ready together run in parallel, and what they do
  * takes effect in the order of one VP: notifications, waits, children, ends. What else they
@@ -28,8 +28,8 @@ MLTP_BEGIN_DECLS
 /** Simulated time, in units of the model's choice. */
 typedef uint64_t sim_time_t;
 
-/** What simulated threads wait for and notify. Initialise with SIM_EVENT_INIT(name). It must last to the
- * end of the delta in which it is notified; so must a buffered variable that is written. */
+/** What simulated threads wait for and notify. Initialise with SIM_EVENT_INIT(name). It must last
+ * to the end of the delta in which it is notified; so must a buffered variable that is written. */
 typedef struct sim_event {
   struct sim_node *first_, *last_; /**< who waits, in that order */
   struct sim_watch *watches_;      /**< try blocks that listen */
@@ -70,9 +70,9 @@ typedef struct sim_buffered {
 /**
  * Runs a simulation: body(arg) is its first thread. Ends when that returns. When no thread can
  * go on before, says on stderr which waits for what, and ends them all.
- * @return 0; EDEADLK: as said; EBUSY: a simulation is running; ENOMEM, EAGAIN: no memory, or the kernel
- *         refused a thread; EPERM: no runtime (a misuse).
- * Blocks: thread. Context: unbound, bound and foreign threads that are not simulated.
+ * @return 0; EDEADLK: as said; EBUSY: a simulation is running; ENOMEM, EAGAIN: no memory, or the
+ * kernel refused a thread; EPERM: no runtime (a misuse). Blocks: thread. Context: unbound, bound
+ * and foreign threads that are not simulated.
  */
 MLTP_API int sim_run(void (*body)(void *arg), void *arg);
 
@@ -111,20 +111,21 @@ MLTP_API void sim_waitfor(sim_time_t duration);
  * Blocks: no. Context: simulated. */
 MLTP_API void sim_notify(sim_event_t *event);
 
-/** Notifies an event: at the end of the delta it wakes the thread that has waited for it longest; called
- * twice in a delta, two. Blocks: no. Context: simulated. */
+/** Notifies an event: at the end of the delta it wakes the thread that has waited for it longest;
+ * called twice in a delta, two. Blocks: no. Context: simulated. */
 MLTP_API void sim_notify_one(sim_event_t *event);
 
 /** Runs children in parallel, and waits until all have ended. They become ready in the given order.
- * Without memory for a stack the program ends with a message. Blocks: thread. Context: simulated. */
+ * Without memory for a stack the program ends with a message. Blocks: thread. Context: simulated.
+ */
 MLTP_API void sim_par(const sim_child_t *children, size_t count);
 
 /**
- * Runs a body; when one of the handlers' events comes meanwhile, at the end of that delta, the first such
- * handler's: a trap ends the body and its children where they wait (as longjmp() would: no
- * cleanup is done) and calls its handler instead; an interrupt suspends them, calls its
- * handler, and lets them go on: what they waited for meanwhile is not lost. While a handler
- * runs this try block does not listen. An outer one goes before.
+ * Runs a body; when one of the handlers' events comes meanwhile, at the end of that delta, the
+ * first such handler's: a trap ends the body and its children where they wait (as longjmp() would:
+ * no cleanup is done) and calls its handler instead; an interrupt suspends them, calls its handler,
+ * and lets them go on: what they waited for meanwhile is not lost. While a handler runs this try
+ * block does not listen. An outer one goes before.
  * @return the index of the trap that ended the body; count: it ran to its end.
  * Blocks: thread. Context: simulated.
  */
@@ -146,8 +147,8 @@ extern MLTP_API uint32_t sim_parallel;
 typedef enum { SIM_TRACE_INTEGER, SIM_TRACE_REAL } sim_trace_kind_t;
 
 /**
- * Starts a trace in a file of the value change dump format (IEEE 1364), for GTKWave and others. Its variables
- * are those of sim_trace() so far; each moment shows their values when the time moves on.
+ * Starts a trace in a file of the value change dump format (IEEE 1364), for GTKWave and others. Its
+ * variables are those of sim_trace() so far; each moment shows their values when the time moves on.
  * It is complete when the simulation has ended.
  * @param path  the file, made anew
  * @param unit  what a unit of simulated time is, as in "1ns"

@@ -14,6 +14,7 @@
 #include "core/near.h"
 #include "core/sched.h"
 #include "core/stack.h"
+#include "core/steal.h"
 #include "core/timer.h"
 #include "core/vp.h"
 #include "core/wake.h"
@@ -24,11 +25,10 @@
 enum {
   WATCH_NS = 1000000,      /* how often the keeper looks at busy VPs, */
   SCAN_EVERY = 16,         /* pauses between two looks at others' queues */
+  LINGER = 32,             /* pauses for the inbox before a search, */
+  LINGERS_MAX = 64,        /* so often in a row */
   RECHECK_NS = 1000000000, /* after a look for a deadlock that found none */
-  MOVE_NS = 250,           /* to move a thread: a request's share, two lines to transfer */
-  POOR_MAX = 4,            /* thefts that did not pay, counted no further */
-  LONE_NS = 5000,          /* a lone ready thread is stuck after this time, */
-  BLOCKED_NS = 4000000     /* and its VP is blocked after that: a time slice is shorter */
+  BLOCKED_NS = 4000000     /* a VP is blocked after that: a time slice is shorter */
 };
 
 /* ---- searching */
@@ -46,74 +46,6 @@ static void search_end_found(struct mt_vp *vp) {
       mt_strategy_waiting(vp) > 1)
     mt_wake_one();
 }
-
-/* @return true when the victim has reached no scheduling point for ns. Whoever looks
- * notes what it saw with the victim, for the next to look. */
-static bool is_stuck(struct mt_vp *victim, uint64_t now, uint64_t ns) {
-  uint32_t tick = mt_load_relaxed(&victim->tick);
-  if (mt_load_relaxed(&victim->watched_tick) == tick)
-    return now - mt_load_relaxed(&victim->watched_since) >= ns;
-  mt_store_relaxed(&victim->watched_since, now); /* relaxed: hints */
-  mt_store_relaxed(&victim->watched_tick, tick);
-  return false;
-}
-
-/* @return true for ready threads that are left to their VP as long as it is not stuck: a lone
- * one, which it is likely about to run; and all when the last thefts did not pay
- * (docs/design/013), but for a try now and then. */
-static bool leave_alone(const struct mt_vp *victim, bool try_again) {
-  if (mt_load_relaxed(&victim->status) != MT_VP_AWAKE) return false;
-  return mt_load_relaxed(&victim->runq.length) < 2 || (!try_again && mt_thefts_are_poor());
-}
-
-/* This VP has nothing to run again: how long did its last theft keep it busy? */
-static void judge_theft(struct mt_vp *vp, uint64_t now) {
-  if (vp->stolen_count == 0) return;
-  bool paid = now - vp->stolen_at >= (uint64_t)vp->stolen_count * MOVE_NS;
-  vp->stolen_count = 0;
-  uint32_t poor = mt_load_relaxed(&mt_rt.poor_thefts);
-  if (paid)
-    mt_store_relaxed(&mt_rt.poor_thefts, 0);
-  else if (poor < POOR_MAX)
-    mt_store_relaxed(&mt_rt.poor_thefts, poor + 1);
-}
-
-static bool steal_from(struct mt_vp *vp, struct mt_vp *victim, uint64_t now, bool try_again) {
-  if (victim == vp || !mt_runq_seems_busy(victim)) return false;
-  bool moved = mt_load_relaxed(&victim->watched_tick) != mt_load_relaxed(&victim->tick);
-  bool stuck = is_stuck(victim, now, LONE_NS);
-  if (!stuck && leave_alone(victim, try_again)) {
-    vp->left_alone += moved;
-    return false;
-  }
-  uint32_t share = mt_runq_share(victim);
-  /* An owner with many ready threads is between two of them more often than it seems. */
-  if (!mt_runq_steal(vp, victim, stuck && share < 2)) return false;
-  vp->stolen_at = now;
-  vp->stolen_count = share;
-  if (mt_near_distance(vp, victim) != MT_SAME_CACHE) mt_count_owner(&vp->stats.stolen_far);
-  mt_store_relaxed(&mt_rt.quiet, 0); /* relaxed: hints */
-  mt_store_relaxed(&mt_rt.vain_searches, 0);
-  return true;
-}
-
-/* The nearest first (docs/design/012), among equals in an order of chance. */
-static bool try_steal(struct mt_vp *vp, uint64_t now, bool try_again) {
-  if (mt_strategy != NULL) return false; /* its queues are everybody's; lists are only lent */
-  uint32_t count = mt_vp_count();
-  uint32_t start = mt_random(vp) % count;
-  bool apart = mt_load_relaxed(&mt_rt.apart);
-  for (enum mt_distance far = MT_SAME_CACHE; far <= (apart ? MT_FAR : MT_SAME_CACHE); far++) {
-    for (uint32_t i = 0; i < count; i++) {
-      struct mt_vp *victim = mt_rt.vps[(start + i) % count];
-      if (apart && mt_near_distance(vp, victim) != far) continue;
-      if (steal_from(vp, victim, now, try_again)) return true;
-    }
-  }
-  return false;
-}
-
-bool mt_steal_some(struct mt_vp *vp) { return try_steal(vp, os_now(), false); }
 
 /* More VPs are awake than there are CPUs. */
 static bool crowded(void) { return mt_load_relaxed(&mt_rt.awake) > mt_rt.cpus; }
@@ -134,20 +66,38 @@ static bool look_around(struct mt_vp *vp) {
   mt_count_searching(vp, true);
   mt_near_note(vp);
   uint64_t begin = os_now(), end = begin + spin_budget();
-  judge_theft(vp, begin);
+  mt_judge_theft(vp, begin);
   for (unsigned round = 0;; round++) {
-    if (mt_load_relaxed(&vp->runq.inbox) != NULL) return true; /* relaxed: the drain acquires */
+    if (mt_load_relaxed(&vp->runq.inbox) != NULL) { /* relaxed: the drain acquires */
+      if (round < LINGER) vp->lingers = LINGERS_MAX;
+      return true;
+    }
     if (mt_strategy_waiting(vp) != 0) return true;
     if (round % SCAN_EVERY == 0) {
       uint64_t now = mt_vp_now(vp);
       mt_timers_run_due(now);
       if (mt_runq_seems_busy(vp)) return true;
       if (mt_over_target() || mt_load_relaxed(&mt_rt.stopping)) return false;
-      if ((sent || !crowded()) && try_steal(vp, now, sent)) return true;
+      if ((sent || !crowded()) && mt_try_steal(vp, now, sent)) return true;
       if (now >= end) return false;
     }
     mt_arch_pause();
   }
+}
+
+/* Where a thread came by the inbox soon after the last one left, the next may, too: two VPs
+ * that play ball. So a VP looks at its inbox alone for a moment, as one that still works:
+ * without clocks, and without the counts that it shares with all (half of a round trip).
+ * @return true when something came. */
+static bool linger(struct mt_vp *vp) {
+  if (vp->lingers == 0 || vp->searching || mt_load_relaxed(&vp->runq.length) != 0) return false;
+  vp->lingers--;
+  for (unsigned round = 0; round < LINGER; round++) {
+    if (mt_load_relaxed(&vp->runq.inbox) != NULL) return true; /* relaxed: the drain acquires */
+    mt_arch_pause();
+  }
+  vp->lingers = 0;
+  return false;
 }
 
 static bool search(struct mt_vp *vp) {
@@ -176,14 +126,17 @@ static uint64_t watch_deadline(void) {
   return deadline;
 }
 
-/* Nobody has been awake for a while, and no timer will change that. */
-static void look_for_deadlock(uint64_t now) {
+/* @return true when nobody has been awake for a while and every sleeper has looked at the queues
+ * once more: who lost its CPU before that look may be about to run something. To be asked before
+ * the looks at timers and queues, so that these come after what the last VP awake did. */
+static bool all_at_rest(void) {
   mt_spin_lock(&mt_rt.idle_guard);
-  bool asleep =
-      mt_load_relaxed(&mt_rt.awake) == 0 && now - mt_rt.asleep_since >= deadlock_patience();
-  if (asleep) mt_rt.checked_at = mt_rt.wake_count;
+  bool rest = mt_rt.awake == 0 && os_now() - mt_rt.asleep_since >= deadlock_patience();
+  for (const struct mt_vp *vp = mt_rt.sleepers; vp != NULL; vp = vp->sleeper_next)
+    rest &= vp->rests;
+  if (rest) mt_rt.checked_at = mt_rt.wake_count;
   mt_spin_unlock(&mt_rt.idle_guard);
-  if (asleep) mt_deadlock_suspected();
+  return rest;
 }
 
 /* Every CPU has a VP that is awake. @return true when threads wait for one of them that
@@ -194,18 +147,19 @@ static bool any_blocked(uint64_t now) {
   for (uint32_t i = 0; i < count; i++) {
     struct mt_vp *vp = mt_rt.vps[i];
     if (mt_runq_seems_busy(vp) || (shared && mt_load_relaxed(&vp->status) == MT_VP_AWAKE))
-      any |= is_stuck(vp, now, BLOCKED_NS);
+      any |= mt_is_stuck(vp, now, BLOCKED_NS);
   }
   return any;
 }
 
 /* @return true when the keeper has to get up. */
 static bool is_needed(const struct mt_vp *keeper, uint64_t now) {
+  bool rest = mt_load_relaxed(&mt_rt.awake) == 0 && all_at_rest();
   uint64_t timer = mt_timers_earliest();
   if (timer <= now) return true;
   if (mt_load_relaxed(&mt_rt.awake) == 0) {
     if (mt_any_waiting(NULL)) return true; /* who made it ready waits for a CPU to look (ID-2) */
-    if (timer == MLTP_NEVER) look_for_deadlock(now);
+    if (rest && timer == MLTP_NEVER) mt_deadlock_suspected();
     return false;
   }
   if (mt_load_relaxed(&mt_rt.awake) >= mt_load_relaxed(&mt_rt.target)) return false;
@@ -233,6 +187,7 @@ static bool must_get_up(const struct mt_vp *vp) {
 /* In the list of sleepers: until somebody wakes this VP, or its watch does. */
 static void sleep_in_list(struct mt_vp *vp) {
   mt_spin_lock(&mt_rt.idle_guard);
+  vp->rests = true;
   while (mt_load_relaxed(&vp->status) == MT_VP_ASLEEP) {
     uint32_t seen = vp->wake;
     bool keeper = mt_rt.keeper == vp;
@@ -278,6 +233,7 @@ static void run_one(struct mt_vp *vp) {
 void mt_idle_loop(struct mt_vp *vp) {
   /* VP 0 stays: main ends on it */
   while (vp->index == 0 || !mt_load_acquire(&mt_rt.stopping)) { /* LF-2 acquire: pairs LF-1 */
+    while (linger(vp)) run_one(vp);
     vp->probe = 0;
     uint64_t now = mt_vp_now(vp);
     mt_timers_run_due(mt_det_on ? mt_det_now() : now);

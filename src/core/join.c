@@ -124,7 +124,7 @@ static int wait_for_end_timed(struct mltp_thread *self, struct mltp_thread *thre
   thread->joiner = self;
   mt_store_relaxed(&thread->detached, MT_JOINED_TIMED);
   mt_spin_lock(&q->guard_);
-  bool entered = mt_wait_enter(self, q, false, timer);
+  bool entered = mt_wait_enter(self, q, timer);
   mt_spin_unlock(&thread->guard);
   if (entered)
     mt_wait_park(self, q, MT_WHY_JOIN_TIMED, timer);

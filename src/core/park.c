@@ -6,8 +6,6 @@
  */
 #include "core/park.h"
 
-#include <errno.h>
-
 #include "base/log.h"
 #include "core/det.h"
 #include "core/sched.h"
@@ -69,8 +67,8 @@ static void park_outside(struct mltp_thread *self, mt_spin *guard, struct mltp_t
   mt_set_where(self, MT_RUNNING, 0);
 }
 
-static void park(struct mltp_thread *self, mt_spin *guard, enum mt_why why,
-                 struct mt_timer *timer) {
+void mt_park_timed(struct mltp_thread *self, mt_spin *guard, enum mt_why why,
+                   struct mt_timer *timer) {
   mt_store_relaxed(&self->why, (uint8_t)why);
   MT_PROBE3(park, self, why, self->waitq);
   struct mt_vp *vp = self->vp;
@@ -87,10 +85,6 @@ static void park(struct mltp_thread *self, mt_spin *guard, enum mt_why why,
     park_outside(self, guard, NULL, timer);
   }
   mt_store_relaxed(&self->why, MT_WHY_NOTHING);
-}
-
-void mt_park(struct mltp_thread *self, mt_spin *guard, enum mt_why why) {
-  park(self, guard, why, NULL);
 }
 
 /* What else a VP has to do now and then; others in its queue get their turn, however often two
@@ -132,42 +126,17 @@ void mt_seam_switch(struct mltp_thread *to, const char *what, struct mt_seam_det
   if (mt_unlikely(detour->taken)) detour->go(detour);
 }
 
-/* From here on a deadline may take the caller out of the queue. @return false: it has. */
-static inline bool make_known(struct mltp_thread *self, mltp_waitq_t *q, struct mt_timer *timer) {
-  self->timed_out = 0;
-  if (timer == NULL) {
-    mt_store_relaxed(&self->waitq, q); /* relaxed: nobody looks without a timer */
-    return true;
-  }
-  mt_store_seq_cst(&self->waitq, q); /* PK-1 seq_cst: in the queue before fired; pairs PK-2 PK-6 */
-  if (!mt_load_seq_cst(&timer->fired)) return true; /* PK-5 seq_cst: after PK-1; pairs PK-2 */
-  mt_waitq_remove(q, self);
-  return false;
-}
-
-bool mt_wait_enter(struct mltp_thread *self, mltp_waitq_t *q, bool front, struct mt_timer *timer) {
+int mt_wait(struct mltp_thread *self, mltp_waitq_t *q, bool front, enum mt_why why,
+            struct mt_timer *timer) {
   if (front)
     mt_waitq_prepend(q, self);
   else
     mt_waitq_append(q, self);
-  return make_known(self, q, timer);
-}
-
-int mt_wait_park(struct mltp_thread *self, mltp_waitq_t *q, enum mt_why why,
-                 struct mt_timer *timer) {
-  park(self, &q->guard_, why, timer);
-  return self->timed_out ? ETIMEDOUT : 0;
-}
-
-int mt_wait(struct mltp_thread *self, mltp_waitq_t *q, bool front, enum mt_why why,
-            struct mt_timer *timer) {
-  if (mt_wait_enter(self, q, front, timer)) return mt_wait_park(self, q, why, timer);
-  mt_spin_unlock(&q->guard_);
-  return ETIMEDOUT;
+  return mt_wait_in(self, q, why, timer);
 }
 
 int mt_wait_in(struct mltp_thread *self, mltp_waitq_t *q, enum mt_why why, struct mt_timer *timer) {
-  if (make_known(self, q, timer)) return mt_wait_park(self, q, why, timer);
+  if (mt_wait_expose(self, q, timer)) return mt_wait_park(self, q, why, timer);
   mt_spin_unlock(&q->guard_);
   return ETIMEDOUT;
 }

@@ -28,6 +28,8 @@
 #ifndef MT_CORE_PARK_H
 #define MT_CORE_PARK_H
 
+#include <errno.h>
+
 #include "base/log.h"
 #include "core/thread.h"
 #include "core/timer.h"
@@ -86,8 +88,14 @@ struct mltp_thread *mt_waitq_take_all(mltp_waitq_t *q);
 /**
  * Parks the calling thread; the guard, which it holds, is released when its
  * registers are saved. Returns when mt_resume() was called for it.
+ * @param timer armed for the caller, which is in a queue where the timer finds it; or NULL
  */
-void mt_park(struct mltp_thread *self, mt_spin *guard, enum mt_why why);
+void mt_park_timed(struct mltp_thread *self, mt_spin *guard, enum mt_why why,
+                   struct mt_timer *timer);
+
+static inline void mt_park(struct mltp_thread *self, mt_spin *guard, enum mt_why why) {
+  mt_park_timed(self, guard, why, NULL);
+}
 
 /**
  * Waits in a queue whose guard the caller holds (released as by mt_park()).
@@ -101,12 +109,35 @@ int mt_wait(struct mltp_thread *self, mltp_waitq_t *q, bool front, enum mt_why w
 /** The same for a caller that is in the queue already, and now wants to be resumed. */
 int mt_wait_in(struct mltp_thread *self, mltp_waitq_t *q, enum mt_why why, struct mt_timer *timer);
 
-/** The two halves of mt_wait(), for a caller with something to do in between.
- * mt_wait_enter(): in the queue, guard still held; false: the timer has fired
+/** From here on a deadline may take the caller out of the queue it is in. Guard held.
+ * @return false: the timer has fired already, and the caller is not in the queue any more. */
+static inline bool mt_wait_expose(struct mltp_thread *self, mltp_waitq_t *q,
+                                  struct mt_timer *timer) {
+  if (timer == NULL) {
+    mt_store_relaxed(&self->waitq, q); /* relaxed: nobody looks without a timer */
+    return true;
+  }
+  self->timed_out = 0;
+  mt_store_seq_cst(&self->waitq, q); /* PK-1 seq_cst: in the queue before fired; pairs PK-2 PK-6 */
+  if (!mt_load_seq_cst(&timer->fired)) return true; /* PK-5 seq_cst: after PK-1; pairs PK-2 */
+  mt_waitq_remove(q, self);
+  return false;
+}
+
+/** The two halves of mt_wait() at the end of a queue, for a caller with something to do in
+ * between. mt_wait_enter(): in the queue, guard still held; false: the timer has fired
  * already, and the caller is not in the queue. */
-bool mt_wait_enter(struct mltp_thread *self, mltp_waitq_t *q, bool front, struct mt_timer *timer);
-int mt_wait_park(struct mltp_thread *self, mltp_waitq_t *q, enum mt_why why,
-                 struct mt_timer *timer);
+static inline bool mt_wait_enter(struct mltp_thread *self, mltp_waitq_t *q,
+                                 struct mt_timer *timer) {
+  mt_waitq_append(q, self);
+  return mt_wait_expose(self, q, timer);
+}
+
+static inline int mt_wait_park(struct mltp_thread *self, mltp_waitq_t *q, enum mt_why why,
+                               struct mt_timer *timer) {
+  mt_park_timed(self, &q->guard_, why, timer);
+  return timer != NULL && self->timed_out ? ETIMEDOUT : 0;
+}
 
 /** What the _destroy functions do: nobody may be waiting. @return 0, EPERM, or
  * EBUSY after a misuse report that names the call and the object. */

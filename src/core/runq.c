@@ -28,7 +28,7 @@ void mt_runq_post(struct mt_vp *to, struct mltp_thread *first, struct mltp_threa
     newest = t;
     t = next;
   }
-  struct mltp_thread *old = mt_load_relaxed(&to->runq.inbox); /* relaxed: the swap checks it */
+  struct mltp_thread *old = NULL; /* likely; to look first would fetch the line twice */
   do first->next = old;
   /* IB-1 seq_cst: publishes the chain; pairs IB-2 */
   while (!mt_cas_seq_cst(&to->runq.inbox, &old, newest));

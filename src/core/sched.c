@@ -10,7 +10,7 @@
 
 #include "base/options.h"
 #include "core/det.h"
-#include "core/idle.h"
+#include "core/steal.h"
 #include "core/vp.h"
 #include "mltp/sched.h"
 

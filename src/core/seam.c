@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of the library, for those built on it. mt_seam_switch() is in park.c: it is a way to park. */
+/* The inside of the library, for those built on it. mt_seam_switch() is in park.c: it is a way to
+ * park. */
 #include "core/seam.h"
 
 #include "base/options.h"
@@ -17,7 +18,20 @@ void mt_seam_park(uint32_t *guard, const char *what) {
   struct mltp_thread *self = mt_current();
   self->waiting_for = what;
   mt_park(self, guard, MT_WHY_MESSAGE);
-  self->waiting_for = NULL; /* a timer that fires later looks for a queue there */
+}
+
+void mt_seam_wait(mltp_waitq_t *queue, const char *what) {
+  struct mltp_thread *self = mt_current();
+  self->waiting_for = what;
+  mt_waitq_append(queue, self);
+  mt_park(self, &queue->guard_, MT_WHY_MESSAGE);
+}
+
+void mt_seam_resume_all(mltp_waitq_t *queue) {
+  struct mltp_thread *first = queue->head_;
+  queue->head_ = queue->tail_ = NULL;
+  queue->count_ = 0;
+  mt_resume_chain(first);
 }
 
 void mt_seam_resume(struct mltp_thread *t) { mt_resume(t); }

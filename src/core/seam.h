@@ -8,6 +8,7 @@
 #ifndef MT_CORE_SEAM_H
 #define MT_CORE_SEAM_H
 
+#include <mltp/sync.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -43,6 +44,13 @@ struct mt_seam_detour {
  * returns after a switch returns to where the processor does not expect it. */
 MT_SEAM void mt_seam_switch(struct mltp_thread *to, const char *what,
                             struct mt_seam_detour *detour);
+
+/** Parks the calling thread at the end of a queue, whose guard it holds; as mt_seam_park(). */
+MT_SEAM void mt_seam_wait(mltp_waitq_t *queue, const char *what);
+
+/** Makes all run again who wait in a queue. The caller holds its guard, or has held it since the
+ * last of them entered; nobody enters meanwhile. */
+MT_SEAM void mt_seam_resume_all(mltp_waitq_t *queue);
 
 /** In deterministic mode the caller may be interrupted here. */
 MT_SEAM void mt_seam_preempt(const char *call);

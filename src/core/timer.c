@@ -32,6 +32,7 @@ static bool publish_timer(struct mt_timer *timer, struct mltp_thread *self) {
 }
 
 void mt_timer_arm(struct mt_timer *timer, struct mltp_thread *self, uint64_t deadline) {
+  MT_ASSERT(mt_load_relaxed(&self->timer) == NULL); /* one wait at a time, and it has ended */
   bool own = (mt_load_relaxed(&self->cancel) & MT_HAS_DEADLINE) != 0 && self->deadline < deadline;
   if (own) deadline = self->deadline;
   timer->node.key = deadline;

@@ -135,6 +135,7 @@ struct mltp_thread {
   union {
     mltp_userf_t *func;            /* [const] until it starts */
     const struct mt_await *awaits; /* [guard: bucket] its wish, while it waits for a word */
+    const char *waiting_for;       /* [owner] MT_WHY_MESSAGE: what it waits for; seam.h */
     void *result;                  /* [guard: this->guard] once done */
   };
   union {
@@ -145,7 +146,6 @@ struct mltp_thread {
   union {
     mltp_waitq_t *waitq;         /* [atomic] queue it waits in; park.c */
     struct mltp_thread *joining; /* [owner] thread whose end it waits for: why says which */
-    const char *waiting_for;     /* [owner] MT_WHY_MESSAGE: what it waits for; seam.h */
   };
   struct mltp_thread *joiner; /* [guard: this->guard] */
   uint64_t id;                /* [const] */
@@ -253,6 +253,7 @@ struct mt_vp {
   uint8_t probe;                        /* go to the idle context: it has to check */
   uint8_t searching;                    /* this VP is counted in mt_rt.searching */
   uint8_t on_watch;                     /* got up as the keeper; idle.c */
+  uint8_t lingers;                      /* so many times it may linger for its inbox; idle.c */
   uint32_t jumped_at;                   /* the tick at which a thread was put in front */
   uint8_t after;                        /* MT_AFTER_...: mostly 0 */
   int *errno_at;                        /* this kernel thread's errno */
@@ -279,6 +280,7 @@ struct mt_vp {
 
   alignas(MT_CACHE_LINE) uint32_t wake; /* [atomic] futex: 1: get up */
   uint32_t status;                      /* [atomic] enum mt_vp_status; idle.c */
+  bool rests;                           /* [guard: mt_rt.idle_guard] has looked before it sleeps */
   struct mt_vp *sleeper_next;           /* [guard: mt_rt.idle_guard] */
   struct os_affinity affinity;          /* [guard: mt_rt.idle_guard] while it sleeps */
   uint32_t place;                       /* [atomic] where it was when it last looked; near.c */

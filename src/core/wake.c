@@ -163,6 +163,7 @@ void mt_surrender(struct mt_vp *vp) {
 
 void mt_lie_down(struct mt_vp *vp) {
   mt_spin_lock(&mt_rt.idle_guard);
+  vp->rests = false;
   vp->sleeper_next = mt_rt.sleepers;
   mt_rt.sleepers = vp;
   if (mt_rt.keeper == NULL) mt_rt.keeper = vp;

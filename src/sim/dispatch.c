@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whose turn it is. There is no thread for it: each that waits looks for the next and switches to it.
+ * Whose turn it is. There is no thread for it: each that waits looks for the next and switches to
+ * it.
  *
  * A child that has not started runs on its parent's host, on top of the parent, when the
  * parent is the one that looks: no switch, no stack. The order of turns is the same.

@@ -8,7 +8,8 @@
 
 enum { NODES_ON_STACK = 16 };
 
-static inline void wait_in(struct sim_thread *self, struct sim_node *nodes, size_t count, size_t missing) {
+static inline void wait_in(struct sim_thread *self, struct sim_node *nodes, size_t count,
+                           size_t missing) {
   self->nodes = nodes;
   self->node_count = (uint32_t)count;
   self->missing = (uint32_t)missing;
@@ -23,7 +24,8 @@ void sim_wait(sim_event_t *event) {
   wait_in(self, &self->node, 1, 1);
 }
 
-static size_t wait_list(struct sim_thread *self, sim_event_t *const *events, size_t count, bool all) {
+static size_t wait_list(struct sim_thread *self, sim_event_t *const *events, size_t count,
+                        bool all) {
   struct sim_node few[NODES_ON_STACK], *nodes = few;
   if (count > NODES_ON_STACK) nodes = calloc(count, sizeof *nodes); /* lost if a trap ends it */
   if (nodes == NULL) sm_no_memory("a list of events");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads that wait for a time: a heap of four children a node, in an array, by time and then by the order
- * of their calls. base/heap.h's has one key, and is not stable.
+ * Threads that wait for a time: a heap of four children a node, in an array, by time and then by
+ * the order of their calls. base/heap.h's has one key, and is not stable.
  */
 #include <stdlib.h>
 

@@ -2,9 +2,9 @@
 /*
  * Hosts: the threads of libmltp that simulated threads run on.
  *
- * With the native backend a host that has nothing left to run is kept for the next thread. With the others
- * each simulated thread has a new host of its own, as in the simulators ContextThreads was made
- * for, so that these can be compared.
+ * With the native backend a host that has nothing left to run is kept for the next thread. With the
+ * others each simulated thread has a new host of its own, as in the simulators ContextThreads was
+ * made for, so that these can be compared.
  *
  * One host runs at a time (but for rounds). A switch needs no guard then: the next one runs when
  * the last one's registers are saved. A host's first run does, since the new thread may start on

@@ -98,8 +98,8 @@ enum sm_what {
 /** Notes, in a round, what shall be done when it is over. */
 void sm_note(enum sm_what what, void *object);
 
-/** The turn of the calling thread's host is over. @return true: that was the last of the round, and what the
- * round did is done; false: the host's next turn has come.
+/** The turn of the calling thread's host is over. @return true: that was the last of the round, and
+ * what the round did is done; false: the host's next turn has come.
  * @param stays false: it returns false at once, the host has gone. */
 bool sm_turn_over(struct sim_host *host, bool stays);
 
@@ -128,7 +128,6 @@ _Noreturn void sm_wrong(const char *call, const char *why);
 _Noreturn void sm_no_memory(const char *what);
 
 /* ---- small things every turn needs */
-
 
 /** The calling thread; where it is none the program ends with a message. */
 static inline struct sim_thread *sm_self(const char *call) {
@@ -183,8 +182,8 @@ static inline void sm_host_switch(struct sim_host *here, struct sim_host *to) {
   }
 }
 
-/** The calling thread's state says what it waits for: others run until its turn comes. For the end of a function:
- * mostly it is left by mt_seam_switch(). */
+/** The calling thread's state says what it waits for: others run until its turn comes. For the end
+ * of a function: mostly it is left by mt_seam_switch(). */
 __attribute__((always_inline)) static inline void sm_block(struct sim_thread *self) {
   struct sim_host *host = self->host;
   struct sim_thread *t = SM_LIKELY(sm.vps == 1) ? sm_next() : NULL;

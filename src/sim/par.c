@@ -20,8 +20,8 @@ static inline void born(struct sim_thread *t, struct sim_thread *parent, const s
   sm_do(SM_SPAWN, t);
 }
 
-static void run_all(struct sim_thread *self, struct sim_thread *threads, const sim_child_t *children,
-                    size_t count) {
+static void run_all(struct sim_thread *self, struct sim_thread *threads,
+                    const sim_child_t *children, size_t count) {
   self->children = (uint32_t)count;
   for (size_t i = 0; i < count; i++) born(&threads[i], self, &children[i]);
   self->state = SM_JOINING;

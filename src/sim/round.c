@@ -4,14 +4,15 @@
  *
  * Threads that become ready during a turn come after all that are ready already, in the order
  * of the turns that made them so. So the ready queue at one moment can be run as a round: each turn
- * notes its effects (effects.c), and when all turns are over their effects are done in the order of the
- * queue; what is ready then is the next sm_round. What turns share otherwise they may touch only when
- * all turns before theirs are over (sim_ordered()): the earliest turn that is not over never waits, so
- * all end.
+ * notes its effects (effects.c), and when all turns are over their effects are done in the order of
+ * the queue; what is ready then is the next sm_round. What turns share otherwise they may touch
+ * only when all turns before theirs are over (sim_ordered()): the earliest turn that is not over
+ * never waits, so all end.
  *
- * Protocol: a round's turns are `turns`; `earliest` and their flags are under `guard`. Whoever ends the last turn
- * is alone, and sees all that the others noted since each has taken the guard after it. It resumes hosts only when
- * they are parked: each holds its `parking` from before its turn is over.
+ * Protocol: a round's turns are `turns`; `earliest` and their flags are under `guard`. Whoever ends
+ * the last turn is alone, and sees all that the others noted since each has taken the guard after
+ * it. It resumes hosts only when they are parked: each holds its `parking` from before its turn is
+ * over.
  */
 #include <stdlib.h>
 
@@ -52,7 +53,8 @@ static void do_effects(void) {
   sim_parallel = 0;
   for (size_t i = 0; i < sm_round.count; i++) {
     struct sm_turn *turn = &sm_round.turns[i];
-    for (size_t k = 0; k < turn->count; k++) sm_effect(turn->effects[k].what, turn->effects[k].object);
+    for (size_t k = 0; k < turn->count; k++)
+      sm_effect(turn->effects[k].what, turn->effects[k].object);
     turn->count = 0;
   }
 }
@@ -62,7 +64,8 @@ bool sm_turn_over(struct sim_host *host, bool stays) {
   if (stays) mt_seam_lock(&host->parking);
   mt_seam_lock(&sm_round.guard);
   turn->over = true;
-  while (sm_round.earliest < sm_round.count && sm_round.turns[sm_round.earliest].over) sm_round.earliest++;
+  while (sm_round.earliest < sm_round.count && sm_round.turns[sm_round.earliest].over)
+    sm_round.earliest++;
   bool last = sm_round.earliest == sm_round.count;
   struct mltp_thread *waiting = NULL;
   if (!last) {

@@ -47,7 +47,11 @@ int sim_run(void (*body)(void *arg), void *arg) {
   if (!mt_cas_acquire(&running, &none, 1)) return EBUSY;
   int error = set_up();
   if (error == 0) {
-    struct sim_thread first = {.body = body, .arg = arg, .name = "main",};
+    struct sim_thread first = {
+        .body = body,
+        .arg = arg,
+        .name = "main",
+    };
     first.node.thread = &first;
     sm_trace_begin();
     error = sm_hosts_run(&first);

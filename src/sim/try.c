@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Try blocks. The body is a child with a scope of its own, which all threads below it inherit; the
- * owner waits for it, and calls the handlers. It never runs on its owner's host, so that each host is in
- * a scope as a whole: a trap unwinds whole hosts (each jumps back to where it started), an
+ * owner waits for it, and calls the handlers. It never runs on its owner's host, so that each host
+ * is in a scope as a whole: a trap unwinds whole hosts (each jumps back to where it started), an
  * interrupt keeps back those of the scope that become ready.
  */
 #include <stdlib.h>
@@ -158,11 +158,8 @@ void sm_release(struct sim_scope *scope) {
 /* ---- the call */
 
 static size_t run_body(struct sim_thread *self, struct sim_scope *scope, const sim_child_t *body) {
-  struct sim_thread child = {.parent = self,
-                             .body = body->body,
-                             .arg = body->arg,
-                             .name = body->name,
-                             .scope = scope};
+  struct sim_thread child = {
+      .parent = self, .body = body->body, .arg = body->arg, .name = body->name, .scope = scope};
   child.node.thread = &child;
   self->children = 1;
   sm_do(SM_WATCH, scope);
@@ -176,7 +173,8 @@ static size_t run_body(struct sim_thread *self, struct sim_scope *scope, const s
     handler->body(handler->arg);
     sm_do(SM_RELEASE, scope);
   }
-  sim_ordered(); /* at once, since it ends here: other turns of a round have their own time for it */
+  sim_ordered(); /* at once, since it ends here: other turns of a round have their own time for it
+                  */
   unwatch(scope);
   return scope->fired;
 }
@@ -184,7 +182,8 @@ static size_t run_body(struct sim_thread *self, struct sim_scope *scope, const s
 size_t sim_try(const sim_child_t *body, const sim_handler_t *handlers, size_t count) {
   struct sim_thread *self = sm_self("sim_try");
   struct sim_watch few[WATCHES_ON_STACK], *watches = few;
-  if (count > WATCHES_ON_STACK) watches = calloc(count, sizeof *watches); /* lost if a trap ends it */
+  if (count > WATCHES_ON_STACK)
+    watches = calloc(count, sizeof *watches); /* lost if a trap ends it */
   if (watches == NULL) sm_no_memory("a try block");
   struct sim_scope scope = {.outer = self->scope,
                             .owner = self,

@@ -76,14 +76,14 @@ struct sim_thread {
 struct sim_host {
   struct mt_seam_detour killed; /**< first: taken when it shall unwind */
   struct mltp_thread *thread;
-  struct sim_thread *top;  /**< of its pile */
-  struct sim_thread *next; /**< what it runs when it is resumed; NULL: its end */
-  struct sim_thread last;  /**< stands for its pile then: parents' memory may be gone */
-  struct sim_host *pooled; /**< next in the pool */
+  struct sim_thread *top;          /**< of its pile */
+  struct sim_thread *next;         /**< what it runs when it is resumed; NULL: its end */
+  struct sim_thread last;          /**< stands for its pile then: parents' memory may be gone */
+  struct sim_host *pooled;         /**< next in the pool */
   struct sim_host *before, *after; /**< among all hosts */
-  uint32_t parking; /**< guard: held while others may want to resume it and it is not parked yet */
-  uint32_t *starter;       /**< whose `parking` it waits out when it starts */
-  struct sm_turn *turn;    /**< in a round: its own */
+  uint32_t parking;  /**< guard: held while others may want to resume it and it is not parked yet */
+  uint32_t *starter; /**< whose `parking` it waits out when it starts */
+  struct sm_turn *turn; /**< in a round: its own */
   jmp_buf base;
 };
 
@@ -102,11 +102,11 @@ struct sim_scope {
   const sim_handler_t *handlers;
   struct sim_watch *watches; /**< one for each handler */
   size_t count;
-  uint32_t depth;    /**< 0: outermost */
-  bool deaf;         /**< its body has ended, or a handler runs */
-  bool suspended;    /**< by an interrupt */
-  size_t fired;      /**< the handler to call; SM_NOT_FIRED */
-  uint32_t unwinding; /**< hosts that have not unwound yet */
+  uint32_t depth;                      /**< 0: outermost */
+  bool deaf;                           /**< its body has ended, or a handler runs */
+  bool suspended;                      /**< by an interrupt */
+  size_t fired;                        /**< the handler to call; SM_NOT_FIRED */
+  uint32_t unwinding;                  /**< hosts that have not unwound yet */
   struct sim_thread *held, **held_end; /**< woken while it was suspended */
 };
 

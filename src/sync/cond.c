@@ -18,16 +18,27 @@ int mltp_cond_destroy(mltp_cond_t *cond) {
   return mt_waitq_destroy("mltp_cond_destroy", &cond->queue_, "condition", cond->name_);
 }
 
+static inline int let_go(const char *call, mltp_lock_t *lock, struct mltp_thread *self) {
+  if (mt_lock_is_inlined(lock) && mt_likely(mt_lock_reactive_release(lock, self))) return 0;
+  return mt_lock_release(call, lock, self);
+}
+
+static inline int take_again(mltp_lock_t *lock, struct mltp_thread *self) {
+  if (mt_lock_is_inlined(lock) && mt_likely(mt_lock_reactive_try(lock, self))) return 0;
+  return mltp_lock(lock);
+}
+
 /* The caller enters the queue before it lets go of the lock, so a signal by
- * whoever locks next finds it there. */
-static int wait(const char *call, mltp_cond_t *cond, mltp_lock_t *lock, struct mt_timer *timer) {
+ * whoever locks next finds it there. Inlined, since few calls have a timer. */
+__attribute__((always_inline)) static inline int wait(const char *call, mltp_cond_t *cond,
+                                                      mltp_lock_t *lock, struct mt_timer *timer) {
   struct mltp_thread *self = mt_self(call);
   if (mt_unlikely(self == NULL)) return EPERM;
   mt_preempt(call);
   mltp_waitq_t *q = &cond->queue_;
   mt_spin_lock(&q->guard_);
-  bool entered = mt_wait_enter(self, q, false, timer);
-  int error = lock != NULL ? mt_lock_release(call, lock, self) : 0;
+  bool entered = mt_wait_enter(self, q, timer);
+  int error = lock != NULL ? let_go(call, lock, self) : 0;
   if (error != 0) {
     if (entered) mt_waitq_remove(q, self);
     mt_spin_unlock(&q->guard_);
@@ -41,7 +52,7 @@ static int wait(const char *call, mltp_cond_t *cond, mltp_lock_t *lock, struct m
   }
   /* or it would take the caller out of the lock's queue */
   if (timer != NULL) error = mt_timer_disarm(timer, error);
-  int relock = lock != NULL ? mltp_lock(lock) : 0;
+  int relock = lock != NULL ? take_again(lock, self) : 0;
   return relock != 0 ? relock : error;
 }
 

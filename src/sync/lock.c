@@ -26,13 +26,8 @@ static const struct mt_lock_ops *const classes[] = {
 
 static bool is_class(uint32_t lock_class) { return lock_class <= MLTP_LOCK_CLH; }
 
-/* The class that STANDARD stands for (thesis 3.3.3: a definition, here a knob). */
-static inline uint32_t class_of(const mltp_lock_t *lock) {
-  return lock->class_ != MLTP_LOCK_STANDARD ? lock->class_ : (uint32_t)mt_options.lock;
-}
-
 const struct mt_lock_ops *mt_lock_ops(const mltp_lock_t *lock) {
-  uint32_t lock_class = class_of(lock);
+  uint32_t lock_class = mt_lock_class_of(lock);
   return is_class(lock_class) ? classes[lock_class] : NULL;
 }
 
@@ -93,9 +88,7 @@ int mltp_lock_destroy(mltp_lock_t *lock) {
 int mltp_lock(mltp_lock_t *lock) {
   struct mltp_thread *self = mt_self("mltp_lock");
   if (mt_unlikely(self == NULL)) return EPERM;
-  if (mt_likely(class_of(lock) == mt_det_inlined_lock) &&
-      mt_likely(mt_lock_reactive_try(lock, self)))
-    return 0;
+  if (mt_lock_is_inlined(lock) && mt_likely(mt_lock_reactive_try(lock, self))) return 0;
   mt_preempt("mltp_lock");
   const struct mt_lock_ops *ops = mt_lock_ops(lock);
   int error = ops != NULL ? ops->lock(lock, self, NULL) : EINVAL;
@@ -128,9 +121,7 @@ int mltp_timedlock(mltp_lock_t *lock, uint64_t deadline) {
 int mltp_unlock(mltp_lock_t *lock) {
   struct mltp_thread *self = mt_self("mltp_unlock");
   if (mt_unlikely(self == NULL)) return EPERM;
-  if (mt_likely(class_of(lock) == mt_det_inlined_lock) &&
-      mt_likely(mt_lock_reactive_release(lock, self)))
-    return 0;
+  if (mt_lock_is_inlined(lock) && mt_likely(mt_lock_reactive_release(lock, self))) return 0;
   int error = mt_lock_release("mltp_unlock", lock, self);
   mt_preempt("mltp_unlock");
   return error;

@@ -9,6 +9,8 @@
 #ifndef MT_SYNC_LOCK_H
 #define MT_SYNC_LOCK_H
 
+#include "base/options.h"
+#include "core/det.h"
 #include "core/park.h"
 #include "mltp/sync.h"
 #include "spin/spinlock.h"
@@ -50,9 +52,19 @@ static inline void mt_lock_note_holder(mltp_lock_t *lock, struct mltp_thread *ho
   mt_store_relaxed(&lock->queue_.head_, (void *)holder);
 }
 
+/** @return the class that STANDARD stands for (thesis 3.3.3: a definition, here a knob). */
+static inline uint32_t mt_lock_class_of(const mltp_lock_t *lock) {
+  return lock->class_ != MLTP_LOCK_STANDARD ? lock->class_ : (uint32_t)mt_options.lock;
+}
+
 /* The reactive lock's uncontended paths, inlined into the public calls. */
 
 enum { MT_LOCK_WAITERS = 1 }; /* lowest bit of the word: the queue may have waiters */
+
+/** @return whether the lock is one for the two functions below. */
+static inline bool mt_lock_is_inlined(const mltp_lock_t *lock) {
+  return mt_likely(mt_lock_class_of(lock) == mt_det_inlined_lock);
+}
 
 static inline bool mt_lock_reactive_try(mltp_lock_t *lock, struct mltp_thread *self) {
   uint64_t free = 0, mine = (uint64_t)(uintptr_t)self;

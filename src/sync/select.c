@@ -75,7 +75,7 @@ static mltp_case_t *wait(struct mltp_thread *self, mltp_case_t *order, struct mt
                          struct mt_timer *timer, enum mt_why why) {
   for (mltp_case_t *c = order; c != NULL; c = c->locks_) mt_case_enter(c, place);
   mt_spin_lock(&place->queue.guard_);
-  bool entered = mt_wait_enter(self, &place->queue, false, timer);
+  bool entered = mt_wait_enter(self, &place->queue, timer);
   unlock_all(order);
   if (entered)
     mt_wait_park(self, &place->queue, why, timer);

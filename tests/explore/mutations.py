@@ -53,15 +53,15 @@ MUTATIONS = [
      "a unit is handed over and counted as well"),
     ("sem.c", "return mt_timer_disarm(&timer, wait(sem, self, &timer));",
      "return wait(sem, self, &timer);", "timed-sem", "a timer outlives its wait"),
-    ("cond.c", "bool entered = mt_wait_enter(self, q, false, timer);\n"
-     "  int error = lock != NULL ? mt_lock_release(call, lock, self) : 0;",
+    ("cond.c", "bool entered = mt_wait_enter(self, q, timer);\n"
+     "  int error = lock != NULL ? let_go(call, lock, self) : 0;",
      "mt_spin_unlock(&q->guard_);\n"
-     "  int error = lock != NULL ? mt_lock_release(call, lock, self) : 0;\n"
+     "  int error = lock != NULL ? let_go(call, lock, self) : 0;\n"
      "  mt_step(\"\");\n  mt_spin_lock(&q->guard_);\n"
-     "  bool entered = mt_wait_enter(self, q, false, timer);", "cond",
+     "  bool entered = mt_wait_enter(self, q, timer);", "cond",
      "the lock is let go before the caller is in the queue"),
     ("cond.c", "  if (timer != NULL) error = mt_timer_disarm(timer, error);\n", "",
-     "timed-cond", "the timer takes the caller out of the lock's queue"),
+     "timed-cond", "a timer outlives its wait"),
     ("barrier.c", "q->count_ + 1 < barrier->needed_", "q->count_ < barrier->needed_ - 2", "barrier",
      "a barrier opens one too early"),
     ("sleep.c", "mt_wait(self, &nobody, false, MT_WHY_SLEEP, &timer));",
@@ -137,9 +137,9 @@ MUTATIONS = [
     ("select.c", "    mt_case_leave(c);\n", "", "two-selects", "cases stay in the queues"),
     ("select.c", "  if (peer != NULL) mt_resume(peer);\n", "", "channel", "the other one is not resumed"),
     ("select.c", "  mt_spin_lock(&place->queue.guard_);\n"
-     "  bool entered = mt_wait_enter(self, &place->queue, false, timer);\n  unlock_all(order);\n",
+     "  bool entered = mt_wait_enter(self, &place->queue, timer);\n  unlock_all(order);\n",
      "  unlock_all(order);\n  mt_step(\"\");\n  mt_spin_lock(&place->queue.guard_);\n"
-     "  bool entered = mt_wait_enter(self, &place->queue, false, timer);\n", "channel",
+     "  bool entered = mt_wait_enter(self, &place->queue, timer);\n", "channel",
      "the channels are let go before the caller is in its place"),
     ("select.c", "error = mt_timer_disarm(&timer, ETIMEDOUT);", "", "timed-channel",
      "a timer outlives its wait"),

@@ -308,6 +308,29 @@ static void wait_for_a_foreign_thread(void) {
   mltp_finalize();
 }
 
+/* The VP that lies down last may have to resume main, and may lose its CPU before it does. */
+static __thread int loses_cpu;
+
+void __real_mt_finalizer_check(void);
+void __wrap_mt_finalizer_check(void);
+void __wrap_mt_finalizer_check(void) {
+  if (loses_cpu) usleep(400000);
+  loses_cpu = 0;
+  __real_mt_finalizer_check();
+}
+
+static void *end_as_the_last(void *p0) {
+  usleep(50000); /* the other VP falls asleep */
+  loses_cpu = 1;
+  return p0;
+}
+
+static void wait_for_a_vp_without_cpu(void) {
+  mltp_init(0);
+  start("last", end_as_the_last, 0);
+  mltp_finalize();
+}
+
 static void no_false_alarm(void) {
   void (*const bodies[])(void) = {wait_for_a_sleeper,
                                   wait_for_the_kernel,
@@ -315,7 +338,8 @@ static void no_false_alarm(void) {
                                   wait_for_a_foreign_thread,
                                   wait_for_a_bound_sleeper,
                                   wait_for_a_foreign_sleeper,
-                                  wait_for_sleeper_after_sleeper};
+                                  wait_for_sleeper_after_sleeper,
+                                  wait_for_a_vp_without_cpu};
   for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
     run_child(&outcome, bodies[i], no_settings);
     check_case("body %zu", i);

@@ -81,7 +81,7 @@ static void stack_overflow_of_a_bound_thread(void) { check_overflow(overflow_bou
 /* Without a guard page it is found out when the thread ends, and all threads are shown. The
  * thread's first frames are in the topmost page of its 64 KiB. */
 static void *write_to_the_end(void *p0) {
-  char here, *top = (char *)((uintptr_t)&here | 4095) + 1;
+  char *top = (char *)((uintptr_t)__builtin_frame_address(0) | 4095) + 1;
   memset(top - 0x10000, 0, 64);
   return p0;
 }

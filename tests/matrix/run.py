@@ -3,7 +3,8 @@
 """Builds and tests the library in every environment it is made for: the cells of a matrix.
 
 Each cell is a command of its own (--list shows them, --only runs some); what it wrote is in
-build/matrix/CELL.log, and all verdicts are in build/matrix/results.json. Within each cell the
+build/matrix/CELL.log, and all verdicts are in build/matrix/results.json. Cells that have passed on
+the same commit are not run again, so that an interrupted matrix goes on. Within each cell the
 tests run on 1, 2 and 8 VPs and on the kernel backend (by emulation on 2).
 """
 import argparse
@@ -36,8 +37,9 @@ class Cell:
     needs: str = ""  # a program; without it the cell is skipped
 
 
-def tests(cell, before=""):
-    return f"{before}ctest --test-dir build/matrix/{cell} -j$(nproc) --timeout 600 TESTS"
+def tests(cell, before="", after=""):
+    return (f"{before}ctest --test-dir build/matrix/{cell} -j$(nproc) --timeout 600 "
+            f"--output-on-failure TESTS{after}")
 
 
 def build(cell, preset, compiler):
@@ -55,8 +57,10 @@ def compiled(compiler, preset):
 
 
 def without(name, what, setting):
-    """The gcc-ci build again, with a mechanism taken out."""
-    return Cell(name, what, build("gcc-ci", "ci", "gcc") + tests("gcc-ci", f"env {setting} "))
+    """The gcc-ci build again, with a mechanism taken out: the tests in which the runtime runs."""
+    running = " -L 'unit|fault|stress|scale|examples|explore|see|mpi'"
+    return Cell(name, what, build("gcc-ci", "ci", "gcc") +
+                tests("gcc-ci", f"env {setting} ", running))
 
 
 def debian(name):
@@ -106,11 +110,34 @@ def run(cell, test_arguments):
     log = OUT / f"{cell.name}.log"
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MLTP_")}
     with open(log, "wb") as file:
-        status = subprocess.run(["sh", "-ec", script_of(cell, test_arguments)], cwd=ROOT, env=environment, stdout=file,
-                                stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                                check=False).returncode
+        status = subprocess.run(["sh", "-ec", script_of(cell, test_arguments)], cwd=ROOT,
+                                env=environment, stdout=file, stderr=subprocess.STDOUT,
+                                stdin=subprocess.DEVNULL, check=False).returncode
     said = summary(log)
     return ("passed", said) if status == 0 else ("failed", f"status {status}; {said}; see {log}")
+
+
+def identity(test_arguments):
+    """What verdicts must have in common to be one matrix."""
+    commit = subprocess.run(["git", "describe", "--always", "--abbrev=40", "--dirty"], cwd=ROOT,
+                            capture_output=True, text=True, check=False).stdout.strip()
+    return {"commit": commit or "unknown-dirty", "kernel": platform.release(),
+            "machine": platform.machine(), "tests": test_arguments}
+
+
+def earlier(path, wanted):
+    """The rows of cells that were run before, on the very same thing."""
+    if wanted["commit"].endswith("-dirty") or not path.exists():
+        return {}
+    results = json.loads(path.read_text())
+    return {row["cell"]: row for row in results["cells"]} if results.get("of") == wanted else {}
+
+
+def record(path, wanted, rows):
+    """In one step: who is interrupted leaves the old rows or the new ones."""
+    temporary = path.with_suffix(".new")
+    temporary.write_text(json.dumps({"of": wanted, "cells": list(rows.values())}, indent=1) + "\n")
+    temporary.replace(path)
 
 
 def parse(argv, names):
@@ -135,20 +162,23 @@ def main(argv):
             print(f"{cell.name:16} {cell.what}\n    {script}")
         return 0
     OUT.mkdir(parents=True, exist_ok=True)
-    rows = []
+    path, wanted = OUT / "results.json", identity(test_arguments)
+    rows = earlier(path, wanted)
     for name in args.only or matrix:
+        if not args.only and rows.get(name, {}).get("verdict") == "passed":
+            print(f"{name:16} passed   {rows[name]['date']}  {rows[name]['said']}", flush=True)
+            continue
         begin = time.monotonic()
         verdict, said = run(matrix[name], test_arguments)
-        rows.append({"cell": name, "what": matrix[name].what, "verdict": verdict, "said": said,
-                     "seconds": round(time.monotonic() - begin)})
+        seconds = round(time.monotonic() - begin)
+        rows[name] = {"cell": name, "what": matrix[name].what, "verdict": verdict, "said": said,
+                      "seconds": seconds, "date": time.strftime("%Y-%m-%dT%H:%MZ", time.gmtime())}
+        record(path, wanted, rows)
         if verdict == "failed":
             sys.stdout.writelines((OUT / f"{name}.log").read_text(errors="replace")
                                   .splitlines(keepends=True)[-SHOWN:])
-        print(f"{name:16} {verdict:8} {rows[-1]['seconds']:5} s  {said}", flush=True)
-    results = {"kernel": platform.release(), "machine": platform.machine(), "tests": test_arguments,
-               "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "cells": rows}
-    (OUT / "results.json").write_text(json.dumps(results, indent=1) + "\n")
-    return 1 if any(row["verdict"] == "failed" for row in rows) else 0
+        print(f"{name:16} {verdict:8} {seconds:5} s  {said}", flush=True)
+    return 1 if any(row["verdict"] == "failed" for row in rows.values()) else 0
 
 
 if __name__ == "__main__":

@@ -55,6 +55,8 @@ VARIANTS = {
     "clh": [()],
     "await": [(), TIMED],
     "finalize": [(), FULL, ("KERNEL",)],
+    "mailbox": [(), ("EAGER",)],
+    "meet": [()],
 }
 
 MUTATIONS = {
@@ -179,6 +181,22 @@ MUTATIONS = {
         Mutation(5, "mt_park", "main's guard is released before its registers are saved"),
         Mutation(6, "mt_finalizer_check", "who resumes main does not say so"),
         Mutation(7, "LV-4", "a bound thread ends without a look"),
+    ],
+    "mailbox": [
+        Mutation(1, "receive_or_post", "the guard is released between the queue and the park"),
+        Mutation(2, "mt_after_switch", "the guard is released before the registers are saved"),
+        Mutation(3, "send_or_leave", "who has made a message does not look for a receive again"),
+        Mutation(4, "tm_request_complete", "a request is completed without the guard"),
+        Mutation(5, "deliver", "a receiver is resumed before the data are there"),
+        Mutation(6, "tm_requests_wait", "who waits does not look again under the guard"),
+        Mutation(7, "tm_queue_find_message", "the newest message is taken, not the oldest"),
+        Mutation(8, "keep_cell", "a cell is read after the guard is released", ("EAGER",)),
+    ],
+    "meet": [
+        Mutation(1, "tm_come", "a gate counts anew only when it has been opened"),
+        Mutation(2, "mt_after_switch", "the guard is released before the registers are saved"),
+        Mutation(3, "tm_meet", "only the last of all opens its block"),
+        Mutation(4, "tm_publish", "there is one set of slots"),
     ],
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // C++: each rank constructs and destroys its own static objects; exceptions pass through MPI calls.
+#include <iomanip>
 #include <iostream>
 #include <stdexcept>
 #include <string>
@@ -44,6 +45,16 @@ void catch_across(int rank) {
   }
 }
 
+// How a stream formats is the rank's own business.
+void format(int rank) {
+  std::cout << std::setprecision(rank + 1) << std::setw(rank + 2);
+  if (rank % 2 == 0) std::cout << std::hex;
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(std::cout.precision() == rank + 1 && std::cout.width() == rank + 2);
+  CHECK(((std::cout.flags() & std::ios::hex) != 0) == (rank % 2 == 0));
+  std::cout << std::setw(0) << std::dec;
+}
+
 }  // namespace
 
 int main(int argc, char **argv) {
@@ -54,6 +65,7 @@ int main(int argc, char **argv) {
   late() += std::to_string(rank);
   for (int i = 0; i < 10; i++) catch_across(rank);
   CHECK(name == std::to_string(rank) && late() == "late" + std::to_string(rank));
+  format(rank);
   if (rank == 0) std::cout << "objects of " << size << " ranks" << std::endl;
   MPI_Finalize();
   return 0;

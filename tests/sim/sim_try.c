@@ -147,7 +147,9 @@ static void outer_of_interrupted(void *arg) {
 
 static void both_model(void *arg) { PAR(CHILD(outer_of_interrupted, arg), CHILD(stop_both, arg)); }
 
-static void a_trap_ends_who_was_to_handle_an_interrupt(void) { expect(both_model, "tick@2 outer@3"); }
+static void a_trap_ends_who_was_to_handle_an_interrupt(void) {
+  expect(both_model, "tick@2 outer@3");
+}
 
 /* ---- and again */
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The wrappers behind inject.h: each asks whether it is to fail. */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
@@ -39,7 +38,6 @@ const struct inject_call inject_calls[CALLS] = {
     [CALL_FOPEN] = {"fopen", {ENOMEM, EMFILE, EACCES}},
     [CALL_FSCANF] = {"fscanf", {EIO}},
     [CALL_GETLINE] = {"getline", {ENOMEM}},
-    [CALL_OPENDIR] = {"opendir", {EMFILE}},
     [CALL_NANOSLEEP] = {"clock_nanosleep", {EINTR}},
     [CALL_GETCPU] = {"sched_getcpu", {ENOSYS}},
     [CALL_GETAFFINITY] = {"sched_getaffinity", {EINVAL, EPERM}},
@@ -54,12 +52,14 @@ const struct inject_call inject_calls[CALLS] = {
     [CALL_SETSPECIFIC] = {"pthread_setspecific", {ENOMEM}},
 };
 
+/* Kernel threads of bound threads, on their last steps when mltp_finalize() has returned, may ask
+ * while inject_stop() runs. */
 static struct {
-  unsigned *counts; /* counting only */
+  unsigned *_Atomic counts; /* counting only */
   enum call call;
   unsigned nth;
   bool onward;
-  int error; /* 0: nothing fails */
+  atomic_int error; /* 0: nothing fails */
   atomic_uint seen;
 } plan;
 
@@ -84,12 +84,14 @@ void inject_spare_me(bool spare) { spared = spare; }
 /* @return 0, or the error with which this call has to fail; errno is set to it. */
 static int fails(enum call call) {
   if (spared) return 0;
-  if (plan.counts != NULL) __atomic_fetch_add(&plan.counts[call], 1, __ATOMIC_RELAXED);
-  if (plan.error == 0 || plan.call != call) return 0;
+  unsigned *counts = plan.counts;
+  int error = plan.error;
+  if (counts != NULL) __atomic_fetch_add(&counts[call], 1, __ATOMIC_RELAXED);
+  if (error == 0 || plan.call != call) return 0;
   unsigned now = atomic_fetch_add(&plan.seen, 1);
   if (now < plan.nth || (now > plan.nth && !plan.onward)) return 0;
-  errno = plan.error;
-  return plan.error;
+  errno = error;
+  return error;
 }
 
 /* ------------------------------------------------------------------ memory */
@@ -222,10 +224,6 @@ ssize_t __wrap___getdelim(char **line, size_t *capacity, int delimiter, FILE *fi
 ssize_t __wrap___getdelim(char **line, size_t *capacity, int delimiter, FILE *file) {
   return fails(CALL_GETLINE) ? -1 : __real___getdelim(line, capacity, delimiter, file);
 }
-
-DIR *__real_opendir(const char *path);
-DIR *__wrap_opendir(const char *path);
-DIR *__wrap_opendir(const char *path) { return fails(CALL_OPENDIR) ? NULL : __real_opendir(path); }
 
 /* --------------------------------------------------------------- processors */
 

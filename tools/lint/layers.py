@@ -26,13 +26,20 @@ ARROWS = {
     "sync": ["arch", "os", "base", "spin", "core", "debug/sanitizer.h", "debug/report.h"],
     # Dumps and reports look at every state core has, and ask objects what they are.
     "debug": ["arch", "os", "base", "core", "sync/describe.h", "sync/lock.h"],
+    # QuickThreads' interface and SystemC's coroutine package: bare contexts, without a runtime.
+    "quickthreads": ["arch", "os/os.h"],
+    "systemc": ["arch", "os", "debug/sanitizer.h"],
     # MPI is built on the public interface; of the inside it has guards and parking by one header.
     # Its loader knows the processor's relocations and has system calls of its own.
-    "tmpi": ["arch/program.h", "base/atomic.h", "core/seam.h", "os/map.h", "os/os.h"],
-    # Simulation is built on the public interface; of the inside it has guards, parking and a coroutine's
-    # switch by one header.
+    "tmpi": ["arch/program.h", "base/atomic.h", "core/seam.h", "os/map.h", "os/os.h",
+             "os/pthreads.h"],
+    # Simulation is built on the public interface; of the inside it has guards, parking and a
+    # coroutine's switch by one header.
     "sim": ["base/atomic.h", "core/seam.h"],
 }
+
+# Public headers beside mltp/...
+PUBLIC = {"tmpi/mpi.h", "quickthreads/qt.h"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 
@@ -47,7 +54,7 @@ def check(src):
             continue
         for number, line in enumerate(path.read_text().splitlines(), start=1):
             match = INCLUDE.match(line)
-            if not match or match[1].startswith("mltp/") or match[1] == "tmpi/mpi.h":
+            if not match or match[1].startswith("mltp/") or match[1] in PUBLIC:
                 continue
             header = match[1]
             if not (src / header).is_file():

@@ -91,6 +91,15 @@ static inline void mt_arch_context_init(struct arch_context *context, void *top)
   context->ip = (void *)(uintptr_t)mt_arch_entry;
 }
 
+/** @return the stack pointer for mt_arch_leap() to start at mt_arch_entry() on the stack that ends
+ * at top: x29, x30, and 18 more registers. */
+static inline void *mt_arch_leap_init(void *top) {
+  void **sp = (void **)((uintptr_t)top & ~(uintptr_t)15) - 20;
+  for (int i = 0; i < 20; i++) sp[i] = NULL;
+  sp[1] = (void *)(uintptr_t)mt_arch_entry;
+  return sp;
+}
+
 /** Floating-point control: rounding mode, and which exceptions trap. The exceptions' flags,
  * in fpsr, stay with the kernel thread. */
 struct arch_fp {
@@ -99,6 +108,11 @@ struct arch_fp {
 
 static inline void mt_arch_fp_save(struct arch_fp *fp) {
   __asm__ volatile("mrs %0, fpcr" : "=r"(fp->fpcr));
+}
+
+/** @return whether control is the same. */
+static inline int mt_arch_fp_same(const struct arch_fp *a, const struct arch_fp *b) {
+  return a->fpcr == b->fpcr;
 }
 
 static inline void mt_arch_fp_load(const struct arch_fp *fp) {

@@ -88,6 +88,15 @@ static inline void mt_arch_context_init(struct arch_context *context, void *top)
   context->ip = (void *)(uintptr_t)mt_arch_entry;
 }
 
+/** @return the stack pointer for mt_arch_leap() to start at mt_arch_entry() on the stack that ends
+ * at top: six registers and a return address. */
+static inline void *mt_arch_leap_init(void *top) {
+  void **sp = (void **)((uintptr_t)top & ~(uintptr_t)15) - 7;
+  for (int i = 0; i < 6; i++) sp[i] = NULL;
+  sp[6] = (void *)(uintptr_t)mt_arch_entry;
+  return sp;
+}
+
 /** Floating-point control: rounding mode, exception masks. mxcsr holds SSE's exception flags, too,
  * so these follow the thread; x87's are cleared when a thread with control of its own comes or
  * goes. */
@@ -99,6 +108,12 @@ struct arch_fp {
 static inline void mt_arch_fp_save(struct arch_fp *fp) {
   __asm__ volatile("stmxcsr %0" : "=m"(fp->mxcsr));
   __asm__ volatile("fnstcw %0" : "=m"(fp->x87));
+}
+
+/** @return whether control is the same; flags do not count. */
+static inline int mt_arch_fp_same(const struct arch_fp *a, const struct arch_fp *b) {
+  const uint32_t flags = 0x3f;
+  return ((a->mxcsr ^ b->mxcsr) & ~flags) == 0 && a->x87 == b->x87;
 }
 
 static inline void mt_arch_fp_load(const struct arch_fp *fp) {

@@ -3,6 +3,8 @@
 #ifndef MT_ARCH_X86_64_PROGRAM_IMPL_H
 #define MT_ARCH_X86_64_PROGRAM_IMPL_H
 
+#include <ucontext.h>
+
 enum { MT_ARCH_ELF_MACHINE = EM_X86_64 };
 #define MT_ARCH_ELF_NAME "x86-64"
 
@@ -20,6 +22,12 @@ static inline enum mt_arch_reloc mt_arch_reloc(uint32_t type) {
     case R_X86_64_TPOFF64: return MT_RELOC_TLS_STATIC;
     default: return MT_RELOC_UNKNOWN;
   }
+}
+
+/** @return where a signal interrupted the program. */
+static inline const void *mt_arch_instruction(const void *context) {
+  const ucontext_t *interrupted = context;
+  return (const void *)interrupted->uc_mcontext.gregs[REG_RIP];
 }
 
 /** Enters a program at its first instruction. The kernel would have left argc at the stack

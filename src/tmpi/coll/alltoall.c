@@ -1,34 +1,67 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each rank has a part for each. In round i it sends to the rank i after it, and receives from the
- * one i before: at any time one message for each rank. */
+/* Each rank has a part for each. A team's members say where their parts are, and each copies what
+ * is for it. Of an intercommunicator, in round i a rank sends to the one i after it, and receives
+ * from the one i before. */
 #include <stdlib.h>
 
-#include "tmpi/coll/coll.h"
+#include "tmpi/coll/team.h"
 #include "tmpi/mpi/errors.h"
 #include "tmpi/mpi/request.h"
 
-/* What is to be sent lies where what comes has to go: it is packed first. */
-static void exchange_in_place(struct tm_coll *coll, const struct tm_parts *parts, int peer) {
-  struct tm_part part = tm_part_of(parts, peer);
-  size_t bytes = part.count * part.type->size;
-  void *packed = malloc(bytes + 1);
-  if (packed == NULL) tm_panic("no memory for %zu bytes", bytes);
-  tm_type_pack(packed, part.at, part.type, 0, bytes);
-  tm_coll_exchange(coll, packed, bytes, tm_type_of(MPI_BYTE), peer, part.at, part.count, part.type,
-                   peer);
-  free(packed);
+/* ---- a team */
+
+/* What is to be sent lies where what comes has to go: it is packed first. The parts are then in
+ * *parts; they and the data are freed together. */
+static struct tm_part *pack(const struct tm_parts *parts, int size) {
+  size_t bytes = 0;
+  for (int i = 0; i < size; i++) {
+    struct tm_part part = tm_part_of(parts, i);
+    bytes += part.count * part.type->size;
+  }
+  struct tm_part *packed = malloc((size_t)size * sizeof *packed + bytes);
+  if (packed == NULL) tm_panic("no memory to exchange %zu bytes in place", bytes);
+  char *at = (char *)(packed + size);
+  for (int i = 0; i < size; i++) {
+    struct tm_part part = tm_part_of(parts, i);
+    packed[i] = (struct tm_part){at, part.count * part.type->size, tm_type_of(MPI_BYTE)};
+    tm_type_pack(at, part.at, part.type, 0, packed[i].count);
+    at += packed[i].count;
+  }
+  return packed;
 }
 
-static void alltoall_in_place(struct tm_coll *coll, const struct tm_parts *parts) {
-  int size = coll->comm->size, rank = coll->comm->rank;
-  for (int i = 0; i < size; i++) { /* in round i the two whose numbers make i */
-    int peer = (i - rank + size) % size;
-    if (peer != rank) exchange_in_place(coll, parts, peer);
-  }
+/* Published: the parts, or (in place) those packed. */
+static void take(struct tm_coll *coll, const struct tm_parts *parts, const struct tm_part *packed,
+                 const struct tm_part *to) {
+  struct tm_part from =
+      packed != NULL ? packed[coll->comm->rank] : tm_part_of(parts, coll->comm->rank);
+  size_t room = to->count * to->type->size, bytes = from.count * from.type->size;
+  if (bytes > room) coll->error = MPI_ERR_TRUNCATE;
+  tm_type_copy(to->at, to->type, from.at, from.type, bytes < room ? bytes : room);
 }
 
 static void alltoall(struct tm_coll *coll, const struct tm_parts *send,
                      const struct tm_parts *recv) {
+  struct tm_comm *comm = coll->comm;
+  struct tm_part *packed = send->base == MPI_IN_PLACE ? pack(recv, comm->size) : NULL;
+  if (comm->team != NULL) {
+    tm_publish(coll, send, 0, packed);
+    tm_meet(coll);
+  }
+  for (int i = 0; i < comm->size; i++) {
+    int rank = (comm->rank + i) % comm->size;
+    const struct tm_slot *other = comm->team != NULL ? tm_published(coll, rank) : NULL;
+    struct tm_part to = tm_part_of(recv, rank);
+    take(coll, other != NULL ? other->at : send, other != NULL ? other->more : packed, &to);
+  }
+  if (comm->team != NULL) tm_meet(coll);
+  free(packed);
+}
+
+/* ---- an intercommunicator */
+
+static void alltoall_inter(struct tm_coll *coll, const struct tm_parts *send,
+                           const struct tm_parts *recv) {
   struct tm_comm *comm = coll->comm;
   int most = comm->size > comm->remote->size ? comm->size : comm->remote->size;
   for (int i = 0; i < most; i++) {
@@ -63,8 +96,8 @@ static int start(const char *call, struct tm_parts *send, MPI_Datatype sendtype,
   if (error == MPI_SUCCESS) error = check_parts(comm, call, recv, recvtype, &recv->type);
   if (error != MPI_SUCCESS) return error;
   struct tm_coll coll = tm_coll_begin(comm, call);
-  if (in_place)
-    alltoall_in_place(&coll, recv);
+  if (comm->inter)
+    alltoall_inter(&coll, send, recv);
   else
     alltoall(&coll, send, recv);
   return tm_coll_result(&coll);

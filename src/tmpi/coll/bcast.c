@@ -1,8 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* MPI_Barrier() and MPI_Bcast(). */
-#include "tmpi/coll/coll.h"
+#include "tmpi/coll/team.h"
 #include "tmpi/mpi/errors.h"
 #include "tmpi/mpi/request.h"
+
+static inline void barrier(struct tm_comm *comm, const char *call) {
+  struct tm_coll coll = tm_coll_begin(comm, call);
+  if (comm->team != NULL) tm_meet(&coll);
+}
+
+void tm_barrier(struct tm_comm *comm, const char *call) { barrier(comm, call); }
+
+/* A few bytes are told by the team, and the root may go; else it stays until all have copied. */
+static void tell(const struct tm_coll *coll, const void *buffer, size_t bytes,
+                 const struct tm_type *type) {
+  char *data = tm_team_data_next(coll);
+  bool few = bytes <= TM_SMALL_MAX;
+  if (few) tm_type_pack(data, buffer, type, 0, bytes);
+  tm_publish(coll, few ? data : buffer, bytes, few ? tm_type_of(MPI_BYTE) : type);
+}
+
+void tm_bcast(struct tm_coll *coll, void *buffer, size_t count, struct tm_type *type, int root) {
+  size_t room = count * type->size;
+  if (coll->comm->team == NULL) return;
+  if (root == coll->comm->rank) tell(coll, buffer, room, type);
+  tm_meet(coll);
+  const struct tm_slot *told = tm_published(coll, root);
+  if (root != coll->comm->rank) {
+    if (told->bytes > room) coll->error = MPI_ERR_TRUNCATE;
+    tm_type_copy(buffer, type, told->at, told->more, told->bytes < room ? told->bytes : room);
+  }
+  if (told->bytes > TM_SMALL_MAX) tm_meet(coll);
+}
 
 /* All of a group have come when its barrier returns; then its first rank tells the other group's.
  */
@@ -22,7 +51,7 @@ int PMPI_Barrier(MPI_Comm handle) {
   if (comm->inter)
     barrier_inter(comm);
   else
-    tm_barrier(comm, "MPI_Barrier");
+    barrier(comm, "MPI_Barrier");
   return MPI_SUCCESS;
 }
 

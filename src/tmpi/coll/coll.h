@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file coll.h
- * Collectives are messages on a context of their own. Each collective of a communicator has a
- * tag, counted by every member, so that messages of two of them never meet.
+ * Collectives of an intracommunicator's team, which meets (team.h); others are messages on a
+ * context of their own. Each collective of a communicator has a tag, counted by every member, so
+ * that messages of two of them never meet.
  */
 #ifndef TM_COLL_COLL_H
 #define TM_COLL_COLL_H
@@ -77,12 +78,22 @@ void tm_gather(struct tm_coll *coll, const struct tm_part *own, const struct tm_
 void tm_scatter(struct tm_coll *coll, const struct tm_parts *all, const struct tm_part *own,
                 int root);
 
-/* ---- reduce.c */
+/** Every rank's part to all. Not of an intercommunicator. own->at MPI_IN_PLACE: it is there. */
+void tm_allgather(struct tm_coll *coll, const struct tm_part *own, const struct tm_parts *all);
+
+/* ---- reduction.c: not of an intercommunicator */
 struct tm_op;
 
 /** All ranks' elements combined, in the order of ranks, to root. to: of root only. */
 void tm_reduce(struct tm_coll *coll, const void *from, void *to, size_t count, struct tm_type *type,
                const struct tm_op *op, int root);
+
+/** The same, to all. */
+void tm_allreduce(struct tm_coll *coll, const void *from, void *to, size_t count,
+                  struct tm_type *type, const struct tm_op *op);
+/** Of all ranks' elements combined, those from `first` on. */
+void tm_reduce_part(struct tm_coll *coll, const void *from, size_t first, size_t count, void *to,
+                    struct tm_type *type, const struct tm_op *op);
 
 /** Memory for elements; NULL: no memory. Give back what base is. */
 void *tm_elements_new(size_t count, const struct tm_type *type, void **base);

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "tmpi/coll/coll.h"
+#include "tmpi/coll/team.h"
 #include "tmpi/mpi/errors.h"
 #include "tmpi/mpi/request.h"
 
@@ -26,40 +26,98 @@ static void copy(struct tm_coll *coll, const struct tm_part *to, const struct tm
   tm_type_copy(to->at, to->type, from->at, from->type, bytes);
 }
 
-void tm_gather(struct tm_coll *coll, const struct tm_part *own, const struct tm_parts *all,
-               int root) {
-  struct tm_comm *comm = coll->comm;
-  bool receives = root == MPI_ROOT || (!comm->inter && root == comm->rank);
+/* ---- of an intercommunicator: one message for each part */
+
+static void gather_inter(struct tm_coll *coll, const struct tm_part *own,
+                         const struct tm_parts *all, int root) {
   if (root == MPI_PROC_NULL) return;
-  if (!receives) {
+  if (root != MPI_ROOT) {
     tm_coll_send(coll, own->at, own->count, own->type, root);
     return;
   }
-  for (int i = 0; i < comm->remote->size; i++) {
+  for (int i = 0; i < coll->comm->remote->size; i++) {
     struct tm_part part = tm_part_of(all, i);
-    if (comm->inter || i != comm->rank)
-      tm_coll_recv(coll, part.at, part.count, part.type, i);
-    else if (own->at != MPI_IN_PLACE)
-      copy(coll, &part, own);
+    tm_coll_recv(coll, part.at, part.count, part.type, i);
   }
+}
+
+static void scatter_inter(struct tm_coll *coll, const struct tm_parts *all,
+                          const struct tm_part *own, int root) {
+  if (root == MPI_PROC_NULL) return;
+  if (root != MPI_ROOT) {
+    tm_coll_recv(coll, own->at, own->count, own->type, root);
+    return;
+  }
+  for (int i = 0; i < coll->comm->remote->size; i++) {
+    struct tm_part part = tm_part_of(all, i);
+    tm_coll_send(coll, part.at, part.count, part.type, i);
+  }
+}
+
+/* ---- of a team: the root says where its parts are, and each copies its own */
+
+/* Whether a rank has more than the root has room for. */
+static void check_room(struct tm_coll *coll, const struct tm_parts *all) {
+  for (int i = 0; i < coll->comm->size; i++) {
+    struct tm_part part = tm_part_of(all, i);
+    if (tm_published(coll, i)->bytes > part.count * part.type->size) coll->error = MPI_ERR_TRUNCATE;
+  }
+}
+
+void tm_gather(struct tm_coll *coll, const struct tm_part *own, const struct tm_parts *all,
+               int root) {
+  struct tm_comm *comm = coll->comm;
+  bool is_there = own->at == MPI_IN_PLACE;
+  if (comm->inter) {
+    gather_inter(coll, own, all, root);
+    return;
+  }
+  if (comm->team != NULL) {
+    tm_publish(coll, all, is_there ? 0 : own->count * own->type->size, NULL);
+    tm_meet(coll);
+    if (comm->rank == root) check_room(coll, all);
+    all = tm_published(coll, root)->at;
+  }
+  struct tm_part part = tm_part_of(all, comm->rank);
+  int error = coll->error; /* the root has seen it, and tells */
+  if (!is_there) copy(coll, &part, own);
+  if (comm->rank != root) coll->error = error;
+  if (comm->team != NULL) tm_meet(coll);
 }
 
 void tm_scatter(struct tm_coll *coll, const struct tm_parts *all, const struct tm_part *own,
                 int root) {
   struct tm_comm *comm = coll->comm;
-  bool sends = root == MPI_ROOT || (!comm->inter && root == comm->rank);
-  if (root == MPI_PROC_NULL) return;
-  if (!sends) {
-    tm_coll_recv(coll, own->at, own->count, own->type, root);
+  if (comm->inter) {
+    scatter_inter(coll, all, own, root);
     return;
   }
-  for (int i = 0; i < comm->remote->size; i++) {
-    struct tm_part part = tm_part_of(all, i);
-    if (comm->inter || i != comm->rank)
-      tm_coll_send(coll, part.at, part.count, part.type, i);
-    else if (own->at != MPI_IN_PLACE)
-      copy(coll, own, &part);
+  if (comm->team != NULL) {
+    if (comm->rank == root) tm_publish(coll, all, 0, NULL);
+    tm_meet(coll);
+    all = tm_published(coll, root)->at;
   }
+  struct tm_part part = tm_part_of(all, comm->rank);
+  if (own->at != MPI_IN_PLACE) copy(coll, own, &part);
+  if (comm->team != NULL) tm_meet(coll);
+}
+
+/* Each says where its own part is, and copies all others'. */
+void tm_allgather(struct tm_coll *coll, const struct tm_part *own, const struct tm_parts *all) {
+  struct tm_comm *comm = coll->comm;
+  struct tm_part place = tm_part_of(all, comm->rank);
+  bool is_there = own->at == MPI_IN_PLACE;
+  if (!is_there) copy(coll, &place, own);
+  if (comm->team == NULL) return;
+  const struct tm_part *told = is_there ? &place : own;
+  tm_publish(coll, told, 0, NULL);
+  tm_meet(coll);
+  for (int i = 1; i < comm->size; i++) {
+    int rank = (comm->rank + i) % comm->size;
+    struct tm_part to = tm_part_of(all, rank);
+    copy(coll, &to, tm_published(coll, rank)->at);
+  }
+  tm_meet(coll);
 }
 
 /* ---- arguments: what a rank does not use may be anything */
@@ -166,20 +224,7 @@ int PMPI_Scatterv(const void *sendbuf, const int sendcounts[], const int displs[
   return scatter("MPI_Scatterv", &all, sendtype, &own, recvtype, root, comm);
 }
 
-/* ---- to all from all: rank 0 gathers and broadcasts */
-
-/* A type whose one element is all the parts. */
-static struct tm_type *type_of_all(const struct tm_parts *all, int size) {
-  struct tm_type *type = tm_type_new(MPI_COMBINER_STRUCT);
-  for (int i = 0; type != NULL && i < size; i++) {
-    struct tm_part part = tm_part_of(all, i);
-    if (!tm_type_add(type, part.type, (char *)part.at - (char *)all->base, part.count))
-      tm_panic("no memory to gather from %d ranks", size);
-  }
-  if (type == NULL) tm_panic("no memory to gather from %d ranks", size);
-  tm_type_finish(type, false);
-  return type;
-}
+/* ---- to all from all */
 
 /* Of two groups, each sends its parts to the other's ranks, one by one. */
 static void allgather_inter(struct tm_coll *coll, const struct tm_part *own,
@@ -212,12 +257,7 @@ static int allgather(const char *call, const struct tm_part *own_args, MPI_Datat
     allgather_inter(&coll, &own, &all);
     return tm_coll_result(&coll);
   }
-  struct tm_part in_place = tm_part_of(&all, comm->rank);
-  bool keep = own.at == MPI_IN_PLACE;
-  tm_gather(&coll, keep && comm->rank != 0 ? &in_place : &own, &all, 0);
-  struct tm_type *whole = type_of_all(&all, comm->size);
-  tm_bcast(&coll, all.base, 1, whole, 0);
-  tm_type_release(whole);
+  tm_allgather(&coll, &own, &all);
   return tm_coll_result(&coll);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The messages of collectives, and those every other one needs. */
+/* The messages of collectives, and what communicators are made with. */
 #include "tmpi/coll/coll.h"
 #include "tmpi/mpi/request.h"
 
@@ -14,60 +14,38 @@ struct tm_coll tm_coll_tagged(struct tm_comm *comm, const char *call, int tag) {
   return (struct tm_coll){comm, call, TAGS | tag, MPI_SUCCESS};
 }
 
-/* Waits for requests on the stack. */
-static void finish(struct tm_coll *coll, struct tm_request **requests, int count) {
-  tm_requests_wait(requests, count, count, coll->call);
-  for (int i = 0; i < count; i++) {
-    if (coll->error == MPI_SUCCESS) coll->error = requests[i]->error;
-    tm_request_empty(requests[i]);
-  }
+static void perform(struct tm_coll *coll, struct tm_request *request) {
+  tm_request_perform(request, coll->call);
+  if (coll->error == MPI_SUCCESS) coll->error = request->error;
 }
 
 void tm_coll_send(struct tm_coll *coll, const void *buffer, size_t count, struct tm_type *type,
                   int dest) {
-  struct tm_request request, *one = &request;
-  tm_request_fill_inner(&request, TM_SEND, buffer, count, type, dest, coll->tag, coll->comm);
-  tm_request_start(&request);
-  finish(coll, &one, 1);
+  struct tm_request request;
+  tm_request_borrow_inner(&request, TM_SEND, buffer, count, type, dest, coll->tag, coll->comm);
+  perform(coll, &request);
 }
 
 void tm_coll_recv(struct tm_coll *coll, void *buffer, size_t count, struct tm_type *type,
                   int source) {
-  struct tm_request request, *one = &request;
-  tm_request_fill_inner(&request, TM_RECV, buffer, count, type, source, coll->tag, coll->comm);
-  tm_request_start(&request);
-  finish(coll, &one, 1);
+  struct tm_request request;
+  tm_request_borrow_inner(&request, TM_RECV, buffer, count, type, source, coll->tag, coll->comm);
+  perform(coll, &request);
 }
 
 void tm_coll_exchange(struct tm_coll *coll, const void *send, size_t send_count,
                       struct tm_type *send_type, int dest, void *recv, size_t recv_count,
                       struct tm_type *recv_type, int source) {
   struct tm_request requests[2], *both[2] = {&requests[0], &requests[1]};
-  tm_request_fill_inner(&requests[0], TM_RECV, recv, recv_count, recv_type, source, coll->tag,
-                        coll->comm);
-  tm_request_fill_inner(&requests[1], TM_SEND, send, send_count, send_type, dest, coll->tag,
-                        coll->comm);
+  tm_request_borrow_inner(&requests[0], TM_RECV, recv, recv_count, recv_type, source, coll->tag,
+                          coll->comm);
+  tm_request_borrow_inner(&requests[1], TM_SEND, send, send_count, send_type, dest, coll->tag,
+                          coll->comm);
   tm_request_start(both[0]);
   tm_request_start(both[1]);
-  finish(coll, both, 2);
-}
-
-/* Dissemination: in round k a rank hears of the 2^k ranks before it. */
-void tm_barrier(struct tm_comm *comm, const char *call) {
-  struct tm_coll coll = tm_coll_begin(comm, call);
-  struct tm_type *byte = tm_type_of(MPI_BYTE);
-  for (int step = 1; step < comm->size; step *= 2)
-    tm_coll_exchange(&coll, NULL, 0, byte, (comm->rank + step) % comm->size, NULL, 0, byte,
-                     (comm->rank - step + comm->size) % comm->size);
-}
-
-/* A binomial tree with the root at its top. */
-void tm_bcast(struct tm_coll *coll, void *buffer, size_t count, struct tm_type *type, int root) {
-  int size = coll->comm->size, place = (coll->comm->rank - root + size) % size, step = 1;
-  while (step < size && (place & step) == 0) step *= 2;
-  if (place != 0) tm_coll_recv(coll, buffer, count, type, (place - step + root) % size);
-  for (step /= 2; step > 0; step /= 2)
-    if (place + step < size) tm_coll_send(coll, buffer, count, type, (place + step + root) % size);
+  tm_requests_wait(both, 2, 2, coll->call);
+  for (int i = 0; i < 2; i++)
+    if (coll->error == MPI_SUCCESS) coll->error = requests[i].error;
 }
 
 /* Of an intercommunicator, the first ranks of both groups take the smaller of their two. */

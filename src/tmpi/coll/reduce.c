@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reductions. The order of ranks is kept, so that a result depends on their number alone. */
+/* The calls that reduce, and scans. */
 #include <stdlib.h>
 
 #include "tmpi/coll/coll.h"
@@ -7,52 +7,8 @@
 #include "tmpi/mpi/errors.h"
 #include "tmpi/mpi/request.h"
 
-void *tm_elements_new(size_t count, const struct tm_type *type, void **base) {
-  ptrdiff_t extent = tm_type_extent(type) < 0 ? -tm_type_extent(type) : tm_type_extent(type);
-  size_t size = (size_t)(type->true_ub - type->true_lb) + count * (size_t)extent;
-  *base = malloc(size + 1);
-  if (*base == NULL) tm_panic("no memory for a reduction of %zu bytes", size);
-  return (char *)*base - type->true_lb;
-}
-
 static void copy(void *to, const void *from, size_t count, struct tm_type *type) {
   if (to != from) tm_type_copy(to, type, from, type, count * type->size);
-}
-
-/* A binomial tree with rank 0 at its top: a rank has what lies between it and the next rank that
- * it has not heard of. */
-static void reduce_to_first(struct tm_coll *coll, void *own, void *other, size_t count,
-                            struct tm_type *type, const struct tm_op *op, void *result) {
-  int rank = coll->comm->rank, size = coll->comm->size;
-  for (int step = 1; step < size; step *= 2) {
-    if ((rank & step) != 0) {
-      tm_coll_send(coll, own, count, type, rank - step);
-      return;
-    }
-    if (rank + step >= size) continue;
-    tm_coll_recv(coll, other, count, type, rank + step);
-    if (count > 0) tm_op_apply(op, own, other, count, type);
-    void *combined = other; /* what comes from higher ranks is what an operation overwrites */
-    other = own;
-    own = combined;
-  }
-  copy(result, own, count, type); /* of rank 0: all others have left the loop */
-}
-
-void tm_reduce(struct tm_coll *coll, const void *from, void *to, size_t count, struct tm_type *type,
-               const struct tm_op *op, int root) {
-  void *own_base, *other_base, *result_base = NULL;
-  void *own = tm_elements_new(count, type, &own_base);
-  void *other = tm_elements_new(count, type, &other_base);
-  bool first = coll->comm->rank == 0;
-  void *result = !first ? NULL : root == 0 ? to : tm_elements_new(count, type, &result_base);
-  copy(own, from, count, type);
-  reduce_to_first(coll, own, other, count, type, op, result);
-  if (root != 0 && first) tm_coll_send(coll, result, count, type, root);
-  if (root != 0 && coll->comm->rank == root) tm_coll_recv(coll, to, count, type, 0);
-  free(own_base);
-  free(other_base);
-  free(result_base);
 }
 
 /* Of an intercommunicator: one group's elements go to one rank of the other, or MPI_ROOT: come. */
@@ -127,8 +83,7 @@ int PMPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype t
     tm_bcast(&local, recvbuf, (size_t)count, r.type, 0);
     return tm_coll_result(&coll);
   }
-  tm_reduce(&coll, from, recvbuf, (size_t)count, r.type, r.op, 0);
-  tm_bcast(&coll, recvbuf, (size_t)count, r.type, 0);
+  tm_allreduce(&coll, from, recvbuf, (size_t)count, r.type, r.op);
   return tm_coll_result(&coll);
 }
 
@@ -175,7 +130,22 @@ int PMPI_Exscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type
   return do_scan("MPI_Exscan", sendbuf, recvbuf, count, type, op, comm, true);
 }
 
-/* All of it to rank 0, which hands out the parts. */
+/* All of it to the first ranks of both groups, which hand out the parts: the totals are the same,
+ * as the standard asks. */
+static void reduce_scatter_inter(struct tm_coll *coll, const void *from, const int *displs,
+                                 const struct tm_parts *parts, size_t total,
+                                 const struct tm_part *own, const struct tm_op *op) {
+  void *base = NULL;
+  struct tm_parts all = *parts;
+  all.displs = displs;
+  if (coll->comm->rank == 0) all.base = tm_elements_new(total, parts->type, &base);
+  exchange_inter(coll, from, total, all.base, total, parts->type, op);
+  struct tm_coll local = tm_coll_begin(coll->comm->local_comm, coll->call);
+  tm_scatter(&local, &all, own, 0);
+  if (coll->error == MPI_SUCCESS) coll->error = local.error;
+  free(base);
+}
+
 static int reduce_scatter(const char *call, const void *sendbuf, void *recvbuf, int count,
                           const int *counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
   struct reduction r;
@@ -192,19 +162,16 @@ static int reduce_scatter(const char *call, const void *sendbuf, void *recvbuf, 
     total += (size_t)(counts != NULL ? counts[i] : count);
   }
   struct tm_coll coll = tm_coll_begin(r.comm, call);
-  void *base = NULL, *all = r.comm->rank == 0 ? tm_elements_new(total, r.type, &base) : NULL;
   const void *from = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
-  if (r.comm->inter) { /* both groups' totals are the same: the standard asks for it */
-    exchange_inter(&coll, from, total, all, total, r.type, r.op);
-    coll = tm_coll_begin(r.comm->local_comm, call);
+  size_t first = (size_t)displs[r.comm->rank];
+  size_t own = (size_t)(counts != NULL ? counts[r.comm->rank] : count);
+  if (r.comm->inter) {
+    struct tm_parts parts = {NULL, count, counts, NULL, r.type, NULL};
+    struct tm_part part = {recvbuf, own, r.type};
+    reduce_scatter_inter(&coll, from, displs, &parts, total, &part, r.op);
   } else {
-    tm_reduce(&coll, from, all, total, r.type, r.op, 0);
+    tm_reduce_part(&coll, from, first, own, recvbuf, r.type, r.op);
   }
-  struct tm_parts parts = {all, count, counts, displs, r.type, NULL};
-  size_t own_count = (size_t)(counts != NULL ? counts[r.comm->rank] : count);
-  struct tm_part own = {recvbuf, own_count, r.type};
-  tm_scatter(&coll, &parts, &own, 0);
-  free(base);
   free(displs);
   return tm_coll_result(&coll);
 }

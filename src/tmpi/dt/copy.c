@@ -63,6 +63,11 @@ static void copy(struct cursor *to, struct cursor *from, size_t bytes) {
 void tm_type_copy(void *to, const struct tm_type *to_type, const void *from,
                   const struct tm_type *from_type, size_t bytes) {
   if (bytes == 0) return;
+  if (to_type->dense && from_type->dense) {
+    memmove((char *)to + to_type->blocks[0].at, (const char *)from + from_type->blocks[0].at,
+            bytes);
+    return;
+  }
   struct cursor t = start(to, to_type, 0, bytes), f = start(from, from_type, 0, bytes);
   copy(&t, &f, bytes);
 }
@@ -70,6 +75,10 @@ void tm_type_copy(void *to, const struct tm_type *to_type, const void *from,
 void tm_type_pack(void *to, const void *from, const struct tm_type *type, size_t skip,
                   size_t bytes) {
   if (bytes == 0) return;
+  if (type->dense) {
+    memmove(to, (const char *)from + type->blocks[0].at + skip, bytes);
+    return;
+  }
   struct cursor t = start(to, tm_type_of(MPI_BYTE), 0, bytes), f = start(from, type, skip, bytes);
   copy(&t, &f, bytes);
 }
@@ -77,6 +86,10 @@ void tm_type_pack(void *to, const void *from, const struct tm_type *type, size_t
 void tm_type_unpack(void *to, const struct tm_type *type, size_t skip, const void *from,
                     size_t bytes) {
   if (bytes == 0) return;
+  if (type->dense) {
+    memmove((char *)to + type->blocks[0].at + skip, from, bytes);
+    return;
+  }
   struct cursor t = start(to, type, skip, bytes), f = start(from, tm_type_of(MPI_BYTE), 0, bytes);
   copy(&t, &f, bytes);
 }

@@ -2,6 +2,7 @@
 /* Reading and checking an ELF file. */
 #include "tmpi/loader/image.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,18 +62,18 @@ static bool check_header(const char *path, const Elf64_Ehdr *header, size_t size
   return true;
 }
 
-static bool corrupt(const char *path, const char *what) {
+bool tm_damaged(const char *path, const char *what) {
   return tm_refuse(path, "the file is damaged: %s (build it again)", what);
 }
 
 static bool add_segment(struct tm_image *image, const Elf64_Phdr *p, size_t file_size) {
   size_t before = image->segment_count > 0 ? image->segments[image->segment_count - 1].end : 0;
   size_t limit = (size_t)1 << 40;
-  if (image->segment_count == TM_SEGMENTS_MAX) return corrupt(image->path, "too many segments");
+  if (image->segment_count == TM_SEGMENTS_MAX) return tm_damaged(image->path, "too many segments");
   if (p->p_filesz > p->p_memsz || p->p_offset > file_size ||
       p->p_filesz > file_size - p->p_offset || p->p_vaddr >= limit || p->p_memsz >= limit ||
-      p->p_vaddr < before || p->p_vaddr % PAGE != p->p_offset % PAGE)
-    return corrupt(image->path, "a segment lies outside of it");
+      page_down(p->p_vaddr) < page_up(before) || p->p_vaddr % PAGE != p->p_offset % PAGE)
+    return tm_damaged(image->path, "a segment lies outside of it");
   if (image->segment_count == 0 && page_down(p->p_vaddr) != 0)
     return tm_refuse(image->path, "it was linked for a fixed address (link it by tmpicc)");
   image->segments[image->segment_count++] =
@@ -87,28 +88,32 @@ static bool read_segments(struct tm_image *image, const Elf64_Ehdr *header, size
   size_t count = header->e_phnum;
   if (header->e_phentsize != sizeof headers[0] || count > sizeof headers / sizeof headers[0] ||
       os_file_read(image->fd, headers, count * sizeof headers[0], (off_t)header->e_phoff) != 0)
-    return corrupt(image->path, "its program headers cannot be read");
+    return tm_damaged(image->path, "its program headers cannot be read");
   for (size_t i = 0; i < count; i++)
     if (headers[i].p_type == PT_LOAD && !add_segment(image, &headers[i], file_size)) return false;
-  image->pristine = image->span == 0 ? NULL : os_map_memory(image->span + PAGE);
-  if (image->pristine == NULL) return corrupt(image->path, "it has nothing to load");
+  if (image->span == 0) return tm_damaged(image->path, "it has nothing to load");
+  image->pristine = os_map_memory(image->span + PAGE);
+  if (image->pristine == NULL)
+    return tm_refuse(image->path, "no address space for its %zu KiB (a higher ulimit -v)",
+                     image->span / 1024);
   for (int i = 0; i < image->segment_count; i++) {
     const struct tm_segment *s = &image->segments[i];
     if (os_file_read(image->fd, image->pristine + s->start, s->file_end - s->start,
                      (off_t)s->file_offset) != 0)
-      return corrupt(image->path, "a segment cannot be read");
+      return tm_damaged(image->path, "a segment cannot be read");
   }
   for (size_t i = 0; i < count; i++) {
     const Elf64_Phdr *p = &headers[i];
     bool used = p->p_type == PT_DYNAMIC || p->p_type == PT_TLS || p->p_type == PT_GNU_EH_FRAME;
     if (used && !tm_image_inside(image, p->p_vaddr, p->p_filesz))
-      return corrupt(image->path, "a table lies outside of it");
+      return tm_damaged(image->path, "a table lies outside of it");
     if (p->p_type == PT_INTERP) image->is_executable = true;
     if (p->p_type == PT_GNU_EH_FRAME) image->unwind = p->p_vaddr;
     if (p->p_type == PT_DYNAMIC) {
       image->dynamic = (const Elf64_Dyn *)(image->pristine + p->p_vaddr);
       image->dynamic_count = p->p_filesz / sizeof(Elf64_Dyn);
-      if (p->p_vaddr % sizeof(void *) != 0) return corrupt(image->path, "a table is not aligned");
+      if (p->p_vaddr % sizeof(void *) != 0)
+        return tm_damaged(image->path, "a table is not aligned");
     }
     if (p->p_type == PT_TLS) {
       image->tls_start = p->p_vaddr;
@@ -116,7 +121,7 @@ static bool read_segments(struct tm_image *image, const Elf64_Ehdr *header, size
       image->tls_size = p->p_memsz;
       image->tls_align = p->p_align > 0 ? p->p_align : 1;
       if (p->p_memsz < p->p_filesz || p->p_memsz > (size_t)1 << 32 || image->tls_align > PAGE)
-        return corrupt(image->path, "its thread-locals make no sense");
+        return tm_damaged(image->path, "its thread-locals make no sense");
     }
   }
   image->entry = header->e_entry;
@@ -127,12 +132,12 @@ static bool read_segments(struct tm_image *image, const Elf64_Ehdr *header, size
   return tm_image_inside(image, image->headers, count * sizeof headers[0]) &&
                  tm_image_inside(image, image->entry, 1)
              ? true
-             : corrupt(image->path, "its entry lies outside of it");
+             : tm_damaged(image->path, "its entry lies outside of it");
 }
 
 /* ---- the dynamic section */
 
-static size_t dynamic_value(const struct tm_image *image, Elf64_Sxword tag) {
+size_t tm_image_dynamic(const struct tm_image *image, Elf64_Sxword tag) {
   for (size_t i = 0; i < image->dynamic_count && image->dynamic[i].d_tag != DT_NULL; i++)
     if (image->dynamic[i].d_tag == tag) return image->dynamic[i].d_un.d_val;
   return 0;
@@ -140,99 +145,38 @@ static size_t dynamic_value(const struct tm_image *image, Elf64_Sxword tag) {
 
 static bool read_table(struct tm_image *image, struct tm_table *table, Elf64_Sxword at,
                        Elf64_Sxword size) {
-  table->at = dynamic_value(image, at);
-  table->size = table->at != 0 ? dynamic_value(image, size) : 0;
-  if (tm_image_inside(image, table->at, table->size) && table->at % sizeof(uint16_t) == 0)
-    return true;
-  return corrupt(image->path, "a table lies outside of it");
-}
-
-/* The number of symbols stands nowhere: the hash tables tell it. */
-static bool count_symbols(struct tm_image *image) {
-  size_t sysv = dynamic_value(image, DT_HASH), gnu = dynamic_value(image, DT_GNU_HASH);
-  size_t count = 0;
-  if (sysv != 0 && tm_image_inside(image, sysv, 8)) {
-    count = ((const uint32_t *)(image->pristine + sysv))[1];
-  } else if (gnu != 0 && tm_image_inside(image, gnu, 16)) {
-    const uint32_t *words = (const uint32_t *)(image->pristine + gnu);
-    size_t buckets_at = gnu + 16 + (size_t)words[2] * 8;
-    size_t chains_at = buckets_at + (size_t)words[0] * 4;
-    if (!tm_image_inside(image, gnu, chains_at - gnu))
-      return corrupt(image->path, "its table of symbols lies outside of it");
-    const uint32_t *buckets = (const uint32_t *)(image->pristine + buckets_at);
-    for (uint32_t i = 0; i < words[0]; i++)
-      if (buckets[i] > count) count = buckets[i];
-    if (count < words[1]) {
-      count = words[1]; /* only undefined ones */
-    } else {            /* the last chain ends with an odd hash */
-      size_t at = chains_at + (count - words[1]) * 4;
-      while (tm_image_inside(image, at, 4) && *(const uint32_t *)(image->pristine + at) % 2 == 0) {
-        at += 4;
-        count++;
-      }
-      count++;
-    }
-  }
-  image->symbols.at = dynamic_value(image, DT_SYMTAB);
-  image->symbols.size = count * sizeof(Elf64_Sym);
-  image->symbol_count = count;
-  return count < UINT32_MAX && tm_image_inside(image, image->symbols.at, image->symbols.size)
-             ? true
-             : corrupt(image->path, "its table of symbols lies outside of it");
-}
-
-static int by_name(const void *a, const void *b) {
-  return strcmp(((const struct tm_symbol *)a)->name, ((const struct tm_symbol *)b)->name);
-}
-
-static bool read_exports(struct tm_image *image) {
-  const Elf64_Sym *symbols = (const Elf64_Sym *)(image->pristine + image->symbols.at);
-  image->exports = calloc(image->symbol_count + 1, sizeof *image->exports);
-  if (image->exports == NULL) return tm_refuse(image->path, "no memory (free some)");
-  for (size_t i = 0; i < image->symbol_count; i++)
-    if (symbols[i].st_shndx != SHN_UNDEF && ELF64_ST_BIND(symbols[i].st_info) != STB_LOCAL)
-      image->exports[image->export_count++] =
-          (struct tm_symbol){tm_image_string(image, symbols[i].st_name), &symbols[i]};
-  qsort(image->exports, image->export_count, sizeof *image->exports, by_name);
-  return true;
-}
-
-const Elf64_Sym *tm_image_find(const struct tm_image *image, const char *name) {
-  struct tm_symbol key = {name, NULL};
-  const struct tm_symbol *found =
-      bsearch(&key, image->exports, image->export_count, sizeof key, by_name);
-  return found != NULL ? found->symbol : NULL;
+  table->at = tm_image_dynamic(image, at);
+  table->size = table->at != 0 ? tm_image_dynamic(image, size) : 0;
+  bool aligned = at == DT_STRTAB || table->at % sizeof(uint64_t) == 0;
+  if (tm_image_inside(image, table->at, table->size) && aligned) return true;
+  return tm_damaged(image->path, "a table lies outside of it");
 }
 
 static bool read_dynamic(struct tm_image *image) {
-  if (dynamic_value(image, DT_TEXTREL) != 0 || (dynamic_value(image, DT_FLAGS) & DF_TEXTREL))
+  if (tm_image_dynamic(image, DT_TEXTREL) != 0 || (tm_image_dynamic(image, DT_FLAGS) & DF_TEXTREL))
     return tm_refuse(image->path,
                      "its code has to be changed to run at another address (compile "
                      "all of it by tmpicc, or with -fPIC)");
-  image->init = dynamic_value(image, DT_INIT);
-  image->fini = dynamic_value(image, DT_FINI);
-  image->version_needs = dynamic_value(image, DT_VERNEED);
+  image->init = tm_image_dynamic(image, DT_INIT);
+  image->fini = tm_image_dynamic(image, DT_FINI);
   if (!read_table(image, &image->strings, DT_STRTAB, DT_STRSZ) ||
       !read_table(image, &image->relocations, DT_RELA, DT_RELASZ) ||
       !read_table(image, &image->plt_relocations, DT_JMPREL, DT_PLTRELSZ) ||
       !read_table(image, &image->relative, DT_RELR, DT_RELRSZ) ||
       !read_table(image, &image->preinit_array, DT_PREINIT_ARRAY, DT_PREINIT_ARRAYSZ) ||
       !read_table(image, &image->init_array, DT_INIT_ARRAY, DT_INIT_ARRAYSZ) ||
-      !read_table(image, &image->fini_array, DT_FINI_ARRAY, DT_FINI_ARRAYSZ) ||
-      !count_symbols(image))
+      !read_table(image, &image->fini_array, DT_FINI_ARRAY, DT_FINI_ARRAYSZ))
     return false;
-  image->versions.at = dynamic_value(image, DT_VERSYM);
-  image->versions.size = image->versions.at != 0 ? image->symbol_count * sizeof(Elf64_Half) : 0;
-  if (!tm_image_inside(image, image->versions.at, image->versions.size) ||
-      !tm_image_inside(image, image->init, 1) || !tm_image_inside(image, image->fini, 1))
-    return corrupt(image->path, "a table lies outside of it");
-  return read_exports(image);
+  if (!tm_image_inside(image, image->init, 1) || !tm_image_inside(image, image->fini, 1))
+    return tm_damaged(image->path, "a table lies outside of it");
+  return tm_image_read_symbols(image);
 }
 
-static struct tm_image *drop(struct tm_image *image) {
+struct tm_image *tm_image_drop(struct tm_image *image) {
   if (image->fd >= 0) os_file_close(image->fd);
   if (image->pristine != NULL) os_unmap(image->pristine, image->span + PAGE);
   free(image->exports);
+  free(image->wanted_versions);
   free(image->path);
   free(image);
   return NULL;
@@ -242,11 +186,12 @@ static bool open_image(struct tm_image *image, size_t *size, Elf64_Ehdr *header)
   int error = os_file_open(image->path, &image->fd, size);
   if (error != 0) {
     image->fd = -1;
-    return tm_refuse(image->path, "%s (check the name)", strerror(error));
+    return tm_refuse(image->path, "%s (check the name)",
+                     error == EISDIR ? "it is no plain file" : strerror(error));
   }
   size_t header_size = *size < sizeof *header ? *size : sizeof *header;
   if (os_file_read(image->fd, header, header_size, 0) != 0)
-    return corrupt(image->path, "it cannot be read");
+    return tm_damaged(image->path, "it cannot be read");
   return true;
 }
 
@@ -262,10 +207,10 @@ struct tm_image *tm_image_read(const char *path) {
   image->path = strdup(path);
   if (image->path == NULL) {
     tm_refuse(path, "no memory (free some)");
-    return drop(image);
+    return tm_image_drop(image);
   }
   if (!open_image(image, &size, &header) || !check_header(path, &header, size) ||
       !read_segments(image, &header, size) || !read_dynamic(image))
-    return drop(image);
+    return tm_image_drop(image);
   return image;
 }

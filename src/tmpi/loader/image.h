@@ -49,8 +49,7 @@ struct tm_image {
   const Elf64_Dyn *dynamic;
   size_t dynamic_count;
   struct tm_table strings, symbols, relocations, plt_relocations, relative, versions;
-  size_t version_needs; /* offset of the table of needed versions; 0: none */
-  size_t init;          /* offset of a function; 0: none */
+  size_t init; /* offset of a function; 0: none */
   size_t fini;
   struct tm_table preinit_array, init_array, fini_array;
   size_t tls_start, tls_file_size, tls_size, tls_align; /* size 0: no thread-locals */
@@ -60,6 +59,7 @@ struct tm_image {
   struct tm_symbol *exports; /* by name */
   size_t export_count;
   size_t symbol_count;
+  const char **wanted_versions; /* by the number in `versions`; NULL: any */
 
   size_t place;     /* offset in a rank's slot */
   size_t tls_place; /* likewise of its thread-locals */
@@ -67,6 +67,9 @@ struct tm_image {
 
 /** Reads a file and checks it. @return it, or NULL after a message. */
 struct tm_image *tm_image_read(const char *path);
+
+/** Frees it. @return NULL. */
+struct tm_image *tm_image_drop(struct tm_image *image);
 
 /** @return the text at an offset of the string table; "" where there is none. */
 const char *tm_image_string(const struct tm_image *image, size_t offset);
@@ -79,6 +82,22 @@ bool tm_image_writable(const struct tm_image *image, size_t offset, size_t size)
 
 /** @return what the image defines under that name, or NULL. */
 const Elf64_Sym *tm_image_find(const struct tm_image *image, const char *name);
+
+/** @return the version of a symbol the image asks others for; NULL: any. */
+const char *tm_image_version(const struct tm_image *image, size_t index);
+
+/** @return the function it shows others that an offset lies in; "": none. */
+const char *tm_image_name_at(const struct tm_image *image, size_t offset);
+
+/** symbols.c: finds and checks its symbols, when all else has been read. @return false after a
+ * message. */
+bool tm_image_read_symbols(struct tm_image *image);
+
+/** @return the value of an entry of the dynamic section; 0: it has none. */
+size_t tm_image_dynamic(const struct tm_image *image, Elf64_Sxword tag);
+
+/** Says that a file is damaged. @return false. */
+bool tm_damaged(const char *path, const char *what);
 
 /** Says why a file cannot be run: what, then in brackets what to do. @return false. */
 bool tm_refuse(const char *path, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which libraries a program needs, and whether each rank gets its own. */
 #include <dlfcn.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "os/map.h"
 #include "tmpi/loader/program.h"
+#include "tmpi/mpi.h"
 
 enum { PATH_MAX_HERE = 4096 };
 
@@ -66,14 +68,31 @@ static const char *dynamic_string(const struct tm_image *image, Elf64_Sxword tag
 static bool add_private(struct tm_program *program, const char *path) {
   for (int i = 0; i < program->image_count; i++)
     if (strcmp(program->images[i]->path, path) == 0) return true;
-  if (program->image_count == TM_IMAGES_MAX)
+  if (program->image_count == TM_IMAGES_MAX - 1) /* one more may be our own */
     return tm_refuse(program->images[0]->path,
                      "it has more than %d libraries of its own (link "
                      "some statically)",
-                     TM_IMAGES_MAX);
+                     TM_IMAGES_MAX - 1);
   struct tm_image *image = tm_image_read(path);
   if (image != NULL) program->images[program->image_count++] = image;
   return image != NULL;
+}
+
+/* @return whether each rank needs its own: a run-time library that keeps streams, units, formats or
+ * handlers for the process. */
+static bool is_language(const char *name) {
+  static const char *const libraries[] = {"libstdc++.so.", "libgfortran.so."};
+  for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++)
+    if (strncmp(name, libraries[i], strlen(libraries[i])) == 0) return true;
+  return false;
+}
+
+/* The dynamic linker knows where a library is; it has loaded it for that. */
+static bool add_language(struct tm_program *program, void *handle) {
+  struct link_map *map;
+  if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0)
+    return tm_refuse(program->images[0]->path, "%s (report this)", dlerror());
+  return add_private(program, map->l_name);
 }
 
 static bool add_library(struct tm_program *program, const struct tm_image *image,
@@ -81,7 +100,9 @@ static bool add_library(struct tm_program *program, const struct tm_image *image
   char where[PATH_MAX_HERE];
   int mode = RTLD_NOW | RTLD_GLOBAL;
   if (strchr(name, '/') != NULL) return add_private(program, name);
-  if (dlopen(name, mode | RTLD_NOLOAD) != NULL) return true; /* libc, libmpi_abi, ... */
+  void *loaded = dlopen(name, mode | RTLD_NOLOAD);
+  if (loaded != NULL && is_language(name)) return add_language(program, loaded);
+  if (loaded != NULL) return true; /* libc, libmpi_abi, ... */
   if (search(dynamic_string(image, DT_RPATH), image, name, where) ||
       search(getenv("LD_LIBRARY_PATH"), image, name, where) ||
       search(dynamic_string(image, DT_RUNPATH), image, name, where))
@@ -91,9 +112,38 @@ static bool add_library(struct tm_program *program, const struct tm_image *image
                      "it was built for another MPI, %s, without the standard ABI "
                      "(build it by tmpicc)",
                      name);
-  if (dlopen(name, mode) != NULL) return true;
+  loaded = dlopen(name, is_language(name) ? RTLD_LAZY | RTLD_LOCAL : mode);
+  if (loaded != NULL) return !is_language(name) || add_language(program, loaded);
   return tm_refuse(image->path, "it needs a library: %s (install it, or set LD_LIBRARY_PATH)",
                    dlerror());
+}
+
+/* @return whether an image asks others for something a library has. */
+static bool asks_for(const struct tm_image *image, const struct tm_image *library) {
+  const Elf64_Sym *symbols = (const Elf64_Sym *)(image->pristine + image->symbols.at);
+  for (size_t i = 1; i < image->symbol_count; i++)
+    if (symbols[i].st_shndx == SHN_UNDEF &&
+        tm_image_find(library, tm_image_string(image, symbols[i].st_name)) != NULL)
+      return true;
+  return false;
+}
+
+/* What libc keeps for a process, for each rank: a library in a folder beside libmpi_abi. */
+static bool add_rank_library(struct tm_program *program) {
+  char path[PATH_MAX_HERE];
+  Dl_info mpi;
+  if (dladdr((const void *)(uintptr_t)PMPI_Init, &mpi) == 0) return false;
+  const char *slash = strrchr(mpi.dli_fname, '/');
+  snprintf(path, sizeof path, "%.*s/tmpi/private.so", (int)(slash - mpi.dli_fname), mpi.dli_fname);
+  struct tm_image *library = tm_image_read(path);
+  if (library == NULL) return false;
+  for (int i = 0; i < program->image_count; i++)
+    if (asks_for(program->images[i], library)) {
+      program->images[program->image_count++] = library;
+      return true;
+    }
+  tm_image_drop(library);
+  return true;
 }
 
 bool tm_program_find_libraries(struct tm_program *program) {
@@ -104,5 +154,5 @@ bool tm_program_find_libraries(struct tm_program *program) {
           !add_library(program, image, tm_image_string(image, image->dynamic[d].d_un.d_val)))
         return false;
   }
-  return true;
+  return add_rank_library(program);
 }

@@ -2,6 +2,8 @@
 /* Slots: their layout, and how one is filled. */
 #include "tmpi/loader/program.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "os/map.h"
@@ -27,16 +29,29 @@ int tm_program_rank_of(const struct tm_program *program, const void *address) {
   return rank < (size_t)program->ranks ? (int)rank : -1;
 }
 
+const struct tm_image *tm_program_image_at(const struct tm_program *program, const void *address,
+                                           size_t *offset) {
+  int rank = tm_program_rank_of(program, address);
+  if (rank < 0) return NULL;
+  size_t at = (size_t)((const char *)address - slot_of(program, rank));
+  for (int i = 0; i < program->image_count; i++) {
+    *offset = at - program->images[i]->place;
+    if (*offset < program->images[i]->span) return program->images[i];
+  }
+  return NULL;
+}
+
 const void *tm_program_entry(const struct tm_program *program, int rank) {
   return slot_of(program, rank) + program->images[0]->place + program->images[0]->entry;
 }
 
-static void lay_out(struct tm_program *program) {
+void tm_program_lay_out(struct tm_program *program) {
   size_t at = 0;
   for (int i = 0; i < program->image_count; i++) {
     program->images[i]->place = at;
     at += program->images[i]->span;
   }
+  program->locals_place = at; /* a page boundary: no thread-local needs more */
   for (int i = 0; i < program->image_count; i++) {
     struct tm_image *image = program->images[i];
     if (image->tls_size == 0) continue;
@@ -50,13 +65,18 @@ static void lay_out(struct tm_program *program) {
 static bool read_program(struct tm_program *program, const char *path) {
   program->images[0] = tm_image_read(path);
   if (program->images[0] == NULL) return false;
+  bool complete = (tm_image_dynamic(program->images[0], DT_FLAGS_1) & DF_1_PIE) != 0;
+  if (!program->images[0]->is_executable && complete)
+    return tm_refuse(path, "it is statically linked (link it by tmpicc)");
   if (!program->images[0]->is_executable)
     return tm_refuse(path, "it is a library, not a program (link a program by tmpicc)");
   program->image_count = 1;
   if (!tm_program_find_libraries(program)) return false;
-  lay_out(program);
+  tm_program_lay_out(program);
   if (!tm_program_relocate(program)) return false;
-  program->arena = os_map_memory(program->slot * (size_t)program->ranks);
+  size_t size;
+  if (!__builtin_mul_overflow(program->slot, (size_t)program->ranks, &size))
+    program->arena = os_map_memory(size);
   if (program->arena != NULL) return true;
   return tm_refuse(path,
                    "no address space for %d copies of %zu KiB (fewer ranks, or a higher ulimit -v)",
@@ -73,34 +93,87 @@ struct tm_program *tm_program_read(const char *path, int ranks,
   return tm_the_program;
 }
 
-static bool place_image(const struct tm_image *image, char *base) {
-  for (int i = 0; i < image->segment_count; i++) {
+/* ---- thread-locals */
+
+char *tm_program_locals(const struct tm_program *program, int rank) {
+  return slot_of(program, rank) + program->locals_place;
+}
+
+/* Their first values are in the rank's images, where the relocations have been done. */
+static void fill_locals(const struct tm_program *program, int rank, char *locals) {
+  for (int i = 0; i < program->image_count; i++) {
+    const struct tm_image *image = program->images[i];
+    if (image->tls_size > 0)
+      memcpy(locals + (image->tls_place - program->locals_place),
+             slot_of(program, rank) + image->place + image->tls_start, image->tls_file_size);
+  }
+}
+
+int tm_program_copy_locals(const struct tm_program *program, int rank, char **copy) {
+  size_t size = program->slot - program->locals_place;
+  *copy = size > 0 ? aligned_alloc(PAGE, size) : NULL;
+  if (*copy == NULL) return size > 0 ? ENOMEM : 0;
+  memset(*copy, 0, size);
+  fill_locals(program, rank, *copy);
+  return 0;
+}
+
+/* ---- filling a slot */
+
+/* @return the number of segments from s on that can be mapped as one: read-only, and as far from
+ * each other in the file as in memory. Each mapping counts against vm.max_map_count. */
+static int mapped_together(const struct tm_image *image, int s) {
+  const struct tm_segment *first = &image->segments[s];
+  int last = s;
+  while (last + 1 < image->segment_count) {
+    const struct tm_segment *before = &image->segments[last], *next = before + 1;
+    if (before->end != before->file_end || next->writable ||
+        next->start - first->start != next->file_offset - first->file_offset)
+      break;
+    last++;
+  }
+  return last - s + 1;
+}
+
+static bool map_segments(const struct tm_image *image, int s, int count, char *base, int rank) {
+  const struct tm_segment *first = &image->segments[s], *last = first + count - 1;
+  size_t start = first->start / PAGE * PAGE, lead = first->start - start;
+  bool executable = false;
+  for (int i = 0; i < count; i++) executable |= first[i].executable;
+  int error = os_map_file(base + start, align_up(last->file_end - start, PAGE), image->fd,
+                          (off_t)(first->file_offset - lead), executable);
+  if (error == 0) return true;
+  return tm_refuse(
+      image->path,
+      "rank %d's copy cannot be mapped: %s (fewer ranks, or a higher vm.max_map_count)", rank,
+      strerror(error));
+}
+
+static bool place_image(const struct tm_image *image, char *base, int rank) {
+  for (int i = 0; i < image->segment_count;) {
     const struct tm_segment *s = &image->segments[i];
-    size_t start = s->start / PAGE * PAGE, lead = s->start - start;
-    if (s->writable) {
+    int count = s->writable ? 1 : mapped_together(image, i);
+    if (s->writable)
       memcpy(base + s->start, image->pristine + s->start, s->file_end - s->start);
-      continue;
-    }
-    int error = os_map_file(base + start, align_up(s->file_end - start, PAGE), image->fd,
-                            (off_t)(s->file_offset - lead), s->executable);
-    if (error != 0)
-      return tm_refuse(image->path,
-                       "its code cannot be mapped once more: %s (fewer ranks, or a "
-                       "higher vm.max_map_count)",
-                       strerror(error));
+    else if (!map_segments(image, i, count, base, rank))
+      return false;
+    i += count;
   }
   return true;
 }
 
+/* Not aligned in a packed structure. */
+static void store_address(char *slot, size_t at, size_t value) {
+  const char *address = slot + value;
+  memcpy(slot + at, &address, sizeof address);
+}
+
 bool tm_program_place(struct tm_program *program, int rank) {
   char *slot = slot_of(program, rank);
-  for (int i = 0; i < program->image_count; i++) {
-    const struct tm_image *image = program->images[i];
-    if (!place_image(image, slot + image->place)) return false;
-    memcpy(slot + image->tls_place, image->pristine + image->tls_start, image->tls_file_size);
-  }
+  for (int i = 0; i < program->image_count; i++)
+    if (!place_image(program->images[i], slot + program->images[i]->place, rank)) return false;
   for (size_t i = 0; i < program->record_count; i++)
-    *(char **)(slot + program->records[i].at) = slot + program->records[i].value;
+    store_address(slot, program->records[i].at, program->records[i].value);
   for (size_t i = 0; i < program->copy_count; i++) {
     const struct tm_copy *copy = &program->copies[i];
     memcpy(slot + copy->at, copy->from != NULL ? copy->from : slot + copy->private_from,
@@ -109,8 +182,9 @@ bool tm_program_place(struct tm_program *program, int rank) {
   for (size_t i = 0; i < program->choice_count; i++) {
     struct tm_choice *choice = &program->choices[i];
     if (choice->value == 0) choice->value = ((chooser *)(slot + choice->function))() - (size_t)slot;
-    *(char **)(slot + choice->at) = slot + choice->value;
+    store_address(slot, choice->at, choice->value);
   }
+  fill_locals(program, rank, tm_program_locals(program, rank));
   return true;
 }
 

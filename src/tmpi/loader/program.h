@@ -13,8 +13,10 @@
  * once: those with the same value in all ranks are written into the pristine image; the others
  * become records, offsets in the slot, which each rank's copy gets.
  *
- * Libraries of the system are shared by all ranks, as are libmltp and libmpi_abi; a library found
- * by the program's own search path or LD_LIBRARY_PATH is private.
+ * Libraries of the system are shared by all ranks, as are libmltp and libmpi_abi. A library found
+ * by the program's own search path or LD_LIBRARY_PATH is private; so are the run-time libraries of
+ * languages, which keep streams, units and formats for a process, and a library of our own with
+ * what libc keeps for one (src/tmpi/private), if the program uses any of it.
  *
  * Rejected: copying the file for each rank and dlopen() (10 to 100 times slower), dlmopen() (a
  * dozen at most), saving and restoring globals at each switch (a cost for every switch).
@@ -54,7 +56,8 @@ struct tm_program {
   struct tm_choice *choices;
   size_t choice_count;
   char *arena;
-  size_t slot; /* bytes */
+  size_t slot;         /* bytes */
+  size_t locals_place; /* of the thread-locals, in a slot; to its end */
   int ranks;
   const void *(*override)(const char *name); /* functions that take the place of libc's */
 };
@@ -80,8 +83,22 @@ const void *tm_program_entry(const struct tm_program *program, int rank);
 /** @return the rank whose slot an address lies in; -1: none. */
 int tm_program_rank_of(const struct tm_program *program, const void *address);
 
+/** @return a rank's thread-locals. */
+char *tm_program_locals(const struct tm_program *program, int rank);
+
+/** Makes thread-locals for one more thread of a rank; free() them. *copy: NULL if there are none.
+ * @return 0 or ENOMEM. */
+int tm_program_copy_locals(const struct tm_program *program, int rank, char **copy);
+
+/** @return the image an address of a rank's lies in, and where; NULL: none. */
+const struct tm_image *tm_program_image_at(const struct tm_program *program, const void *address,
+                                           size_t *offset);
+
 /** The program that was read last; NULL: none. */
 extern struct tm_program *tm_the_program;
+
+/** Gives its images and their thread-locals their places in a slot. */
+void tm_program_lay_out(struct tm_program *program);
 
 /* relocate.c */
 bool tm_program_relocate(struct tm_program *program);

@@ -1,261 +1,249 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Where sends and receives meet; mailbox.h has the protocol.
- *
- * Relaxed: what reports read.
- */
+/* Where sends and receives meet; mailbox.h has the protocol. */
 #include "tmpi/match/mailbox.h"
 
-#include <mltp/mltp.h>
 #include <stdlib.h>
 
-#include "base/atomic.h"
-#include "core/seam.h"
 #include "tmpi/dt/type.h"
+#include "tmpi/match/wait.h"
 #include "tmpi/mpi/errors.h"
 #include "tmpi/mpi/request.h"
-#include "tmpi/rank/rank.h"
 
-/* ---- lists */
-
-static void append_posted(struct tm_mailbox *box, struct tm_request *r) {
-  r->next = NULL;
-  r->prev = box->posted_last;
-  *(r->prev != NULL ? &r->prev->next : &box->posted) = r;
-  box->posted_last = r;
-  r->posted = true;
+static struct tm_request *request_of(struct tm_entry *entry) {
+  return entry != NULL ? (struct tm_request *)((char *)entry - offsetof(struct tm_request, entry))
+                       : NULL;
 }
 
-static void remove_posted(struct tm_mailbox *box, struct tm_request *r) {
-  *(r->prev != NULL ? &r->prev->next : &box->posted) = r->next;
-  *(r->next != NULL ? &r->next->prev : &box->posted_last) = r->prev;
-  r->posted = false;
+static struct tm_message *message_of(struct tm_entry *entry) {
+  return (struct tm_message *)entry; /* its first member */
 }
 
-static void append_message(struct tm_mailbox *box, struct tm_message *m) {
-  m->next = NULL;
-  m->prev = box->arrived_last;
-  *(m->prev != NULL ? &m->prev->next : &box->arrived) = m;
-  box->arrived_last = m;
-  m->queued = true;
+static size_t bytes_of(const struct tm_request *request) {
+  return request->count * request->type->size;
 }
 
-static void remove_message(struct tm_mailbox *box, struct tm_message *m) {
-  *(m->prev != NULL ? &m->prev->next : &box->arrived) = m->next;
-  *(m->next != NULL ? &m->next->prev : &box->arrived_last) = m->prev;
-  m->queued = false;
+/* ---- queues; the guard is held */
+
+static void post(struct tm_mailbox *box, struct tm_request *recv) {
+  recv->entry.envelope = &recv->envelope;
+  recv->posted = true;
+  tm_queue_add(&box->posted, &recv->entry);
 }
 
-static bool fits(const struct tm_envelope *message, const struct tm_envelope *wanted) {
-  return message->context == wanted->context &&
-         (wanted->source == MPI_ANY_SOURCE || wanted->source == message->source) &&
-         (wanted->tag == MPI_ANY_TAG || wanted->tag == message->tag);
+static void withdraw(struct tm_mailbox *box, struct tm_request *recv) {
+  recv->posted = false;
+  tm_queue_remove(&box->posted, &recv->entry);
 }
 
-/* Takes the first posted receive a message fits. Guard held. */
 static struct tm_request *take_posted(struct tm_mailbox *box, const struct tm_envelope *message) {
-  for (struct tm_request *r = box->posted; r != NULL; r = r->next)
-    if (fits(message, &r->envelope)) {
-      remove_posted(box, r);
-      return r;
-    }
-  return NULL;
+  struct tm_request *recv = request_of(tm_queue_find_receive(&box->posted, message));
+  if (recv != NULL) withdraw(box, recv);
+  return recv;
 }
 
-static struct tm_message *find_message(struct tm_mailbox *box, const struct tm_envelope *wanted) {
-  struct tm_message *m = box->arrived;
-  while (m != NULL && !fits(&m->envelope, wanted)) m = m->next;
+static struct tm_message *take_message(struct tm_mailbox *box, const struct tm_envelope *wanted) {
+  struct tm_message *m = message_of(tm_queue_find_message(&box->arrived, wanted));
+  if (m != NULL) tm_queue_remove(&box->arrived, &m->entry);
   return m;
 }
 
-/* ---- completion */
+/* ---- messages */
 
-bool tm_request_done(struct tm_request *request) {
-  /* MB-2 acquire: the results; pairs MB-1 */
-  return mt_load_acquire(&request->done) != 0;
+/* The guard is held. @return a cell the data are in, NULL: none is free, or they do not fit. */
+static struct tm_message *fill_cell(struct tm_mailbox *box, const struct tm_request *send) {
+  struct tm_message *m = box->cells;
+  if (m == NULL || bytes_of(send) > TM_CELL_BYTES) return NULL;
+  box->cells = m->next;
+  box->cell_count--;
+  m->envelope = send->envelope;
+  m->bytes = bytes_of(send);
+  tm_type_pack(m->data, send->buffer, send->type, 0, m->bytes);
+  return m;
 }
 
-bool tm_request_look(struct tm_request *request) {
-  if (request != NULL && tm_request_done(request)) return true;
-  mltp_yield();
-  return request != NULL && tm_request_done(request);
+/* The guard is held. @return false: it is no cell, or there are enough. */
+static bool keep_cell(struct tm_mailbox *box, struct tm_message *m) {
+  if (!m->is_cell || box->cell_count == TM_CELLS_MAX) return false;
+  m->next = box->cells;
+  box->cells = m;
+  box->cell_count++;
+  return true;
 }
-
-void tm_request_complete(struct tm_request *request) {
-  struct tm_mailbox *box = &request->owner->box;
-  mt_seam_lock(&box->guard);
-  struct tm_waiter *waiter = request->waiter;
-  bool freed = request->freed;
-  mt_store_release(&request->done, 1); /* MB-1 release: the results; pairs MB-2 */
-  bool last = waiter != NULL && --waiter->missing == 0;
-  struct mltp_thread *thread = last ? waiter->thread : NULL;
-  mt_seam_unlock(&box->guard); /* from here on request and waiter may be gone */
-  if (thread != NULL) mt_seam_resume(thread);
-  if (freed) tm_request_drop(request);
-}
-
-/* Parks until it is resumed, which happens once. Guard held, released. */
-static void park(struct tm_mailbox *box, const struct tm_request *waits_for, const char *call) {
-  bool tells = tm_rank_self()->thread == mltp_self(); /* others of the rank wait beside it */
-  if (tells) {
-    mt_store_relaxed(&box->call, call);
-    box->waits_for = waits_for;
-  }
-  mt_seam_park(&box->guard, call);
-  if (tells) mt_store_relaxed(&box->call, NULL);
-}
-
-void tm_requests_wait(struct tm_request *const *requests, int count, int wanted, const char *call) {
-  struct tm_mailbox *box = &tm_rank_self()->box;
-  struct tm_waiter waiter = {mt_seam_self(call), NULL, wanted};
-  const struct tm_request *first = NULL;
-  mt_seam_preempt(call);
-  mt_seam_lock(&box->guard);
-  int missing = 0;
-  for (int i = 0; i < count; i++) {
-    if (requests[i] == NULL) continue;
-    if (requests[i]->done) {
-      waiter.missing--;
-      continue;
-    }
-    requests[i]->waiter = &waiter;
-    if (missing++ == 0) first = requests[i];
-  }
-  if (waiter.missing > missing) waiter.missing = missing;
-  if (waiter.missing > 0) {
-    park(box, first, call);
-    mt_seam_lock(&box->guard);
-  }
-  for (int i = 0; i < count; i++)
-    if (requests[i] != NULL) requests[i]->waiter = NULL;
-  mt_seam_unlock(&box->guard);
-}
-
-/* ---- the copy */
-
-static void set_result(struct tm_request *r, const struct tm_envelope *envelope, size_t bytes) {
-  size_t room = r->count * r->type->size;
-  r->source = envelope->source;
-  r->tag = envelope->tag;
-  r->error = bytes > room ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
-  r->bytes = bytes > room ? room : bytes;
-}
-
-/* The sender's data go straight to where the receiver wants them. */
-static void deliver(struct tm_request *send, struct tm_request *recv) {
-  set_result(recv, &send->envelope, send->count * send->type->size);
-  tm_type_copy(recv->buffer, recv->type, send->buffer, send->type, recv->bytes);
-  tm_request_complete(recv);
-}
-
-static void receive(struct tm_request *recv, struct tm_message *m) {
-  set_result(recv, &m->envelope, m->bytes);
-  if (m->sender != NULL)
-    tm_type_copy(recv->buffer, recv->type, m->sender->buffer, m->sender->type, recv->bytes);
-  else
-    tm_type_unpack(recv->buffer, recv->type, 0, m->data, recv->bytes);
-  if (m->sender != NULL) tm_request_complete(m->sender);
-  if (m->buffer != NULL) tm_buffer_return(m->buffer, m->bytes);
-  free(m);
-  tm_request_complete(recv);
-}
-
-/* ---- sending */
 
 /* @return a message with a copy of the data, or one that refers to the send. */
 static struct tm_message *make_message(struct tm_request *send, bool copy) {
-  size_t bytes = send->count * send->type->size;
-  struct tm_message *m = malloc(sizeof *m + (copy ? bytes : 0));
+  size_t bytes = bytes_of(send);
+  bool is_cell = copy && bytes <= TM_CELL_BYTES;
+  struct tm_message *m = malloc(sizeof *m + (is_cell ? TM_CELL_BYTES : copy ? bytes : 0));
   if (m == NULL)
     tm_panic("no memory for a message of %zu bytes (fewer or smaller unreceived messages)", bytes);
   m->envelope = send->envelope;
   m->bytes = bytes;
   m->sender = copy ? NULL : send;
   m->buffer = NULL;
+  m->is_cell = is_cell;
   if (copy) tm_type_pack(m->data, send->buffer, send->type, 0, bytes);
   return m;
 }
 
-/* Leaves a message, unless a receive it fits has been posted: then gives that. */
-static struct tm_request *leave(struct tm_mailbox *box, struct tm_message *m) {
-  struct mltp_thread *resume = NULL;
-  mt_seam_lock(&box->guard);
-  struct tm_request *recv = take_posted(box, &m->envelope);
-  if (recv == NULL) {
-    append_message(box, m);
-    while (box->probers != NULL) { /* all look again: the guard holds them until we leave */
-      struct tm_waiter *prober = box->probers;
-      box->probers = prober->next;
-      struct mltp_thread *thread = prober->thread;
-      if (resume != NULL) mt_seam_resume(resume);
-      resume = thread;
-    }
+/* Puts a message there; who probes looks again. Guard held. */
+static void leave(struct tm_mailbox *box, struct tm_message *m) {
+  m->entry.envelope = &m->envelope;
+  tm_queue_add(&box->arrived, &m->entry);
+  while (box->probers != NULL) {
+    struct tm_waiter *prober = box->probers;
+    box->probers = prober->next;
+    mt_seam_resume(prober->thread); /* it cannot be gone: it takes the guard first */
   }
-  mt_seam_unlock(&box->guard);
-  if (resume != NULL) mt_seam_resume(resume);
-  return recv;
 }
 
-void tm_send_start(struct tm_request *send) {
+/* ---- the copy */
+
+static void set_result(struct tm_request *r, const struct tm_envelope *envelope, size_t bytes) {
+  size_t room = bytes_of(r);
+  r->source = envelope->source;
+  r->tag = envelope->tag;
+  r->error = bytes > room ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+  r->bytes = bytes > room ? room : bytes;
+}
+
+/* A request that was in a queue has what it waited for. */
+static void complete(struct tm_request *request) {
+  if (request->blocked != NULL)
+    mt_seam_resume(request->blocked);
+  else
+    tm_request_complete(request);
+}
+
+/* The same for one that was in none. */
+static void complete_unseen(struct tm_request *request) {
+  mt_store_release(&request->done, 1); /* MB-3 release: the results; pairs MB-2 */
+}
+
+/* The sender's data go straight to where the receiver wants them. */
+static void deliver(struct tm_request *send, struct tm_request *recv) {
+  set_result(recv, &send->envelope, bytes_of(send));
+  tm_type_copy(recv->buffer, recv->type, send->buffer, send->type, recv->bytes);
+  complete(recv);
+}
+
+/* The message's data; it has left the queue. */
+static void unpack(struct tm_request *recv, const struct tm_message *m) {
+  set_result(recv, &m->envelope, m->bytes);
+  if (m->sender != NULL)
+    tm_type_copy(recv->buffer, recv->type, m->sender->buffer, m->sender->type, recv->bytes);
+  else
+    tm_type_unpack(recv->buffer, recv->type, 0, m->data, recv->bytes);
+}
+
+static void receive(struct tm_request *recv, struct tm_message *m) {
+  unpack(recv, m);
+  if (m->sender != NULL) complete(m->sender);
+  if (m->buffer != NULL) tm_buffer_return(m->buffer, m->bytes);
+  free(m);
+}
+
+/* ---- sending */
+
+/* Whether the sender is free when it has left a copy. */
+static bool is_eager(const struct tm_request *send) {
+  return send->mode == TM_BUFFERED ||
+         (send->mode != TM_SYNCHRONOUS && bytes_of(send) <= TM_EAGER_MAX);
+}
+
+/* Finds a receive, or leaves a message. @return true: it is complete; false: the receiver will
+ * do that, and with blocks the guard is held still. */
+static inline bool send_or_leave(struct tm_request *send, bool blocks) {
   struct tm_mailbox *box = &send->dest->box;
-  size_t bytes = send->count * send->type->size;
-  bool copy = send->mode == TM_BUFFERED || (send->mode != TM_SYNCHRONOUS && bytes <= TM_EAGER_MAX);
+  struct tm_message *m = NULL, *made = NULL;
+  bool eager = is_eager(send);
   mt_seam_preempt("send");
   mt_seam_lock(&box->guard);
   struct tm_request *recv = take_posted(box, &send->envelope);
-  mt_seam_unlock(&box->guard);
-  if (recv == NULL) {
-    struct tm_message *m = make_message(send, copy);
+  if (recv == NULL && (!eager || send->mode == TM_BUFFERED || (m = fill_cell(box, send)) == NULL)) {
+    mt_seam_unlock(&box->guard);
+    made = m = make_message(send, eager);
     if (send->mode == TM_BUFFERED) m->buffer = send->owner->buffer;
-    recv = leave(box, m);
-    if (recv == NULL && !copy) return; /* the receiver completes it */
-    if (recv != NULL) free(m);
+    mt_seam_lock(&box->guard);
+    recv = take_posted(box, &send->envelope);
   }
-  if (recv != NULL) {
-    deliver(send, recv);
-    if (send->mode == TM_BUFFERED) tm_buffer_return(send->owner->buffer, bytes);
+  if (recv == NULL) {
+    if (blocks && !eager) send->blocked = mt_seam_self("send");
+    leave(box, m);
+    if (blocks && !eager) return false;
   }
-  tm_request_complete(send);
+  mt_seam_unlock(&box->guard);
+  if (recv == NULL) return eager;
+  free(made);
+  deliver(send, recv);
+  if (send->mode == TM_BUFFERED) tm_buffer_return(send->owner->buffer, bytes_of(send));
+  return true;
+}
+
+void tm_send_start(struct tm_request *send) {
+  if (send_or_leave(send, false)) complete_unseen(send);
+}
+
+void tm_send(struct tm_request *send, const char *call) {
+  if (!send_or_leave(send, true)) tm_mailbox_park(send->owner, &send->dest->box.guard, send, call);
 }
 
 /* ---- receiving */
 
-void tm_recv_start(struct tm_request *recv) {
+/* Takes a message, or posts the receive. @return true: it is complete; false: a sender will do
+ * that, and with blocks the guard is held still. */
+static inline bool receive_or_post(struct tm_request *recv, bool blocks) {
   struct tm_mailbox *box = &recv->owner->box;
   struct tm_message *m = recv->message;
   mt_seam_preempt("receive");
   if (m == NULL) {
     mt_seam_lock(&box->guard);
-    m = find_message(box, &recv->envelope);
-    if (m != NULL)
-      remove_message(box, m);
-    else
-      append_posted(box, recv);
+    m = take_message(box, &recv->envelope);
+    if (m == NULL) {
+      if (blocks) recv->blocked = mt_seam_self("receive");
+      post(box, recv);
+      if (!blocks) mt_seam_unlock(&box->guard);
+      return false;
+    }
+    bool kept = m->is_cell && m->buffer == NULL && keep_cell(box, m);
+    if (kept) unpack(recv, m);
     mt_seam_unlock(&box->guard);
+    if (kept) return true;
   }
-  if (m != NULL) receive(recv, m);
+  receive(recv, m);
+  return true;
+}
+
+void tm_recv_start(struct tm_request *recv) {
+  if (receive_or_post(recv, false)) complete_unseen(recv);
+}
+
+void tm_recv(struct tm_request *recv, const char *call) {
+  if (!receive_or_post(recv, true))
+    tm_mailbox_park(recv->owner, &recv->owner->box.guard, recv, call);
 }
 
 /* ---- probing and cancelling */
 
 bool tm_mailbox_probe(const struct tm_envelope *envelope, bool take, bool wait, const char *call,
                       struct tm_envelope *found, size_t *bytes, struct tm_message **message) {
-  struct tm_mailbox *box = &tm_rank_self()->box;
+  struct tm_rank *rank = tm_rank_self();
+  struct tm_mailbox *box = &rank->box;
   struct tm_waiter waiter = {mt_seam_self(call), NULL, 1};
   mt_seam_preempt(call);
   mt_seam_lock(&box->guard);
   struct tm_message *m;
-  while ((m = find_message(box, envelope)) == NULL && wait) {
+  while ((m = message_of(tm_queue_find_message(&box->arrived, envelope))) == NULL && wait) {
     waiter.next = box->probers;
     box->probers = &waiter;
-    park(box, NULL, call);
+    tm_mailbox_park(rank, &box->guard, NULL, call);
     mt_seam_lock(&box->guard);
   }
   if (m != NULL) {
     *found = m->envelope;
     *bytes = m->bytes;
     if (take) {
-      remove_message(box, m);
+      tm_queue_remove(&box->arrived, &m->entry);
       *message = m;
     }
   }
@@ -263,12 +251,12 @@ bool tm_mailbox_probe(const struct tm_envelope *envelope, bool take, bool wait, 
   return m != NULL;
 }
 
-/* Takes a posted receive out of its list. */
+/* Takes a posted receive out of its queue. */
 static bool withdraw_posted(struct tm_request *recv) {
   struct tm_mailbox *box = &recv->owner->box;
   mt_seam_lock(&box->guard);
   bool posted = recv->posted;
-  if (posted) remove_posted(box, recv);
+  if (posted) withdraw(box, recv);
   mt_seam_unlock(&box->guard);
   return posted;
 }
@@ -277,12 +265,12 @@ static bool withdraw_posted(struct tm_request *recv) {
 static bool withdraw_message(struct tm_request *send) {
   struct tm_mailbox *box = &send->dest->box;
   mt_seam_lock(&box->guard);
-  struct tm_message *m = box->arrived;
-  while (m != NULL && m->sender != send) m = m->next;
-  if (m != NULL) remove_message(box, m);
+  struct tm_entry *entry = box->arrived.earliest;
+  while (entry != NULL && message_of(entry)->sender != send) entry = entry->later;
+  if (entry != NULL) tm_queue_remove(&box->arrived, entry);
   mt_seam_unlock(&box->guard);
-  free(m);
-  return m != NULL;
+  free(message_of(entry));
+  return entry != NULL;
 }
 
 void tm_request_withdraw(struct tm_request *request) {

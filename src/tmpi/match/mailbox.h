@@ -4,21 +4,25 @@
  * Messages: where a send and a receive meet, and how both are waited for.
  *
  * Each rank has a mailbox: the receives it has posted that no message has come for, and the
- * messages that have come before their receive, each in order. A sender takes the receiver's
- * guard and looks for the first posted receive that fits; if there is one it copies the data
- * straight to where they belong, after the guard is released. Otherwise it leaves a message: a
- * copy of the data when they are few, or else a reference to the send, which then ends when the
- * receiver has copied them. A receive does the mirror image. So messages of one sender in one
- * communicator match in the order they were sent in: each enters under the guard before the
- * next one is sent, and both lists are searched from their heads.
+ * messages that have come before their receive, found by what they must agree on (queue.h). A
+ * sender takes the receiver's guard and looks for the first posted receive that fits; if there is
+ * one it copies the data straight to where they belong, after the guard is released. Otherwise it
+ * leaves a message: a copy of the data when they are few, or else a reference to the send, which
+ * then ends when the receiver has copied them. A receive does the mirror image. So messages of one
+ * sender in one communicator match in the order they were sent in: each enters under the guard
+ * before the next one is sent, and of several that fit the oldest is taken.
  *
- * A request is complete when `done` is set, under its owner's guard. A thread that waits hangs a
- * waiter on the requests it waits for; who completes the last of them resumes it. No polling.
+ * Very few bytes are copied into a cell, and out of it, under the guard: the mailbox keeps cells
+ * that are free, so that nothing is allocated.
  *
- * Guards of two mailboxes are never held together.
+ * A blocking call (tm_send(), tm_recv()) that has to wait parks under the guard under which it has
+ * entered the queue: who takes it out of there knows that it waits, copies, and resumes it. Nobody
+ * else can, so the request needs no guard of its own any more. Any other request is complete when
+ * `done` is set, under its owner's guard. A thread that waits hangs a waiter on the requests it
+ * waits for; who completes the last of them resumes it. No polling.
  *
- * Rejected for now: a lock-free queue of arrivals that the owner alone matches (a receiver that
- * computes would make a posted receive wait, and its sender with it; measure first).
+ * Guards of two mailboxes are never held together. docs/design/021-mailbox.md has what was
+ * rejected, tests/models/mailbox.pml explores the protocol.
  */
 #ifndef TM_MATCH_MAILBOX_H
 #define TM_MATCH_MAILBOX_H
@@ -27,6 +31,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tmpi/match/queue.h"
 #include "tmpi/mpi.h"
 
 struct mltp_thread;
@@ -34,14 +39,10 @@ struct tm_comm;
 struct tm_rank;
 struct tm_type;
 
-/** Messages up to so many bytes are copied when nobody has posted a receive yet. */
-enum { TM_EAGER_MAX = 16384 };
-
-/** What a message and a receive must agree on. */
-struct tm_envelope {
-  uint64_t context; /* of the communicator; tm_comm */
-  int source;       /* rank in the communicator; of a receive perhaps MPI_ANY_SOURCE */
-  int tag;          /* of a receive perhaps MPI_ANY_TAG */
+enum {
+  TM_EAGER_MAX = 16384, /**< bytes that are copied when nobody has posted a receive yet */
+  TM_CELL_BYTES = 128,  /**< bytes there is room for in a cell */
+  TM_CELLS_MAX = 64     /**< free cells a mailbox keeps */
 };
 
 /** A thread that waits for some requests. On its stack. */
@@ -61,18 +62,20 @@ enum tm_kind {
 enum tm_mode { TM_STANDARD, TM_BUFFERED, TM_SYNCHRONOUS, TM_READY };
 
 struct tm_request {
-  uint32_t magic;                 /* [const] TM_REQUEST_MAGIC */
-  uint8_t kind, mode;             /* [const] */
-  bool persistent;                /* [const] */
-  bool active;                    /* [rank] persistent: started, not completed yet */
-  bool freed;                     /* [guard] nobody will wait: completion frees it */
-  bool posted;                    /* [guard] in the list of posted receives */
-  bool cancelled;                 /* [guard] */
-  uint8_t done;                   /* [atomic] MB-1, MB-2 */
-  struct tm_rank *owner;          /* [const] whose guard protects it */
-  struct tm_comm *comm;           /* [const] holds a reference; NULL: none */
-  struct tm_request *next, *prev; /* [guard] posted receives */
-  struct tm_waiter *waiter;       /* [guard] who waits for it */
+  uint32_t magic;              /* [const] TM_REQUEST_MAGIC */
+  uint8_t kind, mode;          /* [const] */
+  bool persistent;             /* [const] */
+  bool active;                 /* [rank] persistent: started, not completed yet */
+  bool freed;                  /* [guard] nobody will wait: completion frees it */
+  bool posted;                 /* [guard] in the list of posted receives */
+  bool cancelled;              /* [guard] */
+  bool borrows;                /* [const] comm and type are its caller's, who waits for it */
+  uint8_t done;                /* [atomic] MB-1 to MB-3 */
+  struct tm_rank *owner;       /* [const] whose guard protects it */
+  struct tm_comm *comm;        /* [const] holds a reference; NULL: none */
+  struct tm_entry entry;       /* [guard] among posted receives */
+  struct tm_waiter *waiter;    /* [guard] who waits for it */
+  struct mltp_thread *blocked; /* [guard] of the queue: its thread, parked for it alone */
 
   struct tm_envelope envelope; /* [const] */
   int peer;                    /* [const] rank in comm it names, or a wildcard */
@@ -97,28 +100,36 @@ enum { TM_REQUEST_MAGIC = 0x7e9e57 };
 
 /** A message that came before its receive. */
 struct tm_message {
-  struct tm_message *next, *prev; /* [guard] */
-  struct tm_envelope envelope;    /* [const] */
-  size_t bytes;                   /* [const] */
-  struct tm_request *sender;      /* [const] waits for the receiver to copy; NULL: data is here */
-  struct tm_buffer *buffer;       /* [const] counted there as not received yet; NULL: not */
-  bool queued;                    /* [guard] in the list */
-  char data[];                    /* [const] packed */
+  struct tm_entry entry;       /* [guard] */
+  struct tm_message *next;     /* [guard] among free cells */
+  struct tm_envelope envelope; /* [const] */
+  size_t bytes;                /* [const] */
+  struct tm_request *sender;   /* [const] waits for the receiver to copy; NULL: data is here */
+  struct tm_buffer *buffer;    /* [const] counted there as not received yet; NULL: not */
+  bool is_cell;                /* [const] there is room for TM_CELL_BYTES */
+  char data[];                 /* [const] packed */
 };
 
 struct tm_mailbox {
   uint32_t guard;
-  struct tm_request *posted, *posted_last;   /* [guard] */
-  struct tm_message *arrived, *arrived_last; /* [guard] */
-  struct tm_waiter *probers;                 /* [guard] wait for any message to arrive */
-  const char *call;                          /* [atomic] relaxed: what it waits in; NULL: nothing */
-  const struct tm_request *waits_for;        /* [guard] the first of them; for reports */
+  uint32_t cell_count;                /* [guard] */
+  struct tm_message *cells;           /* [guard] free ones */
+  struct tm_queue posted, arrived;    /* [guard] */
+  struct tm_waiter *probers;          /* [guard] wait for any message to arrive */
+  const char *call;                   /* [atomic] relaxed: what it waits in; NULL: nothing */
+  const struct tm_request *waits_for; /* [guard] the first of them; for reports */
+  const struct tm_comm *meets_on;     /* [rank] whose other members it waits for; likewise */
 };
 
 /** Starts a send or a receive; the request's constant fields are set. It may be complete when
  * this returns. */
 void tm_send_start(struct tm_request *request);
 void tm_recv_start(struct tm_request *request);
+
+/** The same, and returns when it is complete; nobody else waits for it. The request may be on the
+ * stack. call: as below. */
+void tm_send(struct tm_request *request, const char *call);
+void tm_recv(struct tm_request *request, const char *call);
 
 /** @return whether it is complete; then what it brought may be read. */
 bool tm_request_done(struct tm_request *request);

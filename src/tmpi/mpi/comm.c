@@ -11,18 +11,13 @@
 #include <string.h>
 
 #include "base/atomic.h"
+#include "tmpi/coll/team.h"
 #include "tmpi/mpi/attribute.h"
 #include "tmpi/mpi/errors.h"
 #include "tmpi/mpi/info.h"
 #include "tmpi/mpi/topology.h"
 
-struct tm_comm *tm_comm_of(MPI_Comm handle) {
-  if (handle == MPI_COMM_WORLD) return tm_rank_self()->world;
-  if (handle == MPI_COMM_SELF) return tm_rank_self()->self;
-  if ((uintptr_t)handle < 0x1000) return NULL;
-  struct tm_comm *comm = (struct tm_comm *)handle;
-  return comm->magic == TM_COMM_MAGIC ? comm : NULL;
-}
+struct tm_comm *tm_comm_of(MPI_Comm handle) { return tm_comm_in(tm_rank_self(), handle); }
 
 MPI_Comm tm_comm_handle(const struct tm_comm *comm) {
   const struct tm_rank *rank = tm_rank_self();
@@ -36,6 +31,10 @@ uint64_t tm_context_new(void) { return mt_add_relaxed(&tm_job.next_context, 2); 
 struct tm_comm *tm_comm_new(uint64_t context, struct tm_group *group, struct tm_group *remote) {
   struct tm_comm *comm = calloc(1, sizeof *comm);
   if (comm == NULL) return NULL;
+  if (remote == NULL && group->size > 1 && (comm->team = tm_team_join(context, group)) == NULL) {
+    free(comm);
+    return NULL;
+  }
   comm->magic = TM_COMM_MAGIC;
   comm->refs = 1;
   comm->context = context;
@@ -43,7 +42,8 @@ struct tm_comm *tm_comm_new(uint64_t context, struct tm_group *group, struct tm_
   comm->remote = remote != NULL ? remote : group;
   comm->inter = remote != NULL;
   comm->size = group->size;
-  comm->rank = tm_group_find(group, tm_rank_number());
+  comm->owner = tm_rank_self();
+  comm->rank = tm_group_find(group, comm->owner->number);
   comm->handler = tm_errhandler_fatal();
   return comm;
 }
@@ -53,6 +53,7 @@ void tm_comm_hold(struct tm_comm *comm) { mt_add_relaxed(&comm->refs, 1); }
 void tm_comm_release(struct tm_comm *comm) {
   /* CM-1 acq_rel: whoever used it has done so; pairs CM-1 */
   if (mt_add_acq_rel(&comm->refs, (uint32_t)-1) != 1) return;
+  if (comm->team != NULL) tm_team_leave(comm->team);
   if (comm->inter) tm_group_release(comm->remote);
   tm_group_release(comm->group);
   if (comm->local_comm != NULL) tm_comm_release(comm->local_comm);
@@ -65,11 +66,11 @@ void tm_comm_release(struct tm_comm *comm) {
 
 /* The world's context is 0, and all ranks' selves share 2: only the rank itself sends there. */
 bool tm_comm_start(struct tm_rank *rank) {
-  struct tm_group *all = tm_group_new(tm_job.size), *own = tm_group_new(1);
-  if (all == NULL || own == NULL) return false;
-  for (int i = 0; i < tm_job.size; i++) all->ranks[i] = i;
+  struct tm_group *own = tm_group_new(1);
+  if (own == NULL) return false;
   own->ranks[0] = rank->number;
-  rank->world = tm_comm_new(0, all, NULL);
+  tm_group_hold(tm_job.all);
+  rank->world = tm_comm_new(0, tm_job.all, NULL);
   rank->self = tm_comm_new(2, own, NULL);
   if (rank->world == NULL || rank->self == NULL) return false;
   strcpy(rank->world->name, "MPI_COMM_WORLD");

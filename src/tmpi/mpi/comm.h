@@ -21,6 +21,7 @@ struct tm_group {
   int ranks[];   /* [const] numbers in the job */
 };
 
+struct tm_team;
 struct tm_topology;
 struct tm_errhandler;
 struct tm_info;
@@ -30,6 +31,8 @@ struct tm_comm {
   uint32_t refs;                    /* [rank] the handle, requests, and what is made of it */
   uint64_t context;                 /* [const] of messages; of collectives: the next number */
   int rank, size;                   /* [const] in the local group */
+  struct tm_rank *owner;            /* [const] whose view it is */
+  struct tm_team *team;             /* [const] its members; NULL: one alone, or inter */
   struct tm_group *group;           /* [const] local */
   struct tm_group *remote;          /* [const] whom ranks name: the local group but for inter */
   bool inter;                       /* [const] an intercommunicator */
@@ -41,12 +44,21 @@ struct tm_comm {
   struct tm_info *info;             /* [rank] hints; NULL: none */
   int collectives;                  /* [rank] started so far: their tags */
   int nonblocking;                  /* [rank] likewise: their contexts */
+  unsigned meetings;                /* [rank] of the team so far */
   char name[MPI_MAX_OBJECT_NAME];   /* [rank] */
 };
 
 enum { TM_COMM_MAGIC = 0xc033, TM_GROUP_MAGIC = 0x6f0e };
 
 /** @return the communicator of a handle, NULL: no valid one. */
+static inline struct tm_comm *tm_comm_in(const struct tm_rank *rank, MPI_Comm handle) {
+  if (handle == MPI_COMM_WORLD) return rank->world;
+  if (handle == MPI_COMM_SELF) return rank->self;
+  if ((uintptr_t)handle < 0x1000) return NULL;
+  struct tm_comm *comm = (struct tm_comm *)handle;
+  return comm->magic == TM_COMM_MAGIC ? comm : NULL;
+}
+
 struct tm_comm *tm_comm_of(MPI_Comm handle);
 MPI_Comm tm_comm_handle(const struct tm_comm *comm);
 

@@ -30,8 +30,8 @@ static int check_peer(struct tm_comm *comm, const struct tm_arguments *a, enum t
   return MPI_SUCCESS;
 }
 
-int tm_request_fill(struct tm_request *request, const struct tm_arguments *a, enum tm_kind kind,
-                    enum tm_mode mode) {
+static int fill(struct tm_request *request, const struct tm_arguments *a, enum tm_kind kind,
+                enum tm_mode mode) {
   struct tm_comm *comm;
   struct tm_type *type;
   int error = tm_get_comm(a->call, a->comm, &comm);
@@ -44,19 +44,48 @@ int tm_request_fill(struct tm_request *request, const struct tm_arguments *a, en
   bool real = a->peer != MPI_PROC_NULL && a->count > 0 && type->size > 0;
   if (a->buffer == NULL && real && type->predefined)
     return tm_fail(comm, a->call, MPI_ERR_BUFFER, "the buffer is at address 0");
-  tm_request_fill_inner(request, kind, a->buffer, (size_t)a->count, type, a->peer, a->tag, comm);
+  tm_request_borrow_inner(request, kind, a->buffer, (size_t)a->count, type, a->peer, a->tag, comm);
   request->envelope.context = comm->context;
   request->mode = (uint8_t)mode;
   return MPI_SUCCESS;
 }
 
-void tm_request_fill_inner(struct tm_request *request, enum tm_kind kind, const void *buffer,
-                           size_t count, struct tm_type *type, int peer, int tag,
-                           struct tm_comm *comm) {
-  memset(request, 0, sizeof *request);
+static void hold(struct tm_request *request) {
+  request->borrows = false;
+  tm_comm_hold(request->comm);
+  tm_type_hold(request->type);
+}
+
+int tm_request_fill(struct tm_request *request, const struct tm_arguments *a, enum tm_kind kind,
+                    enum tm_mode mode) {
+  int error = fill(request, a, kind, mode);
+  if (error == MPI_SUCCESS) hold(request);
+  return error;
+}
+
+int tm_request_fill_blocking(struct tm_request *request, const struct tm_arguments *a,
+                             enum tm_kind kind, enum tm_mode mode) {
+  int error = fill(request, a, kind, mode);
+  if (error == MPI_SUCCESS && request->owner->thread_level == MPI_THREAD_MULTIPLE) hold(request);
+  return error;
+}
+
+void tm_request_borrow_inner(struct tm_request *request, enum tm_kind kind, const void *buffer,
+                             size_t count, struct tm_type *type, int peer, int tag,
+                             struct tm_comm *comm) {
+  /* one by one: clearing it as a whole takes as long as all the rest */
   request->magic = TM_REQUEST_MAGIC;
   request->kind = (uint8_t)kind;
-  request->owner = tm_rank_self();
+  request->mode = TM_STANDARD;
+  request->persistent = request->active = request->freed = request->posted = false;
+  request->cancelled = false;
+  request->borrows = true;
+  request->done = 0;
+  request->waiter = NULL;
+  request->blocked = NULL;
+  request->message = NULL;
+  request->dest = NULL;
+  request->owner = comm->owner;
   request->comm = comm;
   request->envelope.context = comm->context + 1;
   request->envelope.source = kind == TM_SEND ? comm->rank : peer;
@@ -66,27 +95,51 @@ void tm_request_fill_inner(struct tm_request *request, enum tm_kind kind, const 
   request->count = count;
   request->type = type;
   if (kind == TM_SEND && peer >= 0) request->dest = &tm_job.ranks[comm->remote->ranks[peer]];
-  tm_comm_hold(comm);
-  tm_type_hold(type);
 }
 
-int tm_request_start(struct tm_request *request) {
-  size_t bytes = request->count * request->type->size;
-  request->source = MPI_ANY_SOURCE;
+void tm_request_fill_inner(struct tm_request *request, enum tm_kind kind, const void *buffer,
+                           size_t count, struct tm_type *type, int peer, int tag,
+                           struct tm_comm *comm) {
+  tm_request_borrow_inner(request, kind, buffer, count, type, peer, tag, comm);
+  hold(request);
+}
+
+/* @return false: it is complete, since it is for nobody. */
+static bool has_peer(struct tm_request *request) {
+  bool nobody = request->peer == MPI_PROC_NULL && request->message == NULL;
+  request->source = nobody && request->kind == TM_RECV ? MPI_PROC_NULL : MPI_ANY_SOURCE;
   request->tag = MPI_ANY_TAG;
   request->error = MPI_SUCCESS;
   request->bytes = 0;
-  if (request->peer == MPI_PROC_NULL && request->message == NULL) {
-    request->source = request->kind == TM_RECV ? MPI_PROC_NULL : MPI_ANY_SOURCE;
+  return !nobody;
+}
+
+/* @return whether there is room for a buffered message, which counts from then on. */
+static bool has_room(const struct tm_request *send) {
+  return send->mode != TM_BUFFERED ||
+         (send->owner->buffer != NULL &&
+          tm_buffer_take(send->owner->buffer, send->count * send->type->size));
+}
+
+int tm_request_start(struct tm_request *request) {
+  if (!has_peer(request)) {
     tm_request_complete(request);
   } else if (request->kind == TM_RECV) {
     tm_recv_start(request);
   } else {
-    if (request->mode == TM_BUFFERED &&
-        (request->owner->buffer == NULL || !tm_buffer_take(request->owner->buffer, bytes)))
-      return MPI_ERR_BUFFER;
+    if (!has_room(request)) return MPI_ERR_BUFFER;
     tm_send_start(request);
   }
+  return MPI_SUCCESS;
+}
+
+int tm_request_perform(struct tm_request *request, const char *call) {
+  if (!has_peer(request)) return MPI_SUCCESS;
+  if (request->kind == TM_SEND && !has_room(request)) return MPI_ERR_BUFFER;
+  if (request->kind == TM_SEND)
+    tm_send(request, call);
+  else
+    tm_recv(request, call);
   return MPI_SUCCESS;
 }
 
@@ -97,6 +150,7 @@ struct tm_request *tm_request_keep(const struct tm_request *request) {
 }
 
 void tm_request_empty(struct tm_request *request) {
+  if (request->borrows) return;
   if (request->type != NULL) tm_type_release(request->type);
   if (request->comm != NULL) tm_comm_release(request->comm);
 }

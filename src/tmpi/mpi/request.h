@@ -23,15 +23,26 @@ struct tm_arguments {
 int tm_request_fill(struct tm_request *request, const struct tm_arguments *arguments,
                     enum tm_kind kind, enum tm_mode mode);
 
+/** The same for a call that waits for its request: it borrows, unless other threads of the rank
+ * could free what it uses meanwhile. */
+int tm_request_fill_blocking(struct tm_request *request, const struct tm_arguments *arguments,
+                             enum tm_kind kind, enum tm_mode mode);
+
 /** The same for a collective's message, with arguments known to be good: on the collectives'
  * context, for a rank of the remote group. */
 void tm_request_fill_inner(struct tm_request *request, enum tm_kind kind, const void *buffer,
                            size_t count, struct tm_type *type, int peer, int tag,
                            struct tm_comm *comm);
+/** The same, and it borrows. */
+void tm_request_borrow_inner(struct tm_request *request, enum tm_kind kind, const void *buffer,
+                             size_t count, struct tm_type *type, int peer, int tag,
+                             struct tm_comm *comm);
 
 /** Sends or receives; a message to or from MPI_PROC_NULL is complete at once.
  * @return MPI_SUCCESS; MPI_ERR_BUFFER: no room in the attached buffer. */
 int tm_request_start(struct tm_request *request);
+/** The same, and returns when it is complete. */
+int tm_request_perform(struct tm_request *request, const char *call);
 
 /** Moves a filled request from the stack to one that outlives the call. NULL: no memory. */
 struct tm_request *tm_request_keep(const struct tm_request *request);

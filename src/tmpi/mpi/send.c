@@ -4,9 +4,8 @@
 #include "tmpi/mpi/errors.h"
 #include "tmpi/mpi/request.h"
 
-/* What a blocking call returns for its one request. */
+/* What a blocking call returns for its one request, which is complete. */
 static int finish(struct tm_request *request, const char *call, MPI_Status *status) {
-  tm_requests_wait(&request, 1, 1, call);
   tm_status_set(status, request);
   int error = request->error;
   if (error == MPI_ERR_TRUNCATE)
@@ -26,14 +25,12 @@ static int no_room(const struct tm_request *request, const char *call) {
 
 static int send(const struct tm_arguments *arguments, enum tm_mode mode) {
   struct tm_request request;
-  int error = tm_request_fill(&request, arguments, TM_SEND, mode);
+  int error = tm_request_fill_blocking(&request, arguments, TM_SEND, mode);
   if (error != MPI_SUCCESS) return error;
-  if (tm_request_start(&request) != MPI_SUCCESS) {
+  if (tm_request_perform(&request, arguments->call) != MPI_SUCCESS)
     error = no_room(&request, arguments->call);
-    tm_request_empty(&request);
-    return error;
-  }
-  return finish(&request, arguments->call, MPI_STATUS_IGNORE);
+  tm_request_empty(&request);
+  return error;
 }
 
 static int start(const struct tm_arguments *arguments, enum tm_kind kind, enum tm_mode mode,
@@ -83,9 +80,9 @@ int PMPI_Recv(void *buffer, int count, MPI_Datatype type, int source, int tag, M
               MPI_Status *status) {
   struct tm_arguments arguments = {"MPI_Recv", buffer, count, type, source, tag, comm};
   struct tm_request request;
-  int error = tm_request_fill(&request, &arguments, TM_RECV, TM_STANDARD);
+  int error = tm_request_fill_blocking(&request, &arguments, TM_RECV, TM_STANDARD);
   if (error != MPI_SUCCESS) return error;
-  tm_request_start(&request);
+  tm_request_perform(&request, "MPI_Recv");
   return finish(&request, "MPI_Recv", status);
 }
 
@@ -128,9 +125,9 @@ int PMPI_Irecv(void *buffer, int count, MPI_Datatype type, int source, int tag, 
 static int exchange(const struct tm_arguments *to, const struct tm_arguments *from,
                     MPI_Status *status) {
   struct tm_request send, recv;
-  int error = tm_request_fill(&recv, from, TM_RECV, TM_STANDARD);
+  int error = tm_request_fill_blocking(&recv, from, TM_RECV, TM_STANDARD);
   if (error != MPI_SUCCESS) return error;
-  error = tm_request_fill(&send, to, TM_SEND, TM_STANDARD);
+  error = tm_request_fill_blocking(&send, to, TM_SEND, TM_STANDARD);
   if (error != MPI_SUCCESS) {
     tm_request_empty(&recv);
     return error;

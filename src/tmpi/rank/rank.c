@@ -14,6 +14,7 @@
 
 #include "base/atomic.h"
 #include "tmpi/dt/predefined.h"
+#include "tmpi/mpi/comm.h"
 #include "tmpi/rank/report.h"
 
 struct tm_job tm_job;
@@ -24,10 +25,12 @@ int tm_job_start(int size) {
   int error = mltp_key_create(&rank_key, NULL);
   if (error != 0) return error;
   struct tm_rank *ranks = calloc((size_t)size, sizeof *ranks);
-  if (ranks == NULL) return ENOMEM;
-  for (int i = 0; i < size; i++) ranks[i].number = i;
+  struct tm_group *all = tm_group_new(size);
+  if (ranks == NULL || all == NULL) return ENOMEM; /* the job ends */
+  for (int i = 0; i < size; i++) ranks[i].number = all->ranks[i] = i;
   tm_job.size = size;
   tm_job.ranks = ranks;
+  tm_job.all = all;
   tm_job.next_context = 4; /* world and self have the first ones */
   tm_types_start();
   tm_report_start();

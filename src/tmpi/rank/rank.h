@@ -23,6 +23,7 @@
 enum tm_phase { TM_BEFORE_INIT, TM_INITIALIZED, TM_FINALIZED };
 
 struct tm_comm;
+struct tm_group;
 struct tm_attributes;
 struct tm_errors;
 
@@ -44,6 +45,7 @@ struct tm_rank {
 struct tm_job {
   int size;              /* [const] */
   struct tm_rank *ranks; /* [const] the array */
+  struct tm_group *all;  /* [const] of MPI_COMM_WORLD */
   uint64_t next_context; /* [atomic] contexts given out */
   bool alone;            /* [const] no tmpirun: a program started by itself */
 };

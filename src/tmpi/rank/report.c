@@ -64,6 +64,8 @@ static void describe(char *text, const struct tm_rank *rank) {
     snprintf(text, TEXT_MAX, "ended");
   else if (mt_load_relaxed(&rank->box.call) == NULL)
     snprintf(text, TEXT_MAX, "outside of MPI");
+  else if (rank->box.meets_on != NULL)
+    snprintf(text, TEXT_MAX, "in %s on %s", rank->box.call, name_of(rank->box.meets_on));
   else if (rank->box.waits_for == NULL)
     snprintf(text, TEXT_MAX, "in %s: no message has come", rank->box.call);
   else

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "arch/program.h"
+#include "os/os.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
 #include "tmpi/run/process.h"
@@ -18,7 +19,17 @@ struct tm_process *tm_process_self(void) {
   return number >= 0 ? &processes[number] : NULL;
 }
 
+struct tm_process *tm_process_of(int rank) { return &processes[rank]; }
+
 /* ---- the end of a rank */
+
+int tm_handler_push(struct tm_handler **list, void (*function)(void *), void *argument) {
+  struct tm_handler *handler = malloc(sizeof *handler);
+  if (handler == NULL) return -1;
+  *handler = (struct tm_handler){*list, function, argument};
+  *list = handler;
+  return 0;
+}
 
 static void run_handlers(struct tm_handler **list) {
   while (*list != NULL) { /* a handler may register others */
@@ -29,15 +40,19 @@ static void run_handlers(struct tm_handler **list) {
   }
 }
 
-void tm_process_exit(struct tm_process *process, int status, bool quick) {
-  if (!quick && !process->ending) { /* called again by a handler: the rest is left out */
-    process->ending = true;
-    process->status = status & 0xff;
-    run_handlers(&process->at_thread_exit);
-    run_handlers(&process->at_exit);
-    tm_program_destruct(tm_the_program, process->number);
-  }
+void tm_process_exit(struct tm_process *process, int status, enum tm_end how) {
   process->status = status & 0xff;
+  if (how != TM_AT_ONCE && !process->ending) { /* called again by a handler: the rest is left out */
+    process->ending = true;
+    if (how == TM_QUICK) {
+      run_handlers(&process->at_quick_exit);
+    } else {
+      run_handlers(&process->at_thread_exit);
+      run_handlers(&process->at_exit);
+      tm_program_destruct(tm_the_program, process->number);
+      fflush(NULL); /* as at the end of a process: others may crash, or read what it wrote */
+    }
+  }
   process->not_finalized = !tm_rank_leave(process->number);
   mltp_exit(NULL);
 }
@@ -126,7 +141,21 @@ static int sum_up(int ranks) {
   return status == 0 && unfinished > 0 ? 1 : status;
 }
 
+/* Better at once than when the last ranks run out of it. @return false after a message. */
+static bool stacks_fit(int ranks) {
+  const char *text = getenv("MLTP_STACK_SIZE"); /* tmpirun has set it */
+  size_t stack = text != NULL ? strtoul(text, NULL, 10) : 0, limit = os_address_space_limit();
+  if (stack <= limit / (size_t)ranks) return true;
+  fprintf(
+      stderr,
+      "tmpirun: no address space for %d stacks of %zu KiB (fewer ranks, less --stack, or a higher "
+      "ulimit -v)\n",
+      ranks, stack / 1024);
+  return false;
+}
+
 int tm_launch(int ranks, int argc, char **argv) {
+  if (!stacks_fit(ranks)) return 1;
   processes = calloc((size_t)ranks, sizeof *processes);
   if (processes == NULL || tm_job_start(ranks) != 0) {
     fprintf(stderr, "tmpirun: no memory for %d ranks (fewer ranks)\n", ranks);

@@ -3,14 +3,14 @@
  * @file process.h
  * A rank as a process: what it was started with, what it does when it ends.
  *
- * What libc keeps for each process and a program can see is kept here for each rank: handlers of
- * atexit(), the seed of rand(), the place of strtok(). libc.c has the functions that take the
- * place of libc's.
+ * What libc and the kernel do for a process is done here for each rank: handlers of atexit() and of
+ * signals, the status. override.h has the functions that take the place of libc's.
  */
 #ifndef TM_RUN_PROCESS_H
 #define TM_RUN_PROCESS_H
 
 #include <mltp/mltp.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -29,22 +29,29 @@ struct tm_process {
   mltp_t *thread;
   struct tm_handler *at_exit; /* [rank] the last one registered first */
   struct tm_handler *at_thread_exit;
+  struct tm_handler *at_quick_exit;
   bool ending;               /* [rank] exit() was called */
   int status;                /* [rank] of exit(); read after the thread has ended */
   bool not_finalized;        /* likewise: MPI_Finalize() was missing */
-  char *strtok_at;           /* [rank] */
-  struct random_data random; /* [rank] */
-  char random_state[128];    /* as large as libc's own */
+  struct tm_keys *keys;      /* keys.c; NULL: none were made */
+  struct sigaction *actions; /* [lock: of signals.c] by signal; NULL: all are the default */
 };
 
 /** @return the calling thread's, NULL: it belongs to no rank. */
 struct tm_process *tm_process_self(void);
 
-/** Ends the calling rank as exit() does, or (quick) as _exit(). */
-void tm_process_exit(struct tm_process *process, int status, bool quick) __attribute__((noreturn));
+/** @return a rank's, which has been started or will be. */
+struct tm_process *tm_process_of(int rank);
 
-/** @return a function of libc.c that takes the place of libc's of that name; NULL: none. */
-const void *tm_override(const char *name);
+/** Which handlers are called: those of exit() and destructors, those of quick_exit(), none. */
+enum tm_end { TM_ORDERLY, TM_QUICK, TM_AT_ONCE };
+
+/** Ends the calling rank. */
+void tm_process_exit(struct tm_process *process, int status, enum tm_end how)
+    __attribute__((noreturn));
+
+/** Registers a handler. @return 0; -1: no memory. */
+int tm_handler_push(struct tm_handler **list, void (*function)(void *), void *argument);
 
 /** Starts so many ranks of the program that was read, waits for all. libmltp runs. @return the exit
  * status for all of them. */
@@ -52,5 +59,11 @@ int tm_launch(int ranks, int argc, char **argv);
 
 /** From now on a crash says which rank crashed. Before mltp_init(). */
 void tm_crash_start(void);
+
+/** @return whether it is one of those. */
+bool tm_crash_signal(int signo);
+
+/** signals.c: calls the rank's handler. @return false: it has none. */
+bool tm_signal_to_rank(struct tm_process *process, int signo, siginfo_t *info, void *context);
 
 #endif

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "tmpi/loader/program.h"
+#include "tmpi/run/override.h"
 #include "tmpi/run/process.h"
 
 enum { RANKS_MAX = 1000000, VPS = 256, ONE_TO_ONE, SEED, STACK, STATUS_USAGE = 2 };

@@ -55,6 +55,11 @@ void *with_timed_cond(void *p0) {
   for (int i = 0; i < 5; i++) mltp_explore_point();
   section();
   mltp_unlock(&lock);
+  if (p0 != NULL) { /* its timer is not there any more to end other waits */
+    uint64_t until = mltp_after(16000);
+    mltp_sleep_until(until);
+    EXPECT(mltp_now() >= until);
+  }
   return p0;
 }
 

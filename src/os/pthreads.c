@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "os/pthreads.h"
+
+int os_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *),
+                      void *argument) {
+  return pthread_create(thread, attr, function, argument);
+}
+
+int os_pthread_join(pthread_t thread, void **result) { return pthread_join(thread, result); }
+
+void os_pthread_exit(void *result) { pthread_exit(result); }
+
+int os_pthread_barrier_wait(pthread_barrier_t *barrier) { return pthread_barrier_wait(barrier); }
+
+int os_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex) {
+  return pthread_cond_wait(cond, mutex);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file pthreads.h
+ * libc's threads for a program that makes its own: what tmpirun's functions in their place call. It
+ * is no part of libmltp. As the functions of these names without os_.
+ */
+#ifndef MT_OS_PTHREADS_H
+#define MT_OS_PTHREADS_H
+
+#include <pthread.h>
+
+int os_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *),
+                      void *argument);
+int os_pthread_join(pthread_t thread, void **result);
+void os_pthread_exit(void *result) __attribute__((noreturn));
+int os_pthread_barrier_wait(pthread_barrier_t *barrier);
+int os_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex);
+
+#endif

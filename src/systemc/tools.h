@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file tools.h
+ * What AddressSanitizer and ThreadSanitizer must be told of switches. It is the program that
+ * is built with one, not this library, and perhaps long ago: so their functions are weak
+ * references, as in SystemC's own package, and each is tested before it is called.
+ */
+#ifndef MT_SYSTEMC_TOOLS_H
+#define MT_SYSTEMC_TOOLS_H
+
+#include "systemc/coroutine.h"
+
+#define WEAK __attribute__((weak))
+extern void __sanitizer_start_switch_fiber(void **fake, const void *bottom, size_t size) WEAK;
+extern void __sanitizer_finish_switch_fiber(void *fake, const void **bottom, size_t *size) WEAK;
+extern void __asan_unpoison_memory_region(const volatile void *address, size_t size) WEAK;
+extern void *__tsan_get_current_fiber(void) WEAK;
+extern void *__tsan_create_fiber(unsigned flags) WEAK;
+extern void __tsan_destroy_fiber(void *fiber) WEAK;
+extern void __tsan_switch_to_fiber(void *fiber, unsigned flags) WEAK;
+#undef WEAK
+
+/** @return whether anything has to be told. */
+static inline bool mt_co_watched(void) {
+  return __sanitizer_start_switch_fiber || __tsan_switch_to_fiber;
+}
+
+#endif

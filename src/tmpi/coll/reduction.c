@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Elements of all members combined, always in the order of ranks, in a way that depends on the
+ * number of ranks alone.
+ *
+ * Few bytes: the last of a block to come combines its block's, the last of all the blocks', and
+ * all take the result with them: one meeting. Many: after a meeting each rank combines a slice of
+ * the vector, of all ranks' buffers, and puts it where it is wanted; and they meet again.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tmpi/coll/op.h"
+#include "tmpi/coll/team.h"
+#include "tmpi/mpi/errors.h"
+
+enum {
+  CHUNK = 16384,   /* bytes combined at a time: they stay in the cache */
+  SLICE_MIN = 1024 /* fewer bytes are not worth a rank's turn */
+};
+
+/* What is combined. */
+struct reduction {
+  size_t count;
+  struct tm_type *type;
+  const struct tm_op *op;
+};
+
+void *tm_elements_new(size_t count, const struct tm_type *type, void **base) {
+  ptrdiff_t extent = tm_type_extent(type) < 0 ? -tm_type_extent(type) : tm_type_extent(type);
+  size_t size = (size_t)(type->true_ub - type->true_lb) + count * (size_t)extent;
+  *base = malloc(size + 1);
+  if (*base == NULL) tm_panic("no memory for a reduction of %zu bytes", size);
+  return (char *)*base - type->true_lb;
+}
+
+static void copy(void *to, const void *from, size_t count, struct tm_type *type) {
+  if (to != from) tm_type_copy(to, type, from, type, count * type->size);
+}
+
+/* ---- few bytes */
+
+static bool is_small(const struct reduction *r) {
+  return r->type->dense && r->count * r->type->size <= TM_SMALL_MAX;
+}
+
+static void combine_block(const struct tm_coll *coll, const struct reduction *r) {
+  const struct tm_team *team = coll->comm->team;
+  int first = coll->comm->rank >> team->shift << team->shift, last = first + (1 << team->shift);
+  if (last > team->size) last = team->size;
+  void *sum = (void *)(uintptr_t)team->blocks[first >> team->shift].data;
+  copy(sum, tm_published(coll, last - 1)->at, r->count, r->type);
+  for (int i = last - 2; i >= first; i--)
+    tm_op_apply(r->op, tm_published(coll, i)->at, sum, r->count, r->type);
+}
+
+static void combine_all(const struct tm_coll *coll, const struct reduction *r) {
+  const struct tm_team *team = coll->comm->team;
+  void *sum = tm_team_data(coll);
+  int last = team->blocks_count - 1;
+  copy(sum, team->blocks[last].data, r->count, r->type);
+  for (int i = last - 1; i >= 0; i--)
+    tm_op_apply(r->op, team->blocks[i].data, sum, r->count, r->type);
+}
+
+static void *meet_and_combine(struct tm_coll *coll, const void *from, const struct reduction *r) {
+  tm_publish(coll, from, 0, NULL);
+  if (tm_meet_block(coll)) {
+    combine_block(coll, r);
+    if (tm_meet_top(coll)) {
+      combine_all(coll, r);
+      tm_open_top(coll);
+    }
+    tm_open_block(coll);
+  }
+  return tm_team_data(coll);
+}
+
+/* ---- many */
+
+static void *element(const void *base, size_t index, const struct tm_type *type) {
+  return (char *)(uintptr_t)base + (ptrdiff_t)index * tm_type_extent(type);
+}
+
+/* Combines the elements from `first` on into sum. */
+static void combine_range(const struct tm_coll *coll, const struct reduction *r, size_t first,
+                          size_t count, void *sum) {
+  int last = coll->comm->size - 1;
+  copy(sum, element(tm_published(coll, last)->at, first, r->type), count, r->type);
+  for (int i = last - 1; i >= 0; i--)
+    tm_op_apply(r->op, element(tm_published(coll, i)->at, first, r->type), sum, count, r->type);
+}
+
+/* Where a part of the result goes: to[0], or all ranks' buffers, which they have published. */
+static void deliver(const struct tm_coll *coll, const struct reduction *r, size_t first,
+                    size_t count, const void *sum, int root) {
+  int from = root >= 0 ? root : 0, end = root >= 0 ? root + 1 : coll->comm->size;
+  for (int i = from; i < end; i++) {
+    void *to = (void *)(uintptr_t)tm_published(coll, i)->more;
+    copy(element(to, first, r->type), sum, count, r->type);
+  }
+}
+
+/* root < 0: to all. Nobody else reads or writes the same slice, so in place will do. */
+static void combine_slice(const struct tm_coll *coll, const struct reduction *r, int root) {
+  size_t size = (size_t)coll->comm->size, rank = (size_t)coll->comm->rank;
+  size_t element_bytes = r->type->size + 1, slices = r->count * r->type->size / SLICE_MIN + 1;
+  if (slices > size) slices = size;
+  if (rank >= slices) return;
+  size_t first = r->count * rank / slices, end = r->count * (rank + 1) / slices;
+  size_t chunk = CHUNK / element_bytes + 1;
+  void *base, *sum = tm_elements_new(chunk, r->type, &base);
+  for (; first < end; first += chunk) {
+    size_t count = end - first < chunk ? end - first : chunk;
+    combine_range(coll, r, first, count, sum);
+    deliver(coll, r, first, count, sum, root);
+  }
+  free(base);
+}
+
+static void reduce(struct tm_coll *coll, const void *from, void *to, const struct reduction *r,
+                   int root) {
+  if (coll->comm->team == NULL) {
+    copy(to, from, r->count, r->type);
+  } else if (is_small(r)) {
+    void *result = meet_and_combine(coll, from, r);
+    if (root < 0 || root == coll->comm->rank) copy(to, result, r->count, r->type);
+  } else {
+    tm_publish(coll, from, 0, to);
+    tm_meet(coll);
+    combine_slice(coll, r, root);
+    tm_meet(coll);
+  }
+}
+
+void tm_reduce(struct tm_coll *coll, const void *from, void *to, size_t count, struct tm_type *type,
+               const struct tm_op *op, int root) {
+  reduce(coll, from, to, &(struct reduction){count, type, op}, root);
+}
+
+void tm_allreduce(struct tm_coll *coll, const void *from, void *to, size_t count,
+                  struct tm_type *type, const struct tm_op *op) {
+  reduce(coll, from, to, &(struct reduction){count, type, op}, -1);
+}
+
+void tm_reduce_part(struct tm_coll *coll, const void *from, size_t first, size_t count, void *to,
+                    struct tm_type *type, const struct tm_op *op) {
+  const struct reduction r = {count, type, op};
+  if (coll->comm->team == NULL) {
+    copy(to, element(from, first, type), count, type);
+    return;
+  }
+  void *base, *sum = tm_elements_new(count, type, &base); /* `to` may be where others still read */
+  tm_publish(coll, from, 0, NULL);
+  tm_meet(coll);
+  if (count > 0) combine_range(coll, &r, first, count, sum);
+  tm_meet(coll);
+  copy(to, sum, count, type);
+  free(base);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file team.h
+ * What the members of an intracommunicator share, for collectives: they meet, and between two
+ * meetings each may read what the others have published, and copy straight from and to their
+ * buffers.
+ *
+ * Members are in blocks, as many blocks as there are members in one, of neighbours in rank, who
+ * share a VP more often than not: the last of a block to come goes on to meet the last of the other
+ * blocks, and when these have met wakes its own block. So a meeting of N members on P VPs is N
+ * switches, and what two VPs both touch is touched once for each block. Blocks depend on the number
+ * of members alone; so does the order in which their elements are combined.
+ *
+ * Published is what a member writes into its slot before it comes to a meeting, and others read
+ * after it. There are two sets of slots, used in turn: who publishes for the next meeting but
+ * one has come from the next, to which all came who had read.
+ *
+ * Guards: that of a gate, held for moments. The last to come has held it since all others waited
+ * and none can come again before it opens: then it alone touches the gate.
+ *
+ * Relaxed: what reports read.
+ *
+ * Rejected: trees of messages (a match, a wait and a switch for each edge); one counter for
+ * all (two VPs fight for its line at each arrival, 130 ns instead of 20); blocks by the VP members
+ * happen to be on (they move, and results would depend on it).
+ */
+#ifndef TM_COLL_TEAM_H
+#define TM_COLL_TEAM_H
+
+#include <mltp/mltp.h>
+#include <stdalign.h>
+
+#include "base/atomic.h"
+#include "core/seam.h"
+#include "tmpi/coll/coll.h"
+
+enum {
+  TM_LINE = 64,
+  TM_SMALL_MAX = 256 /* bytes of data that a block or the team has room for */
+};
+
+/** Where members wait for each other. */
+struct tm_gate {
+  alignas(TM_LINE) mltp_waitq_t queue; /* [guard: its own] */
+  int missing;                         /* [guard] so many have not come yet */
+  int members;                         /* [const] */
+};
+
+struct tm_team_block {
+  struct tm_gate gate;
+  alignas(TM_LINE) char data[TM_SMALL_MAX]; /* of the last to come, until the top opens */
+};
+
+/** What a member has published; what it means depends on the collective. */
+struct tm_slot {
+  const void *at;
+  size_t bytes;
+  const void *more;
+};
+
+struct tm_team {
+  struct tm_team *next; /* [guard: table] */
+  uint64_t context;     /* [const] of the communicator */
+  int first;            /* [const] the job's number of its first member */
+  int size, shift;      /* [const] members; 2^shift of them are a block */
+  int blocks_count;     /* [const] */
+  int members;          /* [guard: table] whose communicator is not freed yet, or not made */
+  struct tm_gate top;   /* of the last of each block */
+  alignas(TM_LINE) char data[2][TM_SMALL_MAX]; /* for all, in turn as slots are */
+  struct tm_slot *slots[2];                    /* by rank */
+  struct tm_team_block blocks[];
+};
+
+/** The team of a new communicator of this context and group; each member joins, and leaves.
+ * @return NULL: no memory. */
+struct tm_team *tm_team_join(uint64_t context, const struct tm_group *group);
+void tm_team_leave(struct tm_team *team);
+
+/* ---- meetings. Inline: after a switch each return from a function is one that the processor has
+ * not foreseen, 5 ns or more. */
+
+/** Comes to a gate. @return true: the caller is the last, and is to open it; else it was opened. */
+static inline bool tm_come(struct tm_gate *gate, const struct tm_coll *coll) {
+  mt_seam_lock(&gate->queue.guard_);
+  if (--gate->missing == 0) {
+    gate->missing = gate->members;
+    mt_seam_unlock(&gate->queue.guard_);
+    return true;
+  }
+  struct tm_rank *rank = coll->comm->owner;
+  bool tells = rank->thread == mltp_self(); /* others of the rank wait beside it */
+  if (tells) {
+    rank->box.meets_on = coll->comm;
+    mt_store_relaxed(&rank->box.call, coll->call);
+  }
+  mt_seam_wait(&gate->queue, coll->call);
+  if (tells) {
+    mt_store_relaxed(&rank->box.call, NULL);
+    rank->box.meets_on = NULL;
+  }
+  return false;
+}
+
+static inline struct tm_gate *tm_block_gate(const struct tm_coll *coll) {
+  struct tm_team *team = coll->comm->team;
+  return &team->blocks[coll->comm->rank >> team->shift].gate;
+}
+
+/** A meeting in parts, with something to do between them: if (tm_meet_block()) { of the block;
+ * if (tm_meet_top()) { of all; tm_open_top() } tm_open_block() }. The caller is then the last. */
+static inline bool tm_meet_block(const struct tm_coll *coll) {
+  mt_seam_preempt(coll->call);
+  coll->comm->meetings++;
+  return tm_come(tm_block_gate(coll), coll);
+}
+
+static inline bool tm_meet_top(const struct tm_coll *coll) {
+  return tm_come(&coll->comm->team->top, coll);
+}
+
+static inline void tm_open_top(const struct tm_coll *coll) {
+  mt_seam_resume_all(&coll->comm->team->top.queue);
+}
+
+static inline void tm_open_block(const struct tm_coll *coll) {
+  mt_seam_resume_all(&tm_block_gate(coll)->queue);
+}
+
+/** Returns when all have come. */
+static inline void tm_meet(const struct tm_coll *coll) {
+  if (!tm_meet_block(coll)) return;
+  if (tm_meet_top(coll)) tm_open_top(coll);
+  tm_open_block(coll);
+}
+
+/* ---- what is published for the next meeting, and read after it */
+
+static inline void tm_publish(const struct tm_coll *coll, const void *at, size_t bytes,
+                              const void *more) {
+  const struct tm_comm *comm = coll->comm;
+  comm->team->slots[(comm->meetings + 1) % 2][comm->rank] = (struct tm_slot){at, bytes, more};
+}
+
+/** What a rank has published for the last meeting. */
+static inline const struct tm_slot *tm_published(const struct tm_coll *coll, int rank) {
+  return &coll->comm->team->slots[coll->comm->meetings % 2][rank];
+}
+
+/** The team's data: of the last meeting; of the next one, where one member writes. */
+static inline char *tm_team_data(const struct tm_coll *coll) {
+  return coll->comm->team->data[coll->comm->meetings % 2];
+}
+
+static inline char *tm_team_data_next(const struct tm_coll *coll) {
+  return coll->comm->team->data[(coll->comm->meetings + 1) % 2];
+}
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Requests become complete, and threads wait for that; mailbox.h has the protocol.
+ *
+ * Relaxed: what reports read.
+ */
+#include <mltp/mltp.h>
+
+#include "base/atomic.h"
+#include "core/seam.h"
+#include "tmpi/match/wait.h"
+#include "tmpi/mpi/request.h"
+
+bool tm_request_done(struct tm_request *request) {
+  /* MB-2 acquire: the results; pairs MB-1 MB-3 */
+  return mt_load_acquire(&request->done) != 0;
+}
+
+bool tm_request_look(struct tm_request *request) {
+  if (request != NULL && tm_request_done(request)) return true;
+  mltp_yield();
+  return request != NULL && tm_request_done(request);
+}
+
+void tm_request_complete(struct tm_request *request) {
+  struct tm_mailbox *box = &request->owner->box;
+  mt_seam_lock(&box->guard);
+  struct tm_waiter *waiter = request->waiter;
+  bool freed = request->freed;
+  mt_store_release(&request->done, 1); /* MB-1 release: the results; pairs MB-2 */
+  bool last = waiter != NULL && --waiter->missing == 0;
+  struct mltp_thread *thread = last ? waiter->thread : NULL;
+  mt_seam_unlock(&box->guard); /* from here on request and waiter may be gone */
+  if (thread != NULL) mt_seam_resume(thread);
+  if (freed) tm_request_drop(request);
+}
+
+/* @return whether so many of the requests, or all there are, are complete: no guard is needed to
+ * see that. */
+static bool enough_done(struct tm_request *const *requests, int count, int wanted) {
+  int done = 0, missing = 0;
+  for (int i = 0; i < count; i++) {
+    if (requests[i] == NULL) continue;
+    if (tm_request_done(requests[i]))
+      done++;
+    else
+      missing++;
+  }
+  return missing == 0 || done >= wanted;
+}
+
+void tm_requests_wait(struct tm_request *const *requests, int count, int wanted, const char *call) {
+  if (enough_done(requests, count, wanted)) return;
+  struct tm_rank *rank = tm_rank_self();
+  struct tm_mailbox *box = &rank->box;
+  struct tm_waiter waiter = {mt_seam_self(call), NULL, wanted};
+  const struct tm_request *first = NULL;
+  mt_seam_preempt(call);
+  mt_seam_lock(&box->guard);
+  int missing = 0;
+  for (int i = 0; i < count; i++) {
+    if (requests[i] == NULL) continue;
+    if (requests[i]->done) {
+      waiter.missing--;
+      continue;
+    }
+    requests[i]->waiter = &waiter;
+    if (missing++ == 0) first = requests[i];
+  }
+  if (waiter.missing > missing) waiter.missing = missing;
+  if (waiter.missing > 0) {
+    tm_mailbox_park(rank, &box->guard, first, call);
+    mt_seam_lock(&box->guard);
+  }
+  for (int i = 0; i < count; i++)
+    if (requests[i] != NULL) requests[i]->waiter = NULL;
+  mt_seam_unlock(&box->guard);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file wait.h
+ * A thread of a rank parks. Inline: after a switch each return from a function is one that the
+ * processor has not foreseen, 5 ns or more.
+ *
+ * Relaxed: what reports read.
+ */
+#ifndef TM_MATCH_WAIT_H
+#define TM_MATCH_WAIT_H
+
+#include <mltp/mltp.h>
+
+#include "base/atomic.h"
+#include "core/seam.h"
+#include "tmpi/rank/rank.h"
+
+/** Parks until somebody resumes the caller, once. The guard is held, and released.
+ * waits_for: for reports; NULL: any message. */
+static inline void tm_mailbox_park(struct tm_rank *rank, uint32_t *guard,
+                                   const struct tm_request *waits_for, const char *call) {
+  struct tm_mailbox *box = &rank->box;
+  bool tells = rank->thread == mltp_self(); /* others of the rank wait beside it */
+  if (tells) {
+    box->waits_for = waits_for;
+    mt_store_relaxed(&box->call, call);
+  }
+  mt_seam_park(guard, call);
+  if (tells) mt_store_relaxed(&box->call, NULL);
+}
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Functions that remember a place, or leave their result in a variable of libc's. */
+#define _GNU_SOURCE
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <wchar.h>
+
+char *strtok(char *text, const char *delimiters) {
+  static char *place;
+  return strtok_r(text, delimiters, &place);
+}
+
+/* ---- times */
+
+static struct tm broken_down;
+static char as_text[64];
+
+struct tm *gmtime(const time_t *time) { return gmtime_r(time, &broken_down); }
+struct tm *localtime(const time_t *time) {
+  tzset(); /* as localtime() does, and localtime_r() need not */
+  return localtime_r(time, &broken_down);
+}
+char *asctime(const struct tm *time) { return asctime_r(time, as_text); }
+char *ctime(const time_t *time) { return asctime(localtime(time)); }
+
+/* ---- the one hash table */
+
+static struct hsearch_data table;
+
+int hcreate(size_t count) { return hcreate_r(count, &table); }
+void hdestroy(void) { hdestroy_r(&table); }
+
+ENTRY *hsearch(ENTRY item, ACTION action) {
+  ENTRY *found;
+  return hsearch_r(item, action, &found, &table) != 0 ? found : NULL;
+}
+
+/* ---- characters of several bytes */
+
+static mbstate_t in_length, in_char;
+
+int mblen(const char *text, size_t size) {
+  if (text == NULL) {
+    memset(&in_length, 0, sizeof in_length);
+    return 0;
+  }
+  int length = (int)mbrlen(text, size, &in_length);
+  return length < -1 ? -1 : length; /* -2: cut off */
+}
+
+int mbtowc(wchar_t *wide, const char *text, size_t size) {
+  if (text == NULL) {
+    memset(&in_char, 0, sizeof in_char);
+    return 0;
+  }
+  int length = (int)mbrtowc(wide, text, size, &in_char);
+  return length < -1 ? -1 : length;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a program begins and ends: main(), exit() and its kin, and the handlers they call. */
+#include <dlfcn.h>
+#include <err.h>
+#include <error.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "tmpi/loader/program.h"
+#include "tmpi/run/override.h"
+#include "tmpi/run/process.h"
+
+/* ---- ending */
+
+TM_EXPORTED void exit(int status) {
+  struct tm_process *process = tm_process_self();
+  if (process != NULL) tm_process_exit(process, status, TM_ORDERLY);
+  void (*libc)(int);
+  *(void **)&libc = dlsym(RTLD_NEXT, "exit");
+  libc(status);
+  __builtin_unreachable();
+}
+
+/* Not exported, as what follows: our own libraries end the process by libc's. */
+static void exit_at_once(int status) {
+  struct tm_process *process = tm_process_self();
+  if (process != NULL) tm_process_exit(process, status, TM_AT_ONCE);
+  _exit(status);
+}
+
+static void exit_quickly(int status) {
+  struct tm_process *process = tm_process_self();
+  if (process != NULL) tm_process_exit(process, status, TM_QUICK);
+  quick_exit(status);
+}
+
+/* crash.c says which rank. */
+static void abort_rank(void) {
+  fflush(NULL);
+  abort();
+}
+
+/* ---- what ends a program after a message: inside of libc it is another exit() */
+
+static void err_rank(int status, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vwarn(format, arguments);
+  va_end(arguments);
+  exit(status);
+}
+
+static void errx_rank(int status, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vwarnx(format, arguments);
+  va_end(arguments);
+  exit(status);
+}
+
+static void error_rank(int status, int number, const char *format, ...) {
+  char *text = NULL;
+  va_list arguments;
+  va_start(arguments, format);
+  int length = vasprintf(&text, format, arguments);
+  va_end(arguments);
+  error(0, number, "%s", length >= 0 ? text : format);
+  if (length >= 0) free(text);
+  if (status != 0) exit(status);
+}
+
+/* ---- handlers */
+
+/* of: anything in the object that registers it. What shared libraries register, even when a rank
+ * calls them, is the process's. */
+static int register_exit(void (*function)(void *), void *argument, void *of) {
+  static int (*libc)(void (*)(void *), void *, void *);
+  struct tm_process *process = tm_process_self();
+  if (process != NULL && tm_program_rank_of(tm_the_program, of) >= 0)
+    return tm_handler_push(&process->at_exit, function, argument);
+  if (libc == NULL) *(void **)&libc = dlsym(RTLD_DEFAULT, "__cxa_atexit");
+  return libc(function, argument, of);
+}
+
+static int register_atexit(void (*function)(void)) {
+  return register_exit((void (*)(void *))(uintptr_t)function, NULL, (void *)(uintptr_t)function);
+}
+
+static int register_quick(void (*function)(void *), void *of) {
+  (void)of;
+  return tm_handler_push(&tm_process_self()->at_quick_exit, function, NULL);
+}
+
+static int register_at_quick(void (*function)(void)) {
+  return register_quick((void (*)(void *))(uintptr_t)function, NULL);
+}
+
+/* An image's own: tm_process_exit() has called all handlers of the rank before. */
+static void finalize_object(void *of) { (void)of; }
+
+/* ---- starting: what a program's first instructions call */
+
+static int start_main(int (*main)(int, char **, char **), int argc, char **argv,
+                      void (*init)(int, char **, char **), void (*fini)(void),
+                      void (*rtld_fini)(void), void *stack_end) {
+  (void)fini, (void)rtld_fini, (void)stack_end;
+  struct tm_process *process = tm_process_self();
+  if (init != NULL) /* linked for a libc before 2.34: it calls its own constructors */
+    init(argc, argv, environ);
+  else
+    tm_program_construct(tm_the_program, process->number, argc, argv, environ);
+  exit(main(argc, argv, environ));
+}
+
+const struct tm_override tm_override_ending[] = {
+    {"exit", (tm_any *)exit},
+    {"_exit", (tm_any *)exit_at_once},
+    {"_Exit", (tm_any *)exit_at_once},
+    {"quick_exit", (tm_any *)exit_quickly},
+    {"abort", (tm_any *)abort_rank},
+    {"err", (tm_any *)err_rank},
+    {"errx", (tm_any *)errx_rank},
+    {"error", (tm_any *)error_rank},
+    {"atexit", (tm_any *)register_atexit},
+    {"at_quick_exit", (tm_any *)register_at_quick},
+    {"__cxa_atexit", (tm_any *)register_exit},
+    {"__cxa_at_quick_exit", (tm_any *)register_quick},
+    {"__cxa_finalize", (tm_any *)finalize_object},
+    {"__libc_start_main", (tm_any *)start_main},
+    {NULL, NULL},
+};

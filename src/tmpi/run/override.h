@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file override.h
+ * Functions that take the place of libc's, because libc's end a process or block a kernel thread.
+ *
+ * The loader binds a program and its own libraries to them. Libraries that ranks share find those
+ * that are exported here before libc's, so that a rank ends when such a library calls exit(). Who
+ * is no rank gets libc's. What only keeps a state for a process is not here: each rank has copies
+ * of such functions (src/tmpi/private).
+ */
+#ifndef TM_RUN_OVERRIDE_H
+#define TM_RUN_OVERRIDE_H
+
+/** Exported: stands before libc's. */
+#define TM_EXPORTED __attribute__((visibility("default")))
+
+typedef void tm_any(void);
+
+struct tm_override {
+  const char *name; /* NULL: the last row */
+  tm_any *function;
+};
+
+extern const struct tm_override tm_override_ending[];  /* ending.c */
+extern const struct tm_override tm_override_threads[]; /* threads.c */
+extern const struct tm_override tm_override_keys[];    /* keys.c */
+extern const struct tm_override tm_override_waiting[]; /* waiting.c */
+extern const struct tm_override tm_override_signals[]; /* signals.c */
+extern const struct tm_override tm_override_shared[];  /* shared.c */
+
+/** @return what takes the place of a function of libc; NULL: nothing. */
+const void *tm_override(const char *name);
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A rank's threads: what is thread-local to them, and the pthreads a rank makes. Those belong to
+ * the rank. When the rank itself waits for them its VP waits in the kernel, and another VP runs the
+ * other ranks meanwhile.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <semaphore.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "os/pthreads.h"
+#include "tmpi/loader/program.h"
+#include "tmpi/rank/rank.h"
+#include "tmpi/run/keys.h"
+#include "tmpi/run/override.h"
+#include "tmpi/run/process.h"
+
+/* ---- thread-local variables: module words point to the rank's block; a pthread of the rank's has
+ * a block of its own, so far from that. */
+
+static __thread ptrdiff_t own_distance; /* 0: the rank's own thread, or there are none */
+static __thread bool is_pthread;
+
+struct tls_index {
+  char *block;
+  size_t offset;
+};
+
+static void *tls_address(const struct tls_index *index) {
+  return index->block + own_distance + index->offset;
+}
+
+typedef int register_function(void (*)(void *), void *, void *);
+
+static int register_with_libc(void (*function)(void *), void *argument, void *of) {
+  static register_function *libc;
+  if (libc == NULL) *(void **)&libc = dlsym(RTLD_NEXT, "__cxa_thread_atexit_impl");
+  return libc(function, argument, of);
+}
+
+TM_EXPORTED register_function __cxa_thread_atexit_impl;
+
+/* C++: destructors of thread-local objects. libc calls them at the end of a kernel thread. */
+TM_EXPORTED int __cxa_thread_atexit_impl(void (*function)(void *), void *argument, void *of) {
+  struct tm_process *process = tm_process_self();
+  bool of_rank = process != NULL && !is_pthread && tm_program_rank_of(tm_the_program, of) >= 0;
+  return of_rank ? tm_handler_push(&process->at_thread_exit, function, argument)
+                 : register_with_libc(function, argument, of);
+}
+
+/* ---- a rank's own pthreads */
+
+struct start {
+  int rank;
+  char *locals; /* NULL: the program has none */
+  void *(*function)(void *);
+  void *argument;
+};
+
+static void end_pthread(void *locals) {
+  tm_values_end();
+  own_distance = 0;
+  free(locals);
+}
+
+static void *start_pthread(void *argument) {
+  struct start start = *(struct start *)argument;
+  free(argument);
+  is_pthread = true;
+  if (start.locals != NULL)
+    own_distance = start.locals - tm_program_locals(tm_the_program, start.rank);
+  /* the first to be registered is the last to be called */
+  if (register_with_libc(end_pthread, start.locals, &own_distance) != 0 || !tm_values_start() ||
+      tm_rank_enter(start.rank) != 0) {
+    fprintf(stderr, "tmpirun: rank %d: no memory to start a pthread (fewer of them)\n", start.rank);
+    tm_job_abort(1);
+  }
+  return start.function(start.argument);
+}
+
+static int create_pthread(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *),
+                          void *argument) {
+  struct start *start = malloc(sizeof *start);
+  if (start == NULL) return EAGAIN;
+  int rank = tm_process_self()->number;
+  *start = (struct start){rank, NULL, function, argument};
+  int error = tm_program_copy_locals(tm_the_program, rank, &start->locals);
+  if (error == 0) error = os_pthread_create(thread, attr, start_pthread, start);
+  if (error == 0) return 0;
+  free(start->locals);
+  free(start);
+  return EAGAIN;
+}
+
+/* ---- waiting for them */
+
+static int join_pthread(pthread_t thread, void **result) {
+  mltp_blocking_begin();
+  int error = os_pthread_join(thread, result);
+  mltp_blocking_end();
+  return error;
+}
+
+static int wait_at_barrier(pthread_barrier_t *barrier) {
+  mltp_blocking_begin();
+  int error = os_pthread_barrier_wait(barrier);
+  mltp_blocking_end();
+  return error;
+}
+
+static int wait_for_cond(pthread_cond_t *cond, pthread_mutex_t *mutex) {
+  mltp_blocking_begin();
+  int error = os_pthread_cond_wait(cond, mutex);
+  mltp_blocking_end();
+  return error;
+}
+
+static int wait_for_semaphore(sem_t *semaphore) {
+  if (sem_trywait(semaphore) == 0) return 0;
+  mltp_blocking_begin();
+  int result = sem_wait(semaphore), error = errno;
+  mltp_blocking_end();
+  errno = error;
+  return result;
+}
+
+/* The rank's own thread is libmltp's: pthread_exit() would take its VP away. */
+static void exit_pthread(void *result) {
+  struct tm_process *process = tm_process_self();
+  if (process->thread == mltp_self()) tm_process_exit(process, 0, TM_ORDERLY);
+  os_pthread_exit(result);
+}
+
+const struct tm_override tm_override_threads[] = {
+    {"__tls_get_addr", (tm_any *)tls_address},
+    {"__cxa_thread_atexit", (tm_any *)__cxa_thread_atexit_impl},
+    {"__cxa_thread_atexit_impl", (tm_any *)__cxa_thread_atexit_impl},
+    {"pthread_create", (tm_any *)create_pthread},
+    {"pthread_join", (tm_any *)join_pthread},
+    {"pthread_exit", (tm_any *)exit_pthread},
+    {"pthread_barrier_wait", (tm_any *)wait_at_barrier},
+    {"pthread_cond_wait", (tm_any *)wait_for_cond},
+    {"sem_wait", (tm_any *)wait_for_semaphore},
+    {NULL, NULL},
+};

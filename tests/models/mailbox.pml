@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where sends and receives meet (src/tmpi/match/mailbox.h). Thread 0 receives three messages, of
+ * whomever: each time it either blocks, or posts the receive, and then waits for the request. Thread
+ * 1 sends it two, blocking, each either eager, in a cell if one is free, or left with the sender; thread
+ * 2 sends one that stays with it, and waits for the request. With -DEAGER all that thread 1 sends is
+ * eager: cells are used again.
+ *
+ * Guards are locks, so that memory is as each holder left it: no store buffers. Bins are left out:
+ * everything fits everything.
+ *
+ * Checked: nobody waits for ever (all end); who goes on has its data, or they were taken; the
+ * messages of thread 1 come in order; a thread is resumed once, with its registers saved.
+ */
+#define RECEIVES 3
+#define NONE 9
+
+bool guard, guard2;         /* of the receiver's box; of thread 2's */
+bool saved[3], resumed[3];  /* threads */
+
+/* requests of receives, 0 to 2; data: 0 none yet, 10 * sender + number */
+bool posted[RECEIVES], blocks[RECEIVES], complete[RECEIVES], waited[RECEIVES];
+byte data[RECEIVES];
+chan queue = [RECEIVES] of { byte }; /* posted receives, the oldest first */
+
+/* messages: data, whether in the cell, the thread it stays with (NONE: none) */
+chan arrived = [3] of { byte, bool, byte };
+byte cell;                  /* what is in it */
+bool cell_free = true;
+bool taken[3];              /* the data of a thread's message have been copied */
+bool done2, waited2;        /* the request of thread 2 */
+
+inline lock(g) { atomic { !g -> g = true } }
+
+inline park(me, g) {
+#ifdef MUTATE_2
+  g = false; /* before the registers are saved */
+  saved[me] = true;
+#else
+  saved[me] = true;
+  g = false; /* by who runs next */
+#endif
+  atomic { resumed[me] -> resumed[me] = false; saved[me] = false }
+}
+
+inline resume(t) { atomic { assert(saved[t] && !resumed[t]); resumed[t] = true } }
+
+/* tm_request_complete() of a receive */
+inline complete_receive(r) {
+#ifndef MUTATE_4
+  lock(guard);
+#endif
+  complete[r] = true;
+  wakes = waited[r];
+#ifndef MUTATE_4
+  guard = false;
+#endif
+  if
+  :: wakes -> resume(0)
+  :: else
+  fi
+}
+
+/* deliver(): the receive r has been taken out of the queue. */
+inline deliver(what) {
+#ifdef MUTATE_5
+  if
+  :: blocks[r] -> resume(0); data[r] = what
+  :: else -> data[r] = what; complete_receive(r)
+  fi
+#else
+  data[r] = what;
+  if
+  :: blocks[r] -> resume(0)
+  :: else -> complete_receive(r)
+  fi
+#endif
+}
+
+active proctype receiver() {
+  byte r, what, sender, last, got;
+  bool in_cell, wakes;
+  do
+  :: r < RECEIVES ->
+     if
+     :: blocks[r] = true
+     :: blocks[r] = false
+     fi;
+     lock(guard);
+     if
+     :: nempty(arrived) ->
+#ifdef MUTATE_7
+        if /* the newest */
+        :: len(arrived) == 1 -> arrived?what, in_cell, sender
+        :: len(arrived) == 2 -> arrived?what, in_cell, sender; arrived!what, in_cell, sender;
+           arrived?what, in_cell, sender
+        :: len(arrived) == 3 -> arrived?what, in_cell, sender; arrived!what, in_cell, sender;
+           arrived?what, in_cell, sender; arrived!what, in_cell, sender;
+           arrived?what, in_cell, sender
+        fi;
+#else
+        arrived?what, in_cell, sender;
+#endif
+        if
+        :: in_cell ->
+           cell_free = true;
+#ifdef MUTATE_8
+           guard = false;
+           what = cell
+#else
+           what = cell;
+           guard = false
+#endif
+        :: else -> guard = false
+        fi;
+        data[r] = what;
+        if
+        :: sender == 1 -> taken[1] = true; resume(1)
+        :: sender == 2 ->
+           taken[2] = true;
+           lock(guard2);
+           done2 = true;
+           wakes = waited2;
+           guard2 = false;
+           if
+           :: wakes -> resume(2)
+           :: else
+           fi
+        :: else
+        fi
+     :: empty(arrived) && blocks[r] ->
+#ifdef MUTATE_1
+        queue!r;
+        guard = false;
+        lock(guard);
+        park(0, guard)
+#else
+        queue!r;
+        park(0, guard)
+#endif
+     :: empty(arrived) && !blocks[r] ->
+        queue!r;
+        guard = false;
+        /* tm_requests_wait() */
+        lock(guard);
+#ifndef MUTATE_6
+        if
+        :: complete[r] -> guard = false
+        :: else -> waited[r] = true; park(0, guard)
+        fi
+#else
+        waited[r] = true;
+        park(0, guard)
+#endif
+     fi;
+     got = data[r];
+     assert(got != 0);
+     if
+     :: got / 10 == 1 -> assert(got % 10 == last + 1); last = got % 10
+     :: else
+     fi;
+     r++
+  :: else -> break
+  od
+}
+
+/* send_or_leave() until the message is left or the receive taken; then the guard is held, or not. */
+inline find_or_make(what, eager) {
+  r = NONE;
+  in_cell = false;
+  lock(guard);
+  if
+  :: nempty(queue) -> queue?r
+  :: else ->
+     if
+     :: eager && cell_free -> in_cell = true; cell_free = false; cell = what
+     :: else ->
+        guard = false; /* to allocate */
+        lock(guard);
+#ifndef MUTATE_3
+        if
+        :: nempty(queue) -> queue?r
+        :: else
+        fi
+#endif
+     fi
+  fi
+}
+
+active proctype sender() {
+  byte number = 1, r;
+  bool eager, in_cell, wakes;
+  do
+  :: number <= 2 ->
+     if
+     :: eager = true
+#ifndef EAGER
+     :: eager = false
+#endif
+     fi;
+     find_or_make(10 + number, eager);
+     if
+     :: r != NONE -> guard = false; deliver(10 + number)
+     :: r == NONE && eager -> arrived!10 + number, in_cell, NONE; guard = false
+     :: r == NONE && !eager ->
+        arrived!10 + number, false, 1;
+        park(1, guard);
+        assert(taken[1]);
+        taken[1] = false
+     fi;
+     number++
+  :: else -> break
+  od
+}
+
+active proctype other() {
+  byte r;
+  bool in_cell, wakes;
+  find_or_make(21, false);
+  if
+  :: r != NONE -> guard = false; deliver(21)
+  :: else ->
+     arrived!21, false, 2;
+     guard = false;
+     lock(guard2);
+     if
+     :: done2 -> guard2 = false
+     :: else -> waited2 = true; park(2, guard2)
+     fi;
+     assert(taken[2])
+  fi
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Does what its argument says, most of it in rank 1: what abuse.py looks at. */
+#include <err.h>
+#include <error.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "check.h"
+
+enum { GIB = 1 << 30 };
+
+static char large[GIB];
+static int after_large = 3;
+
+static void fill_large(int rank) {
+  static const size_t places[] = {0, 12345, GIB / 2, GIB - 1};
+  for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) large[places[i]] = (char)rank;
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
+    CHECK(large[places[i]] == (char)rank && large[(places[i] + 100) % GIB] == 0);
+  CHECK(after_large == 3);
+}
+
+__attribute__((noinline)) void write_to(volatile int *where);
+void write_to(volatile int *where) { *where = 1; }
+
+int descend(int depth);
+int descend(int depth) {
+  volatile char room[10000];
+  memset((char *)room, depth, sizeof room);
+  return depth == 0 ? 0 : descend(depth - 1) + room[depth % 10000];
+}
+
+static void first_handler(void) { fputs("first registered\n", stderr); }
+static void exit_again(void) {
+  fputs("registered last\n", stderr);
+  exit(5);
+}
+
+static void quick_handler(void) { fputs("quick handler\n", stderr); }
+
+static void divide_handler(int signo) {
+  fprintf(stderr, "caught %d\n", signo);
+  exit(6);
+}
+
+static void in_rank_1(const char *how) {
+  volatile int zero = 0;
+  if (strcmp(how, "segv") == 0) write_to((int *)8);
+  if (strcmp(how, "overflow") == 0) descend(1000000);
+  if (strcmp(how, "divide") == 0) zero = 7 / zero;
+  if (strcmp(how, "divide-caught") == 0) {
+    signal(SIGFPE, divide_handler);
+    zero = 7 / zero;
+  }
+  if (strcmp(how, "raise") == 0) raise(SIGTERM);
+  if (strcmp(how, "abort") == 0) abort();
+  if (strcmp(how, "_exit") == 0) _exit(4);
+  if (strcmp(how, "err") == 0) errx(9, "no such thing");
+  if (strcmp(how, "error") == 0) error(10, 0, "no such %s", "other thing");
+  if (strcmp(how, "chdir") == 0) CHECK(chdir("/") == 0);
+  if (strcmp(how, "exit-in-handler") == 0) {
+    atexit(first_handler);
+    atexit(exit_again);
+    exit(4);
+  }
+  if (strcmp(how, "quick") == 0) {
+    atexit(first_handler);
+    at_quick_exit(quick_handler);
+    quick_exit(4);
+  }
+  if (strcmp(how, "pthread-exit") == 0) pthread_exit(NULL);
+}
+
+int main(int argc, char **argv) {
+  const char *how = argc > 1 ? argv[1] : "";
+  int size, rank = check_start(&argc, &argv, &size);
+  if (strcmp(how, "large") == 0) fill_large(rank);
+  if (strcmp(how, "unflushed") == 0) printf("rank %d", rank); /* no end of line */
+  MPI_Finalize();
+  if (rank == 1) in_rank_1(how);
+  return 0;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What libc keeps for a process each rank has for itself. Every check is made by all ranks at once,
+ * in steps that a barrier keeps together, so that a shared state would be seen. */
+#include <getopt.h>
+#include <search.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "check.h"
+
+static int rank;
+
+static void step(void) { MPI_Barrier(MPI_COMM_WORLD); }
+
+/* ---- options */
+
+static int given_option(int argc, char **argv, const char *shorts, const struct option *longs) {
+  step();
+  return longs != NULL ? getopt_long(argc, argv, shorts, longs, NULL) : getopt(argc, argv, shorts);
+}
+
+static void check_short_options(void) {
+  char number[16];
+  snprintf(number, sizeof number, "%d", rank);
+  char *argv[] = {"program", "word", "-ab", "-n", number, "-nx", "last", "--", "-a", NULL};
+  enum { WORDS = 9 };
+  optind = 1;
+  CHECK(given_option(WORDS, argv, "abn:", NULL) == 'a');
+  CHECK(given_option(WORDS, argv, "abn:", NULL) == 'b' && optarg == NULL);
+  CHECK(given_option(WORDS, argv, "abn:", NULL) == 'n' && strcmp(optarg, number) == 0);
+  CHECK(given_option(WORDS, argv, "abn:", NULL) == 'n' && strcmp(optarg, "x") == 0);
+  CHECK(given_option(WORDS, argv, "abn:", NULL) == -1 && optind == 6);
+  CHECK(strcmp(argv[6], "word") == 0 && strcmp(argv[7], "last") == 0); /* moved to the end */
+  CHECK(strcmp(argv[8], "-a") == 0);
+}
+
+static void check_long_options(void) {
+  static int flag;
+  static const struct option longs[] = {{"size", required_argument, NULL, 's'},
+                                        {"loud", no_argument, &flag, 7},
+                                        {"level", optional_argument, NULL, 'l'},
+                                        {NULL, 0, NULL, 0}};
+  char *argv[] = {"program", "--size=12", "--lo", "--level", "--size", "13", "--no", NULL};
+  enum { WORDS = 7 };
+  optind = 0; /* start anew */
+  opterr = 0;
+  CHECK(given_option(WORDS, argv, "s:", longs) == 's' && strcmp(optarg, "12") == 0);
+  CHECK(given_option(WORDS, argv, "s:", longs) == 0 && flag == 7);
+  CHECK(given_option(WORDS, argv, "s:", longs) == 'l' && optarg == NULL);
+  CHECK(given_option(WORDS, argv, "s:", longs) == 's' && strcmp(optarg, "13") == 0);
+  CHECK(given_option(WORDS, argv, "s:", longs) == '?');
+  CHECK(given_option(WORDS, argv, "s:", longs) == -1 && optind == WORDS);
+}
+
+static void check_strict_options(void) {
+  char *argv[] = {"program", "-a", "-x", "word", "-a", NULL}, *missing[] = {"program", "-n", NULL};
+  optind = 0;
+  CHECK(given_option(5, argv, "+:a", NULL) == 'a');
+  CHECK(given_option(5, argv, "+:a", NULL) == '?' && optopt == 'x');
+  CHECK(given_option(5, argv, "+:a", NULL) == -1 && optind == 3);
+  optind = 0;
+  CHECK(given_option(2, missing, ":n:", NULL) == ':' && optopt == 'n');
+}
+
+/* ---- random numbers: those of a process alone, whoever draws in between */
+
+static void check_random(void) {
+  enum { DRAWS = 6 };
+  long by_random[DRAWS], by_48[DRAWS];
+  double real[DRAWS];
+  for (int i = 0; i < DRAWS; i++) {
+    srandom(5 + (unsigned)rank);
+    srand48(5 + rank);
+    for (int k = 0; k < i; k++) random(), drand48();
+    by_random[i] = random();
+    real[i] = drand48();
+    by_48[i] = lrand48();
+  }
+  srand(5 + (unsigned)rank);
+  for (int i = 0; i < DRAWS; i++) {
+    step();
+    CHECK(rand() == by_random[i]);
+  }
+  for (int i = 0; i < DRAWS; i++) {
+    srand48(5 + rank);
+    for (int k = 0; k < i; k++) drand48();
+    step();
+    CHECK(drand48() == real[i] && lrand48() == by_48[i]);
+  }
+}
+
+/* ---- others */
+
+static void check_strtok(void) {
+  char text[32], expected[8];
+  snprintf(text, sizeof text, "a%d,b%d,c%d", rank, rank, rank);
+  const char *part = strtok(text, ",");
+  for (int i = 0; i < 3; i++) {
+    snprintf(expected, sizeof expected, "%c%d", 'a' + i, rank);
+    CHECK(part != NULL && strcmp(part, expected) == 0);
+    step();
+    part = strtok(NULL, ",");
+  }
+  CHECK(part == NULL);
+}
+
+static void check_times(void) {
+  time_t day = 86400 * (time_t)rank;
+  const struct tm *broken_down = gmtime(&day);
+  char own[32];
+  step();
+  CHECK(broken_down->tm_yday == rank);
+  strcpy(own, asctime(broken_down));
+  const char *text = asctime(broken_down);
+  step();
+  CHECK(strcmp(text, own) == 0);
+}
+
+static void check_hash_table(void) {
+  int value = rank;
+  CHECK(hcreate(16) != 0);
+  step();
+  CHECK(hsearch((ENTRY){"key", &value}, ENTER)->data == &value);
+  step();
+  CHECK(*(int *)hsearch((ENTRY){"key", NULL}, FIND)->data == rank);
+  hdestroy();
+}
+
+/* ---- signals */
+
+static volatile sig_atomic_t got;
+
+static void on_signal(int signo) { got = signo; }
+
+static void check_signals(void) {
+  if (rank % 2 == 0) CHECK(signal(SIGUSR2, on_signal) == SIG_DFL);
+  step();
+  if (rank == 0) raise(SIGUSR2);
+  step();
+  CHECK(got == (rank == 0 ? SIGUSR2 : 0)); /* what a rank raises is its own */
+  if (rank == 0) CHECK(signal(SIGUSR2, SIG_IGN) == on_signal);
+  step();
+  if (rank == 2) kill(getpid(), SIGUSR2); /* from outside: all that have a handler */
+  while (rank % 2 == 0 && got == 0) sleep(0);
+  step();
+  CHECK(got == (rank % 2 == 0 ? SIGUSR2 : 0));
+}
+
+int main(int argc, char **argv) {
+  int size;
+  rank = check_start(&argc, &argv, &size);
+  check_short_options();
+  check_long_options();
+  check_strict_options();
+  check_random();
+  check_strtok();
+  check_times();
+  check_hash_table();
+  check_signals();
+  MPI_Finalize();
+  return 0;
+}

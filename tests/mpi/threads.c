@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Thread-locals and thread-specific values of ranks, and of pthreads that ranks make. */
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdlib.h>
+
+#include "check.h"
+
+static int global = 5;
+static _Thread_local int number = 7, zero;
+static _Thread_local int *pointer = &global; /* an address within the rank's own copy */
+
+static pthread_key_t key;
+static int ended; /* pthreads whose value was given back */
+
+static void end_value(void *value) { __atomic_add_fetch(&ended, value != NULL, __ATOMIC_RELAXED); }
+
+struct job {
+  int rank, index;
+  int *where; /* of `number`, in that thread */
+  sem_t *done;
+};
+
+static void *work(void *argument) {
+  struct job *job = argument;
+  CHECK(number == 7 && zero == 0 && pointer == &global);
+  CHECK(pthread_getspecific(key) == NULL && pthread_setspecific(key, job) == 0);
+  number = zero = 100 * job->rank + job->index;
+  job->where = &number;
+  int next = (job->index + 1) % 2, got;
+  /* the rank's pthreads send to each other while it waits for them */
+  MPI_Sendrecv(&number, 1, MPI_INT, job->rank, job->index, &got, 1, MPI_INT, job->rank, next,
+               MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  CHECK(got == 100 * job->rank + next);
+  CHECK(number == 100 * job->rank + job->index && zero == number);
+  CHECK(pthread_getspecific(key) == job);
+  sem_post(job->done);
+  return &number == job->where ? job : NULL;
+}
+
+int main(int argc, char **argv) {
+  int size, rank, level;
+  pthread_t threads[2];
+  struct job jobs[2];
+  sem_t done;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  CHECK(level == MPI_THREAD_MULTIPLE);
+  CHECK(number == 7 && zero == 0 && pointer == &global);
+  number = rank;
+  CHECK(pthread_key_create(&key, end_value) == 0 && pthread_setspecific(key, &jobs[rank % 2]) == 0);
+  sem_init(&done, 0, 0);
+  for (int i = 0; i < 2; i++) {
+    jobs[i] = (struct job){rank, i, NULL, &done};
+    CHECK(pthread_create(&threads[i], NULL, work, &jobs[i]) == 0);
+  }
+  for (int i = 0; i < 2; i++) sem_wait(&done);
+  for (int i = 0; i < 2; i++) {
+    void *result;
+    CHECK(pthread_join(threads[i], &result) == 0 && result == &jobs[i]);
+    CHECK(jobs[i].where != &number);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(pthread_getspecific(key) == &jobs[rank % 2] && ended == 2);
+  CHECK(number == rank && zero == 0);
+  MPI_Finalize();
+  return 0;
+}
