@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file sim.c
- * Tables 1 and 2 of the ContextThreads report: its two models, compiled by specc, on each backend. Native has
- * the part of QuickThreads there, ucontext that of ContextThreads, kernel that of PosixThreads.
+ * Tables 1 and 2 of the ContextThreads report: its two models, compiled by specc, on each backend.
+ * Native has the part of QuickThreads there, ucontext that of ContextThreads, kernel that of
+ * PosixThreads.
  *
  * prodcons exits with 1 when it receives a wrong value. The models come in several sizes, since the
  * backends differ by a factor of a thousand: what is compared is the time per wait, or per thread.
@@ -61,7 +62,8 @@ static void run_once(const struct part *p, const char *size, struct times *times
   snprintf(name, sizeof name, "../libexec/mltp/sim-%s-%s", p->model, size);
   if (!bench_find(name, path)) {
     times->failed++;
-    snprintf(times->why, sizeof times->why, "there is no %s (build all; specc needs python3-lark)", name);
+    snprintf(times->why, sizeof times->why, "there is no %s (build all; specc needs python3-lark)",
+             name);
     return;
   }
   setenv("MLTP_BACKEND", p->backend, 1);
@@ -85,15 +87,14 @@ static void run_once(const struct part *p, const char *size, struct times *times
 
 static void add_row(const struct part *p, const char *size, const struct times *times, json_t *rows,
                     const char *metric, const char *unit, double *values) {
-  struct bench_row row = {
-      .impl = p->backend,
-      .params = json_pack("{s:s, s:s, s:f}", "model", p->model, "operation", p->operation, "operations",
-                          p->per_size * atof(size)),
-      .metric = metric,
-      .unit = unit,
-      .clock = strcmp(metric, "elapsed") == 0 ? "wall" : "cpu",
-      .runs = times->good,
-      .verified = times->failed == 0};
+  struct bench_row row = {.impl = p->backend,
+                          .params = json_pack("{s:s, s:s, s:f}", "model", p->model, "operation",
+                                              p->operation, "operations", p->per_size * atof(size)),
+                          .metric = metric,
+                          .unit = unit,
+                          .clock = strcmp(metric, "elapsed") == 0 ? "wall" : "cpu",
+                          .runs = times->good,
+                          .verified = times->failed == 0};
   if (times->good > 0) row.stats = bench_stats(values, times->good);
   bench_row_add(rows, &row);
   if (times->good > 0) printf(" %10.4g", row.stats.median);
@@ -118,8 +119,8 @@ static int measure(const struct experiment *experiment, const struct bench_optio
   int runs = options->runs > 0 ? options->runs : options->quick ? 2 : experiment->runs;
   if (runs > RUNS_MOST) runs = RUNS_MOST;
   int failed = 0;
-  printf("%-9s %-9s %10s %10s %10s %10s %10s   (medians)\n", "model", "backend", "operations", "user s",
-         "system s", "elapsed s", "each");
+  printf("%-9s %-9s %10s %10s %10s %10s %10s   (medians)\n", "model", "backend", "operations",
+         "user s", "system s", "elapsed s", "each");
   memset(times, 0, sizeof times);
   setenv("MLTP_VPS", "1", 1);
   for (int r = 0; r < runs; r++)
@@ -134,7 +135,8 @@ static int measure(const struct experiment *experiment, const struct bench_optio
 
 const struct experiment bench_sim = {
     .name = "sim",
-    .shows = "SpecC models on the three backends: a producer and a consumer; threads that do little",
+    .shows =
+        "SpecC models on the three backends: a producer and a consumer; threads that do little",
     .section = "ContextThreads report, tables 1 and 2",
     .impls = "",
     .runs = 5,
