@@ -7,11 +7,20 @@ enum { TAGS = 1 << 30 };
 
 struct tm_coll tm_coll_begin(struct tm_comm *comm, const char *call) {
   comm->collectives = (comm->collectives + 1) % TAGS;
+  comm->recent[comm->collectives % TM_RECENT] = call;
   return (struct tm_coll){comm, call, comm->collectives, MPI_SUCCESS};
 }
 
 struct tm_coll tm_coll_tagged(struct tm_comm *comm, const char *call, int tag) {
   return (struct tm_coll){comm, call, TAGS | tag, MPI_SUCCESS};
+}
+
+void tm_coll_finish(struct tm_coll *coll, struct tm_request **requests, int count) {
+  tm_requests_wait(requests, count, count, coll->call);
+  for (int i = 0; i < count; i++) {
+    if (coll->error == MPI_SUCCESS) coll->error = requests[i]->error;
+    tm_request_empty(requests[i]);
+  }
 }
 
 static void perform(struct tm_coll *coll, struct tm_request *request) {
@@ -43,9 +52,7 @@ void tm_coll_exchange(struct tm_coll *coll, const void *send, size_t send_count,
                           coll->comm);
   tm_request_start(both[0]);
   tm_request_start(both[1]);
-  tm_requests_wait(both, 2, 2, coll->call);
-  for (int i = 0; i < 2; i++)
-    if (coll->error == MPI_SUCCESS) coll->error = requests[i].error;
+  tm_coll_finish(coll, both, 2);
 }
 
 /* Of an intercommunicator, the first ranks of both groups take the smaller of their two. */

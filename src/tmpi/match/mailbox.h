@@ -106,6 +106,8 @@ struct tm_message {
   size_t bytes;                /* [const] */
   struct tm_request *sender;   /* [const] waits for the receiver to copy; NULL: data is here */
   struct tm_buffer *buffer;    /* [const] counted there as not received yet; NULL: not */
+  struct tm_type *type;        /* [const] it was sent as, held; NULL: nobody wants to know */
+  size_t count;                /* [const] elements of it */
   bool is_cell;                /* [const] there is room for TM_CELL_BYTES */
   char data[];                 /* [const] packed */
 };
@@ -118,6 +120,7 @@ struct tm_mailbox {
   struct tm_waiter *probers;          /* [guard] wait for any message to arrive */
   const char *call;                   /* [atomic] relaxed: what it waits in; NULL: nothing */
   const struct tm_request *waits_for; /* [guard] the first of them; for reports */
+  const void *frame;                  /* [rank] where it waits; likewise */
   const struct tm_comm *meets_on;     /* [rank] whose other members it waits for; likewise */
 };
 
@@ -157,12 +160,14 @@ void tm_request_withdraw(struct tm_request *request);
 
 struct tm_buffer {
   uint32_t guard;
-  void *address;            /* [const] */
-  size_t size;              /* [const] */
-  size_t used;              /* [guard] */
-  struct tm_waiter *waiter; /* [guard] MPI_Buffer_detach() waits until nothing is used */
+  void *address;             /* [const] */
+  size_t size;               /* [const] */
+  size_t used;               /* [guard] */
+  struct tm_waiter *waiters; /* [guard] wait until nothing is used: MPI_Buffer_detach(), _flush() */
 };
 
+/** @return the buffer of a buffered send: its communicator's, session's or rank's; NULL: none. */
+struct tm_buffer *tm_buffer_of(const struct tm_request *request);
 /** @return whether there was room for a message of so many bytes; it counts until returned. */
 bool tm_buffer_take(struct tm_buffer *buffer, size_t bytes);
 void tm_buffer_return(struct tm_buffer *buffer, size_t bytes);

@@ -11,10 +11,13 @@
 #include <string.h>
 
 #include "base/atomic.h"
+#include "core/seam.h"
+#include "tmpi/coll/collective.h"
 #include "tmpi/coll/team.h"
 #include "tmpi/mpi/attribute.h"
 #include "tmpi/mpi/errors.h"
 #include "tmpi/mpi/info.h"
+#include "tmpi/mpi/session.h"
 #include "tmpi/mpi/topology.h"
 
 struct tm_comm *tm_comm_of(MPI_Comm handle) { return tm_comm_in(tm_rank_self(), handle); }
@@ -27,6 +30,24 @@ MPI_Comm tm_comm_handle(const struct tm_comm *comm) {
 }
 
 uint64_t tm_context_new(void) { return mt_add_relaxed(&tm_job.next_context, 2); }
+
+/* Among those of its rank, whose threads may all make some. */
+static void enlist(struct tm_comm *comm) {
+  struct tm_rank *rank = comm->owner;
+  mt_seam_lock(&rank->comms_guard);
+  comm->next = rank->comms;
+  if (comm->next != NULL) comm->next->prev = comm;
+  rank->comms = comm;
+  mt_seam_unlock(&rank->comms_guard);
+}
+
+static void delist(struct tm_comm *comm) {
+  struct tm_rank *rank = comm->owner;
+  mt_seam_lock(&rank->comms_guard);
+  *(comm->prev != NULL ? &comm->prev->next : &rank->comms) = comm->next;
+  if (comm->next != NULL) comm->next->prev = comm->prev;
+  mt_seam_unlock(&rank->comms_guard);
+}
 
 struct tm_comm *tm_comm_new(uint64_t context, struct tm_group *group, struct tm_group *remote) {
   struct tm_comm *comm = calloc(1, sizeof *comm);
@@ -45,7 +66,15 @@ struct tm_comm *tm_comm_new(uint64_t context, struct tm_group *group, struct tm_
   comm->owner = tm_rank_self();
   comm->rank = tm_group_find(group, comm->owner->number);
   comm->handler = tm_errhandler_fatal();
+  enlist(comm);
   return comm;
+}
+
+void tm_comm_inherit(struct tm_comm *comm, const struct tm_comm *parent) {
+  comm->handler = parent->handler;
+  tm_errhandler_hold(comm->handler);
+  comm->session = parent->session;
+  tm_session_hold(comm->session);
 }
 
 void tm_comm_hold(struct tm_comm *comm) { mt_add_relaxed(&comm->refs, 1); }
@@ -53,6 +82,7 @@ void tm_comm_hold(struct tm_comm *comm) { mt_add_relaxed(&comm->refs, 1); }
 void tm_comm_release(struct tm_comm *comm) {
   /* CM-1 acq_rel: whoever used it has done so; pairs CM-1 */
   if (mt_add_acq_rel(&comm->refs, (uint32_t)-1) != 1) return;
+  delist(comm);
   if (comm->team != NULL) tm_team_leave(comm->team);
   if (comm->inter) tm_group_release(comm->remote);
   tm_group_release(comm->group);
@@ -60,6 +90,7 @@ void tm_comm_release(struct tm_comm *comm) {
   tm_errhandler_release(comm->handler);
   tm_topology_free(comm->topology);
   tm_info_free(comm->info);
+  tm_session_release(comm->session);
   comm->magic = 0;
   free(comm);
 }
@@ -171,16 +202,31 @@ int PMPI_Comm_group(MPI_Comm handle, MPI_Group *group) {
   return MPI_SUCCESS;
 }
 
-#pragma weak MPI_Comm_free = PMPI_Comm_free
-int PMPI_Comm_free(MPI_Comm *handle) {
+static int free_comm(const char *call, MPI_Comm *handle, bool together) {
   struct tm_comm *comm;
-  int error = tm_get_comm("MPI_Comm_free", *handle, &comm);
+  int error = tm_get_comm(call, *handle, &comm);
   if (error != MPI_SUCCESS) return error;
   if (*handle == MPI_COMM_WORLD || *handle == MPI_COMM_SELF)
-    return tm_fail(comm, "MPI_Comm_free", MPI_ERR_COMM, "%s cannot be freed", comm->name);
+    return tm_fail(comm, call, MPI_ERR_COMM, "%s cannot be freed", comm->name);
+  if (together) tm_call_barrier(call, *handle);
   error = tm_attributes_delete(&comm->attributes, *handle, MPI_DATATYPE_NULL);
-  if (error != MPI_SUCCESS) return tm_fail_code(comm, "MPI_Comm_free", error);
+  if (error != MPI_SUCCESS) return tm_fail_code(comm, call, error);
   tm_comm_release(comm);
   *handle = MPI_COMM_NULL;
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Comm_free = PMPI_Comm_free
+int PMPI_Comm_free(MPI_Comm *comm) { return free_comm("MPI_Comm_free", comm, false); }
+
+/* What is still under way completes by itself: ranks never come apart. */
+#pragma weak MPI_Comm_disconnect = PMPI_Comm_disconnect
+int PMPI_Comm_disconnect(MPI_Comm *comm) { return free_comm("MPI_Comm_disconnect", comm, true); }
+
+/* No rank has been spawned by another. */
+#pragma weak MPI_Comm_get_parent = PMPI_Comm_get_parent
+int PMPI_Comm_get_parent(MPI_Comm *parent) {
+  tm_enter("MPI_Comm_get_parent");
+  *parent = MPI_COMM_NULL;
   return MPI_SUCCESS;
 }
