@@ -62,7 +62,7 @@ class Options(unittest.TestCase):
         self.assertRegex(version, r"^tmpirun \d+\.\d+")
 
     def test_wrong_numbers(self):
-        for option in ("--vps=0", "--seed=x", "--stack=-1", "--wait=never", "--timeout=0", "--timeout=1s"):
+        for option in ("--vps=0", "--seed=x", "--stack=-1", "--timeout=0", "--timeout=1s"):
             result = run(option)
             self.assertEqual(result.returncode, 2, option)
             self.assertRegex(result.stderr, re.escape(option.partition("=")[0]) + ": '.*' is no number from")

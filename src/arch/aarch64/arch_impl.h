@@ -38,6 +38,9 @@ struct arch_context {
 #define MT_ARCH_LANDING ""
 #endif
 
+/** For functions that contain a switch; x86_64's says what for. */
+#define MT_ARCH_RETURN_BY_JUMP
+
 #if defined(__ARM_FEATURE_SVE)
 #define MT_ARCH_CLOBBER_SVE                                                                        \
   , "p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8", "p9", "p10", "p11", "p12", "p13", "p14", \
