@@ -57,6 +57,13 @@ void tm_comm_inherit(struct tm_comm *comm, const struct tm_comm *parent) {
   tm_session_hold(comm->session);
 }
 
+bool tm_comm_add_local(struct tm_comm *comm) {
+  if (!comm->inter) return true;
+  tm_group_hold(comm->group);
+  comm->local_comm = tm_comm_new(comm->context | (uint64_t)1 << 62, comm->group, NULL);
+  return comm->local_comm != NULL;
+}
+
 void tm_comm_hold(struct tm_comm *comm) { mt_add_relaxed(&comm->refs, 1); }
 
 void tm_comm_release(struct tm_comm *comm) {

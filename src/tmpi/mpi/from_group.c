@@ -18,7 +18,9 @@ static uint64_t add_to_hash(uint64_t hash, const void *data, size_t bytes) {
   return hash;
 }
 
-/* Contexts given out are small, those of nonblocking collectives have the highest bit. */
+/* Contexts given out are small, those of nonblocking collectives have the highest bit, and those of
+ * intercommunicators' own sides the one below it; a meeting has no team, so that it meets none of
+ * the latter but by an equal hash. */
 static uint64_t meeting_context(const struct tm_group *group, const char *tag) {
   uint64_t hash = add_to_hash(0xcbf29ce484222325u, tag, strlen(tag));
   hash = add_to_hash(hash, group->ranks, (size_t)group->size * sizeof group->ranks[0]);
