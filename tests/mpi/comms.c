@@ -113,6 +113,17 @@ static void intercommunicators(void) {
     CHECK(flag);
     MPI_Comm_free(&parts);
   }
+  MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
+  CHECK(MPI_Scan(&number, &result, 1, MPI_INT, MPI_SUM, inter) == MPI_ERR_COMM);
+  MPI_Request request;
+  CHECK(MPI_Iscan(&number, &result, 1, MPI_INT, MPI_SUM, inter, &request) == MPI_ERR_COMM);
+  MPI_Comm_set_errhandler(inter, MPI_ERRORS_ARE_FATAL);
+  MPI_Comm_group(inter, &group);
+  MPI_Comm_create(inter, group, &parts); /* all of both sides */
+  MPI_Comm_remote_size(parts, &members);
+  CHECK(members == (low ? size - size / 2 : size / 2));
+  MPI_Comm_free(&parts);
+  MPI_Group_free(&group);
   MPI_Comm_free(&merged);
   MPI_Comm_free(&copy);
   MPI_Comm_disconnect(&inter);
