@@ -35,8 +35,7 @@ static struct tm_comm *make_shadow(struct tm_comm *comm) {
   if (comm->inter) tm_group_hold(comm->remote);
   struct tm_comm *shadow = tm_comm_new(context, comm->group, comm->inter ? comm->remote : NULL);
   if (shadow == NULL) return NULL;
-  tm_errhandler_release(shadow->handler);
-  shadow->handler = tm_errhandler_returning(); /* the request tells */
+  tm_comm_set_handler(shadow, tm_errhandler_returning()); /* the request tells */
   if (comm->topology != NULL) shadow->topology = tm_topology_copy(comm->topology);
   if (tm_comm_add_local(shadow) && (comm->topology == NULL || shadow->topology != NULL))
     return shadow;
@@ -47,8 +46,9 @@ static struct tm_comm *make_shadow(struct tm_comm *comm) {
 /* MPI_Comm_idup(): what the copy inherits. @return false: no memory. */
 static bool dress(struct tm_comm *shadow, const struct tm_comm *comm) {
   shadow->attributes = comm->attributes; /* not freed with it */
-  shadow->handler = comm->handler;
-  tm_errhandler_hold(shadow->handler);
+  struct tm_errhandler *handler = tm_comm_handler(comm);
+  tm_comm_set_handler(shadow, handler);
+  tm_errhandler_release(handler);
   return comm->info == NULL || (shadow->info = tm_info_copy(comm->info)) != NULL;
 }
 

@@ -51,8 +51,7 @@ struct tm_comm *tm_comm_new(uint64_t context, struct tm_group *group, struct tm_
 }
 
 void tm_comm_inherit(struct tm_comm *comm, const struct tm_comm *parent) {
-  comm->handler = parent->handler;
-  tm_errhandler_hold(comm->handler);
+  comm->handler = tm_comm_handler(parent);
   comm->session = parent->session;
   tm_session_hold(comm->session);
 }

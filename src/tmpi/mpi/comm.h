@@ -40,7 +40,7 @@ struct tm_comm {
   bool inter;                       /* [const] an intercommunicator */
   bool freed;                       /* [rank] no handle any more */
   struct tm_comm *local_comm;       /* [const] of an intercommunicator: its own side */
-  struct tm_errhandler *handler;    /* [rank] */
+  struct tm_errhandler *handler;    /* [guard: the owner's mailbox's] */
   struct tm_attributes *attributes; /* [rank] */
   struct tm_topology *topology;     /* [rank] NULL: none */
   struct tm_info *info;             /* [rank] hints; NULL: none */

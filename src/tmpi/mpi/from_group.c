@@ -76,9 +76,7 @@ static int check(const char *call, MPI_Group handle, const char *tag, MPI_Info i
 /* What the program wants of the new one. */
 static void dress(struct tm_comm *comm, const struct tm_group *group, MPI_Info info,
                   MPI_Errhandler errhandler) {
-  tm_errhandler_release(comm->handler);
-  comm->handler = tm_errhandler_of(errhandler);
-  tm_errhandler_hold(comm->handler);
+  tm_comm_set_handler(comm, tm_errhandler_of(errhandler));
   if (info != MPI_INFO_NULL) comm->info = tm_info_hints(tm_info_of(info));
   comm->session = group->session;
   tm_session_hold(comm->session);
@@ -131,8 +129,7 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local_handle, int local_leader,
     }
   }
   if (side == NULL || (leads && leaders == NULL)) return tm_fail_code(NULL, call, MPI_ERR_NO_MEM);
-  tm_errhandler_release(side->handler);
-  side->handler = tm_errhandler_returning();
+  tm_comm_set_handler(side, tm_errhandler_returning());
   error = PMPI_Intercomm_create((MPI_Comm)side, local_leader, (MPI_Comm)leaders, other, 0, result);
   if (error == MPI_SUCCESS) dress(tm_comm_of(*result), local, info, errhandler);
   tm_comm_release(side);

@@ -153,10 +153,9 @@ int tm_intercomm_split(struct tm_comm *comm, const char *call, int color, int ke
   if (local == NULL) return MPI_SUCCESS;
   if (remote_leader >= 0) {
     error = PMPI_Intercomm_create(side, 0, tm_comm_handle(comm), remote_leader, 0, result);
-    struct tm_comm *made = error == MPI_SUCCESS ? tm_comm_of(*result) : NULL;
-    if (made != NULL) tm_errhandler_release(made->handler);
-    if (made != NULL) made->handler = comm->handler;
-    if (made != NULL) tm_errhandler_hold(made->handler);
+    struct tm_errhandler *handler = tm_comm_handler(comm);
+    if (error == MPI_SUCCESS) tm_comm_set_handler(tm_comm_of(*result), handler);
+    tm_errhandler_release(handler);
   }
   tm_comm_release(local);
   return error;
