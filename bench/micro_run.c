@@ -17,11 +17,11 @@
 
 extern char **environ;
 
-/* The peers are where CMake puts them: ../libexec/mltp, seen from this program's folder. */
-bool micro_find_program(const struct micro_peer *peer, char path[PATH_MAX]) {
-  char name[80];
-  snprintf(name, sizeof name, "../libexec/mltp/%s", peer->name);
-  return bench_find(name, path);
+/* The programs are where CMake puts them: ../libexec/mltp, seen from this program's folder. */
+bool micro_find_program(const char *name, char path[PATH_MAX]) {
+  char beside[80];
+  snprintf(beside, sizeof beside, "../libexec/mltp/%s", name);
+  return bench_find(beside, path);
 }
 
 void micro_peer_row(const struct micro_row *row, char *name, size_t size) {
@@ -97,7 +97,7 @@ enum micro_outcome micro_run(const struct micro_peer *peer, const struct micro_r
   char path[PATH_MAX], why[80];
   int output = -1, status = 0;
 
-  if (!micro_find_program(peer, path)) return MICRO_ABSENT;
+  if (!micro_find_program(peer->name, path)) return MICRO_ABSENT;
   pid_t pid = start(path, row, limits->ms, &output);
   if (pid < 0) {
     fprintf(stderr, "mltp-bench: starting %s failed: %s\n", path, strerror(errno));

@@ -131,8 +131,8 @@ MLTP_API void sim_par(const sim_child_t *children, size_t count);
  */
 MLTP_API size_t sim_try(const sim_child_t *body, const sim_handler_t *handlers, size_t count);
 
-/** @return where to store the variable's next value; taken over when the delta ends.
- * Blocks: no. Context: simulated. */
+/** @return where to store the variable's next value; taken over when the delta ends. Of several
+ * stores in a delta the last counts. Blocks: thread, as sim_ordered(). Context: simulated. */
 MLTP_API void *sim_write(sim_buffered_t *variable);
 
 /** With several VPs: waits until all threads that would have run before the caller in this delta on

@@ -22,8 +22,9 @@
 
 enum { COMMS = 3, TAGS = 4, RANKS_MAX = 64 };
 
-/** How all receives of a rank on one communicator name their messages in a round. */
-enum style { EXACT, ANY_RANK, ANY_LABEL, ANY_BOTH, STYLES };
+/** How all receives of a rank on one communicator name their messages in a round. MIXED: the
+ * source, and the tag or any. */
+enum style { EXACT, ANY_RANK, ANY_LABEL, ANY_BOTH, MIXED, STYLES };
 
 /** What may wait in a round; ready: all receives are posted before the first send. */
 enum kind { SENDS_WAIT, RECEIVES_WAIT, READY, KINDS };

@@ -30,6 +30,14 @@ bool tm_image_inside(const struct tm_image *image, size_t offset, size_t size) {
   return offset <= image->span && size <= image->span - offset;
 }
 
+bool tm_image_in_file(const struct tm_image *image, size_t offset, size_t size) {
+  for (int i = 0; i < image->segment_count; i++) {
+    const struct tm_segment *s = &image->segments[i];
+    if (offset >= s->start && offset <= s->file_end && size <= s->file_end - offset) return true;
+  }
+  return false;
+}
+
 bool tm_image_writable(const struct tm_image *image, size_t offset, size_t size) {
   for (int i = 0; i < image->segment_count; i++) {
     const struct tm_segment *s = &image->segments[i];
@@ -148,7 +156,7 @@ static bool read_table(struct tm_image *image, struct tm_table *table, Elf64_Sxw
   table->at = tm_image_dynamic(image, at);
   table->size = table->at != 0 ? tm_image_dynamic(image, size) : 0;
   bool aligned = at == DT_STRTAB || table->at % sizeof(uint64_t) == 0;
-  if (tm_image_inside(image, table->at, table->size) && aligned) return true;
+  if (table->size == 0 || (tm_image_in_file(image, table->at, table->size) && aligned)) return true;
   return tm_damaged(image->path, "a table lies outside of it");
 }
 

@@ -77,6 +77,9 @@ const char *tm_image_string(const struct tm_image *image, size_t offset);
 /** @return whether size bytes at an offset lie inside the image. */
 bool tm_image_inside(const struct tm_image *image, size_t offset, size_t size);
 
+/** @return whether they come from the file, in one piece: as tables do, which are searched. */
+bool tm_image_in_file(const struct tm_image *image, size_t offset, size_t size);
+
 /** @return whether they lie in one part that the program may write to: what relocations change. */
 bool tm_image_writable(const struct tm_image *image, size_t offset, size_t size);
 

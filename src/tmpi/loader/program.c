@@ -77,7 +77,7 @@ static bool read_program(struct tm_program *program, const char *path) {
   size_t size;
   if (!__builtin_mul_overflow(program->slot, (size_t)program->ranks, &size))
     program->arena = os_map_memory(size);
-  if (program->arena != NULL) return true;
+  if (program->arena != NULL && tm_program_make_maps(program)) return true;
   return tm_refuse(path,
                    "no address space for %d copies of %zu KiB (fewer ranks, or a higher ulimit -v)",
                    program->ranks, program->slot / 1024);
@@ -120,9 +120,7 @@ int tm_program_copy_locals(const struct tm_program *program, int rank, char **co
 
 /* ---- filling a slot */
 
-/* @return the number of segments from s on that can be mapped as one: read-only, and as far from
- * each other in the file as in memory. Each mapping counts against vm.max_map_count. */
-static int mapped_together(const struct tm_image *image, int s) {
+int tm_program_mapped_together(const struct tm_image *image, int s) {
   const struct tm_segment *first = &image->segments[s];
   int last = s;
   while (last + 1 < image->segment_count) {
@@ -152,7 +150,7 @@ static bool map_segments(const struct tm_image *image, int s, int count, char *b
 static bool place_image(const struct tm_image *image, char *base, int rank) {
   for (int i = 0; i < image->segment_count;) {
     const struct tm_segment *s = &image->segments[i];
-    int count = s->writable ? 1 : mapped_together(image, i);
+    int count = s->writable ? 1 : tm_program_mapped_together(image, i);
     if (s->writable)
       memcpy(base + s->start, image->pristine + s->start, s->file_end - s->start);
     else if (!map_segments(image, i, count, base, rank))
