@@ -21,21 +21,25 @@ static struct tm_signature repeat(struct tm_signature one, uint64_t count) {
 
 /* A derived type is made of one other, but for structures. */
 static int part_count(const struct tm_type *type) {
-  return type->combiner == MPI_COMBINER_STRUCT ? type->type_count : type->type_count > 0;
+  const struct tm_recipe *recipe = &type->recipe;
+  return type->combiner == MPI_COMBINER_STRUCT ? (int)recipe->type_count : recipe->type_count > 0;
 }
 
 static uint64_t repeats(const struct tm_type *type, int part) {
-  if (type->combiner == MPI_COMBINER_STRUCT) return (uint64_t)type->integers[1 + part];
-  return type->types[0]->size > 0 ? type->size / type->types[0]->size : 0;
+  const struct tm_recipe *recipe = &type->recipe;
+  if (type->combiner == MPI_COMBINER_STRUCT) /* the count comes first, then the lengths */
+    return (uint64_t)(recipe->large_count > 0 ? recipe->large_counts[1 + part]
+                                              : recipe->integers[1 + part]);
+  return recipe->types[0]->size > 0 ? type->size / recipe->types[0]->size : 0;
 }
 
 static struct tm_signature of_one(const struct tm_type *type) {
-  if (type->predefined)
+  if (type->predefined || type->lasting)
     return (struct tm_signature){1, (uint64_t)type->basic + 1, FACTOR,
                                  type == tm_type_of(MPI_PACKED)};
   struct tm_signature all = empty;
   for (int i = 0; i < part_count(type); i++)
-    all = join(all, repeat(of_one(type->types[i]), repeats(type, i)));
+    all = join(all, repeat(of_one(type->recipe.types[i]), repeats(type, i)));
   return all;
 }
 
@@ -50,7 +54,7 @@ struct tm_signature tm_signature_start(const struct tm_type *type, uint64_t coun
   struct tm_signature all = repeat(one, wanted / one.count);
   wanted %= one.count;
   for (int i = 0; wanted > 0 && i < part_count(type); i++) {
-    struct tm_signature part = tm_signature_start(type->types[i], repeats(type, i), wanted);
+    struct tm_signature part = tm_signature_start(type->recipe.types[i], repeats(type, i), wanted);
     all = join(all, part);
     wanted -= part.count;
   }

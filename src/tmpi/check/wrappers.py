@@ -48,7 +48,7 @@ def object_of(name, params):
     for kind, argument, array in reversed(params):
         base = kind.removesuffix("*").strip()
         if base in OBJECTS and "const" not in kind and (kind.endswith("*") or array == "[]"):
-            if name in ("Type_get_contents", "Alltoallw", "Ialltoallw") and base == "MPI_Datatype":
+            if name in ("Type_get_contents", "Type_get_contents_c") and base == "MPI_Datatype":
                 continue
             return argument, "TM_" + OBJECTS[base], "count" if array == "[]" else "1"
     return "NULL", "TM_NO_OBJECT", "0"
@@ -78,10 +78,11 @@ static int wrap_{name}({declared or "void"}) {{
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("header", type=pathlib.Path)
+    parser.add_argument("headers", type=pathlib.Path, nargs="+")
     parser.add_argument("out", type=pathlib.Path)
     args = parser.parse_args()
-    functions = [(name, parameters(text)) for name, text in PROTOTYPE.findall(args.header.read_text())
+    prototypes = "".join(header.read_text() for header in args.headers)
+    functions = [(name, parameters(text)) for name, text in PROTOTYPE.findall(prototypes)
                  if "..." not in text]
     functions.sort()
     text = '#include <stdlib.h>\n#include <string.h>\n\n#include "tmpi/check/check.h"\n'
