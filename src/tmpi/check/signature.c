@@ -21,20 +21,20 @@ static struct tm_signature repeat(struct tm_signature one, uint64_t count) {
 
 /* A derived type is made of one other, but for structures. */
 static int part_count(const struct tm_type *type) {
-  MPI_Count types = type->recipe.type_count;
-  return (int)(type->combiner == MPI_COMBINER_STRUCT ? types : types > 0);
+  const struct tm_recipe *recipe = &type->recipe;
+  return type->combiner == MPI_COMBINER_STRUCT ? (int)recipe->type_count : recipe->type_count > 0;
 }
 
 static uint64_t repeats(const struct tm_type *type, int part) {
   const struct tm_recipe *recipe = &type->recipe;
-  if (type->combiner == MPI_COMBINER_STRUCT) /* the number of parts, then of elements in each */
+  if (type->combiner == MPI_COMBINER_STRUCT) /* the count comes first, then the lengths */
     return (uint64_t)(recipe->large_count > 0 ? recipe->large_counts[1 + part]
                                               : recipe->integers[1 + part]);
   return recipe->types[0]->size > 0 ? type->size / recipe->types[0]->size : 0;
 }
 
 static struct tm_signature of_one(const struct tm_type *type) {
-  if (type->predefined)
+  if (type->predefined || type->lasting)
     return (struct tm_signature){1, (uint64_t)type->basic + 1, FACTOR,
                                  type == tm_type_of(MPI_PACKED)};
   struct tm_signature all = empty;

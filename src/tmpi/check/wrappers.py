@@ -49,8 +49,8 @@ def object_of(name, params):
     for kind, argument, array in reversed(params):
         base = kind.removesuffix("*").strip()
         if base in OBJECTS and "const" not in kind and (kind.endswith("*") or array == "[]"):
-            if base == "MPI_Datatype" and array == "[]":
-                continue  # types that are used, or told
+            if name in ("Type_get_contents", "Type_get_contents_c") and base == "MPI_Datatype":
+                continue
             return argument, "TM_" + OBJECTS[base], "count" if array == "[]" else "1"
     return "NULL", "TM_NO_OBJECT", "0"
 
@@ -82,8 +82,9 @@ def main():
     parser.add_argument("headers", type=pathlib.Path, nargs="+")
     parser.add_argument("out", type=pathlib.Path)
     args = parser.parse_args()
-    functions = [(name, parameters(text)) for header in args.headers
-                 for name, text in PROTOTYPE.findall(header.read_text()) if "..." not in text]
+    prototypes = "".join(header.read_text() for header in args.headers)
+    functions = [(name, parameters(text)) for name, text in PROTOTYPE.findall(prototypes)
+                 if "..." not in text]
     functions.sort()
     text = '#include <stdlib.h>\n#include <string.h>\n\n#include "tmpi/check/check.h"\n'
     text += "".join(wrapper(number, *function) for number, function in enumerate(functions))
