@@ -85,3 +85,13 @@ struct bench_outcome bench_child(const struct experiment *experiment, const stru
   close(fd[0]);
   return outcome;
 }
+
+bool bench_find(const char *name, char path[PATH_MAX]) {
+  char self[PATH_MAX];
+  ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+  if (length < 0) return false;
+  self[length] = '\0';
+  *strrchr(self, '/') = '\0';
+  int needed = snprintf(path, PATH_MAX, "%s/%s", self, name);
+  return needed < PATH_MAX && access(path, X_OK) == 0;
+}

@@ -98,7 +98,10 @@ extern const struct experiment bench_ocean;
 extern const struct experiment bench_lifecycle;
 extern const struct experiment bench_latency;
 extern const struct experiment bench_spin;
+extern const struct experiment bench_sim;
 extern const struct experiment bench_calibrate;
+extern const struct experiment bench_mpi;
+extern const struct experiment bench_mpi_programs;
 extern const struct experiment bench_systemc;
 
 /**

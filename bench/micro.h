@@ -97,7 +97,7 @@ enum micro_outcome micro_count(const struct micro_peer *peer, const struct micro
 void micro_peer_row(const struct micro_row *row, char *name, size_t size);
 
 /** Finds a peer's program. @return false: it was not built. */
-bool micro_find_program(const struct micro_peer *peer, char path[PATH_MAX]);
+bool micro_find_program(const char *name, char path[PATH_MAX]);
 
 /**
  * Runs a peer once. A failure is said on stderr.

@@ -63,7 +63,7 @@ enum micro_outcome micro_count(const struct micro_peer *peer, const struct micro
   struct micro_row timed = *row;
   timed.value = MICRO_CPU_NS;
   const enum micro_outcome outcome = micro_run(peer, &timed, limits, sample);
-  if (outcome != MICRO_MEASURED || !micro_find_program(peer, program)) return outcome;
+  if (outcome != MICRO_MEASURED || !micro_find_program(peer->name, program)) return outcome;
   if (run_quietly((char *[]){"valgrind", "--version", NULL}) != 0) return MICRO_NOT_OFFERED;
 
   const double few = count(program, row, FEW), many = count(program, row, MANY);

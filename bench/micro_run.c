@@ -12,19 +12,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "micro.h"
 
 extern char **environ;
 
-/* The peers are where CMake puts them: ../libexec/mltp, seen from this program's folder. */
-bool micro_find_program(const struct micro_peer *peer, char path[PATH_MAX]) {
-  char self[PATH_MAX];
-  ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-  if (length < 0) return false;
-  self[length] = '\0';
-  *strrchr(self, '/') = '\0';
-  int needed = snprintf(path, PATH_MAX, "%s/../libexec/mltp/%s", self, peer->name);
-  return needed < PATH_MAX && access(path, X_OK) == 0;
+/* The programs are where CMake puts them: ../libexec/mltp, seen from this program's folder. */
+bool micro_find_program(const char *name, char path[PATH_MAX]) {
+  char beside[80];
+  snprintf(beside, sizeof beside, "../libexec/mltp/%s", name);
+  return bench_find(beside, path);
 }
 
 void micro_peer_row(const struct micro_row *row, char *name, size_t size) {
@@ -100,7 +97,7 @@ enum micro_outcome micro_run(const struct micro_peer *peer, const struct micro_r
   char path[PATH_MAX], why[80];
   int output = -1, status = 0;
 
-  if (!micro_find_program(peer, path)) return MICRO_ABSENT;
+  if (!micro_find_program(peer->name, path)) return MICRO_ABSENT;
   pid_t pid = start(path, row, limits->ms, &output);
   if (pid < 0) {
     fprintf(stderr, "mltp-bench: starting %s failed: %s\n", path, strerror(errno));

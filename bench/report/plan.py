@@ -57,6 +57,7 @@ STEPS = (
     Step("lifecycle", "lifecycle", "ways to manage threads", "", "--quick", (150, 20)),
     Step("latency", "latency", "cost of a thread against runnable threads", "", "--quick",
          (60, 10)),
+    Step("sim", "sim", "SpecC models on three backends", "", "--quick", (60, 4)),
     Step("spin", "spin", "ways to wait for a lock", "", "--quick", (300, 15)),
     Step("calibrate", "calibrate", "what the model must know of the machine", "", "--quick",
          (30, 3)),

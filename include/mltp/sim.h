@@ -28,7 +28,8 @@ MLTP_BEGIN_DECLS
 /** Simulated time, in units of the model's choice. */
 typedef uint64_t sim_time_t;
 
-/** What simulated threads wait for and notify. Initialise with SIM_EVENT_INIT(name). */
+/** What simulated threads wait for and notify. Initialise with SIM_EVENT_INIT(name). It must last
+ * to the end of the delta in which it is notified; so must a buffered variable that is written. */
 typedef struct sim_event {
   struct sim_node *first_, *last_; /**< who waits, in that order */
   struct sim_watch *watches_;      /**< try blocks that listen */
@@ -130,8 +131,8 @@ MLTP_API void sim_par(const sim_child_t *children, size_t count);
  */
 MLTP_API size_t sim_try(const sim_child_t *body, const sim_handler_t *handlers, size_t count);
 
-/** @return where to store the variable's next value; taken over when the delta ends.
- * Blocks: no. Context: simulated. */
+/** @return where to store the variable's next value; taken over when the delta ends. Of several
+ * stores in a delta the last counts. Blocks: thread, as sim_ordered(). Context: simulated. */
 MLTP_API void *sim_write(sim_buffered_t *variable);
 
 /** With several VPs: waits until all threads that would have run before the caller in this delta on

@@ -315,8 +315,10 @@ enum {
 
 /* ---- functions that programs give to the library */
 typedef void(MPI_User_function)(void *in, void *inout, int *count, MPI_Datatype *type);
+typedef void(MPI_User_function_c)(void *in, void *inout, MPI_Count *count, MPI_Datatype *type);
 typedef void(MPI_Comm_errhandler_function)(MPI_Comm *comm, int *code, ...);
 typedef MPI_Comm_errhandler_function MPI_Comm_errhandler_fn;
+typedef void(MPI_Session_errhandler_function)(MPI_Session *session, int *code, ...);
 typedef int(MPI_Comm_copy_attr_function)(MPI_Comm old, int keyval, void *extra, void *value,
                                          void *copy, int *flag);
 typedef int(MPI_Comm_delete_attr_function)(MPI_Comm comm, int keyval, void *value, void *extra);
@@ -339,8 +341,10 @@ typedef int(MPI_Grequest_cancel_function)(void *extra, int complete);
 #define MPI_DUP_FN ((MPI_Copy_function *)1)
 #define MPI_NULL_DELETE_FN ((MPI_Delete_function *)0)
 
-/* The functions, and the names under which tools find them (made from the former). */
+/* The functions, and the names under which tools find them (made from the former); forms of
+ * collectives (likewise). */
 #pragma GCC visibility push(default)
+#include "mpi_collectives.h"
 #include "mpi_functions.h"
 #include "pmpi_functions.h"
 #pragma GCC visibility pop

@@ -23,6 +23,9 @@ int MPI_Get_processor_name(char *name, int *length);
 int MPI_Get_version(int *version, int *subversion);
 int MPI_Get_library_version(char *version, int *length);
 int MPI_Abi_get_version(int *major, int *minor);
+int MPI_Abi_get_info(MPI_Info *info);
+int MPI_Abi_get_fortran_info(MPI_Info *info);
+int MPI_Get_hw_resource_info(MPI_Info *info);
 double MPI_Wtime(void);
 double MPI_Wtick(void);
 int MPI_Pcontrol(int level, ...);
@@ -51,8 +54,23 @@ int MPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int 
                  MPI_Comm comm, MPI_Status *status);
 int MPI_Sendrecv_replace(void *buffer, int count, MPI_Datatype type, int dest, int sendtag,
                          int source, int recvtag, MPI_Comm comm, MPI_Status *status);
+int MPI_Isendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+                  void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag,
+                  MPI_Comm comm, MPI_Request *request);
+int MPI_Isendrecv_replace(void *buffer, int count, MPI_Datatype type, int dest, int sendtag,
+                          int source, int recvtag, MPI_Comm comm, MPI_Request *request);
 int MPI_Buffer_attach(void *buffer, int size);
 int MPI_Buffer_detach(void *buffer, int *size);
+int MPI_Buffer_flush(void);
+int MPI_Buffer_iflush(MPI_Request *request);
+int MPI_Comm_attach_buffer(MPI_Comm comm, void *buffer, int size);
+int MPI_Comm_detach_buffer(MPI_Comm comm, void *buffer, int *size);
+int MPI_Comm_flush_buffer(MPI_Comm comm);
+int MPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request *request);
+int MPI_Session_attach_buffer(MPI_Session session, void *buffer, int size);
+int MPI_Session_detach_buffer(MPI_Session session, void *buffer, int *size);
+int MPI_Session_flush_buffer(MPI_Session session);
+int MPI_Session_iflush_buffer(MPI_Session session, MPI_Request *request);
 int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status);
 int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status);
 int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status);
@@ -75,6 +93,12 @@ int MPI_Testsome(int count, MPI_Request requests[], int *done, int indices[],
                  MPI_Status statuses[]);
 int MPI_Request_free(MPI_Request *request);
 int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status);
+int MPI_Request_get_status_all(int count, const MPI_Request requests[], int *flag,
+                               MPI_Status statuses[]);
+int MPI_Request_get_status_any(int count, const MPI_Request requests[], int *index, int *flag,
+                               MPI_Status *status);
+int MPI_Request_get_status_some(int count, const MPI_Request requests[], int *done, int indices[],
+                                MPI_Status statuses[]);
 int MPI_Cancel(MPI_Request *request);
 int MPI_Test_cancelled(const MPI_Status *status, int *flag);
 int MPI_Send_init(const void *buffer, int count, MPI_Datatype type, int dest, int tag,
@@ -93,11 +117,20 @@ int MPI_Get_count(const MPI_Status *status, MPI_Datatype type, int *count);
 int MPI_Get_elements(const MPI_Status *status, MPI_Datatype type, int *count);
 int MPI_Status_set_cancelled(MPI_Status *status, int flag);
 int MPI_Status_set_elements(MPI_Status *status, MPI_Datatype type, int count);
+int MPI_Get_elements_x(const MPI_Status *status, MPI_Datatype type, MPI_Count *count);
+int MPI_Status_set_elements_x(MPI_Status *status, MPI_Datatype type, MPI_Count count);
+int MPI_Status_get_source(const MPI_Status *status, int *source);
+int MPI_Status_get_tag(const MPI_Status *status, int *tag);
+int MPI_Status_get_error(const MPI_Status *status, int *error);
+int MPI_Status_set_source(MPI_Status *status, int source);
+int MPI_Status_set_tag(MPI_Status *status, int tag);
+int MPI_Status_set_error(MPI_Status *status, int error);
 int MPI_Grequest_start(MPI_Grequest_query_function *query, MPI_Grequest_free_function *release,
                        MPI_Grequest_cancel_function *cancel, void *extra, MPI_Request *request);
 int MPI_Grequest_complete(MPI_Request request);
 
-/* ---- collectives */
+/* ---- collectives. Their nonblocking, persistent and large-count forms are in mpi_collectives.h,
+ * which is made from these. */
 int MPI_Barrier(MPI_Comm comm);
 int MPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm);
 int MPI_Reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type, MPI_Op op,
@@ -140,50 +173,20 @@ int MPI_Op_create(MPI_User_function *function, int commute, MPI_Op *op);
 int MPI_Op_free(MPI_Op *op);
 int MPI_Op_commutative(MPI_Op op, int *commute);
 
-/* ---- nonblocking collectives */
-int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request);
-int MPI_Ibcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm,
-               MPI_Request *request);
-int MPI_Ireduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type, MPI_Op op,
-                int root, MPI_Comm comm, MPI_Request *request);
-int MPI_Iallreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type, MPI_Op op,
-                   MPI_Comm comm, MPI_Request *request);
-int MPI_Igather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
-                int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
-                MPI_Request *request);
-int MPI_Igatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
-                 const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root,
-                 MPI_Comm comm, MPI_Request *request);
-int MPI_Iscatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
-                 int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
-                 MPI_Request *request);
-int MPI_Iscatterv(const void *sendbuf, const int sendcounts[], const int displs[],
-                  MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype,
-                  int root, MPI_Comm comm, MPI_Request *request);
-int MPI_Iallgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
-                   int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
-int MPI_Iallgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
-                    const int recvcounts[], const int displs[], MPI_Datatype recvtype,
-                    MPI_Comm comm, MPI_Request *request);
-int MPI_Ialltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
-                  int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
-int MPI_Ialltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[],
-                   MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
-                   const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
-int MPI_Ialltoallw(const void *sendbuf, const int sendcounts[], const int sdispls[],
-                   const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[],
-                   const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
-                   MPI_Request *request);
-int MPI_Iscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type, MPI_Op op,
-              MPI_Comm comm, MPI_Request *request);
-int MPI_Iexscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type, MPI_Op op,
-                MPI_Comm comm, MPI_Request *request);
-int MPI_Ireduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[],
-                        MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request *request);
-int MPI_Ireduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype type,
-                              MPI_Op op, MPI_Comm comm, MPI_Request *request);
-int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *copy, MPI_Request *request);
-int MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *copy, MPI_Request *request);
+/* ---- collectives with the neighbours in a topology */
+int MPI_Neighbor_allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
+                           int recvcount, MPI_Datatype recvtype, MPI_Comm comm);
+int MPI_Neighbor_allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
+                            void *recvbuf, const int recvcounts[], const int displs[],
+                            MPI_Datatype recvtype, MPI_Comm comm);
+int MPI_Neighbor_alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
+                          int recvcount, MPI_Datatype recvtype, MPI_Comm comm);
+int MPI_Neighbor_alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[],
+                           MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
+                           const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm);
+int MPI_Neighbor_alltoallw(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
+                           const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[],
+                           const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm);
 
 /* ---- communicators and groups */
 int MPI_Comm_size(MPI_Comm comm, int *size);
@@ -191,11 +194,20 @@ int MPI_Comm_rank(MPI_Comm comm, int *rank);
 int MPI_Comm_compare(MPI_Comm a, MPI_Comm b, int *result);
 int MPI_Comm_dup(MPI_Comm comm, MPI_Comm *copy);
 int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *copy);
+int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *copy, MPI_Request *request);
+int MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *copy, MPI_Request *request);
 int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *result);
 int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *result);
 int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *result);
 int MPI_Comm_split_type(MPI_Comm comm, int kind, int key, MPI_Info info, MPI_Comm *result);
 int MPI_Comm_free(MPI_Comm *comm);
+int MPI_Comm_disconnect(MPI_Comm *comm);
+int MPI_Comm_get_parent(MPI_Comm *parent);
+int MPI_Comm_create_from_group(MPI_Group group, const char *tag, MPI_Info info,
+                               MPI_Errhandler errhandler, MPI_Comm *result);
+int MPI_Intercomm_create_from_groups(MPI_Group local, int local_leader, MPI_Group remote,
+                                     int remote_leader, const char *tag, MPI_Info info,
+                                     MPI_Errhandler errhandler, MPI_Comm *result);
 int MPI_Comm_group(MPI_Comm comm, MPI_Group *group);
 int MPI_Comm_test_inter(MPI_Comm comm, int *flag);
 int MPI_Comm_remote_size(MPI_Comm comm, int *size);
@@ -259,6 +271,9 @@ int MPI_Remove_error_string(int code);
 int MPI_Type_size(MPI_Datatype type, int *size);
 int MPI_Type_get_extent(MPI_Datatype type, MPI_Aint *lower, MPI_Aint *extent);
 int MPI_Type_get_true_extent(MPI_Datatype type, MPI_Aint *lower, MPI_Aint *extent);
+int MPI_Type_size_x(MPI_Datatype type, MPI_Count *size);
+int MPI_Type_get_extent_x(MPI_Datatype type, MPI_Count *lower, MPI_Count *extent);
+int MPI_Type_get_true_extent_x(MPI_Datatype type, MPI_Count *lower, MPI_Count *extent);
 int MPI_Type_contiguous(int count, MPI_Datatype old, MPI_Datatype *type);
 int MPI_Type_vector(int count, int length, int stride, MPI_Datatype old, MPI_Datatype *type);
 int MPI_Type_create_hvector(int count, int length, MPI_Aint stride, MPI_Datatype old,
@@ -289,6 +304,10 @@ int MPI_Type_get_envelope(MPI_Datatype type, int *integers, int *addresses, int 
 int MPI_Type_get_contents(MPI_Datatype type, int max_integers, int max_addresses, int max_types,
                           int integers[], MPI_Aint addresses[], MPI_Datatype types[]);
 int MPI_Type_match_size(int typeclass, int size, MPI_Datatype *type);
+int MPI_Type_get_value_index(MPI_Datatype value, MPI_Datatype index, MPI_Datatype *pair);
+int MPI_Type_create_f90_real(int precision, int range, MPI_Datatype *type);
+int MPI_Type_create_f90_complex(int precision, int range, MPI_Datatype *type);
+int MPI_Type_create_f90_integer(int range, MPI_Datatype *type);
 int MPI_Get_address(const void *location, MPI_Aint *address);
 MPI_Aint MPI_Aint_add(MPI_Aint base, MPI_Aint displ);
 MPI_Aint MPI_Aint_diff(MPI_Aint a, MPI_Aint b);
@@ -297,6 +316,11 @@ int MPI_Pack(const void *in, int count, MPI_Datatype type, void *out, int size, 
 int MPI_Unpack(const void *in, int size, int *position, void *out, int count, MPI_Datatype type,
                MPI_Comm comm);
 int MPI_Pack_size(int count, MPI_Datatype type, MPI_Comm comm, int *size);
+int MPI_Pack_external(const char *datarep, const void *in, int count, MPI_Datatype type, void *out,
+                      MPI_Aint size, MPI_Aint *position);
+int MPI_Unpack_external(const char *datarep, const void *in, MPI_Aint size, MPI_Aint *position,
+                        void *out, int count, MPI_Datatype type);
+int MPI_Pack_external_size(const char *datarep, int count, MPI_Datatype type, MPI_Aint *size);
 
 /* ---- topologies */
 int MPI_Dims_create(int nodes, int ndims, int dims[]);
@@ -317,16 +341,17 @@ int MPI_Graph_get(MPI_Comm comm, int maxindex, int maxedges, int index[], int ed
 int MPI_Graph_neighbors_count(MPI_Comm comm, int rank, int *count);
 int MPI_Graph_neighbors(MPI_Comm comm, int rank, int max, int neighbors[]);
 int MPI_Graph_map(MPI_Comm comm, int nodes, const int index[], const int edges[], int *rank);
+/* Weights are pointers: the compiler would take MPI_UNWEIGHTED for an array of no elements. */
 int MPI_Dist_graph_create_adjacent(MPI_Comm comm, int indegree, const int sources[],
-                                   const int sourceweights[], int outdegree, const int dests[],
-                                   const int destweights[], MPI_Info info, int reorder,
+                                   const int *sourceweights, int outdegree, const int dests[],
+                                   const int *destweights, MPI_Info info, int reorder,
                                    MPI_Comm *result);
 int MPI_Dist_graph_create(MPI_Comm comm, int n, const int sources[], const int degrees[],
-                          const int dests[], const int weights[], MPI_Info info, int reorder,
+                          const int dests[], const int *weights, MPI_Info info, int reorder,
                           MPI_Comm *result);
 int MPI_Dist_graph_neighbors_count(MPI_Comm comm, int *indegree, int *outdegree, int *weighted);
-int MPI_Dist_graph_neighbors(MPI_Comm comm, int maxin, int sources[], int sourceweights[],
-                             int maxout, int dests[], int destweights[]);
+int MPI_Dist_graph_neighbors(MPI_Comm comm, int maxin, int sources[], int *sourceweights,
+                             int maxout, int dests[], int *destweights);
 
 /* ---- info */
 int MPI_Info_create(MPI_Info *info);
@@ -340,5 +365,118 @@ int MPI_Info_get_string(MPI_Info info, const char *key, int *length, char *value
 int MPI_Info_get_valuelen(MPI_Info info, const char *key, int *length, int *flag);
 int MPI_Info_get_nkeys(MPI_Info info, int *count);
 int MPI_Info_get_nthkey(MPI_Info info, int n, char *key);
+
+/* ---- sessions */
+int MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *session);
+int MPI_Session_finalize(MPI_Session *session);
+int MPI_Session_get_info(MPI_Session session, MPI_Info *info);
+int MPI_Session_get_num_psets(MPI_Session session, MPI_Info info, int *count);
+int MPI_Session_get_nth_pset(MPI_Session session, MPI_Info info, int n, int *length, char *name);
+int MPI_Session_get_pset_info(MPI_Session session, const char *name, MPI_Info *info);
+int MPI_Group_from_session_pset(MPI_Session session, const char *name, MPI_Group *group);
+int MPI_Session_create_errhandler(MPI_Session_errhandler_function *function,
+                                  MPI_Errhandler *handler);
+int MPI_Session_set_errhandler(MPI_Session session, MPI_Errhandler handler);
+int MPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler *handler);
+int MPI_Session_call_errhandler(MPI_Session session, int code);
+
+/* ---- with 64-bit counts; those of collectives are in mpi_collectives.h */
+int MPI_Send_c(const void *buffer, MPI_Count count, MPI_Datatype type, int dest, int tag,
+               MPI_Comm comm);
+int MPI_Bsend_c(const void *buffer, MPI_Count count, MPI_Datatype type, int dest, int tag,
+                MPI_Comm comm);
+int MPI_Ssend_c(const void *buffer, MPI_Count count, MPI_Datatype type, int dest, int tag,
+                MPI_Comm comm);
+int MPI_Rsend_c(const void *buffer, MPI_Count count, MPI_Datatype type, int dest, int tag,
+                MPI_Comm comm);
+int MPI_Recv_c(void *buffer, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+               MPI_Status *status);
+int MPI_Isend_c(const void *buffer, MPI_Count count, MPI_Datatype type, int dest, int tag,
+                MPI_Comm comm, MPI_Request *request);
+int MPI_Ibsend_c(const void *buffer, MPI_Count count, MPI_Datatype type, int dest, int tag,
+                 MPI_Comm comm, MPI_Request *request);
+int MPI_Issend_c(const void *buffer, MPI_Count count, MPI_Datatype type, int dest, int tag,
+                 MPI_Comm comm, MPI_Request *request);
+int MPI_Irsend_c(const void *buffer, MPI_Count count, MPI_Datatype type, int dest, int tag,
+                 MPI_Comm comm, MPI_Request *request);
+int MPI_Irecv_c(void *buffer, MPI_Count count, MPI_Datatype type, int source, int tag,
+                MPI_Comm comm, MPI_Request *request);
+int MPI_Send_init_c(const void *buffer, MPI_Count count, MPI_Datatype type, int dest, int tag,
+                    MPI_Comm comm, MPI_Request *request);
+int MPI_Bsend_init_c(const void *buffer, MPI_Count count, MPI_Datatype type, int dest, int tag,
+                     MPI_Comm comm, MPI_Request *request);
+int MPI_Ssend_init_c(const void *buffer, MPI_Count count, MPI_Datatype type, int dest, int tag,
+                     MPI_Comm comm, MPI_Request *request);
+int MPI_Rsend_init_c(const void *buffer, MPI_Count count, MPI_Datatype type, int dest, int tag,
+                     MPI_Comm comm, MPI_Request *request);
+int MPI_Recv_init_c(void *buffer, MPI_Count count, MPI_Datatype type, int source, int tag,
+                    MPI_Comm comm, MPI_Request *request);
+int MPI_Mrecv_c(void *buffer, MPI_Count count, MPI_Datatype type, MPI_Message *message,
+                MPI_Status *status);
+int MPI_Imrecv_c(void *buffer, MPI_Count count, MPI_Datatype type, MPI_Message *message,
+                 MPI_Request *request);
+int MPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
+                   int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                   int source, int recvtag, MPI_Comm comm, MPI_Status *status);
+int MPI_Sendrecv_replace_c(void *buffer, MPI_Count count, MPI_Datatype type, int dest, int sendtag,
+                           int source, int recvtag, MPI_Comm comm, MPI_Status *status);
+int MPI_Isendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
+                    int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                    int source, int recvtag, MPI_Comm comm, MPI_Request *request);
+int MPI_Isendrecv_replace_c(void *buffer, MPI_Count count, MPI_Datatype type, int dest, int sendtag,
+                            int source, int recvtag, MPI_Comm comm, MPI_Request *request);
+int MPI_Buffer_attach_c(void *buffer, MPI_Count size);
+int MPI_Buffer_detach_c(void *buffer, MPI_Count *size);
+int MPI_Comm_attach_buffer_c(MPI_Comm comm, void *buffer, MPI_Count size);
+int MPI_Comm_detach_buffer_c(MPI_Comm comm, void *buffer, MPI_Count *size);
+int MPI_Session_attach_buffer_c(MPI_Session session, void *buffer, MPI_Count size);
+int MPI_Session_detach_buffer_c(MPI_Session session, void *buffer, MPI_Count *size);
+int MPI_Get_count_c(const MPI_Status *status, MPI_Datatype type, MPI_Count *count);
+int MPI_Get_elements_c(const MPI_Status *status, MPI_Datatype type, MPI_Count *count);
+int MPI_Status_set_elements_c(MPI_Status *status, MPI_Datatype type, MPI_Count count);
+int MPI_Reduce_local_c(const void *in, void *inout, MPI_Count count, MPI_Datatype type, MPI_Op op);
+int MPI_Op_create_c(MPI_User_function_c *function, int commute, MPI_Op *op);
+int MPI_Type_size_c(MPI_Datatype type, MPI_Count *size);
+int MPI_Type_get_extent_c(MPI_Datatype type, MPI_Count *lower, MPI_Count *extent);
+int MPI_Type_get_true_extent_c(MPI_Datatype type, MPI_Count *lower, MPI_Count *extent);
+int MPI_Type_contiguous_c(MPI_Count count, MPI_Datatype old, MPI_Datatype *type);
+int MPI_Type_vector_c(MPI_Count count, MPI_Count length, MPI_Count stride, MPI_Datatype old,
+                      MPI_Datatype *type);
+int MPI_Type_create_hvector_c(MPI_Count count, MPI_Count length, MPI_Count stride, MPI_Datatype old,
+                              MPI_Datatype *type);
+int MPI_Type_indexed_c(MPI_Count count, const MPI_Count lengths[], const MPI_Count displs[],
+                       MPI_Datatype old, MPI_Datatype *type);
+int MPI_Type_create_hindexed_c(MPI_Count count, const MPI_Count lengths[], const MPI_Count displs[],
+                               MPI_Datatype old, MPI_Datatype *type);
+int MPI_Type_create_indexed_block_c(MPI_Count count, MPI_Count length, const MPI_Count displs[],
+                                    MPI_Datatype old, MPI_Datatype *type);
+int MPI_Type_create_hindexed_block_c(MPI_Count count, MPI_Count length, const MPI_Count displs[],
+                                     MPI_Datatype old, MPI_Datatype *type);
+int MPI_Type_create_struct_c(MPI_Count count, const MPI_Count lengths[], const MPI_Count displs[],
+                             const MPI_Datatype types[], MPI_Datatype *type);
+int MPI_Type_create_subarray_c(int ndims, const MPI_Count sizes[], const MPI_Count subsizes[],
+                               const MPI_Count starts[], int order, MPI_Datatype old,
+                               MPI_Datatype *type);
+int MPI_Type_create_darray_c(int size, int rank, int ndims, const MPI_Count gsizes[],
+                             const int distribs[], const int dargs[], const int psizes[], int order,
+                             MPI_Datatype old, MPI_Datatype *type);
+int MPI_Type_create_resized_c(MPI_Datatype old, MPI_Count lower, MPI_Count extent,
+                              MPI_Datatype *type);
+int MPI_Type_get_envelope_c(MPI_Datatype type, MPI_Count *integers, MPI_Count *addresses,
+                            MPI_Count *large_counts, MPI_Count *types, int *combiner);
+int MPI_Type_get_contents_c(MPI_Datatype type, MPI_Count max_integers, MPI_Count max_addresses,
+                            MPI_Count max_large_counts, MPI_Count max_types, int integers[],
+                            MPI_Aint addresses[], MPI_Count large_counts[], MPI_Datatype types[]);
+int MPI_Pack_c(const void *in, MPI_Count count, MPI_Datatype type, void *out, MPI_Count size,
+               MPI_Count *position, MPI_Comm comm);
+int MPI_Unpack_c(const void *in, MPI_Count size, MPI_Count *position, void *out, MPI_Count count,
+                 MPI_Datatype type, MPI_Comm comm);
+int MPI_Pack_size_c(MPI_Count count, MPI_Datatype type, MPI_Comm comm, MPI_Count *size);
+int MPI_Pack_external_c(const char *datarep, const void *in, MPI_Count count, MPI_Datatype type,
+                        void *out, MPI_Count size, MPI_Count *position);
+int MPI_Unpack_external_c(const char *datarep, const void *in, MPI_Count size, MPI_Count *position,
+                          void *out, MPI_Count count, MPI_Datatype type);
+int MPI_Pack_external_size_c(const char *datarep, MPI_Count count, MPI_Datatype type,
+                             MPI_Count *size);
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "core/det.h"
 #include "core/sched.h"
+#include "core/seam.h"
 #include "core/wake.h"
 #include "debug/probes.h"
 #include "debug/report.h"
@@ -99,10 +100,12 @@ static struct mltp_thread *after_others(struct mt_vp *vp, struct mltp_thread *to
 }
 
 /* Mostly it looks at no queue, and so need not step inside: neither thread is in one. */
-void mt_park_for(struct mltp_thread *self, struct mltp_thread *to, enum mt_why why) {
+void mt_seam_switch(struct mltp_thread *to, const char *what, struct mt_seam_detour *detour) {
+  struct mltp_thread *self = mt_current();
   struct mt_vp *vp = self->vp;
-  mt_store_relaxed(&self->why, (uint8_t)why);
-  MT_PROBE3(park, self, why, self->waitq);
+  self->waiting_for = what;
+  mt_store_relaxed(&self->why, MT_WHY_MESSAGE);
+  MT_PROBE3(park, self, MT_WHY_MESSAGE, what);
   MT_ASSERT(mt_state(to) == MT_PARKED && (vp != NULL) == (to->vp != NULL));
   if (mt_likely(vp != NULL)) {
     uint32_t tick = mt_load_relaxed(&vp->tick) + 1;
@@ -119,6 +122,8 @@ void mt_park_for(struct mltp_thread *self, struct mltp_thread *to, enum mt_why w
     park_outside(self, NULL, to, NULL);
   }
   mt_store_relaxed(&self->why, MT_WHY_NOTHING);
+  self->waiting_for = NULL; /* a timer that fires later looks for a queue there */
+  if (mt_unlikely(detour->taken)) detour->go(detour);
 }
 
 int mt_wait(struct mltp_thread *self, mltp_waitq_t *q, bool front, enum mt_why why,

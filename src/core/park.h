@@ -98,13 +98,6 @@ static inline void mt_park(struct mltp_thread *self, mt_spin *guard, enum mt_why
 }
 
 /**
- * Parks the calling thread and runs `to`, which is parked and only the caller may resume, in its
- * place: at once, but for what else the VP has to do now and then. No guard is needed: `to`
- * runs when the caller's registers are saved. Both on VPs, or neither.
- */
-void mt_park_for(struct mltp_thread *self, struct mltp_thread *to, enum mt_why why);
-
-/**
  * Waits in a queue whose guard the caller holds (released as by mt_park()).
  * @param front enter at the front
  * @param timer armed for the caller, or NULL

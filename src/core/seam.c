@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of the library, for those built on it. */
+/* The inside of the library, for those built on it. mt_seam_switch() is in park.c: it is a way to
+ * park. */
 #include "core/seam.h"
 
 #include "base/options.h"
@@ -35,13 +36,6 @@ void mt_seam_resume_all(mltp_waitq_t *queue) {
 }
 
 void mt_seam_resume(struct mltp_thread *t) { mt_resume(t); }
-
-void mt_seam_switch(struct mltp_thread *to, const char *what) {
-  struct mltp_thread *self = mt_current();
-  self->waiting_for = what;
-  mt_park_for(self, to, MT_WHY_MESSAGE);
-  self->waiting_for = NULL; /* as above */
-}
 
 void mt_seam_preempt(const char *call) { mt_preempt(call); }
 

@@ -31,12 +31,20 @@ MT_SEAM void mt_seam_park(uint32_t *guard, const char *what);
 /** Makes a parked thread run again. Whoever resumes has seen it waiting under the guard. */
 MT_SEAM void mt_seam_resume(struct mltp_thread *t);
 
+/** Where a thread goes instead of returning from mt_seam_switch(), once it is taken. */
+struct mt_seam_detour {
+  bool taken;
+  void (*go)(struct mt_seam_detour *self);
+};
+
 /** Parks the calling thread and lets `to` go on in its place, on the same VP where there are
  * VPs: a coroutine's switch. Both are unbound, or neither is; `to` was parked by this call or
  * mt_seam_park(), and whoever may resume it is the caller alone. No guard: the caller can be
- * resumed from the moment `to` runs. Returns when the caller is resumed, or run in another's place.
- */
-MT_SEAM void mt_seam_switch(struct mltp_thread *to, const char *what);
+ * resumed from the moment `to` runs. Returns when the caller is resumed, or run in another's
+ * place. The detour is here so that callers may end with this call: each function that
+ * returns after a switch returns to where the processor does not expect it. */
+MT_SEAM void mt_seam_switch(struct mltp_thread *to, const char *what,
+                            struct mt_seam_detour *detour);
 
 /** Parks the calling thread at the end of a queue, whose guard it holds; as mt_seam_park(). */
 MT_SEAM void mt_seam_wait(mltp_waitq_t *queue, const char *what);

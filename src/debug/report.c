@@ -102,19 +102,24 @@ static bool any_woken(void) {
   return woken;
 }
 
-static uint32_t deadlock_reported; /* once in a runtime's life */
-bool (*mt_deadlock_hook)(void);
 uint32_t mt_deadlock_bystanders;
 
+/* Kernel threads of which we know: VPs, those that wait for one of our objects, and bystanders. */
+static uint32_t known_tasks(void) {
+  return mt_load_relaxed(&mt_rt.vp_count) + mt_load_relaxed(&mt_rt.outside_parked) +
+         mt_deadlock_bystanders + MT_SANITIZER_TASKS;
+}
+
+static uint32_t deadlock_reported; /* once in a runtime's life */
+bool (*mt_deadlock_hook)(void);
+
 void mt_deadlock_suspected(void) {
-  uint32_t vps = mt_load_relaxed(&mt_rt.vp_count);
-  uint32_t known =
-      vps + mt_load_relaxed(&mt_rt.outside_parked) + mt_deadlock_bystanders + MT_SANITIZER_TASKS;
-  int tasks = os_task_count();
   if (mt_options.deadlock == MT_DEADLOCK_OFF) return;
+  /* asked again after the count: who resumed a known one may have ended meanwhile */
+  uint32_t before = known_tasks(), tasks = (uint32_t)os_task_count(), after = known_tasks();
   /* a thread blocked in the kernel may come back, unless it waits for a lock of ours */
   if (mt_load_relaxed(&mt_rt.blocked) > mt_load_relaxed(&mt_rt.blocked_in_locks)) return;
-  if (tasks == 0 || (uint32_t)tasks > known || mt_live() == 0 || any_woken()) return;
+  if (tasks == 0 || tasks > before || tasks > after || mt_live() == 0 || any_woken()) return;
   if (mt_load_relaxed(&mt_rt.awake) != 0 || mt_add_relaxed(&deadlock_reported, 1) != 0) return;
   mt_message("deadlock: no thread can run, and no timer is pending:");
   if (mt_deadlock_hook == NULL || !mt_deadlock_hook()) mt_dump(2, BACKTRACES_IN_REPORT, true);

@@ -83,6 +83,11 @@ static inline void move_time(void) {
   } while (sm.heap_count > 0 && sm.heap[0].time == sm.now);
 }
 
+void sm_forget_delta(void) {
+  take_over_written();
+  for (sim_event_t *event = sm.notified; event != NULL; event = event->next_) event->wakes_ = 0;
+}
+
 void sm_advance(void) {
   while (sm.ready == NULL && !sm.over) {
     if (SM_UNLIKELY(sm.written != NULL)) take_over_written();

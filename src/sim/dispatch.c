@@ -15,7 +15,6 @@ void sm_run_on(struct sim_host *host, struct sim_thread *t) {
   t->host = host;
   t->below = host->top;
   host->top = t;
-  if (SM_LIKELY(sm.vps == 1)) sm.current = t;
   t->body(t->arg);
   host->top = t->below;
   sm_do(SM_END, t);
@@ -28,7 +27,6 @@ static inline bool several(void) {
   return sm.ready_count > 1;
 }
 
-/* t: the next, taken out of the queue; NULL: to be found. */
 static void let_others_run(struct sim_thread *self, struct sim_host *host, struct sim_thread *t) {
   for (;; t = NULL) {
     if (SM_UNLIKELY(sim_parallel)) {
@@ -53,16 +51,9 @@ static void let_others_run(struct sim_thread *self, struct sim_host *host, struc
   }
 }
 
-void sm_block(struct sim_thread *self) {
-  struct sim_host *host = self->host;
-  struct sim_thread *t = SM_LIKELY(sm.vps == 1) ? sm_next() : NULL;
-  if (SM_LIKELY(t != NULL && t->host != NULL)) {
-    if (t->host != host) sm_host_switch(host, t->host);
-  } else {
-    let_others_run(self, host, t);
-  }
-  if (SM_UNLIKELY(host->killed)) longjmp(host->base, 1);
-  if (SM_LIKELY(sm.vps == 1)) sm.current = self;
+void sm_let_others_run(struct sim_thread *self, struct sim_host *host, struct sim_thread *t) {
+  let_others_run(self, host, t);
+  if (SM_UNLIKELY(host->killed.taken)) host->killed.go(&host->killed);
 }
 
 /* What is kept waits in the pool; it may be taken out of it for the very next thread. */

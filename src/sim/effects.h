@@ -63,7 +63,6 @@ static inline void sm_effect(enum sm_what what, void *object) {
     case SM_WAITFOR: sm_heap_push(object); break;
     case SM_END: end(object); break;
     case SM_WATCH: sm_watch(object); break;
-    case SM_UNWATCH: sm_unwatch(object); break;
     case SM_RELEASE: sm_release(object); break;
     case SM_UNWOUND: sm_unwound(object); break;
     case SM_POOL: sm_host_pool(object); break;

@@ -62,6 +62,7 @@ void sim_notify(sim_event_t *event) { sm_do(SM_NOTIFY, event); }
 void sim_notify_one(sim_event_t *event) { sm_do(SM_NOTIFY_ONE, event); }
 
 void *sim_write(sim_buffered_t *variable) {
+  sim_ordered(); /* of several writes in a delta the last one counts */
   sm_do(SM_WRITE, variable);
   return variable->pending_;
 }

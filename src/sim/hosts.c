@@ -21,15 +21,17 @@ static struct {
   uint32_t parking;
 } caller;
 
-static const char waits[] = "its turn in the simulation";
+const char sm_turn[] = "its turn in the simulation";
 
 struct sim_host *sm_host_here(void) { return mltp_get(sm.key); }
 
 static void unwound(struct sim_host *host) {
   host->top = NULL;
-  host->killed = false;
+  host->killed.taken = false;
   sm_do(SM_UNWOUND, host->last.scope);
 }
+
+static void unwind(struct mt_seam_detour *killed) { longjmp(((struct sim_host *)killed)->base, 1); }
 
 static void *host_main(void *arg) {
   struct sim_host *host = arg;
@@ -60,6 +62,7 @@ static int start(struct sim_host *host, uint32_t *starter) {
 static struct sim_host *new_host(void) {
   struct sim_host *host = calloc(1, sizeof *host);
   if (host == NULL) return NULL;
+  host->killed.go = unwind;
   host->after = sm.hosts;
   if (sm.hosts != NULL) sm.hosts->before = host;
   sm.hosts = host;
@@ -91,31 +94,15 @@ void sm_host_free(struct sim_host *host) {
   free(host);
 }
 
-/* After a round it may not be parked yet. */
-static inline void wait_parked(struct sim_host *host) {
-  if (SM_LIKELY(sm.vps == 1)) return;
-  mt_seam_lock(&host->parking);
-  mt_seam_unlock(&host->parking);
-}
-
-static void start_in_place_of(struct sim_host *here, struct sim_host *to) {
+void sm_host_start(struct sim_host *here, struct sim_host *to) {
   mt_seam_lock(&here->parking);
   if (start(to, &here->parking) != 0) sm_no_memory("a simulated thread");
-  mt_seam_park(&here->parking, waits);
-}
-
-inline void sm_host_switch(struct sim_host *here, struct sim_host *to) {
-  if (SM_LIKELY(to->thread != NULL)) {
-    wait_parked(to);
-    mt_seam_switch(to->thread, waits);
-  } else {
-    start_in_place_of(here, to);
-  }
+  mt_seam_park(&here->parking, sm_turn);
 }
 
 void sm_host_resume(struct sim_host *host) {
   if (host->thread != NULL) {
-    wait_parked(host);
+    sm_wait_parked(host);
     mt_seam_resume(host->thread);
   } else if (start(host, NULL) != 0) {
     sm_no_memory("a simulated thread");
@@ -125,7 +112,7 @@ void sm_host_resume(struct sim_host *host) {
 int sm_hosts_run(struct sim_thread *first) {
   struct sim_host *host = new_host();
   if (host == NULL) return ENOMEM;
-  host->next = first;
+  host->next = sm.current = first;
   caller.thread = mltp_self();
   mt_seam_lock(&caller.parking);
   int error = start(host, &caller.parking);

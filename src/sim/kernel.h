@@ -17,11 +17,13 @@ struct sim_host *sm_host_here(void);
  * resumed; the program ends with a message when there is none. */
 struct sim_host *sm_host_for(struct sim_thread *t);
 
-/** Lets a host go on, or start, in the place of the caller's, which has nothing else to do until it
- * is resumed. */
-void sm_host_switch(struct sim_host *here, struct sim_host *to);
+/** What waiting hosts wait for. */
+extern const char sm_turn[];
 
-/** The same beside the caller, which goes on. */
+/** Starts a host in the place of the caller's, which has nothing else to do until it is resumed. */
+void sm_host_start(struct sim_host *here, struct sim_host *to);
+
+/** Starts a host, or lets it go on, beside the caller's. */
 void sm_host_resume(struct sim_host *host);
 
 /** Runs the first thread on a host, and waits until all is over. @return 0, ENOMEM, EAGAIN. */
@@ -35,8 +37,8 @@ void sm_host_free(struct sim_host *host);
 
 /* ---- dispatch.c: whose turn it is */
 
-/** The calling thread's state says what it waits for: others run until its turn comes. */
-void sm_block(struct sim_thread *self);
+/** The rare cases of sm_block(). t: the next thread, taken out of the queue; NULL: to be found. */
+void sm_let_others_run(struct sim_thread *self, struct sim_host *host, struct sim_thread *t);
 
 /** Runs a thread from its start to its end, on top of what is on the host. */
 void sm_run_on(struct sim_host *host, struct sim_thread *t);
@@ -49,6 +51,9 @@ bool sm_host_continue(struct sim_host *host);
 /** The end of a delta: delivers what was notified, or moves the time on. Afterwards a thread is
  * ready, if any can ever be. */
 void sm_advance(void);
+
+/** The last delta, when all is over: nobody hears what it has notified. */
+void sm_forget_delta(void);
 
 /** Takes a thread out of the queues of all that it waits for. */
 void sm_leave_waits(struct sim_thread *t);
@@ -69,7 +74,6 @@ void sm_unwound(struct sim_scope *scope);
 /** @return whether a suspended scope keeps the thread, which would be ready. */
 bool sm_hold(struct sim_thread *t);
 void sm_watch(struct sim_scope *scope);
-void sm_unwatch(struct sim_scope *scope);
 /** An interrupt's handler has ended. */
 void sm_release(struct sim_scope *scope);
 
@@ -85,7 +89,6 @@ enum sm_what {
   SM_WAITFOR,    /**< a thread */
   SM_END,        /**< a thread */
   SM_WATCH,      /**< a scope */
-  SM_UNWATCH,    /**< a scope */
   SM_RELEASE,    /**< a scope */
   SM_UNWOUND,    /**< a scope */
   SM_POOL,       /**< a host */
@@ -155,10 +158,39 @@ static inline struct sim_thread *sm_next(void) {
   if (SM_UNLIKELY(sm.ready == NULL)) sm_advance();
   struct sim_thread *t = sm.ready;
   if (SM_UNLIKELY(t == NULL)) return NULL;
+  sm.current = t; /* but in a round, where nobody asks */
   sm.ready = t->next;
   if (sm.ready == NULL) sm.ready_end = &sm.ready;
   sm.ready_count--;
   return t;
+}
+
+/** After a round a host may not be parked yet. */
+static inline void sm_wait_parked(struct sim_host *host) {
+  if (SM_LIKELY(sm.vps == 1)) return;
+  mt_seam_lock(&host->parking);
+  mt_seam_unlock(&host->parking);
+}
+
+/** Lets a host go on, or start, in the place of the caller's. */
+static inline void sm_host_switch(struct sim_host *here, struct sim_host *to) {
+  if (SM_LIKELY(to->thread != NULL)) {
+    sm_wait_parked(to);
+    mt_seam_switch(to->thread, sm_turn, &here->killed);
+  } else {
+    sm_host_start(here, to);
+  }
+}
+
+/** The calling thread's state says what it waits for: others run until its turn comes. For the end
+ * of a function: mostly it is left by mt_seam_switch(). */
+__attribute__((always_inline)) static inline void sm_block(struct sim_thread *self) {
+  struct sim_host *host = self->host;
+  struct sim_thread *t = SM_LIKELY(sm.vps == 1) ? sm_next() : NULL;
+  if (SM_LIKELY(t != NULL && t->host != NULL && t->host != host))
+    mt_seam_switch(t->host->thread, sm_turn, &host->killed);
+  else
+    sm_let_others_run(self, host, t);
 }
 
 #endif

@@ -35,7 +35,9 @@ static int set_up(void) {
 static void take_down(void) {
   if (sm.vps > 1) mltp_key_delete(sm.key);
   sm_round_free();
+  sm_forget_delta();
   free(sm.heap);
+  sm = (struct simulation){0};
 }
 
 int sim_run(void (*body)(void *arg), void *arg) {

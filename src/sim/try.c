@@ -44,7 +44,7 @@ void sm_watch(struct sim_scope *scope) {
   }
 }
 
-void sm_unwatch(struct sim_scope *scope) {
+static void unwatch(struct sim_scope *scope) {
   for (size_t i = 0; i < scope->count; i++) {
     struct sim_watch *watch = &scope->watches[i];
     if (watch->prev != NULL)
@@ -73,12 +73,12 @@ static void kill_host(struct sim_host *host, struct sim_scope *scope) {
     scope->unwinding++;
   else
     sm.unwinding++;
-  if (host->killed) { /* by an inner scope, in this delta */
+  if (host->killed.taken) { /* by an inner scope, in this delta */
     host->last.scope = scope;
     return;
   }
   leave_all(host->top);
-  host->killed = true;
+  host->killed.taken = true;
   host->last = (struct sim_thread){.host = host, .scope = scope, .state = SM_READY};
   host->top = &host->last;
   sm_queue(&host->last);
@@ -92,14 +92,14 @@ static void forget_ready(void) {
   sm.ready_count = 0;
   for (struct sim_thread *next; t != NULL; t = next) {
     next = t->next;
-    if (t->host == NULL || !t->host->killed || t == &t->host->last) sm_queue(t);
+    if (t->host == NULL || !t->host->killed.taken || t == &t->host->last) sm_queue(t);
   }
 }
 
 void sm_kill(struct sim_scope *scope) {
   for (struct sim_scope *s = sm.scopes, *after; s != NULL; s = after) {
     after = s->after;
-    if (s != scope && is_within(s, scope)) sm_unwatch(s);
+    if (s != scope && is_within(s, scope)) unwatch(s);
   }
   for (struct sim_host *host = sm.hosts; host != NULL; host = host->after)
     if (host->top != NULL && is_within(host->top->scope, scope)) kill_host(host, scope);
@@ -173,7 +173,9 @@ static size_t run_body(struct sim_thread *self, struct sim_scope *scope, const s
     handler->body(handler->arg);
     sm_do(SM_RELEASE, scope);
   }
-  sm_do(SM_UNWATCH, scope);
+  sim_ordered(); /* at once, since it ends here: other turns of a round have their own time for it
+                  */
+  unwatch(scope);
   return scope->fired;
 }
 

@@ -26,6 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/seam.h"
 #include "mltp/key.h"
 #include "mltp/sim.h"
 #include "mltp/thread.h"
@@ -73,10 +74,10 @@ struct sim_thread {
 
 /** A thread of libmltp that runs simulated ones. All on its pile belong to the same scope. */
 struct sim_host {
+  struct mt_seam_detour killed; /**< first: taken when it shall unwind */
   struct mltp_thread *thread;
   struct sim_thread *top;          /**< of its pile */
   struct sim_thread *next;         /**< what it runs when it is resumed; NULL: its end */
-  bool killed;                     /**< unwinds when it is resumed */
   struct sim_thread last;          /**< stands for its pile then: parents' memory may be gone */
   struct sim_host *pooled;         /**< next in the pool */
   struct sim_host *before, *after; /**< among all hosts */

@@ -43,7 +43,7 @@ static bool arena_ready(void) {
   if (arena.base != NULL) return true;
   size_t most = os_address_space_limit() / 2; /* the other half is for the program */
   arena.page = os_page_size();
-  arena.size = (size_t)1 << 42;
+  arena.size = (size_t)1 << 40;
   while (arena.size > most && arena.size > COMMIT_STEP) arena.size /= 2;
   for (; arena.size >= COMMIT_STEP; arena.size /= 2) {
     arena.base = os_reserve(arena.size);

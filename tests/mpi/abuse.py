@@ -26,15 +26,18 @@ def run(program, *arguments, ranks=4, options=(), environment=None, address_spac
                           preexec_fn=limit, env={**os.environ, **(environment or {})})
 
 
-def end_of_segments(data):
-    """How much of an ELF file is loaded."""
+def headers(data):
+    """Place, kind, flags, offset, address and length of each program header of an ELF file."""
     table, = struct.unpack_from("<Q", data, 32)
     size, count = struct.unpack_from("<HH", data, 54)
-    ends = []
-    for i in range(count):
-        kind, _, offset, _, _, length = struct.unpack_from("<IIQQQQ", data, table + i * size)
-        ends.append(offset + length if kind == 1 else 0)
-    return max(ends)
+    for at in range(table, table + size * count, size):
+        kind, flags, offset, address, _, length = struct.unpack_from("<IIQQQQ", data, at)
+        yield at, kind, flags, offset, address, length
+
+
+def end_of_segments(data):
+    """How much of an ELF file is loaded."""
+    return max(offset + length for _, kind, _, offset, _, length in headers(data) if kind == 1)
 
 
 class Ends(unittest.TestCase):
@@ -191,6 +194,22 @@ class Refused(unittest.TestCase):
         for length in range(0, end_of_segments(whole), 97):
             damaged.write_bytes(whole[:length])
             self.refused(damaged, "cannot run")
+
+    def test_tables_outside_of_the_file(self):
+        """A table of symbols in a TiB of zeroes, which was searched (found by the fuzzer)."""
+        data = bytearray(pathlib.Path(RING).read_bytes())
+        zeroes = 0
+        for at, kind, flags, offset, address, length in headers(data):
+            if kind == 1 and flags & 2:  # PT_LOAD, writable
+                zeroes = address + length + 64 & ~7
+                struct.pack_into("<Q", data, at + 40, 1 << 39)
+        for _, kind, _, offset, _, length in headers(data):
+            if kind == 2:  # PT_DYNAMIC
+                tags = [at for at in range(offset, offset + length, 16)
+                        if struct.unpack_from("<Q", data, at)[0] == 0x6ffffef5]  # DT_GNU_HASH
+        struct.pack_into("<Q", data, tags[0] + 8, zeroes)
+        (self.folder / "damaged").write_bytes(data)
+        self.refused(self.folder / "damaged", "the file is damaged", ranks=1)
 
     def test_flipped_bits(self):
         """In headers and tables, where a program's first page has them: it is refused or runs, in its own way."""

@@ -11,12 +11,16 @@ static int initialised = 42;
 static int zero;
 static char large[LARGE];
 static int *pointer = &initialised;
+static struct __attribute__((packed)) {
+  char first;
+  int *pointer; /* at an odd address */
+} packed = {1, &initialised};
 static _Thread_local int own_thread = 7;
 int common; /* others could refer to it */
 
 static void touch(int rank) {
   CHECK(initialised == 42 && zero == 0 && own_thread == 7 && common == 0);
-  CHECK(pointer == &initialised);
+  CHECK(pointer == &initialised && packed.pointer == &initialised);
   initialised = zero = own_thread = common = rank;
   memset(large, rank & 0x7f, sizeof large);
 }

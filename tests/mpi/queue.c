@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matching against a list searched from its head: the same partner, whatever was put in and taken out. */
+/* Matching against a list searched from its head: the same partner, whatever was put in and taken
+ * out. */
 #include "tmpi/match/queue.h"
 
 #include <setjmp.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The wrappers behind inject.h: each asks whether it is to fail. */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
@@ -39,7 +38,6 @@ const struct inject_call inject_calls[CALLS] = {
     [CALL_FOPEN] = {"fopen", {ENOMEM, EMFILE, EACCES}},
     [CALL_FSCANF] = {"fscanf", {EIO}},
     [CALL_GETLINE] = {"getline", {ENOMEM}},
-    [CALL_OPENDIR] = {"opendir", {EMFILE}},
     [CALL_NANOSLEEP] = {"clock_nanosleep", {EINTR}},
     [CALL_GETCPU] = {"sched_getcpu", {ENOSYS}},
     [CALL_GETAFFINITY] = {"sched_getaffinity", {EINVAL, EPERM}},
@@ -226,10 +224,6 @@ ssize_t __wrap___getdelim(char **line, size_t *capacity, int delimiter, FILE *fi
 ssize_t __wrap___getdelim(char **line, size_t *capacity, int delimiter, FILE *file) {
   return fails(CALL_GETLINE) ? -1 : __real___getdelim(line, capacity, delimiter, file);
 }
-
-DIR *__real_opendir(const char *path);
-DIR *__wrap_opendir(const char *path);
-DIR *__wrap_opendir(const char *path) { return fails(CALL_OPENDIR) ? NULL : __real_opendir(path); }
 
 /* --------------------------------------------------------------- processors */
 

@@ -12,7 +12,9 @@ import sys
 
 import docstrings
 
-REFERENCE = re.compile(r"\b(mltp_\w+)\(\)|\b(mltp[\w-]*)\((\d)\)")
+REFERENCE = re.compile(r"\b((?:mltp|sim)_\w+)\(\)|\b((?:mltp[\w-]*|specc))\((\d)\)")
+# Headers that mltp.h does not include.
+APART = {"sim.h"}
 # One option, as `mltp options` prints it where nothing is set.
 OPTION = re.compile(r"^(\w+) +\(unset\) +default (\S+) +(.*)\n +\[(.*)\]\n", re.M)
 # A bullet, with the lines of it that are indented.
@@ -35,7 +37,7 @@ def inline(text):
     """Running text as roff, with the functions and pages it names in bold."""
     text = escape(" ".join(text.split()))
     text = re.sub(r"\*(\w+)\*", r"\\fI\1\\fR", text)
-    return re.sub(r"\b(mltp(?:_\w+|\\-options)?)\((\d?)\)",
+    return re.sub(r"\b(mltp(?:_\w+|\\-options)?|sim_\w+|specc)\((\d?)\)",
                   lambda m: f"\\fB{m[1]}\\fR({m[2] or 3})", text)
 
 
@@ -84,14 +86,14 @@ def page(names, section, about, date, sections):
 
 def types_of(function, types):
     """The open structures and enumerations a function's prototype names."""
-    named = set(re.findall(r"\bmltp_\w+_t\b", function.prototype))
+    named = set(re.findall(r"\b(?:mltp|sim)_\w+_t\b", function.prototype))
     for comment, text in types:
         is_open = text.startswith("typedef") and not re.search(r"\w_;", text)
-        if is_open and named & set(re.findall(r"\bmltp_\w+\b", text.splitlines()[-1])):
+        if is_open and named & set(re.findall(r"\b(?:mltp|sim)_\w+\b", text.splitlines()[-1])):
             yield f"{prose(comment)}\n.PP\n{code(text)}"
 
 
-def function_page(function, aliases, types, date):
+def function_page(function, aliases, types, include, date):
     names = [function.name, *(alias.name for alias in aliases)]
     prototypes = "\n".join([function.prototype, *(alias.prototype for alias in aliases)])
     about = summary(function)
@@ -102,7 +104,7 @@ def function_page(function, aliases, types, date):
                            *(meaning for _, meaning in function.params)])
     pages = references(everything, own=names)
     return page(names, 3, about, date, [
-        ("SYNOPSIS", f".nf\n.B #include <mltp/mltp.h>\n.PP\n{escape(prototypes)}\n.fi"),
+        ("SYNOPSIS", f".nf\n.B #include <mltp/{include}>\n.PP\n{escape(prototypes)}\n.fi"),
         ("DESCRIPTION", description),
         ("TYPES", "\n.PP\n".join(types_of(function, types))),
         ("RETURN VALUE", inline(function.returns)),
@@ -157,11 +159,12 @@ def main():
     pages = {"man7/mltp.7": overview_page(headers, args.date)}
     if args.options:
         pages["man7/mltp-options.7"] = options_page(args.options.read_text(), args.date)
-    for header in headers.values():
+    for name, header in headers.items():
+        include = name if name in APART else "mltp.h"
         for function in header.functions:
             aliases = [other for other in header.functions if other.alias == function.name]
             if not function.alias:
-                text = function_page(function, aliases, types, args.date)
+                text = function_page(function, aliases, types, include, args.date)
                 pages |= {f"man3/{name.name}.3": text for name in (function, *aliases)}
     for name, text in pages.items():
         path = args.out / name

@@ -3,7 +3,7 @@
 from lark import Tree
 
 from body import Body
-from model import innermost, type_words
+from model import innermost, specs_of, type_words
 from output import words
 
 
@@ -145,7 +145,8 @@ class Classes:
         steps = []
         if member.initial is not None:
             target = {"piped": "[0]", "buffered": ".now"}.get(member.kind, "")
-            value = ["{ static const", self._specs(body, member), self._declarator(body, member.declarator, [member.token]),
+            const = "" if any(words(q) == "const" for q in specs_of(member.specs, "qualifier")) else "const"
+            value = ["{ static", const, self._specs(body, member), self._declarator(body, member.declarator, [member.token]),
                      "=", body.translate(member.initial), ";"]
             copies = member.delay + 1 if member.kind == "piped" else 1
             for copy in range(copies):

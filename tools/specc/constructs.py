@@ -96,7 +96,7 @@ class Constructs:
             token = state.children[0]
             if names.count(str(token)) > 1:
                 raise self.error(token, f"state '{token}' is there twice")
-            result += [prefix + str(token), ":", self._direct(self._instance(Tree("run", [token])))]
+            result += [prefix + str(token), ": __attribute__((unused));", self._direct(self._instance(Tree("run", [token])))]
             result += [self._transition(t, prefix, names) for t in subtrees(state, "transition")]
         return [*result, f"goto {prefix}; {prefix}: ;", "}"]
 

@@ -20,11 +20,20 @@ class TypeNames:
     always_accept = ()
 
     def __init__(self):
+        self._of_system = {}  # the names in a header's text: most texts include the same ones
         self.begin([], None)
 
     def begin(self, system, lex):
         self.names = {"__builtin_va_list"}
         self._system, self._lex = system, lex
+
+    def _take_system(self, chunk):
+        if chunk not in self._of_system:
+            known, self.names = self.names, set()
+            for _ in self._mark(self._lex(chunk)):
+                pass
+            self._of_system[chunk], self.names = self.names, known
+        self.names |= self._of_system[chunk]
 
     def process(self, stream):
         """The stream, with TYPE_NAME in the place of NAME where that is one."""
@@ -34,8 +43,7 @@ class TypeNames:
         depth, typedef_at, candidate, previous = 0, None, None, None
         for token in stream:
             if token.type == "SYSTEM":
-                for _ in self._mark(self._lex(self._system[int(token[1:])])):
-                    pass
+                self._take_system(self._system[int(token[1:])])
             if token.type in OPEN:
                 depth += 1
             elif token.type in CLOSE:
@@ -72,7 +80,7 @@ class Parser:
 
     def parse(self, text):
         """The tree of a source.Text."""
-        self._types.begin(text.system, lambda chunk: self._lex(chunk))
+        self._types.begin(text.system, self._lex)
         try:
             return self._lark.parse(text.text)
         except lark.exceptions.UnexpectedToken as error:

@@ -4,6 +4,7 @@
  * from the one i before. */
 #include <stdlib.h>
 
+#include "tmpi/coll/collective.h"
 #include "tmpi/coll/team.h"
 #include "tmpi/mpi/errors.h"
 #include "tmpi/mpi/request.h"
@@ -76,18 +77,15 @@ static void alltoall_inter(struct tm_coll *coll, const struct tm_parts *send,
 
 static int check_parts(struct tm_comm *comm, const char *call, const struct tm_parts *parts,
                        MPI_Datatype type, struct tm_type **found) {
-  int error = parts->counts == NULL ? tm_check_count(comm, call, parts->count) : MPI_SUCCESS;
-  for (int i = 0; error == MPI_SUCCESS && parts->counts != NULL && i < comm->remote->size; i++) {
-    error = tm_check_count(comm, call, parts->counts[i]);
-    if (error == MPI_SUCCESS && parts->types != NULL)
-      error = tm_get_type(comm, call, parts->types[i], found);
-  }
-  return error == MPI_SUCCESS && parts->types == NULL ? tm_get_type(comm, call, type, found)
-                                                      : error;
+  int error = tm_check_counts(comm, call, parts, comm->remote->size);
+  if (parts->types == NULL && error == MPI_SUCCESS) return tm_get_type(comm, call, type, found);
+  for (int i = 0; error == MPI_SUCCESS && i < comm->remote->size; i++)
+    error = tm_get_type(comm, call, parts->types[i], found);
+  return error;
 }
 
-static int start(const char *call, struct tm_parts *send, MPI_Datatype sendtype,
-                 struct tm_parts *recv, MPI_Datatype recvtype, MPI_Comm handle) {
+int tm_call_alltoall(const char *call, struct tm_parts *send, MPI_Datatype sendtype,
+                     struct tm_parts *recv, MPI_Datatype recvtype, MPI_Comm handle) {
   struct tm_comm *comm;
   bool in_place = send->base == MPI_IN_PLACE;
   int error = tm_get_comm(call, handle, &comm);
@@ -108,25 +106,26 @@ static int start(const char *call, struct tm_parts *send, MPI_Datatype sendtype,
 #pragma weak MPI_Alltoall = PMPI_Alltoall
 int PMPI_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
                   int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  struct tm_parts send = {AT(sendbuf), sendcount, NULL, NULL, NULL, NULL};
-  struct tm_parts recv = {recvbuf, recvcount, NULL, NULL, NULL, NULL};
-  return start("MPI_Alltoall", &send, sendtype, &recv, recvtype, comm);
+  struct tm_parts send = {AT(sendbuf), sendcount, TM_NO_COUNTS, TM_NO_COUNTS, NULL, NULL};
+  struct tm_parts recv = {recvbuf, recvcount, TM_NO_COUNTS, TM_NO_COUNTS, NULL, NULL};
+  return tm_call_alltoall("MPI_Alltoall", &send, sendtype, &recv, recvtype, comm);
 }
 
 #pragma weak MPI_Alltoallv = PMPI_Alltoallv
 int PMPI_Alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[],
                    MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
                    const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
-  struct tm_parts send = {AT(sendbuf), 0, sendcounts, sdispls, NULL, NULL};
-  struct tm_parts recv = {recvbuf, 0, recvcounts, rdispls, NULL, NULL};
-  return start("MPI_Alltoallv", &send, sendtype, &recv, recvtype, comm);
+  struct tm_parts send = {AT(sendbuf), 0, {sendcounts, NULL}, {sdispls, NULL}, NULL, NULL};
+  struct tm_parts recv = {recvbuf, 0, {recvcounts, NULL}, {rdispls, NULL}, NULL, NULL};
+  return tm_call_alltoall("MPI_Alltoallv", &send, sendtype, &recv, recvtype, comm);
 }
 
 #pragma weak MPI_Alltoallw = PMPI_Alltoallw
 int PMPI_Alltoallw(const void *sendbuf, const int sendcounts[], const int sdispls[],
                    const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[],
                    const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
-  struct tm_parts send = {AT(sendbuf), 0, sendcounts, sdispls, NULL, sendtypes};
-  struct tm_parts recv = {recvbuf, 0, recvcounts, rdispls, NULL, recvtypes};
-  return start("MPI_Alltoallw", &send, MPI_DATATYPE_NULL, &recv, MPI_DATATYPE_NULL, comm);
+  struct tm_parts send = {AT(sendbuf), 0, {sendcounts, NULL}, {sdispls, NULL}, NULL, sendtypes};
+  struct tm_parts recv = {recvbuf, 0, {recvcounts, NULL}, {rdispls, NULL}, NULL, recvtypes};
+  return tm_call_alltoall("MPI_Alltoallw", &send, MPI_DATATYPE_NULL, &recv, MPI_DATATYPE_NULL,
+                          comm);
 }

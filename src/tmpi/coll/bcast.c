@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* MPI_Barrier() and MPI_Bcast(). */
+#include "tmpi/coll/collective.h"
 #include "tmpi/coll/team.h"
 #include "tmpi/mpi/errors.h"
 #include "tmpi/mpi/request.h"
@@ -35,25 +36,27 @@ void tm_bcast(struct tm_coll *coll, void *buffer, size_t count, struct tm_type *
 
 /* All of a group have come when its barrier returns; then its first rank tells the other group's.
  */
-static void barrier_inter(struct tm_comm *comm) {
+static void barrier_inter(struct tm_comm *comm, const char *call) {
   struct tm_type *byte = tm_type_of(MPI_BYTE);
-  struct tm_coll coll = tm_coll_begin(comm, "MPI_Barrier");
-  tm_barrier(comm->local_comm, "MPI_Barrier");
+  struct tm_coll coll = tm_coll_begin(comm, call);
+  tm_barrier(comm->local_comm, call);
   if (comm->rank == 0) tm_coll_exchange(&coll, NULL, 0, byte, 0, NULL, 0, byte, 0);
-  tm_barrier(comm->local_comm, "MPI_Barrier");
+  tm_barrier(comm->local_comm, call);
+}
+
+int tm_call_barrier(const char *call, MPI_Comm handle) {
+  struct tm_comm *comm;
+  int error = tm_get_comm(call, handle, &comm);
+  if (error != MPI_SUCCESS) return error;
+  if (comm->inter)
+    barrier_inter(comm, call);
+  else
+    barrier(comm, call);
+  return MPI_SUCCESS;
 }
 
 #pragma weak MPI_Barrier = PMPI_Barrier
-int PMPI_Barrier(MPI_Comm handle) {
-  struct tm_comm *comm;
-  int error = tm_get_comm("MPI_Barrier", handle, &comm);
-  if (error != MPI_SUCCESS) return error;
-  if (comm->inter)
-    barrier_inter(comm);
-  else
-    barrier(comm, "MPI_Barrier");
-  return MPI_SUCCESS;
-}
+int PMPI_Barrier(MPI_Comm comm) { return tm_call_barrier("MPI_Barrier", comm); }
 
 /* To the first rank of the other group, and among them. */
 static void bcast_inter(struct tm_coll *coll, void *buffer, size_t count, struct tm_type *type,
@@ -69,19 +72,24 @@ static void bcast_inter(struct tm_coll *coll, void *buffer, size_t count, struct
   if (coll->error == MPI_SUCCESS) coll->error = local.error;
 }
 
-#pragma weak MPI_Bcast = PMPI_Bcast
-int PMPI_Bcast(void *buffer, int count, MPI_Datatype handle, int root, MPI_Comm comm_handle) {
+int tm_call_bcast(const char *call, void *buffer, MPI_Count count, MPI_Datatype handle, int root,
+                  MPI_Comm comm_handle) {
   struct tm_comm *comm;
   struct tm_type *type;
-  int error = tm_get_comm("MPI_Bcast", comm_handle, &comm);
-  if (error == MPI_SUCCESS) error = tm_check_count(comm, "MPI_Bcast", count);
-  if (error == MPI_SUCCESS) error = tm_get_type(comm, "MPI_Bcast", handle, &type);
-  if (error == MPI_SUCCESS) error = tm_check_root(comm, "MPI_Bcast", root);
+  int error = tm_get_comm(call, comm_handle, &comm);
+  if (error == MPI_SUCCESS) error = tm_check_count(comm, call, count);
+  if (error == MPI_SUCCESS) error = tm_get_type(comm, call, handle, &type);
+  if (error == MPI_SUCCESS) error = tm_check_root(comm, call, root);
   if (error != MPI_SUCCESS) return error;
-  struct tm_coll coll = tm_coll_begin(comm, "MPI_Bcast");
+  struct tm_coll coll = tm_coll_begin(comm, call);
   if (comm->inter)
     bcast_inter(&coll, buffer, (size_t)count, type, root);
   else
     tm_bcast(&coll, buffer, (size_t)count, type, root);
   return tm_coll_result(&coll);
+}
+
+#pragma weak MPI_Bcast = PMPI_Bcast
+int PMPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+  return tm_call_bcast("MPI_Bcast", buffer, count, type, root, comm);
 }

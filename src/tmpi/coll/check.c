@@ -4,9 +4,19 @@
 #include "tmpi/coll/op.h"
 #include "tmpi/mpi/errors.h"
 
-int tm_check_count(struct tm_comm *comm, const char *call, int count) {
-  return count >= 0 ? MPI_SUCCESS
-                    : tm_fail(comm, call, MPI_ERR_COUNT, "count %d is negative", count);
+int tm_check_count(struct tm_comm *comm, const char *call, MPI_Count count) {
+  return count >= 0
+             ? MPI_SUCCESS
+             : tm_fail(comm, call, MPI_ERR_COUNT, "count %lld is negative", (long long)count);
+}
+
+int tm_check_counts(struct tm_comm *comm, const char *call, const struct tm_parts *parts,
+                    int many) {
+  if (!tm_counts_given(parts->counts)) many = 1; /* all have the same */
+  int error = MPI_SUCCESS;
+  for (int i = 0; error == MPI_SUCCESS && i < many; i++)
+    error = tm_check_count(comm, call, tm_parts_count(parts, i));
+  return error;
 }
 
 int tm_check_root(struct tm_comm *comm, const char *call, int root) {

@@ -8,6 +8,7 @@
 #ifndef TM_COLL_COLL_H
 #define TM_COLL_COLL_H
 
+#include "tmpi/dt/counts.h"
 #include "tmpi/dt/type.h"
 #include "tmpi/mpi/comm.h"
 
@@ -28,6 +29,8 @@ void tm_coll_send(struct tm_coll *coll, const void *buffer, size_t count, struct
                   int dest);
 void tm_coll_recv(struct tm_coll *coll, void *buffer, size_t count, struct tm_type *type,
                   int source);
+/** Waits for messages that have been started, and gives back what their requests hold. */
+void tm_coll_finish(struct tm_coll *coll, struct tm_request **requests, int count);
 /** Both at a time. */
 void tm_coll_exchange(struct tm_coll *coll, const void *send, size_t send_count,
                       struct tm_type *send_type, int dest, void *recv, size_t recv_count,
@@ -59,15 +62,20 @@ struct tm_part {
   struct tm_type *type;
 };
 
-/** The parts of a buffer for or from each rank. counts NULL: count each, one behind the other;
+/** The parts of a buffer for or from each rank. No counts: count each, one behind the other;
  * displs in extents of the type, or (types) in bytes. */
 struct tm_parts {
   void *base;
-  int count;
-  const int *counts, *displs;
+  MPI_Count count;
+  struct tm_counts counts, displs;
   struct tm_type *type;
   const MPI_Datatype *types; /* NULL: all of the one type */
 };
+
+/** @return how many elements a rank's part has. */
+static inline MPI_Count tm_parts_count(const struct tm_parts *parts, int rank) {
+  return tm_counts_given(parts->counts) ? tm_counts_at(parts->counts, rank) : parts->count;
+}
 
 struct tm_part tm_part_of(const struct tm_parts *parts, int rank);
 
@@ -99,7 +107,9 @@ void tm_reduce_part(struct tm_coll *coll, const void *from, size_t first, size_t
 void *tm_elements_new(size_t count, const struct tm_type *type, void **base);
 
 /* ---- check.c: arguments of collectives. Each returns MPI_SUCCESS or what tm_fail() returned. */
-int tm_check_count(struct tm_comm *comm, const char *call, int count);
+int tm_check_count(struct tm_comm *comm, const char *call, MPI_Count count);
+/** The counts of so many parts. */
+int tm_check_counts(struct tm_comm *comm, const char *call, const struct tm_parts *parts, int many);
 int tm_check_root(struct tm_comm *comm, const char *call, int root);
 int tm_check_op(struct tm_comm *comm, const char *call, MPI_Op handle, const struct tm_type *type,
                 const struct tm_op **op);

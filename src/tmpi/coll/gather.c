@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "tmpi/coll/collective.h"
 #include "tmpi/coll/team.h"
 #include "tmpi/mpi/errors.h"
 #include "tmpi/mpi/request.h"
@@ -12,8 +13,8 @@
 struct tm_part tm_part_of(const struct tm_parts *parts, int rank) {
   struct tm_type *type = parts->types != NULL ? tm_type_of(parts->types[rank]) : parts->type;
   ptrdiff_t unit = parts->types != NULL ? 1 : tm_type_extent(type);
-  int count = parts->counts != NULL ? parts->counts[rank] : parts->count;
-  ptrdiff_t at = parts->displs != NULL ? parts->displs[rank] : (ptrdiff_t)rank * count;
+  MPI_Count count = tm_parts_count(parts, rank);
+  ptrdiff_t at = tm_counts_given(parts->displs) ? tm_counts_at(parts->displs, rank) : rank * count;
   return (struct tm_part){(char *)parts->base + at * unit, (size_t)count, type};
 }
 
@@ -122,22 +123,19 @@ void tm_allgather(struct tm_coll *coll, const struct tm_part *own, const struct 
 
 /* ---- arguments: what a rank does not use may be anything */
 
-static int get_part(struct tm_comm *comm, const char *call, const void *at, int count,
+static int get_part(struct tm_comm *comm, const char *call, const struct tm_part *given,
                     MPI_Datatype type, struct tm_part *part) {
-  *part = (struct tm_part){(void *)(uintptr_t)at, 0, NULL};
-  if (at == MPI_IN_PLACE) return MPI_SUCCESS;
-  int error = tm_check_count(comm, call, count);
-  part->count = (size_t)count;
+  *part = (struct tm_part){given->at, 0, NULL};
+  if (given->at == MPI_IN_PLACE) return MPI_SUCCESS;
+  int error = tm_check_count(comm, call, (MPI_Count)given->count);
+  part->count = given->count;
   return error == MPI_SUCCESS ? tm_get_type(comm, call, type, &part->type) : error;
 }
 
-static int get_parts(struct tm_comm *comm, const char *call, const void *base, int count,
-                     const int *counts, const int *displs, MPI_Datatype type,
-                     struct tm_parts *parts) {
-  *parts = (struct tm_parts){(void *)(uintptr_t)base, count, counts, displs, NULL, NULL};
-  int error = counts == NULL ? tm_check_count(comm, call, count) : MPI_SUCCESS;
-  for (int i = 0; error == MPI_SUCCESS && counts != NULL && i < comm->remote->size; i++)
-    error = tm_check_count(comm, call, counts[i]);
+static int get_parts(struct tm_comm *comm, const char *call, const struct tm_parts *given,
+                     MPI_Datatype type, struct tm_parts *parts) {
+  *parts = *given;
+  int error = tm_check_counts(comm, call, parts, comm->remote->size);
   return error == MPI_SUCCESS ? tm_get_type(comm, call, type, &parts->type) : error;
 }
 
@@ -155,19 +153,18 @@ static int get(const char *call, MPI_Comm handle, int root, const struct tm_part
   if (error == MPI_SUCCESS) error = tm_check_root(*comm, call, root);
   bool has_single = root >= 0;
   if (error == MPI_SUCCESS && has_single)
-    error = get_part(*comm, call, single_args->at, (int)single_args->count, single_type, single);
+    error = get_part(*comm, call, single_args, single_type, single);
   if (error == MPI_SUCCESS && is_root(*comm, root))
-    error = get_parts(*comm, call, many_args->base, many_args->count, many_args->counts,
-                      many_args->displs, many_type, many);
+    error = get_parts(*comm, call, many_args, many_type, many);
   return error;
 }
 
-static int gather(const char *call, const struct tm_part *own_args, MPI_Datatype own_type,
-                  const struct tm_parts *all_args, MPI_Datatype all_type, int root,
-                  MPI_Comm handle) {
+int tm_call_gather(const char *call, const struct tm_part *own_args, MPI_Datatype own_type,
+                   const struct tm_parts *all_args, MPI_Datatype all_type, int root,
+                   MPI_Comm handle) {
   struct tm_comm *comm;
   struct tm_part own = {NULL, 0, NULL};
-  struct tm_parts all = {NULL, 0, NULL, NULL, NULL, NULL};
+  struct tm_parts all = {NULL, 0, TM_NO_COUNTS, TM_NO_COUNTS, NULL, NULL};
   int error = get(call, handle, root, own_args, own_type, all_args, all_type, &comm, &own, &all);
   if (error != MPI_SUCCESS) return error;
   struct tm_coll coll = tm_coll_begin(comm, call);
@@ -175,12 +172,12 @@ static int gather(const char *call, const struct tm_part *own_args, MPI_Datatype
   return tm_coll_result(&coll);
 }
 
-static int scatter(const char *call, const struct tm_parts *all_args, MPI_Datatype all_type,
-                   const struct tm_part *own_args, MPI_Datatype own_type, int root,
-                   MPI_Comm handle) {
+int tm_call_scatter(const char *call, const struct tm_parts *all_args, MPI_Datatype all_type,
+                    const struct tm_part *own_args, MPI_Datatype own_type, int root,
+                    MPI_Comm handle) {
   struct tm_comm *comm;
   struct tm_part own = {NULL, 0, NULL};
-  struct tm_parts all = {NULL, 0, NULL, NULL, NULL, NULL};
+  struct tm_parts all = {NULL, 0, TM_NO_COUNTS, TM_NO_COUNTS, NULL, NULL};
   int error = get(call, handle, root, own_args, own_type, all_args, all_type, &comm, &own, &all);
   if (error != MPI_SUCCESS) return error;
   struct tm_coll coll = tm_coll_begin(comm, call);
@@ -194,8 +191,8 @@ static int scatter(const char *call, const struct tm_parts *all_args, MPI_Dataty
 int PMPI_Gather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
                 int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
   struct tm_part own = {AT(sendbuf), (size_t)sendcount, NULL};
-  struct tm_parts all = {recvbuf, recvcount, NULL, NULL, NULL, NULL};
-  return gather("MPI_Gather", &own, sendtype, &all, recvtype, root, comm);
+  struct tm_parts all = {recvbuf, recvcount, TM_NO_COUNTS, TM_NO_COUNTS, NULL, NULL};
+  return tm_call_gather("MPI_Gather", &own, sendtype, &all, recvtype, root, comm);
 }
 
 #pragma weak MPI_Gatherv = PMPI_Gatherv
@@ -203,16 +200,16 @@ int PMPI_Gatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void
                  const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root,
                  MPI_Comm comm) {
   struct tm_part own = {AT(sendbuf), (size_t)sendcount, NULL};
-  struct tm_parts all = {recvbuf, 0, recvcounts, displs, NULL, NULL};
-  return gather("MPI_Gatherv", &own, sendtype, &all, recvtype, root, comm);
+  struct tm_parts all = {recvbuf, 0, {recvcounts, NULL}, {displs, NULL}, NULL, NULL};
+  return tm_call_gather("MPI_Gatherv", &own, sendtype, &all, recvtype, root, comm);
 }
 
 #pragma weak MPI_Scatter = PMPI_Scatter
 int PMPI_Scatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
                  int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
   struct tm_part own = {recvbuf, (size_t)recvcount, NULL};
-  struct tm_parts all = {AT(sendbuf), sendcount, NULL, NULL, NULL, NULL};
-  return scatter("MPI_Scatter", &all, sendtype, &own, recvtype, root, comm);
+  struct tm_parts all = {AT(sendbuf), sendcount, TM_NO_COUNTS, TM_NO_COUNTS, NULL, NULL};
+  return tm_call_scatter("MPI_Scatter", &all, sendtype, &own, recvtype, root, comm);
 }
 
 #pragma weak MPI_Scatterv = PMPI_Scatterv
@@ -220,8 +217,8 @@ int PMPI_Scatterv(const void *sendbuf, const int sendcounts[], const int displs[
                   MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype,
                   int root, MPI_Comm comm) {
   struct tm_part own = {recvbuf, (size_t)recvcount, NULL};
-  struct tm_parts all = {AT(sendbuf), 0, sendcounts, displs, NULL, NULL};
-  return scatter("MPI_Scatterv", &all, sendtype, &own, recvtype, root, comm);
+  struct tm_parts all = {AT(sendbuf), 0, {sendcounts, NULL}, {displs, NULL}, NULL, NULL};
+  return tm_call_scatter("MPI_Scatterv", &all, sendtype, &own, recvtype, root, comm);
 }
 
 /* ---- to all from all */
@@ -240,17 +237,14 @@ static void allgather_inter(struct tm_coll *coll, const struct tm_part *own,
   }
 }
 
-static int allgather(const char *call, const struct tm_part *own_args, MPI_Datatype own_type,
-                     const struct tm_parts *all_args, MPI_Datatype all_type, MPI_Comm handle) {
+int tm_call_allgather(const char *call, const struct tm_part *own_args, MPI_Datatype own_type,
+                      const struct tm_parts *all_args, MPI_Datatype all_type, MPI_Comm handle) {
   struct tm_comm *comm;
   struct tm_part own = {NULL, 0, NULL};
-  struct tm_parts all = {NULL, 0, NULL, NULL, NULL, NULL};
+  struct tm_parts all = {NULL, 0, TM_NO_COUNTS, TM_NO_COUNTS, NULL, NULL};
   int error = tm_get_comm(call, handle, &comm);
-  if (error == MPI_SUCCESS)
-    error = get_part(comm, call, own_args->at, (int)own_args->count, own_type, &own);
-  if (error == MPI_SUCCESS)
-    error = get_parts(comm, call, all_args->base, all_args->count, all_args->counts,
-                      all_args->displs, all_type, &all);
+  if (error == MPI_SUCCESS) error = get_part(comm, call, own_args, own_type, &own);
+  if (error == MPI_SUCCESS) error = get_parts(comm, call, all_args, all_type, &all);
   if (error != MPI_SUCCESS) return error;
   struct tm_coll coll = tm_coll_begin(comm, call);
   if (comm->inter) {
@@ -265,8 +259,8 @@ static int allgather(const char *call, const struct tm_part *own_args, MPI_Datat
 int PMPI_Allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
                    int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   struct tm_part own = {AT(sendbuf), (size_t)sendcount, NULL};
-  struct tm_parts all = {recvbuf, recvcount, NULL, NULL, NULL, NULL};
-  return allgather("MPI_Allgather", &own, sendtype, &all, recvtype, comm);
+  struct tm_parts all = {recvbuf, recvcount, TM_NO_COUNTS, TM_NO_COUNTS, NULL, NULL};
+  return tm_call_allgather("MPI_Allgather", &own, sendtype, &all, recvtype, comm);
 }
 
 #pragma weak MPI_Allgatherv = PMPI_Allgatherv
@@ -274,6 +268,6 @@ int PMPI_Allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, v
                     const int recvcounts[], const int displs[], MPI_Datatype recvtype,
                     MPI_Comm comm) {
   struct tm_part own = {AT(sendbuf), (size_t)sendcount, NULL};
-  struct tm_parts all = {recvbuf, 0, recvcounts, displs, NULL, NULL};
-  return allgather("MPI_Allgatherv", &own, sendtype, &all, recvtype, comm);
+  struct tm_parts all = {recvbuf, 0, {recvcounts, NULL}, {displs, NULL}, NULL, NULL};
+  return tm_call_allgather("MPI_Allgatherv", &own, sendtype, &all, recvtype, comm);
 }

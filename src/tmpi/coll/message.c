@@ -15,6 +15,14 @@ struct tm_coll tm_coll_tagged(struct tm_comm *comm, const char *call, int tag) {
   return (struct tm_coll){comm, call, TAGS | tag, MPI_SUCCESS};
 }
 
+void tm_coll_finish(struct tm_coll *coll, struct tm_request **requests, int count) {
+  tm_requests_wait(requests, count, count, coll->call);
+  for (int i = 0; i < count; i++) {
+    if (coll->error == MPI_SUCCESS) coll->error = requests[i]->error;
+    tm_request_empty(requests[i]);
+  }
+}
+
 static void perform(struct tm_coll *coll, struct tm_request *request) {
   tm_request_perform(request, coll->call);
   if (coll->error == MPI_SUCCESS) coll->error = request->error;
@@ -44,9 +52,7 @@ void tm_coll_exchange(struct tm_coll *coll, const void *send, size_t send_count,
                           coll->comm);
   tm_request_start(both[0]);
   tm_request_start(both[1]);
-  tm_requests_wait(both, 2, 2, coll->call);
-  for (int i = 0; i < 2; i++)
-    if (coll->error == MPI_SUCCESS) coll->error = requests[i].error;
+  tm_coll_finish(coll, both, 2);
 }
 
 /* Of an intercommunicator, the first ranks of both groups take the smaller of their two. */

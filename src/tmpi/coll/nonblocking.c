@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Starts and ends nonblocking collectives. */
-#include "tmpi/coll/nonblocking.h"
-
+/* Nonblocking and persistent collectives: performed by a thread; collective.h says how. */
 #include <mltp/mltp.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "tmpi/coll/collective.h"
 #include "tmpi/coll/op.h"
-#include "tmpi/dt/type.h"
 #include "tmpi/mpi/errors.h"
 #include "tmpi/mpi/info.h"
 #include "tmpi/mpi/request.h"
 #include "tmpi/mpi/topology.h"
 
-/* One under way. */
+/* One that is under way, or may be again. Types and operation may be freed by the program
+ * meanwhile, so they are held. */
 struct task {
-  struct tm_nonblocking call;
+  struct tm_collective collective;
   struct tm_request *request;
   struct tm_comm *shadow;
-  int rank;                 /* in the job */
-  struct tm_type *types[2]; /* held; NULL: none */
+  int rank; /* in the job */
+  struct tm_type **types;
+  int type_count;
   const struct tm_op *op;
 };
 
@@ -37,7 +38,12 @@ static struct tm_comm *make_shadow(struct tm_comm *comm) {
   tm_errhandler_release(shadow->handler);
   shadow->handler = tm_errhandler_returning(); /* the request tells */
   if (comm->local_comm != NULL) shadow->local_comm = make_shadow(comm->local_comm);
-  return shadow;
+  if (comm->topology != NULL) shadow->topology = tm_topology_copy(comm->topology);
+  if ((comm->local_comm == NULL || shadow->local_comm != NULL) &&
+      (comm->topology == NULL || shadow->topology != NULL))
+    return shadow;
+  tm_comm_release(shadow);
+  return NULL;
 }
 
 /* MPI_Comm_idup(): what the copy inherits. @return false: no memory. */
@@ -45,14 +51,12 @@ static bool dress(struct tm_comm *shadow, const struct tm_comm *comm) {
   shadow->attributes = comm->attributes; /* not freed with it */
   shadow->handler = comm->handler;
   tm_errhandler_hold(shadow->handler);
-  if (comm->topology != NULL && (shadow->topology = tm_topology_copy(comm->topology)) == NULL)
-    return false;
   return comm->info == NULL || (shadow->info = tm_info_copy(comm->info)) != NULL;
 }
 
 static void end_task(struct task *task) {
-  for (int i = 0; i < 2; i++)
-    if (task->types[i] != NULL) tm_type_release(task->types[i]);
+  for (int i = 0; i < task->type_count; i++) tm_type_release(task->types[i]);
+  free(task->types);
   if (task->op != NULL) tm_op_release(task->op);
   if (task->shadow != NULL) tm_comm_release(task->shadow);
   free(task);
@@ -61,17 +65,20 @@ static void end_task(struct task *task) {
 static void *run(void *argument) {
   struct task *task = argument;
   struct tm_request *request = task->request;
-  int error = tm_rank_enter(task->rank) == 0 ? task->call.perform(&task->call) : MPI_ERR_NO_MEM;
-  end_task(task);
+  bool again = request->persistent;
+  int error = MPI_ERR_NO_MEM;
+  if (tm_rank_enter(task->rank) == 0) error = task->collective.kind->perform(&task->collective);
+  if (!again) end_task(task);
   request->error = error;
   tm_request_complete(request);
   return NULL;
 }
 
-static struct tm_type *hold_type(MPI_Datatype handle) {
-  struct tm_type *type = tm_type_of(handle);
-  if (type != NULL) tm_type_hold(type);
-  return type;
+static bool launch(struct task *task) {
+  mltp_attr_t attr = MLTP_ATTR_INIT;
+  attr.name = task->collective.call;
+  attr.detached = 1;
+  return mltp_create_with(NULL, &attr, run, task) == 0;
 }
 
 static struct tm_request *make_request(struct tm_comm *comm) {
@@ -87,41 +94,82 @@ static struct tm_request *make_request(struct tm_comm *comm) {
   return request;
 }
 
+static void hold_type(struct task *task, MPI_Datatype handle) {
+  struct tm_type *type = tm_type_of(handle);
+  if (type == NULL) return; /* of a buffer this rank has not */
+  tm_type_hold(type);
+  task->types[task->type_count++] = type;
+}
+
+/* @return false: no memory. */
+static bool hold_types(struct task *task, const struct tm_comm *comm) {
+  const struct tm_collective *c = &task->collective;
+  int sends = c->send.types != NULL ? tm_parts_number(comm, c->kind->send_parts, true) : 0;
+  int receives = c->recv.types != NULL ? tm_parts_number(comm, c->kind->recv_parts, false) : 0;
+  task->types = malloc(((size_t)sends + (size_t)receives + 2) * sizeof(struct tm_type *));
+  if (task->types == NULL) return false;
+  for (int i = 0; c->send.base != MPI_IN_PLACE && i < sends; i++) hold_type(task, c->send.types[i]);
+  for (int i = 0; i < receives; i++) hold_type(task, c->recv.types[i]);
+  hold_type(task, c->sendtype);
+  hold_type(task, c->recvtype);
+  return true;
+}
+
 /* @return a task ready to run, NULL: no memory. */
-static struct task *make_task(struct tm_comm *comm, const struct tm_nonblocking *call) {
+static struct task *make_task(struct tm_comm *comm, const struct tm_collective *collective) {
   struct task *task = calloc(1, sizeof *task);
   if (task == NULL) return NULL;
-  task->call = *call;
+  task->collective = *collective;
   task->rank = tm_rank_number();
   task->shadow = make_shadow(comm);
-  if (task->shadow != NULL && (call->result == NULL || dress(task->shadow, comm)))
+  if (task->shadow != NULL && hold_types(task, comm) &&
+      (collective->result == NULL || dress(task->shadow, comm)))
     task->request = make_request(comm);
   if (task->request == NULL) {
     end_task(task);
     return NULL;
   }
-  task->call.comm = (MPI_Comm)task->shadow;
-  task->types[0] = hold_type(call->sendtype);
-  task->types[1] = hold_type(call->recvtype);
-  task->op = tm_op_of(call->op);
+  task->collective.comm = (MPI_Comm)task->shadow;
+  task->op = tm_op_of(collective->op);
   if (task->op != NULL) tm_op_hold(task->op);
   return task;
 }
 
-int tm_nonblocking_start(const char *name, const struct tm_nonblocking *call, MPI_Request *handle) {
-  struct tm_comm *comm;
-  int error = tm_get_comm(name, call->comm, &comm);
+int tm_collective_start(const struct tm_collective *c, MPI_Request *handle) {
+  int error = tm_collective_check(c);
   if (error != MPI_SUCCESS) return error;
-  mltp_attr_t attr = MLTP_ATTR_INIT;
-  attr.name = name;
-  attr.detached = 1;
-  struct task *task = make_task(comm, call);
-  if (task == NULL) return tm_fail_code(comm, name, MPI_ERR_NO_MEM);
+  struct tm_comm *comm = tm_comm_of(c->comm);
+  struct task *task = make_task(comm, c);
+  if (task == NULL) return tm_fail_code(comm, c->call, MPI_ERR_NO_MEM);
   struct tm_request *request = task->request;
   *handle = (MPI_Request)request;
-  if (mltp_create_with(NULL, &attr, run, task) == 0) return MPI_SUCCESS;
+  if (launch(task)) return MPI_SUCCESS;
   end_task(task);
   tm_request_drop(request);
   *handle = MPI_REQUEST_NULL;
-  return tm_fail_code(comm, name, MPI_ERR_NO_MEM);
+  return tm_fail_code(comm, c->call, MPI_ERR_NO_MEM);
+}
+
+/* ---- persistent */
+
+int tm_collective_init(const struct tm_collective *c, MPI_Info info, MPI_Request *handle) {
+  int error = tm_collective_check(c);
+  if (error != MPI_SUCCESS) return error;
+  struct tm_comm *comm = tm_comm_of(c->comm);
+  if (info != MPI_INFO_NULL && tm_info_of(info) == NULL)
+    return tm_fail(comm, c->call, MPI_ERR_INFO, "the info is not valid");
+  struct task *task = make_task(comm, c);
+  if (task == NULL) return tm_fail_code(comm, c->call, MPI_ERR_NO_MEM);
+  task->request->persistent = true;
+  task->request->extra = task;
+  *handle = (MPI_Request)task->request;
+  return MPI_SUCCESS;
+}
+
+int tm_collective_restart(struct tm_request *request) {
+  return launch(request->extra) ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+}
+
+void tm_collective_drop(struct tm_request *request) {
+  if (request->persistent) end_task(request->extra);
 }

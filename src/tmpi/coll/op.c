@@ -18,20 +18,28 @@ struct tm_op {
   uint32_t magic;
   uint32_t refs; /* [atomic] of the program's: the handle, and nonblocking collectives */
   bool commutes;
-  MPI_Op predefined; /* MPI_OP_NULL: the function is the program's */
-  MPI_User_function *function;
+  MPI_Op predefined;               /* MPI_OP_NULL: the function is the program's */
+  MPI_User_function *function;     /* NULL: */
+  MPI_User_function_c *function_c; /* with 64-bit counts; both NULL: predefined */
 };
 
 /* The handles of the ABI, in a row. */
 static const struct tm_op predefined[] = {
 #define ROW(name) [(uintptr_t)0x##name - 0x20]
-    ROW(21) = {MAGIC, 1, true, MPI_SUM, NULL},      ROW(22) = {MAGIC, 1, true, MPI_MIN, NULL},
-    ROW(23) = {MAGIC, 1, true, MPI_MAX, NULL},      ROW(24) = {MAGIC, 1, true, MPI_PROD, NULL},
-    ROW(28) = {MAGIC, 1, true, MPI_BAND, NULL},     ROW(29) = {MAGIC, 1, true, MPI_BOR, NULL},
-    ROW(2a) = {MAGIC, 1, true, MPI_BXOR, NULL},     ROW(30) = {MAGIC, 1, true, MPI_LAND, NULL},
-    ROW(31) = {MAGIC, 1, true, MPI_LOR, NULL},      ROW(32) = {MAGIC, 1, true, MPI_LXOR, NULL},
-    ROW(38) = {MAGIC, 1, true, MPI_MINLOC, NULL},   ROW(39) = {MAGIC, 1, true, MPI_MAXLOC, NULL},
-    ROW(3c) = {MAGIC, 1, false, MPI_REPLACE, NULL}, ROW(3d) = {MAGIC, 1, false, MPI_NO_OP, NULL},
+    ROW(21) = {MAGIC, 1, true, MPI_SUM, NULL, NULL},
+    ROW(22) = {MAGIC, 1, true, MPI_MIN, NULL, NULL},
+    ROW(23) = {MAGIC, 1, true, MPI_MAX, NULL, NULL},
+    ROW(24) = {MAGIC, 1, true, MPI_PROD, NULL, NULL},
+    ROW(28) = {MAGIC, 1, true, MPI_BAND, NULL, NULL},
+    ROW(29) = {MAGIC, 1, true, MPI_BOR, NULL, NULL},
+    ROW(2a) = {MAGIC, 1, true, MPI_BXOR, NULL, NULL},
+    ROW(30) = {MAGIC, 1, true, MPI_LAND, NULL, NULL},
+    ROW(31) = {MAGIC, 1, true, MPI_LOR, NULL, NULL},
+    ROW(32) = {MAGIC, 1, true, MPI_LXOR, NULL, NULL},
+    ROW(38) = {MAGIC, 1, true, MPI_MINLOC, NULL, NULL},
+    ROW(39) = {MAGIC, 1, true, MPI_MAXLOC, NULL, NULL},
+    ROW(3c) = {MAGIC, 1, false, MPI_REPLACE, NULL, NULL},
+    ROW(3d) = {MAGIC, 1, false, MPI_NO_OP, NULL, NULL},
 #undef ROW
 };
 
@@ -61,32 +69,54 @@ void tm_op_release(const struct tm_op *constant) {
 }
 
 bool tm_op_fits(const struct tm_op *op, const struct tm_type *type) {
-  return op->function != NULL || tm_combine_of(op->predefined, (enum tm_basic)type->basic) != NULL;
+  return !is_predefined(op) || tm_combine_of(op->predefined, (enum tm_basic)type->basic) != NULL;
+}
+
+/* A function with ints gets as many elements at a time as an int can tell. */
+static void apply_user(const struct tm_op *op, const void *in, void *inout, size_t count,
+                       struct tm_type *type) {
+  MPI_Datatype handle = tm_type_handle(type);
+  if (op->function_c != NULL) {
+    MPI_Count all = (MPI_Count)count;
+    op->function_c((void *)(uintptr_t)in, inout, &all, &handle);
+    return;
+  }
+  for (size_t done = 0; done < count;) {
+    int some = count - done < INT32_MAX ? (int)(count - done) : INT32_MAX, length = some;
+    ptrdiff_t offset = (ptrdiff_t)done * tm_type_extent(type);
+    op->function((char *)(uintptr_t)in + offset, (char *)inout + offset, &length, &handle);
+    done += (size_t)some;
+  }
 }
 
 void tm_op_apply(const struct tm_op *op, const void *in, void *inout, size_t count,
                  struct tm_type *type) {
-  if (op->function == NULL) {
+  if (is_predefined(op))
     tm_combine_of(op->predefined, (enum tm_basic)type->basic)(in, inout, count);
-    return;
-  }
-  MPI_Datatype handle = tm_type_handle(type);
-  int length = (int)count;
-  op->function((void *)(uintptr_t)in, inout, &length, &handle);
+  else
+    apply_user(op, in, inout, count, type);
+}
+
+static int create(const char *call, MPI_User_function *function, MPI_User_function_c *function_c,
+                  int commute, MPI_Op *handle) {
+  tm_enter(call);
+  if (function == NULL && function_c == NULL)
+    return tm_fail(NULL, call, MPI_ERR_ARG, "there is no function");
+  struct tm_op *op = malloc(sizeof *op);
+  if (op == NULL) return tm_fail_code(NULL, call, MPI_ERR_NO_MEM);
+  *op = (struct tm_op){MAGIC, 1, commute != 0, MPI_OP_NULL, function, function_c};
+  *handle = (MPI_Op)op;
+  return MPI_SUCCESS;
 }
 
 #pragma weak MPI_Op_create = PMPI_Op_create
-int PMPI_Op_create(MPI_User_function *function, int commute, MPI_Op *handle) {
-  tm_enter("MPI_Op_create");
-  struct tm_op *op = malloc(sizeof *op);
-  if (function == NULL || op == NULL) {
-    free(op);
-    return tm_fail(NULL, "MPI_Op_create", function == NULL ? MPI_ERR_ARG : MPI_ERR_NO_MEM,
-                   "no function, or no memory");
-  }
-  *op = (struct tm_op){MAGIC, 1, commute != 0, MPI_OP_NULL, function};
-  *handle = (MPI_Op)op;
-  return MPI_SUCCESS;
+int PMPI_Op_create(MPI_User_function *function, int commute, MPI_Op *op) {
+  return create("MPI_Op_create", function, NULL, commute, op);
+}
+
+#pragma weak MPI_Op_create_c = PMPI_Op_create_c
+int PMPI_Op_create_c(MPI_User_function_c *function, int commute, MPI_Op *op) {
+  return create("MPI_Op_create_c", NULL, function, commute, op);
 }
 
 static int get(const char *call, MPI_Op handle, const struct tm_op **op) {
@@ -103,7 +133,7 @@ int PMPI_Op_free(MPI_Op *handle) {
   const struct tm_op *op;
   int error = get("MPI_Op_free", *handle, &op);
   if (error != MPI_SUCCESS) return error;
-  if (op->function == NULL)
+  if (is_predefined(op))
     return tm_fail(NULL, "MPI_Op_free", MPI_ERR_OP, "a predefined operation cannot be freed");
   tm_op_release(op);
   *handle = MPI_OP_NULL;
@@ -118,17 +148,27 @@ int PMPI_Op_commutative(MPI_Op handle, int *commute) {
   return error;
 }
 
-#pragma weak MPI_Reduce_local = PMPI_Reduce_local
-int PMPI_Reduce_local(const void *in, void *inout, int count, MPI_Datatype handle,
-                      MPI_Op op_handle) {
+static int reduce_local(const char *call, const void *in, void *inout, MPI_Count count,
+                        MPI_Datatype handle, MPI_Op op_handle) {
   const struct tm_op *op;
   struct tm_type *type;
-  int error = get("MPI_Reduce_local", op_handle, &op);
+  int error = get(call, op_handle, &op);
   if (error == MPI_SUCCESS && count < 0)
-    error = tm_fail(NULL, "MPI_Reduce_local", MPI_ERR_COUNT, "count %d is negative", count);
-  if (error == MPI_SUCCESS) error = tm_get_type(NULL, "MPI_Reduce_local", handle, &type);
+    error = tm_fail(NULL, call, MPI_ERR_COUNT, "count %lld is negative", (long long)count);
+  if (error == MPI_SUCCESS) error = tm_get_type(NULL, call, handle, &type);
   if (error == MPI_SUCCESS && !tm_op_fits(op, type))
-    error = tm_fail(NULL, "MPI_Reduce_local", MPI_ERR_OP, "the operation is not one for this type");
+    error = tm_fail(NULL, call, MPI_ERR_OP, "the operation is not one for this type");
   if (error == MPI_SUCCESS && count > 0) tm_op_apply(op, in, inout, (size_t)count, type);
   return error;
+}
+
+#pragma weak MPI_Reduce_local = PMPI_Reduce_local
+int PMPI_Reduce_local(const void *in, void *inout, int count, MPI_Datatype type, MPI_Op op) {
+  return reduce_local("MPI_Reduce_local", in, inout, count, type, op);
+}
+
+#pragma weak MPI_Reduce_local_c = PMPI_Reduce_local_c
+int PMPI_Reduce_local_c(const void *in, void *inout, MPI_Count count, MPI_Datatype type,
+                        MPI_Op op) {
+  return reduce_local("MPI_Reduce_local_c", in, inout, count, type, op);
 }

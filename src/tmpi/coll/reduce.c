@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "tmpi/coll/coll.h"
+#include "tmpi/coll/collective.h"
 #include "tmpi/coll/op.h"
 #include "tmpi/mpi/errors.h"
 #include "tmpi/mpi/request.h"
@@ -44,7 +45,7 @@ struct reduction {
   const struct tm_op *op;
 };
 
-static int get(const char *call, MPI_Comm comm, int count, MPI_Datatype type, MPI_Op op,
+static int get(const char *call, MPI_Comm comm, MPI_Count count, MPI_Datatype type, MPI_Op op,
                struct reduction *r) {
   int error = tm_get_comm(call, comm, &r->comm);
   if (error == MPI_SUCCESS) error = tm_check_count(r->comm, call, count);
@@ -53,14 +54,13 @@ static int get(const char *call, MPI_Comm comm, int count, MPI_Datatype type, MP
   return error;
 }
 
-#pragma weak MPI_Reduce = PMPI_Reduce
-int PMPI_Reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type, MPI_Op op,
-                int root, MPI_Comm comm) {
+int tm_call_reduce(const char *call, const void *sendbuf, void *recvbuf, MPI_Count count,
+                   MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm) {
   struct reduction r;
-  int error = get("MPI_Reduce", comm, count, type, op, &r);
-  if (error == MPI_SUCCESS) error = tm_check_root(r.comm, "MPI_Reduce", root);
+  int error = get(call, comm, count, type, op, &r);
+  if (error == MPI_SUCCESS) error = tm_check_root(r.comm, call, root);
   if (error != MPI_SUCCESS) return error;
-  struct tm_coll coll = tm_coll_begin(r.comm, "MPI_Reduce");
+  struct tm_coll coll = tm_coll_begin(r.comm, call);
   const void *from = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
   if (r.comm->inter)
     reduce_inter(&coll, from, recvbuf, (size_t)count, r.type, r.op, root);
@@ -69,22 +69,33 @@ int PMPI_Reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type
   return tm_coll_result(&coll);
 }
 
-#pragma weak MPI_Allreduce = PMPI_Allreduce
-int PMPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type, MPI_Op op,
-                   MPI_Comm comm) {
+#pragma weak MPI_Reduce = PMPI_Reduce
+int PMPI_Reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type, MPI_Op op,
+                int root, MPI_Comm comm) {
+  return tm_call_reduce("MPI_Reduce", sendbuf, recvbuf, count, type, op, root, comm);
+}
+
+int tm_call_allreduce(const char *call, const void *sendbuf, void *recvbuf, MPI_Count count,
+                      MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
   struct reduction r;
-  int error = get("MPI_Allreduce", comm, count, type, op, &r);
+  int error = get(call, comm, count, type, op, &r);
   if (error != MPI_SUCCESS) return error;
-  struct tm_coll coll = tm_coll_begin(r.comm, "MPI_Allreduce");
+  struct tm_coll coll = tm_coll_begin(r.comm, call);
   const void *from = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
   if (r.comm->inter) {
     exchange_inter(&coll, from, (size_t)count, recvbuf, (size_t)count, r.type, r.op);
-    struct tm_coll local = tm_coll_begin(r.comm->local_comm, "MPI_Allreduce");
+    struct tm_coll local = tm_coll_begin(r.comm->local_comm, call);
     tm_bcast(&local, recvbuf, (size_t)count, r.type, 0);
     return tm_coll_result(&coll);
   }
   tm_allreduce(&coll, from, recvbuf, (size_t)count, r.type, r.op);
   return tm_coll_result(&coll);
+}
+
+#pragma weak MPI_Allreduce = PMPI_Allreduce
+int PMPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type, MPI_Op op,
+                   MPI_Comm comm) {
+  return tm_call_allreduce("MPI_Allreduce", sendbuf, recvbuf, count, type, op, comm);
 }
 
 /* Down the ranks: each gets what those before it make together, and passes it on with its own. */
@@ -106,8 +117,8 @@ static void scan(struct tm_coll *coll, const void *from, void *to, size_t count,
   free(before_base);
 }
 
-static int do_scan(const char *call, const void *sendbuf, void *recvbuf, int count,
-                   MPI_Datatype type, MPI_Op op, MPI_Comm comm, bool exclusive) {
+int tm_call_scan(const char *call, const void *sendbuf, void *recvbuf, MPI_Count count,
+                 MPI_Datatype type, MPI_Op op, MPI_Comm comm, bool exclusive) {
   struct reduction r;
   int error = get(call, comm, count, type, op, &r);
   if (error == MPI_SUCCESS && r.comm->inter)
@@ -121,23 +132,23 @@ static int do_scan(const char *call, const void *sendbuf, void *recvbuf, int cou
 #pragma weak MPI_Scan = PMPI_Scan
 int PMPI_Scan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type, MPI_Op op,
               MPI_Comm comm) {
-  return do_scan("MPI_Scan", sendbuf, recvbuf, count, type, op, comm, false);
+  return tm_call_scan("MPI_Scan", sendbuf, recvbuf, count, type, op, comm, false);
 }
 
 #pragma weak MPI_Exscan = PMPI_Exscan
 int PMPI_Exscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type, MPI_Op op,
                 MPI_Comm comm) {
-  return do_scan("MPI_Exscan", sendbuf, recvbuf, count, type, op, comm, true);
+  return tm_call_scan("MPI_Exscan", sendbuf, recvbuf, count, type, op, comm, true);
 }
 
 /* All of it to the first ranks of both groups, which hand out the parts: the totals are the same,
  * as the standard asks. */
-static void reduce_scatter_inter(struct tm_coll *coll, const void *from, const int *displs,
+static void reduce_scatter_inter(struct tm_coll *coll, const void *from, const MPI_Count *displs,
                                  const struct tm_parts *parts, size_t total,
                                  const struct tm_part *own, const struct tm_op *op) {
   void *base = NULL;
   struct tm_parts all = *parts;
-  all.displs = displs;
+  all.displs = (struct tm_counts){NULL, displs};
   if (coll->comm->rank == 0) all.base = tm_elements_new(total, parts->type, &base);
   exchange_inter(coll, from, total, all.base, total, parts->type, op);
   struct tm_coll local = tm_coll_begin(coll->comm->local_comm, coll->call);
@@ -146,31 +157,29 @@ static void reduce_scatter_inter(struct tm_coll *coll, const void *from, const i
   free(base);
 }
 
-static int reduce_scatter(const char *call, const void *sendbuf, void *recvbuf, int count,
-                          const int *counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+int tm_call_reduce_scatter(const char *call, const void *sendbuf, const struct tm_parts *recv,
+                           MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
   struct reduction r;
-  int error = get(call, comm, counts == NULL ? count : 0, type, op, &r);
-  for (int i = 0; error == MPI_SUCCESS && counts != NULL && i < r.comm->size; i++)
-    error = tm_check_count(r.comm, call, counts[i]);
+  int error = get(call, comm, 0, type, op, &r);
+  if (error == MPI_SUCCESS) error = tm_check_counts(r.comm, call, recv, r.comm->size);
   if (error != MPI_SUCCESS) return error;
   int size = r.comm->size;
-  size_t total = 0;
-  int *displs = malloc((size_t)size * sizeof *displs);
+  MPI_Count total = 0, *displs = malloc((size_t)size * sizeof *displs);
   if (displs == NULL) return tm_fail_code(r.comm, call, MPI_ERR_NO_MEM);
   for (int i = 0; i < size; i++) {
-    displs[i] = (int)total;
-    total += (size_t)(counts != NULL ? counts[i] : count);
+    displs[i] = total;
+    total += tm_parts_count(recv, i);
   }
   struct tm_coll coll = tm_coll_begin(r.comm, call);
-  const void *from = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
+  const void *from = sendbuf == MPI_IN_PLACE ? recv->base : sendbuf;
   size_t first = (size_t)displs[r.comm->rank];
-  size_t own = (size_t)(counts != NULL ? counts[r.comm->rank] : count);
+  size_t own = (size_t)tm_parts_count(recv, r.comm->rank);
   if (r.comm->inter) {
-    struct tm_parts parts = {NULL, count, counts, NULL, r.type, NULL};
-    struct tm_part part = {recvbuf, own, r.type};
-    reduce_scatter_inter(&coll, from, displs, &parts, total, &part, r.op);
+    struct tm_parts parts = {NULL, recv->count, recv->counts, TM_NO_COUNTS, r.type, NULL};
+    struct tm_part part = {recv->base, own, r.type};
+    reduce_scatter_inter(&coll, from, displs, &parts, (size_t)total, &part, r.op);
   } else {
-    tm_reduce_part(&coll, from, first, own, recvbuf, r.type, r.op);
+    tm_reduce_part(&coll, from, first, own, recv->base, r.type, r.op);
   }
   free(displs);
   return tm_coll_result(&coll);
@@ -179,12 +188,13 @@ static int reduce_scatter(const char *call, const void *sendbuf, void *recvbuf, 
 #pragma weak MPI_Reduce_scatter = PMPI_Reduce_scatter
 int PMPI_Reduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[],
                         MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
-  return reduce_scatter("MPI_Reduce_scatter", sendbuf, recvbuf, 0, recvcounts, type, op, comm);
+  struct tm_parts recv = {recvbuf, 0, {recvcounts, NULL}, TM_NO_COUNTS, NULL, NULL};
+  return tm_call_reduce_scatter("MPI_Reduce_scatter", sendbuf, &recv, type, op, comm);
 }
 
 #pragma weak MPI_Reduce_scatter_block = PMPI_Reduce_scatter_block
 int PMPI_Reduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype type,
                               MPI_Op op, MPI_Comm comm) {
-  return reduce_scatter("MPI_Reduce_scatter_block", sendbuf, recvbuf, recvcount, NULL, type, op,
-                        comm);
+  struct tm_parts recv = {recvbuf, recvcount, TM_NO_COUNTS, TM_NO_COUNTS, NULL, NULL};
+  return tm_call_reduce_scatter("MPI_Reduce_scatter_block", sendbuf, &recv, type, op, comm);
 }

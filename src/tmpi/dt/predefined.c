@@ -95,6 +95,25 @@ static struct tm_type types[COUNT];
 static struct tm_block blocks[COUNT][PARTS_MAX];
 static struct tm_run runs[COUNT][PARTS_MAX];
 
+static enum tm_external external_of_size(size_t size) {
+  return size == 1 ? TM_EXT_1 : size == 2 ? TM_EXT_2 : size == 4 ? TM_EXT_4 : TM_EXT_8;
+}
+
+/* Of the first part. */
+static enum tm_external external_of(const struct row *row) {
+  if (row->handle == MPI_LONG || row->handle == MPI_LONG_INT) return TM_EXT_LONG;
+  if (row->handle == MPI_UNSIGNED_LONG) return TM_EXT_ULONG;
+  if (row->handle == MPI_WCHAR) return TM_EXT_WCHAR;
+  switch (row->basic) {
+    case TM_COMPLEX: return TM_EXT_4;
+    case TM_DOUBLE_COMPLEX: return TM_EXT_8;
+    case TM_LONG_DOUBLE:
+    case TM_LONG_DOUBLE_COMPLEX:
+    case TM_LONG_DOUBLE_INT: return TM_EXT_QUAD;
+    default: return external_of_size(row->size);
+  }
+}
+
 static void make(const struct row *row) {
   size_t index = (uintptr_t)row->handle - FIRST;
   struct tm_type *type = &types[index];
@@ -114,8 +133,8 @@ static void make(const struct row *row) {
   blocks[index][0] = (struct tm_block){0, touching ? type->size : row->size};
   blocks[index][1] = (struct tm_block){(ptrdiff_t)second_at, row->second};
   type->block_count = touching ? 1 : 2;
-  runs[index][0] = (struct tm_run){row->size, 1};
-  runs[index][1] = (struct tm_run){row->second, 1};
+  runs[index][0] = (struct tm_run){row->size, 1, external_of(row)};
+  runs[index][1] = (struct tm_run){row->second, 1, external_of_size(row->second)};
   type->run_count = row->second == 0 ? 1 : 2;
   type->dense = touching && type->size == row->extent;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/atomic.h"
+#include "tmpi/dt/derive.h"
 #include "tmpi/dt/predefined.h"
 
 enum { HANDLE_LIMIT = 0x1000 }; /* no object lies below; predefined handles do */
@@ -27,12 +28,9 @@ void tm_type_hold(struct tm_type *type) {
 void tm_type_release(struct tm_type *type) {
   /* DT-1 acq_rel: whoever used it has done so; pairs DT-1 */
   if (type->predefined || mt_add_acq_rel(&type->refs, (uint32_t)-1) != 1) return;
-  for (int i = 0; i < type->type_count; i++) tm_type_release(type->types[i]);
+  tm_recipe_empty(&type->recipe);
   free(type->blocks);
   free(type->runs);
-  free(type->integers);
-  free(type->addresses);
-  free(type->types);
   free(type->name);
   type->magic = 0;
   free(type);
@@ -74,23 +72,24 @@ static bool add_block(struct tm_type *type, ptrdiff_t at, size_t length) {
   return true;
 }
 
-static bool add_run(struct tm_type *type, size_t size, size_t count) {
-  if (type->run_count > 0 && type->runs[type->run_count - 1].size == size) {
-    type->runs[type->run_count - 1].count += count;
+static bool add_run(struct tm_type *type, const struct tm_run *run, size_t times) {
+  struct tm_run *last = type->run_count > 0 ? &type->runs[type->run_count - 1] : NULL;
+  if (last != NULL && last->size == run->size && last->external == run->external) {
+    last->count += run->count * times;
     return true;
   }
   void *runs = grow(type->runs, type->run_count, &type->run_room, sizeof *type->runs);
   if (runs == NULL) return false;
   type->runs = runs;
-  type->runs[type->run_count++] = (struct tm_run){size, count};
+  type->runs[type->run_count++] = (struct tm_run){run->size, run->count * times, run->external};
   return true;
 }
 
 static bool add_runs(struct tm_type *type, const struct tm_type *old, size_t count) {
-  if (old->run_count == 1) return add_run(type, old->runs[0].size, old->runs[0].count * count);
+  if (old->run_count == 1) return add_run(type, &old->runs[0], count);
   for (size_t i = 0; i < count; i++)
     for (size_t r = 0; r < old->run_count; r++)
-      if (!add_run(type, old->runs[r].size, old->runs[r].count)) return false;
+      if (!add_run(type, &old->runs[r], 1)) return false;
   return true;
 }
 

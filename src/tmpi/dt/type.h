@@ -55,9 +55,32 @@ struct tm_block {
   size_t length;
 };
 
+/** How the numbers of a basic element are written outside of memory; external.c. */
+enum tm_external {
+  TM_EXT_1, /**< as many bytes as in memory */
+  TM_EXT_2,
+  TM_EXT_4,
+  TM_EXT_8,
+  TM_EXT_LONG,
+  TM_EXT_ULONG,
+  TM_EXT_WCHAR,
+  TM_EXT_QUAD /**< a long double */
+};
+
 /** So many basic elements of a size follow each other; what MPI_Get_elements() counts. */
 struct tm_run {
   size_t size, count;
+  enum tm_external external;
+};
+
+/** How a type was made: MPI_Type_get_contents() tells it. derive.h fills it. */
+struct tm_recipe {
+  bool failed; /* there was no memory for some of it */
+  MPI_Count integer_count, address_count, large_count, type_count;
+  int *integers;
+  MPI_Aint *addresses;
+  MPI_Count *large_counts;
+  struct tm_type **types; /* each holds a reference */
 };
 
 struct tm_type {
@@ -65,6 +88,7 @@ struct tm_type {
   uint32_t refs;  /* [atomic] of derived ones: handles, requests, types made of it */
   bool predefined;
   bool committed;
+  bool lasting;     /* derived, and never freed: MPI_Type_create_f90_real() and its kin */
   bool dense;       /* one block, and the next element's follows at once */
   uint8_t basic;    /* enum tm_basic */
   size_t size;      /* bytes of data in an element */
@@ -79,12 +103,8 @@ struct tm_type {
   char *name;                       /* [rank] given by MPI_Type_set_name(); NULL: none */
   struct tm_attributes *attributes; /* [rank] */
 
-  /* how it was made: MPI_Type_get_envelope() */
   int combiner;
-  int integer_count, address_count, type_count;
-  int *integers;
-  MPI_Aint *addresses;
-  struct tm_type **types; /* each holds a reference */
+  struct tm_recipe recipe;
 };
 
 enum { TM_TYPE_MAGIC = 0x717e };

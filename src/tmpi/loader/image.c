@@ -30,6 +30,14 @@ bool tm_image_inside(const struct tm_image *image, size_t offset, size_t size) {
   return offset <= image->span && size <= image->span - offset;
 }
 
+bool tm_image_in_file(const struct tm_image *image, size_t offset, size_t size) {
+  for (int i = 0; i < image->segment_count; i++) {
+    const struct tm_segment *s = &image->segments[i];
+    if (offset >= s->start && offset <= s->file_end && size <= s->file_end - offset) return true;
+  }
+  return false;
+}
+
 bool tm_image_writable(const struct tm_image *image, size_t offset, size_t size) {
   for (int i = 0; i < image->segment_count; i++) {
     const struct tm_segment *s = &image->segments[i];
@@ -72,7 +80,7 @@ static bool add_segment(struct tm_image *image, const Elf64_Phdr *p, size_t file
   if (image->segment_count == TM_SEGMENTS_MAX) return tm_damaged(image->path, "too many segments");
   if (p->p_filesz > p->p_memsz || p->p_offset > file_size ||
       p->p_filesz > file_size - p->p_offset || p->p_vaddr >= limit || p->p_memsz >= limit ||
-      p->p_vaddr < before || p->p_vaddr % PAGE != p->p_offset % PAGE)
+      page_down(p->p_vaddr) < page_up(before) || p->p_vaddr % PAGE != p->p_offset % PAGE)
     return tm_damaged(image->path, "a segment lies outside of it");
   if (image->segment_count == 0 && page_down(p->p_vaddr) != 0)
     return tm_refuse(image->path, "it was linked for a fixed address (link it by tmpicc)");
@@ -91,8 +99,11 @@ static bool read_segments(struct tm_image *image, const Elf64_Ehdr *header, size
     return tm_damaged(image->path, "its program headers cannot be read");
   for (size_t i = 0; i < count; i++)
     if (headers[i].p_type == PT_LOAD && !add_segment(image, &headers[i], file_size)) return false;
-  image->pristine = image->span == 0 ? NULL : os_map_memory(image->span + PAGE);
-  if (image->pristine == NULL) return tm_damaged(image->path, "it has nothing to load");
+  if (image->span == 0) return tm_damaged(image->path, "it has nothing to load");
+  image->pristine = os_map_memory(image->span + PAGE);
+  if (image->pristine == NULL)
+    return tm_refuse(image->path, "no address space for its %zu KiB (a higher ulimit -v)",
+                     image->span / 1024);
   for (int i = 0; i < image->segment_count; i++) {
     const struct tm_segment *s = &image->segments[i];
     if (os_file_read(image->fd, image->pristine + s->start, s->file_end - s->start,
@@ -144,8 +155,8 @@ static bool read_table(struct tm_image *image, struct tm_table *table, Elf64_Sxw
                        Elf64_Sxword size) {
   table->at = tm_image_dynamic(image, at);
   table->size = table->at != 0 ? tm_image_dynamic(image, size) : 0;
-  if (tm_image_inside(image, table->at, table->size) && table->at % sizeof(uint16_t) == 0)
-    return true;
+  bool aligned = at == DT_STRTAB || table->at % sizeof(uint64_t) == 0;
+  if (table->size == 0 || (tm_image_in_file(image, table->at, table->size) && aligned)) return true;
   return tm_damaged(image->path, "a table lies outside of it");
 }
 
@@ -156,7 +167,6 @@ static bool read_dynamic(struct tm_image *image) {
                      "all of it by tmpicc, or with -fPIC)");
   image->init = tm_image_dynamic(image, DT_INIT);
   image->fini = tm_image_dynamic(image, DT_FINI);
-  image->version_needs = tm_image_dynamic(image, DT_VERNEED);
   if (!read_table(image, &image->strings, DT_STRTAB, DT_STRSZ) ||
       !read_table(image, &image->relocations, DT_RELA, DT_RELASZ) ||
       !read_table(image, &image->plt_relocations, DT_JMPREL, DT_PLTRELSZ) ||
@@ -174,6 +184,7 @@ struct tm_image *tm_image_drop(struct tm_image *image) {
   if (image->fd >= 0) os_file_close(image->fd);
   if (image->pristine != NULL) os_unmap(image->pristine, image->span + PAGE);
   free(image->exports);
+  free(image->wanted_versions);
   free(image->path);
   free(image);
   return NULL;

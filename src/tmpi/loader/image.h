@@ -49,8 +49,7 @@ struct tm_image {
   const Elf64_Dyn *dynamic;
   size_t dynamic_count;
   struct tm_table strings, symbols, relocations, plt_relocations, relative, versions;
-  size_t version_needs; /* offset of the table of needed versions; 0: none */
-  size_t init;          /* offset of a function; 0: none */
+  size_t init; /* offset of a function; 0: none */
   size_t fini;
   struct tm_table preinit_array, init_array, fini_array;
   size_t tls_start, tls_file_size, tls_size, tls_align; /* size 0: no thread-locals */
@@ -60,6 +59,7 @@ struct tm_image {
   struct tm_symbol *exports; /* by name */
   size_t export_count;
   size_t symbol_count;
+  const char **wanted_versions; /* by the number in `versions`; NULL: any */
 
   size_t place;     /* offset in a rank's slot */
   size_t tls_place; /* likewise of its thread-locals */
@@ -77,11 +77,17 @@ const char *tm_image_string(const struct tm_image *image, size_t offset);
 /** @return whether size bytes at an offset lie inside the image. */
 bool tm_image_inside(const struct tm_image *image, size_t offset, size_t size);
 
+/** @return whether they come from the file, in one piece: as tables do, which are searched. */
+bool tm_image_in_file(const struct tm_image *image, size_t offset, size_t size);
+
 /** @return whether they lie in one part that the program may write to: what relocations change. */
 bool tm_image_writable(const struct tm_image *image, size_t offset, size_t size);
 
 /** @return what the image defines under that name, or NULL. */
 const Elf64_Sym *tm_image_find(const struct tm_image *image, const char *name);
+
+/** @return the version of a symbol the image asks others for; NULL: any. */
+const char *tm_image_version(const struct tm_image *image, size_t index);
 
 /** @return the function it shows others that an offset lies in; "": none. */
 const char *tm_image_name_at(const struct tm_image *image, size_t offset);

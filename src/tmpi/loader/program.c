@@ -45,7 +45,7 @@ const void *tm_program_entry(const struct tm_program *program, int rank) {
   return slot_of(program, rank) + program->images[0]->place + program->images[0]->entry;
 }
 
-static void lay_out(struct tm_program *program) {
+void tm_program_lay_out(struct tm_program *program) {
   size_t at = 0;
   for (int i = 0; i < program->image_count; i++) {
     program->images[i]->place = at;
@@ -72,9 +72,11 @@ static bool read_program(struct tm_program *program, const char *path) {
     return tm_refuse(path, "it is a library, not a program (link a program by tmpicc)");
   program->image_count = 1;
   if (!tm_program_find_libraries(program)) return false;
-  lay_out(program);
+  tm_program_lay_out(program);
   if (!tm_program_relocate(program)) return false;
-  program->arena = os_map_memory(program->slot * (size_t)program->ranks);
+  size_t size;
+  if (!__builtin_mul_overflow(program->slot, (size_t)program->ranks, &size))
+    program->arena = os_map_memory(size);
   if (program->arena != NULL && tm_program_make_maps(program)) return true;
   return tm_refuse(path,
                    "no address space for %d copies of %zu KiB (fewer ranks, or a higher ulimit -v)",
@@ -122,8 +124,9 @@ int tm_program_mapped_together(const struct tm_image *image, int s) {
   const struct tm_segment *first = &image->segments[s];
   int last = s;
   while (last + 1 < image->segment_count) {
-    const struct tm_segment *next = &image->segments[last + 1];
-    if (next->writable || next->start - first->start != next->file_offset - first->file_offset)
+    const struct tm_segment *before = &image->segments[last], *next = before + 1;
+    if (before->end != before->file_end || next->writable ||
+        next->start - first->start != next->file_offset - first->file_offset)
       break;
     last++;
   }
@@ -157,12 +160,18 @@ static bool place_image(const struct tm_image *image, char *base, int rank) {
   return true;
 }
 
+/* Not aligned in a packed structure. */
+static void store_address(char *slot, size_t at, size_t value) {
+  const char *address = slot + value;
+  memcpy(slot + at, &address, sizeof address);
+}
+
 bool tm_program_place(struct tm_program *program, int rank) {
   char *slot = slot_of(program, rank);
   for (int i = 0; i < program->image_count; i++)
     if (!place_image(program->images[i], slot + program->images[i]->place, rank)) return false;
   for (size_t i = 0; i < program->record_count; i++)
-    *(char **)(slot + program->records[i].at) = slot + program->records[i].value;
+    store_address(slot, program->records[i].at, program->records[i].value);
   for (size_t i = 0; i < program->copy_count; i++) {
     const struct tm_copy *copy = &program->copies[i];
     memcpy(slot + copy->at, copy->from != NULL ? copy->from : slot + copy->private_from,
@@ -171,7 +180,7 @@ bool tm_program_place(struct tm_program *program, int rank) {
   for (size_t i = 0; i < program->choice_count; i++) {
     struct tm_choice *choice = &program->choices[i];
     if (choice->value == 0) choice->value = ((chooser *)(slot + choice->function))() - (size_t)slot;
-    *(char **)(slot + choice->at) = slot + choice->value;
+    store_address(slot, choice->at, choice->value);
   }
   fill_locals(program, rank, tm_program_locals(program, rank));
   return true;

@@ -107,6 +107,8 @@ int tm_program_mapped_together(const struct tm_image *image, int s);
 /** room.c: @return false, after a message: there are more ranks than mappings or memory for them.
  */
 bool tm_program_fits(const struct tm_program *program);
+/** Gives its images and their thread-locals their places in a slot. */
+void tm_program_lay_out(struct tm_program *program);
 
 /* relocate.c */
 bool tm_program_relocate(struct tm_program *program);

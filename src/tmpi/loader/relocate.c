@@ -14,31 +14,10 @@ struct found {
   uintptr_t address;
 };
 
-/* @return the version of a symbol an image asks for, NULL: any. */
-static const char *version_of(const struct tm_image *image, size_t index) {
-  if (image->versions.size == 0 || image->version_needs == 0) return NULL;
-  const Elf64_Half *versions = (const Elf64_Half *)(image->pristine + image->versions.at);
-  Elf64_Half wanted = versions[index] & 0x7fff;
-  size_t at = image->version_needs;
-  for (int files = 0; files < TM_IMAGES_MAX && tm_image_inside(image, at, sizeof(Elf64_Verneed));
-       files++) {
-    const Elf64_Verneed *need = (const Elf64_Verneed *)(image->pristine + at);
-    size_t entry = at + need->vn_aux;
-    for (int i = 0; i < need->vn_cnt && tm_image_inside(image, entry, sizeof(Elf64_Vernaux)); i++) {
-      const Elf64_Vernaux *aux = (const Elf64_Vernaux *)(image->pristine + entry);
-      if ((aux->vna_other & 0x7fff) == wanted) return tm_image_string(image, aux->vna_name);
-      entry += aux->vna_next;
-    }
-    if (need->vn_next == 0) break;
-    at += need->vn_next;
-  }
-  return NULL;
-}
-
 /* The version asked for, unless a library that was loaded earlier stands before it: one that was
  * preloaded, or a sanitizer's, has no versions. */
 static uintptr_t find_shared(const struct tm_image *image, size_t index, const char *name) {
-  const char *version = version_of(image, index);
+  const char *version = tm_image_version(image, index);
   void *versioned = version != NULL ? dlvsym(RTLD_DEFAULT, name, version) : NULL;
   void *first = dlsym(RTLD_DEFAULT, name);
   Dl_info a, b;
@@ -58,12 +37,16 @@ static bool find_private(const struct tm_program *program, const char *name, int
   return false;
 }
 
+static bool check_symbol(const struct tm_image *image, size_t index) {
+  if (index < image->symbol_count) return true;
+  return tm_refuse(image->path, "the file is damaged: no symbol %zu (build it again)", index);
+}
+
 /* @return false after a message. A weak symbol nobody has is at address 0. */
 static bool find(const struct tm_program *program, const struct tm_image *image, size_t index,
                  struct found *found) {
   *found = (struct found){NULL, NULL, 0};
-  if (index >= image->symbol_count)
-    return tm_refuse(image->path, "the file is damaged: no symbol %zu (build it again)", index);
+  if (!check_symbol(image, index)) return false;
   const Elf64_Sym *symbol = (const Elf64_Sym *)(image->pristine + image->symbols.at) + index;
   const char *name = tm_image_string(image, symbol->st_name);
   bool own =
@@ -104,21 +87,35 @@ static bool add_record(struct tm_program *program, size_t at, size_t value) {
   return true;
 }
 
+/* @return how many bytes a variable of a shared library has. */
+static size_t shared_size(const void *address) {
+  Dl_info info;
+  const Elf64_Sym *symbol = NULL;
+  bool known = address != NULL && dladdr1(address, &info, (void **)&symbol, RTLD_DL_SYMENT) != 0;
+  return known && symbol != NULL ? symbol->st_size : 0;
+}
+
 static bool add_copy(struct tm_program *program, const struct tm_image *image, size_t index,
                      size_t at) {
   const Elf64_Sym *symbol = (const Elf64_Sym *)(image->pristine + image->symbols.at) + index;
   const char *name = tm_image_string(image, symbol->st_name);
   struct tm_copy copy = {image->place + at, symbol->st_size, NULL, 0};
   struct found found;
-  if (!tm_image_writable(image, at, symbol->st_size))
-    return tm_refuse(image->path, "the file is damaged: '%s' lies outside (build it again)", name);
-  if (find_private(program, name, 1, &found))
+  size_t size; /* of what is copied: it may be less than there is room for */
+  if (find_private(program, name, 1, &found)) {
     copy.private_from = found.image->place + found.symbol->st_value;
-  else
+    size = found.symbol->st_size;
+  } else {
     copy.from = (const void *)find_shared(image, index, name);
+    size = shared_size(copy.from);
+  }
   if (copy.from == NULL && found.image == NULL)
     return tm_refuse(image->path, "it needs '%s': no library has it (link the library it is in)",
                      name);
+  if (size < copy.size) copy.size = size;
+  if (!tm_image_writable(image, at, copy.size) ||
+      (found.image != NULL && !tm_image_inside(found.image, found.symbol->st_value, size)))
+    return tm_refuse(image->path, "the file is damaged: '%s' lies outside (build it again)", name);
   if (!grow((void **)&program->copies, program->copy_count + 1, sizeof copy)) return false;
   program->copies[program->copy_count++] = copy;
   return true;
@@ -170,7 +167,7 @@ static bool relocate(struct tm_program *program, const struct tm_image *image,
   switch (kind) {
     case MT_RELOC_RELATIVE: return add_record(program, image->place + at, image->place + addend);
     case MT_RELOC_INDIRECT: return add_choice(program, image->place + at, image->place + addend);
-    case MT_RELOC_COPY: return index < image->symbol_count && add_copy(program, image, index, at);
+    case MT_RELOC_COPY: return check_symbol(image, index) && add_copy(program, image, index, at);
     case MT_RELOC_SYMBOL:
       return find(program, image, index, &found) &&
              relocate_symbol(program, image, at, &found, addend);

@@ -5,10 +5,19 @@
  */
 #include "core/seam.h"
 #include "tmpi/match/mailbox.h"
+#include "tmpi/mpi/comm.h"
+#include "tmpi/mpi/session.h"
 
 /* What a message costs beside its data: less than MPI_BSEND_OVERHEAD, which is for all libraries of
  * the ABI; programs that attach a little less than they should run on others too. */
 enum { COST = 64 };
+
+struct tm_buffer *tm_buffer_of(const struct tm_request *request) {
+  const struct tm_comm *comm = request->comm;
+  if (comm->buffer != NULL) return comm->buffer;
+  if (comm->session != NULL && comm->session->buffer != NULL) return comm->session->buffer;
+  return request->owner->buffer;
+}
 
 bool tm_buffer_take(struct tm_buffer *buffer, size_t bytes) {
   mt_seam_lock(&buffer->guard);
@@ -18,23 +27,26 @@ bool tm_buffer_take(struct tm_buffer *buffer, size_t bytes) {
   return room;
 }
 
+/* Waiters are resumed under the guard: they cannot leave, and their stacks with them, before. */
 void tm_buffer_return(struct tm_buffer *buffer, size_t bytes) {
   mt_seam_lock(&buffer->guard);
   buffer->used -= bytes + COST;
-  struct tm_waiter *waiter = buffer->used == 0 ? buffer->waiter : NULL;
-  struct mltp_thread *thread = waiter != NULL ? waiter->thread : NULL;
-  if (waiter != NULL) buffer->waiter = NULL;
+  while (buffer->used == 0 && buffer->waiters != NULL) {
+    struct tm_waiter *waiter = buffer->waiters;
+    buffer->waiters = waiter->next;
+    mt_seam_resume(waiter->thread);
+  }
   mt_seam_unlock(&buffer->guard);
-  if (thread != NULL) mt_seam_resume(thread);
 }
 
 void tm_buffer_drain(struct tm_buffer *buffer, const char *call) {
   struct tm_waiter waiter = {mt_seam_self(call), NULL, 1};
   mt_seam_lock(&buffer->guard);
-  if (buffer->used > 0) {
-    buffer->waiter = &waiter;
+  while (buffer->used > 0) {
+    waiter.next = buffer->waiters;
+    buffer->waiters = &waiter;
     mt_seam_park(&buffer->guard, call);
-  } else {
-    mt_seam_unlock(&buffer->guard);
+    mt_seam_lock(&buffer->guard);
   }
+  mt_seam_unlock(&buffer->guard);
 }

@@ -183,7 +183,7 @@ static inline bool send_or_leave(struct tm_request *send, bool blocks) {
   if (recv == NULL && (!eager || send->mode == TM_BUFFERED || (m = fill_cell(box, send)) == NULL)) {
     mt_seam_unlock(&box->guard);
     made = m = make_message(send, eager);
-    if (send->mode == TM_BUFFERED) m->buffer = send->owner->buffer;
+    if (send->mode == TM_BUFFERED) m->buffer = tm_buffer_of(send);
     mt_seam_lock(&box->guard);
     recv = take_posted(box, &send->envelope);
   }
@@ -196,7 +196,7 @@ static inline bool send_or_leave(struct tm_request *send, bool blocks) {
   if (recv == NULL) return eager;
   discard(made);
   deliver(send, recv);
-  if (send->mode == TM_BUFFERED) tm_buffer_return(send->owner->buffer, bytes_of(send));
+  if (send->mode == TM_BUFFERED) tm_buffer_return(tm_buffer_of(send), bytes_of(send));
   return true;
 }
 

@@ -160,12 +160,14 @@ void tm_request_withdraw(struct tm_request *request);
 
 struct tm_buffer {
   uint32_t guard;
-  void *address;            /* [const] */
-  size_t size;              /* [const] */
-  size_t used;              /* [guard] */
-  struct tm_waiter *waiter; /* [guard] MPI_Buffer_detach() waits until nothing is used */
+  void *address;             /* [const] */
+  size_t size;               /* [const] */
+  size_t used;               /* [guard] */
+  struct tm_waiter *waiters; /* [guard] wait until nothing is used: MPI_Buffer_detach(), _flush() */
 };
 
+/** @return the buffer of a buffered send: its communicator's, session's or rank's; NULL: none. */
+struct tm_buffer *tm_buffer_of(const struct tm_request *request);
 /** @return whether there was room for a message of so many bytes; it counts until returned. */
 bool tm_buffer_take(struct tm_buffer *buffer, size_t bytes);
 void tm_buffer_return(struct tm_buffer *buffer, size_t bytes);

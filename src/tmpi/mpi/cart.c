@@ -22,11 +22,12 @@ static void coordinates(struct tm_topology *t, int rank, int *coords) {
   }
 }
 
-/* @return the rank at coordinates; MPI_PROC_NULL: outside of a dimension that is not periodic. */
-static int rank_at(struct tm_topology *t, const int *coords) {
+/* @return the rank `displ` further on in a direction from coordinates; MPI_PROC_NULL: outside of a
+ * dimension that is not periodic. */
+static int rank_at(struct tm_topology *t, const int *coords, int direction, int displ) {
   int rank = 0;
   for (int d = 0; d < t->count; d++) {
-    int size = tm_topology_dims(t)[d], at = coords[d];
+    int size = tm_topology_dims(t)[d], at = coords[d] + (d == direction ? displ : 0);
     if (tm_topology_periods(t)[d]) at = (at % size + size) % size;
     if (at < 0 || at >= size) return MPI_PROC_NULL;
     rank = rank * size + at;
@@ -123,7 +124,7 @@ int PMPI_Cart_rank(MPI_Comm handle, const int coords[], int *rank) {
   struct tm_comm *comm;
   int error = get("MPI_Cart_rank", handle, &comm);
   if (error != MPI_SUCCESS) return error;
-  int found = rank_at(comm->topology, coords);
+  int found = rank_at(comm->topology, coords, 0, 0);
   if (found == MPI_PROC_NULL)
     return tm_fail(comm, "MPI_Cart_rank", MPI_ERR_ARG, "the coordinates lie outside of the grid");
   *rank = found;
@@ -145,13 +146,8 @@ int PMPI_Cart_coords(MPI_Comm handle, int rank, int maxdims, int coords[]) {
   return MPI_SUCCESS;
 }
 
-/* The rank `displ` further on in a direction. */
-static int neighbour(struct tm_topology *t, int direction, int displ) {
-  int *coords = tm_topology_coords(t), own = coords[direction];
-  coords[direction] += displ;
-  int rank = rank_at(t, coords);
-  coords[direction] = own;
-  return rank;
+int tm_topology_at(struct tm_topology *t, int direction, int displ) {
+  return rank_at(t, tm_topology_coords(t), direction, displ);
 }
 
 #pragma weak MPI_Cart_shift = PMPI_Cart_shift
@@ -162,8 +158,8 @@ int PMPI_Cart_shift(MPI_Comm handle, int direction, int displ, int *source, int 
   if (direction < 0 || direction >= comm->topology->count)
     return tm_fail(comm, "MPI_Cart_shift", MPI_ERR_ARG, "direction %d is not one of the %d",
                    direction, comm->topology->count);
-  *source = neighbour(comm->topology, direction, -displ);
-  *dest = neighbour(comm->topology, direction, displ);
+  *source = tm_topology_at(comm->topology, direction, -displ);
+  *dest = tm_topology_at(comm->topology, direction, displ);
   return MPI_SUCCESS;
 }
 

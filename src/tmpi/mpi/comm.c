@@ -12,10 +12,12 @@
 
 #include "base/atomic.h"
 #include "core/seam.h"
+#include "tmpi/coll/collective.h"
 #include "tmpi/coll/team.h"
 #include "tmpi/mpi/attribute.h"
 #include "tmpi/mpi/errors.h"
 #include "tmpi/mpi/info.h"
+#include "tmpi/mpi/session.h"
 #include "tmpi/mpi/topology.h"
 
 struct tm_comm *tm_comm_of(MPI_Comm handle) { return tm_comm_in(tm_rank_self(), handle); }
@@ -68,6 +70,13 @@ struct tm_comm *tm_comm_new(uint64_t context, struct tm_group *group, struct tm_
   return comm;
 }
 
+void tm_comm_inherit(struct tm_comm *comm, const struct tm_comm *parent) {
+  comm->handler = parent->handler;
+  tm_errhandler_hold(comm->handler);
+  comm->session = parent->session;
+  tm_session_hold(comm->session);
+}
+
 void tm_comm_hold(struct tm_comm *comm) { mt_add_relaxed(&comm->refs, 1); }
 
 void tm_comm_release(struct tm_comm *comm) {
@@ -81,6 +90,7 @@ void tm_comm_release(struct tm_comm *comm) {
   tm_errhandler_release(comm->handler);
   tm_topology_free(comm->topology);
   tm_info_free(comm->info);
+  tm_session_release(comm->session);
   comm->magic = 0;
   free(comm);
 }
@@ -192,16 +202,31 @@ int PMPI_Comm_group(MPI_Comm handle, MPI_Group *group) {
   return MPI_SUCCESS;
 }
 
-#pragma weak MPI_Comm_free = PMPI_Comm_free
-int PMPI_Comm_free(MPI_Comm *handle) {
+static int free_comm(const char *call, MPI_Comm *handle, bool together) {
   struct tm_comm *comm;
-  int error = tm_get_comm("MPI_Comm_free", *handle, &comm);
+  int error = tm_get_comm(call, *handle, &comm);
   if (error != MPI_SUCCESS) return error;
   if (*handle == MPI_COMM_WORLD || *handle == MPI_COMM_SELF)
-    return tm_fail(comm, "MPI_Comm_free", MPI_ERR_COMM, "%s cannot be freed", comm->name);
+    return tm_fail(comm, call, MPI_ERR_COMM, "%s cannot be freed", comm->name);
+  if (together) tm_call_barrier(call, *handle);
   error = tm_attributes_delete(&comm->attributes, *handle, MPI_DATATYPE_NULL);
-  if (error != MPI_SUCCESS) return tm_fail_code(comm, "MPI_Comm_free", error);
+  if (error != MPI_SUCCESS) return tm_fail_code(comm, call, error);
   tm_comm_release(comm);
   *handle = MPI_COMM_NULL;
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Comm_free = PMPI_Comm_free
+int PMPI_Comm_free(MPI_Comm *comm) { return free_comm("MPI_Comm_free", comm, false); }
+
+/* What is still under way completes by itself: ranks never come apart. */
+#pragma weak MPI_Comm_disconnect = PMPI_Comm_disconnect
+int PMPI_Comm_disconnect(MPI_Comm *comm) { return free_comm("MPI_Comm_disconnect", comm, true); }
+
+/* No rank has been spawned by another. */
+#pragma weak MPI_Comm_get_parent = PMPI_Comm_get_parent
+int PMPI_Comm_get_parent(MPI_Comm *parent) {
+  tm_enter("MPI_Comm_get_parent");
+  *parent = MPI_COMM_NULL;
   return MPI_SUCCESS;
 }

@@ -16,9 +16,10 @@
 
 struct tm_group {
   uint32_t magic;
-  uint32_t refs; /* [atomic] */
-  int size;      /* [const] */
-  int ranks[];   /* [const] numbers in the job */
+  uint32_t refs;              /* [atomic] */
+  int size;                   /* [const] */
+  struct tm_session *session; /* [const] that it comes from; NULL: none */
+  int ranks[];                /* [const] numbers in the job */
 };
 
 enum { TM_RECENT = 8 };
@@ -27,6 +28,7 @@ struct tm_team;
 struct tm_topology;
 struct tm_errhandler;
 struct tm_info;
+struct tm_session;
 
 struct tm_comm {
   uint32_t magic;
@@ -44,6 +46,8 @@ struct tm_comm {
   struct tm_attributes *attributes; /* [rank] */
   struct tm_topology *topology;     /* [rank] NULL: none */
   struct tm_info *info;             /* [rank] hints; NULL: none */
+  struct tm_session *session;       /* [const] that it comes from; NULL: none */
+  struct tm_buffer *buffer;         /* [rank] of MPI_Comm_attach_buffer(); NULL: none */
   int collectives;                  /* [rank] started so far: their tags */
   int nonblocking;                  /* [rank] likewise: their contexts */
   unsigned checked;                 /* [rank] likewise, of both kinds: counted by --check */
@@ -70,6 +74,8 @@ MPI_Comm tm_comm_handle(const struct tm_comm *comm);
 /** The group handed over is the communicator's from then on; NULL remote: the same. @return
  * NULL: no memory. */
 struct tm_comm *tm_comm_new(uint64_t context, struct tm_group *group, struct tm_group *remote);
+/** What every communicator made from another has of it: the error handler, the session. */
+void tm_comm_inherit(struct tm_comm *comm, const struct tm_comm *parent);
 void tm_comm_hold(struct tm_comm *comm);
 void tm_comm_release(struct tm_comm *comm);
 

@@ -29,8 +29,7 @@ static int finish(struct tm_comm *parent, const char *call, const struct common 
   if (common->group == NULL) return MPI_SUCCESS;
   struct tm_comm *comm = tm_comm_new(common->context, common->group, NULL);
   if (comm == NULL) return tm_fail_code(parent, call, MPI_ERR_NO_MEM);
-  comm->handler = parent->handler;
-  tm_errhandler_hold(comm->handler);
+  tm_comm_inherit(comm, parent);
   *result = (MPI_Comm)comm;
   return MPI_SUCCESS;
 }
@@ -50,8 +49,7 @@ static int dup(const char *call, MPI_Comm handle, MPI_Info info, bool own_info, 
   if (old->inter) tm_group_hold(old->remote);
   struct tm_comm *comm = tm_comm_new(context, old->group, old->inter ? old->remote : NULL);
   if (comm == NULL) return tm_fail_code(old, call, MPI_ERR_NO_MEM);
-  comm->handler = old->handler;
-  tm_errhandler_hold(comm->handler);
+  tm_comm_inherit(comm, old);
   comm->attributes = attributes;
   comm->local_comm = old->local_comm;
   if (comm->local_comm != NULL) tm_comm_hold(comm->local_comm);

@@ -38,8 +38,8 @@ static void copy(int *to, const int *from, int count) {
 
 #pragma weak MPI_Dist_graph_create_adjacent = PMPI_Dist_graph_create_adjacent
 int PMPI_Dist_graph_create_adjacent(MPI_Comm handle, int indegree, const int sources[],
-                                    const int sourceweights[], int outdegree, const int dests[],
-                                    const int destweights[], MPI_Info info, int reorder,
+                                    const int *sourceweights, int outdegree, const int dests[],
+                                    const int *destweights, MPI_Info info, int reorder,
                                     MPI_Comm *result) {
   static const char call[] = "MPI_Dist_graph_create_adjacent";
   struct tm_comm *comm;
@@ -100,7 +100,7 @@ static struct edge *list_edges(struct tm_comm *comm, const char *call, int n, co
 
 #pragma weak MPI_Dist_graph_create = PMPI_Dist_graph_create
 int PMPI_Dist_graph_create(MPI_Comm handle, int n, const int sources[], const int degrees[],
-                           const int dests[], const int weights[], MPI_Info info, int reorder,
+                           const int dests[], const int *weights, MPI_Info info, int reorder,
                            MPI_Comm *result) {
   static const char call[] = "MPI_Dist_graph_create";
   struct tm_comm *comm;
@@ -156,8 +156,8 @@ int PMPI_Dist_graph_neighbors_count(MPI_Comm handle, int *indegree, int *outdegr
 static int least(int a, int b) { return a < b ? a : b; }
 
 #pragma weak MPI_Dist_graph_neighbors = PMPI_Dist_graph_neighbors
-int PMPI_Dist_graph_neighbors(MPI_Comm handle, int maxin, int sources[], int sourceweights[],
-                              int maxout, int dests[], int destweights[]) {
+int PMPI_Dist_graph_neighbors(MPI_Comm handle, int maxin, int sources[], int *sourceweights,
+                              int maxout, int dests[], int *destweights) {
   struct tm_comm *comm;
   int error = get("MPI_Dist_graph_neighbors", handle, &comm);
   if (error != MPI_SUCCESS) return error;

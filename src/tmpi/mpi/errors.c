@@ -13,9 +13,9 @@
 #include "base/atomic.h"
 #include "tmpi/mpi/code.h"
 
-static struct tm_errhandler fatal = {TM_ERRHANDLER_MAGIC, 1, NULL};
-static struct tm_errhandler ends = {TM_ERRHANDLER_MAGIC, 1, NULL};
-static struct tm_errhandler returns = {TM_ERRHANDLER_MAGIC, 1, NULL};
+static struct tm_errhandler fatal = {TM_ERRHANDLER_MAGIC, 1, NULL, NULL};
+static struct tm_errhandler ends = {TM_ERRHANDLER_MAGIC, 1, NULL, NULL};
+static struct tm_errhandler returns = {TM_ERRHANDLER_MAGIC, 1, NULL, NULL};
 
 struct tm_errhandler *tm_errhandler_fatal(void) { return &fatal; }
 
@@ -36,7 +36,7 @@ void tm_errhandler_release(struct tm_errhandler *handler) {
   free(handler);
 }
 
-static struct tm_errhandler *errhandler_of(MPI_Errhandler handle) {
+struct tm_errhandler *tm_errhandler_of(MPI_Errhandler handle) {
   if (handle == MPI_ERRORS_ARE_FATAL) return &fatal;
   if (handle == MPI_ERRORS_ABORT) return &ends;
   if (handle == MPI_ERRORS_RETURN) return &returns;
@@ -45,7 +45,7 @@ static struct tm_errhandler *errhandler_of(MPI_Errhandler handle) {
   return handler->magic == TM_ERRHANDLER_MAGIC ? handler : NULL;
 }
 
-static MPI_Errhandler handle_of(struct tm_errhandler *handler) {
+MPI_Errhandler tm_errhandler_handle(struct tm_errhandler *handler) {
   if (handler == &fatal) return MPI_ERRORS_ARE_FATAL;
   if (handler == &ends) return MPI_ERRORS_ABORT;
   if (handler == &returns) return MPI_ERRORS_RETURN;
@@ -54,11 +54,14 @@ static MPI_Errhandler handle_of(struct tm_errhandler *handler) {
 
 /* ---- failing */
 
-static void end_job(const struct tm_comm *comm, const char *call, int code, const char *why) {
+bool tm_errhandler_ends(const struct tm_errhandler *handler) {
+  return handler == &fatal || handler == &ends;
+}
+
+void tm_end_job(const char *on, const char *call, int code, const char *why) {
   int number = tm_rank_number();
   if (number >= 0)
-    fprintf(stderr, "tmpi: rank %d: %s on %s: %s\n", number, call,
-            comm != NULL && comm->name[0] != '\0' ? comm->name : "a communicator", why);
+    fprintf(stderr, "tmpi: rank %d: %s on %s: %s\n", number, call, on, why);
   else
     fprintf(stderr, "tmpi: %s: %s\n", call, why);
   tm_job_abort(code > 0 && code < 128 ? code : 1);
@@ -68,8 +71,8 @@ static int fail(struct tm_comm *comm, const char *call, int code, const char *wh
   struct tm_rank *rank = tm_rank_self();
   if (comm == NULL && rank != NULL) /* programs for MPI 3 and before set the world's handler only */
     comm = rank->self != NULL && rank->self->handler == &fatal ? rank->world : rank->self;
-  if (comm == NULL || comm->handler == &fatal || comm->handler == &ends)
-    end_job(comm, call, code, why);
+  const char *name = comm != NULL && comm->name[0] != '\0' ? comm->name : "a communicator";
+  if (comm == NULL || tm_errhandler_ends(comm->handler)) tm_end_job(name, call, code, why);
   if (comm->handler->function == NULL) return code;
   MPI_Comm handle = tm_comm_handle(comm);
   int told = code;
@@ -104,7 +107,7 @@ void tm_panic(const char *format, ...) {
 
 struct tm_rank *tm_enter(const char *call) {
   struct tm_rank *rank = tm_rank_self();
-  if (rank == NULL || mt_load_relaxed(&rank->phase) != TM_INITIALIZED)
+  if (rank == NULL || (mt_load_relaxed(&rank->phase) != TM_INITIALIZED && rank->sessions == 0))
     tm_fail(NULL, call, MPI_ERR_OTHER,
             rank != NULL && mt_load_relaxed(&rank->phase) == TM_FINALIZED
                 ? "called after MPI_Finalize() (call it before)"
@@ -131,7 +134,7 @@ int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function *function, MPI_Errh
                    function == NULL || handler == NULL ? MPI_ERR_ARG : MPI_ERR_NO_MEM,
                    "no function, no place for the result, or no memory");
   }
-  *new = (struct tm_errhandler){TM_ERRHANDLER_MAGIC, 1, function};
+  *new = (struct tm_errhandler){TM_ERRHANDLER_MAGIC, 1, function, NULL};
   *handler = (MPI_Errhandler) new;
   return MPI_SUCCESS;
 }
@@ -145,8 +148,9 @@ int PMPI_Comm_set_errhandler(MPI_Comm handle, MPI_Errhandler errhandler) {
   struct tm_comm *comm;
   int error = tm_get_comm("MPI_Comm_set_errhandler", handle, &comm);
   if (error != MPI_SUCCESS) return error;
-  struct tm_errhandler *handler = errhandler_of(errhandler);
-  if (handler == NULL) return bad_handler(comm, "MPI_Comm_set_errhandler");
+  struct tm_errhandler *handler = tm_errhandler_of(errhandler);
+  if (handler == NULL || handler->session_function != NULL)
+    return bad_handler(comm, "MPI_Comm_set_errhandler");
   tm_errhandler_hold(handler);
   tm_errhandler_release(comm->handler);
   comm->handler = handler;
@@ -159,14 +163,13 @@ int PMPI_Comm_get_errhandler(MPI_Comm handle, MPI_Errhandler *errhandler) {
   int error = tm_get_comm("MPI_Comm_get_errhandler", handle, &comm);
   if (error != MPI_SUCCESS) return error;
   tm_errhandler_hold(comm->handler);
-  *errhandler = handle_of(comm->handler);
+  *errhandler = tm_errhandler_handle(comm->handler);
   return MPI_SUCCESS;
 }
 
 #pragma weak MPI_Errhandler_free = PMPI_Errhandler_free
-int PMPI_Errhandler_free(MPI_Errhandler *errhandler) {
-  tm_enter("MPI_Errhandler_free");
-  struct tm_errhandler *handler = errhandler != NULL ? errhandler_of(*errhandler) : NULL;
+int PMPI_Errhandler_free(MPI_Errhandler *errhandler) { /* also without any session */
+  struct tm_errhandler *handler = errhandler != NULL ? tm_errhandler_of(*errhandler) : NULL;
   if (handler == NULL) return bad_handler(NULL, "MPI_Errhandler_free");
   tm_errhandler_release(handler);
   *errhandler = MPI_ERRHANDLER_NULL;

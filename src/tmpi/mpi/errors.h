@@ -12,7 +12,8 @@
 struct tm_errhandler {
   uint32_t magic;
   uint32_t refs;                          /* [atomic] of those a program makes */
-  MPI_Comm_errhandler_function *function; /* NULL: end the job, or return */
+  MPI_Comm_errhandler_function *function; /* of communicators; NULL: end the job, or return */
+  MPI_Session_errhandler_function *session_function; /* of sessions */
 };
 
 enum { TM_ERRHANDLER_MAGIC = 0xe44 };
@@ -35,6 +36,15 @@ int tm_get_comm(const char *call, MPI_Comm handle, struct tm_comm **comm);
 /** Something broke that the library cannot go on without: message and end. */
 void tm_panic(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
+/** Ends the job with a message. on: what the call was on; NULL: nothing. */
+void tm_end_job(const char *on, const char *call, int code, const char *why)
+    __attribute__((noreturn));
+
+/** @return the error handler of a handle, NULL: no valid one. */
+struct tm_errhandler *tm_errhandler_of(MPI_Errhandler handle);
+MPI_Errhandler tm_errhandler_handle(struct tm_errhandler *handler);
+/** @return whether errors end the job. */
+bool tm_errhandler_ends(const struct tm_errhandler *handler);
 void tm_errhandler_hold(struct tm_errhandler *handler);
 void tm_errhandler_release(struct tm_errhandler *handler);
 struct tm_errhandler *tm_errhandler_fatal(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Groups: made of others by taking some of their ranks.
+ * Groups: their life, what they tell, and those made of two others.
  *
  * Relaxed: references are added by who has one.
  */
@@ -10,8 +10,10 @@
 #include "base/atomic.h"
 #include "tmpi/mpi/comm.h"
 #include "tmpi/mpi/errors.h"
+#include "tmpi/mpi/group.h"
+#include "tmpi/mpi/session.h"
 
-static struct tm_group empty = {TM_GROUP_MAGIC, 1, 0};
+static struct tm_group empty = {TM_GROUP_MAGIC, 1, 0, NULL};
 
 struct tm_group *tm_group_of(MPI_Group handle) {
   if (handle == MPI_GROUP_EMPTY) return &empty;
@@ -26,6 +28,7 @@ struct tm_group *tm_group_new(int size) {
   group->magic = TM_GROUP_MAGIC;
   group->refs = 1;
   group->size = size;
+  group->session = NULL;
   return group;
 }
 
@@ -34,6 +37,7 @@ void tm_group_hold(struct tm_group *group) { mt_add_relaxed(&group->refs, 1); }
 void tm_group_release(struct tm_group *group) {
   /* GR-1 acq_rel: whoever used it has done so; pairs GR-1 */
   if (group == &empty || mt_add_acq_rel(&group->refs, (uint32_t)-1) != 1) return;
+  tm_session_release(group->session);
   group->magic = 0;
   free(group);
 }
@@ -45,7 +49,7 @@ int tm_group_find(const struct tm_group *group, int number) {
   return MPI_UNDEFINED;
 }
 
-static int get(const char *call, MPI_Group handle, struct tm_group **group) {
+int tm_group_get(const char *call, MPI_Group handle, struct tm_group **group) {
   tm_enter(call);
   *group = tm_group_of(handle);
   return *group != NULL ? MPI_SUCCESS
@@ -56,21 +60,23 @@ static int get(const char *call, MPI_Group handle, struct tm_group **group) {
 
 static int get_two(const char *call, MPI_Group a_handle, MPI_Group b_handle, struct tm_group **a,
                    struct tm_group **b) {
-  int error = get(call, a_handle, a);
-  return error == MPI_SUCCESS ? get(call, b_handle, b) : error;
+  int error = tm_group_get(call, a_handle, a);
+  return error == MPI_SUCCESS ? tm_group_get(call, b_handle, b) : error;
 }
 
-/* @return a group with room for as many ranks; none are in it yet. */
-static int begin(const char *call, int most, struct tm_group **group) {
+int tm_group_begin(const char *call, const struct tm_group *from, int most,
+                   struct tm_group **group) {
   *group = tm_group_new(most);
   if (*group == NULL) return tm_fail_code(NULL, call, MPI_ERR_NO_MEM);
   (*group)->size = 0;
+  (*group)->session = from->session;
+  tm_session_hold(from->session);
   return MPI_SUCCESS;
 }
 
-static void add(struct tm_group *group, int number) { group->ranks[group->size++] = number; }
+void tm_group_add(struct tm_group *group, int number) { group->ranks[group->size++] = number; }
 
-static int finish(struct tm_group *group, MPI_Group *result) {
+int tm_group_finish(struct tm_group *group, MPI_Group *result) {
   if (group->size == 0) {
     tm_group_release(group);
     *result = MPI_GROUP_EMPTY;
@@ -84,7 +90,7 @@ static int finish(struct tm_group *group, MPI_Group *result) {
 static void add_if(struct tm_group *group, const struct tm_group *a, const struct tm_group *b,
                    bool in) {
   for (int i = 0; i < a->size; i++)
-    if ((tm_group_find(b, a->ranks[i]) != MPI_UNDEFINED) == in) add(group, a->ranks[i]);
+    if ((tm_group_find(b, a->ranks[i]) != MPI_UNDEFINED) == in) tm_group_add(group, a->ranks[i]);
 }
 
 /* ---- asking */
@@ -92,7 +98,7 @@ static void add_if(struct tm_group *group, const struct tm_group *a, const struc
 #pragma weak MPI_Group_size = PMPI_Group_size
 int PMPI_Group_size(MPI_Group handle, int *size) {
   struct tm_group *group;
-  int error = get("MPI_Group_size", handle, &group);
+  int error = tm_group_get("MPI_Group_size", handle, &group);
   if (error != MPI_SUCCESS) return error;
   if (size == NULL) return tm_fail(NULL, "MPI_Group_size", MPI_ERR_ARG, "no place for the size");
   *size = group->size;
@@ -102,7 +108,7 @@ int PMPI_Group_size(MPI_Group handle, int *size) {
 #pragma weak MPI_Group_rank = PMPI_Group_rank
 int PMPI_Group_rank(MPI_Group handle, int *rank) {
   struct tm_group *group;
-  int error = get("MPI_Group_rank", handle, &group);
+  int error = tm_group_get("MPI_Group_rank", handle, &group);
   if (error != MPI_SUCCESS) return error;
   if (rank == NULL) return tm_fail(NULL, "MPI_Group_rank", MPI_ERR_ARG, "no place for the rank");
   *rank = tm_group_find(group, tm_rank_number());
@@ -144,126 +150,37 @@ int PMPI_Group_compare(MPI_Group a_handle, MPI_Group b_handle, int *result) {
 int PMPI_Group_union(MPI_Group a_handle, MPI_Group b_handle, MPI_Group *result) {
   struct tm_group *a, *b, *group = NULL;
   int error = get_two("MPI_Group_union", a_handle, b_handle, &a, &b);
-  if (error == MPI_SUCCESS) error = begin("MPI_Group_union", a->size + b->size, &group);
+  if (error == MPI_SUCCESS) error = tm_group_begin("MPI_Group_union", a, a->size + b->size, &group);
   if (error != MPI_SUCCESS) return error;
   add_if(group, a, a, true);
   add_if(group, b, a, false);
-  return finish(group, result);
+  return tm_group_finish(group, result);
 }
 
 #pragma weak MPI_Group_intersection = PMPI_Group_intersection
 int PMPI_Group_intersection(MPI_Group a_handle, MPI_Group b_handle, MPI_Group *result) {
   struct tm_group *a, *b, *group = NULL;
   int error = get_two("MPI_Group_intersection", a_handle, b_handle, &a, &b);
-  if (error == MPI_SUCCESS) error = begin("MPI_Group_intersection", a->size, &group);
+  if (error == MPI_SUCCESS) error = tm_group_begin("MPI_Group_intersection", a, a->size, &group);
   if (error != MPI_SUCCESS) return error;
   add_if(group, a, b, true);
-  return finish(group, result);
+  return tm_group_finish(group, result);
 }
 
 #pragma weak MPI_Group_difference = PMPI_Group_difference
 int PMPI_Group_difference(MPI_Group a_handle, MPI_Group b_handle, MPI_Group *result) {
   struct tm_group *a, *b, *group = NULL;
   int error = get_two("MPI_Group_difference", a_handle, b_handle, &a, &b);
-  if (error == MPI_SUCCESS) error = begin("MPI_Group_difference", a->size, &group);
+  if (error == MPI_SUCCESS) error = tm_group_begin("MPI_Group_difference", a, a->size, &group);
   if (error != MPI_SUCCESS) return error;
   add_if(group, a, b, false);
-  return finish(group, result);
-}
-
-/* Ranks first, first + stride, ... up to last. */
-struct range {
-  int first, last, stride;
-};
-
-static int bad_range(const char *call, const struct tm_group *group, struct range range) {
-  bool backwards = range.stride != 0 && (range.last - range.first) / range.stride < 0;
-  bool outside =
-      range.first < 0 || range.first >= group->size || range.last < 0 || range.last >= group->size;
-  if (range.stride == 0) return tm_fail(NULL, call, MPI_ERR_ARG, "the stride of a range is 0");
-  if (outside && !backwards)
-    return tm_fail(NULL, call, MPI_ERR_RANK, "ranks %d to %d are not all of the group's %d",
-                   range.first, range.last, group->size);
-  return MPI_SUCCESS;
-}
-
-/* Marks the ranks of the ranges, in the order they are named. *order: their ranks. */
-static int select_ranks(const char *call, const struct tm_group *group, int count,
-                        const struct range *ranges, bool *chosen, int *order, int *chosen_count) {
-  *chosen_count = 0;
-  for (int i = 0; i < count; i++) {
-    int error = bad_range(call, group, ranges[i]);
-    if (error != MPI_SUCCESS) return error;
-    int step = ranges[i].stride;
-    for (int r = ranges[i].first; step > 0 ? r <= ranges[i].last : r >= ranges[i].last; r += step) {
-      if (chosen[r]) return tm_fail(NULL, call, MPI_ERR_RANK, "rank %d is named twice", r);
-      chosen[r] = true;
-      order[(*chosen_count)++] = r;
-    }
-  }
-  return MPI_SUCCESS;
-}
-
-/* What the four calls that choose ranks share. include: the chosen ones, or else the others. */
-static int choose(const char *call, MPI_Group handle, int count, const struct range *ranges,
-                  bool include, MPI_Group *result) {
-  struct tm_group *from, *group = NULL;
-  int chosen_count;
-  int error = get(call, handle, &from);
-  if (error != MPI_SUCCESS) return error;
-  if (count < 0) return tm_fail(NULL, call, MPI_ERR_ARG, "count %d is negative", count);
-  bool *chosen = calloc((size_t)from->size + 1, sizeof *chosen);
-  int *order = calloc((size_t)from->size + 1, sizeof *order);
-  error = chosen != NULL && order != NULL
-              ? select_ranks(call, from, count, ranges, chosen, order, &chosen_count)
-              : tm_fail_code(NULL, call, MPI_ERR_NO_MEM);
-  if (error == MPI_SUCCESS) error = begin(call, from->size, &group);
-  for (int i = 0; error == MPI_SUCCESS && include && i < chosen_count; i++)
-    add(group, from->ranks[order[i]]);
-  for (int i = 0; error == MPI_SUCCESS && !include && i < from->size; i++)
-    if (!chosen[i]) add(group, from->ranks[i]);
-  free(chosen);
-  free(order);
-  return error == MPI_SUCCESS ? finish(group, result) : error;
-}
-
-/* The same for single ranks. */
-static int choose_ranks(const char *call, MPI_Group handle, int count, const int ranks[],
-                        bool include, MPI_Group *result) {
-  struct range *ranges = calloc((size_t)(count > 0 ? count : 0) + 1, sizeof *ranges);
-  if (ranges == NULL) return tm_fail_code(NULL, call, MPI_ERR_NO_MEM);
-  for (int i = 0; i < count; i++) ranges[i] = (struct range){ranks[i], ranks[i], 1};
-  int error = choose(call, handle, count, ranges, include, result);
-  free(ranges);
-  return error;
-}
-
-#pragma weak MPI_Group_incl = PMPI_Group_incl
-int PMPI_Group_incl(MPI_Group group, int count, const int ranks[], MPI_Group *result) {
-  return choose_ranks("MPI_Group_incl", group, count, ranks, true, result);
-}
-
-#pragma weak MPI_Group_excl = PMPI_Group_excl
-int PMPI_Group_excl(MPI_Group group, int count, const int ranks[], MPI_Group *result) {
-  return choose_ranks("MPI_Group_excl", group, count, ranks, false, result);
-}
-
-_Static_assert(sizeof(struct range) == sizeof(int[3]), "a range is what programs pass");
-
-#pragma weak MPI_Group_range_incl = PMPI_Group_range_incl
-int PMPI_Group_range_incl(MPI_Group group, int count, int ranges[][3], MPI_Group *result) {
-  return choose("MPI_Group_range_incl", group, count, (const struct range *)ranges, true, result);
-}
-
-#pragma weak MPI_Group_range_excl = PMPI_Group_range_excl
-int PMPI_Group_range_excl(MPI_Group group, int count, int ranges[][3], MPI_Group *result) {
-  return choose("MPI_Group_range_excl", group, count, (const struct range *)ranges, false, result);
+  return tm_group_finish(group, result);
 }
 
 #pragma weak MPI_Group_free = PMPI_Group_free
 int PMPI_Group_free(MPI_Group *handle) {
   struct tm_group *group = NULL;
-  int error = handle != NULL ? get("MPI_Group_free", *handle, &group)
+  int error = handle != NULL ? tm_group_get("MPI_Group_free", *handle, &group)
                              : tm_fail(NULL, "MPI_Group_free", MPI_ERR_ARG, "no group");
   if (error != MPI_SUCCESS) return error;
   tm_group_release(group);

@@ -36,8 +36,7 @@ static struct entry *find(const struct tm_info *info, const char *key) {
   return NULL;
 }
 
-/* @return false: no memory. */
-static bool set(struct tm_info *info, const char *key, const char *value) {
+bool tm_info_put(struct tm_info *info, const char *key, const char *value) {
   struct entry *entry = find(info, key);
   char *copy = strdup(value);
   if (copy == NULL) return false;
@@ -63,7 +62,7 @@ static struct tm_info *copy(const struct tm_info *from, const char *prefix) {
   info->magic = MAGIC;
   for (int i = 0; from != NULL && i < from->count; i++) {
     if (strncmp(from->entries[i].key, prefix, strlen(prefix)) != 0) continue;
-    if (set(info, from->entries[i].key, from->entries[i].value)) continue;
+    if (tm_info_put(info, from->entries[i].key, from->entries[i].value)) continue;
     tm_info_free(info);
     return NULL;
   }
@@ -142,7 +141,8 @@ int PMPI_Info_set(MPI_Info handle, const char *key, const char *value) {
   if (value == NULL || value[0] == '\0' || strlen(value) >= MPI_MAX_INFO_VAL)
     return tm_fail(NULL, "MPI_Info_set", MPI_ERR_INFO_VALUE,
                    "the value is empty, or longer than %d", MPI_MAX_INFO_VAL - 1);
-  return set(info, key, value) ? MPI_SUCCESS : tm_fail_code(NULL, "MPI_Info_set", MPI_ERR_NO_MEM);
+  return tm_info_put(info, key, value) ? MPI_SUCCESS
+                                       : tm_fail_code(NULL, "MPI_Info_set", MPI_ERR_NO_MEM);
 }
 
 #pragma weak MPI_Info_delete = PMPI_Info_delete

@@ -6,6 +6,8 @@
 #ifndef TM_MPI_INFO_H
 #define TM_MPI_INFO_H
 
+#include <stdbool.h>
+
 #include "tmpi/mpi.h"
 
 struct tm_info;
@@ -16,6 +18,8 @@ struct tm_info *tm_info_of(MPI_Info handle);
 struct tm_info *tm_info_copy(const struct tm_info *info);
 /** The same, of hints that the standard has: others are not kept. */
 struct tm_info *tm_info_hints(const struct tm_info *info);
+/** Sets a key. @return false: no memory. */
+bool tm_info_put(struct tm_info *info, const char *key, const char *value);
 /** NULL: nothing. */
 void tm_info_free(struct tm_info *info);
 

@@ -14,6 +14,7 @@
 #include "tmpi/coll/coll.h"
 #include "tmpi/mpi/attribute.h"
 #include "tmpi/mpi/errors.h"
+#include "tmpi/mpi/init.h"
 #include "tmpi/rank/rank.h"
 
 /* A program that tmpirun did not start is a job of one rank. */
@@ -24,9 +25,13 @@ static struct tm_rank *start_alone(const char *call) {
   return tm_rank_self();
 }
 
-static int init(const char *call, int required, int *provided) {
+struct tm_rank *tm_init_rank(const char *call) {
   struct tm_rank *rank = tm_rank_self();
-  if (rank == NULL) rank = start_alone(call);
+  return rank != NULL ? rank : start_alone(call);
+}
+
+static int init(const char *call, int required, int *provided) {
+  struct tm_rank *rank = tm_init_rank(call);
   if (mt_load_relaxed(&rank->phase) != TM_BEFORE_INIT)
     return tm_fail(NULL, call, MPI_ERR_OTHER, "called twice, or after MPI_Finalize()");
   if (!tm_comm_start(rank)) return tm_fail_code(NULL, call, MPI_ERR_NO_MEM);
@@ -115,13 +120,6 @@ int PMPI_Get_version(int *version, int *subversion) {
 int PMPI_Get_library_version(char *version, int *length) {
   *length = sprintf(version, "tmpi of MLTP %d.%d.%d", MLTP_VERSION_MAJOR, MLTP_VERSION_MINOR,
                     MLTP_VERSION_PATCH);
-  return MPI_SUCCESS;
-}
-
-#pragma weak MPI_Abi_get_version = PMPI_Abi_get_version
-int PMPI_Abi_get_version(int *major, int *minor) {
-  *major = MPI_ABI_VERSION;
-  *minor = MPI_ABI_SUBVERSION;
   return MPI_SUCCESS;
 }
 

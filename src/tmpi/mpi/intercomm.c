@@ -85,8 +85,7 @@ int PMPI_Intercomm_create(MPI_Comm local_handle, int local_leader, MPI_Comm peer
   struct tm_comm *inner = tm_comm_new(theirs.local_context, local->group, NULL);
   if (comm == NULL || inner == NULL) return tm_fail_code(local, call, MPI_ERR_NO_MEM);
   comm->local_comm = inner;
-  comm->handler = local->handler;
-  tm_errhandler_hold(comm->handler);
+  tm_comm_inherit(comm, local);
   *result = (MPI_Comm)comm;
   return MPI_SUCCESS;
 }
@@ -122,8 +121,7 @@ int PMPI_Intercomm_merge(MPI_Comm handle, int high, MPI_Comm *result) {
   tm_group_release(theirs.group);
   struct tm_comm *comm = tm_comm_new(theirs.context, group, NULL);
   if (comm == NULL) return tm_fail_code(inter, call, MPI_ERR_NO_MEM);
-  comm->handler = inter->handler;
-  tm_errhandler_hold(comm->handler);
+  tm_comm_inherit(comm, inter);
   *result = (MPI_Comm)comm;
   return MPI_SUCCESS;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests that are started again and again, given up, or cancelled. */
 #include "core/seam.h"
+#include "tmpi/coll/collective.h"
 #include "tmpi/mpi/errors.h"
 #include "tmpi/mpi/request.h"
 
-static int init(const struct tm_arguments *arguments, enum tm_kind kind, enum tm_mode mode,
-                MPI_Request *handle) {
+int tm_call_init(const struct tm_arguments *arguments, enum tm_kind kind, enum tm_mode mode,
+                 MPI_Request *handle) {
   struct tm_request request;
   int error = tm_request_fill(&request, arguments, kind, mode);
   if (error != MPI_SUCCESS) return error;
@@ -22,36 +23,40 @@ static int init(const struct tm_arguments *arguments, enum tm_kind kind, enum tm
 #pragma weak MPI_Send_init = PMPI_Send_init
 int PMPI_Send_init(const void *buffer, int count, MPI_Datatype type, int dest, int tag,
                    MPI_Comm comm, MPI_Request *request) {
-  return init(&(struct tm_arguments){"MPI_Send_init", buffer, count, type, dest, tag, comm},
-              TM_SEND, TM_STANDARD, request);
+  return tm_call_init(&(struct tm_arguments){"MPI_Send_init", buffer, count, type, dest, tag, comm},
+                      TM_SEND, TM_STANDARD, request);
 }
 
 #pragma weak MPI_Bsend_init = PMPI_Bsend_init
 int PMPI_Bsend_init(const void *buffer, int count, MPI_Datatype type, int dest, int tag,
                     MPI_Comm comm, MPI_Request *request) {
-  return init(&(struct tm_arguments){"MPI_Bsend_init", buffer, count, type, dest, tag, comm},
-              TM_SEND, TM_BUFFERED, request);
+  return tm_call_init(
+      &(struct tm_arguments){"MPI_Bsend_init", buffer, count, type, dest, tag, comm}, TM_SEND,
+      TM_BUFFERED, request);
 }
 
 #pragma weak MPI_Ssend_init = PMPI_Ssend_init
 int PMPI_Ssend_init(const void *buffer, int count, MPI_Datatype type, int dest, int tag,
                     MPI_Comm comm, MPI_Request *request) {
-  return init(&(struct tm_arguments){"MPI_Ssend_init", buffer, count, type, dest, tag, comm},
-              TM_SEND, TM_SYNCHRONOUS, request);
+  return tm_call_init(
+      &(struct tm_arguments){"MPI_Ssend_init", buffer, count, type, dest, tag, comm}, TM_SEND,
+      TM_SYNCHRONOUS, request);
 }
 
 #pragma weak MPI_Rsend_init = PMPI_Rsend_init
 int PMPI_Rsend_init(const void *buffer, int count, MPI_Datatype type, int dest, int tag,
                     MPI_Comm comm, MPI_Request *request) {
-  return init(&(struct tm_arguments){"MPI_Rsend_init", buffer, count, type, dest, tag, comm},
-              TM_SEND, TM_READY, request);
+  return tm_call_init(
+      &(struct tm_arguments){"MPI_Rsend_init", buffer, count, type, dest, tag, comm}, TM_SEND,
+      TM_READY, request);
 }
 
 #pragma weak MPI_Recv_init = PMPI_Recv_init
 int PMPI_Recv_init(void *buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
                    MPI_Request *request) {
-  return init(&(struct tm_arguments){"MPI_Recv_init", buffer, count, type, source, tag, comm},
-              TM_RECV, TM_STANDARD, request);
+  return tm_call_init(
+      &(struct tm_arguments){"MPI_Recv_init", buffer, count, type, source, tag, comm}, TM_RECV,
+      TM_STANDARD, request);
 }
 
 static int get(const char *call, const MPI_Request *handle, struct tm_request **request) {
@@ -72,8 +77,11 @@ static int start(const char *call, const MPI_Request *handle) {
   request->done = 0;
   request->cancelled = false;
   request->active = true;
-  if (tm_request_start(request) == MPI_SUCCESS) return MPI_SUCCESS;
+  error =
+      request->kind == TM_COLLECTIVE ? tm_collective_restart(request) : tm_request_start(request);
+  if (error == MPI_SUCCESS) return MPI_SUCCESS;
   request->active = false;
+  if (request->kind == TM_COLLECTIVE) return tm_fail_code(request->comm, call, error);
   return tm_fail(request->comm, call, MPI_ERR_BUFFER,
                  "there is no room in the attached buffer (MPI_Buffer_attach())");
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looking for messages before they are received; matched probes; the attached buffer. */
+/* Looking for messages before they are received; matched probes. */
 #include <mltp/mltp.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "tmpi/dt/type.h"
 #include "tmpi/mpi/errors.h"
@@ -63,14 +61,14 @@ int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *mes
 }
 
 /* Receives a message that a probe took. */
-static int receive(const char *call, void *buffer, int count, MPI_Datatype handle,
-                   MPI_Message *message, MPI_Request *result) {
+int tm_call_receive(const char *call, void *buffer, MPI_Count count, MPI_Datatype handle,
+                    MPI_Message *message, MPI_Request *result) {
   struct tm_type *type;
   struct tm_request request;
   struct tm_rank *rank = tm_enter(call);
   if (*message == MPI_MESSAGE_NULL || count < 0)
     return tm_fail(NULL, call, count < 0 ? MPI_ERR_COUNT : MPI_ERR_REQUEST,
-                   "there is no message, or count %d is negative", count);
+                   "there is no message, or count %lld is negative", (long long)count);
   int error = tm_get_type(NULL, call, handle, &type);
   if (error != MPI_SUCCESS) return error;
   bool nobody = *message == MPI_MESSAGE_NO_PROC;
@@ -88,43 +86,13 @@ static int receive(const char *call, void *buffer, int count, MPI_Datatype handl
 #pragma weak MPI_Imrecv = PMPI_Imrecv
 int PMPI_Imrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message,
                 MPI_Request *request) {
-  return receive("MPI_Imrecv", buffer, count, type, message, request);
+  return tm_call_receive("MPI_Imrecv", buffer, count, type, message, request);
 }
 
 #pragma weak MPI_Mrecv = PMPI_Mrecv
 int PMPI_Mrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message,
                MPI_Status *status) {
   MPI_Request request;
-  int error = receive("MPI_Mrecv", buffer, count, type, message, &request);
+  int error = tm_call_receive("MPI_Mrecv", buffer, count, type, message, &request);
   return error != MPI_SUCCESS ? error : PMPI_Wait(&request, status);
-}
-
-/* ---- the buffer of MPI_Bsend() */
-
-#pragma weak MPI_Buffer_attach = PMPI_Buffer_attach
-int PMPI_Buffer_attach(void *address, int size) {
-  struct tm_rank *rank = tm_enter("MPI_Buffer_attach");
-  if (rank->buffer != NULL)
-    return tm_fail(NULL, "MPI_Buffer_attach", MPI_ERR_BUFFER,
-                   "there is a buffer already (MPI_Buffer_detach())");
-  if (size < 0) return tm_fail(NULL, "MPI_Buffer_attach", MPI_ERR_ARG, "size %d is negative", size);
-  rank->buffer = calloc(1, sizeof *rank->buffer);
-  if (rank->buffer == NULL) return tm_fail_code(NULL, "MPI_Buffer_attach", MPI_ERR_NO_MEM);
-  rank->buffer->address = address;
-  rank->buffer->size = (size_t)size;
-  return MPI_SUCCESS;
-}
-
-#pragma weak MPI_Buffer_detach = PMPI_Buffer_detach
-int PMPI_Buffer_detach(void *address, int *size) {
-  struct tm_rank *rank = tm_enter("MPI_Buffer_detach");
-  struct tm_buffer *buffer = rank->buffer;
-  if (buffer == NULL)
-    return tm_fail(NULL, "MPI_Buffer_detach", MPI_ERR_BUFFER, "there is no buffer");
-  tm_buffer_drain(buffer, "MPI_Buffer_detach");
-  memcpy(address, &buffer->address, sizeof buffer->address);
-  *size = (int)buffer->size;
-  rank->buffer = NULL;
-  free(buffer);
-  return MPI_SUCCESS;
 }

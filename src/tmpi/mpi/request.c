@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests: made of a call's arguments, and what a status says of them. */
+/* Requests: made of a call's arguments. */
 #include "tmpi/mpi/request.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "tmpi/coll/collective.h"
 #include "tmpi/dt/type.h"
 #include "tmpi/mpi/errors.h"
 
@@ -36,7 +37,7 @@ static int fill(struct tm_request *request, const struct tm_arguments *a, enum t
   struct tm_type *type;
   int error = tm_get_comm(a->call, a->comm, &comm);
   if (error == MPI_SUCCESS && a->count < 0)
-    error = tm_fail(comm, a->call, MPI_ERR_COUNT, "count %d is negative", a->count);
+    error = tm_fail(comm, a->call, MPI_ERR_COUNT, "count %lld is negative", (long long)a->count);
   bool nobody = a->peer == MPI_PROC_NULL && a->type == MPI_DATATYPE_NULL;
   if (error == MPI_SUCCESS) error = tm_get_type(comm, a->call, nobody ? MPI_BYTE : a->type, &type);
   if (error == MPI_SUCCESS) error = check_peer(comm, a, kind);
@@ -116,9 +117,9 @@ static bool has_peer(struct tm_request *request) {
 
 /* @return whether there is room for a buffered message, which counts from then on. */
 static bool has_room(const struct tm_request *send) {
-  return send->mode != TM_BUFFERED ||
-         (send->owner->buffer != NULL &&
-          tm_buffer_take(send->owner->buffer, send->count * send->type->size));
+  if (send->mode != TM_BUFFERED) return true;
+  struct tm_buffer *buffer = tm_buffer_of(send);
+  return buffer != NULL && tm_buffer_take(buffer, send->count * send->type->size);
 }
 
 int tm_request_start(struct tm_request *request) {
@@ -157,98 +158,8 @@ void tm_request_empty(struct tm_request *request) {
 
 void tm_request_drop(struct tm_request *request) {
   if (request->kind == TM_GENERALIZED && request->freed) request->release(request->extra);
+  if (request->kind == TM_COLLECTIVE) tm_collective_drop(request);
   tm_request_empty(request);
   request->magic = 0;
   free(request);
-}
-
-/* ---- statuses */
-
-/* The library's own words of a status. */
-enum { BYTES = 0, CANCELLED = 2 };
-
-void tm_status_bytes(MPI_Status *status, int source, int tag, size_t bytes) {
-  if (status == MPI_STATUS_IGNORE) return;
-  status->MPI_SOURCE = source;
-  status->MPI_TAG = tag;
-  memcpy(&status->MPI_internal[BYTES], &bytes, sizeof bytes);
-  status->MPI_internal[CANCELLED] = 0;
-}
-
-size_t tm_status_get_bytes(const MPI_Status *status) {
-  size_t bytes;
-  memcpy(&bytes, &status->MPI_internal[BYTES], sizeof bytes);
-  return bytes;
-}
-
-void tm_status_set(MPI_Status *status, const struct tm_request *request) {
-  if (status == MPI_STATUS_IGNORE) return;
-  if (request == NULL) {
-    tm_status_bytes(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
-    status->MPI_ERROR = MPI_SUCCESS;
-  } else {
-    tm_status_bytes(status, request->source, request->tag, request->bytes);
-    status->MPI_internal[CANCELLED] = request->cancelled;
-  }
-}
-
-#pragma weak MPI_Test_cancelled = PMPI_Test_cancelled
-int PMPI_Test_cancelled(const MPI_Status *status, int *flag) {
-  *flag = status->MPI_internal[CANCELLED] != 0;
-  return MPI_SUCCESS;
-}
-
-#pragma weak MPI_Status_set_cancelled = PMPI_Status_set_cancelled
-int PMPI_Status_set_cancelled(MPI_Status *status, int flag) {
-  status->MPI_internal[CANCELLED] = flag != 0;
-  return MPI_SUCCESS;
-}
-
-#pragma weak MPI_Get_count = PMPI_Get_count
-int PMPI_Get_count(const MPI_Status *status, MPI_Datatype handle, int *count) {
-  struct tm_type *type;
-  tm_enter("MPI_Get_count");
-  int error = tm_get_type(NULL, "MPI_Get_count", handle, &type);
-  if (error != MPI_SUCCESS) return error;
-  size_t bytes = tm_status_get_bytes(status);
-  if (type->size == 0)
-    *count = bytes == 0 ? 0 : MPI_UNDEFINED;
-  else
-    *count = bytes % type->size == 0 && bytes / type->size <= INT32_MAX ? (int)(bytes / type->size)
-                                                                        : MPI_UNDEFINED;
-  return MPI_SUCCESS;
-}
-
-#pragma weak MPI_Get_elements = PMPI_Get_elements
-int PMPI_Get_elements(const MPI_Status *status, MPI_Datatype handle, int *count) {
-  struct tm_type *type;
-  size_t rest;
-  tm_enter("MPI_Get_elements");
-  int error = tm_get_type(NULL, "MPI_Get_elements", handle, &type);
-  if (error != MPI_SUCCESS) return error;
-  size_t elements = tm_type_elements(type, tm_status_get_bytes(status), &rest);
-  *count = rest == 0 && elements <= INT32_MAX ? (int)elements : MPI_UNDEFINED;
-  return MPI_SUCCESS;
-}
-
-#pragma weak MPI_Status_set_elements = PMPI_Status_set_elements
-int PMPI_Status_set_elements(MPI_Status *status, MPI_Datatype handle, int count) {
-  struct tm_type *type;
-  tm_enter("MPI_Status_set_elements");
-  int error = tm_get_type(NULL, "MPI_Status_set_elements", handle, &type);
-  if (error != MPI_SUCCESS) return error;
-  if (count < 0)
-    return tm_fail(NULL, "MPI_Status_set_elements", MPI_ERR_COUNT, "count %d is negative", count);
-  size_t per_element = 0, bytes;
-  for (size_t i = 0; i < type->run_count; i++) per_element += type->runs[i].count;
-  if (per_element == 0) per_element = 1;
-  bytes = (size_t)count / per_element * type->size;
-  size_t left = (size_t)count % per_element;
-  for (size_t i = 0; left > 0; i++) {
-    size_t some = left < type->runs[i].count ? left : type->runs[i].count;
-    bytes += some * type->runs[i].size;
-    left -= some;
-  }
-  memcpy(&status->MPI_internal[BYTES], &bytes, sizeof bytes);
-  return MPI_SUCCESS;
 }

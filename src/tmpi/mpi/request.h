@@ -12,7 +12,7 @@
 struct tm_arguments {
   const char *call;
   const void *buffer;
-  int count;
+  MPI_Count count;
   MPI_Datatype type;
   int peer, tag;
   MPI_Comm comm;
@@ -37,6 +37,22 @@ void tm_request_fill_inner(struct tm_request *request, enum tm_kind kind, const 
 void tm_request_borrow_inner(struct tm_request *request, enum tm_kind kind, const void *buffer,
                              size_t count, struct tm_type *type, int peer, int tag,
                              struct tm_comm *comm);
+
+/* ---- the calls, whatever the size of their counts: send.c, persistent.c. Each returns MPI_SUCCESS
+ * or what tm_fail() returned. */
+int tm_call_send(const struct tm_arguments *arguments, enum tm_mode mode);
+int tm_call_recv(const struct tm_arguments *arguments, MPI_Status *status);
+int tm_call_start(const struct tm_arguments *arguments, enum tm_kind kind, enum tm_mode mode,
+                  MPI_Request *handle);
+int tm_call_init(const struct tm_arguments *arguments, enum tm_kind kind, enum tm_mode mode,
+                 MPI_Request *handle);
+int tm_call_exchange(const struct tm_arguments *to, const struct tm_arguments *from,
+                     MPI_Status *status);
+/** Packs what the arguments name, into memory that the caller frees. replace.c. */
+int tm_pack_arguments(const struct tm_arguments *arguments, void **packed, size_t *bytes);
+/** Of what a matched probe took: probe.c. */
+int tm_call_receive(const char *call, void *buffer, MPI_Count count, MPI_Datatype handle,
+                    MPI_Message *message, MPI_Request *result);
 
 /** Sends or receives; a message to or from MPI_PROC_NULL is complete at once.
  * @return MPI_SUCCESS; MPI_ERR_BUFFER: no room in the attached buffer. */

@@ -23,7 +23,7 @@ static int no_room(const struct tm_request *request, const char *call) {
                  request->count * request->type->size);
 }
 
-static int send(const struct tm_arguments *arguments, enum tm_mode mode) {
+int tm_call_send(const struct tm_arguments *arguments, enum tm_mode mode) {
   struct tm_request request;
   int error = tm_request_fill_blocking(&request, arguments, TM_SEND, mode);
   if (error != MPI_SUCCESS) return error;
@@ -33,8 +33,8 @@ static int send(const struct tm_arguments *arguments, enum tm_mode mode) {
   return error;
 }
 
-static int start(const struct tm_arguments *arguments, enum tm_kind kind, enum tm_mode mode,
-                 MPI_Request *handle) {
+int tm_call_start(const struct tm_arguments *arguments, enum tm_kind kind, enum tm_mode mode,
+                  MPI_Request *handle) {
   struct tm_request request;
   int error = tm_request_fill(&request, arguments, kind, mode);
   if (error != MPI_SUCCESS) return error;
@@ -54,76 +54,81 @@ static int start(const struct tm_arguments *arguments, enum tm_kind kind, enum t
 
 #pragma weak MPI_Send = PMPI_Send
 int PMPI_Send(const void *buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {
-  return send(&(struct tm_arguments){"MPI_Send", buffer, count, type, dest, tag, comm},
-              TM_STANDARD);
+  return tm_call_send(&(struct tm_arguments){"MPI_Send", buffer, count, type, dest, tag, comm},
+                      TM_STANDARD);
 }
 
 #pragma weak MPI_Bsend = PMPI_Bsend
 int PMPI_Bsend(const void *buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {
-  return send(&(struct tm_arguments){"MPI_Bsend", buffer, count, type, dest, tag, comm},
-              TM_BUFFERED);
+  return tm_call_send(&(struct tm_arguments){"MPI_Bsend", buffer, count, type, dest, tag, comm},
+                      TM_BUFFERED);
 }
 
 #pragma weak MPI_Ssend = PMPI_Ssend
 int PMPI_Ssend(const void *buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {
-  return send(&(struct tm_arguments){"MPI_Ssend", buffer, count, type, dest, tag, comm},
-              TM_SYNCHRONOUS);
+  return tm_call_send(&(struct tm_arguments){"MPI_Ssend", buffer, count, type, dest, tag, comm},
+                      TM_SYNCHRONOUS);
 }
 
 #pragma weak MPI_Rsend = PMPI_Rsend
 int PMPI_Rsend(const void *buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {
-  return send(&(struct tm_arguments){"MPI_Rsend", buffer, count, type, dest, tag, comm}, TM_READY);
+  return tm_call_send(&(struct tm_arguments){"MPI_Rsend", buffer, count, type, dest, tag, comm},
+                      TM_READY);
+}
+
+int tm_call_recv(const struct tm_arguments *arguments, MPI_Status *status) {
+  struct tm_request request;
+  int error = tm_request_fill_blocking(&request, arguments, TM_RECV, TM_STANDARD);
+  if (error != MPI_SUCCESS) return error;
+  tm_request_perform(&request, arguments->call);
+  return finish(&request, arguments->call, status);
 }
 
 #pragma weak MPI_Recv = PMPI_Recv
 int PMPI_Recv(void *buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
               MPI_Status *status) {
-  struct tm_arguments arguments = {"MPI_Recv", buffer, count, type, source, tag, comm};
-  struct tm_request request;
-  int error = tm_request_fill_blocking(&request, &arguments, TM_RECV, TM_STANDARD);
-  if (error != MPI_SUCCESS) return error;
-  tm_request_perform(&request, "MPI_Recv");
-  return finish(&request, "MPI_Recv", status);
+  return tm_call_recv(&(struct tm_arguments){"MPI_Recv", buffer, count, type, source, tag, comm},
+                      status);
 }
 
 #pragma weak MPI_Isend = PMPI_Isend
 int PMPI_Isend(const void *buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
                MPI_Request *request) {
-  return start(&(struct tm_arguments){"MPI_Isend", buffer, count, type, dest, tag, comm}, TM_SEND,
-               TM_STANDARD, request);
+  return tm_call_start(&(struct tm_arguments){"MPI_Isend", buffer, count, type, dest, tag, comm},
+                       TM_SEND, TM_STANDARD, request);
 }
 
 #pragma weak MPI_Ibsend = PMPI_Ibsend
 int PMPI_Ibsend(const void *buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
                 MPI_Request *request) {
-  return start(&(struct tm_arguments){"MPI_Ibsend", buffer, count, type, dest, tag, comm}, TM_SEND,
-               TM_BUFFERED, request);
+  return tm_call_start(&(struct tm_arguments){"MPI_Ibsend", buffer, count, type, dest, tag, comm},
+                       TM_SEND, TM_BUFFERED, request);
 }
 
 #pragma weak MPI_Issend = PMPI_Issend
 int PMPI_Issend(const void *buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
                 MPI_Request *request) {
-  return start(&(struct tm_arguments){"MPI_Issend", buffer, count, type, dest, tag, comm}, TM_SEND,
-               TM_SYNCHRONOUS, request);
+  return tm_call_start(&(struct tm_arguments){"MPI_Issend", buffer, count, type, dest, tag, comm},
+                       TM_SEND, TM_SYNCHRONOUS, request);
 }
 
 #pragma weak MPI_Irsend = PMPI_Irsend
 int PMPI_Irsend(const void *buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
                 MPI_Request *request) {
-  return start(&(struct tm_arguments){"MPI_Irsend", buffer, count, type, dest, tag, comm}, TM_SEND,
-               TM_READY, request);
+  return tm_call_start(&(struct tm_arguments){"MPI_Irsend", buffer, count, type, dest, tag, comm},
+                       TM_SEND, TM_READY, request);
 }
 
 #pragma weak MPI_Irecv = PMPI_Irecv
 int PMPI_Irecv(void *buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
                MPI_Request *request) {
-  return start(&(struct tm_arguments){"MPI_Irecv", buffer, count, type, source, tag, comm}, TM_RECV,
-               TM_STANDARD, request);
+  return tm_call_start(&(struct tm_arguments){"MPI_Irecv", buffer, count, type, source, tag, comm},
+                       TM_RECV, TM_STANDARD, request);
 }
 
 /* The receive is posted first, so that two ranks that exchange copy once each. */
-static int exchange(const struct tm_arguments *to, const struct tm_arguments *from,
-                    MPI_Status *status) {
+int tm_call_exchange(const struct tm_arguments *to, const struct tm_arguments *from,
+                     MPI_Status *status) {
   struct tm_request send, recv;
   int error = tm_request_fill_blocking(&recv, from, TM_RECV, TM_STANDARD);
   if (error != MPI_SUCCESS) return error;
@@ -144,7 +149,7 @@ static int exchange(const struct tm_arguments *to, const struct tm_arguments *fr
 int PMPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag,
                   void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag,
                   MPI_Comm comm, MPI_Status *status) {
-  return exchange(
+  return tm_call_exchange(
       &(struct tm_arguments){"MPI_Sendrecv", sendbuf, sendcount, sendtype, dest, sendtag, comm},
       &(struct tm_arguments){"MPI_Sendrecv", recvbuf, recvcount, recvtype, source, recvtag, comm},
       status);

@@ -64,7 +64,8 @@ static inline int sc_pipe(const sim_child_t *stages, unsigned char *on, size_t c
   return running_count > 0;
 }
 
-/** Runs a model on as many VPs as MLTP_VPS says, one by default. @return the program's exit status. */
+/** Runs a model on as many VPs as MLTP_VPS says, one by default. @return the program's exit status.
+ */
 static inline int sc_simulate(void (*first)(void *), const int *status) {
   if (mltp_init(getenv("MLTP_VPS") != NULL ? 0 : 1) != 0) return 1; /* it has said why */
   int error = sim_set_vps(mltp_vps());

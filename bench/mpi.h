@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file mpi.h MPI programs on this library and on others: what is run, and how. */
+#ifndef BENCH_MPI_H
+#define BENCH_MPI_H
+
+#include <stdbool.h>
+
+enum { MPI_WORDS = 12, MPI_RANKS_LISTED = 8 };
+
+/** A way to run MPI programs. */
+struct mpi_impl {
+  const char *name;
+  const char *suffix;              /* of the programs built for it */
+  const char *words[MPI_WORDS];    /* the launcher and its options; then -n RANKS PROGRAM ... */
+  const char *settings[MPI_WORDS]; /* name and value in turn: of the environment */
+  bool ours;                       /* it takes --vps; its launcher is beside this program */
+  int ranks_max;                   /* more than that takes minutes, or does not start */
+};
+
+/** All of them; ends with one without a name. */
+extern const struct mpi_impl mpi_impls[];
+
+/** What is measured. */
+struct mpi_row {
+  const char *experiment, *metric, *program;
+  const char *arguments[4];
+  const char *key; /* of the program's line; NULL: wall time from start to end */
+  const char *unit;
+  double scale;                /* the key's unit in the row's */
+  int ranks[MPI_RANKS_LISTED]; /* ends with 0 */
+};
+
+/** All of them; ends with one without a metric. */
+extern const struct mpi_row mpi_rows[];
+
+/** What became of a run. */
+enum mpi_outcome { MPI_MEASURED, MPI_ABSENT, MPI_FAILED };
+
+/** Runs a program once, and fills *value in the row's unit. What went wrong is said on stderr. */
+enum mpi_outcome mpi_run(const struct mpi_impl *impl, const struct mpi_row *row, int ranks, int vps,
+                         int timeout, double *value);
+
+#endif

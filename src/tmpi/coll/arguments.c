@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The arguments of a struct tm_collective, checked. What a rank does not use may be anything. */
+#include "tmpi/coll/collective.h"
+#include "tmpi/coll/op.h"
+#include "tmpi/mpi/errors.h"
+#include "tmpi/mpi/request.h"
+
+static bool has_buffer(const struct tm_comm *comm, enum tm_who who, int root) {
+  bool is_root = root == MPI_ROOT || (!comm->inter && root == comm->rank);
+  switch (who) {
+    case TM_ALL: return true;
+    case TM_ROOT: return is_root;
+    case TM_OTHERS: return root >= 0;
+    default: return false;
+  }
+}
+
+int tm_parts_number(const struct tm_comm *comm, enum tm_parts_for parts, bool sends) {
+  int sources, dests;
+  switch (parts) {
+    case TM_RANKS: return comm->remote->size;
+    case TM_MEMBERS: return comm->size;
+    case TM_NEIGHBORS: tm_neighbors_count(comm, &sources, &dests); return sends ? dests : sources;
+    default: return 1;
+  }
+}
+
+static int check_buffer(const struct tm_collective *c, struct tm_comm *comm,
+                        const struct tm_parts *parts, MPI_Datatype type, int many) {
+  struct tm_type *found;
+  if (parts->base == MPI_IN_PLACE) return MPI_SUCCESS;
+  int error = tm_check_counts(comm, c->call, parts, many);
+  if (error == MPI_SUCCESS && parts->types == NULL) return tm_get_type(comm, c->call, type, &found);
+  for (int i = 0; error == MPI_SUCCESS && i < many; i++)
+    error = tm_get_type(comm, c->call, parts->types[i], &found);
+  return error;
+}
+
+int tm_collective_check(const struct tm_collective *c) {
+  const struct tm_collective_kind *kind = c->kind;
+  const struct tm_op *op;
+  struct tm_type *type;
+  struct tm_comm *comm;
+  int error = tm_get_comm(c->call, c->comm, &comm);
+  if (error != MPI_SUCCESS) return error;
+  if (kind->intra_only && comm->inter)
+    return tm_fail(comm, c->call, MPI_ERR_COMM, "it is an intercommunicator");
+  if (kind->on_topology && comm->topology == NULL)
+    return tm_fail(comm, c->call, MPI_ERR_TOPOLOGY,
+                   "the communicator has no topology (MPI_Cart_create() and its kin)");
+  if (kind->rooted) error = tm_check_root(comm, c->call, c->root);
+  int root = kind->rooted ? c->root : 0;
+  if (error == MPI_SUCCESS && has_buffer(comm, kind->sends, root))
+    error =
+        check_buffer(c, comm, &c->send, c->sendtype, tm_parts_number(comm, kind->send_parts, true));
+  if (error == MPI_SUCCESS && has_buffer(comm, kind->receives, root))
+    error = check_buffer(c, comm, &c->recv, c->recvtype,
+                         tm_parts_number(comm, kind->recv_parts, false));
+  if (error == MPI_SUCCESS && kind->reduces) error = tm_get_type(comm, c->call, c->recvtype, &type);
+  if (error == MPI_SUCCESS && kind->reduces) error = tm_check_op(comm, c->call, c->op, type, &op);
+  return error;
+}
+
+int tm_collective_perform(const struct tm_collective *c) {
+  int error = tm_collective_check(c);
+  return error == MPI_SUCCESS ? c->kind->perform(c) : error;
+}

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bad arguments: each call returns the standard's class of error, and changes nothing. One rank is
+ * enough: a call that finds a bad argument waits for nobody. */
+#include "check.h"
+
+/* What no call has made. */
+static const MPI_Comm bad_comm = (MPI_Comm)7;
+static const MPI_Datatype bad_type = (MPI_Datatype)7;
+static const MPI_Op bad_op = (MPI_Op)7;
+static const MPI_Group bad_group = (MPI_Group)7;
+static const MPI_Info bad_info = (MPI_Info)7;
+static const MPI_Errhandler bad_handler = (MPI_Errhandler)7;
+static const MPI_Session bad_session = (MPI_Session)7;
+static MPI_Request bad_request = (MPI_Request)7;
+
+#define WORLD MPI_COMM_WORLD
+
+/* The call fails with an error of the class. */
+#define EXPECT(class, call) expect(__LINE__, #call, class, call)
+
+static void expect(int line, const char *call, int expected, int code) {
+  int error_class = -1;
+  MPI_Error_class(code, &error_class);
+  if (error_class == expected) return;
+  fprintf(stderr, "%s:%d: %s gave class %d, not %d\n", __FILE__, line, call, error_class, expected);
+  MPI_Abort(WORLD, 1);
+}
+
+static int one, two;
+static int buffer[64];
+static MPI_Count wide[4], negative_wide[4] = {-1, -1, -1, -1};
+static const int negative[4] = {-1, -1, -1, -1};
+static MPI_Request request;
+static MPI_Status status;
+
+static void point_to_point(void) {
+  EXPECT(MPI_ERR_COMM, MPI_Send(buffer, 1, MPI_INT, 0, 0, MPI_COMM_NULL));
+  EXPECT(MPI_ERR_COMM, MPI_Send(buffer, 1, MPI_INT, 0, 0, bad_comm));
+  EXPECT(MPI_ERR_COUNT, MPI_Bsend(buffer, -1, MPI_INT, 0, 0, WORLD));
+  EXPECT(MPI_ERR_TYPE, MPI_Ssend(buffer, 1, MPI_DATATYPE_NULL, 0, 0, WORLD));
+  EXPECT(MPI_ERR_TYPE, MPI_Rsend(buffer, 1, bad_type, 0, 0, WORLD));
+  EXPECT(MPI_ERR_RANK, MPI_Isend(buffer, 1, MPI_INT, 9999, 0, WORLD, &request));
+  EXPECT(MPI_ERR_RANK, MPI_Ibsend(buffer, 1, MPI_INT, -7, 0, WORLD, &request));
+  EXPECT(MPI_ERR_TAG, MPI_Issend(buffer, 1, MPI_INT, 0, -1, WORLD, &request));
+  EXPECT(MPI_ERR_TAG, MPI_Irsend(buffer, 1, MPI_INT, 0, MPI_ANY_TAG, WORLD, &request));
+  EXPECT(MPI_ERR_RANK, MPI_Send(buffer, 1, MPI_INT, MPI_ANY_SOURCE, 0, WORLD));
+  EXPECT(MPI_ERR_BUFFER, MPI_Send(NULL, 1, MPI_INT, 0, 0, WORLD));
+  EXPECT(MPI_ERR_BUFFER, MPI_Bsend(buffer, 1, MPI_INT, 0, 0, WORLD)); /* none is attached */
+  EXPECT(MPI_ERR_BUFFER, MPI_Ibsend(buffer, 1, MPI_INT, 0, 0, WORLD, &request));
+  EXPECT(MPI_ERR_COUNT, MPI_Recv(buffer, -1, MPI_INT, 0, 0, WORLD, &status));
+  EXPECT(MPI_ERR_RANK, MPI_Irecv(buffer, 1, MPI_INT, 9999, 0, WORLD, &request));
+  EXPECT(MPI_ERR_TAG, MPI_Probe(0, -7, WORLD, &status));
+  EXPECT(MPI_ERR_COMM, MPI_Iprobe(0, 0, bad_comm, &one, &status));
+  EXPECT(MPI_ERR_RANK, MPI_Improbe(9999, 0, WORLD, &one, &(MPI_Message){0}, &status));
+  EXPECT(MPI_ERR_REQUEST, MPI_Mrecv(buffer, 1, MPI_INT, &(MPI_Message){MPI_MESSAGE_NULL}, &status));
+  EXPECT(MPI_ERR_COUNT,
+         MPI_Imrecv(buffer, -1, MPI_INT, &(MPI_Message){MPI_MESSAGE_NO_PROC}, &request));
+  EXPECT(MPI_ERR_TYPE,
+         MPI_Imrecv(buffer, 1, bad_type, &(MPI_Message){MPI_MESSAGE_NO_PROC}, &request));
+  EXPECT(MPI_ERR_RANK,
+         MPI_Sendrecv(buffer, 1, MPI_INT, 9999, 0, buffer, 1, MPI_INT, 0, 0, WORLD, &status));
+  EXPECT(MPI_ERR_TYPE,
+         MPI_Sendrecv(buffer, 1, MPI_INT, 0, 0, buffer, 1, bad_type, 0, 0, WORLD, &status));
+  EXPECT(MPI_ERR_COUNT, MPI_Sendrecv_replace(buffer, -1, MPI_INT, 0, 0, 0, 0, WORLD, &status));
+  EXPECT(MPI_ERR_RANK,
+         MPI_Isendrecv(buffer, 1, MPI_INT, 9999, 0, buffer, 1, MPI_INT, 0, 0, WORLD, &request));
+  EXPECT(MPI_ERR_TAG, MPI_Isendrecv_replace(buffer, 1, MPI_INT, 0, -5, 0, 0, WORLD, &request));
+  EXPECT(MPI_ERR_TYPE, MPI_Isendrecv_replace(buffer, 1, bad_type, 0, 0, 0, 0, WORLD, &request));
+  EXPECT(MPI_ERR_COUNT, MPI_Send_init(buffer, -1, MPI_INT, 0, 0, WORLD, &request));
+  EXPECT(MPI_ERR_RANK, MPI_Recv_init(buffer, 1, MPI_INT, 9999, 0, WORLD, &request));
+  EXPECT(MPI_ERR_COUNT, MPI_Send_c(buffer, -1, MPI_INT, 0, 0, WORLD));
+  EXPECT(MPI_ERR_ARG, MPI_Buffer_attach(buffer, -1));
+  EXPECT(MPI_ERR_BUFFER, MPI_Buffer_detach(buffer, &one));
+  EXPECT(MPI_ERR_BUFFER, MPI_Buffer_flush());
+  EXPECT(MPI_ERR_BUFFER, MPI_Buffer_iflush(&request));
+  EXPECT(MPI_ERR_COMM, MPI_Comm_attach_buffer(bad_comm, buffer, 8));
+  EXPECT(MPI_ERR_SESSION, MPI_Session_attach_buffer(bad_session, buffer, 8));
+}
+
+static void requests(void) {
+  MPI_Request null = MPI_REQUEST_NULL, many[2] = {MPI_REQUEST_NULL, bad_request};
+  EXPECT(MPI_ERR_REQUEST, MPI_Wait(&bad_request, &status));
+  EXPECT(MPI_ERR_REQUEST, MPI_Test(&bad_request, &one, &status));
+  EXPECT(MPI_ERR_COUNT, MPI_Waitall(-1, many, MPI_STATUSES_IGNORE));
+  EXPECT(MPI_ERR_REQUEST, MPI_Waitany(2, many, &one, &status));
+  EXPECT(MPI_ERR_REQUEST, MPI_Waitsome(2, many, &one, buffer, MPI_STATUSES_IGNORE));
+  EXPECT(MPI_ERR_REQUEST, MPI_Testall(2, many, &one, MPI_STATUSES_IGNORE));
+  EXPECT(MPI_ERR_REQUEST, MPI_Testany(2, many, &one, &two, &status));
+  EXPECT(MPI_ERR_COUNT, MPI_Testsome(-2, many, &one, buffer, MPI_STATUSES_IGNORE));
+  EXPECT(MPI_ERR_REQUEST, MPI_Request_get_status(bad_request, &one, &status));
+  EXPECT(MPI_ERR_REQUEST, MPI_Request_get_status_all(2, many, &one, MPI_STATUSES_IGNORE));
+  EXPECT(MPI_ERR_REQUEST, MPI_Request_get_status_any(2, many, &one, &two, &status));
+  EXPECT(MPI_ERR_COUNT, MPI_Request_get_status_some(-1, many, &one, buffer, MPI_STATUSES_IGNORE));
+  EXPECT(MPI_ERR_REQUEST, MPI_Start(&null));
+  EXPECT(MPI_ERR_REQUEST, MPI_Startall(2, many));
+  EXPECT(MPI_ERR_REQUEST, MPI_Cancel(&null));
+  EXPECT(MPI_ERR_REQUEST, MPI_Request_free(&null));
+  EXPECT(MPI_ERR_REQUEST, MPI_Grequest_complete(bad_request));
+  MPI_Irecv(buffer, 1, MPI_INT, 0, 0, WORLD, &request);
+  EXPECT(MPI_ERR_REQUEST, MPI_Start(&request)); /* not a persistent one */
+  EXPECT(MPI_ERR_REQUEST, MPI_Grequest_complete(request));
+  MPI_Cancel(&request);
+  MPI_Wait(&request, &status);
+  MPI_Recv_init(buffer, 1, MPI_INT, 0, 0, WORLD, &request);
+  EXPECT(MPI_ERR_REQUEST, MPI_Cancel(&request)); /* not started */
+  MPI_Start(&request);
+  EXPECT(MPI_ERR_REQUEST, MPI_Start(&request)); /* active already */
+  MPI_Cancel(&request);
+  MPI_Wait(&request, &status);
+  MPI_Request_free(&request);
+  EXPECT(MPI_ERR_TYPE, MPI_Get_count(&status, MPI_DATATYPE_NULL, &one));
+  EXPECT(MPI_ERR_TYPE, MPI_Get_elements(&status, bad_type, &one));
+  EXPECT(MPI_ERR_COUNT, MPI_Status_set_elements(&status, MPI_INT, -1));
+}
+
+/* In all forms: arguments are checked before anybody else takes part. */
+static void collectives(void) {
+  EXPECT(MPI_ERR_COMM, MPI_Barrier(bad_comm));
+  EXPECT(MPI_ERR_COMM, MPI_Ibarrier(MPI_COMM_NULL, &request));
+  EXPECT(MPI_ERR_INFO, MPI_Barrier_init(WORLD, bad_info, &request));
+  EXPECT(MPI_ERR_ROOT, MPI_Bcast(buffer, 1, MPI_INT, -1, WORLD));
+  EXPECT(MPI_ERR_ROOT, MPI_Ibcast(buffer, 1, MPI_INT, 9999, WORLD, &request));
+  EXPECT(MPI_ERR_COUNT, MPI_Bcast_init(buffer, -1, MPI_INT, 0, WORLD, MPI_INFO_NULL, &request));
+  EXPECT(MPI_ERR_TYPE, MPI_Bcast_c(buffer, 1, bad_type, 0, WORLD));
+  EXPECT(MPI_ERR_ROOT, MPI_Gather(buffer, 1, MPI_INT, buffer, 1, MPI_INT, 9999, WORLD));
+  EXPECT(MPI_ERR_COUNT, MPI_Igather(buffer, -1, MPI_INT, buffer, 1, MPI_INT, 0, WORLD, &request));
+  EXPECT(MPI_ERR_TYPE, MPI_Gather_c(buffer, 1, MPI_INT, buffer + 8, 1, bad_type, 0, WORLD));
+  EXPECT(MPI_ERR_COUNT,
+         MPI_Gatherv(buffer, 1, MPI_INT, buffer, negative, buffer, MPI_INT, 0, WORLD));
+  EXPECT(MPI_ERR_COUNT,
+         MPI_Gatherv_c(buffer, 1, MPI_INT, buffer, negative_wide, wide, MPI_INT, 0, WORLD));
+  EXPECT(MPI_ERR_ROOT, MPI_Scatter(buffer, 1, MPI_INT, buffer, 1, MPI_INT, MPI_ROOT, WORLD));
+  EXPECT(MPI_ERR_TYPE, MPI_Iscatter(buffer, 1, bad_type, buffer, 1, MPI_INT, 0, WORLD, &request));
+  EXPECT(MPI_ERR_COUNT,
+         MPI_Scatterv(buffer, negative, buffer, MPI_INT, buffer, 1, MPI_INT, 0, WORLD));
+  EXPECT(MPI_ERR_TYPE, MPI_Allgather(buffer, 1, bad_type, buffer, 1, MPI_INT, WORLD));
+  EXPECT(MPI_ERR_COUNT,
+         MPI_Iallgatherv(buffer, 1, MPI_INT, buffer, negative, buffer, MPI_INT, WORLD, &request));
+  EXPECT(MPI_ERR_COUNT, MPI_Alltoall(buffer, -1, MPI_INT, buffer, 1, MPI_INT, WORLD));
+  EXPECT(MPI_ERR_COUNT,
+         MPI_Alltoallv(buffer, negative, buffer, MPI_INT, buffer, buffer, buffer, MPI_INT, WORLD));
+  EXPECT(MPI_ERR_TYPE, MPI_Ialltoallw(buffer, (int[]){1}, (int[]){0}, &bad_type, buffer + 8,
+                                      (int[]){1}, (int[]){0}, &bad_type, WORLD, &request));
+  EXPECT(MPI_ERR_TYPE, MPI_Alltoallw(buffer, (int[]){1}, (int[]){0}, &bad_type, buffer + 8,
+                                     (int[]){1}, (int[]){0}, &bad_type, WORLD));
+  EXPECT(MPI_ERR_OP, MPI_Reduce(buffer, buffer + 8, 1, MPI_INT, MPI_OP_NULL, 0, WORLD));
+  EXPECT(MPI_ERR_ROOT, MPI_Ireduce(buffer, buffer + 8, 1, MPI_INT, MPI_SUM, 9999, WORLD, &request));
+  EXPECT(MPI_ERR_TYPE, MPI_Ireduce(buffer, MPI_IN_PLACE, 1, bad_type, MPI_SUM, 0, WORLD, &request));
+  EXPECT(MPI_ERR_OP, MPI_Allreduce(buffer, buffer + 8, 1, MPI_INT, bad_op, WORLD));
+  EXPECT(MPI_ERR_OP, MPI_Iallreduce(buffer, buffer + 8, 1, MPI_DOUBLE, MPI_BAND, WORLD, &request));
+  EXPECT(MPI_ERR_COUNT, MPI_Allreduce_init(buffer, buffer + 8, -1, MPI_INT, MPI_SUM, WORLD,
+                                           MPI_INFO_NULL, &request));
+  EXPECT(MPI_ERR_OP, MPI_Scan(buffer, buffer + 8, 1, MPI_BYTE, MPI_SUM, WORLD));
+  EXPECT(MPI_ERR_TYPE, MPI_Iexscan(buffer, buffer + 8, 1, bad_type, MPI_SUM, WORLD, &request));
+  EXPECT(MPI_ERR_COUNT, MPI_Reduce_scatter(buffer, buffer + 8, negative, MPI_INT, MPI_SUM, WORLD));
+  EXPECT(MPI_ERR_COUNT,
+         MPI_Ireduce_scatter_block(buffer, buffer + 8, -1, MPI_INT, MPI_SUM, WORLD, &request));
+  EXPECT(MPI_ERR_OP, MPI_Reduce_local(buffer, buffer + 8, 1, MPI_INT, bad_op));
+  EXPECT(MPI_ERR_COUNT, MPI_Reduce_local(buffer, buffer + 8, -1, MPI_INT, MPI_SUM));
+  EXPECT(MPI_ERR_OP, MPI_Reduce_local(buffer, buffer + 8, 1, MPI_FLOAT, MPI_BOR));
+  EXPECT(MPI_ERR_ARG, MPI_Op_create(NULL, 1, &(MPI_Op){0}));
+  EXPECT(MPI_ERR_OP, MPI_Op_free(&(MPI_Op){MPI_SUM}));
+  EXPECT(MPI_ERR_OP, MPI_Op_commutative(bad_op, &one));
+  EXPECT(MPI_ERR_TOPOLOGY, MPI_Neighbor_allgather(buffer, 1, MPI_INT, buffer, 1, MPI_INT, WORLD));
+  EXPECT(MPI_ERR_TOPOLOGY,
+         MPI_Ineighbor_alltoall(buffer, 1, MPI_INT, buffer, 1, MPI_INT, WORLD, &request));
+  EXPECT(MPI_ERR_COMM, MPI_Comm_idup(bad_comm, &(MPI_Comm){0}, &request));
+  EXPECT(MPI_ERR_INFO, MPI_Comm_idup_with_info(WORLD, bad_info, &(MPI_Comm){0}, &request));
+}
+
+static void communicators(void) {
+  MPI_Comm comm;
+  MPI_Group group, world, none = MPI_GROUP_EMPTY;
+  EXPECT(MPI_ERR_COMM, MPI_Comm_size(bad_comm, &one));
+  EXPECT(MPI_ERR_ARG, MPI_Comm_size(WORLD, NULL));
+  EXPECT(MPI_ERR_ARG, MPI_Comm_rank(WORLD, NULL));
+  EXPECT(MPI_ERR_COMM, MPI_Comm_compare(WORLD, bad_comm, &one));
+  EXPECT(MPI_ERR_COMM, MPI_Comm_dup(MPI_COMM_NULL, &comm));
+  EXPECT(MPI_ERR_GROUP, MPI_Comm_create(WORLD, MPI_GROUP_NULL, &comm));
+  EXPECT(MPI_ERR_TAG, MPI_Comm_create_group(WORLD, none, -1, &comm));
+  EXPECT(MPI_ERR_ARG, MPI_Comm_split(WORLD, -5, 0, &comm));
+  EXPECT(MPI_ERR_ARG, MPI_Comm_split_type(WORLD, 5, 0, MPI_INFO_NULL, &comm));
+  EXPECT(MPI_ERR_COMM, MPI_Comm_free(&(MPI_Comm){WORLD}));
+  EXPECT(MPI_ERR_COMM, MPI_Comm_disconnect(&(MPI_Comm){MPI_COMM_SELF}));
+  EXPECT(MPI_ERR_ARG, MPI_Comm_group(WORLD, NULL));
+  EXPECT(MPI_ERR_COMM, MPI_Comm_remote_size(WORLD, &one));
+  EXPECT(MPI_ERR_COMM, MPI_Comm_remote_group(WORLD, &group));
+  EXPECT(MPI_ERR_COMM, MPI_Intercomm_merge(WORLD, 0, &comm));
+  EXPECT(MPI_ERR_RANK, MPI_Intercomm_create(WORLD, 9999, WORLD, 0, 0, &comm));
+  EXPECT(MPI_ERR_TAG, MPI_Intercomm_create(MPI_COMM_SELF, 0, WORLD, 0, -1, &comm));
+  EXPECT(MPI_ERR_INFO, MPI_Comm_set_info(WORLD, bad_info));
+  EXPECT(MPI_ERR_ERRHANDLER, MPI_Comm_set_errhandler(WORLD, bad_handler));
+  EXPECT(MPI_ERR_ERRHANDLER, MPI_Errhandler_free(&(MPI_Errhandler){MPI_ERRHANDLER_NULL}));
+  EXPECT(MPI_ERR_ARG, MPI_Comm_create_errhandler(NULL, &(MPI_Errhandler){0}));
+  EXPECT(MPI_ERR_ARG, MPI_Comm_call_errhandler(WORLD, -1));
+  EXPECT(MPI_ERR_GROUP,
+         MPI_Comm_create_from_group(bad_group, "x", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm));
+  EXPECT(MPI_ERR_ARG,
+         MPI_Comm_create_from_group(none, NULL, MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm));
+  EXPECT(MPI_ERR_RANK, MPI_Intercomm_create_from_groups(none, 0, none, 0, "x", MPI_INFO_NULL,
+                                                        MPI_ERRORS_RETURN, &comm));
+  MPI_Comm_group(WORLD, &world);
+  EXPECT(MPI_ERR_GROUP, MPI_Group_size(MPI_GROUP_NULL, &one));
+  EXPECT(MPI_ERR_ARG, MPI_Group_size(world, NULL));
+  EXPECT(MPI_ERR_ARG, MPI_Group_rank(world, NULL));
+  EXPECT(MPI_ERR_GROUP, MPI_Group_compare(world, bad_group, &one));
+  EXPECT(MPI_ERR_GROUP, MPI_Group_union(bad_group, world, &group));
+  EXPECT(MPI_ERR_GROUP, MPI_Group_intersection(world, MPI_GROUP_NULL, &group));
+  EXPECT(MPI_ERR_GROUP, MPI_Group_difference(bad_group, world, &group));
+  EXPECT(MPI_ERR_RANK, MPI_Group_incl(world, 1, (int[]){9999}, &group));
+  EXPECT(MPI_ERR_RANK, MPI_Group_excl(world, 2, (int[]){0, 0}, &group)); /* twice */
+  EXPECT(MPI_ERR_ARG, MPI_Group_incl(world, -1, buffer, &group));
+  EXPECT(MPI_ERR_ARG, MPI_Group_range_incl(world, 1, (int[][3]){{0, 0, 0}}, &group));
+  EXPECT(MPI_ERR_RANK, MPI_Group_range_excl(world, 1, (int[][3]){{0, 9999, 1}}, &group));
+  EXPECT(MPI_ERR_RANK, MPI_Group_translate_ranks(world, 1, (int[]){9999}, world, buffer));
+  EXPECT(MPI_ERR_ARG, MPI_Group_translate_ranks(world, -1, buffer, world, buffer));
+  EXPECT(MPI_ERR_ARG, MPI_Group_free(NULL));
+  MPI_Group_free(&world);
+}
+
+static void datatypes(void) {
+  MPI_Datatype type;
+  MPI_Aint place;
+  MPI_Type_contiguous(2, MPI_INT, &type);
+  EXPECT(MPI_ERR_TYPE, MPI_Send(buffer, 1, type, 0, 0, WORLD)); /* not committed */
+  MPI_Type_free(&type);
+  EXPECT(MPI_ERR_TYPE, MPI_Type_size(MPI_DATATYPE_NULL, &one));
+  EXPECT(MPI_ERR_COUNT, MPI_Type_contiguous(-1, MPI_INT, &type));
+  EXPECT(MPI_ERR_TYPE, MPI_Type_contiguous_c(1, bad_type, &type));
+  EXPECT(MPI_ERR_ARG, MPI_Type_vector(1, -1, 1, MPI_INT, &type));
+  EXPECT(MPI_ERR_COUNT, MPI_Type_create_hvector(-1, 1, 1, MPI_INT, &type));
+  EXPECT(MPI_ERR_ARG, MPI_Type_indexed(1, negative, buffer, MPI_INT, &type));
+  EXPECT(MPI_ERR_ARG, MPI_Type_create_hindexed_c(1, negative_wide, wide, MPI_INT, &type));
+  EXPECT(MPI_ERR_ARG, MPI_Type_create_indexed_block(1, -1, buffer, MPI_INT, &type));
+  EXPECT(MPI_ERR_COUNT, MPI_Type_create_hindexed_block(-1, 1, wide, MPI_INT, &type));
+  EXPECT(MPI_ERR_TYPE, MPI_Type_create_struct(1, (int[]){1}, wide, &bad_type, &type));
+  EXPECT(MPI_ERR_ARG, MPI_Type_create_struct(1, negative, wide, &type, &type));
+  EXPECT(MPI_ERR_ARG,
+         MPI_Type_create_subarray(0, buffer, buffer, buffer, MPI_ORDER_C, MPI_INT, &type));
+  EXPECT(MPI_ERR_ARG, MPI_Type_create_subarray(1, (int[]){4}, (int[]){3}, (int[]){2}, MPI_ORDER_C,
+                                               MPI_INT, &type));
+  EXPECT(MPI_ERR_ARG, MPI_Type_create_darray(1, 1, 1, buffer, buffer, buffer, buffer, MPI_ORDER_C,
+                                             MPI_INT, &type));
+  EXPECT(MPI_ERR_ARG, MPI_Type_create_darray(2, 0, 1, (int[]){8}, (int[]){MPI_DISTRIBUTE_BLOCK},
+                                             (int[]){1}, (int[]){2}, MPI_ORDER_C, MPI_INT, &type));
+  EXPECT(MPI_ERR_TYPE, MPI_Type_create_resized(bad_type, 0, 4, &type));
+  EXPECT(MPI_ERR_TYPE, MPI_Type_dup(bad_type, &type));
+  EXPECT(MPI_ERR_TYPE, MPI_Type_commit(&(MPI_Datatype){MPI_DATATYPE_NULL}));
+  EXPECT(MPI_ERR_TYPE, MPI_Type_free(&(MPI_Datatype){MPI_INT}));
+  EXPECT(MPI_ERR_TYPE, MPI_Type_get_contents(MPI_INT, 0, 0, 0, buffer, &place, &type));
+  EXPECT(MPI_ERR_ARG, MPI_Type_match_size(MPI_TYPECLASS_REAL, 3, &type));
+  EXPECT(MPI_ERR_ARG, MPI_Type_create_f90_integer(99, &type));
+  EXPECT(MPI_ERR_ARG, MPI_Type_create_f90_real(MPI_UNDEFINED, MPI_UNDEFINED, &type));
+  one = 0;
+  EXPECT(MPI_ERR_TRUNCATE, MPI_Pack(buffer, 2, MPI_INT, buffer + 8, 4, &one, WORLD));
+  one = -1;
+  EXPECT(MPI_ERR_ARG, MPI_Unpack(buffer, 8, &one, buffer + 8, 1, MPI_INT, WORLD));
+  EXPECT(MPI_ERR_COUNT, MPI_Pack_size(-1, MPI_INT, WORLD, &one));
+  EXPECT(MPI_ERR_ARG, MPI_Pack_external_size("native", 1, MPI_INT, &place));
+  place = 0;
+  EXPECT(MPI_ERR_TRUNCATE,
+         MPI_Pack_external("external32", buffer, 2, MPI_INT, buffer + 8, 4, &place));
+  EXPECT(MPI_ERR_COUNT,
+         MPI_Unpack_external("external32", buffer, 8, &place, buffer + 8, -1, MPI_INT));
+}
+
+static void topologies(void) {
+  MPI_Comm comm;
+  EXPECT(MPI_ERR_TOPOLOGY, MPI_Cartdim_get(WORLD, &one));
+  EXPECT(MPI_ERR_TOPOLOGY, MPI_Graphdims_get(WORLD, &one, &two));
+  EXPECT(MPI_ERR_TOPOLOGY, MPI_Dist_graph_neighbors_count(WORLD, &one, &two, buffer));
+  EXPECT(MPI_ERR_DIMS, MPI_Cart_create(WORLD, -1, buffer, buffer, 0, &comm));
+  EXPECT(MPI_ERR_DIMS, MPI_Cart_create(WORLD, 1, (int[]){0}, buffer, 0, &comm));
+  EXPECT(MPI_ERR_DIMS, MPI_Cart_map(WORLD, 1, (int[]){9999}, buffer, &one));
+  EXPECT(MPI_ERR_DIMS, MPI_Dims_create(6, 1, (int[]){4}));
+  MPI_Cart_create(MPI_COMM_SELF, 1, (int[]){1}, (int[]){0}, 0, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  EXPECT(MPI_ERR_ARG, MPI_Cart_rank(comm, (int[]){5}, &one));
+  EXPECT(MPI_ERR_RANK, MPI_Cart_coords(comm, 5, 1, buffer));
+  EXPECT(MPI_ERR_ARG, MPI_Cart_coords(comm, 0, 0, buffer));
+  EXPECT(MPI_ERR_ARG, MPI_Cart_get(comm, 0, buffer, buffer, buffer));
+  EXPECT(MPI_ERR_ARG, MPI_Cart_shift(comm, 1, 1, &one, &two));
+  MPI_Comm_free(&comm);
+  EXPECT(MPI_ERR_ARG, MPI_Graph_create(WORLD, 1, (int[]){1}, (int[]){7}, 0, &comm));
+  MPI_Graph_create(MPI_COMM_SELF, 1, (int[]){1}, (int[]){0}, 0, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  EXPECT(MPI_ERR_RANK, MPI_Graph_neighbors_count(comm, 5, &one));
+  EXPECT(MPI_ERR_RANK, MPI_Graph_neighbors(comm, -1, 1, buffer));
+  EXPECT(MPI_ERR_ARG, MPI_Graph_get(comm, 0, 0, buffer, buffer));
+  MPI_Comm_free(&comm);
+  EXPECT(MPI_ERR_ARG,
+         MPI_Dist_graph_create_adjacent(WORLD, 1, (int[]){9999}, MPI_UNWEIGHTED, 0, NULL,
+                                        MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm));
+  EXPECT(MPI_ERR_ARG, MPI_Dist_graph_create(WORLD, -1, NULL, NULL, NULL, MPI_UNWEIGHTED,
+                                            MPI_INFO_NULL, 0, &comm));
+}
+
+static void attributes_and_infos(void) {
+  char text[MPI_MAX_INFO_KEY + 2];
+  MPI_Info info;
+  int keyval;
+  EXPECT(MPI_ERR_KEYVAL, MPI_Comm_set_attr(WORLD, MPI_KEYVAL_INVALID, NULL));
+  EXPECT(MPI_ERR_KEYVAL, MPI_Comm_get_attr(WORLD, 9999, &keyval, &one));
+  EXPECT(MPI_ERR_KEYVAL, MPI_Comm_delete_attr(WORLD, 9999));
+  EXPECT(MPI_ERR_KEYVAL, MPI_Comm_free_keyval(&(int){9999}));
+  EXPECT(MPI_ERR_TYPE, MPI_Type_set_attr(bad_type, 9999, NULL));
+  EXPECT(MPI_ERR_KEYVAL, MPI_Type_get_attr(MPI_INT, 9999, &keyval, &one));
+  MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &keyval, NULL);
+  EXPECT(MPI_ERR_KEYVAL, MPI_Type_set_attr(MPI_INT, keyval, NULL)); /* one of communicators */
+  MPI_Comm_free_keyval(&keyval);
+  EXPECT(MPI_ERR_ARG, MPI_Error_class(-1, &one));
+  EXPECT(MPI_ERR_ARG, MPI_Error_string(MPI_ERR_LASTCODE, text, &one));
+  EXPECT(MPI_ERR_ARG, MPI_Add_error_code(-1, &one));
+  EXPECT(MPI_ERR_ARG, MPI_Add_error_string(MPI_ERR_ARG, "not added"));
+  EXPECT(MPI_ERR_ARG, MPI_Remove_error_class(MPI_ERR_ARG));
+  EXPECT(MPI_ERR_ARG, MPI_Remove_error_code(MPI_ERR_ARG));
+  EXPECT(MPI_ERR_ARG, MPI_Remove_error_string(MPI_ERR_ARG));
+  EXPECT(MPI_ERR_ARG, MPI_Info_create(NULL));
+  EXPECT(MPI_ERR_INFO, MPI_Info_dup(MPI_INFO_NULL, &info));
+  EXPECT(MPI_ERR_INFO, MPI_Info_free(&(MPI_Info){bad_info}));
+  EXPECT(MPI_ERR_INFO, MPI_Info_set(bad_info, "key", "value"));
+  MPI_Info_create(&info);
+  EXPECT(MPI_ERR_INFO_KEY, MPI_Info_set(info, "", "value"));
+  EXPECT(MPI_ERR_INFO_VALUE, MPI_Info_set(info, "key", ""));
+  EXPECT(MPI_ERR_INFO_NOKEY, MPI_Info_delete(info, "key"));
+  EXPECT(MPI_ERR_INFO_VALUE, MPI_Info_get(info, "key", -1, text, &one));
+  EXPECT(MPI_ERR_ARG, MPI_Info_get_nthkey(info, 0, text));
+  MPI_Info_free(&info);
+  EXPECT(MPI_ERR_SIZE, MPI_Alloc_mem(-1, MPI_INFO_NULL, &info));
+}
+
+static void sessions(void) {
+  MPI_Session session;
+  MPI_Group group;
+  MPI_Info info;
+  EXPECT(MPI_ERR_SESSION, MPI_Session_finalize(&(MPI_Session){MPI_SESSION_NULL}));
+  EXPECT(MPI_ERR_SESSION, MPI_Session_get_num_psets(bad_session, MPI_INFO_NULL, &one));
+  EXPECT(MPI_ERR_ERRHANDLER, MPI_Session_init(MPI_INFO_NULL, bad_handler, &session));
+  EXPECT(MPI_ERR_INFO, MPI_Session_init(bad_info, MPI_ERRORS_RETURN, &session));
+  EXPECT(MPI_ERR_ARG, MPI_Session_create_errhandler(NULL, &(MPI_Errhandler){0}));
+  MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
+  EXPECT(MPI_ERR_ARG, MPI_Group_from_session_pset(session, "mpi://elsewhere", &group));
+  EXPECT(MPI_ERR_ARG, MPI_Session_get_pset_info(session, NULL, &info));
+  EXPECT(MPI_ERR_ARG, MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 2, &one, NULL));
+  EXPECT(MPI_ERR_ERRHANDLER, MPI_Session_set_errhandler(session, bad_handler));
+  MPI_Session_finalize(&session);
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_set_errhandler(WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  EXPECT(MPI_ERR_OTHER, MPI_Init(&argc, &argv)); /* twice */
+  point_to_point();
+  requests();
+  collectives();
+  communicators();
+  datatypes();
+  topologies();
+  attributes_and_infos();
+  sessions();
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Communicators, groups, intercommunicators, attributes, infos, error codes and what can be asked.
+ */
+#include "check.h"
+
+static int rank, size;
+
+static void groups(void) {
+  MPI_Group world, lower, upper, all, none;
+  MPI_Comm comm, again;
+  int result, half = size / 2, ranks[2] = {0, MPI_PROC_NULL}, told[2];
+  MPI_Comm_group(MPI_COMM_WORLD, &world);
+  MPI_Group_range_incl(world, 1, (int[][3]){{0, half - 1, 1}}, &lower);
+  MPI_Group_difference(world, lower, &upper);
+  MPI_Group_union(upper, lower, &all);
+  MPI_Group_compare(world, all, &result);
+  CHECK(result == MPI_SIMILAR);
+  MPI_Group_intersection(lower, upper, &none);
+  CHECK(none == MPI_GROUP_EMPTY);
+  MPI_Group_translate_ranks(all, 2, ranks, world, told);
+  CHECK(told[0] == half && told[1] == MPI_PROC_NULL);
+  MPI_Group_translate_ranks(upper, 1, ranks, lower, told);
+  CHECK(told[0] == MPI_UNDEFINED);
+  MPI_Comm_create(MPI_COMM_WORLD, all, &comm);
+  MPI_Comm_compare(comm, MPI_COMM_WORLD, &result);
+  CHECK(result == MPI_SIMILAR);
+  MPI_Comm_dup(comm, &again);
+  MPI_Comm_compare(comm, again, &result);
+  CHECK(result == MPI_CONGRUENT);
+  MPI_Comm_free(&again);
+  MPI_Comm_free(&comm);
+  if (rank < half) {
+    MPI_Comm_create_group(MPI_COMM_WORLD, lower, 5, &comm);
+    MPI_Comm_compare(comm, MPI_COMM_WORLD, &result);
+    CHECK(result == MPI_UNEQUAL);
+    MPI_Comm_free(&comm);
+  }
+  MPI_Comm_create(MPI_COMM_WORLD, MPI_GROUP_EMPTY, &comm);
+  CHECK(comm == MPI_COMM_NULL);
+  MPI_Group_free(&world);
+  MPI_Group_free(&lower);
+  MPI_Group_free(&upper);
+  MPI_Group_free(&all);
+}
+
+/* Every collective between two groups, in both directions. */
+static void between(MPI_Comm inter, int low) {
+  int local, remote, own, value, sum, all[64], out[64], counts[64], displs[64];
+  MPI_Request request;
+  MPI_Comm_size(inter, &local);
+  MPI_Comm_remote_size(inter, &remote);
+  MPI_Comm_rank(inter, &own);
+  int root = low ? (own == 0 ? MPI_ROOT : MPI_PROC_NULL) : 0;
+  for (int i = 0; i < 64; i++) {
+    out[i] = 100 * rank + i;
+    counts[i] = 1;
+    displs[i] = i;
+  }
+  MPI_Barrier(inter);
+  value = own == 0 && low ? 7 : -1;
+  MPI_Bcast(&value, 1, MPI_INT, root, inter);
+  CHECK(value == (low && own != 0 ? -1 : 7));
+  MPI_Allgather(&own, 1, MPI_INT, all, 1, MPI_INT, inter);
+  for (int i = 0; i < remote; i++) CHECK(all[i] == i);
+  MPI_Allgatherv(&own, 1, MPI_INT, all, counts, displs, MPI_INT, inter);
+  CHECK(all[remote - 1] == remote - 1);
+  MPI_Gather(&own, 1, MPI_INT, all, 1, MPI_INT, root, inter);
+  MPI_Scatter(out, 1, MPI_INT, &value, 1, MPI_INT, root, inter);
+  if (!low) CHECK(value % 100 == own);
+  sum = 0;
+  MPI_Reduce(&own, &sum, 1, MPI_INT, MPI_SUM, root, inter);
+  if (root == MPI_ROOT) CHECK(sum == remote * (remote - 1) / 2);
+  MPI_Allreduce(&own, &sum, 1, MPI_INT, MPI_SUM, inter);
+  CHECK(sum == remote * (remote - 1) / 2);
+  MPI_Alltoall(out, 1, MPI_INT, all, 1, MPI_INT, inter);
+  for (int i = 0; i < remote; i++) CHECK(all[i] % 100 == own);
+  MPI_Alltoallv(out, counts, displs, MPI_INT, all, counts, displs, MPI_INT, inter);
+  CHECK(all[0] % 100 == own);
+  for (int i = 0; i < local; i++) counts[i] = remote; /* the totals are the same */
+  MPI_Reduce_scatter(out, all, counts, MPI_INT, MPI_SUM, inter);
+  MPI_Reduce_scatter_block(out, all, remote, MPI_INT, MPI_SUM, inter);
+  MPI_Ibarrier(inter, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Iallreduce(&own, &sum, 1, MPI_INT, MPI_SUM, inter, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  CHECK(sum == remote * (remote - 1) / 2);
+}
+
+static void intercommunicators(void) {
+  MPI_Comm side, inter, copy, merged, parts;
+  MPI_Group group;
+  int low = rank < size / 2, flag, result, number, members;
+  MPI_Comm_split(MPI_COMM_WORLD, low, rank, &side);
+  MPI_Intercomm_create(side, 0, MPI_COMM_WORLD, low ? size / 2 : 0, 3, &inter);
+  MPI_Comm_test_inter(inter, &flag);
+  CHECK(flag);
+  between(inter, low);
+  MPI_Comm_dup(inter, &copy);
+  MPI_Comm_compare(inter, copy, &result);
+  CHECK(result == MPI_CONGRUENT);
+  MPI_Comm_compare(inter, side, &result);
+  CHECK(result == MPI_UNEQUAL);
+  MPI_Comm_remote_group(copy, &group);
+  MPI_Group_size(group, &members);
+  CHECK(members == (low ? size - size / 2 : size / 2));
+  MPI_Group_free(&group);
+  MPI_Intercomm_merge(inter, !low, &merged); /* the lower ranks come first */
+  MPI_Comm_rank(merged, &number);
+  CHECK(number == rank);
+  MPI_Comm_split(inter, rank % 2, 0, &parts);
+  if (parts != MPI_COMM_NULL) {
+    MPI_Comm_test_inter(parts, &flag);
+    CHECK(flag);
+    MPI_Comm_free(&parts);
+  }
+  MPI_Comm_free(&merged);
+  MPI_Comm_free(&copy);
+  MPI_Comm_disconnect(&inter);
+  CHECK(inter == MPI_COMM_NULL);
+  MPI_Comm_free(&side);
+}
+
+int main(int argc, char **argv) {
+  rank = check_start(&argc, &argv, &size);
+  groups();
+  intercommunicators();
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Communicators, groups, intercommunicators, attributes, infos, error codes and what can be asked.
+ */
+#include <string.h>
+
+#include "check.h"
+
+static int rank, size;
+
+/* ---- attributes: the functions count */
+
+static int copies, deletes, refuses = 1;
+
+static int copy_comm(MPI_Comm old, int keyval, void *extra, void *value, void *copy, int *flag) {
+  (void)old, (void)keyval;
+  copies++;
+  *(void **)copy = (char *)value + 1;
+  *flag = extra != NULL;
+  return MPI_SUCCESS;
+}
+
+static int delete_comm(MPI_Comm comm, int keyval, void *value, void *extra) {
+  (void)comm, (void)keyval, (void)extra;
+  deletes++;
+  return value == NULL && refuses ? MPI_ERR_OTHER : MPI_SUCCESS;
+}
+
+static int copy_type(MPI_Datatype old, int keyval, void *extra, void *value, void *copy,
+                     int *flag) {
+  (void)old, (void)keyval, (void)extra;
+  copies++;
+  *(void **)copy = value;
+  *flag = 1;
+  return MPI_SUCCESS;
+}
+
+static int delete_type(MPI_Datatype type, int keyval, void *value, void *extra) {
+  (void)type, (void)keyval, (void)value, (void)extra;
+  deletes++;
+  return MPI_SUCCESS;
+}
+
+static void attributes(void) {
+  MPI_Comm comm, copy;
+  MPI_Datatype type, type_copy;
+  int keyval, dup, old, of_type, flag, place = 0, *told, *predefined;
+  MPI_Comm_dup(MPI_COMM_SELF, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  MPI_Comm_create_keyval(copy_comm, delete_comm, &keyval, &place);
+  MPI_Comm_create_keyval(MPI_COMM_DUP_FN, MPI_COMM_NULL_DELETE_FN, &dup, NULL);
+  MPI_Keyval_create(MPI_NULL_COPY_FN, MPI_NULL_DELETE_FN, &old, NULL);
+  MPI_Comm_set_attr(comm, keyval, &place);
+  MPI_Comm_set_attr(comm, dup, &place);
+  MPI_Attr_put(comm, old, &place);
+  MPI_Comm_dup(comm, &copy);
+  MPI_Comm_get_attr(copy, keyval, &told, &flag);
+  CHECK(flag && (char *)told == (char *)&place + 1 && copies == 1);
+  MPI_Comm_get_attr(copy, dup, &told, &flag);
+  CHECK(flag && told == &place);
+  MPI_Attr_get(copy, old, &told, &flag);
+  CHECK(!flag);
+  MPI_Attr_delete(comm, old);
+  MPI_Keyval_free(&old);
+  CHECK(old == MPI_KEYVAL_INVALID);
+  MPI_Comm_set_attr(comm, keyval, NULL); /* deletes the one before */
+  CHECK(deletes == 1);
+  CHECK(MPI_Comm_delete_attr(comm, keyval) == MPI_ERR_OTHER && deletes == 2);
+  CHECK(MPI_Comm_free(&comm) == MPI_ERR_OTHER); /* nor can it be freed */
+  MPI_Comm_free_keyval(&keyval);                /* it works as long as attributes have it */
+  MPI_Comm_free(&copy);
+  CHECK(deletes == 4);
+  refuses = 0;
+  MPI_Comm_free(&comm);
+  CHECK(deletes == 5 && comm == MPI_COMM_NULL);
+  MPI_Type_create_keyval(copy_type, delete_type, &of_type, NULL);
+  MPI_Type_contiguous(2, MPI_INT, &type);
+  MPI_Type_set_attr(type, of_type, &place);
+  MPI_Type_dup(type, &type_copy);
+  MPI_Type_get_attr(type_copy, of_type, &told, &flag);
+  CHECK(flag && told == &place && copies == 2);
+  MPI_Type_delete_attr(type_copy, of_type);
+  MPI_Type_free(&type_copy);
+  MPI_Type_free(&type);
+  CHECK(deletes == 7);
+  MPI_Type_set_attr(MPI_INT, of_type, &rank); /* each rank has its own of a predefined type */
+  MPI_Type_get_attr(MPI_INT, of_type, &told, &flag);
+  CHECK(flag && told == &rank);
+  MPI_Type_delete_attr(MPI_INT, of_type);
+  MPI_Type_free_keyval(&of_type);
+  static const int keys[] = {MPI_TAG_UB,          MPI_IO,     MPI_HOST,
+                             MPI_WTIME_IS_GLOBAL, MPI_APPNUM, MPI_LASTUSEDCODE};
+  for (int i = 0; i < 6; i++) {
+    MPI_Comm_get_attr(MPI_COMM_WORLD, keys[i], &predefined, &flag);
+    CHECK(flag);
+  }
+  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &predefined, &flag);
+  CHECK(flag && *predefined == size);
+}
+
+static void infos(void) {
+  MPI_Info info, copy;
+  char value[MPI_MAX_INFO_VAL], key[MPI_MAX_INFO_KEY];
+  int count, flag, length = sizeof value;
+  MPI_Comm comm;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "first", "1");
+  MPI_Info_set(info, "second", "2");
+  MPI_Info_set(info, "first", "one");
+  MPI_Info_dup(info, &copy);
+  MPI_Info_delete(info, "first");
+  MPI_Info_get_nkeys(copy, &count);
+  CHECK(count == 2);
+  MPI_Info_get_nthkey(copy, 0, key);
+  MPI_Info_get(copy, key, sizeof value - 1, value, &flag);
+  CHECK(flag && strcmp(value, "one") == 0);
+  MPI_Info_get_valuelen(copy, "second", &length, &flag);
+  CHECK(flag && length == 1);
+  MPI_Info_get_string(copy, "third", &length, value, &flag);
+  CHECK(!flag);
+  length = 2;
+  MPI_Info_get_string(copy, "first", &length, value, &flag);
+  CHECK(flag && length == 4 && strcmp(value, "o") == 0);
+  MPI_Info_set(copy, "mpi_assert_no_any_tag", "true");
+  MPI_Comm_dup_with_info(MPI_COMM_SELF, copy, &comm);
+  MPI_Info_free(&info);
+  MPI_Comm_get_info(comm, &info);
+  MPI_Info_get_nkeys(info, &count);
+  CHECK(count == 1); /* what is no hint of the standard is not kept */
+  MPI_Comm_set_info(comm, copy);
+  MPI_Info_free(&info);
+  MPI_Request request;
+  MPI_Comm third;
+  MPI_Comm_idup_with_info(comm, copy, &third, &request);
+  MPI_Info_free(&copy);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Comm_free(&third);
+  MPI_Comm_free(&comm);
+  MPI_Info_create_env(0, NULL, &info);
+  MPI_Info_free(&info);
+}
+
+static void asked(void) {
+  MPI_Info info;
+  MPI_Comm parent, comm;
+  char text[MPI_MAX_LIBRARY_VERSION_STRING], value[8];
+  int major, minor, length, flag;
+  void *memory;
+  MPI_Get_version(&major, &minor);
+  CHECK(major == MPI_VERSION && minor == MPI_SUBVERSION);
+  MPI_Abi_get_version(&major, &minor);
+  CHECK(major == MPI_ABI_VERSION && minor == MPI_ABI_SUBVERSION);
+  MPI_Get_library_version(text, &length);
+  CHECK((int)strlen(text) == length);
+  MPI_Get_processor_name(text, &length);
+  CHECK((int)strlen(text) == length && length > 0);
+  MPI_Abi_get_info(&info);
+  MPI_Info_get(info, "mpi_count_size", 7, value, &flag);
+  CHECK(flag && strcmp(value, "8") == 0);
+  MPI_Info_free(&info);
+  MPI_Abi_get_fortran_info(&info);
+  MPI_Info_get(info, "mpi_real8_supported", 7, value, &flag);
+  CHECK(flag && strcmp(value, "true") == 0);
+  MPI_Info_free(&info);
+  MPI_Get_hw_resource_info(&info);
+  MPI_Info_get_nkeys(info, &length);
+  CHECK(length == 0);
+  MPI_Info_free(&info);
+  MPI_Comm_get_parent(&parent);
+  CHECK(parent == MPI_COMM_NULL);
+  MPI_Comm_set_name(MPI_COMM_SELF, "alone");
+  MPI_Comm_get_name(MPI_COMM_SELF, text, &length);
+  CHECK(strcmp(text, "alone") == 0 && length == 5);
+  MPI_Comm_get_name(MPI_COMM_NULL, text, &length);
+  CHECK(strcmp(text, "MPI_COMM_NULL") == 0);
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &comm);
+  MPI_Comm_size(comm, &length);
+  CHECK(length == size); /* one machine */
+  MPI_Comm_free(&comm);
+  MPI_Query_thread(&flag);
+  CHECK(flag == MPI_THREAD_SINGLE);
+  MPI_Is_thread_main(&flag);
+  CHECK(flag && MPI_Wtick() > 0 && MPI_Wtime() >= 0);
+  MPI_Pcontrol(1);
+  MPI_Alloc_mem(100, MPI_INFO_NULL, &memory);
+  memset(memory, 0, 100);
+  MPI_Free_mem(memory);
+}
+
+static int told_code;
+
+static void handle(MPI_Comm *comm, int *code, ...) {
+  CHECK(*comm == MPI_COMM_WORLD);
+  told_code = *code;
+}
+
+static void errors(void) {
+  MPI_Errhandler handler, other;
+  char text[MPI_MAX_ERROR_STRING];
+  int class, code, told, length;
+  MPI_Add_error_class(&class);
+  MPI_Add_error_code(class, &code);
+  MPI_Add_error_string(code, "of ours");
+  MPI_Error_class(code, &told);
+  CHECK(told == class);
+  MPI_Error_string(code, text, &length);
+  CHECK(strcmp(text, "of ours") == 0);
+  MPI_Remove_error_string(code);
+  MPI_Remove_error_code(code);
+  MPI_Remove_error_class(class);
+  MPI_Comm_create_errhandler(handle, &handler);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+  MPI_Comm_get_errhandler(MPI_COMM_WORLD, &other);
+  CHECK(other == handler);
+  MPI_Errhandler_free(&other);
+  MPI_Errhandler_free(&handler);
+  MPI_Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_OTHER);
+  CHECK(told_code == MPI_ERR_OTHER);
+  CHECK(MPI_Send(NULL, -1, MPI_INT, 0, 0, MPI_COMM_WORLD) == MPI_ERR_COUNT &&
+        told_code == MPI_ERR_COUNT);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ABORT);
+  MPI_Comm_get_errhandler(MPI_COMM_WORLD, &other);
+  CHECK(other == MPI_ERRORS_ABORT);
+}
+
+int main(int argc, char **argv) {
+  rank = check_start(&argc, &argv, &size);
+  attributes();
+  infos();
+  asked();
+  errors();
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The calls that make datatypes, with ints and with 64-bit counts: the same layout, and each tells
+ * how its type was made. What is packed by one is unpacked by the other. */
+#include <string.h>
+
+#include "check.h"
+
+enum { N = 4, ROOM = 64, MOST = 32 };
+
+static const int lengths[N] = {1, 2, 1, 3}, displs[N] = {0, 4, 9, 12}, places[N] = {0, 3, 5, 9};
+static const MPI_Aint addresses[N] = {0, 16, 36, 48};
+static const MPI_Count wide_lengths[N] = {1, 2, 1, 3}, wide_displs[N] = {0, 4, 9, 12};
+static const MPI_Count wide_places[N] = {0, 3, 5, 9}, wide_addresses[N] = {0, 16, 36, 48};
+
+/* Both have the same layout and the same numbers in their contents. */
+static void same(MPI_Datatype small, MPI_Datatype large) {
+  int in[ROOM], out[ROOM], packed[ROOM], ni, na, nd, combiner, large_combiner, at = 0, size,
+                                                                               integers[MOST];
+  MPI_Count lni, lna, lnc, lnd, lb, extent, bytes, counts[MOST];
+  MPI_Aint small_lb, small_extent, places_told[MOST];
+  MPI_Datatype types[MOST];
+  MPI_Type_commit(&small);
+  MPI_Type_commit(&large);
+  for (int i = 0; i < ROOM; i++) in[i] = i, out[i] = -1;
+  MPI_Pack(in, 1, small, packed, sizeof packed, &at, MPI_COMM_SELF);
+  MPI_Type_size(small, &size);
+  MPI_Type_size_c(large, &bytes);
+  CHECK(at == size && bytes == size);
+  at = 0;
+  MPI_Unpack(packed, sizeof packed, &at, out, 1, large, MPI_COMM_SELF);
+  int moved = 0;
+  for (int i = 0; i < ROOM; i++) {
+    CHECK(out[i] == -1 || out[i] == i);
+    moved += out[i] == i;
+  }
+  CHECK(moved * (int)sizeof(int) == size);
+  MPI_Type_get_extent(small, &small_lb, &small_extent);
+  MPI_Type_get_extent_c(large, &lb, &extent);
+  CHECK(lb == small_lb && extent == small_extent);
+  MPI_Type_get_true_extent(small, &small_lb, &small_extent);
+  MPI_Type_get_true_extent_c(large, &lb, &extent);
+  CHECK(lb == small_lb && extent == small_extent);
+  MPI_Type_get_envelope(small, &ni, &na, &nd, &combiner);
+  MPI_Type_get_envelope_c(large, &lni, &lna, &lnc, &lnd, &large_combiner);
+  CHECK(combiner == large_combiner && nd == lnd && ni + na == lni + lna + lnc && lnc > 0);
+  MPI_Type_get_contents(small, MOST, MOST, MOST, integers, places_told, types);
+  long sum = 0, large_sum = 0;
+  for (int i = 0; i < ni; i++) sum += integers[i];
+  for (int i = 0; i < na; i++) sum += places_told[i];
+  MPI_Type_get_contents_c(large, MOST, MOST, MOST, MOST, integers, places_told, counts, types);
+  for (int i = 0; i < lni; i++) large_sum += integers[i];
+  for (int i = 0; i < lnc; i++) large_sum += counts[i];
+  CHECK(sum == large_sum && types[0] == MPI_INT);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  CHECK(MPI_Type_get_envelope(large, &ni, &na, &nd, &combiner) == MPI_ERR_TYPE);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+  MPI_Type_free(&small);
+  MPI_Type_free(&large);
+}
+
+static void patterns(void) {
+  MPI_Datatype small, large;
+  MPI_Type_contiguous(5, MPI_INT, &small);
+  MPI_Type_contiguous_c(5, MPI_INT, &large);
+  same(small, large);
+  MPI_Type_vector(3, 2, 5, MPI_INT, &small);
+  MPI_Type_vector_c(3, 2, 5, MPI_INT, &large);
+  same(small, large);
+  MPI_Type_create_hvector(3, 2, 24, MPI_INT, &small);
+  MPI_Type_create_hvector_c(3, 2, 24, MPI_INT, &large);
+  same(small, large);
+  MPI_Type_indexed(N, lengths, displs, MPI_INT, &small);
+  MPI_Type_indexed_c(N, wide_lengths, wide_displs, MPI_INT, &large);
+  same(small, large);
+  MPI_Type_create_hindexed(N, lengths, addresses, MPI_INT, &small);
+  MPI_Type_create_hindexed_c(N, wide_lengths, wide_addresses, MPI_INT, &large);
+  same(small, large);
+  MPI_Type_create_indexed_block(N, 2, places, MPI_INT, &small);
+  MPI_Type_create_indexed_block_c(N, 2, wide_places, MPI_INT, &large);
+  same(small, large);
+  MPI_Type_create_hindexed_block(N, 2, addresses, MPI_INT, &small);
+  MPI_Type_create_hindexed_block_c(N, 2, wide_addresses, MPI_INT, &large);
+  same(small, large);
+}
+
+static void others(void) {
+  static const int sizes[] = {4, 6}, subsizes[] = {2, 3}, starts[] = {1, 2};
+  static const MPI_Count wide_sizes[] = {4, 6}, wide_subsizes[] = {2, 3}, wide_starts[] = {1, 2};
+  static const int distribs[] = {MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC}, processes[] = {2, 2};
+  static const int dargs[] = {MPI_DISTRIBUTE_DFLT_DARG, 2};
+  const MPI_Datatype types[N] = {MPI_INT, MPI_INT, MPI_INT, MPI_INT};
+  MPI_Datatype small, large;
+  MPI_Type_create_struct(N, lengths, addresses, types, &small);
+  MPI_Type_create_struct_c(N, wide_lengths, wide_addresses, types, &large);
+  same(small, large);
+  MPI_Type_create_resized(MPI_INT, 0, 12, &small);
+  MPI_Type_create_resized_c(MPI_INT, 0, 12, &large);
+  same(small, large);
+  for (int order = MPI_ORDER_C; order <= MPI_ORDER_FORTRAN;
+       order += MPI_ORDER_FORTRAN - MPI_ORDER_C) {
+    MPI_Type_create_subarray(2, sizes, subsizes, starts, order, MPI_INT, &small);
+    MPI_Type_create_subarray_c(2, wide_sizes, wide_subsizes, wide_starts, order, MPI_INT, &large);
+    same(small, large);
+    for (int rank = 0; rank < 4; rank++) {
+      MPI_Type_create_darray(4, rank, 2, sizes, distribs, dargs, processes, order, MPI_INT, &small);
+      MPI_Type_create_darray_c(4, rank, 2, wide_sizes, distribs, dargs, processes, order, MPI_INT,
+                               &large);
+      same(small, large);
+    }
+  }
+}
+
+/* Larger than an int can tell; no memory is needed for it. */
+static void huge(void) {
+  const MPI_Count count = (MPI_Count)1 << 33;
+  MPI_Datatype type, old;
+  MPI_Count size, lb, extent, integers, addresses, counts, types;
+  int small, combiner;
+  MPI_Type_contiguous_c(count, MPI_INT, &type);
+  MPI_Type_size(type, &small);
+  MPI_Type_size_x(type, &size);
+  CHECK(small == MPI_UNDEFINED && size == 4 * count);
+  MPI_Type_get_extent_x(type, &lb, &extent);
+  CHECK(lb == 0 && extent == 4 * count);
+  MPI_Type_get_true_extent_x(type, &lb, &extent);
+  CHECK(lb == 0 && extent == 4 * count);
+  MPI_Pack_size(1, MPI_INT, MPI_COMM_SELF, &small);
+  CHECK(small == 4);
+  MPI_Type_get_contents_c(type, 0, 0, 1, 1, NULL, NULL, &size, &old);
+  CHECK(size == count && old == MPI_INT);
+  MPI_Type_free(&type);
+  MPI_Type_dup(MPI_DOUBLE, &type);
+  MPI_Type_get_envelope_c(type, &integers, &addresses, &counts, &types, &combiner);
+  CHECK(combiner == MPI_COMBINER_DUP && types == 1 && counts == 0);
+  MPI_Type_free(&type);
+}
+
+/* Found by what they are to hold. */
+static void found(void) {
+  MPI_Datatype type, again;
+  int ni, na, nd, combiner, digits[2];
+  MPI_Type_get_value_index(MPI_DOUBLE, MPI_INT, &type);
+  CHECK(type == MPI_DOUBLE_INT);
+  MPI_Type_get_value_index(MPI_CHAR, MPI_INT, &type);
+  CHECK(type == MPI_DATATYPE_NULL);
+  MPI_Type_match_size(MPI_TYPECLASS_REAL, 8, &type);
+  CHECK(type == MPI_REAL8);
+  MPI_Type_create_f90_real(15, 30, &type);
+  MPI_Type_create_f90_real(15, 30, &again);
+  CHECK(type == again);
+  MPI_Type_get_envelope(type, &ni, &na, &nd, &combiner);
+  CHECK(combiner == MPI_COMBINER_F90_REAL && ni == 2 && nd == 0);
+  MPI_Type_get_contents(type, 2, 0, 0, digits, NULL, NULL);
+  CHECK(digits[0] == 15 && digits[1] == 30);
+  MPI_Type_size(type, &ni);
+  CHECK(ni == sizeof(double));
+  MPI_Type_create_f90_complex(6, MPI_UNDEFINED, &type);
+  MPI_Type_size(type, &ni);
+  CHECK(ni == 2 * sizeof(float));
+  MPI_Type_create_f90_integer(9, &type);
+  MPI_Type_size(type, &ni);
+  CHECK(ni == 4);
+  double value = 2.5, sum;
+  MPI_Type_create_f90_real(15, MPI_UNDEFINED, &type);
+  MPI_Allreduce(&value, &sum, 1, type, MPI_SUM, MPI_COMM_SELF); /* has the operations of its kind */
+  CHECK(sum == value);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  CHECK(MPI_Type_free(&type) == MPI_ERR_TYPE);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+}
+
+/* Most significant byte first; sizes are the same everywhere. */
+static void external(void) {
+  static const unsigned char minus_two[] = {0xff, 0xff, 0xff, 0xfe},
+                             one_and_half[] = {0x3f, 0xf8, 0, 0, 0, 0, 0, 0};
+  static const unsigned char quad_two[] = {0x40, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+  unsigned char room[256];
+  MPI_Aint at = 0, size;
+  MPI_Count wide_at = 0, wide_size;
+  long longs[2] = {-2, 77}, longs_back[2] = {0, 0};
+  unsigned long word = 0xfffffffe, word_back = 0;
+  double number = 1.5, number_back = 0;
+  long double quad = 2, quad_back = 0;
+  wchar_t letter = L'x', letter_back = 0;
+  struct {
+    short value;
+    int index;
+  } pair = {-3, 9}, pair_back = {0, 0};
+  MPI_Pack_external("external32", longs, 2, MPI_LONG, room, sizeof room, &at);
+  CHECK(at == 8 && memcmp(room, minus_two, 4) == 0);
+  MPI_Pack_external("external32", &number, 1, MPI_DOUBLE, room, sizeof room, &at);
+  CHECK(at == 16 && memcmp(room + 8, one_and_half, 8) == 0);
+  MPI_Pack_external("external32", &quad, 1, MPI_LONG_DOUBLE, room, sizeof room, &at);
+  CHECK(at == 32 && memcmp(room + 16, quad_two, 16) == 0);
+  MPI_Pack_external("external32", &letter, 1, MPI_WCHAR, room, sizeof room, &at);
+  MPI_Pack_external("external32", &pair, 1, MPI_SHORT_INT, room, sizeof room, &at);
+  MPI_Pack_external("external32", &word, 1, MPI_UNSIGNED_LONG, room, sizeof room, &at);
+  CHECK(at == 32 + 2 + 6 + 4);
+  at = 0;
+  MPI_Unpack_external("external32", room, sizeof room, &at, longs_back, 2, MPI_LONG);
+  MPI_Unpack_external("external32", room, sizeof room, &at, &number_back, 1, MPI_DOUBLE);
+  MPI_Unpack_external("external32", room, sizeof room, &at, &quad_back, 1, MPI_LONG_DOUBLE);
+  MPI_Unpack_external("external32", room, sizeof room, &at, &letter_back, 1, MPI_WCHAR);
+  MPI_Unpack_external("external32", room, sizeof room, &at, &pair_back, 1, MPI_SHORT_INT);
+  MPI_Unpack_external("external32", room, sizeof room, &at, &word_back, 1, MPI_UNSIGNED_LONG);
+  CHECK(longs_back[0] == -2 && longs_back[1] == 77 && number_back == 1.5 && quad_back == 2);
+  CHECK(letter_back == L'x' && pair_back.value == -3 && pair_back.index == 9 && word_back == word);
+  MPI_Pack_external_c("external32", longs, 2, MPI_LONG_LONG, room, sizeof room, &wide_at);
+  CHECK(wide_at == 16);
+  wide_at = 0;
+  MPI_Unpack_external_c("external32", room, sizeof room, &wide_at, longs_back, 2, MPI_LONG_LONG);
+  CHECK(longs_back[0] == -2);
+  MPI_Pack_external_size("external32", 3, MPI_C_DOUBLE_COMPLEX, &size);
+  MPI_Pack_external_size_c("external32", 3, MPI_C_FLOAT_COMPLEX, &wide_size);
+  CHECK(size == 48 && wide_size == 24);
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  patterns();
+  others();
+  huge();
+  found();
+  external();
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Requests: waiting and testing in all ways, looking without giving back, generalized ones, two
+ * messages in one, cancelling. */
+#include <stdbool.h>
+
+#include "check.h"
+
+enum { MANY = 100, TAG = 3 };
+
+static int rank, size, next, before;
+
+/* Receives from the rank before, and sends to the next. */
+static void start(MPI_Request requests[], const int out[], int in[], int count) {
+  for (int i = 0; i < count; i++) {
+    MPI_Irecv(&in[i], 1, MPI_INT, before, i, MPI_COMM_WORLD, &requests[i]);
+    MPI_Isend(&out[i], 1, MPI_INT, next, i, MPI_COMM_WORLD, &requests[count + i]);
+  }
+}
+
+static void check(const int in[], int count) {
+  for (int i = 0; i < count; i++) CHECK(in[i] == 100 * before + i);
+}
+
+/* So many that they are not looked up on the stack. */
+static void all_ways(void) {
+  MPI_Request requests[2 * MANY];
+  MPI_Status statuses[2 * MANY], status;
+  int out[MANY], in[MANY], indices[2 * MANY], index, done, flag = 0;
+  for (int i = 0; i < MANY; i++) out[i] = 100 * rank + i;
+  start(requests, out, in, MANY);
+  while (!flag) MPI_Testall(2 * MANY, requests, &flag, statuses);
+  check(in, MANY);
+  for (int i = 0; i < MANY; i++)
+    CHECK(statuses[i].MPI_TAG == i && statuses[i].MPI_ERROR == MPI_SUCCESS);
+  start(requests, out, in, MANY);
+  for (int left = 2 * MANY; left > 0; left--) {
+    MPI_Waitany(2 * MANY, requests, &index, &status);
+    CHECK(index >= 0 && requests[index] == MPI_REQUEST_NULL);
+  }
+  check(in, MANY);
+  MPI_Waitany(2 * MANY, requests, &index, &status);
+  CHECK(index == MPI_UNDEFINED && status.MPI_SOURCE == MPI_ANY_SOURCE);
+  start(requests, out, in, MANY);
+  for (int left = 2 * MANY; left > 0; left -= flag) {
+    MPI_Testany(2 * MANY, requests, &index, &flag, &status);
+    CHECK(!flag == (index == MPI_UNDEFINED));
+  }
+  MPI_Testany(2 * MANY, requests, &index, &flag, MPI_STATUS_IGNORE);
+  CHECK(flag && index == MPI_UNDEFINED);
+  start(requests, out, in, MANY);
+  for (int left = 2 * MANY; left > 0; left -= done)
+    MPI_Waitsome(2 * MANY, requests, &done, indices, statuses);
+  check(in, MANY);
+  MPI_Waitsome(2 * MANY, requests, &done, indices, statuses);
+  CHECK(done == MPI_UNDEFINED);
+  start(requests, out, in, MANY);
+  for (int left = 2 * MANY; left > 0; left -= done)
+    MPI_Testsome(2 * MANY, requests, &done, indices, MPI_STATUSES_IGNORE);
+  check(in, MANY);
+}
+
+/* What is looked at stays. */
+static void looked_at(void) {
+  MPI_Request requests[2], none = MPI_REQUEST_NULL;
+  MPI_Status status, statuses[2];
+  int out = 100 * rank, in, flag = 0, index, done = 0, indices[2];
+  MPI_Request_get_status(none, &flag, &status);
+  CHECK(flag && status.MPI_TAG == MPI_ANY_TAG);
+  start(requests, &out, &in, 1);
+  flag = 0;
+  while (!flag) MPI_Request_get_status(requests[0], &flag, &status);
+  CHECK(status.MPI_SOURCE == before && requests[0] != MPI_REQUEST_NULL);
+  MPI_Request_get_status_any(2, requests, &index, &flag, &status);
+  CHECK(flag && index == 0);
+  flag = 0;
+  while (!flag) MPI_Request_get_status_all(2, requests, &flag, statuses);
+  CHECK(statuses[0].MPI_SOURCE == before && statuses[0].MPI_ERROR == MPI_SUCCESS);
+  MPI_Request_get_status_some(2, requests, &done, indices, statuses);
+  CHECK(done == 2 && indices[0] == 0 && indices[1] == 1);
+  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  check(&in, 1);
+  MPI_Request_get_status_any(2, requests, &index, &flag, &status);
+  CHECK(flag && index == MPI_UNDEFINED);
+  MPI_Request_get_status_some(2, requests, &done, indices, statuses);
+  CHECK(done == MPI_UNDEFINED);
+  MPI_Irecv(&in, 1, MPI_INT, rank, 77, MPI_COMM_WORLD, &requests[0]); /* nobody sends yet */
+  MPI_Request_get_status_any(1, requests, &index, &flag, &status);
+  CHECK(!flag && index == MPI_UNDEFINED);
+  MPI_Request_get_status_some(1, requests, &done, indices, statuses);
+  CHECK(done == 0);
+  MPI_Request_get_status_all(1, requests, &flag, statuses);
+  CHECK(!flag);
+  MPI_Send(&out, 1, MPI_INT, rank, 77, MPI_COMM_WORLD);
+  MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+}
+
+/* ---- generalized: the functions count their calls in the extra state */
+
+struct calls {
+  int queried, freed, cancelled;
+};
+
+static int query(void *extra, MPI_Status *status) {
+  ((struct calls *)extra)->queried++;
+  MPI_Status_set_elements(status, MPI_INT, 5);
+  MPI_Status_set_cancelled(status, ((struct calls *)extra)->cancelled > 0);
+  MPI_Status_set_source(status, 42);
+  MPI_Status_set_tag(status, 43);
+  return MPI_SUCCESS;
+}
+
+static int release(void *extra) {
+  ((struct calls *)extra)->freed++;
+  return MPI_SUCCESS;
+}
+
+static int cancel(void *extra, int complete) {
+  if (!complete) ((struct calls *)extra)->cancelled++;
+  return MPI_SUCCESS;
+}
+
+static void generalized(void) {
+  struct calls calls = {0, 0, 0};
+  MPI_Request request;
+  MPI_Status status;
+  int flag, count, source, tag;
+  MPI_Grequest_start(query, release, cancel, &calls, &request);
+  MPI_Test(&request, &flag, &status);
+  CHECK(!flag && calls.queried == 0);
+  MPI_Grequest_complete(request);
+  MPI_Request_get_status(request, &flag, &status);
+  CHECK(flag && calls.queried == 1 && calls.freed == 0);
+  MPI_Wait(&request, &status);
+  MPI_Get_count(&status, MPI_INT, &count);
+  MPI_Status_get_source(&status, &source);
+  MPI_Status_get_tag(&status, &tag);
+  CHECK(calls.queried == 2 && calls.freed == 1 && count == 5 && source == 42 && tag == 43);
+  MPI_Grequest_start(query, release, cancel, &calls, &request);
+  MPI_Cancel(&request);
+  MPI_Grequest_complete(request);
+  MPI_Wait(&request, &status);
+  MPI_Test_cancelled(&status, &flag);
+  CHECK(flag && calls.cancelled == 1 && calls.freed == 2);
+  MPI_Grequest_start(query, release, cancel, &calls, &request);
+  MPI_Grequest_complete(request);
+  MPI_Request_free(&request);
+  CHECK(calls.freed == 3 && request == MPI_REQUEST_NULL);
+  MPI_Status_set_error(&status, MPI_ERR_OTHER);
+  MPI_Status_get_error(&status, &flag);
+  CHECK(flag == MPI_ERR_OTHER);
+}
+
+static void two_in_one(void) {
+  int out = 100 * rank, in = -1, count;
+  MPI_Request request;
+  MPI_Status status;
+  MPI_Isendrecv(&out, 1, MPI_INT, next, TAG, &in, 1, MPI_INT, before, TAG, MPI_COMM_WORLD,
+                &request);
+  MPI_Wait(&request, &status);
+  MPI_Get_count(&status, MPI_INT, &count);
+  CHECK(in == 100 * before && status.MPI_SOURCE == before && count == 1);
+  MPI_Isendrecv_replace(&out, 1, MPI_INT, next, TAG, before, TAG, MPI_COMM_WORLD, &request);
+  for (int flag = 0; !flag;) MPI_Test(&request, &flag, &status);
+  CHECK(out == 100 * before && status.MPI_TAG == TAG);
+  MPI_Sendrecv_replace(&out, 1, MPI_INT, before, TAG, next, TAG, MPI_COMM_WORLD, &status);
+  CHECK(out == 100 * rank && status.MPI_SOURCE == next);
+  /* to itself: complete at once */
+  MPI_Isendrecv(&out, 1, MPI_INT, rank, TAG, &in, 1, MPI_INT, rank, TAG, MPI_COMM_WORLD, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  CHECK(in == out);
+  MPI_Isendrecv(&out, 1, MPI_INT, MPI_PROC_NULL, TAG, &in, 1, MPI_INT, MPI_PROC_NULL, TAG,
+                MPI_COMM_WORLD, &request);
+  MPI_Wait(&request, &status);
+  CHECK(status.MPI_SOURCE == MPI_PROC_NULL);
+}
+
+static void cancelled(void) {
+  static char large[1 << 20];
+  MPI_Request requests[2];
+  MPI_Status status;
+  int flag;
+  MPI_Issend(large, 1, MPI_CHAR, rank, 88, MPI_COMM_WORLD, &requests[0]); /* nobody receives it */
+  MPI_Cancel(&requests[0]);
+  MPI_Wait(&requests[0], &status);
+  MPI_Test_cancelled(&status, &flag);
+  CHECK(flag);
+  MPI_Iprobe(rank, 88, MPI_COMM_WORLD, &flag, &status);
+  CHECK(!flag); /* it has gone */
+  MPI_Irecv(large, 1, MPI_CHAR, rank, 88, MPI_COMM_WORLD, &requests[0]);
+  MPI_Send(large, 1, MPI_CHAR, rank, 88, MPI_COMM_WORLD);
+  MPI_Cancel(&requests[0]); /* too late */
+  MPI_Wait(&requests[0], &status);
+  MPI_Test_cancelled(&status, &flag);
+  CHECK(!flag);
+  /* given up while it is under way: completes by itself */
+  MPI_Issend(large, sizeof large, MPI_CHAR, rank, 89, MPI_COMM_WORLD, &requests[1]);
+  MPI_Request_free(&requests[1]);
+  MPI_Recv(large, sizeof large, MPI_CHAR, rank, 89, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/* The errors of several are in their statuses. */
+static void truncated(void) {
+  int two[2] = {1, 2}, in[2];
+  MPI_Request requests[2];
+  MPI_Status statuses[2];
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Irecv(&in[0], 1, MPI_INT, rank, 1, MPI_COMM_WORLD, &requests[0]);
+  MPI_Irecv(&in[1], 1, MPI_INT, rank, 2, MPI_COMM_WORLD, &requests[1]);
+  MPI_Send(two, 2, MPI_INT, rank, 1, MPI_COMM_WORLD);
+  MPI_Send(two, 1, MPI_INT, rank, 2, MPI_COMM_WORLD);
+  CHECK(MPI_Waitall(2, requests, statuses) == MPI_ERR_IN_STATUS);
+  CHECK(statuses[0].MPI_ERROR == MPI_ERR_TRUNCATE && statuses[1].MPI_ERROR == MPI_SUCCESS);
+  MPI_Irecv(&in[0], 1, MPI_INT, rank, 1, MPI_COMM_WORLD, &requests[0]);
+  MPI_Send(two, 2, MPI_INT, rank, 1, MPI_COMM_WORLD);
+  CHECK(MPI_Wait(&requests[0], MPI_STATUS_IGNORE) == MPI_ERR_TRUNCATE);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
+int main(int argc, char **argv) {
+  rank = check_start(&argc, &argv, &size);
+  next = (rank + 1) % size;
+  before = (rank + size - 1) % size;
+  all_ways();
+  looked_at();
+  generalized();
+  two_in_one();
+  cancelled();
+  truncated();
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Grids, graphs, distributed graphs: what they tell, and their neighbours. */
+#include <string.h>
+
+#include "check.h"
+
+static int rank, size;
+
+static void grids(void) {
+  int dims[2] = {0, 2}, periods[2] = {1, 0}, told[2], wraps[2], coords[2], count, place, source,
+      dest, kind;
+  MPI_Comm grid, row;
+  MPI_Dims_create(size, 2, dims);
+  CHECK(dims[0] * dims[1] == size);
+  MPI_Cart_map(MPI_COMM_WORLD, 2, dims, periods, &place);
+  CHECK(place == rank);
+  MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periods, 1, &grid);
+  MPI_Topo_test(grid, &kind);
+  MPI_Cartdim_get(grid, &count);
+  CHECK(kind == MPI_CART && count == 2);
+  MPI_Cart_get(grid, 2, told, wraps, coords);
+  CHECK(told[0] == dims[0] && wraps[0] && !wraps[1]);
+  MPI_Cart_rank(grid, coords, &place);
+  CHECK(place == rank);
+  MPI_Cart_coords(grid, rank, 2, told);
+  CHECK(told[0] == coords[0] && told[1] == coords[1]);
+  MPI_Cart_shift(grid, 1, 1, &source, &dest);
+  CHECK(source == (coords[1] == 0 ? MPI_PROC_NULL : rank - 1));
+  CHECK(dest == (coords[1] == dims[1] - 1 ? MPI_PROC_NULL : rank + 1));
+  int out[4] = {rank, rank, rank, rank}, in[4] = {-1, -1, -1, -1}; /* off the edge nothing comes */
+  MPI_Neighbor_alltoall(out, 1, MPI_INT, in, 1, MPI_INT, grid);
+  CHECK(in[2] == (source == MPI_PROC_NULL ? -1 : source) &&
+        in[3] == (dest == MPI_PROC_NULL ? -1 : dest));
+  MPI_Cart_sub(grid, (int[]){0, 1}, &row);
+  MPI_Comm_size(row, &count);
+  CHECK(count == dims[1]);
+  MPI_Comm_free(&row);
+  MPI_Comm_dup(grid, &row);
+  MPI_Topo_test(row, &kind);
+  CHECK(kind == MPI_CART);
+  MPI_Comm_free(&row);
+  MPI_Comm_free(&grid);
+  MPI_Cart_create(MPI_COMM_WORLD, 1, (int[]){1}, periods, 0, &grid); /* smaller than the job */
+  CHECK((grid == MPI_COMM_NULL) == (rank != 0));
+  if (rank == 0) MPI_Comm_free(&grid);
+}
+
+/* A star: rank 0 and all others are neighbours. */
+static void graphs(void) {
+  int *index = malloc((size_t)size * sizeof *index),
+      *edges = malloc(2 * (size_t)size * sizeof *edges);
+  int nodes, count, place, kind, told[64], own = 100 + rank;
+  MPI_Comm star;
+  CHECK(index != NULL && edges != NULL);
+  for (int i = 0; i < size; i++) index[i] = size - 1 + i;
+  for (int i = 1; i < size; i++) edges[i - 1] = i;
+  for (int i = 1; i < size; i++) edges[size - 2 + i] = 0;
+  MPI_Graph_map(MPI_COMM_WORLD, size, index, edges, &place);
+  CHECK(place == rank);
+  MPI_Graph_create(MPI_COMM_WORLD, size, index, edges, 0, &star);
+  MPI_Topo_test(star, &kind);
+  MPI_Graphdims_get(star, &nodes, &count);
+  CHECK(kind == MPI_GRAPH && nodes == size && count == 2 * (size - 1));
+  MPI_Graph_get(star, nodes, count, index, edges);
+  MPI_Graph_neighbors_count(star, 0, &count);
+  CHECK(count == size - 1);
+  MPI_Graph_neighbors(star, rank, 64, told);
+  CHECK(told[0] == (rank == 0 ? 1 : 0));
+  memset(told, 0, sizeof told);
+  MPI_Neighbor_allgather(&own, 1, MPI_INT, told, 1, MPI_INT, star);
+  for (int i = 0; i < (rank == 0 ? size - 1 : 1); i++)
+    CHECK(told[i] == (rank == 0 ? 101 + i : 100));
+  MPI_Comm_free(&star);
+  free(index);
+  free(edges);
+}
+
+/* Each sends to the next rank twice. */
+static void distributed(void) {
+  int next = (rank + 1) % size, before = (rank + size - 1) % size, in, out, weighted;
+  int sources[2] = {before, before}, dests[2] = {next, next}, weights[2] = {3, 4}, told[2],
+      own[2] = {rank, -rank};
+  MPI_Comm ring;
+  MPI_Request request;
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, sources, weights, 2, dests, weights,
+                                 MPI_INFO_NULL, 0, &ring);
+  MPI_Dist_graph_neighbors_count(ring, &in, &out, &weighted);
+  CHECK(in == 2 && out == 2 && weighted);
+  int heard[2], heard_weights[2], told_weights[2];
+  MPI_Dist_graph_neighbors(ring, 2, heard, heard_weights, 2, told, told_weights);
+  CHECK(heard[1] == before && heard_weights[1] == 4 && told[0] == next && told_weights[0] == 3);
+  MPI_Ineighbor_alltoall(own, 1, MPI_INT, told, 1, MPI_INT, ring,
+                         &request); /* in the order of the edges */
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  CHECK(told[0] == before && told[1] == -before);
+  MPI_Comm_free(&ring);
+  int degree = 2;
+  MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &rank, &degree, dests, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
+                        &ring);
+  MPI_Dist_graph_neighbors_count(ring, &in, &out, &weighted);
+  CHECK(in == 2 && out == 2 && !weighted);
+  MPI_Neighbor_allgather(&rank, 1, MPI_INT, told, 1, MPI_INT, ring);
+  CHECK(told[0] == before && told[1] == before);
+  MPI_Comm_free(&ring);
+  MPI_Dist_graph_create(MPI_COMM_WORLD, rank == 0, &rank, &degree, dests, weights, MPI_INFO_NULL, 0,
+                        &ring);
+  MPI_Dist_graph_neighbors_count(ring, &in, &out, &weighted);
+  CHECK(out == (rank == 0 ? 2 : 0) && in == (rank == 1 % size ? 2 : 0) && weighted);
+  MPI_Comm_free(&ring);
+}
+
+int main(int argc, char **argv) {
+  rank = check_start(&argc, &argv, &size);
+  grids();
+  graphs();
+  distributed();
+  MPI_Finalize();
+  return 0;
+}
