@@ -118,11 +118,17 @@ void tm_report(const char *title) {
   mt_store_release(&busy, 0); /* RP-2 release: what it has written; pairs RP-1 */
 }
 
-/* Threads that are no rank's are in the dump of all threads. */
+/* What a rank outside of MPI waits for is in the dump of all threads. */
 static bool report_deadlock(void) {
+  bool all_told = true;
   tm_job_flush();
   tm_report("deadlock");
-  return true;
+  for (int i = 0; i < tm_job.size; i++) {
+    struct tm_doing doing;
+    tm_doing_read(&doing, i);
+    all_told &= doing.state != TM_OUTSIDE;
+  }
+  return all_told;
 }
 
 void tm_report_start(void) { mt_seam_on_deadlock(report_deadlock); }
