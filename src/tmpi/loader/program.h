@@ -100,6 +100,9 @@ const struct tm_image *tm_program_image_at(const struct tm_program *program, con
 /** The program that was read last; NULL: none. */
 extern struct tm_program *tm_the_program;
 
+/** Gives its images and their thread-locals their places in a slot. */
+void tm_program_lay_out(struct tm_program *program);
+
 /** @return the number of segments from s on that can be mapped as one: read-only, and as far from
  * each other in the file as in memory. Each mapping counts against vm.max_map_count. */
 int tm_program_mapped_together(const struct tm_image *image, int s);
@@ -107,8 +110,6 @@ int tm_program_mapped_together(const struct tm_image *image, int s);
 /** room.c: @return false, after a message: there are more ranks than mappings or memory for them.
  */
 bool tm_program_fits(const struct tm_program *program);
-/** Gives its images and their thread-locals their places in a slot. */
-void tm_program_lay_out(struct tm_program *program);
 
 /* relocate.c */
 bool tm_program_relocate(struct tm_program *program);
