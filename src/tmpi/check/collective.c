@@ -100,13 +100,8 @@ static struct bucket {
 
 static const struct collective **kinds; /* of each call; NULL: none */
 
-/* With 64-bit counts (_c) it is the same collective. */
 static int by_name(const void *name, const void *row) {
-  const char *wanted = ((const struct collective *)row)->name;
-  size_t length = strlen(name);
-  if (length > 2 && strcmp((const char *)name + length - 2, "_c") == 0) length -= 2;
-  int order = strncmp(name, wanted, length);
-  return order != 0 ? order : -(wanted[length] != '\0');
+  return strcmp(name, ((const struct collective *)row)->name);
 }
 
 bool tm_collective_start(void) {
