@@ -100,21 +100,21 @@ static struct bucket {
 
 static const struct collective **kinds; /* of each call; NULL: none */
 
-/* With 64-bit counts (_c) it is the same collective. */
 static int by_name(const void *name, const void *row) {
-  const char *wanted = ((const struct collective *)row)->name;
-  size_t length = strlen(name);
-  if (length > 2 && strcmp((const char *)name + length - 2, "_c") == 0) length -= 2;
-  int order = strncmp(name, wanted, length);
-  return order != 0 ? order : -(wanted[length] != '\0');
+  return strcmp(name, ((const struct collective *)row)->name);
 }
 
 bool tm_collective_start(void) {
   kinds = calloc((unsigned)tm_call_count, sizeof *kinds);
   if (kinds == NULL) return false;
   size_t rows = sizeof collectives / sizeof collectives[0];
-  for (int i = 0; i < tm_call_count; i++)
-    kinds[i] = bsearch(tm_calls[i], collectives, rows, sizeof collectives[0], by_name);
+  for (int i = 0; i < tm_call_count; i++) {
+    char name[64];
+    snprintf(name, sizeof name, "%s", tm_calls[i]);
+    size_t length = strlen(name); /* a form with large counts meets the other one */
+    if (length > 2 && strcmp(name + length - 2, "_c") == 0) name[length - 2] = '\0';
+    kinds[i] = bsearch(name, collectives, rows, sizeof collectives[0], by_name);
+  }
   return true;
 }
 

@@ -152,6 +152,29 @@ static void accept_np(int argc, char **argv) {
     if (strcmp(argv[i], "-np") == 0) argv[i][2] = '\0';
 }
 
+/* What fails has said why. @return the exit status. */
+static int run(const struct settings *settings, const char *path) {
+  if (!tm_output_start(settings->ranks, settings->label, settings->output)) return 1;
+  if ((settings->check || settings->report) && !tm_checks_load()) return 1;
+  tm_job_on_end(tm_output_end_all);
+  tm_crash_start();
+  if (tm_program_read(path, settings->ranks, override) == NULL || mltp_init(0) != 0) return 1;
+  if (tm_job_start(settings->ranks) != 0) {
+    fprintf(stderr, "tmpirun: no memory for %d ranks (fewer ranks)\n", settings->ranks);
+    return 1;
+  }
+  tm_places_start();
+  if (!tm_watch_start(settings->timeout)) {
+    fprintf(stderr,
+            "tmpirun: no kernel thread for reports: the system's limit (raise ulimit -u)\n");
+    return 1;
+  }
+  if (!tm_checks_start(settings->check, settings->report, settings->report_file)) return 1;
+  int status = tm_checks_finish(tm_launch(settings->ranks, settings->count, settings->command));
+  if (status == 0) status = mltp_finalize() == 0 ? 0 : 1;
+  return status;
+}
+
 int main(int argc, char **argv) {
   struct settings settings = {.ranks = 1};
   const struct argp argp = {
@@ -176,24 +199,7 @@ int main(int argc, char **argv) {
             strerror(errno));
     return 1;
   }
-  if (!tm_output_start(settings.ranks, settings.label, settings.output)) return 1;
-  if ((settings.check || settings.report) && !tm_checks_load()) return 1;
-  tm_job_on_end(tm_output_end_all);
-  tm_crash_start();
-  bool ready = tm_program_read(path, settings.ranks, override) != NULL && mltp_init(0) == 0;
+  int status = run(&settings, path);
   free(path);
-  if (!ready) return 1; /* it has said why */
-  if (!tm_watch_start(settings.timeout)) {
-    fprintf(stderr,
-            "tmpirun: no kernel thread for reports: the system's limit (raise ulimit -u)\n");
-    return 1;
-  }
-  if (tm_job_start(settings.ranks) != 0) {
-    fprintf(stderr, "tmpirun: no memory for %d ranks (fewer ranks)\n", settings.ranks);
-    return 1;
-  }
-  if (!tm_checks_start(settings.check, settings.report, settings.report_file)) return 1;
-  int status = tm_checks_finish(tm_launch(settings.ranks, settings.count, settings.command));
-  if (status == 0) status = mltp_finalize() == 0 ? 0 : 1;
   return status;
 }
