@@ -25,7 +25,7 @@ OUT = ROOT / "build" / "matrix"
 COMPILERS = {"gcc": ("gcc", "g++"), "clang": ("clang-19", "clang++-19")}
 DEBIAN = {"debian12": "bookworm", "debian13": "trixie"}
 SHOWN = 60  # lines of a failed cell's log
-DEBIAN_PACKAGES = ("gcc g++ libc6-dev cmake ninja-build pkgconf python3 libcmocka-dev "
+DEBIAN_PACKAGES = ("gcc g++ libc6-dev cmake ninja-build pkgconf python3 libcmocka-dev libsystemc-dev "
                    "libjansson-dev python3-lark mandoc util-linux")
 
 
