@@ -207,7 +207,9 @@ struct arch_va_list {
  * from memory as can belong to nbytes of arguments; the first two of those move
  * into registers, since the thread's function has no two named ones before them.
  */
-static inline void mt_arch_capture(struct arch_vargs *args, va_list list, int nbytes) {
+/* AddressSanitizer minds that it reads more than there may be: into the caller's frame. */
+__attribute__((no_sanitize_address)) static inline void mt_arch_capture(struct arch_vargs *args,
+                                                                        va_list list, int nbytes) {
   struct arch_va_list va;
   memcpy(&va, &list, sizeof va);
   uint64_t words = ((uint64_t)nbytes + 7) / 8;

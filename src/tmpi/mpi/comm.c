@@ -71,10 +71,16 @@ struct tm_comm *tm_comm_new(uint64_t context, struct tm_group *group, struct tm_
 }
 
 void tm_comm_inherit(struct tm_comm *comm, const struct tm_comm *parent) {
-  comm->handler = parent->handler;
-  tm_errhandler_hold(comm->handler);
+  comm->handler = tm_comm_handler(parent);
   comm->session = parent->session;
   tm_session_hold(comm->session);
+}
+
+bool tm_comm_add_local(struct tm_comm *comm) {
+  if (!comm->inter) return true;
+  tm_group_hold(comm->group);
+  comm->local_comm = tm_comm_new(comm->context | (uint64_t)1 << 62, comm->group, NULL);
+  return comm->local_comm != NULL;
 }
 
 void tm_comm_hold(struct tm_comm *comm) { mt_add_relaxed(&comm->refs, 1); }

@@ -42,7 +42,7 @@ struct tm_comm {
   bool inter;                       /* [const] an intercommunicator */
   bool freed;                       /* [rank] no handle any more */
   struct tm_comm *local_comm;       /* [const] of an intercommunicator: its own side */
-  struct tm_errhandler *handler;    /* [rank] */
+  struct tm_errhandler *handler;    /* [guard: the owner's mailbox's] */
   struct tm_attributes *attributes; /* [rank] */
   struct tm_topology *topology;     /* [rank] NULL: none */
   struct tm_info *info;             /* [rank] hints; NULL: none */
@@ -76,6 +76,9 @@ MPI_Comm tm_comm_handle(const struct tm_comm *comm);
 struct tm_comm *tm_comm_new(uint64_t context, struct tm_group *group, struct tm_group *remote);
 /** What every communicator made from another has of it: the error handler, the session. */
 void tm_comm_inherit(struct tm_comm *comm, const struct tm_comm *parent);
+/** Makes an intercommunicator's own side, with a context that follows from its own; of others it
+ * makes nothing. Both sides may have the same: no rank is in both. @return false: no memory. */
+bool tm_comm_add_local(struct tm_comm *comm);
 void tm_comm_hold(struct tm_comm *comm);
 void tm_comm_release(struct tm_comm *comm);
 
