@@ -82,7 +82,7 @@ static bool read_program(struct tm_program *program, const char *path) {
     program->arena = os_map_memory(size);
   if (program->arena != NULL && __lsan_register_root_region != NULL)
     __lsan_register_root_region(program->arena, size);
-  if (program->arena != NULL) return true;
+  if (program->arena != NULL && tm_program_make_maps(program)) return true;
   return tm_refuse(path,
                    "no address space for %d copies of %zu KiB (fewer ranks, or a higher ulimit -v)",
                    program->ranks, program->slot / 1024);
@@ -125,9 +125,7 @@ int tm_program_copy_locals(const struct tm_program *program, int rank, char **co
 
 /* ---- filling a slot */
 
-/* @return the number of segments from s on that can be mapped as one: read-only, and as far from
- * each other in the file as in memory. Each mapping counts against vm.max_map_count. */
-static int mapped_together(const struct tm_image *image, int s) {
+int tm_program_mapped_together(const struct tm_image *image, int s) {
   const struct tm_segment *first = &image->segments[s];
   int last = s;
   while (last + 1 < image->segment_count) {
@@ -138,19 +136,6 @@ static int mapped_together(const struct tm_image *image, int s) {
     last++;
   }
   return last - s + 1;
-}
-
-long tm_program_mappings(const struct tm_program *program) {
-  long count = 0;
-  for (int i = 0; i < program->image_count; i++) {
-    const struct tm_image *image = program->images[i];
-    for (int s = 0; s < image->segment_count; s++)
-      if (!image->segments[s].writable) {
-        s += mapped_together(image, s) - 1;
-        count += 2; /* and what is behind it */
-      }
-  }
-  return count;
 }
 
 static bool map_segments(const struct tm_image *image, int s, int count, char *base, int rank) {
@@ -170,7 +155,7 @@ static bool map_segments(const struct tm_image *image, int s, int count, char *b
 static bool place_image(const struct tm_image *image, char *base, int rank) {
   for (int i = 0; i < image->segment_count;) {
     const struct tm_segment *s = &image->segments[i];
-    int count = s->writable ? 1 : mapped_together(image, i);
+    int count = s->writable ? 1 : tm_program_mapped_together(image, i);
     if (s->writable)
       memcpy(base + s->start, image->pristine + s->start, s->file_end - s->start);
     else if (!map_segments(image, i, count, base, rank))

@@ -22,6 +22,8 @@ struct tm_group {
   int ranks[];                /* [const] numbers in the job */
 };
 
+enum { TM_RECENT = 8 };
+
 struct tm_team;
 struct tm_topology;
 struct tm_errhandler;
@@ -48,6 +50,9 @@ struct tm_comm {
   struct tm_buffer *buffer;         /* [rank] of MPI_Comm_attach_buffer(); NULL: none */
   int collectives;                  /* [rank] started so far: their tags */
   int nonblocking;                  /* [rank] likewise: their contexts */
+  unsigned checked;                 /* [rank] likewise, of both kinds: counted by --check */
+  const char *recent[TM_RECENT];    /* [rank] names of the last ones, by number; for reports */
+  struct tm_comm *next, *prev;      /* [lock:comms_guard] its owner's others */
   unsigned meetings;                /* [rank] of the team so far */
   char name[MPI_MAX_OBJECT_NAME];   /* [rank] */
 };
@@ -63,7 +68,7 @@ static inline struct tm_comm *tm_comm_in(const struct tm_rank *rank, MPI_Comm ha
   return comm->magic == TM_COMM_MAGIC ? comm : NULL;
 }
 
-struct tm_comm *tm_comm_of(MPI_Comm handle);
+TM_SHOWN struct tm_comm *tm_comm_of(MPI_Comm handle);
 MPI_Comm tm_comm_handle(const struct tm_comm *comm);
 
 /** The group handed over is the communicator's from then on; NULL remote: the same. @return
