@@ -15,3 +15,9 @@ int os_pthread_barrier_wait(pthread_barrier_t *barrier) { return pthread_barrier
 int os_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex) {
   return pthread_cond_wait(cond, mutex);
 }
+
+int os_pthread_setaffinity(pthread_t thread, size_t size, const cpu_set_t *cpus) {
+  return pthread_setaffinity_np(thread, size, cpus);
+}
+
+bool os_pthread_is_self(pthread_t thread) { return pthread_equal(thread, pthread_self()) != 0; }

@@ -8,6 +8,8 @@
 #define MT_OS_PTHREADS_H
 
 #include <pthread.h>
+#include <sched.h>
+#include <stdbool.h>
 
 int os_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *),
                       void *argument);
@@ -15,5 +17,8 @@ int os_pthread_join(pthread_t thread, void **result);
 void os_pthread_exit(void *result) __attribute__((noreturn));
 int os_pthread_barrier_wait(pthread_barrier_t *barrier);
 int os_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex);
+int os_pthread_setaffinity(pthread_t thread, size_t size, const cpu_set_t *cpus);
+/** @return whether it is the calling kernel thread. */
+bool os_pthread_is_self(pthread_t thread);
 
 #endif

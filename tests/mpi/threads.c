@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Thread-locals and thread-specific values of ranks, and of pthreads that ranks make. */
+#define _GNU_SOURCE
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdlib.h>
 
@@ -38,6 +40,22 @@ static void *work(void *argument) {
   return &number == job->where ? job : NULL;
 }
 
+/* A rank that binds itself to a CPU binds no other. */
+static void check_affinity(int rank) {
+  cpu_set_t before, one, after;
+  CPU_ZERO(&one);
+  CHECK(sched_getaffinity(0, sizeof before, &before) == 0);
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; cpu++)
+    if (CPU_ISSET(cpu, &before)) CPU_SET(cpu, &one);
+  if (rank == 0) {
+    CHECK(pthread_setaffinity_np(pthread_self(), sizeof one, &one) == 0);
+    CHECK(sched_setaffinity(0, sizeof one, &one) == 0);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(sched_getaffinity(0, sizeof after, &after) == 0 && CPU_EQUAL(&before, &after));
+}
+
 int main(int argc, char **argv) {
   int size, rank, level;
   pthread_t threads[2];
@@ -50,6 +68,7 @@ int main(int argc, char **argv) {
   CHECK(number == 7 && zero == 0 && pointer == &global);
   number = rank;
   CHECK(pthread_key_create(&key, end_value) == 0 && pthread_setspecific(key, &jobs[rank % 2]) == 0);
+  check_affinity(rank);
   sem_init(&done, 0, 0);
   for (int i = 0; i < 2; i++) {
     jobs[i] = (struct job){rank, i, NULL, &done};

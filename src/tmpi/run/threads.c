@@ -134,7 +134,21 @@ static void exit_pthread(void *result) {
   os_pthread_exit(result);
 }
 
+/* ---- where they run: a rank's own thread runs on VPs, which other ranks run on, too; it is not
+ * bound to CPUs, as one is not on a machine where a job may not bind */
+
+static int set_affinity(pthread_t thread, size_t size, const cpu_set_t *cpus) {
+  if (!is_pthread && os_pthread_is_self(thread)) return 0;
+  return os_pthread_setaffinity(thread, size, cpus);
+}
+
+static int set_affinity_by_id(pid_t task, size_t size, const cpu_set_t *cpus) {
+  return !is_pthread && task == 0 ? 0 : sched_setaffinity(task, size, cpus);
+}
+
 const struct tm_override tm_override_threads[] = {
+    {"pthread_setaffinity_np", (tm_any *)set_affinity},
+    {"sched_setaffinity", (tm_any *)set_affinity_by_id},
     {"__tls_get_addr", (tm_any *)tls_address},
     {"__cxa_thread_atexit", (tm_any *)__cxa_thread_atexit_impl},
     {"__cxa_thread_atexit_impl", (tm_any *)__cxa_thread_atexit_impl},
