@@ -4,6 +4,7 @@
 #include "core/seam.h"
 
 #include "base/options.h"
+#include "base/peek.h"
 #include "core/await.h"
 #include "core/det.h"
 #include "core/park.h"
@@ -50,4 +51,8 @@ void mt_seam_preempt(const char *call) { mt_preempt(call); }
 
 bool mt_seam_is_native(void) { return mt_options.backend == MT_BACKEND_NATIVE; }
 
-void mt_seam_on_deadlock(void (*report)(void)) { mt_deadlock_hook = report; }
+void mt_seam_on_deadlock(bool (*report)(void)) { mt_deadlock_hook = report; }
+
+void mt_seam_bystanders(uint32_t count) { mt_deadlock_bystanders = count; }
+
+bool mt_seam_peek(void *to, const void *from, size_t size) { return mt_peek(to, from, size); }

@@ -10,6 +10,7 @@
 
 #include <mltp/sync.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define MT_SEAM __attribute__((visibility("default")))
@@ -67,7 +68,16 @@ MT_SEAM void mt_seam_preempt(const char *call);
 /** @return whether threads are switched by our own code (MLTP_BACKEND). */
 MT_SEAM bool mt_seam_is_native(void);
 
-/** A function that says more of a deadlock, before the dump of all threads; NULL: none. */
-MT_SEAM void mt_seam_on_deadlock(void (*report)(void));
+/** A function that tells of a deadlock; NULL: none. @return whether it has said all there is to
+ * say: the dump of all threads is left out then. */
+MT_SEAM void mt_seam_on_deadlock(bool (*report)(void));
+
+/** So many kernel threads of the process will never make a thread ready: what is a deadlock without
+ * them is one. */
+MT_SEAM void mt_seam_bystanders(uint32_t count);
+
+/** Copies what others may be changing, freeing or unmapping. Also in a signal handler.
+ * @return false: the memory is not there. */
+MT_SEAM bool mt_seam_peek(void *to, const void *from, size_t size);
 
 #endif

@@ -53,9 +53,8 @@ void mt_backtrace_take(struct mt_backtrace *b, const void *ip, const void *bp, c
     b->ips[b->count++] = ip;
     if (!is_on(bp, low, size) || !mt_peek(&frame, bp, sizeof frame)) return;
     ip = frame.return_address;
-    if ((uintptr_t)frame.caller <= (uintptr_t)bp)
-      return; /* the outermost has 0; a cycle would be endless */
-    bp = frame.caller;
+    /* the outermost has 0; a cycle would be endless; code without frame pointers has anything */
+    bp = (uintptr_t)frame.caller > (uintptr_t)bp ? frame.caller : NULL;
   }
 }
 

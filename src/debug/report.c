@@ -102,14 +102,16 @@ static bool any_woken(void) {
   return woken;
 }
 
-/* Kernel threads of which we know: VPs, and those that wait for one of our objects. */
+uint32_t mt_deadlock_bystanders;
+
+/* Kernel threads of which we know: VPs, those that wait for one of our objects, and bystanders. */
 static uint32_t known_tasks(void) {
   return mt_load_relaxed(&mt_rt.vp_count) + mt_load_relaxed(&mt_rt.outside_parked) +
-         MT_SANITIZER_TASKS;
+         mt_deadlock_bystanders + MT_SANITIZER_TASKS;
 }
 
 static uint32_t deadlock_reported; /* once in a runtime's life */
-void (*mt_deadlock_hook)(void);
+bool (*mt_deadlock_hook)(void);
 
 void mt_deadlock_suspected(void) {
   if (mt_options.deadlock == MT_DEADLOCK_OFF) return;
@@ -120,8 +122,7 @@ void mt_deadlock_suspected(void) {
   if (tasks == 0 || tasks > before || tasks > after || mt_live() == 0 || any_woken()) return;
   if (mt_load_relaxed(&mt_rt.awake) != 0 || mt_add_relaxed(&deadlock_reported, 1) != 0) return;
   mt_message("deadlock: no thread can run, and no timer is pending:");
-  if (mt_deadlock_hook != NULL) mt_deadlock_hook();
-  mt_dump(2, BACKTRACES_IN_REPORT, true);
+  if (mt_deadlock_hook == NULL || !mt_deadlock_hook()) mt_dump(2, BACKTRACES_IN_REPORT, true);
   mt_print_replay();
   if (mt_options.deadlock == MT_DEADLOCK_REPORT) return;
   mt_message(

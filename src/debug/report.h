@@ -7,6 +7,7 @@
 #ifndef MT_DEBUG_REPORT_H
 #define MT_DEBUG_REPORT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /** Installs the handlers of SIGSEGV, SIGBUS and the dump signal, and the panic
@@ -25,8 +26,10 @@ enum { MT_DEADLOCK_NS = 100000000 };
  * thread of the process may still make a thread ready. */
 void mt_deadlock_suspected(void);
 
-/** [atomic] Says more of a deadlock, before the dump of all threads; may be NULL. */
-extern void (*mt_deadlock_hook)(void);
+/** Says more of a deadlock, and whether the dump of all threads is to follow; may be NULL. */
+extern bool (*mt_deadlock_hook)(void);
+/** Kernel threads of the process that never make a thread ready. */
+extern uint32_t mt_deadlock_bystanders;
 
 /** A run of deterministic mode has had all the scheduling points it may: message,
  * dump, exit. */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,6 +22,18 @@ int os_file_open(const char *path, int *fd, size_t *size) {
 }
 
 void os_file_close(int fd) { close(fd); }
+
+int os_file_make(const char *path, int *fd) {
+  *fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+  return *fd < 0 ? errno : 0;
+}
+
+void os_raise_file_limit(void) {
+  struct rlimit limit; /* refused: opening files will say so */
+  getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
 
 int os_file_read(int fd, void *to, size_t size, off_t offset) {
   for (size_t done = 0; done < size;) {

@@ -15,6 +15,10 @@
  * what is no plain file. */
 int os_file_open(const char *path, int *fd, size_t *size);
 void os_file_close(int fd);
+/** Opens a file to append to, empty at first. */
+int os_file_make(const char *path, int *fd);
+/** Allows as many open files as the process may allow itself. */
+void os_raise_file_limit(void);
 /** Reads exactly size bytes. @return EIO: the file is shorter. */
 int os_file_read(int fd, void *to, size_t size, off_t offset);
 /** Memory that appears as it is touched; NULL when refused. */

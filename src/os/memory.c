@@ -75,6 +75,18 @@ int os_guard_mprotect(void *address, size_t size) {
   return error;
 }
 
+size_t os_memory_available(void) {
+  char line[128];
+  unsigned long kib = 0;
+  int saved = errno;
+  FILE *file = fopen("/proc/meminfo", "re");
+  while (file != NULL && fgets(line, sizeof line, file) != NULL)
+    if (sscanf(line, "MemAvailable: %lu kB", &kib) == 1) break;
+  if (file != NULL) fclose(file);
+  errno = saved;
+  return (size_t)kib * 1024;
+}
+
 long os_max_mappings(void) {
   long mappings = 65530; /* the kernel's default */
   int saved = errno;

@@ -51,6 +51,8 @@ bool os_advice_is_checked(void *address, size_t size);
 int os_guard_mprotect(void *address, size_t size);
 /** @return vm.max_map_count, or its default when it cannot be read. */
 long os_max_mappings(void);
+/** @return bytes of memory that can be had without swapping; 0: the kernel does not say. */
+size_t os_memory_available(void);
 
 /* ---- memory that may not be there (peek.c): async-signal-safe */
 
@@ -132,6 +134,8 @@ void os_sigstack_free(void);
 int os_signal_install(int signo, os_handler *handler, struct sigaction *old);
 /** Puts *old back, unless another handler has replaced ours since. */
 void os_signal_restore(int signo, os_handler *handler, const struct sigaction *old);
+/** The calling kernel thread gets no signals from now on: others of the process do. */
+void os_signals_off(void);
 /** In a handler: does what would have been done without it. */
 void os_signal_forward(int signo, siginfo_t *info, void *context, const struct sigaction *to);
 void os_signal_default(int signo);

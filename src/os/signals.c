@@ -47,6 +47,12 @@ void os_sigstack_free(void) {
   errno = saved;
 }
 
+void os_signals_off(void) {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, NULL);
+}
+
 int os_signal_install(int signo, os_handler *handler, struct sigaction *old) {
   int saved = errno;
   struct sigaction action;

@@ -12,7 +12,8 @@ import pathlib
 import sys
 
 DEMANDED = 95.0  # percent
-LATER = "src/tmpi/"  # counted, and not held to it yet: MPI's own tests are still few
+# Counted, and not held to it yet: what loads programs and starts ranks ends processes in its own way.
+LATER = ("src/tmpi/loader/", "src/tmpi/private/", "src/tmpi/rank/", "src/tmpi/run/")
 
 
 def read_list(path):
@@ -61,7 +62,7 @@ def main(report, list_path):
         print(f"coverage: listed, but covered or gone: {name}: {text}")
     for line in unexplained:
         print(f"coverage: not covered, not listed: {line}")
-    print(f"coverage: {later_covered} of {later_lines} lines of {LATER}, not demanded yet")
+    print(f"coverage: {later_covered} of {later_lines} lines of {', '.join(LATER)}, not demanded yet")
     print(f"coverage: {covered} of {lines} other lines of src/ ({percent:.1f} %); "
           f"{len(unexplained)} uncovered lines without a reason in {list_path}")
     return 1 if unexplained or percent < DEMANDED else 0

@@ -73,6 +73,9 @@ static void point_to_point(void) {
   EXPECT(MPI_ERR_BUFFER, MPI_Buffer_detach(buffer, &one));
   EXPECT(MPI_ERR_BUFFER, MPI_Buffer_flush());
   EXPECT(MPI_ERR_BUFFER, MPI_Buffer_iflush(&request));
+  MPI_Buffer_attach(buffer, sizeof buffer);
+  EXPECT(MPI_ERR_BUFFER, MPI_Buffer_attach(buffer, sizeof buffer)); /* there is one */
+  MPI_Buffer_detach(&(void *){0}, &one);
   EXPECT(MPI_ERR_COMM, MPI_Comm_attach_buffer(bad_comm, buffer, 8));
   EXPECT(MPI_ERR_SESSION, MPI_Session_attach_buffer(bad_session, buffer, 8));
 }
@@ -200,6 +203,12 @@ static void communicators(void) {
   EXPECT(MPI_ERR_RANK, MPI_Intercomm_create_from_groups(none, 0, none, 0, "x", MPI_INFO_NULL,
                                                         MPI_ERRORS_RETURN, &comm));
   MPI_Comm_group(WORLD, &world);
+  EXPECT(MPI_ERR_INFO, MPI_Comm_create_from_group(world, "x", bad_info, MPI_ERRORS_RETURN, &comm));
+  EXPECT(MPI_ERR_ERRHANDLER,
+         MPI_Comm_create_from_group(world, "x", MPI_INFO_NULL, bad_handler, &comm));
+  EXPECT(MPI_ERR_GROUP, MPI_Intercomm_create_from_groups(world, 0, bad_group, 0, "x", MPI_INFO_NULL,
+                                                         MPI_ERRORS_RETURN, &comm));
+  EXPECT(MPI_ERR_RANK, MPI_Intercomm_create(MPI_COMM_SELF, 0, WORLD, 9999, 0, &comm));
   EXPECT(MPI_ERR_GROUP, MPI_Group_size(MPI_GROUP_NULL, &one));
   EXPECT(MPI_ERR_ARG, MPI_Group_size(world, NULL));
   EXPECT(MPI_ERR_ARG, MPI_Group_rank(world, NULL));
@@ -248,6 +257,9 @@ static void datatypes(void) {
   EXPECT(MPI_ERR_TYPE, MPI_Type_commit(&(MPI_Datatype){MPI_DATATYPE_NULL}));
   EXPECT(MPI_ERR_TYPE, MPI_Type_free(&(MPI_Datatype){MPI_INT}));
   EXPECT(MPI_ERR_TYPE, MPI_Type_get_contents(MPI_INT, 0, 0, 0, buffer, &place, &type));
+  MPI_Type_contiguous(2, MPI_INT, &type);
+  EXPECT(MPI_ERR_ARG, MPI_Type_get_contents(type, 0, 0, 0, buffer, &place, &type));
+  MPI_Type_free(&type);
   EXPECT(MPI_ERR_ARG, MPI_Type_match_size(MPI_TYPECLASS_REAL, 3, &type));
   EXPECT(MPI_ERR_ARG, MPI_Type_create_f90_integer(99, &type));
   EXPECT(MPI_ERR_ARG, MPI_Type_create_f90_real(MPI_UNDEFINED, MPI_UNDEFINED, &type));
@@ -273,6 +285,10 @@ static void topologies(void) {
   EXPECT(MPI_ERR_DIMS, MPI_Cart_create(WORLD, 1, (int[]){0}, buffer, 0, &comm));
   EXPECT(MPI_ERR_DIMS, MPI_Cart_map(WORLD, 1, (int[]){9999}, buffer, &one));
   EXPECT(MPI_ERR_DIMS, MPI_Dims_create(6, 1, (int[]){4}));
+  EXPECT(MPI_ERR_DIMS, MPI_Dims_create(-6, 1, (int[]){0}));
+  EXPECT(MPI_ERR_DIMS, MPI_Dims_create(6, 1, (int[]){-1}));
+  EXPECT(MPI_ERR_ARG, MPI_Graph_create(WORLD, 9999, buffer, buffer, 0, &comm));
+  EXPECT(MPI_ERR_ARG, MPI_Graph_create(MPI_COMM_SELF, 1, (int[]){-1}, buffer, 0, &comm));
   MPI_Cart_create(MPI_COMM_SELF, 1, (int[]){1}, (int[]){0}, 0, &comm);
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   EXPECT(MPI_ERR_ARG, MPI_Cart_rank(comm, (int[]){5}, &one));

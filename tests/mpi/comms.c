@@ -43,6 +43,16 @@ static void groups(void) {
   MPI_Group_free(&all);
 }
 
+/* A rank that has less room than others send is told so, by itself or by the collective. */
+static void truncated(void) {
+  int out[2] = {1, 2}, in[64];
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_SELF, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  CHECK(MPI_Gather(out, 2, MPI_INT, in, 1, MPI_INT, 0, comm) == MPI_ERR_TRUNCATE && in[0] == 1);
+  MPI_Comm_free(&comm);
+}
+
 /* Every collective between two groups, in both directions. */
 static void between(MPI_Comm inter, int low) {
   int local, remote, own, value, sum, all[64], out[64], counts[64], displs[64];
@@ -113,6 +123,26 @@ static void intercommunicators(void) {
     CHECK(flag);
     MPI_Comm_free(&parts);
   }
+  MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
+  CHECK(MPI_Scan(&number, &result, 1, MPI_INT, MPI_SUM, inter) == MPI_ERR_COMM);
+  MPI_Request request;
+  CHECK(MPI_Iscan(&number, &result, 1, MPI_INT, MPI_SUM, inter, &request) == MPI_ERR_COMM);
+  MPI_Comm_set_errhandler(inter, MPI_ERRORS_ARE_FATAL);
+  MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
+  CHECK(MPI_Intercomm_create(inter, 0, MPI_COMM_WORLD, 0, 3, &parts) == MPI_ERR_COMM);
+  CHECK(MPI_Dist_graph_create_adjacent(inter, 0, NULL, MPI_UNWEIGHTED, 0, NULL, MPI_UNWEIGHTED,
+                                       MPI_INFO_NULL, 0, &parts) == MPI_ERR_COMM);
+  MPI_Comm_set_errhandler(inter, MPI_ERRORS_ARE_FATAL);
+  MPI_Comm_set_errhandler(side, MPI_ERRORS_RETURN);
+  MPI_Comm_group(MPI_COMM_WORLD, &group); /* not all of them are in the side */
+  CHECK(MPI_Comm_create(side, group, &parts) == MPI_ERR_GROUP);
+  MPI_Group_free(&group);
+  MPI_Comm_group(inter, &group);
+  MPI_Comm_create(inter, group, &parts); /* all of both sides */
+  MPI_Comm_remote_size(parts, &members);
+  CHECK(members == (low ? size - size / 2 : size / 2));
+  MPI_Comm_free(&parts);
+  MPI_Group_free(&group);
   MPI_Comm_free(&merged);
   MPI_Comm_free(&copy);
   MPI_Comm_disconnect(&inter);
@@ -124,6 +154,7 @@ int main(int argc, char **argv) {
   rank = check_start(&argc, &argv, &size);
   groups();
   intercommunicators();
+  truncated();
   MPI_Finalize();
   return 0;
 }

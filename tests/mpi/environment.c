@@ -176,6 +176,8 @@ static void asked(void) {
   MPI_Comm_size(comm, &length);
   CHECK(length == size); /* one machine */
   MPI_Comm_free(&comm);
+  MPI_Finalized(&flag);
+  CHECK(!flag);
   MPI_Query_thread(&flag);
   CHECK(flag == MPI_THREAD_SINGLE);
   MPI_Is_thread_main(&flag);

@@ -135,6 +135,47 @@ static void huge(void) {
   MPI_Type_free(&type);
 }
 
+/* Names, addresses, and parts of elements that have been received. */
+static void asked(void) {
+  static const int lengths_of[] = {1, 2};
+  static const MPI_Aint places_of[] = {0, 4};
+  const MPI_Datatype types[] = {MPI_INT, MPI_SHORT};
+  char name[MPI_MAX_OBJECT_NAME];
+  int length, numbers[4], count;
+  MPI_Aint first, third;
+  MPI_Datatype type, several;
+  MPI_Status status;
+  MPI_Type_get_name(MPI_INT, name, &length);
+  CHECK(strcmp(name, "MPI_INT") == 0 && length == 7);
+  MPI_Type_get_name(MPI_DATATYPE_NULL, name, &length);
+  CHECK(strcmp(name, "MPI_DATATYPE_NULL") == 0);
+  MPI_Type_create_struct(2, lengths_of, places_of, types, &type);
+  MPI_Type_get_name(type, name, &length);
+  CHECK(length == 0);
+  MPI_Type_set_name(type, "an int and two shorts");
+  MPI_Type_get_name(type, name, &length);
+  CHECK(strcmp(name, "an int and two shorts") == 0);
+  MPI_Type_commit(&type);
+  MPI_Get_address(&numbers[0], &first);
+  MPI_Get_address(&numbers[2], &third);
+  CHECK(MPI_Aint_diff(third, first) == 8 && MPI_Aint_add(first, 8) == third);
+  MPI_Type_contiguous(2, type, &several); /* elements of different sizes, in turn */
+  MPI_Type_commit(&several);
+  MPI_Status_set_elements(&status, several, 4); /* one and a third */
+  MPI_Get_elements(&status, several, &count);
+  CHECK(count == 4);
+  MPI_Get_count(&status, several, &count);
+  CHECK(count == MPI_UNDEFINED);
+  MPI_Status_set_elements(&status, MPI_INT, 0);
+  MPI_Type_free(&several);
+  MPI_Type_contiguous(0, MPI_INT, &several);
+  MPI_Type_commit(&several);
+  MPI_Get_count(&status, several, &count);
+  CHECK(count == 0);
+  MPI_Type_free(&several);
+  MPI_Type_free(&type);
+}
+
 /* Found by what they are to hold. */
 static void found(void) {
   MPI_Datatype type, again;
@@ -220,6 +261,7 @@ int main(int argc, char **argv) {
   patterns();
   others();
   huge();
+  asked();
   found();
   external();
   MPI_Finalize();

@@ -198,6 +198,57 @@ static void cancelled(void) {
   MPI_Recv(large, sizeof large, MPI_CHAR, rank, 89, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+/* Each mode, started again and again; without room a buffered one does not start. */
+static void persistent(void) {
+  static int (*const modes[])(const void *, int, MPI_Datatype, int, int, MPI_Comm,
+                              MPI_Request *) = {MPI_Send_init, MPI_Bsend_init, MPI_Ssend_init,
+                                                MPI_Rsend_init};
+  MPI_Request requests[2];
+  int out, in, bytes;
+  void *address;
+  MPI_Buffer_attach(MPI_BUFFER_AUTOMATIC, 0);
+  for (int mode = 0; mode < 4; mode++) {
+    modes[mode](&out, 1, MPI_INT, next, TAG, MPI_COMM_WORLD, &requests[1]);
+    MPI_Recv_init(&in, 1, MPI_INT, before, TAG, MPI_COMM_WORLD, &requests[0]);
+    for (int i = 0; i < 3; i++) {
+      out = 10 * rank + i;
+      MPI_Start(&requests[0]);
+      MPI_Barrier(MPI_COMM_WORLD); /* a ready send finds its receive */
+      MPI_Start(&requests[1]);
+      MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+      CHECK(in == 10 * before + i);
+    }
+    MPI_Request_free(&requests[0]);
+    MPI_Request_free(&requests[1]);
+  }
+  MPI_Buffer_detach(&address, &bytes);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Bsend_init(&out, 1, MPI_INT, next, TAG, MPI_COMM_WORLD, &requests[0]);
+  CHECK(MPI_Start(&requests[0]) == MPI_ERR_BUFFER);
+  MPI_Request_free(&requests[0]);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
+/* Null requests, and messages from nobody, are complete. */
+static void nothing(void) {
+  MPI_Request none = MPI_REQUEST_NULL, both[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+  MPI_Message message;
+  MPI_Status status, statuses[2];
+  int flag = 0, value;
+  MPI_Wait(&none, &status);
+  CHECK(status.MPI_SOURCE == MPI_ANY_SOURCE && status.MPI_ERROR == MPI_SUCCESS);
+  MPI_Test(&none, &flag, &status);
+  CHECK(flag);
+  MPI_Waitall(2, both, statuses);
+  CHECK(statuses[1].MPI_TAG == MPI_ANY_TAG);
+  MPI_Probe(MPI_PROC_NULL, 0, MPI_COMM_WORLD, &status);
+  CHECK(status.MPI_SOURCE == MPI_PROC_NULL);
+  MPI_Mprobe(MPI_PROC_NULL, 0, MPI_COMM_WORLD, &message, &status);
+  CHECK(message == MPI_MESSAGE_NO_PROC);
+  MPI_Mrecv(&value, 1, MPI_INT, &message, &status);
+  CHECK(status.MPI_SOURCE == MPI_PROC_NULL && message == MPI_MESSAGE_NULL);
+}
+
 /* The errors of several are in their statuses. */
 static void truncated(void) {
   int two[2] = {1, 2}, in[2];
@@ -225,6 +276,8 @@ int main(int argc, char **argv) {
   generalized();
   two_in_one();
   cancelled();
+  persistent();
+  nothing();
   truncated();
   MPI_Finalize();
   return 0;

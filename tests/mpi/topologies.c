@@ -12,6 +12,11 @@ static void grids(void) {
   MPI_Comm grid, row;
   MPI_Dims_create(size, 2, dims);
   CHECK(dims[0] * dims[1] == size);
+  int cube[3] = {0, 0, 0}, free_one[3] = {0, 3, 0};
+  MPI_Dims_create(360, 3, cube);
+  CHECK(cube[0] == 10 && cube[1] == 6 && cube[2] == 6); /* as near to each other as can be */
+  MPI_Dims_create(36, 3, free_one);
+  CHECK(free_one[0] == 4 && free_one[1] == 3 && free_one[2] == 3);
   MPI_Cart_map(MPI_COMM_WORLD, 2, dims, periods, &place);
   CHECK(place == rank);
   MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periods, 1, &grid);

@@ -6,6 +6,7 @@
   mltp thread off                goes back to the kernel thread gdb has selected
   mltp thread apply all bt       a command for every thread
   mltp thread apply 3 7 bt full  the same for some
+  print $mltp_own("counter")     a global variable of the rank whose frame is selected (tmpirun)
 
 gdb loads this file by itself with libmltp.so where it trusts the place; otherwise, and for static
 programs: source PREFIX/share/mltp/mltp-gdb.py
@@ -489,5 +490,37 @@ mltp thread apply all COMMAND, mltp thread apply N ... COMMAND: a command for se
                     gdb.write(f"{error}\n")
 
 
+class Own(gdb.Function):
+    """A global variable of the copy of an MPI program that the selected frame is in.
+
+tmpirun places a program once for each rank, and of a symbol that several objects have gdb takes the
+first: rank 0's. All copies are alike, so the same variable is as far from main() in each of them."""
+
+    def __init__(self):
+        super().__init__("mltp_own")
+
+    def invoke(self, name):  # pylint: disable=arguments-differ
+        name = name.string()
+        frame = gdb.selected_frame()
+        while frame is not None and frame.name() != "main":
+            frame = frame.older()
+        if frame is None:
+            raise gdb.GdbError("No main() is on this stack (select a rank: info mltp threads).")
+        file = frame.find_sal().symtab.objfile.filename
+        first = next(objfile for objfile in gdb.objfiles() if objfile.filename == file)
+        symbol = first.lookup_global_symbol(name)
+        if symbol is None:
+            raise gdb.GdbError(f"{file} has no global variable {name} (static ones are the frame's own).")
+        distance = self._address(frame.function().value()) \
+            - self._address(first.lookup_global_symbol("main").value())
+        here = gdb.Value(self._address(symbol.value()) + distance)
+        return here.cast(symbol.type.pointer()).dereference()
+
+    @staticmethod
+    def _address(value):
+        return int(value.address.cast(gdb.lookup_type("long")))
+
+
 for command in (InfoMltp, InfoMltpThreads, Mltp, MltpThread):
     command()
+Own()

@@ -7,6 +7,7 @@ enum { TAGS = 1 << 30 };
 
 struct tm_coll tm_coll_begin(struct tm_comm *comm, const char *call) {
   comm->collectives = (comm->collectives + 1) % TAGS;
+  comm->recent[comm->collectives % TM_RECENT] = call;
   return (struct tm_coll){comm, call, comm->collectives, MPI_SUCCESS};
 }
 

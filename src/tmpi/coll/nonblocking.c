@@ -23,7 +23,7 @@ struct task {
   const struct tm_op *op;
 };
 
-/* Contexts given out are below 2^32, and even; a communicator starts fewer than 2^30. */
+/* Contexts given out are below 2^31, and even; a communicator starts fewer than 2^30. */
 static uint64_t shadow_context(uint64_t context, int number) {
   return (uint64_t)1 << 63 | context << 31 | (uint64_t)(uint32_t)number << 1;
 }
@@ -35,12 +35,9 @@ static struct tm_comm *make_shadow(struct tm_comm *comm) {
   if (comm->inter) tm_group_hold(comm->remote);
   struct tm_comm *shadow = tm_comm_new(context, comm->group, comm->inter ? comm->remote : NULL);
   if (shadow == NULL) return NULL;
-  tm_errhandler_release(shadow->handler);
-  shadow->handler = tm_errhandler_returning(); /* the request tells */
-  if (comm->local_comm != NULL) shadow->local_comm = make_shadow(comm->local_comm);
+  tm_comm_set_handler(shadow, tm_errhandler_returning()); /* the request tells */
   if (comm->topology != NULL) shadow->topology = tm_topology_copy(comm->topology);
-  if ((comm->local_comm == NULL || shadow->local_comm != NULL) &&
-      (comm->topology == NULL || shadow->topology != NULL))
+  if (tm_comm_add_local(shadow) && (comm->topology == NULL || shadow->topology != NULL))
     return shadow;
   tm_comm_release(shadow);
   return NULL;
@@ -49,8 +46,9 @@ static struct tm_comm *make_shadow(struct tm_comm *comm) {
 /* MPI_Comm_idup(): what the copy inherits. @return false: no memory. */
 static bool dress(struct tm_comm *shadow, const struct tm_comm *comm) {
   shadow->attributes = comm->attributes; /* not freed with it */
-  shadow->handler = comm->handler;
-  tm_errhandler_hold(shadow->handler);
+  struct tm_errhandler *handler = tm_comm_handler(comm);
+  tm_comm_set_handler(shadow, handler);
+  tm_errhandler_release(handler);
   return comm->info == NULL || (shadow->info = tm_info_copy(comm->info)) != NULL;
 }
 

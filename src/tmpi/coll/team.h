@@ -91,6 +91,7 @@ static inline bool tm_come(struct tm_gate *gate, const struct tm_coll *coll) {
   bool tells = rank->thread == mltp_self(); /* others of the rank wait beside it */
   if (tells) {
     rank->box.meets_on = coll->comm;
+    rank->box.frame = __builtin_frame_address(0);
     mt_store_relaxed(&rank->box.call, coll->call);
   }
   mt_seam_wait(&gate->queue, coll->call);

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "tmpi/mpi.h"
+#include "tmpi/rank/shown.h"
 
 /** What a predefined type is to an operation. */
 enum tm_basic {
@@ -109,9 +110,9 @@ struct tm_type {
 enum { TM_TYPE_MAGIC = 0x717e };
 
 /** @return the type of a handle, NULL: no valid one. */
-struct tm_type *tm_type_of(MPI_Datatype handle);
+TM_SHOWN struct tm_type *tm_type_of(MPI_Datatype handle);
 /** @return the handle of a type. */
-MPI_Datatype tm_type_handle(const struct tm_type *type);
+TM_SHOWN MPI_Datatype tm_type_handle(const struct tm_type *type);
 
 void tm_type_hold(struct tm_type *type);
 void tm_type_release(struct tm_type *type);

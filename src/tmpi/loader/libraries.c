@@ -95,6 +95,13 @@ static bool add_language(struct tm_program *program, void *handle) {
   return add_private(program, map->l_name);
 }
 
+/* Its library has to be there before all others, and to be told of switches. @return NULL: none. */
+static const char *sanitizer_of(const char *name) {
+  return strncmp(name, "libasan.so", 10) == 0   ? "address"
+         : strncmp(name, "libtsan.so", 10) == 0 ? "thread"
+                                                : NULL;
+}
+
 static bool add_library(struct tm_program *program, const struct tm_image *image,
                         const char *name) {
   char where[PATH_MAX_HERE];
@@ -102,6 +109,13 @@ static bool add_library(struct tm_program *program, const struct tm_image *image
   if (strchr(name, '/') != NULL) return add_private(program, name);
   void *loaded = dlopen(name, mode | RTLD_NOLOAD);
   if (loaded != NULL && is_language(name)) return add_language(program, loaded);
+  const char *sanitizer = sanitizer_of(name);
+  if (loaded == NULL && sanitizer != NULL)
+    return tm_refuse(
+        image->path,
+        "it was built with -fsanitize=%s, and this tmpirun was not (build and run it by "
+        "the tmpicc and tmpirun of ./dev %.1ssan)",
+        sanitizer, sanitizer);
   if (loaded != NULL) return true; /* libc, libmpi_abi, ... */
   if (search(dynamic_string(image, DT_RPATH), image, name, where) ||
       search(getenv("LD_LIBRARY_PATH"), image, name, where) ||

@@ -12,6 +12,9 @@ enum { PAGE = 4096 };
 
 struct tm_program *tm_the_program;
 
+/* LeakSanitizer's, if it is there: what ranks' globals point to is no leak. */
+__attribute__((weak)) void __lsan_register_root_region(const void *address, size_t size);
+
 typedef void constructor(int argc, char **argv, char **environment);
 typedef void destructor(void);
 typedef size_t chooser(void);
@@ -62,6 +65,9 @@ void tm_program_lay_out(struct tm_program *program) {
   program->slot = align_up(at, PAGE);
 }
 
+/* LeakSanitizer, where it is there: what a rank's globals point to is no leak. */
+extern void __lsan_register_root_region(const void *start, size_t size) __attribute__((weak));
+
 static bool read_program(struct tm_program *program, const char *path) {
   program->images[0] = tm_image_read(path);
   if (program->images[0] == NULL) return false;
@@ -77,7 +83,9 @@ static bool read_program(struct tm_program *program, const char *path) {
   size_t size;
   if (!__builtin_mul_overflow(program->slot, (size_t)program->ranks, &size))
     program->arena = os_map_memory(size);
-  if (program->arena != NULL) return true;
+  if (program->arena != NULL && __lsan_register_root_region != NULL)
+    __lsan_register_root_region(program->arena, size);
+  if (program->arena != NULL && tm_program_make_maps(program)) return true;
   return tm_refuse(path,
                    "no address space for %d copies of %zu KiB (fewer ranks, or a higher ulimit -v)",
                    program->ranks, program->slot / 1024);
@@ -120,9 +128,7 @@ int tm_program_copy_locals(const struct tm_program *program, int rank, char **co
 
 /* ---- filling a slot */
 
-/* @return the number of segments from s on that can be mapped as one: read-only, and as far from
- * each other in the file as in memory. Each mapping counts against vm.max_map_count. */
-static int mapped_together(const struct tm_image *image, int s) {
+int tm_program_mapped_together(const struct tm_image *image, int s) {
   const struct tm_segment *first = &image->segments[s];
   int last = s;
   while (last + 1 < image->segment_count) {
@@ -152,7 +158,7 @@ static bool map_segments(const struct tm_image *image, int s, int count, char *b
 static bool place_image(const struct tm_image *image, char *base, int rank) {
   for (int i = 0; i < image->segment_count;) {
     const struct tm_segment *s = &image->segments[i];
-    int count = s->writable ? 1 : mapped_together(image, i);
+    int count = s->writable ? 1 : tm_program_mapped_together(image, i);
     if (s->writable)
       memcpy(base + s->start, image->pristine + s->start, s->file_end - s->start);
     else if (!map_segments(image, i, count, base, rank))

@@ -24,6 +24,8 @@
 #ifndef TM_LOADER_PROGRAM_H
 #define TM_LOADER_PROGRAM_H
 
+#include <link.h>
+
 #include "tmpi/loader/image.h"
 
 enum { TM_IMAGES_MAX = 64 };
@@ -55,6 +57,7 @@ struct tm_program {
   size_t copy_count;
   struct tm_choice *choices;
   size_t choice_count;
+  struct link_map *maps; /* of each rank's images; maps.c */
   char *arena;
   size_t slot;         /* bytes */
   size_t locals_place; /* of the thread-locals, in a slot; to its end */
@@ -100,8 +103,25 @@ extern struct tm_program *tm_the_program;
 /** Gives its images and their thread-locals their places in a slot. */
 void tm_program_lay_out(struct tm_program *program);
 
+/** @return the number of segments from s on that can be mapped as one: read-only, and as far from
+ * each other in the file as in memory. Each mapping counts against vm.max_map_count. */
+int tm_program_mapped_together(const struct tm_image *image, int s);
+
+/** room.c: @return false, after a message: there are more ranks than mappings or memory for them.
+ */
+bool tm_program_fits(const struct tm_program *program);
+
 /* relocate.c */
 bool tm_program_relocate(struct tm_program *program);
+
+/* maps.c: lists of the copies, one entry for each image of each rank. */
+struct link_map *tm_program_map(const struct tm_program *program, int rank, int image);
+/** @return false: no memory. */
+bool tm_program_make_maps(struct tm_program *program);
+/** Shows debuggers where the copies are. now: one that watches is to look at once. */
+void tm_program_publish(const struct tm_program *program, bool now);
+/** @return whether a debugger runs this process. */
+bool tm_program_is_watched(void);
 
 /* libraries.c */
 bool tm_program_find_libraries(struct tm_program *program);

@@ -11,28 +11,30 @@
 
 #define SHOWN __attribute__((visibility("default")))
 
-static const struct tm_image *image_at(const void *address, char **base) {
+static const struct tm_image *image_at(const void *address, struct link_map **map) {
   const struct tm_program *program = tm_the_program;
   int rank = tm_program_rank_of(program, address);
   if (rank < 0) return NULL;
   for (int i = 0; i < program->image_count; i++) {
     const struct tm_image *image = program->images[i];
-    *base = program->arena + (size_t)rank * program->slot + image->place;
-    if ((size_t)((const char *)address - *base) < image->span) return image;
+    *map = tm_program_map(program, rank, i);
+    if ((uintptr_t)address - (*map)->l_addr < image->span) return image;
   }
   return NULL;
 }
 
 /** libgcc's unwinder (libc 2.35 and later). */
 SHOWN int _dl_find_object(void *address, struct dl_find_object *result) {
-  char *base;
-  const struct tm_image *image = image_at(address, &base);
+  struct link_map *map;
+  const struct tm_image *image = image_at(address, &map);
   if (image == NULL) {
     static int (*libc)(void *, struct dl_find_object *);
     if (libc == NULL) *(void **)&libc = dlsym(RTLD_NEXT, "_dl_find_object");
     return libc(address, result);
   }
+  char *base = (char *)map->l_addr;
   memset(result, 0, sizeof *result);
+  result->dlfo_link_map = map;
   result->dlfo_map_start = base;
   result->dlfo_map_end = base + image->span;
   result->dlfo_eh_frame = image->unwind != 0 ? base + image->unwind : NULL;

@@ -9,9 +9,13 @@
 #include <stdlib.h>
 
 #include "tmpi/dt/type.h"
+#include "tmpi/match/hook.h"
 #include "tmpi/match/wait.h"
 #include "tmpi/mpi/errors.h"
 #include "tmpi/mpi/request.h"
+
+void (*tm_match_hook)(const struct tm_request *recv, const struct tm_envelope *envelope,
+                      const struct tm_type *type, size_t count);
 
 static struct tm_request *request_of(struct tm_entry *entry) {
   return entry != NULL ? (struct tm_request *)((char *)entry - offsetof(struct tm_request, entry))
@@ -56,11 +60,12 @@ static struct tm_message *take_message(struct tm_mailbox *box, const struct tm_e
 /* The guard is held. @return a cell the data are in, NULL: none is free, or they do not fit. */
 static struct tm_message *fill_cell(struct tm_mailbox *box, const struct tm_request *send) {
   struct tm_message *m = box->cells;
-  if (m == NULL || bytes_of(send) > TM_CELL_BYTES) return NULL;
+  if (m == NULL || bytes_of(send) > TM_CELL_BYTES || tm_match_hook != NULL) return NULL;
   box->cells = m->next;
   box->cell_count--;
   m->envelope = send->envelope;
   m->bytes = bytes_of(send);
+  m->type = NULL;
   tm_type_pack(m->data, send->buffer, send->type, 0, m->bytes);
   return m;
 }
@@ -86,8 +91,20 @@ static struct tm_message *make_message(struct tm_request *send, bool copy) {
   m->sender = copy ? NULL : send;
   m->buffer = NULL;
   m->is_cell = is_cell;
+  m->type = NULL;
+  if (mt_unlikely(tm_match_hook != NULL)) {
+    m->type = send->type;
+    m->count = send->count;
+    tm_type_hold(m->type);
+  }
   if (copy) tm_type_pack(m->data, send->buffer, send->type, 0, bytes);
   return m;
+}
+
+/* NULL: none. */
+static void discard(struct tm_message *m) {
+  if (m != NULL && m->type != NULL) tm_type_release(m->type);
+  free(m);
 }
 
 /* Puts a message there; who probes looks again. Guard held. */
@@ -126,6 +143,8 @@ static void complete_unseen(struct tm_request *request) {
 
 /* The sender's data go straight to where the receiver wants them. */
 static void deliver(struct tm_request *send, struct tm_request *recv) {
+  if (mt_unlikely(tm_match_hook != NULL))
+    tm_match_hook(recv, &send->envelope, send->type, send->count);
   set_result(recv, &send->envelope, bytes_of(send));
   tm_type_copy(recv->buffer, recv->type, send->buffer, send->type, recv->bytes);
   complete(recv);
@@ -141,10 +160,11 @@ static void unpack(struct tm_request *recv, const struct tm_message *m) {
 }
 
 static void receive(struct tm_request *recv, struct tm_message *m) {
+  if (mt_unlikely(m->type != NULL)) tm_match_hook(recv, &m->envelope, m->type, m->count);
   unpack(recv, m);
   if (m->sender != NULL) complete(m->sender);
   if (m->buffer != NULL) tm_buffer_return(m->buffer, m->bytes);
-  free(m);
+  discard(m);
 }
 
 /* ---- waiting on the processor: then the request is completed as any other */
@@ -199,7 +219,7 @@ static inline bool send_or_leave(struct tm_request *send, bool blocks) {
   }
   mt_seam_unlock(&box->guard);
   if (recv == NULL) return eager;
-  free(made);
+  discard(made);
   deliver(send, recv);
   if (send->mode == TM_BUFFERED) tm_buffer_return(tm_buffer_of(send), bytes_of(send));
   return true;
@@ -235,7 +255,7 @@ static inline bool receive_or_post(struct tm_request *recv, bool blocks) {
       if (!blocks) mt_seam_unlock(&box->guard);
       return false;
     }
-    bool kept = m->is_cell && m->buffer == NULL && keep_cell(box, m);
+    bool kept = m->is_cell && m->buffer == NULL && m->type == NULL && keep_cell(box, m);
     if (kept) unpack(recv, m);
     mt_seam_unlock(&box->guard);
     if (kept) return true;
@@ -304,7 +324,7 @@ static bool withdraw_message(struct tm_request *send) {
   while (entry != NULL && message_of(entry)->sender != send) entry = entry->later;
   if (entry != NULL) tm_queue_remove(&box->arrived, entry);
   mt_seam_unlock(&box->guard);
-  free(message_of(entry));
+  discard(message_of(entry));
   return entry != NULL;
 }
 

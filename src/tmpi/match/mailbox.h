@@ -106,6 +106,8 @@ struct tm_message {
   size_t bytes;                /* [const] */
   struct tm_request *sender;   /* [const] waits for the receiver to copy; NULL: data is here */
   struct tm_buffer *buffer;    /* [const] counted there as not received yet; NULL: not */
+  struct tm_type *type;        /* [const] it was sent as, held; NULL: nobody wants to know */
+  size_t count;                /* [const] elements of it */
   bool is_cell;                /* [const] there is room for TM_CELL_BYTES */
   char data[];                 /* [const] packed */
 };
@@ -118,6 +120,7 @@ struct tm_mailbox {
   struct tm_waiter *probers;          /* [guard] wait for any message to arrive */
   const char *call;                   /* [atomic] relaxed: what it waits in; NULL: nothing */
   const struct tm_request *waits_for; /* [guard] the first of them; for reports */
+  const void *frame;                  /* [rank] where it waits; likewise */
   const struct tm_comm *meets_on;     /* [rank] whose other members it waits for; likewise */
 };
 

@@ -23,6 +23,7 @@ static inline void tm_mailbox_park(struct tm_rank *rank, uint32_t *guard,
   bool tells = rank->thread == mltp_self(); /* others of the rank wait beside it */
   if (tells) {
     box->waits_for = waits_for;
+    box->frame = __builtin_frame_address(0);
     mt_store_relaxed(&box->call, call);
   }
   mt_seam_park(guard, call);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/atomic.h"
+#include "core/seam.h"
 #include "tmpi/coll/collective.h"
 #include "tmpi/coll/team.h"
 #include "tmpi/mpi/attribute.h"
@@ -30,6 +31,24 @@ MPI_Comm tm_comm_handle(const struct tm_comm *comm) {
 
 uint64_t tm_context_new(void) { return mt_add_relaxed(&tm_job.next_context, 2); }
 
+/* Among those of its rank, whose threads may all make some. */
+static void enlist(struct tm_comm *comm) {
+  struct tm_rank *rank = comm->owner;
+  mt_seam_lock(&rank->comms_guard);
+  comm->next = rank->comms;
+  if (comm->next != NULL) comm->next->prev = comm;
+  rank->comms = comm;
+  mt_seam_unlock(&rank->comms_guard);
+}
+
+static void delist(struct tm_comm *comm) {
+  struct tm_rank *rank = comm->owner;
+  mt_seam_lock(&rank->comms_guard);
+  *(comm->prev != NULL ? &comm->prev->next : &rank->comms) = comm->next;
+  if (comm->next != NULL) comm->next->prev = comm->prev;
+  mt_seam_unlock(&rank->comms_guard);
+}
+
 struct tm_comm *tm_comm_new(uint64_t context, struct tm_group *group, struct tm_group *remote) {
   struct tm_comm *comm = calloc(1, sizeof *comm);
   if (comm == NULL) return NULL;
@@ -47,14 +66,21 @@ struct tm_comm *tm_comm_new(uint64_t context, struct tm_group *group, struct tm_
   comm->owner = tm_rank_self();
   comm->rank = tm_group_find(group, comm->owner->number);
   comm->handler = tm_errhandler_fatal();
+  enlist(comm);
   return comm;
 }
 
 void tm_comm_inherit(struct tm_comm *comm, const struct tm_comm *parent) {
-  comm->handler = parent->handler;
-  tm_errhandler_hold(comm->handler);
+  comm->handler = tm_comm_handler(parent);
   comm->session = parent->session;
   tm_session_hold(comm->session);
+}
+
+bool tm_comm_add_local(struct tm_comm *comm) {
+  if (!comm->inter) return true;
+  tm_group_hold(comm->group);
+  comm->local_comm = tm_comm_new(comm->context | (uint64_t)1 << 62, comm->group, NULL);
+  return comm->local_comm != NULL;
 }
 
 void tm_comm_hold(struct tm_comm *comm) { mt_add_relaxed(&comm->refs, 1); }
@@ -62,6 +88,7 @@ void tm_comm_hold(struct tm_comm *comm) { mt_add_relaxed(&comm->refs, 1); }
 void tm_comm_release(struct tm_comm *comm) {
   /* CM-1 acq_rel: whoever used it has done so; pairs CM-1 */
   if (mt_add_acq_rel(&comm->refs, (uint32_t)-1) != 1) return;
+  delist(comm);
   if (comm->team != NULL) tm_team_leave(comm->team);
   if (comm->inter) tm_group_release(comm->remote);
   tm_group_release(comm->group);

@@ -22,6 +22,8 @@ struct tm_group {
   int ranks[];                /* [const] numbers in the job */
 };
 
+enum { TM_RECENT = 8 };
+
 struct tm_team;
 struct tm_topology;
 struct tm_errhandler;
@@ -40,7 +42,7 @@ struct tm_comm {
   bool inter;                       /* [const] an intercommunicator */
   bool freed;                       /* [rank] no handle any more */
   struct tm_comm *local_comm;       /* [const] of an intercommunicator: its own side */
-  struct tm_errhandler *handler;    /* [rank] */
+  struct tm_errhandler *handler;    /* [guard: the owner's mailbox's] */
   struct tm_attributes *attributes; /* [rank] */
   struct tm_topology *topology;     /* [rank] NULL: none */
   struct tm_info *info;             /* [rank] hints; NULL: none */
@@ -48,6 +50,9 @@ struct tm_comm {
   struct tm_buffer *buffer;         /* [rank] of MPI_Comm_attach_buffer(); NULL: none */
   int collectives;                  /* [rank] started so far: their tags */
   int nonblocking;                  /* [rank] likewise: their contexts */
+  unsigned checked;                 /* [rank] likewise, of both kinds: counted by --check */
+  const char *recent[TM_RECENT];    /* [rank] names of the last ones, by number; for reports */
+  struct tm_comm *next, *prev;      /* [lock:comms_guard] its owner's others */
   unsigned meetings;                /* [rank] of the team so far */
   char name[MPI_MAX_OBJECT_NAME];   /* [rank] */
 };
@@ -63,7 +68,7 @@ static inline struct tm_comm *tm_comm_in(const struct tm_rank *rank, MPI_Comm ha
   return comm->magic == TM_COMM_MAGIC ? comm : NULL;
 }
 
-struct tm_comm *tm_comm_of(MPI_Comm handle);
+TM_SHOWN struct tm_comm *tm_comm_of(MPI_Comm handle);
 MPI_Comm tm_comm_handle(const struct tm_comm *comm);
 
 /** The group handed over is the communicator's from then on; NULL remote: the same. @return
@@ -71,6 +76,9 @@ MPI_Comm tm_comm_handle(const struct tm_comm *comm);
 struct tm_comm *tm_comm_new(uint64_t context, struct tm_group *group, struct tm_group *remote);
 /** What every communicator made from another has of it: the error handler, the session. */
 void tm_comm_inherit(struct tm_comm *comm, const struct tm_comm *parent);
+/** Makes an intercommunicator's own side, with a context that follows from its own; of others it
+ * makes nothing. Both sides may have the same: no rank is in both. @return false: no memory. */
+bool tm_comm_add_local(struct tm_comm *comm);
 void tm_comm_hold(struct tm_comm *comm);
 void tm_comm_release(struct tm_comm *comm);
 

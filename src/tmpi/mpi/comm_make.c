@@ -51,8 +51,7 @@ static int dup(const char *call, MPI_Comm handle, MPI_Info info, bool own_info, 
   if (comm == NULL) return tm_fail_code(old, call, MPI_ERR_NO_MEM);
   tm_comm_inherit(comm, old);
   comm->attributes = attributes;
-  comm->local_comm = old->local_comm;
-  if (comm->local_comm != NULL) tm_comm_hold(comm->local_comm);
+  if (!tm_comm_add_local(comm)) return tm_fail_code(old, call, MPI_ERR_NO_MEM);
   if (old->topology != NULL) comm->topology = tm_topology_copy(old->topology);
   const struct tm_info *hints = own_info ? tm_info_of(info) : old->info;
   if (hints != NULL) comm->info = tm_info_hints(hints);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/atomic.h"
+#include "core/seam.h"
 #include "tmpi/mpi/code.h"
 
 static struct tm_errhandler fatal = {TM_ERRHANDLER_MAGIC, 1, NULL, NULL};
@@ -67,16 +68,45 @@ void tm_end_job(const char *on, const char *call, int code, const char *why) {
   tm_job_abort(code > 0 && code < 128 ? code : 1);
 }
 
+struct tm_errhandler *tm_comm_handler(const struct tm_comm *comm) {
+  uint32_t *guard = &comm->owner->box.guard;
+  mt_seam_lock(guard);
+  struct tm_errhandler *handler = comm->handler;
+  tm_errhandler_hold(handler);
+  mt_seam_unlock(guard);
+  return handler;
+}
+
+void tm_comm_set_handler(struct tm_comm *comm, struct tm_errhandler *handler) {
+  uint32_t *guard = &comm->owner->box.guard;
+  tm_errhandler_hold(handler);
+  mt_seam_lock(guard);
+  struct tm_errhandler *old = comm->handler;
+  comm->handler = handler;
+  mt_seam_unlock(guard);
+  tm_errhandler_release(old);
+}
+
+/* @return whether errors of the calling rank end the job while no handler of its own has been set:
+ * programs for MPI 3 and before set the world's handler only. */
+static bool self_is_default(const struct tm_rank *rank) {
+  if (rank->self == NULL) return false;
+  struct tm_errhandler *handler = tm_comm_handler(rank->self);
+  tm_errhandler_release(handler);
+  return handler == &fatal;
+}
+
 static int fail(struct tm_comm *comm, const char *call, int code, const char *why) {
   struct tm_rank *rank = tm_rank_self();
-  if (comm == NULL && rank != NULL) /* programs for MPI 3 and before set the world's handler only */
-    comm = rank->self != NULL && rank->self->handler == &fatal ? rank->world : rank->self;
-  const char *name = comm != NULL && comm->name[0] != '\0' ? comm->name : "a communicator";
-  if (comm == NULL || tm_errhandler_ends(comm->handler)) tm_end_job(name, call, code, why);
-  if (comm->handler->function == NULL) return code;
+  if (comm == NULL && rank != NULL) comm = self_is_default(rank) ? rank->world : rank->self;
+  if (comm == NULL) tm_end_job("a communicator", call, code, why);
+  struct tm_errhandler *handler = tm_comm_handler(comm);
+  const char *name = comm->name[0] != '\0' ? comm->name : "a communicator";
+  if (tm_errhandler_ends(handler)) tm_end_job(name, call, code, why);
   MPI_Comm handle = tm_comm_handle(comm);
   int told = code;
-  comm->handler->function(&handle, &told);
+  if (handler->function != NULL) handler->function(&handle, &told);
+  tm_errhandler_release(handler);
   return code;
 }
 
@@ -151,9 +181,7 @@ int PMPI_Comm_set_errhandler(MPI_Comm handle, MPI_Errhandler errhandler) {
   struct tm_errhandler *handler = tm_errhandler_of(errhandler);
   if (handler == NULL || handler->session_function != NULL)
     return bad_handler(comm, "MPI_Comm_set_errhandler");
-  tm_errhandler_hold(handler);
-  tm_errhandler_release(comm->handler);
-  comm->handler = handler;
+  tm_comm_set_handler(comm, handler);
   return MPI_SUCCESS;
 }
 
@@ -162,8 +190,7 @@ int PMPI_Comm_get_errhandler(MPI_Comm handle, MPI_Errhandler *errhandler) {
   struct tm_comm *comm;
   int error = tm_get_comm("MPI_Comm_get_errhandler", handle, &comm);
   if (error != MPI_SUCCESS) return error;
-  tm_errhandler_hold(comm->handler);
-  *errhandler = tm_errhandler_handle(comm->handler);
+  *errhandler = tm_errhandler_handle(tm_comm_handler(comm));
   return MPI_SUCCESS;
 }
 

@@ -45,6 +45,10 @@ struct tm_errhandler *tm_errhandler_of(MPI_Errhandler handle);
 MPI_Errhandler tm_errhandler_handle(struct tm_errhandler *handler);
 /** @return whether errors end the job. */
 bool tm_errhandler_ends(const struct tm_errhandler *handler);
+/** A communicator's handler: threads of the rank may set it while others fail. What is told is held
+ * for the caller. */
+struct tm_errhandler *tm_comm_handler(const struct tm_comm *comm);
+void tm_comm_set_handler(struct tm_comm *comm, struct tm_errhandler *handler);
 void tm_errhandler_hold(struct tm_errhandler *handler);
 void tm_errhandler_release(struct tm_errhandler *handler);
 struct tm_errhandler *tm_errhandler_fatal(void);

@@ -18,7 +18,9 @@ static uint64_t add_to_hash(uint64_t hash, const void *data, size_t bytes) {
   return hash;
 }
 
-/* Contexts given out are small, those of nonblocking collectives have the highest bit. */
+/* Contexts given out are small, those of nonblocking collectives have the highest bit, and those of
+ * intercommunicators' own sides the one below it; a meeting has no team, so that it meets none of
+ * the latter but by an equal hash. */
 static uint64_t meeting_context(const struct tm_group *group, const char *tag) {
   uint64_t hash = add_to_hash(0xcbf29ce484222325u, tag, strlen(tag));
   hash = add_to_hash(hash, group->ranks, (size_t)group->size * sizeof group->ranks[0]);
@@ -74,9 +76,7 @@ static int check(const char *call, MPI_Group handle, const char *tag, MPI_Info i
 /* What the program wants of the new one. */
 static void dress(struct tm_comm *comm, const struct tm_group *group, MPI_Info info,
                   MPI_Errhandler errhandler) {
-  tm_errhandler_release(comm->handler);
-  comm->handler = tm_errhandler_of(errhandler);
-  tm_errhandler_hold(comm->handler);
+  tm_comm_set_handler(comm, tm_errhandler_of(errhandler));
   if (info != MPI_INFO_NULL) comm->info = tm_info_hints(tm_info_of(info));
   comm->session = group->session;
   tm_session_hold(comm->session);
@@ -129,8 +129,7 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local_handle, int local_leader,
     }
   }
   if (side == NULL || (leads && leaders == NULL)) return tm_fail_code(NULL, call, MPI_ERR_NO_MEM);
-  tm_errhandler_release(side->handler);
-  side->handler = tm_errhandler_returning();
+  tm_comm_set_handler(side, tm_errhandler_returning());
   error = PMPI_Intercomm_create((MPI_Comm)side, local_leader, (MPI_Comm)leaders, other, 0, result);
   if (error == MPI_SUCCESS) dress(tm_comm_of(*result), local, info, errhandler);
   tm_comm_release(side);

@@ -12,9 +12,8 @@
 /* What one leader tells the other, and then its own side. */
 struct side {
   struct tm_group *group;
-  uint64_t context;       /* of the new communicator: the smaller one counts */
-  uint64_t local_context; /* of the leader's own side */
-  int high;               /* MPI_Intercomm_merge() */
+  uint64_t context; /* of the new communicator: the smaller one counts */
+  int high;         /* MPI_Intercomm_merge() */
 };
 
 static struct tm_group *copy_group(const struct tm_group *from) {
@@ -64,7 +63,7 @@ int PMPI_Intercomm_create(MPI_Comm local_handle, int local_leader, MPI_Comm peer
                           int remote_leader, int tag, MPI_Comm *result) {
   static const char call[] = "MPI_Intercomm_create";
   struct tm_comm *local, *peer;
-  struct side theirs = {NULL, 0, 0, 0};
+  struct side theirs = {NULL, 0, 0};
   int error = tm_get_comm(call, local_handle, &local);
   if (error == MPI_SUCCESS)
     error = check_leaders(local, call, local_leader, peer_handle, remote_leader, &peer);
@@ -73,18 +72,14 @@ int PMPI_Intercomm_create(MPI_Comm local_handle, int local_leader, MPI_Comm peer
   if (error != MPI_SUCCESS) return error;
   if (peer != NULL) {
     struct tm_coll peers = tm_coll_tagged(peer, call, tag);
-    struct side own = {local->group, tm_context_new(), 0, 0};
+    struct side own = {local->group, tm_context_new(), 0};
     exchange(&peers, remote_leader, &own, &theirs);
     if (own.context < theirs.context) theirs.context = own.context;
-    theirs.local_context = tm_context_new();
   }
   tell(local, call, local_leader, &theirs);
   tm_group_hold(local->group);
-  tm_group_hold(local->group);
   struct tm_comm *comm = tm_comm_new(theirs.context, local->group, theirs.group);
-  struct tm_comm *inner = tm_comm_new(theirs.local_context, local->group, NULL);
-  if (comm == NULL || inner == NULL) return tm_fail_code(local, call, MPI_ERR_NO_MEM);
-  comm->local_comm = inner;
+  if (comm == NULL || !tm_comm_add_local(comm)) return tm_fail_code(local, call, MPI_ERR_NO_MEM);
   tm_comm_inherit(comm, local);
   *result = (MPI_Comm)comm;
   return MPI_SUCCESS;
@@ -95,13 +90,13 @@ int PMPI_Intercomm_create(MPI_Comm local_handle, int local_leader, MPI_Comm peer
 int PMPI_Intercomm_merge(MPI_Comm handle, int high, MPI_Comm *result) {
   static const char call[] = "MPI_Intercomm_merge";
   struct tm_comm *inter;
-  struct side theirs = {NULL, 0, 0, 0};
+  struct side theirs = {NULL, 0, 0};
   int error = tm_get_comm(call, handle, &inter);
   if (error != MPI_SUCCESS) return error;
   if (!inter->inter) return tm_fail(inter, call, MPI_ERR_COMM, "it is not an intercommunicator");
   if (inter->rank == 0) {
     struct tm_coll peers = tm_coll_begin(inter, call);
-    struct side own = {inter->group, tm_context_new(), 0, high};
+    struct side own = {inter->group, tm_context_new(), high};
     exchange(&peers, 0, &own, &theirs);
     if (own.context < theirs.context) theirs.context = own.context;
     bool second = (own.high != 0) != (theirs.high != 0)
@@ -158,10 +153,9 @@ int tm_intercomm_split(struct tm_comm *comm, const char *call, int color, int ke
   if (local == NULL) return MPI_SUCCESS;
   if (remote_leader >= 0) {
     error = PMPI_Intercomm_create(side, 0, tm_comm_handle(comm), remote_leader, 0, result);
-    struct tm_comm *made = error == MPI_SUCCESS ? tm_comm_of(*result) : NULL;
-    if (made != NULL) tm_errhandler_release(made->handler);
-    if (made != NULL) made->handler = comm->handler;
-    if (made != NULL) tm_errhandler_hold(made->handler);
+    struct tm_errhandler *handler = tm_comm_handler(comm);
+    if (error == MPI_SUCCESS) tm_comm_set_handler(tm_comm_of(*result), handler);
+    tm_errhandler_release(handler);
   }
   tm_comm_release(local);
   return error;

@@ -12,7 +12,10 @@ static struct tm_request *active(MPI_Request handle, bool *valid) {
   if (handle == MPI_REQUEST_NULL) return NULL;
   struct tm_request *request = (struct tm_request *)handle;
   *valid = (uintptr_t)handle >= 0x1000 && request->magic == TM_REQUEST_MAGIC;
-  return *valid && (!request->persistent || request->active) ? request : NULL;
+  if (!*valid || !request->persistent || request->active) return *valid ? request : NULL;
+  tm_rank_self()->unstarted =
+      (struct tm_unstarted){true, request->kind, request->peer, request->envelope.tag};
+  return NULL;
 }
 
 int tm_set_get_one(const char *call, MPI_Request handle, struct tm_request **request) {

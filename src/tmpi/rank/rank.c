@@ -54,7 +54,16 @@ bool tm_rank_leave(int number) {
   return mt_load_relaxed(&rank->phase) != TM_INITIALIZED;
 }
 
-void tm_job_abort(int status) {
+static void (*on_end)(void);
+
+void tm_job_on_end(void (*flush)(void)) { on_end = flush; }
+
+void tm_job_flush(void) {
   fflush(NULL);
+  if (on_end != NULL) on_end();
+}
+
+void tm_job_abort(int status) {
+  tm_job_flush();
   _exit(status);
 }

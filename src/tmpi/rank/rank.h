@@ -16,9 +16,7 @@
 #include <stdint.h>
 
 #include "tmpi/match/mailbox.h"
-
-/** What tmpirun uses of libmpi_abi; the rest of it shows MPI_ and PMPI_ only. */
-#define TM_SHOWN __attribute__((visibility("default")))
+#include "tmpi/rank/shown.h"
 
 enum tm_phase { TM_BEFORE_INIT, TM_INITIALIZED, TM_FINALIZED };
 
@@ -36,15 +34,26 @@ struct tm_group;
 struct tm_attributes;
 struct tm_errors;
 
+/** A persistent request that was waited for without having been started: most likely
+ * MPI_Start() was forgotten. */
+struct tm_unstarted {
+  bool is;
+  uint8_t kind; /* enum tm_kind */
+  int peer, tag;
+};
+
 struct tm_rank {
   struct tm_mailbox box;
-  int number;                      /* [const] in MPI_COMM_WORLD */
-  uint32_t phase;                  /* [atomic] enum tm_phase; relaxed: others read it for reports */
-  uint32_t ended;                  /* [atomic] its program has ended; relaxed, likewise */
-  int thread_level;                /* [rank] */
-  const void *thread;              /* [atomic] that called MPI_Init(); relaxed: a hint to others */
-  int sessions;                    /* [rank] so many have begun and not ended */
-  struct tm_comm *world, *self;    /* [rank] */
+  int number;                   /* [const] in MPI_COMM_WORLD */
+  uint32_t phase;               /* [atomic] enum tm_phase; relaxed: others read it for reports */
+  uint32_t ended;               /* [atomic] its program has ended; relaxed, likewise */
+  int thread_level;             /* [rank] */
+  const void *thread;           /* [atomic] that called MPI_Init(); relaxed: a hint to others */
+  int sessions;                 /* [rank] so many have begun and not ended */
+  struct tm_comm *world, *self; /* [rank] */
+  struct tm_comm *comms;        /* [lock:comms_guard] all it has, for reports and checks */
+  uint32_t comms_guard;
+  struct tm_unstarted unstarted;   /* [rank] for reports */
   struct tm_buffer *buffer;        /* [rank] of MPI_Buffer_attach() */
   struct tm_errors *errors;        /* [rank] error classes and strings it has added */
   struct tm_keyval *keyvals;       /* [rank] */
@@ -61,7 +70,7 @@ struct tm_job {
   bool alone;            /* [const] no tmpirun: a program started by itself */
 };
 
-extern struct tm_job tm_job;
+TM_SHOWN extern struct tm_job tm_job;
 
 /** Makes the job. libmltp runs. @return 0, EINVAL (there is one), ENOMEM, EAGAIN. */
 TM_SHOWN int tm_job_start(int size);
@@ -78,10 +87,16 @@ TM_SHOWN int tm_rank_number(void);
 /** A rank's program has ended. @return false: MPI_Finalize() was missing. */
 TM_SHOWN bool tm_rank_leave(int number);
 
+/** A function that writes what else is to be written before the process ends. */
+TM_SHOWN void tm_job_on_end(void (*flush)(void));
+
+/** Writes all that was printed. */
+TM_SHOWN void tm_job_flush(void);
+
 /** Ends the process: all that was printed is written first. */
 TM_SHOWN void tm_job_abort(int status) __attribute__((noreturn));
 
 /** @return the calling thread's rank, NULL: none. */
-struct tm_rank *tm_rank_self(void);
+TM_SHOWN struct tm_rank *tm_rank_self(void);
 
 #endif

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A deadlock in terms of ranks. Nobody runs then, so that what is read stands still.
- *
- * Relaxed: as above.
- */
+/* Ranks that do the same are told of in one line, with the backtrace of the first. */
 #include "tmpi/rank/report.h"
 
 #include <stdio.h>
@@ -12,100 +8,127 @@
 
 #include "base/atomic.h"
 #include "core/seam.h"
-#include "tmpi/dt/type.h"
-#include "tmpi/mpi/comm.h"
-#include "tmpi/mpi/request.h"
+#include "tmpi/rank/doing.h"
+#include "tmpi/rank/place.h"
+#include "tmpi/rank/words.h"
 
-enum { TEXT_MAX = 400 };
+enum { LINES_MAX = 32, TRACES_MAX = 16, PEERS_SHOWN = 3 };
 
-static const char *name_of(const struct tm_comm *comm) {
-  return comm->name[0] != '\0' ? comm->name : "a communicator";
+/* A rank's line; sorted, those of a group stand together. */
+struct line {
+  int number;
+  int group; /* the first rank of its group */
+  char text[TM_WHAT_TEXT];
+};
+
+static int by_text(const void *a, const void *b) {
+  const struct line *one = a, *other = b;
+  int order = strcmp(one->text, other->text);
+  return order != 0 ? order : (one->number > other->number) - (one->number < other->number);
 }
 
-static void describe_peer(char *text, const struct tm_request *request) {
-  if (request->peer == MPI_ANY_SOURCE)
-    strcpy(text, "any rank");
-  else
-    snprintf(text, 32, "rank %d", request->peer);
+static int by_group(const void *a, const void *b) {
+  const struct line *one = a, *other = b;
+  if (one->group != other->group) return one->group > other->group ? 1 : -1;
+  return (one->number > other->number) - (one->number < other->number);
 }
 
-static void describe_request(char *text, const struct tm_rank *rank) {
-  const struct tm_request *request = rank->box.waits_for;
-  if (request->kind == TM_GENERALIZED) {
-    snprintf(text, TEXT_MAX, "in %s: nobody has called MPI_Grequest_complete()", rank->box.call);
-    return;
+/* Sorts ranks into groups, in the order of their first ranks. @return the number of groups. */
+static int sort(struct line *lines, const struct tm_doing *doing, bool peers) {
+  int groups = 0;
+  for (int i = 0; i < tm_job.size; i++) {
+    lines[i].number = i;
+    tm_words_doing(lines[i].text, &doing[i], peers);
   }
-  if (request->kind == TM_COLLECTIVE) {
-    snprintf(text, TEXT_MAX, "in %s: a nonblocking collective has not ended on %s", rank->box.call,
-             name_of(request->comm));
-    return;
+  qsort(lines, (size_t)tm_job.size, sizeof *lines, by_text);
+  for (int i = 0; i < tm_job.size; i++) {
+    bool same = i > 0 && strcmp(lines[i].text, lines[i - 1].text) == 0;
+    lines[i].group = same ? lines[i - 1].group : lines[i].number;
+    groups += !same;
   }
-  char peer[32], tag[32];
-  bool inner = request->comm != NULL && request->envelope.context != request->comm->context;
-  if (inner) { /* of a collective: whom its messages go to is not the program's business */
-    snprintf(text, TEXT_MAX, "in %s on %s", rank->box.call, name_of(request->comm));
-    return;
+  qsort(lines, (size_t)tm_job.size, sizeof *lines, by_group);
+  return groups;
+}
+
+/* Whom the first few of a group wait for, where the line does not say it. */
+static void print_peers(const struct line *lines, int count, const struct tm_doing *doing) {
+  for (int i = 0; i < count && i < PEERS_SHOWN; i++) {
+    const struct tm_wanted *what = &doing[lines[i].number].what;
+    if (!what->known || what->inner || what->number < 0) return;
+    fprintf(stderr, "%s rank %d for %d", i == 0 ? ":" : ",", lines[i].number, what->number);
   }
-  describe_peer(peer, request);
-  if (request->envelope.tag == MPI_ANY_TAG)
-    strcpy(tag, "any tag");
-  else
-    snprintf(tag, sizeof tag, "tag %d", request->envelope.tag);
-  bool active = !request->persistent || request->active;
-  snprintf(text, TEXT_MAX, "in %s: %s%s %s, %s, %zu bytes, on %s", rank->box.call,
-           active ? "" : "(never started) ",
-           request->kind == TM_SEND ? "no receive was posted by" : "no message has come from", peer,
-           tag, request->count * request->type->size,
-           request->comm != NULL ? name_of(request->comm) : "no communicator");
+  if (count > PEERS_SHOWN) fputs(", ...", stderr);
 }
 
-static void describe(char *text, const struct tm_rank *rank) {
-  if (mt_load_relaxed(&rank->ended))
-    snprintf(text, TEXT_MAX, "ended");
-  else if (mt_load_relaxed(&rank->box.call) == NULL)
-    snprintf(text, TEXT_MAX, "outside of MPI");
-  else if (rank->box.meets_on != NULL)
-    snprintf(text, TEXT_MAX, "in %s on %s", rank->box.call, name_of(rank->box.meets_on));
-  else if (rank->box.waits_for == NULL)
-    snprintf(text, TEXT_MAX, "in %s: no message has come", rank->box.call);
-  else
-    describe_request(text, rank);
+static void print_group(const struct line *lines, int count, const struct tm_doing *doing,
+                        bool peers) {
+  char who[TM_RANKS_TEXT];
+  bool *set = calloc((unsigned)tm_job.size, sizeof *set);
+  if (set == NULL) return;
+  for (int i = 0; i < count; i++) set[lines[i].number] = true;
+  bool many = tm_words_ranks(who, set, tm_job.size) > 1;
+  free(set);
+  const struct tm_doing *first = &doing[lines[0].number];
+  const char *does = first->state == TM_ENDED     ? (many ? "have" : "has")
+                     : first->state == TM_OUTSIDE ? (many ? "are" : "is")
+                                                  : (many ? "wait" : "waits");
+  fprintf(stderr, "tmpi:   %s %s %s", who, does, lines[0].text);
+  if (!peers && first->state == TM_WAITS) print_peers(lines, count, doing);
+  fputc('\n', stderr);
 }
 
-/* Prints "ranks 0-2, 7" for the ranks whose text is the same as that of `first`. */
-static void print_alike(char (*texts)[TEXT_MAX], int first, bool *printed) {
-  char list[200] = "";
-  size_t used = 0;
-  int count = 0;
-  for (int i = first; i < tm_job.size; i++) {
-    if (printed[i] || strcmp(texts[i], texts[first]) != 0) continue;
-    int last = i;
-    while (last + 1 < tm_job.size && strcmp(texts[last + 1], texts[first]) == 0) last++;
-    for (int r = i; r <= last; r++) printed[r] = true;
-    count += last - i + 1;
-    const char *before = used == 0 ? "" : ", ";
-    int length = last > i ? snprintf(list + used, sizeof list - used, "%s%d-%d", before, i, last)
-                          : snprintf(list + used, sizeof list - used, "%s%d", before, i);
-    if (length > 0 && used + (size_t)length < sizeof list - 8) used += (size_t)length;
-    i = last;
+/* @return how many lines follow of the same group, this one counted. */
+static int count_group(const struct line *lines, int at) {
+  int end = at + 1;
+  while (end < tm_job.size && lines[end].group == lines[at].group) end++;
+  return end - at;
+}
+
+static void print(struct line *lines, const struct tm_doing *doing, bool still) {
+  bool peers = sort(lines, doing, true) <= LINES_MAX;
+  if (!peers) sort(lines, doing, false);
+  for (int i = 0, count; i < tm_job.size; i += count) {
+    count = count_group(lines, i);
+    print_group(&lines[i], count, doing, peers);
   }
-  fprintf(stderr, "tmpi:   rank%s %s %s%s\n", count > 1 ? "s" : "", list,
-          strcmp(texts[first], "ended") == 0 ? (count > 1 ? "have " : "has ")
-                                             : (count > 1 ? "wait " : "waits "),
-          texts[first]);
+  tm_report_causes(doing, still);
+  for (int i = 0, traces = 0; i < tm_job.size && traces < TRACES_MAX; i += count_group(lines, i)) {
+    const struct tm_doing *first = &doing[lines[i].number];
+    if (first->frame == NULL) continue;
+    fprintf(stderr, "tmpi: rank %d:\n", lines[i].number);
+    tm_place_trace(first->frame);
+    traces++;
+  }
 }
 
-static void report(void) {
-  char(*texts)[TEXT_MAX] = calloc((size_t)tm_job.size, sizeof *texts);
-  bool *printed = calloc((size_t)tm_job.size, sizeof *printed);
-  bool ready = texts != NULL && printed != NULL;
-  fflush(stdout);
-  for (int i = 0; ready && i < tm_job.size; i++) describe(texts[i], &tm_job.ranks[i]);
-  fprintf(stderr, "tmpi: deadlock of %d ranks:\n", tm_job.size);
-  for (int i = 0; ready && i < tm_job.size; i++)
-    if (!printed[i]) print_alike(texts, i, printed);
-  free(texts);
-  free(printed);
+void tm_report(const char *title, bool still) {
+  static uint32_t busy;
+  if (mt_swap_acquire(&busy, 1) != 0) return; /* RP-1 acquire: the one before; pairs RP-2 */
+  struct line *lines = calloc((size_t)tm_job.size, sizeof *lines);
+  struct tm_doing *doing = calloc((size_t)tm_job.size, sizeof *doing);
+  fprintf(stderr, "tmpi: %s of %d ranks:\n", title, tm_job.size);
+  if (lines != NULL && doing != NULL) {
+    for (int i = 0; i < tm_job.size; i++) tm_doing_read(&doing[i], i);
+    print(lines, doing, still);
+  } else {
+    fputs("tmpi:   no memory to tell of them (fewer ranks)\n", stderr);
+  }
+  free(lines);
+  free(doing);
+  mt_store_release(&busy, 0); /* RP-2 release: what it has written; pairs RP-1 */
 }
 
-void tm_report_start(void) { mt_seam_on_deadlock(report); }
+/* What a rank outside of MPI waits for is in the dump of all threads. */
+static bool report_deadlock(void) {
+  bool all_told = true;
+  tm_job_flush();
+  tm_report("deadlock", true);
+  for (int i = 0; i < tm_job.size; i++) {
+    struct tm_doing doing;
+    tm_doing_read(&doing, i);
+    all_told &= doing.state != TM_OUTSIDE;
+  }
+  return all_told;
+}
+
+void tm_report_start(void) { mt_seam_on_deadlock(report_deadlock); }

@@ -8,6 +8,7 @@
 #include "os/os.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
+#include "tmpi/run/output.h"
 #include "tmpi/run/process.h"
 
 static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
@@ -45,6 +46,7 @@ static void on_crash(int signo, siginfo_t *info, void *context) {
                       sigabbrev_np(signo), info->si_addr);
   if (rank >= 0) os_write(2, text, (size_t)length);
   if (rank >= 0 && signo != SIGABRT) say_where(rank, mt_arch_instruction(context));
+  tm_output_end_all();
   os_signal_default(signo);
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "tmpi/loader/program.h"
+#include "tmpi/rank/rank.h"
 #include "tmpi/run/override.h"
 #include "tmpi/run/process.h"
 
@@ -38,7 +39,7 @@ static void exit_quickly(int status) {
 
 /* crash.c says which rank. */
 static void abort_rank(void) {
-  fflush(NULL);
+  tm_job_flush();
   abort();
 }
 

@@ -10,6 +10,7 @@
 #include "os/os.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
+#include "tmpi/run/output.h"
 #include "tmpi/run/process.h"
 
 static struct tm_process *processes;
@@ -53,6 +54,7 @@ void tm_process_exit(struct tm_process *process, int status, enum tm_end how) {
       fflush(NULL); /* as at the end of a process: others may crash, or read what it wrote */
     }
   }
+  tm_output_end(process->number);
   process->not_finalized = !tm_rank_leave(process->number);
   mltp_exit(NULL);
 }
@@ -106,7 +108,6 @@ static bool start_rank(struct tm_process *process, int number, int argc, char **
   snprintf(process->name, sizeof process->name, "rank %d", number);
   mltp_attr_t attr = MLTP_ATTR_INIT;
   attr.name = process->name;
-  if (!tm_program_place(tm_the_program, number)) return false;
   if (process->argv != NULL && mltp_create_with(&process->thread, &attr, run_rank, process) == 0)
     return true;
   fprintf(stderr, "tmpirun: rank %d cannot be started: no memory (fewer ranks, or less --stack)\n",
@@ -154,15 +155,35 @@ static bool stacks_fit(int ranks) {
   return false;
 }
 
+enum { PROGRESS_NS = 1000000000 };
+
+/* Once a second: a large program takes its time. */
+static void tell_progress(int started, int ranks, uint64_t *next) {
+  uint64_t now = os_now();
+  if (now < *next) return;
+  *next = now + PROGRESS_NS;
+  fprintf(stderr, "tmpirun: %d of %d ranks started\n", started, ranks);
+}
+
 int tm_launch(int ranks, int argc, char **argv) {
-  if (!stacks_fit(ranks)) return 1;
+  if (!stacks_fit(ranks) || !tm_program_fits(tm_the_program)) return 1;
   processes = calloc((size_t)ranks, sizeof *processes);
-  if (processes == NULL || tm_job_start(ranks) != 0) {
+  if (processes == NULL) {
     fprintf(stderr, "tmpirun: no memory for %d ranks (fewer ranks)\n", ranks);
     return 1;
   }
-  for (int i = 0; i < ranks; i++)
-    if (!start_rank(&processes[i], i, argc, argv)) tm_job_abort(1);
+  /* a debugger sets its breakpoints in all copies before the first one runs */
+  bool watched = tm_program_is_watched();
+  for (int i = 0; watched && i < ranks; i++)
+    if (!tm_program_place(tm_the_program, i)) tm_job_abort(1);
+  tm_program_publish(tm_the_program, watched);
+  uint64_t next = os_now() + PROGRESS_NS;
+  for (int i = 0; i < ranks; i++) {
+    if (!(watched || tm_program_place(tm_the_program, i)) ||
+        !start_rank(&processes[i], i, argc, argv))
+      tm_job_abort(1);
+    if (i % 16 == 0) tell_progress(i, ranks, &next);
+  }
   for (int i = 0; i < ranks; i++) mltp_join(processes[i].thread, NULL);
   fflush(stdout);
   return sum_up(ranks);

@@ -53,9 +53,20 @@ void tm_process_exit(struct tm_process *process, int status, enum tm_end how)
 /** Registers a handler. @return 0; -1: no memory. */
 int tm_handler_push(struct tm_handler **list, void (*function)(void *), void *argument);
 
-/** Starts so many ranks of the program that was read, waits for all. libmltp runs. @return the exit
+/** Starts so many ranks of the program that was read, waits for all. libmltp runs, and there is a
+ * job. @return the exit
  * status for all of them. */
 int tm_launch(int ranks, int argc, char **argv);
+
+/** places.c: from now on reports name files and lines of the program. */
+void tm_places_start(void);
+
+/** What tmpirun exits with when --timeout is over; what timeout(1) does. */
+enum { TM_STATUS_TIMEOUT = 124 };
+
+/** watch.c: from now on SIGUSR1 gives a report, and so does the end of so many seconds (0: none),
+ * which ends the process. @return false: no kernel thread could be had. */
+bool tm_watch_start(long seconds);
 
 /** From now on a crash says which rank crashed. Before mltp_init(). */
 void tm_crash_start(void);

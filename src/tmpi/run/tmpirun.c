@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <mltp/mltp.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,14 +12,33 @@
 
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
+#include "tmpi/run/modules.h"
+#include "tmpi/run/output.h"
 #include "tmpi/run/override.h"
 #include "tmpi/run/process.h"
 
-enum { RANKS_MAX = 1000000, VPS = 256, ONE_TO_ONE, SEED, STACK, WAIT, STATUS_USAGE = 2 };
+enum {
+  RANKS_MAX = 1000000,
+  VPS = 256,
+  ONE_TO_ONE,
+  SEED,
+  STACK,
+  TIMEOUT,
+  LABEL,
+  OUTPUT,
+  CHECK,
+  REPORT,
+  WAIT,
+  STATUS_USAGE = 2
+};
 
 struct settings {
   int ranks;
-  char **command; /* program and its arguments */
+  bool label, check, report;
+  const char *report_file; /* NULL: stderr */
+  const char *output;      /* files; NULL: none */
+  long timeout;            /* seconds; 0: none */
+  char **command;          /* program and its arguments */
   int count;
 };
 
@@ -29,19 +49,27 @@ static const struct argp_option options[] = {
     {"seed", SEED, "N", 0, "deterministic: the seed chooses who runs at each point", 0},
     {"wait", WAIT, "HOW", 0,
      "before a rank parks for a message: conscious (spin while the partner runs; the default), "
-     "spin "
-     "(for 50 us), park (at once)",
+     "spin (for 50 us), park (at once)",
      0},
     {"stack", STACK, "KIB", 0, "address space of a rank's stack (8192)", 0},
+    {"timeout", TIMEOUT, "SECONDS", 0,
+     "report what ranks do, and end, when the program has not ended by then", 0},
+    {"label", LABEL, NULL, 0, "begin each line of output with the rank that wrote it", 0},
+    {"output", OUTPUT, "PREFIX", 0, "write what each rank prints to the file PREFIX.RANK", 0},
+    {"check", CHECK, NULL, 0,
+     "compare the arguments of collectives and the types of messages, find what is not freed", 0},
+    {"report", REPORT, "FILE", OPTION_ARG_OPTIONAL,
+     "count calls, messages, bytes and time of each rank; FILE.json: as JSON (stderr)", 0},
     {0},
 };
 
-static long number(struct argp_state *state, const char *name, const char *text, long most) {
+static long number(struct argp_state *state, const char *name, const char *text, long least,
+                   long most) {
   char *end;
   errno = 0;
   long value = strtol(text, &end, 10);
-  if (errno != 0 || *end != '\0' || end == text || value < 1 || value > most)
-    argp_error(state, "%s: '%s' is no number from 1 to %ld", name, text, most);
+  if (errno != 0 || *end != '\0' || end == text || value < least || value > most)
+    argp_error(state, "%s: '%s' is no number from %ld to %ld", name, text, least, most);
   return value;
 }
 
@@ -66,12 +94,20 @@ static void set_wait(struct argp_state *state, const char *how) {
 static error_t parse(int key, char *argument, struct argp_state *state) {
   struct settings *settings = state->input;
   switch (key) {
-    case 'n': settings->ranks = (int)number(state, "-n", argument, RANKS_MAX); return 0;
-    case VPS: set_option("MLTP_VPS", number(state, "--vps", argument, 1024)); return 0;
+    case 'n': settings->ranks = (int)number(state, "-n", argument, 1, RANKS_MAX); return 0;
+    case VPS: set_option("MLTP_VPS", number(state, "--vps", argument, 1, 1024)); return 0;
     case ONE_TO_ONE: setenv("MLTP_BACKEND", "kernel", 1); return 0;
-    case SEED: set_option("MLTP_SEED", number(state, "--seed", argument, LONG_MAX)); return 0;
+    case SEED: set_option("MLTP_SEED", number(state, "--seed", argument, 1, LONG_MAX)); return 0;
     case STACK:
-      set_option("MLTP_STACK_SIZE", number(state, "--stack", argument, 1 << 20) * 1024);
+      set_option("MLTP_STACK_SIZE", number(state, "--stack", argument, 1, 1 << 20) * 1024);
+      return 0;
+    case TIMEOUT: settings->timeout = number(state, "--timeout", argument, 1, 1 << 30); return 0;
+    case LABEL: settings->label = true; return 0;
+    case OUTPUT: settings->output = argument; return 0;
+    case CHECK: settings->check = true; return 0;
+    case REPORT:
+      settings->report = true;
+      settings->report_file = argument;
       return 0;
     case WAIT: set_wait(state, argument); return 0;
     case ARGP_KEY_ARG:
@@ -104,14 +140,43 @@ static char *find_program(const char *name) {
   return realpath(name, NULL);
 }
 
+static const void * override(const char *name) {
+  const void *function = tm_output_override(name);
+  if (function == NULL) function = tm_checks_override(name);
+  return function != NULL ? function : tm_override(name);
+}
+
 /* Open MPI and MPICH also take -np, which argp would read as -n p. */
 static void accept_np(int argc, char **argv) {
   for (int i = 1; i < argc && argv[i][0] == '-'; i++)
     if (strcmp(argv[i], "-np") == 0) argv[i][2] = '\0';
 }
 
+/* What fails has said why. @return the exit status. */
+static int run(const struct settings *settings, const char *path) {
+  if (!tm_output_start(settings->ranks, settings->label, settings->output)) return 1;
+  if ((settings->check || settings->report) && !tm_checks_load()) return 1;
+  tm_job_on_end(tm_output_end_all);
+  tm_crash_start();
+  if (tm_program_read(path, settings->ranks, override) == NULL || mltp_init(0) != 0) return 1;
+  if (tm_job_start(settings->ranks) != 0) {
+    fprintf(stderr, "tmpirun: no memory for %d ranks (fewer ranks)\n", settings->ranks);
+    return 1;
+  }
+  tm_places_start();
+  if (!tm_watch_start(settings->timeout)) {
+    fprintf(stderr,
+            "tmpirun: no kernel thread for reports: the system's limit (raise ulimit -u)\n");
+    return 1;
+  }
+  if (!tm_checks_start(settings->check, settings->report, settings->report_file)) return 1;
+  int status = tm_checks_finish(tm_launch(settings->ranks, settings->count, settings->command));
+  if (status == 0) status = mltp_finalize() == 0 ? 0 : 1;
+  return status;
+}
+
 int main(int argc, char **argv) {
-  struct settings settings = {1, NULL, 0};
+  struct settings settings = {.ranks = 1};
   const struct argp argp = {
       .options = options,
       .parser = parse,
@@ -119,7 +184,9 @@ int main(int argc, char **argv) {
       .doc =
           "Runs an MPI program built by tmpicc, tmpicxx or tmpifort, each rank a thread of one "
           "process.\vExit status: that of the first rank that failed; 1: a rank ended without "
-          "MPI_Finalize(), or the program cannot be run; 2: wrong usage; 86: deadlock.",
+          "MPI_Finalize(), or the program cannot be run; 2: wrong usage; 86: deadlock; 124: "
+          "--timeout. "
+          "SIGUSR1 makes it tell what each rank does.",
   };
   argp_program_version_hook = print_version;
   argp_err_exit_status = STATUS_USAGE;
@@ -132,11 +199,7 @@ int main(int argc, char **argv) {
             strerror(errno));
     return 1;
   }
-  tm_crash_start();
-  bool ready = tm_program_read(path, settings.ranks, tm_override) != NULL && mltp_init(0) == 0;
+  int status = run(&settings, path);
   free(path);
-  if (!ready) return 1; /* it has said why */
-  int status = tm_launch(settings.ranks, settings.count, settings.command);
-  if (status == 0) status = mltp_finalize() == 0 ? 0 : 1;
   return status;
 }

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Buffers of operations that are under way belong to MPI: what is received may not be touched, what
+ * is sent not be changed. Seen here: two operations of a rank whose buffers overlap, and data that
+ * have other contents when their send is complete. Only data that lie together are looked at, since
+ * others may interleave; each operation is compared with the last few.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/seam.h"
+#include "tmpi/check/check.h"
+#include "tmpi/dt/type.h"
+#include "tmpi/rank/rank.h"
+
+enum { LOOK_BACK = 1000, HASHED = 65536 /* bytes */ };
+
+struct use {
+  struct use *next;
+  const void *request;
+  const char *low;
+  size_t size;
+  bool writes;
+  uint64_t hash; /* of what is sent */
+  struct tm_seen seen;
+};
+
+static struct user {
+  uint32_t guard;
+  struct use *uses;
+} *users; /* by rank */
+
+bool tm_buffers_start(void) {
+  users = calloc((unsigned)tm_job.size, sizeof *users);
+  return users != NULL;
+}
+
+/* FNV-1a. */
+static uint64_t hash_of(const struct use *use) {
+  size_t size = use->size < HASHED ? use->size : HASHED;
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (size_t i = 0; i < size; i++) hash = (hash ^ (unsigned char)use->low[i]) * 0x100000001b3u;
+  return hash;
+}
+
+static bool receives(const struct tm_seen *seen) {
+  const char *name = tm_calls[seen->call];
+  return strcmp(name, "MPI_Recv") == 0 || strcmp(name, "MPI_Irecv") == 0;
+}
+
+static bool sends(const struct tm_seen *seen) {
+  const char *name = tm_calls[seen->call] + strlen("MPI_");
+  if (*name == 'I') name++;
+  return strcmp(name, "Send") == 0 || strcmp(name, "send") == 0 || strcmp(name + 1, "send") == 0;
+}
+
+/* @return false: it uses nothing that is looked at. */
+static bool use_of(const struct tm_seen *seen, struct use *use) {
+  const struct tm_type *type = tm_type_of(seen->data.type);
+  bool writes = receives(seen);
+  if (seen->peer == MPI_PROC_NULL || seen->data.count <= 0 || type == NULL || !type->dense ||
+      !(writes || sends(seen)))
+    return false;
+  *use = (struct use){.low = (const char *)seen->data.buffer + type->blocks[0].at,
+                      .size = (size_t)seen->data.count * type->size,
+                      .writes = writes,
+                      .seen = *seen};
+  return true;
+}
+
+static bool conflict(const struct use *a, const struct use *b) {
+  return (a->writes || b->writes) && a->low < b->low + b->size && b->low < a->low + a->size;
+}
+
+void tm_buffers_begin(const struct tm_seen *seen) {
+  struct use use, other;
+  struct user *user = &users[seen->rank];
+  if (!use_of(seen, &use)) return;
+  int looked = 0;
+  mt_seam_lock(&user->guard);
+  const struct use *u = user->uses;
+  while (u != NULL && looked < LOOK_BACK && !conflict(u, &use)) {
+    u = u->next;
+    looked++;
+  }
+  bool found = u != NULL && looked < LOOK_BACK;
+  if (found) other = *u;
+  mt_seam_unlock(&user->guard);
+  if (!found) return;
+  char here[TM_CALL_TEXT], there[TM_CALL_TEXT];
+  tm_describe(here, seen);
+  tm_describe(there, &other.seen);
+  tm_say("rank %d: %s uses memory that belongs to %s until that is complete", seen->rank, here,
+         there);
+}
+
+void tm_buffers_end(const struct tm_seen *seen, const void *request) {
+  struct use use;
+  if (strstr(tm_calls[seen->call], "_init") != NULL || !use_of(seen, &use)) return;
+  struct use *kept = malloc(sizeof *kept);
+  if (kept == NULL) return;
+  *kept = use;
+  kept->request = request;
+  if (!kept->writes) kept->hash = hash_of(kept);
+  struct user *user = &users[seen->rank];
+  mt_seam_lock(&user->guard);
+  kept->next = user->uses;
+  user->uses = kept;
+  mt_seam_unlock(&user->guard);
+}
+
+void tm_buffers_drop(int rank, const void *request) {
+  struct user *user = &users[rank];
+  mt_seam_lock(&user->guard);
+  struct use **link = &user->uses;
+  while (*link != NULL && (*link)->request != request) link = &(*link)->next;
+  struct use *use = *link;
+  if (use != NULL) *link = use->next;
+  mt_seam_unlock(&user->guard);
+  if (use != NULL && !use->writes && use->hash != hash_of(use)) {
+    char text[TM_CALL_TEXT];
+    tm_describe(text, &use->seen);
+    tm_say("rank %d: what %s sends was changed before that was complete", rank, text);
+  }
+  free(use);
+}

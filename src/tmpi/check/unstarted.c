@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Waiting for a persistent request that was never started: that returns at once, and nothing comes.
+ */
+#include <string.h>
+
+#include "tmpi/check/check.h"
+#include "tmpi/match/mailbox.h"
+
+void tm_unstarted_begin(const struct tm_seen *seen) {
+  if (seen->kind != TM_REQUEST || strncmp(tm_calls[seen->call], "MPI_Wait", 8) != 0) return;
+  for (int i = 0; seen->before != NULL && i < seen->count; i++) {
+    const struct tm_request *request = seen->before[i];
+    if ((uintptr_t)request < 0x1000 || request->magic != TM_REQUEST_MAGIC) continue;
+    if (!request->persistent || request->active || request->done) continue;
+    char text[TM_CALL_TEXT];
+    tm_describe(text, seen);
+    tm_say(
+        "rank %d: %s waits for a persistent %s rank %d, tag %d, that was never started "
+        "(MPI_Start())",
+        seen->rank, text, request->kind == TM_SEND ? "send to" : "receive from", request->peer,
+        request->envelope.tag);
+  }
+}

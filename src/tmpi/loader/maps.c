@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The copies as the dynamic linker lists objects: for debuggers, and for who asks which object an
+ * address lies in.
+ *
+ * The dynamic linker publishes a chain of lists, one for each of its namespaces (struct
+ * r_debug_extended, libc 2.35). Ours is one more list at the end of the chain. A debugger that runs
+ * the program reads the lists anew when the dynamic linker says that it has unloaded something, so
+ * that is made to happen; one that attaches, or reads a core, reads them anyway.
+ */
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tmpi/loader/program.h"
+
+static struct r_debug_extended published;
+
+struct link_map *tm_program_map(const struct tm_program *program, int rank, int image) {
+  return &program->maps[(size_t)rank * (size_t)program->image_count + (size_t)image];
+}
+
+bool tm_program_make_maps(struct tm_program *program) {
+  size_t count = (size_t)program->ranks * (size_t)program->image_count;
+  program->maps = calloc(count, sizeof *program->maps);
+  if (program->maps == NULL) return false;
+  for (size_t i = 0; i < count; i++) {
+    const struct tm_image *image = program->images[i % (size_t)program->image_count];
+    size_t rank = i / (size_t)program->image_count;
+    char *base = program->arena + rank * program->slot + image->place;
+    program->maps[i] = (struct link_map){
+        .l_addr = (uintptr_t)base,
+        .l_name = image->path,
+        .l_ld = (Elf64_Dyn *)(base + ((const char *)image->dynamic - image->pristine)),
+        .l_prev = i > 0 ? &program->maps[i - 1] : NULL,
+        .l_next = i + 1 < count ? &program->maps[i + 1] : NULL,
+    };
+  }
+  return true;
+}
+
+bool tm_program_is_watched(void) {
+  char line[128];
+  int tracer = 0;
+  FILE *status = fopen("/proc/self/status", "re");
+  while (status != NULL && fgets(line, sizeof line, status) != NULL)
+    if (sscanf(line, "TracerPid: %d", &tracer) == 1) break;
+  if (status != NULL) fclose(status);
+  return tracer != 0;
+}
+
+/* By the executable's own tables: the symbol _r_debug would be a copy. */
+static struct r_debug_extended *find_chain(void) {
+  for (const ElfW(Dyn) *d = _DYNAMIC; d->d_tag != DT_NULL; d++)
+    if (d->d_tag == DT_DEBUG) return (struct r_debug_extended *)d->d_un.d_ptr;
+  return NULL;
+}
+
+void tm_program_publish(const struct tm_program *program, bool now) {
+  struct r_debug_extended *first = find_chain(), *at = first;
+  if (first == NULL || first->base.r_version < 1) return; /* no dynamic linker we know */
+  published.base = at->base;
+  published.base.r_version = 2;
+  published.base.r_map = program->maps;
+  while (at->base.r_version >= 2 && at->r_next != NULL) at = at->r_next;
+  at->r_next = &published;
+  first->base.r_version = 2;
+  if (!now) return;
+  void *any = dlopen("libutil.so.1", RTLD_NOW | RTLD_LOCAL); /* libc's, empty, needed by nobody */
+  if (any != NULL) dlclose(any);
+}

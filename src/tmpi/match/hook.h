@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file hook.h
+ * Who wants to see each message meet its receive: --check. Only then do messages that are copied
+ * keep the type they were sent as.
+ */
+#ifndef TM_MATCH_HOOK_H
+#define TM_MATCH_HOOK_H
+
+#include "tmpi/dt/type.h"
+#include "tmpi/rank/rank.h"
+
+/** [const] Set before the first message. NULL: nobody. */
+TM_SHOWN extern void (*tm_match_hook)(const struct tm_request *recv,
+                                      const struct tm_envelope *envelope,
+                                      const struct tm_type *type, size_t count);
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What ranks do, in words. */
+#include "tmpi/rank/words.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tmpi/rank/doing.h"
+#include "tmpi/rank/place.h"
+
+int tm_words_ranks(char text[TM_RANKS_TEXT], const bool *set, int size) {
+  char list[TM_RANKS_TEXT - 8];
+  size_t used = 0, room = sizeof list - 24;
+  int count = 0;
+  list[0] = '\0';
+  for (int i = 0; i < size; i++) {
+    if (!set[i]) continue;
+    int last = i;
+    while (last + 1 < size && set[last + 1]) last++;
+    count += last - i + 1;
+    const char *before = used == 0 ? "" : ", ";
+    if (used < room)
+      used += (size_t)(last > i ? sprintf(list + used, "%s%d-%d", before, i, last)
+                                : sprintf(list + used, "%s%d", before, i));
+    else if (used < sizeof list) {
+      strcpy(list + used, ", ...");
+      used = sizeof list;
+    }
+    i = last;
+  }
+  snprintf(text, TM_RANKS_TEXT, "rank%s %s", count > 1 ? "s" : "", list);
+  return count;
+}
+
+const char *tm_words_comm(const char *name) { return name[0] != '\0' ? name : "a communicator"; }
+
+static void tell_message(char *text, size_t size, const struct tm_doing *doing, bool peers) {
+  const struct tm_wanted *what = &doing->what;
+  char peer[48] = "another rank each", tag[32];
+  if (what->peer == MPI_ANY_SOURCE)
+    strcpy(peer, "any rank");
+  else if (peers && what->number >= 0 && what->number != what->peer)
+    snprintf(peer, sizeof peer, "rank %d (%d of all)", what->peer, what->number);
+  else if (peers)
+    snprintf(peer, sizeof peer, "rank %d", what->peer);
+  if (what->tag == MPI_ANY_TAG)
+    strcpy(tag, "any tag");
+  else
+    snprintf(tag, sizeof tag, "tag %d", what->tag);
+  snprintf(text, size, "in %s: %s %s, %s, %zu bytes, on %s", doing->call,
+           what->kind == TM_SEND ? "no receive was posted by" : "no message has come from", peer,
+           tag, what->bytes, what->has_comm ? tm_words_comm(what->comm) : "no communicator");
+}
+
+static void tell_wait(char *text, size_t size, const struct tm_doing *doing, bool peers) {
+  const struct tm_wanted *what = &doing->what;
+  if (!what->known)
+    snprintf(text, size, "in %s", doing->call);
+  else if (what->kind == TM_GENERALIZED)
+    snprintf(text, size, "in %s: nobody has called MPI_Grequest_complete()", doing->call);
+  else if (what->kind == TM_COLLECTIVE)
+    snprintf(text, size, "in %s: a nonblocking collective has not ended on %s", doing->call,
+             tm_words_comm(what->comm));
+  else if (what->inner) /* whom a collective's messages go to is not the program's business */
+    snprintf(text, size, "in %s on %s", doing->call, tm_words_comm(what->comm));
+  else
+    tell_message(text, size, doing, peers);
+}
+
+void tm_words_doing(char text[TM_WHAT_TEXT], const struct tm_doing *doing, bool peers) {
+  if (doing->state == TM_ENDED)
+    strcpy(text, "ended");
+  else if (doing->state == TM_OUTSIDE)
+    strcpy(text, "outside of MPI");
+  else
+    tell_wait(text, TM_WHAT_TEXT, doing, peers);
+  if (doing->site == NULL) return;
+  size_t used = strlen(text);
+  snprintf(text + used, TM_WHAT_TEXT - used, ", at ");
+  used = strlen(text);
+  tm_place_name(text + used, TM_WHAT_TEXT - used, doing->site);
+}

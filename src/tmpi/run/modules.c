@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finding modules, and the one of check.h. */
+#include "tmpi/run/modules.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tmpi/check/check.h"
+#include "tmpi/rank/rank.h"
+
+const void *tm_module(const char *name, const char *symbol) {
+  char path[PATH_MAX];
+  Dl_info library;
+  if (dladdr((const void *)(uintptr_t)tm_job_start, &library) == 0) return NULL;
+  const char *slash = strrchr(library.dli_fname, '/');
+  size_t folder = slash != NULL ? (size_t)(slash - library.dli_fname) + 1 : 0;
+  snprintf(path, sizeof path, "%.*stmpi/%s.so", (int)folder, library.dli_fname, name);
+  void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  return module != NULL ? dlsym(module, symbol) : NULL;
+}
+
+static const struct tm_check *checks; /* NULL: not wanted */
+
+bool tm_checks_load(void) {
+  checks = tm_module("check", "tm_check");
+  if (checks != NULL) return true;
+  fprintf(stderr, "tmpirun: --check and --report are not there: %s (build with libjansson-dev)\n",
+          dlerror());
+  return false;
+}
+
+bool tm_checks_start(bool check, bool report, const char *file) {
+  struct tm_check_options options = {check, report, file};
+  if (checks == NULL || checks->start(&options)) return true;
+  fprintf(stderr, "tmpirun: no memory for --check or --report of %d ranks (fewer ranks)\n",
+          tm_job.size);
+  return false;
+}
+
+const void *tm_checks_override(const char *name) {
+  bool is_mpi = strncmp(name, "MPI_", 4) == 0 || strncmp(name, "PMPI_", 5) == 0;
+  return checks != NULL && is_mpi ? checks->wrapper(name) : NULL;
+}
+
+int tm_checks_finish(int status) {
+  unsigned findings = checks != NULL ? checks->finish() : 0;
+  if (findings == 0) return status;
+  fprintf(stderr, "tmpirun: --check has found %u mistake%s\n", findings, findings > 1 ? "s" : "");
+  return status != 0 ? status : 1;
+}

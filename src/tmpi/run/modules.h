@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file modules.h
+ * Parts of tmpirun that only some runs need: shared objects in the folder tmpi beside libmpi_abi,
+ * loaded when they are wanted.
+ */
+#ifndef TM_RUN_MODULES_H
+#define TM_RUN_MODULES_H
+
+#include <stdbool.h>
+
+/** Loads a module. @return the address of its symbol; NULL: it is not there, dlerror() says why. */
+const void *tm_module(const char *name, const char *symbol);
+
+/** --check and --report; file: NULL is stderr. @return false after a message. */
+bool tm_checks_load(void);
+bool tm_checks_start(bool check, bool report, const char *file);
+/** @return a wrapper that takes the place of a function of MPI; NULL: none. */
+const void *tm_checks_override(const char *name);
+/** All ranks have ended. @return the status of the process, which was to be `status`. */
+int tm_checks_finish(int status);
+
+#endif

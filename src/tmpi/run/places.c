@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where in a program a rank is. The program's debug information is read by the module of lines.h;
+ * without it an address is told by the file's name and an offset, which addr2line takes.
+ */
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/seam.h"
+#include "tmpi/lines/lines.h"
+#include "tmpi/loader/program.h"
+#include "tmpi/rank/place.h"
+#include "tmpi/run/modules.h"
+#include "tmpi/run/process.h"
+
+enum { FRAMES_MAX = 48, FILES_MAX = 200 };
+
+static const struct tm_lines *lines; /* [guard] NULL: not there */
+static uint32_t guard;               /* libdw is for one at a time; --check has many that tell */
+
+static bool is_program(const void *address) {
+  return tm_program_rank_of(tm_the_program, address) >= 0;
+}
+
+/* The same place in the first rank's copy. */
+static uintptr_t canonical(uintptr_t address) {
+  int rank = tm_program_rank_of(tm_the_program, (const void *)address);
+  return rank > 0 ? address - (size_t)rank * tm_the_program->slot : address;
+}
+
+/* ---- the module */
+
+struct files {
+  struct tm_lines_file of[FILES_MAX];
+  size_t count;
+};
+
+static int add_file(struct dl_phdr_info *info, size_t size, void *data) {
+  struct files *files = data;
+  (void)size;
+  if (files->count == FILES_MAX) return 1;
+  const char *path = info->dlpi_name[0] != '\0' ? info->dlpi_name : "/proc/self/exe";
+  files->of[files->count++] = (struct tm_lines_file){path, info->dlpi_addr};
+  return 0;
+}
+
+/* The first thing that is to be told loads it. Guard held. */
+static void find_module(void) {
+  static bool tried;
+  if (tried) return;
+  tried = true;
+  struct files files = {.count = 0};
+  const struct tm_lines *found = tm_module("lines", "tm_lines");
+  for (int i = 0; i < tm_the_program->image_count; i++) {
+    const struct link_map *map = tm_program_map(tm_the_program, 0, i);
+    files.of[files.count++] = (struct tm_lines_file){map->l_name, map->l_addr};
+  }
+  dl_iterate_phdr(add_file, &files);
+  if (found != NULL && found->open(files.of, files.count)) lines = found;
+}
+
+/* ---- names */
+
+/* The last symbol at or before an offset. */
+static const struct tm_symbol *symbol_before(const struct tm_image *image, size_t offset) {
+  const struct tm_symbol *best = NULL;
+  for (size_t i = 0; i < image->export_count; i++) {
+    const Elf64_Sym *symbol = image->exports[i].symbol;
+    if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || symbol->st_value > offset) continue;
+    if (best == NULL || symbol->st_value > best->symbol->st_value) best = &image->exports[i];
+  }
+  return best;
+}
+
+static void name_by_symbols(char *text, size_t size, uintptr_t address) {
+  const struct tm_program *program = tm_the_program;
+  Dl_info info;
+  for (int i = 0; i < program->image_count; i++) {
+    const struct tm_image *image = program->images[i];
+    size_t offset = address - tm_program_map(program, 0, i)->l_addr;
+    if (offset >= image->span) continue;
+    const struct tm_symbol *symbol = symbol_before(image, offset);
+    const char *slash = strrchr(image->path, '/');
+    snprintf(text, size, "%s+0x%zx (%s)", slash != NULL ? slash + 1 : image->path, offset,
+             symbol != NULL ? symbol->name : "?");
+    return;
+  }
+  if (dladdr((const void *)address, &info) == 0) info = (Dl_info){.dli_fname = "?"};
+  const char *slash = strrchr(info.dli_fname, '/');
+  snprintf(text, size, "%s+0x%lx (%s)", slash != NULL ? slash + 1 : info.dli_fname,
+           (unsigned long)(address - (uintptr_t)info.dli_fbase),
+           info.dli_sname != NULL ? info.dli_sname : "?");
+}
+
+static void name(char *text, size_t size, const void *place) {
+  uintptr_t address = canonical((uintptr_t)place);
+  mt_seam_lock(&guard);
+  find_module();
+  bool named = lines != NULL && lines->name(address, text, size);
+  mt_seam_unlock(&guard);
+  if (!named) name_by_symbols(text, size, address);
+}
+
+/* ---- backtraces */
+
+static bool read_word(uintptr_t address, uintptr_t *word) {
+  if (!mt_seam_peek(word, (const void *)address, sizeof *word)) return false;
+  *word = canonical(*word);
+  return true;
+}
+
+/* By frame pointers, as far as they go. */
+static int follow(uintptr_t frame, uintptr_t *frames, int most) {
+  int count = 0;
+  uintptr_t caller, address;
+  while (count < most && read_word(frame, &caller) && read_word(frame + sizeof caller, &address) &&
+         address != 0) {
+    frames[count++] = address;
+    if (caller <= frame) break;
+    frame = caller;
+  }
+  return count;
+}
+
+static void trace(const void *frame) {
+  uintptr_t frames[FRAMES_MAX], at = (uintptr_t)frame;
+  struct tm_lines_start start = {.sp = at + 2 * sizeof at, .read = read_word};
+  int count = 0;
+  mt_seam_lock(&guard);
+  find_module();
+  if (lines != NULL && read_word(at, &start.bp) && read_word(at + sizeof at, &start.ip))
+    count = lines->unwind(&start, frames, FRAMES_MAX);
+  mt_seam_unlock(&guard);
+  if (count < 2) count = follow(at, frames, FRAMES_MAX);
+  int first = 0; /* what the library does inside is not told, but for the function called */
+  while (first + 1 < count && !is_program((const void *)frames[first + 1])) first++;
+  for (int i = first + 1 < count ? first : 0, number = 0; i < count; i++, number++) {
+    char text[256];
+    name(text, sizeof text, (const void *)frames[i]);
+    fprintf(stderr, "    #%-2d %s\n", number, text);
+  }
+}
+
+void tm_places_start(void) {
+  static const struct tm_places places = {is_program, name, trace};
+  tm_places_are(&places);
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Makes the mistake its argument names: what mistakes.py looks at. */
+#include <string.h>
+#include <unistd.h>
+
+#include "check.h"
+
+enum { MANY = 100000 /* more than a send leaves behind */ };
+
+static int values[MANY], others[MANY];
+
+static int rank, size;
+
+static void receive(int source, int tag) {
+  MPI_Recv(values, MANY, MPI_INT, source, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/* ---- the six classics */
+
+static void head_to_head(void) {
+  int other = size - 1 - rank;
+  MPI_Send(values, MANY, MPI_INT, other, 0, MPI_COMM_WORLD);
+  receive(other, 0);
+}
+
+static void missing(void) {
+  if (rank == size - 1)
+    receive(0, 9);
+  else
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void wrong_root(void) { MPI_Bcast(values, 1, MPI_INT, rank == 2 ? 1 : 0, MPI_COMM_WORLD); }
+
+static void crossed_tags(void) {
+  if (rank == 0) MPI_Ssend(values, 1, MPI_INT, 1, 1, MPI_COMM_WORLD);
+  if (rank == 1) receive(0, 2);
+}
+
+static void wrong_order(void) {
+  if (rank == 1) MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Allreduce(MPI_IN_PLACE, values, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (rank != 1) MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void wrong_order_hangs(void) {
+  if (rank != 1) MPI_Bcast(values, MANY, MPI_INT, 0, MPI_COMM_WORLD);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Of two communicators. */
+static void wrong_order_two(void) {
+  MPI_Comm comms[2];
+  for (int i = 0; i < 2; i++) MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
+  MPI_Comm_set_name(comms[0], "first");
+  MPI_Comm_set_name(comms[1], "second");
+  for (int i = 0; i < 2; i++) MPI_Barrier(comms[(i + rank) % 2]);
+  for (int i = 0; i < 2; i++) MPI_Comm_free(&comms[i]);
+}
+
+static void never_started(void) {
+  MPI_Request request;
+  if (rank == 0) {
+    MPI_Send_init(values, 1, MPI_INT, 1, 5, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Request_free(&request);
+  }
+  if (rank == 1) receive(0, 5);
+}
+
+/* ---- other ways to hang */
+
+static void all_receive(void) { receive((rank + 1) % size, 0); }
+
+static void early_end(void) {
+  if (rank == 0) exit(0);
+  receive(0, 4);
+}
+
+static void other_comm(void) {
+  MPI_Comm copy;
+  MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+  MPI_Comm_set_name(copy, "copy");
+  if (rank == 0) MPI_Ssend(values, 1, MPI_INT, 1, 0, copy);
+  if (rank == 1) receive(0, 0);
+  MPI_Comm_free(&copy);
+}
+
+static void computes(void) {
+  volatile int go_on = 1;
+  if (rank == 1)
+    while (go_on) continue;
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void waits_for_word(void) {
+  if (rank == 0) {
+    printf("ready\n");
+    fflush(stdout);
+    while (read(0, values, 1) > 0) continue;
+    MPI_Send(values, 1, MPI_INT, 1, 3, MPI_COMM_WORLD);
+  }
+  if (rank == 1) receive(0, 3);
+}
+
+/* ---- what --check finds, and nobody needs to hang of */
+
+static void other_op(void) {
+  MPI_Op op = rank == 3 ? MPI_MAX : MPI_SUM;
+  MPI_Allreduce(MPI_IN_PLACE, values, 4, MPI_INT, op, MPI_COMM_WORLD);
+}
+
+static void other_count(void) {
+  MPI_Reduce(values, others, rank == 1 ? 5 : 4, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+}
+
+static void other_type(void) {
+  MPI_Bcast(values, 4, rank == 1 ? MPI_FLOAT : MPI_INT, 0, MPI_COMM_WORLD);
+}
+
+static void other_gather(void) {
+  MPI_Gather(values, 1, MPI_INT, others, 2, MPI_INT, 0, MPI_COMM_WORLD);
+}
+
+/* The same data by other types: no mistake. */
+static void same_data(void) {
+  MPI_Datatype pair, column;
+  MPI_Type_contiguous(2, MPI_INT, &pair);
+  MPI_Type_vector(4, 1, 2, MPI_INT, &column);
+  MPI_Type_commit(&pair);
+  MPI_Type_commit(&column);
+  if (rank % 2 == 0)
+    MPI_Bcast(values, 2, pair, 0, MPI_COMM_WORLD);
+  else
+    MPI_Bcast(values, 1, column, 0, MPI_COMM_WORLD);
+  MPI_Sendrecv(values, 1, column, rank, 0, others, 8, pair, rank, 0, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
+  MPI_Type_free(&pair);
+  MPI_Type_free(&column);
+}
+
+static void wrong_type(int count) {
+  if (rank == 0) MPI_Send(values, count, MPI_INT, 1, 7, MPI_COMM_WORLD);
+  if (rank == 1) MPI_Recv(others, count, MPI_FLOAT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void wrong_type_small(void) { wrong_type(2); }
+static void wrong_type_large(void) { wrong_type(MANY); }
+
+static void too_long(void) {
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  if (rank == 0) MPI_Send(values, 3, MPI_INT, 1, 0, MPI_COMM_WORLD);
+  if (rank == 1) MPI_Recv(others, 2, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void leaks(void) {
+  MPI_Comm copy;
+  MPI_Group group;
+  MPI_Datatype type;
+  MPI_Request request;
+  MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+  MPI_Comm_group(MPI_COMM_WORLD, &group);
+  for (int i = 0; i < 3; i++) MPI_Type_contiguous(2, MPI_INT, &type);
+  MPI_Type_free(&type);
+  if (rank == 2) MPI_Irecv(values, 1, MPI_INT, 0, 99, MPI_COMM_WORLD, &request);
+}
+
+static void shared_buffer(void) {
+  MPI_Request requests[2];
+  MPI_Irecv(values, 10, MPI_INT, rank, 0, MPI_COMM_WORLD, &requests[0]);
+  MPI_Irecv(values + 9, 10, MPI_INT, rank, 0, MPI_COMM_WORLD, &requests[1]);
+  for (int i = 0; i < 2; i++) MPI_Send(others, 10, MPI_INT, rank, 0, MPI_COMM_WORLD);
+  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+}
+
+static void changed_buffer(void) {
+  MPI_Request request;
+  MPI_Isend(values, 10, MPI_INT, rank, 0, MPI_COMM_WORLD, &request);
+  values[3] = 1;
+  MPI_Recv(others, 10, MPI_INT, rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+static const struct {
+  const char *name;
+  void (*make)(void);
+} mistakes[] = {
+    {"head-to-head", head_to_head},
+    {"missing", missing},
+    {"wrong-root", wrong_root},
+    {"crossed-tags", crossed_tags},
+    {"wrong-order", wrong_order},
+    {"wrong-order-hangs", wrong_order_hangs},
+    {"wrong-order-two", wrong_order_two},
+    {"never-started", never_started},
+    {"all-receive", all_receive},
+    {"early-end", early_end},
+    {"other-comm", other_comm},
+    {"computes", computes},
+    {"waits-for-word", waits_for_word},
+    {"other-op", other_op},
+    {"other-count", other_count},
+    {"other-type", other_type},
+    {"other-gather", other_gather},
+    {"same-data", same_data},
+    {"wrong-type-small", wrong_type_small},
+    {"wrong-type-large", wrong_type_large},
+    {"too-long", too_long},
+    {"leaks", leaks},
+    {"shared-buffer", shared_buffer},
+    {"changed-buffer", changed_buffer},
+};
+
+int main(int argc, char **argv) {
+  rank = check_start(&argc, &argv, &size);
+  others[0] = rank;
+  for (size_t i = 0; argc > 1 && i < sizeof mistakes / sizeof mistakes[0]; i++)
+    if (strcmp(mistakes[i].name, argv[1]) == 0) mistakes[i].make();
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What is said of mistakes: by the deadlock report, on demand, at a time-out.
+
+usage: mistakes.py TMPIRUN PROGRAM
+"""
+import json
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+DEADLOCK, TIMEOUT = 86, 124
+TMPIRUN, PROGRAM = "", ""
+
+
+def run(how, *options, ranks=4):
+    return subprocess.run([TMPIRUN, "-n", str(ranks), *options, PROGRAM, how], capture_output=True,
+                          text=True, check=False, timeout=100)
+
+
+class Mistakes(unittest.TestCase):
+    def said(self, result, status, *patterns):
+        self.assertEqual(result.returncode, status, result.stderr)
+        for pattern in patterns:
+            self.assertRegex(result.stderr, pattern)
+
+    def hangs(self, how, *patterns, ranks=4):
+        result = run(how, ranks=ranks)
+        self.said(result, DEADLOCK, *patterns)
+        return result.stderr
+
+
+class Deadlocks(Mistakes):
+    def test_head_to_head(self):
+        said = self.hangs("head-to-head",
+                          "rank 0 waits in MPI_Send: no receive was posted by rank 3, tag 0, 400000 bytes, on"
+                          " MPI_COMM_WORLD, at mistakes.c:[0-9]+ \\(head_to_head\\)",
+                          "why: ranks 0 -> 3 -> 0 wait for each other in a circle: all send first")
+        self.assertRegex(said, r"rank 0:\n +#0 .*PMPI_Send.*\n(.*\n)* +#[0-9]+ +mistakes.c:[0-9]+ \(main\)")
+
+    def test_missing_in_a_collective(self):
+        self.hangs("missing", "ranks 0-98 wait in MPI_Barrier on MPI_COMM_WORLD, at mistakes.c:",
+                   "rank 99 waits in MPI_Recv: no message has come from rank 0, tag 9",
+                   "why: rank 99 has not called MPI_Barrier on MPI_COMM_WORLD\n", ranks=100)
+
+    def test_crossed_tags(self):
+        self.hangs("crossed-tags", "rank 0 waits in MPI_Ssend: .* rank 1, tag 1",
+                   "rank 1 waits in MPI_Recv: .* rank 0, tag 2",
+                   "ranks 2-3 wait in MPI_Finalize on MPI_COMM_WORLD",
+                   "why: rank 0 sends to rank 1 with tag 1, which receives from it with tag 2")
+
+    def test_wrong_order(self):
+        self.hangs("wrong-order-hangs",
+                   "why: ranks 0, 2-3 called MPI_Bcast on .* where rank 1 called MPI_Barrier")
+        self.hangs("wrong-order-two", "ranks 0, 2 wait in MPI_Barrier on first, at mistakes.c:",
+                   "why: ranks 1, 3 have not called MPI_Barrier on first\n",
+                   "why: ranks 0, 2 have not called MPI_Barrier on second\n")
+
+    def test_request_that_was_never_started(self):
+        self.hangs("never-started", "rank 1 waits in MPI_Recv: no message has come from rank 0, tag 5",
+                   "why: rank 0 has waited for a persistent send to rank 1, tag 5, that it has not started",
+                   "why: rank 1 waits for rank 0, which is in MPI_Finalize")
+
+    def test_circle_of_receives(self):
+        self.hangs("all-receive", "why: ranks 0 -> 1 -> 2 -> 3 -> 0 .*: all receive first")
+        self.hangs("all-receive", "why: ranks 0 -> 1 .* -> ... \\(1000 ranks\\)",
+                   "ranks 0-999 wait in MPI_Recv: .* another rank each.*: rank 0 for 1, rank 1 for 2", ranks=1000)
+
+    def test_rank_that_has_ended(self):
+        self.hangs("early-end", "rank 0 has ended", "ranks 1-3 wait in MPI_Recv: .* rank 0, tag 4",
+                   "why: ranks 1-3 wait for rank 0, which has ended")
+
+    def test_other_communicator(self):
+        self.hangs("other-comm",
+                   "why: rank 0 sends to rank 1 on copy, which receives from it on MPI_COMM_WORLD")
+
+    def test_reported_in_under_a_second(self):
+        start = time.monotonic()
+        self.hangs("missing")
+        self.assertLess(time.monotonic() - start, 10)  # of a machine that does other things, too
+
+
+class OnDemand(Mistakes):
+    def test_timeout(self):
+        result = run("computes", "--timeout=1")
+        self.said(result, TIMEOUT, "time-out of 4 ranks", "ranks 0, 2-3 wait in MPI_Barrier",
+                  "rank 1 is outside of MPI", "why: rank 1 has not called MPI_Barrier",
+                  "tmpirun: the program has not ended after 1 s")
+
+    def test_no_timeout_when_it_ends_before(self):
+        self.said(run("", "--timeout=100"), 0, "^$")
+
+    def test_deadlock_before_the_timeout(self):
+        self.said(run("missing", "--timeout=50"), DEADLOCK, "deadlock of 4 ranks")
+
+    def test_signal(self):
+        process = subprocess.Popen([TMPIRUN, "-n", "4", PROGRAM, "waits-for-word"], text=True,
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        said = ""
+        try:
+            self.assertEqual(process.stdout.readline(), "ready\n")
+            for _ in range(2):  # and it goes on
+                process.send_signal(signal.SIGUSR1)
+                while not re.search("(?s)report on SIGUSR1.*ranks? 0\\b.* outside of MPI", said):
+                    said += process.stderr.readline()
+                said = ""
+            process.stdin.close()
+            self.assertEqual(process.wait(), 0)
+        finally:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+            process.stderr.close()
+
+
+class Checked(Mistakes):
+    """What --check finds; none of it is found without, and the program ends well then."""
+
+    def found(self, how, *patterns, status=1):
+        result = run(how, "--check")
+        self.said(result, status, *patterns)
+        return result.stderr
+
+    def test_nothing_is_found_where_nothing_is_wrong(self):
+        for how in ("", "same-data"):
+            self.said(run(how, "--check"), 0, "^$")
+
+    def test_wrong_root(self):
+        self.found("wrong-root", "check: ranks of MPI_COMM_WORLD name different roots:\n",
+                   "rank 2: MPI_Bcast\\(1 MPI_INT, root 1\\) at mistakes.c:[0-9]+ \\(wrong_root\\)\n")
+
+    def test_wrong_order(self):
+        for how in ("wrong-order", "wrong-order-hangs"):
+            self.found(how, "check: ranks of MPI_COMM_WORLD call different collectives:",
+                       "rank 1: MPI_Barrier\\(\\) at mistakes.c:")
+
+    def test_request_that_was_never_started(self):
+        self.found("never-started", "rank 0: MPI_Wait.* waits for a persistent send to rank 1, tag 5, that was never"
+                   " started", status=DEADLOCK)
+
+    def test_arguments_of_collectives(self):
+        self.found("other-op", "name different operations", "rank 3: MPI_Allreduce\\(4 MPI_INT, MPI_MAX\\)")
+        self.found("other-count", "have different data", "rank 1: MPI_Reduce\\(5 MPI_INT, root 0, MPI_SUM\\)")
+        self.found("other-type", "have different data", "rank 1: MPI_Bcast\\(4 MPI_FLOAT, root 0\\)")
+        self.found("other-gather", "send other data than they receive",
+                   "rank 0: MPI_Gather\\(sends 1 MPI_INT, receives 2 MPI_INT, root 0\\)")
+
+    def test_types_of_messages(self):
+        for how, count in (("wrong-type-small", 2), ("wrong-type-large", 100000)):
+            self.said(run(how), 0, "^$")
+            self.found(how, f"rank 1 receives {count} MPI_FLOAT from rank 0 of MPI_COMM_WORLD, which sent {count}"
+                       " MPI_INT \\(tag 7\\)")
+
+    def test_truncation(self):
+        self.found("too-long", "rank 1: MPI_Recv\\(2 MPI_INT, rank 0, tag 0\\) at .* longer than there is room")
+
+    def test_leaks(self):
+        self.said(run("leaks"), 0, "^$")
+        self.found("leaks", "ranks 0-3: 4 communicators were not freed, of MPI_Comm_dup\\(\\) at mistakes.c:",
+                   "ranks 0-3: 4 groups were not freed, of MPI_Comm_group",
+                   "ranks 0-3: 8 datatypes were not freed, of MPI_Type_contiguous\\(\\) at mistakes.c:",
+                   "rank 2: 1 request was not freed, of MPI_Irecv", "has found 4 mistakes")
+
+    def test_buffers(self):
+        self.found("shared-buffer", "rank 0: MPI_Irecv.* uses memory that belongs to MPI_Irecv.* until")
+        self.found("changed-buffer", "rank 0: what MPI_Isend.* sends was changed before that was complete")
+
+
+class Reports(Mistakes):
+    def test_text(self):
+        self.said(run("all-receive", "--report"), DEADLOCK)
+        self.said(run("same-data", "--report"), 0, "(?m)^MPI_Bcast +4 +0 +64 ",
+                  "(?m)^MPI_Sendrecv +4 +4 +64 ", "(?m)^MPI_Type_commit +8 +0 +0 ")
+
+    def test_json(self):
+        with tempfile.TemporaryDirectory() as folder:
+            name = pathlib.Path(folder, "report.json")
+            self.said(run("wrong-type-large", f"--report={name}"), 0, "^$")
+            report = json.loads(name.read_text(encoding="ascii"))
+        self.assertEqual((report["size"], [rank["rank"] for rank in report["ranks"]]), (4, [0, 1, 2, 3]))
+        calls = [rank["calls"] for rank in report["ranks"]]
+        self.assertEqual((calls[0]["MPI_Send"]["messages"], calls[0]["MPI_Send"]["bytes"]), (1, 400000))
+        self.assertEqual((calls[1]["MPI_Recv"]["calls"], calls[1]["MPI_Recv"]["bytes"]), (1, 0))
+        self.assertNotIn("MPI_Send", calls[1])
+        self.assertGreater(calls[2]["MPI_Finalize"]["seconds"], 0)
+
+    def test_file_that_cannot_be_written(self):
+        self.said(run("", "--report=/no/such/folder/file"), 0, "cannot be written to '/no/such/folder/file': No such")
+
+
+if __name__ == "__main__":
+    TMPIRUN, PROGRAM = sys.argv[1:3]
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])

@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What ranks print: --label, --output; no line is torn, none is lost.
+
+usage: output.py TMPIRUN PROGRAM
+"""
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+LINES = 20
+TMPIRUN, PROGRAM = "", ""
+
+
+def run(*options, ranks=4, how="", status=0):
+    result = subprocess.run([TMPIRUN, "-n", str(ranks), *options, PROGRAM, how], capture_output=True,
+                            text=True, check=False, timeout=300)
+    assert result.returncode == status, result
+    return result
+
+
+def expected(rank):
+    """The lines of a rank on stdout, in order."""
+    for i in range(LINES):
+        yield from (f"line {i} of rank {rank}", f"pieces {i} of rank {rank}", f"write {i} of rank {rank}",
+                    "twice")
+    yield f"not ended by rank {rank}"
+
+
+def by_rank(output):
+    """Labelled lines -> {rank: its lines}."""
+    found, widths = {}, set()
+    for line in output.splitlines():
+        label, rank, text = re.fullmatch(r"(\[ *([0-9]+)\]) (.*)", line).groups()
+        widths.add(len(label))
+        found.setdefault(int(rank), []).append(text)
+    assert len(widths) == 1, widths
+    return found
+
+
+class Output(unittest.TestCase):
+    def check_labels(self, ranks):
+        result = run("--label", ranks=ranks)
+        self.assertEqual(by_rank(result.stdout), {r: list(expected(r)) for r in range(ranks)})
+        self.assertEqual(by_rank(result.stderr),
+                         {r: [f"error {i} of rank {r}" for i in range(LINES)] for r in range(ranks)})
+
+    def test_labels(self):
+        self.check_labels(4)
+
+    def test_labels_of_500_ranks(self):
+        self.check_labels(500)
+
+    def test_labels_of_kernel_threads(self):
+        result = run("--label", "--one-to-one", ranks=16)
+        self.assertEqual(by_rank(result.stdout), {r: list(expected(r)) for r in range(16)})
+
+    def test_long_lines(self):
+        found = by_rank(run("--label", how="long").stdout)
+        for rank, lines in found.items():
+            self.assertIn("abcd"[rank] * 100000, lines)
+
+    def test_abort_loses_nothing(self):
+        found = by_rank(run("--label", how="abort", status=9).stdout)
+        self.assertEqual(found, {r: list(expected(r)) for r in range(4)})
+
+    def check_files(self, ranks):
+        with tempfile.TemporaryDirectory() as folder:
+            prefix = pathlib.Path(folder, "out")
+            pathlib.Path(folder, "out.0").write_text("of an earlier run", encoding="ascii")
+            result = run(f"--output={prefix}", ranks=ranks)
+            self.assertEqual((result.stdout, result.stderr), ("", ""))
+            for rank in range(ranks):
+                text = pathlib.Path(folder, f"out.{rank}").read_text(encoding="ascii")
+                wanted = list(expected(rank))
+                for i in range(LINES):
+                    wanted.insert(5 * i + 2, f"error {i} of rank {rank}")
+                self.assertEqual(text.splitlines(), wanted)
+
+    def test_files(self):
+        self.check_files(4)
+
+    def test_files_of_500_ranks(self):
+        self.check_files(500)
+
+    def test_folder_that_is_not_there(self):
+        result = run("--output=/no/such/folder/out", status=1)
+        self.assertRegex(result.stderr, r"cannot write '/no/such/folder/out.0': No such file .*\(")
+
+
+if __name__ == "__main__":
+    TMPIRUN, PROGRAM = sys.argv[1:3]
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
