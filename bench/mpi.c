@@ -16,7 +16,7 @@ static const char impl_names[] = "tmpi,one-to-one,openmpi,mpich";
 
 /* What an implementation did in a row. */
 struct result {
-  double values[RUNS_MAX];
+  double values[RUNS_MAX], cpu[RUNS_MAX];
   int good, failed;
   bool absent;
 };
@@ -57,9 +57,13 @@ static void run_once(struct sweep *sweep, const struct mpi_row *row, int ranks, 
                      struct result *result) {
   const struct mpi_impl *impl = &mpi_impls[sweep->impls[which]];
   if (ranks > impl->ranks_max || result->absent || result->failed > 0) return;
-  double value;
-  enum mpi_outcome outcome = mpi_run(impl, row, ranks, sweep->vps, sweep->options->timeout, &value);
-  if (outcome == MPI_MEASURED) result->values[result->good++] = value;
+  struct mpi_sample sample;
+  enum mpi_outcome outcome =
+      mpi_run(impl, row, ranks, sweep->vps, sweep->options->timeout, &sample);
+  if (outcome == MPI_MEASURED) {
+    result->cpu[result->good] = sample.cpu_ms;
+    result->values[result->good++] = sample.value;
+  }
   if (outcome == MPI_ABSENT) result->absent = sweep->missing[which] = true;
   if (outcome == MPI_FAILED) result->failed++;
 }
@@ -76,9 +80,12 @@ static void report(struct sweep *sweep, const struct mpi_row *row, int ranks, in
   struct bench_stats stats = bench_stats(result->values, result->good);
   printf("%-20s %5d  %-16s %10.2f %10.2f %10.2f %-3s", row->metric, ranks, name, stats.min,
          stats.median, stats.max, row->unit);
+  struct bench_stats cpu = bench_stats(result->cpu, result->good);
+  printf(" %10.1f", cpu.median);
   if (ours > 0) printf(" %8.2f", stats.min / ours);
   printf("%s\n", result->failed > 0 ? "  FAILED" : "");
-  json_t *params = json_pack("{s:i, s:i}", "ranks", ranks, "vps", sweep->vps);
+  json_t *params =
+      json_pack("{s:i, s:i, s:f}", "ranks", ranks, "vps", sweep->vps, "cpu_ms", cpu.median);
   bench_row_add(sweep->rows, &(struct bench_row){.impl = name,
                                                  .params = params,
                                                  .metric = row->metric,
@@ -117,8 +124,8 @@ static int measure(const struct experiment *experiment, const struct bench_optio
   if (sweep.runs > RUNS_MAX) sweep.runs = RUNS_MAX;
   sweep.vps = options->vps.count > 0 ? options->vps.value[0] : mltp_cpus();
   choose(&sweep, options->impls != NULL ? options->impls : impl_names);
-  printf("%-20s %5s  %-16s %10s %10s %10s %-3s %8s\n", "row", "ranks", "by", "min", "median", "max",
-         "", "x tmpi");
+  printf("%-20s %5s  %-16s %10s %10s %10s %-3s %10s %8s\n", "row", "ranks", "by", "min", "median",
+         "max", "", "CPU ms", "x tmpi");
   for (const struct mpi_row *row = mpi_rows; row->metric != NULL; row++) {
     if (strcmp(row->experiment, experiment->name) != 0) continue;
     if (options->threads.count > 0) {

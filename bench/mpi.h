@@ -36,8 +36,14 @@ extern const struct mpi_row mpi_rows[];
 /** What became of a run. */
 enum mpi_outcome { MPI_MEASURED, MPI_ABSENT, MPI_FAILED };
 
-/** Runs a program once, and fills *value in the row's unit. What went wrong is said on stderr. */
+/** One that was measured. */
+struct mpi_sample {
+  double value;  /* in the row's unit */
+  double cpu_ms; /* CPU time of all its processes, from start to end */
+};
+
+/** Runs a program once. What went wrong is said on stderr. */
 enum mpi_outcome mpi_run(const struct mpi_impl *impl, const struct mpi_row *row, int ranks, int vps,
-                         int timeout, double *value);
+                         int timeout, struct mpi_sample *sample);
 
 #endif

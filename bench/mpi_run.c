@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -99,8 +100,12 @@ static const char *judge(int status, bool in_time, const json_t *line, char *why
   return json_is_true(json_object_get(line, "verified")) ? NULL : "its answer is wrong";
 }
 
+static double milliseconds(struct timeval time) {
+  return (double)time.tv_sec * 1e3 + (double)time.tv_usec * 1e-3;
+}
+
 enum mpi_outcome mpi_run(const struct mpi_impl *impl, const struct mpi_row *row, int ranks, int vps,
-                         int timeout, double *value) {
+                         int timeout, struct mpi_sample *sample) {
   struct command command;
   char why[80];
   int output = -1, status = 0;
@@ -118,7 +123,8 @@ enum mpi_outcome mpi_run(const struct mpi_impl *impl, const struct mpi_row *row,
   bool in_time = poll(&ready, 1, timeout * 1000) > 0;
   if (!in_time) kill(-pid, SIGKILL);
   json_t *line = json_loadfd(output, JSON_DISABLE_EOF_CHECK, NULL);
-  waitpid(pid, &status, 0);
+  struct rusage usage;
+  wait4(pid, &status, 0, &usage);
   close(output);
   double wall_ns = (bench_clock(CLOCK_MONOTONIC) - begin) * 1e9;
   const char *failure = judge(status, in_time, line, why, sizeof why);
@@ -126,8 +132,10 @@ enum mpi_outcome mpi_run(const struct mpi_impl *impl, const struct mpi_row *row,
     fprintf(stderr, "mltp-bench: %s with %s, %d ranks, failed: %s\n", row->metric, impl->name,
             ranks, failure);
   else
-    *value = row->scale *
-             (row->key != NULL ? json_number_value(json_object_get(line, row->key)) : wall_ns);
+    sample->value =
+        row->scale *
+        (row->key != NULL ? json_number_value(json_object_get(line, row->key)) : wall_ns);
+  sample->cpu_ms = milliseconds(usage.ru_utime) + milliseconds(usage.ru_stime);
   json_decref(line);
   return failure != NULL ? MPI_FAILED : MPI_MEASURED;
 }

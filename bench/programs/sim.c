@@ -18,8 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../child.h"
 #include "../experiment.h"
-#include "../micro.h"
 #include "../report.h"
 #include "../timer.h"
 
@@ -54,13 +54,13 @@ struct times {
 static double seconds(struct timeval t) { return (double)t.tv_sec + 1e-6 * (double)t.tv_usec; }
 
 static void run_once(const struct part *p, const char *size, struct times *times) {
-  char name[32], path[PATH_MAX] = "", *arguments[] = {path, NULL};
+  char name[64], path[PATH_MAX] = "", *arguments[] = {path, NULL};
   posix_spawn_file_actions_t files;
   pid_t pid;
   int status;
   struct rusage used;
-  snprintf(name, sizeof name, "sim-%s-%s", p->model, size);
-  if (!micro_find_program(name, path)) {
+  snprintf(name, sizeof name, "../libexec/mltp/sim-%s-%s", p->model, size);
+  if (!bench_find(name, path)) {
     times->failed++;
     snprintf(times->why, sizeof times->why, "there is no %s (build all; specc needs python3-lark)",
              name);

@@ -15,7 +15,7 @@ set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 # What programs that link libmltp.so.0 depend on; and what the linker's cache has to be told.
 set(generated ${PROJECT_BINARY_DIR}/packages)
 string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)
-file(WRITE ${generated}/shlibs "libmltp 0 libmltp0 (>= ${PROJECT_VERSION})\nlibmpi_abi 1 libmltp0 (>= ${PROJECT_VERSION})\nlibmltp-qt 0 libmltp0 (>= ${PROJECT_VERSION})\n")
+file(WRITE ${generated}/shlibs "libmltp 0 libmltp0 (>= ${PROJECT_VERSION})\nlibmpi_abi 1 libmltp0 (>= ${PROJECT_VERSION})\nlibmltp-qt 0 libmltp0 (>= ${PROJECT_VERSION})\nlibmltp-sim 0 libmltp0 (>= ${PROJECT_VERSION})\n")
 file(WRITE ${generated}/triggers "activate-noawait ldconfig\n")
 file(WRITE ${generated}/changelog "mltp (${PROJECT_VERSION}) unstable; urgency=medium
 
@@ -43,6 +43,7 @@ find them.")
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME mltp-tools)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "libmltp0 (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_TOOLS_PACKAGE_RECOMMENDS "python3-lark, libmltp-dev (= ${PROJECT_VERSION})") # specc
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/lib) # libmltp itself
 set(CPACK_DEBIAN_TOOLS_DESCRIPTION "These are the programs.

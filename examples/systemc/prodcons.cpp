@@ -46,7 +46,7 @@ struct prodcons : sc_core::sc_module {
   long long sum = 0;
 
   SC_HAS_PROCESS(prodcons);
-  prodcons(sc_core::sc_module_name name, long n) : sc_module(name), iterations(n) {
+  prodcons(const sc_core::sc_module_name &name, long n) : sc_module(name), iterations(n) {
     SC_THREAD(producer);
     SC_THREAD(consumer);
     SC_THREAD(monitor);
@@ -82,7 +82,7 @@ struct prodcons : sc_core::sc_module {
   void monitor() {
     wait(done);
     std::cout << sc_core::sc_time_stamp() << ": " << iterations << " iterations made the sum "
-              << sum << std::endl;
+              << sum << '\n';
     sc_core::sc_stop();
   }
 };

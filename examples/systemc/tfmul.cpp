@@ -17,7 +17,7 @@ struct tfmul : sc_core::sc_module {
   double product[10];
 
   SC_HAS_PROCESS(tfmul);
-  tfmul(sc_core::sc_module_name name, long n) : sc_module(name), turns(n) {
+  tfmul(const sc_core::sc_module_name &name, long n) : sc_module(name), turns(n) {
     for (double &f : product) f = 1.2;
     SC_THREAD(run);
   }
@@ -37,7 +37,7 @@ struct tfmul : sc_core::sc_module {
         wait(sc_core::SC_ZERO_TIME);  // SystemC frees processes at the end of a delta cycle
       }
     for (double f : product) std::cout << f << '\n';
-    std::cout << turns * 100 << " processes" << std::endl;
+    std::cout << turns * 100 << " processes" << '\n';
   }
 };
 

@@ -99,13 +99,13 @@ static bool waker_runs(const struct mltp_thread *self, const struct mltp_thread 
   return mt_load_relaxed(&mt_rt.awake) > (self->vp != NULL) || mt_outside_may_post();
 }
 
-/* @return true: the wish is fulfilled. */
-static bool spin(struct mltp_thread *self, const struct mt_await *wish,
-                 const struct mltp_thread *waker) {
+bool mt_await_spin(struct mltp_thread *self, const struct mt_await *wish,
+                   const struct mltp_thread *waker, uint64_t blindly_ns) {
   uint64_t most = self->vp != NULL ? spin_ns : spin_ns_outside;
   bool may_pay = most != 0 && has_affinity(self) && waker_runs(self, waker);
-  if (!may_pay) return false;
-  struct mt_patience patience = mt_patience_begin(most);
+  if (!may_pay && blindly_ns == 0) return false;
+  if (blindly_ns != 0) waker = NULL;
+  struct mt_patience patience = mt_patience_begin(blindly_ns != 0 ? blindly_ns : most);
   while (mt_patience_left(&patience, waker)) {
     if (mt_await_fulfilled(wish)) {
       count(self, MT_AWAIT_PAID);
@@ -145,7 +145,7 @@ static int park(struct mltp_thread *self, const struct mt_await *wish, struct mt
 
 int mt_await_slow(struct mltp_thread *self, const struct mt_await *wish,
                   const struct mltp_thread *waker, uint64_t deadline) {
-  if (spin(self, wish, waker)) return 0;
+  if (mt_await_spin(self, wish, waker, 0)) return 0;
   struct mt_timer timer;
   mt_timer_arm(&timer, self, deadline);
   return mt_timer_disarm(&timer, park(self, wish, &timer));

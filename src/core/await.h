@@ -71,6 +71,12 @@ static inline bool mt_await_fulfilled(const struct mt_await *wish) {
 int mt_await_slow(struct mltp_thread *self, const struct mt_await *wish,
                   const struct mltp_thread *waker, uint64_t deadline);
 
+/** The first half of it: waits on the processor, where that may pay.
+ * @param blindly_ns not 0: wherever, for so long
+ * @return true: the wish is fulfilled. */
+bool mt_await_spin(struct mltp_thread *self, const struct mt_await *wish,
+                   const struct mltp_thread *waker, uint64_t blindly_ns);
+
 static inline int mt_await(struct mltp_thread *self, const struct mt_await *wish,
                            const struct mltp_thread *waker, uint64_t deadline) {
   return mt_likely(mt_await_fulfilled(wish)) ? 0 : mt_await_slow(self, wish, waker, deadline);

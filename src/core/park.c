@@ -100,7 +100,8 @@ static struct mltp_thread *after_others(struct mt_vp *vp, struct mltp_thread *to
 }
 
 /* Mostly it looks at no queue, and so need not step inside: neither thread is in one. */
-void mt_seam_switch(struct mltp_thread *to, const char *what, struct mt_seam_detour *detour) {
+MT_ARCH_RETURN_BY_JUMP void mt_seam_switch(struct mltp_thread *to, const char *what,
+                                           struct mt_seam_detour *detour) {
   struct mltp_thread *self = mt_current();
   struct mt_vp *vp = self->vp;
   self->waiting_for = what;

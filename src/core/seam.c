@@ -5,6 +5,7 @@
 
 #include "base/options.h"
 #include "base/peek.h"
+#include "core/await.h"
 #include "core/det.h"
 #include "core/park.h"
 #include "debug/report.h"
@@ -33,6 +34,15 @@ void mt_seam_resume_all(mltp_waitq_t *queue) {
   queue->head_ = queue->tail_ = NULL;
   queue->count_ = 0;
   mt_resume_chain(first);
+}
+
+bool mt_seam_spin(const uint32_t *word, const struct mltp_thread *waker, uint64_t blindly_ns) {
+  const struct mt_await wish = {word, 0, false};
+  return mt_await_fulfilled(&wish) || mt_await_spin(mt_current(), &wish, waker, blindly_ns);
+}
+
+bool mt_seam_runs_elsewhere(const struct mltp_thread *t) {
+  return t != NULL && t != mt_current() && mt_is_running(t);
 }
 
 void mt_seam_resume(struct mltp_thread *t) { mt_resume(t); }

@@ -53,6 +53,15 @@ MT_SEAM void mt_seam_wait(mltp_waitq_t *queue, const char *what);
  * last of them entered; nobody enters meanwhile. */
 MT_SEAM void mt_seam_resume_all(mltp_waitq_t *queue);
 
+/** Waits on the processor until a word is not 0, where that may pay (core/await.h), or for
+ * blindly_ns if that is not 0. Counted as other waits for words are. @return whether it is. */
+MT_SEAM bool mt_seam_spin(const uint32_t *word, const struct mltp_thread *waker,
+                          uint64_t blindly_ns);
+
+/** @return whether a thread runs, and is not the caller; also of one that has ended, or NULL:
+ * false. */
+MT_SEAM bool mt_seam_runs_elsewhere(const struct mltp_thread *t);
+
 /** In deterministic mode the caller may be interrupted here. */
 MT_SEAM void mt_seam_preempt(const char *call);
 

@@ -104,7 +104,7 @@ static bool any_woken(void) {
 
 uint32_t mt_deadlock_bystanders;
 
-/* Kernel threads of which we know: VPs, and those that wait for one of our objects. */
+/* Kernel threads of which we know: VPs, those that wait for one of our objects, and bystanders. */
 static uint32_t known_tasks(void) {
   return mt_load_relaxed(&mt_rt.vp_count) + mt_load_relaxed(&mt_rt.outside_parked) +
          mt_deadlock_bystanders + MT_SANITIZER_TASKS;

@@ -102,6 +102,7 @@ static inline void tell(struct suspended *next, qt_helper_t *helper, struct susp
 }
 
 static inline void *help(const struct suspended *self) {
+  /* whoever resumed it has set this: NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage) */
   return self->helper((qt_t *)self->old, self->a0, self->a1);
 }
 

@@ -3,8 +3,6 @@
  * Threads that wait for a time: a heap of four children a node, in an array, by time and then by
  * the order of their calls. base/heap.h's has one key, and is not stable.
  */
-#include <stdlib.h>
-
 #include "sim/kernel.h"
 
 enum { CHILDREN = 4 };
@@ -42,8 +40,7 @@ static size_t sink(size_t index, struct sm_timed entry) {
 void sm_heap_push(struct sim_thread *t) {
   if (sm.heap_count == sm.heap_room) {
     sm.heap_room = sm.heap_room * 2 + 16;
-    sm.heap = realloc(sm.heap, sm.heap_room * sizeof *sm.heap);
-    if (sm.heap == NULL) sm_no_memory("the threads that wait for a time");
+    sm.heap = sm_grow(sm.heap, sm.heap_room * sizeof *sm.heap, "the threads that wait for a time");
   }
   struct sm_timed entry = {t->wake_at, sm.sequence++, t};
   put(rise(sm.heap_count++, entry), entry);

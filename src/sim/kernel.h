@@ -126,6 +126,8 @@ bool sm_is_running(void);
 void sm_report_stuck(void);
 _Noreturn void sm_wrong(const char *call, const char *why);
 _Noreturn void sm_no_memory(const char *what);
+/** realloc(), or the end with that message. */
+void *sm_grow(void *array, size_t size, const char *what);
 
 /* ---- small things every turn needs */
 

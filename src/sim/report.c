@@ -51,6 +51,12 @@ void sm_wrong(const char *call, const char *why) {
   abort();
 }
 
+void *sm_grow(void *array, size_t size, const char *what) {
+  void *grown = realloc(array, size);
+  if (grown == NULL) sm_no_memory(what);
+  return grown;
+}
+
 void sm_no_memory(const char *what) {
   fprintf(stderr,
           "mltp: simulation: no memory for %s (have fewer threads at a time, or set "

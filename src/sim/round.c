@@ -43,8 +43,7 @@ void sm_note(enum sm_what what, void *object) {
   struct sm_turn *turn = sm_host_here()->turn;
   if (turn->count == turn->room) {
     turn->room = turn->room * 2 + 8;
-    turn->effects = realloc(turn->effects, turn->room * sizeof *turn->effects);
-    if (turn->effects == NULL) sm_no_memory("what a turn does");
+    turn->effects = sm_grow(turn->effects, turn->room * sizeof *turn->effects, "what a turn does");
   }
   turn->effects[turn->count++] = (struct sm_effect){what, object};
 }
@@ -99,8 +98,8 @@ void sim_ordered(void) {
 
 static void make_room(size_t count) {
   if (count <= sm_round.room) return;
-  sm_round.turns = realloc(sm_round.turns, 2 * count * sizeof *sm_round.turns);
-  if (sm_round.turns == NULL) sm_no_memory("the turns of a round");
+  sm_round.turns =
+      sm_grow(sm_round.turns, 2 * count * sizeof *sm_round.turns, "the turns of a round");
   for (size_t i = sm_round.room; i < 2 * count; i++) sm_round.turns[i] = (struct sm_turn){0};
   sm_round.room = 2 * count;
 }

@@ -43,7 +43,7 @@ static void take_down(void) {
 int sim_run(void (*body)(void *arg), void *arg) {
   if (mt_seam_self("sim_run") == NULL) return EPERM;
   uint32_t none = 0;
-  /* SM-1 acquire: after the last one's end; pairs SM-2 */
+  /* SI-1 acquire: after the last one's end; pairs SI-2 */
   if (!mt_cas_acquire(&running, &none, 1)) return EBUSY;
   int error = set_up();
   if (error == 0) {
@@ -59,6 +59,6 @@ int sim_run(void (*body)(void *arg), void *arg) {
     if (sm.stuck) error = EDEADLK;
     take_down();
   }
-  mt_store_release(&running, 0); /* SM-2 release: the next one starts from here; pairs SM-1 */
+  mt_store_release(&running, 0); /* SI-2 release: the next one starts from here; pairs SI-1 */
   return error;
 }

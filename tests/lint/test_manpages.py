@@ -47,7 +47,7 @@ class Pages(unittest.TestCase):
         self.assertFalse(self.mute.documented)
 
     def test_page(self):
-        page = manpages.function_page(self.do, [self.redo], self.header.types, "2026-01-01")
+        page = manpages.function_page(self.do, [self.redo], self.header.types, "mltp.h", "2026-01-01")
         self.assertIn(".SH NAME\nmltp_do, mltp_redo \\- does it at once\n", page)
         self.assertIn("int mltp_do(mltp_way_t way,\n", page)
         self.assertIn("int mltp_redo(void);", page)

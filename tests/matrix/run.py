@@ -26,7 +26,7 @@ COMPILERS = {"gcc": ("gcc", "g++"), "clang": ("clang-19", "clang++-19")}
 DEBIAN = {"debian12": "bookworm", "debian13": "trixie"}
 SHOWN = 60  # lines of a failed cell's log
 DEBIAN_PACKAGES = ("gcc g++ libc6-dev cmake ninja-build pkgconf python3 libcmocka-dev "
-                   "libjansson-dev mandoc util-linux")
+                   "libjansson-dev python3-lark mandoc util-linux")
 
 
 @dataclasses.dataclass

@@ -32,8 +32,10 @@ class Same(unittest.TestCase):
         stock, ours = run(*command, ours=False), run(*command)
         self.assertEqual(stock.returncode, 0, stock)
         self.assertTrue(stock.stdout)
+        # SystemC's own package does not tell AddressSanitizer all, which warns of it
+        said = re.sub(r"(?m)^==\d+==WARNING: ASan is ignoring.*\n.*\n.*issues/189\n", "", stock.stderr)
         self.assertEqual((ours.stdout, ours.stderr, ours.returncode),
-                         (stock.stdout, stock.stderr, stock.returncode))
+                         (stock.stdout, said, stock.returncode))
 
     def test_producer_and_consumer(self):
         self.same("prodcons", 1000)

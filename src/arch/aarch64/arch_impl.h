@@ -38,6 +38,9 @@ struct arch_context {
 #define MT_ARCH_LANDING ""
 #endif
 
+/** For functions that contain a switch; x86_64's says what for. */
+#define MT_ARCH_RETURN_BY_JUMP
+
 #if defined(__ARM_FEATURE_SVE)
 #define MT_ARCH_CLOBBER_SVE                                                                        \
   , "p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8", "p9", "p10", "p11", "p12", "p13", "p14", \
@@ -204,7 +207,9 @@ struct arch_va_list {
  * from memory as can belong to nbytes of arguments; the first two of those move
  * into registers, since the thread's function has no two named ones before them.
  */
-static inline void mt_arch_capture(struct arch_vargs *args, va_list list, int nbytes) {
+/* AddressSanitizer minds that it reads more than there may be: into the caller's frame. */
+__attribute__((no_sanitize_address)) static inline void mt_arch_capture(struct arch_vargs *args,
+                                                                        va_list list, int nbytes) {
   struct arch_va_list va;
   memcpy(&va, &list, sizeof va);
   uint64_t words = ((uint64_t)nbytes + 7) / 8;

@@ -23,6 +23,21 @@ mt_arch_entry:
 	.cfi_endproc
 	.size	mt_arch_entry, . - mt_arch_entry
 
+#if !defined(__CET__)
+/* What the compiler jumps to in the place of a ret: MT_ARCH_RETURN_BY_JUMP. The name is the compiler's. */
+	.globl	__x86_return_thunk
+	.hidden	__x86_return_thunk
+	.type	__x86_return_thunk, @function
+__x86_return_thunk:
+	.cfi_startproc
+	popq	%r11
+	.cfi_def_cfa_offset 0
+	.cfi_register rip, r11
+	jmpq	*%r11
+	.cfi_endproc
+	.size	__x86_return_thunk, . - __x86_return_thunk
+#endif
+
 /* void *mt_arch_vcall(void *(*func)(int, ...), const struct arch_vargs *args):
  * pushes args->stack, loads the argument registers, calls func. */
 	.globl	mt_arch_vcall

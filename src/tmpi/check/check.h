@@ -38,7 +38,7 @@ enum tm_object {
 /** Elements that are sent or received; count -1: the call has none. */
 struct tm_data {
   const void *buffer;
-  int count;
+  int64_t count;
   MPI_Datatype type;
 };
 

@@ -108,8 +108,13 @@ bool tm_collective_start(void) {
   kinds = calloc((unsigned)tm_call_count, sizeof *kinds);
   if (kinds == NULL) return false;
   size_t rows = sizeof collectives / sizeof collectives[0];
-  for (int i = 0; i < tm_call_count; i++)
-    kinds[i] = bsearch(tm_calls[i], collectives, rows, sizeof collectives[0], by_name);
+  for (int i = 0; i < tm_call_count; i++) {
+    char name[64];
+    snprintf(name, sizeof name, "%s", tm_calls[i]);
+    size_t length = strlen(name); /* a form with large counts meets the other one */
+    if (length > 2 && strcmp(name + length - 2, "_c") == 0) name[length - 2] = '\0';
+    kinds[i] = bsearch(name, collectives, rows, sizeof collectives[0], by_name);
+  }
   return true;
 }
 
@@ -180,7 +185,7 @@ static const char *compare(struct meeting *m, const struct tm_seen *seen, int ra
   const struct tm_seen *first = &m->arrivals[0].seen;
   struct tm_signature signature;
   bool any;
-  if (seen->call != first->call) return "call different collectives";
+  if (kinds[seen->call] != kinds[first->call]) return "call different collectives";
   if (!m->compares) return NULL;
   if (seen->root != first->root) return "name different roots";
   if (seen->op != first->op && is_predefined(seen->op) && is_predefined(first->op))

@@ -20,17 +20,21 @@ static struct tm_signature repeat(struct tm_signature one, uint64_t count) {
 }
 
 /* A derived type is made of one other, but for structures. */
-static int part_count(const struct tm_type *type) {
-  const struct tm_recipe *recipe = &type->recipe;
-  return type->combiner == MPI_COMBINER_STRUCT ? (int)recipe->type_count : recipe->type_count > 0;
+static MPI_Count part_count(const struct tm_type *type) {
+  MPI_Count count = type->recipe.type_count;
+  return type->combiner == MPI_COMBINER_STRUCT || count == 0 ? count : 1;
 }
 
-static uint64_t repeats(const struct tm_type *type, int part) {
+static const struct tm_type *part_of(const struct tm_type *type, MPI_Count i) {
+  return type->recipe.types[i];
+}
+
+static uint64_t repeats(const struct tm_type *type, MPI_Count i) {
   const struct tm_recipe *recipe = &type->recipe;
-  if (type->combiner == MPI_COMBINER_STRUCT) /* the count comes first, then the lengths */
-    return (uint64_t)(recipe->large_count > 0 ? recipe->large_counts[1 + part]
-                                              : recipe->integers[1 + part]);
-  return recipe->types[0]->size > 0 ? type->size / recipe->types[0]->size : 0;
+  if (type->combiner != MPI_COMBINER_STRUCT)
+    return part_of(type, 0)->size > 0 ? type->size / part_of(type, 0)->size : 0;
+  return recipe->large_count > 0 ? (uint64_t)recipe->large_counts[1 + i]
+                                 : (uint64_t)recipe->integers[1 + i];
 }
 
 static struct tm_signature of_one(const struct tm_type *type) {
@@ -38,8 +42,8 @@ static struct tm_signature of_one(const struct tm_type *type) {
     return (struct tm_signature){1, (uint64_t)type->basic + 1, FACTOR,
                                  type == tm_type_of(MPI_PACKED)};
   struct tm_signature all = empty;
-  for (int i = 0; i < part_count(type); i++)
-    all = join(all, repeat(of_one(type->recipe.types[i]), repeats(type, i)));
+  for (MPI_Count i = 0; i < part_count(type); i++)
+    all = join(all, repeat(of_one(part_of(type, i)), repeats(type, i)));
   return all;
 }
 
@@ -53,8 +57,8 @@ struct tm_signature tm_signature_start(const struct tm_type *type, uint64_t coun
   if (one.count == 0 || wanted / one.count >= count) return repeat(one, count);
   struct tm_signature all = repeat(one, wanted / one.count);
   wanted %= one.count;
-  for (int i = 0; wanted > 0 && i < part_count(type); i++) {
-    struct tm_signature part = tm_signature_start(type->recipe.types[i], repeats(type, i), wanted);
+  for (MPI_Count i = 0; wanted > 0 && i < part_count(type); i++) {
+    struct tm_signature part = tm_signature_start(part_of(type, i), repeats(type, i), wanted);
     all = join(all, part);
     wanted -= part.count;
   }

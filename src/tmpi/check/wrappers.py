@@ -20,6 +20,7 @@ ABSENT = {"comm": "0", "op": "0", "root": "TM_NONE", "peer": "TM_NONE", "tag": "
 DATA = {"data": [("buffer", "count", "type"), ("sendbuf", "sendcount", "sendtype"),
                  ("sendbuf", "count", "type"), ("sendbuf", "recvcount", "type")],
         "other": [("recvbuf", "recvcount", "recvtype"), ("recvbuf", "count", "type")]}
+COUNTS = ("int", "MPI_Count")
 OBJECTS = {"MPI_Comm": "COMM", "MPI_Group": "GROUP", "MPI_Datatype": "TYPE", "MPI_Op": "OP",
            "MPI_Errhandler": "ERRHANDLER", "MPI_Info": "INFO", "MPI_Request": "REQUEST"}
 # What takes a handle's address and makes none.
@@ -38,17 +39,17 @@ def parameters(text):
 def data(fields, names):
     """The initializer of the first of some data whose parts are all there."""
     for parts in fields:
-        if all(part in names and "[" not in names[part] for part in parts) and names[parts[1]] == "int":
+        if all(part in names and "[" not in names[part] for part in parts) and names[parts[1]] in COUNTS:
             return "{%s, %s, %s}" % parts
     return "{NULL, -1, 0}"
 
 
-def object_of(name, params):
+def object_of(params):
     """A handle that is made, changed or freed: address, kind, how many."""
     for kind, argument, array in reversed(params):
         base = kind.removesuffix("*").strip()
         if base in OBJECTS and "const" not in kind and (kind.endswith("*") or array == "[]"):
-            if name in ("Type_get_contents", "Type_get_contents_c") and base == "MPI_Datatype":
+            if array == "[]" and base != "MPI_Request":
                 continue
             return argument, "TM_" + OBJECTS[base], "count" if array == "[]" else "1"
     return "NULL", "TM_NO_OBJECT", "0"
@@ -61,7 +62,7 @@ def wrapper(number, name, params):
     for kind, argument, array in reversed(params):
         if (argument, kind) in SCALARS and not array:
             scalars[SCALARS[argument, kind]] = argument
-    address, kind, count = object_of(name, params)
+    address, kind, count = object_of(params)
     declared = ", ".join(f"{k}{' ' if not k.endswith('*') else ''}{a}{b}" for k, a, b in params)
     fields = "".join(f", .{field} = {value}" for field, value in scalars.items())
     return f"""
@@ -79,11 +80,10 @@ static int wrap_{name}({declared or "void"}) {{
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("headers", type=pathlib.Path, nargs="+")
-    parser.add_argument("out", type=pathlib.Path)
+    parser.add_argument("--out", type=pathlib.Path, required=True)
     args = parser.parse_args()
-    prototypes = "".join(header.read_text() for header in args.headers)
-    functions = [(name, parameters(text)) for name, text in PROTOTYPE.findall(prototypes)
-                 if "..." not in text]
+    functions = [(name, parameters(text)) for header in args.headers
+                 for name, text in PROTOTYPE.findall(header.read_text()) if "..." not in text]
     functions.sort()
     text = '#include <stdlib.h>\n#include <string.h>\n\n#include "tmpi/check/check.h"\n'
     text += "".join(wrapper(number, *function) for number, function in enumerate(functions))

@@ -12,6 +12,9 @@ enum { PAGE = 4096 };
 
 struct tm_program *tm_the_program;
 
+/* LeakSanitizer's, if it is there: what ranks' globals point to is no leak. */
+__attribute__((weak)) void __lsan_register_root_region(const void *address, size_t size);
+
 typedef void constructor(int argc, char **argv, char **environment);
 typedef void destructor(void);
 typedef size_t chooser(void);
@@ -62,6 +65,9 @@ void tm_program_lay_out(struct tm_program *program) {
   program->slot = align_up(at, PAGE);
 }
 
+/* LeakSanitizer, where it is there: what a rank's globals point to is no leak. */
+extern void __lsan_register_root_region(const void *start, size_t size) __attribute__((weak));
+
 static bool read_program(struct tm_program *program, const char *path) {
   program->images[0] = tm_image_read(path);
   if (program->images[0] == NULL) return false;
@@ -77,6 +83,8 @@ static bool read_program(struct tm_program *program, const char *path) {
   size_t size;
   if (!__builtin_mul_overflow(program->slot, (size_t)program->ranks, &size))
     program->arena = os_map_memory(size);
+  if (program->arena != NULL && __lsan_register_root_region != NULL)
+    __lsan_register_root_region(program->arena, size);
   if (program->arena != NULL && tm_program_make_maps(program)) return true;
   return tm_refuse(path,
                    "no address space for %d copies of %zu KiB (fewer ranks, or a higher ulimit -v)",

@@ -14,10 +14,22 @@ struct found {
   uintptr_t address;
 };
 
+/* libc takes a version whose hash is 0, as that of "" is, for one of a symbol without any, and
+ * crashes. */
+static bool has_hash(const char *version) {
+  uint32_t hash = 0;
+  for (; *version != '\0'; version++) {
+    hash = (hash << 4) + (unsigned char)*version;
+    hash = (hash ^ (hash >> 24 & 0xf0)) & 0x0fffffff;
+  }
+  return hash != 0;
+}
+
 /* The version asked for, unless a library that was loaded earlier stands before it: one that was
  * preloaded, or a sanitizer's, has no versions. */
 static uintptr_t find_shared(const struct tm_image *image, size_t index, const char *name) {
   const char *version = tm_image_version(image, index);
+  if (version != NULL && !has_hash(version)) version = NULL;
   void *versioned = version != NULL ? dlvsym(RTLD_DEFAULT, name, version) : NULL;
   void *first = dlsym(RTLD_DEFAULT, name);
   Dl_info a, b;

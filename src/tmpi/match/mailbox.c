@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where sends and receives meet; mailbox.h has the protocol. */
+/*
+ * Where sends and receives meet; mailbox.h has the protocol.
+ *
+ * Relaxed: the partner's thread, as a hint.
+ */
 #include "tmpi/match/mailbox.h"
 
 #include <stdlib.h>
@@ -163,6 +167,27 @@ static void receive(struct tm_request *recv, struct tm_message *m) {
   discard(m);
 }
 
+/* ---- waiting on the processor: then the request is completed as any other */
+
+/* NULL: anybody. */
+static bool may_spin(const struct tm_rank *partner) {
+  if (tm_job.wait == TM_WAIT_CONSCIOUS)
+    return partner != NULL && mt_seam_runs_elsewhere(mt_load_relaxed(&partner->thread));
+  return tm_job.wait == TM_WAIT_SPIN;
+}
+
+static void spin(struct tm_request *request, const struct tm_rank *partner, const char *call) {
+  uint64_t blindly = tm_job.wait == TM_WAIT_SPIN ? TM_SPIN_NS : 0;
+  const void *waker = partner != NULL ? mt_load_relaxed(&partner->thread) : NULL;
+  if (!mt_seam_spin(&request->done, waker, blindly)) tm_requests_wait(&request, 1, 1, call);
+}
+
+/* @return the rank a receive names, NULL: any, or it is not known. */
+static const struct tm_rank *sender_of(const struct tm_request *recv) {
+  if (recv->peer < 0) return NULL;
+  return &tm_job.ranks[recv->comm->remote->ranks[recv->peer]];
+}
+
 /* ---- sending */
 
 /* Whether the sender is free when it has left a copy. */
@@ -205,7 +230,12 @@ void tm_send_start(struct tm_request *send) {
 }
 
 void tm_send(struct tm_request *send, const char *call) {
-  if (!send_or_leave(send, true)) tm_mailbox_park(send->owner, &send->dest->box.guard, send, call);
+  bool spins = may_spin(send->dest);
+  if (send_or_leave(send, !spins)) return;
+  if (spins)
+    spin(send, send->dest, call);
+  else
+    tm_mailbox_park(send->owner, &send->dest->box.guard, send, call);
 }
 
 /* ---- receiving */
@@ -239,7 +269,12 @@ void tm_recv_start(struct tm_request *recv) {
 }
 
 void tm_recv(struct tm_request *recv, const char *call) {
-  if (!receive_or_post(recv, true))
+  const struct tm_rank *source = sender_of(recv);
+  bool spins = may_spin(source);
+  if (receive_or_post(recv, !spins)) return;
+  if (spins)
+    spin(recv, source, call);
+  else
     tm_mailbox_park(recv->owner, &recv->owner->box.guard, recv, call);
 }
 

@@ -70,7 +70,7 @@ struct tm_request {
   bool posted;                 /* [guard] in the list of posted receives */
   bool cancelled;              /* [guard] */
   bool borrows;                /* [const] comm and type are its caller's, who waits for it */
-  uint8_t done;                /* [atomic] MB-1 to MB-3 */
+  uint32_t done;               /* [atomic] MB-1 to MB-3 */
   struct tm_rank *owner;       /* [const] whose guard protects it */
   struct tm_comm *comm;        /* [const] holds a reference; NULL: none */
   struct tm_entry entry;       /* [guard] among posted receives */

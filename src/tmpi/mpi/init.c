@@ -38,7 +38,7 @@ static int init(const char *call, int required, int *provided) {
   rank->thread_level = required < MPI_THREAD_SINGLE     ? MPI_THREAD_SINGLE
                        : required > MPI_THREAD_MULTIPLE ? MPI_THREAD_MULTIPLE
                                                         : required;
-  rank->thread = mltp_self();
+  mt_store_relaxed(&rank->thread, mltp_self());
   if (provided != NULL) *provided = rank->thread_level;
   mt_store_relaxed(&rank->phase, TM_INITIALIZED);
   return MPI_SUCCESS;

@@ -114,7 +114,7 @@ static void tell_nothing_else(const struct meeting *m) {
 }
 
 /* rank: one that waits in a collective. */
-static void look_at_collective(const struct tm_doing *doing, int rank) {
+static void look_at_collective(const struct tm_doing *doing, int rank, bool still) {
   struct meeting m = {.doing = doing, .comm = doing[rank].what.comm};
   uint64_t context = doing[rank].what.context;
   m.count = tm_doing_members(rank, context, &m.ranks);
@@ -130,7 +130,7 @@ static void look_at_collective(const struct tm_doing *doing, int rank) {
     }
     if (m.call != NULL) {
       bool missing = tell_missing(&m, set);
-      if (!tell_other_call(&m, set) && !missing) tell_nothing_else(&m);
+      if (!tell_other_call(&m, set) && !missing && still) tell_nothing_else(&m);
     }
   }
   free(set);
@@ -139,7 +139,7 @@ static void look_at_collective(const struct tm_doing *doing, int rank) {
 }
 
 /* Each communicator once. */
-static void look_at_collectives(const struct tm_doing *doing) {
+static void look_at_collectives(const struct tm_doing *doing, bool still) {
   uint64_t seen[CAUSES_MAX];
   int count = 0;
   for (int i = 0; i < tm_job.size && count < CAUSES_MAX; i++) {
@@ -148,7 +148,7 @@ static void look_at_collectives(const struct tm_doing *doing) {
     for (int s = 0; s < count && !known; s++) known = seen[s] == doing[i].what.context;
     if (known) continue;
     seen[count++] = doing[i].what.context;
-    look_at_collective(doing, i);
+    look_at_collective(doing, i, still);
   }
 }
 
@@ -269,9 +269,9 @@ static void look_at_unstarted(const struct tm_doing *doing) {
   }
 }
 
-void tm_report_causes(const struct tm_doing *doing) {
+void tm_report_causes(const struct tm_doing *doing, bool still) {
   look_at_unstarted(doing);
   look_at_messages(doing);
   look_at_ended(doing);
-  look_at_collectives(doing);
+  look_at_collectives(doing, still);
 }

@@ -37,6 +37,8 @@ int tm_job_start(int size) {
   return 0;
 }
 
+void tm_job_wait(enum tm_wait wait) { tm_job.wait = wait; }
+
 int tm_rank_enter(int number) { return mltp_set(rank_key, &tm_job.ranks[number]); }
 
 struct tm_rank *tm_rank_self(void) { return tm_job.ranks != NULL ? mltp_get(rank_key) : NULL; }

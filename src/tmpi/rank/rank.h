@@ -20,6 +20,15 @@
 
 enum tm_phase { TM_BEFORE_INIT, TM_INITIALIZED, TM_FINALIZED };
 
+/** What a blocking send or receive does before it parks. */
+enum tm_wait {
+  TM_WAIT_CONSCIOUS, /**< spins while its partner runs on another processor, as mltp_await() does */
+  TM_WAIT_SPIN,      /**< spins for TM_SPIN_NS, whoever runs */
+  TM_WAIT_PARK
+};
+
+enum { TM_SPIN_NS = 50000 };
+
 struct tm_comm;
 struct tm_group;
 struct tm_attributes;
@@ -39,7 +48,7 @@ struct tm_rank {
   uint32_t phase;               /* [atomic] enum tm_phase; relaxed: others read it for reports */
   uint32_t ended;               /* [atomic] its program has ended; relaxed, likewise */
   int thread_level;             /* [rank] */
-  const void *thread;           /* [rank] that called MPI_Init() */
+  const void *thread;           /* [atomic] that called MPI_Init(); relaxed: a hint to others */
   uint32_t sessions;            /* [atomic] so many have begun and not ended; relaxed */
   struct tm_comm *world, *self; /* [rank] */
   struct tm_comm *comms;        /* [lock:comms_guard] all it has, for reports and checks */
@@ -57,6 +66,7 @@ struct tm_job {
   struct tm_rank *ranks; /* [const] the array */
   struct tm_group *all;  /* [const] of MPI_COMM_WORLD */
   uint64_t next_context; /* [atomic] contexts given out */
+  enum tm_wait wait;     /* [const] */
   bool alone;            /* [const] no tmpirun: a program started by itself */
 };
 
@@ -64,6 +74,9 @@ TM_SHOWN extern struct tm_job tm_job;
 
 /** Makes the job. libmltp runs. @return 0, EINVAL (there is one), ENOMEM, EAGAIN. */
 TM_SHOWN int tm_job_start(int size);
+
+/** Before it: how to wait. */
+TM_SHOWN void tm_job_wait(enum tm_wait wait);
 
 /** The calling thread belongs to a rank from now on. @return 0 or ENOMEM. */
 TM_SHOWN int tm_rank_enter(int number);

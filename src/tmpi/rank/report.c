@@ -84,14 +84,14 @@ static int count_group(const struct line *lines, int at) {
   return end - at;
 }
 
-static void print(struct line *lines, const struct tm_doing *doing) {
+static void print(struct line *lines, const struct tm_doing *doing, bool still) {
   bool peers = sort(lines, doing, true) <= LINES_MAX;
   if (!peers) sort(lines, doing, false);
   for (int i = 0, count; i < tm_job.size; i += count) {
     count = count_group(lines, i);
     print_group(&lines[i], count, doing, peers);
   }
-  tm_report_causes(doing);
+  tm_report_causes(doing, still);
   for (int i = 0, traces = 0; i < tm_job.size && traces < TRACES_MAX; i += count_group(lines, i)) {
     const struct tm_doing *first = &doing[lines[i].number];
     if (first->frame == NULL) continue;
@@ -101,7 +101,7 @@ static void print(struct line *lines, const struct tm_doing *doing) {
   }
 }
 
-void tm_report(const char *title) {
+void tm_report(const char *title, bool still) {
   static uint32_t busy;
   if (mt_swap_acquire(&busy, 1) != 0) return; /* RP-1 acquire: the one before; pairs RP-2 */
   struct line *lines = calloc((size_t)tm_job.size, sizeof *lines);
@@ -109,7 +109,7 @@ void tm_report(const char *title) {
   fprintf(stderr, "tmpi: %s of %d ranks:\n", title, tm_job.size);
   if (lines != NULL && doing != NULL) {
     for (int i = 0; i < tm_job.size; i++) tm_doing_read(&doing[i], i);
-    print(lines, doing);
+    print(lines, doing, still);
   } else {
     fputs("tmpi:   no memory to tell of them (fewer ranks)\n", stderr);
   }
@@ -118,11 +118,17 @@ void tm_report(const char *title) {
   mt_store_release(&busy, 0); /* RP-2 release: what it has written; pairs RP-1 */
 }
 
-/* Threads that are no rank's are in the dump of all threads. */
+/* What a rank outside of MPI waits for is in the dump of all threads. */
 static bool report_deadlock(void) {
+  bool all_told = true;
   tm_job_flush();
-  tm_report("deadlock");
-  return true;
+  tm_report("deadlock", true);
+  for (int i = 0; i < tm_job.size; i++) {
+    struct tm_doing doing;
+    tm_doing_read(&doing, i);
+    all_told &= doing.state != TM_OUTSIDE;
+  }
+  return all_told;
 }
 
 void tm_report_start(void) { mt_seam_on_deadlock(report_deadlock); }

@@ -12,11 +12,12 @@
 void tm_report_start(void);
 
 /** Writes a report to stderr. Also while ranks run, from any kernel thread.
- * @param title  its first line: "deadlock", say */
-TM_SHOWN void tm_report(const char *title);
+ * @param title  its first line: "deadlock", say
+ * @param still  none of them will go on */
+TM_SHOWN void tm_report(const char *title, bool still);
 
-/** cause.c: who waits for whom in vain. doing: of all ranks. */
+/** cause.c: who waits for whom in vain. doing: of all ranks; still: none of them will go on. */
 struct tm_doing;
-void tm_report_causes(const struct tm_doing *doing);
+void tm_report_causes(const struct tm_doing *doing, bool still);
 
 #endif

@@ -47,9 +47,11 @@ static const struct argp_option options[] = {
     {"vps", VPS, "N", 0, "virtual processors: kernel threads that run the ranks (one per CPU)", 0},
     {"one-to-one", ONE_TO_ONE, NULL, 0, "a kernel thread for each rank", 0},
     {"seed", SEED, "N", 0, "deterministic: the seed chooses who runs at each point", 0},
+    {"wait", WAIT, "HOW", 0,
+     "before a rank parks for a message: conscious (spin while the partner runs; the default), "
+     "spin (for 50 us), park (at once)",
+     0},
     {"stack", STACK, "KIB", 0, "address space of a rank's stack (8192)", 0},
-    {"wait", WAIT, "MICROSECONDS", 0,
-     "how long a virtual processor looks for work before it sleeps (50)", 0},
     {"timeout", TIMEOUT, "SECONDS", 0,
      "report what ranks do, and end, when the program has not ended by then", 0},
     {"label", LABEL, NULL, 0, "begin each line of output with the rank that wrote it", 0},
@@ -78,6 +80,17 @@ static void set_option(const char *variable, long value) {
   setenv(variable, text, 1);
 }
 
+static void set_wait(struct argp_state *state, const char *how) {
+  if (strcmp(how, "conscious") == 0)
+    tm_job_wait(TM_WAIT_CONSCIOUS);
+  else if (strcmp(how, "spin") == 0)
+    tm_job_wait(TM_WAIT_SPIN);
+  else if (strcmp(how, "park") == 0)
+    tm_job_wait(TM_WAIT_PARK);
+  else
+    argp_error(state, "--wait: '%s' is none of conscious, spin, park", how);
+}
+
 static error_t parse(int key, char *argument, struct argp_state *state) {
   struct settings *settings = state->input;
   switch (key) {
@@ -88,7 +101,6 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case STACK:
       set_option("MLTP_STACK_SIZE", number(state, "--stack", argument, 1, 1 << 20) * 1024);
       return 0;
-    case WAIT: set_option("MLTP_SPIN_US", number(state, "--wait", argument, 0, 1000000)); return 0;
     case TIMEOUT: settings->timeout = number(state, "--timeout", argument, 1, 1 << 30); return 0;
     case LABEL: settings->label = true; return 0;
     case OUTPUT: settings->output = argument; return 0;
@@ -97,6 +109,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
       settings->report = true;
       settings->report_file = argument;
       return 0;
+    case WAIT: set_wait(state, argument); return 0;
     case ARGP_KEY_ARG:
       settings->command = state->argv + state->next - 1;
       settings->count = state->argc - state->next + 1;
@@ -139,6 +152,29 @@ static void accept_np(int argc, char **argv) {
     if (strcmp(argv[i], "-np") == 0) argv[i][2] = '\0';
 }
 
+/* What fails has said why. @return the exit status. */
+static int run(const struct settings *settings, const char *path) {
+  if (!tm_output_start(settings->ranks, settings->label, settings->output)) return 1;
+  if ((settings->check || settings->report) && !tm_checks_load()) return 1;
+  tm_job_on_end(tm_output_end_all);
+  tm_crash_start();
+  if (tm_program_read(path, settings->ranks, override) == NULL || mltp_init(0) != 0) return 1;
+  if (tm_job_start(settings->ranks) != 0) {
+    fprintf(stderr, "tmpirun: no memory for %d ranks (fewer ranks)\n", settings->ranks);
+    return 1;
+  }
+  tm_places_start();
+  if (!tm_watch_start(settings->timeout)) {
+    fprintf(stderr,
+            "tmpirun: no kernel thread for reports: the system's limit (raise ulimit -u)\n");
+    return 1;
+  }
+  if (!tm_checks_start(settings->check, settings->report, settings->report_file)) return 1;
+  int status = tm_checks_finish(tm_launch(settings->ranks, settings->count, settings->command));
+  if (status == 0) status = mltp_finalize() == 0 ? 0 : 1;
+  return status;
+}
+
 int main(int argc, char **argv) {
   struct settings settings = {.ranks = 1};
   const struct argp argp = {
@@ -163,24 +199,7 @@ int main(int argc, char **argv) {
             strerror(errno));
     return 1;
   }
-  if (!tm_output_start(settings.ranks, settings.label, settings.output)) return 1;
-  if ((settings.check || settings.report) && !tm_checks_load()) return 1;
-  tm_job_on_end(tm_output_end_all);
-  tm_crash_start();
-  bool ready = tm_program_read(path, settings.ranks, override) != NULL && mltp_init(0) == 0;
+  int status = run(&settings, path);
   free(path);
-  if (!ready) return 1; /* it has said why */
-  if (!tm_watch_start(settings.timeout)) {
-    fprintf(stderr,
-            "tmpirun: no kernel thread for reports: the system's limit (raise ulimit -u)\n");
-    return 1;
-  }
-  if (tm_job_start(settings.ranks) != 0) {
-    fprintf(stderr, "tmpirun: no memory for %d ranks (fewer ranks)\n", settings.ranks);
-    return 1;
-  }
-  if (!tm_checks_start(settings.check, settings.report, settings.report_file)) return 1;
-  int status = tm_checks_finish(tm_launch(settings.ranks, settings.count, settings.command));
-  if (status == 0) status = mltp_finalize() == 0 ? 0 : 1;
   return status;
 }

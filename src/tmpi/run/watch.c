@@ -42,10 +42,10 @@ static void *watch(void *unused) {
   os_signals_off();
   while (os_futex_wait(&signals, seen, deadline) != ETIMEDOUT) {
     uint32_t now = mt_load_relaxed(&signals);
-    if (now != seen) tm_report("report on SIGUSR1");
+    if (now != seen) tm_report("report on SIGUSR1", false);
     seen = now;
   }
-  tm_report("time-out");
+  tm_report("time-out", false);
   fprintf(
       stderr,
       "tmpirun: the program has not ended after %ld s (see above what its ranks wait for, or allow "
