@@ -2,7 +2,7 @@
 /*
  * Errors: handlers of communicators, and what they are told.
  *
- * Relaxed: a rank's own phase.
+ * Relaxed: a rank's own phase, and its sessions.
  */
 #include "tmpi/mpi/errors.h"
 
@@ -137,7 +137,8 @@ void tm_panic(const char *format, ...) {
 
 struct tm_rank *tm_enter(const char *call) {
   struct tm_rank *rank = tm_rank_self();
-  if (rank == NULL || (mt_load_relaxed(&rank->phase) != TM_INITIALIZED && rank->sessions == 0))
+  if (rank == NULL ||
+      (mt_load_relaxed(&rank->phase) != TM_INITIALIZED && mt_load_relaxed(&rank->sessions) == 0))
     tm_fail(NULL, call, MPI_ERR_OTHER,
             rank != NULL && mt_load_relaxed(&rank->phase) == TM_FINALIZED
                 ? "called after MPI_Finalize() (call it before)"

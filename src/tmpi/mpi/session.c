@@ -2,7 +2,7 @@
 /*
  * Sessions: their life, what they tell, their error handlers.
  *
- * Relaxed: references are added by who has one; a rank's own phase.
+ * Relaxed: references are added by who has one; sessions are counted.
  */
 #include "tmpi/mpi/session.h"
 
@@ -76,7 +76,7 @@ int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *res
   }
   tm_errhandler_hold(handler);
   *session = (struct tm_session){MAGIC, 1, handler, own, NULL};
-  rank->sessions++;
+  mt_add_relaxed(&rank->sessions, 1);
   *result = (MPI_Session)session;
   return MPI_SUCCESS;
 }
@@ -86,7 +86,7 @@ int PMPI_Session_finalize(MPI_Session *handle) {
   struct tm_session *session;
   int error = tm_get_session("MPI_Session_finalize", *handle, &session);
   if (error != MPI_SUCCESS) return error;
-  tm_rank_self()->sessions--;
+  mt_add_relaxed(&tm_rank_self()->sessions, (uint32_t)-1);
   session->magic = 0;
   tm_session_release(session);
   *handle = MPI_SESSION_NULL;

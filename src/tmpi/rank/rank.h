@@ -49,7 +49,7 @@ struct tm_rank {
   uint32_t ended;               /* [atomic] its program has ended; relaxed, likewise */
   int thread_level;             /* [rank] */
   const void *thread;           /* [atomic] that called MPI_Init(); relaxed: a hint to others */
-  int sessions;                 /* [rank] so many have begun and not ended */
+  uint32_t sessions;            /* [atomic] so many have begun and not ended; relaxed */
   struct tm_comm *world, *self; /* [rank] */
   struct tm_comm *comms;        /* [lock:comms_guard] all it has, for reports and checks */
   uint32_t comms_guard;
