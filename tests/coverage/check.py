@@ -12,8 +12,10 @@ import pathlib
 import sys
 
 DEMANDED = 95.0  # percent
-# Counted, and not held to it yet: what loads programs and starts ranks ends processes in its own way.
-LATER = ("src/tmpi/loader/", "src/tmpi/private/", "src/tmpi/rank/", "src/tmpi/run/")
+# Counted, and not held to it yet: what loads programs and starts ranks ends processes in its own way; the
+# others are new.
+LATER = ("src/tmpi/check/", "src/tmpi/lines/", "src/tmpi/loader/", "src/tmpi/private/", "src/tmpi/rank/",
+         "src/tmpi/run/", "src/sim/", "src/systemc/", "src/quickthreads/", "src/os/pthreads.c")
 
 
 def read_list(path):
