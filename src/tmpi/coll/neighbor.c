@@ -66,7 +66,7 @@ static int exchange(struct tm_coll *coll, const struct tm_parts *send, bool same
   int sources, dests, used = 0;
   tm_neighbors_count(comm, &sources, &dests);
   size_t most = (size_t)sources + (size_t)dests;
-  int *room = malloc((most + 1) * sizeof *room);
+  int *room = calloc(most + 1, sizeof *room);
   struct tm_request *requests = malloc((most + 1) * sizeof *requests);
   struct tm_request **all = malloc((most + 1) * sizeof *all);
   if (room == NULL || requests == NULL || all == NULL) {

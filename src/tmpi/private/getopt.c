@@ -155,8 +155,8 @@ static int long_option(int argc, char **argv, const char *shorts, const struct l
 
 /* ---- short ones */
 
-static int short_option(int argc, char **argv, const char *shorts, bool loud, char missing) {
-  char letter = *at.rest++;
+static int short_option(int argc, char **argv, const char *shorts, bool loud, int missing) {
+  int letter = (unsigned char)*at.rest++;
   const char *found = letter != ':' && letter != ';' ? strchr(shorts, letter) : NULL;
   if (*at.rest == '\0') optind++;
   if (found == NULL) {

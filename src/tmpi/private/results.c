@@ -15,15 +15,17 @@ char *strtok(char *text, const char *delimiters) {
 /* ---- times */
 
 static struct tm broken_down;
-static char as_text[64];
+static char as_text[128]; /* a date of seven ints as long as they can be */
 
 struct tm *gmtime(const time_t *time) { return gmtime_r(time, &broken_down); }
 struct tm *localtime(const time_t *time) {
   tzset(); /* as localtime() does, and localtime_r() need not */
   return localtime_r(time, &broken_down);
 }
+/* NOLINTBEGIN(bugprone-unsafe-functions): these are what is made here */
 char *asctime(const struct tm *time) { return asctime_r(time, as_text); }
 char *ctime(const time_t *time) { return asctime(localtime(time)); }
+/* NOLINTEND(bugprone-unsafe-functions) */
 
 /* ---- the one hash table */
 
