@@ -119,7 +119,7 @@ void tm_live_finish(void) {
   struct leak *leaks = collect(&count);
   bool *set = calloc((unsigned)tm_job.size, sizeof *set);
   if (leaks == NULL || set == NULL) count = 0;
-  qsort(leaks, count, sizeof *leaks, by_text);
+  if (count > 0) qsort(leaks, count, sizeof *leaks, by_text);
   for (size_t i = 0, end; i < count; i = end) {
     char who[TM_RANKS_TEXT];
     memset(set, 0, (unsigned)tm_job.size * sizeof *set);

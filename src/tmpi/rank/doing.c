@@ -85,6 +85,7 @@ void tm_doing_read(struct tm_doing *doing, int number) {
 /* @return a copy of a rank's communicator of that context. */
 static bool find(struct tm_comm *copy, int number, uint64_t context) {
   const struct tm_comm *comm = NULL;
+  /* a pointer is what is read: NOLINTNEXTLINE(bugprone-sizeof-expression) */
   mt_seam_peek(&comm, &tm_job.ranks[number].comms, sizeof comm);
   for (int i = 0; i < COMMS_MAX && peek_comm(copy, comm); i++) {
     if (copy->context == context) return true;

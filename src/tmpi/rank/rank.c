@@ -26,7 +26,10 @@ int tm_job_start(int size) {
   if (error != 0) return error;
   struct tm_rank *ranks = calloc((size_t)size, sizeof *ranks);
   struct tm_group *all = tm_group_new(size);
-  if (ranks == NULL || all == NULL) return ENOMEM; /* the job ends */
+  if (ranks == NULL || all == NULL) {
+    free(ranks); /* the job ends */
+    return ENOMEM;
+  }
   for (int i = 0; i < size; i++) ranks[i].number = all->ranks[i] = i;
   tm_job.size = size;
   tm_job.ranks = ranks;
