@@ -70,7 +70,7 @@ int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *res
   struct tm_session *session = calloc(1, sizeof *session);
   struct tm_info *own = describe(info != MPI_INFO_NULL ? tm_info_of(info) : NULL);
   if (session == NULL || own == NULL) {
-    free(session); /* tm_fail() is no success: NOLINT(clang-analyzer-unix.Malloc) */
+    free(session);
     tm_info_free(own);
     return tm_fail_code(NULL, call, MPI_ERR_NO_MEM);
   }
