@@ -91,9 +91,11 @@ void tm_comm_set_handler(struct tm_comm *comm, struct tm_errhandler *handler) {
  * programs for MPI 3 and before set the world's handler only. */
 static bool self_is_default(const struct tm_rank *rank) {
   if (rank->self == NULL) return false;
-  struct tm_errhandler *handler = tm_comm_handler(rank->self);
-  tm_errhandler_release(handler);
-  return handler == &fatal;
+  uint32_t *guard = &rank->self->owner->box.guard;
+  mt_seam_lock(guard);
+  bool is_default = rank->self->handler == &fatal;
+  mt_seam_unlock(guard);
+  return is_default;
 }
 
 static int fail(struct tm_comm *comm, const char *call, int code, const char *why) {
