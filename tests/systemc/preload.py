@@ -20,7 +20,7 @@ def run(name, *arguments, ours=True):
     if ours and ARGS.linked:
         program = ARGS.programs / f"{name}-linked"
     elif ours:
-        environment["LD_PRELOAD"] = str(ARGS.library)
+        environment["LD_PRELOAD"] = str(ARGS.preload)
     return subprocess.run([program, *map(str, arguments)], env=environment, capture_output=True,
                           text=True, check=False, timeout=400)
 
@@ -100,7 +100,7 @@ class Preload(unittest.TestCase):
 
     def test_programs_that_know_nothing_of_it(self):
         result = subprocess.run(["sh", "-c", "echo done"], capture_output=True, check=False,
-                                env=dict(os.environ, LD_PRELOAD=str(ARGS.library)), timeout=100)
+                                env=dict(os.environ, LD_PRELOAD=str(ARGS.preload)), timeout=100)
         self.assertEqual((result.stdout, result.stderr), (b"done\n", b""))
 
 
@@ -131,7 +131,7 @@ class Many(unittest.TestCase):
     def peak(self, turns):
         """KiB of memory a run takes at most."""
         with subprocess.Popen([ARGS.programs / "tfmul", str(turns)], stdout=subprocess.PIPE, text=True,
-                              env=dict(os.environ, LD_PRELOAD=str(ARGS.library))) as child:
+                              env=dict(os.environ, LD_PRELOAD=str(ARGS.preload))) as child:
             self.assertIn(f"{turns * 100} processes", child.stdout.read())
             _, status, usage = os.wait4(child.pid, 0)
             child.returncode = os.waitstatus_to_exitcode(status)
@@ -143,7 +143,7 @@ def main():
     global ARGS  # pylint: disable=global-statement
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--programs", type=pathlib.Path, required=True)
-    parser.add_argument("--library", type=pathlib.Path)
+    parser.add_argument("--preload", type=pathlib.Path)
     parser.add_argument("--other-version", type=pathlib.Path)
     parser.add_argument("--linked", action="store_true", help="use the programs that are linked to it")
     parser.add_argument("classes", nargs="+")

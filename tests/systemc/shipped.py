@@ -43,7 +43,7 @@ def compare(folder, settings, library):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--library", required=True)
+    parser.add_argument("--preload", required=True)
     parser.add_argument("--libsystemc", type=pathlib.Path, required=True)
     parser.add_argument("folder", type=pathlib.Path)
     arguments = parser.parse_args()
@@ -69,7 +69,7 @@ def main():
                      and "msvc" not in str(makefile))
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for folder, wrong in zip(folders, pool.map(lambda f: compare(f, settings, arguments.library),
+        for folder, wrong in zip(folders, pool.map(lambda f: compare(f, settings, arguments.preload),
                                                    folders)):
             print(f"{folder.relative_to(source)}: {wrong or 'the same'}", flush=True)
             failed += bool(wrong)
