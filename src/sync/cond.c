@@ -19,12 +19,12 @@ int mltp_cond_destroy(mltp_cond_t *cond) {
 }
 
 static inline int let_go(const char *call, mltp_lock_t *lock, struct mltp_thread *self) {
-  if (mt_lock_is_inlined(lock) && mt_likely(mt_lock_reactive_release(lock, self))) return 0;
+  if (mt_lock_release_inlined(lock, self)) return 0;
   return mt_lock_release(call, lock, self);
 }
 
 static inline int take_again(mltp_lock_t *lock, struct mltp_thread *self) {
-  if (mt_lock_is_inlined(lock) && mt_likely(mt_lock_reactive_try(lock, self))) return 0;
+  if (mt_lock_try_inlined(lock, self)) return 0;
   return mltp_lock(lock);
 }
 

@@ -88,7 +88,7 @@ int mltp_lock_destroy(mltp_lock_t *lock) {
 int mltp_lock(mltp_lock_t *lock) {
   struct mltp_thread *self = mt_self("mltp_lock");
   if (mt_unlikely(self == NULL)) return EPERM;
-  if (mt_lock_is_inlined(lock) && mt_likely(mt_lock_reactive_try(lock, self))) return 0;
+  if (mt_lock_try_inlined(lock, self)) return 0;
   mt_preempt("mltp_lock");
   const struct mt_lock_ops *ops = mt_lock_ops(lock);
   int error = ops != NULL ? ops->lock(lock, self, NULL) : EINVAL;
@@ -121,7 +121,7 @@ int mltp_timedlock(mltp_lock_t *lock, uint64_t deadline) {
 int mltp_unlock(mltp_lock_t *lock) {
   struct mltp_thread *self = mt_self("mltp_unlock");
   if (mt_unlikely(self == NULL)) return EPERM;
-  if (mt_lock_is_inlined(lock) && mt_likely(mt_lock_reactive_release(lock, self))) return 0;
+  if (mt_lock_release_inlined(lock, self)) return 0;
   int error = mt_lock_release("mltp_unlock", lock, self);
   mt_preempt("mltp_unlock");
   return error;

@@ -61,11 +61,6 @@ static inline uint32_t mt_lock_class_of(const mltp_lock_t *lock) {
 
 enum { MT_LOCK_WAITERS = 1 }; /* lowest bit of the word: the queue may have waiters */
 
-/** @return whether the lock is one for the two functions below. */
-static inline bool mt_lock_is_inlined(const mltp_lock_t *lock) {
-  return mt_likely(mt_lock_class_of(lock) == mt_det_inlined_lock);
-}
-
 static inline bool mt_lock_reactive_try(mltp_lock_t *lock, struct mltp_thread *self) {
   uint64_t free = 0, mine = (uint64_t)(uintptr_t)self;
   if (!mt_alone())
@@ -82,6 +77,20 @@ static inline bool mt_lock_reactive_release(mltp_lock_t *lock, struct mltp_threa
   if (mt_load_relaxed(&lock->word_) != mine) return false; /* relaxed: nobody else runs */
   mt_store_release(&lock->word_, 0);                       /* LK-5 release: pairs LK-1 LK-4 LK-6 */
   return true;
+}
+
+static inline bool mt_lock_is_inlined(const mltp_lock_t *lock) {
+  return mt_likely(mt_lock_class_of(lock) == mt_det_inlined_lock);
+}
+
+/** The two for a lock of any class. @return false: nothing was done; the class's own operation
+ * has to do it. */
+static inline bool mt_lock_try_inlined(mltp_lock_t *lock, struct mltp_thread *self) {
+  return mt_lock_is_inlined(lock) && mt_likely(mt_lock_reactive_try(lock, self));
+}
+
+static inline bool mt_lock_release_inlined(mltp_lock_t *lock, struct mltp_thread *self) {
+  return mt_lock_is_inlined(lock) && mt_likely(mt_lock_reactive_release(lock, self));
 }
 
 #endif
