@@ -16,6 +16,17 @@ void mt_seam_unlock(uint32_t *guard) { mt_spin_unlock(guard); }
 
 struct mltp_thread *mt_seam_self(const char *call) { return mt_self(call); }
 
+uint32_t mt_seam_number(void) {
+  const struct mltp_thread *self = mt_current();
+  return self != NULL ? self->number : 0;
+}
+
+bool mt_seam_set_number(const char *call, uint32_t number) {
+  struct mltp_thread *self = mt_self(call);
+  if (self != NULL) self->number = number;
+  return self != NULL;
+}
+
 void mt_seam_park(uint32_t *guard, const char *what) {
   struct mltp_thread *self = mt_current();
   self->waiting_for = what;

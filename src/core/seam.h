@@ -24,6 +24,14 @@ MT_SEAM void mt_seam_unlock(uint32_t *guard);
 /** @return the calling thread, NULL after a misuse report. call names who asked. */
 MT_SEAM struct mltp_thread *mt_seam_self(const char *call);
 
+/** @return the number the calling thread was given, 0: none; threads start without. For what a
+ * library has to know of its caller in each call: a load from a line that parking touches, too,
+ * where mltp_get() needs two more. From any context, also a signal handler. */
+MT_SEAM uint32_t mt_seam_number(void);
+
+/** Gives the calling thread a number. @return false after a misuse report that names the call. */
+MT_SEAM bool mt_seam_set_number(const char *call, uint32_t number);
+
 /** Parks the calling thread until mt_seam_resume(). The guard, which it holds, is released
  * when it can be resumed. what: shown by dumps; must stay readable while it waits. */
 MT_SEAM void mt_seam_park(uint32_t *guard, const char *what);

@@ -33,9 +33,9 @@
 #include "base/atomic.h"
 #include "core/seam.h"
 #include "tmpi/coll/coll.h"
+#include "tmpi/match/wait.h"
 
 enum {
-  TM_LINE = 64,
   TM_SMALL_MAX = 256 /* bytes of data that a block or the team has room for */
 };
 
@@ -88,17 +88,9 @@ static inline bool tm_come(struct tm_gate *gate, const struct tm_coll *coll) {
     return true;
   }
   struct tm_rank *rank = coll->comm->owner;
-  bool tells = rank->thread == mltp_self(); /* others of the rank wait beside it */
-  if (tells) {
-    rank->box.meets_on = coll->comm;
-    rank->box.frame = __builtin_frame_address(0);
-    mt_store_relaxed(&rank->box.call, coll->call);
-  }
+  bool tells = tm_tell(rank, coll->comm, coll->call);
   mt_seam_wait(&gate->queue, coll->call);
-  if (tells) {
-    mt_store_relaxed(&rank->box.call, NULL);
-    rank->box.meets_on = NULL;
-  }
+  if (tells) mt_store_relaxed(&rank->call, NULL);
   return false;
 }
 

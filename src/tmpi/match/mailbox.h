@@ -118,10 +118,6 @@ struct tm_mailbox {
   struct tm_message *cells;           /* [guard] free ones */
   struct tm_queue posted, arrived;    /* [guard] */
   struct tm_waiter *probers;          /* [guard] wait for any message to arrive */
-  const char *call;                   /* [atomic] relaxed: what it waits in; NULL: nothing */
-  const struct tm_request *waits_for; /* [guard] the first of them; for reports */
-  const void *frame;                  /* [rank] where it waits; likewise */
-  const struct tm_comm *meets_on;     /* [rank] whose other members it waits for; likewise */
 };
 
 /** Starts a send or a receive; the request's constant fields are set. It may be complete when

@@ -50,8 +50,9 @@ static void delist(struct tm_comm *comm) {
 }
 
 struct tm_comm *tm_comm_new(uint64_t context, struct tm_group *group, struct tm_group *remote) {
-  struct tm_comm *comm = calloc(1, sizeof *comm);
+  struct tm_comm *comm = aligned_alloc(TM_LINE, sizeof *comm);
   if (comm == NULL) return NULL;
+  memset(comm, 0, sizeof *comm);
   if (remote == NULL && group->size > 1 && (comm->team = tm_team_join(context, group)) == NULL) {
     free(comm);
     return NULL;

@@ -12,6 +12,7 @@
 #ifndef TM_RANK_RANK_H
 #define TM_RANK_RANK_H
 
+#include <stdalign.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -42,17 +43,24 @@ struct tm_unstarted {
   int peer, tag;
 };
 
+enum { TM_LINE = 64 };
+
+/** The first line is what each call touches: ranks by the thousand are in no first-level cache. */
 struct tm_rank {
-  struct tm_mailbox box;
-  int number;                   /* [const] in MPI_COMM_WORLD */
+  alignas(TM_LINE) int number;  /* [const] in MPI_COMM_WORLD */
   uint32_t phase;               /* [atomic] enum tm_phase; relaxed: others read it for reports */
-  uint32_t ended;               /* [atomic] its program has ended; relaxed, likewise */
-  int thread_level;             /* [rank] */
-  const void *thread;           /* [atomic] that called MPI_Init(); relaxed: a hint to others */
   uint32_t sessions;            /* [atomic] so many have begun and not ended; relaxed */
+  uint32_t ended;               /* [atomic] its program has ended; relaxed, as phase */
+  const void *thread;           /* [atomic] that called MPI_Init(); relaxed: a hint to others */
   struct tm_comm *world, *self; /* [rank] */
-  struct tm_comm *comms;        /* [lock:comms_guard] all it has, for reports and checks */
+  const char *call;             /* [atomic] it waits in; NULL: in none. relaxed: for reports, as: */
+  const void *waits_for;        /* [rank] a tm_request, or the tm_comm where it meets the others */
+  const void *frame;            /* [rank] where it waits */
+
+  struct tm_mailbox box;
+  struct tm_comm *comms; /* [lock:comms_guard] all it has, for reports and checks */
   uint32_t comms_guard;
+  int thread_level;                /* [rank] */
   struct tm_unstarted unstarted;   /* [rank] for reports */
   struct tm_buffer *buffer;        /* [rank] of MPI_Buffer_attach() */
   struct tm_errors *errors;        /* [rank] error classes and strings it has added */
