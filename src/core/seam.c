@@ -8,6 +8,7 @@
 #include "core/await.h"
 #include "core/det.h"
 #include "core/park.h"
+#include "core/vp.h"
 #include "debug/report.h"
 
 void mt_seam_lock(uint32_t *guard) { mt_spin_lock(guard); }
@@ -45,6 +46,15 @@ void mt_seam_resume_all(mltp_waitq_t *queue) {
   queue->head_ = queue->tail_ = NULL;
   queue->count_ = 0;
   mt_resume_chain(first);
+}
+
+void mt_seam_resume_all_at(mltp_waitq_t *queue, int vp) {
+  struct mt_vp *to = vp >= 0 && (uint32_t)vp < mt_vp_count() ? mt_rt.vps[vp] : NULL;
+  /* relaxed: a hint; the post looks again */
+  bool comes = to != NULL && mt_load_relaxed(&to->status) != MT_VP_BLOCKED;
+  for (struct mltp_thread *t = comes ? queue->head_ : NULL; t != NULL; t = t->next)
+    if (t->vp != NULL) t->vp = to;
+  mt_seam_resume_all(queue);
 }
 
 bool mt_seam_spin(const uint32_t *word, const struct mltp_thread *waker, uint64_t blindly_ns) {

@@ -61,6 +61,10 @@ MT_SEAM void mt_seam_wait(mltp_waitq_t *queue, const char *what);
  * last of them entered; nobody enters meanwhile. */
 MT_SEAM void mt_seam_resume_all(mltp_waitq_t *queue);
 
+/** The same, and those that run on VPs go on on VP number `vp`, unless that is blocked or not
+ * there: for threads that work on the same data. What they have in another VP's cache they lose. */
+MT_SEAM void mt_seam_resume_all_at(mltp_waitq_t *queue, int vp);
+
 /** Waits on the processor until a word is not 0, where that may pay (core/await.h), or for
  * blindly_ns if that is not 0. Counted as other waits for words are. @return whether it is. */
 MT_SEAM bool mt_seam_spin(const uint32_t *word, const struct mltp_thread *waker,

@@ -114,10 +114,10 @@ struct tm_message {
 
 struct tm_mailbox {
   uint32_t guard;
-  uint32_t cell_count;                /* [guard] */
-  struct tm_message *cells;           /* [guard] free ones */
-  struct tm_queue posted, arrived;    /* [guard] */
-  struct tm_waiter *probers;          /* [guard] wait for any message to arrive */
+  uint32_t cell_count;             /* [guard] */
+  struct tm_message *cells;        /* [guard] free ones */
+  struct tm_queue posted, arrived; /* [guard] */
+  struct tm_waiter *probers;       /* [guard] wait for any message to arrive */
 };
 
 /** Starts a send or a receive; the request's constant fields are set. It may be complete when

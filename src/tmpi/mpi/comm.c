@@ -66,6 +66,7 @@ struct tm_comm *tm_comm_new(uint64_t context, struct tm_group *group, struct tm_
   comm->size = group->size;
   comm->owner = tm_rank_self();
   comm->rank = tm_group_find(group, comm->owner->number);
+  if (comm->team != NULL) comm->crew = tm_team_crew(comm->team, comm->rank);
   comm->handler = tm_errhandler_fatal();
   enlist(comm);
   return comm;

@@ -24,6 +24,7 @@ struct tm_group {
 
 enum { TM_RECENT = 8 };
 
+struct tm_crew;
 struct tm_team;
 struct tm_topology;
 struct tm_errhandler;
@@ -38,9 +39,10 @@ struct tm_comm {
   int rank, size;          /* [const] in the local group */
   struct tm_rank *owner;   /* [const] whose view it is */
   struct tm_team *team;    /* [const] its members; NULL: one alone, or inter */
+  struct tm_crew *crew;    /* [const] the caller's there */
   struct tm_group *remote; /* [const] whom ranks name: the local group but for inter */
   int collectives;         /* [rank] started so far: their tags */
-  unsigned meetings;       /* [rank] of the team so far */
+  uint8_t meetings;        /* [rank] of the team so far, modulo 256 */
   bool inter;              /* [const] an intercommunicator */
   bool freed;              /* [rank] no handle any more */
 

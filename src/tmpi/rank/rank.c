@@ -7,6 +7,7 @@
 #include "tmpi/rank/rank.h"
 
 #include <errno.h>
+#include <mltp/mltp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,7 @@ int tm_job_start(int size) {
   memset(ranks, 0, bytes);
   for (int i = 0; i < size; i++) ranks[i].number = all->ranks[i] = i;
   tm_job.size = size;
+  tm_job.places = mltp_vp() >= 0 ? mltp_vps_active() : 0;
   tm_job.ranks = ranks;
   tm_job.all = all;
   tm_job.next_context = 4; /* world and self have the first ones */

@@ -73,6 +73,7 @@ struct tm_job {
   int size;              /* [const] */
   struct tm_rank *ranks; /* [const] the array */
   struct tm_group *all;  /* [const] of MPI_COMM_WORLD */
+  int places;            /* [const] VPs that run ranks; 0: each has a kernel thread */
   uint64_t next_context; /* [atomic] contexts given out */
   enum tm_wait wait;     /* [const] */
   bool alone;            /* [const] no tmpirun: a program started by itself */
@@ -85,6 +86,12 @@ TM_SHOWN int tm_job_start(int size);
 
 /** Before it: how to wait. */
 TM_SHOWN void tm_job_wait(enum tm_wait wait);
+
+/** @return the VP where a rank is at home, with its neighbours; -1: ranks have kernel threads. It
+ * runs where it is ready first, and where others have stolen it; collectives bring it home. */
+static inline int tm_rank_home(int number) {
+  return tm_job.places > 0 ? (int)((long)number * tm_job.places / tm_job.size) : -1;
+}
 
 /** The calling thread belongs to a rank from now on. @return 0 or ENOMEM. */
 TM_SHOWN int tm_rank_enter(int number);
