@@ -29,7 +29,8 @@ COMPILERS = {"gcc": ("gcc", "g++"), "clang": ("clang-19", "clang++-19")}
 DEBIAN = {"debian12": "bookworm", "debian13": "trixie"}
 SHOWN = 60  # lines of a failed cell's log
 DEBIAN_PACKAGES = ("gcc g++ libc6-dev cmake ninja-build pkgconf python3 libcmocka-dev libsystemc-dev "
-                   "libjansson-dev python3-lark mandoc util-linux")
+                   "libjansson-dev libdw-dev systemtap-sdt-dev python3-lark python3-hypothesis "
+                   "mandoc gdb gfortran util-linux")
 
 
 @dataclasses.dataclass
@@ -69,7 +70,7 @@ def without(name, what, setting):
 def debian(name):
     """A system of its own, made from Debian's mirror; the tests in it have no network."""
     inside = ("cd /src && cmake --preset release && cmake --build --preset release && "
-              'unshare --net ctest --preset release -j"$(nproc)" TESTS')
+              'unshare --net ctest --preset release -j"$(nproc)" --timeout 600 TESTS')
     return Cell(name, f"Debian {DEBIAN[name]}, its gcc and libc", f"""
 git ls-files -z --cached --others --exclude-standard |
   tar --null --verbatim-files-from --files-from=- --create --file=build/matrix/{name}.tar
