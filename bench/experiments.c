@@ -14,6 +14,7 @@ const struct experiment *const bench_experiments[] = {
     &bench_roundtrip, &bench_barrier,
     &bench_memory,    &bench_calibrate,
     &bench_mpi,       &bench_mpi_programs,
-    &bench_systemc,   &bench_sim,
-    &bench_deltas,    NULL,
+    &bench_mpi_wait,  &bench_systemc,
+    &bench_sim,       &bench_deltas,
+    NULL,
 };
