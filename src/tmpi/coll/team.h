@@ -13,7 +13,7 @@
  * than not: the last of a crew to come goes on to meet the last of the other crews, and when these
  * have met wakes its own crew. So a meeting of N members on P VPs is N switches, and what two VPs
  * both touch is touched once for each VP. A crew that has a home (rank.h) goes on there at first,
- * and then every 0.3 ms or so: who is stolen in between stays where it is, since perhaps the home
+ * and then every 0.1 ms or so: who is stolen in between stays where it is, since perhaps the home
  * has lost its CPU.
  *
  * Published is what a member writes into its slot before it comes to a meeting, and others read
@@ -42,7 +42,7 @@
 
 enum {
   TM_SMALL_MAX = 256,  /* bytes of data that a block or the team has room for */
-  TM_STEPS_AWAY = 8192 /* a crew goes home when its members have come so often */
+  TM_STEPS_AWAY = 2048 /* a crew goes home when its members have come so often */
 };
 
 /** Where members wait for each other. */
