@@ -17,6 +17,14 @@ enum {
   INSIDE_WAIT_NS = 2000    /* an owner that stays inside longer has lost its CPU */
 };
 
+/* From newest to oldest linked by next, each with what follows it in prev. */
+static void push_inbox(struct mt_vp *to, struct mltp_thread *newest, struct mltp_thread *oldest) {
+  struct mltp_thread *old = NULL; /* likely; to look first would fetch the line twice */
+  do oldest->next = old;
+  /* IB-1 seq_cst: publishes the chain; pairs IB-2 */
+  while (!mt_cas_seq_cst(&to->runq.inbox, &old, newest));
+}
+
 void mt_runq_post(struct mt_vp *to, struct mltp_thread *first, struct mltp_thread *last) {
   /* The stack holds the newest first, so the chain is reversed on the way in. */
   struct mltp_thread *newest = NULL;
@@ -24,24 +32,34 @@ void mt_runq_post(struct mt_vp *to, struct mltp_thread *first, struct mltp_threa
   for (struct mltp_thread *t = first; t != end;) {
     struct mltp_thread *next = t->next;
     mt_set_where(t, MT_MAILED, to->index);
+    t->prev = NULL;
     t->next = newest;
     newest = t;
     t = next;
   }
-  struct mltp_thread *old = NULL; /* likely; to look first would fetch the line twice */
-  do first->next = old;
-  /* IB-1 seq_cst: publishes the chain; pairs IB-2 */
-  while (!mt_cas_seq_cst(&to->runq.inbox, &old, newest));
+  push_inbox(to, newest, first);
+}
+
+void mt_runq_post_whole(struct mt_vp *to, struct mltp_thread *first) {
+  mt_set_where(first, MT_MAILED, to->index);
+  first->prev = first->next;
+  push_inbox(to, first, first);
 }
 
 struct mltp_thread *mt_runq_take_inbox(struct mt_vp *vp, struct mltp_thread **last) {
   struct mltp_thread *t = NULL, *oldest = NULL;
   if (mt_load_relaxed(&vp->runq.inbox) != NULL) /* relaxed: a hint */
     t = mt_swap_acquire(&vp->runq.inbox, NULL); /* IB-2 acquire: takes the chain; pairs IB-1 */
-  *last = t;                                    /* the stack holds the newest first */
+  *last = NULL;                                 /* the stack holds the newest first */
   while (t != NULL) {
-    struct mltp_thread *next = t->next;
-    t->next = oldest;
+    struct mltp_thread *next = t->next, *end = t;
+    t->next = t->prev; /* what was posted as a whole */
+    while (end->next != NULL) {
+      end = end->next;
+      MT_PROBE1(unpark, end);
+    }
+    if (*last == NULL) *last = end;
+    end->next = oldest;
     oldest = t;
     t = next;
   }
