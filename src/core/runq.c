@@ -160,14 +160,29 @@ static void wait_while(const uint32_t *word, uint32_t value, uint64_t ns) {
   while (mt_load_relaxed(word) == value && os_now() < deadline) mt_arch_pause();
 }
 
+/* A thief that has asked waits for a while. @return true: it was served, or insists no more, since
+ * it was posted something or the victim has nothing left: an owner without threads serves nobody.
+ */
+static bool await_answer(const struct mt_vp *thief, const struct mt_vp *victim) {
+  uint64_t deadline = os_now() + REQUEST_WAIT_NS;
+  do {
+    mt_arch_pause();
+    uint32_t claim = mt_load_relaxed(&victim->runq.claim) & ~(uint32_t)MT_CLAIM_PROBE;
+    if (claim != thief->index + 1) return true;
+    if (mt_load_relaxed(&thief->runq.inbox) != NULL || !mt_runq_seems_busy(victim)) return true;
+  } while (os_now() < deadline);
+  return false;
+}
+
 bool mt_runq_steal(struct mt_vp *thief, struct mt_vp *victim, bool stuck) {
   struct mt_runq *q = &victim->runq;
   bool awake = mt_load_relaxed(&victim->status) == MT_VP_AWAKE; /* relaxed: a hint */
   uint32_t request = thief->index + 1;
   if (!change_claim(q, 0, request)) return false; /* another thief is at it */
-  if (awake && !stuck) wait_while(&q->claim, request, REQUEST_WAIT_NS);
-  if (!change_claim(q, request, MT_CLAIM_LOCKED)) /* served */
+  bool insists = !awake || stuck || !await_answer(thief, victim);
+  if (!change_claim(q, request, insists ? MT_CLAIM_LOCKED : 0)) /* served */
     return mt_load_relaxed(&thief->runq.inbox) != NULL;
+  if (!insists) return false;
   mt_fence_heavy(); /* RQ-4 heavy fence: claim before inside; pairs RQ-1 RQ-9 */
   struct mltp_thread *first = NULL, *last = NULL;
   wait_while(&q->inside, 1, INSIDE_WAIT_NS);

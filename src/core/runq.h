@@ -11,6 +11,7 @@
  *           ... list ...; inside = 0 (release)
  *   thief   claim: 0 -> request (its index + 1), and waits a little: an owner
  *           that comes by gives it half the list by way of the thief's inbox.
+ *           A thief that has something meanwhile takes its request back.
  *           An owner that does not come by is busy in one thread; then
  *           claim: request -> LOCKED; heavy fence; waits for inside == 0;
  *           ... list ...; claim = 0 (release)
