@@ -86,6 +86,7 @@ struct mltp_thread *mt_foreign_new(void) {
   mt_spin_unlock(&foreign->pool.guard);
   if (t == NULL) return NULL;
   mt_descriptor_init(t, NULL);
+  t->number = 0;
   t->token = 0;
   t->kind = MT_FOREIGN;
   mt_set_where(t, MT_RUNNING, 0);
