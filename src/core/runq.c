@@ -9,6 +9,7 @@
 
 #include "core/sched.h"
 #include "core/wake.h"
+#include "debug/probes.h"
 
 enum {
   STEAL_MAX = 32,          /* a walk along cold descriptors: about 3 us at most */
