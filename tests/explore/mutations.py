@@ -65,9 +65,10 @@ MUTATIONS = [
     ("barrier.c", "barrier->open_ != 0 || barrier->given_ < barrier->needed_", "barrier->open_ != 0", "barrier",
      "units that no part has yet are not waited for"),
     ("barrier.c", "part->owed_ > 1", "part->owed_ > 0", "barrier", "a part is completed and the barrier is not told"),
-    ("barrier.c", "  } else {\n    part->owed_--;\n", "  } else {\n    uint32_t owed = part->owed_;\n"
-     "    mt_spin_unlock(&part->queue_.guard_);\n    mt_step(\"\");\n    mt_spin_lock(&part->queue_.guard_);\n"
-     "    part->owed_ = owed - 1;\n", "barrier", "what a part owes is looked at and then changed, in two steps"),
+    ("barrier.c", "mt_store_relaxed(&part->owed_, part->owed_ - 1);",
+     "uint32_t owed = part->owed_;\n    mt_spin_unlock(&part->queue_.guard_);\n    mt_step(\"\");\n"
+     "    mt_spin_lock(&part->queue_.guard_);\n    part->owed_ = owed - 1;", "barrier",
+     "what a part owes is looked at and then changed, in two steps"),
     ("barrier.c", "waiters[i] = (struct mt_home_chain){part->mixed_ ? NULL : part->home_, part->queue_.head_};", "",
      "barrier", "waiters are taken out and not resumed"),
     ("sleep.c", "mt_wait(self, &nobody, false, MT_WHY_SLEEP, &timer));",
