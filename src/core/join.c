@@ -52,7 +52,7 @@ static void *called_body(void *arg) {
   struct mltp_thread *t = arg;
   mt_sanitizer_arrive(&t->sanitizer);
   MT_PROBE2(start, t, t->id);
-  void *result = t->func(t->arg);
+  void *result = mt_call_function(t);
   mt_stack_check(t->stack);
   mt_values_end(t);
   return result;

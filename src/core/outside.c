@@ -109,7 +109,7 @@ static void *bound_main(void *arg) {
   os_sigstack_make();
   os_thread_stack((char **)&self->stack_low, &self->stack_size);
   MT_PROBE2(start, self, self->id);
-  if (setjmp(bottom) == 0) self->result = self->func(self->arg);
+  if (setjmp(bottom) == 0) self->result = mt_call_function(self);
   if (mt_current() != self) return NULL; /* the last thread of a child of fork() */
   finish(self, self->result);
   leave_runtime();

@@ -8,6 +8,7 @@
 #include "core/await.h"
 #include "core/det.h"
 #include "core/park.h"
+#include "core/vp.h"
 #include "debug/report.h"
 
 void mt_seam_lock(uint32_t *guard) { mt_spin_lock(guard); }
@@ -15,6 +16,17 @@ void mt_seam_lock(uint32_t *guard) { mt_spin_lock(guard); }
 void mt_seam_unlock(uint32_t *guard) { mt_spin_unlock(guard); }
 
 struct mltp_thread *mt_seam_self(const char *call) { return mt_self(call); }
+
+uint32_t mt_seam_number(void) {
+  const struct mltp_thread *self = mt_current();
+  return self != NULL ? self->number : 0;
+}
+
+bool mt_seam_set_number(const char *call, uint32_t number) {
+  struct mltp_thread *self = mt_self(call);
+  if (self != NULL) self->number = number;
+  return self != NULL;
+}
 
 void mt_seam_park(uint32_t *guard, const char *what) {
   struct mltp_thread *self = mt_current();
@@ -34,6 +46,15 @@ void mt_seam_resume_all(mltp_waitq_t *queue) {
   queue->head_ = queue->tail_ = NULL;
   queue->count_ = 0;
   mt_resume_chain(first);
+}
+
+void mt_seam_resume_all_at(mltp_waitq_t *queue, int vp) {
+  struct mt_vp *to = vp >= 0 && (uint32_t)vp < mt_vp_count() ? mt_rt.vps[vp] : NULL;
+  /* relaxed: a hint; the post looks again */
+  bool comes = to != NULL && mt_load_relaxed(&to->status) != MT_VP_BLOCKED;
+  for (struct mltp_thread *t = comes ? queue->head_ : NULL; t != NULL; t = t->next)
+    if (t->vp != NULL) t->vp = to;
+  mt_seam_resume_all(queue);
 }
 
 bool mt_seam_spin(const uint32_t *word, const struct mltp_thread *waker, uint64_t blindly_ns) {

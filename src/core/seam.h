@@ -24,6 +24,14 @@ MT_SEAM void mt_seam_unlock(uint32_t *guard);
 /** @return the calling thread, NULL after a misuse report. call names who asked. */
 MT_SEAM struct mltp_thread *mt_seam_self(const char *call);
 
+/** @return the number the calling thread was given, 0: none; threads start without. For what a
+ * library has to know of its caller in each call: a load from a line that parking touches, too,
+ * where mltp_get() needs two more. From any context, also a signal handler. */
+MT_SEAM uint32_t mt_seam_number(void);
+
+/** Gives the calling thread a number. @return false after a misuse report that names the call. */
+MT_SEAM bool mt_seam_set_number(const char *call, uint32_t number);
+
 /** Parks the calling thread until mt_seam_resume(). The guard, which it holds, is released
  * when it can be resumed. what: shown by dumps; must stay readable while it waits. */
 MT_SEAM void mt_seam_park(uint32_t *guard, const char *what);
@@ -52,6 +60,10 @@ MT_SEAM void mt_seam_wait(mltp_waitq_t *queue, const char *what);
 /** Makes all run again who wait in a queue. The caller holds its guard, or has held it since the
  * last of them entered; nobody enters meanwhile. */
 MT_SEAM void mt_seam_resume_all(mltp_waitq_t *queue);
+
+/** The same, and those that run on VPs go on on VP number `vp`, unless that is blocked or not
+ * there: for threads that work on the same data. What they have in another VP's cache they lose. */
+MT_SEAM void mt_seam_resume_all_at(mltp_waitq_t *queue, int vp);
 
 /** Waits on the processor until a word is not 0, where that may pay (core/await.h), or for
  * blindly_ns if that is not 0. Counted as other waits for words are. @return whether it is. */

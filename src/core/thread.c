@@ -202,7 +202,7 @@ void mt_thread_start(void) {
   while (true) {
     struct mt_stack *stack = self->stack;
     MT_PROBE2(start, self, self->id);
-    void *result = self->func(self->arg);
+    void *result = mt_call_function(self);
     mt_stack_check(stack); /* first: in a child of fork() there is no self */
     self = mt_current();
     mt_values_end(self);

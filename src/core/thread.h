@@ -34,6 +34,13 @@ static inline struct mltp_thread *mt_self(const char *call) {
 
 /** @return whether there is a runtime. Without one nobody waits and no timer is set: C++
  * destroys its static objects then. */
+/** Calls the function a thread was made for. @return its result. */
+static inline void *mt_call_function(struct mltp_thread *self) {
+  void *arg = self->arg;
+  self->number = 0;
+  return self->func(arg);
+}
+
 static inline bool mt_is_up(void) {
   return mt_load_relaxed(&mt_rt.running) != 0; /* relaxed: who waits keeps it up */
 }

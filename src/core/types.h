@@ -139,8 +139,11 @@ struct mltp_thread {
     void *result;                  /* [guard: this->guard] once done */
   };
   union {
-    void *arg;          /* [const] until it starts */
-    uint32_t parked_at; /* [atomic] then mt_clock() when it parked; relaxed: for dumps */
+    void *arg; /* [const] until it starts */
+    struct {
+      uint32_t parked_at; /* [atomic] then mt_clock() when it parked; relaxed: for dumps */
+      uint32_t number;    /* [owner] mt_seam_number(); 0 when it starts */
+    };
   };
   struct mt_stack *stack; /* [owner]; NULL: fresh, bound, foreign, main */
   union {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The members of a team meet (src/tmpi/coll/team.h): four, in two blocks of two, three times. For each
+ * The members of a team meet (src/tmpi/coll/team.h): four, in two crews of two, three times. For each
  * meeting each publishes its number, and reads the others' after it.
  *
  * Guards are locks, so that memory is as each holder left it: no store buffers. What is published
@@ -11,7 +11,7 @@
  */
 #define MEMBERS 4
 #define ROUNDS 3
-#define TOP 2 /* the gates: of block 0, of block 1, of the last of both */
+#define TOP 2 /* the gates: of crew 0, of crew 1, of the last of both */
 
 bool guard[3];
 byte missing[3] = 2;

@@ -195,7 +195,7 @@ MUTATIONS = {
     "meet": [
         Mutation(1, "tm_come", "a gate counts anew only when it has been opened"),
         Mutation(2, "mt_after_switch", "the guard is released before the registers are saved"),
-        Mutation(3, "tm_meet", "only the last of all opens its block"),
+        Mutation(3, "tm_meet", "only the last of all opens its crew"),
         Mutation(4, "tm_publish", "there is one set of slots"),
     ],
 }

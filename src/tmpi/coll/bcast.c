@@ -36,7 +36,7 @@ void tm_bcast(struct tm_coll *coll, void *buffer, size_t count, struct tm_type *
 
 /* All of a group have come when its barrier returns; then its first rank tells the other group's.
  */
-static void barrier_inter(struct tm_comm *comm, const char *call) {
+__attribute__((noinline)) static void barrier_inter(struct tm_comm *comm, const char *call) {
   struct tm_type *byte = tm_type_of(MPI_BYTE);
   struct tm_coll coll = tm_coll_begin(comm, call);
   tm_barrier(comm->local_comm, call);

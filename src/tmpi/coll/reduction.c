@@ -3,7 +3,7 @@
  * Elements of all members combined, always in the order of ranks, in a way that depends on the
  * number of ranks alone.
  *
- * Few bytes: the last of a block to come combines its block's, the last of all the blocks', and
+ * Few bytes: the last of a crew to come combines its blocks', the last of all the blocks', and
  * all take the result with them: one meeting. Many: after a meeting each rank combines a slice of
  * the vector, of all ranks' buffers, and puts it where it is wanted; and they meet again.
  */
@@ -44,14 +44,18 @@ static bool is_small(const struct reduction *r) {
   return r->type->dense && r->count * r->type->size <= TM_SMALL_MAX;
 }
 
-static void combine_block(const struct tm_coll *coll, const struct reduction *r) {
+static void combine_block(const struct tm_coll *coll, const struct reduction *r, int block) {
   const struct tm_team *team = coll->comm->team;
-  int first = coll->comm->rank >> team->shift << team->shift, last = first + (1 << team->shift);
-  if (last > team->size) last = team->size;
-  void *sum = (void *)(uintptr_t)team->blocks[first >> team->shift].data;
-  copy(sum, tm_published(coll, last - 1)->at, r->count, r->type);
-  for (int i = last - 2; i >= first; i--)
+  int first = tm_block_first(team, block), last = tm_block_first(team, block + 1) - 1;
+  void *sum = team->blocks[block].data;
+  copy(sum, tm_published(coll, last)->at, r->count, r->type);
+  for (int i = last - 1; i >= first; i--)
     tm_op_apply(r->op, tm_published(coll, i)->at, sum, r->count, r->type);
+}
+
+static void combine_crew(const struct tm_coll *coll, const struct reduction *r) {
+  const struct tm_crew *crew = coll->comm->crew;
+  for (int block = crew->first; block < crew->end; block++) combine_block(coll, r, block);
 }
 
 static void combine_all(const struct tm_coll *coll, const struct reduction *r) {
@@ -65,13 +69,13 @@ static void combine_all(const struct tm_coll *coll, const struct reduction *r) {
 
 static void *meet_and_combine(struct tm_coll *coll, const void *from, const struct reduction *r) {
   tm_publish(coll, from, 0, NULL);
-  if (tm_meet_block(coll)) {
-    combine_block(coll, r);
+  if (tm_meet_crew(coll)) {
+    combine_crew(coll, r);
     if (tm_meet_top(coll)) {
       combine_all(coll, r);
       tm_open_top(coll);
     }
-    tm_open_block(coll);
+    tm_open_crew(coll);
   }
   return tm_team_data(coll);
 }

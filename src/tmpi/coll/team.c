@@ -24,13 +24,35 @@ static void init_gate(struct tm_gate *gate, int members) {
   gate->missing = gate->members = members;
 }
 
-/* As many blocks as members in one, or half as many. */
+/* The home that members from first on, below end, have in common. */
+static int common_home(const struct tm_group *group, int first, int end) {
+  int home = tm_rank_home(group->ranks[first]);
+  for (int i = first + 1; i < end; i++)
+    if (tm_rank_home(group->ranks[i]) != home) return -1;
+  return home;
+}
+
+/* Where ranks have kernel threads, a crew is a block: few come to the same gate. */
+static void make_crews(struct tm_team *team, const struct tm_group *group) {
+  int count = team->crews_count, blocks = team->blocks_count;
+  init_gate(&team->top, count);
+  for (int i = 0; i < count; i++) {
+    struct tm_crew *crew = &team->crews[i];
+    crew->first = (int)((long)i * blocks / count);
+    crew->end = (int)((long)(i + 1) * blocks / count);
+    int first = tm_block_first(team, crew->first), end = tm_block_first(team, crew->end);
+    init_gate(&crew->gate, end - first);
+    crew->home = common_home(group, first, end);
+  }
+}
+
 static struct tm_team *make(uint64_t context, const struct tm_group *group) {
-  int size = group->size, shift = 0;
-  while (1 << (2 * shift) < size) shift++;
-  int blocks = ((size - 1) >> shift) + 1;
+  int size = group->size, blocks = 1; /* a power of 2, so that crews are of a size */
+  while (4 * blocks * blocks <= size) blocks *= 2;
+  int crews = tm_job.places > 0 && tm_job.places < blocks ? tm_job.places : blocks;
   size_t slots = (size_t)size * sizeof(struct tm_slot);
-  size_t bytes = sizeof(struct tm_team) + (size_t)blocks * sizeof(struct tm_team_block);
+  size_t fixed = sizeof(struct tm_team) + (size_t)crews * sizeof(struct tm_crew);
+  size_t bytes = fixed + (size_t)blocks * sizeof(struct tm_team_block);
   struct tm_team *team =
       aligned_alloc(TM_LINE, (bytes + 2 * slots + TM_LINE - 1) & -(size_t)TM_LINE);
   if (team == NULL) return NULL;
@@ -38,16 +60,19 @@ static struct tm_team *make(uint64_t context, const struct tm_group *group) {
   team->context = context;
   team->first = group->ranks[0];
   team->size = team->members = size;
-  team->shift = shift;
   team->blocks_count = blocks;
+  team->crews_count = crews;
+  team->blocks = (struct tm_team_block *)((char *)team + fixed);
   team->slots[0] = (struct tm_slot *)((char *)team + bytes);
   team->slots[1] = team->slots[0] + size;
-  init_gate(&team->top, blocks);
-  for (int i = 0; i < blocks; i++) {
-    int left = size - (i << shift);
-    init_gate(&team->blocks[i].gate, left < 1 << shift ? left : 1 << shift);
-  }
+  make_crews(team, group);
   return team;
+}
+
+struct tm_crew *tm_team_crew(struct tm_team *team, int rank) {
+  struct tm_crew *crew = team->crews;
+  while (rank >= tm_block_first(team, crew->end)) crew++;
+  return crew;
 }
 
 struct tm_team *tm_team_join(uint64_t context, const struct tm_group *group) {

@@ -5,11 +5,15 @@
  * meetings each may read what the others have published, and copy straight from and to their
  * buffers.
  *
- * Members are in blocks, as many blocks as there are members in one, of neighbours in rank, who
- * share a VP more often than not: the last of a block to come goes on to meet the last of the other
- * blocks, and when these have met wakes its own block. So a meeting of N members on P VPs is N
- * switches, and what two VPs both touch is touched once for each block. Blocks depend on the number
- * of members alone; so does the order in which their elements are combined.
+ * Members are in crews, one for each VP, of neighbours in rank, who share a VP more often than not:
+ * the last of a crew to come goes on to meet the last of the other crews, and when these have met
+ * wakes its own crew. So a meeting of N members on P VPs is N switches, and what two VPs both touch
+ * is touched once for each VP. A crew that has a home (rank.h) goes on there at first, and then
+ * every 0.3 ms or so: who is stolen in between stays where it is, since perhaps the home has lost
+ * its CPU.
+ *
+ * A crew is some blocks, which depend on the number of members alone: as many as there are members
+ * in one, or fewer. So the order in which elements are combined does, too.
  *
  * Published is what a member writes into its slot before it comes to a meeting, and others read
  * after it. There are two sets of slots, used in turn: who publishes for the next meeting but
@@ -33,10 +37,11 @@
 #include "base/atomic.h"
 #include "core/seam.h"
 #include "tmpi/coll/coll.h"
+#include "tmpi/match/wait.h"
 
 enum {
-  TM_LINE = 64,
-  TM_SMALL_MAX = 256 /* bytes of data that a block or the team has room for */
+  TM_SMALL_MAX = 256,  /* bytes of data that a block or the team has room for */
+  TM_STEPS_AWAY = 8192 /* a crew goes home when its members have come so often */
 };
 
 /** Where members wait for each other. */
@@ -46,9 +51,15 @@ struct tm_gate {
   int members;                         /* [const] */
 };
 
-struct tm_team_block {
+struct tm_crew {
   struct tm_gate gate;
-  alignas(TM_LINE) char data[TM_SMALL_MAX]; /* of the last to come, until the top opens */
+  int first, end; /* [const] its blocks */
+  int home;       /* [const] VP that all its members are at home on; -1: there is none */
+  int steps;      /* [last to come] until it goes home */
+};
+
+struct tm_team_block {
+  alignas(TM_LINE) char data[TM_SMALL_MAX]; /* of its crew's last to come, until the top opens */
 };
 
 /** What a member has published; what it means depends on the collective. */
@@ -62,19 +73,28 @@ struct tm_team {
   struct tm_team *next; /* [guard: table] */
   uint64_t context;     /* [const] of the communicator */
   int first;            /* [const] the job's number of its first member */
-  int size, shift;      /* [const] members; 2^shift of them are a block */
+  int size;             /* [const] members */
   int blocks_count;     /* [const] */
+  int crews_count;      /* [const] */
   int members;          /* [guard: table] whose communicator is not freed yet, or not made */
-  struct tm_gate top;   /* of the last of each block */
+  struct tm_gate top;   /* of the last of each crew */
   alignas(TM_LINE) char data[2][TM_SMALL_MAX]; /* for all, in turn as slots are */
   struct tm_slot *slots[2];                    /* by rank */
-  struct tm_team_block blocks[];
+  struct tm_team_block *blocks;
+  struct tm_crew crews[];
 };
 
 /** The team of a new communicator of this context and group; each member joins, and leaves.
  * @return NULL: no memory. */
 struct tm_team *tm_team_join(uint64_t context, const struct tm_group *group);
+/** @return the crew of a member, by its rank. */
+struct tm_crew *tm_team_crew(struct tm_team *team, int rank);
 void tm_team_leave(struct tm_team *team);
+
+/** @return the first member of a block, or the end of the one before. */
+static inline int tm_block_first(const struct tm_team *team, int block) {
+  return (int)((long)block * team->size / team->blocks_count);
+}
 
 /* ---- meetings. Inline: after a switch each return from a function is one that the processor has
  * not foreseen, 5 ns or more. */
@@ -88,31 +108,18 @@ static inline bool tm_come(struct tm_gate *gate, const struct tm_coll *coll) {
     return true;
   }
   struct tm_rank *rank = coll->comm->owner;
-  bool tells = rank->thread == mltp_self(); /* others of the rank wait beside it */
-  if (tells) {
-    rank->box.meets_on = coll->comm;
-    rank->box.frame = __builtin_frame_address(0);
-    mt_store_relaxed(&rank->box.call, coll->call);
-  }
+  bool tells = tm_tell(rank, coll->comm, coll->call);
   mt_seam_wait(&gate->queue, coll->call);
-  if (tells) {
-    mt_store_relaxed(&rank->box.call, NULL);
-    rank->box.meets_on = NULL;
-  }
+  if (tells) mt_store_relaxed(&rank->call, NULL);
   return false;
 }
 
-static inline struct tm_gate *tm_block_gate(const struct tm_coll *coll) {
-  struct tm_team *team = coll->comm->team;
-  return &team->blocks[coll->comm->rank >> team->shift].gate;
-}
-
-/** A meeting in parts, with something to do between them: if (tm_meet_block()) { of the block;
- * if (tm_meet_top()) { of all; tm_open_top() } tm_open_block() }. The caller is then the last. */
-static inline bool tm_meet_block(const struct tm_coll *coll) {
+/** A meeting in parts, with something to do between them: if (tm_meet_crew()) { of the crew;
+ * if (tm_meet_top()) { of all; tm_open_top() } tm_open_crew() }. The caller is then the last. */
+static inline bool tm_meet_crew(const struct tm_coll *coll) {
   mt_seam_preempt(coll->call);
   coll->comm->meetings++;
-  return tm_come(tm_block_gate(coll), coll);
+  return tm_come(&coll->comm->crew->gate, coll);
 }
 
 static inline bool tm_meet_top(const struct tm_coll *coll) {
@@ -123,15 +130,22 @@ static inline void tm_open_top(const struct tm_coll *coll) {
   mt_seam_resume_all(&coll->comm->team->top.queue);
 }
 
-static inline void tm_open_block(const struct tm_coll *coll) {
-  mt_seam_resume_all(&tm_block_gate(coll)->queue);
+static inline void tm_open_crew(const struct tm_coll *coll) {
+  struct tm_crew *crew = coll->comm->crew;
+  crew->steps -= crew->gate.members;
+  if (mt_likely(crew->steps > 0)) {
+    mt_seam_resume_all(&crew->gate.queue);
+  } else {
+    crew->steps = TM_STEPS_AWAY;
+    mt_seam_resume_all_at(&crew->gate.queue, crew->home);
+  }
 }
 
 /** Returns when all have come. */
 static inline void tm_meet(const struct tm_coll *coll) {
-  if (!tm_meet_block(coll)) return;
+  if (!tm_meet_crew(coll)) return;
   if (tm_meet_top(coll)) tm_open_top(coll);
-  tm_open_block(coll);
+  tm_open_crew(coll);
 }
 
 /* ---- what is published for the next meeting, and read after it */

@@ -114,14 +114,10 @@ struct tm_message {
 
 struct tm_mailbox {
   uint32_t guard;
-  uint32_t cell_count;                /* [guard] */
-  struct tm_message *cells;           /* [guard] free ones */
-  struct tm_queue posted, arrived;    /* [guard] */
-  struct tm_waiter *probers;          /* [guard] wait for any message to arrive */
-  const char *call;                   /* [atomic] relaxed: what it waits in; NULL: nothing */
-  const struct tm_request *waits_for; /* [guard] the first of them; for reports */
-  const void *frame;                  /* [rank] where it waits; likewise */
-  const struct tm_comm *meets_on;     /* [rank] whose other members it waits for; likewise */
+  uint32_t cell_count;             /* [guard] */
+  struct tm_message *cells;        /* [guard] free ones */
+  struct tm_queue posted, arrived; /* [guard] */
+  struct tm_waiter *probers;       /* [guard] wait for any message to arrive */
 };
 
 /** Starts a send or a receive; the request's constant fields are set. It may be complete when

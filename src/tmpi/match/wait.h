@@ -15,19 +15,23 @@
 #include "core/seam.h"
 #include "tmpi/rank/rank.h"
 
+/** Notes for reports what a rank waits for: struct tm_request, or the struct tm_comm where it meets
+ * the others. @return false: other threads of the rank wait beside it, and are not told of. */
+static inline bool tm_tell(struct tm_rank *rank, const void *waits_for, const char *call) {
+  if (rank->thread != mltp_self()) return false;
+  rank->waits_for = waits_for;
+  rank->frame = __builtin_frame_address(0);
+  mt_store_relaxed(&rank->call, call);
+  return true;
+}
+
 /** Parks until somebody resumes the caller, once. The guard is held, and released.
  * waits_for: for reports; NULL: any message. */
 static inline void tm_mailbox_park(struct tm_rank *rank, uint32_t *guard,
                                    const struct tm_request *waits_for, const char *call) {
-  struct tm_mailbox *box = &rank->box;
-  bool tells = rank->thread == mltp_self(); /* others of the rank wait beside it */
-  if (tells) {
-    box->waits_for = waits_for;
-    box->frame = __builtin_frame_address(0);
-    mt_store_relaxed(&box->call, call);
-  }
+  bool tells = tm_tell(rank, waits_for, call);
   mt_seam_park(guard, call);
-  if (tells) mt_store_relaxed(&box->call, NULL);
+  if (tells) mt_store_relaxed(&rank->call, NULL);
 }
 
 #endif

@@ -50,8 +50,9 @@ static void delist(struct tm_comm *comm) {
 }
 
 struct tm_comm *tm_comm_new(uint64_t context, struct tm_group *group, struct tm_group *remote) {
-  struct tm_comm *comm = calloc(1, sizeof *comm);
+  struct tm_comm *comm = aligned_alloc(TM_LINE, sizeof *comm);
   if (comm == NULL) return NULL;
+  memset(comm, 0, sizeof *comm);
   if (remote == NULL && group->size > 1 && (comm->team = tm_team_join(context, group)) == NULL) {
     free(comm);
     return NULL;
@@ -65,6 +66,7 @@ struct tm_comm *tm_comm_new(uint64_t context, struct tm_group *group, struct tm_
   comm->size = group->size;
   comm->owner = tm_rank_self();
   comm->rank = tm_group_find(group, comm->owner->number);
+  if (comm->team != NULL) comm->crew = tm_team_crew(comm->team, comm->rank);
   comm->handler = tm_errhandler_fatal();
   enlist(comm);
   return comm;

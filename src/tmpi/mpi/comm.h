@@ -24,23 +24,31 @@ struct tm_group {
 
 enum { TM_RECENT = 8 };
 
+struct tm_crew;
 struct tm_team;
 struct tm_topology;
 struct tm_errhandler;
 struct tm_info;
 struct tm_session;
 
+/** The first line is what a collective touches, but for `recent`, which is a line of its own. */
 struct tm_comm {
-  uint32_t magic;
-  uint32_t refs;                    /* [rank] the handle, requests, and what is made of it */
-  uint64_t context;                 /* [const] of messages; of collectives: the next number */
-  int rank, size;                   /* [const] in the local group */
-  struct tm_rank *owner;            /* [const] whose view it is */
-  struct tm_team *team;             /* [const] its members; NULL: one alone, or inter */
-  struct tm_group *group;           /* [const] local */
-  struct tm_group *remote;          /* [const] whom ranks name: the local group but for inter */
-  bool inter;                       /* [const] an intercommunicator */
-  bool freed;                       /* [rank] no handle any more */
+  alignas(TM_LINE) uint32_t magic;
+  uint32_t refs;           /* [rank] the handle, requests, and what is made of it */
+  uint64_t context;        /* [const] of messages; of collectives: the next number */
+  int rank, size;          /* [const] in the local group */
+  struct tm_rank *owner;   /* [const] whose view it is */
+  struct tm_team *team;    /* [const] its members; NULL: one alone, or inter */
+  struct tm_crew *crew;    /* [const] the caller's there */
+  struct tm_group *remote; /* [const] whom ranks name: the local group but for inter */
+  int collectives;         /* [rank] started so far: their tags */
+  uint8_t meetings;        /* [rank] of the team so far, modulo 256 */
+  bool inter;              /* [const] an intercommunicator */
+  bool freed;              /* [rank] no handle any more */
+
+  alignas(TM_LINE) const char *recent[TM_RECENT]; /* [rank] names of the last collectives, by
+                                                     number; for reports */
+  struct tm_group *group;                         /* [const] local */
   struct tm_comm *local_comm;       /* [const] of an intercommunicator: its own side */
   struct tm_errhandler *handler;    /* [guard: the owner's mailbox's] */
   struct tm_attributes *attributes; /* [rank] */
@@ -48,12 +56,9 @@ struct tm_comm {
   struct tm_info *info;             /* [rank] hints; NULL: none */
   struct tm_session *session;       /* [const] that it comes from; NULL: none */
   struct tm_buffer *buffer;         /* [rank] of MPI_Comm_attach_buffer(); NULL: none */
-  int collectives;                  /* [rank] started so far: their tags */
-  int nonblocking;                  /* [rank] likewise: their contexts */
+  int nonblocking;                  /* [rank] collectives started so far: their contexts */
   unsigned checked;                 /* [rank] likewise, of both kinds: counted by --check */
-  const char *recent[TM_RECENT];    /* [rank] names of the last ones, by number; for reports */
   struct tm_comm *next, *prev;      /* [lock:comms_guard] its owner's others */
-  unsigned meetings;                /* [rank] of the team so far */
   char name[MPI_MAX_OBJECT_NAME];   /* [rank] */
 };
 

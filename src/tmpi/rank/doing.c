@@ -56,6 +56,8 @@ static void read_request(struct tm_wanted *what, const struct tm_request *reques
 
 /* A collective whose members meet: there is no request. */
 static void read_meeting(struct tm_wanted *what, const struct tm_comm *comm) {
+  struct tm_comm copy;
+  if (!peek_comm(&copy, comm)) return;
   what->known = true;
   what->number = what->peer = -1;
   read_comm(what, comm, 0);
@@ -64,20 +66,17 @@ static void read_meeting(struct tm_wanted *what, const struct tm_comm *comm) {
 
 void tm_doing_read(struct tm_doing *doing, int number) {
   const struct tm_rank *rank = &tm_job.ranks[number];
-  struct tm_mailbox box;
   memset(doing, 0, sizeof *doing);
-  mt_seam_peek(&box, &rank->box, sizeof box);
-  doing->call = box.call;
+  doing->call = mt_load_relaxed(&rank->call);
   doing->state = mt_load_relaxed(&rank->ended) ? TM_ENDED
                  : doing->call == NULL         ? TM_OUTSIDE
                                                : TM_WAITS;
   if (doing->state == TM_WAITS) {
-    doing->frame = box.frame;
-    doing->site = tm_place_site(box.frame);
-    if (box.meets_on != NULL)
-      read_meeting(&doing->what, box.meets_on);
-    else
-      read_request(&doing->what, box.waits_for);
+    const void *waits_for = mt_load_relaxed(&rank->waits_for);
+    doing->frame = mt_load_relaxed(&rank->frame);
+    doing->site = tm_place_site(doing->frame);
+    read_request(&doing->what, waits_for);
+    read_meeting(&doing->what, waits_for);
   }
   mt_seam_peek(&doing->unstarted, &rank->unstarted, sizeof doing->unstarted);
 }

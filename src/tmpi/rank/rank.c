@@ -10,28 +10,30 @@
 #include <mltp/mltp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/atomic.h"
+#include "core/seam.h"
 #include "tmpi/dt/predefined.h"
 #include "tmpi/mpi/comm.h"
 #include "tmpi/rank/report.h"
 
 struct tm_job tm_job;
-static mltp_key_t rank_key;
 
 int tm_job_start(int size) {
   if (tm_job.ranks != NULL) return EINVAL;
-  int error = mltp_key_create(&rank_key, NULL);
-  if (error != 0) return error;
-  struct tm_rank *ranks = calloc((size_t)size, sizeof *ranks);
+  size_t bytes = (size_t)size * sizeof(struct tm_rank);
+  struct tm_rank *ranks = aligned_alloc(TM_LINE, bytes);
   struct tm_group *all = tm_group_new(size);
   if (ranks == NULL || all == NULL) {
     free(ranks); /* the job ends */
     return ENOMEM;
   }
+  memset(ranks, 0, bytes);
   for (int i = 0; i < size; i++) ranks[i].number = all->ranks[i] = i;
   tm_job.size = size;
+  tm_job.places = mltp_vp() >= 0 ? mltp_vps_active() : 0;
   tm_job.ranks = ranks;
   tm_job.all = all;
   tm_job.next_context = 4; /* world and self have the first ones */
@@ -42,9 +44,15 @@ int tm_job_start(int size) {
 
 void tm_job_wait(enum tm_wait wait) { tm_job.wait = wait; }
 
-int tm_rank_enter(int number) { return mltp_set(rank_key, &tm_job.ranks[number]); }
+/* A thread's number is its rank's and one. */
+int tm_rank_enter(int number) {
+  return mt_seam_set_number("MPI", (uint32_t)number + 1) ? 0 : ENOMEM;
+}
 
-struct tm_rank *tm_rank_self(void) { return tm_job.ranks != NULL ? mltp_get(rank_key) : NULL; }
+struct tm_rank *tm_rank_self(void) {
+  uint32_t number = mt_seam_number();
+  return number != 0 ? &tm_job.ranks[number - 1] : NULL;
+}
 
 int tm_rank_number(void) {
   const struct tm_rank *rank = tm_rank_self();

@@ -12,6 +12,7 @@
 #ifndef TM_RANK_RANK_H
 #define TM_RANK_RANK_H
 
+#include <stdalign.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -42,17 +43,24 @@ struct tm_unstarted {
   int peer, tag;
 };
 
+enum { TM_LINE = 64 };
+
+/** The first line is what each call touches: ranks by the thousand are in no first-level cache. */
 struct tm_rank {
-  struct tm_mailbox box;
-  int number;                   /* [const] in MPI_COMM_WORLD */
+  alignas(TM_LINE) int number;  /* [const] in MPI_COMM_WORLD */
   uint32_t phase;               /* [atomic] enum tm_phase; relaxed: others read it for reports */
-  uint32_t ended;               /* [atomic] its program has ended; relaxed, likewise */
-  int thread_level;             /* [rank] */
-  const void *thread;           /* [atomic] that called MPI_Init(); relaxed: a hint to others */
   uint32_t sessions;            /* [atomic] so many have begun and not ended; relaxed */
+  uint32_t ended;               /* [atomic] its program has ended; relaxed, as phase */
+  const void *thread;           /* [atomic] that called MPI_Init(); relaxed: a hint to others */
   struct tm_comm *world, *self; /* [rank] */
-  struct tm_comm *comms;        /* [lock:comms_guard] all it has, for reports and checks */
+  const char *call;             /* [atomic] it waits in; NULL: in none. relaxed: for reports, as: */
+  const void *waits_for;        /* [rank] a tm_request, or the tm_comm where it meets the others */
+  const void *frame;            /* [rank] where it waits */
+
+  struct tm_mailbox box;
+  struct tm_comm *comms; /* [lock:comms_guard] all it has, for reports and checks */
   uint32_t comms_guard;
+  int thread_level;                /* [rank] */
   struct tm_unstarted unstarted;   /* [rank] for reports */
   struct tm_buffer *buffer;        /* [rank] of MPI_Buffer_attach() */
   struct tm_errors *errors;        /* [rank] error classes and strings it has added */
@@ -65,6 +73,7 @@ struct tm_job {
   int size;              /* [const] */
   struct tm_rank *ranks; /* [const] the array */
   struct tm_group *all;  /* [const] of MPI_COMM_WORLD */
+  int places;            /* [const] VPs that run ranks; 0: each has a kernel thread */
   uint64_t next_context; /* [atomic] contexts given out */
   enum tm_wait wait;     /* [const] */
   bool alone;            /* [const] no tmpirun: a program started by itself */
@@ -77,6 +86,12 @@ TM_SHOWN int tm_job_start(int size);
 
 /** Before it: how to wait. */
 TM_SHOWN void tm_job_wait(enum tm_wait wait);
+
+/** @return the VP where a rank is at home, with its neighbours; -1: ranks have kernel threads. It
+ * runs where it is ready first, and where others have stolen it; collectives bring it home. */
+static inline int tm_rank_home(int number) {
+  return tm_job.places > 0 ? (int)((long)number * tm_job.places / tm_job.size) : -1;
+}
 
 /** The calling thread belongs to a rank from now on. @return 0 or ENOMEM. */
 TM_SHOWN int tm_rank_enter(int number);
