@@ -35,7 +35,7 @@ def numbers(rows):
 
 
 def ahead(rows):
-    """Of the points where others were measured, at how many ours takes least; by how much the best of them is behind."""
+    """At how many points ours takes least of all, and by how much the best other is behind."""
     ratios = mpi_ways.ratios(rows)
     if not ratios:
         return "There is nothing to compare with."
@@ -87,20 +87,22 @@ def messages(results):
 
 def price(results):
     """What private copies of a program's data and text cost."""
-    key, title = "mpi-privatization", "The price of a copy for each rank"
+    key, name = "mpi-privatization", "The price of a copy for each rank"
     caption = ("Each rank has the program's data and text at addresses of its own. Left: loading, running and "
                "ending all ranks. Middle: memory of the process for each. Right: a barrier for each rank, beside "
                "the barrier of as many plain threads, which share one text, on the same VPs.")
     started, memory, barriers = (rows_of(results, metric, impl="tmpi")
                                  for metric in ("start to end", "memory of a rank", "barrier"))
     if not started or not barriers:
-        return blocks.Figure(key, title, caption, None, f"mpi: {results.missing('mpi')}.")
+        return blocks.Figure(key, name, caption, None, f"mpi: {results.missing('mpi')}.")
     picture, axes = plots.panels(3)
     threads = [row for row in results.select(experiment="barrier", metric="barrier", impl="mltp")
                if row["vps"] == barriers[0]["vps"]]
     share = [{**row, **{k: row[k] / row["ranks"] * 1e3 for k in ("min", "median", "max")}} for row in barriers]
-    for panel, rows, label in ((axes[0], started, "ms from start to end"), (axes[1], memory, "kB for each rank"),
-                               (axes[2], share, "ns of wall time for each rank")):
+    for panel, rows, title, label in ((axes[0], started, "start to end", "ms"),
+                                      (axes[1], memory, "memory", "kB for each rank"),
+                                      (axes[2], share, "a barrier", "ns of wall time for each rank")):
+        panel.set_title(title)
         if rows:
             plots.line(panel, rows, "ranks", **mpi_ways.style("tmpi"))
         plots.powers_of_two(panel, [row["ranks"] for row in rows] or [1], "ranks")
@@ -117,7 +119,7 @@ def price(results):
     few, many = (choose(share, key=lambda row: row["ranks"]) for choose in (min, max))
     sentence += (f". A barrier takes {quantity(few['min'])} ns for each of {few['ranks']} ranks and "
                  f"{quantity(many['min'])} for each of {many['ranks']}, whose stacks, data and texts no cache holds.")
-    return blocks.Figure(key, title, caption, picture, sentence, numbers(started + memory + barriers))
+    return blocks.Figure(key, name, caption, picture, sentence, numbers(started + memory + barriers))
 
 
 def loaded(results):
