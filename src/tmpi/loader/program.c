@@ -65,9 +65,6 @@ void tm_program_lay_out(struct tm_program *program) {
   program->slot = align_up(at, PAGE);
 }
 
-/* LeakSanitizer, where it is there: what a rank's globals point to is no leak. */
-extern void __lsan_register_root_region(const void *start, size_t size) __attribute__((weak));
-
 static bool read_program(struct tm_program *program, const char *path) {
   program->images[0] = tm_image_read(path);
   if (program->images[0] == NULL) return false;
