@@ -30,7 +30,7 @@ struct call {
   int *index;
   bool one_dash;
   bool loud;          /* what is wrong is told */
-  char missing;       /* returned when there is no argument */
+  int missing;        /* returned when there is no argument */
   const char *dashes; /* of the word that is looked at */
 };
 
