@@ -199,6 +199,12 @@ enum {
 
 #define MPI_BSEND_OVERHEAD 512
 
+/* A status in Fortran: an array of ints, and where they are in it, counted from 0. */
+#define MPI_F_STATUS_SIZE 8
+#define MPI_F_SOURCE 0
+#define MPI_F_TAG 1
+#define MPI_F_ERROR 2
+
 /* ---- addresses with a meaning */
 #define MPI_BOTTOM ((void *)0)
 #define MPI_IN_PLACE ((void *)1)

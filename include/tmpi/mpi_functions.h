@@ -380,6 +380,51 @@ int MPI_Session_set_errhandler(MPI_Session session, MPI_Errhandler handler);
 int MPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler *handler);
 int MPI_Session_call_errhandler(MPI_Session session, int code);
 
+/* ---- handles as ints, for other languages. A predefined handle is its own number; an object keeps
+ * its number while it lives. What is no handle's number gives NULL, which is no valid handle. Any
+ * thread may call these at any time. The functions with 2 do the same with Fortran's integers; the
+ * ABI leaves them out, since it fixes no size of these: here they are ints. */
+int MPI_Comm_toint(MPI_Comm comm);
+MPI_Comm MPI_Comm_fromint(int comm);
+int MPI_Group_toint(MPI_Group group);
+MPI_Group MPI_Group_fromint(int group);
+int MPI_Type_toint(MPI_Datatype type);
+MPI_Datatype MPI_Type_fromint(int type);
+int MPI_Request_toint(MPI_Request request);
+MPI_Request MPI_Request_fromint(int request);
+int MPI_Message_toint(MPI_Message message);
+MPI_Message MPI_Message_fromint(int message);
+int MPI_Op_toint(MPI_Op op);
+MPI_Op MPI_Op_fromint(int op);
+int MPI_Errhandler_toint(MPI_Errhandler handler);
+MPI_Errhandler MPI_Errhandler_fromint(int handler);
+int MPI_Info_toint(MPI_Info info);
+MPI_Info MPI_Info_fromint(int info);
+int MPI_Session_toint(MPI_Session session);
+MPI_Session MPI_Session_fromint(int session);
+MPI_Fint MPI_Comm_c2f(MPI_Comm comm);
+MPI_Comm MPI_Comm_f2c(MPI_Fint comm);
+MPI_Fint MPI_Group_c2f(MPI_Group group);
+MPI_Group MPI_Group_f2c(MPI_Fint group);
+MPI_Fint MPI_Type_c2f(MPI_Datatype type);
+MPI_Datatype MPI_Type_f2c(MPI_Fint type);
+MPI_Fint MPI_Request_c2f(MPI_Request request);
+MPI_Request MPI_Request_f2c(MPI_Fint request);
+MPI_Fint MPI_Message_c2f(MPI_Message message);
+MPI_Message MPI_Message_f2c(MPI_Fint message);
+MPI_Fint MPI_Op_c2f(MPI_Op op);
+MPI_Op MPI_Op_f2c(MPI_Fint op);
+MPI_Fint MPI_Errhandler_c2f(MPI_Errhandler handler);
+MPI_Errhandler MPI_Errhandler_f2c(MPI_Fint handler);
+MPI_Fint MPI_Info_c2f(MPI_Info info);
+MPI_Info MPI_Info_f2c(MPI_Fint info);
+MPI_Fint MPI_Session_c2f(MPI_Session session);
+MPI_Session MPI_Session_f2c(MPI_Fint session);
+/** Statuses: f_status has MPI_F_STATUS_SIZE elements, those at MPI_F_SOURCE, MPI_F_TAG and
+ * MPI_F_ERROR are for programs. */
+int MPI_Status_c2f(const MPI_Status *c_status, MPI_Fint *f_status);
+int MPI_Status_f2c(const MPI_Fint *f_status, MPI_Status *c_status);
+
 /* ---- with 64-bit counts; those of collectives are in mpi_collectives.h */
 int MPI_Send_c(const void *buffer, MPI_Count count, MPI_Datatype type, int dest, int tag,
                MPI_Comm comm);

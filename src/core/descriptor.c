@@ -25,6 +25,7 @@ void mt_descriptors_free(void) {
   uint32_t used = ours->used;
   mt_store_relaxed(&ours->used, 0); /* a dump that has begun finds what is not there */
   for (uint32_t i = 0; i * PER_CHUNK < used; i++) {
+    mt_sanitizer_no_roots(ours->chunks[i], CHUNK_SIZE);
     os_release(ours->chunks[i], CHUNK_SIZE);
     mt_store_relaxed(&ours->chunks[i], NULL);
   }
@@ -46,6 +47,7 @@ static struct mltp_thread *slab_take(struct mt_slab *slab) {
       os_release(chunk, CHUNK_SIZE);
       return NULL;
     }
+    mt_sanitizer_roots(chunk, CHUNK_SIZE);
     mt_store_relaxed(&slab->chunks[index], chunk);
   }
   t = &slab->chunks[index][slab->used % PER_CHUNK];

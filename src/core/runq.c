@@ -9,7 +9,6 @@
 
 #include "core/sched.h"
 #include "core/wake.h"
-#include "debug/probes.h"
 
 enum {
   STEAL_MAX = 32,          /* a walk along cold descriptors: about 3 us at most */
@@ -165,8 +164,6 @@ bool mt_runq_steal(struct mt_vp *thief, struct mt_vp *victim, bool stuck) {
     mt_runq_enter(thief);
     push_chain(thief, first);
     mt_runq_leave(thief);
-    mt_count_owner(&thief->stats.stolen);
-    MT_PROBE2(steal, thief->index, victim->index);
   }
   return first != NULL || mt_load_relaxed(&thief->runq.inbox) != NULL;
 }

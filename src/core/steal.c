@@ -11,6 +11,7 @@
 #include "core/strategy.h"
 #include "core/vp.h"
 #include "core/wake.h"
+#include "debug/probes.h"
 
 enum {
   MOVE_NS = 250, /* to move a thread: a request's share, two lines to transfer */
@@ -59,6 +60,8 @@ static bool steal_from(struct mt_vp *vp, struct mt_vp *victim, uint64_t now, boo
   if (!mt_runq_steal(vp, victim, stuck && share < 2)) return false;
   vp->stolen_at = now;
   vp->stolen_count = share;
+  mt_count_owner(&vp->stats.stolen);
+  MT_PROBE2(steal, vp->index, victim->index);
   if (mt_near_distance(vp, victim) != MT_SAME_CACHE) mt_count_owner(&vp->stats.stolen_far);
   mt_store_relaxed(&mt_rt.quiet, 0); /* relaxed: hints */
   mt_store_relaxed(&mt_rt.vain_searches, 0);

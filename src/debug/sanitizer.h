@@ -29,6 +29,7 @@
 #if defined(MT_ASAN)
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
+#include <sanitizer/lsan_interface.h>
 #endif
 #if defined(MT_TSAN)
 #include <sanitizer/tsan_interface.h>
@@ -55,6 +56,23 @@ static inline void mt_sanitizer_new_stack(const char *low, size_t size) {
   (void)VALGRIND_STACK_REGISTER(low, low + size - 1);
 #endif
   (void)low, (void)size;
+}
+
+/** What pointers in this memory lead to is no leak: LeakSanitizer looks at libraries, the heap and
+ * the kernel's stacks by itself. A program may exit while threads live. */
+static inline void mt_sanitizer_roots(const void *start, size_t size) {
+#if defined(MT_ASAN)
+  __lsan_register_root_region(start, size);
+#endif
+  (void)start, (void)size;
+}
+
+/** Before memory told of by mt_sanitizer_roots() is given back. */
+static inline void mt_sanitizer_no_roots(const void *start, size_t size) {
+#if defined(MT_ASAN)
+  __lsan_unregister_root_region(start, size);
+#endif
+  (void)start, (void)size;
 }
 
 /** Part of every thread's descriptor. */

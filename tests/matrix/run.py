@@ -3,12 +3,15 @@
 """Builds and tests the library in every environment it is made for: the cells of a matrix.
 
 Each cell is a command of its own (--list shows them, --only runs some); what it wrote is in
-build/matrix/CELL.log, and all verdicts are in build/matrix/results.json. Cells that have passed on
-the same commit are not run again, so that an interrupted matrix goes on. Within each cell the
-tests run on 1, 2 and 8 VPs and on the kernel backend (by emulation on 2).
+build/matrix/CELL.log, and all verdicts, each with the commit it was seen on, are in
+build/matrix/results.json. Cells that have passed on the same commit, or on one from which this one
+differs in documents only, are not run again, so that an interrupted matrix goes on. All of it takes
+hours: while others commit, run it in a worktree of one commit (git worktree add --detach). Within
+each cell the tests run on 1, 2 and 8 VPs and on the kernel backend (by emulation on 2).
 """
 import argparse
 import dataclasses
+import fcntl
 import json
 import os
 import pathlib
@@ -26,7 +29,8 @@ COMPILERS = {"gcc": ("gcc", "g++"), "clang": ("clang-19", "clang++-19")}
 DEBIAN = {"debian12": "bookworm", "debian13": "trixie"}
 SHOWN = 60  # lines of a failed cell's log
 DEBIAN_PACKAGES = ("gcc g++ libc6-dev cmake ninja-build pkgconf python3 libcmocka-dev libsystemc-dev "
-                   "libjansson-dev python3-lark mandoc util-linux")
+                   "libjansson-dev libdw-dev systemtap-sdt-dev python3-lark python3-hypothesis "
+                   "mandoc gdb gfortran util-linux")
 
 
 @dataclasses.dataclass
@@ -66,7 +70,7 @@ def without(name, what, setting):
 def debian(name):
     """A system of its own, made from Debian's mirror; the tests in it have no network."""
     inside = ("cd /src && cmake --preset release && cmake --build --preset release && "
-              'unshare --net ctest --preset release -j"$(nproc)" TESTS')
+              'unshare --net ctest --preset release -j"$(nproc)" --timeout 600 TESTS')
     return Cell(name, f"Debian {DEBIAN[name]}, its gcc and libc", f"""
 git ls-files -z --cached --others --exclude-standard |
   tar --null --verbatim-files-from --files-from=- --create --file=build/matrix/{name}.tar
@@ -117,27 +121,51 @@ def run(cell, test_arguments):
     return ("passed", said) if status == 0 else ("failed", f"status {status}; {said}; see {log}")
 
 
+def git(*arguments):
+    result = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True,
+                            check=False)
+    return result.stdout.strip() if result.returncode == 0 else None
+
+
 def identity(test_arguments):
     """What verdicts must have in common to be one matrix."""
-    commit = subprocess.run(["git", "describe", "--always", "--abbrev=40", "--dirty"], cwd=ROOT,
-                            capture_output=True, text=True, check=False).stdout.strip()
-    return {"commit": commit or "unknown-dirty", "kernel": platform.release(),
-            "machine": platform.machine(), "tests": test_arguments}
+    return {"commit": git("describe", "--always", "--abbrev=40", "--dirty") or "unknown-dirty",
+            "kernel": platform.release(), "machine": platform.machine(), "tests": test_arguments}
 
 
-def earlier(path, wanted):
-    """The rows of cells that were run before, on the very same thing."""
-    if wanted["commit"].endswith("-dirty") or not path.exists():
-        return {}
-    results = json.loads(path.read_text())
-    return {row["cell"]: row for row in results["cells"]} if results.get("of") == wanted else {}
+def same_code(commit, other):
+    """Whether two commits differ in nothing but documents, of which no test reads any."""
+    if any(c.endswith("-dirty") for c in (commit, other)):
+        return False
+    changed = git("diff", "--name-only", "--no-renames", commit, other)
+    return changed is not None and all(name.endswith(".md") for name in changed.splitlines())
 
 
-def record(path, wanted, rows):
-    """In one step: who is interrupted leaves the old rows or the new ones."""
-    temporary = path.with_suffix(".new")
-    temporary.write_text(json.dumps({"of": wanted, "cells": list(rows.values())}, indent=1) + "\n")
-    temporary.replace(path)
+def counts(row, wanted):
+    """Whether an earlier verdict is one about what is here now."""
+    return (all(row["of"][k] == wanted[k] for k in wanted if k != "commit") and
+            same_code(row["of"]["commit"], wanted["commit"]))
+
+
+def earlier(path):
+    """The last row of each cell, by its name."""
+    rows = json.loads(path.read_text())["cells"] if path.exists() else []
+    return {row["cell"]: row for row in rows if "of" in row}
+
+
+def record(path, row):
+    """In one step: who is interrupted leaves the old rows or the new ones. Two runs may record."""
+    with open(path.with_suffix(".lock"), "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        rows = earlier(path) | {row["cell"]: row}
+        temporary = path.with_suffix(".new")
+        temporary.write_text(json.dumps({"cells": list(rows.values())}, indent=1) + "\n")
+        temporary.replace(path)
+
+
+def line(row):
+    return (f"{row['cell']:16} {row['verdict']:8} {row['seconds']:5} s  "
+            f"{row['of']['commit'][:12]}  {row['said']}")
 
 
 def parse(argv, names):
@@ -163,22 +191,26 @@ def main(argv):
         return 0
     OUT.mkdir(parents=True, exist_ok=True)
     path, wanted = OUT / "results.json", identity(test_arguments)
-    rows = earlier(path, wanted)
+    rows = {name: row for name, row in earlier(path).items() if counts(row, wanted)}
+    failed = False
     for name in args.only or matrix:
         if not args.only and rows.get(name, {}).get("verdict") == "passed":
-            print(f"{name:16} passed   {rows[name]['date']}  {rows[name]['said']}", flush=True)
+            print(f"{line(rows[name])}  (on {rows[name]['date']})", flush=True)
             continue
         begin = time.monotonic()
         verdict, said = run(matrix[name], test_arguments)
-        seconds = round(time.monotonic() - begin)
-        rows[name] = {"cell": name, "what": matrix[name].what, "verdict": verdict, "said": said,
-                      "seconds": seconds, "date": time.strftime("%Y-%m-%dT%H:%MZ", time.gmtime())}
-        record(path, wanted, rows)
+        row = {"cell": name, "what": matrix[name].what, "verdict": verdict, "said": said,
+               "seconds": round(time.monotonic() - begin), "of": wanted,
+               "date": time.strftime("%Y-%m-%dT%H:%MZ", time.gmtime())}
+        if identity(test_arguments) != wanted:
+            row["of"] = wanted | {"commit": f"{wanted['commit']}-dirty"}  # somebody worked here
+        record(path, row)
+        failed |= verdict == "failed"
         if verdict == "failed":
             sys.stdout.writelines((OUT / f"{name}.log").read_text(errors="replace")
                                   .splitlines(keepends=True)[-SHOWN:])
-        print(f"{name:16} {verdict:8} {seconds:5} s  {said}", flush=True)
-    return 1 if any(row["verdict"] == "failed" for row in rows.values()) else 0
+        print(line(row), flush=True)
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

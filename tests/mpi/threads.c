@@ -17,6 +17,15 @@ static int ended; /* pthreads whose value was given back */
 
 static void end_value(void *value) { __atomic_add_fetch(&ended, value != NULL, __ATOMIC_RELAXED); }
 
+/* A key made after another was deleted has no values, though it may get that one's number. */
+static void check_new_key(void) {
+  pthread_key_t old, new;
+  CHECK(pthread_key_create(&old, NULL) == 0 && pthread_setspecific(old, &old) == 0);
+  CHECK(pthread_getspecific(old) == &old && pthread_key_delete(old) == 0);
+  CHECK(pthread_key_create(&new, NULL) == 0 && pthread_getspecific(new) == NULL);
+  CHECK(pthread_key_delete(new) == 0);
+}
+
 struct job {
   int rank, index;
   int *where; /* of `number`, in that thread */
@@ -27,6 +36,7 @@ static void *work(void *argument) {
   struct job *job = argument;
   CHECK(number == 7 && zero == 0 && pointer == &global);
   CHECK(pthread_getspecific(key) == NULL && pthread_setspecific(key, job) == 0);
+  check_new_key();
   number = zero = 100 * job->rank + job->index;
   job->where = &number;
   int next = (job->index + 1) % 2, got;
@@ -68,6 +78,7 @@ int main(int argc, char **argv) {
   CHECK(number == 7 && zero == 0 && pointer == &global);
   number = rank;
   CHECK(pthread_key_create(&key, end_value) == 0 && pthread_setspecific(key, &jobs[rank % 2]) == 0);
+  check_new_key();
   check_affinity(rank);
   sem_init(&done, 0, 0);
   for (int i = 0; i < 2; i++) {

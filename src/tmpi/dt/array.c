@@ -11,11 +11,7 @@
 /* Elements at the indices first, ..., first + count - 1 of a dimension, `stride` bytes apart. */
 static bool take_range(struct tm_type *to, const struct tm_type *inner, ptrdiff_t stride,
                        ptrdiff_t first, ptrdiff_t count) {
-  bool touching = stride == tm_type_extent(inner);
-  if (touching) return tm_type_add(to, inner, first * stride, (size_t)count);
-  for (ptrdiff_t i = 0; i < count; i++)
-    if (!tm_type_add(to, inner, (first + i) * stride, 1)) return false;
-  return true;
+  return tm_type_add_rows(to, inner, first * stride, 1, (size_t)count, stride);
 }
 
 /* Puts `outer`, made of *inner, in its place. ok false: neither is wanted any more. */

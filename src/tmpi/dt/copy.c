@@ -9,31 +9,30 @@ struct cursor {
   const struct tm_type *type;
   char *element; /* its address */
   size_t block;
+  size_t more; /* pieces of the block behind this one */
   char *at;    /* the next byte */
   size_t left; /* bytes that lie together from there */
 };
 
-static void enter_block(struct cursor *c) {
-  const struct tm_block *b = &c->type->blocks[c->block];
-  c->at = c->element + b->at;
-  c->left = b->length;
-}
-
 /* All elements of a dense type are one piece. */
 static struct cursor start(const void *address, const struct tm_type *type, size_t skip,
                            size_t bytes) {
-  struct cursor c = {type, (char *)(uintptr_t)address, 0, NULL, 0};
+  struct cursor c = {type, (char *)(uintptr_t)address, 0, 0, NULL, 0};
+  const struct tm_block *b = type->blocks;
   if (type->dense) {
-    c.at = c.element + type->blocks[0].at + skip;
+    c.at = c.element + b->at + skip;
     c.left = bytes;
     return c;
   }
   c.element += (ptrdiff_t)(skip / type->size) * tm_type_extent(type);
   skip %= type->size;
-  while (skip >= type->blocks[c.block].length) skip -= type->blocks[c.block++].length;
-  enter_block(&c);
-  c.at += skip;
-  c.left -= skip;
+  for (; skip >= b->length * b->count; b++) skip -= b->length * b->count;
+  c.block = (size_t)(b - type->blocks);
+  size_t piece = skip / b->length;
+  c.more = b->count - 1 - piece;
+  skip %= b->length;
+  c.at = c.element + b->at + (ptrdiff_t)piece * b->stride + skip;
+  c.left = b->length - skip;
   return c;
 }
 
@@ -41,20 +40,98 @@ static void advance(struct cursor *c, size_t bytes) {
   c->at += bytes;
   c->left -= bytes;
   if (c->left > 0 || c->type->dense) return;
+  if (c->more > 0) {
+    const struct tm_block *same = &c->type->blocks[c->block];
+    c->more--;
+    c->at += same->stride - (ptrdiff_t)same->length;
+    c->left = same->length;
+    return;
+  }
   if (++c->block == c->type->block_count) {
     c->block = 0;
     c->element += tm_type_extent(c->type);
   }
-  enter_block(c);
+  const struct tm_block *b = &c->type->blocks[c->block];
+  c->at = c->element + b->at;
+  c->more = b->count - 1;
+  c->left = b->length;
+}
+
+/* Pieces of so many bytes, at equal distances from here on. A piece is divided where it has room
+ * for several. */
+struct series {
+  size_t count;
+  ptrdiff_t step;
+};
+
+static bool goes_on(const struct cursor *c, size_t bytes) {
+  return c->left != bytes || c->more > 0;
+}
+
+static struct series series(const struct cursor *c, size_t bytes) {
+  const struct tm_block *b = &c->type->blocks[c->block];
+  if (c->left != bytes) return (struct series){c->left / bytes, (ptrdiff_t)bytes};
+  if (b->length != bytes) return (struct series){1, 0}; /* the end of a piece */
+  return (struct series){c->more + 1, b->stride};
+}
+
+/* Behind so many pieces of a series. */
+static void skip_series(struct cursor *c, size_t piece, size_t count, ptrdiff_t step) {
+  if (c->left == piece) {
+    c->more -= count - 1;
+    c->at += (ptrdiff_t)(count - 1) * step;
+    advance(c, piece);
+  } else {
+    advance(c, count * piece);
+  }
+}
+
+/* Compiled for some sizes, of which each is a load and a store. A rank may send to itself: memmove.
+ */
+static inline void move(char *to, ptrdiff_t to_step, const char *from, ptrdiff_t from_step,
+                        size_t bytes, size_t count) {
+  for (size_t i = 0; i < count; i++, to += to_step, from += from_step) memmove(to, from, bytes);
+}
+
+static void move_pieces(char *to, ptrdiff_t to_step, const char *from, ptrdiff_t from_step,
+                        size_t bytes, size_t count) {
+  switch (bytes) {
+    case 1: move(to, to_step, from, from_step, 1, count); break;
+    case 2: move(to, to_step, from, from_step, 2, count); break;
+    case 4: move(to, to_step, from, from_step, 4, count); break;
+    case 8: move(to, to_step, from, from_step, 8, count); break;
+    case 16: move(to, to_step, from, from_step, 16, count); break;
+    default: move(to, to_step, from, from_step, bytes, count); break;
+  }
+}
+
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+
+/* Copies as many pieces of so many bytes as both sides have in a series. @return how many bytes. */
+__attribute__((noinline)) static size_t copy_series(struct cursor *to, struct cursor *from,
+                                                    size_t piece, size_t bytes) {
+  struct series t = series(to, piece), f = series(from, piece);
+  size_t count = least(least(t.count, f.count), bytes / piece);
+  move_pieces(to->at, t.step, from->at, f.step, piece, count);
+  if (count * piece < bytes) {
+    skip_series(to, piece, count, t.step);
+    skip_series(from, piece, count, f.step);
+  }
+  return count * piece;
 }
 
 static void copy(struct cursor *to, struct cursor *from, size_t bytes) {
-  while (bytes > 0) {
-    size_t piece = to->left < from->left ? to->left : from->left;
-    if (piece > bytes) piece = bytes;
-    memmove(to->at, from->at, piece); /* a rank may send to itself */
+  for (;;) {
+    size_t piece = least(to->left, from->left);
+    if (piece < bytes && goes_on(to, piece) && goes_on(from, piece)) {
+      bytes -= copy_series(to, from, piece, bytes);
+      if (bytes == 0) return;
+      continue;
+    }
+    piece = least(piece, bytes);
+    memmove(to->at, from->at, piece);
     bytes -= piece;
-    if (bytes == 0) break;
+    if (bytes == 0) return;
     advance(to, piece);
     advance(from, piece);
   }

@@ -35,13 +35,18 @@ static void tell(struct tm_recipe *recipe, const struct pattern *p, struct tm_ty
   tm_recipe_type(recipe, old);
 }
 
-static ptrdiff_t place(const struct pattern *p, MPI_Count i, ptrdiff_t extent) {
-  switch (p->spacing) {
-    case STRIDE: return i * p->stride * extent;
-    case BYTE_STRIDE: return i * p->stride;
-    case DISPLACEMENTS: return tm_counts_at(p->displs, i) * extent;
-    default: return tm_counts_at(p->displs, i);
+static bool add(struct tm_type *type, const struct pattern *p, const struct tm_type *old) {
+  ptrdiff_t extent = tm_type_extent(old);
+  if (p->combiner == MPI_COMBINER_CONTIGUOUS) return tm_type_add(type, old, 0, (size_t)p->count);
+  if (p->spacing == STRIDE || p->spacing == BYTE_STRIDE)
+    return tm_type_add_rows(type, old, 0, (size_t)p->length, (size_t)p->count,
+                            p->spacing == STRIDE ? p->stride * extent : p->stride);
+  for (MPI_Count i = 0; i < p->count; i++) {
+    MPI_Count length = tm_counts_given(p->lengths) ? tm_counts_at(p->lengths, i) : p->length;
+    ptrdiff_t at = tm_counts_at(p->displs, i) * (p->spacing == DISPLACEMENTS ? extent : 1);
+    if (!tm_type_add(type, old, at, (size_t)length)) return false;
   }
+  return true;
 }
 
 static int make(const struct pattern *p, MPI_Datatype handle, MPI_Datatype *result) {
@@ -53,12 +58,7 @@ static int make(const struct pattern *p, MPI_Datatype handle, MPI_Datatype *resu
     error = tm_fail(NULL, call, MPI_ERR_ARG, "block length %lld is negative", (long long)p->length);
   if (error != MPI_SUCCESS) return error;
   struct tm_type *type = tm_type_new(p->combiner);
-  bool ok = type != NULL, one = p->combiner == MPI_COMBINER_CONTIGUOUS;
-  if (ok && one) ok = tm_type_add(type, old, 0, (size_t)p->count);
-  for (MPI_Count i = 0; ok && !one && i < p->count; i++) {
-    MPI_Count length = tm_counts_given(p->lengths) ? tm_counts_at(p->lengths, i) : p->length;
-    ok = tm_type_add(type, old, place(p, i, tm_type_extent(old)), (size_t)length);
-  }
+  bool ok = type != NULL && add(type, p, old);
   if (ok) {
     tm_type_finish(type, false);
     tell(&type->recipe, p, old);

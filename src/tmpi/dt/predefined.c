@@ -130,8 +130,8 @@ static void make(const struct row *row) {
   type->blocks = blocks[index];
   type->runs = runs[index];
   bool touching = second_at == row->size;
-  blocks[index][0] = (struct tm_block){0, touching ? type->size : row->size};
-  blocks[index][1] = (struct tm_block){(ptrdiff_t)second_at, row->second};
+  blocks[index][0] = (struct tm_block){0, touching ? type->size : row->size, 1, 0};
+  blocks[index][1] = (struct tm_block){(ptrdiff_t)second_at, row->second, 1, 0};
   type->block_count = touching ? 1 : 2;
   runs[index][0] = (struct tm_run){row->size, 1, external_of(row)};
   runs[index][1] = (struct tm_run){row->second, 1, external_of_size(row->second)};

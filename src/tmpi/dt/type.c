@@ -37,14 +37,16 @@ void tm_type_release(struct tm_type *type) {
 }
 
 struct tm_type *tm_type_new(int combiner) {
-  struct tm_type *type = calloc(1, sizeof *type);
+  struct tm_type *type = malloc(sizeof *type); /* calloc() does not ask the thread's cache */
   if (type == NULL) return NULL;
-  type->magic = TM_TYPE_MAGIC;
-  type->refs = 1;
-  type->combiner = combiner;
-  type->align = 1;
-  type->lb = type->true_lb = PTRDIFF_MAX;
-  type->ub = type->true_ub = PTRDIFF_MIN;
+  *type = (struct tm_type){.magic = TM_TYPE_MAGIC,
+                           .refs = 1,
+                           .align = 1,
+                           .lb = PTRDIFF_MAX,
+                           .ub = PTRDIFF_MIN,
+                           .true_lb = PTRDIFF_MAX,
+                           .true_ub = PTRDIFF_MIN,
+                           .combiner = combiner};
   return type;
 }
 
@@ -57,19 +59,66 @@ static void *grow(void *array, size_t count, size_t *room, size_t size) {
   return larger;
 }
 
-static bool add_block(struct tm_type *type, ptrdiff_t at, size_t length) {
-  if (type->block_count > 0) {
-    struct tm_block *last = &type->blocks[type->block_count - 1];
-    if (last->at + (ptrdiff_t)last->length == at) {
-      last->length += length;
-      return true;
-    }
-  }
+static bool push(struct tm_type *type, struct tm_block block) {
   void *blocks = grow(type->blocks, type->block_count, &type->block_room, sizeof *type->blocks);
   if (blocks == NULL) return false;
   type->blocks = blocks;
-  type->blocks[type->block_count++] = (struct tm_block){at, length};
+  type->blocks[type->block_count++] = block;
   return true;
+}
+
+static struct tm_block *last_block(const struct tm_type *type) {
+  return type->block_count > 0 ? &type->blocks[type->block_count - 1] : NULL;
+}
+
+static ptrdiff_t last_piece(const struct tm_block *block) {
+  return block->at + (ptrdiff_t)(block->count - 1) * block->stride;
+}
+
+/* Another piece: the last one grows if it touches it, the last block does if it is where that goes
+ * on. */
+static bool add_piece(struct tm_type *type, ptrdiff_t at, size_t length) {
+  struct tm_block *last = last_block(type);
+  if (last == NULL) return push(type, (struct tm_block){at, length, 1, 0});
+  ptrdiff_t before = last_piece(last);
+  if (before + (ptrdiff_t)last->length == at) {
+    length += last->length;
+    if (last->count == 1) {
+      last->length = length;
+      return true;
+    }
+    last->count--; /* it is not as long as the others any more */
+    if (last->count == 1) last->stride = 0;
+    return push(type, (struct tm_block){before, length, 1, 0});
+  }
+  if (last->length == length && (last->count == 1 || last->stride == at - before)) {
+    last->stride = at - before;
+    last->count++;
+    return true;
+  }
+  return push(type, (struct tm_block){at, length, 1, 0});
+}
+
+static bool add_block(struct tm_type *type, struct tm_block block) {
+  if (block.count > 1 && block.stride == (ptrdiff_t)block.length)
+    block = (struct tm_block){block.at, block.length * block.count, 1, 0};
+  if (block.count == 1) return add_piece(type, block.at, block.length);
+  struct tm_block *last = last_block(type);
+  if (last == NULL) return push(type, block);
+  ptrdiff_t before = last_piece(last);
+  if (before + (ptrdiff_t)last->length == block.at) {
+    if (!add_piece(type, block.at, block.length)) return false;
+    block.at += block.stride;
+    if (--block.count == 1) return add_piece(type, block.at, block.length);
+    return push(type, block);
+  }
+  if (last->length == block.length && block.at - before == block.stride &&
+      (last->count == 1 || last->stride == block.stride)) {
+    last->stride = block.stride;
+    last->count += block.count;
+    return true;
+  }
+  return push(type, block);
 }
 
 static bool add_run(struct tm_type *type, const struct tm_run *run, size_t times) {
@@ -98,22 +147,47 @@ static void widen(ptrdiff_t *low, ptrdiff_t *high, ptrdiff_t from, ptrdiff_t to)
   if (to > *high) *high = to;
 }
 
-bool tm_type_add(struct tm_type *type, const struct tm_type *old, ptrdiff_t at, size_t count) {
-  if (count == 0) return true;
-  ptrdiff_t extent = tm_type_extent(old), last = at + (ptrdiff_t)(count - 1) * extent;
-  widen(&type->lb, &type->ub, at + old->lb, at + old->ub);
-  widen(&type->lb, &type->ub, last + old->lb, last + old->ub);
+/* Elements that follow each other. */
+static bool add_row(struct tm_type *type, const struct tm_type *old, ptrdiff_t at, size_t length) {
+  ptrdiff_t extent = tm_type_extent(old);
+  const struct tm_block *first = &old->blocks[0];
+  if (old->block_count == 1 && first->count == 1)
+    return add_block(type, (struct tm_block){at + first->at, first->length, length, extent});
+  for (size_t i = 0; i < length; i++, at += extent)
+    for (size_t b = 0; b < old->block_count; b++) {
+      struct tm_block block = old->blocks[b];
+      block.at += at;
+      if (!add_block(type, block)) return false;
+    }
+  return true;
+}
+
+bool tm_type_add_rows(struct tm_type *type, const struct tm_type *old, ptrdiff_t at, size_t length,
+                      size_t rows, ptrdiff_t stride) {
+  if (length == 0 || rows == 0) return true;
+  ptrdiff_t across = (ptrdiff_t)(length - 1) * tm_type_extent(old);
+  ptrdiff_t down = (ptrdiff_t)(rows - 1) * stride;
+  const ptrdiff_t corners[] = {at, at + across, at + down, at + down + across};
+  for (int i = 0; i < 4; i++) {
+    widen(&type->lb, &type->ub, corners[i] + old->lb, corners[i] + old->ub);
+    if (old->size == 0) continue;
+    widen(&type->true_lb, &type->true_ub, corners[i] + old->true_lb, corners[i] + old->true_ub);
+  }
   if (old->align > type->align) type->align = old->align;
   if (old->size == 0) return true;
-  widen(&type->true_lb, &type->true_ub, at + old->true_lb, at + old->true_ub);
-  widen(&type->true_lb, &type->true_ub, last + old->true_lb, last + old->true_ub);
-  type->size += count * old->size;
-  if (!add_runs(type, old, count)) return false;
-  if (old->dense) return add_block(type, at + old->blocks[0].at, count * old->size);
-  for (size_t i = 0; i < count; i++, at += extent)
-    for (size_t b = 0; b < old->block_count; b++)
-      if (!add_block(type, at + old->blocks[b].at, old->blocks[b].length)) return false;
+  type->size += rows * length * old->size;
+  if (!add_runs(type, old, rows * length)) return false;
+  const struct tm_block *first = &old->blocks[0];
+  bool one_piece = old->block_count == 1 && first->count == 1;
+  if (old->dense || (one_piece && length == 1)) /* each row is a piece */
+    return add_block(type, (struct tm_block){at + first->at, length * first->length, rows, stride});
+  for (size_t i = 0; i < rows; i++, at += stride)
+    if (!add_row(type, old, at, length)) return false;
   return true;
+}
+
+bool tm_type_add(struct tm_type *type, const struct tm_type *old, ptrdiff_t at, size_t count) {
+  return tm_type_add_rows(type, old, at, count, 1, 0);
 }
 
 void tm_type_finish(struct tm_type *type, bool pad) {
@@ -121,5 +195,6 @@ void tm_type_finish(struct tm_type *type, bool pad) {
   if (type->true_lb == PTRDIFF_MAX) type->true_lb = type->true_ub = 0;
   ptrdiff_t align = (ptrdiff_t)type->align, odd = pad ? tm_type_extent(type) % align : 0;
   if (odd != 0) type->ub += align - odd;
-  type->dense = type->block_count == 1 && (ptrdiff_t)type->size == tm_type_extent(type);
+  type->dense = type->block_count == 1 && type->blocks[0].count == 1 &&
+                (ptrdiff_t)type->size == tm_type_extent(type);
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file type.h
- * Datatypes: where the bytes of an element are. A type is flattened when it is made, into blocks
- * in the order of its type map; neighbours that touch are one block. Packed, an element is its
- * blocks one after the other. Types are never changed once made, but for name and attributes, so
+ * Datatypes: where the bytes of an element are. A type is flattened when it is made, into pieces
+ * in the order of its type map; neighbours that touch are one piece, and pieces of one length at
+ * equal distances are one block, so that a vector is one, however long. Packed, an element is its
+ * pieces one after the other. Types are never changed once made, but for name and attributes, so
  * that ranks may copy from type to type; a type is freed when its last user is gone.
  *
- * Rejected for now: a tree of loops (smaller for vectors of vectors, slower for all others).
+ * Rejected: a tree of loops (smaller for vectors of vectors, slower for all others).
  */
 #ifndef TM_DT_TYPE_H
 #define TM_DT_TYPE_H
@@ -49,10 +50,12 @@ enum tm_basic {
   TM_DOUBLE_DOUBLE
 };
 
-/** Bytes that lie together. */
+/** Pieces: bytes that lie together. */
 struct tm_block {
-  ptrdiff_t at; /* from the address given for the element */
-  size_t length;
+  ptrdiff_t at;     /* of the first, from the address given for the element */
+  size_t length;    /* of each */
+  size_t count;     /* of pieces */
+  ptrdiff_t stride; /* from one to the next; 0 if there is one only */
 };
 
 /** How the numbers of a basic element are written outside of memory; external.c. */
@@ -89,7 +92,7 @@ struct tm_type {
   bool predefined;
   bool committed;
   bool lasting;     /* derived, and never freed: MPI_Type_create_f90_real() and its kin */
-  bool dense;       /* one block, and the next element's follows at once */
+  bool dense;       /* one piece, and the next element's follows at once */
   uint8_t basic;    /* enum tm_basic */
   size_t size;      /* bytes of data in an element */
   ptrdiff_t lb, ub; /* bounds; ub - lb is the extent */
@@ -121,6 +124,10 @@ void tm_type_release(struct tm_type *type);
 struct tm_type *tm_type_new(int combiner);
 /** Adds count elements of old, the first at displacement at. @return false: no memory. */
 bool tm_type_add(struct tm_type *type, const struct tm_type *old, ptrdiff_t at, size_t count);
+/** Adds rows of so many elements each, `stride` bytes from one to the next. @return false: no
+ * memory. */
+bool tm_type_add_rows(struct tm_type *type, const struct tm_type *old, ptrdiff_t at, size_t length,
+                      size_t rows, ptrdiff_t stride);
 /** No more elements will come: what follows from them is computed. pad: as a C structure's. */
 void tm_type_finish(struct tm_type *type, bool pad);
 

@@ -17,7 +17,10 @@
 enum { KEYS = 256, ROUNDS = PTHREAD_DESTRUCTOR_ITERATIONS };
 
 struct tm_values {
-  const void *of[KEYS];
+  struct {
+    const void *value;
+    uint32_t generation; /* of the key it was set for; another: no value */
+  } of[KEYS];
 };
 
 /* A rank's. */
@@ -25,7 +28,8 @@ struct tm_keys {
   uint32_t guard;
   bool used[KEYS];                  /* [guard] */
   void (*destructor[KEYS])(void *); /* [guard] */
-  struct tm_values values;          /* [rank] of its own thread */
+  uint32_t generation[KEYS]; /* [guard] to write; the program orders making a key and using it */
+  struct tm_values values;   /* [rank] of its own thread */
 };
 
 static __thread struct tm_values *of_pthread; /* NULL: the rank's own thread */
@@ -53,19 +57,20 @@ static int create_key(pthread_key_t *key, void (*destructor)(void *)) {
   if (free_one < KEYS) {
     keys->used[free_one] = true;
     keys->destructor[free_one] = destructor;
+    keys->generation[free_one]++;
     *key = free_one;
   }
   mt_seam_unlock(&keys->guard);
   return free_one < KEYS ? 0 : EAGAIN;
 }
 
+/* The values stay: at exit(), what they point to is no leak. */
 static int delete_key(pthread_key_t key) {
   struct tm_keys *keys = tm_process_self()->keys;
   if (keys == NULL || key >= KEYS) return EINVAL;
   mt_seam_lock(&keys->guard);
   keys->used[key] = false;
   keys->destructor[key] = NULL;
-  keys->values.of[key] = NULL;
   mt_seam_unlock(&keys->guard);
   return 0;
 }
@@ -78,14 +83,19 @@ static struct tm_values *values_of_thread(void) {
 
 static int set_value(pthread_key_t key, const void *value) {
   struct tm_values *values = values_of_thread();
-  if (values == NULL || key >= KEYS) return EINVAL;
-  values->of[key] = value;
+  const struct tm_keys *keys = tm_process_self()->keys;
+  if (values == NULL || keys == NULL || key >= KEYS) return EINVAL;
+  values->of[key].value = value;
+  values->of[key].generation = keys->generation[key];
   return 0;
 }
 
 static void *get_value(pthread_key_t key) {
   const struct tm_values *values = values_of_thread();
-  return values != NULL && key < KEYS ? (void *)(uintptr_t)values->of[key] : NULL;
+  const struct tm_keys *keys = tm_process_self()->keys;
+  if (values == NULL || keys == NULL || key >= KEYS) return NULL;
+  if (values->of[key].generation != keys->generation[key]) return NULL;
+  return (void *)(uintptr_t)values->of[key].value;
 }
 
 bool tm_values_start(void) {
@@ -97,12 +107,12 @@ bool tm_values_start(void) {
 static bool call_destructors(struct tm_keys *keys) {
   bool any = false;
   for (pthread_key_t key = 0; key < KEYS; key++) {
-    const void *value = of_pthread->of[key];
+    const void *value = get_value(key);
     mt_seam_lock(&keys->guard);
     void (*destructor)(void *) = keys->destructor[key];
     mt_seam_unlock(&keys->guard);
     if (value == NULL || destructor == NULL) continue;
-    of_pthread->of[key] = NULL;
+    of_pthread->of[key].value = NULL;
     destructor((void *)(uintptr_t)value);
     any = true;
   }
