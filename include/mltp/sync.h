@@ -169,16 +169,34 @@ MLTP_API int mltp_cond_broadcast(mltp_cond_t *cond);
 /** What mltp_barrier_wait() returns to one thread of each episode. */
 #define MLTP_BARRIER_SERIAL (-1)
 
+enum { MLTP_BARRIER_PARTS = 8 };
+
+/** The threads of some VPs that wait in a barrier; internal, here only for its size. */
+typedef struct mltp_barrier_part {
+  char apart_[80]; /* parts share no cache line, wherever the barrier lies */
+  mltp_waitq_t queue_;
+  void *home_;
+  uint32_t owed_;
+  uint32_t quota_;
+  uint64_t mixed_;
+} mltp_barrier_part_t;
+
 /** A barrier for a fixed number of threads (thesis 3.3.4). Waiters block in its own
- * queue, so bound and foreign threads take part. */
+ * queues, so bound and foreign threads take part. */
 typedef struct mltp_barrier {
   mltp_waitq_t queue_;
   uint32_t needed_;
   uint32_t episode_;
   const char *name_;
+  uint32_t given_;
+  uint32_t open_;
+  mltp_barrier_part_t parts_[MLTP_BARRIER_PARTS];
 } mltp_barrier_t;
 
-#define MLTP_BARRIER_INIT(count) {{0, 0, NULL, NULL}, (count), 0, NULL}
+#define MLTP_BARRIER_INIT(count)                                                                   \
+  {                                                                                                \
+    {0, 0, NULL, NULL}, (count), 0, NULL, 0, 0, {{{0}, {0, 0, NULL, NULL}, NULL, 0, 0, 0}}                                                      \
+  }
 
 /** Makes a barrier. @param count threads it waits for, at least 1.
  * @param name shown in reports, not copied; NULL: none.

@@ -66,7 +66,6 @@ static bool look_around(struct mt_vp *vp) {
   mt_count_searching(vp, true);
   mt_near_note(vp);
   uint64_t begin = os_now(), end = begin + spin_budget();
-  mt_judge_theft(vp, begin);
   for (unsigned round = 0;; round++) {
     if (mt_load_relaxed(&vp->runq.inbox) != NULL) { /* relaxed: the drain acquires */
       if (round < LINGER) vp->lingers = LINGERS_MAX;
@@ -219,6 +218,11 @@ static void sleep_until_woken(struct mt_vp *vp) {
 
 /* ---- the life of a VP */
 
+/* What was stolen is run by now, or moved on. Before a linger, which is no work. */
+static void judge_theft(struct mt_vp *vp) {
+  if (vp->stolen_count != 0 && !mt_runq_seems_busy(vp)) mt_judge_theft(vp, os_now());
+}
+
 static void run_one(struct mt_vp *vp) {
   mt_runq_enter(vp);
   mt_take_in(vp);
@@ -233,6 +237,7 @@ static void run_one(struct mt_vp *vp) {
 void mt_idle_loop(struct mt_vp *vp) {
   /* VP 0 stays: main ends on it */
   while (vp->index == 0 || !mt_load_acquire(&mt_rt.stopping)) { /* LF-2 acquire: pairs LF-1 */
+    judge_theft(vp);
     while (linger(vp)) run_one(vp);
     vp->probe = 0;
     uint64_t now = mt_vp_now(vp);

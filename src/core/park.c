@@ -171,6 +171,22 @@ void mt_resume_chain(struct mltp_thread *first) {
   if (unbound != NULL) mt_ready_chain(unbound);
 }
 
+static bool is_posted(const struct mt_home_chain *chain, const struct mt_vp *here) {
+  return chain->home != NULL && chain->home != here && mt_strategy == NULL;
+}
+
+/* The other VPs' first: they may be waiting, and would take ours. */
+void mt_resume_homes(const struct mt_home_chain *chains, int count) {
+  const struct mt_vp *here = mt_here();
+  for (int i = 0; i < count; i++)
+    if (chains[i].first != NULL && is_posted(&chains[i], here)) {
+      MT_PROBE1(unpark, chains[i].first); /* the others' when they are taken in */
+      mt_post_whole(chains[i].home, chains[i].first);
+    }
+  for (int i = 0; i < count; i++)
+    if (chains[i].first != NULL && !is_posted(&chains[i], here)) mt_resume_chain(chains[i].first);
+}
+
 bool mt_park_timeout(struct mltp_thread *t) {
   /* PK-6 seq_cst: after PK-2; pairs PK-1 */
   mltp_waitq_t *q = mt_load_seq_cst(&t->waitq);

@@ -150,6 +150,15 @@ void mt_resume(struct mltp_thread *t);
 /** The same for threads linked by next, in that order. Better not under a guard. */
 void mt_resume_chain(struct mltp_thread *first);
 
+/** Threads linked by next that ran on one VP last. */
+struct mt_home_chain {
+  struct mt_vp *home; /**< NULL: on several, or on none */
+  struct mltp_thread *first;
+};
+
+/** The same for threads of several VPs: one post for each, which touches one thread. */
+void mt_resume_homes(const struct mt_home_chain *chains, int count);
+
 /** Takes out the thread that waits alone in a queue of its own. @return it, to be resumed;
  * NULL: its deadline was first. What the thread looks at before it leaves is guarded by
  * the caller. */

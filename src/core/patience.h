@@ -18,10 +18,15 @@ struct mt_patience {
   unsigned looks;
 };
 
+/** @return whether a thread waited for may be about to do something; NULL: not known. */
+static inline bool mt_spinning_may_pay(const struct mltp_thread *other) {
+  bool crowded = mt_load_relaxed(&mt_rt.awake) > mt_rt.cpus;
+  return !crowded && (other == NULL || mt_is_running(other));
+}
+
 /** @param ns how long at most */
 static inline struct mt_patience mt_patience_begin(uint64_t ns) {
-  bool crowded = mt_load_relaxed(&mt_rt.awake) > mt_rt.cpus;
-  return (struct mt_patience){crowded ? 0 : os_now() + ns, 0};
+  return (struct mt_patience){mt_spinning_may_pay(NULL) ? os_now() + ns : 0, 0};
 }
 
 /** One look's pause. @param other the thread waited for; NULL: not known now.
@@ -30,6 +35,18 @@ static inline bool mt_patience_left(struct mt_patience *patience, const struct m
   if (patience->end == 0 || (other != NULL && !mt_is_running(other))) return false;
   mt_arch_pause();
   return ++patience->looks % MT_LOOKS_PER_CLOCK != 0 || os_now() < patience->end;
+}
+
+static inline void mt_pauses(unsigned count) {
+  for (; count > 0; count--) mt_arch_pause();
+}
+
+/** The same with so many pauses, after which a look at the clock does not matter. */
+static inline bool mt_patience_left_after(const struct mt_patience *patience,
+                                          const struct mltp_thread *other, unsigned pauses) {
+  if (patience->end == 0 || (other != NULL && !mt_is_running(other))) return false;
+  mt_pauses(pauses);
+  return os_now() < patience->end;
 }
 
 #endif

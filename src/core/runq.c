@@ -9,12 +9,21 @@
 
 #include "core/sched.h"
 #include "core/wake.h"
+#include "debug/probes.h"
 
 enum {
   STEAL_MAX = 32,          /* a walk along cold descriptors: about 3 us at most */
   REQUEST_WAIT_NS = 10000, /* less than the membarrier that follows may cost */
   INSIDE_WAIT_NS = 2000    /* an owner that stays inside longer has lost its CPU */
 };
+
+/* From newest to oldest linked by next, each with what follows it in prev. */
+static void push_inbox(struct mt_vp *to, struct mltp_thread *newest, struct mltp_thread *oldest) {
+  struct mltp_thread *old = NULL; /* likely; to look first would fetch the line twice */
+  do oldest->next = old;
+  /* IB-1 seq_cst: publishes the chain; pairs IB-2 */
+  while (!mt_cas_seq_cst(&to->runq.inbox, &old, newest));
+}
 
 void mt_runq_post(struct mt_vp *to, struct mltp_thread *first, struct mltp_thread *last) {
   /* The stack holds the newest first, so the chain is reversed on the way in. */
@@ -23,24 +32,34 @@ void mt_runq_post(struct mt_vp *to, struct mltp_thread *first, struct mltp_threa
   for (struct mltp_thread *t = first; t != end;) {
     struct mltp_thread *next = t->next;
     mt_set_where(t, MT_MAILED, to->index);
+    t->prev = NULL;
     t->next = newest;
     newest = t;
     t = next;
   }
-  struct mltp_thread *old = NULL; /* likely; to look first would fetch the line twice */
-  do first->next = old;
-  /* IB-1 seq_cst: publishes the chain; pairs IB-2 */
-  while (!mt_cas_seq_cst(&to->runq.inbox, &old, newest));
+  push_inbox(to, newest, first);
+}
+
+void mt_runq_post_whole(struct mt_vp *to, struct mltp_thread *first) {
+  mt_set_where(first, MT_MAILED, to->index);
+  first->prev = first->next;
+  push_inbox(to, first, first);
 }
 
 struct mltp_thread *mt_runq_take_inbox(struct mt_vp *vp, struct mltp_thread **last) {
   struct mltp_thread *t = NULL, *oldest = NULL;
   if (mt_load_relaxed(&vp->runq.inbox) != NULL) /* relaxed: a hint */
     t = mt_swap_acquire(&vp->runq.inbox, NULL); /* IB-2 acquire: takes the chain; pairs IB-1 */
-  *last = t;                                    /* the stack holds the newest first */
+  *last = NULL;                                 /* the stack holds the newest first */
   while (t != NULL) {
-    struct mltp_thread *next = t->next;
-    t->next = oldest;
+    struct mltp_thread *next = t->next, *end = t;
+    t->next = t->prev; /* what was posted as a whole */
+    while (end->next != NULL) {
+      end = end->next;
+      MT_PROBE1(unpark, end);
+    }
+    if (*last == NULL) *last = end;
+    end->next = oldest;
     oldest = t;
     t = next;
   }
@@ -141,14 +160,29 @@ static void wait_while(const uint32_t *word, uint32_t value, uint64_t ns) {
   while (mt_load_relaxed(word) == value && os_now() < deadline) mt_arch_pause();
 }
 
+/* A thief that has asked waits for a while. @return true: it was served, or insists no more, since
+ * it was posted something or the victim has nothing left: an owner without threads serves nobody.
+ */
+static bool await_answer(const struct mt_vp *thief, const struct mt_vp *victim) {
+  uint64_t deadline = os_now() + REQUEST_WAIT_NS;
+  do {
+    mt_arch_pause();
+    uint32_t claim = mt_load_relaxed(&victim->runq.claim) & ~(uint32_t)MT_CLAIM_PROBE;
+    if (claim != thief->index + 1) return true;
+    if (mt_load_relaxed(&thief->runq.inbox) != NULL || !mt_runq_seems_busy(victim)) return true;
+  } while (os_now() < deadline);
+  return false;
+}
+
 bool mt_runq_steal(struct mt_vp *thief, struct mt_vp *victim, bool stuck) {
   struct mt_runq *q = &victim->runq;
   bool awake = mt_load_relaxed(&victim->status) == MT_VP_AWAKE; /* relaxed: a hint */
   uint32_t request = thief->index + 1;
   if (!change_claim(q, 0, request)) return false; /* another thief is at it */
-  if (awake && !stuck) wait_while(&q->claim, request, REQUEST_WAIT_NS);
-  if (!change_claim(q, request, MT_CLAIM_LOCKED)) /* served */
+  bool insists = !awake || stuck || !await_answer(thief, victim);
+  if (!change_claim(q, request, insists ? MT_CLAIM_LOCKED : 0)) /* served */
     return mt_load_relaxed(&thief->runq.inbox) != NULL;
+  if (!insists) return false;
   mt_fence_heavy(); /* RQ-4 heavy fence: claim before inside; pairs RQ-1 RQ-9 */
   struct mltp_thread *first = NULL, *last = NULL;
   wait_while(&q->inside, 1, INSIDE_WAIT_NS);

@@ -11,6 +11,7 @@
  *           ... list ...; inside = 0 (release)
  *   thief   claim: 0 -> request (its index + 1), and waits a little: an owner
  *           that comes by gives it half the list by way of the thief's inbox.
+ *           A thief that has something meanwhile takes its request back.
  *           An owner that does not come by is busy in one thread; then
  *           claim: request -> LOCKED; heavy fence; waits for inside == 0;
  *           ... list ...; claim = 0 (release)
@@ -21,7 +22,8 @@
  * while its registers are still being saved, and no thief may see it before.
  *
  * The inbox is a stack onto which anyone pushes with a compare-and-swap and
- * which is only ever taken whole: no ABA.
+ * which is only ever taken whole: no ABA. Linked by next; a thread in it may bring
+ * others along, in prev, which follow it.
  *
  * Rejected: an array deque (no removal from the middle, which mltp_yield_to and
  * join need); a lock per queue or a compare-and-swap per pop (6 ns of 8);
@@ -190,6 +192,11 @@ struct mltp_thread *mt_runq_take_inbox(struct mt_vp *vp, struct mltp_thread **la
 /** Posts threads linked by next, first to last in the order they shall run in.
  * Does not wake the VP (sched.h does). */
 void mt_runq_post(struct mt_vp *to, struct mltp_thread *first, struct mltp_thread *last);
+
+/** Posts threads that ran on that VP last, linked by next up to NULL, and touches but the
+ * first: the others' cache lines stay where they are. Until the VP takes them in they look
+ * parked. */
+void mt_runq_post_whole(struct mt_vp *to, struct mltp_thread *first);
 
 /** @return true when the VP seems to have threads that are not running. */
 static inline bool mt_runq_seems_busy(const struct mt_vp *vp) {

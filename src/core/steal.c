@@ -58,7 +58,7 @@ static bool steal_from(struct mt_vp *vp, struct mt_vp *victim, uint64_t now, boo
   uint32_t share = mt_runq_share(victim);
   /* An owner with many ready threads is between two of them more often than it seems. */
   if (!mt_runq_steal(vp, victim, stuck && share < 2)) return false;
-  vp->stolen_at = now;
+  vp->stolen_at = os_now(); /* to wait for them was no use of them */
   vp->stolen_count = share;
   mt_count_owner(&vp->stats.stolen);
   MT_PROBE2(steal, vp->index, victim->index);

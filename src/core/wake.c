@@ -118,15 +118,16 @@ static struct mt_vp *deliver(struct mt_vp *to) {
   return takes != NULL ? takes : to; /* nobody: it takes it itself when it comes back */
 }
 
-void mt_post(struct mt_vp *to, struct mltp_thread *first, struct mltp_thread *last) {
-  while (first != NULL) {
-    mt_runq_post(to, first, last);
-    /* ID-5 seq_cst: the status after the post; pairs ID-2 ID-11 ID-15 ID-16 */
-    if (mt_likely(mt_load_seq_cst(&to->status) == MT_VP_AWAKE)) break;
+/* Something was posted: an awake VP has to get it. */
+static void posted(struct mt_vp *to) {
+  /* ID-5 seq_cst: the status after the post; pairs ID-2 ID-11 ID-15 ID-16 */
+  while (mt_unlikely(mt_load_seq_cst(&to->status) != MT_VP_AWAKE)) {
     struct mt_vp *takes = deliver(to);
     if (takes == to) break;
-    first = mt_runq_take_inbox(to, &last);
+    struct mltp_thread *last, *first = mt_runq_take_inbox(to, &last);
+    if (first == NULL) break;
     to = takes;
+    mt_runq_post(to, first, last);
   }
   /* ID-18 light fence: the post before the loads, as ID-1; pairs ID-2 ID-16 */
   mt_fence_light();
@@ -134,6 +135,16 @@ void mt_post(struct mt_vp *to, struct mltp_thread *first, struct mltp_thread *la
   if (mt_load_relaxed(&mt_rt.sleeping) != 0 && mt_load_relaxed(&mt_rt.searching) == 0 &&
       mt_load_relaxed(&mt_rt.quiet) == 0)
     mt_wake_one();
+}
+
+void mt_post(struct mt_vp *to, struct mltp_thread *first, struct mltp_thread *last) {
+  mt_runq_post(to, first, last);
+  posted(to);
+}
+
+void mt_post_whole(struct mt_vp *to, struct mltp_thread *first) {
+  mt_runq_post_whole(to, first);
+  posted(to);
 }
 
 /* A sleeper that may get up, else one that is awake; NULL: no other can run anything. */

@@ -59,6 +59,9 @@ static inline void mt_notice(struct mt_vp *vp) {
 /** Posts a chain (mt_runq_post) and sees to it that an awake VP gets it. */
 void mt_post(struct mt_vp *to, struct mltp_thread *first, struct mltp_thread *last);
 
+/** The same for threads that ran there last (mt_runq_post_whole). */
+void mt_post_whole(struct mt_vp *to, struct mltp_thread *first);
+
 /** Gives all ready threads of the calling VP, which will not run them soon, to another. */
 void mt_surrender(struct mt_vp *vp);
 

@@ -63,7 +63,9 @@ static void add_holder(char *text, const union object *o) {
 }
 
 static void add_come(char *text, const union object *o) {
-  add(text, " (%u of %u have come)", o->barrier.queue_.count_, o->barrier.needed_);
+  uint32_t come = 0;
+  for (int i = 0; i < MLTP_BARRIER_PARTS; i++) come += o->barrier.parts_[i].queue_.count_;
+  add(text, " (%u of %u have come)", come, o->barrier.needed_);
 }
 
 static void add_left(char *text, const union object *o) {

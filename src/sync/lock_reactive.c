@@ -4,11 +4,13 @@
  *
  * Word: lock_word.h.
  *
- * Contended: while the holder runs, and awake VPs do not exceed CPUs, spin for at
- * most MLTP_LOCK_SPIN_NS; then set the bit under the queue's guard and park. The
- * holder, finding the bit, takes the guard, wakes the first waiter and leaves the
- * lock free, so that a running thread may take it first: throughput. A waiter
- * that was woken in vain enters at the front and asks to be handed the lock: the
+ * Contended: while the holder runs, and awake VPs do not exceed CPUs, spin: after a
+ * delay, look for at most MLTP_LOCK_SPIN_NS. A look costs the holder two transfers of the
+ * line, as long as several short sections, so a lock that is taken again and again is
+ * looked at seldom: it learns the delay (ticket_). Then set the bit under the queue's
+ * guard and park. The holder, finding the bit, takes the guard, wakes the first waiter
+ * and leaves the lock free, so that a running thread may take it first: throughput. A
+ * waiter that was woken in vain enters at the front and asks to be handed the lock: the
  * next release gives it to it. So nobody is overtaken for ever.
  *
  * Rejected: handing over at every release (a convoy when the next holder is not
@@ -25,15 +27,49 @@
 
 enum { HANDED_NO, HANDED_WANTED, HANDED_GIVEN };
 
+enum {
+  DELAY_MOST = 32, /* pauses: 0.9 us, some sixty of the shortest sections */
+  GAP_FIRST = 2,   /* pauses from one look to the next: so much at first, twice as much */
+  GAP_MOST = 16,   /* each time, and so much at most */
+  SHORT = 4        /* looks: a section that outlasts them, 0.4 us, is no short one */
+};
+
+static inline unsigned twice(unsigned pauses, unsigned most) {
+  return 2 * pauses < most ? 2 * pauses : most;
+}
+
+/* What the first look after a delay found tells how busy the lock is, and how soon it was free
+ * then how long its sections are: free at once, a quarter less next time; free soon, twice as
+ * much; held for long, half. */
+static void learn(mltp_lock_t *lock, unsigned delay, unsigned looks) {
+  if (looks == 1)
+    delay -= delay / 4;
+  else if (looks <= SHORT)
+    delay = twice(delay + 1, DELAY_MOST);
+  else
+    delay /= 2;
+  mt_store_relaxed(&lock->ticket_, delay); /* relaxed: by the holder; a hint to waiters */
+}
+
 /* Waits on the processor while that may pay. @return true: acquired. */
 static bool spin(mltp_lock_t *lock, struct mltp_thread *self) {
+  uint64_t word = mt_load_relaxed(&lock->word_); /* relaxed: the swap acquires */
+  struct mltp_thread *owner = mt_lock_holder_in(word);
+  if (owner == NULL && mt_lock_take_free(lock, self, word)) return true;
+  if (mt_options.lock_spin_ns == 0 || !mt_spinning_may_pay(owner)) return false;
+  unsigned delay = mt_load_relaxed(&lock->ticket_), looks = 0, gap = GAP_FIRST / 2;
+  mt_pauses(delay);
   struct mt_patience patience = mt_patience_begin((uint64_t)mt_options.lock_spin_ns);
-  struct mltp_thread *owner;
   do {
-    uint64_t word = mt_load_relaxed(&lock->word_); /* relaxed: the swap acquires */
+    word = mt_load_relaxed(&lock->word_); /* relaxed: the swap acquires */
     owner = mt_lock_holder_in(word);
-    if (owner == NULL && mt_lock_take_free(lock, self, word)) return true;
-  } while (mt_patience_left(&patience, owner));
+    looks++;
+    if (owner == NULL && mt_lock_take_free(lock, self, word)) {
+      learn(lock, delay, looks);
+      return true;
+    }
+    gap = twice(gap, GAP_MOST);
+  } while (mt_patience_left_after(&patience, owner, gap));
   return false;
 }
 

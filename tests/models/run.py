@@ -50,6 +50,7 @@ VARIANTS = {
     "lock": [(), TIMED],
     "queue": [(), TIMED],
     "rwlock": [(), TIMED],
+    "barrier": [()],
     "array": [()],
     "mcs": [()],
     "clh": [()],
@@ -143,6 +144,14 @@ MUTATIONS = {
         Mutation(6, "RW-4", "who hands over forgets the bit of those still waiting"),
         Mutation(7, "RW-3", "the last reader does not see to those who wait"),
         Mutation(8, "give_up", "a writer that gives up leaves readers waiting for readers", TIMED),
+    ],
+    "barrier": [
+        Mutation(1, "wait_in", "a part's guard is released before the waiter is in the queue"),
+        Mutation(2, "move_unit", "a unit that moves is still owed where it was"),
+        Mutation(3, "mltp_barrier_wait", "a part is completed under its own guard alone"),
+        Mutation(4, "open_up", "the queues are taken without the parts' guards"),
+        Mutation(5, "arrive_slow", "units not given to a part yet are not waited for"),
+        Mutation(6, "move_unit", "a part whose last unit moves away is not counted as complete"),
     ],
     "array": [
         Mutation(1, "AQ-5", "who tries looks at the number and takes it, in two steps"),

@@ -226,6 +226,7 @@ end:
        drain(me);
        if
        :: (claim & ~PROBE) == me -> claim = LOCKED | (claim & PROBE)
+       :: (claim & ~PROBE) == me -> claim = claim & PROBE; goto use /* wants it no more */
        :: else -> goto use /* served */
        fi
      }

@@ -46,6 +46,11 @@ static void divide_handler(int signo) {
   exit(6);
 }
 
+static void bad_buffer(void) {
+  MPI_Sendrecv(&after_large, 1, MPI_INT, 1, 0, (void *)8, 1, MPI_INT, 1, 0, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
+}
+
 static void in_rank_1(const char *how) {
   volatile int zero = 0;
   if (strcmp(how, "segv") == 0) write_to((int *)8);
@@ -79,6 +84,7 @@ int main(int argc, char **argv) {
   int size, rank = check_start(&argc, &argv, &size);
   if (strcmp(how, "large") == 0) fill_large(rank);
   if (strcmp(how, "unflushed") == 0) printf("rank %d", rank); /* no end of line */
+  if (strcmp(how, "bad-buffer") == 0 && rank == 1) bad_buffer();
   MPI_Finalize();
   if (rank == 1) in_rank_1(how);
   return 0;

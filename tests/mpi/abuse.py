@@ -56,6 +56,10 @@ class Ends(unittest.TestCase):
     def test_crash_names_rank_address_and_function(self):
         self.ends("segv", -11, "rank 1 crashed: SIGSEGV at address 0x8", "rank 1 was in write_to at 0x")
 
+    def test_crash_in_the_library_names_the_call(self):
+        self.ends("bad-buffer", -11, "rank 1 crashed: SIGSEGV at address 0x8",
+                  "rank 1 was in a library that was called in (bad_buffer|main) at 0x.*--check looks")
+
     def test_stack_overflow_names_the_rank(self):
         result = run(PROGRAM, "overflow")
         self.assertLess(result.returncode, 0)

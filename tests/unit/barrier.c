@@ -56,6 +56,34 @@ static void mltp_barrier_wait_by_more_threads_than_vps(void) {
   for (int kind = 0; kind < KINDS; kind++) check_meeting(20, (enum kind)kind, scaled(50));
 }
 
+/* Two halves in turn: the barrier's units follow those who come. */
+static void *meet_in_turns(void *p0) {
+  struct meeting *m = p0;
+  static mltp_barrier_t all = MLTP_BARRIER_INIT(16);
+  int me = atomic_fetch_add(&m->next_index, 1);
+  for (int e = 0; e < m->episodes; e++) {
+    if ((me + e) % 2 == 0) {
+      atomic_fetch_add(&m->arrived[e], 1);
+      if (mltp_barrier_wait(&m->barrier) == MLTP_BARRIER_SERIAL) atomic_fetch_add(&m->serial[e], 1);
+      if (atomic_load(&m->arrived[e]) != m->count) atomic_fetch_add(&m->went_early, 1);
+    }
+    mltp_barrier_wait(&all);
+  }
+  return NULL;
+}
+
+static void mltp_barrier_wait_by_others_each_time(void) {
+  for (int kind = 0; kind < KINDS; kind++) {
+    check_case("%s threads", kind_names[kind]);
+    struct meeting m = {.count = 8, .episodes = scaled(50)};
+    CHECK_EQUAL(mltp_barrier_init(&m.barrier, 8, "turns"), 0);
+    crew_run(16, (enum kind)kind, meet_in_turns, &m);
+    CHECK_EQUAL(atomic_load(&m.went_early), 0);
+    for (int e = 0; e < m.episodes; e++) CHECK_EQUAL(atomic_load(&m.serial[e]), 1);
+    CHECK_EQUAL(mltp_barrier_destroy(&m.barrier), 0);
+  }
+}
+
 static void mltp_barrier_of_one_never_waits(void) {
   mltp_barrier_t barrier = MLTP_BARRIER_INIT(1);
   for (int i = 0; i < 1000; i++) CHECK_EQUAL(mltp_barrier_wait(&barrier), MLTP_BARRIER_SERIAL);
@@ -89,6 +117,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(mltp_barrier_wait_by_few),
       TEST(mltp_barrier_wait_by_more_threads_than_vps),
+      TEST(mltp_barrier_wait_by_others_each_time),
       TEST(mltp_barrier_of_one_never_waits),
       TEST(mltp_barrier_init_refuses_zero),
       TEST_ONE_VP(mltp_barrier_serial_is_the_last),

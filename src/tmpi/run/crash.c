@@ -5,11 +5,14 @@
 #include <string.h>
 
 #include "arch/program.h"
+#include "core/seam.h"
 #include "os/os.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
 #include "tmpi/run/output.h"
 #include "tmpi/run/process.h"
+
+enum { FRAMES_MAX = 64 };
 
 static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
@@ -19,18 +22,44 @@ bool tm_crash_signal(int signo) {
   return false;
 }
 
-static void say_where(int rank, const void *instruction) {
+/* Where the program called the library that crashed, by frame pointers: our libraries have them,
+ * and what they call of libc has no frames. NULL: not found. */
+static const struct tm_image *find_call(const void *context, size_t *offset) {
+  struct {
+    const char *caller, *return_address;
+  } frame;
+  const char *at = mt_arch_interrupted_frame(context);
+  for (int i = 0; i < FRAMES_MAX && mt_seam_peek(&frame, at, sizeof frame); i++) {
+    const struct tm_image *image =
+        tm_program_image_at(tm_the_program, frame.return_address - 1, offset);
+    if (image != NULL) return image;
+    if (frame.caller <= at) return NULL;
+    at = frame.caller;
+  }
+  return NULL;
+}
+
+static void say_where(int rank, const void *context) {
   char text[512];
   size_t offset;
-  const struct tm_image *image = tm_program_image_at(tm_the_program, instruction, &offset);
+  bool called = false;
+  const struct tm_image *image =
+      tm_program_image_at(tm_the_program, mt_arch_instruction(context), &offset);
+  if (image == NULL) {
+    image = find_call(context, &offset);
+    called = true;
+  }
   if (image == NULL) return;
   const char *name = tm_image_name_at(image, offset);
-  int length =
-      snprintf(text, sizeof text,
-               "tmpirun: rank %d was %s%s%sat 0x%zx of '%s' (its line: addr2line -f -e '%s' "
-               "0x%zx)\n",
-               rank, name[0] != '\0' ? "in " : "", name, name[0] != '\0' ? " " : "", offset,
-               image->path, image->path, offset);
+  int length = snprintf(
+      text, sizeof text,
+      "tmpirun: rank %d was %s%s%s%sat 0x%zx of '%s' (its line: addr2line -f -e '%s' "
+      "0x%zx)%s\n",
+      rank, called ? "in a library that was called " : "", name[0] != '\0' ? "in " : "", name,
+      name[0] != '\0' ? " " : "", offset, image->path, image->path, offset,
+      called ? "; if that is a call of MPI: a buffer may be too small, or ranks in different"
+               " collectives (--check looks)"
+             : "");
   os_write(2, text, length < (int)sizeof text ? (size_t)length : sizeof text - 1);
 }
 
@@ -45,7 +74,7 @@ static void on_crash(int signo, siginfo_t *info, void *context) {
     length = snprintf(text, sizeof text, "tmpirun: rank %d crashed: SIG%s at address %p\n", rank,
                       sigabbrev_np(signo), info->si_addr);
   if (rank >= 0) os_write(2, text, (size_t)length);
-  if (rank >= 0 && signo != SIGABRT) say_where(rank, mt_arch_instruction(context));
+  if (rank >= 0 && signo != SIGABRT) say_where(rank, context);
   tm_output_end_all();
   os_signal_default(signo);
 }
