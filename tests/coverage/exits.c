@@ -1,20 +1,86 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Linked into the tests of coverage builds in place of _exit() and abort() (--wrap): children that
- * end so would take their counts with them. */
+/*
+ * Coverage builds link this into the tests, and into those programs and libraries that end a
+ * process in other ways than by exit(): such an end would take the counts with it. Functions that
+ * end one stand before libc's (--wrap) and write all counts first.
+ *
+ * Each program and each library has counts of its own, and knows only those: so they are in a list.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* RTLD_DEFAULT */
+#endif
+#include <dlfcn.h>
+#include <signal.h>
+#include <stddef.h>
 #include <stdnoreturn.h>
 
 void __gcov_dump(void);
+void __gcov_reset(void);
+
+struct counted {
+  struct counted *next;
+  void (*dump)(void);
+  void (*reset)(void);
+};
+
+/* The list's head is the first in the process that can be seen: tmpirun's, or libmltp's
+ * (shown.map). */
+__attribute__((visibility("default"))) struct counted *mltp_counted;
+static struct counted **all = &mltp_counted;
+
+__attribute__((constructor)) static void enlist(void) {
+  static struct counted own = {NULL, __gcov_dump, __gcov_reset};
+  struct counted **first = dlsym(RTLD_DEFAULT, "mltp_counted");
+  if (first != NULL) all = first;
+  own.next = *all;
+  *all = &own;
+}
+
+/* Reset, so that what runs from here on is counted and can be written, too. */
+static void write_counts(void) {
+  void (*no_more)(void) = (void (*)(void))dlsym(RTLD_DEFAULT, "refuse_no_more");
+  if (no_more != NULL) no_more(); /* tests/mpi/refuse.c: libgcov has to have its memory */
+  for (const struct counted *c = *all; c != NULL; c = c->next) {
+    c->dump();
+    c->reset();
+  }
+}
+
+#define WRAP __attribute__((visibility("hidden")))
 noreturn void __real__exit(int status);
 noreturn void __real_abort(void);
-noreturn void __wrap__exit(int status);
-noreturn void __wrap_abort(void);
+__attribute__((weak)) noreturn void __real_quick_exit(int status); /* tests have libc's, */
+__attribute__((weak)) int __real_raise(int signo);                 /* and of these, too */
+__attribute__((weak)) sighandler_t __real_signal(int signo, sighandler_t handler);
+WRAP noreturn void __wrap__exit(int status);
+WRAP noreturn void __wrap_abort(void);
+WRAP noreturn void __wrap_quick_exit(int status);
+WRAP int __wrap_raise(int signo);
+WRAP sighandler_t __wrap_signal(int signo, sighandler_t handler);
 
 noreturn void __wrap__exit(int status) {
-  __gcov_dump();
+  write_counts();
   __real__exit(status);
 }
 
 noreturn void __wrap_abort(void) {
-  __gcov_dump();
+  write_counts();
   __real_abort();
+}
+
+noreturn void __wrap_quick_exit(int status) {
+  write_counts();
+  __real_quick_exit(status);
+}
+
+/* A signal whose handler is taken away ends the process, at once or when the instruction is
+ * repeated. Tests do that in children without ending by it, a thousand times. */
+int __wrap_raise(int signo) {
+  write_counts();
+  return __real_raise(signo);
+}
+
+sighandler_t __wrap_signal(int signo, sighandler_t handler) {
+  if (handler == SIG_DFL) write_counts();
+  return __real_signal(signo, handler);
 }

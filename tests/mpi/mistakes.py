@@ -174,7 +174,7 @@ class Checked(Mistakes):
 class Reports(Mistakes):
     def test_text(self):
         self.said(run("all-receive", "--report"), DEADLOCK)
-        self.said(run("same-data", "--report"), 0, "(?m)^MPI_Bcast +4 +0 +64 ",
+        self.said(run("same-data", "--report"), 0, "(?m)^MPI_Bcast +4 +0 +64 ", "ranks have waited [1-9]",
                   "(?m)^MPI_Sendrecv +4 +4 +64 ", "(?m)^MPI_Type_commit +8 +0 +0 ")
 
     def test_json(self):
@@ -183,6 +183,7 @@ class Reports(Mistakes):
             self.said(run("wrong-type-large", f"--report={name}"), 0, "^$")
             report = json.loads(name.read_text(encoding="ascii"))
         self.assertEqual((report["size"], [rank["rank"] for rank in report["ranks"]]), (4, [0, 1, 2, 3]))
+        self.assertEqual(sum(rank["parks"] for rank in report["ranks"]), report["waits"]["parks"])
         calls = [rank["calls"] for rank in report["ranks"]]
         self.assertEqual((calls[0]["MPI_Send"]["messages"], calls[0]["MPI_Send"]["bytes"]), (1, 400000))
         self.assertEqual((calls[1]["MPI_Recv"]["calls"], calls[1]["MPI_Recv"]["bytes"]), (1, 0))

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Grids, graphs, distributed graphs: what they tell, and their neighbours. */
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "check.h"
 
@@ -48,6 +50,35 @@ static void grids(void) {
   MPI_Cart_create(MPI_COMM_WORLD, 1, (int[]){1}, periods, 0, &grid); /* smaller than the job */
   CHECK((grid == MPI_COMM_NULL) == (rank != 0));
   if (rank == 0) MPI_Comm_free(&grid);
+}
+
+/* So many VPs run ranks; 1: each has a kernel thread. */
+static int parts(void) {
+  const char *vps = getenv("MLTP_VPS"), *backend = getenv("MLTP_BACKEND");
+  int cpus = (int)sysconf(_SC_NPROCESSORS_ONLN), asked = vps != NULL ? atoi(vps) : cpus;
+  if (backend != NULL && strcmp(backend, "kernel") == 0) return 1;
+  return asked < cpus || getenv("MLTP_OVERSUBSCRIBE") != NULL ? asked : cpus;
+}
+
+/* Reordered: processes in order get slab after slab of the longest dimension. */
+static void slabs(void) {
+  int dims[2] = {2, size / 2}, periods[2] = {0, 0}, coords[2], place, mapped, slab = -1, all[64];
+  MPI_Comm grid;
+  if (size / 2 <= 2) return;
+  MPI_Cart_map(MPI_COMM_WORLD, 2, dims, periods, &mapped);
+  MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periods, 1, &grid);
+  if (grid != MPI_COMM_NULL) {
+    MPI_Comm_rank(grid, &place);
+    CHECK(place == mapped);
+    MPI_Cart_coords(grid, place, 2, coords);
+    slab = coords[1] * parts() / dims[1];
+    MPI_Comm_free(&grid);
+  } else {
+    CHECK(mapped == MPI_UNDEFINED);
+  }
+  MPI_Allgather(&slab, 1, MPI_INT, all, 1, MPI_INT, MPI_COMM_WORLD);
+  if (parts() > 1 && parts() <= dims[1])
+    for (int i = 1; i < 2 * dims[1]; i++) CHECK(all[i] >= all[i - 1]);
 }
 
 /* A star: rank 0 and all others are neighbours. */
@@ -117,6 +148,7 @@ static void distributed(void) {
 int main(int argc, char **argv) {
   rank = check_start(&argc, &argv, &size);
   grids();
+  slabs();
   graphs();
   distributed();
   MPI_Finalize();

@@ -101,6 +101,20 @@ static void nested_model(void *arg) { PAR(CHILD(outer, arg), CHILD(user, arg)); 
 
 static void the_outermost_trap_is_first(void) { expect(nested_model, "tick@2 tick@4 outer@5"); }
 
+enum { MANY = 20 };
+
+static void widely_trapped(void *arg) {
+  (void)arg;
+  sim_handler_t handlers[MANY];
+  for (int i = 0; i < MANY - 1; i++) handlers[i] = (sim_handler_t){&never, 0, word, "no"};
+  handlers[MANY - 1] = (sim_handler_t){&stop, 0, word, "last"};
+  CHECK_EQUAL(try_with(tick, handlers, MANY), MANY - 1);
+}
+
+static void wide_model(void *arg) { PAR(CHILD(widely_trapped, arg), CHILD(user, arg)); }
+
+static void a_try_block_may_have_many_handlers(void) { expect(wide_model, "tick@2 tick@4 last@5"); }
+
 /* ---- interrupts */
 
 static void pause(void *arg) {
@@ -174,6 +188,7 @@ int main(void) {
       TEST(a_body_may_end_by_itself),
       TEST(a_body_that_has_ended_is_not_trapped),
       TEST(the_outermost_trap_is_first),
+      TEST(a_try_block_may_have_many_handlers),
       TEST(an_interrupt_suspends),
       TEST(a_trap_ends_who_was_to_handle_an_interrupt),
       TEST(hosts_are_used_again),

@@ -2,6 +2,7 @@
 /* --report: how often each rank has made each call, for how long, and what it has sent. */
 #include <errno.h>
 #include <jansson.h>
+#include <mltp/mltp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +83,13 @@ static struct count sum_of(int call, int *longest) {
   return sum;
 }
 
+/* Waits of all ranks' main threads: without a processor. */
+static uint64_t parks(void) {
+  uint64_t sum = 0;
+  for (int i = 0; i < tm_job.size; i++) sum += tm_job.ranks[i].parks;
+  return sum;
+}
+
 static double seconds(uint64_t ns) { return (double)ns / 1e9; }
 
 static void print_text(FILE *out) {
@@ -97,6 +105,12 @@ static void print_text(FILE *out) {
             (unsigned long)sum.calls, (unsigned long)sum.messages, (unsigned long)sum.bytes,
             seconds(sum.ns), seconds(count_of(longest, c)->ns), longest);
   }
+  mltp_await_counters_t spins;
+  mltp_await_counts(&spins);
+  fprintf(out,
+          "ranks have waited %lu times: %lu parked, %lu spun until it came; %lu spun in vain\n",
+          (unsigned long)(parks() + spins.spins_paid), (unsigned long)parks(),
+          (unsigned long)spins.spins_paid, (unsigned long)spins.spins_vain);
 }
 
 static json_t *json_of_rank(int rank) {
@@ -109,13 +123,19 @@ static json_t *json_of_rank(int rank) {
                                   "messages", (json_int_t)count->messages, "bytes",
                                   (json_int_t)count->bytes, "seconds", seconds(count->ns)));
   }
-  return json_pack("{s:i, s:o}", "rank", rank, "calls", calls);
+  return json_pack("{s:i, s:o, s:I}", "rank", rank, "calls", calls, "parks",
+                   (json_int_t)tm_job.ranks[rank].parks);
 }
 
 static bool print_json(FILE *out) {
   json_t *ranks = json_array();
   for (int i = 0; i < tm_job.size; i++) json_array_append_new(ranks, json_of_rank(i));
-  json_t *whole = json_pack("{s:i, s:o}", "size", tm_job.size, "ranks", ranks);
+  mltp_await_counters_t spins;
+  mltp_await_counts(&spins);
+  json_t *waits =
+      json_pack("{s:I, s:I, s:I}", "parks", (json_int_t)parks(), "spins_paid",
+                (json_int_t)spins.spins_paid, "spins_vain", (json_int_t)spins.spins_vain);
+  json_t *whole = json_pack("{s:i, s:o, s:o}", "size", tm_job.size, "waits", waits, "ranks", ranks);
   bool written = whole != NULL && json_dumpf(whole, out, JSON_INDENT(1)) == 0;
   if (written) fputc('\n', out);
   json_decref(whole);

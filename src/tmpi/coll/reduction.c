@@ -54,8 +54,10 @@ static void combine_block(const struct tm_coll *coll, const struct reduction *r,
 }
 
 static void combine_crew(const struct tm_coll *coll, const struct reduction *r) {
-  const struct tm_crew *crew = coll->comm->crew;
-  for (int block = crew->first; block < crew->end; block++) combine_block(coll, r, block);
+  const struct tm_team *team = coll->comm->team;
+  int crew = (int)(coll->comm->crew - team->crews);
+  for (int block = 0; block < team->blocks_count; block++)
+    if (team->crew_of[block] == crew) combine_block(coll, r, block);
 }
 
 static void combine_all(const struct tm_coll *coll, const struct reduction *r) {

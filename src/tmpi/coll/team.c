@@ -24,55 +24,57 @@ static void init_gate(struct tm_gate *gate, int members) {
   gate->missing = gate->members = members;
 }
 
-/* The home that members from first on, below end, have in common. */
-static int common_home(const struct tm_group *group, int first, int end) {
-  int home = tm_rank_home(group->ranks[first]);
-  for (int i = first + 1; i < end; i++)
-    if (tm_rank_home(group->ranks[i]) != home) return -1;
-  return home;
+/* The crew at a home. Where ranks have kernel threads a crew is a block: few come to the same
+ * gate. */
+static struct tm_crew *crew_at(struct tm_team *team, int home) {
+  for (int i = 0; home >= 0 && i < team->crews_count; i++)
+    if (team->crews[i].home == home) return &team->crews[i];
+  struct tm_crew *crew = &team->crews[team->crews_count++];
+  crew->home = home;
+  return crew;
 }
 
-/* Where ranks have kernel threads, a crew is a block: few come to the same gate. */
+/* A block is at home where its first member is; a crew with others in it has none. */
 static void make_crews(struct tm_team *team, const struct tm_group *group) {
-  int count = team->crews_count, blocks = team->blocks_count;
-  init_gate(&team->top, count);
-  for (int i = 0; i < count; i++) {
-    struct tm_crew *crew = &team->crews[i];
-    crew->first = (int)((long)i * blocks / count);
-    crew->end = (int)((long)(i + 1) * blocks / count);
-    int first = tm_block_first(team, crew->first), end = tm_block_first(team, crew->end);
-    init_gate(&crew->gate, end - first);
-    crew->home = common_home(group, first, end);
+  for (int b = 0; b < team->blocks_count; b++) {
+    int first = tm_block_first(team, b), end = tm_block_first(team, b + 1);
+    struct tm_crew *crew = crew_at(team, tm_rank_home(group->ranks[first]));
+    team->crew_of[b] = (int)(crew - team->crews);
+    crew->gate.members += end - first;
+    for (int i = first + 1; i < end; i++)
+      crew->mixed |= tm_rank_home(group->ranks[i]) != crew->home;
   }
+  for (int i = 0; i < team->crews_count; i++)
+    init_gate(&team->crews[i].gate, team->crews[i].gate.members);
+  init_gate(&team->top, team->crews_count);
 }
 
 static struct tm_team *make(uint64_t context, const struct tm_group *group) {
   int size = group->size, blocks = 1; /* a power of 2, so that crews are of a size */
   while (4 * blocks * blocks <= size) blocks *= 2;
-  int crews = tm_job.places > 0 && tm_job.places < blocks ? tm_job.places : blocks;
   size_t slots = (size_t)size * sizeof(struct tm_slot);
-  size_t fixed = sizeof(struct tm_team) + (size_t)crews * sizeof(struct tm_crew);
+  size_t fixed = sizeof(struct tm_team) + (size_t)blocks * sizeof(struct tm_crew);
   size_t bytes = fixed + (size_t)blocks * sizeof(struct tm_team_block);
-  struct tm_team *team =
-      aligned_alloc(TM_LINE, (bytes + 2 * slots + TM_LINE - 1) & -(size_t)TM_LINE);
+  size_t all = bytes + 2 * slots + (size_t)blocks * sizeof(int);
+  struct tm_team *team = aligned_alloc(TM_LINE, (all + TM_LINE - 1) & -(size_t)TM_LINE);
   if (team == NULL) return NULL;
   memset(team, 0, bytes);
   team->context = context;
   team->first = group->ranks[0];
   team->size = team->members = size;
   team->blocks_count = blocks;
-  team->crews_count = crews;
   team->blocks = (struct tm_team_block *)((char *)team + fixed);
   team->slots[0] = (struct tm_slot *)((char *)team + bytes);
   team->slots[1] = team->slots[0] + size;
+  team->crew_of = (int *)(team->slots[1] + size);
   make_crews(team, group);
   return team;
 }
 
 struct tm_crew *tm_team_crew(struct tm_team *team, int rank) {
-  struct tm_crew *crew = team->crews;
-  while (rank >= tm_block_first(team, crew->end)) crew++;
-  return crew;
+  int block = 0;
+  while (rank >= tm_block_first(team, block + 1)) block++;
+  return &team->crews[team->crew_of[block]];
 }
 
 struct tm_team *tm_team_join(uint64_t context, const struct tm_group *group) {

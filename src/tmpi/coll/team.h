@@ -5,15 +5,16 @@
  * meetings each may read what the others have published, and copy straight from and to their
  * buffers.
  *
- * Members are in crews, one for each VP, of neighbours in rank, who share a VP more often than not:
- * the last of a crew to come goes on to meet the last of the other crews, and when these have met
- * wakes its own crew. So a meeting of N members on P VPs is N switches, and what two VPs both touch
- * is touched once for each VP. A crew that has a home (rank.h) goes on there at first, and then
- * every 0.3 ms or so: who is stolen in between stays where it is, since perhaps the home has lost
- * its CPU.
+ * Members are in blocks of neighbours in rank, as many blocks as there are members in one, or
+ * fewer. Blocks depend on the number of members alone; so does the order in which elements are
+ * combined.
  *
- * A crew is some blocks, which depend on the number of members alone: as many as there are members
- * in one, or fewer. So the order in which elements are combined does, too.
+ * Blocks that are at home on the same VP (rank.h) are a crew, whose members share a VP more often
+ * than not: the last of a crew to come goes on to meet the last of the other crews, and when these
+ * have met wakes its own crew. So a meeting of N members on P VPs is N switches, and what two VPs
+ * both touch is touched once for each VP. A crew that has a home (rank.h) goes on there at first,
+ * and then every 0.1 ms or so: who is stolen in between stays where it is, since perhaps the home
+ * has lost its CPU.
  *
  * Published is what a member writes into its slot before it comes to a meeting, and others read
  * after it. There are two sets of slots, used in turn: who publishes for the next meeting but
@@ -41,7 +42,7 @@
 
 enum {
   TM_SMALL_MAX = 256,  /* bytes of data that a block or the team has room for */
-  TM_STEPS_AWAY = 8192 /* a crew goes home when its members have come so often */
+  TM_STEPS_AWAY = 2048 /* a crew goes home when its members have come so often */
 };
 
 /** Where members wait for each other. */
@@ -53,9 +54,9 @@ struct tm_gate {
 
 struct tm_crew {
   struct tm_gate gate;
-  int first, end; /* [const] its blocks */
-  int home;       /* [const] VP that all its members are at home on; -1: there is none */
-  int steps;      /* [last to come] until it goes home */
+  int home;   /* [const] VP of its blocks; -1: ranks have kernel threads */
+  bool mixed; /* [const] some members are at home elsewhere: it does not go home */
+  int steps;  /* [last to come] until it does */
 };
 
 struct tm_team_block {
@@ -81,6 +82,7 @@ struct tm_team {
   alignas(TM_LINE) char data[2][TM_SMALL_MAX]; /* for all, in turn as slots are */
   struct tm_slot *slots[2];                    /* by rank */
   struct tm_team_block *blocks;
+  int *crew_of; /* [const] by block */
   struct tm_crew crews[];
 };
 
@@ -137,7 +139,7 @@ static inline void tm_open_crew(const struct tm_coll *coll) {
     mt_seam_resume_all(&crew->gate.queue);
   } else {
     crew->steps = TM_STEPS_AWAY;
-    mt_seam_resume_all_at(&crew->gate.queue, crew->home);
+    mt_seam_resume_all_at(&crew->gate.queue, crew->mixed ? -1 : crew->home);
   }
 }
 

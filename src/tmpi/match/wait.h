@@ -15,13 +15,15 @@
 #include "core/seam.h"
 #include "tmpi/rank/rank.h"
 
-/** Notes for reports what a rank waits for: struct tm_request, or the struct tm_comm where it meets
- * the others. @return false: other threads of the rank wait beside it, and are not told of. */
+/** Notes for reports what a rank is going to park for: struct tm_request, or the struct tm_comm
+ * where it meets the others. @return false: other threads of the rank wait beside it, and are not
+ * told of. */
 static inline bool tm_tell(struct tm_rank *rank, const void *waits_for, const char *call) {
   if (rank->thread != mltp_self()) return false;
   rank->waits_for = waits_for;
   rank->frame = __builtin_frame_address(0);
   mt_store_relaxed(&rank->call, call);
+  rank->parks++;
   return true;
 }
 

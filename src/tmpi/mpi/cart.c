@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Grids. Ranks are numbered in the order of C arrays, and never reordered: all are as near. */
+/* Grids. Ranks are numbered in the order of C arrays. Which process gets which rank may be chosen
+ * so that those at home on the same VP are near. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,18 +69,39 @@ static int set_grid(struct tm_comm *parent, const char *call, MPI_Comm handle, i
   return MPI_SUCCESS;
 }
 
+/* Reorders: a VP gets a slab of the grid, cut across the longest dimension, where the borders are
+ * shortest. @return the rank that the process of rank `place`, below nodes, gets. */
+static int reordered(int ndims, const int *dims, int nodes, int place) {
+  int longest = 0, inner = 1, parts = tm_job.places;
+  for (int d = 1; d < ndims; d++)
+    if (dims[d] > dims[longest]) longest = d;
+  for (int d = longest + 1; d < ndims; d++) inner *= dims[d];
+  if (ndims == 0 || parts < 2 || parts > dims[longest]) return place;
+  int size = dims[longest], first = 0, end = 0, before = 0; /* of a slab; ranks in those before */
+  for (int part = 1; place >= end * (nodes / size); part++) {
+    first = end;
+    before = first * (nodes / size);
+    while (end < size && (long)end * parts < (long)part * size) end++;
+  }
+  int rank = 0;
+  for (int left = place - before;; rank++) {
+    int at = rank / inner % size;
+    if (at >= first && at < end && left-- == 0) return rank;
+  }
+}
+
 #pragma weak MPI_Cart_create = PMPI_Cart_create
 int PMPI_Cart_create(MPI_Comm handle, int ndims, const int dims[], const int periods[], int reorder,
                      MPI_Comm *result) {
   static const char call[] = "MPI_Cart_create";
   struct tm_comm *comm;
   int nodes = 0;
-  (void)reorder;
   int error = tm_get_comm(call, handle, &comm);
   if (error == MPI_SUCCESS) error = check_dims(comm, call, ndims, dims, &nodes);
   if (error != MPI_SUCCESS) return error;
   int color = comm->rank < nodes ? 0 : MPI_UNDEFINED;
-  error = tm_comm_split(comm, call, color, 0, result);
+  int key = reorder && comm->rank < nodes ? reordered(ndims, dims, nodes, comm->rank) : comm->rank;
+  error = tm_comm_split(comm, call, color, key, result);
   return error == MPI_SUCCESS ? set_grid(comm, call, *result, ndims, dims, periods) : error;
 }
 
@@ -90,7 +112,8 @@ int PMPI_Cart_map(MPI_Comm handle, int ndims, const int dims[], const int period
   (void)periods;
   int error = tm_get_comm("MPI_Cart_map", handle, &comm);
   if (error == MPI_SUCCESS) error = check_dims(comm, "MPI_Cart_map", ndims, dims, &nodes);
-  if (error == MPI_SUCCESS) *rank = comm->rank < nodes ? comm->rank : MPI_UNDEFINED;
+  if (error == MPI_SUCCESS)
+    *rank = comm->rank < nodes ? reordered(ndims, dims, nodes, comm->rank) : MPI_UNDEFINED;
   return error;
 }
 

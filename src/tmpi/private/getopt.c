@@ -24,11 +24,14 @@ static struct {
   bool started;
 } at = {.rest = ""};
 
-/* The long options of a call. */
-struct longs {
-  const struct option *of; /* NULL: none */
+/* A call: its long options, and how it tells what is wrong. */
+struct call {
+  const struct option *of; /* long options; NULL: none */
   int *index;
   bool one_dash;
+  bool loud;          /* what is wrong is told */
+  int missing;        /* returned when there is no argument */
+  const char *dashes; /* of the word that is looked at */
 };
 
 static bool is_option(const char *word) { return word[0] == '-' && word[1] != '\0'; }
@@ -94,59 +97,60 @@ static bool same(const struct option *a, const struct option *b) {
   return a->has_arg == b->has_arg && a->flag == b->flag && a->val == b->val;
 }
 
-/* @return the option of that name, or that alone begins so. */
-static const struct option *find_long(const struct option *of, const char *name, size_t length,
+/* @return the option of that name, or that alone begins so. With one dash two that begin so are
+ * ambiguous even if they are the same. */
+static const struct option *find_long(const struct call *call, const char *name, size_t length,
                                       bool *ambiguous) {
   const struct option *found = NULL;
   *ambiguous = false;
-  for (const struct option *o = of; o->name != NULL; o++) {
+  for (const struct option *o = call->of; o->name != NULL; o++) {
     if (strncmp(o->name, name, length) != 0) continue;
     if (strlen(o->name) == length) {
       *ambiguous = false;
       return o;
     }
-    if (found != NULL && !same(found, o)) *ambiguous = true;
+    if (found != NULL && (call->one_dash || !same(found, o))) *ambiguous = true;
     if (found == NULL) found = o;
   }
   return *ambiguous ? NULL : found;
 }
 
-static int take_long(int argc, char **argv, const struct longs *longs, const struct option *o,
-                     const char *value, bool loud, char missing) {
-  if (value != NULL && o->has_arg == no_argument) {
-    if (loud) fprintf(stderr, "%s: option '--%s' doesn't allow an argument\n", argv[0], o->name);
-    optopt = o->val;
-    return '?';
-  }
+static int take_long(int argc, char **argv, const struct call *call, const struct option *o,
+                     const char *value) {
+  const char *wrong = NULL;
+  if (value != NULL && o->has_arg == no_argument) wrong = "doesn't allow";
   if (value == NULL && o->has_arg == required_argument) {
-    if (optind == argc) {
-      if (loud) fprintf(stderr, "%s: option '--%s' requires an argument\n", argv[0], o->name);
-      optopt = o->val;
-      return missing;
-    }
-    value = argv[optind++];
+    if (optind == argc)
+      wrong = "requires";
+    else
+      value = argv[optind++];
+  }
+  if (wrong != NULL) {
+    if (call->loud)
+      fprintf(stderr, "%s: option '%s%s' %s an argument\n", argv[0], call->dashes, o->name, wrong);
+    optopt = o->val;
+    return value == NULL ? call->missing : '?';
   }
   optarg = (char *)(size_t)value;
-  if (longs->index != NULL) *longs->index = (int)(o - longs->of);
+  if (call->index != NULL) *call->index = (int)(o - call->of);
   if (o->flag == NULL) return o->val;
   *o->flag = o->val;
   return 0;
 }
 
 /* @return -1: it is not one, and may be short ones. */
-static int long_option(int argc, char **argv, const char *shorts, const struct longs *longs,
-                       bool loud, char missing) {
+static int long_option(int argc, char **argv, const char *shorts, struct call *call) {
   const char *word = argv[optind];
   bool two = word[1] == '-', ambiguous;
+  call->dashes = two ? "--" : "-";
   const char *name = word + (two ? 2 : 1);
   size_t length = strcspn(name, "=");
-  const struct option *o = find_long(longs->of, name, length, &ambiguous);
+  const struct option *o = find_long(call, name, length, &ambiguous);
   if (o == NULL && !ambiguous && !two && strchr(shorts, name[0]) != NULL) return -1;
   optind++;
   if (o != NULL)
-    return take_long(argc, argv, longs, o, name[length] == '=' ? name + length + 1 : NULL, loud,
-                     missing);
-  if (loud)
+    return take_long(argc, argv, call, o, name[length] == '=' ? name + length + 1 : NULL);
+  if (call->loud)
     fprintf(stderr, ambiguous ? "%s: option '%s' is ambiguous\n" : "%s: unrecognized option '%s'\n",
             argv[0], word);
   optopt = 0;
@@ -155,12 +159,12 @@ static int long_option(int argc, char **argv, const char *shorts, const struct l
 
 /* ---- short ones */
 
-static int short_option(int argc, char **argv, const char *shorts, bool loud, int missing) {
+static int short_option(int argc, char **argv, const char *shorts, const struct call *call) {
   int letter = (unsigned char)*at.rest++;
   const char *found = letter != ':' && letter != ';' ? strchr(shorts, letter) : NULL;
   if (*at.rest == '\0') optind++;
   if (found == NULL) {
-    if (loud) fprintf(stderr, "%s: invalid option -- '%c'\n", argv[0], letter);
+    if (call->loud) fprintf(stderr, "%s: invalid option -- '%c'\n", argv[0], letter);
     optopt = letter;
     return '?';
   }
@@ -172,45 +176,46 @@ static int short_option(int argc, char **argv, const char *shorts, bool loud, in
   } else if (!optional && optind < argc) {
     optarg = argv[optind++];
   } else if (!optional) {
-    if (loud) fprintf(stderr, "%s: option requires an argument -- '%c'\n", argv[0], letter);
+    if (call->loud) fprintf(stderr, "%s: option requires an argument -- '%c'\n", argv[0], letter);
     optopt = letter;
-    letter = missing;
+    letter = call->missing;
   }
   at.rest = "";
   return letter;
 }
 
-static int scan(int argc, char **argv, const char *shorts, const struct longs *longs) {
+static int scan(int argc, char **argv, const char *shorts, struct call *call) {
   optarg = NULL;
   if (argc < 1) return -1;
   if (!at.started || optind == 0) start(shorts);
   if (*shorts == '+' || *shorts == '-') shorts++;
   bool quiet = *shorts == ':';
-  bool loud = opterr != 0 && !quiet;
-  char missing = quiet ? ':' : '?';
+  call->loud = opterr != 0 && !quiet;
+  call->missing = quiet ? ':' : '?';
   if (*at.rest == '\0') {
     int found = next_word(argc, argv);
     if (found != 0) return found;
     const char *word = argv[optind];
-    bool is_long = longs->of != NULL && (word[1] == '-' || (longs->one_dash && word[2] != '\0') ||
-                                         (longs->one_dash && strchr(shorts, word[1]) == NULL));
-    int result = is_long ? long_option(argc, argv, shorts, longs, loud, missing) : -1;
+    bool is_long = call->of != NULL && (word[1] == '-' || (call->one_dash && word[2] != '\0') ||
+                                        (call->one_dash && strchr(shorts, word[1]) == NULL));
+    int result = is_long ? long_option(argc, argv, shorts, call) : -1;
     if (result != -1) return result;
     at.rest = word + 1;
   }
-  return short_option(argc, argv, shorts, loud, missing);
+  return short_option(argc, argv, shorts, call);
 }
 
 int getopt(int argc, char *const argv[], const char *shorts) {
-  return scan(argc, (char **)(size_t)argv, shorts, &(struct longs){NULL, NULL, false});
+  return scan(argc, (char **)(size_t)argv, shorts, &(struct call){.of = NULL});
 }
 
 int getopt_long(int argc, char *const argv[], const char *shorts, const struct option *longs,
                 int *index) {
-  return scan(argc, (char **)(size_t)argv, shorts, &(struct longs){longs, index, false});
+  return scan(argc, (char **)(size_t)argv, shorts, &(struct call){.of = longs, .index = index});
 }
 
 int getopt_long_only(int argc, char *const argv[], const char *shorts, const struct option *longs,
                      int *index) {
-  return scan(argc, (char **)(size_t)argv, shorts, &(struct longs){longs, index, true});
+  return scan(argc, (char **)(size_t)argv, shorts,
+              &(struct call){.of = longs, .index = index, .one_dash = true});
 }

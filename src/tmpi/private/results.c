@@ -41,22 +41,25 @@ ENTRY *hsearch(ENTRY item, ACTION action) {
 
 /* ---- characters of several bytes */
 
-static mbstate_t in_length, in_char;
+static mbstate_t state; /* of a text that mbtowc() is given in parts */
 
-int mblen(const char *text, size_t size) {
-  if (text == NULL) {
-    memset(&in_length, 0, sizeof in_length);
+/* As libc's: an end of text is one whatever came before; what is cut off is no character. */
+static int length_of(wchar_t *wide, const char *text, size_t size, mbstate_t *of) {
+  if (text[0] == '\0') {
+    if (wide != NULL) *wide = L'\0';
     return 0;
   }
-  int length = (int)mbrlen(text, size, &in_length);
+  int length = (int)mbrtowc(wide, text, size, of);
   return length < -1 ? -1 : length; /* -2: cut off */
 }
 
+int mblen(const char *text, size_t size) {
+  mbstate_t fresh = {0}; /* it does not remember parts */
+  return text != NULL ? length_of(NULL, text, size, &fresh) : 0;
+}
+
 int mbtowc(wchar_t *wide, const char *text, size_t size) {
-  if (text == NULL) {
-    memset(&in_char, 0, sizeof in_char);
-    return 0;
-  }
-  int length = (int)mbrtowc(wide, text, size, &in_char);
-  return length < -1 ? -1 : length;
+  if (text != NULL) return length_of(wide, text, size, &state);
+  memset(&state, 0, sizeof state);
+  return 0;
 }

@@ -47,17 +47,19 @@ enum { TM_LINE = 64 };
 
 /** The first line is what each call touches: ranks by the thousand are in no first-level cache. */
 struct tm_rank {
-  alignas(TM_LINE) int number;  /* [const] in MPI_COMM_WORLD */
-  uint32_t phase;               /* [atomic] enum tm_phase; relaxed: others read it for reports */
-  uint32_t sessions;            /* [atomic] so many have begun and not ended; relaxed */
-  uint32_t ended;               /* [atomic] its program has ended; relaxed, as phase */
-  const void *thread;           /* [atomic] that called MPI_Init(); relaxed: a hint to others */
-  struct tm_comm *world, *self; /* [rank] */
-  const char *call;             /* [atomic] it waits in; NULL: in none. relaxed: for reports, as: */
-  const void *waits_for;        /* [rank] a tm_request, or the tm_comm where it meets the others */
-  const void *frame;            /* [rank] where it waits */
+  alignas(TM_LINE) int number; /* [const] in MPI_COMM_WORLD */
+  uint32_t phase;              /* [atomic] enum tm_phase; relaxed: others read it for reports */
+  uint32_t sessions;           /* [atomic] so many have begun and not ended; relaxed */
+  uint32_t ended;              /* [atomic] its program has ended; relaxed, as phase */
+  const void *thread;          /* [atomic] that called MPI_Init(); relaxed: a hint to others */
+  struct tm_comm *world;       /* [rank] */
+  uint64_t parks;              /* [rank] times it has waited without a processor */
+  const char *call;            /* [atomic] it waits in; NULL: in none. relaxed: for reports, as: */
+  const void *waits_for;       /* [rank] a tm_request, or the tm_comm where it meets the others */
+  const void *frame;           /* [rank] where it waits */
 
   struct tm_mailbox box;
+  struct tm_comm *self;  /* [rank] */
   struct tm_comm *comms; /* [lock:comms_guard] all it has, for reports and checks */
   uint32_t comms_guard;
   int thread_level;                /* [rank] */

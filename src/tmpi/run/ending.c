@@ -74,7 +74,9 @@ static void error_rank(int status, int number, const char *format, ...) {
 
 /* ---- handlers */
 
-/* of: anything in the object that registers it. What shared libraries register, even when a rank
+/* atexit() and at_quick_exit() are in the program, and call these.
+ *
+ * of: anything in the object that registers it. What shared libraries register, even when a rank
  * calls them, is the process's. */
 static int register_exit(void (*function)(void *), void *argument, void *of) {
   static int (*libc)(void (*)(void *), void *, void *);
@@ -85,17 +87,9 @@ static int register_exit(void (*function)(void *), void *argument, void *of) {
   return libc(function, argument, of);
 }
 
-static int register_atexit(void (*function)(void)) {
-  return register_exit((void (*)(void *))(uintptr_t)function, NULL, (void *)(uintptr_t)function);
-}
-
 static int register_quick(void (*function)(void *), void *of) {
   (void)of;
   return tm_handler_push(&tm_process_self()->at_quick_exit, function, NULL);
-}
-
-static int register_at_quick(void (*function)(void)) {
-  return register_quick((void (*)(void *))(uintptr_t)function, NULL);
 }
 
 /* An image's own: tm_process_exit() has called all handlers of the rank before. */
@@ -124,8 +118,6 @@ const struct tm_override tm_override_ending[] = {
     {"err", (tm_any *)err_rank},
     {"errx", (tm_any *)errx_rank},
     {"error", (tm_any *)error_rank},
-    {"atexit", (tm_any *)register_atexit},
-    {"at_quick_exit", (tm_any *)register_at_quick},
     {"__cxa_atexit", (tm_any *)register_exit},
     {"__cxa_at_quick_exit", (tm_any *)register_quick},
     {"__cxa_finalize", (tm_any *)finalize_object},

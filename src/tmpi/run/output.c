@@ -98,11 +98,17 @@ const void *tm_output_override(const char *name) {
 
 /* ---- start and end */
 
+static bool no_memory(void) {
+  fputs("tmpirun: no memory to tell the output of ranks apart (fewer ranks)\n", stderr);
+  return false;
+}
+
 static bool open_files(const char *prefix) {
   char path[PATH_MAX];
   files = calloc((size_t)size, sizeof *files);
+  if (files == NULL) return no_memory();
   os_raise_file_limit();
-  for (int i = 0; files != NULL && i < size; i++) {
+  for (int i = 0; i < size; i++) {
     snprintf(path, sizeof path, "%s.%d", prefix, i);
     int error = os_file_make(path, &files[i]);
     if (error == 0) continue;
@@ -110,7 +116,7 @@ static bool open_files(const char *prefix) {
             error == EMFILE ? "fewer ranks, or a higher ulimit -n" : "another --output");
     return false;
   }
-  return files != NULL;
+  return true;
 }
 
 static FILE *open_stream(void *cookie) {
@@ -127,10 +133,7 @@ bool tm_output_start(int ranks, bool label, const char *prefix) {
   if (prefix != NULL && !open_files(prefix)) return false;
   if (prefix == NULL) lines = calloc((size_t)size, sizeof *lines);
   FILE *out = open_stream(NULL), *error = open_stream(&size /* anything */);
-  if (out == NULL || error == NULL || (prefix == NULL && lines == NULL)) {
-    fputs("tmpirun: no memory to tell the output of ranks apart (fewer ranks)\n", stderr);
-    return false;
-  }
+  if (out == NULL || error == NULL || (prefix == NULL && lines == NULL)) return no_memory();
   stdout = out;
   stderr = error;
   return true;

@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Programs of unusual make: tmpirun runs them, or says why it cannot.
+
+usage: built.py TMPIRUN PROCESS LIBRARY; process.c built, and a library that is slow on demand (refuse.c)
+"""
+import os
+import pathlib
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TMPIRUN, PROCESS, LIBRARY = "", "", ""
+DT_STRTAB, DT_SYMTAB, DT_RELA, DT_RELASZ, DT_RELR, DT_GNU_HASH = 5, 6, 7, 8, 36, 0x6ffffef5
+PT_LOAD, PT_DYNAMIC = 1, 2
+COPY = 5  # R_X86_64_COPY
+
+
+class Programs(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def build(self, name, text, *words, by="tmpicc"):
+        program = self.folder / name
+        compiler = "cc" if by == "cc" else pathlib.Path(TMPIRUN).parent / by
+        done = subprocess.run([compiler, "-x", "c", "-", "-x", "none", *words, "-o", program], input=text, text=True,
+                              check=False, capture_output=True)
+        return program if done.returncode == 0 else self.skipTest(done.stderr)
+
+    def library(self, name, text, *words):
+        return self.build(f"lib{name}.so", text, "-shared", *words)
+
+    def using(self, *names):
+        return [f"-L{self.folder}", "-Wl,--no-as-needed", *(f"-l{name}" for name in names),
+                f"-Wl,-rpath,{self.folder}"]
+
+    def run_it(self, program, *options, ranks=2, **environment):
+        return subprocess.run([TMPIRUN, "-n", str(ranks), *options, program], capture_output=True, text=True,
+                              check=False, timeout=100, env={**os.environ, **environment})
+
+    def runs(self, program, status=0, **settings):
+        result = self.run_it(program, **settings)
+        self.assertEqual(result.returncode, status, result)
+
+    def refused(self, program, why, **settings):
+        result = self.run_it(program, **settings)
+        self.assertEqual(result.returncode, 1, result)
+        self.assertRegex(result.stderr, f"^tmpirun: cannot run .*{why}.*\\(.*\\)\n")
+
+    def change(self, program, change):
+        """Lets change() alter the file's bytes; it gets a dictionary of the dynamic section, too."""
+        data = bytearray(program.read_bytes())
+        table, = struct.unpack_from("<Q", data, 32)
+        size, count = struct.unpack_from("<HH", data, 54)
+        dynamic, loads = {}, []
+        for at in range(table, table + size * count, size):
+            kind, _, offset, address, _, length = struct.unpack_from("<IIQQQQ", data, at)
+            if kind == PT_LOAD:
+                loads.append((address, length, offset))
+            if kind == PT_DYNAMIC:
+                dynamic["header"] = at
+                for entry in range(offset, offset + length, 16):
+                    tag, value = struct.unpack_from("<QQ", data, entry)
+                    dynamic.setdefault(tag, (value, entry + 8))
+
+        def place(address):
+            return next(offset + address - start for start, length, offset in loads if start <= address < start + length)
+        change(data, dynamic, place)
+        program.write_bytes(data)
+        return program
+
+
+class Run(Programs):
+    def test_packed_relocations(self):
+        pointers = ", ".join(f"&x[{i % 7}]" for i in range(200))
+        text = (f"static int x[7]; int *all[] = {{{pointers}}}; char odd[8]; int *more = &x[3];"
+                "int main(void) { for (int i = 0; i < 200; i++) if (all[i] != &x[i % 7]) return 1;"
+                "return more != &x[3]; }")
+        words = ["-Wl,-z,pack-relative-relocs"]
+        if subprocess.run(["ld", "--help"], capture_output=True, text=True,
+                          check=False).stdout.find("pack-relative-relocs") < 0:
+            self.skipTest("no such linker")
+        self.runs(self.build("packed", text, *words))
+
+        def outside(data, dynamic, place):
+            struct.pack_into("<Q", data, place(dynamic[DT_RELR][0]), 1 << 30)
+        self.refused(self.change(self.build("packed", text, *words), outside), "a relocation lies outside")
+
+    def test_functions_that_are_chosen(self):
+        chosen = ("static int here(void) { return 7; } static void *pick(void) { return here; }"
+                  "int chosen(void) __attribute__((ifunc(\"pick\")));")
+        user = "int main(void) { return chosen() != 7 || chosen() != 7; }"
+        self.runs(self.build("own", chosen + user))
+        self.library("chosen", chosen)
+        self.runs(self.build("user", "int chosen(void);" + user, *self.using("chosen")))
+
+    def test_variables_that_are_copied(self):
+        library = self.library("variable", "int variable = 3; int get(void) { return variable; }")
+        text = "extern int variable; int get(void); int main(void) { return variable++ != 3 || get() != 4; }"
+        words = ["-fPIE", "-pie", *self.using("variable")]
+        self.runs(self.build("copies", text, *words, by="cc"))
+
+        def outside(data, dynamic, place):
+            start = place(dynamic[DT_RELA][0])
+            for at in range(start, start + dynamic[DT_RELASZ][0], 24):
+                if struct.unpack_from("<I", data, at + 8)[0] == COPY:
+                    struct.pack_into("<Q", data, at, (1 << 30))
+        program = self.change(self.build("copies", text, *words, by="cc"), outside)
+        self.refused(program, "a relocation lies outside")
+
+        def far_away(data, dynamic, place):
+            names, at = place(dynamic[DT_STRTAB][0]), place(dynamic[DT_SYMTAB][0])
+            while not data.startswith(b"variable\0", names + struct.unpack_from("<I", data, at)[0]):
+                at += 24
+            struct.pack_into("<Q", data, at + 8, 1 << 30)
+        program = self.build("copies", text, *words, by="cc")
+        self.change(library, far_away)
+        self.refused(program, "the file is damaged: 'variable' lies outside")
+
+    def test_library_beside_the_program(self):
+        self.library("beside", "int beside(void) { return 5; }")
+        for origin in ("$ORIGIN", "${ORIGIN}/."):
+            program = self.build("user", "int beside(void); int main(void) { return beside() != 5; }",
+                                 f"-L{self.folder}", "-lbeside", f"-Wl,-rpath,{origin}")
+            self.runs(program)
+
+    def test_linked_for_an_old_libc(self):
+        """Before 2.34 a program gave its constructors to __libc_start_main()."""
+        text = """#include <stdlib.h>
+            static int made; static void init(void) { made = 4; } static void fini(void) {}
+            static int start(int argc, char **argv) { (void)argv; return made != 4 || argc != 1; }
+            int __libc_start_main(int (*)(int, char **), int, char **, void (*)(void), void (*)(void),
+                                  void (*)(void), void *);
+            __attribute__((used)) static void begin(long *stack) {
+              __libc_start_main(start, (int)stack[0], (char **)(stack + 1), init, fini, NULL, stack);
+            }
+            __asm__(".globl own_start\\nown_start: xor %ebp, %ebp\\nmov %rsp, %rdi\\nand $-16, %rsp\\ncall begin\\n");
+            int main(void) { return 1; }"""
+        self.runs(self.build("old", text, "-Wl,-e,own_start"))
+
+    def test_found_on_path(self):
+        shutil.copy(PROCESS, self.folder / "on-path")
+        self.runs("on-path", PATH=f"/no/such/folder:{self.folder}")
+        self.refused_by_name("not-on-path", PATH=f"{self.folder}")
+
+    def refused_by_name(self, name, **environment):
+        result = self.run_it(name, **environment)
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stderr, f"cannot run '{name}': No such file or directory \\(check the name\\)")
+
+    def test_progress_of_a_slow_start(self):
+        result = self.run_it(PROCESS, ranks=40, LD_PRELOAD=LIBRARY, SLOW="50")
+        self.assertEqual(result.returncode, 0, result)
+        self.assertRegex(result.stderr, "(?m)^tmpirun: [0-9]+ of 40 ranks started$")
+
+
+class Refused(Programs):
+    def test_thread_locals_at_fixed_places(self):
+        self.library("fixed", "static __thread int x; int *fixed(void) { return &x; }", "-ftls-model=initial-exec")
+        program = self.build("user", "int *fixed(void); int main(void) { return *fixed(); }", *self.using("fixed"))
+        self.refused(program, "its thread-local variables are at fixed places")
+
+    def test_thread_locals_that_all_ranks_would_share(self):
+        shared = self.library("shared", "__thread int shared;", "-Wl,-soname,libshared.so")
+        program = self.build("user", "extern __thread int shared; int main(void) { return shared; }",
+                             *self.using("shared"))
+        self.refused(program, "it uses a thread-local variable of a library that all ranks share",
+                     LD_PRELOAD=str(shared))
+
+    def test_too_many_libraries(self):
+        one = self.library("0", "")
+        for i in range(1, 64):
+            shutil.copy(one, self.folder / f"lib{i}.so")
+        self.refused(self.build("user", "int main(void) { return 0; }", *self.using(*map(str, range(64)))),
+                     "it has more than 63 libraries of its own")
+
+    def test_sanitizer(self):
+        program = self.build("sanitized", "int main(void) { return 0; }", "-fsanitize=address")
+        self.refused(program, "it was built with -fsanitize=address, and this tmpirun was not")
+
+    def test_other_mpi(self):
+        self.library("mpi", "int MPI_Init(void) { return 0; }", "-Wl,-soname,libmpi.so.40")
+        program = self.build("other", "int MPI_Init(void); int main(void) { return MPI_Init(); }", f"-L{self.folder}",
+                             "-Wl,--no-as-needed", "-lmpi", "-pie", by="cc")
+        self.refused(program, "it was built for another MPI, libmpi.so.40, without the standard ABI")
+
+    def test_more_memory_than_there_is(self):
+        large = "static int large[1 << 21] = {1}; int main(void) { return large[0]; }"
+        self.refused(self.build("large", large), "20000 ranks need [0-9]+ MiB at least, and [0-9]+ MiB", ranks=20000)
+
+    def test_tables_that_are_not_aligned(self):
+        def dynamic_section(data, dynamic, _):
+            at = dynamic["header"] + 16  # its address
+            struct.pack_into("<Q", data, at, struct.unpack_from("<Q", data, at)[0] + 4)
+
+        def symbols(data, dynamic, _):
+            struct.pack_into("<Q", data, dynamic[DT_GNU_HASH][1], dynamic[DT_GNU_HASH][0] + 2)
+        for change in dynamic_section, symbols:
+            program = self.change(self.build("plain", "int main(void) { return 0; }"), change)
+            self.refused(program, "the file is damaged: a table is not aligned")
+
+    def test_way_to_wait(self):
+        result = self.run_it(PROCESS, "--wait=long")
+        self.assertEqual(result.returncode, 2)
+        self.assertRegex(result.stderr, "--wait: 'long' is none of conscious, spin, park")
+
+
+class Ends(Programs):
+    """Also on a thread of libc's: it belongs to no rank, and ends the process."""
+
+    def ends(self, how, status):
+        result = subprocess.run([TMPIRUN, "-n", "2", PROCESS, how], capture_output=True, text=True, check=False,
+                                timeout=100)
+        self.assertEqual(result.returncode, status, result)
+        return result.stderr
+
+    def test_exit(self):
+        self.assertEqual(self.ends("exit", 5), "handler ran\n")
+
+    def test_err_of_a_rank(self):
+        self.assertRegex(self.ends("err", 9), "no file 1: No such file or directory\n(.*\n)*tmpirun: rank 1 ended with status 9")
+
+    def test_exit_at_once(self):
+        self.ends("_exit", 6)
+        self.ends("quick_exit", 7)
+
+
+if __name__ == "__main__":
+    TMPIRUN, PROCESS, LIBRARY = sys.argv[1:4]
+    unittest.main(argv=[sys.argv[0], *sys.argv[4:]])

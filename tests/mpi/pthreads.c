@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pthreads of a rank: how they wait for each other, how they end, where they run; and sleeping,
+ * which lets other ranks run. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <threads.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "check.h"
+
+enum { THREADS = 3 };
+
+static pthread_barrier_t barrier;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static int arrived, ended, came[THREADS];
+
+extern int __cxa_thread_atexit_impl(void (*function)(void *), void *argument, void *of);
+
+static void note_end(void *argument) {
+  __atomic_add_fetch(&ended, argument == &ended, __ATOMIC_RELAXED);
+}
+
+/* It stays on one CPU, and nobody else does. */
+static void bind(void) {
+  cpu_set_t one, after;
+  CPU_ZERO(&one);
+  CPU_SET((unsigned)sched_getcpu(), &one);
+  CHECK(pthread_setaffinity_np(pthread_self(), sizeof one, &one) == 0);
+  CHECK(sched_setaffinity(0, sizeof one, &one) == 0);
+  CHECK(sched_getaffinity(0, sizeof after, &after) == 0 && CPU_EQUAL(&one, &after));
+}
+
+static void *work(void *argument) {
+  int *index = argument;
+  bind();
+  __cxa_thread_atexit_impl(note_end, &ended, &ended);
+  pthread_barrier_wait(&barrier);
+  came[index - came] = 1;
+  pthread_mutex_lock(&mutex);
+  if (++arrived == THREADS + 1) pthread_cond_broadcast(&cond);
+  while (arrived <= THREADS) pthread_cond_wait(&cond, &mutex);
+  pthread_mutex_unlock(&mutex);
+  pthread_exit(index);
+}
+
+static void check_meeting(void) {
+  pthread_t threads[THREADS];
+  pthread_barrier_init(&barrier, NULL, THREADS + 1);
+  for (int i = 0; i < THREADS; i++) CHECK(pthread_create(&threads[i], NULL, work, &came[i]) == 0);
+  int last = pthread_barrier_wait(&barrier);
+  CHECK(last == 0 || last == PTHREAD_BARRIER_SERIAL_THREAD);
+  pthread_mutex_lock(&mutex);
+  if (++arrived == THREADS + 1) pthread_cond_broadcast(&cond);
+  while (arrived <= THREADS) pthread_cond_wait(&cond, &mutex);
+  pthread_mutex_unlock(&mutex);
+  for (int i = 0; i < THREADS; i++) {
+    void *result;
+    CHECK(pthread_join(threads[i], &result) == 0 && result == &came[i] && came[i]);
+  }
+  CHECK(ended == THREADS);
+}
+
+/* A rank binds a pthread of its own, from outside. */
+static void *wait_for_end(void *stop) {
+  while (!__atomic_load_n((int *)stop, __ATOMIC_RELAXED)) usleep(100);
+  return NULL;
+}
+
+static void check_binding(void) {
+  pthread_t thread;
+  cpu_set_t one;
+  int stop = 0;
+  CPU_ZERO(&one);
+  CPU_SET((unsigned)sched_getcpu(), &one);
+  CHECK(pthread_create(&thread, NULL, wait_for_end, &stop) == 0);
+  CHECK(pthread_setaffinity_np(thread, sizeof one, &one) == 0);
+  __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+  CHECK(pthread_join(thread, NULL) == 0);
+}
+
+/* ---- sleeping */
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+static void check_sleep(void) {
+  struct timespec wrong = {0, 1000000000}, a_while = {0, 2000000}, left = {7, 7}, until;
+  double start = now();
+  CHECK(nanosleep(&a_while, &left) == 0 && left.tv_sec == 0 && left.tv_nsec == 0);
+  CHECK(nanosleep(&a_while, NULL) == 0);
+  CHECK(now() - start >= 0.004);
+  CHECK(nanosleep(&wrong, NULL) == -1 && errno == EINVAL);
+  wrong.tv_sec = -1;
+  CHECK(clock_nanosleep(CLOCK_MONOTONIC, 0, &wrong, NULL) == EINVAL);
+  left.tv_sec = 7;
+  CHECK(clock_nanosleep(CLOCK_MONOTONIC, 0, &a_while, &left) == 0 && left.tv_sec == 0);
+  clock_gettime(CLOCK_REALTIME, &until);
+  CHECK(clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &until, NULL) == 0); /* it is over */
+  clock_gettime(CLOCK_MONOTONIC, &until);
+  until.tv_nsec += 1000000;
+  if (until.tv_nsec < 1000000000)
+    CHECK(clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == 0);
+  CHECK(clock_nanosleep(-1000, TIMER_ABSTIME, &until, NULL) == EINVAL);
+  CHECK(usleep(1000) == 0 && sleep(0) == 0 && sched_yield() == 0);
+  thrd_yield();
+}
+
+/* Rank 0 waits without MPI for what the others do: on one VP each must let the rest run. */
+static void check_turns(int rank) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  int done = 0, flag = 0;
+  if (rank == 0) MPI_Irecv(&done, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, &request);
+  if (rank == 1) MPI_Send(&rank, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+  while (rank == 0 && !flag) {
+    sched_yield();
+    MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+  }
+  CHECK(rank != 0 || done == 1);
+}
+
+int main(int argc, char **argv) {
+  int size, rank, level;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  check_meeting();
+  check_binding();
+  check_sleep();
+  check_turns(rank);
+  MPI_Finalize();
+  return 0;
+}

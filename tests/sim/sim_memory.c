@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* No memory: a simulation that has begun ends with a message, one that has not is refused. */
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include "sim/log.h"
+
+static int no_memory, no_threads;
+
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+int __real_mltp_create_with(mltp_t **thread, const mltp_attr_t *attr, void *(*body)(void *),
+                            void *arg);
+int __wrap_mltp_create_with(mltp_t **thread, const mltp_attr_t *attr, void *(*body)(void *),
+                            void *arg);
+
+void *__wrap_calloc(size_t count, size_t size) {
+  return no_memory ? NULL : __real_calloc(count, size);
+}
+
+int __wrap_mltp_create_with(mltp_t **thread, const mltp_attr_t *attr, void *(*body)(void *),
+                            void *arg) {
+  return no_threads ? EAGAIN : __real_mltp_create_with(thread, attr, body, arg);
+}
+
+static void wait_a_while(void *arg) {
+  (void)arg;
+  sim_waitfor(1);
+}
+
+static void two_that_wait(void *arg) {
+  (void)arg;
+  PAR(CHILD(wait_a_while, 0), CHILD(wait_a_while, 0));
+}
+
+static void without_memory(void *arg) {
+  no_memory = 1;
+  two_that_wait(arg);
+}
+
+static void without_threads(void *arg) {
+  no_threads = 1;
+  two_that_wait(arg);
+}
+
+static void try_widely(void *arg) {
+  static sim_event_t never = SIM_EVENT_INIT("never");
+  const sim_child_t body = {wait_a_while, arg, "body"};
+  sim_handler_t handlers[100];
+  for (int i = 0; i < 100; i++) handlers[i] = (sim_handler_t){&never, 0, wait_a_while, NULL};
+  no_memory = 1;
+  sim_try(&body, handlers, 100);
+}
+
+static void run(void (*model)(void *), int vps) {
+  mltp_init(0);
+  sim_set_vps(vps);
+  sim_run(model, NULL);
+}
+
+static void host(void) { run(without_memory, 1); }
+static void thread(void) { run(without_threads, 1); }
+static void threads_of_a_round(void) { run(without_threads, 2); }
+static void watches(void) { run(try_widely, 1); }
+
+static void a_simulation_that_has_begun_says_so_and_aborts(void **state) {
+  (void)state;
+  static const struct {
+    void (*body)(void);
+    const char *what;
+  } cases[] = {{host, "no memory for a simulated thread"},
+               {thread, "no memory for a simulated thread"},
+               {threads_of_a_round, "no memory for a simulated thread"},
+               {watches, "no memory for a try block"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct outcome outcome;
+    run_child(&outcome, cases[i].body, (const char *const[]){NULL});
+    assert_true(WIFSIGNALED(outcome.status) && WTERMSIG(outcome.status) == SIGABRT);
+    assert_non_null(strstr(outcome.said, cases[i].what));
+  }
+}
+
+static void one_that_has_not_is_refused(void) {
+  no_memory = 1;
+  int error = sim_run(wait_a_while, NULL);
+  no_memory = 0;
+  CHECK_EQUAL(error, ENOMEM);
+  no_threads = 1;
+  error = sim_run(wait_a_while, NULL);
+  no_threads = 0;
+  CHECK_EQUAL(error, EAGAIN);
+  CHECK_EQUAL(sim_run(wait_a_while, NULL), 0); /* and the next one runs */
+}
+
+int main(void) {
+  /* those with children first: ThreadSanitizer has none of a process that had threads */
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_simulation_that_has_begun_says_so_and_aborts),
+      TEST(one_that_has_not_is_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
