@@ -10,15 +10,15 @@
 #include "experiment.h"
 #include "report.h"
 
-enum { IMPLS_MAX = 8, RUNS_MAX = 99 };
+enum { IMPLS_MAX = 10, RUNS_MAX = 99, QUICK_RANKS = 16 };
 
-static const char impl_names[] = "tmpi,one-to-one,openmpi,mpich";
+static const char impl_names[] = "tmpi,one-to-one,openmpi,mpich,openmpi5,mpich5";
 
 /* What an implementation did in a row. */
 struct result {
   double values[RUNS_MAX], cpu[RUNS_MAX];
   int good, failed;
-  bool absent;
+  bool absent, over;
 };
 
 struct sweep {
@@ -44,7 +44,7 @@ static void choose(struct sweep *sweep, const char *names) {
     if (place < 0 || sweep->count == IMPLS_MAX) {
       fprintf(stderr,
               "mltp-bench: --impl %s: no such way to run MPI programs (there are %s, "
-              "openmpi-default, mpich-default)\n",
+              "those not ours with -default, tmpi-spin and tmpi-park)\n",
               name, impl_names);
       exit(2);
     }
@@ -56,7 +56,9 @@ static void choose(struct sweep *sweep, const char *names) {
 static void run_once(struct sweep *sweep, const struct mpi_row *row, int ranks, int which,
                      struct result *result) {
   const struct mpi_impl *impl = &mpi_impls[sweep->impls[which]];
-  if (ranks > impl->ranks_max || result->absent || result->failed > 0) return;
+  /* The others start many processes slowly, and a quick look should be one. */
+  int most = sweep->options->quick && !impl->ours ? QUICK_RANKS : impl->ranks_max;
+  if (ranks > most || result->absent || result->over || result->failed > 0) return;
   struct mpi_sample sample;
   enum mpi_outcome outcome =
       mpi_run(impl, row, ranks, sweep->vps, sweep->options->timeout, &sample);
@@ -66,12 +68,33 @@ static void run_once(struct sweep *sweep, const struct mpi_row *row, int ranks, 
   }
   if (outcome == MPI_ABSENT) result->absent = sweep->missing[which] = true;
   if (outcome == MPI_FAILED) result->failed++;
+  if (outcome == MPI_OVER) result->over = true;
+}
+
+/* One that takes more than its time is no failure, but has no figures either. */
+static void report_over(struct sweep *sweep, const struct mpi_row *row, int ranks,
+                        const char *name) {
+  printf("%-20s %5d  %-16s over %d s\n", row->metric, ranks, name, sweep->options->timeout);
+  json_array_append_new(
+      sweep->rows, json_pack("{s:s, s:{s:i, s:i, s:i}, s:s, s:b}", "impl", name, "params", "ranks",
+                             ranks, "vps", sweep->vps, "over_seconds", sweep->options->timeout,
+                             "metric", row->metric, "verified", true));
+}
+
+static void report_absent(struct sweep *sweep, const char *name) {
+  printf("%s: absent (it was not installed, or named, when this was built)\n", name);
+  bench_row_add(sweep->rows, &(struct bench_row){.impl = name,
+                                                 .params = json_object(),
+                                                 .metric = "absent",
+                                                 .unit = "none",
+                                                 .clock = "none"});
 }
 
 static void report(struct sweep *sweep, const struct mpi_row *row, int ranks, int which,
                    struct result *result, double ours) {
   const char *name = mpi_impls[sweep->impls[which]].name;
-  if (result->good == 0 && result->failed == 0) return;
+  if (result->over) report_over(sweep, row, ranks, name);
+  if (result->over || (result->good == 0 && result->failed == 0)) return;
   sweep->failed += result->failed;
   if (result->good == 0) {
     printf("%-20s %5d  %-16s FAILED\n", row->metric, ranks, name);
@@ -117,6 +140,17 @@ static void measure_row(struct sweep *sweep, const struct mpi_row *row, int rank
   fflush(stdout);
 }
 
+/* Each number of ranks the command line names, or else the row. */
+static void measure_ranks(struct sweep *sweep, const struct mpi_row *row) {
+  const struct bench_list *asked = &sweep->options->threads;
+  int degrees = row->ranks[0] == MPI_DEGREES;
+  for (int i = 0; i < asked->count; i++) measure_row(sweep, row, asked->value[i]);
+  for (int i = degrees; asked->count == 0 && i < MPI_RANKS_LISTED && row->ranks[i] > 0; i++) {
+    int ranks = row->ranks[i] * (degrees ? mltp_cpus() : 1);
+    if (!sweep->options->quick || ranks <= 64) measure_row(sweep, row, ranks);
+  }
+}
+
 static int measure(const struct experiment *experiment, const struct bench_options *options,
                    json_t *rows) {
   struct sweep sweep = {.experiment = experiment, .options = options, .rows = rows};
@@ -127,19 +161,10 @@ static int measure(const struct experiment *experiment, const struct bench_optio
   printf("%-20s %5s  %-16s %10s %10s %10s %-3s %10s %8s\n", "row", "ranks", "by", "min", "median",
          "max", "", "CPU ms", "x tmpi");
   for (const struct mpi_row *row = mpi_rows; row->metric != NULL; row++) {
-    if (strcmp(row->experiment, experiment->name) != 0) continue;
-    if (options->threads.count > 0) {
-      for (int i = 0; i < options->threads.count; i++)
-        measure_row(&sweep, row, options->threads.value[i]);
-    } else {
-      for (int i = 0; i < MPI_RANKS_LISTED && row->ranks[i] > 0; i++)
-        if (!options->quick || row->ranks[i] <= 64) measure_row(&sweep, row, row->ranks[i]);
-    }
+    if (strcmp(row->experiment, experiment->name) == 0) measure_ranks(&sweep, row);
   }
   for (int i = 0; i < sweep.count; i++)
-    if (sweep.missing[i])
-      printf("%s: absent (it was not installed when this was built)\n",
-             mpi_impls[sweep.impls[i]].name);
+    if (sweep.missing[i]) report_absent(&sweep, mpi_impls[sweep.impls[i]].name);
   return sweep.failed;
 }
 
@@ -154,7 +179,7 @@ const struct experiment bench_mpi = {
 
 const struct experiment bench_mpi_programs = {
     .name = "mpi-programs",
-    .shows = "MPI programs at many ranks for each CPU: Cannon, GE, wavefront, CG",
+    .shows = "MPI programs at many ranks for each CPU: Cannon, GE, wavefront, CG, sparse LU",
     .section = "TMPI-2, Figure 6",
     .impls = impl_names,
     .runs = 5,

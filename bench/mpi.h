@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-enum { MPI_WORDS = 12, MPI_RANKS_LISTED = 8 };
+enum { MPI_WORDS = 12, MPI_RANKS_LISTED = 8, MPI_DEGREES = -1 };
 
 /** A way to run MPI programs. */
 struct mpi_impl {
@@ -17,7 +17,8 @@ struct mpi_impl {
   int ranks_max;                   /* more than that takes minutes, or does not start */
 };
 
-/** All of them; ends with one without a name. */
+/** All of them; ends with one without a name. A launcher is looked for beside the programs, then
+ * where the shell does. */
 extern const struct mpi_impl mpi_impls[];
 
 /** What is measured. */
@@ -27,14 +28,14 @@ struct mpi_row {
   const char *key; /* of the program's line; NULL: wall time from start to end */
   const char *unit;
   double scale;                /* the key's unit in the row's */
-  int ranks[MPI_RANKS_LISTED]; /* ends with 0 */
+  int ranks[MPI_RANKS_LISTED]; /* ends with 0; after MPI_DEGREES: for each CPU, as TMPI-2 counts */
 };
 
 /** All of them; ends with one without a metric. */
 extern const struct mpi_row mpi_rows[];
 
-/** What became of a run. */
-enum mpi_outcome { MPI_MEASURED, MPI_ABSENT, MPI_FAILED };
+/** What became of a run. Over: it was ended when its time was up, which the others may need. */
+enum mpi_outcome { MPI_MEASURED, MPI_ABSENT, MPI_FAILED, MPI_OVER };
 
 /** One that was measured. */
 struct mpi_sample {

@@ -1,39 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file mpi_rows.c What mpi and mpi-programs measure, and the ways to run MPI programs. */
+/** @file mpi_rows.c What mpi and mpi-programs measure. */
 #include <stddef.h>
 
 #include "mpi.h"
 
-/* The others with the settings that suit them best where ranks outnumber processors, and (default)
- * as they come. */
-const struct mpi_impl mpi_impls[] = {
-    {"tmpi", "tmpi", {"tmpirun"}, {0}, true, 10000},
-    {"one-to-one", "tmpi", {"tmpirun", "--one-to-one"}, {0}, true, 256},
-    {"openmpi",
-     "openmpi",
-     {"mpirun.openmpi", "--oversubscribe", "--allow-run-as-root"},
-     {"OMPI_MCA_mpi_yield_when_idle", "1"},
-     false,
-     64},
-    {"openmpi-default",
-     "openmpi",
-     {"mpirun.openmpi", "--oversubscribe", "--allow-run-as-root"},
-     {0},
-     false,
-     16},
-    {"mpich",
-     "mpich",
-     {"mpiexec.mpich"},
-     {"MPIR_CVAR_POLLS_BEFORE_YIELD", "1", "MPIR_CVAR_CH4_PROGRESS_THROTTLE", "1",
-      "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT", "1"},
-     false,
-     64},
-    {"mpich-default", "mpich", {"mpiexec.mpich"}, {0}, false, 16},
-    {0},
-};
-
 #define NS_PER_US 1e-3
 #define NS_PER_MS 1e-6
+#define DEGREES {MPI_DEGREES, 1, 2, 3, 8, 32}
 
 const struct mpi_row mpi_rows[] = {
     {"mpi", "latency, 8 bytes", "single", {"latency", "8"}, "wall_ns", "us", NS_PER_US, {2}},
@@ -100,16 +73,12 @@ const struct mpi_row mpi_rows[] = {
      {64, 1024}},
     {"mpi-programs", "Cannon 1152", "cannon", {"1152"}, "wall_ns", "ms", NS_PER_MS, {4, 16}},
     {"mpi-programs", "Cannon 1440", "cannon", {"1440"}, "wall_ns", "ms", NS_PER_MS, {4, 16, 36}},
-    {"mpi-programs", "GE 1152", "ge", {"1152"}, "wall_ns", "ms", NS_PER_MS, {2, 4, 6, 16}},
-    {"mpi-programs", "GE 1728", "ge", {"1728"}, "wall_ns", "ms", NS_PER_MS, {2, 4, 6, 16, 64}},
-    {"mpi-programs",
-     "wavefront 64",
-     "wavefront",
-     {"64"},
-     "wall_ns",
-     "ms",
-     NS_PER_MS,
-     {2, 4, 6, 16, 64}},
-    {"mpi-programs", "CG 128", "cg", {"128"}, "wall_ns", "ms", NS_PER_MS, {2, 4, 6, 16, 64}},
+    {"mpi-programs", "GE 1152", "ge", {"1152"}, "wall_ns", "ms", NS_PER_MS, DEGREES},
+    {"mpi-programs", "GE 1728", "ge", {"1728"}, "wall_ns", "ms", NS_PER_MS, DEGREES},
+    {"mpi-programs", "wavefront 64", "wavefront", {"64"}, "wall_ns", "ms", NS_PER_MS, DEGREES},
+    {"mpi-programs", "CG 128", "cg", {"128"}, "wall_ns", "ms", NS_PER_MS, DEGREES},
+    {"mpi-programs", "LU 7320", "lu", {"7320"}, "wall_ns", "ms", NS_PER_MS, DEGREES},
+    {"mpi-programs", "LU 14454", "lu", {"14454"}, "wall_ns", "ms", NS_PER_MS, DEGREES},
+    {"mpi-programs", "LU 17281", "lu", {"17281"}, "wall_ns", "ms", NS_PER_MS, DEGREES},
     {0},
 };

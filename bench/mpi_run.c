@@ -42,8 +42,10 @@ static bool make(struct command *command, const struct mpi_impl *impl, const str
   command->argc = 0;
   snprintf(name, sizeof name, "../libexec/mltp/mpi/%s.%s", row->program, impl->suffix);
   if (!bench_find(name, command->program)) return false;
-  if (impl->ours && !bench_find(impl->words[0], command->launcher)) return false;
-  add(command, impl->ours ? command->launcher : impl->words[0]);
+  snprintf(name, sizeof name, "%s%s", impl->ours ? "" : "../libexec/mltp/mpi/", impl->words[0]);
+  bool found = bench_find(name, command->launcher);
+  if (impl->ours && !found) return false;
+  add(command, found ? command->launcher : impl->words[0]);
   for (int i = 1; impl->words[i] != NULL; i++) add(command, impl->words[i]);
   snprintf(command->vps, sizeof command->vps, "--vps=%d", vps);
   if (impl->ours) add(command, command->vps);
@@ -127,15 +129,18 @@ enum mpi_outcome mpi_run(const struct mpi_impl *impl, const struct mpi_row *row,
   wait4(pid, &status, 0, &usage);
   close(output);
   double wall_ns = (bench_clock(CLOCK_MONOTONIC) - begin) * 1e9;
+  sample->cpu_ms = milliseconds(usage.ru_utime) + milliseconds(usage.ru_stime);
   const char *failure = judge(status, in_time, line, why, sizeof why);
-  if (failure != NULL)
+  enum mpi_outcome outcome = failure == NULL           ? MPI_MEASURED
+                             : !in_time && !impl->ours ? MPI_OVER
+                                                       : MPI_FAILED;
+  if (outcome == MPI_FAILED)
     fprintf(stderr, "mltp-bench: %s with %s, %d ranks, failed: %s\n", row->metric, impl->name,
             ranks, failure);
-  else
+  if (outcome == MPI_MEASURED)
     sample->value =
         row->scale *
         (row->key != NULL ? json_number_value(json_object_get(line, row->key)) : wall_ns);
-  sample->cpu_ms = milliseconds(usage.ru_utime) + milliseconds(usage.ru_stime);
   json_decref(line);
-  return failure != NULL ? MPI_FAILED : MPI_MEASURED;
+  return outcome;
 }

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The plan of ./dev bench: which experiments run, with what, for how long."""
 import dataclasses
+import os
 
+CPUS = len(os.sched_getaffinity(0))
 VPS = "1,2,4,8"  # as in the thesis; more than most machines have CPUs
 
 
@@ -62,8 +64,23 @@ STEPS = (
     Step("calibrate", "calibrate", "what the model must know of the machine", "", "--quick",
          (30, 3)),
     Step("model", "model", "the queueing model", "", "", (5, 5), inputs=("calibrate", "lifecycle")),
+    Step("mpi", "mpi", "MPI: messages, collectives, start, memory", "--runs 2 --timeout 20",
+         "--quick --runs 1 --timeout 10 --impl tmpi,one-to-one,openmpi", (500, 30)),
+    Step("mpi-loaded", "mpi", "the same beside programs that compute",
+         f"--quick --runs 3 --impl tmpi --load {CPUS}",
+         f"--quick --runs 1 --impl tmpi --load {CPUS}", (30, 5), labels={"loaded": True}),
+    Step("mpi-programs", "mpi-programs", "MPI programs", "--quick --runs 3 --timeout 20",
+         "--quick --runs 1 --timeout 10 --impl tmpi,one-to-one,openmpi", (900, 40)),
+    Step("mpi-defaults", "mpi-programs", "MPI programs, other libraries as they come",
+         "--quick --runs 1 --timeout 5 --impl openmpi-default,mpich-default",
+         "--quick --runs 1 --timeout 1 --impl mpich-default --threads 4", (250, 12)),
+    Step("mpi-waits", "mpi-programs", "MPI programs, ways to wait",
+         "--quick --runs 5 --impl tmpi,tmpi-spin,tmpi-park",
+         "--quick --runs 1 --impl tmpi,tmpi-spin,tmpi-park", (120, 12), labels={"waits": True}),
+    Step("systemc", "systemc", "SystemC, with our coroutine package and its own", "", "--quick",
+         (40, 5)),
     Step("micro", "micro", "all single operations, as one table", "", "--quick", (150, 40),
          planned=False),
 )
 
-BUDGET = (3600, 180)  # seconds a whole run may take, full and quick
+BUDGET = (3600, 300)  # seconds a whole run may take, full and quick

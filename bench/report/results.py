@@ -64,9 +64,14 @@ def number(text):
     return text or None
 
 
+def typed(path):
+    """The rows of a CSV file."""
+    with open(path, encoding="utf-8", newline="") as file:
+        lines = csv.DictReader(line for line in file if not line.startswith("#"))
+        return [{key: number(cell) for key, cell in line.items()} for line in lines]
+
+
 def paper(name, **wanted):
     """Rows of a file in bench/papers that have these values."""
-    with open(PAPERS / f"{name}.csv", encoding="utf-8", newline="") as file:
-        lines = csv.DictReader(line for line in file if not line.startswith("#"))
-        rows = [{key: number(cell) for key, cell in line.items()} for line in lines]
-    return [row for row in rows if all(row[key] == value for key, value in wanted.items())]
+    return [row for row in typed(PAPERS / f"{name}.csv")
+            if all(row[key] == value for key, value in wanted.items())]

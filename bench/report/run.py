@@ -23,7 +23,7 @@ def parse_arguments(arguments):
     parser.add_argument("experiments", nargs="*", metavar="EXPERIMENT",
                         help="an experiment, or a step of one (--list shows them)")
     parser.add_argument("--quick", action="store_true",
-                        help="small problems and few runs: at most 3 minutes instead of 60")
+                        help="small problems and few runs: at most 5 minutes instead of 60")
     parser.add_argument("--keep", action="store_true",
                         help="keep results of another commit or machine, and add to them")
     parser.add_argument("--list", action="store_true", help="list the steps and what is there")

@@ -34,7 +34,7 @@ import results  # noqa: E402
 import sections  # noqa: E402
 
 FIGURES = [f"thesis-figure-{n}" for n in (7, 8, 10, 11, 13, 14)] + \
-    [f"anderson-figure-{n}" for n in range(1, 13)]
+    [f"anderson-figure-{n}" for n in range(1, 13)] + ["tmpi2-figure-6", "mpi-collectives", "systemc-waits"]
 NUMBER = re.compile(r"\d[\d \N{NO-BREAK SPACE}]*(?:\.\d+)?(?:e[+-]\d+)?")
 MEASURED = ("min", "median", "max")
 
@@ -45,9 +45,11 @@ def numbers(text):
 
 def sentences(measured):
     """What the page says of its figures."""
-    said = {block.key: block.sentence for module in sections.ALL
-            for block in module.section(measured).blocks if isinstance(block, blocks.Figure)}
-    plt.close("all")
+    said = {}
+    for module in sections.ALL:
+        said.update({block.key: block.sentence for block in module.section(measured).blocks
+                     if isinstance(block, blocks.Figure)})
+        plt.close("all")
     return said
 
 
@@ -58,9 +60,27 @@ def made(source, out):
     return (out / "index.html").read_text(encoding="utf-8")
 
 
-def invented(measured):
-    """Rows as lifecycle, latency and spin write them, which other tests run."""
+def invented_mpi():
     made = []
+    for place, impl in enumerate(("tmpi", "one-to-one", "openmpi")):
+        common = {"verified": True, "runs": 3, "vps": 2, "clock": "wall", "impl": impl, "cpu_ms": 5.5}
+        for ranks in (2, 16):
+            made += [{**common, "experiment": "mpi", "metric": metric, "ranks": ranks, "unit": unit,
+                      **dict.fromkeys(MEASURED, 3.5 + place + ranks)}
+                     for metric, unit in (("barrier", "us"), ("latency, 8 bytes", "us"), ("latency, 1 MiB", "us"),
+                                          ("start to end", "ms"), ("memory of a rank", "kB"))]
+            made += [{**common, "experiment": "mpi-programs", "metric": metric, "ranks": ranks, "unit": "ms", **more,
+                      **dict.fromkeys(MEASURED, 30.5 + place * ranks)}
+                     for metric in ("GE 1728", "LU 7320") for more in ({}, {"waits": True})]
+    made += [{"verified": True, "runs": 3, "clock": "cpu", "experiment": "systemc", "metric": metric, "unit": "ns",
+              "label": metric, "impl": impl, **dict.fromkeys(MEASURED, value)}
+             for metric in ("wait", "process") for impl, value in (("systemc", 50.5), ("mltp-systemc", 30.5))]
+    return made
+
+
+def invented(measured):
+    """Rows as lifecycle, latency, spin, mpi, mpi-programs and systemc write them, which other tests run."""
+    made = invented_mpi()
     for vps in (1, 2):
         for place, strategy in enumerate(("single", "freelist", "local", "default")):
             common = {"verified": True, "runs": 3, "strategy": strategy, "vps": vps, "clock": "wall"}
@@ -195,7 +215,7 @@ class Page(unittest.TestCase):
         one of what was varied (threads, VPs, switches, ...) or count something."""
         first, *others = [self.shaken(seed) for seed in range(1, 5)]  # two may agree by chance
         varied = {str(value) for row in invented(self.measured).rows for key, value in row.items()
-                  if key in ("threads", "vps", "runnable", "processors", "section_size")}
+                  if key in ("threads", "vps", "runnable", "processors", "section_size", "ranks")}
         varied |= {str(row["switches"]) for row in results.paper("thesis-switch")}
         varied |= {str(self.measured.identity["cpus"])}
         counts = {str(count) for count in range(17)}
