@@ -123,7 +123,7 @@ static void report(const struct cell *cell, const char *way, struct result *resu
   printf("%s\n", result->failed > 0 ? "  FAILED" : "");
   json_t *params = json_pack("{s:i, s:i, s:i, s:f, s:I, s:I, s:I, s:I}", "ranks", ranks, "vps",
                              cell->vps, "degree", cell->degree, "cpu_ms", cpu, "waits",
-                             (json_int_t)(waits->parks + waits->spins_paid), "parks",
+                             (json_int_t)waits->parks + (json_int_t)waits->spins_paid, "parks",
                              (json_int_t)waits->parks, "spins_paid", (json_int_t)waits->spins_paid,
                              "spins_vain", (json_int_t)waits->spins_vain);
   bench_row_add(rows, &(struct bench_row){.impl = way,
