@@ -120,6 +120,7 @@ const char *mt_schedule_reason(const struct mltp_thread *self) {
       [MT_WHY_SLEEP] = "sleep",
       [MT_WHY_FINALIZE] = "wait for all ends",
       [MT_WHY_MESSAGE] = "wait for a message",
+      [MT_WHY_TURN] = "wait for a message",
       [MT_WHY_AWAIT] = "wait for a word",
   };
   return self->kind == MT_IDLE ? "end" : waits[mt_load_relaxed(&self->why)];

@@ -99,15 +99,29 @@ static struct mltp_thread *after_others(struct mt_vp *vp, struct mltp_thread *to
   return &vp->idle;
 }
 
+static inline void go_on(struct mltp_thread *t) {
+  mt_store_relaxed(&t->why, MT_WHY_NOTHING);
+  t->waiting_for = NULL; /* a timer that fires later looks for a queue there */
+}
+
+/* What a thread has to do that waited by mt_seam_hand_over(), when another way of switching comes
+ * to it. */
+static void arrive(void) {
+  struct mltp_thread *self = mt_current();
+  mt_after_switch(self->vp);
+  go_on(self);
+}
+
 /* Mostly it looks at no queue, and so need not step inside: neither thread is in one. */
-MT_ARCH_RETURN_BY_JUMP void mt_seam_switch(struct mltp_thread *to, const char *what,
-                                           struct mt_seam_detour *detour) {
+void mt_seam_switch(struct mltp_thread *to, const char *what) {
   struct mltp_thread *self = mt_current();
   struct mt_vp *vp = self->vp;
   self->waiting_for = what;
   mt_store_relaxed(&self->why, MT_WHY_MESSAGE);
   MT_PROBE3(park, self, MT_WHY_MESSAGE, what);
   MT_ASSERT(mt_state(to) == MT_PARKED && (vp != NULL) == (to->vp != NULL));
+  /* relaxed: set by who waits before it, or by the caller */
+  if (mt_load_relaxed(&to->why) == MT_WHY_TURN) mt_arch_call_first(&to->context, arrive);
   if (mt_likely(vp != NULL)) {
     uint32_t tick = mt_load_relaxed(&vp->tick) + 1;
     mt_store_relaxed(&vp->tick, tick);
@@ -122,9 +136,33 @@ MT_ARCH_RETURN_BY_JUMP void mt_seam_switch(struct mltp_thread *to, const char *w
   } else {
     park_outside(self, NULL, to, NULL);
   }
-  mt_store_relaxed(&self->why, MT_WHY_NOTHING);
-  self->waiting_for = NULL; /* a timer that fires later looks for a queue there */
-  if (mt_unlikely(detour->taken)) detour->go(detour);
+  go_on(self);
+}
+
+struct arch_turn mt_seam_hand_over(struct mltp_thread *to, const char *what) {
+  struct mltp_thread *self = mt_current();
+  struct mt_vp *vp = self->vp;
+  uint32_t tick = mt_load_relaxed(&vp->tick) + 1;
+  if (mt_unlikely((int32_t)(tick - vp->check_at) >= 0 || mt_has_own(vp, to))) {
+    mt_seam_switch(to, what);
+    return (struct arch_turn){NULL, NULL};
+  }
+  mt_store_relaxed(&vp->tick, tick);
+  self->waiting_for = what;
+  mt_store_relaxed(&self->why, MT_WHY_TURN);
+  MT_PROBE3(park, self, MT_WHY_TURN, what);
+  MT_ASSERT(mt_state(to) == MT_PARKED);
+  mt_set_where(self, MT_PARKED, vp->index);
+  mt_store_relaxed(&self->parked_at, vp->clock);
+  mt_count_owner(&vp->stats.parks);
+  go_on(to); /* which does nothing more itself */
+  mt_run_as(vp, self, to);
+  return (struct arch_turn){&self->context, &to->context};
+}
+
+void mt_seam_call_first(struct mltp_thread *t, void (*function)(void)) {
+  mt_arch_call_first(&t->context, function);
+  mt_store_relaxed(&t->why, MT_WHY_TURN); /* relaxed: its resumer is the caller, or comes later */
 }
 
 int mt_wait(struct mltp_thread *self, mltp_waitq_t *q, bool front, enum mt_why why,

@@ -83,7 +83,18 @@ static inline struct mltp_thread *mt_next_or_idle(struct mt_vp *vp) {
   return next != NULL ? mt_prepared(vp, next) : &vp->idle;
 }
 
-/** Makes `to` the thread that runs on this VP, with its errno, its C++ exceptions and
+/** Makes `to` the thread that runs on this VP. */
+__attribute__((always_inline)) static inline void mt_run_as(struct mt_vp *vp,
+                                                            const struct mltp_thread *from,
+                                                            struct mltp_thread *to) {
+  MT_PROBE2(switch, from, to);
+  (void)from;
+  to->vp = vp;
+  mt_set_where(to, MT_RUNNING, vp->index);
+  mt_set_current(to);
+}
+
+/** The same with its errno, its C++ exceptions and
  * its FP control. `from` is what they are saved to. */
 __attribute__((always_inline)) static inline void mt_become(struct mt_vp *vp,
                                                             struct mltp_thread *from,
@@ -93,10 +104,14 @@ __attribute__((always_inline)) static inline void mt_become(struct mt_vp *vp,
   const struct mt_eh_globals *eh = vp->eh_at;
   if (mt_unlikely(((uintptr_t)eh->caught | eh->uncaught | vp->own_fp | to->own) != 0))
     mt_exchange_own(vp, from, to);
-  MT_PROBE2(switch, from, to);
-  to->vp = vp;
-  mt_set_where(to, MT_RUNNING, vp->index);
-  mt_set_current(to);
+  mt_run_as(vp, from, to);
+}
+
+/** @return whether mt_become() has more to do than mt_run_as(). */
+static inline bool mt_has_own(const struct mt_vp *vp, const struct mltp_thread *to) {
+  const struct mt_eh_globals *eh = vp->eh_at;
+  return (((uintptr_t)eh->caught | eh->uncaught | vp->own_fp | to->own) |
+          (uint32_t)(*vp->errno_at | to->saved_errno)) != 0;
 }
 
 /** What every context does first when it is switched to. */

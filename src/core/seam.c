@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of the library, for those built on it. mt_seam_switch() is in park.c: it is a way to
- * park. */
+/* The inside of the library, for those built on it. mt_seam_switch() and its kin are in park.c:
+ * they are ways to park. */
 #include "core/seam.h"
 
 #include "base/options.h"
@@ -71,6 +71,8 @@ void mt_seam_resume(struct mltp_thread *t) { mt_resume(t); }
 void mt_seam_preempt(const char *call) { mt_preempt(call); }
 
 bool mt_seam_is_native(void) { return mt_options.backend == MT_BACKEND_NATIVE; }
+
+bool mt_seam_hands_over(void) { return mt_seam_is_native() && !MT_SANITIZER_SWITCHES; }
 
 void mt_seam_on_deadlock(bool (*report)(void)) { mt_deadlock_hook = report; }
 

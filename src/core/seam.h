@@ -15,6 +15,7 @@
 
 #define MT_SEAM __attribute__((visibility("default")))
 
+struct arch_turn;
 struct mltp_thread;
 
 /** A guard is a word that starts as 0; held for moments, never across a call that waits. */
@@ -39,20 +40,28 @@ MT_SEAM void mt_seam_park(uint32_t *guard, const char *what);
 /** Makes a parked thread run again. Whoever resumes has seen it waiting under the guard. */
 MT_SEAM void mt_seam_resume(struct mltp_thread *t);
 
-/** Where a thread goes instead of returning from mt_seam_switch(), once it is taken. */
-struct mt_seam_detour {
-  bool taken;
-  void (*go)(struct mt_seam_detour *self);
-};
-
 /** Parks the calling thread and lets `to` go on in its place, on the same VP where there are
- * VPs: a coroutine's switch. Both are unbound, or neither is; `to` was parked by this call or
- * mt_seam_park(), and whoever may resume it is the caller alone. No guard: the caller can be
- * resumed from the moment `to` runs. Returns when the caller is resumed, or run in another's
- * place. The detour is here so that callers may end with this call: each function that
- * returns after a switch returns to where the processor does not expect it. */
-MT_SEAM void mt_seam_switch(struct mltp_thread *to, const char *what,
-                            struct mt_seam_detour *detour);
+ * VPs: a coroutine's switch. Both are unbound, or neither is; `to` was parked by this call, the
+ * next one or mt_seam_park(), and whoever may resume it is the caller alone. No guard: the caller
+ * can be resumed from the moment `to` runs. Returns when the caller is resumed, or run in another's
+ * place. */
+MT_SEAM void mt_seam_switch(struct mltp_thread *to, const char *what);
+
+/** mt_seam_switch() but for the switch itself, which the caller has to do at once: so that no frame
+ * of ours is returned through afterwards, each of which costs a misprediction. Only
+ * where mt_seam_hands_over(); the caller is unbound. A thread that waits so is resumed by another's
+ * mt_seam_hand_over() or mt_seam_switch(), nothing else.
+ * @return turn.to: NULL: it was not that simple; all is done, the caller has been resumed. */
+MT_SEAM struct arch_turn mt_seam_hand_over(struct mltp_thread *to, const char *what);
+
+/** @return whether there is mt_seam_hand_over(): with the native backend, where no sanitizer has to
+ * be told of switches. */
+MT_SEAM bool mt_seam_hands_over(void);
+
+/** Has a thread that waits by one of these two calls call a function first when it goes on; it may
+ * leave by longjmp(). Only where mt_seam_hands_over(); afterwards it is resumed as after
+ * mt_seam_hand_over(). */
+MT_SEAM void mt_seam_call_first(struct mltp_thread *t, void (*function)(void));
 
 /** Parks the calling thread at the end of a queue, whose guard it holds; as mt_seam_park(). */
 MT_SEAM void mt_seam_wait(mltp_waitq_t *queue, const char *what);

@@ -107,7 +107,8 @@ enum mt_why {
   MT_WHY_SLEEP,
   MT_WHY_FINALIZE,
   MT_WHY_AWAIT,
-  MT_WHY_MESSAGE
+  MT_WHY_MESSAGE,
+  MT_WHY_TURN /**< waits by mt_seam_hand_over() */
 };
 
 struct mt_vp;
@@ -135,7 +136,7 @@ struct mltp_thread {
   union {
     mltp_userf_t *func;            /* [const] until it starts */
     const struct mt_await *awaits; /* [guard: bucket] its wish, while it waits for a word */
-    const char *waiting_for;       /* [owner] MT_WHY_MESSAGE: what it waits for; seam.h */
+    const char *waiting_for;       /* [owner] MT_WHY_MESSAGE, _TURN: what for; seam.h */
     void *result;                  /* [guard: this->guard] once done */
   };
   union {
@@ -158,7 +159,7 @@ struct mltp_thread {
   uint8_t named;              /* [atomic] name is set; relaxed */
   uint8_t cancel;             /* [atomic] enum mt_cancel; cancel.c */
   uint8_t has_values;         /* [owner] values holds something; key.c */
-  uint8_t why;                /* [atomic] enum mt_why; relaxed: only dumps read it */
+  uint8_t why;                /* [atomic] enum mt_why; relaxed: for dumps, and MT_WHY_TURN */
   uint8_t detached;           /* [atomic] enum mt_detached; thread.c */
   uint8_t stack_class;        /* [const] log2 of the stack's size */
   uint8_t timed_out;          /* [guard] of the wait queue */

@@ -43,6 +43,7 @@ static const char *const reasons[] = {
     [MT_WHY_SLEEP] = "sleep",
     [MT_WHY_FINALIZE] = "end of all other threads",
     [MT_WHY_MESSAGE] = "message",
+    [MT_WHY_TURN] = "message",
     [MT_WHY_AWAIT] = "word",
 };
 

@@ -42,6 +42,13 @@ enum { MT_SANITIZER_TASKS = 1 };
 enum { MT_SANITIZER_TASKS = 0 };
 #endif
 
+/** Whether they must be told of each switch. */
+#if defined(MT_ASAN) || defined(MT_TSAN)
+enum { MT_SANITIZER_SWITCHES = 1 };
+#else
+enum { MT_SANITIZER_SWITCHES = 0 };
+#endif
+
 #if defined(__has_include)
 #if __has_include(<valgrind/valgrind.h>)
 #include <valgrind/valgrind.h>

@@ -4,12 +4,12 @@
  */
 #include "sim/kernel.h"
 
-static void leave(struct sim_node *node) {
+void sm_leave_wait(struct sim_node *node) {
   sim_event_t *event = node->event;
-  if (node->prev != NULL)
-    node->prev->next = node->next;
-  else
+  if (event->first_ == node)
     event->first_ = node->next;
+  else
+    node->prev->next = node->next;
   if (node->next != NULL)
     node->next->prev = node->prev;
   else
@@ -19,20 +19,18 @@ static void leave(struct sim_node *node) {
 
 void sm_leave_waits(struct sim_thread *t) {
   for (size_t i = 0; i < t->node_count; i++)
-    if (t->nodes[i].event != NULL) leave(&t->nodes[i]);
+    if (t->nodes[i].event != NULL) sm_leave_wait(&t->nodes[i]);
 }
 
 /* The event has come for one that waits; wakes it if it waits for nothing else. */
 static inline void deliver_to(struct sim_node *node) {
   struct sim_thread *t = node->thread;
-  node->event = NULL;
-  if (SM_LIKELY(t->node_count == 1)) {
-    sm_ready(t);
-    return;
+  if (SM_UNLIKELY(node != &t->node)) {
+    node->event = NULL;
+    if (--t->missing > 0) return;
+    t->woken_by = (size_t)(node - t->nodes);
+    sm_leave_waits(t);
   }
-  if (--t->missing > 0) return;
-  t->woken_by = (size_t)(node - t->nodes);
-  sm_leave_waits(t);
   sm_ready(t);
 }
 
@@ -40,18 +38,14 @@ static inline void deliver_to(struct sim_node *node) {
 static inline void deliver(sim_event_t *event) {
   uint32_t wakes = event->wakes_;
   event->wakes_ = 0;
-  for (; wakes > 0 && event->first_ != NULL; wakes--) {
-    struct sim_node *node = event->first_;
+  for (struct sim_node *node; wakes > 0 && (node = event->first_) != NULL; wakes--) {
     event->first_ = node->next;
-    if (node->next != NULL)
-      node->next->prev = NULL;
-    else
-      event->last_ = NULL;
     deliver_to(node);
   }
 }
 
 static void take_over_written(void) {
+  sm.attentive &= ~(uint32_t)SM_WRITTEN;
   for (sim_buffered_t *v = sm.written; v != NULL; v = v->next_) {
     __builtin_memcpy(v->current_, v->pending_, v->size_);
     v->written_ = 0;
@@ -59,11 +53,8 @@ static void take_over_written(void) {
   sm.written = NULL;
 }
 
-/* Try blocks come before those who wait: whom a trap ends is not woken. */
 static inline void deliver_all(void) {
   sim_event_t *event = sm.notified;
-  if (SM_UNLIKELY(sm.scopes != NULL))
-    for (const sim_event_t *e = event; e != NULL; e = e->next_) sm_fire(e);
   sm.notified = NULL;
   sm.notified_end = &sm.notified;
   for (sim_event_t *next; event != NULL; event = next) {
@@ -72,15 +63,22 @@ static inline void deliver_all(void) {
   }
 }
 
+/* No thread can ever go on. */
+static void end_all(void) {
+  sm_report_stuck();
+  sm.stuck = true;
+  sm_kill(NULL);
+}
+
 /* All whose time has come, in the order of their calls. */
-static inline void move_time(void) {
-  if (SM_UNLIKELY(sm_trace_on)) sm_trace_sample();
+__attribute__((noinline)) static void move_time(void) {
+  if (SM_UNLIKELY(sm.heap_count == 0)) {
+    end_all();
+    return;
+  }
   sm.now = sm.heap[0].time;
-  do {
-    struct sim_thread *t = sm.heap[0].thread;
-    sm_heap_remove(t);
-    sm_ready(t);
-  } while (sm.heap_count > 0 && sm.heap[0].time == sm.now);
+  do sm_ready(sm_heap_pop());
+  while (sm.heap_count > 0 && sm.heap[0].time == sm.now);
 }
 
 void sm_forget_delta(void) {
@@ -88,19 +86,25 @@ void sm_forget_delta(void) {
   for (sim_event_t *event = sm.notified; event != NULL; event = event->next_) event->wakes_ = 0;
 }
 
+/* What few models have comes first. Try blocks before those who wait: whom a trap ends is not
+ * woken. */
+__attribute__((noinline)) static void end_delta_of_few(void) {
+  take_over_written();
+  if (sm.scopes != NULL)
+    for (const sim_event_t *event = sm.notified; event != NULL; event = event->next_)
+      sm_fire(event);
+  if (sm_trace_on && sm.notified == NULL && sm.heap_count > 0) sm_trace_sample();
+}
+
+/* What is called here is not inlined, and nothing lives across it: so no register is saved. */
 void sm_advance(void) {
-  while (sm.ready == NULL && !sm.over) {
-    if (SM_UNLIKELY(sm.written != NULL)) take_over_written();
-    if (sm.notified != NULL) {
+  for (;;) {
+    if (SM_UNLIKELY(sm.attentive != 0)) end_delta_of_few();
+    if (sm.notified != NULL)
       deliver_all();
-      sm.deltas++;
-    } else if (sm.heap_count > 0) {
+    else
       move_time();
-      sm.deltas++;
-    } else {
-      sm_report_stuck();
-      sm.stuck = true;
-      sm_kill(NULL);
-    }
+    sm.deltas++;
+    if (SM_LIKELY(sm.ready != NULL)) return;
   }
 }

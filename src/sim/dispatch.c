@@ -24,7 +24,7 @@ void sm_run_on(struct sim_host *host, struct sim_thread *t) {
 static inline bool several(void) {
   if (SM_LIKELY(sm.vps == 1)) return false;
   if (sm.ready == NULL) sm_advance();
-  return sm.ready_count > 1;
+  return sm.ready->next != NULL;
 }
 
 static void let_others_run(struct sim_thread *self, struct sim_host *host, struct sim_thread *t) {
@@ -51,9 +51,11 @@ static void let_others_run(struct sim_thread *self, struct sim_host *host, struc
   }
 }
 
-void sm_let_others_run(struct sim_thread *self, struct sim_host *host, struct sim_thread *t) {
+struct arch_turn sm_let_others_run(struct sim_thread *self, struct sim_host *host,
+                                   struct sim_thread *t) {
   let_others_run(self, host, t);
-  if (SM_UNLIKELY(host->killed.taken)) host->killed.go(&host->killed);
+  if (SM_UNLIKELY(host->killed)) sm_host_unwind(host);
+  return (struct arch_turn){NULL, NULL};
 }
 
 /* What is kept waits in the pool; it may be taken out of it for the very next thread. */
@@ -62,15 +64,15 @@ bool sm_host_continue(struct sim_host *host) {
   host->next = NULL;
   sm_do(kept ? SM_POOL : SM_FREE, host);
   if (sim_parallel && !sm_turn_over(host, kept)) return kept && host->next != NULL;
-  if (!sm.over && several()) {
+  if (sm.over) {
+    sm_hosts_end(kept ? host : NULL);
+    return false;
+  }
+  if (several()) {
     sm_round_start(kept ? host : NULL);
     return kept && host->next != NULL;
   }
   struct sim_thread *t = sm_next();
-  if (t == NULL) {
-    sm_hosts_end(kept ? host : NULL);
-    return false;
-  }
   struct sim_host *to = t->host != NULL ? t->host : sm_host_for(t);
   if (!kept) {
     sm_host_resume(to);

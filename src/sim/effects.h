@@ -20,23 +20,25 @@ static inline void notify(sim_event_t *event, bool one) {
     event->wakes_++;
 }
 
-/* At the end of the queue of each event it waits for. */
+/* At the end of its event's queue. */
+static inline void enter_wait(struct sim_node *node) {
+  sim_event_t *event = node->event;
+  node->next = NULL;
+  node->prev = event->last_;
+  if (event->first_ != NULL)
+    event->last_->next = node;
+  else
+    event->first_ = node;
+  event->last_ = node;
+}
+
 static inline void enter_waits(struct sim_thread *t) {
-  for (size_t i = 0; i < t->node_count; i++) {
-    struct sim_node *node = &t->nodes[i];
-    sim_event_t *event = node->event;
-    node->next = NULL;
-    node->prev = event->last_;
-    if (event->last_ != NULL)
-      event->last_->next = node;
-    else
-      event->first_ = node;
-    event->last_ = node;
-  }
+  for (size_t i = 0; i < t->node_count; i++) enter_wait(&t->nodes[i]);
 }
 
 static inline void write_later(sim_buffered_t *variable) {
   if (variable->written_) return;
+  sm.attentive |= SM_WRITTEN;
   variable->written_ = 1;
   variable->next_ = sm.written;
   sm.written = variable;
@@ -59,7 +61,8 @@ static inline void sm_effect(enum sm_what what, void *object) {
     case SM_NOTIFY_ONE: notify(object, true); break;
     case SM_WRITE: write_later(object); break;
     case SM_SPAWN: sm_ready(object); break;
-    case SM_WAIT: enter_waits(object); break;
+    case SM_WAIT: enter_wait(object); break;
+    case SM_WAIT_LISTED: enter_waits(object); break;
     case SM_WAITFOR: sm_heap_push(object); break;
     case SM_END: end(object); break;
     case SM_WATCH: sm_watch(object); break;

@@ -8,21 +8,26 @@
 
 enum { NODES_ON_STACK = 16 };
 
-static inline void wait_in(struct sim_thread *self, struct sim_node *nodes, size_t count,
-                           size_t missing) {
-  self->nodes = nodes;
-  self->node_count = (uint32_t)count;
-  self->missing = (uint32_t)missing;
+/* Where threads do not hand over. Not inlined: or sm_wait() would save registers for the calls in
+ * here. */
+__attribute__((noinline)) static struct arch_turn wait_otherwise(sim_event_t *event) {
+  struct sim_thread *self = sm_self_by_host("sim_wait");
+  self->node.event = event;
   self->state = SM_WAITING;
-  sm_do(SM_WAIT, self);
-  sm_block(self);
+  sm_do(SM_WAIT, &self->node);
+  return sm_give_way(self);
 }
 
-void sim_wait(sim_event_t *event) {
-  struct sim_thread *self = sm_self("sim_wait");
+struct arch_turn sm_wait(sim_event_t *event) {
+  struct sim_thread *self = sm.current;
+  if (SM_UNLIKELY(self == NULL)) return wait_otherwise(event);
   self->node.event = event;
-  wait_in(self, &self->node, 1, 1);
+  self->state = SM_WAITING;
+  sm_effect(SM_WAIT, &self->node);
+  return sm_hand_over();
 }
+
+MT_ARCH_RETURN_BY_JUMP void sim_wait(sim_event_t *event) { sm_switch(sm_wait(event)); }
 
 static size_t wait_list(struct sim_thread *self, sim_event_t *const *events, size_t count,
                         bool all) {
@@ -33,7 +38,12 @@ static size_t wait_list(struct sim_thread *self, sim_event_t *const *events, siz
     nodes[i].event = events[i];
     nodes[i].thread = self;
   }
-  wait_in(self, nodes, count, all ? count : 1);
+  self->nodes = nodes;
+  self->node_count = (uint32_t)count;
+  self->missing = all ? (uint32_t)count : 1;
+  self->state = SM_LISTED;
+  sm_do(SM_WAIT_LISTED, self);
+  sm_switch(sm_give_way(self));
   size_t woken_by = self->woken_by;
   if (nodes != few) free(nodes);
   return woken_by;
@@ -48,14 +58,16 @@ void sim_wait_all(sim_event_t *const *events, size_t count) {
   if (count > 0) wait_list(self, events, count, true);
 }
 
-void sim_waitfor(sim_time_t duration) {
+struct arch_turn sm_waitfor(sim_time_t duration) {
   struct sim_thread *self = sm_self("sim_waitfor");
   self->wake_at = sm.now + duration;
   if (SM_UNLIKELY(self->wake_at < duration)) sm_wrong("sim_waitfor", "the time would overflow");
   self->state = SM_TIMED;
   sm_do(SM_WAITFOR, self);
-  sm_block(self);
+  return sm_give_way(self);
 }
+
+MT_ARCH_RETURN_BY_JUMP void sim_waitfor(sim_time_t duration) { sm_switch(sm_waitfor(duration)); }
 
 void sim_notify(sim_event_t *event) { sm_do(SM_NOTIFY, event); }
 

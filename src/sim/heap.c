@@ -46,6 +46,13 @@ void sm_heap_push(struct sim_thread *t) {
   put(rise(sm.heap_count++, entry), entry);
 }
 
+struct sim_thread *sm_heap_pop(void) {
+  struct sim_thread *t = sm.heap[0].thread;
+  struct sm_timed last = sm.heap[--sm.heap_count];
+  if (sm.heap_count > 0) put(sink(0, last), last);
+  return t;
+}
+
 void sm_heap_remove(struct sim_thread *t) {
   size_t index = t->heap_index;
   struct sm_timed last = sm.heap[--sm.heap_count];

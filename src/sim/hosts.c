@@ -25,13 +25,27 @@ const char sm_turn[] = "its turn in the simulation";
 
 struct sim_host *sm_host_here(void) { return mltp_get(sm.key); }
 
+struct sim_thread *sm_self_by_host(const char *call) {
+  const struct sim_host *host = sm_is_running() && !sm.hands_over ? sm_host_here() : NULL;
+  if (host == NULL || host->top == NULL) sm_wrong(call, "the caller is no simulated thread");
+  return host->top;
+}
+
 static void unwound(struct sim_host *host) {
   host->top = NULL;
-  host->killed.taken = false;
+  host->killed = false;
   sm_do(SM_UNWOUND, host->last.scope);
 }
 
-static void unwind(struct mt_seam_detour *killed) { longjmp(((struct sim_host *)killed)->base, 1); }
+void sm_host_unwind(struct sim_host *host) { longjmp(host->base, 1); }
+
+static void unwind_current(void) { sm_host_unwind(sm.current->host); }
+
+/* The running host sees it itself, and so do all that wait in sm_let_others_run(). */
+void sm_host_kill(struct sim_host *host) {
+  host->killed = true;
+  if (sm.hands_over && host != sm.current->host) mt_seam_call_first(host->thread, unwind_current);
+}
 
 static void *host_main(void *arg) {
   struct sim_host *host = arg;
@@ -41,7 +55,7 @@ static void *host_main(void *arg) {
     mt_seam_lock(host->starter);
     mt_seam_unlock(host->starter);
   }
-  if (sm.vps > 1 && mltp_set(sm.key, host) != 0) sm_no_memory("a thread");
+  if (!sm.hands_over && mltp_set(sm.key, host) != 0) sm_no_memory("a thread");
   do {
     if (setjmp(host->base) == 0)
       sm_run_on(host, host->next);
@@ -62,7 +76,6 @@ static int start(struct sim_host *host, uint32_t *starter) {
 static struct sim_host *new_host(void) {
   struct sim_host *host = calloc(1, sizeof *host);
   if (host == NULL) return NULL;
-  host->killed.go = unwind;
   host->after = sm.hosts;
   if (sm.hosts != NULL) sm.hosts->before = host;
   sm.hosts = host;
@@ -112,7 +125,8 @@ void sm_host_resume(struct sim_host *host) {
 int sm_hosts_run(struct sim_thread *first) {
   struct sim_host *host = new_host();
   if (host == NULL) return ENOMEM;
-  host->next = sm.current = first;
+  host->next = first;
+  if (sm.hands_over) sm.current = first;
   caller.thread = mltp_self();
   mt_seam_lock(&caller.parking);
   int error = start(host, &caller.parking);

@@ -6,12 +6,16 @@
 #ifndef SM_KERNEL_H
 #define SM_KERNEL_H
 
+#include "sim/sim_turn.h"
 #include "sim/types.h"
 
 /* ---- hosts.c */
 
-/** @return the calling thread's host. Where vps > 1. */
+/** @return the calling thread's host. Unless hands_over. */
 struct sim_host *sm_host_here(void);
+
+/** sm_self() unless hands_over, or where the caller is no simulated thread. */
+struct sim_thread *sm_self_by_host(const char *call);
 
 /** @return a host for a thread that has not started, which will run when the host is
  * resumed; the program ends with a message when there is none. */
@@ -32,13 +36,21 @@ int sm_hosts_run(struct sim_thread *first);
 /** All is over: every host but the caller's, which is `last`, ends, and sim_run() returns. */
 void sm_hosts_end(const struct sim_host *last);
 
+/** Leaves all that the calling thread's host runs. */
+_Noreturn void sm_host_unwind(struct sim_host *host);
+
+/** Has a host that waits unwind when it is resumed. */
+void sm_host_kill(struct sim_host *host);
+
 void sm_host_pool(struct sim_host *host);
 void sm_host_free(struct sim_host *host);
 
 /* ---- dispatch.c: whose turn it is */
 
-/** The rare cases of sm_block(). t: the next thread, taken out of the queue; NULL: to be found. */
-void sm_let_others_run(struct sim_thread *self, struct sim_host *host, struct sim_thread *t);
+/** The rare cases of sm_give_way(), done whole. t: the next thread, out of the queue; NULL: to be
+ * found. @return a turn without a switch. */
+struct arch_turn sm_let_others_run(struct sim_thread *self, struct sim_host *host,
+                                   struct sim_thread *t);
 
 /** Runs a thread from its start to its end, on top of what is on the host. */
 void sm_run_on(struct sim_host *host, struct sim_thread *t);
@@ -48,20 +60,24 @@ bool sm_host_continue(struct sim_host *host);
 
 /* ---- delta.c */
 
-/** The end of a delta: delivers what was notified, or moves the time on. Afterwards a thread is
- * ready, if any can ever be. */
+/** The end of a delta, where not all is over: delivers what was notified, or moves the time on,
+ * until a thread is ready; if none can ever be, ends them all. */
 void sm_advance(void);
 
 /** The last delta, when all is over: nobody hears what it has notified. */
 void sm_forget_delta(void);
 
-/** Takes a thread out of the queues of all that it waits for. */
+/** Takes a node out of its event's queue. */
+void sm_leave_wait(struct sim_node *node);
+/** Takes a thread out of the queues of all that it waits for. State: SM_LISTED. */
 void sm_leave_waits(struct sim_thread *t);
 
 /* ---- heap.c: by time, then by the order of the calls */
 
 void sm_heap_push(struct sim_thread *t);
 void sm_heap_remove(struct sim_thread *t);
+/** @return the first, removed. */
+struct sim_thread *sm_heap_pop(void);
 
 /* ---- try.c */
 
@@ -71,8 +87,6 @@ void sm_fire(const sim_event_t *event);
 void sm_kill(struct sim_scope *scope);
 /** A killed host has unwound. scope: of the threads it had. */
 void sm_unwound(struct sim_scope *scope);
-/** @return whether a suspended scope keeps the thread, which would be ready. */
-bool sm_hold(struct sim_thread *t);
 void sm_watch(struct sim_scope *scope);
 /** An interrupt's handler has ended. */
 void sm_release(struct sim_scope *scope);
@@ -81,18 +95,19 @@ void sm_release(struct sim_scope *scope);
 
 /** What a turn does to the simulation. */
 enum sm_what {
-  SM_NOTIFY,     /**< an event */
-  SM_NOTIFY_ONE, /**< an event */
-  SM_WRITE,      /**< a buffered variable */
-  SM_SPAWN,      /**< a thread that becomes ready */
-  SM_WAIT,       /**< a thread */
-  SM_WAITFOR,    /**< a thread */
-  SM_END,        /**< a thread */
-  SM_WATCH,      /**< a scope */
-  SM_RELEASE,    /**< a scope */
-  SM_UNWOUND,    /**< a scope */
-  SM_POOL,       /**< a host */
-  SM_FREE        /**< a host */
+  SM_NOTIFY,      /**< an event */
+  SM_NOTIFY_ONE,  /**< an event */
+  SM_WRITE,       /**< a buffered variable */
+  SM_SPAWN,       /**< a thread that becomes ready */
+  SM_WAIT,        /**< a thread's node */
+  SM_WAIT_LISTED, /**< a thread */
+  SM_WAITFOR,     /**< a thread */
+  SM_END,         /**< a thread */
+  SM_WATCH,       /**< a scope */
+  SM_RELEASE,     /**< a scope */
+  SM_UNWOUND,     /**< a scope */
+  SM_POOL,        /**< a host */
+  SM_FREE         /**< a host */
 };
 
 /** Notes, in a round, what shall be done when it is over. */
@@ -134,36 +149,49 @@ void *sm_grow(void *array, size_t size, const char *what);
 /** The calling thread; where it is none the program ends with a message. */
 static inline struct sim_thread *sm_self(const char *call) {
   struct sim_thread *self = sm.current;
-  if (SM_UNLIKELY(sm.vps > 1)) {
-    struct sim_host *host = sm_host_here();
-    self = host != NULL ? host->top : NULL;
-  }
-  if (SM_UNLIKELY(self == NULL)) sm_wrong(call, "the caller is no simulated thread");
-  return self;
+  return SM_LIKELY(self != NULL) ? self : sm_self_by_host(call);
 }
 
 static inline void sm_queue(struct sim_thread *t) {
   t->next = NULL;
   *sm.ready_end = t;
   sm.ready_end = &t->next;
-  sm.ready_count++;
+}
+
+/** @return the innermost scope that an interrupt suspends, of those it is in. */
+static inline struct sim_scope *sm_suspended_at(struct sim_scope *scope) {
+  while (scope != NULL && !scope->suspended) scope = scope->outer;
+  return scope;
+}
+
+static inline void sm_hold(struct sim_thread *t, struct sim_scope *scope) {
+  t->next = NULL;
+  *scope->held_end = t;
+  scope->held_end = &t->next;
 }
 
 /** Its turn will come. */
 static inline void sm_ready(struct sim_thread *t) {
   t->state = SM_READY;
-  if (SM_LIKELY(t->scope == NULL) || !sm_hold(t)) sm_queue(t);
+  struct sim_scope *scope = sm_suspended_at(t->scope);
+  if (SM_LIKELY(scope == NULL))
+    sm_queue(t);
+  else
+    sm_hold(t, scope);
 }
 
-/** @return the thread whose turn it is; NULL: all is over. */
-static inline struct sim_thread *sm_next(void) {
-  if (SM_UNLIKELY(sm.ready == NULL)) sm_advance();
-  struct sim_thread *t = sm.ready;
-  if (SM_UNLIKELY(t == NULL)) return NULL;
-  sm.current = t; /* but in a round, where nobody asks */
+/** Takes the first thread out of the queue. */
+static inline void sm_take(const struct sim_thread *t) {
   sm.ready = t->next;
   if (sm.ready == NULL) sm.ready_end = &sm.ready;
-  sm.ready_count--;
+}
+
+/** @return the thread whose turn it is. */
+static inline struct sim_thread *sm_next(void) {
+  if (sm.ready == NULL) sm_advance();
+  struct sim_thread *t = sm.ready;
+  sm_take(t);
+  if (SM_LIKELY(sm.hands_over)) sm.current = t;
   return t;
 }
 
@@ -178,21 +206,35 @@ static inline void sm_wait_parked(struct sim_host *host) {
 static inline void sm_host_switch(struct sim_host *here, struct sim_host *to) {
   if (SM_LIKELY(to->thread != NULL)) {
     sm_wait_parked(to);
-    mt_seam_switch(to->thread, sm_turn, &here->killed);
+    mt_seam_switch(to->thread, sm_turn);
   } else {
     sm_host_start(here, to);
   }
 }
 
-/** The calling thread's state says what it waits for: others run until its turn comes. For the end
- * of a function: mostly it is left by mt_seam_switch(). */
-__attribute__((always_inline)) static inline void sm_block(struct sim_thread *self) {
+/** sm_give_way() where threads hand over. Nothing is kept across the end of a delta but in memory:
+ * so the functions that end with this save no registers for it. */
+__attribute__((always_inline)) static inline struct arch_turn sm_hand_over(void) {
+  if (sm.ready == NULL) sm_advance();
+  struct sim_thread *self = sm.current, *t = sm.ready;
   struct sim_host *host = self->host;
-  struct sim_thread *t = SM_LIKELY(sm.vps == 1) ? sm_next() : NULL;
-  if (SM_LIKELY(t != NULL && t->host != NULL && t->host != host))
-    mt_seam_switch(t->host->thread, sm_turn, &host->killed);
-  else
-    sm_let_others_run(self, host, t);
+  sm_take(t);
+  sm.current = t;
+  if (SM_LIKELY(t->host != NULL && t->host != host && !host->killed))
+    return mt_seam_hand_over(t->host->thread, sm_turn);
+  return sm_let_others_run(self, host, t);
+}
+
+/** The calling thread's state says what it waits for: others run until its turn comes. @return the
+ * switch that has to be done for that (sim_turn.h). */
+__attribute__((always_inline)) static inline struct arch_turn sm_give_way(struct sim_thread *self) {
+  if (SM_LIKELY(sm.current != NULL)) return sm_hand_over();
+  return sm_let_others_run(self, self->host, NULL);
+}
+
+/** Does it. */
+__attribute__((always_inline)) static inline void sm_switch(struct arch_turn turn) {
+  if (SM_LIKELY(turn.to != NULL)) mt_arch_switch(turn.from, turn.to);
 }
 
 #endif

@@ -25,7 +25,7 @@ static void run_all(struct sim_thread *self, struct sim_thread *threads,
   self->children = (uint32_t)count;
   for (size_t i = 0; i < count; i++) born(&threads[i], self, &children[i]);
   self->state = SM_JOINING;
-  sm_block(self);
+  sm_switch(sm_give_way(self));
 }
 
 static void run_few(struct sim_thread *self, const sim_child_t *children, size_t count) {

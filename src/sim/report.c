@@ -10,12 +10,16 @@
 
 static const char *name_of(const char *name) { return name != NULL ? name : "(no name)"; }
 
+static void list_event(const char *before, const sim_event_t *event) {
+  fprintf(stderr, "%s event '%s'", before, name_of(event->name_));
+}
+
 static void list_events(const struct sim_thread *t) {
   const char *between = "", *word = t->missing > 1 ? " and" : " or";
   for (size_t i = 0; i < t->node_count; i++) {
     const sim_event_t *event = t->nodes[i].event;
     if (event == NULL) continue;
-    fprintf(stderr, "%s event '%s'", between, name_of(event->name_));
+    list_event(between, event);
     between = word;
   }
 }
@@ -23,6 +27,8 @@ static void list_events(const struct sim_thread *t) {
 static void list_one(const struct sim_thread *t) {
   fprintf(stderr, "  thread '%s' waits for", name_of(t->name));
   if (t->state == SM_WAITING)
+    list_event("", t->node.event);
+  else if (t->state == SM_LISTED)
     list_events(t);
   else
     fprintf(stderr, " its %s", t->state == SM_TRYING ? "try block" : "children");

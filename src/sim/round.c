@@ -105,8 +105,9 @@ static void make_room(size_t count) {
 }
 
 static void assign_turns(void) {
-  make_room(sm.ready_count);
-  sm_round.count = sm.ready_count;
+  sm_round.count = 0;
+  for (const struct sim_thread *t = sm.ready; t != NULL; t = t->next) sm_round.count++;
+  make_room(sm_round.count);
   sm_round.earliest = 0;
   size_t i = 0;
   for (struct sim_thread *t = sm.ready; t != NULL; t = t->next) {
@@ -123,7 +124,6 @@ void sm_round_start(struct sim_host *here) {
   struct sim_thread *t = sm.ready;
   sm.ready = NULL;
   sm.ready_end = &sm.ready;
-  sm.ready_count = 0;
   sim_parallel = 1;
   bool mine = false;
   for (struct sim_thread *next; t != NULL; t = next) {

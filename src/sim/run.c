@@ -27,13 +27,14 @@ int sim_set_vps(int count) {
 
 static int set_up(void) {
   sm = (struct simulation){.vps = vps, .native = mt_seam_is_native()};
+  sm.hands_over = mt_seam_hands_over() && vps == 1;
   sm.ready_end = &sm.ready;
   sm.notified_end = &sm.notified;
-  return sm.vps > 1 ? mltp_key_create(&sm.key, NULL) : 0;
+  return !sm.hands_over ? mltp_key_create(&sm.key, NULL) : 0;
 }
 
 static void take_down(void) {
-  if (sm.vps > 1) mltp_key_delete(sm.key);
+  if (!sm.hands_over) mltp_key_delete(sm.key);
   sm_round_free();
   sm_forget_delta();
   free(sm.heap);

@@ -132,6 +132,7 @@ void sm_trace_sample(void) {
 
 void sm_trace_begin(void) {
   sm_trace_on = trace.file != NULL;
+  if (sm_trace_on) sm.attentive |= SM_TRACED;
   trace.written = false;
   if (sm_trace_on) write_header();
 }

@@ -16,25 +16,12 @@ static bool is_within(const struct sim_scope *inner, const struct sim_scope *out
   return inner == outer;
 }
 
-static struct sim_scope *suspended_at(struct sim_scope *scope) {
-  while (scope != NULL && !scope->suspended) scope = scope->outer;
-  return scope;
-}
-
-bool sm_hold(struct sim_thread *t) {
-  struct sim_scope *scope = suspended_at(t->scope);
-  if (scope == NULL) return false;
-  t->next = NULL;
-  *scope->held_end = t;
-  scope->held_end = &t->next;
-  return true;
-}
-
 void sm_watch(struct sim_scope *scope) {
   scope->before = NULL;
   scope->after = sm.scopes;
   if (sm.scopes != NULL) sm.scopes->before = scope;
   sm.scopes = scope;
+  sm.attentive |= SM_SCOPED;
   for (size_t i = 0; i < scope->count; i++) {
     struct sim_watch *watch = &scope->watches[i];
     sim_event_t *event = scope->handlers[i].event;
@@ -58,12 +45,14 @@ static void unwatch(struct sim_scope *scope) {
   else
     sm.scopes = scope->after;
   if (scope->after != NULL) scope->after->before = scope->before;
+  if (sm.scopes == NULL) sm.attentive &= ~(uint32_t)SM_SCOPED;
 }
 
 /* ---- ending threads */
 
 static void leave_all(struct sim_thread *t) {
-  if (t->state == SM_WAITING) sm_leave_waits(t);
+  if (t->state == SM_WAITING) sm_leave_wait(&t->node);
+  if (t->state == SM_LISTED) sm_leave_waits(t);
   if (t->state == SM_TIMED) sm_heap_remove(t);
 }
 
@@ -73,12 +62,12 @@ static void kill_host(struct sim_host *host, struct sim_scope *scope) {
     scope->unwinding++;
   else
     sm.unwinding++;
-  if (host->killed.taken) { /* by an inner scope, in this delta */
+  if (host->killed) { /* by an inner scope, in this delta */
     host->last.scope = scope;
     return;
   }
   leave_all(host->top);
-  host->killed.taken = true;
+  sm_host_kill(host);
   host->last = (struct sim_thread){.host = host, .scope = scope, .state = SM_READY};
   host->top = &host->last;
   sm_queue(&host->last);
@@ -89,10 +78,9 @@ static void forget_ready(void) {
   struct sim_thread *t = sm.ready;
   sm.ready = NULL;
   sm.ready_end = &sm.ready;
-  sm.ready_count = 0;
   for (struct sim_thread *next; t != NULL; t = next) {
     next = t->next;
-    if (t->host == NULL || !t->host->killed.taken || t == &t->host->last) sm_queue(t);
+    if (t->host == NULL || !t->host->killed || t == &t->host->last) sm_queue(t);
   }
 }
 
@@ -132,7 +120,7 @@ static void fire(struct sim_scope *scope, size_t index) {
 static const struct sim_watch *to_fire(const sim_event_t *event) {
   const struct sim_watch *best = NULL;
   for (const struct sim_watch *w = event->watches_; w != NULL; w = w->next) {
-    if (w->scope->deaf || suspended_at(w->scope->outer) != NULL) continue;
+    if (w->scope->deaf || sm_suspended_at(w->scope->outer) != NULL) continue;
     if (best == NULL || w->scope->depth < best->scope->depth ||
         (w->scope == best->scope && w->index < best->index))
       best = w;
@@ -166,7 +154,7 @@ static size_t run_body(struct sim_thread *self, struct sim_scope *scope, const s
   sm_do(SM_SPAWN, &child);
   for (;;) {
     self->state = SM_TRYING;
-    sm_block(self);
+    sm_switch(sm_give_way(self));
     if (scope->fired == SM_NOT_FIRED) break;
     const sim_handler_t *handler = &scope->handlers[scope->fired];
     if (!handler->interrupt) break;

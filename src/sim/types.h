@@ -26,6 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "arch/arch.h"
 #include "core/seam.h"
 #include "mltp/key.h"
 #include "mltp/sim.h"
@@ -38,14 +39,16 @@ struct sim_thread;
 
 /** A wait for an event: a place in its queue. */
 struct sim_node {
-  struct sim_node *next, *prev;
-  sim_event_t *event; /**< NULL: delivered already */
+  struct sim_node *next;
+  struct sim_node *prev; /**< of the first in the queue it means nothing */
+  sim_event_t *event;    /**< NULL: delivered already */
   struct sim_thread *thread;
 };
 
 enum sm_state {
   SM_READY,   /**< in the ready queue, or held by a suspended scope; or it runs */
-  SM_WAITING, /**< for events */
+  SM_WAITING, /**< for an event */
+  SM_LISTED,  /**< for some of several events, or all */
   SM_TIMED,   /**< in the heap */
   SM_JOINING, /**< for its children */
   SM_TRYING   /**< for the body of its try block */
@@ -63,20 +66,20 @@ struct sim_thread {
   uint32_t children;       /**< that have not ended */
 
   struct sim_thread *below; /**< next on the host's pile */
-  struct sim_node *nodes;   /**< what it waits for: node, or an array on its stack */
+  struct sim_node node;     /**< SM_WAITING: what it waits for */
+  struct sim_node *nodes;   /**< SM_LISTED: an array on its stack */
   uint32_t node_count;
   uint32_t missing; /**< deliveries until it is woken */
   size_t woken_by;
-  struct sim_node node;
   sim_time_t wake_at;
   size_t heap_index;
 };
 
 /** A thread of libmltp that runs simulated ones. All on its pile belong to the same scope. */
 struct sim_host {
-  struct mt_seam_detour killed; /**< first: taken when it shall unwind */
   struct mltp_thread *thread;
   struct sim_thread *top;          /**< of its pile */
+  bool killed;                     /**< it shall unwind */
   struct sim_thread *next;         /**< what it runs when it is resumed; NULL: its end */
   struct sim_thread last;          /**< stands for its pile then: parents' memory may be gone */
   struct sim_host *pooled;         /**< next in the pool */
@@ -118,11 +121,18 @@ struct sm_timed {
   struct sim_thread *thread;
 };
 
+/** Bits of `attentive`. */
+enum {
+  SM_WRITTEN = 1, /**< buffered variables were */
+  SM_SCOPED = 2,  /**< there are try blocks */
+  SM_TRACED = 4   /**< a trace is written */
+};
+
 struct simulation {
-  struct sim_thread *current; /**< whose turn it is; not in a round */
-  struct sim_thread *ready, **ready_end;
-  size_t ready_count;
-  sim_event_t *notified, **notified_end; /**< set N, in the order of first notification */
+  struct sim_thread *current; /**< whose turn it is; NULL unless hands_over */
+  struct sim_thread **ready_end, *ready;
+  sim_event_t **notified_end, *notified; /**< set N, in the order of first notification */
+  uint32_t attentive; /**< what else the end of a delta has to look at: SM_WRITTEN, ... */
   sim_buffered_t *written;
   sim_time_t now;
   uint64_t deltas;
@@ -132,12 +142,13 @@ struct simulation {
 
   struct sim_host *hosts, *pool;
   struct sim_scope *scopes;
-  bool native; /**< hosts are kept, and children run on their parents' */
-  bool stuck;  /**< no thread could go on: all are being ended */
+  bool hands_over; /**< one VP, and threads switch by mt_seam_hand_over() */
+  bool native;     /**< hosts are kept, and children run on their parents' */
+  bool stuck;      /**< no thread could go on: all are being ended */
   bool over;
   uint32_t unwinding;
   int vps;
-  mltp_key_t key; /**< a thread's host; where vps > 1 */
+  mltp_key_t key; /**< a thread's host; unless hands_over */
 };
 
 extern struct simulation sm;

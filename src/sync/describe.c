@@ -220,7 +220,8 @@ static void describe(char *text, const struct mltp_thread *t) {
     case MT_WHY_JOIN_TIMED: add_timed_join(text, q); break;
     case MT_WHY_SLEEP: add(text, "sleep"); break;
     case MT_WHY_FINALIZE: add(text, "end of all other threads"); break;
-    case MT_WHY_MESSAGE: add_message(text, t->waiting_for); break;
+    case MT_WHY_MESSAGE:
+    case MT_WHY_TURN: add_message(text, t->waiting_for); break;
     case MT_WHY_AWAIT: add_await(text, t->awaits); break;
   }
 }

@@ -35,7 +35,7 @@ lib='lib/[^/]+-linux-gnu'
 holds libmltp0 "$lib/libmltp\.so\.0" "$lib/libmltp\.so\.[0-9]+\.[0-9]+\.[0-9]+"
 holds libmltp-dev "$lib/libmltp\.so" "$lib/libmltp\.a" "$lib/pkgconfig/mltp\.pc" \
   "$lib/cmake/mltp/mltp-config\.cmake" "include/mltp/mltp\.h" "share/man/man3/mltp_create\.3\.gz"
-holds mltp-tools bin/mltp bin/mltp-bench
+holds mltp-tools bin/mltp bin/mltp-bench "share/man/man1/tmpicc\.1\.gz" "share/man/man1/tmpicxx\.1\.gz"
 version=$(dpkg-deb -f libmltp0_*.deb Version)
 depends libmltp0 "libc6 (>="
 depends libmltp-dev "libmltp0 (= $version)"

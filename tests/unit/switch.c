@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdalign.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <unwind.h>
 
 #include "arch/arch.h"
@@ -47,10 +48,29 @@ static void registers_are_kept(void) {
 static struct arch_context here, there;
 static atomic_uintptr_t frame_seen;
 
+static char called[8]; /* by whom, in that order */
+static size_t calls;
+static bool detour;
+
+static void call(char name) {
+  volatile __attribute__((aligned(16))) char frame[16] = {0};
+  CHECK_EQUAL(((uintptr_t)frame | (uintptr_t)__builtin_frame_address(0)) % 16, 0);
+  if (calls < sizeof called) called[calls] = name;
+  calls++;
+}
+
+static void call_a(void) { call('a'); }
+
+static void call_b(void) { call('b'); }
+
 /* Starts by a jump, not a call: its frame is where a called one's would be, plus a word. */
 static void bounce(void) {
   for (;;) {
     atomic_store(&frame_seen, (uintptr_t)mt_arch_sp());
+    if (detour) {
+      mt_arch_call_first(&here, call_a);
+      mt_arch_call_first(&here, call_b);
+    }
     mt_arch_switch(&there, &here);
   }
 }
@@ -77,6 +97,20 @@ static void the_red_zone_is_kept(void) {
   for (uint64_t seed = 1; seed < 100; seed++) CHECK_EQUAL(wrong_in_red_zone(seed), 0);
   CHECK(atomic_load(&frame_seen) > (uintptr_t)stack);
   CHECK(atomic_load(&frame_seen) <= (uintptr_t)stack + sizeof stack);
+}
+
+/* A suspended context calls functions before it goes on, and nothing of it is lost. */
+static void detours_keep_all(void) {
+  static alignas(16) char stack[65536];
+  if (SANITIZED) return;
+  mt_arch_context_init(&there, stack + sizeof stack);
+  there.ip = (void *)(uintptr_t)bounce;
+  detour = true;
+  calls = 0;
+  for (uint64_t seed = 1; seed < 100; seed++) CHECK_EQUAL(wrong_in_red_zone(seed), 0);
+  detour = false;
+  CHECK_EQUAL(calls, 2 * 99);
+  CHECK(called[0] == 'b' && called[1] == 'a');
 }
 
 typedef float vector __attribute__((vector_size(16)));
@@ -195,6 +229,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(registers_are_kept),
       TEST_BARE(the_red_zone_is_kept),
+      TEST_BARE(detours_keep_all),
       TEST(fresh_stacks_are_aligned_for_vectors),
       TEST(the_current_thread_is_read_afresh),
       TEST_ONE_VP(fp_control_and_signal_mask),

@@ -9,9 +9,10 @@ from lark import Token, Tree
 
 from constructs import Constructs
 from model import declared_token, find, has_storage, specs_of
-from output import words
+from output import flat, words
 
 SELF = "sc_self->"
+MOST_TWICE = 40  # words
 
 
 class Body(Constructs):
@@ -145,12 +146,25 @@ class Body(Constructs):
             raise self.error(name, f"{part.type.kind} '{part.type.name}' has no method '{name}'")
         comma = "," if arguments else ""
         if part.kind == "interface":
-            call = [SELF, token, ".methods->", name, "(", SELF, token, ".object", comma, arguments, ")"]
+            given = ["(", SELF, token, ".object", comma, arguments, ")"]
+            call = self._foreseen(part, token, name, given) + [SELF, token, ".methods->", name, given]
         else:
             call = [self.method_name(part.type, name), "( &", SELF, token, comma, arguments, ")"]
         if part.kind == "instance" and part.type.kind == "behavior":
             return call
         return ["(sc_ordered(),", call, ")"]
+
+    def _foreseen(self, port, token, name, given):
+        """What goes before a call by a port when only one channel so far has its interface: if the port's is that,
+        the call is one that C's compiler knows, and may put in place. What is long, or may have labels, is
+        not written twice."""
+        channels = [c for c in self.collector.classes.values() if port.type in c.implements and c is not self.cls]
+        arguments = list(flat(given))
+        if len(channels) != 1 or len(arguments) > MOST_TWICE or any("{" in word for word in arguments):
+            return []
+        table = f"{channels[0].name}__as_{port.type.name}"
+        return ["__builtin_expect(", SELF, token, f".methods == &{table}, 1) ?",
+                self.method_name(channels[0], name), given, ":"]
 
     def do_dot(self, node):
         if isinstance(node.children[0], Tree) and node.children[0].data == "name":

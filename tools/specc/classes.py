@@ -96,7 +96,8 @@ class Classes:
             body = Body(self.collector, cls, self.functions, outlined)
             head = self._head(cls, method, [f"{cls.name}__{method.name}"], body)
             text = body.translate(cls.bodies[method.name])
-            parts.append(["static", head, "{", f"struct {cls.name} *sc_self = sc_this; (void)sc_self;", text, "}"])
+            inline = "inline" if cls.kind == "channel" else ""  # where its channel is known
+            parts.append(["static", inline, head, "{", f"struct {cls.name} *sc_self = sc_this; (void)sc_self;", text, "}"])
         tables = [self._table(cls, interface) for interface in cls.implements]
         return [self._shift(cls), outlined, parts, tables]
 

@@ -168,7 +168,7 @@ class Constructs:
         again = "sc_ordered();" if self.cls is not None and self.cls.kind == "channel" else ""
         word = node.children[0]
         if len(events) == 1:
-            return ["{", word.update(value="sim_wait"), "(", events[0], ");", again, "}"]
+            return ["{", word.update(value="sc_wait"), "(", events[0], ");", again, "}"]
         call = word.update(value="sim_wait_all" if how == "and" else "sim_wait_any")
         listed = [[event, ","] for event in events]
         return ["{", call, "((sim_event_t *const[]){", listed, "},", str(len(events)), ");", again, "}"]
@@ -183,7 +183,7 @@ class Constructs:
 
     def do_waitfor_statement(self, node):
         again = "sc_ordered();" if self.cls is not None and self.cls.kind == "channel" else ""
-        return ["{", node.children[0].update(value="sim_waitfor"), "(", self.translate(node.children[1]),
+        return ["{", node.children[0].update(value="sc_waitfor"), "(", self.translate(node.children[1]),
                 ");", again, "}"]
 
     def do_timing_statement(self, node):

@@ -49,7 +49,7 @@ def translate(options, others, compiler, folders):
     flags = [f"-I{folder}" for folder in [path.parent, *options.I, folders.share / "include"]]
     flags += [f"-D{macro}" for macro in options.D] + [f"-U{macro}" for macro in options.U] + others
     flags += ["-D__SPECC__=1", "-isystem", str(folders.include), "-isystem", str(folders.share / "runtime"),
-              "-include", "specc_runtime.h"]
+              "-isystem", str(folders.inside), "-include", "specc_runtime.h"]
     with tempfile.TemporaryDirectory(prefix="specc-") as made:
         paths = [pathlib.Path(folder) for folder in options.P] + [folders.share / "import"]
         imports = source.Imports(pathlib.Path(made), paths)
@@ -64,7 +64,8 @@ def compile_c(options, others, compiler, folders, text):
     output = options.output or str(pathlib.Path(options.source).with_suffix(""))
     if output == options.source:
         raise source.Error(None, f"specc: {output}: the program would take the model's name (name it with -o)")
-    command = [*compiler, f"-O{options.O}", *(["-g"] if options.g else []), *STRICT, *others,
+    by_jump = ["-mfunction-return=thunk-extern"] if "sc_returns_by_jump" in text else []  # specc_runtime.h
+    command = [*compiler, f"-O{options.O}", *(["-g"] if options.g else []), *STRICT, *by_jump, *others,
                "-x", "cpp-output", "-", "-x", "none", "-o", output, *(f"-L{folder}" for folder in options.L),
                *(f"-l{library}" for library in options.l),
                str(folders.lib / "libmltp-sim.a"), str(folders.lib / "libmltp.a"), "-lpthread"]

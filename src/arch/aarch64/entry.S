@@ -27,6 +27,24 @@ mt_arch_entry:
 	.cfi_endproc
 	.size	mt_arch_entry, . - mt_arch_entry
 
+/* Where a context of mt_arch_call_first() goes on; sp: the function, and the sp and pc from before. All
+ * other registers than x29 and x19 are free here, as behind every switch. */
+	.globl	mt_arch_detour
+	.hidden	mt_arch_detour
+	.type	mt_arch_detour, %function
+	.p2align 2
+mt_arch_detour:
+	.cfi_startproc
+	.cfi_undefined x30
+	LANDING
+	ldr	x9, [sp, #0]
+	blr	x9
+	ldp	x9, x16, [sp, #8]
+	mov	sp, x9
+	br	x16
+	.cfi_endproc
+	.size	mt_arch_detour, . - mt_arch_detour
+
 /* void *mt_arch_vcall(void *(*func)(int, ...), const struct arch_vargs *args):
  * copies args->stack, loads the argument registers, calls func. */
 	.globl	mt_arch_vcall

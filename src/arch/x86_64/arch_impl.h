@@ -12,14 +12,7 @@
 #include <string.h>
 #include <ucontext.h>
 
-/** The registers of a thread that does not run. All others are clobbered by the
- * switch, so the compiler saves around it just those it has in use. */
-struct arch_context {
-  void *sp; /**< offset 0 */
-  void *bp; /**< offset 8: also the start of the frame-pointer chain */
-  void *bx; /**< offset 16: a clobber may not name it where it is the base pointer */
-  void *ip; /**< offset 24 */
-};
+#include "arch/x86_64/arch_switch.h"
 
 /** What a context holds, for debuggers: a row for each register with gdb's name of it,
  * its offset, and its DWARF number. The stack pointer comes first, then the frame
@@ -30,65 +23,8 @@ struct arch_context {
       {"register.rbx", offsetof(struct arch_context, bx), 3},                                      \
       {"register.rip", offsetof(struct arch_context, ip), 16}
 
-#if defined(__CET__) && (__CET__ & 1)
-#define MT_ARCH_LANDING "endbr64\n"
-#else
-#define MT_ARCH_LANDING ""
-#endif
-
-/** For functions that contain a switch and are left soon after it: their `ret` becomes a jump,
- * since the processor's stack of return addresses has those of the thread that ran before, and each
- * wrong one costs 8 ns; jumps are predicted by their history. (With CET the jump would need a
- * landing.) */
-#if defined(__CET__)
-#define MT_ARCH_RETURN_BY_JUMP
-#else
-#define MT_ARCH_RETURN_BY_JUMP __attribute__((function_return("thunk-extern")))
-#endif
-
-#if defined(__AVX512F__)
-#define MT_ARCH_CLOBBER_AVX512                                                                     \
-  , "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25",      \
-      "xmm26", "xmm27", "xmm28", "xmm29", "xmm30", "xmm31", "k1", "k2", "k3", "k4", "k5", "k6",    \
-      "k7"
-#else
-#define MT_ARCH_CLOBBER_AVX512
-#endif
-
-/**
- * Saves the running context in *from and resumes *to. Returns when something
- * resumes *from, possibly on another kernel thread: whatever was read from
- * thread-local storage before is stale.
- *
- * Nothing is written to the stack, so the red zone needs no care: it lies below
- * the saved sp, and nobody touches a suspended stack. The jump is indirect, not
- * a return: a ret to an address the return-stack predictor did not push costs a
- * misprediction each time. FP control (mxcsr, x87) stays as it is; those who have their
- * own exchange it before.
- */
-__attribute__((always_inline)) static inline void mt_arch_switch(struct arch_context *from,
-                                                                 const struct arch_context *to) {
-  __asm__ volatile(
-      "leaq 1f(%%rip), %%rax\n"
-      "movq %%rsp, 0(%0)\n"
-      "movq %%rbp, 8(%0)\n"
-      "movq %%rbx, 16(%0)\n"
-      "movq %%rax, 24(%0)\n"
-      "movq 0(%1), %%rsp\n"
-      "movq 8(%1), %%rbp\n"
-      "movq 16(%1), %%rbx\n"
-      "jmpq *24(%1)\n"
-      "1:\n" MT_ARCH_LANDING
-      : "+D"(from), "+S"(to)
-      :
-      : "rax", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "xmm0", "xmm1",
-        "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12",
-        "xmm13", "xmm14", "xmm15", "mm0", "mm1", "mm2", "mm3", "mm4", "mm5", "mm6", "mm7", "st",
-        "st(1)", "st(2)", "st(3)", "st(4)", "st(5)", "st(6)", "st(7)", "cc",
-        "memory" MT_ARCH_CLOBBER_AVX512);
-}
-
 extern void mt_arch_entry(void);
+extern void mt_arch_detour(void);
 
 /** Makes *context start at mt_arch_entry() on the stack that ends at top. */
 static inline void mt_arch_context_init(struct arch_context *context, void *top) {
@@ -96,6 +32,20 @@ static inline void mt_arch_context_init(struct arch_context *context, void *top)
   context->bp = NULL; /* ends the frame-pointer chain */
   context->bx = NULL;
   context->ip = (void *)(uintptr_t)mt_arch_entry;
+}
+
+/** Has the thread that a context is of call a function before it goes on where it was; of several
+ * functions the last one given is called first. It may leave by longjmp(). What they need lies
+ * on its stack, below the red zone. */
+static inline void mt_arch_call_first(struct arch_context *context, void (*function)(void)) {
+  enum { RED_ZONE = 128 };
+  uintptr_t below = ((uintptr_t)context->sp - RED_ZONE) & ~(uintptr_t)15;
+  void **frame = (void **)below - 3; /* so that the stack is aligned for the call */
+  frame[0] = (void *)(uintptr_t)function;
+  frame[1] = context->sp;
+  frame[2] = context->ip;
+  context->sp = frame;
+  context->ip = (void *)(uintptr_t)mt_arch_detour;
 }
 
 /** @return the stack pointer for mt_arch_leap() to start at mt_arch_entry() on the stack that ends

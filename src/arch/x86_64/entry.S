@@ -23,20 +23,24 @@ mt_arch_entry:
 	.cfi_endproc
 	.size	mt_arch_entry, . - mt_arch_entry
 
-#if !defined(__CET__)
-/* What the compiler jumps to in the place of a ret: MT_ARCH_RETURN_BY_JUMP. The name is the compiler's. */
-	.globl	__x86_return_thunk
-	.hidden	__x86_return_thunk
-	.type	__x86_return_thunk, @function
-__x86_return_thunk:
+/* Where a context of mt_arch_call_first() goes on; sp: the function, and the sp and ip from before. All
+ * other registers than rbp and rbx are free here, as behind every switch. */
+	.globl	mt_arch_detour
+	.hidden	mt_arch_detour
+	.type	mt_arch_detour, @function
+mt_arch_detour:
 	.cfi_startproc
-	popq	%r11
-	.cfi_def_cfa_offset 0
-	.cfi_register rip, r11
+	.cfi_undefined rip
+#if defined(__CET__) && (__CET__ & 1)
+	endbr64
+#endif
+	popq	%rax
+	callq	*%rax
+	movq	8(%rsp), %r11
+	movq	(%rsp), %rsp
 	jmpq	*%r11
 	.cfi_endproc
-	.size	__x86_return_thunk, . - __x86_return_thunk
-#endif
+	.size	mt_arch_detour, . - mt_arch_detour
 
 /* void *mt_arch_vcall(void *(*func)(int, ...), const struct arch_vargs *args):
  * pushes args->stack, loads the argument registers, calls func. */

@@ -6,9 +6,11 @@
 #ifndef SPECC_RUNTIME_H
 #define SPECC_RUNTIME_H
 
+#include <arch_switch.h>
 #include <errno.h>
 #include <mltp/sched.h>
 #include <mltp/sim.h>
+#include <sim_turn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +21,25 @@ enum { SC_DEADLOCK = 86, SC_STAGES_MAX = 64 };
 /** What all may touch is touched in the order of one VP. */
 static inline void sc_ordered(void) {
   if (__builtin_expect(sim_parallel != 0, 0)) sim_ordered();
+}
+
+/* Tells main.py to have the model's functions return by jumps: the processor predicts a return
+ * behind a switch wrong. libmltp-sim.a has what they jump to. */
+#if defined(__x86_64__) && !defined(__CET__) && (!defined(__clang__) || __clang_major__ >= 15)
+typedef int sc_returns_by_jump;
+#endif
+
+/** Waits. The switch stands in the model's own function. */
+__attribute__((always_inline)) static inline void sc_switch(struct arch_turn turn) {
+  if (__builtin_expect(turn.to != NULL, 1)) mt_arch_switch(turn.from, turn.to);
+}
+
+__attribute__((always_inline)) static inline void sc_wait(sim_event_t *event) {
+  sc_switch(sm_wait(event));
+}
+
+__attribute__((always_inline)) static inline void sc_waitfor(sim_time_t duration) {
+  sc_switch(sm_waitfor(duration));
 }
 
 /** @return the path of a part, as long as the program runs. */
