@@ -44,7 +44,7 @@ static void choose(struct sweep *sweep, const char *names) {
     if (place < 0 || sweep->count == IMPLS_MAX) {
       fprintf(stderr,
               "mltp-bench: --impl %s: no such way to run MPI programs (there are %s, "
-              "those not ours with -default, tmpi-spin and tmpi-park)\n",
+              "those not ours with -default)\n",
               name, impl_names);
       exit(2);
     }

@@ -15,8 +15,6 @@
 const struct mpi_impl mpi_impls[] = {
     {"tmpi", "tmpi", {"tmpirun"}, {0}, true, 10000},
     {"one-to-one", "tmpi", {"tmpirun", "--one-to-one"}, {0}, true, 256},
-    {"tmpi-spin", "tmpi", {"tmpirun", "--wait=spin"}, {0}, true, 10000},
-    {"tmpi-park", "tmpi", {"tmpirun", "--wait=park"}, {0}, true, 10000},
     {"openmpi",
      "openmpi",
      {"mpirun.openmpi", "--oversubscribe", "--allow-run-as-root"},

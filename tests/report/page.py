@@ -69,9 +69,12 @@ def invented_mpi():
                       **dict.fromkeys(MEASURED, 3.5 + place + ranks)}
                      for metric, unit in (("barrier", "us"), ("latency, 8 bytes", "us"), ("latency, 1 MiB", "us"),
                                           ("start to end", "ms"), ("memory of a rank", "kB"))]
-            made += [{**common, "experiment": "mpi-programs", "metric": metric, "ranks": ranks, "unit": "ms", **more,
+            made += [{**common, "experiment": "mpi-programs", "metric": metric, "ranks": ranks, "unit": "ms",
                       **dict.fromkeys(MEASURED, 30.5 + place * ranks)}
-                     for metric in ("GE 1728", "LU 7320") for more in ({}, {"waits": True})]
+                     for metric in ("GE 1728", "LU 7320")]
+    made += [{"verified": True, "runs": 3, "experiment": "mpi-wait", "metric": "LU 7320", "impl": way, "unit": "ms",
+              "degree": 2, "ranks": 4, "waits": 9, "parks": 5, "spins_paid": 4, **dict.fromkeys(MEASURED, 30.5)}
+             for way in ("conscious", "spin", "park")]
     made += [{"verified": True, "runs": 3, "clock": "cpu", "experiment": "systemc", "metric": metric, "unit": "ns",
               "label": metric, "impl": impl, **dict.fromkeys(MEASURED, value)}
              for metric in ("wait", "process") for impl, value in (("systemc", 50.5), ("mltp-systemc", 30.5))]

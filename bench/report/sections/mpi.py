@@ -10,6 +10,7 @@ from blocks import quantity
 from . import mpi_ways
 
 BARS = pathlib.Path(__file__).parents[1] / "targets.csv"
+UNITS = {"us": "microseconds", "ms": "milliseconds", "kB": "kB"}
 OVER_RANKS = (("barrier", "barrier"), ("allreduce, 8 bytes", "sum of a number"),
               ("bcast, 8 bytes", "broadcast of 8 bytes"))
 
@@ -18,13 +19,13 @@ def rows_of(results, metric, **wanted):
     return results.select(experiment="mpi", metric=metric, loaded=None, **wanted)
 
 
-def over_ranks(axes, rows, title, label):
+def over_ranks(axes, rows, title):
     for impl in mpi_ways.of(rows):
         plots.line(axes, [row for row in rows if row["impl"] == impl], "ranks", **mpi_ways.style(impl))
     plots.powers_of_two(axes, [row["ranks"] for row in rows], "ranks")
     axes.set_yscale("log")
     axes.set_title(title)
-    axes.set_ylabel(label)
+    axes.set_ylabel(UNITS[rows[0]["unit"]])
 
 
 def numbers(rows):
@@ -43,7 +44,7 @@ def ahead(rows):
             f"library takes {quantity(min(ratios))} to {quantity(max(ratios))} times as much.")
 
 
-def picture_of(results, key, title, caption, wanted, label):
+def picture_of(results, key, title, caption, wanted):
     """A panel for each metric that was measured, over ranks."""
     measured = [(name, rows_of(results, metric)) for metric, name in wanted]
     measured = [(name, rows) for name, rows in measured if rows]
@@ -51,7 +52,7 @@ def picture_of(results, key, title, caption, wanted, label):
         return blocks.Figure(key, title, caption, None, f"mpi: {results.missing('mpi')}.")
     picture, axes = plots.panels(len(measured))
     for panel, (name, rows) in zip(axes, measured):
-        over_ranks(panel, rows, name, label)
+        over_ranks(panel, rows, name)
     every = [row for _, rows in measured for row in rows]
     return blocks.Figure(key, title, caption, picture, ahead(every), numbers(every))
 
@@ -118,7 +119,7 @@ def price(results):
         sentence += f"; each takes {quantity(most['min'])} kB where there are {most['ranks']}"
     few, many = (choose(share, key=lambda row: row["ranks"]) for choose in (min, max))
     sentence += (f". A barrier takes {quantity(few['min'])} ns for each of {few['ranks']} ranks and "
-                 f"{quantity(many['min'])} for each of {many['ranks']}, whose stacks, data and texts no cache holds.")
+                 f"{quantity(many['min'])} for each of {many['ranks']}, each of which has its stack, data and text to itself.")
     return blocks.Figure(key, name, caption, picture, sentence, numbers(started + memory + barriers))
 
 
@@ -162,13 +163,12 @@ def bars(results):
 def section(results):
     made = [picture_of(results, "mpi-collectives", "Collectives, over the number of ranks",
                        "Wall time of one call of all ranks. Ranks outnumber the CPUs from the second point on.",
-                       OVER_RANKS, "microseconds"),
+                       OVER_RANKS),
             messages(results),
             picture_of(results, "mpi-start", "Starting and ending, and memory",
                        "Left: a program that does nothing, from launch to end. Right: memory of all processes for "
                        "each rank, what they share counted once.",
-                       (("start to end", "start to end, ms"), ("memory of a rank", "memory of a rank, kB")),
-                       "ms, and kB"),
+                       (("start to end", "start to end"), ("memory of a rank", "memory of a rank"))),
             price(results)]
     return blocks.Section(
         "mpi", "MPI: single operations", "TMPI-2 section 5, and the bars of the design",

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ways MPI programs were run: how they are called and drawn, and how far they lie apart."""
-NAMES = {"tmpi": "MLTP", "one-to-one": "a kernel thread for each rank", "tmpi-spin": "MLTP, spin then block",
-         "tmpi-park": "MLTP, park at once", "openmpi": "Open MPI 4", "mpich": "MPICH 4", "openmpi5": "Open MPI 5",
+NAMES = {"tmpi": "MLTP", "one-to-one": "a kernel thread for each rank", "openmpi": "Open MPI 4", "mpich": "MPICH 4", "openmpi5": "Open MPI 5",
          "mpich5": "MPICH 5"}
-STYLES = {"tmpi": ("#0b6e4f", "o"), "one-to-one": ("#c77d0a", "^"), "tmpi-spin": ("#6fb98f", "s"),
-          "tmpi-park": ("#a8ddc3", "v"), "openmpi": ("#7fb1e3", "D"), "openmpi5": ("#2b6cb0", "D"),
+STYLES = {"tmpi": ("#0b6e4f", "o"), "one-to-one": ("#c77d0a", "^"), "openmpi": ("#7fb1e3", "D"), "openmpi5": ("#2b6cb0", "D"),
           "mpich": ("#d98e8b", "X"), "mpich5": ("#b0413e", "X")}
-OURS = ("tmpi", "one-to-one", "tmpi-spin", "tmpi-park")
+OURS = ("tmpi", "one-to-one")
 
 
 def name(impl):
