@@ -82,6 +82,23 @@ static void unknown(void) {
   CHECK(MPI_Status_c2f(MPI_STATUS_IGNORE, &size) == MPI_ERR_ARG);
 }
 
+/* Each kind of object by its other names. */
+static void check_kinds(void) {
+  MPI_Request request;
+  MPI_Session session;
+  int nothing = 0;
+  MPI_Irecv(&nothing, 0, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &request);
+  CHECK(MPI_Request_fromint(MPI_Request_toint(request)) == request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  CHECK(MPI_Request_fromint(MPI_Request_toint(MPI_REQUEST_NULL)) == MPI_REQUEST_NULL);
+  CHECK(MPI_Message_fromint(MPI_Message_toint(MPI_MESSAGE_NO_PROC)) == MPI_MESSAGE_NO_PROC);
+  CHECK(MPI_Op_f2c(MPI_Op_c2f(MPI_SUM)) == MPI_SUM);
+  CHECK(MPI_Errhandler_fromint(MPI_Errhandler_toint(MPI_ERRORS_RETURN)) == MPI_ERRORS_RETURN);
+  CHECK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session) == MPI_SUCCESS);
+  CHECK(MPI_Session_fromint(MPI_Session_toint(session)) == session);
+  MPI_Session_finalize(&session);
+}
+
 int main(int argc, char **argv) {
   int rank, size, provided;
   pthread_t threads[THREADS];
@@ -94,6 +111,7 @@ int main(int argc, char **argv) {
   for (int i = 0; i < THREADS; i++) CHECK(pthread_create(&threads[i], NULL, many, NULL) == 0);
   for (int i = 0; i < THREADS; i++) CHECK(pthread_join(threads[i], NULL) == 0);
   unknown();
+  check_kinds();
   MPI_Finalize();
   return 0;
 }
