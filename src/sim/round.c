@@ -12,7 +12,7 @@
  * Protocol: a round's turns are `turns`; `earliest` and their flags are under `guard`. Whoever ends
  * the last turn is alone, and sees all that the others noted since each has taken the guard after
  * it. It resumes hosts only when they are parked: each holds its `parking` from before its turn is
- * over.
+ * over. tests/models/round.pml explores it.
  */
 #include <stdlib.h>
 

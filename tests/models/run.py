@@ -58,6 +58,7 @@ VARIANTS = {
     "finalize": [(), FULL, ("KERNEL",)],
     "mailbox": [(), ("EAGER",)],
     "meet": [()],
+    "round": [()],
 }
 
 MUTATIONS = {
@@ -206,6 +207,13 @@ MUTATIONS = {
         Mutation(2, "mt_after_switch", "the guard is released before the registers are saved"),
         Mutation(3, "tm_meet", "only the last of all opens its crew"),
         Mutation(4, "tm_publish", "there is one set of slots"),
+    ],
+    "round": [
+        Mutation(1, "sm_turn_over", "a turn is over before its host's guard is held"),
+        Mutation(2, "sm_host_resume", "a host is resumed that may not be parked yet"),
+        Mutation(3, "sim_ordered", "the guard is released before the registers are saved"),
+        Mutation(4, "sm_turn_over", "who waits to be in order is not resumed"),
+        Mutation(5, "sim_ordered", "whether its place has come is looked at before the guard is held"),
     ],
 }
 

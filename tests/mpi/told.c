@@ -200,9 +200,11 @@ static const struct {
 };
 
 int main(int argc, char **argv) {
+  if (argc > 1 && strcmp(argv[1], "before") == 0) MPI_Barrier(MPI_COMM_WORLD);
   rank = check_start(&argc, &argv, &size);
   for (size_t i = 0; argc > 1 && i < sizeof ways / sizeof ways[0]; i++)
     if (strcmp(ways[i].name, argv[1]) == 0) ways[i].wait();
   MPI_Finalize();
+  if (argc > 1 && strcmp(argv[1], "after") == 0) MPI_Barrier(MPI_COMM_WORLD);
   return 0;
 }

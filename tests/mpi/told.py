@@ -126,6 +126,14 @@ class Without(Told):
         self.told(DEADLOCK, [PROGRAM, "deep"], r"rank 0 waits in MPI_Recv: .*told\+0x[0-9a-f]+ \(deeper\)",
                   r"#\d +.*told\+0x[0-9a-f]+ \(deeper\)")
 
+    def test_calls_at_the_wrong_time(self):
+        """MPI_ERR_OTHER ends the process."""
+        self.told(16, [PROGRAM], "^mltp: MLTP_VPS: bad value 'x'", "tmpi: MPI_Init: no memory, or a bad MLTP_ variable",
+                  MLTP_VPS="x")
+        self.told(16, [PROGRAM, "before"], r"^tmpi: MPI_Barrier: called before MPI_Init\(\) \(call that first\)")
+        for how, why in ("before", "MPI_Barrier on a communicator: called before"), ("after", "MPI_COMM_WORLD: called after"):
+            self.told(16, [TMPIRUN, PROGRAM, how], "^tmpi: rank 0: .*" + why)
+
     def test_generated_code(self):
         for command in [PROGRAM], [self.tmpirun, PROGRAM]:
             self.told(DEADLOCK, [*command, "generated"], r"rank 0 waits in MPI_Recv.*told\+0x")

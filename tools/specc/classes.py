@@ -7,11 +7,14 @@ from model import innermost, specs_of, type_words
 from output import words
 
 
+WAITS = ("wait_statement", "waitfor_statement", "dot")
+
+
 class Classes:
     """Translates the class definitions of a text."""
 
-    def __init__(self, collector, functions):
-        self.collector, self.functions = collector, functions
+    def __init__(self, collector, functions, returns_by_jump):
+        self.collector, self.functions, self.returns_by_jump = collector, functions, returns_by_jump
 
     # ---- interfaces
 
@@ -97,9 +100,15 @@ class Classes:
             head = self._head(cls, method, [f"{cls.name}__{method.name}"], body)
             text = body.translate(cls.bodies[method.name])
             inline = "inline" if cls.kind == "channel" else ""  # where its channel is known
-            parts.append(["static", inline, head, "{", f"struct {cls.name} *sc_self = sc_this; (void)sc_self;", text, "}"])
+            parts.append(["static", inline, self._by_jump(cls.bodies[method.name]), head, "{",
+                          f"struct {cls.name} *sc_self = sc_this; (void)sc_self;", text, "}"])
         tables = [self._table(cls, interface) for interface in cls.implements]
         return [self._shift(cls), outlined, parts, tables]
+
+    def _by_jump(self, body):
+        """The attribute of a method that waits, or calls what may (specc_runtime.h)."""
+        waits = any(True for _ in body.find_pred(lambda node: node.data in WAITS))
+        return '__attribute__((function_return("thunk-extern")))' if self.returns_by_jump and waits else ""
 
     def _shift(self, cls):
         """Piped variables move on by one."""

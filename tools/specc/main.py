@@ -64,8 +64,7 @@ def compile_c(options, others, compiler, folders, text):
     output = options.output or str(pathlib.Path(options.source).with_suffix(""))
     if output == options.source:
         raise source.Error(None, f"specc: {output}: the program would take the model's name (name it with -o)")
-    by_jump = ["-mfunction-return=thunk-extern"] if "sc_returns_by_jump" in text else []  # specc_runtime.h
-    command = [*compiler, f"-O{options.O}", *(["-g"] if options.g else []), *STRICT, *by_jump, *others,
+    command = [*compiler, f"-O{options.O}", *(["-g"] if options.g else []), *STRICT, *others,
                "-x", "cpp-output", "-", "-x", "none", "-o", output, *(f"-L{folder}" for folder in options.L),
                *(f"-l{library}" for library in options.l),
                str(folders.lib / "libmltp-sim.a"), str(folders.lib / "libmltp.a"), "-lpthread"]

@@ -18,7 +18,7 @@ class Translator:
         self._collector = Collector(text)
         functions = {str(c.children[1].scan_values(lambda v: v.type == "NAME").__next__())
                      for c in tree.children if isinstance(c, Tree) and c.data == "function_def"}
-        self._classes = Classes(self._collector, functions)
+        self._classes = Classes(self._collector, functions, any("sc_returns_by_jump" in one for one in text.system))
         self._functions = functions
         self._globals = []  # events of the whole model
 

@@ -23,7 +23,7 @@ static inline void sc_ordered(void) {
   if (__builtin_expect(sim_parallel != 0, 0)) sim_ordered();
 }
 
-/* Tells main.py to have the model's functions return by jumps: the processor predicts a return
+/* Tells classes.py to have methods that wait return by jumps: the processor predicts a return
  * behind a switch wrong. libmltp-sim.a has what they jump to. */
 #if defined(__x86_64__) && !defined(__CET__) && (!defined(__clang__) || __clang_major__ >= 15)
 typedef int sc_returns_by_jump;
