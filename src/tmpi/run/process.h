@@ -10,6 +10,7 @@
 #define TM_RUN_PROCESS_H
 
 #include <mltp/mltp.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -52,6 +53,14 @@ void tm_process_exit(struct tm_process *process, int status, enum tm_end how)
 
 /** Registers a handler. @return 0; -1: no memory. */
 int tm_handler_push(struct tm_handler **list, void (*function)(void *), void *argument);
+
+/** threads.c: as pthread_create(); the pthread belongs to the calling rank. */
+int tm_create_pthread(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *),
+                      void *argument);
+
+/** openmp.c: a program that needs OpenMP gets a kernel thread for each rank, after a message.
+ * Between reading it and mltp_init(). */
+void tm_openmp_heed(void);
 
 /** Starts so many ranks of the program that was read, waits for all. libmltp runs, and there is a
  * job. @return the exit

@@ -81,8 +81,8 @@ static void *start_pthread(void *argument) {
   return start.function(start.argument);
 }
 
-static int create_pthread(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *),
-                          void *argument) {
+int tm_create_pthread(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *),
+                      void *argument) {
   struct start *start = malloc(sizeof *start);
   if (start == NULL) return EAGAIN;
   int rank = tm_process_self()->number;
@@ -152,7 +152,7 @@ const struct tm_override tm_override_threads[] = {
     {"__tls_get_addr", (tm_any *)tls_address},
     {"__cxa_thread_atexit", (tm_any *)__cxa_thread_atexit_impl},
     {"__cxa_thread_atexit_impl", (tm_any *)__cxa_thread_atexit_impl},
-    {"pthread_create", (tm_any *)create_pthread},
+    {"pthread_create", (tm_any *)tm_create_pthread},
     {"pthread_join", (tm_any *)join_pthread},
     {"pthread_exit", (tm_any *)exit_pthread},
     {"pthread_barrier_wait", (tm_any *)wait_at_barrier},

@@ -158,7 +158,9 @@ static int run(const struct settings *settings, const char *path) {
   if ((settings->check || settings->report) && !tm_checks_load()) return 1;
   tm_job_on_end(tm_output_end_all);
   tm_crash_start();
-  if (tm_program_read(path, settings->ranks, override) == NULL || mltp_init(0) != 0) return 1;
+  if (tm_program_read(path, settings->ranks, override) == NULL) return 1;
+  tm_openmp_heed();
+  if (mltp_init(0) != 0) return 1;
   if (tm_job_start(settings->ranks) != 0) {
     fprintf(stderr, "tmpirun: no memory for %d ranks (fewer ranks)\n", settings->ranks);
     return 1;

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * OpenMP in ranks. Its run-time library is shared, as its thread-local variables are at fixed
+ * places; what it knows of a team is the kernel thread's that made it. So ranks that use it are
+ * kernel threads, and the threads it starts for a rank belong to the rank.
+ */
+#include <dlfcn.h>
+#include <mltp/mltp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tmpi/run/override.h"
+#include "tmpi/run/process.h"
+
+void tm_openmp_heed(void) {
+  static const char *const libraries[] = {"libgomp.so.1", "libomp.so.5", "libiomp5.so"};
+  const char *backend = getenv("MLTP_BACKEND");
+  if (backend != NULL && strcmp(backend, "kernel") == 0) return;
+  for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++) {
+    void *loaded = dlopen(libraries[i], RTLD_LAZY | RTLD_NOLOAD);
+    if (loaded == NULL) continue;
+    dlclose(loaded);
+    fprintf(stderr, "tmpirun: OpenMP (%s): a kernel thread for each rank, as with --one-to-one\n",
+            libraries[i]);
+    setenv("MLTP_BACKEND", "kernel", 1);
+    return;
+  }
+}
+
+/* ---- threads that shared libraries start */
+
+#ifndef TM_SANITIZED /* sanitizers have a pthread_create() of their own before libc's */
+typedef int create_function(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+static const void *object_of(tm_any *function) {
+  Dl_info info;
+  return dladdr(*(void **)&function, &info) != 0 ? info.dli_fbase : NULL;
+}
+
+/* A call of a rank's may also start kernel threads of tmpirun's and libmltp's, of no rank. */
+static bool is_ours(tm_any *function) {
+  const void *object = object_of(function);
+  return object == object_of((tm_any *)tm_openmp_heed) || object == object_of((tm_any *)mltp_init);
+}
+
+TM_EXPORTED create_function pthread_create;
+
+TM_EXPORTED int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
+                               void *(*function)(void *), void *argument) {
+  static create_function *libc;
+  if (tm_process_self() != NULL && !is_ours((tm_any *)function))
+    return tm_create_pthread(thread, attr, function, argument);
+  if (libc == NULL) *(void **)&libc = dlsym(RTLD_NEXT, "pthread_create");
+  return libc(thread, attr, function, argument);
+}
+#endif
