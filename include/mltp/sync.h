@@ -195,7 +195,7 @@ typedef struct mltp_barrier {
 
 #define MLTP_BARRIER_INIT(count)                                                                   \
   {                                                                                                \
-    {0, 0, NULL, NULL}, (count), 0, NULL, 0, 0, {{{0}, {0, 0, NULL, NULL}, NULL, 0, 0, 0}}                                                      \
+    {0, 0, NULL, NULL}, (count), 0, NULL, 0, 0, {{{0}, {0, 0, NULL, NULL}, NULL, 0, 0, 0}}         \
   }
 
 /** Makes a barrier. @param count threads it waits for, at least 1.
