@@ -32,8 +32,6 @@ static inline struct mltp_thread *mt_self(const char *call) {
   return mt_likely(self != NULL) ? self : mt_attach(call);
 }
 
-/** @return whether there is a runtime. Without one nobody waits and no timer is set: C++
- * destroys its static objects then. */
 /** Calls the function a thread was made for. @return its result. */
 static inline void *mt_call_function(struct mltp_thread *self) {
   void *arg = self->arg;
@@ -41,6 +39,8 @@ static inline void *mt_call_function(struct mltp_thread *self) {
   return self->func(arg);
 }
 
+/** @return whether there is a runtime. Without one nobody waits and no timer is set: C++
+ * destroys its static objects then. */
 static inline bool mt_is_up(void) {
   return mt_load_relaxed(&mt_rt.running) != 0; /* relaxed: who waits keeps it up */
 }
