@@ -31,7 +31,7 @@ class Programs(unittest.TestCase):
                               check=False, capture_output=True)
         return program if done.returncode == 0 else self.skipTest(done.stderr)
 
-    def library(self, name, text, *words):
+    def shared_object(self, name, text, *words):
         return self.build(f"lib{name}.so", text, "-shared", *words)
 
     def using(self, *names):
@@ -95,11 +95,11 @@ class Run(Programs):
                   "int chosen(void) __attribute__((ifunc(\"pick\")));")
         user = "int main(void) { return chosen() != 7 || chosen() != 7; }"
         self.runs(self.build("own", chosen + user))
-        self.library("chosen", chosen)
+        self.shared_object("chosen", chosen)
         self.runs(self.build("user", "int chosen(void);" + user, *self.using("chosen")))
 
     def test_variables_that_are_copied(self):
-        library = self.library("variable", "int variable = 3; int get(void) { return variable; }")
+        library = self.shared_object("variable", "int variable = 3; int get(void) { return variable; }")
         text = "extern int variable; int get(void); int main(void) { return variable++ != 3 || get() != 4; }"
         words = ["-fPIE", "-pie", *self.using("variable")]
         self.runs(self.build("copies", text, *words, by="cc"))
@@ -122,7 +122,7 @@ class Run(Programs):
         self.refused(program, "the file is damaged: 'variable' lies outside")
 
     def test_library_beside_the_program(self):
-        self.library("beside", "int beside(void) { return 5; }")
+        self.shared_object("beside", "int beside(void) { return 5; }")
         for origin in ("$ORIGIN", "${ORIGIN}/."):
             program = self.build("user", "int beside(void); int main(void) { return beside() != 5; }",
                                  f"-L{self.folder}", "-lbeside", f"-Wl,-rpath,{origin}")
@@ -160,19 +160,20 @@ class Run(Programs):
 
 class Refused(Programs):
     def test_thread_locals_at_fixed_places(self):
-        self.library("fixed", "static __thread int x; int *fixed(void) { return &x; }", "-ftls-model=initial-exec")
+        self.shared_object("fixed", "static __thread int x; int *fixed(void) { return &x; }",
+                           "-ftls-model=initial-exec")
         program = self.build("user", "int *fixed(void); int main(void) { return *fixed(); }", *self.using("fixed"))
         self.refused(program, "its thread-local variables are at fixed places")
 
     def test_thread_locals_that_all_ranks_would_share(self):
-        shared = self.library("shared", "__thread int shared;", "-Wl,-soname,libshared.so")
+        shared = self.shared_object("shared", "__thread int shared;", "-Wl,-soname,libshared.so")
         program = self.build("user", "extern __thread int shared; int main(void) { return shared; }",
                              *self.using("shared"))
         self.refused(program, "it uses a thread-local variable of a library that all ranks share",
                      LD_PRELOAD=str(shared))
 
     def test_too_many_libraries(self):
-        one = self.library("0", "")
+        one = self.shared_object("0", "")
         for i in range(1, 64):
             shutil.copy(one, self.folder / f"lib{i}.so")
         self.refused(self.build("user", "int main(void) { return 0; }", *self.using(*map(str, range(64)))),
@@ -183,7 +184,7 @@ class Refused(Programs):
         self.refused(program, "it was built with -fsanitize=address, and this tmpirun was not")
 
     def test_other_mpi(self):
-        self.library("mpi", "int MPI_Init(void) { return 0; }", "-Wl,-soname,libmpi.so.40")
+        self.shared_object("mpi", "int MPI_Init(void) { return 0; }", "-Wl,-soname,libmpi.so.40")
         program = self.build("other", "int MPI_Init(void); int main(void) { return MPI_Init(); }", f"-L{self.folder}",
                              "-Wl,--no-as-needed", "-lmpi", "-pie", by="cc")
         self.refused(program, "it was built for another MPI, libmpi.so.40, without the standard ABI")
