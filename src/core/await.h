@@ -37,7 +37,8 @@
 struct mt_await {
   const uint32_t *word; /* [atomic] the program's */
   uint32_t value;       /* [const] */
-  bool equal;           /* [const] until it has the value; or: has it no longer */
+  uint32_t equal;       /* [const] 1: until it has the value; 0: until it has it no longer. No bool:
+                           dumps read it where anything may be by then */
 };
 
 /** Where threads wait for words of some addresses. */

@@ -15,7 +15,7 @@ TMPIRUN, PROGRAM = "", ""
 
 def run(*options, arguments=(), ranks=8, **environment):
     line = [TMPIRUN, "-n", str(ranks), *options, PROGRAM, *arguments]
-    return subprocess.run(line, capture_output=True, text=True, check=False, timeout=100,
+    return subprocess.run(line, capture_output=True, text=True, check=False,
                           env={**os.environ, **environment})
 
 
@@ -70,4 +70,4 @@ class Options(unittest.TestCase):
 
 if __name__ == "__main__":
     TMPIRUN, PROGRAM = sys.argv[1:3]
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
