@@ -8,6 +8,7 @@ enum { WORKERS = 20, JOBS = 10, JOB_NS = 500000, WATCH_NS = 1000000 };
 
 static mltp_lock_t lock = MLTP_LOCK_INIT;
 static mltp_cond_t all_done = MLTP_COND_INIT;
+static mltp_sem_t watching = MLTP_SEM_INIT(0);
 static int done; /* jobs; under the lock */
 
 static void *work(void *unused) {
@@ -23,6 +24,7 @@ static void *work(void *unused) {
 /* Looks once a millisecond, and at once when all is done. */
 static void *watch(void *looks) {
   mltp_lock(&lock);
+  mltp_sem_post(&watching);
   while (done < WORKERS * JOBS) {
     mltp_cond_timedwait(&all_done, &lock, mltp_after(WATCH_NS));
     ++*(int *)looks;
@@ -38,6 +40,7 @@ int main(void) {
   attr.name = "watcher";
   attr.bound = 1;
   if (mltp_init(0) != 0 || mltp_create_with(&watcher, &attr, watch, &looks) != 0) return 1;
+  mltp_sem_wait(&watching); /* nothing is done before: it has the lock until it waits */
   for (int i = 0; i < WORKERS; i++)
     if ((workers[i] = mltp_create(work, NULL)) == NULL) return 1;
   for (int i = 0; i < WORKERS; i++) mltp_join(workers[i], NULL);

@@ -16,7 +16,14 @@ struct variable {
   const void *address;
   size_t size;
   sim_trace_kind_t kind;
-  unsigned char last[8]; /* as written */
+  union {
+    uint8_t one;
+    uint16_t two;
+    uint32_t four;
+    uint64_t eight;
+    float single;
+    double real;
+  } last; /* as written */
 };
 
 static struct {
@@ -89,10 +96,10 @@ static void write_header(void) {
 
 static void write_binary(const struct variable *v) {
   uint64_t value = 0;
-  if (v->size == 1) value = *(const uint8_t *)v->last;
-  if (v->size == 2) value = *(const uint16_t *)v->last;
-  if (v->size == 4) value = *(const uint32_t *)v->last;
-  if (v->size == 8) value = *(const uint64_t *)v->last;
+  if (v->size == 1) value = v->last.one;
+  if (v->size == 2) value = v->last.two;
+  if (v->size == 4) value = v->last.four;
+  if (v->size == 8) value = v->last.eight;
   char digits[65], *digit = &digits[64];
   *digit = '\0';
   do *--digit = (char)('0' + (value & 1));
@@ -101,23 +108,15 @@ static void write_binary(const struct variable *v) {
 }
 
 static void write_real(const struct variable *v) {
-  float single;
-  double value;
-  if (v->size == sizeof single) {
-    memcpy(&single, v->last, sizeof single);
-    value = single;
-  } else {
-    memcpy(&value, v->last, sizeof value);
-  }
-  fprintf(trace.file, "r%.16g", value);
+  fprintf(trace.file, "r%.16g", v->size == sizeof(float) ? v->last.single : v->last.real);
 }
 
 void sm_trace_sample(void) {
   bool stamped = false;
   for (size_t i = 0; i < trace.count; i++) {
     struct variable *v = &trace.variables[i];
-    if (trace.written && memcmp(v->last, v->address, v->size) == 0) continue;
-    memcpy(v->last, v->address, v->size);
+    if (trace.written && memcmp(&v->last, v->address, v->size) == 0) continue;
+    memcpy(&v->last, v->address, v->size);
     if (!stamped) fprintf(trace.file, "#%" PRIu64 "\n", sm.now);
     stamped = true;
     if (v->kind == SIM_TRACE_REAL)

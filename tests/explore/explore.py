@@ -26,7 +26,7 @@ def run(command, **settings):
     """Runs a command in an environment without our options but for these."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MLTP_")}
     return subprocess.run([str(word) for word in command], env={**environment, **settings},
-                          capture_output=True, text=True, check=False, timeout=300)
+                          capture_output=True, text=True, check=False)
 
 
 def explore(*arguments):
@@ -139,4 +139,4 @@ if __name__ == "__main__":
     parser.add_argument("enough", type=int, help="runs that a cure has to pass")
     parsed = parser.parse_args()
     MLTP, EXAMPLES, ENOUGH = parsed.mltp, parsed.examples, parsed.enough
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=sys.argv[:1], verbosity=2)

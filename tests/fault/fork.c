@@ -59,7 +59,6 @@ static void *fork_and_wait(void *p0) {
   mltp_blocking_begin();
   pid_t pid = fork();
   if (pid == 0) {
-    alarm(60);
     if (in_child != NULL) in_child();
     return p0;
   }

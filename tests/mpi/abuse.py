@@ -22,7 +22,7 @@ def run(program, *arguments, ranks=4, options=(), environment=None, address_spac
         if address_space:
             resource.setrlimit(resource.RLIMIT_AS, (address_space, address_space))
     return subprocess.run([TMPIRUN, "-n", str(ranks), *options, str(program), *arguments],
-                          capture_output=True, text=True, errors="replace", check=False, timeout=100,
+                          capture_output=True, text=True, errors="replace", check=False,
                           preexec_fn=limit, env={**os.environ, **(environment or {})})
 
 
@@ -235,4 +235,4 @@ class Refused(unittest.TestCase):
 if __name__ == "__main__":
     TMPIRUN, PROGRAM, RING = sys.argv[1:4]
     BIN = pathlib.Path(TMPIRUN).parent
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=sys.argv[:1], verbosity=2)

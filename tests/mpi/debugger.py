@@ -21,7 +21,7 @@ def gdb(*arguments, commands):
             "-ex", f"source {SCRIPT}"]
     for command in commands:
         line += ["-ex", command]
-    result = subprocess.run([*line, *arguments], capture_output=True, text=True, check=False, timeout=400)
+    result = subprocess.run([*line, *arguments], capture_output=True, text=True, check=False)
     return result.stdout
 
 
@@ -75,4 +75,4 @@ if __name__ == "__main__":
                                                         capture_output=True, text=True, check=False).stdout:
         print("skipped: no gdb with Python here")
         sys.exit(77)
-    unittest.main(argv=[sys.argv[0], *sys.argv[5:]])
+    unittest.main(argv=[sys.argv[0], *sys.argv[5:]], verbosity=2)

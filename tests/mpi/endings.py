@@ -13,7 +13,7 @@ TMPIRUN, PROGRAM = "", ""
 
 def run(*arguments, ranks=4, program=None):
     return subprocess.run([TMPIRUN, "-n", str(ranks), program or PROGRAM, *arguments],
-                          capture_output=True, text=True, check=False, timeout=100)
+                          capture_output=True, text=True, check=False)
 
 
 class Endings(unittest.TestCase):
@@ -90,4 +90,4 @@ class Refused(unittest.TestCase):
 
 if __name__ == "__main__":
     TMPIRUN, PROGRAM = sys.argv[1:3]
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=sys.argv[:1], verbosity=2)

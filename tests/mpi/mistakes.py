@@ -5,6 +5,7 @@
 usage: mistakes.py TMPIRUN PROGRAM
 """
 import json
+import math
 import pathlib
 import re
 import signal
@@ -20,7 +21,7 @@ TMPIRUN, PROGRAM = "", ""
 
 def run(how, *options, ranks=4):
     return subprocess.run([TMPIRUN, "-n", str(ranks), *options, PROGRAM, how], capture_output=True,
-                          text=True, check=False, timeout=100)
+                          text=True, check=False)
 
 
 class Mistakes(unittest.TestCase):
@@ -80,9 +81,14 @@ class Deadlocks(Mistakes):
                    "why: rank 0 sends to rank 1 on copy, which receives from it on MPI_COMM_WORLD")
 
     def test_reported_in_under_a_second(self):
-        start = time.monotonic()
-        self.hangs("missing")
-        self.assertLess(time.monotonic() - start, 10)  # of a machine that does other things, too
+        took = math.inf
+        for _ in range(20):  # on a machine that does other things, too
+            start = time.monotonic()
+            self.hangs("missing")
+            took = min(took, time.monotonic() - start)
+            if took < 1:
+                break
+        self.assertLess(took, 1)
 
 
 class OnDemand(Mistakes):
@@ -196,4 +202,4 @@ class Reports(Mistakes):
 
 if __name__ == "__main__":
     TMPIRUN, PROGRAM = sys.argv[1:3]
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)

@@ -17,7 +17,7 @@ TMPIRUN, PROGRAM = "", ""
 
 def run(*options, ranks=4, how="", status=0):
     result = subprocess.run([TMPIRUN, "-n", str(ranks), *options, PROGRAM, how], capture_output=True,
-                            text=True, check=False, timeout=300)
+                            text=True, check=False)
     assert result.returncode == status, result
     return result
 
@@ -93,4 +93,4 @@ class Output(unittest.TestCase):
 
 if __name__ == "__main__":
     TMPIRUN, PROGRAM = sys.argv[1:3]
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)

@@ -26,7 +26,7 @@ class Refused(unittest.TestCase):
                 result = subprocess.run(
                     [TMPIRUN, "-n", "2", "--vps=1", *(option.format(folder=folder) for option in options),
                      *(command or [PROGRAM])],
-                    capture_output=True, text=True, errors="replace", check=False, timeout=100,
+                    capture_output=True, text=True, errors="replace", check=False,
                     env={**os.environ, "LD_PRELOAD": LIBRARY, "REFUSE": str(number), "REFUSED": str(noted)})
                 if not noted.exists():
                     self.assertEqual(result.returncode, status, result)
@@ -54,4 +54,4 @@ class Refused(unittest.TestCase):
 
 if __name__ == "__main__":
     TMPIRUN, PROGRAM, LIBRARY, TOLD = sys.argv[1:5]
-    unittest.main(argv=[sys.argv[0], *sys.argv[5:]])
+    unittest.main(argv=[sys.argv[0], *sys.argv[5:]], verbosity=2)

@@ -13,7 +13,7 @@ TMPIRUN, PROGRAM, SANITIZER = "", "", ""
 
 def run(*arguments, options=()):
     return subprocess.run([TMPIRUN, "-n", "8", *options, PROGRAM, *arguments], capture_output=True, text=True,
-                          check=False, timeout=300)
+                          check=False)
 
 
 class Sanitized(unittest.TestCase):
@@ -41,4 +41,4 @@ class Sanitized(unittest.TestCase):
 
 if __name__ == "__main__":
     TMPIRUN, PROGRAM, SANITIZER = sys.argv[1:4]
-    unittest.main(argv=[sys.argv[0], *sys.argv[4:]])
+    unittest.main(argv=[sys.argv[0], *sys.argv[4:]], verbosity=2)

@@ -20,7 +20,7 @@ TMPIRUN, PROGRAM = pathlib.Path(), pathlib.Path()
 class Told(unittest.TestCase):
     def told(self, status, command, *patterns, **environment):
         result = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False,
-                                timeout=100, env={**os.environ, **environment})
+                                env={**os.environ, **environment})
         self.assertEqual(result.returncode, status, result)
         for pattern in patterns:
             self.assertRegex(result.stderr, pattern)
@@ -151,4 +151,4 @@ class Signals(Told):
 
 if __name__ == "__main__":
     TMPIRUN, PROGRAM = (pathlib.Path(word) for word in sys.argv[1:3])
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)

@@ -2,12 +2,14 @@
 /* A program to look into: threads that wait for each thing there is, and as many more as
  * asked for. It says "ready" when all wait, and runs until its input ends.
  * usage: scene THREADS */
+#include <dirent.h>
 #include <mltp/mltp.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -16,33 +18,40 @@ static mltp_cond_t curtain;
 static mltp_barrier_t stage_door;
 static mltp_sem_t tickets;
 static atomic_bool spinning, over;
+static atomic_int arrived; /* threads that are about to wait */
 
 static void *wait_for_lock(void *p0) {
+  arrived++;
   mltp_lock(&props);
   return p0;
 }
 
 static void *wait_for_condition(void *p0) {
+  arrived++;
   mltp_cond_wait(&curtain);
   return p0;
 }
 
 static void *wait_at_barrier(void *p0) {
+  arrived++;
   mltp_barrier_wait(&stage_door);
   return p0;
 }
 
 static void *wait_for_ticket(void *p0) {
+  arrived++;
   mltp_sem_wait(&tickets);
   return p0;
 }
 
 static void *join_given(void *p0) {
+  arrived++;
   mltp_join(p0, NULL);
   return NULL;
 }
 
 static void *sleep_long(void *p0) {
+  arrived++;
   mltp_sleep(3600ull * 1000 * 1000 * 1000);
   return p0;
 }
@@ -68,13 +77,36 @@ static mltp_t *start(const char *name, mltp_userf_t *func, void *p0, int bound) 
   return thread;
 }
 
-/* The last of these to run says that all the others wait. */
-static void *usher(void *p0) {
-  for (int i = 0; i < 100; i++) mltp_yield();
-  mltp_sleep(200000000); /* bound and foreign threads have parked, too */
+/* Whether a kernel thread sleeps, by its line in /proc: after its name in brackets its state. */
+static bool sleeps(const char *tid) {
+  char path[64], line[512] = "";
+  snprintf(path, sizeof path, "/proc/self/task/%s/stat", tid);
+  FILE *file = fopen(path, "r");
+  if (file == NULL) return true; /* it has ended */
+  const char *end = fgets(line, sizeof line, file) == NULL ? NULL : strrchr(line, ')');
+  fclose(file);
+  return end != NULL && end[2] == 'S';
+}
+
+/* Whether all kernel threads sleep but this one and the busy one: VPs without work, and threads
+ * that have one for themselves and wait. */
+static bool all_sleep(void) {
+  int awake = 0;
+  DIR *tasks = opendir("/proc/self/task");
+  for (struct dirent *task; (task = readdir(tasks)) != NULL;)
+    if (task->d_name[0] != '.' && !sleeps(task->d_name)) awake++;
+  closedir(tasks);
+  return awake <= 2;
+}
+
+/* Says that all the others wait: once they have come to it, and then nobody runs any more. */
+static void *usher(void *cast) {
+  while (arrived < *(int *)cast) mltp_yield();
+  mltp_yield(); /* those that were to run after this one do */
+  while (!all_sleep()) usleep(1000);
   puts("ready");
   fflush(stdout);
-  return p0;
+  return cast;
 }
 
 int main(int argc, char **argv) {
@@ -98,7 +130,8 @@ int main(int argc, char **argv) {
   if (pthread_create(&visitor, NULL, be_foreign, NULL) != 0) return 1;
   for (int i = 0; i < threads; i++) start("extra", wait_for_ticket, NULL, 0);
   while (!spinning) mltp_yield();
-  mltp_join(start("usher", usher, NULL, 0), NULL);
+  int cast = 8 + threads; /* all but the busy one and the usher */
+  mltp_join(start("usher", usher, &cast, 0), NULL);
   char c;
   while (read(STDIN_FILENO, &c, 1) > 0) continue;
   exit(0); /* with all its threads */

@@ -52,7 +52,8 @@ void act_as_leaf(unsigned *random) { act(random, 1); }
 
 static void *work(void *p0) {
   unsigned random = world.seed + atomic_fetch_add(&world.next_worker, 1) * 7919u;
-  while (mltp_now() < world.end) act(&random, 0);
+  do act(&random, 0);
+  while (mltp_now() < world.end);
   return p0;
 }
 
@@ -102,11 +103,10 @@ static void check_belongings(const struct belongings *before) {
   if (!SANITIZED) CHECK(now.pages <= before->pages + (64 << 20) / sysconf(_SC_PAGESIZE));
 }
 
-static void live(unsigned seed, uint64_t end) {
+static void live(unsigned seed) {
   unsigned random = seed;
-  uint64_t at_most = mltp_after(50000000 + (uint64_t)pick(&random, 1000) * 1000000);
   world.seed = seed;
-  world.end = at_most < end ? at_most : end;
+  world.end = mltp_after(50000000 + (uint64_t)pick(&random, 1000) * 1000000);
   atomic_store(&world.next_worker, 0);
   int workers = 4 + (int)pick(&random, WORKERS_MOST - 4);
   enum kind kind = one_in(&random, 2) ? MIXED : (enum kind)pick(&random, MIXED);
@@ -122,6 +122,14 @@ static void live(unsigned seed, uint64_t end) {
   }
   CHECK_EQUAL(mltp_finalize(), 0);
   CHECK_EQUAL(gettid(), getpid()); /* main is back on its kernel thread */
+}
+
+/* On a busy machine a life may be over before its workers have had the CPU. */
+static int all_done(void) {
+  for (int i = 0; i < OPERATIONS; i++) {
+    if (atomic_load(&world.done[i]) == 0) return 0;
+  }
+  return 1;
 }
 
 static long environment_number(const char *name, long standard) {
@@ -141,16 +149,13 @@ static void mix(void) {
   start_helpers();
   struct belongings before = belongings();
   int lives = 0;
-  do live(seed + 104729u * (unsigned)lives++, end);
-  while (mltp_now() < end);
+  do live(seed + 104729u * (unsigned)lives++);
+  while (mltp_now() < end || !all_done());
   check_belongings(&before);
 
   printf("%d lives:", lives);
-  for (int i = 0; i < OPERATIONS; i++) {
-    check_case("%s", operations[i]->name);
-    CHECK(atomic_load(&world.done[i]) > 0);
+  for (int i = 0; i < OPERATIONS; i++)
     printf(" %s %ld", operations[i]->name, atomic_load(&world.done[i]));
-  }
   printf("\n");
 }
 
