@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * MM of TMPI-2: the product of two matrices by Cannon's algorithm. cannon SIZE, by a square number
- * of ranks whose root divides SIZE, into blocks of four rows and more.
+ * of ranks whose root divides SIZE into blocks of some TILE rows. While a rank multiplies two
+ * blocks, they go on to its neighbours.
  *
  * The factors have rank 1, and whole numbers small enough that the product is exact:
  * a[i][k] = (i % 7 + 1) u(k), b[k][j] = v(k) (j % 5 + 1).
@@ -11,12 +12,20 @@
 
 #include "line.h"
 
-enum { ROWS = 4, TILE = 64 };
+/* Of the product, rows and columns that are summed in registers; factors that stay in the cache. */
+enum { ROWS = 4, TILE = 8, DEPTH = 96 };
+
+struct factor {
+  double *block, *next; /* the next one is received there */
+  int dimension;        /* it moves along: 1 to the left, 0 up */
+  MPI_Request moves[2];
+};
 
 static int n, block, side; /* of the matrices, of a block of them; blocks in a row */
 static int row, column;    /* the block this rank has of the product */
 static MPI_Comm grid;
-static double *a, *b, *c;
+static struct factor a = {.dimension = 1}, b = {.dimension = 0};
+static double *c;
 
 static double u(int k) { return k % 11 - 5; }
 
@@ -26,8 +35,8 @@ static void fill(void) {
   for (int i = 0; i < block; i++)
     for (int j = 0; j < block; j++) {
       int y = row * block + i, x = column * block + j;
-      a[i * block + j] = (y % 7 + 1) * u(x);
-      b[i * block + j] = v(y) * (x % 5 + 1);
+      a.block[i * block + j] = (y % 7 + 1) * u(x);
+      b.block[i * block + j] = v(y) * (x % 5 + 1);
     }
 }
 
@@ -42,46 +51,54 @@ static int is_right(void) {
   return 1;
 }
 
-/* Rows of the product, ROWS of them, from TILE rows of the second factor, which stay in the cache.
- */
-static void multiply_rows(int i, int k0, int k1) {
-  double *restrict c0 = &c[i * block], *restrict c1 = c0 + block, *restrict c2 = c1 + block,
-                   *restrict c3 = c2 + block;
-  const double *factors = &a[i * block];
-  for (int k = k0; k < k1; k++) {
-    double f0 = factors[k], f1 = factors[block + k], f2 = factors[2 * block + k],
-           f3 = factors[3 * block + k];
-    const double *restrict from = &b[k * block];
-    for (int j = 0; j < block; j++) {
-      c0[j] += f0 * from[j];
-      c1[j] += f1 * from[j];
-      c2[j] += f2 * from[j];
-      c3[j] += f3 * from[j];
-    }
-  }
+/* ROWS times TILE elements of the product: of `depth` columns of the left factor, and rows of the
+ * right one. */
+static void multiply_tile(double *restrict to, const double *restrict left,
+                          const double *restrict right, int depth) {
+  double sums[ROWS][TILE] = {0};
+  for (int k = 0; k < depth; k++)
+    for (int j = 0; j < TILE; j++)
+#pragma GCC unroll 4
+      for (int i = 0; i < ROWS; i++) sums[i][j] += left[i * block + k] * right[k * block + j];
+  for (int i = 0; i < ROWS; i++)
+    for (int j = 0; j < TILE; j++) to[i * block + j] += sums[i][j];
 }
 
 static void multiply(void) {
-  for (int k = 0; k < block; k += TILE)
-    for (int i = 0; i < block; i += ROWS) multiply_rows(i, k, k + TILE < block ? k + TILE : block);
+  for (int k = 0; k < block; k += DEPTH) {
+    int depth = k + DEPTH < block ? DEPTH : block - k;
+    for (int j = 0; j < block; j += TILE)
+      for (int i = 0; i < block; i += ROWS)
+        multiply_tile(&c[i * block + j], &a.block[i * block + k], &b.block[k * block + j], depth);
+  }
 }
 
-/* The block goes so many places to the left (dimension 1) or up (0). */
-static void shift(double *matrix, int dimension, int places) {
-  int source, dest;
-  MPI_Cart_shift(grid, dimension, -places, &source, &dest);
-  MPI_Sendrecv_replace(matrix, block * block, MPI_DOUBLE, dest, 1, source, 1, grid,
-                       MPI_STATUS_IGNORE);
+/* The block sets out for the rank so many places on, and the one from there comes. */
+static void start_shift(struct factor *f, int places) {
+  int source, dest, count = block * block;
+  MPI_Cart_shift(grid, f->dimension, -places, &source, &dest);
+  MPI_Irecv(f->next, count, MPI_DOUBLE, source, f->dimension, grid, &f->moves[0]);
+  MPI_Isend(f->block, count, MPI_DOUBLE, dest, f->dimension, grid, &f->moves[1]);
+}
+
+static void finish_shift(struct factor *f) {
+  MPI_Waitall(2, f->moves, MPI_STATUSES_IGNORE);
+  double *gone = f->block;
+  f->block = f->next;
+  f->next = gone;
 }
 
 static void product(void) {
-  shift(a, 1, row);
-  shift(b, 0, column);
+  start_shift(&a, row);
+  start_shift(&b, column);
   for (int step = 0; step < side; step++) {
+    finish_shift(&a);
+    finish_shift(&b);
+    if (step + 1 < side) {
+      start_shift(&a, 1);
+      start_shift(&b, 1);
+    }
     multiply();
-    if (step + 1 == side) break;
-    shift(a, 1, 1);
-    shift(b, 0, 1);
   }
 }
 
@@ -91,9 +108,9 @@ int main(int argc, char **argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   n = size_argument(argc, argv, 1 << 14);
   side = (int)lround(sqrt(ranks));
-  if (side * side != ranks || n % (side * ROWS) != 0) {
+  if (side * side != ranks || n % (side * TILE) != 0) {
     fprintf(stderr, "cannon: %d ranks: not a square number whose root divides %d / %d\n", ranks, n,
-            ROWS);
+            TILE);
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
   block = n / side;
@@ -103,18 +120,19 @@ int main(int argc, char **argv) {
   row = place[0];
   column = place[1];
   size_t count = (size_t)block * (size_t)block;
-  a = numbers(count);
-  b = numbers(count);
-  c = numbers(count);
+  double **blocks[] = {&a.block, &a.next, &b.block, &b.next, &c};
+  for (int i = 0; i < 5; i++) {
+    *blocks[i] = numbers(count);
+    memset(*blocks[i], 0,
+           count * sizeof **blocks[i]); /* the memory is there before the clock starts */
+  }
   fill();
   MPI_Barrier(grid);
   double start = MPI_Wtime();
   product();
   double taken = MPI_Wtime() - start;
   int status = print_line("cannon", n, taken, is_right());
-  free(a);
-  free(b);
-  free(c);
+  for (int i = 0; i < 5; i++) free(*blocks[i]);
   MPI_Comm_free(&grid);
   MPI_Finalize();
   return status;

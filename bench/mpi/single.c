@@ -4,10 +4,11 @@
  *
  * single ROW BYTES [BATCHES [MS]]
  *
- * Each batch is so many operations as take MS milliseconds (1); the shortest of BATCHES (20)
- * counts, so that other programs on the machine disturb little. Rank 0 prints a line of JSON: wall
- * time of an operation, CPU time of all processes, and memory of all processes for each rank
- * (proportional, so that what is shared counts once). What every operation brought is checked.
+ * Each batch is so many operations as take MS milliseconds (1), or half of that at least; the
+ * shortest of BATCHES (20) counts, so that other programs on the machine disturb little. Rank 0
+ * prints a line of JSON: wall time of an operation, CPU time of all processes, and memory of all
+ * processes for each rank (proportional, so that what is shared counts once). What every operation
+ * brought is checked.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -15,6 +16,8 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+enum { TRIES = 3 }; /* batches, to find how many operations one should have */
 
 static int rank, size, bytes;
 static char *mine, *others; /* a part for each rank */
@@ -152,25 +155,37 @@ static double run(const struct row *row, long count) {
   return MPI_Wtime() - start;
 }
 
-/* How many operations take so long: rank 0 says. */
+static double shortest(const struct row *row, long count, int batches) {
+  double best = run(row, count);
+  for (int i = 1; i < batches; i++) {
+    double taken = run(row, count);
+    if (taken < best) best = taken;
+  }
+  return best;
+}
+
+/* Rank 0 says, as the clocks of the others differ. */
+static int is_enough(double taken, double seconds) {
+  int enough = taken >= seconds / 2;
+  MPI_Bcast(&enough, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  return enough;
+}
+
+/* How many operations take so long. One batch may be long because it was disturbed. */
 static long calibrate(const struct row *row, double seconds) {
   long count = 1;
-  for (;;) {
-    double taken = run(row, count);
-    int enough = taken > seconds / 2;
-    MPI_Bcast(&enough, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    if (enough) return count;
-    count *= 2;
-  }
+  while (!is_enough(shortest(row, count, TRIES), seconds)) count *= 2;
+  return count;
 }
 
 static void measure(const struct row *row, int batches, double seconds) {
   int first = is_first();
-  long count = row->run == nothing ? 1 : calibrate(row, seconds);
-  double best = 1e9, own[2] = {cpu_time(), 0}, sums[2];
-  for (int i = 0; i < batches; i++) {
-    double taken = run(row, count);
-    if (taken < best) best = taken;
+  if (row->run == nothing) seconds = 0;
+  long count = calibrate(row, seconds);
+  double best, own[2] = {cpu_time(), 0}, sums[2];
+  while (!is_enough(best = shortest(row, count, batches), seconds)) {
+    count *= 2; /* all the tries were disturbed */
+    own[0] = cpu_time();
   }
   own[0] = first ? cpu_time() - own[0] : 0;
   own[1] = first ? memory() : 0;

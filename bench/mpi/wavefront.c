@@ -20,6 +20,16 @@ static MPI_Comm grid;
 static double *flux; /* [k][j][i], of all angles */
 static double *east, *north,
     *above; /* faces: [angle][plane][j], [angle][plane][i], [angle][j][i] */
+static double *leaving[ANGLE_BLOCK]; /* the cells of a row */
+
+/* What a cell does with what enters it, for an angle of the block. */
+static struct ordinate {
+  double i, j, k; /* so much of what enters through each face leaves */
+  double fixed;   /* of the source: that leaves, of any cell */
+  double emitted; /* of the source: so much of the solution there leaves */
+  double weight;  /* of what leaves, in the flux */
+} ordinates[ANGLE_BLOCK];
+
 static const double sigma = 0.7;
 
 static double cosine(int angle, int dimension) {
@@ -73,30 +83,64 @@ static void start_column(const int way[3]) {
         above[(a * cells[1] + y) * cells[0] + x] = solution(start[0] + x, start[1] + y, k);
 }
 
-/* One plane for one angle. */
-static void sweep_plane(const int way[3], int angle, int k, double *face_i, double *face_j,
-                        double *face_k) {
-  double mu = cosine(angle, 0), eta = cosine(angle, 1), xi = cosine(angle, 2);
-  double scale = 1 / (sigma + mu + eta + xi), w = weight(angle);
-  for (int m = 0; m < cells[1]; m++) {
-    int y = way[1] > 0 ? m : cells[1] - 1 - m;
-    double in = face_i[y];
-    for (int l = 0; l < cells[0]; l++) {
-      int x = way[0] > 0 ? l : cells[0] - 1 - l;
-      double q = source(angle, way, solution(start[0] + x, start[1] + y, k));
-      in = (q + mu * in + eta * face_j[x] + xi * face_k[y * cells[0] + x]) * scale;
-      face_j[x] = face_k[y * cells[0] + x] = in;
-      flux[((size_t)k * (size_t)cells[1] + (size_t)y) * (size_t)cells[0] + (size_t)x] += w * in;
-    }
-    face_i[y] = in;
+static void set_ordinates(const int way[3], int angle0) {
+  for (int a = 0; a < ANGLE_BLOCK; a++) {
+    double mu = cosine(angle0 + a, 0), eta = cosine(angle0 + a, 1), xi = cosine(angle0 + a, 2);
+    double scale = 1 / (sigma + mu + eta + xi);
+    ordinates[a] = (struct ordinate){mu * scale,    eta * scale,
+                                     xi * scale,    source(angle0 + a, way, 0) * scale,
+                                     sigma * scale, weight(angle0 + a)};
   }
 }
 
-static void sweep_block(const int way[3], int angle0, int k0) {
-  for (int a = 0; a < ANGLE_BLOCK; a++)
-    for (int p = 0; p < PLANES; p++)
-      sweep_plane(way, angle0 + a, k0 + p * way[2], east + (a * PLANES + p) * cells[1],
-                  north + (a * PLANES + p) * cells[0], above + a * cells[1] * cells[0]);
+/* What leaves the cells of a row but for the part that comes from the cell before. */
+static void enter_row(const struct ordinate *o, int y, int k, const double *face_j,
+                      const double *face_k, double *restrict out) {
+  for (int x = 0; x < cells[0]; x++) {
+    double here = solution(start[0] + x, start[1] + y, k);
+    out[x] = o->fixed + o->emitted * here + o->j * face_j[x] + o->k * face_k[x];
+  }
+}
+
+/* The angles of a block go along a row together: a cell waits for the cell before, but not for
+ * another angle. */
+static void carry_on(int way, double in[ANGLE_BLOCK]) {
+  for (int l = 0; l < cells[0]; l++) {
+    int x = way > 0 ? l : cells[0] - 1 - l;
+    for (int a = 0; a < ANGLE_BLOCK; a++) in[a] = leaving[a][x] += ordinates[a].i * in[a];
+  }
+}
+
+static void leave_row(double share, const double *out, double *restrict face_j,
+                      double *restrict face_k, double *restrict sum) {
+  for (int x = 0; x < cells[0]; x++) {
+    face_j[x] = face_k[x] = out[x];
+    sum[x] += share * out[x];
+  }
+}
+
+/* Of the plane k, which is the p-th of its block. */
+static void sweep_row(int way, int p, int y, int k) {
+  double in[ANGLE_BLOCK], *face_i[ANGLE_BLOCK], *face_j[ANGLE_BLOCK], *face_k[ANGLE_BLOCK];
+  for (int a = 0; a < ANGLE_BLOCK; a++) {
+    face_i[a] = &east[(a * PLANES + p) * cells[1] + y];
+    face_j[a] = &north[(a * PLANES + p) * cells[0]];
+    face_k[a] = &above[(a * cells[1] + y) * cells[0]];
+    enter_row(&ordinates[a], y, k, face_j[a], face_k[a], leaving[a]);
+    in[a] = *face_i[a];
+  }
+  carry_on(way, in);
+  double *sum = &flux[((size_t)k * (size_t)cells[1] + (size_t)y) * (size_t)cells[0]];
+  for (int a = 0; a < ANGLE_BLOCK; a++) {
+    *face_i[a] = in[a];
+    leave_row(ordinates[a].weight, leaving[a], face_j[a], face_k[a], sum);
+  }
+}
+
+static void sweep_block(const int way[3], int k0) {
+  for (int p = 0; p < PLANES; p++)
+    for (int m = 0; m < cells[1]; m++)
+      sweep_row(way[0], p, way[1] > 0 ? m : cells[1] - 1 - m, k0 + p * way[2]);
 }
 
 static void pass_faces(int angle0, const int downstream[2]) {
@@ -112,10 +156,11 @@ static void sweep_octant(int octant) {
   for (int d = 0; d < 2; d++) MPI_Cart_shift(grid, d, way[d], &upstream[d], &downstream[d]);
   for (int angle = 0; angle < ANGLES; angle += ANGLE_BLOCK) {
     start_column(way);
+    set_ordinates(way, angle);
     for (int block = 0; block < n / PLANES; block++) {
       int k0 = way[2] > 0 ? block * PLANES : n - 1 - block * PLANES;
       take_faces(way, angle, k0, upstream);
-      sweep_block(way, angle, k0);
+      sweep_block(way, k0);
       pass_faces(angle, downstream);
     }
   }
@@ -154,6 +199,7 @@ int main(int argc, char **argv) {
   east = numbers((size_t)(ANGLE_BLOCK * PLANES) * (size_t)cells[1]);
   north = numbers((size_t)(ANGLE_BLOCK * PLANES) * (size_t)cells[0]);
   above = numbers((size_t)ANGLE_BLOCK * (size_t)cells[0] * (size_t)cells[1]);
+  for (int a = 0; a < ANGLE_BLOCK; a++) leaving[a] = numbers((size_t)cells[0]);
   MPI_Barrier(grid);
   double begin = MPI_Wtime();
   for (int octant = 0; octant < OCTANTS; octant++) sweep_octant(octant);
@@ -163,6 +209,7 @@ int main(int argc, char **argv) {
   free(east);
   free(north);
   free(above);
+  for (int a = 0; a < ANGLE_BLOCK; a++) free(leaving[a]);
   MPI_Comm_free(&grid);
   MPI_Finalize();
   return status;
