@@ -117,7 +117,7 @@ class OnDemand(Mistakes):
                 while not re.search(pattern, said):
                     process.send_signal(number)
                     said = process.stderr.readline()
-                    while not re.search(r"rank 0.* outside of MPI|\d+ threads; ", said.splitlines()[-1]):
+                    while not re.search(r"ranks? 0\b.* outside of MPI|\d+ threads; ", said.splitlines()[-1]):
                         said += process.stderr.readline()
             process.stdin.close()
             self.assertEqual(process.wait(), 0)
