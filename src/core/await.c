@@ -99,15 +99,20 @@ static bool waker_runs(const struct mltp_thread *self, const struct mltp_thread 
   return mt_load_relaxed(&mt_rt.awake) > (self->vp != NULL) || mt_outside_may_post();
 }
 
-bool mt_await_spin(struct mltp_thread *self, const struct mt_await *wish,
+uint64_t mt_await_spin_ns(const struct mltp_thread *self) {
+  return self->vp != NULL ? spin_ns : spin_ns_outside;
+}
+
+bool mt_await_spin(struct mltp_thread *self, bool (*ended)(const void *), const void *what,
                    const struct mltp_thread *waker, uint64_t blindly_ns) {
-  uint64_t most = self->vp != NULL ? spin_ns : spin_ns_outside;
+  uint64_t most = mt_await_spin_ns(self);
+  bool blindly = blindly_ns != 0 && !mt_det_on;
   bool may_pay = most != 0 && has_affinity(self) && waker_runs(self, waker);
-  if (!may_pay && blindly_ns == 0) return false;
-  if (blindly_ns != 0) waker = NULL;
-  struct mt_patience patience = mt_patience_begin(blindly_ns != 0 ? blindly_ns : most);
+  if (!may_pay && !blindly) return false;
+  if (blindly) waker = NULL;
+  struct mt_patience patience = mt_patience_begin(blindly ? blindly_ns : most);
   while (mt_patience_left(&patience, waker)) {
-    if (mt_await_fulfilled(wish)) {
+    if (ended(what)) {
       count(self, MT_AWAIT_PAID);
       return true;
     }
@@ -143,9 +148,11 @@ static int park(struct mltp_thread *self, const struct mt_await *wish, struct mt
   return error;
 }
 
+static bool is_fulfilled(const void *wish) { return mt_await_fulfilled(wish); }
+
 int mt_await_slow(struct mltp_thread *self, const struct mt_await *wish,
                   const struct mltp_thread *waker, uint64_t deadline) {
-  if (mt_await_spin(self, wish, waker, 0)) return 0;
+  if (mt_await_spin(self, is_fulfilled, wish, waker, 0)) return 0;
   struct mt_timer timer;
   mt_timer_arm(&timer, self, deadline);
   return mt_timer_disarm(&timer, park(self, wish, &timer));

@@ -72,11 +72,15 @@ static inline bool mt_await_fulfilled(const struct mt_await *wish) {
 int mt_await_slow(struct mltp_thread *self, const struct mt_await *wish,
                   const struct mltp_thread *waker, uint64_t deadline);
 
-/** The first half of it: waits on the processor, where that may pay.
+/** The first half of it, for anything: waits on the processor until ended(what), where that may
+ * pay.
  * @param blindly_ns not 0: wherever, for so long
- * @return true: the wish is fulfilled. */
-bool mt_await_spin(struct mltp_thread *self, const struct mt_await *wish,
+ * @return whether it has ended */
+bool mt_await_spin(struct mltp_thread *self, bool (*ended)(const void *), const void *what,
                    const struct mltp_thread *waker, uint64_t blindly_ns);
+
+/** @return for how long it does so at most: what a park takes. 0: in deterministic mode. */
+uint64_t mt_await_spin_ns(const struct mltp_thread *self);
 
 static inline int mt_await(struct mltp_thread *self, const struct mt_await *wish,
                            const struct mltp_thread *waker, uint64_t deadline) {

@@ -57,10 +57,12 @@ void mt_seam_resume_all_at(mltp_waitq_t *queue, int vp) {
   mt_seam_resume_all(queue);
 }
 
-bool mt_seam_spin(const uint32_t *word, const struct mltp_thread *waker, uint64_t blindly_ns) {
-  const struct mt_await wish = {word, 0, false};
-  return mt_await_fulfilled(&wish) || mt_await_spin(mt_current(), &wish, waker, blindly_ns);
+bool mt_seam_spin(bool (*ended)(const void *), const void *what, const struct mltp_thread *waker,
+                  uint64_t blindly_ns) {
+  return mt_await_spin(mt_current(), ended, what, waker, blindly_ns);
 }
+
+uint64_t mt_seam_park_ns(void) { return mt_await_spin_ns(mt_current()); }
 
 bool mt_seam_runs_elsewhere(const struct mltp_thread *t) {
   return t != NULL && t != mt_current() && mt_is_running(t);

@@ -74,10 +74,14 @@ MT_SEAM void mt_seam_resume_all(mltp_waitq_t *queue);
  * there: for threads that work on the same data. What they have in another VP's cache they lose. */
 MT_SEAM void mt_seam_resume_all_at(mltp_waitq_t *queue, int vp);
 
-/** Waits on the processor until a word is not 0, where that may pay (core/await.h), or for
- * blindly_ns if that is not 0. Counted as other waits for words are. @return whether it is. */
-MT_SEAM bool mt_seam_spin(const uint32_t *word, const struct mltp_thread *waker,
-                          uint64_t blindly_ns);
+/** Waits on the processor until ended(what), where that may pay (core/await.h), or for blindly_ns
+ * if that is not 0. Counted as waits for words are. @return whether it has ended. */
+MT_SEAM bool mt_seam_spin(bool (*ended)(const void *), const void *what,
+                          const struct mltp_thread *waker, uint64_t blindly_ns);
+
+/** @return nanoseconds that a park of a thread like the caller takes, and an unpark; 0: in
+ * deterministic mode, or MLTP_AWAIT_SPIN_NS says so. */
+MT_SEAM uint64_t mt_seam_park_ns(void);
 
 /** @return whether a thread runs, and is not the caller; also of one that has ended, or NULL:
  * false. */

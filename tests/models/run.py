@@ -39,6 +39,7 @@ HOME = ("TARGET=3", "MAKES=0", "POSTS=2", "POST_TO=0")
 POSTER = ("TARGET=3", "MAKES=0", "POSTS=2", "POST_TO=1")
 BLOCKED = ("TARGET=2", "MAKES=0", "POSTS=1", "POST_TO=0", "BLOCKING")
 CANCELS = ("CANCELS",)
+SPINS = ("SPINS", "ROUNDS=2")
 
 VARIANTS = {
     "runq": [RUNQ + ("PROBES",), RUNQ + ("PROBES",) + FULL,
@@ -57,7 +58,7 @@ VARIANTS = {
     "await": [(), TIMED],
     "finalize": [(), FULL, ("KERNEL",)],
     "mailbox": [(), ("EAGER",)],
-    "meet": [()],
+    "meet": [(), SPINS],
     "round": [()],
 }
 
@@ -207,6 +208,8 @@ MUTATIONS = {
         Mutation(2, "mt_after_switch", "the guard is released before the registers are saved"),
         Mutation(3, "tm_meet", "only the last of all opens its crew"),
         Mutation(4, "tm_publish", "there is one set of slots"),
+        Mutation(5, "tm_gate_spin", "who parks does not look again under the guard", SPINS),
+        Mutation(6, "tm_gate_open", "who opens does not hold the guard", SPINS),
     ],
     "round": [
         Mutation(1, "sm_turn_over", "a turn is over before its host's guard is held"),

@@ -207,7 +207,7 @@ class Refused(Programs):
     def test_way_to_wait(self):
         result = self.run_it(PROCESS, "--wait=long")
         self.assertEqual(result.returncode, 2)
-        self.assertRegex(result.stderr, "--wait: 'long' is none of conscious, spin, park")
+        self.assertRegex(result.stderr, "--wait: 'long' is none of conscious, spin, spin:US, park")
 
 
 class Ends(Programs):

@@ -50,7 +50,7 @@ class Options(unittest.TestCase):
         self.assertIn("MLTP_STACK_SIZE", run("--stack=1").stderr)
 
     def test_wait(self):
-        for how in ("conscious", "spin", "park"):
+        for how in ("conscious", "spin", "spin:2", "park"):
             self.order(f"--wait={how}")
 
     def test_help_and_version(self):
@@ -62,7 +62,7 @@ class Options(unittest.TestCase):
         self.assertRegex(version, r"^tmpirun \d+\.\d+")
 
     def test_wrong_numbers(self):
-        for option in ("--vps=0", "--seed=x", "--stack=-1", "--timeout=0", "--timeout=1s"):
+        for option in ("--wait=spin:0", "--wait=spin:", "--vps=0", "--seed=x", "--stack=-1", "--timeout=0", "--timeout=1s"):
             result = run(option)
             self.assertEqual(result.returncode, 2, option)
             self.assertRegex(result.stderr, re.escape(option.partition("=")[0]) + ": '.*' is no number from")

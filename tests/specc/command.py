@@ -2,6 +2,7 @@
 """The specc command: its options, its exit status, where messages point."""
 import os
 import pathlib
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -16,16 +17,27 @@ class Command(unittest.TestCase):
         self.addCleanup(made.cleanup)
         self.folder = pathlib.Path(made.name)
 
-    def specc(self, *arguments, text=None):
+    def specc(self, *arguments, text=None, compiler=None):
         """Runs specc on m.sc in a folder of its own; returns status and both outputs."""
+        environment = os.environ | ({"CC": compiler} if compiler else {})
         if text is not None:
             (self.folder / "m.sc").write_text(text)
-        run = subprocess.run([SPECC, *arguments], cwd=self.folder, capture_output=True, text=True, check=False)
+        run = subprocess.run([SPECC, *arguments], cwd=self.folder, capture_output=True, text=True, check=False,
+                             env=environment)
         return run.returncode, run.stdout, run.stderr
 
     def test_makes_a_program_with_the_models_exit_status(self):
         self.assertEqual(self.specc("m.sc", "-DSTATUS=3", text=MODEL), (0, "", ""))
         self.assertEqual(subprocess.run([self.folder / "m"], check=False).returncode, 3)
+
+    def test_any_compiler_makes_it_and_points_at_the_model(self):
+        for compiler in filter(shutil.which, ("gcc", "clang", "clang-19")):
+            with self.subTest(compiler):
+                self.assertEqual(self.specc("m.sc", "-DSTATUS=0", text=MODEL, compiler=compiler), (0, "", ""))
+                status, _, err = self.specc("m.sc", "-DSTATUS=unknown", text=MODEL, compiler=compiler)
+                self.assertEqual(status, 1)
+                self.assertIn("m.sc:1: error:", err)
+                self.assertNotIn("^", err)
 
     def test_writes_c(self):
         status, out, _ = self.specc("-C", "m.sc", "-DSTATUS=0", text=MODEL)

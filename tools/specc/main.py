@@ -14,7 +14,7 @@ from translate import Translator
 # What C allows and a model must not do: its connections would be wrong.
 STRICT = ["-Werror=incompatible-pointer-types", "-Werror=int-conversion",
           "-Werror=implicit-function-declaration", "-Wno-unused-function", "-Wno-unused-variable",
-          "-fno-diagnostics-show-caret", "-fno-show-column"]  # its columns are those of our text
+          "-fno-show-column"]  # its columns are those of our text
 
 
 def parse_arguments(version):
@@ -59,12 +59,20 @@ def translate(options, others, compiler, folders):
     return Translator(text, Parser().parse(text)).translate()
 
 
+def without_source_lines(compiler):
+    """The option by which a compiler's messages do without lines of our text."""
+    macros = subprocess.run([*compiler, "-dM", "-E", "-x", "c", os.devnull], stdout=subprocess.PIPE, text=True,
+                            check=False)
+    return "-fno-caret-diagnostics" if "__clang__" in macros.stdout else "-fno-diagnostics-show-caret"
+
+
 def compile_c(options, others, compiler, folders, text):
     """Makes the program; returns the compiler's exit status."""
     output = options.output or str(pathlib.Path(options.source).with_suffix(""))
     if output == options.source:
         raise source.Error(None, f"specc: {output}: the program would take the model's name (name it with -o)")
-    command = [*compiler, f"-O{options.O}", *(["-g"] if options.g else []), *STRICT, *others,
+    command = [*compiler, f"-O{options.O}", *(["-g"] if options.g else []), *STRICT,
+               without_source_lines(compiler), *others,
                "-x", "cpp-output", "-", "-x", "none", "-o", output, *(f"-L{folder}" for folder in options.L),
                *(f"-l{library}" for library in options.l),
                str(folders.lib / "libmltp-sim.a"), str(folders.lib / "libmltp.a"), "-lpthread"]

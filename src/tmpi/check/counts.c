@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/seam.h"
 #include "tmpi/check/check.h"
 #include "tmpi/dt/type.h"
 #include "tmpi/match/mailbox.h"
@@ -83,11 +84,36 @@ static struct count sum_of(int call, int *longest) {
   return sum;
 }
 
-/* Waits of all ranks' main threads: without a processor. */
-static uint64_t parks(void) {
-  uint64_t sum = 0;
-  for (int i = 0; i < tm_job.size; i++) sum += tm_job.ranks[i].parks;
-  return sum;
+/* How the ranks have waited for each other. */
+struct waits {
+  uint64_t calls;      /* that wait where it is necessary: TMPI-2's synchronizations */
+  uint64_t parks;      /* waits of all ranks' main threads without a processor */
+  uint64_t paid, vain; /* waits on it that ended, and that came before a park, */
+  uint64_t spin_ns;    /* so long at most */
+};
+
+/* @return whether a call waits for other ranks: receives, waits, probes, collectives. A send that
+ * finds no receive waits as well, if it is large: most do not. */
+static bool may_wait(const char *name) {
+  static const char *const beginnings[] = {
+      "Recv",     "Mrecv",   "Sendrecv",  "Ssend",  "Wait",    "Probe",
+      "Mprobe",   "Barrier", "Bcast",     "Gather", "Scatter", "Allgather",
+      "Alltoall", "Reduce",  "Allreduce", "Scan",   "Exscan",  "Neighbor"};
+  if (strstr(name, "_init") != NULL || strstr(name, "_local") != NULL) return false;
+  for (size_t i = 0; i < sizeof beginnings / sizeof beginnings[0]; i++)
+    if (strncmp(name + strlen("MPI_"), beginnings[i], strlen(beginnings[i])) == 0) return true;
+  return false;
+}
+
+static struct waits sum_of_waits(void) {
+  mltp_await_counters_t spins;
+  mltp_await_counts(&spins);
+  struct waits w = {.paid = spins.spins_paid, .vain = spins.spins_vain};
+  for (int c = 0; c < tm_call_count; c++)
+    for (int i = 0; may_wait(tm_calls[c]) && i < tm_job.size; i++) w.calls += count_of(i, c)->calls;
+  for (int i = 0; i < tm_job.size; i++) w.parks += tm_job.ranks[i].parks;
+  w.spin_ns = tm_job.wait == TM_WAIT_SPIN ? tm_job.spin_ns : mt_seam_park_ns();
+  return w;
 }
 
 static double seconds(uint64_t ns) { return (double)ns / 1e9; }
@@ -105,12 +131,12 @@ static void print_text(FILE *out) {
             (unsigned long)sum.calls, (unsigned long)sum.messages, (unsigned long)sum.bytes,
             seconds(sum.ns), seconds(count_of(longest, c)->ns), longest);
   }
-  mltp_await_counters_t spins;
-  mltp_await_counts(&spins);
-  fprintf(out,
-          "ranks have waited %lu times: %lu parked, %lu spun until it came; %lu spun in vain\n",
-          (unsigned long)(parks() + spins.spins_paid), (unsigned long)parks(),
-          (unsigned long)spins.spins_paid, (unsigned long)spins.spins_vain);
+  struct waits w = sum_of_waits();
+  fprintf(
+      out,
+      "in %lu calls ranks have waited %lu times: %lu parked, %lu spun until it came; %lu spun in "
+      "vain, %.6f s at most\n",
+      w.calls, w.parks + w.paid, w.parks, w.paid, w.vain, seconds(w.vain * w.spin_ns));
 }
 
 static json_t *json_of_rank(int rank) {
@@ -130,11 +156,10 @@ static json_t *json_of_rank(int rank) {
 static bool print_json(FILE *out) {
   json_t *ranks = json_array();
   for (int i = 0; i < tm_job.size; i++) json_array_append_new(ranks, json_of_rank(i));
-  mltp_await_counters_t spins;
-  mltp_await_counts(&spins);
-  json_t *waits =
-      json_pack("{s:I, s:I, s:I}", "parks", (json_int_t)parks(), "spins_paid",
-                (json_int_t)spins.spins_paid, "spins_vain", (json_int_t)spins.spins_vain);
+  struct waits w = sum_of_waits();
+  json_t *waits = json_pack("{s:I, s:I, s:I, s:I, s:f}", "calls", (json_int_t)w.calls, "parks",
+                            (json_int_t)w.parks, "spins_paid", (json_int_t)w.paid, "spins_vain",
+                            (json_int_t)w.vain, "spin_us", (double)w.spin_ns / 1e3);
   json_t *whole = json_pack("{s:i, s:o, s:o}", "size", tm_job.size, "waits", waits, "ranks", ranks);
   bool written = whole != NULL && json_dumpf(whole, out, JSON_INDENT(1)) == 0;
   if (written) fputc('\n', out);

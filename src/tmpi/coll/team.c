@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Teams come and go: found by the context and the first member.
+ * Teams come and go: found by the context and the first member. Gates whose members spin.
  */
 #include "tmpi/coll/team.h"
 
@@ -22,6 +22,7 @@ static struct tm_team **bucket_of(uint64_t context, int first) {
 
 static void init_gate(struct tm_gate *gate, int members) {
   gate->missing = gate->members = members;
+  gate->spins = tm_job.wait == TM_WAIT_SPIN;
 }
 
 /* The crew at a home. Where ranks have kernel threads a crew is a block: few come to the same
@@ -101,4 +102,39 @@ void tm_team_leave(struct tm_team *team) {
   }
   mt_seam_unlock(&table.guard);
   if (last) free(team);
+}
+
+/* ---- gates */
+
+/* When a member came to a gate. */
+struct coming {
+  const struct tm_gate *gate;
+  uint32_t opened;
+};
+
+static bool is_open(const void *what) {
+  const struct coming *coming = what;
+  /* MG-2 acquire: what others have published; pairs MG-1 */
+  return mt_load_acquire(&coming->gate->opened) != coming->opened;
+}
+
+void tm_gate_spin(struct tm_gate *gate, const struct tm_coll *coll) {
+  const struct coming coming = {gate, gate->opened};
+  mt_seam_unlock(&gate->queue.guard_);
+  if (tm_spin(is_open, &coming, NULL)) return;
+  mt_seam_lock(&gate->queue.guard_);
+  if (is_open(&coming))
+    mt_seam_unlock(&gate->queue.guard_);
+  else
+    tm_gate_park(gate, coll);
+}
+
+void tm_gate_open(struct tm_gate *gate, int home) {
+  if (gate->spins) {
+    mt_seam_lock(&gate->queue.guard_);
+    /* MG-1 release: what was published before the last one came; pairs MG-2 */
+    mt_store_release(&gate->opened, gate->opened + 1);
+  }
+  mt_seam_resume_all_at(&gate->queue, home);
+  if (gate->spins) mt_seam_unlock(&gate->queue.guard_);
 }

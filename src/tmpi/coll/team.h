@@ -21,7 +21,10 @@
  * one has come from the next, to which all came who had read.
  *
  * Guards: that of a gate, held for moments. The last to come has held it since all others waited
- * and none can come again before it opens: then it alone touches the gate.
+ * and none can come again before it opens: then it alone touches the gate. But where members spin
+ * first (tmpirun --wait=spin), some of them enter the queue later, or never: who opens counts that
+ * under the guard, and who parks has looked at the count under it. Otherwise nobody spins at a
+ * gate: who opens that of a crew is of the crew, and cannot run before the others have left the VP.
  *
  * Relaxed: what reports read.
  *
@@ -50,6 +53,8 @@ struct tm_gate {
   alignas(TM_LINE) mltp_waitq_t queue; /* [guard: its own] */
   int missing;                         /* [guard] so many have not come yet */
   int members;                         /* [const] */
+  bool spins;                          /* [const] who has to wait here spins first */
+  uint32_t opened;                     /* [atomic] so often, where they spin: MG-1, MG-2 */
 };
 
 struct tm_crew {
@@ -101,6 +106,19 @@ static inline int tm_block_first(const struct tm_team *team, int block) {
 /* ---- meetings. Inline: after a switch each return from a function is one that the processor has
  * not foreseen, 5 ns or more. */
 
+/** The guard of the gate, which the caller holds, is released. */
+static inline void tm_gate_park(struct tm_gate *gate, const struct tm_coll *coll) {
+  struct tm_rank *rank = coll->comm->owner;
+  bool tells = tm_tell(rank, coll->comm, coll->call);
+  mt_seam_wait(&gate->queue, coll->call);
+  if (tells) mt_store_relaxed(&rank->call, NULL);
+}
+
+/** The same where they spin. */
+void tm_gate_spin(struct tm_gate *gate, const struct tm_coll *coll);
+/** All go on; home: as of mt_seam_resume_all_at(). */
+void tm_gate_open(struct tm_gate *gate, int home);
+
 /** Comes to a gate. @return true: the caller is the last, and is to open it; else it was opened. */
 static inline bool tm_come(struct tm_gate *gate, const struct tm_coll *coll) {
   mt_seam_lock(&gate->queue.guard_);
@@ -109,10 +127,10 @@ static inline bool tm_come(struct tm_gate *gate, const struct tm_coll *coll) {
     mt_seam_unlock(&gate->queue.guard_);
     return true;
   }
-  struct tm_rank *rank = coll->comm->owner;
-  bool tells = tm_tell(rank, coll->comm, coll->call);
-  mt_seam_wait(&gate->queue, coll->call);
-  if (tells) mt_store_relaxed(&rank->call, NULL);
+  if (mt_likely(!gate->spins))
+    tm_gate_park(gate, coll);
+  else
+    tm_gate_spin(gate, coll);
   return false;
 }
 
@@ -128,18 +146,23 @@ static inline bool tm_meet_top(const struct tm_coll *coll) {
   return tm_come(&coll->comm->team->top, coll);
 }
 
-static inline void tm_open_top(const struct tm_coll *coll) {
-  mt_seam_resume_all(&coll->comm->team->top.queue);
+static inline void tm_open(struct tm_gate *gate) {
+  if (mt_likely(!gate->spins))
+    mt_seam_resume_all(&gate->queue);
+  else
+    tm_gate_open(gate, -1);
 }
+
+static inline void tm_open_top(const struct tm_coll *coll) { tm_open(&coll->comm->team->top); }
 
 static inline void tm_open_crew(const struct tm_coll *coll) {
   struct tm_crew *crew = coll->comm->crew;
   crew->steps -= crew->gate.members;
   if (mt_likely(crew->steps > 0)) {
-    mt_seam_resume_all(&crew->gate.queue);
+    tm_open(&crew->gate);
   } else {
     crew->steps = TM_STEPS_AWAY;
-    mt_seam_resume_all_at(&crew->gate.queue, crew->mixed ? -1 : crew->home);
+    tm_gate_open(&crew->gate, crew->mixed ? -1 : crew->home);
   }
 }
 

@@ -2,7 +2,7 @@
 /*
  * Where sends and receives meet; mailbox.h has the protocol.
  *
- * Relaxed: the partner's thread, as a hint.
+ * Relaxed: what a prober that spins reads, as a hint.
  */
 #include "tmpi/match/mailbox.h"
 
@@ -114,7 +114,9 @@ static void leave(struct tm_mailbox *box, struct tm_message *m) {
   while (box->probers != NULL) {
     struct tm_waiter *prober = box->probers;
     box->probers = prober->next;
-    mt_seam_resume(prober->thread); /* it cannot be gone: it takes the guard first */
+    mt_store_relaxed(&prober->missing, 0);
+    if (prober->thread != NULL) mt_seam_resume(prober->thread);
+    /* it cannot be gone: it takes the guard first */
   }
 }
 
@@ -167,27 +169,6 @@ static void receive(struct tm_request *recv, struct tm_message *m) {
   discard(m);
 }
 
-/* ---- waiting on the processor: then the request is completed as any other */
-
-/* NULL: anybody. */
-static bool may_spin(const struct tm_rank *partner) {
-  if (tm_job.wait == TM_WAIT_CONSCIOUS)
-    return partner != NULL && mt_seam_runs_elsewhere(mt_load_relaxed(&partner->thread));
-  return tm_job.wait == TM_WAIT_SPIN;
-}
-
-static void spin(struct tm_request *request, const struct tm_rank *partner, const char *call) {
-  uint64_t blindly = tm_job.wait == TM_WAIT_SPIN ? TM_SPIN_NS : 0;
-  const void *waker = partner != NULL ? mt_load_relaxed(&partner->thread) : NULL;
-  if (!mt_seam_spin(&request->done, waker, blindly)) tm_requests_wait(&request, 1, 1, call);
-}
-
-/* @return the rank a receive names, NULL: any, or it is not known. */
-static const struct tm_rank *sender_of(const struct tm_request *recv) {
-  if (recv->peer < 0) return NULL;
-  return &tm_job.ranks[recv->comm->remote->ranks[recv->peer]];
-}
-
 /* ---- sending */
 
 /* Whether the sender is free when it has left a copy. */
@@ -230,10 +211,10 @@ void tm_send_start(struct tm_request *send) {
 }
 
 void tm_send(struct tm_request *send, const char *call) {
-  bool spins = may_spin(send->dest);
+  bool spins = tm_may_spin(send->dest);
   if (send_or_leave(send, !spins)) return;
-  if (spins)
-    spin(send, send->dest, call);
+  if (spins) /* then it is completed as any other */
+    tm_requests_wait(&send, 1, 1, call);
   else
     tm_mailbox_park(send->owner, &send->dest->box.guard, send, call);
 }
@@ -269,31 +250,45 @@ void tm_recv_start(struct tm_request *recv) {
 }
 
 void tm_recv(struct tm_request *recv, const char *call) {
-  const struct tm_rank *source = sender_of(recv);
-  bool spins = may_spin(source);
+  bool spins = tm_may_spin(tm_partner(recv));
   if (receive_or_post(recv, !spins)) return;
   if (spins)
-    spin(recv, source, call);
+    tm_requests_wait(&recv, 1, 1, call);
   else
     tm_mailbox_park(recv->owner, &recv->owner->box.guard, recv, call);
 }
 
 /* ---- probing and cancelling */
 
-bool tm_mailbox_probe(const struct tm_envelope *envelope, bool take, bool wait, const char *call,
+static bool has_arrived(const void *prober) {
+  return mt_load_relaxed(&((const struct tm_waiter *)prober)->missing) == 0;
+}
+
+/* Waits until any message arrives. The guard is held, and again when this returns. */
+static void await_arrival(struct tm_mailbox *box, const struct tm_request *probe,
+                          const char *call) {
+  struct tm_waiter waiter = {NULL, box->probers, 1};
+  const struct tm_rank *sender = tm_partner(probe);
+  box->probers = &waiter;
+  if (tm_may_spin(sender)) {
+    mt_seam_unlock(&box->guard);
+    tm_spin(has_arrived, &waiter, sender);
+    mt_seam_lock(&box->guard);
+    if (waiter.missing == 0) return;
+  }
+  waiter.thread = mt_seam_self(call);
+  tm_mailbox_park(probe->owner, &box->guard, NULL, call);
+  mt_seam_lock(&box->guard);
+}
+
+bool tm_mailbox_probe(const struct tm_request *probe, bool take, bool wait, const char *call,
                       struct tm_envelope *found, size_t *bytes, struct tm_message **message) {
-  struct tm_rank *rank = tm_rank_self();
-  struct tm_mailbox *box = &rank->box;
-  struct tm_waiter waiter = {mt_seam_self(call), NULL, 1};
+  struct tm_mailbox *box = &probe->owner->box;
   mt_seam_preempt(call);
   mt_seam_lock(&box->guard);
   struct tm_message *m;
-  while ((m = message_of(tm_queue_find_message(&box->arrived, envelope))) == NULL && wait) {
-    waiter.next = box->probers;
-    box->probers = &waiter;
-    tm_mailbox_park(rank, &box->guard, NULL, call);
-    mt_seam_lock(&box->guard);
-  }
+  while ((m = message_of(tm_queue_find_message(&box->arrived, &probe->envelope))) == NULL && wait)
+    await_arrival(box, probe, call);
   if (m != NULL) {
     *found = m->envelope;
     *bytes = m->bytes;

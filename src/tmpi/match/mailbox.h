@@ -19,7 +19,8 @@
  * entered the queue: who takes it out of there knows that it waits, copies, and resumes it. Nobody
  * else can, so the request needs no guard of its own any more. Any other request is complete when
  * `done` is set, under its owner's guard. A thread that waits hangs a waiter on the requests it
- * waits for; who completes the last of them resumes it. No polling.
+ * waits for; who completes the last of them resumes it. No polling: before it hangs the waiter
+ * there it may spin, looking at `done` (wait.h), which is a longer look.
  *
  * Guards of two mailboxes are never held together. docs/design/021-mailbox.md has what was
  * rejected, tests/models/mailbox.pml explores the protocol.
@@ -47,9 +48,9 @@ enum {
 
 /** A thread that waits for some requests. On its stack. */
 struct tm_waiter {
-  struct mltp_thread *thread; /* [const] */
+  struct mltp_thread *thread; /* [guard] that is parked; NULL: it spins */
   struct tm_waiter *next;     /* [guard] among those that probe */
-  int missing;                /* [guard] so many completions to come */
+  int missing;                /* [guard] so many completions to come; relaxed: who spins looks */
 };
 
 enum tm_kind {
@@ -144,9 +145,10 @@ void tm_request_complete(struct tm_request *request);
  * nothing. call: the MPI function, for reports. */
 void tm_requests_wait(struct tm_request *const *requests, int count, int wanted, const char *call);
 
-/** Looks for a message that has arrived. take: removes it from the list, for tm_recv_start().
- * wait: until there is one. @return false: none; or its envelope, size and (take) the message. */
-bool tm_mailbox_probe(const struct tm_envelope *envelope, bool take, bool wait, const char *call,
+/** Looks for a message that has arrived and that a receive, which is not started, would get. take:
+ * removes it from the list, for tm_recv_start(). wait: until there is one. @return false: none; or
+ * its envelope, size and (take) the message. */
+bool tm_mailbox_probe(const struct tm_request *probe, bool take, bool wait, const char *call,
                       struct tm_envelope *found, size_t *bytes, struct tm_message **message);
 
 /** Withdraws a receive no message has come for, or a send nobody has received. */

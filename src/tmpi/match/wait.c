@@ -2,13 +2,14 @@
 /*
  * Requests become complete, and threads wait for that; mailbox.h has the protocol.
  *
- * Relaxed: what reports read.
+ * Relaxed: the partner's thread, as a hint.
  */
 #include <mltp/mltp.h>
 
 #include "base/atomic.h"
 #include "core/seam.h"
 #include "tmpi/match/wait.h"
+#include "tmpi/mpi/comm.h"
 #include "tmpi/mpi/request.h"
 
 bool tm_request_done(struct tm_request *request) {
@@ -35,22 +36,60 @@ void tm_request_complete(struct tm_request *request) {
   if (freed) tm_request_drop(request);
 }
 
+/* ---- on the processor */
+
+bool tm_spin(bool (*ended)(const void *), const void *what, const struct tm_rank *waker) {
+  uint64_t blindly = tm_job.wait == TM_WAIT_SPIN ? tm_job.spin_ns : 0;
+  return mt_seam_spin(ended, what, waker != NULL ? mt_load_relaxed(&waker->thread) : NULL, blindly);
+}
+
+const struct tm_rank *tm_partner(const struct tm_request *request) {
+  if (request->kind == TM_SEND) return request->dest;
+  if (request->kind != TM_RECV || request->peer < 0) return NULL;
+  return &tm_job.ranks[request->comm->remote->ranks[request->peer]];
+}
+
+/* What a call waits for. */
+struct wanted {
+  struct tm_request *const *requests;
+  int count, wanted;
+};
+
 /* @return whether so many of the requests, or all there are, are complete: no guard is needed to
  * see that. */
-static bool enough_done(struct tm_request *const *requests, int count, int wanted) {
+static bool enough_done(const void *what) {
+  const struct wanted *w = what;
   int done = 0, missing = 0;
-  for (int i = 0; i < count; i++) {
-    if (requests[i] == NULL) continue;
-    if (tm_request_done(requests[i]))
+  for (int i = 0; i < w->count; i++) {
+    if (w->requests[i] == NULL) continue;
+    if (tm_request_done(w->requests[i]))
       done++;
     else
       missing++;
   }
-  return missing == 0 || done >= wanted;
+  return missing == 0 || done >= w->wanted;
 }
 
+/* @return whether to spin for what is missing: for all of it, or for any where any will do. */
+static bool may_spin(const struct wanted *w) {
+  bool any = w->wanted < w->count;
+  for (int i = 0; i < w->count; i++) {
+    if (w->requests[i] == NULL || tm_request_done(w->requests[i])) continue;
+    bool may = tm_may_spin(tm_partner(w->requests[i]));
+    if (may == any) return may;
+  }
+  return !any;
+}
+
+static bool spin(const struct wanted *w) {
+  return may_spin(w) && tm_spin(enough_done, w, w->count == 1 ? tm_partner(w->requests[0]) : NULL);
+}
+
+/* ---- parked */
+
 void tm_requests_wait(struct tm_request *const *requests, int count, int wanted, const char *call) {
-  if (enough_done(requests, count, wanted)) return;
+  const struct wanted all = {requests, count, wanted};
+  if (enough_done(&all) || spin(&all)) return;
   struct tm_rank *rank = tm_rank_self();
   struct tm_mailbox *box = &rank->box;
   struct tm_waiter waiter = {mt_seam_self(call), NULL, wanted};

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file wait.h
- * A thread of a rank parks. Inline: after a switch each return from a function is one that the
- * processor has not foreseen, 5 ns or more.
+ * A thread of a rank waits for others: on the processor where tmpirun --wait says so (TMPI-2,
+ * section 4), and then parked. Parks are inline: after a switch each return from a function is one
+ * that the processor has not foreseen, 5 ns or more.
  *
  * Relaxed: what reports read.
  */
@@ -14,6 +15,19 @@
 #include "base/atomic.h"
 #include "core/seam.h"
 #include "tmpi/rank/rank.h"
+
+/** @return whether to spin for what a rank is to bring; NULL: any, or it is not known which. */
+static inline bool tm_may_spin(const struct tm_rank *waker) {
+  if (tm_job.wait == TM_WAIT_CONSCIOUS)
+    return waker != NULL && mt_seam_runs_elsewhere(mt_load_relaxed(&waker->thread));
+  return tm_job.wait == TM_WAIT_SPIN;
+}
+
+/** Spins until ended(what). @return whether it has ended; false: in time it has not. */
+bool tm_spin(bool (*ended)(const void *), const void *what, const struct tm_rank *waker);
+
+/** @return the rank that a send or receive names; NULL: any, or it is none of these. */
+const struct tm_rank *tm_partner(const struct tm_request *request);
 
 /** Notes for reports what a rank is going to park for: struct tm_request, or the struct tm_comm
  * where it meets the others. @return false: other threads of the rank wait beside it, and are not

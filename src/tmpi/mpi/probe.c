@@ -24,11 +24,10 @@ static int probe(const char *call, int source, int tag, MPI_Comm handle, bool wa
     if (message != NULL) *message = MPI_MESSAGE_NO_PROC;
     return MPI_SUCCESS;
   }
-  *flag = tm_mailbox_probe(&request.envelope, message != NULL, wait, call, &found, &bytes, &taken);
+  *flag = tm_mailbox_probe(&request, message != NULL, wait, call, &found, &bytes, &taken);
   if (!*flag) { /* whoever sends it may be waiting for this VP */
     mltp_yield();
-    *flag =
-        tm_mailbox_probe(&request.envelope, message != NULL, false, call, &found, &bytes, &taken);
+    *flag = tm_mailbox_probe(&request, message != NULL, false, call, &found, &bytes, &taken);
   }
   if (!*flag) return MPI_SUCCESS;
   tm_status_bytes(status, found.source, found.tag, bytes);

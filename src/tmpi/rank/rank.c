@@ -37,12 +37,17 @@ int tm_job_start(int size) {
   tm_job.ranks = ranks;
   tm_job.all = all;
   tm_job.next_context = 4; /* world and self have the first ones */
+  if (tm_job.wait == TM_WAIT_SPIN && tm_job.spin_ns == 0) tm_job.spin_ns = mt_seam_park_ns();
+  if (tm_job.wait == TM_WAIT_SPIN && tm_job.spin_ns == 0) tm_job.wait = TM_WAIT_PARK;
   tm_types_start();
   tm_report_start();
   return 0;
 }
 
-void tm_job_wait(enum tm_wait wait) { tm_job.wait = wait; }
+void tm_job_wait(enum tm_wait wait, uint64_t spin_ns) {
+  tm_job.wait = wait;
+  tm_job.spin_ns = spin_ns;
+}
 
 /* A thread's number is its rank's and one. */
 int tm_rank_enter(int number) {

@@ -21,14 +21,12 @@
 
 enum tm_phase { TM_BEFORE_INIT, TM_INITIALIZED, TM_FINALIZED };
 
-/** What a blocking send or receive does before it parks. */
+/** What a call that has to wait for other ranks does before it parks. */
 enum tm_wait {
   TM_WAIT_CONSCIOUS, /**< spins while its partner runs on another processor, as mltp_await() does */
-  TM_WAIT_SPIN,      /**< spins for TM_SPIN_NS, whoever runs */
+  TM_WAIT_SPIN,      /**< spins for a fixed time, whoever runs */
   TM_WAIT_PARK
 };
-
-enum { TM_SPIN_NS = 50000 };
 
 struct tm_comm;
 struct tm_group;
@@ -78,6 +76,7 @@ struct tm_job {
   int places;            /* [const] VPs that run ranks; 0: each has a kernel thread */
   uint64_t next_context; /* [atomic] contexts given out */
   enum tm_wait wait;     /* [const] */
+  uint64_t spin_ns;      /* [const] for how long, if TM_WAIT_SPIN */
   bool alone;            /* [const] no tmpirun: a program started by itself */
 };
 
@@ -86,8 +85,8 @@ TM_SHOWN extern struct tm_job tm_job;
 /** Makes the job. libmltp runs. @return 0, EINVAL (there is one), ENOMEM, EAGAIN. */
 TM_SHOWN int tm_job_start(int size);
 
-/** Before it: how to wait. */
-TM_SHOWN void tm_job_wait(enum tm_wait wait);
+/** Before it: how to wait. spin_ns: of TM_WAIT_SPIN; 0: as long as a park takes. */
+TM_SHOWN void tm_job_wait(enum tm_wait wait, uint64_t spin_ns);
 
 /** @return the VP where a rank is at home, with its neighbours; -1: ranks have kernel threads. It
  * runs where it is ready first, and where others have stolen it; collectives bring it home. */

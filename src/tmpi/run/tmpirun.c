@@ -19,6 +19,7 @@
 
 enum {
   RANKS_MAX = 1000000,
+  SPIN_US_MAX = 1000000,
   VPS = 256,
   ONE_TO_ONE,
   SEED,
@@ -48,8 +49,9 @@ static const struct argp_option options[] = {
     {"one-to-one", ONE_TO_ONE, NULL, 0, "a kernel thread for each rank", 0},
     {"seed", SEED, "N", 0, "deterministic: the seed chooses who runs at each point", 0},
     {"wait", WAIT, "HOW", 0,
-     "before a rank parks for a message: conscious (spin while the partner runs; the default), "
-     "spin (for 50 us), park (at once)",
+     "before a rank parks to wait for others: conscious (spin while the partner runs; the "
+     "default), "
+     "spin or spin:US (for as long as a park takes, or so many microseconds), park (at once)",
      0},
     {"stack", STACK, "KIB", 0, "address space of a rank's stack (8192)", 0},
     {"timeout", TIMEOUT, "SECONDS", 0,
@@ -82,13 +84,15 @@ static void set_option(const char *variable, long value) {
 
 static void set_wait(struct argp_state *state, const char *how) {
   if (strcmp(how, "conscious") == 0)
-    tm_job_wait(TM_WAIT_CONSCIOUS);
+    tm_job_wait(TM_WAIT_CONSCIOUS, 0);
   else if (strcmp(how, "spin") == 0)
-    tm_job_wait(TM_WAIT_SPIN);
+    tm_job_wait(TM_WAIT_SPIN, 0);
+  else if (strncmp(how, "spin:", 5) == 0)
+    tm_job_wait(TM_WAIT_SPIN, 1000 * (uint64_t)number(state, "--wait", how + 5, 1, SPIN_US_MAX));
   else if (strcmp(how, "park") == 0)
-    tm_job_wait(TM_WAIT_PARK);
+    tm_job_wait(TM_WAIT_PARK, 0);
   else
-    argp_error(state, "--wait: '%s' is none of conscious, spin, park", how);
+    argp_error(state, "--wait: '%s' is none of conscious, spin, spin:US, park", how);
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state) {
