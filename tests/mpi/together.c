@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two ranks that compute until the other one does, too, and make no call in which another rank could
- * run: they have to run on two VPs. "early": before MPI_Init().
+ * Two ranks that compute until the other one does, too, and make no call in which another rank
+ * could run: they have to run on two VPs. "early": before MPI_Init().
  */
 #include <fcntl.h>
 #include <string.h>
