@@ -10,11 +10,12 @@
 
 #include "line.h"
 
-enum { PANEL = 16, GROUP = 4, CHUNK = 128 }; /* columns; columns and rows updated together */
+/* Columns of a panel; rows and factors that an update takes together. */
+enum { PANEL = 16, CHUNK = 128, FACTORS = 4 };
 
 static int n, rank, ranks;
 static double **columns; /* all; NULL: another rank's */
-static double *panel;    /* PANEL rows of pivots, then PANEL columns of factors, each of n */
+static double *panel;    /* PANEL rows of pivots, then columns of factors, from its first row on */
 
 static double element(int i, int j) {
   unsigned mixed = (unsigned)(i * 7919 + j * 104729 + i * j);
@@ -42,7 +43,8 @@ static void swap(double *values, int i, int k) {
   values[k] = value;
 }
 
-static double *factors_of(int c) { return panel + PANEL + (size_t)c * (size_t)n; }
+/* Column c of the panel that begins at k. */
+static double *factors_of(int c, int k) { return panel + PANEL + (size_t)c * (size_t)(n - k); }
 
 /* Eliminates in the columns k to end - 1, which this rank has. */
 static void eliminate_panel(int k, int end) {
@@ -57,56 +59,54 @@ static void eliminate_panel(int k, int end) {
     for (int j = c + 1; j < end; j++)
       for (int i = c + 1; i < n; i++) columns[j][i] -= values[i] * columns[j][c];
   }
-  for (int c = k; c < end; c++) memcpy(factors_of(c - k), columns[c], (size_t)n * sizeof *panel);
+  for (int c = k; c < end; c++)
+    memcpy(factors_of(c - k, k), columns[c] + k, (size_t)(n - k) * sizeof *panel);
 }
 
 /* The panel's own rows of a column: each pivot in turn. */
 static void update_top(double *values, int k, int end) {
   for (int c = k; c < end; c++) swap(values, c, (int)panel[c - k]);
   for (int c = k; c < end; c++)
-    for (int i = c + 1; i < end; i++) values[i] -= factors_of(c - k)[i] * values[c];
+    for (int i = c + 1; i < end; i++) values[i] -= factors_of(c - k, k)[i - k] * values[c];
 }
 
-/* Rows below, of some columns together. */
-static void update_rows(double *const *of, int k, int end, int from, int to) {
-  double *restrict v0 = of[0], *restrict v1 = of[1], *restrict v2 = of[2], *restrict v3 = of[3];
-  for (int c = k; c < end; c++) {
-    const double *restrict f = factors_of(c - k);
-    double p0 = v0[c], p1 = v1[c], p2 = v2[c], p3 = v3[c];
+/* Rows below, of two columns; all are counted from the panel's first. */
+static void update_rows(double *restrict v, double *restrict w, int k, int from, int to) {
+  for (int c = 0; c < PANEL; c += FACTORS) {
+    const double *f = factors_of(c, k), *g = factors_of(c + 1, k), *h = factors_of(c + 2, k),
+                 *l = factors_of(c + 3, k);
+    double v0 = v[c], v1 = v[c + 1], v2 = v[c + 2], v3 = v[c + 3];
+    double w0 = w[c], w1 = w[c + 1], w2 = w[c + 2], w3 = w[c + 3];
     for (int i = from; i < to; i++) {
-      v0[i] -= f[i] * p0;
-      v1[i] -= f[i] * p1;
-      v2[i] -= f[i] * p2;
-      v3[i] -= f[i] * p3;
+      v[i] = v[i] - f[i] * v0 - g[i] * v1 - h[i] * v2 - l[i] * v3;
+      w[i] = w[i] - f[i] * w0 - g[i] * w1 - h[i] * w2 - l[i] * w3;
     }
   }
 }
 
-static void update_group(double *const *of, int k, int end) {
-  for (int i = end; i < n; i += CHUNK) update_rows(of, k, end, i, i + CHUNK < n ? i + CHUNK : n);
+static void update_pair(double *v, double *w, int k) {
+  for (int i = PANEL; i < n - k; i += CHUNK)
+    update_rows(v + k, w + k, k, i, i + CHUNK < n - k ? i + CHUNK : n - k);
 }
 
-/* A group that is not full works on columns nobody needs. */
+/* An odd column is one of a pair with one that nobody needs. */
 static void update(int k, int end, double *spare) {
-  double *group[GROUP];
-  int count = 0;
+  double *other = NULL;
   for (int j = end; j <= n; j++) {
     if (columns[j] == NULL) continue;
     update_top(columns[j], k, end);
-    group[count++] = columns[j];
-    if (count == GROUP) update_group(group, k, end), count = 0;
+    if (other != NULL) update_pair(other, columns[j], k);
+    other = other == NULL ? columns[j] : NULL;
   }
-  if (count == 0) return;
-  for (int i = count; i < GROUP; i++) group[i] = spare + (size_t)(i - 1) * (size_t)n;
-  update_group(group, k, end);
+  if (other != NULL) update_pair(other, spare, k);
 }
 
 static void eliminate(void) {
-  double *spare = numbers((size_t)n * (GROUP - 1));
+  double *spare = numbers((size_t)n);
   for (int k = 0; k < n; k += PANEL) {
     int end = k + PANEL < n ? k + PANEL : n;
     if (owner(k) == rank) eliminate_panel(k, end);
-    MPI_Bcast(panel, PANEL + (end - k) * n, MPI_DOUBLE, owner(k), MPI_COMM_WORLD);
+    MPI_Bcast(panel, PANEL + (end - k) * (n - k), MPI_DOUBLE, owner(k), MPI_COMM_WORLD);
     update(k, end, spare);
   }
   free(spare);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file idle.h
- * What a VP does when its run queue is empty: it searches, it sleeps; and one of
- * the sleepers, the keeper, watches timers and VPs that leave threads waiting.
+ * What a VP does when its run queue is empty: it searches, it sleeps. keeper.h has what one of the
+ * sleepers does in the meantime.
  */
 #ifndef MT_CORE_IDLE_H
 #define MT_CORE_IDLE_H

@@ -11,9 +11,9 @@
 
 #include "base/fence.h"
 #include "core/det.h"
+#include "core/keeper.h"
 #include "core/park.h"
 #include "core/vp.h"
-#include "core/wake.h"
 
 /* After a change, under the guard. relaxed suffices but for the keeper, see arm. */
 static void publish_earliest(struct mt_vp *vp) {

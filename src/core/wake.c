@@ -6,10 +6,8 @@
  */
 #include "core/wake.h"
 
-#include "core/det.h"
 #include "core/sched.h"
 #include "core/vp.h"
-#include "mltp/sched.h"
 
 enum { VAIN_MAX = 4 }; /* searches in vain that make the keeper look less often */
 
@@ -201,16 +199,6 @@ void mt_get_up(struct mt_vp *vp) {
   unlock_and_wake(NULL, next_keeper());
 }
 
-void mt_keeper_rearm(uint64_t deadline) {
-  /* TM-1 seq_cst: after TM-2; pairs ID-9 ID-10 */
-  uint64_t planned = mt_load_seq_cst(&mt_rt.keeper_deadline);
-  if (deadline >= planned) return;
-  mt_spin_lock(&mt_rt.idle_guard);
-  struct mt_vp *keeper = mt_rt.keeper;
-  if (keeper != NULL) keeper->wake++;
-  unlock_and_wake(NULL, keeper);
-}
-
 /* ---- how many */
 
 void mt_awake_add(int more) {
@@ -232,10 +220,7 @@ void mt_set_target(int target) {
 
 /* ---- blocking in the kernel */
 
-bool mt_blocking_begin(void) {
-  struct mltp_thread *self = mt_current();
-  struct mt_vp *vp = self != NULL ? self->vp : NULL;
-  if (vp == NULL || mt_det_on) return true; /* alone, it is not blocked */
+bool mt_block(struct mt_vp *vp) {
   mt_spin_lock(&mt_rt.idle_guard);
   mt_store_relaxed(&mt_rt.awake, mt_rt.awake - 1);
   mt_store_seq_cst(&vp->status, MT_VP_BLOCKED); /* ID-15 seq_cst: pairs ID-5 */
@@ -243,27 +228,12 @@ bool mt_blocking_begin(void) {
   int unblocked = (int)mt_load_relaxed(&mt_rt.vp_count) - mt_rt.blocked;
   bool spare = unblocked >= mt_load_relaxed(&mt_rt.target);
   mt_spin_unlock(&mt_rt.idle_guard);
-  if (!spare) spare = mt_vp_spawn() == 0;
-  /* Thieves come when they have nothing to run. Threads that spin and yield always have,
-   * and may wait for one of these. */
-  mt_surrender(vp);
-  mt_fence_heavy(); /* ID-16 heavy fence: as ID-2; pairs ID-1 ID-5 ID-17 ID-18 ID-19 */
-  if (mt_any_waiting(NULL)) mt_wake_one();
   return spare;
 }
 
-/* No VP to be had: this one's threads wait until it is back. */
-void mltp_blocking_begin(void) { mt_blocking_begin(); }
-
-void mltp_blocking_end(void) {
-  struct mltp_thread *self = mt_current();
-  struct mt_vp *vp = self != NULL ? self->vp : NULL;
-  if (vp == NULL || mt_det_on) return;
+void mt_unblock(struct mt_vp *vp) {
   mt_spin_lock(&mt_rt.idle_guard);
   mt_store_relaxed(&mt_rt.blocked, mt_rt.blocked - 1);
   get_up(vp);
   mt_spin_unlock(&mt_rt.idle_guard);
-  if (!mt_over_target()) return;
-  mt_probe_here(vp);
-  mltp_yield();
 }

@@ -82,9 +82,6 @@ void mt_lie_down(struct mt_vp *vp);
 /** The VP leaves the sleepers, unless it was woken meanwhile. */
 void mt_get_up(struct mt_vp *vp);
 
-/** A timer earlier than all others was set: the keeper must get up in time. */
-void mt_keeper_rearm(uint64_t deadline);
-
 /** Changes the number of VPs that may be awake. */
 void mt_set_target(int target);
 
@@ -94,9 +91,11 @@ void mt_awake_add(int more);
 /** Makes all VPs get up (to end). */
 void mt_wake_all(void);
 
-/** mltp_blocking_begin(). @return false: there is no VP to take this one's place, so
- * what the caller blocks for must not depend on threads of this VP. */
-bool mt_blocking_begin(void);
+/** The calling VP is going to block in the kernel, and does not count as awake. @return whether
+ * there is another to take its place. */
+bool mt_block(struct mt_vp *vp);
+/** It is back, and counts. */
+void mt_unblock(struct mt_vp *vp);
 
 /** @return whether a ready thread seems to wait in a queue other than self's own. */
 bool mt_any_waiting(const struct mt_vp *self);

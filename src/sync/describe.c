@@ -180,9 +180,10 @@ static void add_timed_join(char *text, const mltp_waitq_t *q) {
   add_thread(text, "join of", mt_peek(&place, at, sizeof place) ? place.thread : NULL);
 }
 
-static void add_message(char *text, const char *waiting_for) {
+/* In the words of a library above this one: seam.h. */
+static void add_given(char *text, const char *waiting_for) {
   char what[MT_NAME_MAX];
-  add(text, "message: %s", mt_peek_name(what, waiting_for));
+  add(text, "%s", mt_peek_name(what, waiting_for));
 }
 
 /* The wish is on the thread's stack, the word wherever the program has it. */
@@ -201,7 +202,9 @@ static void add_await(char *text, const struct mt_await *at) {
 static void describe(char *text, const struct mltp_thread *t) {
   const mltp_waitq_t *q = t->waitq;
   enum mt_why why = (enum mt_why)t->why;
-  if (q == NULL && why != MT_WHY_SLEEP && why != MT_WHY_FINALIZE)
+  bool given = why == MT_WHY_MESSAGE || why == MT_WHY_TURN;
+  bool queued = !given && why != MT_WHY_SLEEP && why != MT_WHY_FINALIZE;
+  if ((queued && q == NULL) || (given && t->waiting_for == NULL))
     why = MT_WHY_NOTHING; /* woken this very moment */
   switch (why) {
     case MT_WHY_NOTHING: add(text, "nothing"); break;
@@ -221,7 +224,7 @@ static void describe(char *text, const struct mltp_thread *t) {
     case MT_WHY_SLEEP: add(text, "sleep"); break;
     case MT_WHY_FINALIZE: add(text, "end of all other threads"); break;
     case MT_WHY_MESSAGE:
-    case MT_WHY_TURN: add_message(text, t->waiting_for); break;
+    case MT_WHY_TURN: add_given(text, t->waiting_for); break;
     case MT_WHY_AWAIT: add_await(text, t->awaits); break;
   }
 }

@@ -6,6 +6,7 @@ usage: mistakes.py TMPIRUN PROGRAM
 """
 import json
 import math
+import os
 import pathlib
 import re
 import signal
@@ -104,17 +105,20 @@ class OnDemand(Mistakes):
     def test_deadlock_before_the_timeout(self):
         self.said(run("missing", "--timeout=50"), DEADLOCK, "deadlock of 4 ranks")
 
-    def test_signal(self):
+    def looks_into(self, number, pattern, **environment):
+        """Sends a signal until what is said of it is complete, twice: the program goes on."""
         process = subprocess.Popen([TMPIRUN, "-n", "4", PROGRAM, "waits-for-word"], text=True,
-                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        said = ""
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   env={**os.environ, **environment})
         try:
             self.assertEqual(process.stdout.readline(), "ready\n")
-            for _ in range(2):  # and it goes on
-                process.send_signal(signal.SIGUSR1)
-                while not re.search("(?s)report on SIGUSR1.*ranks? 0\\b.* outside of MPI", said):
-                    said += process.stderr.readline()
+            for _ in range(2):
                 said = ""
+                while not re.search(pattern, said):
+                    process.send_signal(number)
+                    said = process.stderr.readline()
+                    while not re.search(r"ranks? 0\b.* outside of MPI|\d+ threads; ", said.splitlines()[-1]):
+                        said += process.stderr.readline()
             process.stdin.close()
             self.assertEqual(process.wait(), 0)
         finally:
@@ -122,6 +126,12 @@ class OnDemand(Mistakes):
             process.wait()
             process.stdout.close()
             process.stderr.close()
+
+    def test_signal(self):
+        self.looks_into(signal.SIGUSR1, "(?s)report on SIGUSR1.*ranks? 0\\b.* outside of MPI")
+
+    def test_dump_of_threads(self):
+        self.looks_into(signal.SIGUSR2, "'rank 1' .*: waits for MPI_Recv, for", MLTP_DUMP_SIGNAL=str(int(signal.SIGUSR2)))
 
 
 class Checked(Mistakes):

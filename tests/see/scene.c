@@ -2,16 +2,16 @@
 /* A program to look into: threads that wait for each thing there is, and as many more as
  * asked for. It says "ready" when all wait, and runs until its input ends.
  * usage: scene THREADS */
-#include <dirent.h>
 #include <mltp/mltp.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
+
+#include "support/asleep.h"
 
 static mltp_lock_t props;
 static mltp_cond_t curtain;
@@ -77,33 +77,11 @@ static mltp_t *start(const char *name, mltp_userf_t *func, void *p0, int bound) 
   return thread;
 }
 
-/* Whether a kernel thread sleeps, by its line in /proc: after its name in brackets its state. */
-static bool sleeps(const char *tid) {
-  char path[64], line[512] = "";
-  snprintf(path, sizeof path, "/proc/self/task/%s/stat", tid);
-  FILE *file = fopen(path, "r");
-  if (file == NULL) return true; /* it has ended */
-  const char *end = fgets(line, sizeof line, file) == NULL ? NULL : strrchr(line, ')');
-  fclose(file);
-  return end != NULL && end[2] == 'S';
-}
-
-/* Whether all kernel threads sleep but this one and the busy one: VPs without work, and threads
- * that have one for themselves and wait. */
-static bool all_sleep(void) {
-  int awake = 0;
-  DIR *tasks = opendir("/proc/self/task");
-  for (struct dirent *task; (task = readdir(tasks)) != NULL;)
-    if (task->d_name[0] != '.' && !sleeps(task->d_name)) awake++;
-  closedir(tasks);
-  return awake <= 2;
-}
-
 /* Says that all the others wait: once they have come to it, and then nobody runs any more. */
 static void *usher(void *cast) {
   while (arrived < *(int *)cast) mltp_yield();
   mltp_yield(); /* those that were to run after this one do */
-  while (!all_sleep()) usleep(1000);
+  wait_until_asleep(1);
   puts("ready");
   fflush(stdout);
   return cast;

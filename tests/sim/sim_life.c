@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "sim/log.h"
 
@@ -138,6 +139,33 @@ static void a_deadlock_says_who_waits_for_what(void **state) {
   assert_null(strstr(outcome.said, "gone"));
 }
 
+static void dump_all(void *arg) {
+  (void)arg;
+  sim_waitfor(1); /* the other one waits by now */
+  mltp_dump(STDERR_FILENO);
+  _exit(0);
+}
+
+static void dump_while_another_waits(void *arg) {
+  (void)arg;
+  PAR({hang, NULL, "hanging"}, {dump_all, NULL, "dumping"});
+}
+
+static void simulate_and_dump(void) {
+  mltp_init(0);
+  sim_run(dump_while_another_waits, NULL);
+}
+
+/* Of the threads of libmltp that simulated threads run on. */
+static void a_dump_knows_who_waits_in_a_simulation(void **state) {
+  (void)state;
+  struct outcome outcome;
+  run_child(&outcome, simulate_and_dump, (const char *const[]){NULL});
+  assert_int_equal(outcome.status, 0);
+  assert_non_null(strstr(outcome.said, "waits for the end of the simulation"));
+  assert_non_null(strstr(outcome.said, "waits for its turn in the simulation"));
+}
+
 static void wait_outside(void) {
   mltp_init(0);
   sim_wait(&never);
@@ -169,6 +197,7 @@ int main(void) {
   /* those with children first: ThreadSanitizer has none of a process that had threads */
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_deadlock_says_who_waits_for_what),
+      cmocka_unit_test(a_dump_knows_who_waits_in_a_simulation),
       cmocka_unit_test(wrong_calls_end_the_program),
       TEST(one_after_the_other),
       TEST(any_thread_may_run_one),

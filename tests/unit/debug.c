@@ -1,51 +1,63 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Seeing inside: the dump, on call and on a signal, and the version. */
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "support/asleep.h"
 #include "support/support.h"
 
 static mltp_lock_t dump_lock;
 static mltp_cond_t dump_cond;
 static mltp_barrier_t dump_barrier;
 static mltp_sem_t dump_sem;
+static atomic_int arrived; /* threads that are about to wait */
+static atomic_bool dumped;
 
 static void *wait_for_lock(void *p0) {
+  arrived++;
   mltp_lock(&dump_lock);
   mltp_unlock(&dump_lock);
   return p0;
 }
 
 static void *wait_for_cond(void *p0) {
+  arrived++;
   mltp_cond_wait(&dump_cond);
   return p0;
 }
 
 static void *wait_at_barrier(void *p0) {
+  arrived++;
   mltp_barrier_wait(&dump_barrier);
   return p0;
 }
 
 static void *wait_for_sem(void *p0) {
+  arrived++;
   mltp_sem_wait(&dump_sem);
   return p0;
 }
 
 static void *join_given(void *p0) {
+  arrived++;
   mltp_join(p0, NULL);
   return NULL;
 }
 
 static void *join_for_a_while(void *p0) {
+  arrived++;
   mltp_join_timed(p0, NULL, mltp_after(60ull * 1000 * 1000 * 1000));
   return NULL;
 }
 
 static void *receive(void *p0) {
   int number;
+  arrived++;
   mltp_channel_recv(p0, &number);
   return NULL;
 }
@@ -54,11 +66,13 @@ static void *select_one(void *p0) {
   int numbers[3];
   mltp_case_t cases[] = {MLTP_CASE_RECV(p0, &numbers[0]), MLTP_CASE_RECV(p0, &numbers[1]),
                          MLTP_CASE_RECV(p0, &numbers[2])};
+  arrived++;
   mltp_select(cases, 3, MLTP_NEVER);
   return NULL;
 }
 
 static void *sleep_long(void *p0) {
+  arrived++;
   mltp_sleep(60ull * 1000 * 1000 * 1000);
   return p0;
 }
@@ -92,7 +106,9 @@ static void set_the_scene(void) {
   start("at-the-box", receive, channel, 0);
   mltp_t *pondering = start("undecided", select_one, channel, 0);
   start("impatient", join_for_a_while, pondering, 0);
-  mltp_sleep(100000000); /* all wait by now, most likely even on a busy machine */
+  while (arrived < 10) mltp_yield();
+  if (seeded()) mltp_sleep(100000000); /* by a clock that goes on when nobody can run */
+  wait_until_asleep(0);
 }
 
 static void dump_scene(void) {
@@ -100,10 +116,17 @@ static void dump_scene(void) {
   mltp_dump(STDERR_FILENO);
 }
 
+void __real_mt_dump(int fd, int most, bool names);
+void __wrap_mt_dump(int fd, int most, bool names);
+void __wrap_mt_dump(int fd, int most, bool names) {
+  __real_mt_dump(fd, most, names);
+  dumped = true;
+}
+
 static void signal_scene(void) {
   set_the_scene();
   raise(SIGUSR1);
-  mltp_sleep(50000000); /* the dump may be left to another kernel thread */
+  while (!dumped) mltp_yield(); /* it may be left to another kernel thread */
 }
 
 static struct outcome outcome;

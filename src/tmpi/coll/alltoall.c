@@ -101,12 +101,10 @@ int tm_call_alltoall(const char *call, struct tm_parts *send, MPI_Datatype sendt
   return tm_coll_result(&coll);
 }
 
-#define AT(buffer) ((void *)(uintptr_t)(buffer))
-
 #pragma weak MPI_Alltoall = PMPI_Alltoall
 int PMPI_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
                   int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  struct tm_parts send = {AT(sendbuf), sendcount, TM_NO_COUNTS, TM_NO_COUNTS, NULL, NULL};
+  struct tm_parts send = {tm_sendbuf(sendbuf), sendcount, TM_NO_COUNTS, TM_NO_COUNTS, NULL, NULL};
   struct tm_parts recv = {recvbuf, recvcount, TM_NO_COUNTS, TM_NO_COUNTS, NULL, NULL};
   return tm_call_alltoall("MPI_Alltoall", &send, sendtype, &recv, recvtype, comm);
 }
@@ -115,7 +113,7 @@ int PMPI_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, voi
 int PMPI_Alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[],
                    MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
                    const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
-  struct tm_parts send = {AT(sendbuf), 0, {sendcounts, NULL}, {sdispls, NULL}, NULL, NULL};
+  struct tm_parts send = {tm_sendbuf(sendbuf), 0, {sendcounts, NULL}, {sdispls, NULL}, NULL, NULL};
   struct tm_parts recv = {recvbuf, 0, {recvcounts, NULL}, {rdispls, NULL}, NULL, NULL};
   return tm_call_alltoall("MPI_Alltoallv", &send, sendtype, &recv, recvtype, comm);
 }
@@ -124,7 +122,8 @@ int PMPI_Alltoallv(const void *sendbuf, const int sendcounts[], const int sdispl
 int PMPI_Alltoallw(const void *sendbuf, const int sendcounts[], const int sdispls[],
                    const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[],
                    const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
-  struct tm_parts send = {AT(sendbuf), 0, {sendcounts, NULL}, {sdispls, NULL}, NULL, sendtypes};
+  struct tm_parts send = {tm_sendbuf(sendbuf), 0,    {sendcounts, NULL},
+                          {sdispls, NULL},     NULL, sendtypes};
   struct tm_parts recv = {recvbuf, 0, {recvcounts, NULL}, {rdispls, NULL}, NULL, recvtypes};
   return tm_call_alltoall("MPI_Alltoallw", &send, MPI_DATATYPE_NULL, &recv, MPI_DATATYPE_NULL,
                           comm);

@@ -3,6 +3,7 @@
 #include "tmpi/coll/coll.h"
 #include "tmpi/coll/op.h"
 #include "tmpi/mpi/errors.h"
+#include "tmpi/mpi/request.h"
 
 int tm_check_count(struct tm_comm *comm, const char *call, MPI_Count count) {
   return count >= 0
@@ -17,6 +18,22 @@ int tm_check_counts(struct tm_comm *comm, const char *call, const struct tm_part
   for (int i = 0; error == MPI_SUCCESS && i < many; i++)
     error = tm_check_count(comm, call, tm_parts_count(parts, i));
   return error;
+}
+
+int tm_check_part(struct tm_comm *comm, const char *call, const struct tm_part *given,
+                  MPI_Datatype type, struct tm_part *part) {
+  *part = (struct tm_part){given->at, 0, NULL};
+  if (given->at == MPI_IN_PLACE) return MPI_SUCCESS;
+  int error = tm_check_count(comm, call, (MPI_Count)given->count);
+  part->count = given->count;
+  return error == MPI_SUCCESS ? tm_get_type(comm, call, type, &part->type) : error;
+}
+
+int tm_check_parts(struct tm_comm *comm, const char *call, const struct tm_parts *given,
+                   MPI_Datatype type, struct tm_parts *parts) {
+  *parts = *given;
+  int error = tm_check_counts(comm, call, parts, comm->remote->size);
+  return error == MPI_SUCCESS ? tm_get_type(comm, call, type, &parts->type) : error;
 }
 
 int tm_check_root(struct tm_comm *comm, const char *call, int root) {

@@ -53,8 +53,8 @@ int tm_comm_split(struct tm_comm *comm, const char *call, int color, int key, MP
 int tm_intercomm_split(struct tm_comm *comm, const char *call, int color, int key,
                        MPI_Comm *result);
 
-/* ---- with a buffer for each rank: gather.c, alltoall.c. A part is count elements of type at an
- * address; NULL address and no elements: none. */
+/* ---- with a buffer for each rank: gather.c, allgather.c, alltoall.c. A part is count elements of
+ * type at an address; NULL address and no elements: none. */
 
 struct tm_part {
   void *at;
@@ -78,6 +78,12 @@ static inline MPI_Count tm_parts_count(const struct tm_parts *parts, int rank) {
 }
 
 struct tm_part tm_part_of(const struct tm_parts *parts, int rank);
+
+/** Copies one; what there is no room for counts as an error. */
+void tm_part_copy(struct tm_coll *coll, const struct tm_part *to, const struct tm_part *from);
+
+/** A buffer to send from, in a structure that serves for both. */
+static inline void *tm_sendbuf(const void *buffer) { return (void *)(uintptr_t)buffer; }
 
 /** Everybody's part to root's parts. */
 void tm_gather(struct tm_coll *coll, const struct tm_part *own, const struct tm_parts *all,
@@ -110,6 +116,12 @@ void *tm_elements_new(size_t count, const struct tm_type *type, void **base);
 int tm_check_count(struct tm_comm *comm, const char *call, MPI_Count count);
 /** The counts of so many parts. */
 int tm_check_counts(struct tm_comm *comm, const char *call, const struct tm_parts *parts, int many);
+/** A part as given, or MPI_IN_PLACE; *part gets the type, too. */
+int tm_check_part(struct tm_comm *comm, const char *call, const struct tm_part *given,
+                  MPI_Datatype type, struct tm_part *part);
+/** The parts of all ranks of the other side. */
+int tm_check_parts(struct tm_comm *comm, const char *call, const struct tm_parts *given,
+                   MPI_Datatype type, struct tm_parts *parts);
 int tm_check_root(struct tm_comm *comm, const char *call, int root);
 int tm_check_op(struct tm_comm *comm, const char *call, MPI_Op handle, const struct tm_type *type,
                 const struct tm_op **op);

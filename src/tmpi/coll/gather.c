@@ -3,8 +3,6 @@
  * To one from all, and from one to all. On an intercommunicator the one is in the other group:
  * MPI_ROOT says that it is the caller, MPI_PROC_NULL that it is another one of the caller's.
  */
-#include <stdlib.h>
-
 #include "tmpi/coll/collective.h"
 #include "tmpi/coll/team.h"
 #include "tmpi/mpi/errors.h"
@@ -18,7 +16,7 @@ struct tm_part tm_part_of(const struct tm_parts *parts, int rank) {
   return (struct tm_part){(char *)parts->base + at * unit, (size_t)count, type};
 }
 
-static void copy(struct tm_coll *coll, const struct tm_part *to, const struct tm_part *from) {
+void tm_part_copy(struct tm_coll *coll, const struct tm_part *to, const struct tm_part *from) {
   size_t room = to->count * to->type->size, bytes = from->count * from->type->size;
   if (bytes > room) {
     coll->error = MPI_ERR_TRUNCATE;
@@ -81,7 +79,7 @@ void tm_gather(struct tm_coll *coll, const struct tm_part *own, const struct tm_
   }
   struct tm_part part = tm_part_of(all, comm->rank);
   int error = coll->error; /* the root has seen it, and tells */
-  if (!is_there) copy(coll, &part, own);
+  if (!is_there) tm_part_copy(coll, &part, own);
   if (comm->rank != root) coll->error = error;
   if (comm->team != NULL) tm_meet(coll);
 }
@@ -99,45 +97,11 @@ void tm_scatter(struct tm_coll *coll, const struct tm_parts *all, const struct t
     all = tm_published(coll, root)->at;
   }
   struct tm_part part = tm_part_of(all, comm->rank);
-  if (own->at != MPI_IN_PLACE) copy(coll, own, &part);
+  if (own->at != MPI_IN_PLACE) tm_part_copy(coll, own, &part);
   if (comm->team != NULL) tm_meet(coll);
 }
 
-/* Each says where its own part is, and copies all others'. */
-void tm_allgather(struct tm_coll *coll, const struct tm_part *own, const struct tm_parts *all) {
-  struct tm_comm *comm = coll->comm;
-  struct tm_part place = tm_part_of(all, comm->rank);
-  bool is_there = own->at == MPI_IN_PLACE;
-  if (!is_there) copy(coll, &place, own);
-  if (comm->team == NULL) return;
-  const struct tm_part *told = is_there ? &place : own;
-  tm_publish(coll, told, 0, NULL);
-  tm_meet(coll);
-  for (int i = 1; i < comm->size; i++) {
-    int rank = (comm->rank + i) % comm->size;
-    struct tm_part to = tm_part_of(all, rank);
-    copy(coll, &to, tm_published(coll, rank)->at);
-  }
-  tm_meet(coll);
-}
-
 /* ---- arguments: what a rank does not use may be anything */
-
-static int get_part(struct tm_comm *comm, const char *call, const struct tm_part *given,
-                    MPI_Datatype type, struct tm_part *part) {
-  *part = (struct tm_part){given->at, 0, NULL};
-  if (given->at == MPI_IN_PLACE) return MPI_SUCCESS;
-  int error = tm_check_count(comm, call, (MPI_Count)given->count);
-  part->count = given->count;
-  return error == MPI_SUCCESS ? tm_get_type(comm, call, type, &part->type) : error;
-}
-
-static int get_parts(struct tm_comm *comm, const char *call, const struct tm_parts *given,
-                     MPI_Datatype type, struct tm_parts *parts) {
-  *parts = *given;
-  int error = tm_check_counts(comm, call, parts, comm->remote->size);
-  return error == MPI_SUCCESS ? tm_get_type(comm, call, type, &parts->type) : error;
-}
 
 /* @return whether the caller is the one root names. */
 static bool is_root(const struct tm_comm *comm, int root) {
@@ -153,9 +117,9 @@ static int get(const char *call, MPI_Comm handle, int root, const struct tm_part
   if (error == MPI_SUCCESS) error = tm_check_root(*comm, call, root);
   bool has_single = root >= 0;
   if (error == MPI_SUCCESS && has_single)
-    error = get_part(*comm, call, single_args, single_type, single);
+    error = tm_check_part(*comm, call, single_args, single_type, single);
   if (error == MPI_SUCCESS && is_root(*comm, root))
-    error = get_parts(*comm, call, many_args, many_type, many);
+    error = tm_check_parts(*comm, call, many_args, many_type, many);
   return error;
 }
 
@@ -185,12 +149,10 @@ int tm_call_scatter(const char *call, const struct tm_parts *all_args, MPI_Datat
   return tm_coll_result(&coll);
 }
 
-#define AT(buffer) ((void *)(uintptr_t)(buffer))
-
 #pragma weak MPI_Gather = PMPI_Gather
 int PMPI_Gather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
                 int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  struct tm_part own = {AT(sendbuf), (size_t)sendcount, NULL};
+  struct tm_part own = {tm_sendbuf(sendbuf), (size_t)sendcount, NULL};
   struct tm_parts all = {recvbuf, recvcount, TM_NO_COUNTS, TM_NO_COUNTS, NULL, NULL};
   return tm_call_gather("MPI_Gather", &own, sendtype, &all, recvtype, root, comm);
 }
@@ -199,7 +161,7 @@ int PMPI_Gather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void 
 int PMPI_Gatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
                  const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root,
                  MPI_Comm comm) {
-  struct tm_part own = {AT(sendbuf), (size_t)sendcount, NULL};
+  struct tm_part own = {tm_sendbuf(sendbuf), (size_t)sendcount, NULL};
   struct tm_parts all = {recvbuf, 0, {recvcounts, NULL}, {displs, NULL}, NULL, NULL};
   return tm_call_gather("MPI_Gatherv", &own, sendtype, &all, recvtype, root, comm);
 }
@@ -208,7 +170,7 @@ int PMPI_Gatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void
 int PMPI_Scatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
                  int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
   struct tm_part own = {recvbuf, (size_t)recvcount, NULL};
-  struct tm_parts all = {AT(sendbuf), sendcount, TM_NO_COUNTS, TM_NO_COUNTS, NULL, NULL};
+  struct tm_parts all = {tm_sendbuf(sendbuf), sendcount, TM_NO_COUNTS, TM_NO_COUNTS, NULL, NULL};
   return tm_call_scatter("MPI_Scatter", &all, sendtype, &own, recvtype, root, comm);
 }
 
@@ -217,57 +179,6 @@ int PMPI_Scatterv(const void *sendbuf, const int sendcounts[], const int displs[
                   MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype,
                   int root, MPI_Comm comm) {
   struct tm_part own = {recvbuf, (size_t)recvcount, NULL};
-  struct tm_parts all = {AT(sendbuf), 0, {sendcounts, NULL}, {displs, NULL}, NULL, NULL};
+  struct tm_parts all = {tm_sendbuf(sendbuf), 0, {sendcounts, NULL}, {displs, NULL}, NULL, NULL};
   return tm_call_scatter("MPI_Scatterv", &all, sendtype, &own, recvtype, root, comm);
-}
-
-/* ---- to all from all */
-
-/* Of two groups, each sends its parts to the other's ranks, one by one. */
-static void allgather_inter(struct tm_coll *coll, const struct tm_part *own,
-                            const struct tm_parts *all) {
-  int most =
-      coll->comm->size > coll->comm->remote->size ? coll->comm->size : coll->comm->remote->size;
-  for (int i = 0; i < most; i++) { /* in the same order on both sides, smaller ranks first */
-    int peer = (i - coll->comm->rank % most + most) % most;
-    if (peer >= coll->comm->remote->size) continue;
-    struct tm_part part = tm_part_of(all, peer);
-    tm_coll_exchange(coll, own->at, own->count, own->type, peer, part.at, part.count, part.type,
-                     peer);
-  }
-}
-
-int tm_call_allgather(const char *call, const struct tm_part *own_args, MPI_Datatype own_type,
-                      const struct tm_parts *all_args, MPI_Datatype all_type, MPI_Comm handle) {
-  struct tm_comm *comm;
-  struct tm_part own = {NULL, 0, NULL};
-  struct tm_parts all = {NULL, 0, TM_NO_COUNTS, TM_NO_COUNTS, NULL, NULL};
-  int error = tm_get_comm(call, handle, &comm);
-  if (error == MPI_SUCCESS) error = get_part(comm, call, own_args, own_type, &own);
-  if (error == MPI_SUCCESS) error = get_parts(comm, call, all_args, all_type, &all);
-  if (error != MPI_SUCCESS) return error;
-  struct tm_coll coll = tm_coll_begin(comm, call);
-  if (comm->inter) {
-    allgather_inter(&coll, &own, &all);
-    return tm_coll_result(&coll);
-  }
-  tm_allgather(&coll, &own, &all);
-  return tm_coll_result(&coll);
-}
-
-#pragma weak MPI_Allgather = PMPI_Allgather
-int PMPI_Allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
-                   int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  struct tm_part own = {AT(sendbuf), (size_t)sendcount, NULL};
-  struct tm_parts all = {recvbuf, recvcount, TM_NO_COUNTS, TM_NO_COUNTS, NULL, NULL};
-  return tm_call_allgather("MPI_Allgather", &own, sendtype, &all, recvtype, comm);
-}
-
-#pragma weak MPI_Allgatherv = PMPI_Allgatherv
-int PMPI_Allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
-                    const int recvcounts[], const int displs[], MPI_Datatype recvtype,
-                    MPI_Comm comm) {
-  struct tm_part own = {AT(sendbuf), (size_t)sendcount, NULL};
-  struct tm_parts all = {recvbuf, 0, {recvcounts, NULL}, {displs, NULL}, NULL, NULL};
-  return tm_call_allgather("MPI_Allgatherv", &own, sendtype, &all, recvtype, comm);
 }

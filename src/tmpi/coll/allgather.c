@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* To all from all, the same to each. A team's members say where their parts are, and each copies
+ * all others'. */
+#include "tmpi/coll/collective.h"
+#include "tmpi/coll/team.h"
+#include "tmpi/mpi/errors.h"
+#include "tmpi/mpi/request.h"
+
+/* Of two groups, each sends its parts to the other's ranks, one by one. */
+static void allgather_inter(struct tm_coll *coll, const struct tm_part *own,
+                            const struct tm_parts *all) {
+  int most =
+      coll->comm->size > coll->comm->remote->size ? coll->comm->size : coll->comm->remote->size;
+  for (int i = 0; i < most; i++) { /* in the same order on both sides, smaller ranks first */
+    int peer = (i - coll->comm->rank % most + most) % most;
+    if (peer >= coll->comm->remote->size) continue;
+    struct tm_part part = tm_part_of(all, peer);
+    tm_coll_exchange(coll, own->at, own->count, own->type, peer, part.at, part.count, part.type,
+                     peer);
+  }
+}
+
+/* Each says where its own part is, and copies all others'. */
+void tm_allgather(struct tm_coll *coll, const struct tm_part *own, const struct tm_parts *all) {
+  struct tm_comm *comm = coll->comm;
+  struct tm_part place = tm_part_of(all, comm->rank);
+  bool is_there = own->at == MPI_IN_PLACE;
+  if (!is_there) tm_part_copy(coll, &place, own);
+  if (comm->team == NULL) return;
+  const struct tm_part *told = is_there ? &place : own;
+  tm_publish(coll, told, 0, NULL);
+  tm_meet(coll);
+  for (int i = 1; i < comm->size; i++) {
+    int rank = (comm->rank + i) % comm->size;
+    struct tm_part to = tm_part_of(all, rank);
+    tm_part_copy(coll, &to, tm_published(coll, rank)->at);
+  }
+  tm_meet(coll);
+}
+
+int tm_call_allgather(const char *call, const struct tm_part *own_args, MPI_Datatype own_type,
+                      const struct tm_parts *all_args, MPI_Datatype all_type, MPI_Comm handle) {
+  struct tm_comm *comm;
+  struct tm_part own = {NULL, 0, NULL};
+  struct tm_parts all = {NULL, 0, TM_NO_COUNTS, TM_NO_COUNTS, NULL, NULL};
+  int error = tm_get_comm(call, handle, &comm);
+  if (error == MPI_SUCCESS) error = tm_check_part(comm, call, own_args, own_type, &own);
+  if (error == MPI_SUCCESS) error = tm_check_parts(comm, call, all_args, all_type, &all);
+  if (error != MPI_SUCCESS) return error;
+  struct tm_coll coll = tm_coll_begin(comm, call);
+  if (comm->inter) {
+    allgather_inter(&coll, &own, &all);
+    return tm_coll_result(&coll);
+  }
+  tm_allgather(&coll, &own, &all);
+  return tm_coll_result(&coll);
+}
+
+#pragma weak MPI_Allgather = PMPI_Allgather
+int PMPI_Allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
+                   int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+  struct tm_part own = {tm_sendbuf(sendbuf), (size_t)sendcount, NULL};
+  struct tm_parts all = {recvbuf, recvcount, TM_NO_COUNTS, TM_NO_COUNTS, NULL, NULL};
+  return tm_call_allgather("MPI_Allgather", &own, sendtype, &all, recvtype, comm);
+}
+
+#pragma weak MPI_Allgatherv = PMPI_Allgatherv
+int PMPI_Allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
+                    const int recvcounts[], const int displs[], MPI_Datatype recvtype,
+                    MPI_Comm comm) {
+  struct tm_part own = {tm_sendbuf(sendbuf), (size_t)sendcount, NULL};
+  struct tm_parts all = {recvbuf, 0, {recvcounts, NULL}, {displs, NULL}, NULL, NULL};
+  return tm_call_allgather("MPI_Allgatherv", &own, sendtype, &all, recvtype, comm);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What may be wrong with a collective that ranks wait in: some have not called it, or called
+ * another.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tmpi/rank/cause.h"
+#include "tmpi/rank/words.h"
+
+static bool in_collective(const struct tm_doing *doing, uint64_t context) {
+  return doing->state == TM_WAITS && doing->what.inner && doing->what.context == context;
+}
+
+/* The call with a number, if it is not too long ago. */
+static const char *call_of(const struct tm_member *member, int number) {
+  bool kept =
+      member->found && member->collectives >= number && member->collectives - number < TM_RECENT;
+  return kept ? member->recent[number % TM_RECENT] : NULL;
+}
+
+/* A communicator where ranks wait in collectives: the earliest one. */
+struct meeting {
+  const struct tm_doing *doing; /* of all ranks */
+  int *ranks, count;            /* members */
+  struct tm_member *members;
+  int number;       /* of the collective */
+  const char *call; /* what those who wait have called */
+  const char *comm;
+};
+
+/* @return false: nobody is missing. */
+static bool tell_missing(const struct meeting *m, bool *set) {
+  char who[TM_RANKS_TEXT], text[400];
+  int missing = 0, waiting = 0, ended = 0;
+  for (int i = 0; i < m->count; i++) {
+    set[m->ranks[i]] = !m->members[i].found || m->members[i].collectives < m->number;
+    if (!set[m->ranks[i]]) continue;
+    missing++;
+    waiting += m->doing[m->ranks[i]].state == TM_WAITS;
+    ended += m->doing[m->ranks[i]].state == TM_ENDED;
+  }
+  /* who waits has not come to the end, for a reason of its own */
+  if (missing == 0) return false;
+  if (waiting == missing && strcmp(m->call, "MPI_Finalize") == 0) return true;
+  bool many = tm_words_ranks(who, set, tm_job.size) > 1;
+  const char *end = ended == 0         ? ""
+                    : ended == missing ? (many ? ", and have ended" : ", and has ended")
+                                       : ", and some have ended";
+  snprintf(text, sizeof text, "%s %s not called %s on %s%s", who, many ? "have" : "has", m->call,
+           tm_words_comm(m->comm), end);
+  tm_cause_say(text);
+  return true;
+}
+
+/* The members whose collective of that number was this one. */
+static void who_called(const struct meeting *m, int number, const char *what, bool *set,
+                       char who[TM_RANKS_TEXT]) {
+  memset(set, 0, (unsigned)tm_job.size * sizeof *set);
+  for (int i = 0; i < m->count; i++) {
+    const char *call = call_of(&m->members[i], number);
+    set[m->ranks[i]] = call != NULL && strcmp(call, what) == 0;
+  }
+  tm_words_ranks(who, set, tm_job.size);
+}
+
+/* Two different ones of a number. @return false: all are the same. */
+static bool differ(const struct meeting *m, int number, const char **one, const char **other) {
+  *one = NULL;
+  for (int i = 0; i < m->count; i++) {
+    *other = call_of(&m->members[i], number);
+    if (*other == NULL) continue;
+    if (*one == NULL) *one = *other;
+    if (strcmp(*one, *other) != 0) return true;
+  }
+  return false;
+}
+
+/* The first time that they differed, of those that are remembered. @return false: never. */
+static bool tell_other_call(const struct meeting *m, bool *set) {
+  char who[TM_RANKS_TEXT], others[TM_RANKS_TEXT], text[600];
+  const char *one, *other;
+  int number = m->number < TM_RECENT ? 1 : m->number - TM_RECENT + 1;
+  while (number <= m->number && !differ(m, number, &one, &other)) number++;
+  if (number > m->number) return false;
+  who_called(m, number, one, set, who);
+  who_called(m, number, other, set, others);
+  snprintf(text, sizeof text,
+           "%s called %s on %s where %s called %s (all ranks must call the same collectives in the "
+           "same order)",
+           who, one, tm_words_comm(m->comm), others, other);
+  tm_cause_say(text);
+  return true;
+}
+
+/* Nobody is missing: so the arguments do not fit. */
+static void tell_nothing_else(const struct meeting *m) {
+  char text[400];
+  snprintf(text, sizeof text,
+           "all ranks have called %s on %s: roots, counts or types may differ (tmpirun --check "
+           "compares them)",
+           m->call, tm_words_comm(m->comm));
+  tm_cause_say(text);
+}
+
+/* rank: one that waits in a collective. */
+static void look_at_collective(const struct tm_doing *doing, int rank, bool still) {
+  struct meeting m = {.doing = doing, .comm = doing[rank].what.comm};
+  uint64_t context = doing[rank].what.context;
+  m.count = tm_doing_members(rank, context, &m.ranks);
+  m.members = calloc((size_t)m.count + 1, sizeof *m.members);
+  bool *set = calloc((unsigned)tm_job.size, sizeof *set);
+  if (m.members != NULL && set != NULL) {
+    for (int i = 0; i < m.count; i++) {
+      m.members[i] = tm_doing_member(m.ranks[i], context);
+      if (!in_collective(&doing[m.ranks[i]], context)) continue;
+      if (m.call != NULL && m.members[i].collectives >= m.number) continue;
+      m.number = m.members[i].collectives;
+      m.call = doing[m.ranks[i]].call;
+    }
+    if (m.call != NULL) {
+      bool missing = tell_missing(&m, set);
+      if (!tell_other_call(&m, set) && !missing && still) tell_nothing_else(&m);
+    }
+  }
+  free(set);
+  free(m.members);
+  free(m.ranks);
+}
+
+void tm_cause_collectives(const struct tm_doing *doing, bool still) {
+  uint64_t seen[TM_CAUSES_MAX];
+  int count = 0;
+  for (int i = 0; i < tm_job.size && count < TM_CAUSES_MAX; i++) {
+    if (doing[i].state != TM_WAITS || !doing[i].what.inner) continue;
+    bool known = false;
+    for (int s = 0; s < count && !known; s++) known = seen[s] == doing[i].what.context;
+    if (known) continue;
+    seen[count++] = doing[i].what.context;
+    look_at_collective(doing, i, still);
+  }
+}
