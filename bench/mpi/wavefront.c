@@ -20,7 +20,7 @@ static MPI_Comm grid;
 static double *flux; /* [k][j][i], of all angles */
 static double *east, *north,
     *above; /* faces: [angle][plane][j], [angle][plane][i], [angle][j][i] */
-static double *leaving[ANGLE_BLOCK]; /* the cells of a row */
+static double *leaving[ANGLE_BLOCK]; /* what leaves the cells of a row, in part */
 
 /* What a cell does with what enters it, for an angle of the block. */
 static struct ordinate {
@@ -87,9 +87,12 @@ static void set_ordinates(const int way[3], int angle0) {
   for (int a = 0; a < ANGLE_BLOCK; a++) {
     double mu = cosine(angle0 + a, 0), eta = cosine(angle0 + a, 1), xi = cosine(angle0 + a, 2);
     double scale = 1 / (sigma + mu + eta + xi);
-    ordinates[a] = (struct ordinate){mu * scale,    eta * scale,
-                                     xi * scale,    source(angle0 + a, way, 0) * scale,
-                                     sigma * scale, weight(angle0 + a)};
+    ordinates[a] = (struct ordinate){.i = mu * scale,
+                                     .j = eta * scale,
+                                     .k = xi * scale,
+                                     .fixed = source(angle0 + a, way, 0) * scale,
+                                     .emitted = sigma * scale,
+                                     .weight = weight(angle0 + a)};
   }
 }
 
