@@ -74,7 +74,7 @@ STEPS = (
     Step("mpi-defaults", "mpi-programs", "MPI programs, other libraries as they come",
          "--quick --runs 1 --timeout 5 --impl openmpi-default,mpich-default",
          "--quick --runs 1 --timeout 1 --impl mpich-default --threads 4", (250, 12)),
-    Step("mpi-wait", "mpi-wait", "MPI programs, ways to wait", "", "--quick --runs 1", (60, 10)),
+    Step("mpi-wait", "mpi-wait", "MPI programs, ways to wait", "", "--quick --runs 1", (170, 20)),
     Step("systemc", "systemc", "SystemC, with our coroutine package and its own", "", "--quick",
          (40, 5)),
     Step("micro", "micro", "all single operations, as one table", "", "--quick", (150, 40),

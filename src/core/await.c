@@ -25,7 +25,8 @@ enum {
 
 static struct mt_await_bucket buckets[BUCKETS];
 
-/* [const after mltp_init()] How long to spin: a thread on a VP, one with a kernel thread. */
+/* How long to spin: a thread on a VP [const after mltp_init()], one with a kernel thread [atomic].
+ */
 static uint64_t spin_ns, spin_ns_outside;
 
 struct mt_await_bucket *mt_await_bucket(const uint32_t *word) {
@@ -71,7 +72,16 @@ void mt_await_init(void) {
   if (mt_det_on) spin_ns = spin_ns_outside = 0; /* nobody else runs */
   if (mt_det_on || mt_options.await_spin_ns != MT_AWAIT_MEASURED) return;
   if (mt_here() != NULL) spin_ns = measure(park_and_unpark);
-  spin_ns_outside = measure(sleep_and_wake);
+}
+
+/* Measured when the first such thread waits: few programs have any, and it takes tens of
+ * microseconds. */
+static uint64_t how_long_outside(void) {
+  uint64_t ns = mt_load_relaxed(&spin_ns_outside); /* relaxed: whoever measures, it is right */
+  if (ns != (uint64_t)MT_AWAIT_MEASURED) return ns;
+  ns = measure(sleep_and_wake);
+  mt_store_relaxed(&spin_ns_outside, ns);
+  return ns;
 }
 
 /* ---- waiting */
@@ -100,7 +110,7 @@ static bool waker_runs(const struct mltp_thread *self, const struct mltp_thread 
 }
 
 uint64_t mt_await_spin_ns(const struct mltp_thread *self) {
-  return self->vp != NULL ? spin_ns : spin_ns_outside;
+  return self->vp != NULL ? spin_ns : how_long_outside();
 }
 
 bool mt_await_spin(struct mltp_thread *self, bool (*ended)(const void *), const void *what,

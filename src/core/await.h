@@ -50,7 +50,7 @@ struct mt_await_bucket {
 /** What has become of waits that had to wait: index of the counters. */
 enum mt_await_end { MT_AWAIT_PAID, MT_AWAIT_VAIN, MT_AWAIT_PARKED };
 
-/** How long to spin: measured, unless MLTP_AWAIT_SPIN_NS says it. Main is alone on VP 0. */
+/** How long to spin on a VP: measured, unless MLTP_AWAIT_SPIN_NS says it. Main is alone on VP 0. */
 void mt_await_init(void);
 
 /** In a child of fork(): nobody waits. */

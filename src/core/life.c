@@ -20,6 +20,7 @@
 #include "core/key.h"
 #include "core/park.h"
 #include "core/sched.h"
+#include "core/seam.h"
 #include "core/stack.h"
 #include "core/vp.h"
 #include "debug/report.h"
@@ -98,6 +99,27 @@ static void take_down(void) {
   mt_rt.main = NULL;
 }
 
+static void say_no_vps(int error) {
+  mt_message(
+      "mltp_init: cannot start %d VPs: %s (set MLTP_VPS lower, or raise the limits on "
+      "memory and threads)",
+      mt_rt.wanted, strerror(error));
+}
+
+static bool others_later; /* [const during mltp_init()] VP 0 alone is made there */
+
+void mt_seam_vps_later(void) { others_later = true; }
+
+static int start_others(void) {
+  return on_vps() ? mt_vp_spawn_to(mt_load_relaxed(&mt_rt.target)) : 0;
+}
+
+int mt_seam_vps_now(void) {
+  int error = start_others();
+  if (error != 0) say_no_vps(error);
+  return error;
+}
+
 int mltp_init(int vps) {
   if (mt_load_acquire(&mt_rt.running)) return EALREADY; /* LF-5 acquire: pairs LF-4 */
   int error = mt_options_read();
@@ -112,10 +134,11 @@ int mltp_init(int vps) {
   memset(&mt_rt, 0, sizeof mt_rt);
   mt_rt.foreign_live = foreign_live;
   mt_rt.outside_parked = outside_parked;
-  mt_rt.cpus = mt_options.oversubscribe == MT_OVERSUBSCRIBE_EAGER ? MT_VPS_MAX : os_cpus();
+  const int cpus = os_cpus();
+  mt_rt.cpus = mt_options.oversubscribe == MT_OVERSUBSCRIBE_EAGER ? MT_VPS_MAX : cpus;
   mt_rt.keeper_deadline = MLTP_NEVER;
   mt_rt.checked_at = UINT32_MAX;
-  if (vps == 0) vps = mt_options.vps != 0 ? (int)mt_options.vps : os_cpus();
+  if (vps == 0) vps = mt_options.vps != 0 ? (int)mt_options.vps : cpus;
   mt_rt.wanted = vps;
   mt_rt.target = active_of(vps);
   error = mt_strategy_init();
@@ -143,13 +166,9 @@ int mltp_init(int vps) {
   if (error == 0) error = mt_report_start();
   if (error == 0) mt_store_release(&mt_rt.running, 1); /* LF-4 release: pairs LF-3 LF-5 */
   if (error == 0) mt_await_init();                     /* before there are other VPs */
-  if (error == 0 && on_vps()) error = mt_vp_spawn_to(mt_rt.target);
+  if (error == 0 && !others_later) error = start_others();
   if (error != 0) {
-    if (error != EINVAL) /* which has been explained */
-      mt_message(
-          "mltp_init: cannot start %d VPs: %s (set MLTP_VPS lower, or raise the limits on "
-          "memory and threads)",
-          vps, strerror(error));
+    if (error != EINVAL) say_no_vps(error); /* EINVAL has been explained */
     if (mt_load_relaxed(&mt_rt.running))
       mltp_finalize();
     else
@@ -184,6 +203,12 @@ void mt_wait_until_alone(void) {
       mt_spin_unlock(&main->guard);
     }
   }
+}
+
+void mt_seam_leave(void) {
+  mt_values_end(mt_rt.main);
+  mt_wait_until_alone();
+  if (mt_options.stats) mt_report_stats();
 }
 
 /* Main goes back to the kernel thread that called mltp_init(). */

@@ -93,6 +93,19 @@ MT_SEAM void mt_seam_preempt(const char *call);
 /** @return whether threads are switched by our own code (MLTP_BACKEND). */
 MT_SEAM bool mt_seam_is_native(void);
 
+/** To be called before mltp_init(), which then makes VP 0 alone; mt_seam_vps_now() makes the
+ * others. Until then threads are made ready and none of them runs, unless the caller waits: so that
+ * what prepares them meets nobody who wants the same locks of the kernel's. */
+MT_SEAM void mt_seam_vps_later(void);
+
+/** Makes the VPs that mltp_init() has not made. Any thread. @return 0; EAGAIN after a message. */
+MT_SEAM int mt_seam_vps_now(void);
+
+/** What mltp_finalize() does but for taking the runtime down, for main of a process that ends now:
+ * waits until all other threads have ended, and prints statistics where MLTP_STATS wants them. VPs
+ * are left to the kernel, which ends all at once; joining them takes a turn of the CPU for each. */
+MT_SEAM void mt_seam_leave(void);
+
 /** A function that tells of a deadlock; NULL: none. @return whether it has said all there is to
  * say: the dump of all threads is left out then. */
 MT_SEAM void mt_seam_on_deadlock(bool (*report)(void));

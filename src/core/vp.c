@@ -17,13 +17,21 @@
 #include "core/sched.h"
 #include "core/stack.h"
 
-/* The C++ runtime's, when the program has one. */
-extern struct mt_eh_globals *__cxa_get_globals(void) __attribute__((weak));
+/* The C++ runtime's, when the program has one. The weak one is for static programs; of a library
+ * that dlopen() brought for all only its name is known. */
+typedef struct mt_eh_globals *eh_function(void);
+extern eh_function __cxa_get_globals __attribute__((weak));
+static eh_function *get_eh_globals; /* [const after mt_vp_first()] */
+
+static void find_eh_globals(void) {
+  get_eh_globals = __cxa_get_globals;
+  if (get_eh_globals == NULL) *(void **)&get_eh_globals = os_symbol("__cxa_get_globals");
+}
 
 void mt_vp_adopt_kernel_thread(struct mt_vp *vp) {
   vp->errno_at = &errno;
   static struct mt_eh_globals none; /* stays empty: nothing throws without that runtime */
-  vp->eh_at = __cxa_get_globals != NULL ? __cxa_get_globals() : &none;
+  vp->eh_at = get_eh_globals != NULL ? get_eh_globals() : &none;
   mt_near_note(vp);
   os_sigstack_make(); /* without one an overflow is an ordinary crash */
 }
@@ -62,6 +70,7 @@ int mt_vp_first(void) {
   mt_sanitizer_stack(&vp->idle.sanitizer, stack->low, mt_stack_size(stack));
   mt_sanitizer_begin(&vp->idle.sanitizer);
   mt_context_init(&vp->idle.context, stack);
+  find_eh_globals();
   mt_vp_adopt_kernel_thread(vp);
   vp->status = MT_VP_AWAKE;
   mt_rt.awake = 1;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernel threads, by way of libc's, so that all of libc works on them. */
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 
@@ -11,7 +10,7 @@
  * other runtimes ask too). */
 static size_t stack_overhead(const pthread_attr_t *attr) {
   size_t (*minimum)(const pthread_attr_t *) =
-      (size_t (*)(const pthread_attr_t *))(uintptr_t)dlsym(RTLD_DEFAULT, "__pthread_get_minstack");
+      (size_t (*)(const pthread_attr_t *))(uintptr_t)os_symbol("__pthread_get_minstack");
   return minimum != NULL ? minimum(attr) : 0;
 }
 

@@ -19,6 +19,8 @@
 
 /* ---- time (clock.c): nanoseconds of CLOCK_MONOTONIC */
 uint64_t os_now(void);
+/** @return nanoseconds of CPU time that the process has had. */
+uint64_t os_cpu_time(void);
 
 /* ---- waiting in the kernel (futex.c) */
 
@@ -113,6 +115,12 @@ int os_thread_exit_hook(pthread_key_t *key, void (*func)(void *));
 int os_thread_exit_value(pthread_key_t key, void *value);
 /** Runs a function in each child of fork(), on its one kernel thread. @return 0 or ENOMEM. */
 int os_fork_hook(void (*in_child)(void));
+
+/* ---- symbols (symbol.c) */
+
+/** @return the address of a symbol that the program, or a library that was loaded for all, has;
+ * NULL: nobody has it now. */
+void *os_symbol(const char *name);
 
 /* ---- memory barriers on other processors (membarrier.c) */
 

@@ -34,7 +34,7 @@ import results  # noqa: E402
 import sections  # noqa: E402
 
 FIGURES = [f"thesis-figure-{n}" for n in (7, 8, 10, 11, 13, 14)] + \
-    [f"anderson-figure-{n}" for n in range(1, 13)] + ["tmpi2-figure-6", "mpi-collectives", "systemc-waits"]
+    [f"anderson-figure-{n}" for n in range(1, 13)] + ["tmpi2-figure-6", "tmpi2-table-8", "mpi-collectives", "systemc-waits"]
 NUMBER = re.compile(r"\d[\d \N{NO-BREAK SPACE}]*(?:\.\d+)?(?:e[+-]\d+)?")
 MEASURED = ("min", "median", "max")
 
@@ -73,8 +73,9 @@ def invented_mpi():
                       **dict.fromkeys(MEASURED, 30.5 + place * ranks)}
                      for metric in ("GE 1728", "LU 7320")]
     made += [{"verified": True, "runs": 3, "experiment": "mpi-wait", "metric": "LU 7320", "impl": way, "unit": "ms",
-              "degree": 2, "ranks": 4, "waits": 9, "parks": 5, "spins_paid": 4, **dict.fromkeys(MEASURED, 30.5)}
-             for way in ("conscious", "spin", "park")]
+              "degree": degree, "ranks": 2 * degree, "calls": 12, "parks": 5, "spins_paid": 4, "spins_vain": 3, "vain_ms": 0.6,
+              "cpu_ms": 11.5 + place * degree, **dict.fromkeys(MEASURED, 30.5 + place)}
+             for place, way in enumerate(("conscious", "spin:50", "spin:200", "spin", "park")) for degree in (1, 2, 3)]
     made += [{"verified": True, "runs": 3, "clock": "cpu", "experiment": "systemc", "metric": metric, "unit": "ns",
               "label": metric, "impl": impl, **dict.fromkeys(MEASURED, value)}
              for metric in ("wait", "process") for impl, value in (("systemc", 50.5), ("mltp-systemc", 30.5))]
@@ -197,6 +198,8 @@ class Page(unittest.TestCase):
             factors = sorted(0.7 + 0.6 * chance.random() for _ in MEASURED)
             row.update(zip(MEASURED, sorted(row.get(key, 1) * factor for key, factor
                                             in zip(MEASURED, factors))))
+            if "cpu_ms" in row:
+                row["cpu_ms"] *= 0.7 + 0.6 * chance.random()
         papers = self.folder / f"papers-{seed}"
         papers.mkdir()
         for path in results.PAPERS.glob("*.csv"):
@@ -204,7 +207,7 @@ class Page(unittest.TestCase):
                 rows = list(csv.DictReader(line for line in file if line[0] != "#"))
             for row in rows:
                 factor = 0.7 + 0.6 * chance.random()
-                row.update({key: float(row[key]) * factor for key in ("min", "mean", "max")
+                row.update({key: float(row[key]) * factor for key in ("min", "mean", "max", "value")
                             if row.get(key)})
             with open(papers / path.name, "w", encoding="utf-8", newline="") as file:
                 writer = csv.DictWriter(file, rows[0])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TMPI-2's programs: Figure 6, Tables 1, 2 and 4 to 9."""
+"""TMPI-2's programs: Figure 6, Tables 1, 4 and 5."""
 import matplotlib.pyplot as plt
 
 import blocks
@@ -18,7 +18,6 @@ PANELS = (  # the paper's program, ours, the metric of ours
     ("E40R0100", "Sparse LU, 17281 rows (as E40R0100)", "LU 17281"),
 )
 METRIC = {program: metric for program, _, metric in PANELS}
-WAITED = {"GE": "GE 1152", "SWEEP3D": "wavefront 64", "GOODWIN": "LU 7320"}  # of the experiment mpi-wait
 
 
 def rows_of(results, **wanted):
@@ -103,21 +102,6 @@ def degree_of(row, results):
     return row["ranks"] / results.identity["cpus"]
 
 
-def waits_of(results, program, **wanted):
-    return results.select(experiment="mpi-wait", metric=WAITED.get(program), **wanted)
-
-
-def table_2(results):
-    lines = []
-    for row in paper("tmpi2", table=2):
-        here = waits_of(results, row["program"], impl="conscious", ranks=row["nodes"])
-        lines.append([row["program"], WAITED.get(row["program"], METRIC[row["program"]]), quantity(row["value"]),
-                      *(quantity(r["waits"] / r["median"] * 1e3) for r in here or [])] + ["–"] * (not here))
-    return blocks.Table(["the paper's program", "ours", "synchronizations a second, paper", "here"], lines,
-                        "Table 2: how often four ranks synchronize. Here: the waits of all ranks, those before and "
-                        "after the timed part among them, over its time.")
-
-
 def over_degrees(results, number, title, ways, text):
     """Tables 4 and 5: the time of others over ours at degrees 1 to 3, beside the paper's."""
     lines = []
@@ -135,52 +119,17 @@ def over_degrees(results, number, title, ways, text):
     return blocks.Table(heads, lines, f"Table {number}: {title} {text}")
 
 
-def waiting(results):
-    """Tables 6, 8 and 9: what it brings to know who runs, and not to spin."""
-    lines = []
-    for program in ("GE", "SWEEP3D", "GOODWIN", "TID", "E40R0100"):
-        for degree in (1, 2, 3):
-            printed = [paper("tmpi2", table=number, program=program, degree=degree)[0]["value"]
-                       for number in (6, 8, 9)]
-            here = {row["impl"]: row["median"] for row in waits_of(results, program, degree=degree)}
-            gains = [f"{100 * (here[way] / here['conscious'] - 1):+.1f} %" if {way, "conscious"} <= set(here) else "–"
-                     for way in ("spin", "park")]
-            lines.append([program, degree, *(f"{value:+.1f} %" for value in printed), *gains])
-    return blocks.Table(
-        ["program", "multiplexing degree", "paper, Table 6: short spin over long", "Table 8: conscious over spin, "
-         "Power Challenge", "Table 9: the same, Origin 2000", "here: conscious over spin, then block",
-         "here: conscious over park at once"], lines,
-        "Tables 6, 8 and 9: how much faster a program is where a rank that waits spins only while its partner "
-        "runs (conscious), by the median of runs in turn.")
-
-
-def table_7(results):
-    lines = []
-    for degree in (1, 2, 3):
-        made = {row["quantity"]: row["value"] for row in paper("tmpi2", table=7, degree=degree)}
-        lines.append([degree, "paper", *(quantity(made[name]) for name in (
-            "synchronizations", "blockings", "blockings a second", "blockings in 100")), "–"])
-        lines += [[degree, f"here, {row['impl']}", quantity(row["waits"]), quantity(row["parks"]),
-                   quantity(row["parks"] / row["median"] * 1e3), quantity(100 * row["parks"] / max(1, row["waits"])),
-                   quantity(row["spins_paid"])]
-                  for row in waits_of(results, "GOODWIN", degree=degree)]
-    return blocks.Table(["multiplexing degree", "where, and how ranks wait", "synchronizations", "blockings",
-                         "blockings a second", "of 100 synchronizations", "spins that paid"], lines,
-                        "Table 7: GOODWIN on the paper's four processors, and sparse LU of as many rows here.")
-
-
 def section(results):
     ways = [way for way in ("openmpi", "openmpi5", "mpich", "mpich5", "openmpi-default", "mpich-default")
             if rows_of(results, impl=way)]
     return blocks.Section(
-        "mpi-programs", "MPI: the programs of TMPI-2", "TMPI-2 section 5, Figure 6, Tables 1, 2 and 4 to 9",
+        "mpi-programs", "MPI: the programs of TMPI-2", "TMPI-2 section 5, Figure 6, Tables 1, 4 and 5",
         "Ordinary MPI programs with globals, each of which checks its answer; the multiplexing degree is the "
         "number of ranks for each CPU. The matrices of sparse LU are made here, as large as the paper's."
         + mpi_ways.absent(results),
         [block for block in (
-            figure_6(results), table_1(results), table_2(results),
+            figure_6(results), table_1(results),
             over_degrees(results, 4, "speed of TMPI-2 over TMPI,", ["one-to-one"],
                          "whose ranks are kernel threads; here over --one-to-one."),
             over_degrees(results, 5, "speed of TMPI-2 over SGI's MPI,", ways,
-                         "whose ranks are processes; here over today's libraries."),
-            waiting(results), table_7(results)) if block])
+                         "whose ranks are processes; here over today's libraries.")) if block])

@@ -132,6 +132,16 @@ static bool add_library(struct tm_program *program, const struct tm_image *image
                    dlerror());
 }
 
+/* @return whether an image asks others for a symbol. */
+static bool asks(const struct tm_image *image, const char *name) {
+  const Elf64_Sym *symbols = (const Elf64_Sym *)(image->pristine + image->symbols.at);
+  for (size_t i = 1; i < image->symbol_count; i++)
+    if (symbols[i].st_shndx == SHN_UNDEF &&
+        strcmp(tm_image_string(image, symbols[i].st_name), name) == 0)
+      return true;
+  return false;
+}
+
 /* @return whether an image asks others for something a library has. */
 static bool asks_for(const struct tm_image *image, const struct tm_image *library) {
   const Elf64_Sym *symbols = (const Elf64_Sym *)(image->pristine + image->symbols.at);
@@ -140,6 +150,17 @@ static bool asks_for(const struct tm_image *image, const struct tm_image *librar
         tm_image_find(library, tm_image_string(image, symbols[i].st_name)) != NULL)
       return true;
   return false;
+}
+
+/* A program that loads objects itself may load C++ code, and libmltp moves the exceptions of the
+ * C++ runtime that is there when it starts. Others do without: to load it takes half a millisecond.
+ */
+static void expect_cxx(const struct tm_program *program) {
+  for (int i = 0; i < program->image_count; i++)
+    if (asks(program->images[i], "dlopen")) {
+      dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_GLOBAL); /* not there: nobody can load C++ code */
+      return;
+    }
 }
 
 /* What libc keeps for a process, for each rank: a library in a folder beside libmpi_abi. */
@@ -168,5 +189,6 @@ bool tm_program_find_libraries(struct tm_program *program) {
           !add_library(program, image, tm_image_string(image, image->dynamic[d].d_un.d_val)))
         return false;
   }
+  expect_cxx(program);
   return add_rank_library(program);
 }

@@ -32,6 +32,7 @@ static uintptr_t find_shared(const struct tm_image *image, size_t index, const c
   if (version != NULL && !has_hash(version)) version = NULL;
   void *versioned = version != NULL ? dlvsym(RTLD_DEFAULT, name, version) : NULL;
   void *first = dlsym(RTLD_DEFAULT, name);
+  if (first == versioned) return (uintptr_t)first; /* mostly; dladdr() looks at all symbols */
   Dl_info a, b;
   bool same_library = versioned != NULL && first != NULL && dladdr(first, &a) != 0 &&
                       dladdr(versioned, &b) != 0 && a.dli_fbase == b.dli_fbase;

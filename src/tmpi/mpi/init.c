@@ -41,6 +41,7 @@ static int init(const char *call, int required, int *provided) {
   mt_store_relaxed(&rank->thread, mltp_self());
   if (provided != NULL) *provided = rank->thread_level;
   mt_store_relaxed(&rank->phase, TM_INITIALIZED);
+  tm_job_count_init();
   return MPI_SUCCESS;
 }
 
@@ -73,6 +74,7 @@ int PMPI_Finalized(int *flag) {
 #pragma weak MPI_Finalize = PMPI_Finalize
 int PMPI_Finalize(void) {
   struct tm_rank *rank = tm_enter("MPI_Finalize");
+  tm_job_count_finalize();
   tm_attributes_delete(&rank->self->attributes, MPI_COMM_SELF, MPI_DATATYPE_NULL);
   tm_attributes_delete(&rank->world->attributes, MPI_COMM_WORLD, MPI_DATATYPE_NULL);
   tm_barrier(rank->world, "MPI_Finalize");

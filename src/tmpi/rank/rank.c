@@ -2,7 +2,7 @@
 /*
  * The job and its ranks.
  *
- * Relaxed: phase and ended, which others read for reports.
+ * Relaxed: phase and ended, which others read for reports; counts of who has come how far.
  */
 #include "tmpi/rank/rank.h"
 
@@ -48,6 +48,19 @@ void tm_job_wait(enum tm_wait wait, uint64_t spin_ns) {
   tm_job.wait = wait;
   tm_job.spin_ns = spin_ns;
 }
+
+static void (*on_init)(void);
+static int initialized; /* [atomic] ranks */
+static int finalizing;  /* [atomic] 1: one of them does */
+
+void tm_job_on_init(void (*begun)(void)) { on_init = begun; }
+
+void tm_job_count_init(void) {
+  bool last = mt_add_relaxed(&initialized, 1) == tm_job.size - 1;
+  if (last && on_init != NULL && !mt_load_relaxed(&finalizing)) on_init();
+}
+
+void tm_job_count_finalize(void) { mt_store_relaxed(&finalizing, 1); }
 
 /* A thread's number is its rank's and one. */
 int tm_rank_enter(int number) {

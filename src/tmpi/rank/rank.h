@@ -88,6 +88,14 @@ TM_SHOWN int tm_job_start(int size);
 /** Before it: how to wait. spin_ns: of TM_WAIT_SPIN; 0: as long as a park takes. */
 TM_SHOWN void tm_job_wait(enum tm_wait wait, uint64_t spin_ns);
 
+/** Before it: the last rank that comes through MPI_Init() calls this, unless another has come to
+ * MPI_Finalize(). */
+TM_SHOWN void tm_job_on_init(void (*begun)(void));
+
+/** The calling rank comes through MPI_Init(), or comes to MPI_Finalize(). */
+void tm_job_count_init(void);
+void tm_job_count_finalize(void);
+
 /** @return the VP where a rank is at home, with its neighbours; -1: ranks have kernel threads. It
  * runs where it is ready first, and where others have stolen it; collectives bring it home. */
 static inline int tm_rank_home(int number) {

@@ -184,6 +184,7 @@ int tm_launch(int ranks, int argc, char **argv) {
       tm_job_abort(1);
     if (i % 16 == 0) tell_progress(i, ranks, &next);
   }
+  tm_vps_placed();
   for (int i = 0; i < ranks; i++) mltp_join(processes[i].thread, NULL);
   fflush(stdout);
   return sum_up(ranks);

@@ -5,6 +5,7 @@
  * kernel threads, and the threads it starts for a rank belong to the rank.
  */
 #include <dlfcn.h>
+#include <link.h>
 #include <mltp/mltp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,19 +14,26 @@
 #include "tmpi/run/override.h"
 #include "tmpi/run/process.h"
 
-void tm_openmp_heed(void) {
+/* Gives its name when a loaded object is a run-time library of OpenMP. */
+static int find_openmp(struct dl_phdr_info *info, size_t size, void *name) {
   static const char *const libraries[] = {"libgomp.so.1", "libomp.so.5", "libiomp5.so"};
-  const char *backend = getenv("MLTP_BACKEND");
+  (void)size;
+  const char *slash = strrchr(info->dlpi_name, '/');
+  const char *file = slash != NULL ? slash + 1 : info->dlpi_name;
+  for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++)
+    if (strcmp(file, libraries[i]) == 0) *(const char **)name = libraries[i];
+  return *(const char **)name != NULL;
+}
+
+/* By the list of what is loaded: dlopen() with RTLD_NOLOAD searches all folders first. */
+void tm_openmp_heed(void) {
+  const char *backend = getenv("MLTP_BACKEND"), *name = NULL;
   if (backend != NULL && strcmp(backend, "kernel") == 0) return;
-  for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++) {
-    void *loaded = dlopen(libraries[i], RTLD_LAZY | RTLD_NOLOAD);
-    if (loaded == NULL) continue;
-    dlclose(loaded);
-    fprintf(stderr, "tmpirun: OpenMP (%s): a kernel thread for each rank, as with --one-to-one\n",
-            libraries[i]);
-    setenv("MLTP_BACKEND", "kernel", 1);
-    return;
-  }
+  dl_iterate_phdr(find_openmp, &name);
+  if (name == NULL) return;
+  fprintf(stderr, "tmpirun: OpenMP (%s): a kernel thread for each rank, as with --one-to-one\n",
+          name);
+  setenv("MLTP_BACKEND", "kernel", 1);
 }
 
 /* ---- threads that shared libraries start */

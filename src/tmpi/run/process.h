@@ -67,6 +67,17 @@ void tm_openmp_heed(void);
  * status for all of them. */
 int tm_launch(int ranks, int argc, char **argv);
 
+/** vps.c: mltp_init(), which is called next, makes VP 0 alone; the others are made when ranks have
+ * come through MPI_Init(). */
+void tm_vps_later(void);
+
+/** All ranks are ready to run, and do so when the caller waits. */
+void tm_vps_placed(void);
+
+/** Makes the other VPs when ranks have run for long without coming there. @return whether it has to
+ * be called again. From any thread. */
+bool tm_vps_look(void);
+
 /** places.c: from now on reports name files and lines of the program. */
 void tm_places_start(void);
 

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/seam.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
 #include "tmpi/run/modules.h"
@@ -164,6 +165,7 @@ static int run(const struct settings *settings, const char *path) {
   tm_crash_start();
   if (tm_program_read(path, settings->ranks, override) == NULL) return 1;
   tm_openmp_heed();
+  tm_vps_later();
   if (mltp_init(0) != 0) return 1;
   if (tm_job_start(settings->ranks) != 0) {
     fprintf(stderr, "tmpirun: no memory for %d ranks (fewer ranks)\n", settings->ranks);
@@ -177,7 +179,7 @@ static int run(const struct settings *settings, const char *path) {
   }
   if (!tm_checks_start(settings->check, settings->report, settings->report_file)) return 1;
   int status = tm_checks_finish(tm_launch(settings->ranks, settings->count, settings->command));
-  if (status == 0) status = mltp_finalize() == 0 ? 0 : 1;
+  if (status == 0) mt_seam_leave();
   return status;
 }
 

@@ -3,7 +3,7 @@
  * Reports on demand and at a time-out. Ranks may compute and never come to a scheduling point, so
  * this cannot be a thread of libmltp; and what a report calls may not be called by a signal
  * handler. So it is a kernel thread that sleeps until the handler, or the time, wakes it. It never
- * makes a thread ready: a deadlock is one beside it.
+ * makes a thread ready: a deadlock is one beside it. At first it also looks whether VPs are wanted.
  *
  * Relaxed: a count of signals; the futex orders.
  */
@@ -18,7 +18,7 @@
 #include "tmpi/run/output.h"
 #include "tmpi/run/process.h"
 
-enum { STACK_SIZE = 1 << 20 };
+enum { STACK_SIZE = 1 << 20, LOOK_NS = 1000000 };
 
 static uint32_t signals;               /* [atomic] so many have come */
 static uint64_t deadline = UINT64_MAX; /* [const] */
@@ -37,9 +37,17 @@ static void end_process(void) {
   _exit(TM_STATUS_TIMEOUT);
 }
 
+/* Until there is a signal, or nothing to look for. Less and less often: ranks that are placed for
+ * long get their VPs later. */
+static void look_for_vps(void) {
+  uint64_t pause = LOOK_NS;
+  while (os_futex_wait(&signals, 0, os_now() + pause) == ETIMEDOUT && tm_vps_look()) pause *= 2;
+}
+
 static void *watch(void *unused) {
   uint32_t seen = 0;
   os_signals_off();
+  look_for_vps();
   while (os_futex_wait(&signals, seen, deadline) != ETIMEDOUT) {
     uint32_t now = mt_load_relaxed(&signals);
     if (now != seen) tm_report("report on SIGUSR1", false);

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * When VPs other than VP 0 are made. Ranks are placed by main, and go through MPI_Init(), on VP 0
+ * alone: most of that is mappings and pages, for which a second VP would wait as long as it saved.
+ * A program that ends there has no second VP to start and to end, each of which takes a turn of a
+ * CPU, some milliseconds beside other programs.
+ *
+ * So the last rank that comes through MPI_Init() makes them, unless another has come to its
+ * MPI_Finalize() by then. Programs that compute before, or have no MPI_Init(), get them when they
+ * have computed for as long as it took to place them; watch.c looks.
+ */
+#include "core/seam.h"
+#include "os/os.h"
+#include "tmpi/rank/rank.h"
+#include "tmpi/run/process.h"
+
+enum { WAITED_NS = 50000000 }; /* without computing: VP 0 may be blocked in the kernel */
+
+static uint32_t guard;
+static bool begun;                     /* [guard] */
+static uint64_t placed_at, placed_cpu; /* [guard] when, after how much CPU time; 0: not yet */
+
+static void begin(void) {
+  mt_seam_lock(&guard);
+  bool first = !begun;
+  begun = true;
+  mt_seam_unlock(&guard);
+  if (first && mt_seam_vps_now() != 0) tm_job_abort(1);
+}
+
+void tm_vps_later(void) {
+  mt_seam_vps_later();
+  tm_job_on_init(begin);
+}
+
+void tm_vps_placed(void) {
+  mt_seam_lock(&guard);
+  placed_at = os_now();
+  placed_cpu = os_cpu_time();
+  mt_seam_unlock(&guard);
+}
+
+bool tm_vps_look(void) {
+  mt_seam_lock(&guard);
+  bool over = begun;
+  bool due =
+      placed_at != 0 && (os_now() - placed_at >= WAITED_NS || os_cpu_time() >= 2 * placed_cpu);
+  mt_seam_unlock(&guard);
+  if (due) begin();
+  return !over && !due;
+}
