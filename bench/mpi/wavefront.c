@@ -20,7 +20,7 @@ static MPI_Comm grid;
 static double *flux; /* [k][j][i], of all angles */
 static double *east, *north,
     *above; /* faces: [angle][plane][j], [angle][plane][i], [angle][j][i] */
-static double *leaving[ANGLE_BLOCK]; /* the cells of a row */
+static double *leaving[ANGLE_BLOCK]; /* what leaves the cells of a row, in part */
 
 /* What a cell does with what enters it, for an angle of the block. */
 static struct ordinate {
@@ -87,9 +87,12 @@ static void set_ordinates(const int way[3], int angle0) {
   for (int a = 0; a < ANGLE_BLOCK; a++) {
     double mu = cosine(angle0 + a, 0), eta = cosine(angle0 + a, 1), xi = cosine(angle0 + a, 2);
     double scale = 1 / (sigma + mu + eta + xi);
-    ordinates[a] = (struct ordinate){mu * scale,    eta * scale,
-                                     xi * scale,    source(angle0 + a, way, 0) * scale,
-                                     sigma * scale, weight(angle0 + a)};
+    ordinates[a] = (struct ordinate){.i = mu * scale,
+                                     .j = eta * scale,
+                                     .k = xi * scale,
+                                     .fixed = source(angle0 + a, way, 0) * scale,
+                                     .emitted = sigma * scale,
+                                     .weight = weight(angle0 + a)};
   }
 }
 
@@ -102,39 +105,31 @@ static void enter_row(const struct ordinate *o, int y, int k, const double *face
   }
 }
 
-/* The angles of a block go along a row together: a cell waits for the cell before, but not for
- * another angle. */
-static void carry_on(int way, double in[ANGLE_BLOCK]) {
-  for (int l = 0; l < cells[0]; l++) {
-    int x = way > 0 ? l : cells[0] - 1 - l;
-    for (int a = 0; a < ANGLE_BLOCK; a++) in[a] = leaving[a][x] += ordinates[a].i * in[a];
-  }
-}
-
-static void leave_row(double share, const double *out, double *restrict face_j,
-                      double *restrict face_k, double *restrict sum) {
-  for (int x = 0; x < cells[0]; x++) {
-    face_j[x] = face_k[x] = out[x];
-    sum[x] += share * out[x];
-  }
-}
-
-/* Of the plane k, which is the p-th of its block. */
+/* Of the plane k, which is the p-th of its block. The angles go along the row together: a cell
+ * waits for the cell before, but not for another angle. */
 static void sweep_row(int way, int p, int y, int k) {
-  double in[ANGLE_BLOCK], *face_i[ANGLE_BLOCK], *face_j[ANGLE_BLOCK], *face_k[ANGLE_BLOCK];
+  double in[ANGLE_BLOCK], part[ANGLE_BLOCK], share[ANGLE_BLOCK];
+  double *face_j[ANGLE_BLOCK], *face_k[ANGLE_BLOCK];
   for (int a = 0; a < ANGLE_BLOCK; a++) {
-    face_i[a] = &east[(a * PLANES + p) * cells[1] + y];
     face_j[a] = &north[(a * PLANES + p) * cells[0]];
     face_k[a] = &above[(a * cells[1] + y) * cells[0]];
     enter_row(&ordinates[a], y, k, face_j[a], face_k[a], leaving[a]);
-    in[a] = *face_i[a];
+    in[a] = east[(a * PLANES + p) * cells[1] + y];
+    part[a] = ordinates[a].i;
+    share[a] = ordinates[a].weight;
   }
-  carry_on(way, in);
   double *sum = &flux[((size_t)k * (size_t)cells[1] + (size_t)y) * (size_t)cells[0]];
-  for (int a = 0; a < ANGLE_BLOCK; a++) {
-    *face_i[a] = in[a];
-    leave_row(ordinates[a].weight, leaving[a], face_j[a], face_k[a], sum);
+  for (int l = 0; l < cells[0]; l++) {
+    int x = way > 0 ? l : cells[0] - 1 - l;
+    double total = sum[x];
+    for (int a = 0; a < ANGLE_BLOCK; a++) {
+      in[a] = leaving[a][x] + part[a] * in[a];
+      face_j[a][x] = face_k[a][x] = in[a];
+      total += share[a] * in[a];
+    }
+    sum[x] = total;
   }
+  for (int a = 0; a < ANGLE_BLOCK; a++) east[(a * PLANES + p) * cells[1] + y] = in[a];
 }
 
 static void sweep_block(const int way[3], int k0) {

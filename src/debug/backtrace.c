@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "base/log.h"
 #include "base/peek.h"
 
@@ -52,7 +53,7 @@ void mt_backtrace_take(struct mt_backtrace *b, const void *ip, const void *bp, c
     struct frame frame;
     b->ips[b->count++] = ip;
     if (!is_on(bp, low, size) || !mt_peek(&frame, bp, sizeof frame)) return;
-    ip = frame.return_address;
+    ip = mt_arch_plain_return(frame.return_address);
     /* the outermost has 0; a cycle would be endless; code without frame pointers has anything */
     bp = (uintptr_t)frame.caller > (uintptr_t)bp ? frame.caller : NULL;
   }

@@ -18,7 +18,6 @@ BENCH = sys.argv.pop(1)
 # Builds with a sanitizer leave out the programs that measure single operations.
 PEER = os.path.join(os.path.dirname(BENCH), "../libexec/mltp/mltp")
 HAS_PEERS = os.path.exists(PEER)
-MPI = os.path.join(os.path.dirname(BENCH), "../libexec/mltp/mpi/lu.tmpi")
 
 
 def bench(*arguments, **environment):
@@ -126,22 +125,6 @@ class CommandLine(unittest.TestCase):
                 if int(fields[2]) == group and fields[0] != "Z":
                     return True
         return False
-
-    @unittest.skipUnless(os.path.exists(MPI), "no MPI programs in this build")
-    def test_ways_to_wait(self):
-        rows = self.report_of("mpi-wait", "--quick", "--runs", "1", "--vps", "2", "--threads", "4")["rows"]
-        self.assertEqual(len(rows), 5 * 5)  # programs, ways
-        for row in rows:
-            made = row["params"]
-            self.assertTrue(row["verified"])
-            self.assertEqual((made["vps"], made["ranks"], made["degree"]), (2, 4, 2))
-            self.assertAlmostEqual(made["vain_ms"], made["spins_vain"] * made["spin_us"] / 1000)
-            self.assertGreater(made["calls"], 0)
-            if row["impl"] == "park":
-                self.assertEqual((made["spins_paid"], made["spins_vain"]), (0, 0))
-            if row["impl"].startswith("spin:"):
-                self.assertEqual(row["impl"], f"spin:{made['spin_us']:g}")
-                self.assertGreater(made["spins_paid"] + made["spins_vain"], 0)
 
     def test_json(self):
         for experiment in (("pi",), ("matmul",), ("matmul", "--schedule", "fixed"),

@@ -171,6 +171,7 @@ static void finalize_for_ever(void) {
 }
 
 static void mltp_finalize_says_who_never_ends(void) {
+  if (EMULATED) skip(); /* a kernel thread of qemu's own might wake others, for all we know */
   check_exits(finalize_for_ever, MLTP_EXIT_DEADLOCK);
   assert_non_null(strstr(outcome.said, "deadlock"));
   assert_non_null(strstr(outcome.said, "'waiter'"));

@@ -32,6 +32,12 @@ static void missing(void) {
 
 static void wrong_root(void) { MPI_Bcast(values, 1, MPI_INT, rank == 2 ? 1 : 0, MPI_COMM_WORLD); }
 
+/* Some wait until all have copied what is much, others have copied what is little and go on. */
+static void wrong_root_hangs(void) {
+  int root = rank == 2 ? 2 : 0;
+  MPI_Bcast(values, root == 0 ? MANY : 1, MPI_INT, root, MPI_COMM_WORLD);
+}
+
 static void crossed_tags(void) {
   if (rank == 0) MPI_Ssend(values, 1, MPI_INT, 1, 1, MPI_COMM_WORLD);
   if (rank == 1) receive(0, 2);
@@ -71,6 +77,13 @@ static void never_started(void) {
 /* ---- other ways to hang */
 
 static void all_receive(void) { receive((rank + 1) % size, 0); }
+
+static void probes(void) {
+  MPI_Status status;
+  MPI_Message message;
+  if (rank == 1) MPI_Probe(0, 7, MPI_COMM_WORLD, &status);
+  if (rank == 2) MPI_Mprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &message, &status);
+}
 
 static void early_end(void) {
   if (rank == 0) exit(0);
@@ -198,6 +211,8 @@ static const struct {
     {"other-comm", other_comm},
     {"computes", computes},
     {"waits-for-word", waits_for_word},
+    {"wrong-root-hangs", wrong_root_hangs},
+    {"probes", probes},
     {"other-op", other_op},
     {"other-count", other_count},
     {"other-type", other_type},

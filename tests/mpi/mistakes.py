@@ -63,6 +63,15 @@ class Deadlocks(Mistakes):
                    "why: ranks 1, 3 have not called MPI_Barrier on first\n",
                    "why: ranks 0, 2 have not called MPI_Barrier on second\n")
 
+    def test_wrong_root(self):
+        self.hangs("wrong-root-hangs", "why: ranks 0-1, 3 called MPI_Bcast on MPI_COMM_WORLD with root 0 where rank 2"
+                   " called it with root 2")
+
+    def test_probes(self):
+        self.hangs("probes", "rank 1 waits in MPI_Probe: no message has come from rank 0, tag 7, on MPI_COMM_WORLD, at",
+                   "rank 2 waits in MPI_Mprobe: no message has come from any rank, any tag, on MPI_COMM_WORLD, at",
+                   "why: rank 1 waits for rank 0, which is in MPI_Finalize")
+
     def test_request_that_was_never_started(self):
         self.hangs("never-started", "rank 1 waits in MPI_Recv: no message has come from rank 0, tag 5",
                    "why: rank 0 has waited for a persistent send to rank 1, tag 5, that it has not started",

@@ -77,9 +77,12 @@ static void nonblocking(void) {
   MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-/* All call the same, and do not fit together. */
-static void other_root(void) {
-  MPI_Bcast(values, MANY, MPI_INT, rank == 2 ? 1 : 0, MPI_COMM_WORLD);
+/* All call the same, and do not fit together: of two groups none has the root. */
+static void no_root(void) {
+  MPI_Comm group, both;
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &group);
+  MPI_Intercomm_create(group, 0, MPI_COMM_WORLD, 1 - rank % 2, 0, &both);
+  MPI_Bcast(values, MANY, MPI_INT, rank % 2 == 0 ? MPI_PROC_NULL : 0, both);
 }
 
 int deeper(int depth);
@@ -190,7 +193,7 @@ static const struct {
     {"several", wait_for_several},
     {"own-request", own_request},
     {"nonblocking", nonblocking},
-    {"other-root", other_root},
+    {"no-root", no_root},
     {"deep", deep},
     {"generated", generated},
     {"taken-back", taken_back},

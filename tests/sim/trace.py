@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trace read back says what the model did: trace.py PROGRAM.
+"""A trace read back says what the model did: trace.py COMMAND [ARGUMENT ...].
 
 GTKWave's own vcd2fst reads it, and fst2vcd writes down what that has understood.
 """
@@ -27,13 +27,13 @@ def changes(text):
     return found
 
 
-def main(program):
+def main(command):
     if not shutil.which("vcd2fst") or not shutil.which("fst2vcd"):
         print("trace.py: no vcd2fst here (install gtkwave): skipped")
         return 77
     with tempfile.TemporaryDirectory() as folder:
         vcd, fst = pathlib.Path(folder, "a.vcd"), pathlib.Path(folder, "a.fst")
-        subprocess.run([program, vcd], check=True)
+        subprocess.run([*command, vcd], check=True)
         subprocess.run(["vcd2fst", vcd, fst], check=True, stdout=subprocess.DEVNULL)
         read = subprocess.run(["fst2vcd", fst], check=True, capture_output=True, text=True).stdout
     print(read)
@@ -45,4 +45,4 @@ def main(program):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(sys.argv[1:]))

@@ -74,6 +74,14 @@ static inline void mt_arch_fp_load(const struct arch_fp *fp) {
   __asm__ volatile("msr fpcr, %0" : : "r"(fp->fpcr));
 }
 
+/** @return a return address that lay in a frame, without the signature that functions built for
+ * pointer authentication give it. Processors without that ignore the instruction (xpaclri). */
+static inline const void *mt_arch_plain_return(const void *address) {
+  register const void *signed_one __asm__("x30") = address;
+  __asm__("hint #7" : "+r"(signed_one));
+  return signed_one;
+}
+
 /** @return where a context that libc or a signal saved goes on. */
 static inline const void *mt_arch_ucontext_ip(const ucontext_t *context) {
   return (const void *)context->uc_mcontext.pc;

@@ -86,6 +86,9 @@ static inline void mt_arch_fp_load(const struct arch_fp *fp) {
   __asm__ volatile("ldmxcsr %0" : : "m"(fp->mxcsr));
 }
 
+/** @return a return address that lay in a frame: as it is. */
+static inline const void *mt_arch_plain_return(const void *address) { return address; }
+
 /** @return where a context that libc or a signal saved goes on. */
 static inline const void *mt_arch_ucontext_ip(const ucontext_t *context) {
   return (const void *)context->uc_mcontext.gregs[REG_RIP];

@@ -81,7 +81,7 @@ int tm_call_bcast(const char *call, void *buffer, MPI_Count count, MPI_Datatype 
   if (error == MPI_SUCCESS) error = tm_get_type(comm, call, handle, &type);
   if (error == MPI_SUCCESS) error = tm_check_root(comm, call, root);
   if (error != MPI_SUCCESS) return error;
-  struct tm_coll coll = tm_coll_begin(comm, call);
+  struct tm_coll coll = tm_coll_begin_rooted(comm, call, root);
   if (comm->inter)
     bcast_inter(&coll, buffer, (size_t)count, type, root);
   else

@@ -22,6 +22,8 @@ struct tm_coll {
 
 /** Begins a collective: the next tag. */
 struct tm_coll tm_coll_begin(struct tm_comm *comm, const char *call);
+/** The same, and notes the root for reports. */
+struct tm_coll tm_coll_begin_rooted(struct tm_comm *comm, const char *call, int root);
 /** One that only some members take part in, who agree on a tag. */
 struct tm_coll tm_coll_tagged(struct tm_comm *comm, const char *call, int tag);
 

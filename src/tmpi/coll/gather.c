@@ -131,7 +131,7 @@ int tm_call_gather(const char *call, const struct tm_part *own_args, MPI_Datatyp
   struct tm_parts all = {NULL, 0, TM_NO_COUNTS, TM_NO_COUNTS, NULL, NULL};
   int error = get(call, handle, root, own_args, own_type, all_args, all_type, &comm, &own, &all);
   if (error != MPI_SUCCESS) return error;
-  struct tm_coll coll = tm_coll_begin(comm, call);
+  struct tm_coll coll = tm_coll_begin_rooted(comm, call, root);
   tm_gather(&coll, &own, &all, root);
   return tm_coll_result(&coll);
 }
@@ -144,7 +144,7 @@ int tm_call_scatter(const char *call, const struct tm_parts *all_args, MPI_Datat
   struct tm_parts all = {NULL, 0, TM_NO_COUNTS, TM_NO_COUNTS, NULL, NULL};
   int error = get(call, handle, root, own_args, own_type, all_args, all_type, &comm, &own, &all);
   if (error != MPI_SUCCESS) return error;
-  struct tm_coll coll = tm_coll_begin(comm, call);
+  struct tm_coll coll = tm_coll_begin_rooted(comm, call, root);
   tm_scatter(&coll, &all, &own, root);
   return tm_coll_result(&coll);
 }

@@ -11,6 +11,12 @@ struct tm_coll tm_coll_begin(struct tm_comm *comm, const char *call) {
   return (struct tm_coll){comm, call, comm->collectives, MPI_SUCCESS};
 }
 
+struct tm_coll tm_coll_begin_rooted(struct tm_comm *comm, const char *call, int root) {
+  struct tm_coll coll = tm_coll_begin(comm, call);
+  comm->rooted[coll.tag % TM_RECENT] = (struct tm_rooted){coll.tag, root};
+  return coll;
+}
+
 struct tm_coll tm_coll_tagged(struct tm_comm *comm, const char *call, int tag) {
   return (struct tm_coll){comm, call, TAGS | tag, MPI_SUCCESS};
 }

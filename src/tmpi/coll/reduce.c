@@ -60,7 +60,7 @@ int tm_call_reduce(const char *call, const void *sendbuf, void *recvbuf, MPI_Cou
   int error = get(call, comm, count, type, op, &r);
   if (error == MPI_SUCCESS) error = tm_check_root(r.comm, call, root);
   if (error != MPI_SUCCESS) return error;
-  struct tm_coll coll = tm_coll_begin(r.comm, call);
+  struct tm_coll coll = tm_coll_begin_rooted(r.comm, call, root);
   const void *from = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
   if (r.comm->inter)
     reduce_inter(&coll, from, recvbuf, (size_t)count, r.type, r.op, root);

@@ -277,7 +277,7 @@ static void await_arrival(struct tm_mailbox *box, const struct tm_request *probe
     if (waiter.missing == 0) return;
   }
   waiter.thread = mt_seam_self(call);
-  tm_mailbox_park(probe->owner, &box->guard, NULL, call);
+  tm_mailbox_park(probe->owner, &box->guard, probe, call);
   mt_seam_lock(&box->guard);
 }
 

@@ -24,6 +24,11 @@ struct tm_group {
 
 enum { TM_RECENT = 8 };
 
+/** Which collective it was, and its root. */
+struct tm_rooted {
+  int number, root;
+};
+
 struct tm_crew;
 struct tm_team;
 struct tm_topology;
@@ -48,6 +53,7 @@ struct tm_comm {
 
   alignas(TM_LINE) const char *recent[TM_RECENT]; /* [rank] names of the last collectives, by
                                                      number; for reports */
+  struct tm_rooted rooted[TM_RECENT];             /* [rank] those of them that have one */
   struct tm_group *group;                         /* [const] local */
   struct tm_comm *local_comm;       /* [const] of an intercommunicator: its own side */
   struct tm_errhandler *handler;    /* [guard: the owner's mailbox's] */

@@ -18,6 +18,7 @@ static int probe(const char *call, int source, int tag, MPI_Comm handle, bool wa
   int error = tm_request_fill(&request, &arguments, TM_RECV, TM_STANDARD);
   if (error != MPI_SUCCESS) return error;
   tm_request_empty(&request);
+  request.type = NULL; /* of whatever size the message is */
   *flag = 1;
   if (source == MPI_PROC_NULL) {
     tm_status_bytes(status, MPI_PROC_NULL, MPI_ANY_TAG, 0);

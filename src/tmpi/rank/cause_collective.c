@@ -55,25 +55,35 @@ static bool tell_missing(const struct meeting *m, bool *set) {
   return true;
 }
 
-/* The members whose collective of that number was this one. */
-static void who_called(const struct meeting *m, int number, const char *what, bool *set,
+/* The root it had named there; -1: it has none. */
+static int root_of(const struct tm_member *member, int number) {
+  const struct tm_rooted *rooted = &member->rooted[number % TM_RECENT];
+  return rooted->number == number ? rooted->root : -1;
+}
+
+static bool same_call(const struct tm_member *one, const struct tm_member *other, int number) {
+  const char *call = call_of(one, number), *others = call_of(other, number);
+  return call != NULL && others != NULL && strcmp(call, others) == 0 &&
+         root_of(one, number) == root_of(other, number);
+}
+
+/* The members that have called the same as one. */
+static void who_called(const struct meeting *m, int number, const struct tm_member *one, bool *set,
                        char who[TM_RANKS_TEXT]) {
   memset(set, 0, (unsigned)tm_job.size * sizeof *set);
-  for (int i = 0; i < m->count; i++) {
-    const char *call = call_of(&m->members[i], number);
-    set[m->ranks[i]] = call != NULL && strcmp(call, what) == 0;
-  }
+  for (int i = 0; i < m->count; i++) set[m->ranks[i]] = same_call(&m->members[i], one, number);
   tm_words_ranks(who, set, tm_job.size);
 }
 
-/* Two different ones of a number. @return false: all are the same. */
-static bool differ(const struct meeting *m, int number, const char **one, const char **other) {
+/* Two members whose collectives of a number are not the same. @return false: all are. */
+static bool differ(const struct meeting *m, int number, const struct tm_member **one,
+                   const struct tm_member **other) {
   *one = NULL;
   for (int i = 0; i < m->count; i++) {
-    *other = call_of(&m->members[i], number);
-    if (*other == NULL) continue;
+    *other = &m->members[i];
+    if (call_of(*other, number) == NULL) continue;
     if (*one == NULL) *one = *other;
-    if (strcmp(*one, *other) != 0) return true;
+    if (!same_call(*one, *other, number)) return true;
   }
   return false;
 }
@@ -81,16 +91,24 @@ static bool differ(const struct meeting *m, int number, const char **one, const 
 /* The first time that they differed, of those that are remembered. @return false: never. */
 static bool tell_other_call(const struct meeting *m, bool *set) {
   char who[TM_RANKS_TEXT], others[TM_RANKS_TEXT], text[600];
-  const char *one, *other;
+  const struct tm_member *one, *other;
   int number = m->number < TM_RECENT ? 1 : m->number - TM_RECENT + 1;
   while (number <= m->number && !differ(m, number, &one, &other)) number++;
   if (number > m->number) return false;
   who_called(m, number, one, set, who);
   who_called(m, number, other, set, others);
-  snprintf(text, sizeof text,
-           "%s called %s on %s where %s called %s (all ranks must call the same collectives in the "
-           "same order)",
-           who, one, tm_words_comm(m->comm), others, other);
+  const char *call = call_of(one, number), *others_call = call_of(other, number);
+  const char *comm = tm_words_comm(m->comm);
+  if (strcmp(call, others_call) != 0)
+    snprintf(text, sizeof text,
+             "%s called %s on %s where %s called %s (all ranks must call the same collectives in "
+             "the same order)",
+             who, call, comm, others, others_call);
+  else
+    snprintf(text, sizeof text,
+             "%s called %s on %s with root %d where %s called it with root %d (all ranks must name "
+             "the same root)",
+             who, call, comm, root_of(one, number), others, root_of(other, number));
   tm_cause_say(text);
   return true;
 }

@@ -49,8 +49,8 @@ static void read_request(struct tm_wanted *what, const struct tm_request *reques
   what->peer = copy.peer;
   what->number = -1;
   what->tag = copy.envelope.tag;
-  if (copy.type != NULL && mt_seam_peek(&size, &copy.type->size, sizeof size))
-    what->bytes = copy.count * size;
+  what->has_bytes = copy.type != NULL && mt_seam_peek(&size, &copy.type->size, sizeof size);
+  what->bytes = copy.count * size;
   read_comm(what, copy.comm, copy.envelope.context);
 }
 
@@ -99,6 +99,7 @@ struct tm_member tm_doing_member(int number, uint64_t context) {
   if (!member.found) return member;
   member.collectives = comm.collectives;
   memcpy(member.recent, comm.recent, sizeof member.recent);
+  if (!comm.inter) memcpy(member.rooted, comm.rooted, sizeof member.rooted);
   return member;
 }
 

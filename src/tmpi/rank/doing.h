@@ -22,6 +22,7 @@ struct tm_wanted {
   int peer;   /* rank of the communicator, or MPI_ANY_SOURCE */
   int number; /* the same in the job; -1: any */
   int tag;
+  bool has_bytes; /* but for a probe */
   size_t bytes;
   bool has_comm;
   uint64_t context; /* of the communicator's messages */
@@ -42,9 +43,11 @@ void tm_doing_read(struct tm_doing *doing, int number);
 
 /** A member's view of a communicator. */
 struct tm_member {
-  bool found;                    /* it has that communicator */
-  int collectives;               /* started so far */
-  const char *recent[TM_RECENT]; /* names of the last of them, by number */
+  bool found;                         /* it has that communicator */
+  int collectives;                    /* started so far */
+  const char *recent[TM_RECENT];      /* names of the last of them, by number */
+  struct tm_rooted rooted[TM_RECENT]; /* those that have a root; none on an intercommunicator,
+                                         where ranks of a group name others */
 };
 
 /** Looks for a communicator of a rank by its context. */

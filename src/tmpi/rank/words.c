@@ -36,7 +36,7 @@ const char *tm_words_comm(const char *name) { return name[0] != '\0' ? name : "a
 
 static void tell_message(char *text, size_t size, const struct tm_doing *doing, bool peers) {
   const struct tm_wanted *what = &doing->what;
-  char peer[48] = "another rank each", tag[32];
+  char peer[48] = "another rank each", tag[32], bytes[32] = "";
   if (what->peer == MPI_ANY_SOURCE)
     strcpy(peer, "any rank");
   else if (peers && what->number >= 0 && what->number != what->peer)
@@ -47,9 +47,10 @@ static void tell_message(char *text, size_t size, const struct tm_doing *doing, 
     strcpy(tag, "any tag");
   else
     snprintf(tag, sizeof tag, "tag %d", what->tag);
-  snprintf(text, size, "in %s: %s %s, %s, %zu bytes, on %s", doing->call,
+  if (what->has_bytes) snprintf(bytes, sizeof bytes, " %zu bytes,", what->bytes);
+  snprintf(text, size, "in %s: %s %s, %s,%s on %s", doing->call,
            what->kind == TM_SEND ? "no receive was posted by" : "no message has come from", peer,
-           tag, what->bytes, what->has_comm ? tm_words_comm(what->comm) : "no communicator");
+           tag, bytes, what->has_comm ? tm_words_comm(what->comm) : "no communicator");
 }
 
 static void tell_wait(char *text, size_t size, const struct tm_doing *doing, bool peers) {
