@@ -104,6 +104,7 @@ extern const struct experiment bench_deltas;
 extern const struct experiment bench_mpi;
 extern const struct experiment bench_mpi_programs;
 extern const struct experiment bench_mpi_wait;
+extern const struct experiment bench_mpi_load;
 extern const struct experiment bench_systemc;
 
 /**

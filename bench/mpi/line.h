@@ -25,11 +25,10 @@ static inline int size_argument(int argc, char **argv, int most) {
 static inline double *numbers(size_t count) {
   size_t bytes = (count * sizeof(double) / LINE + 1) * LINE;
   double *memory = aligned_alloc(LINE, bytes);
-  if (memory == NULL) {
-    fprintf(stderr, "no memory for %zu numbers\n", count);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
-  return memset(memory, 0, bytes);
+  if (memory != NULL) return memset(memory, 0, bytes);
+  fprintf(stderr, "no memory for %zu numbers\n", count);
+  MPI_Abort(MPI_COMM_WORLD, 1);
+  return NULL;
 }
 
 /** Rank 0 prints the line. right: this rank's part of the answer is. @return the exit status. */

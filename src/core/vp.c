@@ -105,7 +105,8 @@ int mt_vp_spawn(void) {
   if (error == 0) {
     vp->status = MT_VP_AWAKE;
     mt_awake_add(1);
-    error = os_thread_start(&vp->kernel_thread, &vp->affinity, vp_main, vp);
+    /* who is on no VP leaves its CPU soon; one whose caller is has another VP there */
+    error = os_thread_start(&vp->kernel_thread, &vp->affinity, mt_here() != NULL, vp_main, vp);
     if (error != 0) mt_awake_add(-1);
   }
   if (error == 0) {

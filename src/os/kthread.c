@@ -14,11 +14,14 @@ static size_t stack_overhead(const pthread_attr_t *attr) {
   return minimum != NULL ? minimum(attr) : 0;
 }
 
-int os_thread_start(pthread_t *thread, struct os_affinity *affinity, void *(*func)(void *),
-                    void *arg) {
+int os_thread_start(pthread_t *thread, struct os_affinity *affinity, bool elsewhere,
+                    void *(*func)(void *), void *arg) {
   pthread_attr_t attr;
   if (pthread_attr_init(&attr) != 0) return EAGAIN;
-  os_affinity_start_elsewhere(affinity, &attr);
+  if (elsewhere)
+    os_affinity_start_elsewhere(affinity, &attr);
+  else
+    os_affinity_read(affinity);
   int error = pthread_create(thread, &attr, func, arg);
   pthread_attr_destroy(&attr);
   if (error != 0 && affinity->narrowed) { /* that CPU went, or a filter refuses masks */

@@ -98,10 +98,10 @@ void os_affinity_restore(struct os_affinity *affinity);
 
 /* ---- kernel threads (kthread.c) */
 
-/** Starts a joinable kernel thread on another CPU than the caller's; it calls
+/** Starts a joinable kernel thread, if wanted on another CPU than the caller's; it calls
  * os_affinity_restore() when it runs. @return 0 or EAGAIN. */
-int os_thread_start(pthread_t *thread, struct os_affinity *affinity, void *(*func)(void *),
-                    void *arg);
+int os_thread_start(pthread_t *thread, struct os_affinity *affinity, bool elsewhere,
+                    void *(*func)(void *), void *arg);
 /** Starts a kernel thread nobody joins. @return 0 or EAGAIN. */
 int os_thread_start_detached(size_t stack_size, void *(*func)(void *), void *arg);
 void os_thread_join(pthread_t thread);

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "support/asleep.h"
 #include "support/support.h"
 
 /* What a misused call returned; read by the test through MLTP_MISUSE=error. */
@@ -35,8 +36,11 @@ static mltp_t *start(const char *name, mltp_userf_t *func, void *p0) {
   return thread;
 }
 
-/* Whoever is about to wait does so when this returns, even on a busy machine. */
-static void let_others_wait(void) { mltp_sleep(50000000); }
+/* Whoever is about to wait does so when this returns, also on a busy machine. */
+static void let_others_wait(void) {
+  mltp_sleep(1000000); /* those that are ready here run, or are stolen */
+  wait_until_asleep(0);
+}
 
 /* Runs misuse in a thread named "clumsy", and lets everybody end. */
 static void run_clumsy(mltp_userf_t *misuse, void *p0) {

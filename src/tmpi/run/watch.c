@@ -18,7 +18,7 @@
 #include "tmpi/run/output.h"
 #include "tmpi/run/process.h"
 
-enum { STACK_SIZE = 1 << 20, LOOK_NS = 1000000 };
+enum { STACK_SIZE = 1 << 20, LOOK_NS = 4000000 };
 
 static uint32_t signals;               /* [atomic] so many have come */
 static uint64_t deadline = UINT64_MAX; /* [const] */
@@ -38,7 +38,8 @@ static void end_process(void) {
 }
 
 /* Until there is a signal, or nothing to look for. Less and less often: ranks that are placed for
- * long get their VPs later. */
+ * long get their VPs later. A short program is to end before the first look: beside others this
+ * thread may lose its CPU meanwhile, and the process ends when it has it back. */
 static void look_for_vps(void) {
   uint64_t pause = LOOK_NS;
   while (os_futex_wait(&signals, 0, os_now() + pause) == ETIMEDOUT && tm_vps_look()) pause *= 2;
