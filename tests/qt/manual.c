@@ -41,8 +41,7 @@ static void *note(qt_t *old, void *a0, void *a1) {
 
 /* The same, and looks where it runs: a0. */
 static void *note_and_look(qt_t *old, void *a0, void *a1) {
-  int here;
-  *(bool *)a0 = on_stack(&here);
+  *(bool *)a0 = on_stack(__builtin_frame_address(0));
   *(qt_t **)a1 = old;
   return a0;
 }
@@ -56,8 +55,7 @@ static struct {
 } seen;
 
 static void *user(void *pu) {
-  int here;
-  seen.on_stack = on_stack(&here);
+  seen.on_stack = on_stack(__builtin_frame_address(0));
   return (char *)pu + 1;
 }
 
