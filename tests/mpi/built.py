@@ -87,6 +87,7 @@ class Run(Programs):
         self.runs(self.build("loads", f"""
             #include <dlfcn.h>
             #include <mpi.h>
+            #include <stddef.h>
             static void wait(void) {{ MPI_Barrier(MPI_COMM_WORLD); }}
             int main(int argc, char **argv) {{
               int rank;
