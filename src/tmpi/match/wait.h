@@ -46,7 +46,7 @@ static inline bool tm_tell(struct tm_rank *rank, const void *waits_for, const ch
 }
 
 /** Parks until somebody resumes the caller, once. The guard is held, and released.
- * waits_for: for reports. */
+ * waits_for: for reports; NULL: no request. */
 static inline void tm_mailbox_park(struct tm_rank *rank, uint32_t *guard,
                                    const struct tm_request *waits_for, const char *call) {
   bool tells = tm_tell(rank, waits_for, call);
