@@ -24,10 +24,10 @@ class Programs(unittest.TestCase):
         self.folder = pathlib.Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, self.folder)
 
-    def build(self, name, text, *words, by="tmpicc"):
+    def build(self, name, text, *words, by="tmpicc", language="c"):
         program = self.folder / name
         compiler = "cc" if by == "cc" else pathlib.Path(TMPIRUN).parent / by
-        done = subprocess.run([compiler, "-x", "c", "-", "-x", "none", *words, "-o", program], input=text, text=True,
+        done = subprocess.run([compiler, "-x", language, "-", "-x", "none", *words, "-o", program], input=text, text=True,
                               check=False, capture_output=True)
         return program if done.returncode == 0 else self.skipTest(done.stderr)
 
@@ -75,6 +75,30 @@ class Programs(unittest.TestCase):
 
 
 class Run(Programs):
+    def test_c_that_loads_cxx(self):
+        """Each rank handles an exception of its own while the others do."""
+        loaded = self.build("loaded.so", """
+            extern "C" int handle(int rank, void (*wait)(void)) {
+              try { throw rank; } catch (int) {
+                wait();
+                try { throw; } catch (int mine) { return mine; }
+              }
+            }""", "-shared", "-fPIC", by="tmpicxx", language="c++")
+        self.runs(self.build("loads", f"""
+            #include <dlfcn.h>
+            #include <mpi.h>
+            #include <stddef.h>
+            static void wait(void) {{ MPI_Barrier(MPI_COMM_WORLD); }}
+            int main(int argc, char **argv) {{
+              int rank;
+              MPI_Init(&argc, &argv);
+              MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+              void *loaded = dlopen("{loaded}", RTLD_NOW);
+              int (*handle)(int, void (*)(void)) = loaded == NULL ? NULL : dlsym(loaded, "handle");
+              if (handle == NULL || handle(rank, wait) != rank) return 1;
+              return MPI_Finalize();
+            }}"""), ranks=4)
+
     def test_packed_relocations(self):
         pointers = ", ".join(f"&x[{i % 7}]" for i in range(200))
         text = (f"static int x[7]; int *all[] = {{{pointers}}}; char odd[8]; int *more = &x[3];"

@@ -70,6 +70,16 @@ static void own_request(void) {
   MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
+static void drain(void) {
+  static char room[100 + MPI_BSEND_OVERHEAD];
+  void *taken;
+  int bytes;
+  if (rank != 0) return;
+  MPI_Buffer_attach(room, sizeof room);
+  MPI_Bsend(values, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+  MPI_Buffer_detach(&taken, &bytes);
+}
+
 static void nonblocking(void) {
   MPI_Request request;
   if (rank == 1) return;
@@ -192,6 +202,7 @@ static const struct {
     {"probe", probe},
     {"several", wait_for_several},
     {"own-request", own_request},
+    {"drain", drain},
     {"nonblocking", nonblocking},
     {"no-root", no_root},
     {"deep", deep},

@@ -48,6 +48,9 @@ class Waits(Told):
     def test_request_of_the_program(self):
         self.hangs("own-request", r"rank 0 waits in MPI_Wait: nobody has called MPI_Grequest_complete\(\)")
 
+    def test_buffer(self):
+        self.hangs("drain", r"rank 0 waits in MPI_Buffer_detach, at told.c:\d+ \(drain\)")
+
     def test_nonblocking_collective(self):
         self.hangs("nonblocking", "ranks 0, 2-3 wait in MPI_Wait: a nonblocking collective has not ended on MPI_COMM")
 

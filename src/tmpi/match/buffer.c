@@ -5,6 +5,7 @@
  */
 #include "core/seam.h"
 #include "tmpi/match/mailbox.h"
+#include "tmpi/match/wait.h"
 #include "tmpi/mpi/comm.h"
 #include "tmpi/mpi/session.h"
 
@@ -41,11 +42,12 @@ void tm_buffer_return(struct tm_buffer *buffer, size_t bytes) {
 
 void tm_buffer_drain(struct tm_buffer *buffer, const char *call) {
   struct tm_waiter waiter = {mt_seam_self(call), NULL, 1};
+  struct tm_rank *rank = tm_rank_self();
   mt_seam_lock(&buffer->guard);
   while (buffer->used > 0) {
     waiter.next = buffer->waiters;
     buffer->waiters = &waiter;
-    mt_seam_park(&buffer->guard, call);
+    tm_mailbox_park(rank, &buffer->guard, NULL, call);
     mt_seam_lock(&buffer->guard);
   }
   mt_seam_unlock(&buffer->guard);

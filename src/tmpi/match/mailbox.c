@@ -250,7 +250,7 @@ void tm_recv_start(struct tm_request *recv) {
 }
 
 void tm_recv(struct tm_request *recv, const char *call) {
-  bool spins = tm_may_spin(tm_partner(recv));
+  bool spins = tm_may_spin(tm_sender(recv));
   if (receive_or_post(recv, !spins)) return;
   if (spins)
     tm_requests_wait(&recv, 1, 1, call);
@@ -268,7 +268,7 @@ static bool has_arrived(const void *prober) {
 static void await_arrival(struct tm_mailbox *box, const struct tm_request *probe,
                           const char *call) {
   struct tm_waiter waiter = {NULL, box->probers, 1};
-  const struct tm_rank *sender = tm_partner(probe);
+  const struct tm_rank *sender = tm_sender(probe);
   box->probers = &waiter;
   if (tm_may_spin(sender)) {
     mt_seam_unlock(&box->guard);

@@ -9,7 +9,6 @@
 #include "base/atomic.h"
 #include "core/seam.h"
 #include "tmpi/match/wait.h"
-#include "tmpi/mpi/comm.h"
 #include "tmpi/mpi/request.h"
 
 bool tm_request_done(struct tm_request *request) {
@@ -43,10 +42,10 @@ bool tm_spin(bool (*ended)(const void *), const void *what, const struct tm_rank
   return mt_seam_spin(ended, what, waker != NULL ? mt_load_relaxed(&waker->thread) : NULL, blindly);
 }
 
-const struct tm_rank *tm_partner(const struct tm_request *request) {
+/* @return the rank that completes a request; NULL: any, or it is not known. */
+static const struct tm_rank *partner_of(const struct tm_request *request) {
   if (request->kind == TM_SEND) return request->dest;
-  if (request->kind != TM_RECV || request->peer < 0) return NULL;
-  return &tm_job.ranks[request->comm->remote->ranks[request->peer]];
+  return request->kind == TM_RECV ? tm_sender(request) : NULL;
 }
 
 /* What a call waits for. */
@@ -70,19 +69,10 @@ static bool enough_done(const void *what) {
   return missing == 0 || done >= w->wanted;
 }
 
-/* @return whether to spin for what is missing: for all of it, or for any where any will do. */
-static bool may_spin(const struct wanted *w) {
-  bool any = w->wanted < w->count;
-  for (int i = 0; i < w->count; i++) {
-    if (w->requests[i] == NULL || tm_request_done(w->requests[i])) continue;
-    bool may = tm_may_spin(tm_partner(w->requests[i]));
-    if (may == any) return may;
-  }
-  return !any;
-}
-
+/* For several requests a rank that knows who runs parks: the last of them decides. */
 static bool spin(const struct wanted *w) {
-  return may_spin(w) && tm_spin(enough_done, w, w->count == 1 ? tm_partner(w->requests[0]) : NULL);
+  const struct tm_rank *waker = w->count == 1 ? partner_of(w->requests[0]) : NULL;
+  return tm_may_spin(waker) && tm_spin(enough_done, w, waker);
 }
 
 /* ---- parked */

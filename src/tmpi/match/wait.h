@@ -14,6 +14,7 @@
 
 #include "base/atomic.h"
 #include "core/seam.h"
+#include "tmpi/mpi/comm.h"
 #include "tmpi/rank/rank.h"
 
 /** @return whether to spin for what a rank is to bring; NULL: any, or it is not known which. */
@@ -26,8 +27,11 @@ static inline bool tm_may_spin(const struct tm_rank *waker) {
 /** Spins until ended(what). @return whether it has ended; false: in time it has not. */
 bool tm_spin(bool (*ended)(const void *), const void *what, const struct tm_rank *waker);
 
-/** @return the rank that a send or receive names; NULL: any, or it is none of these. */
-const struct tm_rank *tm_partner(const struct tm_request *request);
+/** @return the rank that a receive names; NULL: any, or it is not known. */
+static inline const struct tm_rank *tm_sender(const struct tm_request *recv) {
+  if (recv->peer < 0) return NULL;
+  return &tm_job.ranks[recv->comm->remote->ranks[recv->peer]];
+}
 
 /** Notes for reports what a rank is going to park for: struct tm_request, or the struct tm_comm
  * where it meets the others. @return false: other threads of the rank wait beside it, and are not
@@ -42,7 +46,7 @@ static inline bool tm_tell(struct tm_rank *rank, const void *waits_for, const ch
 }
 
 /** Parks until somebody resumes the caller, once. The guard is held, and released.
- * waits_for: for reports. */
+ * waits_for: for reports; NULL: no request. */
 static inline void tm_mailbox_park(struct tm_rank *rank, uint32_t *guard,
                                    const struct tm_request *waits_for, const char *call) {
   bool tells = tm_tell(rank, waits_for, call);
