@@ -8,6 +8,7 @@
 #include "core/await.h"
 #include "core/det.h"
 #include "core/park.h"
+#include "core/runq.h"
 #include "core/vp.h"
 #include "debug/report.h"
 
@@ -48,18 +49,24 @@ void mt_seam_resume_all(mltp_waitq_t *queue) {
   mt_resume_chain(first);
 }
 
-void mt_seam_resume_all_at(mltp_waitq_t *queue, int vp) {
-  struct mt_vp *to = vp >= 0 && (uint32_t)vp < mt_vp_count() ? mt_rt.vps[vp] : NULL;
-  /* relaxed: a hint; the post looks again */
-  bool comes = to != NULL && mt_load_relaxed(&to->status) != MT_VP_BLOCKED;
-  for (struct mltp_thread *t = comes ? queue->head_ : NULL; t != NULL; t = t->next)
-    if (t->vp != NULL) t->vp = to;
+void mt_seam_resume_all_at(mltp_waitq_t *queue, int (*vp_of)(uint32_t number)) {
+  for (struct mltp_thread *t = queue->head_; t != NULL; t = t->next) {
+    int vp = vp_of(t->number);
+    struct mt_vp *to = vp >= 0 && (uint32_t)vp < mt_vp_count() ? mt_rt.vps[vp] : NULL;
+    /* relaxed: a hint; the post looks again */
+    if (t->vp != NULL && to != NULL && mt_load_relaxed(&to->status) != MT_VP_BLOCKED) t->vp = to;
+  }
   mt_seam_resume_all(queue);
 }
 
 bool mt_seam_spin(bool (*ended)(const void *), const void *what, const struct mltp_thread *waker,
                   uint64_t blindly_ns) {
   return mt_await_spin(mt_current(), ended, what, waker, blindly_ns);
+}
+
+bool mt_seam_is_alone(void) {
+  struct mt_vp *vp = mt_here();
+  return vp == NULL || !mt_runq_seems_busy(vp);
 }
 
 uint64_t mt_seam_park_ns(void) { return mt_await_spin_ns(mt_current()); }

@@ -70,14 +70,19 @@ MT_SEAM void mt_seam_wait(mltp_waitq_t *queue, const char *what);
  * last of them entered; nobody enters meanwhile. */
 MT_SEAM void mt_seam_resume_all(mltp_waitq_t *queue);
 
-/** The same, and those that run on VPs go on on VP number `vp`, unless that is blocked or not
- * there: for threads that work on the same data. What they have in another VP's cache they lose. */
-MT_SEAM void mt_seam_resume_all_at(mltp_waitq_t *queue, int vp);
+/** The same, and those that run on VPs go on on the VP that vp_of(number) gives for their number
+ * (mt_seam_number()), unless that is blocked or not there: for threads that work on the same data.
+ * What they have in another VP's cache they lose. */
+MT_SEAM void mt_seam_resume_all_at(mltp_waitq_t *queue, int (*vp_of)(uint32_t number));
 
 /** Waits on the processor until ended(what), where that may pay (core/await.h), or for blindly_ns
  * if that is not 0. Counted as waits for words are. @return whether it has ended. */
 MT_SEAM bool mt_seam_spin(bool (*ended)(const void *), const void *what,
                           const struct mltp_thread *waker, uint64_t blindly_ns);
+
+/** @return whether no other thread is ready on the caller's VP: a VP that spins has nothing else to
+ * do then. */
+MT_SEAM bool mt_seam_is_alone(void);
 
 /** @return nanoseconds that a park of a thread like the caller takes, and an unpark; 0: in
  * deterministic mode, or MLTP_AWAIT_SPIN_NS says so. */

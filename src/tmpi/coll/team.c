@@ -22,7 +22,8 @@ static struct tm_team **bucket_of(uint64_t context, int first) {
 
 static void init_gate(struct tm_gate *gate, int members) {
   gate->missing = gate->members = members;
-  gate->spins = tm_job.wait == TM_WAIT_SPIN;
+  gate->spins = tm_job.wait == TM_WAIT_SPIN ||
+                (tm_job.wait == TM_WAIT_CONSCIOUS && tm_job.size <= tm_job.places);
 }
 
 /* The crew at a home. Where ranks have kernel threads a crew is a block: few come to the same
@@ -35,15 +36,13 @@ static struct tm_crew *crew_at(struct tm_team *team, int home) {
   return crew;
 }
 
-/* A block is at home where its first member is; a crew with others in it has none. */
+/* A block is at home where its first member is. */
 static void make_crews(struct tm_team *team, const struct tm_group *group) {
   for (int b = 0; b < team->blocks_count; b++) {
     int first = tm_block_first(team, b), end = tm_block_first(team, b + 1);
     struct tm_crew *crew = crew_at(team, tm_rank_home(group->ranks[first]));
     team->crew_of[b] = (int)(crew - team->crews);
     crew->gate.members += end - first;
-    for (int i = first + 1; i < end; i++)
-      crew->mixed |= tm_rank_home(group->ranks[i]) != crew->home;
   }
   for (int i = 0; i < team->crews_count; i++)
     init_gate(&team->crews[i].gate, team->crews[i].gate.members);
@@ -120,6 +119,10 @@ static bool is_open(const void *what) {
 
 void tm_gate_spin(struct tm_gate *gate, const struct tm_coll *coll) {
   const struct coming coming = {gate, gate->opened};
+  if (!tm_may_spin(NULL)) {
+    tm_gate_park(gate, coll);
+    return;
+  }
   mt_seam_unlock(&gate->queue.guard_);
   if (tm_spin(is_open, &coming, NULL)) return;
   mt_seam_lock(&gate->queue.guard_);
@@ -129,12 +132,18 @@ void tm_gate_spin(struct tm_gate *gate, const struct tm_coll *coll) {
     tm_gate_park(gate, coll);
 }
 
-void tm_gate_open(struct tm_gate *gate, int home) {
+/* By a thread's number: rank.c. */
+static int home_of(uint32_t number) { return number != 0 ? tm_rank_home((int)number - 1) : -1; }
+
+void tm_gate_open(struct tm_gate *gate, bool at_home) {
   if (gate->spins) {
     mt_seam_lock(&gate->queue.guard_);
     /* MG-1 release: what was published before the last one came; pairs MG-2 */
     mt_store_release(&gate->opened, gate->opened + 1);
   }
-  mt_seam_resume_all_at(&gate->queue, home);
+  if (at_home)
+    mt_seam_resume_all_at(&gate->queue, home_of);
+  else
+    mt_seam_resume_all(&gate->queue);
   if (gate->spins) mt_seam_unlock(&gate->queue.guard_);
 }

@@ -12,9 +12,9 @@
  * Blocks that are at home on the same VP (rank.h) are a crew, whose members share a VP more often
  * than not: the last of a crew to come goes on to meet the last of the other crews, and when these
  * have met wakes its own crew. So a meeting of N members on P VPs is N switches, and what two VPs
- * both touch is touched once for each VP. A crew that has a home (rank.h) goes on there at first,
- * and then every 0.1 ms or so: who is stolen in between stays where it is, since perhaps the home
- * has lost its CPU.
+ * both touch is touched once for each VP. Its members go home (rank.h) at first, and then every
+ * 0.1 ms or so: who is stolen in between stays where it is, since perhaps the home has lost its
+ * CPU.
  *
  * Published is what a member writes into its slot before it comes to a meeting, and others read
  * after it. There are two sets of slots, used in turn: who publishes for the next meeting but
@@ -44,8 +44,9 @@
 #include "tmpi/match/wait.h"
 
 enum {
-  TM_SMALL_MAX = 256,  /* bytes of data that a block or the team has room for */
-  TM_STEPS_AWAY = 2048 /* a crew goes home when its members have come so often */
+  TM_SMALL_MAX = 256,   /* bytes of data that a block or the team has room for */
+  TM_STEPS_AWAY = 2048, /* members of a crew go home when they have come so often, */
+  TM_OPENINGS_AWAY = 64 /* or been let go so often */
 };
 
 /** Where members wait for each other. */
@@ -59,9 +60,8 @@ struct tm_gate {
 
 struct tm_crew {
   struct tm_gate gate;
-  int home;   /* [const] VP of its blocks; -1: ranks have kernel threads */
-  bool mixed; /* [const] some members are at home elsewhere: it does not go home */
-  int steps;  /* [last to come] until it does */
+  int home;  /* [const] VP of its blocks' first members; -1: ranks have kernel threads */
+  int steps; /* [last to come] until members go home */
 };
 
 struct tm_team_block {
@@ -116,8 +116,8 @@ static inline void tm_gate_park(struct tm_gate *gate, const struct tm_coll *coll
 
 /** The same where they spin. */
 void tm_gate_spin(struct tm_gate *gate, const struct tm_coll *coll);
-/** All go on; home: as of mt_seam_resume_all_at(). */
-void tm_gate_open(struct tm_gate *gate, int home);
+/** All go on, where they are or at home. */
+void tm_gate_open(struct tm_gate *gate, bool at_home);
 
 /** Comes to a gate. @return true: the caller is the last, and is to open it; else it was opened. */
 static inline bool tm_come(struct tm_gate *gate, const struct tm_coll *coll) {
@@ -150,19 +150,22 @@ static inline void tm_open(struct tm_gate *gate) {
   if (mt_likely(!gate->spins))
     mt_seam_resume_all(&gate->queue);
   else
-    tm_gate_open(gate, -1);
+    tm_gate_open(gate, false);
 }
 
 static inline void tm_open_top(const struct tm_coll *coll) { tm_open(&coll->comm->team->top); }
 
+/* Members go home at three openings in turn: who opens has not waited, and stays. */
 static inline void tm_open_crew(const struct tm_coll *coll) {
   struct tm_crew *crew = coll->comm->crew;
   crew->steps -= crew->gate.members;
   if (mt_likely(crew->steps > 0)) {
     tm_open(&crew->gate);
   } else {
-    crew->steps = TM_STEPS_AWAY;
-    tm_gate_open(&crew->gate, crew->mixed ? -1 : crew->home);
+    int steps = TM_OPENINGS_AWAY * crew->gate.members;
+    if (crew->steps <= -2 * crew->gate.members)
+      crew->steps = steps < TM_STEPS_AWAY ? steps : TM_STEPS_AWAY;
+    tm_gate_open(&crew->gate, true);
   }
 }
 

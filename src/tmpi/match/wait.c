@@ -11,6 +11,8 @@
 #include "tmpi/match/wait.h"
 #include "tmpi/mpi/request.h"
 
+enum { OWN_VP_NS = 20000 }; /* a VP without work spins about as long */
+
 bool tm_request_done(struct tm_request *request) {
   /* MB-2 acquire: the results; pairs MB-1 MB-3 */
   return mt_load_acquire(&request->done) != 0;
@@ -38,7 +40,9 @@ void tm_request_complete(struct tm_request *request) {
 /* ---- on the processor */
 
 bool tm_spin(bool (*ended)(const void *), const void *what, const struct tm_rank *waker) {
-  uint64_t blindly = tm_job.wait == TM_WAIT_SPIN ? tm_job.spin_ns : 0;
+  uint64_t blindly = tm_job.wait == TM_WAIT_SPIN                       ? tm_job.spin_ns
+                     : tm_job.wait == TM_WAIT_CONSCIOUS && tm_has_vp() ? OWN_VP_NS
+                                                                       : 0;
   return mt_seam_spin(ended, what, waker != NULL ? mt_load_relaxed(&waker->thread) : NULL, blindly);
 }
 
@@ -69,7 +73,7 @@ static bool enough_done(const void *what) {
   return missing == 0 || done >= w->wanted;
 }
 
-/* For several requests a rank that knows who runs parks: the last of them decides. */
+/* For several requests there is no one waker to look at: the last of them decides. */
 static bool spin(const struct wanted *w) {
   const struct tm_rank *waker = w->count == 1 ? partner_of(w->requests[0]) : NULL;
   return tm_may_spin(waker) && tm_spin(enough_done, w, waker);

@@ -17,10 +17,15 @@
 #include "tmpi/mpi/comm.h"
 #include "tmpi/rank/rank.h"
 
+/** @return whether the calling rank has a VP of its own, which would spin for it when it parks, and
+ * take another's rank meanwhile. */
+static inline bool tm_has_vp(void) { return tm_job.size <= tm_job.places && mt_seam_is_alone(); }
+
 /** @return whether to spin for what a rank is to bring; NULL: any, or it is not known which. */
 static inline bool tm_may_spin(const struct tm_rank *waker) {
   if (tm_job.wait == TM_WAIT_CONSCIOUS)
-    return waker != NULL && mt_seam_runs_elsewhere(mt_load_relaxed(&waker->thread));
+    return tm_has_vp() ||
+           (waker != NULL && mt_seam_runs_elsewhere(mt_load_relaxed(&waker->thread)));
   return tm_job.wait == TM_WAIT_SPIN;
 }
 
