@@ -22,9 +22,10 @@
  *
  * Guards: that of a gate, held for moments. The last to come has held it since all others waited
  * and none can come again before it opens: then it alone touches the gate. But where members spin
- * first (tmpirun --wait=spin), some of them enter the queue later, or never: who opens counts that
- * under the guard, and who parks has looked at the count under it. Otherwise nobody spins at a
- * gate: who opens that of a crew is of the crew, and cannot run before the others have left the VP.
+ * first (tmpirun --wait=spin, or a VP for each rank), some of them enter the queue later, or never:
+ * who opens counts that under the guard, and who parks has looked at the count under it. Otherwise
+ * nobody spins at a gate: who opens that of a crew is of the crew, and cannot run before the others
+ * have left the VP.
  *
  * Relaxed: what reports read.
  *
