@@ -23,7 +23,8 @@ enum tm_phase { TM_BEFORE_INIT, TM_INITIALIZED, TM_FINALIZED };
 
 /** What a call that has to wait for other ranks does before it parks. */
 enum tm_wait {
-  TM_WAIT_CONSCIOUS, /**< spins while its partner runs on another processor, as mltp_await() does */
+  TM_WAIT_CONSCIOUS, /**< spins while its partner runs on another processor, as mltp_await() does,
+                        or for 20 us where ranks have a VP each */
   TM_WAIT_SPIN,      /**< spins for a fixed time, whoever runs */
   TM_WAIT_PARK
 };
