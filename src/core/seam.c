@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of the library, for those built on it. mt_seam_switch() and its kin are in park.c:
- * they are ways to park. */
+/*
+ * The inside of the library, for those built on it. mt_seam_switch() and its kin are in park.c:
+ * they are ways to park.
+ *
+ * Relaxed: where a thread should go on is a hint; the post looks again.
+ */
 #include "core/seam.h"
 
 #include "base/options.h"
@@ -9,6 +13,7 @@
 #include "core/det.h"
 #include "core/park.h"
 #include "core/runq.h"
+#include "core/steal.h"
 #include "core/vp.h"
 #include "debug/report.h"
 
@@ -49,11 +54,18 @@ void mt_seam_resume_all(mltp_waitq_t *queue) {
   mt_resume_chain(first);
 }
 
+static struct mt_vp *vp_at(int index) {
+  return index >= 0 && (uint32_t)index < mt_vp_count() ? mt_rt.vps[index] : NULL;
+}
+
+uint32_t mt_seam_points(int vp) {
+  const struct mt_vp *at = vp_at(vp);
+  return at != NULL ? mt_load_relaxed(&at->tick) : 0;
+}
+
 void mt_seam_resume_all_at(mltp_waitq_t *queue, int (*vp_of)(uint32_t number)) {
   for (struct mltp_thread *t = queue->head_; t != NULL; t = t->next) {
-    int vp = vp_of(t->number);
-    struct mt_vp *to = vp >= 0 && (uint32_t)vp < mt_vp_count() ? mt_rt.vps[vp] : NULL;
-    /* relaxed: a hint; the post looks again */
+    struct mt_vp *to = vp_at(vp_of(t->number));
     if (t->vp != NULL && to != NULL && mt_load_relaxed(&to->status) != MT_VP_BLOCKED) t->vp = to;
   }
   mt_seam_resume_all(queue);
@@ -76,6 +88,20 @@ bool mt_seam_runs_elsewhere(const struct mltp_thread *t) {
 }
 
 void mt_seam_resume(struct mltp_thread *t) { mt_resume(t); }
+
+void mt_seam_resume_at(struct mltp_thread *t, int vp, uint32_t *points) {
+  struct mt_vp *to = vp_at(vp);
+  if (mt_unlikely(t->vp != to) && t->vp != NULL && to != NULL) {
+    uint32_t now = mt_load_relaxed(&to->tick);
+    if (now != mt_load_relaxed(points) && mt_load_relaxed(&to->status) == MT_VP_AWAKE) {
+      mt_store_relaxed(points, now);
+      t->vp = to;
+    }
+  }
+  mt_resume(t);
+}
+
+void mt_seam_move_costs(uint64_t ns) { mt_move_costs(ns); }
 
 void mt_seam_preempt(const char *call) { mt_preempt(call); }
 

@@ -40,6 +40,11 @@ MT_SEAM void mt_seam_park(uint32_t *guard, const char *what);
 /** Makes a parked thread run again. Whoever resumes has seen it waiting under the guard. */
 MT_SEAM void mt_seam_resume(struct mltp_thread *t);
 
+/** The same, and a thread that runs on VPs goes on on this one, unless it has not gone through a
+ * scheduling point since a thread was last sent there with this word (0 at first; changed
+ * atomically): a VP that has lost its CPU is sent one thread in vain. */
+MT_SEAM void mt_seam_resume_at(struct mltp_thread *t, int vp, uint32_t *points);
+
 /** Parks the calling thread and lets `to` go on in its place, on the same VP where there are
  * VPs: a coroutine's switch. Both are unbound, or neither is; `to` was parked by this call, the
  * next one or mt_seam_park(), and whoever may resume it is the caller alone. No guard: the caller
@@ -84,6 +89,10 @@ MT_SEAM bool mt_seam_spin(bool (*ended)(const void *), const void *what,
  * do then. */
 MT_SEAM bool mt_seam_is_alone(void);
 
+/** @return scheduling points that a VP has gone through, modulo 2^32: a clock of its threads' that
+ * costs a load; 0: no such VP. From any context. */
+MT_SEAM uint32_t mt_seam_points(int vp);
+
 /** @return nanoseconds that a park of a thread like the caller takes, and an unpark; 0: in
  * deterministic mode, or MLTP_AWAIT_SPIN_NS says so. */
 MT_SEAM uint64_t mt_seam_park_ns(void);
@@ -91,6 +100,11 @@ MT_SEAM uint64_t mt_seam_park_ns(void);
 /** @return whether a thread runs, and is not the caller; also of one that has ended, or NULL:
  * false. */
 MT_SEAM bool mt_seam_runs_elsewhere(const struct mltp_thread *t);
+
+/** What it costs to move one of the program's threads to another VP, ns (250 unless said): to
+ * take it there, and what it and those it works with lose while it is there. A theft that keeps its
+ * VP busy for less does not pay (docs/design/013). */
+MT_SEAM void mt_seam_move_costs(uint64_t ns);
 
 /** In deterministic mode the caller may be interrupted here. */
 MT_SEAM void mt_seam_preempt(const char *call);

@@ -14,10 +14,14 @@
 #include "debug/probes.h"
 
 enum {
-  MOVE_NS = 250, /* to move a thread: a request's share, two lines to transfer */
   POOR_MAX = 4,  /* thefts that did not pay, counted no further */
   LONE_NS = 5000 /* a lone ready thread is stuck after this time */
 };
+
+/* [atomic] to move a thread: a request's share, two lines to transfer. */
+static uint64_t move_ns = 250;
+
+void mt_move_costs(uint64_t ns) { mt_store_relaxed(&move_ns, ns); }
 
 bool mt_is_stuck(struct mt_vp *victim, uint64_t now, uint64_t ns) {
   uint32_t tick = mt_load_relaxed(&victim->tick);
@@ -38,7 +42,7 @@ static bool leave_alone(const struct mt_vp *victim, bool try_again) {
 
 void mt_judge_theft(struct mt_vp *vp, uint64_t now) {
   if (vp->stolen_count == 0) return;
-  bool paid = now - vp->stolen_at >= (uint64_t)vp->stolen_count * MOVE_NS;
+  bool paid = now - vp->stolen_at >= vp->stolen_count * mt_load_relaxed(&move_ns);
   vp->stolen_count = 0;
   uint32_t poor = mt_load_relaxed(&mt_rt.poor_thefts);
   if (paid)

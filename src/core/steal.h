@@ -23,6 +23,10 @@ bool mt_steal_some(struct mt_vp *vp);
  * enough to have paid. */
 void mt_judge_theft(struct mt_vp *vp, uint64_t now);
 
+/** What it costs to move one of the program's threads to another VP, ns, if not 250: with what it
+ * costs afterwards that it is there. */
+void mt_move_costs(uint64_t ns);
+
 /** @return true when the victim has reached no scheduling point for ns. Whoever looks
  * notes what it saw with the victim, for the next to look. */
 bool mt_is_stuck(struct mt_vp *victim, uint64_t now, uint64_t ns);

@@ -33,6 +33,7 @@ static struct tm_crew *crew_at(struct tm_team *team, int home) {
     if (team->crews[i].home == home) return &team->crews[i];
   struct tm_crew *crew = &team->crews[team->crews_count++];
   crew->home = home;
+  crew->openings = 1;
   return crew;
 }
 

@@ -45,9 +45,9 @@
 #include "tmpi/match/wait.h"
 
 enum {
-  TM_SMALL_MAX = 256,   /* bytes of data that a block or the team has room for */
-  TM_STEPS_AWAY = 2048, /* members of a crew go home when they have come so often, */
-  TM_OPENINGS_AWAY = 64 /* or been let go so often */
+  TM_SMALL_MAX = 256,    /* bytes of data that a block or the team has room for */
+  TM_POINTS_AWAY = 2048, /* a crew goes home after so many scheduling points of its home, */
+  TM_OPENINGS_AWAY = 64  /* or when it has been let go so often */
 };
 
 /** Where members wait for each other. */
@@ -61,8 +61,9 @@ struct tm_gate {
 
 struct tm_crew {
   struct tm_gate gate;
-  int home;  /* [const] VP of its blocks' first members; -1: ranks have kernel threads */
-  int steps; /* [last to come] until members go home */
+  int home;        /* [const] VP of its blocks' first members; -1: ranks have kernel threads */
+  int openings;    /* [last to come] until it goes home; 0 to -2: it does */
+  uint32_t points; /* [last to come] of its home's scheduling, when it was last there */
 };
 
 struct tm_team_block {
@@ -156,18 +157,26 @@ static inline void tm_open(struct tm_gate *gate) {
 
 static inline void tm_open_top(const struct tm_coll *coll) { tm_open(&coll->comm->team->top); }
 
-/* Members go home at three openings in turn: who opens has not waited, and stays. */
+/* At three openings in turn: who opens has not waited, and stays. */
+static inline bool tm_goes_home(struct tm_crew *crew) {
+  uint32_t points = mt_seam_points(crew->home);
+  if (--crew->openings > 0) {
+    if (mt_likely(points - crew->points < TM_POINTS_AWAY)) return false;
+    crew->openings = 0;
+  }
+  if (crew->openings == -2) {
+    crew->openings = TM_OPENINGS_AWAY;
+    crew->points = points;
+  }
+  return true;
+}
+
 static inline void tm_open_crew(const struct tm_coll *coll) {
   struct tm_crew *crew = coll->comm->crew;
-  crew->steps -= crew->gate.members;
-  if (mt_likely(crew->steps > 0)) {
-    tm_open(&crew->gate);
-  } else {
-    int steps = TM_OPENINGS_AWAY * crew->gate.members;
-    if (crew->steps <= -2 * crew->gate.members)
-      crew->steps = steps < TM_STEPS_AWAY ? steps : TM_STEPS_AWAY;
+  if (mt_unlikely(tm_goes_home(crew)))
     tm_gate_open(&crew->gate, true);
-  }
+  else
+    tm_open(&crew->gate);
 }
 
 /** Returns when all have come. */

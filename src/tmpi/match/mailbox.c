@@ -115,7 +115,7 @@ static void leave(struct tm_mailbox *box, struct tm_message *m) {
     struct tm_waiter *prober = box->probers;
     box->probers = prober->next;
     mt_store_relaxed(&prober->missing, 0);
-    if (prober->thread != NULL) mt_seam_resume(prober->thread);
+    if (prober->thread != NULL) tm_resume(box, prober->thread);
     /* it cannot be gone: it takes the guard first */
   }
 }
@@ -133,7 +133,7 @@ static void set_result(struct tm_request *r, const struct tm_envelope *envelope,
 /* A request that was in a queue has what it waited for. */
 static void complete(struct tm_request *request) {
   if (request->blocked != NULL)
-    mt_seam_resume(request->blocked);
+    tm_resume(&request->owner->box, request->blocked);
   else
     tm_request_complete(request);
 }

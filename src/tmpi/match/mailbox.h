@@ -116,6 +116,8 @@ struct tm_message {
 struct tm_mailbox {
   uint32_t guard;
   uint32_t cell_count;             /* [guard] */
+  int home;                        /* [const] tm_rank_home() */
+  uint32_t home_points;            /* [atomic] mt_seam_resume_at() there; relaxed: a hint */
   struct tm_message *cells;        /* [guard] free ones */
   struct tm_queue posted, arrived; /* [guard] */
   struct tm_waiter *probers;       /* [guard] wait for any message to arrive */

@@ -33,7 +33,7 @@ void tm_request_complete(struct tm_request *request) {
   bool last = waiter != NULL && --waiter->missing == 0;
   struct mltp_thread *thread = last ? waiter->thread : NULL;
   mt_seam_unlock(&box->guard); /* from here on request and waiter may be gone */
-  if (thread != NULL) mt_seam_resume(thread);
+  if (thread != NULL) tm_resume(box, thread);
   if (freed) tm_request_drop(request);
 }
 

@@ -59,4 +59,9 @@ static inline void tm_mailbox_park(struct tm_rank *rank, uint32_t *guard,
   if (tells) mt_store_relaxed(&rank->call, NULL);
 }
 
+/** Resumes a thread that waits for messages of this mailbox, at home if that runs threads. */
+static inline void tm_resume(struct tm_mailbox *box, struct mltp_thread *thread) {
+  mt_seam_resume_at(thread, box->home, &box->home_points);
+}
+
 #endif

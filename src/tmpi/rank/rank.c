@@ -19,6 +19,8 @@
 #include "tmpi/mpi/comm.h"
 #include "tmpi/rank/report.h"
 
+enum { MOVE_NS = 1000 }; /* a rank to another VP, and its messages while it is there; 021 */
+
 struct tm_job tm_job;
 
 int tm_job_start(int size) {
@@ -31,9 +33,13 @@ int tm_job_start(int size) {
     return ENOMEM;
   }
   memset(ranks, 0, bytes);
-  for (int i = 0; i < size; i++) ranks[i].number = all->ranks[i] = i;
+  mt_seam_move_costs(MOVE_NS);
   tm_job.size = size;
   tm_job.places = mltp_vp() >= 0 ? mltp_vps_active() : 0;
+  for (int i = 0; i < size; i++) {
+    ranks[i].number = all->ranks[i] = i;
+    ranks[i].box.home = tm_rank_home(i);
+  }
   tm_job.ranks = ranks;
   tm_job.all = all;
   tm_job.next_context = 4; /* world and self have the first ones */

@@ -98,7 +98,8 @@ void tm_job_count_init(void);
 void tm_job_count_finalize(void);
 
 /** @return the VP where a rank is at home, with its neighbours; -1: ranks have kernel threads. It
- * runs where it is ready first, and where others have stolen it; collectives bring it home. */
+ * runs where it is ready first, and where others have stolen it; messages and collectives bring it
+ * home. */
 static inline int tm_rank_home(int number) {
   return tm_job.places > 0 ? (int)((long)number * tm_job.places / tm_job.size) : -1;
 }
