@@ -133,6 +133,42 @@ static void uneven(MPI_Comm comm, int rank, int size) {
   free(all);
 }
 
+/* Parts of any length: few bytes travel in another way than many. */
+static void gathered(MPI_Comm comm, int rank, int size) {
+  enum { LONGEST = 300 };
+  char own[LONGEST], *all = malloc((size_t)size * LONGEST);
+  MPI_Datatype second; /* of two */
+  MPI_Type_create_resized(MPI_CHAR, 0, 2, &second);
+  MPI_Type_commit(&second);
+  for (int length = 0; length <= LONGEST / 2; length += length < 40 ? 1 : 50) {
+    memset(own, rank + length, sizeof own);
+    memset(all, -1, (size_t)size * LONGEST);
+    MPI_Allgather(own, length, MPI_CHAR, all, length, second, comm);
+    for (int i = 0; i < size * length; i++)
+      CHECK(all[2 * i] == (char)(i / length + length) && all[2 * i + 1] == -1);
+    memset(all, 0, (size_t)size * LONGEST);
+    memset(all + (long)rank * length, rank - length, (size_t)length);
+    MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, length, MPI_CHAR, comm);
+    for (int i = 0; i < size * length; i++) CHECK(all[i] == (char)(i / length - length));
+  }
+  MPI_Type_free(&second);
+  free(all);
+}
+
+/* A wrong program: rank 0 has more than the others have room for. They are told, none waits for
+ * ever, and what comes next is right. */
+static void unequal(MPI_Comm comm, int rank, int size) {
+  int length = rank == 0 ? 8 : 4;
+  char own[8] = {0}, *all = malloc((size_t)size * sizeof own);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  int error = MPI_Allgather(own, length, MPI_CHAR, all, length, MPI_CHAR, comm), kind = 0;
+  MPI_Error_class(error, &kind);
+  CHECK(kind == (rank == 0 ? MPI_SUCCESS : MPI_ERR_TRUNCATE));
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
+  free(all);
+  moved(comm, rank, size);
+}
+
 static void all_on(MPI_Comm comm) {
   int rank, size;
   MPI_Comm_rank(comm, &rank);
@@ -141,6 +177,8 @@ static void all_on(MPI_Comm comm) {
   predefined(comm, rank, size);
   moved(comm, rank, size);
   uneven(comm, rank, size);
+  gathered(comm, rank, size);
+  unequal(comm, rank, size);
   MPI_Barrier(comm);
 }
 

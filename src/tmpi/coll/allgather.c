@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* To all from all, the same to each. A team's members say where their parts are, and each copies
- * all others'. */
+/* To all from all, the same to each. */
 #include "tmpi/coll/collective.h"
 #include "tmpi/coll/team.h"
 #include "tmpi/mpi/errors.h"
@@ -20,16 +19,42 @@ static void allgather_inter(struct tm_coll *coll, const struct tm_part *own,
   }
 }
 
-/* Each says where its own part is, and copies all others'. */
+/* @return the bytes of each rank's part, if they are few, and the caller's is as long as what it
+ * has room for from each; or 0. */
+static size_t few_of_each(const struct tm_comm *comm, const struct tm_part *own,
+                          const struct tm_parts *all) {
+  size_t bytes = own->count * own->type->size;
+  if (tm_counts_given(all->counts) || (size_t)all->count * all->type->size != bytes) return 0;
+  return bytes <= comm->team->room / (size_t)comm->size ? bytes : 0;
+}
+
+static bool all_told(const struct tm_coll *coll, size_t bytes) {
+  for (int i = 0; i < coll->comm->size; i++)
+    if (tm_published(coll, i)->bytes != bytes) return false;
+  return true;
+}
+
+/* Few bytes are put side by side where the team has room, and each copies the whole. Else each says
+ * where its own part is, and copies all others'; so it does if a wrong program has more of some
+ * than of others. */
 void tm_allgather(struct tm_coll *coll, const struct tm_part *own, const struct tm_parts *all) {
   struct tm_comm *comm = coll->comm;
   struct tm_part place = tm_part_of(all, comm->rank);
-  bool is_there = own->at == MPI_IN_PLACE;
-  if (!is_there) tm_part_copy(coll, &place, own);
-  if (comm->team == NULL) return;
-  const struct tm_part *told = is_there ? &place : own;
-  tm_publish(coll, told, 0, NULL);
+  const struct tm_part *told = own->at == MPI_IN_PLACE ? &place : own;
+  if (comm->team == NULL) {
+    if (told == own) tm_part_copy(coll, &place, own);
+    return;
+  }
+  size_t few = few_of_each(comm, told, all);
+  char *room = tm_team_data_next(coll);
+  if (few > 0) tm_type_pack(room + few * (size_t)comm->rank, told->at, told->type, 0, few);
+  tm_publish(coll, told, few, NULL);
   tm_meet(coll);
+  if (few > 0 && all_told(coll, few)) {
+    tm_type_copy(all->base, all->type, room, tm_type_of(MPI_BYTE), few * (size_t)comm->size);
+    return;
+  }
+  if (told == own) tm_part_copy(coll, &place, own);
   for (int i = 1; i < comm->size; i++) {
     int rank = (comm->rank + i) % comm->size;
     struct tm_part to = tm_part_of(all, rank);

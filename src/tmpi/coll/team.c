@@ -55,8 +55,10 @@ static struct tm_team *make(uint64_t context, const struct tm_group *group) {
   while (4 * blocks * blocks <= size) blocks *= 2;
   size_t slots = (size_t)size * sizeof(struct tm_slot);
   size_t fixed = sizeof(struct tm_team) + (size_t)blocks * sizeof(struct tm_crew);
+  size_t room = (size_t)size * TM_SMALL_EACH;
+  room = room < TM_SMALL_MAX ? TM_SMALL_MAX : (room + TM_LINE - 1) & -(size_t)TM_LINE;
   size_t bytes = fixed + (size_t)blocks * sizeof(struct tm_team_block);
-  size_t all = bytes + 2 * slots + (size_t)blocks * sizeof(int);
+  size_t all = bytes + 2 * room + 2 * slots + (size_t)blocks * sizeof(int);
   struct tm_team *team = aligned_alloc(TM_LINE, (all + TM_LINE - 1) & -(size_t)TM_LINE);
   if (team == NULL) return NULL;
   memset(team, 0, bytes);
@@ -65,7 +67,10 @@ static struct tm_team *make(uint64_t context, const struct tm_group *group) {
   team->size = team->members = size;
   team->blocks_count = blocks;
   team->blocks = (struct tm_team_block *)((char *)team + fixed);
-  team->slots[0] = (struct tm_slot *)((char *)team + bytes);
+  team->room = room;
+  team->data[0] = (char *)team + bytes;
+  team->data[1] = team->data[0] + room;
+  team->slots[0] = (struct tm_slot *)(team->data[1] + room);
   team->slots[1] = team->slots[0] + size;
   team->crew_of = (int *)(team->slots[1] + size);
   make_crews(team, group);

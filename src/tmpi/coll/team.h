@@ -45,7 +45,8 @@
 #include "tmpi/match/wait.h"
 
 enum {
-  TM_SMALL_MAX = 256,    /* bytes of data that a block or the team has room for */
+  TM_SMALL_MAX = 256,    /* bytes of data that a block has room for, and the team at least */
+  TM_SMALL_EACH = 16,    /* bytes the team has room for of each member */
   TM_POINTS_AWAY = 2048, /* a crew goes home after so many scheduling points of its home, */
   TM_OPENINGS_AWAY = 64  /* or when it has been let go so often */
 };
@@ -78,16 +79,17 @@ struct tm_slot {
 };
 
 struct tm_team {
-  struct tm_team *next; /* [guard: table] */
-  uint64_t context;     /* [const] of the communicator */
-  int first;            /* [const] the job's number of its first member */
-  int size;             /* [const] members */
-  int blocks_count;     /* [const] */
-  int crews_count;      /* [const] */
-  int members;          /* [guard: table] whose communicator is not freed yet, or not made */
-  struct tm_gate top;   /* of the last of each crew */
-  alignas(TM_LINE) char data[2][TM_SMALL_MAX]; /* for all, in turn as slots are */
-  struct tm_slot *slots[2];                    /* by rank */
+  struct tm_team *next;     /* [guard: table] */
+  uint64_t context;         /* [const] of the communicator */
+  int first;                /* [const] the job's number of its first member */
+  int size;                 /* [const] members */
+  int blocks_count;         /* [const] */
+  int crews_count;          /* [const] */
+  int members;              /* [guard: table] whose communicator is not freed yet, or not made */
+  size_t room;              /* [const] bytes there are of data */
+  char *data[2];            /* for all, in turn as slots are */
+  struct tm_gate top;       /* of the last of each crew */
+  struct tm_slot *slots[2]; /* by rank */
   struct tm_team_block *blocks;
   int *crew_of; /* [const] by block */
   struct tm_crew crews[];
