@@ -226,6 +226,7 @@ static void errors(void) {
 
 int main(int argc, char **argv) {
   rank = check_start(&argc, &argv, &size);
+  CHECK(size == 1 || getenv("OPENBLAS_NUM_THREADS") != NULL); /* tmpirun(1) */
   attributes();
   infos();
   asked();
