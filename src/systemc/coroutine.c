@@ -76,8 +76,10 @@ static inline void become(struct mt_coroutine *from, struct mt_coroutine *next) 
   current = next;
 }
 
-/* Immediately before the switch. fake_stack: NULL if the one that leaves has ended. */
-static void leave(const struct mt_coroutine *next, void **fake_stack) {
+/* Immediately before the switch. fake_stack: NULL if the one that leaves has ended. Inlined always:
+ * ThreadSanitizer would take a return from here for one of next's. */
+__attribute__((always_inline)) static inline void leave(const struct mt_coroutine *next,
+                                                        void **fake_stack) {
   const struct mt_co_stack *stack = next->stack;
   if (__sanitizer_start_switch_fiber && stack != NULL)
     __sanitizer_start_switch_fiber(fake_stack, stack->low, (size_t)1 << stack->class_log2);
