@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where sends and receives meet (src/tmpi/match/mailbox.h). Thread 0 receives three messages, of
+ * Where sends and receives meet (src/tmpi/match/mailbox.h). Thread 0 receives all messages, of
  * whomever: each time it either blocks, or posts the receive, and then waits for the request. Thread
- * 1 sends it two, blocking, each either eager, in a cell if one is free, or left with the sender; thread
- * 2 sends one that stays with it, and waits for the request. With -DEAGER all that thread 1 sends is
- * eager: cells are used again.
+ * 1 sends it two, blocking, each either eager, in the fast box if nothing else is there, else in a
+ * cell if one is free, or left with the sender; thread
+ * 2 sends one that stays with it, and waits for the request. With -DEAGER all is eager, and thread 1
+ * sends three: the fast box and the cell are used again.
  *
  * Guards are locks, so that memory is as each holder left it: no store buffers. Bins are left out:
  * everything fits everything.
@@ -12,7 +13,12 @@
  * Checked: nobody waits for ever (all end); who goes on has its data, or they were taken; the
  * messages of thread 1 come in order; a thread is resumed once, with its registers saved.
  */
-#define RECEIVES 3
+#ifdef EAGER
+#define SENDS 3 /* of thread 1 */
+#else
+#define SENDS 2
+#endif
+#define RECEIVES (SENDS + 1)
 #define NONE 9
 
 bool guard, guard2;         /* of the receiver's box; of thread 2's */
@@ -24,7 +30,8 @@ byte data[RECEIVES];
 chan queue = [RECEIVES] of { byte }; /* posted receives, the oldest first */
 
 /* messages: data, whether in the cell, the thread it stays with (NONE: none) */
-chan arrived = [3] of { byte, bool, byte };
+chan arrived = [RECEIVES] of { byte, bool, byte };
+byte fast;                  /* what is in the fast box; 0: nothing */
 byte cell;                  /* what is in it */
 bool cell_free = true;
 bool taken[3];              /* the data of a thread's message have been copied */
@@ -88,7 +95,20 @@ active proctype receiver() {
      fi;
      lock(guard);
      if
+#ifdef MUTATE_10
+     :: fast != 0 && empty(arrived) -> /* what came later first */
+#else
+     :: fast != 0 ->
+#endif
+        what = fast;
+        fast = 0;
+        guard = false;
+        data[r] = what
+#ifdef MUTATE_10
      :: nempty(arrived) ->
+#else
+     :: fast == 0 && nempty(arrived) ->
+#endif
 #ifdef MUTATE_7
         if /* the newest */
         :: len(arrived) == 1 -> arrived?what, in_cell, sender
@@ -128,7 +148,7 @@ active proctype receiver() {
            fi
         :: else
         fi
-     :: empty(arrived) && blocks[r] ->
+     :: fast == 0 && empty(arrived) && blocks[r] ->
 #ifdef MUTATE_1
         queue!r;
         guard = false;
@@ -138,7 +158,7 @@ active proctype receiver() {
         queue!r;
         park(0, guard)
 #endif
-     :: empty(arrived) && !blocks[r] ->
+     :: fast == 0 && empty(arrived) && !blocks[r] ->
         queue!r;
         guard = false;
         /* tm_requests_wait() */
@@ -168,9 +188,16 @@ active proctype receiver() {
 inline find_or_make(what, eager) {
   r = NONE;
   in_cell = false;
+  in_fast = false;
   lock(guard);
   if
   :: nempty(queue) -> queue?r
+#ifdef MUTATE_9
+  :: empty(queue) && eager && fast == 0 -> /* older ones are there */
+#else
+  :: empty(queue) && eager && fast == 0 && empty(arrived) ->
+#endif
+     in_fast = true; fast = what
   :: else ->
      if
      :: eager && cell_free -> in_cell = true; cell_free = false; cell = what
@@ -189,9 +216,9 @@ inline find_or_make(what, eager) {
 
 active proctype sender() {
   byte number = 1, r;
-  bool eager, in_cell, wakes;
+  bool eager, in_cell, in_fast, wakes;
   do
-  :: number <= 2 ->
+  :: number <= SENDS ->
      if
      :: eager = true
 #ifndef EAGER
@@ -201,7 +228,8 @@ active proctype sender() {
      find_or_make(10 + number, eager);
      if
      :: r != NONE -> guard = false; deliver(10 + number)
-     :: r == NONE && eager -> arrived!10 + number, in_cell, NONE; guard = false
+     :: in_fast -> guard = false
+     :: r == NONE && eager && !in_fast -> arrived!10 + number, in_cell, NONE; guard = false
      :: r == NONE && !eager ->
         arrived!10 + number, false, 1;
         park(1, guard);
@@ -215,11 +243,20 @@ active proctype sender() {
 
 active proctype other() {
   byte r;
-  bool in_cell, wakes;
+  bool in_cell, in_fast, wakes;
+#ifdef EAGER
+  find_or_make(21, true);
+#else
   find_or_make(21, false);
+#endif
   if
   :: r != NONE -> guard = false; deliver(21)
+  :: in_fast -> guard = false
   :: else ->
+#ifdef EAGER
+     arrived!21, in_cell, NONE;
+     guard = false
+#else
      arrived!21, false, 2;
      guard = false;
      lock(guard2);
@@ -228,5 +265,6 @@ active proctype other() {
      :: else -> waited2 = true; park(2, guard2)
      fi;
      assert(taken[2])
+#endif
   fi
 }

@@ -201,7 +201,9 @@ MUTATIONS = {
         Mutation(5, "deliver", "a receiver is resumed before the data are there"),
         Mutation(6, "tm_requests_wait", "who waits does not look again under the guard"),
         Mutation(7, "tm_queue_find_message", "the newest message is taken, not the oldest"),
-        Mutation(8, "keep_cell", "a cell is read after the guard is released", ("EAGER",)),
+        Mutation(8, "tm_cell_keep", "a cell is read after the guard is released", ("EAGER",)),
+        Mutation(9, "tm_fastbox_takes", "the fast box is filled while older messages are there", ("EAGER",)),
+        Mutation(10, "receive_or_post", "the fast box is looked at last"),
     ],
     "meet": [
         Mutation(1, "tm_come", "a gate counts anew only when it has been opened"),

@@ -13,7 +13,9 @@
  * before the next one is sent, and of several that fit the oldest is taken.
  *
  * Very few bytes are copied into a cell, and out of it, under the guard: the mailbox keeps cells
- * that are free, so that nothing is allocated.
+ * that are free, so that nothing is allocated. Even fewer, when nothing else is there, go beside
+ * the guard (fastbox.h); who expects no more spins, where it spins, for any message, and posts its
+ * receive then.
  *
  * A blocking call (tm_send(), tm_recv()) that has to wait parks under the guard under which it has
  * entered the queue: who takes it out of there knows that it waits, copies, and resumes it. Nobody
@@ -28,10 +30,12 @@
 #ifndef TM_MATCH_MAILBOX_H
 #define TM_MATCH_MAILBOX_H
 
+#include <stdalign.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tmpi/match/fastbox.h"
 #include "tmpi/match/queue.h"
 #include "tmpi/mpi.h"
 
@@ -114,7 +118,9 @@ struct tm_message {
 };
 
 struct tm_mailbox {
-  uint32_t guard;
+  alignas(TM_LINE) uint32_t guard;
+  uint32_t mail;                   /* [guard] messages there are; relaxed: who spins looks */
+  struct tm_fastbox fast;          /* [guard] */
   uint32_t cell_count;             /* [guard] */
   int home;                        /* [const] tm_rank_home() */
   uint32_t home_points;            /* [atomic] mt_seam_resume_at() there; relaxed: a hint */

@@ -16,7 +16,7 @@ static bool same(const struct tm_envelope *a, const struct tm_envelope *b) {
   return a->context == b->context && a->source == b->source && a->tag == b->tag;
 }
 
-static bool fits(const struct tm_envelope *message, const struct tm_envelope *wanted) {
+bool tm_envelope_fits(const struct tm_envelope *message, const struct tm_envelope *wanted) {
   return message->context == wanted->context &&
          (wanted->source == MPI_ANY_SOURCE || wanted->source == message->source) &&
          (wanted->tag == MPI_ANY_TAG || wanted->tag == message->tag);
@@ -74,7 +74,7 @@ void tm_queue_remove(struct tm_queue *queue, struct tm_entry *entry) {
 struct tm_entry *tm_queue_find_receive(struct tm_queue *queue, const struct tm_envelope *message) {
   struct tm_entry *exact = bin_of(queue, message)->first, *wild = queue->wild.first;
   while (exact != NULL && !same(exact->envelope, message)) exact = exact->next;
-  while (wild != NULL && !fits(message, wild->envelope)) wild = wild->next;
+  while (wild != NULL && !tm_envelope_fits(message, wild->envelope)) wild = wild->next;
   if (exact == NULL || wild == NULL) return exact != NULL ? exact : wild;
   return exact->order < wild->order ? exact : wild;
 }
@@ -82,7 +82,7 @@ struct tm_entry *tm_queue_find_receive(struct tm_queue *queue, const struct tm_e
 struct tm_entry *tm_queue_find_message(struct tm_queue *queue, const struct tm_envelope *wanted) {
   if (is_wild(wanted)) {
     struct tm_entry *any = queue->earliest;
-    while (any != NULL && !fits(any->envelope, wanted)) any = any->later;
+    while (any != NULL && !tm_envelope_fits(any->envelope, wanted)) any = any->later;
     return any;
   }
   struct tm_entry *exact = bin_of(queue, wanted)->first;

@@ -28,6 +28,9 @@ struct tm_envelope {
   int tag;          /* of a receive perhaps MPI_ANY_TAG */
 };
 
+/** @return whether a receive that wants that takes the message. */
+bool tm_envelope_fits(const struct tm_envelope *message, const struct tm_envelope *wanted);
+
 struct tm_entry {
   struct tm_entry *next, *prev;       /* in its bin */
   struct tm_entry *later, *earlier;   /* of all */

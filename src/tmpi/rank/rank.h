@@ -42,8 +42,6 @@ struct tm_unstarted {
   int peer, tag;
 };
 
-enum { TM_LINE = 64 };
-
 /** The first line is what each call touches: ranks by the thousand are in no first-level cache. */
 struct tm_rank {
   alignas(TM_LINE) int number; /* [const] in MPI_COMM_WORLD */
