@@ -72,6 +72,8 @@ def invented_mpi():
             made += [{**common, "experiment": "mpi-programs", "metric": metric, "ranks": ranks, "unit": "ms",
                       **dict.fromkeys(MEASURED, 30.5 + place * ranks)}
                      for metric in ("GE 1728", "LU 7320")]
+    made += [{"verified": True, "runs": 3, "experiment": "mpi-load", "metric": "barrier", "impl": side, "unit": "us", "ranks": 16,
+              "vps": 2, "competing": 2 * place, **dict.fromkeys(MEASURED, 2.5 + 3.5 * place)} for place, side in enumerate(("quiet", "loaded"))]
     made += [{"verified": True, "runs": 3, "experiment": "mpi-wait", "metric": "LU 7320", "impl": way, "unit": "ms",
               "degree": degree, "ranks": 2 * degree, "calls": 12, "parks": 5, "spins_paid": 4, "spins_vain": 3, "vain_ms": 0.6,
               "cpu_ms": 11.5 + place * degree, **dict.fromkeys(MEASURED, 30.5 + place)}
@@ -188,6 +190,11 @@ class Page(unittest.TestCase):
             rows["mltp"]["min"], rows["pthreads"]["min"] = ours, peer
             self.assertEqual(sections.targets.verdict_of(rows["mltp"], rows["pthreads"]), verdict)
         self.assertEqual(sections.targets.verdict_of(rows["mltp"], None), "target missed")
+
+    def test_worst_ratio_beside_a_load(self):
+        table = sections.mpi.loaded(invented(self.measured))
+        self.assertIn("2.40 by min, 2.40 by median", table.caption) # 2.5 and 6 us
+        self.assertIsNone(sections.mpi.loaded(self.measured))
 
     def shaken(self, seed):
         """Every sentence, with every measured and printed number replaced by another one."""
