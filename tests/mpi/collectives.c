@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every collective, on the world and on communicators made of it, against what can be computed. */
+/* Every collective, on the world and on communicators made of it, against what can be computed.
+ * With an argument: first a wrong one. */
 #include <string.h>
 
 #include "check.h"
@@ -178,13 +179,13 @@ static void all_on(MPI_Comm comm) {
   moved(comm, rank, size);
   uneven(comm, rank, size);
   gathered(comm, rank, size);
-  unequal(comm, rank, size);
   MPI_Barrier(comm);
 }
 
 int main(int argc, char **argv) {
   int size, rank = check_start(&argc, &argv, &size), split_rank, merged_rank;
   MPI_Comm copy, part, inter, whole;
+  if (argc > 1) unequal(MPI_COMM_WORLD, rank, size);
   all_on(MPI_COMM_WORLD);
   all_on(MPI_COMM_SELF);
   MPI_Comm_dup(MPI_COMM_WORLD, &copy);

@@ -36,7 +36,7 @@ static bool all_told(const struct tm_coll *coll, size_t bytes) {
 
 /* Few bytes are put side by side where the team has room, and each copies the whole. Else each says
  * where its own part is, and copies all others'; so it does if a wrong program has more of some
- * than of others. */
+ * than of others, whose parts overlap in the team's room: nobody reads them there. */
 void tm_allgather(struct tm_coll *coll, const struct tm_part *own, const struct tm_parts *all) {
   struct tm_comm *comm = coll->comm;
   struct tm_part place = tm_part_of(all, comm->rank);
