@@ -2,8 +2,8 @@
 /**
  * @file fastbox.h
  * Room for one short message in the line of a mailbox that holds its guard. Between two processors
- * a message costs the transfers of lines that it takes: by a cell five or six, by this one, which
- * the guard brings along, one for the sender and one for the receiver.
+ * a message costs the transfers of lines that it takes: by a cell those of guard, queue and cell,
+ * by this one, which the guard brings along, one for the sender and one for the receiver.
  *
  * It is filled when there is no other message: what is in it is older than all in `arrived`, and
  * looked at first. The mailbox's guard protects it (tests/models/mailbox.pml).
