@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks the properties of src/coord/policy.h on random histories of programs.
+
+Usage: policy.py LIBRARY [HISTORIES]
+
+A history is a list of events: programs start, end, ask for more or less, and the policy decides
+after each of them, as the daemon does. LIBRARY is the policy as a shared library.
+"""
+import ctypes
+import sys
+import time
+
+try:
+    from hypothesis import HealthCheck, given, settings, strategies as st
+except ImportError:
+    print("policy.py: no hypothesis here (install python3-hypothesis): skipped")
+    sys.exit(77)
+
+
+class Program(ctypes.Structure):
+    """struct mt_policy_program."""
+    _fields_ = [(name, ctypes.c_uint32)
+                for name in ("user", "weight", "most", "demand", "granted", "share")]
+
+
+EVENTS = st.one_of(
+    st.tuples(st.just("start"), st.integers(0, 3), st.sampled_from([1, 1, 1, 2, 3, 10]),
+              st.integers(1, 70), st.integers(0, 80)),
+    st.tuples(st.just("end"), st.integers(0, 40)),
+    st.tuples(st.just("ask"), st.integers(0, 40), st.integers(0, 80)))
+
+# A user's programs share time when they outnumber its CPUs, so both sides of that are drawn.
+HISTORIES = st.tuples(st.sampled_from([1, 2, 3, 4, 7, 8, 16, 64, 128]),
+                      st.lists(EVENTS, min_size=1, max_size=25))
+
+
+def decide(library, cpus, programs):
+    """Returns programs after one decision."""
+    array = (Program * max(1, len(programs)))(*programs)
+    error = library.mt_policy_divide(cpus, array, len(programs))
+    assert error == 0, f"error {error}"
+    return list(array)[:len(programs)]
+
+
+def useful(program):
+    """The VPs that a program can keep busy now."""
+    return min(program.demand, program.most)
+
+
+def check(cpus, programs):
+    """Checks one decision."""
+    active = [p for p in programs if p.demand > 0]
+    users = {p.user for p in active}
+    demand = sum(useful(p) for p in active)
+    assert sum(p.share for p in programs) <= 1000 * cpus, "shares above the CPUs"
+    for p in programs:
+        assert 1 <= p.granted <= p.most, "starved, or more than it can run"
+        assert p.demand > 0 or p.share == 0, "an idle program counts"
+        assert p.demand == 0 or p.share > 0, "starved"
+        assert p.share <= 1000 * p.granted
+    granted = sum(p.granted for p in active)
+    if len(users) == 1 and len(active) <= cpus:
+        assert granted <= cpus, "VPs above the CPUs"
+    timed = sum(1 for p in active if p.share < 1000)
+    assert sum(p.granted for p in active if p.share >= 1000) <= cpus
+    assert granted <= cpus + timed, "VPs above the CPUs, and nobody shares time"
+    assert granted >= min(cpus, demand), "a CPU is left although a program asks for it"
+    if demand <= cpus:
+        for p in active:
+            assert p.granted >= useful(p), "less than asked for while CPUs are left"
+    if sum(p.granted for p in programs) < cpus:
+        assert all(p.granted == p.most for p in active), "CPUs are granted to nobody"
+    for user in users:  # a user with enough to do gets its part, whatever others start
+        mine = [p for p in active if p.user == user]
+        part = min(cpus * 1000 // len(users), 1000 * sum(useful(p) for p in mine))
+        got = sum(p.share for p in mine)
+        if len(users) <= cpus and all(p.weight == 1 for p in mine):
+            assert got + 1000 + len(mine) > part, f"user {user} got {got} of {part}"
+
+
+def fair(cpus, programs):
+    """Equal hungry programs of one user differ by one VP at most."""
+    hungry = [p.granted for p in programs if p.demand >= cpus and p.most >= cpus and p.weight == 1]
+    if len({p.user for p in programs}) == 1 and hungry:
+        assert max(hungry) - min(hungry) <= 1, f"unfair: {hungry}"
+
+
+def run(library, history):
+    """Runs one history; after each event the answer must be settled at the second look."""
+    cpus, events = history
+    programs = []
+    for event in events:
+        if event[0] == "start":
+            programs.append(Program(user=event[1], weight=event[2], most=event[3],
+                                    demand=event[4]))
+        elif programs and event[0] == "end":
+            del programs[event[1] % len(programs)]
+        elif programs and event[0] == "ask":
+            programs[event[1] % len(programs)].demand = event[2]
+        programs = decide(library, cpus, programs)
+        check(cpus, programs)
+        fair(cpus, programs)
+        again = decide(library, cpus, programs)
+        assert [p.granted for p in again] == [p.granted for p in programs], "not settled"
+
+
+def refuse(library):
+    """Numbers out of range are refused."""
+    for cpus, weight, most in ((0, 1, 1), (5000, 1, 1), (2, 0, 1), (2, 1, 0), (2, 5000, 1)):
+        array = (Program * 1)(Program(user=1, weight=weight, most=most, demand=1, granted=7))
+        assert library.mt_policy_divide(cpus, array, 1) != 0
+        assert array[0].granted == 7
+
+
+def beside(library):
+    """Other load takes its part, half at most, and small changes of it change nothing."""
+    answer = library.mt_policy_cpus_beside
+    assert answer(8, 0, 0) == 8 and answer(8, 2000, 8) == 6 and answer(8, 100000, 0) == 4
+    assert answer(8, 600, 8) == 8 and answer(8, 1400, 7) == 7 and answer(1, 1000, 1) == 1
+
+
+def speed(library):
+    """A thousand programs: prints how long a decision takes, the least of ten."""
+    programs = [Program(user=i % 5, weight=1, most=64, demand=i % 65) for i in range(1000)]
+    for cpus in (2, 64, 1024):
+        best = 1e9
+        array = (Program * 1000)(*programs)
+        for _ in range(10):
+            begin = time.perf_counter()
+            assert library.mt_policy_divide(cpus, array, 1000) == 0
+            best = min(best, time.perf_counter() - begin)
+        print(f"1000 programs on {cpus} CPUs: {best * 1e6:.0f} us")
+
+
+def main():
+    library = ctypes.CDLL(sys.argv[1])
+    count = int(sys.argv[2]) if len(sys.argv) > 2 else 2000
+
+    @settings(max_examples=count, deadline=None, database=None,
+              suppress_health_check=list(HealthCheck))
+    @given(HISTORIES)
+    def histories(history):
+        run(library, history)
+
+    refuse(library)
+    beside(library)
+    histories()
+    print(f"{count} histories")
+    speed(library)
+
+
+if __name__ == "__main__":
+    main()
