@@ -64,6 +64,7 @@ struct mt_options {
   int64_t steps_max;        /**< scheduling points of a deterministic run; 0: any number */
   const char *schedule;     /**< of deterministic mode */
   const char *schedule_log; /**< file for its decisions, or "none" */
+  const char *coordinator;  /**< "off", "auto", or the path of mltpd's socket */
 };
 
 /* hidden: one instruction tests a field, also in the shared library */

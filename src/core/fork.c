@@ -20,6 +20,7 @@
 
 #include <string.h>
 
+#include "coord/client.h"
 #include "core/await.h"
 #include "core/descriptor.h"
 #include "core/key.h"
@@ -52,6 +53,7 @@ static void in_child(void) {
   mt_stacks_forget();
   mt_keys_forked();
   mt_await_forget();
+  mt_client_forget();
   bool was_running = mt_load_relaxed(&mt_rt.running);
   memset(&mt_rt, 0, sizeof mt_rt);
   mt_rt.forked = was_running;

@@ -72,6 +72,7 @@ static bool look_around(struct mt_vp *vp) {
       uint64_t now = mt_vp_now(vp);
       mt_timers_run_due(now);
       if (mt_runq_seems_busy(vp)) return true;
+      mt_share_probe();
       if (mt_over_target() || mt_load_relaxed(&mt_rt.stopping)) return false;
       if ((sent || !crowded()) && mt_try_steal(vp, now, sent)) return true;
       if (now >= end) return false;
@@ -169,7 +170,10 @@ void mt_idle_loop(struct mt_vp *vp) {
     vp->probe = 0;
     uint64_t now = mt_vp_now(vp);
     mt_timers_run_due(mt_det_on ? mt_det_now() : now);
+    mt_share_look(vp, now);
+    mt_share_probe();
     if (mt_over_target()) {
+      if (mt_runq_seems_busy(vp)) mt_share_refused();
       mt_surrender(vp); /* one VP too many */
       if (!mt_runq_seems_busy(vp)) sleep_until_woken(vp);
     } else if (mt_runq_seems_busy(vp) || (mt_det_on ? mt_det_skip_time() : search(vp))) {

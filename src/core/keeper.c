@@ -6,6 +6,7 @@
 
 #include "base/options.h"
 #include "core/det.h"
+#include "core/share.h"
 #include "core/stack.h"
 #include "core/steal.h"
 #include "core/timer.h"
@@ -72,12 +73,17 @@ static bool is_needed(const struct mt_vp *keeper, uint64_t now) {
     if (rest && timer == MLTP_NEVER) mt_deadlock_suspected();
     return false;
   }
-  if (mt_load_relaxed(&mt_rt.awake) >= mt_load_relaxed(&mt_rt.target)) return false;
+  if (mt_load_relaxed(&mt_rt.awake) >= mt_load_relaxed(&mt_rt.target)) {
+    if (mt_any_waiting(keeper)) mt_share_refused();
+    return false;
+  }
   return mt_room_for_one() ? mt_any_waiting(keeper) : any_blocked(now);
 }
 
 void mt_keeper_watch(struct mt_vp *keeper) {
   uint64_t now = os_now();
+  mt_share_look(keeper, now);
+  mt_share_probe();
   if (is_needed(keeper, now)) {
     keeper->on_watch = 1;
     mt_get_up(keeper);

@@ -21,6 +21,7 @@
 #include "core/park.h"
 #include "core/sched.h"
 #include "core/seam.h"
+#include "core/share.h"
 #include "core/stack.h"
 #include "core/vp.h"
 #include "debug/report.h"
@@ -48,7 +49,8 @@ int mltp_set_vps(int vps) {
   if (on_vps()) {
     int error = mt_vp_spawn_to(target);
     if (error != 0) return error;
-    mt_set_target(target);
+    mt_share_set_most(target);
+    mt_share_follow();
   }
   mt_store_relaxed(&mt_rt.wanted, vps); /* relaxed: a number for mltp_vps() */
   return 0;
@@ -111,7 +113,7 @@ static bool others_later; /* [const during mltp_init()] VP 0 alone is made there
 void mt_seam_vps_later(void) { others_later = true; }
 
 static int start_others(void) {
-  return on_vps() ? mt_vp_spawn_to(mt_load_relaxed(&mt_rt.target)) : 0;
+  return on_vps() ? mt_vp_spawn_to(mt_load_relaxed(&mt_rt.most)) : 0;
 }
 
 int mt_seam_vps_now(void) {
@@ -140,7 +142,7 @@ int mltp_init(int vps) {
   mt_rt.checked_at = UINT32_MAX;
   if (vps == 0) vps = mt_options.vps != 0 ? (int)mt_options.vps : cpus;
   mt_rt.wanted = vps;
-  mt_rt.target = active_of(vps);
+  mt_rt.target = mt_rt.most = active_of(vps);
   error = mt_strategy_init();
   if (error != 0) return error;
   mt_fence_init(mt_options.membarrier);
@@ -167,6 +169,7 @@ int mltp_init(int vps) {
   if (error == 0) mt_store_release(&mt_rt.running, 1); /* LF-4 release: pairs LF-3 LF-5 */
   if (error == 0) mt_await_init();                     /* before there are other VPs */
   if (error == 0 && !others_later) error = start_others();
+  if (error == 0 && mt_share_join() != 0) error = EINVAL;
   if (error != 0) {
     if (error != EINVAL) say_no_vps(error); /* EINVAL has been explained */
     if (mt_load_relaxed(&mt_rt.running))
@@ -230,6 +233,7 @@ int mltp_finalize(void) {
   mt_values_end(self); /* destructors may start threads: before the wait */
   mt_wait_until_alone();
   mt_bound_wait_all();
+  mt_client_leave();
   mt_store_seq_cst(&mt_rt.stopping, 1); /* LF-1 seq_cst: pairs LF-2 */
   mt_set_target(MT_VPS_MAX);            /* VP 0 must get up even if it is one too many */
   go_home(self);

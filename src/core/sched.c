@@ -17,10 +17,14 @@
 bool mt_check(struct mt_vp *vp) {
   if (mt_det_on) return mt_det_check(vp);
   vp->check_at = mt_load_relaxed(&vp->tick) + MT_TICKS_PER_CHECK;
-  if (vp->probe) return false;
+  mt_share_probe();
+  if (vp->probe || mt_over_target()) return false; /* the second: Deactivate (core/share.h) */
   uint64_t earliest = mt_load_relaxed(&vp->timer_earliest); /* relaxed: a hint; own VP's */
   bool look = vp->check_at / MT_TICKS_PER_CHECK % MT_CHECKS_PER_CLOCK == 0;
-  return (earliest == MLTP_NEVER && !look) || earliest > mt_vp_now(vp);
+  if (earliest == MLTP_NEVER && !look) return true;
+  uint64_t now = mt_vp_now(vp);
+  mt_share_look(vp, now);
+  return earliest > now;
 }
 
 /* A thread that will not come back: its stack, or main on its way to VP 0. */

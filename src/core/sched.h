@@ -12,6 +12,7 @@
 
 #include "base/options.h"
 #include "core/runq.h"
+#include "core/share.h"
 #include "core/stack.h"
 #include "core/strategy.h"
 #include "core/wake.h"
@@ -62,7 +63,8 @@ static inline bool mt_tick(struct mt_vp *vp) {
   mt_take_in(vp);
   uint32_t tick = mt_load_relaxed(&vp->tick) + 1;
   mt_store_relaxed(&vp->tick, tick);
-  return mt_likely((int32_t)(tick - vp->check_at) < 0) || mt_check(vp);
+  bool quiet = (int32_t)(tick - vp->check_at) < 0 && !mt_client_changed();
+  return mt_likely(quiet) || mt_check(vp);
 }
 
 /** @return the next thread to run, taken from the queue, perhaps fresh; NULL:

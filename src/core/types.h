@@ -288,6 +288,8 @@ struct mt_vp {
   struct mt_vp *sleeper_next;           /* [guard: mt_rt.idle_guard] */
   struct os_affinity affinity;          /* [guard: mt_rt.idle_guard] while it sleeps */
   uint32_t place;                       /* [atomic] where it was when it last looked; near.c */
+  uint64_t share_look_at;               /* [owner] when to look at the daemon's health; share.c */
+  uint32_t counted_tick;                /* [owner] its tick when it last did */
   uint32_t watched_tick;                /* [atomic] its tick when a search last saw it with */
   uint64_t watched_since;               /* a lone ready thread, and since when; relaxed */
   pthread_t kernel_thread;              /* [const] */
@@ -313,6 +315,7 @@ struct mt_runtime {
   struct mt_vp *vps[MT_VPS_MAX]; /* [atomic] entries below vp_count are constant */
   uint32_t vp_count;             /* [atomic] kernel threads made; grows under idle_guard */
   int wanted;                    /* [atomic] what mltp_set_vps() asked for */
+  int most;                      /* [atomic] VPs awake at most, without a daemon's grant; share.c */
   int cpus;                      /* [const] as many VPs as are woken to run what is ready */
   int stack_class;               /* [const] log2 of the default stack size */
   mt_spin spawn_guard;           /* held while a VP is made; rank above idle_guard */
@@ -327,6 +330,8 @@ struct mt_runtime {
   uint32_t apart;                    /* [atomic] 1: not all VPs were seen to share a cache */
 
   alignas(MT_CACHE_LINE) mt_spin idle_guard;
+  bool hungry;                   /* [atomic] written under idle_guard: work waits for a grant */
+  bool ring_due;                 /* [atomic] the daemon has to hear of a report; share.c */
   int blocked;                   /* [atomic] VPs inside mltp_blocking_begin/end; under idle_guard */
   int blocked_in_locks;          /* [atomic] those that wait for a semaphore lock, no deadline */
   struct mt_vp *sleepers;        /* [guard: idle_guard] last in, first out */

@@ -7,6 +7,7 @@
 #include "core/wake.h"
 
 #include "core/sched.h"
+#include "core/share.h"
 #include "core/vp.h"
 
 enum { VAIN_MAX = 4 }; /* searches in vain that make the keeper look less often */
@@ -25,6 +26,7 @@ static void get_up(struct mt_vp *vp) {
   mt_store_relaxed(&mt_rt.awake, mt_rt.awake + 1);
   mt_rt.wake_count++;
   if (mt_rt.keeper == vp) mt_rt.keeper = NULL;
+  mt_share_report();
 }
 
 static void unlink_sleeper(struct mt_vp *vp) {
@@ -60,10 +62,14 @@ static void unlock_and_wake(struct mt_vp *woken, struct mt_vp *keeper) {
   mt_spin_unlock(&mt_rt.idle_guard);
   if (woken != NULL) os_futex_wake(&woken->wake, 1);
   if (keeper != NULL) os_futex_wake(&keeper->wake, 1);
+  mt_share_ring_if_due();
 }
 
 void mt_wake_one(void) {
-  if (!mt_room_for_one()) return; /* who makes room by lying down looks at the queues itself */
+  if (!mt_room_for_one()) { /* who makes room by lying down looks at the queues itself */
+    mt_share_refused();
+    return;
+  }
   mt_spin_lock(&mt_rt.idle_guard);
   struct mt_vp *vp = NULL;
   if (mt_room_for_one() && mt_load_relaxed(&mt_rt.searching) == 0) vp = best_sleeper();
@@ -181,12 +187,15 @@ void mt_lie_down(struct mt_vp *vp) {
     uint32_t vain = mt_load_relaxed(&mt_rt.vain_searches);
     if (vain < VAIN_MAX) mt_store_relaxed(&mt_rt.vain_searches, vain + 1);
   }
+  if (!mt_over_target()) mt_store_relaxed(&mt_rt.hungry, false); /* it sleeps for want of work */
   mt_store_relaxed(&mt_rt.awake, mt_rt.awake - 1);
+  mt_share_report();
   if (mt_rt.awake == 0) mt_rt.asleep_since = os_now();
   mt_store_seq_cst(&vp->status, MT_VP_ASLEEP); /* ID-11 seq_cst: pairs ID-5 */
   mt_add_seq_cst(&mt_rt.sleeping, 1);          /* ID-12 seq_cst: pairs ID-1 */
   mt_count_searching(vp, false);
   mt_spin_unlock(&mt_rt.idle_guard);
+  mt_share_ring_if_due();
   mt_count_owner(&vp->stats.sleeps);
 }
 
@@ -204,6 +213,7 @@ void mt_get_up(struct mt_vp *vp) {
 void mt_awake_add(int more) {
   mt_spin_lock(&mt_rt.idle_guard);
   mt_store_relaxed(&mt_rt.awake, mt_rt.awake + more);
+  mt_share_report();
   mt_spin_unlock(&mt_rt.idle_guard);
 }
 
@@ -227,7 +237,9 @@ bool mt_block(struct mt_vp *vp) {
   mt_store_relaxed(&mt_rt.blocked, mt_rt.blocked + 1);
   int unblocked = (int)mt_load_relaxed(&mt_rt.vp_count) - mt_rt.blocked;
   bool spare = unblocked >= mt_load_relaxed(&mt_rt.target);
+  mt_share_report();
   mt_spin_unlock(&mt_rt.idle_guard);
+  mt_share_ring_if_due();
   return spare;
 }
 
@@ -236,4 +248,5 @@ void mt_unblock(struct mt_vp *vp) {
   mt_store_relaxed(&mt_rt.blocked, mt_rt.blocked - 1);
   get_up(vp);
   mt_spin_unlock(&mt_rt.idle_guard);
+  mt_share_ring_if_due();
 }

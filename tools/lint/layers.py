@@ -20,8 +20,10 @@ ARROWS = {
     "base": ["arch", "os"],
     # The ways to wait for a lock on the processor.
     "spin": ["arch", "os", "base"],
+    # The daemon mltpd: how it decides, and a program's side of the connection.
+    "coord": ["arch", "os", "base"],
     # Threads, VPs, scheduler: all below; of debug only the hooks core has to call.
-    "core": ["arch", "os", "base", "spin", "debug/sanitizer.h", "debug/report.h", "debug/probes.h"],
+    "core": ["arch", "os", "base", "spin", "coord", "debug/sanitizer.h", "debug/report.h", "debug/probes.h"],
     # Everything that waits is built on core's park.
     "sync": ["arch", "os", "base", "spin", "core", "debug/sanitizer.h", "debug/report.h"],
     # Dumps and reports look at every state core has, and ask objects what they are.

@@ -12,6 +12,7 @@
 #include "dump.h"
 #include "explore.h"
 #include "message.h"
+#include "programs.h"
 
 void message(const char *format, ...) {
   va_list arguments;
@@ -96,6 +97,8 @@ static const struct command {
     {"options", "mltp options", options_main},
     {"dump", "mltp dump", dump_main},
     {"explore", "mltp explore", explore_main},
+    {"ps", "mltp ps", ps_main},
+    {"top", "mltp top", top_main},
 };
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
@@ -113,7 +116,8 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
       for (int i = 0; i < COMMANDS; i++)
         if (strcmp(arg, commands[i].name) == 0) call->command = &commands[i];
       if (call->command == NULL)
-        argp_error(state, "cannot do '%s': no such command (there are: options, dump, explore)",
+        argp_error(state,
+                   "cannot do '%s': no such command (there are: options, dump, explore, ps, top)",
                    arg);
       call->first = state->next - 1;
       state->next = state->argc;
@@ -133,11 +137,14 @@ static void print_version(FILE *stream, struct argp_state *state) {
 int main(int argc, char **argv) {
   static const struct argp argp = {
       .parser = parse,
-      .args_doc = "options\ndump [--json] PID\nexplore [OPTION...] [--] PROGRAM [ARGUMENT...]",
+      .args_doc =
+          "options\ndump [--json] PID\nexplore [OPTION...] [--] PROGRAM [ARGUMENT...]\nps\ntop",
       .doc =
           "options: shows every option of the MLTP library.\n"
           "dump: shows all threads of a running program that uses the library.\n"
-          "explore: looks for an order of threads in which a program fails.\v"
+          "explore: looks for an order of threads in which a program fails.\n"
+          "ps: shows the programs that share the CPUs by mltpd.\n"
+          "top: the same, again and again.\v"
           "mltp COMMAND --help tells more.",
   };
   struct call call = {NULL, 0};

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Relaxed: numbers in the pages stand for themselves, and follow nothing.
+ */
+#include "coord/client.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/spin.h"
+#include "coord/place.h"
+#include "os/os.h"
+#include "os/unix.h"
+
+enum {
+  JOIN_WAIT_MS = 100,
+  LOOK_NS = 100000000,       /* between two looks at the lease */
+  RECONNECT_NS = 1000000000, /* between two looks for a daemon */
+};
+
+enum state { OFF, ASKED, JOINED, LOST };
+
+static const uint32_t any_number = UINT32_MAX;
+
+struct mt_client_view mt_client_view = {&any_number, UINT32_MAX};
+
+/* The client. Pages stay mapped for ever once they were: a VP may be reading them. */
+static struct {
+  mt_spin lock;
+  uint32_t state;                   /* [atomic] enum state; written under the lock */
+  struct os_socket socket;          /* [lock] */
+  struct mt_grant *grant;           /* [lock] address of the page; NULL: never joined */
+  struct mt_report *report;         /* likewise */
+  struct mt_report *writes;         /* [atomic] where reports go; NULL: nowhere */
+  uint32_t active, demand;          /* [lock: mt_rt.idle_guard] the last report */
+  uint64_t look_at;                 /* [atomic] when mt_client_look() has something to do */
+  uint64_t connect_at;              /* [lock] */
+  struct mt_client_program program; /* [lock] */
+  char path[MT_SOCKET_PATH];        /* [lock] where the daemon is, or was */
+} client = {.socket = {.fd = -1}, .look_at = UINT64_MAX};
+
+static struct mt_proto_message message_of(uint32_t kind) {
+  return (struct mt_proto_message){MT_PROTO_MAGIC, MT_PROTO_VERSION, kind, 0, 0, 0, 0, ""};
+}
+
+/* ---- which grant counts */
+
+static void follow_page(bool page) {
+  const uint32_t *word = page ? &client.grant->granted : &any_number;
+  mt_store_release(&mt_client_view.granted,
+                   word); /* CD-1 release: the page is mapped; pairs CD-2 */
+}
+
+static void check_lease(uint64_t now) {
+  if (client.grant == NULL) return;
+  bool limited = mt_load_relaxed(&client.grant->granted) < client.program.most;
+  follow_page(!limited || now < mt_load_relaxed(&client.grant->lease));
+}
+
+/* ---- joining */
+
+static void drop(enum state state) {
+  os_unix_close(&client.socket);
+  mt_store_relaxed(&client.writes, NULL);
+  mt_store_relaxed(&client.state, state);
+}
+
+static int ask(void) {
+  int error = os_unix_connect(client.path, &client.socket);
+  if (error != 0) return error;
+  struct mt_proto_message hello = message_of(MT_PROTO_HELLO);
+  hello.role = client.program.role;
+  hello.most = client.program.most;
+  hello.weight = 1;
+  os_program_name(hello.name, sizeof hello.name);
+  error = os_unix_send(&client.socket, &hello, sizeof hello);
+  if (error != 0 && error != EPIPE) { /* EPIPE: refused already; the answer says why */
+    drop(LOST);
+    return error;
+  }
+  mt_store_relaxed(&client.state, ASKED);
+  return 0;
+}
+
+static int attach(const int fds[OS_DESCRIPTORS]) {
+  if (fds[0] < 0 || fds[1] < 0) return EPROTO;
+  int first = os_page_attach(fds[0], MT_PROTO_PAGE, false, (void **)&client.grant);
+  int second = os_page_attach(fds[1], MT_PROTO_PAGE, true, (void **)&client.report);
+  return first != 0 ? first : second;
+}
+
+static void start_reporting(void) {
+  mt_store_relaxed(&client.report->active, client.active);
+  mt_store_relaxed(&client.report->demand, client.demand);
+  mt_store_relaxed(&client.writes, client.report);
+  mt_store_relaxed(&client.state, JOINED);
+  struct mt_proto_message bell = message_of(MT_PROTO_BELL);
+  os_unix_send(&client.socket, &bell, sizeof bell); /* lost: the daemon looks at new clients */
+}
+
+/* Takes the answer to HELLO. @return 0; EAGAIN: none yet; or why there will be none. */
+static int take_welcome(int wait_ms) {
+  struct mt_proto_message answer;
+  int fds[OS_DESCRIPTORS] = {-1, -1};
+  int error = os_unix_receive(&client.socket, &answer, sizeof answer, wait_ms, fds);
+  if (error == EAGAIN || error == EINTR) return EAGAIN;
+  if (error == 0 && (answer.magic != MT_PROTO_MAGIC || answer.version != MT_PROTO_VERSION))
+    error = EPROTO;
+  if (error == 0 && answer.kind == MT_PROTO_REFUSED)
+    error = answer.error > 0 ? answer.error : EPROTO;
+  if (error == 0 && answer.kind != MT_PROTO_WELCOME) error = EPROTO;
+  if (error == 0)
+    error = attach(fds);
+  else
+    for (int i = 0; i < OS_DESCRIPTORS; i++)
+      if (fds[i] >= 0) os_close(fds[i]);
+  if (error != 0) {
+    drop(LOST);
+    return error;
+  }
+  start_reporting();
+  follow_page(true);
+  return 0;
+}
+
+/* ---- finding the daemon */
+
+static int try_path(const char *path) {
+  if (strlen(path) >= sizeof client.path) return ENAMETOOLONG;
+  strcpy(client.path, path);
+  return ask();
+}
+
+static int find(const char *where) {
+  if (strcmp(where, "auto") != 0) return try_path(where);
+  char path[MT_SOCKET_PATH];
+  int error = mt_socket_of_user(path);
+  if (error == 0) error = try_path(path);
+  if (error != 0) error = try_path(MT_SOCKET_OF_MACHINE);
+  return error;
+}
+
+int mt_client_join(const char *where, const struct mt_client_program *program) {
+  if (strcmp(where, "off") == 0) return 0;
+  mt_spin_lock(&client.lock);
+  client.program = *program;
+  int error = find(where);
+  if (error == 0) error = take_welcome(JOIN_WAIT_MS);
+  if (error == EAGAIN) error = 0; /* the answer may still come: mt_client_look() */
+  uint64_t now = os_now();
+  client.connect_at = now + RECONNECT_NS;
+  mt_store_relaxed(&client.look_at, error == 0 ? now + LOOK_NS : UINT64_MAX);
+  if (error != 0) drop(OFF);
+  mt_spin_unlock(&client.lock);
+  return error;
+}
+
+void mt_client_leave(void) {
+  mt_spin_lock(&client.lock);
+  follow_page(false);
+  mt_store_relaxed(&client.look_at, UINT64_MAX);
+  drop(OFF);
+  mt_spin_unlock(&client.lock);
+}
+
+void mt_client_forget(void) {
+  client.lock = (mt_spin){0}; /* another kernel thread of the parent may have held it */
+  client.active = client.demand = 0;
+  mt_client_leave();
+}
+
+bool mt_client_is_joined(void) { return mt_load_relaxed(&client.state) != OFF; }
+
+uint32_t mt_client_follow(void) {
+  /* CD-2 acquire: the page that the pointer leads to; pairs CD-1 */
+  uint32_t granted = mt_load_relaxed(mt_load_acquire(&mt_client_view.granted));
+  mt_store_relaxed(&mt_client_view.seen, granted);
+  return granted > 0 ? granted : 1;
+}
+
+/* ---- reporting */
+
+bool mt_client_report(uint32_t active, uint32_t demand) {
+  struct mt_report *report = mt_load_relaxed(&client.writes);
+  uint32_t before = client.demand;
+  client.active = active;
+  client.demand = demand;
+  if (report == NULL) return false;
+  mt_store_relaxed(&report->active, active);
+  if (demand == before) return false;
+  /* CD-3 seq_cst: before the look at the bell; the daemon stores that first; pairs CD-4 */
+  mt_store_seq_cst(&report->demand, demand);
+  uint32_t kind = demand > before ? MT_BELL_MORE : MT_BELL_LESS;
+  /* CD-4 seq_cst: after the demand, which the daemon loads last; pairs CD-3 */
+  if ((mt_load_seq_cst(&report->bell) & kind) == 0) return false;
+  mt_and_relaxed(&report->bell, ~kind); /* relaxed: a second ring does no harm */
+  return true;
+}
+
+void mt_client_ring(void) {
+  struct mt_proto_message bell = message_of(MT_PROTO_BELL);
+  mt_spin_lock(&client.lock);
+  if (client.state == JOINED) {
+    int error = os_unix_send(&client.socket, &bell, sizeof bell);
+    if (error != 0 && error != EAGAIN) drop(LOST); /* EAGAIN: bells enough are under way */
+  }
+  mt_spin_unlock(&client.lock);
+}
+
+void mt_client_count(uint32_t switches) {
+  struct mt_report *report = mt_load_relaxed(&client.writes);
+  if (report != NULL) mt_add_relaxed(&report->switches, switches);
+}
+
+/* ---- the daemon's health */
+
+/* The daemon says nothing after its WELCOME, so what can be received is the end. */
+static bool daemon_is_gone(void) {
+  char byte;
+  int fds[OS_DESCRIPTORS] = {-1, -1};
+  int error = os_unix_receive(&client.socket, &byte, sizeof byte, 0, fds);
+  for (int i = 0; i < OS_DESCRIPTORS; i++)
+    if (fds[i] >= 0) os_close(fds[i]);
+  return error != EAGAIN && error != EINTR;
+}
+
+static void look(uint64_t now) {
+  check_lease(now);
+  if (client.state == ASKED) take_welcome(0);
+  if (now < client.connect_at) return;
+  client.connect_at = now + RECONNECT_NS;
+  if (client.state == JOINED && daemon_is_gone()) drop(LOST);
+  if (client.state == LOST) ask();
+}
+
+void mt_client_look(uint64_t now) {
+  if (mt_likely(now < mt_load_relaxed(&client.look_at))) return;
+  if (!mt_spin_trylock(&client.lock)) return; /* somebody looks already */
+  if (client.state != OFF) {
+    mt_store_relaxed(&client.look_at, now + LOOK_NS);
+    look(now);
+  }
+  mt_spin_unlock(&client.lock);
+}

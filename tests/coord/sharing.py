@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Programs share CPUs by mltpd: what each is granted, and how many VPs then work.
+
+Usage: sharing.py MLTPD MLTP WORKER
+
+Programs believe that they may have as many VPs as this machine has CPUs; on one CPU there is
+nothing to share, and the test is skipped.
+"""
+import os
+import subprocess
+import sys
+
+from stage import Daemon, Worker, run, wait_for
+
+MLTPD, MLTP, WORKER = sys.argv[1:4]
+CPUS = len(os.sched_getaffinity(0))
+MOST = min(CPUS, 2)
+
+
+def daemon():
+    return Daemon(MLTPD, MLTP, "--cpus", str(MOST))
+
+
+def granted(d, worker, number):
+    """Waits until a program has been granted a number of VPs."""
+    wait_for(lambda: (d.of(worker.pid) or {}).get("granted") == number,
+             f"{number} VPs granted; programs are {d.list()}")
+
+
+def settles(worker, number):
+    """Waits until so many VPs of a program work."""
+    wait_for(lambda: worker.active() == number, f"{number} VPs at work")
+
+
+def a_lone_program_has_all():
+    """A program alone has all CPUs, and makes the daemon do nothing."""
+    with daemon() as d, Worker(WORKER, d.socket, MOST) as a:
+        a.ask("busy 8")
+        granted(d, a, MOST)
+        settles(a, MOST)
+        before = d.switches()
+        a.ask("work 2000")
+        a.ask("idle")
+        a.ask("busy 8")
+        assert d.switches() - before <= 1, "a lone program wakes the daemon"
+        a.end()
+
+
+def two_programs_share():
+    """A newcomer gets its share, and gives it back when it ends."""
+    with daemon() as d, Worker(WORKER, d.socket, MOST) as a:
+        a.ask("busy 8")
+        settles(a, MOST)
+        with Worker(WORKER, d.socket, MOST) as b:
+            b.ask("busy 8")
+            granted(d, a, 1)
+            granted(d, b, 1)
+            settles(a, 1)
+            settles(b, 1)
+            b.end()
+        granted(d, a, MOST)
+        settles(a, MOST)
+        a.end()
+
+
+def idle_programs_lend():
+    """What an idle program does not use goes to another, and comes back when it is needed."""
+    with daemon() as d, Worker(WORKER, d.socket, MOST) as a, Worker(WORKER, d.socket, MOST) as b:
+        a.ask("busy 8")
+        granted(d, a, MOST)
+        settles(a, MOST)
+        for _ in range(5):
+            b.ask("busy 8")
+            granted(d, a, 1)
+            b.ask("work 20")
+            b.ask("idle")
+            granted(d, a, MOST)
+        settles(a, MOST)
+        a.end()
+        b.end()
+
+
+def one_thread_needs_one_vp():
+    """A program that can keep one VP busy leaves the rest to others."""
+    with daemon() as d, Worker(WORKER, d.socket, MOST) as a, Worker(WORKER, d.socket, MOST) as b:
+        b.ask("busy 1")
+        b.ask("work 50")
+        a.ask("busy 8")
+        granted(d, a, 1)
+        assert a.active() == 1
+        b.ask("idle")
+        granted(d, a, MOST)
+        a.end()
+        b.end()
+
+
+def more_programs_than_cpus():
+    """Where programs outnumber CPUs each has one VP, and all make progress."""
+    with daemon() as d:
+        workers = [Worker(WORKER, d.socket, MOST) for _ in range(2 * MOST)]
+        for worker in workers:
+            worker.ask("busy 4")
+        for worker in workers:
+            granted(d, worker, 1)
+            worker.ask("work 20")
+        shares = [p["share"] for p in d.list()]
+        assert sum(shares) <= 1000 * MOST and min(shares) > 0, shares
+        for worker in workers:
+            worker.end()
+            worker.__exit__()
+
+
+def idle_daemon_sleeps():
+    """While registered programs are idle the daemon does not wake up."""
+    with daemon() as d:
+        workers = [Worker(WORKER, d.socket, MOST) for _ in range(3)]
+        for worker in workers:
+            worker.ask("busy 4")
+            worker.ask("work 10")
+            worker.ask("idle")
+        wait_for(lambda: all(p["demand"] == 0 for p in d.list()), "all idle")
+        wait_for(lambda: d.switches() - still(d) == 0, "no wake-ups in half a second")
+        for worker in workers:
+            worker.end()
+            worker.__exit__()
+
+
+def still(d):
+    """Returns how often the daemon had gone to sleep half a second ago."""
+    before = d.switches()
+    subprocess.run(["sleep", "0.5"], check=True)
+    return before
+
+
+def commands_show_programs():
+    """`mltp ps` and `mltp top` show who is there."""
+    with daemon() as d, Worker(WORKER, d.socket, MOST) as a:
+        a.ask("busy 8")
+        a.ask("work 500")
+        for words in (["ps"], ["top", "--count=2", "--delay=0.2"]):
+            text = subprocess.run([MLTP, *words, "--socket", d.socket], text=True, check=True,
+                                  stdout=subprocess.PIPE).stdout
+            row = next(line.split() for line in text.splitlines() if str(a.pid) in line)
+            assert row[2] == "threads" and row[-1] == "worker" and row[5] == str(MOST), text
+        wait_for(lambda: d.of(a.pid)["switches"] > 0, "switches are counted")
+        for words in (["--delay", "0"], ["--count", "x"], ["more"]):
+            assert subprocess.run([MLTP, "top", *words], stderr=subprocess.DEVNULL,
+                                  check=False).returncode == 2
+        d.stop()
+        failed = subprocess.run([MLTP, "ps", "--socket", d.socket], stderr=subprocess.PIPE,
+                                text=True, check=False)
+        assert failed.returncode == 1 and "cannot reach mltpd" in failed.stderr, failed
+        a.end()
+
+
+if __name__ == "__main__":
+    if CPUS < 2:
+        print("sharing.py: one CPU, nothing to share: skipped")
+        sys.exit(77)
+    run([a_lone_program_has_all, two_programs_share, idle_programs_lend, one_thread_needs_one_vp,
+         more_programs_than_cpus, idle_daemon_sleeps, commands_show_programs])
