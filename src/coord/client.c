@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/spin.h"
+#include "base/ilock.h"
 #include "coord/place.h"
 #include "os/os.h"
 #include "os/unix.h"
@@ -26,13 +26,13 @@ struct mt_client_view mt_client_view = {&any_number, UINT32_MAX};
 
 /* The client. Pages stay mapped for ever once they were: a VP may be reading them. */
 static struct {
-  mt_spin lock;
+  mt_ilock lock;
   uint32_t state;                   /* [atomic] enum state; written under the lock */
   struct os_socket socket;          /* [lock] */
   struct mt_grant *grant;           /* [lock] address of the page; NULL: never joined */
   struct mt_report *report;         /* likewise */
   struct mt_report *writes;         /* [atomic] where reports go; NULL: nowhere */
-  uint32_t active, demand;          /* [lock: mt_rt.idle_guard] the last report */
+  uint32_t active, demand;          /* [lock: mt_rt.idle_ilock] the last report */
   uint64_t look_at;                 /* [atomic] when mt_client_look() has something to do */
   uint64_t connect_at;              /* [lock] */
   struct mt_client_program program; /* [lock] */
@@ -142,29 +142,32 @@ static int find(const char *where) {
 
 int mt_client_join(const char *where, const struct mt_client_program *program) {
   if (strcmp(where, "off") == 0) return 0;
-  mt_spin_lock(&client.lock);
+  mt_ilock_lock(&client.lock);
   client.program = *program;
   int error = find(where);
   if (error == 0) error = take_welcome(JOIN_WAIT_MS);
-  if (error == EAGAIN) error = 0; /* the answer may still come: mt_client_look() */
+  if (error == EAGAIN) { /* the daemon has much to do: mt_client_look() asks again */
+    if (client.state != ASKED) mt_store_relaxed(&client.state, LOST);
+    error = 0;
+  }
   uint64_t now = os_now();
   client.connect_at = now + RECONNECT_NS;
   mt_store_relaxed(&client.look_at, error == 0 ? now + LOOK_NS : UINT64_MAX);
   if (error != 0) drop(OFF);
-  mt_spin_unlock(&client.lock);
+  mt_ilock_unlock(&client.lock);
   return error;
 }
 
 void mt_client_leave(void) {
-  mt_spin_lock(&client.lock);
+  mt_ilock_lock(&client.lock);
   follow_page(false);
   mt_store_relaxed(&client.look_at, UINT64_MAX);
   drop(OFF);
-  mt_spin_unlock(&client.lock);
+  mt_ilock_unlock(&client.lock);
 }
 
 void mt_client_forget(void) {
-  client.lock = (mt_spin){0}; /* another kernel thread of the parent may have held it */
+  client.lock = (mt_ilock){0}; /* another kernel thread of the parent may have held it */
   client.active = client.demand = 0;
   mt_client_leave();
 }
@@ -199,12 +202,12 @@ bool mt_client_report(uint32_t active, uint32_t demand) {
 
 void mt_client_ring(void) {
   struct mt_proto_message bell = message_of(MT_PROTO_BELL);
-  mt_spin_lock(&client.lock);
+  mt_ilock_lock(&client.lock);
   if (client.state == JOINED) {
     int error = os_unix_send(&client.socket, &bell, sizeof bell);
     if (error != 0 && error != EAGAIN) drop(LOST); /* EAGAIN: bells enough are under way */
   }
-  mt_spin_unlock(&client.lock);
+  mt_ilock_unlock(&client.lock);
 }
 
 void mt_client_count(uint32_t switches) {
@@ -235,10 +238,10 @@ static void look(uint64_t now) {
 
 void mt_client_look(uint64_t now) {
   if (mt_likely(now < mt_load_relaxed(&client.look_at))) return;
-  if (!mt_spin_trylock(&client.lock)) return; /* somebody looks already */
+  if (!mt_ilock_trylock(&client.lock)) return; /* somebody looks already */
   if (client.state != OFF) {
     mt_store_relaxed(&client.look_at, now + LOOK_NS);
     look(now);
   }
-  mt_spin_unlock(&client.lock);
+  mt_ilock_unlock(&client.lock);
 }

@@ -60,8 +60,8 @@ class Daemon:
     def connect(self):
         """Returns a bare connection."""
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        connection.connect(self.socket)  # waits for room in the queue
         connection.settimeout(PATIENCE)
-        connection.connect(self.socket)
         return connection
 
     def list(self):

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Relaxed: what changes under idle_ilock is read under it, or as a hint.
+ */
+#include "core/sched/share.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/options.h"
+#include "core/det/det.h"
+#include "core/sched/wake.h"
+#include "core/vp/vp.h"
+
+enum { LOOK_NS = 100000000 }; /* between two looks of a VP at the daemon's health */
+
+static bool can_share(void) {
+  return mt_options.backend != MT_BACKEND_KERNEL && !mt_det_on &&
+         mt_options.oversubscribe == MT_OVERSUBSCRIBE_NOT;
+}
+
+static int join(void) {
+  struct mt_client_program program = {.role = MT_PROTO_LIBMLTP, .most = (uint32_t)mt_rt.most};
+  return mt_client_join(mt_options.coordinator, &program);
+}
+
+int mt_share_join(void) {
+  const char *where = mt_options.coordinator;
+  if (!can_share()) return 0;
+  int error = join();
+  mt_share_probe();
+  if (error == 0 || strcmp(where, "auto") == 0) return 0;
+  mt_message("MLTP_COORDINATOR: cannot join %s: %s (start mltpd there, or set it to auto or off)",
+             where, strerror(error));
+  return error;
+}
+
+void mt_share_set_most(int most) {
+  bool joined = mt_client_is_joined();
+  mt_store_relaxed(&mt_rt.most, most);
+  if (!joined) return;
+  mt_client_leave();
+  join(); /* if it is refused now, the program runs as without a daemon */
+}
+
+int mt_share_target(void) {
+  uint32_t granted = mt_client_follow();
+  int most = mt_load_relaxed(&mt_rt.most);
+  return granted < (uint32_t)most ? (int)granted : most;
+}
+
+void mt_share_follow(void) { mt_set_target(mt_share_target()); }
+
+/* ---- demand */
+
+void mt_share_report(void) {
+  uint32_t awake = mt_rt.awake > 0 ? (uint32_t)mt_rt.awake : 0;
+  uint32_t demand = mt_rt.hungry ? (uint32_t)mt_rt.most : awake;
+  if (mt_client_report(awake, demand)) mt_store_relaxed(&mt_rt.ring_due, true);
+}
+
+void mt_share_ring_if_due(void) {
+  if (mt_likely(!mt_load_relaxed(&mt_rt.ring_due))) return;
+  mt_store_relaxed(&mt_rt.ring_due, false); /* two that see it ring twice: no harm */
+  mt_client_ring();
+}
+
+void mt_share_refused(void) {
+  if (mt_load_relaxed(&mt_rt.hungry) || !mt_client_is_joined()) return;
+  if (mt_load_relaxed(&mt_rt.target) >= mt_load_relaxed(&mt_rt.most)) return;
+  mt_ilock_lock(&mt_rt.idle_ilock);
+  mt_store_relaxed(&mt_rt.hungry, true);
+  mt_share_report();
+  mt_ilock_unlock(&mt_rt.idle_ilock);
+  mt_share_ring_if_due();
+}
+
+void mt_share_look(struct mt_vp *vp, uint64_t now) {
+  if (mt_likely(now < vp->share_look_at)) return;
+  vp->share_look_at = now + LOOK_NS;
+  uint32_t tick = mt_load_relaxed(&vp->tick);
+  mt_client_count(tick - vp->counted_tick);
+  vp->counted_tick = tick;
+  mt_client_look(now);
+}
