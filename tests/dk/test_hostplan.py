@@ -9,9 +9,9 @@ import sys
 import tempfile
 import unittest
 
-from fake import FakeHost, Killed
+from fake import Killed, thread
 from machines import MACHINES
-from dkctl import apply, hostplan, journal, main, roles as roles_module, session as session_module
+from dkctl import apply, cpus, hostplan, main, roles as roles_module, session as session_module
 from dkctl import topology as topology_module
 
 GOLDEN = pathlib.Path(__file__).parent / "golden"
@@ -111,6 +111,17 @@ class Restore(unittest.TestCase):
             if kill_at is None:
                 return
 
+    def test_the_last_write_is_put_back_first(self):
+        machine = MACHINES["two-by-two"]
+        with tempfile.TemporaryDirectory() as state:
+            host = machine.host()
+            session = session_of(host, state)
+            session.change(roles_of(machine, session), "fallback")
+            targets = [entry[0] for entry in session.journal.entries]
+            restored = apply.restore(host, session.journal.entries)[0]
+        self.assertEqual(restored, [t for t in reversed(targets) if t in restored])
+        self.assertGreater(len(restored), 10)
+
     def test_a_second_mode_keeps_the_first_state(self):
         machine = MACHINES["two-by-two"]
         with tempfile.TemporaryDirectory() as state:
@@ -129,7 +140,6 @@ class Restore(unittest.TestCase):
             host = machine.host()
             session = session_of(host, state)
             session.change(roles_of(machine, session), "fallback")
-            from fake import thread
             child = host.threads[900].affinity
             host.threads[5000] = thread(5000, "child", ",".join(map(str, sorted(child))), start=99999)
             session_of(host, state).restore()
@@ -160,7 +170,6 @@ class Pure(unittest.TestCase):
                 for write in plan.writes:
                     masked = write.target.endswith(("cpumask", "rps_cpus", "default_smp_affinity"))
                     text = write.new
-                    from dkctl import cpus
                     there = cpus.parse_mask(text) if masked else cpus.parse_list(text)
                     self.assertTrue(there and there <= roles.kernel, write)
 
