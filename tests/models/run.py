@@ -181,7 +181,7 @@ MUTATIONS = {
         Mutation(2, "AW-3", "the waiter does not look again under the guard"),
         Mutation(3, "mt_wait", "the guard is released between the look and the queue"),
         Mutation(4, "mt_wait", "the guard is released before the waiter is in the queue"),
-        Mutation(5, "mt_await_fulfilled", "who wakes does not ask for the wish"),
+        Mutation(5, "mt_await_holds", "who wakes does not ask for the wish"),
         Mutation(6, "AW-1", "the word is stored by a plain store"),
     ],
     "finalize": [

@@ -40,7 +40,10 @@
 #include <stdalign.h>
 
 #include "base/atomic.h"
-#include "core/seam.h"
+#include "core/internal/locks.h"
+#include "core/internal/park.h"
+#include "core/internal/placement.h"
+#include "core/internal/thread.h"
 #include "tmpi/coll/coll.h"
 #include "tmpi/match/wait.h"
 
@@ -114,7 +117,7 @@ static inline int tm_block_first(const struct tm_team *team, int block) {
 static inline void tm_gate_park(struct tm_gate *gate, const struct tm_coll *coll) {
   struct tm_rank *rank = coll->comm->owner;
   bool tells = tm_tell(rank, coll->comm, coll->call);
-  mt_seam_wait(&gate->queue, coll->call);
+  mti_wait_unlock(&gate->queue, coll->call);
   if (tells) mt_store_relaxed(&rank->call, NULL);
 }
 
@@ -125,10 +128,10 @@ void tm_gate_open(struct tm_gate *gate, bool at_home);
 
 /** Comes to a gate. @return true: the caller is the last, and is to open it; else it was opened. */
 static inline bool tm_come(struct tm_gate *gate, const struct tm_coll *coll) {
-  mt_seam_lock(&gate->queue.guard_);
+  mti_lock(&gate->queue.ilock_);
   if (--gate->missing == 0) {
     gate->missing = gate->members;
-    mt_seam_unlock(&gate->queue.guard_);
+    mti_unlock(&gate->queue.ilock_);
     return true;
   }
   if (mt_likely(!gate->spins))
@@ -141,7 +144,7 @@ static inline bool tm_come(struct tm_gate *gate, const struct tm_coll *coll) {
 /** A meeting in parts, with something to do between them: if (tm_meet_crew()) { of the crew;
  * if (tm_meet_top()) { of all; tm_open_top() } tm_open_crew() }. The caller is then the last. */
 static inline bool tm_meet_crew(const struct tm_coll *coll) {
-  mt_seam_preempt(coll->call);
+  mti_preempt(coll->call);
   coll->comm->meetings++;
   return tm_come(&coll->comm->crew->gate, coll);
 }
@@ -152,7 +155,7 @@ static inline bool tm_meet_top(const struct tm_coll *coll) {
 
 static inline void tm_open(struct tm_gate *gate) {
   if (mt_likely(!gate->spins))
-    mt_seam_resume_all(&gate->queue);
+    mti_resume_all(&gate->queue);
   else
     tm_gate_open(gate, false);
 }
@@ -161,7 +164,7 @@ static inline void tm_open_top(const struct tm_coll *coll) { tm_open(&coll->comm
 
 /* At three openings in turn: who opens has not waited, and stays. */
 static inline bool tm_goes_home(struct tm_crew *crew) {
-  uint32_t points = mt_seam_points(crew->home);
+  uint32_t points = mti_vp_ticks(crew->home);
   if (--crew->openings > 0) {
     if (mt_likely(points - crew->points < TM_POINTS_AWAY)) return false;
     crew->openings = 0;

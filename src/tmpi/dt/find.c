@@ -2,7 +2,7 @@
 /* Types found by what they are to hold: a size, a value with an index, decimal digits. */
 #include <float.h>
 
-#include "core/seam.h"
+#include "core/internal/locks.h"
 #include "tmpi/dt/derive.h"
 #include "tmpi/mpi/errors.h"
 
@@ -94,7 +94,7 @@ static int find_or_make(const char *call, const struct wanted *w, MPI_Datatype *
   struct tm_type *type = make(w); /* not under the guard; thrown away if there is one */
   if (type == NULL) return tm_fail_code(NULL, call, MPI_ERR_NO_MEM);
   *result = (MPI_Datatype)type;
-  mt_seam_lock(&f90.guard);
+  mti_lock(&f90.guard);
   int i = 0;
   while (i < f90.count &&
          !(f90.of[i].of.combiner == w->combiner && f90.of[i].of.precision == w->precision &&
@@ -103,7 +103,7 @@ static int find_or_make(const char *call, const struct wanted *w, MPI_Datatype *
   bool found = i < f90.count, full = i == MADE_MAX;
   if (found) *result = f90.of[i].type;
   if (!found && !full) f90.of[f90.count++] = (struct made){*w, *result};
-  mt_seam_unlock(&f90.guard);
+  mti_unlock(&f90.guard);
   if (found || full) tm_type_release(type);
   return full && !found ? tm_fail_code(NULL, call, MPI_ERR_NO_MEM) : MPI_SUCCESS;
 }

@@ -3,7 +3,9 @@
  * The buffer of buffered sends. Its memory is not used: a message is copied to memory of its own;
  * what is kept here is the account of what the standard lets a program rely on.
  */
-#include "core/seam.h"
+#include "core/internal/locks.h"
+#include "core/internal/park.h"
+#include "core/internal/thread.h"
 #include "tmpi/match/mailbox.h"
 #include "tmpi/match/wait.h"
 #include "tmpi/mpi/comm.h"
@@ -21,34 +23,34 @@ struct tm_buffer *tm_buffer_of(const struct tm_request *request) {
 }
 
 bool tm_buffer_take(struct tm_buffer *buffer, size_t bytes) {
-  mt_seam_lock(&buffer->guard);
+  mti_lock(&buffer->guard);
   bool room = bytes + COST <= buffer->size - buffer->used;
   if (room) buffer->used += bytes + COST;
-  mt_seam_unlock(&buffer->guard);
+  mti_unlock(&buffer->guard);
   return room;
 }
 
 /* Waiters are resumed under the guard: they cannot leave, and their stacks with them, before. */
 void tm_buffer_return(struct tm_buffer *buffer, size_t bytes) {
-  mt_seam_lock(&buffer->guard);
+  mti_lock(&buffer->guard);
   buffer->used -= bytes + COST;
   while (buffer->used == 0 && buffer->waiters != NULL) {
     struct tm_waiter *waiter = buffer->waiters;
     buffer->waiters = waiter->next;
-    mt_seam_resume(waiter->thread);
+    mti_resume(waiter->thread);
   }
-  mt_seam_unlock(&buffer->guard);
+  mti_unlock(&buffer->guard);
 }
 
 void tm_buffer_drain(struct tm_buffer *buffer, const char *call) {
-  struct tm_waiter waiter = {mt_seam_self(call), NULL, 1};
+  struct tm_waiter waiter = {mti_self(call), NULL, 1};
   struct tm_rank *rank = tm_rank_self();
-  mt_seam_lock(&buffer->guard);
+  mti_lock(&buffer->guard);
   while (buffer->used > 0) {
     waiter.next = buffer->waiters;
     buffer->waiters = &waiter;
     tm_mailbox_park(rank, &buffer->guard, NULL, call);
-    mt_seam_lock(&buffer->guard);
+    mti_lock(&buffer->guard);
   }
-  mt_seam_unlock(&buffer->guard);
+  mti_unlock(&buffer->guard);
 }

@@ -123,7 +123,7 @@ struct tm_mailbox {
   struct tm_fastbox fast;          /* [guard] */
   uint32_t cell_count;             /* [guard] */
   int home;                        /* [const] tm_rank_home() */
-  uint32_t home_points;            /* [atomic] mt_seam_resume_at() there; relaxed: a hint */
+  uint32_t home_points;            /* [atomic] mti_resume_on() there; relaxed: a hint */
   struct tm_message *cells;        /* [guard] free ones */
   struct tm_queue posted, arrived; /* [guard] */
   struct tm_waiter *probers;       /* [guard] wait for any message to arrive */

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "base/atomic.h"
-#include "core/seam.h"
+#include "core/internal/locks.h"
 #include "tmpi/mpi/code.h"
 
 static struct tm_errhandler fatal = {TM_ERRHANDLER_MAGIC, 1, NULL, NULL};
@@ -70,20 +70,20 @@ void tm_end_job(const char *on, const char *call, int code, const char *why) {
 
 struct tm_errhandler *tm_comm_handler(const struct tm_comm *comm) {
   uint32_t *guard = &comm->owner->box.guard;
-  mt_seam_lock(guard);
+  mti_lock(guard);
   struct tm_errhandler *handler = comm->handler;
   tm_errhandler_hold(handler);
-  mt_seam_unlock(guard);
+  mti_unlock(guard);
   return handler;
 }
 
 void tm_comm_set_handler(struct tm_comm *comm, struct tm_errhandler *handler) {
   uint32_t *guard = &comm->owner->box.guard;
   tm_errhandler_hold(handler);
-  mt_seam_lock(guard);
+  mti_lock(guard);
   struct tm_errhandler *old = comm->handler;
   comm->handler = handler;
-  mt_seam_unlock(guard);
+  mti_unlock(guard);
   tm_errhandler_release(old);
 }
 
@@ -92,9 +92,9 @@ void tm_comm_set_handler(struct tm_comm *comm, struct tm_errhandler *handler) {
 static bool self_is_default(const struct tm_rank *rank) {
   if (rank->self == NULL) return false;
   uint32_t *guard = &rank->self->owner->box.guard;
-  mt_seam_lock(guard);
+  mti_lock(guard);
   bool is_default = rank->self->handler == &fatal;
-  mt_seam_unlock(guard);
+  mti_unlock(guard);
   return is_default;
 }
 
