@@ -14,8 +14,8 @@
 #include "base/options.h"
 #include "core/memory/stack.h"
 #include "core/sched/runq.h"
-#include "core/sched/wake.h"
 #include "core/sched/share.h"
+#include "core/sched/wake.h"
 #include "instrument/probes.h"
 
 enum {
@@ -63,8 +63,8 @@ static inline bool mt_tick(struct mt_vp *vp) {
   mt_drain_inbox(vp);
   uint32_t tick = mt_load_relaxed(&vp->tick) + 1;
   mt_store_relaxed(&vp->tick, tick);
-  bool wake_threshold = (int32_t)(tick - vp->check_at) < 0 && !mt_client_changed();
-  return mt_likely(wake_threshold) || mt_check(vp);
+  bool plain = (int32_t)(tick - vp->check_at) < 0 && !mt_client_changed();
+  return mt_likely(plain) || mt_check(vp);
 }
 
 /** @return the next thread to run, taken from the queue, perhaps fresh; NULL:

@@ -66,7 +66,7 @@ static void unlock_and_wake(struct mt_vp *woken, struct mt_vp *watchdog) {
 }
 
 void mt_wake_one(void) {
-  if (!mt_may_wake_one()) { /* who makes room by lying down looks at the queues itself */
+  if (!mt_may_wake_one()) { /* a VP that makes room by sleeping looks at the queues itself */
     mt_share_refused();
     return;
   }
@@ -219,6 +219,7 @@ void mt_awake_add(int more) {
 
 void mt_set_target(int target) {
   mt_ilock_lock(&mt_rt.idle_ilock);
+  if (mt_load_relaxed(&mt_rt.stopping)) target = MT_VPS_MAX; /* VP 0 must get up */
   mt_store_relaxed(&mt_rt.target, target);
   bool more = mt_rt.awake < target;
   bool fewer = mt_rt.awake > target;

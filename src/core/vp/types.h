@@ -288,14 +288,14 @@ struct mt_vp {
   struct mt_vp *sleeper_next;           /* [ilock: mt_rt.idle_ilock] */
   struct os_affinity affinity;          /* [ilock: mt_rt.idle_ilock] while it sleeps */
   uint32_t place;                       /* [atomic] where it was when it last looked; near.c */
-  uint64_t share_look_at;               /* [owner] when to look at the daemon's health; share.c */
-  uint32_t counted_tick;                /* [owner] its tick when it last did */
-  uint32_t watched_tick;                /* [atomic] its tick when a search last saw it with */
-  uint64_t watched_since;               /* a lone ready thread, and since when; relaxed */
-  pthread_t kernel_thread;              /* [const] */
-  struct mt_sanitizer dead;             /* after the switch: end this context */
-  struct mt_spin_node spin;             /* [owner] for spin locks of whatever runs here */
-  struct mltp_thread idle;              /* its own context */
+  uint64_t share_look_at;   /* [owner] when to look at the daemon's health; sched/share.c */
+  uint32_t counted_tick;    /* [owner] its tick when it last did */
+  uint32_t watched_tick;    /* [atomic] its tick when a search last saw it with */
+  uint64_t watched_since;   /* a lone ready thread, and since when; relaxed */
+  pthread_t kernel_thread;  /* [const] */
+  struct mt_sanitizer dead; /* after the switch: end this context */
+  struct mt_spin_node spin; /* [owner] for spin locks of whatever runs here */
+  struct mltp_thread idle;  /* its own context */
 };
 
 /** libstdc++'s and libc++abi's per-thread exception state (Itanium C++ ABI 2.2.2). */
@@ -315,10 +315,10 @@ struct mt_runtime {
   struct mt_vp *vps[MT_VPS_MAX]; /* [atomic] entries below vp_count are constant */
   uint32_t vp_count;             /* [atomic] kernel threads made; grows under idle_ilock */
   int wanted;                    /* [atomic] what mltp_set_vps() asked for */
-  int most;                      /* [atomic] VPs awake at most, without a daemon's grant; share.c */
-  int cpus;                      /* [const] as many VPs as are woken to run what is ready */
-  int stack_class;               /* [const] log2 of the default stack size */
-  mt_ilock spawn_ilock;          /* held while a VP is made; rank above idle_ilock */
+  int most;             /* [atomic] VPs awake at most, without a daemon's grant; sched/share.c */
+  int cpus;             /* [const] as many VPs as are woken to run what is ready */
+  int stack_class;      /* [const] log2 of the default stack size */
+  mt_ilock spawn_ilock; /* held while a VP is made; rank above idle_ilock */
 
   /* awake, searching, sleeping: idle.c */
   alignas(MT_CACHE_LINE) int target; /* [atomic] VPs that may be awake */
@@ -331,7 +331,7 @@ struct mt_runtime {
 
   alignas(MT_CACHE_LINE) mt_ilock idle_ilock;
   bool hungry;                   /* [atomic] written under idle_ilock: work waits for a grant */
-  bool ring_due;                 /* [atomic] the daemon has to hear of a report; share.c */
+  bool ring_due;                 /* [atomic] the daemon has to hear of a report; sched/share.c */
   int blocked;                   /* [atomic] VPs inside mltp_blocking_begin/end; under idle_ilock */
   int blocked_in_locks;          /* [atomic] those that wait for a semaphore lock, no deadline */
   struct mt_vp *sleepers;        /* [ilock: idle_ilock] last in, first out */
