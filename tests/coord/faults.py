@@ -299,9 +299,10 @@ def other_users():
             a.ask("busy 4")
             script = f"""
 import os, socket, struct, sys
-os.setgid(65534); os.setuid(65534)
 sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})
 from stage import *
+os.setgid(65534)
+os.setuid(65534)
 for pid in ({a.pid}, {d.process.pid}):
     try:
         os.listdir(f"/proc/{{pid}}/fd")
