@@ -34,6 +34,13 @@ bool mt_seam_set_number(const char *call, uint32_t number) {
   return self != NULL;
 }
 
+uint32_t mt_seam_act_as(uint32_t number) {
+  struct mltp_thread *self = mt_current();
+  uint32_t before = self != NULL ? self->number : 0;
+  if (self != NULL) self->number = number;
+  return before;
+}
+
 void mt_seam_park(uint32_t *guard, const char *what) {
   struct mltp_thread *self = mt_current();
   self->waiting_for = what;

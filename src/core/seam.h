@@ -33,6 +33,10 @@ MT_SEAM uint32_t mt_seam_number(void);
 /** Gives the calling thread a number. @return false after a misuse report that names the call. */
 MT_SEAM bool mt_seam_set_number(const char *call, uint32_t number);
 
+/** Gives the calling thread another number for a while: for a signal handler, which may have
+ * interrupted any context. @return the number it had, 0 where there is no thread to give it to. */
+MT_SEAM uint32_t mt_seam_act_as(uint32_t number);
+
 /** Parks the calling thread until mt_seam_resume(). The guard, which it holds, is released
  * when it can be resumed. what: shown by dumps; must stay readable while it waits. */
 MT_SEAM void mt_seam_park(uint32_t *guard, const char *what);
