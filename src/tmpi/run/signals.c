@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
-#include "core/seam.h"
+#include "core/internal/locks.h"
 #include "os/os.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
@@ -90,10 +90,10 @@ void tm_signals_change(struct tm_signals *signals, int signo, const struct tm_ac
   sigset_t all, mask;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &mask);
-  mt_seam_lock(&signals->writer);
+  mti_lock(&signals->writer);
   if (old != NULL) *old = action_of(signals, signo);
   if (new != NULL) write_action(signals, signo, new);
-  mt_seam_unlock(&signals->writer);
+  mti_unlock(&signals->writer);
   pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }
 
