@@ -12,6 +12,7 @@
 
 #include "base/atomic.h"
 #include "core/internal/locks.h"
+#include "core/internal/thread.h"
 #include "os/os.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
@@ -129,7 +130,7 @@ static void call(struct tm_process *process, int signo, siginfo_t *info, void *c
   uint64_t own = (action->flags & SA_NODEFER) != 0 ? 0 : tm_signal_bit(signo);
   if ((action->flags & SA_RESETHAND) != 0) tm_signals_change(signals, signo, &none, NULL);
   set_blocked(signals, before | own | action->mask);
-  uint32_t number = mt_seam_act_as((uint32_t)process->number + 1);
+  uint32_t number = mti_act_as((uint32_t)process->number + 1);
   if (signals->depth++ == 0) {
     signals->before = before;
     signals->elsewhere = number != (uint32_t)process->number + 1;
@@ -141,7 +142,7 @@ static void call(struct tm_process *process, int signo, siginfo_t *info, void *c
   else
     ((void (*)(int))(uintptr_t)action->handler)(signo);
   signals->depth--;
-  mt_seam_act_as(number);
+  mti_act_as(number);
   set_blocked(signals, before);
   announce(signals);
 }
