@@ -24,7 +24,7 @@ static const uint32_t any_number = UINT32_MAX;
 
 struct mt_client_view mt_client_view = {&any_number, UINT32_MAX};
 
-/* The client. Pages stay mapped for ever once they were: a VP may be reading them. */
+/* The client. Pages stay mapped forever once they were: a VP may be reading them. */
 static struct {
   mt_ilock lock;
   uint32_t state;                   /* [atomic] enum state; written under the lock */
@@ -238,7 +238,7 @@ static void look(uint64_t now) {
 
 void mt_client_look(uint64_t now) {
   if (mt_likely(now < mt_load_relaxed(&client.look_at))) return;
-  if (!mt_ilock_trylock(&client.lock)) return; /* somebody looks already */
+  if (!mt_ilock_trylock(&client.lock)) return; /* another VP looks already */
   if (client.state != OFF) {
     mt_store_relaxed(&client.look_at, now + LOOK_NS);
     look(now);

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-enum { OS_DESCRIPTORS = 2 }; /**< as many as a message may bring */
+enum { OS_DESCRIPTORS = 2 }; /**< that a message may bring */
 
 /** A socket of ours. A program may close all its descriptors and open others with the same numbers,
  * so a number alone does not say that a socket is still ours. */
@@ -22,7 +22,7 @@ struct os_socket {
 };
 
 /** Connects, without waiting, to a SOCK_SEQPACKET socket.
- * @return 0; ENOENT or ECONNREFUSED: nobody listens; EACCES: somebody does, whose user is neither
+ * @return 0; ENOENT or ECONNREFUSED: nobody listens; EACCES: the listener's user is neither
  * root nor the caller's; or another errno value. */
 int os_unix_connect(const char *path, struct os_socket *to);
 

@@ -66,7 +66,7 @@ def bare(d, demand=2, most=2):
 
 
 def daemon_killed_under_load():
-    """SIGKILL, and a new daemon: programs go on, use what they like meanwhile, and come back."""
+    """SIGKILL, and a new daemon: programs continue, use what they like meanwhile, and come back."""
     with daemon() as d, Worker(WORKER, d.socket, MOST) as a, Worker(WORKER, d.socket, MOST) as b:
         for worker in (a, b):
             worker.ask("busy 8")
@@ -91,7 +91,7 @@ def daemon_stopped():
         granted(d, a, 1)
         os.kill(d.process.pid, signal.SIGSTOP)
         wait_for(lambda: a.active() == MOST, "the lease ends")
-        with Worker(WORKER, d.socket, MOST) as late:  # it does not wait for the answer for ever
+        with Worker(WORKER, d.socket, MOST) as late:  # it does not wait for the answer forever
             late.ask("busy 4")
             late.ask("work 50")
             os.kill(d.process.pid, signal.SIGCONT)
@@ -420,7 +420,7 @@ def full_disk():
 
 
 def ten_thousand_connections():
-    """10,000 connections: served, or refused by the limit; programs go on, and all is freed."""
+    """10,000 connections: served, or refused by the limit; programs continue, and all is freed."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     number = min(10000, hard - 100)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, number + 100), hard))

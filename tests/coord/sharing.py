@@ -29,7 +29,7 @@ def granted(d, worker, number):
 
 
 def settles(worker, number):
-    """Waits until so many VPs of a program work."""
+    """Waits until that number of VPs of a program work."""
     wait_for(lambda: worker.active() == number, f"{number} VPs at work")
 
 
@@ -134,7 +134,7 @@ def still(d):
 
 
 def commands_show_programs():
-    """`mltp ps` and `mltp top` show who is there."""
+    """`mltp ps` and `mltp top` show the programs."""
     with daemon() as d, Worker(WORKER, d.socket, MOST) as a:
         a.ask("busy 8")
         a.ask("work 500")

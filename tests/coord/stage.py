@@ -46,7 +46,7 @@ class Daemon:
         return self
 
     def answers(self):
-        """Returns whether somebody listens."""
+        """Returns whether it listens."""
         assert self.process.poll() is None, f"mltpd ended: {self.messages()}"
         with contextlib.suppress(OSError):
             self.connect().close()
@@ -114,7 +114,7 @@ class Daemon:
 
 
 class Worker:
-    """A program (worker.c) that does what it is told."""
+    """A program (worker.c) that obeys commands."""
 
     def __init__(self, program, where, vps=2):
         environment = {**os.environ, "MLTP_COORDINATOR": where, "MLTP_VPS": str(vps)}

@@ -4,7 +4,7 @@
  *   idle     nobody computes
  *   active   prints how many VPs were seen at work within the next 50 ms
  *   work N   prints after N more phases
- *   fork     a child goes on using the library; prints how that ended
+ *   fork     a child uses the library; prints how that ended
  *   close    closes every descriptor from 3 on, and opens /dev/null in their places
  *   end      ends
  * Each is answered by a line. stdin is read by a bound thread, so that VPs may all be busy. */

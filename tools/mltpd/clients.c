@@ -82,6 +82,7 @@ static bool welcome(struct daemon *d, struct client *c) {
     struct mt_proto_message m = {
         MT_PROTO_MAGIC, MT_PROTO_VERSION, MT_PROTO_WELCOME, 0, d->cpus, 0, 0, ""};
     mt_store_relaxed(&c->grant->granted, c->asked); /* until the round that follows */
+    mt_store_relaxed(&c->report->demand, 1);        /* before the program has the page */
     sent = send_with(c->socket, &m, fds, 2);
   }
   for (int i = 0; i < 2; i++)
@@ -116,7 +117,6 @@ static void join(struct daemon *d, struct client *c, const struct mt_proto_messa
   }
   c->joined = true;
   c->demand = 1;
-  mt_store_relaxed(&c->report->demand, 1);
   round_run(d, c->since);
 }
 

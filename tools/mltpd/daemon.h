@@ -48,7 +48,7 @@ struct client {
   struct mt_report *report;
   uint32_t asked; /* VPs it would run without us */
   uint32_t most, weight;
-  uint32_t demand;    /* what the policy is told */
+  uint32_t demand;    /* the input of the policy */
   uint64_t low_since; /* its report has been below that since then; 0: it is not */
   uint32_t granted, share;
   uint32_t bells;  /* in this window */
@@ -98,8 +98,8 @@ void round_plan(struct daemon *d, uint64_t now);
 
 /* ---- list.c */
 
-/** Answers LIST: some entries from a slot on, then END, which says where to go on. @return false:
- * the observer does not read. */
+/** Answers LIST: some entries from a slot on, then END, which says where to continue. @return
+ * false: the observer does not read. */
 bool list_send(struct daemon *d, int socket, uint32_t from);
 
 #endif

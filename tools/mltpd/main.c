@@ -60,7 +60,7 @@ static const struct argp_option argp_options[] = {
     {"socket", OPT_SOCKET, "PATH", 0, "Listen there instead of $XDG_RUNTIME_DIR/mltpd.sock", 0},
     {"machine", OPT_MACHINE, NULL, 0, "Serve the programs of all users, at " MT_SOCKET_OF_MACHINE,
      0},
-    {"cpus", OPT_CPUS, "N", 0, "CPUs to divide (those that mltpd may use)", 0},
+    {"cpus", OPT_CPUS, "N", 0, "CPUs to divide (the number that mltpd may use)", 0},
     {"per-user", OPT_PER_USER, "N", 0, "Connections that a user may have (1024; a lone user: all)",
      0},
     {0},
@@ -200,7 +200,7 @@ int main(int argc, char **argv) {
       .doc =
           "Shares the CPUs of this machine between programs that use MLTP. Programs find it by "
           "MLTP_COORDINATOR (mltp-options(7)); `mltp ps` shows them.\v"
-          "It ends by SIGTERM or SIGINT; programs go on without it.",
+          "It ends by SIGTERM or SIGINT; programs continue without it.",
   };
   struct settings settings = {0};
   argp_program_version_hook = print_version;

@@ -32,7 +32,7 @@ static void read_demand(struct daemon *d, struct client *c, uint64_t now) {
 
 /* ---- bells */
 
-/* Where all fit, nothing anybody says would change a grant. */
+/* Where all fit, no report would change a grant. */
 static bool all_fit(const struct daemon *d) {
   uint64_t most = 0;
   for (uint32_t i = 0; i < d->slots; i++)

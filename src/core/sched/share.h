@@ -4,10 +4,10 @@
  * The runtime's side of mltpd: VPs follow the program's grant, and report what they could use.
  *
  * Probing (TMPI-2, section 3.3): each scheduling point reads the grant, one word. The three
- * results: no action   the word is as before: the switch goes on, on one stack Activate    it is
- * more: VPs are woken, and the switch goes on, on one stack Deactivate  it is less: the VP switches
- * to its idle context, which looks again, hands its threads to other VPs and sleeps; this alone
- * takes a second switch of stacks The paper calls the look before the switch the eager probe.
+ * results: no action   the word is as before: the switch continues on one stack Activate    it is
+ * more: VPs are woken, and the switch continues on one stack Deactivate  it is less: the VP
+ * switches to its idle context, which looks again, hands its threads to other VPs and sleeps; this
+ * alone takes a second switch of stacks The paper calls the look before the switch the eager probe.
  *
  * Demand: the VPs that are awake; all that the program may have, from the moment that a VP is not
  * woken, or has to sleep, for want of a grant, until a VP sleeps for want of work.
@@ -30,7 +30,8 @@ int mt_share_join(void);
 /** Changes how many VPs the program may have. */
 void mt_share_set_most(int most);
 
-/** @return how many VPs may be awake: as many as the program wants, or as it was granted. */
+/** @return how many VPs may be awake: the number that the program wants, or its grant if that is
+ * less. */
 int mt_share_target(void);
 
 /** Adapts the number of VPs to a new grant. */
