@@ -103,6 +103,8 @@ static int take_welcome(int wait_ms) {
   struct mt_proto_message answer;
   int fds[OS_DESCRIPTORS] = {-1, -1};
   int error = os_unix_receive(&client.socket, &answer, sizeof answer, wait_ms, fds);
+  if (error == ECONNRESET) /* refused before HELLO was read: the answer is behind the reset */
+    error = os_unix_receive(&client.socket, &answer, sizeof answer, 0, fds);
   if (error == EAGAIN || error == EINTR) return EAGAIN;
   if (error == 0 && (answer.magic != MT_PROTO_MAGIC || answer.version != MT_PROTO_VERSION))
     error = EPROTO;

@@ -164,7 +164,10 @@ def join(connection, most=2, **more):
     """Says HELLO. Returns the kind of the answer, its error, and the two descriptors."""
     with contextlib.suppress(BrokenPipeError):  # refused already: the answer says why
         connection.send(message(HELLO, most=most, **more))
-    data, fds, _, _ = socket.recv_fds(connection, MESSAGE.size, 2)
+    try:
+        data, fds, _, _ = socket.recv_fds(connection, MESSAGE.size, 2)
+    except ConnectionResetError:  # refused before HELLO was read: the answer is behind the reset
+        data, fds, _, _ = socket.recv_fds(connection, MESSAGE.size, 2)
     values = MESSAGE.unpack(data)
     return values[2], values[6], fds
 
