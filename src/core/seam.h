@@ -27,7 +27,7 @@ MT_SEAM struct mltp_thread *mt_seam_self(const char *call);
 
 /** @return the number the calling thread was given, 0: none; threads start without. For what a
  * library has to know of its caller in each call: a load from a line that parking touches, too,
- * where mltp_get() needs two more. From any context, also a signal handler. */
+ * where mltp_tss_get() needs two more. From any context, also a signal handler. */
 MT_SEAM uint32_t mt_seam_number(void);
 
 /** Gives the calling thread a number. @return false after a misuse report that names the call. */
