@@ -145,7 +145,8 @@ static void cond_wait_with_a_lock_held_twice(void) {
 }
 
 static void *create_by_blank_attributes(void *p0) {
-  mltp_attr_t attr = {.detached = 1};
+  mltp_attr_t attr = {0};
+  attr.detached = 1;
   *returned = mltp_create(NULL, &attr, create_by_blank_attributes, NULL);
   return p0;
 }
