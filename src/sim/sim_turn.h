@@ -12,12 +12,12 @@
 
 #include <mltp/sim.h>
 
-struct arch_turn;
+struct arch_switch_pair;
 
 /** mltp_sim_wait(). */
-struct arch_turn sm_wait(mltp_sim_event_t *event);
+struct arch_switch_pair sm_wait(mltp_sim_event_t *event);
 
 /** mltp_sim_waitfor(). */
-struct arch_turn sm_waitfor(mltp_sim_time_t duration);
+struct arch_switch_pair sm_waitfor(mltp_sim_time_t duration);
 
 #endif
