@@ -4,7 +4,7 @@
  * what is kept here is the account of what the standard lets a program rely on.
  */
 #include "core/seam.h"
-#include "tmpi/mailbox/mailbox.h"
+#include "tmpi/match/match.h"
 #include "tmpi/match/rank_wait.h"
 #include "tmpi/object/comm.h"
 #include "tmpi/object/session.h"

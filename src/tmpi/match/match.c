@@ -4,13 +4,12 @@
  *
  * Relaxed: what who spins reads, as a hint.
  */
-#include "tmpi/mailbox/mailbox.h"
+#include "tmpi/match/match.h"
 
 #include "tmpi/layout/type.h"
 #include "tmpi/match/entries.h"
 #include "tmpi/match/hook.h"
 #include "tmpi/match/rank_wait.h"
-#include "tmpi/request/request.h"
 
 void (*tm_match_hook)(const struct tm_request *recv, const struct tm_envelope *envelope,
                       const struct tm_type *type, size_t count);
