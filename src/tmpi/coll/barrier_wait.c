@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Members wait at a barrier that is not released at once; phase.h has the protocol. */
+#include "core/internal/locks.h"
+#include "core/internal/park.h"
+#include "core/internal/placement.h"
 #include "tmpi/coll/phase.h"
 
 /* When a member came to a barrier. */
@@ -20,11 +23,11 @@ void tm_team_barrier_spin(struct tm_team_barrier *barrier, const struct tm_coll 
     tm_team_barrier_park(barrier, coll);
     return;
   }
-  mt_seam_unlock(&barrier->queue.guard_);
+  mti_unlock(&barrier->queue.ilock_);
   if (tm_spin(is_open, &coming, NULL)) return;
-  mt_seam_lock(&barrier->queue.guard_);
+  mti_lock(&barrier->queue.ilock_);
   if (is_open(&coming))
-    mt_seam_unlock(&barrier->queue.guard_);
+    mti_unlock(&barrier->queue.ilock_);
   else
     tm_team_barrier_park(barrier, coll);
 }
@@ -34,13 +37,13 @@ static int home_of(uint32_t number) { return number != 0 ? tm_rank_home((int)num
 
 void tm_team_barrier_release(struct tm_team_barrier *barrier, bool at_home) {
   if (barrier->spins) {
-    mt_seam_lock(&barrier->queue.guard_);
+    mti_lock(&barrier->queue.ilock_);
     /* MG-1 release: what was published before the last one came; pairs MG-2 */
     mt_store_release(&barrier->epoch, barrier->epoch + 1);
   }
   if (at_home)
-    mt_seam_resume_all_at(&barrier->queue, home_of);
+    mti_resume_all_on(&barrier->queue, home_of);
   else
-    mt_seam_resume_all(&barrier->queue);
-  if (barrier->spins) mt_seam_unlock(&barrier->queue.guard_);
+    mti_resume_all(&barrier->queue);
+  if (barrier->spins) mti_unlock(&barrier->queue.ilock_);
 }

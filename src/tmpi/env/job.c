@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/seam.h"
+#include "core/internal/park.h"
+#include "core/internal/placement.h"
 #include "tmpi/layout/predefined.h"
 #include "tmpi/object/group.h"
 #include "tmpi/report/report.h"
@@ -24,7 +25,7 @@ int tm_job_start(int size) {
     return ENOMEM;
   }
   memset(ranks, 0, bytes);
-  mt_seam_move_costs(MOVE_NS);
+  mti_set_move_ns(MOVE_NS);
   tm_job.size = size;
   tm_job.vp_count = mltp_vp() >= 0 ? mltp_vps_active() : 0;
   for (int i = 0; i < size; i++) {
@@ -34,7 +35,7 @@ int tm_job_start(int size) {
   tm_job.ranks = ranks;
   tm_job.all = all;
   tm_job.next_context = 4; /* world and self have the first ones */
-  if (tm_job.wait == TM_WAIT_SPIN && tm_job.spin_ns == 0) tm_job.spin_ns = mt_seam_park_ns();
+  if (tm_job.wait == TM_WAIT_SPIN && tm_job.spin_ns == 0) tm_job.spin_ns = mti_park_ns();
   if (tm_job.wait == TM_WAIT_SPIN && tm_job.spin_ns == 0) tm_job.wait = TM_WAIT_PARK;
   tm_types_start();
   tm_report_start();

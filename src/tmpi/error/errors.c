@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "base/atomic.h"
-#include "core/seam.h"
+#include "core/internal/locks.h"
 #include "tmpi/error/code.h"
 #include "tmpi/layout/type.h"
 #include "tmpi/object/session.h"
@@ -30,9 +30,9 @@ void tm_end_job(const char *on, const char *call, int code, const char *why) {
 static bool self_is_default(const struct tm_rank *rank) {
   if (rank->self == NULL) return false;
   uint32_t *ilock = &rank->self->owner->box.ilock;
-  mt_seam_lock(ilock);
+  mti_lock(ilock);
   bool is_default = rank->self->handler == tm_errhandler_fatal();
-  mt_seam_unlock(ilock);
+  mti_unlock(ilock);
   return is_default;
 }
 

@@ -9,7 +9,7 @@
 #include <mltp/mltp.h>
 
 #include "base/atomic.h"
-#include "core/seam.h"
+#include "core/internal/park.h"
 
 enum { OWN_VP_NS = 20000 }; /* a VP without work spins about as long */
 
@@ -17,5 +17,6 @@ bool tm_spin(bool (*ended)(const void *), const void *what, const struct tm_rank
   uint64_t blindly = tm_job.wait == TM_WAIT_SPIN                       ? tm_job.spin_ns
                      : tm_job.wait == TM_WAIT_CONSCIOUS && tm_has_vp() ? OWN_VP_NS
                                                                        : 0;
-  return mt_seam_spin(ended, what, waker != NULL ? mt_load_relaxed(&waker->thread) : NULL, blindly);
+  return mti_spin_until(ended, what, waker != NULL ? mt_load_relaxed(&waker->thread) : NULL,
+                        blindly);
 }

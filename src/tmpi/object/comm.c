@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/atomic.h"
-#include "core/seam.h"
+#include "core/internal/locks.h"
 #include "tmpi/object/errhandler.h"
 #include "tmpi/object/info.h"
 #include "tmpi/object/session.h"
@@ -31,19 +31,19 @@ uint64_t tm_context_new(void) { return mt_add_relaxed(&tm_job.next_context, 2); 
 /* Among those of its rank, whose threads may all make some. */
 static void enlist(struct tm_comm *comm) {
   struct tm_rank *rank = comm->owner;
-  mt_seam_lock(&rank->comms_ilock);
+  mti_lock(&rank->comms_ilock);
   comm->next = rank->comms;
   if (comm->next != NULL) comm->next->prev = comm;
   rank->comms = comm;
-  mt_seam_unlock(&rank->comms_ilock);
+  mti_unlock(&rank->comms_ilock);
 }
 
 static void delist(struct tm_comm *comm) {
   struct tm_rank *rank = comm->owner;
-  mt_seam_lock(&rank->comms_ilock);
+  mti_lock(&rank->comms_ilock);
   *(comm->prev != NULL ? &comm->prev->next : &rank->comms) = comm->next;
   if (comm->next != NULL) comm->next->prev = comm->prev;
-  mt_seam_unlock(&rank->comms_ilock);
+  mti_unlock(&rank->comms_ilock);
 }
 
 struct tm_comm *tm_comm_new(uint64_t context, struct tm_group *group, struct tm_group *remote) {
@@ -116,19 +116,19 @@ bool tm_comm_start(struct tm_rank *rank) {
 
 struct tm_errhandler *tm_comm_handler(const struct tm_comm *comm) {
   uint32_t *ilock = &comm->owner->box.ilock;
-  mt_seam_lock(ilock);
+  mti_lock(ilock);
   struct tm_errhandler *handler = comm->handler;
   tm_errhandler_hold(handler);
-  mt_seam_unlock(ilock);
+  mti_unlock(ilock);
   return handler;
 }
 
 void tm_comm_set_handler(struct tm_comm *comm, struct tm_errhandler *handler) {
   uint32_t *ilock = &comm->owner->box.ilock;
   tm_errhandler_hold(handler);
-  mt_seam_lock(ilock);
+  mti_lock(ilock);
   struct tm_errhandler *old = comm->handler;
   comm->handler = handler;
-  mt_seam_unlock(ilock);
+  mti_unlock(ilock);
   tm_errhandler_release(old);
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/seam.h"
+#include "core/internal/locks.h"
 
 enum { BUCKETS = 256 };
 
@@ -85,7 +85,7 @@ struct tm_vp_group *tm_team_vp_group(struct tm_team *team, int rank) {
 
 struct tm_team *tm_team_join(uint64_t context, const struct tm_group *group) {
   struct tm_team **bucket = bucket_of(context, group->ranks[0]);
-  mt_seam_lock(&table.ilock);
+  mti_lock(&table.ilock);
   struct tm_team *team = *bucket;
   while (team != NULL && (team->context != context || team->first != group->ranks[0]))
     team = team->next;
@@ -93,18 +93,18 @@ struct tm_team *tm_team_join(uint64_t context, const struct tm_group *group) {
     team->next = *bucket;
     *bucket = team;
   }
-  mt_seam_unlock(&table.ilock);
+  mti_unlock(&table.ilock);
   return team;
 }
 
 void tm_team_leave(struct tm_team *team) {
-  mt_seam_lock(&table.ilock);
+  mti_lock(&table.ilock);
   bool last = --team->members == 0;
   if (last) {
     struct tm_team **link = bucket_of(team->context, team->first);
     while (*link != team) link = &(*link)->next;
     *link = team->next;
   }
-  mt_seam_unlock(&table.ilock);
+  mti_unlock(&table.ilock);
   if (last) free(team);
 }

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
-#include "core/seam.h"
+#include "core/internal/thread.h"
 
 struct tm_job tm_job;
 
@@ -37,12 +37,10 @@ void tm_job_count_init(void) {
 void tm_job_count_finalize(void) { mt_store_relaxed(&finalizing, 1); }
 
 /* A thread's number is its rank's and one. */
-int tm_rank_enter(int number) {
-  return mt_seam_set_number("MPI", (uint32_t)number + 1) ? 0 : ENOMEM;
-}
+int tm_rank_enter(int number) { return mti_set_number("MPI", (uint32_t)number + 1) ? 0 : ENOMEM; }
 
 struct tm_rank *tm_rank_self(void) {
-  uint32_t number = mt_seam_number();
+  uint32_t number = mti_number();
   return number != 0 ? &tm_job.ranks[number - 1] : NULL;
 }
 
