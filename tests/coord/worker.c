@@ -31,6 +31,12 @@ static void compute(uint64_t ns) {
   for (uint64_t end = mltp_now() + ns; mltp_now() < end;) continue;
 }
 
+static mltp_t *start(mltp_userf_t *func, const mltp_attr_t *attr) {
+  mltp_t *thread;
+  if (mltp_create(&thread, attr, func, NULL) != 0) abort();
+  return thread;
+}
+
 /* Between the two barriers one thread decides for all. */
 static void *work(void *unused) {
   do {
@@ -58,7 +64,7 @@ static void start_threads(int number) {
   stop = leave = false;
   count = number < 1 ? 1 : number > THREADS_MAX ? THREADS_MAX : number;
   mltp_barrier_init(&phase_ends, (unsigned)count, NULL);
-  for (int i = 0; i < count; i++) threads[i] = mltp_create(work, NULL);
+  for (int i = 0; i < count; i++) threads[i] = start(work, NULL);
 }
 
 static int count_active(void) {
@@ -84,7 +90,7 @@ static int fork_child(void) {
   pid_t child = fork();
   if (child == 0) {
     if (mltp_init(0) != 0) _exit(1);
-    mltp_join(mltp_create(nothing, NULL), NULL);
+    mltp_join(start(nothing, NULL), NULL);
     mltp_finalize();
     _exit(0);
   }
@@ -135,8 +141,9 @@ static void *read_commands(void *unused) {
 
 int main(void) {
   if (mltp_init(0) != 0) return 1;
-  mltp_t *reader = mltp_create_bound(read_commands, NULL);
-  if (reader == NULL) return 1;
+  mltp_attr_t attr = MLTP_ATTR_INIT;
+  attr.bound = 1;
+  mltp_t *reader = start(read_commands, &attr);
   mltp_join(reader, NULL);
   mltp_finalize();
   printf("end\n");
