@@ -23,7 +23,9 @@ static bool count_symbols(struct tm_image *image) {
     return tm_damaged(image->path, "a table is not aligned");
   if (sysv != 0 && tm_image_in_file(image, sysv, 8)) {
     count = ((const uint32_t *)(image->pristine + sysv))[1];
-  } else if (gnu != 0 && tm_image_in_file(image, gnu, 16)) {
+  } else if (gnu != 0) {
+    if (!tm_image_in_file(image, gnu, 16))
+      return tm_damaged(image->path, "its table of symbols lies outside of it");
     const uint32_t *words = (const uint32_t *)(image->pristine + gnu);
     size_t buckets_at = gnu + 16 + (size_t)words[2] * 8;
     size_t chains_at = buckets_at + (size_t)words[0] * 4;
