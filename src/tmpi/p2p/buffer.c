@@ -138,7 +138,7 @@ static int iflush(const char *call, const struct holder *holder, MPI_Request *ha
     request->tag = MPI_ANY_TAG;
     *flushing = (struct flushing){buffer, request, tm_rank_number()};
     *handle = (MPI_Request)request;
-    if (mltp_create_with(NULL, &attr, run_flush, flushing) == 0) return MPI_SUCCESS;
+    if (mltp_create(NULL, &attr, run_flush, flushing) == 0) return MPI_SUCCESS;
   }
   if (request != NULL && request->comm != NULL) tm_comm_release(request->comm);
   tm_buffer_release(buffer);
