@@ -69,6 +69,10 @@ struct mltp_thread *mt_prepare_special(struct mt_vp *vp, struct mltp_thread *t) 
     t = mt_runq_pop(vp);
   }
   t->special &= (uint8_t)~MT_PUT_OFF;
+  if (t->special & MT_INTERRUPTED) {
+    t->special &= (uint8_t)~MT_INTERRUPTED;
+    vp->paths.interrupted--;
+  }
   if (t->special & MT_FRESH) {
     if (vp->after & MT_AFTER_RETURN) mt_strategy_starts(vp, t);
     mt_prepare(vp, t);
