@@ -9,7 +9,10 @@
 #include "core/sched.h"
 #include "core/vp.h"
 
-enum { VAIN_MAX = 4 }; /* searches in vain that make the keeper look less often */
+enum {
+  VAIN_MAX = 4,           /* searches that found nothing and make the keeper look less often */
+  WATCH_MAX_NS = 16000000 /* how seldom it looks then, while a VP is awake */
+};
 
 void mt_count_searching(struct mt_vp *vp, bool searches) {
   uint32_t change = (uint32_t)searches - vp->searching; /* 0, 1 or -1 */
@@ -170,6 +173,15 @@ void mt_surrender(struct mt_vp *vp) {
 
 /* ---- sleeping */
 
+/* While a VP is awake the keeper looks every 16 ms at worst. It may have gone to sleep for longer
+ * when nobody was. @return it, to be woken for a new deadline; NULL: it is in time. */
+static struct mt_vp *keeper_that_oversleeps(void) {
+  if (mt_rt.awake == 0 || mt_load_relaxed(&mt_rt.keeper_deadline) <= os_now() + WATCH_MAX_NS)
+    return NULL;
+  mt_rt.keeper->wake++;
+  return mt_rt.keeper;
+}
+
 void mt_lie_down(struct mt_vp *vp) {
   mt_spin_lock(&mt_rt.idle_guard);
   vp->rests = false;
@@ -182,11 +194,14 @@ void mt_lie_down(struct mt_vp *vp) {
     if (vain < VAIN_MAX) mt_store_relaxed(&mt_rt.vain_searches, vain + 1);
   }
   mt_store_relaxed(&mt_rt.awake, mt_rt.awake - 1);
-  if (mt_rt.awake == 0) mt_rt.asleep_since = os_now();
+  if (mt_rt.awake == 0) { /* and the keeper looks seldom: the next to be awake wakes others */
+    mt_rt.asleep_since = os_now();
+    mt_store_relaxed(&mt_rt.quiet, 0);
+  }
   mt_store_seq_cst(&vp->status, MT_VP_ASLEEP); /* ID-11 seq_cst: pairs ID-5 */
   mt_add_seq_cst(&mt_rt.sleeping, 1);          /* ID-12 seq_cst: pairs ID-1 */
   mt_count_searching(vp, false);
-  mt_spin_unlock(&mt_rt.idle_guard);
+  unlock_and_wake(NULL, keeper_that_oversleeps());
   mt_count_owner(&vp->stats.sleeps);
 }
 
