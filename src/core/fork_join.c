@@ -13,12 +13,12 @@
 #include "core/fork_join.h"
 
 #include "base/options.h"
-#include "core/descriptor.h"
-#include "core/det.h"
-#include "core/key.h"
-#include "core/sched.h"
-#include "core/vp.h"
-#include "debug/probes.h"
+#include "core/det/det.h"
+#include "core/memory/descriptor.h"
+#include "core/sched/sched.h"
+#include "core/thread/key.h"
+#include "core/vp/vp.h"
+#include "instrument/probes.h"
 
 /* ---- turns of others */
 

@@ -28,7 +28,7 @@
 #ifndef MT_CORE_FORK_JOIN_H
 #define MT_CORE_FORK_JOIN_H
 
-#include "core/thread.h"
+#include "core/thread/thread.h"
 
 /**
  * Runs a thread that has not started and is in the queue of the joiner's VP, as a call of the
