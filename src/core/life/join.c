@@ -2,20 +2,20 @@
 /*
  * Joining and detaching. fork_join.c has the case in which the join runs the thread.
  *
- * A joiner that has to wait parks on the guard of the thread it joins, and that thread's
- * mt_end() resumes it. A deadline, too, may take out a joiner that has one, so that joiner
- * waits in a queue of its own on its stack (as for channels): the thread that takes it out
- * of there, under that queue's guard, resumes it. The thread's end does so while it holds
- * the thread's guard, which the joiner takes once more before it leaves.
+ * A joiner that has to wait parks on the internal lock of the thread it joins, and that
+ * thread's mt_end() resumes it. A deadline, too, may take out a joiner that has one, so that
+ * joiner waits in a queue of its own on its stack (as for channels): the thread that takes it
+ * out of there, under that queue's lock, resumes it. The thread's end does so while it holds
+ * the thread's lock, which the joiner takes once more before it leaves.
  *
- * Relaxed: detached, read without the guard, tells only what has been so from the
+ * Relaxed: detached, read without the lock, tells only what has been so from the
  * start; joining serves reports.
  */
 #include <errno.h>
 
 #include "base/log.h"
 #include "core/det/det.h"
-#include "core/fork_join.h"
+#include "core/life/fork_join.h"
 #include "core/memory/descriptor.h"
 #include "core/thread/thread.h"
 #include "core/timer/timer.h"

@@ -174,8 +174,8 @@ void mt_vp_hand_off(struct mt_vp *vp) {
 /* ---- sleeping */
 
 /* While a VP is awake the watchdog looks every 16 ms at worst. It may have gone to sleep for longer
- * when nobody was. @return it, to be woken for a new deadline; NULL: it is in time. */
-static struct mt_vp *keeper_that_oversleeps(void) {
+ * when no VP was. @return it, to be woken for a new deadline; NULL: it is in time. */
+static struct mt_vp *watchdog_that_oversleeps(void) {
   if (mt_rt.awake == 0 || mt_load_relaxed(&mt_rt.watchdog_deadline) <= os_now() + WATCH_MAX_NS)
     return NULL;
   mt_rt.watchdog->wake++;
@@ -201,7 +201,7 @@ void mt_vp_sleep_begin(struct mt_vp *vp) {
   mt_store_seq_cst(&vp->status, MT_VP_ASLEEP); /* ID-11 seq_cst: pairs ID-5 */
   mt_add_seq_cst(&mt_rt.sleeping, 1);          /* ID-12 seq_cst: pairs ID-1 */
   mt_count_searching(vp, false);
-  unlock_and_wake(NULL, keeper_that_oversleeps());
+  unlock_and_wake(NULL, watchdog_that_oversleeps());
   mt_count_owner(&vp->stats.sleeps);
 }
 

@@ -250,7 +250,7 @@ struct mt_vp_strategy {
 /** What a VP knows of the recursions on it (fork_join.h). */
 struct mt_paths {
   uint64_t fresh_at; /* when a fresh thread last got a joiner's turn, ns */
-  int interrupted;   /* joiners it has interrupted, less those that went on here */
+  int interrupted;   /* joiners it has interrupted, less those that continued here */
   bool fresh_turn;   /* a fresh thread has a joiner's turn since the last check */
 };
 

@@ -10,7 +10,7 @@
  * Relaxed: detached, read without the guard, tells only what has been so from the start;
  * joining serves reports; tick is the caller's own.
  */
-#include "core/fork_join.h"
+#include "core/life/fork_join.h"
 
 #include "base/options.h"
 #include "core/det/det.h"

@@ -25,8 +25,8 @@
  * child first, as Cilk does (creators would wait: docs/design/010); never to give fresh
  * threads a turn (a program that creates and joins in a loop would starve the others).
  */
-#ifndef MT_CORE_FORK_JOIN_H
-#define MT_CORE_FORK_JOIN_H
+#ifndef MT_CORE_LIFE_FORK_JOIN_H
+#define MT_CORE_LIFE_FORK_JOIN_H
 
 #include "core/thread/thread.h"
 
