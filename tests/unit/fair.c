@@ -137,10 +137,10 @@ static void *yield_to_the_other(void *p0) {
 static void partners_starve_nobody(void) {
   atomic_store(&stop, 0);
   pair[0] = pair[1] = NULL;
-  mltp_t *sleeper = mltp_create(sleep_and_stop, NULL);
+  mltp_t *sleeper = spawn(sleep_and_stop, NULL);
   mltp_yield();
-  pair[0] = mltp_create(yield_to_the_other, NULL);
-  pair[1] = mltp_create(yield_to_the_other, &pair);
+  pair[0] = spawn(yield_to_the_other, NULL);
+  pair[1] = spawn(yield_to_the_other, &pair);
   for (int i = 0; i < 2; i++) mltp_join(pair[i], NULL);
   mltp_join(sleeper, NULL);
 }
@@ -159,9 +159,9 @@ static void blocked_vps_have_their_timers_served(void) {
   if (seeded()) return; /* there is one VP, and none to take its place */
   CHECK_EQUAL(pipe(ends), 0);
   atomic_store(&stop, 0);
-  mltp_t *sleeper = mltp_create(sleep_and_stop, NULL);
+  mltp_t *sleeper = spawn(sleep_and_stop, NULL);
   mltp_yield();
-  mltp_t *writer = mltp_create(yield_then_write, NULL);
+  mltp_t *writer = spawn(yield_then_write, NULL);
   mltp_blocking_begin();
   CHECK_EQUAL(read(ends[0], &byte, 1), 1);
   mltp_blocking_end();

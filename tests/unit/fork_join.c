@@ -36,7 +36,7 @@ static void fib(struct fib *f) {
     return;
   }
   struct fib a = {f->n - 1, 0}, b = {f->n - 2, 0};
-  mltp_t *thread = mltp_create(fib_thread, &a);
+  mltp_t *thread = spawn(fib_thread, &a);
   fib(&b);
   CHECK_EQUAL(mltp_join(thread, NULL), 0);
   f->result = a.result + b.result;
@@ -65,7 +65,7 @@ static void *place_queens(void *p0) {
     unsigned column = 1u << i, up = 1u << (q->row + i), down = 1u << (q->row - i + BOARD);
     if (q->columns & column || q->up & up || q->down & down) continue;
     next[count] = (struct queens){q->row + 1, q->columns | column, q->up | up, q->down | down, 0};
-    threads[count] = mltp_create(place_queens, &next[count]);
+    threads[count] = spawn(place_queens, &next[count]);
     count++;
   }
   q->solutions = q->row == BOARD;
@@ -112,7 +112,7 @@ static void *set_flag(void *p0) {
 static void recursion_lets_started_threads_run(void) {
   atomic_store(&stop, 0);
   atomic_store(&rounds, 0);
-  mltp_t *thread = mltp_create(yield_and_count, NULL);
+  mltp_t *thread = spawn(yield_and_count, NULL);
   while (atomic_load(&rounds) < 100) check_fib(15, 610);
   atomic_store(&stop, 1);
   CHECK_EQUAL(mltp_join(thread, NULL), 0);
@@ -123,8 +123,8 @@ static void recursion_lets_fresh_threads_begin(void) {
   atomic_int begun[3] = {0};
   mltp_t *threads[3];
   atomic_store(&stop, 0);
-  mltp_t *yielder = mltp_create(yield_and_count, NULL);
-  for (int i = 0; i < 3; i++) threads[i] = mltp_create(set_flag, &begun[i]);
+  mltp_t *yielder = spawn(yield_and_count, NULL);
+  for (int i = 0; i < 3; i++) threads[i] = spawn(set_flag, &begun[i]);
   while (!(atomic_load(&begun[0]) && atomic_load(&begun[1]) && atomic_load(&begun[2])))
     check_fib(12, 144);
   atomic_store(&stop, 1);
@@ -141,8 +141,8 @@ static void *fib_often(void *p0) {
 static void recursions_interrupt_each_other(void) {
   atomic_int over = 0;
   mltp_t *threads[4];
-  for (int i = 0; i < 4; i++) threads[i] = mltp_create(fib_often, &over);
-  mltp_t *last = mltp_create(set_flag, &over);
+  for (int i = 0; i < 4; i++) threads[i] = spawn(fib_often, &over);
+  mltp_t *last = spawn(set_flag, &over);
   while (!atomic_load(&over)) check_fib(12, 144);
   for (int i = 0; i < 4; i++) CHECK_EQUAL(mltp_join(threads[i], NULL), 0);
   CHECK_EQUAL(mltp_join(last, NULL), 0);
