@@ -43,6 +43,23 @@ struct mpi_sample {
   double cpu_ms; /* CPU time of all its processes, from start to end */
 };
 
+/** A program that runs. */
+struct mpi_process {
+  int pid, output; /* output: readable when it has ended, or is about to */
+  double begin;    /* seconds of CLOCK_MONOTONIC */
+};
+
+/** @return whether a program was built for an implementation, and its launcher is there. */
+bool mpi_is_there(const struct mpi_impl *impl, const struct mpi_row *row);
+
+/** Starts a program. @return MPI_MEASURED, MPI_ABSENT or MPI_FAILED. */
+enum mpi_outcome mpi_start(const struct mpi_impl *impl, const struct mpi_row *row, int ranks,
+                           int vps, struct mpi_process *process);
+
+/** Waits for its end, timeout seconds at most, then ends it. What went wrong is said on stderr. */
+enum mpi_outcome mpi_end(const struct mpi_impl *impl, const struct mpi_row *row, int ranks,
+                         int timeout, struct mpi_process *process, struct mpi_sample *sample);
+
 /** Runs a program once. What went wrong is said on stderr. */
 enum mpi_outcome mpi_run(const struct mpi_impl *impl, const struct mpi_row *row, int ranks, int vps,
                          int timeout, struct mpi_sample *sample);

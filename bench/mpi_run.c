@@ -106,29 +106,47 @@ static double milliseconds(struct timeval time) {
   return (double)time.tv_sec * 1e3 + (double)time.tv_usec * 1e-3;
 }
 
-enum mpi_outcome mpi_run(const struct mpi_impl *impl, const struct mpi_row *row, int ranks, int vps,
-                         int timeout, struct mpi_sample *sample) {
+bool mpi_is_there(const struct mpi_impl *impl, const struct mpi_row *row) {
   struct command command;
-  char why[80];
-  int output = -1, status = 0;
-  if (!make(&command, impl, row, ranks, vps)) return MPI_ABSENT;
-  double begin = bench_clock(CLOCK_MONOTONIC);
-  set_environment(impl, true);
-  pid_t pid = start(&command, &output);
-  set_environment(impl, false);
-  if (pid < 0) {
-    fprintf(stderr, "mltp-bench: starting %s failed: %s\n", command.argv[0], strerror(errno));
-    return MPI_FAILED;
+  const char *path = getenv("PATH");
+  if (!make(&command, impl, row, 1, 1)) return false;
+  if (strchr(command.argv[0], '/') != NULL) return true;
+  char *copy = strdup(path != NULL ? path : ""), *rest = copy, name[PATH_MAX];
+  bool found = false;
+  for (char *part = strsep(&rest, ":"); part != NULL && !found; part = strsep(&rest, ":")) {
+    snprintf(name, sizeof name, "%s/%s", part, command.argv[0]);
+    found = access(name, X_OK) == 0;
   }
+  free(copy);
+  return found;
+}
+
+enum mpi_outcome mpi_start(const struct mpi_impl *impl, const struct mpi_row *row, int ranks,
+                           int vps, struct mpi_process *process) {
+  struct command command;
+  if (!make(&command, impl, row, ranks, vps)) return MPI_ABSENT;
+  process->begin = bench_clock(CLOCK_MONOTONIC);
+  set_environment(impl, true);
+  process->pid = start(&command, &process->output);
+  set_environment(impl, false);
+  if (process->pid >= 0) return MPI_MEASURED;
+  fprintf(stderr, "mltp-bench: starting %s failed: %s\n", command.argv[0], strerror(errno));
+  return MPI_FAILED;
+}
+
+enum mpi_outcome mpi_end(const struct mpi_impl *impl, const struct mpi_row *row, int ranks,
+                         int timeout, struct mpi_process *process, struct mpi_sample *sample) {
+  char why[80];
+  int status = 0;
   /* The line comes when the program ends; until then there is nothing to read. */
-  struct pollfd ready = {output, POLLIN, 0};
+  struct pollfd ready = {process->output, POLLIN, 0};
   bool in_time = poll(&ready, 1, timeout * 1000) > 0;
-  if (!in_time) kill(-pid, SIGKILL);
-  json_t *line = json_loadfd(output, JSON_DISABLE_EOF_CHECK, NULL);
+  if (!in_time) kill(-process->pid, SIGKILL);
+  json_t *line = json_loadfd(process->output, JSON_DISABLE_EOF_CHECK, NULL);
   struct rusage usage;
-  wait4(pid, &status, 0, &usage);
-  close(output);
-  double wall_ns = (bench_clock(CLOCK_MONOTONIC) - begin) * 1e9;
+  wait4(process->pid, &status, 0, &usage);
+  close(process->output);
+  double wall_ns = (bench_clock(CLOCK_MONOTONIC) - process->begin) * 1e9;
   sample->cpu_ms = milliseconds(usage.ru_utime) + milliseconds(usage.ru_stime);
   const char *failure = judge(status, in_time, line, why, sizeof why);
   enum mpi_outcome outcome = failure == NULL           ? MPI_MEASURED
@@ -143,4 +161,11 @@ enum mpi_outcome mpi_run(const struct mpi_impl *impl, const struct mpi_row *row,
         (row->key != NULL ? json_number_value(json_object_get(line, row->key)) : wall_ns);
   json_decref(line);
   return outcome;
+}
+
+enum mpi_outcome mpi_run(const struct mpi_impl *impl, const struct mpi_row *row, int ranks, int vps,
+                         int timeout, struct mpi_sample *sample) {
+  struct mpi_process process;
+  enum mpi_outcome outcome = mpi_start(impl, row, ranks, vps, &process);
+  return outcome == MPI_MEASURED ? mpi_end(impl, row, ranks, timeout, &process, sample) : outcome;
 }

@@ -22,6 +22,8 @@ ARROWS = {
     "instrument": [],
     # The daemon mltpd: how it decides, and a program's side of the connection.
     "coord": ["arch", "os", "base"],
+    # Teams of OpenMP and OpenBLAS in programs that were not written for us.
+    "teams": ["os", "base", "coord"],
     # Threads, VPs, scheduler.
     "core": ["arch", "os", "base", "coord", "instrument", "alternatives", "debug/report.h"],
     # Everything that waits is built on core's park.

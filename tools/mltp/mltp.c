@@ -13,6 +13,7 @@
 #include "explore.h"
 #include "message.h"
 #include "programs.h"
+#include "run.h"
 
 void message(const char *format, ...) {
   va_list arguments;
@@ -99,6 +100,7 @@ static const struct command {
     {"explore", "mltp explore", explore_main},
     {"ps", "mltp ps", ps_main},
     {"top", "mltp top", top_main},
+    {"run", "mltp run", run_main},
 };
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
@@ -116,9 +118,10 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
       for (int i = 0; i < COMMANDS; i++)
         if (strcmp(arg, commands[i].name) == 0) call->command = &commands[i];
       if (call->command == NULL)
-        argp_error(state,
-                   "cannot do '%s': no such command (there are: options, dump, explore, ps, top)",
-                   arg);
+        argp_error(
+            state,
+            "cannot do '%s': no such command (there are: options, dump, explore, ps, top, run)",
+            arg);
       call->first = state->next - 1;
       state->next = state->argc;
       return 0;
@@ -138,13 +141,15 @@ int main(int argc, char **argv) {
   static const struct argp argp = {
       .parser = parse,
       .args_doc =
-          "options\ndump [--json] PID\nexplore [OPTION...] [--] PROGRAM [ARGUMENT...]\nps\ntop",
+          "options\ndump [--json] PID\nexplore [OPTION...] [--] PROGRAM "
+          "[ARGUMENT...]\nps\ntop\nrun [--] PROGRAM [ARGUMENT...]",
       .doc =
           "options: shows every option of the MLTP library.\n"
           "dump: shows all threads of a running program that uses the library.\n"
           "explore: looks for an order of threads in which a program fails.\n"
           "ps: shows the programs that share the CPUs by mltpd.\n"
-          "top: the same, again and again.\v"
+          "top: the same, again and again.\n"
+          "run: runs a program of OpenMP or OpenBLAS with teams as large as mltpd grants.\v"
           "mltp COMMAND --help tells more.",
   };
   struct call call = {NULL, 0};

@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`mltp run`: teams of a program that was not written for MLTP follow its grant.
+
+Usage: teams.py MLTPD MLTP WORKER TEAM
+"""
+import contextlib
+import os
+import subprocess
+import sys
+
+from stage import Daemon, join, message, run, wait_for, BELL
+
+MLTPD, MLTP, _, TEAM = sys.argv[1:5]
+CPUS = len(os.sched_getaffinity(0))
+
+
+def team(where, *words, expect=0):
+    """Runs a program by `mltp run`; returns its words and its messages."""
+    environment = {**os.environ, "MLTP_COORDINATOR": where}
+    for name in ("OMP_NUM_THREADS", "OMP_THREAD_LIMIT", "OMP_DYNAMIC"):
+        environment.pop(name, None)
+    ended = subprocess.run([MLTP, "run", "--", *words], text=True, capture_output=True, check=False,
+                           env=environment)
+    assert ended.returncode == expect, ended
+    return ended.stdout.split(), ended.stderr
+
+
+def alone_has_all():
+    """A program alone, or without a daemon, has teams as large as without us."""
+    with Daemon(MLTPD, MLTP) as d:
+        for where in (d.socket, "off"):
+            assert team(where, TEAM, "5") == ([str(CPUS), str(CPUS), "right"], "")
+
+
+def beside_another():
+    """Beside a busy program its teams have its share; what it was promised stays the same."""
+    with Daemon(MLTPD, MLTP, "--cpus", "2") as d, d.connect() as connection:
+        fds = join(connection, most=2)[2]
+        os.pwrite(fds[1], (2).to_bytes(4, sys.byteorder), 0)
+        connection.send(message(BELL))
+        wait_for(lambda: d.list()[0]["demand"] == 2, "the other program is busy")
+        words, errors = team(d.socket, TEAM, "5")
+        assert words == ["1", str(CPUS), "right"] and errors == "", (words, errors)
+        for fd in fds:
+            with contextlib.suppress(OSError):
+                os.close(fd)
+
+
+def nothing_to_adjust():
+    """A program without teams runs as it is, and that is said; so are programs that are absent."""
+    words, errors = team("off", sys.executable, "-c", "print('as it is'); raise SystemExit(3)",
+                         expect=3)
+    assert words == ["as", "it", "is"] and "nothing was adjusted" in errors, errors
+    assert "cannot run" in team("off", "./no-such-program", expect=127)[1]
+    assert "no program given" in subprocess.run([MLTP, "run"], text=True, capture_output=True,
+                                                check=False).stderr
+
+
+if __name__ == "__main__":
+    if CPUS < 2:
+        print("teams.py: one CPU, nothing to share: skipped")
+        sys.exit(77)
+    run([alone_has_all, beside_another, nothing_to_adjust])
