@@ -8,6 +8,7 @@
 #define MT_DEBUG_REPORT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /** Installs the handlers of SIGSEGV, SIGBUS and the dump signal, and the panic
@@ -28,6 +29,9 @@ void mt_deadlock_suspected(void);
 
 /** Says more of a deadlock, and whether the dump of all threads is to follow; may be NULL. */
 extern bool (*mt_deadlock_hook)(void);
+
+/** Reports a stack overflow in place of the library, and returns whether it has; may be NULL. */
+extern bool (*mt_overflow_hook)(const char *name, size_t kib, const void *context);
 /** Kernel threads of the process that never make a thread ready. */
 extern uint32_t mt_deadlock_bystanders;
 

@@ -64,7 +64,8 @@ class Ends(unittest.TestCase):
     def test_stack_overflow_names_the_rank(self):
         result = run(PROGRAM, "overflow")
         self.assertLess(result.returncode, 0)
-        self.assertRegex(result.stderr, "stack overflow: thread .*'rank 1'")
+        self.assertRegex(result.stderr, "rank 1: stack overflow: all [0-9]+ KiB .*--stack")
+        self.assertRegex(result.stderr, "rank 1 was (in a library that was called )?in [a-z_]+ at")
 
     def test_division_by_zero(self):
         self.ends("divide", -8, "rank 1 crashed: SIGFPE")
