@@ -186,7 +186,7 @@ class Refused(unittest.TestCase):
 
     def test_too_little_address_space(self):
         self.refused(PROGRAM, "no address space for", ranks=64, address_space=8 << 30)
-        self.refused(RING, "no address space for 1000 stacks", ranks=1000, address_space=4 << 30)
+        self.refused(RING, "no address space for 1000 stacks", ranks=1000, address_space=1 << 30)
 
     def test_too_many_ranks(self):
         limit = int(pathlib.Path("/proc/sys/vm/max_map_count").read_text())
