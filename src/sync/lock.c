@@ -7,28 +7,21 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "core/det/det.h"
+#include "core/vp/alternative.h"
 
 static const struct mt_lock_ops *const classes[] = {
-    [MLTP_LOCK_REACTIVE] = &mt_lock_reactive,
-    [MLTP_LOCK_SPIN] = &mt_lock_ticket,
-    [MLTP_LOCK_YIELD_END] = &mt_lock_yield_end,
-    [MLTP_LOCK_YIELD_FRONT] = &mt_lock_yield_front,
-    [MLTP_LOCK_SEMAPHORE] = &mt_lock_semaphore,
-    [MLTP_LOCK_QUEUE] = &mt_lock_queue,
-    [MLTP_LOCK_EXCHANGE] = &mt_lock_spins[MT_SPIN_EXCHANGE],
-    [MLTP_LOCK_READ] = &mt_lock_spins[MT_SPIN_READ],
-    [MLTP_LOCK_BACKOFF] = &mt_lock_spins[MT_SPIN_BACKOFF],
-    [MLTP_LOCK_PERSISTENT] = &mt_lock_spins[MT_SPIN_PERSISTENT],
-    [MLTP_LOCK_ARRAY] = &mt_lock_spins[MT_SPIN_ARRAY],
-    [MLTP_LOCK_MCS] = &mt_lock_spins[MT_SPIN_MCS],
-    [MLTP_LOCK_CLH] = &mt_lock_spins[MT_SPIN_CLH],
+    [MLTP_LOCK_REACTIVE] = &mt_lock_reactive,   [MLTP_LOCK_SPIN] = &mt_lock_ticket,
+    [MLTP_LOCK_YIELD_END] = &mt_lock_yield_end, [MLTP_LOCK_YIELD_FRONT] = &mt_lock_yield_front,
+    [MLTP_LOCK_SEMAPHORE] = &mt_lock_semaphore, [MLTP_LOCK_QUEUE] = &mt_lock_queue,
 };
 
-static bool is_class(uint32_t lock_class) { return lock_class <= MLTP_LOCK_CLH; }
+static const struct mt_lock_ops *ops_of(uint32_t lock_class) {
+  if (lock_class < sizeof classes / sizeof classes[0]) return classes[lock_class];
+  return MLTP_ALTERNATIVES ? mt_lock_alternative(lock_class) : NULL;
+}
 
 const struct mt_lock_ops *mt_lock_ops(const mltp_lock_t *lock) {
-  uint32_t lock_class = mt_lock_class_of(lock);
-  return is_class(lock_class) ? classes[lock_class] : NULL;
+  return ops_of(mt_lock_class_of(lock));
 }
 
 static const char *name_of(const mltp_lock_t *lock) {
@@ -61,7 +54,7 @@ static int refuse(int error, const char *call, const mltp_lock_t *lock,
 }
 
 int mltp_lock_init(mltp_lock_t *lock, mltp_lock_class_t lock_class, const char *name) {
-  if (!is_class((uint32_t)lock_class)) return EINVAL;
+  if (lock_class != MLTP_LOCK_STANDARD && ops_of((uint32_t)lock_class) == NULL) return EINVAL;
   *lock = (mltp_lock_t)MLTP_LOCK_INIT_CLASS(lock_class);
   lock->name_ = name;
   return 0;
@@ -75,7 +68,7 @@ int mltp_lock_destroy(mltp_lock_t *lock) {
   if (ops == NULL || ops->holder(lock) != NULL)
     return refuse(EBUSY, "mltp_lock_destroy", lock, self);
   /* the last holder may have set it free and not have let go of the guard, or of the word */
-  if (ops->spin != NULL) {
+  if (ops->spins) {
     if (ops->lock(lock, self, NULL) == 0) ops->unlock(lock, self);
   } else {
     mt_ilock_lock(&lock->queue_.ilock_);

@@ -18,6 +18,8 @@
  * Relaxed: detached, read without the guard, tells only what has been so from the
  * start; joining serves reports.
  */
+#include "core/life/join.h"
+
 #include <errno.h>
 
 #include "base/log.h"
@@ -26,8 +28,8 @@
 #include "core/memory/descriptor.h"
 #include "core/sched/sched.h"
 #include "core/thread/key.h"
-#include "core/thread/thread.h"
 #include "core/timer/timer.h"
+#include "core/vp/vp.h"
 #include "core/wait/park.h"
 #include "instrument/probes.h"
 
@@ -60,7 +62,7 @@ static void *called_body(void *arg) {
 
 /* Others in the queue must get their turn, however many threads are run at once. */
 static bool is_turn_of_others(const struct mt_vp *vp) {
-  return mt_load_relaxed(&vp->tick) % MT_TICKS_PER_CHECK == 0;
+  return mt_load_relaxed(&vp->points.tick) % MT_TICKS_PER_CHECK == 0;
 }
 
 /* Takes t out of the caller's own queue if it is there and has not started; exact,
