@@ -8,15 +8,22 @@
 #include "base/options.h"
 #include "core/det/det.h"
 #include "core/vp/alternative.h"
+#include "mltp/alternatives.h"
 
 static const struct mt_lock_ops *const classes[] = {
-    [MLTP_LOCK_REACTIVE] = &mt_lock_reactive,   [MLTP_LOCK_SPIN] = &mt_lock_ticket,
-    [MLTP_LOCK_YIELD_END] = &mt_lock_yield_end, [MLTP_LOCK_YIELD_FRONT] = &mt_lock_yield_front,
-    [MLTP_LOCK_SEMAPHORE] = &mt_lock_semaphore, [MLTP_LOCK_QUEUE] = &mt_lock_queue,
+    [MLTP_LOCK_REACTIVE] = &mt_lock_reactive,
+    [MLTP_LOCK_QUEUE] = &mt_lock_queue,
+    [MLTP_LOCK_SPIN] = &mt_lock_ticket,
+    [MLTP_LOCK_SEMAPHORE] = &mt_lock_semaphore,
+    [MLTP_LOCK_RECURSIVE] = &mt_lock_recursive,
+    [MLTP_LOCK_ALT_YIELD_END] = &mt_lock_yield_end,
+    [MLTP_LOCK_ALT_YIELD_FRONT] = &mt_lock_yield_front,
 };
 
+enum { CLASSES = sizeof classes / sizeof classes[0] };
+
 static const struct mt_lock_ops *ops_of(uint32_t lock_class) {
-  if (lock_class < sizeof classes / sizeof classes[0]) return classes[lock_class];
+  if (lock_class < CLASSES) return classes[lock_class];
   return MLTP_ALTERNATIVES ? mt_lock_alternative(lock_class) : NULL;
 }
 
@@ -41,8 +48,8 @@ static int refuse(int error, const char *call, const mltp_lock_t *lock,
   const struct mltp_thread *holder = ops->holder(lock);
   if (error == EDEADLK)
     return mt_misuse(error, call, id, name,
-                     "it holds lock %p '%s' already (locks are not recursive)", (const void *)lock,
-                     name_of(lock));
+                     "it holds lock %p '%s' already (unlock it first, or make the lock recursive)",
+                     (const void *)lock, name_of(lock));
   if (holder == NULL)
     return mt_misuse(error, call, id, name,
                      "it does not hold lock %p '%s', and nobody does (lock before you unlock, and "
@@ -88,27 +95,27 @@ int mltp_lock(mltp_lock_t *lock) {
   return error == 0 ? 0 : refuse(error, "mltp_lock", lock, self);
 }
 
-int mltp_trylock(mltp_lock_t *lock) {
-  struct mltp_thread *self = mt_self("mltp_trylock");
+int mltp_lock_try(mltp_lock_t *lock) {
+  struct mltp_thread *self = mt_self("mltp_lock_try");
   if (mt_unlikely(self == NULL)) return EPERM;
-  mt_preempt("mltp_trylock");
+  mt_preempt("mltp_lock_try");
   const struct mt_lock_ops *ops = mt_lock_ops(lock);
-  if (ops == NULL) return refuse(EINVAL, "mltp_trylock", lock, self);
+  if (ops == NULL) return refuse(EINVAL, "mltp_lock_try", lock, self);
   return ops->trylock(lock, self) ? 0 : EBUSY;
 }
 
-int mltp_timedlock(mltp_lock_t *lock, uint64_t deadline) {
-  struct mltp_thread *self = mt_self("mltp_timedlock");
+int mltp_lock_timed(mltp_lock_t *lock, uint64_t deadline) {
+  struct mltp_thread *self = mt_self("mltp_lock_timed");
   if (mt_unlikely(self == NULL)) return EPERM;
-  mt_preempt("mltp_timedlock");
+  mt_preempt("mltp_lock_timed");
   const struct mt_lock_ops *ops = mt_lock_ops(lock);
-  if (ops == NULL) return refuse(EINVAL, "mltp_timedlock", lock, self);
+  if (ops == NULL) return refuse(EINVAL, "mltp_lock_timed", lock, self);
   if (ops->trylock(lock, self)) return 0;
   struct mt_timer timer;
   mt_timer_arm(&timer, self, deadline);
   int error = ops->lock(lock, self, &timer);
   error = mt_timer_disarm(&timer, error);
-  return error == EDEADLK ? refuse(error, "mltp_timedlock", lock, self) : error;
+  return error == EDEADLK ? refuse(error, "mltp_lock_timed", lock, self) : error;
 }
 
 int mltp_unlock(mltp_lock_t *lock) {
@@ -124,4 +131,13 @@ int mt_lock_release(const char *call, mltp_lock_t *lock, struct mltp_thread *sel
   const struct mt_lock_ops *ops = mt_lock_ops(lock);
   int error = ops != NULL ? ops->unlock(lock, self) : EINVAL;
   return error == 0 ? 0 : refuse(error, call, lock, self);
+}
+
+int mt_lock_release_to_wait(const char *call, mltp_lock_t *lock, struct mltp_thread *self) {
+  const struct mt_lock_ops *ops = mt_lock_ops(lock);
+  if (ops == &mt_lock_recursive && ops->holder(lock) == self && lock->depth_ != 0)
+    return mt_misuse(EINVAL, call, self->id, mt_name(self),
+                     "it holds recursive lock %p '%s' %lu times (hold it once to wait)",
+                     (const void *)lock, name_of(lock), (unsigned long)lock->depth_ + 1);
+  return mt_lock_release(call, lock, self);
 }

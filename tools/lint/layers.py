@@ -48,7 +48,7 @@ ARROWS = {
     "core/internal": ["base", "instrument", "core/thread", "core/vp", "core/det", "core/sched", "core/wait",
                       "core/life"],
     # Everything that waits is built on the core's park.
-    "sync": ["base", "core/thread", "core/vp", "core/det", "core/memory", "core/sched", "core/wait", "core/life"],
+    "sync": ["arch", "os", "base", "core/thread", "core/vp", "core/det", "core/memory", "core/sched", "core/wait", "core/life"],
     # Locks from papers, and what alternatives keep with a VP.
     "alternatives/spin": ["base", "core/det", "core/vp", "sync"],
     # Schedulers from papers.

@@ -16,6 +16,7 @@
 
 #include "alternatives/spin/vp_state.h"
 #include "core/det/det.h"
+#include "mltp/alternatives.h"
 #include "sync/lock.h"
 #include "sync/lock_step.h"
 
@@ -30,7 +31,7 @@ static void note_holder(mltp_lock_t *lock, const struct mltp_thread *holder) {
 }
 
 static const struct mt_spin_ops *kind_of(const mltp_lock_t *lock) {
-  return mt_spin_kinds[mt_lock_class_of(lock) - MLTP_LOCK_EXCHANGE];
+  return mt_spin_kinds[mt_lock_class_of(lock) - MLTP_LOCK_ALT_EXCHANGE];
 }
 
 struct lock_wait {
@@ -102,7 +103,7 @@ static int unlock(mltp_lock_t *lock, struct mltp_thread *self) {
 }
 
 /* The classes are in the order of enum mt_spin_kind. */
-static_assert(MLTP_LOCK_CLH - MLTP_LOCK_EXCHANGE == MT_SPIN_CLH && MT_SPIN_EXCHANGE == 0,
+static_assert(MLTP_LOCK_ALT_CLH - MLTP_LOCK_ALT_EXCHANGE == MT_SPIN_CLH && MT_SPIN_EXCHANGE == 0,
               "one class for each kind");
 
 #define CLASS(name) {name, lock_slow, trylock, unlock, holder, true}
@@ -115,6 +116,6 @@ static const struct mt_lock_ops classes[MT_SPIN_KINDS] = {
 #undef CLASS
 
 const struct mt_lock_ops *mt_lock_alternative(uint32_t lock_class) {
-  uint32_t kind = lock_class - MLTP_LOCK_EXCHANGE;
+  uint32_t kind = lock_class - MLTP_LOCK_ALT_EXCHANGE;
   return kind < MT_SPIN_KINDS ? &classes[kind] : NULL;
 }

@@ -119,13 +119,3 @@ uint64_t mt_live(void) {
   for (uint32_t i = 0; i < count; i++) created += mt_load_relaxed(&mt_rt.vps[i]->stats.created);
   return created - ended;
 }
-
-/* ---- asking */
-
-mltp_t *mltp_self(void) { return mt_self("mltp_self"); }
-
-void mltp_set_name(mltp_t *thread, const char *name) { mt_set_name(thread, name); }
-
-const char *mltp_name(const mltp_t *thread) { return mt_name(thread); }
-
-uint64_t mltp_id(const mltp_t *thread) { return thread->id; }

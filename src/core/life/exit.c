@@ -38,4 +38,3 @@ void mltp_exit(void *result) {
   abort(); /* it cannot return, whatever MLTP_MISUSE says */
 }
 
-void mltp_abort(void) { mltp_exit(NULL); }
