@@ -9,7 +9,10 @@
 #include "core/vp/alternative.h"
 #include "core/vp/vp.h"
 
-enum { FAILED_SEARCHES_MAX = 4 }; /* searches in vain that make the watchdog look less often */
+enum {
+  FAILED_SEARCHES_MAX = 4, /* searches that found nothing and make the watchdog look less often */
+  WATCH_MAX_NS = 16000000  /* how seldom it looks then, while a VP is awake */
+};
 
 void mt_count_searching(struct mt_vp *vp, bool searches) {
   uint32_t change = (uint32_t)searches - vp->search.searching; /* 0, 1 or -1 */
@@ -170,6 +173,16 @@ void mt_vp_hand_off(struct mt_vp *vp) {
 
 /* ---- sleeping */
 
+/* While a VP is awake the watchdog looks every 16 ms at worst. It may have gone to sleep for longer
+ * when no VP was. @return it, to be woken for a new deadline; NULL: it is in time. */
+static struct mt_vp *watchdog_that_oversleeps(void) {
+  if (mt_rt.idle.awake == 0 ||
+      mt_load_relaxed(&mt_rt.sleep.watchdog_deadline) <= os_now() + WATCH_MAX_NS)
+    return NULL;
+  mt_rt.sleep.watchdog->sleep.futex++;
+  return mt_rt.sleep.watchdog;
+}
+
 void mt_vp_sleep_begin(struct mt_vp *vp) {
   mt_ilock_lock(&mt_rt.sleep.ilock);
   vp->sleep.rests = false;
@@ -182,11 +195,15 @@ void mt_vp_sleep_begin(struct mt_vp *vp) {
     if (vain < FAILED_SEARCHES_MAX) mt_store_relaxed(&mt_rt.sleep.failed_searches, vain + 1);
   }
   mt_store_relaxed(&mt_rt.idle.awake, mt_rt.idle.awake - 1);
-  if (mt_rt.idle.awake == 0) mt_rt.sleep.asleep_since = os_now();
+  if (mt_rt.idle.awake ==
+      0) { /* and the watchdog looks seldom: the next to be awake wakes others */
+    mt_rt.sleep.asleep_since = os_now();
+    mt_store_relaxed(&mt_rt.idle.wake_threshold, 0);
+  }
   mt_store_seq_cst(&vp->sleep.status, MT_VP_ASLEEP); /* ID-11 seq_cst: pairs ID-5 */
   mt_add_seq_cst(&mt_rt.idle.sleeping, 1);           /* ID-12 seq_cst: pairs ID-1 */
   mt_count_searching(vp, false);
-  mt_ilock_unlock(&mt_rt.sleep.ilock);
+  unlock_and_wake(NULL, watchdog_that_oversleeps());
   mt_count_owner(&vp->stats.sleeps);
 }
 

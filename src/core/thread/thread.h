@@ -53,11 +53,12 @@ enum {
 /** What makes a thread special when its turn comes, or when it becomes ready: bits of a
  * thread's `special`. */
 enum {
-  MT_FRESH = 1,     /**< created, never run */
-  MT_HIGH = 2,      /**< [const] runs before others now and then; sched.c */
-  MT_LOW = 4,       /**< [const] lets others pass once, each time it is ready; sched.c */
-  MT_PUT_OFF = 8,   /**< low, and has let others pass */
-  MT_OWN_STACK = 16 /**< fresh, and takes its stack from the free list always; strategy.h */
+  MT_FRESH = 1,       /**< created, never run */
+  MT_HIGH = 2,        /**< [const] runs before others now and then; sched.c */
+  MT_LOW = 4,         /**< [const] lets others pass once, each time it is ready; sched.c */
+  MT_PUT_OFF = 8,     /**< low, and has let others pass */
+  MT_OWN_STACK = 16,  /**< fresh, and takes its stack from the free list always; an alternative */
+  MT_INTERRUPTED = 32 /**< a joiner whose path gave way to an older one; fork_join.h */
 };
 
 /** What a thread is made of. */

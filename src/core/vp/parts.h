@@ -86,6 +86,13 @@ struct mt_vp_search {
   uint8_t inbox_polls;       /* polls of the inbox before a search that are left */
 };
 
+/** What a VP knows of the recursions on it (life/fork_join.h). [owner] all of it. */
+struct mt_paths {
+  uint64_t fresh_at; /* when a fresh thread last got a joiner's turn, ns */
+  int interrupted;   /* joiners it has interrupted, less those that continued here */
+  bool fresh_turn;   /* a fresh thread has a joiner's turn since the last check */
+};
+
 /** Free descriptors and stacks, and thread ids (memory/). [owner] all of it. */
 struct mt_vp_caches {
   struct mt_cache descriptors;
@@ -123,6 +130,7 @@ struct mt_vp {
   struct mt_vp_context ctx;
 
   struct mt_vp_search search;
+  struct mt_paths paths;
   struct mt_vp_caches caches;
   struct mt_stats stats;                 /* [owner] writes */
   struct mt_vp_alternative *alternative; /* [owner] of an alternative scheduler; NULL: none */
