@@ -24,7 +24,7 @@
 #ifndef MT_CORE_MEMORY_STACK_H
 #define MT_CORE_MEMORY_STACK_H
 
-#include "alternatives/strategy/strategy.h"
+#include "core/vp/vp.h"
 
 enum {
   MT_STACK_LARGE = 16 << 20,      /* from this size on a stack has a */
@@ -64,11 +64,6 @@ void mt_stack_free(struct mt_vp *vp, struct mt_stack *stack);
 
 /** @return how many stacks of the default size can still be made. */
 size_t mt_stacks_left(void);
-
-/** @return how many stacks a VP keeps in its cache. */
-static inline uint32_t mt_stacks_room(void) {
-  return mt_strategy == NULL ? MT_CACHE_MAX : mt_strategy->stacks;
-}
 
 /** Gives back memory of stacks that were not needed lately, if it is time. */
 void mt_stacks_trim(uint64_t now);
