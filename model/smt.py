@@ -12,6 +12,7 @@ As in the thesis, the cost of switching is left out.
 """
 import argparse
 import dataclasses
+import functools
 import json
 
 from . import smt_mixes
@@ -131,6 +132,7 @@ def picture(schedule):
     return "\n".join(lines)
 
 
+@functools.cache
 def categories():
     """Each of the thesis's programs: cycles in each mode, with and without network load, and its category."""
     found = []
@@ -152,9 +154,9 @@ def main():
         print(f"Figure 3.2 (model), mode {mode}: threads end in cycles {[t.finished for t in threads]}")
         print(picture(schedule) + "\n")
         document["figure_3_2"][mode] = {"schedule": schedule, "ends": [t.finished for t in threads]}
-    print("Table 4.1 (model): million cycles of four copies, without and with network load")
+    print("Table 4.1 (model): thousand cycles of four copies, without and with network load")
     for row in categories():
-        cells = "".join(f"{row['cycles'][mode, net] / 1e6:>8.3f}" for net in (False, True) for mode in MODES)
+        cells = "".join(f"{row['cycles'][mode, net] / 1e3:>8.2f}" for net in (False, True) for mode in MODES)
         print(f"{row['program']:<9}{cells}  {row['model']:<8} thesis: {row['paper']}")
         document["table_4_1"].append({**row, "cycles": {f"{m}{' net' if n else ''}": c
                                                         for (m, n), c in row["cycles"].items()}})

@@ -9,10 +9,10 @@ queues in half, and share the caches.
 import dataclasses
 import random
 
-WORK = 12000         # instructions of a copy
+WORK = 3000          # instructions of a copy
 COPIES = 4           # stated: Figure 4.2
-SLICE = 600          # cycles between turns of user threads
-NET_PERIOD, NET_BURST = 1000, 140  # kernel work of the network load: a burst of cycles in each period (assumed)
+SLICE = 200          # cycles between turns of user threads
+NET_PERIOD, NET_BURST = 500, 70  # kernel work of the network load: a burst of cycles in each period (assumed)
 KERNEL_RATE = 0.5    # instructions in a cycle of kernel work: it performs worse than a program (stated: 3.1)
 WIDTH, FP_UNITS = 3, 2
 
