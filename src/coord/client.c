@@ -32,7 +32,7 @@ static struct {
   struct mt_grant *grant;           /* [lock] address of the page; NULL: never joined */
   struct mt_report *report;         /* likewise */
   struct mt_report *writes;         /* [atomic] where reports go; NULL: nowhere */
-  uint32_t active, demand;          /* [lock: mt_rt.idle_ilock] the last report */
+  uint32_t active, demand;          /* [lock: mt_rt.sleep.ilock] the last report */
   uint64_t look_at;                 /* [atomic] when mt_client_look() has something to do */
   uint64_t connect_at;              /* [lock] */
   struct mt_client_program program; /* [lock] */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Relaxed: what changes under idle_ilock is read under it, or as a hint.
+ * Relaxed: what changes under sleep.ilock is read under it, or as a hint.
  */
 #include "core/sched/share.h"
 
@@ -54,7 +54,7 @@ void mt_share_follow(void) { mt_set_target(mt_share_target()); }
 /* ---- demand */
 
 void mt_share_report(void) {
-  uint32_t awake = mt_rt.awake > 0 ? (uint32_t)mt_rt.awake : 0;
+  uint32_t awake = mt_rt.idle.awake > 0 ? (uint32_t)mt_rt.idle.awake : 0;
   uint32_t demand = mt_rt.hungry ? (uint32_t)mt_rt.most : awake;
   if (mt_client_report(awake, demand)) mt_store_relaxed(&mt_rt.ring_due, true);
 }
@@ -67,19 +67,19 @@ void mt_share_ring_if_due(void) {
 
 void mt_share_refused(void) {
   if (mt_load_relaxed(&mt_rt.hungry) || !mt_client_is_joined()) return;
-  if (mt_load_relaxed(&mt_rt.target) >= mt_load_relaxed(&mt_rt.most)) return;
-  mt_ilock_lock(&mt_rt.idle_ilock);
+  if (mt_load_relaxed(&mt_rt.idle.target) >= mt_load_relaxed(&mt_rt.most)) return;
+  mt_ilock_lock(&mt_rt.sleep.ilock);
   mt_store_relaxed(&mt_rt.hungry, true);
   mt_share_report();
-  mt_ilock_unlock(&mt_rt.idle_ilock);
+  mt_ilock_unlock(&mt_rt.sleep.ilock);
   mt_share_ring_if_due();
 }
 
 void mt_share_look(struct mt_vp *vp, uint64_t now) {
-  if (mt_likely(now < vp->share_look_at)) return;
-  vp->share_look_at = now + LOOK_NS;
-  uint32_t tick = mt_load_relaxed(&vp->tick);
-  mt_client_count(tick - vp->counted_tick);
-  vp->counted_tick = tick;
+  if (mt_likely(now < vp->sleep.share_look_at)) return;
+  vp->sleep.share_look_at = now + LOOK_NS;
+  uint32_t tick = mt_load_relaxed(&vp->points.tick);
+  mt_client_count(tick - vp->sleep.counted_tick);
+  vp->sleep.counted_tick = tick;
   mt_client_look(now);
 }

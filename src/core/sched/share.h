@@ -21,7 +21,7 @@
 #define MT_CORE_SHARE_H
 
 #include "coord/client.h"
-#include "core/vp/types.h"
+#include "core/vp/parts.h"
 
 /** Joins the daemon that MLTP_COORDINATOR names, if there is one. @return 0; an errno value, after
  * a message: it is not `auto` and there is none. */
@@ -45,10 +45,10 @@ static inline void mt_share_probe(void) {
 /** There was work for one VP more than may be awake. */
 void mt_share_refused(void);
 
-/** Reports how many VPs are awake. Under idle_ilock. */
+/** Reports how many VPs are awake. Under sleep.ilock. */
 void mt_share_report(void);
 
-/** Rings, when a report said so. Outside of idle_ilock. */
+/** Rings, when a report said so. Outside of sleep.ilock. */
 void mt_share_ring_if_due(void);
 
 /** To be called by a VP that has read the clock. */
