@@ -28,9 +28,8 @@ MLTP_BEGIN_DECLS
 /** Simulated time, in units of the model's choice. */
 typedef uint64_t mltp_sim_time_t;
 
-/** What simulated threads wait for and notify. Initialise with MLTP_SIM_EVENT_INIT(name). It must
- * last to the end of the delta in which it is notified; so must a buffered variable that is
- * written. */
+/** An event that simulated threads wait for and notify. Initialise it with
+ * MLTP_SIM_EVENT_INIT(name). It must exist until the end of the delta in which it is notified. */
 typedef struct mltp_sim_event {
   struct mltp_sim_node *first_, *last_; /**< waiters, in the order in which they came */
   struct mltp_sim_watch *watches_;      /**< try blocks that wait for it */
@@ -136,7 +135,8 @@ MLTP_API size_t mltp_sim_try(const mltp_sim_child_t *body, const mltp_sim_handle
                              size_t count);
 
 /** Begins a write to a buffered variable. Of several writes in a delta the last one counts.
- * @return where to store the next value, which becomes visible when the delta ends. Blocks: thread, as mltp_sim_ordered(). Context: simulated. */
+ * @return where to store the next value, which becomes visible when the delta ends. Blocks: thread,
+ * as mltp_sim_ordered(). Context: simulated. */
 MLTP_API void *mltp_sim_write(mltp_sim_buffered_t *variable);
 
 /** Waits, with several VPs, until all threads that would run before the caller in this delta on one
@@ -144,7 +144,8 @@ MLTP_API void *mltp_sim_write(mltp_sim_buffered_t *variable);
  * as on one VP. Blocks: thread. Context: simulated. */
 MLTP_API void mltp_sim_ordered(void);
 
-/** Nonzero: mltp_sim_ordered() may have to wait; otherwise it does nothing. */
+/** Nonzero while mltp_sim_ordered() may have to wait. Where it is zero, callers may leave out the
+ * call. */
 extern MLTP_API uint32_t mltp_sim_parallel;
 
 /** Kinds of traced variables. */
@@ -152,8 +153,8 @@ typedef enum { MLTP_SIM_TRACE_INTEGER, MLTP_SIM_TRACE_REAL } mltp_sim_trace_kind
 
 /**
  * Starts a trace in a file of the value change dump format (IEEE 1364), for GTKWave and others. Its
- * variables are those of mltp_sim_trace() so far; each moment shows their values when the time
- * moves on. It is complete when the simulation has ended.
+ * variables are those of mltp_sim_trace() so far; the file gets their values each time that
+ * simulated time advances. It is complete when the simulation has ended.
  * @param path  the file; an existing one is replaced
  * @param unit  what a unit of simulated time is, as in "1ns"
  * @return 0; EBUSY: a simulation is running; otherwise the errno value of opening the file.

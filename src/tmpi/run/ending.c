@@ -87,6 +87,12 @@ static int register_exit(void (*function)(void *), void *argument, void *of) {
   return libc(function, argument, of);
 }
 
+static int register_on_exit(void (*function)(int, void *), void *argument) {
+  struct tm_process *process = tm_process_self();
+  return process != NULL ? tm_handler_push_status(&process->at_exit, function, argument)
+                         : on_exit(function, argument);
+}
+
 static int register_quick(void (*function)(void *), void *of) {
   (void)of;
   return tm_handler_push(&tm_process_self()->at_quick_exit, function, NULL);
@@ -102,6 +108,7 @@ static int start_main(int (*main)(int, char **, char **), int argc, char **argv,
                       void (*rtld_fini)(void), void *stack_end) {
   (void)fini, (void)rtld_fini, (void)stack_end;
   struct tm_process *process = tm_process_self();
+  tm_program_construct_libraries(tm_the_program, process->number, argc, argv, environ);
   if (init != NULL) /* linked for a libc before 2.34: it calls its own constructors */
     init(argc, argv, environ);
   else
@@ -119,6 +126,7 @@ const struct tm_override tm_override_ending[] = {
     {"errx", (tm_any *)errx_rank},
     {"error", (tm_any *)error_rank},
     {"__cxa_atexit", (tm_any *)register_exit},
+    {"on_exit", (tm_any *)register_on_exit},
     {"__cxa_at_quick_exit", (tm_any *)register_quick},
     {"__cxa_finalize", (tm_any *)finalize_object},
     {"__libc_start_main", (tm_any *)start_main},
