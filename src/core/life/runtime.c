@@ -171,6 +171,7 @@ int mltp_init(int vps) {
   if (error == 0) mt_await_init();                     /* before there are other VPs */
   if (error == 0 && !others_later) error = start_others();
   if (error == 0 && mt_share_join() != 0) error = EINVAL;
+  if (error == 0) mt_share_probe();
   if (error != 0) {
     if (error != EINVAL) say_no_vps(error); /* EINVAL has been explained */
     if (mt_load_relaxed(&mt_rt.running))

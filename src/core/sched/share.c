@@ -9,7 +9,6 @@
 
 #include "base/options.h"
 #include "core/det/det.h"
-#include "core/sched/wake.h"
 #include "core/vp/vp.h"
 
 enum { LOOK_NS = 100000000 }; /* between two looks of a VP at the daemon's health */
@@ -28,7 +27,6 @@ int mt_share_join(void) {
   const char *where = mt_options.coordinator;
   if (!can_share()) return 0;
   int error = join();
-  mt_share_probe();
   if (error == 0 || strcmp(where, "auto") == 0) return 0;
   mt_message("MLTP_COORDINATOR: cannot join %s: %s (start mltpd there, or set it to auto or off)",
              where, strerror(error));
@@ -48,8 +46,6 @@ int mt_share_target(void) {
   int most = mt_load_relaxed(&mt_rt.most);
   return granted < (uint32_t)most ? (int)granted : most;
 }
-
-void mt_share_follow(void) { mt_set_target(mt_share_target()); }
 
 /* ---- demand */
 

@@ -34,14 +34,6 @@ void mt_share_set_most(int most);
  * less. */
 int mt_share_target(void);
 
-/** Adapts the number of VPs to a new grant. */
-void mt_share_follow(void);
-
-/** Adapts, if the grant has changed. */
-static inline void mt_share_probe(void) {
-  if (mt_unlikely(mt_client_changed())) mt_share_follow();
-}
-
 /** There was work for one VP more than may be awake. */
 void mt_share_refused(void);
 

@@ -245,6 +245,8 @@ void mt_set_target(int target) {
   if (more) mt_wake_one();
 }
 
+void mt_share_follow(void) { mt_set_target(mt_share_target()); }
+
 /* ---- blocking in the kernel */
 
 bool mt_block(struct mt_vp *vp) {

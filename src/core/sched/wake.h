@@ -42,6 +42,7 @@
 #define MT_CORE_SCHED_WAKE_H
 
 #include "core/sched/runq.h"
+#include "core/sched/share.h"
 
 /** Wakes a sleeper to look for work, if one may be awake and nobody looks. */
 void mt_wake_one(void);
@@ -88,6 +89,14 @@ void mt_vp_sleep_cancel(struct mt_vp *vp);
 
 /** Changes the number of VPs that may be awake. */
 void mt_set_target(int target);
+
+/** Adapts the number of VPs to a new grant (share.h). */
+void mt_share_follow(void);
+
+/** Adapts, if the grant has changed. */
+static inline void mt_share_probe(void) {
+  if (mt_unlikely(mt_client_changed())) mt_share_follow();
+}
 
 /** A VP that is being made counts as awake. */
 void mt_awake_add(int more);
