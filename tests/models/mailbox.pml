@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where sends and receives meet (src/tmpi/match/mailbox.h). Thread 0 receives all messages, of
+ * Where sends and receives meet (src/tmpi/mailbox/mailbox.h). Thread 0 receives all messages, of
  * whomever: each time it either blocks, or posts the receive, and then waits for the request. Thread
  * 1 sends it two, blocking, each either eager, in the fast box if nothing else is there, else in a
  * cell if one is free, or left with the sender; thread

@@ -58,7 +58,7 @@ VARIANTS = {
     "await": [(), TIMED],
     "finalize": [(), FULL, ("KERNEL",)],
     "mailbox": [(), ("EAGER",)],
-    "meet": [(), SPINS],
+    "phases": [(), SPINS],
     "round": [()],
 }
 
@@ -202,16 +202,16 @@ MUTATIONS = {
         Mutation(6, "tm_requests_wait", "who waits does not look again under the guard"),
         Mutation(7, "tm_queue_find_message", "the newest message is taken, not the oldest"),
         Mutation(8, "tm_cell_keep", "a cell is read after the guard is released", ("EAGER",)),
-        Mutation(9, "tm_fastbox_takes", "the fast box is filled while older messages are there", ("EAGER",)),
+        Mutation(9, "tm_inline_slot_takes", "the fast box is filled while older messages are there", ("EAGER",)),
         Mutation(10, "receive_or_post", "the fast box is looked at last"),
     ],
-    "meet": [
-        Mutation(1, "tm_come", "a gate counts anew only when it has been opened"),
+    "phases": [
+        Mutation(1, "tm_arrive", "a gate counts anew only when it has been opened"),
         Mutation(2, "mt_after_switch", "the guard is released before the registers are saved"),
-        Mutation(3, "tm_meet", "only the last of all opens its crew"),
+        Mutation(3, "tm_next_phase", "only the last of all opens its crew"),
         Mutation(4, "tm_publish", "there is one set of slots"),
-        Mutation(5, "tm_gate_spin", "who parks does not look again under the guard", SPINS),
-        Mutation(6, "tm_gate_open", "who opens does not hold the guard", SPINS),
+        Mutation(5, "tm_team_barrier_spin", "who parks does not look again under the guard", SPINS),
+        Mutation(6, "tm_team_barrier_release", "who opens does not hold the guard", SPINS),
     ],
     "round": [
         Mutation(1, "sm_turn_over", "a turn is over before its host's guard is held"),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matching against a list searched from its head: the same partner, whatever was put in and taken
  * out. */
-#include "tmpi/match/queue.h"
+#include "tmpi/mailbox/queue.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

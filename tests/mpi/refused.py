@@ -3,7 +3,7 @@
 """Each piece of memory, each mapping, each read that tmpirun and its libraries ask for is refused in turn: the
 program runs without, or ends with a message.
 
-usage: refused.py TMPIRUN PROGRAM LIBRARY TOLD; a library that refuses (refuse.c), told.c built
+usage: refused.py TMPIRUN PROGRAM LIBRARY REPORTS; a library that refuses (refuse.c), reports.c built
 """
 import os
 import pathlib

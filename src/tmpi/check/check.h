@@ -97,10 +97,10 @@ extern __attribute__((visibility("default"))) const struct tm_check tm_check;
 
 /* ---- say.c */
 
-/** Tells of a finding: "tmpi: check: ...". Further lines: tm_say_more(). */
-void tm_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void tm_say_more(const char *format, ...) __attribute__((format(printf, 1, 2)));
-unsigned tm_said(void);
+/** Tells of a finding: "tmpi: check: ...". Further lines: tm_finding_continue(). */
+void tm_finding_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void tm_finding_continue(const char *format, ...) __attribute__((format(printf, 1, 2)));
+unsigned tm_finding_count(void);
 
 enum { TM_CALL_TEXT = 400 };
 /** Writes "MPI_Bcast(root 0, 1 MPI_INT) at ring.c:12 (main)". */
@@ -114,10 +114,10 @@ void tm_describe_site(char *text, size_t size, const void *site);
 /* ---- one file for each idea. begin: before the call; end: after it has succeeded. */
 
 bool tm_collective_start(void);
-void tm_collective_begin(const struct tm_seen *seen);
+void tm_order_begin(const struct tm_seen *seen);
 
-void tm_live_end(struct tm_seen *seen);
-void tm_live_finish(void);
+void tm_leaks_end(struct tm_seen *seen);
+void tm_leaks_finish(void);
 
 bool tm_buffers_start(void);
 void tm_buffers_begin(const struct tm_seen *seen);
@@ -128,10 +128,10 @@ void tm_buffers_drop(int rank, const void *request);
 
 void tm_unstarted_begin(const struct tm_seen *seen);
 
-void tm_match_start(void);
+void tm_type_match_start(void);
 
-bool tm_counts_start(const char *file);
-void tm_counts_end(const struct tm_seen *seen, uint64_t now);
-void tm_counts_finish(void);
+bool tm_traffic_start(const char *file);
+void tm_traffic_end(const struct tm_seen *seen, uint64_t now);
+void tm_traffic_finish(void);
 
 #endif

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tmpi/dt/type.h"
+#include "tmpi/layout/type.h"
 
 struct tm_signature {
   uint64_t count; /* basic elements */

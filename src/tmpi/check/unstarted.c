@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "tmpi/check/check.h"
-#include "tmpi/match/mailbox.h"
+#include "tmpi/mailbox/mailbox.h"
 
 void tm_unstarted_begin(const struct tm_seen *seen) {
   if (seen->kind != TM_REQUEST || strncmp(tm_calls[seen->call], "MPI_Wait", 8) != 0) return;
@@ -14,7 +14,7 @@ void tm_unstarted_begin(const struct tm_seen *seen) {
     if (!request->persistent || request->active || request->done) continue;
     char text[TM_CALL_TEXT];
     tm_describe(text, seen);
-    tm_say(
+    tm_finding_print(
         "rank %d: %s waits for a persistent %s rank %d, tag %d, that was never started "
         "(MPI_Start())",
         seen->rank, text, request->kind == TM_SEND ? "send to" : "receive from", request->peer,

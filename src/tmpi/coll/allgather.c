@@ -2,8 +2,8 @@
 /* To all from all, the same to each. */
 #include "tmpi/coll/collective.h"
 #include "tmpi/coll/team.h"
-#include "tmpi/mpi/errors.h"
-#include "tmpi/mpi/request.h"
+#include "tmpi/error/errors.h"
+#include "tmpi/request/request.h"
 
 /* Of two groups, each sends its parts to the other's ranks, one by one. */
 static void allgather_inter(struct tm_coll *coll, const struct tm_part *own,
@@ -49,7 +49,7 @@ void tm_allgather(struct tm_coll *coll, const struct tm_part *own, const struct 
   char *room = tm_team_data_next(coll);
   if (few > 0) tm_type_pack(room + few * (size_t)comm->rank, told->at, told->type, 0, few);
   tm_publish(coll, told, few, NULL);
-  tm_meet(coll);
+  tm_next_phase(coll);
   if (few > 0 && all_told(coll, few)) {
     tm_type_copy(all->base, all->type, room, tm_type_of(MPI_BYTE), few * (size_t)comm->size);
     return;
@@ -60,7 +60,7 @@ void tm_allgather(struct tm_coll *coll, const struct tm_part *own, const struct 
     struct tm_part to = tm_part_of(all, rank);
     tm_part_copy(coll, &to, tm_published(coll, rank)->at);
   }
-  tm_meet(coll);
+  tm_next_phase(coll);
 }
 
 int tm_call_allgather(const char *call, const struct tm_part *own_args, MPI_Datatype own_type,

@@ -6,8 +6,8 @@
 
 #include "tmpi/coll/collective.h"
 #include "tmpi/coll/team.h"
-#include "tmpi/mpi/errors.h"
-#include "tmpi/mpi/request.h"
+#include "tmpi/error/errors.h"
+#include "tmpi/request/request.h"
 
 /* ---- a team */
 
@@ -47,15 +47,15 @@ static void alltoall(struct tm_coll *coll, const struct tm_parts *send,
   struct tm_part *packed = send->base == MPI_IN_PLACE ? pack(recv, comm->size) : NULL;
   if (comm->team != NULL) {
     tm_publish(coll, send, 0, packed);
-    tm_meet(coll);
+    tm_next_phase(coll);
   }
   for (int i = 0; i < comm->size; i++) {
     int rank = (comm->rank + i) % comm->size;
-    const struct tm_slot *other = comm->team != NULL ? tm_published(coll, rank) : NULL;
+    const struct tm_publication *other = comm->team != NULL ? tm_published(coll, rank) : NULL;
     struct tm_part to = tm_part_of(recv, rank);
     take(coll, other != NULL ? other->at : send, other != NULL ? other->more : packed, &to);
   }
-  if (comm->team != NULL) tm_meet(coll);
+  if (comm->team != NULL) tm_next_phase(coll);
   free(packed);
 }
 

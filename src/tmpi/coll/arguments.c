@@ -2,8 +2,8 @@
 /* The arguments of a struct tm_collective, checked. What a rank does not use may be anything. */
 #include "tmpi/coll/collective.h"
 #include "tmpi/coll/op.h"
-#include "tmpi/mpi/errors.h"
-#include "tmpi/mpi/request.h"
+#include "tmpi/error/errors.h"
+#include "tmpi/request/request.h"
 
 static bool has_buffer(const struct tm_comm *comm, enum tm_who who, int root) {
   bool is_root = root == MPI_ROOT || (!comm->inter && root == comm->rank);

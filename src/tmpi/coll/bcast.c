@@ -2,12 +2,12 @@
 /* MPI_Barrier() and MPI_Bcast(). */
 #include "tmpi/coll/collective.h"
 #include "tmpi/coll/team.h"
-#include "tmpi/mpi/errors.h"
-#include "tmpi/mpi/request.h"
+#include "tmpi/error/errors.h"
+#include "tmpi/request/request.h"
 
 static inline void barrier(struct tm_comm *comm, const char *call) {
   struct tm_coll coll = tm_coll_begin(comm, call);
-  if (comm->team != NULL) tm_meet(&coll);
+  if (comm->team != NULL) tm_next_phase(&coll);
 }
 
 void tm_barrier(struct tm_comm *comm, const char *call) { barrier(comm, call); }
@@ -25,13 +25,13 @@ void tm_bcast(struct tm_coll *coll, void *buffer, size_t count, struct tm_type *
   size_t room = count * type->size;
   if (coll->comm->team == NULL) return;
   if (root == coll->comm->rank) tell(coll, buffer, room, type);
-  tm_meet(coll);
-  const struct tm_slot *told = tm_published(coll, root);
+  tm_next_phase(coll);
+  const struct tm_publication *told = tm_published(coll, root);
   if (root != coll->comm->rank) {
     if (told->bytes > room) coll->error = MPI_ERR_TRUNCATE;
     tm_type_copy(buffer, type, told->at, told->more, told->bytes < room ? told->bytes : room);
   }
-  if (told->bytes > TM_SMALL_MAX) tm_meet(coll);
+  if (told->bytes > TM_SMALL_MAX) tm_next_phase(coll);
 }
 
 /* All of a group have come when its barrier returns; then its first rank tells the other group's.

@@ -8,9 +8,9 @@
 #ifndef TM_COLL_COLL_H
 #define TM_COLL_COLL_H
 
-#include "tmpi/dt/counts.h"
-#include "tmpi/dt/type.h"
-#include "tmpi/mpi/comm.h"
+#include "tmpi/layout/counts.h"
+#include "tmpi/layout/type.h"
+#include "tmpi/object/comm.h"
 
 /** A collective call under way: whose messages, and for reports which call. */
 struct tm_coll {

@@ -5,8 +5,8 @@
  */
 #include "tmpi/coll/collective.h"
 #include "tmpi/coll/team.h"
-#include "tmpi/mpi/errors.h"
-#include "tmpi/mpi/request.h"
+#include "tmpi/error/errors.h"
+#include "tmpi/request/request.h"
 
 struct tm_part tm_part_of(const struct tm_parts *parts, int rank) {
   struct tm_type *type = parts->types != NULL ? tm_type_of(parts->types[rank]) : parts->type;
@@ -73,7 +73,7 @@ void tm_gather(struct tm_coll *coll, const struct tm_part *own, const struct tm_
   }
   if (comm->team != NULL) {
     tm_publish(coll, all, is_there ? 0 : own->count * own->type->size, NULL);
-    tm_meet(coll);
+    tm_next_phase(coll);
     if (comm->rank == root) check_room(coll, all);
     all = tm_published(coll, root)->at;
   }
@@ -81,7 +81,7 @@ void tm_gather(struct tm_coll *coll, const struct tm_part *own, const struct tm_
   int error = coll->error; /* the root has seen it, and tells */
   if (!is_there) tm_part_copy(coll, &part, own);
   if (comm->rank != root) coll->error = error;
-  if (comm->team != NULL) tm_meet(coll);
+  if (comm->team != NULL) tm_next_phase(coll);
 }
 
 void tm_scatter(struct tm_coll *coll, const struct tm_parts *all, const struct tm_part *own,
@@ -93,12 +93,12 @@ void tm_scatter(struct tm_coll *coll, const struct tm_parts *all, const struct t
   }
   if (comm->team != NULL) {
     if (comm->rank == root) tm_publish(coll, all, 0, NULL);
-    tm_meet(coll);
+    tm_next_phase(coll);
     all = tm_published(coll, root)->at;
   }
   struct tm_part part = tm_part_of(all, comm->rank);
   if (own->at != MPI_IN_PLACE) tm_part_copy(coll, own, &part);
-  if (comm->team != NULL) tm_meet(coll);
+  if (comm->team != NULL) tm_next_phase(coll);
 }
 
 /* ---- arguments: what a rank does not use may be anything */

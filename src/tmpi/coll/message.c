@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The messages of collectives, and what communicators are made with. */
 #include "tmpi/coll/coll.h"
-#include "tmpi/mpi/request.h"
+#include "tmpi/request/request.h"
 
 enum { TAGS = 1 << 30 };
 

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 
 #include "tmpi/coll/collective.h"
-#include "tmpi/mpi/errors.h"
-#include "tmpi/mpi/request.h"
-#include "tmpi/mpi/topology.h"
+#include "tmpi/error/errors.h"
+#include "tmpi/object/topology.h"
+#include "tmpi/request/request.h"
 
 /* The caller's neighbours, in the order of the parts. */
 struct neighbors {

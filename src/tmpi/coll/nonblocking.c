@@ -6,10 +6,10 @@
 
 #include "tmpi/coll/collective.h"
 #include "tmpi/coll/op.h"
-#include "tmpi/mpi/errors.h"
-#include "tmpi/mpi/info.h"
-#include "tmpi/mpi/request.h"
-#include "tmpi/mpi/topology.h"
+#include "tmpi/error/errors.h"
+#include "tmpi/object/info.h"
+#include "tmpi/object/topology.h"
+#include "tmpi/request/request.h"
 
 /* One that is under way, or may be again. Types and operation may be freed by the program
  * meanwhile, so they are held. */

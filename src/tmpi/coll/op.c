@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 #include "base/atomic.h"
-#include "tmpi/mpi/errors.h"
-#include "tmpi/mpi/request.h"
+#include "tmpi/error/errors.h"
+#include "tmpi/request/request.h"
 
 enum { MAGIC = 0x0b };
 

@@ -6,7 +6,7 @@
 #ifndef TM_COLL_OP_H
 #define TM_COLL_OP_H
 
-#include "tmpi/dt/type.h"
+#include "tmpi/layout/type.h"
 
 struct tm_op;
 

@@ -5,8 +5,8 @@
 #include "tmpi/coll/coll.h"
 #include "tmpi/coll/collective.h"
 #include "tmpi/coll/op.h"
-#include "tmpi/mpi/errors.h"
-#include "tmpi/mpi/request.h"
+#include "tmpi/error/errors.h"
+#include "tmpi/request/request.h"
 
 static void copy(void *to, const void *from, size_t count, struct tm_type *type) {
   if (to != from) tm_type_copy(to, type, from, type, count * type->size);

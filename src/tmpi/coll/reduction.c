@@ -3,8 +3,8 @@
  * Elements of all members combined, always in the order of ranks, in a way that depends on the
  * number of ranks alone.
  *
- * Few bytes: the last of a crew to come combines its blocks', the last of all the blocks', and
- * all take the result with them: one meeting. Many: after a meeting each rank combines a slice of
+ * Few bytes: the last of a VP group to come combines its blocks', the last of all the blocks', and
+ * all take the result with them: one phase. Many: after a phase each rank combines a slice of
  * the vector, of all ranks' buffers, and puts it where it is wanted; and they meet again.
  */
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #include "tmpi/coll/op.h"
 #include "tmpi/coll/team.h"
-#include "tmpi/mpi/errors.h"
+#include "tmpi/error/errors.h"
 
 enum {
   CHUNK = 16384,   /* bytes combined at a time: they stay in the cache */
@@ -55,9 +55,9 @@ static void combine_block(const struct tm_coll *coll, const struct reduction *r,
 
 static void combine_crew(const struct tm_coll *coll, const struct reduction *r) {
   const struct tm_team *team = coll->comm->team;
-  int crew = (int)(coll->comm->crew - team->crews);
+  int vp_group = (int)(coll->comm->vp_group - team->vp_groups);
   for (int block = 0; block < team->blocks_count; block++)
-    if (team->crew_of[block] == crew) combine_block(coll, r, block);
+    if (team->vp_group_of[block] == vp_group) combine_block(coll, r, block);
 }
 
 static void combine_all(const struct tm_coll *coll, const struct reduction *r) {
@@ -71,13 +71,13 @@ static void combine_all(const struct tm_coll *coll, const struct reduction *r) {
 
 static void *meet_and_combine(struct tm_coll *coll, const void *from, const struct reduction *r) {
   tm_publish(coll, from, 0, NULL);
-  if (tm_meet_crew(coll)) {
+  if (tm_arrive_in_vp_group(coll)) {
     combine_crew(coll, r);
-    if (tm_meet_top(coll)) {
+    if (tm_arrive_at_root(coll)) {
       combine_all(coll, r);
-      tm_open_top(coll);
+      tm_release_root(coll);
     }
-    tm_open_crew(coll);
+    tm_release_vp_group(coll);
   }
   return tm_team_data(coll);
 }
@@ -133,9 +133,9 @@ static void reduce(struct tm_coll *coll, const void *from, void *to, const struc
     if (root < 0 || root == coll->comm->rank) copy(to, result, r->count, r->type);
   } else {
     tm_publish(coll, from, 0, to);
-    tm_meet(coll);
+    tm_next_phase(coll);
     combine_slice(coll, r, root);
-    tm_meet(coll);
+    tm_next_phase(coll);
   }
 }
 
@@ -158,9 +158,9 @@ void tm_reduce_part(struct tm_coll *coll, const void *from, size_t first, size_t
   }
   void *base, *sum = tm_elements_new(count, type, &base); /* `to` may be where others still read */
   tm_publish(coll, from, 0, NULL);
-  tm_meet(coll);
+  tm_next_phase(coll);
   if (count > 0) combine_range(coll, &r, first, count, sum);
-  tm_meet(coll);
+  tm_next_phase(coll);
   copy(to, sum, count, type);
   free(base);
 }

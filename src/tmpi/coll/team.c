@@ -12,7 +12,7 @@
 enum { BUCKETS = 256 };
 
 static struct {
-  uint32_t guard;
+  uint32_t ilock;
   struct tm_team *teams[BUCKETS];
 } table;
 
@@ -20,41 +20,41 @@ static struct tm_team **bucket_of(uint64_t context, int first) {
   return &table.teams[((context + (uint64_t)first) * 0x9e3779b97f4a7c15u) >> 56];
 }
 
-static void init_gate(struct tm_gate *gate, int members) {
-  gate->missing = gate->members = members;
-  gate->spins = tm_job.wait == TM_WAIT_SPIN ||
-                (tm_job.wait == TM_WAIT_CONSCIOUS && tm_job.size <= tm_job.places);
+static void init_barrier(struct tm_team_barrier *barrier, int members) {
+  barrier->missing = barrier->members = members;
+  barrier->spins = tm_job.wait == TM_WAIT_SPIN ||
+                   (tm_job.wait == TM_WAIT_CONSCIOUS && tm_job.size <= tm_job.vp_count);
 }
 
-/* The crew at a home. Where ranks have kernel threads a crew is a block: few come to the same
- * gate. */
-static struct tm_crew *crew_at(struct tm_team *team, int home) {
-  for (int i = 0; home >= 0 && i < team->crews_count; i++)
-    if (team->crews[i].home == home) return &team->crews[i];
-  struct tm_crew *crew = &team->crews[team->crews_count++];
-  crew->home = home;
-  crew->openings = 1;
-  return crew;
+/* The VP group at a home. Where ranks have kernel threads a VP group is a block: few come to the
+ * same barrier. */
+static struct tm_vp_group *vp_group_at(struct tm_team *team, int home) {
+  for (int i = 0; home >= 0 && i < team->vp_group_count; i++)
+    if (team->vp_groups[i].home == home) return &team->vp_groups[i];
+  struct tm_vp_group *vp_group = &team->vp_groups[team->vp_group_count++];
+  vp_group->home = home;
+  vp_group->releases = 1;
+  return vp_group;
 }
 
 /* A block is at home where its first member is. */
-static void make_crews(struct tm_team *team, const struct tm_group *group) {
+static void make_vp_groups(struct tm_team *team, const struct tm_group *group) {
   for (int b = 0; b < team->blocks_count; b++) {
     int first = tm_block_first(team, b), end = tm_block_first(team, b + 1);
-    struct tm_crew *crew = crew_at(team, tm_rank_home(group->ranks[first]));
-    team->crew_of[b] = (int)(crew - team->crews);
-    crew->gate.members += end - first;
+    struct tm_vp_group *vp_group = vp_group_at(team, tm_rank_home(group->ranks[first]));
+    team->vp_group_of[b] = (int)(vp_group - team->vp_groups);
+    vp_group->barrier.members += end - first;
   }
-  for (int i = 0; i < team->crews_count; i++)
-    init_gate(&team->crews[i].gate, team->crews[i].gate.members);
-  init_gate(&team->top, team->crews_count);
+  for (int i = 0; i < team->vp_group_count; i++)
+    init_barrier(&team->vp_groups[i].barrier, team->vp_groups[i].barrier.members);
+  init_barrier(&team->root_barrier, team->vp_group_count);
 }
 
 static struct tm_team *make(uint64_t context, const struct tm_group *group) {
-  int size = group->size, blocks = 1; /* a power of 2, so that crews are of a size */
+  int size = group->size, blocks = 1; /* a power of 2, so that VP groups are of a size */
   while (4 * blocks * blocks <= size) blocks *= 2;
-  size_t slots = (size_t)size * sizeof(struct tm_slot);
-  size_t fixed = sizeof(struct tm_team) + (size_t)blocks * sizeof(struct tm_crew);
+  size_t slots = (size_t)size * sizeof(struct tm_publication);
+  size_t fixed = sizeof(struct tm_team) + (size_t)blocks * sizeof(struct tm_vp_group);
   size_t room = (size_t)size * TM_SMALL_EACH;
   room = room < TM_SMALL_MAX ? TM_SMALL_MAX : (room + TM_LINE - 1) & -(size_t)TM_LINE;
   size_t bytes = fixed + (size_t)blocks * sizeof(struct tm_team_block);
@@ -70,22 +70,22 @@ static struct tm_team *make(uint64_t context, const struct tm_group *group) {
   team->room = room;
   team->data[0] = (char *)team + bytes;
   team->data[1] = team->data[0] + room;
-  team->slots[0] = (struct tm_slot *)(team->data[1] + room);
+  team->slots[0] = (struct tm_publication *)(team->data[1] + room);
   team->slots[1] = team->slots[0] + size;
-  team->crew_of = (int *)(team->slots[1] + size);
-  make_crews(team, group);
+  team->vp_group_of = (int *)(team->slots[1] + size);
+  make_vp_groups(team, group);
   return team;
 }
 
-struct tm_crew *tm_team_crew(struct tm_team *team, int rank) {
+struct tm_vp_group *tm_team_vp_group(struct tm_team *team, int rank) {
   int block = 0;
   while (rank >= tm_block_first(team, block + 1)) block++;
-  return &team->crews[team->crew_of[block]];
+  return &team->vp_groups[team->vp_group_of[block]];
 }
 
 struct tm_team *tm_team_join(uint64_t context, const struct tm_group *group) {
   struct tm_team **bucket = bucket_of(context, group->ranks[0]);
-  mt_seam_lock(&table.guard);
+  mt_seam_lock(&table.ilock);
   struct tm_team *team = *bucket;
   while (team != NULL && (team->context != context || team->first != group->ranks[0]))
     team = team->next;
@@ -93,63 +93,63 @@ struct tm_team *tm_team_join(uint64_t context, const struct tm_group *group) {
     team->next = *bucket;
     *bucket = team;
   }
-  mt_seam_unlock(&table.guard);
+  mt_seam_unlock(&table.ilock);
   return team;
 }
 
 void tm_team_leave(struct tm_team *team) {
-  mt_seam_lock(&table.guard);
+  mt_seam_lock(&table.ilock);
   bool last = --team->members == 0;
   if (last) {
     struct tm_team **link = bucket_of(team->context, team->first);
     while (*link != team) link = &(*link)->next;
     *link = team->next;
   }
-  mt_seam_unlock(&table.guard);
+  mt_seam_unlock(&table.ilock);
   if (last) free(team);
 }
 
-/* ---- gates */
+/* ---- barriers */
 
-/* When a member came to a gate. */
+/* When a member came to a barrier. */
 struct coming {
-  const struct tm_gate *gate;
-  uint32_t opened;
+  const struct tm_team_barrier *barrier;
+  uint32_t epoch;
 };
 
 static bool is_open(const void *what) {
   const struct coming *coming = what;
   /* MG-2 acquire: what others have published; pairs MG-1 */
-  return mt_load_acquire(&coming->gate->opened) != coming->opened;
+  return mt_load_acquire(&coming->barrier->epoch) != coming->epoch;
 }
 
-void tm_gate_spin(struct tm_gate *gate, const struct tm_coll *coll) {
-  const struct coming coming = {gate, gate->opened};
+void tm_team_barrier_spin(struct tm_team_barrier *barrier, const struct tm_coll *coll) {
+  const struct coming coming = {barrier, barrier->epoch};
   if (!tm_may_spin(NULL)) {
-    tm_gate_park(gate, coll);
+    tm_team_barrier_park(barrier, coll);
     return;
   }
-  mt_seam_unlock(&gate->queue.guard_);
+  mt_seam_unlock(&barrier->queue.guard_);
   if (tm_spin(is_open, &coming, NULL)) return;
-  mt_seam_lock(&gate->queue.guard_);
+  mt_seam_lock(&barrier->queue.guard_);
   if (is_open(&coming))
-    mt_seam_unlock(&gate->queue.guard_);
+    mt_seam_unlock(&barrier->queue.guard_);
   else
-    tm_gate_park(gate, coll);
+    tm_team_barrier_park(barrier, coll);
 }
 
 /* By a thread's number: rank.c. */
 static int home_of(uint32_t number) { return number != 0 ? tm_rank_home((int)number - 1) : -1; }
 
-void tm_gate_open(struct tm_gate *gate, bool at_home) {
-  if (gate->spins) {
-    mt_seam_lock(&gate->queue.guard_);
+void tm_team_barrier_release(struct tm_team_barrier *barrier, bool at_home) {
+  if (barrier->spins) {
+    mt_seam_lock(&barrier->queue.guard_);
     /* MG-1 release: what was published before the last one came; pairs MG-2 */
-    mt_store_release(&gate->opened, gate->opened + 1);
+    mt_store_release(&barrier->epoch, barrier->epoch + 1);
   }
   if (at_home)
-    mt_seam_resume_all_at(&gate->queue, home_of);
+    mt_seam_resume_all_at(&barrier->queue, home_of);
   else
-    mt_seam_resume_all(&gate->queue);
-  if (gate->spins) mt_seam_unlock(&gate->queue.guard_);
+    mt_seam_resume_all(&barrier->queue);
+  if (barrier->spins) mt_seam_unlock(&barrier->queue.guard_);
 }

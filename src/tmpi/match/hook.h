@@ -7,12 +7,12 @@
 #ifndef TM_MATCH_HOOK_H
 #define TM_MATCH_HOOK_H
 
-#include "tmpi/dt/type.h"
+#include "tmpi/layout/type.h"
 #include "tmpi/rank/rank.h"
 
 /** [const] Set before the first message. NULL: nobody. */
-TM_SHOWN extern void (*tm_match_hook)(const struct tm_request *recv,
-                                      const struct tm_envelope *envelope,
-                                      const struct tm_type *type, size_t count);
+TM_EXPORT extern void (*tm_match_hook)(const struct tm_request *recv,
+                                       const struct tm_envelope *envelope,
+                                       const struct tm_type *type, size_t count);
 
 #endif

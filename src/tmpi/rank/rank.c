@@ -15,9 +15,9 @@
 
 #include "base/atomic.h"
 #include "core/seam.h"
-#include "tmpi/dt/predefined.h"
-#include "tmpi/mpi/comm.h"
-#include "tmpi/rank/report.h"
+#include "tmpi/layout/predefined.h"
+#include "tmpi/object/comm.h"
+#include "tmpi/report/report.h"
 
 enum { MOVE_NS = 1000 }; /* a rank to another VP, and its messages while it is there; 021 */
 
@@ -35,7 +35,7 @@ int tm_job_start(int size) {
   memset(ranks, 0, bytes);
   mt_seam_move_costs(MOVE_NS);
   tm_job.size = size;
-  tm_job.places = mltp_vp() >= 0 ? mltp_vps_active() : 0;
+  tm_job.vp_count = mltp_vp() >= 0 ? mltp_vps_active() : 0;
   for (int i = 0; i < size; i++) {
     ranks[i].number = all->ranks[i] = i;
     ranks[i].box.home = tm_rank_home(i);
@@ -86,7 +86,7 @@ int tm_rank_number(void) {
 bool tm_rank_leave(int number) {
   struct tm_rank *rank = &tm_job.ranks[number];
   mt_store_relaxed(&rank->ended, 1);
-  return mt_load_relaxed(&rank->phase) != TM_INITIALIZED;
+  return mt_load_relaxed(&rank->stage) != TM_INITIALIZED;
 }
 
 static void (*on_end)(void);

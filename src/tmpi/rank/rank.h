@@ -16,10 +16,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tmpi/match/mailbox.h"
-#include "tmpi/rank/shown.h"
+#include "tmpi/mailbox/mailbox.h"
+#include "tmpi/rank/export.h"
 
-enum tm_phase { TM_BEFORE_INIT, TM_INITIALIZED, TM_FINALIZED };
+enum tm_rank_stage { TM_BEFORE_INIT, TM_INITIALIZED, TM_FINALIZED };
 
 /** What a call that has to wait for other ranks does before it parks. */
 enum tm_wait {
@@ -45,20 +45,20 @@ struct tm_unstarted {
 /** The first line is what each call touches: ranks by the thousand are in no first-level cache. */
 struct tm_rank {
   alignas(TM_LINE) int number; /* [const] in MPI_COMM_WORLD */
-  uint32_t phase;              /* [atomic] enum tm_phase; relaxed: others read it for reports */
-  uint32_t sessions;           /* [atomic] so many have begun and not ended; relaxed */
-  uint32_t ended;              /* [atomic] its program has ended; relaxed, as phase */
-  const void *thread;          /* [atomic] that called MPI_Init(); relaxed: a hint to others */
-  struct tm_comm *world;       /* [rank] */
-  uint64_t parks;              /* [rank] times it has waited without a processor */
-  const char *call;            /* [atomic] it waits in; NULL: in none. relaxed: for reports, as: */
-  const void *waits_for;       /* [rank] a tm_request, or the tm_comm where it meets the others */
-  const void *frame;           /* [rank] where it waits */
+  uint32_t stage;        /* [atomic] enum tm_rank_stage; relaxed: others read it for reports */
+  uint32_t sessions;     /* [atomic] so many have begun and not ended; relaxed */
+  uint32_t ended;        /* [atomic] its program has ended; relaxed, as phase */
+  const void *thread;    /* [atomic] that called MPI_Init(); relaxed: a hint to others */
+  struct tm_comm *world; /* [rank] */
+  uint64_t parks;        /* [rank] times it has waited without a processor */
+  const char *call;      /* [atomic] it waits in; NULL: in none. relaxed: for reports, as: */
+  const void *waits_for; /* [rank] a tm_request, or the tm_comm where it meets the others */
+  const void *frame;     /* [rank] where it waits */
 
   struct tm_mailbox box;
   struct tm_comm *self;  /* [rank] */
-  struct tm_comm *comms; /* [lock:comms_guard] all it has, for reports and checks */
-  uint32_t comms_guard;
+  struct tm_comm *comms; /* [lock:comms_ilock] all it has, for reports and checks */
+  uint32_t comms_ilock;
   int thread_level;                /* [rank] */
   struct tm_unstarted unstarted;   /* [rank] for reports */
   struct tm_buffer *buffer;        /* [rank] of MPI_Buffer_attach() */
@@ -72,24 +72,24 @@ struct tm_job {
   int size;              /* [const] */
   struct tm_rank *ranks; /* [const] the array */
   struct tm_group *all;  /* [const] of MPI_COMM_WORLD */
-  int places;            /* [const] VPs that run ranks; 0: each has a kernel thread */
+  int vp_count;          /* [const] VPs that run ranks; 0: each has a kernel thread */
   uint64_t next_context; /* [atomic] contexts given out */
   enum tm_wait wait;     /* [const] */
   uint64_t spin_ns;      /* [const] for how long, if TM_WAIT_SPIN */
   bool alone;            /* [const] no tmpirun: a program started by itself */
 };
 
-TM_SHOWN extern struct tm_job tm_job;
+TM_EXPORT extern struct tm_job tm_job;
 
 /** Makes the job. libmltp runs. @return 0, EINVAL (there is one), ENOMEM, EAGAIN. */
-TM_SHOWN int tm_job_start(int size);
+TM_EXPORT int tm_job_start(int size);
 
 /** Before it: how to wait. spin_ns: of TM_WAIT_SPIN; 0: as long as a park takes. */
-TM_SHOWN void tm_job_wait(enum tm_wait wait, uint64_t spin_ns);
+TM_EXPORT void tm_job_wait(enum tm_wait wait, uint64_t spin_ns);
 
 /** Before it: the last rank that comes through MPI_Init() calls this, unless another has come to
  * MPI_Finalize(). */
-TM_SHOWN void tm_job_on_init(void (*begun)(void));
+TM_EXPORT void tm_job_on_init(void (*begun)(void));
 
 /** The calling rank comes through MPI_Init(), or comes to MPI_Finalize(). */
 void tm_job_count_init(void);
@@ -99,28 +99,28 @@ void tm_job_count_finalize(void);
  * runs where it is ready first, and where others have stolen it; messages and collectives bring it
  * home. */
 static inline int tm_rank_home(int number) {
-  return tm_job.places > 0 ? (int)((long)number * tm_job.places / tm_job.size) : -1;
+  return tm_job.vp_count > 0 ? (int)((long)number * tm_job.vp_count / tm_job.size) : -1;
 }
 
 /** The calling thread belongs to a rank from now on. @return 0 or ENOMEM. */
-TM_SHOWN int tm_rank_enter(int number);
+TM_EXPORT int tm_rank_enter(int number);
 
 /** @return the calling thread's rank, -1: none. Also from a signal handler. */
-TM_SHOWN int tm_rank_number(void);
+TM_EXPORT int tm_rank_number(void);
 
 /** A rank's program has ended. @return false: MPI_Finalize() was missing. */
-TM_SHOWN bool tm_rank_leave(int number);
+TM_EXPORT bool tm_rank_leave(int number);
 
 /** A function that writes what else is to be written before the process ends. */
-TM_SHOWN void tm_job_on_end(void (*flush)(void));
+TM_EXPORT void tm_job_on_end(void (*flush)(void));
 
 /** Writes all that was printed. */
-TM_SHOWN void tm_job_flush(void);
+TM_EXPORT void tm_job_flush(void);
 
 /** Ends the process: all that was printed is written first. */
-TM_SHOWN void tm_job_abort(int status) __attribute__((noreturn));
+TM_EXPORT void tm_job_abort(int status) __attribute__((noreturn));
 
 /** @return the calling thread's rank, NULL: none. */
-TM_SHOWN struct tm_rank *tm_rank_self(void);
+TM_EXPORT struct tm_rank *tm_rank_self(void);
 
 #endif

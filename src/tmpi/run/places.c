@@ -13,7 +13,7 @@
 #include "core/seam.h"
 #include "tmpi/lines/lines.h"
 #include "tmpi/loader/program.h"
-#include "tmpi/rank/place.h"
+#include "tmpi/report/location.h"
 #include "tmpi/run/modules.h"
 #include "tmpi/run/process.h"
 
@@ -145,7 +145,7 @@ static void trace(const void *frame) {
   }
 }
 
-void tm_places_start(void) {
-  static const struct tm_places places = {is_program, name, trace};
-  tm_places_are(&places);
+void tm_locations_start(void) {
+  static const struct tm_locations places = {is_program, name, trace};
+  tm_locations_set(&places);
 }

@@ -79,7 +79,7 @@ void tm_vps_placed(void);
 bool tm_vps_look(void);
 
 /** places.c: from now on reports name files and lines of the program. */
-void tm_places_start(void);
+void tm_locations_start(void);
 
 /** What tmpirun exits with when --timeout is over; what timeout(1) does. */
 enum { TM_STATUS_TIMEOUT = 124 };

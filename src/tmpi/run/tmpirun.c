@@ -179,7 +179,7 @@ static int run(const struct settings *settings, const char *path) {
     fprintf(stderr, "tmpirun: no memory for %d ranks (fewer ranks)\n", settings->ranks);
     return 1;
   }
-  tm_places_start();
+  tm_locations_start();
   if (!tm_watch_start(settings->timeout)) {
     fprintf(stderr,
             "tmpirun: no kernel thread for reports: the system's limit (raise ulimit -u)\n");

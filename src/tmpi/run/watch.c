@@ -14,7 +14,7 @@
 #include "base/atomic.h"
 #include "core/seam.h"
 #include "os/os.h"
-#include "tmpi/rank/report.h"
+#include "tmpi/report/report.h"
 #include "tmpi/run/output.h"
 #include "tmpi/run/process.h"
 

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Attributes of datatypes. */
+#include <stdlib.h>
+
+#include "tmpi/attr/keyval.h"
+#include "tmpi/error/errors.h"
+#include "tmpi/layout/type.h"
+
+/* Predefined types are every rank's: the rank keeps its attributes of them. @return NULL: no
+ * memory. */
+static struct tm_attributes **of_predefined(MPI_Datatype handle) {
+  enum { TYPES = 0x400 }; /* handles are below */
+  struct tm_rank *rank = tm_rank_self();
+  if (rank->of_types == NULL) rank->of_types = calloc(TYPES, sizeof(struct tm_attributes *));
+  return rank->of_types != NULL ? &rank->of_types[(uintptr_t)handle] : NULL;
+}
+
+static int type_place(const char *call, MPI_Datatype handle, struct tm_attribute_holder *place) {
+  tm_enter(call);
+  struct tm_type *type = tm_type_of(handle);
+  if (type == NULL) return tm_fail(NULL, call, MPI_ERR_TYPE, "the datatype is not valid");
+  struct tm_attributes **list = type->predefined ? of_predefined(handle) : &type->attributes;
+  if (list == NULL) return tm_fail_code(NULL, call, MPI_ERR_NO_MEM);
+  *place = (struct tm_attribute_holder){list, MPI_COMM_NULL, handle, NULL};
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Type_create_keyval = PMPI_Type_create_keyval
+int PMPI_Type_create_keyval(MPI_Type_copy_attr_function *copy, MPI_Type_delete_attr_function *del,
+                            int *keyval, void *extra) {
+  struct tm_keyval new = {
+      .used = true, .of_types = true, .type_copy = copy, .type_delete = del, .extra = extra};
+  return tm_keyval_create("MPI_Type_create_keyval", &new, keyval);
+}
+
+#pragma weak MPI_Type_free_keyval = PMPI_Type_free_keyval
+int PMPI_Type_free_keyval(int *keyval) { return tm_keyval_free("MPI_Type_free_keyval", keyval); }
+
+#pragma weak MPI_Type_set_attr = PMPI_Type_set_attr
+int PMPI_Type_set_attr(MPI_Datatype type, int keyval, void *value) {
+  struct tm_attribute_holder place = {NULL, MPI_COMM_NULL, MPI_DATATYPE_NULL, NULL};
+  int error = type_place("MPI_Type_set_attr", type, &place);
+  return error != MPI_SUCCESS ? error
+                              : tm_attribute_set("MPI_Type_set_attr", &place, keyval, value);
+}
+
+#pragma weak MPI_Type_get_attr = PMPI_Type_get_attr
+int PMPI_Type_get_attr(MPI_Datatype type, int keyval, void *value, int *flag) {
+  struct tm_attribute_holder place = {NULL, MPI_COMM_NULL, MPI_DATATYPE_NULL, NULL};
+  int error = type_place("MPI_Type_get_attr", type, &place);
+  return error != MPI_SUCCESS ? error
+                              : tm_attribute_get("MPI_Type_get_attr", &place, keyval, value, flag);
+}
+
+#pragma weak MPI_Type_delete_attr = PMPI_Type_delete_attr
+int PMPI_Type_delete_attr(MPI_Datatype type, int keyval) {
+  struct tm_attribute_holder place = {NULL, MPI_COMM_NULL, MPI_DATATYPE_NULL, NULL};
+  int error = type_place("MPI_Type_delete_attr", type, &place);
+  return error != MPI_SUCCESS ? error : tm_attribute_delete("MPI_Type_delete_attr", &place, keyval);
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Collectives have to agree. Each collective of a communicator has a number, by which its callers
+ * meet in a table; each compares its call with that of the first to come. What differs is told at
+ * once, whatever would come of it, and the job ends: what it does from there on is undefined.
+ */
+#include <mltp/mltp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/seam.h"
+#include "tmpi/check/check.h"
+#include "tmpi/check/signature.h"
+#include "tmpi/object/comm.h"
+#include "tmpi/report/text.h"
+
+/* What has to be the same for all, beside the call. DATA: of the first data; OTHER: of the others;
+ * _AT_ROOT: which are the root's only. */
+enum { SAME_DATA = 1, SAME_OTHER = 2, DATA_AT_ROOT = 4, OTHER_AT_ROOT = 8 };
+
+static const struct collective {
+  const char *name;
+  int same;
+} collectives[] = {
+    {"MPI_Allgather", SAME_DATA | SAME_OTHER},
+    {"MPI_Allgatherv", 0},
+    {"MPI_Allreduce", SAME_DATA},
+    {"MPI_Alltoall", SAME_DATA | SAME_OTHER},
+    {"MPI_Alltoallv", 0},
+    {"MPI_Alltoallw", 0},
+    {"MPI_Barrier", 0},
+    {"MPI_Bcast", SAME_DATA},
+    {"MPI_Cart_create", 0},
+    {"MPI_Cart_sub", 0},
+    {"MPI_Comm_create", 0},
+    {"MPI_Comm_dup", 0},
+    {"MPI_Comm_dup_with_info", 0},
+    {"MPI_Comm_idup", 0},
+    {"MPI_Comm_idup_with_info", 0},
+    {"MPI_Comm_split", 0},
+    {"MPI_Comm_split_type", 0},
+    {"MPI_Dist_graph_create", 0},
+    {"MPI_Dist_graph_create_adjacent", 0},
+    {"MPI_Exscan", SAME_DATA},
+    {"MPI_Finalize", 0},
+    {"MPI_Gather", SAME_DATA | SAME_OTHER | OTHER_AT_ROOT},
+    {"MPI_Gatherv", 0},
+    {"MPI_Graph_create", 0},
+    {"MPI_Iallgather", SAME_DATA | SAME_OTHER},
+    {"MPI_Iallgatherv", 0},
+    {"MPI_Iallreduce", SAME_DATA},
+    {"MPI_Ialltoall", SAME_DATA | SAME_OTHER},
+    {"MPI_Ialltoallv", 0},
+    {"MPI_Ialltoallw", 0},
+    {"MPI_Ibarrier", 0},
+    {"MPI_Ibcast", SAME_DATA},
+    {"MPI_Iexscan", SAME_DATA},
+    {"MPI_Igather", SAME_DATA | SAME_OTHER | OTHER_AT_ROOT},
+    {"MPI_Igatherv", 0},
+    {"MPI_Intercomm_create", 0},
+    {"MPI_Intercomm_merge", 0},
+    {"MPI_Ireduce", SAME_DATA},
+    {"MPI_Ireduce_scatter", 0},
+    {"MPI_Ireduce_scatter_block", SAME_DATA},
+    {"MPI_Iscan", SAME_DATA},
+    {"MPI_Iscatter", SAME_DATA | SAME_OTHER | DATA_AT_ROOT},
+    {"MPI_Iscatterv", 0},
+    {"MPI_Reduce", SAME_DATA},
+    {"MPI_Reduce_scatter", 0},
+    {"MPI_Reduce_scatter_block", SAME_DATA},
+    {"MPI_Scan", SAME_DATA},
+    {"MPI_Scatter", SAME_DATA | SAME_OTHER | DATA_AT_ROOT},
+    {"MPI_Scatterv", 0},
+};
+
+/* One who has come. */
+struct arrival {
+  struct tm_seen seen;
+  char text[TM_CALL_TEXT]; /* written when something differs */
+};
+
+struct meeting {
+  struct meeting *next;
+  uint64_t context;
+  unsigned number;
+  int members, come;
+  bool compares; /* arguments, too: all are of one group */
+  bool differs;  /* it is being told of, and stays */
+  struct tm_signature signature;
+  struct arrival *arrivals; /* in the order they came in */
+};
+
+enum { BUCKETS = 1024 };
+
+static struct bucket {
+  uint32_t ilock;
+  struct meeting *meetings;
+} buckets[BUCKETS];
+
+static const struct collective **kinds; /* of each call; NULL: none */
+
+static int by_name(const void *name, const void *row) {
+  return strcmp(name, ((const struct collective *)row)->name);
+}
+
+bool tm_collective_start(void) {
+  kinds = calloc((unsigned)tm_call_count, sizeof *kinds);
+  if (kinds == NULL) return false;
+  size_t rows = sizeof collectives / sizeof collectives[0];
+  for (int i = 0; i < tm_call_count; i++) {
+    char name[64];
+    snprintf(name, sizeof name, "%s", tm_calls[i]);
+    size_t length = strlen(name); /* a form with large counts meets the other one */
+    if (length > 2 && strcmp(name + length - 2, "_c") == 0) name[length - 2] = '\0';
+    kinds[i] = bsearch(name, collectives, rows, sizeof collectives[0], by_name);
+  }
+  return true;
+}
+
+/* ---- meeting */
+
+static struct bucket *bucket_of(uint64_t context, unsigned number) {
+  return &buckets[(context * 31 + number) % BUCKETS];
+}
+
+/* The meeting of a number; made for the first to come. NULL: no memory, and nothing is compared. */
+static struct meeting *find(struct bucket *bucket, const struct tm_comm *comm, unsigned number) {
+  struct meeting *m = bucket->meetings;
+  while (m != NULL && (m->context != comm->context || m->number != number)) m = m->next;
+  if (m != NULL) return m;
+  m = calloc(1, sizeof *m);
+  if (m == NULL) return NULL;
+  m->context = comm->context;
+  m->number = number;
+  m->members = comm->size + (comm->inter ? comm->remote->size : 0);
+  m->compares = !comm->inter;
+  m->arrivals = calloc((unsigned)m->members, sizeof *m->arrivals);
+  if (m->arrivals == NULL) {
+    free(m);
+    return NULL;
+  }
+  m->next = bucket->meetings;
+  bucket->meetings = m;
+  return m;
+}
+
+/* All have come. */
+static void drop(struct bucket *bucket, struct meeting *meeting) {
+  struct meeting **link = &bucket->meetings;
+  while (*link != meeting) link = &(*link)->next;
+  *link = meeting->next;
+  free(meeting->arrivals);
+  free(meeting);
+}
+
+/* ---- comparing */
+
+static bool signature_of(const struct tm_data *data, struct tm_signature *signature) {
+  const struct tm_type *type = tm_type_of(data->type);
+  if (data->count < 0 || data->buffer == MPI_IN_PLACE || type == NULL) return false;
+  *signature = tm_signature_of(type, (uint64_t)data->count);
+  return true;
+}
+
+/* The data a caller has to say something about: both, one, or none. @return whether they are all
+ * the same; *first: one of them, *any: there is one. */
+static bool read_data(const struct tm_seen *seen, int same, bool is_root,
+                      struct tm_signature *first, bool *any) {
+  struct tm_signature data, other;
+  bool has_data =
+      (same & SAME_DATA) && (is_root || !(same & DATA_AT_ROOT)) && signature_of(&seen->data, &data);
+  bool has_other = (same & SAME_OTHER) && (is_root || !(same & OTHER_AT_ROOT)) &&
+                   signature_of(&seen->other, &other);
+  *any = has_data || has_other;
+  if (has_data) *first = data;
+  if (!has_data && has_other) *first = other;
+  return !(has_data && has_other) || tm_signature_same(&data, &other);
+}
+
+static bool is_predefined(MPI_Op op) { return (uintptr_t)op < 0x1000; }
+
+/* @return what differs from the first call; NULL: nothing. */
+static const char *compare(struct meeting *m, const struct tm_seen *seen, int rank) {
+  const struct tm_seen *first = &m->arrivals[0].seen;
+  struct tm_signature signature;
+  bool any;
+  if (kinds[seen->call] != kinds[first->call]) return "call different collectives";
+  if (!m->compares) return NULL;
+  if (seen->root != first->root) return "name different roots";
+  if (seen->op != first->op && is_predefined(seen->op) && is_predefined(first->op))
+    return "name different operations";
+  int same = kinds[seen->call]->same;
+  if (!read_data(seen, same, seen->root == rank, &signature, &any))
+    return "send other data than they receive";
+  if (!any) return NULL;
+  if (m->signature.power == 0) m->signature = signature; /* the first to say something */
+  return tm_signature_same(&signature, &m->signature) ? NULL : "have different data";
+}
+
+/* ---- telling */
+
+/* For the end of the job: who went on would do what is undefined. */
+__attribute__((noreturn)) static void wait_for_end(void) {
+  static uint32_t ilock;
+  for (;;) {
+    mt_seam_lock(&ilock);
+    mt_seam_park(&ilock, "end of the job, by --check");
+  }
+}
+
+static void print(const struct meeting *m, int come, const struct tm_comm *comm, const char *what) {
+  char who[TM_RANKS_TEXT];
+  bool *set = calloc((unsigned)tm_job.size, sizeof *set);
+  for (int i = 0; i < come; i++) tm_describe(m->arrivals[i].text, &m->arrivals[i].seen);
+  tm_finding_print("ranks of %s %s:", tm_text_comm(comm->name), what);
+  for (int i = 0; set != NULL && i < come; i++) {
+    bool told = false;
+    for (int k = 0; k < i && !told; k++)
+      told = strcmp(m->arrivals[k].text, m->arrivals[i].text) == 0;
+    if (told) continue;
+    memset(set, 0, (unsigned)tm_job.size * sizeof *set);
+    for (int k = i; k < come; k++)
+      set[m->arrivals[k].seen.rank] |= strcmp(m->arrivals[k].text, m->arrivals[i].text) == 0;
+    tm_text_ranks(who, set, tm_job.size);
+    tm_finding_continue("%s: %s", who, m->arrivals[i].text);
+  }
+  free(set);
+  tm_finding_continue(
+      "%d of %d ranks have come so far; the job ends here (what follows is undefined)", come,
+      m->members);
+  tm_job_abort(1);
+}
+
+void tm_order_begin(const struct tm_seen *seen) {
+  if (kinds[seen->call] == NULL) return;
+  bool ends = strcmp(tm_calls[seen->call], "MPI_Finalize") == 0;
+  struct tm_comm *comm = tm_comm_of(ends ? MPI_COMM_WORLD : seen->comm);
+  if (comm == NULL || (comm->inter && seen->root == MPI_PROC_NULL)) return; /* told by the call */
+  struct bucket *bucket = bucket_of(comm->context, ++comm->checked);
+  mt_seam_lock(&bucket->ilock);
+  struct meeting *m = find(bucket, comm, comm->checked);
+  const char *different = NULL;
+  int come = 0;
+  bool first = false, stops = false;
+  if (m != NULL) {
+    m->arrivals[m->come++].seen = *seen;
+    different = compare(m, seen, comm->rank);
+    first = different != NULL && !m->differs;
+    m->differs |= different != NULL;
+    stops = m->differs;
+    come = m->come;
+    if (!m->differs && come == m->members) drop(bucket, m);
+  }
+  mt_seam_unlock(&bucket->ilock);
+  if (first) print(m, come, comm, different);
+  if (stops) wait_for_end();
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Communicators made from groups alone. The members have nothing in common yet but the group and
+ * the tag that the program gives; from these all compute the context of a communicator to meet in,
+ * by a hash of 60 bits: two that are under way at once will not have the same.
+ */
+#include <string.h>
+
+#include "tmpi/coll/coll.h"
+#include "tmpi/error/errors.h"
+#include "tmpi/object/info.h"
+#include "tmpi/object/session.h"
+
+/* Fowler, Noll and Vo's. */
+static uint64_t add_to_hash(uint64_t hash, const void *data, size_t bytes) {
+  const unsigned char *from = data;
+  for (size_t i = 0; i < bytes; i++) hash = (hash ^ from[i]) * 0x100000001b3u;
+  return hash;
+}
+
+/* Contexts given out are small, those of nonblocking collectives have the highest bit, and those of
+ * intercommunicators' own sides the one below it; a meeting has no team, so that it meets none of
+ * the latter but by an equal hash. */
+static uint64_t meeting_context(const struct tm_group *group, const char *tag) {
+  uint64_t hash = add_to_hash(0xcbf29ce484222325u, tag, strlen(tag));
+  hash = add_to_hash(hash, group->ranks, (size_t)group->size * sizeof group->ranks[0]);
+  return (uint64_t)1 << 62 | (hash >> 3 << 1);
+}
+
+/* A communicator to meet in, by messages alone: of the group with itself, as an intercommunicator
+ * is, since members may come to the next meeting of the same tag before all have left this one,
+ * which messages keep apart and a team does not. @return NULL: no memory. */
+static struct tm_comm *meet(struct tm_group *group, const char *tag) {
+  tm_group_hold(group);
+  tm_group_hold(group);
+  return tm_comm_new(meeting_context(group, tag), group, group);
+}
+
+/* The first member makes a context and tells the others. @return false: no memory. */
+static bool agree(const char *call, struct tm_group *group, const char *tag, uint64_t *context) {
+  struct tm_comm *meeting = meet(group, tag);
+  if (meeting == NULL) return false;
+  struct tm_coll coll = tm_coll_begin(meeting, call);
+  struct tm_type *byte = tm_type_of(MPI_BYTE);
+  if (meeting->rank == 0) *context = tm_context_new();
+  for (int i = 1; meeting->rank == 0 && i < group->size; i++)
+    tm_coll_send(&coll, context, sizeof *context, byte, i);
+  if (meeting->rank != 0) tm_coll_recv(&coll, context, sizeof *context, byte, 0);
+  tm_comm_release(meeting);
+  return true;
+}
+
+/* A communicator of the group. @return NULL: no memory. */
+static struct tm_comm *make(const char *call, struct tm_group *group, const char *tag) {
+  uint64_t context;
+  if (!agree(call, group, tag, &context)) return NULL;
+  tm_group_hold(group);
+  return tm_comm_new(context, group, NULL);
+}
+
+/* What both calls check. */
+static int check(const char *call, MPI_Group handle, const char *tag, MPI_Info info,
+                 MPI_Errhandler errhandler, struct tm_group **group) {
+  tm_enter(call);
+  *group = tm_group_of(handle);
+  if (*group == NULL) return tm_fail(NULL, call, MPI_ERR_GROUP, "the group is not valid");
+  if (tag == NULL || strlen(tag) >= MPI_MAX_STRINGTAG_LEN)
+    return tm_fail(NULL, call, MPI_ERR_ARG, "there is no tag, or it is too long");
+  if (info != MPI_INFO_NULL && tm_info_of(info) == NULL)
+    return tm_fail(NULL, call, MPI_ERR_INFO, "the info is not valid");
+  if (tm_errhandler_of(errhandler) == NULL)
+    return tm_fail(NULL, call, MPI_ERR_ERRHANDLER, "the error handler is not valid");
+  return MPI_SUCCESS;
+}
+
+/* What the program wants of the new one. */
+static void dress(struct tm_comm *comm, const struct tm_group *group, MPI_Info info,
+                  MPI_Errhandler errhandler) {
+  tm_comm_set_handler(comm, tm_errhandler_of(errhandler));
+  if (info != MPI_INFO_NULL) comm->info = tm_info_hints(tm_info_of(info));
+  comm->session = group->session;
+  tm_session_hold(comm->session);
+}
+
+#pragma weak MPI_Comm_create_from_group = PMPI_Comm_create_from_group
+int PMPI_Comm_create_from_group(MPI_Group handle, const char *tag, MPI_Info info,
+                                MPI_Errhandler errhandler, MPI_Comm *result) {
+  static const char call[] = "MPI_Comm_create_from_group";
+  struct tm_group *group;
+  int error = check(call, handle, tag, info, errhandler, &group);
+  if (error != MPI_SUCCESS) return error;
+  *result = MPI_COMM_NULL;
+  if (group->size == 0) return MPI_SUCCESS;
+  struct tm_comm *comm = make(call, group, tag);
+  if (comm == NULL) return tm_fail_code(NULL, call, MPI_ERR_NO_MEM);
+  dress(comm, group, info, errhandler);
+  *result = (MPI_Comm)comm;
+  return MPI_SUCCESS;
+}
+
+/* The leaders meet in a group of the two; each side has a communicator of its own. */
+#pragma weak MPI_Intercomm_create_from_groups = PMPI_Intercomm_create_from_groups
+int PMPI_Intercomm_create_from_groups(MPI_Group local_handle, int local_leader,
+                                      MPI_Group remote_handle, int remote_leader, const char *tag,
+                                      MPI_Info info, MPI_Errhandler errhandler, MPI_Comm *result) {
+  static const char call[] = "MPI_Intercomm_create_from_groups";
+  struct tm_group *local, *remote;
+  int error = check(call, local_handle, tag, info, errhandler, &local);
+  if (error != MPI_SUCCESS) return error;
+  if (local_leader < 0 || local_leader >= local->size)
+    return tm_fail(NULL, call, MPI_ERR_RANK, "leader %d is not one of the %d ranks", local_leader,
+                   local->size);
+  bool leads = local->ranks[local_leader] == tm_rank_number();
+  remote = tm_group_of(remote_handle); /* of leaders only */
+  if (leads && (remote == NULL || remote_leader < 0 || remote_leader >= remote->size))
+    return tm_fail(NULL, call, remote == NULL ? MPI_ERR_GROUP : MPI_ERR_RANK,
+                   "the remote group is not valid, or rank %d is not in it", remote_leader);
+  struct tm_comm *side = make(call, local, tag), *leaders = NULL;
+  int other = 0;
+  if (side != NULL && leads) {
+    int own_number = local->ranks[local_leader], other_number = remote->ranks[remote_leader];
+    struct tm_group *two = tm_group_new(2);
+    other = own_number < other_number;
+    if (two != NULL) {
+      two->ranks[other] = other_number;
+      two->ranks[1 - other] = own_number;
+      leaders = meet(two, tag);
+      tm_group_release(two);
+    }
+  }
+  if (side == NULL || (leads && leaders == NULL)) return tm_fail_code(NULL, call, MPI_ERR_NO_MEM);
+  tm_comm_set_handler(side, tm_errhandler_returning());
+  error = PMPI_Intercomm_create((MPI_Comm)side, local_leader, (MPI_Comm)leaders, other, 0, result);
+  if (error == MPI_SUCCESS) dress(tm_comm_of(*result), local, info, errhandler);
+  tm_comm_release(side);
+  if (leaders != NULL) tm_comm_release(leaders);
+  return error == MPI_SUCCESS ? error : tm_fail_code(NULL, call, error);
+}

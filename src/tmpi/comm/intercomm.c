@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Intercommunicators: made of two groups, and made one. The leaders of both sides tell each other
+ * where their groups are; each copies the other's for its own side.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tmpi/coll/coll.h"
+#include "tmpi/error/errors.h"
+
+/* What one leader tells the other, and then its own side. */
+struct side {
+  struct tm_group *group;
+  uint64_t context; /* of the new communicator: the smaller one counts */
+  int high;         /* MPI_Intercomm_merge() */
+};
+
+static struct tm_group *copy_group(const struct tm_group *from) {
+  struct tm_group *group = tm_group_new(from->size);
+  if (group == NULL) tm_panic("no memory for a group of %d ranks", from->size);
+  memcpy(group->ranks, from->ranks, (size_t)from->size * sizeof from->ranks[0]);
+  return group;
+}
+
+/* Between the leaders: the group is held for the other one until it has copied it. */
+static void exchange(struct tm_coll *peers, int other, const struct side *own,
+                     struct side *theirs) {
+  struct tm_type *byte = tm_type_of(MPI_BYTE);
+  tm_group_hold(own->group);
+  tm_coll_exchange(peers, own, sizeof *own, byte, other, theirs, sizeof *theirs, byte, other);
+  struct tm_group *group = theirs->group;
+  theirs->group = copy_group(group);
+  tm_group_release(group);
+}
+
+/* The leader tells its side what it has heard: the group is then held by all of them. */
+static void tell(struct tm_comm *local, const char *call, int leader, struct side *theirs) {
+  struct tm_coll coll = tm_coll_begin(local, call);
+  if (local->rank == leader)
+    for (int i = 1; i < local->size; i++) tm_group_hold(theirs->group);
+  tm_bcast(&coll, theirs, sizeof *theirs, tm_type_of(MPI_BYTE), leader);
+}
+
+static int check_leaders(struct tm_comm *local, const char *call, int local_leader,
+                         MPI_Comm peer_handle, int remote_leader, struct tm_comm **peer) {
+  *peer = NULL;
+  if (local->inter)
+    return tm_fail(local, call, MPI_ERR_COMM, "the local communicator is an intercommunicator");
+  if (local_leader < 0 || local_leader >= local->size)
+    return tm_fail(local, call, MPI_ERR_RANK, "leader %d is not one of the %d ranks", local_leader,
+                   local->size);
+  if (local->rank != local_leader) return MPI_SUCCESS;
+  int error = tm_get_comm(call, peer_handle, peer);
+  if (error == MPI_SUCCESS && (remote_leader < 0 || remote_leader >= (*peer)->remote->size))
+    error = tm_fail(*peer, call, MPI_ERR_RANK, "remote leader %d is not one of the %d ranks",
+                    remote_leader, (*peer)->remote->size);
+  return error;
+}
+
+#pragma weak MPI_Intercomm_create = PMPI_Intercomm_create
+int PMPI_Intercomm_create(MPI_Comm local_handle, int local_leader, MPI_Comm peer_handle,
+                          int remote_leader, int tag, MPI_Comm *result) {
+  static const char call[] = "MPI_Intercomm_create";
+  struct tm_comm *local, *peer;
+  struct side theirs = {NULL, 0, 0};
+  int error = tm_get_comm(call, local_handle, &local);
+  if (error == MPI_SUCCESS)
+    error = check_leaders(local, call, local_leader, peer_handle, remote_leader, &peer);
+  if (error == MPI_SUCCESS && tag < 0)
+    error = tm_fail(local, call, MPI_ERR_TAG, "tag %d is negative", tag);
+  if (error != MPI_SUCCESS) return error;
+  if (peer != NULL) {
+    struct tm_coll peers = tm_coll_tagged(peer, call, tag);
+    struct side own = {local->group, tm_context_new(), 0};
+    exchange(&peers, remote_leader, &own, &theirs);
+    if (own.context < theirs.context) theirs.context = own.context;
+  }
+  tell(local, call, local_leader, &theirs);
+  tm_group_hold(local->group);
+  struct tm_comm *comm = tm_comm_new(theirs.context, local->group, theirs.group);
+  if (comm == NULL || !tm_comm_add_local(comm)) return tm_fail_code(local, call, MPI_ERR_NO_MEM);
+  tm_comm_inherit(comm, local);
+  *result = (MPI_Comm)comm;
+  return MPI_SUCCESS;
+}
+
+/* The group whose ranks said low comes first; if both said the same, that of the smaller rank. */
+#pragma weak MPI_Intercomm_merge = PMPI_Intercomm_merge
+int PMPI_Intercomm_merge(MPI_Comm handle, int high, MPI_Comm *result) {
+  static const char call[] = "MPI_Intercomm_merge";
+  struct tm_comm *inter;
+  struct side theirs = {NULL, 0, 0};
+  int error = tm_get_comm(call, handle, &inter);
+  if (error != MPI_SUCCESS) return error;
+  if (!inter->inter) return tm_fail(inter, call, MPI_ERR_COMM, "it is not an intercommunicator");
+  if (inter->rank == 0) {
+    struct tm_coll peers = tm_coll_begin(inter, call);
+    struct side own = {inter->group, tm_context_new(), high};
+    exchange(&peers, 0, &own, &theirs);
+    if (own.context < theirs.context) theirs.context = own.context;
+    bool second = (own.high != 0) != (theirs.high != 0)
+                      ? own.high != 0
+                      : inter->group->ranks[0] > theirs.group->ranks[0];
+    theirs.high = second;
+  } else {
+    tm_coll_begin(inter, call); /* the tag counts for all */
+  }
+  tell(inter->local_comm, call, 0, &theirs);
+  struct tm_group *group = tm_group_new(inter->group->size + theirs.group->size);
+  if (group == NULL) return tm_fail_code(inter, call, MPI_ERR_NO_MEM);
+  const struct tm_group *first = theirs.high ? theirs.group : inter->group;
+  const struct tm_group *second = theirs.high ? inter->group : theirs.group;
+  memcpy(group->ranks, first->ranks, (size_t)first->size * sizeof(int));
+  memcpy(group->ranks + first->size, second->ranks, (size_t)second->size * sizeof(int));
+  tm_group_release(theirs.group);
+  struct tm_comm *comm = tm_comm_new(theirs.context, group, NULL);
+  if (comm == NULL) return tm_fail_code(inter, call, MPI_ERR_NO_MEM);
+  tm_comm_inherit(comm, inter);
+  *result = (MPI_Comm)comm;
+  return MPI_SUCCESS;
+}
+
+/* ---- split: each group splits its own side; the first ranks of sides of the same color meet */
+
+/* Where the new sides are: of each color the new rank 0, as a rank of the old group. */
+struct head {
+  int color, rank;
+};
+
+/* Both groups' heads, one for each of their ranks, in the order of ranks; rank -1: not a head. */
+static struct head *exchange_heads(struct tm_comm *comm, const char *call, struct head own) {
+  struct head *heads = malloc((size_t)comm->remote->size * sizeof *heads);
+  if (heads == NULL) tm_panic("no memory to split a communicator of %d ranks", comm->size);
+  PMPI_Allgather(&own, sizeof own, MPI_BYTE, heads, sizeof own, MPI_BYTE, tm_comm_handle(comm));
+  (void)call;
+  return heads;
+}
+
+int tm_intercomm_split(struct tm_comm *comm, const char *call, int color, int key,
+                       MPI_Comm *result) {
+  MPI_Comm side;
+  int remote_leader = -1;
+  *result = MPI_COMM_NULL;
+  int error = tm_comm_split(comm->local_comm, call, color, key, &side);
+  if (error != MPI_SUCCESS) return error;
+  struct tm_comm *local = side != MPI_COMM_NULL ? tm_comm_of(side) : NULL;
+  bool is_head = local != NULL && local->rank == 0;
+  struct head *heads = exchange_heads(comm, call, (struct head){color, is_head ? comm->rank : -1});
+  for (int i = 0; i < comm->remote->size; i++)
+    if (heads[i].rank >= 0 && heads[i].color == color) remote_leader = heads[i].rank;
+  free(heads);
+  if (local == NULL) return MPI_SUCCESS;
+  if (remote_leader >= 0) {
+    error = PMPI_Intercomm_create(side, 0, tm_comm_handle(comm), remote_leader, 0, result);
+    struct tm_errhandler *handler = tm_comm_handler(comm);
+    if (error == MPI_SUCCESS) tm_comm_set_handler(tm_comm_of(*result), handler);
+    tm_errhandler_release(handler);
+  }
+  tm_comm_release(local);
+  return error;
+}
+
+static int get_inter(const char *call, MPI_Comm handle, struct tm_comm **comm) {
+  int error = tm_get_comm(call, handle, comm);
+  if (error != MPI_SUCCESS || (*comm)->inter) return error;
+  return tm_fail(*comm, call, MPI_ERR_COMM, "it is not an intercommunicator");
+}
+
+#pragma weak MPI_Comm_remote_size = PMPI_Comm_remote_size
+int PMPI_Comm_remote_size(MPI_Comm handle, int *size) {
+  struct tm_comm *comm;
+  int error = get_inter("MPI_Comm_remote_size", handle, &comm);
+  if (error == MPI_SUCCESS) *size = comm->remote->size;
+  return error;
+}
+
+#pragma weak MPI_Comm_remote_group = PMPI_Comm_remote_group
+int PMPI_Comm_remote_group(MPI_Comm handle, MPI_Group *group) {
+  struct tm_comm *comm;
+  int error = get_inter("MPI_Comm_remote_group", handle, &comm);
+  if (error != MPI_SUCCESS) return error;
+  tm_group_hold(comm->remote);
+  *group = (MPI_Group)comm->remote;
+  return MPI_SUCCESS;
+}

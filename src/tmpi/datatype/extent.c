@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What can be asked of a type, and its handle's life. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tmpi/datatype/derive.h"
+#include "tmpi/error/errors.h"
+
+/* ---- sizes. The calls that tell ints say MPI_UNDEFINED where one does not fit. */
+
+static int get_size(const char *call, MPI_Datatype handle, MPI_Count *size) {
+  struct tm_type *type;
+  int error = tm_derive_get(call, handle, &type);
+  if (error == MPI_SUCCESS) *size = (MPI_Count)type->size;
+  return error;
+}
+
+#pragma weak MPI_Type_size = PMPI_Type_size
+int PMPI_Type_size(MPI_Datatype type, int *size) {
+  MPI_Count large = 0;
+  int error = get_size("MPI_Type_size", type, &large);
+  if (error == MPI_SUCCESS) *size = large <= INT32_MAX ? (int)large : MPI_UNDEFINED;
+  return error;
+}
+
+#pragma weak MPI_Type_size_x = PMPI_Type_size_x
+int PMPI_Type_size_x(MPI_Datatype type, MPI_Count *size) {
+  return get_size("MPI_Type_size_x", type, size);
+}
+
+#pragma weak MPI_Type_size_c = PMPI_Type_size_c
+int PMPI_Type_size_c(MPI_Datatype type, MPI_Count *size) {
+  return get_size("MPI_Type_size_c", type, size);
+}
+
+static int get_extent(const char *call, MPI_Datatype handle, MPI_Count *lower, MPI_Count *extent) {
+  struct tm_type *type;
+  int error = tm_derive_get(call, handle, &type);
+  if (error != MPI_SUCCESS) return error;
+  *lower = type->lb;
+  *extent = tm_type_extent(type);
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Type_get_extent = PMPI_Type_get_extent
+int PMPI_Type_get_extent(MPI_Datatype type, MPI_Aint *lower, MPI_Aint *extent) {
+  return get_extent("MPI_Type_get_extent", type, lower, extent);
+}
+
+#pragma weak MPI_Type_get_extent_x = PMPI_Type_get_extent_x
+int PMPI_Type_get_extent_x(MPI_Datatype type, MPI_Count *lower, MPI_Count *extent) {
+  return get_extent("MPI_Type_get_extent_x", type, lower, extent);
+}
+
+#pragma weak MPI_Type_get_extent_c = PMPI_Type_get_extent_c
+int PMPI_Type_get_extent_c(MPI_Datatype type, MPI_Count *lower, MPI_Count *extent) {
+  return get_extent("MPI_Type_get_extent_c", type, lower, extent);
+}
+
+static int get_true_extent(const char *call, MPI_Datatype handle, MPI_Count *lower,
+                           MPI_Count *extent) {
+  struct tm_type *type;
+  int error = tm_derive_get(call, handle, &type);
+  if (error != MPI_SUCCESS) return error;
+  *lower = type->true_lb;
+  *extent = type->true_ub - type->true_lb;
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Type_get_true_extent = PMPI_Type_get_true_extent
+int PMPI_Type_get_true_extent(MPI_Datatype type, MPI_Aint *lower, MPI_Aint *extent) {
+  return get_true_extent("MPI_Type_get_true_extent", type, lower, extent);
+}
+
+#pragma weak MPI_Type_get_true_extent_x = PMPI_Type_get_true_extent_x
+int PMPI_Type_get_true_extent_x(MPI_Datatype type, MPI_Count *lower, MPI_Count *extent) {
+  return get_true_extent("MPI_Type_get_true_extent_x", type, lower, extent);
+}
+
+#pragma weak MPI_Type_get_true_extent_c = PMPI_Type_get_true_extent_c
+int PMPI_Type_get_true_extent_c(MPI_Datatype type, MPI_Count *lower, MPI_Count *extent) {
+  return get_true_extent("MPI_Type_get_true_extent_c", type, lower, extent);
+}
+
+/* ---- handles and names */
+
+#pragma weak MPI_Type_commit = PMPI_Type_commit
+int PMPI_Type_commit(MPI_Datatype *handle) {
+  struct tm_type *type;
+  int error = tm_derive_get("MPI_Type_commit", *handle, &type);
+  if (error == MPI_SUCCESS) type->committed = true;
+  return error;
+}
+
+#pragma weak MPI_Type_free = PMPI_Type_free
+int PMPI_Type_free(MPI_Datatype *handle) {
+  struct tm_type *type;
+  int error = tm_derive_get("MPI_Type_free", *handle, &type);
+  if (error != MPI_SUCCESS) return error;
+  if (type->predefined)
+    return tm_fail(NULL, "MPI_Type_free", MPI_ERR_TYPE, "%s cannot be freed",
+                   type->predefined_name);
+  if (type->lasting)
+    return tm_fail(NULL, "MPI_Type_free", MPI_ERR_TYPE,
+                   "a type of MPI_Type_create_f90_...() cannot be freed");
+  error = tm_attributes_delete(&type->attributes, MPI_COMM_NULL, *handle);
+  if (error != MPI_SUCCESS) return tm_fail_code(NULL, "MPI_Type_free", error);
+  tm_type_release(type);
+  *handle = MPI_DATATYPE_NULL;
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Type_set_name = PMPI_Type_set_name
+int PMPI_Type_set_name(MPI_Datatype handle, const char *name) {
+  struct tm_type *type;
+  int error = tm_derive_get("MPI_Type_set_name", handle, &type);
+  if (error != MPI_SUCCESS) return error;
+  if (type->predefined) return MPI_SUCCESS; /* every rank's: keeps its own */
+  char *copy = strndup(name, MPI_MAX_OBJECT_NAME - 1);
+  if (copy == NULL) return tm_fail_code(NULL, "MPI_Type_set_name", MPI_ERR_NO_MEM);
+  free(type->name);
+  type->name = copy;
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Type_get_name = PMPI_Type_get_name
+int PMPI_Type_get_name(MPI_Datatype handle, char *name, int *length) {
+  struct tm_type *type;
+  tm_enter("MPI_Type_get_name");
+  const char *from = "MPI_DATATYPE_NULL";
+  if (handle != MPI_DATATYPE_NULL) {
+    int error = tm_derive_get("MPI_Type_get_name", handle, &type);
+    if (error != MPI_SUCCESS) return error;
+    from = type->name != NULL ? type->name : type->predefined ? type->predefined_name : "";
+  }
+  *length = snprintf(name, MPI_MAX_OBJECT_NAME, "%s", from);
+  return MPI_SUCCESS;
+}
+
+/* ---- addresses */
+
+#pragma weak MPI_Get_address = PMPI_Get_address
+int PMPI_Get_address(const void *location, MPI_Aint *address) {
+  *address = (MPI_Aint)location;
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Aint_add = PMPI_Aint_add
+MPI_Aint PMPI_Aint_add(MPI_Aint base, MPI_Aint displ) { return base + displ; }
+
+#pragma weak MPI_Aint_diff = PMPI_Aint_diff
+MPI_Aint PMPI_Aint_diff(MPI_Aint a, MPI_Aint b) { return a - b; }

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The calls that make types of several types, and changed ones. */
+#include <stdlib.h>
+
+#include "tmpi/datatype/derive.h"
+#include "tmpi/error/errors.h"
+
+/* displs: in bytes. */
+static int create_struct(struct tm_maker maker, MPI_Count count, struct tm_counts lengths,
+                         const MPI_Count *displs, const MPI_Datatype *handles,
+                         MPI_Datatype *result) {
+  tm_enter(maker.call);
+  int error = tm_derive_check(maker.call, count, lengths);
+  if (error != MPI_SUCCESS) return error;
+  struct tm_type *type = tm_type_new(MPI_COMBINER_STRUCT);
+  if (type == NULL) return tm_fail_code(NULL, maker.call, MPI_ERR_NO_MEM);
+  tm_recipe_count(&type->recipe, maker.large, count);
+  tm_recipe_counts(&type->recipe, maker.large, count, lengths);
+  bool ok = true;
+  for (MPI_Count i = 0; ok && i < count; i++) {
+    struct tm_type *old;
+    error = tm_derive_get(maker.call, handles[i], &old);
+    if (error != MPI_SUCCESS) {
+      tm_type_release(type);
+      return error;
+    }
+    ok = tm_type_add(type, old, displs[i], (size_t)tm_counts_at(lengths, i));
+    tm_recipe_address(&type->recipe, maker.large, displs[i]);
+    tm_recipe_type(&type->recipe, old);
+  }
+  tm_type_finish(type, true);
+  return tm_derive_end(maker.call, type, ok, result);
+}
+
+#pragma weak MPI_Type_create_struct = PMPI_Type_create_struct
+int PMPI_Type_create_struct(int count, const int lengths[], const MPI_Aint displs[],
+                            const MPI_Datatype types[], MPI_Datatype *result) {
+  return create_struct((struct tm_maker){"MPI_Type_create_struct", false}, count,
+                       (struct tm_counts){lengths, NULL}, displs, types, result);
+}
+
+#pragma weak MPI_Type_create_struct_c = PMPI_Type_create_struct_c
+int PMPI_Type_create_struct_c(MPI_Count count, const MPI_Count lengths[], const MPI_Count displs[],
+                              const MPI_Datatype types[], MPI_Datatype *result) {
+  return create_struct((struct tm_maker){"MPI_Type_create_struct_c", true}, count,
+                       (struct tm_counts){NULL, lengths}, displs, types, result);
+}
+
+static int create_resized(struct tm_maker maker, MPI_Datatype handle, MPI_Count lower,
+                          MPI_Count extent, MPI_Datatype *result) {
+  struct tm_type *old;
+  int error = tm_derive_get(maker.call, handle, &old);
+  if (error != MPI_SUCCESS) return error;
+  struct tm_type *type = tm_type_new(MPI_COMBINER_RESIZED);
+  bool ok = type != NULL && tm_type_add(type, old, 0, 1);
+  if (ok) {
+    type->lb = lower;
+    type->ub = lower + extent;
+    tm_type_finish(type, false);
+    tm_recipe_address(&type->recipe, maker.large, lower);
+    tm_recipe_address(&type->recipe, maker.large, extent);
+    tm_recipe_type(&type->recipe, old);
+  }
+  return tm_derive_end(maker.call, type, ok, result);
+}
+
+#pragma weak MPI_Type_create_resized = PMPI_Type_create_resized
+int PMPI_Type_create_resized(MPI_Datatype old, MPI_Aint lower, MPI_Aint extent,
+                             MPI_Datatype *result) {
+  return create_resized((struct tm_maker){"MPI_Type_create_resized", false}, old, lower, extent,
+                        result);
+}
+
+#pragma weak MPI_Type_create_resized_c = PMPI_Type_create_resized_c
+int PMPI_Type_create_resized_c(MPI_Datatype old, MPI_Count lower, MPI_Count extent,
+                               MPI_Datatype *result) {
+  return create_resized((struct tm_maker){"MPI_Type_create_resized_c", true}, old, lower, extent,
+                        result);
+}
+
+#pragma weak MPI_Type_dup = PMPI_Type_dup
+int PMPI_Type_dup(MPI_Datatype handle, MPI_Datatype *result) {
+  struct tm_type *old;
+  struct tm_attributes *attributes = NULL;
+  int error = tm_derive_get("MPI_Type_dup", handle, &old);
+  if (error != MPI_SUCCESS) return error;
+  *result = MPI_DATATYPE_NULL;
+  error = tm_attributes_copy(&attributes, &old->attributes, MPI_COMM_NULL, handle);
+  if (error != MPI_SUCCESS) return tm_fail_code(NULL, "MPI_Type_dup", error);
+  struct tm_type *type = tm_type_new(MPI_COMBINER_DUP);
+  bool ok = type != NULL && tm_type_add(type, old, 0, 1);
+  if (ok) {
+    tm_type_finish(type, false);
+    type->lb = old->lb;
+    type->ub = old->ub;
+    type->dense = old->dense;
+    type->basic = old->basic;
+    type->committed = old->committed;
+    type->attributes = attributes;
+    tm_recipe_type(&type->recipe, old);
+  }
+  return tm_derive_end("MPI_Type_dup", type, ok, result);
+}

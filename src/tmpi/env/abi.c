@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What can be asked of the ABI and of the machine, as infos. */
+#include <stdio.h>
+#include <string.h>
+
+#include "tmpi/error/errors.h"
+#include "tmpi/layout/type.h"
+#include "tmpi/object/info.h"
+
+#pragma weak MPI_Abi_get_version = PMPI_Abi_get_version
+int PMPI_Abi_get_version(int *major, int *minor) {
+  *major = MPI_ABI_VERSION;
+  *minor = MPI_ABI_SUBVERSION;
+  return MPI_SUCCESS;
+}
+
+static bool put_size(struct tm_info *info, const char *key, size_t size) {
+  char text[24];
+  snprintf(text, sizeof text, "%zu", size);
+  return tm_info_put(info, key, text);
+}
+
+/* info NULL, or not ok: there was no memory. */
+static int give(const char *call, struct tm_info *info, bool ok, MPI_Info *result) {
+  if (info == NULL || !ok) {
+    tm_info_free(info);
+    return tm_fail_code(NULL, call, MPI_ERR_NO_MEM);
+  }
+  *result = (MPI_Info)info;
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Abi_get_info = PMPI_Abi_get_info
+int PMPI_Abi_get_info(MPI_Info *result) {
+  struct tm_info *info = tm_info_copy(NULL);
+  bool ok = info != NULL && put_size(info, "mpi_aint_size", sizeof(MPI_Aint)) &&
+            put_size(info, "mpi_count_size", sizeof(MPI_Count)) &&
+            put_size(info, "mpi_offset_size", sizeof(MPI_Offset));
+  return give("MPI_Abi_get_info", info, ok, result);
+}
+
+/* The sizes of Fortran's types are fixed: those of the compilers there are. */
+#pragma weak MPI_Abi_get_fortran_info = PMPI_Abi_get_fortran_info
+int PMPI_Abi_get_fortran_info(MPI_Info *result) {
+  static const struct {
+    const char *key;
+    MPI_Datatype type;
+  } sizes[] = {{"mpi_logical_size", MPI_LOGICAL},
+               {"mpi_integer_size", MPI_INTEGER},
+               {"mpi_real_size", MPI_REAL},
+               {"mpi_double_precision_size", MPI_DOUBLE_PRECISION}};
+  static const struct {
+    const char *key;
+    uintptr_t handle; /* not all have a name in the header */
+  } optional[] = {{"mpi_logical1_supported", 0x2c0},      {"mpi_integer1_supported", 0x2c1},
+                  {"mpi_logical2_supported", 0x2c8},      {"mpi_integer2_supported", 0x2c9},
+                  {"mpi_real2_supported", 0x2ca},         {"mpi_logical4_supported", 0x2d0},
+                  {"mpi_integer4_supported", 0x2d1},      {"mpi_real4_supported", 0x2d2},
+                  {"mpi_complex4_supported", 0x2d3},      {"mpi_logical8_supported", 0x2d8},
+                  {"mpi_integer8_supported", 0x2d9},      {"mpi_real8_supported", 0x2da},
+                  {"mpi_complex8_supported", 0x2db},      {"mpi_logical16_supported", 0x2e0},
+                  {"mpi_integer16_supported", 0x2e1},     {"mpi_real16_supported", 0x2e2},
+                  {"mpi_complex16_supported", 0x2e3},     {"mpi_complex32_supported", 0x2eb},
+                  {"mpi_double_complex_supported", 0x21d}};
+  struct tm_info *info = tm_info_copy(NULL);
+  bool ok = info != NULL;
+  for (size_t i = 0; ok && i < sizeof sizes / sizeof sizes[0]; i++)
+    ok = put_size(info, sizes[i].key, tm_type_of(sizes[i].type)->size);
+  for (size_t i = 0; ok && i < sizeof optional / sizeof optional[0]; i++) {
+    bool there = tm_type_of((MPI_Datatype)optional[i].handle) != NULL;
+    ok = tm_info_put(info, optional[i].key, there ? "true" : "false");
+  }
+  return give("MPI_Abi_get_fortran_info", info, ok, result);
+}
+
+/* Ranks share all the hardware: none of it restricts one, so that there is nothing to name. */
+#pragma weak MPI_Get_hw_resource_info = PMPI_Get_hw_resource_info
+int PMPI_Get_hw_resource_info(MPI_Info *result) {
+  tm_enter("MPI_Get_hw_resource_info");
+  return give("MPI_Get_hw_resource_info", tm_info_copy(NULL), true, result);
+}

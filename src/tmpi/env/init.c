@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Start and end of MPI for a rank, and what can be asked of the environment.
+ *
+ * Relaxed: a rank's phase is its own; others read it for reports.
+ */
+#include <mltp/mltp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "tmpi/attr/attribute.h"
+#include "tmpi/coll/coll.h"
+#include "tmpi/env/init.h"
+#include "tmpi/error/errors.h"
+#include "tmpi/rank/rank.h"
+
+/* A program that tmpirun did not start is a job of one rank. */
+static struct tm_rank *start_alone(const char *call) {
+  if (mltp_init(1) != 0 || tm_job_start(1) != 0 || tm_rank_enter(0) != 0)
+    tm_fail(NULL, call, MPI_ERR_OTHER, "no memory, or a bad MLTP_ variable (see above)");
+  tm_job.alone = true;
+  return tm_rank_self();
+}
+
+struct tm_rank *tm_init_rank(const char *call) {
+  struct tm_rank *rank = tm_rank_self();
+  return rank != NULL ? rank : start_alone(call);
+}
+
+static int init(const char *call, int required, int *provided) {
+  struct tm_rank *rank = tm_init_rank(call);
+  if (mt_load_relaxed(&rank->stage) != TM_BEFORE_INIT)
+    return tm_fail(NULL, call, MPI_ERR_OTHER, "called twice, or after MPI_Finalize()");
+  if (!tm_comm_start(rank)) return tm_fail_code(NULL, call, MPI_ERR_NO_MEM);
+  rank->thread_level = required < MPI_THREAD_SINGLE     ? MPI_THREAD_SINGLE
+                       : required > MPI_THREAD_MULTIPLE ? MPI_THREAD_MULTIPLE
+                                                        : required;
+  mt_store_relaxed(&rank->thread, mltp_self());
+  if (provided != NULL) *provided = rank->thread_level;
+  mt_store_relaxed(&rank->stage, TM_INITIALIZED);
+  tm_job_count_init();
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Init = PMPI_Init
+int PMPI_Init(int *argc, char ***argv) {
+  (void)argc, (void)argv;
+  return init("MPI_Init", MPI_THREAD_SINGLE, NULL);
+}
+
+#pragma weak MPI_Init_thread = PMPI_Init_thread
+int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
+  (void)argc, (void)argv;
+  return init("MPI_Init_thread", required, provided);
+}
+
+#pragma weak MPI_Initialized = PMPI_Initialized
+int PMPI_Initialized(int *flag) {
+  const struct tm_rank *rank = tm_rank_self();
+  *flag = rank != NULL && mt_load_relaxed(&rank->stage) != TM_BEFORE_INIT;
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Finalized = PMPI_Finalized
+int PMPI_Finalized(int *flag) {
+  const struct tm_rank *rank = tm_rank_self();
+  *flag = rank != NULL && mt_load_relaxed(&rank->stage) == TM_FINALIZED;
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Finalize = PMPI_Finalize
+int PMPI_Finalize(void) {
+  struct tm_rank *rank = tm_enter("MPI_Finalize");
+  tm_job_count_finalize();
+  tm_attributes_delete(&rank->self->attributes, MPI_COMM_SELF, MPI_DATATYPE_NULL);
+  tm_attributes_delete(&rank->world->attributes, MPI_COMM_WORLD, MPI_DATATYPE_NULL);
+  tm_barrier(rank->world, "MPI_Finalize");
+  mt_store_relaxed(&rank->stage, TM_FINALIZED);
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Query_thread = PMPI_Query_thread
+int PMPI_Query_thread(int *provided) {
+  *provided = tm_enter("MPI_Query_thread")->thread_level;
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Is_thread_main = PMPI_Is_thread_main
+int PMPI_Is_thread_main(int *flag) {
+  *flag = tm_enter("MPI_Is_thread_main")->thread == mltp_self();
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Abort = PMPI_Abort
+int PMPI_Abort(MPI_Comm comm, int code) {
+  (void)comm; /* all ranks are one process */
+  fflush(stdout);
+  fprintf(stderr, "tmpi: rank %d called MPI_Abort(%d)\n", tm_rank_number(), code);
+  tm_job_abort((code & 0xff) != 0 ? code & 0xff : 1);
+}
+
+#pragma weak MPI_Get_processor_name = PMPI_Get_processor_name
+int PMPI_Get_processor_name(char *name, int *length) {
+  tm_enter("MPI_Get_processor_name");
+  if (gethostname(name, MPI_MAX_PROCESSOR_NAME - 1) != 0) strcpy(name, "localhost");
+  name[MPI_MAX_PROCESSOR_NAME - 1] = '\0';
+  *length = (int)strlen(name);
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Get_version = PMPI_Get_version
+int PMPI_Get_version(int *version, int *subversion) {
+  *version = MPI_VERSION;
+  *subversion = MPI_SUBVERSION;
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Get_library_version = PMPI_Get_library_version
+int PMPI_Get_library_version(char *version, int *length) {
+  *length = sprintf(version, "tmpi of MLTP %d.%d.%d", MLTP_VERSION_MAJOR, MLTP_VERSION_MINOR,
+                    MLTP_VERSION_PATCH);
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Wtime = PMPI_Wtime
+double PMPI_Wtime(void) { return (double)mltp_now() * 1e-9; }
+
+#pragma weak MPI_Wtick = PMPI_Wtick
+double PMPI_Wtick(void) { return 1e-9; }
+
+#pragma weak MPI_Pcontrol = PMPI_Pcontrol
+int PMPI_Pcontrol(int level, ...) {
+  (void)level;
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Alloc_mem = PMPI_Alloc_mem
+int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *base) {
+  (void)info;
+  tm_enter("MPI_Alloc_mem");
+  if (size < 0) return tm_fail(NULL, "MPI_Alloc_mem", MPI_ERR_SIZE, "size %td is negative", size);
+  void *memory = malloc(size > 0 ? (size_t)size : 1);
+  if (memory == NULL)
+    return tm_fail(NULL, "MPI_Alloc_mem", MPI_ERR_NO_MEM, "no memory for %td bytes", size);
+  memcpy(base, &memory, sizeof memory);
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Free_mem = PMPI_Free_mem
+int PMPI_Free_mem(void *base) {
+  tm_enter("MPI_Free_mem");
+  free(base);
+  return MPI_SUCCESS;
+}

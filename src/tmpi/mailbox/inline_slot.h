@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file inline_slot.h
+ * Room for one short message in the line of a mailbox that holds its internal lock. Between two
+ * processors a message costs the transfers of lines that it takes: by a cell those of internal
+ * lock, queue and cell, by this one, which the internal lock brings along, one for the sender and
+ * one for the receiver.
+ *
+ * It is filled when there is no other message: what is in it is older than all in `arrived`, and
+ * looked at first. The mailbox's internal lock protects it (tests/models/mailbox.pml).
+ */
+#ifndef TM_MAILBOX_INLINE_SLOT_H
+#define TM_MAILBOX_INLINE_SLOT_H
+
+#include <stdint.h>
+
+#include "tmpi/mailbox/queue.h"
+
+enum {
+  TM_LINE = 64,             /**< bytes of a cache line */
+  TM_INLINE_SLOT_BYTES = 36 /**< of data there is room for: a line without the rest */
+};
+
+struct tm_inline_slot {
+  struct tm_envelope envelope;
+  uint32_t full; /* 0: empty; 1 and the bytes of data */
+  char data[TM_INLINE_SLOT_BYTES];
+};
+
+#endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file mailbox.h
+ * Messages: where a send and a receive meet, and how both are waited for.
+ *
+ * Each rank has a mailbox: the receives it has posted that no message has come for, and the
+ * messages that have come before their receive, found by what they must agree on (queue.h). A
+ * sender takes the receiver's internal lock and looks for the first posted receive that fits; if
+ * there is one it copies the data straight to where they belong, after the internal lock is
+ * released. Otherwise it leaves a message: a copy of the data when they are few, or else a
+ * reference to the send, which then ends when the receiver has copied them. A receive does the
+ * mirror image. So messages of one sender in one communicator match in the order they were sent in:
+ * each enters under the internal lock before the next one is sent, and of several that fit the
+ * oldest is taken.
+ *
+ * Very few bytes are copied into a cell, and out of it, under the internal lock: the mailbox keeps
+ * cells that are free, so that nothing is allocated. Even fewer, when nothing else is there, go
+ * beside the internal lock (fastbox.h); who expects no more spins, where it spins, for any message,
+ * and posts its receive then.
+ *
+ * A blocking call (tm_send(), tm_recv()) that has to wait parks under the internal lock under which
+ * it has entered the queue: who takes it out of there knows that it waits, copies, and resumes it.
+ * Nobody else can, so the request needs no internal lock of its own any more. Any other request is
+ * complete when `done` is set, under its owner's internal lock. A thread that waits hangs a waiter
+ * on the requests it waits for; who completes the last of them resumes it. No polling: before it
+ * hangs the waiter there it may spin, looking at `done` (wait.h), which is a longer look.
+ *
+ * Guards of two mailboxes are never held together. docs/design/021-mailbox.md has what was
+ * rejected, tests/models/mailbox.pml explores the protocol.
+ */
+#ifndef TM_MAILBOX_MAILBOX_H
+#define TM_MAILBOX_MAILBOX_H
+
+#include <stdalign.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tmpi/mailbox/inline_slot.h"
+#include "tmpi/mailbox/queue.h"
+#include "tmpi/mpi.h"
+
+struct mltp_thread;
+struct tm_comm;
+struct tm_rank;
+struct tm_type;
+
+enum {
+  TM_EAGER_MAX = 16384, /**< bytes that are copied when nobody has posted a receive yet */
+  TM_CELL_BYTES = 128,  /**< bytes there is room for in a cell */
+  TM_CELLS_MAX = 64     /**< free cells a mailbox keeps */
+};
+
+/** A thread that waits for some requests. On its stack. */
+struct tm_waiter {
+  struct mltp_thread *thread; /* [ilock] that is parked; NULL: it spins */
+  struct tm_waiter *next;     /* [ilock] among those that probe */
+  int missing;                /* [ilock] so many completions to come; relaxed: who spins looks */
+};
+
+enum tm_kind {
+  TM_SEND,
+  TM_RECV,
+  TM_GENERALIZED, /**< the program completes it itself */
+  TM_COLLECTIVE   /**< a thread of the library performs it */
+};
+
+enum tm_mode { TM_STANDARD, TM_BUFFERED, TM_SYNCHRONOUS, TM_READY };
+
+struct tm_request {
+  uint32_t magic;              /* [const] TM_REQUEST_MAGIC */
+  uint8_t kind, mode;          /* [const] */
+  bool persistent;             /* [const] */
+  bool active;                 /* [rank] persistent: started, not completed yet */
+  bool freed;                  /* [ilock] nobody will wait: completion frees it */
+  bool posted;                 /* [ilock] in the list of posted receives */
+  bool cancelled;              /* [ilock] */
+  bool borrows;                /* [const] comm and type are its caller's, who waits for it */
+  uint32_t done;               /* [atomic] MB-1 to MB-3 */
+  struct tm_rank *owner;       /* [const] whose internal lock protects it */
+  struct tm_comm *comm;        /* [const] holds a reference; NULL: none */
+  struct tm_entry entry;       /* [ilock] among posted receives */
+  struct tm_waiter *waiter;    /* [ilock] who waits for it */
+  struct mltp_thread *blocked; /* [ilock] of the queue: its thread, parked for it alone */
+
+  struct tm_envelope envelope; /* [const] */
+  int peer;                    /* [const] rank in comm it names, or a wildcard */
+  void *buffer;                /* [const] */
+  size_t count;                /* [const] elements of type */
+  struct tm_type *type;        /* [const] holds a reference */
+  struct tm_message *message;  /* [const] of a receive: what a matched probe took */
+  struct tm_rank *dest;        /* [const] of a send: the receiver */
+
+  /* what a status tells, set before done */
+  int source, tag, error;
+  size_t bytes;
+
+  /* MPI_Grequest_start() */
+  MPI_Grequest_query_function *query;
+  MPI_Grequest_free_function *release;
+  MPI_Grequest_cancel_function *cancel;
+  void *extra;
+};
+
+enum { TM_REQUEST_MAGIC = 0x7e9e57 };
+
+/** A message that came before its receive. */
+struct tm_message {
+  struct tm_entry entry;       /* [ilock] */
+  struct tm_message *next;     /* [ilock] among free cells */
+  struct tm_envelope envelope; /* [const] */
+  size_t bytes;                /* [const] */
+  struct tm_request *sender;   /* [const] waits for the receiver to copy; NULL: data is here */
+  struct tm_buffer *buffer;    /* [const] counted there as not received yet; NULL: not */
+  struct tm_type *type;        /* [const] it was sent as, held; NULL: nobody wants to know */
+  size_t count;                /* [const] elements of it */
+  bool is_cell;                /* [const] there is room for TM_CELL_BYTES */
+  char data[];                 /* [const] packed */
+};
+
+struct tm_mailbox {
+  alignas(TM_LINE) uint32_t ilock;
+  uint32_t mail;                     /* [ilock] messages there are; relaxed: who spins looks */
+  struct tm_inline_slot inline_slot; /* [ilock] */
+  uint32_t cell_count;               /* [ilock] */
+  int home;                          /* [const] tm_rank_home() */
+  uint32_t home_points;              /* [atomic] mt_seam_resume_at() there; relaxed: a hint */
+  struct tm_message *cells;          /* [ilock] free ones */
+  struct tm_queue posted, arrived;   /* [ilock] */
+  struct tm_waiter *probers;         /* [ilock] wait for any message to arrive */
+};
+
+/** Starts a send or a receive; the request's constant fields are set. It may be complete when
+ * this returns. */
+void tm_send_start(struct tm_request *request);
+void tm_recv_start(struct tm_request *request);
+
+/** The same, and returns when it is complete; nobody else waits for it. The request may be on the
+ * stack. call: as below. */
+void tm_send(struct tm_request *request, const char *call);
+void tm_recv(struct tm_request *request, const char *call);
+
+/** @return whether it is complete; then what it brought may be read. */
+bool tm_request_done(struct tm_request *request);
+
+/** The same for a program that looks again and again: lets others run if it is not. NULL: just
+ * lets others run. */
+bool tm_request_poll(struct tm_request *request);
+
+/** Completes a request whose results are set; frees it if nobody is to wait for it. */
+void tm_request_complete(struct tm_request *request);
+
+/** Waits until `wanted` of the requests, or all there are, are complete; NULL entries count for
+ * nothing. call: the MPI function, for reports. */
+void tm_requests_wait(struct tm_request *const *requests, int count, int wanted, const char *call);
+
+/** Looks for a message that has arrived and that a receive, which is not started, would get. take:
+ * removes it from the list, for tm_recv_start(). wait: until there is one. @return false: none; or
+ * its envelope, size and (take) the message. */
+bool tm_mailbox_probe(const struct tm_request *probe, bool take, bool wait, const char *call,
+                      struct tm_envelope *found, size_t *bytes, struct tm_message **message);
+
+/** Withdraws a receive no message has come for, or a send nobody has received. */
+void tm_request_withdraw(struct tm_request *request);
+
+/* ---- buffer.c: MPI_Buffer_attach() */
+
+struct tm_buffer {
+  uint32_t ilock;
+  void *address;             /* [const] */
+  size_t size;               /* [const] */
+  size_t used;               /* [ilock] */
+  struct tm_waiter *waiters; /* [ilock] wait until nothing is used: MPI_Buffer_detach(), _flush() */
+};
+
+/** @return the buffer of a buffered send: its communicator's, session's or rank's; NULL: none. */
+struct tm_buffer *tm_buffer_of(const struct tm_request *request);
+/** @return whether there was room for a message of so many bytes; it counts until returned. */
+bool tm_buffer_take(struct tm_buffer *buffer, size_t bytes);
+void tm_buffer_return(struct tm_buffer *buffer, size_t bytes);
+/** Waits until all its messages have been received. */
+void tm_buffer_drain(struct tm_buffer *buffer, const char *call);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The buffer of buffered sends. Its memory is not used: a message is copied to memory of its own;
+ * what is kept here is the account of what the standard lets a program rely on.
+ */
+#include "core/seam.h"
+#include "tmpi/mailbox/mailbox.h"
+#include "tmpi/match/rank_wait.h"
+#include "tmpi/object/comm.h"
+#include "tmpi/object/session.h"
+
+/* What a message costs beside its data: less than MPI_BSEND_OVERHEAD, which is for all libraries of
+ * the ABI; programs that attach a little less than they should run on others too. */
+enum { COST = 64 };
+
+struct tm_buffer *tm_buffer_of(const struct tm_request *request) {
+  const struct tm_comm *comm = request->comm;
+  if (comm->buffer != NULL) return comm->buffer;
+  if (comm->session != NULL && comm->session->buffer != NULL) return comm->session->buffer;
+  return request->owner->buffer;
+}
+
+bool tm_buffer_take(struct tm_buffer *buffer, size_t bytes) {
+  mt_seam_lock(&buffer->ilock);
+  bool room = bytes + COST <= buffer->size - buffer->used;
+  if (room) buffer->used += bytes + COST;
+  mt_seam_unlock(&buffer->ilock);
+  return room;
+}
+
+/* Waiters are resumed under the internal lock: they cannot leave, and their stacks with them,
+ * before. */
+void tm_buffer_return(struct tm_buffer *buffer, size_t bytes) {
+  mt_seam_lock(&buffer->ilock);
+  buffer->used -= bytes + COST;
+  while (buffer->used == 0 && buffer->waiters != NULL) {
+    struct tm_waiter *waiter = buffer->waiters;
+    buffer->waiters = waiter->next;
+    mt_seam_resume(waiter->thread);
+  }
+  mt_seam_unlock(&buffer->ilock);
+}
+
+void tm_buffer_drain(struct tm_buffer *buffer, const char *call) {
+  struct tm_waiter waiter = {mt_seam_self(call), NULL, 1};
+  struct tm_rank *rank = tm_rank_self();
+  mt_seam_lock(&buffer->ilock);
+  while (buffer->used > 0) {
+    waiter.next = buffer->waiters;
+    buffer->waiters = &waiter;
+    tm_mailbox_park(rank, &buffer->ilock, NULL, call);
+    mt_seam_lock(&buffer->ilock);
+  }
+  mt_seam_unlock(&buffer->ilock);
+}

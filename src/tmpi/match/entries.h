@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file entries.h
+ * What is in a mailbox; mailbox.h has the protocol. The caller of what takes a mailbox holds its
+ * internal lock.
+ *
+ * Relaxed: mail, which who spins reads as a hint.
+ */
+#ifndef TM_MATCH_ENTRIES_H
+#define TM_MATCH_ENTRIES_H
+
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "base/atomic.h"
+#include "tmpi/error/errors.h"
+#include "tmpi/layout/type.h"
+#include "tmpi/mailbox/mailbox.h"
+#include "tmpi/match/hook.h"
+
+/** @return NULL for NULL. */
+static inline struct tm_request *tm_request_of(struct tm_entry *entry) {
+  return entry != NULL ? (struct tm_request *)((char *)entry - offsetof(struct tm_request, entry))
+                       : NULL;
+}
+
+static inline struct tm_message *tm_message_of(struct tm_entry *entry) {
+  return (struct tm_message *)entry; /* its first member */
+}
+
+static inline size_t tm_request_bytes(const struct tm_request *request) {
+  return request->count * request->type->size;
+}
+
+/* ---- queues: receives that are posted, messages that have come */
+
+static inline void tm_post(struct tm_mailbox *box, struct tm_request *recv) {
+  recv->entry.envelope = &recv->envelope;
+  recv->posted = true;
+  tm_queue_add(&box->posted, &recv->entry);
+}
+
+static inline void tm_withdraw(struct tm_mailbox *box, struct tm_request *recv) {
+  recv->posted = false;
+  tm_queue_remove(&box->posted, &recv->entry);
+}
+
+static inline struct tm_request *tm_take_posted(struct tm_mailbox *box,
+                                                const struct tm_envelope *message) {
+  struct tm_request *recv = tm_request_of(tm_queue_find_receive(&box->posted, message));
+  if (recv != NULL) tm_withdraw(box, recv);
+  return recv;
+}
+
+static inline void tm_count_mail(struct tm_mailbox *box, int change) {
+  mt_store_relaxed(&box->mail, box->mail + (uint32_t)change);
+}
+
+static inline void tm_take_out(struct tm_mailbox *box, struct tm_message *m) {
+  tm_count_mail(box, -1);
+  tm_queue_remove(&box->arrived, &m->entry);
+}
+
+static inline struct tm_message *tm_take_message(struct tm_mailbox *box,
+                                                 const struct tm_envelope *wanted) {
+  struct tm_message *m = tm_message_of(tm_queue_find_message(&box->arrived, wanted));
+  if (m != NULL) tm_take_out(box, m);
+  return m;
+}
+
+/* ---- short messages. What tm_match_hook wants to know there is no room for. */
+
+/** @return whether a message may go into the fast box, and nobody has to be told. */
+static inline bool tm_inline_slot_takes(const struct tm_mailbox *box,
+                                        const struct tm_request *send) {
+  return box->mail == 0 && tm_request_bytes(send) <= TM_INLINE_SLOT_BYTES && box->probers == NULL &&
+         tm_match_hook == NULL;
+}
+
+static inline void tm_inline_slot_fill(struct tm_mailbox *box, const struct tm_request *send) {
+  size_t bytes = tm_request_bytes(send);
+  box->inline_slot.envelope = send->envelope;
+  box->inline_slot.full = 1 + (uint32_t)bytes;
+  tm_type_pack(box->inline_slot.data, send->buffer, send->type, 0, bytes);
+  tm_count_mail(box, 1);
+}
+
+static inline void tm_inline_slot_empty(struct tm_mailbox *box) {
+  box->inline_slot.full = 0;
+  tm_count_mail(box, -1);
+}
+
+static inline bool tm_inline_slot_has(const struct tm_mailbox *box,
+                                      const struct tm_envelope *wanted) {
+  return box->inline_slot.full != 0 && tm_envelope_fits(&box->inline_slot.envelope, wanted);
+}
+
+/** @return a cell the data are in, NULL: none is free, or they do not fit. */
+static inline struct tm_message *tm_cell_fill(struct tm_mailbox *box,
+                                              const struct tm_request *send) {
+  struct tm_message *m = box->cells;
+  if (m == NULL || tm_request_bytes(send) > TM_CELL_BYTES || tm_match_hook != NULL) return NULL;
+  box->cells = m->next;
+  box->cell_count--;
+  m->envelope = send->envelope;
+  m->bytes = tm_request_bytes(send);
+  m->type = NULL;
+  tm_type_pack(m->data, send->buffer, send->type, 0, m->bytes);
+  return m;
+}
+
+/** @return false: it is no cell, or there are enough. */
+static inline bool tm_cell_keep(struct tm_mailbox *box, struct tm_message *m) {
+  if (!m->is_cell || box->cell_count == TM_CELLS_MAX) return false;
+  m->next = box->cells;
+  box->cells = m;
+  box->cell_count++;
+  return true;
+}
+
+/* ---- messages that are allocated */
+
+/** @return a message without data yet, with room for so many. */
+static inline struct tm_message *tm_message_new(const struct tm_envelope *envelope, size_t bytes,
+                                                size_t room) {
+  struct tm_message *m = malloc(sizeof *m + room);
+  if (m == NULL)
+    tm_panic("no memory for a message of %zu bytes (fewer or smaller unreceived messages)", bytes);
+  *m = (struct tm_message){.envelope = *envelope, .bytes = bytes, .is_cell = room == TM_CELL_BYTES};
+  return m;
+}
+
+/** NULL: none. */
+static inline void tm_message_discard(struct tm_message *m) {
+  if (m != NULL && m->type != NULL) tm_type_release(m->type);
+  free(m);
+}
+
+#endif

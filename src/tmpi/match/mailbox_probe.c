@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Looking for messages without receiving them, and taking back what was started.
+ *
+ * Relaxed: what a prober that spins reads, as a hint.
+ */
+#include <string.h>
+
+#include "tmpi/match/entries.h"
+#include "tmpi/match/rank_wait.h"
+#include "tmpi/request/request.h"
+
+static bool has_arrived(const void *prober) {
+  return mt_load_relaxed(&((const struct tm_waiter *)prober)->missing) == 0;
+}
+
+/* Waits until any message arrives. The internal lock is held, and again when this returns. */
+static void await_arrival(struct tm_mailbox *box, const struct tm_request *probe,
+                          const char *call) {
+  struct tm_waiter waiter = {NULL, box->probers, 1};
+  const struct tm_rank *sender = tm_sender(probe);
+  box->probers = &waiter;
+  if (tm_may_spin(sender)) {
+    mt_seam_unlock(&box->ilock);
+    tm_spin(has_arrived, &waiter, sender);
+    mt_seam_lock(&box->ilock);
+    if (waiter.missing == 0) return;
+  }
+  waiter.thread = mt_seam_self(call);
+  tm_mailbox_park(probe->owner, &box->ilock, probe, call);
+  mt_seam_lock(&box->ilock);
+}
+
+/* What is in the fast box, for one who receives it later. The internal lock is held. */
+static struct tm_message *keep_fast(struct tm_mailbox *box) {
+  size_t bytes = box->inline_slot.full - 1;
+  struct tm_message *m = tm_message_new(&box->inline_slot.envelope, bytes, TM_CELL_BYTES);
+  memcpy(m->data, box->inline_slot.data, bytes);
+  tm_inline_slot_empty(box);
+  return m;
+}
+
+bool tm_mailbox_probe(const struct tm_request *probe, bool take, bool wait, const char *call,
+                      struct tm_envelope *found, size_t *bytes, struct tm_message **message) {
+  struct tm_mailbox *box = &probe->owner->box;
+  mt_seam_preempt(call);
+  mt_seam_lock(&box->ilock);
+  struct tm_message *m = NULL;
+  bool fast;
+  while (!(fast = tm_inline_slot_has(box, &probe->envelope)) &&
+         (m = tm_message_of(tm_queue_find_message(&box->arrived, &probe->envelope))) == NULL &&
+         wait)
+    await_arrival(box, probe, call);
+  if (fast || m != NULL) {
+    *found = fast ? box->inline_slot.envelope : m->envelope;
+    *bytes = fast ? box->inline_slot.full - 1 : m->bytes;
+    if (take && fast)
+      m = keep_fast(box);
+    else if (take)
+      tm_take_out(box, m);
+    if (take) *message = m;
+  }
+  mt_seam_unlock(&box->ilock);
+  return fast || m != NULL;
+}
+
+/* Takes a posted receive out of its queue. */
+static bool withdraw_posted(struct tm_request *recv) {
+  struct tm_mailbox *box = &recv->owner->box;
+  mt_seam_lock(&box->ilock);
+  bool posted = recv->posted;
+  if (posted) tm_withdraw(box, recv);
+  mt_seam_unlock(&box->ilock);
+  return posted;
+}
+
+/* Takes out the message that refers to a send: its receiver may have done so meanwhile. */
+static bool withdraw_message(struct tm_request *send) {
+  struct tm_mailbox *box = &send->dest->box;
+  mt_seam_lock(&box->ilock);
+  struct tm_entry *entry = box->arrived.earliest;
+  while (entry != NULL && tm_message_of(entry)->sender != send) entry = entry->later;
+  if (entry != NULL) tm_take_out(box, tm_message_of(entry));
+  mt_seam_unlock(&box->ilock);
+  tm_message_discard(tm_message_of(entry));
+  return entry != NULL;
+}
+
+void tm_request_withdraw(struct tm_request *request) {
+  bool withdrawn = request->kind == TM_RECV   ? withdraw_posted(request)
+                   : request->kind == TM_SEND ? withdraw_message(request)
+                                              : false;
+  if (!withdrawn) return;
+  request->cancelled = true;
+  request->bytes = 0;
+  tm_request_complete(request);
+}

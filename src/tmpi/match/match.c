@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where sends and receives meet; mailbox.h has the protocol.
+ *
+ * Relaxed: what who spins reads, as a hint.
+ */
+#include "tmpi/mailbox/mailbox.h"
+
+#include "tmpi/layout/type.h"
+#include "tmpi/match/entries.h"
+#include "tmpi/match/hook.h"
+#include "tmpi/match/rank_wait.h"
+#include "tmpi/request/request.h"
+
+void (*tm_match_hook)(const struct tm_request *recv, const struct tm_envelope *envelope,
+                      const struct tm_type *type, size_t count);
+
+/* @return a message with a copy of the data, or one that refers to the send. */
+static struct tm_message *make_message(struct tm_request *send, bool copy) {
+  size_t bytes = tm_request_bytes(send);
+  size_t room = !copy ? 0 : bytes <= TM_CELL_BYTES ? TM_CELL_BYTES : bytes;
+  struct tm_message *m = tm_message_new(&send->envelope, bytes, room);
+  if (!copy) m->sender = send;
+  if (mt_unlikely(tm_match_hook != NULL)) {
+    m->type = send->type;
+    m->count = send->count;
+    tm_type_hold(m->type);
+  }
+  if (copy) tm_type_pack(m->data, send->buffer, send->type, 0, bytes);
+  return m;
+}
+
+/* Puts a message there; who probes looks again. Guard held. */
+static void leave(struct tm_mailbox *box, struct tm_message *m) {
+  m->entry.envelope = &m->envelope;
+  tm_queue_add(&box->arrived, &m->entry);
+  tm_count_mail(box, 1);
+  while (box->probers != NULL) {
+    struct tm_waiter *prober = box->probers;
+    box->probers = prober->next;
+    mt_store_relaxed(&prober->missing, 0);
+    if (prober->thread != NULL) tm_resume(box, prober->thread);
+    /* it cannot be gone: it takes the internal lock first */
+  }
+}
+
+/* ---- the copy */
+
+static void set_result(struct tm_request *r, const struct tm_envelope *envelope, size_t bytes) {
+  size_t room = tm_request_bytes(r);
+  r->source = envelope->source;
+  r->tag = envelope->tag;
+  r->error = bytes > room ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+  r->bytes = bytes > room ? room : bytes;
+}
+
+/* A request that was in a queue has what it waited for. */
+static void complete(struct tm_request *request) {
+  if (request->blocked != NULL)
+    tm_resume(&request->owner->box, request->blocked);
+  else
+    tm_request_complete(request);
+}
+
+/* The same for one that was in none. */
+static void complete_unseen(struct tm_request *request) {
+  mt_store_release(&request->done, 1); /* MB-3 release: the results; pairs MB-2 */
+}
+
+/* The sender's data go straight to where the receiver wants them. */
+static void deliver(struct tm_request *send, struct tm_request *recv) {
+  if (mt_unlikely(tm_match_hook != NULL))
+    tm_match_hook(recv, &send->envelope, send->type, send->count);
+  set_result(recv, &send->envelope, tm_request_bytes(send));
+  tm_type_copy(recv->buffer, recv->type, send->buffer, send->type, recv->bytes);
+  complete(recv);
+}
+
+/* The message's data; it has left the queue. */
+static void unpack(struct tm_request *recv, const struct tm_message *m) {
+  set_result(recv, &m->envelope, m->bytes);
+  if (m->sender != NULL)
+    tm_type_copy(recv->buffer, recv->type, m->sender->buffer, m->sender->type, recv->bytes);
+  else
+    tm_type_unpack(recv->buffer, recv->type, 0, m->data, recv->bytes);
+}
+
+/* The message in the fast box. The internal lock is held. */
+static void unpack_fast(struct tm_mailbox *box, struct tm_request *recv) {
+  set_result(recv, &box->inline_slot.envelope, box->inline_slot.full - 1);
+  tm_type_unpack(recv->buffer, recv->type, 0, box->inline_slot.data, recv->bytes);
+  tm_inline_slot_empty(box);
+}
+
+static void receive(struct tm_request *recv, struct tm_message *m) {
+  if (mt_unlikely(m->type != NULL)) tm_match_hook(recv, &m->envelope, m->type, m->count);
+  unpack(recv, m);
+  if (m->sender != NULL) complete(m->sender);
+  if (m->buffer != NULL) tm_buffer_return(m->buffer, m->bytes);
+  tm_message_discard(m);
+}
+
+/* ---- sending */
+
+/* Whether the sender is free when it has left a copy. */
+static bool is_eager(const struct tm_request *send) {
+  return send->mode == TM_BUFFERED ||
+         (send->mode != TM_SYNCHRONOUS && tm_request_bytes(send) <= TM_EAGER_MAX);
+}
+
+/* Finds a receive, or leaves a message. @return true: it is complete; false: the receiver will
+ * do that, and with blocks the internal lock is held still. */
+static inline bool send_or_leave(struct tm_request *send, bool blocks) {
+  struct tm_mailbox *box = &send->dest->box;
+  struct tm_message *m = NULL, *made = NULL;
+  bool eager = is_eager(send);
+  mt_seam_preempt("send");
+  mt_seam_lock(&box->ilock);
+  struct tm_request *recv = tm_take_posted(box, &send->envelope);
+  if (recv == NULL && eager && send->mode != TM_BUFFERED && tm_inline_slot_takes(box, send)) {
+    tm_inline_slot_fill(box, send);
+    mt_seam_unlock(&box->ilock);
+    return true;
+  }
+  if (recv == NULL &&
+      (!eager || send->mode == TM_BUFFERED || (m = tm_cell_fill(box, send)) == NULL)) {
+    mt_seam_unlock(&box->ilock);
+    made = m = make_message(send, eager);
+    if (send->mode == TM_BUFFERED) m->buffer = tm_buffer_of(send);
+    mt_seam_lock(&box->ilock);
+    recv = tm_take_posted(box, &send->envelope);
+  }
+  if (recv == NULL) {
+    if (blocks && !eager) send->blocked = mt_seam_self("send");
+    leave(box, m);
+    if (blocks && !eager) return false;
+  }
+  mt_seam_unlock(&box->ilock);
+  if (recv == NULL) return eager;
+  tm_message_discard(made);
+  deliver(send, recv);
+  if (send->mode == TM_BUFFERED) tm_buffer_return(tm_buffer_of(send), tm_request_bytes(send));
+  return true;
+}
+
+void tm_send_start(struct tm_request *send) {
+  if (send_or_leave(send, false)) complete_unseen(send);
+}
+
+void tm_send(struct tm_request *send, const char *call) {
+  bool spins = tm_may_spin(send->dest);
+  if (send_or_leave(send, !spins)) return;
+  if (spins) /* then it is completed as any other */
+    tm_requests_wait(&send, 1, 1, call);
+  else
+    tm_mailbox_park(send->owner, &send->dest->box.ilock, send, call);
+}
+
+/* ---- receiving */
+
+/* Takes a message, or posts the receive. @return true: it is complete; false: a sender will do
+ * that, and with blocks the internal lock is held still. */
+static inline bool receive_or_post(struct tm_request *recv, bool blocks) {
+  struct tm_mailbox *box = &recv->owner->box;
+  struct tm_message *m = recv->message;
+  mt_seam_preempt("receive");
+  if (m == NULL) {
+    mt_seam_lock(&box->ilock);
+    if (tm_inline_slot_has(box, &recv->envelope)) {
+      unpack_fast(box, recv);
+      mt_seam_unlock(&box->ilock);
+      return true;
+    }
+    m = tm_take_message(box, &recv->envelope);
+    if (m == NULL) {
+      if (blocks) recv->blocked = mt_seam_self("receive");
+      tm_post(box, recv);
+      if (!blocks) mt_seam_unlock(&box->ilock);
+      return false;
+    }
+    bool kept = m->is_cell && m->buffer == NULL && m->type == NULL && tm_cell_keep(box, m);
+    if (kept) unpack(recv, m);
+    mt_seam_unlock(&box->ilock);
+    if (kept) return true;
+  }
+  receive(recv, m);
+  return true;
+}
+
+void tm_recv_start(struct tm_request *recv) {
+  if (receive_or_post(recv, false)) complete_unseen(recv);
+}
+
+static bool has_mail(const void *box) {
+  return mt_load_relaxed(&((const struct tm_mailbox *)box)->mail) != 0;
+}
+
+/* Few bytes are waited for before the receive is posted: they come through the fast box. */
+static bool spin_for_mail(const struct tm_request *recv) {
+  const struct tm_mailbox *box = &recv->owner->box;
+  return recv->message != NULL || tm_request_bytes(recv) > TM_INLINE_SLOT_BYTES || has_mail(box) ||
+         tm_spin(has_mail, box, tm_sender(recv));
+}
+
+void tm_recv(struct tm_request *recv, const char *call) {
+  bool spins = tm_may_spin(tm_sender(recv)) && spin_for_mail(recv);
+  if (receive_or_post(recv, !spins)) return;
+  if (spins)
+    tm_requests_wait(&recv, 1, 1, call);
+  else
+    tm_mailbox_park(recv->owner, &recv->owner->box.ilock, recv, call);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file rank_wait.h
+ * A thread of a rank waits for others: on the processor where tmpirun --wait says so (TMPI-2,
+ * section 4), and then parked. Parks are inline: after a switch each return from a function is one
+ * that the processor has not foreseen, 5 ns or more.
+ *
+ * Relaxed: what reports read.
+ */
+#ifndef TM_MATCH_RANK_WAIT_H
+#define TM_MATCH_RANK_WAIT_H
+
+#include <mltp/mltp.h>
+
+#include "base/atomic.h"
+#include "core/seam.h"
+#include "tmpi/object/comm.h"
+#include "tmpi/rank/rank.h"
+
+/** @return whether the calling rank has a VP of its own, which would spin for it when it parks, and
+ * take another's rank meanwhile. */
+static inline bool tm_has_vp(void) { return tm_job.size <= tm_job.vp_count && mt_seam_is_alone(); }
+
+/** @return whether to spin for what a rank is to bring; NULL: any, or it is not known which. */
+static inline bool tm_may_spin(const struct tm_rank *waker) {
+  if (tm_job.wait == TM_WAIT_CONSCIOUS)
+    return tm_has_vp() ||
+           (waker != NULL && mt_seam_runs_elsewhere(mt_load_relaxed(&waker->thread)));
+  return tm_job.wait == TM_WAIT_SPIN;
+}
+
+/** Spins until ended(what). @return whether it has ended; false: in time it has not. */
+bool tm_spin(bool (*ended)(const void *), const void *what, const struct tm_rank *waker);
+
+/** @return the rank that a receive names; NULL: any, or it is not known. */
+static inline const struct tm_rank *tm_sender(const struct tm_request *recv) {
+  if (recv->peer < 0) return NULL;
+  return &tm_job.ranks[recv->comm->remote->ranks[recv->peer]];
+}
+
+/** Notes for reports what a rank is going to park for: struct tm_request, or the struct tm_comm
+ * where it meets the others. @return false: other threads of the rank wait beside it, and are not
+ * told of. */
+static inline bool tm_note_wait(struct tm_rank *rank, const void *waits_for, const char *call) {
+  if (rank->thread != mltp_self()) return false;
+  rank->waits_for = waits_for;
+  rank->frame = __builtin_frame_address(0);
+  mt_store_relaxed(&rank->call, call);
+  rank->parks++;
+  return true;
+}
+
+/** Parks until somebody resumes the caller, once. The internal lock is held, and released.
+ * waits_for: for reports; NULL: no request. */
+static inline void tm_mailbox_park(struct tm_rank *rank, uint32_t *ilock,
+                                   const struct tm_request *waits_for, const char *call) {
+  bool tells = tm_note_wait(rank, waits_for, call);
+  mt_seam_park(ilock, call);
+  if (tells) mt_store_relaxed(&rank->call, NULL);
+}
+
+/** Resumes a thread that waits for messages of this mailbox, at home if that runs threads. */
+static inline void tm_resume(struct tm_mailbox *box, struct mltp_thread *thread) {
+  mt_seam_resume_at(thread, box->home, &box->home_points);
+}
+
+#endif

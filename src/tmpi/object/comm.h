@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file comm.h
+ * Communicators and groups. A group lists ranks of the job, never changes, and is shared by all
+ * who hold it, ranks alike. A communicator is one rank's view: its attributes, error handler and
+ * name are its own; what all members have in common is the context, two numbers that no other
+ * communicator of the job has (one for messages, the next one for collectives), and the groups.
+ */
+#ifndef TM_OBJECT_COMM_H
+#define TM_OBJECT_COMM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tmpi/rank/rank.h"
+
+struct tm_group {
+  uint32_t magic;
+  uint32_t refs;              /* [atomic] */
+  int size;                   /* [const] */
+  struct tm_session *session; /* [const] that it comes from; NULL: none */
+  int ranks[];                /* [const] numbers in the job */
+};
+
+enum { TM_RECENT = 8 };
+
+/** Which collective it was, and its root. */
+struct tm_rooted {
+  int number, root;
+};
+
+struct tm_vp_group;
+struct tm_team;
+struct tm_topology;
+struct tm_errhandler;
+struct tm_info;
+struct tm_session;
+
+/** The first line is what a collective touches, but for `recent`, which is a line of its own. */
+struct tm_comm {
+  alignas(TM_LINE) uint32_t magic;
+  uint32_t refs;                /* [rank] the handle, requests, and what is made of it */
+  uint64_t context;             /* [const] of messages; of collectives: the next number */
+  int rank, size;               /* [const] in the local group */
+  struct tm_rank *owner;        /* [const] whose view it is */
+  struct tm_team *team;         /* [const] its members; NULL: one alone, or inter */
+  struct tm_vp_group *vp_group; /* [const] the caller's there */
+  struct tm_group *remote;      /* [const] whom ranks name: the local group but for inter */
+  int collectives;              /* [rank] started so far: their tags */
+  uint8_t phases;               /* [rank] of the team so far, modulo 256 */
+  bool inter;                   /* [const] an intercommunicator */
+  bool freed;                   /* [rank] no handle any more */
+
+  alignas(TM_LINE) const char *recent[TM_RECENT]; /* [rank] names of the last collectives, by
+                                                     number; for reports */
+  struct tm_rooted rooted[TM_RECENT];             /* [rank] those of them that have one */
+  struct tm_group *group;                         /* [const] local */
+  struct tm_comm *local_comm;       /* [const] of an intercommunicator: its own side */
+  struct tm_errhandler *handler;    /* [ilock: the owner's mailbox's] */
+  struct tm_attributes *attributes; /* [rank] */
+  struct tm_topology *topology;     /* [rank] NULL: none */
+  struct tm_info *info;             /* [rank] hints; NULL: none */
+  struct tm_session *session;       /* [const] that it comes from; NULL: none */
+  struct tm_buffer *buffer;         /* [rank] of MPI_Comm_attach_buffer(); NULL: none */
+  int nonblocking;                  /* [rank] collectives started so far: their contexts */
+  unsigned checked;                 /* [rank] likewise, of both kinds: counted by --check */
+  struct tm_comm *next, *prev;      /* [lock:comms_ilock] its owner's others */
+  char name[MPI_MAX_OBJECT_NAME];   /* [rank] */
+};
+
+enum { TM_COMM_MAGIC = 0xc033, TM_GROUP_MAGIC = 0x6f0e };
+
+/** @return the communicator of a handle, NULL: no valid one. */
+static inline struct tm_comm *tm_comm_in(const struct tm_rank *rank, MPI_Comm handle) {
+  if (handle == MPI_COMM_WORLD) return rank->world;
+  if (handle == MPI_COMM_SELF) return rank->self;
+  if ((uintptr_t)handle < 0x1000) return NULL;
+  struct tm_comm *comm = (struct tm_comm *)handle;
+  return comm->magic == TM_COMM_MAGIC ? comm : NULL;
+}
+
+TM_EXPORT struct tm_comm *tm_comm_of(MPI_Comm handle);
+MPI_Comm tm_comm_handle(const struct tm_comm *comm);
+
+/** The group handed over is the communicator's from then on; NULL remote: the same. @return
+ * NULL: no memory. */
+struct tm_comm *tm_comm_new(uint64_t context, struct tm_group *group, struct tm_group *remote);
+/** What every communicator made from another has of it: the error handler, the session. */
+void tm_comm_inherit(struct tm_comm *comm, const struct tm_comm *parent);
+/** Makes an intercommunicator's own side, with a context that follows from its own; of others it
+ * makes nothing. Both sides may have the same: no rank is in both. @return false: no memory. */
+bool tm_comm_add_local(struct tm_comm *comm);
+void tm_comm_hold(struct tm_comm *comm);
+void tm_comm_release(struct tm_comm *comm);
+
+/** Numbers for a new communicator; one member asks and tells the others. */
+uint64_t tm_context_new(void);
+
+/** Makes world and self for the calling rank. @return false: no memory. */
+bool tm_comm_start(struct tm_rank *rank);
+
+/** @return the group of a handle, NULL: no valid one. */
+struct tm_group *tm_group_of(MPI_Group handle);
+struct tm_group *tm_group_new(int size); /* NULL: no memory */
+void tm_group_hold(struct tm_group *group);
+void tm_group_release(struct tm_group *group);
+/** @return MPI_IDENT, MPI_SIMILAR (another order) or MPI_UNEQUAL. */
+int tm_group_compare(const struct tm_group *a, const struct tm_group *b);
+/** @return the rank in the group of a rank of the job; MPI_UNDEFINED: none. */
+int tm_group_find(const struct tm_group *group, int number);
+
+#endif

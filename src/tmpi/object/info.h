@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file info.h
+ * Infos: keys and their values, in the order they were set.
+ */
+#ifndef TM_OBJECT_INFO_H
+#define TM_OBJECT_INFO_H
+
+#include <stdbool.h>
+
+#include "tmpi/mpi.h"
+
+struct tm_info;
+
+/** @return the info of a handle, NULL: no valid one. */
+struct tm_info *tm_info_of(MPI_Info handle);
+/** A copy; of NULL an empty one. @return NULL: no memory. */
+struct tm_info *tm_info_copy(const struct tm_info *info);
+/** The same, of hints that the standard has: others are not kept. */
+struct tm_info *tm_info_hints(const struct tm_info *info);
+/** Sets a key. @return false: no memory. */
+bool tm_info_put(struct tm_info *info, const char *key, const char *value);
+/** NULL: nothing. */
+void tm_info_free(struct tm_info *info);
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * MPI_Isendrecv() and MPI_Isendrecv_replace(): one request for a send and a receive. Both are
+ * started at once, so that they meet others in the order of the calls; if they are not complete
+ * then, a thread of the library waits for both and completes the program's request.
+ */
+#include <mltp/mltp.h>
+#include <stdlib.h>
+
+#include "tmpi/error/errors.h"
+#include "tmpi/layout/type.h"
+#include "tmpi/request/request.h"
+
+struct pair {
+  struct tm_request recv, send;
+  struct tm_request *whole; /* the program's */
+  void *packed;             /* what is sent, of _replace; NULL: the program's buffer */
+  int rank;                 /* in the job */
+};
+
+static void end(struct pair *pair) {
+  struct tm_request *whole = pair->whole;
+  whole->source = pair->recv.source;
+  whole->tag = pair->recv.tag;
+  whole->bytes = pair->recv.bytes;
+  whole->error = pair->recv.error;
+  tm_request_empty(&pair->recv);
+  tm_request_empty(&pair->send);
+  free(pair->packed);
+  free(pair);
+  tm_request_complete(whole);
+}
+
+static void *wait_for_both(void *argument) {
+  struct pair *pair = argument;
+  struct tm_request *both[] = {&pair->recv, &pair->send};
+  if (tm_rank_enter(pair->rank) != 0) tm_panic("no memory for a thread of rank %d", pair->rank);
+  tm_requests_wait(both, 2, 2, "MPI_Isendrecv");
+  end(pair);
+  return NULL;
+}
+
+static void launch(struct pair *pair) {
+  mltp_attr_t attr = MLTP_ATTR_INIT;
+  attr.name = "MPI_Isendrecv";
+  attr.detached = 1;
+  tm_request_start(&pair->recv);
+  tm_request_start(&pair->send);
+  if (tm_request_done(&pair->recv) && tm_request_done(&pair->send))
+    end(pair);
+  else if (mltp_create_with(NULL, &attr, wait_for_both, pair) != 0)
+    tm_panic("no memory for a thread of rank %d", pair->rank); /* both are under way already */
+}
+
+/* packed becomes the pair's. */
+static int start(const struct tm_arguments *to, const struct tm_arguments *from, void *packed,
+                 MPI_Request *handle) {
+  struct pair *pair = calloc(1, sizeof *pair);
+  struct tm_request *whole = calloc(1, sizeof *whole);
+  int error = pair != NULL && whole != NULL
+                  ? tm_request_fill(&pair->recv, from, TM_RECV, TM_STANDARD)
+                  : tm_fail_code(NULL, to->call, MPI_ERR_NO_MEM);
+  if (error == MPI_SUCCESS) {
+    error = tm_request_fill(&pair->send, to, TM_SEND, TM_STANDARD);
+    if (error != MPI_SUCCESS) tm_request_empty(&pair->recv);
+  }
+  if (error != MPI_SUCCESS) {
+    free(pair);
+    free(whole);
+    free(packed);
+    return error;
+  }
+  whole->magic = TM_REQUEST_MAGIC;
+  whole->kind = TM_COLLECTIVE;
+  whole->owner = pair->recv.owner;
+  whole->comm = pair->recv.comm;
+  tm_comm_hold(whole->comm);
+  pair->whole = whole;
+  pair->packed = packed;
+  pair->rank = tm_rank_number();
+  *handle = (MPI_Request)whole;
+  launch(pair);
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Isendrecv = PMPI_Isendrecv
+int PMPI_Isendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+                   void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag,
+                   MPI_Comm comm, MPI_Request *request) {
+  static const char call[] = "MPI_Isendrecv";
+  return start(&(struct tm_arguments){call, sendbuf, sendcount, sendtype, dest, sendtag, comm},
+               &(struct tm_arguments){call, recvbuf, recvcount, recvtype, source, recvtag, comm},
+               NULL, request);
+}
+
+#pragma weak MPI_Isendrecv_c = PMPI_Isendrecv_c
+int PMPI_Isendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
+                     int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                     int source, int recvtag, MPI_Comm comm, MPI_Request *request) {
+  static const char call[] = "MPI_Isendrecv_c";
+  return start(&(struct tm_arguments){call, sendbuf, sendcount, sendtype, dest, sendtag, comm},
+               &(struct tm_arguments){call, recvbuf, recvcount, recvtype, source, recvtag, comm},
+               NULL, request);
+}
+
+/* What is sent is packed first. */
+static int start_replace(const struct tm_arguments *buffer, int dest, int sendtag, int source,
+                         int recvtag, MPI_Request *request) {
+  void *packed;
+  size_t bytes;
+  int error = tm_pack_arguments(buffer, &packed, &bytes);
+  if (error != MPI_SUCCESS) return error;
+  struct tm_arguments to = {buffer->call, packed,  (MPI_Count)bytes, MPI_BYTE,
+                            dest,         sendtag, buffer->comm};
+  struct tm_arguments from = *buffer;
+  from.peer = source;
+  from.tag = recvtag;
+  return start(&to, &from, packed, request);
+}
+
+#pragma weak MPI_Isendrecv_replace = PMPI_Isendrecv_replace
+int PMPI_Isendrecv_replace(void *buffer, int count, MPI_Datatype type, int dest, int sendtag,
+                           int source, int recvtag, MPI_Comm comm, MPI_Request *request) {
+  struct tm_arguments arguments = {"MPI_Isendrecv_replace", buffer, count, type, 0, 0, comm};
+  return start_replace(&arguments, dest, sendtag, source, recvtag, request);
+}
+
+#pragma weak MPI_Isendrecv_replace_c = PMPI_Isendrecv_replace_c
+int PMPI_Isendrecv_replace_c(void *buffer, MPI_Count count, MPI_Datatype type, int dest,
+                             int sendtag, int source, int recvtag, MPI_Comm comm,
+                             MPI_Request *request) {
+  struct tm_arguments arguments = {"MPI_Isendrecv_replace_c", buffer, count, type, 0, 0, comm};
+  return start_replace(&arguments, dest, sendtag, source, recvtag, request);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Looking for messages before they are received; matched probes. */
+#include <mltp/mltp.h>
+
+#include "tmpi/error/errors.h"
+#include "tmpi/layout/type.h"
+#include "tmpi/request/request.h"
+
+/* @return MPI_SUCCESS; *flag: there is a message, told to the status; taken if message is not NULL.
+ */
+static int probe(const char *call, int source, int tag, MPI_Comm handle, bool wait, int *flag,
+                 MPI_Message *message, MPI_Status *status) {
+  struct tm_arguments arguments = {call, NULL, 0, MPI_BYTE, source, tag, handle};
+  struct tm_request request;
+  struct tm_envelope found;
+  struct tm_message *taken;
+  size_t bytes;
+  int error = tm_request_fill(&request, &arguments, TM_RECV, TM_STANDARD);
+  if (error != MPI_SUCCESS) return error;
+  tm_request_empty(&request);
+  request.type = NULL; /* of whatever size the message is */
+  *flag = 1;
+  if (source == MPI_PROC_NULL) {
+    tm_status_bytes(status, MPI_PROC_NULL, MPI_ANY_TAG, 0);
+    if (message != NULL) *message = MPI_MESSAGE_NO_PROC;
+    return MPI_SUCCESS;
+  }
+  *flag = tm_mailbox_probe(&request, message != NULL, wait, call, &found, &bytes, &taken);
+  if (!*flag) { /* whoever sends it may be waiting for this VP */
+    mltp_yield();
+    *flag = tm_mailbox_probe(&request, message != NULL, false, call, &found, &bytes, &taken);
+  }
+  if (!*flag) return MPI_SUCCESS;
+  tm_status_bytes(status, found.source, found.tag, bytes);
+  if (message != NULL) *message = (MPI_Message)taken;
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Probe = PMPI_Probe
+int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status) {
+  int flag;
+  return probe("MPI_Probe", source, tag, comm, true, &flag, NULL, status);
+}
+
+#pragma weak MPI_Iprobe = PMPI_Iprobe
+int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status) {
+  return probe("MPI_Iprobe", source, tag, comm, false, flag, NULL, status);
+}
+
+#pragma weak MPI_Mprobe = PMPI_Mprobe
+int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status) {
+  int flag;
+  return probe("MPI_Mprobe", source, tag, comm, true, &flag, message, status);
+}
+
+#pragma weak MPI_Improbe = PMPI_Improbe
+int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message,
+                 MPI_Status *status) {
+  *message = MPI_MESSAGE_NULL;
+  return probe("MPI_Improbe", source, tag, comm, false, flag, message, status);
+}
+
+/* Receives a message that a probe took. */
+int tm_call_receive(const char *call, void *buffer, MPI_Count count, MPI_Datatype handle,
+                    MPI_Message *message, MPI_Request *result) {
+  struct tm_type *type;
+  struct tm_request request;
+  struct tm_rank *rank = tm_enter(call);
+  if (*message == MPI_MESSAGE_NULL || count < 0)
+    return tm_fail(NULL, call, count < 0 ? MPI_ERR_COUNT : MPI_ERR_REQUEST,
+                   "there is no message, or count %lld is negative", (long long)count);
+  int error = tm_get_type(NULL, call, handle, &type);
+  if (error != MPI_SUCCESS) return error;
+  bool nobody = *message == MPI_MESSAGE_NO_PROC;
+  tm_request_fill_inner(&request, TM_RECV, buffer, (size_t)count, type, MPI_PROC_NULL, 0,
+                        rank->self);
+  request.message = nobody ? NULL : (struct tm_message *)*message;
+  struct tm_request *kept = tm_request_keep(&request);
+  if (kept == NULL) return tm_fail_code(NULL, call, MPI_ERR_NO_MEM);
+  tm_request_start(kept);
+  *message = MPI_MESSAGE_NULL;
+  *result = (MPI_Request)kept;
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Imrecv = PMPI_Imrecv
+int PMPI_Imrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message,
+                MPI_Request *request) {
+  return tm_call_receive("MPI_Imrecv", buffer, count, type, message, request);
+}
+
+#pragma weak MPI_Mrecv = PMPI_Mrecv
+int PMPI_Mrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message,
+               MPI_Status *status) {
+  MPI_Request request;
+  int error = tm_call_receive("MPI_Mrecv", buffer, count, type, message, &request);
+  return error != MPI_SUCCESS ? error : PMPI_Wait(&request, status);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file activity.h
+ * What a rank is doing: a copy, of what may change or go while it is looked at. Taken without
+ * stopping anybody; what does not fit together is left out. In a deadlock it is exact.
+ */
+#ifndef TM_REPORT_ACTIVITY_H
+#define TM_REPORT_ACTIVITY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "tmpi/object/comm.h"
+
+enum tm_state { TM_ENDED, TM_OUTSIDE, TM_WAITS };
+
+/** One message that is waited for. */
+struct tm_wanted {
+  bool known;
+  bool inner; /* of a collective */
+  int kind;   /* enum tm_kind */
+  int peer;   /* rank of the communicator, or MPI_ANY_SOURCE */
+  int number; /* the same in the job; -1: any */
+  int tag;
+  bool has_bytes; /* but for a probe */
+  size_t bytes;
+  bool has_comm;
+  uint64_t context; /* of the communicator's messages */
+  char comm[MPI_MAX_OBJECT_NAME];
+};
+
+struct tm_activity {
+  int state;             /* enum tm_state */
+  const char *call;      /* it waits in; NULL: none */
+  const void *frame;     /* of the library, where it waits */
+  const void *site;      /* the call in the program; NULL: not known */
+  struct tm_wanted what; /* the first thing it waits for */
+  struct tm_unstarted unstarted;
+};
+
+/** Fills *doing for a rank of the job. Also while it runs. */
+void tm_activity_read(struct tm_activity *activity, int number);
+
+/** A member's view of a communicator. */
+struct tm_member {
+  bool found;                         /* it has that communicator */
+  int collectives;                    /* started so far */
+  const char *recent[TM_RECENT];      /* names of the last of them, by number */
+  struct tm_rooted rooted[TM_RECENT]; /* those that have a root; none on an intercommunicator,
+                                         where ranks of a group name others */
+};
+
+/** Looks for a communicator of a rank by its context. */
+struct tm_member tm_activity_member(int number, uint64_t context);
+
+/** Copies the job's numbers of a communicator's members, all groups. @return how many; *ranks is to
+ * be freed. 0: the communicator is gone, or no memory. */
+int tm_activity_members(int number, uint64_t context, int **ranks);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What may be wrong, from who waits for whom: messages whose tags or communicators differ; ranks
+ * that wait in a circle, or for one that will not come. A rank that waits for what cannot come is
+ * told of, not those that wait for it in turn.
+ */
+#include "tmpi/report/cause.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tmpi/report/report.h"
+#include "tmpi/report/text.h"
+
+void tm_cause_print(const char *text) { fprintf(stderr, "tmpi: why: %s\n", text); }
+
+/* The rank whose message one waits for; -1: none, or any. */
+static int waits_for(const struct tm_activity *activity) {
+  const struct tm_wanted *what = &activity->what;
+  bool message = activity->state == TM_WAITS && what->known && !what->inner &&
+                 (what->kind == TM_SEND || what->kind == TM_RECV);
+  return message && what->number < tm_job.size ? what->number : -1;
+}
+
+/* A send and a receive that do not fit. @return false: nothing to be said. */
+static bool tell_mismatch(const struct tm_activity *activity, int sender, int receiver) {
+  const struct tm_wanted *send = &activity[sender].what, *recv = &activity[receiver].what;
+  char text[500];
+  if (send->kind != TM_SEND || recv->kind != TM_RECV) return false;
+  if (send->context != recv->context)
+    snprintf(text, sizeof text, "rank %d sends to rank %d on %s, which receives from it on %s",
+             sender, receiver, tm_text_comm(send->comm), tm_text_comm(recv->comm));
+  else
+    snprintf(text, sizeof text,
+             "rank %d sends to rank %d with tag %d, which receives from it with tag %d", sender,
+             receiver, send->tag, recv->tag);
+  tm_cause_print(text);
+  return true;
+}
+
+static void tell_circle(const struct tm_activity *activity, int first) {
+  char text[500];
+  size_t used = (size_t)snprintf(text, sizeof text, "ranks %d", first);
+  int sends = 0, length = 0, at = first;
+  do {
+    sends += activity[at].what.kind == TM_SEND;
+    length++;
+    at = waits_for(&activity[at]);
+    if (length <= TM_CAUSES_MAX) used += (size_t)sprintf(text + used, " -> %d", at);
+  } while (at != first);
+  if (length > TM_CAUSES_MAX) used += (size_t)sprintf(text + used, " -> ... (%d ranks)", length);
+  snprintf(text + used, sizeof text - used, " wait for each other in a circle: %s",
+           sends == length ? "all send first, and none receives (MPI_Sendrecv, or MPI_Irecv before)"
+           : sends == 0    ? "all receive first, and none sends"
+                           : "each for a message that comes later");
+  tm_cause_print(text);
+}
+
+/* Follows who waits for whom; mark: the walk that came by first. */
+static void look_at_messages(const struct tm_activity *activity) {
+  int *mark = calloc((unsigned)tm_job.size, sizeof *mark);
+  int told = 0, left_out = 0;
+  for (int i = 0; mark != NULL && i < tm_job.size; i++) {
+    int at = i;
+    while (at >= 0 && mark[at] == 0) {
+      mark[at] = i + 1;
+      at = waits_for(&activity[at]);
+    }
+    if (at < 0 || mark[at] != i + 1) continue; /* no circle, or one that is known */
+    int next = waits_for(&activity[at]);
+    if (told == TM_CAUSES_MAX)
+      left_out++;
+    else if (waits_for(&activity[next]) != at ||
+             !(tell_mismatch(activity, at, next) || tell_mismatch(activity, next, at)))
+      tell_circle(activity, at);
+    if (told < TM_CAUSES_MAX) told++;
+  }
+  if (left_out > 0) fprintf(stderr, "tmpi: why: and %d circles more\n", left_out);
+  free(mark);
+}
+
+/* Has nothing to send or receive any more. */
+static bool is_over(const struct tm_activity *activity) {
+  return activity->state == TM_ENDED ||
+         (activity->state == TM_WAITS && strcmp(activity->call, "MPI_Finalize") == 0);
+}
+
+/* Ranks that wait for one that will not come. */
+static void look_at_ended(const struct tm_activity *activity) {
+  bool *set = calloc((unsigned)tm_job.size, sizeof *set);
+  int told = 0;
+  for (int i = 0; set != NULL && i < tm_job.size && told < TM_CAUSES_MAX; i++) {
+    int peer = waits_for(&activity[i]);
+    if (peer < 0 || !is_over(&activity[peer])) continue;
+    bool known = false;
+    for (int k = 0; k < i && !known; k++) known = waits_for(&activity[k]) == peer;
+    if (known) continue;
+    char who[TM_RANKS_TEXT], text[300];
+    for (int k = 0; k < tm_job.size; k++) set[k] = waits_for(&activity[k]) == peer;
+    bool many = tm_text_ranks(who, set, tm_job.size) > 1;
+    snprintf(text, sizeof text, "%s %s for rank %d, which %s", who, many ? "wait" : "waits", peer,
+             activity[peer].state == TM_ENDED ? "has ended" : "is in MPI_Finalize");
+    tm_cause_print(text);
+    told++;
+  }
+  free(set);
+}
+
+/* ---- requests */
+
+static bool is_waited_for(const struct tm_activity *activity, int rank) {
+  for (int i = 0; i < tm_job.size; i++)
+    if (waits_for(&activity[i]) == rank) return true;
+  return false;
+}
+
+static void look_at_unstarted(const struct tm_activity *activity) {
+  int told = 0;
+  for (int i = 0; i < tm_job.size && told < TM_CAUSES_MAX; i++) {
+    const struct tm_unstarted *what = &activity[i].unstarted;
+    if (!what->is || !is_waited_for(activity, i)) continue;
+    char text[300];
+    snprintf(text, sizeof text,
+             "rank %d has waited for a persistent %s rank %d, tag %d, that it has not started "
+             "(MPI_Start())",
+             i, what->kind == TM_SEND ? "send to" : "receive from", what->peer, what->tag);
+    tm_cause_print(text);
+    told++;
+  }
+}
+
+void tm_report_causes(const struct tm_activity *activity, bool still) {
+  look_at_unstarted(activity);
+  look_at_messages(activity);
+  look_at_ended(activity);
+  tm_cause_collectives(activity, still);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file cause.h
+ * What may be wrong, in parts: cause.c for messages, cause_collective.c.
+ */
+#ifndef TM_REPORT_CAUSE_H
+#define TM_REPORT_CAUSE_H
+
+#include <stdbool.h>
+
+#include "tmpi/report/activity.h"
+
+enum { TM_CAUSES_MAX = 8 /* of a kind are told of */ };
+
+/** Writes a line of the report. */
+void tm_cause_print(const char *text);
+
+/** Looks at those who wait in collectives, each communicator once. doing: of all ranks; still: none
+ * of them will go on. */
+void tm_cause_collectives(const struct tm_activity *activity, bool still);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file location.h
+ * Places in a program: which address is the program's, what is there, and the way to it. Who has
+ * loaded the program knows best: tmpirun says it; of a program that started by itself the dynamic
+ * linker does.
+ */
+#ifndef TM_REPORT_LOCATION_H
+#define TM_REPORT_LOCATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "tmpi/rank/rank.h"
+
+struct tm_locations {
+  /** @return whether an address lies in the program, or in a library of its own. */
+  bool (*is_program)(const void *address);
+  /** Writes where a call that returns to an address is: "ring.c:12 (main)". */
+  void (*name)(char *text, size_t size, const void *address);
+  /** Prints the frames from one on, each with four spaces before it. */
+  void (*trace)(const void *frame);
+};
+
+/** From now on these know. */
+TM_EXPORT void tm_locations_set(const struct tm_locations *places);
+
+/** @return the address in the program that a call of the library returns to; frame: of the
+ * library. NULL: not found. */
+const void *tm_location_call_site(const void *frame);
+
+TM_EXPORT void tm_location_name(char *text, size_t size, const void *address);
+void tm_location_trace(const void *frame);
+
+#endif

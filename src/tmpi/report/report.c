@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ranks that do the same are told of in one line, with the backtrace of the first. */
+#include "tmpi/report/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/atomic.h"
+#include "core/seam.h"
+#include "tmpi/report/activity.h"
+#include "tmpi/report/location.h"
+#include "tmpi/report/text.h"
+
+enum { LINES_MAX = 32, TRACES_MAX = 16, PEERS_SHOWN = 3 };
+
+/* A rank's line; sorted, those of a group stand together. */
+struct line {
+  int number;
+  int group; /* the first rank of its group */
+  char text[TM_ACTIVITY_TEXT];
+};
+
+static int by_text(const void *a, const void *b) {
+  const struct line *one = a, *other = b;
+  int order = strcmp(one->text, other->text);
+  return order != 0 ? order : (one->number > other->number) - (one->number < other->number);
+}
+
+static int by_group(const void *a, const void *b) {
+  const struct line *one = a, *other = b;
+  if (one->group != other->group) return one->group > other->group ? 1 : -1;
+  return (one->number > other->number) - (one->number < other->number);
+}
+
+/* Sorts ranks into groups, in the order of their first ranks. @return the number of groups. */
+static int sort(struct line *lines, const struct tm_activity *activity, bool peers) {
+  int groups = 0;
+  for (int i = 0; i < tm_job.size; i++) {
+    lines[i].number = i;
+    tm_text_activity(lines[i].text, &activity[i], peers);
+  }
+  qsort(lines, (size_t)tm_job.size, sizeof *lines, by_text);
+  for (int i = 0; i < tm_job.size; i++) {
+    bool same = i > 0 && strcmp(lines[i].text, lines[i - 1].text) == 0;
+    lines[i].group = same ? lines[i - 1].group : lines[i].number;
+    groups += !same;
+  }
+  qsort(lines, (size_t)tm_job.size, sizeof *lines, by_group);
+  return groups;
+}
+
+/* Whom the first few of a group wait for, where the line does not say it. */
+static void print_peers(const struct line *lines, int count, const struct tm_activity *activity) {
+  for (int i = 0; i < count && i < PEERS_SHOWN; i++) {
+    const struct tm_wanted *what = &activity[lines[i].number].what;
+    if (!what->known || what->inner || what->number < 0) return;
+    fprintf(stderr, "%s rank %d for %d", i == 0 ? ":" : ",", lines[i].number, what->number);
+  }
+  if (count > PEERS_SHOWN) fputs(", ...", stderr);
+}
+
+static void print_group(const struct line *lines, int count, const struct tm_activity *activity,
+                        bool peers) {
+  char who[TM_RANKS_TEXT];
+  bool *set = calloc((unsigned)tm_job.size, sizeof *set);
+  if (set == NULL) return;
+  for (int i = 0; i < count; i++) set[lines[i].number] = true;
+  bool many = tm_text_ranks(who, set, tm_job.size) > 1;
+  free(set);
+  const struct tm_activity *first = &activity[lines[0].number];
+  const char *does = first->state == TM_ENDED     ? (many ? "have" : "has")
+                     : first->state == TM_OUTSIDE ? (many ? "are" : "is")
+                                                  : (many ? "wait" : "waits");
+  fprintf(stderr, "tmpi:   %s %s %s", who, does, lines[0].text);
+  if (!peers && first->state == TM_WAITS) print_peers(lines, count, activity);
+  fputc('\n', stderr);
+}
+
+/* @return how many lines follow of the same group, this one counted. */
+static int count_group(const struct line *lines, int at) {
+  int end = at + 1;
+  while (end < tm_job.size && lines[end].group == lines[at].group) end++;
+  return end - at;
+}
+
+static void print(struct line *lines, const struct tm_activity *activity, bool still) {
+  bool peers = sort(lines, activity, true) <= LINES_MAX;
+  if (!peers) sort(lines, activity, false);
+  for (int i = 0, count; i < tm_job.size; i += count) {
+    count = count_group(lines, i);
+    print_group(&lines[i], count, activity, peers);
+  }
+  tm_report_causes(activity, still);
+  for (int i = 0, traces = 0; i < tm_job.size && traces < TRACES_MAX; i += count_group(lines, i)) {
+    const struct tm_activity *first = &activity[lines[i].number];
+    if (first->frame == NULL) continue;
+    fprintf(stderr, "tmpi: rank %d:\n", lines[i].number);
+    tm_location_trace(first->frame);
+    traces++;
+  }
+}
+
+void tm_report(const char *title, bool still) {
+  static uint32_t busy;
+  if (mt_swap_acquire(&busy, 1) != 0) return; /* RP-1 acquire: the one before; pairs RP-2 */
+  struct line *lines = calloc((size_t)tm_job.size, sizeof *lines);
+  struct tm_activity *activity = calloc((size_t)tm_job.size, sizeof *activity);
+  fprintf(stderr, "tmpi: %s of %d ranks:\n", title, tm_job.size);
+  if (lines != NULL && activity != NULL) {
+    for (int i = 0; i < tm_job.size; i++) tm_activity_read(&activity[i], i);
+    print(lines, activity, still);
+  } else {
+    fputs("tmpi:   no memory to tell of them (fewer ranks)\n", stderr);
+  }
+  free(lines);
+  free(activity);
+  mt_store_release(&busy, 0); /* RP-2 release: what it has written; pairs RP-1 */
+}
+
+/* What a rank outside of MPI waits for is in the dump of all threads. */
+static bool report_deadlock(void) {
+  bool all_told = true;
+  tm_job_flush();
+  tm_report("deadlock", true);
+  for (int i = 0; i < tm_job.size; i++) {
+    struct tm_activity activity;
+    tm_activity_read(&activity, i);
+    all_told &= activity.state != TM_OUTSIDE;
+  }
+  return all_told;
+}
+
+void tm_report_start(void) { mt_seam_on_deadlock(report_deadlock); }

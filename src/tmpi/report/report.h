@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file report.h
+ * What each rank is doing, ranks that do the same together, and what may be wrong.
+ */
+#ifndef TM_REPORT_REPORT_H
+#define TM_REPORT_REPORT_H
+
+#include "tmpi/rank/rank.h"
+
+/** From now on a deadlock is told of in terms of ranks. */
+void tm_report_start(void);
+
+/** Writes a report to stderr. Also while ranks run, from any kernel thread.
+ * @param title  its first line: "deadlock", say
+ * @param still  none of them will go on */
+TM_EXPORT void tm_report(const char *title, bool still);
+
+/** cause.c: who waits for whom in vain. doing: of all ranks; still: none of them will go on. */
+struct tm_activity;
+void tm_report_causes(const struct tm_activity *activity, bool still);
+
+#endif

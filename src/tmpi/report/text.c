@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What ranks do, in words. */
+#include "tmpi/report/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tmpi/report/activity.h"
+#include "tmpi/report/location.h"
+
+int tm_text_ranks(char text[TM_RANKS_TEXT], const bool *set, int size) {
+  char list[TM_RANKS_TEXT - 8];
+  size_t used = 0, room = sizeof list - 24;
+  int count = 0;
+  list[0] = '\0';
+  for (int i = 0; i < size; i++) {
+    if (!set[i]) continue;
+    int last = i;
+    while (last + 1 < size && set[last + 1]) last++;
+    count += last - i + 1;
+    const char *before = used == 0 ? "" : ", ";
+    if (used < room)
+      used += (size_t)(last > i ? sprintf(list + used, "%s%d-%d", before, i, last)
+                                : sprintf(list + used, "%s%d", before, i));
+    else if (used < sizeof list) {
+      strcpy(list + used, ", ...");
+      used = sizeof list;
+    }
+    i = last;
+  }
+  snprintf(text, TM_RANKS_TEXT, "rank%s %s", count > 1 ? "s" : "", list);
+  return count;
+}
+
+const char *tm_text_comm(const char *name) { return name[0] != '\0' ? name : "a communicator"; }
+
+static void tell_message(char *text, size_t size, const struct tm_activity *activity, bool peers) {
+  const struct tm_wanted *what = &activity->what;
+  char peer[48] = "another rank each", tag[32], bytes[32] = "";
+  if (what->peer == MPI_ANY_SOURCE)
+    strcpy(peer, "any rank");
+  else if (peers && what->number >= 0 && what->number != what->peer)
+    snprintf(peer, sizeof peer, "rank %d (%d of all)", what->peer, what->number);
+  else if (peers)
+    snprintf(peer, sizeof peer, "rank %d", what->peer);
+  if (what->tag == MPI_ANY_TAG)
+    strcpy(tag, "any tag");
+  else
+    snprintf(tag, sizeof tag, "tag %d", what->tag);
+  if (what->has_bytes) snprintf(bytes, sizeof bytes, " %zu bytes,", what->bytes);
+  snprintf(text, size, "in %s: %s %s, %s,%s on %s", activity->call,
+           what->kind == TM_SEND ? "no receive was posted by" : "no message has come from", peer,
+           tag, bytes, what->has_comm ? tm_text_comm(what->comm) : "no communicator");
+}
+
+static void tell_wait(char *text, size_t size, const struct tm_activity *activity, bool peers) {
+  const struct tm_wanted *what = &activity->what;
+  if (!what->known)
+    snprintf(text, size, "in %s", activity->call);
+  else if (what->kind == TM_GENERALIZED)
+    snprintf(text, size, "in %s: nobody has called MPI_Grequest_complete()", activity->call);
+  else if (what->kind == TM_COLLECTIVE)
+    snprintf(text, size, "in %s: a nonblocking collective has not ended on %s", activity->call,
+             tm_text_comm(what->comm));
+  else if (what->inner) /* whom a collective's messages go to is not the program's business */
+    snprintf(text, size, "in %s on %s", activity->call, tm_text_comm(what->comm));
+  else
+    tell_message(text, size, activity, peers);
+}
+
+void tm_text_activity(char text[TM_ACTIVITY_TEXT], const struct tm_activity *activity, bool peers) {
+  if (activity->state == TM_ENDED)
+    strcpy(text, "ended");
+  else if (activity->state == TM_OUTSIDE)
+    strcpy(text, "outside of MPI");
+  else
+    tell_wait(text, TM_ACTIVITY_TEXT, activity, peers);
+  if (activity->site == NULL) return;
+  size_t used = strlen(text);
+  snprintf(text + used, TM_ACTIVITY_TEXT - used, ", at ");
+  used = strlen(text);
+  tm_location_name(text + used, TM_ACTIVITY_TEXT - used, activity->site);
+}

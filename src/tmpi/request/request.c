@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Requests: made of a call's arguments. */
+#include "tmpi/request/request.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tmpi/coll/collective.h"
+#include "tmpi/error/errors.h"
+#include "tmpi/layout/type.h"
+
+int tm_get_type(struct tm_comm *comm, const char *call, MPI_Datatype handle,
+                struct tm_type **type) {
+  *type = tm_type_of(handle);
+  if (*type == NULL)
+    return tm_fail(
+        comm, call, MPI_ERR_TYPE, "the datatype is %s",
+        handle == MPI_DATATYPE_NULL ? "MPI_DATATYPE_NULL" : "not valid: freed, or never made");
+  if (!(*type)->committed)
+    return tm_fail(comm, call, MPI_ERR_TYPE, "the datatype is not committed (MPI_Type_commit())");
+  return MPI_SUCCESS;
+}
+
+static int check_peer(struct tm_comm *comm, const struct tm_arguments *a, enum tm_kind kind) {
+  bool wildcard = kind == TM_RECV && a->peer == MPI_ANY_SOURCE;
+  if (a->peer != MPI_PROC_NULL && !wildcard && (a->peer < 0 || a->peer >= comm->remote->size))
+    return tm_fail(comm, a->call, MPI_ERR_RANK, "rank %d is not one of the %d there are", a->peer,
+                   comm->remote->size);
+  if (a->tag < 0 && !(kind == TM_RECV && a->tag == MPI_ANY_TAG))
+    return tm_fail(comm, a->call, MPI_ERR_TAG, "tag %d is negative", a->tag);
+  return MPI_SUCCESS;
+}
+
+static int fill(struct tm_request *request, const struct tm_arguments *a, enum tm_kind kind,
+                enum tm_mode mode) {
+  struct tm_comm *comm;
+  struct tm_type *type;
+  int error = tm_get_comm(a->call, a->comm, &comm);
+  if (error == MPI_SUCCESS && a->count < 0)
+    error = tm_fail(comm, a->call, MPI_ERR_COUNT, "count %lld is negative", (long long)a->count);
+  bool nobody = a->peer == MPI_PROC_NULL && a->type == MPI_DATATYPE_NULL;
+  if (error == MPI_SUCCESS) error = tm_get_type(comm, a->call, nobody ? MPI_BYTE : a->type, &type);
+  if (error == MPI_SUCCESS) error = check_peer(comm, a, kind);
+  if (error != MPI_SUCCESS) return error;
+  bool real = a->peer != MPI_PROC_NULL && a->count > 0 && type->size > 0;
+  if (a->buffer == NULL && real && type->predefined)
+    return tm_fail(comm, a->call, MPI_ERR_BUFFER, "the buffer is at address 0");
+  tm_request_borrow_inner(request, kind, a->buffer, (size_t)a->count, type, a->peer, a->tag, comm);
+  request->envelope.context = comm->context;
+  request->mode = (uint8_t)mode;
+  return MPI_SUCCESS;
+}
+
+static void hold(struct tm_request *request) {
+  request->borrows = false;
+  tm_comm_hold(request->comm);
+  tm_type_hold(request->type);
+}
+
+int tm_request_fill(struct tm_request *request, const struct tm_arguments *a, enum tm_kind kind,
+                    enum tm_mode mode) {
+  int error = fill(request, a, kind, mode);
+  if (error == MPI_SUCCESS) hold(request);
+  return error;
+}
+
+int tm_request_fill_blocking(struct tm_request *request, const struct tm_arguments *a,
+                             enum tm_kind kind, enum tm_mode mode) {
+  int error = fill(request, a, kind, mode);
+  if (error == MPI_SUCCESS && request->owner->thread_level == MPI_THREAD_MULTIPLE) hold(request);
+  return error;
+}
+
+void tm_request_borrow_inner(struct tm_request *request, enum tm_kind kind, const void *buffer,
+                             size_t count, struct tm_type *type, int peer, int tag,
+                             struct tm_comm *comm) {
+  /* one by one: clearing it as a whole takes as long as all the rest */
+  request->magic = TM_REQUEST_MAGIC;
+  request->kind = (uint8_t)kind;
+  request->mode = TM_STANDARD;
+  request->persistent = request->active = request->freed = request->posted = false;
+  request->cancelled = false;
+  request->borrows = true;
+  request->done = 0;
+  request->waiter = NULL;
+  request->blocked = NULL;
+  request->message = NULL;
+  request->dest = NULL;
+  request->owner = comm->owner;
+  request->comm = comm;
+  request->envelope.context = comm->context + 1;
+  request->envelope.source = kind == TM_SEND ? comm->rank : peer;
+  request->envelope.tag = tag;
+  request->peer = peer;
+  request->buffer = (void *)(uintptr_t)buffer;
+  request->count = count;
+  request->type = type;
+  if (kind == TM_SEND && peer >= 0) request->dest = &tm_job.ranks[comm->remote->ranks[peer]];
+}
+
+void tm_request_fill_inner(struct tm_request *request, enum tm_kind kind, const void *buffer,
+                           size_t count, struct tm_type *type, int peer, int tag,
+                           struct tm_comm *comm) {
+  tm_request_borrow_inner(request, kind, buffer, count, type, peer, tag, comm);
+  hold(request);
+}
+
+/* @return false: it is complete, since it is for nobody. */
+static bool has_peer(struct tm_request *request) {
+  bool nobody = request->peer == MPI_PROC_NULL && request->message == NULL;
+  request->source = nobody && request->kind == TM_RECV ? MPI_PROC_NULL : MPI_ANY_SOURCE;
+  request->tag = MPI_ANY_TAG;
+  request->error = MPI_SUCCESS;
+  request->bytes = 0;
+  return !nobody;
+}
+
+/* @return whether there is room for a buffered message, which counts from then on. */
+static bool has_room(const struct tm_request *send) {
+  if (send->mode != TM_BUFFERED) return true;
+  struct tm_buffer *buffer = tm_buffer_of(send);
+  return buffer != NULL && tm_buffer_take(buffer, send->count * send->type->size);
+}
+
+int tm_request_start(struct tm_request *request) {
+  if (!has_peer(request)) {
+    tm_request_complete(request);
+  } else if (request->kind == TM_RECV) {
+    tm_recv_start(request);
+  } else {
+    if (!has_room(request)) return MPI_ERR_BUFFER;
+    tm_send_start(request);
+  }
+  return MPI_SUCCESS;
+}
+
+int tm_request_perform(struct tm_request *request, const char *call) {
+  if (!has_peer(request)) return MPI_SUCCESS;
+  if (request->kind == TM_SEND && !has_room(request)) return MPI_ERR_BUFFER;
+  if (request->kind == TM_SEND)
+    tm_send(request, call);
+  else
+    tm_recv(request, call);
+  return MPI_SUCCESS;
+}
+
+struct tm_request *tm_request_keep(const struct tm_request *request) {
+  struct tm_request *kept = malloc(sizeof *kept);
+  if (kept != NULL) *kept = *request;
+  return kept;
+}
+
+void tm_request_empty(struct tm_request *request) {
+  if (request->borrows) return;
+  if (request->type != NULL) tm_type_release(request->type);
+  if (request->comm != NULL) tm_comm_release(request->comm);
+}
+
+void tm_request_drop(struct tm_request *request) {
+  if (request->kind == TM_GENERALIZED && request->freed) request->release(request->extra);
+  if (request->kind == TM_COLLECTIVE) tm_collective_drop(request);
+  tm_request_empty(request);
+  request->magic = 0;
+  free(request);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Requests of a call looked up, and told about when they are complete. */
+#include "tmpi/request/request_set.h"
+
+#include <stdlib.h>
+
+#include "tmpi/error/errors.h"
+
+/* @return the request of a handle that can still complete; NULL: empty. *error: not valid. */
+static struct tm_request *active(MPI_Request handle, bool *valid) {
+  *valid = true;
+  if (handle == MPI_REQUEST_NULL) return NULL;
+  struct tm_request *request = (struct tm_request *)handle;
+  *valid = (uintptr_t)handle >= 0x1000 && request->magic == TM_REQUEST_MAGIC;
+  if (!*valid || !request->persistent || request->active) return *valid ? request : NULL;
+  tm_rank_self()->unstarted =
+      (struct tm_unstarted){true, request->kind, request->peer, request->envelope.tag};
+  return NULL;
+}
+
+int tm_set_get_one(const char *call, MPI_Request handle, struct tm_request **request) {
+  bool valid;
+  tm_enter(call);
+  *request = active(handle, &valid);
+  return valid ? MPI_SUCCESS
+               : tm_fail(NULL, call, MPI_ERR_REQUEST,
+                         "the request is not valid: complete already, "
+                         "or never made");
+}
+
+void tm_set_drop(struct tm_request_set *set) {
+  if (set->of != set->few) free(set->of);
+}
+
+int tm_set_get(const char *call, int count, const MPI_Request handles[],
+               struct tm_request_set *set) {
+  tm_enter(call);
+  set->count = 0;
+  set->of = set->few;
+  if (count < 0) return tm_fail(NULL, call, MPI_ERR_COUNT, "count %d is negative", count);
+  set->count = count;
+  set->of = count <= TM_SET_FEW ? set->few : malloc((size_t)count * sizeof *set->of);
+  if (set->of == NULL) return tm_fail_code(NULL, call, MPI_ERR_NO_MEM);
+  for (int i = 0; i < count; i++) {
+    int error = tm_set_get_one(call, handles[i], &set->of[i]);
+    if (error == MPI_SUCCESS) continue;
+    tm_set_drop(set);
+    return error;
+  }
+  return MPI_SUCCESS;
+}
+
+/* A request is complete: tells its status and gives it back, or makes it inactive. @return its
+ * error. */
+static int finish(MPI_Request *handle, struct tm_request *request, MPI_Status *status) {
+  int error = request->error;
+  if (request->kind == TM_GENERALIZED) {
+    MPI_Status own;
+    MPI_Status *told = status != MPI_STATUS_IGNORE ? status : &own;
+    tm_status_set(told, NULL);
+    int queried = request->query(request->extra, told);
+    int released = request->release(request->extra);
+    error = queried != MPI_SUCCESS ? queried : released;
+  } else {
+    tm_status_set(status, request);
+  }
+  if (request->persistent) {
+    request->active = false;
+  } else {
+    tm_request_drop(request);
+    *handle = MPI_REQUEST_NULL;
+  }
+  return error;
+}
+
+/* The same for the one request of a call. */
+int tm_set_finish_one(const char *call, MPI_Request *handle, struct tm_request *request,
+                      MPI_Status *status) {
+  struct tm_comm *comm = request->comm;
+  if (comm != NULL) tm_comm_hold(comm);
+  int error = finish(handle, request, status);
+  if (error != MPI_SUCCESS) error = tm_fail_code(comm, call, error);
+  if (comm != NULL) tm_comm_release(comm);
+  return error;
+}
+
+/* All are complete. */
+int tm_set_finish_all(const char *call, struct tm_request_set *set, MPI_Request handles[],
+                      MPI_Status statuses[]) {
+  bool failed = false;
+  struct tm_comm *comm = NULL;
+  for (int i = 0; i < set->count; i++) {
+    struct tm_request *request = set->of[i];
+    MPI_Status *status = statuses != MPI_STATUSES_IGNORE ? &statuses[i] : MPI_STATUS_IGNORE;
+    int error = MPI_SUCCESS;
+    if (request == NULL) {
+      tm_status_set(status, NULL);
+    } else {
+      if (comm == NULL && (comm = request->comm) != NULL) tm_comm_hold(comm);
+      error = finish(&handles[i], request, status);
+    }
+    if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = error;
+    failed |= error != MPI_SUCCESS;
+  }
+  tm_set_drop(set);
+  int result = failed ? tm_fail_code(comm, call, MPI_ERR_IN_STATUS) : MPI_SUCCESS;
+  if (comm != NULL) tm_comm_release(comm);
+  return result;
+}
+
+/* @return the first that is complete; -1: none is yet; MPI_UNDEFINED: there are none. */
+int tm_set_first_done(const struct tm_request_set *set) {
+  bool any = false;
+  for (int i = 0; i < set->count; i++) {
+    if (set->of[i] == NULL) continue;
+    if (tm_request_done(set->of[i])) return i;
+    any = true;
+  }
+  return any ? -1 : MPI_UNDEFINED;
+}
+
+int tm_set_finish_any(const char *call, struct tm_request_set *set, int index,
+                      MPI_Request handles[], MPI_Status *status) {
+  int error = MPI_SUCCESS;
+  if (index >= 0)
+    error = tm_set_finish_one(call, &handles[index], set->of[index], status);
+  else
+    tm_status_set(status, NULL);
+  tm_set_drop(set);
+  return error;
+}
+
+/* Finishes all that are complete. */
+int tm_set_finish_some(const char *call, struct tm_request_set *set, MPI_Request handles[],
+                       int *done, int indices[], MPI_Status statuses[]) {
+  bool failed = false;
+  struct tm_comm *comm = NULL;
+  *done = tm_set_first_done(set) == MPI_UNDEFINED ? MPI_UNDEFINED : 0;
+  for (int i = 0; i < set->count; i++) {
+    struct tm_request *request = set->of[i];
+    if (request == NULL || !tm_request_done(request)) continue;
+    MPI_Status *status = statuses != MPI_STATUSES_IGNORE ? &statuses[*done] : MPI_STATUS_IGNORE;
+    if (comm == NULL && (comm = request->comm) != NULL) tm_comm_hold(comm);
+    int error = finish(&handles[i], request, status);
+    if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = error;
+    failed |= error != MPI_SUCCESS;
+    indices[(*done)++] = i;
+  }
+  tm_set_drop(set);
+  int result = failed ? tm_fail_code(comm, call, MPI_ERR_IN_STATUS) : MPI_SUCCESS;
+  if (comm != NULL) tm_comm_release(comm);
+  return result;
+}

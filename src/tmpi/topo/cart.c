@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Grids. Ranks are numbered in the order of C arrays. Which process gets which rank may be chosen
+ * so that those at home on the same VP are near. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tmpi/coll/coll.h"
+#include "tmpi/error/errors.h"
+#include "tmpi/object/topology.h"
+
+static int get(const char *call, MPI_Comm handle, struct tm_comm **comm) {
+  int error = tm_get_comm(call, handle, comm);
+  if (error != MPI_SUCCESS) return error;
+  if ((*comm)->topology != NULL && (*comm)->topology->kind == MPI_CART) return MPI_SUCCESS;
+  return tm_fail(*comm, call, MPI_ERR_TOPOLOGY, "the communicator has no grid (MPI_Cart_create())");
+}
+
+/* Where a rank lies. */
+static void coordinates(struct tm_topology *t, int rank, int *coords) {
+  for (int d = t->count - 1; d >= 0; d--) {
+    coords[d] = rank % tm_topology_dims(t)[d];
+    rank /= tm_topology_dims(t)[d];
+  }
+}
+
+/* @return the rank `displ` further on in a direction from coordinates; MPI_PROC_NULL: outside of a
+ * dimension that is not periodic. */
+static int rank_at(struct tm_topology *t, const int *coords, int direction, int displ) {
+  int rank = 0;
+  for (int d = 0; d < t->count; d++) {
+    int size = tm_topology_dims(t)[d], at = coords[d] + (d == direction ? displ : 0);
+    if (tm_topology_periods(t)[d]) at = (at % size + size) % size;
+    if (at < 0 || at >= size) return MPI_PROC_NULL;
+    rank = rank * size + at;
+  }
+  return rank;
+}
+
+static int check_dims(struct tm_comm *comm, const char *call, int ndims, const int *dims,
+                      int *nodes) {
+  long product = 1;
+  if (comm->inter) return tm_fail(comm, call, MPI_ERR_COMM, "it is an intercommunicator");
+  if (ndims < 0) return tm_fail(comm, call, MPI_ERR_DIMS, "%d dimensions", ndims);
+  for (int i = 0; i < ndims; i++) {
+    if (dims[i] < 1)
+      return tm_fail(comm, call, MPI_ERR_DIMS, "dimension %d has size %d", i, dims[i]);
+    product *= dims[i];
+    if (product > comm->size)
+      return tm_fail(comm, call, MPI_ERR_DIMS, "the grid needs more than the %d ranks there are",
+                     comm->size);
+  }
+  *nodes = (int)product;
+  return MPI_SUCCESS;
+}
+
+/* Gives a new communicator its grid. */
+static int set_grid(struct tm_comm *parent, const char *call, MPI_Comm handle, int ndims,
+                    const int *dims, const int *periods) {
+  if (handle == MPI_COMM_NULL) return MPI_SUCCESS;
+  struct tm_comm *comm = tm_comm_of(handle);
+  struct tm_topology *t = tm_topology_new(MPI_CART, ndims, 0);
+  if (t == NULL) return tm_fail_code(parent, call, MPI_ERR_NO_MEM);
+  for (int i = 0; i < ndims; i++) {
+    tm_topology_dims(t)[i] = dims[i];
+    tm_topology_periods(t)[i] = periods[i] != 0;
+  }
+  coordinates(t, comm->rank, tm_topology_coords(t));
+  comm->topology = t;
+  return MPI_SUCCESS;
+}
+
+/* Reorders: a VP gets a slab of the grid, cut across the longest dimension, where the borders are
+ * shortest. @return the rank that the process of rank `place`, below nodes, gets. */
+static int reordered(int ndims, const int *dims, int nodes, int place) {
+  int longest = 0, inner = 1, parts = tm_job.vp_count;
+  for (int d = 1; d < ndims; d++)
+    if (dims[d] > dims[longest]) longest = d;
+  for (int d = longest + 1; d < ndims; d++) inner *= dims[d];
+  if (ndims == 0 || parts < 2 || parts > dims[longest]) return place;
+  int size = dims[longest], first = 0, end = 0, before = 0; /* of a slab; ranks in those before */
+  for (int part = 1; place >= end * (nodes / size); part++) {
+    first = end;
+    before = first * (nodes / size);
+    while (end < size && (long)end * parts < (long)part * size) end++;
+  }
+  int rank = 0;
+  for (int left = place - before;; rank++) {
+    int at = rank / inner % size;
+    if (at >= first && at < end && left-- == 0) return rank;
+  }
+}
+
+#pragma weak MPI_Cart_create = PMPI_Cart_create
+int PMPI_Cart_create(MPI_Comm handle, int ndims, const int dims[], const int periods[], int reorder,
+                     MPI_Comm *result) {
+  static const char call[] = "MPI_Cart_create";
+  struct tm_comm *comm;
+  int nodes = 0;
+  int error = tm_get_comm(call, handle, &comm);
+  if (error == MPI_SUCCESS) error = check_dims(comm, call, ndims, dims, &nodes);
+  if (error != MPI_SUCCESS) return error;
+  int color = comm->rank < nodes ? 0 : MPI_UNDEFINED;
+  int key = reorder && comm->rank < nodes ? reordered(ndims, dims, nodes, comm->rank) : comm->rank;
+  error = tm_comm_split(comm, call, color, key, result);
+  return error == MPI_SUCCESS ? set_grid(comm, call, *result, ndims, dims, periods) : error;
+}
+
+#pragma weak MPI_Cart_map = PMPI_Cart_map
+int PMPI_Cart_map(MPI_Comm handle, int ndims, const int dims[], const int periods[], int *rank) {
+  struct tm_comm *comm;
+  int nodes = 0;
+  (void)periods;
+  int error = tm_get_comm("MPI_Cart_map", handle, &comm);
+  if (error == MPI_SUCCESS) error = check_dims(comm, "MPI_Cart_map", ndims, dims, &nodes);
+  if (error == MPI_SUCCESS)
+    *rank = comm->rank < nodes ? reordered(ndims, dims, nodes, comm->rank) : MPI_UNDEFINED;
+  return error;
+}
+
+#pragma weak MPI_Cartdim_get = PMPI_Cartdim_get
+int PMPI_Cartdim_get(MPI_Comm handle, int *ndims) {
+  struct tm_comm *comm;
+  int error = get("MPI_Cartdim_get", handle, &comm);
+  if (error == MPI_SUCCESS) *ndims = comm->topology->count;
+  return error;
+}
+
+#pragma weak MPI_Cart_get = PMPI_Cart_get
+int PMPI_Cart_get(MPI_Comm handle, int maxdims, int dims[], int periods[], int coords[]) {
+  struct tm_comm *comm;
+  int error = get("MPI_Cart_get", handle, &comm);
+  if (error != MPI_SUCCESS) return error;
+  struct tm_topology *t = comm->topology;
+  if (maxdims < t->count)
+    return tm_fail(comm, "MPI_Cart_get", MPI_ERR_ARG, "room for %d of %d dimensions", maxdims,
+                   t->count);
+  size_t bytes = (size_t)t->count * sizeof(int);
+  if (bytes == 0) return MPI_SUCCESS;
+  memcpy(dims, tm_topology_dims(t), bytes);
+  memcpy(periods, tm_topology_periods(t), bytes);
+  memcpy(coords, tm_topology_coords(t), bytes);
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Cart_rank = PMPI_Cart_rank
+int PMPI_Cart_rank(MPI_Comm handle, const int coords[], int *rank) {
+  struct tm_comm *comm;
+  int error = get("MPI_Cart_rank", handle, &comm);
+  if (error != MPI_SUCCESS) return error;
+  int found = rank_at(comm->topology, coords, 0, 0);
+  if (found == MPI_PROC_NULL)
+    return tm_fail(comm, "MPI_Cart_rank", MPI_ERR_ARG, "the coordinates lie outside of the grid");
+  *rank = found;
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Cart_coords = PMPI_Cart_coords
+int PMPI_Cart_coords(MPI_Comm handle, int rank, int maxdims, int coords[]) {
+  struct tm_comm *comm;
+  int error = get("MPI_Cart_coords", handle, &comm);
+  if (error != MPI_SUCCESS) return error;
+  if (rank < 0 || rank >= comm->size)
+    return tm_fail(comm, "MPI_Cart_coords", MPI_ERR_RANK, "rank %d is not one of the %d", rank,
+                   comm->size);
+  if (maxdims < comm->topology->count)
+    return tm_fail(comm, "MPI_Cart_coords", MPI_ERR_ARG, "room for %d of %d dimensions", maxdims,
+                   comm->topology->count);
+  coordinates(comm->topology, rank, coords);
+  return MPI_SUCCESS;
+}
+
+int tm_topology_at(struct tm_topology *t, int direction, int displ) {
+  return rank_at(t, tm_topology_coords(t), direction, displ);
+}
+
+#pragma weak MPI_Cart_shift = PMPI_Cart_shift
+int PMPI_Cart_shift(MPI_Comm handle, int direction, int displ, int *source, int *dest) {
+  struct tm_comm *comm;
+  int error = get("MPI_Cart_shift", handle, &comm);
+  if (error != MPI_SUCCESS) return error;
+  if (direction < 0 || direction >= comm->topology->count)
+    return tm_fail(comm, "MPI_Cart_shift", MPI_ERR_ARG, "direction %d is not one of the %d",
+                   direction, comm->topology->count);
+  *source = tm_topology_at(comm->topology, direction, -displ);
+  *dest = tm_topology_at(comm->topology, direction, displ);
+  return MPI_SUCCESS;
+}
+
+/* Ranks that agree in the dimensions left out make a grid of the others. */
+#pragma weak MPI_Cart_sub = PMPI_Cart_sub
+int PMPI_Cart_sub(MPI_Comm handle, const int remain[], MPI_Comm *result) {
+  static const char call[] = "MPI_Cart_sub";
+  struct tm_comm *comm;
+  int error = get(call, handle, &comm);
+  if (error != MPI_SUCCESS) return error;
+  struct tm_topology *t = comm->topology;
+  int *dims = malloc(2 * ((size_t)t->count + 1) * sizeof *dims), *periods = dims + t->count + 1;
+  if (dims == NULL) return tm_fail_code(comm, call, MPI_ERR_NO_MEM);
+  int count = 0, color = 0, key = 0;
+  for (int d = 0; d < t->count; d++) {
+    int size = tm_topology_dims(t)[d], at = tm_topology_coords(t)[d];
+    if (remain[d]) {
+      dims[count] = size;
+      periods[count++] = tm_topology_periods(t)[d];
+      key = key * size + at;
+    } else {
+      color = color * size + at;
+    }
+  }
+  error = tm_comm_split(comm, call, color, key, result);
+  if (error == MPI_SUCCESS) error = set_grid(comm, call, *result, count, dims, periods);
+  free(dims);
+  return error;
+}

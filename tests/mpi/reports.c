@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Waits for ever in the way its argument names, or does what modules of tmpirun tell: what reports.py
+ * looks at. */
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "check.h"
+
+enum { MANY = 100000 /* more than a send leaves behind */ };
+
+static int values[MANY], rank, size;
+
+/* In pairs. */
+static void circles(void) { MPI_Send(values, MANY, MPI_INT, rank ^ 1, 0, MPI_COMM_WORLD); }
+
+static void every_other(void) {
+  if (rank % 2 == 0)
+    MPI_Barrier(MPI_COMM_WORLD);
+  else
+    MPI_Recv(values, 1, MPI_INT, rank, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void anybody(void) {
+  if (rank == 0)
+    MPI_Recv(values, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void half(void) {
+  MPI_Comm comm;
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &comm);
+  if (rank == 1) MPI_Recv(values, 1, MPI_INT, 1, 0, comm, MPI_STATUS_IGNORE);
+  MPI_Comm_free(&comm);
+}
+
+static void probe(void) {
+  if (rank == 0) MPI_Probe(1, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void wait_for_several(void) {
+  MPI_Request requests[2];
+  int index;
+  if (rank != 0) return;
+  for (int i = 0; i < 2; i++)
+    MPI_Irecv(values + i, 1, MPI_INT, 1 + i, 0, MPI_COMM_WORLD, &requests[i]);
+  MPI_Waitany(2, requests, &index, MPI_STATUS_IGNORE);
+}
+
+static int query(void *state, MPI_Status *status) {
+  (void)state, (void)status;
+  return MPI_SUCCESS;
+}
+
+static int free_state(void *state) {
+  (void)state;
+  return MPI_SUCCESS;
+}
+
+static int cancel(void *state, int complete) {
+  (void)state, (void)complete;
+  return MPI_SUCCESS;
+}
+
+static void own_request(void) {
+  MPI_Request request;
+  if (rank != 0) return;
+  MPI_Grequest_start(query, free_state, cancel, NULL, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+static void drain(void) {
+  static char room[100 + MPI_BSEND_OVERHEAD];
+  void *taken;
+  int bytes;
+  if (rank != 0) return;
+  MPI_Buffer_attach(room, sizeof room);
+  MPI_Bsend(values, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+  MPI_Buffer_detach(&taken, &bytes);
+}
+
+static void nonblocking(void) {
+  MPI_Request request;
+  if (rank == 1) return;
+  MPI_Ibarrier(MPI_COMM_WORLD, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+/* All call the same, and do not fit together: of two groups none has the root. */
+static void no_root(void) {
+  MPI_Comm group, both;
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &group);
+  MPI_Intercomm_create(group, 0, MPI_COMM_WORLD, 1 - rank % 2, 0, &both);
+  MPI_Bcast(values, MANY, MPI_INT, rank % 2 == 0 ? MPI_PROC_NULL : 0, both);
+}
+
+int deeper(int depth);
+int deeper(int depth) {
+  if (depth == 0)
+    MPI_Recv(values, 1, MPI_INT, rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  else
+    values[0] += deeper(depth - 1);
+  return values[0] + depth;
+}
+
+static void deep(void) { deeper(100); }
+
+static void receive(void) {
+  CHECK(__builtin_frame_address(0) != NULL); /* so that it has a frame */
+  MPI_Recv(values, 1, MPI_INT, rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/* Called by instructions that no file has: push %rbp; mov %rsp, %rbp; call *%rdi; pop %rbp; ret */
+static void generated(void) {
+  static const unsigned char code[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3};
+  void *memory = mmap(NULL, sizeof code, PROT_READ | PROT_WRITE | PROT_EXEC,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void (*call)(void (*)(void));
+  CHECK(memory != MAP_FAILED);
+  memcpy(memory, code, sizeof code);
+  memcpy(&call, &memory, sizeof call);
+  call(receive);
+}
+
+static void handler(int signo) { (void)signo; }
+
+static void taken_back(void) {
+  if (rank == 0) {
+    signal(SIGUSR2, handler);
+    signal(SIGUSR2, SIG_DFL);
+    printf("ready\n");
+    fflush(stdout);
+    for (;;) pause();
+  }
+}
+
+/* ---- what --check and --report tell */
+
+struct item {
+  int number;
+  double real;
+};
+
+/* 32 bytes of a structure, of which the first is a number; received as something else. */
+static void derived(void) {
+  const int lengths[] = {1, 1};
+  const MPI_Aint places[] = {offsetof(struct item, number), offsetof(struct item, real)};
+  const MPI_Datatype parts[] = {MPI_INT, MPI_DOUBLE};
+  MPI_Datatype item, items, named;
+  MPI_Type_create_struct(2, lengths, places, parts, &item);
+  MPI_Type_contiguous(2, item, &items);
+  MPI_Type_dup(items, &named);
+  MPI_Type_set_name(named, "two items");
+  MPI_Type_commit(&item);
+  MPI_Type_commit(&items);
+  MPI_Type_commit(&named);
+  if (rank == 0) {
+    MPI_Send(values, 1, items, 1, 1, MPI_COMM_WORLD);
+    MPI_Send(values, 1, item, 1, 2, MPI_COMM_WORLD); /* shorter than there is room for: none */
+    MPI_Send(values, 3, MPI_INT, 1, 3, MPI_COMM_WORLD);
+  }
+  if (rank == 1) {
+    MPI_Recv(values, 2, item, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* the same: no mistake */
+    MPI_Recv(values, 1, items, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Recv(values, 2, named, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+  if (rank == 2) MPI_Send(values, 3, items, 3, 4, MPI_COMM_WORLD);
+  if (rank == 3) MPI_Recv(values, 24, MPI_INT, 2, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Type_free(&item);
+  MPI_Type_free(&items);
+  MPI_Type_free(&named);
+}
+
+static void persistent(void) {
+  MPI_Request requests[2];
+  MPI_Send_init(values, 10, MPI_INT, (rank + 1) % size, 0, MPI_COMM_WORLD, &requests[0]);
+  MPI_Recv_init(values + 10, 10, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &requests[1]);
+  for (int i = 0; i < 3; i++) {
+    MPI_Startall(2, requests);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  }
+  for (int i = 0; i < 2; i++) MPI_Request_free(&requests[i]);
+}
+
+/* More than there are lists for: those of a list are looked through. */
+static void many_leaks(void) {
+  enum { TYPES = 20000 };
+  static MPI_Datatype types[TYPES];
+  for (int i = 0; i < TYPES; i++) MPI_Type_contiguous(2, MPI_INT, &types[i]);
+  for (int i = 0; i < TYPES; i += 2) MPI_Type_free(&types[i]);
+}
+
+static const struct {
+  const char *name;
+  void (*wait)(void);
+} ways[] = {
+    {"circles", circles},
+    {"every-other", every_other},
+    {"anybody", anybody},
+    {"half", half},
+    {"probe", probe},
+    {"several", wait_for_several},
+    {"own-request", own_request},
+    {"drain", drain},
+    {"nonblocking", nonblocking},
+    {"no-root", no_root},
+    {"deep", deep},
+    {"generated", generated},
+    {"taken-back", taken_back},
+    {"derived", derived},
+    {"persistent", persistent},
+    {"many-leaks", many_leaks},
+};
+
+int main(int argc, char **argv) {
+  if (argc > 1 && strcmp(argv[1], "before") == 0) MPI_Barrier(MPI_COMM_WORLD);
+  rank = check_start(&argc, &argv, &size);
+  for (size_t i = 0; argc > 1 && i < sizeof ways / sizeof ways[0]; i++)
+    if (strcmp(ways[i].name, argv[1]) == 0) ways[i].wait();
+  MPI_Finalize();
+  if (argc > 1 && strcmp(argv[1], "after") == 0) MPI_Barrier(MPI_COMM_WORLD);
+  return 0;
+}

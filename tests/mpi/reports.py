@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What is told of ranks that wait, in all its forms; and with parts of tmpirun that are not there.
+
+usage: reports.py TMPIRUN PROGRAM
+"""
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+DEADLOCK = 86
+TMPIRUN, PROGRAM = pathlib.Path(), pathlib.Path()
+
+
+class Told(unittest.TestCase):
+    def told(self, status, command, *patterns, **environment):
+        result = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False,
+                                env={**os.environ, **environment})
+        self.assertEqual(result.returncode, status, result)
+        for pattern in patterns:
+            self.assertRegex(result.stderr, pattern)
+        return result.stderr
+
+    def hangs(self, how, *patterns, ranks=4):
+        return self.told(DEADLOCK, [TMPIRUN, "-n", ranks, PROGRAM, how], *patterns)
+
+
+class Waits(Told):
+    def test_any_rank(self):
+        self.hangs("anybody", "rank 0 waits in MPI_Recv: no message has come from any rank, any tag, 4 bytes")
+
+    def test_ranks_have_numbers_in_each_communicator(self):
+        self.hangs("half", r"rank 1 waits in MPI_Recv: no message has come from rank 1 \(3 of all\), tag 0",
+                   "why: rank 1 waits for rank 3, which is in MPI_Finalize")
+
+    def test_probe(self):
+        self.hangs("probe", r"rank 0 waits in MPI_Probe: no message has come from rank \d, tag \d+, on MPI_COMM_WORLD, at"
+                   r" reports.c:\d+ \(probe\)")
+
+    def test_one_of_several(self):
+        self.hangs("several", "rank 0 waits in MPI_Waitany: no message has come from rank 1, tag 0")
+
+    def test_request_of_the_program(self):
+        self.hangs("own-request", r"rank 0 waits in MPI_Wait: nobody has called MPI_Grequest_complete\(\)")
+
+    def test_buffer(self):
+        self.hangs("drain", r"rank 0 waits in MPI_Buffer_detach, at reports.c:\d+ \(drain\)")
+
+    def test_nonblocking_collective(self):
+        self.hangs("nonblocking", "ranks 0, 2-3 wait in MPI_Wait: a nonblocking collective has not ended on MPI_COMM")
+
+    def test_collective_that_all_have_called(self):
+        self.hangs("no-root", r"why: all ranks have called .* roots, counts or types may differ \(tmpirun --check")
+
+    def test_no_more_than_can_be_read(self):
+        said = self.hangs("circles", "ranks 0-39 wait in MPI_Send: .* another rank each",
+                          "why: ranks 14 -> 15 -> 14 wait", "why: and 12 circles more", ranks=40)
+        self.assertEqual(said.count("in a circle"), 8)
+        self.hangs("every-other", "ranks 0, 2, 4, .*, 46, ... wait in MPI_Barrier", "why: and 92 circles", ranks=200)
+        self.assertIn(self.hangs("deep", "rank 0:\n", ranks=1).count("(deeper)"), range(40, 50))
+
+
+class Modules(Told):
+    def test_types_of_structures(self):
+        self.told(1, [TMPIRUN, "-n", 4, "--check", PROGRAM, "derived"],
+                  "rank 1 receives 2 two items from rank 0 of MPI_COMM_WORLD, which sent 3 MPI_INT",
+                  "rank 3 receives 24 MPI_INT from rank 2 .*, which sent 3 of a derived type of 24 bytes",
+                  "has found 2 mistakes")
+
+    def test_many_leaks(self):
+        self.told(1, [TMPIRUN, "-n", 1, "--check", PROGRAM, "many-leaks"], "rank 0: 10000 datatypes were not freed")
+
+    def test_report_in_a_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "report")
+            self.told(0, [TMPIRUN, "-n", 3, f"--report={file}", PROGRAM, "persistent"], "^$")
+            self.assertRegex(file.read_text(), r"(?m)^MPI_Startall +9 +9 +360 ")
+
+    def stripped(self, *sections):
+        """The program without these sections."""
+        folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder)
+        program = pathlib.Path(folder, "program")
+        shutil.copy(PROGRAM, program)
+        subprocess.run(["objcopy", *(f"--remove-section={name}" for name in sections), program], check=True)
+        return program
+
+    def test_lines_without_a_table_of_units(self):
+        """As clang leaves it out."""
+        program = self.stripped(".debug_aranges")
+        self.told(DEADLOCK, [TMPIRUN, "-n", 2, program, "anybody"], r"at reports.c:\d+ \(anybody\)")
+
+    def test_no_lines(self):
+        program = self.stripped(".debug_info", ".debug_line", ".debug_aranges")
+        self.told(DEADLOCK, [TMPIRUN, "-n", 2, program, "anybody"], r"at program\+0x[0-9a-f]+ \(anybody\)")
+
+
+class Without(Told):
+    """An installation of tmpirun alone."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+        own, libraries = self.folder / "bin" / "tmpirun", self.folder / "lib"
+        own.parent.mkdir()
+        (libraries / "tmpi").mkdir(parents=True)
+        shutil.copy(TMPIRUN, own)
+        build = TMPIRUN.parents[1] / "lib"
+        for name in ("libmltp.so.0", "libmpi_abi.so.1", "tmpi/private.so"):
+            (libraries / name).symlink_to(build / name)
+        self.tmpirun = own
+
+    def test_no_checks(self):
+        for option in ("--check", "--report"):
+            self.told(1, [self.tmpirun, option, PROGRAM],
+                      r"--check and --report are not there: .*check.so: cannot open .* \(build with libjansson-dev")
+
+    def test_places_are_offsets(self):
+        self.told(DEADLOCK, [self.tmpirun, "-n", 3, PROGRAM, "deep"],
+                  r"rank 0 waits in MPI_Recv: .*, at reports\+0x[0-9a-f]+ \(deeper\)",
+                  r"rank 0:\n +#0 +libmpi_abi.so.1\+0x[0-9a-f]+ \(P?MPI_Recv\)\n +#1 +reports\+0x")
+
+    def test_alone(self):
+        """Started without tmpirun, a program is a job of one rank."""
+        self.told(DEADLOCK, [PROGRAM, "deep"], r"rank 0 waits in MPI_Recv: .*reports\+0x[0-9a-f]+ \(deeper\)",
+                  r"#\d +.*reports\+0x[0-9a-f]+ \(deeper\)")
+
+    def test_calls_at_the_wrong_time(self):
+        """MPI_ERR_OTHER ends the process."""
+        self.told(16, [PROGRAM], "^mltp: MLTP_VPS: bad value 'x'", "tmpi: MPI_Init: no memory, or a bad MLTP_ variable",
+                  MLTP_VPS="x")
+        self.told(16, [PROGRAM, "before"], r"^tmpi: MPI_Barrier: called before MPI_Init\(\) \(call that first\)")
+        for how, why in ("before", "MPI_Barrier on a communicator: called before"), ("after", "MPI_COMM_WORLD: called after"):
+            self.told(16, [TMPIRUN, PROGRAM, how], "^tmpi: rank 0: .*" + why)
+
+    def test_generated_code(self):
+        for command in [PROGRAM], [self.tmpirun, PROGRAM]:
+            self.told(DEADLOCK, [*command, "generated"], r"rank 0 waits in MPI_Recv.*reports\+0x")
+
+
+class Signals(Told):
+    def test_handler_that_was_taken_back(self):
+        """What comes from outside ends the process then."""
+        with subprocess.Popen([TMPIRUN, "-n", "2", PROGRAM, "taken-back"], stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL) as process:
+            self.assertEqual(process.stdout.readline(), b"ready\n")
+            process.send_signal(signal.SIGUSR2)
+            self.assertEqual(process.wait(100), -signal.SIGUSR2)
+
+
+if __name__ == "__main__":
+    TMPIRUN, PROGRAM = (pathlib.Path(word) for word in sys.argv[1:3])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
