@@ -22,7 +22,7 @@
 #include "../report.h"
 #include "../timer.h"
 #include "../work.h"
-#include "spin/spinlock.h"
+#include "alternatives/spin/spinlock.h"
 
 enum { RUNS_MOST = 1000, EXIT_USAGE = 2 };
 

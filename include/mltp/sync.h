@@ -19,7 +19,7 @@ MLTP_BEGIN_DECLS
 
 /** A queue of waiting threads; internal, here only for its size. */
 typedef struct mltp_waitq {
-  uint32_t guard_;
+  uint32_t ilock_;
   uint32_t count_;
   void *head_;
   void *tail_;

@@ -9,7 +9,7 @@ void mt_cache_refill(struct mt_cache *cache, struct mt_pool *pool) {
 }
 
 void mt_cache_spill(struct mt_cache *cache, struct mt_pool *pool) {
-  mt_spin_lock(&pool->guard);
+  mt_ilock_lock(&pool->ilock);
   for (int i = 0; i < MT_CACHE_MOVE; i++) mt_pool_push(pool, mt_cache_take(cache));
-  mt_spin_unlock(&pool->guard);
+  mt_ilock_unlock(&pool->ilock);
 }

@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-#include "base/spin.h"
+#include "base/ilock.h"
 
 enum {
   MT_CACHE_MAX = 512, /**< a cache keeps at most so many, unless a strategy says fewer */
@@ -24,10 +24,10 @@ struct mt_cache {
 };
 
 struct mt_pool {
-  mt_spin guard;
-  uint32_t count; /* [guard] */
-  uint32_t least; /* [guard] the least count since somebody set it */
-  void *head;     /* [guard] */
+  mt_ilock ilock;
+  uint32_t count; /* [ilock] */
+  uint32_t least; /* [ilock] the least count since somebody set it */
+  void *head;     /* [ilock] */
 };
 
 static inline void mt_free_list_push(void **head, void *item) {

@@ -42,17 +42,17 @@ enum mt_guard { MT_GUARD_AUTO, MT_GUARD_MADVISE, MT_GUARD_MPROTECT, MT_GUARD_CAN
 /** The knobs, as numbers. Written by mt_options_read() before the runtime's
  * other kernel threads exist, constant afterwards. */
 struct mt_options {
-  int64_t vps;              /**< 0: as many as CPUs */
-  int64_t backend;          /**< enum mt_backend */
-  int64_t sched;            /**< enum mt_sched: the strategy (core/strategy.h) */
-  int64_t oversubscribe;    /**< enum mt_oversubscribe: whether active VPs may exceed CPUs */
-  int64_t stack_size;       /**< bytes */
-  int64_t stack_space;      /**< bytes; 0: what the address space allows */
-  int64_t guard;            /**< enum mt_guard */
-  int64_t spin_us;          /**< how long an idle VP looks for work before it sleeps */
-  int64_t cache_share;      /**< CPUs that share a cache; 0: as the kernel says */
-  int64_t spin;             /**< enum mt_spin_kind of strategies' locks (spin/spinlock.h) */
-  int64_t lock;             /**< mltp_lock_class_t of MLTP_LOCK_STANDARD */
+  int64_t vps;           /**< 0: as many as CPUs */
+  int64_t backend;       /**< enum mt_backend */
+  int64_t sched;         /**< enum mt_sched: the strategy (alternatives/strategy/strategy.h) */
+  int64_t oversubscribe; /**< enum mt_oversubscribe: whether active VPs may exceed CPUs */
+  int64_t stack_size;    /**< bytes */
+  int64_t stack_space;   /**< bytes; 0: what the address space allows */
+  int64_t guard;         /**< enum mt_guard */
+  int64_t spin_us;       /**< how long an idle VP looks for work before it sleeps */
+  int64_t cache_share;   /**< CPUs that share a cache; 0: as the kernel says */
+  int64_t spin; /**< enum mt_spin_kind of strategies' locks (alternatives/spin/spinlock.h) */
+  int64_t lock; /**< mltp_lock_class_t of MLTP_LOCK_STANDARD */
   int64_t lock_spin_ns;     /**< how long a reactive lock spins at most */
   int64_t await_spin_ns;    /**< how long a wait for a word spins at most, or MT_AWAIT_MEASURED */
   int64_t membarrier;       /**< 1: use membarrier(2) where the kernel has it */
@@ -60,7 +60,7 @@ struct mt_options {
   int64_t misuse;           /**< enum mt_on_misuse */
   int64_t dump_signal;      /**< 0: none */
   int64_t stats;            /**< 1: print counters at mltp_finalize() */
-  int64_t seed;             /**< of deterministic mode (core/det.h); 0: none */
+  int64_t seed;             /**< of deterministic mode (core/det/det.h); 0: none */
   int64_t steps_max;        /**< scheduling points of a deterministic run; 0: any number */
   const char *schedule;     /**< of deterministic mode */
   const char *schedule_log; /**< file for its decisions, or "none" */

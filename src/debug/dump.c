@@ -11,9 +11,9 @@
 
 #include "base/log.h"
 #include "base/peek.h"
-#include "core/descriptor.h"
-#include "core/stack.h"
-#include "core/thread.h"
+#include "core/memory/descriptor.h"
+#include "core/memory/stack.h"
+#include "core/thread/thread.h"
 #include "debug/backtrace.h"
 #include "mltp/debug.h"
 #include "sync/describe.h"
@@ -43,7 +43,7 @@ static const char *const reasons[] = {
     [MT_WHY_SLEEP] = "sleep",
     [MT_WHY_FINALIZE] = "end of all other threads",
     [MT_WHY_MESSAGE] = "message",
-    [MT_WHY_TURN] = "message",
+    [MT_WHY_SWITCH] = "message",
     [MT_WHY_AWAIT] = "word",
 };
 

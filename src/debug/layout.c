@@ -2,10 +2,10 @@
 /* The description of the library's structures for debuggers; layout.h explains it. */
 #include "debug/layout.h"
 
-#include "core/descriptor.h"
-#include "core/stack.h"
-#include "core/thread.h"
-#include "core/types.h"
+#include "core/memory/descriptor.h"
+#include "core/memory/stack.h"
+#include "core/thread/thread.h"
+#include "core/vp/types.h"
 #include "mltp/mltp.h"
 #include "sync/lock.h"
 

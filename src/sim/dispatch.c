@@ -51,11 +51,11 @@ static void let_others_run(struct sim_thread *self, struct sim_host *host, struc
   }
 }
 
-struct arch_turn sm_let_others_run(struct sim_thread *self, struct sim_host *host,
-                                   struct sim_thread *t) {
+struct arch_switch_pair sm_let_others_run(struct sim_thread *self, struct sim_host *host,
+                                          struct sim_thread *t) {
   let_others_run(self, host, t);
   if (SM_UNLIKELY(host->killed)) sm_host_unwind(host);
-  return (struct arch_turn){NULL, NULL};
+  return (struct arch_switch_pair){NULL, NULL};
 }
 
 /* What is kept waits in the pool; it may be taken out of it for the very next thread. */

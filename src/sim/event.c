@@ -10,7 +10,7 @@ enum { NODES_ON_STACK = 16 };
 
 /* Where threads do not hand over. Not inlined: or sm_wait() would save registers for the calls in
  * here. */
-__attribute__((noinline)) static struct arch_turn wait_otherwise(sim_event_t *event) {
+__attribute__((noinline)) static struct arch_switch_pair wait_otherwise(sim_event_t *event) {
   struct sim_thread *self = sm_self_by_host("sim_wait");
   self->node.event = event;
   self->state = SM_WAITING;
@@ -18,7 +18,7 @@ __attribute__((noinline)) static struct arch_turn wait_otherwise(sim_event_t *ev
   return sm_give_way(self);
 }
 
-struct arch_turn sm_wait(sim_event_t *event) {
+struct arch_switch_pair sm_wait(sim_event_t *event) {
   struct sim_thread *self = sm.current;
   if (SM_UNLIKELY(self == NULL)) return wait_otherwise(event);
   self->node.event = event;
@@ -58,7 +58,7 @@ void sim_wait_all(sim_event_t *const *events, size_t count) {
   if (count > 0) wait_list(self, events, count, true);
 }
 
-struct arch_turn sm_waitfor(sim_time_t duration) {
+struct arch_switch_pair sm_waitfor(sim_time_t duration) {
   struct sim_thread *self = sm_self("sim_waitfor");
   self->wake_at = sm.now + duration;
   if (SM_UNLIKELY(self->wake_at < duration)) sm_wrong("sim_waitfor", "the time would overflow");

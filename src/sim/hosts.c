@@ -13,7 +13,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "core/seam.h"
+#include "core/internal/locks.h"
+#include "core/internal/park.h"
+#include "core/internal/switch.h"
 #include "sim/effects.h"
 
 static struct {
@@ -44,7 +46,7 @@ static void unwind_current(void) { sm_host_unwind(sm.current->host); }
 /* The running host sees it itself, and so do all that wait in sm_let_others_run(). */
 void sm_host_kill(struct sim_host *host) {
   host->killed = true;
-  if (sm.hands_over && host != sm.current->host) mt_seam_call_first(host->thread, unwind_current);
+  if (sm.hands_over && host != sm.current->host) mti_call_first(host->thread, unwind_current);
 }
 
 static void *host_main(void *arg) {
@@ -52,8 +54,8 @@ static void *host_main(void *arg) {
   const bool kept = sm.native;
   host->thread = mltp_self();
   if (host->starter != NULL) {
-    mt_seam_lock(host->starter);
-    mt_seam_unlock(host->starter);
+    mti_lock(host->starter);
+    mti_unlock(host->starter);
   }
   if (!sm.hands_over && mltp_set(sm.key, host) != 0) sm_no_memory("a thread");
   do {
@@ -108,15 +110,15 @@ void sm_host_free(struct sim_host *host) {
 }
 
 void sm_host_start(struct sim_host *here, struct sim_host *to) {
-  mt_seam_lock(&here->parking);
+  mti_lock(&here->parking);
   if (start(to, &here->parking) != 0) sm_no_memory("a simulated thread");
-  mt_seam_park(&here->parking, sm_turn);
+  mti_park_unlock(&here->parking, sm_turn);
 }
 
 void sm_host_resume(struct sim_host *host) {
   if (host->thread != NULL) {
     sm_wait_parked(host);
-    mt_seam_resume(host->thread);
+    mti_resume(host->thread);
   } else if (start(host, NULL) != 0) {
     sm_no_memory("a simulated thread");
   }
@@ -128,13 +130,13 @@ int sm_hosts_run(struct sim_thread *first) {
   host->next = first;
   if (sm.hands_over) sm.current = first;
   caller.thread = mltp_self();
-  mt_seam_lock(&caller.parking);
+  mti_lock(&caller.parking);
   int error = start(host, &caller.parking);
   if (error == 0) {
-    mt_seam_park(&caller.parking, "the end of the simulation");
+    mti_park_unlock(&caller.parking, "the end of the simulation");
     return 0;
   }
-  mt_seam_unlock(&caller.parking);
+  mti_unlock(&caller.parking);
   sm_host_free(host);
   return error;
 }
@@ -146,7 +148,7 @@ void sm_hosts_end(const struct sim_host *last) {
     host->next = NULL;
     if (host != last) sm_host_resume(host);
   }
-  mt_seam_lock(&caller.parking); /* which may not be parked yet, if it was a short one */
-  mt_seam_unlock(&caller.parking);
-  mt_seam_resume(caller.thread);
+  mti_lock(&caller.parking); /* which may not be parked yet, if it was a short one */
+  mti_unlock(&caller.parking);
+  mti_resume(caller.thread);
 }

@@ -6,6 +6,8 @@
 #ifndef SM_KERNEL_H
 #define SM_KERNEL_H
 
+#include "core/internal/locks.h"
+#include "core/internal/switch.h"
 #include "sim/sim_turn.h"
 #include "sim/types.h"
 
@@ -49,8 +51,8 @@ void sm_host_free(struct sim_host *host);
 
 /** The rare cases of sm_give_way(), done whole. t: the next thread, out of the queue; NULL: to be
  * found. @return a turn without a switch. */
-struct arch_turn sm_let_others_run(struct sim_thread *self, struct sim_host *host,
-                                   struct sim_thread *t);
+struct arch_switch_pair sm_let_others_run(struct sim_thread *self, struct sim_host *host,
+                                          struct sim_thread *t);
 
 /** Runs a thread from its start to its end, on top of what is on the host. */
 void sm_run_on(struct sim_host *host, struct sim_thread *t);
@@ -198,15 +200,15 @@ static inline struct sim_thread *sm_next(void) {
 /** After a round a host may not be parked yet. */
 static inline void sm_wait_parked(struct sim_host *host) {
   if (SM_LIKELY(sm.vps == 1)) return;
-  mt_seam_lock(&host->parking);
-  mt_seam_unlock(&host->parking);
+  mti_lock(&host->parking);
+  mti_unlock(&host->parking);
 }
 
 /** Lets a host go on, or start, in the place of the caller's. */
 static inline void sm_host_switch(struct sim_host *here, struct sim_host *to) {
   if (SM_LIKELY(to->thread != NULL)) {
     sm_wait_parked(to);
-    mt_seam_switch(to->thread, sm_turn);
+    mti_switch_to(to->thread, sm_turn);
   } else {
     sm_host_start(here, to);
   }
@@ -214,26 +216,27 @@ static inline void sm_host_switch(struct sim_host *here, struct sim_host *to) {
 
 /** sm_give_way() where threads hand over. Nothing is kept across the end of a delta but in memory:
  * so the functions that end with this save no registers for it. */
-__attribute__((always_inline)) static inline struct arch_turn sm_hand_over(void) {
+__attribute__((always_inline)) static inline struct arch_switch_pair sm_hand_over(void) {
   if (sm.ready == NULL) sm_advance();
   struct sim_thread *self = sm.current, *t = sm.ready;
   struct sim_host *host = self->host;
   sm_take(t);
   sm.current = t;
   if (SM_LIKELY(t->host != NULL && t->host != host && !host->killed))
-    return mt_seam_hand_over(t->host->thread, sm_turn);
+    return mti_prepare_switch(t->host->thread, sm_turn);
   return sm_let_others_run(self, host, t);
 }
 
 /** The calling thread's state says what it waits for: others run until its turn comes. @return the
  * switch that has to be done for that (sim_turn.h). */
-__attribute__((always_inline)) static inline struct arch_turn sm_give_way(struct sim_thread *self) {
+__attribute__((always_inline)) static inline struct arch_switch_pair sm_give_way(
+    struct sim_thread *self) {
   if (SM_LIKELY(sm.current != NULL)) return sm_hand_over();
   return sm_let_others_run(self, self->host, NULL);
 }
 
 /** Does it. */
-__attribute__((always_inline)) static inline void sm_switch(struct arch_turn turn) {
+__attribute__((always_inline)) static inline void sm_switch(struct arch_switch_pair turn) {
   if (SM_LIKELY(turn.to != NULL)) mt_arch_switch(turn.from, turn.to);
 }
 

@@ -16,7 +16,8 @@
  */
 #include <stdlib.h>
 
-#include "core/seam.h"
+#include "core/internal/locks.h"
+#include "core/internal/park.h"
 #include "sim/effects.h"
 
 struct sm_effect {
@@ -60,8 +61,8 @@ static void do_effects(void) {
 
 bool sm_turn_over(struct sim_host *host, bool stays) {
   struct sm_turn *turn = host->turn;
-  if (stays) mt_seam_lock(&host->parking);
-  mt_seam_lock(&sm_round.guard);
+  if (stays) mti_lock(&host->parking);
+  mti_lock(&sm_round.guard);
   turn->over = true;
   while (sm_round.earliest < sm_round.count && sm_round.turns[sm_round.earliest].over)
     sm_round.earliest++;
@@ -71,13 +72,13 @@ bool sm_turn_over(struct sim_host *host, bool stays) {
     waiting = sm_round.turns[sm_round.earliest].waits;
     sm_round.turns[sm_round.earliest].waits = NULL;
   }
-  mt_seam_unlock(&sm_round.guard);
-  if (waiting != NULL) mt_seam_resume(waiting);
+  mti_unlock(&sm_round.guard);
+  if (waiting != NULL) mti_resume(waiting);
   if (!last) {
-    if (stays) mt_seam_park(&host->parking, "the end of its round in the simulation");
+    if (stays) mti_park_unlock(&host->parking, "the end of its round in the simulation");
     return false;
   }
-  if (stays) mt_seam_unlock(&host->parking);
+  if (stays) mti_unlock(&host->parking);
   do_effects();
   return true;
 }
@@ -87,13 +88,13 @@ void sim_ordered(void) {
   struct sm_turn *turn = sm_host_here()->turn;
   if (turn->in_order) return;
   turn->in_order = true;
-  mt_seam_lock(&sm_round.guard);
+  mti_lock(&sm_round.guard);
   if (&sm_round.turns[sm_round.earliest] == turn) {
-    mt_seam_unlock(&sm_round.guard);
+    mti_unlock(&sm_round.guard);
     return;
   }
   turn->waits = mltp_self();
-  mt_seam_park(&sm_round.guard, "its place in the order of the simulation");
+  mti_park_unlock(&sm_round.guard, "its place in the order of the simulation");
 }
 
 static void make_room(size_t count) {
@@ -119,7 +120,7 @@ static void assign_turns(void) {
 }
 
 void sm_round_start(struct sim_host *here) {
-  if (here != NULL) mt_seam_lock(&here->parking);
+  if (here != NULL) mti_lock(&here->parking);
   assign_turns();
   struct sim_thread *t = sm.ready;
   sm.ready = NULL;
@@ -135,9 +136,9 @@ void sm_round_start(struct sim_host *here) {
   }
   if (here == NULL) return;
   if (mine)
-    mt_seam_unlock(&here->parking);
+    mti_unlock(&here->parking);
   else
-    mt_seam_park(&here->parking, "its turn in the simulation");
+    mti_park_unlock(&here->parking, "its turn in the simulation");
 }
 
 void sm_round_free(void) {

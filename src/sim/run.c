@@ -8,7 +8,8 @@
 #include <stdlib.h>
 
 #include "base/atomic.h"
-#include "core/seam.h"
+#include "core/internal/switch.h"
+#include "core/internal/thread.h"
 #include "mltp/sched.h"
 #include "sim/kernel.h"
 
@@ -26,8 +27,8 @@ int sim_set_vps(int count) {
 }
 
 static int set_up(void) {
-  sm = (struct simulation){.vps = vps, .native = mt_seam_is_native()};
-  sm.hands_over = mt_seam_hands_over() && vps == 1;
+  sm = (struct simulation){.vps = vps, .native = mti_is_native()};
+  sm.hands_over = mti_can_prepare_switch() && vps == 1;
   sm.ready_end = &sm.ready;
   sm.notified_end = &sm.notified;
   return !sm.hands_over ? mltp_key_create(&sm.key, NULL) : 0;
@@ -42,7 +43,7 @@ static void take_down(void) {
 }
 
 int sim_run(void (*body)(void *arg), void *arg) {
-  if (mt_seam_self("sim_run") == NULL) return EPERM;
+  if (mti_self("sim_run") == NULL) return EPERM;
   uint32_t none = 0;
   /* SI-1 acquire: after the last one's end; pairs SI-2 */
   if (!mt_cas_acquire(&running, &none, 1)) return EBUSY;

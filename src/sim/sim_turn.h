@@ -12,12 +12,12 @@
 
 #include <mltp/sim.h>
 
-struct arch_turn;
+struct arch_switch_pair;
 
 /** sim_wait(). */
-struct arch_turn sm_wait(sim_event_t *event);
+struct arch_switch_pair sm_wait(sim_event_t *event);
 
 /** sim_waitfor(). */
-struct arch_turn sm_waitfor(sim_time_t duration);
+struct arch_switch_pair sm_waitfor(sim_time_t duration);
 
 #endif

@@ -27,7 +27,6 @@
 #include <stdint.h>
 
 #include "arch/arch.h"
-#include "core/seam.h"
 #include "mltp/key.h"
 #include "mltp/sim.h"
 #include "mltp/thread.h"
@@ -142,7 +141,7 @@ struct simulation {
 
   struct sim_host *hosts, *pool;
   struct sim_scope *scopes;
-  bool hands_over; /**< one VP, and threads switch by mt_seam_hand_over() */
+  bool hands_over; /**< one VP, and threads switch by mti_prepare_switch() */
   bool native;     /**< hosts are kept, and children run on their parents' */
   bool stuck;      /**< no thread could go on: all are being ended */
   bool over;

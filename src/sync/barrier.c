@@ -15,7 +15,7 @@
  *                   or from another part; and stays, since the thread is likely to come again
  * The last to come takes all queues, one post for each VP.
  *
- * Guards: the barrier's (queue_.guard_) before a part's; two parts' only under the barrier's.
+ * Guards: the barrier's (queue_.ilock_) before a part's; two parts' only under the barrier's.
  * queue_ is otherwise what reports know the barrier by.
  *
  * Relaxed: changes under a guard, and is looked at under one, or by reports.
@@ -26,8 +26,8 @@
 #include <errno.h>
 
 #include "base/log.h"
-#include "core/det.h"
-#include "core/park.h"
+#include "core/det/det.h"
+#include "core/wait/park.h"
 #include "mltp/sync.h"
 
 typedef mltp_barrier_part_t part_t;
@@ -43,14 +43,14 @@ int mltp_barrier_init(mltp_barrier_t *barrier, unsigned count, const char *name)
 
 int mltp_barrier_destroy(mltp_barrier_t *barrier) {
   mltp_waitq_t *q = &barrier->queue_;
-  mt_spin_lock(&q->guard_); /* the last episode's last thread may be at it still */
+  mt_ilock_lock(&q->ilock_); /* the last episode's last thread may be at it still */
   q->count_ = 0;
   for (int i = 0; i < PARTS; i++) {
-    mt_spin_lock(&barrier->parts_[i].queue_.guard_);
+    mt_ilock_lock(&barrier->parts_[i].queue_.ilock_);
     q->count_ += barrier->parts_[i].queue_.count_;
-    mt_spin_unlock(&barrier->parts_[i].queue_.guard_);
+    mt_ilock_unlock(&barrier->parts_[i].queue_.ilock_);
   }
-  mt_spin_unlock(&q->guard_);
+  mt_ilock_unlock(&q->ilock_);
   return mt_waitq_destroy("mltp_barrier_destroy", q, "barrier", barrier->name_);
 }
 
@@ -70,7 +70,7 @@ static void wait_in(part_t *part, struct mltp_thread *self, mltp_barrier_t *barr
   }
   mt_waitq_append(q, self);
   mt_store_relaxed(&self->waitq, &barrier->queue_); /* relaxed: for reports */
-  mt_park(self, &q->guard_, MT_WHY_BARRIER);
+  mt_park(self, &q->ilock_, MT_WHY_BARRIER);
   mt_store_relaxed(&self->waitq, NULL);
 }
 
@@ -85,11 +85,11 @@ static void move_unit(mltp_barrier_t *barrier, part_t *to) {
   }
   part_t *from = barrier->parts_;
   while (mt_load_relaxed(&from->owed_) == 0) from++;
-  mt_spin_lock(&from->queue_.guard_);
+  mt_ilock_lock(&from->queue_.ilock_);
   from->quota_--;
   from->owed_--;
   if (from->owed_ == 0) barrier->open_--;
-  mt_spin_unlock(&from->queue_.guard_);
+  mt_ilock_unlock(&from->queue_.ilock_);
 }
 
 /* Under the barrier's guard: begins the next episode.
@@ -100,12 +100,12 @@ static void open_up(mltp_barrier_t *barrier, struct mt_home_chain waiters[PARTS]
     part_t *part = &barrier->parts_[i];
     waiters[i] = (struct mt_home_chain){NULL, NULL};
     if (part->quota_ == 0) continue;
-    mt_spin_lock(&part->queue_.guard_);
+    mt_ilock_lock(&part->queue_.ilock_);
     waiters[i] = (struct mt_home_chain){part->mixed_ ? NULL : part->home_, part->queue_.head_};
     part->queue_.head_ = part->queue_.tail_ = NULL;
     part->queue_.count_ = 0;
     part->owed_ = part->quota_;
-    mt_spin_unlock(&part->queue_.guard_);
+    mt_ilock_unlock(&part->queue_.ilock_);
     barrier->open_++;
   }
 }
@@ -113,14 +113,14 @@ static void open_up(mltp_barrier_t *barrier, struct mt_home_chain waiters[PARTS]
 /* The caller's part owes one unit or none. */
 static int arrive_slow(mltp_barrier_t *barrier, part_t *part, struct mltp_thread *self) {
   mt_step("barrier: to the whole");
-  mt_spin_lock(&barrier->queue_.guard_);
+  mt_ilock_lock(&barrier->queue_.ilock_);
   if (mt_unlikely(barrier->needed_ == 0)) {
-    mt_spin_unlock(&barrier->queue_.guard_);
+    mt_ilock_unlock(&barrier->queue_.ilock_);
     return mt_misuse(EINVAL, "mltp_barrier_wait", self->id, mt_name(self),
                      "barrier %p is not initialised (use mltp_barrier_init or MLTP_BARRIER_INIT)",
                      (void *)barrier);
   }
-  mt_spin_lock(&part->queue_.guard_);
+  mt_ilock_lock(&part->queue_.ilock_);
   if (part->owed_ == 0) {
     move_unit(barrier, part);
   } else {
@@ -128,14 +128,14 @@ static int arrive_slow(mltp_barrier_t *barrier, part_t *part, struct mltp_thread
     if (part->owed_ == 0) barrier->open_--;
   }
   if (barrier->open_ != 0 || barrier->given_ < barrier->needed_) {
-    mt_spin_unlock(&barrier->queue_.guard_);
+    mt_ilock_unlock(&barrier->queue_.ilock_);
     wait_in(part, self, barrier);
     return 0;
   }
-  mt_spin_unlock(&part->queue_.guard_);
+  mt_ilock_unlock(&part->queue_.ilock_);
   struct mt_home_chain waiters[PARTS];
   open_up(barrier, waiters);
-  mt_spin_unlock(&barrier->queue_.guard_);
+  mt_ilock_unlock(&barrier->queue_.ilock_);
   mt_resume_homes(waiters, PARTS);
   return MLTP_BARRIER_SERIAL;
 }
@@ -145,12 +145,12 @@ int mltp_barrier_wait(mltp_barrier_t *barrier) {
   if (mt_unlikely(self == NULL)) return EPERM;
   mt_preempt("mltp_barrier_wait");
   part_t *part = part_of(barrier, self);
-  mt_spin_lock(&part->queue_.guard_);
+  mt_ilock_lock(&part->queue_.ilock_);
   if (mt_likely(part->owed_ > 1)) {
     mt_store_relaxed(&part->owed_, part->owed_ - 1); /* relaxed: move_unit() looks first */
     wait_in(part, self, barrier);
     return 0;
   }
-  mt_spin_unlock(&part->queue_.guard_);
+  mt_ilock_unlock(&part->queue_.ilock_);
   return arrive_slow(barrier, part, self);
 }

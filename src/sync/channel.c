@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "core/det.h"
+#include "core/det/det.h"
 
 /* ---- life */
 
@@ -27,9 +27,9 @@ mltp_channel_t *mltp_channel_new(size_t capacity, size_t element_size, const cha
 int mltp_channel_free(mltp_channel_t *channel) {
   struct mltp_thread *self = mt_self("mltp_channel_free");
   if (self == NULL) return EPERM;
-  mt_spin_lock(&channel->guard); /* also waits out who has just served us */
+  mt_ilock_lock(&channel->ilock); /* also waits out who has just served us */
   bool waited_for = channel->senders.head != NULL || channel->receivers.head != NULL;
-  mt_spin_unlock(&channel->guard);
+  mt_ilock_unlock(&channel->ilock);
   if (waited_for)
     return mt_misuse(EBUSY, "mltp_channel_free", self->id, mt_name(self),
                      "threads wait for channel %p '%s' (close it, and end their waits first)",
@@ -50,7 +50,7 @@ static struct mt_case_queue *queue_of(const mltp_case_t *c) {
   return c->op == MLTP_SEND ? &c->channel->senders : &c->channel->receivers;
 }
 
-void mt_case_enter(mltp_case_t *c, struct mt_place *place) {
+void mt_case_enter(mltp_case_t *c, struct mt_wait_record *place) {
   struct mt_case_queue *q = queue_of(c);
   c->place_ = place;
   c->next_ = NULL;
@@ -79,11 +79,11 @@ void mt_case_leave(mltp_case_t *c) {
 /* @return the thread that waits with this case, which is the caller's to resume now;
  * NULL: something else has ended its wait. */
 static struct mltp_thread *claim(mltp_case_t *c) {
-  struct mt_place *place = c->place_;
-  mt_spin_lock(&place->queue.guard_);
+  struct mt_wait_record *place = c->place_;
+  mt_ilock_lock(&place->queue.ilock_);
   struct mltp_thread *t = mt_waitq_pop(&place->queue);
   if (t != NULL) place->done = c;
-  mt_spin_unlock(&place->queue.guard_);
+  mt_ilock_unlock(&place->queue.ilock_);
   return t;
 }
 
@@ -174,12 +174,12 @@ static struct mltp_thread *give_up(struct mt_case_queue *q, struct mltp_thread *
 
 int mltp_channel_close(mltp_channel_t *channel) {
   if (mt_self("mltp_channel_close") == NULL) return EPERM;
-  mt_spin_lock(&channel->guard);
+  mt_ilock_lock(&channel->ilock);
   bool closed = channel->closed;
   channel->closed = 1;
   struct mltp_thread *waiters = give_up(&channel->senders, NULL);
   waiters = give_up(&channel->receivers, waiters);
-  mt_spin_unlock(&channel->guard);
+  mt_ilock_unlock(&channel->ilock);
   mt_resume_chain(waiters);
   mt_preempt("mltp_channel_close");
   return closed ? EALREADY : 0;
@@ -192,9 +192,9 @@ static int now(const char *call, mltp_channel_t *channel, mltp_op_t op, void *el
   mt_preempt(call);
   mltp_case_t c = {.channel = channel, .op = op, .element = element};
   struct mltp_thread *peer = NULL;
-  mt_spin_lock(&channel->guard);
+  mt_ilock_lock(&channel->ilock);
   bool done = mt_case_try(&c, &peer);
-  mt_spin_unlock(&channel->guard);
+  mt_ilock_unlock(&channel->ilock);
   if (peer != NULL) mt_resume(peer);
   mt_preempt(call);
   return done ? c.error : EAGAIN;

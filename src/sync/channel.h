@@ -25,7 +25,7 @@
 #ifndef MT_SYNC_CHANNEL_H
 #define MT_SYNC_CHANNEL_H
 
-#include "core/park.h"
+#include "core/wait/park.h"
 #include "mltp/channel.h"
 
 /** Cases that wait, oldest first. */
@@ -34,22 +34,22 @@ struct mt_case_queue {
 };
 
 struct mltp_channel {
-  mt_spin guard;
-  uint8_t closed;                 /* [guard] */
+  mt_ilock ilock;
+  uint8_t closed;                 /* [ilock] */
   size_t capacity;                /* [const] */
   size_t element_size;            /* [const] */
-  size_t first;                   /* [guard] index of the oldest element */
+  size_t first;                   /* [ilock] index of the oldest element */
   size_t count;                   /* [atomic] elements in the buffer; written under the guard */
-  struct mt_case_queue senders;   /* [guard] only when the buffer is full */
-  struct mt_case_queue receivers; /* [guard] only when it is empty */
+  struct mt_case_queue senders;   /* [ilock] only when the buffer is full */
+  struct mt_case_queue receivers; /* [ilock] only when it is empty */
   const char *name;               /* [const] */
-  char buffer[];                  /* [guard] a ring */
+  char buffer[];                  /* [ilock] a ring */
 };
 
 /** Where a thread waits for channels. On its stack. */
-struct mt_place {
+struct mt_wait_record {
   mltp_waitq_t queue;       /* the thread alone */
-  mltp_case_t *done;        /* [guard: queue] the case for which it was taken out */
+  mltp_case_t *done;        /* [ilock: queue] the case for which it was taken out */
   const mltp_case_t *cases; /* [const] for dumps */
   size_t count;             /* [const] */
 };
@@ -59,7 +59,7 @@ struct mt_place {
 bool mt_case_try(mltp_case_t *c, struct mltp_thread **peer);
 
 /** Puts a case into the queue of its channel, or takes it out. Its guard is held. */
-void mt_case_enter(mltp_case_t *c, struct mt_place *place);
+void mt_case_enter(mltp_case_t *c, struct mt_wait_record *place);
 void mt_case_leave(mltp_case_t *c);
 
 /** mltp_select() for a call of another kind, by the calling thread. */

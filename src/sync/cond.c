@@ -3,8 +3,8 @@
 #include <errno.h>
 
 #include "base/log.h"
-#include "core/det.h"
-#include "core/park.h"
+#include "core/det/det.h"
+#include "core/wait/park.h"
 #include "mltp/sync.h"
 #include "sync/lock.h"
 
@@ -36,18 +36,18 @@ __attribute__((always_inline)) static inline int wait(const char *call, mltp_con
   if (mt_unlikely(self == NULL)) return EPERM;
   mt_preempt(call);
   mltp_waitq_t *q = &cond->queue_;
-  mt_spin_lock(&q->guard_);
+  mt_ilock_lock(&q->ilock_);
   bool entered = mt_wait_enter(self, q, timer);
   int error = lock != NULL ? let_go(call, lock, self) : 0;
   if (error != 0) {
     if (entered) mt_waitq_remove(q, self);
-    mt_spin_unlock(&q->guard_);
+    mt_ilock_unlock(&q->ilock_);
     return timer != NULL ? mt_timer_disarm(timer, error) : error;
   }
   if (entered) {
     error = mt_wait_park(self, q, MT_WHY_COND, timer);
   } else {
-    mt_spin_unlock(&q->guard_);
+    mt_ilock_unlock(&q->ilock_);
     error = ETIMEDOUT;
   }
   /* or it would take the caller out of the lock's queue */
@@ -72,9 +72,9 @@ int mltp_cond_timedwait(mltp_cond_t *cond, mltp_lock_t *lock, uint64_t deadline)
 
 int mltp_cond_signal(mltp_cond_t *cond) {
   if (mt_self("mltp_cond_signal") == NULL) return EPERM;
-  mt_spin_lock(&cond->queue_.guard_);
+  mt_ilock_lock(&cond->queue_.ilock_);
   struct mltp_thread *t = mt_waitq_pop(&cond->queue_);
-  mt_spin_unlock(&cond->queue_.guard_);
+  mt_ilock_unlock(&cond->queue_.ilock_);
   if (t != NULL) mt_resume(t);
   mt_preempt("mltp_cond_signal");
   return 0;
@@ -82,9 +82,9 @@ int mltp_cond_signal(mltp_cond_t *cond) {
 
 int mltp_cond_broadcast(mltp_cond_t *cond) {
   if (mt_self("mltp_cond_broadcast") == NULL) return EPERM;
-  mt_spin_lock(&cond->queue_.guard_);
+  mt_ilock_lock(&cond->queue_.ilock_);
   struct mltp_thread *waiters = mt_waitq_take_all(&cond->queue_);
-  mt_spin_unlock(&cond->queue_.guard_);
+  mt_ilock_unlock(&cond->queue_.ilock_);
   mt_resume_chain(waiters);
   mt_preempt("mltp_cond_broadcast");
   return 0;

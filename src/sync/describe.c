@@ -15,8 +15,8 @@
 #include <string.h>
 
 #include "base/peek.h"
-#include "core/await.h"
-#include "core/descriptor.h"
+#include "core/memory/descriptor.h"
+#include "core/wait/await.h"
 #include "mltp/latch.h"
 #include "mltp/once.h"
 #include "sync/channel.h"
@@ -147,13 +147,13 @@ static void add_object(char *text, const struct kind *kind, const mltp_waitq_t *
 }
 
 /* @return false: it is not there. */
-static bool peek_place(struct mt_place *place, const mltp_waitq_t *q) {
-  return mt_peek(place, (const void *)((uintptr_t)q - offsetof(struct mt_place, queue)),
+static bool peek_place(struct mt_wait_record *place, const mltp_waitq_t *q) {
+  return mt_peek(place, (const void *)((uintptr_t)q - offsetof(struct mt_wait_record, queue)),
                  sizeof *place);
 }
 
 static void add_channel(char *text, const mltp_waitq_t *q) {
-  struct mt_place place;
+  struct mt_wait_record place;
   mltp_case_t c;
   struct mltp_channel channel;
   char name[MT_NAME_MAX];
@@ -167,7 +167,7 @@ static void add_channel(char *text, const mltp_waitq_t *q) {
 }
 
 static void add_select(char *text, const mltp_waitq_t *q) {
-  struct mt_place place;
+  struct mt_wait_record place;
   if (peek_place(&place, q))
     add(text, "select among %zu channels", place.count);
   else
@@ -202,7 +202,7 @@ static void add_await(char *text, const struct mt_await *at) {
 static void describe(char *text, const struct mltp_thread *t) {
   const mltp_waitq_t *q = t->waitq;
   enum mt_why why = (enum mt_why)t->why;
-  bool given = why == MT_WHY_MESSAGE || why == MT_WHY_TURN;
+  bool given = why == MT_WHY_MESSAGE || why == MT_WHY_SWITCH;
   bool queued = !given && why != MT_WHY_SLEEP && why != MT_WHY_FINALIZE;
   if ((queued && q == NULL) || (given && t->waiting_for == NULL))
     why = MT_WHY_NOTHING; /* woken this very moment */
@@ -224,7 +224,7 @@ static void describe(char *text, const struct mltp_thread *t) {
     case MT_WHY_SLEEP: add(text, "sleep"); break;
     case MT_WHY_FINALIZE: add(text, "end of all other threads"); break;
     case MT_WHY_MESSAGE:
-    case MT_WHY_TURN: add_given(text, t->waiting_for); break;
+    case MT_WHY_SWITCH: add_given(text, t->waiting_for); break;
     case MT_WHY_AWAIT: add_await(text, t->awaits); break;
   }
 }

@@ -14,8 +14,8 @@
 #include <errno.h>
 
 #include "base/log.h"
-#include "core/det.h"
-#include "core/park.h"
+#include "core/det/det.h"
+#include "core/wait/park.h"
 
 int mltp_latch_init(mltp_latch_t *latch, unsigned count, const char *name) {
   *latch = (mltp_latch_t)MLTP_LATCH_INIT(count);
@@ -31,7 +31,7 @@ int mltp_latch_destroy(mltp_latch_t *latch) {
 static int refuse(const char *call, mltp_latch_t *latch, const struct mltp_thread *self,
                   const char *kind, uint64_t n) {
   uint64_t left = latch->left_;
-  mt_spin_unlock(&latch->queue_.guard_);
+  mt_ilock_unlock(&latch->queue_.ilock_);
   return mt_misuse(EINVAL, call, self->id, mt_name(self),
                    "%s %p '%s' stands at %lu, from which %lu cannot be taken (count down once "
                    "for each arrival or task)",
@@ -45,12 +45,12 @@ static int count_down(const char *call, mltp_latch_t *latch, const char *kind, u
   struct mltp_thread *self = mt_self(call);
   if (mt_unlikely(self == NULL)) return EPERM;
   mltp_waitq_t *q = &latch->queue_;
-  mt_spin_lock(&q->guard_);
+  mt_ilock_lock(&q->ilock_);
   if (mt_unlikely(latch->left_ < n)) return refuse(call, latch, self, kind, n);
   latch->left_ -= n;
   if (latch->left_ != 0 && and_wait) return mt_wait(self, q, false, MT_WHY_LATCH, NULL);
   struct mltp_thread *waiters = latch->left_ == 0 ? mt_waitq_take_all(q) : NULL;
-  mt_spin_unlock(&q->guard_);
+  mt_ilock_unlock(&q->ilock_);
   mt_resume_chain(waiters);
   mt_preempt(call);
   return 0;
@@ -61,9 +61,9 @@ static int wait(const char *call, mltp_latch_t *latch, enum mt_why why, struct m
   if (mt_unlikely(self == NULL)) return EPERM;
   mt_preempt(call);
   mltp_waitq_t *q = &latch->queue_;
-  mt_spin_lock(&q->guard_);
+  mt_ilock_lock(&q->ilock_);
   if (latch->left_ != 0) return mt_wait(self, q, false, why, timer);
-  mt_spin_unlock(&q->guard_);
+  mt_ilock_unlock(&q->ilock_);
   return 0;
 }
 
@@ -83,9 +83,9 @@ int mltp_latch_count_down(mltp_latch_t *latch, unsigned n) {
 int mltp_latch_trywait(mltp_latch_t *latch) {
   if (mt_self("mltp_latch_trywait") == NULL) return EPERM;
   mt_preempt("mltp_latch_trywait");
-  mt_spin_lock(&latch->queue_.guard_);
+  mt_ilock_lock(&latch->queue_.ilock_);
   bool open = latch->left_ == 0;
-  mt_spin_unlock(&latch->queue_.guard_);
+  mt_ilock_unlock(&latch->queue_.ilock_);
   return open ? 0 : EAGAIN;
 }
 
@@ -117,9 +117,9 @@ int mltp_waitgroup_add(mltp_waitgroup_t *group, int n) {
   static const char call[] = "mltp_waitgroup_add";
   if (n < 0) return count_down(call, latch, "wait group", (uint64_t)-(int64_t)n, false);
   if (mt_self(call) == NULL) return EPERM;
-  mt_spin_lock(&latch->queue_.guard_);
+  mt_ilock_lock(&latch->queue_.ilock_);
   latch->left_ += (uint64_t)n;
-  mt_spin_unlock(&latch->queue_.guard_);
+  mt_ilock_unlock(&latch->queue_.ilock_);
   mt_preempt(call);
   return 0;
 }

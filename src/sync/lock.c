@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "base/options.h"
-#include "core/det.h"
+#include "core/det/det.h"
 
 static const struct mt_lock_ops *const classes[] = {
     [MLTP_LOCK_REACTIVE] = &mt_lock_reactive,
@@ -78,8 +78,8 @@ int mltp_lock_destroy(mltp_lock_t *lock) {
   if (ops->spin != NULL) {
     if (ops->lock(lock, self, NULL) == 0) ops->unlock(lock, self);
   } else {
-    mt_spin_lock(&lock->queue_.guard_);
-    mt_spin_unlock(&lock->queue_.guard_);
+    mt_ilock_lock(&lock->queue_.ilock_);
+    mt_ilock_unlock(&lock->queue_.ilock_);
   }
   mt_timers_flush();
   return 0;

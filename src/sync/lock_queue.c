@@ -33,9 +33,9 @@
 #include <errno.h>
 
 #include "base/options.h"
-#include "core/det.h"
-#include "core/park.h"
-#include "core/patience.h"
+#include "core/det/det.h"
+#include "core/wait/park.h"
+#include "core/wait/spin_budget.h"
 #include "sync/lock_word.h"
 
 enum { SPINS, CHOSEN, HAS_IT, PARKS };
@@ -45,10 +45,10 @@ static bool has_it(const struct mltp_thread *self) {
 }
 
 static bool spin(const struct mltp_thread *self, const struct mltp_thread *before) {
-  struct mt_patience patience = mt_patience_begin((uint64_t)mt_options.lock_spin_ns);
+  struct mt_spin_budget patience = mt_spin_budget_begin((uint64_t)mt_options.lock_spin_ns);
   do
     if (has_it(self)) return true;
-  while (mt_patience_left(&patience, before));
+  while (mt_spin_budget_left(&patience, before));
   return false;
 }
 
@@ -57,19 +57,19 @@ static int lock_slow(mltp_lock_t *lock, struct mltp_thread *self, struct mt_time
   if (mt_lock_holder(lock) == self) return EDEADLK;
   mt_step("lock: to the queue");
   mltp_waitq_t *q = &lock->queue_;
-  mt_spin_lock(&q->guard_);
+  mt_ilock_lock(&q->ilock_);
   if (mt_lock_take_or_mark(lock, self)) {
-    mt_spin_unlock(&q->guard_);
+    mt_ilock_unlock(&q->ilock_);
     return 0;
   }
   const struct mltp_thread *before = q->tail_ != NULL ? q->tail_ : mt_lock_holder(lock);
   mt_store_relaxed(&self->wish, SPINS); /* relaxed: the guard publishes it */
   mt_waitq_append(q, self);
-  mt_spin_unlock(&q->guard_);
+  mt_ilock_unlock(&q->ilock_);
   if (spin(self, before)) return 0;
-  mt_spin_lock(&q->guard_);
+  mt_ilock_lock(&q->ilock_);
   if (mt_load_relaxed(&self->wish) != SPINS) { /* relaxed: has_it() acquires */
-    mt_spin_unlock(&q->guard_);
+    mt_ilock_unlock(&q->ilock_);
     for (unsigned round = 0; !has_it(self);) mt_relax(&round);
     return 0;
   }
@@ -82,12 +82,12 @@ static int unlock(mltp_lock_t *lock, struct mltp_thread *self) {
   mt_step("unlock: swap");
   if (mt_lock_reactive_release(lock, self)) return 0;
   mt_step("unlock: to the queue");
-  mt_spin_lock(&lock->queue_.guard_);
+  mt_ilock_lock(&lock->queue_.ilock_);
   struct mltp_thread *first = mt_waitq_pop(&lock->queue_);
   bool parks = first != NULL && first->wish == PARKS;
   if (first != NULL && !parks) mt_store_relaxed(&first->wish, CHOSEN); /* relaxed: guard */
   mt_lock_pass_on(lock, first);
-  mt_spin_unlock(&lock->queue_.guard_);
+  mt_ilock_unlock(&lock->queue_.ilock_);
   if (parks)
     mt_resume(first);
   else if (first != NULL)

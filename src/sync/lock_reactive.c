@@ -21,8 +21,8 @@
 #include <errno.h>
 
 #include "base/options.h"
-#include "core/det.h"
-#include "core/patience.h"
+#include "core/det/det.h"
+#include "core/wait/spin_budget.h"
 #include "sync/lock_word.h"
 
 enum { HANDED_NO, HANDED_WANTED, HANDED_GIVEN };
@@ -59,7 +59,7 @@ static bool spin(mltp_lock_t *lock, struct mltp_thread *self) {
   if (mt_options.lock_spin_ns == 0 || !mt_spinning_may_pay(owner)) return false;
   unsigned delay = mt_load_relaxed(&lock->ticket_), looks = 0, gap = GAP_FIRST / 2;
   mt_pauses(delay);
-  struct mt_patience patience = mt_patience_begin((uint64_t)mt_options.lock_spin_ns);
+  struct mt_spin_budget patience = mt_spin_budget_begin((uint64_t)mt_options.lock_spin_ns);
   do {
     word = mt_load_relaxed(&lock->word_); /* relaxed: the swap acquires */
     owner = mt_lock_holder_in(word);
@@ -69,7 +69,7 @@ static bool spin(mltp_lock_t *lock, struct mltp_thread *self) {
       return true;
     }
     gap = twice(gap, GAP_MOST);
-  } while (mt_patience_left_after(&patience, owner, gap));
+  } while (mt_spin_budget_left_after(&patience, owner, gap));
   return false;
 }
 
@@ -78,9 +78,9 @@ static int lock_slow(mltp_lock_t *lock, struct mltp_thread *self, struct mt_time
   for (bool again = false;; again = true) {
     if (spin(lock, self)) return 0;
     mt_step("lock: to the queue");
-    mt_spin_lock(&lock->queue_.guard_);
+    mt_ilock_lock(&lock->queue_.ilock_);
     if (mt_lock_take_or_mark(lock, self)) {
-      mt_spin_unlock(&lock->queue_.guard_);
+      mt_ilock_unlock(&lock->queue_.ilock_);
       return 0;
     }
     self->wish = again ? HANDED_WANTED : HANDED_NO;
@@ -94,12 +94,12 @@ static int unlock(mltp_lock_t *lock, struct mltp_thread *self) {
   mt_step("unlock: swap");
   if (mt_lock_reactive_release(lock, self)) return 0;
   mt_step("unlock: to the queue");
-  mt_spin_lock(&lock->queue_.guard_);
+  mt_ilock_lock(&lock->queue_.ilock_);
   struct mltp_thread *first = mt_waitq_pop(&lock->queue_);
   bool handed = first != NULL && first->wish == HANDED_WANTED;
   if (handed) first->wish = HANDED_GIVEN;
   mt_lock_pass_on(lock, handed ? first : NULL);
-  mt_spin_unlock(&lock->queue_.guard_);
+  mt_ilock_unlock(&lock->queue_.ilock_);
   if (first != NULL) mt_resume(first);
   return 0;
 }

@@ -12,9 +12,9 @@
  */
 #include <errno.h>
 
-#include "core/blocking.h"
-#include "core/det.h"
-#include "core/types.h"
+#include "core/det/det.h"
+#include "core/sched/blocking.h"
+#include "core/vp/types.h"
 #include "mltp/sched.h"
 #include "sync/lock.h"
 

@@ -7,7 +7,7 @@
 #ifndef MT_SYNC_LOCK_STEP_H
 #define MT_SYNC_LOCK_STEP_H
 
-#include "core/thread.h"
+#include "core/thread/thread.h"
 
 /**
  * One step.

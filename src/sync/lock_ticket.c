@@ -11,7 +11,7 @@
  */
 #include <errno.h>
 
-#include "core/det.h"
+#include "core/det/det.h"
 #include "sync/lock.h"
 #include "sync/lock_step.h"
 

@@ -16,7 +16,7 @@
 #ifndef MT_SYNC_LOCK_WORD_H
 #define MT_SYNC_LOCK_WORD_H
 
-#include "core/det.h"
+#include "core/det/det.h"
 #include "sync/lock.h"
 
 static inline struct mltp_thread *mt_lock_holder_in(uint64_t word) {

@@ -8,7 +8,7 @@
  */
 #include <errno.h>
 
-#include "core/det.h"
+#include "core/det/det.h"
 #include "mltp/sched.h"
 #include "sync/lock.h"
 

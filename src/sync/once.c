@@ -17,8 +17,8 @@
 #include <errno.h>
 
 #include "base/log.h"
-#include "core/det.h"
-#include "core/park.h"
+#include "core/det/det.h"
+#include "core/wait/park.h"
 
 enum { NEW, RUNNING, DONE };
 
@@ -32,11 +32,11 @@ static void settle(struct mt_undo *undo) {
   struct call *call = (struct call *)undo;
   mltp_once_t *once = call->once;
   mt_step("once: settle");
-  mt_spin_lock(&once->queue_.guard_);
+  mt_ilock_lock(&once->queue_.ilock_);
   once->runner_ = NULL;
   mt_store_release(&once->state_, call->outcome); /* ON-2 release: what func did; pairs ON-1 */
   struct mltp_thread *waiters = mt_waitq_take_all(&once->queue_);
-  mt_spin_unlock(&once->queue_.guard_);
+  mt_ilock_unlock(&once->queue_.ilock_);
   mt_resume_chain(waiters);
 }
 
@@ -58,10 +58,10 @@ static int once_slow(mltp_once_t *once, mltp_once_func_t *func, void *arg) {
   mt_preempt("mltp_once");
   mltp_waitq_t *q = &once->queue_;
   while (true) {
-    mt_spin_lock(&q->guard_);
+    mt_ilock_lock(&q->ilock_);
     if (once->state_ != RUNNING) break;
     if (once->runner_ == self) {
-      mt_spin_unlock(&q->guard_);
+      mt_ilock_unlock(&q->ilock_);
       return mt_misuse(EDEADLK, "mltp_once", self->id, mt_name(self),
                        "once %p is called by the very function it runs (do not nest it)",
                        (void *)once);
@@ -73,7 +73,7 @@ static int once_slow(mltp_once_t *once, mltp_once_func_t *func, void *arg) {
     mt_store_relaxed(&once->state_, RUNNING); /* relaxed: all but DONE is under the guard */
     once->runner_ = self;
   }
-  mt_spin_unlock(&q->guard_);
+  mt_ilock_unlock(&q->ilock_);
   if (!done) run(once, self, func, arg);
   mt_preempt("mltp_once");
   return 0;

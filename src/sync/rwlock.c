@@ -9,7 +9,7 @@
 #include <errno.h>
 
 #include "base/log.h"
-#include "core/det.h"
+#include "core/det/det.h"
 
 static const char *name_of(const mltp_rwlock_t *lock) {
   return lock->name_ != NULL ? lock->name_ : "";

@@ -12,8 +12,8 @@
 #ifndef MT_SYNC_RWLOCK_H
 #define MT_SYNC_RWLOCK_H
 
-#include "core/det.h"
-#include "core/park.h"
+#include "core/det/det.h"
+#include "core/wait/park.h"
 #include "mltp/rwlock.h"
 
 enum { MT_RW_WAITERS = 1, MT_RW_READERS = 2, MT_RW_ONE_READER = 4 };

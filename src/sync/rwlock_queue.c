@@ -32,19 +32,19 @@
 #include <errno.h>
 
 #include "base/options.h"
-#include "core/patience.h"
+#include "core/wait/spin_budget.h"
 #include "sync/rwlock.h"
 
 static bool is_last_reader(uint64_t word) { return mt_rw_readers(word) == 1; }
 
 /* Waits on the processor for a writer that runs. @return true: acquired. */
 static bool spin(mltp_rwlock_t *lock, const struct mltp_thread *self, enum mt_rw_wish wish) {
-  struct mt_patience patience = mt_patience_begin((uint64_t)mt_options.lock_spin_ns);
+  struct mt_spin_budget patience = mt_spin_budget_begin((uint64_t)mt_options.lock_spin_ns);
   struct mltp_thread *writer;
   do {
     if (mt_rw_take(lock, self, wish)) return true;
     writer = mt_rw_writer(mt_load_relaxed(&lock->word_)); /* relaxed: a hint */
-  } while (writer != NULL && mt_patience_left(&patience, writer));
+  } while (writer != NULL && mt_spin_budget_left(&patience, writer));
   return false;
 }
 
@@ -88,12 +88,12 @@ static struct mltp_thread *first_writer(const mltp_waitq_t *q) {
 static bool hand_over(mltp_rwlock_t *lock) {
   mltp_waitq_t *q = &lock->queue_;
   mt_step("rwlock unlock: to the queue");
-  mt_spin_lock(&q->guard_);
+  mt_ilock_lock(&q->ilock_);
   uint64_t word = mt_load_acquire(&lock->word_); /* RW-5 acquire: all readers; pairs RW-3 */
   bool reading = word & MT_RW_READERS;
   if (q->count_ == 0 || (reading && !is_last_reader(word))) {
     if (q->count_ == 0) mt_and_relaxed(&lock->word_, ~(uint64_t)MT_RW_WAITERS);
-    mt_spin_unlock(&q->guard_);
+    mt_ilock_unlock(&q->ilock_);
     return false;
   }
   struct mltp_thread *first = q->head_, *chain;
@@ -109,7 +109,7 @@ static bool hand_over(mltp_rwlock_t *lock) {
   if (q->count_ != 0) next |= MT_RW_WAITERS;
   /* RW-4 release: nobody else changes it now; pairs RW-1 RW-2 RW-6 */
   mt_store_release(&lock->word_, next);
-  mt_spin_unlock(&q->guard_);
+  mt_ilock_unlock(&q->ilock_);
   mt_resume_chain(chain);
   return true;
 }
@@ -120,14 +120,14 @@ static void give_up(mltp_rwlock_t *lock) {
   mltp_waitq_t *q = &lock->queue_;
   struct mltp_thread *chain = NULL;
   mt_step("rwlock: give up");
-  mt_spin_lock(&q->guard_);
+  mt_ilock_lock(&q->ilock_);
   uint64_t more = 0;
   /* it stays so while the queue is not empty. RW-6 acquire: for them; pairs RW-3 RW-4 */
   if (mt_load_acquire(&lock->word_) & MT_RW_READERS && first_writer(q) == NULL)
     chain = pop_readers(q, &more);
   mt_add_relaxed(&lock->word_, more & ~(uint64_t)MT_RW_READERS);
   if (q->count_ == 0) mt_and_relaxed(&lock->word_, ~(uint64_t)MT_RW_WAITERS);
-  mt_spin_unlock(&q->guard_);
+  mt_ilock_unlock(&q->ilock_);
   mt_resume_chain(chain);
 }
 
@@ -136,9 +136,9 @@ int mt_rw_wait(mltp_rwlock_t *lock, struct mltp_thread *self, enum mt_rw_wish wi
   if (spin(lock, self, wish)) return 0;
   mt_step("rwlock: to the queue");
   mltp_waitq_t *q = &lock->queue_;
-  mt_spin_lock(&q->guard_);
+  mt_ilock_lock(&q->ilock_);
   if (take_or_mark(lock, self, wish)) {
-    mt_spin_unlock(&q->guard_);
+    mt_ilock_unlock(&q->ilock_);
     return 0;
   }
   self->wish = (uint8_t)wish;

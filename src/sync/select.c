@@ -15,8 +15,8 @@
 #include <errno.h>
 
 #include "base/log.h"
-#include "core/det.h"
-#include "core/vp.h"
+#include "core/det/det.h"
+#include "core/vp/vp.h"
 #include "sync/channel.h"
 
 /* Links the cases by the addresses of their channels. */
@@ -36,7 +36,7 @@ static mltp_case_t *in_lock_order(mltp_case_t *cases, size_t count) {
 static void lock_all(const mltp_case_t *order) {
   const mltp_channel_t *last = NULL;
   for (const mltp_case_t *c = order; c != NULL; c = c->locks_) {
-    if (c->channel != last) mt_spin_lock(&c->channel->guard);
+    if (c->channel != last) mt_ilock_lock(&c->channel->ilock);
     last = c->channel;
   }
 }
@@ -45,7 +45,7 @@ static void unlock_all(const mltp_case_t *order) {
   while (order != NULL) {
     mltp_channel_t *channel = order->channel;
     while (order != NULL && order->channel == channel) order = order->locks_;
-    mt_spin_unlock(&channel->guard); /* it may be freed from here on */
+    mt_ilock_unlock(&channel->ilock); /* it may be freed from here on */
   }
 }
 
@@ -71,22 +71,22 @@ static mltp_case_t *try_all(struct mltp_thread *self, mltp_case_t *cases, size_t
 
 /* Nothing can be done at once: waits until somebody else does one of the cases.
  * Guards held, released meanwhile. @return that case, or NULL: the timer came first. */
-static mltp_case_t *wait(struct mltp_thread *self, mltp_case_t *order, struct mt_place *place,
+static mltp_case_t *wait(struct mltp_thread *self, mltp_case_t *order, struct mt_wait_record *place,
                          struct mt_timer *timer, enum mt_why why) {
   for (mltp_case_t *c = order; c != NULL; c = c->locks_) mt_case_enter(c, place);
-  mt_spin_lock(&place->queue.guard_);
+  mt_ilock_lock(&place->queue.ilock_);
   bool entered = mt_wait_enter(self, &place->queue, timer);
   unlock_all(order);
   if (entered)
     mt_wait_park(self, &place->queue, why, timer);
   else
-    mt_spin_unlock(&place->queue.guard_);
+    mt_ilock_unlock(&place->queue.ilock_);
   for (mltp_case_t *c = order; c != NULL; c = c->locks_) {
     if (c == place->done) continue; /* its channel may be gone */
     mt_step("select: leave a queue");
-    mt_spin_lock(&c->channel->guard);
+    mt_ilock_lock(&c->channel->ilock);
     mt_case_leave(c);
-    mt_spin_unlock(&c->channel->guard);
+    mt_ilock_unlock(&c->channel->ilock);
   }
   return place->done;
 }
@@ -100,7 +100,7 @@ int mt_select(struct mltp_thread *self, mltp_case_t *cases, size_t count, uint64
   int error = ETIMEDOUT;
   unlock_all(order);
   if (done == NULL && deadline != 0) {
-    struct mt_place place = {.cases = cases, .count = count};
+    struct mt_wait_record place = {.cases = cases, .count = count};
     struct mt_timer timer; /* armed before any guard is taken, so all is tried once more */
     mt_timer_arm(&timer, self, deadline);
     mt_step("select: to the queues");

@@ -4,8 +4,8 @@
 #include <errno.h>
 
 #include "base/log.h"
-#include "core/det.h"
-#include "core/park.h"
+#include "core/det/det.h"
+#include "core/wait/park.h"
 #include "mltp/sync.h"
 
 int mltp_sem_init(mltp_sem_t *sem, unsigned value, const char *name) {
@@ -27,9 +27,9 @@ static bool take(mltp_sem_t *sem) {
 
 static int wait(mltp_sem_t *sem, struct mltp_thread *self, struct mt_timer *timer) {
   mltp_waitq_t *q = &sem->queue_;
-  mt_spin_lock(&q->guard_);
+  mt_ilock_lock(&q->ilock_);
   if (!take(sem)) return mt_wait(self, q, false, MT_WHY_SEM, timer);
-  mt_spin_unlock(&q->guard_);
+  mt_ilock_unlock(&q->ilock_);
   return 0;
 }
 
@@ -45,9 +45,9 @@ int mltp_sem_trywait(mltp_sem_t *sem) {
   mt_preempt("mltp_sem_trywait");
   /* relaxed: a post that came before is seen. Who polls leaves the guard to who posts. */
   if (mt_load_relaxed(&sem->value_) == 0) return EAGAIN;
-  mt_spin_lock(&sem->queue_.guard_);
+  mt_ilock_lock(&sem->queue_.ilock_);
   bool taken = take(sem);
-  mt_spin_unlock(&sem->queue_.guard_);
+  mt_ilock_unlock(&sem->queue_.ilock_);
   return taken ? 0 : EAGAIN;
 }
 
@@ -64,12 +64,12 @@ int mltp_sem_timedwait(mltp_sem_t *sem, uint64_t deadline) {
 int mltp_sem_post(mltp_sem_t *sem) {
   if (mt_self("mltp_sem_post") == NULL) return EPERM;
   mltp_waitq_t *q = &sem->queue_;
-  mt_spin_lock(&q->guard_);
+  mt_ilock_lock(&q->ilock_);
   struct mltp_thread *t = mt_waitq_pop(q);
   int error = t == NULL && sem->value_ == UINT32_MAX ? EOVERFLOW : 0;
   if (t == NULL && error == 0)
     mt_store_relaxed(&sem->value_, sem->value_ + 1); /* relaxed: mltp_sem_value() peeks */
-  mt_spin_unlock(&q->guard_);
+  mt_ilock_unlock(&q->ilock_);
   if (t != NULL) mt_resume(t);
   mt_preempt("mltp_sem_post");
   return error;

@@ -2,8 +2,8 @@
 /* Sleeping: waiting, with a deadline, in a queue nobody else knows. */
 #include <errno.h>
 
-#include "core/det.h"
-#include "core/park.h"
+#include "core/det/det.h"
+#include "core/wait/park.h"
 #include "mltp/time.h"
 
 /* Who waits by asking for the time again and again lets others run in deterministic mode,
@@ -25,7 +25,7 @@ int mltp_sleep_until(uint64_t deadline) {
   mltp_waitq_t nobody = {0};
   struct mt_timer timer;
   mt_timer_arm(&timer, self, deadline);
-  mt_spin_lock(&nobody.guard_);
+  mt_ilock_lock(&nobody.ilock_);
   int error = mt_timer_disarm(&timer, mt_wait(self, &nobody, false, MT_WHY_SLEEP, &timer));
   return error == ETIMEDOUT ? 0 : error;
 }

@@ -2,7 +2,7 @@
 /* The arena of coroutines' stacks; stack.h explains it. */
 #include "systemc/stack.h"
 
-#include "debug/sanitizer.h"
+#include "instrument/sanitizer.h"
 #include "os/os.h"
 #include "systemc/coroutine.h"
 

@@ -5,8 +5,8 @@
  * guard at its low end; memory appears as it is touched. A free slot keeps what was touched and
  * is reused last in, first out.
  *
- * It is core/stack.h for one kernel thread, with the same layout (the description lies in the
- * topmost line, tops are coloured, guards are light where the kernel has them) and the same
+ * It is core/memory/stack.h for one kernel thread, with the same layout (the description lies in
+ * the topmost line, tops are coloured, guards are light where the kernel has them) and the same
  * trim policy: what lay unused for a whole second is given back but for its topmost page. Core's
  * own is part of a runtime with VPs, which a SystemC program does not have; nobody else is there
  * to trim, so it is done when stacks come and go.

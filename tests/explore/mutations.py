@@ -55,9 +55,9 @@ MUTATIONS = [
      "return wait(sem, self, &timer);", "timed-sem", "a timer outlives its wait"),
     ("cond.c", "bool entered = mt_wait_enter(self, q, timer);\n"
      "  int error = lock != NULL ? let_go(call, lock, self) : 0;",
-     "mt_spin_unlock(&q->guard_);\n"
+     "mt_ilock_unlock(&q->ilock_);\n"
      "  int error = lock != NULL ? let_go(call, lock, self) : 0;\n"
-     "  mt_step(\"\");\n  mt_spin_lock(&q->guard_);\n"
+     "  mt_step(\"\");\n  mt_ilock_lock(&q->ilock_);\n"
      "  bool entered = mt_wait_enter(self, q, timer);", "cond",
      "the lock is let go before the caller is in the queue"),
     ("cond.c", "  if (timer != NULL) error = mt_timer_disarm(timer, error);\n", "",
@@ -66,13 +66,13 @@ MUTATIONS = [
      "units that no part has yet are not waited for"),
     ("barrier.c", "part->owed_ > 1", "part->owed_ > 0", "barrier", "a part is completed and the barrier is not told"),
     ("barrier.c", "mt_store_relaxed(&part->owed_, part->owed_ - 1);",
-     "uint32_t owed = part->owed_;\n    mt_spin_unlock(&part->queue_.guard_);\n    mt_step(\"\");\n"
-     "    mt_spin_lock(&part->queue_.guard_);\n    part->owed_ = owed - 1;", "barrier",
+     "uint32_t owed = part->owed_;\n    mt_ilock_unlock(&part->queue_.ilock_);\n    mt_step(\"\");\n"
+     "    mt_ilock_lock(&part->queue_.ilock_);\n    part->owed_ = owed - 1;", "barrier",
      "what a part owes is looked at and then changed, in two steps"),
     ("barrier.c", "waiters[i] = (struct mt_home_chain){part->mixed_ ? NULL : part->home_, part->queue_.head_};", "",
      "barrier", "waiters are taken out and not resumed"),
     ("sleep.c", "mt_wait(self, &nobody, false, MT_WHY_SLEEP, &timer));",
-     "(mt_spin_unlock(&nobody.guard_), 0));", "sleep", "a sleeper does not wait"),
+     "(mt_ilock_unlock(&nobody.ilock_), 0));", "sleep", "a sleeper does not wait"),
     ("lock_queue.c", "mt_store_relaxed(&self->wish, PARKS);", "", "queue",
      "who parks does not say so"),
     ("lock_queue.c", "if (mt_lock_take_or_mark(lock, self)) {", "if (lock->word_ = lock->word_ | 1, 0) {",
@@ -89,7 +89,7 @@ MUTATIONS = [
     ("await.c", "(mt_load_seq_cst(wish->word) == wish->value) == wish->equal", "false", "await",
      "the word is not looked at again under the guard"),
     ("await.c", "mt_store_seq_cst(&bucket->waiters, bucket->waiters + 1);", "", "await", "a waiter does not count itself"),
-    ("await.c", " || !mt_await_fulfilled(t->awaits)) continue;", ") continue;", "await",
+    ("await.c", " || !mt_await_holds(t->awaits)) continue;", ") continue;", "await",
      "who wakes does not ask for the wish"),
     ("await.c", "  if (woken == 1)\n    mt_resume(first);", "  if (woken >= 1)\n    mt_resume(first);", "timed-await",
      "the first waiter only is resumed"),
@@ -110,19 +110,19 @@ MUTATIONS = [
     ("rwlock_queue.c", "mt_add_relaxed(&lock->word_, more & ~(uint64_t)MT_RW_READERS);", "", "timed-rwlock",
      "readers who come in then are not counted"),
     ("latch.c", "  latch->left_ -= n;\n",
-     "  uint64_t left = latch->left_;\n  mt_spin_unlock(&q->guard_);\n  mt_step(\"\");\n"
-     "  mt_spin_lock(&q->guard_);\n  latch->left_ = left - n;\n", "latch",
+     "  uint64_t left = latch->left_;\n  mt_ilock_unlock(&q->ilock_);\n  mt_step(\"\");\n"
+     "  mt_ilock_lock(&q->ilock_);\n  latch->left_ = left - n;\n", "latch",
      "the count is looked at and then changed, in two steps"),
-    ("latch.c", "mt_spin_lock(&q->guard_);\n  if (latch->left_ != 0) return",
-     "bool shut = latch->left_ != 0;\n  mt_step(\"\");\n  mt_spin_lock(&q->guard_);\n  if (shut) return",
+    ("latch.c", "mt_ilock_lock(&q->ilock_);\n  if (latch->left_ != 0) return",
+     "bool shut = latch->left_ != 0;\n  mt_step(\"\");\n  mt_ilock_lock(&q->ilock_);\n  if (shut) return",
      "latch", "the count is looked at before the guard is taken"),
     ("latch.c", "mt_resume_chain(waiters);", "if (waiters != NULL) mt_resume(waiters);", "latch",
      "the first waiter only is resumed"),
     ("latch.c", "return mt_timer_disarm(&timer, wait(call, latch, why, &timer));",
      "return wait(call, latch, why, &timer);", "timed-latch", "a timer outlives its wait"),
     ("latch.c", "  latch->left_ += (uint64_t)n;\n",
-     "  uint64_t left = latch->left_;\n  mt_spin_unlock(&latch->queue_.guard_);\n  mt_step(\"\");\n"
-     "  mt_spin_lock(&latch->queue_.guard_);\n  latch->left_ = left + (uint64_t)n;\n", "waitgroup",
+     "  uint64_t left = latch->left_;\n  mt_ilock_unlock(&latch->queue_.ilock_);\n  mt_step(\"\");\n"
+     "  mt_ilock_lock(&latch->queue_.ilock_);\n  latch->left_ = left + (uint64_t)n;\n", "waitgroup",
      "tasks are added in two steps"),
     ("once.c", "    mt_store_relaxed(&once->state_, RUNNING); /* relaxed: all but DONE is under the guard */\n",
      "", "once", "who runs it does not say so"),
@@ -143,9 +143,9 @@ MUTATIONS = [
      "what has become possible is not tried again before waiting"),
     ("select.c", "    mt_case_leave(c);\n", "", "two-selects", "cases stay in the queues"),
     ("select.c", "  if (peer != NULL) mt_resume(peer);\n", "", "channel", "the other one is not resumed"),
-    ("select.c", "  mt_spin_lock(&place->queue.guard_);\n"
+    ("select.c", "  mt_ilock_lock(&place->queue.ilock_);\n"
      "  bool entered = mt_wait_enter(self, &place->queue, timer);\n  unlock_all(order);\n",
-     "  unlock_all(order);\n  mt_step(\"\");\n  mt_spin_lock(&place->queue.guard_);\n"
+     "  unlock_all(order);\n  mt_step(\"\");\n  mt_ilock_lock(&place->queue.ilock_);\n"
      "  bool entered = mt_wait_enter(self, &place->queue, timer);\n", "channel",
      "the channels are let go before the caller is in its place"),
     ("select.c", "error = mt_timer_disarm(&timer, ETIMEDOUT);", "", "timed-channel",

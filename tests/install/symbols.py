@@ -16,7 +16,7 @@ for header in pathlib.Path(include_dir).glob("*.h"):
 listing = subprocess.run(["nm", "-D", "--defined-only", "--format=posix", library],
                          check=True, capture_output=True, text=True).stdout
 fields = [line.split() for line in listing.splitlines()]
-# What is private belongs to the other libraries of the project: src/core/seam.h.
+# What is private belongs to the other libraries of the project: src/core/internal/.
 fields = [field for field in fields if not field[0].endswith("@@MLTP_PRIVATE")]
 exported = {name.split("@")[0] for name, kind, *_ in fields if kind != "A"}
 unversioned = sorted(name for name, kind, *_ in fields if kind != "A" and "@@MLTP_" not in name)

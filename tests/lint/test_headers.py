@@ -32,7 +32,7 @@ class Headers(TreeTest):
         self.assert_errors(self.errors(GOOD), "two.hpp:1: does not compile alone with c++")
 
     def test_private_header_that_needs_another_first(self):
-        self.write("src/core/park.h", "static inline size_t two(void) { return 2; }\n")
+        self.write("src/core/wait/park.h", "static inline size_t two(void) { return 2; }\n")
         self.assert_errors(self.errors(GOOD), "park.h:1: does not compile alone with cc")
 
     def test_function_without_docstring(self):

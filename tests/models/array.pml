@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The array queue (src/spin/array.c), with fewer places than contenders. Three threads acquire
+ * The array queue (src/alternatives/spin/array.c), with fewer places than contenders. Three threads acquire
  * and release it twice each, waiting in line or by trying.
  *
  * Checked: mutual exclusion; nobody waits for ever (all end); numbers are served in order.

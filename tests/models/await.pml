@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Waiting for a word (src/core/await.h). Thread 0 waits until the word is 1, then until it is
+ * Waiting for a word (src/core/wait/await.h). Thread 0 waits until the word is 1, then until it is
  * 2; thread 1 stores 3, which nobody waits for, then 1, and once that was seen 2. With
  * -DTIMED the first wait has a deadline, which comes whenever it likes. Spinning is left out:
  * it is a longer look.

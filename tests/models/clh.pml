@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lock of Craig, and Landin and Hagersten, without a first cell (src/spin/clh.c). Three
+ * The lock of Craig, and Landin and Hagersten, without a first cell (src/alternatives/spin/clh.c). Three
  * threads acquire and release it twice each.
  *
  * Checked: mutual exclusion; nobody waits for ever (all end); a cell is touched only while

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who sleeps and who is woken (src/core/idle.h), with run queues as counters: three
+ * Who sleeps and who is woken (src/core/sched/idle.h), with run queues as counters: three
  * VPs. VP 0 runs a maker, which makes up to two threads ready; the others sleep. A
  * poster outside posts two threads at once to one VP. A thread that runs ends soon or
  * computes for ever. Nobody is quiet, and there is no keeper to mend things.
@@ -32,7 +32,7 @@ bool in_futex[VPS];
 #define OTHER1(me) ((me + 1) % VPS)
 #define OTHER2(me) ((me + 2) % VPS)
 
-/* What happens under idle_guard is one step. */
+/* What happens under idle_ilock is one step. */
 inline get_up(who) {
   sleeping--; /* ID-3 */
   status[who] = AWAKE;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Handing a thread to an idle VP (src/core/strategy_idleq.c). One VP enters the idle queue,
+ * Handing a thread to an idle VP (src/alternatives/strategy/idleq.c). One VP enters the idle queue,
  * looks, leaves whenever it likes, and sleeps; two creators take it out of the queue to
  * give it a thread, or put it back: what they create needs no VP (mt_idleq_forget()).
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lock of Mellor-Crummey and Scott, with nodes on the waiters' stacks (src/spin/mcs.c).
+ * The lock of Mellor-Crummey and Scott, with nodes on the waiters' stacks (src/alternatives/spin/mcs.c).
  * Three threads acquire and release it twice each.
  *
  * Checked: mutual exclusion; nobody waits for ever (all end); no node is touched after its

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Waiting with a deadline (src/core/park.c, timer.c) on a semaphore: thread 1 runs on
+ * Waiting with a deadline (src/core/wait/park.c, timer.c) on a semaphore: thread 1 runs on
  * a VP, whose timers another VP fires; thread 2 is bound and watches its own deadline.
  * Each waits twice; a poster posts twice, and destroys the semaphore as soon as the last
  * waiter is out of its queue. Deadlines come whenever they like.
@@ -25,7 +25,7 @@
 #define QUEUE 1
 #define JUNK 2
 
-bool guard, timer_guard, outside_timeouts, armed;
+bool guard, timer_ilock, outside_timeouts, armed;
 bool waits; /* thread 1's timer exists */
 byte value, posted, received;
 bool queued[3], saved[3], resumed[3], timed_out[3], destroyed;
@@ -65,7 +65,7 @@ active proctype unbound() {
      drain(0); /* some locked instruction follows: the guard */
 #else
      waits = true;
-     atomic { !timer_guard -> drain(0); armed = true; mem[FIRED] = 0 }
+     atomic { !timer_ilock -> drain(0); armed = true; mem[FIRED] = 0 }
 #endif
      lock(guard);
      if
@@ -117,9 +117,9 @@ disarm:
 #endif
      waits = false
 #elif !defined(MUTATE_5)
-     lock(timer_guard);
+     lock(timer_ilock);
      armed = false;
-     timer_guard = false
+     timer_ilock = false
 #else
      armed = false
 #endif
@@ -185,10 +185,10 @@ active proctype firer() {
   bool in_queue;
 end:
   do
-  :: atomic { !timer_guard && armed -> timer_guard = true }
+  :: atomic { !timer_ilock && armed -> timer_ilock = true }
      armed = false;
      fire();
-     atomic { drain(1); timer_guard = false }
+     atomic { drain(1); timer_ilock = false }
   od
 }
 #endif
@@ -280,8 +280,8 @@ active proctype poster() {
   lock(guard);
   guard = false;
 #ifndef MUTATE_9
-  lock(timer_guard); /* mt_timers_flush() */
-  timer_guard = false;
+  lock(timer_ilock); /* mt_timers_flush() */
+  timer_ilock = false;
   lock(outside_timeouts);
   outside_timeouts = false;
 #endif

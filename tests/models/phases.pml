@@ -95,7 +95,7 @@ inline open(g) {
 #endif
 }
 #else
-/* mt_seam_resume_all() */
+/* mti_resume_all() */
 inline open(g) {
   woken = waiter[g];
   waiter[g] = MEMBERS;

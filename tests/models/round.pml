@@ -25,7 +25,7 @@ inline resume(who) { atomic { assert(saved[who] && !resumed[who]); resumed[who] 
 
 inline go_on() { atomic { resumed[_pid] -> resumed[_pid] = false; saved[_pid] = false } }
 
-/* mt_seam_park() */
+/* mti_park_unlock() */
 inline park(g) {
   saved[_pid] = true;
   g = false;

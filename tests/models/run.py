@@ -85,8 +85,8 @@ MUTATIONS = {
         Mutation(5, "search_end_found", "who finds work does not look for more", MAKER),
         Mutation(6, "mt_runq_drain", "who empties its inbox keeps all of it", HOME),
         Mutation(7, "ID-2", "the sleeper's last look without the heavy fence", MAKER + ENDS),
-        Mutation(8, "must_get_up", "the sleeper does not look at its own inbox", HOME),
-        Mutation(9, "must_get_up", "the sleeper does not look at the others' queues", MAKER),
+        Mutation(8, "must_stay_awake", "the sleeper does not look at its own inbox", HOME),
+        Mutation(9, "must_stay_awake", "the sleeper does not look at the others' queues", MAKER),
         Mutation(10, "deliver", "a VP found awake after all is taken to be free", BLOCKED),
     ],
     "idleq": [
@@ -181,7 +181,7 @@ MUTATIONS = {
         Mutation(2, "AW-3", "the waiter does not look again under the guard"),
         Mutation(3, "mt_wait", "the guard is released between the look and the queue"),
         Mutation(4, "mt_wait", "the guard is released before the waiter is in the queue"),
-        Mutation(5, "mt_await_fulfilled", "who wakes does not ask for the wish"),
+        Mutation(5, "mt_await_holds", "who wakes does not ask for the wish"),
         Mutation(6, "AW-1", "the word is stored by a plain store"),
     ],
     "finalize": [

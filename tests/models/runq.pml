@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The run queue of VP 0 (src/core/runq.h): its owner, two thieves, somebody who
+ * The run queue of VP 0 (src/core/sched/runq.h): its owner, two thieves, somebody who
  * probes. Of three threads the owner runs one; it yields, to the next or to a given
  * one. A thief posts what it got back to the owner's inbox. All this for ever.
  *

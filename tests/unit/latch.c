@@ -157,7 +157,7 @@ static void mltp_latch_may_be_freed_after_wait(void) {
     }
     memset(latch, 0x55, sizeof *latch);
     worker_join(&worker);
-    CHECK_EQUAL(latch->queue_.guard_, 0x55555555);
+    CHECK_EQUAL(latch->queue_.ilock_, 0x55555555);
     free(latch);
   }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The library's own spin locks, by kernel threads: every kind. */
 #define _GNU_SOURCE /* the registers of arch.h */
-#include "spin/spinlock.h"
+#include "alternatives/spin/spinlock.h"
 
 #include <pthread.h>
 

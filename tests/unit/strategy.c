@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/descriptor.h"
-#include "core/stack.h"
-#include "core/strategy_queue.h"
-#include "core/vp.h"
+#include "alternatives/strategy/ready_queue.h"
+#include "core/memory/descriptor.h"
+#include "core/memory/stack.h"
+#include "core/vp/vp.h"
 #include "support/support.h"
 
 static const mltp_attr_t detached = {.detached = 1};

@@ -228,7 +228,7 @@ class Places:
         """pc is an address in the library."""
         self.solib = gdb.current_progspace().solib_name(pc)
         symtab = gdb.find_pc_line(pc).symtab
-        if symtab is not None:  # .../src/core/park.c, .../src/arch/x86_64/arch_impl.h
+        if symtab is not None:  # .../src/core/wait/park.c, .../src/arch/x86_64/arch_impl.h
             self.sources = re.sub(r"(.*/src/).*", r"\1", symtab.fullname())
 
     def at(self, pc):

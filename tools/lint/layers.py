@@ -21,21 +21,21 @@ ARROWS = {
     # The ways to wait for a lock on the processor.
     "spin": ["arch", "os", "base"],
     # Threads, VPs, scheduler: all below; of debug only the hooks core has to call.
-    "core": ["arch", "os", "base", "spin", "debug/sanitizer.h", "debug/report.h", "debug/probes.h"],
+    "core": ["arch", "os", "base", "spin", "instrument/sanitizer.h", "debug/report.h", "instrument/probes.h"],
     # Everything that waits is built on core's park.
-    "sync": ["arch", "os", "base", "spin", "core", "debug/sanitizer.h", "debug/report.h"],
+    "sync": ["arch", "os", "base", "spin", "core", "instrument/sanitizer.h", "debug/report.h"],
     # Dumps and reports look at every state core has, and ask objects what they are.
     "debug": ["arch", "os", "base", "core", "sync/describe.h", "sync/lock.h"],
     # QuickThreads' interface and SystemC's coroutine package: bare contexts, without a runtime.
     "quickthreads": ["arch", "os/os.h"],
-    "systemc": ["arch", "os", "debug/sanitizer.h"],
+    "systemc": ["arch", "os", "instrument/sanitizer.h"],
     # MPI is built on the public interface; of the inside it has guards and parking by one header.
     # Its loader knows the processor's relocations and has system calls of its own.
-    "tmpi": ["arch/program.h", "base/atomic.h", "core/seam.h", "os/map.h", "os/os.h",
+    "tmpi": ["arch/program.h", "base/atomic.h", "core/internal/", "os/map.h", "os/os.h",
              "os/pthreads.h"],
     # Simulation is built on the public interface; of the inside it has guards, parking and a
     # coroutine's switch by one header. The switch itself it does in place.
-    "sim": ["arch", "base/atomic.h", "core/seam.h"],
+    "sim": ["arch", "base/atomic.h", "core/internal/"],
 }
 
 # Public headers beside mltp/...

@@ -17,7 +17,7 @@ struct arch_context {
 };
 
 /** A switch that has been prepared, and is to be done at once: mt_arch_switch(from, to). */
-struct arch_turn {
+struct arch_switch_pair {
   struct arch_context *from;
   const struct arch_context *to; /**< NULL: it has been done already, or is not to be done */
 };

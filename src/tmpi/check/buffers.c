@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/seam.h"
+#include "core/internal/locks.h"
 #include "tmpi/check/check.h"
 #include "tmpi/layout/type.h"
 #include "tmpi/rank/rank.h"
@@ -77,7 +77,7 @@ void tm_buffers_begin(const struct tm_seen *seen) {
   struct user *user = &users[seen->rank];
   if (!use_of(seen, &use)) return;
   int looked = 0;
-  mt_seam_lock(&user->ilock);
+  mti_lock(&user->ilock);
   const struct use *u = user->uses;
   while (u != NULL && looked < LOOK_BACK && !conflict(u, &use)) {
     u = u->next;
@@ -85,7 +85,7 @@ void tm_buffers_begin(const struct tm_seen *seen) {
   }
   bool found = u != NULL && looked < LOOK_BACK;
   if (found) other = *u;
-  mt_seam_unlock(&user->ilock);
+  mti_unlock(&user->ilock);
   if (!found) return;
   char here[TM_CALL_TEXT], there[TM_CALL_TEXT];
   tm_describe(here, seen);
@@ -103,20 +103,20 @@ void tm_buffers_end(const struct tm_seen *seen, const void *request) {
   kept->request = request;
   if (!kept->writes) kept->hash = hash_of(kept);
   struct user *user = &users[seen->rank];
-  mt_seam_lock(&user->ilock);
+  mti_lock(&user->ilock);
   kept->next = user->uses;
   user->uses = kept;
-  mt_seam_unlock(&user->ilock);
+  mti_unlock(&user->ilock);
 }
 
 void tm_buffers_drop(int rank, const void *request) {
   struct user *user = &users[rank];
-  mt_seam_lock(&user->ilock);
+  mti_lock(&user->ilock);
   struct use **link = &user->uses;
   while (*link != NULL && (*link)->request != request) link = &(*link)->next;
   struct use *use = *link;
   if (use != NULL) *link = use->next;
-  mt_seam_unlock(&user->ilock);
+  mti_unlock(&user->ilock);
   if (use != NULL && !use->writes && use->hash != hash_of(use)) {
     char text[TM_CALL_TEXT];
     tm_describe(text, &use->seen);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/seam.h"
+#include "core/internal/locks.h"
 #include "tmpi/check/check.h"
 #include "tmpi/rank/rank.h"
 #include "tmpi/report/location.h"
@@ -32,22 +32,22 @@ static void add(const struct tm_seen *seen, const void *handle) {
   struct live *live = malloc(sizeof *live);
   if (live == NULL) return; /* one leak less is found */
   *live = (struct live){NULL, handle, seen->site, seen->rank, seen->kind, seen->call};
-  mt_seam_lock(&bucket->ilock);
+  mti_lock(&bucket->ilock);
   live->next = bucket->first;
   bucket->first = live;
-  mt_seam_unlock(&bucket->ilock);
+  mti_unlock(&bucket->ilock);
 }
 
 static void drop(const struct tm_seen *seen, const void *handle) {
   struct bucket *bucket = bucket_of(handle, seen->rank);
-  mt_seam_lock(&bucket->ilock);
+  mti_lock(&bucket->ilock);
   struct live **link = &bucket->first;
   while (*link != NULL &&
          ((*link)->handle != handle || (*link)->rank != seen->rank || (*link)->kind != seen->kind))
     link = &(*link)->next;
   struct live *found = *link;
   if (found != NULL) *link = found->next;
-  mt_seam_unlock(&bucket->ilock);
+  mti_unlock(&bucket->ilock);
   free(found);
 }
 

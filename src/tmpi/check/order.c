@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/seam.h"
+#include "core/internal/locks.h"
+#include "core/internal/park.h"
 #include "tmpi/check/check.h"
 #include "tmpi/check/signature.h"
 #include "tmpi/object/comm.h"
@@ -204,8 +205,8 @@ static const char *compare(struct meeting *m, const struct tm_seen *seen, int ra
 __attribute__((noreturn)) static void wait_for_end(void) {
   static uint32_t ilock;
   for (;;) {
-    mt_seam_lock(&ilock);
-    mt_seam_park(&ilock, "end of the job, by --check");
+    mti_lock(&ilock);
+    mti_park_unlock(&ilock, "end of the job, by --check");
   }
 }
 
@@ -238,7 +239,7 @@ void tm_order_begin(const struct tm_seen *seen) {
   struct tm_comm *comm = tm_comm_of(ends ? MPI_COMM_WORLD : seen->comm);
   if (comm == NULL || (comm->inter && seen->root == MPI_PROC_NULL)) return; /* told by the call */
   struct bucket *bucket = bucket_of(comm->context, ++comm->checked);
-  mt_seam_lock(&bucket->ilock);
+  mti_lock(&bucket->ilock);
   struct meeting *m = find(bucket, comm, comm->checked);
   const char *different = NULL;
   int come = 0;
@@ -252,7 +253,7 @@ void tm_order_begin(const struct tm_seen *seen) {
     come = m->come;
     if (!m->differs && come == m->members) drop(bucket, m);
   }
-  mt_seam_unlock(&bucket->ilock);
+  mti_unlock(&bucket->ilock);
   if (first) print(m, come, comm, different);
   if (stops) wait_for_end();
 }

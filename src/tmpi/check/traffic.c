@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/seam.h"
+#include "core/internal/park.h"
 #include "tmpi/check/check.h"
 #include "tmpi/layout/type.h"
 #include "tmpi/mailbox/mailbox.h"
@@ -112,7 +112,7 @@ static struct waits sum_of_waits(void) {
   for (int c = 0; c < tm_call_count; c++)
     for (int i = 0; may_wait(tm_calls[c]) && i < tm_job.size; i++) w.calls += count_of(i, c)->calls;
   for (int i = 0; i < tm_job.size; i++) w.parks += tm_job.ranks[i].parks;
-  w.spin_ns = tm_job.wait == TM_WAIT_SPIN ? tm_job.spin_ns : mt_seam_park_ns();
+  w.spin_ns = tm_job.wait == TM_WAIT_SPIN ? tm_job.spin_ns : mti_park_ns();
   return w;
 }
 

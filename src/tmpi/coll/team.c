@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/seam.h"
+#include "core/internal/locks.h"
+#include "core/internal/park.h"
+#include "core/internal/placement.h"
 
 enum { BUCKETS = 256 };
 
@@ -85,7 +87,7 @@ struct tm_vp_group *tm_team_vp_group(struct tm_team *team, int rank) {
 
 struct tm_team *tm_team_join(uint64_t context, const struct tm_group *group) {
   struct tm_team **bucket = bucket_of(context, group->ranks[0]);
-  mt_seam_lock(&table.ilock);
+  mti_lock(&table.ilock);
   struct tm_team *team = *bucket;
   while (team != NULL && (team->context != context || team->first != group->ranks[0]))
     team = team->next;
@@ -93,19 +95,19 @@ struct tm_team *tm_team_join(uint64_t context, const struct tm_group *group) {
     team->next = *bucket;
     *bucket = team;
   }
-  mt_seam_unlock(&table.ilock);
+  mti_unlock(&table.ilock);
   return team;
 }
 
 void tm_team_leave(struct tm_team *team) {
-  mt_seam_lock(&table.ilock);
+  mti_lock(&table.ilock);
   bool last = --team->members == 0;
   if (last) {
     struct tm_team **link = bucket_of(team->context, team->first);
     while (*link != team) link = &(*link)->next;
     *link = team->next;
   }
-  mt_seam_unlock(&table.ilock);
+  mti_unlock(&table.ilock);
   if (last) free(team);
 }
 
@@ -129,11 +131,11 @@ void tm_team_barrier_spin(struct tm_team_barrier *barrier, const struct tm_coll 
     tm_team_barrier_park(barrier, coll);
     return;
   }
-  mt_seam_unlock(&barrier->queue.guard_);
+  mti_unlock(&barrier->queue.ilock_);
   if (tm_spin(is_open, &coming, NULL)) return;
-  mt_seam_lock(&barrier->queue.guard_);
+  mti_lock(&barrier->queue.ilock_);
   if (is_open(&coming))
-    mt_seam_unlock(&barrier->queue.guard_);
+    mti_unlock(&barrier->queue.ilock_);
   else
     tm_team_barrier_park(barrier, coll);
 }
@@ -143,13 +145,13 @@ static int home_of(uint32_t number) { return number != 0 ? tm_rank_home((int)num
 
 void tm_team_barrier_release(struct tm_team_barrier *barrier, bool at_home) {
   if (barrier->spins) {
-    mt_seam_lock(&barrier->queue.guard_);
+    mti_lock(&barrier->queue.ilock_);
     /* MG-1 release: what was published before the last one came; pairs MG-2 */
     mt_store_release(&barrier->epoch, barrier->epoch + 1);
   }
   if (at_home)
-    mt_seam_resume_all_at(&barrier->queue, home_of);
+    mti_resume_all_on(&barrier->queue, home_of);
   else
-    mt_seam_resume_all(&barrier->queue);
-  if (barrier->spins) mt_seam_unlock(&barrier->queue.guard_);
+    mti_resume_all(&barrier->queue);
+  if (barrier->spins) mti_unlock(&barrier->queue.ilock_);
 }

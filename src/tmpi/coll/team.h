@@ -40,7 +40,10 @@
 #include <stdalign.h>
 
 #include "base/atomic.h"
-#include "core/seam.h"
+#include "core/internal/locks.h"
+#include "core/internal/park.h"
+#include "core/internal/placement.h"
+#include "core/internal/thread.h"
 #include "tmpi/coll/coll.h"
 #include "tmpi/match/rank_wait.h"
 
@@ -116,7 +119,7 @@ static inline void tm_team_barrier_park(struct tm_team_barrier *barrier,
                                         const struct tm_coll *coll) {
   struct tm_rank *rank = coll->comm->owner;
   bool tells = tm_note_wait(rank, coll->comm, coll->call);
-  mt_seam_wait(&barrier->queue, coll->call);
+  mti_wait_unlock(&barrier->queue, coll->call);
   if (tells) mt_store_relaxed(&rank->call, NULL);
 }
 
@@ -128,10 +131,10 @@ void tm_team_barrier_release(struct tm_team_barrier *barrier, bool at_home);
 /** Comes to a barrier. @return true: the caller is the last, and is to open it; else it was opened.
  */
 static inline bool tm_arrive(struct tm_team_barrier *barrier, const struct tm_coll *coll) {
-  mt_seam_lock(&barrier->queue.guard_);
+  mti_lock(&barrier->queue.ilock_);
   if (--barrier->missing == 0) {
     barrier->missing = barrier->members;
-    mt_seam_unlock(&barrier->queue.guard_);
+    mti_unlock(&barrier->queue.ilock_);
     return true;
   }
   if (mt_likely(!barrier->spins))
@@ -145,7 +148,7 @@ static inline bool tm_arrive(struct tm_team_barrier *barrier, const struct tm_co
  * group; if (tm_arrive_at_root()) { of all; tm_release_root() } tm_release_vp_group() }. The caller
  * is then the last. */
 static inline bool tm_arrive_in_vp_group(const struct tm_coll *coll) {
-  mt_seam_preempt(coll->call);
+  mti_preempt(coll->call);
   coll->comm->phases++;
   return tm_arrive(&coll->comm->vp_group->barrier, coll);
 }
@@ -156,7 +159,7 @@ static inline bool tm_arrive_at_root(const struct tm_coll *coll) {
 
 static inline void tm_release(struct tm_team_barrier *barrier) {
   if (mt_likely(!barrier->spins))
-    mt_seam_resume_all(&barrier->queue);
+    mti_resume_all(&barrier->queue);
   else
     tm_team_barrier_release(barrier, false);
 }
@@ -167,7 +170,7 @@ static inline void tm_release_root(const struct tm_coll *coll) {
 
 /* At three openings in turn: who opens has not waited, and stays. */
 static inline bool tm_must_go_home(struct tm_vp_group *vp_group) {
-  uint32_t points = mt_seam_points(vp_group->home);
+  uint32_t points = mti_vp_ticks(vp_group->home);
   if (--vp_group->releases > 0) {
     if (mt_likely(points - vp_group->points < TM_POINTS_AWAY)) return false;
     vp_group->releases = 0;

@@ -2,7 +2,7 @@
 /* Types found by what they are to hold: a size, a value with an index, decimal digits. */
 #include <float.h>
 
-#include "core/seam.h"
+#include "core/internal/locks.h"
 #include "tmpi/datatype/derive.h"
 #include "tmpi/error/errors.h"
 
@@ -94,7 +94,7 @@ static int find_or_make(const char *call, const struct wanted *w, MPI_Datatype *
   struct tm_type *type = make(w); /* not under the internal lock; thrown away if there is one */
   if (type == NULL) return tm_fail_code(NULL, call, MPI_ERR_NO_MEM);
   *result = (MPI_Datatype)type;
-  mt_seam_lock(&f90.ilock);
+  mti_lock(&f90.ilock);
   int i = 0;
   while (i < f90.count &&
          !(f90.of[i].of.combiner == w->combiner && f90.of[i].of.precision == w->precision &&
@@ -103,7 +103,7 @@ static int find_or_make(const char *call, const struct wanted *w, MPI_Datatype *
   bool found = i < f90.count, full = i == MADE_MAX;
   if (found) *result = f90.of[i].type;
   if (!found && !full) f90.of[f90.count++] = (struct made){*w, *result};
-  mt_seam_unlock(&f90.ilock);
+  mti_unlock(&f90.ilock);
   if (found || full) tm_type_release(type);
   return full && !found ? tm_fail_code(NULL, call, MPI_ERR_NO_MEM) : MPI_SUCCESS;
 }

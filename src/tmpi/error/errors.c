@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "base/atomic.h"
-#include "core/seam.h"
+#include "core/internal/locks.h"
 #include "tmpi/error/code.h"
 
 static struct tm_errhandler fatal = {TM_ERRHANDLER_MAGIC, 1, NULL, NULL};
@@ -70,20 +70,20 @@ void tm_end_job(const char *on, const char *call, int code, const char *why) {
 
 struct tm_errhandler *tm_comm_handler(const struct tm_comm *comm) {
   uint32_t *ilock = &comm->owner->box.ilock;
-  mt_seam_lock(ilock);
+  mti_lock(ilock);
   struct tm_errhandler *handler = comm->handler;
   tm_errhandler_hold(handler);
-  mt_seam_unlock(ilock);
+  mti_unlock(ilock);
   return handler;
 }
 
 void tm_comm_set_handler(struct tm_comm *comm, struct tm_errhandler *handler) {
   uint32_t *ilock = &comm->owner->box.ilock;
   tm_errhandler_hold(handler);
-  mt_seam_lock(ilock);
+  mti_lock(ilock);
   struct tm_errhandler *old = comm->handler;
   comm->handler = handler;
-  mt_seam_unlock(ilock);
+  mti_unlock(ilock);
   tm_errhandler_release(old);
 }
 
@@ -92,9 +92,9 @@ void tm_comm_set_handler(struct tm_comm *comm, struct tm_errhandler *handler) {
 static bool self_is_default(const struct tm_rank *rank) {
   if (rank->self == NULL) return false;
   uint32_t *ilock = &rank->self->owner->box.ilock;
-  mt_seam_lock(ilock);
+  mti_lock(ilock);
   bool is_default = rank->self->handler == &fatal;
-  mt_seam_unlock(ilock);
+  mti_unlock(ilock);
   return is_default;
 }
 

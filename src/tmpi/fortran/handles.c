@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/seam.h"
+#include "core/internal/locks.h"
 #include "tmpi/error/errors.h"
 
 enum { PREDEFINED = 0x1000, FIRST_ROOM = 1024 };
@@ -52,7 +52,7 @@ static bool grow(void) {
 /* 0, which is no handle: no memory. */
 static int number_of(const char *call, void *handle) {
   if ((uintptr_t)handle < PREDEFINED) return (int)(uintptr_t)handle;
-  mt_seam_lock(&ilock);
+  mti_lock(&ilock);
   uint32_t index = UINT32_MAX;
   if (room > 0) index = *find(handle) - 1;
   if (index == UINT32_MAX && (count < room || grow())) {
@@ -60,7 +60,7 @@ static int number_of(const char *call, void *handle) {
     addresses[index] = handle;
     *find(handle) = index + 1;
   }
-  mt_seam_unlock(&ilock);
+  mti_unlock(&ilock);
   if (index != UINT32_MAX) return (int)(index + PREDEFINED);
   tm_fail_code(NULL, call, MPI_ERR_NO_MEM);
   return 0;
@@ -69,10 +69,10 @@ static int number_of(const char *call, void *handle) {
 /* NULL, which is no handle: nobody was told that number. */
 static void *handle_of(int number) {
   if (number >= 0 && number < PREDEFINED) return (void *)(uintptr_t)number;
-  mt_seam_lock(&ilock);
+  mti_lock(&ilock);
   uint32_t index = (uint32_t)number - PREDEFINED;
   void *handle = index < count ? addresses[index] : NULL;
-  mt_seam_unlock(&ilock);
+  mti_unlock(&ilock);
   return handle;
 }
 

@@ -124,7 +124,7 @@ struct tm_mailbox {
   struct tm_inline_slot inline_slot; /* [ilock] */
   uint32_t cell_count;               /* [ilock] */
   int home;                          /* [const] tm_rank_home() */
-  uint32_t home_points;              /* [atomic] mt_seam_resume_at() there; relaxed: a hint */
+  uint32_t home_points;              /* [atomic] mti_resume_on() there; relaxed: a hint */
   struct tm_message *cells;          /* [ilock] free ones */
   struct tm_queue posted, arrived;   /* [ilock] */
   struct tm_waiter *probers;         /* [ilock] wait for any message to arrive */

@@ -3,7 +3,9 @@
  * The buffer of buffered sends. Its memory is not used: a message is copied to memory of its own;
  * what is kept here is the account of what the standard lets a program rely on.
  */
-#include "core/seam.h"
+#include "core/internal/locks.h"
+#include "core/internal/park.h"
+#include "core/internal/thread.h"
 #include "tmpi/mailbox/mailbox.h"
 #include "tmpi/match/rank_wait.h"
 #include "tmpi/object/comm.h"
@@ -21,35 +23,35 @@ struct tm_buffer *tm_buffer_of(const struct tm_request *request) {
 }
 
 bool tm_buffer_take(struct tm_buffer *buffer, size_t bytes) {
-  mt_seam_lock(&buffer->ilock);
+  mti_lock(&buffer->ilock);
   bool room = bytes + COST <= buffer->size - buffer->used;
   if (room) buffer->used += bytes + COST;
-  mt_seam_unlock(&buffer->ilock);
+  mti_unlock(&buffer->ilock);
   return room;
 }
 
 /* Waiters are resumed under the internal lock: they cannot leave, and their stacks with them,
  * before. */
 void tm_buffer_return(struct tm_buffer *buffer, size_t bytes) {
-  mt_seam_lock(&buffer->ilock);
+  mti_lock(&buffer->ilock);
   buffer->used -= bytes + COST;
   while (buffer->used == 0 && buffer->waiters != NULL) {
     struct tm_waiter *waiter = buffer->waiters;
     buffer->waiters = waiter->next;
-    mt_seam_resume(waiter->thread);
+    mti_resume(waiter->thread);
   }
-  mt_seam_unlock(&buffer->ilock);
+  mti_unlock(&buffer->ilock);
 }
 
 void tm_buffer_drain(struct tm_buffer *buffer, const char *call) {
-  struct tm_waiter waiter = {mt_seam_self(call), NULL, 1};
+  struct tm_waiter waiter = {mti_self(call), NULL, 1};
   struct tm_rank *rank = tm_rank_self();
-  mt_seam_lock(&buffer->ilock);
+  mti_lock(&buffer->ilock);
   while (buffer->used > 0) {
     waiter.next = buffer->waiters;
     buffer->waiters = &waiter;
     tm_mailbox_park(rank, &buffer->ilock, NULL, call);
-    mt_seam_lock(&buffer->ilock);
+    mti_lock(&buffer->ilock);
   }
-  mt_seam_unlock(&buffer->ilock);
+  mti_unlock(&buffer->ilock);
 }

@@ -6,6 +6,8 @@
  */
 #include <string.h>
 
+#include "core/internal/locks.h"
+#include "core/internal/thread.h"
 #include "tmpi/match/entries.h"
 #include "tmpi/match/rank_wait.h"
 #include "tmpi/request/request.h"
@@ -21,14 +23,14 @@ static void await_arrival(struct tm_mailbox *box, const struct tm_request *probe
   const struct tm_rank *sender = tm_sender(probe);
   box->probers = &waiter;
   if (tm_may_spin(sender)) {
-    mt_seam_unlock(&box->ilock);
+    mti_unlock(&box->ilock);
     tm_spin(has_arrived, &waiter, sender);
-    mt_seam_lock(&box->ilock);
+    mti_lock(&box->ilock);
     if (waiter.missing == 0) return;
   }
-  waiter.thread = mt_seam_self(call);
+  waiter.thread = mti_self(call);
   tm_mailbox_park(probe->owner, &box->ilock, probe, call);
-  mt_seam_lock(&box->ilock);
+  mti_lock(&box->ilock);
 }
 
 /* What is in the fast box, for one who receives it later. The internal lock is held. */
@@ -43,8 +45,8 @@ static struct tm_message *keep_fast(struct tm_mailbox *box) {
 bool tm_mailbox_probe(const struct tm_request *probe, bool take, bool wait, const char *call,
                       struct tm_envelope *found, size_t *bytes, struct tm_message **message) {
   struct tm_mailbox *box = &probe->owner->box;
-  mt_seam_preempt(call);
-  mt_seam_lock(&box->ilock);
+  mti_preempt(call);
+  mti_lock(&box->ilock);
   struct tm_message *m = NULL;
   bool fast;
   while (!(fast = tm_inline_slot_has(box, &probe->envelope)) &&
@@ -60,28 +62,28 @@ bool tm_mailbox_probe(const struct tm_request *probe, bool take, bool wait, cons
       tm_take_out(box, m);
     if (take) *message = m;
   }
-  mt_seam_unlock(&box->ilock);
+  mti_unlock(&box->ilock);
   return fast || m != NULL;
 }
 
 /* Takes a posted receive out of its queue. */
 static bool withdraw_posted(struct tm_request *recv) {
   struct tm_mailbox *box = &recv->owner->box;
-  mt_seam_lock(&box->ilock);
+  mti_lock(&box->ilock);
   bool posted = recv->posted;
   if (posted) tm_withdraw(box, recv);
-  mt_seam_unlock(&box->ilock);
+  mti_unlock(&box->ilock);
   return posted;
 }
 
 /* Takes out the message that refers to a send: its receiver may have done so meanwhile. */
 static bool withdraw_message(struct tm_request *send) {
   struct tm_mailbox *box = &send->dest->box;
-  mt_seam_lock(&box->ilock);
+  mti_lock(&box->ilock);
   struct tm_entry *entry = box->arrived.earliest;
   while (entry != NULL && tm_message_of(entry)->sender != send) entry = entry->later;
   if (entry != NULL) tm_take_out(box, tm_message_of(entry));
-  mt_seam_unlock(&box->ilock);
+  mti_unlock(&box->ilock);
   tm_message_discard(tm_message_of(entry));
   return entry != NULL;
 }

@@ -6,6 +6,8 @@
  */
 #include "tmpi/mailbox/mailbox.h"
 
+#include "core/internal/locks.h"
+#include "core/internal/thread.h"
 #include "tmpi/layout/type.h"
 #include "tmpi/match/entries.h"
 #include "tmpi/match/hook.h"
@@ -114,28 +116,28 @@ static inline bool send_or_leave(struct tm_request *send, bool blocks) {
   struct tm_mailbox *box = &send->dest->box;
   struct tm_message *m = NULL, *made = NULL;
   bool eager = is_eager(send);
-  mt_seam_preempt("send");
-  mt_seam_lock(&box->ilock);
+  mti_preempt("send");
+  mti_lock(&box->ilock);
   struct tm_request *recv = tm_take_posted(box, &send->envelope);
   if (recv == NULL && eager && send->mode != TM_BUFFERED && tm_inline_slot_takes(box, send)) {
     tm_inline_slot_fill(box, send);
-    mt_seam_unlock(&box->ilock);
+    mti_unlock(&box->ilock);
     return true;
   }
   if (recv == NULL &&
       (!eager || send->mode == TM_BUFFERED || (m = tm_cell_fill(box, send)) == NULL)) {
-    mt_seam_unlock(&box->ilock);
+    mti_unlock(&box->ilock);
     made = m = make_message(send, eager);
     if (send->mode == TM_BUFFERED) m->buffer = tm_buffer_of(send);
-    mt_seam_lock(&box->ilock);
+    mti_lock(&box->ilock);
     recv = tm_take_posted(box, &send->envelope);
   }
   if (recv == NULL) {
-    if (blocks && !eager) send->blocked = mt_seam_self("send");
+    if (blocks && !eager) send->blocked = mti_self("send");
     leave(box, m);
     if (blocks && !eager) return false;
   }
-  mt_seam_unlock(&box->ilock);
+  mti_unlock(&box->ilock);
   if (recv == NULL) return eager;
   tm_message_discard(made);
   deliver(send, recv);
@@ -163,24 +165,24 @@ void tm_send(struct tm_request *send, const char *call) {
 static inline bool receive_or_post(struct tm_request *recv, bool blocks) {
   struct tm_mailbox *box = &recv->owner->box;
   struct tm_message *m = recv->message;
-  mt_seam_preempt("receive");
+  mti_preempt("receive");
   if (m == NULL) {
-    mt_seam_lock(&box->ilock);
+    mti_lock(&box->ilock);
     if (tm_inline_slot_has(box, &recv->envelope)) {
       unpack_fast(box, recv);
-      mt_seam_unlock(&box->ilock);
+      mti_unlock(&box->ilock);
       return true;
     }
     m = tm_take_message(box, &recv->envelope);
     if (m == NULL) {
-      if (blocks) recv->blocked = mt_seam_self("receive");
+      if (blocks) recv->blocked = mti_self("receive");
       tm_post(box, recv);
-      if (!blocks) mt_seam_unlock(&box->ilock);
+      if (!blocks) mti_unlock(&box->ilock);
       return false;
     }
     bool kept = m->is_cell && m->buffer == NULL && m->type == NULL && tm_cell_keep(box, m);
     if (kept) unpack(recv, m);
-    mt_seam_unlock(&box->ilock);
+    mti_unlock(&box->ilock);
     if (kept) return true;
   }
   receive(recv, m);

@@ -7,7 +7,9 @@
 #include <mltp/mltp.h>
 
 #include "base/atomic.h"
-#include "core/seam.h"
+#include "core/internal/locks.h"
+#include "core/internal/park.h"
+#include "core/internal/thread.h"
 #include "tmpi/match/rank_wait.h"
 #include "tmpi/request/request.h"
 
@@ -26,13 +28,13 @@ bool tm_request_poll(struct tm_request *request) {
 
 void tm_request_complete(struct tm_request *request) {
   struct tm_mailbox *box = &request->owner->box;
-  mt_seam_lock(&box->ilock);
+  mti_lock(&box->ilock);
   struct tm_waiter *waiter = request->waiter;
   bool freed = request->freed;
   mt_store_release(&request->done, 1); /* MB-1 release: the results; pairs MB-2 */
   bool last = waiter != NULL && --waiter->missing == 0;
   struct mltp_thread *thread = last ? waiter->thread : NULL;
-  mt_seam_unlock(&box->ilock); /* from here on request and waiter may be gone */
+  mti_unlock(&box->ilock); /* from here on request and waiter may be gone */
   if (thread != NULL) tm_resume(box, thread);
   if (freed) tm_request_drop(request);
 }
@@ -43,7 +45,8 @@ bool tm_spin(bool (*ended)(const void *), const void *what, const struct tm_rank
   uint64_t blindly = tm_job.wait == TM_WAIT_SPIN                       ? tm_job.spin_ns
                      : tm_job.wait == TM_WAIT_CONSCIOUS && tm_has_vp() ? OWN_VP_NS
                                                                        : 0;
-  return mt_seam_spin(ended, what, waker != NULL ? mt_load_relaxed(&waker->thread) : NULL, blindly);
+  return mti_spin_until(ended, what, waker != NULL ? mt_load_relaxed(&waker->thread) : NULL,
+                        blindly);
 }
 
 /* @return the rank that completes a request; NULL: any, or it is not known. */
@@ -86,10 +89,10 @@ void tm_requests_wait(struct tm_request *const *requests, int count, int wanted,
   if (enough_done(&all) || spin(&all)) return;
   struct tm_rank *rank = tm_rank_self();
   struct tm_mailbox *box = &rank->box;
-  struct tm_waiter waiter = {mt_seam_self(call), NULL, wanted};
+  struct tm_waiter waiter = {mti_self(call), NULL, wanted};
   const struct tm_request *first = NULL;
-  mt_seam_preempt(call);
-  mt_seam_lock(&box->ilock);
+  mti_preempt(call);
+  mti_lock(&box->ilock);
   int missing = 0;
   for (int i = 0; i < count; i++) {
     if (requests[i] == NULL) continue;
@@ -103,9 +106,9 @@ void tm_requests_wait(struct tm_request *const *requests, int count, int wanted,
   if (waiter.missing > missing) waiter.missing = missing;
   if (waiter.missing > 0) {
     tm_mailbox_park(rank, &box->ilock, first, call);
-    mt_seam_lock(&box->ilock);
+    mti_lock(&box->ilock);
   }
   for (int i = 0; i < count; i++)
     if (requests[i] != NULL) requests[i]->waiter = NULL;
-  mt_seam_unlock(&box->ilock);
+  mti_unlock(&box->ilock);
 }

@@ -13,19 +13,19 @@
 #include <mltp/mltp.h>
 
 #include "base/atomic.h"
-#include "core/seam.h"
+#include "core/internal/park.h"
+#include "core/internal/placement.h"
 #include "tmpi/object/comm.h"
 #include "tmpi/rank/rank.h"
 
 /** @return whether the calling rank has a VP of its own, which would spin for it when it parks, and
  * take another's rank meanwhile. */
-static inline bool tm_has_vp(void) { return tm_job.size <= tm_job.vp_count && mt_seam_is_alone(); }
+static inline bool tm_has_vp(void) { return tm_job.size <= tm_job.vp_count && mti_is_only_ready(); }
 
 /** @return whether to spin for what a rank is to bring; NULL: any, or it is not known which. */
 static inline bool tm_may_spin(const struct tm_rank *waker) {
   if (tm_job.wait == TM_WAIT_CONSCIOUS)
-    return tm_has_vp() ||
-           (waker != NULL && mt_seam_runs_elsewhere(mt_load_relaxed(&waker->thread)));
+    return tm_has_vp() || (waker != NULL && mti_runs_elsewhere(mt_load_relaxed(&waker->thread)));
   return tm_job.wait == TM_WAIT_SPIN;
 }
 
@@ -55,13 +55,13 @@ static inline bool tm_note_wait(struct tm_rank *rank, const void *waits_for, con
 static inline void tm_mailbox_park(struct tm_rank *rank, uint32_t *ilock,
                                    const struct tm_request *waits_for, const char *call) {
   bool tells = tm_note_wait(rank, waits_for, call);
-  mt_seam_park(ilock, call);
+  mti_park_unlock(ilock, call);
   if (tells) mt_store_relaxed(&rank->call, NULL);
 }
 
 /** Resumes a thread that waits for messages of this mailbox, at home if that runs threads. */
 static inline void tm_resume(struct tm_mailbox *box, struct mltp_thread *thread) {
-  mt_seam_resume_at(thread, box->home, &box->home_points);
+  mti_resume_on(thread, box->home, &box->home_points);
 }
 
 #endif

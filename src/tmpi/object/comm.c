@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/atomic.h"
-#include "core/seam.h"
+#include "core/internal/locks.h"
 #include "tmpi/attr/attribute.h"
 #include "tmpi/coll/collective.h"
 #include "tmpi/coll/team.h"
@@ -34,19 +34,19 @@ uint64_t tm_context_new(void) { return mt_add_relaxed(&tm_job.next_context, 2); 
 /* Among those of its rank, whose threads may all make some. */
 static void enlist(struct tm_comm *comm) {
   struct tm_rank *rank = comm->owner;
-  mt_seam_lock(&rank->comms_ilock);
+  mti_lock(&rank->comms_ilock);
   comm->next = rank->comms;
   if (comm->next != NULL) comm->next->prev = comm;
   rank->comms = comm;
-  mt_seam_unlock(&rank->comms_ilock);
+  mti_unlock(&rank->comms_ilock);
 }
 
 static void delist(struct tm_comm *comm) {
   struct tm_rank *rank = comm->owner;
-  mt_seam_lock(&rank->comms_ilock);
+  mti_lock(&rank->comms_ilock);
   *(comm->prev != NULL ? &comm->prev->next : &rank->comms) = comm->next;
   if (comm->next != NULL) comm->next->prev = comm->prev;
-  mt_seam_unlock(&rank->comms_ilock);
+  mti_unlock(&rank->comms_ilock);
 }
 
 struct tm_comm *tm_comm_new(uint64_t context, struct tm_group *group, struct tm_group *remote) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests that are started again and again, given up, or cancelled. */
-#include "core/seam.h"
+#include "core/internal/locks.h"
 #include "tmpi/coll/collective.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/request/request.h"
@@ -104,11 +104,11 @@ int PMPI_Request_free(MPI_Request *handle) {
   if (error != MPI_SUCCESS) return error;
   *handle = MPI_REQUEST_NULL;
   uint32_t *ilock = &request->owner->box.ilock;
-  mt_seam_lock(ilock);
+  mti_lock(ilock);
   bool idle = request->persistent && !request->active;
   bool drop = idle || tm_request_done(request);
   request->freed = true; /* or else who completes it frees it */
-  mt_seam_unlock(ilock);
+  mti_unlock(ilock);
   if (drop) tm_request_drop(request);
   return MPI_SUCCESS;
 }

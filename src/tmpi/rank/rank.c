@@ -14,7 +14,9 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
-#include "core/seam.h"
+#include "core/internal/park.h"
+#include "core/internal/placement.h"
+#include "core/internal/thread.h"
 #include "tmpi/layout/predefined.h"
 #include "tmpi/object/comm.h"
 #include "tmpi/report/report.h"
@@ -33,7 +35,7 @@ int tm_job_start(int size) {
     return ENOMEM;
   }
   memset(ranks, 0, bytes);
-  mt_seam_move_costs(MOVE_NS);
+  mti_set_move_ns(MOVE_NS);
   tm_job.size = size;
   tm_job.vp_count = mltp_vp() >= 0 ? mltp_vps_active() : 0;
   for (int i = 0; i < size; i++) {
@@ -43,7 +45,7 @@ int tm_job_start(int size) {
   tm_job.ranks = ranks;
   tm_job.all = all;
   tm_job.next_context = 4; /* world and self have the first ones */
-  if (tm_job.wait == TM_WAIT_SPIN && tm_job.spin_ns == 0) tm_job.spin_ns = mt_seam_park_ns();
+  if (tm_job.wait == TM_WAIT_SPIN && tm_job.spin_ns == 0) tm_job.spin_ns = mti_park_ns();
   if (tm_job.wait == TM_WAIT_SPIN && tm_job.spin_ns == 0) tm_job.wait = TM_WAIT_PARK;
   tm_types_start();
   tm_report_start();
@@ -69,12 +71,10 @@ void tm_job_count_init(void) {
 void tm_job_count_finalize(void) { mt_store_relaxed(&finalizing, 1); }
 
 /* A thread's number is its rank's and one. */
-int tm_rank_enter(int number) {
-  return mt_seam_set_number("MPI", (uint32_t)number + 1) ? 0 : ENOMEM;
-}
+int tm_rank_enter(int number) { return mti_set_number("MPI", (uint32_t)number + 1) ? 0 : ENOMEM; }
 
 struct tm_rank *tm_rank_self(void) {
-  uint32_t number = mt_seam_number();
+  uint32_t number = mti_number();
   return number != 0 ? &tm_job.ranks[number - 1] : NULL;
 }
 

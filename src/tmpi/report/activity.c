@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies of what ranks change. Pointers are followed by mt_seam_peek(), and what they lead to
+ * Copies of what ranks change. Pointers are followed by mti_peek(), and what they lead to
  * counts if its magic number is there.
  *
  * Relaxed: a snapshot.
@@ -11,20 +11,20 @@
 #include <string.h>
 
 #include "base/atomic.h"
-#include "core/seam.h"
+#include "core/internal/process.h"
 #include "tmpi/layout/type.h"
 #include "tmpi/report/location.h"
 
 enum { COMMS_MAX = 100000 /* a list that is changed while it is read may have no end */ };
 
 static bool peek_comm(struct tm_comm *copy, const struct tm_comm *comm) {
-  return comm != NULL && mt_seam_peek(copy, comm, sizeof *copy) && copy->magic == TM_COMM_MAGIC;
+  return comm != NULL && mti_peek(copy, comm, sizeof *copy) && copy->magic == TM_COMM_MAGIC;
 }
 
 /* The job's number of a rank of a group. */
 static int number_in(const struct tm_group *group, int rank) {
   int number = -1;
-  return rank >= 0 && mt_seam_peek(&number, &group->ranks[rank], sizeof number) ? number : -1;
+  return rank >= 0 && mti_peek(&number, &group->ranks[rank], sizeof number) ? number : -1;
 }
 
 static void read_comm(struct tm_wanted *what, const struct tm_comm *comm, uint64_t context) {
@@ -41,15 +41,14 @@ static void read_comm(struct tm_wanted *what, const struct tm_comm *comm, uint64
 static void read_request(struct tm_wanted *what, const struct tm_request *request) {
   struct tm_request copy;
   size_t size = 0;
-  if (request == NULL || !mt_seam_peek(&copy, request, sizeof copy) ||
-      copy.magic != TM_REQUEST_MAGIC)
+  if (request == NULL || !mti_peek(&copy, request, sizeof copy) || copy.magic != TM_REQUEST_MAGIC)
     return;
   what->known = true;
   what->kind = copy.kind;
   what->peer = copy.peer;
   what->number = -1;
   what->tag = copy.envelope.tag;
-  what->has_bytes = copy.type != NULL && mt_seam_peek(&size, &copy.type->size, sizeof size);
+  what->has_bytes = copy.type != NULL && mti_peek(&size, &copy.type->size, sizeof size);
   what->bytes = copy.count * size;
   read_comm(what, copy.comm, copy.envelope.context);
 }
@@ -78,14 +77,14 @@ void tm_activity_read(struct tm_activity *activity, int number) {
     read_request(&activity->what, waits_for);
     read_meeting(&activity->what, waits_for);
   }
-  mt_seam_peek(&activity->unstarted, &rank->unstarted, sizeof activity->unstarted);
+  mti_peek(&activity->unstarted, &rank->unstarted, sizeof activity->unstarted);
 }
 
 /* @return a copy of a rank's communicator of that context. */
 static bool find(struct tm_comm *copy, int number, uint64_t context) {
   const struct tm_comm *comm = NULL;
   /* a pointer is what is read: NOLINTNEXTLINE(bugprone-sizeof-expression) */
-  mt_seam_peek(&comm, &tm_job.ranks[number].comms, sizeof comm);
+  mti_peek(&comm, &tm_job.ranks[number].comms, sizeof comm);
   for (int i = 0; i < COMMS_MAX && peek_comm(copy, comm); i++) {
     if (copy->context == context) return true;
     comm = copy->next;
@@ -105,8 +104,7 @@ struct tm_member tm_activity_member(int number, uint64_t context) {
 
 /* Appends the group's numbers. */
 static int append(int *ranks, int count, const struct tm_group *group, int size) {
-  return mt_seam_peek(ranks + count, group->ranks, (size_t)size * sizeof *ranks) ? count + size
-                                                                                 : count;
+  return mti_peek(ranks + count, group->ranks, (size_t)size * sizeof *ranks) ? count + size : count;
 }
 
 int tm_activity_members(int number, uint64_t context, int **ranks) {
@@ -114,7 +112,7 @@ int tm_activity_members(int number, uint64_t context, int **ranks) {
   int remote = 0;
   *ranks = NULL;
   if (!find(&comm, number, context)) return 0;
-  if (comm.inter && !mt_seam_peek(&remote, &comm.remote->size, sizeof remote)) return 0;
+  if (comm.inter && !mti_peek(&remote, &comm.remote->size, sizeof remote)) return 0;
   if (remote < 0 || remote > tm_job.size || comm.size < 0 || comm.size > tm_job.size) return 0;
   *ranks = calloc((size_t)(comm.size + remote) + 1, sizeof **ranks);
   if (*ranks == NULL) return 0;

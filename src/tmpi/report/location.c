@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/seam.h"
+#include "core/internal/process.h"
 
 enum { FRAMES_MAX = 64 };
 
@@ -40,7 +40,7 @@ static void name_symbol(char *text, size_t size, const void *address) {
 static void trace_pointers(const void *at) {
   struct frame frame;
   char text[256];
-  for (int i = 0; i < FRAMES_MAX && at != NULL && mt_seam_peek(&frame, at, sizeof frame); i++) {
+  for (int i = 0; i < FRAMES_MAX && at != NULL && mti_peek(&frame, at, sizeof frame); i++) {
     if (frame.return_address == NULL) return;
     name_symbol(text, sizeof text, frame.return_address);
     fprintf(stderr, "    #%-2d %s\n", i, text);
@@ -58,7 +58,7 @@ void tm_locations_set(const struct tm_locations *who) { places = who; }
 
 const void *tm_location_call_site(const void *at) {
   struct frame frame;
-  for (int i = 0; i < FRAMES_MAX && at != NULL && mt_seam_peek(&frame, at, sizeof frame); i++) {
+  for (int i = 0; i < FRAMES_MAX && at != NULL && mti_peek(&frame, at, sizeof frame); i++) {
     if (places->is_program(frame.return_address)) return frame.return_address;
     at = (uintptr_t)frame.caller > (uintptr_t)at ? frame.caller : NULL;
   }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/atomic.h"
-#include "core/seam.h"
+#include "core/internal/process.h"
 #include "tmpi/report/activity.h"
 #include "tmpi/report/location.h"
 #include "tmpi/report/text.h"
@@ -131,4 +131,4 @@ static bool report_deadlock(void) {
   return all_told;
 }
 
-void tm_report_start(void) { mt_seam_on_deadlock(report_deadlock); }
+void tm_report_start(void) { mti_set_deadlock_hook(report_deadlock); }

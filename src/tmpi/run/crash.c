@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "arch/program.h"
-#include "core/seam.h"
+#include "core/internal/process.h"
 #include "os/os.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
@@ -29,7 +29,7 @@ static const struct tm_image *find_call(const void *context, size_t *offset) {
     const char *caller, *return_address;
   } frame;
   const char *at = mt_arch_interrupted_frame(context);
-  for (int i = 0; i < FRAMES_MAX && mt_seam_peek(&frame, at, sizeof frame); i++) {
+  for (int i = 0; i < FRAMES_MAX && mti_peek(&frame, at, sizeof frame); i++) {
     const struct tm_image *image =
         tm_program_image_at(tm_the_program, frame.return_address - 1, offset);
     if (image != NULL) return image;

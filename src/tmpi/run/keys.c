@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "core/seam.h"
+#include "core/internal/locks.h"
 #include "tmpi/run/keys.h"
 #include "tmpi/run/override.h"
 #include "tmpi/run/process.h"
@@ -38,12 +38,12 @@ static __thread struct tm_values *of_pthread; /* NULL: the rank's own thread */
 static struct tm_keys *keys_of(struct tm_process *process) {
   static uint32_t guard;
   struct tm_keys *fresh = calloc(1, sizeof *fresh);
-  mt_seam_lock(&guard);
+  mti_lock(&guard);
   if (process->keys == NULL) {
     process->keys = fresh;
     fresh = NULL;
   }
-  mt_seam_unlock(&guard);
+  mti_unlock(&guard);
   free(fresh);
   return process->keys;
 }
@@ -51,7 +51,7 @@ static struct tm_keys *keys_of(struct tm_process *process) {
 static int create_key(pthread_key_t *key, void (*destructor)(void *)) {
   struct tm_keys *keys = keys_of(tm_process_self());
   if (keys == NULL) return ENOMEM;
-  mt_seam_lock(&keys->guard);
+  mti_lock(&keys->guard);
   unsigned free_one = 0;
   while (free_one < KEYS && keys->used[free_one]) free_one++;
   if (free_one < KEYS) {
@@ -60,7 +60,7 @@ static int create_key(pthread_key_t *key, void (*destructor)(void *)) {
     keys->generation[free_one]++;
     *key = free_one;
   }
-  mt_seam_unlock(&keys->guard);
+  mti_unlock(&keys->guard);
   return free_one < KEYS ? 0 : EAGAIN;
 }
 
@@ -68,10 +68,10 @@ static int create_key(pthread_key_t *key, void (*destructor)(void *)) {
 static int delete_key(pthread_key_t key) {
   struct tm_keys *keys = tm_process_self()->keys;
   if (keys == NULL || key >= KEYS) return EINVAL;
-  mt_seam_lock(&keys->guard);
+  mti_lock(&keys->guard);
   keys->used[key] = false;
   keys->destructor[key] = NULL;
-  mt_seam_unlock(&keys->guard);
+  mti_unlock(&keys->guard);
   return 0;
 }
 
@@ -108,9 +108,9 @@ static bool call_destructors(struct tm_keys *keys) {
   bool any = false;
   for (pthread_key_t key = 0; key < KEYS; key++) {
     const void *value = get_value(key);
-    mt_seam_lock(&keys->guard);
+    mti_lock(&keys->guard);
     void (*destructor)(void *) = keys->destructor[key];
-    mt_seam_unlock(&keys->guard);
+    mti_unlock(&keys->guard);
     if (value == NULL || destructor == NULL) continue;
     of_pthread->of[key].value = NULL;
     destructor((void *)(uintptr_t)value);

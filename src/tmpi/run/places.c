@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/seam.h"
+#include "core/internal/locks.h"
+#include "core/internal/process.h"
 #include "tmpi/lines/lines.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/report/location.h"
@@ -98,17 +99,17 @@ static void name_by_symbols(char *text, size_t size, uintptr_t address) {
 
 static void name(char *text, size_t size, const void *place) {
   uintptr_t address = canonical((uintptr_t)place);
-  mt_seam_lock(&guard);
+  mti_lock(&guard);
   find_module();
   bool named = lines != NULL && lines->name(address, text, size);
-  mt_seam_unlock(&guard);
+  mti_unlock(&guard);
   if (!named) name_by_symbols(text, size, address);
 }
 
 /* ---- backtraces */
 
 static bool read_word(uintptr_t address, uintptr_t *word) {
-  if (!mt_seam_peek(word, (const void *)address, sizeof *word)) return false;
+  if (!mti_peek(word, (const void *)address, sizeof *word)) return false;
   *word = canonical(*word);
   return true;
 }
@@ -130,11 +131,11 @@ static void trace(const void *frame) {
   uintptr_t frames[FRAMES_MAX], at = (uintptr_t)frame;
   struct tm_lines_start start = {.sp = at + 2 * sizeof at, .read = read_word};
   int count = 0;
-  mt_seam_lock(&guard);
+  mti_lock(&guard);
   find_module();
   if (lines != NULL && read_word(at, &start.bp) && read_word(at + sizeof at, &start.ip))
     count = lines->unwind(&start, frames, FRAMES_MAX);
-  mt_seam_unlock(&guard);
+  mti_unlock(&guard);
   if (count < 2) count = follow(at, frames, FRAMES_MAX);
   int first = 0; /* what the library does inside is not told, but for the function called */
   while (first + 1 < count && !is_program((const void *)frames[first + 1])) first++;

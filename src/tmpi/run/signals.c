@@ -9,7 +9,7 @@
 #include <mltp/mltp.h>
 #include <string.h>
 
-#include "core/seam.h"
+#include "core/internal/locks.h"
 #include "os/os.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/run/override.h"
@@ -19,10 +19,10 @@ static uint32_t guard; /* of all ranks' actions; held with signals off, as handl
 
 /* @return whether the rank does anything else than the default, and what. */
 static bool action_of(struct tm_process *process, int signo, struct sigaction *action) {
-  mt_seam_lock(&guard);
+  mti_lock(&guard);
   bool has = process->actions != NULL;
   if (has) *action = process->actions[signo];
-  mt_seam_unlock(&guard);
+  mti_unlock(&guard);
   return has && ((action->sa_flags & SA_SIGINFO) != 0 || action->sa_handler != SIG_DFL);
 }
 
@@ -30,9 +30,9 @@ bool tm_signal_to_rank(struct tm_process *process, int signo, siginfo_t *info, v
   struct sigaction action;
   if (!action_of(process, signo, &action)) return false;
   if ((action.sa_flags & SA_RESETHAND) != 0) {
-    mt_seam_lock(&guard);
+    mti_lock(&guard);
     process->actions[signo] = (struct sigaction){.sa_handler = SIG_DFL};
-    mt_seam_unlock(&guard);
+    mti_unlock(&guard);
   }
   os_signal_forward(signo, info, context, &action);
   return true;
@@ -57,14 +57,14 @@ static int change_action(int signo, const struct sigaction *new, struct sigactio
   if (fresh == NULL) return ENOMEM;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, &mask);
-  mt_seam_lock(&guard);
+  mti_lock(&guard);
   if (process->actions == NULL) {
     process->actions = fresh;
     fresh = NULL;
   }
   if (old != NULL) *old = process->actions[signo];
   if (new != NULL) process->actions[signo] = *new;
-  mt_seam_unlock(&guard);
+  mti_unlock(&guard);
   sigprocmask(SIG_SETMASK, &mask, NULL);
   free(fresh);
   if (new == NULL || tm_crash_signal(signo)) return 0; /* that one has its handler already */

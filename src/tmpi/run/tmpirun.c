@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/seam.h"
+#include "core/internal/process.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
 #include "tmpi/run/modules.h"
@@ -187,7 +187,7 @@ static int run(const struct settings *settings, const char *path) {
   }
   if (!tm_checks_start(settings->check, settings->report, settings->report_file)) return 1;
   int status = tm_checks_finish(tm_launch(settings->ranks, settings->count, settings->command));
-  if (status == 0) mt_seam_leave();
+  if (status == 0) mti_wait_for_all();
   return status;
 }
 

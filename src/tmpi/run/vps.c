@@ -9,7 +9,8 @@
  * MPI_Finalize() by then. Programs that compute before, or have no MPI_Init(), get them when they
  * have computed for as long as it took to place them; watch.c looks.
  */
-#include "core/seam.h"
+#include "core/internal/locks.h"
+#include "core/internal/process.h"
 #include "os/os.h"
 #include "tmpi/rank/rank.h"
 #include "tmpi/run/process.h"
@@ -21,31 +22,31 @@ static bool begun;                     /* [guard] */
 static uint64_t placed_at, placed_cpu; /* [guard] when, after how much CPU time; 0: not yet */
 
 static void begin(void) {
-  mt_seam_lock(&guard);
+  mti_lock(&guard);
   bool first = !begun;
   begun = true;
-  mt_seam_unlock(&guard);
-  if (first && mt_seam_vps_now() != 0) tm_job_abort(1);
+  mti_unlock(&guard);
+  if (first && mti_start_vps() != 0) tm_job_abort(1);
 }
 
 void tm_vps_later(void) {
-  mt_seam_vps_later();
+  mti_defer_vps();
   tm_job_on_init(begin);
 }
 
 void tm_vps_placed(void) {
-  mt_seam_lock(&guard);
+  mti_lock(&guard);
   placed_at = os_now();
   placed_cpu = os_cpu_time();
-  mt_seam_unlock(&guard);
+  mti_unlock(&guard);
 }
 
 bool tm_vps_look(void) {
-  mt_seam_lock(&guard);
+  mti_lock(&guard);
   bool over = begun;
   bool due =
       placed_at != 0 && (os_now() - placed_at >= WAITED_NS || os_cpu_time() >= 2 * placed_cpu);
-  mt_seam_unlock(&guard);
+  mti_unlock(&guard);
   if (due) begin();
   return !over && !due;
 }

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
-#include "core/seam.h"
+#include "core/internal/process.h"
 #include "os/os.h"
 #include "tmpi/report/report.h"
 #include "tmpi/run/output.h"
@@ -69,7 +69,7 @@ bool tm_watch_start(long seconds) {
   limit = seconds;
   if (seconds > 0) deadline = os_now() + (uint64_t)seconds * 1000000000;
   if (os_thread_start_detached(STACK_SIZE, watch, NULL) != 0) return false;
-  mt_seam_bystanders(1);
+  mti_set_bystanders(1);
   os_signal_install(SIGUSR1, on_signal, &before);
   return true;
 }

@@ -30,7 +30,7 @@ typedef int sc_returns_by_jump;
 #endif
 
 /** Waits. The switch stands in the model's own function. */
-__attribute__((always_inline)) static inline void sc_switch(struct arch_turn turn) {
+__attribute__((always_inline)) static inline void sc_switch(struct arch_switch_pair turn) {
   if (__builtin_expect(turn.to != NULL, 1)) mt_arch_switch(turn.from, turn.to);
 }
 

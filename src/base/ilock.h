@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file spin.h
+ * The lock inside the library: held for tens of nanoseconds (some of them across
+ * a short system call, never across one that waits), released by whoever runs next (not always by
+ * who acquired it). A waiter whose holder has lost its CPU must not burn the CPU the holder needs:
+ * it yields soon, and naps when yielding does not help.
+ *
+ * Relaxed: a look before the swap; the swap acquires. A process of one kernel thread.
+ */
+#ifndef MT_BASE_ILOCK_H
+#define MT_BASE_ILOCK_H
+
+#include "arch/arch.h"
+#include "base/atomic.h"
+#include "base/single_threaded.h"
+
+typedef uint32_t mt_ilock; /* [atomic] 0: free, 1: held */
+
+/* Checked builds count the guards a kernel thread holds (one taken by a thread that
+ * parks is released by the next on the same VP). The counter is a pointer for the
+ * sake of MT_ARCH_TLS_READ. */
+#if MLTP_CHECKED
+extern __thread char *mt_ilocks __attribute__((tls_model("initial-exec")));
+static inline void mt_ilocks_add(int more) {
+  MT_ARCH_TLS_WRITE(mt_ilocks, (char *)((intptr_t)MT_ARCH_TLS_READ(mt_ilocks) + more));
+}
+static inline intptr_t mt_ilocks_held(void) { return (intptr_t)MT_ARCH_TLS_READ(mt_ilocks); }
+#else
+static inline void mt_ilocks_add(int more) { (void)more; }
+static inline intptr_t mt_ilocks_held(void) { return 0; }
+#endif
+
+void mt_ilock_lock_slow(mt_ilock *lock);
+
+/* One attempt. */
+static inline bool mt_ilock_take(mt_ilock *lock) {
+  if (!mt_single_threaded())
+    return mt_swap_acquire(lock, 1) == 0;       /* SP-1 acquire: enters; pairs SP-3 */
+  if (mt_load_acquire(lock) != 0) return false; /* SP-2 acquire: as SP-1; pairs SP-3 */
+  mt_store_relaxed(lock, 1);                    /* relaxed: nobody else runs */
+  return true;
+}
+
+static inline bool mt_ilock_trylock(mt_ilock *lock) {
+  bool entered = mt_load_relaxed(lock) == 0 && mt_ilock_take(lock);
+  mt_ilocks_add(entered);
+  return entered;
+}
+
+static inline void mt_ilock_lock(mt_ilock *lock) {
+  if (mt_unlikely(!mt_ilock_take(lock)))
+    mt_ilock_lock_slow(lock);
+  else
+    mt_ilocks_add(1);
+}
+
+static inline void mt_ilock_unlock(mt_ilock *lock) {
+  mt_ilocks_add(-1);
+  mt_store_release(lock, 0); /* SP-3 release: leaves; pairs SP-1 SP-2 */
+}
+
+/** One step of waiting for something another processor does soon: pauses, then
+ * yields the CPU, then naps. *round starts at 0. @return true: the CPU was given up. */
+bool mt_relax(unsigned *round);
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The inside of the library, for those built on it. mti_switch_to() and its kin are in park.c:
+ * they are ways to park.
+ *
+ * Relaxed: where a thread should go on is a hint; the post looks again.
+ */
+#include "core/internal/locks.h"
+#include "core/internal/park.h"
+#include "core/internal/placement.h"
+#include "core/internal/process.h"
+#include "core/internal/switch.h"
+#include "core/internal/thread.h"
+
+#include "base/options.h"
+#include "base/peek.h"
+#include "core/det/det.h"
+#include "core/sched/runq.h"
+#include "core/sched/steal.h"
+#include "core/vp/vp.h"
+#include "core/wait/await.h"
+#include "core/wait/park.h"
+#include "debug/report.h"
+
+void mti_lock(uint32_t *guard) { mt_ilock_lock(guard); }
+
+void mti_unlock(uint32_t *guard) { mt_ilock_unlock(guard); }
+
+struct mltp_thread *mti_self(const char *call) { return mt_self(call); }
+
+uint32_t mti_number(void) {
+  const struct mltp_thread *self = mt_current();
+  return self != NULL ? self->number : 0;
+}
+
+bool mti_set_number(const char *call, uint32_t number) {
+  struct mltp_thread *self = mt_self(call);
+  if (self != NULL) self->number = number;
+  return self != NULL;
+}
+
+void mti_park_unlock(uint32_t *guard, const char *what) {
+  struct mltp_thread *self = mt_current();
+  self->waiting_for = what;
+  mt_park(self, guard, MT_WHY_MESSAGE);
+}
+
+void mti_wait_unlock(mltp_waitq_t *queue, const char *what) {
+  struct mltp_thread *self = mt_current();
+  self->waiting_for = what;
+  mt_waitq_append(queue, self);
+  mt_park(self, &queue->ilock_, MT_WHY_MESSAGE);
+}
+
+void mti_resume_all(mltp_waitq_t *queue) {
+  struct mltp_thread *first = queue->head_;
+  queue->head_ = queue->tail_ = NULL;
+  queue->count_ = 0;
+  mt_resume_chain(first);
+}
+
+static struct mt_vp *vp_at(int index) {
+  return index >= 0 && (uint32_t)index < mt_vp_count() ? mt_rt.vps[index] : NULL;
+}
+
+uint32_t mti_vp_ticks(int vp) {
+  const struct mt_vp *at = vp_at(vp);
+  return at != NULL ? mt_load_relaxed(&at->tick) : 0;
+}
+
+void mti_resume_all_on(mltp_waitq_t *queue, int (*vp_of)(uint32_t number)) {
+  for (struct mltp_thread *t = queue->head_; t != NULL; t = t->next) {
+    struct mt_vp *to = vp_at(vp_of(t->number));
+    if (t->vp != NULL && to != NULL && mt_load_relaxed(&to->status) != MT_VP_BLOCKED) t->vp = to;
+  }
+  mti_resume_all(queue);
+}
+
+bool mti_spin_until(bool (*ended)(const void *), const void *what, const struct mltp_thread *waker,
+                    uint64_t blindly_ns) {
+  return mt_await_spin(mt_current(), ended, what, waker, blindly_ns);
+}
+
+bool mti_is_only_ready(void) {
+  struct mt_vp *vp = mt_here();
+  return vp == NULL || !mt_runq_seems_busy(vp);
+}
+
+uint64_t mti_park_ns(void) { return mt_await_spin_ns(mt_current()); }
+
+bool mti_runs_elsewhere(const struct mltp_thread *t) {
+  return t != NULL && t != mt_current() && mt_is_running(t);
+}
+
+void mti_resume(struct mltp_thread *t) { mt_resume(t); }
+
+void mti_resume_on(struct mltp_thread *t, int vp, uint32_t *points) {
+  struct mt_vp *to = vp_at(vp);
+  if (mt_unlikely(t->vp != to) && t->vp != NULL && to != NULL) {
+    uint32_t now = mt_load_relaxed(&to->tick);
+    if (now != mt_load_relaxed(points) && mt_load_relaxed(&to->status) == MT_VP_AWAKE) {
+      mt_store_relaxed(points, now);
+      t->vp = to;
+    }
+  }
+  mt_resume(t);
+}
+
+void mti_set_move_ns(uint64_t ns) { mt_move_costs(ns); }
+
+void mti_preempt(const char *call) { mt_preempt(call); }
+
+bool mti_is_native(void) { return mt_options.backend == MT_BACKEND_NATIVE; }
+
+bool mti_can_prepare_switch(void) { return mti_is_native() && !MT_SANITIZER_SWITCHES; }
+
+void mti_set_deadlock_hook(bool (*report)(void)) { mt_deadlock_hook = report; }
+
+void mti_set_bystanders(uint32_t count) { mt_deadlock_bystanders = count; }
+
+bool mti_peek(void *to, const void *from, size_t size) { return mt_peek(to, from, size); }

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file process.h
+ * Internal API: start and end of the process, deadlock reports, memory that may be gone.
+ */
+#ifndef MT_CORE_INTERNAL_PROCESS_H
+#define MT_CORE_INTERNAL_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/internal/export.h"
+
+/** Makes mltp_init() create VP 0 alone; mti_start_vps() creates the others. Until then threads
+ * become ready but none runs unless the caller blocks, so that preparing them meets no contention
+ * for the kernel's locks. Call it before mltp_init(). */
+MTI_EXPORT void mti_defer_vps(void);
+
+/** Creates the VPs that mltp_init() has not created. Any thread. @return 0; EAGAIN after a
+ * message. */
+MTI_EXPORT int mti_start_vps(void);
+
+/** Waits until all other threads have ended, and prints statistics if MLTP_STATS asks for them: all
+ * of mltp_finalize() but taking the runtime down. For the main thread of a process that ends now.
+ * The kernel ends the VPs all at once; joining them would cost a turn of the CPU for each. */
+MTI_EXPORT void mti_wait_for_all(void);
+
+/** Sets the function that reports a deadlock; NULL: none. It returns whether its report is
+ * complete, so that the dump of all threads is left out. */
+MTI_EXPORT void mti_set_deadlock_hook(bool (*report)(void));
+
+/** Sets how many kernel threads of the process never make a thread ready. The deadlock check does
+ * not wait for them. */
+MTI_EXPORT void mti_set_bystanders(uint32_t count);
+
+/** Copies memory that others may be changing, freeing or unmapping. Also in a signal handler.
+ * @return false: the memory cannot be read. */
+MTI_EXPORT bool mti_peek(void *to, const void *from, size_t size);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file thread.h
+ * Internal API: the calling thread.
+ */
+#ifndef MT_CORE_INTERNAL_THREAD_H
+#define MT_CORE_INTERNAL_THREAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/internal/export.h"
+
+struct mltp_thread;
+
+/** @return the calling thread; NULL after a misuse report that names the call. */
+MTI_EXPORT struct mltp_thread *mti_self(const char *call);
+
+/** @return the calling thread's number; 0: it has none, as every thread at its start. For what a
+ * library looks up in each call: one load from a line that parking touches anyway, where
+ * mltp_get() needs two more. From any context, also a signal handler. */
+MTI_EXPORT uint32_t mti_number(void);
+
+/** Gives the calling thread a number. @return false after a misuse report that names the call. */
+MTI_EXPORT bool mti_set_number(const char *call, uint32_t number);
+
+/** Marks a point where the caller may be preempted in deterministic mode. */
+MTI_EXPORT void mti_preempt(const char *call);
+
+#endif

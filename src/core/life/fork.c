@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The child of fork(). It has one kernel thread, a copy of the one that called fork(), and
+ * a copy of our memory as the others were changing it: guards held, lists half linked. So
+ * nothing is mended and no guard is taken: the child forgets the runtime, and mltp_init()
+ * makes a new one. The parent notices nothing, and takes no guard before it forks.
+ *
+ * Old stacks, descriptors and VPs stay mapped. The child may be running on such a stack, what
+ * its program made before may point to others', and locks name their holders; a page costs
+ * nothing until one of the two writes to it.
+ *
+ * Handlers stay as well: a dump signal that is under way must not kill the child.
+ *
+ * Rejected: taking every guard before fork() and releasing it after, so that the child could
+ * go on: its other threads would be parked for ever on kernel threads that do not exist.
+ *
+ * Relaxed: the child has one kernel thread.
+ */
+#include "core/life/fork.h"
+
+#include <string.h>
+
+#include "core/memory/descriptor.h"
+#include "core/memory/stack.h"
+#include "core/thread/key.h"
+#include "core/wait/await.h"
+
+/* The stack of ours that this process runs on outside the runtime: it was forked by an
+ * unbound thread. */
+static struct {
+  char *low;
+  size_t size;
+} inherited;
+
+/* Its VPs, so that leak checkers find them: it is no time to call free(). */
+static struct mt_vp *forgotten;
+
+static void in_child(void) {
+  struct mltp_thread *self = mt_current();
+  if (self != NULL && self->stack != NULL) {
+    inherited.low = self->stack->low;
+    inherited.size = mt_stack_size(self->stack);
+    self->stack->check = MT_STACK_CHILD;
+  }
+  mt_outside_forget(self);
+  mt_set_current(NULL);
+  for (uint32_t i = 0; i < MT_VPS_MAX && mt_rt.vps[i] != NULL; i++) {
+    mt_rt.vps[i]->sleeper_next = forgotten;
+    forgotten = mt_rt.vps[i];
+  }
+  mt_descriptors_forget();
+  mt_stacks_forget();
+  mt_keys_forked();
+  mt_await_forget();
+  bool was_running = mt_load_relaxed(&mt_rt.running);
+  memset(&mt_rt, 0, sizeof mt_rt);
+  mt_rt.forked = was_running;
+}
+
+int mt_fork_init(void) {
+  static bool done;
+  int error = done ? 0 : os_fork_hook(in_child);
+  done = error == 0;
+  return error;
+}
+
+void mt_fork_stack(char **low, size_t *size) {
+  uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+  if (here - (uintptr_t)inherited.low < inherited.size) {
+    *low = inherited.low;
+    *size = inherited.size;
+  } else {
+    os_thread_stack(low, size);
+  }
+}
+
+const char *mt_not_running(void) {
+  return mt_rt.forked
+             ? "the runtime is not running in this child of fork() (call mltp_init() first)"
+             : "the runtime is not running (call mltp_init() first)";
+}

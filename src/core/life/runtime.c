@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Starting and stopping the runtime; moving the number of VPs.
+ *
+ * Relaxed: what the main thread alone writes, and numbers for questions.
+ */
+#include "core/life/runtime.h"
+#include "core/det/det.h"
+#include "core/memory/descriptor.h"
+#include "core/wait/await.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/fence.h"
+#include "base/log.h"
+#include "base/options.h"
+#include "core/internal/process.h"
+#include "core/life/fork.h"
+#include "core/memory/stack.h"
+#include "core/sched/idle.h"
+#include "core/sched/sched.h"
+#include "core/thread/key.h"
+#include "core/vp/vp.h"
+#include "core/wait/park.h"
+#include "debug/report.h"
+#include "mltp/mltp.h"
+
+struct mt_runtime mt_rt;
+
+static bool on_vps(void) { return mt_options.backend != MT_BACKEND_KERNEL; }
+
+/* ---- the number of VPs */
+
+static int active_of(int wanted) {
+  if (mt_det_on) return 1;
+  return mt_options.oversubscribe != MT_OVERSUBSCRIBE_NOT || wanted < mt_rt.cpus ? wanted
+                                                                                 : mt_rt.cpus;
+}
+
+int mltp_set_vps(int vps) {
+  if (vps < 1 || vps > MT_VPS_MAX) return EINVAL;
+  struct mltp_thread *self = mt_self("mltp_set_vps");
+  if (self == NULL) return EPERM;
+  if (!mt_load_relaxed(&mt_rt.running)) /* relaxed: it outlived the runtime */
+    return mt_misuse(EPERM, "mltp_set_vps", self->id, mt_name(self), "%s", mt_not_running());
+  int target = active_of(vps);
+  if (on_vps()) {
+    int error = mt_vp_spawn_to(target);
+    if (error != 0) return error;
+    mt_set_target(target);
+  }
+  mt_store_relaxed(&mt_rt.wanted, vps); /* relaxed: a number for mltp_vps() */
+  return 0;
+}
+
+int mltp_vps(void) { return mt_load_relaxed(&mt_rt.wanted); }
+
+int mltp_vps_active(void) { return active_of(mt_load_relaxed(&mt_rt.wanted)); }
+
+int mltp_cpus(void) { return os_cpus(); }
+
+int mltp_vp(void) {
+  struct mt_vp *vp = mt_here();
+  return vp != NULL ? (int)vp->index : -1;
+}
+
+/* ---- starting */
+
+/* The calling kernel thread becomes the main thread, on VP 0. */
+static int make_main(void) {
+  struct mltp_thread *t = mt_descriptor_new(NULL);
+  if (t == NULL) return ENOMEM;
+  mt_set_name(t, "main");
+  t->kind = on_vps() ? MT_UNBOUND : MT_BOUND;
+  t->vp = mt_rt.vps[0];
+  mt_fork_stack((char **)&mt_rt.main_low, &mt_rt.main_size);
+  if (t->kind == MT_BOUND) {
+    t->stack_low = mt_rt.main_low;
+    t->stack_size = mt_rt.main_size;
+    t->token = 0;
+  }
+  mt_sanitizer_adopt(&t->sanitizer);
+  mt_sanitizer_known_stack(&t->sanitizer, mt_rt.main_low, mt_rt.main_size);
+  mt_set_where(t, MT_RUNNING, 0);
+  mt_det_enter(t);
+  mt_rt.main = t;
+  mt_set_current(t);
+  return 0;
+}
+
+static void take_down(void) {
+  mt_set_current(NULL);
+  mt_report_stop();
+  os_sigstack_free();
+  if (mt_rt.vp_count != 0) mt_vps_free();
+  mt_descriptors_free();
+  mt_stacks_free();
+  mt_rt.main = NULL;
+}
+
+static void say_no_vps(int error) {
+  mt_message(
+      "mltp_init: cannot start %d VPs: %s (set MLTP_VPS lower, or raise the limits on "
+      "memory and threads)",
+      mt_rt.wanted, strerror(error));
+}
+
+static bool others_later; /* [const during mltp_init()] VP 0 alone is made there */
+
+void mti_defer_vps(void) { others_later = true; }
+
+static int start_others(void) {
+  return on_vps() ? mt_vp_spawn_to(mt_load_relaxed(&mt_rt.target)) : 0;
+}
+
+int mti_start_vps(void) {
+  int error = start_others();
+  if (error != 0) say_no_vps(error);
+  return error;
+}
+
+int mltp_init(int vps) {
+  if (mt_load_acquire(&mt_rt.running)) return EALREADY; /* LF-5 acquire: pairs LF-4 */
+  int error = mt_options_read();
+  if (error == 0) error = mt_det_init();
+  if (error != 0) return error;
+  if (vps < 0 || vps > MT_VPS_MAX) {
+    mt_message("mltp_init: bad number of VPs %d (0 for the default, or 1 to %d)", vps, MT_VPS_MAX);
+    return EINVAL;
+  }
+  /* foreign threads, and their waits, outlive the runtime */
+  uint32_t foreign_live = mt_rt.foreign_live, outside_parked = mt_rt.outside_parked;
+  memset(&mt_rt, 0, sizeof mt_rt);
+  mt_rt.foreign_live = foreign_live;
+  mt_rt.outside_parked = outside_parked;
+  const int cpus = os_cpus();
+  mt_rt.cpus = mt_options.oversubscribe == MT_OVERSUBSCRIBE_EAGER ? MT_VPS_MAX : cpus;
+  mt_rt.watchdog_deadline = MLTP_NEVER;
+  mt_rt.checked_at = UINT32_MAX;
+  if (vps == 0) vps = mt_options.vps != 0 ? (int)mt_options.vps : cpus;
+  mt_rt.wanted = vps;
+  mt_rt.target = active_of(vps);
+  error = mt_strategy_init();
+  if (error != 0) return error;
+  mt_fence_init(mt_options.membarrier);
+  error = mt_fork_init();
+  if (error != 0) {
+    mt_message("mltp_init: pthread_atfork: %s (free some memory)", strerror(error));
+    return error;
+  }
+  error = mt_outside_init();
+  if (error != 0) {
+    mt_message("mltp_init: no key for thread-specific data: %s (use fewer of pthread_key_create)",
+               strerror(error));
+    return error;
+  }
+  error = mt_stacks_init();
+  if (error != 0) {
+    mt_message("mltp_init: no address space for stacks: %s (raise the limit on virtual memory)",
+               strerror(error));
+    return error;
+  }
+  if (on_vps()) error = mt_vp_first();
+  if (error == 0) error = make_main();
+  if (error == 0) error = mt_report_start();
+  if (error == 0) mt_store_release(&mt_rt.running, 1); /* LF-4 release: pairs LF-3 LF-5 */
+  if (error == 0) mt_await_init();                     /* before there are other VPs */
+  if (error == 0 && !others_later) error = start_others();
+  if (error != 0) {
+    if (error != EINVAL) say_no_vps(error); /* EINVAL has been explained */
+    if (mt_load_relaxed(&mt_rt.running))
+      mltp_finalize();
+    else
+      take_down();
+  }
+  return error;
+}
+
+/* ---- stopping */
+
+void mt_finalizer_check(void) {
+  struct mltp_thread *main = mt_load_seq_cst(&mt_rt.finalizer); /* FN-2 seq_cst: pairs FN-1 */
+  if (main == NULL || mt_live() != 1) return;
+  mt_ilock_lock(&main->ilock); /* main's registers are saved once this is ours */
+  bool waits = mt_load_relaxed(&mt_rt.finalizer) == main; /* relaxed: under its guard */
+  mt_store_relaxed(&mt_rt.finalizer, NULL);
+  mt_ilock_unlock(&main->ilock);
+  if (waits) mt_resume(main);
+}
+
+void mt_wait_until_alone(void) {
+  struct mltp_thread *main = mt_rt.main;
+  while (mt_live() != 1) {
+    mt_ilock_lock(&main->ilock);
+    /* FN-1 seq_cst: before the look; who ends later sees it; pairs FN-2 */
+    mt_store_seq_cst(&mt_rt.finalizer, main);
+    mt_fence_heavy(); /* FN-3 heavy fence: between the two; pairs ID-2 LV-6 */
+    if (mt_live() != 1) {
+      mt_park(main, &main->ilock, MT_WHY_FINALIZE);
+    } else {
+      mt_store_relaxed(&mt_rt.finalizer, NULL);
+      mt_ilock_unlock(&main->ilock);
+    }
+  }
+}
+
+void mti_wait_for_all(void) {
+  mt_values_end(mt_rt.main);
+  mt_wait_until_alone();
+  if (mt_options.stats) mt_report_stats();
+}
+
+/* Main goes back to the kernel thread that called mltp_init(). */
+static void go_home(struct mltp_thread *main) {
+  while (main->vp != NULL && main->vp->index != 0) { /* a thief may be quicker than VP 0 */
+    struct mt_vp *vp = main->vp;
+    mt_runq_enter(vp);
+    vp->after_home = main;
+    vp->after |= MT_AFTER_END;
+    mt_set_where(main, MT_PARKED, vp->index);
+    mt_switch(main, &vp->idle);
+  }
+}
+
+int mltp_finalize(void) {
+  if (!mt_load_relaxed(&mt_rt.running)) return EINVAL;
+  struct mltp_thread *self = mt_current();
+  if (self == NULL || self != mt_rt.main) return EPERM;
+  mt_values_end(self); /* destructors may start threads: before the wait */
+  mt_wait_until_alone();
+  mt_bound_wait_all();
+  mt_store_seq_cst(&mt_rt.stopping, 1); /* LF-1 seq_cst: pairs LF-2 */
+  mt_set_target(MT_VPS_MAX);            /* VP 0 must get up even if it is one too many */
+  go_home(self);
+  mt_wake_all();
+  if (mt_options.stats) mt_report_stats();
+  mt_store_relaxed(&mt_rt.running, 0);
+  take_down();
+  return 0;
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The arena of stacks; stack.h explains it.
+ *
+ * Relaxed: trim_at is a hint; a plan made while another ends is made again when the
+ * next VP lies down.
+ */
+#include "core/memory/stack.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/options.h"
+#include "core/thread/thread.h"
+#include "core/vp/vp.h"
+#include "mltp/thread.h"
+
+enum {
+  TRIM_NS = 1000000000,   /* unused for so long, a stack loses its memory; */
+  TRIM_BATCH = 64,        /* so many at a time, */
+  TRIM_MOST = 1024,       /* so many in a round */
+  COMMIT_STEP = 64 << 20, /* the arena becomes usable in steps of this size */
+  CANARY_WORDS = 8
+};
+
+static const uint64_t CANARY = 0x6d6c7470c0ffee11u;
+
+/* [ilock] all but the constants after init */
+static struct {
+  mt_ilock ilock;
+  char *base;     /* [const] */
+  size_t size;    /* [const] */
+  size_t page;    /* [const] */
+  size_t used;    /* bytes handed out */
+  size_t usable;  /* bytes made usable */
+  uint32_t slots; /* stacks made */
+  struct mt_pool pools[MT_STACK_CLASS_MAX + 1];
+  void *trimmed[MT_STACK_CLASS_MAX + 1]; /* [ilock of the pool] free, without memory */
+  uint64_t trim_at;                      /* [atomic] relaxed: about when to trim; 0: no need */
+  bool can_advise;                       /* [const] what madvise() accepts is done */
+  enum mt_guard kind;                    /* auto: not tried yet */
+  long mappings_left;                    /* that guards by mprotect may still use */
+} arena;
+
+/* How much to try to reserve: a power of two, COMMIT_STEP at least. */
+static size_t space_wanted(void) {
+  size_t size = (size_t)1 << 40; /* 4 million default stacks */
+  size_t most = (size_t)mt_options.stack_space;
+  /* the other half of a limited address space is for the heap and kernel threads' stacks */
+  if (most == 0) most = os_address_space_limit() / 2;
+  while (size > most && size > COMMIT_STEP) size /= 2;
+  return size;
+}
+
+int mt_stacks_init(void) {
+  arena.page = os_page_size();
+  mt_rt.stack_class = mt_stack_class((size_t)mt_options.stack_size);
+  arena.kind = (enum mt_guard)mt_options.guard;
+  arena.mappings_left = os_max_mappings() / 2;
+  for (arena.size = space_wanted(); arena.size >= COMMIT_STEP; arena.size /= 2) {
+    arena.base = os_reserve(arena.size);
+    if (arena.base == NULL) continue;
+    arena.can_advise = os_advice_is_checked(arena.base, arena.page);
+    return 0;
+  }
+  return ENOMEM;
+}
+
+void mt_stacks_free(void) {
+  os_release(arena.base, arena.size);
+  mt_stacks_forget();
+}
+
+void mt_stacks_forget(void) { __builtin_memset(&arena, 0, sizeof arena); }
+
+int mt_stack_class(size_t size) {
+  if (size == 0) return mt_rt.stack_class;
+  for (int log2 = MT_STACK_CLASS_MIN; log2 <= MT_STACK_CLASS_MAX; log2++)
+    if (size <= (size_t)1 << log2) return log2;
+  return -1;
+}
+
+/* ---- guards */
+
+static void say_once(const char *text) {
+  static bool said; /* [ilock: arena.ilock] */
+  if (!said) mt_message("%s", text);
+  said = true;
+}
+
+static void put_canary(struct mt_stack *stack) {
+  stack->check = MT_STACK_CANARY;
+  for (int i = 0; i < CANARY_WORDS; i++) ((uint64_t *)stack->low)[i] = CANARY;
+}
+
+/* Under the guard. */
+static void protect(struct mt_stack *stack) {
+  if (arena.kind == MT_GUARD_AUTO || arena.kind == MT_GUARD_MADVISE) {
+    if (arena.can_advise && os_guard_light(stack->low, arena.page) == 0) return;
+    if (arena.kind == MT_GUARD_MADVISE)
+      say_once(
+          "MLTP_GUARD=madvise: this kernel has no MADV_GUARD_INSTALL (Linux 6.13): using "
+          "mprotect");
+    arena.kind = MT_GUARD_MPROTECT;
+  }
+  if (arena.kind == MT_GUARD_MPROTECT) {
+    arena.mappings_left -= 2;
+    if (arena.mappings_left > 0 && os_guard_mprotect(stack->low, arena.page) == 0) return;
+    say_once(
+        "stack guards: half of vm.max_map_count is used: further stacks have a canary, "
+        "checked when the thread ends, instead of a guard page (raise vm.max_map_count)");
+    arena.kind = MT_GUARD_CANARY;
+  }
+  put_canary(stack);
+}
+
+void mt_stack_check_slow(const struct mt_stack *stack) {
+  if (stack->check == MT_STACK_CHILD) exit(0); /* as when a pthread ends in a child */
+  const struct mltp_thread *t = mt_current();
+  for (int i = 0; i < CANARY_WORDS; i++)
+    if (((const uint64_t *)stack->low)[i] != CANARY)
+      mt_panic(
+          "thread %lu '%s': stack overflow: it used more than its %zu KiB, found by the "
+          "canary when it ended (give it a larger stack_size or set MLTP_STACK_SIZE)",
+          (unsigned long)t->id, mt_name(t), mt_stack_size(stack) / 1024);
+}
+
+/* ---- slots */
+
+/* Address space of a new slot at the end of the arena. Under the guard. */
+static char *extend(size_t size) {
+  size_t start = (arena.used + size - 1) & ~(size - 1);
+  if (start + size > arena.size) return NULL;
+  while (arena.usable < start + size) {
+    if (os_commit(arena.base + arena.usable, COMMIT_STEP) != 0) return NULL;
+    arena.usable += COMMIT_STEP;
+  }
+  arena.used = start + size;
+  return arena.base + start;
+}
+
+static struct mt_stack *carve(int class_log2) {
+  size_t size = (size_t)1 << class_log2;
+  struct mt_stack *stack = NULL;
+  mt_ilock_lock(&arena.ilock);
+  char *low = extend(size);
+  if (low != NULL) {
+    stack = (struct mt_stack *)(low + size - MT_CACHE_LINE);
+    stack->low = low;
+    stack->class_log2 = (uint8_t)class_log2;
+    stack->colour = arena.slots++ % MT_STACK_COLOURS;
+    stack->check = MT_STACK_GUARDED;
+    protect(stack);
+    mt_sanitizer_new_stack(low, size);
+  }
+  mt_ilock_unlock(&arena.ilock);
+  return stack;
+}
+
+/* Free stacks have memory that may not be needed again. */
+static void plan_trim(void) {
+  if (mt_load_relaxed(&arena.trim_at) == 0) mt_store_relaxed(&arena.trim_at, os_now() + TRIM_NS);
+}
+
+void mt_stacks_owner_sleeps(const struct mt_vp *vp) {
+  if (vp->stacks.head != NULL) plan_trim();
+}
+
+struct mt_stack *mt_stack_new(struct mt_vp *vp, int class_log2) {
+  bool cached = vp != NULL && class_log2 == mt_rt.stack_class;
+  struct mt_stack *stack = cached ? mt_cache_take(&vp->stacks) : NULL;
+  if (mt_likely(stack != NULL)) return stack;
+  struct mt_pool *pool = &arena.pools[class_log2];
+  mt_pool_lock(pool);
+  stack = mt_pool_pop(pool);
+  if (stack == NULL) stack = mt_free_list_pop(&arena.trimmed[class_log2]);
+  if (cached && mt_strategy == NULL) mt_cache_refill(&vp->stacks, pool);
+  mt_pool_unlock(pool);
+  return stack != NULL ? stack : carve(class_log2);
+}
+
+void mt_stack_free(struct mt_vp *vp, struct mt_stack *stack) {
+  struct mt_pool *pool = &arena.pools[stack->class_log2];
+  if (vp != NULL && stack->class_log2 == mt_rt.stack_class) {
+    bool spills = mt_strategy == NULL; /* a strategy's lists are too short for batches */
+    if (spills || mt_cache_has_room(&vp->stacks)) {
+      mt_cache_put(&vp->stacks, pool, stack);
+      return;
+    }
+  }
+  mt_pool_lock(pool);
+  mt_pool_push(pool, stack);
+  mt_pool_unlock(pool);
+  plan_trim();
+}
+
+/* ---- trimming */
+
+static void cache_to_pool(struct mt_cache cache) {
+  struct mt_pool *pool = &arena.pools[mt_rt.stack_class];
+  mt_pool_lock(pool);
+  for (void *stack; (stack = mt_cache_take(&cache)) != NULL;) mt_pool_push(pool, stack);
+  mt_pool_unlock(pool);
+}
+
+static struct mt_cache take_cache(struct mt_vp *vp) {
+  struct mt_cache cache = vp->stacks;
+  vp->stacks = (struct mt_cache){NULL, mt_stacks_room()};
+  return cache;
+}
+
+/* A VP that sleeps does not touch its cache, and gets up under idle_ilock only. */
+static void collect_from_sleepers(void) {
+  uint32_t count = mt_vp_count();
+  for (uint32_t i = 0; i < count; i++) {
+    struct mt_vp *vp = mt_rt.vps[i];
+    struct mt_cache cache = {NULL, 0};
+    mt_ilock_lock(&mt_rt.idle_ilock);
+    if (mt_load_relaxed(&vp->status) == MT_VP_ASLEEP) cache = take_cache(vp);
+    mt_ilock_unlock(&mt_rt.idle_ilock);
+    cache_to_pool(cache);
+  }
+}
+
+/* Takes up to TRIM_BATCH stacks that were not needed, linked. */
+static void *take_unneeded(int class_log2) {
+  struct mt_pool *pool = &arena.pools[class_log2];
+  void *batch = NULL;
+  mt_pool_lock(pool);
+  uint32_t unneeded = pool->least, taken = unneeded < TRIM_BATCH ? unneeded : TRIM_BATCH;
+  for (uint32_t i = 0; i < taken; i++) mt_free_list_push(&batch, mt_pool_pop(pool));
+  pool->least = unneeded - taken;
+  mt_pool_unlock(pool);
+  return batch;
+}
+
+static void trim_batch(int class_log2, void *batch) {
+  struct mt_pool *pool = &arena.pools[class_log2];
+  for (struct mt_stack *stack = batch; stack != NULL; stack = stack->next)
+    os_trim(stack->low + arena.page, mt_stack_size(stack) - 2 * arena.page); /* guard, top page */
+  mt_pool_lock(pool);
+  for (void *stack; (stack = mt_free_list_pop(&batch)) != NULL;)
+    mt_free_list_push(&arena.trimmed[class_log2], stack);
+  mt_pool_unlock(pool);
+}
+
+/* @return how many stacks were trimmed: most at least, if there are so many. */
+static uint32_t trim_pools(uint32_t most) {
+  uint32_t trimmed = 0;
+  for (int class_log2 = MT_STACK_CLASS_MIN; class_log2 <= MT_STACK_CLASS_MAX; class_log2++) {
+    for (void *batch; trimmed < most && (batch = take_unneeded(class_log2)) != NULL;) {
+      trim_batch(class_log2, batch);
+      trimmed += TRIM_BATCH;
+    }
+  }
+  return trimmed;
+}
+
+/* From now on what is not taken out is not needed. @return true: there is something. */
+static bool mark_pools(void) {
+  bool any = false;
+  for (int class_log2 = MT_STACK_CLASS_MIN; class_log2 <= MT_STACK_CLASS_MAX; class_log2++) {
+    struct mt_pool *pool = &arena.pools[class_log2];
+    mt_pool_lock(pool);
+    pool->least = pool->count;
+    any |= pool->count != 0;
+    mt_pool_unlock(pool);
+  }
+  return any;
+}
+
+uint64_t mt_stacks_trim_at(void) {
+  uint64_t at = mt_load_relaxed(&arena.trim_at);
+  return at != 0 ? at : MLTP_NEVER;
+}
+
+void mt_stacks_trim(uint64_t now) {
+  if (now < mt_stacks_trim_at()) return;
+  if (trim_pools(TRIM_MOST) >= TRIM_MOST) return; /* there is more, but perhaps work, too */
+  mt_store_relaxed(&arena.trim_at, 0);
+  collect_from_sleepers();
+  if (mark_pools()) plan_trim();
+}
+
+void mltp_trim(void) {
+  if (mt_self("mltp_trim") == NULL) return;
+  struct mt_vp *vp = mt_here();
+  if (vp != NULL) cache_to_pool(take_cache(vp));
+  collect_from_sleepers();
+  mark_pools();
+  trim_pools(UINT32_MAX);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file stack.h
+ * Stacks: power-of-two slots of one arena of address space, each with a guard at
+ * its low end; memory appears as it is touched. A free slot keeps its guard and
+ * its touched pages and is reused last in, first out: per VP without a lock, then
+ * from a shared pool.
+ *
+ * The description of a stack lies in its topmost line, in a page the stack needs
+ * anyway. Tops are coloured: shifted by a different multiple of the cache line in
+ * each slot, or the first frames of all threads would compete for the same few
+ * sets of the caches.
+ *
+ * Trimming: a stack keeps the pages its threads have touched, so a burst of threads
+ * would keep its memory for ever. What lay in a pool unused for a whole TRIM_NS is
+ * given back but for the topmost page (the pool's low-water mark says how much that
+ * is); the caches of VPs that sleep join the pools first. The watchdog does it.
+ *
+ * Guards: MADV_GUARD_INSTALL (Linux 6.13) costs no mapping; before it, mprotect
+ * splits the mapping, of which a process has a limited number, so only a share of
+ * them is used; stacks beyond it get a canary, which is checked when the thread
+ * ends. The change-over is said once on stderr.
+ */
+#ifndef MT_CORE_MEMORY_STACK_H
+#define MT_CORE_MEMORY_STACK_H
+
+#include "alternatives/strategy/strategy.h"
+
+enum {
+  MT_STACK_CLASS_MIN = 14, /* 16 KiB */
+  MT_STACK_CLASS_MAX = 30, /* 1 GiB */
+  MT_STACK_COLOURS = 32
+};
+
+struct mt_stack {
+  void *next;         /* [owner] of the free list it is in (cache.h) */
+  char *low;          /* [const] lowest address, where the guard is */
+  uint32_t colour;    /* [const] */
+  uint8_t class_log2; /* [const] log2 of the slot's size */
+  uint8_t check;      /* [const] enum mt_stack_check; changes in a child of fork() */
+};
+
+/** What there is to do when the thread ends. */
+enum mt_stack_check {
+  MT_STACK_GUARDED, /**< nothing */
+  MT_STACK_CANARY,  /**< it has no guard page: look at the canary */
+  MT_STACK_CHILD    /**< it was running when it forked: the process ends with it */
+};
+
+/** @return 0 or ENOMEM: no address space. */
+int mt_stacks_init(void);
+
+/** Gives everything back; no stack is in use. */
+void mt_stacks_free(void);
+
+/** In a child of fork(): all of them stay mapped, and none is in use. */
+void mt_stacks_forget(void);
+
+/** @return a stack of 2^class_log2 bytes, or NULL. vp: the calling VP, or NULL. */
+struct mt_stack *mt_stack_new(struct mt_vp *vp, int class_log2);
+void mt_stack_free(struct mt_vp *vp, struct mt_stack *stack);
+
+/** @return how many stacks a VP keeps in its cache. */
+static inline uint32_t mt_stacks_room(void) {
+  return mt_strategy == NULL ? MT_CACHE_MAX : mt_strategy->stacks;
+}
+
+/** Gives back memory of stacks that were not needed lately, if it is time. */
+void mt_stacks_trim(uint64_t now);
+
+/** @return when it is time, MLTP_NEVER: nothing is left to trim. */
+uint64_t mt_stacks_trim_at(void);
+
+/** The VP is about to sleep: the watchdog may have to look at its cache some time. */
+void mt_stacks_owner_sleeps(const struct mt_vp *vp);
+
+/** @return the class of a size in bytes, 0: the default; -1: too large. */
+int mt_stack_class(size_t size);
+
+/** Stops the program when the canary of the calling thread's stack is gone; ends the
+ * process when the caller is the last thread of a child of fork(). */
+void mt_stack_check_slow(const struct mt_stack *stack);
+
+static inline void mt_stack_check(const struct mt_stack *stack) {
+  if (mt_unlikely(stack->check != MT_STACK_GUARDED)) mt_stack_check_slow(stack);
+}
+
+static inline size_t mt_stack_size(const struct mt_stack *stack) {
+  return (size_t)1 << stack->class_log2;
+}
+
+static inline char *mt_stack_top(struct mt_stack *stack) {
+  return (char *)stack - (size_t)stack->colour * MT_CACHE_LINE;
+}
+
+#endif

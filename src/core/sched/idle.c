@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Searching and sleeping. wake.h has the protocol. */
+/*
+ * Relaxed: all of it hints; what matters is looked at again under idle_ilock, or
+ * after the fences labelled.
+ */
+#include "core/sched/idle.h"
+
+#include <errno.h>
+
+#include "base/options.h"
+#include "core/det/det.h"
+#include "core/life/runtime.h"
+#include "core/memory/stack.h"
+#include "core/sched/sched.h"
+#include "core/sched/steal.h"
+#include "core/sched/wake.h"
+#include "core/sched/watchdog.h"
+#include "core/timer/timer.h"
+#include "core/vp/locality.h"
+#include "core/vp/vp.h"
+#include "instrument/probes.h"
+
+enum {
+  SCAN_EVERY = 16,        /* pauses between two looks at others' queues */
+  INBOX_POLL_PAUSES = 32, /* pauses for the inbox before a search, */
+  INBOX_POLLS_MAX = 64    /* so often in a row */
+};
+
+/* ---- searching */
+
+/* Work was found: those who made threads ready and saw us searching woke nobody. */
+static void search_end_found(struct mt_vp *vp) {
+  if (!vp->searching) return;
+  mt_count_searching(vp, false);
+  /* ID-17 light fence: one searcher less, before the look for sleepers; pairs ID-2 ID-16 */
+  mt_fence_light();
+  if (mt_load_relaxed(&mt_rt.searching) != 0 || mt_load_relaxed(&mt_rt.sleeping) == 0) return;
+  if (!mt_may_wake_one() || mt_thefts_do_not_pay()) return;
+  mt_fence_heavy(); /* ID-8 heavy fence: as ID-2; pairs ID-1 */
+  if (mt_load_relaxed(&vp->runq.length) > 1 || mt_vps_any(mt_runq_seems_busy, vp) ||
+      mt_strategy_waiting(vp) > 1)
+    mt_wake_one();
+}
+
+/* More VPs are awake than there are CPUs. */
+static bool crowded(void) { return mt_load_relaxed(&mt_rt.awake) > mt_rt.cpus; }
+
+/* Spinning pays while every awake VP can have a CPU and somebody could bring work. */
+static uint64_t spin_budget(void) {
+  bool others = mt_load_relaxed(&mt_rt.awake) > 1 || mt_outside_may_post();
+  return others && !crowded() ? (uint64_t)mt_options.spin_us * 1000 : 0;
+}
+
+/* In a crowd only the watchdog takes other VPs' threads, once per watch: they seem to wait
+ * because their VPs wait for a CPU, and a VP that took them would take that CPU, too.
+ * @return true when this VP has something to run now. */
+static bool look_around(struct mt_vp *vp) {
+  bool sent = vp->is_watchdog_round;
+  vp->is_watchdog_round = 0;
+  vp->skipped_victims = 0;
+  mt_count_searching(vp, true);
+  mt_locality_note(vp);
+  uint64_t begin = os_now(), end = begin + spin_budget();
+  for (unsigned round = 0;; round++) {
+    if (mt_load_relaxed(&vp->runq.inbox) != NULL) { /* relaxed: the drain acquires */
+      if (round < INBOX_POLL_PAUSES) vp->inbox_polls = INBOX_POLLS_MAX;
+      return true;
+    }
+    if (mt_strategy_waiting(vp) != 0) return true;
+    if (round % SCAN_EVERY == 0) {
+      uint64_t now = mt_vp_now(vp);
+      mt_timers_run_due(now);
+      if (mt_runq_seems_busy(vp)) return true;
+      if (mt_over_target() || mt_load_relaxed(&mt_rt.stopping)) return false;
+      if ((sent || !crowded()) && mt_try_steal(vp, now, sent)) return true;
+      if (now >= end) return false;
+    }
+    mt_arch_pause();
+  }
+}
+
+/* Where a thread came by the inbox soon after the last one left, the next may, too: two VPs
+ * that play ball. So a VP looks at its inbox alone for a moment, as one that still works:
+ * without clocks, and without the counts that it shares with all (half of a round trip).
+ * @return true when something came. */
+static bool poll_inbox(struct mt_vp *vp) {
+  if (vp->inbox_polls == 0 || vp->searching || mt_load_relaxed(&vp->runq.length) != 0) return false;
+  vp->inbox_polls--;
+  for (unsigned round = 0; round < INBOX_POLL_PAUSES; round++) {
+    if (mt_load_relaxed(&vp->runq.inbox) != NULL) return true; /* relaxed: the drain acquires */
+    mt_arch_pause();
+  }
+  vp->inbox_polls = 0;
+  return false;
+}
+
+static bool search(struct mt_vp *vp) {
+  mt_strategy_search_begins(vp);
+  bool found = look_around(vp);
+  return mt_strategy_search_ends(vp) || found;
+}
+
+/* ---- sleeping */
+
+/* Work that nobody else is sure to see. After ID-2. */
+static bool must_stay_awake(const struct mt_vp *vp) {
+  if (mt_runq_seems_busy(vp) || mt_load_relaxed(&mt_rt.stopping)) return true;
+  if (!mt_may_wake_one()) return false;
+  return !mt_search_skips_victims(vp) && mt_any_waiting(vp);
+}
+
+/* In the list of sleepers: until somebody wakes this VP, or its watch does. */
+static void sleep_in_list(struct mt_vp *vp) {
+  mt_ilock_lock(&mt_rt.idle_ilock);
+  vp->rests = true;
+  while (mt_load_relaxed(&vp->status) == MT_VP_ASLEEP) {
+    uint32_t seen = vp->wake;
+    bool watchdog = mt_rt.watchdog == vp;
+    uint64_t deadline = watchdog ? mt_watchdog_deadline() : MLTP_NEVER;
+    mt_ilock_unlock(&mt_rt.idle_ilock);
+    int result = os_futex_wait(&vp->wake, seen, deadline);
+    if (result == ETIMEDOUT && watchdog) mt_watchdog_check(vp);
+    mt_ilock_lock(&mt_rt.idle_ilock);
+  }
+  mt_ilock_unlock(&mt_rt.idle_ilock);
+}
+
+static void sleep_until_woken(struct mt_vp *vp) {
+  os_affinity_read(&vp->affinity);
+  mt_stacks_owner_sleeps(vp);
+  mt_vp_sleep_begin(vp);
+  /* ID-2 heavy fence: the sleeper before the look; pairs ID-1 ID-5 ID-17 ID-18 ID-19 FN-3 LV-6 */
+  mt_fence_heavy();
+  mt_finalizer_check();
+  if (must_stay_awake(vp)) {
+    mt_vp_sleep_cancel(vp);
+  } else {
+    MT_PROBE1(vp_sleep, vp->index);
+    sleep_in_list(vp);
+    MT_PROBE1(vp_wake, vp->index);
+  }
+  os_affinity_restore(&vp->affinity); /* a waker may have narrowed it */
+}
+
+/* ---- the life of a VP */
+
+/* What was stolen is run by now, or moved on. Before a poll_inbox, which is no work. */
+static void judge_theft(struct mt_vp *vp) {
+  if (vp->stolen_count != 0 && !mt_runq_seems_busy(vp)) mt_judge_theft(vp, os_now());
+}
+
+static void run_one(struct mt_vp *vp) {
+  mt_runq_enter(vp);
+  mt_drain_inbox(vp);
+  if (mt_det_on) mt_det_choose(vp);
+  struct mltp_thread *next = mt_runq_pop(vp);
+  if (next != NULL)
+    mt_switch(&vp->idle, mt_prepared(vp, next)); /* leaves the run queue */
+  else
+    mt_runq_leave(vp);
+}
+
+void mt_idle_loop(struct mt_vp *vp) {
+  /* VP 0 stays: main ends on it */
+  while (vp->index == 0 || !mt_load_acquire(&mt_rt.stopping)) { /* LF-2 acquire: pairs LF-1 */
+    judge_theft(vp);
+    while (poll_inbox(vp)) run_one(vp);
+    vp->probe = 0;
+    uint64_t now = mt_vp_now(vp);
+    mt_timers_run_due(mt_det_on ? mt_det_now() : now);
+    if (mt_over_target()) {
+      mt_vp_hand_off(vp); /* one VP too many */
+      if (!mt_runq_seems_busy(vp)) sleep_until_woken(vp);
+    } else if (mt_runq_seems_busy(vp) || (mt_det_on ? mt_det_skip_time() : search(vp))) {
+      search_end_found(vp);
+      run_one(vp);
+    } else {
+      sleep_until_woken(vp);
+    }
+  }
+  mt_count_searching(vp, false);
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Making threads ready, yielding.
+ *
+ * Relaxed: a VP's own fields, and the deadline of its first timer as a hint.
+ */
+#include "core/sched/sched.h"
+
+#include <errno.h>
+
+#include "base/options.h"
+#include "core/det/det.h"
+#include "core/sched/steal.h"
+#include "core/vp/vp.h"
+#include "mltp/sched.h"
+
+bool mt_check(struct mt_vp *vp) {
+  if (mt_det_on) return mt_det_check(vp);
+  vp->check_at = mt_load_relaxed(&vp->tick) + MT_TICKS_PER_CHECK;
+  if (vp->probe) return false;
+  uint64_t earliest = mt_load_relaxed(&vp->timer_earliest); /* relaxed: a hint; own VP's */
+  bool look = vp->check_at / MT_TICKS_PER_CHECK % MT_CHECKS_PER_CLOCK == 0;
+  return (earliest == MLTP_NEVER && !look) || earliest > mt_vp_now(vp);
+}
+
+/* A thread that will not come back: its stack, or main on its way to VP 0. */
+static void after_end(struct mt_vp *vp) {
+  struct mt_stack *stack = vp->after_stack;
+  struct mltp_thread *home = vp->after_home;
+  vp->after_stack = NULL;
+  vp->after_home = NULL;
+  if (stack != NULL) {
+    mt_sanitizer_end(&vp->dead);
+    mt_stack_free(vp, stack);
+  }
+  if (home != NULL) mt_post(mt_rt.vps[0], home, home);
+}
+
+/* A lent list goes back before the lists of stacks are locked, unless its lock is theirs. */
+void mt_after_more(struct mt_vp *vp, uint8_t after) {
+  bool held = (after & MT_AFTER_RETURN) != 0;
+  if (held && !mt_strategy->one_lock) mt_strategy_leave(vp);
+  if (after & MT_AFTER_UNLOCK) mt_ilock_unlock(vp->after_unlock);
+  if (after & MT_AFTER_END) after_end(vp);
+  if (held && mt_strategy->one_lock) mt_strategy_leave(vp);
+}
+
+void mt_prepare(struct mt_vp *vp, struct mltp_thread *t) {
+  struct mt_stack *stack = mt_stack_new(vp, t->stack_class);
+  if (stack == NULL)
+    mt_panic(
+        "thread %lu '%s': no memory for its stack of %zu KiB (run fewer threads at a time, "
+        "or set MLTP_STACK_SIZE lower)",
+        (unsigned long)t->id, mt_name(t), ((size_t)1 << t->stack_class) / 1024);
+  t->special &= (uint8_t)~(MT_FRESH | MT_OWN_STACK);
+  t->stack = stack;
+  mt_sanitizer_stack(&t->sanitizer, stack->low, mt_stack_size(stack));
+  mt_sanitizer_begin(&t->sanitizer);
+  mt_context_init(&t->context, stack);
+}
+
+/* A low thread whose turn comes goes to the end once if others are ready: so it waits for
+ * two rounds of the queue at most. Who gives way right now is not one of the others. */
+struct mltp_thread *mt_prepare_special(struct mt_vp *vp, struct mltp_thread *t) {
+  while ((t->special & (MT_LOW | MT_PUT_OFF)) == MT_LOW && vp->runq.head != NULL &&
+         vp->runq.head != mt_current()) {
+    t->special |= MT_PUT_OFF;
+    mt_runq_push(vp, t);
+    t = mt_runq_pop(vp);
+  }
+  t->special &= (uint8_t)~MT_PUT_OFF;
+  if (t->special & MT_FRESH) {
+    if (vp->after & MT_AFTER_RETURN) mt_strategy_starts(vp, t);
+    mt_prepare(vp, t);
+  }
+  return t;
+}
+
+void mt_exchange_errno(struct mt_vp *vp, struct mltp_thread *from, struct mltp_thread *to) {
+  from->saved_errno = *vp->errno_at;
+  *vp->errno_at = to->saved_errno;
+  to->saved_errno = 0;
+}
+
+static void exchange_exceptions(struct mt_eh_globals *eh, struct mltp_thread *from,
+                                struct mltp_thread *to) {
+  bool had = eh->caught != NULL || eh->uncaught != 0, has = (to->own & MT_OWN_EXCEPTIONS) != 0;
+  if (!had && !has) return; /* do not write: without a C++ runtime all VPs share it */
+  from->eh_caught = eh->caught;
+  from->eh_uncaught = eh->uncaught;
+  if (had) from->own |= MT_OWN_EXCEPTIONS;
+  eh->caught = has ? to->eh_caught : NULL;
+  eh->uncaught = has ? to->eh_uncaught : 0;
+  to->own &= (uint8_t)~MT_OWN_EXCEPTIONS;
+}
+
+/* Threads without control of their own share the VP's: what one of them sets stays. */
+static void exchange_fp(struct mt_vp *vp, struct mltp_thread *from, const struct mltp_thread *to) {
+  bool own = (to->own & MT_OWN_FP) != 0;
+  if (!vp->own_fp && !own) return;
+  mt_arch_fp_save(vp->own_fp ? &from->fp : &vp->fp);
+  mt_arch_fp_load(own ? &to->fp : &vp->fp);
+  vp->own_fp = own;
+}
+
+void mt_exchange_own(struct mt_vp *vp, struct mltp_thread *from, struct mltp_thread *to) {
+  exchange_exceptions(vp->eh_at, from, to);
+  exchange_fp(vp, from, to);
+}
+
+void mt_ready(struct mltp_thread *t) {
+  struct mt_vp *here = mt_here(), *home = t->vp;
+  if (here == home)
+    mt_ready_here(here, t);
+  else if (mt_strategy != NULL)
+    mt_strategy_ready(here, t);
+  else
+    mt_post(home, t, t);
+}
+
+void mt_ready_elsewhere(struct mltp_thread *t) {
+  if (mt_strategy != NULL) {
+    mt_strategy_ready(NULL, t);
+    return;
+  }
+  uint32_t count = mt_vp_count();
+  uint32_t turn = mt_add_relaxed(&mt_rt.next_vp, 1); /* relaxed: any spread will do */
+  mt_post(mt_rt.vps[turn % count], t, t);
+}
+
+/* Threads of up to HOMES other VPs are posted as one chain for each. */
+void mt_ready_chain(struct mltp_thread *first) {
+  enum { HOMES = 8 };
+  struct {
+    struct mt_vp *vp;
+    struct mltp_thread *first, *last;
+  } chains[HOMES];
+  int used = 0;
+  struct mt_vp *here = mt_here();
+  if (mt_strategy != NULL) {
+    mt_strategy_ready_chain(here, first);
+    return;
+  }
+  if (here != NULL) mt_runq_enter(here);
+  for (struct mltp_thread *t = first, *next; t != NULL; t = next) {
+    next = t->next;
+    if (t->vp == here) {
+      mt_runq_push_ready(here, t);
+      continue;
+    }
+    int i = 0;
+    while (i < used && chains[i].vp != t->vp) i++;
+    if (i == used && used < HOMES) {
+      chains[used].vp = t->vp;
+      chains[used].last = NULL;
+      used++;
+    } else if (i == HOMES) { /* many homes: the last chain is a mixed one */
+      i = HOMES - 1;
+    }
+    t->next = NULL;
+    if (chains[i].last != NULL)
+      chains[i].last->next = t;
+    else
+      chains[i].first = t;
+    chains[i].last = t;
+  }
+  if (here != NULL) {
+    mt_runq_leave_own(here);
+    mt_notice(here);
+  }
+  for (int i = 0; i < used; i++) mt_post(chains[i].vp, chains[i].first, chains[i].last);
+}
+
+/* ---- yielding */
+
+static inline bool yield_on(struct mltp_thread *self, bool to_front) {
+  struct mt_vp *vp = self->vp;
+  struct mltp_thread *next = &vp->idle;
+  mt_runq_enter(vp);
+  if (mt_likely(mt_tick(vp))) {
+    if (vp->runq.head == NULL) {
+      mt_runq_leave(vp);
+      return false;
+    }
+    next = mt_prepared(vp, to_front ? mt_runq_swap(vp, self) : mt_runq_rotate(vp, self));
+  } else {
+    mt_runq_push(vp, self);
+  }
+  mt_switch(self, next);
+  return true;
+}
+
+/* Alone on this VP: what the caller waits for may be stuck behind a busy thread
+ * on another. */
+static void yield_alone(struct mltp_thread *self) {
+  struct mt_vp *vp = self->vp;
+  if (mt_load_relaxed(&vp->tick) + MT_TICKS_PER_CHECK == vp->check_at) mt_steal_some(vp);
+}
+
+void mltp_yield(void) {
+  struct mltp_thread *self = mt_current();
+  if (self == NULL || self->vp == NULL)
+    os_yield();
+  else if (!yield_on(self, false))
+    yield_alone(self);
+}
+
+void mltp_yield_to_first(void) {
+  struct mltp_thread *self = mt_current();
+  if (self == NULL || self->vp == NULL)
+    os_yield();
+  else if (!yield_on(self, true))
+    yield_alone(self);
+}
+
+int mltp_yield_to(mltp_t *thread) {
+  struct mltp_thread *self = mt_current();
+  struct mt_vp *vp = self != NULL ? self->vp : NULL;
+  if (vp != NULL) {
+    mt_runq_enter(vp);
+    if (mt_is_ready_on(thread, vp)) {
+      mt_runq_remove(vp, thread);
+      if (thread->special & MT_LOW) thread->special |= MT_PUT_OFF; /* it is wanted now */
+      mt_runq_push(vp, self);
+      mt_store_relaxed(&vp->tick, mt_load_relaxed(&vp->tick) + 1);
+      mt_switch(self, mt_prepared(vp, thread));
+      return 0;
+    }
+    mt_runq_leave(vp);
+  }
+  mltp_yield();
+  return EAGAIN;
+}
+
+void mltp_yield_bound(void) { os_yield(); }

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Making and ending virtual processors.
+ *
+ * Relaxed: the number of VPs changes under spawn_ilock, and is read there.
+ */
+#include "core/vp/vp.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/options.h"
+#include "core/det/det.h"
+#include "core/memory/stack.h"
+#include "core/sched/idle.h"
+#include "core/sched/sched.h"
+#include "core/vp/locality.h"
+
+/* The C++ runtime's, when the program has one. The weak one is for static programs; of a library
+ * that dlopen() brought for all only its name is known. */
+typedef struct mt_eh_globals *eh_function(void);
+extern eh_function __cxa_get_globals __attribute__((weak));
+static eh_function *get_eh_globals; /* [const after mt_vp_first()] */
+
+static void find_eh_globals(void) {
+  get_eh_globals = __cxa_get_globals;
+  if (get_eh_globals == NULL) *(void **)&get_eh_globals = os_symbol("__cxa_get_globals");
+}
+
+void mt_vp_adopt_kernel_thread(struct mt_vp *vp) {
+  vp->errno_at = &errno;
+  static struct mt_eh_globals none; /* stays empty: nothing throws without that runtime */
+  vp->eh_at = get_eh_globals != NULL ? get_eh_globals() : &none;
+  mt_locality_note(vp);
+  os_sigstack_make(); /* without one an overflow is an ordinary crash */
+}
+
+static struct mt_vp *vp_new(uint32_t index) {
+  struct mt_vp *vp = aligned_alloc(alignof(struct mt_vp), sizeof *vp);
+  if (vp == NULL) return NULL;
+  memset(vp, 0, sizeof *vp);
+  vp->index = vp->runq.index = index;
+  if (mt_strategy != NULL) vp->runq.claim = MT_CLAIM_STRATEGY;
+  vp->descriptors.room = mt_strategy == NULL ? MT_CACHE_MAX : 0; /* it has lists of its own */
+  vp->stacks.room = mt_stacks_room();
+  vp->check_at = mt_det_on ? 0 : MT_TICKS_PER_CHECK;
+  vp->seed = index * 2654435761u + 1;
+  vp->timer_earliest = MLTP_NEVER;
+  mt_vp_now(vp);
+  vp->idle.vp = vp;
+  vp->idle.kind = MT_IDLE;
+  mt_set_name(&vp->idle, "idle");
+  return vp;
+}
+
+static void publish(struct mt_vp *vp) {
+  mt_rt.vps[vp->index] = vp;
+  mt_store_release(&mt_rt.vp_count, vp->index + 1); /* VP-1 release: the entry; pairs VP-2 */
+}
+
+int mt_vp_first(void) {
+  struct mt_vp *vp = vp_new(0);
+  struct mt_stack *stack = vp != NULL ? mt_stack_new(NULL, mt_rt.stack_class) : NULL;
+  if (stack == NULL) {
+    free(vp);
+    return ENOMEM;
+  }
+  vp->idle.stack = stack;
+  mt_sanitizer_stack(&vp->idle.sanitizer, stack->low, mt_stack_size(stack));
+  mt_sanitizer_begin(&vp->idle.sanitizer);
+  mt_context_init(&vp->idle.context, stack);
+  find_eh_globals();
+  mt_vp_adopt_kernel_thread(vp);
+  vp->status = MT_VP_AWAKE;
+  mt_rt.awake = 1;
+  publish(vp);
+  return 0;
+}
+
+/* Entry of the kernel thread of every other VP. */
+static void *vp_main(void *arg) {
+  struct mt_vp *vp = arg;
+  char *low = NULL;
+  size_t size = 0;
+  /* others must find this VP before it asks them for threads */
+  for (unsigned round = 0; mt_vp_count() <= vp->index;) mt_relax(&round);
+  os_affinity_restore(&vp->affinity);
+  mt_set_current(&vp->idle);
+  os_thread_stack(&low, &size);
+  mt_sanitizer_known_stack(&vp->idle.sanitizer, low, size);
+  mt_sanitizer_adopt(&vp->idle.sanitizer);
+  mt_vp_adopt_kernel_thread(vp);
+  mt_idle_loop(vp);
+  mt_set_current(NULL);
+  os_sigstack_free();
+  return NULL;
+}
+
+int mt_vp_spawn(void) {
+  mt_ilock_lock(&mt_rt.spawn_ilock);
+  uint32_t index = mt_load_relaxed(&mt_rt.vp_count); /* relaxed: changes under the guard only */
+  struct mt_vp *vp = index < MT_VPS_MAX ? vp_new(index) : NULL;
+  int error = vp != NULL ? 0 : EAGAIN;
+  if (error == 0) {
+    vp->status = MT_VP_AWAKE;
+    mt_awake_add(1);
+    /* who is on no VP leaves its CPU soon; one whose caller is has another VP there */
+    error = os_thread_start(&vp->kernel_thread, &vp->affinity, mt_here() != NULL, vp_main, vp);
+    if (error != 0) mt_awake_add(-1);
+  }
+  if (error == 0) {
+    publish(vp);
+  } else {
+    free(vp);
+  }
+  mt_ilock_unlock(&mt_rt.spawn_ilock);
+  return error;
+}
+
+int mt_vp_spawn_to(int count) {
+  while ((int)mt_load_relaxed(&mt_rt.vp_count) < count) {
+    int error = mt_vp_spawn();
+    if (error != 0) return error;
+  }
+  return 0;
+}
+
+void mt_vps_free(void) {
+  uint32_t count = mt_rt.vp_count;
+  for (uint32_t i = 1; i < count; i++) os_thread_join(mt_rt.vps[i]->kernel_thread);
+  mt_sanitizer_end(&mt_rt.vps[0]->idle.sanitizer);
+  for (uint32_t i = 0; i < count; i++) {
+    mt_spin_node_end(&mt_rt.vps[i]->spin);
+    free(mt_rt.vps[i]);
+    mt_rt.vps[i] = NULL;
+  }
+  mt_rt.vp_count = 0;
+}

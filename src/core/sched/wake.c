@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The state machine of awake, sleeping and blocked VPs; wake.h has the protocol.
+ *
+ * Relaxed: what changes under idle_ilock is read under it, or as a hint.
+ */
+#include "core/sched/wake.h"
+
+#include "core/sched/sched.h"
+#include "core/vp/vp.h"
+
+enum { FAILED_SEARCHES_MAX = 4 }; /* searches in vain that make the watchdog look less often */
+
+void mt_count_searching(struct mt_vp *vp, bool searches) {
+  uint32_t change = (uint32_t)searches - vp->searching; /* 0, 1 or -1 */
+  vp->searching = searches;
+  if (change != 0) mt_add_seq_cst(&mt_rt.searching, change); /* ID-4 seq_cst: pairs ID-1 */
+}
+
+/* ---- waking; all under idle_ilock */
+
+static void count_awake(struct mt_vp *vp) {
+  mt_store_relaxed(&vp->status, MT_VP_AWAKE); /* relaxed: guarded; a poster that sees ASLEEP
+                                                 comes here and finds out */
+  mt_store_relaxed(&mt_rt.awake, mt_rt.awake + 1);
+  mt_rt.wake_count++;
+  if (mt_rt.watchdog == vp) mt_rt.watchdog = NULL;
+}
+
+static void unlink_sleeper(struct mt_vp *vp) {
+  struct mt_vp **link = &mt_rt.sleepers;
+  while (*link != vp) link = &(*link)->sleeper_next;
+  *link = vp->sleeper_next;
+  mt_sub_seq_cst(&mt_rt.sleeping, 1); /* ID-3 seq_cst: pairs ID-1 */
+}
+
+/* The watchdog went; the next sleeper has to take over its watch. */
+static struct mt_vp *next_watchdog(void) {
+  if (mt_rt.watchdog != NULL || mt_rt.sleepers == NULL) return NULL;
+  mt_rt.watchdog = mt_rt.sleepers;
+  mt_rt.watchdog->wake++;
+  return mt_rt.watchdog;
+}
+
+static void wake_sleeper(struct mt_vp *vp) {
+  if (mt_rt.awake < mt_rt.cpus) os_affinity_avoid_here(&vp->affinity);
+  unlink_sleeper(vp);
+  count_awake(vp);
+  vp->wake++;
+}
+
+/* The last to have gone to sleep is the warmest; the watchdog's watch would have to
+ * be handed over, so it comes last. */
+static struct mt_vp *best_sleeper(void) {
+  struct mt_vp *vp = mt_rt.sleepers;
+  return vp != NULL && vp == mt_rt.watchdog && vp->sleeper_next != NULL ? vp->sleeper_next : vp;
+}
+
+static void unlock_and_wake(struct mt_vp *woken, struct mt_vp *watchdog) {
+  mt_ilock_unlock(&mt_rt.idle_ilock);
+  if (woken != NULL) os_futex_wake(&woken->wake, 1);
+  if (watchdog != NULL) os_futex_wake(&watchdog->wake, 1);
+}
+
+void mt_wake_one(void) {
+  if (!mt_may_wake_one()) return; /* who makes room by lying down looks at the queues itself */
+  mt_ilock_lock(&mt_rt.idle_ilock);
+  struct mt_vp *vp = NULL;
+  if (mt_may_wake_one() && mt_load_relaxed(&mt_rt.searching) == 0) vp = best_sleeper();
+  if (vp != NULL) {
+    wake_sleeper(vp);
+    mt_count_searching(vp, true);
+    struct mt_vp *here = mt_here();
+    if (here != NULL) mt_count_owner(&here->stats.wakes);
+  }
+  unlock_and_wake(vp, next_watchdog());
+}
+
+void mt_wake_all(void) {
+  mt_ilock_lock(&mt_rt.idle_ilock);
+  while (mt_rt.sleepers != NULL) {
+    struct mt_vp *vp = mt_rt.sleepers;
+    wake_sleeper(vp);
+    os_futex_wake(&vp->wake, 1);
+  }
+  mt_ilock_unlock(&mt_rt.idle_ilock);
+}
+
+/* ---- posting to a VP that may sleep */
+
+bool mt_any_waiting(const struct mt_vp *self) {
+  return mt_strategy_waiting(NULL) != 0 || mt_vps_any(mt_runq_seems_busy, self);
+}
+
+struct mt_vp *mt_any_awake_but(const struct mt_vp *self) {
+  uint32_t count = mt_vp_count();
+  for (uint32_t i = 0; i < count; i++)
+    if (mt_rt.vps[i] != self && mt_load_relaxed(&mt_rt.vps[i]->status) == MT_VP_AWAKE)
+      return mt_rt.vps[i];
+  return NULL;
+}
+
+/* Sees to it that somebody takes what is in the inbox of a VP seen not awake.
+ * @return the VP that will; another than `to`: it has to be posted there instead. */
+static struct mt_vp *deliver(struct mt_vp *to) {
+  mt_ilock_lock(&mt_rt.idle_ilock);
+  struct mt_vp *woken = NULL, *takes = to;
+  if (mt_load_relaxed(&to->status) == MT_VP_ASLEEP && mt_may_wake_one()) {
+    woken = to;
+  } else if (mt_load_relaxed(&to->status) != MT_VP_AWAKE) {
+    takes = mt_any_awake_but(to);
+    if (takes == NULL) takes = woken = best_sleeper(); /* the others are blocked in the kernel */
+  }
+  if (woken != NULL) wake_sleeper(woken);
+  unlock_and_wake(woken, next_watchdog());
+  return takes != NULL ? takes : to; /* nobody: it takes it itself when it comes back */
+}
+
+/* Something was posted: an awake VP has to get it. */
+static void posted(struct mt_vp *to) {
+  /* ID-5 seq_cst: the status after the post; pairs ID-2 ID-11 ID-15 ID-16 */
+  while (mt_unlikely(mt_load_seq_cst(&to->status) != MT_VP_AWAKE)) {
+    struct mt_vp *takes = deliver(to);
+    if (takes == to) break;
+    struct mltp_thread *last, *first = mt_runq_take_inbox(to, &last);
+    if (first == NULL) break;
+    to = takes;
+    mt_runq_post(to, first, last);
+  }
+  /* ID-18 light fence: the post before the loads, as ID-1; pairs ID-2 ID-16 */
+  mt_fence_light();
+  /* Its VP may be busy in one thread for long. */
+  if (mt_load_relaxed(&mt_rt.sleeping) != 0 && mt_load_relaxed(&mt_rt.searching) == 0 &&
+      mt_load_relaxed(&mt_rt.wake_threshold) == 0)
+    mt_wake_one();
+}
+
+void mt_post(struct mt_vp *to, struct mltp_thread *first, struct mltp_thread *last) {
+  mt_runq_post(to, first, last);
+  posted(to);
+}
+
+void mt_post_whole(struct mt_vp *to, struct mltp_thread *first) {
+  mt_runq_post_whole(to, first);
+  posted(to);
+}
+
+/* A sleeper that may get up, else one that is awake; NULL: no other can run anything. */
+static struct mt_vp *taker_but(const struct mt_vp *self) {
+  struct mt_vp *vp = NULL;
+  if (mt_may_wake_one()) {
+    mt_ilock_lock(&mt_rt.idle_ilock);
+    vp = best_sleeper();
+    mt_ilock_unlock(&mt_rt.idle_ilock);
+  }
+  return vp != NULL ? vp : mt_any_awake_but(self);
+}
+
+void mt_vp_hand_off(struct mt_vp *vp) {
+  struct mt_vp *taker = mt_runq_seems_busy(vp) ? taker_but(vp) : NULL;
+  if (taker == NULL) return;
+  mt_runq_enter(vp);
+  mt_runq_drain(vp);
+  /* At the end it can only be main on its way to VP 0, and the taker may have gone. */
+  uint32_t count = mt_load_relaxed(&mt_rt.stopping) ? 0 : UINT32_MAX; /* relaxed: IB-2 orders */
+  struct mltp_thread *last, *first = mt_runq_take_front(vp, count, &last);
+  mt_runq_leave(vp);
+  if (first != NULL) mt_post(taker, first, last);
+}
+
+/* ---- sleeping */
+
+void mt_vp_sleep_begin(struct mt_vp *vp) {
+  mt_ilock_lock(&mt_rt.idle_ilock);
+  vp->rests = false;
+  vp->sleeper_next = mt_rt.sleepers;
+  mt_rt.sleepers = vp;
+  if (mt_rt.watchdog == NULL) mt_rt.watchdog = vp;
+  if (mt_search_skips_victims(vp)) { /* relaxed: a hint, the watch covers it */
+    mt_store_relaxed(&mt_rt.wake_threshold, mt_thefts_do_not_pay() ? UINT32_MAX : 1);
+    uint32_t vain = mt_load_relaxed(&mt_rt.failed_searches);
+    if (vain < FAILED_SEARCHES_MAX) mt_store_relaxed(&mt_rt.failed_searches, vain + 1);
+  }
+  mt_store_relaxed(&mt_rt.awake, mt_rt.awake - 1);
+  if (mt_rt.awake == 0) mt_rt.asleep_since = os_now();
+  mt_store_seq_cst(&vp->status, MT_VP_ASLEEP); /* ID-11 seq_cst: pairs ID-5 */
+  mt_add_seq_cst(&mt_rt.sleeping, 1);          /* ID-12 seq_cst: pairs ID-1 */
+  mt_count_searching(vp, false);
+  mt_ilock_unlock(&mt_rt.idle_ilock);
+  mt_count_owner(&vp->stats.sleeps);
+}
+
+void mt_vp_sleep_cancel(struct mt_vp *vp) {
+  mt_ilock_lock(&mt_rt.idle_ilock);
+  if (mt_load_relaxed(&vp->status) == MT_VP_ASLEEP) {
+    unlink_sleeper(vp);
+    count_awake(vp);
+  }
+  unlock_and_wake(NULL, next_watchdog());
+}
+
+/* ---- how many */
+
+void mt_awake_add(int more) {
+  mt_ilock_lock(&mt_rt.idle_ilock);
+  mt_store_relaxed(&mt_rt.awake, mt_rt.awake + more);
+  mt_ilock_unlock(&mt_rt.idle_ilock);
+}
+
+void mt_set_target(int target) {
+  mt_ilock_lock(&mt_rt.idle_ilock);
+  mt_store_relaxed(&mt_rt.target, target);
+  bool more = mt_rt.awake < target;
+  bool fewer = mt_rt.awake > target;
+  mt_ilock_unlock(&mt_rt.idle_ilock);
+  uint32_t count = mt_vp_count();
+  for (uint32_t i = 0; fewer && i < count; i++) mt_runq_probe(mt_rt.vps[i]);
+  if (more) mt_wake_one();
+}
+
+/* ---- blocking in the kernel */
+
+bool mt_block(struct mt_vp *vp) {
+  mt_ilock_lock(&mt_rt.idle_ilock);
+  mt_store_relaxed(&mt_rt.awake, mt_rt.awake - 1);
+  mt_store_seq_cst(&vp->status, MT_VP_BLOCKED); /* ID-15 seq_cst: pairs ID-5 */
+  mt_store_relaxed(&mt_rt.blocked, mt_rt.blocked + 1);
+  int unblocked = (int)mt_load_relaxed(&mt_rt.vp_count) - mt_rt.blocked;
+  bool spare = unblocked >= mt_load_relaxed(&mt_rt.target);
+  mt_ilock_unlock(&mt_rt.idle_ilock);
+  return spare;
+}
+
+void mt_unblock(struct mt_vp *vp) {
+  mt_ilock_lock(&mt_rt.idle_ilock);
+  mt_store_relaxed(&mt_rt.blocked, mt_rt.blocked - 1);
+  count_awake(vp);
+  mt_ilock_unlock(&mt_rt.idle_ilock);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file wake.h
+ * Which VPs are awake, and who is woken when there is work.
+ *
+ * State: each VP is AWAKE, ASLEEP (in mt_rt.sleepers) or BLOCKED; mt_rt.awake
+ * counts the first kind and is kept at or below mt_rt.target: resizing, idling
+ * and blocking calls are this one mechanism. All of it changes under idle_ilock.
+ *
+ * No lost wake-up (labels ID-n; explored by tests/models/idle.pml):
+ *   a VP that makes a thread ready  pushes it; light fence; loads sleeping and
+ *                                   searching; wakes one unless somebody searches
+ *   a VP that goes to sleep         sleeping + 1, searching - 1; heavy fence;
+ *                                   looks at all run queues once more
+ * Either the first sees the sleeper or the sleeper sees the thread. A post to an
+ * inbox is a full fence by itself and is checked against the status of that VP.
+ * At most one VP that was woken searches at a time; one that finds something and
+ * was the last to search looks whether there is more, and wakes the next.
+ *
+ * Quiet: two threads that hand a token to and fro make a lone thread ready a
+ * million times a second, and null threads are dearer to move than to run
+ * (docs/design/013). A search that saw such work move in vain sets wake_threshold; then a
+ * lone ready thread, or any number, wakes nobody; but the watchdog gets up every
+ * millisecond, every 16 at worst, and searches. So no VP sleeps longer than that
+ * while a thread it may run is ready.
+ *
+ * In a crowd: with MLTP_OVERSUBSCRIBE more VPs may be awake than there are CPUs, but
+ * none is woken beyond the CPUs: threads of a VP that waits for a CPU seem to be left
+ * waiting, and who is woken to run them takes that CPU. A VP that finds its queue empty
+ * in a crowd lies down without a search. Only the watchdog gets up beyond the CPUs, when
+ * a VP with ready threads reaches no scheduling point for longer than a time slice:
+ * blocked in the kernel, most likely. Who sees no room for one more VP wakes nobody;
+ * who makes room by lying down looks at the queues afterwards (ID-2).
+ *
+ * Rejected: waking a VP for each ready thread (16 us of system calls for a
+ * switch of 10 ns); polling by all sleepers; a timer thread.
+ *
+ * Relaxed: sleeping, searching, wake_threshold, awake and target are hints outside
+ * idle_ilock; the fences named above order those that matter.
+ */
+#ifndef MT_CORE_SCHED_WAKE_H
+#define MT_CORE_SCHED_WAKE_H
+
+#include "core/sched/runq.h"
+
+/** Wakes a sleeper to look for work, if one may be awake and nobody looks. */
+void mt_wake_one(void);
+
+/** To be called after threads were pushed to the caller's own run queue. */
+static inline void mt_notice(struct mt_vp *vp) {
+  /* ID-1 light fence: the push before the loads; pairs ID-2 ID-3 ID-4 ID-8 ID-12 ID-16 */
+  mt_fence_light();
+  if (mt_unlikely(mt_load_relaxed(&mt_rt.sleeping) != 0) &&
+      mt_load_relaxed(&mt_rt.searching) == 0 &&
+      mt_load_relaxed(&vp->runq.length) > mt_load_relaxed(&mt_rt.wake_threshold))
+    mt_wake_one();
+}
+
+/** Posts a chain (mt_runq_post) and sees to it that an awake VP gets it. */
+void mt_post(struct mt_vp *to, struct mltp_thread *first, struct mltp_thread *last);
+
+/** The same for threads that ran there last (mt_runq_post_whole). */
+void mt_post_whole(struct mt_vp *to, struct mltp_thread *first);
+
+/** Gives all ready threads of the calling VP, which will not run them soon, to another. */
+void mt_vp_hand_off(struct mt_vp *vp);
+
+/** Counts VPs that search; they count themselves, or are counted when woken to. */
+void mt_count_searching(struct mt_vp *vp, bool searches);
+
+/** @return true when the VP's search saw ready threads that it had left to their VP come and
+ * go, again and again: once is how any parallel program starts. */
+static inline bool mt_search_skips_victims(const struct mt_vp *vp) {
+  return vp->skipped_victims >= 8;
+}
+
+/** @return true when the last thefts did not pay: the threads were so short that moving
+ * them took longer than running them would have. */
+static inline bool mt_thefts_do_not_pay(void) { return mt_load_relaxed(&mt_rt.unpaid_thefts) >= 3; }
+
+/** The VP joins the sleepers, and stops to be counted as awake and searching. */
+void mt_vp_sleep_begin(struct mt_vp *vp);
+
+/** The VP leaves the sleepers, unless it was woken meanwhile. */
+void mt_vp_sleep_cancel(struct mt_vp *vp);
+
+/** Changes the number of VPs that may be awake. */
+void mt_set_target(int target);
+
+/** A VP that is being made counts as awake. */
+void mt_awake_add(int more);
+
+/** Makes all VPs get up (to end). */
+void mt_wake_all(void);
+
+/** The calling VP is going to block in the kernel, and does not count as awake. @return whether
+ * there is another to take its place. */
+bool mt_block(struct mt_vp *vp);
+/** It is back, and counts. */
+void mt_unblock(struct mt_vp *vp);
+
+/** @return whether a ready thread seems to wait in a queue other than self's own. */
+bool mt_any_waiting(const struct mt_vp *self);
+
+/** @return an awake VP other than self, NULL: none. A hint. */
+struct mt_vp *mt_any_awake_but(const struct mt_vp *self);
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Thread-specific values.
+ *
+ * A key is an index into one table and the generation of that entry, which is odd
+ * while the key lives: it changes when a key is made and when it is deleted. A
+ * thread's values are an array by index, made when it first sets one; each says by
+ * which key it was set, so that neither a deleted key's value nor its destructor is
+ * taken for those of a later key of the same index. Only the thread touches the
+ * array: no lock, and looking up is two loads and a comparison.
+ *
+ * The thread says in has_values, a byte in a line that its end touches anyway, that
+ * there is an array: a thread without one pays for a test of that byte.
+ *
+ * Rejected: a fixed array in each descriptor (memory of all for the use of few); the
+ * first few values there (a second way to look up, for a gain of one allocation).
+ *
+ * Relaxed: a generation without the guard is a hint; using a key while it is being
+ * deleted is a race of the program's.
+ */
+#include "core/thread/key.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "core/thread/thread.h"
+#include "mltp/key.h"
+
+struct value {
+  mltp_key_t key; /* 0: never set */
+  void *value;
+};
+
+struct mt_values {
+  uint32_t count;
+  struct value of[];
+};
+
+static struct {
+  mt_ilock ilock;
+  struct {
+    uint32_t generation;        /* [atomic] written under the guard */
+    void (*destructor)(void *); /* [ilock] */
+  } keys[MLTP_KEYS_MAX];
+} table;
+
+void mt_keys_forked(void) { table.ilock = 0; } /* the keys themselves stay good */
+
+static uint32_t index_of(mltp_key_t key) { return (uint32_t)key; }
+
+static mltp_key_t key_of(uint32_t index, uint32_t generation) {
+  return (mltp_key_t)generation << 32 | index;
+}
+
+static bool is_live(mltp_key_t key) {
+  uint32_t generation = (uint32_t)(key >> 32);
+  return index_of(key) < MLTP_KEYS_MAX && generation % 2 == 1 &&
+         mt_load_relaxed(&table.keys[index_of(key)].generation) == generation;
+}
+
+static int refuse(const char *call, mltp_key_t key) {
+  const struct mltp_thread *self = mt_current();
+  return mt_misuse(EINVAL, call, self != NULL ? self->id : 0, self != NULL ? mt_name(self) : "",
+                   "key %#lx was deleted, or never made (use mltp_key_create)", (unsigned long)key);
+}
+
+/* ---- keys */
+
+int mltp_key_create(mltp_key_t *key, void (*destructor)(void *)) {
+  int error = EAGAIN;
+  mt_ilock_lock(&table.ilock);
+  for (uint32_t i = 0; i < MLTP_KEYS_MAX && error != 0; i++) {
+    uint32_t generation = mt_load_relaxed(&table.keys[i].generation) + 1;
+    if (generation % 2 == 0) continue;
+    mt_store_relaxed(&table.keys[i].generation, generation);
+    table.keys[i].destructor = destructor;
+    *key = key_of(i, generation);
+    error = 0;
+  }
+  mt_ilock_unlock(&table.ilock);
+  return error;
+}
+
+int mltp_key_delete(mltp_key_t key) {
+  mt_ilock_lock(&table.ilock);
+  bool live = is_live(key);
+  if (live) mt_store_relaxed(&table.keys[index_of(key)].generation, (uint32_t)(key >> 32) + 1);
+  mt_ilock_unlock(&table.ilock);
+  return live ? 0 : refuse("mltp_key_delete", key);
+}
+
+/* ---- values */
+
+/* Makes room for an index. @return the array, or NULL: no memory. */
+static struct mt_values *grow(struct mltp_thread *self, uint32_t index) {
+  enum { COUNT_MIN = 4 };
+  uint32_t old = self->has_values ? self->values->count : 0;
+  uint32_t count = old != 0 ? old : COUNT_MIN;
+  while (count <= index) count *= 2;
+  struct mt_values *values =
+      realloc(old != 0 ? self->values : NULL, sizeof *values + count * sizeof values->of[0]);
+  if (values == NULL) return NULL;
+  values->count = count;
+  for (uint32_t i = old; i < count; i++) values->of[i] = (struct value){0, NULL};
+  self->values = values;
+  self->has_values = 1;
+  return values;
+}
+
+int mltp_set(mltp_key_t key, const void *value) {
+  struct mltp_thread *self = mt_self("mltp_set");
+  if (self == NULL) return EPERM;
+  if (!is_live(key)) return refuse("mltp_set", key);
+  struct mt_values *values = self->has_values ? self->values : NULL;
+  if (values == NULL || index_of(key) >= values->count) {
+    if (value == NULL) return 0; /* it is that already */
+    values = grow(self, index_of(key));
+    if (values == NULL) return ENOMEM;
+  }
+  values->of[index_of(key)] = (struct value){key, (void *)(uintptr_t)value};
+  return 0;
+}
+
+void *mltp_get(mltp_key_t key) {
+  const struct mltp_thread *self = mt_current();
+  if (self == NULL || !self->has_values) return NULL;
+  const struct mt_values *values = self->values;
+  uint32_t index = index_of(key);
+  return index < values->count && values->of[index].key == key ? values->of[index].value : NULL;
+}
+
+/* ---- the end of a thread */
+
+static void (*destructor_of(mltp_key_t key))(void *) {
+  mt_ilock_lock(&table.ilock);
+  void (*destructor)(void *) = is_live(key) ? table.keys[index_of(key)].destructor : NULL;
+  mt_ilock_unlock(&table.ilock);
+  return destructor;
+}
+
+/* @return true when a destructor was called: it may have set values. */
+static bool destroy_values(struct mltp_thread *self) {
+  bool called = false;
+  for (uint32_t i = 0; i < self->values->count; i++) { /* a destructor may replace the array */
+    struct value *slot = &self->values->of[i];
+    void *value = slot->value;
+    if (value == NULL) continue;
+    slot->value = NULL;
+    void (*destructor)(void *) = destructor_of(slot->key);
+    if (destructor == NULL) continue;
+    destructor(value);
+    called = true;
+  }
+  return called;
+}
+
+void mt_values_end_slow(struct mltp_thread *self) {
+  for (int round = 0; round < MLTP_DESTRUCTOR_ROUNDS && destroy_values(self);) round++;
+  free(self->values);
+  self->has_values = 0;
+}

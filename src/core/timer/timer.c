@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Timer heaps; timer.h explains them.
+ *
+ * Relaxed: a deadline as a hint; the heap is looked at again under its guard. A timer's
+ * fields before it is known to others, and its meaning, which only its thread reads.
+ */
+#include "core/timer/timer.h"
+
+#include <errno.h>
+
+#include "base/fence.h"
+#include "core/det/det.h"
+#include "core/sched/watchdog.h"
+#include "core/vp/vp.h"
+#include "core/wait/park.h"
+
+/* After a change, under the guard. relaxed suffices but for the watchdog, see arm. */
+static void publish_earliest(struct mt_vp *vp) {
+  struct mt_heap_node *root = vp->timers.root;
+  mt_store_seq_cst(
+      &vp->timer_earliest,
+      root != NULL ? root->key
+                   : MLTP_NEVER); /* TM-2 seq_cst: before the look at the watchdog; pairs TM-3 */
+}
+
+/* Lets mltp_cancel() find the timer. @return true: too late, the thread is cancelled. */
+static bool publish_timer(struct mt_timer *timer, struct mltp_thread *self) {
+  mt_store_release(&self->timer, timer); /* CN-4 release: its fields; pairs CN-5 */
+  mt_fence_light();                      /* CN-2 light fence: timer before cancel; pairs CN-1 */
+  return mt_unlikely((mt_load_relaxed(&self->cancel) & MT_CANCELLED) != 0);
+}
+
+void mt_timer_arm(struct mt_timer *timer, struct mltp_thread *self, uint64_t deadline) {
+  MT_ASSERT(mt_load_relaxed(&self->timer) == NULL); /* one wait at a time, and it has ended */
+  bool own = (mt_load_relaxed(&self->cancel) & MT_HAS_DEADLINE) != 0 && self->deadline < deadline;
+  if (own) deadline = self->deadline;
+  timer->node.key = deadline;
+  timer->thread = self;
+  timer->vp = self->vp;
+  timer->armed = 0;
+  timer->fired = 0;
+  timer->meaning = own ? ECANCELED : ETIMEDOUT;
+  if (publish_timer(timer, self)) {
+    mt_store_relaxed(&timer->meaning, ECANCELED);
+    mt_store_relaxed(&timer->fired, 1);
+    return;
+  }
+  struct mt_vp *vp = self->vp;
+  if (vp == NULL || deadline == MLTP_NEVER) return;
+  mt_ilock_lock(&vp->timer_ilock);
+  mt_heap_insert(&vp->timers, &timer->node);
+  timer->armed = 1;
+  bool first = vp->timers.root == &timer->node;
+  if (first) publish_earliest(vp);
+  mt_ilock_unlock(&vp->timer_ilock);
+  if (first) mt_watchdog_rearm(deadline);
+}
+
+/* Returns when mltp_cancel() can no longer find the timer, nor has it in its hands. */
+static void withdraw_timer(struct mltp_thread *self) {
+  mt_store_relaxed(&self->timer, NULL);
+  mt_fence_light(); /* CN-3 light fence: timer before cancel; pairs CN-1 */
+  if (mt_likely((mt_load_relaxed(&self->cancel) & MT_CANCELLED) == 0)) return;
+  mt_ilock_lock(&mt_rt.outside_timeouts);
+  mt_ilock_unlock(&mt_rt.outside_timeouts);
+}
+
+int mt_timer_disarm(struct mt_timer *timer, int error) {
+  struct mt_vp *vp = timer->vp;
+  withdraw_timer(timer->thread);
+  if (vp != NULL && timer->node.key != MLTP_NEVER) {
+    mt_ilock_lock(&vp->timer_ilock);
+    if (timer->armed) {
+      timer->armed = 0;
+      mt_heap_remove(&vp->timers, &timer->node);
+      publish_earliest(vp);
+    }
+    mt_ilock_unlock(&vp->timer_ilock);
+  }
+  return error == ETIMEDOUT ? mt_load_relaxed(&timer->meaning) : error;
+}
+
+void mt_timer_fire(struct mt_timer *timer) {
+  /* PK-2 seq_cst: fired before the look at the queue; pairs PK-1 PK-5 */
+  mt_store_seq_cst(&timer->fired, 1);
+  mt_park_timeout(timer->thread);
+}
+
+bool mt_timer_passed(const struct mt_timer *timer) {
+  return mt_load_relaxed(&timer->fired) != 0 || timer->node.key <= mt_now();
+}
+
+static void run_due(struct mt_vp *vp, uint64_t now) {
+  mt_ilock_lock(&vp->timer_ilock);
+  while (vp->timers.root != NULL && vp->timers.root->key <= now) {
+    struct mt_timer *timer = (struct mt_timer *)vp->timers.root;
+    mt_heap_remove(&vp->timers, &timer->node);
+    timer->armed = 0;
+    mt_timer_fire(timer);
+  }
+  publish_earliest(vp);
+  mt_ilock_unlock(&vp->timer_ilock);
+}
+
+void mt_timers_run_due(uint64_t now) {
+  uint32_t count = mt_vp_count();
+  for (uint32_t i = 0; i < count; i++)
+    if (mt_load_relaxed(&mt_rt.vps[i]->timer_earliest) <= now) run_due(mt_rt.vps[i], now);
+}
+
+uint64_t mt_timers_earliest(void) {
+  uint64_t earliest = MLTP_NEVER;
+  uint32_t count = mt_vp_count();
+  for (uint32_t i = 0; i < count; i++) {
+    uint64_t key =
+        mt_load_seq_cst(&mt_rt.vps[i]->timer_earliest); /* TM-3 seq_cst: after ID-9; pairs TM-2 */
+    if (key < earliest) earliest = key;
+  }
+  return earliest;
+}
+
+void mt_timers_flush(void) {
+  uint32_t count = mt_vp_count();
+  for (uint32_t i = 0; i < count; i++) {
+    mt_ilock_lock(&mt_rt.vps[i]->timer_ilock);
+    mt_ilock_unlock(&mt_rt.vps[i]->timer_ilock);
+  }
+  mt_ilock_lock(&mt_rt.outside_timeouts);
+  mt_ilock_unlock(&mt_rt.outside_timeouts);
+}

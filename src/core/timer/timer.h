@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file timer.h
+ * Deadlines of parked threads.
+ *
+ * Each VP has a heap of the timers that threads armed while they ran on it. The
+ * VP looks at it every 64 scheduling points; a VP that searches, and the watchdog,
+ * look at all of them. A timer lives on its thread's stack: mt_timer_disarm()
+ * takes the heap's guard, under which timers also fire, so it returns only when
+ * nobody can touch the timer any more.
+ *
+ * Guards, in this order: a VP's timer_ilock, then the wait queue's.
+ *
+ * Bound and foreign threads have no heap: they sleep on a futex with a deadline.
+ * Every wait with a timer can be cancelled (cancel.c), also one whose timer never comes.
+ */
+#ifndef MT_CORE_TIMER_TIMER_H
+#define MT_CORE_TIMER_TIMER_H
+
+#include "core/vp/types.h"
+
+struct mt_timer {
+  struct mt_heap_node node;   /* first; its key is the deadline */
+  struct mltp_thread *thread; /* [const] */
+  struct mt_vp *vp;           /* [const] whose heap; NULL: bound, foreign */
+  uint8_t armed;              /* [ilock: vp->timer_ilock] it is in the heap */
+  uint32_t fired;             /* [atomic] it fired before the thread was in its queue */
+  int meaning;                /* [atomic] that it fired means ETIMEDOUT or ECANCELED */
+};
+
+/** Arms it for the calling thread, before it takes any wait queue's guard. The thread's
+ * own deadline counts, too; if the thread is cancelled the timer has fired. */
+void mt_timer_arm(struct mt_timer *timer, struct mltp_thread *self, uint64_t deadline);
+
+/** @return the error of a wait that ended so: ECANCELED for ETIMEDOUT where the thread
+ * was cancelled or its own deadline came. */
+int mt_timer_disarm(struct mt_timer *timer, int error);
+
+/** The timer's time has come. Its heap's guard is held, or outside_timeouts. */
+void mt_timer_fire(struct mt_timer *timer);
+
+/** @return true when it has fired, or should have: for who waits without a queue. */
+bool mt_timer_passed(const struct mt_timer *timer);
+
+/** Fires all timers that are due, on every VP. Not inside a run queue. */
+void mt_timers_run_due(uint64_t now);
+
+/** @return the earliest deadline of all VPs; MLTP_NEVER: none. */
+uint64_t mt_timers_earliest(void);
+
+/** Returns when no timer that fires, and no bound or foreign thread that times
+ * out, can still be looking at a wait queue it was taken from. */
+void mt_timers_flush(void);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file await.h
+ * Scheduler-conscious waiting (TMPI-2, section 4): until a word has, or has no longer, a
+ * value. What a waiter pays where it need not wait is one load; what a waker pays where
+ * nobody waits is one store and one load.
+ *
+ * A waiter first waits on the processor, for as long as a park and an unpark would take,
+ * but only where that may pay: while the waker runs on another VP (known: it is given;
+ * not known: some other VP is awake), and if this thread ran on this VP when it last
+ * waited, so that its cache is here and would be lost by a switch. Else, and when that time is
+ * over, it parks. Spinning for the cost of blocking is at most twice as dear as knowing
+ * the future (Karlin et al. 1991).
+ *
+ * Parked waiters are in a bucket, found by the word's address as the kernel finds a
+ * futex's: a word is any word, and costs nothing. Who wakes takes out those whose wish is
+ * fulfilled.
+ *
+ * No lost wake-up: the waiter counts itself in the bucket, then looks at the word (AW-2,
+ * AW-3); the waker stores the word, then looks at the count (AW-1, AW-4). All four are
+ * sequentially consistent, so one sees the other. The waiter looks under the bucket's guard
+ * and is in the queue, with its registers saved, when that is released; a waker that saw
+ * the count takes the same guard. Explored by tests/models/await.pml.
+ *
+ * Rejected: light and heavy fences: both sides run equally often here, and membarrier(2)
+ * costs more than the park that would come after it. A place for each word, made by its
+ * owner: MPI has a flag for each message.
+ *
+ * Relaxed: hints.
+ */
+#ifndef MT_CORE_WAIT_AWAIT_H
+#define MT_CORE_WAIT_AWAIT_H
+
+#include "core/thread/thread.h"
+
+/** What a waiter waits for. On its stack. */
+struct mt_await {
+  const uint32_t *word; /* [atomic] the program's */
+  uint32_t value;       /* [const] */
+  uint32_t equal;       /* [const] 1: until it has the value; 0: until it has it no longer. No bool:
+                           dumps read it where anything may be by then */
+};
+
+/** Where threads wait for words of some addresses. */
+struct mt_await_bucket {
+  alignas(MT_CACHE_LINE) mltp_waitq_t queue;
+  uint32_t waiters; /* [atomic] in the queue, or about to enter it; written under its guard */
+};
+
+/** What has become of waits that had to wait: index of the counters. */
+enum mt_await_end { MT_AWAIT_PAID, MT_AWAIT_FAILED, MT_AWAIT_PARKED };
+
+/** How long to spin on a VP: measured, unless MLTP_AWAIT_SPIN_NS says it. Main is alone on VP 0. */
+void mt_await_init(void);
+
+/** In a child of fork(): nobody waits. */
+void mt_await_forget(void);
+
+/** @return the bucket of a word. */
+struct mt_await_bucket *mt_await_bucket(const uint32_t *word);
+
+static inline bool mt_await_holds(const struct mt_await *wish) {
+  /* AW-5 acquire: what was done before the store; pairs AW-1 */
+  return (mt_load_acquire(wish->word) == wish->value) == wish->equal;
+}
+
+/**
+ * Waits until the wish is fulfilled, now or when somebody wakes.
+ * @param waker who will do it; NULL: not known
+ * @return 0, ETIMEDOUT or ECANCELED
+ */
+int mt_await_slow(struct mltp_thread *self, const struct mt_await *wish,
+                  const struct mltp_thread *waker, uint64_t deadline);
+
+/** The first half of it, for anything: waits on the processor until ended(what), where that may
+ * pay.
+ * @param blindly_ns not 0: wherever, for so long
+ * @return whether it has ended */
+bool mt_await_spin(struct mltp_thread *self, bool (*ended)(const void *), const void *what,
+                   const struct mltp_thread *waker, uint64_t blindly_ns);
+
+/** @return for how long it does so at most: what a park takes. 0: in deterministic mode. */
+uint64_t mt_await_spin_ns(const struct mltp_thread *self);
+
+static inline int mt_await(struct mltp_thread *self, const struct mt_await *wish,
+                           const struct mltp_thread *waker, uint64_t deadline) {
+  return mt_likely(mt_await_holds(wish)) ? 0 : mt_await_slow(self, wish, waker, deadline);
+}
+
+/** Wakes those whose wish for the word is fulfilled. The word may be gone if nobody waits. */
+void mt_await_wake_slow(struct mt_await_bucket *bucket, const uint32_t *word);
+
+/** Stores a word that others may wait for, and wakes them. */
+static inline void mt_await_store(uint32_t *word, uint32_t value) {
+  struct mt_await_bucket *bucket = mt_await_bucket(word);
+  mt_store_seq_cst(word, value); /* AW-1 seq_cst: before the count; pairs AW-3 AW-5 */
+  /* AW-4 seq_cst: after the store; pairs AW-2 */
+  if (mt_unlikely(mt_load_seq_cst(&bucket->waiters) != 0)) mt_await_wake_slow(bucket, word);
+}
+
+#endif

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Waiting and resuming; park.h has the argument.
+ *
+ * Relaxed: waitq changes under its queue's guard; the rest serves reports.
+ */
+#include "core/wait/park.h"
+
+#include "base/log.h"
+#include "core/det/det.h"
+#include "core/internal/switch.h"
+#include "core/sched/sched.h"
+#include "core/sched/wake.h"
+#include "debug/report.h"
+#include "instrument/probes.h"
+
+struct mltp_thread *mt_waitq_take_all(mltp_waitq_t *q) {
+  struct mltp_thread *first = q->head_;
+  for (struct mltp_thread *t = first; t != NULL; t = t->next)
+    mt_store_relaxed(&t->waitq, NULL); /* relaxed: as in mt_waitq_remove() */
+  q->head_ = q->tail_ = NULL;
+  q->count_ = 0;
+  return first;
+}
+
+/* @return true when no thread of the kernel backend can run any more, unless
+ * threads we do not know help. On VPs, the watchdog looks. */
+static bool all_parked(void) {
+  uint32_t main = 1;
+  return mt_load_relaxed(&mt_rt.vp_count) == 0 &&
+         mt_load_relaxed(&mt_rt.outside_parked) ==
+             mt_load_relaxed(&mt_rt.bound_live) + mt_load_relaxed(&mt_rt.foreign_live) + main;
+}
+
+/* A bound or foreign thread sleeps on its token. @return false at the deadline. */
+static bool sleep_on_token(struct mltp_thread *self, uint64_t deadline) {
+  bool look = deadline == MLTP_NEVER && all_parked();
+  uint64_t until = look ? os_now() + MT_DEADLOCK_NS : deadline;
+  while (mt_load_acquire(&self->token) == 0) { /* PK-3 acquire: pairs PK-4 */
+    if (os_futex_wait(&self->token, 0, until) != ETIMEDOUT) continue;
+    if (!look) return false;
+    if (all_parked()) mt_deadlock_suspected();
+    look = false;
+    until = MLTP_NEVER;
+  }
+  return true;
+}
+
+/* Releases the guard, or resumes another, once it can be resumed itself. */
+static void park_outside(struct mltp_thread *self, mt_ilock *guard, struct mltp_thread *to,
+                         struct mt_timer *timer) {
+  uint64_t deadline = timer != NULL ? timer->node.key : MLTP_NEVER;
+  if (mt_det_on) deadline = mt_det_to_os(deadline);
+  self->for_ever = deadline == MLTP_NEVER;
+  mt_store_relaxed(&self->parked_at, mt_clock(os_now()));
+  mt_set_where(self, MT_PARKED, 0);
+  mt_add_relaxed(&mt_rt.outside_parked, self->for_ever); /* relaxed: for the deadlock report */
+  if (guard != NULL) mt_ilock_unlock(guard);
+  if (to != NULL) mt_resume(to);
+  if (!sleep_on_token(self, deadline)) {
+    mt_ilock_lock(&mt_rt.outside_timeouts);
+    mt_park_timeout(self); /* sets the token, unless somebody has taken us and will */
+    mt_ilock_unlock(&mt_rt.outside_timeouts);
+    sleep_on_token(self, MLTP_NEVER);
+  }
+  mt_store_relaxed(&self->token, 0); /* relaxed: nobody sets it until we wait again */
+  mt_set_where(self, MT_RUNNING, 0);
+}
+
+void mt_park_timed(struct mltp_thread *self, mt_ilock *guard, enum mt_why why,
+                   struct mt_timer *timer) {
+  mt_store_relaxed(&self->why, (uint8_t)why);
+  MT_PROBE3(park, self, why, self->waitq);
+  struct mt_vp *vp = self->vp;
+  if (vp != NULL) {
+    mt_runq_enter(vp);
+    struct mltp_thread *next = mt_next_or_idle(vp);
+    vp->after_unlock = guard;
+    vp->after |= MT_AFTER_UNLOCK;
+    mt_set_where(self, MT_PARKED, vp->index);
+    mt_store_relaxed(&self->parked_at, vp->clock); /* a clock would cost half a switch */
+    mt_count_owner(&vp->stats.parks);
+    mt_switch(self, next);
+  } else {
+    park_outside(self, guard, NULL, timer);
+  }
+  mt_store_relaxed(&self->why, MT_WHY_NOTHING);
+}
+
+/* What else a VP has to do now and then; others in its queue get their turn, however often two
+ * threads run each other. Inside. @return whom to switch to. */
+static struct mltp_thread *after_others(struct mt_vp *vp, struct mltp_thread *to) {
+  mt_drain_inbox(vp);
+  bool others = vp->runq.head != NULL;
+  if (others) mt_runq_push(vp, to);
+  bool go_on = mt_check(vp);
+  if (go_on) return others ? mt_prepared(vp, mt_runq_pop(vp)) : to;
+  if (!others) mt_runq_push(vp, to);
+  return &vp->idle;
+}
+
+static inline void go_on(struct mltp_thread *t) {
+  mt_store_relaxed(&t->why, MT_WHY_NOTHING);
+  t->waiting_for = NULL; /* a timer that fires later looks for a queue there */
+}
+
+/* What a thread has to do that waited by mti_prepare_switch(), when another way of switching comes
+ * to it. */
+static void arrive(void) {
+  struct mltp_thread *self = mt_current();
+  mt_after_switch(self->vp);
+  go_on(self);
+}
+
+/* Mostly it looks at no queue, and so need not step inside: neither thread is in one. */
+void mti_switch_to(struct mltp_thread *to, const char *what) {
+  struct mltp_thread *self = mt_current();
+  struct mt_vp *vp = self->vp;
+  self->waiting_for = what;
+  mt_store_relaxed(&self->why, MT_WHY_MESSAGE);
+  MT_PROBE3(park, self, MT_WHY_MESSAGE, what);
+  MT_ASSERT(mt_state(to) == MT_PARKED && (vp != NULL) == (to->vp != NULL));
+  /* relaxed: set by who waits before it, or by the caller */
+  if (mt_load_relaxed(&to->why) == MT_WHY_SWITCH) mt_arch_call_first(&to->context, arrive);
+  if (mt_likely(vp != NULL)) {
+    uint32_t tick = mt_load_relaxed(&vp->tick) + 1;
+    mt_store_relaxed(&vp->tick, tick);
+    if (mt_unlikely((int32_t)(tick - vp->check_at) >= 0)) {
+      mt_runq_enter(vp);
+      to = after_others(vp, to);
+    }
+    mt_set_where(self, MT_PARKED, vp->index);
+    mt_store_relaxed(&self->parked_at, vp->clock);
+    mt_count_owner(&vp->stats.parks);
+    mt_switch(self, to);
+  } else {
+    park_outside(self, NULL, to, NULL);
+  }
+  go_on(self);
+}
+
+struct arch_switch_pair mti_prepare_switch(struct mltp_thread *to, const char *what) {
+  struct mltp_thread *self = mt_current();
+  struct mt_vp *vp = self->vp;
+  uint32_t tick = mt_load_relaxed(&vp->tick) + 1;
+  if (mt_unlikely((int32_t)(tick - vp->check_at) >= 0 || mt_has_own(vp, to))) {
+    mti_switch_to(to, what);
+    return (struct arch_switch_pair){NULL, NULL};
+  }
+  mt_store_relaxed(&vp->tick, tick);
+  self->waiting_for = what;
+  mt_store_relaxed(&self->why, MT_WHY_SWITCH);
+  MT_PROBE3(park, self, MT_WHY_SWITCH, what);
+  MT_ASSERT(mt_state(to) == MT_PARKED);
+  mt_set_where(self, MT_PARKED, vp->index);
+  mt_store_relaxed(&self->parked_at, vp->clock);
+  mt_count_owner(&vp->stats.parks);
+  go_on(to); /* which does nothing more itself */
+  mt_run_as(vp, self, to);
+  return (struct arch_switch_pair){&self->context, &to->context};
+}
+
+void mti_call_first(struct mltp_thread *t, void (*function)(void)) {
+  mt_arch_call_first(&t->context, function);
+  mt_store_relaxed(&t->why, MT_WHY_SWITCH); /* relaxed: its resumer is the caller, or comes later */
+}
+
+int mt_wait(struct mltp_thread *self, mltp_waitq_t *q, bool front, enum mt_why why,
+            struct mt_timer *timer) {
+  if (front)
+    mt_waitq_prepend(q, self);
+  else
+    mt_waitq_append(q, self);
+  return mt_wait_in(self, q, why, timer);
+}
+
+int mt_wait_in(struct mltp_thread *self, mltp_waitq_t *q, enum mt_why why, struct mt_timer *timer) {
+  if (mt_wait_expose(self, q, timer)) return mt_wait_park(self, q, why, timer);
+  mt_ilock_unlock(&q->ilock_);
+  return ETIMEDOUT;
+}
+
+void mt_resume(struct mltp_thread *t) {
+  MT_PROBE1(unpark, t);
+  if (mt_likely(t->vp != NULL)) {
+    mt_ready(t);
+  } else {
+    /* counted here, not when it gets a CPU: it can run from now on */
+    mt_add_relaxed(&mt_rt.outside_parked, -(uint32_t)t->for_ever);
+    mt_store_release(&t->token, 1); /* PK-4 release: what it waited for; pairs PK-3 */
+    os_futex_wake(&t->token, 1);    /* its descriptor may be gone by now: a stray wake at worst */
+  }
+}
+
+void mt_resume_chain(struct mltp_thread *first) {
+  struct mltp_thread *unbound = NULL, **link = &unbound;
+  while (first != NULL) {
+    struct mltp_thread *t = first;
+    first = t->next;
+    if (t->vp != NULL) {
+      MT_PROBE1(unpark, t);
+      *link = t;
+      link = &t->next;
+    } else {
+      mt_resume(t);
+    }
+  }
+  *link = NULL;
+  if (unbound != NULL) mt_ready_chain(unbound);
+}
+
+static bool is_posted(const struct mt_home_chain *chain, const struct mt_vp *here) {
+  return chain->home != NULL && chain->home != here && mt_strategy == NULL;
+}
+
+/* The other VPs' first: they may be waiting, and would take ours. */
+void mt_resume_homes(const struct mt_home_chain *chains, int count) {
+  const struct mt_vp *here = mt_here();
+  for (int i = 0; i < count; i++)
+    if (chains[i].first != NULL && is_posted(&chains[i], here)) {
+      MT_PROBE1(unpark, chains[i].first); /* the others' when they are taken in */
+      mt_post_whole(chains[i].home, chains[i].first);
+    }
+  for (int i = 0; i < count; i++)
+    if (chains[i].first != NULL && !is_posted(&chains[i], here)) mt_resume_chain(chains[i].first);
+}
+
+bool mt_park_timeout(struct mltp_thread *t) {
+  /* PK-6 seq_cst: after PK-2; pairs PK-1 */
+  mltp_waitq_t *q = mt_load_seq_cst(&t->waitq);
+  if (q == NULL) return false;
+  mt_ilock_lock(&q->ilock_);
+  bool in_queue = mt_load_relaxed(&t->waitq) == q; /* relaxed: under the guard */
+  if (in_queue) {
+    mt_waitq_remove(q, t);
+    t->timed_out = 1;
+  }
+  mt_ilock_unlock(&q->ilock_);
+  if (in_queue) mt_resume(t);
+  return in_queue;
+}
+
+struct mltp_thread *mt_wait_take(struct mltp_thread *t) {
+  mltp_waitq_t *q = mt_load_relaxed(&t->waitq); /* relaxed: checked under the guard */
+  if (q == NULL) return NULL;
+  mt_ilock_lock(&q->ilock_);
+  t = mt_waitq_pop(q);
+  mt_ilock_unlock(&q->ilock_);
+  return t;
+}
+
+int mt_waitq_destroy(const char *call, mltp_waitq_t *q, const char *kind, const char *name) {
+  if (!mt_is_up()) return 0;
+  struct mltp_thread *self = mt_self(call);
+  if (self == NULL) return EPERM;
+  mt_ilock_lock(&q->ilock_);
+  uint32_t waiters = q->count_;
+  mt_ilock_unlock(&q->ilock_);
+  if (waiters != 0)
+    return mt_misuse(EBUSY, call, self->id, mt_name(self),
+                     "%u threads wait for %s %p '%s' (end their waits first)", waiters, kind,
+                     (void *)q, name != NULL ? name : "");
+  mt_timers_flush();
+  return 0;
+}
