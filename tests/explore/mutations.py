@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Breaks src/sync, and what waits in src/core and src/spin, in one place at a time and demands that `mltp explore` notices.
+"""Breaks src/sync, and what waits in src/core and src/alternatives, in one place at a time and demands that `mltp explore` notices.
 
 An exploration that cannot fail shows nothing. Each mutation takes out a re-check, a wake-up or
 the order of two steps; the sources as they are must pass the same exploration. Makes a checked
@@ -18,7 +18,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FLAGS = ["-std=gnu17", "-O1", "-g", "-D_GNU_SOURCE", "-DMLTP_CHECKED=1", "-fno-omit-frame-pointer",
          "-pthread", f"-I{ROOT}/include", f"-I{ROOT}/src", "-ftls-model=initial-exec"]
 
-ROOMS = "sync", "spin", "core"  # what is broken, one place at a time
+# What is broken, one place at a time.
+ROOMS = "sync", "alternatives/spin", "core/wait", "core/timer", "core/life", "core/sched"
 
 # The file that is compiled with a changed header.
 USERS = {"lock_word.h": "lock_reactive.c", "rwlock.h": "rwlock.c", "word.h": "persistent.c"}
@@ -167,8 +168,8 @@ def object_of(folder, source):
 def build(cc, folder, jobs):
     """The library and the primitives, as they are. Returns the objects."""
     machine = os.uname().machine
-    sources = [path for room in ("arch", f"arch/{machine}", "os", "base", "spin", "core", "sync", "debug")
-               for path in sorted((ROOT / "src" / room).glob("*.[cS]"))]
+    sources = [path for room in ("arch", f"arch/{machine}", "os", "base", "core/*", "alternatives/*", "sync", "debug")
+               for path in sorted((ROOT / "src").glob(f"{room}/*.[cS]"))]
     sources += sorted((ROOT / "tests/explore/primitives").glob("*.c"))
     running = []
     for source in sources:
@@ -208,7 +209,7 @@ def main():
         objects = build(asked.cc, folder, asked.jobs)
         program = folder / "program"
         for room in ROOMS:
-            (folder / room).mkdir()
+            (folder / room).mkdir(parents=True)
         subprocess.run([asked.cc, "-pthread", *objects, "-o", program], check=True)
         for case in sorted({case for *_, case, _ in MUTATIONS}):
             failed, how = explore(asked.mltp, program, case, asked.runs)
@@ -219,7 +220,7 @@ def main():
             text = source_of(file).read_text()
             if text.count(old) != 1:
                 sys.exit(f"mutations: {source_of(file)} has no single '{old}' (bring the table up to date)")
-            mutant = folder / source_of(file).parent.name / file
+            mutant = folder / source_of(file).relative_to(ROOT / "src")
             mutant.write_text(text.replace(old, new))
             source = source_of(USERS[file]) if file in USERS else mutant
             subprocess.run([asked.cc, f"-I{folder}", *FLAGS, "-c", source, "-o", folder / "mutant.o"],

@@ -18,24 +18,26 @@ ARROWS = {
     "os": ["arch"],
     # Atomics, lists, options, log: may ask the system for memory, time and descriptors.
     "base": ["arch", "os"],
-    # The ways to wait for a lock on the processor.
-    "spin": ["arch", "os", "base"],
-    # Threads, VPs, scheduler: all below; of debug only the hooks core has to call.
-    "core": ["arch", "os", "base", "spin", "instrument/sanitizer.h", "debug/report.h", "instrument/probes.h"],
+    # What sanitizers, valgrind and tracers must know; empty unless they are there.
+    "instrument": [],
+    # Threads, VPs, scheduler.
+    "core": ["arch", "os", "base", "instrument", "alternatives", "debug/report.h"],
     # Everything that waits is built on core's park.
-    "sync": ["arch", "os", "base", "spin", "core", "instrument/sanitizer.h", "debug/report.h"],
+    "sync": ["arch", "os", "base", "instrument", "alternatives", "core"],
+    # Other ways to manage threads and to wait for a lock, from papers.
+    "alternatives": ["arch", "os", "base", "core", "sync"],
     # Dumps and reports look at every state core has, and ask objects what they are.
-    "debug": ["arch", "os", "base", "core", "sync/describe.h", "sync/lock.h"],
+    "debug": ["arch", "os", "base", "instrument", "core", "sync/describe.h", "sync/lock.h"],
     # QuickThreads' interface and SystemC's coroutine package: bare contexts, without a runtime.
     "quickthreads": ["arch", "os/os.h"],
-    "systemc": ["arch", "os", "instrument/sanitizer.h"],
-    # MPI is built on the public interface; of the inside it has guards and parking by one header.
+    "systemc": ["arch", "os", "instrument"],
+    # MPI is built on the public interface; of the inside it has the internal API.
     # Its loader knows the processor's relocations and has system calls of its own.
-    "tmpi": ["arch/program.h", "base/atomic.h", "core/internal/", "os/map.h", "os/os.h",
+    "tmpi": ["arch/program.h", "base/atomic.h", "core/internal", "os/map.h", "os/os.h",
              "os/pthreads.h"],
-    # Simulation is built on the public interface; of the inside it has guards, parking and a
-    # coroutine's switch by one header. The switch itself it does in place.
-    "sim": ["arch", "base/atomic.h", "core/internal/"],
+    # Simulation is built on the public interface; of the inside it has the internal API.
+    # It switches threads in place.
+    "sim": ["arch", "base/atomic.h", "core/internal"],
 }
 
 # Public headers beside mltp/...
@@ -59,7 +61,7 @@ def check(src):
             header = match[1]
             if not (src / header).is_file():
                 errors.append(f"{path}:{number}: no header src/{header} (write room/file.h)")
-            elif not {header, header.split("/")[0]} & {room, *ARROWS[room]}:
+            elif not {header, header.split("/")[0], header.rsplit("/", 1)[0]} & {room, *ARROWS[room]}:
                 errors.append(f"{path}:{number}: {room} must not include {header}"
                               " (see the arrows in tools/lint/layers.py)")
     return errors
