@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""dkctl experiment: the thesis's tests for any program, and what moving softirqs is worth.
+
+modes: copies of a program in each mode, with and without network load (thesis 4.2, Figure 4.1).
+displacement: a job beside a flood of packets whose softirqs arrive on the job's CPU; then hostplan moves them.
+
+The network peer lives on this machine, in a namespace. It runs on the kernel CPU, and stands for another
+machine. The device's packets arrive where an interrupt of its would: RPS says where.
+"""
+import contextlib
+import json
+import statistics
+
+from . import advise, apply, drive, hostplan, network, roles as roles_module, snapshot
+from .cpus import format_mask
+from .refusal import Refusal
+
+RPS = f"/sys/class/net/{network.NEAR}/queues/rx-0/rps_cpus"
+
+
+def add_command(commands):
+    """Adds the command to dkctl's."""
+    one = commands.add_parser("experiment", help="the thesis's tests: copies of a program, modes, network load")
+    one.add_argument("what", choices=("modes", "displacement"), help="which test")
+    one.add_argument("--copies", default="2,3,4", metavar="N,...", help="numbers of copies (%(default)s)")
+    one.add_argument("--runs", type=int, default=3, metavar="N", help="runs of each case (%(default)s)")
+    one.add_argument("--pair", metavar="USER,KERNEL", help="two CPUs that stand for siblings, where there is no SMT")
+    one.add_argument("--net", action="store_true", help="modes: also with network load (needs root)")
+    one.add_argument("--json", action="store_true", help="as JSON")
+    one.add_argument("words", nargs="*", metavar="-- COMMAND", help="a command (the six built-in programs)")
+
+
+def arrivals(mode, group):
+    """The CPUs on which packets arrive in a mode: as an interrupt's default, or as hostplan steers it."""
+    return {"up": {group[0]}, "smt": set(group), "dk": {group[-1]}}[mode]
+
+
+@contextlib.contextmanager
+def traffic(session, mode, group, loads):
+    """The thesis's client and server (4.1): small requests come in, large blocks go out."""
+    with network.Peer() as peer:
+        session.host.write(RPS, format_mask(arrivals(mode, group)))
+        server = peer.start([str(loads), "serve", network.NEAR_ADDRESS], group[0], inside=False)
+        client = peer.start([str(loads), "fetch", network.NEAR_ADDRESS], group[-1])
+        try:
+            yield
+        finally:
+            for process in (client, server):
+                process.kill()
+                process.wait()
+
+
+def parse_copies(text):
+    """The numbers of copies of --copies."""
+    try:
+        counts = [int(part) for part in text.split(",")]
+    except ValueError:
+        counts = []
+    if not counts or not all(1 <= n <= 1000 for n in counts):
+        raise Refusal(f"copies '{text}'", "it is no list of numbers from 1 to 1000", "write --copies 2,3,4", 2)
+    return counts
+
+
+def modes(session, options, loads, group):
+    """Rows of the test of modes, cases interleaved."""
+    if options.words:
+        programs = {options.words[0]: advise.checked(options.words)}
+    else:
+        programs = {name: [str(loads), name] for name in advise.BUILT_IN}
+    rows = []
+    for name, command in programs.items():
+        for copies in parse_copies(options.copies):
+            cases = {(mode, net): [] for net in ([False, True] if options.net else [False]) for mode in advise.MODES}
+            for _ in range(options.runs):
+                for (mode, net), runs in cases.items():
+                    with traffic(session, mode, group, loads) if net else contextlib.nullcontext():
+                        runs.append(drive.run(command, copies, advise.user_cpus(mode, group)))
+            rows += [{"program": name, "copies": copies, "mode": mode, "net": net,
+                      "ttc": [r.ttc for r in runs], "mean": [r.mean for r in runs]}
+                     for (mode, net), runs in cases.items()]
+    return rows
+
+
+def displacement(session, options, loads, group):
+    """Rows of the softirq test: undisturbed, flooded, and flooded with the softirqs moved."""
+    user, kernel = group[0], group[-1]
+    command = advise.checked(options.words) if options.words else [str(loads), "fp"]
+    times = {"undisturbed": [], "flooded": [], "moved": []}
+    by_cpu = {cpu: "any" for cpu in session.topology.online} | {user: "user", kernel: "kernel"}
+    roles = roles_module.Roles(tuple(sorted(by_cpu.items())))
+    with network.Peer() as peer:
+        session.host.write(RPS, format_mask({user}))
+        plan = hostplan.make(session.topology, roles, snapshot.read(session.host), only_net=network.NEAR)
+        entries = [(w.target, w.old, w.undo, w.new) for w in plan.writes]
+        for _ in range(options.runs):
+            times["undisturbed"].append(drive.run(command, 1, {user}).ttc)
+            flood = peer.start([str(loads), "flood", network.NEAR_ADDRESS], kernel)
+            try:
+                times["flooded"].append(drive.run(command, 1, {user}).ttc)
+                apply.apply(session.host, plan.writes)
+                times["moved"].append(drive.run(command, 1, {user}).ttc)
+                apply.restore(session.host, entries)
+            finally:
+                flood.kill()
+                flood.wait()
+    return [{"case": case, "ttc": values} for case, values in times.items()]
+
+
+def show(options, rows):
+    """Prints rows for people."""
+    if options.what == "displacement":
+        base = min(rows[0]["ttc"])
+        for row in rows:
+            print(f"{row['case']:<14}{min(row['ttc']):>9.3f} s min{statistics.median(row['ttc']):>9.3f} median"
+                  f"{min(row['ttc']) / base:>8.3f} of undisturbed")
+        return
+    print(f"{'program':<12}{'copies':>7}  {'mode':<5}{'network':<9}{'TTC min':>9}{'median':>9}{'max':>9}")
+    for row in rows:
+        times = row["ttc"]
+        print(f"{row['program']:<12}{row['copies']:>7}  {row['mode']:<5}{'load' if row['net'] else '-':<9}"
+              f"{min(times):>9.3f}{statistics.median(times):>9.3f}{max(times):>9.3f}")
+
+
+def command(session, options, loads):
+    """dkctl experiment."""
+    if not 1 <= options.runs <= 1000:
+        raise Refusal("experiment", "runs is a number from 1 to 1000", "see dkctl experiment --help", 2)
+    parse_copies(options.copies)
+    group = advise.group_of(session, options.pair)
+    rows = {"modes": modes, "displacement": displacement}[options.what](session, options, loads, group)
+    if options.json:
+        print(json.dumps({"cpus": list(group), "smt": tuple(group) in session.topology.cores, "rows": rows}, indent=1))
+    else:
+        show(options, rows)
+    return 0
