@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "os/pthreads.h"
 
+#include <signal.h>
+
 int os_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *),
                       void *argument) {
   return pthread_create(thread, attr, function, argument);
@@ -15,6 +17,8 @@ int os_pthread_barrier_wait(pthread_barrier_t *barrier) { return pthread_barrier
 int os_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex) {
   return pthread_cond_wait(cond, mutex);
 }
+
+int os_pthread_kill(pthread_t thread, int signo) { return pthread_kill(thread, signo); }
 
 int os_pthread_setaffinity(pthread_t thread, size_t size, const cpu_set_t *cpus) {
   return pthread_setaffinity_np(thread, size, cpus);

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """How programs under tmpirun end: exit status, and what is said of which rank."""
+import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -44,6 +46,23 @@ class Endings(unittest.TestCase):
 
     def test_mpi_abort_ends_the_job(self):
         self.ends("mpi-abort", 5, r"rank 1 called MPI_Abort\(5\)")
+
+    def test_sent_signal_ends_the_job_by_it(self):
+        for signo in [signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGSEGV, signal.SIGILL]:
+            said = "rank 1 called abort" if signo == signal.SIGABRT else f"rank 1 raised {signo.name}"
+            for ranks in [2, 4]:
+                self.ends(f"raise-{int(signo)}", -signo, said, ranks=ranks)
+                self.ends(f"pthread_kill-{int(signo)}", -signo, said, ranks=ranks)
+                self.ends(f"kill-{int(signo)}", -signo, f"{signo.name} has come from the program itself", ranks=ranks)
+
+    def test_signal_from_outside_ends_the_job_by_it(self):
+        with subprocess.Popen([TMPIRUN, "-n", "3", PROGRAM, "sleep"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True) as job:
+            job.stdout.readline()
+            job.send_signal(signal.SIGFPE)
+            said = job.communicate()[1]
+        self.assertEqual(job.returncode, -signal.SIGFPE, said)
+        self.assertIn(f"SIGFPE has come from outside (process {os.getpid()})", said)
 
     def test_crash_names_the_rank(self):
         self.ends("crash", -11, "rank 1 crashed: SIGSEGV at address 0x8")

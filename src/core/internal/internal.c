@@ -39,6 +39,13 @@ bool mti_set_number(const char *call, uint32_t number) {
   return self != NULL;
 }
 
+uint32_t mti_act_as(uint32_t number) {
+  struct mltp_thread *self = mt_current();
+  uint32_t before = self != NULL ? self->number : 0;
+  if (self != NULL) self->number = number;
+  return before;
+}
+
 void mti_park_unlock(uint32_t *guard, const char *what) {
   struct mltp_thread *self = mt_current();
   self->waiting_for = what;

@@ -24,6 +24,10 @@ MTI_EXPORT uint32_t mti_number(void);
 /** Gives the calling thread a number. @return false after a misuse report that names the call. */
 MTI_EXPORT bool mti_set_number(const char *call, uint32_t number);
 
+/** Gives the calling thread another number for a while. For a signal handler, which may have
+ * interrupted any context. @return the number it had; 0 where there is no thread to give it to. */
+MTI_EXPORT uint32_t mti_act_as(uint32_t number);
+
 /** Marks a point where the caller may be preempted in deterministic mode. */
 MTI_EXPORT void mti_preempt(const char *call);
 

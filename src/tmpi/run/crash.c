@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A crash says which rank crashed, and where; then it is what it would have been without. */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "arch/program.h"
 #include "core/internal/process.h"
@@ -63,24 +65,55 @@ static void say_where(int rank, const void *context) {
   os_write(2, text, length < (int)sizeof text ? (size_t)length : sizeof text - 1);
 }
 
-static void on_crash(int signo, siginfo_t *info, void *context) {
+/* @return whether an instruction of this thread has faulted; otherwise the signal was sent. */
+static bool is_fault(const siginfo_t *info) { return info->si_code > 0; }
+
+static void say_sent(int signo, const siginfo_t *info) {
   char text[128];
   int rank = tm_rank_number(), length;
-  struct tm_process *process = tm_process_self();
-  if (process != NULL && tm_signal_to_rank(process, signo, info, context)) return;
-  if (signo == SIGABRT)
+  if (!tm_signal_is_own(signo, info) || rank < 0)
+    length = snprintf(text, sizeof text, "tmpirun: SIG%s has come from %s (process %d)\n",
+                      sigabbrev_np(signo),
+                      info->si_pid == getpid() ? "the program itself" : "outside", info->si_pid);
+  else if (signo == SIGABRT)
     length = snprintf(text, sizeof text, "tmpirun: rank %d called abort()\n", rank);
   else
-    length = snprintf(text, sizeof text, "tmpirun: rank %d crashed: SIG%s at address %p\n", rank,
-                      sigabbrev_np(signo), info->si_addr);
-  if (rank >= 0) os_write(2, text, (size_t)length);
-  if (rank >= 0 && signo != SIGABRT) say_where(rank, context);
+    length =
+        snprintf(text, sizeof text, "tmpirun: rank %d raised SIG%s\n", rank, sigabbrev_np(signo));
+  os_write(2, text, (size_t)length);
+}
+
+static void say_crashed(int signo, const siginfo_t *info, const void *context) {
+  char text[128];
+  int rank = tm_rank_number();
+  if (rank < 0) return;
+  int length = snprintf(text, sizeof text, "tmpirun: rank %d crashed: SIG%s at address %p\n", rank,
+                        sigabbrev_np(signo), info->si_addr);
+  os_write(2, text, (size_t)length);
+  say_where(rank, context);
+}
+
+/* A fault happens again when the handler returns, and then ends the process. What was sent does
+ * not: it is sent again. */
+static void on_crash(int signo, siginfo_t *info, void *context) {
+  struct tm_process *process = tm_process_self();
+  int error = errno;
+  bool taken = is_fault(info) ? process != NULL && tm_fault_to_rank(process, signo, info, context)
+                              : tm_signal_to_ranks(signo, info, context);
+  errno = error;
+  if (taken) return;
+  if (is_fault(info))
+    say_crashed(signo, info, context);
+  else
+    say_sent(signo, info);
   tm_output_end_all();
   os_signal_default(signo);
+  if (!is_fault(info)) raise(signo);
 }
 
 void tm_crash_start(void) {
   struct sigaction before;
+  tm_signals_start();
   for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
     os_signal_install(signals[i], on_crash, &before);
 }

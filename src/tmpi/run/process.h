@@ -31,11 +31,11 @@ struct tm_process {
   struct tm_handler *at_exit; /* [rank] the last one registered first */
   struct tm_handler *at_thread_exit;
   struct tm_handler *at_quick_exit;
-  bool ending;               /* [rank] exit() was called */
-  int status;                /* [rank] of exit(); read after the thread has ended */
-  bool not_finalized;        /* likewise: MPI_Finalize() was missing */
-  struct tm_keys *keys;      /* keys.c; NULL: none were made */
-  struct sigaction *actions; /* [lock: of signals.c] by signal; NULL: all are the default */
+  bool ending;                /* [rank] exit() was called */
+  int status;                 /* [rank] of exit(); read after the thread has ended */
+  bool not_finalized;         /* likewise: MPI_Finalize() was missing */
+  struct tm_keys *keys;       /* keys.c; NULL: none were made */
+  struct tm_signals *signals; /* [atomic] signals.c; NULL: the rank has changed nothing */
 };
 
 /** @return the calling thread's, NULL: it belongs to no rank. */
@@ -53,6 +53,9 @@ void tm_process_exit(struct tm_process *process, int status, enum tm_end how)
 
 /** Registers a handler. @return 0; -1: no memory. */
 int tm_handler_push(struct tm_handler **list, void (*function)(void *), void *argument);
+
+/** threads.c: @return whether the caller is a pthread that a rank has made. Async-signal-safe. */
+bool tm_on_pthread(void);
 
 /** threads.c: as pthread_create(); the pthread belongs to the calling rank. */
 int tm_create_pthread(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *),
@@ -94,7 +97,21 @@ void tm_crash_start(void);
 /** @return whether it is one of those. */
 bool tm_crash_signal(int signo);
 
-/** signals.c: calls the rank's handler. @return false: it has none. */
+/** signals.c. Before the first rank runs: notes which signals are ignored. */
+void tm_signals_start(void);
+
+/** Gives a signal to a rank: its handler is called now, or when the rank no longer blocks it. In a
+ * handler. @return false: the rank neither handles, ignores nor blocks it. */
 bool tm_signal_to_rank(struct tm_process *process, int signo, siginfo_t *info, void *context);
+
+/** Gives it to all ranks that it is for. @return false: none took it. */
+bool tm_signal_to_ranks(int signo, siginfo_t *info, void *context);
+
+/** Calls the rank's handler at once, on the thread that caused the signal. @return false: the rank
+ * has none, or blocks the signal. */
+bool tm_fault_to_rank(struct tm_process *process, int signo, siginfo_t *info, void *context);
+
+/** @return whether a thread has sent the signal to itself, or caused it by a call. */
+bool tm_signal_is_own(int signo, const siginfo_t *info);
 
 #endif

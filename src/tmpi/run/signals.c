@@ -1,95 +1,336 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Signals. The kernel knows one handler for a process; each rank has its own here. A fault goes to
- * the rank it happened in. What comes from outside, or from a timer, goes to the handlers of all
- * ranks that have one, one after the other: it would have come to all processes, too. What no rank
- * has a handler for does what it would have done.
- */
-#include <errno.h>
-#include <mltp/mltp.h>
-#include <string.h>
+/* See signals.h. */
+#include "tmpi/run/signals.h"
 
+#include <errno.h>
+#include <limits.h>
+#include <mltp/mltp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
 #include "core/internal/locks.h"
+#include "core/internal/thread.h"
 #include "os/os.h"
 #include "tmpi/loader/program.h"
-#include "tmpi/run/override.h"
+#include "tmpi/rank/rank.h"
 #include "tmpi/run/process.h"
 
-static uint32_t guard; /* of all ranks' actions; held with signals off, as handlers take it */
+enum { WORDS = sizeof(struct tm_action) / sizeof(uint64_t) };
 
-/* @return whether the rank does anything else than the default, and what. */
-static bool action_of(struct tm_process *process, int signo, struct sigaction *action) {
-  mti_lock(&guard);
-  bool has = process->actions != NULL;
-  if (has) *action = process->actions[signo];
-  mti_unlock(&guard);
-  return has && ((action->sa_flags & SA_SIGINFO) != 0 || action->sa_handler != SIG_DFL);
+struct tm_signals {
+  uint32_t version;              /* [atomic] of the actions; odd: they are being written */
+  uint32_t writer;               /* lock of those who write; held with signals off */
+  uint64_t actions[NSIG][WORDS]; /* [atomic] struct tm_action each */
+  uint64_t blocked;              /* [atomic] mask of the rank's own thread */
+  uint64_t awaited;              /* [atomic] sigwait() waits for these */
+  uint64_t pending;              /* [atomic] */
+  uint32_t runner;               /* [atomic] the kernel thread that calls handlers; 0: none */
+  int depth;                     /* [runner] handlers that have begun and not ended */
+  bool elsewhere;                /* [runner] the thread they have interrupted is not the rank's */
+  uint64_t before;               /* [runner] blocked, before the first of them was called */
+  int signo;                     /* [runner] of the last of them */
+  uint32_t calls;                /* [atomic] handlers that were called */
+  uint32_t events;               /* [atomic] futex: calls, and signals that became pending */
+};
+
+static uint64_t inherited; /* [const] signals that tmpirun was started with ignored */
+
+void tm_signals_start(void) {
+  struct sigaction now;
+  for (int signo = 1; signo < NSIG; signo++)
+    if (sigaction(signo, NULL, &now) == 0 && now.sa_handler == SIG_IGN)
+      inherited |= tm_signal_bit(signo);
 }
 
-bool tm_signal_to_rank(struct tm_process *process, int signo, siginfo_t *info, void *context) {
-  struct sigaction action;
-  if (!action_of(process, signo, &action)) return false;
-  if ((action.sa_flags & SA_RESETHAND) != 0) {
-    mti_lock(&guard);
-    process->actions[signo] = (struct sigaction){.sa_handler = SIG_DFL};
-    mti_unlock(&guard);
+/* @return NULL: the rank has changed nothing. */
+static struct tm_signals *state_of(const struct tm_process *process) {
+  return mt_load_acquire(&process->signals); /* SG-1 acquire: its fields; pairs SG-2 */
+}
+
+struct tm_signals *tm_signals_of(struct tm_process *process) {
+  struct tm_signals *signals = state_of(process);
+  if (signals != NULL) return signals;
+  struct tm_signals *fresh = calloc(1, sizeof *fresh);
+  if (fresh == NULL) return NULL;
+  for (int signo = 1; signo < NSIG; signo++)
+    if ((inherited & tm_signal_bit(signo)) != 0) fresh->actions[signo][0] = (uintptr_t)SIG_IGN;
+  /* SG-2 acq_rel: publishes its fields, or another thread of the rank was first; pairs SG-1 */
+  if (mt_cas_acq_rel(&process->signals, &signals, fresh)) return fresh;
+  free(fresh);
+  return signals;
+}
+
+/* ---- actions */
+
+static struct tm_action action_of(const struct tm_signals *signals, int signo) {
+  struct tm_action action;
+  uint32_t version;
+  do {
+    version = mt_load_acquire(&signals->version) & ~1U; /* SG-3 acquire: the words; pairs SG-6 */
+    uint64_t *to = (uint64_t *)&action;
+    /* SG-4 acquire: if a word is new, the version read below has changed; pairs SG-5 */
+    for (int i = 0; i < WORDS; i++) to[i] = mt_load_acquire(&signals->actions[signo][i]);
+  } while (mt_load_relaxed(&signals->version) != version); /* relaxed: SG-4 orders it */
+  return action;
+}
+
+/* Signals are off: a handler of this kernel thread would wait for the version to be even. */
+static void write_action(struct tm_signals *signals, int signo, const struct tm_action *new) {
+  const uint64_t *from = (const uint64_t *)new;
+  mt_store_relaxed(&signals->version, signals->version + 1); /* relaxed: SG-5 orders it */
+  /* SG-5 release: the version is odd before any word is new; pairs SG-4 */
+  for (int i = 0; i < WORDS; i++) mt_store_release(&signals->actions[signo][i], from[i]);
+  mt_store_release(&signals->version, signals->version + 1); /* SG-6 release: words; pairs SG-3 */
+}
+
+void tm_signals_change(struct tm_signals *signals, int signo, const struct tm_action *new,
+                       struct tm_action *old) {
+  sigset_t all, mask;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &mask);
+  mti_lock(&signals->writer);
+  if (old != NULL) *old = action_of(signals, signo);
+  if (new != NULL) write_action(signals, signo, new);
+  mti_unlock(&signals->writer);
+  pthread_sigmask(SIG_SETMASK, &mask, NULL);
+}
+
+/* ---- calling handlers */
+
+static bool is_handler(const struct tm_action *action) {
+  return action->handler != (uintptr_t)SIG_DFL && action->handler != (uintptr_t)SIG_IGN;
+}
+
+/* A waiter reads `events`, then looks for what it waits for. A thread that changes that changes
+ * `events` afterwards. */
+static void announce(struct tm_signals *signals) {
+  mt_add_seq_cst(&signals->events, 1); /* SG-7 seq_cst: pending and calls; pairs SG-8 */
+  os_futex_wake(&signals->events, INT_MAX);
+}
+
+static uint32_t events_of(const struct tm_signals *signals) {
+  return mt_load_acquire(&signals->events); /* SG-8 acquire: pending and calls; pairs SG-7 */
+}
+
+static void set_blocked(struct tm_signals *signals, uint64_t mask) {
+  mt_store_seq_cst(&signals->blocked,
+                   mask); /* SG-9 seq_cst: before runner is read; pairs SG-10, SG-13 */
+}
+
+/* Whatever the handler asks, it is the rank's that it belongs to, even if it has interrupted
+ * another's thread. */
+static void call(struct tm_process *process, int signo, siginfo_t *info, void *context,
+                 const struct tm_action *action) {
+  static const struct tm_action none;
+  struct tm_signals *signals = process->signals;
+  uint64_t before = tm_signals_mask(signals);
+  uint64_t own = (action->flags & SA_NODEFER) != 0 ? 0 : tm_signal_bit(signo);
+  if ((action->flags & SA_RESETHAND) != 0) tm_signals_change(signals, signo, &none, NULL);
+  set_blocked(signals, before | own | action->mask);
+  uint32_t number = mti_act_as((uint32_t)process->number + 1);
+  if (signals->depth++ == 0) {
+    signals->before = before;
+    signals->elsewhere = number != (uint32_t)process->number + 1;
   }
-  os_signal_forward(signo, info, context, &action);
-  return true;
+  signals->signo = signo;
+  mt_add_relaxed(&signals->calls, 1); /* relaxed: announce() orders it */
+  if ((action->flags & SA_SIGINFO) != 0)
+    ((os_handler *)(uintptr_t)action->handler)(signo, info, context);
+  else
+    ((void (*)(int))(uintptr_t)action->handler)(signo);
+  signals->depth--;
+  mti_act_as(number);
+  set_blocked(signals, before);
+  announce(signals);
 }
 
-static void on_signal(int signo, siginfo_t *info, void *context) {
-  bool taken = false;
-  int error = errno;
-  for (int i = 0; i < tm_the_program->ranks; i++)
-    taken |= tm_signal_to_rank(tm_process_of(i), signo, info, context);
-  errno = error;
-  if (taken) return;
+static bool is_harmless(int signo) {
+  return signo == SIGCHLD || signo == SIGCONT || signo == SIGURG || signo == SIGWINCH;
+}
+
+static void default_effect(int signo) {
+  if (is_harmless(signo)) return;
   os_signal_default(signo);
   raise(signo);
 }
 
-static int change_action(int signo, const struct sigaction *new, struct sigaction *old) {
-  struct tm_process *process = tm_process_self();
-  if (signo < 1 || signo >= NSIG || signo == SIGKILL || signo == SIGSTOP) return EINVAL;
-  struct sigaction *fresh = calloc(NSIG, sizeof *fresh), before;
-  sigset_t all, mask;
-  if (fresh == NULL) return ENOMEM;
-  sigfillset(&all);
-  sigprocmask(SIG_SETMASK, &all, &mask);
-  mti_lock(&guard);
-  if (process->actions == NULL) {
-    process->actions = fresh;
-    fresh = NULL;
+static uint64_t held_back(const struct tm_signals *signals) {
+  uint64_t blocked =
+      mt_load_seq_cst(&signals->blocked);              /* SG-10 seq_cst: after SG-13; pairs SG-9 */
+  return blocked | mt_load_relaxed(&signals->awaited); /* relaxed: they are to be blocked, too */
+}
+
+static uint64_t deliverable(const struct tm_signals *signals) {
+  uint64_t pending =
+      mt_load_seq_cst(&signals->pending); /* SG-11 seq_cst: after SG-14; pairs SG-12 */
+  return pending & ~held_back(signals);
+}
+
+/* One of those that can be delivered. info: of `signo`, the one that has just come, or 0. */
+static void deliver_one(struct tm_process *process, int signo, siginfo_t *info, void *context) {
+  struct tm_signals *signals = process->signals;
+  uint64_t ready = deliverable(signals);
+  if (ready == 0) return;
+  int next = __builtin_ctzll(ready) + 1;
+  if (signo != 0 && (ready & tm_signal_bit(signo)) != 0) next = signo;
+  siginfo_t plain = {.si_signo = next, .si_code = SI_USER};
+  mt_and_relaxed(&signals->pending, ~tm_signal_bit(next)); /* relaxed: the runner alone takes */
+  struct tm_action action = action_of(signals, next);
+  if (action.handler == (uintptr_t)SIG_DFL) default_effect(next);
+  if (!is_handler(&action)) return;
+  call(process, next, next == signo ? info : &plain, next == signo ? context : NULL, &action);
+}
+
+/* @return whether the calling kernel thread calls handlers from now on; false: another one does. */
+static bool claim(struct tm_signals *signals) {
+  uint32_t nobody = 0;
+  /* SG-13 seq_cst: before masks and pending are read; pairs SG-9, SG-14 and SG-15 */
+  return mt_cas_seq_cst(&signals->runner, &nobody, (uint32_t)gettid());
+}
+
+static void give_back(struct tm_signals *signals) {
+  mt_store_seq_cst(&signals->runner, 0); /* SG-14 seq_cst: before pending is read; pairs SG-13 */
+}
+
+static uint32_t runner_of(const struct tm_signals *signals) {
+  return mt_load_seq_cst(&signals->runner); /* SG-15 seq_cst: after SG-9; pairs SG-13 */
+}
+
+static void deliver(struct tm_process *process, int signo, siginfo_t *info, void *context) {
+  struct tm_signals *signals = process->signals;
+  while (deliverable(signals) != 0 && claim(signals)) {
+    while (deliverable(signals) != 0) deliver_one(process, signo, info, context);
+    give_back(signals);
   }
-  if (old != NULL) *old = process->actions[signo];
-  if (new != NULL) process->actions[signo] = *new;
-  mti_unlock(&guard);
-  sigprocmask(SIG_SETMASK, &mask, NULL);
-  free(fresh);
-  if (new == NULL || tm_crash_signal(signo)) return 0; /* that one has its handler already */
+}
+
+bool tm_signal_to_rank(struct tm_process *process, int signo, siginfo_t *info, void *context) {
+  struct tm_signals *signals = state_of(process);
+  if (signals == NULL) return false;
+  struct tm_action action = action_of(signals, signo);
+  bool is_held = (held_back(signals) & tm_signal_bit(signo)) != 0;
+  if (!is_held && action.handler == (uintptr_t)SIG_DFL) return false;
+  if (!is_held && action.handler == (uintptr_t)SIG_IGN) return true;
+  mt_or_seq_cst(&signals->pending,
+                tm_signal_bit(signo)); /* SG-12 seq_cst: then runner; pairs SG-11 */
+  deliver(process, signo, info, context);
+  if (is_held) announce(signals);
+  return true;
+}
+
+bool tm_fault_to_rank(struct tm_process *process, int signo, siginfo_t *info, void *context) {
+  struct tm_signals *signals = state_of(process);
+  if (signals == NULL) return false;
+  struct tm_action action = action_of(signals, signo);
+  if (!is_handler(&action) || (tm_signals_mask(signals) & tm_signal_bit(signo)) != 0) return false;
+  bool nested = runner_of(signals) == (uint32_t)gettid(); /* a handler has caused it */
+  while (!nested && !claim(signals)) os_yield();
+  call(process, signo, info, context, &action);
+  if (!nested) {
+    give_back(signals);
+    deliver(process, 0, NULL, NULL);
+  }
+  return true;
+}
+
+/* ---- what the kernel calls */
+
+bool tm_signal_is_own(int signo, const siginfo_t *info) {
+  bool own_doing = signo == SIGPIPE || signo == SIGXFSZ || signo == SIGSYS || signo == SIGTRAP;
+  return own_doing || (info->si_code == SI_TKILL && info->si_pid == getpid());
+}
+
+bool tm_signal_to_ranks(int signo, siginfo_t *info, void *context) {
+  struct tm_process *self = tm_process_self();
+  if (self != NULL && tm_signal_is_own(signo, info))
+    return tm_signal_to_rank(self, signo, info, context);
+  bool taken = false;
+  for (int i = 0; i < tm_the_program->ranks; i++)
+    taken |= tm_signal_to_rank(tm_process_of(i), signo, info, context);
+  return taken;
+}
+
+static void on_signal(int signo, siginfo_t *info, void *context) {
+  int error = errno;
+  if (!tm_signal_to_ranks(signo, info, context)) default_effect(signo);
+  errno = error;
+}
+
+int tm_signals_catch(int signo) {
+  struct sigaction before;
+  if (tm_crash_signal(signo)) return 0; /* it has its handler already */
   return os_signal_install(signo, on_signal, &before);
 }
 
-static int sigaction_rank(int signo, const struct sigaction *new, struct sigaction *old) {
-  int error = change_action(signo, new, old);
-  if (error != 0) errno = error;
-  return error == 0 ? 0 : -1;
+/* ---- masks and waits */
+
+uint64_t tm_signals_mask(const struct tm_signals *signals) {
+  return mt_load_relaxed(&signals->blocked); /* relaxed: the rank's own thread has written it */
 }
 
-static sighandler_t signal_rank(int signo, sighandler_t handler) {
-  struct sigaction new = {.sa_handler = handler, .sa_flags = SA_RESTART}, old;
-  return sigaction_rank(signo, &new, &old) == 0 ? old.sa_handler : SIG_ERR;
+uint64_t tm_signals_pending(const struct tm_signals *signals) {
+  return mt_load_relaxed(&signals->pending); /* relaxed: a snapshot */
 }
 
-static int raise_rank(int signo) {
-  siginfo_t info = {.si_signo = signo, .si_code = SI_TKILL};
-  if (tm_signal_to_rank(tm_process_self(), signo, &info, NULL)) return 0;
-  return raise(signo);
+uint32_t tm_signals_calls(const struct tm_signals *signals) {
+  return signals != NULL ? mt_load_relaxed(&signals->calls) : 0; /* relaxed: a count to compare */
 }
 
-const struct tm_override tm_override_signals[] = {
-    {"sigaction", (tm_any *)sigaction_rank}, {"signal", (tm_any *)signal_rank},
-    {"bsd_signal", (tm_any *)signal_rank},   {"__sysv_signal", (tm_any *)signal_rank},
-    {"raise", (tm_any *)raise_rank},         {NULL, NULL},
-};
+void tm_signals_set_mask(struct tm_process *process, uint64_t mask) {
+  struct tm_signals *signals = process->signals;
+  uint32_t self = (uint32_t)gettid(), runner;
+  set_blocked(signals, mask);
+  while ((runner = runner_of(signals)) != 0 && runner != self) os_yield();
+  deliver(process, 0, NULL, NULL);
+}
+
+void tm_signals_pause(struct tm_signals *signals) {
+  uint32_t calls = tm_signals_calls(signals);
+  mltp_blocking_begin();
+  for (;;) {
+    uint32_t events = events_of(signals);
+    if (tm_signals_calls(signals) != calls) break;
+    os_futex_wait(&signals->events, events, UINT64_MAX);
+  }
+  mltp_blocking_end();
+}
+
+int tm_signals_take(struct tm_signals *signals, uint64_t set, uint64_t deadline) {
+  int error = 0;
+  uint64_t found = 0;
+  mt_or_relaxed(&signals->awaited, set); /* relaxed: a program has blocked them before */
+  mltp_blocking_begin();
+  while (found == 0 && error != ETIMEDOUT) {
+    uint32_t events = events_of(signals);
+    found = tm_signals_pending(signals) & set;
+    if (found == 0) error = os_futex_wait(&signals->events, events, deadline);
+  }
+  mltp_blocking_end();
+  int signo = found != 0 ? __builtin_ctzll(found) + 1 : 0;
+  if (signo != 0)
+    mt_and_relaxed(&signals->pending, ~tm_signal_bit(signo)); /* relaxed: it is ours */
+  mt_and_relaxed(&signals->awaited, ~set); /* relaxed: they are blocked, or may come from now on */
+  return signo;
+}
+
+void tm_signals_leave_handler(struct tm_process *process) {
+  struct tm_signals *signals = state_of(process);
+  sigset_t handled;
+  if (signals == NULL || runner_of(signals) != (uint32_t)gettid()) return;
+  if (signals->elsewhere) {
+    fprintf(stderr,
+            "tmpirun: rank %d: longjmp() out of a handler of SIG%s, which has interrupted another "
+            "rank's thread (set a flag in the handler, or run with --one-to-one)\n",
+            process->number, sigabbrev_np(signals->signo));
+    tm_job_abort(1);
+  }
+  signals->depth = 0;
+  set_blocked(signals, signals->before);
+  give_back(signals);
+  sigemptyset(&handled);
+  sigaddset(&handled, signals->signo);
+  pthread_sigmask(SIG_UNBLOCK, &handled, NULL); /* the kernel thread serves other ranks, too */
+}

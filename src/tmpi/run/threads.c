@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "os/pthreads.h"
 #include "tmpi/loader/program.h"
@@ -17,12 +18,15 @@
 #include "tmpi/run/keys.h"
 #include "tmpi/run/override.h"
 #include "tmpi/run/process.h"
+#include "tmpi/run/signals.h"
 
 /* ---- thread-local variables: module words point to the rank's block; a pthread of the rank's has
  * a block of its own, so far from that. */
 
 static __thread ptrdiff_t own_distance; /* 0: the rank's own thread, or there are none */
 static __thread bool is_pthread;
+
+bool tm_on_pthread(void) { return is_pthread; }
 
 struct tls_index {
   char *block;
@@ -55,7 +59,8 @@ TM_EXPORTED int __cxa_thread_atexit_impl(void (*function)(void *), void *argumen
 
 struct start {
   int rank;
-  char *locals; /* NULL: the program has none */
+  uint64_t blocked; /* signals */
+  char *locals;     /* NULL: the program has none */
   void *(*function)(void *);
   void *argument;
 };
@@ -64,6 +69,23 @@ static void end_pthread(void *locals) {
   tm_values_end();
   own_distance = 0;
   free(locals);
+}
+
+/* A pthread starts with its creator's mask. */
+static uint64_t blocked_by(const struct tm_process *process) {
+  sigset_t set;
+  uint64_t word;
+  if (!is_pthread) return process->signals != NULL ? tm_signals_mask(process->signals) : 0;
+  pthread_sigmask(SIG_BLOCK, NULL, &set);
+  memcpy(&word, &set, sizeof word);
+  return word;
+}
+
+static void block(uint64_t word) {
+  sigset_t set;
+  sigemptyset(&set);
+  memcpy(&set, &word, sizeof word);
+  pthread_sigmask(SIG_SETMASK, &set, NULL);
 }
 
 static void *start_pthread(void *argument) {
@@ -78,6 +100,7 @@ static void *start_pthread(void *argument) {
     fprintf(stderr, "tmpirun: rank %d: no memory to start a pthread (fewer of them)\n", start.rank);
     tm_job_abort(1);
   }
+  block(start.blocked);
   return start.function(start.argument);
 }
 
@@ -86,7 +109,7 @@ int tm_create_pthread(pthread_t *thread, const pthread_attr_t *attr, void *(*fun
   struct start *start = malloc(sizeof *start);
   if (start == NULL) return EAGAIN;
   int rank = tm_process_self()->number;
-  *start = (struct start){rank, NULL, function, argument};
+  *start = (struct start){rank, blocked_by(tm_process_self()), NULL, function, argument};
   int error = tm_program_copy_locals(tm_the_program, rank, &start->locals);
   if (error == 0) error = os_pthread_create(thread, attr, start_pthread, start);
   if (error == 0) return 0;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sleeping: the rank waits, its VP goes on. */
+/* Sleeping: the rank waits, its VP goes on. A handler of the rank's that is called meanwhile ends
+ * the sleep, as in a process. No handler can make a thread ready, so a rank that has handlers looks
+ * now and then. */
 #include <errno.h>
 #include <mltp/mltp.h>
 #include <stdbool.h>
@@ -10,8 +12,10 @@
 #include <unistd.h>
 
 #include "tmpi/run/override.h"
+#include "tmpi/run/process.h"
+#include "tmpi/run/signals.h"
 
-enum { SECOND = 1000000000 };
+enum { SECOND = 1000000000, LOOK_FIRST = 500000, LOOK_LAST = 10000000 };
 
 static bool valid(const struct timespec *time) {
   return time->tv_sec >= 0 && time->tv_nsec >= 0 && time->tv_nsec < SECOND;
@@ -21,34 +25,58 @@ static uint64_t nanoseconds(const struct timespec *time) {
   return (uint64_t)time->tv_sec * SECOND + (uint64_t)time->tv_nsec;
 }
 
+/* @return the nanoseconds that are left when a handler has ended the sleep; 0. */
+static uint64_t sleep_for(uint64_t ns) {
+  const struct tm_process *process = tm_process_self();
+  const struct tm_signals *signals = process != NULL ? process->signals : NULL;
+  uint32_t calls = tm_signals_calls(signals);
+  uint64_t end = mltp_now() + ns, left = ns, pause = signals != NULL ? LOOK_FIRST : ns;
+  do {
+    mltp_sleep(left < pause ? left : pause);
+    uint64_t now = mltp_now();
+    left = now < end ? end - now : 0;
+    if (pause < LOOK_LAST) pause *= 2;
+  } while (left > 0 && signals != NULL && tm_signals_calls(signals) == calls);
+  return signals != NULL ? left : 0;
+}
+
+static struct timespec as_time(uint64_t ns) {
+  return (struct timespec){(time_t)(ns / SECOND), (long)(ns % SECOND)};
+}
+
 static int nanosleep_rank(const struct timespec *time, struct timespec *left) {
   if (!valid(time)) {
     errno = EINVAL;
     return -1;
   }
-  mltp_sleep(nanoseconds(time));
-  if (left != NULL) *left = (struct timespec){0, 0};
-  return 0;
+  uint64_t rest = sleep_for(nanoseconds(time));
+  if (left != NULL) *left = as_time(rest);
+  if (rest == 0) return 0;
+  errno = EINTR;
+  return -1;
 }
 
 static int clock_nanosleep_rank(clockid_t clock, int flags, const struct timespec *time,
                                 struct timespec *left) {
   struct timespec now = {0, 0};
+  uint64_t rest = 0;
   if (!valid(time)) return EINVAL;
   if ((flags & TIMER_ABSTIME) != 0 && clock_gettime(clock, &now) != 0) return errno;
-  if (nanoseconds(time) > nanoseconds(&now)) mltp_sleep(nanoseconds(time) - nanoseconds(&now));
-  if (left != NULL && (flags & TIMER_ABSTIME) == 0) *left = (struct timespec){0, 0};
-  return 0;
+  if (nanoseconds(time) > nanoseconds(&now))
+    rest = sleep_for(nanoseconds(time) - nanoseconds(&now));
+  if (left != NULL && (flags & TIMER_ABSTIME) == 0) *left = as_time(rest);
+  return rest == 0 ? 0 : EINTR;
 }
 
 static unsigned sleep_rank(unsigned seconds) {
-  mltp_sleep((uint64_t)seconds * SECOND);
-  return 0;
+  uint64_t rest = sleep_for((uint64_t)seconds * SECOND);
+  return (unsigned)((rest + SECOND - 1) / SECOND);
 }
 
 static int usleep_rank(unsigned microseconds) {
-  mltp_sleep((uint64_t)microseconds * 1000);
-  return 0;
+  if (sleep_for((uint64_t)microseconds * 1000) == 0) return 0;
+  errno = EINTR;
+  return -1;
 }
 
 static int yield_rank(void) {

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file signals.h
+ * Signals of ranks. The kernel knows one handler and one mask for a kernel thread; each rank has
+ * its own here: handlers, the mask of its own thread, and what is pending. A rank's pthreads are
+ * kernel threads and have masks of the kernel's.
+ *
+ * Which ranks get a signal:
+ * - a fault, and what a thread sends itself: the rank it runs for;
+ * - all others come from outside or from a timer: every rank that handles or blocks it. It would
+ * have come to every process of the job, too. If there is none, it has its default effect.
+ *
+ * Protocol. Handlers of one rank never run at the same time, as in a process of one thread. The
+ * kernel thread that gets a signal adds it to `pending`, then claims `runner`. If another kernel
+ * thread has that, the other one reads `pending` again after it has given `runner` back (SG-11 to
+ * SG-14). A thread that blocks signals waits until no handler runs (SG-9, SG-10, SG-13, SG-15). A
+ * handler may interrupt any code, so nothing it calls waits for a lock that the interrupted code
+ * could hold: actions are read without one, and read again if they were written meanwhile (SG-3 to
+ * SG-6). Their writers hold a lock with all signals off.
+ *
+ * Rejected: a lock around actions (a second signal that interrupts its holder waits for ever), the
+ * kernel's mask exchanged at each switch (a system call each).
+ */
+#ifndef TM_RUN_SIGNALS_H
+#define TM_RUN_SIGNALS_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct tm_process;
+
+/** What a rank does on a signal; the fields of struct sigaction, each in a word. */
+struct tm_action {
+  uint64_t handler; /* address, SIG_DFL or SIG_IGN */
+  uint64_t flags;
+  uint64_t mask;
+};
+
+/** A bit a signal: the lowest is that of signal 1, as in the kernel's masks. */
+static inline uint64_t tm_signal_bit(int signo) { return (uint64_t)1 << (signo - 1); }
+
+/** @return the state of a rank, made at its first use; NULL: no memory. */
+struct tm_signals *tm_signals_of(struct tm_process *process);
+
+/** Changes and reads what a rank does on a signal; either may be NULL. */
+void tm_signals_change(struct tm_signals *signals, int signo, const struct tm_action *new,
+                       struct tm_action *old);
+
+/** Has a signal that nobody handles yet come to the ranks. @return 0 or an errno value. */
+int tm_signals_catch(int signo);
+
+/** @return the mask of the rank's own thread. */
+uint64_t tm_signals_mask(const struct tm_signals *signals);
+
+/** Sets it, and calls the handlers of what is pending and not blocked now. When it returns no
+ * handler of a signal that is blocked now runs any more. */
+void tm_signals_set_mask(struct tm_process *process, uint64_t mask);
+
+/** @return the signals that are pending for the rank. */
+uint64_t tm_signals_pending(const struct tm_signals *signals);
+
+/** Waits until a handler has been called. Blocks the kernel thread; others run meanwhile. */
+void tm_signals_pause(struct tm_signals *signals);
+
+/** Takes one of the set that is pending, or waits for one. deadline: by os_now(). Blocks the kernel
+ * thread; others run meanwhile. @return the signal; 0: the deadline has passed. */
+int tm_signals_take(struct tm_signals *signals, uint64_t set, uint64_t deadline);
+
+/** @return how many handlers have been called: sleeps end when it changes. NULL: 0. */
+uint32_t tm_signals_calls(const struct tm_signals *signals);
+
+/** The calling thread leaves a handler by longjmp(): it no longer runs one. */
+void tm_signals_leave_handler(struct tm_process *process);
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Masks, pending signals and handlers of ranks, and what ends a sleep. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "check.h"
+
+static int rank;
+static volatile sig_atomic_t got, count, raised;
+
+static void handler(int signo) {
+  got = signo;
+  count++;
+}
+
+static void count_raised(int signo) {
+  (void)signo;
+  raised++;
+}
+
+static void step(void) { MPI_Barrier(MPI_COMM_WORLD); }
+
+static sigset_t set_of(int signo) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, signo);
+  return set;
+}
+
+/* ---- masks */
+
+static void check_masks(void) {
+  sigset_t set = set_of(SIGTERM), now;
+  if (rank == 0) CHECK(sigprocmask(SIG_BLOCK, &set, NULL) == 0);
+  step();
+  CHECK(sigprocmask(SIG_BLOCK, NULL, &now) == 0);
+  CHECK(sigismember(&now, SIGTERM) == (rank == 0) && sigismember(&now, SIGINT) == 0);
+  step();
+  if (rank == 0) CHECK(pthread_sigmask(SIG_UNBLOCK, &set, &now) == 0);
+  CHECK(sigismember(&now, SIGTERM) == (rank == 0));
+  CHECK(sigprocmask(99, &set, NULL) == -1 && errno == EINVAL);
+}
+
+static void check_pending(void) {
+  sigset_t set = set_of(SIGUSR2), now;
+  got = 0;
+  CHECK(signal(SIGUSR2, handler) == SIG_DFL);
+  CHECK(sigprocmask(SIG_BLOCK, &set, NULL) == 0);
+  if (rank == 0) raise(SIGUSR2);
+  step();
+  CHECK(got == 0 && sigpending(&now) == 0 && sigismember(&now, SIGUSR2) == (rank == 0));
+  CHECK(sigprocmask(SIG_UNBLOCK, &set, NULL) == 0);
+  CHECK(got == (rank == 0 ? SIGUSR2 : 0));
+  CHECK(sigpending(&now) == 0 && sigismember(&now, SIGUSR2) == 0);
+}
+
+/* ---- waiting for signals */
+
+static void check_sigwait(void) {
+  sigset_t set = set_of(SIGUSR2);
+  struct timespec moment = {0, 1000000};
+  int signo = 0;
+  CHECK(sigprocmask(SIG_BLOCK, &set, NULL) == 0);
+  CHECK(sigtimedwait(&set, NULL, &moment) == -1 && errno == EAGAIN);
+  step();
+  raise(SIGUSR2);
+  CHECK(sigwait(&set, &signo) == 0 && signo == SIGUSR2);
+  step();
+  if (rank == 0) kill(getpid(), SIGUSR2); /* from outside: it comes to all that block it */
+  CHECK(sigwaitinfo(&set, NULL) == SIGUSR2);
+  step();
+  CHECK(sigprocmask(SIG_UNBLOCK, &set, NULL) == 0);
+}
+
+static void *wait_for_signal(void *set) {
+  static int signo;
+  CHECK(sigwait(set, &signo) == 0);
+  return &signo;
+}
+
+/* A program often has a thread for signals: the others inherit a mask that blocks them. */
+static void check_signal_thread(void) {
+  sigset_t set = set_of(SIGUSR2);
+  pthread_t thread;
+  void *signo;
+  CHECK(sigprocmask(SIG_BLOCK, &set, NULL) == 0);
+  CHECK(pthread_create(&thread, NULL, wait_for_signal, &set) == 0);
+  step();
+  if (rank == 0) kill(getpid(), SIGUSR2);
+  CHECK(pthread_join(thread, &signo) == 0 && *(int *)signo == SIGUSR2);
+  step();
+  CHECK(sigprocmask(SIG_UNBLOCK, &set, NULL) == 0);
+}
+
+static void check_suspend(void) {
+  sigset_t set = set_of(SIGUSR2), none;
+  sigemptyset(&none);
+  got = 0;
+  CHECK(sigprocmask(SIG_BLOCK, &set, NULL) == 0);
+  raise(SIGUSR2);
+  CHECK(sigsuspend(&none) == -1 && errno == EINTR && got == SIGUSR2);
+  CHECK(sigprocmask(SIG_UNBLOCK, &set, &none) == 0 && sigismember(&none, SIGUSR2));
+}
+
+/* ---- a handler ends a sleep, and a pause */
+
+/* Again and again: the first may come before a rank sleeps. */
+static void alarm_every(int milliseconds) {
+  struct itimerval timer = {{0, 1000 * milliseconds}, {0, 1000 * milliseconds}};
+  CHECK(setitimer(ITIMER_REAL, &timer, NULL) == 0);
+}
+
+static void check_sleep(void) {
+  struct timespec hour = {3600, 0}, left;
+  CHECK(signal(SIGALRM, handler) == SIG_DFL);
+  step();
+  if (rank == 0) alarm_every(20);
+  CHECK(nanosleep(&hour, &left) == -1 && errno == EINTR && left.tv_sec > 3000);
+  CHECK(sleep(3600) > 3000);
+  got = 0;
+  CHECK(pause() == -1 && errno == EINTR && got == SIGALRM);
+  step();
+  if (rank == 0) alarm_every(0);
+  step();
+}
+
+/* ---- leaving a handler by a jump */
+
+static sigjmp_buf before;
+
+static void jump(int signo) {
+  got = signo;
+  siglongjmp(before, 1);
+}
+
+static void check_jumps(void) {
+  sigset_t now;
+  CHECK(signal(SIGSEGV, jump) == SIG_DFL && signal(SIGUSR2, jump) == handler);
+  for (volatile int i = 0; i < 3; i++) {
+    got = 0;
+    if (sigsetjmp(before, 1) == 0) *(volatile int *)8 = 1;
+    CHECK(got == SIGSEGV);
+    step();
+    if (sigsetjmp(before, 1) == 0) raise(SIGUSR2);
+    CHECK(got == SIGUSR2);
+    CHECK(sigprocmask(SIG_BLOCK, NULL, &now) == 0 && !sigismember(&now, SIGUSR2));
+  }
+  CHECK(signal(SIGSEGV, SIG_DFL) == jump && signal(SIGUSR2, handler) == jump);
+}
+
+/* ---- signals at once: a handler interrupts the code that calls others */
+
+static timer_t storm_of(int signo, long ns) {
+  timer_t timer;
+  struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = signo};
+  struct itimerspec often = {{0, ns}, {0, ns}};
+  CHECK(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0);
+  CHECK(timer_settime(timer, 0, &often, NULL) == 0);
+  return timer;
+}
+
+static void check_storm(void) {
+  enum { RAISED = 20000, ALARMS = 200 };
+  static const int kinds[] = {SIGALRM, SIGPROF, SIGVTALRM};
+  timer_t timers[3];
+  for (int i = 0; i < 3; i++) signal(kinds[i], handler);
+  step();
+  for (int i = 0; rank == 0 && i < 3; i++) timers[i] = storm_of(kinds[i], 300000 + 70001 * i);
+  count = 0;
+  while (count < ALARMS) /* the others wait, or do the same */
+    if (rank % 2 == 0)
+      sched_yield();
+    else
+      usleep(100);
+  step();
+  for (int i = 0; rank == 0 && i < 3; i++) CHECK(timer_delete(timers[i]) == 0);
+  step();
+  signal(SIGUSR2, count_raised); /* some alarms may still be on their way */
+  for (int i = 0; i < RAISED; i++) raise(SIGUSR2);
+  CHECK(raised == RAISED);
+}
+
+int main(int argc, char **argv) {
+  int size;
+  rank = check_start(&argc, &argv, &size);
+  check_masks();
+  check_pending();
+  check_sigwait();
+  check_signal_thread();
+  check_suspend();
+  check_sleep();
+  check_jumps();
+  check_storm();
+  MPI_Finalize();
+  return 0;
+}
