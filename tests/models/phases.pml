@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The members of a team meet (src/tmpi/coll/team.h): four, in two crews of two, ROUNDS times. For each
+ * The members of a team meet (src/tmpi/coll/phase.h): four, in two crews of two, ROUNDS times. For each
  * meeting each publishes its number, and reads the others' after it. With -DSPINS who has to wait
  * looks for a while whether the gate has been opened, and parks then.
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* To all from all, the same to each. */
 #include "tmpi/coll/collective.h"
-#include "tmpi/coll/team.h"
+#include "tmpi/coll/phase.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/request/request.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "tmpi/coll/collective.h"
-#include "tmpi/coll/team.h"
+#include "tmpi/coll/phase.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/request/request.h"
 

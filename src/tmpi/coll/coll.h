@@ -47,14 +47,6 @@ void tm_bcast(struct tm_coll *coll, void *buffer, size_t count, struct tm_type *
 /** A context for a communicator of the same groups. */
 uint64_t tm_context_agree(struct tm_comm *comm, const char *call);
 
-/** comm_make.c: MPI_Comm_split() of an intracommunicator, with arguments known to be good. */
-int tm_comm_split(struct tm_comm *comm, const char *call, int color, int key, MPI_Comm *result);
-
-/** intercomm.c: the same of an intercommunicator. Ranks of a color that only one of the groups has
- * get none. */
-int tm_intercomm_split(struct tm_comm *comm, const char *call, int color, int key,
-                       MPI_Comm *result);
-
 /* ---- with a buffer for each rank: gather.c, allgather.c, alltoall.c. A part is count elements of
  * type at an address; NULL address and no elements: none. */
 

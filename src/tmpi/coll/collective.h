@@ -76,12 +76,6 @@ int tm_collective_start(const struct tm_collective *c, MPI_Request *request);
 /** Checks, and makes a persistent request of it. */
 int tm_collective_init(const struct tm_collective *c, MPI_Info info, MPI_Request *request);
 
-/** MPI_Start() of such a request. @return MPI_SUCCESS or MPI_ERR_NO_MEM. */
-int tm_collective_restart(struct tm_request *request);
-
-/** What a persistent request keeps of its collective is given back. */
-void tm_collective_drop(struct tm_request *request);
-
 /* ---- the blocking ones, by the name of the call that messages are to tell; arguments not checked
  * yet */
 int tm_call_barrier(const char *call, MPI_Comm comm);

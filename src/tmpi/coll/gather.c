@@ -4,7 +4,7 @@
  * MPI_ROOT says that it is the caller, MPI_PROC_NULL that it is another one of the caller's.
  */
 #include "tmpi/coll/collective.h"
-#include "tmpi/coll/team.h"
+#include "tmpi/coll/phase.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/request/request.h"
 

@@ -79,6 +79,12 @@ static bool launch(struct task *task) {
   return mltp_create_with(NULL, &attr, run, task) == 0;
 }
 
+static int restart(struct tm_request *request) {
+  return launch(request->extra) ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+}
+
+static void drop(struct tm_request *request) { end_task(request->extra); }
+
 static struct tm_request *make_request(struct tm_comm *comm) {
   struct tm_request *request = calloc(1, sizeof *request);
   if (request == NULL) return NULL;
@@ -160,14 +166,8 @@ int tm_collective_init(const struct tm_collective *c, MPI_Info info, MPI_Request
   if (task == NULL) return tm_fail_code(comm, c->call, MPI_ERR_NO_MEM);
   task->request->persistent = true;
   task->request->extra = task;
+  task->request->restart = restart;
+  task->request->drop = drop;
   *handle = (MPI_Request)task->request;
   return MPI_SUCCESS;
-}
-
-int tm_collective_restart(struct tm_request *request) {
-  return launch(request->extra) ? MPI_SUCCESS : MPI_ERR_NO_MEM;
-}
-
-void tm_collective_drop(struct tm_request *request) {
-  if (request->persistent) end_task(request->extra);
 }

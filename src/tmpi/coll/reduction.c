@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "tmpi/coll/op.h"
-#include "tmpi/coll/team.h"
+#include "tmpi/coll/phase.h"
 #include "tmpi/error/errors.h"
 
 enum {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tmpi/coll/coll.h"
+#include "tmpi/comm/split.h"
 #include "tmpi/error/errors.h"
 
 /* What one leader tells the other, and then its own side. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tmpi/attr/attribute.h"
 #include "tmpi/datatype/derive.h"
 #include "tmpi/error/errors.h"
 

@@ -2,6 +2,7 @@
 /* The calls that make types of several types, and changed ones. */
 #include <stdlib.h>
 
+#include "tmpi/attr/attribute.h"
 #include "tmpi/datatype/derive.h"
 #include "tmpi/error/errors.h"
 

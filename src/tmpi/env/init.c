@@ -14,6 +14,7 @@
 #include "tmpi/attr/attribute.h"
 #include "tmpi/coll/coll.h"
 #include "tmpi/env/init.h"
+#include "tmpi/env/job.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/rank/rank.h"
 

@@ -6,10 +6,14 @@
 #ifndef TM_GROUP_BUILD_H
 #define TM_GROUP_BUILD_H
 
-#include "tmpi/object/comm.h"
+#include "tmpi/object/group.h"
 
 /** Looks a handle up. @return MPI_SUCCESS or what tm_fail() returned. */
 int tm_group_get(const char *call, MPI_Group handle, struct tm_group **group);
+
+/** The same for two. */
+int tm_group_get_two(const char *call, MPI_Group a_handle, MPI_Group b_handle, struct tm_group **a,
+                     struct tm_group **b);
 
 /** *group: with room for as many ranks; none are in it yet. from: it is made of that one's. */
 int tm_group_begin(const char *call, const struct tm_group *from, int most,

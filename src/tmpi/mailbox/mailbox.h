@@ -100,6 +100,10 @@ struct tm_request {
   MPI_Grequest_free_function *release;
   MPI_Grequest_cancel_function *cancel;
   void *extra;
+
+  /* [const] of TM_COLLECTIVE, if it is persistent: starts it again; frees what it keeps */
+  int (*restart)(struct tm_request *request);
+  void (*drop)(struct tm_request *request);
 };
 
 enum { TM_REQUEST_MAGIC = 0x7e9e57 };
@@ -130,41 +134,7 @@ struct tm_mailbox {
   struct tm_waiter *probers;         /* [ilock] wait for any message to arrive */
 };
 
-/** Starts a send or a receive; the request's constant fields are set. It may be complete when
- * this returns. */
-void tm_send_start(struct tm_request *request);
-void tm_recv_start(struct tm_request *request);
-
-/** The same, and returns when it is complete; nobody else waits for it. The request may be on the
- * stack. call: as below. */
-void tm_send(struct tm_request *request, const char *call);
-void tm_recv(struct tm_request *request, const char *call);
-
-/** @return whether it is complete; then what it brought may be read. */
-bool tm_request_done(struct tm_request *request);
-
-/** The same for a program that looks again and again: lets others run if it is not. NULL: just
- * lets others run. */
-bool tm_request_poll(struct tm_request *request);
-
-/** Completes a request whose results are set; frees it if nobody is to wait for it. */
-void tm_request_complete(struct tm_request *request);
-
-/** Waits until `wanted` of the requests, or all there are, are complete; NULL entries count for
- * nothing. call: the MPI function, for reports. */
-void tm_requests_wait(struct tm_request *const *requests, int count, int wanted, const char *call);
-
-/** Looks for a message that has arrived and that a receive, which is not started, would get. take:
- * removes it from the list, for tm_recv_start(). wait: until there is one. @return false: none; or
- * its envelope, size and (take) the message. */
-bool tm_mailbox_probe(const struct tm_request *probe, bool take, bool wait, const char *call,
-                      struct tm_envelope *found, size_t *bytes, struct tm_message **message);
-
-/** Withdraws a receive no message has come for, or a send nobody has received. */
-void tm_request_withdraw(struct tm_request *request);
-
-/* ---- buffer.c: MPI_Buffer_attach() */
-
+/** The account of MPI_Buffer_attach(): bsend_buffer.c. */
 struct tm_buffer {
   uint32_t ilock;
   void *address;             /* [const] */
@@ -172,13 +142,5 @@ struct tm_buffer {
   size_t used;               /* [ilock] */
   struct tm_waiter *waiters; /* [ilock] wait until nothing is used: MPI_Buffer_detach(), _flush() */
 };
-
-/** @return the buffer of a buffered send: its communicator's, session's or rank's; NULL: none. */
-struct tm_buffer *tm_buffer_of(const struct tm_request *request);
-/** @return whether there was room for a message of so many bytes; it counts until returned. */
-bool tm_buffer_take(struct tm_buffer *buffer, size_t bytes);
-void tm_buffer_return(struct tm_buffer *buffer, size_t bytes);
-/** Waits until all its messages have been received. */
-void tm_buffer_drain(struct tm_buffer *buffer, const char *call);
 
 #endif

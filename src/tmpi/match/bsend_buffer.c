@@ -6,7 +6,7 @@
 #include "core/internal/locks.h"
 #include "core/internal/park.h"
 #include "core/internal/thread.h"
-#include "tmpi/mailbox/mailbox.h"
+#include "tmpi/match/match.h"
 #include "tmpi/match/rank_wait.h"
 #include "tmpi/object/comm.h"
 #include "tmpi/object/session.h"

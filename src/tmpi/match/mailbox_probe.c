@@ -9,8 +9,8 @@
 #include "core/internal/locks.h"
 #include "core/internal/thread.h"
 #include "tmpi/match/entries.h"
+#include "tmpi/match/match.h"
 #include "tmpi/match/rank_wait.h"
-#include "tmpi/request/request.h"
 
 static bool has_arrived(const void *prober) {
   return mt_load_relaxed(&((const struct tm_waiter *)prober)->missing) == 0;

@@ -4,7 +4,7 @@
  *
  * Relaxed: what who spins reads, as a hint.
  */
-#include "tmpi/mailbox/mailbox.h"
+#include "tmpi/match/match.h"
 
 #include "core/internal/locks.h"
 #include "core/internal/thread.h"
@@ -12,7 +12,6 @@
 #include "tmpi/match/entries.h"
 #include "tmpi/match/hook.h"
 #include "tmpi/match/rank_wait.h"
-#include "tmpi/request/request.h"
 
 void (*tm_match_hook)(const struct tm_request *recv, const struct tm_envelope *envelope,
                       const struct tm_type *type, size_t count);

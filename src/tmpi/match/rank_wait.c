@@ -1,45 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests become complete, and threads wait for that; mailbox.h has the protocol.
+ * A thread of a rank spins before it parks.
  *
  * Relaxed: the partner's thread, as a hint.
  */
+#include "tmpi/match/rank_wait.h"
+
 #include <mltp/mltp.h>
 
 #include "base/atomic.h"
-#include "core/internal/locks.h"
 #include "core/internal/park.h"
-#include "core/internal/thread.h"
-#include "tmpi/match/rank_wait.h"
-#include "tmpi/request/request.h"
 
 enum { OWN_VP_NS = 20000 }; /* a VP without work spins about as long */
-
-bool tm_request_done(struct tm_request *request) {
-  /* MB-2 acquire: the results; pairs MB-1 MB-3 */
-  return mt_load_acquire(&request->done) != 0;
-}
-
-bool tm_request_poll(struct tm_request *request) {
-  if (request != NULL && tm_request_done(request)) return true;
-  mltp_yield();
-  return request != NULL && tm_request_done(request);
-}
-
-void tm_request_complete(struct tm_request *request) {
-  struct tm_mailbox *box = &request->owner->box;
-  mti_lock(&box->ilock);
-  struct tm_waiter *waiter = request->waiter;
-  bool freed = request->freed;
-  mt_store_release(&request->done, 1); /* MB-1 release: the results; pairs MB-2 */
-  bool last = waiter != NULL && --waiter->missing == 0;
-  struct mltp_thread *thread = last ? waiter->thread : NULL;
-  mti_unlock(&box->ilock); /* from here on request and waiter may be gone */
-  if (thread != NULL) tm_resume(box, thread);
-  if (freed) tm_request_drop(request);
-}
-
-/* ---- on the processor */
 
 bool tm_spin(bool (*ended)(const void *), const void *what, const struct tm_rank *waker) {
   uint64_t blindly = tm_job.wait == TM_WAIT_SPIN                       ? tm_job.spin_ns
@@ -47,68 +19,4 @@ bool tm_spin(bool (*ended)(const void *), const void *what, const struct tm_rank
                                                                        : 0;
   return mti_spin_until(ended, what, waker != NULL ? mt_load_relaxed(&waker->thread) : NULL,
                         blindly);
-}
-
-/* @return the rank that completes a request; NULL: any, or it is not known. */
-static const struct tm_rank *partner_of(const struct tm_request *request) {
-  if (request->kind == TM_SEND) return request->dest;
-  return request->kind == TM_RECV ? tm_sender(request) : NULL;
-}
-
-/* What a call waits for. */
-struct wanted {
-  struct tm_request *const *requests;
-  int count, wanted;
-};
-
-/* @return whether so many of the requests, or all there are, are complete: no internal lock is
- * needed to see that. */
-static bool enough_done(const void *what) {
-  const struct wanted *w = what;
-  int done = 0, missing = 0;
-  for (int i = 0; i < w->count; i++) {
-    if (w->requests[i] == NULL) continue;
-    if (tm_request_done(w->requests[i]))
-      done++;
-    else
-      missing++;
-  }
-  return missing == 0 || done >= w->wanted;
-}
-
-/* For several requests there is no one waker to look at: the last of them decides. */
-static bool spin(const struct wanted *w) {
-  const struct tm_rank *waker = w->count == 1 ? partner_of(w->requests[0]) : NULL;
-  return tm_may_spin(waker) && tm_spin(enough_done, w, waker);
-}
-
-/* ---- parked */
-
-void tm_requests_wait(struct tm_request *const *requests, int count, int wanted, const char *call) {
-  const struct wanted all = {requests, count, wanted};
-  if (enough_done(&all) || spin(&all)) return;
-  struct tm_rank *rank = tm_rank_self();
-  struct tm_mailbox *box = &rank->box;
-  struct tm_waiter waiter = {mti_self(call), NULL, wanted};
-  const struct tm_request *first = NULL;
-  mti_preempt(call);
-  mti_lock(&box->ilock);
-  int missing = 0;
-  for (int i = 0; i < count; i++) {
-    if (requests[i] == NULL) continue;
-    if (requests[i]->done) {
-      waiter.missing--;
-      continue;
-    }
-    requests[i]->waiter = &waiter;
-    if (missing++ == 0) first = requests[i];
-  }
-  if (waiter.missing > missing) waiter.missing = missing;
-  if (waiter.missing > 0) {
-    tm_mailbox_park(rank, &box->ilock, first, call);
-    mti_lock(&box->ilock);
-  }
-  for (int i = 0; i < count; i++)
-    if (requests[i] != NULL) requests[i]->waiter = NULL;
-  mti_unlock(&box->ilock);
 }

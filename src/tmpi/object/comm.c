@@ -1,23 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Communicators: handles, references, names, and what can be asked of one.
+ * Communicators: handles, references, error handlers.
  *
  * Relaxed: references are added by who has one; contexts need only differ.
  */
 #include "tmpi/object/comm.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/atomic.h"
 #include "core/internal/locks.h"
-#include "tmpi/attr/attribute.h"
-#include "tmpi/coll/collective.h"
-#include "tmpi/coll/team.h"
-#include "tmpi/error/errors.h"
+#include "tmpi/object/errhandler.h"
 #include "tmpi/object/info.h"
 #include "tmpi/object/session.h"
+#include "tmpi/object/team.h"
 #include "tmpi/object/topology.h"
 
 struct tm_comm *tm_comm_of(MPI_Comm handle) { return tm_comm_in(tm_rank_self(), handle); }
@@ -117,124 +114,21 @@ bool tm_comm_start(struct tm_rank *rank) {
   return true;
 }
 
-/* ---- what can be asked */
-
-#pragma weak MPI_Comm_size = PMPI_Comm_size
-int PMPI_Comm_size(MPI_Comm handle, int *size) {
-  struct tm_comm *comm;
-  int error = tm_get_comm("MPI_Comm_size", handle, &comm);
-  if (error != MPI_SUCCESS) return error;
-  if (size == NULL) return tm_fail(comm, "MPI_Comm_size", MPI_ERR_ARG, "no place for the size");
-  *size = comm->size;
-  return MPI_SUCCESS;
+struct tm_errhandler *tm_comm_handler(const struct tm_comm *comm) {
+  uint32_t *ilock = &comm->owner->box.ilock;
+  mti_lock(ilock);
+  struct tm_errhandler *handler = comm->handler;
+  tm_errhandler_hold(handler);
+  mti_unlock(ilock);
+  return handler;
 }
 
-#pragma weak MPI_Comm_rank = PMPI_Comm_rank
-int PMPI_Comm_rank(MPI_Comm handle, int *rank) {
-  struct tm_comm *comm;
-  int error = tm_get_comm("MPI_Comm_rank", handle, &comm);
-  if (error != MPI_SUCCESS) return error;
-  if (rank == NULL) return tm_fail(comm, "MPI_Comm_rank", MPI_ERR_ARG, "no place for the rank");
-  *rank = comm->rank;
-  return MPI_SUCCESS;
-}
-
-#pragma weak MPI_Comm_test_inter = PMPI_Comm_test_inter
-int PMPI_Comm_test_inter(MPI_Comm handle, int *flag) {
-  struct tm_comm *comm;
-  int error = tm_get_comm("MPI_Comm_test_inter", handle, &comm);
-  if (error == MPI_SUCCESS) *flag = comm->inter;
-  return error;
-}
-
-#pragma weak MPI_Comm_set_name = PMPI_Comm_set_name
-int PMPI_Comm_set_name(MPI_Comm handle, const char *name) {
-  struct tm_comm *comm;
-  int error = tm_get_comm("MPI_Comm_set_name", handle, &comm);
-  if (error == MPI_SUCCESS) snprintf(comm->name, sizeof comm->name, "%s", name);
-  return error;
-}
-
-#pragma weak MPI_Comm_get_name = PMPI_Comm_get_name
-int PMPI_Comm_get_name(MPI_Comm handle, char *name, int *length) {
-  struct tm_comm *comm;
-  if (handle == MPI_COMM_NULL) { /* the one call that takes it */
-    *length = sprintf(name, "MPI_COMM_NULL");
-    return MPI_SUCCESS;
-  }
-  int error = tm_get_comm("MPI_Comm_get_name", handle, &comm);
-  if (error != MPI_SUCCESS) return error;
-  strcpy(name, comm->name);
-  *length = (int)strlen(name);
-  return MPI_SUCCESS;
-}
-
-/* MPI_IDENT but for the contexts. */
-static int compare(const struct tm_group *a, const struct tm_group *b) {
-  int result = MPI_IDENT;
-  if (a->size != b->size) return MPI_UNEQUAL;
-  for (int i = 0; i < a->size; i++) {
-    if (a->ranks[i] == b->ranks[i]) continue;
-    if (tm_group_find(b, a->ranks[i]) == MPI_UNDEFINED) return MPI_UNEQUAL;
-    result = MPI_SIMILAR;
-  }
-  return result;
-}
-
-int tm_group_compare(const struct tm_group *a, const struct tm_group *b) { return compare(a, b); }
-
-#pragma weak MPI_Comm_compare = PMPI_Comm_compare
-int PMPI_Comm_compare(MPI_Comm a_handle, MPI_Comm b_handle, int *result) {
-  struct tm_comm *a, *b;
-  int error = tm_get_comm("MPI_Comm_compare", a_handle, &a);
-  if (error == MPI_SUCCESS) error = tm_get_comm("MPI_Comm_compare", b_handle, &b);
-  if (error != MPI_SUCCESS) return error;
-  *result = compare(a->group, b->group);
-  if (*result != MPI_UNEQUAL && a->inter) {
-    int other = compare(a->remote, b->remote);
-    if (other == MPI_UNEQUAL || *result == MPI_IDENT) *result = other;
-  }
-  if (a->inter != b->inter) *result = MPI_UNEQUAL;
-  if (*result == MPI_IDENT && a != b) *result = MPI_CONGRUENT;
-  return MPI_SUCCESS;
-}
-
-#pragma weak MPI_Comm_group = PMPI_Comm_group
-int PMPI_Comm_group(MPI_Comm handle, MPI_Group *group) {
-  struct tm_comm *comm;
-  int error = tm_get_comm("MPI_Comm_group", handle, &comm);
-  if (error != MPI_SUCCESS) return error;
-  if (group == NULL) return tm_fail(comm, "MPI_Comm_group", MPI_ERR_ARG, "no place for the group");
-  tm_group_hold(comm->group);
-  *group = (MPI_Group)comm->group;
-  return MPI_SUCCESS;
-}
-
-static int free_comm(const char *call, MPI_Comm *handle, bool together) {
-  struct tm_comm *comm;
-  int error = tm_get_comm(call, *handle, &comm);
-  if (error != MPI_SUCCESS) return error;
-  if (*handle == MPI_COMM_WORLD || *handle == MPI_COMM_SELF)
-    return tm_fail(comm, call, MPI_ERR_COMM, "%s cannot be freed", comm->name);
-  if (together) tm_call_barrier(call, *handle);
-  error = tm_attributes_delete(&comm->attributes, *handle, MPI_DATATYPE_NULL);
-  if (error != MPI_SUCCESS) return tm_fail_code(comm, call, error);
-  tm_comm_release(comm);
-  *handle = MPI_COMM_NULL;
-  return MPI_SUCCESS;
-}
-
-#pragma weak MPI_Comm_free = PMPI_Comm_free
-int PMPI_Comm_free(MPI_Comm *comm) { return free_comm("MPI_Comm_free", comm, false); }
-
-/* What is still under way completes by itself: ranks never come apart. */
-#pragma weak MPI_Comm_disconnect = PMPI_Comm_disconnect
-int PMPI_Comm_disconnect(MPI_Comm *comm) { return free_comm("MPI_Comm_disconnect", comm, true); }
-
-/* No rank has been spawned by another. */
-#pragma weak MPI_Comm_get_parent = PMPI_Comm_get_parent
-int PMPI_Comm_get_parent(MPI_Comm *parent) {
-  tm_enter("MPI_Comm_get_parent");
-  *parent = MPI_COMM_NULL;
-  return MPI_SUCCESS;
+void tm_comm_set_handler(struct tm_comm *comm, struct tm_errhandler *handler) {
+  uint32_t *ilock = &comm->owner->box.ilock;
+  tm_errhandler_hold(handler);
+  mti_lock(ilock);
+  struct tm_errhandler *old = comm->handler;
+  comm->handler = handler;
+  mti_unlock(ilock);
+  tm_errhandler_release(old);
 }

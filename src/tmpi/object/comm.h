@@ -12,15 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tmpi/object/group.h"
 #include "tmpi/rank/rank.h"
-
-struct tm_group {
-  uint32_t magic;
-  uint32_t refs;              /* [atomic] */
-  int size;                   /* [const] */
-  struct tm_session *session; /* [const] that it comes from; NULL: none */
-  int ranks[];                /* [const] numbers in the job */
-};
 
 enum { TM_RECENT = 8 };
 
@@ -68,7 +61,7 @@ struct tm_comm {
   char name[MPI_MAX_OBJECT_NAME];   /* [rank] */
 };
 
-enum { TM_COMM_MAGIC = 0xc033, TM_GROUP_MAGIC = 0x6f0e };
+enum { TM_COMM_MAGIC = 0xc033 };
 
 /** @return the communicator of a handle, NULL: no valid one. */
 static inline struct tm_comm *tm_comm_in(const struct tm_rank *rank, MPI_Comm handle) {
@@ -99,14 +92,9 @@ uint64_t tm_context_new(void);
 /** Makes world and self for the calling rank. @return false: no memory. */
 bool tm_comm_start(struct tm_rank *rank);
 
-/** @return the group of a handle, NULL: no valid one. */
-struct tm_group *tm_group_of(MPI_Group handle);
-struct tm_group *tm_group_new(int size); /* NULL: no memory */
-void tm_group_hold(struct tm_group *group);
-void tm_group_release(struct tm_group *group);
-/** @return MPI_IDENT, MPI_SIMILAR (another order) or MPI_UNEQUAL. */
-int tm_group_compare(const struct tm_group *a, const struct tm_group *b);
-/** @return the rank in the group of a rank of the job; MPI_UNDEFINED: none. */
-int tm_group_find(const struct tm_group *group, int number);
+/** A communicator's handler: threads of the rank may set it while others fail. What is told is held
+ * for the caller. */
+struct tm_errhandler *tm_comm_handler(const struct tm_comm *comm);
+void tm_comm_set_handler(struct tm_comm *comm, struct tm_errhandler *handler);
 
 #endif

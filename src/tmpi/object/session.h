@@ -7,7 +7,7 @@
 #ifndef TM_OBJECT_SESSION_H
 #define TM_OBJECT_SESSION_H
 
-#include "tmpi/rank/rank.h"
+#include <stdint.h>
 
 struct tm_errhandler;
 struct tm_info;
@@ -20,14 +20,10 @@ struct tm_session {
   struct tm_buffer *buffer;      /* [rank] of MPI_Session_attach_buffer(); NULL: none */
 };
 
+enum { TM_SESSION_MAGIC = 0x5e55 };
+
 /** NULL: nothing. */
 void tm_session_hold(struct tm_session *session);
 void tm_session_release(struct tm_session *session);
-
-/** Looks a handle up. @return MPI_SUCCESS or what tm_fail() returned. */
-int tm_get_session(const char *call, MPI_Session handle, struct tm_session **session);
-
-/** As tm_fail(), by the session's error handler. */
-int tm_session_fail(struct tm_session *session, const char *call, int code, const char *why);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tmpi/error/errors.h"
+#include "tmpi/mpi.h"
 
 struct tm_topology *tm_topology_new(int kind, int count, int edge_count) {
   size_t words = 3 * (size_t)count + 2 * (size_t)edge_count;
@@ -28,10 +28,17 @@ struct tm_topology *tm_topology_copy(const struct tm_topology *from) {
   return topology;
 }
 
-#pragma weak MPI_Topo_test = PMPI_Topo_test
-int PMPI_Topo_test(MPI_Comm handle, int *status) {
-  struct tm_comm *comm;
-  int error = tm_get_comm("MPI_Topo_test", handle, &comm);
-  if (error == MPI_SUCCESS) *status = comm->topology != NULL ? comm->topology->kind : MPI_UNDEFINED;
-  return error;
+int tm_topology_rank_at(struct tm_topology *t, const int *coords, int direction, int displ) {
+  int rank = 0;
+  for (int d = 0; d < t->count; d++) {
+    int size = tm_topology_dims(t)[d], at = coords[d] + (d == direction ? displ : 0);
+    if (tm_topology_periods(t)[d]) at = (at % size + size) % size;
+    if (at < 0 || at >= size) return MPI_PROC_NULL;
+    rank = rank * size + at;
+  }
+  return rank;
+}
+
+int tm_topology_at(struct tm_topology *t, int direction, int displ) {
+  return tm_topology_rank_at(t, tm_topology_coords(t), direction, displ);
 }

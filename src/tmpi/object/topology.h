@@ -35,6 +35,9 @@ static inline int *tm_topology_dest_weights(struct tm_topology *t) {
 
 /** All words 0. @return NULL: no memory. */
 struct tm_topology *tm_topology_new(int kind, int count, int edge_count);
+/** Of a grid. @return the rank `displ` further on in a direction from coordinates; MPI_PROC_NULL:
+ * outside of a dimension that is not periodic. */
+int tm_topology_rank_at(struct tm_topology *t, const int *coords, int direction, int displ);
 /** Of a grid. @return the rank `displ` from the caller's place in a direction; MPI_PROC_NULL: none.
  */
 int tm_topology_at(struct tm_topology *t, int direction, int displ);

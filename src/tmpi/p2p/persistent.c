@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests that are started again and again, given up, or cancelled. */
 #include "core/internal/locks.h"
-#include "tmpi/coll/collective.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/request/request.h"
 
@@ -77,8 +76,7 @@ static int start(const char *call, const MPI_Request *handle) {
   request->done = 0;
   request->cancelled = false;
   request->active = true;
-  error =
-      request->kind == TM_COLLECTIVE ? tm_collective_restart(request) : tm_request_start(request);
+  error = request->kind == TM_COLLECTIVE ? request->restart(request) : tm_request_start(request);
   if (error == MPI_SUCCESS) return MPI_SUCCESS;
   request->active = false;
   if (request->kind == TM_COLLECTIVE) return tm_fail_code(request->comm, call, error);

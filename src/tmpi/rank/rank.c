@@ -14,43 +14,9 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
-#include "core/internal/park.h"
-#include "core/internal/placement.h"
 #include "core/internal/thread.h"
-#include "tmpi/layout/predefined.h"
-#include "tmpi/object/comm.h"
-#include "tmpi/report/report.h"
-
-enum { MOVE_NS = 1000 }; /* a rank to another VP, and its messages while it is there; 021 */
 
 struct tm_job tm_job;
-
-int tm_job_start(int size) {
-  if (tm_job.ranks != NULL) return EINVAL;
-  size_t bytes = (size_t)size * sizeof(struct tm_rank);
-  struct tm_rank *ranks = aligned_alloc(TM_LINE, bytes);
-  struct tm_group *all = tm_group_new(size);
-  if (ranks == NULL || all == NULL) {
-    free(ranks); /* the job ends */
-    return ENOMEM;
-  }
-  memset(ranks, 0, bytes);
-  mti_set_move_ns(MOVE_NS);
-  tm_job.size = size;
-  tm_job.vp_count = mltp_vp() >= 0 ? mltp_vps_active() : 0;
-  for (int i = 0; i < size; i++) {
-    ranks[i].number = all->ranks[i] = i;
-    ranks[i].box.home = tm_rank_home(i);
-  }
-  tm_job.ranks = ranks;
-  tm_job.all = all;
-  tm_job.next_context = 4; /* world and self have the first ones */
-  if (tm_job.wait == TM_WAIT_SPIN && tm_job.spin_ns == 0) tm_job.spin_ns = mti_park_ns();
-  if (tm_job.wait == TM_WAIT_SPIN && tm_job.spin_ns == 0) tm_job.wait = TM_WAIT_PARK;
-  tm_types_start();
-  tm_report_start();
-  return 0;
-}
 
 void tm_job_wait(enum tm_wait wait, uint64_t spin_ns) {
   tm_job.wait = wait;

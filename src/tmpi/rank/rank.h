@@ -81,9 +81,6 @@ struct tm_job {
 
 TM_EXPORT extern struct tm_job tm_job;
 
-/** Makes the job. libmltp runs. @return 0, EINVAL (there is one), ENOMEM, EAGAIN. */
-TM_EXPORT int tm_job_start(int size);
-
 /** Before it: how to wait. spin_ns: of TM_WAIT_SPIN; 0: as long as a park takes. */
 TM_EXPORT void tm_job_wait(enum tm_wait wait, uint64_t spin_ns);
 

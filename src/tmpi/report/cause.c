@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tmpi/report/report.h"
 #include "tmpi/report/text.h"
 
 void tm_cause_print(const char *text) { fprintf(stderr, "tmpi: why: %s\n", text); }

@@ -9,6 +9,7 @@
 #include "base/atomic.h"
 #include "core/internal/process.h"
 #include "tmpi/report/activity.h"
+#include "tmpi/report/cause.h"
 #include "tmpi/report/location.h"
 #include "tmpi/report/text.h"
 

@@ -16,8 +16,4 @@ void tm_report_start(void);
  * @param still  none of them will go on */
 TM_EXPORT void tm_report(const char *title, bool still);
 
-/** cause.c: who waits for whom in vain. doing: of all ranks; still: none of them will go on. */
-struct tm_activity;
-void tm_report_causes(const struct tm_activity *activity, bool still);
-
 #endif

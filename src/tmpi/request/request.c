@@ -5,21 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tmpi/coll/collective.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/layout/type.h"
-
-int tm_get_type(struct tm_comm *comm, const char *call, MPI_Datatype handle,
-                struct tm_type **type) {
-  *type = tm_type_of(handle);
-  if (*type == NULL)
-    return tm_fail(
-        comm, call, MPI_ERR_TYPE, "the datatype is %s",
-        handle == MPI_DATATYPE_NULL ? "MPI_DATATYPE_NULL" : "not valid: freed, or never made");
-  if (!(*type)->committed)
-    return tm_fail(comm, call, MPI_ERR_TYPE, "the datatype is not committed (MPI_Type_commit())");
-  return MPI_SUCCESS;
-}
 
 static int check_peer(struct tm_comm *comm, const struct tm_arguments *a, enum tm_kind kind) {
   bool wildcard = kind == TM_RECV && a->peer == MPI_ANY_SOURCE;
@@ -148,18 +135,4 @@ struct tm_request *tm_request_keep(const struct tm_request *request) {
   struct tm_request *kept = malloc(sizeof *kept);
   if (kept != NULL) *kept = *request;
   return kept;
-}
-
-void tm_request_empty(struct tm_request *request) {
-  if (request->borrows) return;
-  if (request->type != NULL) tm_type_release(request->type);
-  if (request->comm != NULL) tm_comm_release(request->comm);
-}
-
-void tm_request_drop(struct tm_request *request) {
-  if (request->kind == TM_GENERALIZED && request->freed) request->release(request->extra);
-  if (request->kind == TM_COLLECTIVE) tm_collective_drop(request);
-  tm_request_empty(request);
-  request->magic = 0;
-  free(request);
 }

@@ -6,6 +6,7 @@
 #ifndef TM_REQUEST_REQUEST_H
 #define TM_REQUEST_REQUEST_H
 
+#include "tmpi/match/match.h"
 #include "tmpi/object/comm.h"
 
 /** The arguments of a send or a receive, as given. */
@@ -63,17 +64,9 @@ int tm_request_perform(struct tm_request *request, const char *call);
 /** Moves a filled request from the stack to one that outlives the call. NULL: no memory. */
 struct tm_request *tm_request_keep(const struct tm_request *request);
 
-/** Gives back what it holds. */
-void tm_request_empty(struct tm_request *request);
-/** The same, and frees it. */
-void tm_request_drop(struct tm_request *request);
-
 /** Tells a status (may be NULL, as are all) what a request brought; NULL: an empty one. */
 void tm_status_set(MPI_Status *status, const struct tm_request *request);
 void tm_status_bytes(MPI_Status *status, int source, int tag, size_t bytes);
 size_t tm_status_get_bytes(const MPI_Status *status);
-
-/** Fills *type with the type of a handle that may be used in a message. */
-int tm_get_type(struct tm_comm *comm, const char *call, MPI_Datatype handle, struct tm_type **type);
 
 #endif

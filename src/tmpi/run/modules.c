@@ -14,7 +14,7 @@
 const void *tm_module(const char *name, const char *symbol) {
   char path[PATH_MAX];
   Dl_info library;
-  if (dladdr((const void *)(uintptr_t)tm_job_start, &library) == 0) return NULL;
+  if (dladdr((const void *)(uintptr_t)tm_job_flush, &library) == 0) return NULL;
   const char *slash = strrchr(library.dli_fname, '/');
   size_t folder = slash != NULL ? (size_t)(slash - library.dli_fname) + 1 : 0;
   snprintf(path, sizeof path, "%.*stmpi/%s.so", (int)folder, library.dli_fname, name);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/internal/process.h"
+#include "tmpi/env/job.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
 #include "tmpi/run/modules.h"

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tmpi/coll/coll.h"
+#include "tmpi/comm/split.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/object/topology.h"
 
@@ -21,19 +22,6 @@ static void coordinates(struct tm_topology *t, int rank, int *coords) {
     coords[d] = rank % tm_topology_dims(t)[d];
     rank /= tm_topology_dims(t)[d];
   }
-}
-
-/* @return the rank `displ` further on in a direction from coordinates; MPI_PROC_NULL: outside of a
- * dimension that is not periodic. */
-static int rank_at(struct tm_topology *t, const int *coords, int direction, int displ) {
-  int rank = 0;
-  for (int d = 0; d < t->count; d++) {
-    int size = tm_topology_dims(t)[d], at = coords[d] + (d == direction ? displ : 0);
-    if (tm_topology_periods(t)[d]) at = (at % size + size) % size;
-    if (at < 0 || at >= size) return MPI_PROC_NULL;
-    rank = rank * size + at;
-  }
-  return rank;
 }
 
 static int check_dims(struct tm_comm *comm, const char *call, int ndims, const int *dims,
@@ -147,7 +135,7 @@ int PMPI_Cart_rank(MPI_Comm handle, const int coords[], int *rank) {
   struct tm_comm *comm;
   int error = get("MPI_Cart_rank", handle, &comm);
   if (error != MPI_SUCCESS) return error;
-  int found = rank_at(comm->topology, coords, 0, 0);
+  int found = tm_topology_rank_at(comm->topology, coords, 0, 0);
   if (found == MPI_PROC_NULL)
     return tm_fail(comm, "MPI_Cart_rank", MPI_ERR_ARG, "the coordinates lie outside of the grid");
   *rank = found;
@@ -167,10 +155,6 @@ int PMPI_Cart_coords(MPI_Comm handle, int rank, int maxdims, int coords[]) {
                    comm->topology->count);
   coordinates(comm->topology, rank, coords);
   return MPI_SUCCESS;
-}
-
-int tm_topology_at(struct tm_topology *t, int direction, int displ) {
-  return rank_at(t, tm_topology_coords(t), direction, displ);
 }
 
 #pragma weak MPI_Cart_shift = PMPI_Cart_shift

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tmpi/coll/coll.h"
+#include "tmpi/comm/split.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/object/topology.h"
 

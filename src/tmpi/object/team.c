@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Teams come and go: found by the context and the first member. Gates whose members spin.
+ * Teams are made and freed. A table finds them by the context and the first member.
  */
-#include "tmpi/coll/team.h"
+#include "tmpi/object/team.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/internal/locks.h"
-#include "core/internal/park.h"
-#include "core/internal/placement.h"
 
 enum { BUCKETS = 256 };
 
@@ -109,49 +107,4 @@ void tm_team_leave(struct tm_team *team) {
   }
   mti_unlock(&table.ilock);
   if (last) free(team);
-}
-
-/* ---- barriers */
-
-/* When a member came to a barrier. */
-struct coming {
-  const struct tm_team_barrier *barrier;
-  uint32_t epoch;
-};
-
-static bool is_open(const void *what) {
-  const struct coming *coming = what;
-  /* MG-2 acquire: what others have published; pairs MG-1 */
-  return mt_load_acquire(&coming->barrier->epoch) != coming->epoch;
-}
-
-void tm_team_barrier_spin(struct tm_team_barrier *barrier, const struct tm_coll *coll) {
-  const struct coming coming = {barrier, barrier->epoch};
-  if (!tm_may_spin(NULL)) {
-    tm_team_barrier_park(barrier, coll);
-    return;
-  }
-  mti_unlock(&barrier->queue.ilock_);
-  if (tm_spin(is_open, &coming, NULL)) return;
-  mti_lock(&barrier->queue.ilock_);
-  if (is_open(&coming))
-    mti_unlock(&barrier->queue.ilock_);
-  else
-    tm_team_barrier_park(barrier, coll);
-}
-
-/* By a thread's number: rank.c. */
-static int home_of(uint32_t number) { return number != 0 ? tm_rank_home((int)number - 1) : -1; }
-
-void tm_team_barrier_release(struct tm_team_barrier *barrier, bool at_home) {
-  if (barrier->spins) {
-    mti_lock(&barrier->queue.ilock_);
-    /* MG-1 release: what was published before the last one came; pairs MG-2 */
-    mt_store_release(&barrier->epoch, barrier->epoch + 1);
-  }
-  if (at_home)
-    mti_resume_all_on(&barrier->queue, home_of);
-  else
-    mti_resume_all(&barrier->queue);
-  if (barrier->spins) mti_unlock(&barrier->queue.ilock_);
 }

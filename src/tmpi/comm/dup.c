@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copies of communicators. */
+#include "tmpi/attr/attribute.h"
+#include "tmpi/coll/coll.h"
+#include "tmpi/error/errors.h"
+#include "tmpi/object/info.h"
+#include "tmpi/object/topology.h"
+
+static int dup(const char *call, MPI_Comm handle, MPI_Info info, bool own_info, MPI_Comm *copy) {
+  struct tm_comm *old;
+  int error = tm_get_comm(call, handle, &old);
+  if (error != MPI_SUCCESS) return error;
+  *copy = MPI_COMM_NULL;
+  struct tm_attributes *attributes;
+  error = tm_attributes_copy(&attributes, &old->attributes, handle, MPI_DATATYPE_NULL);
+  uint64_t context = tm_context_agree(old, call);
+  if (error != MPI_SUCCESS) return tm_fail_code(old, call, error);
+  tm_group_hold(old->group);
+  if (old->inter) tm_group_hold(old->remote);
+  struct tm_comm *comm = tm_comm_new(context, old->group, old->inter ? old->remote : NULL);
+  if (comm == NULL) return tm_fail_code(old, call, MPI_ERR_NO_MEM);
+  tm_comm_inherit(comm, old);
+  comm->attributes = attributes;
+  if (!tm_comm_add_local(comm)) return tm_fail_code(old, call, MPI_ERR_NO_MEM);
+  if (old->topology != NULL) comm->topology = tm_topology_copy(old->topology);
+  const struct tm_info *hints = own_info ? tm_info_of(info) : old->info;
+  if (hints != NULL) comm->info = tm_info_hints(hints);
+  *copy = (MPI_Comm)comm;
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Comm_dup = PMPI_Comm_dup
+int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm *copy) {
+  return dup("MPI_Comm_dup", comm, MPI_INFO_NULL, false, copy);
+}
+
+#pragma weak MPI_Comm_dup_with_info = PMPI_Comm_dup_with_info
+int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *copy) {
+  return dup("MPI_Comm_dup_with_info", comm, info, true, copy);
+}

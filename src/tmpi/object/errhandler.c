@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Error handlers: the predefined ones, and those a program makes. */
+#include "tmpi/object/errhandler.h"
+
+#include <stdlib.h>
+
+#include "base/atomic.h"
+
+static struct tm_errhandler fatal = {TM_ERRHANDLER_MAGIC, 1, NULL, NULL};
+static struct tm_errhandler ends = {TM_ERRHANDLER_MAGIC, 1, NULL, NULL};
+static struct tm_errhandler returns = {TM_ERRHANDLER_MAGIC, 1, NULL, NULL};
+
+struct tm_errhandler *tm_errhandler_fatal(void) { return &fatal; }
+
+struct tm_errhandler *tm_errhandler_returning(void) { return &returns; }
+
+static bool is_predefined(const struct tm_errhandler *handler) {
+  return handler == &fatal || handler == &ends || handler == &returns;
+}
+
+void tm_errhandler_hold(struct tm_errhandler *handler) {
+  if (!is_predefined(handler)) mt_add_relaxed(&handler->refs, 1); /* relaxed: the caller has one */
+}
+
+void tm_errhandler_release(struct tm_errhandler *handler) {
+  /* EH-1 acq_rel: whoever used it has done so; pairs EH-1 */
+  if (is_predefined(handler) || mt_add_acq_rel(&handler->refs, (uint32_t)-1) != 1) return;
+  handler->magic = 0;
+  free(handler);
+}
+
+struct tm_errhandler *tm_errhandler_of(MPI_Errhandler handle) {
+  if (handle == MPI_ERRORS_ARE_FATAL) return &fatal;
+  if (handle == MPI_ERRORS_ABORT) return &ends;
+  if (handle == MPI_ERRORS_RETURN) return &returns;
+  if ((uintptr_t)handle < 0x1000) return NULL;
+  struct tm_errhandler *handler = (struct tm_errhandler *)handle;
+  return handler->magic == TM_ERRHANDLER_MAGIC ? handler : NULL;
+}
+
+MPI_Errhandler tm_errhandler_handle(struct tm_errhandler *handler) {
+  if (handler == &fatal) return MPI_ERRORS_ARE_FATAL;
+  if (handler == &ends) return MPI_ERRORS_ABORT;
+  if (handler == &returns) return MPI_ERRORS_RETURN;
+  return (MPI_Errhandler)handler;
+}
+
+bool tm_errhandler_ends(const struct tm_errhandler *handler) {
+  return handler == &fatal || handler == &ends;
+}

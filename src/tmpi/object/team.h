@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file team.h
+ * What the members of an intracommunicator share for collectives: where they wait for each other,
+ * and what they publish. coll/phase.h has the protocol.
+ *
+ * Members are divided into blocks of neighbours in rank, about as many blocks as a block has
+ * members. Blocks depend on the number of members alone, and so does the order in which elements
+ * are combined.
+ *
+ * The blocks that are at home on one VP (rank.h) form a VP group. Its members usually run on that
+ * VP.
+ *
+ * Rejected: blocks by the VP that members happen to run on. Members move, and results would depend
+ * on it.
+ */
+#ifndef TM_OBJECT_TEAM_H
+#define TM_OBJECT_TEAM_H
+
+#include <mltp/mltp.h>
+#include <stdalign.h>
+
+#include "tmpi/object/group.h"
+#include "tmpi/rank/rank.h"
+
+enum {
+  TM_SMALL_MAX = 256, /* bytes of data that a block has room for, and the team at least */
+  TM_SMALL_EACH = 16, /* bytes the team has room for of each member */
+};
+
+/** Where members wait for each other; coll/phase.h has the protocol. */
+struct tm_team_barrier {
+  alignas(TM_LINE) mltp_waitq_t queue; /* [ilock: its own] */
+  int missing;                         /* [ilock] members that have not arrived yet */
+  int members;                         /* [const] */
+  bool spins;                          /* [const] waiters spin first */
+  uint32_t epoch; /* [atomic] times it was released; counted if `spins`: MG-1, MG-2 */
+};
+
+struct tm_vp_group {
+  struct tm_team_barrier barrier;
+  int home;        /* [const] VP of its blocks' first members; -1: ranks have kernel threads */
+  int releases;    /* [last arrival] until the members move home; 0 to -2: they do */
+  uint32_t points; /* [last arrival] scheduling points of its home when they moved last */
+};
+
+struct tm_team_block {
+  /* [last arrival of its VP group] until the root barrier opens */
+  alignas(TM_LINE) char data[TM_SMALL_MAX];
+};
+
+/** What a member has published; what it means depends on the collective. */
+struct tm_publication {
+  const void *at;
+  size_t bytes;
+  const void *more;
+};
+
+struct tm_team {
+  struct tm_team *next; /* [ilock: table] */
+  uint64_t context;     /* [const] of the communicator */
+  int first;            /* [const] the job's number of its first member */
+  int size;             /* [const] members */
+  int blocks_count;     /* [const] */
+  int vp_group_count;   /* [const] */
+  int members;          /* [ilock: table] whose communicator is not freed yet, or not made */
+  size_t room;          /* [const] bytes of each data */
+  char *data[2];        /* for all members; the two alternate, as slots do */
+  struct tm_team_barrier root_barrier; /* of the last arrivals of all VP groups */
+  struct tm_publication *slots[2];     /* by rank */
+  struct tm_team_block *blocks;
+  int *vp_group_of; /* [const] by block */
+  struct tm_vp_group vp_groups[];
+};
+
+/** The team of a new communicator of this context and group; each member joins, and leaves.
+ * @return NULL: no memory. */
+struct tm_team *tm_team_join(uint64_t context, const struct tm_group *group);
+/** @return the VP group of a member, by its rank. */
+struct tm_vp_group *tm_team_vp_group(struct tm_team *team, int rank);
+void tm_team_leave(struct tm_team *team);
+
+/** @return the first member of a block, or the end of the one before. */
+static inline int tm_block_first(const struct tm_team *team, int block) {
+  return (int)((long)block * team->size / team->blocks_count);
+}
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Error handlers of sessions. */
+#include <stdlib.h>
+
+#include "tmpi/error/errors.h"
+#include "tmpi/object/session.h"
+
+#pragma weak MPI_Session_create_errhandler = PMPI_Session_create_errhandler
+int PMPI_Session_create_errhandler(MPI_Session_errhandler_function *function,
+                                   MPI_Errhandler *result) { /* also without any session */
+  static const char call[] = "MPI_Session_create_errhandler";
+  struct tm_errhandler *handler = calloc(1, sizeof *handler);
+  if (function == NULL || handler == NULL) {
+    free(handler);
+    return tm_fail(NULL, call, function == NULL ? MPI_ERR_ARG : MPI_ERR_NO_MEM,
+                   "no function, or no memory");
+  }
+  *handler = (struct tm_errhandler){TM_ERRHANDLER_MAGIC, 1, NULL, function};
+  *result = (MPI_Errhandler)handler;
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Session_set_errhandler = PMPI_Session_set_errhandler
+int PMPI_Session_set_errhandler(MPI_Session handle, MPI_Errhandler errhandler) {
+  struct tm_session *session;
+  int error = tm_get_session("MPI_Session_set_errhandler", handle, &session);
+  if (error != MPI_SUCCESS) return error;
+  struct tm_errhandler *handler = tm_errhandler_of(errhandler);
+  if (handler == NULL || handler->function != NULL)
+    return tm_session_fail(session, "MPI_Session_set_errhandler", MPI_ERR_ERRHANDLER,
+                           "the error handler is not valid, or one for communicators");
+  tm_errhandler_hold(handler);
+  tm_errhandler_release(session->handler);
+  session->handler = handler;
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Session_get_errhandler = PMPI_Session_get_errhandler
+int PMPI_Session_get_errhandler(MPI_Session handle, MPI_Errhandler *errhandler) {
+  struct tm_session *session;
+  int error = tm_get_session("MPI_Session_get_errhandler", handle, &session);
+  if (error != MPI_SUCCESS) return error;
+  tm_errhandler_hold(session->handler);
+  *errhandler = tm_errhandler_handle(session->handler);
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Session_call_errhandler = PMPI_Session_call_errhandler
+int PMPI_Session_call_errhandler(MPI_Session handle, int code) {
+  struct tm_session *session;
+  int error = tm_get_session("MPI_Session_call_errhandler", handle, &session);
+  if (error != MPI_SUCCESS) return error;
+  tm_session_fail(session, "MPI_Session_call_errhandler", code, "called by the program");
+  return MPI_SUCCESS;
+}
