@@ -25,7 +25,7 @@ static int run(int threads, par_body *body, void *arg) {
 
   for (int i = 0; i < threads; i++) {
     job[i] = (struct par_job){body, arg, i};
-    int err = mltp_create_with(&id[i], NULL, par_job_main, &job[i]);
+    int err = mltp_create(&id[i], NULL, par_job_main, &job[i]);
     if (err != 0) return err;
   }
   for (int i = 0; i < threads; i++) mltp_join(id[i], NULL);

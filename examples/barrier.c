@@ -26,7 +26,7 @@ int main(void) {
   if (mltp_init(0) != 0) return 1;
   for (long i = 0; i < N; i++) sums[0][i] = i + 1;
   for (long i = 0; i < N; i++)
-    if ((threads[i] = mltp_create(run, (void *)i)) == NULL) return 1;
+    if (mltp_create(&threads[i], NULL, run, (void *)i) != 0) return 1;
   for (long i = 0; i < N; i++) {
     void *result;
     mltp_join(threads[i], &result);

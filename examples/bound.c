@@ -26,7 +26,7 @@ static void *watch(void *looks) {
   mltp_lock(&lock);
   mltp_sem_post(&watching);
   while (done < WORKERS * JOBS) {
-    mltp_cond_timedwait(&all_done, &lock, mltp_after(WATCH_NS));
+    mltp_cond_wait_timed(&all_done, &lock, mltp_after(WATCH_NS));
     ++*(int *)looks;
   }
   mltp_unlock(&lock);
@@ -39,10 +39,10 @@ int main(void) {
   int looks = 0;
   attr.name = "watcher";
   attr.bound = 1;
-  if (mltp_init(0) != 0 || mltp_create_with(&watcher, &attr, watch, &looks) != 0) return 1;
+  if (mltp_init(0) != 0 || mltp_create(&watcher, &attr, watch, &looks) != 0) return 1;
   mltp_sem_wait(&watching); /* nothing is done before: it has the lock until it waits */
   for (int i = 0; i < WORKERS; i++)
-    if ((workers[i] = mltp_create(work, NULL)) == NULL) return 1;
+    if (mltp_create(&workers[i], NULL, work, NULL) != 0) return 1;
   for (int i = 0; i < WORKERS; i++) mltp_join(workers[i], NULL);
   mltp_join(watcher, NULL);
   mltp_cond_destroy(&all_done); /* threads waited on it with a deadline */

@@ -30,9 +30,9 @@ static void *reply(void *unused) {
 
 int main(void) {
   pthread_t foreign;
-  if (mltp_init(0) != 0) return 1;
-  mltp_t *thread = mltp_create(reply, NULL);
-  if (thread == NULL || pthread_create(&foreign, NULL, serve, NULL) != 0) return 1;
+  mltp_t *thread;
+  if (mltp_init(0) != 0 || mltp_create(&thread, NULL, reply, NULL) != 0) return 1;
+  if (pthread_create(&foreign, NULL, serve, NULL) != 0) return 1;
   mltp_blocking_begin(); /* or, on one VP, the thread would never run */
   pthread_join(foreign, NULL);
   mltp_blocking_end();

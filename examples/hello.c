@@ -18,9 +18,9 @@ static void *add(void *number) {
 int main(void) {
   mltp_t *threads[THREADS];
   if (mltp_init(0) != 0) return 1; /* it has said why */
-  for (long i = 0; i < THREADS; i++) threads[i] = mltp_create(add, (void *)(i + 1));
-  for (int i = 0; i < THREADS; i++)
-    if (threads[i] == NULL || mltp_join(threads[i], NULL) != 0) return 1;
+  for (long i = 0; i < THREADS; i++)
+    if (mltp_create(&threads[i], NULL, add, (void *)(i + 1)) != 0) return 1;
+  for (int i = 0; i < THREADS; i++) mltp_join(threads[i], NULL);
   mltp_finalize();
   printf("hello: %d threads made the sum %ld\n", THREADS, sum);
   return sum == THREADS * (THREADS + 1L) / 2 ? 0 : 1;

@@ -29,10 +29,10 @@ int main(void) {
   if (mltp_init(0) != 0) return 1;
   uint64_t start = mltp_now();
   for (int i = 0; i < THREADS; i++)
-    if (mltp_create_with(NULL, &attr, wait_at_gate, NULL) != 0) return 1;
+    if (mltp_create(NULL, &attr, wait_at_gate, NULL) != 0) return 1;
   mltp_barrier_wait(&gate); /* returns when all have come */
   mltp_lock(&lock);
-  while (left < THREADS) mltp_cond_wait_with(&last_left, &lock);
+  while (left < THREADS) mltp_cond_wait(&last_left, &lock);
   mltp_unlock(&lock);
   double seconds = (double)(mltp_now() - start) / 1e9;
   mltp_finalize();

@@ -19,7 +19,7 @@ static struct buffer numbers = BUFFER_INIT, squares = BUFFER_INIT;
 
 static void put(struct buffer *b, long item) {
   mltp_lock(&b->lock);
-  while (b->count == SLOTS) mltp_cond_wait_with(&b->not_full, &b->lock);
+  while (b->count == SLOTS) mltp_cond_wait(&b->not_full, &b->lock);
   b->slots[(b->first + b->count++) % SLOTS] = item;
   mltp_cond_signal(&b->not_empty);
   mltp_unlock(&b->lock);
@@ -27,7 +27,7 @@ static void put(struct buffer *b, long item) {
 
 static long get(struct buffer *b) {
   mltp_lock(&b->lock);
-  while (b->count == 0) mltp_cond_wait_with(&b->not_empty, &b->lock);
+  while (b->count == 0) mltp_cond_wait(&b->not_empty, &b->lock);
   long item = b->slots[b->first];
   b->first = (b->first + 1) % SLOTS;
   b->count--;
@@ -59,7 +59,7 @@ int main(void) {
   mltp_t *threads[3];
   if (mltp_init(0) != 0) return 1;
   for (int i = 0; i < 3; i++)
-    if ((threads[i] = mltp_create(stages[i], &sum)) == NULL) return 1;
+    if (mltp_create(&threads[i], NULL, stages[i], &sum) != 0) return 1;
   for (int i = 0; i < 3; i++) mltp_join(threads[i], NULL);
   mltp_finalize();
   printf("pipeline: the squares of 1 to %ld add up to %ld\n", n, sum);

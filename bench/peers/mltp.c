@@ -20,13 +20,12 @@ static void start(int vps) { peer_check(mltp_init(vps) == 0, "mltp_init"); }
 static void stop(void) { peer_check(mltp_finalize() == 0, "mltp_finalize"); }
 
 static inline void p_spawn(p_thread_t *thread, void *(*body)(void *), void *arg) {
-  *thread = mltp_create(body, arg);
-  peer_check(*thread != NULL, "mltp_create");
+  peer_check(mltp_create(thread, NULL, body, arg) == 0, "mltp_create");
 }
 
 static inline void p_spawn_detached(void *(*body)(void *), void *arg) {
-  static const mltp_attr_t detached = {.detached = 1};
-  peer_check(mltp_create_with(NULL, &detached, body, arg) == 0, "mltp_create_with");
+  static const mltp_attr_t detached = {.size = sizeof(mltp_attr_t), .detached = 1};
+  peer_check(mltp_create(NULL, &detached, body, arg) == 0, "mltp_create");
 }
 
 static inline void p_join(p_thread_t *thread) { mltp_join(*thread, NULL); }
@@ -48,9 +47,7 @@ static inline void p_enter(p_monitor_t *monitor) { mltp_lock(&monitor->lock); }
 
 static inline void p_leave(p_monitor_t *monitor) { mltp_unlock(&monitor->lock); }
 
-static inline void p_wait(p_monitor_t *monitor) {
-  mltp_cond_wait_with(&monitor->cond, &monitor->lock);
-}
+static inline void p_wait(p_monitor_t *monitor) { mltp_cond_wait(&monitor->cond, &monitor->lock); }
 
 static inline void p_signal(p_monitor_t *monitor) { mltp_cond_signal(&monitor->cond); }
 
@@ -58,7 +55,7 @@ static inline void p_sem_init(p_sem_t *sem, unsigned value) { mltp_sem_init(sem,
 
 static inline void p_sem_wait(p_sem_t *sem) { mltp_sem_wait(sem); }
 
-static inline bool p_sem_try(p_sem_t *sem) { return mltp_sem_trywait(sem) == 0; }
+static inline bool p_sem_try(p_sem_t *sem) { return mltp_sem_wait_try(sem) == 0; }
 
 static inline void p_sem_post(p_sem_t *sem) { mltp_sem_post(sem); }
 

@@ -2,7 +2,7 @@
 /**
  * @file deltas.c
  * A simulation whose threads are all ready together, again and again, and compute for about
- * 20 us each: what sim_set_vps() is for. What they leave behind depends on the order of their
+ * 20 us each: what mltp_sim_set_vps() is for. What they leave behind depends on the order of their
  * turns, which must be that of one VP.
  */
 #include <errno.h>
@@ -30,21 +30,21 @@ static uint64_t compute(uintptr_t thread, long moment) {
 static void component(void *number) {
   for (long moment = 0; moment < world.moments; moment++) {
     const uint64_t value = compute((uintptr_t)number, moment);
-    sim_ordered();
+    mltp_sim_ordered();
     leave(value);
-    sim_waitfor(1);
+    mltp_sim_waitfor(1);
   }
 }
 
-static void model(void *children) { sim_par(children, (size_t)world.components); }
+static void model(void *children) { mltp_sim_par(children, (size_t)world.components); }
 
 static int simulate(int vps) {
-  sim_child_t *children = calloc((size_t)world.components, sizeof *children);
+  mltp_sim_child_t *children = calloc((size_t)world.components, sizeof *children);
   if (children == NULL) return ENOMEM;
   for (int i = 0; i < world.components; i++)
-    children[i] = (sim_child_t){component, (void *)(uintptr_t)i, NULL};
-  int error = sim_set_vps(vps);
-  if (error == 0) error = sim_run(model, children);
+    children[i] = (mltp_sim_child_t){component, (void *)(uintptr_t)i, NULL};
+  int error = mltp_sim_set_vps(vps);
+  if (error == 0) error = mltp_sim_run(model, children);
   free(children);
   return error;
 }
@@ -70,9 +70,9 @@ static void run(const struct par *par, const struct bench_params *params,
 const struct experiment bench_deltas = {
     .name = "deltas",
     .shows = "a simulation of threads that compute in each delta, on several VPs",
-    .section = "mltp/sim.h, sim_set_vps()",
+    .section = "mltp/sim.h, mltp_sim_set_vps()",
     .impls = "mltp",
-    .threads = {1, {1}}, /* the one that calls sim_run() */
+    .threads = {1, {1}}, /* the one that calls mltp_sim_run() */
     .runs = 5,
     .problem = {.size = 1000, .steps = 100},
     .quick = {.size = 100, .steps = 5},

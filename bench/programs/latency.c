@@ -29,7 +29,7 @@ static struct {
   long expected;
 } world;
 
-static const mltp_attr_t detached = {.detached = 1};
+static const mltp_attr_t detached = {.size = sizeof(mltp_attr_t), .detached = 1};
 
 static double now(void) { return bench_clock(CLOCK_MONOTONIC); }
 
@@ -60,7 +60,7 @@ static void *count_one(void *arg) {
 static double start_one(void) {
   atomic_store(&world.started, 0);
   const double begin = now();
-  if (mltp_create_with(NULL, &detached, say_when, NULL) != 0) return -1;
+  if (mltp_create(NULL, &detached, say_when, NULL) != 0) return -1;
   while (atomic_load(&world.started) == 0) continue; /* this processor is busy */
   const double seconds = atomic_load(&world.started) - begin;
   for (const double until = now() + 3e-6; now() < until;) continue; /* it is idle again */
@@ -72,7 +72,7 @@ static double run_backlog(long backlog) {
   world.expected = atomic_load(&world.ran) + backlog;
   const double begin = now();
   for (long i = 0; i < backlog; i++)
-    if (mltp_create_with(NULL, &detached, count_one, NULL) != 0) return -1;
+    if (mltp_create(NULL, &detached, count_one, NULL) != 0) return -1;
   mltp_sem_wait(&world.all_ran);
   return (atomic_load(&world.started) - begin) / (double)backlog;
 }
@@ -93,7 +93,7 @@ static void run(const struct par *par, const struct bench_params *params,
   const int times = params->problem.count < TIMES_MAX ? (int)params->problem.count : TIMES_MAX;
   (void)par;
   mltp_sem_init(&world.all_ran, 0, "latency");
-  for (int i = 0; i < busy; i++) mltp_create_with(NULL, &detached, keep_busy, NULL);
+  for (int i = 0; i < busy; i++) mltp_create(NULL, &detached, keep_busy, NULL);
   while (atomic_load(&world.busy) < busy) sched_yield();
   bench_timer_start(outcome);
   for (int i = 0; i < times; i++) {

@@ -51,12 +51,12 @@ static uint64_t scatter(uint64_t x) {
 static void *thread_cycle(void *number);
 
 static void create(int vp) {
-  static const mltp_attr_t detached = {.detached = 1};
+  static const mltp_attr_t detached = {.size = sizeof(mltp_attr_t), .detached = 1};
   struct tally *t = &world.tally[vp];
   const uint64_t number = (uint64_t)t->created++ * PAR_THREADS_MAX + (uint64_t)vp;
   t->created_sum += scatter(number);
   /* Without it the run hangs, and is ended as failed. */
-  mltp_create_with(NULL, &detached, thread_cycle, (void *)(uintptr_t)number);
+  mltp_create(NULL, &detached, thread_cycle, (void *)(uintptr_t)number);
 }
 
 /** Waits for all processors to reach here, without letting this one run other threads. */

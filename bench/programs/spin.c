@@ -12,6 +12,7 @@
  * threads, each on a VP, with the lock class of that name ("mltp"). The counter and what
  * each contender says it has added must agree.
  */
+#include <mltp/alternatives.h>
 #include <stdalign.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,7 +114,7 @@ static void run(const struct par *par, const struct bench_params *params,
                 struct bench_outcome *outcome) {
   world.worked = 1;
   mt_spinlock_init(&world.lock, world.kind);
-  const int first = MLTP_LOCK_EXCHANGE - MT_SPIN_EXCHANGE;
+  const int first = MLTP_LOCK_ALT_EXCHANGE - MT_SPIN_EXCHANGE;
   mltp_lock_init(&world.lock_class, (mltp_lock_class_t)(first + (int)world.kind), "counter");
   world.outcome = outcome;
   const int err = par->run(params->threads, body, NULL);

@@ -59,7 +59,8 @@ int main(int argc, char **argv) {
   if (mltp_init(1) != 0) return 1;
   for (uint32_t node = NODES; node > 0; node--) push(node);
   mltp_t *threads[THREADS];
-  for (int i = 0; i < THREADS; i++) threads[i] = mltp_create(use, NULL);
+  for (int i = 0; i < THREADS; i++)
+    if (mltp_create(&threads[i], NULL, use, NULL) != 0) return 1;
   for (int i = 0; i < THREADS; i++) mltp_join(threads[i], NULL);
   mltp_finalize();
   if (errors != 0) fprintf(stderr, "aba: a node had two owners\n");

@@ -42,7 +42,9 @@ int main(int argc, char **argv) {
   if (mltp_init(1) != 0) return 1;
   mltp_lock_init(&savings.lock, MLTP_LOCK_STANDARD, "savings");
   mltp_lock_init(&current.lock, MLTP_LOCK_STANDARD, "current");
-  mltp_t *saver = mltp_create(save, NULL), *spender = mltp_create(spend, NULL);
+  mltp_t *saver, *spender;
+  if (mltp_create(&saver, NULL, save, NULL) != 0) return 1;
+  if (mltp_create(&spender, NULL, spend, NULL) != 0) return 1;
   mltp_set_name(saver, "saver");
   mltp_set_name(spender, "spender");
   mltp_join(saver, NULL);

@@ -14,11 +14,11 @@ static int fixed;
 static void *consume(void *p0) {
   if (fixed) {
     mltp_lock(&lock);
-    while (!full) mltp_cond_wait_with(&filled, &lock);
+    while (!full) mltp_cond_wait(&filled, &lock);
     mltp_unlock(&lock);
   } else if (!full) {
     mltp_lock(&lock);
-    mltp_cond_wait_with(&filled, &lock);
+    mltp_cond_wait(&filled, &lock);
     mltp_unlock(&lock);
   }
   return p0;
@@ -37,8 +37,9 @@ int main(int argc, char **argv) {
   fixed = argc > 1;
   if (mltp_init(1) != 0) return 1;
   mltp_cond_init(&filled, "filled");
-  mltp_t *consumer = mltp_create(consume, NULL);
-  mltp_t *producer = mltp_create(produce, NULL);
+  mltp_t *consumer, *producer;
+  if (mltp_create(&consumer, NULL, consume, NULL) != 0) return 1;
+  if (mltp_create(&producer, NULL, produce, NULL) != 0) return 1;
   mltp_set_name(consumer, "consumer");
   mltp_set_name(producer, "producer");
   mltp_join(producer, NULL);

@@ -21,21 +21,29 @@
 MLTP_BEGIN_DECLS
 
 /**
- * Waits until *word == value (TMPI-2, section 4: waitEvent). What was done before the
- * store is seen by who has waited.
- * @param waker    the thread expected to store it, for whom it is worth to spin while it runs:
- *                 a hint; NULL: not known
- * @param deadline absolute, in ns, as of mltp_now(); MLTP_NEVER: none
- * @return 0; ETIMEDOUT; ECANCELED: see mltp_cancel().
- * Blocks: thread. Context: any.
+ * Waits until *word == value (TMPI-2, section 4: waitEvent). The waiter sees all that the waker
+ * did before it stored the value.
+ * @param waker the thread that is expected to store the value: the caller spins only while that
+ *              thread runs. A hint; NULL: not known
+ * @return 0; ECANCELED: see mltp_cancel(). Blocks: thread. Context: any.
  */
-MLTP_API int mltp_await(const uint32_t *word, uint32_t value, const mltp_t *waker,
-                        uint64_t deadline);
+MLTP_API int mltp_await(const uint32_t *word, uint32_t value, const mltp_t *waker);
 
-/** Waits until *word != value; the rest is as of mltp_await().
- * @return 0; ETIMEDOUT; ECANCELED: see mltp_cancel(). Blocks: thread. Context: any. */
-MLTP_API int mltp_await_not(const uint32_t *word, uint32_t value, const mltp_t *waker,
-                            uint64_t deadline);
+/** Waits as mltp_await(), but gives up at a deadline.
+ * @return 0; ETIMEDOUT; ECANCELED: see mltp_cancel(). Blocks: thread, until the deadline.
+ * Context: any. */
+MLTP_API int mltp_await_timed(const uint32_t *word, uint32_t value, const mltp_t *waker,
+                              uint64_t deadline);
+
+/** Waits until *word != value, as mltp_await() waits for equality.
+ * @return 0; ECANCELED: see mltp_cancel(). Blocks: thread. Context: any. */
+MLTP_API int mltp_await_not(const uint32_t *word, uint32_t value, const mltp_t *waker);
+
+/** Waits as mltp_await_not(), but gives up at a deadline.
+ * @return 0; ETIMEDOUT; ECANCELED: see mltp_cancel(). Blocks: thread, until the deadline.
+ * Context: any. */
+MLTP_API int mltp_await_not_timed(const uint32_t *word, uint32_t value, const mltp_t *waker,
+                                  uint64_t deadline);
 
 /** Stores the value and wakes those who waited for it. Where nobody waits the memory is not
  * touched after the store. Blocks: no. Context: any. */

@@ -8,9 +8,9 @@
  * wait, or are waiting, they return ECANCELED as they would return ETIMEDOUT at their
  * deadline, with the same guarantees. What need not wait is done as ever. These are:
  *  - mltp_sleep(), mltp_sleep_until(), mltp_join_timed()
- *  - mltp_timedlock(), mltp_cond_timedwait(), mltp_sem_timedwait(),
- *    mltp_rwlock_timedrdlock(), mltp_rwlock_timedwrlock(), mltp_latch_timedwait(),
- *    mltp_waitgroup_timedwait(), mltp_await(), mltp_await_not()
+ *  - mltp_lock_timed(), mltp_cond_wait_timed(), mltp_sem_wait_timed(),
+ *    mltp_rwlock_rdlock_timed(), mltp_rwlock_wrlock_timed(), mltp_latch_wait_timed(),
+ *    mltp_waitgroup_wait_timed(), mltp_await(), mltp_await_not()
  *  - mltp_channel_send(), mltp_channel_recv(), mltp_channel_send_timed(),
  *    mltp_channel_recv_timed(), mltp_select()
  *

@@ -21,20 +21,22 @@ MLTP_BEGIN_DECLS
 typedef struct mltp_channel mltp_channel_t;
 
 /**
- * Makes a channel.
+ * Creates a channel.
+ * @param[out] channel the new channel
  * @param capacity     elements it keeps; 0: none, a send waits for its receiver
- * @param element_size bytes of an element; 0: elements carry nothing but their coming
+ * @param element_size bytes of an element; 0: elements carry no data
  * @param name         shown in reports, not copied; NULL: none
- * @return the channel; NULL: no memory. Blocks: no. Context: any.
+ * @return 0; ENOMEM: no memory, or its size overflows. Blocks: no. Context: any.
  */
-MLTP_API mltp_channel_t *mltp_channel_new(size_t capacity, size_t element_size, const char *name);
+MLTP_API int mltp_channel_create(mltp_channel_t **channel, size_t capacity, size_t element_size,
+                                 const char *name);
 
 /**
- * Frees a channel and what is in it. No other thread may use it any more: a receiver
+ * Frees a channel and the elements in it. No other thread may use it any more: a receiver
  * that got EPIPE, or the last element it expects, may free it.
  * @return 0; EBUSY (misuse): threads wait for it. Blocks: no. Context: any.
  */
-MLTP_API int mltp_channel_free(mltp_channel_t *channel);
+MLTP_API int mltp_channel_destroy(mltp_channel_t *channel);
 
 /**
  * Sends an element, once there is room or a receiver.
@@ -56,11 +58,11 @@ MLTP_API int mltp_channel_recv(mltp_channel_t *channel, void *element);
 
 /** Sends an element if that can be done at once. @return 0; EAGAIN: no room, nor a
  * receiver that waits; EPIPE: the channel is closed. Blocks: no. Context: any. */
-MLTP_API int mltp_channel_try_send(mltp_channel_t *channel, const void *element);
+MLTP_API int mltp_channel_send_try(mltp_channel_t *channel, const void *element);
 
 /** Receives an element if that can be done at once. @return 0; EAGAIN: there is none;
  * EPIPE: the channel is closed and empty. Blocks: no. Context: any. */
-MLTP_API int mltp_channel_try_recv(mltp_channel_t *channel, void *element);
+MLTP_API int mltp_channel_recv_try(mltp_channel_t *channel, void *element);
 
 /** Sends an element, but gives up at a deadline. @return 0; ETIMEDOUT, ECANCELED:
  * nothing was sent; EPIPE: the channel is closed. Blocks: thread. Context: any. */
@@ -90,7 +92,7 @@ MLTP_API size_t mltp_channel_capacity(const mltp_channel_t *channel);
 typedef enum mltp_op { MLTP_SEND, MLTP_RECV } mltp_op_t;
 
 /** One of the sends and receives a select chooses from: make it by MLTP_CASE_SEND or
- * MLTP_CASE_RECV. Only mltp_select() uses what is not documented. */
+ * MLTP_CASE_RECV. Fields without a comment belong to mltp_select(). */
 typedef struct mltp_case {
   mltp_channel_t *channel; /**< NULL: this case never happens */
   mltp_op_t op;            /**< what to do with it */
@@ -110,18 +112,26 @@ typedef struct mltp_case {
   {(channel), MLTP_RECV, 0, (element), NULL, NULL, NULL, NULL}
 
 /**
- * Waits until one of several sends and receives can be done, and does exactly that
- * one. Among those that can be done at once it chooses at random. A channel may be
- * in several cases. A closed channel's case can be done: its error is EPIPE then.
- * @param cases    in any order; may be used again afterwards
- * @param count    of cases; meant for some dozens, since the work for putting them in
- *                 order grows with its square
- * @param deadline when to give up; 0: does what can be done at once, or gives up
- * @return the index of the case that happened, or a negative errno value: -ETIMEDOUT;
- *         -ECANCELED: see mltp_cancel(); -EINVAL (misuse): a case that neither sends nor receives.
+ * Waits until one of several sends and receives can be done, and does exactly that one. It
+ * chooses at random among the cases that can be done at once. A channel may be in several cases.
+ * The case of a closed channel can be done: its error is EPIPE then.
+ * @param cases       in any order; may be used again afterwards
+ * @param count       number of cases; meant for some dozens, since sorting them takes time that
+ *                    grows with its square
+ * @param[out] chosen index of the case that was done; written only where 0 is returned
+ * @return 0; ECANCELED: see mltp_cancel(); EINVAL (misuse): a case neither sends nor receives.
  * Blocks: thread. Context: any.
  */
-MLTP_API int mltp_select(mltp_case_t *cases, size_t count, uint64_t deadline);
+MLTP_API int mltp_select(mltp_case_t *cases, size_t count, size_t *chosen);
+
+/** Does one of several sends and receives if one can be done at once.
+ * @return 0; EAGAIN: none can be done now; EINVAL: as mltp_select(). Blocks: no. Context: any. */
+MLTP_API int mltp_select_try(mltp_case_t *cases, size_t count, size_t *chosen);
+
+/** Waits as mltp_select(), but gives up at a deadline.
+ * @return 0; ETIMEDOUT; ECANCELED, EINVAL: as mltp_select().
+ * Blocks: thread, until the deadline. Context: any. */
+MLTP_API int mltp_select_timed(mltp_case_t *cases, size_t count, size_t *chosen, uint64_t deadline);
 
 MLTP_END_DECLS
 

@@ -42,14 +42,14 @@ MLTP_API int mltp_latch_count_down(mltp_latch_t *latch, unsigned n);
 
 /** Tells whether the latch is open. What was done before the count-downs is seen by
  * who finds it so. @return 0: open; EAGAIN: shut. Blocks: no. Context: any. */
-MLTP_API int mltp_latch_trywait(mltp_latch_t *latch);
+MLTP_API int mltp_latch_wait_try(mltp_latch_t *latch);
 
 /** Waits until the latch is open. @return 0. Blocks: thread. Context: any. */
 MLTP_API int mltp_latch_wait(mltp_latch_t *latch);
 
 /** Waits until the latch is open, but gives up at a deadline. @return 0: open; ETIMEDOUT;
  * ECANCELED: see mltp_cancel(). Blocks: thread. Context: any. */
-MLTP_API int mltp_latch_timedwait(mltp_latch_t *latch, uint64_t deadline);
+MLTP_API int mltp_latch_wait_timed(mltp_latch_t *latch, uint64_t deadline);
 
 /** Takes one off the count and waits until the latch is open, as one step.
  * @return 0; EINVAL (misuse): it was open already. Blocks: thread. Context: any. */
@@ -91,7 +91,7 @@ MLTP_API int mltp_waitgroup_wait(mltp_waitgroup_t *group);
 
 /** Waits until no task is left, but gives up at a deadline. @return 0; ETIMEDOUT;
  * ECANCELED: see mltp_cancel(). Blocks: thread. Context: any. */
-MLTP_API int mltp_waitgroup_timedwait(mltp_waitgroup_t *group, uint64_t deadline);
+MLTP_API int mltp_waitgroup_wait_timed(mltp_waitgroup_t *group, uint64_t deadline);
 
 MLTP_END_DECLS
 

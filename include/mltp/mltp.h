@@ -31,7 +31,7 @@
  *    process when mltp_init() is called, with its symbols visible, and be the
  *    only one.
  *  - Rounding mode and floating-point exception masks, if it was created with
- *    fp_control (mltp_create_with()); other threads share those of their VP.
+ *    fp_control (mltp_create()); other threads share those of their VP.
  *
  * All else belongs to the VP, and may be another's after any call that blocks
  * the thread: thread-local variables, pthread_self(), the signal mask, the owner
@@ -44,7 +44,6 @@
 #include <mltp/cancel.h>
 #include <mltp/channel.h>
 #include <mltp/debug.h>
-#include <mltp/key.h>
 #include <mltp/latch.h>
 #include <mltp/once.h>
 #include <mltp/rwlock.h>
@@ -52,5 +51,6 @@
 #include <mltp/sync.h>
 #include <mltp/thread.h>
 #include <mltp/time.h>
+#include <mltp/tss.h>
 
 #endif

@@ -47,12 +47,12 @@ MLTP_API int mltp_rwlock_rdlock(mltp_rwlock_t *lock);
 
 /** Acquires the lock for reading, if no writer holds it or waits for it.
  * @return 0: acquired; EBUSY. Blocks: no. Context: any. */
-MLTP_API int mltp_rwlock_tryrdlock(mltp_rwlock_t *lock);
+MLTP_API int mltp_rwlock_rdlock_try(mltp_rwlock_t *lock);
 
 /** Acquires the lock for reading, but gives up at a deadline.
  * @return 0: acquired; ETIMEDOUT; ECANCELED: see mltp_cancel(); EDEADLK (misuse): the caller holds
  * it for writing. Blocks: thread, until the deadline. Context: any. */
-MLTP_API int mltp_rwlock_timedrdlock(mltp_rwlock_t *lock, uint64_t deadline);
+MLTP_API int mltp_rwlock_rdlock_timed(mltp_rwlock_t *lock, uint64_t deadline);
 
 /** Acquires the lock for writing. @return 0; EDEADLK (misuse): the caller holds it for
  * writing already. Blocks: thread. Context: any. */
@@ -60,13 +60,13 @@ MLTP_API int mltp_rwlock_wrlock(mltp_rwlock_t *lock);
 
 /** Acquires the lock for writing, if it is free. @return 0: acquired; EBUSY. Blocks: no.
  * Context: any. */
-MLTP_API int mltp_rwlock_trywrlock(mltp_rwlock_t *lock);
+MLTP_API int mltp_rwlock_wrlock_try(mltp_rwlock_t *lock);
 
 /** Acquires the lock for writing, but gives up at a deadline; readers who waited behind
  * the caller then go on.
  * @return 0: acquired; ETIMEDOUT; ECANCELED: see mltp_cancel(); EDEADLK (misuse): the caller holds
  * it for writing already. Blocks: thread, until the deadline. Context: any. */
-MLTP_API int mltp_rwlock_timedwrlock(mltp_rwlock_t *lock, uint64_t deadline);
+MLTP_API int mltp_rwlock_wrlock_timed(mltp_rwlock_t *lock, uint64_t deadline);
 
 /**
  * Releases the lock, held for reading or for writing. That a caller is not one of the

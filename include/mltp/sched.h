@@ -63,10 +63,6 @@ MLTP_API void mltp_yield_to_first(void);
  */
 MLTP_API int mltp_yield_to(mltp_t *thread);
 
-/** The thesis's name (3.3.2) for the yield of a bound thread: sched_yield().
- * Blocks: its kernel thread. Context: any. */
-MLTP_API void mltp_yield_bound(void);
-
 /**
  * Moves the number of VPs while the program runs. No more of them are active at
  * a time than the process may use CPUs, unless MLTP_OVERSUBSCRIBE=1.

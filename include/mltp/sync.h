@@ -27,40 +27,28 @@ typedef struct mltp_waitq {
 
 /* ---------------------------------------------------------------- locks */
 
-/** How a lock waits (thesis 3.3.3). All classes are used through the same calls. */
-typedef enum mltp_lock_class {
-  MLTP_LOCK_STANDARD = 0, /**< what MLTP_LOCK names at start; reactive unless set */
-  MLTP_LOCK_REACTIVE,     /**< spins only while the holder runs, then parks. Fair in the
-                               long run: a waiter is overtaken only until it has once been
-                               woken in vain (thesis 5.1) */
-  MLTP_LOCK_SPIN,         /**< ticket lock, first come first served (3.3.3.1): waits on its
-                               VP while the holder runs, yields the VP while it does not */
-  MLTP_LOCK_YIELD_END,    /**< tries, else yields to the end of the queue (3.3.3.2); unfair */
-  MLTP_LOCK_YIELD_FRONT,  /**< tries, else yields to the front (3.3.3.2); every eighth time to
-                               the end, so that a holder behind two waiters gets to run; unfair */
-  MLTP_LOCK_SEMAPHORE,    /**< waits in the kernel, VP and all (3.3.3.3); another VP may be
-                               active meanwhile; unfair */
-  MLTP_LOCK_QUEUE,        /**< queue lock, first come, first served, whoever comes: handed
-                               over to the longest waiter. A waiter spins while the one before
-                               it runs, for a bounded time, then parks. Dearer than reactive
-                               under contention: it is idle until the next in turn runs
-                               (Anderson et al. 1989, Table IV) */
-  /* The spin locks of Anderson et al. 1989, section IV, and the two that followed. A waiter
-     waits on its VP while the holder runs and yields the VP while it does not; it never
-     parks. A timed waiter takes no place: it looks and tries now and then. */
-  MLTP_LOCK_EXCHANGE,   /**< exchanges until it succeeds; unfair */
-  MLTP_LOCK_READ,       /**< reads until the lock looks free, then exchanges; unfair */
-  MLTP_LOCK_BACKOFF,    /**< once it looks free, waits the longer the more attempts have
-                             failed, looks again, exchanges; unfair to those who wait long */
-  MLTP_LOCK_PERSISTENT, /**< waits so whenever it looks held, exchanges at once when it looks
-                             free; as unfair */
-  MLTP_LOCK_ARRAY,      /**< first come, first served: takes a number, waits at the place of
-                             that number (Table IV) */
-  MLTP_LOCK_MCS,        /**< first come, first served: each waits on a word of its own (Mellor-
-                             Crummey and Scott 1991) */
-  MLTP_LOCK_CLH         /**< first come, first served: each waits on the word of the one before
-                             it (Craig 1993; Landin and Hagersten 1994) */
-} mltp_lock_class_t;
+/** A lock class: how the lock waits (thesis 3.3.3). The same calls serve all classes. Besides
+ * the constants below, `<mltp/alternatives.h>` lists classes that exist for comparison. */
+typedef uint32_t mltp_lock_class_t;
+
+/** The classes to choose from. Take STANDARD unless a measurement or a need says otherwise. */
+enum {
+  MLTP_LOCK_STANDARD = 0,  /**< the class that MLTP_LOCK names at the start; REACTIVE by default */
+  MLTP_LOCK_REACTIVE = 1,  /**< spins only while the holder runs, then parks. Fair in the long
+                                run: a thread can overtake a waiter only until the waiter was
+                                woken once without getting the lock (thesis 5.1) */
+  MLTP_LOCK_QUEUE = 2,     /**< first come, first served: the holder hands the lock to the longest
+                                waiter. A waiter spins for a bounded time while the thread before
+                                it runs, then parks. Under contention it costs more than REACTIVE,
+                                since the lock is idle until the next waiter runs (Anderson et
+                                al. 1989, Table IV) */
+  MLTP_LOCK_SPIN = 3,      /**< ticket lock, first come, first served (3.3.3.1). A waiter spins
+                                while the holder runs, and yields its VP while it does not */
+  MLTP_LOCK_SEMAPHORE = 4, /**< a waiter sleeps in the kernel together with its VP (3.3.3.3);
+                                another VP may be active meanwhile; unfair */
+  MLTP_LOCK_RECURSIVE = 5  /**< REACTIVE, and its holder may lock it again. It is free after as
+                                many mltp_unlock() calls as there were locks */
+};
 
 /** What a spin lock keeps; internal, here only for its size. */
 typedef struct mltp_spin {
@@ -69,7 +57,7 @@ typedef struct mltp_spin {
   void *held_;     /* what the holder keeps for its release */
 } mltp_spin_t;
 
-/** A mutual exclusion lock, not recursive. */
+/** A mutual exclusion lock. */
 typedef struct mltp_lock_object {
   uint64_t word_;
   uint32_t class_;
@@ -79,18 +67,20 @@ typedef struct mltp_lock_object {
     mltp_spin_t spin_;
   };
   const char *name_;
+  uint64_t depth_;
+  uint64_t room_;
 } mltp_lock_t;
 
 /** Static initialiser of a lock of the given class. */
-#define MLTP_LOCK_INIT_CLASS(lock_class) {0, (lock_class), 0, {{0, 0, NULL, NULL}}, NULL}
+#define MLTP_LOCK_INIT_CLASS(lock_class) {0, (lock_class), 0, {{0, 0, NULL, NULL}}, NULL, 0, 0}
 /** Static initialiser of a standard lock. */
 #define MLTP_LOCK_INIT MLTP_LOCK_INIT_CLASS(MLTP_LOCK_STANDARD)
 
 /**
  * Makes a lock.
- * @param lock_class one of mltp_lock_class_t
+ * @param lock_class a constant above or of `<mltp/alternatives.h>`
  * @param name       shown in reports, not copied; NULL: none
- * @return 0; EINVAL: no such class. Blocks: no. Context: any.
+ * @return 0; EINVAL: this library has no such class. Blocks: no. Context: any.
  */
 MLTP_API int mltp_lock_init(mltp_lock_t *lock, mltp_lock_class_t lock_class, const char *name);
 
@@ -99,19 +89,19 @@ MLTP_API int mltp_lock_destroy(mltp_lock_t *lock);
 
 /**
  * Acquires the lock (thesis 3.3.3).
- * @return 0; EDEADLK (misuse): the caller holds it already.
+ * @return 0; EDEADLK (misuse): the caller holds it already, and its class is not RECURSIVE.
  * Blocks: thread (class SEMAPHORE: VP). Context: any.
  */
 MLTP_API int mltp_lock(mltp_lock_t *lock);
 
 /** Acquires the lock if it is free. @return 0: acquired; EBUSY: held. Blocks: no. Context: any. */
-MLTP_API int mltp_trylock(mltp_lock_t *lock);
+MLTP_API int mltp_lock_try(mltp_lock_t *lock);
 
 /** Acquires the lock, but gives up at a deadline.
  * @return 0: acquired; ETIMEDOUT; ECANCELED: see mltp_cancel(); EDEADLK (misuse): the
  * caller holds it already.
  * Blocks: as mltp_lock(), until the deadline. Context: any. */
-MLTP_API int mltp_timedlock(mltp_lock_t *lock, uint64_t deadline);
+MLTP_API int mltp_lock_timed(mltp_lock_t *lock, uint64_t deadline);
 
 /** Releases the lock. @return 0; EPERM (misuse): the caller does not hold it. Blocks: no.
  * Context: any. */
@@ -136,27 +126,33 @@ MLTP_API int mltp_cond_init(mltp_cond_t *cond, const char *name);
 MLTP_API int mltp_cond_destroy(mltp_cond_t *cond);
 
 /**
- * The thesis's wait (3.3.5): until a signal or broadcast that comes after the
- * caller has entered the queue. There is no lock: a signal that comes before is
- * lost. @return 0. Blocks: thread. Context: any.
- */
-MLTP_API int mltp_cond_wait(mltp_cond_t *cond);
-
-/**
- * Releases the lock and waits, as one step; holds the lock again on return. As
- * with every condition, test the predicate in a loop.
- * @return 0; EPERM (misuse): the caller does not hold the lock.
+ * Releases the lock and waits for a signal, as one step; holds the lock again on return. Test
+ * the predicate in a loop, as with every condition.
+ * @return 0; EPERM (misuse): the caller does not hold the lock; EINVAL (misuse): lock is NULL,
+ *         or it is a recursive lock that the caller holds more than once.
  * Blocks: thread. Context: any.
  */
-MLTP_API int mltp_cond_wait_with(mltp_cond_t *cond, mltp_lock_t *lock);
+MLTP_API int mltp_cond_wait(mltp_cond_t *cond, mltp_lock_t *lock);
 
 /**
- * mltp_cond_wait_with() until a deadline; lock may be NULL: mltp_cond_wait().
- * @return 0; ETIMEDOUT (the lock is held all the same); ECANCELED (likewise): see
- *         mltp_cancel(); EPERM (misuse).
+ * Waits as mltp_cond_wait(), but gives up at a deadline. The caller holds the lock on return in
+ * any case.
+ * @return 0; ETIMEDOUT; ECANCELED: see mltp_cancel(); EPERM, EINVAL: as mltp_cond_wait().
  * Blocks: thread. Context: any.
  */
-MLTP_API int mltp_cond_timedwait(mltp_cond_t *cond, mltp_lock_t *lock, uint64_t deadline);
+MLTP_API int mltp_cond_wait_timed(mltp_cond_t *cond, mltp_lock_t *lock, uint64_t deadline);
+
+/**
+ * Waits for a signal without a lock, in the form of the thesis (3.3.5). A signal that comes before
+ * the caller is in the queue is lost, and the caller then waits for the next one, perhaps for
+ * ever. Use it only where a lost signal does no harm; mltp_cond_wait() loses none.
+ * @return 0. Blocks: thread. Context: any.
+ */
+MLTP_API int mltp_cond_wait_unlocked(mltp_cond_t *cond);
+
+/** Waits as mltp_cond_wait_unlocked(), but gives up at a deadline.
+ * @return 0; ETIMEDOUT; ECANCELED: see mltp_cancel(). Blocks: thread. Context: any. */
+MLTP_API int mltp_cond_wait_unlocked_timed(mltp_cond_t *cond, uint64_t deadline);
 
 /** Wakes the longest waiter, if any. @return 0. Blocks: no. Context: any. */
 MLTP_API int mltp_cond_signal(mltp_cond_t *cond);
@@ -238,11 +234,11 @@ MLTP_API int mltp_sem_wait(mltp_sem_t *sem);
 
 /** Takes one if there is one. @return 0: took one; EAGAIN: there is none. Blocks: no.
  * Context: any. */
-MLTP_API int mltp_sem_trywait(mltp_sem_t *sem);
+MLTP_API int mltp_sem_wait_try(mltp_sem_t *sem);
 
 /** Takes one, but gives up at a deadline. @return 0: took one; ETIMEDOUT; ECANCELED: see
  * mltp_cancel(). Blocks: thread. Context: any. */
-MLTP_API int mltp_sem_timedwait(mltp_sem_t *sem, uint64_t deadline);
+MLTP_API int mltp_sem_wait_timed(mltp_sem_t *sem, uint64_t deadline);
 
 /** Adds one, or gives it to the longest waiter. @return 0; EOVERFLOW: the value is
  * 2^32 - 1. Blocks: no. Context: any. */

@@ -10,145 +10,117 @@
 
 MLTP_BEGIN_DECLS
 
-/** Body of a thread made by mltp_create(): its result reaches mltp_join(). */
-typedef void *(mltp_userf_t)(void *p0);
+/** The function of a thread. Its result reaches mltp_join(). */
+typedef void *(mltp_userf_t)(void *arg);
 
-/** Body of a thread made by mltp_vcreate(): takes the arguments given there. */
-typedef void *(mltp_vuserf_t)(int arg0, ...);
-
-/** Attributes of a thread to be created. Initialise with MLTP_ATTR_INIT. */
+/** Attributes of a new thread. Initialise them with MLTP_ATTR_INIT, or with size and the
+ * fields that matter: later versions add fields at the end, and size tells them apart. */
 typedef struct mltp_attr {
+  size_t size;       /**< sizeof(mltp_attr_t) as the caller was compiled */
   const char *name;  /**< shown in reports; not copied, must outlive the thread; NULL: none */
   size_t stack_size; /**< bytes, rounded up to a power of two; 0: MLTP_STACK_SIZE (256 KiB).
-                          Address space only: memory is used as it is touched. */
-  int bound;         /**< nonzero: a kernel thread of its own (thesis 3.1.2.2) */
-  int detached;      /**< nonzero: nobody will join it; freed when it ends */
-  int fp_control;    /**< nonzero: rounding mode and exception masks are the thread's own: at
-                          first its creator's, then what it sets, wherever it runs. Zero: it
-                          shares those of its VP with all such threads; bound threads have
-                          their own anyway */
-  int priority;      /**< MLTP_PRIORITY_..., a hint to VPs: the kernel knows nothing of it, nor
-                          do bound threads and deterministic mode */
+                          This is address space; memory is used as the thread touches it. */
+  int bound;         /**< nonzero: the thread has a kernel thread of its own (thesis 3.1.2.2) */
+  int detached;      /**< nonzero: the thread cannot be joined; it is freed when it ends */
+  int fp_control;    /**< nonzero: the thread has its own rounding mode and exception masks. It
+                          inherits its creator's and keeps them on every VP. Zero: it shares
+                          those of its VP. A bound thread always has its own. */
+  int priority;      /**< MLTP_PRIORITY_HIGH, MLTP_PRIORITY_LOW or 0. A hint to VPs; bound
+                          threads and deterministic mode ignore it. */
 } mltp_attr_t;
 
-#define MLTP_ATTR_INIT {NULL, 0, 0, 0, 0, 0}
+#define MLTP_ATTR_INIT {sizeof(mltp_attr_t), NULL, 0, 0, 0, 0, 0}
 
-/** Each time the thread becomes ready it goes to the front of its VP's queue, unless another
- * did so within the last four scheduling points: so ready threads still run within a
- * bounded number of them, a third larger. */
+/** A ready thread of high priority goes to the front of its VP's queue, unless another one did
+ * so within the last four scheduling points. So other ready threads still run within a bounded
+ * number of scheduling points, a third larger than without priorities. */
 #define MLTP_PRIORITY_HIGH 1
 
-/** When its turn comes the thread lets all others pass that are ready, once: so it waits for
- * two rounds of the queue at most. */
+/** A ready thread of low priority that reaches the front of the queue goes to the end once
+ * more. So it waits for two rounds of the queue at most. */
 #define MLTP_PRIORITY_LOW (-1)
 
-/** The smallest stack_size, in bytes: for very many threads that do little (no printf).
- * A quarter of it is the guard. Threads take the memory they touch whatever their size,
- * but page tables grow with address space: 33 bytes a thread, not 512. */
+/** The smallest stack_size, in bytes, for very many threads that do little (no printf). A
+ * quarter of it is the guard page. A smaller size saves page tables, not memory: a thread
+ * takes 33 bytes of them instead of 512. */
 #define MLTP_STACK_MIN 16384
 
-/** Most bytes of arguments mltp_vcreate() copies. */
-#define MLTP_VARGS_MAX 256
-
 /**
- * Creates an unbound, joinable thread that runs func(p0) (thesis 3.3.1.1).
- * It is put at the end of the creating VP's ready queue and starts when a VP
- * gets to it; it may start before this call returns. From a bound or foreign
- * thread it goes to the VP that is chosen in turn.
- * @return the thread, or NULL when memory is short (EAGAIN of mltp_create_with()).
+ * Creates a thread that runs func(arg) (thesis 3.3.1.1). An unbound thread goes to the end of
+ * the creating VP's ready queue; a creator that is bound or foreign gives its threads to the
+ * VPs in turn. The thread may run, and end, before this call returns.
+ * @param[out] thread the new thread, stored before it can run; NULL is allowed for a detached one
+ * @param attr        NULL: an unbound, joinable thread with the default stack
+ * @return 0; EINVAL: stack_size is above 1 GiB, or thread is NULL and attr does not say detached,
+ *         or attr has a size or a field that this library does not know; EAGAIN: no memory, or
+ *         the kernel refused a thread (bound); EPERM (misuse): there is no runtime.
  * Blocks: no. Context: any, after mltp_init().
  */
-MLTP_API mltp_t *mltp_create(mltp_userf_t *func, void *p0);
+MLTP_API int mltp_create(mltp_t **thread, const mltp_attr_t *attr, mltp_userf_t *func, void *arg);
 
 /**
- * Creates a joinable thread with attributes.
- * @param[out] thread the new thread; may be NULL when attr says detached
- * @param attr        NULL for the defaults
- * @return 0; EINVAL: stack_size above 1 GiB, or thread is NULL for a joinable one;
- *         EAGAIN: no memory, or the kernel refused a thread (bound).
- * Blocks: no. Context: any, after mltp_init().
- */
-MLTP_API int mltp_create_with(mltp_t **thread, const mltp_attr_t *attr, mltp_userf_t *func,
-                              void *p0);
-
-/**
- * Creates an unbound, joinable thread that calls func with the arguments after
- * nbytes (thesis 3.3.1.1, after QuickThreads).
- * @param nbytes bytes the arguments take, each rounded up to 8; at most
- *               MLTP_VARGS_MAX. The arguments must be integers, pointers or
- *               doubles (no structures, no long double), at most 8 of them doubles.
- * @return the thread, or NULL: nbytes out of range or memory short.
- * Blocks: no. Context: any, after mltp_init().
- */
-MLTP_API mltp_t *mltp_vcreate(mltp_vuserf_t *func, int nbytes, ...);
-
-/**
- * Creates a bound, joinable thread: a kernel thread of its own (thesis 3.3.1.2).
- * It may use every call of this library that an unbound thread may.
- * @return the thread, or NULL: memory short or the kernel refused a thread.
- * Blocks: no. Context: any, after mltp_init().
- */
-MLTP_API mltp_t *mltp_create_bound(mltp_userf_t *func, void *p0);
-
-/**
- * Waits until a thread has ended and frees it.
- * @param[out] result what its function returned or mltp_exit() was given; may be NULL
- * @return 0; EDEADLK: the calling thread itself; EINVAL (misuse): detached,
+ * Waits until a thread has ended, and frees it.
+ * @param[out] result what its function returned or gave to mltp_exit(); may be NULL
+ * @return 0; EDEADLK: the caller is that thread; EINVAL (misuse): the thread is detached, was
  *         joined already, or another thread is joining it.
  * Blocks: thread. Context: any.
  */
 MLTP_API int mltp_join(mltp_t *thread, void **result);
 
 /**
- * mltp_join() until a deadline. When it gives up the thread is as joinable as before.
- * @param[out] result what its function returned or mltp_exit() was given; may be NULL
- * @return 0; ETIMEDOUT; ECANCELED: see mltp_cancel(); EDEADLK, EINVAL as of mltp_join().
- * Blocks: thread. Context: any.
+ * Joins a thread if it has ended.
+ * @param[out] result what its function returned or gave to mltp_exit(); may be NULL
+ * @return 0; EBUSY: it has not ended; EDEADLK, EINVAL: as mltp_join().
+ * Blocks: no. Context: any.
+ */
+MLTP_API int mltp_join_try(mltp_t *thread, void **result);
+
+/**
+ * Joins a thread, but gives up at a deadline. The thread is joinable as before then.
+ * @param[out] result what its function returned or gave to mltp_exit(); may be NULL
+ * @return 0; ETIMEDOUT; ECANCELED: see mltp_cancel(); EDEADLK, EINVAL: as mltp_join().
+ * Blocks: thread, until the deadline. Context: any.
  */
 MLTP_API int mltp_join_timed(mltp_t *thread, void **result, uint64_t deadline);
 
 /**
- * Says that nobody will join the thread: it is freed when it ends.
- * @return 0; EINVAL (misuse): detached or joined already, or being joined.
+ * Detaches a thread: it cannot be joined any more, and is freed when it ends.
+ * @return 0; EINVAL (misuse): it is detached, was joined, or another thread is joining it.
  * Blocks: no. Context: any.
  */
 MLTP_API int mltp_detach(mltp_t *thread);
 
 /**
- * Ends the calling thread with a result for its joiner. Runs no C++ destructors
- * of frames left behind. In the main thread: waits for all others to end, then
- * exits the process with status 0.
- * Context: threads of this library (a foreign thread: misuse).
+ * Ends the calling thread with a result for its joiner (thesis 3.3.2). C++ destructors of the
+ * frames on its stack do not run. The main thread waits until all other threads have ended, and
+ * then exits the process with status 0.
+ * Context: threads of this library (in a foreign thread this is a misuse).
  */
 MLTP_API void mltp_exit(void *result) __attribute__((noreturn));
 
-/** The thesis's name (3.3.2) for mltp_exit(NULL). Context: as mltp_exit(). */
-MLTP_API void mltp_abort(void) __attribute__((noreturn));
-
 /**
- * @return the calling thread. A foreign thread gets a handle at its first call,
- * valid until it exits; NULL when there is no memory for one.
+ * Returns the handle of the calling thread. A foreign thread gets a handle at its first call to
+ * the library; it is valid until that thread exits.
+ * @return the handle; NULL: no memory for a foreign thread's, or (misuse) no runtime.
  * Blocks: no. Context: any.
  */
 MLTP_API mltp_t *mltp_self(void);
 
-/**
- * Changes a thread's name; not copied, it must outlive the thread or the next
- * change. Blocks: no. Context: any.
- */
+/** Changes a thread's name. The name is not copied: it must outlive the thread or the next
+ * change. Blocks: no. Context: any. */
 MLTP_API void mltp_set_name(mltp_t *thread, const char *name);
 
-/** @return the thread's name, "" when it has none. Blocks: no. Context: any. */
+/** Returns the name of a thread. @return the name; "": it has none. Blocks: no. Context: any. */
 MLTP_API const char *mltp_name(const mltp_t *thread);
 
-/** @return the thread's number, unique in this process. Blocks: no. Context: any. */
+/** Returns the number of a thread. @return the number, unique in this process.
+ * Blocks: no. Context: any. */
 MLTP_API uint64_t mltp_id(const mltp_t *thread);
 
 /**
- * Gives the memory of free stacks back to the kernel: that of threads that have
- * ended, except what awake VPs other than the caller's keep for their next ones
- * (512 stacks each at most). What has not been used for a second is given back
- * anyway. A thread that gets such a stack touches new memory.
+ * Returns the memory of free stacks to the kernel. Awake VPs other than the caller's keep up to
+ * 512 free stacks each for their next threads. The library returns memory that was not used for
+ * a second without this call. A thread that later gets such a stack touches new memory.
  * Blocks: no (a system call for each free stack). Context: any, after mltp_init().
  */
 MLTP_API void mltp_trim(void);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "mltp/sync.h"
+#include "mltp/alternatives.h"
 
 struct mt_options mt_options;
 
@@ -131,17 +131,17 @@ static const struct option table[] = {
      NO_NUMBER,
      {{"reactive", MLTP_LOCK_REACTIVE},
       {"spin", MLTP_LOCK_SPIN},
-      {"yield-end", MLTP_LOCK_YIELD_END},
-      {"yield-front", MLTP_LOCK_YIELD_FRONT},
+      {"yield-end", MLTP_LOCK_ALT_YIELD_END},
+      {"yield-front", MLTP_LOCK_ALT_YIELD_FRONT},
       {"semaphore", MLTP_LOCK_SEMAPHORE},
       {"queue", MLTP_LOCK_QUEUE},
-      {"exchange", MLTP_LOCK_EXCHANGE},
-      {"read", MLTP_LOCK_READ},
-      {"backoff", MLTP_LOCK_BACKOFF},
-      {"persistent", MLTP_LOCK_PERSISTENT},
-      {"array", MLTP_LOCK_ARRAY},
-      {"mcs", MLTP_LOCK_MCS},
-      {"clh", MLTP_LOCK_CLH}},
+      {"exchange", MLTP_LOCK_ALT_EXCHANGE},
+      {"read", MLTP_LOCK_ALT_READ},
+      {"backoff", MLTP_LOCK_ALT_BACKOFF},
+      {"persistent", MLTP_LOCK_ALT_PERSISTENT},
+      {"array", MLTP_LOCK_ALT_ARRAY},
+      {"mcs", MLTP_LOCK_ALT_MCS},
+      {"clh", MLTP_LOCK_ALT_CLH}},
      "class of a standard lock"},
     {"MLTP_LOCK_SPIN_NS",
      &mt_options.lock_spin_ns,

@@ -4,8 +4,8 @@
  */
 #include "sim/kernel.h"
 
-void sm_leave_wait(struct sim_node *node) {
-  sim_event_t *event = node->event;
+void sm_leave_wait(struct mltp_sim_node *node) {
+  mltp_sim_event_t *event = node->event;
   if (event->first_ == node)
     event->first_ = node->next;
   else
@@ -23,7 +23,7 @@ void sm_leave_waits(struct sim_thread *t) {
 }
 
 /* The event has come for one that waits; wakes it if it waits for nothing else. */
-static inline void deliver_to(struct sim_node *node) {
+static inline void deliver_to(struct mltp_sim_node *node) {
   struct sim_thread *t = node->thread;
   if (SM_UNLIKELY(node != &t->node)) {
     node->event = NULL;
@@ -35,10 +35,10 @@ static inline void deliver_to(struct sim_node *node) {
 }
 
 /* Nobody is woken twice by one event: nodes that others have left are not in the queue any more. */
-static inline void deliver(sim_event_t *event) {
+static inline void deliver(mltp_sim_event_t *event) {
   uint32_t wakes = event->wakes_;
   event->wakes_ = 0;
-  for (struct sim_node *node; wakes > 0 && (node = event->first_) != NULL; wakes--) {
+  for (struct mltp_sim_node *node; wakes > 0 && (node = event->first_) != NULL; wakes--) {
     event->first_ = node->next;
     deliver_to(node);
   }
@@ -46,7 +46,7 @@ static inline void deliver(sim_event_t *event) {
 
 static void take_over_written(void) {
   sm.attentive &= ~(uint32_t)SM_WRITTEN;
-  for (sim_buffered_t *v = sm.written; v != NULL; v = v->next_) {
+  for (mltp_sim_buffered_t *v = sm.written; v != NULL; v = v->next_) {
     __builtin_memcpy(v->current_, v->pending_, v->size_);
     v->written_ = 0;
   }
@@ -54,10 +54,10 @@ static void take_over_written(void) {
 }
 
 static inline void deliver_all(void) {
-  sim_event_t *event = sm.notified;
+  mltp_sim_event_t *event = sm.notified;
   sm.notified = NULL;
   sm.notified_end = &sm.notified;
-  for (sim_event_t *next; event != NULL; event = next) {
+  for (mltp_sim_event_t *next; event != NULL; event = next) {
     next = event->next_;
     deliver(event);
   }
@@ -83,7 +83,8 @@ __attribute__((noinline)) static void move_time(void) {
 
 void sm_forget_delta(void) {
   take_over_written();
-  for (sim_event_t *event = sm.notified; event != NULL; event = event->next_) event->wakes_ = 0;
+  for (mltp_sim_event_t *event = sm.notified; event != NULL; event = event->next_)
+    event->wakes_ = 0;
 }
 
 /* What few models have comes first. Try blocks before those who wait: whom a trap ends is not
@@ -91,7 +92,7 @@ void sm_forget_delta(void) {
 __attribute__((noinline)) static void end_delta_of_few(void) {
   take_over_written();
   if (sm.scopes != NULL)
-    for (const sim_event_t *event = sm.notified; event != NULL; event = event->next_)
+    for (const mltp_sim_event_t *event = sm.notified; event != NULL; event = event->next_)
       sm_fire(event);
   if (sm_trace_on && sm.notified == NULL && sm.heap_count > 0) sm_trace_sample();
 }

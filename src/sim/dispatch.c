@@ -9,7 +9,7 @@
 #include "sim/effects.h"
 
 struct simulation sm;
-uint32_t sim_parallel;
+uint32_t mltp_sim_parallel;
 
 void sm_run_on(struct sim_host *host, struct sim_thread *t) {
   t->host = host;
@@ -29,7 +29,7 @@ static inline bool several(void) {
 
 static void let_others_run(struct sim_thread *self, struct sim_host *host, struct sim_thread *t) {
   for (;; t = NULL) {
-    if (SM_UNLIKELY(sim_parallel)) {
+    if (SM_UNLIKELY(mltp_sim_parallel)) {
       if (!sm_turn_over(host, true)) return;
       continue;
     }
@@ -63,7 +63,7 @@ bool sm_host_continue(struct sim_host *host) {
   bool kept = sm.native;
   host->next = NULL;
   sm_do(kept ? SM_POOL : SM_FREE, host);
-  if (sim_parallel && !sm_turn_over(host, kept)) return kept && host->next != NULL;
+  if (mltp_sim_parallel && !sm_turn_over(host, kept)) return kept && host->next != NULL;
   if (sm.over) {
     sm_hosts_end(kept ? host : NULL);
     return false;

@@ -8,7 +8,7 @@
 
 #include "sim/kernel.h"
 
-static inline void notify(sim_event_t *event, bool one) {
+static inline void notify(mltp_sim_event_t *event, bool one) {
   if (event->wakes_ == 0) {
     event->next_ = NULL;
     *sm.notified_end = event;
@@ -21,8 +21,8 @@ static inline void notify(sim_event_t *event, bool one) {
 }
 
 /* At the end of its event's queue. */
-static inline void enter_wait(struct sim_node *node) {
-  sim_event_t *event = node->event;
+static inline void enter_wait(struct mltp_sim_node *node) {
+  mltp_sim_event_t *event = node->event;
   node->next = NULL;
   node->prev = event->last_;
   if (event->first_ != NULL)
@@ -36,7 +36,7 @@ static inline void enter_waits(struct sim_thread *t) {
   for (size_t i = 0; i < t->node_count; i++) enter_wait(&t->nodes[i]);
 }
 
-static inline void write_later(sim_buffered_t *variable) {
+static inline void write_later(mltp_sim_buffered_t *variable) {
   if (variable->written_) return;
   sm.attentive |= SM_WRITTEN;
   variable->written_ = 1;
@@ -75,7 +75,7 @@ static inline void sm_effect(enum sm_what what, void *object) {
 
 /** Does it, or notes it if the caller's turn is one of a round. */
 static inline void sm_do(enum sm_what what, void *object) {
-  if (SM_UNLIKELY(sim_parallel))
+  if (SM_UNLIKELY(mltp_sim_parallel))
     sm_note(what, object);
   else
     sm_effect(what, object);

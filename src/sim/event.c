@@ -10,15 +10,15 @@ enum { NODES_ON_STACK = 16 };
 
 /* Where threads do not hand over. Not inlined: or sm_wait() would save registers for the calls in
  * here. */
-__attribute__((noinline)) static struct arch_switch_pair wait_otherwise(sim_event_t *event) {
-  struct sim_thread *self = sm_self_by_host("sim_wait");
+__attribute__((noinline)) static struct arch_switch_pair wait_otherwise(mltp_sim_event_t *event) {
+  struct sim_thread *self = sm_self_by_host("mltp_sim_wait");
   self->node.event = event;
   self->state = SM_WAITING;
   sm_do(SM_WAIT, &self->node);
   return sm_give_way(self);
 }
 
-struct arch_switch_pair sm_wait(sim_event_t *event) {
+struct arch_switch_pair sm_wait(mltp_sim_event_t *event) {
   struct sim_thread *self = sm.current;
   if (SM_UNLIKELY(self == NULL)) return wait_otherwise(event);
   self->node.event = event;
@@ -27,11 +27,11 @@ struct arch_switch_pair sm_wait(sim_event_t *event) {
   return sm_hand_over();
 }
 
-MT_ARCH_RETURN_BY_JUMP void sim_wait(sim_event_t *event) { sm_switch(sm_wait(event)); }
+MT_ARCH_RETURN_BY_JUMP void mltp_sim_wait(mltp_sim_event_t *event) { sm_switch(sm_wait(event)); }
 
-static size_t wait_list(struct sim_thread *self, sim_event_t *const *events, size_t count,
+static size_t wait_list(struct sim_thread *self, mltp_sim_event_t *const *events, size_t count,
                         bool all) {
-  struct sim_node few[NODES_ON_STACK], *nodes = few;
+  struct mltp_sim_node few[NODES_ON_STACK], *nodes = few;
   if (count > NODES_ON_STACK) nodes = calloc(count, sizeof *nodes); /* lost if a trap ends it */
   if (nodes == NULL) sm_no_memory("a list of events");
   for (size_t i = 0; i < count; i++) {
@@ -49,36 +49,39 @@ static size_t wait_list(struct sim_thread *self, sim_event_t *const *events, siz
   return woken_by;
 }
 
-size_t sim_wait_any(sim_event_t *const *events, size_t count) {
-  return wait_list(sm_self("sim_wait_any"), events, count, false);
+size_t mltp_sim_wait_any(mltp_sim_event_t *const *events, size_t count) {
+  return wait_list(sm_self("mltp_sim_wait_any"), events, count, false);
 }
 
-void sim_wait_all(sim_event_t *const *events, size_t count) {
-  struct sim_thread *self = sm_self("sim_wait_all");
+void mltp_sim_wait_all(mltp_sim_event_t *const *events, size_t count) {
+  struct sim_thread *self = sm_self("mltp_sim_wait_all");
   if (count > 0) wait_list(self, events, count, true);
 }
 
-struct arch_switch_pair sm_waitfor(sim_time_t duration) {
-  struct sim_thread *self = sm_self("sim_waitfor");
+struct arch_switch_pair sm_waitfor(mltp_sim_time_t duration) {
+  struct sim_thread *self = sm_self("mltp_sim_waitfor");
   self->wake_at = sm.now + duration;
-  if (SM_UNLIKELY(self->wake_at < duration)) sm_wrong("sim_waitfor", "the time would overflow");
+  if (SM_UNLIKELY(self->wake_at < duration))
+    sm_wrong("mltp_sim_waitfor", "the time would overflow");
   self->state = SM_TIMED;
   sm_do(SM_WAITFOR, self);
   return sm_give_way(self);
 }
 
-MT_ARCH_RETURN_BY_JUMP void sim_waitfor(sim_time_t duration) { sm_switch(sm_waitfor(duration)); }
+MT_ARCH_RETURN_BY_JUMP void mltp_sim_waitfor(mltp_sim_time_t duration) {
+  sm_switch(sm_waitfor(duration));
+}
 
-void sim_notify(sim_event_t *event) { sm_do(SM_NOTIFY, event); }
+void mltp_sim_notify(mltp_sim_event_t *event) { sm_do(SM_NOTIFY, event); }
 
-void sim_notify_one(sim_event_t *event) { sm_do(SM_NOTIFY_ONE, event); }
+void mltp_sim_notify_one(mltp_sim_event_t *event) { sm_do(SM_NOTIFY_ONE, event); }
 
-void *sim_write(sim_buffered_t *variable) {
-  sim_ordered(); /* of several writes in a delta the last one counts */
+void *mltp_sim_write(mltp_sim_buffered_t *variable) {
+  mltp_sim_ordered(); /* of several writes in a delta the last one counts */
   sm_do(SM_WRITE, variable);
   return variable->pending_;
 }
 
-sim_time_t sim_now(void) { return sm.now; }
+mltp_sim_time_t mltp_sim_now(void) { return sm.now; }
 
-uint64_t sim_deltas(void) { return sm.deltas; }
+uint64_t mltp_sim_deltas(void) { return sm.deltas; }

@@ -19,13 +19,13 @@
 #include "sim/effects.h"
 
 static struct {
-  struct mltp_thread *thread; /* which called sim_run() */
+  struct mltp_thread *thread; /* which called mltp_sim_run() */
   uint32_t parking;
 } caller;
 
 const char sm_turn[] = "its turn in the simulation";
 
-struct sim_host *sm_host_here(void) { return mltp_get(sm.key); }
+struct sim_host *sm_host_here(void) { return mltp_tss_get(sm.key); }
 
 struct sim_thread *sm_self_by_host(const char *call) {
   const struct sim_host *host = sm_is_running() && !sm.hands_over ? sm_host_here() : NULL;
@@ -57,7 +57,7 @@ static void *host_main(void *arg) {
     mti_lock(host->starter);
     mti_unlock(host->starter);
   }
-  if (!sm.hands_over && mltp_set(sm.key, host) != 0) sm_no_memory("a thread");
+  if (!sm.hands_over && mltp_tss_set(sm.key, host) != 0) sm_no_memory("a thread");
   do {
     if (setjmp(host->base) == 0)
       sm_run_on(host, host->next);
@@ -70,9 +70,9 @@ static void *host_main(void *arg) {
 
 /* The thread starts at once on another VP, or when the caller waits. */
 static int start(struct sim_host *host, uint32_t *starter) {
-  const mltp_attr_t attr = {.name = host->next->name, .detached = 1};
+  const mltp_attr_t attr = {.size = sizeof(mltp_attr_t), .name = host->next->name, .detached = 1};
   host->starter = starter;
-  return mltp_create_with(NULL, &attr, host_main, host);
+  return mltp_create(NULL, &attr, host_main, host);
 }
 
 static struct sim_host *new_host(void) {

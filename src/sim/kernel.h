@@ -35,7 +35,7 @@ void sm_host_resume(struct sim_host *host);
 /** Runs the first thread on a host, and waits until all is over. @return 0, ENOMEM, EAGAIN. */
 int sm_hosts_run(struct sim_thread *first);
 
-/** All is over: every host but the caller's, which is `last`, ends, and sim_run() returns. */
+/** All is over: every host but the caller's, which is `last`, ends, and mltp_sim_run() returns. */
 void sm_hosts_end(const struct sim_host *last);
 
 /** Leaves all that the calling thread's host runs. */
@@ -70,7 +70,7 @@ void sm_advance(void);
 void sm_forget_delta(void);
 
 /** Takes a node out of its event's queue. */
-void sm_leave_wait(struct sim_node *node);
+void sm_leave_wait(struct mltp_sim_node *node);
 /** Takes a thread out of the queues of all that it waits for. State: SM_LISTED. */
 void sm_leave_waits(struct sim_thread *t);
 
@@ -84,7 +84,7 @@ struct sim_thread *sm_heap_pop(void);
 /* ---- try.c */
 
 /** A notified event that try blocks listen to. */
-void sm_fire(const sim_event_t *event);
+void sm_fire(const mltp_sim_event_t *event);
 /** All hosts within a scope shall unwind; NULL: all there are. */
 void sm_kill(struct sim_scope *scope);
 /** A killed host has unwound. scope: of the threads it had. */

@@ -8,7 +8,8 @@
 
 enum { CHILDREN_ON_STACK = 16 };
 
-static inline void born(struct sim_thread *t, struct sim_thread *parent, const sim_child_t *child) {
+static inline void born(struct sim_thread *t, struct sim_thread *parent,
+                        const mltp_sim_child_t *child) {
   t->host = NULL;
   t->parent = parent;
   t->node.thread = t;
@@ -21,27 +22,27 @@ static inline void born(struct sim_thread *t, struct sim_thread *parent, const s
 }
 
 static void run_all(struct sim_thread *self, struct sim_thread *threads,
-                    const sim_child_t *children, size_t count) {
+                    const mltp_sim_child_t *children, size_t count) {
   self->children = (uint32_t)count;
   for (size_t i = 0; i < count; i++) born(&threads[i], self, &children[i]);
   self->state = SM_JOINING;
   sm_switch(sm_give_way(self));
 }
 
-static void run_few(struct sim_thread *self, const sim_child_t *children, size_t count) {
+static void run_few(struct sim_thread *self, const mltp_sim_child_t *children, size_t count) {
   struct sim_thread threads[CHILDREN_ON_STACK];
   run_all(self, threads, children, count);
 }
 
-void sim_par(const sim_child_t *children, size_t count) {
-  struct sim_thread *self = sm_self("sim_par");
+void mltp_sim_par(const mltp_sim_child_t *children, size_t count) {
+  struct sim_thread *self = sm_self("mltp_sim_par");
   if (count == 0) return;
   if (SM_LIKELY(count <= CHILDREN_ON_STACK)) {
     run_few(self, children, count);
     return;
   }
   struct sim_thread *threads = malloc(count * sizeof *threads); /* lost if a trap ends it */
-  if (threads == NULL) sm_no_memory("the children of sim_par()");
+  if (threads == NULL) sm_no_memory("the children of mltp_sim_par()");
   run_all(self, threads, children, count);
   free(threads);
 }

@@ -10,14 +10,14 @@
 
 static const char *name_of(const char *name) { return name != NULL ? name : "(no name)"; }
 
-static void list_event(const char *before, const sim_event_t *event) {
+static void list_event(const char *before, const mltp_sim_event_t *event) {
   fprintf(stderr, "%s event '%s'", before, name_of(event->name_));
 }
 
 static void list_events(const struct sim_thread *t) {
   const char *between = "", *word = t->missing > 1 ? " and" : " or";
   for (size_t i = 0; i < t->node_count; i++) {
-    const sim_event_t *event = t->nodes[i].event;
+    const mltp_sim_event_t *event = t->nodes[i].event;
     if (event == NULL) continue;
     list_event(between, event);
     between = word;

@@ -6,8 +6,8 @@
  * of the turns that made them so. So the ready queue at one moment can be run as a round: each turn
  * notes its effects (effects.c), and when all turns are over their effects are done in the order of
  * the queue; what is ready then is the next sm_round. What turns share otherwise they may touch
- * only when all turns before theirs are over (sim_ordered()): the earliest turn that is not over
- * never waits, so all end.
+ * only when all turns before theirs are over (mltp_sim_ordered()): the earliest turn that is not
+ * over never waits, so all end.
  *
  * Protocol: a round's turns are `turns`; `earliest` and their flags are under `guard`. Whoever ends
  * the last turn is alone, and sees all that the others noted since each has taken the guard after
@@ -28,7 +28,7 @@ struct sm_effect {
 struct sm_turn {
   struct sm_effect *effects; /* the turn's own, until it is over */
   size_t count, room;
-  struct mltp_thread *waits; /* [guard] parked in sim_ordered() */
+  struct mltp_thread *waits; /* [guard] parked in mltp_sim_ordered() */
   bool over;                 /* [guard] */
   bool in_order;             /* the turn's own: those before it are over */
 };
@@ -50,7 +50,7 @@ void sm_note(enum sm_what what, void *object) {
 }
 
 static void do_effects(void) {
-  sim_parallel = 0;
+  mltp_sim_parallel = 0;
   for (size_t i = 0; i < sm_round.count; i++) {
     struct sm_turn *turn = &sm_round.turns[i];
     for (size_t k = 0; k < turn->count; k++)
@@ -83,8 +83,8 @@ bool sm_turn_over(struct sim_host *host, bool stays) {
   return true;
 }
 
-void sim_ordered(void) {
-  if (SM_LIKELY(!sim_parallel)) return;
+void mltp_sim_ordered(void) {
+  if (SM_LIKELY(!mltp_sim_parallel)) return;
   struct sm_turn *turn = sm_host_here()->turn;
   if (turn->in_order) return;
   turn->in_order = true;
@@ -125,7 +125,7 @@ void sm_round_start(struct sim_host *here) {
   struct sim_thread *t = sm.ready;
   sm.ready = NULL;
   sm.ready_end = &sm.ready;
-  sim_parallel = 1;
+  mltp_sim_parallel = 1;
   bool mine = false;
   for (struct sim_thread *next; t != NULL; t = next) {
     next = t->next; /* it may have ended as soon as it is resumed */

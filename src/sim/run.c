@@ -18,7 +18,7 @@ static int vps = 1;
 
 bool sm_is_running(void) { return mt_load_relaxed(&running) != 0; } /* relaxed: see above */
 
-int sim_set_vps(int count) {
+int mltp_sim_set_vps(int count) {
   if (sm_is_running()) return EBUSY;
   int error = count > mltp_vps() ? mltp_set_vps(count) : 0;
   if (error == 0 && count < 1) error = EINVAL;
@@ -31,19 +31,19 @@ static int set_up(void) {
   sm.hands_over = mti_can_prepare_switch() && vps == 1;
   sm.ready_end = &sm.ready;
   sm.notified_end = &sm.notified;
-  return !sm.hands_over ? mltp_key_create(&sm.key, NULL) : 0;
+  return !sm.hands_over ? mltp_tss_create(&sm.key, NULL) : 0;
 }
 
 static void take_down(void) {
-  if (!sm.hands_over) mltp_key_delete(sm.key);
+  if (!sm.hands_over) mltp_tss_delete(sm.key);
   sm_round_free();
   sm_forget_delta();
   free(sm.heap);
   sm = (struct simulation){0};
 }
 
-int sim_run(void (*body)(void *arg), void *arg) {
-  if (mti_self("sim_run") == NULL) return EPERM;
+int mltp_sim_run(void (*body)(void *arg), void *arg) {
+  if (mti_self("mltp_sim_run") == NULL) return EPERM;
   uint32_t none = 0;
   /* SI-1 acquire: after the last one's end; pairs SI-2 */
   if (!mt_cas_acquire(&running, &none, 1)) return EBUSY;

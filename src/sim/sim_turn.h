@@ -14,10 +14,10 @@
 
 struct arch_switch_pair;
 
-/** sim_wait(). */
-struct arch_switch_pair sm_wait(sim_event_t *event);
+/** mltp_sim_wait(). */
+struct arch_switch_pair sm_wait(mltp_sim_event_t *event);
 
-/** sim_waitfor(). */
-struct arch_switch_pair sm_waitfor(sim_time_t duration);
+/** mltp_sim_waitfor(). */
+struct arch_switch_pair sm_waitfor(mltp_sim_time_t duration);
 
 #endif

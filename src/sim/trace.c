@@ -15,7 +15,7 @@ struct variable {
   char *name;
   const void *address;
   size_t size;
-  sim_trace_kind_t kind;
+  mltp_sim_trace_kind_t kind;
   union {
     uint8_t one;
     uint16_t two;
@@ -48,8 +48,9 @@ static const char *code_of(size_t number, char code[16]) {
   return code;
 }
 
-int sim_trace(const char *name, const void *variable, size_t size, sim_trace_kind_t kind) {
-  bool ok = size == 4 || size == 8 || (kind == SIM_TRACE_INTEGER && (size == 1 || size == 2));
+int mltp_sim_trace(const char *name, const void *variable, size_t size,
+                   mltp_sim_trace_kind_t kind) {
+  bool ok = size == 4 || size == 8 || (kind == MLTP_SIM_TRACE_INTEGER && (size == 1 || size == 2));
   if (!ok) return EINVAL;
   if (sm_is_running()) return EBUSY;
   struct variable *grown = realloc(trace.variables, (trace.count + 1) * sizeof *grown);
@@ -62,7 +63,7 @@ int sim_trace(const char *name, const void *variable, size_t size, sim_trace_kin
   return 0;
 }
 
-int sim_trace_open(const char *path, const char *unit) {
+int mltp_sim_trace_open(const char *path, const char *unit) {
   if (sm_is_running()) return EBUSY;
   FILE *file = fopen(path, "w");
   if (file == NULL) return errno;
@@ -85,7 +86,7 @@ static void write_header(void) {
       *dot = '\0';
       fprintf(trace.file, "$scope module %s $end\n", rest);
     }
-    bool real = v->kind == SIM_TRACE_REAL;
+    bool real = v->kind == MLTP_SIM_TRACE_REAL;
     fprintf(trace.file, "$var %s %zu %s %s $end\n", real ? "real" : "integer",
             real ? (size_t)64 : v->size * 8, code_of(i, code), rest);
     while (scopes-- > 0) fputs("$upscope $end\n", trace.file);
@@ -119,7 +120,7 @@ void sm_trace_sample(void) {
     memcpy(&v->last, v->address, v->size);
     if (!stamped) fprintf(trace.file, "#%" PRIu64 "\n", sm.now);
     stamped = true;
-    if (v->kind == SIM_TRACE_REAL)
+    if (v->kind == MLTP_SIM_TRACE_REAL)
       write_real(v);
     else
       write_binary(v);

@@ -23,9 +23,9 @@ void sm_watch(struct sim_scope *scope) {
   sm.scopes = scope;
   sm.attentive |= SM_SCOPED;
   for (size_t i = 0; i < scope->count; i++) {
-    struct sim_watch *watch = &scope->watches[i];
-    sim_event_t *event = scope->handlers[i].event;
-    *watch = (struct sim_watch){event->watches_, NULL, scope, event, i};
+    struct mltp_sim_watch *watch = &scope->watches[i];
+    mltp_sim_event_t *event = scope->handlers[i].event;
+    *watch = (struct mltp_sim_watch){event->watches_, NULL, scope, event, i};
     if (event->watches_ != NULL) event->watches_->prev = watch;
     event->watches_ = watch;
   }
@@ -33,7 +33,7 @@ void sm_watch(struct sim_scope *scope) {
 
 static void unwatch(struct sim_scope *scope) {
   for (size_t i = 0; i < scope->count; i++) {
-    struct sim_watch *watch = &scope->watches[i];
+    struct mltp_sim_watch *watch = &scope->watches[i];
     if (watch->prev != NULL)
       watch->prev->next = watch->next;
     else
@@ -117,9 +117,9 @@ static void fire(struct sim_scope *scope, size_t index) {
 }
 
 /* The outermost that listens; of one try block's the first handler. */
-static const struct sim_watch *to_fire(const sim_event_t *event) {
-  const struct sim_watch *best = NULL;
-  for (const struct sim_watch *w = event->watches_; w != NULL; w = w->next) {
+static const struct mltp_sim_watch *to_fire(const mltp_sim_event_t *event) {
+  const struct mltp_sim_watch *best = NULL;
+  for (const struct mltp_sim_watch *w = event->watches_; w != NULL; w = w->next) {
     if (w->scope->deaf || sm_suspended_at(w->scope->outer) != NULL) continue;
     if (best == NULL || w->scope->depth < best->scope->depth ||
         (w->scope == best->scope && w->index < best->index))
@@ -128,8 +128,8 @@ static const struct sim_watch *to_fire(const sim_event_t *event) {
   return best;
 }
 
-void sm_fire(const sim_event_t *event) {
-  for (const struct sim_watch *w; (w = to_fire(event)) != NULL;) fire(w->scope, w->index);
+void sm_fire(const mltp_sim_event_t *event) {
+  for (const struct mltp_sim_watch *w; (w = to_fire(event)) != NULL;) fire(w->scope, w->index);
 }
 
 void sm_release(struct sim_scope *scope) {
@@ -145,7 +145,8 @@ void sm_release(struct sim_scope *scope) {
 
 /* ---- the call */
 
-static size_t run_body(struct sim_thread *self, struct sim_scope *scope, const sim_child_t *body) {
+static size_t run_body(struct sim_thread *self, struct sim_scope *scope,
+                       const mltp_sim_child_t *body) {
   struct sim_thread child = {
       .parent = self, .body = body->body, .arg = body->arg, .name = body->name, .scope = scope};
   child.node.thread = &child;
@@ -156,20 +157,22 @@ static size_t run_body(struct sim_thread *self, struct sim_scope *scope, const s
     self->state = SM_TRYING;
     sm_switch(sm_give_way(self));
     if (scope->fired == SM_NOT_FIRED) break;
-    const sim_handler_t *handler = &scope->handlers[scope->fired];
+    const mltp_sim_handler_t *handler = &scope->handlers[scope->fired];
     if (!handler->interrupt) break;
     handler->body(handler->arg);
     sm_do(SM_RELEASE, scope);
   }
-  sim_ordered(); /* at once, since it ends here: other turns of a round have their own time for it
-                  */
+  mltp_sim_ordered(); /* at once, since it ends here: other turns of a round have their own time for
+                       * it
+                       */
   unwatch(scope);
   return scope->fired;
 }
 
-size_t sim_try(const sim_child_t *body, const sim_handler_t *handlers, size_t count) {
-  struct sim_thread *self = sm_self("sim_try");
-  struct sim_watch few[WATCHES_ON_STACK], *watches = few;
+size_t mltp_sim_try(const mltp_sim_child_t *body, const mltp_sim_handler_t *handlers,
+                    size_t count) {
+  struct sim_thread *self = sm_self("mltp_sim_try");
+  struct mltp_sim_watch few[WATCHES_ON_STACK], *watches = few;
   if (count > WATCHES_ON_STACK)
     watches = calloc(count, sizeof *watches); /* lost if a trap ends it */
   if (watches == NULL) sm_no_memory("a try block");

@@ -27,9 +27,9 @@
 #include <stdint.h>
 
 #include "arch/arch.h"
-#include "mltp/key.h"
 #include "mltp/sim.h"
 #include "mltp/thread.h"
+#include "mltp/tss.h"
 
 #define SM_LIKELY(x) __builtin_expect(!!(x), 1)
 #define SM_UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -37,10 +37,10 @@
 struct sim_thread;
 
 /** A wait for an event: a place in its queue. */
-struct sim_node {
-  struct sim_node *next;
-  struct sim_node *prev; /**< of the first in the queue it means nothing */
-  sim_event_t *event;    /**< NULL: delivered already */
+struct mltp_sim_node {
+  struct mltp_sim_node *next;
+  struct mltp_sim_node *prev; /**< of the first in the queue it means nothing */
+  mltp_sim_event_t *event;    /**< NULL: delivered already */
   struct sim_thread *thread;
 };
 
@@ -64,13 +64,13 @@ struct sim_thread {
   uint32_t state;          /**< enum sm_state */
   uint32_t children;       /**< that have not ended */
 
-  struct sim_thread *below; /**< next on the host's pile */
-  struct sim_node node;     /**< SM_WAITING: what it waits for */
-  struct sim_node *nodes;   /**< SM_LISTED: an array on its stack */
+  struct sim_thread *below;    /**< next on the host's pile */
+  struct mltp_sim_node node;   /**< SM_WAITING: what it waits for */
+  struct mltp_sim_node *nodes; /**< SM_LISTED: an array on its stack */
   uint32_t node_count;
   uint32_t missing; /**< deliveries until it is woken */
   size_t woken_by;
-  sim_time_t wake_at;
+  mltp_sim_time_t wake_at;
   size_t heap_index;
 };
 
@@ -90,10 +90,10 @@ struct sim_host {
 };
 
 /** A try block's interest in an event. */
-struct sim_watch {
-  struct sim_watch *next, *prev;
+struct mltp_sim_watch {
+  struct mltp_sim_watch *next, *prev;
   struct sim_scope *scope;
-  sim_event_t *event;
+  mltp_sim_event_t *event;
   size_t index; /**< of the handler */
 };
 
@@ -101,8 +101,8 @@ struct sim_scope {
   struct sim_scope *outer;
   struct sim_scope *before, *after; /**< among all scopes */
   struct sim_thread *owner;
-  const sim_handler_t *handlers;
-  struct sim_watch *watches; /**< one for each handler */
+  const mltp_sim_handler_t *handlers;
+  struct mltp_sim_watch *watches; /**< one for each handler */
   size_t count;
   uint32_t depth;                      /**< 0: outermost */
   bool deaf;                           /**< its body has ended, or a handler runs */
@@ -115,7 +115,7 @@ struct sim_scope {
 #define SM_NOT_FIRED SIZE_MAX
 
 struct sm_timed {
-  sim_time_t time;
+  mltp_sim_time_t time;
   uint64_t sequence;
   struct sim_thread *thread;
 };
@@ -130,10 +130,10 @@ enum {
 struct simulation {
   struct sim_thread *current; /**< whose turn it is; NULL unless hands_over */
   struct sim_thread **ready_end, *ready;
-  sim_event_t **notified_end, *notified; /**< set N, in the order of first notification */
+  mltp_sim_event_t **notified_end, *notified; /**< set N, in the order of first notification */
   uint32_t attentive; /**< what else the end of a delta has to look at: SM_WRITTEN, ... */
-  sim_buffered_t *written;
-  sim_time_t now;
+  mltp_sim_buffered_t *written;
+  mltp_sim_time_t now;
   uint64_t deltas;
   struct sm_timed *heap;
   size_t heap_count, heap_room;
@@ -147,7 +147,7 @@ struct simulation {
   bool over;
   uint32_t unwinding;
   int vps;
-  mltp_key_t key; /**< a thread's host; unless hands_over */
+  mltp_tss_t key; /**< a thread's host; unless hands_over */
 };
 
 extern struct simulation sm;

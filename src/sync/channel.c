@@ -15,23 +15,25 @@
 
 /* ---- life */
 
-mltp_channel_t *mltp_channel_new(size_t capacity, size_t element_size, const char *name) {
+int mltp_channel_create(mltp_channel_t **channel, size_t capacity, size_t element_size,
+                        const char *name) {
   size_t room = SIZE_MAX / 2 - sizeof(mltp_channel_t);
-  if (element_size != 0 && capacity > room / element_size) return NULL;
-  mltp_channel_t *channel = malloc(sizeof *channel + capacity * element_size);
-  if (channel == NULL) return NULL;
-  *channel = (mltp_channel_t){.capacity = capacity, .element_size = element_size, .name = name};
-  return channel;
+  if (element_size != 0 && capacity > room / element_size) return ENOMEM;
+  mltp_channel_t *made = malloc(sizeof *made + capacity * element_size);
+  if (made == NULL) return ENOMEM;
+  *made = (mltp_channel_t){.capacity = capacity, .element_size = element_size, .name = name};
+  *channel = made;
+  return 0;
 }
 
-int mltp_channel_free(mltp_channel_t *channel) {
-  struct mltp_thread *self = mt_self("mltp_channel_free");
+int mltp_channel_destroy(mltp_channel_t *channel) {
+  struct mltp_thread *self = mt_self("mltp_channel_destroy");
   if (self == NULL) return EPERM;
   mt_ilock_lock(&channel->ilock); /* also waits out who has just served us */
   bool waited_for = channel->senders.head != NULL || channel->receivers.head != NULL;
   mt_ilock_unlock(&channel->ilock);
   if (waited_for)
-    return mt_misuse(EBUSY, "mltp_channel_free", self->id, mt_name(self),
+    return mt_misuse(EBUSY, "mltp_channel_destroy", self->id, mt_name(self),
                      "threads wait for channel %p '%s' (close it, and end their waits first)",
                      (void *)channel, channel->name != NULL ? channel->name : "");
   free(channel);
@@ -222,12 +224,12 @@ int mltp_channel_recv(mltp_channel_t *channel, void *element) {
   return in_time("mltp_channel_recv", channel, MLTP_RECV, element, MLTP_NEVER);
 }
 
-int mltp_channel_try_send(mltp_channel_t *channel, const void *element) {
-  return now("mltp_channel_try_send", channel, MLTP_SEND, unconst(element));
+int mltp_channel_send_try(mltp_channel_t *channel, const void *element) {
+  return now("mltp_channel_send_try", channel, MLTP_SEND, unconst(element));
 }
 
-int mltp_channel_try_recv(mltp_channel_t *channel, void *element) {
-  return now("mltp_channel_try_recv", channel, MLTP_RECV, element);
+int mltp_channel_recv_try(mltp_channel_t *channel, void *element) {
+  return now("mltp_channel_recv_try", channel, MLTP_RECV, element);
 }
 
 int mltp_channel_send_timed(mltp_channel_t *channel, const void *element, uint64_t deadline) {

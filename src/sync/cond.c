@@ -20,7 +20,7 @@ int mltp_cond_destroy(mltp_cond_t *cond) {
 
 static inline int let_go(const char *call, mltp_lock_t *lock, struct mltp_thread *self) {
   if (mt_lock_release_inlined(lock, self)) return 0;
-  return mt_lock_release(call, lock, self);
+  return mt_lock_release_to_wait(call, lock, self);
 }
 
 static inline int take_again(mltp_lock_t *lock, struct mltp_thread *self) {
@@ -56,18 +56,37 @@ __attribute__((always_inline)) static inline int wait(const char *call, mltp_con
   return relock != 0 ? relock : error;
 }
 
-int mltp_cond_wait(mltp_cond_t *cond) { return wait("mltp_cond_wait", cond, NULL, NULL); }
-
-int mltp_cond_wait_with(mltp_cond_t *cond, mltp_lock_t *lock) {
-  return wait("mltp_cond_wait_with", cond, lock, NULL);
-}
-
-int mltp_cond_timedwait(mltp_cond_t *cond, mltp_lock_t *lock, uint64_t deadline) {
-  struct mltp_thread *self = mt_self("mltp_cond_timedwait");
+static int wait_timed(const char *call, mltp_cond_t *cond, mltp_lock_t *lock, uint64_t deadline) {
+  struct mltp_thread *self = mt_self(call);
   if (self == NULL) return EPERM;
   struct mt_timer timer;
   mt_timer_arm(&timer, self, deadline);
-  return wait("mltp_cond_timedwait", cond, lock, &timer);
+  return wait(call, cond, lock, &timer);
+}
+
+static int refuse_no_lock(const char *call) {
+  struct mltp_thread *self = mt_self(call);
+  if (self == NULL) return EPERM;
+  return mt_misuse(EINVAL, call, self->id, mt_name(self),
+                   "lock is NULL (give the lock that protects the predicate)");
+}
+
+int mltp_cond_wait(mltp_cond_t *cond, mltp_lock_t *lock) {
+  if (mt_unlikely(lock == NULL)) return refuse_no_lock("mltp_cond_wait");
+  return wait("mltp_cond_wait", cond, lock, NULL);
+}
+
+int mltp_cond_wait_timed(mltp_cond_t *cond, mltp_lock_t *lock, uint64_t deadline) {
+  if (lock == NULL) return refuse_no_lock("mltp_cond_wait_timed");
+  return wait_timed("mltp_cond_wait_timed", cond, lock, deadline);
+}
+
+int mltp_cond_wait_unlocked(mltp_cond_t *cond) {
+  return wait("mltp_cond_wait_unlocked", cond, NULL, NULL);
+}
+
+int mltp_cond_wait_unlocked_timed(mltp_cond_t *cond, uint64_t deadline) {
+  return wait_timed("mltp_cond_wait_unlocked_timed", cond, NULL, deadline);
 }
 
 int mltp_cond_signal(mltp_cond_t *cond) {

@@ -70,7 +70,7 @@ static int wait(const char *call, mltp_latch_t *latch, enum mt_why why, struct m
 static int timedwait(const char *call, mltp_latch_t *latch, enum mt_why why, uint64_t deadline) {
   struct mltp_thread *self = mt_self(call);
   if (mt_unlikely(self == NULL)) return EPERM;
-  if (mltp_latch_trywait(latch) == 0) return 0;
+  if (mltp_latch_wait_try(latch) == 0) return 0;
   struct mt_timer timer;
   mt_timer_arm(&timer, self, deadline);
   return mt_timer_disarm(&timer, wait(call, latch, why, &timer));
@@ -80,9 +80,9 @@ int mltp_latch_count_down(mltp_latch_t *latch, unsigned n) {
   return count_down("mltp_latch_count_down", latch, "latch", n, false);
 }
 
-int mltp_latch_trywait(mltp_latch_t *latch) {
-  if (mt_self("mltp_latch_trywait") == NULL) return EPERM;
-  mt_preempt("mltp_latch_trywait");
+int mltp_latch_wait_try(mltp_latch_t *latch) {
+  if (mt_self("mltp_latch_wait_try") == NULL) return EPERM;
+  mt_preempt("mltp_latch_wait_try");
   mt_ilock_lock(&latch->queue_.ilock_);
   bool open = latch->left_ == 0;
   mt_ilock_unlock(&latch->queue_.ilock_);
@@ -93,8 +93,8 @@ int mltp_latch_wait(mltp_latch_t *latch) {
   return wait("mltp_latch_wait", latch, MT_WHY_LATCH, NULL);
 }
 
-int mltp_latch_timedwait(mltp_latch_t *latch, uint64_t deadline) {
-  return timedwait("mltp_latch_timedwait", latch, MT_WHY_LATCH, deadline);
+int mltp_latch_wait_timed(mltp_latch_t *latch, uint64_t deadline) {
+  return timedwait("mltp_latch_wait_timed", latch, MT_WHY_LATCH, deadline);
 }
 
 int mltp_latch_arrive_and_wait(mltp_latch_t *latch) {
@@ -132,6 +132,6 @@ int mltp_waitgroup_wait(mltp_waitgroup_t *group) {
   return wait("mltp_waitgroup_wait", &group->latch_, MT_WHY_WAITGROUP, NULL);
 }
 
-int mltp_waitgroup_timedwait(mltp_waitgroup_t *group, uint64_t deadline) {
-  return timedwait("mltp_waitgroup_timedwait", &group->latch_, MT_WHY_WAITGROUP, deadline);
+int mltp_waitgroup_wait_timed(mltp_waitgroup_t *group, uint64_t deadline) {
+  return timedwait("mltp_waitgroup_wait_timed", &group->latch_, MT_WHY_WAITGROUP, deadline);
 }

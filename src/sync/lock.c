@@ -7,28 +7,30 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "core/det/det.h"
+#include "mltp/alternatives.h"
 
 static const struct mt_lock_ops *const classes[] = {
     [MLTP_LOCK_REACTIVE] = &mt_lock_reactive,
-    [MLTP_LOCK_SPIN] = &mt_lock_ticket,
-    [MLTP_LOCK_YIELD_END] = &mt_lock_yield_end,
-    [MLTP_LOCK_YIELD_FRONT] = &mt_lock_yield_front,
-    [MLTP_LOCK_SEMAPHORE] = &mt_lock_semaphore,
     [MLTP_LOCK_QUEUE] = &mt_lock_queue,
-    [MLTP_LOCK_EXCHANGE] = &mt_lock_spins[MT_SPIN_EXCHANGE],
-    [MLTP_LOCK_READ] = &mt_lock_spins[MT_SPIN_READ],
-    [MLTP_LOCK_BACKOFF] = &mt_lock_spins[MT_SPIN_BACKOFF],
-    [MLTP_LOCK_PERSISTENT] = &mt_lock_spins[MT_SPIN_PERSISTENT],
-    [MLTP_LOCK_ARRAY] = &mt_lock_spins[MT_SPIN_ARRAY],
-    [MLTP_LOCK_MCS] = &mt_lock_spins[MT_SPIN_MCS],
-    [MLTP_LOCK_CLH] = &mt_lock_spins[MT_SPIN_CLH],
+    [MLTP_LOCK_SPIN] = &mt_lock_ticket,
+    [MLTP_LOCK_SEMAPHORE] = &mt_lock_semaphore,
+    [MLTP_LOCK_RECURSIVE] = &mt_lock_recursive,
+    [MLTP_LOCK_ALT_YIELD_END] = &mt_lock_yield_end,
+    [MLTP_LOCK_ALT_YIELD_FRONT] = &mt_lock_yield_front,
+    [MLTP_LOCK_ALT_EXCHANGE] = &mt_lock_spins[MT_SPIN_EXCHANGE],
+    [MLTP_LOCK_ALT_READ] = &mt_lock_spins[MT_SPIN_READ],
+    [MLTP_LOCK_ALT_BACKOFF] = &mt_lock_spins[MT_SPIN_BACKOFF],
+    [MLTP_LOCK_ALT_PERSISTENT] = &mt_lock_spins[MT_SPIN_PERSISTENT],
+    [MLTP_LOCK_ALT_ARRAY] = &mt_lock_spins[MT_SPIN_ARRAY],
+    [MLTP_LOCK_ALT_MCS] = &mt_lock_spins[MT_SPIN_MCS],
+    [MLTP_LOCK_ALT_CLH] = &mt_lock_spins[MT_SPIN_CLH],
 };
 
-static bool is_class(uint32_t lock_class) { return lock_class <= MLTP_LOCK_CLH; }
+enum { CLASSES = sizeof classes / sizeof classes[0] };
 
 const struct mt_lock_ops *mt_lock_ops(const mltp_lock_t *lock) {
   uint32_t lock_class = mt_lock_class_of(lock);
-  return is_class(lock_class) ? classes[lock_class] : NULL;
+  return lock_class < CLASSES ? classes[lock_class] : NULL;
 }
 
 static const char *name_of(const mltp_lock_t *lock) {
@@ -48,8 +50,8 @@ static int refuse(int error, const char *call, const mltp_lock_t *lock,
   const struct mltp_thread *holder = ops->holder(lock);
   if (error == EDEADLK)
     return mt_misuse(error, call, id, name,
-                     "it holds lock %p '%s' already (locks are not recursive)", (const void *)lock,
-                     name_of(lock));
+                     "it holds lock %p '%s' already (unlock it first, or make the lock recursive)",
+                     (const void *)lock, name_of(lock));
   if (holder == NULL)
     return mt_misuse(error, call, id, name,
                      "it does not hold lock %p '%s', and nobody does (lock before you unlock, and "
@@ -61,7 +63,8 @@ static int refuse(int error, const char *call, const mltp_lock_t *lock,
 }
 
 int mltp_lock_init(mltp_lock_t *lock, mltp_lock_class_t lock_class, const char *name) {
-  if (!is_class((uint32_t)lock_class)) return EINVAL;
+  if (lock_class != MLTP_LOCK_STANDARD && (lock_class >= CLASSES || classes[lock_class] == NULL))
+    return EINVAL;
   *lock = (mltp_lock_t)MLTP_LOCK_INIT_CLASS(lock_class);
   lock->name_ = name;
   return 0;
@@ -95,27 +98,27 @@ int mltp_lock(mltp_lock_t *lock) {
   return error == 0 ? 0 : refuse(error, "mltp_lock", lock, self);
 }
 
-int mltp_trylock(mltp_lock_t *lock) {
-  struct mltp_thread *self = mt_self("mltp_trylock");
+int mltp_lock_try(mltp_lock_t *lock) {
+  struct mltp_thread *self = mt_self("mltp_lock_try");
   if (mt_unlikely(self == NULL)) return EPERM;
-  mt_preempt("mltp_trylock");
+  mt_preempt("mltp_lock_try");
   const struct mt_lock_ops *ops = mt_lock_ops(lock);
-  if (ops == NULL) return refuse(EINVAL, "mltp_trylock", lock, self);
+  if (ops == NULL) return refuse(EINVAL, "mltp_lock_try", lock, self);
   return ops->trylock(lock, self) ? 0 : EBUSY;
 }
 
-int mltp_timedlock(mltp_lock_t *lock, uint64_t deadline) {
-  struct mltp_thread *self = mt_self("mltp_timedlock");
+int mltp_lock_timed(mltp_lock_t *lock, uint64_t deadline) {
+  struct mltp_thread *self = mt_self("mltp_lock_timed");
   if (mt_unlikely(self == NULL)) return EPERM;
-  mt_preempt("mltp_timedlock");
+  mt_preempt("mltp_lock_timed");
   const struct mt_lock_ops *ops = mt_lock_ops(lock);
-  if (ops == NULL) return refuse(EINVAL, "mltp_timedlock", lock, self);
+  if (ops == NULL) return refuse(EINVAL, "mltp_lock_timed", lock, self);
   if (ops->trylock(lock, self)) return 0;
   struct mt_timer timer;
   mt_timer_arm(&timer, self, deadline);
   int error = ops->lock(lock, self, &timer);
   error = mt_timer_disarm(&timer, error);
-  return error == EDEADLK ? refuse(error, "mltp_timedlock", lock, self) : error;
+  return error == EDEADLK ? refuse(error, "mltp_lock_timed", lock, self) : error;
 }
 
 int mltp_unlock(mltp_lock_t *lock) {
@@ -131,4 +134,13 @@ int mt_lock_release(const char *call, mltp_lock_t *lock, struct mltp_thread *sel
   const struct mt_lock_ops *ops = mt_lock_ops(lock);
   int error = ops != NULL ? ops->unlock(lock, self) : EINVAL;
   return error == 0 ? 0 : refuse(error, call, lock, self);
+}
+
+int mt_lock_release_to_wait(const char *call, mltp_lock_t *lock, struct mltp_thread *self) {
+  const struct mt_lock_ops *ops = mt_lock_ops(lock);
+  if (ops == &mt_lock_recursive && ops->holder(lock) == self && lock->depth_ != 0)
+    return mt_misuse(EINVAL, call, self->id, mt_name(self),
+                     "it holds recursive lock %p '%s' %lu times (hold it once to wait)",
+                     (const void *)lock, name_of(lock), (unsigned long)lock->depth_ + 1);
+  return mt_lock_release(call, lock, self);
 }

@@ -35,10 +35,15 @@ extern const struct mt_lock_ops mt_lock_yield_end;
 extern const struct mt_lock_ops mt_lock_yield_front;
 extern const struct mt_lock_ops mt_lock_semaphore;
 extern const struct mt_lock_ops mt_lock_queue;
+extern const struct mt_lock_ops mt_lock_recursive;
 extern const struct mt_lock_ops mt_lock_spins[MT_SPIN_KINDS];
 
 /** mltp_unlock() for a call of another name. */
 int mt_lock_release(const char *call, mltp_lock_t *lock, struct mltp_thread *self);
+
+/** The same for a wait on a condition, which must set the lock free.
+ * @return also EINVAL: it is a recursive lock that self holds more than once. */
+int mt_lock_release_to_wait(const char *call, mltp_lock_t *lock, struct mltp_thread *self);
 
 /** @return the operations of the lock's class; NULL: the class is nonsense. */
 const struct mt_lock_ops *mt_lock_ops(const mltp_lock_t *lock);

@@ -92,24 +92,24 @@ int mltp_rwlock_rdlock(mltp_rwlock_t *lock) {
   return acquire("mltp_rwlock_rdlock", lock, MT_RW_READ);
 }
 
-int mltp_rwlock_tryrdlock(mltp_rwlock_t *lock) {
-  return acquire_try("mltp_rwlock_tryrdlock", lock, MT_RW_READ);
+int mltp_rwlock_rdlock_try(mltp_rwlock_t *lock) {
+  return acquire_try("mltp_rwlock_rdlock_try", lock, MT_RW_READ);
 }
 
-int mltp_rwlock_timedrdlock(mltp_rwlock_t *lock, uint64_t deadline) {
-  return acquire_timed("mltp_rwlock_timedrdlock", lock, MT_RW_READ, deadline);
+int mltp_rwlock_rdlock_timed(mltp_rwlock_t *lock, uint64_t deadline) {
+  return acquire_timed("mltp_rwlock_rdlock_timed", lock, MT_RW_READ, deadline);
 }
 
 int mltp_rwlock_wrlock(mltp_rwlock_t *lock) {
   return acquire("mltp_rwlock_wrlock", lock, MT_RW_WRITE);
 }
 
-int mltp_rwlock_trywrlock(mltp_rwlock_t *lock) {
-  return acquire_try("mltp_rwlock_trywrlock", lock, MT_RW_WRITE);
+int mltp_rwlock_wrlock_try(mltp_rwlock_t *lock) {
+  return acquire_try("mltp_rwlock_wrlock_try", lock, MT_RW_WRITE);
 }
 
-int mltp_rwlock_timedwrlock(mltp_rwlock_t *lock, uint64_t deadline) {
-  return acquire_timed("mltp_rwlock_timedwrlock", lock, MT_RW_WRITE, deadline);
+int mltp_rwlock_wrlock_timed(mltp_rwlock_t *lock, uint64_t deadline) {
+  return acquire_timed("mltp_rwlock_wrlock_timed", lock, MT_RW_WRITE, deadline);
 }
 
 int mltp_rwlock_unlock(mltp_rwlock_t *lock) {

@@ -116,17 +116,34 @@ int mt_select(struct mltp_thread *self, mltp_case_t *cases, size_t count, uint64
   return done != NULL ? (int)(done - cases) : -error;
 }
 
-int mltp_select(mltp_case_t *cases, size_t count, uint64_t deadline) {
-  struct mltp_thread *self = mt_self("mltp_select");
-  if (self == NULL) return -EPERM;
+/* The public calls; a deadline of 0 does not wait. */
+static int select_until(const char *call, mltp_case_t *cases, size_t count, size_t *chosen,
+                        uint64_t deadline) {
+  struct mltp_thread *self = mt_self(call);
+  if (self == NULL) return EPERM;
   for (size_t i = 0; i < count; i++)
     if (cases[i].op != MLTP_SEND && cases[i].op != MLTP_RECV)
-      return -mt_misuse(EINVAL, "mltp_select", self->id, mt_name(self),
-                        "case %zu neither sends nor receives (use MLTP_CASE_SEND or "
-                        "MLTP_CASE_RECV)",
-                        i);
-  mt_preempt("mltp_select");
-  int happened = mt_select(self, cases, count, deadline, MT_WHY_SELECT);
-  mt_preempt("mltp_select");
-  return happened;
+      return mt_misuse(EINVAL, call, self->id, mt_name(self),
+                       "case %zu neither sends nor receives (use MLTP_CASE_SEND or "
+                       "MLTP_CASE_RECV)",
+                       i);
+  mt_preempt(call);
+  int index = mt_select(self, cases, count, deadline, MT_WHY_SELECT);
+  mt_preempt(call);
+  if (index < 0) return -index;
+  *chosen = (size_t)index;
+  return 0;
+}
+
+int mltp_select(mltp_case_t *cases, size_t count, size_t *chosen) {
+  return select_until("mltp_select", cases, count, chosen, MLTP_NEVER);
+}
+
+int mltp_select_try(mltp_case_t *cases, size_t count, size_t *chosen) {
+  int error = select_until("mltp_select_try", cases, count, chosen, 0);
+  return error == ETIMEDOUT ? EAGAIN : error;
+}
+
+int mltp_select_timed(mltp_case_t *cases, size_t count, size_t *chosen, uint64_t deadline) {
+  return select_until("mltp_select_timed", cases, count, chosen, deadline);
 }

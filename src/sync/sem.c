@@ -40,9 +40,9 @@ int mltp_sem_wait(mltp_sem_t *sem) {
   return wait(sem, self, NULL);
 }
 
-int mltp_sem_trywait(mltp_sem_t *sem) {
-  if (mt_self("mltp_sem_trywait") == NULL) return EPERM;
-  mt_preempt("mltp_sem_trywait");
+int mltp_sem_wait_try(mltp_sem_t *sem) {
+  if (mt_self("mltp_sem_wait_try") == NULL) return EPERM;
+  mt_preempt("mltp_sem_wait_try");
   /* relaxed: a post that came before is seen. Who polls leaves the guard to who posts. */
   if (mt_load_relaxed(&sem->value_) == 0) return EAGAIN;
   mt_ilock_lock(&sem->queue_.ilock_);
@@ -51,10 +51,10 @@ int mltp_sem_trywait(mltp_sem_t *sem) {
   return taken ? 0 : EAGAIN;
 }
 
-int mltp_sem_timedwait(mltp_sem_t *sem, uint64_t deadline) {
-  struct mltp_thread *self = mt_self("mltp_sem_timedwait");
+int mltp_sem_wait_timed(mltp_sem_t *sem, uint64_t deadline) {
+  struct mltp_thread *self = mt_self("mltp_sem_wait_timed");
   if (mt_unlikely(self == NULL)) return EPERM;
-  if (mltp_sem_trywait(sem) == 0) return 0;
+  if (mltp_sem_wait_try(sem) == 0) return 0;
   struct mt_timer timer;
   mt_timer_arm(&timer, self, deadline);
   mt_step("semaphore: wait");

@@ -50,7 +50,7 @@ void join_thrower(bool bound, bool started) {
   mltp::runtime runtime(1);
   mltp_yield(); /* so that it is nobody else's turn when the joiner runs the thread */
   mltp_sem_t sem = MLTP_SEM_INIT(0);
-  mltp_t *thread = (bound ? mltp_create_bound : mltp_create)(post_and_throw, &sem);
+  mltp_t *thread = (bound ? spawn_bound : spawn)(post_and_throw, &sem);
   try {
     if (started) mltp_sem_wait(&sem);
     mltp_join(thread, nullptr);

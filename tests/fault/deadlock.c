@@ -14,7 +14,7 @@ static mltp_t *start(const char *name, mltp_userf_t *func, int bound) {
   attr.name = name;
   attr.bound = bound;
   mltp_t *thread = NULL;
-  if (mltp_create_with(&thread, &attr, func, NULL) != 0) _exit(1);
+  if (mltp_create(&thread, &attr, func, NULL) != 0) _exit(1);
   return thread;
 }
 
@@ -98,7 +98,7 @@ static void *wait_for_sem(void *p0) {
 }
 
 static void *wait_for_cond(void *p0) {
-  mltp_cond_wait(&silent_cond);
+  mltp_cond_wait_unlocked(&silent_cond);
   return p0;
 }
 

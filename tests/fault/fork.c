@@ -46,7 +46,7 @@ static void exec_in_child(void) {
 static void misuse_in_child(void) {
   mltp_yield(); /* as without a runtime */
   if (mltp_vp() != -1 || mltp_finalize() != EINVAL) _exit(15);
-  if (mltp_lock(&lock) != EPERM || mltp_create(count, NULL) != NULL) _exit(16);
+  if (mltp_lock(&lock) != EPERM || spawn(count, NULL) != NULL) _exit(16);
   _exit(0);
 }
 
@@ -115,7 +115,7 @@ static void *load(void *arg) {
   mltp_lock_t *contended = arg;
   while (!__atomic_load_n(&stop_now, __ATOMIC_RELAXED)) {
     mltp_lock(contended);
-    mltp_join(mltp_create(count, &(long){0}), NULL);
+    mltp_join(spawn(count, &(long){0}), NULL);
     mltp_unlock(contended);
     mltp_sleep(1000);
   }
@@ -128,8 +128,8 @@ static void fork_under_load(void) {
   mltp_t *threads[LOADS];
   if (mltp_init(8) != 0) _exit(1);
   for (int i = 0; i < LOADS; i++)
-    threads[i] = i % 4 == 0 ? mltp_create_bound(load, &contended) : mltp_create(load, &contended);
-  for (int i = scaled(100); i > 0; i--) mltp_join(mltp_create(fork_and_wait, NULL), NULL);
+    threads[i] = i % 4 == 0 ? spawn_bound(load, &contended) : spawn(load, &contended);
+  for (int i = scaled(100); i > 0; i--) mltp_join(spawn(fork_and_wait, NULL), NULL);
   __atomic_store_n(&stop_now, 1, __ATOMIC_RELAXED);
   for (int i = 0; i < LOADS; i++) mltp_join(threads[i], NULL);
   if (mltp_finalize() != 0) _exit(3);
@@ -171,7 +171,7 @@ static void *overflow(void *p0) {
     mltp_attr_t attr = MLTP_ATTR_INIT;
     attr.name = "grandchild";
     mltp_t *thread;
-    mltp_create_with(&thread, &attr, deep, NULL);
+    mltp_create(&thread, &attr, deep, NULL);
     mltp_join(thread, NULL);
     _exit(0);
   }
@@ -183,7 +183,7 @@ static void *overflow(void *p0) {
 
 static void overflow_in_child(void) {
   mltp_init(0);
-  mltp_join(mltp_create(overflow, NULL), NULL);
+  mltp_join(spawn(overflow, NULL), NULL);
   mltp_finalize();
 }
 

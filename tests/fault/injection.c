@@ -2,6 +2,7 @@
 /* Each allocation and each system call of the library fails in turn, once and from then on:
  * public calls return their documented errors, or the program stops with a message. */
 #include <fcntl.h>
+#include <mltp/thesis.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,8 @@
 
 #include "support/inject.h"
 #include "support/support.h"
+#undef mltp_create /* here with mltp.h's meaning */
+#undef mltp_cond_wait
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/lsan_interface.h>
 static int leaks(void) { return __lsan_do_recoverable_leak_check(); }
@@ -47,9 +50,7 @@ static int create(mltp_t **threads, int count, const mltp_attr_t *attr, mltp_use
                   void *arg) {
   int made = 0;
   for (int i = 0; i < count; i++)
-    if (allow("mltp_create_with", mltp_create_with(&threads[made], attr, func, arg), EAGAIN, 0) ==
-        0)
-      made++;
+    if (allow("mltp_create", mltp_create(&threads[made], attr, func, arg), EAGAIN, 0) == 0) made++;
   return made;
 }
 
@@ -92,7 +93,7 @@ static void unbound(void) {
   }
   mltp_t *thread = mltp_vcreate(with_arguments, 16, 1, 2);
   if (thread != NULL) join(&thread, 1);
-  thread = mltp_create(yielding, NULL);
+  thread = spawn(yielding, NULL);
   if (thread != NULL) allow("mltp_detach", mltp_detach(thread), 0, 0);
   stop();
 }
@@ -141,30 +142,31 @@ static void foreign(void) {
   inject_spare_me(true);
   for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, foreign_main, NULL);
   inject_spare_me(false);
-  mltp_sem_timedwait(&sem, mltp_after(10000000));
+  mltp_sem_wait_timed(&sem, mltp_after(10000000));
   while (__atomic_load_n(&foreign_ended, __ATOMIC_ACQUIRE) < 2) mltp_sleep(100000);
   for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
   stop();
 }
 
 static void *waiting(void *arg) {
-  for (int lock_class = MLTP_LOCK_STANDARD; lock_class <= MLTP_LOCK_SEMAPHORE; lock_class++) {
+  for (int class = 0; lock_classes[class].id < MLTP_LOCK_ALT_EXCHANGE; class ++) {
     mltp_barrier_wait(&barrier);
-    if (arg == NULL) mltp_lock_init(&lock, (mltp_lock_class_t)lock_class, NULL);
+    if (arg == NULL) mltp_lock_init(&lock, lock_classes[class].id, NULL);
     mltp_barrier_wait(&barrier);
     allow("mltp_lock", mltp_lock(&lock), 0, 0);
     mltp_yield();
     allow("mltp_unlock", mltp_unlock(&lock), 0, 0);
-    if (allow("mltp_timedlock", mltp_timedlock(&lock, mltp_after(100000)), ETIMEDOUT, 0) == 0)
+    if (allow("mltp_lock_timed", mltp_lock_timed(&lock, mltp_after(100000)), ETIMEDOUT, 0) == 0)
       mltp_unlock(&lock);
-    if (allow("mltp_trylock", mltp_trylock(&lock), EBUSY, 0) == 0) mltp_unlock(&lock);
+    if (allow("mltp_lock_try", mltp_lock_try(&lock), EBUSY, 0) == 0) mltp_unlock(&lock);
   }
   mltp_lock(&lock);
-  allow("mltp_cond_timedwait", mltp_cond_timedwait(&cond, &lock, mltp_after(300000)), ETIMEDOUT, 0);
+  allow("mltp_cond_wait_timed", mltp_cond_wait_timed(&cond, &lock, mltp_after(300000)), ETIMEDOUT,
+        0);
   mltp_unlock(&lock);
   mltp_cond_broadcast(&cond);
   mltp_sem_post(&sem);
-  allow("mltp_sem_timedwait", mltp_sem_timedwait(&sem, MLTP_NEVER), 0, 0);
+  allow("mltp_sem_wait_timed", mltp_sem_wait_timed(&sem, MLTP_NEVER), 0, 0);
   mltp_sleep(100000);
   return arg;
 }

@@ -72,7 +72,7 @@ static void init_under_a_limit(void) {
 static void init_in_given_space(void) {
   size_t taken = taken_by_init();
   if (taken < 256 * MIB || taken > 384 * MIB) _exit(2);
-  if (mltp_join(mltp_create(same, NULL), NULL) != 0) _exit(4);
+  if (mltp_join(spawn(same, NULL), NULL) != 0) _exit(4);
   if (mltp_finalize() != 0) _exit(3);
 }
 
@@ -109,9 +109,9 @@ static void create_until_refused(mltp_t *(*create)(mltp_userf_t *, void *), size
   if (mltp_finalize() != 0) _exit(5);
 }
 
-static void create_unbound(void) { create_until_refused(mltp_create, 1000000); }
+static void create_unbound(void) { create_until_refused(spawn, 1000000); }
 
-static void create_bound(void) { create_until_refused(mltp_create_bound, 10000); }
+static void create_bound(void) { create_until_refused(spawn_bound, 10000); }
 
 static void mltp_create_until_memory_is_short(void) { check_child(create_unbound, NULL); }
 
@@ -125,11 +125,11 @@ static void create_large(void) {
   attr.bound = 1;
   if (mltp_init(1) != 0) _exit(1);
   limit_address_space(8 * MIB);
-  if (mltp_create_with(&thread, &attr, same, NULL) != EAGAIN) _exit(2);
+  if (mltp_create(&thread, &attr, same, NULL) != EAGAIN) _exit(2);
   if (mltp_finalize() != 0) _exit(3);
 }
 
-static void mltp_create_with_says_eagain(void) { check_child(create_large, NULL); }
+static void mltp_create_says_eagain(void) { check_child(create_large, NULL); }
 
 int main(void) {
   if (SANITIZED || EMULATED) {
@@ -142,7 +142,7 @@ int main(void) {
       TEST_BARE(stacks_take_the_given_address_space),
       TEST_BARE(mltp_create_until_memory_is_short),
       TEST_BARE(mltp_create_bound_until_memory_is_short),
-      TEST_BARE(mltp_create_with_says_eagain),
+      TEST_BARE(mltp_create_says_eagain),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

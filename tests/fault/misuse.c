@@ -32,7 +32,7 @@ static mltp_t *start(const char *name, mltp_userf_t *func, void *p0) {
   mltp_attr_t attr = MLTP_ATTR_INIT;
   attr.name = name;
   mltp_t *thread = NULL;
-  if (mltp_create_with(&thread, &attr, func, p0) != 0) _exit(1);
+  if (mltp_create(&thread, &attr, func, p0) != 0) _exit(1);
   return thread;
 }
 
@@ -81,7 +81,7 @@ static void unlock_of_a_free_lock(void) {
 
 static void *lock_twice(void *p0) {
   mltp_lock(&lock);
-  *returned = p0 == NULL ? mltp_lock(&lock) : mltp_timedlock(&lock, mltp_after(1000000));
+  *returned = p0 == NULL ? mltp_lock(&lock) : mltp_lock_timed(&lock, mltp_after(1000000));
   mltp_unlock(&lock);
   return NULL;
 }
@@ -97,8 +97,8 @@ static void recursive_timedlock(void) {
 }
 
 static void *wait_without_lock(void *p0) {
-  *returned = p0 == NULL ? mltp_cond_wait_with(&cond, &lock)
-                         : mltp_cond_timedwait(&cond, &lock, mltp_after(1000000));
+  *returned = p0 == NULL ? mltp_cond_wait(&cond, &lock)
+                         : mltp_cond_wait_timed(&cond, &lock, mltp_after(1000000));
   return NULL;
 }
 
@@ -110,6 +110,50 @@ static void cond_wait_without_its_lock(void) {
 static void cond_timedwait_without_its_lock(void) {
   set_up();
   run_clumsy(wait_without_lock, &lock);
+}
+
+static void *wait_with_no_lock(void *p0) {
+  *returned = p0 == NULL ? mltp_cond_wait(&cond, NULL)
+                         : mltp_cond_wait_timed(&cond, NULL, mltp_after(1000000));
+  return NULL;
+}
+
+static void cond_wait_with_no_lock(void) {
+  set_up();
+  run_clumsy(wait_with_no_lock, NULL);
+}
+
+static void cond_wait_timed_with_no_lock(void) {
+  set_up();
+  run_clumsy(wait_with_no_lock, &lock);
+}
+
+/* A wait would release it once only, and others could not change the predicate. */
+static void *wait_with_a_lock_held_twice(void *p0) {
+  mltp_lock_init(&lock, MLTP_LOCK_RECURSIVE, "the-lock");
+  mltp_lock(&lock);
+  mltp_lock(&lock);
+  *returned = mltp_cond_wait(&cond, &lock);
+  mltp_unlock(&lock);
+  mltp_unlock(&lock);
+  return p0;
+}
+
+static void cond_wait_with_a_lock_held_twice(void) {
+  set_up();
+  run_clumsy(wait_with_a_lock_held_twice, NULL);
+}
+
+static void *create_by_blank_attributes(void *p0) {
+  mltp_attr_t attr = {0};
+  attr.detached = 1;
+  *returned = mltp_create(NULL, &attr, create_by_blank_attributes, NULL);
+  return p0;
+}
+
+static void create_without_a_size(void) {
+  set_up();
+  run_clumsy(create_by_blank_attributes, NULL);
 }
 
 struct join_call {
@@ -220,7 +264,7 @@ static void destroy_of_a_semaphore_in_use(void) {
 }
 
 static void *wait_for_cond(void *p0) {
-  mltp_cond_wait(&cond);
+  mltp_cond_wait_unlocked(&cond);
   return p0;
 }
 
@@ -271,14 +315,14 @@ static void *receive(void *p0) {
 }
 
 static void *free_channel(void *p0) {
-  *returned = mltp_channel_free(channel);
+  *returned = mltp_channel_destroy(channel);
   return p0;
 }
 
 static void free_of_a_channel_in_use(void) {
   int number = 0;
   set_up();
-  channel = mltp_channel_new(0, sizeof number, "the-channel");
+  channel = new_channel(0, sizeof number, "the-channel");
   mltp_t *waiter = start("waiter", receive, NULL);
   let_others_wait();
   run_clumsy(free_channel, NULL);
@@ -289,7 +333,8 @@ static void free_of_a_channel_in_use(void) {
 static void *select_nonsense(void *p0) {
   mltp_case_t c = MLTP_CASE_RECV(NULL, NULL);
   c.op = (mltp_op_t)7;
-  *returned = -mltp_select(&c, 1, 0);
+  size_t chosen;
+  *returned = mltp_select_try(&c, 1, &chosen);
   return p0;
 }
 
@@ -299,10 +344,10 @@ static void select_of_no_operation(void) {
 }
 
 static void *set_deleted_key(void *p0) {
-  mltp_key_t key;
-  mltp_key_create(&key, NULL);
-  mltp_key_delete(key);
-  *returned = p0 == NULL ? mltp_set(key, &key) : mltp_key_delete(key);
+  mltp_tss_t key;
+  mltp_tss_create(&key, NULL);
+  mltp_tss_delete(key);
+  *returned = p0 == NULL ? mltp_tss_set(key, &key) : mltp_tss_delete(key);
   return NULL;
 }
 
@@ -394,9 +439,9 @@ static void *use_rwlock(void *p0) {
   for (const char *step = p0; *step != '\0'; step++) {
     switch (*step) {
       case 'w': *returned = mltp_rwlock_wrlock(&rwlock); break;
-      case 'W': *returned = mltp_rwlock_timedwrlock(&rwlock, MLTP_NEVER); break;
+      case 'W': *returned = mltp_rwlock_wrlock_timed(&rwlock, MLTP_NEVER); break;
       case 'r': *returned = mltp_rwlock_rdlock(&rwlock); break;
-      case 'R': *returned = mltp_rwlock_timedrdlock(&rwlock, MLTP_NEVER); break;
+      case 'R': *returned = mltp_rwlock_rdlock_timed(&rwlock, MLTP_NEVER); break;
       case 'd': *returned = mltp_rwlock_destroy(&rwlock); break;
       default: *returned = mltp_rwlock_unlock(&rwlock);
     }
@@ -435,9 +480,13 @@ static const struct misuse {
     {unlock_by_another, "mltp_unlock", "the-lock", EPERM},
     {unlock_of_a_free_lock, "mltp_unlock", "the-lock", EPERM},
     {recursive_lock, "mltp_lock", "the-lock", EDEADLK},
-    {recursive_timedlock, "mltp_timedlock", "the-lock", EDEADLK},
-    {cond_wait_without_its_lock, "mltp_cond_wait_with", "the-lock", EPERM},
-    {cond_timedwait_without_its_lock, "mltp_cond_timedwait", "the-lock", EPERM},
+    {recursive_timedlock, "mltp_lock_timed", "the-lock", EDEADLK},
+    {cond_wait_without_its_lock, "mltp_cond_wait", "the-lock", EPERM},
+    {cond_timedwait_without_its_lock, "mltp_cond_wait_timed", "the-lock", EPERM},
+    {cond_wait_with_no_lock, "mltp_cond_wait", NULL, EINVAL},
+    {cond_wait_timed_with_no_lock, "mltp_cond_wait_timed", NULL, EINVAL},
+    {cond_wait_with_a_lock_held_twice, "mltp_cond_wait", "the-lock", EINVAL},
+    {create_without_a_size, "mltp_create", "MLTP_ATTR_INIT", EINVAL},
     {join_of_a_detached_thread, "mltp_join", "target", EINVAL},
     {double_join, "mltp_join", "target", EINVAL},
     {join_again, "mltp_join", NULL, EINVAL},
@@ -455,16 +504,16 @@ static const struct misuse {
     {rwlock_unlock_of_a_free_one, "mltp_rwlock_unlock", "the-rwlock", EPERM},
     {rwlock_unlock_by_another, "mltp_rwlock_unlock", "the-rwlock", EPERM},
     {rwlock_write_twice, "mltp_rwlock_wrlock", "the-rwlock", EDEADLK},
-    {rwlock_write_twice_timed, "mltp_rwlock_timedwrlock", "the-rwlock", EDEADLK},
+    {rwlock_write_twice_timed, "mltp_rwlock_wrlock_timed", "the-rwlock", EDEADLK},
     {rwlock_read_while_writing, "mltp_rwlock_rdlock", "the-rwlock", EDEADLK},
-    {rwlock_read_while_writing_timed, "mltp_rwlock_timedrdlock", "the-rwlock", EDEADLK},
+    {rwlock_read_while_writing_timed, "mltp_rwlock_rdlock_timed", "the-rwlock", EDEADLK},
     {rwlock_destroy_while_reading, "mltp_rwlock_destroy", "the-rwlock", EBUSY},
     {wait_at_an_uninitialised_barrier, "mltp_barrier_wait", NULL, EINVAL},
     {cancel_of_a_joined_thread, "mltp_cancel", NULL, EINVAL},
-    {free_of_a_channel_in_use, "mltp_channel_free", "the-channel", EBUSY},
-    {select_of_no_operation, "mltp_select", NULL, EINVAL},
-    {set_of_a_deleted_key, "mltp_set", NULL, EINVAL},
-    {double_key_delete, "mltp_key_delete", NULL, EINVAL},
+    {free_of_a_channel_in_use, "mltp_channel_destroy", "the-channel", EBUSY},
+    {select_of_no_operation, "mltp_select_try", NULL, EINVAL},
+    {set_of_a_deleted_key, "mltp_tss_set", NULL, EINVAL},
+    {double_key_delete, "mltp_tss_delete", NULL, EINVAL},
 };
 enum { MISUSES = sizeof misuses / sizeof misuses[0] };
 
@@ -496,7 +545,7 @@ static void misuse_returns_errors_when_asked(void) {
   }
 }
 
-static void create_too_early(void) { mltp_create(do_nothing, NULL); }
+static void create_too_early(void) { spawn(do_nothing, NULL); }
 
 static void use_before_init(void) {
   static const char *const no_settings[] = {NULL};

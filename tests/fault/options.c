@@ -100,7 +100,7 @@ static void run_a_little(void) {
   mltp_lock_t lock = MLTP_LOCK_INIT;
   if (mltp_init(0) != 0) _exit(1);
   void *result = NULL;
-  mltp_t *thread = mltp_create(same, &lock);
+  mltp_t *thread = spawn(same, &lock);
   mltp_lock(&lock);
   if (mltp_join(thread, &result) != 0 || result != &lock) _exit(2);
   mltp_unlock(&lock);

@@ -31,7 +31,7 @@ static void overflow_attr(const char *name, size_t size, int bound) {
   attr.stack_size = size;
   attr.bound = bound;
   mltp_t *thread;
-  if (mltp_init(0) != 0 || mltp_create_with(&thread, &attr, overflow, NULL) != 0) _exit(1);
+  if (mltp_init(0) != 0 || mltp_create(&thread, &attr, overflow, NULL) != 0) _exit(1);
   mltp_join(thread, NULL);
 }
 
@@ -95,7 +95,7 @@ static void overflow_onto_canary(void) {
   attr.name = "deep-thinker";
   attr.stack_size = 0x10000;
   mltp_t *thread;
-  if (mltp_init(0) != 0 || mltp_create_with(&thread, &attr, write_to_the_end, NULL) != 0) _exit(1);
+  if (mltp_init(0) != 0 || mltp_create(&thread, &attr, write_to_the_end, NULL) != 0) _exit(1);
   mltp_join(thread, NULL);
 }
 
@@ -121,7 +121,7 @@ static void *touch_nowhere(void *p0) {
 
 static void crash_elsewhere(void) {
   mltp_init(0);
-  mltp_join(mltp_create(touch_nowhere, (void *)8), NULL);
+  mltp_join(spawn(touch_nowhere, (void *)8), NULL);
 }
 
 static void other_segmentation_faults_stay_what_they_are(void) {

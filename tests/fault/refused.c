@@ -58,7 +58,7 @@ static void work(void) {
   static mltp_t *threads[THREADS];
   sum = 0;
   for (long i = 0; i < THREADS; i++) {
-    threads[i] = i % 50 == 0 ? mltp_create_bound(add, (void *)i) : mltp_create(add, (void *)i);
+    threads[i] = i % 50 == 0 ? spawn_bound(add, (void *)i) : spawn(add, (void *)i);
     if (threads[i] == NULL) _exit(1);
   }
   for (int i = 0; i < THREADS; i++) mltp_join(threads[i], NULL);
@@ -157,7 +157,7 @@ static void dump_one_that_waits(void) {
   refuse();
   if (mltp_init(0) != 0) _exit(1);
   mltp_sem_init(&sem, 0, "tickets");
-  mltp_t *thread = mltp_create(wait_for_sem, NULL);
+  mltp_t *thread = spawn(wait_for_sem, NULL);
   mltp_sleep(50000000); /* it waits by now, most likely even on a busy machine */
   mltp_dump(STDERR_FILENO);
   mltp_sem_post(&sem);

@@ -49,10 +49,10 @@ static void *wait_for_ever(void *p0) {
 
 static void start_others(void) {
   if (mltp_init(0) != 0) _exit(1);
-  mltp_create(compute, NULL);
-  mltp_create(wait_for_ever, NULL);
-  mltp_create_bound(compute, NULL);
-  mltp_create_bound(wait_for_ever, NULL);
+  spawn(compute, NULL);
+  spawn(wait_for_ever, NULL);
+  spawn_bound(compute, NULL);
+  spawn_bound(wait_for_ever, NULL);
   for (int i = 0; i < 4; i++) mltp_sem_wait(&started);
 }
 
@@ -90,7 +90,7 @@ static void *same(void *p0) { return p0; }
 /* Its thread is whichever called exit(). */
 static void use_library(void) {
   void *result = NULL;
-  mltp_t *thread = mltp_create(same, &result);
+  mltp_t *thread = spawn(same, &result);
   mltp_sleep(1000);
   if (thread == NULL || mltp_join(thread, &result) != 0 || result != &result) _exit(41);
   dprintf(2, "the exit handler is done\n");
@@ -145,8 +145,7 @@ static void say_how_many(void) { dprintf(2, "%d have ended\n", ended); }
 
 static void exit_of_main(void) {
   if (mltp_init(0) != 0) _exit(1);
-  for (int i = 0; i < 4; i++)
-    i % 2 == 0 ? mltp_create(end_late, &ended) : mltp_create_bound(end_late, &ended);
+  for (int i = 0; i < 4; i++) i % 2 == 0 ? spawn(end_late, &ended) : spawn_bound(end_late, &ended);
   atexit(say_how_many);
   mltp_exit(NULL);
 }
@@ -165,7 +164,7 @@ static void finalize_for_ever(void) {
   if (mltp_init(0) != 0) _exit(1);
   for (attr.bound = 0; attr.bound < 2; attr.bound++) {
     attr.name = attr.bound ? "bound-waiter" : "waiter";
-    mltp_create_with(&thread, &attr, wait_for_ever, NULL);
+    mltp_create(&thread, &attr, wait_for_ever, NULL);
   }
   mltp_finalize();
 }
@@ -199,8 +198,8 @@ static void again_and_again(void) {
   for (int round = 0; round < scaled(1000); round++) {
     if (round == scaled(20)) before = mappings();
     if (mltp_init(round % 5 + 1) != 0) _exit(1);
-    for (int i = 0; i < 4; i++) mltp_create(i % 2 == 0 ? same : block, NULL);
-    if (round % 4 == 0) mltp_create_bound(same, NULL);
+    for (int i = 0; i < 4; i++) spawn(i % 2 == 0 ? same : block, NULL);
+    if (round % 4 == 0) spawn_bound(same, NULL);
     mltp_yield();
     if (mltp_finalize() != 0) _exit(2);
   }
@@ -223,13 +222,13 @@ static void *outlive(void *p0) {
   CHECK(mltp_self() != NULL);
   pthread_barrier_wait(&step); /* the runtime ends */
   pthread_barrier_wait(&step);
-  CHECK(mltp_create(same, NULL) == NULL);
+  CHECK(spawn(same, NULL) == NULL);
   CHECK_EQUAL(mltp_set_vps(2), EPERM);
   CHECK_EQUAL(mltp_lock(&lock), 0); /* needs no runtime */
   CHECK_EQUAL(mltp_unlock(&lock), 0);
   pthread_barrier_wait(&step); /* another begins */
   pthread_barrier_wait(&step);
-  mltp_t *thread = mltp_create(same, p0);
+  mltp_t *thread = spawn(same, p0);
   CHECK(thread != NULL);
   CHECK_EQUAL(mltp_join(thread, NULL), 0);
   return p0;

@@ -61,7 +61,7 @@ static void run_small(void) {
   for (int bound = 0; bound < 2; bound++) {
     handled = 0;
     attr.bound = bound;
-    if (mltp_init(0) != 0 || mltp_create_with(&thread, &attr, interrupted, NULL) != 0) _exit(1);
+    if (mltp_init(0) != 0 || mltp_create(&thread, &attr, interrupted, NULL) != 0) _exit(1);
     mltp_join(thread, NULL);
     if (mltp_finalize() != 0 || !handled) _exit(2);
   }
@@ -118,7 +118,7 @@ static void *all_primitives(void *rounds) {
     if (mine % CREW == 0)
       CHECK_EQUAL(mltp_cond_broadcast(&cond), 0);
     else
-      while (turn / CREW == mine / CREW) CHECK_EQUAL(mltp_cond_wait_with(&cond, &lock), 0);
+      while (turn / CREW == mine / CREW) CHECK_EQUAL(mltp_cond_wait(&cond, &lock), 0);
     CHECK_EQUAL(mltp_unlock(&lock), 0);
     int serial = mltp_barrier_wait(&barrier);
     CHECK(serial == 0 || serial == MLTP_BARRIER_SERIAL);
@@ -136,11 +136,11 @@ static void no_wait_is_disturbed_by_a_storm(void) {
   struct itimerval often = {{0, 1000}, {0, 1000}}, never = {{0, 0}, {0, 0}};
   handle(SIGALRM, ask, SA_ONSTACK); /* without SA_RESTART: calls end with EINTR */
   setitimer(ITIMER_REAL, &often, NULL);
-  for (int lock_class = MLTP_LOCK_REACTIVE; lock_class <= MLTP_LOCK_SEMAPHORE; lock_class++)
+  for (int class = 0; lock_classes[class].id < MLTP_LOCK_ALT_EXCHANGE; class ++)
     for (int kind = UNBOUND; kind < KINDS; kind++) {
-      check_case("class %d, %s", lock_class, kind_names[kind]);
+      check_case("%s lock, %s", lock_classes[class].name, kind_names[kind]);
       turn = 0;
-      mltp_lock_init(&lock, (mltp_lock_class_t)lock_class, NULL);
+      mltp_lock_init(&lock, lock_classes[class].id, NULL);
       mltp_cond_init(&cond, NULL);
       mltp_barrier_init(&barrier, CREW, NULL);
       mltp_sem_init(&sem, 0, NULL);
@@ -178,7 +178,7 @@ static void repairing(void) {
   sigaction(SIGSEGV, &action, NULL);
   page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mltp_init(0) != 0) _exit(1);
-  mltp_join(mltp_create(touch, NULL), NULL);
+  mltp_join(spawn(touch, NULL), NULL);
   if (repaired != 3 || mltp_finalize() != 0) _exit(2);
   sigaction(SIGSEGV, NULL, &after);
   if (after.sa_sigaction != repair) _exit(3);

@@ -11,9 +11,9 @@ static void *twice(void *number) {
 int main(void) {
   int number = 21;
   void *result = NULL;
-  if (mltp_init(0) != 0) return 1;
-  mltp_t *thread = mltp_create(twice, &number);
-  if (thread == NULL || mltp_join(thread, &result) != 0 || mltp_finalize() != 0) return 1;
+  mltp_t *thread = NULL;
+  if (mltp_init(0) != 0 || mltp_create(&thread, NULL, twice, &number) != 0) return 1;
+  if (mltp_join(thread, &result) != 0 || mltp_finalize() != 0) return 1;
   if (result != &number || number != 42) return 1;
   printf("outside: MLTP %s works\n", mltp_version());
   return 0;

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The shared library shows the functions its headers declare, with a version, and nothing else.
+"""A shared library shows the functions its headers declare, with a version, and nothing else.
 
 usage: symbols.py INCLUDE_DIR LIBRARY
+The header sim.h belongs to libmltp-sim, all others to libmltp.
 """
 import pathlib
 import re
@@ -10,9 +11,12 @@ import subprocess
 import sys
 
 include_dir, library = sys.argv[1:]
+of_simulation = "mltp-sim" in pathlib.Path(library).name
 declared = set()
 for header in pathlib.Path(include_dir).glob("*.h"):
-    declared.update(re.findall(r"^MLTP_API [^(;]*?\b(mltp_\w+)\(", header.read_text(), re.M))
+    if (header.name == "sim.h") == of_simulation:
+        declared.update(re.findall(r"^(?:extern )?MLTP_API [^(;]*?\b(mltp_\w+)(?:\(|;)",
+                                   header.read_text(), re.M))
 listing = subprocess.run(["nm", "-D", "--defined-only", "--format=posix", library],
                          check=True, capture_output=True, text=True).stdout
 fields = [line.split() for line in listing.splitlines()]

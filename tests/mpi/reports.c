@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Waits for ever in the way its argument names, or does what modules of tmpirun tell: what reports.py
- * looks at. */
+/* Waits for ever in the way its argument names, or does what modules of tmpirun tell: what
+ * reports.py looks at. */
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>

@@ -46,7 +46,7 @@ static void every_thread_has_a_guard(void) {
   attr.stack_size = STACK;
   CHECK_EQUAL(mltp_barrier_init(&barrier, THREADS + 1, "all guarded"), 0);
   for (int i = 0; i < THREADS; i++) {
-    CHECK_EQUAL(mltp_create_with(NULL, &attr, look_for_guard, NULL), 0);
+    CHECK_EQUAL(mltp_create(NULL, &attr, look_for_guard, NULL), 0);
   }
   while (atomic_load(&arrived) < THREADS) mltp_yield();
   CHECK_EQUAL(atomic_load(&unguarded), 0);

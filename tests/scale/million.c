@@ -40,7 +40,7 @@ static void a_million_threads_meet(void) {
   attr.detached = 1;
   CHECK_EQUAL(mltp_barrier_init(&barrier, THREADS + 1, "meeting of a million"), 0);
   for (int i = 0; i < THREADS; i++) {
-    CHECK_EQUAL(mltp_create_with(NULL, &attr, meet, NULL), 0);
+    CHECK_EQUAL(mltp_create(NULL, &attr, meet, NULL), 0);
   }
   while (atomic_load(&arrived) < THREADS) mltp_yield();
   printf("%d threads created and waiting: %.2f s\n", THREADS, seconds_since(start));

@@ -94,8 +94,7 @@ void run(const char *vps) {
   attr.fp_control = keep == keep_rounding;
   mltp_t *threads[kThreads];
   for (long i = 0; i < kThreads; i++)
-    CHECK_EQUAL(mltp_create_with(&threads[i], &attr, keep_all, reinterpret_cast<void *>(i << 16)),
-                0);
+    CHECK_EQUAL(mltp_create(&threads[i], &attr, keep_all, reinterpret_cast<void *>(i << 16)), 0);
   for (mltp_t *thread : threads) CHECK_EQUAL(mltp_join(thread, nullptr), 0);
   CHECK_EQUAL(mltp_finalize(), 0);
   CHECK_EQUAL(kept.load(), kThreads * rounds);

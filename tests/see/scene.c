@@ -28,7 +28,7 @@ static void *wait_for_lock(void *p0) {
 
 static void *wait_for_condition(void *p0) {
   arrived++;
-  mltp_cond_wait(&curtain);
+  mltp_cond_wait_unlocked(&curtain);
   return p0;
 }
 
@@ -73,7 +73,7 @@ static mltp_t *start(const char *name, mltp_userf_t *func, void *p0, int bound) 
   attr.bound = bound;
   attr.stack_size = 16384;
   mltp_t *thread;
-  if (mltp_create_with(&thread, &attr, func, p0) != 0) exit(1);
+  if (mltp_create(&thread, &attr, func, p0) != 0) exit(1);
   return thread;
 }
 

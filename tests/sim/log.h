@@ -16,7 +16,7 @@ static char sim_log[1 << 18];
 
 /** Adds a word; from a simulated thread, or between simulations. */
 static inline void say(const char *word) {
-  sim_ordered();
+  mltp_sim_ordered();
   size_t length = strlen(sim_log);
   snprintf(sim_log + length, sizeof sim_log - length, "%s%s", length > 0 ? " " : "", word);
 }
@@ -24,7 +24,7 @@ static inline void say(const char *word) {
 /** Adds a word and the simulated time: "a@3". */
 static inline void say_at(const char *word) {
   char text[64];
-  snprintf(text, sizeof text, "%s@%d", word, (int)sim_now());
+  snprintf(text, sizeof text, "%s@%d", word, (int)mltp_sim_now());
   say(text);
 }
 
@@ -36,18 +36,18 @@ static inline void expect_end(void (*model)(void *), int error, const char *said
   for (int i = 0; i < VPS_TRIED; i++) {
     check_case("%d VPs", vps_tried[i]);
     sim_log[0] = '\0';
-    CHECK_EQUAL(sim_set_vps(vps_tried[i]), 0);
-    CHECK_EQUAL(sim_run(model, NULL), error);
+    CHECK_EQUAL(mltp_sim_set_vps(vps_tried[i]), 0);
+    CHECK_EQUAL(mltp_sim_run(model, NULL), error);
     CHECK_TEXT(sim_log, said);
   }
-  sim_set_vps(1);
+  mltp_sim_set_vps(1);
 }
 
 static inline void expect(void (*model)(void *), const char *said) { expect_end(model, 0, said); }
 
 #define CHILD(body, arg) {(body), (void *)(arg), #body}
 #define PAR(...)                                                                                   \
-  sim_par((const sim_child_t[]){__VA_ARGS__},                                                      \
-          sizeof((const sim_child_t[]){__VA_ARGS__}) / sizeof(sim_child_t))
+  mltp_sim_par((const mltp_sim_child_t[]){__VA_ARGS__},                                            \
+               sizeof((const mltp_sim_child_t[]){__VA_ARGS__}) / sizeof(mltp_sim_child_t))
 
 #endif

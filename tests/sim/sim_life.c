@@ -7,15 +7,15 @@
 
 #include "sim/log.h"
 
-static sim_event_t never = SIM_EVENT_INIT("never");
+static mltp_sim_event_t never = MLTP_SIM_EVENT_INIT("never");
 
 static void nothing(void *arg) { (void)arg; }
 
 static void one_after_the_other(void) {
-  for (int i = 0; i < scaled(200); i++) CHECK_EQUAL(sim_run(nothing, NULL), 0);
+  for (int i = 0; i < scaled(200); i++) CHECK_EQUAL(mltp_sim_run(nothing, NULL), 0);
 }
 
-static void *from_here(void *arg) { return (void *)(intptr_t)sim_run(nothing, arg); }
+static void *from_here(void *arg) { return (void *)(intptr_t)mltp_sim_run(nothing, arg); }
 
 static void any_thread_may_run_one(void) {
   for (int kind = UNBOUND; kind < MIXED; kind++) {
@@ -28,18 +28,18 @@ static void any_thread_may_run_one(void) {
 
 static void start_another(void *arg) {
   (void)arg;
-  CHECK_EQUAL(sim_run(nothing, NULL), EBUSY);
-  CHECK_EQUAL(sim_set_vps(2), EBUSY);
-  CHECK_EQUAL(sim_trace_open("unused", "1ns"), EBUSY);
-  CHECK_EQUAL(sim_trace("x", &never, 4, SIM_TRACE_INTEGER), EBUSY);
+  CHECK_EQUAL(mltp_sim_run(nothing, NULL), EBUSY);
+  CHECK_EQUAL(mltp_sim_set_vps(2), EBUSY);
+  CHECK_EQUAL(mltp_sim_trace_open("unused", "1ns"), EBUSY);
+  CHECK_EQUAL(mltp_sim_trace("x", &never, 4, MLTP_SIM_TRACE_INTEGER), EBUSY);
 }
 
-static void one_at_a_time(void) { CHECK_EQUAL(sim_run(start_another, NULL), 0); }
+static void one_at_a_time(void) { CHECK_EQUAL(mltp_sim_run(start_another, NULL), 0); }
 
 static void bad_numbers_of_vps(void) {
-  CHECK_EQUAL(sim_set_vps(0), EINVAL);
-  CHECK_EQUAL(sim_set_vps(-1), EINVAL);
-  CHECK_EQUAL(sim_set_vps(1 << 20), EINVAL);
+  CHECK_EQUAL(mltp_sim_set_vps(0), EINVAL);
+  CHECK_EQUAL(mltp_sim_set_vps(-1), EINVAL);
+  CHECK_EQUAL(mltp_sim_set_vps(1 << 20), EINVAL);
 }
 
 /* ---- simulated threads use the library as others do */
@@ -54,7 +54,7 @@ static void lock_and_yield(void *arg) {
     mltp_yield();
     CHECK_EQUAL(held_by, (intptr_t)arg);
     mltp_unlock(&lock);
-    sim_waitfor(1);
+    mltp_sim_waitfor(1);
   }
 }
 
@@ -70,7 +70,7 @@ static void *spin(void *stop) {
 
 static void others_run_meanwhile(void) {
   int stop = 0;
-  mltp_t *other = mltp_create(spin, &stop);
+  mltp_t *other = spawn(spin, &stop);
   expect(lockers, "");
   __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
   mltp_join(other, NULL);
@@ -78,7 +78,7 @@ static void others_run_meanwhile(void) {
 
 static void ping(void *arg) {
   (void)arg;
-  for (int i = 0; i < 1000; i++) sim_waitfor(1);
+  for (int i = 0; i < 1000; i++) mltp_sim_waitfor(1);
 }
 
 static void set(void *arg) {
@@ -96,8 +96,8 @@ static void *set_flag(void *flag) {
  * when a thread starts. */
 static void others_get_their_turn(void) {
   int flag = 0;
-  mltp_t *other = mltp_create(set_flag, &flag);
-  CHECK_EQUAL(sim_run(set, NULL), 0);
+  mltp_t *other = spawn(set_flag, &flag);
+  CHECK_EQUAL(mltp_sim_run(set, NULL), 0);
   if (!on_kernel_backend() && mltp_vps_active() == 1)
     CHECK_EQUAL(__atomic_load_n(&flag, __ATOMIC_RELAXED), 1);
   mltp_join(other, NULL);
@@ -107,14 +107,14 @@ static void others_get_their_turn(void) {
 
 static void hang(void *arg) {
   (void)arg;
-  sim_wait(&never);
+  mltp_sim_wait(&never);
 }
 
 static void hang_in_try(void *arg) {
   (void)arg;
-  const sim_child_t body = {hang, NULL, "tried"};
-  const sim_handler_t handler = {&never, 1, nothing, NULL};
-  sim_try(&body, &handler, 1);
+  const mltp_sim_child_t body = {hang, NULL, "tried"};
+  const mltp_sim_handler_t handler = {&never, 1, nothing, NULL};
+  mltp_sim_try(&body, &handler, 1);
 }
 
 static void hang_all(void *arg) {
@@ -124,7 +124,7 @@ static void hang_all(void *arg) {
 
 static void deadlock(void) {
   mltp_init(0);
-  if (sim_run(hang_all, NULL) != EDEADLK || sim_run(nothing, NULL) != 0) _Exit(1);
+  if (mltp_sim_run(hang_all, NULL) != EDEADLK || mltp_sim_run(nothing, NULL) != 0) _Exit(1);
   mltp_finalize();
 }
 
@@ -143,7 +143,7 @@ static void a_deadlock_says_who_waits_for_what(void **state) {
 
 static void dump_all(void *arg) {
   (void)arg;
-  sim_waitfor(1); /* the other one waits by now */
+  mltp_sim_waitfor(1); /* the other one waits by now */
   mltp_dump(STDERR_FILENO);
   _exit(0);
 }
@@ -155,7 +155,7 @@ static void dump_while_another_waits(void *arg) {
 
 static void simulate_and_dump(void) {
   mltp_init(0);
-  sim_run(dump_while_another_waits, NULL);
+  mltp_sim_run(dump_while_another_waits, NULL);
 }
 
 /* Of the threads of libmltp that simulated threads run on. */
@@ -170,18 +170,18 @@ static void a_dump_knows_who_waits_in_a_simulation(void **state) {
 
 static void wait_outside(void) {
   mltp_init(0);
-  sim_wait(&never);
+  mltp_sim_wait(&never);
 }
 
 static void wait_beyond_the_end(void *arg) {
   (void)arg;
-  sim_waitfor(1);
-  sim_waitfor(UINT64_MAX);
+  mltp_sim_waitfor(1);
+  mltp_sim_waitfor(UINT64_MAX);
 }
 
 static void overflow(void) {
   mltp_init(0);
-  sim_run(wait_beyond_the_end, NULL);
+  mltp_sim_run(wait_beyond_the_end, NULL);
 }
 
 static void wrong_calls_end_the_program(void **state) {
@@ -189,10 +189,11 @@ static void wrong_calls_end_the_program(void **state) {
   struct outcome outcome;
   run_child(&outcome, wait_outside, (const char *const[]){NULL});
   assert_true(WIFSIGNALED(outcome.status) && WTERMSIG(outcome.status) == SIGABRT);
-  assert_non_null(strstr(outcome.said, "sim_wait: wrong call: the caller is no simulated thread"));
+  assert_non_null(
+      strstr(outcome.said, "mltp_sim_wait: wrong call: the caller is no simulated thread"));
   run_child(&outcome, overflow, (const char *const[]){NULL});
   assert_true(WIFSIGNALED(outcome.status) && WTERMSIG(outcome.status) == SIGABRT);
-  assert_non_null(strstr(outcome.said, "sim_waitfor: wrong call: the time would overflow"));
+  assert_non_null(strstr(outcome.said, "mltp_sim_waitfor: wrong call: the time would overflow"));
 }
 
 int main(void) {

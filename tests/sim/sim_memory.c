@@ -10,23 +10,20 @@ static int no_memory, no_threads;
 
 void *__real_calloc(size_t count, size_t size);
 void *__wrap_calloc(size_t count, size_t size);
-int __real_mltp_create_with(mltp_t **thread, const mltp_attr_t *attr, void *(*body)(void *),
-                            void *arg);
-int __wrap_mltp_create_with(mltp_t **thread, const mltp_attr_t *attr, void *(*body)(void *),
-                            void *arg);
+int __real_mltp_create(mltp_t **thread, const mltp_attr_t *attr, void *(*body)(void *), void *arg);
+int __wrap_mltp_create(mltp_t **thread, const mltp_attr_t *attr, void *(*body)(void *), void *arg);
 
 void *__wrap_calloc(size_t count, size_t size) {
   return no_memory ? NULL : __real_calloc(count, size);
 }
 
-int __wrap_mltp_create_with(mltp_t **thread, const mltp_attr_t *attr, void *(*body)(void *),
-                            void *arg) {
-  return no_threads ? EAGAIN : __real_mltp_create_with(thread, attr, body, arg);
+int __wrap_mltp_create(mltp_t **thread, const mltp_attr_t *attr, void *(*body)(void *), void *arg) {
+  return no_threads ? EAGAIN : __real_mltp_create(thread, attr, body, arg);
 }
 
 static void wait_a_while(void *arg) {
   (void)arg;
-  sim_waitfor(1);
+  mltp_sim_waitfor(1);
 }
 
 static void two_that_wait(void *arg) {
@@ -45,18 +42,18 @@ static void without_threads(void *arg) {
 }
 
 static void try_widely(void *arg) {
-  static sim_event_t never = SIM_EVENT_INIT("never");
-  const sim_child_t body = {wait_a_while, arg, "body"};
-  sim_handler_t handlers[100];
-  for (int i = 0; i < 100; i++) handlers[i] = (sim_handler_t){&never, 0, wait_a_while, NULL};
+  static mltp_sim_event_t never = MLTP_SIM_EVENT_INIT("never");
+  const mltp_sim_child_t body = {wait_a_while, arg, "body"};
+  mltp_sim_handler_t handlers[100];
+  for (int i = 0; i < 100; i++) handlers[i] = (mltp_sim_handler_t){&never, 0, wait_a_while, NULL};
   no_memory = 1;
-  sim_try(&body, handlers, 100);
+  mltp_sim_try(&body, handlers, 100);
 }
 
 static void run(void (*model)(void *), int vps) {
   mltp_init(0);
-  sim_set_vps(vps);
-  sim_run(model, NULL);
+  mltp_sim_set_vps(vps);
+  mltp_sim_run(model, NULL);
 }
 
 static void host(void) { run(without_memory, 1); }
@@ -83,14 +80,14 @@ static void a_simulation_that_has_begun_says_so_and_aborts(void **state) {
 
 static void one_that_has_not_is_refused(void) {
   no_memory = 1;
-  int error = sim_run(wait_a_while, NULL);
+  int error = mltp_sim_run(wait_a_while, NULL);
   no_memory = 0;
   CHECK_EQUAL(error, ENOMEM);
   no_threads = 1;
-  error = sim_run(wait_a_while, NULL);
+  error = mltp_sim_run(wait_a_while, NULL);
   no_threads = 0;
   CHECK_EQUAL(error, EAGAIN);
-  CHECK_EQUAL(sim_run(wait_a_while, NULL), 0); /* and the next one runs */
+  CHECK_EQUAL(mltp_sim_run(wait_a_while, NULL), 0); /* and the next one runs */
 }
 
 int main(void) {

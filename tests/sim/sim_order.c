@@ -2,7 +2,7 @@
 /* Turns, deltas and time: who runs when. */
 #include "sim/log.h"
 
-static sim_event_t a = SIM_EVENT_INIT("a"), b = SIM_EVENT_INIT("b");
+static mltp_sim_event_t a = MLTP_SIM_EVENT_INIT("a"), b = MLTP_SIM_EVENT_INIT("b");
 
 /* ---- children */
 
@@ -16,7 +16,7 @@ static void parent_of_two(void *arg) {
 static void family(void *arg) {
   (void)arg;
   PAR(CHILD(parent_of_two, "first"), CHILD(word, "between"), CHILD(parent_of_two, "second"));
-  sim_par(NULL, 0);
+  mltp_sim_par(NULL, 0);
   say("end");
 }
 
@@ -28,26 +28,26 @@ static void children_are_last_in_the_queue(void) {
 static void count_up(void *arg) { ++*(int *)arg; }
 
 static void forty(void *arg) {
-  sim_child_t children[40];
-  for (int i = 0; i < 40; i++) children[i] = (sim_child_t){count_up, (int *)arg + i, NULL};
-  sim_par(children, 40);
+  mltp_sim_child_t children[40];
+  for (int i = 0; i < 40; i++) children[i] = (mltp_sim_child_t){count_up, (int *)arg + i, NULL};
+  mltp_sim_par(children, 40);
 }
 
 static void many_children_all_run(void) {
   int counts[40] = {0};
-  CHECK_EQUAL(sim_run(forty, counts), 0);
+  CHECK_EQUAL(mltp_sim_run(forty, counts), 0);
   for (int i = 0; i < 40; i++) CHECK_EQUAL(counts[i], 1);
 }
 
 /* ---- events */
 
 static void waiter(void *arg) {
-  sim_wait(&a);
+  mltp_sim_wait(&a);
   say_at(arg);
 }
 
 static void notifier(void *arg) {
-  sim_notify(&a);
+  mltp_sim_notify(&a);
   say_at(arg);
 }
 
@@ -60,13 +60,13 @@ static void wait_after_notify(void *arg) {
 static void notify_before_wait_is_heard(void) { expect(wait_after_notify, "n@0 w1@0 w2@0"); }
 
 static void late_waiter(void *arg) {
-  sim_waitfor(1);
+  mltp_sim_waitfor(1);
   waiter(arg);
 }
 
 static void notify_twice(void *arg) {
-  sim_notify(&a);
-  sim_waitfor(2);
+  mltp_sim_notify(&a);
+  mltp_sim_waitfor(2);
   notifier(arg);
 }
 
@@ -80,19 +80,19 @@ static void unheard_events_are_lost(void) { expect(unheard, "n@2 w@2"); }
 static void wait_either(void *arg) {
   (void)arg;
   for (int i = 0; i < 2; i++) {
-    size_t which = sim_wait_any((sim_event_t *[]){&a, &b}, 2);
+    size_t which = mltp_sim_wait_any((mltp_sim_event_t *[]){&a, &b}, 2);
     say_at(which == 0 ? "a" : "b");
   }
 }
 
 static void notify_b_then_both(void *arg) {
   (void)arg;
-  sim_waitfor(1);
-  sim_notify(&b);
-  sim_waitfor(1);
-  sim_notify(&b);
-  sim_notify(&a);
-  sim_waitfor(1);
+  mltp_sim_waitfor(1);
+  mltp_sim_notify(&b);
+  mltp_sim_waitfor(1);
+  mltp_sim_notify(&b);
+  mltp_sim_notify(&a);
+  mltp_sim_waitfor(1);
   say("end");
 }
 
@@ -105,20 +105,20 @@ static void one_of_several_wakes_once(void) { expect(either, "b@1 b@2 end"); }
 
 static void wait_both(void *arg) {
   (void)arg;
-  sim_wait_all(NULL, 0);
-  sim_wait_all((sim_event_t *[]){&a, &b}, 2);
+  mltp_sim_wait_all(NULL, 0);
+  mltp_sim_wait_all((mltp_sim_event_t *[]){&a, &b}, 2);
   say_at("both");
 }
 
 static void notify_apart(void *arg) {
   (void)arg;
-  sim_waitfor(1);
-  sim_notify(&b);
-  sim_waitfor(1);
-  sim_notify(&b);
+  mltp_sim_waitfor(1);
+  mltp_sim_notify(&b);
+  mltp_sim_waitfor(1);
+  mltp_sim_notify(&b);
   say_at("not yet");
-  sim_waitfor(1);
-  sim_notify(&a);
+  mltp_sim_waitfor(1);
+  mltp_sim_notify(&a);
 }
 
 static void both(void *arg) {
@@ -130,14 +130,14 @@ static void all_of_several_may_come_apart(void) { expect(both, "not yet@2 both@3
 
 static void wake_one_then_two(void *arg) {
   (void)arg;
-  sim_waitfor(1);
-  sim_notify_one(&a);
-  sim_waitfor(1);
-  sim_notify_one(&a);
-  sim_notify_one(&a);
-  sim_waitfor(1);
-  sim_notify_one(&a);
-  sim_notify(&a);
+  mltp_sim_waitfor(1);
+  mltp_sim_notify_one(&a);
+  mltp_sim_waitfor(1);
+  mltp_sim_notify_one(&a);
+  mltp_sim_notify_one(&a);
+  mltp_sim_waitfor(1);
+  mltp_sim_notify_one(&a);
+  mltp_sim_notify(&a);
 }
 
 static void five_wait(void *arg) {
@@ -149,14 +149,14 @@ static void five_wait(void *arg) {
 static void notify_one_wakes_the_longest_waiting(void) { expect(five_wait, "1@1 2@2 3@2 4@3 5@3"); }
 
 static void wait_for_twenty(void *arg) {
-  sim_event_t events[20], *list[20];
+  mltp_sim_event_t events[20], *list[20];
   for (int i = 0; i < 20; i++) {
-    events[i] = (sim_event_t)SIM_EVENT_INIT("one of twenty");
+    events[i] = (mltp_sim_event_t)MLTP_SIM_EVENT_INIT("one of twenty");
     list[i] = &events[i];
   }
-  sim_notify(&events[17]);
+  mltp_sim_notify(&events[17]);
   (void)arg;
-  if (sim_wait_any(list, 20) == 17) say("17");
+  if (mltp_sim_wait_any(list, 20) == 17) say("17");
 }
 
 static void long_lists_are_possible(void) { expect(wait_for_twenty, "17"); }
@@ -166,7 +166,7 @@ static void long_lists_are_possible(void) { expect(wait_for_twenty, "17"); }
 static void sleeper(void *arg) {
   const char *times = arg;
   for (; *times != '\0'; times++) {
-    sim_waitfor((sim_time_t)(*times - '0'));
+    mltp_sim_waitfor((mltp_sim_time_t)(*times - '0'));
     say_at((char[]){*times, '\0'});
   }
 }
@@ -183,30 +183,30 @@ static void time_moves_to_the_next_in_order(void) {
 
 static void deltas(void *arg) {
   (void)arg;
-  uint64_t before = sim_deltas();
-  sim_notify(&a);
-  sim_wait(&a);
-  CHECK_EQUAL(sim_deltas() - before, 1);
-  CHECK_EQUAL(sim_now(), 0);
+  uint64_t before = mltp_sim_deltas();
+  mltp_sim_notify(&a);
+  mltp_sim_wait(&a);
+  CHECK_EQUAL(mltp_sim_deltas() - before, 1);
+  CHECK_EQUAL(mltp_sim_now(), 0);
 }
 
-static void a_delta_takes_no_time(void) { CHECK_EQUAL(sim_run(deltas, NULL), 0); }
+static void a_delta_takes_no_time(void) { CHECK_EQUAL(mltp_sim_run(deltas, NULL), 0); }
 
 /* ---- buffered variables */
 
 static int value = 1, next_value;
-static sim_buffered_t buffered = SIM_BUFFERED_INIT(value, next_value);
+static mltp_sim_buffered_t buffered = MLTP_SIM_BUFFERED_INIT(value, next_value);
 
 static void write_it(void *arg) {
   (void)arg;
-  *(int *)sim_write(&buffered) = value + 1;
+  *(int *)mltp_sim_write(&buffered) = value + 1;
   say(value == 1 ? "old" : "new");
 }
 
 static void write_and_wait(void *arg) {
   value = 1;
   PAR(CHILD(write_it, 0), CHILD(write_it, 0));
-  sim_waitfor(0);
+  mltp_sim_waitfor(0);
   say(value == 2 ? "changed" : "unchanged");
   write_it(arg);
 }

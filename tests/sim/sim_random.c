@@ -4,7 +4,7 @@
 
 enum { EVENTS = 6, STEPS = 12, DEPTH = 3 };
 
-static sim_event_t events[EVENTS];
+static mltp_sim_event_t events[EVENTS];
 
 struct actor {
   uint64_t state; /* of its own random numbers */
@@ -24,13 +24,13 @@ static struct actor child_of(struct actor *parent) {
 
 static void fork_some(struct actor *self) {
   struct actor actors[3];
-  sim_child_t children[3];
+  mltp_sim_child_t children[3];
   size_t count = 1 + draw(self, 3);
   for (size_t i = 0; i < count; i++) {
     actors[i] = child_of(self);
-    children[i] = (sim_child_t){act, &actors[i], "child"};
+    children[i] = (mltp_sim_child_t){act, &actors[i], "child"};
   }
-  sim_par(children, count);
+  mltp_sim_par(children, count);
 }
 
 static void handle(void *arg) {
@@ -40,19 +40,19 @@ static void handle(void *arg) {
 
 static void try_some(struct actor *self) {
   struct actor actor = child_of(self);
-  const sim_child_t body = {act, &actor, "tried"};
-  const sim_handler_t handlers[] = {
+  const mltp_sim_child_t body = {act, &actor, "tried"};
+  const mltp_sim_handler_t handlers[] = {
       {&events[draw(self, EVENTS)], (int)draw(self, 2), handle, NULL},
       {&events[draw(self, EVENTS)], (int)draw(self, 2), handle, NULL}};
-  say(sim_try(&body, handlers, 2) == 2 ? "ended" : "trapped");
+  say(mltp_sim_try(&body, handlers, 2) == 2 ? "ended" : "trapped");
 }
 
 static void wait_some(struct actor *self) {
-  sim_event_t *list[] = {&events[draw(self, EVENTS)], &events[draw(self, EVENTS)]};
+  mltp_sim_event_t *list[] = {&events[draw(self, EVENTS)], &events[draw(self, EVENTS)]};
   switch (draw(self, 3)) {
-    case 0: sim_wait(list[0]); break;
-    case 1: sim_wait_any(list, 2); break;
-    default: sim_wait_all(list, 1 + (list[0] != list[1])); break;
+    case 0: mltp_sim_wait(list[0]); break;
+    case 1: mltp_sim_wait_any(list, 2); break;
+    default: mltp_sim_wait_all(list, 1 + (list[0] != list[1])); break;
   }
 }
 
@@ -61,11 +61,11 @@ static void act(void *arg) {
   for (int i = 0; i < STEPS; i++) {
     uint32_t choice = draw(self, 16);
     if (choice < 4)
-      sim_notify(&events[draw(self, EVENTS)]);
+      mltp_sim_notify(&events[draw(self, EVENTS)]);
     else if (choice < 6)
-      sim_notify_one(&events[draw(self, EVENTS)]);
+      mltp_sim_notify_one(&events[draw(self, EVENTS)]);
     else if (choice < 10)
-      sim_waitfor(draw(self, 3));
+      mltp_sim_waitfor(draw(self, 3));
     else if (choice < 12)
       wait_some(self);
     else if (choice < 14 && self->depth < DEPTH)
@@ -84,8 +84,8 @@ static uint64_t seed;
 static void pulse(void *arg) {
   (void)arg;
   for (int i = 0; i < 60; i++) {
-    sim_waitfor(1);
-    sim_notify(&events[i % EVENTS]);
+    mltp_sim_waitfor(1);
+    mltp_sim_notify(&events[i % EVENTS]);
   }
 }
 
@@ -97,9 +97,9 @@ static void model(void *arg) {
 
 static int run(int vps) {
   sim_log[0] = '\0';
-  for (int i = 0; i < EVENTS; i++) events[i] = (sim_event_t)SIM_EVENT_INIT("random");
-  CHECK_EQUAL(sim_set_vps(vps), 0);
-  return sim_run(model, NULL);
+  for (int i = 0; i < EVENTS; i++) events[i] = (mltp_sim_event_t)MLTP_SIM_EVENT_INIT("random");
+  CHECK_EQUAL(mltp_sim_set_vps(vps), 0);
+  return mltp_sim_run(model, NULL);
 }
 
 static void any_number_of_vps_does_the_same(void) {
@@ -116,7 +116,7 @@ static void any_number_of_vps_does_the_same(void) {
       CHECK_EQUAL(strcmp(sim_log, one), 0);
     }
   }
-  sim_set_vps(1);
+  mltp_sim_set_vps(1);
   if (scaled(10) == 10) CHECK(stuck > 0 && stuck < 100);
 }
 

@@ -14,14 +14,14 @@ static double real;
 
 static void change(void *arg) {
   (void)arg;
-  sim_waitfor(1);
+  mltp_sim_waitfor(1);
   byte = 0xfe;
   two = 1;
   wide = (uint64_t)1 << 63;
-  sim_waitfor(2);
+  mltp_sim_waitfor(2);
   single = 0.5F;
   real = -1e300;
-  sim_waitfor(3);
+  mltp_sim_waitfor(3);
 }
 
 static void read_file(const char *path, char *text, size_t size) {
@@ -32,7 +32,7 @@ static void read_file(const char *path, char *text, size_t size) {
 }
 
 static void each_kind_is_written_when_it_changes(void) {
-  char path[] = "/tmp/sim_trace.XXXXXX", text[4096], zeroes[66], bits[66];
+  char path[] = "/tmp/mltp_sim_trace.XXXXXX", text[4096], zeroes[66], bits[66];
   int fd = mkstemp(path);
   CHECK(fd >= 0);
   close(fd);
@@ -40,13 +40,13 @@ static void each_kind_is_written_when_it_changes(void) {
   wide = 0;
   single = 0;
   real = 0;
-  CHECK_EQUAL(sim_trace_open(path, "10ps"), 0);
-  CHECK_EQUAL(sim_trace("byte", &byte, 1, SIM_TRACE_INTEGER), 0);
-  CHECK_EQUAL(sim_trace("two", &two, 2, SIM_TRACE_INTEGER), 0);
-  CHECK_EQUAL(sim_trace("wide", &wide, 8, SIM_TRACE_INTEGER), 0);
-  CHECK_EQUAL(sim_trace("part.single", &single, 4, SIM_TRACE_REAL), 0);
-  CHECK_EQUAL(sim_trace("part.real", &real, 8, SIM_TRACE_REAL), 0);
-  CHECK_EQUAL(sim_run(change, NULL), 0);
+  CHECK_EQUAL(mltp_sim_trace_open(path, "10ps"), 0);
+  CHECK_EQUAL(mltp_sim_trace("byte", &byte, 1, MLTP_SIM_TRACE_INTEGER), 0);
+  CHECK_EQUAL(mltp_sim_trace("two", &two, 2, MLTP_SIM_TRACE_INTEGER), 0);
+  CHECK_EQUAL(mltp_sim_trace("wide", &wide, 8, MLTP_SIM_TRACE_INTEGER), 0);
+  CHECK_EQUAL(mltp_sim_trace("part.single", &single, 4, MLTP_SIM_TRACE_REAL), 0);
+  CHECK_EQUAL(mltp_sim_trace("part.real", &real, 8, MLTP_SIM_TRACE_REAL), 0);
+  CHECK_EQUAL(mltp_sim_run(change, NULL), 0);
   read_file(path, text, sizeof text);
   unlink(path);
   memset(zeroes, '0', sizeof zeroes);
@@ -66,9 +66,9 @@ static void each_kind_is_written_when_it_changes(void) {
 }
 
 static void what_cannot_be_traced_is_refused(void) {
-  CHECK_EQUAL(sim_trace("three", &wide, 3, SIM_TRACE_INTEGER), EINVAL);
-  CHECK_EQUAL(sim_trace("byte", &byte, 1, SIM_TRACE_REAL), EINVAL);
-  CHECK_EQUAL(sim_trace_open("/no/such/folder/file", "1ns"), ENOENT);
+  CHECK_EQUAL(mltp_sim_trace("three", &wide, 3, MLTP_SIM_TRACE_INTEGER), EINVAL);
+  CHECK_EQUAL(mltp_sim_trace("byte", &byte, 1, MLTP_SIM_TRACE_REAL), EINVAL);
+  CHECK_EQUAL(mltp_sim_trace_open("/no/such/folder/file", "1ns"), ENOENT);
 }
 
 int main(void) {

@@ -2,22 +2,22 @@
 /* Try blocks: traps end what runs in them, interrupts suspend it. */
 #include "sim/log.h"
 
-static sim_event_t stop = SIM_EVENT_INIT("stop"), knock = SIM_EVENT_INIT("knock"),
-                   never = SIM_EVENT_INIT("never");
+static mltp_sim_event_t stop = MLTP_SIM_EVENT_INIT("stop"), knock = MLTP_SIM_EVENT_INIT("knock"),
+                        never = MLTP_SIM_EVENT_INIT("never");
 
 static void word(void *arg) { say_at(arg); }
 
 static void tick(void *arg) {
   (void)arg;
   for (;;) {
-    sim_waitfor(2);
+    mltp_sim_waitfor(2);
     say_at("tick");
   }
 }
 
 static void wait_for_ever(void *arg) {
   (void)arg;
-  sim_wait_any((sim_event_t *[]){&never, &knock}, 2);
+  mltp_sim_wait_any((mltp_sim_event_t *[]){&never, &knock}, 2);
   say("never");
 }
 
@@ -30,20 +30,20 @@ static void grandparents(void *arg) { PAR(CHILD(family, arg), CHILD(family, arg)
 
 static void user(void *arg) {
   (void)arg;
-  sim_waitfor(5);
-  sim_notify(&stop);
+  mltp_sim_waitfor(5);
+  mltp_sim_notify(&stop);
 }
 
-static size_t try_with(void (*body)(void *), const sim_handler_t *handlers, size_t count) {
-  const sim_child_t child = {body, NULL, "body"};
-  return sim_try(&child, handlers, count);
+static size_t try_with(void (*body)(void *), const mltp_sim_handler_t *handlers, size_t count) {
+  const mltp_sim_child_t child = {body, NULL, "body"};
+  return mltp_sim_try(&child, handlers, count);
 }
 
 /* ---- traps */
 
 static void trapped(void *arg) {
   (void)arg;
-  const sim_handler_t handlers[] = {{&never, 0, word, "no"}, {&stop, 0, word, "trap"}};
+  const mltp_sim_handler_t handlers[] = {{&never, 0, word, "no"}, {&stop, 0, word, "trap"}};
   CHECK_EQUAL(try_with(grandparents, handlers, 2), 1);
   say_at("after");
 }
@@ -61,11 +61,11 @@ static void quick(void *arg) {
 
 static void untouched(void *arg) {
   (void)arg;
-  const sim_handler_t handlers[] = {{&stop, 0, word, "no"}};
+  const mltp_sim_handler_t handlers[] = {{&stop, 0, word, "no"}};
   CHECK_EQUAL(try_with(quick, handlers, 1), 1);
   CHECK_EQUAL(try_with(quick, NULL, 0), 0);
-  sim_notify(&stop); /* nobody listens any more */
-  sim_waitfor(1);
+  mltp_sim_notify(&stop); /* nobody listens any more */
+  mltp_sim_waitfor(1);
   say("end");
 }
 
@@ -73,12 +73,12 @@ static void a_body_may_end_by_itself(void) { expect(untouched, "quick quick end"
 
 static void end_at_once(void *arg) {
   (void)arg;
-  sim_notify(&stop);
+  mltp_sim_notify(&stop);
 }
 
 static void race(void *arg) {
   (void)arg;
-  const sim_handler_t handlers[] = {{&stop, 0, word, "no"}};
+  const mltp_sim_handler_t handlers[] = {{&stop, 0, word, "no"}};
   CHECK_EQUAL(try_with(end_at_once, handlers, 1), 1);
 }
 
@@ -86,14 +86,14 @@ static void a_body_that_has_ended_is_not_trapped(void) { expect(race, ""); }
 
 static void inner(void *arg) {
   (void)arg;
-  const sim_handler_t handlers[] = {{&stop, 0, word, "inner"}};
+  const mltp_sim_handler_t handlers[] = {{&stop, 0, word, "inner"}};
   try_with(tick, handlers, 1);
   say("not reached");
 }
 
 static void outer(void *arg) {
   (void)arg;
-  const sim_handler_t handlers[] = {{&stop, 0, word, "outer"}};
+  const mltp_sim_handler_t handlers[] = {{&stop, 0, word, "outer"}};
   try_with(inner, handlers, 1);
 }
 
@@ -105,9 +105,9 @@ enum { MANY = 20 };
 
 static void widely_trapped(void *arg) {
   (void)arg;
-  sim_handler_t handlers[MANY];
-  for (int i = 0; i < MANY - 1; i++) handlers[i] = (sim_handler_t){&never, 0, word, "no"};
-  handlers[MANY - 1] = (sim_handler_t){&stop, 0, word, "last"};
+  mltp_sim_handler_t handlers[MANY];
+  for (int i = 0; i < MANY - 1; i++) handlers[i] = (mltp_sim_handler_t){&never, 0, word, "no"};
+  handlers[MANY - 1] = (mltp_sim_handler_t){&stop, 0, word, "last"};
   CHECK_EQUAL(try_with(tick, handlers, MANY), MANY - 1);
 }
 
@@ -119,24 +119,24 @@ static void a_try_block_may_have_many_handlers(void) { expect(wide_model, "tick@
 
 static void pause(void *arg) {
   say_at(arg);
-  sim_waitfor(5);
+  mltp_sim_waitfor(5);
   say_at("on");
 }
 
 static void interrupted(void *arg) {
   (void)arg;
-  const sim_handler_t handlers[] = {{&knock, 1, pause, "off"}, {&stop, 0, word, "trap"}};
+  const mltp_sim_handler_t handlers[] = {{&knock, 1, pause, "off"}, {&stop, 0, word, "trap"}};
   CHECK_EQUAL(try_with(tick, handlers, 2), 1);
 }
 
 static void knocker(void *arg) {
   (void)arg;
-  sim_waitfor(3);
-  sim_notify(&knock);
-  sim_waitfor(1);
-  sim_notify(&stop); /* unheard: a handler runs */
-  sim_waitfor(7);
-  sim_notify(&stop);
+  mltp_sim_waitfor(3);
+  mltp_sim_notify(&knock);
+  mltp_sim_waitfor(1);
+  mltp_sim_notify(&stop); /* unheard: a handler runs */
+  mltp_sim_waitfor(7);
+  mltp_sim_notify(&stop);
 }
 
 static void interrupt_model(void *arg) { PAR(CHILD(interrupted, arg), CHILD(knocker, arg)); }
@@ -148,14 +148,14 @@ static void an_interrupt_suspends(void) {
 
 static void stop_both(void *arg) {
   (void)arg;
-  sim_waitfor(3);
-  sim_notify(&knock);
-  sim_notify(&stop);
+  mltp_sim_waitfor(3);
+  mltp_sim_notify(&knock);
+  mltp_sim_notify(&stop);
 }
 
 static void outer_of_interrupted(void *arg) {
   (void)arg;
-  const sim_handler_t handlers[] = {{&stop, 0, word, "outer"}};
+  const mltp_sim_handler_t handlers[] = {{&stop, 0, word, "outer"}};
   try_with(interrupted, handlers, 1);
 }
 
@@ -169,7 +169,7 @@ static void a_trap_ends_who_was_to_handle_an_interrupt(void) {
 
 static void trap_once(void *arg) {
   (void)arg;
-  const sim_handler_t handlers[] = {{&stop, 0, quick, NULL}};
+  const mltp_sim_handler_t handlers[] = {{&stop, 0, quick, NULL}};
   try_with(grandparents, handlers, 1);
 }
 

@@ -47,9 +47,11 @@ static int select_some(unsigned *random) {
     cases[i] = rand_r(random) % 2 ? (mltp_case_t)MLTP_CASE_SEND(channel, &elements[i])
                                   : (mltp_case_t)MLTP_CASE_RECV(channel, &elements[i]);
   }
-  int index = mltp_select(cases, count, rand_r(random) % 8 ? some_deadline(random) : 0);
-  if (index < 0) return -index;
-  CHECK((size_t)index < count);
+  size_t index = count;
+  int error = rand_r(random) % 8 ? mltp_select_timed(cases, count, &index, some_deadline(random))
+                                 : mltp_select_try(cases, count, &index);
+  if (error != 0) return error;
+  CHECK(index < count);
   CHECK_EQUAL(cases[index].error, 0);
   note_moved(cases[index].op, elements[index]);
   return 0;
@@ -71,14 +73,14 @@ static int take_or_give_unit(unsigned *random) {
     atomic_fetch_sub(&world.taken, 1);
     return mltp_sem_post(&world.units);
   }
-  int error = mltp_sem_timedwait(&world.units, some_deadline(random));
+  int error = mltp_sem_wait_timed(&world.units, some_deadline(random));
   if (error == 0) atomic_fetch_add(&world.taken, 1);
   return error;
 }
 
 static int wait_or_signal(unsigned *random) {
   return rand_r(random) % 2 ? mltp_cond_signal(&world.cond)
-                            : mltp_cond_timedwait(&world.cond, NULL, some_deadline(random));
+                            : mltp_cond_wait_unlocked_timed(&world.cond, some_deadline(random));
 }
 
 static void *end_soon(void *p0) {
@@ -87,7 +89,7 @@ static void *end_soon(void *p0) {
 }
 
 static int join_soon(unsigned *random) {
-  mltp_t *thread = mltp_create(end_soon, (void *)(uintptr_t)(rand_r(random) % 50000));
+  mltp_t *thread = spawn(end_soon, (void *)(uintptr_t)(rand_r(random) % 50000));
   int error = mltp_join_timed(thread, NULL, mltp_after((uint64_t)(rand_r(random) % 50000)));
   if (error != 0) CHECK_EQUAL(mltp_join(thread, NULL), 0);
   return error;
@@ -148,8 +150,8 @@ static void check_the_books(void) {
   long number;
   for (int i = 0; i < CHANNELS; i++) {
     CHECK(mltp_channel_length(world.channels[i]) <= kept[i]);
-    while (mltp_channel_try_recv(world.channels[i], &number) == 0) note_moved(MLTP_RECV, number);
-    CHECK_EQUAL(mltp_channel_free(world.channels[i]), 0);
+    while (mltp_channel_recv_try(world.channels[i], &number) == 0) note_moved(MLTP_RECV, number);
+    CHECK_EQUAL(mltp_channel_destroy(world.channels[i]), 0);
   }
   printf("%ld sent, %ld waits cancelled\n", atomic_load(&world.sent),
          atomic_load(&world.cancelled));
@@ -166,7 +168,7 @@ static void cancellations_end_all_waits(void) {
   printf("MLTP_STRESS_SEED=%u\n", world.seed);
   unsigned random = world.seed;
   for (int i = 0; i < CHANNELS; i++)
-    world.channels[i] = mltp_channel_new(i < 2 ? 0 : i == 2 ? 1 : 5, sizeof(long), "stress");
+    world.channels[i] = new_channel(i < 2 ? 0 : i == 2 ? 1 : 5, sizeof(long), "stress");
   mltp_sem_init(&world.units, 0, "units");
   mltp_cond_init(&world.cond, "stress");
   mltp_lock_init(&world.lock, MLTP_LOCK_STANDARD, "handles");

@@ -108,7 +108,7 @@ static void barrier_end(struct prop *prop) { mltp_barrier_wait(&prop->barrier); 
 static void barrier_destroy(struct prop *prop) { mltp_barrier_destroy(&prop->barrier); }
 
 static void channel_begin(struct prop *prop) {
-  prop->channel = mltp_channel_new(0, sizeof(int), prop->name);
+  prop->channel = new_channel(0, sizeof(int), prop->name);
   CHECK(prop->channel != NULL);
 }
 
@@ -119,7 +119,7 @@ static void *channel_wait(void *p0) {
 }
 
 static void channel_end(struct prop *prop) { mltp_channel_send(prop->channel, &(int){1}); }
-static void channel_destroy(struct prop *prop) { mltp_channel_free(prop->channel); }
+static void channel_destroy(struct prop *prop) { mltp_channel_destroy(prop->channel); }
 
 static const struct scene scenes[] = {
     {lock_begin, lock_wait, lock_end, lock_destroy},

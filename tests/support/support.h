@@ -12,6 +12,7 @@
 #define TESTS_SUPPORT_H
 
 #include <errno.h>
+#include <mltp/alternatives.h>
 #include <mltp/mltp.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -100,12 +101,29 @@ int has_guards(void);
  * which CMake defines). */
 int scaled(int n);
 
+/* ----------------------------------------------------- locks of any class */
+
+enum { LOCK_CLASSES = 15 };
+
+/** Every class of lock, alternatives included. */
+extern const struct lock_class {
+  mltp_lock_class_t id;
+  const char *name;
+} lock_classes[LOCK_CLASSES];
+
 /* ----------------------------------------------------- threads of any kind */
 
 enum kind { UNBOUND, BOUND, FOREIGN, MIXED, KINDS };
 
 /** Names of the kinds, for check_case(). */
 extern const char *const kind_names[KINDS];
+
+/** Starts func(arg) on a joinable thread of the library. @return NULL: it was refused. */
+mltp_t *spawn(mltp_userf_t *func, void *arg);
+mltp_t *spawn_bound(mltp_userf_t *func, void *arg);
+
+/** mltp_channel_create() as an expression. @return NULL: no memory. */
+mltp_channel_t *new_channel(size_t capacity, size_t element_size, const char *name);
 
 /** A thread of any kind: started, then joined by a thread of the runtime. */
 struct worker {

@@ -4,6 +4,40 @@
 
 const char *const kind_names[KINDS] = {"unbound", "bound", "foreign", "mixed"};
 
+const struct lock_class lock_classes[LOCK_CLASSES] = {
+    {MLTP_LOCK_STANDARD, "standard"},
+    {MLTP_LOCK_REACTIVE, "reactive"},
+    {MLTP_LOCK_QUEUE, "queue"},
+    {MLTP_LOCK_SPIN, "spin"},
+    {MLTP_LOCK_SEMAPHORE, "semaphore"},
+    {MLTP_LOCK_RECURSIVE, "recursive"},
+    {MLTP_LOCK_ALT_YIELD_END, "yield-end"},
+    {MLTP_LOCK_ALT_YIELD_FRONT, "yield-front"},
+    {MLTP_LOCK_ALT_EXCHANGE, "exchange"},
+    {MLTP_LOCK_ALT_READ, "read"},
+    {MLTP_LOCK_ALT_BACKOFF, "backoff"},
+    {MLTP_LOCK_ALT_PERSISTENT, "persistent"},
+    {MLTP_LOCK_ALT_ARRAY, "array"},
+    {MLTP_LOCK_ALT_MCS, "mcs"},
+    {MLTP_LOCK_ALT_CLH, "clh"},
+};
+
+mltp_t *spawn(mltp_userf_t *func, void *arg) {
+  mltp_t *thread = NULL;
+  return mltp_create(&thread, NULL, func, arg) == 0 ? thread : NULL;
+}
+
+mltp_t *spawn_bound(mltp_userf_t *func, void *arg) {
+  const mltp_attr_t bound = {.size = sizeof(mltp_attr_t), .bound = 1};
+  mltp_t *thread = NULL;
+  return mltp_create(&thread, &bound, func, arg) == 0 ? thread : NULL;
+}
+
+mltp_channel_t *new_channel(size_t capacity, size_t element_size, const char *name) {
+  mltp_channel_t *channel = NULL;
+  return mltp_channel_create(&channel, capacity, element_size, name) == 0 ? channel : NULL;
+}
+
 static void *foreign_main(void *arg) {
   struct worker *worker = arg;
   worker->result = worker->func(worker->arg);
@@ -19,7 +53,7 @@ void worker_start(struct worker *worker, enum kind kind, mltp_userf_t *func, voi
     CHECK_EQUAL(pthread_create(&worker->foreign, NULL, foreign_main, worker), 0);
     return;
   }
-  worker->thread = kind == BOUND ? mltp_create_bound(func, arg) : mltp_create(func, arg);
+  worker->thread = kind == BOUND ? spawn_bound(func, arg) : spawn(func, arg);
   CHECK(worker->thread != NULL);
 }
 

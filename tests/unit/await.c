@@ -34,7 +34,7 @@ static void *take_turns(void *p0) {
   struct ring *ring = p0;
   uint32_t mine = __atomic_fetch_add(&ring->next, 1, __ATOMIC_RELAXED);
   for (int i = 0; i < ring->laps; i++) {
-    if (mltp_await(&ring->turn, mine, NULL, MLTP_NEVER) != 0) atomic_fetch_add(&ring->errors, 1);
+    if (mltp_await(&ring->turn, mine, NULL) != 0) atomic_fetch_add(&ring->errors, 1);
     ring->visited++;
     pass_on(ring, (mine + 1) % CREW);
   }
@@ -64,7 +64,7 @@ struct crowd {
 
 static void *wait_for_change(void *p0) {
   struct crowd *crowd = p0;
-  if (mltp_await_not(&crowd->word, 0, NULL, MLTP_NEVER) != 0 || crowd->before != 1)
+  if (mltp_await_not(&crowd->word, 0, NULL) != 0 || crowd->before != 1)
     atomic_fetch_add(&crowd->errors, 1);
   return NULL;
 }
@@ -95,9 +95,9 @@ static void mltp_await_not_lets_all_go_on(void) {
 
 static void what_is_so_already_is_not_waited_for(void) {
   uint32_t word = 3;
-  CHECK_EQUAL(mltp_await(&word, 3, NULL, 0), 0);
-  CHECK_EQUAL(mltp_await_not(&word, 4, NULL, 0), 0);
-  CHECK_EQUAL(mltp_await(&word, 3, mltp_self(), MLTP_NEVER), 0);
+  CHECK_EQUAL(mltp_await_timed(&word, 3, NULL, 0), 0);
+  CHECK_EQUAL(mltp_await_not_timed(&word, 4, NULL, 0), 0);
+  CHECK_EQUAL(mltp_await(&word, 3, mltp_self()), 0);
 }
 
 /* Others that wait in the same bucket, for another word or another value, stay. */
@@ -113,7 +113,7 @@ struct waiter_of {
 
 static void *wait_for_one(void *p0) {
   struct waiter_of *self = p0;
-  mltp_await(&self->pair->words[self->index], 1, NULL, MLTP_NEVER);
+  mltp_await(&self->pair->words[self->index], 1, NULL);
   self->pair->passed[self->index] = 1;
   return NULL;
 }
@@ -126,7 +126,7 @@ static void words_are_told_apart(void) {
   memset(&pair, 0, sizeof pair);
   for (int i = 0; i < WORDS; i++) {
     self[i] = (struct waiter_of){&pair, i};
-    threads[i] = mltp_create(wait_for_one, &self[i]);
+    threads[i] = spawn(wait_for_one, &self[i]);
   }
   mltp_yield(); /* on one VP: all wait */
   for (int i = 0; i < WORDS; i++) {
@@ -148,7 +148,7 @@ static uint32_t never; /* stays 0 */
 static void *times_out(void *p0) {
   (void)p0;
   uint64_t deadline = mltp_after(PATIENCE_NS);
-  int error = mltp_await(&never, 1, NULL, deadline);
+  int error = mltp_await_timed(&never, 1, NULL, deadline);
   CHECK(mltp_now() >= deadline);
   return (void *)(intptr_t)error;
 }
@@ -165,7 +165,7 @@ static void mltp_await_times_out_and_not_early(void) {
 static void *wait_for_ever(void *p0) {
   mltp_t **self = p0;
   __atomic_store_n(self, mltp_self(), __ATOMIC_RELEASE);
-  return (void *)(intptr_t)mltp_await_not(&never, 0, NULL, MLTP_NEVER);
+  return (void *)(intptr_t)mltp_await_not(&never, 0, NULL);
 }
 
 static void mltp_cancel_ends_the_wait(void) {
@@ -190,7 +190,7 @@ static void *race_the_clock(void *p0) {
   struct race *race = p0;
   for (int i = 0; i < scaled(200); i++) {
     uint32_t seen = __atomic_load_n(&race->word, __ATOMIC_RELAXED);
-    int error = mltp_await_not(&race->word, seen, NULL, mltp_after((uint64_t)(i % 8) * 3000));
+    int error = mltp_await_not_timed(&race->word, seen, NULL, mltp_after((uint64_t)(i % 8) * 3000));
     if (error != 0 && error != ETIMEDOUT) atomic_fetch_add(&race->odd, 1);
   }
   return NULL;
@@ -234,9 +234,9 @@ static void who_waits_for_one_that_does_not_run_parks_at_once(void) {
   for (int round = 0; round < 3; round++) { /* the thread has affinity from the second on */
     uint32_t word = 0;
     mltp_await_counters_t before;
-    mltp_t *waker = mltp_create(store_one, &word);
+    mltp_t *waker = spawn(store_one, &word);
     mltp_await_counts(&before);
-    CHECK_EQUAL(mltp_await(&word, 1, waker, MLTP_NEVER), 0);
+    CHECK_EQUAL(mltp_await(&word, 1, waker), 0);
     mltp_await_counters_t done = counts_since(&before);
     CHECK_EQUAL(done.parks, 1);
     CHECK_EQUAL(done.spins_paid + done.spins_vain, 0);
@@ -269,7 +269,7 @@ static void every_wait_is_counted(void) {
       while (__atomic_load_n(&h.ready, __ATOMIC_ACQUIRE) != 1) mltp_yield();
       mltp_await_counts(&before);
       __atomic_store_n(&h.ready, 2, __ATOMIC_RELEASE);
-      CHECK_EQUAL(mltp_await(&h.word, 1, h.waker, MLTP_NEVER), 0);
+      CHECK_EQUAL(mltp_await(&h.word, 1, h.waker), 0);
       mltp_await_counters_t done = counts_since(&before);
       CHECK(done.spins_paid + done.parks <= 1);
       CHECK(done.spins_vain <= 1 && done.spins_paid + done.spins_vain <= 1);

@@ -102,7 +102,7 @@ static void mltp_barrier_serial_is_the_last(void) {
   mltp_barrier_t barrier = MLTP_BARRIER_INIT(4);
   mltp_t *threads[3];
   for (int i = 0; i < 3; i++) {
-    threads[i] = mltp_create(arrive, &barrier);
+    threads[i] = spawn(arrive, &barrier);
     mltp_yield(); /* on one VP: it has arrived */
   }
   CHECK_EQUAL(mltp_barrier_wait(&barrier), MLTP_BARRIER_SERIAL);

@@ -10,7 +10,7 @@
 /* ------------------------------------------- the calls that can be cancelled */
 
 static struct {
-  mltp_lock_t lock[MLTP_LOCK_YIELD_FRONT + 1]; /* by class, held */
+  mltp_lock_t lock[LOCK_CLASSES]; /* as in lock_classes, held */
   mltp_lock_t free_lock;
   mltp_cond_t cond;
   mltp_sem_t sem;
@@ -26,23 +26,23 @@ static void *wait_for_end(void *p0) {
 
 static void set_up(void) {
   long element = 0;
-  for (int class = 0; class <= MLTP_LOCK_YIELD_FRONT; class ++) {
-    mltp_lock_init(&world.lock[class], (mltp_lock_class_t) class, "held");
+  for (int class = 0; class < LOCK_CLASSES; class ++) {
+    mltp_lock_init(&world.lock[class], lock_classes[class].id, "held");
     mltp_lock(&world.lock[class]);
   }
   mltp_lock_init(&world.free_lock, MLTP_LOCK_STANDARD, "free");
   mltp_cond_init(&world.cond, "never");
   mltp_sem_init(&world.sem, 0, "none");
   mltp_sem_init(&world.end_other, 0, "end");
-  world.empty = mltp_channel_new(1, sizeof element, "empty");
-  world.full = mltp_channel_new(1, sizeof element, "full");
+  world.empty = new_channel(1, sizeof element, "empty");
+  world.full = new_channel(1, sizeof element, "full");
   mltp_channel_send(world.full, &element);
-  world.other = mltp_create(wait_for_end, NULL);
+  world.other = spawn(wait_for_end, NULL);
 }
 
 /* Nothing happened to any of the objects. */
 static void tear_down(void) {
-  for (int class = 0; class <= MLTP_LOCK_YIELD_FRONT; class ++) {
+  for (int class = 0; class < LOCK_CLASSES; class ++) {
     CHECK_EQUAL(mltp_unlock(&world.lock[class]), 0);
     CHECK_EQUAL(mltp_lock_destroy(&world.lock[class]), 0);
   }
@@ -51,33 +51,37 @@ static void tear_down(void) {
   CHECK_EQUAL(mltp_sem_destroy(&world.sem), 0);
   CHECK_EQUAL(mltp_channel_length(world.empty), 0);
   CHECK_EQUAL(mltp_channel_length(world.full), 1);
-  CHECK_EQUAL(mltp_channel_free(world.empty), 0);
-  CHECK_EQUAL(mltp_channel_free(world.full), 0);
+  CHECK_EQUAL(mltp_channel_destroy(world.empty), 0);
+  CHECK_EQUAL(mltp_channel_destroy(world.full), 0);
   mltp_sem_post(&world.end_other);
   CHECK_EQUAL(mltp_join(world.other, NULL), 0);
   CHECK_EQUAL(mltp_sem_destroy(&world.end_other), 0);
 }
 
 static int lock_held(mltp_lock_class_t lock_class, uint64_t deadline) {
-  return mltp_timedlock(&world.lock[lock_class], deadline);
+  int class = 0;
+  while (lock_classes[class].id != lock_class) class ++;
+  return mltp_lock_timed(&world.lock[class], deadline);
 }
 
 static int lock_reactive(uint64_t deadline) { return lock_held(MLTP_LOCK_REACTIVE, deadline); }
 static int lock_spin(uint64_t deadline) { return lock_held(MLTP_LOCK_SPIN, deadline); }
-static int lock_yield_end(uint64_t deadline) { return lock_held(MLTP_LOCK_YIELD_END, deadline); }
+static int lock_yield_end(uint64_t deadline) {
+  return lock_held(MLTP_LOCK_ALT_YIELD_END, deadline);
+}
 static int lock_yield_front(uint64_t deadline) {
-  return lock_held(MLTP_LOCK_YIELD_FRONT, deadline);
+  return lock_held(MLTP_LOCK_ALT_YIELD_FRONT, deadline);
 }
 
-static int wait_for_sem(uint64_t deadline) { return mltp_sem_timedwait(&world.sem, deadline); }
+static int wait_for_sem(uint64_t deadline) { return mltp_sem_wait_timed(&world.sem, deadline); }
 
 static int wait_for_cond(uint64_t deadline) {
-  return mltp_cond_timedwait(&world.cond, NULL, deadline);
+  return mltp_cond_wait_unlocked_timed(&world.cond, deadline);
 }
 
 static int wait_for_cond_with_lock(uint64_t deadline) {
   mltp_lock(&world.free_lock);
-  int error = mltp_cond_timedwait(&world.cond, &world.free_lock, deadline);
+  int error = mltp_cond_wait_timed(&world.cond, &world.free_lock, deadline);
   CHECK_EQUAL(mltp_unlock(&world.free_lock), 0); /* held all the same */
   return error;
 }
@@ -99,7 +103,8 @@ static int receive(uint64_t deadline) {
 static int select_either(uint64_t deadline) {
   long in, out = 1;
   mltp_case_t cases[] = {MLTP_CASE_RECV(world.empty, &in), MLTP_CASE_SEND(world.full, &out)};
-  return -mltp_select(cases, 2, deadline);
+  size_t chosen;
+  return mltp_select_timed(cases, 2, &chosen, deadline);
 }
 
 static const struct point {
@@ -214,15 +219,15 @@ static void deadlines_of_threads_cancel_their_waits(void) { for_each_point(wait_
 static void *do_without_waiting(void *p0) {
   mltp_lock_t lock = MLTP_LOCK_INIT;
   mltp_sem_t sem = MLTP_SEM_INIT(1);
-  mltp_channel_t *channel = mltp_channel_new(1, sizeof(int), NULL);
+  mltp_channel_t *channel = new_channel(1, sizeof(int), NULL);
   int number = 5;
   mltp_cancel(mltp_self());
-  CHECK_EQUAL(mltp_timedlock(&lock, MLTP_NEVER), 0);
-  CHECK_EQUAL(mltp_sem_timedwait(&sem, MLTP_NEVER), 0);
+  CHECK_EQUAL(mltp_lock_timed(&lock, MLTP_NEVER), 0);
+  CHECK_EQUAL(mltp_sem_wait_timed(&sem, MLTP_NEVER), 0);
   CHECK_EQUAL(mltp_channel_send(channel, &number), 0);
   CHECK_EQUAL(mltp_channel_recv(channel, &number), 0);
   CHECK_EQUAL(mltp_unlock(&lock), 0);
-  CHECK_EQUAL(mltp_channel_free(channel), 0);
+  CHECK_EQUAL(mltp_channel_destroy(channel), 0);
   return p0;
 }
 
@@ -246,7 +251,7 @@ static void *wait_although_cancelled(void *p0) {
   mltp_barrier_wait(&plain.barrier);
   CHECK_EQUAL(mltp_sem_wait(&plain.sem), 0);
   CHECK_EQUAL(mltp_lock(&plain.lock), 0);
-  while (!plain.signalled) CHECK_EQUAL(mltp_cond_wait_with(&plain.cond, &plain.lock), 0);
+  while (!plain.signalled) CHECK_EQUAL(mltp_cond_wait(&plain.cond, &plain.lock), 0);
   CHECK_EQUAL(mltp_unlock(&plain.lock), 0);
   CHECK_EQUAL(mltp_cancelled(), 1);
   return p0;
@@ -287,11 +292,11 @@ static void *is_cancelled(void *p0) {
 /* Descriptors are used again. */
 static void new_threads_are_not_cancelled(void) {
   for (int i = 0; i < 20; i++) {
-    mltp_t *thread = mltp_create(is_cancelled, NULL);
+    mltp_t *thread = spawn(is_cancelled, NULL);
     void *result = NULL;
     CHECK_EQUAL(mltp_join(thread, &result), 0);
     CHECK(result == NULL);
-    thread = mltp_create(is_cancelled, NULL);
+    thread = spawn(is_cancelled, NULL);
     CHECK_EQUAL(mltp_cancel(thread), 0);
     CHECK_EQUAL(mltp_join(thread, NULL), 0);
   }

@@ -60,13 +60,13 @@ static void channels_lose_nothing_and_keep_order(void) {
     for (int i = 0; i < CAPACITIES; i++) {
       check_case("%s, capacity %zu", kind_names[kind], capacities[i]);
       struct traffic t = {.senders_left = SENDERS};
-      t.channel = mltp_channel_new(capacities[i], sizeof(struct message), "traffic");
+      t.channel = new_channel(capacities[i], sizeof(struct message), "traffic");
       crew_run(CREW, (enum kind)kind, send_or_receive, &t);
       long n = scaled(MESSAGES);
       CHECK_EQUAL(atomic_load(&t.received), SENDERS * n);
       CHECK_EQUAL(atomic_load(&t.sum), SENDERS * n * (n - 1) / 2);
       CHECK_EQUAL(mltp_channel_length(t.channel), 0);
-      CHECK_EQUAL(mltp_channel_free(t.channel), 0);
+      CHECK_EQUAL(mltp_channel_destroy(t.channel), 0);
     }
   }
 }
@@ -92,13 +92,13 @@ static void timed_calls_race_with_each_other(void) {
   for (int kind = 0; kind < KINDS; kind++) {
     for (int i = 0; i < CAPACITIES; i++) {
       check_case("%s, capacity %zu", kind_names[kind], capacities[i]);
-      struct traffic t = {.channel = mltp_channel_new(capacities[i], sizeof(long), NULL)};
+      struct traffic t = {.channel = new_channel(capacities[i], sizeof(long), NULL)};
       crew_run(CREW, (enum kind)kind, move_in_a_hurry, &t);
       long number;
       CHECK_EQUAL(atomic_load(&t.received), mltp_channel_length(t.channel));
-      while (mltp_channel_try_recv(t.channel, &number) == 0) atomic_fetch_sub(&t.sum, number);
+      while (mltp_channel_recv_try(t.channel, &number) == 0) atomic_fetch_sub(&t.sum, number);
       CHECK_EQUAL(atomic_load(&t.sum), 0);
-      CHECK_EQUAL(mltp_channel_free(t.channel), 0);
+      CHECK_EQUAL(mltp_channel_destroy(t.channel), 0);
     }
   }
 }
@@ -115,21 +115,21 @@ static void *time_out(void *p0) {
 static void timed_calls_time_out_and_not_early(void) {
   for (int kind = 0; kind < MIXED; kind++) {
     check_case("%s", kind_names[kind]);
-    mltp_channel_t *channel = mltp_channel_new(1, sizeof(int), NULL);
+    mltp_channel_t *channel = new_channel(1, sizeof(int), NULL);
     crew_run(1, (enum kind)kind, time_out, channel);
-    CHECK_EQUAL(mltp_channel_free(channel), 0);
+    CHECK_EQUAL(mltp_channel_destroy(channel), 0);
   }
 }
 
 /* ---------------------------------------------------------------- behaviour */
 
 static void a_buffer_is_first_in_first_out(void) {
-  mltp_channel_t *channel = mltp_channel_new(3, sizeof(int), "three");
+  mltp_channel_t *channel = new_channel(3, sizeof(int), "three");
   int in = 0, out = 0, more;
   CHECK_EQUAL(mltp_channel_capacity(channel), 3);
-  CHECK_EQUAL(mltp_channel_try_recv(channel, &more), EAGAIN);
+  CHECK_EQUAL(mltp_channel_recv_try(channel, &more), EAGAIN);
   for (int round = 0; round < 5; round++) { /* round and round the ring */
-    while (mltp_channel_try_send(channel, &in) == 0) in++;
+    while (mltp_channel_send_try(channel, &in) == 0) in++;
     CHECK_EQUAL(mltp_channel_length(channel), 3);
     for (int i = 0; i < 2; i++, out++) {
       CHECK_EQUAL(mltp_channel_recv(channel, &more), 0);
@@ -137,24 +137,24 @@ static void a_buffer_is_first_in_first_out(void) {
     }
   }
   CHECK_EQUAL(in, out + 1);
-  CHECK_EQUAL(mltp_channel_free(channel), 0); /* with an element in it */
+  CHECK_EQUAL(mltp_channel_destroy(channel), 0); /* with an element in it */
 }
 
 static void elements_may_be_large_or_nothing(void) {
   char large[5000], other[5000] = "";
   memset(large, 'x', sizeof large);
-  mltp_channel_t *channel = mltp_channel_new(2, sizeof large, NULL);
+  mltp_channel_t *channel = new_channel(2, sizeof large, NULL);
   CHECK_EQUAL(mltp_channel_send(channel, large), 0);
   CHECK_EQUAL(mltp_channel_recv(channel, other), 0);
   CHECK_EQUAL(memcmp(large, other, sizeof large), 0);
-  CHECK_EQUAL(mltp_channel_free(channel), 0);
-  channel = mltp_channel_new(1, 0, NULL);
+  CHECK_EQUAL(mltp_channel_destroy(channel), 0);
+  channel = new_channel(1, 0, NULL);
   CHECK_EQUAL(mltp_channel_send(channel, NULL), 0);
-  CHECK_EQUAL(mltp_channel_try_send(channel, NULL), EAGAIN);
+  CHECK_EQUAL(mltp_channel_send_try(channel, NULL), EAGAIN);
   CHECK_EQUAL(mltp_channel_recv(channel, NULL), 0);
-  CHECK_EQUAL(mltp_channel_free(channel), 0);
-  CHECK(mltp_channel_new(SIZE_MAX / 2, 4, NULL) == NULL);
-  CHECK(mltp_channel_new(1, SIZE_MAX, NULL) == NULL);
+  CHECK_EQUAL(mltp_channel_destroy(channel), 0);
+  CHECK(new_channel(SIZE_MAX / 2, 4, NULL) == NULL);
+  CHECK(new_channel(1, SIZE_MAX, NULL) == NULL);
 }
 
 struct order {
@@ -182,53 +182,53 @@ static void start_in_order(mltp_t *threads[3], mltp_userf_t *func, struct order 
   for (int i = 0; i < 3; i++) {
     mltp_attr_t attr = MLTP_ATTR_INIT;
     attr.name = names[i];
-    CHECK_EQUAL(mltp_create_with(&threads[i], &attr, func, order), 0);
+    CHECK_EQUAL(mltp_create(&threads[i], &attr, func, order), 0);
     mltp_yield(); /* on one VP: it waits now */
   }
 }
 
 static void waiting_receivers_are_served_in_order(void) {
-  struct order order = {.channel = mltp_channel_new(3, 1, NULL)};
+  struct order order = {.channel = new_channel(3, 1, NULL)};
   mltp_t *threads[3];
   start_in_order(threads, append_what_comes, &order);
   for (const char *c = "xyz"; *c != '\0'; c++) CHECK_EQUAL(mltp_channel_send(order.channel, c), 0);
   CHECK_EQUAL(mltp_channel_length(order.channel), 0); /* handed over, before they run */
   for (int i = 0; i < 3; i++) mltp_join(threads[i], NULL);
   CHECK_TEXT(order.got, "AxByCz");
-  CHECK_EQUAL(mltp_channel_free(order.channel), 0);
+  CHECK_EQUAL(mltp_channel_destroy(order.channel), 0);
 }
 
 static void waiting_senders_are_served_in_order(void) {
   for (size_t capacity = 0; capacity < 3; capacity++) {
     check_case("capacity %zu", capacity);
-    struct order order = {.channel = mltp_channel_new(capacity, 1, NULL)};
+    struct order order = {.channel = new_channel(capacity, 1, NULL)};
     mltp_t *threads[3];
     start_in_order(threads, send_own_name, &order);
-    for (int i = 0; i < 3; i++) CHECK_EQUAL(mltp_channel_try_recv(order.channel, &order.got[i]), 0);
+    for (int i = 0; i < 3; i++) CHECK_EQUAL(mltp_channel_recv_try(order.channel, &order.got[i]), 0);
     CHECK_TEXT(order.got, "ABC");
     for (int i = 0; i < 3; i++) mltp_join(threads[i], NULL);
-    CHECK_EQUAL(mltp_channel_free(order.channel), 0);
+    CHECK_EQUAL(mltp_channel_destroy(order.channel), 0);
   }
 }
 
 /* ------------------------------------------------------------------ closing */
 
 static void closed_channels_are_drained(void) {
-  mltp_channel_t *channel = mltp_channel_new(2, sizeof(int), NULL);
+  mltp_channel_t *channel = new_channel(2, sizeof(int), NULL);
   int number = 5, got = 0;
   CHECK_EQUAL(mltp_channel_send(channel, &number), 0);
   CHECK_EQUAL(mltp_channel_close(channel), 0);
   CHECK_EQUAL(mltp_channel_close(channel), EALREADY);
   CHECK_EQUAL(mltp_channel_send(channel, &number), EPIPE);
-  CHECK_EQUAL(mltp_channel_try_send(channel, &number), EPIPE);
+  CHECK_EQUAL(mltp_channel_send_try(channel, &number), EPIPE);
   CHECK_EQUAL(mltp_channel_recv(channel, &got), 0);
   CHECK_EQUAL(got, 5);
   got = 7;
   CHECK_EQUAL(mltp_channel_recv(channel, &got), EPIPE);
-  CHECK_EQUAL(mltp_channel_try_recv(channel, &got), EPIPE);
+  CHECK_EQUAL(mltp_channel_recv_try(channel, &got), EPIPE);
   CHECK_EQUAL(mltp_channel_recv_timed(channel, &got, 0), EPIPE);
   CHECK_EQUAL(got, 7);
-  CHECK_EQUAL(mltp_channel_free(channel), 0);
+  CHECK_EQUAL(mltp_channel_destroy(channel), 0);
 }
 
 struct closing {
@@ -253,7 +253,7 @@ static void closing_wakes_all_waiters(void) {
     for (int op = MLTP_SEND; op <= MLTP_RECV; op++) {
       check_case("%s, %s", kind_names[kind], op == MLTP_SEND ? "send" : "receive");
       struct worker workers[WAITERS];
-      struct closing closing = {mltp_channel_new(0, sizeof(int), NULL), (mltp_op_t)op, 0};
+      struct closing closing = {new_channel(0, sizeof(int), NULL), (mltp_op_t)op, 0};
       for (int i = 0; i < WAITERS; i++)
         worker_start(&workers[i], kind == MIXED ? (enum kind)(i % MIXED) : (enum kind)kind,
                      wait_for_the_end, &closing);
@@ -261,7 +261,7 @@ static void closing_wakes_all_waiters(void) {
       for (int i = 0; i < 10; i++) mltp_yield(); /* most of them wait by now */
       CHECK_EQUAL(mltp_channel_close(closing.channel), 0);
       for (int i = 0; i < WAITERS; i++) worker_join(&workers[i]);
-      CHECK_EQUAL(mltp_channel_free(closing.channel), 0);
+      CHECK_EQUAL(mltp_channel_destroy(closing.channel), 0);
     }
   }
 }
@@ -277,10 +277,10 @@ static void the_last_receiver_frees(void) {
   for (int i = 0; i < scaled(200); i++) {
     struct worker worker;
     int number = 0;
-    mltp_channel_t *channel = mltp_channel_new((size_t)(i % 2), sizeof(int), NULL);
+    mltp_channel_t *channel = new_channel((size_t)(i % 2), sizeof(int), NULL);
     worker_start(&worker, (enum kind)(i % MIXED), send_the_last_word, channel);
     CHECK_EQUAL(mltp_channel_recv(channel, &number), 0);
-    CHECK_EQUAL(mltp_channel_free(channel), 0);
+    CHECK_EQUAL(mltp_channel_destroy(channel), 0);
     worker_join(&worker);
   }
 }

@@ -16,7 +16,7 @@ struct thesis {
 
 static void *wait_and_append(void *p0) {
   struct thesis *thesis = p0;
-  CHECK_EQUAL(mltp_cond_wait(&thesis->cond), 0);
+  CHECK_EQUAL(mltp_cond_wait_unlocked(&thesis->cond), 0);
   strcat(thesis->woken, mltp_name(mltp_self()));
   return NULL;
 }
@@ -25,7 +25,7 @@ static mltp_t *start_waiter(struct thesis *thesis, const char *name) {
   mltp_t *thread = NULL;
   mltp_attr_t attr = MLTP_ATTR_INIT;
   attr.name = name;
-  CHECK_EQUAL(mltp_create_with(&thread, &attr, wait_and_append, thesis), 0);
+  CHECK_EQUAL(mltp_create(&thread, &attr, wait_and_append, thesis), 0);
   mltp_yield(); /* on one VP: it has entered the queue when this returns */
   return thread;
 }
@@ -75,7 +75,7 @@ struct crowd {
 
 static void *wait_in_crowd(void *p0) {
   struct crowd *crowd = p0;
-  mltp_cond_wait(&crowd->cond);
+  mltp_cond_wait_unlocked(&crowd->cond);
   atomic_fetch_add(&crowd->woken, 1);
   return NULL;
 }
@@ -119,7 +119,7 @@ struct buffer {
 
 static void produce(struct buffer *b, int item) {
   mltp_lock(&b->lock);
-  while (b->count == CAPACITY) CHECK_EQUAL(mltp_cond_wait_with(&b->not_full, &b->lock), 0);
+  while (b->count == CAPACITY) CHECK_EQUAL(mltp_cond_wait(&b->not_full, &b->lock), 0);
   b->slots[(b->head + b->count++) % CAPACITY] = item;
   mltp_cond_signal(&b->not_empty);
   mltp_unlock(&b->lock);
@@ -131,7 +131,7 @@ static int consume(struct buffer *b) {
   int more = b->left_to_take > 0;
   if (more) {
     b->left_to_take--;
-    while (b->count == 0) CHECK_EQUAL(mltp_cond_wait_with(&b->not_empty, &b->lock), 0);
+    while (b->count == 0) CHECK_EQUAL(mltp_cond_wait(&b->not_empty, &b->lock), 0);
     b->taken_sum += b->slots[b->head];
     b->head = (b->head + 1) % CAPACITY;
     b->count--;
@@ -151,13 +151,13 @@ static void *produce_or_consume(void *p0) {
   return NULL;
 }
 
-static void mltp_cond_wait_with_carries_a_bounded_buffer(void) {
+static void mltp_cond_wait_carries_a_bounded_buffer(void) {
   long n = scaled(PER_PRODUCER);
-  for (int class = 0; class <= MLTP_LOCK_CLH; class ++) {
+  for (int class = 0; class < LOCK_CLASSES; class ++) {
     for (int kind = 0; kind < KINDS; kind++) {
-      check_case("lock class %d, %s", class, kind_names[kind]);
+      check_case("lock class %s, %s", lock_classes[class].name, kind_names[kind]);
       struct buffer b = {.left_to_take = PAIRS * (int)n};
-      mltp_lock_init(&b.lock, (mltp_lock_class_t) class, "buffer");
+      mltp_lock_init(&b.lock, lock_classes[class].id, "buffer");
       mltp_cond_init(&b.not_full, "not full");
       mltp_cond_init(&b.not_empty, "not empty");
       crew_run(2 * PAIRS, (enum kind)kind, produce_or_consume, &b);
@@ -180,7 +180,7 @@ static void *stand_in_line(void *p0) {
   struct line *line = p0;
   mltp_lock(&line->lock);
   int place = line->entered++;
-  mltp_cond_wait_with(&line->cond, &line->lock);
+  mltp_cond_wait(&line->cond, &line->lock);
   line->order[line->left++] = place;
   mltp_unlock(&line->lock);
   return NULL;
@@ -231,7 +231,7 @@ static void *ride_the_storm(void *p0) {
   for (int i = 0; i < s->rounds; i++) {
     int seen = s->generation;
     if (++s->waiting == STORM_WAITERS) mltp_cond_signal(&s->all_in);
-    while (s->generation == seen) mltp_cond_wait_with(&s->changed, &s->lock);
+    while (s->generation == seen) mltp_cond_wait(&s->changed, &s->lock);
     s->woken++;
   }
   mltp_unlock(&s->lock);
@@ -252,7 +252,7 @@ static void mltp_cond_broadcast_storms(void) {
     }
     mltp_lock(&s.lock);
     for (int i = 0; i < s.rounds; i++) {
-      while (s.waiting < STORM_WAITERS) mltp_cond_wait_with(&s.all_in, &s.lock);
+      while (s.waiting < STORM_WAITERS) mltp_cond_wait(&s.all_in, &s.lock);
       s.waiting = 0;
       s.generation++;
       mltp_cond_broadcast(&s.changed);
@@ -269,7 +269,7 @@ int main(void) {
       TEST_ONE_VP(mltp_cond_signal_wakes_the_first),
       TEST_ONE_VP(mltp_cond_broadcast_wakes_all),
       TEST(mltp_cond_wait_by_every_kind),
-      TEST(mltp_cond_wait_with_carries_a_bounded_buffer),
+      TEST(mltp_cond_wait_carries_a_bounded_buffer),
       TEST(mltp_cond_signal_wakes_exactly_one_in_order),
       TEST(mltp_cond_broadcast_storms),
   };

@@ -12,20 +12,25 @@ struct timed {
   int with_lock;
 };
 
+static int wait_until(mltp_cond_t *cond, mltp_lock_t *lock, uint64_t deadline) {
+  return lock != NULL ? mltp_cond_wait_timed(cond, lock, deadline)
+                      : mltp_cond_wait_unlocked_timed(cond, deadline);
+}
+
 static void *wait_in_vain(void *p0) {
   struct timed *t = p0;
   uint64_t deadline = mltp_after(3 * MS);
   if (t->with_lock) mltp_lock(&t->lock);
-  CHECK_EQUAL(mltp_cond_timedwait(&t->cond, t->with_lock ? &t->lock : NULL, deadline), ETIMEDOUT);
+  CHECK_EQUAL(wait_until(&t->cond, t->with_lock ? &t->lock : NULL, deadline), ETIMEDOUT);
   CHECK(mltp_now() >= deadline);
   if (t->with_lock) {
-    CHECK_EQUAL(mltp_trylock(&t->lock), EBUSY); /* held all the same */
+    CHECK_EQUAL(mltp_lock_try(&t->lock), EBUSY); /* held all the same */
     CHECK_EQUAL(mltp_unlock(&t->lock), 0);
   }
   return NULL;
 }
 
-static void mltp_cond_timedwait_times_out_and_not_early(void) {
+static void mltp_cond_wait_timed_times_out_and_not_early(void) {
   for (int kind = 0; kind < MIXED; kind++) {
     for (int with_lock = 0; with_lock < 2; with_lock++) {
       check_case("%s, %s lock", kind_names[kind], with_lock ? "with" : "without");
@@ -46,14 +51,14 @@ static void *wait_and_relock(void *p0) {
   struct late *late = p0;
   mltp_lock(&late->lock);
   late->waits = 1;
-  int error = mltp_cond_timedwait(&late->cond, &late->lock, mltp_after(20 * MS));
+  int error = mltp_cond_wait_timed(&late->cond, &late->lock, mltp_after(20 * MS));
   CHECK_EQUAL(mltp_unlock(&late->lock), 0); /* it held the lock */
   return (void *)(intptr_t)error;
 }
 
 /* The deadline is the condition's: once signalled, the waiter gets its lock however long
  * that takes. */
-static void mltp_cond_timedwait_gets_its_lock_after_the_deadline(void) {
+static void mltp_cond_wait_timed_gets_its_lock_after_the_deadline(void) {
   for (int kind = 0; kind < MIXED; kind++) {
     struct late late = {.lock = MLTP_LOCK_INIT, .cond = MLTP_COND_INIT};
     struct worker worker;
@@ -88,8 +93,8 @@ static void *wait_briefly(void *p0) {
   for (int i = 0; i < scaled(200); i++) {
     int with_lock = i % 2;
     if (with_lock) mltp_lock(&race->lock);
-    int error = mltp_cond_timedwait(&race->cond, with_lock ? &race->lock : NULL,
-                                    mltp_after((uint64_t)(i % 8) * 10000));
+    int error = wait_until(&race->cond, with_lock ? &race->lock : NULL,
+                           mltp_after((uint64_t)(i % 8) * 10000));
     if (with_lock) CHECK_EQUAL(mltp_unlock(&race->lock), 0);
     CHECK(error == 0 || error == ETIMEDOUT);
     atomic_fetch_add(error == 0 ? &race->woken : &race->timed_out, 1);
@@ -98,7 +103,7 @@ static void *wait_briefly(void *p0) {
   return NULL;
 }
 
-static void mltp_cond_timedwait_races_with_signal(void) {
+static void mltp_cond_wait_timed_races_with_signal(void) {
   enum { WAITERS = 6 };
   struct race race = {.cond = MLTP_COND_INIT, .lock = MLTP_LOCK_INIT, .running = WAITERS};
   struct worker workers[WAITERS];
@@ -119,9 +124,9 @@ static void mltp_cond_timedwait_races_with_signal(void) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(mltp_cond_timedwait_times_out_and_not_early),
-      TEST(mltp_cond_timedwait_gets_its_lock_after_the_deadline),
-      TEST(mltp_cond_timedwait_races_with_signal),
+      TEST(mltp_cond_wait_timed_times_out_and_not_early),
+      TEST(mltp_cond_wait_timed_gets_its_lock_after_the_deadline),
+      TEST(mltp_cond_wait_timed_races_with_signal),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

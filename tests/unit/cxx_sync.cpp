@@ -92,7 +92,7 @@ void a_mutex_is_tried() {
   mltp::thread([&mutex] { CHECK(!mutex.try_lock()); }).join();
   lock.unlock();
   CHECK(lock.try_lock());
-  CHECK_EQUAL(mltp_trylock(mutex.native_handle()), EBUSY); /* the same object in C */
+  CHECK_EQUAL(mltp_lock_try(mutex.native_handle()), EBUSY); /* the same object in C */
 }
 
 void a_timed_mutex_gives_up() {

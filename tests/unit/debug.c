@@ -27,7 +27,7 @@ static void *wait_for_lock(void *p0) {
 
 static void *wait_for_cond(void *p0) {
   arrived++;
-  mltp_cond_wait(&dump_cond);
+  mltp_cond_wait_unlocked(&dump_cond);
   return p0;
 }
 
@@ -67,7 +67,8 @@ static void *select_one(void *p0) {
   mltp_case_t cases[] = {MLTP_CASE_RECV(p0, &numbers[0]), MLTP_CASE_RECV(p0, &numbers[1]),
                          MLTP_CASE_RECV(p0, &numbers[2])};
   arrived++;
-  mltp_select(cases, 3, MLTP_NEVER);
+  size_t chosen;
+  mltp_select(cases, 3, &chosen);
   return NULL;
 }
 
@@ -82,7 +83,7 @@ static mltp_t *start(const char *name, mltp_userf_t *func, void *p0, int bound) 
   attr.name = name;
   attr.bound = bound;
   mltp_t *thread = NULL;
-  if (mltp_create_with(&thread, &attr, func, p0) != 0) _exit(1);
+  if (mltp_create(&thread, &attr, func, p0) != 0) _exit(1);
   return thread;
 }
 
@@ -102,7 +103,7 @@ static void set_the_scene(void) {
   start("joining", join_given, queueing, 0);
   start("bound-one", wait_for_sem, NULL, 1);
   start("sleeping", sleep_long, NULL, 0);
-  mltp_channel_t *channel = mltp_channel_new(5, sizeof(int), "letterbox");
+  mltp_channel_t *channel = new_channel(5, sizeof(int), "letterbox");
   start("at-the-box", receive, channel, 0);
   mltp_t *pondering = start("undecided", select_one, channel, 0);
   start("impatient", join_for_a_while, pondering, 0);
@@ -189,7 +190,7 @@ static void *yield_long(void *p0) {
 static void dump_while_running(void) {
   mltp_t *threads[10];
   if (mltp_init(0) != 0) _exit(1);
-  for (int i = 0; i < 10; i++) threads[i] = mltp_create(yield_long, NULL);
+  for (int i = 0; i < 10; i++) threads[i] = spawn(yield_long, NULL);
   for (int i = 0; i < 5; i++) {
     mltp_dump(STDERR_FILENO);
     mltp_yield();

@@ -43,7 +43,7 @@ static mltp_t *check_waiter(mltp_userf_t *wait, void *object, int bound, const c
   mltp_attr_t attr = MLTP_ATTR_INIT;
   attr.name = "waiter";
   attr.bound = bound;
-  CHECK_EQUAL(mltp_create_with(&thread, &attr, wait, object), 0);
+  CHECK_EQUAL(mltp_create(&thread, &attr, wait, object), 0);
   do {
     mltp_yield();
     look_at_waiter(line, sizeof line);
@@ -85,7 +85,7 @@ static void check_lock(int bound) {
 static void lock_is_described_with_its_holder(void) { for_both(check_lock); }
 
 static void *wait_for_cond(void *p0) {
-  mltp_cond_wait(p0);
+  mltp_cond_wait_unlocked(p0);
   return NULL;
 }
 
@@ -149,7 +149,7 @@ static void check_latch(int bound) {
 static uint32_t word;
 
 static void *wait_for_word(void *p0) {
-  mltp_await(p0, 5, NULL, MLTP_NEVER);
+  mltp_await(p0, 5, NULL);
   return NULL;
 }
 
@@ -249,7 +249,7 @@ static void *join_it(void *p0) {
 
 static void check_join(int bound) {
   mltp_sem_t sem = MLTP_SEM_INIT(0);
-  mltp_t *target = mltp_create(wait_for_sem, &sem);
+  mltp_t *target = spawn(wait_for_sem, &sem);
   mltp_set_name(target, "target");
   EXPECT("join of thread %lu 'target'", (unsigned long)mltp_id(target));
   mltp_t *thread = check_waiter(join_it, target, bound, expected);

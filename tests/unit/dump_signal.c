@@ -103,7 +103,7 @@ static void all_wait(int count, pthread_t target) {
   if (mltp_init(0) != 0) _exit(2);
   mltp_sem_init(&never, 0, "tickets");
   for (int i = 0; i < count; i++)
-    if (mltp_create_with(NULL, &attr, wait_for_ever, NULL) != 0) _exit(2);
+    if (mltp_create(NULL, &attr, wait_for_ever, NULL) != 0) _exit(2);
   wanted.threads = count + 1;
   start_watch(&wanted, target);
   wait_for_ever(NULL);
@@ -124,7 +124,7 @@ static void busy_body(void) {
   static const struct wanted wanted = {SPINNERS + 1, {"'main'", " runs"}};
   if (mltp_init(0) != 0) _exit(2);
   for (int i = 0; i < SPINNERS; i++)
-    if (mltp_create(spin, NULL) == NULL) _exit(2);
+    if (spawn(spin, NULL) == NULL) _exit(2);
   start_watch(&wanted, 0);
   spin(NULL);
 }

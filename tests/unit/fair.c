@@ -28,9 +28,9 @@ static void *return_the_ball(void *p0) {
 /* Two threads that wake each other do not keep the VP among themselves. */
 static void wakers_starve_nobody(void) {
   struct rally rally = {.sems = {MLTP_SEM_INIT(0), MLTP_SEM_INIT(0)}};
-  mltp_t *partner = mltp_create(return_the_ball, &rally);
+  mltp_t *partner = spawn(return_the_ball, &rally);
   mltp_yield();
-  mltp_t *patient = mltp_create(set_flag, &rally.patient_ran);
+  mltp_t *patient = spawn(set_flag, &rally.patient_ran);
   while (!atomic_load(&rally.patient_ran)) {
     mltp_sem_post(&rally.sems[0]);
     mltp_sem_wait(&rally.sems[1]);
@@ -46,8 +46,8 @@ static void *nothing(void *p0) { return p0; }
 /* Nor does a thread that creates others and waits for each. */
 static void creators_starve_nobody(void) {
   atomic_int over = 0;
-  mltp_t *patient = mltp_create(set_flag, &over);
-  while (!atomic_load(&over)) mltp_join(mltp_create(nothing, NULL), NULL);
+  mltp_t *patient = spawn(set_flag, &over);
+  while (!atomic_load(&over)) mltp_join(spawn(nothing, NULL), NULL);
   mltp_join(patient, NULL);
 }
 
@@ -82,7 +82,7 @@ static void *throw_the_ball(void *p0) {
     mltp_sem_wait(&rally->sems[1]);
   }
   atomic_int ran = 0;
-  mltp_t *thread = mltp_create(set_flag, &ran);
+  mltp_t *thread = spawn(set_flag, &ran);
   CHECK_EQUAL(mltp_join(thread, NULL), 0);
   CHECK_EQUAL(atomic_load(&ran), 1);
   return NULL;

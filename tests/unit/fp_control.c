@@ -43,7 +43,7 @@ static mltp_t *create(mltp_userf_t *func, void *arg, int bound) {
   mltp_t *thread = NULL;
   attr.fp_control = 1;
   attr.bound = bound;
-  CHECK_EQUAL(mltp_create_with(&thread, &attr, func, arg), 0);
+  CHECK_EQUAL(mltp_create(&thread, &attr, func, arg), 0);
   return thread;
 }
 
@@ -73,7 +73,7 @@ static void *round_to_nearest(void *number) {
 static void each_thread_keeps_its_rounding_mode(void) {
   mltp_t *threads[THREADS];
   for (intptr_t i = 0; i < THREADS; i++)
-    threads[i] = i % 3 == 0 ? mltp_create(round_to_nearest, NULL)
+    threads[i] = i % 3 == 0 ? spawn(round_to_nearest, NULL)
                             : create(keep_mode, (void *)i, i % 3 == 1 && i > THREADS / 2);
   round_to_nearest(NULL);
   for (int i = 0; i < THREADS; i++) CHECK_EQUAL(mltp_join(threads[i], NULL), 0);
@@ -134,7 +134,7 @@ static void *divide_by_zero(void *unused) {
 }
 
 static void exception_masks_belong_to_the_thread(void) {
-  mltp_t *threads[] = {create(unmask, NULL, 0), mltp_create(divide_by_zero, NULL),
+  mltp_t *threads[] = {create(unmask, NULL, 0), spawn(divide_by_zero, NULL),
                        create(divide_by_zero, NULL, 0), create(unmask, NULL, 0)};
   for (int i = 0; i < 4; i++) CHECK_EQUAL(mltp_join(threads[i], NULL), 0);
   CHECK_EQUAL(fegetexcept(), 0);

@@ -40,7 +40,7 @@ static void dump_generated_code(void) {
   memcpy(code, generated_code, sizeof generated_code);
   __builtin___clear_cache(code, code + sizeof generated_code);
   mltp_sem_init(&sem, 0, NULL);
-  mltp_t *thread = mltp_create(wait_in_generated_code, code);
+  mltp_t *thread = spawn(wait_in_generated_code, code);
   if (thread == NULL) _exit(1);
   for (int i = 0; i < 10; i++) { /* it may not wait yet */
     mltp_sleep(5 * 1000 * 1000);

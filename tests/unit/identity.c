@@ -152,12 +152,12 @@ static void calls_do_not_touch_errno(void) {
   mltp_sem_t sem = MLTP_SEM_INIT(0);
   set_errno(77);
   mltp_lock(&lock);
-  CHECK_EQUAL(mltp_trylock(&lock), EBUSY);
+  CHECK_EQUAL(mltp_lock_try(&lock), EBUSY);
   mltp_unlock(&lock);
-  CHECK_EQUAL(mltp_sem_timedwait(&sem, mltp_after(100000)), ETIMEDOUT);
+  CHECK_EQUAL(mltp_sem_wait_timed(&sem, mltp_after(100000)), ETIMEDOUT);
   CHECK_EQUAL(mltp_sem_destroy(&sem), 0);
   CHECK_EQUAL(mltp_join(mltp_self(), NULL), EDEADLK);
-  CHECK_EQUAL(mltp_join(mltp_create_bound(stay_oneself, NULL), NULL), 0);
+  CHECK_EQUAL(mltp_join(spawn_bound(stay_oneself, NULL), NULL), 0);
   CHECK_EQUAL(mltp_set_vps(0), EINVAL);
   CHECK_EQUAL(mltp_set_vps(mltp_vps() + 1), 0);
   CHECK_EQUAL(get_errno(), 77);

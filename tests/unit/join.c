@@ -60,24 +60,24 @@ static void *wait_for_start(void *p0) {
 /* Finished before, running or blocked meanwhile, or never run so far. */
 static void mltp_join_at_any_time(void) {
   void *result = NULL;
-  mltp_t *finished = mltp_create(same, &result);
+  mltp_t *finished = spawn(same, &result);
   for (int i = 0; i < 10; i++) mltp_yield();
   mltp_sleep(1000000);
   CHECK_EQUAL(mltp_join(finished, &result), 0);
   CHECK(result == &result);
 
   mltp_sem_t sem = MLTP_SEM_INIT(0);
-  mltp_t *blocked = mltp_create(wait_for_start, &sem);
+  mltp_t *blocked = spawn(wait_for_start, &sem);
   struct worker joiner;
   worker_start(&joiner, UNBOUND, join_given, blocked);
   for (int i = 0; i < 10; i++) mltp_yield();
   mltp_sem_post(&sem);
   CHECK(worker_join(&joiner) == &sem);
 
-  mltp_t *unstarted = mltp_create(same, &result);
+  mltp_t *unstarted = spawn(same, &result);
   CHECK_EQUAL(mltp_join(unstarted, &result), 0);
   CHECK(result == &result);
-  CHECK_EQUAL(mltp_join(mltp_create(same, NULL), NULL), 0);
+  CHECK_EQUAL(mltp_join(spawn(same, NULL), NULL), 0);
 }
 
 static void mltp_join_oneself(void) { CHECK_EQUAL(mltp_join(mltp_self(), NULL), EDEADLK); }
@@ -94,10 +94,10 @@ static void mltp_detach_before_and_after_the_end(void) {
   mltp_sem_t sem = MLTP_SEM_INIT(0);
   atomic_store(&ended, 0);
   for (int i = 0; i < 50; i++) {
-    mltp_t *early = i % 10 ? mltp_create(end_counted, &sem) : mltp_create_bound(end_counted, &sem);
+    mltp_t *early = i % 10 ? spawn(end_counted, &sem) : spawn_bound(end_counted, &sem);
     CHECK_EQUAL(mltp_detach(early), 0);
     mltp_sem_post(&sem);
-    mltp_t *late = mltp_create(end_counted, NULL);
+    mltp_t *late = spawn(end_counted, NULL);
     if (i % 2) {
       for (int round = 0; round < 5; round++) mltp_yield();
     }
@@ -116,7 +116,7 @@ static void mltp_create_and_join_100000(void) {
   intptr_t sum = 0;
   for (int b = 0; b < batches; b++) {
     for (intptr_t i = 0; i < BATCH; i++) {
-      threads[i] = mltp_create(same, (void *)(i + 1));
+      threads[i] = spawn(same, (void *)(i + 1));
       CHECK(threads[i] != NULL);
     }
     for (int i = 0; i < BATCH; i++) {
@@ -161,7 +161,7 @@ static void trees_of_threads_of_every_kind(void) {
 static void *create_many(void *p0) {
   atomic_int *count = p0;
   for (int i = 0; i < scaled(200); i++) {
-    mltp_t *thread = mltp_create(same, NULL);
+    mltp_t *thread = spawn(same, NULL);
     CHECK(thread != NULL);
     if (i % 3 == 0) mltp_yield();
     if (i % 2) {
@@ -202,7 +202,7 @@ static void *next_in_chain(void *p0) {
   CHECK_EQUAL(errno_now(), 0);
   set_errno(chain->left);
   if (chain->left-- > 0) {
-    mltp_join(mltp_create(next_in_chain, chain), &result);
+    mltp_join(spawn(next_in_chain, chain), &result);
   } else {
     mltp_sem_wait(&chain->sem);
   }
@@ -214,8 +214,8 @@ static void *run_chain(void *p0) {
   int length = chain->left + 1;
   void *result = NULL;
   set_errno(12345);
-  for (int i = 0; i < 50; i++) mltp_join(mltp_create(same, NULL), NULL); /* some take turns */
-  mltp_join(mltp_create(next_in_chain, chain), &result);
+  for (int i = 0; i < 50; i++) mltp_join(spawn(same, NULL), NULL); /* some take turns */
+  mltp_join(spawn(next_in_chain, chain), &result);
   CHECK_EQUAL((intptr_t)result, length);
   CHECK_EQUAL(errno_now(), 12345);
   return NULL;
@@ -255,7 +255,7 @@ static void *join_from_a_deep_stack(void *p0) {
   volatile char mine[150 * 1024];
   void *result = NULL;
   memset((char *)mine, 7, sizeof mine);
-  mltp_join(mltp_create(large_frame, p0), &result);
+  mltp_join(spawn(large_frame, p0), &result);
   for (size_t i = 0; i < sizeof mine; i += 64) CHECK_EQUAL(mine[i], 7);
   return result;
 }
@@ -264,7 +264,7 @@ static void joined_threads_have_stacks_of_their_own(void) {
   if (SANITIZED) return; /* larger frames */
   int mark = 0;
   void *result = NULL;
-  mltp_join(mltp_create(join_from_a_deep_stack, &mark), &result);
+  mltp_join(spawn(join_from_a_deep_stack, &mark), &result);
   CHECK(result == &mark);
 }
 
@@ -299,8 +299,8 @@ static void mltp_join_timed_gives_up_and_leaves_it_joinable(void) {
     for (int kind = 0; kind < MIXED; kind++) {
       check_case("%s joined by %s", kind_names[target], kind_names[kind]);
       struct patience patience = {.end = MLTP_SEM_INIT(0)};
-      patience.target = target == BOUND ? mltp_create_bound(end_when_told, &patience.end)
-                                        : mltp_create(end_when_told, &patience.end);
+      patience.target = target == BOUND ? spawn_bound(end_when_told, &patience.end)
+                                        : spawn(end_when_told, &patience.end);
       crew_run(1, (enum kind)kind, join_in_vain_then_for_good, &patience);
       CHECK_EQUAL(mltp_sem_destroy(&patience.end), 0);
     }
@@ -316,8 +316,7 @@ static void *sleep_briefly(void *p0) {
 static void *join_just_in_time(void *p0) {
   for (uintptr_t i = 0; i < (uintptr_t)scaled(100); i++) {
     void *brief = (void *)(i % 8 * 10000);
-    mltp_t *target =
-        i % 16 == 0 ? mltp_create_bound(sleep_briefly, brief) : mltp_create(sleep_briefly, brief);
+    mltp_t *target = i % 16 == 0 ? spawn_bound(sleep_briefly, brief) : spawn(sleep_briefly, brief);
     void *result = NULL;
     int error = mltp_join_timed(target, &result, mltp_after((i + i / 8) % 8 * 10000));
     CHECK(error == 0 || error == ETIMEDOUT);
@@ -336,7 +335,7 @@ static void mltp_join_timed_races_with_the_end(void) {
 
 static void mltp_detach_after_mltp_join_timed(void) {
   static mltp_sem_t end = MLTP_SEM_INIT(0);
-  mltp_t *target = mltp_create(end_when_told, &end);
+  mltp_t *target = spawn(end_when_told, &end);
   CHECK_EQUAL(mltp_join_timed(target, NULL, mltp_after(1000)), ETIMEDOUT);
   CHECK_EQUAL(mltp_detach(target), 0);
   mltp_sem_post(&end);

@@ -34,7 +34,7 @@ static void *count_down_then_look(void *p0) {
   struct start *start = p0;
   start->plain[atomic_fetch_add(&start->next_index, 1)] = 1;
   if (mltp_latch_count_down(&start->latch, 1) != 0) atomic_fetch_add(&start->errors, 1);
-  while (mltp_latch_trywait(&start->latch) == EAGAIN) mltp_yield();
+  while (mltp_latch_wait_try(&start->latch) == EAGAIN) mltp_yield();
   check_all_wrote(start);
   return NULL;
 }
@@ -43,7 +43,7 @@ static void *count_down_then_wait(void *p0) {
   struct start *start = p0;
   start->plain[atomic_fetch_add(&start->next_index, 1)] = 1;
   if (mltp_latch_count_down(&start->latch, 1) != 0) atomic_fetch_add(&start->errors, 1);
-  int error = mltp_latch_timedwait(&start->latch, MLTP_NEVER);
+  int error = mltp_latch_wait_timed(&start->latch, MLTP_NEVER);
   if (error != 0 || mltp_latch_wait(&start->latch) != 0) atomic_fetch_add(&start->errors, 1);
   check_all_wrote(start);
   return NULL;
@@ -70,7 +70,7 @@ static void mltp_latch_arrive_and_wait_passes_when_all_have_come(void) {
 
 static void mltp_latch_wait_passes_when_all_have_come(void) { check_start(count_down_then_wait); }
 
-static void mltp_latch_trywait_passes_when_all_have_come(void) {
+static void mltp_latch_wait_try_passes_when_all_have_come(void) {
   check_start(count_down_then_look);
 }
 
@@ -89,7 +89,7 @@ static void *pass(void *p0) {
 static void mltp_latch_opens_at_zero_and_not_before(void) {
   struct door door = {.latch = MLTP_LATCH_INIT(2)};
   mltp_t *threads[3];
-  for (int i = 0; i < 3; i++) threads[i] = mltp_create(pass, &door);
+  for (int i = 0; i < 3; i++) threads[i] = spawn(pass, &door);
   mltp_yield(); /* on one VP: they wait */
   for (int left = 1; left >= 0; left--) {
     mltp_latch_count_down(&door.latch, 1);
@@ -103,29 +103,29 @@ static void mltp_latch_counts_down_by_more_than_one(void) {
   mltp_latch_t latch = MLTP_LATCH_INIT(5);
   CHECK_EQUAL(mltp_latch_count_down(&latch, 0), 0);
   CHECK_EQUAL(mltp_latch_count_down(&latch, 4), 0);
-  CHECK_EQUAL(mltp_latch_trywait(&latch), EAGAIN);
+  CHECK_EQUAL(mltp_latch_wait_try(&latch), EAGAIN);
   CHECK_EQUAL(mltp_latch_count_down(&latch, 1), 0);
-  CHECK_EQUAL(mltp_latch_trywait(&latch), 0);
+  CHECK_EQUAL(mltp_latch_wait_try(&latch), 0);
   CHECK_EQUAL(mltp_latch_wait(&latch), 0);
-  CHECK_EQUAL(mltp_latch_timedwait(&latch, 0), 0);
+  CHECK_EQUAL(mltp_latch_wait_timed(&latch, 0), 0);
   CHECK_EQUAL(mltp_latch_destroy(&latch), 0);
 }
 
 static void mltp_latch_of_zero_is_open(void) {
   mltp_latch_t latch;
   CHECK_EQUAL(mltp_latch_init(&latch, 0, NULL), 0);
-  CHECK_EQUAL(mltp_latch_trywait(&latch), 0);
+  CHECK_EQUAL(mltp_latch_wait_try(&latch), 0);
   CHECK_EQUAL(mltp_latch_wait(&latch), 0);
 }
 
 static void *latch_times_out(void *p0) {
   uint64_t deadline = mltp_after(PATIENCE_NS);
-  int error = mltp_latch_timedwait(p0, deadline);
+  int error = mltp_latch_wait_timed(p0, deadline);
   CHECK(mltp_now() >= deadline);
   return (void *)(intptr_t)error;
 }
 
-static void mltp_latch_timedwait_times_out_and_not_early(void) {
+static void mltp_latch_wait_timed_times_out_and_not_early(void) {
   for (int kind = 0; kind < MIXED; kind++) {
     check_case("%s", kind_names[kind]);
     mltp_latch_t latch = MLTP_LATCH_INIT(1);
@@ -153,7 +153,7 @@ static void mltp_latch_may_be_freed_after_wait(void) {
     if (round % 2) {
       mltp_latch_wait(latch);
     } else {
-      while (mltp_latch_trywait(latch) != 0) mltp_yield();
+      while (mltp_latch_wait_try(latch) != 0) mltp_yield();
     }
     memset(latch, 0x55, sizeof *latch);
     worker_join(&worker);
@@ -195,7 +195,7 @@ static void grow(struct tree *tree, int depth) {
   mltp_attr_t attr = MLTP_ATTR_INIT;
   attr.detached = 1;
   mltp_waitgroup_add(&tree->group, 1);
-  CHECK_EQUAL(mltp_create_with(NULL, &attr, be_a_node, node), 0);
+  CHECK_EQUAL(mltp_create(NULL, &attr, be_a_node, node), 0);
 }
 
 static void *wait_for_tree(void *p0) {
@@ -246,12 +246,12 @@ static void mltp_waitgroup_may_be_used_again(void) {
 
 static void *group_times_out(void *p0) {
   uint64_t deadline = mltp_after(PATIENCE_NS);
-  int error = mltp_waitgroup_timedwait(p0, deadline);
+  int error = mltp_waitgroup_wait_timed(p0, deadline);
   CHECK(mltp_now() >= deadline);
   return (void *)(intptr_t)error;
 }
 
-static void mltp_waitgroup_timedwait_times_out_and_not_early(void) {
+static void mltp_waitgroup_wait_timed_times_out_and_not_early(void) {
   for (int kind = 0; kind < MIXED; kind++) {
     check_case("%s", kind_names[kind]);
     mltp_waitgroup_t group = MLTP_WAITGROUP_INIT;
@@ -260,7 +260,7 @@ static void mltp_waitgroup_timedwait_times_out_and_not_early(void) {
     worker_start(&worker, (enum kind)kind, group_times_out, &group);
     CHECK_EQUAL((intptr_t)worker_join(&worker), ETIMEDOUT);
     mltp_waitgroup_add(&group, -3);
-    CHECK_EQUAL(mltp_waitgroup_timedwait(&group, 0), 0);
+    CHECK_EQUAL(mltp_waitgroup_wait_timed(&group, 0), 0);
     CHECK_EQUAL(mltp_waitgroup_destroy(&group), 0);
   }
 }
@@ -268,22 +268,22 @@ static void mltp_waitgroup_timedwait_times_out_and_not_early(void) {
 static void mltp_waitgroup_without_tasks_waits_for_nothing(void) {
   mltp_waitgroup_t group = MLTP_WAITGROUP_INIT;
   CHECK_EQUAL(mltp_waitgroup_wait(&group), 0);
-  CHECK_EQUAL(mltp_waitgroup_timedwait(&group, MLTP_NEVER), 0);
+  CHECK_EQUAL(mltp_waitgroup_wait_timed(&group, MLTP_NEVER), 0);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(mltp_latch_arrive_and_wait_passes_when_all_have_come),
       TEST(mltp_latch_wait_passes_when_all_have_come),
-      TEST(mltp_latch_trywait_passes_when_all_have_come),
+      TEST(mltp_latch_wait_try_passes_when_all_have_come),
       TEST_ONE_VP(mltp_latch_opens_at_zero_and_not_before),
       TEST(mltp_latch_counts_down_by_more_than_one),
       TEST(mltp_latch_of_zero_is_open),
-      TEST(mltp_latch_timedwait_times_out_and_not_early),
+      TEST(mltp_latch_wait_timed_times_out_and_not_early),
       TEST(mltp_latch_may_be_freed_after_wait),
       TEST(mltp_waitgroup_waits_for_tasks_added_by_tasks),
       TEST(mltp_waitgroup_may_be_used_again),
-      TEST(mltp_waitgroup_timedwait_times_out_and_not_early),
+      TEST(mltp_waitgroup_wait_timed_times_out_and_not_early),
       TEST(mltp_waitgroup_without_tasks_waits_for_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

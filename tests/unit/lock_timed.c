@@ -4,8 +4,6 @@
 
 #include "support/support.h"
 
-enum { CLASSES = MLTP_LOCK_CLH + 1 };
-
 struct attempt {
   mltp_lock_t lock;
   uint64_t patience;
@@ -14,7 +12,7 @@ struct attempt {
 
 static void *try_it(void *p0) {
   struct attempt *attempt = p0;
-  int error = mltp_trylock(&attempt->lock);
+  int error = mltp_lock_try(&attempt->lock);
   if (error == 0) mltp_unlock(&attempt->lock);
   return (void *)(intptr_t)error;
 }
@@ -22,7 +20,7 @@ static void *try_it(void *p0) {
 static void *time_it(void *p0) {
   struct attempt *attempt = p0;
   uint64_t deadline = mltp_after(attempt->patience);
-  int error = mltp_timedlock(&attempt->lock, deadline);
+  int error = mltp_lock_timed(&attempt->lock, deadline);
   uint64_t now = mltp_now();
   if (error == 0) mltp_unlock(&attempt->lock);
   if (error == ETIMEDOUT && now < deadline) attempt->early_by = deadline - now;
@@ -37,11 +35,11 @@ static int run_one(enum kind kind, mltp_userf_t *func, struct attempt *attempt) 
 
 /* Runs check for every class and every kind but MIXED, with a fresh lock. */
 static void for_each_case(void (*check)(struct attempt *attempt, enum kind kind)) {
-  for (int class = 0; class < CLASSES; class ++) {
+  for (int class = 0; class < LOCK_CLASSES; class ++) {
     for (int kind = 0; kind < MIXED; kind++) {
       struct attempt attempt = {.patience = 0};
-      check_case("class %d, %s", class, kind_names[kind]);
-      CHECK_EQUAL(mltp_lock_init(&attempt.lock, (mltp_lock_class_t) class, NULL), 0);
+      check_case("%s lock, %s", lock_classes[class].name, kind_names[kind]);
+      CHECK_EQUAL(mltp_lock_init(&attempt.lock, lock_classes[class].id, NULL), 0);
       check(&attempt, (enum kind)kind);
       CHECK_EQUAL(mltp_lock_destroy(&attempt.lock), 0);
     }
@@ -56,7 +54,7 @@ static void check_trylock(struct attempt *attempt, enum kind kind) {
   CHECK_EQUAL(run_one(kind, try_it, attempt), 0);
 }
 
-static void mltp_trylock_tells_whether_it_is_held(void) { for_each_case(check_trylock); }
+static void mltp_lock_try_tells_whether_it_is_held(void) { for_each_case(check_trylock); }
 
 static void check_times_out(struct attempt *attempt, enum kind kind) {
   mltp_lock(&attempt->lock);
@@ -66,14 +64,14 @@ static void check_times_out(struct attempt *attempt, enum kind kind) {
   mltp_unlock(&attempt->lock);
 }
 
-static void mltp_timedlock_times_out_and_not_early(void) { for_each_case(check_times_out); }
+static void mltp_lock_timed_times_out_and_not_early(void) { for_each_case(check_times_out); }
 
 static void check_free(struct attempt *attempt, enum kind kind) {
   attempt->patience = 10ull * 1000 * 1000 * 1000;
   CHECK_EQUAL(run_one(kind, time_it, attempt), 0);
 }
 
-static void mltp_timedlock_takes_a_free_lock(void) { for_each_case(check_free); }
+static void mltp_lock_timed_takes_a_free_lock(void) { for_each_case(check_free); }
 
 static void check_released(struct attempt *attempt, enum kind kind) {
   struct worker worker;
@@ -85,7 +83,7 @@ static void check_released(struct attempt *attempt, enum kind kind) {
   CHECK_EQUAL((intptr_t)worker_join(&worker), 0);
 }
 
-static void mltp_timedlock_gets_it_in_time(void) { for_each_case(check_released); }
+static void mltp_lock_timed_gets_it_in_time(void) { for_each_case(check_released); }
 
 /* Deadlines that run out while the lock is handed over: each call either got the lock
  * or did not, and the lock is free at the end. */
@@ -98,7 +96,7 @@ struct race {
 static void *race_the_clock(void *p0) {
   struct race *race = p0;
   for (int i = 0; i < scaled(100); i++) {
-    int error = mltp_timedlock(&race->lock, mltp_after((uint64_t)(i % 10) * 5000));
+    int error = mltp_lock_timed(&race->lock, mltp_after((uint64_t)(i % 10) * 5000));
     if (error == 0) {
       race->inside++;
       if (i % 4 == 0) mltp_sleep(10000);
@@ -111,16 +109,16 @@ static void *race_the_clock(void *p0) {
   return NULL;
 }
 
-static void mltp_timedlock_races_with_unlock(void) {
-  for (int class = 0; class < CLASSES; class ++) {
-    check_case("class %d", class);
+static void mltp_lock_timed_races_with_unlock(void) {
+  for (int class = 0; class < LOCK_CLASSES; class ++) {
+    check_case("%s lock", lock_classes[class].name);
     struct race race = {.inside = 0};
-    mltp_lock_init(&race.lock, (mltp_lock_class_t) class, NULL);
+    mltp_lock_init(&race.lock, lock_classes[class].id, NULL);
     crew_run(6, MIXED, race_the_clock, &race);
     CHECK_EQUAL(atomic_load(&race.errors), 0);
     CHECK_EQUAL(race.inside, atomic_load(&race.acquired));
     CHECK(race.inside > 0);
-    CHECK_EQUAL(mltp_trylock(&race.lock), 0);
+    CHECK_EQUAL(mltp_lock_try(&race.lock), 0);
     CHECK_EQUAL(mltp_unlock(&race.lock), 0);
     CHECK_EQUAL(mltp_lock_destroy(&race.lock), 0);
   }
@@ -128,9 +126,9 @@ static void mltp_timedlock_races_with_unlock(void) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(mltp_trylock_tells_whether_it_is_held), TEST(mltp_timedlock_times_out_and_not_early),
-      TEST(mltp_timedlock_takes_a_free_lock),      TEST(mltp_timedlock_gets_it_in_time),
-      TEST(mltp_timedlock_races_with_unlock),
+      TEST(mltp_lock_try_tells_whether_it_is_held), TEST(mltp_lock_timed_times_out_and_not_early),
+      TEST(mltp_lock_timed_takes_a_free_lock),      TEST(mltp_lock_timed_gets_it_in_time),
+      TEST(mltp_lock_timed_races_with_unlock),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

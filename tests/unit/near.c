@@ -22,7 +22,7 @@ static void spread_work(void) {
   mltp_t *threads[BATCH];
   if (mltp_init(4) != 0) _exit(1);
   while (__atomic_load_n(&elsewhere, __ATOMIC_RELAXED) < MOVED) {
-    for (int i = 0; i < BATCH; i++) threads[i] = mltp_create(work, NULL);
+    for (int i = 0; i < BATCH; i++) threads[i] = spawn(work, NULL);
     for (int i = 0; i < BATCH; i++) mltp_join(threads[i], NULL);
   }
   if (mltp_finalize() != 0) _exit(2);

@@ -59,7 +59,7 @@ static void *call_blocked(void *p0) {
 static void mltp_once_blocks_callers_and_no_vp(void) {
   struct blocked blocked = {MLTP_ONCE_INIT, MLTP_SEM_INIT(0)};
   mltp_t *threads[3];
-  for (int i = 0; i < 3; i++) threads[i] = mltp_create(call_blocked, &blocked);
+  for (int i = 0; i < 3; i++) threads[i] = spawn(call_blocked, &blocked);
   mltp_yield();
   mltp_sem_post(&blocked.go_on);
   for (int i = 0; i < 3; i++) mltp_join(threads[i], NULL);

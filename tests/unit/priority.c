@@ -22,7 +22,7 @@ static mltp_t *start(const char *name, int priority, mltp_userf_t *func, void *p
   attr.name = name;
   attr.priority = priority;
   mltp_t *thread = NULL;
-  CHECK_EQUAL(mltp_create_with(&thread, &attr, func, p0), 0);
+  CHECK_EQUAL(mltp_create(&thread, &attr, func, p0), 0);
   return thread;
 }
 

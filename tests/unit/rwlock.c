@@ -60,19 +60,19 @@ static void *read_and_write_impatiently(void *p0) {
     int error;
     switch ((i + me) % 4) {
       case 0:
-        error = mltp_rwlock_timedwrlock(&g->lock, deadline);
+        error = mltp_rwlock_wrlock_timed(&g->lock, deadline);
         if (error == 0) write_inside(g, i);
         break;
       case 1:
-        error = mltp_rwlock_trywrlock(&g->lock);
+        error = mltp_rwlock_wrlock_try(&g->lock);
         if (error == 0) write_inside(g, i);
         break;
       case 2:
-        error = mltp_rwlock_timedrdlock(&g->lock, deadline);
+        error = mltp_rwlock_rdlock_timed(&g->lock, deadline);
         if (error == 0) read_inside(g, i);
         break;
       default:
-        error = mltp_rwlock_tryrdlock(&g->lock);
+        error = mltp_rwlock_rdlock_try(&g->lock);
         if (error == 0) read_inside(g, i);
     }
     if (error != 0 && error != ((i + me) % 2 == 0 ? ETIMEDOUT : EBUSY)) violation(g);
@@ -89,7 +89,7 @@ static void check_exclusion(mltp_userf_t *func, int rounds) {
     CHECK_EQUAL(atomic_load(&g.violations), 0);
     CHECK_EQUAL(g.first, atomic_load(&g.written));
     CHECK_EQUAL(g.second, atomic_load(&g.written));
-    CHECK_EQUAL(mltp_rwlock_trywrlock(&g.lock), 0); /* it is free again */
+    CHECK_EQUAL(mltp_rwlock_wrlock_try(&g.lock), 0); /* it is free again */
     CHECK_EQUAL(mltp_rwlock_unlock(&g.lock), 0);
     CHECK_EQUAL(mltp_rwlock_destroy(&g.lock), 0);
   }
@@ -161,7 +161,7 @@ static mltp_t *start(const char *name, mltp_userf_t *func, struct queue *queue) 
   mltp_attr_t attr = MLTP_ATTR_INIT;
   attr.name = name;
   mltp_t *thread = NULL;
-  CHECK_EQUAL(mltp_create_with(&thread, &attr, func, queue), 0);
+  CHECK_EQUAL(mltp_create(&thread, &attr, func, queue), 0);
   mltp_yield(); /* it waits for the lock */
   return thread;
 }
@@ -245,20 +245,20 @@ static void mltp_rwlock_readers_do_not_starve(void) {
 /* ------------------------------------------------------ attempts, deadlines */
 
 static void *try_to_read(void *p0) {
-  int error = mltp_rwlock_tryrdlock(p0);
+  int error = mltp_rwlock_rdlock_try(p0);
   if (error == 0) mltp_rwlock_unlock(p0);
   return (void *)(intptr_t)error;
 }
 
 static void *try_to_write(void *p0) {
-  int error = mltp_rwlock_trywrlock(p0);
+  int error = mltp_rwlock_wrlock_try(p0);
   if (error == 0) mltp_rwlock_unlock(p0);
   return (void *)(intptr_t)error;
 }
 
 static void *time_reading(void *p0) {
   uint64_t deadline = mltp_after(PATIENCE_NS);
-  int error = mltp_rwlock_timedrdlock(p0, deadline);
+  int error = mltp_rwlock_rdlock_timed(p0, deadline);
   CHECK(error == 0 || mltp_now() >= deadline);
   if (error == 0) mltp_rwlock_unlock(p0);
   return (void *)(intptr_t)error;
@@ -266,7 +266,7 @@ static void *time_reading(void *p0) {
 
 static void *time_writing(void *p0) {
   uint64_t deadline = mltp_after(PATIENCE_NS);
-  int error = mltp_rwlock_timedwrlock(p0, deadline);
+  int error = mltp_rwlock_wrlock_timed(p0, deadline);
   CHECK(error == 0 || mltp_now() >= deadline);
   if (error == 0) mltp_rwlock_unlock(p0);
   return (void *)(intptr_t)error;
@@ -307,7 +307,7 @@ static void *write_in_vain(void *p0) {
   struct queue *queue = p0;
   int error;
   do {
-    error = mltp_rwlock_timedwrlock(&queue->lock, mltp_after(queue->patience));
+    error = mltp_rwlock_wrlock_timed(&queue->lock, mltp_after(queue->patience));
   } while (error == ETIMEDOUT && !queue->seen);
   return (void *)(intptr_t)error;
 }
@@ -325,7 +325,7 @@ static void mltp_rwlock_writer_that_gives_up_lets_readers_pass(void) {
   struct queue queue = {.lock = MLTP_RWLOCK_INIT, .patience = 50000000};
   mltp_rwlock_rdlock(&queue.lock);
   mltp_t *writer = start("writer", write_in_vain, &queue);
-  while (mltp_rwlock_tryrdlock(&queue.lock) == 0) { /* not queued yet */
+  while (mltp_rwlock_rdlock_try(&queue.lock) == 0) { /* not queued yet */
     mltp_rwlock_unlock(&queue.lock);
     mltp_yield();
   }

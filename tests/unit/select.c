@@ -11,11 +11,21 @@ enum { CHANNELS = 3 };
 static mltp_channel_t *channels[CHANNELS];
 
 static void make_channels(size_t capacity) {
-  for (int i = 0; i < CHANNELS; i++) channels[i] = mltp_channel_new(capacity, sizeof(long), "one");
+  for (int i = 0; i < CHANNELS; i++) channels[i] = new_channel(capacity, sizeof(long), "one");
 }
 
 static void free_channels(void) {
-  for (int i = 0; i < CHANNELS; i++) CHECK_EQUAL(mltp_channel_free(channels[i]), 0);
+  for (int i = 0; i < CHANNELS; i++) CHECK_EQUAL(mltp_channel_destroy(channels[i]), 0);
+}
+
+/* The call that fits the deadline. @return the case that was done, or a negative errno. */
+static int choose(mltp_case_t *cases, size_t count, uint64_t deadline) {
+  size_t chosen = SIZE_MAX;
+  int error = deadline == 0            ? mltp_select_try(cases, count, &chosen)
+              : deadline == MLTP_NEVER ? mltp_select(cases, count, &chosen)
+                                       : mltp_select_timed(cases, count, &chosen, deadline);
+  CHECK_EQUAL(error == 0, chosen < count);
+  return error == 0 ? (int)chosen : -error;
 }
 
 /* ---------------------------------------------------------- without waiting */
@@ -26,12 +36,12 @@ static void the_case_that_can_be_done_is_done(void) {
     long got[CHANNELS] = {-1, -1, -1}, number = ready + 100;
     mltp_case_t cases[CHANNELS];
     for (int i = 0; i < CHANNELS; i++) cases[i] = (mltp_case_t)MLTP_CASE_RECV(channels[i], &got[i]);
-    CHECK_EQUAL(mltp_select(cases, CHANNELS, 0), -ETIMEDOUT);
+    CHECK_EQUAL(choose(cases, CHANNELS, 0), -EAGAIN);
     CHECK_EQUAL(mltp_channel_send(channels[ready], &number), 0);
-    CHECK_EQUAL(mltp_select(cases, CHANNELS, MLTP_NEVER), ready);
+    CHECK_EQUAL(choose(cases, CHANNELS, MLTP_NEVER), ready);
     CHECK_EQUAL(cases[ready].error, 0);
     for (int i = 0; i < CHANNELS; i++) CHECK_EQUAL(got[i], i == ready ? number : -1);
-    CHECK_EQUAL(mltp_select(cases, CHANNELS, 0), -ETIMEDOUT); /* it happened once */
+    CHECK_EQUAL(choose(cases, CHANNELS, 0), -EAGAIN); /* it happened once */
   }
   free_channels();
 }
@@ -42,10 +52,10 @@ static void a_closed_channel_can_be_chosen(void) {
   CHECK_EQUAL(mltp_channel_close(channels[1]), 0);
   mltp_case_t receive[] = {MLTP_CASE_RECV(channels[0], &number),
                            MLTP_CASE_RECV(channels[1], &number)};
-  CHECK_EQUAL(mltp_select(receive, 2, MLTP_NEVER), 1);
+  CHECK_EQUAL(choose(receive, 2, MLTP_NEVER), 1);
   CHECK_EQUAL(receive[1].error, EPIPE);
   mltp_case_t send[] = {MLTP_CASE_RECV(channels[0], &number), MLTP_CASE_SEND(channels[1], &number)};
-  CHECK_EQUAL(mltp_select(send, 2, MLTP_NEVER), 1);
+  CHECK_EQUAL(choose(send, 2, MLTP_NEVER), 1);
   CHECK_EQUAL(send[1].error, EPIPE);
   free_channels();
 }
@@ -55,10 +65,10 @@ static void cases_without_a_channel_never_happen(void) {
   make_channels(1);
   mltp_case_t cases[] = {MLTP_CASE_RECV(NULL, &number), MLTP_CASE_SEND(channels[0], &number),
                          MLTP_CASE_SEND(NULL, &number)};
-  CHECK_EQUAL(mltp_select(cases, 3, MLTP_NEVER), 1);
-  CHECK_EQUAL(mltp_select(cases, 3, mltp_after(MS)), -ETIMEDOUT);
-  CHECK_EQUAL(mltp_select(cases, 1, mltp_after(MS)), -ETIMEDOUT);
-  CHECK_EQUAL(mltp_select(NULL, 0, mltp_after(MS)), -ETIMEDOUT); /* a sleep */
+  CHECK_EQUAL(choose(cases, 3, MLTP_NEVER), 1);
+  CHECK_EQUAL(choose(cases, 3, mltp_after(MS)), -ETIMEDOUT);
+  CHECK_EQUAL(choose(cases, 1, mltp_after(MS)), -ETIMEDOUT);
+  CHECK_EQUAL(choose(NULL, 0, mltp_after(MS)), -ETIMEDOUT); /* a sleep */
   free_channels();
 }
 
@@ -70,10 +80,10 @@ static void *choose_often(void *p0) {
     long number = 1;
     mltp_case_t cases[CHANNELS];
     for (int i = 0; i < CHANNELS; i++) {
-      mltp_channel_try_send(channels[i], &number);
+      mltp_channel_send_try(channels[i], &number);
       cases[i] = (mltp_case_t)MLTP_CASE_RECV(channels[i], &number);
     }
-    int index = mltp_select(cases, CHANNELS, MLTP_NEVER);
+    int index = choose(cases, CHANNELS, MLTP_NEVER);
     CHECK(index >= 0 && index < CHANNELS);
     chosen[index]++;
   }
@@ -97,7 +107,7 @@ static void *time_out(void *p0) {
   uint64_t deadline = mltp_after(3 * MS);
   mltp_case_t cases[] = {MLTP_CASE_RECV(channels[0], &number), MLTP_CASE_SEND(channels[1], &number),
                          MLTP_CASE_RECV(channels[2], &number)};
-  CHECK_EQUAL(mltp_select(cases, 3, deadline), -ETIMEDOUT);
+  CHECK_EQUAL(choose(cases, 3, deadline), -ETIMEDOUT);
   CHECK(mltp_now() >= deadline);
   return p0;
 }
@@ -109,8 +119,8 @@ static void select_times_out_and_not_early(void) {
     crew_run(1, (enum kind)kind, time_out, NULL);
     long number = 1;
     for (int i = 0; i < CHANNELS; i++) { /* no case of it stayed behind */
-      CHECK_EQUAL(mltp_channel_try_send(channels[i], &number), EAGAIN);
-      CHECK_EQUAL(mltp_channel_try_recv(channels[i], &number), EAGAIN);
+      CHECK_EQUAL(mltp_channel_send_try(channels[i], &number), EAGAIN);
+      CHECK_EQUAL(mltp_channel_recv_try(channels[i], &number), EAGAIN);
     }
     free_channels();
   }
@@ -121,7 +131,7 @@ static void *exchange(void *p0) {
   long mine = 1, theirs = 0;
   mltp_case_t cases[] = {MLTP_CASE_SEND(channels[0], &mine), MLTP_CASE_RECV(channels[0], &theirs)};
   for (int i = 0; i < scaled(500); i++) {
-    int index = mltp_select(cases, 2, MLTP_NEVER);
+    int index = choose(cases, 2, MLTP_NEVER);
     CHECK(index == 0 || index == 1);
     atomic_fetch_add((atomic_long *)p0, index == 0 ? mine : -theirs);
   }
@@ -160,7 +170,7 @@ static void *move(void *p0) {
                        : (mltp_case_t)MLTP_CASE_RECV(channel, &got[k]);
     }
     uint64_t deadline = i % 3 != 0 ? MLTP_NEVER : mltp_after((uint64_t)(i % 5) * 10000);
-    int index = mltp_select(cases, CHANNELS, deadline);
+    int index = choose(cases, CHANNELS, deadline);
     CHECK((index >= 0 && index < CHANNELS) || index == -ETIMEDOUT);
     if (index < 0) continue;
     if (cases[index].error != 0) break; /* all three are closed at once, and drained by one */
@@ -182,7 +192,7 @@ static void selects_meet_and_lose_nothing(void) {
       crew_run(CREW, (enum kind)kind, move, &t);
       long number;
       for (int i = 0; i < CHANNELS; i++)
-        while (mltp_channel_try_recv(channels[i], &number) == 0) {
+        while (mltp_channel_recv_try(channels[i], &number) == 0) {
           atomic_fetch_add(&t.received, 1);
           atomic_fetch_sub(&t.sum, number);
         }

@@ -41,8 +41,8 @@ static void mltp_sem_conserves_units(void) {
 static void *take_with_every_call(void *p0) {
   struct traffic *t = p0;
   for (int i = 0; i < scaled(400); i++) {
-    int error = i % 3 == 0 ? mltp_sem_trywait(&t->sem)
-                           : mltp_sem_timedwait(&t->sem, mltp_after((uint64_t)(i % 8) * 5000));
+    int error = i % 3 == 0 ? mltp_sem_wait_try(&t->sem)
+                           : mltp_sem_wait_timed(&t->sem, mltp_after((uint64_t)(i % 8) * 5000));
     if (error == 0) {
       atomic_fetch_add(&t->taken, 1);
     } else if (error != (i % 3 == 0 ? EAGAIN : ETIMEDOUT)) {
@@ -54,7 +54,7 @@ static void *take_with_every_call(void *p0) {
 }
 
 /* Deadlines that run out just when a unit is handed over: it is either taken or stays. */
-static void mltp_sem_timedwait_races_with_post(void) {
+static void mltp_sem_wait_timed_races_with_post(void) {
   for (int kind = 0; kind < KINDS; kind++) {
     check_case("%s", kind_names[kind]);
     struct traffic t = {.sem = MLTP_SEM_INIT(0)};
@@ -67,12 +67,12 @@ static void mltp_sem_timedwait_races_with_post(void) {
 
 static void *time_out(void *p0) {
   uint64_t deadline = mltp_after(3 * MS);
-  CHECK_EQUAL(mltp_sem_timedwait(p0, deadline), ETIMEDOUT);
+  CHECK_EQUAL(mltp_sem_wait_timed(p0, deadline), ETIMEDOUT);
   CHECK(mltp_now() >= deadline);
   return NULL;
 }
 
-static void mltp_sem_timedwait_times_out_and_not_early(void) {
+static void mltp_sem_wait_timed_times_out_and_not_early(void) {
   for (int kind = 0; kind < MIXED; kind++) {
     check_case("%s", kind_names[kind]);
     mltp_sem_t sem = MLTP_SEM_INIT(0);
@@ -101,11 +101,11 @@ static void mltp_sem_is_first_come_first_served(void) {
   for (int i = 0; i < 4; i++) {
     mltp_attr_t attr = MLTP_ATTR_INIT;
     attr.name = names[i];
-    CHECK_EQUAL(mltp_create_with(&threads[i], &attr, append_when_given, &queue), 0);
+    CHECK_EQUAL(mltp_create(&threads[i], &attr, append_when_given, &queue), 0);
     mltp_yield(); /* on one VP: it waits now */
   }
   mltp_sem_post(&queue.sem);
-  CHECK_EQUAL(mltp_sem_trywait(&queue.sem), EAGAIN); /* given to A, even before it runs */
+  CHECK_EQUAL(mltp_sem_wait_try(&queue.sem), EAGAIN); /* given to A, even before it runs */
   for (int i = 1; i < 4; i++) {
     for (int round = 0; round < 10; round++) mltp_yield();
     CHECK_EQUAL(strlen(queue.order), i);
@@ -120,10 +120,10 @@ static void mltp_sem_counts(void) {
   CHECK_EQUAL(mltp_sem_init(&sem, 2, "two"), 0);
   CHECK_EQUAL(mltp_sem_value(&sem), 2);
   CHECK_EQUAL(mltp_sem_wait(&sem), 0);
-  CHECK_EQUAL(mltp_sem_timedwait(&sem, MLTP_NEVER), 0);
-  CHECK_EQUAL(mltp_sem_trywait(&sem), EAGAIN);
+  CHECK_EQUAL(mltp_sem_wait_timed(&sem, MLTP_NEVER), 0);
+  CHECK_EQUAL(mltp_sem_wait_try(&sem), EAGAIN);
   CHECK_EQUAL(mltp_sem_post(&sem), 0);
-  CHECK_EQUAL(mltp_sem_trywait(&sem), 0);
+  CHECK_EQUAL(mltp_sem_wait_try(&sem), 0);
   CHECK_EQUAL(mltp_sem_value(&sem), 0);
   CHECK_EQUAL(mltp_sem_destroy(&sem), 0);
 }
@@ -154,8 +154,8 @@ static void mltp_sem_post_by_a_foreign_thread_not_seen_before(void) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(mltp_sem_conserves_units),
-      TEST(mltp_sem_timedwait_races_with_post),
-      TEST(mltp_sem_timedwait_times_out_and_not_early),
+      TEST(mltp_sem_wait_timed_races_with_post),
+      TEST(mltp_sem_wait_timed_times_out_and_not_early),
       TEST_ONE_VP(mltp_sem_is_first_come_first_served),
       TEST(mltp_sem_counts),
       TEST(mltp_sem_post_overflows),

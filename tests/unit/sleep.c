@@ -69,7 +69,7 @@ static void sleep_all(void) {
   dormitory.late = 0;
   dormitory.start = mltp_after(SANITIZED ? 1000 * MS : 10 * MS); /* time to get to bed */
   for (int i = 0; i < SLEEPERS; i++) {
-    threads[i] = mltp_create(sleep_for_steps, (void *)(intptr_t)(i * 17 % SLEEPERS));
+    threads[i] = spawn(sleep_for_steps, (void *)(intptr_t)(i * 17 % SLEEPERS));
   }
   for (int i = 0; i < SLEEPERS; i++) mltp_join(threads[i], NULL);
 }
@@ -96,7 +96,7 @@ static void *count_steps(void *p0) {
 /* A sleeper's VP goes on with other threads, and a busy VP does not forget a sleeper. */
 static void mltp_sleep_leaves_the_vp_to_others(void) {
   atomic_store(&steps_done, 0);
-  mltp_t *thread = mltp_create(count_steps, NULL);
+  mltp_t *thread = spawn(count_steps, NULL);
   while (atomic_load(&steps_done) < 100) mltp_sleep(MS);
   mltp_join(thread, NULL);
 }

@@ -46,7 +46,7 @@ static void check_size(size_t size, size_t touched, int bound) {
   attr.bound = bound;
   check_case("%zu KiB, %s", size / KIB, bound ? "bound" : "unbound");
   for (int i = 0; i < COUNT; i++) {
-    CHECK_EQUAL(mltp_create_with(&threads[i], &attr, use_stack, (void *)touched), 0);
+    CHECK_EQUAL(mltp_create(&threads[i], &attr, use_stack, (void *)touched), 0);
   }
   for (int i = 0; i < COUNT; i++) {
     void *wrong = (void *)1;
@@ -83,7 +83,7 @@ static void stack_size_small(void) {
       attr.bound = bound;
       mltp_t *thread = NULL;
       check_case("%zu bytes, %s", sizes[i], bound ? "bound" : "unbound");
-      CHECK_EQUAL(mltp_create_with(&thread, &attr, nothing, NULL), 0);
+      CHECK_EQUAL(mltp_create(&thread, &attr, nothing, NULL), 0);
       CHECK_EQUAL(mltp_join(thread, NULL), 0);
     }
   }
@@ -104,7 +104,7 @@ static void stacks_of_many_sizes_together(void) {
     for (int i = 0; i < COUNT; i++) {
       mltp_attr_t attr = MLTP_ATTR_INIT;
       attr.stack_size = (64 * KIB) << ((i + round) % 6);
-      CHECK_EQUAL(mltp_create_with(&threads[i], &attr, use_and_wait, &barrier), 0);
+      CHECK_EQUAL(mltp_create(&threads[i], &attr, use_and_wait, &barrier), 0);
     }
     for (int i = 0; i < COUNT; i++) {
       void *wrong = (void *)1;
@@ -136,7 +136,7 @@ static void stacks_are_aligned(void) {
     for (int i = 0; i < 2; i++) {
       mltp_t *thread = NULL;
       void *offset = (void *)1;
-      CHECK_EQUAL(mltp_create_with(&thread, &attr, funcs[i], NULL), 0);
+      CHECK_EQUAL(mltp_create(&thread, &attr, funcs[i], NULL), 0);
       CHECK_EQUAL(mltp_join(thread, &offset), 0);
       CHECK_EQUAL((intptr_t)offset, 0);
     }
@@ -167,7 +167,7 @@ static size_t burst_of(unsigned count) {
   mltp_t *threads[BURST];
   mltp_barrier_t barrier = MLTP_BARRIER_INIT(count);
   size_t before = resident();
-  for (unsigned i = 0; i < count; i++) threads[i] = mltp_create(use_much_and_wait, &barrier);
+  for (unsigned i = 0; i < count; i++) threads[i] = spawn(use_much_and_wait, &barrier);
   for (unsigned i = 0; i < count; i++) {
     void *wrong = (void *)1;
     mltp_join(threads[i], &wrong);

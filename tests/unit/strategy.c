@@ -13,7 +13,7 @@
 #include "core/vp/vp.h"
 #include "support/support.h"
 
-static const mltp_attr_t detached = {.detached = 1};
+static const mltp_attr_t detached = {.size = sizeof(mltp_attr_t), .detached = 1};
 
 static void start(const char *strategy, int vps) {
   check_case("%s", strategy);
@@ -42,7 +42,7 @@ static void *create_the_next(void *p0) {
   if (chain.left-- == LIVES - WARM) chain.first = locks();
   chain.last = locks();
   if (chain.left > 0)
-    CHECK_EQUAL(mltp_create_with(NULL, &detached, create_the_next, NULL), 0);
+    CHECK_EQUAL(mltp_create(NULL, &detached, create_the_next, NULL), 0);
   else
     mltp_sem_post(&chain.ended);
   return p0;
@@ -60,7 +60,7 @@ static void a_null_life_acquires_so_many_locks(void) {
     start(cases[i].strategy, 1);
     mltp_sem_init(&chain.ended, 0, NULL);
     chain.left = LIVES;
-    CHECK_EQUAL(mltp_create_with(NULL, &detached, create_the_next, NULL), 0);
+    CHECK_EQUAL(mltp_create(NULL, &detached, create_the_next, NULL), 0);
     mltp_sem_wait(&chain.ended);
     CHECK_EQUAL(chain.last - chain.first, (LIVES - WARM - 1) * cases[i].locks);
     stop();
@@ -76,7 +76,7 @@ static void a_yield_acquires_one_lock(void) {
   for (int i = 0; i < 5; i++) {
     static const char *const names[] = {"single", "multi", "freelist", "idleq", "local"};
     start(names[i], 1);
-    mltp_t *other = mltp_create(yield_often, NULL);
+    mltp_t *other = spawn(yield_often, NULL);
     mltp_yield(); /* it has its stack */
     uint64_t before = locks();
     for (int n = 0; n < 10; n++) mltp_yield();
@@ -117,7 +117,7 @@ static void free_lists_hold_the_threshold_at_most(void) {
       mltp_t *threads[THREADS];
       mltp_sem_t sem = MLTP_SEM_INIT(0);
       for (int n = 0; n < THREADS; n++)
-        threads[n] = mltp_create(n % 2 == 0 ? look_at_the_lists : look_and_wait, &sem);
+        threads[n] = spawn(n % 2 == 0 ? look_at_the_lists : look_and_wait, &sem);
       for (int n = 0; n < THREADS / 2; n++) mltp_sem_post(&sem);
       for (int n = 0; n < THREADS; n++) mltp_join(threads[n], NULL);
       look_at_the_lists(NULL);
@@ -136,7 +136,7 @@ static void balanced_lists_need_little_more_than_a_central_one(void) {
   start("freelist", VPS);
   for (int round = 0; round < ROUNDS; round++) {
     mltp_t *threads[ALIVE];
-    for (int i = 0; i < ALIVE; i++) threads[i] = mltp_create(nothing, NULL);
+    for (int i = 0; i < ALIVE; i++) threads[i] = spawn(nothing, NULL);
     for (int i = 0; i < ALIVE; i++) mltp_join(threads[i], NULL);
   }
   CHECK(mt_load_relaxed(&mt_slabs[0].used) <= 1 + ALIVE + VPS * VPS);
@@ -162,7 +162,7 @@ static void creation_hands_over_to_an_idle_vp(void) {
     while (!mt_load_relaxed(&vp->strategy.queued)) continue;
     uint32_t own = mt_here()->strategy.free_count;
     uint64_t before = locks();
-    mltp_t *thread = mltp_create(set_flag, &ran);
+    mltp_t *thread = spawn(set_flag, &ran);
     while (mt_state(thread) != MT_DONE) continue; /* or to join it would be to give way */
     CHECK_EQUAL(atomic_load(&ran), 1);
     CHECK_EQUAL(mt_here()->strategy.free_count, own);
@@ -183,7 +183,7 @@ static void new_threads_go_to_random_queues(void) {
   start("local", VPS);
   CHECK_EQUAL(mltp_set_vps(1), 0);
   while (mt_load_relaxed(&mt_rt.awake) != 1) mltp_yield();
-  for (int i = 0; i < MANY; i++) threads[i] = mltp_create(nothing, NULL);
+  for (int i = 0; i < MANY; i++) threads[i] = spawn(nothing, NULL);
   for (int i = 0; i < VPS; i++) {
     CHECK(mt_queue_length(&mt_ready_queues[i]) > FAIR - OFF);
     CHECK(mt_queue_length(&mt_ready_queues[i]) < FAIR + OFF);

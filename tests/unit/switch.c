@@ -142,12 +142,12 @@ static void *fill(void *vp) {
 
 /* What the library reads of thread-local storage must be the new kernel thread's. */
 static void *move(void *p0) {
-  const mltp_attr_t detached = {.detached = 1};
+  const mltp_attr_t detached = {.size = sizeof(mltp_attr_t), .detached = 1};
   mltp_t *self = mltp_self();
   int from = mltp_vp();
   CHECK(from >= 0);
   while (mltp_vp() == from) {
-    CHECK_EQUAL(mltp_create_with(NULL, &detached, fill, (void *)(intptr_t)from), 0);
+    CHECK_EQUAL(mltp_create(NULL, &detached, fill, (void *)(intptr_t)from), 0);
     mltp_yield();
   }
   CHECK(mltp_self() == self);
@@ -160,7 +160,7 @@ static void *move(void *p0) {
 static void the_current_thread_is_read_afresh(void) {
   if (on_kernel_backend() || seeded() || mltp_vps_active() < 2) return; /* nowhere to move to */
   atomic_store(&moved, 0);
-  mltp_t *mover = mltp_create(move, NULL);
+  mltp_t *mover = spawn(move, NULL);
   CHECK_EQUAL(mltp_join(mover, NULL), 0);
 }
 
@@ -189,7 +189,7 @@ static void *other(void *found) {
  * unless swapcontext() exchanges it. */
 static void fp_control_and_signal_mask(void) {
   int found[2] = {-1, -1};
-  mltp_t *thread = mltp_create(other, found);
+  mltp_t *thread = spawn(other, found);
   sigset_t set;
   mltp_yield();
   fesetround(FE_UPWARD);

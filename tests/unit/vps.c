@@ -38,7 +38,7 @@ static void mltp_set_vps_while_threads_run(void) {
   static const int numbers[] = {4, 1, 2, 16, 3, 1, 8, 2};
   struct busy busy = {.lock = MLTP_LOCK_INIT, .rounds = scaled(1000)};
   mltp_t *threads[COUNT];
-  for (int i = 0; i < COUNT; i++) threads[i] = mltp_create(keep_busy, &busy);
+  for (int i = 0; i < COUNT; i++) threads[i] = spawn(keep_busy, &busy);
   for (int round = 0; round < 5; round++) {
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
       CHECK_EQUAL(mltp_set_vps(numbers[i]), 0);
@@ -159,7 +159,7 @@ static void *do_nothing(void *p0) { return p0; }
 
 static void idle_program_uses_no_cpu(void) {
   mltp_t *threads[20]; /* every VP has had something to do */
-  for (int i = 0; i < 20; i++) threads[i] = mltp_create(do_nothing, NULL);
+  for (int i = 0; i < 20; i++) threads[i] = spawn(do_nothing, NULL);
   for (int i = 0; i < 20; i++) mltp_join(threads[i], NULL);
   mltp_sleep(20 * MS); /* VPs may look around for a moment before they sleep */
   uint64_t before = cpu_time();
@@ -208,7 +208,7 @@ static void *write_a_byte(void *p0) {
 static void mltp_blocking_begin_leaves_its_queue_to_others(void) {
   CHECK_EQUAL(pipe(pipe_ends), 0);
   for (int round = 0; round < 50; round++) {
-    mltp_t *writer = mltp_create(write_a_byte, "y");
+    mltp_t *writer = spawn(write_a_byte, "y");
     CHECK_EQUAL((intptr_t)read_a_byte(NULL), 'y');
     mltp_join(writer, NULL);
   }
@@ -228,7 +228,7 @@ static void mltp_blocking_begin_leaves_its_queue_to_busy_others(void) {
   enum { SPINNERS = 24 };
   mltp_t *spinners[SPINNERS];
   atomic_store(&spinning, 1);
-  for (int i = 0; i < SPINNERS; i++) spinners[i] = mltp_create(spin_and_yield, NULL);
+  for (int i = 0; i < SPINNERS; i++) spinners[i] = spawn(spin_and_yield, NULL);
   mltp_blocking_begin_leaves_its_queue_to_others();
   atomic_store(&spinning, 0);
   for (int i = 0; i < SPINNERS; i++) CHECK_EQUAL(mltp_join(spinners[i], NULL), 0);
@@ -256,7 +256,7 @@ static void ready_threads_are_not_left_behind(void) {
   for (int round = 0; round < 50; round++) {
     atomic_int ran = 0;
     if (round % 2) mltp_sleep(MS / 2); /* so that the other VP is asleep */
-    mltp_t *thread = mltp_create(set_flag, &ran);
+    mltp_t *thread = spawn(set_flag, &ran);
     while (!atomic_load(&ran)) continue;
     CHECK_EQUAL(mltp_join(thread, NULL), 0);
   }
@@ -280,7 +280,7 @@ static void woken_threads_are_not_left_behind(void) {
   CHECK_EQUAL(mltp_set_vps(2), 0);
   for (int round = 0; round < 50; round++) {
     struct handoff handoff = {.sem = MLTP_SEM_INIT(0)};
-    mltp_t *thread = mltp_create(take_and_tell, &handoff);
+    mltp_t *thread = spawn(take_and_tell, &handoff);
     for (int i = 0; i < 3; i++) mltp_yield();
     if (round % 2) mltp_sleep(MS / 2);
     mltp_sem_post(&handoff.sem);
@@ -296,7 +296,7 @@ static void threads_are_moved_again_after_null_ones(void) {
   CHECK_EQUAL(mltp_set_vps(2), 0);
   for (int i = scaled(500); i > 0; i--) {
     mltp_t *threads[100];
-    for (int j = 0; j < 100; j++) threads[j] = mltp_create(do_nothing, NULL);
+    for (int j = 0; j < 100; j++) threads[j] = spawn(do_nothing, NULL);
     for (int j = 0; j < 100; j++) CHECK_EQUAL(mltp_join(threads[j], NULL), 0);
   }
   enum { LASTING = 16 };
@@ -328,8 +328,8 @@ static void blocked_vps_are_noticed(void) {
   if (pipe(pipe_ends) != 0) _exit(2);
   for (int round = 0; round < 3; round++) {
     mltp_t *readers[READERS];
-    for (int i = 0; i < READERS; i++) readers[i] = mltp_create(read_unannounced, NULL);
-    for (int i = 0; i < READERS; i++) mltp_join(mltp_create(write_a_byte, "z"), NULL);
+    for (int i = 0; i < READERS; i++) readers[i] = spawn(read_unannounced, NULL);
+    for (int i = 0; i < READERS; i++) mltp_join(spawn(write_a_byte, "z"), NULL);
     for (int i = 0; i < READERS; i++) mltp_join(readers[i], NULL);
   }
   mltp_finalize();

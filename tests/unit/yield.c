@@ -18,7 +18,7 @@ static void note(char letter) {
 }
 
 static mltp_t *create_letter(mltp_userf_t *func, char letter) {
-  mltp_t *thread = mltp_create(func, (void *)(intptr_t)letter);
+  mltp_t *thread = spawn(func, (void *)(intptr_t)letter);
   CHECK(thread != NULL);
   return thread;
 }
@@ -93,7 +93,7 @@ static void *take_one(void *p0) {
 static void mltp_yield_to_a_thread_not_ready(void) {
   log_text[0] = '\0';
   mltp_sem_t sem = MLTP_SEM_INIT(0);
-  mltp_t *blocked = mltp_create(take_one, &sem);
+  mltp_t *blocked = spawn(take_one, &sem);
   mltp_t *finished = create_letter(once, 'F');
   mltp_yield();
   CHECK_TEXT(log_text, "F");
@@ -116,28 +116,6 @@ static void mltp_yield_to_needs_a_vp(void) {
     worker_start(&worker, kinds[i], yield_to_main, mltp_self());
     CHECK_EQUAL((intptr_t)worker_join(&worker), EAGAIN);
   }
-}
-
-static atomic_int turn;
-
-static void *ping_pong(void *p0) {
-  int me = (int)(intptr_t)p0;
-  pid_t kernel_thread = gettid();
-  intptr_t moves = 0;
-  for (int i = 0; i < 200; i++) {
-    while (atomic_load(&turn) != me) mltp_yield_bound();
-    moves += gettid() != kernel_thread;
-    atomic_store(&turn, 1 - me);
-  }
-  return (void *)moves;
-}
-
-static void mltp_yield_bound_lets_others_run(void) {
-  atomic_store(&turn, 0);
-  struct worker workers[2];
-  worker_start(&workers[0], BOUND, ping_pong, (void *)0);
-  worker_start(&workers[1], BOUND, ping_pong, (void *)1);
-  for (int i = 0; i < 2; i++) CHECK_EQUAL((intptr_t)worker_join(&workers[i]), 0);
 }
 
 /* Handing a turn around in a ring needs every thread to run again and again. */
@@ -179,7 +157,6 @@ int main(void) {
       TEST_ONE_VP(mltp_yield_to_runs_the_given_thread),
       TEST_ONE_VP(mltp_yield_to_a_thread_not_ready),
       TEST(mltp_yield_to_needs_a_vp),
-      TEST(mltp_yield_bound_lets_others_run),
       TEST(mltp_yield_by_every_kind),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 
 BLOCK = re.compile(r"/\*\*(?!<)(.*?)\*/[ \t]*\n(.*?)(?=\n\s*/\*|\n\s*\n|\Z)", re.S)
-FUNCTION = re.compile(r"^MLTP_API\s+(?P<prototype>[^;{}]*?\b(?P<name>(?:mltp|sim)_\w+)\([^;{}]*;)", re.M)
+FUNCTION = re.compile(r"^MLTP_API\s+(?P<prototype>[^;{}]*?\b(?P<name>mltp_\w+)\([^;{}]*;)", re.M)
 TAG = re.compile(r"@(param(?:\[out\])?|return)\s+")
 NOTE = re.compile(r"\b(Blocks|Context):\s+")
 

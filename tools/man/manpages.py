@@ -12,9 +12,9 @@ import sys
 
 import docstrings
 
-REFERENCE = re.compile(r"\b((?:mltp|sim)_\w+)\(\)|\b((?:mltp[\w-]*|specc))\((\d)\)")
+REFERENCE = re.compile(r"\b(mltp_\w+)\(\)|\b((?:mltp[\w-]*|specc))\((\d)\)")
 # Headers that mltp.h does not include.
-APART = {"sim.h"}
+APART = {"alternatives.h", "sim.h", "thesis.h"}
 # One option, as `mltp options` prints it where nothing is set.
 OPTION = re.compile(r"^(\w+) +\(unset\) +default (\S+) +(.*)\n +\[(.*)\]\n", re.M)
 # A bullet, with the lines of it that are indented.
@@ -37,7 +37,7 @@ def inline(text):
     """Running text as roff, with the functions and pages it names in bold."""
     text = escape(" ".join(text.split()))
     text = re.sub(r"\*(\w+)\*", r"\\fI\1\\fR", text)
-    return re.sub(r"\b(mltp(?:_\w+|\\-options)?|sim_\w+|specc)\((\d?)\)",
+    return re.sub(r"\b(mltp(?:_\w+|\\-options)?|specc)\((\d?)\)",
                   lambda m: f"\\fB{m[1]}\\fR({m[2] or 3})", text)
 
 
@@ -86,10 +86,10 @@ def page(names, section, about, date, sections):
 
 def types_of(function, types):
     """The open structures and enumerations a function's prototype names."""
-    named = set(re.findall(r"\b(?:mltp|sim)_\w+_t\b", function.prototype))
+    named = set(re.findall(r"\bmltp_\w+_t\b", function.prototype))
     for comment, text in types:
         is_open = text.startswith("typedef") and not re.search(r"\w_;", text)
-        if is_open and named & set(re.findall(r"\b(?:mltp|sim)_\w+\b", text.splitlines()[-1])):
+        if is_open and named & set(re.findall(r"\bmltp_\w+\b", text.splitlines()[-1])):
             yield f"{prose(comment)}\n.PP\n{code(text)}"
 
 

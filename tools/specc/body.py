@@ -3,7 +3,7 @@
 
 Names are looked up as in C, then among the parts of the behavior or channel. Where several threads
 may meet, at ports, channels, globals and functions of C, sc_ordered() comes first: it keeps the
-order of one VP on several (sim_ordered()).
+order of one VP on several (mltp_sim_ordered()).
 """
 from lark import Token, Tree
 
@@ -99,7 +99,7 @@ class Body(Constructs):
         part, token = self._check_change(left)
         if part is None or part.kind != "buffered":
             return [self.translate(left), words(operator), self.translate(right)]
-        store = ["(*(__typeof__(", SELF, token, ".now) *)sim_write(&", SELF, token, ".sc_buffer)) ="]
+        store = ["(*(__typeof__(", SELF, token, ".now) *)mltp_sim_write(&", SELF, token, ".sc_buffer)) ="]
         value = self.translate(right)
         if words(operator) != "=":
             value = [SELF, token, ".now", words(operator)[:-1], "(", value, ")"]

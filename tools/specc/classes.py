@@ -76,16 +76,16 @@ class Classes:
         if port.kind == "interface":
             return ["struct", port.type.name, port.token]
         if port.kind == "event":
-            return ["sim_event_t *", port.token]
+            return ["mltp_sim_event_t *", port.token]
         return [self._specs(body, port), self._declarator(body, port.declarator, ["( *", port.token, ")"])]
 
     def _field(self, body, member):
         if member.kind == "instance":
             return ["struct", member.type.name, member.token]
         if member.kind == "event":
-            return ["sim_event_t", self._declarator(body, member.declarator, [member.token])]
+            return ["mltp_sim_event_t", self._declarator(body, member.declarator, [member.token])]
         if member.kind == "buffered":
-            return ["struct {", self._specs(body, member), "now, next; sim_buffered_t sc_buffer; }", member.token]
+            return ["struct {", self._specs(body, member), "now, next; mltp_sim_buffered_t sc_buffer; }", member.token]
         name = [member.token]
         if member.kind == "piped":
             name = [member.token, f"[{member.delay + 1}]"]
@@ -148,8 +148,8 @@ class Classes:
     def _init_event(member):
         path = f'sc_path(sc_name, "{member.name}")'
         if innermost(member.declarator) == "array":
-            return ["sc_events((sim_event_t *)&sc_self->", member.token, ", sizeof sc_self->", member.token, ",", path, ");"]
-        return ["sc_events(&sc_self->", member.token, ", sizeof(sim_event_t),", path, ");"]
+            return ["sc_events((mltp_sim_event_t *)&sc_self->", member.token, ", sizeof sc_self->", member.token, ",", path, ");"]
+        return ["sc_events(&sc_self->", member.token, ", sizeof(mltp_sim_event_t),", path, ");"]
 
     def _init_variable(self, body, member):
         steps = []

@@ -62,8 +62,8 @@ class Constructs:
         if not tokens:
             return [node.children[0].update(value=";")]
         children = [self._child(token) for token in tokens]
-        start = node.children[0].update(value="sim_par")
-        return [start, "((const sim_child_t[]){", children, "},", str(len(tokens)), ");"]
+        start = node.children[0].update(value="mltp_sim_par")
+        return [start, "((const mltp_sim_child_t[]){", children, "},", str(len(tokens)), ");"]
 
     def do_pipe_statement(self, node):
         tokens = self._runs(subtrees(node, "runs")[0])
@@ -78,7 +78,7 @@ class Constructs:
         stages = str(len(tokens))
         start = node.children[0].update(value="{")
         shift = [f"{self.cls.name}__shift(sc_self);"] if self.cls else []
-        return [start, "const sim_child_t sc_stages[] = {", [self._child(token) for token in tokens], "};",
+        return [start, "const mltp_sim_child_t sc_stages[] = {", [self._child(token) for token in tokens], "};",
                 f"unsigned char sc_on[{stages}] = {{0}}; int sc_more = 1;", first,
                 "; do { if (sc_more) sc_more = (", condition or "1", ") != 0;",
                 f"if (!sc_pipe(sc_stages, sc_on, {stages}, sc_more)) break;", shift,
@@ -134,9 +134,9 @@ class Constructs:
             name = self._outline(handler.children[2])
             kind = "1" if str(handler.children[0]) == "interrupt" else "0"
             rows += [["{", event, ",", kind, ",", name, ", sc_self },"] for event in events]
-        start = node.children[0].update(value="(void)sim_try")
-        return [start, "(&(const sim_child_t){", body, ", sc_self, sc_self->sc_name },",
-                "(const sim_handler_t[]){", rows or "{0}", "},", str(len(rows)), ");"]
+        start = node.children[0].update(value="(void)mltp_sim_try")
+        return [start, "(&(const mltp_sim_child_t){", body, ", sc_self, sc_self->sc_name },",
+                "(const mltp_sim_handler_t[]){", rows or "{0}", "},", str(len(rows)), ");"]
 
     # ---- events
 
@@ -169,16 +169,16 @@ class Constructs:
         word = node.children[0]
         if len(events) == 1:
             return ["{", word.update(value="sc_wait"), "(", events[0], ");", again, "}"]
-        call = word.update(value="sim_wait_all" if how == "and" else "sim_wait_any")
+        call = word.update(value="mltp_sim_wait_all" if how == "and" else "mltp_sim_wait_any")
         listed = [[event, ","] for event in events]
-        return ["{", call, "((sim_event_t *const[]){", listed, "},", str(len(events)), ");", again, "}"]
+        return ["{", call, "((mltp_sim_event_t *const[]){", listed, "},", str(len(events)), ");", again, "}"]
 
     def do_notify_statement(self, node):
         events, how = self._events(node.children[1])
         word = node.children[0]
         if how == "and":
             raise self.error(word, f"'{word}' has a list with ','")
-        call = "sim_notify" if str(word) == "notify" else "sim_notify_one"
+        call = "mltp_sim_notify" if str(word) == "notify" else "mltp_sim_notify_one"
         return ["{", [[word.update(value=call), "(", event, ");"] for event in events], "}"]
 
     def do_waitfor_statement(self, node):

@@ -79,7 +79,7 @@ class Translator:
             if innermost(one.declarator) != "declared" or words(part.children[0]) != "event":
                 raise self._collector.error(one.token, f"'{one.token}': global events are single ones")
             self._collector.globals[one.name] = one
-            result.append(["sim_event_t", one.token, f'= SIM_EVENT_INIT("{one.name}");'])
+            result.append(["mltp_sim_event_t", one.token, f'= MLTP_SIM_EVENT_INIT("{one.name}");'])
         return result
 
     def _main(self):

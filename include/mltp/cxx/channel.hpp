@@ -45,10 +45,9 @@ class channel {
   using wire = std::conditional_t<is_plain, bytes, T *>; /* what the C channel carries */
 
  public:
-  /** @param capacity as of mltp_channel_new(). @param name shown in reports, not copied. */
-  explicit channel(std::size_t capacity = 0, const char *name = nullptr)
-      : channel_(mltp_channel_new(capacity, sizeof(wire), name)) {
-    if (channel_ == nullptr) throw std::bad_alloc();
+  /** @param capacity as of mltp_channel_create(). @param name shown in reports, not copied. */
+  explicit channel(std::size_t capacity = 0, const char *name = nullptr) {
+    if (mltp_channel_create(&channel_, capacity, sizeof(wire), name) != 0) throw std::bad_alloc();
   }
 
   /** Nobody may use it any more; what is left in it is destroyed. Before the runtime ends. */
@@ -58,7 +57,7 @@ class channel {
       while (try_receive(left) == channel_status::success) {
       }
     }
-    mltp_channel_free(channel_);
+    mltp_channel_destroy(channel_);
   }
 
   channel(const channel &) = delete;
@@ -77,8 +76,8 @@ class channel {
   }
 
   channel_status try_send(T &&element) {
-    return put("mltp_channel_try_send", element,
-               [this](const wire &out) { return mltp_channel_try_send(channel_, &out); });
+    return put("mltp_channel_send_try", element,
+               [this](const wire &out) { return mltp_channel_send_try(channel_, &out); });
   }
 
   template <class Clock, class Duration>
@@ -101,8 +100,8 @@ class channel {
   }
 
   channel_status try_receive(std::optional<T> &element) {
-    return get("mltp_channel_try_recv", element,
-               [this](wire &in) { return mltp_channel_try_recv(channel_, &in); });
+    return get("mltp_channel_recv_try", element,
+               [this](wire &in) { return mltp_channel_recv_try(channel_, &in); });
   }
 
   template <class Clock, class Duration>
@@ -203,7 +202,7 @@ class channel {
     return channel_status::success;
   }
 
-  mltp_channel_t *channel_;
+  mltp_channel_t *channel_ = nullptr;
 };
 
 }  // namespace mltp

@@ -31,8 +31,7 @@ class condition_variable {
 
   template <std::derived_from<mutex> Mutex>
   void wait(std::unique_lock<Mutex> &lock) {
-    detail::check(mltp_cond_wait_with(&cond_, lock.mutex()->native_handle()),
-                  "mltp_cond_wait_with");
+    detail::check(mltp_cond_wait(&cond_, lock.mutex()->native_handle()), "mltp_cond_wait");
   }
 
   template <std::derived_from<mutex> Mutex, std::predicate Predicate>
@@ -44,9 +43,9 @@ class condition_variable {
   std::cv_status wait_until(std::unique_lock<Mutex> &lock,
                             const std::chrono::time_point<Clock, Duration> &end) {
     mltp_lock_t *native = lock.mutex()->native_handle();
-    const int error = mltp_cond_timedwait(&cond_, native, detail::deadline(end));
+    const int error = mltp_cond_wait_timed(&cond_, native, detail::deadline(end));
     if (error == ETIMEDOUT && detail::is_late(end)) return std::cv_status::timeout;
-    if (error != ETIMEDOUT) detail::check(error, "mltp_cond_timedwait");
+    if (error != ETIMEDOUT) detail::check(error, "mltp_cond_wait_timed");
     return std::cv_status::no_timeout;
   }
 

@@ -165,9 +165,9 @@ class condition_variable_any {
     int error;
     {
       const without<Lock> released(lock);
-      error = mltp_sem_timedwait(&self.woken, detail::deadline(end));
+      error = mltp_sem_wait_timed(&self.woken, detail::deadline(end));
     }
-    if (error != ETIMEDOUT) detail::check(error, "mltp_sem_timedwait");
+    if (error != ETIMEDOUT) detail::check(error, "mltp_sem_wait_timed");
     if (error == 0 || !detail::is_late(end)) return std::cv_status::no_timeout;
     std::lock_guard guard(mutex_); /* notified at the last moment: nobody else was */
     return self.listed ? std::cv_status::timeout : std::cv_status::no_timeout;

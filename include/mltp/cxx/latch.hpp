@@ -31,7 +31,7 @@ class latch {
                   "mltp_latch_count_down");
   }
 
-  bool try_wait() noexcept { return mltp_latch_trywait(&latch_) == 0; }
+  bool try_wait() noexcept { return mltp_latch_wait_try(&latch_) == 0; }
   void wait() { detail::check(mltp_latch_wait(&latch_), "mltp_latch_wait"); }
 
   void arrive_and_wait(std::ptrdiff_t n = 1) {
@@ -46,8 +46,8 @@ class latch {
 
   template <class Clock, class Duration>
   bool wait_until(const std::chrono::time_point<Clock, Duration> &end) {
-    return detail::in_time("mltp_latch_timedwait", end,
-                           [this](uint64_t at) { return mltp_latch_timedwait(&latch_, at); });
+    return detail::in_time("mltp_latch_wait_timed", end,
+                           [this](uint64_t at) { return mltp_latch_wait_timed(&latch_, at); });
   }
 
   mltp_latch_t *native_handle() noexcept { return &latch_; }

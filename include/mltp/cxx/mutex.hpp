@@ -27,7 +27,7 @@ class mutex {
   mutex &operator=(const mutex &) = delete;
 
   void lock() { detail::check(mltp_lock(&lock_), "mltp_lock"); }
-  bool try_lock() noexcept { return mltp_trylock(&lock_) == 0; }
+  bool try_lock() noexcept { return mltp_lock_try(&lock_) == 0; }
   void unlock() { detail::check(mltp_unlock(&lock_), "mltp_unlock"); }
 
   mltp_lock_t *native_handle() noexcept { return &lock_; }
@@ -50,8 +50,8 @@ class timed_mutex : public mutex {
 
   template <class Clock, class Duration>
   bool try_lock_until(const std::chrono::time_point<Clock, Duration> &end) {
-    return detail::in_time("mltp_timedlock", end,
-                           [this](uint64_t at) { return mltp_timedlock(&lock_, at); });
+    return detail::in_time("mltp_lock_timed", end,
+                           [this](uint64_t at) { return mltp_lock_timed(&lock_, at); });
   }
 };
 

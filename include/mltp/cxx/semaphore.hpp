@@ -35,7 +35,7 @@ class counting_semaphore {
   }
 
   void acquire() { detail::check(mltp_sem_wait(&sem_), "mltp_sem_wait"); }
-  bool try_acquire() noexcept { return mltp_sem_trywait(&sem_) == 0; }
+  bool try_acquire() noexcept { return mltp_sem_wait_try(&sem_) == 0; }
 
   template <class Rep, class Period>
   bool try_acquire_for(const std::chrono::duration<Rep, Period> &duration) {
@@ -44,8 +44,8 @@ class counting_semaphore {
 
   template <class Clock, class Duration>
   bool try_acquire_until(const std::chrono::time_point<Clock, Duration> &end) {
-    return detail::in_time("mltp_sem_timedwait", end,
-                           [this](uint64_t at) { return mltp_sem_timedwait(&sem_, at); });
+    return detail::in_time("mltp_sem_wait_timed", end,
+                           [this](uint64_t at) { return mltp_sem_wait_timed(&sem_, at); });
   }
 
   mltp_sem_t *native_handle() noexcept { return &sem_; }

@@ -20,11 +20,11 @@ class shared_mutex {
   shared_mutex &operator=(const shared_mutex &) = delete;
 
   void lock() { detail::check(mltp_rwlock_wrlock(&lock_), "mltp_rwlock_wrlock"); }
-  bool try_lock() noexcept { return mltp_rwlock_trywrlock(&lock_) == 0; }
+  bool try_lock() noexcept { return mltp_rwlock_wrlock_try(&lock_) == 0; }
   void unlock() { detail::check(mltp_rwlock_unlock(&lock_), "mltp_rwlock_unlock"); }
 
   void lock_shared() { detail::check(mltp_rwlock_rdlock(&lock_), "mltp_rwlock_rdlock"); }
-  bool try_lock_shared() noexcept { return mltp_rwlock_tryrdlock(&lock_) == 0; }
+  bool try_lock_shared() noexcept { return mltp_rwlock_rdlock_try(&lock_) == 0; }
   void unlock_shared() { unlock(); }
 
   mltp_rwlock_t *native_handle() noexcept { return &lock_; }
@@ -47,8 +47,8 @@ class shared_timed_mutex : public shared_mutex {
 
   template <class Clock, class Duration>
   bool try_lock_until(const std::chrono::time_point<Clock, Duration> &end) {
-    return detail::in_time("mltp_rwlock_timedwrlock", end,
-                           [this](uint64_t at) { return mltp_rwlock_timedwrlock(&lock_, at); });
+    return detail::in_time("mltp_rwlock_wrlock_timed", end,
+                           [this](uint64_t at) { return mltp_rwlock_wrlock_timed(&lock_, at); });
   }
 
   template <class Rep, class Period>
@@ -58,8 +58,8 @@ class shared_timed_mutex : public shared_mutex {
 
   template <class Clock, class Duration>
   bool try_lock_shared_until(const std::chrono::time_point<Clock, Duration> &end) {
-    return detail::in_time("mltp_rwlock_timedrdlock", end,
-                           [this](uint64_t at) { return mltp_rwlock_timedrdlock(&lock_, at); });
+    return detail::in_time("mltp_rwlock_rdlock_timed", end,
+                           [this](uint64_t at) { return mltp_rwlock_rdlock_timed(&lock_, at); });
   }
 };
 

@@ -96,13 +96,11 @@ mltp_t *start(const attributes &attributes, F &&f, Args &&...args) {
     void *argument = nullptr;
     const Function function(std::forward<F>(f));
     std::memcpy(&argument, &function, sizeof function);
-    check(mltp_create_with(&thread, attributes.native(), run_small<Function>, argument),
-          "mltp_create_with");
+    check(mltp_create(&thread, attributes.native(), run_small<Function>, argument), "mltp_create");
   } else {
     using Call = std::tuple<Function, std::decay_t<Args>...>;
     auto call = std::make_unique<Call>(std::forward<F>(f), std::forward<Args>(args)...);
-    check(mltp_create_with(&thread, attributes.native(), run_call<Call>, call.get()),
-          "mltp_create_with");
+    check(mltp_create(&thread, attributes.native(), run_call<Call>, call.get()), "mltp_create");
     call.release();
   }
   return thread;

@@ -34,7 +34,8 @@ MTI_EXPORT bool mti_is_only_ready(void);
  * that costs one load. From any context. */
 MTI_EXPORT uint32_t mti_vp_ticks(int vp);
 
-/** @return whether a thread runs, and is not the caller. NULL, or a thread that has ended: false. */
+/** @return whether a thread runs, and is not the caller. NULL, or a thread that has ended: false.
+ */
 MTI_EXPORT bool mti_runs_elsewhere(const struct mltp_thread *t);
 
 /** Sets what it costs to move one of the program's threads to another VP, in ns (250 at start): the

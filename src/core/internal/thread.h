@@ -18,7 +18,7 @@ MTI_EXPORT struct mltp_thread *mti_self(const char *call);
 
 /** @return the calling thread's number; 0: it has none, as every thread at its start. For what a
  * library looks up in each call: one load from a line that parking touches anyway, where
- * mltp_get() needs two more. From any context, also a signal handler. */
+ * mltp_tss_get() needs two more. From any context, also a signal handler. */
 MTI_EXPORT uint32_t mti_number(void);
 
 /** Gives the calling thread a number. @return false after a misuse report that names the call. */

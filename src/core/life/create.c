@@ -42,6 +42,8 @@ static void count_uncreated(struct mt_vp *here) {
 
 static const mltp_attr_t plain = MLTP_ATTR_INIT;
 
+enum { ATTR_SIZE_MAX = 4096 }; /* bytes: no later version has more */
+
 /* The common path of all creations. call: the function's name for messages. */
 static int create(const char *call, mltp_t **thread, const mltp_attr_t *attr, mltp_userf_t *func,
                   void *arg) {
@@ -88,46 +90,27 @@ static int create(const char *call, mltp_t **thread, const mltp_attr_t *attr, ml
   return 0;
 }
 
-mltp_t *mltp_create(mltp_userf_t *func, void *p0) {
-  mltp_t *thread = NULL;
-  return create("mltp_create", &thread, &plain, func, p0) == 0 ? thread : NULL;
+/* Attributes that were compiled with another size. A larger one is from a later version: the
+ * fields that this library does not know must be zero. */
+static int refuse_size(const mltp_attr_t *attr) {
+  const char *bytes = (const char *)attr;
+  struct mltp_thread *self = mt_self("mltp_create");
+  if (self == NULL) return EPERM;
+  if (attr->size < sizeof *attr || attr->size > ATTR_SIZE_MAX)
+    return mt_misuse(EINVAL, "mltp_create", self->id, mt_name(self),
+                     "attributes %p are not initialised: their size is %zu (use MLTP_ATTR_INIT)",
+                     (const void *)attr, attr->size);
+  for (size_t i = sizeof *attr; i < attr->size; i++)
+    if (bytes[i] != 0) return EINVAL;
+  return 0;
 }
 
-int mltp_create_with(mltp_t **thread, const mltp_attr_t *attr, mltp_userf_t *func, void *p0) {
-  return create("mltp_create_with", thread, attr != NULL ? attr : &plain, func, p0);
-}
-
-mltp_t *mltp_create_bound(mltp_userf_t *func, void *p0) {
-  mltp_t *thread = NULL;
-  mltp_attr_t attr = MLTP_ATTR_INIT;
-  attr.bound = 1;
-  return create("mltp_create_bound", &thread, &attr, func, p0) == 0 ? thread : NULL;
-}
-
-struct vcall {
-  mltp_vuserf_t *func;
-  struct arch_vargs args;
-};
-
-static void *run_vcall(void *arg) {
-  struct vcall call = *(struct vcall *)arg;
-  free(arg);
-  return mt_arch_vcall(call.func, &call.args);
-}
-
-mltp_t *mltp_vcreate(mltp_vuserf_t *func, int nbytes, ...) {
-  if (nbytes < 0 || nbytes > MLTP_VARGS_MAX) return NULL;
-  struct vcall *call = malloc(sizeof *call);
-  if (call == NULL) return NULL;
-  call->func = func;
-  va_list list;
-  va_start(list, nbytes);
-  mt_arch_capture(&call->args, list, nbytes);
-  va_end(list);
-  mltp_t *thread = NULL;
-  if (create("mltp_vcreate", &thread, &plain, run_vcall, call) == 0) return thread;
-  free(call);
-  return NULL;
+int mltp_create(mltp_t **thread, const mltp_attr_t *attr, mltp_userf_t *func, void *arg) {
+  if (attr != NULL && mt_unlikely(attr->size != sizeof *attr)) {
+    int error = refuse_size(attr);
+    if (error != 0) return error;
+  }
+  return create("mltp_create", thread, attr != NULL ? attr : &plain, func, arg);
 }
 
 /* ---- ending */
@@ -249,8 +232,6 @@ void mltp_exit(void *result) {
                 : mt_not_running());
   abort(); /* it cannot return, whatever MLTP_MISUSE says */
 }
-
-void mltp_abort(void) { mltp_exit(NULL); }
 
 uint64_t mt_live(void) {
   /* What ended is counted first: whatever is missed was created or ended later,

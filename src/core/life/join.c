@@ -170,6 +170,19 @@ int mltp_join(mltp_t *thread, void **result) {
   return 0;
 }
 
+int mltp_join_try(mltp_t *thread, void **result) {
+  struct mltp_thread *self = mt_self("mltp_join_try");
+  if (self == NULL) return EPERM;
+  mt_preempt("mltp_join_try");
+  int error = lock_joinable("mltp_join_try", self, thread);
+  if (error != 0) return error;
+  bool done = thread->done;
+  mt_ilock_unlock(&thread->ilock);
+  if (!done) return EBUSY;
+  collect(self, thread, result);
+  return 0;
+}
+
 int mltp_join_timed(mltp_t *thread, void **result, uint64_t deadline) {
   struct mltp_thread *self = mt_self("mltp_join_timed");
   if (self == NULL) return EPERM;

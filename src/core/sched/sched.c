@@ -231,5 +231,3 @@ int mltp_yield_to(mltp_t *thread) {
   mltp_yield();
   return EAGAIN;
 }
-
-void mltp_yield_bound(void) { os_yield(); }

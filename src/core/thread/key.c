@@ -25,10 +25,10 @@
 
 #include "base/log.h"
 #include "core/thread/thread.h"
-#include "mltp/key.h"
+#include "mltp/tss.h"
 
 struct value {
-  mltp_key_t key; /* 0: never set */
+  mltp_tss_t key; /* 0: never set */
   void *value;
 };
 
@@ -42,35 +42,35 @@ static struct {
   struct {
     uint32_t generation;        /* [atomic] written under the guard */
     void (*destructor)(void *); /* [ilock] */
-  } keys[MLTP_KEYS_MAX];
+  } keys[MLTP_TSS_MAX];
 } table;
 
 void mt_keys_forked(void) { table.ilock = 0; } /* the keys themselves stay good */
 
-static uint32_t index_of(mltp_key_t key) { return (uint32_t)key; }
+static uint32_t index_of(mltp_tss_t key) { return (uint32_t)key; }
 
-static mltp_key_t key_of(uint32_t index, uint32_t generation) {
-  return (mltp_key_t)generation << 32 | index;
+static mltp_tss_t key_of(uint32_t index, uint32_t generation) {
+  return (mltp_tss_t)generation << 32 | index;
 }
 
-static bool is_live(mltp_key_t key) {
+static bool is_live(mltp_tss_t key) {
   uint32_t generation = (uint32_t)(key >> 32);
-  return index_of(key) < MLTP_KEYS_MAX && generation % 2 == 1 &&
+  return index_of(key) < MLTP_TSS_MAX && generation % 2 == 1 &&
          mt_load_relaxed(&table.keys[index_of(key)].generation) == generation;
 }
 
-static int refuse(const char *call, mltp_key_t key) {
+static int refuse(const char *call, mltp_tss_t key) {
   const struct mltp_thread *self = mt_current();
   return mt_misuse(EINVAL, call, self != NULL ? self->id : 0, self != NULL ? mt_name(self) : "",
-                   "key %#lx was deleted, or never made (use mltp_key_create)", (unsigned long)key);
+                   "key %#lx was deleted, or never made (use mltp_tss_create)", (unsigned long)key);
 }
 
 /* ---- keys */
 
-int mltp_key_create(mltp_key_t *key, void (*destructor)(void *)) {
+int mltp_tss_create(mltp_tss_t *key, void (*destructor)(void *)) {
   int error = EAGAIN;
   mt_ilock_lock(&table.ilock);
-  for (uint32_t i = 0; i < MLTP_KEYS_MAX && error != 0; i++) {
+  for (uint32_t i = 0; i < MLTP_TSS_MAX && error != 0; i++) {
     uint32_t generation = mt_load_relaxed(&table.keys[i].generation) + 1;
     if (generation % 2 == 0) continue;
     mt_store_relaxed(&table.keys[i].generation, generation);
@@ -82,12 +82,12 @@ int mltp_key_create(mltp_key_t *key, void (*destructor)(void *)) {
   return error;
 }
 
-int mltp_key_delete(mltp_key_t key) {
+int mltp_tss_delete(mltp_tss_t key) {
   mt_ilock_lock(&table.ilock);
   bool live = is_live(key);
   if (live) mt_store_relaxed(&table.keys[index_of(key)].generation, (uint32_t)(key >> 32) + 1);
   mt_ilock_unlock(&table.ilock);
-  return live ? 0 : refuse("mltp_key_delete", key);
+  return live ? 0 : refuse("mltp_tss_delete", key);
 }
 
 /* ---- values */
@@ -108,10 +108,10 @@ static struct mt_values *grow(struct mltp_thread *self, uint32_t index) {
   return values;
 }
 
-int mltp_set(mltp_key_t key, const void *value) {
-  struct mltp_thread *self = mt_self("mltp_set");
+int mltp_tss_set(mltp_tss_t key, const void *value) {
+  struct mltp_thread *self = mt_self("mltp_tss_set");
   if (self == NULL) return EPERM;
-  if (!is_live(key)) return refuse("mltp_set", key);
+  if (!is_live(key)) return refuse("mltp_tss_set", key);
   struct mt_values *values = self->has_values ? self->values : NULL;
   if (values == NULL || index_of(key) >= values->count) {
     if (value == NULL) return 0; /* it is that already */
@@ -122,7 +122,7 @@ int mltp_set(mltp_key_t key, const void *value) {
   return 0;
 }
 
-void *mltp_get(mltp_key_t key) {
+void *mltp_tss_get(mltp_tss_t key) {
   const struct mltp_thread *self = mt_current();
   if (self == NULL || !self->has_values) return NULL;
   const struct mt_values *values = self->values;
@@ -132,7 +132,7 @@ void *mltp_get(mltp_key_t key) {
 
 /* ---- the end of a thread */
 
-static void (*destructor_of(mltp_key_t key))(void *) {
+static void (*destructor_of(mltp_tss_t key))(void *) {
   mt_ilock_lock(&table.ilock);
   void (*destructor)(void *) = is_live(key) ? table.keys[index_of(key)].destructor : NULL;
   mt_ilock_unlock(&table.ilock);
@@ -156,7 +156,7 @@ static bool destroy_values(struct mltp_thread *self) {
 }
 
 void mt_values_end_slow(struct mltp_thread *self) {
-  for (int round = 0; round < MLTP_DESTRUCTOR_ROUNDS && destroy_values(self);) round++;
+  for (int round = 0; round < MLTP_TSS_DTOR_ITERATIONS && destroy_values(self);) round++;
   free(self->values);
   self->has_values = 0;
 }

@@ -200,12 +200,21 @@ static int await(const char *call, const uint32_t *word, uint32_t value, bool eq
   return mt_await(self, &wish, waker, deadline);
 }
 
-int mltp_await(const uint32_t *word, uint32_t value, const mltp_t *waker, uint64_t deadline) {
-  return await("mltp_await", word, value, true, waker, deadline);
+int mltp_await(const uint32_t *word, uint32_t value, const mltp_t *waker) {
+  return await("mltp_await", word, value, true, waker, MLTP_NEVER);
 }
 
-int mltp_await_not(const uint32_t *word, uint32_t value, const mltp_t *waker, uint64_t deadline) {
-  return await("mltp_await_not", word, value, false, waker, deadline);
+int mltp_await_timed(const uint32_t *word, uint32_t value, const mltp_t *waker, uint64_t deadline) {
+  return await("mltp_await_timed", word, value, true, waker, deadline);
+}
+
+int mltp_await_not(const uint32_t *word, uint32_t value, const mltp_t *waker) {
+  return await("mltp_await_not", word, value, false, waker, MLTP_NEVER);
+}
+
+int mltp_await_not_timed(const uint32_t *word, uint32_t value, const mltp_t *waker,
+                         uint64_t deadline) {
+  return await("mltp_await_not_timed", word, value, false, waker, deadline);
 }
 
 void mltp_await_store(uint32_t *word, uint32_t value) {

@@ -76,7 +76,7 @@ static bool launch(struct task *task) {
   mltp_attr_t attr = MLTP_ATTR_INIT;
   attr.name = task->collective.call;
   attr.detached = 1;
-  return mltp_create_with(NULL, &attr, run, task) == 0;
+  return mltp_create(NULL, &attr, run, task) == 0;
 }
 
 static int restart(struct tm_request *request) {

@@ -115,7 +115,7 @@ static int iflush(const char *call, const struct place *place, MPI_Request *hand
     request->tag = MPI_ANY_TAG;
     *flushing = (struct flushing){*place->buffer, request, tm_rank_number()};
     *handle = (MPI_Request)request;
-    if (mltp_create_with(NULL, &attr, run_flush, flushing) == 0) return MPI_SUCCESS;
+    if (mltp_create(NULL, &attr, run_flush, flushing) == 0) return MPI_SUCCESS;
   }
   if (request != NULL && request->comm != NULL) tm_comm_release(request->comm);
   free(flushing);

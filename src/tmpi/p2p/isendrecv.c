@@ -48,7 +48,7 @@ static void launch(struct pair *pair) {
   tm_request_start(&pair->send);
   if (tm_request_done(&pair->recv) && tm_request_done(&pair->send))
     end(pair);
-  else if (mltp_create_with(NULL, &attr, wait_for_both, pair) != 0)
+  else if (mltp_create(NULL, &attr, wait_for_both, pair) != 0)
     tm_panic("no memory for a thread of rank %d", pair->rank); /* both are under way already */
 }
 

@@ -109,7 +109,7 @@ static bool start_rank(struct tm_process *process, int number, int argc, char **
   mltp_attr_t attr = MLTP_ATTR_INIT;
   attr.name = process->name;
   attr.fp_control = 1; /* otherwise one rank's rounding mode would change the sums of all */
-  if (process->argv != NULL && mltp_create_with(&process->thread, &attr, run_rank, process) == 0)
+  if (process->argv != NULL && mltp_create(&process->thread, &attr, run_rank, process) == 0)
     return true;
   fprintf(stderr, "tmpirun: rank %d cannot be started: no memory (fewer ranks, or less --stack)\n",
           number);

@@ -4,6 +4,7 @@
  * usage: primitives NAME */
 #include "primitives.h"
 
+#include <mltp/alternatives.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -41,26 +42,26 @@ static const struct {
 } cases[] = {
     {"reactive", with_lock, MLTP_LOCK_REACTIVE, THREADS *ROUNDS},
     {"spin", with_lock, MLTP_LOCK_SPIN, THREADS *ROUNDS},
-    {"yield-end", with_lock, MLTP_LOCK_YIELD_END, THREADS *ROUNDS},
-    {"yield-front", with_lock, MLTP_LOCK_YIELD_FRONT, THREADS *ROUNDS},
+    {"yield-end", with_lock, MLTP_LOCK_ALT_YIELD_END, THREADS *ROUNDS},
+    {"yield-front", with_lock, MLTP_LOCK_ALT_YIELD_FRONT, THREADS *ROUNDS},
     {"semaphore-lock", with_lock, MLTP_LOCK_SEMAPHORE, THREADS *ROUNDS},
     {"queue", with_lock, MLTP_LOCK_QUEUE, THREADS *ROUNDS},
-    {"exchange", with_lock, MLTP_LOCK_EXCHANGE, THREADS *ROUNDS},
-    {"read", with_lock, MLTP_LOCK_READ, THREADS *ROUNDS},
-    {"backoff", with_lock, MLTP_LOCK_BACKOFF, THREADS *ROUNDS},
-    {"persistent", with_lock, MLTP_LOCK_PERSISTENT, THREADS *ROUNDS},
-    {"array", with_lock, MLTP_LOCK_ARRAY, THREADS *ROUNDS},
-    {"mcs", with_lock, MLTP_LOCK_MCS, THREADS *ROUNDS},
-    {"clh", with_lock, MLTP_LOCK_CLH, THREADS *ROUNDS},
+    {"exchange", with_lock, MLTP_LOCK_ALT_EXCHANGE, THREADS *ROUNDS},
+    {"read", with_lock, MLTP_LOCK_ALT_READ, THREADS *ROUNDS},
+    {"backoff", with_lock, MLTP_LOCK_ALT_BACKOFF, THREADS *ROUNDS},
+    {"persistent", with_lock, MLTP_LOCK_ALT_PERSISTENT, THREADS *ROUNDS},
+    {"array", with_lock, MLTP_LOCK_ALT_ARRAY, THREADS *ROUNDS},
+    {"mcs", with_lock, MLTP_LOCK_ALT_MCS, THREADS *ROUNDS},
+    {"clh", with_lock, MLTP_LOCK_ALT_CLH, THREADS *ROUNDS},
     {"try-reactive", with_trylock, MLTP_LOCK_REACTIVE, THREADS *(ROUNDS + 1)},
     {"try-spin", with_trylock, MLTP_LOCK_SPIN, THREADS *(ROUNDS + 1)},
     {"try-queue", with_trylock, MLTP_LOCK_QUEUE, THREADS *(ROUNDS + 1)},
     {"timed-reactive", with_timedlock, MLTP_LOCK_REACTIVE, THREADS *(ROUNDS + 1)},
     {"timed-queue", with_timedlock, MLTP_LOCK_QUEUE, THREADS *(ROUNDS + 1)},
-    {"try-mcs", with_trylock, MLTP_LOCK_MCS, THREADS *(ROUNDS + 1)},
-    {"timed-array", with_timedlock, MLTP_LOCK_ARRAY, THREADS *(ROUNDS + 1)},
-    {"timed-mcs", with_timedlock, MLTP_LOCK_MCS, THREADS *(ROUNDS + 1)},
-    {"timed-clh", with_timedlock, MLTP_LOCK_CLH, THREADS *(ROUNDS + 1)},
+    {"try-mcs", with_trylock, MLTP_LOCK_ALT_MCS, THREADS *(ROUNDS + 1)},
+    {"timed-array", with_timedlock, MLTP_LOCK_ALT_ARRAY, THREADS *(ROUNDS + 1)},
+    {"timed-mcs", with_timedlock, MLTP_LOCK_ALT_MCS, THREADS *(ROUNDS + 1)},
+    {"timed-clh", with_timedlock, MLTP_LOCK_ALT_CLH, THREADS *(ROUNDS + 1)},
     {"rwlock", with_rwlock, MLTP_LOCK_STANDARD, 2 * THREADS},
     {"timed-rwlock", with_timed_rwlock, MLTP_LOCK_STANDARD, ANY},
     {"sem", with_sem, MLTP_LOCK_STANDARD, THREADS *ROUNDS},
@@ -95,7 +96,7 @@ static void make_all(mltp_lock_class_t lock_class) {
   mltp_waitgroup_init(&group, "group");
   mltp_waitgroup_add(&group, THREADS);
   for (int i = 0; i < CHANNELS; i++)
-    channels[i] = mltp_channel_new((size_t)i, sizeof(long), "channel");
+    EXPECT(mltp_channel_create(&channels[i], (size_t)i, sizeof(long), "channel") == 0);
 }
 
 static void end_all(void) {
@@ -105,14 +106,15 @@ static void end_all(void) {
   EXPECT(mltp_barrier_destroy(&barrier) == 0 && mltp_latch_destroy(&latch) == 0);
   EXPECT(mltp_latch_destroy(&second) == 0 && mltp_waitgroup_destroy(&group) == 0);
   for (int i = 0; i < CHANNELS; i++)
-    EXPECT(mltp_channel_length(channels[i]) == 0 && mltp_channel_free(channels[i]) == 0);
+    EXPECT(mltp_channel_length(channels[i]) == 0 && mltp_channel_destroy(channels[i]) == 0);
 }
 
 static int run(size_t i) {
   mltp_t *threads[THREADS];
   if (mltp_init(1) != 0) return 1;
   make_all(cases[i].lock_class);
-  for (long t = 0; t < THREADS; t++) threads[t] = mltp_create(cases[i].func, (void *)t);
+  for (long t = 0; t < THREADS; t++)
+    EXPECT(mltp_create(&threads[t], NULL, cases[i].func, (void *)t) == 0);
   for (long t = 0; t < THREADS; t++) {
     void *result = NULL;
     EXPECT(mltp_join(threads[t], &result) == 0 && result == (void *)t);

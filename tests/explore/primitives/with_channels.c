@@ -46,10 +46,10 @@ void *with_select(void *p0) {
   for (int i = 0; i < ROUNDS * (THREADS - 1); i++) {
     mltp_case_t cases[] = {MLTP_CASE_RECV(channels[0], &element[0]),
                            MLTP_CASE_RECV(channels[1], &element[1])};
-    int index = mltp_select(cases, CHANNELS, MLTP_NEVER);
-    EXPECT(index >= 0 && cases[index].error == 0);
+    size_t index = 0;
+    EXPECT(mltp_select(cases, CHANNELS, &index) == 0 && cases[index].error == 0);
     check_order(element[index]);
-    EXPECT(element[index] / 10 == index + 1);
+    EXPECT(element[index] / 10 == (long)index + 1);
   }
   return p0;
 }
@@ -61,8 +61,9 @@ void *with_two_selects(void *p0) {
   long sent = 10, received = 0;
   mltp_case_t cases[] = {MLTP_CASE_SEND(channels[0], &sent),
                          MLTP_CASE_RECV(channels[0], &received)};
-  int index = mltp_select(cases, 2, mltp_after(50000));
-  EXPECT(index >= 0 || index == -ETIMEDOUT);
+  size_t index = 2;
+  int error = mltp_select_timed(cases, 2, &index, mltp_after(50000));
+  EXPECT(error == (index < 2 ? 0 : ETIMEDOUT));
   if (index == 1) EXPECT(received == 10);
   moved += index == 0 ? 1 : index == 1 ? -1 : 0;
   mltp_barrier_wait(&barrier);
@@ -88,7 +89,7 @@ void *with_timed_channel(void *p0) {
   }
   mltp_barrier_wait(&barrier);
   if (p0 != NULL) return p0;
-  while (mltp_channel_try_recv(channels[1], &element) == 0) received++;
+  while (mltp_channel_recv_try(channels[1], &element) == 0) received++;
   EXPECT(sent == received);
   return p0;
 }
@@ -108,7 +109,7 @@ void *with_close(void *p0) {
       break;
     default:
       EXPECT(mltp_channel_send(channels[0], &element) == EPIPE);
-      EXPECT(mltp_channel_try_recv(channels[0], &element) == EPIPE);
+      EXPECT(mltp_channel_recv_try(channels[0], &element) == EPIPE);
   }
   return p0;
 }

@@ -14,19 +14,19 @@ void *with_latch(void *p0) {
       break;
     case 1:
       EXPECT(mltp_latch_count_down(&latch, 1) == 0);
-      EXPECT(mltp_latch_timedwait(&latch, MLTP_NEVER) == 0);
+      EXPECT(mltp_latch_wait_timed(&latch, MLTP_NEVER) == 0);
       break;
     default: EXPECT(mltp_latch_arrive_and_wait(&latch) == 0);
   }
   EXPECT(come == THREADS);
-  EXPECT(mltp_latch_trywait(&latch) == 0);
+  EXPECT(mltp_latch_wait_try(&latch) == 0);
   return p0;
 }
 
 /* Whether or not the deadline comes first, the next wait is not for it. */
 void *with_timed_latch(void *p0) {
   EXPECT(mltp_latch_count_down(&latch, 1) == 0);
-  int error = mltp_latch_timedwait(&latch, mltp_after(20000));
+  int error = mltp_latch_wait_timed(&latch, mltp_after(20000));
   EXPECT(error == 0 || error == ETIMEDOUT);
   come++;
   for (int i = 0; p0 == NULL && i < 30; i++) mltp_explore_point();
@@ -44,7 +44,7 @@ void *with_waitgroup(void *p0) {
   EXPECT(mltp_waitgroup_done(&group) == 0);
   if (p0 == NULL) return p0;
   EXPECT((p0 == (void *)1L ? mltp_waitgroup_wait(&group)
-                           : mltp_waitgroup_timedwait(&group, MLTP_NEVER)) == 0);
+                           : mltp_waitgroup_wait_timed(&group, MLTP_NEVER)) == 0);
   EXPECT(come == THREADS && gone == THREADS);
   return p0;
 }

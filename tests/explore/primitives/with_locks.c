@@ -12,14 +12,14 @@ void *with_lock(void *p0) {
 }
 
 void *with_trylock(void *p0) {
-  while (mltp_trylock(&lock) != 0) mltp_yield();
+  while (mltp_lock_try(&lock) != 0) mltp_yield();
   section();
   EXPECT(mltp_unlock(&lock) == 0);
   return with_lock(p0);
 }
 
 void *with_timedlock(void *p0) {
-  if (mltp_timedlock(&lock, mltp_after(5000)) == 0) {
+  if (mltp_lock_timed(&lock, mltp_after(5000)) == 0) {
     section();
     EXPECT(mltp_unlock(&lock) == 0);
   } else {
@@ -62,7 +62,7 @@ void *with_rwlock(void *p0) {
 /* One reader waits inside for the other: a writer may keep them apart until it gives up. */
 void *with_timed_rwlock(void *p0) {
   if (p0 == (void *)1L) {
-    int error = mltp_rwlock_timedwrlock(&rwlock, mltp_after(8000));
+    int error = mltp_rwlock_wrlock_timed(&rwlock, mltp_after(8000));
     EXPECT(error == 0 || error == ETIMEDOUT);
     if (error == 0) write_inside();
     mltp_latch_arrive_and_wait(&latch);

@@ -12,7 +12,7 @@ void *with_sem(void *p0) {
 }
 
 void *with_timed_sem(void *p0) {
-  if (mltp_sem_timedwait(&sem, mltp_after(5000)) == 0) {
+  if (mltp_sem_wait_timed(&sem, mltp_after(5000)) == 0) {
     section();
     mltp_sem_post(&sem);
   } else {
@@ -36,7 +36,7 @@ void *with_cond(void *p0) {
   long me = (long)p0;
   for (int i = 0; i < ROUNDS; i++) {
     mltp_lock(&lock);
-    while (entered % THREADS != me) mltp_cond_wait_with(&cond, &lock);
+    while (entered % THREADS != me) mltp_cond_wait(&cond, &lock);
     section();
     mltp_cond_broadcast(&cond);
     mltp_unlock(&lock);
@@ -48,7 +48,7 @@ void *with_cond(void *p0) {
 void *with_timed_cond(void *p0) {
   mltp_lock(&lock);
   if (p0 != NULL) {
-    int error = mltp_cond_timedwait(&cond, &lock, mltp_after(8000));
+    int error = mltp_cond_wait_timed(&cond, &lock, mltp_after(8000));
     EXPECT(error == 0 || error == ETIMEDOUT);
   }
   mltp_cond_signal(&cond);

@@ -9,7 +9,9 @@
 int main() {
   if (mltp_init(0) != 0) return 1;
   std::string caught;
-  mltp_t *thread = mltp_create(
+  mltp_t *thread = nullptr;
+  const int error = mltp_create(
+      &thread, nullptr,
       [](void *text) -> void * {
         try {
           throw std::runtime_error("caught here");
@@ -19,7 +21,7 @@ int main() {
         return nullptr;
       },
       &caught);
-  if (thread == nullptr || mltp_join(thread, nullptr) != 0 || mltp_finalize() != 0) return 1;
+  if (error != 0 || mltp_join(thread, nullptr) != 0 || mltp_finalize() != 0) return 1;
   std::cout << "outside: MLTP " << mltp_version() << ", " << caught << '\n';
   return caught == "caught here" ? 0 : 1;
 }

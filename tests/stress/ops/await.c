@@ -15,9 +15,9 @@ static void *set_it(void *p0) {
 /* The caller waits for what its child does. */
 static void ask_a_child(unsigned *random) {
   uint32_t word = 0;
-  mltp_t *child = mltp_create(set_it, &word);
+  mltp_t *child = spawn(set_it, &word);
   if (child == NULL) return;
-  CHECK_EQUAL(mltp_await(&word, 1, one_in(random, 2) ? child : NULL, MLTP_NEVER), 0);
+  CHECK_EQUAL(mltp_await(&word, 1, one_in(random, 2) ? child : NULL), 0);
   CHECK_EQUAL(mltp_join(child, NULL), 0);
 }
 
@@ -30,7 +30,7 @@ static void act(unsigned *random) {
       mltp_await_wake(word);
       break;
     case 1: {
-      int error = mltp_await_not(word, seen, NULL, soon(random, 50000));
+      int error = mltp_await_not_timed(word, seen, NULL, soon(random, 50000));
       CHECK(error == ETIMEDOUT || (error == 0 && __atomic_load_n(word, __ATOMIC_ACQUIRE) != seen));
       break;
     }

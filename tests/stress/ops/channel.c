@@ -13,7 +13,7 @@ static void begin(void) {
   long nothing = 0;
   atomic_store(&in_flight, 0);
   for (int i = 0; i < CHANNELS; i++) {
-    channels[i] = mltp_channel_new(ROOM, sizeof(long), "stress");
+    channels[i] = new_channel(ROOM, sizeof(long), "stress");
     CHECK(channels[i] != NULL);
     for (int j = 0; j < START; j++) CHECK_EQUAL(mltp_channel_send(channels[i], &nothing), 0);
   }
@@ -32,14 +32,16 @@ static int try_move(mltp_op_t op, int *at, int either, long *token, unsigned *ra
         one.op = op;
         cases[i] = one;
       }
-      int index =
-          mltp_select(cases, CHANNELS, one_in(random, 4) ? soon(random, 50000) : MLTP_NEVER);
-      if (index < 0) return -index;
-      *at = index;
+      size_t index = 0;
+      int error = one_in(random, 4)
+                      ? mltp_select_timed(cases, CHANNELS, &index, soon(random, 50000))
+                      : mltp_select(cases, CHANNELS, &index);
+      if (error != 0) return error;
+      *at = (int)index;
       return cases[index].error;
     }
     case 1:
-      return sends ? mltp_channel_try_send(channel, token) : mltp_channel_try_recv(channel, token);
+      return sends ? mltp_channel_send_try(channel, token) : mltp_channel_recv_try(channel, token);
     case 2: {
       uint64_t deadline = soon(random, 50000);
       return sends ? mltp_channel_send_timed(channel, token, deadline)
@@ -69,8 +71,8 @@ static void act(unsigned *random) {
 static void end(void) {
   for (int i = 0; i < CHANNELS; i++) {
     long token;
-    while (mltp_channel_try_recv(channels[i], &token) == 0) atomic_fetch_sub(&in_flight, token);
-    CHECK_EQUAL(mltp_channel_free(channels[i]), 0);
+    while (mltp_channel_recv_try(channels[i], &token) == 0) atomic_fetch_sub(&in_flight, token);
+    CHECK_EQUAL(mltp_channel_destroy(channels[i]), 0);
   }
   CHECK_EQUAL(atomic_load(&in_flight), 0);
 }
@@ -88,16 +90,16 @@ static void *send_in_order(void *p0) {
 }
 
 static void act_pipe(unsigned *random) {
-  mltp_channel_t *pipe = mltp_channel_new(pick(random, 3), sizeof(int), "pipe");
+  mltp_channel_t *pipe = new_channel(pick(random, 3), sizeof(int), "pipe");
   mltp_attr_t attr = MLTP_ATTR_INIT;
   attr.bound = one_in(random, 16);
   mltp_t *sender = NULL;
-  CHECK_EQUAL(mltp_create_with(&sender, &attr, send_in_order, pipe), 0);
+  CHECK_EQUAL(mltp_create(&sender, &attr, send_in_order, pipe), 0);
   int number = -1, expected = 0;
   while (mltp_channel_recv(pipe, &number) == 0) CHECK_EQUAL(number, expected++);
   CHECK_EQUAL(expected, SENT);
   CHECK_EQUAL(mltp_join(sender, NULL), 0);
-  CHECK_EQUAL(mltp_channel_free(pipe), 0);
+  CHECK_EQUAL(mltp_channel_destroy(pipe), 0);
 }
 
 const struct operation op_pipe = {"pipe", 1, 0, NULL, act_pipe, NULL};

@@ -21,7 +21,7 @@ static void start(mltp_t **members, int count, mltp_userf_t *func, struct group 
     mltp_attr_t attr = MLTP_ATTR_INIT;
     attr.bound = one_in(random, 16);
     attr.name = "member";
-    CHECK_EQUAL(mltp_create_with(&members[i], &attr, func, g), 0);
+    CHECK_EQUAL(mltp_create(&members[i], &attr, func, g), 0);
   }
 }
 
@@ -69,7 +69,7 @@ const struct operation op_meet = {"meet", 1, 0, NULL, act_meet, NULL};
 static void *wait_for_go(void *p0) {
   struct group *g = p0;
   mltp_lock(&g->lock);
-  while (!g->go) CHECK_EQUAL(mltp_cond_wait_with(&g->cond, &g->lock), 0);
+  while (!g->go) CHECK_EQUAL(mltp_cond_wait(&g->cond, &g->lock), 0);
   mltp_unlock(&g->lock);
   return p0;
 }
@@ -77,7 +77,7 @@ static void *wait_for_go(void *p0) {
 /* The thesis's wait, without a lock: misses a broadcast that comes too early. */
 static void *wait_once(void *p0) {
   struct group *g = p0;
-  CHECK_EQUAL(mltp_cond_wait(&g->cond), 0);
+  CHECK_EQUAL(mltp_cond_wait_unlocked(&g->cond), 0);
   atomic_fetch_sub(&g->inside, 1);
   return p0;
 }
@@ -86,7 +86,7 @@ static void act_crowd(unsigned *random) {
   mltp_t *members[MEMBERS_MAX];
   int count = 1 + (int)pick(random, MEMBERS_MAX);
   struct group g = {.inside = count};
-  mltp_lock_class_t class = (mltp_lock_class_t)pick(random, LOCK_CLASSES);
+  mltp_lock_class_t class = lock_classes[pick(random, LOCK_CLASSES)].id;
   CHECK_EQUAL(mltp_lock_init(&g.lock, class, "group"), 0);
   CHECK_EQUAL(mltp_cond_init(&g.cond, "group"), 0);
   if (one_in(random, 2)) {

@@ -12,15 +12,15 @@ protected[LOCK_CLASSES];
 static void begin(void) {
   for (int class = 0; class < LOCK_CLASSES; class ++) {
     protected[class] = (struct protected){.first = 0};
-    CHECK_EQUAL(mltp_lock_init(&protected[class].lock, (mltp_lock_class_t) class, "stress"), 0);
+    CHECK_EQUAL(mltp_lock_init(&protected[class].lock, lock_classes[class].id, "stress"), 0);
   }
 }
 
 static int enter(mltp_lock_t *lock, unsigned *random) {
   switch (pick(random, 3)) {
     case 0: return mltp_lock(lock);
-    case 1: return mltp_trylock(lock);
-    default: return mltp_timedlock(lock, soon(random, 50000));
+    case 1: return mltp_lock_try(lock);
+    default: return mltp_lock_timed(lock, soon(random, 50000));
   }
 }
 
@@ -43,7 +43,7 @@ static void act(unsigned *random) {
 static void end(void) {
   for (int class = 0; class < LOCK_CLASSES; class ++) {
     struct protected *p = &protected[class];
-    check_case("lock class %d", class);
+    check_case("lock class %s", lock_classes[class].name);
     CHECK_EQUAL(p->first, atomic_load(&p->entered));
     CHECK_EQUAL(p->second, p->first);
     CHECK_EQUAL(mltp_lock_destroy(&p->lock), 0);

@@ -49,6 +49,4 @@ void wait_for_children(void);
 /** The choices of the life that runs now begin with this. */
 unsigned life_seed(void);
 
-enum { LOCK_CLASSES = MLTP_LOCK_CLH + 1 };
-
 #endif

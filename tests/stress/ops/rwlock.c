@@ -19,11 +19,11 @@ static int enter(int writes, unsigned *random) {
   mltp_rwlock_t *lock = &protected.lock;
   switch (pick(random, 3)) {
     case 0: return writes ? mltp_rwlock_wrlock(lock) : mltp_rwlock_rdlock(lock);
-    case 1: return writes ? mltp_rwlock_trywrlock(lock) : mltp_rwlock_tryrdlock(lock);
+    case 1: return writes ? mltp_rwlock_wrlock_try(lock) : mltp_rwlock_rdlock_try(lock);
     default: {
       uint64_t deadline = soon(random, 50000);
-      return writes ? mltp_rwlock_timedwrlock(lock, deadline)
-                    : mltp_rwlock_timedrdlock(lock, deadline);
+      return writes ? mltp_rwlock_wrlock_timed(lock, deadline)
+                    : mltp_rwlock_rdlock_timed(lock, deadline);
     }
   }
 }

@@ -31,7 +31,7 @@ const struct operation op_sleep = {"sleep", 1, 1, NULL, act_sleep, NULL};
 static void act_timeout(unsigned *random) {
   mltp_sem_t never = MLTP_SEM_INIT(0);
   uint64_t deadline = soon(random, 100000);
-  CHECK_EQUAL(mltp_sem_timedwait(&never, deadline), ETIMEDOUT);
+  CHECK_EQUAL(mltp_sem_wait_timed(&never, deadline), ETIMEDOUT);
   CHECK(mltp_now() >= deadline);
   CHECK_EQUAL(mltp_sem_destroy(&never), 0); /* a timer may look at it still */
 }

@@ -15,8 +15,8 @@ static void begin(void) {
 static void act(unsigned *random) {
   int error;
   switch (pick(random, 4)) {
-    case 0: error = mltp_sem_trywait(&units); break;
-    case 1: error = mltp_sem_timedwait(&units, soon(random, 50000)); break;
+    case 0: error = mltp_sem_wait_try(&units); break;
+    case 1: error = mltp_sem_wait_timed(&units, soon(random, 50000)); break;
     default: error = mltp_sem_wait(&units);
   }
   if (error != 0) {

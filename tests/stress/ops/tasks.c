@@ -21,7 +21,7 @@ static void start(struct tasks *tasks, mltp_userf_t *func, unsigned *random) {
     attr.detached = 1;
     attr.priority = (int)pick(random, 3) - 1;
     attr.name = "task";
-    CHECK_EQUAL(mltp_create_with(NULL, &attr, func, tasks), 0);
+    CHECK_EQUAL(mltp_create(NULL, &attr, func, tasks), 0);
   }
 }
 
@@ -52,11 +52,11 @@ static void act_tasks(unsigned *random) {
   CHECK_EQUAL(mltp_waitgroup_add(&tasks.undone, tasks.count), 0);
   start(&tasks, do_task, random);
   if (one_in(random, 2)) {
-    int error = mltp_latch_timedwait(&tasks.all_here, soon(random, 50000));
+    int error = mltp_latch_wait_timed(&tasks.all_here, soon(random, 50000));
     CHECK(error == ETIMEDOUT || atomic_load(&tasks.here) == tasks.count);
   }
-  while (mltp_waitgroup_timedwait(&tasks.undone,
-                                  one_in(random, 2) ? soon(random, 50000) : MLTP_NEVER) != 0)
+  while (mltp_waitgroup_wait_timed(&tasks.undone,
+                                   one_in(random, 2) ? soon(random, 50000) : MLTP_NEVER) != 0)
     continue;
   CHECK_EQUAL(atomic_load(&tasks.done), tasks.count);
   CHECK_EQUAL(atomic_load(&tasks.calls), 1);
@@ -76,7 +76,7 @@ static void *wait_until_cancelled(void *p0) {
   unsigned random = (unsigned)(uintptr_t)p0;
   if (one_in(&random, 4)) mltp_set_deadline(soon(&random, 100000));
   int error;
-  do error = mltp_sem_timedwait(&never, one_in(&random, 2) ? MLTP_NEVER : soon(&random, 50000));
+  do error = mltp_sem_wait_timed(&never, one_in(&random, 2) ? MLTP_NEVER : soon(&random, 50000));
   while (error == ETIMEDOUT);
   CHECK_EQUAL(error, ECANCELED);
   CHECK_EQUAL(mltp_cancelled(), 1);
@@ -89,7 +89,7 @@ static void act_cancel(unsigned *random) {
   attr.bound = one_in(random, 16);
   attr.name = "cancelled";
   mltp_t *thread = NULL;
-  CHECK_EQUAL(mltp_create_with(&thread, &attr, wait_until_cancelled, p0), 0);
+  CHECK_EQUAL(mltp_create(&thread, &attr, wait_until_cancelled, p0), 0);
   int error = mltp_join_timed(thread, &result, soon(random, 50000));
   if (error != 0) {
     CHECK_EQUAL(error, ETIMEDOUT);

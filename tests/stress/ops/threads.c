@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Threads of every kind come, do something short, and go in every way. */
+#include <mltp/thesis.h>
+#undef mltp_create /* here with mltp.h's meaning */
+
 #include "ops.h"
 
 static atomic_long created, ended;
@@ -45,7 +48,7 @@ static void *child_of_two(int number, ...) {
 static int create(mltp_t **thread, int *detached, void *p0, unsigned *random) {
   *detached = 0;
   switch (pick(random, 4)) {
-    case 0: *thread = mltp_create(child, p0); return *thread == NULL;
+    case 0: *thread = spawn(child, p0); return *thread == NULL;
     case 1: *thread = mltp_vcreate(child_of_two, 16, 42L, p0); return *thread == NULL;
     default: break;
   }
@@ -55,7 +58,7 @@ static int create(mltp_t **thread, int *detached, void *p0, unsigned *random) {
   attr.detached = *detached = one_in(random, 4);
   attr.stack_size = one_in(random, 8) ? 65536u << pick(random, 3) : 0;
   attr.name = "child";
-  return mltp_create_with(thread, &attr, child, p0);
+  return mltp_create(thread, &attr, child, p0);
 }
 
 static void act(unsigned *random) {

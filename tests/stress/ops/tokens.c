@@ -15,7 +15,7 @@ static struct {
 } buffer;
 
 static void begin(void) {
-  mltp_lock_class_t class = (mltp_lock_class_t)(life_seed() % LOCK_CLASSES);
+  mltp_lock_class_t class = lock_classes[life_seed() % LOCK_CLASSES].id;
   CHECK_EQUAL(mltp_lock_init(&buffer.lock, class, "buffer"), 0);
   CHECK_EQUAL(mltp_cond_init(&buffer.not_full, "not full"), 0);
   CHECK_EQUAL(mltp_cond_init(&buffer.not_empty, "not empty"), 0);
@@ -27,10 +27,10 @@ static void begin(void) {
 
 static void wait_for(mltp_cond_t *cond, unsigned *random) {
   if (one_in(random, 4)) {
-    int error = mltp_cond_timedwait(cond, &buffer.lock, soon(random, 100000));
+    int error = mltp_cond_wait_timed(cond, &buffer.lock, soon(random, 100000));
     CHECK(error == 0 || error == ETIMEDOUT);
   } else {
-    CHECK_EQUAL(mltp_cond_wait_with(cond, &buffer.lock), 0);
+    CHECK_EQUAL(mltp_cond_wait(cond, &buffer.lock), 0);
   }
 }
 

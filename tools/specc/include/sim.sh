@@ -9,7 +9,7 @@
 typedef unsigned long long sim_time;
 
 /* The simulated time. */
-#define now() ((sim_time)sim_now())
+#define now() ((sim_time)mltp_sim_now())
 
 /* A time as text, in memory that the fourth next call uses again. */
 #define time2str(t) sc_time_text(t)

@@ -20,7 +20,7 @@ enum { SC_DEADLOCK = 86, SC_STAGES_MAX = 64 };
 
 /** What all may touch is touched in the order of one VP. */
 static inline void sc_ordered(void) {
-  if (__builtin_expect(sim_parallel != 0, 0)) sim_ordered();
+  if (__builtin_expect(mltp_sim_parallel != 0, 0)) mltp_sim_ordered();
 }
 
 /* Tells classes.py to have methods that wait return by jumps: the processor predicts a return
@@ -34,11 +34,11 @@ __attribute__((always_inline)) static inline void sc_switch(struct arch_switch_p
   if (__builtin_expect(turn.to != NULL, 1)) mt_arch_switch(turn.from, turn.to);
 }
 
-__attribute__((always_inline)) static inline void sc_wait(sim_event_t *event) {
+__attribute__((always_inline)) static inline void sc_wait(mltp_sim_event_t *event) {
   sc_switch(sm_wait(event));
 }
 
-__attribute__((always_inline)) static inline void sc_waitfor(sim_time_t duration) {
+__attribute__((always_inline)) static inline void sc_waitfor(mltp_sim_time_t duration) {
   sc_switch(sm_waitfor(duration));
 }
 
@@ -55,7 +55,7 @@ static inline const char *sc_path(const char *whole, const char *part) {
 }
 
 /** @return a time as text, kept until three more have been made. */
-static inline const char *sc_time_text(sim_time_t time) {
+static inline const char *sc_time_text(mltp_sim_time_t time) {
   enum { KEPT = 4, DIGITS = 24 };
   static char texts[KEPT][DIGITS];
   static unsigned next;
@@ -64,24 +64,26 @@ static inline const char *sc_time_text(sim_time_t time) {
   return text;
 }
 
-static inline void sc_events(sim_event_t *events, size_t size, const char *path) {
-  for (size_t i = 0; i < size / sizeof *events; i++) events[i] = (sim_event_t)SIM_EVENT_INIT(path);
+static inline void sc_events(mltp_sim_event_t *events, size_t size, const char *path) {
+  for (size_t i = 0; i < size / sizeof *events; i++)
+    events[i] = (mltp_sim_event_t)MLTP_SIM_EVENT_INIT(path);
 }
 
-static inline void sc_buffer(sim_buffered_t *buffer, void *current, void *next, size_t size) {
-  *buffer = (sim_buffered_t){current, next, size, NULL, 0};
+static inline void sc_buffer(mltp_sim_buffered_t *buffer, void *current, void *next, size_t size) {
+  *buffer = (mltp_sim_buffered_t){current, next, size, NULL, 0};
 }
 
 /** A step of a pipe: each stage that has something runs. on: which have; more: the first has, too.
  * @return 0: none has. */
-static inline int sc_pipe(const sim_child_t *stages, unsigned char *on, size_t count, int more) {
-  sim_child_t running[SC_STAGES_MAX];
+static inline int sc_pipe(const mltp_sim_child_t *stages, unsigned char *on, size_t count,
+                          int more) {
+  mltp_sim_child_t running[SC_STAGES_MAX];
   size_t running_count = 0;
   memmove(on + 1, on, count - 1);
   on[0] = (unsigned char)more;
   for (size_t i = 0; i < count; i++)
     if (on[i]) running[running_count++] = stages[i];
-  sim_par(running, running_count);
+  mltp_sim_par(running, running_count);
   return running_count > 0;
 }
 
@@ -89,8 +91,8 @@ static inline int sc_pipe(const sim_child_t *stages, unsigned char *on, size_t c
  */
 static inline int sc_simulate(void (*first)(void *), const int *status) {
   if (mltp_init(getenv("MLTP_VPS") != NULL ? 0 : 1) != 0) return 1; /* it has said why */
-  int error = sim_set_vps(mltp_vps());
-  if (error == 0) error = sim_run(first, NULL);
+  int error = mltp_sim_set_vps(mltp_vps());
+  if (error == 0) error = mltp_sim_run(first, NULL);
   mltp_finalize();
   if (error == EDEADLK) return SC_DEADLOCK;
   if (error != 0) fprintf(stderr, "specc: the simulation did not start: %s\n", strerror(error));

@@ -7,46 +7,47 @@
 enum { KEYS = 40 };
 
 struct keys {
-  mltp_key_t key[KEYS];
+  mltp_tss_t key[KEYS];
   atomic_int next;
 };
 
 static void *set_and_look(void *p0) {
   struct keys *keys = p0;
   intptr_t mine = atomic_fetch_add(&keys->next, 1) + 1;
-  for (int i = 0; i < KEYS; i++) CHECK(mltp_get(keys->key[i]) == NULL);
-  for (intptr_t i = 0; i < KEYS; i++) CHECK_EQUAL(mltp_set(keys->key[i], (void *)(mine + i)), 0);
+  for (int i = 0; i < KEYS; i++) CHECK(mltp_tss_get(keys->key[i]) == NULL);
+  for (intptr_t i = 0; i < KEYS; i++)
+    CHECK_EQUAL(mltp_tss_set(keys->key[i], (void *)(mine + i)), 0);
   for (int round = 0; round < 10; round++) {
-    for (intptr_t i = 0; i < KEYS; i++) CHECK(mltp_get(keys->key[i]) == (void *)(mine + i));
+    for (intptr_t i = 0; i < KEYS; i++) CHECK(mltp_tss_get(keys->key[i]) == (void *)(mine + i));
     mltp_yield();
     if (round % 4 == 0) mltp_sleep(10000);
   }
-  CHECK_EQUAL(mltp_set(keys->key[0], NULL), 0);
-  CHECK(mltp_get(keys->key[0]) == NULL);
+  CHECK_EQUAL(mltp_tss_set(keys->key[0], NULL), 0);
+  CHECK(mltp_tss_get(keys->key[0]) == NULL);
   return NULL;
 }
 
-static void mltp_get_is_what_this_thread_has_set(void) {
+static void mltp_tss_get_is_what_this_thread_has_set(void) {
   for (int kind = 0; kind < KINDS; kind++) {
     check_case("%s", kind_names[kind]);
     struct keys keys = {.next = 0};
-    for (int i = 0; i < KEYS; i++) CHECK_EQUAL(mltp_key_create(&keys.key[i], NULL), 0);
+    for (int i = 0; i < KEYS; i++) CHECK_EQUAL(mltp_tss_create(&keys.key[i], NULL), 0);
     crew_run(12, (enum kind)kind, set_and_look, &keys);
-    for (int i = 0; i < KEYS; i++) CHECK_EQUAL(mltp_key_delete(keys.key[i]), 0);
+    for (int i = 0; i < KEYS; i++) CHECK_EQUAL(mltp_tss_delete(keys.key[i]), 0);
   }
 }
 
 /* ------------------------------------------------------------- destructors */
 
-static mltp_key_t witness, other;
+static mltp_tss_t witness, other;
 static atomic_int destroyed;
 static mltp_sem_t blocked_for;
 
 /* Runs in the thread itself, may block there, and finds its own value gone. */
 static void block_and_count(void *value) {
   CHECK(value == mltp_self());
-  CHECK(mltp_get(witness) == NULL);
-  CHECK(mltp_get(other) == &other); /* it has no destructor, so nothing clears it */
+  CHECK(mltp_tss_get(witness) == NULL);
+  CHECK(mltp_tss_get(other) == &other); /* it has no destructor, so nothing clears it */
   mltp_sem_wait(&blocked_for);
   mltp_yield();
   CHECK(value == mltp_self());
@@ -54,16 +55,16 @@ static void block_and_count(void *value) {
 }
 
 static void *set_own_handle(void *p0) {
-  mltp_set(witness, mltp_self());
-  mltp_set(other, &other);
+  mltp_tss_set(witness, mltp_self());
+  mltp_tss_set(other, &other);
   if (p0 != NULL) mltp_exit(NULL);
   return NULL;
 }
 
 static void destructors_run_at_the_end_of_a_thread(void) {
   enum { COUNT = 6 };
-  CHECK_EQUAL(mltp_key_create(&witness, block_and_count), 0);
-  CHECK_EQUAL(mltp_key_create(&other, NULL), 0);
+  CHECK_EQUAL(mltp_tss_create(&witness, block_and_count), 0);
+  CHECK_EQUAL(mltp_tss_create(&other, NULL), 0);
   for (int kind = 0; kind < KINDS; kind++) {
     for (int by_exit = 0; by_exit < 2 && (!by_exit || kind < FOREIGN); by_exit++) {
       check_case("%s%s", kind_names[kind], by_exit ? ", mltp_exit" : "");
@@ -79,48 +80,48 @@ static void destructors_run_at_the_end_of_a_thread(void) {
       CHECK_EQUAL(mltp_sem_destroy(&blocked_for), 0);
     }
   }
-  CHECK_EQUAL(mltp_key_delete(witness), 0);
-  CHECK_EQUAL(mltp_key_delete(other), 0);
+  CHECK_EQUAL(mltp_tss_delete(witness), 0);
+  CHECK_EQUAL(mltp_tss_delete(other), 0);
 }
 
 static void set_again(void *value) {
   atomic_fetch_add(&destroyed, 1);
-  CHECK_EQUAL(mltp_set(witness, value), 0);
+  CHECK_EQUAL(mltp_tss_set(witness, value), 0);
 }
 
 static void *set_once(void *p0) {
-  CHECK_EQUAL(mltp_set(witness, p0), 0);
+  CHECK_EQUAL(mltp_tss_set(witness, p0), 0);
   return NULL;
 }
 
 static void destructors_that_set_again_run_four_times(void) {
-  CHECK_EQUAL(mltp_key_create(&witness, set_again), 0);
+  CHECK_EQUAL(mltp_tss_create(&witness, set_again), 0);
   for (int kind = 0; kind < MIXED; kind++) {
     check_case("%s", kind_names[kind]);
     atomic_store(&destroyed, 0);
     crew_run(1, (enum kind)kind, set_once, &witness);
-    CHECK_EQUAL(atomic_load(&destroyed), MLTP_DESTRUCTOR_ROUNDS);
+    CHECK_EQUAL(atomic_load(&destroyed), MLTP_TSS_DTOR_ITERATIONS);
   }
-  CHECK_EQUAL(mltp_key_delete(witness), 0);
+  CHECK_EQUAL(mltp_tss_delete(witness), 0);
 }
 
 /* A destructor may need room for more values than the thread had. */
 static void set_a_late_key(void *value) {
   atomic_fetch_add(&destroyed, 1);
-  if (value != &other) CHECK_EQUAL(mltp_set(other, &other), 0);
+  if (value != &other) CHECK_EQUAL(mltp_tss_set(other, &other), 0);
 }
 
 static void destructors_may_set_other_keys(void) {
-  mltp_key_t between[64];
+  mltp_tss_t between[64];
   atomic_store(&destroyed, 0);
-  CHECK_EQUAL(mltp_key_create(&witness, set_a_late_key), 0);
-  for (int i = 0; i < 64; i++) CHECK_EQUAL(mltp_key_create(&between[i], NULL), 0);
-  CHECK_EQUAL(mltp_key_create(&other, set_a_late_key), 0);
+  CHECK_EQUAL(mltp_tss_create(&witness, set_a_late_key), 0);
+  for (int i = 0; i < 64; i++) CHECK_EQUAL(mltp_tss_create(&between[i], NULL), 0);
+  CHECK_EQUAL(mltp_tss_create(&other, set_a_late_key), 0);
   crew_run(1, UNBOUND, set_once, &witness);
   CHECK_EQUAL(atomic_load(&destroyed), 2);
-  for (int i = 0; i < 64; i++) CHECK_EQUAL(mltp_key_delete(between[i]), 0);
-  CHECK_EQUAL(mltp_key_delete(witness), 0);
-  CHECK_EQUAL(mltp_key_delete(other), 0);
+  for (int i = 0; i < 64; i++) CHECK_EQUAL(mltp_tss_delete(between[i]), 0);
+  CHECK_EQUAL(mltp_tss_delete(witness), 0);
+  CHECK_EQUAL(mltp_tss_delete(other), 0);
 }
 
 static void *add_one(void *p0) {
@@ -132,39 +133,39 @@ static void start_a_thread(void *value) {
   CHECK(value == &witness);
   mltp_attr_t attr = MLTP_ATTR_INIT;
   attr.detached = 1;
-  CHECK_EQUAL(mltp_create_with(NULL, &attr, add_one, NULL), 0);
+  CHECK_EQUAL(mltp_create(NULL, &attr, add_one, NULL), 0);
 }
 
 static void destructors_of_main_run_in_finalize(void) {
-  CHECK_EQUAL(mltp_key_create(&witness, start_a_thread), 0); /* keys need no runtime */
+  CHECK_EQUAL(mltp_tss_create(&witness, start_a_thread), 0); /* keys need no runtime */
   for (int round = 0; round < 2; round++) {                  /* and outlive one */
     atomic_store(&destroyed, 0);
     CHECK_EQUAL(mltp_init(0), 0);
-    CHECK(mltp_get(witness) == NULL);
-    CHECK_EQUAL(mltp_set(witness, &witness), 0);
+    CHECK(mltp_tss_get(witness) == NULL);
+    CHECK_EQUAL(mltp_tss_set(witness, &witness), 0);
     CHECK_EQUAL(mltp_finalize(), 0);
     CHECK_EQUAL(atomic_load(&destroyed), 1); /* finalize waited for that thread */
   }
-  CHECK_EQUAL(mltp_key_delete(witness), 0);
+  CHECK_EQUAL(mltp_tss_delete(witness), 0);
 }
 
 /* ------------------------------------------------------------- deleted keys */
 
 static void *live_through_deletion(void *p0) {
-  mltp_key_t old, new;
+  mltp_tss_t old, new;
   (void)p0;
-  CHECK_EQUAL(mltp_key_create(&old, set_again), 0);
-  CHECK_EQUAL(mltp_set(old, &old), 0);
-  CHECK_EQUAL(mltp_key_delete(old), 0);
-  CHECK_EQUAL(mltp_key_create(&new, NULL), 0);
+  CHECK_EQUAL(mltp_tss_create(&old, set_again), 0);
+  CHECK_EQUAL(mltp_tss_set(old, &old), 0);
+  CHECK_EQUAL(mltp_tss_delete(old), 0);
+  CHECK_EQUAL(mltp_tss_create(&new, NULL), 0);
   CHECK_EQUAL((uint32_t)old, (uint32_t)new); /* the same place */
-  CHECK(mltp_get(new) == NULL);
-  CHECK_EQUAL(mltp_set(new, &new), 0);
-  CHECK(mltp_get(new) == &new);
-  CHECK(mltp_get(old) == NULL);
-  CHECK_EQUAL(mltp_key_delete(new), 0);
-  CHECK_EQUAL(mltp_key_create(&witness, set_again), 0); /* the value of new is in its place */
-  CHECK(mltp_get(witness) == NULL);
+  CHECK(mltp_tss_get(new) == NULL);
+  CHECK_EQUAL(mltp_tss_set(new, &new), 0);
+  CHECK(mltp_tss_get(new) == &new);
+  CHECK(mltp_tss_get(old) == NULL);
+  CHECK_EQUAL(mltp_tss_delete(new), 0);
+  CHECK_EQUAL(mltp_tss_create(&witness, set_again), 0); /* the value of new is in its place */
+  CHECK(mltp_tss_get(witness) == NULL);
   return NULL;
 }
 
@@ -173,30 +174,30 @@ static void deleted_keys_are_not_seen_through_new_ones(void) {
   for (int kind = 0; kind < MIXED; kind++) {
     check_case("%s", kind_names[kind]);
     crew_run(1, (enum kind)kind, live_through_deletion, NULL);
-    CHECK_EQUAL(mltp_key_delete(witness), 0);
+    CHECK_EQUAL(mltp_tss_delete(witness), 0);
   }
   CHECK_EQUAL(atomic_load(&destroyed), 0); /* a deleted key's value meets no destructor */
 }
 
-static void mltp_key_create_ends_at_keys_max(void) {
-  static mltp_key_t keys[MLTP_KEYS_MAX];
-  mltp_key_t more = 0;
-  for (int i = 0; i < MLTP_KEYS_MAX; i++) CHECK_EQUAL(mltp_key_create(&keys[i], NULL), 0);
-  CHECK_EQUAL(mltp_key_create(&more, NULL), EAGAIN);
-  CHECK_EQUAL(mltp_set(keys[MLTP_KEYS_MAX - 1], &more), 0);
-  CHECK(mltp_get(keys[MLTP_KEYS_MAX - 1]) == &more);
-  for (int i = 0; i < MLTP_KEYS_MAX; i++) CHECK_EQUAL(mltp_key_delete(keys[i]), 0);
+static void mltp_tss_create_ends_at_keys_max(void) {
+  static mltp_tss_t keys[MLTP_TSS_MAX];
+  mltp_tss_t more = 0;
+  for (int i = 0; i < MLTP_TSS_MAX; i++) CHECK_EQUAL(mltp_tss_create(&keys[i], NULL), 0);
+  CHECK_EQUAL(mltp_tss_create(&more, NULL), EAGAIN);
+  CHECK_EQUAL(mltp_tss_set(keys[MLTP_TSS_MAX - 1], &more), 0);
+  CHECK(mltp_tss_get(keys[MLTP_TSS_MAX - 1]) == &more);
+  for (int i = 0; i < MLTP_TSS_MAX; i++) CHECK_EQUAL(mltp_tss_delete(keys[i]), 0);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(mltp_get_is_what_this_thread_has_set),
+      TEST(mltp_tss_get_is_what_this_thread_has_set),
       TEST(destructors_run_at_the_end_of_a_thread),
       TEST(destructors_that_set_again_run_four_times),
       TEST(destructors_may_set_other_keys),
       TEST_BARE(destructors_of_main_run_in_finalize),
       TEST(deleted_keys_are_not_seen_through_new_ones),
-      TEST(mltp_key_create_ends_at_keys_max),
+      TEST(mltp_tss_create_ends_at_keys_max),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
