@@ -78,3 +78,14 @@ int os_thread_exit_hook(pthread_key_t *key, void (*func)(void *)) {
 int os_thread_exit_value(pthread_key_t key, void *value) { return pthread_setspecific(key, value); }
 
 int os_fork_hook(void (*in_child)(void)) { return pthread_atfork(NULL, NULL, in_child); }
+
+void os_priority_raise(void) {
+  struct sched_param parameters;
+  int saved = errno, policy = sched_getscheduler(0);
+  if ((policy == SCHED_FIFO || policy == SCHED_RR) && sched_getparam(0, &parameters) == 0 &&
+      parameters.sched_priority < sched_get_priority_max(policy)) {
+    parameters.sched_priority++;
+    sched_setscheduler(0, policy, &parameters);
+  }
+  errno = saved;
+}

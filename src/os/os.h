@@ -105,6 +105,9 @@ int os_thread_start(pthread_t *thread, struct os_affinity *affinity, bool elsewh
 /** Starts a kernel thread nobody joins. @return 0 or EAGAIN. */
 int os_thread_start_detached(size_t stack_size, void *(*func)(void *), void *arg);
 void os_thread_join(pthread_t thread);
+/** Lets the calling kernel thread run before others of the process where these have a real-time
+ * priority; refused: it stays as it is. */
+void os_priority_raise(void);
 /** Bounds of the calling kernel thread's stack, the guard not included; NULL and 0
  * when libc cannot tell. */
 void os_thread_stack(char **low, size_t *size);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ends as its argument says: what endings.py looks at. */
+#define _GNU_SOURCE
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,24 +25,67 @@ static void send(const char *how) {
   if (strncmp(how, "pthread_kill-", 13) == 0) pthread_kill(pthread_self(), signo);
 }
 
+/* "late WHAT": rank 0 holds stdin, or computes (its argument is "computing"), when rank 1 ends. */
+static void end_late(int rank, const char *what, const char *other) {
+  char line[8];
+  if (rank == 0 && is(other, "computing"))
+    for (;;) sched_yield();
+  if (rank == 0 && is(other, "waiting")) MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0 && fgets(line, sizeof line, stdin) == NULL) exit(9);
+  usleep(100000);
+  if (is(what, "exit")) exit(4);
+  if (is(what, "return")) return;
+  if (is(what, "abort")) abort();
+  if (is(what, "mpi-abort")) MPI_Abort(MPI_COMM_WORLD, 3);
+}
+
+/* "pthread WHAT": a pthread of rank 1 ends the rank, after MPI_Finalize(). */
+static void *end_on_pthread(void *what) {
+  if (is(what, "exit")) exit(5);
+  if (is(what, "_exit")) _exit(5);
+  if (is(what, "quick_exit")) quick_exit(5);
+  return NULL;
+}
+
+static void on_pthread(void *what) {
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, end_on_pthread, what) != 0) abort();
+  pthread_join(thread, NULL);
+  printf("went on\n");
+}
+
+static void say_status(int status, void *argument) {
+  printf("%s of status %d ran\n", (const char *)argument, status);
+}
+
+static void leave_by_handler(int signo) { exit(signo + 20); }
+
 int main(int argc, char **argv) {
   const char *how = argc > 1 ? argv[1] : "";
   int size, rank = check_start(&argc, &argv, &size);
   if (is(how, "handlers")) atexit(said);
+  if (is(how, "on_exit")) on_exit(say_status, argv[1]);
+  if (is(how, "signal-handler")) signal(SIGTERM, leave_by_handler);
+  if (is(how, "late")) {
+    end_late(rank, argv[2], argv[3]);
+    return 0;
+  }
   if (is(how, "no-finalize")) return 0;
   if (is(how, "lines"))
     for (int i = 0; i < 20; i++) printf("line %d of rank %d\n", i, rank);
-  if (is(how, "sleep")) {
+  if (is(how, "sleep") || is(how, "signal-handler")) {
     printf("ready\n");
     fflush(stdout);
     sleep(60);
   }
   if (is(how, "abort") && rank == 1) abort();
   if (is(how, "mpi-abort") && rank == 1) MPI_Abort(MPI_COMM_WORLD, 5);
+  if (is(how, "mpi-abort-256") && rank == 1) MPI_Abort(MPI_COMM_WORLD, 256);
   if (is(how, "crash") && rank == 1) *(volatile int *)8 = 1;
   if (is(how, "bad-rank")) MPI_Send(&value, 1, MPI_INT, size, 0, MPI_COMM_WORLD);
   if (strchr(how, '-') != NULL && rank == 1) send(how);
   MPI_Finalize();
+  if (is(how, "pthread") && rank == 1) on_pthread(argv[2]);
   if (is(how, "callee") && rank == 2) leave();
-  return is(how, "status") && rank == 1 ? 7 : 0;
+  return (is(how, "status") || is(how, "on_exit")) && rank == 1 ? 7 : 0;
 }

@@ -55,6 +55,53 @@ class Endings(unittest.TestCase):
                 self.ends(f"pthread_kill-{int(signo)}", -signo, said, ranks=ranks)
                 self.ends(f"kill-{int(signo)}", -signo, f"{signo.name} has come from the program itself", ranks=ranks)
 
+    def late(self, what, other, status, *said, ranks=2):
+        """Rank 1 ends while rank 0 reads its input, computes, or waits for it."""
+        reader, writer = os.pipe()
+        try:
+            result = subprocess.run([TMPIRUN, "-n", str(ranks), "--vps", "2", PROGRAM, "late", what, other], stdin=reader,
+                                    capture_output=True, text=True, check=False)
+        finally:
+            os.close(reader)
+            os.close(writer)
+        self.assertEqual(result.returncode, status, result)
+        for pattern in said:
+            self.assertRegex(result.stderr, pattern)
+
+    def test_failure_ends_the_job(self):
+        exited = r"rank 1 ended with status 4 without MPI_Finalize\(\): the job ends \(1 of 2 ranks had not ended\)"
+        returned = r"rank 1 ended with status 0 without MPI_Finalize\(\): the job ends"
+        for other in ["computing", "reading"]:
+            self.late("exit", other, 4, exited)
+            self.late("return", other, 1, returned)
+            self.late("abort", other, -6, r"rank 1 called abort\(\)")
+            self.late("mpi-abort", other, 3, r"rank 1 called MPI_Abort\(3\)")
+
+    def test_failure_that_others_wait_for(self):
+        self.late("exit", "waiting", 4, "rank 1 has not called MPI_Barrier .* has ended", "rank 1 ended with status 4")
+        self.late("return", "waiting", 86, "rank 1 has not called MPI_Barrier .* has ended")
+
+    def test_pthread_of_a_rank_ends_the_rank(self):
+        for call in ["exit", "_exit", "quick_exit"]:
+            result = run("pthread", call)
+            self.assertEqual(result.returncode, 5, result)
+            self.assertRegex(result.stderr, r"rank 1 ended with status 5 \(1 of 4")
+            self.assertNotIn("went on", result.stdout)
+
+    def test_on_exit_gets_the_status(self):
+        said = self.ends("on_exit", 7).stdout
+        self.assertEqual(said.count("on_exit of status 0 ran"), 3)
+        self.assertEqual(said.count("on_exit of status 7 ran"), 1)
+
+    def test_exit_in_a_signal_handler(self):
+        with subprocess.Popen([TMPIRUN, "-n", "3", PROGRAM, "signal-handler"], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True) as job:
+            job.stdout.readline()
+            job.send_signal(signal.SIGTERM)
+            said = job.communicate()[1]
+        self.assertEqual(job.returncode, signal.SIGTERM + 20, said)
+        self.assertRegex(said, "rank [0-2] ended with status 35")
+
     def test_signal_from_outside_ends_the_job_by_it(self):
         with subprocess.Popen([TMPIRUN, "-n", "3", PROGRAM, "sleep"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True) as job:
@@ -63,6 +110,9 @@ class Endings(unittest.TestCase):
             said = job.communicate()[1]
         self.assertEqual(job.returncode, -signal.SIGFPE, said)
         self.assertIn(f"SIGFPE has come from outside (process {os.getpid()})", said)
+
+    def test_mpi_abort_never_succeeds(self):
+        self.ends("mpi-abort-256", 1, r"rank 1 called MPI_Abort\(256\)")
 
     def test_crash_names_the_rank(self):
         self.ends("crash", -11, "rank 1 crashed: SIGSEGV at address 0x8")

@@ -60,8 +60,25 @@ static void (*on_end)(void);
 void tm_job_on_end(void (*flush)(void)) { on_end = flush; }
 
 void tm_job_flush(void) {
-  fflush(NULL);
-  if (on_end != NULL) on_end();
+  if (on_end != NULL)
+    on_end();
+  else
+    fflush(NULL);
+}
+
+/* ---- failures */
+
+static uint64_t failure; /* [atomic] of the first: its rank and 1, then 8 bits of status */
+
+void tm_job_failed(int number, int status) {
+  uint64_t none = 0, word = ((uint64_t)number + 1) << 8 | (uint64_t)status;
+  mt_cas_relaxed(&failure, &none, word); /* relaxed: the word is all there is */
+}
+
+int tm_job_failure(int *status) {
+  uint64_t word = mt_load_relaxed(&failure); /* relaxed: as above */
+  *status = word & 0xff;
+  return (int)(word >> 8) - 1;
 }
 
 void tm_job_abort(int status) {

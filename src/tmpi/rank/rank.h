@@ -108,7 +108,15 @@ TM_EXPORT int tm_rank_number(void);
 /** A rank's program has ended. @return false: MPI_Finalize() was missing. */
 TM_EXPORT bool tm_rank_leave(int number);
 
-/** A function that writes what else is to be written before the process ends. */
+/** Notes that a rank has ended with a status that is not 0, or without MPI_Finalize(); the first
+ * one counts. */
+TM_EXPORT void tm_job_failed(int number, int status);
+
+/** @return the rank that failed first, and its status; -1: none has. */
+TM_EXPORT int tm_job_failure(int *status);
+
+/** A function that writes all that was printed before the process is ended early. NULL: libc's
+ * streams are flushed. */
 TM_EXPORT void tm_job_on_end(void (*flush)(void));
 
 /** Writes all that was printed. */

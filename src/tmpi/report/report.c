@@ -124,6 +124,11 @@ static bool report_deadlock(void) {
   bool all_told = true;
   tm_job_flush();
   tm_report("deadlock", true);
+  int status, rank = tm_job_failure(&status);
+  if (rank >= 0 && status != 0) { /* the others wait for it, or for those that do */
+    fprintf(stderr, "tmpi: rank %d ended with status %d, and so does the job\n", rank, status);
+    tm_job_abort(status);
+  }
   for (int i = 0; i < tm_job.size; i++) {
     struct tm_activity activity;
     tm_activity_read(&activity, i);

@@ -87,6 +87,12 @@ static int register_exit(void (*function)(void *), void *argument, void *of) {
   return libc(function, argument, of);
 }
 
+static int register_on_exit(void (*function)(int, void *), void *argument) {
+  struct tm_process *process = tm_process_self();
+  return process != NULL ? tm_handler_push_status(&process->at_exit, function, argument)
+                         : on_exit(function, argument);
+}
+
 static int register_quick(void (*function)(void *), void *of) {
   (void)of;
   return tm_handler_push(&tm_process_self()->at_quick_exit, function, NULL);
@@ -120,6 +126,7 @@ const struct tm_override tm_override_ending[] = {
     {"errx", (tm_any *)errx_rank},
     {"error", (tm_any *)error_rank},
     {"__cxa_atexit", (tm_any *)register_exit},
+    {"on_exit", (tm_any *)register_on_exit},
     {"__cxa_at_quick_exit", (tm_any *)register_quick},
     {"__cxa_finalize", (tm_any *)finalize_object},
     {"__libc_start_main", (tm_any *)start_main},

@@ -10,7 +10,6 @@
 #include "os/os.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
-#include "tmpi/run/output.h"
 #include "tmpi/run/process.h"
 
 static struct tm_process *processes;
@@ -21,43 +20,6 @@ struct tm_process *tm_process_self(void) {
 }
 
 struct tm_process *tm_process_of(int rank) { return &processes[rank]; }
-
-/* ---- the end of a rank */
-
-int tm_handler_push(struct tm_handler **list, void (*function)(void *), void *argument) {
-  struct tm_handler *handler = malloc(sizeof *handler);
-  if (handler == NULL) return -1;
-  *handler = (struct tm_handler){*list, function, argument};
-  *list = handler;
-  return 0;
-}
-
-static void run_handlers(struct tm_handler **list) {
-  while (*list != NULL) { /* a handler may register others */
-    struct tm_handler handler = **list;
-    free(*list);
-    *list = handler.next;
-    handler.function(handler.argument);
-  }
-}
-
-void tm_process_exit(struct tm_process *process, int status, enum tm_end how) {
-  process->status = status & 0xff;
-  if (how != TM_AT_ONCE && !process->ending) { /* called again by a handler: the rest is left out */
-    process->ending = true;
-    if (how == TM_QUICK) {
-      run_handlers(&process->at_quick_exit);
-    } else {
-      run_handlers(&process->at_thread_exit);
-      run_handlers(&process->at_exit);
-      tm_program_destruct(tm_the_program, process->number);
-      fflush(NULL); /* as at the end of a process: others may crash, or read what it wrote */
-    }
-  }
-  tm_output_end(process->number);
-  process->not_finalized = !tm_rank_leave(process->number);
-  mltp_exit(NULL);
-}
 
 /* ---- the start of a rank */
 
@@ -173,6 +135,7 @@ int tm_launch(int ranks, int argc, char **argv) {
     fprintf(stderr, "tmpirun: no memory for %d ranks (fewer ranks)\n", ranks);
     return 1;
   }
+  tm_ends_start(ranks);
   /* a debugger sets its breakpoints in all copies before the first one runs */
   bool watched = tm_program_is_watched();
   for (int i = 0; watched && i < ranks; i++)
@@ -186,7 +149,7 @@ int tm_launch(int ranks, int argc, char **argv) {
     if (i % 16 == 0) tell_progress(i, ranks, &next);
   }
   tm_vps_placed();
-  for (int i = 0; i < ranks; i++) mltp_join(processes[i].thread, NULL);
+  tm_ends_wait();
   fflush(stdout);
   return sum_up(ranks);
 }

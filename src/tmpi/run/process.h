@@ -18,7 +18,8 @@
 /** A function to be called when the rank or its thread ends. */
 struct tm_handler {
   struct tm_handler *next;
-  void (*function)(void *argument);
+  void (*function)(void *argument); /* NULL: with_status */
+  void (*with_status)(int status, void *argument);
   void *argument;
 };
 
@@ -31,8 +32,9 @@ struct tm_process {
   struct tm_handler *at_exit; /* [rank] the last one registered first */
   struct tm_handler *at_thread_exit;
   struct tm_handler *at_quick_exit;
-  bool ending;                /* [rank] exit() was called */
-  int status;                 /* [rank] of exit(); read after the thread has ended */
+  mltp_t *ending;             /* [atomic] the thread that has called exit(); NULL: none has */
+  uint32_t left;              /* [atomic] 1: the rank has ended */
+  int status;                 /* [rank] of exit(); read after the rank has ended */
   bool not_finalized;         /* likewise: MPI_Finalize() was missing */
   struct tm_keys *keys;       /* keys.c; NULL: none were made */
   struct tm_signals *signals; /* [atomic] signals.c; NULL: the rank has changed nothing */
@@ -47,12 +49,28 @@ struct tm_process *tm_process_of(int rank);
 /** Which handlers are called: those of exit() and destructors, those of quick_exit(), none. */
 enum tm_end { TM_ORDERLY, TM_QUICK, TM_AT_ONCE };
 
-/** Ends the calling rank. */
+/** rank_end.c. So many ranks are to end; waits until they have. */
+void tm_ends_start(int ranks);
+void tm_ends_wait(void);
+
+/** @return whether no thread of a rank that has ended is left. */
+bool tm_ends_are_clean(void);
+
+/** Says that the job is ended because a rank has failed. */
+void tm_report_failure(int rank);
+
+/** Ends the calling thread's rank. */
 void tm_process_exit(struct tm_process *process, int status, enum tm_end how)
     __attribute__((noreturn));
 
 /** Registers a handler. @return 0; -1: no memory. */
 int tm_handler_push(struct tm_handler **list, void (*function)(void *), void *argument);
+
+/** The same for one that is given the status of the rank, too: of on_exit(). */
+int tm_handler_push_status(struct tm_handler **list, void (*function)(int, void *), void *argument);
+
+/** flush.c: writes what was printed, and waits for that for half a second at most. */
+void tm_flush_all(void);
 
 /** threads.c: @return whether the caller is a pthread that a rank has made. Async-signal-safe. */
 bool tm_on_pthread(void);
@@ -91,6 +109,9 @@ enum { TM_STATUS_TIMEOUT = 124 };
  * which ends the process. @return false: no kernel thread could be had. */
 bool tm_watch_start(long seconds);
 
+/** watch.c: a rank has failed: the others have a second to end, too, then the job is ended. */
+void tm_watch_failure(void);
+
 /** From now on a crash says which rank crashed. Before mltp_init(). */
 void tm_crash_start(void);
 
@@ -106,6 +127,10 @@ bool tm_signal_to_rank(struct tm_process *process, int signo, siginfo_t *info, v
 
 /** Gives it to all ranks that it is for. @return false: none took it. */
 bool tm_signal_to_ranks(int signo, siginfo_t *info, void *context);
+
+/** @return whether the calling thread runs a handler of the rank, and has interrupted another's
+ * thread for it. */
+bool tm_signals_acts_elsewhere(const struct tm_process *process);
 
 /** Calls the rank's handler at once, on the thread that caused the signal. @return false: the rank
  * has none, or blocks the signal. */

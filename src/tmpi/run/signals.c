@@ -265,6 +265,11 @@ int tm_signals_catch(int signo) {
   return os_signal_install(signo, on_signal, &before);
 }
 
+bool tm_signals_acts_elsewhere(const struct tm_process *process) {
+  const struct tm_signals *signals = state_of(process);
+  return signals != NULL && runner_of(signals) == (uint32_t)gettid() && signals->elsewhere;
+}
+
 /* ---- masks and waits */
 
 uint64_t tm_signals_mask(const struct tm_signals *signals) {
@@ -320,7 +325,7 @@ void tm_signals_leave_handler(struct tm_process *process) {
   struct tm_signals *signals = state_of(process);
   sigset_t handled;
   if (signals == NULL || runner_of(signals) != (uint32_t)gettid()) return;
-  if (signals->elsewhere) {
+  if (tm_signals_acts_elsewhere(process)) {
     fprintf(stderr,
             "tmpirun: rank %d: longjmp() out of a handler of SIG%s, which has interrupted another "
             "rank's thread (set a flag in the handler, or run with --one-to-one)\n",

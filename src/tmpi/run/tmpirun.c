@@ -181,7 +181,7 @@ static void keep_libraries_single(int ranks) {
 static int run(const struct settings *settings, const char *path) {
   if (!tm_output_start(settings->ranks, settings->label, settings->output)) return 1;
   if ((settings->check || settings->report) && !tm_checks_load()) return 1;
-  tm_job_on_end(tm_output_end_all);
+  tm_job_on_end(tm_flush_all);
   tm_crash_start();
   keep_libraries_single(settings->ranks);
   if (tm_program_read(path, settings->ranks, override) == NULL) return 1;
@@ -200,7 +200,7 @@ static int run(const struct settings *settings, const char *path) {
   }
   if (!tm_checks_start(settings->check, settings->report, settings->report_file)) return 1;
   int status = tm_checks_finish(tm_launch(settings->ranks, settings->count, settings->command));
-  if (status == 0) mti_wait_for_all();
+  if (status == 0 && tm_ends_are_clean()) mti_wait_for_all();
   return status;
 }
 

@@ -5,7 +5,7 @@
  * handler. So it is a kernel thread that sleeps until the handler, or the time, wakes it. It never
  * makes a thread ready: a deadlock is one beside it. At first it also looks whether VPs are wanted.
  *
- * Relaxed: a count of signals; the futex orders.
+ * Relaxed: signals and failed, which `events` orders.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,54 +14,91 @@
 #include "base/atomic.h"
 #include "core/internal/process.h"
 #include "os/os.h"
+#include "tmpi/rank/rank.h"
 #include "tmpi/report/report.h"
-#include "tmpi/run/output.h"
 #include "tmpi/run/process.h"
 
-enum { STACK_SIZE = 1 << 20, LOOK_NS = 4000000 };
+enum { STACK_SIZE = 1 << 20, LOOK_NS = 4000000, GRACE_NS = 1000000000 };
 
-static uint32_t signals;               /* [atomic] so many have come */
-static uint64_t deadline = UINT64_MAX; /* [const] */
+static uint32_t events;                /* [atomic] futex: signals, and the first failure */
+static uint32_t signals;               /* [atomic] SIGUSR1 has come so many times */
+static uint32_t failed;                /* [atomic] 1: a rank has failed */
+static uint64_t deadline = UINT64_MAX; /* [const] of --timeout */
 static long limit;                     /* [const] seconds */
+
+static void wake(void) {
+  mt_add_seq_cst(&events, 1); /* WT-1 seq_cst: signals and failed; pairs WT-2 */
+  os_futex_wake(&events, 1);
+}
 
 static void on_signal(int signo, siginfo_t *info, void *context) {
   (void)signo, (void)info, (void)context;
   mt_add_relaxed(&signals, 1);
-  os_futex_wake(&signals, 1);
+  wake();
 }
 
-/* Not fflush(NULL): a rank may hold a stream for as long as nobody reads what it writes. */
-static void end_process(void) {
-  if (ftrylockfile(stdout) == 0) fflush_unlocked(stdout);
-  tm_output_end_all();
-  _exit(TM_STATUS_TIMEOUT);
+void tm_watch_failure(void) {
+  if (mt_or_relaxed(&failed, 1) == 0) wake();
 }
 
-/* Until there is a signal, or nothing to look for. Less and less often: ranks that are placed for
- * long get their VPs later. A short program is to end before the first look: beside others this
- * thread may lose its CPU meanwhile, and the process ends when it has it back. */
-static void look_for_vps(void) {
-  uint64_t pause = LOOK_NS;
-  while (os_futex_wait(&signals, 0, os_now() + pause) == ETIMEDOUT && tm_vps_look()) pause *= 2;
-}
-
-static void *watch(void *unused) {
-  uint32_t seen = 0;
-  os_signals_off();
-  look_for_vps();
-  while (os_futex_wait(&signals, seen, deadline) != ETIMEDOUT) {
-    uint32_t now = mt_load_relaxed(&signals);
-    if (now != seen) tm_report("report on SIGUSR1", false);
-    seen = now;
-  }
+__attribute__((noreturn)) static void end_late(void) {
   tm_report("time-out", false);
   fprintf(
       stderr,
       "tmpirun: the program has not ended after %ld s (see above what its ranks wait for, or allow "
       "more by --timeout)\n",
       limit);
-  end_process();
-  return unused;
+  tm_flush_all();
+  _exit(TM_STATUS_TIMEOUT);
+}
+
+__attribute__((noreturn)) static void end_failed(void) {
+  int status, rank = tm_job_failure(&status);
+  tm_flush_all();
+  tm_report_failure(rank);
+  _exit(status != 0 ? status : 1);
+}
+
+/* What the watcher is waiting for besides events. */
+struct plan {
+  uint32_t seen;      /* signals */
+  uint64_t pause;     /* between looks for VPs; 0: no longer */
+  uint64_t look, end; /* times of the next look, and of the end after a failure */
+};
+
+static void plan_after_event(struct plan *plan) {
+  uint32_t now = mt_load_relaxed(&signals);
+  if (now != plan->seen) tm_report("report on SIGUSR1", false);
+  plan->seen = now;
+  if (mt_load_relaxed(&failed) != 0 && plan->end == UINT64_MAX) plan->end = os_now() + GRACE_NS;
+}
+
+/* Less and less often: ranks that are placed for long get their VPs later. A short program is to
+ * end before the first look: beside others this thread may lose its CPU meanwhile, and the process
+ * ends when it has it back. */
+static void plan_look(struct plan *plan, uint64_t now) {
+  if (plan->pause == 0 || now < plan->look) return;
+  plan->pause = tm_vps_look() ? 2 * plan->pause : 0;
+  plan->look = plan->pause != 0 ? now + plan->pause : UINT64_MAX;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+static void *watch(void *unused) {
+  struct plan plan = {0, LOOK_NS, os_now() + LOOK_NS, UINT64_MAX};
+  (void)unused;
+  os_signals_off();
+  os_priority_raise();
+  for (;;) {
+    uint32_t before = mt_load_acquire(&events); /* WT-2 acquire: signals and failed; pairs WT-1 */
+    plan_after_event(&plan);
+    uint64_t until = earlier(earlier(plan.end, deadline), plan.look);
+    if (os_futex_wait(&events, before, until) != ETIMEDOUT) continue;
+    uint64_t now = os_now();
+    if (now >= plan.end) end_failed();
+    if (now >= deadline) end_late();
+    plan_look(&plan, now);
+  }
 }
 
 bool tm_watch_start(long seconds) {

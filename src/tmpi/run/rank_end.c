@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The end of a rank: its handlers and destructors run on the thread that calls exit(), then the
+ * rank has ended, whatever its other threads do. The thread that the rank was started on ends; a
+ * pthread stays asleep, as nobody may see it return from exit().
+ *
+ * The rank that fails first, by its status or without MPI_Finalize(), is noted: others most likely
+ * wait for it. Those that end by themselves have GRACE for it, then watch.c ends the job.
+ */
+#include <mltp/mltp.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/atomic.h"
+#include "os/os.h"
+#include "tmpi/loader/program.h"
+#include "tmpi/rank/rank.h"
+#include "tmpi/run/output.h"
+#include "tmpi/run/process.h"
+
+enum { SECOND = 1000000000 };
+
+static mltp_latch_t ends; /* of all ranks */
+static uint32_t
+    sleepers; /* [atomic] threads that sleep for ever, or whose rank another has ended */
+
+void tm_ends_start(int ranks) { mltp_latch_init(&ends, (unsigned)ranks, "the ends of the ranks"); }
+
+void tm_ends_wait(void) { mltp_latch_wait(&ends); }
+
+bool tm_ends_are_clean(void) {
+  return mt_load_relaxed(&sleepers) == 0; /* relaxed: counted before the latch opens */
+}
+
+/* ---- handlers */
+
+int tm_handler_push(struct tm_handler **list, void (*function)(void *), void *argument) {
+  struct tm_handler *handler = malloc(sizeof *handler);
+  if (handler == NULL) return -1;
+  *handler = (struct tm_handler){.next = *list, .function = function, .argument = argument};
+  *list = handler;
+  return 0;
+}
+
+int tm_handler_push_status(struct tm_handler **list, void (*function)(int, void *),
+                           void *argument) {
+  if (tm_handler_push(list, NULL, argument) != 0) return -1;
+  (*list)->with_status = function;
+  return 0;
+}
+
+static void run_handlers(struct tm_handler **list, int status) {
+  while (*list != NULL) { /* a handler may register others */
+    struct tm_handler handler = **list;
+    free(*list);
+    *list = handler.next;
+    if (handler.function != NULL)
+      handler.function(handler.argument);
+    else
+      handler.with_status(status, handler.argument);
+  }
+}
+
+/* As at the end of a process: others may crash, or read what the rank wrote. A rank that reads
+ * holds stdin, and fflush(NULL) would wait for it; the other files are then flushed when the job
+ * ends. */
+static void flush(void) {
+  if (ftrylockfile(stdin) == 0) {
+    fflush(NULL);
+    funlockfile(stdin);
+  } else {
+    fflush(stdout);
+    fflush(stderr);
+  }
+}
+
+static void run_all(struct tm_process *process, enum tm_end how) {
+  if (how == TM_QUICK) {
+    run_handlers(&process->at_quick_exit, process->status);
+    return;
+  }
+  if (process->thread == mltp_self()) run_handlers(&process->at_thread_exit, process->status);
+  run_handlers(&process->at_exit, process->status);
+  tm_program_destruct(tm_the_program, process->number);
+  flush();
+}
+
+/* ---- the end */
+
+void tm_report_failure(int rank) {
+  const struct tm_process *process = tm_process_of(rank);
+  int running = 0;
+  for (int i = 0; i < tm_the_program->ranks; i++)
+    running += mt_load_relaxed(&tm_process_of(i)->left) == 0; /* relaxed: a snapshot */
+  fprintf(stderr,
+          "tmpirun: rank %d ended with status %d%s: the job ends (%d of %d ranks had not "
+          "ended)\n",
+          rank, process->status, process->not_finalized ? " without MPI_Finalize()" : "", running,
+          tm_the_program->ranks);
+}
+
+/* The rank has ended, or is ending, on another thread. */
+__attribute__((noreturn)) static void sleep_for_ever(void) {
+  mt_add_relaxed(&sleepers, 1); /* relaxed: a count */
+  for (;;) {
+    if (tm_on_pthread())
+      os_nap(3600 * (uint64_t)SECOND);
+    else
+      mltp_sleep(3600 * (uint64_t)SECOND);
+  }
+}
+
+/* @return false: another thread of the rank calls its handlers. */
+static bool begin(struct tm_process *process) {
+  mltp_t *before = NULL, *self = mltp_self();
+  /* relaxed: whatever the threads share they order themselves */
+  return mt_cas_relaxed(&process->ending, &before, self) || before == self;
+}
+
+static void leave(struct tm_process *process) {
+  if (mt_or_relaxed(&process->left, 1) != 0) sleep_for_ever(); /* relaxed: the first one leaves */
+  tm_output_end(process->number);
+  process->not_finalized = !tm_rank_leave(process->number);
+  if (process->status != 0 || process->not_finalized) {
+    tm_job_failed(process->number, process->status);
+    tm_watch_failure();
+  }
+  if (process->thread != mltp_self()) mt_add_relaxed(&sleepers, 1); /* relaxed: a count */
+  mltp_latch_count_down(&ends, 1);
+}
+
+void tm_process_exit(struct tm_process *process, int status, enum tm_end how) {
+  bool nested = process->ending == mltp_self(); /* a handler calls exit(): the rest is left out */
+  if (how != TM_AT_ONCE && !begin(process)) sleep_for_ever();
+  process->status = status & 0xff;
+  if (tm_signals_acts_elsewhere(process)) { /* the thread that was interrupted must go on */
+    fprintf(stderr, "tmpirun: rank %d ended with status %d in a signal handler: the job ends\n",
+            process->number, process->status);
+    tm_job_abort(process->status);
+  }
+  if (how != TM_AT_ONCE && !nested) run_all(process, how);
+  leave(process);
+  if (process->thread == mltp_self()) mltp_exit(NULL);
+  sleep_for_ever();
+}
