@@ -57,8 +57,8 @@ MLTP_API void mltp_yield_to_first(void);
 /**
  * Yields to the given thread: it runs at once on this VP, the caller goes to the
  * end of the ready queue.
- * @return 0: it ran; EAGAIN: it is not ready on this VP, and the caller has
- *         yielded as by mltp_yield().
+ * @return 0: it ran; EAGAIN: it is not ready on this VP, or it is the turn of another
+ *         thread (one scheduling point in 64), and the caller has yielded as by mltp_yield().
  * Blocks: thread. Context: any (bound and foreign: always EAGAIN).
  */
 MLTP_API int mltp_yield_to(mltp_t *thread);

@@ -108,7 +108,7 @@ static void *act_until_cancelled(void *p0) {
     mltp_set_deadline(mltp_after((uint64_t)(rand_r(&random) % 2000000)));
   for (;;) {
     int error = actions[(size_t)rand_r(&random) % (sizeof actions / sizeof actions[0])](&random);
-    CHECK(error == 0 || error == ETIMEDOUT || error == ECANCELED);
+    CHECK(error == 0 || error == EAGAIN || error == ETIMEDOUT || error == ECANCELED);
     atomic_fetch_add(error == 0 ? &world.happened : &world.cancelled,
                      error == 0 || error == ECANCELED);
     if (error != ECANCELED) continue;

@@ -2,6 +2,7 @@
 /* Fairness: a ready thread runs within a bounded number of scheduling points, whatever
  * the others do. A scheduler that starves it makes these tests hang. */
 #include <stdatomic.h>
+#include <unistd.h>
 
 #include "support/support.h"
 
@@ -113,11 +114,74 @@ static void vps_busy_at_the_front_serve_others(void) {
   check_busy_vps(yield_to_first_until_stopped);
 }
 
+static void *sleep_and_stop(void *p0) {
+  mltp_sleep(10000000);
+  atomic_store(&stop, 1);
+  return p0;
+}
+
+static mltp_t *pair[2];
+
+static void *yield_to_the_other(void *p0) {
+  while (!atomic_load(&stop)) {
+    mltp_t *other = pair[p0 == NULL];
+    if (other != NULL)
+      mltp_yield_to(other);
+    else
+      mltp_yield(); /* it has not been created yet */
+  }
+  return p0;
+}
+
+/* Two threads that yield to each other do not keep the VP among themselves, nor from its timers. */
+static void partners_starve_nobody(void) {
+  atomic_store(&stop, 0);
+  pair[0] = pair[1] = NULL;
+  mltp_t *sleeper = spawn(sleep_and_stop, NULL);
+  mltp_yield();
+  pair[0] = spawn(yield_to_the_other, NULL);
+  pair[1] = spawn(yield_to_the_other, &pair);
+  for (int i = 0; i < 2; i++) mltp_join(pair[i], NULL);
+  mltp_join(sleeper, NULL);
+}
+
+static int ends[2]; /* of a pipe */
+
+static void *yield_then_write(void *p0) {
+  while (!atomic_load(&stop)) mltp_yield();
+  CHECK_EQUAL(write(ends[1], "x", 1), 1);
+  return p0;
+}
+
+/* A sleeper wakes although the VP that has its timer is blocked and another never rests. */
+static void blocked_vps_have_their_timers_served(void) {
+  char byte;
+  if (seeded()) return; /* there is one VP, and none to take its place */
+  CHECK_EQUAL(pipe(ends), 0);
+  atomic_store(&stop, 0);
+  mltp_t *sleeper = spawn(sleep_and_stop, NULL);
+  mltp_yield();
+  mltp_t *writer = spawn(yield_then_write, NULL);
+  mltp_blocking_begin();
+  CHECK_EQUAL(read(ends[0], &byte, 1), 1);
+  mltp_blocking_end();
+  mltp_join(writer, NULL);
+  mltp_join(sleeper, NULL);
+  close(ends[0]);
+  close(ends[1]);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST_ONE_VP(wakers_starve_nobody),   TEST(wakers_starve_nobody),
-      TEST_ONE_VP(creators_starve_nobody), TEST(creators_starve_nobody),
-      TEST(busy_vps_serve_others),         TEST(vps_busy_at_the_front_serve_others),
+      TEST_ONE_VP(wakers_starve_nobody),
+      TEST(wakers_starve_nobody),
+      TEST_ONE_VP(creators_starve_nobody),
+      TEST(creators_starve_nobody),
+      TEST(busy_vps_serve_others),
+      TEST(vps_busy_at_the_front_serve_others),
+      TEST_ONE_VP(partners_starve_nobody),
+      TEST(partners_starve_nobody),
+      TEST(blocked_vps_have_their_timers_served),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

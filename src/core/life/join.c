@@ -1,35 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Joining and detaching.
+ * Joining and detaching. fork_join.c has the case in which the join runs the thread.
  *
- * A thread that has not started when it is joined, and is in the queue of the
- * joiner's VP, is run at once, like a function called on a stack of its own: no
- * guard, no queue, no switch in between. Otherwise it is a thread like others: it
- * may block, and go on and end on another VP; then the joiner, whose frames lie
- * below the call, finds itself there. Its stack is its own since it may need all
- * of the size it was created with.
+ * A joiner that has to wait parks on the internal lock of the thread it joins, and that
+ * thread's mt_end() resumes it. A deadline, too, may take out a joiner that has one, so that
+ * joiner waits in a queue of its own on its stack (as for channels): the thread that takes it
+ * out of there, under that queue's lock, resumes it. The thread's end does so while it holds
+ * the thread's lock, which the joiner takes once more before it leaves.
  *
- * A joiner that has to wait parks on the guard of the thread it joins, and is resumed
- * by that thread's mt_end(). One with a deadline may be taken out by that as well, so it
- * waits in a queue of its own on its stack (as for channels): whoever takes it out of
- * there, under that queue's guard, resumes it. The thread's end does so while it holds the
- * thread's guard, which the joiner takes once more before it leaves.
- *
- * Relaxed: detached, read without the guard, tells only what has been so from the
+ * Relaxed: detached, read without the lock, tells only what has been so from the
  * start; joining serves reports.
  */
 #include <errno.h>
 
 #include "base/log.h"
-#include "base/options.h"
 #include "core/det/det.h"
+#include "core/life/fork_join.h"
 #include "core/memory/descriptor.h"
-#include "core/sched/sched.h"
-#include "core/thread/key.h"
 #include "core/thread/thread.h"
 #include "core/timer/timer.h"
 #include "core/wait/park.h"
-#include "instrument/probes.h"
 
 static const char *unjoinable(const struct mltp_thread *t) {
   if (mt_state(t) == MT_FREE) return "was joined already, or was detached and has ended";
@@ -44,67 +34,6 @@ static int refuse(const char *call, const struct mltp_thread *self, const struct
   return mt_misuse(EINVAL, call, self->id, mt_name(self),
                    "thread %lu '%s' %s (join or detach each joinable thread once)",
                    (unsigned long)t->id, mt_name(t), why);
-}
-
-/* ---- running a thread that has not started */
-
-static void *called_body(void *arg) {
-  struct mltp_thread *t = arg;
-  mt_sanitizer_arrive(&t->sanitizer);
-  MT_PROBE2(start, t, t->id);
-  void *result = mt_call_function(t);
-  mt_stack_check(t->stack);
-  mt_values_end(t);
-  return result;
-}
-
-/* Others in the queue must get their turn, however many threads are run at once. */
-static bool is_turn_of_others(const struct mt_vp *vp) {
-  return mt_load_relaxed(&vp->tick) % MT_TICKS_PER_CHECK == 0;
-}
-
-/* Takes t out of the caller's own queue if it is there and has not started; exact,
- * since the queue's owner asks. @return false: it is not, or something else is due. */
-static bool take_fresh(struct mt_vp *vp, struct mltp_thread *t) {
-  if (!mt_runq_enter_own(vp)) return false; /* a strategy's threads start from its queue */
-  bool fresh = mt_is_ready_on(t, vp) && t->special & MT_FRESH && t->joiner == NULL &&
-               mt_load_relaxed(&t->detached) == MT_JOINABLE;
-  bool now = fresh && !is_turn_of_others(vp) && mt_tick(vp);
-  if (now) mt_runq_remove(vp, t);
-  mt_runq_leave_own(vp);
-  return now;
-}
-
-/* In deterministic mode each end is a choice; the portable switch knows no such calls. */
-static bool may_call(void) { return !mt_det_on && mt_options.backend == MT_BACKEND_NATIVE; }
-
-/* @return false: nothing was done. */
-static bool run_at_once(struct mltp_thread *self, struct mltp_thread *t, void **result) {
-  struct mt_vp *vp = self->vp;
-  if (vp == NULL || !may_call() || !take_fresh(vp, t)) return false;
-  mt_prepare(vp, t);
-  t->called = 1;
-  t->joiner = self;
-  mt_store_relaxed(&self->joining, t);
-  mt_store_relaxed(&self->why, MT_WHY_JOIN);
-  mt_set_where(self, MT_PARKED, vp->index);
-  mt_become(vp, self, t);
-  mt_sanitizer_leave(&self->sanitizer, &t->sanitizer, 0);
-  void *value = mt_arch_call_on(mt_stack_top(t->stack), called_body, t, &self->context);
-  mt_sanitizer_leave(&t->sanitizer, &self->sanitizer, 1); /* here: called_body() has returned */
-  mt_sanitizer_arrive(&self->sanitizer);
-  mt_sanitizer_end(&t->sanitizer);
-  MT_PROBE2(end, t, t->id);
-  vp = t->vp;
-  mt_become(vp, t, self);
-  mt_store_relaxed(&self->why, MT_WHY_NOTHING);
-  mt_store_relaxed(&self->joining, NULL);
-  mt_store_release(&vp->stats.ended, vp->stats.ended + 1); /* LV-5 release: as LV-1; pairs LV-2 */
-  mt_stack_free(vp, t->stack);
-  t->called = 0;
-  mt_descriptor_free(vp, t);
-  if (result != NULL) *result = value;
-  return true;
 }
 
 /* ---- joining */
@@ -159,7 +88,7 @@ int mltp_join(mltp_t *thread, void **result) {
   struct mltp_thread *self = mt_self("mltp_join");
   if (self == NULL) return EPERM;
   mt_preempt("mltp_join");
-  if (thread != self && run_at_once(self, thread, result)) return 0;
+  if (thread != self && mt_join_runs(self, thread, result)) return 0;
   int error = lock_joinable("mltp_join", self, thread);
   if (error != 0) return error;
   if (thread->done)

@@ -11,6 +11,7 @@
 #include "base/options.h"
 #include "core/det/det.h"
 #include "core/sched/steal.h"
+#include "core/timer/timer.h"
 #include "core/vp/vp.h"
 #include "mltp/sched.h"
 
@@ -20,6 +21,8 @@ bool mt_check(struct mt_vp *vp) {
   if (vp->probe) return false;
   uint64_t earliest = mt_load_relaxed(&vp->timer_earliest); /* relaxed: a hint; own VP's */
   bool look = vp->check_at / MT_TICKS_PER_CHECK % MT_CHECKS_PER_CLOCK == 0;
+  /* Another VP may be blocked in the kernel, or busy in one thread, with timers that are due. */
+  if (look) earliest = mt_timers_earliest();
   return (earliest == MLTP_NEVER && !look) || earliest > mt_vp_now(vp);
 }
 
@@ -69,6 +72,10 @@ struct mltp_thread *mt_prepare_special(struct mt_vp *vp, struct mltp_thread *t) 
     t = mt_runq_pop(vp);
   }
   t->special &= (uint8_t)~MT_PUT_OFF;
+  if (t->special & MT_INTERRUPTED) {
+    t->special &= (uint8_t)~MT_INTERRUPTED;
+    vp->paths.interrupted--;
+  }
   if (t->special & MT_FRESH) {
     if (vp->after & MT_AFTER_RETURN) mt_strategy_starts(vp, t);
     mt_prepare(vp, t);
@@ -213,16 +220,26 @@ void mltp_yield_to_first(void) {
     yield_alone(self);
 }
 
+/* A scheduling point like any other: at each check the thread at the front has its turn, or two
+ * threads that yield to each other would keep the rest from running. Inside. */
+static bool may_choose(struct mt_vp *vp) {
+  uint32_t tick = mt_load_relaxed(&vp->tick) + 1;
+  /* In deterministic mode every scheduling point is a check. */
+  bool due = mt_det_on ? tick % MT_TICKS_PER_CHECK == 0 : (int32_t)(tick - vp->check_at) >= 0;
+  if (due) return false;
+  mt_store_relaxed(&vp->tick, tick);
+  return true;
+}
+
 int mltp_yield_to(mltp_t *thread) {
   struct mltp_thread *self = mt_current();
   struct mt_vp *vp = self != NULL ? self->vp : NULL;
   if (vp != NULL) {
     mt_runq_enter(vp);
-    if (mt_is_ready_on(thread, vp)) {
+    if (mt_is_ready_on(thread, vp) && may_choose(vp)) {
       mt_runq_remove(vp, thread);
       if (thread->special & MT_LOW) thread->special |= MT_PUT_OFF; /* it is wanted now */
       mt_runq_push(vp, self);
-      mt_store_relaxed(&vp->tick, mt_load_relaxed(&vp->tick) + 1);
       mt_switch(self, mt_prepared(vp, thread));
       return 0;
     }

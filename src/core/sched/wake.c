@@ -9,7 +9,10 @@
 #include "core/sched/sched.h"
 #include "core/vp/vp.h"
 
-enum { FAILED_SEARCHES_MAX = 4 }; /* searches in vain that make the watchdog look less often */
+enum {
+  FAILED_SEARCHES_MAX = 4, /* searches that found nothing and make the watchdog look less often */
+  WATCH_MAX_NS = 16000000  /* how seldom it looks then, while a VP is awake */
+};
 
 void mt_count_searching(struct mt_vp *vp, bool searches) {
   uint32_t change = (uint32_t)searches - vp->searching; /* 0, 1 or -1 */
@@ -170,6 +173,15 @@ void mt_vp_hand_off(struct mt_vp *vp) {
 
 /* ---- sleeping */
 
+/* While a VP is awake the watchdog looks every 16 ms at worst. It may have gone to sleep for longer
+ * when no VP was. @return it, to be woken for a new deadline; NULL: it is in time. */
+static struct mt_vp *watchdog_that_oversleeps(void) {
+  if (mt_rt.awake == 0 || mt_load_relaxed(&mt_rt.watchdog_deadline) <= os_now() + WATCH_MAX_NS)
+    return NULL;
+  mt_rt.watchdog->wake++;
+  return mt_rt.watchdog;
+}
+
 void mt_vp_sleep_begin(struct mt_vp *vp) {
   mt_ilock_lock(&mt_rt.idle_ilock);
   vp->rests = false;
@@ -182,11 +194,14 @@ void mt_vp_sleep_begin(struct mt_vp *vp) {
     if (vain < FAILED_SEARCHES_MAX) mt_store_relaxed(&mt_rt.failed_searches, vain + 1);
   }
   mt_store_relaxed(&mt_rt.awake, mt_rt.awake - 1);
-  if (mt_rt.awake == 0) mt_rt.asleep_since = os_now();
+  if (mt_rt.awake == 0) { /* and the watchdog looks seldom: the next to be awake wakes others */
+    mt_rt.asleep_since = os_now();
+    mt_store_relaxed(&mt_rt.wake_threshold, 0);
+  }
   mt_store_seq_cst(&vp->status, MT_VP_ASLEEP); /* ID-11 seq_cst: pairs ID-5 */
   mt_add_seq_cst(&mt_rt.sleeping, 1);          /* ID-12 seq_cst: pairs ID-1 */
   mt_count_searching(vp, false);
-  mt_ilock_unlock(&mt_rt.idle_ilock);
+  unlock_and_wake(NULL, watchdog_that_oversleeps());
   mt_count_owner(&vp->stats.sleeps);
 }
 

@@ -49,11 +49,12 @@ enum {
 /** What makes a thread special when its turn comes, or when it becomes ready: bits of a
  * thread's `special`. */
 enum {
-  MT_FRESH = 1,     /**< created, never run */
-  MT_HIGH = 2,      /**< [const] runs before others now and then; sched.c */
-  MT_LOW = 4,       /**< [const] lets others pass once, each time it is ready; sched.c */
-  MT_PUT_OFF = 8,   /**< low, and has let others pass */
-  MT_OWN_STACK = 16 /**< fresh, and takes its stack from the free list always; strategy.h */
+  MT_FRESH = 1,       /**< created, never run */
+  MT_HIGH = 2,        /**< [const] runs before others now and then; sched.c */
+  MT_LOW = 4,         /**< [const] lets others pass once, each time it is ready; sched.c */
+  MT_PUT_OFF = 8,     /**< low, and has let others pass */
+  MT_OWN_STACK = 16,  /**< fresh, and takes its stack from the free list always; strategy.h */
+  MT_INTERRUPTED = 32 /**< a joiner whose path gave way to an older one; fork_join.h */
 };
 
 /** What a thread is made of. */
@@ -246,6 +247,13 @@ struct mt_vp_strategy {
   struct mt_vp *hands_to;     /* the idle VP that gets the thread being created */
 };
 
+/** What a VP knows of the recursions on it (fork_join.h). */
+struct mt_paths {
+  uint64_t fresh_at; /* when a fresh thread last got a joiner's turn, ns */
+  int interrupted;   /* joiners it has interrupted, less those that continued here */
+  bool fresh_turn;   /* a fresh thread has a joiner's turn since the last check */
+};
+
 struct mt_vp {
   struct mt_runq runq;
 
@@ -271,6 +279,7 @@ struct mt_vp {
   uint32_t skipped_victims;    /* [owner] times its search saw what it left to others move */
   uint32_t stolen_count;       /* [owner] threads of its last theft, not judged yet */
   uint64_t stolen_at;          /* [owner] when that was */
+  struct mt_paths paths;       /* [owner] */
   struct mt_cache descriptors; /* [owner] */
   struct mt_cache stacks;      /* [owner] of the default size */
   uint64_t next_id, last_id;   /* [owner] block of thread ids */

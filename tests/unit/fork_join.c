@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Recursive fork and join: the threads alive at once are bounded by depth and VPs, not by the
+ * work, and other threads run meanwhile. */
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "support/support.h"
+
+static atomic_long alive, most;
+
+static void count_begin(void) {
+  long now = atomic_fetch_add(&alive, 1) + 1, before = atomic_load(&most);
+  while (now > before && !atomic_compare_exchange_weak(&most, &before, now)) continue;
+}
+
+static void count_end(void) { atomic_fetch_sub(&alive, 1); }
+
+struct fib {
+  int n;
+  long result;
+};
+
+static void fib(struct fib *f);
+
+static void *fib_thread(void *p0) {
+  count_begin();
+  fib(p0);
+  count_end();
+  return NULL;
+}
+
+static void fib(struct fib *f) {
+  if (f->n < 2) {
+    f->result = f->n;
+    return;
+  }
+  struct fib a = {f->n - 1, 0}, b = {f->n - 2, 0};
+  mltp_t *thread = spawn(fib_thread, &a);
+  fib(&b);
+  CHECK_EQUAL(mltp_join(thread, NULL), 0);
+  f->result = a.result + b.result;
+}
+
+static void check_fib(int n, long expected) {
+  struct fib f = {n, 0};
+  fib(&f);
+  CHECK_EQUAL(f.result, expected);
+}
+
+struct queens {
+  int row;
+  unsigned columns, up, down;
+  long solutions;
+};
+
+enum { BOARD = 8 };
+
+static void *place_queens(void *p0) {
+  struct queens *q = p0, next[BOARD];
+  mltp_t *threads[BOARD];
+  int count = 0;
+  count_begin();
+  for (int i = 0; i < BOARD && q->row < BOARD; i++) {
+    unsigned column = 1u << i, up = 1u << (q->row + i), down = 1u << (q->row - i + BOARD);
+    if (q->columns & column || q->up & up || q->down & down) continue;
+    next[count] = (struct queens){q->row + 1, q->columns | column, q->up | up, q->down | down, 0};
+    threads[count] = spawn(place_queens, &next[count]);
+    count++;
+  }
+  q->solutions = q->row == BOARD;
+  for (int i = 0; i < count; i++) {
+    CHECK_EQUAL(mltp_join(threads[i], NULL), 0);
+    q->solutions += next[i].solutions;
+  }
+  count_end();
+  return NULL;
+}
+
+/* Joins run the threads only where our own scheduler has them in its own queue. */
+static bool joins_run_threads(void) {
+  return !seeded() && getenv("MLTP_SCHED") == NULL && !on_kernel_backend() &&
+         !on_ucontext_backend();
+}
+
+/* Begun breadth first, fib(21) has some 700 threads alive, and the bound on one VP is 100. */
+static void recursion_is_depth_first(void) {
+  atomic_store(&most, 0);
+  check_fib(21, 10946);
+  struct queens q = {0, 0, 0, 0, 0};
+  place_queens(&q);
+  CHECK_EQUAL(q.solutions, 92);
+  if (joins_run_threads()) CHECK(atomic_load(&most) <= 100L * mltp_vps_active());
+}
+
+static atomic_int stop, rounds;
+
+static void *yield_and_count(void *p0) {
+  while (!atomic_load(&stop)) {
+    atomic_fetch_add(&rounds, 1);
+    mltp_yield();
+  }
+  return p0;
+}
+
+static void *set_flag(void *p0) {
+  atomic_store((atomic_int *)p0, 1);
+  return NULL;
+}
+
+/* A started thread that is ready gets its turn for as long as the recursion lasts. */
+static void recursion_lets_started_threads_run(void) {
+  atomic_store(&stop, 0);
+  atomic_store(&rounds, 0);
+  mltp_t *thread = spawn(yield_and_count, NULL);
+  while (atomic_load(&rounds) < 100) check_fib(15, 610);
+  atomic_store(&stop, 1);
+  CHECK_EQUAL(mltp_join(thread, NULL), 0);
+}
+
+/* So does one that has not started, although a started thread is always ready too. */
+static void recursion_lets_fresh_threads_begin(void) {
+  atomic_int begun[3] = {0};
+  mltp_t *threads[3];
+  atomic_store(&stop, 0);
+  mltp_t *yielder = spawn(yield_and_count, NULL);
+  for (int i = 0; i < 3; i++) threads[i] = spawn(set_flag, &begun[i]);
+  while (!(atomic_load(&begun[0]) && atomic_load(&begun[1]) && atomic_load(&begun[2])))
+    check_fib(12, 144);
+  atomic_store(&stop, 1);
+  CHECK_EQUAL(mltp_join(yielder, NULL), 0);
+  for (int i = 0; i < 3; i++) CHECK_EQUAL(mltp_join(threads[i], NULL), 0);
+}
+
+static void *fib_often(void *p0) {
+  while (!atomic_load((atomic_int *)p0)) check_fib(12, 144);
+  return NULL;
+}
+
+/* Nor do several recursions that never end keep a thread from its turn. */
+static void recursions_interrupt_each_other(void) {
+  atomic_int over = 0;
+  mltp_t *threads[4];
+  for (int i = 0; i < 4; i++) threads[i] = spawn(fib_often, &over);
+  mltp_t *last = spawn(set_flag, &over);
+  while (!atomic_load(&over)) check_fib(12, 144);
+  for (int i = 0; i < 4; i++) CHECK_EQUAL(mltp_join(threads[i], NULL), 0);
+  CHECK_EQUAL(mltp_join(last, NULL), 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST_ONE_VP(recursion_is_depth_first),           TEST(recursion_is_depth_first),
+      TEST_ONE_VP(recursion_lets_started_threads_run), TEST(recursion_lets_started_threads_run),
+      TEST_ONE_VP(recursion_lets_fresh_threads_begin), TEST(recursion_lets_fresh_threads_begin),
+      TEST_ONE_VP(recursions_interrupt_each_other),    TEST(recursions_interrupt_each_other),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
