@@ -6,8 +6,8 @@
  * `PROGRAM ROW VPS MS` measures one row for about MS milliseconds on VPS kernel
  * threads and prints one line of JSON. A row that any number of threads can take part in
  * may be named with their number, as in barrier-64; --ops N asks for exactly N operations.
- * `bench/micro.c` runs these programs in turn; a library that crashes, hangs or leaks harms nobody
- * else's figures. Everything here is callable from C and C++.
+ * `bench/threads/micro.c` runs these programs in turn; a library that crashes, hangs or leaks harms
+ * nobody else's figures. Everything here is callable from C and C++.
  */
 #ifndef MLTP_BENCH_PEER_H
 #define MLTP_BENCH_PEER_H

@@ -14,8 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "child.h"
-#include "stats.h"
+#include "harness/child.h"
+#include "harness/stats.h"
 
 #include <cmocka.h>
 

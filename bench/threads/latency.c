@@ -16,9 +16,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../experiment.h"
-#include "../strategies.h"
-#include "../timer.h"
+#include "harness/experiment.h"
+#include "harness/timer.h"
+#include "strategies.h"
 
 static struct {
   atomic_int busy; /* threads that keep the other processors busy */

@@ -10,7 +10,7 @@
 #include "experiment.h"
 #include "load.h"
 #include "report.h"
-#include "strategies.h"
+#include "threads/strategies.h"
 
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
 

@@ -7,8 +7,8 @@
 #ifndef BENCH_STRATEGIES_H
 #define BENCH_STRATEGIES_H
 
-#include "experiment.h"
-#include "stats.h"
+#include "harness/experiment.h"
+#include "harness/stats.h"
 
 enum { BENCH_STRATEGIES = 6 };
 

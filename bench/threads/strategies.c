@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "child.h"
-#include "report.h"
+#include "harness/child.h"
+#include "harness/report.h"
 
 const char *const bench_strategies[BENCH_STRATEGIES] = {"single", "multi", "freelist",
                                                         "idleq",  "local", "default"};

@@ -8,8 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "../experiment.h"
-#include "../timer.h"
+#include "harness/experiment.h"
+#include "harness/timer.h"
 
 /** Elements a side of a tile: three tiles (24 KiB) fit a first-level cache. */
 enum { TILE = 32 };

@@ -18,12 +18,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../child.h"
-#include "../experiment.h"
-#include "../report.h"
-#include "../timer.h"
-#include "../work.h"
 #include "alternatives/spin/spinlock.h"
+#include "harness/child.h"
+#include "harness/experiment.h"
+#include "harness/report.h"
+#include "harness/timer.h"
+#include "harness/work.h"
 
 enum { RUNS_MOST = 1000, EXIT_USAGE = 2 };
 

@@ -18,10 +18,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../child.h"
-#include "../experiment.h"
-#include "../report.h"
-#include "../timer.h"
+#include "harness/child.h"
+#include "harness/experiment.h"
+#include "harness/report.h"
+#include "harness/timer.h"
 
 enum { RUNS_MOST = 100 };
 

@@ -13,9 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "experiment.h"
+#include "harness/experiment.h"
+#include "harness/report.h"
 #include "mpi.h"
-#include "report.h"
 
 enum { WAYS = 5, RUNS_MAX = 99, HALVES_MIN = 2, HALVES_MAX = 6 };
 

@@ -15,10 +15,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../experiment.h"
-#include "../strategies.h"
-#include "../timer.h"
-#include "../work.h"
+#include "harness/experiment.h"
+#include "harness/timer.h"
+#include "harness/work.h"
+#include "strategies.h"
 
 /** What one VP counts; nobody else writes to it. */
 struct tally {

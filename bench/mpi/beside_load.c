@@ -13,10 +13,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "experiment.h"
-#include "load.h"
+#include "harness/experiment.h"
+#include "harness/load.h"
+#include "harness/report.h"
 #include "mpi.h"
-#include "report.h"
 
 enum { QUIET, LOADED, SIDES, RUNS_MAX = 99, SETTLE_NS = 20000000 };
 

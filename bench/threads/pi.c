@@ -6,8 +6,8 @@
  */
 #include <math.h>
 
-#include "../experiment.h"
-#include "../timer.h"
+#include "harness/experiment.h"
+#include "harness/timer.h"
 
 struct pi {
   const struct par *par;

@@ -32,8 +32,8 @@
 #ifndef BENCH_OCEAN_H
 #define BENCH_OCEAN_H
 
-#include "../experiment.h"
 #include "grid.h"
+#include "harness/experiment.h"
 
 enum {
   OCEAN_LEVELS_MAX = 16,

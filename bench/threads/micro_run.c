@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "child.h"
+#include "harness/child.h"
 #include "micro.h"
 
 extern char **environ;

@@ -19,10 +19,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "child.h"
-#include "experiment.h"
-#include "report.h"
-#include "timer.h"
+#include "harness/child.h"
+#include "harness/experiment.h"
+#include "harness/report.h"
+#include "harness/timer.h"
 
 enum {
   WINDOWS = 100,

@@ -2,7 +2,7 @@
 /** @file experiments.c The table of experiments: one line each. */
 #include "experiment.h"
 
-#include "micro.h"
+#include "threads/micro.h"
 
 const struct experiment *const bench_experiments[] = {
     &bench_pi,        &bench_matmul,       &bench_ocean,    &bench_lifecycle,

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "experiment.h"
-#include "report.h"
+#include "harness/experiment.h"
+#include "harness/report.h"
 
 enum { IMPLS_MAX = 10, RUNS_MAX = 99, QUICK_RANKS = 16 };
 

@@ -2,7 +2,7 @@
 /** @file ocean.c The experiment: a crew of threads steps the ocean. */
 #include "ocean.h"
 
-#include "../timer.h"
+#include "harness/timer.h"
 
 struct voyage {
   struct ocean *ocean;

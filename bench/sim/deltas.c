@@ -9,9 +9,9 @@
 #include <mltp/sim.h>
 #include <stdlib.h>
 
-#include "../experiment.h"
-#include "../timer.h"
-#include "../work.h"
+#include "harness/experiment.h"
+#include "harness/timer.h"
+#include "harness/work.h"
 
 enum { STEPS = 10000 /* of bench_work() */ };
 

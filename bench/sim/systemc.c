@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "micro.h"
-#include "report.h"
+#include "harness/report.h"
+#include "threads/micro.h"
 
 enum { STOCK, OURS, WAYS };
 

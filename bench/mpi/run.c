@@ -16,9 +16,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "child.h"
+#include "harness/child.h"
+#include "harness/timer.h"
 #include "mpi.h"
-#include "timer.h"
 
 extern char **environ;
 

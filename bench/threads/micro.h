@@ -8,7 +8,7 @@
 
 #include <limits.h>
 
-#include "experiment.h"
+#include "harness/experiment.h"
 
 /** What is read off a run. */
 enum micro_value {

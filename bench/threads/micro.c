@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report.h"
+#include "harness/report.h"
 
 enum { PEERS = 7, EXIT_USAGE = 2 };
 
