@@ -23,6 +23,14 @@ int os_file_open(const char *path, int *fd, size_t *size) {
 
 void os_file_close(int fd) { close(fd); }
 
+int os_file_identity(int fd, uint64_t *device, uint64_t *inode) {
+  struct stat status;
+  if (fstat(fd, &status) != 0) return errno;
+  *device = status.st_dev;
+  *inode = status.st_ino;
+  return 0;
+}
+
 int os_file_make(const char *path, int *fd) {
   *fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
   return *fd < 0 ? errno : 0;

@@ -9,12 +9,15 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /** Opens a file to read and map. @param[out] size of the file; @return errno value: EISDIR of
  * what is no plain file. */
 int os_file_open(const char *path, int *fd, size_t *size);
 void os_file_close(int fd);
+/** Tells which file it is: two descriptors of one file have the same pair of numbers. */
+int os_file_identity(int fd, uint64_t *device, uint64_t *inode);
 /** Opens a file to append to, empty at first. */
 int os_file_make(const char *path, int *fd);
 /** Allows as many open files as the process may allow itself. */

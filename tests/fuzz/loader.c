@@ -24,6 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void drop(struct tm_program *program) {
   for (int i = 0; i < program->image_count; i++) tm_image_drop(program->images[i]);
   if (program->arena != NULL) os_unmap(program->arena, program->slot * RANKS);
+  free(program->images);
   free(program->records);
   free(program->copies);
   free(program->choices);
@@ -34,11 +35,12 @@ static void drop(struct tm_program *program) {
 static void load(const char *path) {
   static const char *const names[] = {"main", "", "no such name"};
   struct tm_program program = {.ranks = RANKS};
-  program.images[0] = tm_image_read(path);
-  if (program.images[0] == NULL) return;
-  program.image_count = 1;
-  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-    tm_image_find(program.images[0], names[i]);
+  struct tm_image *image = tm_image_read(path);
+  if (image == NULL || !tm_program_add(&program, image)) return;
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    struct tm_wanted wanted = tm_want(names[i], NULL);
+    tm_image_find(image, &wanted);
+  }
   tm_image_name_at(program.images[0], program.images[0]->entry);
   if (tm_program_find_libraries(&program)) {
     tm_program_lay_out(&program);

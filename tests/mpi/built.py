@@ -196,13 +196,6 @@ class Refused(Programs):
         self.refused(program, "it uses a thread-local variable of a library that all ranks share",
                      LD_PRELOAD=str(shared))
 
-    def test_too_many_libraries(self):
-        one = self.shared_object("0", "")
-        for i in range(1, 64):
-            shutil.copy(one, self.folder / f"lib{i}.so")
-        self.refused(self.build("user", "int main(void) { return 0; }", *self.using(*map(str, range(64)))),
-                     "it has more than 63 libraries of its own")
-
     def test_sanitizer(self):
         program = self.build("sanitized", "int main(void) { return 0; }", "-fsanitize=address")
         self.refused(program, "it was built with -fsanitize=address, and this tmpirun was not")

@@ -8,6 +8,14 @@
 enum { MT_ARCH_ELF_MACHINE = EM_X86_64 };
 #define MT_ARCH_ELF_NAME "x86-64"
 
+/* How ld.so(8) finds libraries: the kind of an entry in the cache of ldconfig(8), $LIB, $PLATFORM,
+ * and the folders of this processor. */
+enum { MT_ARCH_CACHE_KIND = 0x303 };
+#define MT_ARCH_LIB "lib/x86_64-linux-gnu"
+#define MT_ARCH_PLATFORM "x86_64"
+#define MT_ARCH_SYSTEM_FOLDERS                                                                     \
+  "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64"
+
 static inline enum mt_arch_reloc mt_arch_reloc(uint32_t type) {
   switch (type) {
     case R_X86_64_NONE: return MT_RELOC_NONE;

@@ -77,11 +77,20 @@ const void *tm_wrapper(const char *name);
 /** The call a rank is in; NULL: none. */
 const struct tm_seen *tm_seen_of(int rank);
 
+/** A library of the program. */
+struct tm_library {
+  const char *path;
+  const char *why_shared; /* NULL: each rank has its own copy */
+  size_t bytes;           /* of memory that a copy takes when it is made */
+};
+
 /** What tmpirun asks for. */
 struct tm_check_options {
   bool check;
   bool report;
   const char *report_file; /* NULL: stderr */
+  /* lists the libraries of the program, at its end; NULL: no memory */
+  struct tm_library *(*libraries)(size_t *count);
 };
 
 /** The module's one symbol. */
@@ -130,7 +139,7 @@ void tm_unstarted_begin(const struct tm_seen *seen);
 
 void tm_type_match_start(void);
 
-bool tm_traffic_start(const char *file);
+bool tm_traffic_start(const struct tm_check_options *options);
 void tm_traffic_end(const struct tm_seen *seen, uint64_t now);
 void tm_traffic_finish(void);
 

@@ -72,7 +72,7 @@ static bool start(const struct tm_check_options *chosen) {
     if (!tm_collective_start() || !tm_buffers_start()) return false;
     tm_type_match_start();
   }
-  return !options.report || tm_traffic_start(options.report_file);
+  return !options.report || tm_traffic_start(&options);
 }
 
 static unsigned finish(void) {

@@ -19,13 +19,15 @@ struct count {
 
 static struct count *counts; /* [rank] a row of all calls for each rank */
 static const char *file;
+static struct tm_library *(*list_libraries)(size_t *count);
 
 static struct count *count_of(int rank, int call) {
   return &counts[(size_t)rank * (size_t)tm_call_count + (size_t)call];
 }
 
-bool tm_traffic_start(const char *name) {
-  file = name;
+bool tm_traffic_start(const struct tm_check_options *options) {
+  file = options->report_file;
+  list_libraries = options->libraries;
   counts = calloc((size_t)tm_job.size * (size_t)tm_call_count, sizeof *counts);
   return counts != NULL;
 }
@@ -118,6 +120,20 @@ static struct waits sum_of_waits(void) {
 
 static double seconds(uint64_t ns) { return (double)ns / 1e9; }
 
+static void print_libraries(FILE *out) {
+  size_t count = 0;
+  struct tm_library *libraries = list_libraries(&count);
+  fprintf(out, "%-60s %12s  %s\n", "library", "KiB a rank", "ranks");
+  for (size_t i = 0; libraries != NULL && i < count; i++) {
+    const struct tm_library *l = &libraries[i];
+    if (l->why_shared == NULL)
+      fprintf(out, "%-60s %12zu  have copies of their own\n", l->path, l->bytes / 1024);
+    else
+      fprintf(out, "%-60s %12s  share it: %s\n", l->path, "", l->why_shared);
+  }
+  free(libraries);
+}
+
 static void print_text(FILE *out) {
   fprintf(out, "tmpi: report of %d ranks; seconds are those spent in the call, waiting included\n",
           tm_job.size);
@@ -137,6 +153,20 @@ static void print_text(FILE *out) {
       "in %lu calls ranks have waited %lu times: %lu parked, %lu spun until it came; %lu spun in "
       "vain, %.6f s at most\n",
       w.calls, w.parks + w.paid, w.parks, w.paid, w.vain, seconds(w.vain * w.spin_ns));
+  print_libraries(out);
+}
+
+static json_t *json_of_libraries(void) {
+  size_t count = 0;
+  struct tm_library *libraries = list_libraries(&count);
+  json_t *all = json_array();
+  for (size_t i = 0; libraries != NULL && i < count; i++) {
+    const struct tm_library *l = &libraries[i];
+    json_array_append_new(all, json_pack("{s:s, s:s?, s:I}", "path", l->path, "shared",
+                                         l->why_shared, "bytes", (json_int_t)l->bytes));
+  }
+  free(libraries);
+  return all;
 }
 
 static json_t *json_of_rank(int rank) {
@@ -160,7 +190,8 @@ static bool print_json(FILE *out) {
   json_t *waits = json_pack("{s:I, s:I, s:I, s:I, s:f}", "calls", (json_int_t)w.calls, "parks",
                             (json_int_t)w.parks, "spins_paid", (json_int_t)w.paid, "spins_vain",
                             (json_int_t)w.vain, "spin_us", (double)w.spin_ns / 1e3);
-  json_t *whole = json_pack("{s:i, s:o, s:o}", "size", tm_job.size, "waits", waits, "ranks", ranks);
+  json_t *whole = json_pack("{s:i, s:o, s:o, s:o}", "size", tm_job.size, "waits", waits, "ranks",
+                            ranks, "libraries", json_of_libraries());
   bool written = whole != NULL && json_dumpf(whole, out, JSON_INDENT(1)) == 0;
   if (written) fputc('\n', out);
   json_decref(whole);

@@ -78,6 +78,10 @@ static bool add_segment(struct tm_image *image, const Elf64_Phdr *p, size_t file
   size_t before = image->segment_count > 0 ? image->segments[image->segment_count - 1].end : 0;
   size_t limit = (size_t)1 << 40;
   if (image->segment_count == TM_SEGMENTS_MAX) return tm_damaged(image->path, "too many segments");
+  size_t align = p->p_align > PAGE ? p->p_align : PAGE;
+  if ((align & (align - 1)) != 0 || align > limit)
+    return tm_damaged(image->path, "its alignment makes no sense");
+  if (align > image->align) image->align = align;
   if (p->p_filesz > p->p_memsz || p->p_offset > file_size ||
       p->p_filesz > file_size - p->p_offset || p->p_vaddr >= limit || p->p_memsz >= limit ||
       page_down(p->p_vaddr) < page_up(before) || p->p_vaddr % PAGE != p->p_offset % PAGE)
@@ -89,6 +93,18 @@ static bool add_segment(struct tm_image *image, const Elf64_Phdr *p, size_t file
                           p->p_offset, (p->p_flags & PF_W) != 0, (p->p_flags & PF_X) != 0};
   image->span = page_up(p->p_vaddr + p->p_memsz);
   return true;
+}
+
+/* Reads a writable segment into the pristine image; maps any other. */
+static bool show_segment(const struct tm_image *image, const struct tm_segment *s) {
+  size_t lead = s->start - page_down(s->start), size = s->file_end - s->start;
+  if (size == 0) return true;
+  int error = s->writable
+                  ? os_file_read(image->fd, image->pristine + s->start, size, (off_t)s->file_offset)
+                  : os_map_file(image->pristine + s->start - lead, page_up(lead + size), image->fd,
+                                (off_t)(s->file_offset - lead), false);
+  if (error == ENOMEM) return tm_refuse(image->path, "no memory to read it (free some)");
+  return error == 0 ? true : tm_damaged(image->path, "a segment cannot be read");
 }
 
 static bool read_segments(struct tm_image *image, const Elf64_Ehdr *header, size_t file_size) {
@@ -104,12 +120,8 @@ static bool read_segments(struct tm_image *image, const Elf64_Ehdr *header, size
   if (image->pristine == NULL)
     return tm_refuse(image->path, "no address space for its %zu KiB (a higher ulimit -v)",
                      image->span / 1024);
-  for (int i = 0; i < image->segment_count; i++) {
-    const struct tm_segment *s = &image->segments[i];
-    if (os_file_read(image->fd, image->pristine + s->start, s->file_end - s->start,
-                     (off_t)s->file_offset) != 0)
-      return tm_damaged(image->path, "a segment cannot be read");
-  }
+  for (int i = 0; i < image->segment_count; i++)
+    if (!show_segment(image, &image->segments[i])) return false;
   for (size_t i = 0; i < count; i++) {
     const Elf64_Phdr *p = &headers[i];
     bool used = p->p_type == PT_DYNAMIC || p->p_type == PT_TLS || p->p_type == PT_GNU_EH_FRAME;
@@ -128,7 +140,8 @@ static bool read_segments(struct tm_image *image, const Elf64_Ehdr *header, size
       image->tls_file_size = p->p_filesz;
       image->tls_size = p->p_memsz;
       image->tls_align = p->p_align > 0 ? p->p_align : 1;
-      if (p->p_memsz < p->p_filesz || p->p_memsz > (size_t)1 << 32 || image->tls_align > PAGE)
+      if (p->p_memsz < p->p_filesz || p->p_memsz > (size_t)1 << 32 ||
+          (image->tls_align & (image->tls_align - 1)) != 0 || image->tls_align > (size_t)1 << 30)
         return tm_damaged(image->path, "its thread-locals make no sense");
     }
   }
@@ -149,6 +162,16 @@ size_t tm_image_dynamic(const struct tm_image *image, Elf64_Sxword tag) {
   for (size_t i = 0; i < image->dynamic_count && image->dynamic[i].d_tag != DT_NULL; i++)
     if (image->dynamic[i].d_tag == tag) return image->dynamic[i].d_un.d_val;
   return 0;
+}
+
+const char *tm_image_dynamic_string(const struct tm_image *image, Elf64_Sxword tag) {
+  for (size_t i = 0; i < image->dynamic_count && image->dynamic[i].d_tag != DT_NULL; i++)
+    if (image->dynamic[i].d_tag == tag) return tm_image_string(image, image->dynamic[i].d_un.d_val);
+  return NULL;
+}
+
+bool tm_image_has_static_tls(const struct tm_image *image) {
+  return (tm_image_dynamic(image, DT_FLAGS) & DF_STATIC_TLS) != 0;
 }
 
 static bool read_table(struct tm_image *image, struct tm_table *table, Elf64_Sxword at,
@@ -184,7 +207,11 @@ struct tm_image *tm_image_drop(struct tm_image *image) {
   if (image->fd >= 0) os_file_close(image->fd);
   if (image->pristine != NULL) os_unmap(image->pristine, image->span + PAGE);
   free(image->exports);
-  free(image->wanted_versions);
+  free(image->buckets);
+  free(image->version_names);
+  free(image->needs);
+  free(image->maps);
+  free(image->name);
   free(image->path);
   free(image);
   return NULL;
@@ -198,7 +225,8 @@ static bool open_image(struct tm_image *image, size_t *size, Elf64_Ehdr *header)
                      error == EISDIR ? "it is no plain file" : strerror(error));
   }
   size_t header_size = *size < sizeof *header ? *size : sizeof *header;
-  if (os_file_read(image->fd, header, header_size, 0) != 0)
+  if (os_file_identity(image->fd, &image->device, &image->inode) != 0 ||
+      os_file_read(image->fd, header, header_size, 0) != 0)
     return tm_damaged(image->path, "it cannot be read");
   return true;
 }
@@ -212,6 +240,7 @@ struct tm_image *tm_image_read(const char *path) {
     return NULL;
   }
   image->fd = -1;
+  image->align = PAGE;
   image->path = strdup(path);
   if (image->path == NULL) {
     tm_refuse(path, "no memory (free some)");

@@ -3,10 +3,10 @@
  * @file image.h
  * An ELF file of the program: read and checked once, then placed once for each rank.
  *
- * All offsets are from the image's first byte in memory. `pristine` is a copy of the image as it
- * lies there before it runs, with a page of zeroes behind it: tables are read from it, and the
- * writable part of each rank's copy is made from it. Whatever a file says is checked against its
- * bounds before it is followed.
+ * All offsets are from the image's first byte in memory. `pristine` shows the image as it lies
+ * there before it runs, with a page of zeroes behind it: tables are read from it, and the writable
+ * part of each rank's copy is made from it. Its read-only parts are mapped from the file. Whatever
+ * a file says is checked against its bounds before it is followed.
  */
 #ifndef TM_LOADER_IMAGE_H
 #define TM_LOADER_IMAGE_H
@@ -34,13 +34,35 @@ struct tm_table {
 struct tm_symbol {
   const char *name;
   const Elf64_Sym *symbol;
+  const char *version; /* NULL: none */
+  bool old;            /* only for callers that ask for its version: there is a newer one */
+  uint32_t hash;
+  uint32_t next; /* in its bucket: index plus 1; 0: the last one */
+};
+
+/** A symbol that is looked for. */
+struct tm_wanted {
+  const char *name;
+  const char *version; /* NULL: any */
+  uint32_t hash;
+};
+
+struct tm_image;
+
+/** What one entry DT_NEEDED leads to: another image, or a library that all ranks share. */
+struct tm_need {
+  struct tm_image *image; /* NULL: shared */
+  void *shared;           /* of dlopen() */
 };
 
 struct tm_image {
   char *path;
+  char *name; /* by which it is needed; NULL: by none */
   int fd;
+  uint64_t device, inode; /* two spellings of one file are one library */
   char *pristine;
-  size_t span; /* bytes in memory, a multiple of the page size */
+  size_t span;  /* bytes in memory, a multiple of the page size */
+  size_t align; /* of its first byte in memory: a page or more */
   struct tm_segment segments[TM_SEGMENTS_MAX];
   int segment_count;
   size_t entry;
@@ -56,13 +78,19 @@ struct tm_image {
   size_t unwind;                                        /* offset of .eh_frame_hdr; 0: none */
   size_t headers, header_count;                         /* program headers, in memory */
 
-  struct tm_symbol *exports; /* by name */
-  size_t export_count;
+  struct tm_symbol *exports;
+  uint32_t *buckets; /* of exports: index plus 1; 0: empty */
+  size_t export_count, bucket_count;
   size_t symbol_count;
-  const char **wanted_versions; /* by the number in `versions`; NULL: any */
+  const char **version_names; /* by the number in `versions`; NULL: the file has none */
 
-  size_t place;     /* offset in a rank's slot */
-  size_t tls_place; /* likewise of its thread-locals */
+  const struct tm_image *needed_by; /* the first image that needs it; NULL: the application */
+  struct tm_need *needs;            /* in the order of the dynamic section */
+  size_t need_count;
+
+  size_t place;          /* offset in a rank's slot */
+  size_t tls_place;      /* likewise of its thread-locals */
+  struct link_map *maps; /* of its copies, by rank */
 };
 
 /** Reads a file and checks it. @return it, or NULL after a message. */
@@ -83,8 +111,11 @@ bool tm_image_in_file(const struct tm_image *image, size_t offset, size_t size);
 /** @return whether they lie in one part that the program may write to: what relocations change. */
 bool tm_image_writable(const struct tm_image *image, size_t offset, size_t size);
 
-/** @return what the image defines under that name, or NULL. */
-const Elf64_Sym *tm_image_find(const struct tm_image *image, const char *name);
+/** Prepares a search. version: NULL is any. */
+struct tm_wanted tm_want(const char *name, const char *version);
+
+/** Returns the symbol that the image defines, by the rules of ld.so(8) for versions; NULL: none. */
+const Elf64_Sym *tm_image_find(const struct tm_image *image, const struct tm_wanted *wanted);
 
 /** @return the version of a symbol the image asks others for; NULL: any. */
 const char *tm_image_version(const struct tm_image *image, size_t index);
@@ -98,6 +129,12 @@ bool tm_image_read_symbols(struct tm_image *image);
 
 /** @return the value of an entry of the dynamic section; 0: it has none. */
 size_t tm_image_dynamic(const struct tm_image *image, Elf64_Sxword tag);
+
+/** @return the string that such an entry names; NULL: it has none. */
+const char *tm_image_dynamic_string(const struct tm_image *image, Elf64_Sxword tag);
+
+/** @return whether its thread-locals are at fixed distances from the thread pointer. */
+bool tm_image_has_static_tls(const struct tm_image *image);
 
 /** Says that a file is damaged. @return false. */
 bool tm_damaged(const char *path, const char *what);

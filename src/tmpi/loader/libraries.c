@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which libraries a program needs, and whether each rank gets its own. */
+/*
+ * The libraries of a program: which there are, and whether each rank gets its own (policy.h).
+ *
+ * A library that ranks share is loaded by ld.so(8), and so is all that it needs. When that is a
+ * library some image already has for itself, there would be two of it; so the walk starts again,
+ * and this time the library is shared from the start.
+ */
 #include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>
@@ -7,130 +13,208 @@
 #include <string.h>
 
 #include "os/map.h"
+#include "tmpi/loader/policy.h"
 #include "tmpi/loader/program.h"
+#include "tmpi/loader/search.h"
 #include "tmpi/mpi.h"
 
-enum { PATH_MAX_HERE = 4096 };
+static bool no_memory(const struct tm_program *program) {
+  return tm_refuse(program->images[0]->path, "no memory for its libraries (free some)");
+}
 
-static bool file_exists(const char *path) {
-  int fd;
-  size_t size;
-  if (os_file_open(path, &fd, &size) != 0) return false;
-  os_file_close(fd);
+bool tm_program_add(struct tm_program *program, struct tm_image *image) {
+  if (program->image_count == program->image_room) {
+    int room = program->image_room * 2 + 16;
+    struct tm_image **larger = realloc(program->images, (size_t)room * sizeof(struct tm_image *));
+    if (larger == NULL) return tm_refuse(image->path, "no memory (free some)");
+    program->images = larger;
+    program->image_room = room;
+  }
+  program->images[program->image_count++] = image;
   return true;
 }
 
-static bool is_system_folder(const char *folder) {
-  static const char *const system[] = {"/lib", "/usr/lib", "/usr/local/lib"};
-  for (size_t i = 0; i < sizeof system / sizeof system[0]; i++)
-    if (strncmp(folder, system[i], strlen(system[i])) == 0) return true;
-  return false;
+/* ---- what ranks share */
+
+static bool note_shared(struct tm_program *program, const char *name, const char *why) {
+  for (int i = 0; i < program->shared_count; i++)
+    if (strcmp(program->shared[i].name, name) == 0) return true;
+  size_t count = (size_t)program->shared_count + 1;
+  struct tm_shared *larger = realloc(program->shared, count * sizeof *larger);
+  if (larger == NULL) return no_memory(program);
+  program->shared = larger;
+  program->shared[program->shared_count] = (struct tm_shared){strdup(name), why};
+  return program->shared[program->shared_count++].name != NULL ? true : no_memory(program);
 }
 
-/* Writes one folder of a search path, $ORIGIN replaced. @return what follows it. */
-static const char *next_folder(const char *list, const struct tm_image *image, char *folder) {
-  size_t length = strcspn(list, ":"), used = 0;
-  const char *slash = strrchr(image->path, '/');
-  const char *origin = slash != NULL ? image->path : ".";
-  size_t origin_length = slash != NULL ? (size_t)(slash - image->path) : 1;
-  static const char *const words[] = {"$ORIGIN", "${ORIGIN}"};
-  size_t skip = 0;
-  for (size_t i = 0; i < 2; i++)
-    if (strncmp(list, words[i], strlen(words[i])) == 0) skip = strlen(words[i]);
-  if (skip > 0 && origin_length < PATH_MAX_HERE) {
-    memcpy(folder, origin, origin_length);
-    used = origin_length;
-  }
-  size_t rest = length - skip < PATH_MAX_HERE - 1 - used ? length - skip : 0;
-  memcpy(folder + used, list + skip, rest);
-  folder[used + rest] = '\0';
-  return list[length] == ':' ? list + length + 1 : list + length;
+/* The name by which an image is known: as another needs it, or as it calls itself. */
+static bool has_name(const struct tm_image *image, const char *name) {
+  const char *own = tm_image_dynamic_string(image, DT_SONAME);
+  return (image->name != NULL && strcmp(image->name, name) == 0) ||
+         (own != NULL && strcmp(own, name) == 0);
 }
 
-/* @return whether the library lies in a folder of the list that is not the system's; where. */
-static bool search(const char *list, const struct tm_image *image, const char *name, char *where) {
-  char folder[PATH_MAX_HERE];
-  while (list != NULL && *list != '\0') {
-    list = next_folder(list, image, folder);
-    if (folder[0] == '\0' || is_system_folder(folder)) continue;
-    int length = snprintf(where, PATH_MAX_HERE, "%s/%s", folder, name);
-    if (length > 0 && length < PATH_MAX_HERE && file_exists(where)) return true;
-  }
-  return false;
-}
-
-static const char *dynamic_string(const struct tm_image *image, Elf64_Sxword tag) {
-  for (size_t i = 0; i < image->dynamic_count && image->dynamic[i].d_tag != DT_NULL; i++)
-    if (image->dynamic[i].d_tag == tag) return tm_image_string(image, image->dynamic[i].d_un.d_val);
+static struct tm_image *find_by_name(const struct tm_program *program, const char *name) {
+  for (int i = 1; i < program->image_count; i++)
+    if (has_name(program->images[i], name)) return program->images[i];
   return NULL;
 }
 
-static bool add_private(struct tm_program *program, const char *path) {
-  for (int i = 0; i < program->image_count; i++)
-    if (strcmp(program->images[i]->path, path) == 0) return true;
-  if (program->image_count == TM_IMAGES_MAX - 1) /* one more may be our own */
+static bool refuse_other_mpi(const struct tm_program *program, const char *user, const char *name) {
+  if (user == NULL)
     return tm_refuse(program->images[0]->path,
-                     "it has more than %d libraries of its own (link "
-                     "some statically)",
-                     TM_IMAGES_MAX - 1);
-  struct tm_image *image = tm_image_read(path);
-  if (image != NULL) program->images[program->image_count++] = image;
-  return image != NULL;
+                     "it was built for another MPI, %s, without the standard ABI (build it by "
+                     "tmpicc)",
+                     name);
+  return tm_refuse(program->images[0]->path,
+                   "%s, which it needs, was built for another MPI, %s, without the standard ABI "
+                   "(use one without MPI, or build it by tmpicc)",
+                   user, name);
 }
 
-/* @return whether each rank needs its own: a run-time library that keeps streams, units, formats or
- * handlers for the process. */
-static bool is_language(const char *name) {
-  static const char *const libraries[] = {"libstdc++.so.", "libgfortran.so."};
-  for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++)
-    if (strncmp(name, libraries[i], strlen(libraries[i])) == 0) return true;
-  return false;
+/* Shares what a library needs that ld.so(8) has loaded. */
+static bool share_needs(struct tm_program *program, const struct link_map *map) {
+  const char *strings = NULL;
+  for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++)
+    if (d->d_tag == DT_STRTAB) strings = (const char *)d->d_un.d_ptr;
+  for (const ElfW(Dyn) *d = map->l_ld; strings != NULL && d->d_tag != DT_NULL; d++) {
+    if (d->d_tag != DT_NEEDED) continue;
+    const char *name = strings + d->d_un.d_val;
+    if (tm_policy_is_other_mpi(name)) return refuse_other_mpi(program, map->l_name, name);
+    if (tm_policy_is_language(name) || tm_policy_shared(name) != NULL) continue;
+    if (!tm_policy_share(name)) return no_memory(program);
+    if (find_by_name(program, name) != NULL) program->walk_again = true;
+    struct link_map *needed;
+    void *handle = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+    if (handle != NULL && dlinfo(handle, RTLD_DI_LINKMAP, &needed) == 0 &&
+        !share_needs(program, needed))
+      return false;
+  }
+  return true;
 }
 
-/* The dynamic linker knows where a library is; it has loaded it for that. */
-static bool add_language(struct tm_program *program, void *handle) {
-  struct link_map *map;
-  if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0)
-    return tm_refuse(program->images[0]->path, "%s (report this)", dlerror());
-  return add_private(program, map->l_name);
-}
-
-/* Its library has to be there before all others, and to be told of switches. @return NULL: none. */
+/* The library of a sanitizer has to be there before all others. */
 static const char *sanitizer_of(const char *name) {
   return strncmp(name, "libasan.so", 10) == 0   ? "address"
          : strncmp(name, "libtsan.so", 10) == 0 ? "thread"
                                                 : NULL;
 }
 
-static bool add_library(struct tm_program *program, const struct tm_image *image,
-                        const char *name) {
-  char where[PATH_MAX_HERE];
-  int mode = RTLD_NOW | RTLD_GLOBAL;
-  if (strchr(name, '/') != NULL) return add_private(program, name);
-  void *loaded = dlopen(name, mode | RTLD_NOLOAD);
-  if (loaded != NULL && is_language(name)) return add_language(program, loaded);
+static bool add_shared(struct tm_program *program, const struct tm_image *image, const char *name,
+                       const char *why, struct tm_need *need) {
+  char where[PATH_MAX];
+  struct link_map *map;
+  need->shared = dlopen(name, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
   const char *sanitizer = sanitizer_of(name);
-  if (loaded == NULL && sanitizer != NULL)
+  if (need->shared == NULL && sanitizer != NULL)
     return tm_refuse(
         image->path,
         "it was built with -fsanitize=%s, and this tmpirun was not (build and run it by "
         "the tmpicc and tmpirun of ./dev %.1ssan)",
         sanitizer, sanitizer);
-  if (loaded != NULL) return true; /* libc, libmpi_abi, ... */
-  if (search(dynamic_string(image, DT_RPATH), image, name, where) ||
-      search(getenv("LD_LIBRARY_PATH"), image, name, where) ||
-      search(dynamic_string(image, DT_RUNPATH), image, name, where))
-    return add_private(program, where);
-  if (strncmp(name, "libmpi.so", 9) == 0 || strncmp(name, "libmpich.so", 11) == 0)
-    return tm_refuse(image->path,
-                     "it was built for another MPI, %s, without the standard ABI "
-                     "(build it by tmpicc)",
-                     name);
-  loaded = dlopen(name, is_language(name) ? RTLD_LAZY | RTLD_LOCAL : mode);
-  if (loaded != NULL) return !is_language(name) || add_language(program, loaded);
-  return tm_refuse(image->path, "it needs a library: %s (install it, or set LD_LIBRARY_PATH)",
-                   dlerror());
+  if (need->shared == NULL)
+    need->shared = dlopen(tm_search(image, name, where) ? where : name, RTLD_NOW | RTLD_GLOBAL);
+  if (need->shared == NULL || dlinfo(need->shared, RTLD_DI_LINKMAP, &map) != 0)
+    return tm_refuse(image->path, "it needs a library: %s (install it, or set LD_LIBRARY_PATH)",
+                     dlerror());
+  return note_shared(program, name, why) && share_needs(program, map);
 }
+
+/* ---- what each rank has */
+
+/* @return the image that is the same file; NULL: none. */
+static struct tm_image *find_same(const struct tm_program *program, const struct tm_image *image) {
+  for (int i = 0; i < program->image_count; i++)
+    if (program->images[i]->device == image->device && program->images[i]->inode == image->inode)
+      return program->images[i];
+  return NULL;
+}
+
+/* Thread-locals at fixed distances from the thread pointer exist once for a kernel thread, and a
+ * rank is no kernel thread. Ranks share a library of the system that has any; of the program's own
+ * this would be a guess. */
+static bool share_static_tls(struct tm_program *program, const struct tm_image *image,
+                             const char *user, const char *name, struct tm_need *need) {
+  if (!tm_search_is_system(image->path))
+    return tm_refuse(image->path,
+                     "its thread-local variables are at fixed places (compile all of it by tmpicc, "
+                     "or with -ftls-model=global-dynamic; or --share=%s, if ranks may share it)",
+                     name);
+  fprintf(stderr,
+          "tmpirun: all ranks share %s: its thread-local variables are at fixed places (--share=%s "
+          "if that is right)\n",
+          image->path, name);
+  return add_shared(program, program->images[0], user, "thread-locals at fixed places", need);
+}
+
+static bool add_private(struct tm_program *program, struct tm_image *from, const char *name,
+                        struct tm_need *need) {
+  char where[PATH_MAX];
+  if (!tm_search(from, name, where))
+    return tm_refuse(from->path,
+                     "it needs a library: %s: no such file (install it, or set LD_LIBRARY_PATH)",
+                     name);
+  struct tm_image *image = tm_image_read(where);
+  if (image == NULL) return false;
+  need->image = find_same(program, image);
+  if (need->image != NULL) {
+    tm_image_drop(image);
+    return true;
+  }
+  if (tm_image_has_static_tls(image)) {
+    bool shared = share_static_tls(program, image, where, name, need);
+    tm_image_drop(image);
+    return shared;
+  }
+  image->name = strdup(name);
+  image->needed_by = from;
+  if (image->name == NULL || !tm_program_add(program, image)) {
+    tm_image_drop(image);
+    return no_memory(program);
+  }
+  need->image = image;
+  return true;
+}
+
+static bool is_loaded(const char *name) {
+  void *handle = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+  if (handle != NULL) dlclose(handle);
+  return handle != NULL;
+}
+
+/* @return why ranks share it; NULL: they do not. What is preloaded stands before all copies. */
+static const char *why_shared(const char *name) {
+  const char *why = tm_policy_shared(name);
+  if (why != NULL || tm_policy_is_language(name) || getenv("LD_PRELOAD") == NULL) return why;
+  return is_loaded(name) ? "LD_PRELOAD" : NULL;
+}
+
+static bool add_library(struct tm_program *program, struct tm_image *from, const char *name,
+                        struct tm_need *need) {
+  if (tm_policy_is_other_mpi(name))
+    return refuse_other_mpi(program, from == program->images[0] ? NULL : from->path, name);
+  need->image = find_by_name(program, name);
+  if (need->image != NULL) return true;
+  const char *why = why_shared(name);
+  return why != NULL ? add_shared(program, from, name, why, need)
+                     : add_private(program, from, name, need);
+}
+
+bool tm_program_find_needs(struct tm_program *program, struct tm_image *image) {
+  size_t count = 0;
+  for (size_t d = 0; d < image->dynamic_count && image->dynamic[d].d_tag != DT_NULL; d++)
+    count += image->dynamic[d].d_tag == DT_NEEDED;
+  image->needs = calloc(count + 1, sizeof *image->needs);
+  if (image->needs == NULL) return no_memory(program);
+  for (size_t d = 0; d < image->dynamic_count && image->dynamic[d].d_tag != DT_NULL; d++)
+    if (image->dynamic[d].d_tag == DT_NEEDED &&
+        !add_library(program, image, tm_image_string(image, image->dynamic[d].d_un.d_val),
+                     &image->needs[image->need_count++]))
+      return false;
+  return true;
+}
+
+/* ---- what libc keeps for a process: a library in a folder beside libmpi_abi */
 
 /* @return whether an image asks others for a symbol. */
 static bool asks(const struct tm_image *image, const char *name) {
@@ -145,10 +229,10 @@ static bool asks(const struct tm_image *image, const char *name) {
 /* @return whether an image asks others for something a library has. */
 static bool asks_for(const struct tm_image *image, const struct tm_image *library) {
   const Elf64_Sym *symbols = (const Elf64_Sym *)(image->pristine + image->symbols.at);
-  for (size_t i = 1; i < image->symbol_count; i++)
-    if (symbols[i].st_shndx == SHN_UNDEF &&
-        tm_image_find(library, tm_image_string(image, symbols[i].st_name)) != NULL)
-      return true;
+  for (size_t i = 1; i < image->symbol_count; i++) {
+    struct tm_wanted wanted = tm_want(tm_image_string(image, symbols[i].st_name), NULL);
+    if (symbols[i].st_shndx == SHN_UNDEF && tm_image_find(library, &wanted) != NULL) return true;
+  }
   return false;
 }
 
@@ -158,14 +242,13 @@ static bool asks_for(const struct tm_image *image, const struct tm_image *librar
 static void expect_cxx(const struct tm_program *program) {
   for (int i = 0; i < program->image_count; i++)
     if (asks(program->images[i], "dlopen")) {
-      dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_GLOBAL); /* not there: nobody can load C++ code */
+      dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_GLOBAL); /* absent: nothing can load C++ code */
       return;
     }
 }
 
-/* What libc keeps for a process, for each rank: a library in a folder beside libmpi_abi. */
 static bool add_rank_library(struct tm_program *program) {
-  char path[PATH_MAX_HERE];
+  char path[PATH_MAX];
   Dl_info mpi;
   if (dladdr((const void *)(uintptr_t)PMPI_Init, &mpi) == 0) return false;
   const char *slash = strrchr(mpi.dli_fname, '/');
@@ -174,21 +257,31 @@ static bool add_rank_library(struct tm_program *program) {
   if (library == NULL) return false;
   for (int i = 0; i < program->image_count; i++)
     if (asks_for(program->images[i], library)) {
-      program->images[program->image_count++] = library;
-      return true;
+      if (tm_program_add(program, library)) return true;
+      tm_image_drop(library);
+      return false;
     }
   tm_image_drop(library);
   return true;
 }
 
+/* ---- all of them */
+
+static void drop_walk(struct tm_program *program) {
+  while (program->image_count > 1) tm_image_drop(program->images[--program->image_count]);
+  struct tm_image *application = program->images[0];
+  free(application->needs);
+  application->needs = NULL;
+  application->need_count = 0;
+}
+
 bool tm_program_find_libraries(struct tm_program *program) {
-  for (int i = 0; i < program->image_count; i++) { /* grows meanwhile */
-    const struct tm_image *image = program->images[i];
-    for (size_t d = 0; d < image->dynamic_count && image->dynamic[d].d_tag != DT_NULL; d++)
-      if (image->dynamic[d].d_tag == DT_NEEDED &&
-          !add_library(program, image, tm_image_string(image, image->dynamic[d].d_un.d_val)))
-        return false;
-  }
+  do {
+    program->walk_again = false;
+    drop_walk(program);
+    for (int i = 0; i < program->image_count; i++) /* grows meanwhile */
+      if (!tm_program_find_needs(program, program->images[i])) return false;
+  } while (program->walk_again);
   expect_cxx(program);
   return add_rank_library(program);
 }

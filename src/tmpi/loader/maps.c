@@ -19,24 +19,34 @@
 static struct r_debug_extended published;
 
 struct link_map *tm_program_map(const struct tm_program *program, int rank, int image) {
-  return &program->maps[(size_t)rank * (size_t)program->image_count + (size_t)image];
+  return &program->images[image]->maps[rank];
 }
 
-bool tm_program_make_maps(struct tm_program *program) {
-  size_t count = (size_t)program->ranks * (size_t)program->image_count;
-  program->maps = calloc(count, sizeof *program->maps);
-  if (program->maps == NULL) return false;
-  for (size_t i = 0; i < count; i++) {
-    const struct tm_image *image = program->images[i % (size_t)program->image_count];
-    size_t rank = i / (size_t)program->image_count;
+/* The copies of an image, in a list behind that of the image before. */
+static bool make_maps(const struct tm_program *program, struct tm_image *image,
+                      struct link_map *last) {
+  size_t ranks = (size_t)program->ranks;
+  image->maps = calloc(ranks, sizeof *image->maps);
+  if (image->maps == NULL) return false;
+  for (size_t rank = 0; rank < ranks; rank++) {
     char *base = program->arena + rank * program->slot + image->place;
-    program->maps[i] = (struct link_map){
+    image->maps[rank] = (struct link_map){
         .l_addr = (uintptr_t)base,
         .l_name = image->path,
         .l_ld = (Elf64_Dyn *)(base + ((const char *)image->dynamic - image->pristine)),
-        .l_prev = i > 0 ? &program->maps[i - 1] : NULL,
-        .l_next = i + 1 < count ? &program->maps[i + 1] : NULL,
+        .l_prev = last,
     };
+    if (last != NULL) last->l_next = &image->maps[rank];
+    last = &image->maps[rank];
+  }
+  return true;
+}
+
+bool tm_program_make_maps(struct tm_program *program) {
+  struct link_map *last = NULL;
+  for (int i = 0; i < program->image_count; i++) {
+    if (!make_maps(program, program->images[i], last)) return false;
+    last = &program->images[i]->maps[program->ranks - 1];
   }
   return true;
 }
@@ -63,7 +73,7 @@ void tm_program_publish(const struct tm_program *program, bool now) {
   if (first == NULL || first->base.r_version < 1) return; /* no dynamic linker we know */
   published.base = at->base;
   published.base.r_version = 2;
-  published.base.r_map = program->maps;
+  published.base.r_map = program->images[0]->maps;
   while (at->base.r_version >= 2 && at->r_next != NULL) at = at->r_next;
   at->r_next = &published;
   first->base.r_version = 2;

@@ -37,11 +37,16 @@ const struct tm_image *tm_program_image_at(const struct tm_program *program, con
   int rank = tm_program_rank_of(program, address);
   if (rank < 0) return NULL;
   size_t at = (size_t)((const char *)address - slot_of(program, rank));
-  for (int i = 0; i < program->image_count; i++) {
-    *offset = at - program->images[i]->place;
-    if (*offset < program->images[i]->span) return program->images[i];
+  int first = 0, end = program->image_count; /* images lie in this order */
+  while (end - first > 1) {
+    int middle = first + (end - first) / 2;
+    if (program->images[middle]->place <= at)
+      first = middle;
+    else
+      end = middle;
   }
-  return NULL;
+  *offset = at - program->images[first]->place;
+  return *offset < program->images[first]->span ? program->images[first] : NULL;
 }
 
 const void *tm_program_entry(const struct tm_program *program, int rank) {
@@ -49,12 +54,18 @@ const void *tm_program_entry(const struct tm_program *program, int rank) {
 }
 
 void tm_program_lay_out(struct tm_program *program) {
-  size_t at = 0;
+  size_t at = 0, align = PAGE, locals_align = PAGE;
   for (int i = 0; i < program->image_count; i++) {
-    program->images[i]->place = at;
-    at += program->images[i]->span;
+    struct tm_image *image = program->images[i];
+    at = align_up(at, image->align);
+    image->place = at;
+    at += image->span;
+    if (image->align > align) align = image->align;
+    if (image->tls_align > locals_align) locals_align = image->tls_align;
   }
-  program->locals_place = at; /* a page boundary: no thread-local needs more */
+  at = align_up(at, locals_align);
+  program->locals_place = at;
+  program->locals_align = locals_align;
   for (int i = 0; i < program->image_count; i++) {
     struct tm_image *image = program->images[i];
     if (image->tls_size == 0) continue;
@@ -62,27 +73,78 @@ void tm_program_lay_out(struct tm_program *program) {
     image->tls_place = at;
     at += image->tls_size;
   }
-  program->slot = align_up(at, PAGE);
+  program->align = align > locals_align ? align : locals_align;
+  program->slot = align_up(at, program->align);
+}
+
+/* ---- the order of constructors: each library before all that need it */
+
+struct ordering {
+  const struct tm_program *program;
+  bool *seen;
+  int *order, count;
+};
+
+static int number_of(const struct tm_program *program, const struct tm_image *image) {
+  int i = 0;
+  while (program->images[i] != image) i++;
+  return i;
+}
+
+/* Depth first; libraries that need each other in a circle come in the order they are met. */
+static void put_behind_needs(struct ordering *to, int number) {
+  if (to->seen[number]) return;
+  to->seen[number] = true;
+  const struct tm_image *image = to->program->images[number];
+  for (size_t i = image->need_count; i > 0; i--)
+    if (image->needs[i - 1].image != NULL)
+      put_behind_needs(to, number_of(to->program, image->needs[i - 1].image));
+  to->order[to->count++] = number;
+}
+
+static bool find_order(struct tm_program *program) {
+  size_t count = (size_t)program->image_count;
+  bool *seen = calloc(count, sizeof *seen);
+  program->order = calloc(count, sizeof *program->order);
+  if (seen != NULL && program->order != NULL) {
+    struct ordering to = {program, seen, program->order, 0};
+    for (int i = program->image_count - 1; i > 0; i--) /* what only the application needs: last */
+      if (program->images[i]->name == NULL) put_behind_needs(&to, i); /* our own library: first */
+    put_behind_needs(&to, 0);
+  }
+  free(seen);
+  if (seen != NULL && program->order != NULL) return true;
+  return tm_refuse(program->images[0]->path, "no memory for its libraries (free some)");
+}
+
+/* Reserves the slots. @return false: no address space. */
+static bool make_arena(struct tm_program *program) {
+  size_t size;
+  if (__builtin_mul_overflow(program->slot, (size_t)program->ranks, &size)) return false;
+  size_t more = program->align > PAGE ? program->align : 0;
+  char *memory = os_map_memory(size + more);
+  if (memory == NULL) return false;
+  program->arena = (char *)align_up((uintptr_t)memory, program->align);
+  if (__lsan_register_root_region != NULL) __lsan_register_root_region(program->arena, size);
+  return true;
 }
 
 static bool read_program(struct tm_program *program, const char *path) {
-  program->images[0] = tm_image_read(path);
-  if (program->images[0] == NULL) return false;
+  struct tm_image *application = tm_image_read(path);
+  if (application == NULL) return false;
+  if (!tm_program_add(program, application)) {
+    tm_image_drop(application);
+    return false;
+  }
   bool complete = (tm_image_dynamic(program->images[0], DT_FLAGS_1) & DF_1_PIE) != 0;
   if (!program->images[0]->is_executable && complete)
     return tm_refuse(path, "it is statically linked (link it by tmpicc)");
   if (!program->images[0]->is_executable)
     return tm_refuse(path, "it is a library, not a program (link a program by tmpicc)");
-  program->image_count = 1;
-  if (!tm_program_find_libraries(program)) return false;
+  if (!tm_program_find_libraries(program) || !find_order(program)) return false;
   tm_program_lay_out(program);
   if (!tm_program_relocate(program)) return false;
-  size_t size;
-  if (!__builtin_mul_overflow(program->slot, (size_t)program->ranks, &size))
-    program->arena = os_map_memory(size);
-  if (program->arena != NULL && __lsan_register_root_region != NULL)
-    __lsan_register_root_region(program->arena, size);
-  if (program->arena != NULL && tm_program_make_maps(program)) return true;
+  if (make_arena(program) && tm_program_make_maps(program)) return true;
   return tm_refuse(path,
                    "no address space for %d copies of %zu KiB (fewer ranks, or a higher ulimit -v)",
                    program->ranks, program->slot / 1024);
@@ -116,7 +178,7 @@ static void fill_locals(const struct tm_program *program, int rank, char *locals
 
 int tm_program_copy_locals(const struct tm_program *program, int rank, char **copy) {
   size_t size = program->slot - program->locals_place;
-  *copy = size > 0 ? aligned_alloc(PAGE, size) : NULL;
+  *copy = size > 0 ? aligned_alloc(program->locals_align, size) : NULL;
   if (*copy == NULL) return size > 0 ? ENOMEM : 0;
   memset(*copy, 0, size);
   fill_locals(program, rank, *copy);
@@ -171,6 +233,20 @@ static void store_address(char *slot, size_t at, size_t value) {
   memcpy(slot + at, &address, sizeof address);
 }
 
+/* A function of the program's, or one that all ranks share. */
+static void make_choice(const struct tm_program *program, struct tm_choice *choice, char *slot) {
+  if (!choice->known) {
+    size_t chosen = ((chooser *)(slot + choice->function))();
+    choice->in_slot = chosen - (size_t)slot < program->slot;
+    choice->value = choice->in_slot ? chosen - (size_t)slot : chosen;
+    choice->known = true;
+  }
+  if (choice->in_slot)
+    store_address(slot, choice->at, choice->value);
+  else
+    memcpy(slot + choice->at, &choice->value, sizeof choice->value);
+}
+
 bool tm_program_place(struct tm_program *program, int rank) {
   char *slot = slot_of(program, rank);
   for (int i = 0; i < program->image_count; i++)
@@ -182,11 +258,8 @@ bool tm_program_place(struct tm_program *program, int rank) {
     memcpy(slot + copy->at, copy->from != NULL ? copy->from : slot + copy->private_from,
            copy->size);
   }
-  for (size_t i = 0; i < program->choice_count; i++) {
-    struct tm_choice *choice = &program->choices[i];
-    if (choice->value == 0) choice->value = ((chooser *)(slot + choice->function))() - (size_t)slot;
-    store_address(slot, choice->at, choice->value);
-  }
+  for (size_t i = 0; i < program->choice_count; i++)
+    make_choice(program, &program->choices[i], slot);
   fill_locals(program, rank, tm_program_locals(program, rank));
   return true;
 }
@@ -198,22 +271,32 @@ static void run_constructors(const char *base, const struct tm_table *table, int
     functions[i](argc, argv, environment);
 }
 
+static void construct(const struct tm_image *image, const char *slot, int argc, char **argv,
+                      char **environment) {
+  const char *base = slot + image->place;
+  if (image->init != 0) ((constructor *)(base + image->init))(argc, argv, environment);
+  run_constructors(base, &image->init_array, argc, argv, environment);
+}
+
+void tm_program_construct_libraries(const struct tm_program *program, int rank, int argc,
+                                    char **argv, char **environment) {
+  const char *slot = slot_of(program, rank);
+  run_constructors(slot + program->images[0]->place, &program->images[0]->preinit_array, argc, argv,
+                   environment);
+  for (int i = 0; i < program->image_count; i++)
+    if (program->order[i] != 0)
+      construct(program->images[program->order[i]], slot, argc, argv, environment);
+}
+
 void tm_program_construct(const struct tm_program *program, int rank, int argc, char **argv,
                           char **environment) {
-  const char *slot = slot_of(program, rank);
-  run_constructors(slot, &program->images[0]->preinit_array, argc, argv, environment);
-  for (int i = program->image_count - 1; i >= 0; i--) {
-    const struct tm_image *image = program->images[i];
-    const char *base = slot + image->place;
-    if (image->init != 0) ((constructor *)(base + image->init))(argc, argv, environment);
-    run_constructors(base, &image->init_array, argc, argv, environment);
-  }
+  construct(program->images[0], slot_of(program, rank), argc, argv, environment);
 }
 
 void tm_program_destruct(const struct tm_program *program, int rank) {
   const char *slot = slot_of(program, rank);
-  for (int i = 0; i < program->image_count; i++) {
-    const struct tm_image *image = program->images[i];
+  for (int i = program->image_count - 1; i >= 0; i--) {
+    const struct tm_image *image = program->images[program->order[i]];
     const char *base = slot + image->place;
     destructor *const *functions = (destructor *const *)(base + image->fini_array.at);
     for (size_t n = image->fini_array.size / sizeof *functions; n > 0; n--) functions[n - 1]();

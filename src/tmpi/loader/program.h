@@ -13,10 +13,9 @@
  * once: those with the same value in all ranks are written into the pristine image; the others
  * become records, offsets in the slot, which each rank's copy gets.
  *
- * Libraries of the system are shared by all ranks, as are libmltp and libmpi_abi. A library found
- * by the program's own search path or LD_LIBRARY_PATH is private; so are the run-time libraries of
- * languages, which keep streams, units and formats for a process, and a library of our own with
- * what libc keeps for one (src/tmpi/private), if the program uses any of it.
+ * Libraries are private, too, but for those that ranks may or must share (policy.h). So is a
+ * library of our own with what libc keeps for a process (src/tmpi/private), if the program uses any
+ * of it.
  *
  * Rejected: copying the file for each rank and dlopen() (10 to 100 times slower), dlmopen() (a
  * dozen at most), saving and restoring globals at each switch (a cost for every switch).
@@ -27,8 +26,6 @@
 #include <link.h>
 
 #include "tmpi/loader/image.h"
-
-enum { TM_IMAGES_MAX = 64 };
 
 /** The word at `at` is the address of `value`; both offsets in the slot. */
 struct tm_record {
@@ -45,22 +42,33 @@ struct tm_copy {
 /** A word that a function chooses; the first rank asks it. */
 struct tm_choice {
   size_t at, function;
-  size_t value;
+  size_t value; /* an offset in the slot, or an address outside of all slots */
+  bool in_slot, known;
+};
+
+/** A library that all ranks share, and why. */
+struct tm_shared {
+  const char *name, *why;
 };
 
 struct tm_program {
-  struct tm_image *images[TM_IMAGES_MAX]; /* 0: the application; then breadth first */
-  int image_count;
+  struct tm_image **images; /* 0: the application; then breadth first */
+  int image_count, image_room;
+  int *order; /* of constructors: each image behind all that it needs; program.c */
+  struct tm_shared *shared;
+  int shared_count;
+  bool walk_again; /* libraries.c */
   struct tm_record *records;
   size_t record_count, record_room;
   struct tm_copy *copies;
   size_t copy_count;
   struct tm_choice *choices;
   size_t choice_count;
-  struct link_map *maps; /* of each rank's images; maps.c */
   char *arena;
   size_t slot;         /* bytes */
+  size_t align;        /* of a slot */
   size_t locals_place; /* of the thread-locals, in a slot; to its end */
+  size_t locals_align;
   int ranks;
   const void *(*override)(const char *name); /* functions that take the place of libc's */
 };
@@ -73,7 +81,11 @@ struct tm_program *tm_program_read(const char *path, int ranks,
 /** Fills a rank's slot. @return false after a message. Not for two ranks at a time. */
 bool tm_program_place(struct tm_program *program, int rank);
 
-/** Runs the constructors of a rank's images. */
+/** Runs the constructors of a rank's libraries, each behind those of what it needs. */
+void tm_program_construct_libraries(const struct tm_program *program, int rank, int argc,
+                                    char **argv, char **environment);
+
+/** Runs the constructors of a rank's application. */
 void tm_program_construct(const struct tm_program *program, int rank, int argc, char **argv,
                           char **environment);
 
@@ -111,6 +123,9 @@ int tm_program_mapped_together(const struct tm_image *image, int s);
  */
 bool tm_program_fits(const struct tm_program *program);
 
+/** @return the bytes of memory that a rank's copy of an image takes when it is made. */
+size_t tm_program_memory_of(const struct tm_image *image);
+
 /* relocate.c */
 bool tm_program_relocate(struct tm_program *program);
 
@@ -123,7 +138,9 @@ void tm_program_publish(const struct tm_program *program, bool now);
 /** @return whether a debugger runs this process. */
 bool tm_program_is_watched(void);
 
-/* libraries.c */
+/* libraries.c: each returns false after a message. */
 bool tm_program_find_libraries(struct tm_program *program);
+bool tm_program_find_needs(struct tm_program *program, struct tm_image *image);
+bool tm_program_add(struct tm_program *program, struct tm_image *image);
 
 #endif

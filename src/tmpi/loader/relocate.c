@@ -39,11 +39,11 @@ static uintptr_t find_shared(const struct tm_image *image, size_t index, const c
   return (uintptr_t)(first == NULL || same_library ? versioned : first);
 }
 
-static bool find_private(const struct tm_program *program, const char *name, int from,
+static bool find_private(const struct tm_program *program, const struct tm_wanted *wanted, int from,
                          struct found *found) {
   for (int i = from; i < program->image_count; i++) {
     found->image = program->images[i];
-    found->symbol = tm_image_find(found->image, name);
+    found->symbol = tm_image_find(found->image, wanted);
     if (found->symbol != NULL) return true;
   }
   found->image = NULL;
@@ -53,6 +53,12 @@ static bool find_private(const struct tm_program *program, const char *name, int
 static bool check_symbol(const struct tm_image *image, size_t index) {
   if (index < image->symbol_count) return true;
   return tm_refuse(image->path, "the file is damaged: no symbol %zu (build it again)", index);
+}
+
+/* Linked with -Bsymbolic: it looks at itself first. */
+static bool is_symbolic(const struct tm_image *image) {
+  return (tm_image_dynamic(image, DT_FLAGS) & DF_SYMBOLIC) != 0 ||
+         tm_image_dynamic_string(image, DT_SYMBOLIC) != NULL;
 }
 
 /* @return false after a message. A weak symbol nobody has is at address 0. */
@@ -70,10 +76,16 @@ static bool find(const struct tm_program *program, const struct tm_image *image,
     found->symbol = symbol;
     return true;
   }
-  /* a tool of the program's own stands before ours, and calls PMPI_X() */
-  if (strncmp(name, "MPI_", 4) == 0 && find_private(program, name, 0, found)) return true;
+  /* what the program or its libraries define stands before what we and libc have */
+  struct tm_wanted wanted = tm_want(name, tm_image_version(image, index));
+  if (is_symbolic(image)) {
+    found->image = image;
+    found->symbol = tm_image_find(image, &wanted);
+    if (found->symbol != NULL) return true;
+  }
+  if (find_private(program, &wanted, 0, found)) return true;
   if (program->override != NULL) found->address = (uintptr_t)program->override(name);
-  if (found->address != 0 || find_private(program, name, 0, found)) return true;
+  if (found->address != 0) return true;
   found->address = find_shared(image, index, name);
   if (found->address != 0 || ELF64_ST_BIND(symbol->st_info) == STB_WEAK) return true;
   const char *why = strncmp(name, "MPI_", 4) == 0 || strncmp(name, "PMPI_", 5) == 0
@@ -115,7 +127,8 @@ static bool add_copy(struct tm_program *program, const struct tm_image *image, s
   struct tm_copy copy = {image->place + at, symbol->st_size, NULL, 0};
   struct found found;
   size_t size; /* of what is copied: it may be less than there is room for */
-  if (find_private(program, name, 1, &found)) {
+  struct tm_wanted wanted = tm_want(name, tm_image_version(image, index));
+  if (find_private(program, &wanted, 1, &found)) {
     copy.private_from = found.image->place + found.symbol->st_value;
     size = found.symbol->st_size;
   } else {
@@ -137,7 +150,7 @@ static bool add_copy(struct tm_program *program, const struct tm_image *image, s
 static bool add_choice(struct tm_program *program, size_t at, size_t function) {
   if (!grow((void **)&program->choices, program->choice_count + 1, sizeof *program->choices))
     return false;
-  program->choices[program->choice_count++] = (struct tm_choice){at, function, 0};
+  program->choices[program->choice_count++] = (struct tm_choice){.at = at, .function = function};
   return true;
 }
 
@@ -233,10 +246,18 @@ static bool relocate_relative(struct tm_program *program, const struct tm_image 
   return true;
 }
 
+/* @return whether the application reaches its thread-locals through its tables, which each rank
+ * has: tmpicc links so. A stock PIE has them at fixed distances from the thread pointer. */
+static bool has_own_blocks(const struct tm_image *application) {
+  struct tm_wanted mark = tm_want("tmpi_program", NULL);
+  return tm_image_find(application, &mark) != NULL &&
+         (tm_image_dynamic(application, DT_FLAGS_1) & DF_1_PIE) == 0;
+}
+
 bool tm_program_relocate(struct tm_program *program) {
   for (int i = 0; i < program->image_count; i++) {
     const struct tm_image *image = program->images[i];
-    bool fixed_tls = i == 0 && image->tls_size != 0 && tm_image_find(image, "tmpi_program") == NULL;
+    bool fixed_tls = i == 0 && image->tls_size != 0 && !has_own_blocks(image);
     if (fixed_tls)
       return tm_refuse(image->path,
                        "it has thread-local variables and was not linked by tmpicc: "

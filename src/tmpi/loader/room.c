@@ -22,8 +22,7 @@ static size_t mappings_of(const struct tm_image *image) {
   return mappings;
 }
 
-/* Pages that are written when a copy is made. */
-static size_t memory_of(const struct tm_image *image) {
+size_t tm_program_memory_of(const struct tm_image *image) {
   size_t bytes = image->tls_file_size;
   for (int s = 0; s < image->segment_count; s++)
     if (image->segments[s].writable)
@@ -35,7 +34,7 @@ bool tm_program_fits(const struct tm_program *program) {
   size_t ranks = (size_t)program->ranks, mappings = 0, memory = REST;
   for (int i = 0; i < program->image_count; i++) {
     mappings += mappings_of(program->images[i]);
-    memory += memory_of(program->images[i]);
+    memory += tm_program_memory_of(program->images[i]);
   }
   size_t limit = (size_t)os_max_mappings(), available = os_memory_available();
   if (mappings > 0 && ranks * mappings + OTHERS > limit)

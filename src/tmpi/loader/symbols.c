@@ -5,7 +5,17 @@
 
 #include "tmpi/loader/image.h"
 
-/* The number of symbols stands nowhere: the hash tables tell it. */
+/* @return the number of symbols that a table of relocations refers to. */
+static size_t count_referred(const struct tm_image *image, const struct tm_table *table) {
+  const Elf64_Rela *relas = (const Elf64_Rela *)(image->pristine + table->at);
+  size_t count = 0;
+  for (size_t i = 0; i < table->size / sizeof *relas; i++)
+    if (ELF64_R_SYM(relas[i].r_info) >= count) count = ELF64_R_SYM(relas[i].r_info) + 1;
+  return count;
+}
+
+/* The number of symbols stands nowhere. The hash tables tell how many the file defines, but
+ * DT_GNU_HASH may leave out those it asks for; relocations tell of these. */
 static bool count_symbols(struct tm_image *image) {
   size_t sysv = tm_image_dynamic(image, DT_HASH), gnu = tm_image_dynamic(image, DT_GNU_HASH);
   size_t count = 0;
@@ -13,7 +23,9 @@ static bool count_symbols(struct tm_image *image) {
     return tm_damaged(image->path, "a table is not aligned");
   if (sysv != 0 && tm_image_in_file(image, sysv, 8)) {
     count = ((const uint32_t *)(image->pristine + sysv))[1];
-  } else if (gnu != 0 && tm_image_in_file(image, gnu, 16)) {
+  } else if (gnu != 0) {
+    if (!tm_image_in_file(image, gnu, 16))
+      return tm_damaged(image->path, "its table of symbols lies outside of it");
     const uint32_t *words = (const uint32_t *)(image->pristine + gnu);
     size_t buckets_at = gnu + 16 + (size_t)words[2] * 8;
     size_t chains_at = buckets_at + (size_t)words[0] * 4;
@@ -33,6 +45,10 @@ static bool count_symbols(struct tm_image *image) {
       count++;
     }
   }
+  size_t referred = count_referred(image, &image->relocations);
+  if (referred > count) count = referred;
+  referred = count_referred(image, &image->plt_relocations);
+  if (referred > count) count = referred;
   image->symbols.at = tm_image_dynamic(image, DT_SYMTAB);
   image->symbols.size = count * sizeof(Elf64_Sym);
   image->symbol_count = count;
@@ -42,35 +58,79 @@ static bool count_symbols(struct tm_image *image) {
              : tm_damaged(image->path, "its table of symbols lies outside of it");
 }
 
-static int by_name(const void *a, const void *b) {
-  return strcmp(((const struct tm_symbol *)a)->name, ((const struct tm_symbol *)b)->name);
+/* ---- what it defines */
+
+enum {
+  VERSION_MASK = 0x7fff,
+  VERSION_HIDDEN = 0x8000,
+  VERSION_FIRST = 2,
+  VERSIONS = VERSION_MASK + 1
+};
+
+/* The hash of DT_GNU_HASH: it spreads names well. */
+static uint32_t hash_of(const char *name) {
+  uint32_t hash = 5381;
+  for (; *name != '\0'; name++) hash = hash * 33 + (unsigned char)*name;
+  return hash;
 }
 
-/* @return whether it is for programs that were linked long ago: there is another of that name. */
-static bool is_old(const struct tm_image *image, size_t index) {
-  enum { HIDDEN = 0x8000 };
-  if (image->versions.size == 0) return false;
-  return (((const Elf64_Half *)(image->pristine + image->versions.at))[index] & HIDDEN) != 0;
+struct tm_wanted tm_want(const char *name, const char *version) {
+  return (struct tm_wanted){name, version, hash_of(name)};
+}
+
+static Elf64_Half version_number(const struct tm_image *image, size_t index) {
+  if (image->versions.size == 0) return 0;
+  return ((const Elf64_Half *)(image->pristine + image->versions.at))[index];
+}
+
+static const char *version_name(const struct tm_image *image, size_t index) {
+  Elf64_Half number = version_number(image, index) & VERSION_MASK;
+  bool named = image->version_names != NULL && number >= VERSION_FIRST;
+  return named ? image->version_names[number] : NULL;
+}
+
+static bool is_export(const Elf64_Sym *symbol) {
+  return symbol->st_shndx != SHN_UNDEF && ELF64_ST_BIND(symbol->st_info) != STB_LOCAL;
+}
+
+static void add_export(struct tm_image *image, size_t index, const Elf64_Sym *symbol) {
+  struct tm_wanted key = tm_want(tm_image_string(image, symbol->st_name), NULL);
+  uint32_t *bucket = &image->buckets[key.hash % image->bucket_count];
+  bool old = (version_number(image, index) & VERSION_HIDDEN) != 0;
+  image->exports[image->export_count] =
+      (struct tm_symbol){key.name, symbol, version_name(image, index), old, key.hash, *bucket};
+  *bucket = (uint32_t)++image->export_count;
 }
 
 static bool read_exports(struct tm_image *image) {
   const Elf64_Sym *symbols = (const Elf64_Sym *)(image->pristine + image->symbols.at);
-  image->exports = calloc(image->symbol_count + 1, sizeof *image->exports);
-  if (image->exports == NULL) return tm_refuse(image->path, "no memory (free some)");
+  size_t count = 0;
+  for (size_t i = 0; i < image->symbol_count; i++) count += is_export(&symbols[i]);
+  image->bucket_count = count + 1;
+  image->exports = calloc(count + 1, sizeof *image->exports);
+  image->buckets = calloc(image->bucket_count, sizeof *image->buckets);
+  if (image->exports == NULL || image->buckets == NULL)
+    return tm_refuse(image->path, "no memory (free some)");
   for (size_t i = 0; i < image->symbol_count; i++)
-    if (symbols[i].st_shndx != SHN_UNDEF && ELF64_ST_BIND(symbols[i].st_info) != STB_LOCAL &&
-        !is_old(image, i))
-      image->exports[image->export_count++] =
-          (struct tm_symbol){tm_image_string(image, symbols[i].st_name), &symbols[i]};
-  qsort(image->exports, image->export_count, sizeof *image->exports, by_name);
+    if (is_export(&symbols[i])) add_export(image, i, &symbols[i]);
   return true;
 }
 
-const Elf64_Sym *tm_image_find(const struct tm_image *image, const char *name) {
-  struct tm_symbol key = {name, NULL};
-  const struct tm_symbol *found =
-      bsearch(&key, image->exports, image->export_count, sizeof key, by_name);
-  return found != NULL ? found->symbol : NULL;
+static bool has_version(const struct tm_symbol *symbol, const char *version) {
+  if (version == NULL || symbol->version == NULL) return !symbol->old;
+  return strcmp(symbol->version, version) == 0;
+}
+
+const Elf64_Sym *tm_image_find(const struct tm_image *image, const struct tm_wanted *wanted) {
+  uint32_t at = image->buckets[wanted->hash % image->bucket_count];
+  while (at != 0) {
+    const struct tm_symbol *symbol = &image->exports[at - 1];
+    if (symbol->hash == wanted->hash && strcmp(symbol->name, wanted->name) == 0 &&
+        has_version(symbol, wanted->version))
+      return symbol->symbol;
+    at = symbol->next;
+  }
+  return NULL;
 }
 
 const char *tm_image_name_at(const struct tm_image *image, size_t offset) {
@@ -84,16 +144,18 @@ const char *tm_image_name_at(const struct tm_image *image, size_t offset) {
 
 /* ---- versions */
 
-enum { VERSION_MASK = 0x7fff, VERSIONS = VERSION_MASK + 1 };
+/* A table of versions is aligned, and each entry lies in the file. */
+static bool entry_is_there(const struct tm_image *image, size_t at, size_t size) {
+  return tm_image_in_file(image, at, size) && at % sizeof(uint32_t) == 0;
+}
 
 /* The versions asked of one library. */
 static bool read_needs_of(struct tm_image *image, size_t at, const Elf64_Verneed *need) {
   at += need->vn_aux;
   for (int i = 0; i < need->vn_cnt; i++) {
-    if (!tm_image_in_file(image, at, sizeof(Elf64_Vernaux)) || at % sizeof(uint32_t) != 0)
-      return false;
+    if (!entry_is_there(image, at, sizeof(Elf64_Vernaux))) return false;
     const Elf64_Vernaux *aux = (const Elf64_Vernaux *)(image->pristine + at);
-    image->wanted_versions[aux->vna_other & VERSION_MASK] = tm_image_string(image, aux->vna_name);
+    image->version_names[aux->vna_other & VERSION_MASK] = tm_image_string(image, aux->vna_name);
     if (aux->vna_next == 0) break;
     at += aux->vna_next;
   }
@@ -102,25 +164,45 @@ static bool read_needs_of(struct tm_image *image, size_t at, const Elf64_Verneed
 
 static bool read_needs(struct tm_image *image) {
   size_t at = tm_image_dynamic(image, DT_VERNEED), count = tm_image_dynamic(image, DT_VERNEEDNUM);
-  if (at == 0 || image->versions.size == 0) return true;
-  image->wanted_versions = calloc(VERSIONS, sizeof *image->wanted_versions);
-  if (image->wanted_versions == NULL) return tm_refuse(image->path, "no memory (free some)");
-  for (size_t i = 0; i < count; i++) {
-    if (!tm_image_in_file(image, at, sizeof(Elf64_Verneed)) || at % sizeof(uint32_t) != 0)
-      return tm_damaged(image->path, "its table of versions lies outside of it");
+  for (size_t i = 0; at != 0 && i < count; i++) {
+    if (!entry_is_there(image, at, sizeof(Elf64_Verneed))) return false;
     const Elf64_Verneed *need = (const Elf64_Verneed *)(image->pristine + at);
-    if (!read_needs_of(image, at, need))
-      return tm_damaged(image->path, "its table of versions lies outside of it");
+    if (!read_needs_of(image, at, need)) return false;
     if (need->vn_next == 0) break;
     at += need->vn_next;
   }
   return true;
 }
 
+/* The versions of what it defines; the one of the file itself stands for none. */
+static bool read_definitions(struct tm_image *image) {
+  size_t at = tm_image_dynamic(image, DT_VERDEF), count = tm_image_dynamic(image, DT_VERDEFNUM);
+  for (size_t i = 0; at != 0 && i < count; i++) {
+    if (!entry_is_there(image, at, sizeof(Elf64_Verdef))) return false;
+    const Elf64_Verdef *definition = (const Elf64_Verdef *)(image->pristine + at);
+    size_t name_at = at + definition->vd_aux;
+    if (!entry_is_there(image, name_at, sizeof(Elf64_Verdaux))) return false;
+    const Elf64_Verdaux *aux = (const Elf64_Verdaux *)(image->pristine + name_at);
+    if ((definition->vd_flags & VER_FLG_BASE) == 0)
+      image->version_names[definition->vd_ndx & VERSION_MASK] =
+          tm_image_string(image, aux->vda_name);
+    if (definition->vd_next == 0) break;
+    at += definition->vd_next;
+  }
+  return true;
+}
+
+static bool read_versions(struct tm_image *image) {
+  if (image->versions.size == 0) return true;
+  image->version_names = calloc(VERSIONS, sizeof *image->version_names);
+  if (image->version_names == NULL) return tm_refuse(image->path, "no memory (free some)");
+  return read_needs(image) && read_definitions(image)
+             ? true
+             : tm_damaged(image->path, "its table of versions lies outside of it");
+}
+
 const char *tm_image_version(const struct tm_image *image, size_t index) {
-  if (image->wanted_versions == NULL) return NULL;
-  const Elf64_Half *versions = (const Elf64_Half *)(image->pristine + image->versions.at);
-  return image->wanted_versions[versions[index] & VERSION_MASK];
+  return version_name(image, index);
 }
 
 bool tm_image_read_symbols(struct tm_image *image) {
@@ -130,5 +212,5 @@ bool tm_image_read_symbols(struct tm_image *image) {
   if (!tm_image_in_file(image, image->versions.at, image->versions.size) ||
       image->versions.at % sizeof(Elf64_Half) != 0)
     return tm_damaged(image->path, "a table lies outside of it");
-  return read_needs(image) && read_exports(image);
+  return read_versions(image) && read_exports(image);
 }

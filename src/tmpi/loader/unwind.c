@@ -15,12 +15,10 @@ static const struct tm_image *image_at(const void *address, struct link_map **ma
   const struct tm_program *program = tm_the_program;
   int rank = tm_program_rank_of(program, address);
   if (rank < 0) return NULL;
-  for (int i = 0; i < program->image_count; i++) {
-    const struct tm_image *image = program->images[i];
-    *map = tm_program_map(program, rank, i);
-    if ((uintptr_t)address - (*map)->l_addr < image->span) return image;
-  }
-  return NULL;
+  size_t offset;
+  const struct tm_image *image = tm_program_image_at(program, address, &offset);
+  if (image != NULL) *map = &image->maps[rank];
+  return image;
 }
 
 /** libgcc's unwinder (libc 2.35 and later). */

@@ -6,9 +6,11 @@
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tmpi/check/check.h"
+#include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
 
 const void *tm_module(const char *name, const char *symbol) {
@@ -32,8 +34,22 @@ bool tm_checks_load(void) {
   return false;
 }
 
+static struct tm_library *list_libraries(size_t *count) {
+  const struct tm_program *program = tm_the_program;
+  size_t images = (size_t)program->image_count, shared = (size_t)program->shared_count;
+  struct tm_library *list = calloc(images + shared, sizeof *list);
+  if (list == NULL) return NULL;
+  for (size_t i = 0; i < images; i++)
+    list[i] = (struct tm_library){program->images[i]->path, NULL,
+                                  tm_program_memory_of(program->images[i])};
+  for (size_t i = 0; i < shared; i++)
+    list[images + i] = (struct tm_library){program->shared[i].name, program->shared[i].why, 0};
+  *count = images + shared;
+  return list;
+}
+
 bool tm_checks_start(bool check, bool report, const char *file) {
-  struct tm_check_options options = {check, report, file};
+  struct tm_check_options options = {check, report, file, list_libraries};
   if (checks == NULL || checks->start(&options)) return true;
   fprintf(stderr, "tmpirun: no memory for --check or --report of %d ranks (fewer ranks)\n",
           tm_job.size);

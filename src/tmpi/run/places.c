@@ -56,7 +56,7 @@ static void find_module(void) {
   tried = true;
   struct files files = {.count = 0};
   const struct tm_lines *found = tm_module("lines", "tm_lines");
-  for (int i = 0; i < tm_the_program->image_count; i++) {
+  for (int i = 0; i < tm_the_program->image_count && files.count < FILES_MAX; i++) {
     const struct link_map *map = tm_program_map(tm_the_program, 0, i);
     files.of[files.count++] = (struct tm_lines_file){map->l_name, map->l_addr};
   }

@@ -5,8 +5,9 @@
  * started without tmpirun, as a job of one rank.
  */
 
-/* Tells tmpirun that tmpicc linked the program. */
+/* Tells tmpirun that tmpicc linked the program. Retained: nothing refers to these, and
+ * -Wl,--gc-sections would drop them. */
 extern const char tmpi_program;
-__attribute__((visibility("default"))) const char tmpi_program = 1;
+__attribute__((visibility("default"), used, retain)) const char tmpi_program = 1;
 
-__attribute__((section(".interp"), used)) static const char interpreter[] = TM_INTERPRETER;
+__attribute__((section(".interp"), used, retain)) static const char interpreter[] = TM_INTERPRETER;

@@ -12,6 +12,7 @@
 
 #include "core/internal/process.h"
 #include "tmpi/env/job.h"
+#include "tmpi/loader/policy.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
 #include "tmpi/run/modules.h"
@@ -32,6 +33,8 @@ enum {
   CHECK,
   REPORT,
   WAIT,
+  SHARE,
+  PRIVATE,
   STATUS_USAGE = 2
 };
 
@@ -64,6 +67,10 @@ static const struct argp_option options[] = {
      "compare the arguments of collectives and the types of messages, find what is not freed", 0},
     {"report", REPORT, "FILE", OPTION_ARG_OPTIONAL,
      "count calls, messages, bytes and time of each rank; FILE.json: as JSON (stderr)", 0},
+    {"share", SHARE, "LIBRARIES", 0,
+     "let all ranks share these libraries: names or patterns, separated by commas", 0},
+    {"private", PRIVATE, "LIBRARIES", 0,
+     "give each rank its own copy of these libraries, as it has of most", 0},
     {0},
 };
 
@@ -116,6 +123,11 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
       settings->report_file = argument;
       return 0;
     case WAIT: set_wait(state, argument); return 0;
+    case SHARE:
+    case PRIVATE:
+      if (!tm_policy_option(argument, key == SHARE))
+        argp_error(state, "no memory for --share and --private");
+      return 0;
     case ARGP_KEY_ARG:
       settings->command = state->argv + state->next - 1;
       settings->count = state->argc - state->next + 1;
