@@ -13,7 +13,7 @@ static int running;
 
 static void __attribute__((noreturn)) compute(pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(0); /* it has died before we asked to be told */
+  if (getppid() != parent) _exit(0); /* the parent died before prctl() */
   for (volatile unsigned long i = 0;; i++) continue;
 }
 

@@ -157,7 +157,7 @@ static void check_strategies(struct argp_state *state, const struct command *com
     argp_error(state, "--strategy %s: not a list of %s", names, command->experiment->strategies);
 }
 
-/** An option the experiment has no use for is a mistake, not a wish. */
+/** Refuses an option that the experiment does not use. */
 static void check_problem(struct argp_state *state, const struct command *command) {
   const struct bench_problem *asked = &command->options.problem;
   const struct bench_problem *has = &command->experiment->problem;

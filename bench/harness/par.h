@@ -45,7 +45,7 @@ struct par {
   int (*start)(int vps);
   /** Runs body(arg, 0..threads-1), each in a thread of its own, and waits for all.
    * @return 0, or an errno value: a thread could not be created. Those before it may
-   * wait for it then, for ever: the process should end. */
+   * wait for it then, forever: the process should end. */
   int (*run)(int threads, par_body *body, void *arg);
   /** Stops the machine. @return 0 or an errno value. */
   int (*stop)(void);

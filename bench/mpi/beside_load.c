@@ -3,7 +3,7 @@
  * @file mpi_load.c What MPI's operations take beside a process that computes on every CPU.
  *
  * Half of each CPU is left, so twice the time is a program's share. A library that waits for CPUs
- * needlessly takes more: whoever is woken, or waits for one that is not running, waits until a
+ * needlessly takes more: a woken rank, or a rank whose partner does not run, waits until a
  * competitor's time slice is over, some milliseconds. Quiet and loaded runs take turns, run by run.
  */
 #include <errno.h>

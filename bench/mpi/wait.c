@@ -160,7 +160,7 @@ static int measure_cell(const struct cell *cell, int runs, json_t *rows) {
   return failed;
 }
 
-/* @return whether to measure it, at so many halves of a rank for each VP. */
+/* @return whether to measure it, at `halves` halves of a rank for each VP. */
 static bool is_wanted(const struct cell *cell, int halves) {
   bool large = strcmp(cell->row->program, "lu") == 0 && atoi(cell->row->arguments[0]) > 10000;
   if (cell->options->quick && (large || halves % 2 != 0)) return false;
@@ -176,8 +176,8 @@ static int measure(const struct experiment *experiment, const struct bench_optio
   int vps = options->vps.count > 0 ? options->vps.value[0] : mltp_cpus(), failed = 0;
   if (runs > RUNS_MAX) runs = RUNS_MAX;
   printf("%-16s %6s %6s  %-10s %9s %9s %9s %12s %9s %8s %8s %8s %9s %8s\n", "row", "degree",
-         "ranks", "waiting", "min", "median", "max", "CPU ms", "calls", "parks", "paid", "in vain",
-         "ms vain", "x first");
+         "ranks", "waiting", "min", "median", "max", "CPU ms", "calls", "parks", "paid", "failed",
+         "ms lost", "x first");
   for (const struct mpi_row *row = rows_of_ways; row->metric != NULL; row++)
     for (int halves = HALVES_MIN; halves <= HALVES_MAX; halves++) {
       const struct cell cell = {options, row, vps, halves * vps / 2};

@@ -38,7 +38,7 @@ struct peer_row {
   const char *name;
   peer_row_fn *run;
   uint64_t first_ops; /**< operations of the first warm-up round */
-  uint64_t fixed_ops; /**< nonzero: exactly so many, once, without warm-up */
+  uint64_t fixed_ops; /**< nonzero: exactly this number, once, without warm-up */
   unsigned threads;   /**< unless ROW-N asks for N; 0: the row knows their number itself */
 };
 

@@ -8,7 +8,7 @@
  *
  * Each processor is a kernel thread pinned to a CPU. The lock is a bare ticket lock: first come
  * first served as the model has it, and nobody gives up the CPU. A run is many windows and counts
- * the shortest. Those of a shared copy are shorter than a time slice: one in which somebody lost
+ * the shortest. Those of a shared copy are shorter than a time slice: one in which a thread lost
  * its CPU is then longer than the others, although the rest, alone for a while, got on faster.
  */
 #include <errno.h>
@@ -117,7 +117,7 @@ static void processor(void *arg, int index) {
   unsigned x = 0;
   for (int w = 0; w < WINDOWS; w++) {
     if (index == 0) atomic_store(&c->turn, 0);
-    const double start = bench_clock(CLOCK_MONOTONIC); /* before anybody can have begun */
+    const double start = bench_clock(CLOCK_MONOTONIC); /* before any thread can have begun */
     meet(c, 2 * w + 1);
     x += window(c, index);
     meet(c, 2 * w + 2);

@@ -67,7 +67,7 @@ static double start_one(void) {
   return seconds;
 }
 
-/** @return seconds for each of so many, created and then run here. */
+/** @return seconds for each of `backlog` threads, created and then run here. */
 static double run_backlog(long backlog) {
   world.expected = atomic_load(&world.ran) + backlog;
   const double begin = now();
@@ -82,7 +82,7 @@ static int compare(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/** Runnable: the one that creates, those that compute, and those that are created. */
+/** Runnable: the creator, the threads that compute, and the threads it creates. */
 static void run(const struct par *par, const struct bench_params *params,
                 struct bench_outcome *outcome) {
   enum { TIMES_MAX = 4096 };

@@ -6,8 +6,8 @@
  * threads as processors are alive: each creates the next and ends, until its processor has
  * run its share; there it stays until all processors are done.
  *
- * Every thread has a number of its own. What is summed up over the numbers of those that were
- * created must be the same over those that ran: each ran exactly once.
+ * Every thread has a number of its own. The sum over the numbers of
+ * created threads must equal the sum over threads that ran: each ran exactly once.
  */
 #include <sched.h>
 #include <stdalign.h>

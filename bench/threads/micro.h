@@ -31,7 +31,7 @@ struct micro_row {
   double target;    /* for us; 0: none was set */
   const char *best; /* the best peer's figure, and whose it is; NULL: not known */
   bool by_threads;  /* the row exists for any number of threads; the peers' name says which */
-  long ops;         /* exactly so many operations in a run; 0: as many as fill the time */
+  long ops;         /* exactly this number of operations in a run; 0: as many as fill the time */
 };
 
 /** The numbers to beat; ends with a NULL metric. */

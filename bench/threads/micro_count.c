@@ -40,7 +40,7 @@ static double read_total(const char *path) {
   return total;
 }
 
-/* @return the instructions of a whole run of so many operations, or -1. */
+/* @return the instructions of a whole run of `ops` operations, or -1. */
 static double count(char *program, const struct micro_row *row, long ops) {
   char path[] = "/tmp/mltp-bench-XXXXXX", out[sizeof path + 32], name[32], ops_text[32];
   char *argv[] = {"valgrind", "--tool=callgrind", out, program, name, "1", "1", ops_text, NULL};

@@ -39,7 +39,7 @@ const struct micro_row micro_rows[] = {
     {"roundtrip", "sem-2-vps", "semaphore round trip, both may stay on one VP, wall clock", "sem",
      2, 2, MICRO_WALL_NS, 0, NULL, false, 0},
     {"roundtrip", "across", "semaphore round trip across VPs, one side polls, wall clock", "across",
-     2, 2, MICRO_WALL_NS, 300, "425 Argobots (spins for ever)", false, 0},
+     2, 2, MICRO_WALL_NS, 300, "425 Argobots (spins forever)", false, 0},
     {"barrier", "barrier", "barrier, per thread", "barrier", 1, 64, MICRO_CPU_NS, 18, "30.5", true,
      0},
     {"barrier", "barrier", "barrier, per thread", "barrier", 2, 64, MICRO_CPU_NS, 40, "47", true,

@@ -3,7 +3,7 @@
  * @file spin.c
  * Figures 6 to 8 of Anderson et al. (1989), for each way to wait in src/spin:
  *
- * 6: so many contenders increment a counter to a million, each in a critical section of
+ * 6: contenders increment a counter to a million, each in a critical section of
  *    its own;
  * 7: the same with work in the section, by one contender and by as many as there are CPUs;
  * 8: each increments once and waits until all have: a barrier, again and again.

@@ -2,7 +2,7 @@
 /*
  * MM of TMPI-2: the product of two matrices by Cannon's algorithm. cannon SIZE, by a square number
  * of ranks whose root divides SIZE into blocks of some TILE rows. While a rank multiplies two
- * blocks, they go on to its neighbours.
+ * blocks, they move to its neighbours.
  *
  * The factors have rank 1, and whole numbers small enough that the product is exact:
  * a[i][k] = (i % 7 + 1) u(k), b[k][j] = v(k) (j % 5 + 1).
@@ -73,7 +73,7 @@ static void multiply(void) {
   }
 }
 
-/* The block sets out for the rank so many places on, and the one from there comes. */
+/* Sends the block to the rank `places` further on, and receives the block of the rank before. */
 static void start_shift(struct factor *f, int places) {
   int source, dest, count = block * block;
   MPI_Cart_shift(grid, f->dimension, -places, &source, &dest);

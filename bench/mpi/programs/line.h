@@ -20,7 +20,7 @@ static inline int size_argument(int argc, char **argv, int most) {
   return (int)value;
 }
 
-/** Memory for so many numbers, all 0, from the beginning of a cache line on, and touched, so that
+/** Memory for `count` numbers, all 0, from the beginning of a cache line on, and touched, so that
  * no page is missing while the clock runs; ends the job when there is none. */
 static inline double *numbers(size_t count) {
   size_t bytes = (count * sizeof(double) / LINE + 1) * LINE;

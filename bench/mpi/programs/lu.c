@@ -104,7 +104,7 @@ static void factor(int k) {
   }
 }
 
-/* Those that nothing updates need not wait for their turn: some are done ahead. */
+/* Blocks that no other block updates need not wait: some are factored ahead. */
 static void factor_ahead(int k) {
   static int ahead;
   for (; ahead < plan.blocks && ahead <= k + 2 * ranks; ahead++)

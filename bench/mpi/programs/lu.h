@@ -37,7 +37,7 @@ void lu_read(struct lu_matrix *matrix, const char *path);
 /** Orders and plans. Ends the job when the matrix is singular for any numbers in these places. */
 void lu_order(const struct lu_matrix *matrix, struct lu_plan *plan);
 
-/** Memory for so many integers, all 0; ends the job when there is none. */
+/** Memory for `count` integers, all 0; ends the job when there is none. */
 int *lu_integers(long count);
 
 #endif

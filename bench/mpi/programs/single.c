@@ -4,7 +4,7 @@
  *
  * single ROW BYTES [BATCHES [MS]]
  *
- * Each batch is so many operations as take MS milliseconds (1), or half of that at least; the
+ * Each batch has as many operations as take MS milliseconds (1), or half of that at least; the
  * shortest of BATCHES (20) counts, so that other programs on the machine disturb little. Rank 0
  * prints a line of JSON: wall time of an operation, CPU time of all processes, and memory of all
  * processes for each rank (proportional, so that what is shared counts once). What every operation
@@ -224,7 +224,8 @@ int main(int argc, char **argv) {
   if (row->run != NULL)
     measure(row, batches, seconds);
   else if (rank == 0)
-    puts("{\"row\": \"start\", \"verified\": true}"); /* who started us has a clock */
+    puts(
+        "{\"row\": \"start\", \"verified\": true}"); /* the process that started us has the clock */
   free(mine);
   free(others);
   MPI_Finalize();

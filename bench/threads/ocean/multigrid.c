@@ -7,7 +7,7 @@
  * coarser grid computes a correction; when a level has converged, its correction
  * goes to the next finer grid.
  *
- * The whole crew works on every level, with a barrier after each half sweep and
+ * The whole team works on every level, with a barrier after each half sweep and
  * each transfer: coarse levels have little work between two barriers, which is
  * what makes synchronisation count in this program. Every thread sees the same
  * residual after a sweep and so takes the same decision.

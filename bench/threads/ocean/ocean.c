@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file ocean.c The experiment: a crew of threads steps the ocean. */
+/** @file ocean.c The experiment: a team of threads steps the ocean. */
 #include "ocean.h"
 
 #include "harness/timer.h"

@@ -126,7 +126,7 @@ struct crew ocean_crew(struct ocean *ocean, int index);
 void ocean_prepare(struct crew *crew);
 
 /* ocean.c */
-/** Runs the crew through all steps; the outcome gets their times.
+/** Runs the team through all steps; the outcome gets their times.
  * @return 0, or an errno value: a thread could not be created. */
 int ocean_sail(struct ocean *ocean, struct bench_outcome *outcome);
 
