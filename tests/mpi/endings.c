@@ -17,7 +17,7 @@ static void said(void) { printf("handler of rank ran\n"); }
 
 static void leave(void) { exit(3); }
 
-/* "raise-SIGNAL" and its kin: rank 1 sends a signal to itself, and would go on. */
+/* "raise-SIGNAL" and the like: rank 1 sends a signal to itself, and would continue. */
 static void send(const char *how) {
   int signo = atoi(strchr(how, '-') + 1);
   if (strncmp(how, "raise-", 6) == 0) raise(signo);

@@ -18,7 +18,7 @@ QUESTIONS = 20
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)")
 # A path has a folder and a suffix; a pattern (*), a placeholder (NAME) or a generated file (build/) is none.
 PATH = re.compile(r"`((?!build/|/)[\w.-]+/[\w./-]*\.(?:c|h|hpp|cpp|S|py|sh|md|pml|lark))`")
-ROOTS = ("", "src", "src/core", "src/tmpi", "src/sim", "include", "tools/specc")
+ROOTS = ("", "bench", "src", "src/core", "src/tmpi", "src/sim", "include", "tools/specc")
 
 
 def documents(root):
