@@ -51,7 +51,7 @@ static void on_pthread(void *what) {
   pthread_t thread;
   if (pthread_create(&thread, NULL, end_on_pthread, what) != 0) abort();
   pthread_join(thread, NULL);
-  printf("went on\n");
+  printf("continued\n");
 }
 
 static void say_status(int status, void *argument) {
