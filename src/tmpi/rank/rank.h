@@ -7,7 +7,7 @@
  * job   all ranks of MPI_COMM_WORLD
  * rank  what MPI calls a process: a thread of libmltp, and those it makes
  *
- * Tags as in core/vp/types.h; [rank]: only the rank's own threads touch it.
+ * Tags as in core/thread/thread.h; [rank]: only the rank's own threads touch it.
  */
 #ifndef TM_RANK_RANK_H
 #define TM_RANK_RANK_H
