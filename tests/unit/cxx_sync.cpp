@@ -95,6 +95,22 @@ void a_mutex_is_tried() {
   CHECK_EQUAL(mltp_lock_try(mutex.native_handle()), EBUSY); /* the same object in C */
 }
 
+void a_recursive_mutex_is_locked_again() {
+  mltp::recursive_mutex mutex("again");
+  std::unique_lock outer(mutex);
+  {
+    const std::lock_guard inner(mutex);
+    CHECK(mutex.try_lock());
+    mutex.unlock();
+  }
+  mltp::thread([&mutex] { CHECK(!mutex.try_lock()); }).join();
+  outer.unlock();
+  mltp::thread([&mutex] {
+    CHECK(mutex.try_lock());
+    mutex.unlock();
+  }).join();
+}
+
 void a_timed_mutex_gives_up() {
   mltp::timed_mutex mutex;
   std::unique_lock lock(mutex);
@@ -168,8 +184,8 @@ void conditions_time_out() {
   time_out<mltp::condition_variable_any>();
 }
 
-/* Some wait for ever, others give up all the time: a notification that met one of those is
- * passed on, so that none who waits for ever is left behind. */
+/* Some wait forever, others give up all the time: a notification that met one of those is
+ * passed on, so no endless waiter is left behind. */
 void no_notification_is_lost_to_one_that_gives_up() {
   mltp::mutex mutex;
   mltp::condition_variable_any changed;
@@ -299,7 +315,7 @@ void barriers_complete_each_phase_once() {
         mltp::this_thread::yield();
         barrier.wait(token);
       }
-      CHECK_EQUAL(phase, i + 1); /* none goes on without us */
+      CHECK_EQUAL(phase, i + 1); /* none continues without us */
     }
   });
   CHECK_EQUAL(phase, kPhases);
@@ -399,6 +415,7 @@ int main() {
   const struct CMUnitTest tests[] = {
       TEST(mutexes_exclude_under_every_std_lock),
       TEST(a_mutex_is_tried),
+      TEST(a_recursive_mutex_is_locked_again),
       TEST(a_timed_mutex_gives_up),
       TEST(conditions_hand_over),
       TEST(conditions_time_out),

@@ -142,7 +142,7 @@ static void *open_it(void *p0) {
   return NULL;
 }
 
-/* Who has waited may free the memory at once, though the last to count down may not
+/* A waiter may free the memory at once, though the last to count down may not
  * have returned yet: it leaves alone what is written there. */
 static void mltp_latch_may_be_freed_after_wait(void) {
   for (int round = 0; round < scaled(500); round++) {
@@ -269,6 +269,10 @@ static void mltp_waitgroup_without_tasks_waits_for_nothing(void) {
   mltp_waitgroup_t group = MLTP_WAITGROUP_INIT;
   CHECK_EQUAL(mltp_waitgroup_wait(&group), 0);
   CHECK_EQUAL(mltp_waitgroup_wait_timed(&group, MLTP_NEVER), 0);
+  CHECK_EQUAL(mltp_waitgroup_wait_try(&group), 0);
+  CHECK_EQUAL(mltp_waitgroup_add(&group, 1), 0);
+  CHECK_EQUAL(mltp_waitgroup_wait_try(&group), EAGAIN);
+  CHECK_EQUAL(mltp_waitgroup_done(&group), 0);
 }
 
 int main(void) {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/internal/process.h"
+#include "os/os.h"
 #include "tmpi/env/job.h"
 #include "tmpi/loader/policy.h"
 #include "tmpi/loader/program.h"
@@ -40,7 +41,7 @@ enum {
 
 struct settings {
   int ranks;
-  bool label, check, report;
+  bool label, check, strict, report;
   const char *report_file; /* NULL: stderr */
   const char *output;      /* files; NULL: none */
   long timeout;            /* seconds; 0: none */
@@ -58,13 +59,15 @@ static const struct argp_option options[] = {
      "default), "
      "spin or spin:US (for as long as a park takes, or so many microseconds), park (at once)",
      0},
-    {"stack", STACK, "KIB", 0, "address space of a rank's stack (8192)", 0},
+    {"stack", STACK, "KIB", 0, "address space of a rank's stack (65536, or more by ulimit -s)", 0},
     {"timeout", TIMEOUT, "SECONDS", 0,
      "report what ranks do, and end, when the program has not ended by then", 0},
     {"label", LABEL, NULL, 0, "begin each line of output with the rank that wrote it", 0},
     {"output", OUTPUT, "PREFIX", 0, "write what each rank prints to the file PREFIX.RANK", 0},
-    {"check", CHECK, NULL, 0,
-     "compare the arguments of collectives and the types of messages, find what is not freed", 0},
+    {"check", CHECK, "strict", OPTION_ARG_OPTIONAL,
+     "compare the arguments of collectives and the types of messages, find what is not freed or "
+     "received; strict: a leak changes the exit status, too",
+     0},
     {"report", REPORT, "FILE", OPTION_ARG_OPTIONAL,
      "count calls, messages, bytes and time of each rank; FILE.json: as JSON (stderr)", 0},
     {"share", SHARE, "LIBRARIES", 0,
@@ -89,6 +92,19 @@ static void set_option(const char *variable, long value) {
   char text[32];
   snprintf(text, sizeof text, "%ld", value);
   setenv(variable, text, 1);
+}
+
+/* A rank may have what a process may, and 64 MiB in any case, if there is address space for as
+ * many: a terabyte for all, or a quarter of a limit (mt_stacks_init() takes half, rounded down). */
+static void choose_stack(int ranks) {
+  enum { LEAST = 1 << 20, USUAL = 64 << 20, MOST = 1 << 30 };
+  size_t limit = os_stack_limit(), space = os_address_space_limit() / 4, terabyte = (size_t)1 << 40;
+  size_t size = limit == SIZE_MAX || limit > MOST ? MOST : limit > USUAL ? limit : USUAL;
+  if (getenv("MLTP_STACK_SIZE") != NULL) return; /* --stack, or the user's own */
+  if (space > terabyte) space = terabyte;
+  if (size > USUAL && size > space / 4 / (size_t)ranks) size = USUAL;
+  while (size > LEAST && size > space / (size_t)ranks) size /= 2;
+  set_option("MLTP_STACK_SIZE", (long)size);
 }
 
 static void set_wait(struct argp_state *state, const char *how) {
@@ -117,7 +133,12 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case TIMEOUT: settings->timeout = number(state, "--timeout", argument, 1, 1 << 30); return 0;
     case LABEL: settings->label = true; return 0;
     case OUTPUT: settings->output = argument; return 0;
-    case CHECK: settings->check = true; return 0;
+    case CHECK:
+      if (argument != NULL && strcmp(argument, "strict") != 0)
+        argp_error(state, "--check=%s: bad value (strict, or none)", argument);
+      settings->check = true;
+      settings->strict |= argument != NULL;
+      return 0;
     case REPORT:
       settings->report = true;
       settings->report_file = argument;
@@ -198,7 +219,8 @@ static int run(const struct settings *settings, const char *path) {
             "tmpirun: no kernel thread for reports: the system's limit (raise ulimit -u)\n");
     return 1;
   }
-  if (!tm_checks_start(settings->check, settings->report, settings->report_file)) return 1;
+  if (!tm_checks_start(settings->check, settings->strict, settings->report, settings->report_file))
+    return 1;
   int status = tm_checks_finish(tm_launch(settings->ranks, settings->count, settings->command));
   if (status == 0 && tm_ends_are_clean()) mti_wait_for_all();
   return status;
@@ -220,8 +242,8 @@ int main(int argc, char **argv) {
   argp_program_version_hook = print_version;
   argp_err_exit_status = STATUS_USAGE;
   accept_np(argc, argv);
-  setenv("MLTP_STACK_SIZE", "8388608", 0);
   argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &settings);
+  choose_stack(settings.ranks);
   char *path = find_program(settings.command[0]);
   if (path == NULL) {
     fprintf(stderr, "tmpirun: cannot run '%s': %s (check the name)\n", settings.command[0],
