@@ -21,9 +21,9 @@
 
 #include "harness/child.h"
 #include "harness/experiment.h"
-#include "mpi/mpi.h"
 #include "harness/report.h"
 #include "harness/timer.h"
+#include "mpi/mpi.h"
 
 extern char **environ;
 
