@@ -175,6 +175,87 @@ class Symbols(Loading):
             }"""), ranks=3)
 
 
+class Refused(Loading):
+    def test_thread_locals_by_descriptors(self):
+        text = "__thread int x = 3; int main(void) { return x - 3; }"
+        self.refused(self.build("descriptors", text, "-mtls-dialect=gnu2"), "which change when a rank moves")
+
+    def test_heap_of_its_own(self):
+        """free() of the program would get what strdup() of libc has allocated."""
+        self.refused(self.build("heap", """#include <stddef.h>
+            static char heap[1 << 20]; static size_t used;
+            void *malloc(size_t n) { used += (n + 15) & ~15ul; return heap + used; }
+            void free(void *p) { (void)p; }
+            int main(void) { return 0; }""", "-fno-builtin"), "it has a malloc\\(\\) of its own")
+
+
+class Linkers(Loading):
+    """What compilers and linkers make of a program in C++ with all that a loader has to do."""
+    TEXT = """
+        #include <mpi.h>
+        #include <stdexcept>
+        #include <string>
+        struct made { std::string text; made() : text("made") {} };
+        static made object;
+        thread_local int local = 5;
+        int main(int argc, char **argv) {
+          int rank, caught = 0;
+          MPI_Init(&argc, &argv);
+          MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+          local += rank;
+          try { throw std::runtime_error("x"); } catch (std::exception &) { caught = 1; }
+          MPI_Barrier(MPI_COMM_WORLD);
+          bool good = caught == 1 && local == 5 + rank && object.text == "made";
+          MPI_Finalize();
+          return good ? 0 : 1;
+        }"""
+
+    def linker(self, name):
+        if shutil.which(f"ld.{name}") is None:
+            self.skipTest(f"no ld.{name}")
+        for words in (["-O0"], ["-O2", "-ffunction-sections", "-Wl,--gc-sections"], ["-O3", "-static-libstdc++", "-static-libgcc"],
+                      ["-O1", "-Wl,-z,max-page-size=65536"]):
+            with self.subTest(words=words):
+                self.runs(self.build("program", self.TEXT, f"-fuse-ld={name}", *words, by="tmpicxx", language="c++"), ranks=3)
+
+    def test_bfd(self):
+        self.linker("bfd")
+        self.runs(self.build("program", self.TEXT, "-O2", "-flto", by="tmpicxx", language="c++"), ranks=3)
+
+    def test_gold(self):
+        self.linker("gold")
+
+    def test_lld(self):
+        self.linker("lld")
+
+    def test_mold(self):
+        self.linker("mold")
+
+
+class Threads(Loading):
+    def test_one_number_on_all_processors(self):
+        """A rank's thread is itself, wherever it goes on; its pthreads are others."""
+        self.runs(self.build("self", """
+            #include <mpi.h>
+            #include <pthread.h>
+            static void *other(void *first) { return pthread_equal(pthread_self(), *(pthread_t *)first) ? first : NULL; }
+            int main(int argc, char **argv) {
+              void *same = NULL;
+              pthread_t thread, first = pthread_self();
+              MPI_Init(&argc, &argv);
+              int wrong = 0;
+              for (int i = 0; i < 2000; i++) {
+                MPI_Barrier(MPI_COMM_WORLD);
+                wrong += !pthread_equal(first, pthread_self());
+              }
+              pthread_create(&thread, NULL, other, &first);
+              pthread_join(thread, &same);
+              wrong += same != NULL || pthread_kill(first, 0) != 0;
+              MPI_Finalize();
+              return wrong != 0;
+            }""".replace("#include <pthread.h>", "#include <pthread.h>\n#include <signal.h>"), "-pthread"), ranks=8)
+
+
 class Constructors(Loading):
     def test_needs_come_first(self):
         """B needs D, D needs X: in the order of the command line X would be last."""

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Checks our sentences with vale: Markdown and man pages, comments and docstrings, and the messages
-# of C programs. prose/MLTP has the rules, prose/later.txt patterns of files not yet rewritten.
+# of C programs. prose/MLTP has the rules, prose/later.txt patterns of files not yet rewritten;
+# docs/measurements is generated.
 #   prose.sh [FILE ...]   checks these files, or all of the repository
 #   prose.sh --install    prints the path of vale; builds it first if it is missing
 set -euo pipefail
@@ -44,9 +45,21 @@ grammar() {
   case $1 in
     *.md | *.[ch] | *.[ch]pp | *.py) ;;
     *.pml | *.sc | *.S) echo .as.c ;;
-    *.[0-9]) echo .as.txt ;;
+    *.[0-9]) echo .as.md ;;
     *) echo .as.r ;;
   esac
+}
+
+# The text of a manual page, line by line: macros and escapes are removed, the tag of an item is a
+# sentence of its own, and unfilled text (.nf) and tables are left out.
+plain() {
+  sed -E 's/\\f[BIRP]|\\&//g; s/\\-/-/g; s/\\\(..//g' "$1" | awk '
+    /^\.(nf|TS)/ { code = 1 }
+    /^\.(fi|TE)/ { code = 0 }
+    code || /^\.(\\"|nf|fi|TS|TE)/ { print ""; next }
+    /^\.(B|I|BI|BR|IB|IR|RB|RI) / { $1 = ""; gsub(/"/, "") }
+    /^\./ { item = /^\.TP/; print ""; next }
+    { print item ? $0 "." : $0; item = 0 }'
 }
 
 status=0
@@ -55,7 +68,7 @@ if [ $# -gt 0 ]; then
 else
   cd "$here/../.."
   "$vale" test "$here/prose/MLTP" >&2 || status=1
-  mapfile -t files < <(git ls-files --cached --others --exclude-standard -- '*.md' 'docs/man/*' dev \
+  mapfile -t files < <(git ls-files --cached --others --exclude-standard -- '*.md' ':!docs/measurements' 'docs/man/*' dev \
     .ci/run '*.[chS]' '*.[ch]pp' '*.py' '*.sh' '*.pml' '*.sc' '*.cmake' '*CMakeLists.txt' |
     grep -vf "$here/prose/later.txt")
 fi
@@ -65,9 +78,13 @@ trap 'rm -rf "$copies"' EXIT
 for file in "${files[@]}"; do
   [ -e "$file" ] || continue # removed, and not yet committed
   mkdir -p "$copies/$(dirname "$file")"
-  cp "$file" "$copies/$file$(grammar "$file")"
+  copy=$copies/$file$(grammar "$file")
+  case $file in
+    *.[0-9]) plain "$file" >"$copy" ;;
+    *) cp "$file" "$copy" ;;
+  esac
 done
 cd "$copies"
 "$vale" --config "$here/prose/vale.ini" --no-global --output line . |
-  sed -E 's/^([^:]*)\.as\.(c|r|txt):/\1:/' || status=1
+  sed -E 's/^([^:]*)\.as\.(c|r|md):/\1:/' || status=1
 exit "$status"
