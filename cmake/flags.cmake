@@ -11,6 +11,7 @@ find_package(Threads REQUIRED)
 add_compile_options(-fno-omit-frame-pointer -Wall -Wextra -Wvla -Wundef)
 add_compile_options("$<$<COMPILE_LANGUAGE:C>:-Wshadow;-Wstrict-prototypes;-Wmissing-prototypes>")
 add_compile_definitions(MLTP_CHECKED=$<BOOL:${MLTP_CHECKED}>)
+add_compile_definitions(MLTP_ALTERNATIVES=$<BOOL:${MLTP_ALTERNATIVES}>)
 
 if(MLTP_SANITIZE)
   add_compile_options(-fsanitize=${MLTP_SANITIZE} -fno-sanitize-recover=all)

@@ -13,7 +13,7 @@
 #include "base/peek.h"
 #include "core/memory/descriptor.h"
 #include "core/memory/stack.h"
-#include "core/thread/thread.h"
+#include "core/vp/vp.h"
 #include "debug/backtrace.h"
 #include "mltp/debug.h"
 #include "sync/describe.h"
@@ -145,7 +145,7 @@ void mt_dump(int fd, int most, bool names) {
   struct dump dump = {.fd = fd, .backtraces_left = most, .names = names, .now = mt_clock(os_now())};
   mt_descriptors_visit(dump_thread, &dump);
   mt_print(fd, "  %d threads; %d VPs, %d awake%s\n", dump.threads,
-           (int)mt_load_relaxed(&mt_rt.vp_count), mt_load_relaxed(&mt_rt.awake),
+           (int)mt_load_relaxed(&mt_rt.vp_count), mt_load_relaxed(&mt_rt.idle.awake),
            dump.backtraces_left > 0 ? "" : "; further backtraces are left out");
 }
 

@@ -5,7 +5,7 @@
 #include "core/memory/descriptor.h"
 #include "core/memory/stack.h"
 #include "core/thread/thread.h"
-#include "core/vp/types.h"
+#include "core/vp/vp.h"
 #include "mltp/mltp.h"
 #include "sync/lock.h"
 
@@ -43,7 +43,7 @@ static const struct mt_layout_row rows[] = {
     FIELD("runtime.main", struct mt_runtime, main),
     FIELD("runtime.main_low", struct mt_runtime, main_low), /* its thread.stack_low */
     FIELD("runtime.main_size", struct mt_runtime, main_size),
-    FIELD("runtime.awake", struct mt_runtime, awake),
+    FIELD("runtime.awake", struct mt_runtime, idle.awake),
     FIELD("runtime.vp_count", struct mt_runtime, vp_count),
     FIELD("runtime.vps", struct mt_runtime, vps),
     FIELD("vp.idle", struct mt_vp, idle), /* a struct mltp_thread */

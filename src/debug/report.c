@@ -4,8 +4,6 @@
  *
  * Relaxed: counters for a report; a deadlock does not go away while it is read.
  */
-#include "debug/report.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -13,12 +11,14 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "base/peek.h"
+#include "core/life/end.h"
 #include "core/memory/descriptor.h"
 #include "core/memory/stack.h"
-#include "core/thread/thread.h"
+#include "core/vp/vp.h"
 #include "debug/backtrace.h"
 #include "debug/dump.h"
 #include "debug/layout.h"
+#include "instrument/debug_hooks.h"
 #include "mltp/debug.h"
 #include "sync/lock.h"
 
@@ -98,7 +98,8 @@ static void look_for_woken(const struct mltp_thread *t, void *woken) {
 
 static bool any_woken(void) {
   bool woken = false;
-  if (mt_load_relaxed(&mt_rt.blocked_in_locks) != 0) mt_descriptors_visit(look_for_woken, &woken);
+  if (mt_load_relaxed(&mt_rt.sleep.blocked_in_locks) != 0)
+    mt_descriptors_visit(look_for_woken, &woken);
   return woken;
 }
 
@@ -106,21 +107,22 @@ uint32_t mt_deadlock_bystanders;
 
 /* Kernel threads of which we know: VPs, those that wait for one of our objects, and bystanders. */
 static uint32_t known_tasks(void) {
-  return mt_load_relaxed(&mt_rt.vp_count) + mt_load_relaxed(&mt_rt.outside_parked) +
+  return mt_load_relaxed(&mt_rt.vp_count) + mt_load_relaxed(&mt_rt.outside.parked) +
          mt_deadlock_bystanders + MT_SANITIZER_TASKS;
 }
 
 static uint32_t deadlock_reported; /* once in a runtime's life */
 bool (*mt_deadlock_hook)(void);
 
-void mt_deadlock_suspected(void) {
+static void check_deadlock(void) {
   if (mt_options.deadlock == MT_DEADLOCK_OFF) return;
   /* asked again after the count: who resumed a known one may have ended meanwhile */
   uint32_t before = known_tasks(), tasks = (uint32_t)os_task_count(), after = known_tasks();
   /* a thread blocked in the kernel may come back, unless it waits for a lock of ours */
-  if (mt_load_relaxed(&mt_rt.blocked) > mt_load_relaxed(&mt_rt.blocked_in_locks)) return;
+  if (mt_load_relaxed(&mt_rt.sleep.blocked) > mt_load_relaxed(&mt_rt.sleep.blocked_in_locks))
+    return;
   if (tasks == 0 || tasks > before || tasks > after || mt_live() == 0 || any_woken()) return;
-  if (mt_load_relaxed(&mt_rt.awake) != 0 || mt_add_relaxed(&deadlock_reported, 1) != 0) return;
+  if (mt_load_relaxed(&mt_rt.idle.awake) != 0 || mt_add_relaxed(&deadlock_reported, 1) != 0) return;
   mt_message("deadlock: no thread can run, and no timer is pending:");
   if (mt_deadlock_hook == NULL || !mt_deadlock_hook()) mt_dump(2, BACKTRACES_IN_REPORT, true);
   mt_print_replay();
@@ -132,7 +134,7 @@ void mt_deadlock_suspected(void) {
   _exit(MLTP_EXIT_DEADLOCK);
 }
 
-void mt_report_livelock(uint64_t steps) {
+static void report_livelock(uint64_t steps) {
   mt_message(
       "livelock: the program has not ended after %lu scheduling points (MLTP_STEPS_MAX allows "
       "more):",
@@ -170,7 +172,7 @@ static void unhandle(struct handled *handled) {
   handled->handler = NULL;
 }
 
-int mt_report_start(void) {
+static int start(void) {
   mt_panic_hook = dump_on_panic;
   deadlock_reported = 0;
   os_sigstack_make();
@@ -182,7 +184,7 @@ int mt_report_start(void) {
   return EINVAL;
 }
 
-void mt_report_stop(void) {
+static void stop(void) {
   mt_panic_hook = NULL;
   unhandle(&segv);
   unhandle(&bus);
@@ -193,7 +195,7 @@ static unsigned long counter(const uint64_t *value) {
   return (unsigned long)mt_load_relaxed(value); /* relaxed: the other VPs are about to end */
 }
 
-void mt_report_stats(void) {
+static void print_stats(void) {
   uint32_t count = mt_load_relaxed(&mt_rt.vp_count);
   for (uint32_t i = 0; i < count; i++) {
     const struct mt_vp *vp = mt_rt.vps[i];
@@ -202,9 +204,17 @@ void mt_report_stats(void) {
         "VP %u: scheduling points %u, created %lu, ended %lu, parks %lu, thefts %lu (%lu from "
         "afar), requests served %lu, sleeps %lu, wakes %lu, strategy's locks %lu, waits for words: "
         "spins that paid %lu, spins in vain %lu, parks %lu",
-        i, mt_load_relaxed(&vp->tick), counter(&s->created), counter(&s->ended), counter(&s->parks),
-        counter(&s->stolen), counter(&s->stolen_far), counter(&s->served), counter(&s->sleeps),
-        counter(&s->wakes), counter(&s->locks), counter(&s->awaits[0]), counter(&s->awaits[1]),
-        counter(&s->awaits[2]));
+        i, mt_load_relaxed(&vp->points.tick), counter(&s->created), counter(&s->ended),
+        counter(&s->parks), counter(&s->stolen), counter(&s->stolen_far), counter(&s->served),
+        counter(&s->sleeps), counter(&s->wakes), counter(&s->locks), counter(&s->awaits[0]),
+        counter(&s->awaits[1]), counter(&s->awaits[2]));
   }
 }
+
+const struct mt_debug_hooks mt_debug = {
+    .start = start,
+    .stop = stop,
+    .stats = print_stats,
+    .deadlock_suspected = check_deadlock,
+    .livelock = report_livelock,
+};

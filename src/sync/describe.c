@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/peek.h"
+#include "core/life/join.h"
 #include "core/memory/descriptor.h"
 #include "core/wait/await.h"
 #include "mltp/latch.h"

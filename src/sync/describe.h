@@ -6,7 +6,7 @@
 #ifndef MT_SYNC_DESCRIBE_H
 #define MT_SYNC_DESCRIBE_H
 
-#include "core/vp/types.h"
+#include "core/thread/thread.h"
 
 enum { MT_WAIT_TEXT_MAX = 400 };
 

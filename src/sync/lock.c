@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "core/det/det.h"
+#include "core/vp/alternative.h"
 #include "mltp/alternatives.h"
 
 static const struct mt_lock_ops *const classes[] = {
@@ -17,20 +18,17 @@ static const struct mt_lock_ops *const classes[] = {
     [MLTP_LOCK_RECURSIVE] = &mt_lock_recursive,
     [MLTP_LOCK_ALT_YIELD_END] = &mt_lock_yield_end,
     [MLTP_LOCK_ALT_YIELD_FRONT] = &mt_lock_yield_front,
-    [MLTP_LOCK_ALT_EXCHANGE] = &mt_lock_spins[MT_SPIN_EXCHANGE],
-    [MLTP_LOCK_ALT_READ] = &mt_lock_spins[MT_SPIN_READ],
-    [MLTP_LOCK_ALT_BACKOFF] = &mt_lock_spins[MT_SPIN_BACKOFF],
-    [MLTP_LOCK_ALT_PERSISTENT] = &mt_lock_spins[MT_SPIN_PERSISTENT],
-    [MLTP_LOCK_ALT_ARRAY] = &mt_lock_spins[MT_SPIN_ARRAY],
-    [MLTP_LOCK_ALT_MCS] = &mt_lock_spins[MT_SPIN_MCS],
-    [MLTP_LOCK_ALT_CLH] = &mt_lock_spins[MT_SPIN_CLH],
 };
 
 enum { CLASSES = sizeof classes / sizeof classes[0] };
 
+static const struct mt_lock_ops *ops_of(uint32_t lock_class) {
+  if (lock_class < CLASSES) return classes[lock_class];
+  return MLTP_ALTERNATIVES ? mt_lock_alternative(lock_class) : NULL;
+}
+
 const struct mt_lock_ops *mt_lock_ops(const mltp_lock_t *lock) {
-  uint32_t lock_class = mt_lock_class_of(lock);
-  return lock_class < CLASSES ? classes[lock_class] : NULL;
+  return ops_of(mt_lock_class_of(lock));
 }
 
 static const char *name_of(const mltp_lock_t *lock) {
@@ -63,8 +61,7 @@ static int refuse(int error, const char *call, const mltp_lock_t *lock,
 }
 
 int mltp_lock_init(mltp_lock_t *lock, mltp_lock_class_t lock_class, const char *name) {
-  if (lock_class != MLTP_LOCK_STANDARD && (lock_class >= CLASSES || classes[lock_class] == NULL))
-    return EINVAL;
+  if (lock_class != MLTP_LOCK_STANDARD && ops_of((uint32_t)lock_class) == NULL) return EINVAL;
   *lock = (mltp_lock_t)MLTP_LOCK_INIT_CLASS(lock_class);
   lock->name_ = name;
   return 0;
@@ -78,7 +75,7 @@ int mltp_lock_destroy(mltp_lock_t *lock) {
   if (ops == NULL || ops->holder(lock) != NULL)
     return refuse(EBUSY, "mltp_lock_destroy", lock, self);
   /* the last holder may have set it free and not have let go of the guard, or of the word */
-  if (ops->spin != NULL) {
+  if (ops->spins) {
     if (ops->lock(lock, self, NULL) == 0) ops->unlock(lock, self);
   } else {
     mt_ilock_lock(&lock->queue_.ilock_);

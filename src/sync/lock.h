@@ -9,7 +9,6 @@
 #ifndef MT_SYNC_LOCK_H
 #define MT_SYNC_LOCK_H
 
-#include "alternatives/spin/spinlock.h"
 #include "base/options.h"
 #include "core/det/det.h"
 #include "core/wait/park.h"
@@ -26,7 +25,8 @@ struct mt_lock_ops {
   int (*unlock)(mltp_lock_t *lock, struct mltp_thread *self);
   /** @return who holds it, NULL: nobody. A hint to all but the holder. */
   struct mltp_thread *(*holder)(const mltp_lock_t *lock);
-  const struct mt_spin_ops *spin; /* lock_spin.c: the algorithm; NULL: another file's class */
+  /** The lock has no internal lock: mltp_lock_destroy() waits for the last holder by locking it. */
+  bool spins;
 };
 
 extern const struct mt_lock_ops mt_lock_reactive;
@@ -36,7 +36,9 @@ extern const struct mt_lock_ops mt_lock_yield_front;
 extern const struct mt_lock_ops mt_lock_semaphore;
 extern const struct mt_lock_ops mt_lock_queue;
 extern const struct mt_lock_ops mt_lock_recursive;
-extern const struct mt_lock_ops mt_lock_spins[MT_SPIN_KINDS];
+
+/** @return the operations of a class that src/alternatives implements; NULL: none. */
+const struct mt_lock_ops *mt_lock_alternative(uint32_t lock_class);
 
 /** mltp_unlock() for a call of another name. */
 int mt_lock_release(const char *call, mltp_lock_t *lock, struct mltp_thread *self);

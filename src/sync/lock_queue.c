@@ -96,4 +96,4 @@ static int unlock(mltp_lock_t *lock, struct mltp_thread *self) {
 }
 
 const struct mt_lock_ops mt_lock_queue = {"queue", lock_slow,      mt_lock_take,
-                                          unlock,  mt_lock_holder, NULL};
+                                          unlock,  mt_lock_holder, false};

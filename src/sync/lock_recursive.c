@@ -29,4 +29,4 @@ static int unlock_once(mltp_lock_t *lock, struct mltp_thread *self) {
 }
 
 const struct mt_lock_ops mt_lock_recursive = {"recursive", lock_again_or_wait, try_again_or_take,
-                                              unlock_once, mt_lock_holder,     NULL};
+                                              unlock_once, mt_lock_holder,     false};

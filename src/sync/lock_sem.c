@@ -14,7 +14,7 @@
 
 #include "core/det/det.h"
 #include "core/sched/blocking.h"
-#include "core/vp/types.h"
+#include "core/vp/vp.h"
 #include "mltp/sched.h"
 #include "sync/lock.h"
 
@@ -51,9 +51,9 @@ static void sleep_for_ever_on(mltp_lock_t *lock, struct mltp_thread *self) {
   int on_vp = self->vp != NULL;
   mt_store_relaxed(&self->waitq, &lock->queue_);
   mt_store_relaxed(&self->why, MT_WHY_LOCK);
-  mt_add_relaxed(&mt_rt.blocked_in_locks, on_vp); /* relaxed: for the deadlock report only */
+  mt_add_relaxed(&mt_rt.sleep.blocked_in_locks, on_vp); /* relaxed: for the deadlock report only */
   sleep_on(lock, MLTP_NEVER);
-  mt_add_relaxed(&mt_rt.blocked_in_locks, -on_vp);
+  mt_add_relaxed(&mt_rt.sleep.blocked_in_locks, -on_vp);
   mt_store_relaxed(&self->why, MT_WHY_NOTHING);
   mt_store_relaxed(&self->waitq, NULL);
 }
@@ -84,4 +84,4 @@ static int unlock(mltp_lock_t *lock, struct mltp_thread *self) {
 }
 
 const struct mt_lock_ops mt_lock_semaphore = {"semaphore",          lock_slow, trylock, unlock,
-                                              mt_lock_noted_holder, NULL};
+                                              mt_lock_noted_holder, false};

@@ -55,4 +55,4 @@ static int unlock(mltp_lock_t *lock, struct mltp_thread *self) {
 }
 
 const struct mt_lock_ops mt_lock_ticket = {"spin", lock_slow, trylock, unlock, mt_lock_noted_holder,
-                                           NULL};
+                                           false};

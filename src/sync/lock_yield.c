@@ -50,6 +50,7 @@ static int unlock(mltp_lock_t *lock, struct mltp_thread *self) {
   return mt_lock_reactive_release(lock, self) ? 0 : EPERM;
 }
 
-const struct mt_lock_ops mt_lock_yield_end = {"yield-end", lock_end, trylock, unlock, holder, NULL};
+const struct mt_lock_ops mt_lock_yield_end = {"yield-end", lock_end, trylock,
+                                              unlock,      holder,   false};
 const struct mt_lock_ops mt_lock_yield_front = {"yield-front", lock_front, trylock,
-                                                unlock,        holder,     NULL};
+                                                unlock,        holder,     false};

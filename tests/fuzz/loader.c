@@ -25,9 +25,8 @@ static void drop(struct tm_program *program) {
   for (int i = 0; i < program->image_count; i++) tm_image_drop(program->images[i]);
   if (program->arena != NULL) os_unmap(program->arena, program->slot * RANKS);
   free(program->images);
-  free(program->records);
-  free(program->copies);
-  free(program->choices);
+  free(program->opened);
+  tm_bindings_drop(&program->bindings);
 }
 
 /* What tm_program_read() does, but for a file that may be anything, and without an end of the
@@ -44,8 +43,9 @@ static void load(const char *path) {
   tm_image_name_at(program.images[0], program.images[0]->entry);
   if (tm_program_find_libraries(&program)) {
     tm_program_lay_out(&program);
+    program.start_count = program.visible_count = program.image_count;
     bool ready = tm_program_relocate(&program) && program.slot <= SLOT_MAX;
-    program.choice_count = 0; /* they would be called */
+    program.bindings.choice_count = 0; /* they would be called */
     if (ready) program.arena = os_map_memory(program.slot * RANKS);
     for (int rank = 0; program.arena != NULL && rank < RANKS; rank++)
       tm_program_place(&program, rank);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Main waits until it is alone (src/core/life/runtime.c, mt_live() in src/core/life/create.c). VP 0
+ * Main waits until it is alone (src/core/life/runtime.c, mt_live() in src/core/life/end.c). VP 0
  * ran main; VP 1 runs a thread that may create another on VP 1 and ends; a bound thread
  * may create one, too, which it posts to VP 1, and ends. A VP with nothing left to run
  * lies down and looks once; VP 1 gets up for a post.

@@ -12,6 +12,9 @@ static const MPI_Info bad_info = (MPI_Info)7;
 static const MPI_Errhandler bad_handler = (MPI_Errhandler)7;
 static const MPI_Session bad_session = (MPI_Session)7;
 static MPI_Request bad_request = (MPI_Request)7;
+/* What was never set: an odd address, one that no user has, one that is no object's. */
+static double no_object[2];
+static void *const garbage[] = {(void *)0x123456789, (void *)0x7ff0000000000010, no_object};
 
 #define WORLD MPI_COMM_WORLD
 
@@ -32,6 +35,25 @@ static MPI_Count wide[4], negative_wide[4] = {-1, -1, -1, -1};
 static const int negative[4] = {-1, -1, -1, -1};
 static MPI_Request request;
 static MPI_Status status;
+
+static void garbage_handles(void) {
+  MPI_Message message;
+  for (int i = 0; i < 3; i++) {
+    EXPECT(MPI_ERR_COMM, MPI_Comm_size((MPI_Comm)garbage[i], &one));
+    EXPECT(MPI_ERR_TYPE, MPI_Type_size((MPI_Datatype)garbage[i], &one));
+    EXPECT(MPI_ERR_GROUP, MPI_Group_size((MPI_Group)garbage[i], &one));
+    EXPECT(MPI_ERR_OP, MPI_Op_commutative((MPI_Op)garbage[i], &one));
+    EXPECT(MPI_ERR_INFO, MPI_Info_get_nkeys((MPI_Info)garbage[i], &one));
+    EXPECT(MPI_ERR_ERRHANDLER, MPI_Comm_set_errhandler(WORLD, (MPI_Errhandler)garbage[i]));
+    EXPECT(MPI_ERR_SESSION,
+           MPI_Session_get_num_psets((MPI_Session)garbage[i], MPI_INFO_NULL, &one));
+    request = (MPI_Request)garbage[i];
+    EXPECT(MPI_ERR_REQUEST, MPI_Wait(&request, &status));
+    EXPECT(MPI_ERR_REQUEST, MPI_Cancel(&request));
+    message = (MPI_Message)garbage[i];
+    EXPECT(MPI_ERR_REQUEST, MPI_Mrecv(buffer, 1, MPI_INT, &message, &status));
+  }
+}
 
 static void point_to_point(void) {
   EXPECT(MPI_ERR_COMM, MPI_Send(buffer, 1, MPI_INT, 0, 0, MPI_COMM_NULL));
@@ -367,6 +389,7 @@ int main(int argc, char **argv) {
   MPI_Comm_set_errhandler(WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   EXPECT(MPI_ERR_OTHER, MPI_Init(&argc, &argv)); /* twice */
+  garbage_handles();
   point_to_point();
   requests();
   collectives();

@@ -97,6 +97,29 @@ static void attributes(void) {
   CHECK(flag && *predefined == size);
 }
 
+/* MPI_Comm_idup() copies attributes when it is called. */
+static void attributes_of_idup(void) {
+  MPI_Comm comm, copy;
+  MPI_Request request;
+  int keyval, flag, was = copies;
+  char value = 0, *told;
+  MPI_Comm_create_keyval(copy_comm, MPI_COMM_NULL_DELETE_FN, &keyval, &value);
+  MPI_Comm_dup(MPI_COMM_SELF, &comm);
+  for (int turn = 0; turn < 2; turn++) {
+    MPI_Comm_set_attr(comm, keyval, &value);
+    MPI_Comm_idup(comm, &copy, &request);
+    CHECK(copies == ++was);
+    if (turn == 0) MPI_Comm_set_attr(comm, keyval, NULL);
+    if (turn == 1) MPI_Comm_delete_attr(comm, keyval);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Comm_get_attr(copy, keyval, &told, &flag);
+    CHECK(flag && told == &value + 1);
+    MPI_Comm_free(&copy);
+  }
+  MPI_Comm_free_keyval(&keyval);
+  MPI_Comm_free(&comm);
+}
+
 static void infos(void) {
   MPI_Info info, copy;
   char value[MPI_MAX_INFO_VAL], key[MPI_MAX_INFO_KEY];
@@ -228,6 +251,7 @@ int main(int argc, char **argv) {
   rank = check_start(&argc, &argv, &size);
   CHECK(size == 1 || getenv("OPENBLAS_NUM_THREADS") != NULL); /* tmpirun(1) */
   attributes();
+  attributes_of_idup();
   infos();
   asked();
   errors();

@@ -218,7 +218,10 @@ int main(int argc, char **argv) {
   rank = check_start(&argc, &argv, &size);
   for (size_t i = 0; argc > 1 && i < sizeof ways / sizeof ways[0]; i++)
     if (strcmp(ways[i].name, argv[1]) == 0) ways[i].wait();
+  if (argc > 1 && strcmp(argv[1], "after-returning") == 0)
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Finalize();
   if (argc > 1 && strcmp(argv[1], "after") == 0) MPI_Barrier(MPI_COMM_WORLD);
+  if (argc > 1 && strcmp(argv[1], "after-returning") == 0) MPI_Comm_size(MPI_COMM_WORLD, &size);
   return 0;
 }

@@ -135,7 +135,7 @@ class Without(Told):
         self.told(16, [PROGRAM], "^mltp: MLTP_VPS: bad value 'x'", "tmpi: MPI_Init: no memory, or a bad MLTP_ variable",
                   MLTP_VPS="x")
         self.told(16, [PROGRAM, "before"], r"^tmpi: MPI_Barrier: called before MPI_Init\(\) \(call that first\)")
-        for how, why in ("before", "MPI_Barrier on a communicator: called before"), ("after", "MPI_COMM_WORLD: called after"):
+        for how, why in ("before", "MPI_Barrier: called before"), ("after", "MPI_Barrier: called after"), ("after-returning", "MPI_Comm_size: called after"):
             self.told(16, [TMPIRUN, PROGRAM, how], "^tmpi: rank 0: .*" + why)
 
     def test_generated_code(self):

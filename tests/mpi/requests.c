@@ -267,6 +267,51 @@ static void truncated(void) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
+/* A call to or from MPI_PROC_NULL is complete: there is nothing to cancel. */
+static void cancelled_too_late(void) {
+  MPI_Request request;
+  MPI_Status status;
+  int value = 0, flag;
+  for (int send = 0; send < 2; send++) {
+    if (send)
+      MPI_Isend(&value, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &request);
+    else
+      MPI_Irecv(&value, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &request);
+    MPI_Cancel(&request);
+    MPI_Wait(&request, &status);
+    MPI_Test_cancelled(&status, &flag);
+    CHECK(!flag);
+  }
+}
+
+/* Errors of MPI_Mrecv() and MPI_Imrecv() go to the handler of the message's communicator. */
+static void probed_and_truncated(void) {
+  MPI_Comm comm;
+  MPI_Message message;
+  MPI_Request send, receive;
+  int values[2] = {1, 2}, received[2] = {0, 0};
+  MPI_Comm_dup(MPI_COMM_SELF, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  for (int nonblocking = 0; nonblocking < 2; nonblocking++) {
+    MPI_Isend(values, 2, MPI_INT, 0, 0, comm, &send);
+    MPI_Mprobe(0, 0, comm, &message, MPI_STATUS_IGNORE);
+    if (nonblocking) {
+      MPI_Imrecv(received, 1, MPI_INT, &message, &receive);
+      CHECK(MPI_Wait(&receive, MPI_STATUS_IGNORE) == MPI_ERR_TRUNCATE);
+    } else {
+      CHECK(MPI_Mrecv(received, 1, MPI_INT, &message, MPI_STATUS_IGNORE) == MPI_ERR_TRUNCATE);
+    }
+    CHECK(message == MPI_MESSAGE_NULL && received[0] == 1 && received[1] == 0);
+    MPI_Wait(&send, MPI_STATUS_IGNORE);
+  }
+  MPI_Isend(values, 2, MPI_INT, 0, 0, comm, &send);
+  MPI_Mprobe(0, 0, comm, &message, MPI_STATUS_IGNORE);
+  MPI_Comm_free(&comm); /* the message keeps it */
+  MPI_Mrecv(received, 2, MPI_INT, &message, MPI_STATUS_IGNORE);
+  CHECK(received[1] == 2);
+  MPI_Wait(&send, MPI_STATUS_IGNORE);
+}
+
 int main(int argc, char **argv) {
   rank = check_start(&argc, &argv, &size);
   next = (rank + 1) % size;
@@ -279,6 +324,8 @@ int main(int argc, char **argv) {
   persistent();
   nothing();
   truncated();
+  cancelled_too_late();
+  probed_and_truncated();
   MPI_Finalize();
   return 0;
 }

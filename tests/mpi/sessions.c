@@ -53,6 +53,28 @@ static void sets(MPI_Session session) {
   }
 }
 
+/* A buffer may be detached while a flush of it is under way. */
+static void flush_and_detach(MPI_Comm comm) {
+  enum { TURNS = 200 };
+  int rank, size, bytes, values[64] = {0};
+  void *address;
+  MPI_Request request;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  for (int turn = 0; size > 1 && turn < TURNS; turn++) {
+    if (rank == 0) {
+      MPI_Buffer_attach(malloc(ROOM), ROOM);
+      MPI_Bsend(values, 64, MPI_INT, 1, TAG, comm);
+      MPI_Buffer_iflush(&request);
+      MPI_Buffer_detach(&address, &bytes);
+      free(address);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else if (rank == 1) {
+      MPI_Recv(values, 64, MPI_INT, 0, TAG, comm, MPI_STATUS_IGNORE);
+    }
+  }
+}
+
 /* A buffered send goes through the buffer of its communicator, of its session, of the rank. */
 static void buffers(MPI_Session session, MPI_Comm comm) {
   static char room[ROOM];
@@ -136,6 +158,7 @@ int main(void) {
   MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm);
   CHECK(sum == size);
   buffers(session, comm);
+  flush_and_detach(comm);
   MPI_Comm_dup(comm, &copy);
   buffers(session, copy); /* of the same session */
   MPI_Group_union(self, world, &all);

@@ -34,7 +34,7 @@ import results  # noqa: E402
 import sections  # noqa: E402
 
 FIGURES = [f"thesis-figure-{n}" for n in (7, 8, 10, 11, 13, 14)] + \
-    [f"anderson-figure-{n}" for n in range(1, 13)] + ["tmpi2-figure-6", "tmpi2-table-8", "mpi-collectives", "systemc-waits"]
+    [f"anderson-figure-{n}" for n in range(1, 13)] + ["tmpi2-figure-6", "tmpi2-table-8", "mpi-collectives", "systemc-waits", "smt-figure-4-2"]
 NUMBER = re.compile(r"\d[\d \N{NO-BREAK SPACE}]*(?:\.\d+)?(?:e[+-]\d+)?")
 MEASURED = ("min", "median", "max")
 

@@ -95,9 +95,10 @@ static atomic_int too_long;
 static void *look_at_the_lists(void *p0) {
   const struct mt_vp *vp = mt_here();
   uint32_t length = 0;
-  for (const struct mltp_thread *t = vp->strategy.free; t != NULL; t = t->next) length++;
-  const struct mt_stack *stack = vp->stacks.head;
-  if (length != vp->strategy.free_count || length > VPS || (stack != NULL && stack->next != NULL))
+  for (const struct mltp_thread *t = vp->alternative->free; t != NULL; t = t->next) length++;
+  const struct mt_stack *stack = vp->caches.stacks.head;
+  if (length != vp->alternative->free_count || length > VPS ||
+      (stack != NULL && stack->next != NULL))
     atomic_fetch_add(&too_long, 1);
   return p0;
 }
@@ -159,13 +160,13 @@ static void creation_hands_over_to_an_idle_vp(void) {
   for (int i = 0; i < 100; i++) {
     atomic_int ran = 0;
     const struct mt_vp *vp = mt_rt.vps[1 - mt_here()->index];
-    while (!mt_load_relaxed(&vp->strategy.queued)) continue;
-    uint32_t own = mt_here()->strategy.free_count;
+    while (!mt_load_relaxed(&vp->alternative->queued)) continue;
+    uint32_t own = mt_here()->alternative->free_count;
     uint64_t before = locks();
     mltp_t *thread = spawn(set_flag, &ran);
     while (mt_state(thread) != MT_DONE) continue; /* or to join it would be to give way */
     CHECK_EQUAL(atomic_load(&ran), 1);
-    CHECK_EQUAL(mt_here()->strategy.free_count, own);
+    CHECK_EQUAL(mt_here()->alternative->free_count, own);
     CHECK_EQUAL(locks() - before, 1);
     mltp_join(thread, NULL);
   }
@@ -182,7 +183,7 @@ static void new_threads_go_to_random_queues(void) {
   static mltp_t *threads[MANY];
   start("local", VPS);
   CHECK_EQUAL(mltp_set_vps(1), 0);
-  while (mt_load_relaxed(&mt_rt.awake) != 1) mltp_yield();
+  while (mt_load_relaxed(&mt_rt.idle.awake) != 1) mltp_yield();
   for (int i = 0; i < MANY; i++) threads[i] = spawn(nothing, NULL);
   for (int i = 0; i < VPS; i++) {
     CHECK(mt_queue_length(&mt_ready_queues[i]) > FAIR - OFF);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The spin locks of src/spin as lock classes. What they add: the holder is known (word_), so
+ * The spin locks of this folder as lock classes. What they add: the holder is known (word_), so
  * that a waiter can yield its VP while it does not run, and who unlocks can be checked.
  *
  * The holder is in the cache line that all contenders change, and a waiter of a queue has
@@ -14,7 +14,9 @@
  */
 #include <errno.h>
 
+#include "alternatives/spin/vp_state.h"
 #include "core/det/det.h"
+#include "mltp/alternatives.h"
 #include "sync/lock.h"
 #include "sync/lock_step.h"
 
@@ -29,7 +31,7 @@ static void note_holder(mltp_lock_t *lock, const struct mltp_thread *holder) {
 }
 
 static const struct mt_spin_ops *kind_of(const mltp_lock_t *lock) {
-  return mt_lock_ops(lock)->spin;
+  return mt_spin_kinds[mt_lock_class_of(lock) - MLTP_LOCK_ALT_EXCHANGE];
 }
 
 struct lock_wait {
@@ -51,14 +53,14 @@ static bool step(struct mt_spin_wait *wait) {
 static struct mt_spin_node borrow(struct mltp_thread *self) {
   struct mt_spin_node node = {NULL};
   if (self->vp == NULL) return node;
-  node = self->vp->spin;
-  self->vp->spin.cell = NULL;
+  node = self->vp->alternative->spin;
+  self->vp->alternative->spin.cell = NULL;
   return node;
 }
 
 static void give_back(struct mltp_thread *self, struct mt_spin_node *node) {
-  if (self->vp != NULL && self->vp->spin.cell == NULL)
-    self->vp->spin = *node;
+  if (self->vp != NULL && self->vp->alternative->spin.cell == NULL)
+    self->vp->alternative->spin = *node;
   else
     mt_spin_node_end(node);
 }
@@ -100,12 +102,20 @@ static int unlock(mltp_lock_t *lock, struct mltp_thread *self) {
   return 0;
 }
 
-const struct mt_lock_ops mt_lock_spins[MT_SPIN_KINDS] = {
-    {"exchange", lock_slow, trylock, unlock, holder, &mt_spin_exchange},
-    {"read", lock_slow, trylock, unlock, holder, &mt_spin_read},
-    {"backoff", lock_slow, trylock, unlock, holder, &mt_spin_backoff},
-    {"persistent", lock_slow, trylock, unlock, holder, &mt_spin_persistent},
-    {"array", lock_slow, trylock, unlock, holder, &mt_spin_array},
-    {"mcs", lock_slow, trylock, unlock, holder, &mt_spin_mcs},
-    {"clh", lock_slow, trylock, unlock, holder, &mt_spin_clh},
+/* The classes are in the order of enum mt_spin_kind. */
+static_assert(MLTP_LOCK_ALT_CLH - MLTP_LOCK_ALT_EXCHANGE == MT_SPIN_CLH && MT_SPIN_EXCHANGE == 0,
+              "one class for each kind");
+
+#define CLASS(name) {name, lock_slow, trylock, unlock, holder, true}
+static const struct mt_lock_ops classes[MT_SPIN_KINDS] = {
+    [MT_SPIN_EXCHANGE] = CLASS("exchange"), [MT_SPIN_READ] = CLASS("read"),
+    [MT_SPIN_BACKOFF] = CLASS("backoff"),   [MT_SPIN_PERSISTENT] = CLASS("persistent"),
+    [MT_SPIN_ARRAY] = CLASS("array"),       [MT_SPIN_MCS] = CLASS("mcs"),
+    [MT_SPIN_CLH] = CLASS("clh"),
 };
+#undef CLASS
+
+const struct mt_lock_ops *mt_lock_alternative(uint32_t lock_class) {
+  uint32_t kind = lock_class - MLTP_LOCK_ALT_EXCHANGE;
+  return kind < MT_SPIN_KINDS ? &classes[kind] : NULL;
+}

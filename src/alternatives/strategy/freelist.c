@@ -12,6 +12,7 @@
  * thread takes the stack over.
  */
 #include "alternatives/strategy/ready_queue.h"
+#include "alternatives/strategy/strategy.h"
 
 static struct {
   struct mt_strategy_lock lock;
@@ -35,10 +36,10 @@ static struct mltp_thread *claim_half(struct mt_vp *vp) {
 }
 
 static void give_half(struct mt_vp *vp) {
-  struct mltp_thread *first = vp->strategy.free, *last = first;
+  struct mltp_thread *first = vp->alternative->free, *last = first;
   for (uint32_t i = 1; i < threshold / 2; i++) last = last->next;
-  vp->strategy.free = last->next;
-  vp->strategy.free_count -= threshold / 2;
+  vp->alternative->free = last->next;
+  vp->alternative->free_count -= threshold / 2;
   last->next = NULL;
   mt_strategy_acquire(vp, &pool.lock);
   first->prev = pool.lists;
@@ -47,7 +48,7 @@ static void give_half(struct mt_vp *vp) {
 }
 
 struct mltp_thread *mt_freelist_take(struct mt_vp *vp) {
-  struct mt_vp_strategy *own = &vp->strategy;
+  struct mt_vp_alternative *own = vp->alternative;
   if (own->free == NULL) {
     own->free = claim_half(vp);
     if (own->free == NULL) return NULL;
@@ -60,9 +61,9 @@ struct mltp_thread *mt_freelist_take(struct mt_vp *vp) {
 }
 
 bool mt_freelist_put(struct mt_vp *vp, struct mltp_thread *t) {
-  t->next = vp->strategy.free;
-  vp->strategy.free = t;
-  if (++vp->strategy.free_count == threshold) give_half(vp);
+  t->next = vp->alternative->free;
+  vp->alternative->free = t;
+  if (++vp->alternative->free_count == threshold) give_half(vp);
   return true;
 }
 

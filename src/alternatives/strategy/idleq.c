@@ -16,6 +16,7 @@
  * Relaxed: the queue changes under its lock, and is looked at before; the flag as a hint.
  */
 #include "alternatives/strategy/ready_queue.h"
+#include "alternatives/strategy/strategy.h"
 #include "core/memory/descriptor.h"
 #include "core/memory/stack.h"
 
@@ -28,9 +29,9 @@ void mt_idleq_init(void) { __builtin_memset(&idle, 0, sizeof idle); }
 
 static void enqueue(struct mt_vp *caller, struct mt_vp *vp) {
   mt_strategy_acquire(caller, &idle.lock);
-  vp->strategy.idle_next = idle.first;
+  vp->alternative->idle_next = idle.first;
   mt_store_relaxed(&idle.first, vp);
-  mt_store_relaxed(&vp->strategy.queued, 1);
+  mt_store_relaxed(&vp->alternative->queued, 1);
   mt_strategy_release(caller, &idle.lock);
 }
 
@@ -40,8 +41,8 @@ static struct mt_vp *dequeue(struct mt_vp *caller) {
   mt_strategy_acquire(caller, &idle.lock);
   struct mt_vp *vp = idle.first;
   if (vp != NULL) {
-    mt_store_relaxed(&idle.first, vp->strategy.idle_next);
-    mt_store_relaxed(&vp->strategy.queued, 0);
+    mt_store_relaxed(&idle.first, vp->alternative->idle_next);
+    mt_store_relaxed(&vp->alternative->queued, 0);
   }
   mt_strategy_release(caller, &idle.lock);
   return vp;
@@ -50,9 +51,9 @@ static struct mt_vp *dequeue(struct mt_vp *caller) {
 /* ---- the idle VP */
 
 static void preallocate(struct mt_vp *vp) {
-  if (vp->strategy.spare == NULL) vp->strategy.spare = mt_freelist_take(vp);
-  if (vp->strategy.spare == NULL) vp->strategy.spare = mt_descriptor_from_slab(NULL);
-  if (vp->stacks.head != NULL) return;
+  if (vp->alternative->spare == NULL) vp->alternative->spare = mt_freelist_take(vp);
+  if (vp->alternative->spare == NULL) vp->alternative->spare = mt_descriptor_from_slab(NULL);
+  if (vp->caches.stacks.head != NULL) return;
   struct mt_stack *stack = mt_stack_new(vp, mt_rt.stack_class);
   if (stack != NULL) mt_stack_free(vp, stack); /* its list holds one */
 }
@@ -60,38 +61,38 @@ static void preallocate(struct mt_vp *vp) {
 void mt_idleq_enter(struct mt_vp *vp) {
   if (mt_strategy_waiting(vp) != 0) return; /* a backlog */
   preallocate(vp);
-  vp->strategy.waits = 1;
+  vp->alternative->waits = 1;
   enqueue(vp, vp);
 }
 
 /* @return false: somebody has taken it out. */
 static bool unlink_self(struct mt_vp *vp) {
   mt_strategy_acquire(vp, &idle.lock);
-  bool queued = mt_load_relaxed(&vp->strategy.queued);
+  bool queued = mt_load_relaxed(&vp->alternative->queued);
   struct mt_vp **link = &idle.first;
-  while (queued && *link != vp) link = &(*link)->strategy.idle_next;
-  if (queued) mt_store_relaxed(link, vp->strategy.idle_next);
-  mt_store_relaxed(&vp->strategy.queued, 0);
+  while (queued && *link != vp) link = &(*link)->alternative->idle_next;
+  if (queued) mt_store_relaxed(link, vp->alternative->idle_next);
+  mt_store_relaxed(&vp->alternative->queued, 0);
   mt_strategy_release(vp, &idle.lock);
   return queued;
 }
 
 bool mt_idleq_leave(struct mt_vp *vp) {
-  if (!vp->strategy.waits) return false;
+  if (!vp->alternative->waits) return false;
   for (unsigned round = 0;; mt_relax(&round)) {
-    if (mt_load_relaxed(&vp->strategy.handed) != NULL) break;
+    if (mt_load_relaxed(&vp->alternative->handed) != NULL) break;
     if (unlink_self(vp)) break;
   }
-  vp->strategy.waits = 0;
-  return mt_load_relaxed(&vp->strategy.handed) != NULL;
+  vp->alternative->waits = 0;
+  return mt_load_relaxed(&vp->alternative->handed) != NULL;
 }
 
 /* A thread that was handed over is the VP's own list, and needs no lock. */
 static struct mt_ready_queue *choose(struct mt_vp *vp) {
   /* IQ-2 acquire: the thread; pairs IQ-1 */
-  struct mltp_thread *t = mt_load_acquire(&vp->strategy.handed);
+  struct mltp_thread *t = mt_load_acquire(&vp->alternative->handed);
   if (t == NULL) return &mt_ready_queues[0];
-  mt_store_relaxed(&vp->strategy.handed, NULL); /* relaxed: it is in no queue */
+  mt_store_relaxed(&vp->alternative->handed, NULL); /* relaxed: it is in no queue */
   t->next = t->prev = NULL;
   vp->runq.head = vp->runq.tail = t;
   mt_store_relaxed(&vp->runq.length, 1);
@@ -101,26 +102,26 @@ static struct mt_ready_queue *choose(struct mt_vp *vp) {
 /* ---- who has work */
 
 static struct mltp_thread *take_prepared(struct mt_vp *vp) {
-  struct mt_vp *to = vp->strategy.hands_to = dequeue(vp);
-  struct mltp_thread *t = to != NULL ? to->strategy.spare : NULL;
+  struct mt_vp *to = vp->alternative->hands_to = dequeue(vp);
+  struct mltp_thread *t = to != NULL ? to->alternative->spare : NULL;
   if (t == NULL) return mt_freelist_take(vp);
-  to->strategy.spare = NULL;
+  to->alternative->spare = NULL;
   return t;
 }
 
 static bool hand_over(struct mt_vp *vp, struct mltp_thread *t) {
-  struct mt_vp *to = vp != NULL ? vp->strategy.hands_to : NULL;
-  if (vp != NULL) vp->strategy.hands_to = NULL;
+  struct mt_vp *to = vp != NULL ? vp->alternative->hands_to : NULL;
+  if (vp != NULL) vp->alternative->hands_to = NULL;
   if (to == NULL) to = dequeue(vp);
   if (to == NULL) return mt_central_ready(vp, t);
   mt_set_where(t, MT_MAILED, to->index);
-  mt_store_release(&to->strategy.handed, t); /* IQ-1 release: the thread; pairs IQ-2 */
+  mt_store_release(&to->alternative->handed, t); /* IQ-1 release: the thread; pairs IQ-2 */
   return false;
 }
 
 void mt_idleq_forget(struct mt_vp *vp) {
-  struct mt_vp *to = vp->strategy.hands_to;
-  vp->strategy.hands_to = NULL;
+  struct mt_vp *to = vp->alternative->hands_to;
+  vp->alternative->hands_to = NULL;
   if (to != NULL) enqueue(vp, to);
 }
 

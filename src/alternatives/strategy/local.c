@@ -9,13 +9,14 @@
  * that is blocked or busy would starve while the others have enough to do.
  */
 #include "alternatives/strategy/ready_queue.h"
+#include "alternatives/strategy/strategy.h"
 #include "core/vp/vp.h"
 
 enum { TURN = 16 /* scheduling points from one look at others' queues first to the next */ };
 
 static struct mt_ready_queue *scan(struct mt_vp *vp) {
   uint32_t count = mt_vp_count(), first = vp->index;
-  uint32_t tick = mt_load_relaxed(&vp->tick); /* relaxed: its own */
+  uint32_t tick = mt_load_relaxed(&vp->points.tick); /* relaxed: its own */
   if (tick % TURN == 0) first = tick / TURN % count;
   for (uint32_t i = 0; i < count; i++) {
     struct mt_ready_queue *q = &mt_ready_queues[(first + i) % count];
@@ -25,8 +26,8 @@ static struct mt_ready_queue *scan(struct mt_vp *vp) {
 }
 
 static uint32_t any_number(struct mt_vp *vp) {
-  return vp != NULL ? mt_random(vp) >> 16                /* its low bits are the weaker ones */
-                    : mt_add_relaxed(&mt_rt.next_vp, 1); /* relaxed: any spread will do */
+  return vp != NULL ? mt_random(vp) >> 16 /* its low bits are the weaker ones */
+                    : mt_add_relaxed(&mt_rt.outside.next_vp, 1); /* relaxed: any spread will do */
 }
 
 static bool put_anywhere(struct mt_vp *vp, struct mltp_thread *t) {

@@ -6,6 +6,7 @@
  * of its descriptor, its stack, and the queue.
  */
 #include "alternatives/strategy/ready_queue.h"
+#include "alternatives/strategy/strategy.h"
 
 static struct mltp_thread *from_pool(struct mt_vp *vp) {
   (void)vp;

@@ -17,7 +17,7 @@ void mt_strategy_lock_init(void) { kind = mt_spin_kinds[mt_options.spin]; }
 
 void mt_strategy_acquire(struct mt_vp *vp, struct mt_strategy_lock *lock) {
   struct mt_spin_node outside = {NULL};
-  mt_spin_acquire(kind, &lock->state, vp != NULL ? &vp->spin : &outside);
+  mt_spin_acquire(kind, &lock->state, vp != NULL ? &vp->alternative->spin : &outside);
   if (vp != NULL)
     mt_count_owner(&vp->stats.locks);
   else
@@ -26,17 +26,17 @@ void mt_strategy_acquire(struct mt_vp *vp, struct mt_strategy_lock *lock) {
 
 void mt_strategy_release(struct mt_vp *vp, struct mt_strategy_lock *lock) {
   struct mt_spin_node outside = {NULL};
-  mt_spin_release(kind, &lock->state, vp != NULL ? &vp->spin : &outside);
+  mt_spin_release(kind, &lock->state, vp != NULL ? &vp->alternative->spin : &outside);
   if (vp == NULL) mt_spin_node_end(&outside);
 }
 
 void mt_queue_lock(struct mt_vp *vp, struct mt_ready_queue *q) {
   mt_strategy_acquire(vp, &q->lock);
-  if (vp != NULL) vp->strategy.holds = q;
+  if (vp != NULL) vp->alternative->holds = q;
 }
 
 void mt_queue_unlock(struct mt_vp *vp, struct mt_ready_queue *q) {
-  if (vp != NULL) vp->strategy.holds = NULL;
+  if (vp != NULL) vp->alternative->holds = NULL;
   mt_strategy_release(vp, &q->lock);
 }
 
@@ -58,22 +58,22 @@ void mt_queue_put(struct mt_ready_queue *q, struct mltp_thread *t) {
 
 /* The queue's own length stays meanwhile, for those who look. */
 void mt_queue_lend(struct mt_vp *vp) {
-  struct mt_ready_queue *q = vp->strategy.holds;
+  struct mt_ready_queue *q = vp->alternative->holds;
   q->turns++;
   vp->runq.head = q->head;
   vp->runq.tail = q->tail;
   vp->runq.index = q->index;
   mt_store_relaxed(&vp->runq.length, mt_queue_length(q));
-  vp->after |= MT_AFTER_RETURN;
+  vp->ctx.after |= MT_AFTER_RETURN;
 }
 
 void mt_queue_take_back(struct mt_vp *vp) {
-  struct mt_ready_queue *q = vp->strategy.holds;
+  struct mt_ready_queue *q = vp->alternative->holds;
   q->head = vp->runq.head;
   q->tail = vp->runq.tail;
   mt_store_relaxed(&q->length, vp->runq.length);
   vp->runq.head = vp->runq.tail = NULL;
   mt_store_relaxed(&vp->runq.length, 0);
-  vp->after &= (uint8_t)~MT_AFTER_RETURN;
+  vp->ctx.after &= (uint8_t)~MT_AFTER_RETURN;
   mt_queue_unlock(vp, q);
 }

@@ -8,12 +8,11 @@
 #ifndef MT_ALTERNATIVES_STRATEGY_READY_QUEUE_H
 #define MT_ALTERNATIVES_STRATEGY_READY_QUEUE_H
 
-#include "alternatives/strategy/strategy.h"
-#include "core/thread/thread.h"
+#include "alternatives/spin/vp_state.h"
 
 /** The lock of all strategies. How they wait for it MLTP_SPIN says. */
 struct mt_strategy_lock {
-  mltp_spin_t state; /* [atomic] zero: free; the kind's file in src/spin */
+  mltp_spin_t state; /* [atomic] zero: free; the kind's file in alternatives/spin */
 };
 
 /** Reads MLTP_SPIN. */

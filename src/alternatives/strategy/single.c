@@ -14,6 +14,7 @@
  * It is never taken before a guard: a thread's guard has been released where it ends.
  */
 #include "alternatives/strategy/ready_queue.h"
+#include "alternatives/strategy/strategy.h"
 
 static struct mltp_thread *create_begins(struct mt_vp *vp) {
   mt_queue_lock(vp, &mt_ready_queues[0]);

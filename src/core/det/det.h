@@ -26,7 +26,7 @@
 #ifndef MT_CORE_DET_DET_H
 #define MT_CORE_DET_DET_H
 
-#include "core/vp/types.h"
+#include "core/vp/vp.h"
 
 /** [const after mltp_init()] The mode is on. */
 extern bool mt_det_on;

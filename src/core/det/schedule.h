@@ -13,7 +13,7 @@
 #ifndef MT_CORE_DET_SCHEDULE_H
 #define MT_CORE_DET_SCHEDULE_H
 
-#include "core/vp/types.h"
+#include "core/thread/thread.h"
 
 enum { MT_PCT_DEPTH_MAX = 32 };
 

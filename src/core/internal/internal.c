@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inside of the library, for those built on it. mti_switch_to() and its kin are in park.c:
- * they are ways to park.
+ * Internal API: everything but switches (switch.c).
  *
- * Relaxed: where a thread should go on is a hint; the post looks again.
+ * Relaxed: where a thread should continue is a hint; the post looks again.
  */
 #include "core/internal/locks.h"
 #include "core/internal/park.h"
 #include "core/internal/placement.h"
 #include "core/internal/process.h"
-#include "core/internal/switch.h"
 #include "core/internal/thread.h"
 
 #include "base/options.h"
 #include "base/peek.h"
 #include "core/det/det.h"
+#include "core/life/runtime.h"
 #include "core/sched/runq.h"
 #include "core/sched/steal.h"
+#include "core/thread/key.h"
 #include "core/vp/vp.h"
 #include "core/wait/await.h"
 #include "core/wait/park.h"
-#include "debug/report.h"
+#include "instrument/debug_hooks.h"
 
 void mti_lock(uint32_t *guard) { mt_ilock_lock(guard); }
 
@@ -72,13 +72,14 @@ static struct mt_vp *vp_at(int index) {
 
 uint32_t mti_vp_ticks(int vp) {
   const struct mt_vp *at = vp_at(vp);
-  return at != NULL ? mt_load_relaxed(&at->tick) : 0;
+  return at != NULL ? mt_load_relaxed(&at->points.tick) : 0;
 }
 
 void mti_resume_all_on(mltp_waitq_t *queue, int (*vp_of)(uint32_t number)) {
   for (struct mltp_thread *t = queue->head_; t != NULL; t = t->next) {
     struct mt_vp *to = vp_at(vp_of(t->number));
-    if (t->vp != NULL && to != NULL && mt_load_relaxed(&to->status) != MT_VP_BLOCKED) t->vp = to;
+    if (t->vp != NULL && to != NULL && mt_load_relaxed(&to->sleep.status) != MT_VP_BLOCKED)
+      t->vp = to;
   }
   mti_resume_all(queue);
 }
@@ -104,8 +105,8 @@ void mti_resume(struct mltp_thread *t) { mt_resume(t); }
 void mti_resume_on(struct mltp_thread *t, int vp, uint32_t *points) {
   struct mt_vp *to = vp_at(vp);
   if (mt_unlikely(t->vp != to) && t->vp != NULL && to != NULL) {
-    uint32_t now = mt_load_relaxed(&to->tick);
-    if (now != mt_load_relaxed(points) && mt_load_relaxed(&to->status) == MT_VP_AWAKE) {
+    uint32_t now = mt_load_relaxed(&to->points.tick);
+    if (now != mt_load_relaxed(points) && mt_load_relaxed(&to->sleep.status) == MT_VP_AWAKE) {
       mt_store_relaxed(points, now);
       t->vp = to;
     }
@@ -117,12 +118,18 @@ void mti_set_move_ns(uint64_t ns) { mt_move_costs(ns); }
 
 void mti_preempt(const char *call) { mt_preempt(call); }
 
-bool mti_is_native(void) { return mt_options.backend == MT_BACKEND_NATIVE; }
-
-bool mti_can_prepare_switch(void) { return mti_is_native() && !MT_SANITIZER_SWITCHES; }
-
 void mti_set_deadlock_hook(bool (*report)(void)) { mt_deadlock_hook = report; }
 
 void mti_set_bystanders(uint32_t count) { mt_deadlock_bystanders = count; }
 
 bool mti_peek(void *to, const void *from, size_t size) { return mt_peek(to, from, size); }
+
+void mti_defer_vps(void) { mt_defer_vps(); }
+
+int mti_start_vps(void) { return mt_start_vps(); }
+
+void mti_wait_for_all(void) {
+  mt_values_end(mt_rt.main);
+  mt_wait_until_alone();
+  if (mt_options.stats) mt_debug.stats();
+}

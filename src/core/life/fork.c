@@ -20,6 +20,7 @@
 
 #include <string.h>
 
+#include "core/life/outside.h"
 #include "core/memory/descriptor.h"
 #include "core/memory/stack.h"
 #include "core/thread/key.h"
@@ -45,7 +46,7 @@ static void in_child(void) {
   mt_outside_forget(self);
   mt_set_current(NULL);
   for (uint32_t i = 0; i < MT_VPS_MAX && mt_rt.vps[i] != NULL; i++) {
-    mt_rt.vps[i]->sleeper_next = forgotten;
+    mt_rt.vps[i]->sleep.next = forgotten;
     forgotten = mt_rt.vps[i];
   }
   mt_descriptors_forget();
@@ -72,10 +73,4 @@ void mt_fork_stack(char **low, size_t *size) {
   } else {
     os_thread_stack(low, size);
   }
-}
-
-const char *mt_not_running(void) {
-  return mt_rt.forked
-             ? "the runtime is not running in this child of fork() (call mltp_init() first)"
-             : "the runtime is not running (call mltp_init() first)";
 }

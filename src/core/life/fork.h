@@ -6,7 +6,7 @@
 #ifndef MT_CORE_LIFE_FORK_H
 #define MT_CORE_LIFE_FORK_H
 
-#include "core/vp/types.h"
+#include "core/vp/vp.h"
 
 /** From now on children forget the runtime. @return 0 or ENOMEM. */
 int mt_fork_init(void);
@@ -14,8 +14,5 @@ int mt_fork_init(void);
 /** Bounds of the stack the calling kernel thread runs on: its own, or the one it had
  * when an unbound thread forked. */
 void mt_fork_stack(char **low, size_t *size);
-
-/** @return why a call cannot be served, and what to do. */
-const char *mt_not_running(void);
 
 #endif

@@ -52,7 +52,7 @@ static struct mltp_thread *find_started(const struct mt_vp *vp) {
 }
 
 static bool is_turn_of_fresh(struct mt_vp *vp) {
-  if (mt_load_relaxed(&vp->tick) / MT_TICKS_PER_CHECK % CHECKS_PER_FRESH != 0) return false;
+  if (mt_load_relaxed(&vp->points.tick) / MT_TICKS_PER_CHECK % CHECKS_PER_FRESH != 0) return false;
   int paths = vp->paths.interrupted; /* below 0: some went on here that others had interrupted */
   if (paths < 0) paths = 0;
   uint64_t now = mt_vp_now(vp);
@@ -68,7 +68,7 @@ static struct mltp_thread *choose(struct mt_vp *vp, struct mltp_thread *joiner) 
     mt_runq_push_front(vp, joiner);
     return &vp->idle;
   }
-  if (mt_load_relaxed(&vp->tick) % MT_TICKS_PER_CHECK != 0) return NULL;
+  if (mt_load_relaxed(&vp->points.tick) % MT_TICKS_PER_CHECK != 0) return NULL;
   bool had_fresh_turn = vp->paths.fresh_turn;
   struct mltp_thread *next = is_turn_of_fresh(vp) ? find_fresh(vp) : NULL;
   vp->paths.fresh_turn = next != NULL;

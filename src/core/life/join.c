@@ -11,14 +11,16 @@
  * Relaxed: detached, read without the lock, tells only what has been so from the
  * start; joining serves reports.
  */
+#include "core/life/join.h"
+
 #include <errno.h>
 
 #include "base/log.h"
 #include "core/det/det.h"
 #include "core/life/fork_join.h"
 #include "core/memory/descriptor.h"
-#include "core/thread/thread.h"
 #include "core/timer/timer.h"
+#include "core/vp/vp.h"
 #include "core/wait/park.h"
 
 static const char *unjoinable(const struct mltp_thread *t) {

@@ -5,6 +5,8 @@
  *
  * Relaxed: counters that idle VPs and the deadlock report take as hints.
  */
+#include "core/life/outside.h"
+
 #include <errno.h>
 #include <setjmp.h>
 
@@ -12,16 +14,12 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "core/det/det.h"
-#include "core/life/fork.h"
-#include "core/life/runtime.h"
+#include "core/life/end.h"
 #include "core/memory/descriptor.h"
+#include "core/sched/idle.h"
 #include "core/thread/key.h"
-#include "core/thread/thread.h"
 #include "core/vp/vp.h"
 #include "instrument/probes.h"
-
-/* used: named in asm statements, where a link-time optimiser does not look */
-__thread struct mltp_thread *mt_current_thread __attribute__((tls_model("initial-exec"), used));
 
 /* ---- foreign threads */
 
@@ -33,7 +31,7 @@ static void detach_foreign(void *arg) {
   struct mltp_thread *t = arg;
   mt_values_end(t);
   mt_set_current(NULL);
-  mt_add_relaxed(&mt_rt.foreign_live, -1); /* relaxed: a hint for idle VPs */
+  mt_add_relaxed(&mt_rt.outside.foreign_live, -1); /* relaxed: a hint for idle VPs */
   mt_foreign_free(t);
 }
 
@@ -67,7 +65,7 @@ struct mltp_thread *mt_attach(const char *call) {
     return NULL;
   }
   os_thread_stack((char **)&t->stack_low, &t->stack_size);
-  mt_add_relaxed(&mt_rt.foreign_live, 1); /* relaxed: a hint for idle VPs */
+  mt_add_relaxed(&mt_rt.outside.foreign_live, 1); /* relaxed: a hint for idle VPs */
   mt_set_current(t);
   if (mt_det_on) say_not_replayed(call);
   return t;
@@ -77,25 +75,22 @@ void mt_outside_forget(const struct mltp_thread *self) {
   if (self != NULL && self->kind == MT_FOREIGN) os_thread_exit_value(exit_key, NULL);
 }
 
-bool mt_outside_may_post(void) {
-  return mt_load_relaxed(&mt_rt.foreign_live) != 0 || mt_load_relaxed(&mt_rt.bound_live) != 0;
-}
-
 /* ---- bound threads */
 
 /* The last thing a bound thread's kernel thread does with the runtime; mt_rt is
  * never unmapped, so what follows in libc is safe at any time. */
 static void leave_runtime(void) {
   os_sigstack_free();
-  mt_add_acq_rel(&mt_rt.bound_live, -1); /* BD-1 acq_rel: its use of the runtime; pairs BD-2 */
-  os_futex_wake(&mt_rt.bound_live, 1);
+  mt_add_acq_rel(&mt_rt.outside.bound_live,
+                 -1); /* BD-1 acq_rel: its use of the runtime; pairs BD-2 */
+  os_futex_wake(&mt_rt.outside.bound_live, 1);
 }
 
 static void finish(struct mltp_thread *self, void *result) {
   mt_values_end(self);
   mt_set_current(NULL); /* from mt_end() on, self may be freed */
   mt_end(self, result);
-  mt_add_seq_cst(&mt_rt.ended_elsewhere, 1); /* LV-4 seq_cst: as LV-1; pairs LV-3 */
+  mt_add_seq_cst(&mt_rt.outside.ended, 1); /* LV-4 seq_cst: as LV-1; pairs LV-3 */
   mt_fence_light(); /* LV-6 light fence: the end before the looks; pairs FN-3 ID-2 */
   mt_finalizer_check();
 }
@@ -120,9 +115,9 @@ int mt_bound_start(struct mltp_thread *t, size_t stack_size) {
   t->stack_low = NULL;
   t->stack_size = 0;
   t->token = 0;
-  mt_add_relaxed(&mt_rt.bound_live, 1); /* relaxed: before its kernel thread exists */
+  mt_add_relaxed(&mt_rt.outside.bound_live, 1); /* relaxed: before its kernel thread exists */
   int error = os_thread_start_detached(stack_size, bound_main, t);
-  if (error != 0) mt_add_relaxed(&mt_rt.bound_live, -1);
+  if (error != 0) mt_add_relaxed(&mt_rt.outside.bound_live, -1);
   return error;
 }
 
@@ -135,6 +130,6 @@ void mt_bound_finish(struct mltp_thread *self, void *result) {
 
 void mt_bound_wait_all(void) {
   uint32_t live;
-  while ((live = mt_load_acquire(&mt_rt.bound_live)) != 0) /* BD-2 acquire: pairs BD-1 */
-    os_futex_wait(&mt_rt.bound_live, live, MLTP_NEVER);
+  while ((live = mt_load_acquire(&mt_rt.outside.bound_live)) != 0) /* BD-2 acquire: pairs BD-1 */
+    os_futex_wait(&mt_rt.outside.bound_live, live, MLTP_NEVER);
 }

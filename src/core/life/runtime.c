@@ -15,18 +15,19 @@
 #include "base/fence.h"
 #include "base/log.h"
 #include "base/options.h"
-#include "core/internal/process.h"
+#include "core/life/end.h"
 #include "core/life/fork.h"
+#include "core/life/outside.h"
 #include "core/memory/stack.h"
 #include "core/sched/idle.h"
 #include "core/sched/sched.h"
+#include "core/sched/vps.h"
 #include "core/thread/key.h"
+#include "core/vp/alternative.h"
 #include "core/vp/vp.h"
 #include "core/wait/park.h"
-#include "debug/report.h"
+#include "instrument/debug_hooks.h"
 #include "mltp/mltp.h"
-
-struct mt_runtime mt_rt;
 
 static bool on_vps(void) { return mt_options.backend != MT_BACKEND_KERNEL; }
 
@@ -91,7 +92,7 @@ static int make_main(void) {
 
 static void take_down(void) {
   mt_set_current(NULL);
-  mt_report_stop();
+  mt_debug.stop();
   os_sigstack_free();
   if (mt_rt.vp_count != 0) mt_vps_free();
   mt_descriptors_free();
@@ -108,13 +109,13 @@ static void say_no_vps(int error) {
 
 static bool others_later; /* [const during mltp_init()] VP 0 alone is made there */
 
-void mti_defer_vps(void) { others_later = true; }
+void mt_defer_vps(void) { others_later = true; }
 
 static int start_others(void) {
-  return on_vps() ? mt_vp_spawn_to(mt_load_relaxed(&mt_rt.target)) : 0;
+  return on_vps() ? mt_vp_spawn_to(mt_load_relaxed(&mt_rt.idle.target)) : 0;
 }
 
-int mti_start_vps(void) {
+int mt_start_vps(void) {
   int error = start_others();
   if (error != 0) say_no_vps(error);
   return error;
@@ -130,18 +131,18 @@ int mltp_init(int vps) {
     return EINVAL;
   }
   /* foreign threads, and their waits, outlive the runtime */
-  uint32_t foreign_live = mt_rt.foreign_live, outside_parked = mt_rt.outside_parked;
+  uint32_t foreign_live = mt_rt.outside.foreign_live, outside_parked = mt_rt.outside.parked;
   memset(&mt_rt, 0, sizeof mt_rt);
-  mt_rt.foreign_live = foreign_live;
-  mt_rt.outside_parked = outside_parked;
+  mt_rt.outside.foreign_live = foreign_live;
+  mt_rt.outside.parked = outside_parked;
   const int cpus = os_cpus();
   mt_rt.cpus = mt_options.oversubscribe == MT_OVERSUBSCRIBE_EAGER ? MT_VPS_MAX : cpus;
-  mt_rt.watchdog_deadline = MLTP_NEVER;
-  mt_rt.checked_at = UINT32_MAX;
+  mt_rt.sleep.watchdog_deadline = MLTP_NEVER;
+  mt_rt.sleep.checked_at = UINT32_MAX;
   if (vps == 0) vps = mt_options.vps != 0 ? (int)mt_options.vps : cpus;
   mt_rt.wanted = vps;
-  mt_rt.target = active_of(vps);
-  error = mt_strategy_init();
+  mt_rt.idle.target = active_of(vps);
+  error = mt_alternative_init();
   if (error != 0) return error;
   mt_fence_init(mt_options.membarrier);
   error = mt_fork_init();
@@ -163,7 +164,7 @@ int mltp_init(int vps) {
   }
   if (on_vps()) error = mt_vp_first();
   if (error == 0) error = make_main();
-  if (error == 0) error = mt_report_start();
+  if (error == 0) error = mt_debug.start();
   if (error == 0) mt_store_release(&mt_rt.running, 1); /* LF-4 release: pairs LF-3 LF-5 */
   if (error == 0) mt_await_init();                     /* before there are other VPs */
   if (error == 0 && !others_later) error = start_others();
@@ -205,19 +206,13 @@ void mt_wait_until_alone(void) {
   }
 }
 
-void mti_wait_for_all(void) {
-  mt_values_end(mt_rt.main);
-  mt_wait_until_alone();
-  if (mt_options.stats) mt_report_stats();
-}
-
 /* Main goes back to the kernel thread that called mltp_init(). */
 static void go_home(struct mltp_thread *main) {
   while (main->vp != NULL && main->vp->index != 0) { /* a thief may be quicker than VP 0 */
     struct mt_vp *vp = main->vp;
     mt_runq_enter(vp);
-    vp->after_home = main;
-    vp->after |= MT_AFTER_END;
+    vp->ctx.after_home = main;
+    vp->ctx.after |= MT_AFTER_END;
     mt_set_where(main, MT_PARKED, vp->index);
     mt_switch(main, &vp->idle);
   }
@@ -234,7 +229,7 @@ int mltp_finalize(void) {
   mt_set_target(MT_VPS_MAX);            /* VP 0 must get up even if it is one too many */
   go_home(self);
   mt_wake_all();
-  if (mt_options.stats) mt_report_stats();
+  if (mt_options.stats) mt_debug.stats();
   mt_store_relaxed(&mt_rt.running, 0);
   take_down();
   return 0;

@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-#include "alternatives/strategy/strategy.h"
 #include "base/peek.h"
+#include "core/memory/pool.h"
 
 enum { PER_CHUNK = MT_SLAB_PER_CHUNK };
 
@@ -60,26 +60,26 @@ uint64_t mt_ids_take(uint32_t count) {
 }
 
 struct mltp_thread *mt_descriptor_from_slab(struct mt_vp *vp) {
-  struct mltp_thread *t = NULL;
-  if (vp != NULL && mt_strategy != NULL) t = mt_strategy->descriptor_new(vp);
+  bool other = vp != NULL && mt_has_alternative();
+  struct mltp_thread *t = other ? mt_alternative->descriptor_new(vp) : NULL;
   if (t != NULL) return t;
-  mt_pool_lock(&ours->pool);
+  mt_pool_lock(&ours->pool, true);
   t = slab_take(ours);
-  if (vp != NULL && mt_strategy == NULL) mt_cache_refill(&vp->descriptors, &ours->pool);
-  mt_pool_unlock(&ours->pool);
-  if (t == NULL && vp != NULL && mt_strategy != NULL) mt_strategy_forget(vp);
+  if (vp != NULL && mt_cache_limits.batches) mt_cache_refill(&vp->caches.descriptors, &ours->pool);
+  mt_pool_unlock(&ours->pool, true);
+  if (t == NULL && other) mt_alternative->forget(vp);
   return t;
 }
 
 void mt_descriptor_to_slab(struct mt_vp *vp, struct mltp_thread *t) {
-  if (vp != NULL && mt_strategy == NULL) {
-    mt_cache_put(&vp->descriptors, &ours->pool, t);
+  if (vp != NULL && mt_cache_limits.batches) {
+    mt_cache_put(&vp->caches.descriptors, &ours->pool, t);
     return;
   }
-  if (vp != NULL && mt_strategy->descriptor_free(vp, t)) return;
-  mt_pool_lock(&ours->pool);
+  if (vp != NULL && mt_alternative->descriptor_free(vp, t)) return;
+  mt_pool_lock(&ours->pool, true);
   mt_pool_push(&ours->pool, t);
-  mt_pool_unlock(&ours->pool);
+  mt_pool_unlock(&ours->pool, true);
 }
 
 struct mltp_thread *mt_foreign_new(void) {

@@ -6,7 +6,7 @@
 #ifndef MT_CORE_MEMORY_DESCRIPTOR_H
 #define MT_CORE_MEMORY_DESCRIPTOR_H
 
-#include "core/thread/thread.h"
+#include "core/vp/vp.h"
 
 enum {
   MT_SLAB_PER_CHUNK = 4096,
@@ -34,11 +34,11 @@ uint64_t mt_ids_take(uint32_t count);
 
 static inline uint64_t mt_new_id(struct mt_vp *vp) {
   if (vp == NULL) return mt_ids_take(1);
-  if (mt_unlikely(vp->next_id == vp->last_id)) {
-    vp->next_id = mt_ids_take(MT_ID_BLOCK);
-    vp->last_id = vp->next_id + MT_ID_BLOCK;
+  if (mt_unlikely(vp->caches.next_id == vp->caches.last_id)) {
+    vp->caches.next_id = mt_ids_take(MT_ID_BLOCK);
+    vp->caches.last_id = vp->caches.next_id + MT_ID_BLOCK;
   }
-  return vp->next_id++;
+  return vp->caches.next_id++;
 }
 
 /** Clears what the last user may have left; the rest is zero from the start or is
@@ -61,7 +61,7 @@ static inline void mt_descriptor_init(struct mltp_thread *t, struct mt_vp *vp) {
 /** @return a descriptor with an id, as of an unbound thread that has not run;
  * NULL: no memory. vp: the calling VP, NULL outside. */
 static inline struct mltp_thread *mt_descriptor_new(struct mt_vp *vp) {
-  struct mltp_thread *t = vp != NULL ? mt_cache_take(&vp->descriptors) : NULL;
+  struct mltp_thread *t = vp != NULL ? mt_cache_take(&vp->caches.descriptors) : NULL;
   if (mt_unlikely(t == NULL)) t = mt_descriptor_from_slab(vp);
   if (mt_likely(t != NULL)) mt_descriptor_init(t, vp);
   return t;
@@ -69,8 +69,8 @@ static inline struct mltp_thread *mt_descriptor_new(struct mt_vp *vp) {
 
 static inline void mt_descriptor_free(struct mt_vp *vp, struct mltp_thread *t) {
   mt_set_where(t, MT_FREE, 0);
-  if (mt_likely(vp != NULL && mt_cache_has_room(&vp->descriptors)))
-    mt_cache_push(&vp->descriptors, t);
+  if (mt_likely(vp != NULL && mt_cache_has_room(&vp->caches.descriptors)))
+    mt_cache_push(&vp->caches.descriptors, t);
   else
     mt_descriptor_to_slab(vp, t);
 }

@@ -12,7 +12,7 @@
 
 #include "base/log.h"
 #include "base/options.h"
-#include "core/thread/thread.h"
+#include "core/memory/pool.h"
 #include "core/vp/vp.h"
 #include "mltp/thread.h"
 
@@ -164,34 +164,33 @@ static void plan_trim(void) {
 }
 
 void mt_stacks_owner_sleeps(const struct mt_vp *vp) {
-  if (vp->stacks.head != NULL) plan_trim();
+  if (vp->caches.stacks.head != NULL) plan_trim();
 }
 
 struct mt_stack *mt_stack_new(struct mt_vp *vp, int class_log2) {
   bool cached = vp != NULL && class_log2 == mt_rt.stack_class;
-  struct mt_stack *stack = cached ? mt_cache_take(&vp->stacks) : NULL;
+  struct mt_stack *stack = cached ? mt_cache_take(&vp->caches.stacks) : NULL;
   if (mt_likely(stack != NULL)) return stack;
   struct mt_pool *pool = &arena.pools[class_log2];
-  mt_pool_lock(pool);
+  mt_pool_lock(pool, false);
   stack = mt_pool_pop(pool);
   if (stack == NULL) stack = mt_free_list_pop(&arena.trimmed[class_log2]);
-  if (cached && mt_strategy == NULL) mt_cache_refill(&vp->stacks, pool);
-  mt_pool_unlock(pool);
+  if (cached && mt_cache_limits.batches) mt_cache_refill(&vp->caches.stacks, pool);
+  mt_pool_unlock(pool, false);
   return stack != NULL ? stack : carve(class_log2);
 }
 
 void mt_stack_free(struct mt_vp *vp, struct mt_stack *stack) {
   struct mt_pool *pool = &arena.pools[stack->class_log2];
   if (vp != NULL && stack->class_log2 == mt_rt.stack_class) {
-    bool spills = mt_strategy == NULL; /* a strategy's lists are too short for batches */
-    if (spills || mt_cache_has_room(&vp->stacks)) {
-      mt_cache_put(&vp->stacks, pool, stack);
+    if (mt_cache_limits.batches || mt_cache_has_room(&vp->caches.stacks)) {
+      mt_cache_put(&vp->caches.stacks, pool, stack);
       return;
     }
   }
-  mt_pool_lock(pool);
+  mt_pool_lock(pool, false);
   mt_pool_push(pool, stack);
-  mt_pool_unlock(pool);
+  mt_pool_unlock(pool, false);
   plan_trim();
 }
 
@@ -199,26 +198,26 @@ void mt_stack_free(struct mt_vp *vp, struct mt_stack *stack) {
 
 static void cache_to_pool(struct mt_cache cache) {
   struct mt_pool *pool = &arena.pools[mt_rt.stack_class];
-  mt_pool_lock(pool);
+  mt_pool_lock(pool, false);
   for (void *stack; (stack = mt_cache_take(&cache)) != NULL;) mt_pool_push(pool, stack);
-  mt_pool_unlock(pool);
+  mt_pool_unlock(pool, false);
 }
 
 static struct mt_cache take_cache(struct mt_vp *vp) {
-  struct mt_cache cache = vp->stacks;
-  vp->stacks = (struct mt_cache){NULL, mt_stacks_room()};
+  struct mt_cache cache = vp->caches.stacks;
+  vp->caches.stacks = (struct mt_cache){NULL, mt_cache_limits.stacks};
   return cache;
 }
 
-/* A VP that sleeps does not touch its cache, and gets up under idle_ilock only. */
+/* A VP that sleeps does not touch its cache, and gets up under sleep.ilock only. */
 static void collect_from_sleepers(void) {
   uint32_t count = mt_vp_count();
   for (uint32_t i = 0; i < count; i++) {
     struct mt_vp *vp = mt_rt.vps[i];
     struct mt_cache cache = {NULL, 0};
-    mt_ilock_lock(&mt_rt.idle_ilock);
-    if (mt_load_relaxed(&vp->status) == MT_VP_ASLEEP) cache = take_cache(vp);
-    mt_ilock_unlock(&mt_rt.idle_ilock);
+    mt_ilock_lock(&mt_rt.sleep.ilock);
+    if (mt_load_relaxed(&vp->sleep.status) == MT_VP_ASLEEP) cache = take_cache(vp);
+    mt_ilock_unlock(&mt_rt.sleep.ilock);
     cache_to_pool(cache);
   }
 }
@@ -227,11 +226,11 @@ static void collect_from_sleepers(void) {
 static void *take_unneeded(int class_log2) {
   struct mt_pool *pool = &arena.pools[class_log2];
   void *batch = NULL;
-  mt_pool_lock(pool);
+  mt_pool_lock(pool, false);
   uint32_t unneeded = pool->least, taken = unneeded < TRIM_BATCH ? unneeded : TRIM_BATCH;
   for (uint32_t i = 0; i < taken; i++) mt_free_list_push(&batch, mt_pool_pop(pool));
   pool->least = unneeded - taken;
-  mt_pool_unlock(pool);
+  mt_pool_unlock(pool, false);
   return batch;
 }
 
@@ -239,10 +238,10 @@ static void trim_batch(int class_log2, void *batch) {
   struct mt_pool *pool = &arena.pools[class_log2];
   for (struct mt_stack *stack = batch; stack != NULL; stack = stack->next)
     os_trim(stack->low + arena.page, mt_stack_size(stack) - 2 * arena.page); /* guard, top page */
-  mt_pool_lock(pool);
+  mt_pool_lock(pool, false);
   for (void *stack; (stack = mt_free_list_pop(&batch)) != NULL;)
     mt_free_list_push(&arena.trimmed[class_log2], stack);
-  mt_pool_unlock(pool);
+  mt_pool_unlock(pool, false);
 }
 
 /* @return how many stacks were trimmed: most at least, if there are so many. */
@@ -262,10 +261,10 @@ static bool mark_pools(void) {
   bool any = false;
   for (int class_log2 = MT_STACK_CLASS_MIN; class_log2 <= MT_STACK_CLASS_MAX; class_log2++) {
     struct mt_pool *pool = &arena.pools[class_log2];
-    mt_pool_lock(pool);
+    mt_pool_lock(pool, false);
     pool->least = pool->count;
     any |= pool->count != 0;
-    mt_pool_unlock(pool);
+    mt_pool_unlock(pool, false);
   }
   return any;
 }

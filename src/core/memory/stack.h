@@ -24,7 +24,7 @@
 #ifndef MT_CORE_MEMORY_STACK_H
 #define MT_CORE_MEMORY_STACK_H
 
-#include "alternatives/strategy/strategy.h"
+#include "core/vp/vp.h"
 
 enum {
   MT_STACK_CLASS_MIN = 14, /* 16 KiB */
@@ -59,11 +59,6 @@ void mt_stacks_forget(void);
 /** @return a stack of 2^class_log2 bytes, or NULL. vp: the calling VP, or NULL. */
 struct mt_stack *mt_stack_new(struct mt_vp *vp, int class_log2);
 void mt_stack_free(struct mt_vp *vp, struct mt_stack *stack);
-
-/** @return how many stacks a VP keeps in its cache. */
-static inline uint32_t mt_stacks_room(void) {
-  return mt_strategy == NULL ? MT_CACHE_MAX : mt_strategy->stacks;
-}
 
 /** Gives back memory of stacks that were not needed lately, if it is time. */
 void mt_stacks_trim(uint64_t now);

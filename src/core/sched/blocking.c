@@ -3,6 +3,7 @@
 
 #include "core/det/det.h"
 #include "core/sched/sched.h"
+#include "core/sched/vps.h"
 #include "core/sched/wake.h"
 #include "core/vp/vp.h"
 #include "mltp/sched.h"

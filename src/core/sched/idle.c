@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Searching and sleeping. wake.h has the protocol. */
 /*
- * Relaxed: all of it hints; what matters is looked at again under idle_ilock, or
+ * Relaxed: all of it hints; what matters is looked at again under sleep.ilock, or
  * after the fences labelled.
  */
 #include "core/sched/idle.h"
@@ -10,13 +10,13 @@
 
 #include "base/options.h"
 #include "core/det/det.h"
-#include "core/life/runtime.h"
 #include "core/memory/stack.h"
 #include "core/sched/sched.h"
 #include "core/sched/steal.h"
 #include "core/sched/wake.h"
 #include "core/sched/watchdog.h"
 #include "core/timer/timer.h"
+#include "core/vp/alternative.h"
 #include "core/vp/locality.h"
 #include "core/vp/vp.h"
 #include "instrument/probes.h"
@@ -31,24 +31,25 @@ enum {
 
 /* Work was found: those who made threads ready and saw us searching woke nobody. */
 static void search_end_found(struct mt_vp *vp) {
-  if (!vp->searching) return;
+  if (!vp->search.searching) return;
   mt_count_searching(vp, false);
   /* ID-17 light fence: one searcher less, before the look for sleepers; pairs ID-2 ID-16 */
   mt_fence_light();
-  if (mt_load_relaxed(&mt_rt.searching) != 0 || mt_load_relaxed(&mt_rt.sleeping) == 0) return;
+  if (mt_load_relaxed(&mt_rt.idle.searching) != 0 || mt_load_relaxed(&mt_rt.idle.sleeping) == 0)
+    return;
   if (!mt_may_wake_one() || mt_thefts_do_not_pay()) return;
   mt_fence_heavy(); /* ID-8 heavy fence: as ID-2; pairs ID-1 */
   if (mt_load_relaxed(&vp->runq.length) > 1 || mt_vps_any(mt_runq_seems_busy, vp) ||
-      mt_strategy_waiting(vp) > 1)
+      mt_alternative_waiting(vp) > 1)
     mt_wake_one();
 }
 
 /* More VPs are awake than there are CPUs. */
-static bool crowded(void) { return mt_load_relaxed(&mt_rt.awake) > mt_rt.cpus; }
+static bool crowded(void) { return mt_load_relaxed(&mt_rt.idle.awake) > mt_rt.cpus; }
 
 /* Spinning pays while every awake VP can have a CPU and somebody could bring work. */
 static uint64_t spin_budget(void) {
-  bool others = mt_load_relaxed(&mt_rt.awake) > 1 || mt_outside_may_post();
+  bool others = mt_load_relaxed(&mt_rt.idle.awake) > 1 || mt_outside_may_post();
   return others && !crowded() ? (uint64_t)mt_options.spin_us * 1000 : 0;
 }
 
@@ -56,18 +57,18 @@ static uint64_t spin_budget(void) {
  * because their VPs wait for a CPU, and a VP that took them would take that CPU, too.
  * @return true when this VP has something to run now. */
 static bool look_around(struct mt_vp *vp) {
-  bool sent = vp->is_watchdog_round;
-  vp->is_watchdog_round = 0;
-  vp->skipped_victims = 0;
+  bool sent = vp->search.is_watchdog_round;
+  vp->search.is_watchdog_round = 0;
+  vp->search.skipped_victims = 0;
   mt_count_searching(vp, true);
   mt_locality_note(vp);
   uint64_t begin = os_now(), end = begin + spin_budget();
   for (unsigned round = 0;; round++) {
     if (mt_load_relaxed(&vp->runq.inbox) != NULL) { /* relaxed: the drain acquires */
-      if (round < INBOX_POLL_PAUSES) vp->inbox_polls = INBOX_POLLS_MAX;
+      if (round < INBOX_POLL_PAUSES) vp->search.inbox_polls = INBOX_POLLS_MAX;
       return true;
     }
-    if (mt_strategy_waiting(vp) != 0) return true;
+    if (mt_alternative_waiting(vp) != 0) return true;
     if (round % SCAN_EVERY == 0) {
       uint64_t now = mt_vp_now(vp);
       mt_timers_run_due(now);
@@ -85,20 +86,22 @@ static bool look_around(struct mt_vp *vp) {
  * without clocks, and without the counts that it shares with all (half of a round trip).
  * @return true when something came. */
 static bool poll_inbox(struct mt_vp *vp) {
-  if (vp->inbox_polls == 0 || vp->searching || mt_load_relaxed(&vp->runq.length) != 0) return false;
-  vp->inbox_polls--;
+  if (vp->search.inbox_polls == 0 || vp->search.searching || mt_load_relaxed(&vp->runq.length) != 0)
+    return false;
+  vp->search.inbox_polls--;
   for (unsigned round = 0; round < INBOX_POLL_PAUSES; round++) {
     if (mt_load_relaxed(&vp->runq.inbox) != NULL) return true; /* relaxed: the drain acquires */
     mt_arch_pause();
   }
-  vp->inbox_polls = 0;
+  vp->search.inbox_polls = 0;
   return false;
 }
 
 static bool search(struct mt_vp *vp) {
-  mt_strategy_search_begins(vp);
+  if (!mt_has_alternative()) return look_around(vp);
+  mt_alternative->search_begins(vp);
   bool found = look_around(vp);
-  return mt_strategy_search_ends(vp) || found;
+  return mt_alternative->search_ends(vp) || found;
 }
 
 /* ---- sleeping */
@@ -112,22 +115,22 @@ static bool must_stay_awake(const struct mt_vp *vp) {
 
 /* In the list of sleepers: until somebody wakes this VP, or its watch does. */
 static void sleep_in_list(struct mt_vp *vp) {
-  mt_ilock_lock(&mt_rt.idle_ilock);
-  vp->rests = true;
-  while (mt_load_relaxed(&vp->status) == MT_VP_ASLEEP) {
-    uint32_t seen = vp->wake;
-    bool watchdog = mt_rt.watchdog == vp;
+  mt_ilock_lock(&mt_rt.sleep.ilock);
+  vp->sleep.rests = true;
+  while (mt_load_relaxed(&vp->sleep.status) == MT_VP_ASLEEP) {
+    uint32_t seen = vp->sleep.futex;
+    bool watchdog = mt_rt.sleep.watchdog == vp;
     uint64_t deadline = watchdog ? mt_watchdog_deadline() : MLTP_NEVER;
-    mt_ilock_unlock(&mt_rt.idle_ilock);
-    int result = os_futex_wait(&vp->wake, seen, deadline);
+    mt_ilock_unlock(&mt_rt.sleep.ilock);
+    int result = os_futex_wait(&vp->sleep.futex, seen, deadline);
     if (result == ETIMEDOUT && watchdog) mt_watchdog_check(vp);
-    mt_ilock_lock(&mt_rt.idle_ilock);
+    mt_ilock_lock(&mt_rt.sleep.ilock);
   }
-  mt_ilock_unlock(&mt_rt.idle_ilock);
+  mt_ilock_unlock(&mt_rt.sleep.ilock);
 }
 
 static void sleep_until_woken(struct mt_vp *vp) {
-  os_affinity_read(&vp->affinity);
+  os_affinity_read(&vp->sleep.affinity);
   mt_stacks_owner_sleeps(vp);
   mt_vp_sleep_begin(vp);
   /* ID-2 heavy fence: the sleeper before the look; pairs ID-1 ID-5 ID-17 ID-18 ID-19 FN-3 LV-6 */
@@ -140,14 +143,14 @@ static void sleep_until_woken(struct mt_vp *vp) {
     sleep_in_list(vp);
     MT_PROBE1(vp_wake, vp->index);
   }
-  os_affinity_restore(&vp->affinity); /* a waker may have narrowed it */
+  os_affinity_restore(&vp->sleep.affinity); /* a waker may have narrowed it */
 }
 
 /* ---- the life of a VP */
 
 /* What was stolen is run by now, or moved on. Before a poll_inbox, which is no work. */
 static void judge_theft(struct mt_vp *vp) {
-  if (vp->stolen_count != 0 && !mt_runq_seems_busy(vp)) mt_judge_theft(vp, os_now());
+  if (vp->search.stolen_count != 0 && !mt_runq_seems_busy(vp)) mt_judge_theft(vp, os_now());
 }
 
 static void run_one(struct mt_vp *vp) {
@@ -166,7 +169,7 @@ void mt_idle_loop(struct mt_vp *vp) {
   while (vp->index == 0 || !mt_load_acquire(&mt_rt.stopping)) { /* LF-2 acquire: pairs LF-1 */
     judge_theft(vp);
     while (poll_inbox(vp)) run_one(vp);
-    vp->probe = 0;
+    vp->points.probe = 0;
     uint64_t now = mt_vp_now(vp);
     mt_timers_run_due(mt_det_on ? mt_det_now() : now);
     if (mt_over_target()) {

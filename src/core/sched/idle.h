@@ -7,10 +7,14 @@
 #ifndef MT_CORE_SCHED_IDLE_H
 #define MT_CORE_SCHED_IDLE_H
 
-#include "core/vp/types.h"
+#include "core/vp/vp.h"
 
 /** The life of a VP's own context: find a thread, run it, find the next. Returns
  * when the runtime stops. */
 void mt_idle_loop(struct mt_vp *vp);
+
+/** Something ended, or a VP found nothing to do: resumes main if it waits for that. Implemented by
+ * life/runtime.c. */
+void mt_finalizer_check(void);
 
 #endif

@@ -36,19 +36,37 @@
 #ifndef MT_CORE_SCHED_RUNQ_H
 #define MT_CORE_SCHED_RUNQ_H
 
-#include "alternatives/strategy/strategy.h"
 #include "base/fence.h"
 #include "base/log.h"
-#include "core/thread/thread.h"
+#include "core/vp/vp.h"
 
 enum {
-  MT_CLAIM_LOCKED = 1u << 16,  /**< a thief is in the list */
-  MT_CLAIM_PROBE = 1u << 17,   /**< the owner has to look at the runtime's state */
-  MT_CLAIM_STRATEGY = 1u << 18 /**< always there: a strategy lends its list; strategy.h */
+  MT_CLAIM_LOCKED = 1u << 16,     /**< a thief is in the list */
+  MT_CLAIM_PROBE = 1u << 17,      /**< the owner has to look at the runtime's state */
+  MT_CLAIM_ALTERNATIVE = 1u << 18 /**< always there if an alternative lends lists */
 };
 
-/** The slow part of entering: serve a request, wait for a thief, note a probe, borrow. */
+/** @return true when the thread is ready in exactly this VP's run queue. Exact
+ * for the owner of that queue while it is inside. */
+static inline bool mt_is_ready_on(const struct mltp_thread *t, const struct mt_vp *vp) {
+  return mt_load_relaxed(&t->where) == mt_where(MT_READY, vp->runq.index);
+}
+
+/** Makes the next scheduling point check. */
+static inline void mt_probe_here(struct mt_vp *vp) {
+  vp->points.probe = 1;
+  vp->points.check_at = mt_load_relaxed(&vp->points.tick) + 1;
+}
+
+/** The slow part of entering: serves a request, waits for a thief, notes a probe. Implemented by
+ * claim.c, which posts threads. */
 void mt_runq_claimed(struct mt_vp *vp);
+
+/** The same for mt_runq_enter_own(). @return false: an alternative manages threads. */
+bool mt_runq_claimed_own(struct mt_vp *vp);
+
+/** Returns a list that an alternative has lent. */
+void mt_runq_return(struct mt_vp *vp);
 
 /** @return whether others want something of the owner, which has stepped inside. */
 static inline bool mt_runq_step_in(struct mt_vp *vp) {
@@ -61,13 +79,10 @@ static inline void mt_runq_enter(struct mt_vp *vp) {
   if (mt_runq_step_in(vp)) mt_runq_claimed(vp);
 }
 
-/** The same for what only our own scheduler does. @return false, outside: there is a strategy. */
+/** The same for what only the library's own scheduler does. @return false, outside: an
+ * alternative manages threads. */
 static inline bool mt_runq_enter_own(struct mt_vp *vp) {
-  if (mt_runq_step_in(vp)) {
-    if (mt_strategy != NULL) return false; /* nobody waits for `inside` then */
-    mt_runq_claimed(vp);
-  }
-  return true;
+  return !mt_runq_step_in(vp) || mt_runq_claimed_own(vp);
 }
 
 /** Leaves, where the list cannot be lent, or is given back later (mt_after_switch()). */
@@ -76,7 +91,7 @@ static inline void mt_runq_leave_own(struct mt_vp *vp) {
 }
 
 static inline void mt_runq_leave(struct mt_vp *vp) {
-  if (mt_unlikely(vp->after & MT_AFTER_RETURN)) mt_strategy_leave(vp);
+  if (mt_unlikely(vp->ctx.after & MT_AFTER_RETURN)) mt_runq_return(vp);
   mt_runq_leave_own(vp);
 }
 
@@ -115,10 +130,10 @@ enum { MT_TICKS_PER_JUMP = 4 };
  * one in so many scheduling points, so that each other thread's turn comes. */
 static inline void mt_runq_push_ready(struct mt_vp *vp, struct mltp_thread *t) {
   if (mt_likely((t->special & MT_HIGH) == 0) ||
-      mt_load_relaxed(&vp->tick) - vp->jumped_at < MT_TICKS_PER_JUMP) {
+      mt_load_relaxed(&vp->points.tick) - vp->points.jumped_at < MT_TICKS_PER_JUMP) {
     mt_runq_push(vp, t);
   } else {
-    vp->jumped_at = mt_load_relaxed(&vp->tick);
+    vp->points.jumped_at = mt_load_relaxed(&vp->points.tick);
     mt_runq_push_front(vp, t);
   }
 }
@@ -181,6 +196,9 @@ static inline void mt_runq_remove(struct mt_vp *vp, struct mltp_thread *t) {
 /** Moves the inbox, oldest first, to the end of the list. Inside. */
 void mt_runq_drain(struct mt_vp *vp);
 
+/** Adds threads linked by next, each as one that becomes ready. Inside. */
+void mt_runq_push_chain(struct mt_vp *vp, struct mltp_thread *first);
+
 /** Takes up to count threads off the front of the list, linked by next. Inside. */
 struct mltp_thread *mt_runq_take_front(struct mt_vp *vp, uint32_t count, struct mltp_thread **last);
 
@@ -202,17 +220,6 @@ void mt_runq_post_whole(struct mt_vp *to, struct mltp_thread *first);
 static inline bool mt_runq_seems_busy(const struct mt_vp *vp) {
   return mt_load_relaxed(&vp->runq.length) != 0 || mt_load_relaxed(&vp->runq.inbox) != NULL;
 }
-
-/** @return how many threads a thief would get. A hint, from outside. */
-uint32_t mt_runq_share(const struct mt_vp *vp);
-
-/**
- * Moves ready threads from a victim to the thief's own run queue or inbox: half
- * of them, at most a bounded number; all of a victim that is not awake.
- * @param stuck the victim has not come by for so long that asking it is no use
- * @return true when the thief has something now.
- */
-bool mt_runq_steal(struct mt_vp *thief, struct mt_vp *victim, bool stuck);
 
 /** Asks the owner to look at the runtime's state at its next scheduling point. */
 void mt_runq_probe(struct mt_vp *vp);

@@ -12,15 +12,16 @@
 #include "core/det/det.h"
 #include "core/sched/steal.h"
 #include "core/timer/timer.h"
+#include "core/vp/alternative.h"
 #include "core/vp/vp.h"
 #include "mltp/sched.h"
 
 bool mt_check(struct mt_vp *vp) {
   if (mt_det_on) return mt_det_check(vp);
-  vp->check_at = mt_load_relaxed(&vp->tick) + MT_TICKS_PER_CHECK;
-  if (vp->probe) return false;
-  uint64_t earliest = mt_load_relaxed(&vp->timer_earliest); /* relaxed: a hint; own VP's */
-  bool look = vp->check_at / MT_TICKS_PER_CHECK % MT_CHECKS_PER_CLOCK == 0;
+  vp->points.check_at = mt_load_relaxed(&vp->points.tick) + MT_TICKS_PER_CHECK;
+  if (vp->points.probe) return false;
+  uint64_t earliest = mt_load_relaxed(&vp->timers.earliest); /* relaxed: a hint; own VP's */
+  bool look = vp->points.check_at / MT_TICKS_PER_CHECK % MT_CHECKS_PER_CLOCK == 0;
   /* Another VP may be blocked in the kernel, or busy in one thread, with timers that are due. */
   if (look) earliest = mt_timers_earliest();
   return (earliest == MLTP_NEVER && !look) || earliest > mt_vp_now(vp);
@@ -28,10 +29,10 @@ bool mt_check(struct mt_vp *vp) {
 
 /* A thread that will not come back: its stack, or main on its way to VP 0. */
 static void after_end(struct mt_vp *vp) {
-  struct mt_stack *stack = vp->after_stack;
-  struct mltp_thread *home = vp->after_home;
-  vp->after_stack = NULL;
-  vp->after_home = NULL;
+  struct mt_stack *stack = vp->ctx.after_stack;
+  struct mltp_thread *home = vp->ctx.after_home;
+  vp->ctx.after_stack = NULL;
+  vp->ctx.after_home = NULL;
   if (stack != NULL) {
     mt_sanitizer_end(&vp->dead);
     mt_stack_free(vp, stack);
@@ -41,11 +42,12 @@ static void after_end(struct mt_vp *vp) {
 
 /* A lent list goes back before the lists of stacks are locked, unless its lock is theirs. */
 void mt_after_more(struct mt_vp *vp, uint8_t after) {
-  bool held = (after & MT_AFTER_RETURN) != 0;
-  if (held && !mt_strategy->one_lock) mt_strategy_leave(vp);
-  if (after & MT_AFTER_UNLOCK) mt_ilock_unlock(vp->after_unlock);
+  bool lent = (after & MT_AFTER_RETURN) != 0;
+  bool early = lent && !mt_alternative->locks_pools;
+  if (early) mt_alternative->leave(vp);
+  if (after & MT_AFTER_UNLOCK) mt_ilock_unlock(vp->ctx.after_unlock);
   if (after & MT_AFTER_END) after_end(vp);
-  if (held && mt_strategy->one_lock) mt_strategy_leave(vp);
+  if (lent && !early) mt_alternative->leave(vp);
 }
 
 void mt_prepare(struct mt_vp *vp, struct mltp_thread *t) {
@@ -77,15 +79,15 @@ struct mltp_thread *mt_prepare_special(struct mt_vp *vp, struct mltp_thread *t) 
     vp->paths.interrupted--;
   }
   if (t->special & MT_FRESH) {
-    if (vp->after & MT_AFTER_RETURN) mt_strategy_starts(vp, t);
+    if (vp->ctx.after & MT_AFTER_RETURN) mt_alternative->starts(vp, t);
     mt_prepare(vp, t);
   }
   return t;
 }
 
 void mt_exchange_errno(struct mt_vp *vp, struct mltp_thread *from, struct mltp_thread *to) {
-  from->saved_errno = *vp->errno_at;
-  *vp->errno_at = to->saved_errno;
+  from->saved_errno = *vp->ctx.errno_at;
+  *vp->ctx.errno_at = to->saved_errno;
   to->saved_errno = 0;
 }
 
@@ -104,34 +106,42 @@ static void exchange_exceptions(struct mt_eh_globals *eh, struct mltp_thread *fr
 /* Threads without control of their own share the VP's: what one of them sets stays. */
 static void exchange_fp(struct mt_vp *vp, struct mltp_thread *from, const struct mltp_thread *to) {
   bool own = (to->own & MT_OWN_FP) != 0;
-  if (!vp->own_fp && !own) return;
-  mt_arch_fp_save(vp->own_fp ? &from->fp : &vp->fp);
-  mt_arch_fp_load(own ? &to->fp : &vp->fp);
-  vp->own_fp = own;
+  if (!vp->ctx.own_fp && !own) return;
+  mt_arch_fp_save(vp->ctx.own_fp ? &from->fp : &vp->ctx.fp);
+  mt_arch_fp_load(own ? &to->fp : &vp->ctx.fp);
+  vp->ctx.own_fp = own;
 }
 
 void mt_exchange_own(struct mt_vp *vp, struct mltp_thread *from, struct mltp_thread *to) {
-  exchange_exceptions(vp->eh_at, from, to);
+  exchange_exceptions(vp->ctx.eh_at, from, to);
   exchange_fp(vp, from, to);
+}
+
+void mt_ready_otherwise(struct mt_vp *vp, struct mltp_thread *t) { mt_alternative->ready(vp, t); }
+
+/* The caller runs on another VP than the thread did, or on none. */
+static void ready_remote(struct mt_vp *here, struct mltp_thread *t) {
+  if (mt_has_alternative())
+    mt_alternative->ready(here, t);
+  else
+    mt_post(t->vp, t, t);
 }
 
 void mt_ready(struct mltp_thread *t) {
   struct mt_vp *here = mt_here(), *home = t->vp;
   if (here == home)
     mt_ready_here(here, t);
-  else if (mt_strategy != NULL)
-    mt_strategy_ready(here, t);
   else
-    mt_post(home, t, t);
+    ready_remote(here, t);
 }
 
 void mt_ready_elsewhere(struct mltp_thread *t) {
-  if (mt_strategy != NULL) {
-    mt_strategy_ready(NULL, t);
+  if (mt_has_alternative()) {
+    mt_alternative->ready(NULL, t);
     return;
   }
   uint32_t count = mt_vp_count();
-  uint32_t turn = mt_add_relaxed(&mt_rt.next_vp, 1); /* relaxed: any spread will do */
+  uint32_t turn = mt_add_relaxed(&mt_rt.outside.next_vp, 1); /* relaxed: any spread will do */
   mt_post(mt_rt.vps[turn % count], t, t);
 }
 
@@ -144,8 +154,8 @@ void mt_ready_chain(struct mltp_thread *first) {
   } chains[HOMES];
   int used = 0;
   struct mt_vp *here = mt_here();
-  if (mt_strategy != NULL) {
-    mt_strategy_ready_chain(here, first);
+  if (mt_has_alternative()) {
+    mt_alternative->ready_chain(here, first);
     return;
   }
   if (here != NULL) mt_runq_enter(here);
@@ -201,7 +211,8 @@ static inline bool yield_on(struct mltp_thread *self, bool to_front) {
  * on another. */
 static void yield_alone(struct mltp_thread *self) {
   struct mt_vp *vp = self->vp;
-  if (mt_load_relaxed(&vp->tick) + MT_TICKS_PER_CHECK == vp->check_at) mt_steal_some(vp);
+  if (mt_load_relaxed(&vp->points.tick) + MT_TICKS_PER_CHECK == vp->points.check_at)
+    mt_steal_some(vp);
 }
 
 void mltp_yield(void) {
@@ -223,11 +234,12 @@ void mltp_yield_to_first(void) {
 /* A scheduling point like any other: at each check the thread at the front has its turn, or two
  * threads that yield to each other would keep the rest from running. Inside. */
 static bool may_choose(struct mt_vp *vp) {
-  uint32_t tick = mt_load_relaxed(&vp->tick) + 1;
+  uint32_t tick = mt_load_relaxed(&vp->points.tick) + 1;
   /* In deterministic mode every scheduling point is a check. */
-  bool due = mt_det_on ? tick % MT_TICKS_PER_CHECK == 0 : (int32_t)(tick - vp->check_at) >= 0;
+  bool due =
+      mt_det_on ? tick % MT_TICKS_PER_CHECK == 0 : (int32_t)(tick - vp->points.check_at) >= 0;
   if (due) return false;
-  mt_store_relaxed(&vp->tick, tick);
+  mt_store_relaxed(&vp->points.tick, tick);
   return true;
 }
 

@@ -10,7 +10,6 @@
 #ifndef MT_CORE_SCHED_SCHED_H
 #define MT_CORE_SCHED_SCHED_H
 
-#include "alternatives/strategy/strategy.h"
 #include "base/options.h"
 #include "core/memory/stack.h"
 #include "core/sched/runq.h"
@@ -25,12 +24,6 @@ enum {
 /** The rare parts of a scheduling point: timers, resizing. Inside. @return false:
  * the idle context has to run next. */
 bool mt_check(struct mt_vp *vp);
-
-/** Makes the next scheduling point check. */
-static inline void mt_probe_here(struct mt_vp *vp) {
-  vp->probe = 1;
-  vp->check_at = mt_load_relaxed(&vp->tick) + 1;
-}
 
 /** What is left to do after a switch, if more than to release a guard: MT_AFTER_... */
 void mt_after_more(struct mt_vp *vp, uint8_t after);
@@ -60,9 +53,9 @@ static inline void mt_drain_inbox(struct mt_vp *vp) {
  * has to run next. */
 static inline bool mt_tick(struct mt_vp *vp) {
   mt_drain_inbox(vp);
-  uint32_t tick = mt_load_relaxed(&vp->tick) + 1;
-  mt_store_relaxed(&vp->tick, tick);
-  return mt_likely((int32_t)(tick - vp->check_at) < 0) || mt_check(vp);
+  uint32_t tick = mt_load_relaxed(&vp->points.tick) + 1;
+  mt_store_relaxed(&vp->points.tick, tick);
+  return mt_likely((int32_t)(tick - vp->points.check_at) < 0) || mt_check(vp);
 }
 
 /** @return the next thread to run, taken from the queue, perhaps fresh; NULL:
@@ -99,29 +92,29 @@ __attribute__((always_inline)) static inline void mt_run_as(struct mt_vp *vp,
 __attribute__((always_inline)) static inline void mt_become(struct mt_vp *vp,
                                                             struct mltp_thread *from,
                                                             struct mltp_thread *to) {
-  int error = *vp->errno_at;
+  int error = *vp->ctx.errno_at;
   if (mt_unlikely((error | to->saved_errno) != 0)) mt_exchange_errno(vp, from, to);
-  const struct mt_eh_globals *eh = vp->eh_at;
-  if (mt_unlikely(((uintptr_t)eh->caught | eh->uncaught | vp->own_fp | to->own) != 0))
+  const struct mt_eh_globals *eh = vp->ctx.eh_at;
+  if (mt_unlikely(((uintptr_t)eh->caught | eh->uncaught | vp->ctx.own_fp | to->own) != 0))
     mt_exchange_own(vp, from, to);
   mt_run_as(vp, from, to);
 }
 
 /** @return whether mt_become() has more to do than mt_run_as(). */
 static inline bool mt_has_own(const struct mt_vp *vp, const struct mltp_thread *to) {
-  const struct mt_eh_globals *eh = vp->eh_at;
-  return (((uintptr_t)eh->caught | eh->uncaught | vp->own_fp | to->own) |
-          (uint32_t)(*vp->errno_at | to->saved_errno)) != 0;
+  const struct mt_eh_globals *eh = vp->ctx.eh_at;
+  return (((uintptr_t)eh->caught | eh->uncaught | vp->ctx.own_fp | to->own) |
+          (uint32_t)(*vp->ctx.errno_at | to->saved_errno)) != 0;
 }
 
 /** What every context does first when it is switched to. */
 static inline void mt_after_switch(struct mt_vp *vp) {
   mt_runq_leave_own(vp);
-  uint8_t after = vp->after;
+  uint8_t after = vp->ctx.after;
   if (after == 0) return;
-  vp->after = 0;
+  vp->ctx.after = 0;
   if (mt_likely(after == MT_AFTER_UNLOCK))
-    mt_ilock_unlock(vp->after_unlock);
+    mt_ilock_unlock(vp->ctx.after_unlock);
   else
     mt_after_more(vp, after);
 }
@@ -164,11 +157,14 @@ void mt_ready(struct mltp_thread *t);
 /** The same for several, linked by next, with one post per VP. */
 void mt_ready_chain(struct mltp_thread *first);
 
+/** Makes a thread ready where an alternative says. */
+void mt_ready_otherwise(struct mt_vp *vp, struct mltp_thread *t);
+
 /** Puts a thread at the end of the calling VP's own run queue; a high one, perhaps, in
- * front. With a strategy, where that says. */
+ * front. */
 static inline void mt_ready_here(struct mt_vp *vp, struct mltp_thread *t) {
   if (mt_unlikely(!mt_runq_enter_own(vp))) {
-    mt_strategy_ready(vp, t);
+    mt_ready_otherwise(vp, t);
     return;
   }
   mt_runq_push_ready(vp, t);

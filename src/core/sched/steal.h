@@ -10,7 +10,7 @@
 #ifndef MT_CORE_SCHED_STEAL_H
 #define MT_CORE_SCHED_STEAL_H
 
-#include "core/vp/types.h"
+#include "core/vp/vp.h"
 
 /** One attempt to get threads from other VPs into this one's queue or inbox.
  * @param try_again also where the last thefts did not pay. */

@@ -4,7 +4,7 @@
  *
  * Relaxed: the number of VPs changes under spawn_ilock, and is read there.
  */
-#include "core/vp/vp.h"
+#include "core/sched/vps.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +15,9 @@
 #include "core/memory/stack.h"
 #include "core/sched/idle.h"
 #include "core/sched/sched.h"
+#include "core/vp/alternative.h"
 #include "core/vp/locality.h"
+#include "core/vp/vp.h"
 
 /* The C++ runtime's, when the program has one. The weak one is for static programs; of a library
  * that dlopen() brought for all only its name is known. */
@@ -29,9 +31,9 @@ static void find_eh_globals(void) {
 }
 
 void mt_vp_adopt_kernel_thread(struct mt_vp *vp) {
-  vp->errno_at = &errno;
+  vp->ctx.errno_at = &errno;
   static struct mt_eh_globals none; /* stays empty: nothing throws without that runtime */
-  vp->eh_at = get_eh_globals != NULL ? get_eh_globals() : &none;
+  vp->ctx.eh_at = get_eh_globals != NULL ? get_eh_globals() : &none;
   mt_locality_note(vp);
   os_sigstack_make(); /* without one an overflow is an ordinary crash */
 }
@@ -41,17 +43,26 @@ static struct mt_vp *vp_new(uint32_t index) {
   if (vp == NULL) return NULL;
   memset(vp, 0, sizeof *vp);
   vp->index = vp->runq.index = index;
-  if (mt_strategy != NULL) vp->runq.claim = MT_CLAIM_STRATEGY;
-  vp->descriptors.room = mt_strategy == NULL ? MT_CACHE_MAX : 0; /* it has lists of its own */
-  vp->stacks.room = mt_stacks_room();
-  vp->check_at = mt_det_on ? 0 : MT_TICKS_PER_CHECK;
-  vp->seed = index * 2654435761u + 1;
-  vp->timer_earliest = MLTP_NEVER;
+  if (!mt_alternative_vp_begin(vp)) {
+    free(vp);
+    return NULL;
+  }
+  if (mt_has_alternative()) vp->runq.claim = MT_CLAIM_ALTERNATIVE;
+  vp->caches.descriptors.room = mt_cache_limits.descriptors;
+  vp->caches.stacks.room = mt_cache_limits.stacks;
+  vp->points.check_at = mt_det_on ? 0 : MT_TICKS_PER_CHECK;
+  vp->search.seed = index * 2654435761u + 1;
+  vp->timers.earliest = MLTP_NEVER;
   mt_vp_now(vp);
   vp->idle.vp = vp;
   vp->idle.kind = MT_IDLE;
   mt_set_name(&vp->idle, "idle");
   return vp;
+}
+
+static void vp_free(struct mt_vp *vp) {
+  if (vp != NULL) mt_alternative_vp_end(vp);
+  free(vp);
 }
 
 static void publish(struct mt_vp *vp) {
@@ -63,7 +74,7 @@ int mt_vp_first(void) {
   struct mt_vp *vp = vp_new(0);
   struct mt_stack *stack = vp != NULL ? mt_stack_new(NULL, mt_rt.stack_class) : NULL;
   if (stack == NULL) {
-    free(vp);
+    vp_free(vp);
     return ENOMEM;
   }
   vp->idle.stack = stack;
@@ -72,8 +83,8 @@ int mt_vp_first(void) {
   mt_context_init(&vp->idle.context, stack);
   find_eh_globals();
   mt_vp_adopt_kernel_thread(vp);
-  vp->status = MT_VP_AWAKE;
-  mt_rt.awake = 1;
+  vp->sleep.status = MT_VP_AWAKE;
+  mt_rt.idle.awake = 1;
   publish(vp);
   return 0;
 }
@@ -85,7 +96,7 @@ static void *vp_main(void *arg) {
   size_t size = 0;
   /* others must find this VP before it asks them for threads */
   for (unsigned round = 0; mt_vp_count() <= vp->index;) mt_relax(&round);
-  os_affinity_restore(&vp->affinity);
+  os_affinity_restore(&vp->sleep.affinity);
   mt_set_current(&vp->idle);
   os_thread_stack(&low, &size);
   mt_sanitizer_known_stack(&vp->idle.sanitizer, low, size);
@@ -103,16 +114,17 @@ int mt_vp_spawn(void) {
   struct mt_vp *vp = index < MT_VPS_MAX ? vp_new(index) : NULL;
   int error = vp != NULL ? 0 : EAGAIN;
   if (error == 0) {
-    vp->status = MT_VP_AWAKE;
+    vp->sleep.status = MT_VP_AWAKE;
     mt_awake_add(1);
     /* who is on no VP leaves its CPU soon; one whose caller is has another VP there */
-    error = os_thread_start(&vp->kernel_thread, &vp->affinity, mt_here() != NULL, vp_main, vp);
+    error =
+        os_thread_start(&vp->kernel_thread, &vp->sleep.affinity, mt_here() != NULL, vp_main, vp);
     if (error != 0) mt_awake_add(-1);
   }
   if (error == 0) {
     publish(vp);
   } else {
-    free(vp);
+    vp_free(vp);
   }
   mt_ilock_unlock(&mt_rt.spawn_ilock);
   return error;
@@ -131,8 +143,7 @@ void mt_vps_free(void) {
   for (uint32_t i = 1; i < count; i++) os_thread_join(mt_rt.vps[i]->kernel_thread);
   mt_sanitizer_end(&mt_rt.vps[0]->idle.sanitizer);
   for (uint32_t i = 0; i < count; i++) {
-    mt_spin_node_end(&mt_rt.vps[i]->spin);
-    free(mt_rt.vps[i]);
+    vp_free(mt_rt.vps[i]);
     mt_rt.vps[i] = NULL;
   }
   mt_rt.vp_count = 0;

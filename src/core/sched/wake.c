@@ -2,11 +2,11 @@
 /*
  * The state machine of awake, sleeping and blocked VPs; wake.h has the protocol.
  *
- * Relaxed: what changes under idle_ilock is read under it, or as a hint.
+ * Relaxed: what changes under sleep.ilock is read under it, or as a hint.
  */
 #include "core/sched/wake.h"
 
-#include "core/sched/sched.h"
+#include "core/vp/alternative.h"
 #include "core/vp/vp.h"
 
 enum {
@@ -15,61 +15,61 @@ enum {
 };
 
 void mt_count_searching(struct mt_vp *vp, bool searches) {
-  uint32_t change = (uint32_t)searches - vp->searching; /* 0, 1 or -1 */
-  vp->searching = searches;
-  if (change != 0) mt_add_seq_cst(&mt_rt.searching, change); /* ID-4 seq_cst: pairs ID-1 */
+  uint32_t change = (uint32_t)searches - vp->search.searching; /* 0, 1 or -1 */
+  vp->search.searching = searches;
+  if (change != 0) mt_add_seq_cst(&mt_rt.idle.searching, change); /* ID-4 seq_cst: pairs ID-1 */
 }
 
-/* ---- waking; all under idle_ilock */
+/* ---- waking; all under sleep.ilock */
 
 static void count_awake(struct mt_vp *vp) {
-  mt_store_relaxed(&vp->status, MT_VP_AWAKE); /* relaxed: guarded; a poster that sees ASLEEP
+  mt_store_relaxed(&vp->sleep.status, MT_VP_AWAKE); /* relaxed: guarded; a poster that sees ASLEEP
                                                  comes here and finds out */
-  mt_store_relaxed(&mt_rt.awake, mt_rt.awake + 1);
-  mt_rt.wake_count++;
-  if (mt_rt.watchdog == vp) mt_rt.watchdog = NULL;
+  mt_store_relaxed(&mt_rt.idle.awake, mt_rt.idle.awake + 1);
+  mt_rt.sleep.wake_count++;
+  if (mt_rt.sleep.watchdog == vp) mt_rt.sleep.watchdog = NULL;
 }
 
 static void unlink_sleeper(struct mt_vp *vp) {
-  struct mt_vp **link = &mt_rt.sleepers;
-  while (*link != vp) link = &(*link)->sleeper_next;
-  *link = vp->sleeper_next;
-  mt_sub_seq_cst(&mt_rt.sleeping, 1); /* ID-3 seq_cst: pairs ID-1 */
+  struct mt_vp **link = &mt_rt.sleep.sleepers;
+  while (*link != vp) link = &(*link)->sleep.next;
+  *link = vp->sleep.next;
+  mt_sub_seq_cst(&mt_rt.idle.sleeping, 1); /* ID-3 seq_cst: pairs ID-1 */
 }
 
 /* The watchdog went; the next sleeper has to take over its watch. */
 static struct mt_vp *next_watchdog(void) {
-  if (mt_rt.watchdog != NULL || mt_rt.sleepers == NULL) return NULL;
-  mt_rt.watchdog = mt_rt.sleepers;
-  mt_rt.watchdog->wake++;
-  return mt_rt.watchdog;
+  if (mt_rt.sleep.watchdog != NULL || mt_rt.sleep.sleepers == NULL) return NULL;
+  mt_rt.sleep.watchdog = mt_rt.sleep.sleepers;
+  mt_rt.sleep.watchdog->sleep.futex++;
+  return mt_rt.sleep.watchdog;
 }
 
 static void wake_sleeper(struct mt_vp *vp) {
-  if (mt_rt.awake < mt_rt.cpus) os_affinity_avoid_here(&vp->affinity);
+  if (mt_rt.idle.awake < mt_rt.cpus) os_affinity_avoid_here(&vp->sleep.affinity);
   unlink_sleeper(vp);
   count_awake(vp);
-  vp->wake++;
+  vp->sleep.futex++;
 }
 
 /* The last to have gone to sleep is the warmest; the watchdog's watch would have to
  * be handed over, so it comes last. */
 static struct mt_vp *best_sleeper(void) {
-  struct mt_vp *vp = mt_rt.sleepers;
-  return vp != NULL && vp == mt_rt.watchdog && vp->sleeper_next != NULL ? vp->sleeper_next : vp;
+  struct mt_vp *vp = mt_rt.sleep.sleepers;
+  return vp != NULL && vp == mt_rt.sleep.watchdog && vp->sleep.next != NULL ? vp->sleep.next : vp;
 }
 
 static void unlock_and_wake(struct mt_vp *woken, struct mt_vp *watchdog) {
-  mt_ilock_unlock(&mt_rt.idle_ilock);
-  if (woken != NULL) os_futex_wake(&woken->wake, 1);
-  if (watchdog != NULL) os_futex_wake(&watchdog->wake, 1);
+  mt_ilock_unlock(&mt_rt.sleep.ilock);
+  if (woken != NULL) os_futex_wake(&woken->sleep.futex, 1);
+  if (watchdog != NULL) os_futex_wake(&watchdog->sleep.futex, 1);
 }
 
 void mt_wake_one(void) {
   if (!mt_may_wake_one()) return; /* who makes room by lying down looks at the queues itself */
-  mt_ilock_lock(&mt_rt.idle_ilock);
+  mt_ilock_lock(&mt_rt.sleep.ilock);
   struct mt_vp *vp = NULL;
-  if (mt_may_wake_one() && mt_load_relaxed(&mt_rt.searching) == 0) vp = best_sleeper();
+  if (mt_may_wake_one() && mt_load_relaxed(&mt_rt.idle.searching) == 0) vp = best_sleeper();
   if (vp != NULL) {
     wake_sleeper(vp);
     mt_count_searching(vp, true);
@@ -80,25 +80,25 @@ void mt_wake_one(void) {
 }
 
 void mt_wake_all(void) {
-  mt_ilock_lock(&mt_rt.idle_ilock);
-  while (mt_rt.sleepers != NULL) {
-    struct mt_vp *vp = mt_rt.sleepers;
+  mt_ilock_lock(&mt_rt.sleep.ilock);
+  while (mt_rt.sleep.sleepers != NULL) {
+    struct mt_vp *vp = mt_rt.sleep.sleepers;
     wake_sleeper(vp);
-    os_futex_wake(&vp->wake, 1);
+    os_futex_wake(&vp->sleep.futex, 1);
   }
-  mt_ilock_unlock(&mt_rt.idle_ilock);
+  mt_ilock_unlock(&mt_rt.sleep.ilock);
 }
 
 /* ---- posting to a VP that may sleep */
 
 bool mt_any_waiting(const struct mt_vp *self) {
-  return mt_strategy_waiting(NULL) != 0 || mt_vps_any(mt_runq_seems_busy, self);
+  return mt_alternative_waiting(NULL) != 0 || mt_vps_any(mt_runq_seems_busy, self);
 }
 
 struct mt_vp *mt_any_awake_but(const struct mt_vp *self) {
   uint32_t count = mt_vp_count();
   for (uint32_t i = 0; i < count; i++)
-    if (mt_rt.vps[i] != self && mt_load_relaxed(&mt_rt.vps[i]->status) == MT_VP_AWAKE)
+    if (mt_rt.vps[i] != self && mt_load_relaxed(&mt_rt.vps[i]->sleep.status) == MT_VP_AWAKE)
       return mt_rt.vps[i];
   return NULL;
 }
@@ -106,11 +106,11 @@ struct mt_vp *mt_any_awake_but(const struct mt_vp *self) {
 /* Sees to it that somebody takes what is in the inbox of a VP seen not awake.
  * @return the VP that will; another than `to`: it has to be posted there instead. */
 static struct mt_vp *deliver(struct mt_vp *to) {
-  mt_ilock_lock(&mt_rt.idle_ilock);
+  mt_ilock_lock(&mt_rt.sleep.ilock);
   struct mt_vp *woken = NULL, *takes = to;
-  if (mt_load_relaxed(&to->status) == MT_VP_ASLEEP && mt_may_wake_one()) {
+  if (mt_load_relaxed(&to->sleep.status) == MT_VP_ASLEEP && mt_may_wake_one()) {
     woken = to;
-  } else if (mt_load_relaxed(&to->status) != MT_VP_AWAKE) {
+  } else if (mt_load_relaxed(&to->sleep.status) != MT_VP_AWAKE) {
     takes = mt_any_awake_but(to);
     if (takes == NULL) takes = woken = best_sleeper(); /* the others are blocked in the kernel */
   }
@@ -122,7 +122,7 @@ static struct mt_vp *deliver(struct mt_vp *to) {
 /* Something was posted: an awake VP has to get it. */
 static void posted(struct mt_vp *to) {
   /* ID-5 seq_cst: the status after the post; pairs ID-2 ID-11 ID-15 ID-16 */
-  while (mt_unlikely(mt_load_seq_cst(&to->status) != MT_VP_AWAKE)) {
+  while (mt_unlikely(mt_load_seq_cst(&to->sleep.status) != MT_VP_AWAKE)) {
     struct mt_vp *takes = deliver(to);
     if (takes == to) break;
     struct mltp_thread *last, *first = mt_runq_take_inbox(to, &last);
@@ -133,8 +133,8 @@ static void posted(struct mt_vp *to) {
   /* ID-18 light fence: the post before the loads, as ID-1; pairs ID-2 ID-16 */
   mt_fence_light();
   /* Its VP may be busy in one thread for long. */
-  if (mt_load_relaxed(&mt_rt.sleeping) != 0 && mt_load_relaxed(&mt_rt.searching) == 0 &&
-      mt_load_relaxed(&mt_rt.wake_threshold) == 0)
+  if (mt_load_relaxed(&mt_rt.idle.sleeping) != 0 && mt_load_relaxed(&mt_rt.idle.searching) == 0 &&
+      mt_load_relaxed(&mt_rt.idle.wake_threshold) == 0)
     mt_wake_one();
 }
 
@@ -152,9 +152,9 @@ void mt_post_whole(struct mt_vp *to, struct mltp_thread *first) {
 static struct mt_vp *taker_but(const struct mt_vp *self) {
   struct mt_vp *vp = NULL;
   if (mt_may_wake_one()) {
-    mt_ilock_lock(&mt_rt.idle_ilock);
+    mt_ilock_lock(&mt_rt.sleep.ilock);
     vp = best_sleeper();
-    mt_ilock_unlock(&mt_rt.idle_ilock);
+    mt_ilock_unlock(&mt_rt.sleep.ilock);
   }
   return vp != NULL ? vp : mt_any_awake_but(self);
 }
@@ -176,38 +176,40 @@ void mt_vp_hand_off(struct mt_vp *vp) {
 /* While a VP is awake the watchdog looks every 16 ms at worst. It may have gone to sleep for longer
  * when no VP was. @return it, to be woken for a new deadline; NULL: it is in time. */
 static struct mt_vp *watchdog_that_oversleeps(void) {
-  if (mt_rt.awake == 0 || mt_load_relaxed(&mt_rt.watchdog_deadline) <= os_now() + WATCH_MAX_NS)
+  if (mt_rt.idle.awake == 0 ||
+      mt_load_relaxed(&mt_rt.sleep.watchdog_deadline) <= os_now() + WATCH_MAX_NS)
     return NULL;
-  mt_rt.watchdog->wake++;
-  return mt_rt.watchdog;
+  mt_rt.sleep.watchdog->sleep.futex++;
+  return mt_rt.sleep.watchdog;
 }
 
 void mt_vp_sleep_begin(struct mt_vp *vp) {
-  mt_ilock_lock(&mt_rt.idle_ilock);
-  vp->rests = false;
-  vp->sleeper_next = mt_rt.sleepers;
-  mt_rt.sleepers = vp;
-  if (mt_rt.watchdog == NULL) mt_rt.watchdog = vp;
+  mt_ilock_lock(&mt_rt.sleep.ilock);
+  vp->sleep.rests = false;
+  vp->sleep.next = mt_rt.sleep.sleepers;
+  mt_rt.sleep.sleepers = vp;
+  if (mt_rt.sleep.watchdog == NULL) mt_rt.sleep.watchdog = vp;
   if (mt_search_skips_victims(vp)) { /* relaxed: a hint, the watch covers it */
-    mt_store_relaxed(&mt_rt.wake_threshold, mt_thefts_do_not_pay() ? UINT32_MAX : 1);
-    uint32_t vain = mt_load_relaxed(&mt_rt.failed_searches);
-    if (vain < FAILED_SEARCHES_MAX) mt_store_relaxed(&mt_rt.failed_searches, vain + 1);
+    mt_store_relaxed(&mt_rt.idle.wake_threshold, mt_thefts_do_not_pay() ? UINT32_MAX : 1);
+    uint32_t vain = mt_load_relaxed(&mt_rt.sleep.failed_searches);
+    if (vain < FAILED_SEARCHES_MAX) mt_store_relaxed(&mt_rt.sleep.failed_searches, vain + 1);
   }
-  mt_store_relaxed(&mt_rt.awake, mt_rt.awake - 1);
-  if (mt_rt.awake == 0) { /* and the watchdog looks seldom: the next to be awake wakes others */
-    mt_rt.asleep_since = os_now();
-    mt_store_relaxed(&mt_rt.wake_threshold, 0);
+  mt_store_relaxed(&mt_rt.idle.awake, mt_rt.idle.awake - 1);
+  if (mt_rt.idle.awake ==
+      0) { /* and the watchdog looks seldom: the next to be awake wakes others */
+    mt_rt.sleep.asleep_since = os_now();
+    mt_store_relaxed(&mt_rt.idle.wake_threshold, 0);
   }
-  mt_store_seq_cst(&vp->status, MT_VP_ASLEEP); /* ID-11 seq_cst: pairs ID-5 */
-  mt_add_seq_cst(&mt_rt.sleeping, 1);          /* ID-12 seq_cst: pairs ID-1 */
+  mt_store_seq_cst(&vp->sleep.status, MT_VP_ASLEEP); /* ID-11 seq_cst: pairs ID-5 */
+  mt_add_seq_cst(&mt_rt.idle.sleeping, 1);           /* ID-12 seq_cst: pairs ID-1 */
   mt_count_searching(vp, false);
   unlock_and_wake(NULL, watchdog_that_oversleeps());
   mt_count_owner(&vp->stats.sleeps);
 }
 
 void mt_vp_sleep_cancel(struct mt_vp *vp) {
-  mt_ilock_lock(&mt_rt.idle_ilock);
-  if (mt_load_relaxed(&vp->status) == MT_VP_ASLEEP) {
+  mt_ilock_lock(&mt_rt.sleep.ilock);
+  if (mt_load_relaxed(&vp->sleep.status) == MT_VP_ASLEEP) {
     unlink_sleeper(vp);
     count_awake(vp);
   }
@@ -217,17 +219,17 @@ void mt_vp_sleep_cancel(struct mt_vp *vp) {
 /* ---- how many */
 
 void mt_awake_add(int more) {
-  mt_ilock_lock(&mt_rt.idle_ilock);
-  mt_store_relaxed(&mt_rt.awake, mt_rt.awake + more);
-  mt_ilock_unlock(&mt_rt.idle_ilock);
+  mt_ilock_lock(&mt_rt.sleep.ilock);
+  mt_store_relaxed(&mt_rt.idle.awake, mt_rt.idle.awake + more);
+  mt_ilock_unlock(&mt_rt.sleep.ilock);
 }
 
 void mt_set_target(int target) {
-  mt_ilock_lock(&mt_rt.idle_ilock);
-  mt_store_relaxed(&mt_rt.target, target);
-  bool more = mt_rt.awake < target;
-  bool fewer = mt_rt.awake > target;
-  mt_ilock_unlock(&mt_rt.idle_ilock);
+  mt_ilock_lock(&mt_rt.sleep.ilock);
+  mt_store_relaxed(&mt_rt.idle.target, target);
+  bool more = mt_rt.idle.awake < target;
+  bool fewer = mt_rt.idle.awake > target;
+  mt_ilock_unlock(&mt_rt.sleep.ilock);
   uint32_t count = mt_vp_count();
   for (uint32_t i = 0; fewer && i < count; i++) mt_runq_probe(mt_rt.vps[i]);
   if (more) mt_wake_one();
@@ -236,19 +238,19 @@ void mt_set_target(int target) {
 /* ---- blocking in the kernel */
 
 bool mt_block(struct mt_vp *vp) {
-  mt_ilock_lock(&mt_rt.idle_ilock);
-  mt_store_relaxed(&mt_rt.awake, mt_rt.awake - 1);
-  mt_store_seq_cst(&vp->status, MT_VP_BLOCKED); /* ID-15 seq_cst: pairs ID-5 */
-  mt_store_relaxed(&mt_rt.blocked, mt_rt.blocked + 1);
-  int unblocked = (int)mt_load_relaxed(&mt_rt.vp_count) - mt_rt.blocked;
-  bool spare = unblocked >= mt_load_relaxed(&mt_rt.target);
-  mt_ilock_unlock(&mt_rt.idle_ilock);
+  mt_ilock_lock(&mt_rt.sleep.ilock);
+  mt_store_relaxed(&mt_rt.idle.awake, mt_rt.idle.awake - 1);
+  mt_store_seq_cst(&vp->sleep.status, MT_VP_BLOCKED); /* ID-15 seq_cst: pairs ID-5 */
+  mt_store_relaxed(&mt_rt.sleep.blocked, mt_rt.sleep.blocked + 1);
+  int unblocked = (int)mt_load_relaxed(&mt_rt.vp_count) - mt_rt.sleep.blocked;
+  bool spare = unblocked >= mt_load_relaxed(&mt_rt.idle.target);
+  mt_ilock_unlock(&mt_rt.sleep.ilock);
   return spare;
 }
 
 void mt_unblock(struct mt_vp *vp) {
-  mt_ilock_lock(&mt_rt.idle_ilock);
-  mt_store_relaxed(&mt_rt.blocked, mt_rt.blocked - 1);
+  mt_ilock_lock(&mt_rt.sleep.ilock);
+  mt_store_relaxed(&mt_rt.sleep.blocked, mt_rt.sleep.blocked - 1);
   count_awake(vp);
-  mt_ilock_unlock(&mt_rt.idle_ilock);
+  mt_ilock_unlock(&mt_rt.sleep.ilock);
 }

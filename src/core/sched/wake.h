@@ -3,9 +3,9 @@
  * @file wake.h
  * Which VPs are awake, and who is woken when there is work.
  *
- * State: each VP is AWAKE, ASLEEP (in mt_rt.sleepers) or BLOCKED; mt_rt.awake
- * counts the first kind and is kept at or below mt_rt.target: resizing, idling
- * and blocking calls are this one mechanism. All of it changes under idle_ilock.
+ * State: each VP is AWAKE, ASLEEP (in mt_rt.sleep.sleepers) or BLOCKED; mt_rt.idle.awake
+ * counts the first kind and is kept at or below mt_rt.idle.target: resizing, idling
+ * and blocking calls are this one mechanism. All of it changes under sleep.ilock.
  *
  * No lost wake-up (labels ID-n; explored by tests/models/idle.pml):
  *   a VP that makes a thread ready  pushes it; light fence; loads sleeping and
@@ -36,7 +36,7 @@
  * switch of 10 ns); polling by all sleepers; a timer thread.
  *
  * Relaxed: sleeping, searching, wake_threshold, awake and target are hints outside
- * idle_ilock; the fences named above order those that matter.
+ * sleep.ilock; the fences named above order those that matter.
  */
 #ifndef MT_CORE_SCHED_WAKE_H
 #define MT_CORE_SCHED_WAKE_H
@@ -50,9 +50,9 @@ void mt_wake_one(void);
 static inline void mt_notice(struct mt_vp *vp) {
   /* ID-1 light fence: the push before the loads; pairs ID-2 ID-3 ID-4 ID-8 ID-12 ID-16 */
   mt_fence_light();
-  if (mt_unlikely(mt_load_relaxed(&mt_rt.sleeping) != 0) &&
-      mt_load_relaxed(&mt_rt.searching) == 0 &&
-      mt_load_relaxed(&vp->runq.length) > mt_load_relaxed(&mt_rt.wake_threshold))
+  if (mt_unlikely(mt_load_relaxed(&mt_rt.idle.sleeping) != 0) &&
+      mt_load_relaxed(&mt_rt.idle.searching) == 0 &&
+      mt_load_relaxed(&vp->runq.length) > mt_load_relaxed(&mt_rt.idle.wake_threshold))
     mt_wake_one();
 }
 
@@ -71,12 +71,14 @@ void mt_count_searching(struct mt_vp *vp, bool searches);
 /** @return true when the VP's search saw ready threads that it had left to their VP come and
  * go, again and again: once is how any parallel program starts. */
 static inline bool mt_search_skips_victims(const struct mt_vp *vp) {
-  return vp->skipped_victims >= 8;
+  return vp->search.skipped_victims >= 8;
 }
 
 /** @return true when the last thefts did not pay: the threads were so short that moving
  * them took longer than running them would have. */
-static inline bool mt_thefts_do_not_pay(void) { return mt_load_relaxed(&mt_rt.unpaid_thefts) >= 3; }
+static inline bool mt_thefts_do_not_pay(void) {
+  return mt_load_relaxed(&mt_rt.idle.unpaid_thefts) >= 3;
+}
 
 /** The VP joins the sleepers, and stops to be counted as awake and searching. */
 void mt_vp_sleep_begin(struct mt_vp *vp);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Relaxed: all of it hints; what matters is looked at again under idle_ilock.
+ * Relaxed: all of it hints; what matters is looked at again under sleep.ilock.
  */
 #include "core/sched/watchdog.h"
 
@@ -10,8 +10,9 @@
 #include "core/sched/steal.h"
 #include "core/sched/wake.h"
 #include "core/timer/timer.h"
+#include "core/vp/alternative.h"
 #include "core/vp/vp.h"
-#include "debug/report.h"
+#include "instrument/debug_hooks.h"
 
 enum {
   WATCH_NS = 1000000,      /* how often the watchdog looks at busy VPs */
@@ -24,15 +25,16 @@ static uint64_t deadlock_delay(void) { return mt_det_on ? 0 : MT_DEADLOCK_NS; }
 
 uint64_t mt_watchdog_deadline(void) {
   uint64_t now = os_now(), deadline = MLTP_NEVER;
-  if (mt_load_relaxed(&mt_rt.awake) > 0)
-    deadline = now + (uint64_t)WATCH_NS * (1u << mt_load_relaxed(&mt_rt.failed_searches));
+  if (mt_load_relaxed(&mt_rt.idle.awake) > 0)
+    deadline = now + (uint64_t)WATCH_NS * (1u << mt_load_relaxed(&mt_rt.sleep.failed_searches));
   else if (mt_options.deadlock != MT_DEADLOCK_OFF)
-    deadline = now + (mt_rt.checked_at == mt_rt.wake_count ? RECHECK_NS : deadlock_delay());
+    deadline =
+        now + (mt_rt.sleep.checked_at == mt_rt.sleep.wake_count ? RECHECK_NS : deadlock_delay());
   if (mt_stacks_trim_at() < deadline) deadline = mt_stacks_trim_at();
-  mt_store_seq_cst(&mt_rt.watchdog_deadline, MLTP_NEVER); /* ID-9 seq_cst: pairs TM-1 */
+  mt_store_seq_cst(&mt_rt.sleep.watchdog_deadline, MLTP_NEVER); /* ID-9 seq_cst: pairs TM-1 */
   uint64_t timer = mt_timers_earliest();
   if (timer < deadline) deadline = timer;
-  mt_store_seq_cst(&mt_rt.watchdog_deadline, deadline); /* ID-10 seq_cst: pairs TM-1 */
+  mt_store_seq_cst(&mt_rt.sleep.watchdog_deadline, deadline); /* ID-10 seq_cst: pairs TM-1 */
   return deadline;
 }
 
@@ -40,23 +42,23 @@ uint64_t mt_watchdog_deadline(void) {
  * once more: who lost its CPU before that look may be about to run something. To be asked before
  * the looks at timers and queues, so that these come after what the last VP awake did. */
 static bool all_at_rest(void) {
-  mt_ilock_lock(&mt_rt.idle_ilock);
-  bool rest = mt_rt.awake == 0 && os_now() - mt_rt.asleep_since >= deadlock_delay();
-  for (const struct mt_vp *vp = mt_rt.sleepers; vp != NULL; vp = vp->sleeper_next)
-    rest &= vp->rests;
-  if (rest) mt_rt.checked_at = mt_rt.wake_count;
-  mt_ilock_unlock(&mt_rt.idle_ilock);
+  mt_ilock_lock(&mt_rt.sleep.ilock);
+  bool rest = mt_rt.idle.awake == 0 && os_now() - mt_rt.sleep.asleep_since >= deadlock_delay();
+  for (const struct mt_vp *vp = mt_rt.sleep.sleepers; vp != NULL; vp = vp->sleep.next)
+    rest &= vp->sleep.rests;
+  if (rest) mt_rt.sleep.checked_at = mt_rt.sleep.wake_count;
+  mt_ilock_unlock(&mt_rt.sleep.ilock);
   return rest;
 }
 
 /* Every CPU has a VP that is awake. @return true when threads wait for one of them that
  * must be blocked in the kernel without having said so, or computes for long. */
 static bool any_blocked(uint64_t now) {
-  bool any = false, shared = mt_strategy_waiting(NULL) != 0;
+  bool any = false, shared = mt_alternative_waiting(NULL) != 0;
   uint32_t count = mt_vp_count();
   for (uint32_t i = 0; i < count; i++) {
     struct mt_vp *vp = mt_rt.vps[i];
-    if (mt_runq_seems_busy(vp) || (shared && mt_load_relaxed(&vp->status) == MT_VP_AWAKE))
+    if (mt_runq_seems_busy(vp) || (shared && mt_load_relaxed(&vp->sleep.status) == MT_VP_AWAKE))
       any |= mt_is_stuck(vp, now, BLOCKED_NS);
   }
   return any;
@@ -64,22 +66,22 @@ static bool any_blocked(uint64_t now) {
 
 /* @return true when the watchdog has to get up. */
 static bool is_needed(const struct mt_vp *watchdog, uint64_t now) {
-  bool rest = mt_load_relaxed(&mt_rt.awake) == 0 && all_at_rest();
+  bool rest = mt_load_relaxed(&mt_rt.idle.awake) == 0 && all_at_rest();
   uint64_t timer = mt_timers_earliest();
   if (timer <= now) return true;
-  if (mt_load_relaxed(&mt_rt.awake) == 0) {
+  if (mt_load_relaxed(&mt_rt.idle.awake) == 0) {
     if (mt_any_waiting(NULL)) return true; /* who made it ready waits for a CPU to look (ID-2) */
-    if (rest && timer == MLTP_NEVER) mt_deadlock_suspected();
+    if (rest && timer == MLTP_NEVER) mt_debug.deadlock_suspected();
     return false;
   }
-  if (mt_load_relaxed(&mt_rt.awake) >= mt_load_relaxed(&mt_rt.target)) return false;
+  if (mt_load_relaxed(&mt_rt.idle.awake) >= mt_load_relaxed(&mt_rt.idle.target)) return false;
   return mt_may_wake_one() ? mt_any_waiting(watchdog) : any_blocked(now);
 }
 
 void mt_watchdog_check(struct mt_vp *watchdog) {
   uint64_t now = os_now();
   if (is_needed(watchdog, now)) {
-    watchdog->is_watchdog_round = 1;
+    watchdog->search.is_watchdog_round = 1;
     mt_vp_sleep_cancel(watchdog);
   } else {
     mt_stacks_trim(now);
@@ -88,11 +90,11 @@ void mt_watchdog_check(struct mt_vp *watchdog) {
 
 void mt_watchdog_rearm(uint64_t deadline) {
   /* TM-1 seq_cst: after TM-2; pairs ID-9 ID-10 */
-  uint64_t planned = mt_load_seq_cst(&mt_rt.watchdog_deadline);
+  uint64_t planned = mt_load_seq_cst(&mt_rt.sleep.watchdog_deadline);
   if (deadline >= planned) return;
-  mt_ilock_lock(&mt_rt.idle_ilock);
-  struct mt_vp *watchdog = mt_rt.watchdog;
-  if (watchdog != NULL) watchdog->wake++;
-  mt_ilock_unlock(&mt_rt.idle_ilock);
-  if (watchdog != NULL) os_futex_wake(&watchdog->wake, 1);
+  mt_ilock_lock(&mt_rt.sleep.ilock);
+  struct mt_vp *watchdog = mt_rt.sleep.watchdog;
+  if (watchdog != NULL) watchdog->sleep.futex++;
+  mt_ilock_unlock(&mt_rt.sleep.ilock);
+  if (watchdog != NULL) os_futex_wake(&watchdog->sleep.futex, 1);
 }

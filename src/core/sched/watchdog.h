@@ -7,15 +7,12 @@
 #ifndef MT_CORE_SCHED_WATCHDOG_H
 #define MT_CORE_SCHED_WATCHDOG_H
 
-#include "core/vp/types.h"
+#include "core/vp/vp.h"
 
-/** @return when the watchdog gets up by itself. Under idle_ilock. */
+/** @return when the watchdog gets up by itself. Under sleep.ilock. */
 uint64_t mt_watchdog_deadline(void);
 
 /** The watchdog's round, when that time has come: it gets up, if it is needed. */
 void mt_watchdog_check(struct mt_vp *watchdog);
-
-/** A timer earlier than all others was set: the watchdog must get up in time. */
-void mt_watchdog_rearm(uint64_t deadline);
 
 #endif

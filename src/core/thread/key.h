@@ -6,7 +6,7 @@
 #ifndef MT_CORE_THREAD_KEY_H
 #define MT_CORE_THREAD_KEY_H
 
-#include "core/vp/types.h"
+#include "core/thread/thread.h"
 
 /** Runs destructors, which may block, and frees the values. The caller is self. */
 void mt_values_end_slow(struct mltp_thread *self);

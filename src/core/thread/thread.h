@@ -1,16 +1,206 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file thread.h
- * Who runs: the calling thread, its VP, and the state of any thread.
+ * The thread: its descriptor, its states, and the calling thread. Everything else in src/core
+ * is built on this file.
  *
- * Relaxed: `where` is a hint to all but the owner of the queue the thread is in;
- * what follows from it is always checked again under that queue's protocol.
+ * Glossary of the core: one word, one meaning.
+ *
+ * thread         user-level thread: unbound (runs on any VP), bound (has a kernel thread of its
+ *                own) or foreign (a pthread that this library did not create)
+ * VP             virtual processor: a kernel thread that runs unbound threads
+ * awake VP       a VP that runs threads or searches for some; another VP sleeps on a futex, or is
+ *                blocked inside mltp_blocking_begin/end
+ * run queue      the ready threads of one VP
+ * inbox          the part of a run queue that other VPs and threads post to
+ * park           to give up the VP until a waker resumes the thread
+ * internal lock  a spin lock of this library, held for moments (base/ilock.h)
+ * fresh          created, never run; has no stack yet
+ * watchdog       the one sleeping VP that wakes by itself, for timers and for VPs that block
+ * locality       the cache group and memory node on which a VP runs
+ * alternative    a scheduler or a lock from a paper, in src/alternatives
+ *
+ * Tags: [const] set before other threads can see it; [owner] read and written only by the thread,
+ * or the VP, that it belongs to; [ilock] protected by the internal lock named; [atomic] accessed by
+ * the protocol of the file named.
+ *
+ * Relaxed: `where` is a hint to all but the owner of the queue the thread is in; what follows from
+ * it is always checked again under that queue's protocol.
  */
 #ifndef MT_CORE_THREAD_THREAD_H
 #define MT_CORE_THREAD_THREAD_H
 
+#include <assert.h>
+#include <stdalign.h>
+#include <stddef.h>
+
+#include "arch/arch.h"
+#include "base/atomic.h"
+#include "base/ilock.h"
 #include "base/log.h"
-#include "core/vp/types.h"
+#include "instrument/sanitizer.h"
+#include "mltp/sync.h"
+#include "mltp/thread.h"
+#include "mltp/time.h"
+#include "os/os.h"
+
+/** What few threads have and a switch must exchange: bits of a thread's `own`. */
+enum {
+  MT_OWN_EXCEPTIONS = 1, /**< it does not run, and eh_caught, eh_uncaught hold something */
+  MT_OWN_FP = 2          /**< [const] attribute fp_control: fp is its floating-point control */
+};
+
+/** What makes a thread special when its turn comes, or when it becomes ready: bits of a
+ * thread's `special`. */
+enum {
+  MT_FRESH = 1,       /**< created, never run */
+  MT_HIGH = 2,        /**< [const] runs before others now and then; sched.c */
+  MT_LOW = 4,         /**< [const] lets others pass once, each time it is ready; sched.c */
+  MT_PUT_OFF = 8,     /**< low, and has let others pass */
+  MT_OWN_STACK = 16,  /**< fresh, and takes its stack from the free list always; an alternative */
+  MT_INTERRUPTED = 32 /**< a joiner whose path gave way to an older one; fork_join.h */
+};
+
+/** What a thread is made of. */
+enum mt_kind {
+  MT_UNBOUND,
+  MT_BOUND,
+  MT_FOREIGN,
+  MT_IDLE /**< a VP's own context, in which it looks for work */
+};
+
+/** Where a thread is in its life. */
+enum mt_state {
+  MT_FREE,    /**< descriptor not in use */
+  MT_READY,   /**< in the run queue of VP mt_where_vp() */
+  MT_MAILED,  /**< in the inbox of VP mt_where_vp() */
+  MT_RUNNING, /**< on VP mt_where_vp(), or on its own kernel thread */
+  MT_PARKED,  /**< waits; why says for what */
+  MT_DONE     /**< ended, not joined yet */
+};
+
+/** Whether anybody will join it. */
+enum mt_detached {
+  MT_JOINABLE,
+  MT_BORN_DETACHED, /**< [const]: nobody else ever takes its guard */
+  MT_MADE_DETACHED, /**< by mltp_detach(), under its guard */
+  MT_JOINED_TIMED   /**< joinable, and its joiner may give up: join.c */
+};
+
+/** What a thread has to look at where it would wait; bits. */
+enum mt_cancel {
+  MT_CANCELLED = 1,
+  MT_HAS_DEADLINE = 2 /**< deadline is set */
+};
+
+/** What a parked thread waits for. */
+enum mt_why {
+  MT_WHY_NOTHING,
+  MT_WHY_LOCK,
+  MT_WHY_COND,
+  MT_WHY_BARRIER,
+  MT_WHY_SEM,
+  MT_WHY_CHANNEL,
+  MT_WHY_SELECT,
+  MT_WHY_LATCH,
+  MT_WHY_WAITGROUP,
+  MT_WHY_ONCE,
+  MT_WHY_RDLOCK,
+  MT_WHY_WRLOCK,
+  MT_WHY_JOIN,
+  MT_WHY_JOIN_TIMED,
+  MT_WHY_SLEEP,
+  MT_WHY_FINALIZE,
+  MT_WHY_AWAIT,
+  MT_WHY_MESSAGE,
+  MT_WHY_SWITCH /**< waits by mti_prepare_switch() */
+};
+
+struct mt_vp;
+struct mt_stack;
+struct mt_values;
+struct mt_await;
+struct mt_undo;
+struct mt_timer;
+
+/** A thread. Descriptors are never unmapped while the runtime is up, so that
+ * others may read the state of one that has ended ("know who runs"). The lines
+ * are packed by use: a switch touches the first, a whole plain life the first two. */
+struct mltp_thread {
+  /* -- first line: all that a switch touches */
+  alignas(MT_CACHE_LINE) struct arch_context context; /* [owner] of a thread that does not run */
+  struct mltp_thread *next; /* [ilock] of the queue it is in: run queue or wait queue */
+  struct mltp_thread *prev; /* likewise */
+  struct mt_vp *vp;         /* [atomic] VP it runs on or ran on last; NULL: bound, foreign */
+  uint16_t where;           /* [atomic] state and VP index; thread.h */
+  uint8_t special;          /* [owner] of the run queue it is in: MT_FRESH, ...; mostly 0 */
+  uint8_t own;              /* [owner] MT_OWN_... */
+  int saved_errno;          /* [owner] errno while it does not run; 0 while it runs */
+
+  /* -- second line: start, waiting, end */
+  union {
+    mltp_userf_t *func;            /* [const] until it starts */
+    const struct mt_await *awaits; /* [ilock: bucket] its wish, while it waits for a word */
+    const char *waiting_for;       /* [owner] MT_WHY_MESSAGE, _TURN: what for; seam.h */
+    void *result;                  /* [ilock: this->ilock] once done */
+  };
+  union {
+    void *arg; /* [const] until it starts */
+    struct {
+      uint32_t parked_at; /* [atomic] then mt_clock() when it parked; relaxed: for dumps */
+      uint32_t number;    /* [owner] mti_number(); 0 when it starts */
+    };
+  };
+  struct mt_stack *stack; /* [owner]; NULL: fresh, bound, foreign, main */
+  union {
+    mltp_waitq_t *waitq;         /* [atomic] queue it waits in; park.c */
+    struct mltp_thread *joining; /* [owner] thread whose end it waits for: why says which */
+  };
+  struct mltp_thread *joiner; /* [ilock: this->ilock] */
+  uint64_t id;                /* [const] */
+  mt_ilock ilock;             /* join, detach, end */
+  uint8_t kind;               /* [const] enum mt_kind */
+  uint8_t done;               /* [ilock: this->ilock] */
+  uint8_t named;              /* [atomic] name is set; relaxed */
+  uint8_t cancel;             /* [atomic] enum mt_cancel; cancel.c */
+  uint8_t has_values;         /* [owner] values holds something; key.c */
+  uint8_t why;                /* [atomic] enum mt_why; relaxed: for dumps, and MT_WHY_SWITCH */
+  uint8_t detached;           /* [atomic] enum mt_detached; thread.c */
+  uint8_t stack_class;        /* [const] log2 of the stack's size */
+  uint8_t timed_out;          /* [ilock] of the wait queue */
+  uint8_t wish;               /* [ilock] of a lock's queue: what it wants; the lock's file */
+  uint8_t called;             /* [owner] runs as a call of its joiner; join.c */
+  uint8_t for_ever;           /* [ilock] of the queue: counted in mt_rt.outside.parked */
+
+  /* -- third line: what most threads never need */
+  const char *name;         /* [atomic] relaxed: a pointer to constant text */
+  struct mt_values *values; /* [owner] thread-specific values; key.c */
+  struct mt_timer *timer;   /* [atomic] armed for its wait; cancel.c */
+  uint64_t deadline;        /* [owner] of all its waits; cancel.c */
+  struct mt_undo *undo;     /* [owner] what mltp_exit() has to undo; thread.h */
+  union {
+    struct {                /* unbound */
+      void *eh_caught;      /* [owner] C++: exceptions being handled */
+      uint32_t eh_uncaught; /* [owner] C++: exceptions thrown, not caught yet */
+      union {
+        int32_t priority;   /* [owner] the one VP of deterministic mode; det.c */
+        uint32_t waited_on; /* [owner] else: 1 + the VP it waited for a word on last; await.c */
+      };
+      struct arch_fp fp; /* [owner] with MT_OWN_FP: while it does not run */
+    };
+    struct {                 /* bound, foreign */
+      const char *stack_low; /* [const] bounds of its stack, for backtraces */
+      size_t stack_size;     /* [const] */
+      uint32_t token;        /* [atomic] 1 when unparked; park.c */
+    };
+  };
+  struct mt_sanitizer sanitizer; /* empty unless a sanitizer is on */
+};
+
+static_assert(offsetof(struct mltp_thread, func) == MT_CACHE_LINE &&
+                  offsetof(struct mltp_thread, name) == 2 * MT_CACHE_LINE &&
+                  offsetof(struct mltp_thread, sanitizer) <= 3 * MT_CACHE_LINE,
+              "the lines of a descriptor are cache lines");
 
 /** The thread that runs on this kernel thread; NULL: none of ours yet. Read it
  * with mt_current() only. */
@@ -39,12 +229,6 @@ static inline void *mt_call_function(struct mltp_thread *self) {
   return self->func(arg);
 }
 
-/** @return whether there is a runtime. Without one nobody waits and no timer is set: C++
- * destroys its static objects then. */
-static inline bool mt_is_up(void) {
-  return mt_load_relaxed(&mt_rt.running) != 0; /* relaxed: who waits keeps it up */
-}
-
 /** @return the VP of the calling thread, NULL when it has none. */
 static inline struct mt_vp *mt_here(void) {
   struct mltp_thread *self = mt_current();
@@ -64,12 +248,6 @@ static inline void mt_set_where(struct mltp_thread *t, enum mt_state state, uint
 
 static inline enum mt_state mt_state(const struct mltp_thread *t) {
   return (enum mt_state)(mt_load_relaxed(&t->where) & ((1 << MT_STATE_BITS) - 1));
-}
-
-/** @return true when the thread is ready in exactly this VP's run queue. Exact
- * for the owner of that queue while it is inside. */
-static inline bool mt_is_ready_on(const struct mltp_thread *t, const struct mt_vp *vp) {
-  return mt_load_relaxed(&t->where) == mt_where(MT_READY, vp->runq.index);
 }
 
 /** @return true when the thread has a processor as far as this level knows: it
@@ -92,13 +270,6 @@ static inline void mt_set_name(struct mltp_thread *t, const char *name) {
   mt_store_relaxed(&t->named, name != NULL);
 }
 
-/** The bounds of a stack that is not one of ours: a bound or foreign thread's, or main's. */
-static inline void mt_native_stack(const struct mltp_thread *t, const char **low, size_t *size) {
-  bool is_main = t->kind == MT_UNBOUND;
-  *low = is_main ? mt_rt.main_low : t->stack_low;
-  *size = is_main ? mt_rt.main_size : t->stack_size;
-}
-
 /** What has to be done if mltp_exit() leaves a frame behind: no destructor runs for it.
  * Lies in that frame. */
 struct mt_undo {
@@ -116,36 +287,5 @@ static inline void mt_undo_pop(struct mltp_thread *self, struct mt_undo *undo) {
   MT_ASSERT(self->undo == undo);
   self->undo = undo->outer;
 }
-
-/* thread.c */
-
-/** Ends the calling unbound thread and runs the next one. */
-void mt_finish(struct mltp_thread *self, void *result) __attribute__((noreturn));
-
-/** The part of ending a thread that all kinds share: result, joiner, descriptor. */
-void mt_end(struct mltp_thread *self, void *result);
-
-/** @return threads created and not ended yet, main included: never too low, and
- * exact when it is 1 and the caller is main or main is parked. */
-uint64_t mt_live(void);
-
-/** Where a joiner with a deadline waits; join.c. On its stack. */
-struct mt_timed_join {
-  mltp_waitq_t queue;               /* the joiner alone */
-  const struct mltp_thread *thread; /* [const] for dumps */
-};
-
-/* outside.c: bound and foreign threads */
-
-int mt_outside_init(void);
-/** In a child of fork(): self, if foreign, is no thread of the library any more. */
-void mt_outside_forget(const struct mltp_thread *self);
-/** @return true when there are threads outside VPs, which may make others ready. */
-bool mt_outside_may_post(void);
-/** Starts the kernel thread of a bound thread. @return 0 or EAGAIN. */
-int mt_bound_start(struct mltp_thread *t, size_t stack_size);
-void mt_bound_finish(struct mltp_thread *self, void *result) __attribute__((noreturn));
-/** Waits until no kernel thread of a bound thread uses the runtime any more. */
-void mt_bound_wait_all(void);
 
 #endif

@@ -11,15 +11,13 @@
 
 #include "base/fence.h"
 #include "core/det/det.h"
-#include "core/sched/watchdog.h"
 #include "core/vp/vp.h"
-#include "core/wait/park.h"
 
 /* After a change, under the guard. relaxed suffices but for the watchdog, see arm. */
 static void publish_earliest(struct mt_vp *vp) {
-  struct mt_heap_node *root = vp->timers.root;
+  struct mt_heap_node *root = vp->timers.heap.root;
   mt_store_seq_cst(
-      &vp->timer_earliest,
+      &vp->timers.earliest,
       root != NULL ? root->key
                    : MLTP_NEVER); /* TM-2 seq_cst: before the look at the watchdog; pairs TM-3 */
 }
@@ -48,12 +46,12 @@ void mt_timer_arm(struct mt_timer *timer, struct mltp_thread *self, uint64_t dea
   }
   struct mt_vp *vp = self->vp;
   if (vp == NULL || deadline == MLTP_NEVER) return;
-  mt_ilock_lock(&vp->timer_ilock);
-  mt_heap_insert(&vp->timers, &timer->node);
+  mt_ilock_lock(&vp->timers.ilock);
+  mt_heap_insert(&vp->timers.heap, &timer->node);
   timer->armed = 1;
-  bool first = vp->timers.root == &timer->node;
+  bool first = vp->timers.heap.root == &timer->node;
   if (first) publish_earliest(vp);
-  mt_ilock_unlock(&vp->timer_ilock);
+  mt_ilock_unlock(&vp->timers.ilock);
   if (first) mt_watchdog_rearm(deadline);
 }
 
@@ -62,21 +60,21 @@ static void withdraw_timer(struct mltp_thread *self) {
   mt_store_relaxed(&self->timer, NULL);
   mt_fence_light(); /* CN-3 light fence: timer before cancel; pairs CN-1 */
   if (mt_likely((mt_load_relaxed(&self->cancel) & MT_CANCELLED) == 0)) return;
-  mt_ilock_lock(&mt_rt.outside_timeouts);
-  mt_ilock_unlock(&mt_rt.outside_timeouts);
+  mt_ilock_lock(&mt_rt.outside.timeouts);
+  mt_ilock_unlock(&mt_rt.outside.timeouts);
 }
 
 int mt_timer_disarm(struct mt_timer *timer, int error) {
   struct mt_vp *vp = timer->vp;
   withdraw_timer(timer->thread);
   if (vp != NULL && timer->node.key != MLTP_NEVER) {
-    mt_ilock_lock(&vp->timer_ilock);
+    mt_ilock_lock(&vp->timers.ilock);
     if (timer->armed) {
       timer->armed = 0;
-      mt_heap_remove(&vp->timers, &timer->node);
+      mt_heap_remove(&vp->timers.heap, &timer->node);
       publish_earliest(vp);
     }
-    mt_ilock_unlock(&vp->timer_ilock);
+    mt_ilock_unlock(&vp->timers.ilock);
   }
   return error == ETIMEDOUT ? mt_load_relaxed(&timer->meaning) : error;
 }
@@ -92,21 +90,21 @@ bool mt_timer_passed(const struct mt_timer *timer) {
 }
 
 static void run_due(struct mt_vp *vp, uint64_t now) {
-  mt_ilock_lock(&vp->timer_ilock);
-  while (vp->timers.root != NULL && vp->timers.root->key <= now) {
-    struct mt_timer *timer = (struct mt_timer *)vp->timers.root;
-    mt_heap_remove(&vp->timers, &timer->node);
+  mt_ilock_lock(&vp->timers.ilock);
+  while (vp->timers.heap.root != NULL && vp->timers.heap.root->key <= now) {
+    struct mt_timer *timer = (struct mt_timer *)vp->timers.heap.root;
+    mt_heap_remove(&vp->timers.heap, &timer->node);
     timer->armed = 0;
     mt_timer_fire(timer);
   }
   publish_earliest(vp);
-  mt_ilock_unlock(&vp->timer_ilock);
+  mt_ilock_unlock(&vp->timers.ilock);
 }
 
 void mt_timers_run_due(uint64_t now) {
   uint32_t count = mt_vp_count();
   for (uint32_t i = 0; i < count; i++)
-    if (mt_load_relaxed(&mt_rt.vps[i]->timer_earliest) <= now) run_due(mt_rt.vps[i], now);
+    if (mt_load_relaxed(&mt_rt.vps[i]->timers.earliest) <= now) run_due(mt_rt.vps[i], now);
 }
 
 uint64_t mt_timers_earliest(void) {
@@ -114,7 +112,7 @@ uint64_t mt_timers_earliest(void) {
   uint32_t count = mt_vp_count();
   for (uint32_t i = 0; i < count; i++) {
     uint64_t key =
-        mt_load_seq_cst(&mt_rt.vps[i]->timer_earliest); /* TM-3 seq_cst: after ID-9; pairs TM-2 */
+        mt_load_seq_cst(&mt_rt.vps[i]->timers.earliest); /* TM-3 seq_cst: after ID-9; pairs TM-2 */
     if (key < earliest) earliest = key;
   }
   return earliest;
@@ -123,9 +121,9 @@ uint64_t mt_timers_earliest(void) {
 void mt_timers_flush(void) {
   uint32_t count = mt_vp_count();
   for (uint32_t i = 0; i < count; i++) {
-    mt_ilock_lock(&mt_rt.vps[i]->timer_ilock);
-    mt_ilock_unlock(&mt_rt.vps[i]->timer_ilock);
+    mt_ilock_lock(&mt_rt.vps[i]->timers.ilock);
+    mt_ilock_unlock(&mt_rt.vps[i]->timers.ilock);
   }
-  mt_ilock_lock(&mt_rt.outside_timeouts);
-  mt_ilock_unlock(&mt_rt.outside_timeouts);
+  mt_ilock_lock(&mt_rt.outside.timeouts);
+  mt_ilock_unlock(&mt_rt.outside.timeouts);
 }

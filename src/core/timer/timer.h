@@ -9,7 +9,7 @@
  * takes the heap's guard, under which timers also fire, so it returns only when
  * nobody can touch the timer any more.
  *
- * Guards, in this order: a VP's timer_ilock, then the wait queue's.
+ * Guards, in this order: a VP's timers.ilock, then the wait queue's.
  *
  * Bound and foreign threads have no heap: they sleep on a futex with a deadline.
  * Every wait with a timer can be cancelled (cancel.c), also one whose timer never comes.
@@ -17,13 +17,13 @@
 #ifndef MT_CORE_TIMER_TIMER_H
 #define MT_CORE_TIMER_TIMER_H
 
-#include "core/vp/types.h"
+#include "core/vp/vp.h"
 
 struct mt_timer {
   struct mt_heap_node node;   /* first; its key is the deadline */
   struct mltp_thread *thread; /* [const] */
   struct mt_vp *vp;           /* [const] whose heap; NULL: bound, foreign */
-  uint8_t armed;              /* [ilock: vp->timer_ilock] it is in the heap */
+  uint8_t armed;              /* [ilock: vp->timers.ilock] it is in the heap */
   uint32_t fired;             /* [atomic] it fired before the thread was in its queue */
   int meaning;                /* [atomic] that it fired means ETIMEDOUT or ECANCELED */
 };
@@ -36,7 +36,7 @@ void mt_timer_arm(struct mt_timer *timer, struct mltp_thread *self, uint64_t dea
  * was cancelled or its own deadline came. */
 int mt_timer_disarm(struct mt_timer *timer, int error);
 
-/** The timer's time has come. Its heap's guard is held, or outside_timeouts. */
+/** The timer's time has come. Its heap's guard is held, or outside.timeouts. */
 void mt_timer_fire(struct mt_timer *timer);
 
 /** @return true when it has fired, or should have: for who waits without a queue. */
@@ -51,5 +51,16 @@ uint64_t mt_timers_earliest(void);
 /** Returns when no timer that fires, and no bound or foreign thread that times
  * out, can still be looking at a wait queue it was taken from. */
 void mt_timers_flush(void);
+
+/* What is done when a timer is due or set is above this room. */
+
+/** The thread's deadline has come, or it was cancelled: takes it out of the queue it is in, if any,
+ * and resumes it. Under the timer's guard. @return true when it was in one. Implemented by
+ * wait/park.c. */
+bool mt_park_timeout(struct mltp_thread *t);
+
+/** A timer earlier than all others was set: the watchdog must get up in time. Implemented by
+ * sched/watchdog.c. */
+void mt_watchdog_rearm(uint64_t deadline);
 
 #endif

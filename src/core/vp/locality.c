@@ -9,7 +9,7 @@
 #include "core/vp/locality.h"
 
 #include "base/options.h"
-#include "core/vp/types.h"
+#include "core/vp/vp.h"
 
 enum { CPUS = 1024, NODE_SHIFT = 16 };
 
@@ -30,13 +30,14 @@ void mt_locality_note(struct mt_vp *here) {
   unsigned cpu, node;
   os_here(&cpu, &node);
   uint32_t place = node << NODE_SHIFT | group_of(cpu);
-  mt_store_relaxed(&here->place, place);
+  mt_store_relaxed(&here->sleep.locality, place);
   const struct mt_vp *first = mt_load_relaxed(&mt_rt.vps[0]);
-  if (first != NULL && place != mt_load_relaxed(&first->place)) mt_store_relaxed(&mt_rt.apart, 1);
+  if (first != NULL && place != mt_load_relaxed(&first->sleep.locality))
+    mt_store_relaxed(&mt_rt.idle.localities, 1);
 }
 
 enum mt_distance mt_locality_distance(const struct mt_vp *a, const struct mt_vp *b) {
-  uint32_t x = mt_load_relaxed(&a->place), y = mt_load_relaxed(&b->place);
+  uint32_t x = mt_load_relaxed(&a->sleep.locality), y = mt_load_relaxed(&b->sleep.locality);
   if (x == y) return MT_SAME_CACHE;
   return x >> NODE_SHIFT == y >> NODE_SHIFT ? MT_SAME_MEMORY : MT_FAR;
 }

@@ -1,29 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file vp.h
- * Virtual processors: making them, asking about all of them.
+ * Questions about all virtual processors.
  *
  * Relaxed: awake and target are hints here.
  */
 #ifndef MT_CORE_VP_VP_H
 #define MT_CORE_VP_VP_H
 
-#include "core/thread/thread.h"
-
-/** Makes VP 0 of the calling kernel thread. @return 0 or ENOMEM. */
-int mt_vp_first(void);
-
-/** Makes one more VP, asleep. @return 0 or EAGAIN. */
-int mt_vp_spawn(void);
-
-/** Makes VPs until there are count. @return 0 or EAGAIN. */
-int mt_vp_spawn_to(int count);
-
-/** Joins the kernel threads of all VPs but the first and frees all VPs. */
-void mt_vps_free(void);
-
-/** Reads what this kernel thread's libc and C++ runtime keep per thread. */
-void mt_vp_adopt_kernel_thread(struct mt_vp *vp);
+#include "core/vp/runtime_state.h"
 
 /** @return how many VPs there are; all entries below are valid. */
 static inline uint32_t mt_vp_count(void) {
@@ -40,32 +25,38 @@ static inline bool mt_vps_any(bool (*predicate)(const struct mt_vp *), const str
 
 /** @return true when more VPs are awake than may be. */
 static inline bool mt_over_target(void) {
-  return mt_load_relaxed(&mt_rt.awake) > mt_load_relaxed(&mt_rt.target);
+  return mt_load_relaxed(&mt_rt.idle.awake) > mt_load_relaxed(&mt_rt.idle.target);
 }
 
 /** @return true when one VP more may be woken, or get up, to run what is ready. Beyond
  * the CPUs only the watchdog gets up: a VP whose kernel thread waits for a CPU seems to
  * leave its threads waiting, and who came to help would take the CPU from it. */
 static inline bool mt_may_wake_one(void) {
-  int awake = mt_load_relaxed(&mt_rt.awake);
+  int awake = mt_load_relaxed(&mt_rt.idle.awake);
   bool cpu_left = awake < mt_rt.cpus || mt_load_relaxed(&mt_rt.stopping); /* VP 0 must get up */
-  return cpu_left && awake < mt_load_relaxed(&mt_rt.target);
+  return cpu_left && awake < mt_load_relaxed(&mt_rt.idle.target);
 }
 
 /** Reads the clock, and notes the time for threads that park here. @return os_now(). */
 static inline uint64_t mt_vp_now(struct mt_vp *vp) {
   uint64_t now = os_now();
-  mt_store_relaxed(&vp->clock, mt_clock(now)); /* relaxed: for dumps */
+  mt_store_relaxed(&vp->points.clock, mt_clock(now)); /* relaxed: for dumps */
   return now;
 }
 
 /** A small fast generator (xorshift32) for places where any number will do. */
 static inline uint32_t mt_random(struct mt_vp *vp) {
-  uint32_t x = vp->seed;
+  uint32_t x = vp->search.seed;
   x ^= x << 13;
   x ^= x >> 17;
   x ^= x << 5;
-  return vp->seed = x;
+  return vp->search.seed = x;
+}
+
+/** @return whether there are threads outside VPs, which may make others ready. A hint. */
+static inline bool mt_outside_may_post(void) {
+  return mt_load_relaxed(&mt_rt.outside.foreign_live) != 0 ||
+         mt_load_relaxed(&mt_rt.outside.bound_live) != 0;
 }
 
 #endif

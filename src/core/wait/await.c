@@ -90,7 +90,7 @@ static void count(const struct mltp_thread *self, enum mt_await_end end) {
   if (self->vp != NULL)
     mt_count_owner(&self->vp->stats.awaits[end]);
   else
-    mt_add_relaxed(&mt_rt.outside_awaits[end], 1);
+    mt_add_relaxed(&mt_rt.outside.awaits[end], 1);
 }
 
 /* @return true when the thread ran here when it last waited: what it needs is in this
@@ -106,7 +106,7 @@ static bool has_affinity(struct mltp_thread *self) {
 /* @return true when somebody runs who may fulfil the wish. */
 static bool waker_runs(const struct mltp_thread *self, const struct mltp_thread *waker) {
   if (waker != NULL) return waker != self && mt_is_running(waker);
-  return mt_load_relaxed(&mt_rt.awake) > (self->vp != NULL) || mt_outside_may_post();
+  return mt_load_relaxed(&mt_rt.idle.awake) > (self->vp != NULL) || mt_outside_may_post();
 }
 
 uint64_t mt_await_spin_ns(const struct mltp_thread *self) {
@@ -231,7 +231,7 @@ void mltp_await_wake(const uint32_t *word) {
 
 void mltp_await_counts(mltp_await_counters_t *counts) {
   uint64_t sum[3];
-  for (int end = 0; end < 3; end++) sum[end] = mt_load_relaxed(&mt_rt.outside_awaits[end]);
+  for (int end = 0; end < 3; end++) sum[end] = mt_load_relaxed(&mt_rt.outside.awaits[end]);
   for (uint32_t i = 0, vps = mt_vp_count(); i < vps; i++)
     for (int end = 0; end < 3; end++) sum[end] += mt_load_relaxed(&mt_rt.vps[i]->stats.awaits[end]);
   *counts = (mltp_await_counters_t){sum[MT_AWAIT_PAID], sum[MT_AWAIT_FAILED], sum[MT_AWAIT_PARKED]};

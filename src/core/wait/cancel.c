@@ -11,7 +11,7 @@
  * timer, looks, and if it sees a cancellation waits until that one has let go of the
  * timer, and of the queue (CN-3).
  *
- * outside_timeouts is held while a timer is fired, so that _destroy functions wait
+ * outside.timeouts is held while a timer is fired, so that _destroy functions wait
  * that out (mt_timers_flush), and that mltp_uncancel() comes before or after it.
  *
  * Relaxed: cancel and timer are ordered by the fences; deadline is the thread's own.
@@ -34,14 +34,14 @@ int mltp_cancel(mltp_t *thread) {
                      (unsigned long)thread->id, mt_name(thread));
   mt_or_relaxed(&thread->cancel, MT_CANCELLED);
   mt_fence_heavy(); /* CN-1 heavy fence: cancelled before the look for a timer; pairs CN-2 CN-3 */
-  mt_ilock_lock(&mt_rt.outside_timeouts);
+  mt_ilock_lock(&mt_rt.outside.timeouts);
   struct mt_timer *timer = mt_load_acquire(&thread->timer); /* CN-5 acquire: pairs CN-4 */
   bool still = (mt_load_relaxed(&thread->cancel) & MT_CANCELLED) != 0;
   if (timer != NULL && still) {
     mt_store_relaxed(&timer->meaning, ECANCELED);
     mt_timer_fire(timer);
   }
-  mt_ilock_unlock(&mt_rt.outside_timeouts);
+  mt_ilock_unlock(&mt_rt.outside.timeouts);
   return 0;
 }
 
@@ -56,9 +56,9 @@ int mltp_cancelled(void) {
 void mltp_uncancel(void) {
   struct mltp_thread *self = mt_current();
   if (self == NULL || mt_load_relaxed(&self->cancel) == 0) return;
-  mt_ilock_lock(&mt_rt.outside_timeouts);
+  mt_ilock_lock(&mt_rt.outside.timeouts);
   mt_store_relaxed(&self->cancel, 0);
-  mt_ilock_unlock(&mt_rt.outside_timeouts);
+  mt_ilock_unlock(&mt_rt.outside.timeouts);
 }
 
 uint64_t mltp_set_deadline(uint64_t deadline) {

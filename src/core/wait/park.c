@@ -8,10 +8,10 @@
 
 #include "base/log.h"
 #include "core/det/det.h"
-#include "core/internal/switch.h"
 #include "core/sched/sched.h"
 #include "core/sched/wake.h"
-#include "debug/report.h"
+#include "core/vp/alternative.h"
+#include "instrument/debug_hooks.h"
 #include "instrument/probes.h"
 
 struct mltp_thread *mt_waitq_take_all(mltp_waitq_t *q) {
@@ -28,8 +28,9 @@ struct mltp_thread *mt_waitq_take_all(mltp_waitq_t *q) {
 static bool all_parked(void) {
   uint32_t main = 1;
   return mt_load_relaxed(&mt_rt.vp_count) == 0 &&
-         mt_load_relaxed(&mt_rt.outside_parked) ==
-             mt_load_relaxed(&mt_rt.bound_live) + mt_load_relaxed(&mt_rt.foreign_live) + main;
+         mt_load_relaxed(&mt_rt.outside.parked) ==
+             mt_load_relaxed(&mt_rt.outside.bound_live) +
+                 mt_load_relaxed(&mt_rt.outside.foreign_live) + main;
 }
 
 /* A bound or foreign thread sleeps on its token. @return false at the deadline. */
@@ -39,7 +40,7 @@ static bool sleep_on_token(struct mltp_thread *self, uint64_t deadline) {
   while (mt_load_acquire(&self->token) == 0) { /* PK-3 acquire: pairs PK-4 */
     if (os_futex_wait(&self->token, 0, until) != ETIMEDOUT) continue;
     if (!look) return false;
-    if (all_parked()) mt_deadlock_suspected();
+    if (all_parked()) mt_debug.deadlock_suspected();
     look = false;
     until = MLTP_NEVER;
   }
@@ -47,20 +48,20 @@ static bool sleep_on_token(struct mltp_thread *self, uint64_t deadline) {
 }
 
 /* Releases the guard, or resumes another, once it can be resumed itself. */
-static void park_outside(struct mltp_thread *self, mt_ilock *guard, struct mltp_thread *to,
-                         struct mt_timer *timer) {
+void mt_park_outside(struct mltp_thread *self, mt_ilock *guard, struct mltp_thread *to,
+                     struct mt_timer *timer) {
   uint64_t deadline = timer != NULL ? timer->node.key : MLTP_NEVER;
   if (mt_det_on) deadline = mt_det_to_os(deadline);
   self->for_ever = deadline == MLTP_NEVER;
   mt_store_relaxed(&self->parked_at, mt_clock(os_now()));
   mt_set_where(self, MT_PARKED, 0);
-  mt_add_relaxed(&mt_rt.outside_parked, self->for_ever); /* relaxed: for the deadlock report */
+  mt_add_relaxed(&mt_rt.outside.parked, self->for_ever); /* relaxed: for the deadlock report */
   if (guard != NULL) mt_ilock_unlock(guard);
   if (to != NULL) mt_resume(to);
   if (!sleep_on_token(self, deadline)) {
-    mt_ilock_lock(&mt_rt.outside_timeouts);
+    mt_ilock_lock(&mt_rt.outside.timeouts);
     mt_park_timeout(self); /* sets the token, unless somebody has taken us and will */
-    mt_ilock_unlock(&mt_rt.outside_timeouts);
+    mt_ilock_unlock(&mt_rt.outside.timeouts);
     sleep_on_token(self, MLTP_NEVER);
   }
   mt_store_relaxed(&self->token, 0); /* relaxed: nobody sets it until we wait again */
@@ -75,94 +76,16 @@ void mt_park_timed(struct mltp_thread *self, mt_ilock *guard, enum mt_why why,
   if (vp != NULL) {
     mt_runq_enter(vp);
     struct mltp_thread *next = mt_next_or_idle(vp);
-    vp->after_unlock = guard;
-    vp->after |= MT_AFTER_UNLOCK;
+    vp->ctx.after_unlock = guard;
+    vp->ctx.after |= MT_AFTER_UNLOCK;
     mt_set_where(self, MT_PARKED, vp->index);
-    mt_store_relaxed(&self->parked_at, vp->clock); /* a clock would cost half a switch */
+    mt_store_relaxed(&self->parked_at, vp->points.clock); /* a clock would cost half a switch */
     mt_count_owner(&vp->stats.parks);
     mt_switch(self, next);
   } else {
-    park_outside(self, guard, NULL, timer);
+    mt_park_outside(self, guard, NULL, timer);
   }
   mt_store_relaxed(&self->why, MT_WHY_NOTHING);
-}
-
-/* What else a VP has to do now and then; others in its queue get their turn, however often two
- * threads run each other. Inside. @return whom to switch to. */
-static struct mltp_thread *after_others(struct mt_vp *vp, struct mltp_thread *to) {
-  mt_drain_inbox(vp);
-  bool others = vp->runq.head != NULL;
-  if (others) mt_runq_push(vp, to);
-  bool go_on = mt_check(vp);
-  if (go_on) return others ? mt_prepared(vp, mt_runq_pop(vp)) : to;
-  if (!others) mt_runq_push(vp, to);
-  return &vp->idle;
-}
-
-static inline void go_on(struct mltp_thread *t) {
-  mt_store_relaxed(&t->why, MT_WHY_NOTHING);
-  t->waiting_for = NULL; /* a timer that fires later looks for a queue there */
-}
-
-/* What a thread has to do that waited by mti_prepare_switch(), when another way of switching comes
- * to it. */
-static void arrive(void) {
-  struct mltp_thread *self = mt_current();
-  mt_after_switch(self->vp);
-  go_on(self);
-}
-
-/* Mostly it looks at no queue, and so need not step inside: neither thread is in one. */
-void mti_switch_to(struct mltp_thread *to, const char *what) {
-  struct mltp_thread *self = mt_current();
-  struct mt_vp *vp = self->vp;
-  self->waiting_for = what;
-  mt_store_relaxed(&self->why, MT_WHY_MESSAGE);
-  MT_PROBE3(park, self, MT_WHY_MESSAGE, what);
-  MT_ASSERT(mt_state(to) == MT_PARKED && (vp != NULL) == (to->vp != NULL));
-  /* relaxed: set by who waits before it, or by the caller */
-  if (mt_load_relaxed(&to->why) == MT_WHY_SWITCH) mt_arch_call_first(&to->context, arrive);
-  if (mt_likely(vp != NULL)) {
-    uint32_t tick = mt_load_relaxed(&vp->tick) + 1;
-    mt_store_relaxed(&vp->tick, tick);
-    if (mt_unlikely((int32_t)(tick - vp->check_at) >= 0)) {
-      mt_runq_enter(vp);
-      to = after_others(vp, to);
-    }
-    mt_set_where(self, MT_PARKED, vp->index);
-    mt_store_relaxed(&self->parked_at, vp->clock);
-    mt_count_owner(&vp->stats.parks);
-    mt_switch(self, to);
-  } else {
-    park_outside(self, NULL, to, NULL);
-  }
-  go_on(self);
-}
-
-struct arch_switch_pair mti_prepare_switch(struct mltp_thread *to, const char *what) {
-  struct mltp_thread *self = mt_current();
-  struct mt_vp *vp = self->vp;
-  uint32_t tick = mt_load_relaxed(&vp->tick) + 1;
-  if (mt_unlikely((int32_t)(tick - vp->check_at) >= 0 || mt_has_own(vp, to))) {
-    mti_switch_to(to, what);
-    return (struct arch_switch_pair){NULL, NULL};
-  }
-  mt_store_relaxed(&vp->tick, tick);
-  self->waiting_for = what;
-  mt_store_relaxed(&self->why, MT_WHY_SWITCH);
-  MT_PROBE3(park, self, MT_WHY_SWITCH, what);
-  MT_ASSERT(mt_state(to) == MT_PARKED);
-  mt_set_where(self, MT_PARKED, vp->index);
-  mt_store_relaxed(&self->parked_at, vp->clock);
-  mt_count_owner(&vp->stats.parks);
-  go_on(to); /* which does nothing more itself */
-  mt_run_as(vp, self, to);
-  return (struct arch_switch_pair){&self->context, &to->context};
-}
-
-void mti_call_first(struct mltp_thread *t, void (*function)(void)) {
-  mt_arch_call_first(&t->context, function);
-  mt_store_relaxed(&t->why, MT_WHY_SWITCH); /* relaxed: its resumer is the caller, or comes later */
 }
 
 int mt_wait(struct mltp_thread *self, mltp_waitq_t *q, bool front, enum mt_why why,
@@ -186,7 +109,7 @@ void mt_resume(struct mltp_thread *t) {
     mt_ready(t);
   } else {
     /* counted here, not when it gets a CPU: it can run from now on */
-    mt_add_relaxed(&mt_rt.outside_parked, -(uint32_t)t->for_ever);
+    mt_add_relaxed(&mt_rt.outside.parked, -(uint32_t)t->for_ever);
     mt_store_release(&t->token, 1); /* PK-4 release: what it waited for; pairs PK-3 */
     os_futex_wake(&t->token, 1);    /* its descriptor may be gone by now: a stray wake at worst */
   }
@@ -210,7 +133,7 @@ void mt_resume_chain(struct mltp_thread *first) {
 }
 
 static bool is_posted(const struct mt_home_chain *chain, const struct mt_vp *here) {
-  return chain->home != NULL && chain->home != here && mt_strategy == NULL;
+  return chain->home != NULL && chain->home != here && !mt_has_alternative();
 }
 
 /* The other VPs' first: they may be waiting, and would take ours. */

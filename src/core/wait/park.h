@@ -19,8 +19,8 @@
  * moment after its last waiter has left; the _destroy functions wait that out. A
  * cancellation is a timer that fires early (cancel.c).
  *
- * Guards, in this order: timer_ilock or outside_timeouts; a wait queue's or a
- * thread's; run queue; idle_ilock. A condition's before its lock's.
+ * Guards, in this order: timers.ilock or outside.timeouts; a wait queue's or a
+ * thread's; run queue; sleep.ilock. A condition's before its lock's.
  *
  * Rejected: a per-thread state word with compare-and-swap on park and on unpark
  * (two locked instructions more per wait, 12 ns of a 45 ns round trip).
@@ -97,6 +97,11 @@ static inline void mt_park(struct mltp_thread *self, mt_ilock *guard, enum mt_wh
   mt_park_timed(self, guard, why, NULL);
 }
 
+/** The part of parking for a bound or foreign thread: it sleeps on its token. Releases the internal
+ * lock, or resumes `to`, once it can be resumed itself; either may be NULL. */
+void mt_park_outside(struct mltp_thread *self, mt_ilock *ilock, struct mltp_thread *to,
+                     struct mt_timer *timer);
+
 /**
  * Waits in a queue whose guard the caller holds (released as by mt_park()).
  * @param front enter at the front
@@ -163,9 +168,5 @@ void mt_resume_homes(const struct mt_home_chain *chains, int count);
  * NULL: its deadline was first. What the thread looks at before it leaves is guarded by
  * the caller. */
 struct mltp_thread *mt_wait_take(struct mltp_thread *t);
-
-/** The thread's deadline has come, or it was cancelled: takes it out of the queue it is in, if any,
- * and resumes it. Under the timer's guard. @return true when it was in one. */
-bool mt_park_timeout(struct mltp_thread *t);
 
 #endif

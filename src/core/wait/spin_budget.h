@@ -9,7 +9,7 @@
 #ifndef MT_CORE_WAIT_SPIN_BUDGET_H
 #define MT_CORE_WAIT_SPIN_BUDGET_H
 
-#include "core/thread/thread.h"
+#include "core/vp/vp.h"
 
 enum { MT_LOOKS_PER_CLOCK = 16 };
 
@@ -20,7 +20,7 @@ struct mt_spin_budget {
 
 /** @return whether a thread waited for may be about to do something; NULL: not known. */
 static inline bool mt_spinning_may_pay(const struct mltp_thread *other) {
-  bool crowded = mt_load_relaxed(&mt_rt.awake) > mt_rt.cpus;
+  bool crowded = mt_load_relaxed(&mt_rt.idle.awake) > mt_rt.cpus;
   return !crowded && (other == NULL || mt_is_running(other));
 }
 

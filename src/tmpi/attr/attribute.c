@@ -1,163 +1,216 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Attributes. A key value is an index into the rank's table, above those the ABI has; it is kept,
- * though freed, until no attribute uses it.
+ * Lists of attributes, newest first.
+ *
+ * An attribute leaves its list before its delete function is called, and comes back to its position
+ * if that fails: so no other thread calls the function for it a second time.
  */
 #include "tmpi/attr/attribute.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/internal/locks.h"
 #include "tmpi/attr/keyval.h"
 #include "tmpi/error/errors.h"
 
-enum { FIRST = 1000 };
-
-/* Newest first. */
 struct tm_attributes {
   struct tm_attributes *next;
+  uint64_t order; /* grows from attribute to attribute of a rank */
   int keyval;
   void *value;
 };
 
-static struct tm_keyval *find_keyval(int keyval) {
-  const struct tm_rank *rank = tm_rank_self();
-  int index = keyval - FIRST;
-  if (index < 0 || index >= rank->keyval_count || !rank->keyvals[index].used) return NULL;
-  return &rank->keyvals[index];
-}
-
-static void drop_if_unused(struct tm_keyval *keyval) {
-  if (keyval->freed && keyval->attributes == 0) keyval->used = false;
-}
-
-int tm_keyval_create(const char *call, const struct tm_keyval *functions, int *keyval) {
-  struct tm_rank *rank = tm_enter(call);
-  int index = 0;
-  while (index < rank->keyval_count && rank->keyvals[index].used) index++;
-  if (index == rank->keyval_count) {
-    void *more = realloc(rank->keyvals, (size_t)(index + 1) * sizeof *rank->keyvals);
-    if (more == NULL) return tm_fail_code(NULL, call, MPI_ERR_NO_MEM);
-    rank->keyvals = more;
-    rank->keyval_count++;
-  }
-  rank->keyvals[index] = *functions;
-  *keyval = FIRST + index;
-  return MPI_SUCCESS;
-}
-
-int tm_keyval_free(const char *call, int *keyval) {
-  tm_enter(call);
-  struct tm_keyval *found = find_keyval(*keyval);
-  if (found == NULL) /* while attributes use it, it may be freed more than once */
-    return tm_fail(NULL, call, MPI_ERR_KEYVAL, "key value %d is not valid", *keyval);
-  found->freed = true;
-  drop_if_unused(found);
-  *keyval = MPI_KEYVAL_INVALID;
-  return MPI_SUCCESS;
-}
-
-/* ---- lists */
+/* ---- lists; the rank's lock is held */
 
 static struct tm_attributes **find(struct tm_attributes **list, int keyval) {
   while (*list != NULL && (*list)->keyval != keyval) list = &(*list)->next;
   return list;
 }
 
-static int call_delete(const struct tm_attributes *attribute, MPI_Comm comm, MPI_Datatype type) {
-  const struct tm_keyval *keyval = find_keyval(attribute->keyval);
-  if (keyval->comm_delete == MPI_COMM_NULL_DELETE_FN) return MPI_SUCCESS;
-  return keyval->of_types
-             ? keyval->type_delete(type, attribute->keyval, attribute->value, keyval->extra)
-             : keyval->comm_delete(comm, attribute->keyval, attribute->value, keyval->extra);
+static void insert(struct tm_attributes **list, struct tm_attributes *attribute) {
+  while (*list != NULL && (*list)->order > attribute->order) list = &(*list)->next;
+  attribute->next = *list;
+  *list = attribute;
 }
 
-/* The delete function may delete others, and this one too. */
-static int delete_one(struct tm_attributes **list, int index, MPI_Comm comm, MPI_Datatype type) {
-  int error = call_delete(*find(list, index), comm, type);
-  struct tm_attributes **at = find(list, index), *attribute = *at;
-  if (error != MPI_SUCCESS || attribute == NULL) return error;
-  struct tm_keyval *keyval = find_keyval(index);
-  keyval->attributes--;
-  drop_if_unused(keyval);
-  *at = attribute->next;
-  free(attribute);
-  return MPI_SUCCESS;
+static struct tm_attributes *take_out(struct tm_attributes **at) {
+  struct tm_attributes *attribute = *at;
+  if (attribute != NULL) *at = attribute->next;
+  return attribute;
+}
+
+/* A new attribute's use of its key value counts. */
+static void add(struct tm_rank *rank, struct tm_attributes **list,
+                struct tm_attributes *attribute) {
+  attribute->order = ++rank->attribute_order;
+  tm_keyval_find(rank, attribute->keyval)->uses++;
+  insert(list, attribute);
+}
+
+/* ---- deleting */
+
+static struct tm_keyval functions_of(struct tm_rank *rank, int keyval) {
+  mti_lock(&rank->attributes_ilock);
+  struct tm_keyval functions = *tm_keyval_find(rank, keyval);
+  mti_unlock(&rank->attributes_ilock);
+  return functions;
+}
+
+/* Of an attribute that is in no list. The program's function may use attributes itself. */
+static int call_delete(struct tm_rank *rank, const struct tm_attributes *attribute, MPI_Comm comm,
+                       MPI_Datatype type) {
+  struct tm_keyval keyval = functions_of(rank, attribute->keyval);
+  if (keyval.comm_delete == MPI_COMM_NULL_DELETE_FN) return MPI_SUCCESS;
+  return keyval.of_types
+             ? keyval.type_delete(type, attribute->keyval, attribute->value, keyval.extra)
+             : keyval.comm_delete(comm, attribute->keyval, attribute->value, keyval.extra);
+}
+
+/* Deletes one that was taken out of its list, or puts it back. */
+static int delete_one(struct tm_attributes **list, struct tm_attributes *attribute, MPI_Comm comm,
+                      MPI_Datatype type) {
+  struct tm_rank *rank = tm_rank_self();
+  int error = call_delete(rank, attribute, comm, type);
+  mti_lock(&rank->attributes_ilock);
+  if (error == MPI_SUCCESS)
+    tm_keyval_release(rank, attribute->keyval);
+  else
+    insert(list, attribute);
+  mti_unlock(&rank->attributes_ilock);
+  if (error == MPI_SUCCESS) free(attribute);
+  return error;
 }
 
 int tm_attributes_delete(struct tm_attributes **list, MPI_Comm comm, MPI_Datatype type) {
-  while (*list != NULL) {
-    int error = delete_one(list, (*list)->keyval, comm, type);
+  uint32_t *ilock = &tm_rank_self()->attributes_ilock;
+  for (;;) {
+    mti_lock(ilock);
+    struct tm_attributes *attribute = take_out(list);
+    mti_unlock(ilock);
+    if (attribute == NULL) return MPI_SUCCESS;
+    int error = delete_one(list, attribute, comm, type);
     if (error != MPI_SUCCESS) return error;
   }
-  return MPI_SUCCESS;
 }
 
-static int add(struct tm_attributes **at, int keyval, void *value) {
-  struct tm_attributes *attribute = malloc(sizeof *attribute);
-  if (attribute == NULL) return MPI_ERR_NO_MEM;
-  *attribute = (struct tm_attributes){*at, keyval, value};
-  *at = attribute;
-  find_keyval(keyval)->attributes++;
-  return MPI_SUCCESS;
+/* ---- copying */
+
+/* Takes the functions and the value of the newest attribute that is older than *order; its key
+ * value is in use then. @return false: there is none. */
+static bool take_next(struct tm_rank *rank, struct tm_attributes *const *from, uint64_t *order,
+                      struct tm_attributes *next, struct tm_keyval *functions) {
+  mti_lock(&rank->attributes_ilock);
+  const struct tm_attributes *a = *from;
+  while (a != NULL && a->order >= *order) a = a->next;
+  if (a != NULL) {
+    *next = *a;
+    *order = a->order;
+    struct tm_keyval *keyval = tm_keyval_find(rank, a->keyval);
+    keyval->uses++;
+    *functions = *keyval;
+  }
+  mti_unlock(&rank->attributes_ilock);
+  return a != NULL;
+}
+
+/* @return MPI_SUCCESS; *flag: *copy is the copy's value. */
+static int call_copy(const struct tm_keyval *keyval, const struct tm_attributes *a, MPI_Comm comm,
+                     MPI_Datatype type, void **copy, int *flag) {
+  *copy = a->value;
+  *flag = keyval->comm_copy == MPI_COMM_DUP_FN;
+  if ((uintptr_t)keyval->comm_copy <= (uintptr_t)MPI_COMM_DUP_FN) return MPI_SUCCESS;
+  return keyval->of_types ? keyval->type_copy(type, a->keyval, keyval->extra, a->value, copy, flag)
+                          : keyval->comm_copy(comm, a->keyval, keyval->extra, a->value, copy, flag);
+}
+
+/* Frees copies that no object has; the program's delete functions do not know them. */
+static void discard(struct tm_rank *rank, struct tm_attributes **list) {
+  mti_lock(&rank->attributes_ilock);
+  for (struct tm_attributes *a; (a = take_out(list)) != NULL; free(a))
+    tm_keyval_release(rank, a->keyval);
+  mti_unlock(&rank->attributes_ilock);
 }
 
 int tm_attributes_copy(struct tm_attributes **to, struct tm_attributes *const *from, MPI_Comm comm,
                        MPI_Datatype type) {
+  struct tm_rank *rank = tm_rank_self();
+  struct tm_attributes old, **end = to;
+  struct tm_keyval functions;
   *to = NULL;
-  for (const struct tm_attributes *a = *from; a != NULL; a = a->next) {
-    const struct tm_keyval *keyval = find_keyval(a->keyval);
-    void *copy = a->value;
-    int flag = keyval->comm_copy == MPI_COMM_DUP_FN, error = MPI_SUCCESS;
-    if ((uintptr_t)keyval->comm_copy > (uintptr_t)MPI_COMM_DUP_FN)
-      error = keyval->of_types
-                  ? keyval->type_copy(type, a->keyval, keyval->extra, a->value, &copy, &flag)
-                  : keyval->comm_copy(comm, a->keyval, keyval->extra, a->value, &copy, &flag);
-    struct tm_attributes **end = to;
-    while (*end != NULL) end = &(*end)->next; /* the order stays */
-    if (error == MPI_SUCCESS && flag) error = add(end, a->keyval, copy);
-    if (error != MPI_SUCCESS) return error;
+  for (uint64_t order = UINT64_MAX; take_next(rank, from, &order, &old, &functions);) {
+    int flag, error = call_copy(&functions, &old, comm, type, &old.value, &flag);
+    struct tm_attributes *copy = error == MPI_SUCCESS && flag ? malloc(sizeof *copy) : NULL;
+    if (copy != NULL) { /* it has the use; copies keep the order */
+      *copy = old;
+      copy->next = NULL;
+      *end = copy;
+      end = &copy->next;
+      continue;
+    }
+    mti_lock(&rank->attributes_ilock);
+    tm_keyval_release(rank, old.keyval);
+    mti_unlock(&rank->attributes_ilock);
+    if (error == MPI_SUCCESS && flag) error = MPI_ERR_NO_MEM;
+    if (error == MPI_SUCCESS) continue;
+    discard(rank, to);
+    return error;
   }
   return MPI_SUCCESS;
 }
 
 /* ---- the calls that communicators and types share */
 
-static int check(const char *call, const struct tm_attribute_holder *place, int keyval) {
-  const struct tm_keyval *found = find_keyval(keyval);
-  bool of_types = place->type != MPI_DATATYPE_NULL;
-  if (found != NULL && found->of_types == of_types) return MPI_SUCCESS;
-  return tm_fail(place->fails_on, call, MPI_ERR_KEYVAL, "key value %d is not valid", keyval);
+static bool fits(struct tm_rank *rank, const struct tm_attribute_holder *holder, int keyval) {
+  const struct tm_keyval *found = tm_keyval_find(rank, keyval);
+  return found != NULL && found->of_types == (holder->type != MPI_DATATYPE_NULL);
 }
 
-int tm_attribute_set(const char *call, const struct tm_attribute_holder *place, int keyval,
+static int bad_keyval(const char *call, const struct tm_attribute_holder *holder, int keyval) {
+  return tm_fail(holder->fails_on, call, MPI_ERR_KEYVAL, "key value %d is not valid", keyval);
+}
+
+int tm_attribute_set(const char *call, const struct tm_attribute_holder *holder, int keyval,
                      void *value) {
-  int error = check(call, place, keyval);
-  if (error != MPI_SUCCESS) return error;
-  struct tm_attributes **at = find(place->list, keyval);
-  if (*at != NULL) error = call_delete(*at, place->comm, place->type);
-  at = find(place->list, keyval); /* the delete function may have deleted some */
-  if (error == MPI_SUCCESS && *at != NULL)
-    (*at)->value = value;
-  else if (error == MPI_SUCCESS)
-    error = add(place->list, keyval, value);
-  return error == MPI_SUCCESS ? error : tm_fail_code(place->fails_on, call, error);
+  struct tm_rank *rank = tm_rank_self();
+  struct tm_attributes *new = malloc(sizeof *new);
+  if (new == NULL) return tm_fail_code(holder->fails_on, call, MPI_ERR_NO_MEM);
+  *new = (struct tm_attributes){.keyval = keyval, .value = value};
+  for (;;) {
+    mti_lock(&rank->attributes_ilock);
+    bool valid = fits(rank, holder, keyval);
+    struct tm_attributes *old = valid ? take_out(find(holder->list, keyval)) : NULL;
+    if (valid && old == NULL) add(rank, holder->list, new);
+    mti_unlock(&rank->attributes_ilock);
+    if (valid && old == NULL) return MPI_SUCCESS;
+    int error = valid ? delete_one(holder->list, old, holder->comm, holder->type) : MPI_SUCCESS;
+    if (valid && error == MPI_SUCCESS) continue; /* the delete function may have set it anew */
+    free(new);
+    return valid ? tm_fail_code(holder->fails_on, call, error) : bad_keyval(call, holder, keyval);
+  }
 }
 
-int tm_attribute_get(const char *call, const struct tm_attribute_holder *place, int keyval,
+int tm_attribute_get(const char *call, const struct tm_attribute_holder *holder, int keyval,
                      void *value, int *flag) {
-  int error = check(call, place, keyval);
-  if (error != MPI_SUCCESS) return error;
-  const struct tm_attributes *attribute = *find(place->list, keyval);
-  *flag = attribute != NULL;
+  struct tm_rank *rank = tm_rank_self();
+  mti_lock(&rank->attributes_ilock);
+  bool valid = fits(rank, holder, keyval);
+  const struct tm_attributes *attribute = valid ? *find(holder->list, keyval) : NULL;
   if (attribute != NULL) memcpy(value, &attribute->value, sizeof attribute->value);
+  mti_unlock(&rank->attributes_ilock);
+  if (!valid) return bad_keyval(call, holder, keyval);
+  *flag = attribute != NULL;
   return MPI_SUCCESS;
 }
 
-int tm_attribute_delete(const char *call, const struct tm_attribute_holder *place, int keyval) {
-  int error = check(call, place, keyval);
-  if (error != MPI_SUCCESS) return error;
-  if (*find(place->list, keyval) == NULL) return MPI_SUCCESS;
-  error = delete_one(place->list, keyval, place->comm, place->type);
-  return error == MPI_SUCCESS ? error : tm_fail_code(place->fails_on, call, error);
+int tm_attribute_delete(const char *call, const struct tm_attribute_holder *holder, int keyval) {
+  struct tm_rank *rank = tm_rank_self();
+  mti_lock(&rank->attributes_ilock);
+  bool valid = fits(rank, holder, keyval);
+  struct tm_attributes *attribute = valid ? take_out(find(holder->list, keyval)) : NULL;
+  mti_unlock(&rank->attributes_ilock);
+  if (!valid) return bad_keyval(call, holder, keyval);
+  if (attribute == NULL) return MPI_SUCCESS;
+  int error = delete_one(holder->list, attribute, holder->comm, holder->type);
+  return error == MPI_SUCCESS ? error : tm_fail_code(holder->fails_on, call, error);
 }

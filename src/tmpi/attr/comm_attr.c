@@ -3,16 +3,17 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "tmpi/attr/attribute.h"
 #include "tmpi/attr/keyval.h"
 #include "tmpi/error/code.h"
 #include "tmpi/error/errors.h"
 
-static int comm_place(const char *call, MPI_Comm handle, struct tm_attribute_holder *place) {
-  int error = tm_get_comm(call, handle, &place->fails_on);
+static int comm_holder(const char *call, MPI_Comm handle, struct tm_attribute_holder *holder) {
+  int error = tm_get_comm(call, handle, &holder->fails_on);
   if (error != MPI_SUCCESS) return error;
-  place->comm = handle;
-  place->type = MPI_DATATYPE_NULL;
-  place->list = &place->fails_on->attributes;
+  holder->comm = handle;
+  holder->type = MPI_DATATYPE_NULL;
+  holder->list = &holder->fails_on->attributes;
   return MPI_SUCCESS;
 }
 
@@ -28,10 +29,10 @@ int PMPI_Comm_free_keyval(int *keyval) { return tm_keyval_free("MPI_Comm_free_ke
 
 #pragma weak MPI_Comm_set_attr = PMPI_Comm_set_attr
 int PMPI_Comm_set_attr(MPI_Comm comm, int keyval, void *value) {
-  struct tm_attribute_holder place = {NULL, MPI_COMM_NULL, MPI_DATATYPE_NULL, NULL};
-  int error = comm_place("MPI_Comm_set_attr", comm, &place);
+  struct tm_attribute_holder holder = {NULL, MPI_COMM_NULL, MPI_DATATYPE_NULL, NULL};
+  int error = comm_holder("MPI_Comm_set_attr", comm, &holder);
   return error != MPI_SUCCESS ? error
-                              : tm_attribute_set("MPI_Comm_set_attr", &place, keyval, value);
+                              : tm_attribute_set("MPI_Comm_set_attr", &holder, keyval, value);
 }
 
 /* @return the address of an attribute that the library keeps; NULL: none such. */
@@ -52,11 +53,11 @@ static const int *predefined(int keyval) {
 
 #pragma weak MPI_Comm_get_attr = PMPI_Comm_get_attr
 int PMPI_Comm_get_attr(MPI_Comm comm, int keyval, void *value, int *flag) {
-  struct tm_attribute_holder place = {NULL, MPI_COMM_NULL, MPI_DATATYPE_NULL, NULL};
-  int error = comm_place("MPI_Comm_get_attr", comm, &place);
+  struct tm_attribute_holder holder = {NULL, MPI_COMM_NULL, MPI_DATATYPE_NULL, NULL};
+  int error = comm_holder("MPI_Comm_get_attr", comm, &holder);
   if (error != MPI_SUCCESS) return error;
   const int *own = predefined(keyval);
-  if (own == NULL) return tm_attribute_get("MPI_Comm_get_attr", &place, keyval, value, flag);
+  if (own == NULL) return tm_attribute_get("MPI_Comm_get_attr", &holder, keyval, value, flag);
   *flag = 1;
   memcpy(value, &own, sizeof(const int *));
   return MPI_SUCCESS;
@@ -64,9 +65,10 @@ int PMPI_Comm_get_attr(MPI_Comm comm, int keyval, void *value, int *flag) {
 
 #pragma weak MPI_Comm_delete_attr = PMPI_Comm_delete_attr
 int PMPI_Comm_delete_attr(MPI_Comm comm, int keyval) {
-  struct tm_attribute_holder place = {NULL, MPI_COMM_NULL, MPI_DATATYPE_NULL, NULL};
-  int error = comm_place("MPI_Comm_delete_attr", comm, &place);
-  return error != MPI_SUCCESS ? error : tm_attribute_delete("MPI_Comm_delete_attr", &place, keyval);
+  struct tm_attribute_holder holder = {NULL, MPI_COMM_NULL, MPI_DATATYPE_NULL, NULL};
+  int error = comm_holder("MPI_Comm_delete_attr", comm, &holder);
+  return error != MPI_SUCCESS ? error
+                              : tm_attribute_delete("MPI_Comm_delete_attr", &holder, keyval);
 }
 
 /* ---- the names before MPI 2 */

@@ -2,6 +2,7 @@
 /* Attributes of datatypes. */
 #include <stdlib.h>
 
+#include "tmpi/attr/attribute.h"
 #include "tmpi/attr/keyval.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/layout/type.h"
@@ -15,13 +16,13 @@ static struct tm_attributes **of_predefined(MPI_Datatype handle) {
   return rank->of_types != NULL ? &rank->of_types[(uintptr_t)handle] : NULL;
 }
 
-static int type_place(const char *call, MPI_Datatype handle, struct tm_attribute_holder *place) {
+static int type_holder(const char *call, MPI_Datatype handle, struct tm_attribute_holder *holder) {
   tm_enter(call);
   struct tm_type *type = tm_type_of(handle);
   if (type == NULL) return tm_fail(NULL, call, MPI_ERR_TYPE, "the datatype is not valid");
   struct tm_attributes **list = type->predefined ? of_predefined(handle) : &type->attributes;
   if (list == NULL) return tm_fail_code(NULL, call, MPI_ERR_NO_MEM);
-  *place = (struct tm_attribute_holder){list, MPI_COMM_NULL, handle, NULL};
+  *holder = (struct tm_attribute_holder){list, MPI_COMM_NULL, handle, NULL};
   return MPI_SUCCESS;
 }
 
@@ -38,23 +39,24 @@ int PMPI_Type_free_keyval(int *keyval) { return tm_keyval_free("MPI_Type_free_ke
 
 #pragma weak MPI_Type_set_attr = PMPI_Type_set_attr
 int PMPI_Type_set_attr(MPI_Datatype type, int keyval, void *value) {
-  struct tm_attribute_holder place = {NULL, MPI_COMM_NULL, MPI_DATATYPE_NULL, NULL};
-  int error = type_place("MPI_Type_set_attr", type, &place);
+  struct tm_attribute_holder holder = {NULL, MPI_COMM_NULL, MPI_DATATYPE_NULL, NULL};
+  int error = type_holder("MPI_Type_set_attr", type, &holder);
   return error != MPI_SUCCESS ? error
-                              : tm_attribute_set("MPI_Type_set_attr", &place, keyval, value);
+                              : tm_attribute_set("MPI_Type_set_attr", &holder, keyval, value);
 }
 
 #pragma weak MPI_Type_get_attr = PMPI_Type_get_attr
 int PMPI_Type_get_attr(MPI_Datatype type, int keyval, void *value, int *flag) {
-  struct tm_attribute_holder place = {NULL, MPI_COMM_NULL, MPI_DATATYPE_NULL, NULL};
-  int error = type_place("MPI_Type_get_attr", type, &place);
+  struct tm_attribute_holder holder = {NULL, MPI_COMM_NULL, MPI_DATATYPE_NULL, NULL};
+  int error = type_holder("MPI_Type_get_attr", type, &holder);
   return error != MPI_SUCCESS ? error
-                              : tm_attribute_get("MPI_Type_get_attr", &place, keyval, value, flag);
+                              : tm_attribute_get("MPI_Type_get_attr", &holder, keyval, value, flag);
 }
 
 #pragma weak MPI_Type_delete_attr = PMPI_Type_delete_attr
 int PMPI_Type_delete_attr(MPI_Datatype type, int keyval) {
-  struct tm_attribute_holder place = {NULL, MPI_COMM_NULL, MPI_DATATYPE_NULL, NULL};
-  int error = type_place("MPI_Type_delete_attr", type, &place);
-  return error != MPI_SUCCESS ? error : tm_attribute_delete("MPI_Type_delete_attr", &place, keyval);
+  struct tm_attribute_holder holder = {NULL, MPI_COMM_NULL, MPI_DATATYPE_NULL, NULL};
+  int error = type_holder("MPI_Type_delete_attr", type, &holder);
+  return error != MPI_SUCCESS ? error
+                              : tm_attribute_delete("MPI_Type_delete_attr", &holder, keyval);
 }

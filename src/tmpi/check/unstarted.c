@@ -5,12 +5,13 @@
 
 #include "tmpi/check/check.h"
 #include "tmpi/mailbox/mailbox.h"
+#include "tmpi/rank/handle.h"
 
 void tm_unstarted_begin(const struct tm_seen *seen) {
   if (seen->kind != TM_REQUEST || strncmp(tm_calls[seen->call], "MPI_Wait", 8) != 0) return;
   for (int i = 0; seen->before != NULL && i < seen->count; i++) {
     const struct tm_request *request = seen->before[i];
-    if ((uintptr_t)request < 0x1000 || request->magic != TM_REQUEST_MAGIC) continue;
+    if (!tm_handle_is_address(request) || request->magic != TM_REQUEST_MAGIC) continue;
     if (!request->persistent || request->active || request->done) continue;
     char text[TM_CALL_TEXT];
     tm_describe(text, seen);

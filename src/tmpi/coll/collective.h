@@ -51,9 +51,10 @@ struct tm_collective {
   MPI_Datatype sendtype, recvtype;
   MPI_Op op;
   int root;
-  MPI_Comm comm;    /* of the call; then the shadow */
-  MPI_Comm *result; /* of MPI_Comm_idup() */
-  MPI_Info info;    /* likewise */
+  MPI_Comm comm;                    /* of the call; then the shadow */
+  MPI_Comm *result;                 /* of MPI_Comm_idup() */
+  MPI_Info info;                    /* likewise: hints of the copy, NULL: none */
+  struct tm_attributes *attributes; /* likewise, of the copy */
 };
 
 extern const struct tm_collective_kind tm_barrier_kind, tm_bcast_kind, tm_gather_kind,

@@ -17,8 +17,11 @@ struct tm_coll tm_coll_begin_rooted(struct tm_comm *comm, const char *call, int 
   return coll;
 }
 
+/* Numbers of collectives are below TAGS. A program's tags are all of 0 to INT32_MAX: they get the
+ * negative numbers, but for MPI_ANY_TAG and -1, and the first two that follow the collectives'. */
 struct tm_coll tm_coll_tagged(struct tm_comm *comm, const char *call, int tag) {
-  return (struct tm_coll){comm, call, TAGS | tag, MPI_SUCCESS};
+  int own = tag <= INT32_MAX - 2 ? -3 - tag : TAGS + (INT32_MAX - tag);
+  return (struct tm_coll){comm, call, own, MPI_SUCCESS};
 }
 
 void tm_coll_finish(struct tm_coll *coll, struct tm_request **requests, int count) {

@@ -43,15 +43,6 @@ static struct tm_comm *make_shadow(struct tm_comm *comm) {
   return NULL;
 }
 
-/* MPI_Comm_idup(): what the copy inherits. @return false: no memory. */
-static bool dress(struct tm_comm *shadow, const struct tm_comm *comm) {
-  shadow->attributes = comm->attributes; /* not freed with it */
-  struct tm_errhandler *handler = tm_comm_handler(comm);
-  tm_comm_set_handler(shadow, handler);
-  tm_errhandler_release(handler);
-  return comm->info == NULL || (shadow->info = tm_info_copy(comm->info)) != NULL;
-}
-
 static void end_task(struct task *task) {
   for (int i = 0; i < task->type_count; i++) tm_type_release(task->types[i]);
   free(task->types);
@@ -126,13 +117,12 @@ static struct task *make_task(struct tm_comm *comm, const struct tm_collective *
   task->collective = *collective;
   task->rank = tm_rank_number();
   task->shadow = make_shadow(comm);
-  if (task->shadow != NULL && hold_types(task, comm) &&
-      (collective->result == NULL || dress(task->shadow, comm)))
-    task->request = make_request(comm);
+  if (task->shadow != NULL && hold_types(task, comm)) task->request = make_request(comm);
   if (task->request == NULL) {
     end_task(task);
     return NULL;
   }
+  if (collective->result != NULL) tm_comm_inherit(task->shadow, comm); /* the copy has it, too */
   task->collective.comm = (MPI_Comm)task->shadow;
   task->op = tm_op_of(collective->op);
   if (task->op != NULL) tm_op_hold(task->op);

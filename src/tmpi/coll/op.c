@@ -10,6 +10,7 @@
 
 #include "base/atomic.h"
 #include "tmpi/error/errors.h"
+#include "tmpi/rank/handle.h"
 #include "tmpi/request/request.h"
 
 enum { MAGIC = 0x0b };
@@ -47,7 +48,7 @@ const struct tm_op *tm_op_of(MPI_Op handle) {
   uintptr_t index = (uintptr_t)handle - 0x20;
   if (index < sizeof predefined / sizeof predefined[0])
     return predefined[index].magic == MAGIC ? &predefined[index] : NULL;
-  if ((uintptr_t)handle < 0x1000) return NULL;
+  if (!tm_handle_is_address(handle)) return NULL;
   const struct tm_op *op = (const struct tm_op *)handle;
   return op->magic == MAGIC ? op : NULL;
 }

@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies of communicators. */
+#include "tmpi/comm/dup.h"
+
 #include "tmpi/attr/attribute.h"
 #include "tmpi/coll/coll.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/object/info.h"
 #include "tmpi/object/topology.h"
 
-static int dup(const char *call, MPI_Comm handle, MPI_Info info, bool own_info, MPI_Comm *copy) {
-  struct tm_comm *old;
-  int error = tm_get_comm(call, handle, &old);
-  if (error != MPI_SUCCESS) return error;
-  *copy = MPI_COMM_NULL;
-  struct tm_attributes *attributes;
-  error = tm_attributes_copy(&attributes, &old->attributes, handle, MPI_DATATYPE_NULL);
+int tm_comm_dup(const char *call, struct tm_comm *old, struct tm_attributes *attributes,
+                const struct tm_info *hints, MPI_Comm *copy) {
   uint64_t context = tm_context_agree(old, call);
-  if (error != MPI_SUCCESS) return tm_fail_code(old, call, error);
   tm_group_hold(old->group);
   if (old->inter) tm_group_hold(old->remote);
   struct tm_comm *comm = tm_comm_new(context, old->group, old->inter ? old->remote : NULL);
@@ -23,10 +19,22 @@ static int dup(const char *call, MPI_Comm handle, MPI_Info info, bool own_info, 
   comm->attributes = attributes;
   if (!tm_comm_add_local(comm)) return tm_fail_code(old, call, MPI_ERR_NO_MEM);
   if (old->topology != NULL) comm->topology = tm_topology_copy(old->topology);
-  const struct tm_info *hints = own_info ? tm_info_of(info) : old->info;
   if (hints != NULL) comm->info = tm_info_hints(hints);
   *copy = (MPI_Comm)comm;
   return MPI_SUCCESS;
+}
+
+static int dup(const char *call, MPI_Comm handle, MPI_Info info, bool own_info, MPI_Comm *copy) {
+  struct tm_comm *old;
+  struct tm_attributes *attributes;
+  int error = tm_get_comm(call, handle, &old);
+  if (error != MPI_SUCCESS) return error;
+  *copy = MPI_COMM_NULL;
+  error = tm_attributes_copy(&attributes, &old->attributes, handle, MPI_DATATYPE_NULL);
+  if (error == MPI_SUCCESS)
+    return tm_comm_dup(call, old, attributes, own_info ? tm_info_of(info) : old->info, copy);
+  tm_context_agree(old, call); /* the other members make copies, and wait for this one */
+  return tm_fail_code(old, call, error);
 }
 
 #pragma weak MPI_Comm_dup = PMPI_Comm_dup

@@ -1,38 +1,54 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MPI_Comm_idup() and its kin: copies of communicators made by a thread, as collectives are. */
+/*
+ * MPI_Comm_idup() and MPI_Comm_idup_with_info(): a thread makes the copy, as it performs
+ * collectives. Attributes and hints are copied before: the copy has those of the time of the call.
+ */
+#include "tmpi/attr/attribute.h"
 #include "tmpi/coll/collective.h"
+#include "tmpi/comm/dup.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/object/info.h"
 
-static int dup(const struct tm_collective *c) { return PMPI_Comm_dup(c->comm, c->result); }
+/* The thread's part: c->comm is the shadow of the communicator. */
+static int dup(const struct tm_collective *c) {
+  struct tm_info *hints = (struct tm_info *)c->info;
+  int error = tm_comm_dup(c->call, tm_comm_of(c->comm), c->attributes, hints, c->result);
+  tm_info_free(hints);
+  return error;
+}
+
+/* hints: to be copied; NULL: none. */
+static int start(const char *call, struct tm_comm *comm, MPI_Comm handle,
+                 const struct tm_info *hints, MPI_Comm *copy, MPI_Request *request) {
+  static const struct tm_collective_kind kind = {.perform = dup};
+  struct tm_collective c = {.call = call, .kind = &kind, .comm = handle, .result = copy};
+  int error = tm_attributes_copy(&c.attributes, &comm->attributes, handle, MPI_DATATYPE_NULL);
+  if (error != MPI_SUCCESS) return tm_fail_code(comm, call, error);
+  struct tm_info *own = hints != NULL ? tm_info_copy(hints) : NULL;
+  c.info = (MPI_Info)own;
+  error = hints == NULL || own != NULL ? tm_collective_start(&c, request)
+                                       : tm_fail_code(comm, call, MPI_ERR_NO_MEM);
+  if (error == MPI_SUCCESS) return error;
+  tm_attributes_delete(&c.attributes, handle, MPI_DATATYPE_NULL);
+  tm_info_free(own);
+  return error;
+}
 
 #pragma weak MPI_Comm_idup = PMPI_Comm_idup
-int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm *copy, MPI_Request *request) {
-  static const struct tm_collective_kind kind = {.perform = dup};
-  struct tm_collective c = {.call = "MPI_Comm_idup", .kind = &kind, .comm = comm, .result = copy};
-  return tm_collective_start(&c, request);
+int PMPI_Comm_idup(MPI_Comm handle, MPI_Comm *copy, MPI_Request *request) {
+  struct tm_comm *comm;
+  int error = tm_get_comm("MPI_Comm_idup", handle, &comm);
+  if (error != MPI_SUCCESS) return error;
+  return start("MPI_Comm_idup", comm, handle, comm->info, copy, request);
 }
 
-static int dup_with_info(const struct tm_collective *c) {
-  MPI_Info info = c->info;
-  int error = PMPI_Comm_dup_with_info(c->comm, info, c->result);
-  PMPI_Info_free(&info);
-  return error;
-}
-
-/* The info may be freed when this returns: the thread has a copy. */
 #pragma weak MPI_Comm_idup_with_info = PMPI_Comm_idup_with_info
-int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *copy, MPI_Request *request) {
-  static const struct tm_collective_kind kind = {.perform = dup_with_info};
+int PMPI_Comm_idup_with_info(MPI_Comm handle, MPI_Info info, MPI_Comm *copy, MPI_Request *request) {
   static const char call[] = "MPI_Comm_idup_with_info";
-  tm_enter(call);
-  if (info != MPI_INFO_NULL && tm_info_of(info) == NULL)
-    return tm_fail(NULL, call, MPI_ERR_INFO, "the info is not valid");
-  struct tm_info *own = tm_info_copy(info != MPI_INFO_NULL ? tm_info_of(info) : NULL);
-  if (own == NULL) return tm_fail_code(NULL, call, MPI_ERR_NO_MEM);
-  struct tm_collective c = {
-      .call = call, .kind = &kind, .comm = comm, .result = copy, .info = (MPI_Info)own};
-  int error = tm_collective_start(&c, request);
-  if (error != MPI_SUCCESS) tm_info_free(own);
-  return error;
+  struct tm_comm *comm;
+  int error = tm_get_comm(call, handle, &comm);
+  if (error == MPI_SUCCESS && info != MPI_INFO_NULL && tm_info_of(info) == NULL)
+    error = tm_fail(comm, call, MPI_ERR_INFO, "the info is not valid");
+  if (error != MPI_SUCCESS) return error;
+  return start(call, comm, handle, info != MPI_INFO_NULL ? tm_info_of(info) : NULL, copy, request);
 }

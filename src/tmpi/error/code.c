@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Error classes and codes. */
+/*
+ * Error classes and codes.
+ *
+ * Relaxed: the highest code, which stands for itself.
+ */
 #include "tmpi/error/code.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "base/atomic.h"
+#include "core/internal/locks.h"
 #include "tmpi/rank/rank.h"
 
 static const char *const texts[] = {
@@ -74,28 +82,131 @@ static const char *const texts[] = {
 
 enum { KNOWN = sizeof texts / sizeof texts[0] };
 
-struct tm_added_code *tm_code_added(int code) {
+/* Code MPI_ERR_LASTCODE + 1 + i. */
+struct added {
+  int error_class;
+  char *text;
+  bool removed;
+};
+
+/* What a rank has added; its errors_ilock protects it. It stays for good, once there is one. */
+struct tm_errors {
+  int count;
+  int last; /* [atomic] the highest code; programs read it by its address */
+  struct added *of;
+};
+
+static bool is_standard(int code) { return code >= 0 && code < KNOWN; }
+
+/* @return what the calling rank has added, locked; NULL: nothing, or it is no rank. */
+static struct tm_errors *lock(void) {
   struct tm_rank *rank = tm_rank_self();
-  int index = code - MPI_ERR_LASTCODE - 1;
-  struct tm_errors *errors = rank != NULL ? rank->errors : NULL;
-  bool known = errors != NULL && index >= 0 && index < errors->count;
-  return known && !errors->of[index].removed ? &errors->of[index] : NULL;
+  if (rank == NULL) return NULL;
+  mti_lock(&rank->errors_ilock);
+  if (rank->errors == NULL) mti_unlock(&rank->errors_ilock);
+  return rank->errors;
 }
 
-bool tm_code_is_valid(int code) {
-  return (code >= 0 && code < KNOWN) || tm_code_added(code) != NULL;
+static void unlock(const struct tm_errors *errors) {
+  if (errors != NULL) mti_unlock(&tm_rank_self()->errors_ilock);
+}
+
+/* @return what was added as a code, NULL: nothing. errors is locked, or NULL. */
+static struct added *find(struct tm_errors *errors, int code) {
+  int index = code - MPI_ERR_LASTCODE - 1;
+  if (errors == NULL || index < 0 || index >= errors->count || errors->of[index].removed)
+    return NULL;
+  return &errors->of[index];
+}
+
+bool tm_code_is_valid(int code) { return tm_code_class(code) >= 0; }
+
+int tm_code_class(int code) {
+  if (is_standard(code)) return code;
+  struct tm_errors *errors = lock();
+  const struct added *added = find(errors, code);
+  int error_class = added != NULL ? added->error_class : -1;
+  unlock(errors);
+  return error_class;
+}
+
+bool tm_code_text(int code, char text[MPI_MAX_ERROR_STRING]) {
+  struct tm_errors *errors = is_standard(code) ? NULL : lock();
+  const struct added *added = find(errors, code);
+  const char *from = is_standard(code)     ? texts[code]
+                     : added == NULL       ? "no error code"
+                     : added->text == NULL ? ""
+                                           : added->text;
+  snprintf(text, MPI_MAX_ERROR_STRING, "%s", from);
+  unlock(errors);
+  return is_standard(code) || added != NULL;
 }
 
 const int *tm_code_last(void) {
   static const int none = MPI_ERR_LASTCODE;
-  const struct tm_rank *rank = tm_rank_self();
-  return rank->errors != NULL ? &rank->errors->last : &none;
+  struct tm_errors *errors = lock();
+  const int *last = errors != NULL ? &errors->last : &none;
+  unlock(errors);
+  return last;
 }
 
-void tm_code_text(int code, char text[MPI_MAX_ERROR_STRING]) {
-  const struct tm_added_code *added = tm_code_added(code);
-  const char *from = added != NULL               ? (added->text != NULL ? added->text : "")
-                     : code >= 0 && code < KNOWN ? texts[code]
-                                                 : "no error code";
-  snprintf(text, MPI_MAX_ERROR_STRING, "%s", from);
+/* @return the rank's table, locked; NULL: no memory. */
+static struct tm_errors *lock_or_make(void) {
+  struct tm_rank *rank = tm_rank_self();
+  mti_lock(&rank->errors_ilock);
+  if (rank->errors == NULL && (rank->errors = calloc(1, sizeof *rank->errors)) != NULL)
+    rank->errors->last = MPI_ERR_LASTCODE;
+  if (rank->errors == NULL) mti_unlock(&rank->errors_ilock);
+  return rank->errors;
+}
+
+int tm_code_add(int error_class) {
+  struct tm_errors *errors = lock_or_make();
+  if (errors == NULL) return -1;
+  int code = -1;
+  struct added *larger = realloc(errors->of, (size_t)(errors->count + 1) * sizeof *larger);
+  if (larger != NULL) {
+    errors->of = larger;
+    code = MPI_ERR_LASTCODE + 1 + errors->count;
+    mt_store_relaxed(&errors->last, code);
+    larger[errors->count++] = (struct added){error_class >= 0 ? error_class : code, NULL, false};
+  }
+  unlock(errors);
+  return code;
+}
+
+bool tm_code_set_text(int code, const char *text) {
+  char *copy = text != NULL ? strdup(text) : NULL;
+  if (text != NULL && copy == NULL) return false;
+  struct tm_errors *errors = lock();
+  struct added *added = find(errors, code);
+  bool fits = added != NULL && (text != NULL || added->text != NULL);
+  char *old = fits ? added->text : copy;
+  if (fits) added->text = copy;
+  unlock(errors);
+  free(old);
+  return fits;
+}
+
+/* Whether an added class has no codes beside the one that stands for it. */
+static bool has_no_codes(const struct tm_errors *errors, const struct added *class) {
+  for (int i = 0; i < errors->count; i++) {
+    const struct added *other = &errors->of[i];
+    if (other != class && !other->removed && other->error_class == class->error_class) return false;
+  }
+  return true;
+}
+
+bool tm_code_remove(int code, bool is_class) {
+  struct tm_errors *errors = lock();
+  struct added *added = find(errors, code);
+  bool fits = added != NULL && (added->error_class == code) == is_class && added->text == NULL &&
+              (!is_class || has_no_codes(errors, added));
+  if (fits) {
+    added->removed = true;
+    while (errors->count > 0 && errors->of[errors->count - 1].removed) errors->count--;
+    mt_store_relaxed(&errors->last, MPI_ERR_LASTCODE + errors->count);
+  }
+  unlock(errors);
+  return fits;
 }

@@ -15,13 +15,16 @@
 #include "tmpi/error/code.h"
 #include "tmpi/layout/type.h"
 #include "tmpi/object/session.h"
+#include "tmpi/rank/handle.h"
 
 void tm_end_job(const char *on, const char *call, int code, const char *why) {
   int number = tm_rank_number();
-  if (number >= 0)
-    fprintf(stderr, "tmpi: rank %d: %s on %s: %s\n", number, call, on, why);
-  else
+  if (number < 0)
     fprintf(stderr, "tmpi: %s: %s\n", call, why);
+  else if (on == NULL)
+    fprintf(stderr, "tmpi: rank %d: %s: %s\n", number, call, why);
+  else
+    fprintf(stderr, "tmpi: rank %d: %s on %s: %s\n", number, call, on, why);
   tm_job_abort(code > 0 && code < 128 ? code : 1);
 }
 
@@ -75,14 +78,18 @@ void tm_panic(const char *format, ...) {
   tm_job_abort(1);
 }
 
+static bool may_call(const struct tm_rank *rank) {
+  return rank != NULL &&
+         (mt_load_relaxed(&rank->stage) == TM_INITIALIZED || mt_load_relaxed(&rank->sessions) > 0);
+}
+
 struct tm_rank *tm_enter(const char *call) {
   struct tm_rank *rank = tm_rank_self();
-  if (rank == NULL ||
-      (mt_load_relaxed(&rank->stage) != TM_INITIALIZED && mt_load_relaxed(&rank->sessions) == 0))
-    tm_fail(NULL, call, MPI_ERR_OTHER,
-            rank != NULL && mt_load_relaxed(&rank->stage) == TM_FINALIZED
-                ? "called after MPI_Finalize() (call it before)"
-                : "called before MPI_Init() (call that first)");
+  if (mt_unlikely(!may_call(rank)))
+    tm_end_job(NULL, call, MPI_ERR_OTHER,
+               rank != NULL && mt_load_relaxed(&rank->stage) == TM_FINALIZED
+                   ? "called after MPI_Finalize() (call it before)"
+                   : "called before MPI_Init() (call that first)");
   return rank;
 }
 
@@ -108,7 +115,7 @@ int tm_get_type(struct tm_comm *comm, const char *call, MPI_Datatype handle,
 int tm_get_session(const char *call, MPI_Session handle, struct tm_session **session) {
   tm_enter(call);
   *session = (struct tm_session *)handle;
-  if ((uintptr_t)handle >= 0x1000 && (*session)->magic == TM_SESSION_MAGIC) return MPI_SUCCESS;
+  if (tm_handle_is_address(handle) && (*session)->magic == TM_SESSION_MAGIC) return MPI_SUCCESS;
   return tm_fail(
       NULL, call, MPI_ERR_SESSION, "the session is %s",
       handle == MPI_SESSION_NULL ? "MPI_SESSION_NULL" : "not valid: finalized, or never made");

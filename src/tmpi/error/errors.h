@@ -20,7 +20,8 @@ int tm_fail(struct tm_comm *comm, const char *call, int code, const char *format
 /** The same without a message of its own: that of the code's class. */
 int tm_fail_code(struct tm_comm *comm, const char *call, int code) __attribute__((cold));
 
-/** The calling rank, which may use MPI now; ends the job when it may not. */
+/** @return the calling rank. Before MPI_Init() and after MPI_Finalize() it ends the job, whatever
+ * the error handlers say: there is nothing the call could return to go on with. */
 struct tm_rank *tm_enter(const char *call);
 
 /** Looks the handle up. @return MPI_SUCCESS, or what tm_fail() returned. */

@@ -6,12 +6,14 @@
 #include "tmpi/layout/predefined.h"
 #include "tmpi/layout/recipe.h"
 #include "tmpi/layout/type.h"
+#include "tmpi/rank/handle.h"
 
 enum { HANDLE_LIMIT = 0x1000 }; /* no object lies below; predefined handles do */
 
 struct tm_type *tm_type_of(MPI_Datatype handle) {
   uintptr_t value = (uintptr_t)handle;
   if (value < HANDLE_LIMIT) return tm_type_predefined(value);
+  if (!tm_handle_is_address(handle)) return NULL;
   struct tm_type *type = (struct tm_type *)handle;
   return type->magic == TM_TYPE_MAGIC ? type : NULL;
 }

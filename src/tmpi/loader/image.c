@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "arch/program.h"
+#include "base/atomic.h"
 #include "os/map.h"
 
 enum { PAGE = 4096 };
@@ -16,9 +17,20 @@ enum { PAGE = 4096 };
 static size_t page_up(size_t value) { return (value + PAGE - 1) / PAGE * PAGE; }
 static size_t page_down(size_t value) { return value / PAGE * PAGE; }
 
+static char *refusal; /* [lock: of open.c] NULL: to stderr */
+
+void tm_refuse_into(char *text) { refusal = text; }
+
 bool tm_refuse(const char *path, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
+  if (refusal != NULL) {
+    int length = snprintf(refusal, TM_REFUSAL, "%s: ", path);
+    if (length > 0 && length < TM_REFUSAL)
+      vsnprintf(refusal + length, (size_t)(TM_REFUSAL - length), format, arguments);
+    va_end(arguments);
+    return false;
+  }
   fprintf(stderr, "tmpirun: cannot run '%s': ", path);
   vfprintf(stderr, format, arguments);
   fputc('\n', stderr);
@@ -170,6 +182,11 @@ const char *tm_image_dynamic_string(const struct tm_image *image, Elf64_Sxword t
   return NULL;
 }
 
+bool tm_image_is_loaded(const struct tm_image *image, int rank) {
+  /* OB-3 acquire: the opener has placed the copy; pairs OB-4 */
+  return image->opened == NULL || mt_load_acquire(&image->opened[rank]) != 0;
+}
+
 bool tm_image_has_static_tls(const struct tm_image *image) {
   return (tm_image_dynamic(image, DT_FLAGS) & DF_STATIC_TLS) != 0;
 }
@@ -211,6 +228,7 @@ struct tm_image *tm_image_drop(struct tm_image *image) {
   free(image->version_names);
   free(image->needs);
   free(image->maps);
+  free(image->opened);
   free(image->name);
   free(image->path);
   free(image);

@@ -91,6 +91,9 @@ struct tm_image {
   size_t place;          /* offset in a rank's slot */
   size_t tls_place;      /* likewise of its thread-locals */
   struct link_map *maps; /* of its copies, by rank */
+  uint8_t *opened; /* [atomic] by rank: whether it has opened the image; NULL: all have it from the
+                      start */
+  bool placing;    /* open.c: on the way to what it needs */
 };
 
 /** Reads a file and checks it. @return it, or NULL after a message. */
@@ -110,6 +113,9 @@ bool tm_image_in_file(const struct tm_image *image, size_t offset, size_t size);
 
 /** @return whether they lie in one part that the program may write to: what relocations change. */
 bool tm_image_writable(const struct tm_image *image, size_t offset, size_t size);
+
+/** @return whether a rank has a copy of the image. */
+bool tm_image_is_loaded(const struct tm_image *image, int rank);
 
 /** Prepares a search. version: NULL is any. */
 struct tm_wanted tm_want(const char *name, const char *version);
@@ -141,5 +147,9 @@ bool tm_damaged(const char *path, const char *what);
 
 /** Says why a file cannot be run: what, then in brackets what to do. @return false. */
 bool tm_refuse(const char *path, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+enum { TM_REFUSAL = 512 };
+/** From now on tm_refuse() writes into text, of TM_REFUSAL bytes; NULL: to stderr, as at first. */
+void tm_refuse_into(char *text);
 
 #endif

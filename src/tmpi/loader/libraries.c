@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/atomic.h"
 #include "os/map.h"
 #include "tmpi/loader/policy.h"
 #include "tmpi/loader/program.h"
@@ -22,14 +23,21 @@ static bool no_memory(const struct tm_program *program) {
   return tm_refuse(program->images[0]->path, "no memory for its libraries (free some)");
 }
 
+/* The list may move while others read it, and they keep what they have read: the old one stays. */
+static bool make_room(struct tm_program *program) {
+  int room = program->image_room * 2 + 16;
+  struct tm_image **larger = calloc((size_t)room, sizeof(struct tm_image *));
+  if (larger == NULL) return false;
+  for (int i = 0; i < program->image_count; i++) larger[i] = program->images[i];
+  if (program->visible_count == 0) free(program->images);
+  mt_store_relaxed(&program->images, larger); /* relaxed: what is visible is the same in both */
+  program->image_room = room;
+  return true;
+}
+
 bool tm_program_add(struct tm_program *program, struct tm_image *image) {
-  if (program->image_count == program->image_room) {
-    int room = program->image_room * 2 + 16;
-    struct tm_image **larger = realloc(program->images, (size_t)room * sizeof(struct tm_image *));
-    if (larger == NULL) return tm_refuse(image->path, "no memory (free some)");
-    program->images = larger;
-    program->image_room = room;
-  }
+  if (program->image_count == program->image_room && !make_room(program))
+    return tm_refuse(image->path, "no memory (free some)");
   program->images[program->image_count++] = image;
   return true;
 }
@@ -54,7 +62,7 @@ static bool has_name(const struct tm_image *image, const char *name) {
          (own != NULL && strcmp(own, name) == 0);
 }
 
-static struct tm_image *find_by_name(const struct tm_program *program, const char *name) {
+struct tm_image *tm_program_find_image(const struct tm_program *program, const char *name) {
   for (int i = 1; i < program->image_count; i++)
     if (has_name(program->images[i], name)) return program->images[i];
   return NULL;
@@ -83,7 +91,7 @@ static bool share_needs(struct tm_program *program, const struct link_map *map) 
     if (tm_policy_is_other_mpi(name)) return refuse_other_mpi(program, map->l_name, name);
     if (tm_policy_is_language(name) || tm_policy_shared(name) != NULL) continue;
     if (!tm_policy_share(name)) return no_memory(program);
-    if (find_by_name(program, name) != NULL) program->walk_again = true;
+    if (tm_program_find_image(program, name) != NULL) program->walk_again = true;
     struct link_map *needed;
     void *handle = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
     if (handle != NULL && dlinfo(handle, RTLD_DI_LINKMAP, &needed) == 0 &&
@@ -147,8 +155,8 @@ static bool share_static_tls(struct tm_program *program, const struct tm_image *
   return add_shared(program, program->images[0], user, "thread-locals at fixed places", need);
 }
 
-static bool add_private(struct tm_program *program, struct tm_image *from, const char *name,
-                        struct tm_need *need) {
+bool tm_program_add_private(struct tm_program *program, struct tm_image *from, const char *name,
+                            struct tm_need *need) {
   char where[PATH_MAX];
   if (!tm_search(from, name, where))
     return tm_refuse(from->path,
@@ -193,11 +201,11 @@ static bool add_library(struct tm_program *program, struct tm_image *from, const
                         struct tm_need *need) {
   if (tm_policy_is_other_mpi(name))
     return refuse_other_mpi(program, from == program->images[0] ? NULL : from->path, name);
-  need->image = find_by_name(program, name);
+  need->image = tm_program_find_image(program, name);
   if (need->image != NULL) return true;
   const char *why = why_shared(name);
   return why != NULL ? add_shared(program, from, name, why, need)
-                     : add_private(program, from, name, need);
+                     : tm_program_add_private(program, from, name, need);
 }
 
 bool tm_program_find_needs(struct tm_program *program, struct tm_image *image) {
@@ -236,15 +244,10 @@ static bool asks_for(const struct tm_image *image, const struct tm_image *librar
   return false;
 }
 
-/* A program that loads objects itself may load C++ code, and libmltp moves the exceptions of the
- * C++ runtime that is there when it starts. Others do without: to load it takes half a millisecond.
- */
-static void expect_cxx(const struct tm_program *program) {
+bool tm_program_opens(const struct tm_program *program) {
   for (int i = 0; i < program->image_count; i++)
-    if (asks(program->images[i], "dlopen")) {
-      dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_GLOBAL); /* absent: nothing can load C++ code */
-      return;
-    }
+    if (asks(program->images[i], "dlopen") || asks(program->images[i], "dlsym")) return true;
+  return false;
 }
 
 static bool add_rank_library(struct tm_program *program) {
@@ -282,6 +285,5 @@ bool tm_program_find_libraries(struct tm_program *program) {
     for (int i = 0; i < program->image_count; i++) /* grows meanwhile */
       if (!tm_program_find_needs(program, program->images[i])) return false;
   } while (program->walk_again);
-  expect_cxx(program);
   return add_rank_library(program);
 }

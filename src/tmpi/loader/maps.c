@@ -22,9 +22,7 @@ struct link_map *tm_program_map(const struct tm_program *program, int rank, int 
   return &program->images[image]->maps[rank];
 }
 
-/* The copies of an image, in a list behind that of the image before. */
-static bool make_maps(const struct tm_program *program, struct tm_image *image,
-                      struct link_map *last) {
+bool tm_program_make_maps_of(const struct tm_program *program, struct tm_image *image) {
   size_t ranks = (size_t)program->ranks;
   image->maps = calloc(ranks, sizeof *image->maps);
   if (image->maps == NULL) return false;
@@ -34,19 +32,24 @@ static bool make_maps(const struct tm_program *program, struct tm_image *image,
         .l_addr = (uintptr_t)base,
         .l_name = image->path,
         .l_ld = (Elf64_Dyn *)(base + ((const char *)image->dynamic - image->pristine)),
-        .l_prev = last,
     };
-    if (last != NULL) last->l_next = &image->maps[rank];
-    last = &image->maps[rank];
   }
   return true;
 }
 
+static struct link_map *last; /* of the list */
+
+void tm_program_list_map(struct link_map *map) {
+  map->l_prev = last;
+  if (last != NULL) last->l_next = map;
+  last = map;
+}
+
 bool tm_program_make_maps(struct tm_program *program) {
-  struct link_map *last = NULL;
   for (int i = 0; i < program->image_count; i++) {
-    if (!make_maps(program, program->images[i], last)) return false;
-    last = &program->images[i]->maps[program->ranks - 1];
+    if (!tm_program_make_maps_of(program, program->images[i])) return false;
+    for (int rank = 0; rank < program->ranks; rank++)
+      tm_program_list_map(&program->images[i]->maps[rank]);
   }
   return true;
 }

@@ -2,11 +2,12 @@
 /* Slots: their layout, and how one is filled. */
 #include "tmpi/loader/program.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/atomic.h"
 #include "os/map.h"
+#include "tmpi/loader/open.h"
 
 enum { PAGE = 4096 };
 
@@ -37,16 +38,19 @@ const struct tm_image *tm_program_image_at(const struct tm_program *program, con
   int rank = tm_program_rank_of(program, address);
   if (rank < 0) return NULL;
   size_t at = (size_t)((const char *)address - slot_of(program, rank));
-  int first = 0, end = program->image_count; /* images lie in this order */
+  /* OB-1 acquire: sees the images that this count covers, and their list; pairs OB-2 */
+  int first = 0, end = mt_load_acquire(&program->visible_count); /* they lie in this order */
+  struct tm_image *const *images = program->images;
   while (end - first > 1) {
     int middle = first + (end - first) / 2;
-    if (program->images[middle]->place <= at)
+    if (images[middle]->place <= at)
       first = middle;
     else
       end = middle;
   }
-  *offset = at - program->images[first]->place;
-  return *offset < program->images[first]->span ? program->images[first] : NULL;
+  *offset = at - images[first]->place;
+  return *offset < images[first]->span && tm_image_is_loaded(images[first], rank) ? images[first]
+                                                                                  : NULL;
 }
 
 const void *tm_program_entry(const struct tm_program *program, int rank) {
@@ -73,6 +77,13 @@ void tm_program_lay_out(struct tm_program *program) {
     image->tls_place = at;
     at += image->tls_size;
   }
+  program->locals_size = at - program->locals_place;
+  if (program->opened != NULL) {
+    program->locals_size += TM_OPEN_LOCALS;
+    at = align_up(program->locals_place + program->locals_size, align);
+  }
+  program->open_place = at;
+  if (program->opened != NULL) at += tm_open_room(program->ranks);
   program->align = align > locals_align ? align : locals_align;
   program->slot = align_up(at, program->align);
 }
@@ -125,7 +136,8 @@ static bool make_arena(struct tm_program *program) {
   char *memory = os_map_memory(size + more);
   if (memory == NULL) return false;
   program->arena = (char *)align_up((uintptr_t)memory, program->align);
-  if (__lsan_register_root_region != NULL) __lsan_register_root_region(program->arena, size);
+  for (int i = 0; __lsan_register_root_region != NULL && i < program->ranks; i++)
+    __lsan_register_root_region(slot_of(program, i), program->open_place);
   return true;
 }
 
@@ -142,7 +154,9 @@ static bool read_program(struct tm_program *program, const char *path) {
   if (!program->images[0]->is_executable)
     return tm_refuse(path, "it is a library, not a program (link a program by tmpicc)");
   if (!tm_program_find_libraries(program) || !find_order(program)) return false;
+  if (!tm_open_prepare(program)) return false;
   tm_program_lay_out(program);
+  program->start_count = program->visible_count = program->image_count;
   if (!tm_program_relocate(program)) return false;
   if (make_arena(program) && tm_program_make_maps(program)) return true;
   return tm_refuse(path,
@@ -158,31 +172,6 @@ struct tm_program *tm_program_read(const char *path, int ranks,
   if (!read_program(&program, path)) return NULL;
   tm_the_program = &program;
   return tm_the_program;
-}
-
-/* ---- thread-locals */
-
-char *tm_program_locals(const struct tm_program *program, int rank) {
-  return slot_of(program, rank) + program->locals_place;
-}
-
-/* Their first values are in the rank's images, where the relocations have been done. */
-static void fill_locals(const struct tm_program *program, int rank, char *locals) {
-  for (int i = 0; i < program->image_count; i++) {
-    const struct tm_image *image = program->images[i];
-    if (image->tls_size > 0)
-      memcpy(locals + (image->tls_place - program->locals_place),
-             slot_of(program, rank) + image->place + image->tls_start, image->tls_file_size);
-  }
-}
-
-int tm_program_copy_locals(const struct tm_program *program, int rank, char **copy) {
-  size_t size = program->slot - program->locals_place;
-  *copy = size > 0 ? aligned_alloc(program->locals_align, size) : NULL;
-  if (*copy == NULL) return size > 0 ? ENOMEM : 0;
-  memset(*copy, 0, size);
-  fill_locals(program, rank, *copy);
-  return 0;
 }
 
 /* ---- filling a slot */
@@ -214,7 +203,9 @@ static bool map_segments(const struct tm_image *image, int s, int count, char *b
       strerror(error));
 }
 
-static bool place_image(const struct tm_image *image, char *base, int rank) {
+bool tm_program_place_image(const struct tm_program *program, const struct tm_image *image,
+                            int rank) {
+  char *base = slot_of(program, rank) + image->place;
   for (int i = 0; i < image->segment_count;) {
     const struct tm_segment *s = &image->segments[i];
     int count = s->writable ? 1 : tm_program_mapped_together(image, i);
@@ -247,20 +238,25 @@ static void make_choice(const struct tm_program *program, struct tm_choice *choi
     memcpy(slot + choice->at, &choice->value, sizeof choice->value);
 }
 
-bool tm_program_place(struct tm_program *program, int rank) {
+void tm_program_apply(const struct tm_program *program, struct tm_bindings *bindings, int rank) {
   char *slot = slot_of(program, rank);
-  for (int i = 0; i < program->image_count; i++)
-    if (!place_image(program->images[i], slot + program->images[i]->place, rank)) return false;
-  for (size_t i = 0; i < program->record_count; i++)
-    store_address(slot, program->records[i].at, program->records[i].value);
-  for (size_t i = 0; i < program->copy_count; i++) {
-    const struct tm_copy *copy = &program->copies[i];
+  for (size_t i = 0; i < bindings->record_count; i++)
+    store_address(slot, bindings->records[i].at, bindings->records[i].value);
+  for (size_t i = 0; i < bindings->copy_count; i++) {
+    const struct tm_copy *copy = &bindings->copies[i];
     memcpy(slot + copy->at, copy->from != NULL ? copy->from : slot + copy->private_from,
            copy->size);
   }
-  for (size_t i = 0; i < program->choice_count; i++)
-    make_choice(program, &program->choices[i], slot);
-  fill_locals(program, rank, tm_program_locals(program, rank));
+  for (size_t i = 0; i < bindings->choice_count; i++)
+    make_choice(program, &bindings->choices[i], slot);
+}
+
+bool tm_program_place(struct tm_program *program, int rank) {
+  for (int i = 0; i < program->start_count; i++)
+    if (!tm_program_place_image(program, program->images[i], rank)) return false;
+  tm_program_apply(program, &program->bindings, rank);
+  for (int i = 0; i < program->start_count; i++)
+    tm_program_fill_locals(program, program->images[i], rank, tm_program_locals(program, rank));
   return true;
 }
 
@@ -271,35 +267,38 @@ static void run_constructors(const char *base, const struct tm_table *table, int
     functions[i](argc, argv, environment);
 }
 
-static void construct(const struct tm_image *image, const char *slot, int argc, char **argv,
-                      char **environment) {
-  const char *base = slot + image->place;
+void tm_program_construct_image(const struct tm_program *program, const struct tm_image *image,
+                                int rank, int argc, char **argv, char **environment) {
+  const char *base = slot_of(program, rank) + image->place;
   if (image->init != 0) ((constructor *)(base + image->init))(argc, argv, environment);
   run_constructors(base, &image->init_array, argc, argv, environment);
 }
 
 void tm_program_construct_libraries(const struct tm_program *program, int rank, int argc,
                                     char **argv, char **environment) {
-  const char *slot = slot_of(program, rank);
-  run_constructors(slot + program->images[0]->place, &program->images[0]->preinit_array, argc, argv,
-                   environment);
-  for (int i = 0; i < program->image_count; i++)
+  run_constructors(slot_of(program, rank) + program->images[0]->place,
+                   &program->images[0]->preinit_array, argc, argv, environment);
+  for (int i = 0; i < program->start_count; i++)
     if (program->order[i] != 0)
-      construct(program->images[program->order[i]], slot, argc, argv, environment);
+      tm_program_construct_image(program, program->images[program->order[i]], rank, argc, argv,
+                                 environment);
 }
 
 void tm_program_construct(const struct tm_program *program, int rank, int argc, char **argv,
                           char **environment) {
-  construct(program->images[0], slot_of(program, rank), argc, argv, environment);
+  tm_program_construct_image(program, program->images[0], rank, argc, argv, environment);
+}
+
+void tm_program_destruct_image(const struct tm_program *program, const struct tm_image *image,
+                               int rank) {
+  const char *base = slot_of(program, rank) + image->place;
+  destructor *const *functions = (destructor *const *)(base + image->fini_array.at);
+  for (size_t n = image->fini_array.size / sizeof *functions; n > 0; n--) functions[n - 1]();
+  if (image->fini != 0) ((destructor *)(base + image->fini))();
 }
 
 void tm_program_destruct(const struct tm_program *program, int rank) {
-  const char *slot = slot_of(program, rank);
-  for (int i = program->image_count - 1; i >= 0; i--) {
-    const struct tm_image *image = program->images[program->order[i]];
-    const char *base = slot + image->place;
-    destructor *const *functions = (destructor *const *)(base + image->fini_array.at);
-    for (size_t n = image->fini_array.size / sizeof *functions; n > 0; n--) functions[n - 1]();
-    if (image->fini != 0) ((destructor *)(base + image->fini))();
-  }
+  tm_open_destruct(program, rank);
+  for (int i = program->start_count - 1; i >= 0; i--)
+    tm_program_destruct_image(program, program->images[program->order[i]], rank);
 }

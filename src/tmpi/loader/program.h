@@ -51,26 +51,39 @@ struct tm_shared {
   const char *name, *why;
 };
 
-struct tm_program {
-  struct tm_image **images; /* 0: the application; then breadth first */
-  int image_count, image_room;
-  int *order; /* of constructors: each image behind all that it needs; program.c */
-  struct tm_shared *shared;
-  int shared_count;
-  bool walk_again; /* libraries.c */
+/** What the relocations of images ask for, looked up once. */
+struct tm_bindings {
+  struct tm_image **scope; /* images that are searched for symbols, in this order */
+  int scope_count;
+  const void *(*override)(const char *name); /* functions that take the place of libc's */
   struct tm_record *records;
   size_t record_count, record_room;
   struct tm_copy *copies;
   size_t copy_count;
   struct tm_choice *choices;
   size_t choice_count;
+};
+
+struct tm_program {
+  struct tm_image **images; /* 0: the application; then breadth first; then what ranks open */
+  int image_count, image_room;
+  int start_count;   /* images that all ranks have from the start */
+  int visible_count; /* [atomic] images that others than their loader may look at */
+  int *order;        /* of constructors: each image behind all that it needs; program.c */
+  struct tm_shared *shared;
+  int shared_count;
+  bool walk_again; /* libraries.c */
+  struct tm_bindings bindings;
   char *arena;
   size_t slot;         /* bytes */
   size_t align;        /* of a slot */
-  size_t locals_place; /* of the thread-locals, in a slot; to its end */
+  size_t locals_place; /* of the thread-locals, in a slot */
+  size_t locals_size;  /* with room for those of objects that ranks open */
   size_t locals_align;
+  size_t open_place; /* of objects that ranks open, in a slot; to its end. No room: at its end */
+  struct tm_opened *opened; /* by rank; NULL: the program opens none; open.h */
   int ranks;
-  const void *(*override)(const char *name); /* functions that take the place of libc's */
+  const void *(*override)(const char *name);
 };
 
 /** Reads a program and what it needs, and prepares slots for so many ranks. override may be
@@ -101,9 +114,16 @@ int tm_program_rank_of(const struct tm_program *program, const void *address);
 /** @return a rank's thread-locals. */
 char *tm_program_locals(const struct tm_program *program, int rank);
 
-/** Makes thread-locals for one more thread of a rank; free() them. *copy: NULL if there are none.
+/** Makes thread-locals for one more thread of a rank. *copy: NULL if there are none.
  * @return 0 or ENOMEM. */
 int tm_program_copy_locals(const struct tm_program *program, int rank, char **copy);
+
+/** Frees them; NULL: nothing. */
+void tm_program_free_locals(char *copy);
+
+/** locals.c: gives the thread-locals of an image their first values in all threads of a rank. */
+void tm_program_start_locals(const struct tm_program *program, const struct tm_image *image,
+                             int rank);
 
 /** @return the image an address of a rank's lies in, and where; NULL: none. */
 const struct tm_image *tm_program_image_at(const struct tm_program *program, const void *address,
@@ -126,13 +146,33 @@ bool tm_program_fits(const struct tm_program *program);
 /** @return the bytes of memory that a rank's copy of an image takes when it is made. */
 size_t tm_program_memory_of(const struct tm_image *image);
 
-/* relocate.c */
+/* relocate.c: each returns false after a message. */
 bool tm_program_relocate(struct tm_program *program);
+bool tm_bind_image(struct tm_bindings *to, const struct tm_image *image);
+void tm_bindings_drop(struct tm_bindings *bindings);
+
+/** Places an image in a rank's slot, as yet without its relocations. @return false after a message.
+ */
+bool tm_program_place_image(const struct tm_program *program, const struct tm_image *image,
+                            int rank);
+/** Does in a rank's slot what bindings say. */
+void tm_program_apply(const struct tm_program *program, struct tm_bindings *bindings, int rank);
+/** Gives the thread-locals of an image their first values, in one thread's block. */
+void tm_program_fill_locals(const struct tm_program *program, const struct tm_image *image,
+                            int rank, char *locals);
+/** Runs the constructors of one image of a rank; its destructors. */
+void tm_program_construct_image(const struct tm_program *program, const struct tm_image *image,
+                                int rank, int argc, char **argv, char **environment);
+void tm_program_destruct_image(const struct tm_program *program, const struct tm_image *image,
+                               int rank);
 
 /* maps.c: lists of the copies, one entry for each image of each rank. */
 struct link_map *tm_program_map(const struct tm_program *program, int rank, int image);
 /** @return false: no memory. */
 bool tm_program_make_maps(struct tm_program *program);
+/** Makes the entries of one image; tm_program_list_map() shows that of a rank. */
+bool tm_program_make_maps_of(const struct tm_program *program, struct tm_image *image);
+void tm_program_list_map(struct link_map *map);
 /** Shows debuggers where the copies are. now: one that watches is to look at once. */
 void tm_program_publish(const struct tm_program *program, bool now);
 /** @return whether a debugger runs this process. */
@@ -142,5 +182,12 @@ bool tm_program_is_watched(void);
 bool tm_program_find_libraries(struct tm_program *program);
 bool tm_program_find_needs(struct tm_program *program, struct tm_image *image);
 bool tm_program_add(struct tm_program *program, struct tm_image *image);
+/** Finds a library that an image needs and adds it, unless it is there. */
+bool tm_program_add_private(struct tm_program *program, struct tm_image *from, const char *name,
+                            struct tm_need *need);
+/** @return the library that is known by a name; NULL: none. */
+struct tm_image *tm_program_find_image(const struct tm_program *program, const char *name);
+/** @return whether the program, or a library of it, calls dlopen(). */
+bool tm_program_opens(const struct tm_program *program);
 
 #endif

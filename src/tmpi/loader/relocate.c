@@ -39,10 +39,10 @@ static uintptr_t find_shared(const struct tm_image *image, size_t index, const c
   return (uintptr_t)(first == NULL || same_library ? versioned : first);
 }
 
-static bool find_private(const struct tm_program *program, const struct tm_wanted *wanted, int from,
+static bool find_private(const struct tm_bindings *to, const struct tm_wanted *wanted, int from,
                          struct found *found) {
-  for (int i = from; i < program->image_count; i++) {
-    found->image = program->images[i];
+  for (int i = from; i < to->scope_count; i++) {
+    found->image = to->scope[i];
     found->symbol = tm_image_find(found->image, wanted);
     if (found->symbol != NULL) return true;
   }
@@ -62,7 +62,7 @@ static bool is_symbolic(const struct tm_image *image) {
 }
 
 /* @return false after a message. A weak symbol nobody has is at address 0. */
-static bool find(const struct tm_program *program, const struct tm_image *image, size_t index,
+static bool find(const struct tm_bindings *to, const struct tm_image *image, size_t index,
                  struct found *found) {
   *found = (struct found){NULL, NULL, 0};
   if (!check_symbol(image, index)) return false;
@@ -83,8 +83,8 @@ static bool find(const struct tm_program *program, const struct tm_image *image,
     found->symbol = tm_image_find(image, &wanted);
     if (found->symbol != NULL) return true;
   }
-  if (find_private(program, &wanted, 0, found)) return true;
-  if (program->override != NULL) found->address = (uintptr_t)program->override(name);
+  if (find_private(to, &wanted, 0, found)) return true;
+  if (to->override != NULL) found->address = (uintptr_t)to->override(name);
   if (found->address != 0) return true;
   found->address = find_shared(image, index, name);
   if (found->address != 0 || ELF64_ST_BIND(symbol->st_info) == STB_WEAK) return true;
@@ -102,13 +102,12 @@ static bool grow(void **array, size_t count, size_t size) {
   return true;
 }
 
-static bool add_record(struct tm_program *program, size_t at, size_t value) {
-  if (program->record_count == program->record_room) {
-    program->record_room = program->record_room * 2 + 1024;
-    if (!grow((void **)&program->records, program->record_room, sizeof *program->records))
-      return false;
+static bool add_record(struct tm_bindings *to, size_t at, size_t value) {
+  if (to->record_count == to->record_room) {
+    to->record_room = to->record_room * 2 + 1024;
+    if (!grow((void **)&to->records, to->record_room, sizeof *to->records)) return false;
   }
-  program->records[program->record_count++] = (struct tm_record){at, value};
+  to->records[to->record_count++] = (struct tm_record){at, value};
   return true;
 }
 
@@ -120,7 +119,7 @@ static size_t shared_size(const void *address) {
   return known && symbol != NULL ? symbol->st_size : 0;
 }
 
-static bool add_copy(struct tm_program *program, const struct tm_image *image, size_t index,
+static bool add_copy(struct tm_bindings *to, const struct tm_image *image, size_t index,
                      size_t at) {
   const Elf64_Sym *symbol = (const Elf64_Sym *)(image->pristine + image->symbols.at) + index;
   const char *name = tm_image_string(image, symbol->st_name);
@@ -128,7 +127,7 @@ static bool add_copy(struct tm_program *program, const struct tm_image *image, s
   struct found found;
   size_t size; /* of what is copied: it may be less than there is room for */
   struct tm_wanted wanted = tm_want(name, tm_image_version(image, index));
-  if (find_private(program, &wanted, 1, &found)) {
+  if (find_private(to, &wanted, 1, &found)) {
     copy.private_from = found.image->place + found.symbol->st_value;
     size = found.symbol->st_size;
   } else {
@@ -142,20 +141,19 @@ static bool add_copy(struct tm_program *program, const struct tm_image *image, s
   if (!tm_image_writable(image, at, copy.size) ||
       (found.image != NULL && !tm_image_inside(found.image, found.symbol->st_value, size)))
     return tm_refuse(image->path, "the file is damaged: '%s' lies outside (build it again)", name);
-  if (!grow((void **)&program->copies, program->copy_count + 1, sizeof copy)) return false;
-  program->copies[program->copy_count++] = copy;
+  if (!grow((void **)&to->copies, to->copy_count + 1, sizeof copy)) return false;
+  to->copies[to->copy_count++] = copy;
   return true;
 }
 
-static bool add_choice(struct tm_program *program, size_t at, size_t function) {
-  if (!grow((void **)&program->choices, program->choice_count + 1, sizeof *program->choices))
-    return false;
-  program->choices[program->choice_count++] = (struct tm_choice){.at = at, .function = function};
+static bool add_choice(struct tm_bindings *to, size_t at, size_t function) {
+  if (!grow((void **)&to->choices, to->choice_count + 1, sizeof *to->choices)) return false;
+  to->choices[to->choice_count++] = (struct tm_choice){.at = at, .function = function};
   return true;
 }
 
 /* The value of a symbol goes where the relocation says. */
-static bool relocate_symbol(struct tm_program *program, const struct tm_image *image, size_t at,
+static bool relocate_symbol(struct tm_bindings *to, const struct tm_image *image, size_t at,
                             const struct found *found, size_t addend) {
   if (found->image == NULL) {
     uintptr_t value = found->address != 0 ? found->address + addend : 0;
@@ -164,25 +162,24 @@ static bool relocate_symbol(struct tm_program *program, const struct tm_image *i
   }
   size_t value = found->image->place + found->symbol->st_value + addend;
   if (ELF64_ST_TYPE(found->symbol->st_info) == STT_GNU_IFUNC)
-    return add_choice(program, image->place + at, value);
-  return add_record(program, image->place + at, value);
+    return add_choice(to, image->place + at, value);
+  return add_record(to, image->place + at, value);
 }
 
-static bool relocate_tls(struct tm_program *program, const struct tm_image *image, size_t at,
+static bool relocate_tls(struct tm_bindings *to, const struct tm_image *image, size_t at,
                          const struct found *found, enum mt_arch_reloc kind, size_t addend) {
   if (found->image == NULL)
     return tm_refuse(image->path,
                      "it uses a thread-local variable of a library that all ranks "
                      "share (build that library with the program)");
   if (kind == MT_RELOC_TLS_MODULE)
-    return add_record(program, image->place + at, found->image->tls_place);
+    return add_record(to, image->place + at, found->image->tls_place);
   size_t offset = found->symbol->st_value + addend;
   memcpy(image->pristine + at, &offset, sizeof offset);
   return true;
 }
 
-static bool relocate(struct tm_program *program, const struct tm_image *image,
-                     const Elf64_Rela *rela) {
+static bool relocate(struct tm_bindings *to, const struct tm_image *image, const Elf64_Rela *rela) {
   struct found found;
   enum mt_arch_reloc kind = mt_arch_reloc(ELF64_R_TYPE(rela->r_info));
   size_t index = ELF64_R_SYM(rela->r_info), at = rela->r_offset, addend = (size_t)rela->r_addend;
@@ -191,16 +188,14 @@ static bool relocate(struct tm_program *program, const struct tm_image *image,
     return tm_refuse(image->path,
                      "the file is damaged: a relocation lies outside (build it again)");
   switch (kind) {
-    case MT_RELOC_RELATIVE: return add_record(program, image->place + at, image->place + addend);
-    case MT_RELOC_INDIRECT: return add_choice(program, image->place + at, image->place + addend);
-    case MT_RELOC_COPY: return check_symbol(image, index) && add_copy(program, image, index, at);
+    case MT_RELOC_RELATIVE: return add_record(to, image->place + at, image->place + addend);
+    case MT_RELOC_INDIRECT: return add_choice(to, image->place + at, image->place + addend);
+    case MT_RELOC_COPY: return check_symbol(image, index) && add_copy(to, image, index, at);
     case MT_RELOC_SYMBOL:
-      return find(program, image, index, &found) &&
-             relocate_symbol(program, image, at, &found, addend);
+      return find(to, image, index, &found) && relocate_symbol(to, image, at, &found, addend);
     case MT_RELOC_TLS_MODULE:
     case MT_RELOC_TLS_OFFSET:
-      return find(program, image, index, &found) &&
-             relocate_tls(program, image, at, &found, kind, addend);
+      return find(to, image, index, &found) && relocate_tls(to, image, at, &found, kind, addend);
     case MT_RELOC_TLS_STATIC:
       return tm_refuse(image->path,
                        "its thread-local variables are at fixed places (compile all "
@@ -211,35 +206,35 @@ static bool relocate(struct tm_program *program, const struct tm_image *image,
   }
 }
 
-static bool relocate_table(struct tm_program *program, const struct tm_image *image,
+static bool relocate_table(struct tm_bindings *to, const struct tm_image *image,
                            const struct tm_table *table) {
   const Elf64_Rela *relas = (const Elf64_Rela *)(image->pristine + table->at);
   for (size_t i = 0; i < table->size / sizeof *relas; i++)
-    if (!relocate(program, image, &relas[i])) return false;
+    if (!relocate(to, image, &relas[i])) return false;
   return true;
 }
 
-static bool relocate_word(struct tm_program *program, const struct tm_image *image, size_t at) {
+static bool relocate_word(struct tm_bindings *to, const struct tm_image *image, size_t at) {
   size_t addend;
   if (!tm_image_writable(image, at, sizeof addend))
     return tm_refuse(image->path,
                      "the file is damaged: a relocation lies outside (build it again)");
   memcpy(&addend, image->pristine + at, sizeof addend);
-  return add_record(program, image->place + at, image->place + addend);
+  return add_record(to, image->place + at, image->place + addend);
 }
 
 /* DT_RELR: an even word is an address; an odd one a bitmap of the 63 words that follow. */
-static bool relocate_relative(struct tm_program *program, const struct tm_image *image) {
+static bool relocate_relative(struct tm_bindings *to, const struct tm_image *image) {
   const uint64_t *words = (const uint64_t *)(image->pristine + image->relative.at);
   size_t next = 0;
   for (size_t i = 0; i < image->relative.size / sizeof *words; i++) {
     if (words[i] % 2 == 0) {
-      if (!relocate_word(program, image, words[i])) return false;
+      if (!relocate_word(to, image, words[i])) return false;
       next = words[i] + 8;
       continue;
     }
     for (unsigned bit = 1; bit < 64; bit++)
-      if ((words[i] >> bit & 1) != 0 && !relocate_word(program, image, next + (bit - 1) * 8))
+      if ((words[i] >> bit & 1) != 0 && !relocate_word(to, image, next + (bit - 1) * 8))
         return false;
     next += (size_t)63 * 8;
   }
@@ -254,7 +249,21 @@ static bool has_own_blocks(const struct tm_image *application) {
          (tm_image_dynamic(application, DT_FLAGS_1) & DF_1_PIE) == 0;
 }
 
+bool tm_bind_image(struct tm_bindings *to, const struct tm_image *image) {
+  return relocate_relative(to, image) && relocate_table(to, image, &image->relocations) &&
+         relocate_table(to, image, &image->plt_relocations);
+}
+
+void tm_bindings_drop(struct tm_bindings *bindings) {
+  free(bindings->records);
+  free(bindings->copies);
+  free(bindings->choices);
+}
+
 bool tm_program_relocate(struct tm_program *program) {
+  program->bindings.scope = program->images;
+  program->bindings.scope_count = program->image_count;
+  program->bindings.override = program->override;
   for (int i = 0; i < program->image_count; i++) {
     const struct tm_image *image = program->images[i];
     bool fixed_tls = i == 0 && image->tls_size != 0 && !has_own_blocks(image);
@@ -262,10 +271,7 @@ bool tm_program_relocate(struct tm_program *program) {
       return tm_refuse(image->path,
                        "it has thread-local variables and was not linked by tmpicc: "
                        "ranks would share them (link it by tmpicc)");
-    if (!relocate_relative(program, image) ||
-        !relocate_table(program, image, &image->relocations) ||
-        !relocate_table(program, image, &image->plt_relocations))
-      return false;
+    if (!tm_bind_image(&program->bindings, image)) return false;
   }
   return true;
 }

@@ -7,7 +7,9 @@
 #include <link.h>
 #include <string.h>
 
+#include "base/atomic.h"
 #include "tmpi/loader/program.h"
+#include "tmpi/rank/rank.h"
 
 #define SHOWN __attribute__((visibility("default")))
 
@@ -45,9 +47,12 @@ SHOWN int dl_iterate_phdr(int (*callback)(struct dl_phdr_info *, size_t, void *)
   if (libc == NULL) *(void **)&libc = dlsym(RTLD_NEXT, "dl_iterate_phdr");
   int result = libc(callback, data);
   const struct tm_program *program = tm_the_program;
-  int rank = tm_program_rank_of(program, __builtin_return_address(0));
-  for (int i = 0; rank >= 0 && result == 0 && i < program->image_count; i++) {
+  int rank = tm_rank_number();
+  /* OB-6 acquire: as OB-1; pairs OB-2 */
+  int count = program != NULL && rank >= 0 ? mt_load_acquire(&program->visible_count) : 0;
+  for (int i = 0; result == 0 && i < count; i++) {
     const struct tm_image *image = program->images[i];
+    if (!tm_image_is_loaded(image, rank)) continue;
     const char *base = program->arena + (size_t)rank * program->slot + image->place;
     struct dl_phdr_info info;
     memset(&info, 0, sizeof info);

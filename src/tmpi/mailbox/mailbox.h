@@ -90,6 +90,7 @@ struct tm_request {
   struct tm_type *type;        /* [const] holds a reference */
   struct tm_message *message;  /* [const] of a receive: what a matched probe took */
   struct tm_rank *dest;        /* [const] of a send: the receiver */
+  struct tm_buffer *buffered;  /* [rank] of a buffered send: where it counts */
 
   /* what a status tells, set before done */
   int source, tag, error;
@@ -108,6 +109,8 @@ struct tm_request {
 
 enum { TM_REQUEST_MAGIC = 0x7e9e57 };
 
+enum { TM_MESSAGE_MAGIC = 0x3e55a9e };
+
 /** A message that came before its receive. */
 struct tm_message {
   struct tm_entry entry;       /* [ilock] */
@@ -118,6 +121,8 @@ struct tm_message {
   struct tm_buffer *buffer;    /* [const] counted there as not received yet; NULL: not */
   struct tm_type *type;        /* [const] it was sent as, held; NULL: nobody wants to know */
   size_t count;                /* [const] elements of it */
+  struct tm_comm *comm;        /* [rank] held since a matched probe took it; NULL: none has */
+  uint32_t magic;              /* [rank] TM_MESSAGE_MAGIC since then: it has a handle */
   bool is_cell;                /* [const] there is room for TM_CELL_BYTES */
   char data[];                 /* [const] packed */
 };
@@ -137,6 +142,7 @@ struct tm_mailbox {
 /** The account of MPI_Buffer_attach(): bsend_buffer.c. */
 struct tm_buffer {
   uint32_t ilock;
+  int refs;                  /* [ilock] that it is attached, and threads that wait for it */
   void *address;             /* [const] */
   size_t size;               /* [const] */
   size_t used;               /* [ilock] */

@@ -3,6 +3,8 @@
  * The buffer of buffered sends. Its memory is not used: a message is copied to memory of its own;
  * what is kept here is the account of what the standard lets a program rely on.
  */
+#include <stdlib.h>
+
 #include "core/internal/locks.h"
 #include "core/internal/park.h"
 #include "core/internal/thread.h"
@@ -15,19 +17,42 @@
  * the ABI; programs that attach a little less than they should run on others too. */
 enum { COST = 64 };
 
-struct tm_buffer *tm_buffer_of(const struct tm_request *request) {
+static struct tm_buffer *buffer_of(const struct tm_request *request) {
   const struct tm_comm *comm = request->comm;
   if (comm->buffer != NULL) return comm->buffer;
   if (comm->session != NULL && comm->session->buffer != NULL) return comm->session->buffer;
   return request->owner->buffer;
 }
 
-bool tm_buffer_take(struct tm_buffer *buffer, size_t bytes) {
+static bool take(struct tm_buffer *buffer, size_t bytes) {
   mti_lock(&buffer->ilock);
   bool room = bytes + COST <= buffer->size - buffer->used;
   if (room) buffer->used += bytes + COST;
   mti_unlock(&buffer->ilock);
   return room;
+}
+
+/* Under the owner's lock, so that no thread detaches the buffer in between: it then waits for this
+ * message. */
+struct tm_buffer *tm_buffer_claim(const struct tm_request *request, size_t bytes) {
+  mti_lock(&request->owner->buffers_ilock);
+  struct tm_buffer *buffer = buffer_of(request);
+  bool room = buffer != NULL && take(buffer, bytes);
+  mti_unlock(&request->owner->buffers_ilock);
+  return room ? buffer : NULL;
+}
+
+void tm_buffer_hold(struct tm_buffer *buffer) {
+  mti_lock(&buffer->ilock);
+  buffer->refs++;
+  mti_unlock(&buffer->ilock);
+}
+
+void tm_buffer_release(struct tm_buffer *buffer) {
+  mti_lock(&buffer->ilock);
+  bool last = --buffer->refs == 0;
+  mti_unlock(&buffer->ilock);
+  if (last) free(buffer);
 }
 
 /* Waiters are resumed under the internal lock: they cannot leave, and their stacks with them,

@@ -89,6 +89,7 @@ static bool withdraw_message(struct tm_request *send) {
 }
 
 void tm_request_withdraw(struct tm_request *request) {
+  if (tm_request_done(request)) return; /* also what was never in a queue: MPI_PROC_NULL */
   bool withdrawn = request->kind == TM_RECV   ? withdraw_posted(request)
                    : request->kind == TM_SEND ? withdraw_message(request)
                                               : false;

@@ -127,7 +127,7 @@ static inline bool send_or_leave(struct tm_request *send, bool blocks) {
       (!eager || send->mode == TM_BUFFERED || (m = tm_cell_fill(box, send)) == NULL)) {
     mti_unlock(&box->ilock);
     made = m = make_message(send, eager);
-    if (send->mode == TM_BUFFERED) m->buffer = tm_buffer_of(send);
+    if (send->mode == TM_BUFFERED) m->buffer = send->buffered;
     mti_lock(&box->ilock);
     recv = tm_take_posted(box, &send->envelope);
   }
@@ -140,7 +140,7 @@ static inline bool send_or_leave(struct tm_request *send, bool blocks) {
   if (recv == NULL) return eager;
   tm_message_discard(made);
   deliver(send, recv);
-  if (send->mode == TM_BUFFERED) tm_buffer_return(tm_buffer_of(send), tm_request_bytes(send));
+  if (send->mode == TM_BUFFERED) tm_buffer_return(send->buffered, tm_request_bytes(send));
   return true;
 }
 

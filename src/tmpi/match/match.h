@@ -51,12 +51,13 @@ void tm_request_withdraw(struct tm_request *request);
 
 /* ---- buffer.c: MPI_Buffer_attach() */
 
-/** @return the buffer of a buffered send: its communicator's, session's or rank's; NULL: none. */
-struct tm_buffer *tm_buffer_of(const struct tm_request *request);
-/** @return whether there was room for a message of so many bytes; it counts until returned. */
-bool tm_buffer_take(struct tm_buffer *buffer, size_t bytes);
+/** Counts a buffered send in the buffer of its communicator, session or rank. @return the buffer,
+ * in which it counts until tm_buffer_return(); NULL: there is none, or no room in it. */
+struct tm_buffer *tm_buffer_claim(const struct tm_request *request, size_t bytes);
 void tm_buffer_return(struct tm_buffer *buffer, size_t bytes);
-/** Waits until all its messages have been received. */
+/** Waits until all its messages have been received. The caller has a reference. */
 void tm_buffer_drain(struct tm_buffer *buffer, const char *call);
+void tm_buffer_hold(struct tm_buffer *buffer);
+void tm_buffer_release(struct tm_buffer *buffer);
 
 #endif

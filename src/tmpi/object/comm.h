@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "tmpi/object/group.h"
+#include "tmpi/rank/handle.h"
 #include "tmpi/rank/rank.h"
 
 enum { TM_RECENT = 8 };
@@ -54,11 +55,11 @@ struct tm_comm {
   struct tm_topology *topology;     /* [rank] NULL: none */
   struct tm_info *info;             /* [rank] hints; NULL: none */
   struct tm_session *session;       /* [const] that it comes from; NULL: none */
-  struct tm_buffer *buffer;         /* [rank] of MPI_Comm_attach_buffer(); NULL: none */
-  int nonblocking;                  /* [rank] collectives started so far: their contexts */
-  unsigned checked;                 /* [rank] likewise, of both kinds: counted by --check */
-  struct tm_comm *next, *prev;      /* [lock:comms_ilock] its owner's others */
-  char name[MPI_MAX_OBJECT_NAME];   /* [rank] */
+  struct tm_buffer *buffer;       /* [lock:buffers_ilock] of MPI_Comm_attach_buffer(); NULL: none */
+  int nonblocking;                /* [rank] collectives started so far: their contexts */
+  unsigned checked;               /* [rank] likewise, of both kinds: counted by --check */
+  struct tm_comm *next, *prev;    /* [lock:comms_ilock] its owner's others */
+  char name[MPI_MAX_OBJECT_NAME]; /* [rank] */
 };
 
 enum { TM_COMM_MAGIC = 0xc033 };
@@ -67,7 +68,7 @@ enum { TM_COMM_MAGIC = 0xc033 };
 static inline struct tm_comm *tm_comm_in(const struct tm_rank *rank, MPI_Comm handle) {
   if (handle == MPI_COMM_WORLD) return rank->world;
   if (handle == MPI_COMM_SELF) return rank->self;
-  if ((uintptr_t)handle < 0x1000) return NULL;
+  if (!tm_handle_is_address(handle)) return NULL;
   struct tm_comm *comm = (struct tm_comm *)handle;
   return comm->magic == TM_COMM_MAGIC ? comm : NULL;
 }

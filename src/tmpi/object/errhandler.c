@@ -6,6 +6,8 @@
 
 #include "base/atomic.h"
 
+#include "tmpi/rank/handle.h"
+
 static struct tm_errhandler fatal = {TM_ERRHANDLER_MAGIC, 1, NULL, NULL};
 static struct tm_errhandler ends = {TM_ERRHANDLER_MAGIC, 1, NULL, NULL};
 static struct tm_errhandler returns = {TM_ERRHANDLER_MAGIC, 1, NULL, NULL};
@@ -33,7 +35,7 @@ struct tm_errhandler *tm_errhandler_of(MPI_Errhandler handle) {
   if (handle == MPI_ERRORS_ARE_FATAL) return &fatal;
   if (handle == MPI_ERRORS_ABORT) return &ends;
   if (handle == MPI_ERRORS_RETURN) return &returns;
-  if ((uintptr_t)handle < 0x1000) return NULL;
+  if (!tm_handle_is_address(handle)) return NULL;
   struct tm_errhandler *handler = (struct tm_errhandler *)handle;
   return handler->magic == TM_ERRHANDLER_MAGIC ? handler : NULL;
 }

@@ -10,12 +10,13 @@
 
 #include "base/atomic.h"
 #include "tmpi/object/session.h"
+#include "tmpi/rank/handle.h"
 
 static struct tm_group empty = {TM_GROUP_MAGIC, 1, 0, NULL};
 
 struct tm_group *tm_group_of(MPI_Group handle) {
   if (handle == MPI_GROUP_EMPTY) return &empty;
-  if ((uintptr_t)handle < 0x1000) return NULL;
+  if (!tm_handle_is_address(handle)) return NULL;
   struct tm_group *group = (struct tm_group *)handle;
   return group->magic == TM_GROUP_MAGIC ? group : NULL;
 }

@@ -6,13 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tmpi/rank/handle.h"
+
 enum { MAGIC = 0x1f0 };
 
 static struct tm_info environment = {MAGIC, 0, NULL};
 
 struct tm_info *tm_info_of(MPI_Info handle) {
   if (handle == MPI_INFO_ENV) return &environment;
-  if ((uintptr_t)handle < 0x1000) return NULL;
+  if (!tm_handle_is_address(handle)) return NULL;
   struct tm_info *info = (struct tm_info *)handle;
   return info->magic == MAGIC ? info : NULL;
 }

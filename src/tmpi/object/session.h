@@ -17,7 +17,7 @@ struct tm_session {
   uint32_t refs;                 /* [atomic] the handle, groups, communicators */
   struct tm_errhandler *handler; /* [rank] */
   struct tm_info *info;          /* [rank] */
-  struct tm_buffer *buffer;      /* [rank] of MPI_Session_attach_buffer(); NULL: none */
+  struct tm_buffer *buffer; /* [lock:buffers_ilock] of MPI_Session_attach_buffer(); NULL: none */
 };
 
 enum { TM_SESSION_MAGIC = 0x5e55 };

@@ -2,6 +2,7 @@
 /* Requests that are started again and again, given up, or cancelled. */
 #include "core/internal/locks.h"
 #include "tmpi/error/errors.h"
+#include "tmpi/rank/handle.h"
 #include "tmpi/request/request.h"
 
 int tm_call_init(const struct tm_arguments *arguments, enum tm_kind kind, enum tm_mode mode,
@@ -61,7 +62,7 @@ int PMPI_Recv_init(void *buffer, int count, MPI_Datatype type, int source, int t
 static int get(const char *call, const MPI_Request *handle, struct tm_request **request) {
   tm_enter(call);
   *request = handle != NULL ? (struct tm_request *)*handle : NULL;
-  if ((uintptr_t)*request >= 0x1000 && (*request)->magic == TM_REQUEST_MAGIC) return MPI_SUCCESS;
+  if (tm_handle_is_address(*request) && (*request)->magic == TM_REQUEST_MAGIC) return MPI_SUCCESS;
   return tm_fail(NULL, call, MPI_ERR_REQUEST, "the request is not valid%s",
                  handle != NULL && *handle == MPI_REQUEST_NULL ? ": MPI_REQUEST_NULL" : "");
 }

@@ -4,6 +4,7 @@
 
 #include "tmpi/error/errors.h"
 #include "tmpi/layout/type.h"
+#include "tmpi/rank/handle.h"
 #include "tmpi/request/request.h"
 
 /* @return MPI_SUCCESS; *flag: there is a message, told to the status; taken if message is not NULL.
@@ -32,7 +33,12 @@ static int probe(const char *call, int source, int tag, MPI_Comm handle, bool wa
   }
   if (!*flag) return MPI_SUCCESS;
   tm_status_bytes(status, found.source, found.tag, bytes);
-  if (message != NULL) *message = (MPI_Message)taken;
+  if (message != NULL) {
+    taken->magic = TM_MESSAGE_MAGIC;
+    taken->comm = request.comm;
+    tm_comm_hold(taken->comm);
+    *message = (MPI_Message)taken;
+  }
   return MPI_SUCCESS;
 }
 
@@ -60,25 +66,47 @@ int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *mes
   return probe("MPI_Improbe", source, tag, comm, false, flag, message, status);
 }
 
+/* @return MPI_SUCCESS; *message: the one of the handle, NULL for MPI_MESSAGE_NO_PROC; *comm: where
+ * it was sent, and whose handler is told of errors. */
+static int get_message(const char *call, MPI_Message handle, struct tm_message **message,
+                       struct tm_comm **comm) {
+  *comm = tm_enter(call)->self;
+  *message = NULL;
+  if (handle == MPI_MESSAGE_NO_PROC) return MPI_SUCCESS;
+  struct tm_message *m = (struct tm_message *)handle;
+  if (!tm_handle_is_address(handle) || m->magic != TM_MESSAGE_MAGIC)
+    return tm_fail(NULL, call, MPI_ERR_REQUEST, "the message is %s",
+                   handle == MPI_MESSAGE_NULL ? "MPI_MESSAGE_NULL"
+                                              : "not valid: received already, or never probed");
+  *message = m;
+  *comm = m->comm;
+  return MPI_SUCCESS;
+}
+
 /* Receives a message that a probe took. */
 int tm_call_receive(const char *call, void *buffer, MPI_Count count, MPI_Datatype handle,
-                    MPI_Message *message, MPI_Request *result) {
+                    MPI_Message *message_handle, MPI_Request *result) {
+  struct tm_message *message;
+  struct tm_comm *comm;
   struct tm_type *type;
   struct tm_request request;
-  struct tm_rank *rank = tm_enter(call);
-  if (*message == MPI_MESSAGE_NULL || count < 0)
-    return tm_fail(NULL, call, count < 0 ? MPI_ERR_COUNT : MPI_ERR_REQUEST,
-                   "there is no message, or count %lld is negative", (long long)count);
-  int error = tm_get_type(NULL, call, handle, &type);
+  int error = get_message(call, *message_handle, &message, &comm);
+  if (error == MPI_SUCCESS && count < 0)
+    error = tm_fail(comm, call, MPI_ERR_COUNT, "count %lld is negative", (long long)count);
+  if (error == MPI_SUCCESS) error = tm_get_type(comm, call, handle, &type);
   if (error != MPI_SUCCESS) return error;
-  bool nobody = *message == MPI_MESSAGE_NO_PROC;
-  tm_request_fill_inner(&request, TM_RECV, buffer, (size_t)count, type, MPI_PROC_NULL, 0,
-                        rank->self);
-  request.message = nobody ? NULL : (struct tm_message *)*message;
+  int peer = message != NULL ? message->envelope.source : MPI_PROC_NULL;
+  tm_request_fill_inner(&request, TM_RECV, buffer, (size_t)count, type, peer, MPI_ANY_TAG, comm);
+  request.envelope.context = comm->context;
+  request.message = message;
   struct tm_request *kept = tm_request_keep(&request);
-  if (kept == NULL) return tm_fail_code(NULL, call, MPI_ERR_NO_MEM);
+  if (kept == NULL) return tm_fail_code(comm, call, MPI_ERR_NO_MEM);
+  if (message != NULL) {
+    message->magic = 0;
+    tm_comm_release(comm); /* the request has its own reference */
+  }
   tm_request_start(kept);
-  *message = MPI_MESSAGE_NULL;
+  *message_handle = MPI_MESSAGE_NULL;
   *result = (MPI_Request)kept;
   return MPI_SUCCESS;
 }

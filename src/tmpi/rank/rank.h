@@ -7,7 +7,7 @@
  * job   all ranks of MPI_COMM_WORLD
  * rank  what MPI calls a process: a thread of libmltp, and those it makes
  *
- * Tags as in core/vp/types.h; [rank]: only the rank's own threads touch it.
+ * Tags as in core/thread/thread.h; [rank]: only the rank's own threads touch it.
  */
 #ifndef TM_RANK_RANK_H
 #define TM_RANK_RANK_H
@@ -59,12 +59,16 @@ struct tm_rank {
   struct tm_comm *self;  /* [rank] */
   struct tm_comm *comms; /* [lock:comms_ilock] all it has, for reports and checks */
   uint32_t comms_ilock;
-  int thread_level;                /* [rank] */
-  struct tm_unstarted unstarted;   /* [rank] for reports */
-  struct tm_buffer *buffer;        /* [rank] of MPI_Buffer_attach() */
-  struct tm_errors *errors;        /* [rank] error classes and strings it has added */
-  struct tm_keyval *keyvals;       /* [rank] */
-  int keyval_count;                /* [rank] */
+  int thread_level;              /* [rank] */
+  struct tm_unstarted unstarted; /* [rank] for reports */
+  uint32_t buffers_ilock;        /* of which buffers it has attached, here or to an object */
+  struct tm_buffer *buffer;      /* [lock:buffers_ilock] of MPI_Buffer_attach() */
+  uint32_t errors_ilock;
+  struct tm_errors *errors;        /* [lock:errors_ilock] codes it has added: error/code.c */
+  uint32_t attributes_ilock;       /* of key values and of attributes: attr/keyval.h */
+  struct tm_keyval *keyvals;       /* [lock:attributes_ilock] */
+  int keyval_count;                /* [lock:attributes_ilock] */
+  uint64_t attribute_order;        /* [lock:attributes_ilock] of the newest attribute */
   struct tm_attributes **of_types; /* [rank] attributes of predefined types, by handle */
 };
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "tmpi/error/errors.h"
+#include "tmpi/rank/handle.h"
 #include "tmpi/request/request.h"
 
 #pragma weak MPI_Grequest_start = PMPI_Grequest_start
@@ -26,7 +27,7 @@ int PMPI_Grequest_start(MPI_Grequest_query_function *query, MPI_Grequest_free_fu
 int PMPI_Grequest_complete(MPI_Request handle) {
   tm_enter("MPI_Grequest_complete");
   struct tm_request *request = (struct tm_request *)handle;
-  if ((uintptr_t)handle < 0x1000 || request->magic != TM_REQUEST_MAGIC ||
+  if (!tm_handle_is_address(handle) || request->magic != TM_REQUEST_MAGIC ||
       request->kind != TM_GENERALIZED)
     return tm_fail(NULL, "MPI_Grequest_complete", MPI_ERR_REQUEST,
                    "the request was not made by MPI_Grequest_start()");

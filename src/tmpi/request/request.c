@@ -103,10 +103,10 @@ static bool has_peer(struct tm_request *request) {
 }
 
 /* @return whether there is room for a buffered message, which counts from then on. */
-static bool has_room(const struct tm_request *send) {
+static bool has_room(struct tm_request *send) {
   if (send->mode != TM_BUFFERED) return true;
-  struct tm_buffer *buffer = tm_buffer_of(send);
-  return buffer != NULL && tm_buffer_take(buffer, send->count * send->type->size);
+  send->buffered = tm_buffer_claim(send, send->count * send->type->size);
+  return send->buffered != NULL;
 }
 
 int tm_request_start(struct tm_request *request) {

@@ -5,13 +5,14 @@
 #include <stdlib.h>
 
 #include "tmpi/error/errors.h"
+#include "tmpi/rank/handle.h"
 
 /* @return the request of a handle that can still complete; NULL: empty. *error: not valid. */
 static struct tm_request *active(MPI_Request handle, bool *valid) {
   *valid = true;
   if (handle == MPI_REQUEST_NULL) return NULL;
   struct tm_request *request = (struct tm_request *)handle;
-  *valid = (uintptr_t)handle >= 0x1000 && request->magic == TM_REQUEST_MAGIC;
+  *valid = tm_handle_is_address(handle) && request->magic == TM_REQUEST_MAGIC;
   if (!*valid || !request->persistent || request->active) return *valid ? request : NULL;
   tm_rank_self()->unstarted =
       (struct tm_unstarted){true, request->kind, request->peer, request->envelope.tag};

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Programs whose ranks have to be kernel threads: those that use OpenMP or Python.
+ *
  * OpenMP in ranks. Its run-time library is shared, as its thread-local variables are at fixed
  * places; what it knows of a team is the kernel thread's that made it. So ranks that use it are
  * kernel threads, and the threads it starts for a rank belong to the rank.
@@ -11,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tmpi/loader/program.h"
 #include "tmpi/run/override.h"
 #include "tmpi/run/process.h"
 
@@ -25,13 +28,28 @@ static int find_openmp(struct dl_phdr_info *info, size_t size, void *name) {
   return *(const char **)name != NULL;
 }
 
+/* Python knows its threads by pthread_self(), which is another value on another VP: a rank that
+ * had moved waited for its own locks. */
+static const char *find_python(void) {
+  for (int i = 0; i < tm_the_program->image_count; i++) {
+    const char *path = tm_the_program->images[i]->path, *slash = strrchr(path, '/');
+    const char *file = slash != NULL ? slash + 1 : path;
+    if (strncmp(file, "libpython", strlen("libpython")) == 0) return file;
+  }
+  return NULL;
+}
+
 /* By the list of what is loaded: dlopen() with RTLD_NOLOAD searches all folders first. */
 void tm_openmp_heed(void) {
-  const char *backend = getenv("MLTP_BACKEND"), *name = NULL;
+  const char *backend = getenv("MLTP_BACKEND"), *name = NULL, *what = "OpenMP";
   if (backend != NULL && strcmp(backend, "kernel") == 0) return;
   dl_iterate_phdr(find_openmp, &name);
+  if (name == NULL) {
+    what = "Python";
+    name = find_python();
+  }
   if (name == NULL) return;
-  fprintf(stderr, "tmpirun: OpenMP (%s): a kernel thread for each rank, as with --one-to-one\n",
+  fprintf(stderr, "tmpirun: %s (%s): a kernel thread for each rank, as with --one-to-one\n", what,
           name);
   setenv("MLTP_BACKEND", "kernel", 1);
 }

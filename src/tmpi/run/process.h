@@ -79,8 +79,8 @@ bool tm_on_pthread(void);
 int tm_create_pthread(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *),
                       void *argument);
 
-/** openmp.c: a program that needs OpenMP gets a kernel thread for each rank, after a message.
- * Between reading it and mltp_init(). */
+/** openmp.c: a program that needs OpenMP or Python gets a kernel thread for each rank, after a
+ * message. Between reading it and mltp_init(). */
 void tm_openmp_heed(void);
 
 /** Starts so many ranks of the program that was read, waits for all. libmltp runs, and there is a

@@ -68,7 +68,7 @@ struct start {
 static void end_pthread(void *locals) {
   tm_values_end();
   own_distance = 0;
-  free(locals);
+  tm_program_free_locals(locals);
 }
 
 /* A pthread starts with its creator's mask. */
@@ -113,7 +113,7 @@ int tm_create_pthread(pthread_t *thread, const pthread_attr_t *attr, void *(*fun
   int error = tm_program_copy_locals(tm_the_program, rank, &start->locals);
   if (error == 0) error = os_pthread_create(thread, attr, start_pthread, start);
   if (error == 0) return 0;
-  free(start->locals);
+  tm_program_free_locals(start->locals);
   free(start);
   return EAGAIN;
 }

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""D. Smith (2005): asymmetric task scheduling on SMT processors, Tables 4.1 to 4.5, Figures 3.2, 4.2 and 4.3."""
+import pathlib
+import statistics
+import sys
+
+import blocks
+import plots
+from blocks import quantity
+from results import paper
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
+from model import smt  # noqa: E402  (found through the line above)
+
+MODES = ("up", "smt", "dk")
+NAMES = {"up": "UP", "smt": "SMT", "dk": "DK"}
+ORDER = ("art", "crafty", "vpr", "vortex", "equake", "mesa")
+HYBRIDS = (("4.4", "crafty", "equake"), ("4.5", "art", "mesa"))
+
+
+def average(rows, key="ttc", **wanted):
+    """The average of the runs that have these values, as the thesis takes it."""
+    return statistics.mean(row[key] for row in rows if all(row[k] == v for k, v in wanted.items()))
+
+
+def thesis_table(rows, program, number):
+    """Table 4.2 or 4.3, from the raw times of Appendix A."""
+    lines = []
+    for mode in MODES:
+        for threads in (2, 3, 4):
+            cells = []
+            for network in (0, 1):
+                ours = average(rows, program=program, mode=mode, threads=threads, network=network)
+                up = average(rows, program=program, mode="up", threads=threads, network=network)
+                cells += [f"{ours:.2f}", f"{100 * (ours / up - 1):+.2f} %"]
+            lines.append([NAMES[mode], f"{threads}T", *cells])
+    return blocks.Table(["mode", "copies", "TTC s, no network", "against UP", "TTC s, network", "against UP"], lines,
+                        f"The thesis's Table {number}, {program}, from its raw times. All percentages are of UP's time; "
+                        "the thesis divides some of its by the other time.")
+
+
+def hybrid_table(rows, number, first, second):
+    """Table 4.4 or 4.5: two programs one after the other, each in its better mode."""
+    ttc = {(p, m): average(rows, program=p, mode=m, threads=4, network=1) for p in (first, second) for m in MODES}
+    lines = [[NAMES[m], *(f"{ttc[p, m]:.2f}" for p in (first, second)), f"{ttc[first, m] + ttc[second, m]:.2f}"]
+             for m in MODES]
+    best = [min(ttc[p, m] for m in ("smt", "dk")) for p in (first, second)]
+    lines.append(["hybrid", *(f"{b:.2f}" for b in best), f"{sum(best):.2f}"])
+    return blocks.Table(["mode", first, second, "total"], lines,
+                        f"The thesis's Table {number}: seconds of four copies with network load.")
+
+
+def gains(rows):
+    """Figure 4.2: how much shorter than UP, with network load, in per cent."""
+    return {(p, m): 100 * (1 - average(rows, program=p, mode=m, threads=4, network=1)
+                           / average(rows, program=p, mode="up", threads=4, network=1))
+            for p in ORDER for m in ("smt", "dk")}
+
+
+def model_gains():
+    """The same by the model."""
+    return {(row["program"], m): 100 * (1 - row["cycles"][m, True] / row["cycles"]["up", True])
+            for row in smt.categories() for m in ("smt", "dk")}
+
+
+def figure_4_2(rows):
+    """The thesis's gains beside the model's."""
+    theirs, models = gains(rows), model_gains()
+    picture, axes = plots.panels(2, 3.4)
+    for panel, title, values in zip(axes, ("The thesis", "Model, not measured"), (theirs, models)):
+        for shift, mode, colour in ((-0.2, "smt", "C0"), (0.2, "dk", "C1")):
+            panel.bar([i + shift for i in range(len(ORDER))], [values[p, mode] for p in ORDER], 0.38, color=colour,
+                      label=NAMES[mode])
+        panel.set_xticks(range(len(ORDER)), ORDER)
+        panel.set_title(title)
+        panel.set_ylabel("shorter than UP by, %")
+        panel.axhline(0, color="#888888", linewidth=0.8)
+        panel.legend()
+    agree = sum((theirs[p, "smt"] > theirs[p, "dk"]) == (models[p, "smt"] > models[p, "dk"]) for p in ORDER)
+    table = blocks.Table(["program", "thesis SMT %", "thesis DK %", "model SMT %", "model DK %"],
+                         [[p, *(f"{values[p, m]:+.1f}" for values in (theirs, models) for m in ("smt", "dk"))]
+                          for p in ORDER])
+    return blocks.Figure("smt-figure-4-2", "Figure 4.2 and Table 4.1: SMT and DK against UP",
+                         "Four copies with network load. The model's instruction mixes are assumed, so its bars have "
+                         "signs to compare and no sizes.", picture,
+                         f"The model has the thesis's sign for {agree} of {len(ORDER)} programs.", table)
+
+
+def figure_3_2():
+    """The schedule of Figure 3.2, as the model makes it."""
+    made = {mode: smt.figure_3_2(mode) for mode in MODES}
+    longest = max(len(schedule) for schedule, _ in made.values())
+    lines = []
+    for cycle in range(longest):
+        cells = []
+        for mode in MODES:
+            line = made[mode][0][cycle] if cycle < len(made[mode][0]) else {}
+            cells.append(" ".join(f"{name.replace('thread ', 'T')}:{'F' * fp + 'I' * other}"
+                                  for name, (fp, other) in sorted(line.items())))
+        lines.append([cycle + 1, *cells])
+    return blocks.Table(["cycle", *(f"{NAMES[mode]} (model)" for mode in MODES)], lines,
+                        "Figure 3.2 by the model. T1 and T2 are user threads, F a floating-point instruction, I one of "
+                        "another kind. The thesis's drawing is not in the text we have; the workload satisfies each "
+                        "statement of that text.")
+
+
+def measured_tables(results):
+    """What dkctl experiment measured here, if it did."""
+    document = results.documents.get("dk")
+    if not document:
+        return []
+    where = "SMT siblings" if document["smt"] else "two cores that stand for siblings, so SMT has twice the hardware"
+    return [blocks.Table(["program", "copies", "mode", "network", "TTC min s", "median s", "max s"],
+                         [[row["program"], row["copies"], NAMES[row["mode"]], "load" if row["net"] else "–",
+                           quantity(min(row["ttc"])), quantity(statistics.median(row["ttc"])), quantity(max(row["ttc"]))]
+                          for row in document["rows"]],
+                         f"Measured here by dkctl experiment, on CPUs {document['cpus']}: {where}.")]
+
+
+def section(results):
+    """The section of the page."""
+    rows = paper("smt")
+    made = [figure_4_2(rows), figure_3_2(), thesis_table(rows, "art", "4.2"), thesis_table(rows, "mesa", "4.3")]
+    made += [hybrid_table(rows, *names) for names in HYBRIDS] + measured_tables(results)
+    return blocks.Section(
+        "smt", "One SMT sibling for the kernel", "Smith, Tables 4.1 to 4.5, Figures 3.2 and 4.2, Appendix A",
+        "Where a core has two contexts, user and kernel tasks can share both (SMT), have one each (DK), or share one (UP). "
+        "The thesis measured SPEC2000 on a Pentium 4. What is marked as a model was computed, not measured.", made)

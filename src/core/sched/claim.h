@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file claim.h
+ * Taking threads from another VP's run queue.
+ */
+#ifndef MT_CORE_SCHED_CLAIM_H
+#define MT_CORE_SCHED_CLAIM_H
+
+#include "core/sched/runq.h"
+
+/** @return how many threads a thief would get. A hint, from outside. */
+uint32_t mt_runq_share(const struct mt_vp *vp);
+
+/**
+ * Moves ready threads from a victim to the thief's own run queue or inbox: half
+ * of them, at most a bounded number; all of a victim that is not awake.
+ * @param stuck the victim has not come by for so long that asking it is no use
+ * @return true when the thief has something now.
+ */
+bool mt_runq_steal(struct mt_vp *thief, struct mt_vp *victim, bool stuck);
+
+#endif

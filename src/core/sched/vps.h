@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file vps.h
+ * Creating and ending virtual processors.
+ */
+#ifndef MT_CORE_SCHED_VPS_H
+#define MT_CORE_SCHED_VPS_H
+
+struct mt_vp;
+
+/** Makes VP 0 of the calling kernel thread. @return 0 or ENOMEM. */
+int mt_vp_first(void);
+
+/** Makes one more VP, asleep. @return 0 or EAGAIN. */
+int mt_vp_spawn(void);
+
+/** Makes VPs until there are count. @return 0 or EAGAIN. */
+int mt_vp_spawn_to(int count);
+
+/** Joins the kernel threads of all VPs but the first and frees all VPs. */
+void mt_vps_free(void);
+
+/** Reads what this kernel thread's libc and C++ runtime keep per thread. */
+void mt_vp_adopt_kernel_thread(struct mt_vp *vp);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file runtime_state.h
+ * The state of the runtime: one structure for each subsystem.
+ */
+#ifndef MT_CORE_VP_RUNTIME_STATE_H
+#define MT_CORE_VP_RUNTIME_STATE_H
+
+#include "core/vp/parts.h"
+
+/** How many VPs may be awake and how many search (sched/wake.h, sched/idle.c). */
+struct mt_idle_state {
+  int target;              /* [atomic] VPs that may be awake */
+  int awake;               /* [atomic] written under mt_rt.sleep.ilock */
+  uint32_t searching;      /* [atomic] VPs that search for work */
+  uint32_t sleeping;       /* [atomic] VPs in the list of sleepers */
+  uint32_t wake_threshold; /* [atomic] this many ready threads on a VP wake no sleeper */
+  uint32_t unpaid_thefts;  /* [atomic] in a row; at most UNPAID_THEFTS_MAX */
+  uint32_t localities;     /* [atomic] 1: not all VPs were seen to share a cache */
+};
+
+/** The sleepers and the watchdog (sched/wake.h, sched/watchdog.c). */
+struct mt_sleep_state {
+  mt_ilock ilock;
+  int blocked;                /* [atomic] VPs inside mltp_blocking_begin/end; written under ilock */
+  int blocked_in_locks;       /* [atomic] VPs that wait for a semaphore lock without a deadline */
+  struct mt_vp *sleepers;     /* [ilock] last in, first out */
+  struct mt_vp *watchdog;     /* [ilock] */
+  uint64_t watchdog_deadline; /* [ilock] when the watchdog wakes by itself */
+  uint32_t wake_count;        /* [ilock] VPs woken so far */
+  uint32_t failed_searches;   /* [atomic] since the last theft; at most FAILED_SEARCHES_MAX */
+  uint64_t asleep_since;      /* [ilock] when the last awake VP went to sleep */
+  uint32_t checked_at;        /* [ilock] wake_count at the last deadlock check */
+};
+
+/** Threads that do not run on VPs (life/outside.c). */
+struct mt_outside_state {
+  uint64_t created;      /* [atomic] threads created by bound and foreign threads */
+  uint64_t ended;        /* [atomic] bound threads that ended */
+  uint32_t bound_live;   /* [atomic] kernel threads of bound threads */
+  uint32_t foreign_live; /* [atomic] foreign threads seen */
+  uint32_t parked;       /* [atomic] bound and foreign threads that are parked */
+  uint64_t awaits[3];    /* [atomic] as mt_stats.awaits */
+  uint32_t next_vp;      /* [atomic] which VP gets the next thread that they create */
+  mt_ilock timeouts;     /* held while one of them times out, or a thread is cancelled */
+};
+
+/** The runtime; there is one. */
+struct mt_runtime {
+  uint32_t running;         /* [atomic] 1: between init and finalize */
+  uint32_t stopping;        /* [atomic] 1: VPs other than 0 have to end */
+  uint32_t forked;          /* [const] 1: a child of fork(), without a runtime yet */
+  struct mltp_thread *main; /* [const] */
+  const char *main_low;     /* [const] bounds of main's stack */
+  size_t main_size;
+  struct mt_vp *vps[MT_VPS_MAX]; /* [atomic] entries below vp_count are constant */
+  uint32_t vp_count;             /* [atomic] kernel threads made; grows under spawn_ilock */
+  int wanted;                    /* [atomic] what mltp_set_vps() asked for */
+  int cpus;                      /* [const] this many VPs are woken to run what is ready */
+  struct mltp_thread *finalizer; /* [atomic] main, which waits for all others; life/runtime.c */
+  int stack_class;               /* [const] log2 of the default stack size */
+  mt_ilock spawn_ilock;          /* held while a VP is made; rank above sleep.ilock */
+
+  alignas(MT_CACHE_LINE) struct mt_idle_state idle;
+  alignas(MT_CACHE_LINE) struct mt_sleep_state sleep;
+  alignas(MT_CACHE_LINE) struct mt_outside_state outside;
+};
+
+extern struct mt_runtime mt_rt;
+
+/** @return why a call cannot be served, and what to do: for messages. */
+const char *mt_not_running(void);
+
+/** @return whether there is a runtime. Without one nobody waits and no timer is set: C++
+ * destroys its static objects then. */
+static inline bool mt_is_up(void) {
+  return mt_load_relaxed(&mt_rt.running) != 0; /* relaxed: who waits keeps it up */
+}
+
+/** The bounds of a stack that is not one of ours: a bound or foreign thread's, or main's. */
+static inline void mt_native_stack(const struct mltp_thread *t, const char **low, size_t *size) {
+  bool is_main = t->kind == MT_UNBOUND;
+  *low = is_main ? mt_rt.main_low : t->stack_low;
+  *size = is_main ? mt_rt.main_size : t->stack_size;
+}
+
+#endif

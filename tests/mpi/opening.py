@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""dlopen() and its kin in ranks.
+
+usage: opening.py TMPIRUN PROCESS LIBRARY, as built.py
+"""
+import shutil
+import subprocess
+import sys
+import unittest
+
+import built
+
+# CHECK() ends a rank with the number of the line that failed.
+START = """
+    #define _GNU_SOURCE
+    #include <dlfcn.h>
+    #include <link.h>
+    #include <mpi.h>
+    #include <stdio.h>
+    #include <stdlib.h>
+    #include <string.h>
+    #define CHECK(what) do { if (!(what)) { fprintf(stderr, "line %d: %s: %s\\n", __LINE__, #what, dlerror()); exit(1); } } while (0)
+    #line 1
+    """
+
+
+class Opening(built.Programs):
+    def program(self, body, *words, before=""):
+        return self.build("program", START + before + """
+            int main(int argc, char **argv) {
+              int rank;
+              MPI_Init(&argc, &argv);
+              MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+              """ + body + "return MPI_Finalize(); }", *words)
+
+    def works(self, body, *words, before="", ranks=4):
+        self.runs(self.program(body, *words, before=before), ranks=ranks)
+
+    def opened(self, name="plug.so", mode="RTLD_NOW"):
+        return f'void *plug = dlopen("{self.folder}/{name}", {mode}); CHECK(plug != NULL);'
+
+
+class Objects(Opening):
+    def test_each_rank_has_its_own(self):
+        self.build("plug.so", "static int calls; int call(void) { return ++calls; }", "-shared")
+        self.works(self.opened() + """
+            int (*call)(void) = dlsym(plug, "call");
+            CHECK(call != NULL);
+            MPI_Barrier(MPI_COMM_WORLD);
+            CHECK(call() == 1);
+            MPI_Barrier(MPI_COMM_WORLD);
+            CHECK(call() == 2);""")
+
+    def test_symbols_of_the_program(self):
+        self.build("plug.so", "extern int value; int own(void); int call(void) { value++; return own(); }", "-shared",
+                   "-Wl,-z,undefs")
+        for mode in "RTLD_NOW", "RTLD_LAZY":
+            self.works(self.opened(mode=mode) + """
+                int (*call)(void) = dlsym(plug, "call");
+                CHECK(call() == 43 && value == 43);""", before="int value = 42; int own(void) { return value; }")
+
+    def test_search_path_of_the_program(self):
+        """By name: DT_RUNPATH of the caller; what the object needs, and a library that the program has already."""
+        self.shared_object("kept", "int kept; void keep(void) { kept++; }")
+        self.shared_object("deep", "int deep(void) { return 5; }")
+        self.shared_object("plug", "void keep(void); int deep(void); int call(void) { keep(); return deep(); }",
+                           *self.using("kept", "deep"))
+        self.works("""
+            void *plug = dlopen("libplug.so", RTLD_NOW), *again = dlopen("libkept.so", RTLD_NOW | RTLD_NOLOAD);
+            CHECK(plug != NULL && again != NULL);
+            int (*call)(void) = dlsym(plug, "call"), (*deep)(void) = dlsym(plug, "deep");
+            CHECK(call() == 5 && deep != NULL && kept == 1 && dlsym(again, "kept") == &kept);""",
+                   *self.using("kept"), before="extern int kept;")
+
+    def test_constructors_and_destructors(self):
+        """Those of what is needed first; at the end in the other direction."""
+        self.shared_object("need", """#include <stdio.h>
+            int ready; __attribute__((constructor)) static void start(void) { ready++; }
+            __attribute__((destructor)) static void stop(void) { puts("need ends"); }""")
+        self.build("plug.so", """#include <stdio.h>
+            extern int ready; int seen; __attribute__((constructor)) static void start(void) { seen = ready; }
+            __attribute__((destructor)) static void stop(void) { puts("plug ends"); }""", "-shared", *self.using("need"))
+        program = self.program(self.opened() + """int *seen = dlsym(plug, "seen"); CHECK(*seen == 1);
+            CHECK(dlopen("%s/plug.so", RTLD_LAZY) == plug && dlclose(plug) == 0 && dlclose(plug) == 0 && *seen == 1);
+            """ % self.folder)
+        result = self.run_it(program, ranks=1)
+        self.assertEqual((result.returncode, result.stdout), (0, "plug ends\nneed ends\n"), result)
+
+    def test_global_symbols(self):
+        """RTLD_GLOBAL shows an object to those that are opened later; RTLD_LOCAL does not."""
+        self.build("first.so", "int first(void) { return 3; }", "-shared")
+        self.build("plug.so", "int first(void); int call(void) { return first(); }", "-shared", "-Wl,-z,undefs")
+        self.works(f"""
+            CHECK(dlopen("{self.folder}/first.so", RTLD_NOW | RTLD_LOCAL) != NULL);
+            CHECK(dlopen("{self.folder}/plug.so", RTLD_NOW) == NULL);
+            CHECK(strstr(dlerror(), "it needs 'first'") != NULL && dlerror() == NULL);
+            CHECK(dlopen("{self.folder}/first.so", RTLD_NOW | RTLD_GLOBAL) != NULL);
+            CHECK(dlsym(RTLD_DEFAULT, "first") != NULL);
+            """ + self.opened() + """
+            int (*call)(void) = dlsym(plug, "call"); CHECK(call() == 3);""")
+
+    def test_thread_locals(self):
+        """Of an object that is opened when a thread runs already: each thread has its own."""
+        self.build("plug.so", "static __thread int local = 7; int call(void) { return local++; }", "-shared")
+        self.works("""
+            pthread_barrier_init(&barrier, NULL, 2);
+            pthread_t thread;
+            pthread_create(&thread, NULL, work, NULL);
+            """ + self.opened() + """
+            call = dlsym(plug, "call");
+            CHECK(call() == 7 && call() == 8);
+            pthread_barrier_wait(&barrier);
+            pthread_join(thread, NULL);
+            CHECK(call() == 9 && of_thread == 7);""", "-pthread", before="""
+            #include <pthread.h>
+            static pthread_barrier_t barrier; static int (*call)(void); static int of_thread;
+            static void *work(void *a) { pthread_barrier_wait(&barrier); of_thread = call(); return a; }
+            """)
+
+    def test_exceptions_of_cxx(self):
+        self.build("plug.so", """extern "C" int call(int x) { try { throw x; } catch (int y) { return y; } }""", "-shared",
+                   by="tmpicxx", language="c++")
+        self.works(self.opened() + """int (*call)(int) = dlsym(plug, "call"); CHECK(call(rank) == rank);""")
+
+    def test_each_rank_another(self):
+        """In another order, and some only in one rank."""
+        for name in "abcd":
+            self.build(f"{name}.so", f"int x = '{name}'; int *where(void) {{ return &x; }}", "-shared")
+        self.works(f"""
+            for (int i = 0; i < 3; i++) {{
+              char path[500], name = "abcd"[(rank + i) % 4];
+              sprintf(path, "{self.folder}/%c.so", name);
+              void *plug = dlopen(path, RTLD_NOW);
+              CHECK(plug != NULL);
+              int *(*where)(void) = dlsym(plug, "where"), *x = dlsym(plug, "x");
+              CHECK(where() == x && *x == name);
+            }}
+            char path[500];
+            sprintf(path, "{self.folder}/%c.so", "abcd"[(rank + 3) % 4]);
+            CHECK(dlopen(path, RTLD_NOW | RTLD_NOLOAD) == NULL);""", ranks=8)
+
+
+class Symbols(Opening):
+    def test_handles_of_all_kinds(self):
+        self.works("""
+            CHECK(dlsym(RTLD_DEFAULT, "own") == (void *)own);
+            CHECK(dlsym(dlopen(NULL, RTLD_NOW), "own") == (void *)own);
+            CHECK(dlsym(RTLD_DEFAULT, "no_such_symbol") == NULL && dlerror() != NULL);
+            CHECK(dlsym(dlopen("libc.so.6", RTLD_NOW), "strlen") != NULL);
+            CHECK(dlsym(RTLD_DEFAULT, "exit") == dlsym(dlopen("libc.so.6", RTLD_NOW), "exit"));
+            CHECK(dlopen("no such object", RTLD_NOW) == NULL && strstr(dlerror(), "cannot open shared object file") != NULL);
+            CHECK(dlopen("libc.so.6", 0) == NULL && dlerror() != NULL);""", before="int own(void) { return 1; }")
+
+    def test_next(self):
+        """A function that stands before libc's finds that one; a rank's exit() ends the rank alone."""
+        program = self.program("""
+            char *text = strdup("x");
+            CHECK(strcmp(text, "x") == 0 && calls >= 1);
+            if (rank == 1) { MPI_Finalize(); exit(5); }
+            """, "-fno-builtin", before="""
+            static int calls;
+            char *strdup(const char *text) {
+              char *(*next)(const char *) = dlsym(RTLD_NEXT, "strdup");
+              calls++;
+              return next(text);
+            }
+            void exit(int status) {
+              void (*next)(int) __attribute__((noreturn)) = dlsym(RTLD_NEXT, "exit");
+              next(status + 1);
+            }""")
+        result = self.run_it(program, ranks=3)
+        self.assertEqual(result.returncode, 6, result)
+        self.assertIn("1 of 3 ranks failed", result.stderr)
+
+    def test_addresses(self):
+        self.build("plug.so", "int call(void) { return 0; }", "-shared")
+        self.works(self.opened() + f"""
+            Dl_info info;
+            struct link_map *map;
+            char *call = dlsym(plug, "call");
+            CHECK(dladdr(call, &info) != 0 && info.dli_saddr == call && strcmp(info.dli_sname, "call") == 0);
+            CHECK(strcmp(info.dli_fname, "{self.folder}/plug.so") == 0);
+            CHECK(dladdr((void *)own, &info) != 0 && strcmp(info.dli_sname, "own") == 0);
+            CHECK(dladdr((void *)&printf, &info) != 0 && strstr(info.dli_fname, "libc.so") != NULL);
+            CHECK(dlinfo(plug, RTLD_DI_LINKMAP, &map) == 0 && map->l_addr + (call - (char *)map->l_addr) == (size_t)call);
+            const char *mine = call;
+            CHECK(dl_iterate_phdr(find, &mine) == 1);""", before="""
+            int own(void) { return 1; }
+            static int find(struct dl_phdr_info *info, size_t size, void *address) {
+              (void)size;
+              for (int i = 0; i < info->dlpi_phnum; i++) {
+                size_t offset = *(size_t *)address - info->dlpi_addr - info->dlpi_phdr[i].p_vaddr;
+                if (info->dlpi_phdr[i].p_type == PT_LOAD && offset < info->dlpi_phdr[i].p_memsz) return 1;
+              }
+              return 0;
+            }""")
+
+
+class Python(Opening):
+    def test_embedded(self):
+        """Modules in C are objects that use symbols of libpython; each rank has its own interpreter and threads."""
+        config = shutil.which("python3-config")
+        if config is None:
+            self.skipTest("no python3-dev")
+        words = subprocess.run([config, "--includes", "--ldflags", "--embed"], capture_output=True, text=True,
+                               check=True).stdout.split()
+        program = self.build("python", "#include <Python.h>\nint main(int argc, char **argv) { return Py_BytesMain(argc, argv); }",
+                             *words)
+        script = self.folder / "script.py"
+        script.write_text("import array, ctypes, json, math, os, threading\n"
+                          "seen = []\n"
+                          "t = threading.Thread(target=lambda: seen.append(math.sqrt(json.loads('16'))))\n"
+                          "t.start(); t.join()\n"
+                          "os.write(1, b'%d %d\\n' % (seen[0], len(seen)))\n")
+        result = subprocess.run([built.TMPIRUN, "-n", "4", program, script], capture_output=True, text=True, check=False)
+        self.assertEqual((result.returncode, result.stdout), (0, "4 1\n" * 4), result)
+
+
+if __name__ == "__main__":
+    built.TMPIRUN, built.PROCESS, built.LIBRARY = sys.argv[1:4]
+    unittest.main(argv=[sys.argv[0], *sys.argv[4:]], verbosity=2)
