@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file await.h
- * Waiting for a word of memory, for unbound, bound and foreign threads alike (TMPI-2,
- * section 4: scheduler-conscious event waiting).
+ * Waiting for a word of memory (TMPI-2, section 4: scheduler-conscious event waiting). Unbound,
+ * bound and foreign threads may wait for the same word.
  *
- * A word is any aligned uint32_t; nothing is made or destroyed for it. Who changes it
- * by mltp_await_store(), or otherwise and then calls mltp_await_wake(), lets those go on
- * whose wish is fulfilled by it. Nobody else may change it in between: a value that
- * is replaced before a waiter was woken may be missed.
+ * A word is any aligned uint32_t; there is no object to create or destroy. A waker changes it by
+ * mltp_await_store(), or by an atomic operation of its own and then mltp_await_wake(). Both wake
+ * the waiters whose predicate the new value fulfils. Only one waker at a time may change a word:
+ * a waiter can miss a value that is replaced before it was woken.
  *
- * A waiter spins, for as long as parking would cost (MLTP_AWAIT_SPIN_NS), only while the
- * waker runs on another processor and the thread's cache is here; else it parks.
+ * A waiter spins only while the waker runs on another processor and the waiter's cache is warm,
+ * and for no longer than a park would cost (MLTP_AWAIT_SPIN_NS). Then it parks.
  */
 #ifndef MLTP_AWAIT_H
 #define MLTP_AWAIT_H
@@ -45,23 +45,28 @@ MLTP_API int mltp_await_not(const uint32_t *word, uint32_t value, const mltp_t *
 MLTP_API int mltp_await_not_timed(const uint32_t *word, uint32_t value, const mltp_t *waker,
                                   uint64_t deadline);
 
-/** Stores the value and wakes those who waited for it. Where nobody waits the memory is not
- * touched after the store. Blocks: no. Context: any. */
+/** Stores a value in a word and wakes the waiters that it releases. Without waiters, the call does
+ * not touch the word after the store. Blocks: no. Context: any. */
 MLTP_API void mltp_await_store(uint32_t *word, uint32_t value);
 
-/** Wakes those whose wish is fulfilled, after the caller has changed the word by an atomic
- * operation of its own (of release order at least). Blocks: no. Context: any. */
+/** Wakes the waiters that a word's new value releases, after the caller has changed the word by an
+ * atomic operation of its own (of release order at least). Blocks: no. Context: any. */
 MLTP_API void mltp_await_wake(const uint32_t *word);
 
-/** How waits went that could not go on at once, of all threads since mltp_init(). */
+/** Counters of the waits that could not return at once, of all threads since mltp_init(). The
+ * caller sets size first; the library writes no field beyond it. */
 typedef struct mltp_await_counters {
-  uint64_t spins_paid; /**< ended while the thread spun */
-  uint64_t spins_vain; /**< the thread spun, and parked all the same */
-  uint64_t parks;      /**< the thread parked, after spinning or at once */
+  size_t size;           /**< sizeof(mltp_await_counters_t), set by the caller */
+  uint64_t spins_paid;   /**< waits that ended while the thread spun */
+  uint64_t spins_failed; /**< waits in which the thread spun, and parked nevertheless */
+  uint64_t parks;        /**< waits in which the thread parked, with or without a spin before */
 } mltp_await_counters_t;
 
-/** Reads the counters. @param counts where they are written. Blocks: no. Context: any. */
-MLTP_API void mltp_await_counts(mltp_await_counters_t *counts);
+#define MLTP_AWAIT_COUNTERS_INIT {sizeof(mltp_await_counters_t), 0, 0, 0}
+
+/** Reads the counters. @param[out] counters initialised by MLTP_AWAIT_COUNTERS_INIT
+ * @return 0; EINVAL: counters->size is too small. Blocks: no. Context: any. */
+MLTP_API int mltp_await_counts(mltp_await_counters_t *counters);
 
 MLTP_END_DECLS
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file base.h
- * What every other public header needs: linkage, visibility, version.
+ * Linkage, visibility and version: included by every other public header.
  */
 #ifndef MLTP_BASE_H
 #define MLTP_BASE_H
@@ -24,7 +24,7 @@
 /** Marks a function of the public interface: visible outside the library. */
 #define MLTP_API __attribute__((visibility("default")))
 
-/** Handle of a thread; valid until the thread was joined or, detached, has ended. */
+/** Handle of a thread. It is valid until the thread was joined, or until a detached thread ends. */
 typedef struct mltp_thread mltp_t;
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file channel.h
- * Channels: queues of elements between threads, and select, which waits for the
- * first of several. For unbound, bound and foreign threads alike.
+ * Channels: queues of elements between threads; and select, which waits for the first of several
+ * sends and receives. Unbound, bound and foreign threads may use the same channel.
  *
- * A channel keeps up to its capacity of elements; one of capacity 0 keeps none, and
- * sender and receiver meet. Elements are copied, at once to a receiver that waits,
- * and while other users of the channel are kept out: send pointers to what is large.
- * Elements come out in the order in which they were sent; threads that wait are
- * served in the order in which they came.
+ * A channel keeps at most as many elements as its capacity. With capacity 0 it keeps none: a
+ * sender waits for a receiver. The library copies each element, directly to a waiting receiver
+ * if there is one, and other users of the channel wait meanwhile. So send pointers to large
+ * data. Elements arrive in the order in which they were sent. Waiting threads are served in the
+ * order in which they came.
  */
 #ifndef MLTP_CHANNEL_H
 #define MLTP_CHANNEL_H
@@ -17,7 +17,7 @@
 
 MLTP_BEGIN_DECLS
 
-/** A channel. */
+/** Handle of a channel. */
 typedef struct mltp_channel mltp_channel_t;
 
 /**
@@ -39,8 +39,8 @@ MLTP_API int mltp_channel_create(mltp_channel_t **channel, size_t capacity, size
 MLTP_API int mltp_channel_destroy(mltp_channel_t *channel);
 
 /**
- * Sends an element, once there is room or a receiver.
- * @param element copied from here
+ * Sends an element; waits until there is room or a receiver.
+ * @param element the library copies the element from here
  * @return 0; EPIPE: the channel is closed, nothing was sent; ECANCELED: nothing was
  *         sent, see mltp_cancel().
  * Blocks: thread. Context: any.
@@ -48,19 +48,19 @@ MLTP_API int mltp_channel_destroy(mltp_channel_t *channel);
 MLTP_API int mltp_channel_send(mltp_channel_t *channel, const void *element);
 
 /**
- * Receives an element, once there is one.
- * @param[out] element copied to here
+ * Receives an element; waits until there is one.
+ * @param[out] element the library copies the element to here
  * @return 0; EPIPE: the channel is closed and empty, nothing was written; ECANCELED:
  *         nothing was received, see mltp_cancel().
  * Blocks: thread. Context: any.
  */
 MLTP_API int mltp_channel_recv(mltp_channel_t *channel, void *element);
 
-/** Sends an element if that can be done at once. @return 0; EAGAIN: no room, nor a
- * receiver that waits; EPIPE: the channel is closed. Blocks: no. Context: any. */
+/** Sends an element if that is possible at once. @return 0; EAGAIN: there is neither room nor a
+ * waiting receiver; EPIPE: the channel is closed. Blocks: no. Context: any. */
 MLTP_API int mltp_channel_send_try(mltp_channel_t *channel, const void *element);
 
-/** Receives an element if that can be done at once. @return 0; EAGAIN: there is none;
+/** Receives an element if that is possible at once. @return 0; EAGAIN: there is none;
  * EPIPE: the channel is closed and empty. Blocks: no. Context: any. */
 MLTP_API int mltp_channel_recv_try(mltp_channel_t *channel, void *element);
 
@@ -74,30 +74,32 @@ MLTP_API int mltp_channel_send_timed(mltp_channel_t *channel, const void *elemen
 MLTP_API int mltp_channel_recv_timed(mltp_channel_t *channel, void *element, uint64_t deadline);
 
 /**
- * Says that no more elements will be sent. What is in the channel can still be
- * received; threads that wait for it get EPIPE at once, senders included.
- * @return 0; EALREADY: it is closed. Blocks: no. Context: any.
+ * Closes a channel: nothing can be sent to it any more. Receivers still get the elements in it.
+ * Threads that wait for it, senders included, get EPIPE at once.
+ * @return 0; EALREADY: it is closed already. Blocks: no. Context: any.
  */
 MLTP_API int mltp_channel_close(mltp_channel_t *channel);
 
-/** @return elements in the channel now; stale at once. Blocks: no. Context: any. */
+/** Returns how many elements are in a channel. @return the number; it may change at any time.
+ * Blocks: no. Context: any. */
 MLTP_API size_t mltp_channel_length(const mltp_channel_t *channel);
 
-/** @return the most elements it keeps. Blocks: no. Context: any. */
+/** Returns the capacity of a channel. @return the most elements it keeps. Blocks: no.
+ * Context: any. */
 MLTP_API size_t mltp_channel_capacity(const mltp_channel_t *channel);
 
 /* --------------------------------------------------------------- select */
 
-/** What a case of a select does. */
+/** The operation of a case of a select. */
 typedef enum mltp_op { MLTP_SEND, MLTP_RECV } mltp_op_t;
 
-/** One of the sends and receives a select chooses from: make it by MLTP_CASE_SEND or
+/** One of the sends and receives that a select chooses from. Make it by MLTP_CASE_SEND or
  * MLTP_CASE_RECV. Fields without a comment belong to mltp_select(). */
 typedef struct mltp_case {
-  mltp_channel_t *channel; /**< NULL: this case never happens */
-  mltp_op_t op;            /**< what to do with it */
-  int error;               /**< set if this case happens: 0, or EPIPE as of the plain call */
-  void *element;           /**< copied from here by a send, to here by a receive */
+  mltp_channel_t *channel; /**< NULL: this case is never done */
+  mltp_op_t op;            /**< send or receive */
+  int error;               /**< set if this case was done: 0, or EPIPE as the plain call returns */
+  void *element;           /**< a send copies from here, a receive copies to here */
   struct mltp_case *next_;
   struct mltp_case *prev_;
   struct mltp_case *locks_;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file debug.h
- * Seeing inside: dumps, options, version; the exit statuses the library uses.
+ * Dumps, options, the version, and the exit statuses that the library uses.
  */
 #ifndef MLTP_DEBUG_H
 #define MLTP_DEBUG_H
@@ -17,22 +17,23 @@ MLTP_BEGIN_DECLS
 #define MLTP_EXIT_LIVELOCK 87
 
 /**
- * Writes all threads to fd: id, name, kind, state, what each waits for and for how
- * long, its VP, and the backtrace of unbound ones that do not run. A snapshot that stops
- * nobody: it may be out of date, but objects and threads may come and go meanwhile; of
- * names, what fits into 95 bytes is shown. The time of an unbound thread is an upper
- * bound: it begins when its VP last read the clock, which a busy one does every 1024
- * scheduling points. The same comes on the signal MLTP_DUMP_SIGNAL names; there
- * backtraces are offsets only, because looking up symbols is not safe in a handler.
+ * Writes a list of all threads to fd: id, name, kind, state, what each waits for and for how
+ * long, its VP, and the backtrace of each unbound thread that does not run.
+ *
+ * The list is a snapshot, and may be out of date when it is read: no thread stops for it, and
+ * threads and objects may come and go meanwhile. Names are cut after 95 bytes. The time of an
+ * unbound thread is an upper bound: it begins when its VP last read the clock, which a busy VP
+ * does every 1024 scheduling points. The signal that MLTP_DUMP_SIGNAL names causes the same list,
+ * with offsets in place of function names, since a handler must not look up symbols.
  * Blocks: no (but writes to fd). Context: any.
  */
 MLTP_API void mltp_dump(int fd);
 
-/** Writes one line per option to fd: environment variable, value now, default,
- * meaning. Blocks: no. Context: any, also before mltp_init(). */
+/** Writes a list of all options to fd: environment variable, value, default and meaning of each.
+ * Blocks: no. Context: any, also before mltp_init(). */
 MLTP_API void mltp_options(int fd);
 
-/** @return the version of the library in use, "major.minor.patch". Context: any. */
+/** Returns the version of the library in use. @return "major.minor.patch". Context: any. */
 MLTP_API const char *mltp_version(void);
 
 MLTP_END_DECLS

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file sync.h
- * Locks, conditions, barriers and semaphores, for unbound, bound and foreign
- * threads alike, in any mixture.
+ * Locks, conditions, barriers and semaphores. Unbound, bound and foreign threads may use the same
+ * object.
  *
- * Every object may be made by its static initialiser or its _init function, and
- * must not be copied or moved. Its _destroy function frees nothing (there is
- * nothing to free) but must be called before the memory is reused if any thread
- * ever waited on the object with a deadline: it waits out timers in flight. When
- * the runtime is not running it does nothing.
+ * A static initialiser or an _init function makes an object. It must not be copied or moved: its
+ * size and its initialiser are part of the binary interface, its fields are not. A _destroy
+ * function frees nothing, since there is nothing to free. But if any thread waited on the object
+ * with a deadline, call it before you reuse the memory: it waits until timers in flight have let
+ * go of the object. Without a runtime it does nothing.
  */
 #ifndef MLTP_SYNC_H
 #define MLTP_SYNC_H
@@ -17,7 +17,7 @@
 
 MLTP_BEGIN_DECLS
 
-/** A queue of waiting threads; internal, here only for its size. */
+/** A queue of waiting threads: internal, here for its size. */
 typedef struct mltp_waitq {
   uint32_t ilock_;
   uint32_t count_;
@@ -50,11 +50,11 @@ enum {
                                 many mltp_unlock() calls as there were locks */
 };
 
-/** What a spin lock keeps; internal, here only for its size. */
+/** State of a spin lock: internal, here for its size. */
 typedef struct mltp_spin {
-  uint64_t word_;  /* what all contenders change */
-  uint64_t grant_; /* what the next in turn waits for */
-  void *held_;     /* what the holder keeps for its release */
+  uint64_t word_;  /* all contenders change it */
+  uint64_t grant_; /* the next holder waits for it */
+  void *held_;     /* the holder keeps here what its release needs */
 } mltp_spin_t;
 
 /** A mutual exclusion lock. */
@@ -77,14 +77,15 @@ typedef struct mltp_lock_object {
 #define MLTP_LOCK_INIT MLTP_LOCK_INIT_CLASS(MLTP_LOCK_STANDARD)
 
 /**
- * Makes a lock.
+ * Initialises a lock.
  * @param lock_class a constant above or of `<mltp/alternatives.h>`
  * @param name       shown in reports, not copied; NULL: none
  * @return 0; EINVAL: this library has no such class. Blocks: no. Context: any.
  */
 MLTP_API int mltp_lock_init(mltp_lock_t *lock, mltp_lock_class_t lock_class, const char *name);
 
-/** Ends a lock's life. @return 0; EBUSY (misuse): it is held. Blocks: briefly. Context: any. */
+/** Ends the use of a lock (see sync.h). @return 0; EBUSY (misuse): it is held. Blocks: briefly.
+ * Context: any. */
 MLTP_API int mltp_lock_destroy(mltp_lock_t *lock);
 
 /**
@@ -113,16 +114,17 @@ MLTP_API int mltp_unlock(mltp_lock_t *lock);
 typedef struct mltp_cond {
   mltp_waitq_t queue_;
   const char *name_;
+  uint64_t room_[2];
 } mltp_cond_t;
 
-#define MLTP_COND_INIT {{0, 0, NULL, NULL}, NULL}
+#define MLTP_COND_INIT {{0, 0, NULL, NULL}, NULL, {0, 0}}
 
-/** Makes a condition. @param name shown in reports, not copied; NULL: none. @return 0.
+/** Initialises a condition. @param name shown in reports, not copied; NULL: none. @return 0.
  * Blocks: no. Context: any. */
 MLTP_API int mltp_cond_init(mltp_cond_t *cond, const char *name);
 
-/** Ends a condition's life. @return 0; EBUSY (misuse): a thread waits on it. Blocks: briefly.
- * Context: any. */
+/** Ends the use of a condition (see sync.h). @return 0; EBUSY (misuse): a thread waits on it.
+ * Blocks: briefly. Context: any. */
 MLTP_API int mltp_cond_destroy(mltp_cond_t *cond);
 
 /**
@@ -154,7 +156,7 @@ MLTP_API int mltp_cond_wait_unlocked(mltp_cond_t *cond);
  * @return 0; ETIMEDOUT; ECANCELED: see mltp_cancel(). Blocks: thread. Context: any. */
 MLTP_API int mltp_cond_wait_unlocked_timed(mltp_cond_t *cond, uint64_t deadline);
 
-/** Wakes the longest waiter, if any. @return 0. Blocks: no. Context: any. */
+/** Wakes the waiter that has waited longest, if any. @return 0. Blocks: no. Context: any. */
 MLTP_API int mltp_cond_signal(mltp_cond_t *cond);
 
 /** Wakes all waiters. @return 0. Blocks: no. Context: any. */
@@ -162,51 +164,37 @@ MLTP_API int mltp_cond_broadcast(mltp_cond_t *cond);
 
 /* ------------------------------------------------------------- barriers */
 
-/** What mltp_barrier_wait() returns to one thread of each episode. */
+/** The value that mltp_barrier_wait() returns to one thread of each episode. It is no error. */
 #define MLTP_BARRIER_SERIAL (-1)
 
-enum { MLTP_BARRIER_PARTS = 8 };
+/** Words of a barrier's opaque storage. */
+enum { MLTP_BARRIER_WORDS = 144 };
 
-/** The threads of some VPs that wait in a barrier; internal, here only for its size. */
-typedef struct mltp_barrier_part {
-  char apart_[80]; /* parts share no cache line, wherever the barrier lies */
-  mltp_waitq_t queue_;
-  void *home_;
-  uint32_t owed_;
-  uint32_t quota_;
-  uint64_t mixed_;
-} mltp_barrier_part_t;
-
-/** A barrier for a fixed number of threads (thesis 3.3.4). Waiters block in its own
- * queues, so bound and foreign threads take part. */
+/** A barrier for a fixed number of threads (thesis 3.3.4). Waiters park in the barrier's own
+ * queues, so bound and foreign threads can take part. */
 typedef struct mltp_barrier {
   mltp_waitq_t queue_;
   uint32_t needed_;
   uint32_t episode_;
   const char *name_;
-  uint32_t given_;
-  uint32_t open_;
-  mltp_barrier_part_t parts_[MLTP_BARRIER_PARTS];
+  uint64_t parts_[MLTP_BARRIER_WORDS];
 } mltp_barrier_t;
 
-#define MLTP_BARRIER_INIT(count)                                                                   \
-  {                                                                                                \
-    {0, 0, NULL, NULL}, (count), 0, NULL, 0, 0, {{{0}, {0, 0, NULL, NULL}, NULL, 0, 0, 0}}         \
-  }
+#define MLTP_BARRIER_INIT(count) {{0, 0, NULL, NULL}, (count), 0, NULL, {0}}
 
-/** Makes a barrier. @param count threads it waits for, at least 1.
+/** Initialises a barrier. @param count number of threads it waits for, at least 1.
  * @param name shown in reports, not copied; NULL: none.
  * @return 0; EINVAL: count is 0. Blocks: no. Context: any. */
 MLTP_API int mltp_barrier_init(mltp_barrier_t *barrier, unsigned count, const char *name);
 
-/** Ends a barrier's life. @return 0; EBUSY (misuse): threads wait in it. Blocks: briefly.
- * Context: any. */
+/** Ends the use of a barrier (see sync.h). @return 0; EBUSY (misuse): threads wait in it. Blocks:
+ * briefly. Context: any. */
 MLTP_API int mltp_barrier_destroy(mltp_barrier_t *barrier);
 
 /**
- * Waits until count threads have come.
- * @return MLTP_BARRIER_SERIAL to the last one to come, 0 to the others; EINVAL
- *         (misuse): not initialised. Blocks: thread. Context: any.
+ * Waits until count threads have called it.
+ * @return MLTP_BARRIER_SERIAL to the last arrival, 0 to the others; EINVAL (misuse): not
+ *         initialised. Blocks: thread. Context: any.
  */
 MLTP_API int mltp_barrier_wait(mltp_barrier_t *barrier);
 
@@ -217,34 +205,36 @@ typedef struct mltp_sem {
   mltp_waitq_t queue_;
   uint64_t value_;
   const char *name_;
+  uint64_t room_[2];
 } mltp_sem_t;
 
-#define MLTP_SEM_INIT(value) {{0, 0, NULL, NULL}, (value), NULL}
+#define MLTP_SEM_INIT(value) {{0, 0, NULL, NULL}, (value), NULL, {0, 0}}
 
-/** Makes a semaphore. @param value at the start, at most 2^32 - 1.
+/** Initialises a semaphore. @param value at the start, at most 2^32 - 1.
  * @param name shown in reports, not copied; NULL: none. @return 0. Blocks: no. Context: any. */
 MLTP_API int mltp_sem_init(mltp_sem_t *sem, unsigned value, const char *name);
 
-/** Ends a semaphore's life. @return 0; EBUSY (misuse): threads wait for it. Blocks: briefly.
- * Context: any. */
+/** Ends the use of a semaphore (see sync.h). @return 0; EBUSY (misuse): threads wait for it.
+ * Blocks: briefly. Context: any. */
 MLTP_API int mltp_sem_destroy(mltp_sem_t *sem);
 
-/** Takes one. @return 0. Blocks: thread. Context: any. */
+/** Takes one unit; waits until there is one. @return 0. Blocks: thread. Context: any. */
 MLTP_API int mltp_sem_wait(mltp_sem_t *sem);
 
-/** Takes one if there is one. @return 0: took one; EAGAIN: there is none. Blocks: no.
+/** Takes one unit if there is one. @return 0; EAGAIN: there is none. Blocks: no.
  * Context: any. */
 MLTP_API int mltp_sem_wait_try(mltp_sem_t *sem);
 
-/** Takes one, but gives up at a deadline. @return 0: took one; ETIMEDOUT; ECANCELED: see
+/** Takes one unit, but gives up at a deadline. @return 0; ETIMEDOUT; ECANCELED: see
  * mltp_cancel(). Blocks: thread. Context: any. */
 MLTP_API int mltp_sem_wait_timed(mltp_sem_t *sem, uint64_t deadline);
 
-/** Adds one, or gives it to the longest waiter. @return 0; EOVERFLOW: the value is
- * 2^32 - 1. Blocks: no. Context: any. */
+/** Adds one unit, or gives it to the waiter that has waited longest. @return 0; EOVERFLOW: the
+ * value is 2^32 - 1. Blocks: no. Context: any. */
 MLTP_API int mltp_sem_post(mltp_sem_t *sem);
 
-/** Tells the value. @return the value now; stale at once. Blocks: no. Context: any. */
+/** Returns the value of a semaphore. @return the value; it may change at any time. Blocks: no.
+ * Context: any. */
 MLTP_API unsigned mltp_sem_value(const mltp_sem_t *sem);
 
 MLTP_END_DECLS

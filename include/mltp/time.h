@@ -13,18 +13,18 @@ MLTP_BEGIN_DECLS
 /** A deadline that never comes. */
 #define MLTP_NEVER UINT64_MAX
 
-/** @return now, in nanoseconds of CLOCK_MONOTONIC. Blocks: no. Context: any. */
+/** Returns the time. @return nanoseconds of CLOCK_MONOTONIC. Blocks: no. Context: any. */
 MLTP_API uint64_t mltp_now(void);
 
-/** @return the deadline ns nanoseconds from now (MLTP_NEVER if that overflows).
- * Blocks: no. Context: any. */
+/** Returns the deadline that is ns nanoseconds from now. @return the deadline; MLTP_NEVER: the sum
+ * overflows. Blocks: no. Context: any. */
 MLTP_API uint64_t mltp_after(uint64_t ns);
 
-/** Sleeps ns nanoseconds or somewhat longer. @return 0; ECANCELED: less, see
+/** Sleeps for ns nanoseconds or somewhat longer. @return 0; ECANCELED: it slept less, see
  * mltp_cancel(). Blocks: thread. Context: any. */
 MLTP_API int mltp_sleep(uint64_t ns);
 
-/** Sleeps until the deadline or somewhat longer. @return 0; ECANCELED: not so long, see
+/** Sleeps until a deadline or somewhat longer. @return 0; ECANCELED: it woke earlier, see
  * mltp_cancel(). Blocks: thread. Context: any. */
 MLTP_API int mltp_sleep_until(uint64_t deadline);
 

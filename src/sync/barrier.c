@@ -28,11 +28,12 @@
 #include "base/log.h"
 #include "core/det/det.h"
 #include "core/wait/park.h"
-#include "mltp/sync.h"
+#include "sync/barrier.h"
 
-typedef mltp_barrier_part_t part_t;
+typedef struct mt_barrier_part part_t;
+typedef struct mt_barrier_parts parts_t;
 
-enum { PARTS = MLTP_BARRIER_PARTS };
+enum { PARTS = MT_BARRIER_PARTS };
 
 int mltp_barrier_init(mltp_barrier_t *barrier, unsigned count, const char *name) {
   if (count == 0) return EINVAL;
@@ -46,27 +47,35 @@ int mltp_barrier_destroy(mltp_barrier_t *barrier) {
   mt_ilock_lock(&q->ilock_); /* the last episode's last thread may be at it still */
   q->count_ = 0;
   for (int i = 0; i < PARTS; i++) {
-    mt_ilock_lock(&barrier->parts_[i].queue_.ilock_);
-    q->count_ += barrier->parts_[i].queue_.count_;
-    mt_ilock_unlock(&barrier->parts_[i].queue_.ilock_);
+    part_t *part = &mt_barrier_parts(barrier)->part[i];
+    mt_ilock_lock(&part->queue.ilock_);
+    q->count_ += part->queue.count_;
+    mt_ilock_unlock(&part->queue.ilock_);
   }
   mt_ilock_unlock(&q->ilock_);
   return mt_waitq_destroy("mltp_barrier_destroy", q, "barrier", barrier->name_);
 }
 
+uint32_t mt_barrier_waiters(const mltp_barrier_t *barrier) {
+  const parts_t *parts = (const parts_t *)barrier->parts_;
+  uint32_t waiters = 0;
+  for (int i = 0; i < PARTS; i++) waiters += parts->part[i].queue.count_;
+  return waiters;
+}
+
 /* Bound and foreign threads have no cache in common; they take the last. */
 static part_t *part_of(mltp_barrier_t *barrier, const struct mltp_thread *self) {
-  return &barrier->parts_[self->vp != NULL ? self->vp->index % PARTS : PARTS - 1];
+  return &mt_barrier_parts(barrier)->part[self->vp != NULL ? self->vp->index % PARTS : PARTS - 1];
 }
 
 /* Waits in a part whose guard the caller holds, having paid. */
 static void wait_in(part_t *part, struct mltp_thread *self, mltp_barrier_t *barrier) {
-  mltp_waitq_t *q = &part->queue_;
+  mltp_waitq_t *q = &part->queue;
   if (q->head_ == NULL) {
-    part->home_ = self->vp;
-    part->mixed_ = self->vp == NULL;
-  } else if (part->home_ != self->vp) {
-    part->mixed_ = true;
+    part->home = self->vp;
+    part->mixed = self->vp == NULL;
+  } else if (part->home != self->vp) {
+    part->mixed = true;
   }
   mt_waitq_append(q, self);
   mt_store_relaxed(&self->waitq, &barrier->queue_); /* relaxed: for reports */
@@ -78,40 +87,43 @@ static void wait_in(part_t *part, struct mltp_thread *self, mltp_barrier_t *barr
  * That others owe something is certain then: only under the barrier's guard does a part cease to.
  */
 static void move_unit(mltp_barrier_t *barrier, part_t *to) {
-  to->quota_++;
-  if (barrier->given_ < barrier->needed_) {
-    barrier->given_++;
+  parts_t *parts = mt_barrier_parts(barrier);
+  to->quota++;
+  if (parts->given < barrier->needed_) {
+    parts->given++;
     return;
   }
-  part_t *from = barrier->parts_;
-  while (mt_load_relaxed(&from->owed_) == 0) from++;
-  mt_ilock_lock(&from->queue_.ilock_);
-  from->quota_--;
-  from->owed_--;
-  if (from->owed_ == 0) barrier->open_--;
-  mt_ilock_unlock(&from->queue_.ilock_);
+  part_t *from = parts->part;
+  while (mt_load_relaxed(&from->owed) == 0) from++;
+  mt_ilock_lock(&from->queue.ilock_);
+  from->quota--;
+  from->owed--;
+  if (from->owed == 0) parts->open--;
+  mt_ilock_unlock(&from->queue.ilock_);
 }
 
 /* Under the barrier's guard: begins the next episode.
  * @param waiters the threads of each part, to be resumed */
 static void open_up(mltp_barrier_t *barrier, struct mt_home_chain waiters[PARTS]) {
+  parts_t *parts = mt_barrier_parts(barrier);
   barrier->episode_++;
   for (int i = 0; i < PARTS; i++) {
-    part_t *part = &barrier->parts_[i];
+    part_t *part = &parts->part[i];
     waiters[i] = (struct mt_home_chain){NULL, NULL};
-    if (part->quota_ == 0) continue;
-    mt_ilock_lock(&part->queue_.ilock_);
-    waiters[i] = (struct mt_home_chain){part->mixed_ ? NULL : part->home_, part->queue_.head_};
-    part->queue_.head_ = part->queue_.tail_ = NULL;
-    part->queue_.count_ = 0;
-    part->owed_ = part->quota_;
-    mt_ilock_unlock(&part->queue_.ilock_);
-    barrier->open_++;
+    if (part->quota == 0) continue;
+    mt_ilock_lock(&part->queue.ilock_);
+    waiters[i] = (struct mt_home_chain){part->mixed ? NULL : part->home, part->queue.head_};
+    part->queue.head_ = part->queue.tail_ = NULL;
+    part->queue.count_ = 0;
+    part->owed = part->quota;
+    mt_ilock_unlock(&part->queue.ilock_);
+    parts->open++;
   }
 }
 
 /* The caller's part owes one unit or none. */
 static int arrive_slow(mltp_barrier_t *barrier, part_t *part, struct mltp_thread *self) {
+  parts_t *parts = mt_barrier_parts(barrier);
   mt_step("barrier: to the whole");
   mt_ilock_lock(&barrier->queue_.ilock_);
   if (mt_unlikely(barrier->needed_ == 0)) {
@@ -120,19 +132,19 @@ static int arrive_slow(mltp_barrier_t *barrier, part_t *part, struct mltp_thread
                      "barrier %p is not initialised (use mltp_barrier_init or MLTP_BARRIER_INIT)",
                      (void *)barrier);
   }
-  mt_ilock_lock(&part->queue_.ilock_);
-  if (part->owed_ == 0) {
+  mt_ilock_lock(&part->queue.ilock_);
+  if (part->owed == 0) {
     move_unit(barrier, part);
   } else {
-    part->owed_--;
-    if (part->owed_ == 0) barrier->open_--;
+    part->owed--;
+    if (part->owed == 0) parts->open--;
   }
-  if (barrier->open_ != 0 || barrier->given_ < barrier->needed_) {
+  if (parts->open != 0 || parts->given < barrier->needed_) {
     mt_ilock_unlock(&barrier->queue_.ilock_);
     wait_in(part, self, barrier);
     return 0;
   }
-  mt_ilock_unlock(&part->queue_.ilock_);
+  mt_ilock_unlock(&part->queue.ilock_);
   struct mt_home_chain waiters[PARTS];
   open_up(barrier, waiters);
   mt_ilock_unlock(&barrier->queue_.ilock_);
@@ -145,12 +157,12 @@ int mltp_barrier_wait(mltp_barrier_t *barrier) {
   if (mt_unlikely(self == NULL)) return EPERM;
   mt_preempt("mltp_barrier_wait");
   part_t *part = part_of(barrier, self);
-  mt_ilock_lock(&part->queue_.ilock_);
-  if (mt_likely(part->owed_ > 1)) {
-    mt_store_relaxed(&part->owed_, part->owed_ - 1); /* relaxed: move_unit() looks first */
+  mt_ilock_lock(&part->queue.ilock_);
+  if (mt_likely(part->owed > 1)) {
+    mt_store_relaxed(&part->owed, part->owed - 1); /* relaxed: move_unit() looks first */
     wait_in(part, self, barrier);
     return 0;
   }
-  mt_ilock_unlock(&part->queue_.ilock_);
+  mt_ilock_unlock(&part->queue.ilock_);
   return arrive_slow(barrier, part, self);
 }

@@ -20,6 +20,7 @@
 #include "core/wait/await.h"
 #include "mltp/latch.h"
 #include "mltp/once.h"
+#include "sync/barrier.h"
 #include "sync/channel.h"
 #include "sync/lock.h"
 #include "sync/rwlock.h"
@@ -64,9 +65,7 @@ static void add_holder(char *text, const union object *o) {
 }
 
 static void add_come(char *text, const union object *o) {
-  uint32_t come = 0;
-  for (int i = 0; i < MLTP_BARRIER_PARTS; i++) come += o->barrier.parts_[i].queue_.count_;
-  add(text, " (%u of %u have come)", come, o->barrier.needed_);
+  add(text, " (%u of %u have come)", mt_barrier_waiters(&o->barrier), o->barrier.needed_);
 }
 
 static void add_left(char *text, const union object *o) {

@@ -67,10 +67,20 @@ static int wait(const char *call, mltp_latch_t *latch, enum mt_why why, struct m
   return 0;
 }
 
+/* @return 0: open; EAGAIN: not. */
+static int is_open(const char *call, mltp_latch_t *latch) {
+  if (mt_self(call) == NULL) return EPERM;
+  mt_preempt(call);
+  mt_ilock_lock(&latch->queue_.ilock_);
+  bool open = latch->left_ == 0;
+  mt_ilock_unlock(&latch->queue_.ilock_);
+  return open ? 0 : EAGAIN;
+}
+
 static int timedwait(const char *call, mltp_latch_t *latch, enum mt_why why, uint64_t deadline) {
   struct mltp_thread *self = mt_self(call);
   if (mt_unlikely(self == NULL)) return EPERM;
-  if (mltp_latch_wait_try(latch) == 0) return 0;
+  if (is_open(call, latch) == 0) return 0;
   struct mt_timer timer;
   mt_timer_arm(&timer, self, deadline);
   return mt_timer_disarm(&timer, wait(call, latch, why, &timer));
@@ -80,14 +90,7 @@ int mltp_latch_count_down(mltp_latch_t *latch, unsigned n) {
   return count_down("mltp_latch_count_down", latch, "latch", n, false);
 }
 
-int mltp_latch_wait_try(mltp_latch_t *latch) {
-  if (mt_self("mltp_latch_wait_try") == NULL) return EPERM;
-  mt_preempt("mltp_latch_wait_try");
-  mt_ilock_lock(&latch->queue_.ilock_);
-  bool open = latch->left_ == 0;
-  mt_ilock_unlock(&latch->queue_.ilock_);
-  return open ? 0 : EAGAIN;
-}
+int mltp_latch_wait_try(mltp_latch_t *latch) { return is_open("mltp_latch_wait_try", latch); }
 
 int mltp_latch_wait(mltp_latch_t *latch) {
   return wait("mltp_latch_wait", latch, MT_WHY_LATCH, NULL);
@@ -130,6 +133,10 @@ int mltp_waitgroup_done(mltp_waitgroup_t *group) {
 
 int mltp_waitgroup_wait(mltp_waitgroup_t *group) {
   return wait("mltp_waitgroup_wait", &group->latch_, MT_WHY_WAITGROUP, NULL);
+}
+
+int mltp_waitgroup_wait_try(mltp_waitgroup_t *group) {
+  return is_open("mltp_waitgroup_wait_try", &group->latch_);
 }
 
 int mltp_waitgroup_wait_timed(mltp_waitgroup_t *group, uint64_t deadline) {

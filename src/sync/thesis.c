@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "arch/arch.h"
+#include "core/det/det.h"
 #include "mltp/thesis.h"
 #include "os/os.h"
 
@@ -44,4 +45,9 @@ mltp_t *mltp_vcreate(mltp_vuserf_t *func, int nbytes, ...) {
 
 void mltp_abort(void) { mltp_exit(NULL); }
 
-void mltp_yield_bound(void) { os_yield(); }
+void mltp_yield_bound(void) {
+  if (mt_det_on)
+    mltp_yield(); /* a bound thread runs on the one VP there */
+  else
+    os_yield();
+}

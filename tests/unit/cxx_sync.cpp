@@ -95,6 +95,22 @@ void a_mutex_is_tried() {
   CHECK_EQUAL(mltp_lock_try(mutex.native_handle()), EBUSY); /* the same object in C */
 }
 
+void a_recursive_mutex_is_locked_again() {
+  mltp::recursive_mutex mutex("again");
+  std::unique_lock outer(mutex);
+  {
+    const std::lock_guard inner(mutex);
+    CHECK(mutex.try_lock());
+    mutex.unlock();
+  }
+  mltp::thread([&mutex] { CHECK(!mutex.try_lock()); }).join();
+  outer.unlock();
+  mltp::thread([&mutex] {
+    CHECK(mutex.try_lock());
+    mutex.unlock();
+  }).join();
+}
+
 void a_timed_mutex_gives_up() {
   mltp::timed_mutex mutex;
   std::unique_lock lock(mutex);
@@ -399,6 +415,7 @@ int main() {
   const struct CMUnitTest tests[] = {
       TEST(mutexes_exclude_under_every_std_lock),
       TEST(a_mutex_is_tried),
+      TEST(a_recursive_mutex_is_locked_again),
       TEST(a_timed_mutex_gives_up),
       TEST(conditions_hand_over),
       TEST(conditions_time_out),

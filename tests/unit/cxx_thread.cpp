@@ -130,6 +130,10 @@ int error_of(void (*act)()) {
 
 void errors_are_thrown() {
   CHECK_EQUAL(error_of([] { mltp::thread().join(); }), EINVAL);
+  CHECK_EQUAL(error_of([] { mltp::thread().try_join(); }), EINVAL);
+  mltp::thread ends([] {});
+  while (!ends.try_join()) mltp::this_thread::yield();
+  CHECK(!ends.joinable());
   CHECK_EQUAL(error_of([] { mltp::thread().detach(); }), EINVAL);
   CHECK_EQUAL(error_of([] { mltp::thread(mltp::attributes().stack_size(SIZE_MAX), [] {}).join(); }),
               EINVAL);

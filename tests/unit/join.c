@@ -341,6 +341,30 @@ static void mltp_detach_after_mltp_join_timed(void) {
   mltp_sem_post(&end);
 }
 
+static void *end_when_posted(void *p0) {
+  mltp_sem_wait(p0);
+  return p0;
+}
+
+static void mltp_join_try_joins_what_has_ended(void) {
+  for (int bound = 0; bound < 2; bound++) {
+    mltp_sem_t end = MLTP_SEM_INIT(0);
+    void *result = NULL;
+    mltp_t *thread = bound ? spawn_bound(end_when_posted, &end) : spawn(end_when_posted, &end);
+    for (int i = 0; i < 3; i++) {
+      CHECK_EQUAL(mltp_join_try(thread, &result), EBUSY);
+      mltp_yield();
+    }
+    CHECK(result == NULL);
+    mltp_sem_post(&end);
+    int error;
+    while ((error = mltp_join_try(thread, &result)) == EBUSY) mltp_yield();
+    CHECK_EQUAL(error, 0);
+    CHECK(result == &end);
+  }
+  CHECK_EQUAL(mltp_join_try(mltp_self(), NULL), EDEADLK);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(mltp_exit_from_a_deep_stack),
@@ -356,6 +380,7 @@ int main(void) {
       TEST(mltp_join_timed_gives_up_and_leaves_it_joinable),
       TEST(mltp_join_timed_races_with_the_end),
       TEST(mltp_detach_after_mltp_join_timed),
+      TEST(mltp_join_try_joins_what_has_ended),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

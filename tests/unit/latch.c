@@ -269,6 +269,10 @@ static void mltp_waitgroup_without_tasks_waits_for_nothing(void) {
   mltp_waitgroup_t group = MLTP_WAITGROUP_INIT;
   CHECK_EQUAL(mltp_waitgroup_wait(&group), 0);
   CHECK_EQUAL(mltp_waitgroup_wait_timed(&group, MLTP_NEVER), 0);
+  CHECK_EQUAL(mltp_waitgroup_wait_try(&group), 0);
+  CHECK_EQUAL(mltp_waitgroup_add(&group, 1), 0);
+  CHECK_EQUAL(mltp_waitgroup_wait_try(&group), EAGAIN);
+  CHECK_EQUAL(mltp_waitgroup_done(&group), 0);
 }
 
 int main(void) {

@@ -268,6 +268,60 @@ static void mltp_lock_static_initialisers(void) {
   }
 }
 
+/* ---------------------------------------------------------- recursive locks */
+
+static void *try_lock(void *p0) { return (void *)(intptr_t)mltp_lock_try(p0); }
+
+static int tried_by_another(mltp_lock_t *lock, enum kind kind) {
+  struct worker worker;
+  worker_start(&worker, kind, try_lock, lock);
+  return (int)(intptr_t)worker_join(&worker);
+}
+
+static void recursive_lock_is_free_after_the_last_unlock(void) {
+  for (int kind = 0; kind < MIXED; kind++) {
+    check_case("%s", kind_names[kind]);
+    mltp_lock_t lock = MLTP_LOCK_INIT_CLASS(MLTP_LOCK_RECURSIVE);
+    CHECK_EQUAL(mltp_lock(&lock), 0);
+    CHECK_EQUAL(mltp_lock(&lock), 0);
+    CHECK_EQUAL(mltp_lock_try(&lock), 0);
+    CHECK_EQUAL(mltp_lock_timed(&lock, 0), 0);
+    for (int held = 4; held > 0; held--) {
+      CHECK_EQUAL(tried_by_another(&lock, (enum kind)kind), EBUSY);
+      CHECK_EQUAL(mltp_unlock(&lock), 0);
+    }
+    CHECK_EQUAL(mltp_lock_destroy(&lock), 0);
+  }
+}
+
+static mltp_lock_t recursive = MLTP_LOCK_INIT_CLASS(MLTP_LOCK_RECURSIVE);
+static long twice_inside, violations;
+
+static void *enter_twice(void *p0) {
+  for (int i = 0; i < scaled(200); i++) {
+    mltp_lock(&recursive);
+    long before = ++twice_inside;
+    if (i % 4 == 0) mltp_yield();
+    mltp_lock(&recursive);
+    if (i % 4 == 1) mltp_yield();
+    mltp_unlock(&recursive);
+    if (i % 4 == 2) mltp_yield(); /* once unlocked, still held */
+    violations += twice_inside != before;
+    mltp_unlock(&recursive);
+  }
+  return p0;
+}
+
+static void recursive_lock_excludes_others(void) {
+  for (int kind = 0; kind < KINDS; kind++) {
+    check_case("%s", kind_names[kind]);
+    twice_inside = violations = 0;
+    crew_run(CREW, (enum kind)kind, enter_twice, NULL);
+    CHECK_EQUAL(twice_inside, CREW * scaled(200));
+    CHECK_EQUAL(violations, 0);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(mltp_lock_standard),
@@ -296,6 +350,8 @@ int main(void) {
       TEST(mltp_lock_queue_starves_nobody),
       TEST(mltp_lock_init_refuses_unknown_class),
       TEST(mltp_lock_static_initialisers),
+      TEST(recursive_lock_is_free_after_the_last_unlock),
+      TEST(recursive_lock_excludes_others),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

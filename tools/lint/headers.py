@@ -22,7 +22,7 @@ C17 = ["cc", "-std=c17", "-x", "c"]
 CXX = ["c++", "-std=c++17", "-x", "c++"]
 CXX20 = ["c++", "-std=c++20", "-x", "c++"]
 WARNINGS = ["-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
-NO_LICENCE_LINE = re.compile(r"LICENSE|.*\.(md|json|svg|png|mod|txt)")
+NO_LICENCE_LINE = re.compile(r"LICENSE|.*\.(md|json|svg|png|mod|txt|abi)")
 HOME = re.compile(r"(?<![\w.])/(?:home|root|Users)/\w")
 
 

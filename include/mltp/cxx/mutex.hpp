@@ -55,6 +55,18 @@ class timed_mutex : public mutex {
   }
 };
 
+/** A mutex that its holder may lock again; it is free after as many unlocks. */
+class recursive_mutex : private mutex {
+ public:
+  /** @param name shown in reports, not copied. */
+  explicit recursive_mutex(const char *name = nullptr) : mutex(MLTP_LOCK_RECURSIVE, name) {}
+
+  using mutex::lock;
+  using mutex::native_handle;
+  using mutex::try_lock;
+  using mutex::unlock;
+};
+
 static_assert(sizeof(mutex) == sizeof(mltp_lock_t) && sizeof(timed_mutex) == sizeof(mltp_lock_t));
 
 }  // namespace mltp

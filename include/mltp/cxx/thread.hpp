@@ -168,6 +168,15 @@ class thread {
     handle_ = nullptr;
   }
 
+  /** Joins the thread if it has ended. @return whether it has. */
+  bool try_join() {
+    const int error = joinable() ? mltp_join_try(handle_, nullptr) : EINVAL;
+    if (error == EBUSY) return false;
+    detail::check(error, "mltp_join_try");
+    handle_ = nullptr;
+    return true;
+  }
+
   void detach() {
     detail::check(joinable() ? mltp_detach(handle_) : EINVAL, "mltp_detach");
     handle_ = nullptr;

@@ -229,10 +229,14 @@ void mltp_await_wake(const uint32_t *word) {
   mt_preempt("mltp_await_wake");
 }
 
-void mltp_await_counts(mltp_await_counters_t *counts) {
+int mltp_await_counts(mltp_await_counters_t *counters) {
+  if (counters->size < sizeof *counters) return EINVAL;
   uint64_t sum[3];
   for (int end = 0; end < 3; end++) sum[end] = mt_load_relaxed(&mt_rt.outside.awaits[end]);
   for (uint32_t i = 0, vps = mt_vp_count(); i < vps; i++)
     for (int end = 0; end < 3; end++) sum[end] += mt_load_relaxed(&mt_rt.vps[i]->stats.awaits[end]);
-  *counts = (mltp_await_counters_t){sum[MT_AWAIT_PAID], sum[MT_AWAIT_FAILED], sum[MT_AWAIT_PARKED]};
+  counters->spins_paid = sum[MT_AWAIT_PAID];
+  counters->spins_failed = sum[MT_AWAIT_FAILED];
+  counters->parks = sum[MT_AWAIT_PARKED];
+  return 0;
 }

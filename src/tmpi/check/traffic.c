@@ -108,9 +108,9 @@ static bool may_wait(const char *name) {
 }
 
 static struct waits sum_of_waits(void) {
-  mltp_await_counters_t spins;
+  mltp_await_counters_t spins = MLTP_AWAIT_COUNTERS_INIT;
   mltp_await_counts(&spins);
-  struct waits w = {.paid = spins.spins_paid, .vain = spins.spins_vain};
+  struct waits w = {.paid = spins.spins_paid, .vain = spins.spins_failed};
   for (int c = 0; c < tm_call_count; c++)
     for (int i = 0; may_wait(tm_calls[c]) && i < tm_job.size; i++) w.calls += count_of(i, c)->calls;
   for (int i = 0; i < tm_job.size; i++) w.parks += tm_job.ranks[i].parks;

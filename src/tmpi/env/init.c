@@ -97,7 +97,7 @@ int PMPI_Is_thread_main(int *flag) {
 
 #pragma weak MPI_Abort = PMPI_Abort
 int PMPI_Abort(MPI_Comm comm, int code) {
-  (void)comm; /* all ranks are one process */
+  (void)comm;     /* all ranks are one process */
   tm_job_flush(); /* before the message: what the rank printed led to it */
   fprintf(stderr, "tmpi: rank %d called MPI_Abort(%d)\n", tm_rank_number(), code);
   tm_job_abort((code & 0xff) != 0 ? code & 0xff : 1);
