@@ -66,13 +66,16 @@ def restore(host, entries):
         try:
             put(host, target, old if undo is None else undo)
         except OSError as error:
-            failed.append(f"{target}: {error.strerror}")
+            failed.append((target, old, error.strerror))
             continue
         if same(target, current(host, target), old):
             restored.append(target)
         else:
-            failed.append(f"{target}: it reads '{current(host, target)}' in place of '{old}'")
-    return restored, gone, failed
+            failed.append((target, old, f"it reads '{current(host, target)}' in place of '{old}'"))
+    # A cgroup with tasks takes no empty CPU set back; the set leaves with its controller, which comes later.
+    left = [f"{target}: {why}" for target, old, why in failed
+            if current(host, target) is not None or old or not target.endswith("cpuset.cpus")]
+    return restored, gone, left
 
 
 def free_inheritors(host, entries, since):

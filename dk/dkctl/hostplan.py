@@ -108,6 +108,9 @@ class Planner:
             self.writes.append(Write(control.path, control.text, "+cpuset",
                                      "cgroups get CPU sets", undo="-cpuset"))
         for knob in groups[1:]:
+            if not knob.text and "cpuset" in control.text.split():  # the kernel takes no empty set back
+                self.fixed.append(f"{knob.name}: its CPU set is empty, so affinities alone hold its tasks")
+                continue
             old = knob.cpus or self.topology.online
             wanted = old & self.roles.user
             if not wanted:

@@ -50,6 +50,8 @@ class FakeHost:
             return
         if path.endswith("_list") and not cpus.parse_list(text) & self.online():
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+        if path.endswith("cpuset.cpus") and not text:  # the groups of these machines have tasks
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         self.files[path] = text
 
     def control(self, path, text):
