@@ -66,7 +66,7 @@ def speeds_of(series, label):
 
 
 def verdict(series, cpus):
-    """A sentence that says who won by how much."""
+    """A sentence that names the faster implementation and by how much."""
     first, *others = [label for label in series if label.startswith("two-level")]
     speeds = speeds_of(series, first)
     best = max(speeds, key=speeds.get)

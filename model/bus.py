@@ -46,7 +46,7 @@ class BusMachine:
         return [solve(alone, [Centre(busy)], cycle.processors).residence[0] / busy]
 
     def spun(self, seconds, waiters, hold, state):
-        """Seconds of bus service asked for in so many seconds of spinning."""
+        """Seconds of bus service asked for in `seconds` of spinning."""
         if seconds == 0 or hold == 0:
             return 0.0
         misses = seconds / hold * self.spinning.misses(waiters)

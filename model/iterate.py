@@ -14,7 +14,7 @@ def fixed_point(step, state):
 
     A round goes only part of the way to what `step` says. Where the last two rounds went to and
     fro the part is halved, else it grows again: spinning processors slow the bus, a slow bus makes
-    more of them spin, and whole steps would swing for ever. Where there are several fixed points,
+    more of them spin, and whole steps would swing forever. Where there are several fixed points,
     the one found is that which a machine comes to from an idle start.
     """
     part, last = 0.5, None

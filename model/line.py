@@ -35,15 +35,15 @@ class LineMachine:
         return work.seconds + work.transfers * self.transfer * elsewhere
 
     def outside_seconds(self, cycle, state):
-        """What the code outside of locks takes: whoever waits for a lock does not disturb it."""
+        """What the code outside of locks takes: a processor that waits for a lock does not disturb it."""
         del state
         return self.moved(cycle.outside, any_other(cycle.processors))
 
     def section_seconds(self, cycle, index, state):
-        """What one visit takes: the section, and handing over the lock among those that wait."""
+        """What one visit takes: the section, and handing over the lock among the waiters."""
         work, waiters = cycle.sections[index].work, state[index]
         some_wait = waiters / (1 + waiters)  # how often a release meets anyone at all
-        # One who waited follows another processor for certain, else any may have been here last.
+        # A waiter follows another processor for certain, else any may have been here last.
         hold = self.moved(work, some_wait + (1 - some_wait) * any_other(cycle.processors))
         return hold + some_wait * HANDOVER * self.transfer * self.slowdown(
             self.moved(work, 1.0), waiters)
@@ -54,7 +54,7 @@ class LineMachine:
         return [waiters for _, waiters in waiting]
 
     def slowdown(self, hold, waiters):
-        """How much longer the holder waits for the lock's line because of those that spin."""
+        """How much longer the holder waits for the lock's line because of the spinners."""
         below = math.floor(waiters)
         low, high = (slowdown_among(self, hold, n) for n in (below, below + 1))
         return low + (waiters - below) * (high - low)

@@ -2,9 +2,9 @@
 """Equation 3.1: how many queues a processor looks at before it finds work.
 
 `threads` ready threads lie in `queues` queues, each in any with the same probability; the processor
-begins with its own and goes on in order. It looks at as many as the first non-empty one has as its
+begins with its own and continues in order. It looks at as many as the first non-empty one has as its
 number: E(r, q) is the mean of the least of r numbers drawn from 1..q. The paper sums over which
-thread is the least one; summed over how long the search goes on it is much shorter,
+thread is the least one; summed over how long the search continues it is much shorter,
 
     E(r, q) = sum over i = 1..q of ((q - i + 1) / q) ** r,
 

@@ -16,7 +16,7 @@ from .strategies import Work
 
 @dataclass(frozen=True)
 class Cycle:
-    """A thread's life on one of so many processors: what the low level stretches."""
+    """A thread's life on one of `processors`: what the low level stretches."""
     processors: int
     outside: Work     # user code, thread management outside of locks, the search for a thread
     sections: tuple

@@ -25,7 +25,7 @@ def exchange():
 
 
 def read():
-    """Spin on a read: at a release all miss, all try, and each try makes those that read miss.
+    """Spin on a read: at a release all miss, all try, and each try makes the readers miss.
 
     The i-th of k to try then sees k - i more tries: (k - 1) / 2 further misses in the mean.
     """
@@ -33,7 +33,7 @@ def read():
 
 
 def backoff():
-    """Ethernet-style backoff: two misses, one for the release and one for who got the lock."""
+    """Ethernet-style backoff: two misses, one for the release and one for the new holder."""
     return Spinning("backoff", lambda waiting: 2.0)
 
 

@@ -38,7 +38,7 @@ def plateau(strategy):
 
 
 def counting(waiters, section_us, way):
-    """Time of a critical section that so many others wait for, relative to nobody waiting: Fig. 6."""
+    """Time of a critical section with `waiters` waiters, relative to none: Fig. 6."""
     share = paper.READY.bus / paper.READY.seconds
     counter = Strategy("counter", NULL, (Section("counter", Work(
         section_us * US, bus=share * section_us * US), 1),))

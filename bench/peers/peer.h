@@ -6,8 +6,8 @@
  * `PROGRAM ROW VPS MS` measures one row for about MS milliseconds on VPS kernel
  * threads and prints one line of JSON. A row that any number of threads can take part in
  * may be named with their number, as in barrier-64; --ops N asks for exactly N operations.
- * `bench/micro.c` runs these programs in turn; a library that crashes, hangs or leaks harms nobody
- * else's figures. Everything here is callable from C and C++.
+ * `bench/threads/micro.c` runs these programs in turn; a library that crashes, hangs or leaks harms
+ * nobody else's figures. Everything here is callable from C and C++.
  */
 #ifndef MLTP_BENCH_PEER_H
 #define MLTP_BENCH_PEER_H
@@ -38,7 +38,7 @@ struct peer_row {
   const char *name;
   peer_row_fn *run;
   uint64_t first_ops; /**< operations of the first warm-up round */
-  uint64_t fixed_ops; /**< nonzero: exactly so many, once, without warm-up */
+  uint64_t fixed_ops; /**< nonzero: exactly this number, once, without warm-up */
   unsigned threads;   /**< unless ROW-N asks for N; 0: the row knows their number itself */
 };
 

@@ -191,7 +191,7 @@ static inline bool row_mutex(struct peer_run *run) {
 
 /* ------------------------------------------- semaphore and condition round trips */
 
-/* Two members, told apart by who comes first; an operation is a round trip. */
+/* Two members; the first arrival is member 0. An operation is a round trip. */
 struct pair {
   struct team team;
   unsigned next_member;

@@ -11,6 +11,7 @@ import jinja2
 import matplotlib.pyplot as plt
 
 import blocks
+import markdown
 import plan
 import plots
 import results
@@ -23,6 +24,8 @@ def parse_arguments(arguments):
                         help="a folder of results (the newest in build/bench)")
     parser.add_argument("--out", default="build/report", type=pathlib.Path, metavar="FOLDER",
                         help="where index.html and the figures go (%(default)s)")
+    parser.add_argument("--measurements", nargs="?", const="docs/measurements", type=pathlib.Path, metavar="FOLDER",
+                        help="also write Markdown pages, without pictures (%(const)s)")
     return parser.parse_args(arguments)
 
 
@@ -72,14 +75,12 @@ def save(picture, folder, key):
     return f"data:image/svg+xml;base64,{text}"
 
 
-def render(measured, out):
-    made, pictures = [], {}
-    for module in sections.ALL:
-        made.append(module.section(measured))
-        for block in made[-1].blocks:
+def render(measured, made, steps, out):
+    pictures = {}
+    for section in made:
+        for block in section.blocks:
             if isinstance(block, blocks.Figure) and block.picture:
                 pictures[block.key] = save(block.picture, out / "figures", block.key)
-    steps = steps_of(measured)
     loader = jinja2.FileSystemLoader(pathlib.Path(__file__).parent)
     template = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined,
                                   trim_blocks=True).get_template("page.html.j2")
@@ -100,7 +101,12 @@ def main(arguments):
         sys.exit(f"report: cannot read the results in {source}: {error} (measure anew)")
     options.out.mkdir(parents=True, exist_ok=True)
     page = options.out / "index.html"
-    page.write_text(render(measured, options.out), encoding="utf-8")
+    made = [module.section(measured) for module in sections.ALL]
+    steps = steps_of(measured)
+    page.write_text(render(measured, made, steps, options.out), encoding="utf-8")
+    if options.measurements:
+        markdown.write(options.measurements, made, environment_of(measured), steps)
+        print(f"report: {options.measurements / 'README.md'} and the pages beside it")
     print(f"report: {page}, its figures in {options.out / 'figures'}, from {source}")
 
 

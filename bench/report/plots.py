@@ -37,7 +37,7 @@ def style_of(impl):
 
 
 def panels(count, height=3.3, **options):
-    """A figure with so many panels side by side."""
+    """A figure with `count` panels side by side."""
     figure, axes = plt.subplots(1, count, figsize=(11 if count > 1 else 7, height),
                                 layout="constrained", squeeze=False, **options)
     return figure, list(axes[0])

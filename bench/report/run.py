@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the experiments of plan.py with mltp-bench and keeps their results in files.
 
-Without names all planned experiments run, and an interrupted run goes on where it was; named
+Without names all planned experiments run, and an interrupted run continues where it was; named
 ones run again, and show their tables. Results of another commit, machine or kernel are put
 aside (to FOLDER.previous) unless --keep is given. Options this program does not know make it a
 plain call of mltp-bench, which records nothing, as in: ./dev bench micro --impl mltp
@@ -75,7 +75,7 @@ def main(arguments):
         failed = work.run_steps(options.bench, steps, results, options.quick,
                                 show=bool(options.experiments))
     except KeyboardInterrupt:
-        sys.exit("bench: interrupted; the same command goes on from here")
+        sys.exit("bench: interrupted; the same command continues from here")
     print(f"bench: results are in {folder}; ./dev report makes a page of them")
     return 1 if failed else 0
 

@@ -3,7 +3,7 @@
 # folder is taken, and programs need no search path.
 set(CPACK_GENERATOR DEB)
 if(NOT CPACK_PACKAGE_CONTACT)
-  set(CPACK_PACKAGE_CONTACT "The MLTP maintainers") # whoever distributes packages adds an address
+  set(CPACK_PACKAGE_CONTACT "The MLTP maintainers") # a distributor adds an address
 endif()
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
@@ -12,7 +12,7 @@ set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
-# What programs that link libmltp.so.0 depend on; and what the linker's cache has to be told.
+# What programs that link libmltp.so.0 depend on; and the trigger for the linker's cache.
 set(generated ${PROJECT_BINARY_DIR}/packages)
 string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)
 file(WRITE ${generated}/shlibs "libmltp 0 libmltp0 (>= ${PROJECT_VERSION})\nlibmpi_abi 1 libmltp0 (>= ${PROJECT_VERSION})\nlibmltp-qt 0 libmltp0 (>= ${PROJECT_VERSION})\nlibmltp-sim 0 libmltp0 (>= ${PROJECT_VERSION})\n")

@@ -62,7 +62,7 @@ class Session:
         return hostplan.make(self.topology, roles, shot, tasks, threaded, only_net), shot
 
     def pending(self, plan):
-        """The writes of a plan that the machine does not have yet, and those that end an older plan."""
+        """The writes of a plan that the machine does not have yet, and the writes that end an older plan."""
         wanted = {write.target for write in plan.writes}
         ends = [hostplan.Write(target, old, old if undo is None else undo, "back to its first state", undo)
                 for target, old, undo, _ in reversed(self.journal.entries)

@@ -17,7 +17,7 @@ static int address_of(const char *text, struct sockaddr_in *address) {
   return inet_pton(AF_INET, text, &address->sin_addr) == 1 ? 0 : EINVAL;
 }
 
-/* Moves so many bytes, in as many calls as it takes. */
+/* Moves `size` bytes, in as many calls as it takes. */
 static int move_all(int fd, char *bytes, size_t size, ssize_t (*move)(int, char *, size_t)) {
   for (size_t done = 0; done < size;) {
     ssize_t n = move(fd, bytes + done, size - done);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ABA problem, for `mltp explore` to find: a lock-free stack whose pop reads the top A and
  * its successor B, and then swaps A for B if the top is still A. If A and B were popped and A
- * pushed again meanwhile, the swap succeeds, and B is on the stack although somebody owns it.
+ * pushed again meanwhile, the swap succeeds, and B is on the stack although another thread owns it.
  * The cure counts the changes of the top along with it.
  * usage: aba [fixed] */
 #include <mltp/mltp.h>

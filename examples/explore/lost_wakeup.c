@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A lost wake-up, for `mltp explore` to find: the consumer looks at `full` before it takes the
  * lock it waits with, and the producer signals without that lock. A signal between the look
- * and the wait wakes nobody, and the consumer waits for ever.
+ * and the wait wakes nobody, and the consumer waits forever.
  * usage: lost_wakeup [fixed] */
 #include <mltp/mltp.h>
 #include <stdio.h>

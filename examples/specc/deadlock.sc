@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// deadlock.sc: two philosophers with two forks, each of whom takes the left one first. The simulator says
-// who waits for what, and the program exits with 86.
+// deadlock.sc: two philosophers with two forks; each takes the left one first. The simulator reports
+// what each one waits for, and the program exits with 86.
 #include <stdio.h>
 
 import "c_mutex";

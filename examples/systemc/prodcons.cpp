@@ -13,7 +13,7 @@ using sc_core::sc_event;
 using sc_core::SC_NS;
 using sc_core::SC_ZERO_TIME;
 
-// The sender goes on when the receiver has come, and the receiver when there is something.
+// The sender continues when the receiver has come, and the receiver when there is something.
 template <class T>
 class double_handshake {
  public:

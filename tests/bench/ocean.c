@@ -4,7 +4,7 @@
  * The ocean gives the same answer, point by point, for every number of threads and
  * every implementation; and its checks notice an answer that is wrong.
  */
-#include "ocean/ocean.h"
+#include "threads/ocean/ocean.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -2,7 +2,7 @@
 /**
  * @file verdicts.c
  * What mltp-bench makes of runs that crash, hang, leave or lie: failed runs, each
- * with its reason. And the statistics of those that do not.
+ * with its reason. And the statistics of the other runs.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -14,8 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "child.h"
-#include "stats.h"
+#include "harness/child.h"
+#include "harness/stats.h"
 
 #include <cmocka.h>
 

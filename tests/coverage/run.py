@@ -3,7 +3,7 @@
 """Runs the tests of a coverage build, makes the report of its lines, and holds it to what is demanded.
 
 usage: run.py BUILD [ARGUMENT of ctest ...]
-An interrupted run goes on where it was, with its counts and its failures, unless something was built
+An interrupted run continues where it was, with its counts and its failures, unless something was built
 since. A failed test does not keep the report from being made; the command fails then all the same.
 """
 import os
@@ -78,7 +78,7 @@ def main(build, *arguments):
     complaints.unlink(missing_ok=True)
     status = run_tests(build, log, arguments)
     if status < 0:
-        return 1  # somebody ended it: the next run goes on
+        return 1  # it was ended from outside: the next run continues
     failed = failures(log.read_text(encoding="utf-8"))
     if complaints.exists() and complaints.stat().st_size:
         print(f"coverage: libgcov complains, of counts that are lost: see {complaints}")

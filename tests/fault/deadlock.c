@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When no thread can ever run again, the report says who waits for what. */
+/* When no thread can ever run again, the report says what each thread waits for. */
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -123,7 +123,7 @@ static void check_said(const char *const *words) {
 }
 
 /* In a forked child ThreadSanitizer has more threads of its own than the library can tell
- * from foreign ones, of which each might wake somebody. */
+ * from foreign ones, each of which might wake a thread. */
 static void skip_unless_noticed(void) {
   if (THREAD_SANITIZED) skip();
 }
@@ -241,7 +241,7 @@ static void *sleep_then_post(void *p0) {
 }
 
 /* A timer is pending, a call blocks in the kernel, a foreign thread may come: in each
- * case somebody will wake the waiters. */
+ * case a waker remains. */
 static void wait_for_a_sleeper(void) {
   mltp_init(0);
   mltp_sem_init(&empty_sem, 0, NULL);
@@ -318,7 +318,7 @@ static void wait_for_a_foreign_thread(void) {
   mltp_finalize();
 }
 
-/* The VP that lies down last may have to resume main, and may lose its CPU before it does. */
+/* The VP that goes to sleep last may have to resume main, and may lose its CPU before it does. */
 static __thread int loses_cpu;
 
 void __real_mt_finalizer_check(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fork() from any kind of thread: the parent goes on unharmed, and the child may exec, exit,
+/* fork() from any kind of thread: the parent continues unharmed, and the child may exec, exit,
  * or start a runtime of its own. */
 #include <signal.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static void *count(void *total) {
 static void work_in_child(void) {
   for (int round = 0; round < 2; round++) {
     long total = 0;
-    mltp_lock_init(&lock, MLTP_LOCK_STANDARD, NULL); /* somebody else may have held it */
+    mltp_lock_init(&lock, MLTP_LOCK_STANDARD, NULL); /* another thread may have held it */
     if (mltp_init(0) != 0) _exit(11);
     for (int kind = UNBOUND; kind < KINDS; kind++) crew_run(8, (enum kind)kind, count, &total);
     mltp_sleep(1000);
@@ -74,7 +74,7 @@ static void fork_everywhere(void) {
   for (int kind = UNBOUND; kind < KINDS; kind++) {
     long total = 0;
     crew_run(2, (enum kind)kind, fork_and_wait, NULL);
-    crew_run(4, (enum kind)kind, count, &total); /* the parent goes on */
+    crew_run(4, (enum kind)kind, count, &total); /* the parent continues */
     if (total != 4) _exit(2);
   }
   if (mltp_finalize() != 0) _exit(3);
@@ -93,7 +93,7 @@ static void a_child_may_exec(void) { check(fork_everywhere, exec_in_child, NULL)
 
 static void a_child_may_start_a_runtime(void) {
   /* ThreadSanitizer allows no threads in the child, and the locks of AddressSanitizer's
-   * allocator stay held there for ever by kernel threads that are gone (seen with GCC 12). */
+   * allocator stay held there forever by kernel threads that are gone (seen with GCC 12). */
   if (SANITIZED) skip();
   check(fork_everywhere, work_in_child, NULL);
 }

@@ -336,14 +336,15 @@ static unsigned next_nth(unsigned nth) {
   return !SANITIZED || nth < 4 ? nth + 1 : nth + nth / 4 + 1;
 }
 
-/* No kernel says this for ever. */
+/* No kernel says this forever. */
 static bool is_transient(enum call call, int error) {
   return error == EINTR || (call == CALL_FUTEX_WAIT && error == EAGAIN);
 }
 
 static void fail_each(enum call call) {
   const int *errors = inject_calls[call].errors;
-  if (SANITIZED && call == CALL_GETATTR) return; /* it has to be told of main's stack */
+  if (SANITIZED && call == CALL_GETATTR)
+    return; /* the sanitizer needs the bounds of main's stack */
   for (int e = 0; e < ERRORS_MAX && errors[e] != 0; e++)
     for (unsigned nth = 0; nth < counts[call] && wrong_ones < WRONG_MAX; nth = next_nth(nth))
       for (int onward = 0; onward < 2; onward++) {

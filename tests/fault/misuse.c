@@ -36,9 +36,9 @@ static mltp_t *start(const char *name, mltp_userf_t *func, void *p0) {
   return thread;
 }
 
-/* Whoever is about to wait does so when this returns, also on a busy machine. */
+/* When this returns, threads that were about to wait do wait, also on a busy machine. */
 static void let_others_wait(void) {
-  mltp_sleep(1000000); /* those that are ready here run, or are stolen */
+  mltp_sleep(1000000); /* ready threads here run, or are stolen */
   wait_until_asleep(0);
 }
 

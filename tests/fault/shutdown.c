@@ -30,7 +30,7 @@ static void check_exits(void (*body)(void), int status) {
   assert_int_equal(WEXITSTATUS(outcome.status), status);
 }
 
-/* --------------------------------------------------------- others that go on */
+/* --------------------------------------------------------- others that continue */
 
 static mltp_sem_t started;
 
@@ -213,7 +213,7 @@ static void again_and_again(void) {
 
 static void a_runtime_can_be_started_a_thousand_times(void) { check_exits(again_and_again, 0); }
 
-/* ----------------------------------------------------- a foreign thread goes on */
+/* ----------------------------------------------------- a foreign thread continues */
 
 static pthread_barrier_t step;
 

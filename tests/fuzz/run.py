@@ -50,7 +50,7 @@ def main():
     parser.add_argument("fuzzer", type=pathlib.Path, help="built with libFuzzer, or (--replay) without")
     parser.add_argument("--wrappers", type=pathlib.Path, required=True, help="folder of tmpicc")
     parser.add_argument("--seconds", type=int, default=600)
-    parser.add_argument("--keep", type=pathlib.Path, help="folder for what is found; inputs go on from there")
+    parser.add_argument("--keep", type=pathlib.Path, help="folder for what is found; inputs continue from there")
     parser.add_argument("--replay", action="store_true", help="damage each file a few hundred times")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

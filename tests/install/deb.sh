@@ -42,7 +42,7 @@ depends libmltp-dev "libmltp0 (= $version)"
 depends mltp-tools "libmltp0 (= $version)"
 depends mltp-tools libjansson4
 
-# Programs outside: pkg-config is told of the scratch root by its own variables.
+# Programs outside: pkg-config finds the scratch root by its own variables.
 libdir=$(dirname "$root"/usr/lib/*/libmltp.so.0)
 python3 -B "$here/symbols.py" "$root/usr/include/mltp" "$libdir/libmltp.so"
 export PKG_CONFIG_SYSROOT_DIR=$root PKG_CONFIG_LIBDIR=$libdir/pkgconfig LD_LIBRARY_PATH=$libdir

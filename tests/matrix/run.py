@@ -5,7 +5,7 @@
 Each cell is a command of its own (--list shows them, --only runs some); what it wrote is in
 build/matrix/CELL.log, and all verdicts, each with the commit it was seen on, are in
 build/matrix/results.json. Cells that have passed on the same commit, or on one from which this one
-differs in documents only, are not run again, so that an interrupted matrix goes on. All of it takes
+differs in documents only, are not run again, so that an interrupted matrix continues. All of it takes
 hours: while others commit, run it in a worktree of one commit (git worktree add --detach). Within
 each cell the tests run on 1, 2 and 8 VPs and on the kernel backend (by emulation on 2).
 """
@@ -154,7 +154,7 @@ def earlier(path):
 
 
 def record(path, row):
-    """In one step: who is interrupted leaves the old rows or the new ones. Two runs may record."""
+    """In one step: an interrupted run leaves the old rows or the new ones. Two runs may record."""
     with open(path.with_suffix(".lock"), "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         rows = earlier(path) | {row["cell"]: row}
@@ -203,7 +203,7 @@ def main(argv):
                "seconds": round(time.monotonic() - begin), "of": wanted,
                "date": time.strftime("%Y-%m-%dT%H:%MZ", time.gmtime())}
         if identity(test_arguments) != wanted:
-            row["of"] = wanted | {"commit": f"{wanted['commit']}-dirty"}  # somebody worked here
+            row["of"] = wanted | {"commit": f"{wanted['commit']}-dirty"}  # the tree changed meanwhile
         record(path, row)
         failed |= verdict == "failed"
         if verdict == "failed":

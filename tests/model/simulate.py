@@ -10,7 +10,7 @@ def one_class(delay, demands, customers, cycles, seed):
     arrival. Returns cycles a second, and the mean number of customers at each queue."""
     rng = random.Random(seed)
     now, ended, area, last = 0.0, 0, [0.0] * len(demands), 0.0
-    lines = [[] for _ in demands]  # who is at each queue; the first is in service
+    lines = [[] for _ in demands]  # the customers at each queue; the first is in service
     events = []  # (time, tie, customer, place): the customer ends its service there; -1: the delay
 
     def arrive(customer, place):

@@ -3,7 +3,7 @@
  * The array queue (src/alternatives/spin/array.c), with fewer places than contenders. Three threads acquire
  * and release it twice each, waiting in line or by trying.
  *
- * Checked: mutual exclusion; nobody waits for ever (all end); numbers are served in order.
+ * Checked: mutual exclusion; no thread waits forever (all end); numbers are served in order.
  */
 #define THREADS 3
 #define ROUNDS 2

@@ -5,8 +5,8 @@
  * -DTIMED the first wait has a deadline, which comes whenever it likes. Spinning is left out:
  * it is a longer look.
  *
- * Checked: nobody waits for ever (all end); who goes on has its wish, or its deadline has
- * come; it is resumed once, and with its registers saved.
+ * Checked: no thread waits forever (all end); a waiter that continues has seen its predicate hold, or
+ * its deadline has come; it is resumed once, and with its registers saved.
  */
 #define CPUS 2
 #define WORDS 2
@@ -56,7 +56,7 @@ active proctype waiter() {
 #else
      queued = true;
      saved = true;
-     guard = false; /* by who runs next */
+     guard = false; /* by the next thread */
 #endif
      if
      :: resumed

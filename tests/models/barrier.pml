@@ -3,7 +3,7 @@
  * The barrier of parts (src/sync/barrier.c). Three threads pass a barrier for three ROUNDS
  * times; each arrives at whichever of two parts, as if it had been moved meanwhile.
  *
- * Checked: nobody passes before all have come; nobody waits for ever (all end); a thread is
+ * Checked: nobody passes before all have come; no thread waits forever (all end); a thread is
  * resumed when it waits and its registers are saved; a unit that has to move is there.
  */
 #define THREADS 3
@@ -14,7 +14,7 @@ bool guard, part_guard[PARTS];
 byte owed[PARTS], quota[PARTS], given, open;
 byte queue[PARTS];                       /* a set of threads */
 bool saved[THREADS], resumed[THREADS];
-byte come[THREADS];                      /* so many times */
+byte come[THREADS];                      /* how often */
 
 inline lock_whole() { atomic { !guard -> guard = true } }
 inline unlock_whole() { guard = false }

@@ -3,8 +3,8 @@
  * The lock of Craig, and Landin and Hagersten, without a first cell (src/alternatives/spin/clh.c). Three
  * threads acquire and release it twice each.
  *
- * Checked: mutual exclusion; nobody waits for ever (all end); a cell is touched only while
- * somebody owns it, and freed once.
+ * Checked: mutual exclusion; no thread waits forever (all end); a cell is touched only while
+ * it has an owner, and freed once.
  */
 #define THREADS 3
 #define ROUNDS 2

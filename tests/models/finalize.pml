@@ -3,11 +3,11 @@
  * Main waits until it is alone (src/core/life/runtime.c, mt_live() in src/core/life/end.c). VP 0
  * ran main; VP 1 runs a thread that may create another on VP 1 and ends; a bound thread
  * may create one, too, which it posts to VP 1, and ends. A VP with nothing left to run
- * lies down and looks once; VP 1 gets up for a post.
+ * goes to sleep and looks once; VP 1 wakes up for a post.
  *
  * -DKERNEL: the kernel backend, where main is a bound thread and looks only itself.
  *
- * Checked: main goes on exactly once, and only when alone; it is never forgotten.
+ * Checked: main continues exactly once, and only when alone; it is never forgotten.
  */
 #define CPUS 3 /* VP 0, with main; VP 1; the bound thread */
 #define WORDS 3
@@ -89,7 +89,7 @@ active proctype main() {
 #endif
      if
      :: live != 0 ->
-        /* parks: the idle context releases the guard, and lies down */
+        /* parks: the idle context releases the guard, and goes to sleep */
 #ifdef MUTATE_5
         guard = false;
         saved = true;

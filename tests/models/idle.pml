@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who sleeps and who is woken (src/core/sched/idle.h), with run queues as counters: three
+ * Which VPs sleep and which wake (src/core/sched/idle.h), with run queues as counters: three
  * VPs. VP 0 runs a maker, which makes up to two threads ready; the others sleep. A
  * poster outside posts two threads at once to one VP. A thread that runs ends soon or
- * computes for ever. Nobody is quiet, and there is no keeper to mend things.
+ * computes forever. Lone threads wake VPs too, and there is no watchdog to repair a lost wake-up.
  *
  * Checked: when nothing moves any more, no thread is ready while fewer VPs than may
- * be awake are. So no wake-up is lost, and nothing waits for the keeper's watch.
+ * be awake are. So no wake-up is lost, and no thread waits for the watchdog.
  *
  * TARGET: how many VPs may be awake. BLOCKING: the maker may block in the kernel.
  */
@@ -108,7 +108,7 @@ inline post(me, to, n) {
 #ifdef MUTATE_10
        :: status[to] == AWAKE -> goto posted
 #else
-       :: status[to] == AWAKE -> break /* it got up meanwhile, and may be busy */
+       :: status[to] == AWAKE -> break /* it woke up meanwhile, and may be busy */
 #endif
        :: else ->
           if
@@ -242,7 +242,7 @@ proctype vp(byte me) {
 
 idle:
   if
-  :: awake > TARGET -> /* surrender */
+  :: awake > TARGET -> /* hand off */
      if
      :: status[OTHER1(me)] == AWAKE -> to = OTHER1(me)
      :: status[OTHER2(me)] == AWAKE -> to = OTHER2(me)

@@ -36,7 +36,7 @@ active proctype vp() {
 #ifndef MUTATE_5
      do /* mt_idleq_leave() */
      :: waits ->
-        (handed > 0 || queued); /* else who has taken it out will do one of the two */
+        (handed > 0 || queued); /* else the taker will do one of the two */
         if
         :: handed > 0 -> waits = false
         :: else ->

@@ -4,8 +4,8 @@
  * twice each; each may spin or not before it parks. -DTIMED: thread 1 waits with a
  * deadline, which may come at any time.
  *
- * Checked: mutual exclusion; nobody waits for ever (all end); without deadlines a
- * thread parks at most twice for one acquisition, so nobody is overtaken for ever.
+ * Checked: mutual exclusion; no thread waits forever (all end); without deadlines a
+ * thread parks at most twice for one acquisition, so no thread is overtaken forever.
  */
 #define THREADS 3
 #define ROUNDS 2

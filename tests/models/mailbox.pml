@@ -10,7 +10,7 @@
  * Guards are locks, so that memory is as each holder left it: no store buffers. Bins are left out:
  * everything fits everything.
  *
- * Checked: nobody waits for ever (all end); who goes on has its data, or they were taken; the
+ * Checked: no thread waits forever (all end); a rank that continues has its data, or they were taken; the
  * messages of thread 1 come in order; a thread is resumed once, with its registers saved.
  */
 #ifdef EAGER
@@ -45,7 +45,7 @@ inline park(me, g) {
   saved[me] = true;
 #else
   saved[me] = true;
-  g = false; /* by who runs next */
+  g = false; /* by the next thread */
 #endif
   atomic { resumed[me] -> resumed[me] = false; saved[me] = false }
 }

@@ -3,7 +3,7 @@
  * The lock of Mellor-Crummey and Scott, with nodes on the waiters' stacks (src/alternatives/spin/mcs.c).
  * Three threads acquire and release it twice each.
  *
- * Checked: mutual exclusion; nobody waits for ever (all end); no node is touched after its
+ * Checked: mutual exclusion; no thread waits forever (all end); no node is touched after its
  * owner has left it.
  */
 #define THREADS 3

@@ -6,12 +6,12 @@
  * waiter is out of its queue. Deadlines come whenever they like.
  *
  * With CANCELS a third thread cancels thread 1 once, whenever it likes, and thread 1 has
- * deadlines that never come: its timer is known to who cancels, but in no heap.
+ * deadlines that never come: the canceller knows its timer, which is in no heap.
  *
  * Checked: each wait ends exactly once, resumed only in the queue no more and with its
  * registers saved; what was posted was either received or is still there; nobody waits
  * beside a post; nobody touches the queue once it is destroyed, nor another by mistake,
- * nor a timer whose wait is over; a cancelled thread does not go on waiting.
+ * nor a timer whose wait is over; a cancelled thread does not continue waiting.
  */
 #define CPUS 2 /* of thread 1, of the VP that fires or cancels */
 #define WORDS 4
@@ -93,7 +93,7 @@ active proctype unbound() {
      saved[1] = true;
 #else
      saved[1] = true;
-     guard = false; /* by who runs next */
+     guard = false; /* by the next thread */
 #endif
      resumed[1];
      atomic { resumed[1] = false; saved[1] = false }
@@ -128,7 +128,7 @@ disarm:
   finished++
 }
 
-/* Thread 1's timer fires. Under the guard of who may fire it. */
+/* Thread 1's timer fires. Under the lock of the processor that may fire it. */
 inline fire() {
   assert(waits);
   store(1, FIRED, 1);

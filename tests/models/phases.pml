@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The members of a team meet (src/tmpi/coll/phase.h): four, in two crews of two, ROUNDS times. For each
- * meeting each publishes its number, and reads the others' after it. With -DSPINS who has to wait
- * looks for a while whether the gate has been opened, and parks then.
+ * The phases of a collective (src/tmpi/coll/phase.h): four members in two local groups of two, ROUNDS times.
+ * In each phase a member publishes its number, and reads the others' after it. With -DSPINS a waiter
+ * first spins on the count of openings, and then parks.
  *
  * Guards are locks, so that memory is as each holder left it: no store buffers. What is published
- * before a meeting is seen after it, since who comes takes a guard and who opens has taken it later.
+ * before a phase is seen after it, since an arrival takes a lock and the opener has taken it later.
  *
- * Checked: nobody waits for ever (all end); what is read was published for this meeting; a
+ * Checked: no thread waits forever (all end); what is read was published for this phase; a
  * thread is resumed once, with its registers saved.
  */
 #define MEMBERS 4
 #ifndef ROUNDS
 #define ROUNDS 3
 #endif
-#define TOP 2 /* the gates: of crew 0, of crew 1, of the last of both */
+#define TOP 2 /* the barriers: of group 0, of group 1, of the last arrivals */
 
 bool guard[3];
 byte missing[3] = 2;
-byte waiter[3] = MEMBERS; /* who waits at a gate; MEMBERS: nobody */
+byte waiter[3] = MEMBERS; /* the waiter at a barrier; MEMBERS: none */
 bool saved[MEMBERS], resumed[MEMBERS];
 byte slot[8]; /* two sets of MEMBERS */
 byte opened[3]; /* so often: with -DSPINS */

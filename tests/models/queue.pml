@@ -5,7 +5,7 @@
  * with a deadline, which may come at any time once it has parked.
  * memory goes when the last has released it, as it may.
  *
- * Checked: mutual exclusion; nobody waits for ever (all end); who has the lock is told
+ * Checked: mutual exclusion; no thread waits forever (all end); the new holder is notified
  * once, and nothing touches the lock's memory after the last holder has let go.
  */
 #define THREADS 3

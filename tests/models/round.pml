@@ -5,8 +5,8 @@
  *
  * Guards are locks, so that memory is as each holder left it: no store buffers.
  *
- * Checked: nobody waits for ever (all end); who is in order finds all turns before its own over; whoever does the
- * effects is alone and finds each turn's; a host is resumed once, with its registers saved.
+ * Checked: no thread waits forever (all end); an ordered step finds all steps before its own over; the thread that
+ * applies the effects is alone and finds each step's; a host is resumed once, with its registers saved.
  */
 #define HOSTS 3
 #define ROUNDS 3

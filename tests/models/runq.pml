@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The run queue of VP 0 (src/core/sched/runq.h): its owner, two thieves, somebody who
+ * The run queue of VP 0 (src/core/sched/runq.h): its owner, two thieves, and a processor that
  * probes. Of three threads the owner runs one; it yields, to the next or to a given
- * one. A thief posts what it got back to the owner's inbox. All this for ever.
+ * one. A thief posts what it got back to the owner's inbox. All this forever.
  *
  * Checked: owner and thief are never both in the list; no thread is lost, taken
  * twice or taken while its registers are not saved; mltp_yield_to() takes only what

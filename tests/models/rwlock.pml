@@ -4,7 +4,7 @@
  * and release it; each may spin or not before it parks. -DTIMED: writer 1 waits with a
  * deadline, which may come at any time.
  *
- * Checked: one writer or readers; nobody waits for ever (all end); who is queued is not
+ * Checked: one writer or readers; no thread waits forever (all end); a queued thread is not
  * forgotten; phase fairness: no reader comes in past a queued writer, and no more than
  * one writer, the one that holds the lock included, goes before a queued reader.
  */

@@ -3,10 +3,10 @@
  * Select over two channels of capacity 0 (src/sync/channel.c, select.c): two receivers
  * wait for both, the first with a deadline that comes whenever it likes; two senders
  * wait for both. Each does one select, or never comes, and begins with either channel.
- * All are the same code: serve whoever waits already, else wait.
+ * All are the same code: serve a waiting partner, else wait.
  *
- * Checked: an element is received once and only if its sender was told so; of a select
- * one case happens, or the deadline; who comes finds out who waits and nobody sleeps
+ * Checked: an element is received once and only if its sender returned success; of a select
+ * one case happens, or the deadline; an arrival finds the waiters, and no thread sleeps
  * beside a partner; nobody touches the stack of a select that is over; a thread is
  * resumed once, with its registers saved; no two lock channels in a circle.
  *
@@ -22,7 +22,7 @@ bool guard[CHANNELS], place[THREADS]; /* held */
 bool queued[8];                       /* by thread * CHANNELS + channel: a case that waits */
 bool in_place[THREADS];               /* waits to be taken out, once */
 bool saved[THREADS], resumed[THREADS], alive[THREADS]; /* alive: its stack frame is there */
-byte got[THREADS];                    /* elements sent or received, by whom it was counted */
+byte got[THREADS];                    /* elements sent or received by each thread */
 bool came[THREADS], over[THREADS];
 bool armed, timed_out;                /* of the first */
 
@@ -132,7 +132,7 @@ active [THREADS] proctype selector() {
   saved[me] = true;
 #else
   saved[me] = true;
-  place[me] = false; /* by who runs next */
+  place[me] = false; /* by the next thread */
 #endif
 end_parked:
   resumed[me];
@@ -170,7 +170,7 @@ end:
 active proctype judge() {
   timeout;
   byte t;
-  /* whoever still waits has no partner that waits, too */
+  /* a thread that still waits has no waiting partner */
   assert(!((in_place[0] || in_place[1]) && (in_place[2] || in_place[3])));
   t = 0;
   do

@@ -138,7 +138,7 @@ static void requests(void) {
   EXPECT(MPI_ERR_COUNT, MPI_Status_set_elements(&status, MPI_INT, -1));
 }
 
-/* In all forms: arguments are checked before anybody else takes part. */
+/* In all forms: arguments are checked before any other rank takes part. */
 static void collectives(void) {
   EXPECT(MPI_ERR_COMM, MPI_Barrier(bad_comm));
   EXPECT(MPI_ERR_COMM, MPI_Ibarrier(MPI_COMM_NULL, &request));

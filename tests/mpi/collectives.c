@@ -156,8 +156,8 @@ static void gathered(MPI_Comm comm, int rank, int size) {
   free(all);
 }
 
-/* A wrong program: rank 0 has more than the others have room for. They are told, none waits for
- * ever, and what comes next is right. */
+/* A wrong program: rank 0 has more than the others have room for. They get an error, none hangs,
+ * and what comes next is right. */
 static void unequal(MPI_Comm comm, int rank, int size) {
   int length = rank == 0 ? 8 : 4;
   char own[8] = {0}, *all = malloc((size_t)size * sizeof own);

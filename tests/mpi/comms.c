@@ -43,7 +43,7 @@ static void groups(void) {
   MPI_Group_free(&all);
 }
 
-/* A rank that has less room than others send is told so, by itself or by the collective. */
+/* A rank that has less room than others send gets an error, by itself or by the collective. */
 static void truncated(void) {
   int out[2] = {1, 2}, in[64];
   MPI_Comm comm;

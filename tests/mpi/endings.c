@@ -17,7 +17,7 @@ static void said(void) { printf("handler of rank ran\n"); }
 
 static void leave(void) { exit(3); }
 
-/* "raise-SIGNAL" and its kin: rank 1 sends a signal to itself, and would go on. */
+/* "raise-SIGNAL" and the like: rank 1 sends a signal to itself, and would continue. */
 static void send(const char *how) {
   int signo = atoi(strchr(how, '-') + 1);
   if (strncmp(how, "raise-", 6) == 0) raise(signo);
@@ -51,7 +51,7 @@ static void on_pthread(void *what) {
   pthread_t thread;
   if (pthread_create(&thread, NULL, end_on_pthread, what) != 0) abort();
   pthread_join(thread, NULL);
-  printf("went on\n");
+  printf("continued\n");
 }
 
 static void say_status(int status, void *argument) {

@@ -86,7 +86,7 @@ class Endings(unittest.TestCase):
             result = run("pthread", call)
             self.assertEqual(result.returncode, 5, result)
             self.assertRegex(result.stderr, r"rank 1 ended with status 5 \(1 of 4")
-            self.assertNotIn("went on", result.stdout)
+            self.assertNotIn("continued", result.stdout)
 
     def test_on_exit_gets_the_status(self):
         said = self.ends("on_exit", 7).stdout

@@ -109,7 +109,7 @@ static void make(struct layout *to, int depth) {
   free(old);
 }
 
-/* Whether all bytes of so many elements lie within the room; those with too many are not looked at.
+/* Whether all bytes of `count` elements are within the buffer; larger ones are not tested.
  */
 static int fits(const struct layout *layout, int elements) {
   long extent = extent_of(layout);

@@ -65,7 +65,7 @@ static void check_strict_options(void) {
   CHECK(given_option(2, missing, ":n:", NULL) == ':' && optopt == 'n');
 }
 
-/* ---- random numbers: those of a process alone, whoever draws in between */
+/* ---- random numbers: a rank's own sequence, whichever rank draws in between */
 
 static void check_random(void) {
   enum { DRAWS = 6 };

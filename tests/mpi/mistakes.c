@@ -32,7 +32,7 @@ static void missing(void) {
 
 static void wrong_root(void) { MPI_Bcast(values, 1, MPI_INT, rank == 2 ? 1 : 0, MPI_COMM_WORLD); }
 
-/* Some wait until all have copied what is much, others have copied what is little and go on. */
+/* Some wait until all have copied what is much, others have copied what is little and continue. */
 static void wrong_root_hangs(void) {
   int root = rank == 2 ? 2 : 0;
   MPI_Bcast(values, root == 0 ? MANY : 1, MPI_INT, root, MPI_COMM_WORLD);

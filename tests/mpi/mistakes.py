@@ -115,7 +115,7 @@ class OnDemand(Mistakes):
         self.said(run("missing", "--timeout=50"), DEADLOCK, "deadlock of 4 ranks")
 
     def looks_into(self, number, pattern, **environment):
-        """Sends a signal until what is said of it is complete, twice: the program goes on."""
+        """Sends a signal until what is said of it is complete, twice: the program continues."""
         process = subprocess.Popen([TMPIRUN, "-n", "4", PROGRAM, "waits-for-word"], text=True,
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    env={**os.environ, **environment})

@@ -69,7 +69,7 @@ static void look_up(struct tm_queue *queue, bool messages) {
   right->in = false;
 }
 
-/* messages: they have no wildcards, what is looked for has; receives: the other way round. */
+/* messages: they have no wildcards, the search has; receives: the reverse. */
 static void against_list(bool messages) {
   struct tm_queue queue = {0};
   for (int i = 0; i < STEPS; i++) {

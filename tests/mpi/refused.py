@@ -49,7 +49,7 @@ class Refused(unittest.TestCase):
         self.each("--output={folder}/out")
 
     def test_report_of_a_deadlock(self):
-        self.each(command=[TOLD, "anybody"], status=DEADLOCK)
+        self.each(command=[TOLD, "any-rank"], status=DEADLOCK)
 
 
 if __name__ == "__main__":

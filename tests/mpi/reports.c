@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Waits for ever in the way its argument names, or does what modules of tmpirun tell: what
+/* Waits forever in the way its argument names, or does what modules of tmpirun report: what
  * reports.py looks at. */
 #include <signal.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ static void every_other(void) {
     MPI_Recv(values, 1, MPI_INT, rank, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-static void anybody(void) {
+static void any_rank(void) {
   if (rank == 0)
     MPI_Recv(values, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
@@ -197,7 +197,7 @@ static const struct {
 } ways[] = {
     {"circles", circles},
     {"every-other", every_other},
-    {"anybody", anybody},
+    {"any-rank", any_rank},
     {"half", half},
     {"probe", probe},
     {"several", wait_for_several},

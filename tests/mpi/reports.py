@@ -32,7 +32,7 @@ class Told(unittest.TestCase):
 
 class Waits(Told):
     def test_any_rank(self):
-        self.hangs("anybody", "rank 0 waits in MPI_Recv: no message has come from any rank, any tag, 4 bytes")
+        self.hangs("any-rank", "rank 0 waits in MPI_Recv: no message has come from any rank, any tag, 4 bytes")
 
     def test_ranks_have_numbers_in_each_communicator(self):
         self.hangs("half", r"rank 1 waits in MPI_Recv: no message has come from rank 1 \(3 of all\), tag 0",
@@ -93,11 +93,11 @@ class Modules(Told):
     def test_lines_without_a_table_of_units(self):
         """As clang leaves it out."""
         program = self.stripped(".debug_aranges")
-        self.told(DEADLOCK, [TMPIRUN, "-n", 2, program, "anybody"], r"at reports.c:\d+ \(anybody\)")
+        self.told(DEADLOCK, [TMPIRUN, "-n", 2, program, "any-rank"], r"at reports.c:\d+ \(any_rank\)")
 
     def test_no_lines(self):
         program = self.stripped(".debug_info", ".debug_line", ".debug_aranges")
-        self.told(DEADLOCK, [TMPIRUN, "-n", 2, program, "anybody"], r"at program\+0x[0-9a-f]+ \(anybody\)")
+        self.told(DEADLOCK, [TMPIRUN, "-n", 2, program, "any-rank"], r"at program\+0x[0-9a-f]+ \(any_rank\)")
 
 
 class Without(Told):

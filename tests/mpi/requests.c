@@ -21,7 +21,7 @@ static void check(const int in[], int count) {
   for (int i = 0; i < count; i++) CHECK(in[i] == 100 * before + i);
 }
 
-/* So many that they are not looked up on the stack. */
+/* Too many requests to look up on the stack. */
 static void all_ways(void) {
   MPI_Request requests[2 * MANY];
   MPI_Status statuses[2 * MANY], status;

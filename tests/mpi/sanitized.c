@@ -32,7 +32,7 @@ static void overflow(int rank) {
   free(text);
 }
 
-/* Rank 0 lends its variable to all, who write to it at the same time. */
+/* Rank 0 lends its variable to all ranks, and they write to it at the same time. */
 static void race(int rank) {
   int *shared = rank == 0 ? calloc(1, sizeof *shared) : NULL;
   MPI_Bcast(&shared, sizeof shared, MPI_BYTE, 0, MPI_COMM_WORLD);

@@ -52,7 +52,7 @@ static void grids(void) {
   if (rank == 0) MPI_Comm_free(&grid);
 }
 
-/* So many VPs run ranks; 1: each has a kernel thread. */
+/* The number of VPs that run ranks; 1: each rank has a kernel thread. */
 static int parts(void) {
   const char *vps = getenv("MLTP_VPS"), *backend = getenv("MLTP_BACKEND");
   int cpus = (int)sysconf(_SC_NPROCESSORS_ONLN), asked = vps != NULL ? atoi(vps) : cpus;

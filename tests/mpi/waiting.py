@@ -28,7 +28,7 @@ def run(call, *options, rounds=ROUNDS, **environment):
 
 
 class OneProcessor(unittest.TestCase):
-    """There whom one waits for cannot run before one parks."""
+    """There the partner cannot run before the waiter parks."""
 
     def test_spin_is_in_vain(self):
         for call in CALLS:

@@ -33,7 +33,7 @@ static int tear_down(void **state) {
   return 0;
 }
 
-/* Notes who was suspended in the variable that a1 points to; returns a0. */
+/* Stores the suspended thread in the variable that a1 points to; returns a0. */
 static void *note(qt_t *old, void *a0, void *a1) {
   *(qt_t **)a1 = old;
   return a0;

@@ -63,7 +63,7 @@ static void check_dies(void (*misuse)(void), const char *words) {
   assert_int_equal(pipe(pipe_), 0);
   pid_t child = fork();
   if (child == 0) {
-    signal(SIGABRT, SIG_DFL); /* cmocka's handler would go on here */
+    signal(SIGABRT, SIG_DFL); /* cmocka's handler would continue here */
     dup2(pipe_[1], 2);
     misuse();
     _exit(0);

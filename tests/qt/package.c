@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A threads package as the manual of QuickThreads builds one, in the spelling that SystemC gave
- * it: a queue of ready threads, create, yield, end. Its stacks are freed by the helper of whoever
- * runs next. */
+ * it: a queue of ready threads, create, yield, end. The helper of the next thread
+ * frees a stack. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""./dev bench: what it runs, what it records, how it goes on, what it refuses."""
+"""./dev bench: what it runs, what it records, how it continues, what it refuses."""
 import contextlib
 import io
 import json
@@ -111,7 +111,7 @@ class Driver(unittest.TestCase):
     def test_interrupted(self):
         code, stderr = self.interrupt(signal.SIGINT)
         self.assertEqual(code, 1)
-        self.assertIn("goes on from here", stderr)
+        self.assertIn("continues from here", stderr)
         self.goes_on()
 
     def test_killed(self):

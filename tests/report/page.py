@@ -138,6 +138,27 @@ class Page(unittest.TestCase):
         self.assertNotIn("<script", text)
         self.assertEqual(re.findall(r'(?:src|href)="(?!#|data:)[^"]*"', text), [])
 
+    def test_pages_in_markdown(self):
+        folder = self.folder / "measurements"
+        folder.mkdir()
+        (folder / "gone.md").write_text("a section that is no more")
+        with unittest.mock.patch.object(page, "save", return_value="data:"), \
+                contextlib.redirect_stdout(io.StringIO()):
+            page.main(["--from", str(self.source), "--out", str(self.folder / "beside"),
+                       "--measurements", str(folder)])
+        plt.close("all")
+        overview = (folder / "README.md").read_text(encoding="utf-8")
+        self.assertFalse((folder / "gone.md").exists())
+        for module in sections.ALL:
+            section = module.section(self.measured)
+            plt.close("all")
+            text = (folder / f"{section.key}.md").read_text(encoding="utf-8")
+            self.assertIn(f"]({section.key}.md)", overview)
+            for word in (section.title, self.measured.identity["cpu"], self.measured.identity["commit"]):
+                self.assertIn(word, text)
+        row = self.measured.select(experiment="pi", impl="mltp")[0]
+        self.assertIn(blocks.quantity(row["median"]), (folder / "thesis-pi.md").read_text(encoding="utf-8"))
+
     def test_machine_and_steps(self):
         text = html.unescape(self.text)
         for word in (self.measured.identity["cpu"], self.measured.identity["kernel"],

@@ -28,7 +28,7 @@ static int readable(const char *address) {
 }
 
 /* The stack ends within its size below this frame: there must be a page that cannot be
- * read before anybody else's memory comes. */
+ * read before other memory comes. */
 static void *look_for_guard(void *p0) {
   const char *frame = __builtin_frame_address(0);
   int offset = PAGE;

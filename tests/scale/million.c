@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A million threads wait at a barrier at once, then all go on. */
+/* A million threads wait at a barrier at once, then all continue. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>

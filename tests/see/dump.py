@@ -91,7 +91,7 @@ class Dump(unittest.TestCase):
         self.assertRegex(result.stdout, r"thread \d+ 'locked-out' \(unbound\): waits for lock 0x\w+"
                          r" 'props' \(held by thread 1 'director'\), for at most [\d.]+ s")
         self.assertRegex(result.stdout, r"#\d+ +wait_for_lock at .*scene\.c:\d+\n")
-        # the usher, who has said that all are there, may not have left yet
+        # the usher, which has reported that all are there, may not have left yet
         self.assertRegex(result.stdout, r"\n  1[01] threads; 2 VPs, \d awake\n$")
 
     def test_stopped_program_stays_stopped(self):

@@ -119,7 +119,7 @@ class Commands(unittest.TestCase):
             try:
                 os.chdir(folder)
                 resource.setrlimit(resource.RLIMIT_CORE, (limits[1], limits[1]))
-                with self.assertRaisesRegex(AssertionError, "did not go on"), \
+                with self.assertRaisesRegex(AssertionError, "did not continue"), \
                         scene(SHARED, THREADS) as process:
                     process.send_signal(6)
                     process.wait()

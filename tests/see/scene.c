@@ -77,10 +77,10 @@ static mltp_t *start(const char *name, mltp_userf_t *func, void *p0, int bound) 
   return thread;
 }
 
-/* Says that all the others wait: once they have come to it, and then nobody runs any more. */
+/* Reports that all others wait, after the last one has arrived; then no thread runs any more. */
 static void *usher(void *cast) {
   while (arrived < *(int *)cast) mltp_yield();
-  mltp_yield(); /* those that were to run after this one do */
+  mltp_yield(); /* threads queued after this one run */
   wait_until_asleep(1);
   puts("ready");
   fflush(stdout);

@@ -27,7 +27,7 @@ def scene(program, threads=0, **environment):
         assert process.stdout.readline() == "ready\n", "the scene did not start"
         yield process
         process.stdin.close()
-        assert process.wait() == 0, "the scene did not go on"
+        assert process.wait() == 0, "the scene did not continue"
     finally:
         process.kill()
         process.wait()

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Turns, deltas and time: who runs when. */
+/* Steps, deltas and time: which thread runs when. */
 #include "sim/log.h"
 
 static mltp_sim_event_t a = MLTP_SIM_EVENT_INIT("a"), b = MLTP_SIM_EVENT_INIT("b");

@@ -80,7 +80,7 @@ static void act(void *arg) {
 
 static uint64_t seed;
 
-/* Something always moves, for a while: many models would wait for ever at once. */
+/* Something always moves, for a while: many models would wait forever at once. */
 static void pulse(void *arg) {
   (void)arg;
   for (int i = 0; i < 60; i++) {

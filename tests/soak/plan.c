@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is sent in a round, and who must get it. */
+/* The messages of a round, and their receivers. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

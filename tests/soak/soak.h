@@ -50,7 +50,7 @@ struct world {
   MPI_Comm comms[COMMS];
   int ranks[COMMS], sizes[COMMS]; /* the caller's */
   int world_rank, world_size;
-  int colours; /* comms[2] is one of so many parts */
+  int colours; /* comms[2] is one of this number of parts */
 };
 
 /* ---- random numbers: the same on all ranks from the same state */

@@ -114,7 +114,7 @@ static void *act_until_cancelled(void *p0) {
     if (error != ECANCELED) continue;
     CHECK_EQUAL(mltp_cancelled(), 1);
     if (rand_r(&random) % 4 == 0) break;
-    mltp_uncancel(); /* once more, or until all are told to end */
+    mltp_uncancel(); /* once more, or until all have to end */
     if (mltp_now() >= world.end) break;
   }
   mltp_lock(&world.lock);

@@ -7,7 +7,7 @@
 
 #include "support.h"
 
-/* A broken invariant inside a loop would print for ever. */
+/* A broken invariant inside a loop would print forever. */
 #define PRINTED_MAX 20
 
 static atomic_int failures;

@@ -53,7 +53,7 @@ class Better(unittest.TestCase):
     """Where SystemC's own package does worse; told if it no longer does."""
 
     def owners(self, result):
-        """Who got whose exception."""
+        """The process that caught each exception."""
         self.assertEqual(result.returncode, 0, result)
         got = re.findall(r"(\w+) got the one of (\w+)", result.stdout)
         self.assertEqual(len(got), 10)

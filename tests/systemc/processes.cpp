@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What SystemC does to processes: starts, stops, kills, resets, suspends, throws into. All is told
-// on stdout with the time, so that two runs can be compared.
+// What SystemC does to processes: starts, stops, kills, resets, suspends, throws into. All is
+// printed on stdout with the time, so that two runs can be compared.
 #define SC_INCLUDE_DYNAMIC_PROCESSES
 #include <iostream>
 #include <stdexcept>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What sanitizers are told of coroutines: this program has their functions, which write down what
- * they are told. */
+/* The calls that sanitizers get for coroutines: this program defines their functions, which record
+ * the calls. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@ void __sanitizer_start_switch_fiber(void **fake, const void *bottom, size_t size
   const struct mt_co_stack *stack = mt_co_current()->stack;
   if (fake != NULL) *fake = log_; /* anything */
   if (bottom == &main_bottom)
-    say(fake != NULL ? "to main%s; " : "for ever to main%s; ", size == MAIN_SIZE ? "" : "?");
+    say(fake != NULL ? "to main%s; " : "forever to main%s; ", size == MAIN_SIZE ? "" : "?");
   else
     say("to process%s; ", stack != NULL && bottom == stack->low ? "" : "?");
 }
@@ -84,7 +84,7 @@ static void each_switch_is_told(void **state) {
                       "clean, new, to process; process: there, "
                       "to main; main: there again, "
                       "to process; process: there again, "
-                      "for ever to main; main: there again, end of process");
+                      "forever to main; main: there again, end of process");
 }
 
 int main(void) {

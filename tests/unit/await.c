@@ -41,7 +41,7 @@ static void *take_turns(void *p0) {
   return NULL;
 }
 
-/* Each goes on when it is its turn, and no wake-up is lost (that would hang). */
+/* Each continues when it is its turn, and no wake-up is lost (that would hang). */
 static void check_ring(int by_wake) {
   for (int kind = 0; kind < KINDS; kind++) {
     check_case("%s", kind_names[kind]);

@@ -56,7 +56,7 @@ static void mltp_barrier_wait_by_more_threads_than_vps(void) {
   for (int kind = 0; kind < KINDS; kind++) check_meeting(20, (enum kind)kind, scaled(50));
 }
 
-/* Two halves in turn: the barrier's units follow those who come. */
+/* Two halves in turn: the barrier's units follow the arrivals. */
 static void *meet_in_turns(void *p0) {
   struct meeting *m = p0;
   static mltp_barrier_t all = MLTP_BARRIER_INIT(16);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cancellation, at once or by a deadline, of every call that can be cancelled; and the
- * others go on as ever. */
+ * others are unchanged. */
 #include <stdatomic.h>
 
 #include "support/support.h"

@@ -173,7 +173,7 @@ struct line {
   mltp_lock_t lock;
   mltp_cond_t cond;
   int entered, left;
-  int order[8]; /* who left when */
+  int order[8]; /* the thread that left at each step */
 };
 
 static void *stand_in_line(void *p0) {
@@ -193,7 +193,7 @@ static int read_locked(mltp_lock_t *lock, const int *value) {
   return now;
 }
 
-/* Whoever sees entered grow under the lock knows that the waiter is in the queue. */
+/* A thread that sees entered grow under the lock knows that the waiter is in the queue. */
 static void mltp_cond_signal_wakes_exactly_one_in_order(void) {
   enum { WAITERS = 6 };
   for (int kind = 0; kind < KINDS; kind++) {

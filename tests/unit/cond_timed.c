@@ -80,8 +80,8 @@ static void mltp_cond_wait_timed_gets_its_lock_after_the_deadline(void) {
   }
 }
 
-/* A wait that times out while it is signalled ends one way or the other: those that
- * were woken are no more than the signals, and nobody stays behind. */
+/* A wait that times out while it is signalled ends one way or the other: no more
+ * threads wake than there are signals, and none stays behind. */
 struct race {
   mltp_cond_t cond;
   mltp_lock_t lock;

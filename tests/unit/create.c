@@ -66,7 +66,7 @@ static void mltp_create_bound_has_its_own_kernel_thread(void) {
     ids[i] = joined(threads[i]);
     CHECK_EQUAL(vps[i], -1);
   }
-  /* The ids of those that lived at the same time would differ; none is the caller's. */
+  /* The ids of threads that lived at the same time would differ; none is the caller's. */
   for (int i = 0; i < COUNT; i++) CHECK(ids[i] != gettid());
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mltp.hpp: channels of plain elements, and of those that can only be moved. */
+/* mltp.hpp: channels of plain elements, and of elements that can only be moved. */
 #include <atomic>
 #include <memory>
 #include <mltp/mltp.hpp>
@@ -21,7 +21,7 @@ struct Plain {
   char text[20];
 };
 
-/* Cannot be copied, nor made of nothing; counts those that are alive. */
+/* Cannot be copied, nor made of nothing; counts live instances. */
 class Owned {
  public:
   static inline std::atomic<int> alive = 0;

@@ -184,8 +184,8 @@ void conditions_time_out() {
   time_out<mltp::condition_variable_any>();
 }
 
-/* Some wait for ever, others give up all the time: a notification that met one of those is
- * passed on, so that none who waits for ever is left behind. */
+/* Some wait forever, others give up all the time: a notification that met one of those is
+ * passed on, so no endless waiter is left behind. */
 void no_notification_is_lost_to_one_that_gives_up() {
   mltp::mutex mutex;
   mltp::condition_variable_any changed;
@@ -315,7 +315,7 @@ void barriers_complete_each_phase_once() {
         mltp::this_thread::yield();
         barrier.wait(token);
       }
-      CHECK_EQUAL(phase, i + 1); /* none goes on without us */
+      CHECK_EQUAL(phase, i + 1); /* none continues without us */
     }
   });
   CHECK_EQUAL(phase, kPhases);

@@ -108,7 +108,7 @@ static void set_the_scene(void) {
   mltp_t *pondering = start("undecided", select_one, channel, 0);
   start("impatient", join_for_a_while, pondering, 0);
   while (arrived < 10) mltp_yield();
-  if (seeded()) mltp_sleep(100000000); /* by a clock that goes on when nobody can run */
+  if (seeded()) mltp_sleep(100000000); /* by a clock that continues when nobody can run */
   wait_until_asleep(0);
 }
 

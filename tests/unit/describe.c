@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A dump says of each waiting thread what object it waits for: kind, address, name, and
- * who or what would end the wait. */
+ * what would end the wait. */
 #define _GNU_SOURCE /* memfd_create() */
 #include <stdio.h>
 #include <string.h>

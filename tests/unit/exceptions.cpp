@@ -235,7 +235,7 @@ struct Attempts {
   int result = 0;
 };
 
-/* Fails for the first three who try. */
+/* Fails for the first three callers. */
 void fail_three_times(void *p0) {
   Attempts *attempts = static_cast<Attempts *>(p0);
   const int call = attempts->calls++;

@@ -23,7 +23,7 @@ static void give_way(int way) {
   }
 }
 
-/* What the hardware does, not what it was told: 1/3 is not a binary number. In long double
+/* What the hardware does, not what it was set to: 1/3 is not a binary number. In long double
  * x87 computes, else SSE. */
 static int rounding_by_hand(void) {
   volatile double one = 1, minus_one = -1, three = 3;
@@ -59,7 +59,7 @@ static void *keep_mode(void *number) {
   return NULL;
 }
 
-/* Has no control of its own, changes none, and never sees anybody's. */
+/* Has no control of its own, changes none, and never sees another thread's. */
 static void *round_to_nearest(void *number) {
   (void)number;
   for (int i = 0; i < scaled(500); i++) {
@@ -83,7 +83,7 @@ static void each_thread_keeps_its_rounding_mode(void) {
 static void *mode_at_start(void *unused) {
   (void)unused;
   intptr_t found = fegetround();
-  fesetround(FE_DOWNWARD); /* and ends like this: it must not become anybody's */
+  fesetround(FE_DOWNWARD); /* and ends like this: no other thread may inherit it */
   return (void *)found;
 }
 

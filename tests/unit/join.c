@@ -312,7 +312,7 @@ static void *sleep_briefly(void *p0) {
   return p0;
 }
 
-/* Deadlines that come just when the thread ends: joined once, whoever was first. */
+/* Deadlines that come just when the thread ends: joined once, whichever side was first. */
 static void *join_just_in_time(void *p0) {
   for (uintptr_t i = 0; i < (uintptr_t)scaled(100); i++) {
     void *brief = (void *)(i % 8 * 10000);

@@ -142,7 +142,7 @@ static void *open_it(void *p0) {
   return NULL;
 }
 
-/* Who has waited may free the memory at once, though the last to count down may not
+/* A waiter may free the memory at once, though the last to count down may not
  * have returned yet: it leaves alone what is written there. */
 static void mltp_latch_may_be_freed_after_wait(void) {
   for (int round = 0; round < scaled(500); round++) {

@@ -58,7 +58,7 @@ static int redirect(void *sp, void (*start)(void)) {
 }
 
 static void registers_are_kept_and_stacks_begin_aligned(void) {
-  if (SANITIZED) return; /* they have to be told of each switch */
+  if (SANITIZED) return; /* sanitizers must learn of each switch */
   there = mt_arch_leap_init(stack + sizeof stack);
   CHECK_EQUAL(redirect(there, bounce), 1);
   for (uint64_t seed = 1; seed < 100; seed++) CHECK_EQUAL(wrong_after_leap(seed), 0);

@@ -108,7 +108,7 @@ static void *try_and_unlock(void *p0) {
   return (void *)(intptr_t)error;
 }
 
-/* Until somebody makes another kernel thread locks need no locked instructions. */
+/* Until the process has another kernel thread, locks need no locked instructions. */
 static void take_alone(void) {
   mltp_lock_t lock;
   struct worker worker;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Taking a lock without waiting, or not for ever: every class, every kind of thread. */
+/* Taking a lock without waiting, or not forever: every class, every kind of thread. */
 #include <stdatomic.h>
 
 #include "support/support.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which VPs a VP without work asks: those that share a cache with it, then the others. */
+/* Which VPs a VP without work asks: VPs that share a cache with it, then the others. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

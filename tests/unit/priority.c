@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Priority is a hint: who goes first, and that nobody starves for it. */
+/* Priority is a hint: the order of threads, and that none starves. */
 #include <stdatomic.h>
 #include <string.h>
 

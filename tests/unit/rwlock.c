@@ -134,8 +134,8 @@ static void mltp_rwlock_lets_readers_in_together(void) {
 
 struct queue {
   mltp_rwlock_t lock;
-  uint64_t patience; /* of whom is timed */
-  atomic_bool seen;  /* somebody waits */
+  uint64_t timeout; /* of the timed thread */
+  atomic_bool seen; /* a thread waits */
   char order[32];
 };
 
@@ -219,8 +219,8 @@ static void *write_on(void *p0) {
   return NULL;
 }
 
-/* Others hold the lock nearly always, on one VP even without a gap: whoever has to wait
- * for one starves, and this hangs. */
+/* Others hold the lock nearly always, on one VP even without a gap: a thread that waits
+ * for a gap starves, and this hangs. */
 static void check_against_stream(mltp_userf_t *others, int (*acquire)(mltp_rwlock_t *lock)) {
   struct stream stream = {.lock = MLTP_RWLOCK_INIT};
   struct worker workers[4];
@@ -307,7 +307,7 @@ static void *write_in_vain(void *p0) {
   struct queue *queue = p0;
   int error;
   do {
-    error = mltp_rwlock_wrlock_timed(&queue->lock, mltp_after(queue->patience));
+    error = mltp_rwlock_wrlock_timed(&queue->lock, mltp_after(queue->timeout));
   } while (error == ETIMEDOUT && !queue->seen);
   return (void *)(intptr_t)error;
 }
@@ -319,10 +319,10 @@ static void *read_in_time(void *p0) {
   return NULL;
 }
 
-/* Readers that wait only because a writer did go on when it gives up: the main thread
+/* Readers that wait only because a writer did continue when it gives up: the main thread
  * reads all the while. */
 static void mltp_rwlock_writer_that_gives_up_lets_readers_pass(void) {
-  struct queue queue = {.lock = MLTP_RWLOCK_INIT, .patience = 50000000};
+  struct queue queue = {.lock = MLTP_RWLOCK_INIT, .timeout = 50000000};
   mltp_rwlock_rdlock(&queue.lock);
   mltp_t *writer = start("writer", write_in_vain, &queue);
   while (mltp_rwlock_rdlock_try(&queue.lock) == 0) { /* not queued yet */

@@ -142,7 +142,7 @@ static void *post_late(void *p0) {
   return NULL;
 }
 
-/* Waiting for a thread of somebody else is no deadlock. */
+/* Waiting for a foreign thread is no deadlock. */
 static void mltp_sem_post_by_a_foreign_thread_not_seen_before(void) {
   mltp_sem_t sem = MLTP_SEM_INIT(0);
   pthread_t foreign;

@@ -93,7 +93,7 @@ static void *count_steps(void *p0) {
   return NULL;
 }
 
-/* A sleeper's VP goes on with other threads, and a busy VP does not forget a sleeper. */
+/* A sleeper's VP continues with other threads, and a busy VP does not forget a sleeper. */
 static void mltp_sleep_leaves_the_vp_to_others(void) {
   atomic_store(&steps_done, 0);
   mltp_t *thread = spawn(count_steps, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The strategies of Anderson et al. do what the paper says of them: locks acquired, lengths of
- * free lists, who takes what. Looks into the runtime. That all else works with them is what the
- * other tests' .sched-* runs show. */
+ * free lists, which VP takes what. Looks into the runtime. That all else works with them is what
+ * the other tests' .sched-* runs show. */
 #define _GNU_SOURCE /* the runtime's headers want it */
 #include <stdatomic.h>
 #include <stdlib.h>

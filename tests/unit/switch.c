@@ -48,7 +48,7 @@ static void registers_are_kept(void) {
 static struct arch_context here, there;
 static atomic_uintptr_t frame_seen;
 
-static char called[8]; /* by whom, in that order */
+static char called[8]; /* the callers, in order */
 static size_t calls;
 static bool detour;
 
@@ -90,7 +90,7 @@ static __attribute__((noinline)) uint64_t wrong_in_red_zone(uint64_t seed) {
 /* The native switch, bare: nothing is written below the stack pointer, or at all. */
 static void the_red_zone_is_kept(void) {
   static alignas(16) char stack[65536];
-  if (SANITIZED) return; /* they have to be told of each switch */
+  if (SANITIZED) return; /* sanitizers must learn of each switch */
   mt_arch_context_init(&there, stack + sizeof stack);
   CHECK_EQUAL((uintptr_t)there.sp % 16, 0);
   there.ip = (void *)(uintptr_t)bounce;
@@ -99,7 +99,7 @@ static void the_red_zone_is_kept(void) {
   CHECK(atomic_load(&frame_seen) <= (uintptr_t)stack + sizeof stack);
 }
 
-/* A suspended context calls functions before it goes on, and nothing of it is lost. */
+/* A suspended context calls functions before it continues, and nothing of it is lost. */
 static void detours_keep_all(void) {
   static alignas(16) char stack[65536];
   if (SANITIZED) return;
@@ -134,7 +134,7 @@ static void fresh_stacks_are_aligned_for_vectors(void) { crew_run(40, UNBOUND, u
 
 static atomic_int moved;
 
-/* Fills the VP on which the mover was, so that somebody else has to run the mover. */
+/* Fills the VP on which the mover was, so that another VP has to run the mover. */
 static void *fill(void *vp) {
   while (!atomic_load(&moved) && mltp_vp() == (int)(intptr_t)vp) continue;
   return NULL;

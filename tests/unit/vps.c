@@ -180,7 +180,7 @@ static void *read_a_byte(void *p0) {
   return (void *)(intptr_t)(got == 1 ? byte : -1);
 }
 
-/* The readers return only if somebody else runs while they block in the kernel: with
+/* The readers return only if another thread runs while they block in the kernel: with
  * a single VP, that takes another one in its place (else this hangs). */
 static void mltp_blocking_lets_others_run(void) {
   enum { READERS = 5 };
@@ -290,7 +290,7 @@ static void woken_threads_are_not_left_behind(void) {
 }
 
 /* Null threads are not worth moving; threads that come after them are, and are found though
- * their VP goes on from one to the next. */
+ * their VP continues from one to the next. */
 static void threads_are_moved_again_after_null_ones(void) {
   if (mltp_cpus() < 2 || on_kernel_backend()) return;
   CHECK_EQUAL(mltp_set_vps(2), 0);
@@ -320,7 +320,7 @@ static void *read_unannounced(void *p0) {
 }
 
 /* As many threads as there are CPUs block in the kernel and do not say so. Only another
- * VP, which gets up beyond the CPUs, can run what would end that (else this hangs). */
+ * VP, which wakes up beyond the CPUs, can run what would end that (else this hangs). */
 static void blocked_vps_are_noticed(void) {
   enum { READERS = 3 };
   pin_to_one_cpu();

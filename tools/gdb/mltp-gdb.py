@@ -431,7 +431,7 @@ class Mltp(gdb.Command):
 
 class MltpThread(gdb.Command):
     """Selects an MLTP thread by its number: mltp thread N. Its frames are shown until the
-program goes on, or until: mltp thread off.
+program continues, or until: mltp thread off.
 mltp thread apply all COMMAND, mltp thread apply N ... COMMAND: a command for several."""
 
     def __init__(self):

@@ -44,9 +44,21 @@ grammar() {
   case $1 in
     *.md | *.[ch] | *.[ch]pp | *.py) ;;
     *.pml | *.sc | *.S) echo .as.c ;;
-    *.[0-9]) echo .as.txt ;;
+    *.[0-9]) echo .as.md ;;
     *) echo .as.r ;;
   esac
+}
+
+# The text of a manual page, line by line: macros and escapes are removed, the tag of an item is a
+# sentence of its own, and unfilled text (.nf) and tables are left out.
+plain() {
+  sed -E 's/\\f[BIRP]|\\&//g; s/\\-/-/g; s/\\\(..//g' "$1" | awk '
+    /^\.(nf|TS)/ { code = 1 }
+    /^\.(fi|TE)/ { code = 0 }
+    code || /^\.(\\"|nf|fi|TS|TE)/ { print ""; next }
+    /^\.(B|I|BI|BR|IB|IR|RB|RI) / { $1 = ""; gsub(/"/, "") }
+    /^\./ { item = /^\.TP/; print ""; next }
+    { print item ? $0 "." : $0; item = 0 }'
 }
 
 status=0
@@ -65,9 +77,13 @@ trap 'rm -rf "$copies"' EXIT
 for file in "${files[@]}"; do
   [ -e "$file" ] || continue # removed, and not yet committed
   mkdir -p "$copies/$(dirname "$file")"
-  cp "$file" "$copies/$file$(grammar "$file")"
+  copy=$copies/$file$(grammar "$file")
+  case $file in
+    *.[0-9]) plain "$file" >"$copy" ;;
+    *) cp "$file" "$copy" ;;
+  esac
 done
 cd "$copies"
 "$vale" --config "$here/prose/vale.ini" --no-global --output line . |
-  sed -E 's/^([^:]*)\.as\.(c|r|txt):/\1:/' || status=1
+  sed -E 's/^([^:]*)\.as\.(c|r|md):/\1:/' || status=1
 exit "$status"

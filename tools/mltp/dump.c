@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mltp dump: stops the process, reads its threads and their backtraces, lets it go on,
+/* mltp dump: stops the process, reads its threads and their backtraces, lets it continue,
  * and then takes its time to look up names and write. docs/design/009 has the reasons. */
 #include "dump.h"
 

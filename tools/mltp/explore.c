@@ -260,7 +260,8 @@ int explore_main(int argc, char **argv) {
       .parser = parse,
       .args_doc = "[--] PROGRAM [ARGUMENT...]",
       .doc =
-          "Runs PROGRAM in deterministic mode with other choices of who runs each time, until it "
+          "Runs PROGRAM in deterministic mode with other choices of the next thread each time, "
+          "until it "
           "fails: ends with another status than 0, dies by a signal, deadlocks, or does not end. "
           "Then prints the command that fails again, and the shortest schedule it found that "
           "does.\vExit status: 0 no failure, 1 a failure was found, 2 wrong usage. "

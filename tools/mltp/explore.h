@@ -12,7 +12,7 @@ int explore_main(int argc, char **argv);
  * its trial. @return the runs it took; 0: the failure does not come again. */
 unsigned shorten(const struct program *program, struct trial *failed);
 
-/** Prints who ran when, and which of it was a departure. */
+/** Prints which thread ran at each point, and which choices were departures. */
 void print_schedule(const struct trial *trial);
 
 #endif

@@ -133,7 +133,7 @@ static const struct mt_layout_row *must_find(const struct layout *layout, const 
   if (row != NULL) return row;
   message("cannot read that libmltp: it says nothing of %s (use the mltp command of that library)",
           name);
-  exit(1); /* the kernel lets the process go on */
+  exit(1); /* the kernel lets the process continue */
 }
 
 uint32_t layout_value(const struct layout *layout, const char *name) {

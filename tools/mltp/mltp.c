@@ -79,7 +79,7 @@ static int dump_main(int argc, char **argv) {
       .args_doc = "PID",
       .doc =
           "Shows all threads of a running program that uses the library: what each waits for, and "
-          "its backtrace. The program is stopped meanwhile, then goes on.",
+          "its backtrace. The program is stopped meanwhile, then continues.",
   };
   struct dump_request request = {0};
   argp_parse(&argp, argc, argv, 0, NULL, &request);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stopping a process with ptrace(2), reading it with process_vm_readv(2). PTRACE_SEIZE
  * leaves no trace: a process that was stopped by a signal stays so, one that was not gets
- * none, and should this command die all goes on. */
+ * none, and should this command die all continues. */
 #include "process.h"
 
 #include <ctype.h>

@@ -25,10 +25,10 @@ struct process {
 };
 
 /** Stops all kernel threads of a process. @return false after a message; nothing is
- * stopped then. If this command dies, the kernel lets the process go on. */
+ * stopped then. If this command dies, the kernel lets the process continue. */
 bool process_stop(struct process *process, pid_t pid);
 
-/** Lets it go on as it was. */
+/** Lets it continue as it was. */
 void process_continue(struct process *process);
 
 /** Copies memory of the process. @return false: not readable. */

@@ -116,7 +116,7 @@ void print_schedule(const struct trial *trial) {
   for (size_t i = 0; i < trial->decision_count; i++) {
     const struct decision *decision = &trial->decisions[i];
     bool departs = decision->taken.choice != 0;
-    if (decision->from == decision->to) continue; /* it goes on */
+    if (decision->from == decision->to) continue; /* it continues */
     if (!departs && switches > LINES_MAX && ++skipped > 0) continue;
     printf("  %c %8lu  ", departs ? '*' : ' ', (unsigned long)decision->taken.step);
     print_thread(decision->from, decision->from_name);

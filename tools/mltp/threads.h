@@ -15,7 +15,7 @@ struct thread {
   const char *reason;       /* what it waits for; NULL: nothing */
   uint64_t object;          /* its address, 0: none */
   char object_name[64];
-  uint64_t holder_id; /* who holds the object, or the thread it joins; 0: unknown */
+  uint64_t holder_id; /* the object's holder, or the thread it joins; 0: unknown */
   char holder_name[64];
   double waited; /* seconds; of one that is parked */
   bool at_most;  /* that is an upper bound */

@@ -10,7 +10,7 @@ whatever it prints.
 SOURCES has folders with these files, PROGRAMS the same folders with the programs, built by tmpicc. Each line
 runs at its number of ranks times each of --times. What fails is run by --reference, a launcher of another MPI,
 at the same number of ranks, its programs being in --reference-programs: what fails there too most likely cannot
-run so. Results are kept in --results, and what is there is not run again, so an interrupted run goes on.
+run so. Results are kept in --results, and what is there is not run again, so an interrupted run continues.
 """
 import argparse
 import concurrent.futures
@@ -25,7 +25,7 @@ import tempfile
 import threading
 import time
 
-GRACE = 10  # seconds in which a launcher that was told the limit may report
+GRACE = 10  # seconds in which a launcher that knows the limit may report
 QUIET = re.compile(r"\s*(No [Ee]rrors|Test Skipped)\s*$")
 WARNING = re.compile(r"(MPICH: |WARNING: |(Abort.*)?application called MPI_Abort)")
 

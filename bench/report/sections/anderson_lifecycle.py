@@ -17,7 +17,7 @@ CLAIMS = (("freelist", "single", "one", "the single lock is fastest on one proce
 
 
 def best(rows, strategy, vps):
-    """The shortest time of a strategy on so many VPs, or None."""
+    """The shortest time of a strategy on `vps` VPs, or None."""
     return min((row["min"] for row in rows if row["strategy"] == strategy and row["vps"] == vps),
                default=None)
 
@@ -48,7 +48,7 @@ def numbers(rows):
 
 
 def sentence_of(rows):
-    """Who is fastest where, from the rows."""
+    """The fastest strategy for each number of VPs, from the rows."""
     counts = sorted({row["vps"] for row in rows})
     parts = []
     for vps in counts:

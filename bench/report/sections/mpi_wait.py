@@ -96,7 +96,7 @@ def gains_table(results):
 
 
 def counters(results):
-    """Why: what was spun in vain."""
+    """Why: the spins that failed."""
     lines = []
     for metric in (*PROGRAMS.values(), *OURS):
         for degree in (1, 2, 3):

@@ -11,7 +11,7 @@ def best_peer(rows):
 
 
 def verdict_of(ours, peer):
-    """Against the target, and against who was measured beside it."""
+    """Against the target, and against the packages measured beside it."""
     if ours["min"] <= ours["target"]:
         return "✓ target reached"
     if peer is None:

@@ -94,7 +94,7 @@ void *with_timed_channel(void *p0) {
   return p0;
 }
 
-/* Who waits when the channel is closed goes on; what was sent before is received. */
+/* A waiter continues when the channel is closed; elements sent before are received. */
 void *with_close(void *p0) {
   long element = 10;
   switch ((long)p0) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tokens go through two channels, by plain calls and by select; the channels start half full, so
- * that nobody waits for ever unless a wake-up is lost (tokens.c says why). And pipes: a thread
+ * that no thread waits forever unless a wake-up is lost (tokens.c says why). And pipes: a thread
  * that sends in order and closes, to one that receives until then. */
 #include "ops.h"
 

@@ -5,7 +5,7 @@
 static mltp_tss_t key;
 static atomic_long strays;
 
-/* Who ends has had its own value. */
+/* An ending thread still has its own value. */
 static void check_own(void *value) {
   if (value != mltp_self()) atomic_fetch_add(&strays, 1);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A bounded buffer of tokens behind two conditions, most waits without a deadline. Who is
- * half-way owes the buffer the opposite of what those ask who wait: so nobody waits for ever
- * unless a wake-up is lost. Tokens are numbers whose sum is kept. */
+/* A bounded buffer of tokens behind two conditions, most waits without a deadline. A
+ * thread half-way owes the buffer the opposite of what the waiters need. So no thread waits
+ * forever unless a wake-up is lost. Tokens are numbers whose sum is kept. */
 #include "ops.h"
 
 enum { ROOM = 4, START = 2 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nobody goes on before `count` threads have come; then it is as new.
+// No thread continues before `count` threads have come; then it is as new.
 import "i_barrier";
 
 channel c_barrier(in const unsigned long count) implements i_barrier

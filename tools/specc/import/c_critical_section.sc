@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One thread at a time is between enter() and leave(). Those that wait enter in turn: leave() hands
-// the section on, so that nobody comes in between.
+// One thread at a time is between enter() and leave(). Waiters enter in order: leave() hands the
+// section to the next one, so no other thread comes in between.
 import "i_critical_section";
 
 channel c_critical_section(void) implements i_critical_section

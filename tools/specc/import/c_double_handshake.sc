@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One sender and one receiver meet: each waits for the other, then the data is handed over, and
-// both go on in the same delta. The receiver waits for the event it has notified itself: what is
-// notified reaches all that wait when the delta ends, whoever came first.
+// both continue in the same delta. The receiver waits for the event it has notified itself: what is
+// notified reaches all that wait when the delta ends, whichever side came first.
 #include <string.h>
 import "i_sender";
 import "i_receiver";

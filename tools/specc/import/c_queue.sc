@@ -16,7 +16,7 @@ channel c_queue(in const unsigned long size) implements i_sender, i_receiver, i_
   void send(const void *data, unsigned long length)
   {
     unsigned long i;
-    if (length > size) abort(); // it would wait for ever
+    if (length > size) abort(); // it would wait forever
     if (bytes == 0) bytes = (char *)malloc(size);
     if (bytes == 0) abort();
     while (size - used < length) wait(changed);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tokens that are made and used up in any numbers; who wants more than there are waits.
+// Tokens that are made and used up in any numbers; a thread that wants more than there are waits.
 import "i_producer";
 import "i_consumer";
 import "i_token";

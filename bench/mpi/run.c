@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file mpi_run.c One run of an MPI program: its launcher, a pipe, a line of JSON, a time limit.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness/child.h"
+#include "harness/timer.h"
+#include "mpi.h"
+
+extern char **environ;
+
+enum { ARGUMENTS_MAX = 32 };
+
+/* What a run is started with; the texts of its arguments are here. */
+struct command {
+  char launcher[PATH_MAX], program[PATH_MAX], ranks[16], vps[16];
+  char *argv[ARGUMENTS_MAX];
+  int argc;
+};
+
+static void add(struct command *command, const char *word) {
+  command->argv[command->argc++] = (char *)(uintptr_t)word; /* posix_spawn() does not write to it */
+}
+
+/* @return false: the program was not built, since the implementation is not installed. */
+static bool make(struct command *command, const struct mpi_impl *impl, const struct mpi_row *row,
+                 int ranks, int vps) {
+  char name[80];
+  command->argc = 0;
+  snprintf(name, sizeof name, "../libexec/mltp/mpi/%s.%s", row->program, impl->suffix);
+  if (!bench_find(name, command->program)) return false;
+  snprintf(name, sizeof name, "%s%s", impl->ours ? "" : "../libexec/mltp/mpi/", impl->words[0]);
+  bool found = bench_find(name, command->launcher);
+  if (impl->ours && !found) return false;
+  add(command, found ? command->launcher : impl->words[0]);
+  for (int i = 1; impl->words[i] != NULL; i++) add(command, impl->words[i]);
+  snprintf(command->vps, sizeof command->vps, "--vps=%d", vps);
+  if (impl->ours) add(command, command->vps);
+  snprintf(command->ranks, sizeof command->ranks, "%d", ranks);
+  add(command, "-n");
+  add(command, command->ranks);
+  add(command, command->program);
+  for (int i = 0; i < 4 && row->arguments[i] != NULL; i++) add(command, row->arguments[i]);
+  add(command, NULL);
+  return true;
+}
+
+/* Starts it in a process group of its own, with its output in a pipe. @return its id, or -1 with
+ * errno set. */
+static pid_t start(struct command *command, int *output) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  pid_t pid = -1;
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return -1;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  int error = posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  if (error == 0)
+    error = posix_spawnp(&pid, command->argv[0], &actions, &attributes, command->argv, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  close(ends[1]);
+  *output = ends[0];
+  if (error == 0) return pid;
+  close(ends[0]);
+  errno = error;
+  return -1;
+}
+
+static void set_environment(const struct mpi_impl *impl, bool set) {
+  for (int i = 0; i + 1 < MPI_WORDS && impl->settings[i] != NULL; i += 2)
+    if (set)
+      setenv(impl->settings[i], impl->settings[i + 1], 1);
+    else
+      unsetenv(impl->settings[i]);
+}
+
+/* @return NULL, or why the run is none. */
+static const char *judge(int status, bool in_time, const json_t *line, char *why, size_t size) {
+  if (!in_time) return "it took too long (give it more with --timeout)";
+  if (WIFSIGNALED(status) || WEXITSTATUS(status) != 0) {
+    snprintf(why, size, "it ended with %s %d", WIFSIGNALED(status) ? "signal" : "status",
+             WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    return why;
+  }
+  if (line == NULL) return "it printed no line of JSON";
+  return json_is_true(json_object_get(line, "verified")) ? NULL : "its answer is wrong";
+}
+
+static double milliseconds(struct timeval time) {
+  return (double)time.tv_sec * 1e3 + (double)time.tv_usec * 1e-3;
+}
+
+enum mpi_outcome mpi_run(const struct mpi_impl *impl, const struct mpi_row *row, int ranks, int vps,
+                         int timeout, struct mpi_sample *sample) {
+  struct command command;
+  char why[80];
+  int output = -1, status = 0;
+  if (!make(&command, impl, row, ranks, vps)) return MPI_ABSENT;
+  double begin = bench_clock(CLOCK_MONOTONIC);
+  set_environment(impl, true);
+  pid_t pid = start(&command, &output);
+  set_environment(impl, false);
+  if (pid < 0) {
+    fprintf(stderr, "mltp-bench: starting %s failed: %s\n", command.argv[0], strerror(errno));
+    return MPI_FAILED;
+  }
+  /* The line comes when the program ends; until then there is nothing to read. */
+  struct pollfd ready = {output, POLLIN, 0};
+  bool in_time = poll(&ready, 1, timeout * 1000) > 0;
+  if (!in_time) kill(-pid, SIGKILL);
+  json_t *line = json_loadfd(output, JSON_DISABLE_EOF_CHECK, NULL);
+  struct rusage usage;
+  wait4(pid, &status, 0, &usage);
+  close(output);
+  double wall_ns = (bench_clock(CLOCK_MONOTONIC) - begin) * 1e9;
+  sample->cpu_ms = milliseconds(usage.ru_utime) + milliseconds(usage.ru_stime);
+  const char *failure = judge(status, in_time, line, why, sizeof why);
+  enum mpi_outcome outcome = failure == NULL           ? MPI_MEASURED
+                             : !in_time && !impl->ours ? MPI_OVER
+                                                       : MPI_FAILED;
+  if (outcome == MPI_FAILED)
+    fprintf(stderr, "mltp-bench: %s with %s, %d ranks, failed: %s\n", row->metric, impl->name,
+            ranks, failure);
+  if (outcome == MPI_MEASURED)
+    sample->value =
+        row->scale *
+        (row->key != NULL ? json_number_value(json_object_get(line, row->key)) : wall_ns);
+  json_decref(line);
+  return outcome;
+}

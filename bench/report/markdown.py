@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report as Markdown pages, docs/measurements: what documents link to instead of having figures."""
+import blocks
+
+NOTICE = "<!-- Written by ./dev report --measurements. Measure again instead of editing. -->"
+LICENCE = "<!-- SPDX-License-Identifier: Apache-2.0 -->"
+
+
+def cell(value):
+    return str(value).replace("|", "\\|").replace("\n", " ")
+
+
+def table(content):
+    """A Markdown table, with its caption behind it."""
+    lines = ["| " + " | ".join(map(cell, row)) + " |" for row in [content.heads, *content.rows]]
+    lines.insert(1, "| " + " | ".join("---" for _ in content.heads) + " |")
+    return "\n".join(lines) + (f"\n\n{content.caption}" if content.caption else "")
+
+
+def block(content):
+    if isinstance(content, blocks.Table):
+        return table(content)
+    parts = [f"## {content.title}", content.caption, content.sentence]
+    if content.table:
+        parts.append(table(content.table))
+    return "\n\n".join(part for part in parts if part)
+
+
+def page(section, environment):
+    """One section, with the machine and the commit that it comes from."""
+    parts = [f"# {section.title}", section.source, section.intro, *map(block, section.blocks),
+             "## Measured on", table(environment)]
+    return document(parts)
+
+
+def overview(made, environment, steps):
+    """README.md: the machine, the pages, and what became of each step."""
+    pages = "\n".join(f"- [{section.title}]({section.key}.md)" for section in made)
+    return document(["# Measurements",
+                     "`./dev bench` measures, and `./dev report --measurements` writes these pages from its results. "
+                     "Compare only figures of one run on one machine: a minimum is what the code can do there, and "
+                     "other work on the machine raises the rest.",
+                     table(environment), pages, "## Steps", table(steps)])
+
+
+def document(parts):
+    text = "\n\n".join(part for part in parts if part)
+    return f"{LICENCE}\n{NOTICE}\n{text}\n"
+
+
+def write(folder, made, environment, steps):
+    """Writes the pages, and removes those of sections that are gone."""
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = {f"{section.key}.md": page(section, environment) for section in made}
+    texts["README.md"] = overview(made, environment, steps)
+    for old in folder.glob("*.md"):
+        if old.name not in texts:
+            old.unlink()
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tools/lint/documents.py finds documents that grow, and names of files that are gone."""
+from tree import TreeTest
+
+import documents
+
+ANSWER = "| {} | Where is the run queue? | `core/runq.c` |\n"
+
+
+class Documents(TreeTest):
+    def setUp(self):
+        super().setUp()
+        self.write("src/core/runq.c", "")
+        self.write("docs/reading-test.md", "".join(map(ANSWER.format, range(20))))
+
+    def errors(self, **files):
+        for name, text in files.items():
+            self.write(f"{name}.md", text)
+        return documents.check(self.tree)
+
+    def test_a_good_document_passes(self):
+        text = "[a note](docs/reading-test.md#x), `core/runq.c`, `src/core/runq.c`, `core/runq.*`, `sync/lock_NAME.c`\n"
+        self.assert_errors(self.errors(README=text))
+
+    def test_a_long_document_is_found(self):
+        self.assert_errors(self.errors(README="line\n" * 121), "longer than 120 lines")
+
+    def test_a_dead_link_is_found(self):
+        self.assert_errors(self.errors(HACKING="See [a note](docs/gone.md)."), "no file docs/gone.md")
+
+    def test_a_renamed_file_is_found(self):
+        self.assert_errors(self.errors(HACKING="See `core/queue.c`."), "no file core/queue.c")
+
+    def test_an_answer_in_three_files_is_found(self):
+        self.write("docs/reading-test.md", "".join(map(ANSWER.format, range(20)))
+                   + "| 21 | What? | `core/runq.c`, `core/runq.c`, `core/runq.c` |\n")
+        self.assert_errors(documents.check(self.tree), "names 3 files")
+
+    def test_missing_questions_are_found(self):
+        self.write("docs/reading-test.md", ANSWER.format(1))
+        self.assert_errors(documents.check(self.tree), "has 1 questions")
