@@ -52,7 +52,8 @@ static bool is_overflow(const struct mltp_thread *t, const siginfo_t *info, cons
   bool no_room = info->si_code == SI_KERNEL && info->si_addr == NULL;
   const char *address = no_room ? sp : info->si_addr;
   const char *from = t->stack != NULL ? *low : *low - 16 * page;
-  const char *to = *low + page + (no_room ? signal_frame : 0);
+  size_t guard = t->stack != NULL ? mt_stack_guard(*size, page) : page;
+  const char *to = *low + guard + (no_room ? signal_frame : 0);
   return address >= from && address < to;
 }
 
@@ -61,20 +62,28 @@ static size_t asked_for(const struct mltp_thread *t, size_t size) {
   return t->kind == MT_BOUND && t != mt_rt.main ? (size_t)1 << t->stack_class : size;
 }
 
+bool (*mt_overflow_hook)(const char *name, size_t kib, const void *context);
+
+static void report_overflow(const struct mltp_thread *t, size_t kib, void *context, const char *low,
+                            size_t size) {
+  struct mt_backtrace b;
+  if (mt_overflow_hook != NULL && mt_overflow_hook(mt_name(t), kib, context)) return;
+  mt_message(
+      "stack overflow: thread %lu '%s' used all %zu KiB of its stack (give it a larger "
+      "stack_size in mltp_attr_t, or set MLTP_STACK_SIZE)",
+      (unsigned long)t->id, mt_name(t), kib);
+  mt_print_replay();
+  mt_backtrace_take(&b, mt_arch_ucontext_ip(context),
+                    (const void *)*mt_arch_ucontext_frame(context), low, size);
+  mt_backtrace_print(&b, 2, false);
+}
+
 static void on_fault(int signo, siginfo_t *info, void *context) {
   const struct mltp_thread *t = mt_current();
   const char *low;
   size_t size;
   if (is_overflow(t, info, mt_arch_ucontext_sp(context), &low, &size)) {
-    mt_message(
-        "stack overflow: thread %lu '%s' used all %zu KiB of its stack (give it a larger "
-        "stack_size in mltp_attr_t, or set MLTP_STACK_SIZE)",
-        (unsigned long)t->id, mt_name(t), asked_for(t, size) / 1024);
-    mt_print_replay();
-    struct mt_backtrace b;
-    mt_backtrace_take(&b, mt_arch_ucontext_ip(context),
-                      (const void *)*mt_arch_ucontext_frame(context), low, size);
-    mt_backtrace_print(&b, 2, false);
+    report_overflow(t, asked_for(t, size) / 1024, context, low, size);
     os_signal_default(SIGABRT);
     abort();
   }

@@ -8,6 +8,7 @@
 #define MT_INSTRUMENT_DEBUG_HOOKS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /** No thread can run for this long, in nanoseconds: time to look for a deadlock. */
@@ -33,6 +34,9 @@ extern const struct mt_debug_hooks mt_debug;
 
 /** Reports more of a deadlock. @return whether the dump of all threads is left out. NULL: none. */
 extern bool (*mt_deadlock_hook)(void);
+
+/** Reports a stack overflow in place of the library, and returns whether it has; may be NULL. */
+extern bool (*mt_overflow_hook)(const char *name, size_t kib, const void *context);
 /** Kernel threads of the process that never make a thread ready. */
 extern uint32_t mt_deadlock_bystanders;
 

@@ -15,14 +15,15 @@ static void refused(int error) {
 }
 
 int os_futex_wait(uint32_t *word, uint32_t expected, uint64_t deadline) {
-  struct timespec ts = {.tv_sec = (time_t)(deadline / 1000000000u),
-                        .tv_nsec = (long)(deadline % 1000000000u)};
-  struct timespec *timeout = deadline == UINT64_MAX ? NULL : &ts;
+  struct timespec ts, *timeout = deadline == UINT64_MAX ? NULL : &ts;
   int saved = errno;
   int result = 0;
-  /* WAIT_BITSET, unlike WAIT, takes an absolute time. */
-  if (syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, expected, timeout, NULL,
-              FUTEX_BITSET_MATCH_ANY) != 0) {
+  if (timeout != NULL) {
+    uint64_t now = os_now(), left = deadline > now ? deadline - now : 0;
+    ts = (struct timespec){(time_t)(left / 1000000000u), (long)(left % 1000000000u)};
+  }
+  /* A relative time: os_now() may be another clock than the kernel's, which faketime(1) does. */
+  if (syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, timeout, NULL, 0) != 0) {
     if (errno == ETIMEDOUT)
       result = ETIMEDOUT;
     else if (errno != EAGAIN && errno != EINTR) /* these two: the caller looks at the word */

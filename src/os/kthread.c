@@ -5,6 +5,8 @@
 
 #include "os/os.h"
 
+enum { LARGE_STACK = 16 << 20, LARGE_GUARD = 1 << 20 }; /* as those of core/memory/stack.h */
+
 /* libc takes its per-thread data and the program's thread-local variables out of
  * the stack one asks for; this is how much (a private function of glibc, which
  * other runtimes ask too). */
@@ -36,6 +38,7 @@ int os_thread_start_detached(size_t stack_size, void *(*func)(void *), void *arg
   pthread_attr_t attr;
   if (pthread_attr_init(&attr) != 0) return EAGAIN;
   int error = pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+  if (error == 0 && stack_size >= LARGE_STACK) pthread_attr_setguardsize(&attr, LARGE_GUARD);
   if (error == 0) error = pthread_attr_setstacksize(&attr, stack_size + stack_overhead(&attr));
   if (error == 0) error = pthread_create(&thread, &attr, func, arg);
   pthread_attr_destroy(&attr);

@@ -15,11 +15,18 @@
 
 size_t os_page_size(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 
-size_t os_address_space_limit(void) {
-  struct rlimit limit; /* the call cannot fail: resource and address are good */
-  getrlimit(RLIMIT_AS, &limit);
-  return limit.rlim_cur == RLIM_INFINITY ? SIZE_MAX : limit.rlim_cur;
+/* A filter of system calls may refuse prlimit64(2): then nobody knows of a limit. */
+static size_t limit_of(__rlimit_resource_t resource) {
+  struct rlimit limit;
+  int saved = errno;
+  bool known = getrlimit(resource, &limit) == 0;
+  errno = saved;
+  return known && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur : SIZE_MAX;
 }
+
+size_t os_address_space_limit(void) { return limit_of(RLIMIT_AS); }
+
+size_t os_stack_limit(void) { return limit_of(RLIMIT_STACK); }
 
 void *os_reserve(size_t size) {
   int saved = errno;

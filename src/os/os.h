@@ -36,6 +36,8 @@ void os_nap(uint64_t ns);
 size_t os_page_size(void);
 /** Bytes of address space the process may have (RLIMIT_AS); SIZE_MAX: no limit. */
 size_t os_address_space_limit(void);
+/** Bytes that the first stack of a process may have (RLIMIT_STACK); SIZE_MAX: no limit. */
+size_t os_stack_limit(void);
 /** Address space without memory behind it; NULL when refused. */
 void *os_reserve(size_t size);
 /** Makes reserved space usable; memory appears as it is touched. */

@@ -14,7 +14,7 @@
 
 #include "support/support.h"
 
-enum { ANY = -1, ADVICE_GUARD_INSTALL = 102, WAIT_BITSET = 9 | 128 };
+enum { ANY = -1, ADVICE_GUARD_INSTALL = 102, FUTEX_WAIT_OP = 0 | 128 };
 
 /* One call, perhaps only with one value of one argument. */
 static struct refusal {
@@ -110,7 +110,7 @@ static const struct refusal membarrier = {"membarrier", SYS_membarrier, ANY, 0, 
                             asking = {"sched_getaffinity", SYS_sched_getaffinity, ANY, 0, EPERM},
                             sigstacks = {"sigaltstack", SYS_sigaltstack, ANY, 0, EPERM},
                             usable = {"mprotect", SYS_mprotect, 2, PROT_READ | PROT_WRITE, EPERM},
-                            waiting = {"futex", SYS_futex, 1, WAIT_BITSET, ENOSYS},
+                            waiting = {"futex", SYS_futex, 1, FUTEX_WAIT_OP, ENOSYS},
                             peeking = {"process_vm_readv", SYS_process_vm_readv, ANY, 0, EPERM};
 
 static void done_without_from_the_start(void **state) {

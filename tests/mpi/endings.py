@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 TMPIRUN, PROGRAM = "", ""
@@ -97,6 +98,7 @@ class Endings(unittest.TestCase):
         with subprocess.Popen([TMPIRUN, "-n", "3", PROGRAM, "signal-handler"], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True) as job:
             job.stdout.readline()
+            time.sleep(0.3)  # exit() in a handler may not interrupt the printing of the others
             job.send_signal(signal.SIGTERM)
             said = job.communicate()[1]
         self.assertEqual(job.returncode, signal.SIGTERM + 20, said)

@@ -45,8 +45,8 @@ ARROWS = {
     "core/life": ["os", "base", "instrument", "core/thread", "core/vp", "core/det", "core/timer", "core/memory",
                   "core/sched", "core/wait"],
     # What libmltp offers to the project's other libraries.
-    "core/internal": ["base", "instrument", "core/thread", "core/vp", "core/det", "core/sched", "core/wait",
-                      "core/life"],
+    "core/internal": ["base", "instrument", "core/thread", "core/vp", "core/det", "core/memory", "core/sched",
+                      "core/wait", "core/life"],
     # Everything that waits is built on the core's park.
     "sync": ["arch", "os", "base", "core/thread", "core/vp", "core/det", "core/memory", "core/sched", "core/wait", "core/life"],
     # Locks from papers, and what alternatives keep with a VP.

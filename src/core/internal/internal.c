@@ -14,6 +14,7 @@
 #include "base/peek.h"
 #include "core/det/det.h"
 #include "core/life/runtime.h"
+#include "core/memory/stack.h"
 #include "core/sched/runq.h"
 #include "core/sched/steal.h"
 #include "core/thread/key.h"
@@ -123,6 +124,14 @@ void mti_set_deadlock_hook(bool (*report)(void)) { mt_deadlock_hook = report; }
 void mti_set_bystanders(uint32_t count) { mt_deadlock_bystanders = count; }
 
 bool mti_peek(void *to, const void *from, size_t size) { return mt_peek(to, from, size); }
+
+void mti_set_overflow_hook(bool (*report)(const char *name, size_t kib, const void *context)) {
+  mt_overflow_hook = report;
+}
+
+size_t mti_stacks_left(void) {
+  return mt_options.backend == MT_BACKEND_KERNEL ? SIZE_MAX : mt_stacks_left();
+}
 
 void mti_defer_vps(void) { mt_defer_vps(); }
 

@@ -30,6 +30,16 @@ MTI_EXPORT void mti_wait_for_all(void);
  * complete, so that the dump of all threads is left out. */
 MTI_EXPORT void mti_set_deadlock_hook(bool (*report)(void));
 
+/** Sets the function that reports a stack overflow, in a signal handler, before the process aborts:
+ * it gets the thread's name, the size of its stack, and the context of the signal. It returns
+ * whether its report is complete. NULL: none. */
+MTI_EXPORT void mti_set_overflow_hook(bool (*report)(const char *name, size_t kib,
+                                                     const void *context));
+
+/** @return how many stacks of the default size there is address space for; SIZE_MAX where threads
+ * are kernel threads. */
+MTI_EXPORT size_t mti_stacks_left(void);
+
 /** Sets how many kernel threads of the process never make a thread ready. The deadlock check does
  * not wait for them. */
 MTI_EXPORT void mti_set_bystanders(uint32_t count);

@@ -20,7 +20,8 @@ enum {
   TRIM_NS = 1000000000,   /* unused for so long, a stack loses its memory; */
   TRIM_BATCH = 64,        /* so many at a time, */
   TRIM_MOST = 1024,       /* so many in a round */
-  COMMIT_STEP = 64 << 20, /* the arena becomes usable in steps of this size */
+  COMMIT_STEP = 64 << 20, /* the arena becomes usable in steps of this size, or */
+  COMMIT_STACKS = 16,     /* so many stacks of the default size where they are larger */
   CANARY_WORDS = 8
 };
 
@@ -96,8 +97,9 @@ static void put_canary(struct mt_stack *stack) {
 
 /* Under the guard. */
 static void protect(struct mt_stack *stack) {
+  size_t guard = mt_stack_guard(mt_stack_size(stack), arena.page);
   if (arena.kind == MT_GUARD_AUTO || arena.kind == MT_GUARD_MADVISE) {
-    if (arena.can_advise && os_guard_light(stack->low, arena.page) == 0) return;
+    if (arena.can_advise && os_guard_light(stack->low, guard) == 0) return;
     if (arena.kind == MT_GUARD_MADVISE)
       say_once(
           "MLTP_GUARD=madvise: this kernel has no MADV_GUARD_INSTALL (Linux 6.13): using "
@@ -106,7 +108,7 @@ static void protect(struct mt_stack *stack) {
   }
   if (arena.kind == MT_GUARD_MPROTECT) {
     arena.mappings_left -= 2;
-    if (arena.mappings_left > 0 && os_guard_mprotect(stack->low, arena.page) == 0) return;
+    if (arena.mappings_left > 0 && os_guard_mprotect(stack->low, guard) == 0) return;
     say_once(
         "stack guards: half of vm.max_map_count is used: further stacks have a canary, "
         "checked when the thread ends, instead of a guard page (raise vm.max_map_count)");
@@ -128,13 +130,28 @@ void mt_stack_check_slow(const struct mt_stack *stack) {
 
 /* ---- slots */
 
+/* All sizes are powers of two, but the last step may end with the arena. */
+static size_t commit_step(void) {
+  size_t stacks = COMMIT_STACKS * ((size_t)1 << mt_rt.stack_class);
+  size_t step = stacks > COMMIT_STEP ? stacks : COMMIT_STEP, left = arena.size - arena.usable;
+  return step < left ? step : left;
+}
+
+size_t mt_stacks_left(void) {
+  mt_ilock_lock(&arena.ilock);
+  size_t left = (arena.size - arena.used) >> mt_rt.stack_class;
+  mt_ilock_unlock(&arena.ilock);
+  return left;
+}
+
 /* Address space of a new slot at the end of the arena. Under the guard. */
 static char *extend(size_t size) {
   size_t start = (arena.used + size - 1) & ~(size - 1);
   if (start + size > arena.size) return NULL;
   while (arena.usable < start + size) {
-    if (os_commit(arena.base + arena.usable, COMMIT_STEP) != 0) return NULL;
-    arena.usable += COMMIT_STEP;
+    size_t step = commit_step();
+    if (os_commit(arena.base + arena.usable, step) != 0) return NULL;
+    arena.usable += step;
   }
   arena.used = start + size;
   return arena.base + start;

@@ -27,8 +27,10 @@
 #include "core/vp/vp.h"
 
 enum {
-  MT_STACK_CLASS_MIN = 14, /* 16 KiB */
-  MT_STACK_CLASS_MAX = 30, /* 1 GiB */
+  MT_STACK_LARGE = 16 << 20,      /* from this size on a stack has a */
+  MT_STACK_LARGE_GUARD = 1 << 20, /* guard that frames of many pages do not jump over */
+  MT_STACK_CLASS_MIN = 14,        /* 16 KiB */
+  MT_STACK_CLASS_MAX = 30,        /* 1 GiB */
   MT_STACK_COLOURS = 32
 };
 
@@ -60,6 +62,9 @@ void mt_stacks_forget(void);
 struct mt_stack *mt_stack_new(struct mt_vp *vp, int class_log2);
 void mt_stack_free(struct mt_vp *vp, struct mt_stack *stack);
 
+/** @return how many stacks of the default size can still be made. */
+size_t mt_stacks_left(void);
+
 /** Gives back memory of stacks that were not needed lately, if it is time. */
 void mt_stacks_trim(uint64_t now);
 
@@ -82,6 +87,11 @@ static inline void mt_stack_check(const struct mt_stack *stack) {
 
 static inline size_t mt_stack_size(const struct mt_stack *stack) {
   return (size_t)1 << stack->class_log2;
+}
+
+/** @return the bytes at the low end of a stack of that size that fault; page: the page size. */
+static inline size_t mt_stack_guard(size_t size, size_t page) {
+  return size >= MT_STACK_LARGE ? MT_STACK_LARGE_GUARD : page;
 }
 
 static inline char *mt_stack_top(struct mt_stack *stack) {

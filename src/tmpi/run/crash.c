@@ -111,9 +111,24 @@ static void on_crash(int signo, siginfo_t *info, void *context) {
   if (!is_fault(info)) raise(signo);
 }
 
+static bool report_overflow(const char *name, size_t kib, const void *context) {
+  char text[160];
+  int rank = tm_rank_number();
+  if (rank < 0) return false;
+  int length = snprintf(text, sizeof text,
+                        "tmpirun: %s: stack overflow: all %zu KiB of its stack are used (larger "
+                        "--stack, or ulimit -s)\n",
+                        name, kib);
+  os_write(2, text, (size_t)length);
+  say_where(rank, context);
+  tm_output_end_all();
+  return true;
+}
+
 void tm_crash_start(void) {
   struct sigaction before;
   tm_signals_start();
+  mti_set_overflow_hook(report_overflow);
   for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
     os_signal_install(signals[i], on_crash, &before);
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "arch/program.h"
+#include "core/internal/process.h"
 #include "os/os.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
@@ -107,14 +108,12 @@ static int sum_up(int ranks) {
 
 /* Better at once than when the last ranks run out of it. @return false after a message. */
 static bool stacks_fit(int ranks) {
-  const char *text = getenv("MLTP_STACK_SIZE"); /* tmpirun has set it */
-  size_t stack = text != NULL ? strtoul(text, NULL, 10) : 0, limit = os_address_space_limit();
-  if (stack <= limit / (size_t)ranks) return true;
-  fprintf(
-      stderr,
-      "tmpirun: no address space for %d stacks of %zu KiB (fewer ranks, less --stack, or a higher "
-      "ulimit -v)\n",
-      ranks, stack / 1024);
+  size_t left = mti_stacks_left();
+  if ((size_t)ranks <= left) return true;
+  fprintf(stderr,
+          "tmpirun: no address space for %d stacks of %s bytes, only for %zu (fewer ranks, less "
+          "--stack, or a higher ulimit -v)\n",
+          ranks, getenv("MLTP_STACK_SIZE"), left);
   return false;
 }
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/internal/process.h"
+#include "os/os.h"
 #include "tmpi/env/job.h"
 #include "tmpi/loader/policy.h"
 #include "tmpi/loader/program.h"
@@ -58,7 +59,7 @@ static const struct argp_option options[] = {
      "default), "
      "spin or spin:US (for as long as a park takes, or so many microseconds), park (at once)",
      0},
-    {"stack", STACK, "KIB", 0, "address space of a rank's stack (8192)", 0},
+    {"stack", STACK, "KIB", 0, "address space of a rank's stack (65536, or more by ulimit -s)", 0},
     {"timeout", TIMEOUT, "SECONDS", 0,
      "report what ranks do, and end, when the program has not ended by then", 0},
     {"label", LABEL, NULL, 0, "begin each line of output with the rank that wrote it", 0},
@@ -89,6 +90,19 @@ static void set_option(const char *variable, long value) {
   char text[32];
   snprintf(text, sizeof text, "%ld", value);
   setenv(variable, text, 1);
+}
+
+/* A rank may have what a process may, and 64 MiB in any case, if there is address space for as
+ * many: a terabyte for all, or a quarter of a limit (mt_stacks_init() takes half, rounded down). */
+static void choose_stack(int ranks) {
+  enum { LEAST = 1 << 20, USUAL = 64 << 20, MOST = 1 << 30 };
+  size_t limit = os_stack_limit(), space = os_address_space_limit() / 4, terabyte = (size_t)1 << 40;
+  size_t size = limit == SIZE_MAX || limit > MOST ? MOST : limit > USUAL ? limit : USUAL;
+  if (getenv("MLTP_STACK_SIZE") != NULL) return; /* --stack, or the user's own */
+  if (space > terabyte) space = terabyte;
+  if (size > USUAL && size > space / 4 / (size_t)ranks) size = USUAL;
+  while (size > LEAST && size > space / (size_t)ranks) size /= 2;
+  set_option("MLTP_STACK_SIZE", (long)size);
 }
 
 static void set_wait(struct argp_state *state, const char *how) {
@@ -220,8 +234,8 @@ int main(int argc, char **argv) {
   argp_program_version_hook = print_version;
   argp_err_exit_status = STATUS_USAGE;
   accept_np(argc, argv);
-  setenv("MLTP_STACK_SIZE", "8388608", 0);
   argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &settings);
+  choose_stack(settings.ranks);
   char *path = find_program(settings.command[0]);
   if (path == NULL) {
     fprintf(stderr, "tmpirun: cannot run '%s': %s (check the name)\n", settings.command[0],

@@ -9,6 +9,9 @@
  * MPI_Finalize() by then. Programs that compute before, or have no MPI_Init(), get them when they
  * have computed for as long as it took to place them; watch.c looks.
  */
+#include <pthread.h>
+#include <signal.h>
+
 #include "core/internal/locks.h"
 #include "core/internal/process.h"
 #include "os/os.h"
@@ -17,6 +20,8 @@
 
 enum { WAITED_NS = 50000000 }; /* without computing: VP 0 may be blocked in the kernel */
 
+static sigset_t mask; /* [const] main's. VPs inherit it; the watcher blocks all signals, and a fault
+                       * on a VP that did would end the process without a word */
 static uint32_t guard;
 static bool begun;                     /* [guard] */
 static uint64_t placed_at, placed_cpu; /* [guard] when, after how much CPU time; 0: not yet */
@@ -26,10 +31,15 @@ static void begin(void) {
   bool first = !begun;
   begun = true;
   mti_unlock(&guard);
-  if (first && mti_start_vps() != 0) tm_job_abort(1);
+  if (!first) return;
+  sigset_t own;
+  pthread_sigmask(SIG_SETMASK, &mask, &own);
+  if (mti_start_vps() != 0) tm_job_abort(1);
+  pthread_sigmask(SIG_SETMASK, &own, NULL);
 }
 
 void tm_vps_later(void) {
+  pthread_sigmask(SIG_SETMASK, NULL, &mask);
   mti_defer_vps();
   tm_job_on_init(begin);
 }
