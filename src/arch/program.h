@@ -13,13 +13,14 @@
 /** What a relocation asks for. */
 enum mt_arch_reloc {
   MT_RELOC_NONE,
-  MT_RELOC_RELATIVE,   /**< the image's base plus the addend */
-  MT_RELOC_SYMBOL,     /**< a symbol's address plus the addend */
-  MT_RELOC_COPY,       /**< a shared library's initial value of a variable */
-  MT_RELOC_INDIRECT,   /**< what the function at base plus addend returns */
-  MT_RELOC_TLS_MODULE, /**< names the image that has a thread-local variable */
-  MT_RELOC_TLS_OFFSET, /**< and where in the block it is */
-  MT_RELOC_TLS_STATIC, /**< its place relative to the thread pointer: nobody else may have it */
+  MT_RELOC_RELATIVE,       /**< the image's base plus the addend */
+  MT_RELOC_SYMBOL,         /**< a symbol's address plus the addend */
+  MT_RELOC_COPY,           /**< a shared library's initial value of a variable */
+  MT_RELOC_INDIRECT,       /**< what the function at base plus addend returns */
+  MT_RELOC_TLS_MODULE,     /**< names the image that has a thread-local variable */
+  MT_RELOC_TLS_OFFSET,     /**< and where in the block it is */
+  MT_RELOC_TLS_STATIC,     /**< its place relative to the thread pointer: nobody else may have it */
+  MT_RELOC_TLS_DESCRIPTOR, /**< a function that gives this distance; callers may keep it */
   MT_RELOC_UNKNOWN
 };
 

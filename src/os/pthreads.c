@@ -24,4 +24,15 @@ int os_pthread_setaffinity(pthread_t thread, size_t size, const cpu_set_t *cpus)
   return pthread_setaffinity_np(thread, size, cpus);
 }
 
+static pthread_t first;
+
+/* Constructors run on the process's first thread. */
+__attribute__((constructor)) static void note_first(void) { first = pthread_self(); }
+
+pthread_t os_pthread_self(void) { return pthread_self(); }
+
+pthread_t os_pthread_first(void) { return first; }
+
+bool os_pthread_is_first(pthread_t thread) { return pthread_equal(thread, first) != 0; }
+
 bool os_pthread_is_self(pthread_t thread) { return pthread_equal(thread, pthread_self()) != 0; }

@@ -21,5 +21,9 @@ int os_pthread_kill(pthread_t thread, int signo);
 int os_pthread_setaffinity(pthread_t thread, size_t size, const cpu_set_t *cpus);
 /** @return whether it is the calling kernel thread. */
 bool os_pthread_is_self(pthread_t thread);
+/** @return the calling kernel thread; the process's first one. */
+pthread_t os_pthread_self(void);
+pthread_t os_pthread_first(void);
+bool os_pthread_is_first(pthread_t thread);
 
 #endif

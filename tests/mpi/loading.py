@@ -175,6 +175,44 @@ class Symbols(Loading):
             }"""), ranks=3)
 
 
+class Refused(Loading):
+    def test_thread_locals_by_descriptors(self):
+        text = "__thread int x = 3; int main(void) { return x - 3; }"
+        self.refused(self.build("descriptors", text, "-mtls-dialect=gnu2"), "which change when a rank moves")
+
+    def test_heap_of_its_own(self):
+        """free() of the program would get what strdup() of libc has allocated."""
+        self.refused(self.build("heap", """#include <stddef.h>
+            static char heap[1 << 20]; static size_t used;
+            void *malloc(size_t n) { used += (n + 15) & ~15ul; return heap + used; }
+            void free(void *p) { (void)p; }
+            int main(void) { return 0; }""", "-fno-builtin"), "it has a malloc\\(\\) of its own")
+
+
+class Threads(Loading):
+    def test_one_number_on_all_processors(self):
+        """A rank's thread is itself, wherever it goes on; its pthreads are others."""
+        self.runs(self.build("self", """
+            #include <mpi.h>
+            #include <pthread.h>
+            static void *other(void *first) { return pthread_equal(pthread_self(), *(pthread_t *)first) ? first : NULL; }
+            int main(int argc, char **argv) {
+              void *same = NULL;
+              pthread_t thread, first = pthread_self();
+              MPI_Init(&argc, &argv);
+              int wrong = 0;
+              for (int i = 0; i < 2000; i++) {
+                MPI_Barrier(MPI_COMM_WORLD);
+                wrong += !pthread_equal(first, pthread_self());
+              }
+              pthread_create(&thread, NULL, other, &first);
+              pthread_join(thread, &same);
+              wrong += same != NULL || pthread_kill(first, 0) != 0;
+              MPI_Finalize();
+              return wrong != 0;
+            }""".replace("#include <pthread.h>", "#include <pthread.h>\n#include <signal.h>"), "-pthread"), ranks=8)
+
+
 class Constructors(Loading):
     def test_needs_come_first(self):
         """B needs D, D needs X: in the order of the command line X would be last."""

@@ -28,6 +28,7 @@ static inline enum mt_arch_reloc mt_arch_reloc(uint32_t type) {
     case R_X86_64_DTPMOD64: return MT_RELOC_TLS_MODULE;
     case R_X86_64_DTPOFF64: return MT_RELOC_TLS_OFFSET;
     case R_X86_64_TPOFF64: return MT_RELOC_TLS_STATIC;
+    case R_X86_64_TLSDESC: return MT_RELOC_TLS_DESCRIPTOR;
     default: return MT_RELOC_UNKNOWN;
   }
 }

@@ -200,6 +200,11 @@ static bool relocate(struct tm_bindings *to, const struct tm_image *image, const
       return tm_refuse(image->path,
                        "its thread-local variables are at fixed places (compile all "
                        "of it by tmpicc, or with -ftls-model=global-dynamic)");
+    case MT_RELOC_TLS_DESCRIPTOR:
+      return tm_refuse(
+          image->path,
+          "it keeps distances of thread-local variables from the thread pointer, which "
+          "change when a rank moves (compile without -mtls-dialect=gnu2)");
     default:
       return tm_refuse(image->path, "relocations of type %u are not known (build it by tmpicc)",
                        (unsigned)ELF64_R_TYPE(rela->r_info));
@@ -260,6 +265,11 @@ void tm_bindings_drop(struct tm_bindings *bindings) {
   free(bindings->choices);
 }
 
+static bool has_own_heap(const struct tm_image *image) {
+  struct tm_wanted allocate = tm_want("malloc", NULL), release = tm_want("free", NULL);
+  return tm_image_find(image, &allocate) != NULL && tm_image_find(image, &release) != NULL;
+}
+
 bool tm_program_relocate(struct tm_program *program) {
   program->bindings.scope = program->images;
   program->bindings.scope_count = program->image_count;
@@ -271,6 +281,10 @@ bool tm_program_relocate(struct tm_program *program) {
       return tm_refuse(image->path,
                        "it has thread-local variables and was not linked by tmpicc: "
                        "ranks would share them (link it by tmpicc)");
+    if (has_own_heap(image))
+      return tm_refuse(image->path,
+                       "it has a malloc() of its own, but ranks share libc, which uses another: "
+                       "free() of what libc has allocated would fail (link without it)");
     if (!tm_bind_image(&program->bindings, image)) return false;
   }
   return true;

@@ -198,7 +198,8 @@ static int raise_rank(int signo) {
 }
 
 static int pthread_kill_rank(pthread_t thread, int signo) {
-  if (has_own_mask() || !os_pthread_is_self(thread)) return os_pthread_kill(thread, signo);
+  bool own = os_pthread_is_self(thread) || os_pthread_is_first(thread);
+  if (has_own_mask() || !own) return os_pthread_kill(thread, signo);
   return raise_rank(signo) == 0 ? 0 : errno;
 }
 

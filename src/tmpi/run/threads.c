@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/internal/switch.h"
 #include "os/pthreads.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
@@ -160,8 +161,20 @@ static void exit_pthread(void *result) {
 /* ---- where they run: a rank's own thread runs on VPs, which other ranks run on, too; it is not
  * bound to CPUs, as one is not on a machine where a job may not bind */
 
+static bool is_own(pthread_t thread) {
+  return !is_pthread && (os_pthread_is_self(thread) || os_pthread_is_first(thread));
+}
+
+/* A rank's own thread has one number, on whatever VP it runs: libraries know by it whose a lock is,
+ * or which thread has loaded them. It is that of the process's first thread, which no pthread of a
+ * rank has. */
+static pthread_t self_of_rank(void) {
+  return is_pthread || tm_process_self() == NULL || !mti_is_native() ? os_pthread_self()
+                                                                     : os_pthread_first();
+}
+
 static int set_affinity(pthread_t thread, size_t size, const cpu_set_t *cpus) {
-  if (!is_pthread && os_pthread_is_self(thread)) return 0;
+  if (is_own(thread)) return 0;
   return os_pthread_setaffinity(thread, size, cpus);
 }
 
@@ -170,6 +183,8 @@ static int set_affinity_by_id(pid_t task, size_t size, const cpu_set_t *cpus) {
 }
 
 const struct tm_override tm_override_threads[] = {
+    {"pthread_self", (tm_any *)self_of_rank},
+    {"thrd_current", (tm_any *)self_of_rank},
     {"pthread_setaffinity_np", (tm_any *)set_affinity},
     {"sched_setaffinity", (tm_any *)set_affinity_by_id},
     {"__tls_get_addr", (tm_any *)tls_address},
