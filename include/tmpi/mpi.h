@@ -196,6 +196,8 @@ enum {
 #define MPI_MAX_PORT_NAME 1024
 #define MPI_MAX_PROCESSOR_NAME 256
 #define MPI_MAX_STRINGTAG_LEN 1024
+#define MPI_MAX_PSET_NAME_LEN 1024
+#define MPI_MAX_DATAREP_STRING 128
 
 #define MPI_BSEND_OVERHEAD 512
 
@@ -212,6 +214,7 @@ enum {
 #define MPI_STATUS_IGNORE ((MPI_Status *)0)
 #define MPI_STATUSES_IGNORE ((MPI_Status *)0)
 #define MPI_ARGV_NULL ((char **)0)
+#define MPI_ARGVS_NULL ((char ***)0)
 #define MPI_ERRCODES_IGNORE ((int *)0)
 #define MPI_UNWEIGHTED ((int *)10)
 #define MPI_WEIGHTS_EMPTY ((int *)11)
@@ -310,14 +313,20 @@ enum {
 #define MPI_INTEGER1 ((MPI_Datatype)0x2c1)
 #define MPI_LOGICAL2 ((MPI_Datatype)0x2c8)
 #define MPI_INTEGER2 ((MPI_Datatype)0x2c9)
+#define MPI_REAL2 ((MPI_Datatype)0x2ca)
 #define MPI_LOGICAL4 ((MPI_Datatype)0x2d0)
 #define MPI_INTEGER4 ((MPI_Datatype)0x2d1)
 #define MPI_REAL4 ((MPI_Datatype)0x2d2)
+#define MPI_COMPLEX4 ((MPI_Datatype)0x2d3)
 #define MPI_LOGICAL8 ((MPI_Datatype)0x2d8)
 #define MPI_INTEGER8 ((MPI_Datatype)0x2d9)
 #define MPI_REAL8 ((MPI_Datatype)0x2da)
 #define MPI_COMPLEX8 ((MPI_Datatype)0x2db)
+#define MPI_LOGICAL16 ((MPI_Datatype)0x2e0)
+#define MPI_INTEGER16 ((MPI_Datatype)0x2e1)
+#define MPI_REAL16 ((MPI_Datatype)0x2e2)
 #define MPI_COMPLEX16 ((MPI_Datatype)0x2e3)
+#define MPI_COMPLEX32 ((MPI_Datatype)0x2eb)
 
 /* ---- functions that programs give to the library */
 typedef void(MPI_User_function)(void *in, void *inout, int *count, MPI_Datatype *type);
@@ -325,6 +334,7 @@ typedef void(MPI_User_function_c)(void *in, void *inout, MPI_Count *count, MPI_D
 typedef void(MPI_Comm_errhandler_function)(MPI_Comm *comm, int *code, ...);
 typedef MPI_Comm_errhandler_function MPI_Comm_errhandler_fn;
 typedef void(MPI_Session_errhandler_function)(MPI_Session *session, int *code, ...);
+typedef MPI_Session_errhandler_function MPI_Session_errhandler_fn;
 typedef int(MPI_Comm_copy_attr_function)(MPI_Comm old, int keyval, void *extra, void *value,
                                          void *copy, int *flag);
 typedef int(MPI_Comm_delete_attr_function)(MPI_Comm comm, int keyval, void *value, void *extra);
@@ -352,6 +362,7 @@ typedef int(MPI_Grequest_cancel_function)(void *extra, int complete);
 #pragma GCC visibility push(default)
 #include "mpi_collectives.h"
 #include "mpi_functions.h"
+#include "mpi_names.h"
 #include "pmpi_functions.h"
 #pragma GCC visibility pop
 

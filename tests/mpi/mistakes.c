@@ -178,6 +178,55 @@ static void leaks(void) {
   if (rank == 2) MPI_Irecv(values, 1, MPI_INT, 0, 99, MPI_COMM_WORLD, &request);
 }
 
+static void only_leaks(void) {
+  MPI_Group group;
+  MPI_Comm_group(MPI_COMM_WORLD, &group);
+}
+
+static void never_received(void) {
+  MPI_Comm copy;
+  MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+  for (int i = 0; rank == 0 && i < 2; i++) MPI_Send(values, 3, MPI_INT, 1, 4, MPI_COMM_WORLD);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 3) MPI_Send(values, 1, MPI_INT, 1, 5, copy);
+  MPI_Comm_free(&copy);
+}
+
+/* ---- right programs */
+
+/* The root's group names the root by MPI_ROOT, its other ranks are MPI_PROC_NULL. */
+static void intercomm(void) {
+  MPI_Comm half, inter, copy;
+  MPI_Request requests[2];
+  int left = rank < size / 2;
+  int root = !left ? 0 : rank == 0 ? MPI_ROOT : MPI_PROC_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, left, rank, &half);
+  MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, left ? size / 2 : 0, 7, &inter);
+  MPI_Bcast(values, 1, MPI_INT, root, inter);
+  MPI_Barrier(inter);
+  MPI_Gather(values, 1, MPI_INT, others, 1, MPI_INT, root, inter);
+  MPI_Ibcast(values, 1, MPI_INT, root, inter, &requests[0]);
+  MPI_Comm_idup(inter, &copy, &requests[1]);
+  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  MPI_Comm_free(&copy);
+  MPI_Comm_free(&inter);
+  MPI_Comm_free(&half);
+}
+
+/* Nobody may free it. */
+static void f90_type(void) {
+  MPI_Datatype type;
+  MPI_Type_create_f90_real(15, 307, &type);
+}
+
+/* Waiting for a persistent request that was not started returns at once. */
+static void inactive(void) {
+  MPI_Request request;
+  MPI_Recv_init(values, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Request_free(&request);
+}
+
 static void shared_buffer(void) {
   MPI_Request requests[2];
   MPI_Irecv(values, 10, MPI_INT, rank, 0, MPI_COMM_WORLD, &requests[0]);
@@ -222,6 +271,11 @@ static const struct {
     {"wrong-type-large", wrong_type_large},
     {"too-long", too_long},
     {"leaks", leaks},
+    {"only-leaks", only_leaks},
+    {"never-received", never_received},
+    {"intercomm", intercomm},
+    {"f90-type", f90_type},
+    {"inactive", inactive},
     {"shared-buffer", shared_buffer},
     {"changed-buffer", changed_buffer},
 };

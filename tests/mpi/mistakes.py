@@ -164,9 +164,16 @@ class Checked(Mistakes):
             self.found(how, "check: ranks of MPI_COMM_WORLD call different collectives:",
                        "rank 1: MPI_Barrier\\(\\) at mistakes.c:")
 
-    def test_request_that_was_never_started(self):
-        self.found("never-started", "rank 0: MPI_Wait.* waits for a persistent send to rank 1, tag 5, that was never"
-                   " started", status=DEADLOCK)
+    def test_right_programs(self):
+        """Collectives on intercommunicators, types that nobody frees, waiting for what was not started."""
+        for how in ("intercomm", "f90-type", "inactive"):
+            self.said(run(how, "--check=strict"), 0, "^$")
+
+    def test_messages_never_received(self):
+        self.said(run("never-received"), 0, "^$")
+        self.found("never-received", "rank 1: 2 messages were never received: 3 MPI_INT from rank 0 of MPI_COMM_WORLD, tag 4",
+                   "rank 1: 1 message was never received: 1 MPI_INT from rank 3 of a communicator, tag 5",
+                   "has found 2 mistakes")
 
     def test_arguments_of_collectives(self):
         self.found("other-op", "name different operations", "rank 3: MPI_Allreduce\\(4 MPI_INT, MPI_MAX\\)")
@@ -186,10 +193,14 @@ class Checked(Mistakes):
 
     def test_leaks(self):
         self.said(run("leaks"), 0, "^$")
-        self.found("leaks", "ranks 0-3: 4 communicators were not freed, of MPI_Comm_dup\\(\\) at mistakes.c:",
-                   "ranks 0-3: 4 groups were not freed, of MPI_Comm_group",
-                   "ranks 0-3: 8 datatypes were not freed, of MPI_Type_contiguous\\(\\) at mistakes.c:",
-                   "rank 2: 1 request was not freed, of MPI_Irecv", "has found 4 mistakes")
+        leaks = ("ranks 0-3: 4 communicators were not freed, of MPI_Comm_dup\\(\\) at mistakes.c:",
+                 "ranks 0-3: 4 groups were not freed, of MPI_Comm_group",
+                 "ranks 0-3: 8 datatypes were not freed, of MPI_Type_contiguous\\(\\) at mistakes.c:")
+        unfinished = "rank 2: 1 request was not completed, of MPI_Irecv"
+        self.found("leaks", *leaks, unfinished, "3 kinds of leaks: no mistakes", "has found 1 mistake\n")
+        self.said(run("leaks", "--check=strict"), 1, *leaks, unfinished, "has found 4 mistakes")
+        self.said(run("only-leaks", "--check"), 0, "4 groups were not freed", "1 kind of leaks: no mistake")
+        self.said(run("only-leaks", "--check=strict"), 1, "4 groups were not freed", "has found 1 mistake\n")
 
     def test_buffers(self):
         self.found("shared-buffer", "rank 0: MPI_Irecv.* uses memory that belongs to MPI_Irecv.* until")

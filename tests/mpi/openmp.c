@@ -54,6 +54,11 @@ int main(int argc, char **argv) {
       CHECK(omp_get_num_threads() == TEAM);
     }
   }
+#pragma omp parallel num_threads(2)
+  {
+#pragma omp critical
+    MPI_Barrier(MPI_COMM_WORLD); /* ranks wait for each other inside of the unnamed section */
+  }
   MPI_Finalize();
   return 0;
 }

@@ -73,7 +73,7 @@ class Modules(Told):
                   "has found 2 mistakes")
 
     def test_many_leaks(self):
-        self.told(1, [TMPIRUN, "-n", 1, "--check", PROGRAM, "many-leaks"], "rank 0: 10000 datatypes were not freed")
+        self.told(1, [TMPIRUN, "-n", 1, "--check=strict", PROGRAM, "many-leaks"], "rank 0: 10000 datatypes were not freed")
 
     def test_report_in_a_file(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -87,6 +87,7 @@ struct tm_library {
 /** What tmpirun asks for. */
 struct tm_check_options {
   bool check;
+  bool strict; /* leaks are mistakes, too */
   bool report;
   const char *report_file; /* NULL: stderr */
   /* lists the libraries of the program, at its end; NULL: no memory */
@@ -98,7 +99,7 @@ struct tm_check {
   /** When the job is there. @return false: no memory. */
   bool (*start)(const struct tm_check_options *options);
   const void *(*wrapper)(const char *name);
-  /** All ranks have ended. @return how many findings there were. */
+  /** All ranks have ended. @return how many mistakes there were. */
   unsigned (*finish)(void);
 };
 
@@ -110,6 +111,8 @@ extern __attribute__((visibility("default"))) const struct tm_check tm_check;
 void tm_finding_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void tm_finding_continue(const char *format, ...) __attribute__((format(printf, 1, 2)));
 unsigned tm_finding_count(void);
+/** Prints what is no mistake, in the same form. */
+void tm_finding_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 enum { TM_CALL_TEXT = 400 };
 /** Writes "MPI_Bcast(root 0, 1 MPI_INT) at ring.c:12 (main)". */
@@ -122,11 +125,12 @@ void tm_describe_site(char *text, size_t size, const void *site);
 
 /* ---- one file for each idea. begin: before the call; end: after it has succeeded. */
 
-bool tm_collective_start(void);
+bool tm_order_start(void);
 void tm_order_begin(const struct tm_seen *seen);
 
 void tm_leaks_end(struct tm_seen *seen);
-void tm_leaks_finish(void);
+/** All ranks have ended. strict: leaks count as mistakes. @return how many do not. */
+unsigned tm_leaks_finish(bool strict);
 
 bool tm_buffers_start(void);
 void tm_buffers_begin(const struct tm_seen *seen);
@@ -135,7 +139,8 @@ void tm_buffers_end(const struct tm_seen *seen, const void *request);
 /** A request is complete. */
 void tm_buffers_drop(int rank, const void *request);
 
-void tm_unstarted_begin(const struct tm_seen *seen);
+/** All ranks have ended. */
+void tm_unreceived_finish(void);
 
 void tm_type_match_start(void);
 

@@ -35,6 +35,13 @@ void tm_finding_print(const char *format, ...) {
   if (number == SAID_MAX) fprintf(stderr, "tmpi: check: further findings are counted only\n");
 }
 
+void tm_finding_note(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  print("check: ", format, arguments);
+  va_end(arguments);
+}
+
 void tm_finding_continue(const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);

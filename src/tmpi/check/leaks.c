@@ -6,6 +6,7 @@
 
 #include "core/internal/locks.h"
 #include "tmpi/check/check.h"
+#include "tmpi/layout/type.h"
 #include "tmpi/rank/rank.h"
 #include "tmpi/report/location.h"
 #include "tmpi/report/text.h"
@@ -56,6 +57,8 @@ void tm_leaks_end(struct tm_seen *seen) {
   if (seen->object == NULL || seen->kind == TM_NO_OBJECT) return;
   if (seen->makes) {
     if ((uintptr_t)handles[0] < PREDEFINED) return; /* none, or one of all */
+    if (seen->kind == TM_TYPE && tm_type_of(handles[0])->lasting)
+      return; /* MPI_Type_create_f90_real() */
     add(seen, handles[0]);
     if (seen->kind == TM_REQUEST) tm_buffers_end(seen, handles[0]);
     return;
@@ -87,6 +90,7 @@ static const char *const remedies[TM_OBJECTS] = {
 /* A leak in words; equal ones of several ranks are one. */
 struct leak {
   int rank, kind;
+  bool is_mistake;
   char text[TM_CALL_TEXT];
 };
 
@@ -94,7 +98,14 @@ static int by_text(const void *a, const void *b) {
   const struct leak *one = a, *other = b;
   int order = strcmp(one->text, other->text);
   if (order == 0) order = (one->kind > other->kind) - (one->kind < other->kind);
+  if (order == 0) order = (int)one->is_mistake - (int)other->is_mistake;
   return order != 0 ? order : (one->rank > other->rank) - (one->rank < other->rank);
+}
+
+/* A request that is not complete is a mistake: messages may be missing. */
+static bool is_mistake(int kind, const void *handle) {
+  const struct tm_request *request = handle;
+  return kind == TM_REQUEST && (!request->persistent || request->active);
 }
 
 static struct leak *collect(size_t *count) {
@@ -108,29 +119,41 @@ static struct leak *collect(size_t *count) {
       struct leak *leak = &leaks[(*count)++];
       leak->rank = l->rank;
       leak->kind = l->kind;
+      leak->is_mistake = is_mistake(l->kind, l->handle);
       int used = snprintf(leak->text, sizeof leak->text, "%s()", tm_calls[l->call]);
       tm_describe_site(leak->text + used, sizeof leak->text - (size_t)used, l->site);
     }
   return leaks;
 }
 
-void tm_leaks_finish(void) {
+static void print(const struct leak *leak, const bool *set, size_t count, bool mistake) {
+  char who[TM_RANKS_TEXT];
+  tm_text_ranks(who, set, tm_job.size);
+  (mistake ? tm_finding_print : tm_finding_note)(
+      "%s: %zu %s%s not %s, of %s (%s)", who, count, words[leak->kind],
+      count > 1 ? "s were" : " was", leak->is_mistake ? "completed" : "freed", leak->text,
+      leak->kind == TM_REQUEST && !leak->is_mistake ? "MPI_Request_free" : remedies[leak->kind]);
+}
+
+unsigned tm_leaks_finish(bool strict) {
   size_t count;
+  unsigned notes = 0;
   struct leak *leaks = collect(&count);
   bool *set = calloc((unsigned)tm_job.size, sizeof *set);
   if (leaks == NULL || set == NULL) count = 0;
   if (count > 0) qsort(leaks, count, sizeof *leaks, by_text);
   for (size_t i = 0, end; i < count; i = end) {
-    char who[TM_RANKS_TEXT];
     memset(set, 0, (unsigned)tm_job.size * sizeof *set);
     for (end = i; end < count && leaks[end].kind == leaks[i].kind &&
+                  leaks[end].is_mistake == leaks[i].is_mistake &&
                   strcmp(leaks[end].text, leaks[i].text) == 0;
          end++)
       set[leaks[end].rank] = true;
-    tm_text_ranks(who, set, tm_job.size);
-    tm_finding_print("%s: %zu %s%s not freed, of %s (%s)", who, end - i, words[leaks[i].kind],
-                     end - i > 1 ? "s were" : " was", leaks[i].text, remedies[leaks[i].kind]);
+    bool mistake = strict || leaks[i].is_mistake;
+    print(&leaks[i], set, end - i, mistake);
+    notes += !mistake;
   }
   free(leaks);
   free(set);
+  return notes;
 }

@@ -105,7 +105,7 @@ static int by_name(const void *name, const void *row) {
   return strcmp(name, ((const struct collective *)row)->name);
 }
 
-bool tm_collective_start(void) {
+bool tm_order_start(void) {
   kinds = calloc((unsigned)tm_call_count, sizeof *kinds);
   if (kinds == NULL) return false;
   size_t rows = sizeof collectives / sizeof collectives[0];
@@ -237,7 +237,7 @@ void tm_order_begin(const struct tm_seen *seen) {
   if (kinds[seen->call] == NULL) return;
   bool ends = strcmp(tm_calls[seen->call], "MPI_Finalize") == 0;
   struct tm_comm *comm = tm_comm_of(ends ? MPI_COMM_WORLD : seen->comm);
-  if (comm == NULL || (comm->inter && seen->root == MPI_PROC_NULL)) return; /* told by the call */
+  if (comm == NULL) return; /* the call says so */
   struct bucket *bucket = bucket_of(comm->context, ++comm->checked);
   mti_lock(&bucket->ilock);
   struct meeting *m = find(bucket, comm, comm->checked);

@@ -9,6 +9,7 @@
 #include "tmpi/error/errors.h"
 #include "tmpi/object/info.h"
 #include "tmpi/object/topology.h"
+#include "tmpi/rank/user_code.h"
 #include "tmpi/request/request.h"
 
 /* One that is under way, or may be again. Types and operation may be freed by the program
@@ -51,12 +52,18 @@ static void end_task(struct task *task) {
   free(task);
 }
 
+/* @return whether its thread calls functions of the program: an operation. */
+static bool calls_program(const struct task *task) {
+  return task->op != NULL && tm_op_is_user(task->op);
+}
+
 static void *run(void *argument) {
   struct task *task = argument;
   struct tm_request *request = task->request;
   bool again = request->persistent;
   int error = MPI_ERR_NO_MEM;
   if (tm_rank_enter(task->rank) == 0) error = task->collective.kind->perform(&task->collective);
+  if (calls_program(task)) tm_user_code_end(&tm_job.ranks[task->rank]);
   if (!again) end_task(task);
   request->error = error;
   tm_request_complete(request);
@@ -67,7 +74,12 @@ static bool launch(struct task *task) {
   mltp_attr_t attr = MLTP_ATTR_INIT;
   attr.name = task->collective.call;
   attr.detached = 1;
-  return mltp_create(NULL, &attr, run, task) == 0;
+  struct tm_rank *rank = &tm_job.ranks[task->rank];
+  bool calls = calls_program(task); /* a running task may end at any time */
+  if (calls) tm_user_code_begin(rank);
+  if (mltp_create(NULL, &attr, run, task) == 0) return true;
+  if (calls) tm_user_code_end(rank);
+  return false;
 }
 
 static int restart(struct tm_request *request) {

@@ -11,7 +11,7 @@
 #include "base/atomic.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/rank/handle.h"
-#include "tmpi/request/request.h"
+#include "tmpi/rank/user_code.h"
 
 enum { MAGIC = 0x0b };
 
@@ -90,13 +90,25 @@ static void apply_user(const struct tm_op *op, const void *in, void *inout, size
   }
 }
 
+/* The same, not beside the program's own thread if that is the only one. */
+static void apply_user_alone(const struct tm_op *op, const void *in, void *inout, size_t count,
+                             struct tm_type *type) {
+  struct tm_rank *rank = tm_rank_self();
+  bool waits = tm_user_code_needs_token(rank);
+  if (waits) tm_user_code_take(rank, "an operation of the program");
+  apply_user(op, in, inout, count, type);
+  if (waits) tm_user_code_give(rank);
+}
+
 void tm_op_apply(const struct tm_op *op, const void *in, void *inout, size_t count,
                  struct tm_type *type) {
   if (is_predefined(op))
     tm_combine_of(op->predefined, (enum tm_basic)type->basic)(in, inout, count);
   else
-    apply_user(op, in, inout, count, type);
+    apply_user_alone(op, in, inout, count, type);
 }
+
+bool tm_op_is_user(const struct tm_op *op) { return !is_predefined(op); }
 
 static int create(const char *call, MPI_User_function *function, MPI_User_function_c *function_c,
                   int commute, MPI_Op *handle) {

@@ -17,6 +17,9 @@ const struct tm_op *tm_op_of(MPI_Op handle);
 void tm_op_hold(const struct tm_op *op);
 void tm_op_release(const struct tm_op *op);
 
+/** @return whether it is the program's. */
+bool tm_op_is_user(const struct tm_op *op);
+
 /** @return whether it can be applied to elements of a type. */
 bool tm_op_fits(const struct tm_op *op, const struct tm_type *type);
 

@@ -54,7 +54,9 @@ static inline void tm_team_barrier_park(struct tm_team_barrier *barrier,
                                         const struct tm_coll *coll) {
   struct tm_rank *rank = coll->comm->owner;
   bool tells = tm_note_wait(rank, coll->comm, coll->call);
+  bool lent = tm_user_code_lend(rank);
   mti_wait_unlock(&barrier->queue, coll->call);
+  if (lent) tm_user_code_take(rank, coll->call);
   if (tells) mt_store_relaxed(&rank->call, NULL);
 }
 

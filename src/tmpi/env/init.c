@@ -17,6 +17,7 @@
 #include "tmpi/env/job.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/rank/rank.h"
+#include "tmpi/rank/user_code.h"
 
 /* A program that tmpirun did not start is a job of one rank. */
 static struct tm_rank *start_alone(const char *call) {
@@ -79,6 +80,8 @@ int PMPI_Finalize(void) {
   tm_attributes_delete(&rank->self->attributes, MPI_COMM_SELF, MPI_DATATYPE_NULL);
   tm_attributes_delete(&rank->world->attributes, MPI_COMM_WORLD, MPI_DATATYPE_NULL);
   tm_barrier(rank->world, "MPI_Finalize");
+  if (mt_load_relaxed(&rank->user_tasks) != 0)
+    tm_user_code_give(rank); /* nobody will wait for them */
   mt_store_relaxed(&rank->stage, TM_FINALIZED);
   return MPI_SUCCESS;
 }

@@ -32,7 +32,7 @@ bool tm_request_done(struct tm_request *request) {
 
 bool tm_request_poll(struct tm_request *request) {
   if (request != NULL && tm_request_done(request)) return true;
-  mltp_yield();
+  tm_yield("MPI_Test");
   return request != NULL && tm_request_done(request);
 }
 

@@ -17,6 +17,7 @@
 #include "core/internal/placement.h"
 #include "tmpi/object/comm.h"
 #include "tmpi/rank/rank.h"
+#include "tmpi/rank/user_code.h"
 
 /** @return whether the calling rank has a VP of its own, which would spin for it when it parks, and
  * take another's rank meanwhile. */
@@ -55,8 +56,18 @@ static inline bool tm_note_wait(struct tm_rank *rank, const void *waits_for, con
 static inline void tm_mailbox_park(struct tm_rank *rank, uint32_t *ilock,
                                    const struct tm_request *waits_for, const char *call) {
   bool tells = tm_note_wait(rank, waits_for, call);
+  bool lent = tm_user_code_lend(rank);
   mti_park_unlock(ilock, call);
+  if (lent) tm_user_code_take(rank, call);
   if (tells) mt_store_relaxed(&rank->call, NULL);
+}
+
+/** Lets others run, from a call that does not wait. */
+static inline void tm_yield(const char *call) {
+  struct tm_rank *rank = tm_rank_self();
+  bool lent = tm_user_code_lend(rank);
+  mltp_yield();
+  if (lent) tm_user_code_take(rank, call);
 }
 
 /** Resumes a thread that waits for messages of this mailbox, at home if that runs threads. */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Looking for messages before they are received; matched probes. */
-#include <mltp/mltp.h>
-
 #include "tmpi/error/errors.h"
 #include "tmpi/layout/type.h"
+#include "tmpi/match/rank_wait.h"
 #include "tmpi/rank/handle.h"
 #include "tmpi/request/request.h"
 
@@ -28,7 +27,7 @@ static int probe(const char *call, int source, int tag, MPI_Comm handle, bool wa
   }
   *flag = tm_mailbox_probe(&request, message != NULL, wait, call, &found, &bytes, &taken);
   if (!*flag) { /* whoever sends it may be waiting for this VP */
-    mltp_yield();
+    tm_yield(call);
     *flag = tm_mailbox_probe(&request, message != NULL, false, call, &found, &bytes, &taken);
   }
   if (!*flag) return MPI_SUCCESS;

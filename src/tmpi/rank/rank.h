@@ -42,12 +42,21 @@ struct tm_unstarted {
   int peer, tag;
 };
 
+struct tm_token_waiter;
+
+/** Whose turn it is to run the program's code: user_code.h. All zero: the main thread's. */
+struct tm_token {
+  uint32_t ilock;
+  bool lent;                       /* [ilock] nobody has it */
+  struct tm_token_waiter *waiters; /* [ilock] the first */
+};
+
 /** The first line is what each call touches: ranks by the thousand are in no first-level cache. */
 struct tm_rank {
   alignas(TM_LINE) int number; /* [const] in MPI_COMM_WORLD */
   uint32_t stage;        /* [atomic] enum tm_rank_stage; relaxed: others read it for reports */
   uint32_t sessions;     /* [atomic] so many have begun and not ended; relaxed */
-  uint32_t ended;        /* [atomic] its program has ended; relaxed, as phase */
+  uint32_t user_tasks;   /* [atomic] tasks that call functions of the program: user_code.h */
   const void *thread;    /* [atomic] that called MPI_Init(); relaxed: a hint to others */
   struct tm_comm *world; /* [rank] */
   uint64_t parks;        /* [rank] times it has waited without a processor */
@@ -56,6 +65,8 @@ struct tm_rank {
   const void *frame;     /* [rank] where it waits */
 
   struct tm_mailbox box;
+  uint32_t ended; /* [atomic] its program has ended; relaxed, as stage */
+  struct tm_token token;
   struct tm_comm *self;  /* [rank] */
   struct tm_comm *comms; /* [lock:comms_ilock] all it has, for reports and checks */
   uint32_t comms_ilock;

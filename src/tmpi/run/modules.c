@@ -48,8 +48,8 @@ static struct tm_library *list_libraries(size_t *count) {
   return list;
 }
 
-bool tm_checks_start(bool check, bool report, const char *file) {
-  struct tm_check_options options = {check, report, file, list_libraries};
+bool tm_checks_start(bool check, bool strict, bool report, const char *file) {
+  struct tm_check_options options = {check, strict, report, file, list_libraries};
   if (checks == NULL || checks->start(&options)) return true;
   fprintf(stderr, "tmpirun: no memory for --check or --report of %d ranks (fewer ranks)\n",
           tm_job.size);

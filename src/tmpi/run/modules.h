@@ -12,9 +12,10 @@
 /** Loads a module. @return the address of its symbol; NULL: it is not there, dlerror() says why. */
 const void *tm_module(const char *name, const char *symbol);
 
-/** --check and --report; file: NULL is stderr. @return false after a message. */
+/** --check (strict: leaks are mistakes) and --report; file: NULL is stderr. @return false after a
+ * message. */
 bool tm_checks_load(void);
-bool tm_checks_start(bool check, bool report, const char *file);
+bool tm_checks_start(bool check, bool strict, bool report, const char *file);
 /** @return a wrapper that takes the place of a function of MPI; NULL: none. */
 const void *tm_checks_override(const char *name);
 /** All ranks have ended. @return the status of the process, which was to be `status`. */

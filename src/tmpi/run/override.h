@@ -28,6 +28,7 @@ extern const struct tm_override tm_override_waiting[]; /* waiting.c */
 extern const struct tm_override tm_override_signals[]; /* signals.c */
 extern const struct tm_override tm_override_shared[];  /* shared.c */
 extern const struct tm_override tm_override_objects[]; /* objects.c */
+extern const struct tm_override tm_override_openmp[];  /* openmp.c */
 
 /** @return what takes the place of a function of libc; NULL: nothing. */
 const void *tm_override(const char *name);

@@ -41,7 +41,7 @@ enum {
 
 struct settings {
   int ranks;
-  bool label, check, report;
+  bool label, check, strict, report;
   const char *report_file; /* NULL: stderr */
   const char *output;      /* files; NULL: none */
   long timeout;            /* seconds; 0: none */
@@ -64,8 +64,10 @@ static const struct argp_option options[] = {
      "report what ranks do, and end, when the program has not ended by then", 0},
     {"label", LABEL, NULL, 0, "begin each line of output with the rank that wrote it", 0},
     {"output", OUTPUT, "PREFIX", 0, "write what each rank prints to the file PREFIX.RANK", 0},
-    {"check", CHECK, NULL, 0,
-     "compare the arguments of collectives and the types of messages, find what is not freed", 0},
+    {"check", CHECK, "strict", OPTION_ARG_OPTIONAL,
+     "compare the arguments of collectives and the types of messages, find what is not freed or "
+     "received; strict: a leak changes the exit status, too",
+     0},
     {"report", REPORT, "FILE", OPTION_ARG_OPTIONAL,
      "count calls, messages, bytes and time of each rank; FILE.json: as JSON (stderr)", 0},
     {"share", SHARE, "LIBRARIES", 0,
@@ -131,7 +133,12 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case TIMEOUT: settings->timeout = number(state, "--timeout", argument, 1, 1 << 30); return 0;
     case LABEL: settings->label = true; return 0;
     case OUTPUT: settings->output = argument; return 0;
-    case CHECK: settings->check = true; return 0;
+    case CHECK:
+      if (argument != NULL && strcmp(argument, "strict") != 0)
+        argp_error(state, "--check=%s: bad value (strict, or none)", argument);
+      settings->check = true;
+      settings->strict |= argument != NULL;
+      return 0;
     case REPORT:
       settings->report = true;
       settings->report_file = argument;
@@ -199,10 +206,10 @@ static int run(const struct settings *settings, const char *path) {
   tm_crash_start();
   keep_libraries_single(settings->ranks);
   if (tm_program_read(path, settings->ranks, override) == NULL) return 1;
-  tm_openmp_heed();
+  bool room = tm_openmp_heed(settings->ranks);
   tm_vps_later();
   if (mltp_init(0) != 0) return 1;
-  if (tm_job_start(settings->ranks) != 0) {
+  if (!room || tm_job_start(settings->ranks) != 0) {
     fprintf(stderr, "tmpirun: no memory for %d ranks (fewer ranks)\n", settings->ranks);
     return 1;
   }
@@ -212,7 +219,8 @@ static int run(const struct settings *settings, const char *path) {
             "tmpirun: no kernel thread for reports: the system's limit (raise ulimit -u)\n");
     return 1;
   }
-  if (!tm_checks_start(settings->check, settings->report, settings->report_file)) return 1;
+  if (!tm_checks_start(settings->check, settings->strict, settings->report, settings->report_file))
+    return 1;
   int status = tm_checks_finish(tm_launch(settings->ranks, settings->count, settings->command));
   if (status == 0 && tm_ends_are_clean()) mti_wait_for_all();
   return status;

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A rank's token for functions of the program; user_code.h says what for.
+ *
+ * Relaxed: the number of tasks, which the main thread counts up before it waits.
+ */
+#include "tmpi/rank/user_code.h"
+
+#include <mltp/mltp.h>
+
+#include "core/internal/locks.h"
+#include "core/internal/park.h"
+#include "core/internal/thread.h"
+
+/* On the stack of a thread that waits for the token. */
+struct tm_token_waiter {
+  struct mltp_thread *thread;
+  struct tm_token_waiter *next;
+};
+
+void tm_user_code_take(struct tm_rank *rank, const char *call) {
+  struct tm_token *token = &rank->token;
+  struct tm_token_waiter waiter = {mti_self(call), NULL}, **end = &token->waiters;
+  mti_lock(&token->ilock);
+  if (token->lent) {
+    token->lent = false;
+    mti_unlock(&token->ilock);
+    return;
+  }
+  while (*end != NULL) end = &(*end)->next;
+  *end = &waiter;
+  mti_park_unlock(&token->ilock, call);
+}
+
+void tm_user_code_give(struct tm_rank *rank) {
+  struct tm_token *token = &rank->token;
+  mti_lock(&token->ilock);
+  struct tm_token_waiter *waiter = token->waiters;
+  if (waiter != NULL)
+    token->waiters = waiter->next;
+  else
+    token->lent = true;
+  mti_unlock(&token->ilock);
+  if (waiter != NULL) mti_resume(waiter->thread);
+}
+
+bool tm_user_code_lend_slow(struct tm_rank *rank) {
+  if (mt_load_relaxed(&rank->thread) != mltp_self()) return false;
+  tm_user_code_give(rank);
+  return true;
+}
+
+bool tm_user_code_needs_token(const struct tm_rank *rank) {
+  const void *main = mt_load_relaxed(&rank->thread); /* NULL: sessions only, threads as it likes */
+  return main != NULL && main != mltp_self() && rank->thread_level < MPI_THREAD_SERIALIZED;
+}
+
+void tm_user_code_begin(struct tm_rank *rank) { mt_add_relaxed(&rank->user_tasks, 1); }
+
+void tm_user_code_end(struct tm_rank *rank) { mt_add_relaxed(&rank->user_tasks, (uint32_t)-1); }
