@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tmpi/check/check.h"
+#include "tmpi/layout/type.h"
 #include "tmpi/object/comm.h"
 #include "tmpi/report/text.h"
 
