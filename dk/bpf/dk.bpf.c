@@ -83,7 +83,7 @@ static u64 own_queue_id(u32 cpu) { return (u64)DK_MAX_DOMAINS * QUEUES + cpu; }
 
 #define STALLED_QUEUE ((u64)DK_MAX_DOMAINS * QUEUES + DK_MAX_CPUS)
 
-/* When a task that has slept may run: at most one slice before those that have not. */
+/* When a task that has slept may run: at most one slice before tasks that did not sleep. */
 static u64 vtime_of(const struct task_struct *p, u32 queue) {
   u64 earliest = vtime_now[queue & 3] - SLICE_NS;
   return (s64)(p->scx.dsq_vtime - earliest) < 0 ? earliest : p->scx.dsq_vtime;

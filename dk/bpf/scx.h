@@ -71,7 +71,7 @@ struct scx_exit_info {
 
 #pragma clang attribute pop
 
-/* Members are matched by name with the kernel's; those that are not here are zero. */
+/* Members are matched by name with the kernel's; missing ones are zero. */
 struct sched_ext_ops {
   s32 (*select_cpu)(struct task_struct *p, s32 prev_cpu, u64 wake_flags);
   void (*enqueue)(struct task_struct *p, u64 enq_flags);

@@ -22,7 +22,7 @@ def add_command(commands):
     one.add_argument("--system", action="store_true",
                      help="change the machine's mode for each sample, in place of the copies' affinity alone")
     one.add_argument("--json", action="store_true", help="as JSON")
-    one.add_argument("words", nargs="*", metavar="-- COMMAND", help="the command and its arguments")
+    one.epilog = "A command and its arguments may follow after --."
 
 
 def programs_of(options, loads):

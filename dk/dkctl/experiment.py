@@ -27,7 +27,7 @@ def add_command(commands):
     one.add_argument("--pair", metavar="USER,KERNEL", help="two CPUs that stand for siblings, where there is no SMT")
     one.add_argument("--net", action="store_true", help="modes: also with network load (needs root)")
     one.add_argument("--json", action="store_true", help="as JSON")
-    one.add_argument("words", nargs="*", metavar="-- COMMAND", help="a command (the six built-in programs)")
+    one.epilog = "A command and its arguments may follow after --."
 
 
 def arrivals(mode, group):

@@ -16,6 +16,9 @@ from .session import BACKENDS, Session, default_state
 EPILOG = "exit status: 0 done, 1 refused or failed (a message says why), 2 wrong usage; run: that of COMMAND"
 
 
+COMMAND_EPILOG = "The command and its arguments follow after --."
+
+
 def add_roles(parser, mode=True):
     """The options that say which CPUs get which roles."""
     if mode:
@@ -63,7 +66,7 @@ def make_parser(version):
     for add in (add_roles, add_steering, add_scheduler):
         add(one)
     one.add_argument("--prefer", choices=("dk", "smt"), help="in mode hybrid, run COMMAND in epochs of this mode")
-    one.add_argument("words", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="the command and its arguments")
+    one.epilog = COMMAND_EPILOG
     one = commands.add_parser("restore", help="put everything back as it was before dkctl")
     one.add_argument("--forget", action="store_true", help="remove a journal that cannot be used, change nothing")
     one.add_argument("--settings", action="store_true", help="the settings only: the scheduler has left")
@@ -163,8 +166,7 @@ def command_restore(session, options):
 
 
 def find_command(words):
-    """The command behind `--`. Refuses one that is not there."""
-    words = words[1:] if words[:1] == ["--"] else words
+    """The command after `--`. Refuses one that is not there."""
     if not words:
         raise Refusal("run", "no command is given", "write dkctl run --mode dk -- COMMAND", 2)
     if not shutil.which(words[0]):
@@ -210,7 +212,12 @@ def command_run(session, options, held):
 
 def main(arguments, launcher, program, version, loads, host=None):
     """Runs dkctl. launcher: the command that starts it; program: dk-sched; loads: the six built-in programs."""
-    options = make_parser(version).parse_args(arguments)
+    cut = arguments.index("--") if "--" in arguments else len(arguments)
+    parser = make_parser(version)
+    options = parser.parse_args(arguments[:cut])
+    options.words = arguments[cut + 1:]
+    if options.words and options.command not in ("run", "advise", "experiment"):
+        parser.error(f"{options.command} takes no command after --")
     try:
         session = Session(host or Host(), options.state, program, launcher)
         if options.command == "status":

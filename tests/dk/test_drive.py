@@ -93,6 +93,21 @@ class Advice(unittest.TestCase):
         self.assertTrue(all(times[0] > 0 for times in row["seconds"].values()))
 
 
+class Experiment(unittest.TestCase):
+    def test_modes_of_a_command(self):
+        if len(os.sched_getaffinity(0)) < 2:
+            self.skipTest("one CPU cannot be a pair")
+        first, second = sorted(os.sched_getaffinity(0))[:2]
+        with tempfile.TemporaryDirectory() as state:
+            done = subprocess.run([DKCTL, "--state", state, "experiment", "modes", "--pair", f"{first},{second}",
+                                   "--runs", "1", "--copies", "2,3", "--json", "--", LOAD, "fp", "1"],
+                                  capture_output=True, text=True, check=True)
+        rows = json.loads(done.stdout)["rows"]
+        self.assertEqual([(row["copies"], row["mode"]) for row in rows],
+                         [(copies, mode) for copies in (2, 3) for mode in ("up", "smt", "dk")])
+        self.assertTrue(all(row["ttc"][0] >= row["mean"][0] > 0 for row in rows))
+
+
 class ThisMachine(unittest.TestCase):
     def test_a_plan_of_this_machine_can_be_made_by_anybody(self):
         with tempfile.TemporaryDirectory() as state:

@@ -4,13 +4,13 @@ from tree import TreeTest
 
 import documents
 
-ANSWER = "| {} | Where is the run queue? | `core/runq.c` |\n"
+ANSWER = "| {} | Where is the run queue? | `core/sched/runq.c` |\n"
 
 
 class Documents(TreeTest):
     def setUp(self):
         super().setUp()
-        self.write("src/core/runq.c", "")
+        self.write("src/core/sched/runq.c", "")
         self.write("docs/reading-test.md", "".join(map(ANSWER.format, range(20))))
 
     def errors(self, **files):
@@ -19,7 +19,7 @@ class Documents(TreeTest):
         return documents.check(self.tree)
 
     def test_a_good_document_passes(self):
-        text = "[a note](docs/reading-test.md#x), `core/runq.c`, `src/core/runq.c`, `core/runq.*`, `sync/lock_NAME.c`\n"
+        text = "[a note](docs/reading-test.md#x), `core/sched/runq.c`, `src/core/sched/runq.c`, `core/runq.*`, `sync/lock_NAME.c`\n"
         self.assert_errors(self.errors(README=text))
 
     def test_a_long_document_is_found(self):
@@ -33,7 +33,7 @@ class Documents(TreeTest):
 
     def test_an_answer_in_three_files_is_found(self):
         self.write("docs/reading-test.md", "".join(map(ANSWER.format, range(20)))
-                   + "| 21 | What? | `core/runq.c`, `core/runq.c`, `core/runq.c` |\n")
+                   + "| 21 | What? | `core/sched/runq.c`, `core/sched/runq.c`, `core/sched/runq.c` |\n")
         self.assert_errors(documents.check(self.tree), "names 3 files")
 
     def test_missing_questions_are_found(self):

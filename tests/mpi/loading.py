@@ -189,6 +189,49 @@ class Refused(Loading):
             int main(void) { return 0; }""", "-fno-builtin"), "it has a malloc\\(\\) of its own")
 
 
+class Linkers(Loading):
+    """What compilers and linkers make of a program in C++ with all that a loader has to do."""
+    TEXT = """
+        #include <mpi.h>
+        #include <stdexcept>
+        #include <string>
+        struct made { std::string text; made() : text("made") {} };
+        static made object;
+        thread_local int local = 5;
+        int main(int argc, char **argv) {
+          int rank, caught = 0;
+          MPI_Init(&argc, &argv);
+          MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+          local += rank;
+          try { throw std::runtime_error("x"); } catch (std::exception &) { caught = 1; }
+          MPI_Barrier(MPI_COMM_WORLD);
+          bool good = caught == 1 && local == 5 + rank && object.text == "made";
+          MPI_Finalize();
+          return good ? 0 : 1;
+        }"""
+
+    def linker(self, name):
+        if shutil.which(f"ld.{name}") is None:
+            self.skipTest(f"no ld.{name}")
+        for words in (["-O0"], ["-O2", "-ffunction-sections", "-Wl,--gc-sections"], ["-O3", "-static-libstdc++", "-static-libgcc"],
+                      ["-O1", "-Wl,-z,max-page-size=65536"]):
+            with self.subTest(words=words):
+                self.runs(self.build("program", self.TEXT, f"-fuse-ld={name}", *words, by="tmpicxx", language="c++"), ranks=3)
+
+    def test_bfd(self):
+        self.linker("bfd")
+        self.runs(self.build("program", self.TEXT, "-O2", "-flto", by="tmpicxx", language="c++"), ranks=3)
+
+    def test_gold(self):
+        self.linker("gold")
+
+    def test_lld(self):
+        self.linker("lld")
+
+    def test_mold(self):
+        self.linker("mold")
+
+
 class Threads(Loading):
     def test_one_number_on_all_processors(self):
         """A rank's thread is itself, wherever it goes on; its pthreads are others."""

@@ -103,9 +103,9 @@ int scaled(int n);
 
 /* ----------------------------------------------------- locks of any class */
 
-enum { LOCK_CLASSES = 15 };
+enum { LOCK_CLASSES = MLTP_ALTERNATIVES ? 15 : 8 };
 
-/** Every class of lock, alternatives included. */
+/** Every class of lock, also of src/alternatives where the library has them. */
 extern const struct lock_class {
   mltp_lock_class_t id;
   const char *name;

@@ -13,6 +13,7 @@ const struct lock_class lock_classes[LOCK_CLASSES] = {
     {MLTP_LOCK_RECURSIVE, "recursive"},
     {MLTP_LOCK_ALT_YIELD_END, "yield-end"},
     {MLTP_LOCK_ALT_YIELD_FRONT, "yield-front"},
+#if MLTP_ALTERNATIVES
     {MLTP_LOCK_ALT_EXCHANGE, "exchange"},
     {MLTP_LOCK_ALT_READ, "read"},
     {MLTP_LOCK_ALT_BACKOFF, "backoff"},
@@ -20,6 +21,7 @@ const struct lock_class lock_classes[LOCK_CLASSES] = {
     {MLTP_LOCK_ALT_ARRAY, "array"},
     {MLTP_LOCK_ALT_MCS, "mcs"},
     {MLTP_LOCK_ALT_CLH, "clh"},
+#endif
 };
 
 mltp_t *spawn(mltp_userf_t *func, void *arg) {

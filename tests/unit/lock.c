@@ -51,24 +51,34 @@ static void mostly_short(int round) {
   if (round % 64 == 0) mltp_yield();
 }
 
-#define EXCLUSION_TEST(function, class, rounds)                                                    \
-  static void function(void) { check_class((class), scaled(rounds), mostly_short); }
-EXCLUSION_TEST(mltp_lock_standard, 0, 500)
-EXCLUSION_TEST(mltp_lock_reactive, 1, 500)
-/* Fewer: with more waiters than CPUs, the one whose turn it is has to be given a CPU by
- * the kernel each time. */
-EXCLUSION_TEST(mltp_lock_spin, 2, 30)
-EXCLUSION_TEST(mltp_lock_yield_end, 3, 500)
-EXCLUSION_TEST(mltp_lock_yield_front, 4, 500)
-EXCLUSION_TEST(mltp_lock_semaphore, 5, 500)
-EXCLUSION_TEST(mltp_lock_queue, 6, 500)
-EXCLUSION_TEST(mltp_lock_exchange, 7, 100)
-EXCLUSION_TEST(mltp_lock_read, 8, 100)
-EXCLUSION_TEST(mltp_lock_backoff, 9, 100)
-EXCLUSION_TEST(mltp_lock_persistent, 10, 100)
-EXCLUSION_TEST(mltp_lock_array, 11, 30)
-EXCLUSION_TEST(mltp_lock_mcs, 12, 30)
-EXCLUSION_TEST(mltp_lock_clh, 13, 30)
+static void check_class_of(mltp_lock_class_t id, int rounds) {
+  int class = 0;
+  while (class < LOCK_CLASSES && lock_classes[class].id != id) class ++;
+  CHECK(class < LOCK_CLASSES);
+  check_class(class, scaled(rounds), mostly_short);
+}
+
+#define EXCLUSION_TEST(function, id, rounds)                                                       \
+  static void function(void) { check_class_of((id), (rounds)); }
+EXCLUSION_TEST(mltp_lock_standard, MLTP_LOCK_STANDARD, 500)
+EXCLUSION_TEST(mltp_lock_reactive, MLTP_LOCK_REACTIVE, 500)
+EXCLUSION_TEST(mltp_lock_recursive, MLTP_LOCK_RECURSIVE, 500)
+/* Fewer: with more waiters than CPUs, the kernel has to give a CPU to the next in turn each
+ * time. */
+EXCLUSION_TEST(mltp_lock_spin, MLTP_LOCK_SPIN, 30)
+EXCLUSION_TEST(mltp_lock_yield_end, MLTP_LOCK_ALT_YIELD_END, 500)
+EXCLUSION_TEST(mltp_lock_yield_front, MLTP_LOCK_ALT_YIELD_FRONT, 500)
+EXCLUSION_TEST(mltp_lock_semaphore, MLTP_LOCK_SEMAPHORE, 500)
+EXCLUSION_TEST(mltp_lock_queue, MLTP_LOCK_QUEUE, 500)
+#if MLTP_ALTERNATIVES
+EXCLUSION_TEST(mltp_lock_exchange, MLTP_LOCK_ALT_EXCHANGE, 100)
+EXCLUSION_TEST(mltp_lock_read, MLTP_LOCK_ALT_READ, 100)
+EXCLUSION_TEST(mltp_lock_backoff, MLTP_LOCK_ALT_BACKOFF, 100)
+EXCLUSION_TEST(mltp_lock_persistent, MLTP_LOCK_ALT_PERSISTENT, 100)
+EXCLUSION_TEST(mltp_lock_array, MLTP_LOCK_ALT_ARRAY, 30)
+EXCLUSION_TEST(mltp_lock_mcs, MLTP_LOCK_ALT_MCS, 30)
+EXCLUSION_TEST(mltp_lock_clh, MLTP_LOCK_ALT_CLH, 30)
+#endif
 
 static void always_yield(int round) {
   (void)round;
@@ -170,12 +180,22 @@ static void mltp_lock_queue_is_first_come_first_served(void) {
   check_first_come_first_served(MLTP_LOCK_QUEUE);
 }
 
+#if MLTP_ALTERNATIVES
 static void queued_spin_locks_are_first_come_first_served(void) {
   for (mltp_lock_class_t class = MLTP_LOCK_ALT_ARRAY; class <= MLTP_LOCK_ALT_CLH; class ++) {
     check_case("lock class %u", class);
     check_first_come_first_served(class);
   }
 }
+#endif
+
+#if !MLTP_ALTERNATIVES
+static void alternatives_are_refused(void) {
+  mltp_lock_t lock;
+  CHECK_EQUAL(mltp_lock_init(&lock, MLTP_LOCK_ALT_EXCHANGE, NULL), EINVAL);
+  CHECK_EQUAL(mltp_lock_init(&lock, MLTP_LOCK_ALT_CLH, NULL), EINVAL);
+}
+#endif
 
 static void *give_up_soon(void *p0) {
   return (void *)(intptr_t)mltp_lock_timed(p0, mltp_after(1000000));
@@ -326,11 +346,13 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(mltp_lock_standard),
       TEST(mltp_lock_reactive),
+      TEST(mltp_lock_recursive),
       TEST(mltp_lock_spin),
       TEST(mltp_lock_yield_end),
       TEST(mltp_lock_yield_front),
       TEST(mltp_lock_semaphore),
       TEST(mltp_lock_queue),
+#if MLTP_ALTERNATIVES
       TEST(mltp_lock_exchange),
       TEST(mltp_lock_read),
       TEST(mltp_lock_backoff),
@@ -338,13 +360,16 @@ int main(void) {
       TEST(mltp_lock_array),
       TEST(mltp_lock_mcs),
       TEST(mltp_lock_clh),
+      TEST_ONE_VP(queued_spin_locks_are_first_come_first_served),
+#else
+      TEST(alternatives_are_refused),
+#endif
       TEST(holders_that_yield),
       TEST(holders_that_sleep),
       TEST(holders_that_compute_long),
       TEST_BARE(locks_taken_alone_hold_against_threads_made_later),
       TEST_ONE_VP(mltp_lock_spin_is_first_come_first_served),
       TEST_ONE_VP(mltp_lock_queue_is_first_come_first_served),
-      TEST_ONE_VP(queued_spin_locks_are_first_come_first_served),
       TEST_ONE_VP(mltp_lock_queue_may_be_left),
       TEST(mltp_lock_reactive_starves_nobody),
       TEST(mltp_lock_queue_starves_nobody),

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Checks our sentences with vale: Markdown and man pages, comments and docstrings, and the messages
-# of C programs. prose/MLTP has the rules, prose/later.txt patterns of files not yet rewritten.
+# of C programs. prose/MLTP has the rules, prose/later.txt patterns of files not yet rewritten;
+# docs/measurements is generated.
 #   prose.sh [FILE ...]   checks these files, or all of the repository
 #   prose.sh --install    prints the path of vale; builds it first if it is missing
 set -euo pipefail
@@ -67,7 +68,7 @@ if [ $# -gt 0 ]; then
 else
   cd "$here/../.."
   "$vale" test "$here/prose/MLTP" >&2 || status=1
-  mapfile -t files < <(git ls-files --cached --others --exclude-standard -- '*.md' 'docs/man/*' dev \
+  mapfile -t files < <(git ls-files --cached --others --exclude-standard -- '*.md' ':!docs/measurements' 'docs/man/*' dev \
     .ci/run '*.[chS]' '*.[ch]pp' '*.py' '*.sh' '*.pml' '*.sc' '*.cmake' '*CMakeLists.txt' |
     grep -vf "$here/prose/later.txt")
 fi

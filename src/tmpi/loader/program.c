@@ -149,9 +149,12 @@ static bool read_program(struct tm_program *program, const char *path) {
     return false;
   }
   bool complete = (tm_image_dynamic(program->images[0], DT_FLAGS_1) & DF_1_PIE) != 0;
-  if (!program->images[0]->is_executable && complete)
+  struct tm_wanted mark =
+      tm_want("tmpi_program", NULL); /* mold makes no interpreter of start.c's */
+  bool is_program = application->is_executable || tm_image_find(application, &mark) != NULL;
+  if (!is_program && complete)
     return tm_refuse(path, "it is statically linked (link it by tmpicc)");
-  if (!program->images[0]->is_executable)
+  if (!is_program)
     return tm_refuse(path, "it is a library, not a program (link a program by tmpicc)");
   if (!tm_program_find_libraries(program) || !find_order(program)) return false;
   if (!tm_open_prepare(program)) return false;

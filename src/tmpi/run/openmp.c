@@ -9,30 +9,13 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <mltp/mltp.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tmpi/loader/program.h"
-#include "tmpi/rank/rank.h"
 #include "tmpi/run/override.h"
 #include "tmpi/run/process.h"
-
-/* An unnamed critical section is one lock of libgomp for the whole process: ranks that wait for
- * each other inside of one would never leave it. Here each rank has its own. */
-
-static pthread_mutex_t *criticals; /* [const] of each rank */
-
-static void critical_start(void) { pthread_mutex_lock(&criticals[tm_rank_number()]); }
-
-static void critical_end(void) { pthread_mutex_unlock(&criticals[tm_rank_number()]); }
-
-const struct tm_override tm_override_openmp[] = {
-    {"GOMP_critical_start", critical_start},
-    {"GOMP_critical_end", critical_end},
-    {NULL, NULL},
-};
 
 /* Gives its name when a loaded object is a run-time library of OpenMP. */
 static int find_openmp(struct dl_phdr_info *info, size_t size, void *name) {
@@ -57,24 +40,18 @@ static const char *find_python(void) {
 }
 
 /* By the list of what is loaded: dlopen() with RTLD_NOLOAD searches all folders first. */
-bool tm_openmp_heed(int ranks) {
+void tm_openmp_heed(void) {
   const char *backend = getenv("MLTP_BACKEND"), *name = NULL, *what = "OpenMP";
+  if (backend != NULL && strcmp(backend, "kernel") == 0) return;
   dl_iterate_phdr(find_openmp, &name);
-  if (name != NULL) {
-    criticals = calloc((size_t)ranks, sizeof *criticals);
-    if (criticals == NULL) return false;
-    for (int i = 0; i < ranks; i++) pthread_mutex_init(&criticals[i], NULL);
-  }
-  if (backend != NULL && strcmp(backend, "kernel") == 0) return true;
   if (name == NULL) {
     what = "Python";
     name = find_python();
   }
-  if (name == NULL) return true;
+  if (name == NULL) return;
   fprintf(stderr, "tmpirun: %s (%s): a kernel thread for each rank, as with --one-to-one\n", what,
           name);
   setenv("MLTP_BACKEND", "kernel", 1);
-  return true;
 }
 
 /* ---- threads that shared libraries start */

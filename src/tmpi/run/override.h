@@ -21,14 +21,14 @@ struct tm_override {
   tm_any *function;
 };
 
-extern const struct tm_override tm_override_ending[];  /* ending.c */
-extern const struct tm_override tm_override_threads[]; /* threads.c */
-extern const struct tm_override tm_override_keys[];    /* keys.c */
-extern const struct tm_override tm_override_waiting[]; /* waiting.c */
-extern const struct tm_override tm_override_signals[]; /* signals.c */
-extern const struct tm_override tm_override_shared[];  /* shared.c */
-extern const struct tm_override tm_override_objects[]; /* objects.c */
-extern const struct tm_override tm_override_openmp[];  /* openmp.c */
+extern const struct tm_override tm_override_ending[];   /* ending.c */
+extern const struct tm_override tm_override_threads[];  /* threads.c */
+extern const struct tm_override tm_override_keys[];     /* keys.c */
+extern const struct tm_override tm_override_waiting[];  /* waiting.c */
+extern const struct tm_override tm_override_signals[];  /* signals.c */
+extern const struct tm_override tm_override_shared[];   /* shared.c */
+extern const struct tm_override tm_override_objects[];  /* objects.c */
+extern const struct tm_override tm_override_critical[]; /* critical.c */
 
 /** @return what takes the place of a function of libc; NULL: nothing. */
 const void *tm_override(const char *name);

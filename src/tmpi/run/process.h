@@ -80,8 +80,8 @@ int tm_create_pthread(pthread_t *thread, const pthread_attr_t *attr, void *(*fun
                       void *argument);
 
 /** openmp.c: a program that needs OpenMP or Python gets a kernel thread for each rank, after a
- * message. Between reading it and mltp_init(). @return false: no memory. */
-bool tm_openmp_heed(int ranks);
+ * message. Between reading it and mltp_init(). */
+void tm_openmp_heed(void);
 
 /** Starts so many ranks of the program that was read, waits for all. libmltp runs, and there is a
  * job. @return the exit

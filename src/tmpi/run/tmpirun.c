@@ -206,10 +206,10 @@ static int run(const struct settings *settings, const char *path) {
   tm_crash_start();
   keep_libraries_single(settings->ranks);
   if (tm_program_read(path, settings->ranks, override) == NULL) return 1;
-  bool room = tm_openmp_heed(settings->ranks);
+  tm_openmp_heed();
   tm_vps_later();
   if (mltp_init(0) != 0) return 1;
-  if (!room || tm_job_start(settings->ranks) != 0) {
+  if (tm_job_start(settings->ranks) != 0) {
     fprintf(stderr, "tmpirun: no memory for %d ranks (fewer ranks)\n", settings->ranks);
     return 1;
   }
