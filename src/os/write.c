@@ -2,6 +2,7 @@
 /* Output that works in a signal handler, and the last words of this room. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,8 @@ static void write_all(int fd, const char *text, size_t length) {
   while (length > 0) {
     ssize_t written = write(fd, text, length);
     if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EAGAIN && poll(&(struct pollfd){fd, POLLOUT, 0}, 1, -1) >= 0)
+      continue;               /* somebody made it non-blocking: wait for the reader */
     if (written <= 0) return; /* nobody is left to be told */
     text += written;
     length -= (size_t)written;

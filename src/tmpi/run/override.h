@@ -29,6 +29,7 @@ extern const struct tm_override tm_override_signals[];  /* signals.c */
 extern const struct tm_override tm_override_shared[];   /* shared.c */
 extern const struct tm_override tm_override_objects[];  /* objects.c */
 extern const struct tm_override tm_override_critical[]; /* critical.c */
+extern const struct tm_override tm_override_files[];    /* files.c */
 
 /** @return what takes the place of a function of libc; NULL: nothing. */
 const void *tm_override(const char *name);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/internal/process.h"
+#include "os/map.h"
 #include "os/os.h"
 #include "tmpi/env/job.h"
 #include "tmpi/loader/policy.h"
@@ -205,6 +206,7 @@ static int run(const struct settings *settings, const char *path) {
   tm_job_on_end(tm_flush_all);
   tm_crash_start();
   keep_libraries_single(settings->ranks);
+  os_raise_file_limit(); /* of one process, for the files of all ranks */
   if (tm_program_read(path, settings->ranks, override) == NULL) return 1;
   tm_openmp_heed();
   tm_vps_later();
