@@ -19,18 +19,39 @@
 #include "core/vp/vp.h"
 #include "sync/channel.h"
 
-/* Links the cases by the addresses of their channels. */
-static mltp_case_t *in_lock_order(mltp_case_t *cases, size_t count) {
-  mltp_case_t *first = NULL;
-  for (size_t i = 0; i < count; i++) {
-    mltp_case_t *c = &cases[i], **link = &first;
-    if (c->channel == NULL) continue;
-    while (*link != NULL && (uintptr_t)(*link)->channel < (uintptr_t)c->channel)
-      link = &(*link)->locks_;
-    c->locks_ = *link;
-    *link = c;
+/* Merges two lists that are in order, linked by locks_. */
+static mltp_case_t *merge(mltp_case_t *a, mltp_case_t *b) {
+  mltp_case_t *first = NULL, **link = &first;
+  while (a != NULL && b != NULL) {
+    mltp_case_t **lower = (uintptr_t)b->channel < (uintptr_t)a->channel ? &b : &a;
+    *link = *lower;
+    link = &(*link)->locks_;
+    *lower = *link;
   }
+  *link = a != NULL ? a : b;
   return first;
+}
+
+/* Links the cases by the addresses of their channels: a merge sort, whose lists[i] has 2^i cases
+ * or none. A select may have thousands of cases, in any order. */
+static mltp_case_t *in_lock_order(mltp_case_t *cases, size_t count) {
+  enum { LISTS_MAX = 64 };
+  mltp_case_t *lists[LISTS_MAX], *all = NULL;
+  int used = 0;
+  for (size_t i = 0; i < count; i++) {
+    mltp_case_t *list = &cases[i];
+    if (list->channel == NULL) continue;
+    list->locks_ = NULL;
+    int size = 0;
+    for (; size < used && lists[size] != NULL; size++) {
+      list = merge(lists[size], list);
+      lists[size] = NULL;
+    }
+    lists[size] = list;
+    if (size == used) used++;
+  }
+  for (int i = 0; i < used; i++) all = merge(lists[i], all);
+  return all;
 }
 
 static void lock_all(const mltp_case_t *order) {

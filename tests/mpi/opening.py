@@ -88,7 +88,7 @@ class Objects(Opening):
         self.assertEqual((result.returncode, result.stdout), (0, "plug ends\nneed ends\n"), result)
 
     def test_global_symbols(self):
-        """RTLD_GLOBAL shows an object to those that are opened later; RTLD_LOCAL does not."""
+        """RTLD_GLOBAL shows an object to objects that are opened later; RTLD_LOCAL does not."""
         self.build("first.so", "int first(void) { return 3; }", "-shared")
         self.build("plug.so", "int first(void); int call(void) { return first(); }", "-shared", "-Wl,-z,undefs")
         self.works(f"""

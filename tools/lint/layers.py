@@ -31,7 +31,7 @@ ARROWS = {
     "teams": ["os", "base", "coord"],
     # The descriptor of a thread, its states, its values.
     "core/thread": ["arch", "os", "base", "instrument"],
-    # The VP, the state of the runtime, and the seam to alternatives.
+    # The VP, the state of the runtime, and the interface to alternatives.
     "core/vp": ["os", "base", "core/thread"],
     # Deterministic mode: its switch, clock, random numbers and log.
     "core/det": ["base", "instrument", "core/thread", "core/vp"],
