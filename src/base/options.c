@@ -202,8 +202,10 @@ static const struct option table[] = {
      "deterministic mode: how the seed chooses, or the choices themselves"},
     {"MLTP_SCHEDULE_LOG", &mt_options.schedule_log, "none", TEXT("the name of a file or none"),
      "deterministic mode: where each choice is written, at the end of what is there"},
-    {"MLTP_COORDINATOR", &mt_options.coordinator, "auto", TEXT("off or auto or the path of a socket"),
-     "the daemon mltpd, which shares the CPUs between programs; auto: if the user's, or the machine's, "
+    {"MLTP_COORDINATOR", &mt_options.coordinator, "auto",
+     TEXT("off or auto or the path of a socket"),
+     "the daemon mltpd, which shares the CPUs between programs; auto: if the user's, or the "
+     "machine's, "
      "runs"},
     {"MLTP_STEPS_MAX",
      &mt_options.steps_max,

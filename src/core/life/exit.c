@@ -37,4 +37,3 @@ void mltp_exit(void *result) {
                 : mt_not_running());
   abort(); /* it cannot return, whatever MLTP_MISUSE says */
 }
-

@@ -20,11 +20,11 @@
 
 #include <string.h>
 
+#include "coord/client.h"
 #include "core/life/outside.h"
 #include "core/memory/descriptor.h"
 #include "core/memory/stack.h"
 #include "core/thread/key.h"
-#include "coord/client.h"
 #include "core/wait/await.h"
 
 /* The stack of ours that this process runs on outside the runtime: it was forked by an

@@ -13,7 +13,8 @@ struct mt_cache_limits mt_cache_limits = {MT_CACHE_MAX, MT_CACHE_MAX, true};
 
 #if !MLTP_ALTERNATIVES
 int mt_alternative_init(void) {
-  bool sched = mt_options.sched != MT_SCHED_DEFAULT, lock = mt_options.lock >= MLTP_LOCK_ALT_EXCHANGE;
+  bool sched = mt_options.sched != MT_SCHED_DEFAULT,
+       lock = mt_options.lock >= MLTP_LOCK_ALT_EXCHANGE;
   if (!sched && !lock) return 0;
   mt_message(
       "%s: this libmltp was built without alternatives (unset %s, or build it with "
