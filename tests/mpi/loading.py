@@ -234,7 +234,7 @@ class Linkers(Loading):
 
 class Threads(Loading):
     def test_one_number_on_all_processors(self):
-        """A rank's thread is itself, wherever it goes on; its pthreads are others."""
+        """A rank's thread is itself, wherever it continues; its pthreads are others."""
         self.runs(self.build("self", """
             #include <mpi.h>
             #include <pthread.h>
