@@ -81,8 +81,10 @@ static bool welcome(struct daemon *d, struct client *c) {
   if (fds[0] >= 0 && fds[1] >= 0) {
     struct mt_proto_message m = {
         MT_PROTO_MAGIC, MT_PROTO_VERSION, MT_PROTO_WELCOME, 0, d->cpus, 0, 0, ""};
-    mt_store_relaxed(&c->grant->granted, c->asked); /* until the round that follows */
-    mt_store_relaxed(&c->report->demand, 1);        /* before the program has the page */
+    mt_store_relaxed(&c->report->demand, 1);
+    c->joined = true;
+    c->demand = 1;
+    round_run(d, c->since); /* the first grant that the program sees is its share */
     sent = send_with(c->socket, &m, fds, 2);
   }
   for (int i = 0; i < 2; i++)
@@ -115,9 +117,6 @@ static void join(struct daemon *d, struct client *c, const struct mt_proto_messa
     refuse(d, c, ENOMEM);
     return;
   }
-  c->joined = true;
-  c->demand = 1;
-  round_run(d, c->since);
 }
 
 /* ---- messages from a program */
