@@ -3,6 +3,7 @@
 """Each command's page has the options that its --help has, and no others.
 
 usage: options.py PAGE COMMAND [WORD ...]
+Words: the commands of COMMAND that the page describes, `.` for COMMAND itself, which is the default.
 """
 import pathlib
 import re
@@ -13,16 +14,23 @@ COMMON = {"--help", "--usage", "--version"}  # a page need not speak of them
 OTHERS = {"--args"}  # gdb's, of which tmpirun(1) speaks
 
 
-def main(page, *command):
+def options_of(command):
+    """Returns the options that a command lists by --help."""
     told = subprocess.run([*command, "--help"], capture_output=True, text=True, check=True).stdout
-    there = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", told))
+    return set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", told))
+
+
+def main(page, command, *words):
+    there = set()
+    for word in words or ["."]:
+        there |= options_of([command] if word == "." else [command, word])
     text = re.sub(r"\\f.", "", pathlib.Path(page).read_text(encoding="utf-8")).replace("\\-", "-")
     text = text.partition(".SH EXAMPLES")[0]
     described = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text)) - OTHERS
     for option in sorted(there - described - COMMON):
         print(f"{page}: {option} is not there")
     for option in sorted(described - there - COMMON):
-        print(f"{page}: {option} is no option of {' '.join(command)}")
+        print(f"{page}: {option} is no option of {' '.join([command, *words])}")
     return 1 if (there ^ described) - COMMON else 0
 
 

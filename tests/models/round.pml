@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The turns of a simulation in parallel (src/sim/round.c): three hosts take a turn each, in three rounds.
- * Each notes an effect; some want to be in order (sim_ordered()) first.
+ * Each notes an effect; some want to be in order (mltp_sim_ordered()) first.
  *
  * Guards are locks, so that memory is as each holder left it: no store buffers.
  *
@@ -32,7 +32,7 @@ inline park(g) {
   go_on()
 }
 
-/* sim_ordered() */
+/* mltp_sim_ordered() */
 inline ordered() {
 #ifdef MUTATE_5
   if

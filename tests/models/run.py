@@ -94,7 +94,7 @@ MUTATIONS = {
         Mutation(2, "mt_idleq_forget", "a creator that needs no VP does not put it back"),
         Mutation(3, "dequeue", "a VP is taken out without the lock"),
         Mutation(4, "hand_over", "a thread is handed over and put into the ready queue"),
-        Mutation(5, "mt_strategy_search_ends", "a VP sleeps while it is in the queue"),
+        Mutation(5, "search_ends", "a VP sleeps while it is in the queue"),
     ],
     "park": [
         Mutation(1, "mltp_join", "a join leaves its word where timers look for a queue"),
@@ -216,9 +216,9 @@ MUTATIONS = {
     "round": [
         Mutation(1, "sm_turn_over", "a turn is over before its host's guard is held"),
         Mutation(2, "sm_host_resume", "a host is resumed that may not be parked yet"),
-        Mutation(3, "sim_ordered", "the guard is released before the registers are saved"),
+        Mutation(3, "mltp_sim_ordered", "the guard is released before the registers are saved"),
         Mutation(4, "sm_turn_over", "a step that waits for its order is not resumed"),
-        Mutation(5, "sim_ordered", "whether its place has come is looked at before the guard is held"),
+        Mutation(5, "mltp_sim_ordered", "whether its place has come is looked at before the guard is held"),
     ],
 }
 

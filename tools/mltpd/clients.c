@@ -129,16 +129,18 @@ static bool rings_too_often(struct client *c, uint64_t now) {
   return ++c->bells > BELLS_MAX;
 }
 
-static void heard_bell(struct daemon *d, struct client *c) {
+/* @return false: the client is no more. */
+static bool heard_bell(struct daemon *d, struct client *c) {
   uint64_t now = clock_now();
   if (rings_too_often(c, now)) {
     note("process %d of user %u rings more than %d times a second: cut off", (int)c->pid,
          (unsigned)c->uid, BELLS_MAX);
     client_drop(d, c);
-    return;
+    return false;
   }
   if (d->round_at == UINT64_MAX) d->round_at = now + ROUND_NS;
   if (mt_load_relaxed(&c->report->demand) > c->demand || c->low_since == 0) round_run(d, now);
+  return true;
 }
 
 /* @return false: the client is no more. */
@@ -148,7 +150,7 @@ static bool understand(struct daemon *d, struct client *c, const struct mt_proto
   if (known && m->kind == MT_PROTO_HELLO && !c->joined)
     join(d, c, m);
   else if (known && m->kind == MT_PROTO_BELL && c->joined)
-    heard_bell(d, c);
+    return heard_bell(d, c) && d->clients[slot] == c;
   else if (known && m->kind == MT_PROTO_LIST && !c->joined)
     known = list_send(d, c->socket, m->most);
   else
@@ -162,8 +164,9 @@ static bool understand(struct daemon *d, struct client *c, const struct mt_proto
 
 /* No descriptors are taken, so a program cannot fill our table. A few messages at a time: others
  * have their turn. */
-static void receive_some(struct daemon *d, struct client *c) {
+static void receive_some(struct daemon *d, uint32_t slot) {
   for (int i = 0; i < MESSAGES_AT_ONCE; i++) {
+    struct client *c = d->clients[slot];
     struct mt_proto_message m;
     ssize_t size = recv(c->socket, &m, sizeof m, MSG_DONTWAIT | MSG_TRUNC);
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
@@ -186,7 +189,7 @@ void client_event(struct daemon *d, uint64_t event, uint32_t events) {
   struct client *c = slot < d->slots ? d->clients[slot] : NULL;
   if (c == NULL || c->number != event >> 32) return; /* dropped by an event before this one */
   if ((event & 1) == 0 && (events & EPOLLIN) != 0)
-    receive_some(d, c);
+    receive_some(d, c->slot);
   else
     client_drop(d, c);
 }

@@ -206,7 +206,8 @@ int main(int argc, char **argv) {
   argp_program_version_hook = print_version;
   argp_err_exit_status = EXIT_USAGE;
   argp_parse(&argp, argc, argv, 0, NULL, &settings);
-  struct daemon d = {.any_user = settings.machine};
+  static struct daemon d;
+  d.any_user = settings.machine;
   d.cpus = settings.cpus != 0 ? settings.cpus : count_cpus();
   d.per_user = settings.per_user != 0 ? settings.per_user : settings.machine ? 1024 : CLIENTS_MAX;
   const char *path = settings.socket != NULL ? settings.socket : default_socket(&settings);

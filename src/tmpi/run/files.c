@@ -83,6 +83,10 @@ static int fclose_rank(FILE *stream) {
 static int close_rank(int fd) { return is_standard(fd) && is_shared() ? 0 : close(fd); }
 
 static int dup2_rank(int from, int to) {
+  if (to < 0) {
+    errno = EBADF;
+    return -1;
+  }
   if (is_standard(to) && from != to && is_shared()) tell_redirected("dup2");
   return dup2(from, to);
 }
