@@ -120,11 +120,11 @@ static void *sleep_and_stop(void *p0) {
   return p0;
 }
 
-static mltp_t *pair[2];
+static _Atomic(mltp_t *) pair[2];
 
 static void *yield_to_the_other(void *p0) {
   while (!atomic_load(&stop)) {
-    mltp_t *other = pair[p0 == NULL];
+    mltp_t *other = atomic_load(&pair[p0 == NULL]);
     if (other != NULL)
       mltp_yield_to(other);
     else
@@ -136,12 +136,12 @@ static void *yield_to_the_other(void *p0) {
 /* Two threads that yield to each other do not keep the VP among themselves, nor from its timers. */
 static void partners_starve_nobody(void) {
   atomic_store(&stop, 0);
-  pair[0] = pair[1] = NULL;
+  for (int i = 0; i < 2; i++) atomic_store(&pair[i], NULL);
   mltp_t *sleeper = spawn(sleep_and_stop, NULL);
   mltp_yield();
-  pair[0] = spawn(yield_to_the_other, NULL);
-  pair[1] = spawn(yield_to_the_other, &pair);
-  for (int i = 0; i < 2; i++) mltp_join(pair[i], NULL);
+  mltp_t *threads[] = {spawn(yield_to_the_other, NULL), spawn(yield_to_the_other, &pair)};
+  for (int i = 0; i < 2; i++) atomic_store(&pair[i], threads[i]);
+  for (int i = 0; i < 2; i++) mltp_join(threads[i], NULL);
   mltp_join(sleeper, NULL);
 }
 

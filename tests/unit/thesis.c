@@ -13,7 +13,8 @@
 /* Figure 6: the barrier, with the thesis's own calls only. */
 struct thesis_barrier {
   mltp_lock_t lock;
-  volatile int episode, waiters;
+  atomic_int episode; /* volatile in the figure, and read without the lock */
+  int waiters;
 };
 
 static void thesis_barrier_wait(struct thesis_barrier *barrier, int count) {
