@@ -35,11 +35,22 @@ busybox poweroff -f
 """
 
 
+def archive_of_apt():
+    """Returns the address of Debian's archive that apt is set up with; exits with 77 without one."""
+    listed = subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI)"], capture_output=True, text=True,
+                            check=False).stdout.split()
+    for address in listed:
+        if address.rstrip("/").endswith("/debian"):
+            return address.rstrip("/")
+    print("run.py: no archive of Debian in apt's sources (name one by --mirror)", file=sys.stderr)
+    sys.exit(77)
+
+
 def parse_arguments():
     parser = argparse.ArgumentParser(prog="dev check-dk", description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--build", type=pathlib.Path, default=SOURCE / "build", help="the build tree (%(default)s)")
     parser.add_argument("--cache", type=pathlib.Path, help="packages and the machine's files (BUILD/dk-vm)")
-    parser.add_argument("--mirror", default="http://deb.debian.org/debian", help="Debian's archive (%(default)s)")
+    parser.add_argument("--mirror", help="Debian's archive (default: the one apt uses here)")
     parser.add_argument("--accel", default="tcg,thread=single", help="qemu's accelerator (%(default)s); kvm is faster")
     parser.add_argument("--seconds", type=int, default=3000, help="give up after this time (%(default)s)")
     parser.add_argument("--only", default="", metavar="NAME", help="only the checks whose names have one of these in them: NAME,NAME")
@@ -115,7 +126,7 @@ def check(options):
     for tool in ("qemu-system-x86_64", "mmdebstrap", "cpio", "dpkg"):
         if not shutil.which(tool):
             raise Missing(f"{tool} is not installed")
-    packages = Packages(options.cache, options.mirror)
+    packages = Packages(options.cache, options.mirror or archive_of_apt())
     kernel = packages.kernel()
     print(f"check-dk: {kernel.name}, qemu -accel {options.accel}", flush=True)
     lines = boot(options, kernel, initramfs(options, packages, kernel))
@@ -136,7 +147,7 @@ def main():
     options.cache.mkdir(parents=True, exist_ok=True)
     try:
         if options.libbpf:
-            print(Packages(options.cache, options.mirror).libbpf())
+            print(Packages(options.cache, options.mirror or archive_of_apt()).libbpf())
             return 0
         return check(options)
     except Missing as missing:
