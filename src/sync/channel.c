@@ -29,7 +29,7 @@ int mltp_channel_create(mltp_channel_t **channel, size_t capacity, size_t elemen
 int mltp_channel_destroy(mltp_channel_t *channel) {
   struct mltp_thread *self = mt_self("mltp_channel_destroy");
   if (self == NULL) return EPERM;
-  mt_ilock_lock(&channel->ilock); /* also waits out who has just served us */
+  mt_ilock_lock(&channel->ilock); /* also waits for the thread that served us */
   bool waited_for = channel->senders.head != NULL || channel->receivers.head != NULL;
   mt_ilock_unlock(&channel->ilock);
   if (waited_for)

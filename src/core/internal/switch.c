@@ -48,7 +48,7 @@ void mti_switch_to(struct mltp_thread *to, const char *what) {
   mt_store_relaxed(&self->why, MT_WHY_MESSAGE);
   MT_PROBE3(park, self, MT_WHY_MESSAGE, what);
   MT_ASSERT(mt_state(to) == MT_PARKED && (vp != NULL) == (to->vp != NULL));
-  /* relaxed: set by who waits before it, or by the caller */
+  /* relaxed: its waiter set it earlier, or the caller did */
   if (mt_load_relaxed(&to->why) == MT_WHY_SWITCH) mt_arch_call_first(&to->context, arrive);
   if (mt_likely(vp != NULL)) {
     uint32_t tick = mt_load_relaxed(&vp->points.tick) + 1;

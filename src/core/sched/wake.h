@@ -19,10 +19,10 @@
  *
  * Quiet: two threads that hand a token to and fro make a lone thread ready a
  * million times a second, and null threads are dearer to move than to run
- * (docs/design/013). A search that saw such work move in vain sets wake_threshold; then a
- * lone ready thread, or any number, wakes nobody; but the watchdog gets up every
- * millisecond, every 16 at worst, and searches. So no VP sleeps longer than that
- * while a thread it may run is ready.
+ * (docs/design/013). A search that saw such work move and got none of it sets wake_threshold; then
+ * a lone ready thread, or any number, wakes nobody; but the watchdog gets up every millisecond,
+ * every 16 at worst, and searches. So no VP sleeps longer than that while a thread it may run is
+ * ready.
  *
  * In a crowd: with MLTP_OVERSUBSCRIBE more VPs may be awake than there are CPUs, but
  * none is woken beyond the CPUs: threads of a VP that waits for a CPU seem to be left

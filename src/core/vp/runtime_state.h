@@ -77,7 +77,7 @@ const char *mt_not_running(void);
 /** @return whether there is a runtime. Without one nobody waits and no timer is set: C++
  * destroys its static objects then. */
 static inline bool mt_is_up(void) {
-  return mt_load_relaxed(&mt_rt.running) != 0; /* relaxed: who waits keeps it up */
+  return mt_load_relaxed(&mt_rt.running) != 0; /* relaxed: a waiter keeps it up */
 }
 
 /** The bounds of a stack that is not one of ours: a bound or foreign thread's, or main's. */

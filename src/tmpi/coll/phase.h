@@ -105,7 +105,7 @@ static inline void tm_release_root(const struct tm_coll *coll) {
   tm_release(&coll->comm->team->root_barrier);
 }
 
-/* At three openings in turn: who opens has not waited, and stays. */
+/* At three openings in turn: the opener has not waited, and stays. */
 static inline bool tm_must_go_home(struct tm_vp_group *vp_group) {
   uint32_t points = mti_vp_ticks(vp_group->home);
   if (--vp_group->releases > 0) {

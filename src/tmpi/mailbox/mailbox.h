@@ -19,7 +19,7 @@
  * and posts its receive then.
  *
  * A blocking call (tm_send(), tm_recv()) that has to wait parks under the internal lock under which
- * it has entered the queue: who takes it out of there knows that it waits, copies, and resumes it.
+ * it has entered the queue. Its taker knows that it waits, copies, and resumes it.
  * Nobody else can, so the request needs no internal lock of its own any more. Any other request is
  * complete when `done` is set, under its owner's internal lock. A thread that waits hangs a waiter
  * on the requests it waits for; who completes the last of them resumes it. No polling: before it
@@ -75,12 +75,12 @@ struct tm_request {
   bool freed;                  /* [ilock] nobody will wait: completion frees it */
   bool posted;                 /* [ilock] in the list of posted receives */
   bool cancelled;              /* [ilock] */
-  bool borrows;                /* [const] comm and type are its caller's, who waits for it */
+  bool borrows;                /* [const] comm and type belong to its caller, which waits */
   uint32_t done;               /* [atomic] MB-1 to MB-3 */
   struct tm_rank *owner;       /* [const] whose internal lock protects it */
   struct tm_comm *comm;        /* [const] holds a reference; NULL: none */
   struct tm_entry entry;       /* [ilock] among posted receives */
-  struct tm_waiter *waiter;    /* [ilock] who waits for it */
+  struct tm_waiter *waiter;    /* [ilock] its waiter */
   struct mltp_thread *blocked; /* [ilock] of the queue: its thread, parked for it alone */
 
   struct tm_envelope envelope; /* [const] */

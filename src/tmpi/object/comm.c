@@ -2,7 +2,7 @@
 /*
  * Communicators: handles, references, error handlers.
  *
- * Relaxed: references are added by who has one; contexts need only differ.
+ * Relaxed: only the holder of a reference adds one; contexts need only differ.
  */
 #include "tmpi/object/comm.h"
 

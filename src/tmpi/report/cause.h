@@ -15,7 +15,8 @@ enum { TM_CAUSES_MAX = 8 /* of a kind are told of */ };
 /** Writes a line of the report. */
 void tm_cause_print(const char *text);
 
-/** Finds out who waits for whom in vain. activity: of all ranks; still: none of them will go on. */
+/** Finds the ranks whose waits nothing can end. activity: of all ranks; still: none of them will
+ * continue. */
 void tm_report_causes(const struct tm_activity *activity, bool still);
 
 /** Looks at those who wait in collectives, each communicator once. doing: of all ranks; still: none
