@@ -357,12 +357,13 @@ typedef int(MPI_Grequest_cancel_function)(void *extra, int complete);
 #define MPI_DUP_FN ((MPI_Copy_function *)1)
 #define MPI_NULL_DELETE_FN ((MPI_Delete_function *)0)
 
+#include "mpi_names.h"
+
 /* The functions, and the names under which tools find them (made from the former); forms of
  * collectives (likewise). */
 #pragma GCC visibility push(default)
 #include "mpi_collectives.h"
 #include "mpi_functions.h"
-#include "mpi_names.h"
 #include "pmpi_functions.h"
 #pragma GCC visibility pop
 
