@@ -29,7 +29,8 @@ enum {
 
 /* ---- searching */
 
-/* Work was found: those who made threads ready and saw us searching woke nobody. */
+/* Work was found. Wakers that saw this VP searching woke no other VP, so the last searcher may have
+ * to. */
 static void search_end_found(struct mt_vp *vp) {
   if (!vp->search.searching) return;
   mt_count_searching(vp, false);
@@ -47,7 +48,7 @@ static void search_end_found(struct mt_vp *vp) {
 /* More VPs are awake than there are CPUs. */
 static bool crowded(void) { return mt_load_relaxed(&mt_rt.idle.awake) > mt_rt.cpus; }
 
-/* Spinning pays while every awake VP can have a CPU and somebody could bring work. */
+/* Spinning pays while every awake VP can have a CPU and another VP could bring work. */
 static uint64_t spin_budget(void) {
   bool others = mt_load_relaxed(&mt_rt.idle.awake) > 1 || mt_outside_may_post();
   return others && !crowded() ? (uint64_t)mt_options.spin_us * 1000 : 0;
@@ -114,7 +115,7 @@ static bool must_stay_awake(const struct mt_vp *vp) {
   return !mt_search_skips_victims(vp) && mt_any_waiting(vp);
 }
 
-/* In the list of sleepers: until somebody wakes this VP, or its watch does. */
+/* Sleeps in the list of sleepers until a waker or the watchdog's deadline wakes this VP. */
 static void sleep_in_list(struct mt_vp *vp) {
   mt_ilock_lock(&mt_rt.sleep.ilock);
   vp->sleep.rests = true;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file alternative.h
- * The seam to src/alternatives: other ways to manage threads, from papers. The CMake option
+ * The hooks of src/alternatives: other ways to manage threads, from papers. The CMake option
  * MLTP_ALTERNATIVES compiles them; MLTP_SCHED chooses one at start.
  *
  * The scheduler asks here on its slow paths only. An alternative gets control where a VP enters its
- * run queue, because MT_CLAIM_ALTERNATIVE is always set in its claim then: it lends the VP a list
- * of threads, which the VP returns when it leaves, after a switch by MT_AFTER_RETURN. Without an
- * alternative all of this costs nothing in a switch: the words that say so are read anyway.
+ * run queue, because MT_CLAIM_ALTERNATIVE is then always set in its claim. The alternative lends
+ * the VP a list of threads, which the VP returns when it leaves, after a switch by MT_AFTER_RETURN.
+ * Without an alternative this costs nothing in a switch, which reads these words anyway.
  */
 #ifndef MT_CORE_VP_ALTERNATIVE_H
 #define MT_CORE_VP_ALTERNATIVE_H
