@@ -117,7 +117,7 @@ static int query(const char *call, MPI_Win handle, int rank, MPI_Aint *bytes, MP
 
 #pragma weak MPI_Win_shared_query = PMPI_Win_shared_query
 int PMPI_Win_shared_query(MPI_Win win, int rank, MPI_Aint *size, int *disp_unit, void *base) {
-  MPI_Aint unit;
+  MPI_Aint unit = 0;
   int error = query("MPI_Win_shared_query", win, rank, size, &unit, base);
   if (error == MPI_SUCCESS) *disp_unit = (int)unit;
   return error;
