@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""`mltp jobs`: a jobserver of make that follows the grant of mltpd.
+"""`mltp jobs`: a jobserver of make that follows the grant of mltpd; and programs of ours inside of one.
 
-Usage: jobs.py MLTPD MLTP
+Usage: jobs.py MLTPD MLTP WORKER
 """
 import contextlib
 import os
@@ -13,9 +13,9 @@ import subprocess
 import sys
 import tempfile
 
-from stage import BELL, Daemon, join, message, run, wait_for
+from stage import BELL, Daemon, Worker, join, message, run, wait_for
 
-MLTPD, MLTP = sys.argv[1:3]
+MLTPD, MLTP, WORKER = sys.argv[1:4]
 
 # Each of two jobs ends only after the other has begun, so make ends only if both run at once.
 PAIR = """all: a b
@@ -117,8 +117,63 @@ def inside_of_another():
     assert done.stdout.strip() == flags.strip() and "already" in done.stderr, done
 
 
+@contextlib.contextmanager
+def tokens():
+    """A FIFO without a token, and what MAKEFLAGS says of it."""
+    with tempfile.TemporaryDirectory(prefix="jobs-") as name:
+        path = f"{name}/fifo"
+        os.mkfifo(path)
+        fifo = os.open(path, os.O_RDWR | os.O_NONBLOCK)
+        yield fifo, f" -j2 --jobserver-auth=7,8 --jobserver-auth=fifo:{path}"
+        os.close(fifo)
+
+
+def token(fifo):
+    """Takes a token; None: there is none."""
+    with contextlib.suppress(BlockingIOError):
+        return os.read(fifo, 1)
+    return None
+
+
+def vps_are_tokens():
+    """A second VP runs while the program holds a token, which goes back when the VP has nothing to do."""
+    with tokens() as (fifo, flags), Worker(WORKER, "auto", MAKEFLAGS=flags) as worker:
+        worker.ask("busy 2")
+        worker.ask("work 100")
+        assert worker.active() == 1
+        os.write(fifo, b"x")
+        wait_for(lambda: worker.active() == 2, "a VP runs for the token")
+        assert token(fifo) is None
+        worker.ask("idle")
+        assert wait_for(lambda: token(fifo), "the token is back") == b"x"
+        os.write(fifo, b"y")
+        worker.ask("busy 2")
+        wait_for(lambda: worker.active() == 2, "it is taken again")
+        worker.end()
+        assert token(fifo) == b"y"
+
+
+def inherited_ends():
+    """The same by two descriptors, as `mltp jobs` offers them; those that make has closed do not count."""
+    with Worker(WORKER, "auto", before=words("off", "--jobs=2")) as worker:
+        worker.ask("busy 2")
+        wait_for(lambda: worker.active() == 2, "a VP runs for the token")
+        worker.end()
+    with Worker(WORKER, "auto", before=words("off", "--jobs=1")) as worker:
+        worker.ask("busy 2")
+        worker.ask("work 100")
+        assert worker.active() == 1
+        worker.end()
+    with Daemon(MLTPD, MLTP) as d, Worker(WORKER, "auto", MAKEFLAGS=" -j2 --jobserver-auth=98,99",
+                                          XDG_RUNTIME_DIR=d.directory.name) as worker:
+        worker.ask("busy 2")
+        wait_for(lambda: worker.active() == 2, "as many VPs as without a jobserver")
+        worker.end()
+
+
 if __name__ == "__main__":
     if shutil.which("make") is None:
         print("skipped: there is no make")
         sys.exit(77)
-    run([as_many_as_asked, follows_the_grant, endings, a_program_that_lies, inside_of_another])
+    run([as_many_as_asked, follows_the_grant, endings, a_program_that_lies, inside_of_another, vps_are_tokens,
+         inherited_ends])
