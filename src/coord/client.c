@@ -222,7 +222,7 @@ void mt_client_forget(void) {
 bool mt_client_is_joined(void) { return mt_load_relaxed(&client.state) != OFF; }
 
 uint32_t mt_client_follow(void) {
-  /* CD-2 acquire: the page that the pointer leads to; pairs CD-1 */
+  /* CD-2 acquire: the page that the pointer leads to; pairs CD-1 CD-5 */
   uint32_t granted = mt_load_relaxed(mt_load_acquire(&mt_client_view.granted));
   mt_store_relaxed(&mt_client_view.seen, granted);
   return granted > 0 ? granted : 1;

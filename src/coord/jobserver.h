@@ -3,9 +3,9 @@
  * @file jobserver.h
  * A program's side of GNU make's jobserver: tokens are CPUs.
  *
- * MAKEFLAGS names a pipe with a byte for each job that may run beside those that run already. A
- * program may keep one CPU busy, and one more for each byte that it holds; it puts back the bytes
- * that it took, not others, since make reads them.
+ * MAKEFLAGS names a pipe with a byte, a token, for each job that may run beside the running ones. A
+ * program may keep one CPU busy, and one more for each token that it holds. It puts back the very
+ * bytes that it took, since make reads them.
  *
  * A program that is killed takes its tokens along, as any job of make does. One that ends by
  * exit(3) or mltp_finalize() puts them back.

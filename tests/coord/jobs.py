@@ -154,7 +154,7 @@ def vps_are_tokens():
 
 
 def inherited_ends():
-    """The same by two descriptors, as `mltp jobs` offers them; those that make has closed do not count."""
+    """The same by two descriptors, as `mltp jobs` offers them. Descriptors that make has closed do not count."""
     with Worker(WORKER, "auto", before=words("off", "--jobs=2")) as worker:
         worker.ask("busy 2")
         wait_for(lambda: worker.active() == 2, "a VP runs for the token")
