@@ -46,7 +46,7 @@ typedef struct MPI_Status {
   int MPI_SOURCE;
   int MPI_TAG;
   int MPI_ERROR;
-  int MPI_internal[5]; /**< the library's: MPI_Get_count() and its kin read it */
+  int MPI_internal[5]; /**< the library's: MPI_Get_count() and its variants read it */
 } MPI_Status;
 
 /* ---- error classes */

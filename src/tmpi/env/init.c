@@ -19,6 +19,7 @@
 #include "tmpi/error/errors.h"
 #include "tmpi/rank/rank.h"
 #include "tmpi/rank/user_code.h"
+#include "tmpi/rank/worker.h"
 
 /* A program that tmpirun did not start is a job of one rank. */
 static struct tm_rank *start_alone(const char *call) {
@@ -86,6 +87,7 @@ int PMPI_Finalize(void) {
   if (mt_load_relaxed(&rank->user_tasks) != 0)
     tm_user_code_give(rank); /* nobody will wait for them */
   mt_store_relaxed(&rank->stage, TM_FINALIZED);
+  tm_worker_end(rank);
   return MPI_SUCCESS;
 }
 
