@@ -14,7 +14,8 @@ extern "C"
 #else
 extern
 #endif
-    int *tmpi_errno_address(void) __asm__("__errno_location");
+    int *
+    tmpi_errno_address(void) __asm__("__errno_location");
 #undef errno
 #define errno (*tmpi_errno_address())
 #endif

@@ -236,7 +236,8 @@ static bool asks_for(const struct tm_image *image, const struct tm_image *librar
 
 bool tm_program_opens(const struct tm_program *program) {
   for (int i = 0; i < program->image_count; i++)
-    if (tm_image_asks(program->images[i], "dlopen") || tm_image_asks(program->images[i], "dlsym")) return true;
+    if (tm_image_asks(program->images[i], "dlopen") || tm_image_asks(program->images[i], "dlsym"))
+      return true;
   return false;
 }
 
