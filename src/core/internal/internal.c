@@ -15,6 +15,7 @@
 #include "core/det/det.h"
 #include "core/life/runtime.h"
 #include "core/memory/stack.h"
+#include "core/sched/handover.h"
 #include "core/sched/runq.h"
 #include "core/sched/steal.h"
 #include "core/thread/key.h"
@@ -112,6 +113,11 @@ void mti_resume_on(struct mltp_thread *t, int vp, uint32_t *points) {
     }
   }
   mt_resume(t);
+}
+
+bool mti_blocks_in(char *text, size_t size, const struct mltp_thread *t) {
+  uint64_t ns;
+  return t != NULL && mt_blocks_in(text, size, &ns, t);
 }
 
 void mti_set_move_ns(uint64_t ns) { mt_move_costs(ns); }
