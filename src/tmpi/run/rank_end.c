@@ -17,6 +17,7 @@
 #include "tmpi/rank/rank.h"
 #include "tmpi/run/output.h"
 #include "tmpi/run/process.h"
+#include "tmpi/run/streams.h"
 
 enum { SECOND = 1000000000 };
 
@@ -120,6 +121,7 @@ static bool begin(struct tm_process *process) {
 static void leave(struct tm_process *process) {
   if (mt_or_relaxed(&process->left, 1) != 0) sleep_for_ever(); /* relaxed: the first one leaves */
   tm_output_end(process->number);
+  tm_streams_end(process->number);
   process->not_finalized = !tm_rank_leave(process->number);
   if (process->status != 0 || process->not_finalized) {
     tm_job_failed(process->number, process->status);
