@@ -23,9 +23,9 @@
 #include "core/wait/park.h"
 #include "instrument/debug_hooks.h"
 
-void mti_lock(uint32_t *guard) { mt_ilock_lock(guard); }
+void mti_lock(uint32_t *ilock) { mt_ilock_lock(ilock); }
 
-void mti_unlock(uint32_t *guard) { mt_ilock_unlock(guard); }
+void mti_unlock(uint32_t *ilock) { mt_ilock_unlock(ilock); }
 
 struct mltp_thread *mti_self(const char *call) { return mt_self(call); }
 
@@ -53,10 +53,10 @@ const char *mti_stack_middle(void) {
   return stack != NULL ? stack->low + mt_stack_size(stack) / 2 : NULL;
 }
 
-void mti_park_unlock(uint32_t *guard, const char *what) {
+void mti_park_unlock(uint32_t *ilock, const char *what) {
   struct mltp_thread *self = mt_current();
   self->waiting_for = what;
-  mt_park(self, guard, MT_WHY_MESSAGE);
+  mt_park(self, ilock, MT_WHY_MESSAGE);
 }
 
 void mti_wait_unlock(mltp_waitq_t *queue, const char *what) {

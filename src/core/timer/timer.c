@@ -6,7 +6,7 @@
  * count says so, however many VPs there are. A batch that begins later finds that the queue's
  * threads have left it (TM-4 to TM-10).
  *
- * Relaxed: a deadline as a hint; the heap is looked at again under its guard. A timer's
+ * Relaxed: a deadline as a hint; the heap is looked at again under its internal lock. A timer's
  * fields before it is known to others, and its meaning, which only its thread reads.
  */
 #include "core/timer/timer.h"
@@ -22,7 +22,7 @@ enum {
   FIRED_PER_LOOK = 1024 /* of a heap, at a scheduling point: more of them would be a pause */
 };
 
-/* After a change, under the guard. relaxed suffices but for the watchdog, see arm. */
+/* After a change, under the internal lock. relaxed suffices but for the watchdog, see arm. */
 static void publish_earliest(struct mt_vp *vp) {
   struct mt_heap_node *root = vp->timers.heap.root;
   mt_store_seq_cst(
