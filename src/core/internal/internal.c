@@ -85,8 +85,7 @@ uint32_t mti_vp_ticks(int vp) {
 void mti_resume_all_on(mltp_waitq_t *queue, int (*vp_of)(uint32_t number)) {
   for (struct mltp_thread *t = queue->head_; t != NULL; t = t->next) {
     struct mt_vp *to = vp_at(vp_of(t->number));
-    if (t->vp != NULL && to != NULL && mt_load_relaxed(&to->sleep.status) != MT_VP_BLOCKED)
-      t->vp = to;
+    if (t->vp != NULL && to != NULL && !mt_is_blocked(to)) t->vp = to;
   }
   mti_resume_all(queue);
 }
