@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whose turn it is. There is no thread for it: each that waits looks for the next and switches to
- * it.
+ * Chooses the next thread. No thread exists for this: each waiter looks for the next and switches
+ * to it.
  *
  * A child that has not started runs on its parent's host, on top of the parent, when the
- * parent is the one that looks: no switch, no stack. The order of turns is the same.
+ * parent is the one that looks: no switch, no stack. The order of sim steps is the same.
  */
 #include "sim/effects.h"
 
@@ -20,7 +20,7 @@ void sm_run_on(struct sim_host *host, struct sim_thread *t) {
   sm_do(SM_END, t);
 }
 
-/* Between rounds: are there turns for one? */
+/* Between rounds: are there sim steps for a round? */
 static inline bool several(void) {
   if (SM_LIKELY(sm.vps == 1)) return false;
   if (sm.ready == NULL) sm_advance();
@@ -30,7 +30,7 @@ static inline bool several(void) {
 static void let_others_run(struct sim_thread *self, struct sim_host *host, struct sim_thread *t) {
   for (;; t = NULL) {
     if (SM_UNLIKELY(mltp_sim_parallel)) {
-      if (!sm_turn_over(host, true)) return;
+      if (!sm_step_over(host, true)) return;
       continue;
     }
     if (SM_UNLIKELY(several())) {
@@ -63,7 +63,7 @@ bool sm_host_continue(struct sim_host *host) {
   bool kept = sm.native;
   host->next = NULL;
   sm_do(kept ? SM_POOL : SM_FREE, host);
-  if (mltp_sim_parallel && !sm_turn_over(host, kept)) return kept && host->next != NULL;
+  if (mltp_sim_parallel && !sm_step_over(host, kept)) return kept && host->next != NULL;
   if (sm.over) {
     sm_hosts_end(kept ? host : NULL);
     return false;

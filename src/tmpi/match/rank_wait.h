@@ -51,7 +51,7 @@ static inline bool tm_note_wait(struct tm_rank *rank, const void *waits_for, con
   return true;
 }
 
-/** Parks until somebody resumes the caller, once. The internal lock is held, and released.
+/** Parks until a waker resumes the caller, once. The internal lock is held, and released.
  * waits_for: for reports; NULL: no request. */
 static inline void tm_mailbox_park(struct tm_rank *rank, uint32_t *ilock,
                                    const struct tm_request *waits_for, const char *call) {

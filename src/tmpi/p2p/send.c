@@ -126,8 +126,8 @@ int PMPI_Irecv(void *buffer, int count, MPI_Datatype type, int source, int tag, 
                        TM_RECV, TM_STANDARD, request);
 }
 
-/* Few bytes are sent first: then it is as blocking calls, who wait best. Else the receive is posted
- * first, so that two ranks that exchange copy once each. */
+/* Small sends go first and complete eagerly, so the receive can take the faster blocking path.
+ * Otherwise the receive is posted first, so that two ranks that exchange copy once each. */
 int tm_call_exchange(const struct tm_arguments *to, const struct tm_arguments *from,
                      MPI_Status *status) {
   struct tm_request send, recv;

@@ -25,10 +25,10 @@ struct tm_values {
 
 /* A rank's. */
 struct tm_keys {
-  uint32_t guard;
-  bool used[KEYS];                  /* [guard] */
-  void (*destructor[KEYS])(void *); /* [guard] */
-  uint32_t generation[KEYS]; /* [guard] to write; the program orders making a key and using it */
+  uint32_t ilock;
+  bool used[KEYS];                  /* [ilock] */
+  void (*destructor[KEYS])(void *); /* [ilock] */
+  uint32_t generation[KEYS]; /* [ilock] to write; the program orders making a key and using it */
   struct tm_values values;   /* [rank] of its own thread */
 };
 
@@ -36,14 +36,14 @@ static __thread struct tm_values *of_pthread; /* NULL: the rank's own thread */
 
 /* Makes them for the first thread of the rank that asks. */
 static struct tm_keys *keys_of(struct tm_process *process) {
-  static uint32_t guard;
+  static uint32_t ilock;
   struct tm_keys *fresh = calloc(1, sizeof *fresh);
-  mti_lock(&guard);
+  mti_lock(&ilock);
   if (process->keys == NULL) {
     process->keys = fresh;
     fresh = NULL;
   }
-  mti_unlock(&guard);
+  mti_unlock(&ilock);
   free(fresh);
   return process->keys;
 }
@@ -51,7 +51,7 @@ static struct tm_keys *keys_of(struct tm_process *process) {
 static int create_key(pthread_key_t *key, void (*destructor)(void *)) {
   struct tm_keys *keys = keys_of(tm_process_self());
   if (keys == NULL) return ENOMEM;
-  mti_lock(&keys->guard);
+  mti_lock(&keys->ilock);
   unsigned free_one = 0;
   while (free_one < KEYS && keys->used[free_one]) free_one++;
   if (free_one < KEYS) {
@@ -60,7 +60,7 @@ static int create_key(pthread_key_t *key, void (*destructor)(void *)) {
     keys->generation[free_one]++;
     *key = free_one;
   }
-  mti_unlock(&keys->guard);
+  mti_unlock(&keys->ilock);
   return free_one < KEYS ? 0 : EAGAIN;
 }
 
@@ -68,10 +68,10 @@ static int create_key(pthread_key_t *key, void (*destructor)(void *)) {
 static int delete_key(pthread_key_t key) {
   struct tm_keys *keys = tm_process_self()->keys;
   if (keys == NULL || key >= KEYS) return EINVAL;
-  mti_lock(&keys->guard);
+  mti_lock(&keys->ilock);
   keys->used[key] = false;
   keys->destructor[key] = NULL;
-  mti_unlock(&keys->guard);
+  mti_unlock(&keys->ilock);
   return 0;
 }
 
@@ -108,9 +108,9 @@ static bool call_destructors(struct tm_keys *keys) {
   bool any = false;
   for (pthread_key_t key = 0; key < KEYS; key++) {
     const void *value = get_value(key);
-    mti_lock(&keys->guard);
+    mti_lock(&keys->ilock);
     void (*destructor)(void *) = keys->destructor[key];
-    mti_unlock(&keys->guard);
+    mti_unlock(&keys->ilock);
     if (value == NULL || destructor == NULL) continue;
     of_pthread->of[key].value = NULL;
     destructor((void *)(uintptr_t)value);
