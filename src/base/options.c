@@ -67,6 +67,13 @@ static const struct option table[] = {
       {"local", MT_SCHED_LOCAL}},
      "manager of ready threads, stacks and descriptors: our scheduler, or one of Anderson et "
      "al.'s"},
+    {"MLTP_PROBE",
+     &mt_options.probe,
+     "eager",
+     NO_NUMBER,
+     {{"eager", MT_PROBE_EAGER}, {"late", MT_PROBE_LATE}},
+     "when a VP reads its grant: before a switch, or between two switches of stacks (TMPI-2's "
+     "Figure 3)"},
     {"MLTP_OVERSUBSCRIBE",
      &mt_options.oversubscribe,
      "0",

@@ -17,6 +17,7 @@
 #include "core/memory/descriptor.h"
 #include "core/sched/sched.h"
 #include "core/thread/key.h"
+#include "core/vp/alternative.h"
 #include "core/vp/vp.h"
 #include "instrument/probes.h"
 
@@ -116,8 +117,11 @@ static struct mt_vp *take_fresh(struct mltp_thread *self, struct mltp_thread *t)
   }
 }
 
-/* In deterministic mode each end is a choice; the portable switch knows no such calls. */
-static bool may_call(void) { return !mt_det_on && mt_options.backend == MT_BACKEND_NATIVE; }
+/* In deterministic mode each end is a choice. The portable switch knows no such calls, and a late
+ * probe sends each scheduling point to the idle context. */
+static bool may_call(void) {
+  return !mt_det_on && mt_options.backend == MT_BACKEND_NATIVE && !mt_probes_late();
+}
 
 bool mt_join_runs(struct mltp_thread *self, struct mltp_thread *t, void **result) {
   struct mt_vp *vp = self->vp != NULL && may_call() ? take_fresh(self, t) : NULL;

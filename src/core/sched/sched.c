@@ -18,6 +18,10 @@
 
 bool mt_check(struct mt_vp *vp) {
   if (mt_det_on) return mt_det_check(vp);
+  if (mt_probes_late()) {
+    vp->points.check_at = mt_load_relaxed(&vp->points.tick); /* check at the next point, too */
+    return false;
+  }
   vp->points.check_at = mt_load_relaxed(&vp->points.tick) + MT_TICKS_PER_CHECK;
   mt_share_probe();
   if (vp->points.probe || mt_over_target()) return false;    /* the second: Deactivate (share.h) */
