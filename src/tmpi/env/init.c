@@ -78,8 +78,8 @@ int PMPI_Finalized(int *flag) {
 int PMPI_Finalize(void) {
   struct tm_rank *rank = tm_enter("MPI_Finalize");
   tm_job_count_finalize();
-  tm_attributes_delete(&rank->self->attributes, MPI_COMM_SELF, MPI_DATATYPE_NULL);
-  tm_attributes_delete(&rank->world->attributes, MPI_COMM_WORLD, MPI_DATATYPE_NULL);
+  tm_attributes_delete(&rank->self->attributes, MPI_COMM_SELF);
+  tm_attributes_delete(&rank->world->attributes, MPI_COMM_WORLD);
   tm_barrier(rank->world, "MPI_Finalize");
   if (mt_load_relaxed(&rank->user_tasks) != 0)
     tm_user_code_give(rank); /* nobody will wait for them */

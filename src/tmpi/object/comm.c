@@ -121,20 +121,9 @@ bool tm_comm_start(struct tm_rank *rank) {
 }
 
 struct tm_errhandler *tm_comm_handler(const struct tm_comm *comm) {
-  uint32_t *ilock = &comm->owner->box.ilock;
-  mti_lock(ilock);
-  struct tm_errhandler *handler = comm->handler;
-  tm_errhandler_hold(handler);
-  mti_unlock(ilock);
-  return handler;
+  return tm_errhandler_get(&comm->owner->box.ilock, &comm->handler);
 }
 
 void tm_comm_set_handler(struct tm_comm *comm, struct tm_errhandler *handler) {
-  uint32_t *ilock = &comm->owner->box.ilock;
-  tm_errhandler_hold(handler);
-  mti_lock(ilock);
-  struct tm_errhandler *old = comm->handler;
-  comm->handler = handler;
-  mti_unlock(ilock);
-  tm_errhandler_release(old);
+  tm_errhandler_set(&comm->owner->box.ilock, &comm->handler, handler);
 }
