@@ -127,7 +127,7 @@ _Noreturn static inline void tm_message_panic(size_t bytes) {
   tm_panic("no memory for a message of %zu bytes (fewer or smaller unreceived messages)", bytes);
 }
 
-/** @return a message without data yet, with room for so many. */
+/** @return a message without data yet, with room for `bytes`. */
 static inline struct tm_message *tm_message_new(const struct tm_envelope *envelope, size_t bytes,
                                                 size_t room) {
   struct tm_message *m = malloc(sizeof *m + room);

@@ -69,7 +69,7 @@ struct tm_worker {
 struct tm_rank {
   alignas(TM_LINE) int number; /* [const] in MPI_COMM_WORLD */
   uint32_t stage;        /* [atomic] enum tm_rank_stage; relaxed: others read it for reports */
-  uint32_t sessions;     /* [atomic] so many have begun and not ended; relaxed */
+  uint32_t sessions;     /* [atomic] sessions that have begun and not ended; relaxed */
   uint32_t attention;    /* [atomic] what the rank sees to when it parks: tasks that call functions
                             of the program (user_code.h), and TM_DEFERRED (match/deferred.h) */
   const void *thread;    /* [atomic] that called MPI_Init(); relaxed: a hint to others */
