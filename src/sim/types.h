@@ -9,7 +9,7 @@
  *                   it called: the parent waits for it anyway. So a host has a pile of
  *                   simulated threads, of which only the topmost can run. A child starts on
  *                   a host of its own once the pile has used half of the stack
- * ready             the queue of simulated threads whose turn will come
+ * ready             the queue of simulated threads that will run
  * delta             from the moment some threads become ready until none is
  * sim step          what a thread does between two waits
  * round             the sim steps that run in parallel (round.c)
@@ -89,7 +89,7 @@ struct sim_host {
   const char *stack_middle; /**< children run on it only above this address */
   uint32_t parking;  /**< guard: held while others may want to resume it and it is not parked yet */
   uint32_t *starter; /**< whose `parking` it waits out when it starts */
-  struct sm_turn *turn; /**< in a round: its own */
+  struct sm_step *step; /**< in a round: its own */
   jmp_buf base;
 };
 
@@ -149,7 +149,7 @@ struct simulation {
   uint32_t suspended; /**< how many scopes are */
   bool hands_over;    /**< one VP, and threads switch by mti_prepare_switch() */
   bool native;        /**< hosts are kept, and children run on their parents' */
-  bool stuck;         /**< no thread could go on: all are being ended */
+  bool stuck;         /**< no thread could continue: all are being ended */
   bool over;
   uint32_t unwinding;
   int vps;
