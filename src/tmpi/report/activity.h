@@ -14,7 +14,9 @@
 
 enum tm_state { TM_ENDED, TM_OUTSIDE, TM_WAITS };
 
-/** One message that is waited for. */
+enum { TM_WINDOW_TEXT = 300 };
+
+/** One message, or epoch of a window, that is waited for. */
 struct tm_wanted {
   bool known;
   bool inner; /* of a collective */
@@ -27,6 +29,8 @@ struct tm_wanted {
   bool has_comm;
   uint64_t context; /* of the communicator's messages */
   char comm[MPI_MAX_OBJECT_NAME];
+  bool has_window;             /* `number`: the first rank that it waits for; -1: not known */
+  char window[TM_WINDOW_TEXT]; /* what has not happened there, and who would have to act */
 };
 
 struct tm_activity {
@@ -40,6 +44,9 @@ struct tm_activity {
 
 /** Fills *doing for a rank of the job. Also while it runs. */
 void tm_activity_read(struct tm_activity *activity, int number);
+
+/** activity_window.c: reads what a rank waits for at a window, if it is that. */
+void tm_activity_read_window(struct tm_wanted *what, const void *waits_for);
 
 /** A member's view of a communicator. */
 struct tm_member {

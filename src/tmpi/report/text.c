@@ -57,6 +57,8 @@ static void tell_wait(char *text, size_t size, const struct tm_activity *activit
   const struct tm_wanted *what = &activity->what;
   if (!what->known)
     snprintf(text, size, "in %s", activity->call);
+  else if (what->has_window)
+    snprintf(text, size, "in %s: %s", activity->call, what->window);
   else if (what->kind == TM_GENERALIZED)
     snprintf(text, size, "in %s: nobody has called MPI_Grequest_complete()", activity->call);
   else if (what->kind == TM_COLLECTIVE)
