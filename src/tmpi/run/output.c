@@ -93,7 +93,7 @@ static bool write_of(int rank, int stream, const char *text, size_t length) {
                        : write_lines(stream, rank, text, length);
 }
 
-/* ---- who writes */
+/* ---- the writing rank */
 
 static ssize_t write_stream(void *cookie, const char *text, size_t length) {
   return write_of(tm_rank_number(), cookie != NULL, text, length) ? (ssize_t)length : -1;
