@@ -4,12 +4,14 @@
  *
  * Relaxed: where a thread should continue is a hint; the post looks again.
  */
+#include "core/internal/fence.h"
 #include "core/internal/locks.h"
 #include "core/internal/park.h"
 #include "core/internal/placement.h"
 #include "core/internal/process.h"
 #include "core/internal/thread.h"
 
+#include "base/fence.h"
 #include "base/options.h"
 #include "base/peek.h"
 #include "core/det/det.h"
@@ -27,6 +29,10 @@
 void mti_lock(uint32_t *ilock) { mt_ilock_lock(ilock); }
 
 void mti_unlock(uint32_t *ilock) { mt_ilock_unlock(ilock); }
+
+void mti_fence_heavy(void) { mt_fence_heavy(); /* DF-5 heavy fence: for the caller; pairs DF-6 */ }
+
+bool mti_fence_works(void) { return mt_fence_asymmetric != 0; }
 
 struct mltp_thread *mti_self(const char *call) { return mt_self(call); }
 
@@ -46,6 +52,12 @@ uint32_t mti_act_as(uint32_t number) {
   uint32_t before = self != NULL ? self->number : 0;
   if (self != NULL) self->number = number;
   return before;
+}
+
+const char *mti_stack_middle(void) {
+  const struct mltp_thread *self = mt_current();
+  const struct mt_stack *stack = self != NULL ? self->stack : NULL;
+  return stack != NULL ? stack->low + mt_stack_size(stack) / 2 : NULL;
 }
 
 void mti_park_unlock(uint32_t *ilock, const char *what) {
