@@ -124,6 +124,7 @@ static int make_listener(struct blocked *on) {
   NEED(name_it(on) == 0);
   strcpy(address.sun_path, on->path);
   on->ends[0] = socket(AF_UNIX, SOCK_STREAM, 0);
+  NEED(on->ends[0] >= 0);
   NEED(bind(on->ends[0], (struct sockaddr *)&address, sizeof address) == 0);
   NEED(listen(on->ends[0], 1) == 0);
   return 0;
@@ -142,6 +143,7 @@ static int connect_to_it(struct blocked *on) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   strcpy(address.sun_path, on->path);
   int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+  NEED(fd >= 0);
   NEED(connect(fd, (struct sockaddr *)&address, sizeof address) == 0);
   close(fd);
   return 0;

@@ -21,12 +21,6 @@
 #ifndef MT_CORE_SCHED_HANDOVER_H
 #define MT_CORE_SCHED_HANDOVER_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-struct mltp_thread;
-
 /** Starts the monitor, once. @return 0 or EAGAIN. */
 int mt_handover_start(void);
 
@@ -38,11 +32,6 @@ void mt_handover_free(void);
 
 /** In a child of fork(): there is no monitor. */
 void mt_handover_forget(void);
-
-/** Says in which call of the kernel an unbound thread blocks its VP. From any context.
- * @param text gets "read(2)" or the like, @param ns for how long, 0: not known
- * @return false: it does not. */
-bool mt_blocks_in(char *text, size_t size, uint64_t *ns, const struct mltp_thread *t);
 
 /** Reports, once, that there is no VP left to take the place of a blocked one. */
 void mt_handover_no_vp(int error);
