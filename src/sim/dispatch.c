@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whose turn it is. There is no thread for it: each that waits looks for the next and switches to
- * it.
+ * Chooses the next thread. No thread exists for this: each waiter looks for the next and switches
+ * to it.
  *
  * A child that has not started runs on its parent's host, on top of the parent, when the
- * parent is the one that looks: no switch, no stack. The order of turns is the same.
+ * parent is the one that looks: no switch, no stack. The order of turns is the same. A child that
+ * starts has half of a stack at least: without that bound, parents nested a hundred deep would
+ * overflow their host's.
  */
 #include "sim/effects.h"
 
@@ -20,17 +22,23 @@ void sm_run_on(struct sim_host *host, struct sim_thread *t) {
   sm_do(SM_END, t);
 }
 
-/* Between rounds: are there turns for one? */
+/* Between rounds: are there sim steps for a round? */
 static inline bool several(void) {
   if (SM_LIKELY(sm.vps == 1)) return false;
   if (sm.ready == NULL) sm_advance();
   return sm.ready->next != NULL;
 }
 
+/* @return whether a fresh thread may run on top of what is on the caller's host. */
+static bool can_run_here(const struct sim_thread *t, const struct sim_thread *self) {
+  if (t->parent != self || self->state != SM_JOINING || !sm.native) return false;
+  return (const char *)__builtin_frame_address(0) > self->host->stack_middle;
+}
+
 static void let_others_run(struct sim_thread *self, struct sim_host *host, struct sim_thread *t) {
   for (;; t = NULL) {
     if (SM_UNLIKELY(mltp_sim_parallel)) {
-      if (!sm_turn_over(host, true)) return;
+      if (!sm_step_over(host, true)) return;
       continue;
     }
     if (SM_UNLIKELY(several())) {
@@ -43,7 +51,7 @@ static void let_others_run(struct sim_thread *self, struct sim_host *host, struc
       sm_host_switch(host, t->host);
       return;
     }
-    if (t->parent != self || self->state != SM_JOINING || !sm.native) {
+    if (!can_run_here(t, self)) {
       sm_host_switch(host, sm_host_for(t));
       return;
     }
@@ -63,7 +71,7 @@ bool sm_host_continue(struct sim_host *host) {
   bool kept = sm.native;
   host->next = NULL;
   sm_do(kept ? SM_POOL : SM_FREE, host);
-  if (mltp_sim_parallel && !sm_turn_over(host, kept)) return kept && host->next != NULL;
+  if (mltp_sim_parallel && !sm_step_over(host, kept)) return kept && host->next != NULL;
   if (sm.over) {
     sm_hosts_end(kept ? host : NULL);
     return false;

@@ -19,6 +19,7 @@
 #include "core/life/fork.h"
 #include "core/life/outside.h"
 #include "core/memory/stack.h"
+#include "core/sched/handover.h"
 #include "core/sched/idle.h"
 #include "core/sched/sched.h"
 #include "core/sched/share.h"
@@ -96,7 +97,9 @@ static void take_down(void) {
   mt_set_current(NULL);
   mt_debug.stop();
   os_sigstack_free();
+  mt_handover_stop();
   if (mt_rt.vp_count != 0) mt_vps_free();
+  mt_handover_free();
   mt_descriptors_free();
   mt_stacks_free();
   mt_rt.main = NULL;
@@ -114,7 +117,9 @@ static bool others_later; /* [const during mltp_init()] VP 0 alone is made there
 void mt_defer_vps(void) { others_later = true; }
 
 static int start_others(void) {
-  return on_vps() ? mt_vp_spawn_to(mt_load_relaxed(&mt_rt.most)) : 0;
+  if (!on_vps()) return 0;
+  int error = mt_vp_spawn_to(mt_load_relaxed(&mt_rt.most));
+  return error != 0 ? error : mt_handover_start();
 }
 
 int mt_start_vps(void) {
@@ -141,6 +146,7 @@ int mltp_init(int vps) {
   mt_rt.cpus = mt_options.oversubscribe == MT_OVERSUBSCRIBE_EAGER ? MT_VPS_MAX : cpus;
   mt_rt.sleep.watchdog_deadline = MLTP_NEVER;
   mt_rt.sleep.checked_at = UINT32_MAX;
+  mt_rt.handover.look_at = MLTP_NEVER;
   if (vps == 0) vps = mt_options.vps != 0 ? (int)mt_options.vps : cpus;
   mt_rt.wanted = vps;
   mt_rt.idle.target = mt_rt.most = active_of(vps);
@@ -188,7 +194,7 @@ void mt_finalizer_check(void) {
   struct mltp_thread *main = mt_load_seq_cst(&mt_rt.finalizer); /* FN-2 seq_cst: pairs FN-1 */
   if (main == NULL || mt_live() != 1) return;
   mt_ilock_lock(&main->ilock); /* main's registers are saved once this is ours */
-  bool waits = mt_load_relaxed(&mt_rt.finalizer) == main; /* relaxed: under its guard */
+  bool waits = mt_load_relaxed(&mt_rt.finalizer) == main; /* relaxed: under its internal lock */
   mt_store_relaxed(&mt_rt.finalizer, NULL);
   mt_ilock_unlock(&main->ilock);
   if (waits) mt_resume(main);
@@ -198,7 +204,7 @@ void mt_wait_until_alone(void) {
   struct mltp_thread *main = mt_rt.main;
   while (mt_live() != 1) {
     mt_ilock_lock(&main->ilock);
-    /* FN-1 seq_cst: before the look; who ends later sees it; pairs FN-2 */
+    /* FN-1 seq_cst: before the look; a thread that ends later sees it; pairs FN-2 */
     mt_store_seq_cst(&mt_rt.finalizer, main);
     mt_fence_heavy(); /* FN-3 heavy fence: between the two; pairs ID-2 LV-6 */
     if (mt_live() != 1) {
@@ -231,7 +237,7 @@ int mltp_finalize(void) {
   mt_bound_wait_all();
   mt_client_leave();
   mt_store_seq_cst(&mt_rt.stopping, 1); /* LF-1 seq_cst: pairs LF-2 */
-  mt_set_target(MT_VPS_MAX);            /* VP 0 must get up even if it is one too many */
+  mt_set_target(MT_VPS_MAX);            /* VP 0 must wake up even if it is one too many */
   go_home(self);
   mt_wake_all();
   if (mt_options.stats) mt_debug.stats();

@@ -12,6 +12,7 @@
 #include "core/det/det.h"
 #include "core/memory/stack.h"
 #include "core/sched/sched.h"
+#include "core/sched/silence.h"
 #include "core/sched/steal.h"
 #include "core/sched/wake.h"
 #include "core/sched/watchdog.h"
@@ -29,11 +30,12 @@ enum {
 
 /* ---- searching */
 
-/* Work was found: those who made threads ready and saw us searching woke nobody. */
+/* Work was found. Wakers that saw this VP searching woke no other VP, so the last searcher may have
+ * to. */
 static void search_end_found(struct mt_vp *vp) {
   if (!vp->search.searching) return;
   mt_count_searching(vp, false);
-  /* ID-17 light fence: one searcher less, before the look for sleepers; pairs ID-2 ID-16 */
+  /* ID-17 light fence: one searcher less, before the look for sleepers; pairs ID-2 ID-16 ID-20 */
   mt_fence_light();
   if (mt_load_relaxed(&mt_rt.idle.searching) != 0 || mt_load_relaxed(&mt_rt.idle.sleeping) == 0)
     return;
@@ -47,7 +49,7 @@ static void search_end_found(struct mt_vp *vp) {
 /* More VPs are awake than there are CPUs. */
 static bool crowded(void) { return mt_load_relaxed(&mt_rt.idle.awake) > mt_rt.cpus; }
 
-/* Spinning pays while every awake VP can have a CPU and somebody could bring work. */
+/* Spinning pays while every awake VP can have a CPU and another VP could bring work. */
 static uint64_t spin_budget(void) {
   bool others = mt_load_relaxed(&mt_rt.idle.awake) > 1 || mt_outside_may_post();
   return others && !crowded() ? (uint64_t)mt_options.spin_us * 1000 : 0;
@@ -114,7 +116,7 @@ static bool must_stay_awake(const struct mt_vp *vp) {
   return !mt_search_skips_victims(vp) && mt_any_waiting(vp);
 }
 
-/* In the list of sleepers: until somebody wakes this VP, or its watch does. */
+/* Sleeps in the list of sleepers until a waker or the watchdog's deadline wakes this VP. */
 static void sleep_in_list(struct mt_vp *vp) {
   mt_ilock_lock(&mt_rt.sleep.ilock);
   vp->sleep.rests = true;
@@ -165,15 +167,25 @@ static void run_one(struct mt_vp *vp) {
     mt_runq_leave(vp);
 }
 
+/* The second half of a switch with a late probe: the VP is on no thread's stack. At intervals
+ * the loop below looks at timers as well. @return whether the next thread may run. */
+static bool probe_between(struct mt_vp *vp) {
+  if (mt_load_relaxed(&vp->points.tick) % MT_TICKS_PER_CHECK == 0) return false;
+  mt_share_probe();
+  return !mt_over_target() && mt_runq_seems_busy(vp);
+}
+
 void mt_idle_loop(struct mt_vp *vp) {
   /* VP 0 stays: main ends on it */
   while (vp->index == 0 || !mt_load_acquire(&mt_rt.stopping)) { /* LF-2 acquire: pairs LF-1 */
     judge_theft(vp);
     while (poll_inbox(vp)) run_one(vp);
+    while (mt_probes_late() && probe_between(vp)) run_one(vp);
     vp->points.probe = 0;
     uint64_t now = mt_vp_now(vp);
     mt_timers_run_due(mt_det_on ? mt_det_now() : now);
     mt_share_look(vp, now);
+    mt_look_for_silence(now);
     mt_share_probe();
     if (mt_over_target()) {
       if (mt_runq_seems_busy(vp)) mt_share_refused();

@@ -10,6 +10,7 @@
 
 #include "base/options.h"
 #include "core/det/det.h"
+#include "core/sched/silence.h"
 #include "core/sched/steal.h"
 #include "core/timer/timer.h"
 #include "core/vp/alternative.h"
@@ -18,6 +19,10 @@
 
 bool mt_check(struct mt_vp *vp) {
   if (mt_det_on) return mt_det_check(vp);
+  if (mt_probes_late()) {
+    vp->points.check_at = mt_load_relaxed(&vp->points.tick); /* check at the next point, too */
+    return false;
+  }
   vp->points.check_at = mt_load_relaxed(&vp->points.tick) + MT_TICKS_PER_CHECK;
   mt_share_probe();
   if (vp->points.probe || mt_over_target()) return false;    /* the second: Deactivate (share.h) */
@@ -28,6 +33,7 @@ bool mt_check(struct mt_vp *vp) {
   if (earliest == MLTP_NEVER && !look) return true;
   uint64_t now = mt_vp_now(vp);
   mt_share_look(vp, now);
+  mt_look_for_silence(now);
   return earliest > now;
 }
 
@@ -68,8 +74,8 @@ void mt_prepare(struct mt_vp *vp, struct mltp_thread *t) {
   mt_context_init(&t->context, stack);
 }
 
-/* A low thread whose turn comes goes to the end once if others are ready: so it waits for
- * two rounds of the queue at most. Who gives way right now is not one of the others. */
+/* A thread of low priority that comes first goes to the end once if others are ready, so it waits
+ * for two rounds of the queue at most. The thread that gives way now does not count as another. */
 struct mltp_thread *mt_prepare_special(struct mt_vp *vp, struct mltp_thread *t) {
   while ((t->special & (MT_LOW | MT_PUT_OFF)) == MT_LOW && vp->runq.head != NULL &&
          vp->runq.head != mt_current()) {
@@ -235,7 +241,7 @@ void mltp_yield_to_first(void) {
     yield_alone(self);
 }
 
-/* A scheduling point like any other: at each check the thread at the front has its turn, or two
+/* A scheduling point like any other: at each check the thread at the front runs, or two
  * threads that yield to each other would keep the rest from running. Inside. */
 static bool may_choose(struct mt_vp *vp) {
   uint32_t tick = mt_load_relaxed(&vp->points.tick) + 1;

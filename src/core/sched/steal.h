@@ -27,8 +27,8 @@ void mt_judge_theft(struct mt_vp *vp, uint64_t now);
  * costs afterwards that it is there. */
 void mt_move_costs(uint64_t ns);
 
-/** @return true when the victim has reached no scheduling point for ns. Whoever looks
- * notes what it saw with the victim, for the next to look. */
+/** @return true when the victim has reached no scheduling point for ns. The observer notes what it
+ * saw in the victim, for the next observer. */
 bool mt_is_stuck(struct mt_vp *victim, uint64_t now, uint64_t ns);
 
 #endif

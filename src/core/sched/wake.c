@@ -7,6 +7,7 @@
 #include "core/sched/wake.h"
 
 #include "core/sched/share.h"
+#include "core/sched/silence.h"
 #include "core/vp/alternative.h"
 #include "core/vp/vp.h"
 
@@ -24,12 +25,26 @@ void mt_count_searching(struct mt_vp *vp, bool searches) {
 /* ---- waking; all under sleep.ilock */
 
 static void count_awake(struct mt_vp *vp) {
-  mt_store_relaxed(&vp->sleep.status, MT_VP_AWAKE); /* relaxed: guarded; a poster that sees ASLEEP
-                                                 comes here and finds out */
+  /* relaxed: under the ilock; a poster that sees ASLEEP comes here and finds out */
+  mt_store_relaxed(&vp->sleep.status, MT_VP_AWAKE);
   mt_store_relaxed(&mt_rt.idle.awake, mt_rt.idle.awake + 1);
   mt_rt.sleep.wake_count++;
   if (mt_rt.sleep.watchdog == vp) mt_rt.sleep.watchdog = NULL;
+  mt_silence_ends(vp);
   mt_share_report();
+}
+
+static void count_blocked(struct mt_vp *vp, enum mt_vp_status status) {
+  mt_store_relaxed(&mt_rt.idle.awake, mt_rt.idle.awake - 1);
+  mt_store_seq_cst(&vp->sleep.status, status); /* ID-15 seq_cst: pairs ID-5 */
+  mt_store_relaxed(&mt_rt.sleep.blocked, mt_rt.sleep.blocked + 1);
+}
+
+/* A VP that may have been caught is not blocked. */
+static void release(struct mt_vp *vp) {
+  if (mt_load_relaxed(&vp->sleep.status) != MT_VP_CAUGHT) return;
+  mt_store_relaxed(&mt_rt.sleep.blocked, mt_rt.sleep.blocked - 1);
+  count_awake(vp);
 }
 
 static void unlink_sleeper(struct mt_vp *vp) {
@@ -109,8 +124,8 @@ struct mt_vp *mt_any_awake_but(const struct mt_vp *self) {
   return NULL;
 }
 
-/* Sees to it that somebody takes what is in the inbox of a VP seen not awake.
- * @return the VP that will; another than `to`: it has to be posted there instead. */
+/* Makes sure that a VP takes what is in the inbox of a VP seen not awake.
+ * @return that VP. If it is not `to`, the caller posts there instead. */
 static struct mt_vp *deliver(struct mt_vp *to) {
   mt_ilock_lock(&mt_rt.sleep.ilock);
   struct mt_vp *woken = NULL, *takes = to;
@@ -127,7 +142,7 @@ static struct mt_vp *deliver(struct mt_vp *to) {
 
 /* Something was posted: an awake VP has to get it. */
 static void posted(struct mt_vp *to) {
-  /* ID-5 seq_cst: the status after the post; pairs ID-2 ID-11 ID-15 ID-16 */
+  /* ID-5 seq_cst: the status after the post; pairs ID-2 ID-11 ID-15 ID-16 ID-20 */
   while (mt_unlikely(mt_load_seq_cst(&to->sleep.status) != MT_VP_AWAKE)) {
     struct mt_vp *takes = deliver(to);
     if (takes == to) break;
@@ -136,7 +151,7 @@ static void posted(struct mt_vp *to) {
     to = takes;
     mt_runq_post(to, first, last);
   }
-  /* ID-18 light fence: the post before the loads, as ID-1; pairs ID-2 ID-16 */
+  /* ID-18 light fence: the post before the loads, as ID-1; pairs ID-2 ID-16 ID-20 */
   mt_fence_light();
   /* Its VP may be busy in one thread for long. */
   if (mt_load_relaxed(&mt_rt.idle.sleeping) != 0 && mt_load_relaxed(&mt_rt.idle.searching) == 0 &&
@@ -154,7 +169,7 @@ void mt_post_whole(struct mt_vp *to, struct mltp_thread *first) {
   posted(to);
 }
 
-/* A sleeper that may get up, else one that is awake; NULL: no other can run anything. */
+/* A sleeper that may wake up, else a VP that is awake; NULL: no other VP can run anything. */
 static struct mt_vp *taker_but(const struct mt_vp *self) {
   struct mt_vp *vp = NULL;
   if (mt_may_wake_one()) {
@@ -191,6 +206,7 @@ static struct mt_vp *watchdog_that_oversleeps(void) {
 
 void mt_vp_sleep_begin(struct mt_vp *vp) {
   mt_ilock_lock(&mt_rt.sleep.ilock);
+  release(vp);
   vp->sleep.rests = false;
   vp->sleep.next = mt_rt.sleep.sleepers;
   mt_rt.sleep.sleepers = vp;
@@ -229,13 +245,14 @@ void mt_vp_sleep_cancel(struct mt_vp *vp) {
 void mt_awake_add(int more) {
   mt_ilock_lock(&mt_rt.sleep.ilock);
   mt_store_relaxed(&mt_rt.idle.awake, mt_rt.idle.awake + more);
+  mt_silence_ends(NULL);
   mt_share_report();
   mt_ilock_unlock(&mt_rt.sleep.ilock);
 }
 
 void mt_set_target(int target) {
   mt_ilock_lock(&mt_rt.sleep.ilock);
-  if (mt_load_relaxed(&mt_rt.stopping)) target = MT_VPS_MAX; /* VP 0 must get up */
+  if (mt_load_relaxed(&mt_rt.stopping)) target = MT_VPS_MAX; /* VP 0 must wake up */
   mt_store_relaxed(&mt_rt.idle.target, target);
   bool more = mt_rt.idle.awake < target;
   bool fewer = mt_rt.idle.awake > target;
@@ -249,17 +266,42 @@ void mt_share_follow(void) { mt_set_target(mt_share_target()); }
 
 /* ---- blocking in the kernel */
 
+static bool has_spare(void) {
+  int unblocked = (int)mt_load_relaxed(&mt_rt.vp_count) - mt_rt.sleep.blocked;
+  return unblocked >= mt_load_relaxed(&mt_rt.idle.target);
+}
+
 bool mt_block(struct mt_vp *vp) {
   mt_ilock_lock(&mt_rt.sleep.ilock);
-  mt_store_relaxed(&mt_rt.idle.awake, mt_rt.idle.awake - 1);
-  mt_store_seq_cst(&vp->sleep.status, MT_VP_BLOCKED); /* ID-15 seq_cst: pairs ID-5 */
-  mt_store_relaxed(&mt_rt.sleep.blocked, mt_rt.sleep.blocked + 1);
-  int unblocked = (int)mt_load_relaxed(&mt_rt.vp_count) - mt_rt.sleep.blocked;
-  bool spare = unblocked >= mt_load_relaxed(&mt_rt.idle.target);
+  release(vp);
+  count_blocked(vp, MT_VP_BLOCKED);
+  bool spare = has_spare();
   mt_share_report();
   mt_ilock_unlock(&mt_rt.sleep.ilock);
   mt_share_ring_if_due();
   return spare;
+}
+
+bool mt_catch(struct mt_vp *vp, uint32_t tick, bool *spare) {
+  mt_ilock_lock(&mt_rt.sleep.ilock);
+  bool caught = mt_load_relaxed(&vp->sleep.status) == MT_VP_AWAKE &&
+                mt_load_relaxed(&vp->points.tick) == tick;
+  if (caught) {
+    count_blocked(vp, MT_VP_CAUGHT);
+    mt_share_report();
+  }
+  *spare = has_spare();
+  mt_ilock_unlock(&mt_rt.sleep.ilock);
+  mt_share_ring_if_due();
+  return caught;
+}
+
+void mt_release(struct mt_vp *vp) {
+  if (mt_likely(mt_load_relaxed(&vp->sleep.status) != MT_VP_CAUGHT)) return;
+  mt_ilock_lock(&mt_rt.sleep.ilock);
+  release(vp);
+  mt_ilock_unlock(&mt_rt.sleep.ilock);
+  mt_share_ring_if_due();
 }
 
 void mt_unblock(struct mt_vp *vp) {

@@ -33,6 +33,18 @@ struct mt_sleep_state {
   uint32_t checked_at;        /* [ilock] wake_count at the last deadlock check */
 };
 
+/** VPs whose threads are handed over (sched/silence.h, sched/handover.h). */
+struct mt_handover_state {
+  uint64_t look_at;      /* [atomic] when the next VP that reads the clock looks at the others */
+  struct os_alarm alarm; /* of the monitor */
+  pthread_t monitor;     /* [const while it runs] */
+  bool runs;             /* [atomic] there is a monitor */
+  bool ends;             /* [atomic] the monitor has to end */
+  bool rests;            /* [lock: mt_rt.sleep.ilock] the alarm is not set: no VP is awake */
+  uint64_t count;        /* [monitor] hand-overs so far */
+  uint64_t wakeups;      /* [monitor] times the monitor woke */
+};
+
 /** Threads that do not run on VPs (life/outside.c). */
 struct mt_outside_state {
   uint64_t created;      /* [atomic] threads created by bound and foreign threads */
@@ -63,10 +75,12 @@ struct mt_runtime {
   struct mltp_thread *finalizer; /* [atomic] main, which waits for all others; life/runtime.c */
   int stack_class;               /* [const] log2 of the default stack size */
   mt_ilock spawn_ilock;          /* held while a VP is made; rank above sleep.ilock */
+  uint32_t timers_firing;        /* [atomic] VPs that fire timers now; timer/timer.c */
 
   alignas(MT_CACHE_LINE) struct mt_idle_state idle;
   alignas(MT_CACHE_LINE) struct mt_sleep_state sleep;
   alignas(MT_CACHE_LINE) struct mt_outside_state outside;
+  alignas(MT_CACHE_LINE) struct mt_handover_state handover;
 };
 
 extern struct mt_runtime mt_rt;

@@ -15,6 +15,12 @@ static inline uint32_t mt_vp_count(void) {
   return mt_load_acquire(&mt_rt.vp_count); /* VP-2 acquire: the entries; pairs VP-1 */
 }
 
+/** @return true while the VP counts as blocked in the kernel. A hint. */
+static inline bool mt_is_blocked(const struct mt_vp *vp) {
+  uint32_t status = mt_load_relaxed(&vp->sleep.status);
+  return status == MT_VP_BLOCKED || status == MT_VP_CAUGHT;
+}
+
 /** @return true when the predicate holds for any VP other than self. */
 static inline bool mt_vps_any(bool (*predicate)(const struct mt_vp *), const struct mt_vp *self) {
   uint32_t count = mt_vp_count();
@@ -28,12 +34,12 @@ static inline bool mt_over_target(void) {
   return mt_load_relaxed(&mt_rt.idle.awake) > mt_load_relaxed(&mt_rt.idle.target);
 }
 
-/** @return true when one VP more may be woken, or get up, to run what is ready. Beyond
- * the CPUs only the watchdog gets up: a VP whose kernel thread waits for a CPU seems to
- * leave its threads waiting, and who came to help would take the CPU from it. */
+/** @return true when one more VP may wake up to run ready threads. Beyond the CPUs only the
+ * watchdog wakes up. A VP whose kernel thread waits for a CPU seems to leave its threads
+ * waiting, and a VP that came to help would take the CPU from it. */
 static inline bool mt_may_wake_one(void) {
   int awake = mt_load_relaxed(&mt_rt.idle.awake);
-  bool cpu_left = awake < mt_rt.cpus || mt_load_relaxed(&mt_rt.stopping); /* VP 0 must get up */
+  bool cpu_left = awake < mt_rt.cpus || mt_load_relaxed(&mt_rt.stopping); /* VP 0 must wake up */
   return cpu_left && awake < mt_load_relaxed(&mt_rt.idle.target);
 }
 

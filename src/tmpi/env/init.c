@@ -11,16 +11,21 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
+#include "core/internal/locks.h"
 #include "tmpi/attr/attribute.h"
 #include "tmpi/coll/coll.h"
 #include "tmpi/env/init.h"
 #include "tmpi/env/job.h"
+#include "tmpi/env/launch.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/rank/rank.h"
 #include "tmpi/rank/user_code.h"
+#include "tmpi/rank/worker.h"
 
 /* A program that tmpirun did not start is a job of one rank. */
 static struct tm_rank *start_alone(const char *call) {
+  const char *refusal = tm_launch_refusal();
+  if (refusal != NULL) tm_end_job(NULL, call, MPI_ERR_OTHER, refusal);
   if (mltp_init(1) != 0 || tm_job_start(1) != 0 || tm_rank_enter(0) != 0)
     tm_fail(NULL, call, MPI_ERR_OTHER, "no memory, or a bad MLTP_ variable (see above)");
   tm_job.alone = true;
@@ -41,6 +46,9 @@ static int init(const char *call, int required, int *provided) {
                        : required > MPI_THREAD_MULTIPLE ? MPI_THREAD_MULTIPLE
                                                         : required;
   mt_store_relaxed(&rank->thread, mltp_self());
+  mti_lock(&rank->box.ilock);
+  rank->box.bounded = rank->thread_level < MPI_THREAD_MULTIPLE;
+  mti_unlock(&rank->box.ilock);
   if (provided != NULL) *provided = rank->thread_level;
   mt_store_relaxed(&rank->stage, TM_INITIALIZED);
   tm_job_count_init();
@@ -77,12 +85,12 @@ int PMPI_Finalized(int *flag) {
 int PMPI_Finalize(void) {
   struct tm_rank *rank = tm_enter("MPI_Finalize");
   tm_job_count_finalize();
-  tm_attributes_delete(&rank->self->attributes, MPI_COMM_SELF, MPI_DATATYPE_NULL);
-  tm_attributes_delete(&rank->world->attributes, MPI_COMM_WORLD, MPI_DATATYPE_NULL);
+  tm_attributes_delete(&rank->self->attributes, MPI_COMM_SELF);
+  tm_attributes_delete(&rank->world->attributes, MPI_COMM_WORLD);
   tm_barrier(rank->world, "MPI_Finalize");
-  if (mt_load_relaxed(&rank->user_tasks) != 0)
-    tm_user_code_give(rank); /* nobody will wait for them */
+  if (tm_user_code_is_shared(rank)) tm_user_code_give(rank); /* nobody will wait for them */
   mt_store_relaxed(&rank->stage, TM_FINALIZED);
+  tm_worker_end(rank);
   return MPI_SUCCESS;
 }
 

@@ -61,8 +61,8 @@ struct wanted {
   int count, wanted;
 };
 
-/* @return whether so many of the requests, or all there are, are complete: no internal lock is
- * needed to see that. */
+/* @return whether the wanted number of the requests, or all of them, are complete. Needs no
+ * internal lock. */
 static bool enough_done(const void *what) {
   const struct wanted *w = what;
   int done = 0, missing = 0;
@@ -93,6 +93,11 @@ void tm_requests_wait(struct tm_request *const *requests, int count, int wanted,
   const struct tm_request *first = NULL;
   mti_preempt(call);
   mti_lock(&box->ilock);
+  while (tm_has_deferred(rank)) {
+    mti_unlock(&box->ilock);
+    tm_deferred_release(rank);
+    mti_lock(&box->ilock);
+  }
   int missing = 0;
   for (int i = 0; i < count; i++) {
     if (requests[i] == NULL) continue;

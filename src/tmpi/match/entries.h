@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file entries.h
- * What is in a mailbox; mailbox.h has the protocol. The caller of what takes a mailbox holds its
- * internal lock.
+ * The contents of a mailbox; mailbox.h has the protocol. The caller of a function that takes a
+ * mailbox holds its internal lock.
  *
- * Relaxed: mail, which who spins reads as a hint.
+ * Relaxed: mail, which a spinner reads as a hint.
  */
 #ifndef TM_MATCH_ENTRIES_H
 #define TM_MATCH_ENTRIES_H
@@ -16,6 +16,7 @@
 #include "tmpi/error/errors.h"
 #include "tmpi/layout/type.h"
 #include "tmpi/mailbox/mailbox.h"
+#include "tmpi/match/deferred.h"
 #include "tmpi/match/hook.h"
 
 /** @return NULL for NULL. */
@@ -58,6 +59,8 @@ static inline void tm_count_mail(struct tm_mailbox *box, int change) {
 
 static inline void tm_take_out(struct tm_mailbox *box, struct tm_message *m) {
   tm_count_mail(box, -1);
+  box->held -= m->held;
+  if (mt_unlikely(m->deferred)) tm_deferred_remove(box, m);
   tm_queue_remove(&box->arrived, &m->entry);
 }
 
@@ -70,7 +73,7 @@ static inline struct tm_message *tm_take_message(struct tm_mailbox *box,
 
 /* ---- short messages. What tm_match_hook wants to know there is no room for. */
 
-/** @return whether a message may go into the fast box, and nobody has to be told. */
+/** @return whether a message may go into the inline slot without waking a thread. */
 static inline bool tm_inline_slot_takes(const struct tm_mailbox *box,
                                         const struct tm_request *send) {
   return box->mail == 0 && tm_request_bytes(send) <= TM_INLINE_SLOT_BYTES && box->probers == NULL &&
@@ -120,19 +123,24 @@ static inline bool tm_cell_keep(struct tm_mailbox *box, struct tm_message *m) {
 
 /* ---- messages that are allocated */
 
-/** @return a message without data yet, with room for so many. */
+_Noreturn static inline void tm_message_panic(size_t bytes) {
+  tm_panic("no memory for a message of %zu bytes (fewer or smaller unreceived messages)", bytes);
+}
+
+/** @return a message without data yet, with room for `bytes`. */
 static inline struct tm_message *tm_message_new(const struct tm_envelope *envelope, size_t bytes,
                                                 size_t room) {
   struct tm_message *m = malloc(sizeof *m + room);
-  if (m == NULL)
-    tm_panic("no memory for a message of %zu bytes (fewer or smaller unreceived messages)", bytes);
+  if (m == NULL) tm_message_panic(bytes);
   *m = (struct tm_message){.envelope = *envelope, .bytes = bytes, .is_cell = room == TM_CELL_BYTES};
   return m;
 }
 
 /** NULL: none. */
 static inline void tm_message_discard(struct tm_message *m) {
-  if (m != NULL && m->type != NULL) tm_type_release(m->type);
+  if (m == NULL) return;
+  if (m->type != NULL) tm_type_release(m->type);
+  free(m->copy);
   free(m);
 }
 

@@ -33,7 +33,8 @@ static void await_arrival(struct tm_mailbox *box, const struct tm_request *probe
   mti_lock(&box->ilock);
 }
 
-/* What is in the fast box, for one who receives it later. The internal lock is held. */
+/* Moves the contents of the inline slot into a message, for a later receiver. The internal lock is
+ * held. */
 static struct tm_message *keep_fast(struct tm_mailbox *box) {
   size_t bytes = box->inline_slot.full - 1;
   struct tm_message *m = tm_message_new(&box->inline_slot.envelope, bytes, TM_CELL_BYTES);
@@ -51,8 +52,15 @@ bool tm_mailbox_probe(const struct tm_request *probe, bool take, bool wait, cons
   bool fast;
   while (!(fast = tm_inline_slot_has(box, &probe->envelope)) &&
          (m = tm_message_of(tm_queue_find_message(&box->arrived, &probe->envelope))) == NULL &&
-         wait)
+         wait) {
+    if (tm_has_deferred(probe->owner)) {
+      mti_unlock(&box->ilock);
+      tm_deferred_release(probe->owner);
+      mti_lock(&box->ilock);
+      continue;
+    }
     await_arrival(box, probe, call);
+  }
   if (fast || m != NULL) {
     *found = fast ? box->inline_slot.envelope : m->envelope;
     *bytes = fast ? box->inline_slot.full - 1 : m->bytes;

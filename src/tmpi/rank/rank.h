@@ -25,7 +25,7 @@ enum tm_rank_stage { TM_BEFORE_INIT, TM_INITIALIZED, TM_FINALIZED };
 enum tm_wait {
   TM_WAIT_CONSCIOUS, /**< spins while its partner runs on another processor, as mltp_await() does,
                         or for 20 us where ranks have a VP each */
-  TM_WAIT_SPIN,      /**< spins for a fixed time, whoever runs */
+  TM_WAIT_SPIN,      /**< spins for a fixed time in every case */
   TM_WAIT_PARK
 };
 
@@ -51,12 +51,27 @@ struct tm_token {
   struct tm_token_waiter *waiters; /* [ilock] the first */
 };
 
+struct tm_task;
+
+/** The thread that performs a rank's nonblocking collectives: coll/gang.h. All zero: none. */
+struct tm_worker {
+  uint32_t ilock;
+  bool exists;                  /* [ilock] or is being created */
+  unsigned outstanding;         /* [ilock] tasks started and not completed */
+  struct mltp_thread *parked;   /* [ilock] it waits for a task; NULL: it does not */
+  struct tm_task *first, *last; /* [ilock] tasks handed over */
+};
+
+/** In `attention`: messages wait at their senders for room in the mailbox. */
+#define TM_DEFERRED ((uint32_t)1 << 31)
+
 /** The first line is what each call touches: ranks by the thousand are in no first-level cache. */
 struct tm_rank {
   alignas(TM_LINE) int number; /* [const] in MPI_COMM_WORLD */
   uint32_t stage;        /* [atomic] enum tm_rank_stage; relaxed: others read it for reports */
-  uint32_t sessions;     /* [atomic] so many have begun and not ended; relaxed */
-  uint32_t user_tasks;   /* [atomic] tasks that call functions of the program: user_code.h */
+  uint32_t sessions;     /* [atomic] sessions that have begun and not ended; relaxed */
+  uint32_t attention;    /* [atomic] what the rank sees to when it parks: tasks that call functions
+                            of the program (user_code.h), and TM_DEFERRED (match/deferred.h) */
   const void *thread;    /* [atomic] that called MPI_Init(); relaxed: a hint to others */
   struct tm_comm *world; /* [rank] */
   uint64_t parks;        /* [rank] times it has waited without a processor */
@@ -67,6 +82,7 @@ struct tm_rank {
   struct tm_mailbox box;
   uint32_t ended; /* [atomic] its program has ended; relaxed, as stage */
   struct tm_token token;
+  struct tm_worker worker;
   struct tm_comm *self;  /* [rank] */
   struct tm_comm *comms; /* [lock:comms_ilock] all it has, for reports and checks */
   uint32_t comms_ilock;

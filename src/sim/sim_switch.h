@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * @file sim_turn.h
- * Waits without the switch: for what specc makes of models, and for the calls of mltp/sim.h.
+ * @file sim_switch.h
+ * Waits without the switch: for the code that specc makes of models, and for the calls of
+ * mltp/sim.h.
  *
- * Whoever calls one of these does mt_arch_switch(turn.from, turn.to) at once, unless turn.to is
- * NULL: then it has waited already. So a thread goes on where the switch stands in its own code:
- * the processor predicts the jump there by its history, but not the returns through frames of ours.
+ * The caller of one of these does mt_arch_switch(pair.from, pair.to) at once, unless pair.to is
+ * NULL: then it has waited already. So a thread continues where the switch stands in its own code.
+ * The processor predicts the jump there by its history, but not the returns through frames of ours.
  */
-#ifndef SM_TURN_H
-#define SM_TURN_H
+#ifndef SM_SWITCH_H
+#define SM_SWITCH_H
 
 #include <mltp/sim.h>
 
