@@ -63,6 +63,7 @@ struct bench_options {
   int runs;               /* 0: the experiment's default */
   int timeout;            /* seconds one run may take */
   bool quick;
+  bool probe;    /* switch: the variants of TMPI-2's probe instead */
   bool progress; /* say on stderr what runs */
   struct bench_problem problem;
 };

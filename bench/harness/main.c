@@ -33,6 +33,7 @@ enum {
   OPT_SCHEDULE,
   OPT_TIMEOUT,
   OPT_LOAD,
+  OPT_PROBE,
 };
 
 static const struct argp_option argp_options[] = {
@@ -55,6 +56,8 @@ static const struct argp_option argp_options[] = {
     {"work", OPT_WORK, "US", 0, "lifecycle: microseconds a thread computes on average", 3},
     {"slices", OPT_SLICES, "N", 0, "pi: rectangles", 3},
     {"schedule", OPT_SCHEDULE, "KIND", 0, "matmul: dynamic (the default) or fixed", 3},
+    {"probe", OPT_PROBE, NULL, 0,
+     "switch: what the probe of a VP's grant costs before a switch, and between two of stacks", 3},
     {"quick", OPT_QUICK, NULL, 0, "Small problem and few runs, to see that it works", 4},
     {"json", OPT_JSON, "FILE", 0, "Write the results to FILE as JSON", 4},
     {"progress", OPT_PROGRESS, NULL, 0, "Show progress although stderr is no terminal", 4},
@@ -169,6 +172,7 @@ static void check_problem(struct argp_state *state, const struct command *comman
                         : asked->tolerance > 0 && has->tolerance <= 0 ? "tolerance"
                         : asked->schedule != 0 && has->schedule == 0  ? "schedule"
                                                                       : NULL;
+  if (command->options.probe && strcmp(command->experiment->name, "switch") != 0) useless = "probe";
   if (useless != NULL) argp_error(state, "--%s: %s has none", useless, command->experiment->name);
 }
 
@@ -202,6 +206,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state) {
       o->problem.schedule = strcmp(arg, "fixed") == 0 ? BENCH_FIXED : BENCH_DYNAMIC;
       break;
     case OPT_LOAD: command->load = (int)parse_number(state, "load", arg, BENCH_LOAD_MAX); break;
+    case OPT_PROBE: o->probe = true; break;
     case OPT_QUICK: o->quick = true; break;
     case OPT_JSON: command->json = arg; break;
     case OPT_PROGRESS: o->progress = true; break;

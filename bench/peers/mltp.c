@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* This library, by its public interface; the raw switch by the header the library uses. */
 #include <mltp/mltp.h>
+#include <stdlib.h>
 
 #include "arch/arch.h"
 #include "peer.h"
@@ -92,9 +93,25 @@ static bool row_switch(struct peer_run *run) {
   return bounces == run->ops / 2;
 }
 
+/* ------------------------------------------- a switch that probes between two */
+
+/* The runtime reads the option when it starts, so it starts again the first time. */
+static bool row_yield_late(struct peer_run *run) {
+  static bool late;
+  if (!late) {
+    int vps = mltp_vps();
+    stop();
+    peer_check(setenv("MLTP_PROBE", "late", 1) == 0, "setenv");
+    start(vps);
+    late = true;
+  }
+  return row_yield(run);
+}
+
 static const struct peer_row rows[] = {
     {"switch", row_switch, 1000, 0, 0},
     {"yield", row_yield, 1000, 0, 2},
+    {"yield-late", row_yield_late, 1000, 0, 2},
     {"create", row_create, 256, 0, 0},
     {"fork-join", row_fork_join, 100, 0, 0},
     {"fib", row_fib, 1, 0, 0},

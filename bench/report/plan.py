@@ -36,6 +36,8 @@ def rows(experiment, about, seconds, quick="--quick --runs 2", full=""):
 
 STEPS = (
     rows("switch", "context switches", (110, 20), "--quick --runs 2 --threads 2,1000"),
+    Step("switch-probe", "switch", "the probe of a VP's grant", "--probe --impl mltp,pthreads",
+         "--probe --impl mltp,pthreads --quick --runs 2", (20, 4)),
     rows("forkjoin", "creating, forking and joining threads", (20, 3)),
     rows("fib", "a tree of threads", (40, 5)),
     rows("mutex", "a mutex", (50, 5), "--quick --runs 2 --threads 1,8,64"),

@@ -40,6 +40,9 @@ extern const struct micro_row micro_rows[];
 /** What experiment `switch` has besides; ends with a NULL metric. */
 extern const struct micro_row micro_switch_rows[];
 
+/** What `switch --probe` measures, in their place; ends with a NULL metric. */
+extern const struct micro_row micro_probe_rows[];
+
 /** Experiments that are a selection of rows, over the numbers of threads given to them. */
 extern const struct experiment bench_micro, bench_switch, bench_forkjoin, bench_fib, bench_mutex,
     bench_handshake, bench_roundtrip, bench_barrier, bench_memory;

@@ -76,6 +76,21 @@ const struct micro_row micro_switch_rows[] = {
      MICRO_INSTRUCTIONS, 0, NULL, true, 0},
     MICRO_END,
 };
+
+/* TMPI-2's Table 1: two threads that yield. Kernel threads yield without a probe. */
+#define EARLY "yield, probe before one switch of stacks"
+#define LATE "yield, probe between two switches of stacks"
+const struct micro_row micro_probe_rows[] = {
+    {"switch", "probe-early", EARLY, "yield", 1, 2, MICRO_CPU_NS, 0, NULL, true, 0},
+    {"switch", "probe-late", LATE, "yield-late", 1, 2, MICRO_CPU_NS, 0, NULL, true, 0},
+    {"switch", "probe-early", EARLY, "yield", 1, 1000, MICRO_CPU_NS, 0, NULL, true, 0},
+    {"switch", "probe-late", LATE, "yield-late", 1, 1000, MICRO_CPU_NS, 0, NULL, true, 0},
+    {"switch", "instructions-late", "instructions of a " LATE, "yield-late", 1, 2,
+     MICRO_INSTRUCTIONS, 0, NULL, true, 0},
+    {"switch", "instructions-early", "instructions of a " EARLY, "yield", 1, 2, MICRO_INSTRUCTIONS,
+     0, NULL, true, 0},
+    MICRO_END,
+};
 /* clang-format on */
 
 const struct micro_peer micro_peers[] = {

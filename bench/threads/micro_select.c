@@ -44,9 +44,13 @@ struct micro_row *micro_select(const struct experiment *experiment,
   const struct bench_list *threads =
       options->threads.count > 0 ? &options->threads : &experiment->threads;
   const bool all = experiment == &bench_micro;
-  const size_t most = count_rows(micro_rows) + count_rows(micro_switch_rows);
+  const size_t most =
+      count_rows(micro_rows) + count_rows(micro_switch_rows) + count_rows(micro_probe_rows);
   struct micro_row *made = malloc(most * BENCH_LIST_MAX * sizeof *made);
   *count = 0;
+  for (const struct micro_row *row = micro_probe_rows; made != NULL && row->metric != NULL; row++)
+    if (options->probe) made[(*count)++] = *row;
+  if (options->probe) return made;
   for (const struct micro_row *row = micro_rows; made != NULL && row->metric != NULL; row++) {
     if (!all && strcmp(row->experiment, experiment->name) != 0) continue;
     if (options->vps.count > 0 && !in_list(&options->vps, row->vps)) continue;

@@ -103,7 +103,7 @@ typedef struct mltp_case {
   struct mltp_case *next_;
   struct mltp_case *prev_;
   struct mltp_case *locks_;
-  void *place_;
+  void *record_;
 } mltp_case_t;
 
 /** Initialiser of a case that sends what element points to. */

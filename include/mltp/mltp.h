@@ -14,9 +14,9 @@
  *    where it would have to. The suffix _timed marks a call that gives up at a deadline with
  *    ETIMEDOUT.
  *  - Deadlines are absolute, in nanoseconds of CLOCK_MONOTONIC (mltp_now()). MLTP_NEVER waits
- *    for ever.
+ *    forever.
  *  - "Context: any" means that unbound, bound and foreign threads may call the function. Signal
- *    handlers may call only those that mltp-signals(7) lists.
+ *    handlers may call only the functions that mltp-signals(7) lists.
  *  - "Blocks: thread" means that only the calling thread waits; its VP runs other threads
  *    meanwhile. "Blocks: no" means that the function never waits.
  *  - A misuse (to unlock another thread's lock, to join twice, ...) prints a message that names

@@ -21,7 +21,7 @@
 
 MLTP_BEGIN_DECLS
 
-/** A readers-writer lock. It is not recursive: a reader that locks it again may wait for ever, if a
+/** A readers-writer lock. It is not recursive: a reader that locks it again may wait forever, if a
  * writer queued in between; a reader that locks it for writing waits for itself. */
 typedef struct mltp_rwlock {
   uint64_t word_;

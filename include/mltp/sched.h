@@ -31,7 +31,7 @@ MLTP_API int mltp_init(int vps);
  * joinable ones that were not joined. It moves the caller back to the kernel thread that called
  * mltp_init(), ends the other VPs, and frees stacks and descriptors. The caller is an ordinary
  * pthread afterwards, and may call mltp_init() again. If the other threads wait for each other
- * for ever, the library lists them and exits with status 86 (MLTP_DEADLOCK).
+ * forever, the library lists them and exits with status 86 (MLTP_DEADLOCK).
  * @return 0; EPERM: the caller is not the main thread; EINVAL: there is no runtime.
  * Blocks: thread. Context: the main thread.
  */

@@ -5,7 +5,7 @@
  *
  * Simulated threads run one after the other, first in, first out, each until it waits. When no
  * thread is ready, a *delta* ends: the scheduler delivers all events that were notified in it, and
- * drops those that no thread waits for. If that wakes no thread, simulated time advances to the
+ * drops the ones that no thread waits for. If that wakes no thread, simulated time advances to the
  * earliest end of a mltp_sim_waitfor(). So within a delta the order of notifier and waiter does not
  * matter, and the same model runs in the same order every time, on every backend.
  *

@@ -12,7 +12,7 @@
  * Nothing here depends on libmltp's runtime.
  *
  * What is different from QuickThreads: which words of a stack hold what (QT_SPUT and the
- * QT_..._INDEX are not there); errors are told before the program is aborted.
+ * QT_..._INDEX are not there); errors print a message before the program is aborted.
  */
 #ifndef MLTP_QT_H
 #define MLTP_QT_H
@@ -79,7 +79,7 @@ typedef void *(qt_helper_t)(qt_t *old, void *a0, void *a1);
                  (qt_vuserf_t *)(vuserf), (qt_cleanup_t *)(cleanup)))
 
 /** Suspends the caller, resumes newthread, and calls helper there. Evaluates to what the helper
- * returned of whoever resumed the caller. */
+ * returned that the resumer of the caller gave. */
 #define QT_BLOCK(helper, a0, a1, newthread)                                                        \
   (mltp_qt_block((qt_helper_t *)(helper), (a0), (a1), (newthread)))
 

@@ -46,7 +46,7 @@ typedef struct MPI_Status {
   int MPI_SOURCE;
   int MPI_TAG;
   int MPI_ERROR;
-  int MPI_internal[5]; /**< the library's: MPI_Get_count() and its kin read it */
+  int MPI_internal[5]; /**< the library's: MPI_Get_count() and its variants read it */
 } MPI_Status;
 
 /* ---- error classes */
@@ -346,6 +346,18 @@ typedef MPI_Comm_delete_attr_function MPI_Delete_function;
 typedef int(MPI_Grequest_query_function)(void *extra, MPI_Status *status);
 typedef int(MPI_Grequest_free_function)(void *extra);
 typedef int(MPI_Grequest_cancel_function)(void *extra, int complete);
+typedef void(MPI_Win_errhandler_function)(MPI_Win *win, int *code, ...);
+typedef MPI_Win_errhandler_function MPI_Win_errhandler_fn;
+typedef int(MPI_Win_copy_attr_function)(MPI_Win old, int keyval, void *extra, void *value,
+                                        void *copy, int *flag);
+typedef int(MPI_Win_delete_attr_function)(MPI_Win win, int keyval, void *value, void *extra);
+typedef void(MPI_File_errhandler_function)(MPI_File *file, int *code, ...);
+typedef MPI_File_errhandler_function MPI_File_errhandler_fn;
+typedef int(MPI_Datarep_extent_function)(MPI_Datatype type, MPI_Aint *extent, void *extra);
+typedef int(MPI_Datarep_conversion_function)(void *memory, MPI_Datatype type, int count, void *file,
+                                             MPI_Offset position, void *extra);
+typedef int(MPI_Datarep_conversion_function_c)(void *memory, MPI_Datatype type, MPI_Count count,
+                                               void *file, MPI_Offset position, void *extra);
 
 #define MPI_COMM_NULL_COPY_FN ((MPI_Comm_copy_attr_function *)0)
 #define MPI_COMM_DUP_FN ((MPI_Comm_copy_attr_function *)1)
@@ -353,6 +365,11 @@ typedef int(MPI_Grequest_cancel_function)(void *extra, int complete);
 #define MPI_TYPE_NULL_COPY_FN ((MPI_Type_copy_attr_function *)0)
 #define MPI_TYPE_DUP_FN ((MPI_Type_copy_attr_function *)1)
 #define MPI_TYPE_NULL_DELETE_FN ((MPI_Type_delete_attr_function *)0)
+#define MPI_WIN_NULL_COPY_FN ((MPI_Win_copy_attr_function *)0)
+#define MPI_WIN_DUP_FN ((MPI_Win_copy_attr_function *)1)
+#define MPI_WIN_NULL_DELETE_FN ((MPI_Win_delete_attr_function *)0)
+#define MPI_CONVERSION_FN_NULL ((MPI_Datarep_conversion_function *)0)
+#define MPI_CONVERSION_FN_NULL_C ((MPI_Datarep_conversion_function_c *)0)
 #define MPI_NULL_COPY_FN ((MPI_Copy_function *)0)
 #define MPI_DUP_FN ((MPI_Copy_function *)1)
 #define MPI_NULL_DELETE_FN ((MPI_Delete_function *)0)

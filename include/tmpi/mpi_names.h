@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file mpi_names.h
- * The rest of the names of the MPI 5.0 standard ABI: of windows, files and the tool interface,
- * whose functions tmpi does not have. Programs that only name them compile; one that calls such a
- * function does not link.
+ * The rest of the names of the MPI 5.0 standard ABI: of windows, files and the tool interface.
+ * tmpi does not have the functions of files and tools. Programs that only name them compile; one
+ * that calls such a function does not link.
  */
 #ifndef TMPI_NAMES_H
 #define TMPI_NAMES_H
@@ -38,16 +38,6 @@ enum {
   MPI_WIN_MODEL = 605
 };
 
-typedef void(MPI_Win_errhandler_function)(MPI_Win *win, int *code, ...);
-typedef MPI_Win_errhandler_function MPI_Win_errhandler_fn;
-typedef int(MPI_Win_copy_attr_function)(MPI_Win old, int keyval, void *extra, void *value,
-                                        void *copy, int *flag);
-typedef int(MPI_Win_delete_attr_function)(MPI_Win win, int keyval, void *value, void *extra);
-
-#define MPI_WIN_NULL_COPY_FN ((MPI_Win_copy_attr_function *)0)
-#define MPI_WIN_DUP_FN ((MPI_Win_copy_attr_function *)1)
-#define MPI_WIN_NULL_DELETE_FN ((MPI_Win_delete_attr_function *)0)
-
 /* ---- files */
 enum {
   MPI_MODE_APPEND = 1,
@@ -64,17 +54,6 @@ enum {
 enum { MPI_SEEK_CUR = 401, MPI_SEEK_END = 402, MPI_SEEK_SET = 403 };
 
 #define MPI_DISPLACEMENT_CURRENT ((MPI_Offset) - 1)
-
-typedef void(MPI_File_errhandler_function)(MPI_File *file, int *code, ...);
-typedef MPI_File_errhandler_function MPI_File_errhandler_fn;
-typedef int(MPI_Datarep_extent_function)(MPI_Datatype type, MPI_Aint *extent, void *extra);
-typedef int(MPI_Datarep_conversion_function)(void *memory, MPI_Datatype type, int count, void *file,
-                                             MPI_Offset position, void *extra);
-typedef int(MPI_Datarep_conversion_function_c)(void *memory, MPI_Datatype type, MPI_Count count,
-                                               void *file, MPI_Offset position, void *extra);
-
-#define MPI_CONVERSION_FN_NULL ((MPI_Datarep_conversion_function *)0)
-#define MPI_CONVERSION_FN_NULL_C ((MPI_Datarep_conversion_function_c *)0)
 
 /* ---- tools */
 typedef struct MPI_ABI_T_enum *MPI_T_enum;

@@ -38,10 +38,10 @@ extern void *mt_arch_call_on(void *top, void *(*func)(void *), void *arg,
 extern void mt_arch_call_leave(void *top, void *result) __attribute__((noreturn));
 
 /** Saves the running context on its stack, its stack pointer in *from, and resumes the one whose
- * stack pointer is to. A call like any other, for who has nothing left to do behind it: called
- * last in a function, and so jumped to, it goes back straight into that function's caller. On
- * x86-64 by a jump, too: mt_arch_switch() would leave a return to be mispredicted, and so cost
- * more (src/systemc: 12 ns of 64). Only in what links leap.S. */
+ * stack pointer is to. Use it only as a tail call: called last in a function, and so jumped to, it
+ * returns straight to that function's caller. On x86-64 it returns by a jump, since
+ * mt_arch_switch() would leave a return that the processor mispredicts (docs/design/032). Only in
+ * libraries that link leap.S. */
 extern void mt_arch_leap(void **from, void *to);
 
 /** Where every fresh stack begins, by way of mt_arch_entry() or of libc. Never returns. */

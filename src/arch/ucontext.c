@@ -6,8 +6,8 @@
 
 #include "arch/arch.h"
 
-/* FP control of whoever is about to run, as the scheduler has set it: swapcontext()
- * would bring back what it was when that context was saved. These are calls, since
+/* FP control of the thread that is about to run, as the scheduler has set it. swapcontext()
+ * would restore the value from when that context was saved. The accesses are calls, since
  * a compiler would keep the variable's address across the switch. */
 static __thread struct arch_fp wanted;
 
@@ -38,7 +38,7 @@ void mt_ucontext_switch(struct arch_context *from, const struct arch_context *to
   memset(&here.uc_stack, 0, sizeof here.uc_stack); /* AddressSanitizer reads it */
   void *const *frame = __builtin_frame_address(0);
   from->sp = &here;
-  from->bp = frame[0]; /* the caller's, where it goes on */
+  from->bp = frame[0]; /* the caller's, where it continues */
   from->ip = __builtin_return_address(0);
   note_fp();
   swapcontext(&here, to->sp);

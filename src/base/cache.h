@@ -14,8 +14,8 @@
 #include "base/ilock.h"
 
 enum {
-  MT_CACHE_MAX = 512, /**< a cache keeps at most so many, unless a strategy says fewer */
-  MT_CACHE_MOVE = 128 /**< and exchanges so many at a time with its pool */
+  MT_CACHE_MAX = 512, /**< the most things in a cache, unless a strategy sets fewer */
+  MT_CACHE_MOVE = 128 /**< the number exchanged with its pool at a time */
 };
 
 struct mt_cache {
@@ -26,7 +26,7 @@ struct mt_cache {
 struct mt_pool {
   mt_ilock ilock;
   uint32_t count; /* [ilock] */
-  uint32_t least; /* [ilock] the least count since somebody set it */
+  uint32_t least; /* [ilock] the least count since it was last reset */
   void *head;     /* [ilock] */
 };
 
@@ -41,13 +41,13 @@ static inline void *mt_free_list_pop(void **head) {
   return item;
 }
 
-/** Puts it into a pool. Its guard is held. */
+/** Puts it into a pool. Its internal lock is held. */
 static inline void mt_pool_push(struct mt_pool *pool, void *item) {
   mt_free_list_push(&pool->head, item);
   pool->count++;
 }
 
-/** @return a thing of a pool, or NULL: empty. Its guard is held. */
+/** @return a thing of a pool, or NULL: empty. Its internal lock is held. */
 static inline void *mt_pool_pop(struct mt_pool *pool) {
   void *item = mt_free_list_pop(&pool->head);
   if (item == NULL) return NULL;
@@ -62,7 +62,7 @@ static inline void *mt_cache_take(struct mt_cache *cache) {
   return item;
 }
 
-/** Moves a batch from the pool. The pool's guard is held. */
+/** Moves a batch from the pool. The pool's internal lock is held. */
 void mt_cache_refill(struct mt_cache *cache, struct mt_pool *pool);
 
 /** Moves a batch to the pool. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file fence.h
- * An asymmetric fence: nearly free where it runs often, dear where it runs
- * seldom. Two sides that each store, fence and load the other's word see at
+ * An asymmetric fence: nearly free on the side that runs often, costly on the side that
+ * runs seldom. Two sides that each store, fence and load the other's word see at
  * least one of the two stores when one side uses mt_fence_light() and the other
- * mt_fence_heavy(): membarrier(2) makes every processor that runs this process
- * execute a full barrier. Where the kernel has no membarrier, both are full.
+ * mt_fence_heavy(). membarrier(2) makes every processor that runs this process
+ * execute a full barrier. Where the kernel has no membarrier, both are full fences.
  */
 #ifndef MT_BASE_FENCE_H
 #define MT_BASE_FENCE_H

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * @file spin.h
- * The lock inside the library: held for tens of nanoseconds (some of them across
- * a short system call, never across one that waits), released by whoever runs next (not always by
- * who acquired it). A waiter whose holder has lost its CPU must not burn the CPU the holder needs:
- * it yields soon, and naps when yielding does not help.
+ * @file ilock.h
+ * The internal lock. It is held for tens of nanoseconds, by some holders across a short system
+ * call, but never across one that waits. Another thread than the one that acquired it may release
+ * it. A waiter whose holder has lost its CPU must not burn the CPU the holder needs, so it yields
+ * soon, and naps when yielding does not help.
  *
- * Relaxed: a look before the swap; the swap acquires. A process of one kernel thread.
+ * Relaxed: the load before the swap, because the swap acquires; a process of one kernel thread.
  */
 #ifndef MT_BASE_ILOCK_H
 #define MT_BASE_ILOCK_H
@@ -17,7 +17,7 @@
 
 typedef uint32_t mt_ilock; /* [atomic] 0: free, 1: held */
 
-/* Checked builds count the guards a kernel thread holds (one taken by a thread that
+/* Checked builds count the internal locks a kernel thread holds (one taken by a thread that
  * parks is released by the next on the same VP). The counter is a pointer for the
  * sake of MT_ARCH_TLS_READ. */
 #if MLTP_CHECKED

@@ -22,7 +22,7 @@ void mt_print_replay(void);
 /** [const after init] What mt_panic() does before it aborts; may be NULL. */
 extern void (*mt_panic_hook)(void);
 
-/** An impossible state, or no way to go on: message, dump of all threads, abort. */
+/** Reports an impossible state: prints the message, dumps all threads, aborts. */
 void mt_panic(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
 /**

@@ -29,7 +29,7 @@ struct option {
 
 #define NO_NUMBER 1, 0 /* an empty range */
 
-/* A text instead of numbers and words: any but the empty one; who uses it checks it. */
+/* A text instead of numbers and words: any but the empty one; its user checks it. */
 enum { IS_TEXT = INT32_MIN };
 #define TEXT(form)                                                                                 \
   NO_NUMBER, {                                                                                     \
@@ -65,8 +65,15 @@ static const struct option table[] = {
       {"freelist", MT_SCHED_FREELIST},
       {"idleq", MT_SCHED_IDLEQ},
       {"local", MT_SCHED_LOCAL}},
-     "who manages ready threads, stacks and descriptors: our scheduler, or one of Anderson et "
+     "manager of ready threads, stacks and descriptors: our scheduler, or one of Anderson et "
      "al.'s"},
+    {"MLTP_PROBE",
+     &mt_options.probe,
+     "eager",
+     NO_NUMBER,
+     {{"eager", MT_PROBE_EAGER}, {"late", MT_PROBE_LATE}},
+     "when a VP reads its grant: before a switch, or between two switches of stacks (TMPI-2's "
+     "Figure 3)"},
     {"MLTP_OVERSUBSCRIBE",
      &mt_options.oversubscribe,
      "0",
@@ -196,7 +203,7 @@ static const struct option table[] = {
      0,
      INT64_MAX,
      {{NULL, 0}},
-     "deterministic mode: this seed chooses who runs at each scheduling point; 0: off"},
+     "deterministic mode: this seed chooses the thread at each scheduling point; 0: off"},
     {"MLTP_SCHEDULE", &mt_options.schedule, "random",
      TEXT("random or fifo or pct:DEPTH:STEPS or STEP:CHOICE,..."),
      "deterministic mode: how the seed chooses, or the choices themselves"},
@@ -213,7 +220,7 @@ static const struct option table[] = {
      0,
      INT64_MAX,
      {{NULL, 0}},
-     "deterministic mode: a run of so many scheduling points is a livelock; 0: any number"},
+     "deterministic mode: a run with more scheduling points is a livelock; 0: no limit"},
 };
 /* clang-format on */
 

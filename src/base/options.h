@@ -37,6 +37,9 @@ enum mt_spin_kind {
 /** Spin for as long as a park takes here. */
 enum { MT_AWAIT_MEASURED = -1 };
 
+/** When a VP compares its grant with what it follows (core/sched/share.h). */
+enum mt_probe { MT_PROBE_EAGER, MT_PROBE_LATE };
+
 enum mt_guard { MT_GUARD_AUTO, MT_GUARD_MADVISE, MT_GUARD_MPROTECT, MT_GUARD_CANARY };
 
 /** The knobs, as numbers. Written by mt_options_read() before the runtime's
@@ -45,6 +48,7 @@ struct mt_options {
   int64_t vps;           /**< 0: as many as CPUs */
   int64_t backend;       /**< enum mt_backend */
   int64_t sched;         /**< enum mt_sched: the strategy (alternatives/strategy/strategy.h) */
+  int64_t probe;         /**< enum mt_probe */
   int64_t oversubscribe; /**< enum mt_oversubscribe: whether active VPs may exceed CPUs */
   int64_t stack_size;    /**< bytes */
   int64_t stack_space;   /**< bytes; 0: what the address space allows */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file peek.h
- * Copies of what other threads may be changing, freeing or unmapping: for dumps, which
- * stop nobody and take no lock. A copy may be out of date, or of something else that lies
- * there by now; whoever uses it looks again whether it was what he thinks.
+ * Copies of memory that other threads may be changing, freeing or unmapping, for dumps, which
+ * stop no thread and take no lock. A copy may be out of date, or show another object that lies
+ * there by now. So its user checks again that it was the object meant.
  */
 #ifndef MT_BASE_PEEK_H
 #define MT_BASE_PEEK_H

@@ -60,7 +60,7 @@ struct dump {
   int threads;
 };
 
-/* Where an unbound thread that does not run goes on. */
+/* Prints where an unbound thread that does not run will continue. */
 static void backtrace_of(struct dump *dump, const struct mltp_thread *copy,
                          const struct mltp_thread *t) {
   struct mt_backtrace b;

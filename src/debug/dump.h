@@ -18,7 +18,7 @@ struct mt_texts {
 extern const struct mt_texts mt_kind_texts, mt_state_texts, mt_reason_texts;
 
 /** Writes all threads to fd.
- * @param most  so many backtraces at most
+ * @param most  the most backtraces to print
  * @param names of functions in backtraces; false in a signal handler, see backtrace.c
  */
 void mt_dump(int fd, int most, bool names);

@@ -36,7 +36,7 @@ static struct handled {
 
 /* ---- stack overflow */
 
-/* A fault just below the calling thread's stack, or in its guard; or the kernel found
+/* A fault just below the calling thread's stack, or in its guard page; or the kernel found
  * no room there for a signal's frame, and then it names the stack pointer only. */
 static bool is_overflow(const struct mltp_thread *t, const siginfo_t *info, const char *sp,
                         const char **low, size_t *size) {
@@ -92,8 +92,8 @@ static void on_fault(int signo, siginfo_t *info, void *context) {
 
 /* ---- deadlock */
 
-/* Whoever waits in the kernel for a lock that nobody holds has been woken, and waits for
- * a CPU only: for long, on a busy machine. */
+/* A waiter in the kernel for a lock without a holder has been woken, and waits only for a CPU.
+ * On a busy machine that takes long. */
 static void look_for_woken(const struct mltp_thread *t, void *woken) {
   struct mltp_thread copy;
   mltp_lock_t lock; /* the thread may have got it, and its memory may be gone */
@@ -114,7 +114,7 @@ static bool any_woken(void) {
 
 uint32_t mt_deadlock_bystanders;
 
-/* Kernel threads of which we know: VPs, those that wait for one of our objects, and bystanders. */
+/* Counts the kernel threads that we know: VPs, waiters for our objects, and bystanders. */
 static uint32_t known_tasks(void) {
   return mt_load_relaxed(&mt_rt.vp_count) + mt_load_relaxed(&mt_rt.outside.parked) +
          mt_deadlock_bystanders + MT_SANITIZER_TASKS;
@@ -125,7 +125,7 @@ bool (*mt_deadlock_hook)(void);
 
 static void check_deadlock(void) {
   if (mt_options.deadlock == MT_DEADLOCK_OFF) return;
-  /* asked again after the count: who resumed a known one may have ended meanwhile */
+  /* read again after the count, since the waker of a known thread may have ended meanwhile */
   uint32_t before = known_tasks(), tasks = (uint32_t)os_task_count(), after = known_tasks();
   /* a thread blocked in the kernel may come back, unless it waits for a lock of ours */
   if (mt_load_relaxed(&mt_rt.sleep.blocked) > mt_load_relaxed(&mt_rt.sleep.blocked_in_locks))
@@ -137,7 +137,7 @@ static void check_deadlock(void) {
   mt_print_replay();
   if (mt_options.deadlock == MT_DEADLOCK_REPORT) return;
   mt_message(
-      "deadlock: exiting with status %d (MLTP_DEADLOCK=report goes on waiting; "
+      "deadlock: exiting with status %d (MLTP_DEADLOCK=report continues to wait; "
       "MLTP_DEADLOCK=off does not look)",
       MLTP_EXIT_DEADLOCK);
   _exit(MLTP_EXIT_DEADLOCK);
@@ -212,7 +212,7 @@ static void print_stats(void) {
     mt_message(
         "VP %u: scheduling points %u, created %lu, ended %lu, parks %lu, thefts %lu (%lu from "
         "afar), requests served %lu, sleeps %lu, wakes %lu, strategy's locks %lu, waits for words: "
-        "spins that paid %lu, spins in vain %lu, parks %lu",
+        "spins that paid %lu, spins that did not %lu, parks %lu",
         i, mt_load_relaxed(&vp->points.tick), counter(&s->created), counter(&s->ended),
         counter(&s->parks), counter(&s->stolen), counter(&s->stolen_far), counter(&s->served),
         counter(&s->sleeps), counter(&s->wakes), counter(&s->locks), counter(&s->awaits[0]),

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file sanitizer.h
- * What AddressSanitizer, ThreadSanitizer and valgrind must be told of stacks and
- * switches. Everything here is empty when they are off; valgrind's client
- * requests cost a few instructions and are compiled in where its header exists.
+ * Calls that announce stacks and switches to AddressSanitizer, ThreadSanitizer and valgrind.
+ * All of them are empty when these tools are off. valgrind's client requests cost a few
+ * instructions and are compiled in where its header exists.
  */
 #ifndef MT_INSTRUMENT_SANITIZER_H
 #define MT_INSTRUMENT_SANITIZER_H
@@ -42,7 +42,7 @@ enum { MT_SANITIZER_TASKS = 1 };
 enum { MT_SANITIZER_TASKS = 0 };
 #endif
 
-/** Whether they must be told of each switch. */
+/** Whether each switch must be announced. */
 #if defined(MT_ASAN) || defined(MT_TSAN)
 enum { MT_SANITIZER_SWITCHES = 1 };
 #else
@@ -139,7 +139,7 @@ static inline void mt_sanitizer_end(struct mt_sanitizer *s) {
   (void)s;
 }
 
-/** A thread that ends leaves its context to whoever runs next, who ends it. */
+/** A thread that ends leaves its context to the next thread, which destroys it. */
 static inline void mt_sanitizer_dying(const struct mt_sanitizer *s, struct mt_sanitizer *dead) {
   *dead = *s;
 }

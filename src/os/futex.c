@@ -9,7 +9,7 @@
 
 #include "os/os.h"
 
-/* Nothing can stand in for a futex, and to go on would be to spin or sleep for ever. */
+/* Nothing can replace a futex, and a caller that continued would spin or sleep forever. */
 static void refused(int error) {
   os_fatal("futex", error, "allow futex(2) in the process's seccomp filter");
 }

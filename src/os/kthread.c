@@ -61,7 +61,7 @@ void os_thread_stack(char **low, size_t *size) {
   errno = saved;
 }
 
-/* The kernel's own count: who lists /proc/self/task misses some while one of them ends. */
+/* The kernel's own count. A listing of /proc/self/task misses some threads while one ends. */
 int os_task_count(void) {
   int saved = errno;
   int count = 0;

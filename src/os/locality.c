@@ -29,7 +29,7 @@ unsigned os_cache_group(unsigned cpu) {
     if (fd < 0) continue;
     ssize_t length = read(fd, text, sizeof text - 1);
     found = length > 0;
-    text[found ? length : 0] = '\0'; /* "0-1": those that share it */
+    text[found ? length : 0] = '\0'; /* "0-1": the CPUs that share it */
     first = (unsigned)strtoul(text, NULL, 10);
     close(fd);
   }

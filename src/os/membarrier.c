@@ -17,8 +17,8 @@ bool os_membarrier_register(void) {
   return ok;
 }
 
-/* Once registered, it fails only for want of a few bytes in the kernel, or because of a
- * filter installed since. The light fences count on it, so there is no going on without. */
+/* Once registered, it fails only if the kernel lacks a few bytes, or because of a filter
+ * installed since. The light fences rely on it, so the process cannot continue without it. */
 void os_membarrier(void) {
   int saved = errno;
   for (int tries = 0; syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0;) {

@@ -78,9 +78,9 @@ void os_here(unsigned *cpu, unsigned *node);
 unsigned os_cache_group(unsigned cpu);
 
 /* ---- where a kernel thread wakes up (affinity.c)
- * The kernel likes to put a thread that is woken on the CPU of the one that wakes
- * it, expecting that one to sleep soon. A VP that wakes another goes on running,
- * and the other would wait for milliseconds beside idle CPUs. */
+ * The kernel prefers to put a woken thread on the CPU of its waker, expecting the waker
+ * to sleep soon. A VP that wakes another continues to run, and the other would wait for
+ * milliseconds beside idle CPUs. */
 
 struct os_affinity {
   cpu_set_t cpus; /**< where the thread may run */

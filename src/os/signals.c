@@ -81,7 +81,7 @@ void os_signal_forward(int signo, siginfo_t *info, void *context, const struct s
     to->sa_handler(signo);
   } else if (to->sa_handler == SIG_DFL || info->si_code > 0) {
     os_signal_default(signo);             /* when the instruction faults again */
-    if (info->si_code <= 0) raise(signo); /* nothing faulted: somebody sent it */
+    if (info->si_code <= 0) raise(signo); /* nothing faulted: another process or thread sent it */
   }
 }
 

@@ -18,8 +18,8 @@ static void write_all(int fd, const char *text, size_t length) {
     ssize_t written = write(fd, text, length);
     if (written < 0 && errno == EINTR) continue;
     if (written < 0 && errno == EAGAIN && poll(&(struct pollfd){fd, POLLOUT, 0}, 1, -1) >= 0)
-      continue;               /* somebody made it non-blocking: wait for the reader */
-    if (written <= 0) return; /* nobody is left to be told */
+      continue;               /* the file is non-blocking: wait for the reader */
+    if (written <= 0) return; /* no reader is left */
     text += written;
     length -= (size_t)written;
   }

@@ -3,7 +3,7 @@
  * QuickThreads on our switch: include/quickthreads/qt.h, mltp-qt(7).
  *
  * A suspended thread is a struct suspended in the frame that suspended it, or at the top of a
- * fresh stack. Whoever resumes it leaves there what is to be called first on that stack.
+ * fresh stack. Its resumer stores there the function to be called first on that stack.
  */
 #include "quickthreads/qt.h"
 
@@ -54,7 +54,7 @@ _Static_assert(sizeof(struct fresh) + QT_STKALIGN <= QT_VSTKBASE,
                "QT_VARGS() takes more than QT_VSTKBASE");
 _Static_assert(sizeof((struct arch_vargs){0}.stack) >= QT_VARGS_MAX, "QT_VARGS_MAX is too large");
 
-/* Whom the kernel thread switches to: a thread that starts knows nothing but its stack. */
+/* The thread that the kernel thread switches to. A thread that starts knows only its stack. */
 static __thread struct suspended *arriving;
 
 static void __attribute__((noreturn)) fatal(const char *text) {
@@ -102,7 +102,7 @@ static inline void tell(struct suspended *next, qt_helper_t *helper, struct susp
 }
 
 static inline void *help(const struct suspended *self) {
-  /* whoever resumed it has set this: NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage) */
+  /* its resumer has set this: NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage) */
   return self->helper((qt_t *)self->old, self->a0, self->a1);
 }
 

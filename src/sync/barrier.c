@@ -4,21 +4,22 @@
  * again and again; ours block. The threads of each VP wait in a part of the barrier that the
  * VP has to itself, so that to arrive moves no cache line (docs/design/017).
  *
- * Who counts: of the `needed` units of an episode each part owes some; who arrives pays one of
- * its own part's. Invariant: in each episode, units not given to a part yet + the sum of what
- * parts owe = threads still to come. So whoever pays the last unit of its part, which others
- * see by `open`, knows whether it is the last to come at all, and nobody waits for a part to
- * report.
- *   owes 2 or more  pay, wait: under the part's guard alone
- *   owes 1          the part is complete: also under the barrier's guard, since the barrier may be
- *   owes nothing    a thread came from elsewhere: its unit moves here, from what is not given yet
- *                   or from another part; and stays, since the thread is likely to come again
- * The last to come takes all queues, one post for each VP.
+ * Counting: each part owes some of the `needed` units of an episode, and an arrival pays one unit
+ * of its own part. Invariant: in each episode, units not given to a part yet + the sum of the
+ * parts' debts = threads still to come. The arrival that pays the last unit of its part reduces
+ * `open`, so it knows whether it is the last of all, and no thread waits for a part to report.
+ * A part that owes:
+ * - 2 or more: pay and wait, under the part's internal lock alone.
+ * - 1: the part is complete. Take the barrier's lock as well, since the barrier may be complete.
+ * - nothing: a thread came from elsewhere. Its unit moves here from the units not given yet, or
+ *   from another part. It stays here, since the thread is likely to come again.
  *
- * Guards: the barrier's (queue_.ilock_) before a part's; two parts' only under the barrier's.
- * queue_ is otherwise what reports know the barrier by.
+ * The last arrival takes all queues, with one post for each VP.
  *
- * Relaxed: changes under a guard, and is looked at under one, or by reports.
+ * Internal locks: the barrier's (queue_.ilock_) before a part's; two parts' only under the
+ * barrier's. Apart from its lock, queue_ only identifies the barrier in reports.
+ *
+ * Relaxed: changes under a lock, and is read under one, or by reports.
  *
  * Rejected: one queue (four transfers of a line for each thread that arrives); parts that
  * report when their VP has nothing else to run (late when it has).
@@ -68,7 +69,7 @@ static part_t *part_of(mltp_barrier_t *barrier, const struct mltp_thread *self) 
   return &mt_barrier_parts(barrier)->part[self->vp != NULL ? self->vp->index % PARTS : PARTS - 1];
 }
 
-/* Waits in a part whose guard the caller holds, having paid. */
+/* Waits in a part whose internal lock the caller holds, having paid. */
 static void wait_in(part_t *part, struct mltp_thread *self, mltp_barrier_t *barrier) {
   mltp_waitq_t *q = &part->queue;
   if (q->head_ == NULL) {
@@ -83,8 +84,9 @@ static void wait_in(part_t *part, struct mltp_thread *self, mltp_barrier_t *barr
   mt_store_relaxed(&self->waitq, NULL);
 }
 
-/* A part that owes nothing gets one more unit. Under the barrier's guard and the part's own.
- * That others owe something is certain then: only under the barrier's guard does a part cease to.
+/* A part that owes nothing gets one more unit. Under the barrier's internal lock and the part's
+ * own. That others owe something is certain then: only under the barrier's internal lock does a
+ * part cease to.
  */
 static void move_unit(mltp_barrier_t *barrier, part_t *to) {
   parts_t *parts = mt_barrier_parts(barrier);
@@ -102,7 +104,7 @@ static void move_unit(mltp_barrier_t *barrier, part_t *to) {
   mt_ilock_unlock(&from->queue.ilock_);
 }
 
-/* Under the barrier's guard: begins the next episode.
+/* Under the barrier's internal lock: begins the next episode.
  * @param waiters the threads of each part, to be resumed */
 static void open_up(mltp_barrier_t *barrier, struct mt_home_chain waiters[PARTS]) {
   parts_t *parts = mt_barrier_parts(barrier);

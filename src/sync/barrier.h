@@ -23,7 +23,7 @@ struct __attribute__((may_alias)) mt_barrier_part {
 /** The storage. It aliases words that the program's initialiser wrote, all zero. [lock: the
  * barrier's queue's] */
 struct __attribute__((may_alias)) mt_barrier_parts {
-  uint32_t given; /* of the needed threads: those that are in the quota of a part */
+  uint32_t given; /* of the needed threads: the number that parts have in their quotas */
   uint32_t open;  /* parts that owe something */
   struct mt_barrier_part part[MT_BARRIER_PARTS];
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Channels: what can be done at once, under the guard; waiting is select.c's.
+ * Channels: what can be done at once, under the internal lock; waiting is select.c's.
  *
- * Relaxed: count changes under the guard; mltp_channel_length() peeks.
+ * Relaxed: count changes under the internal lock; mltp_channel_length() peeks.
  */
 #include "sync/channel.h"
 
@@ -46,15 +46,15 @@ size_t mltp_channel_length(const mltp_channel_t *channel) {
 
 size_t mltp_channel_capacity(const mltp_channel_t *channel) { return channel->capacity; }
 
-/* ---- the queues; all under the guard */
+/* ---- the queues; all under the internal lock */
 
 static struct mt_case_queue *queue_of(const mltp_case_t *c) {
   return c->op == MLTP_SEND ? &c->channel->senders : &c->channel->receivers;
 }
 
-void mt_case_enter(mltp_case_t *c, struct mt_wait_record *place) {
+void mt_case_enter(mltp_case_t *c, struct mt_wait_record *record) {
   struct mt_case_queue *q = queue_of(c);
-  c->place_ = place;
+  c->record_ = record;
   c->next_ = NULL;
   c->prev_ = q->tail;
   if (q->tail != NULL)
@@ -66,8 +66,8 @@ void mt_case_enter(mltp_case_t *c, struct mt_wait_record *place) {
 
 void mt_case_leave(mltp_case_t *c) {
   struct mt_case_queue *q = queue_of(c);
-  if (c->place_ == NULL) return; /* somebody has taken it out */
-  c->place_ = NULL;
+  if (c->record_ == NULL) return; /* a waker has taken it out */
+  c->record_ = NULL;
   if (c->prev_ != NULL)
     c->prev_->next_ = c->next_;
   else
@@ -81,11 +81,11 @@ void mt_case_leave(mltp_case_t *c) {
 /* @return the thread that waits with this case, which is the caller's to resume now;
  * NULL: something else has ended its wait. */
 static struct mltp_thread *claim(mltp_case_t *c) {
-  struct mt_wait_record *place = c->place_;
-  mt_ilock_lock(&place->queue.ilock_);
-  struct mltp_thread *t = mt_waitq_pop(&place->queue);
-  if (t != NULL) place->done = c;
-  mt_ilock_unlock(&place->queue.ilock_);
+  struct mt_wait_record *record = c->record_;
+  mt_ilock_lock(&record->queue.ilock_);
+  struct mltp_thread *t = mt_waitq_pop(&record->queue);
+  if (t != NULL) record->done = c;
+  mt_ilock_unlock(&record->queue.ilock_);
   return t;
 }
 
@@ -102,7 +102,7 @@ static mltp_case_t *take_waiter(struct mt_case_queue *q, struct mltp_thread **pe
   return NULL;
 }
 
-/* ---- what can be done at once; all under the guard */
+/* ---- what can be done at once; all under the internal lock */
 
 static void copy(const mltp_channel_t *channel, void *to, const void *from) {
   if (channel->element_size != 0) memcpy(to, from, channel->element_size);

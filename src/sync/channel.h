@@ -4,23 +4,24 @@
  * Channels and the threads that wait for them.
  *
  * A thread may wait for several channels at once, so it is not itself in a channel's
- * queue: its cases are, which lie on its stack. The thread waits in a *place*, a wait
- * queue of its own on its stack (as a sleeping one does). Whoever takes it out of its
- * place, under the place's guard, decides why it goes on: a thread that finds one of
- * its cases in a channel's queue (mt_case_try), or its deadline, which knows nothing
- * of channels. That can be done once; a case whose thread is gone is passed over.
+ * queue: its cases are, which lie on its stack. The thread waits in a *wait record*, a
+ * wait queue of its own on its stack (as a sleeping thread does). A waker takes it out of
+ * its record, under the record's internal lock, and so decides why it continues. The waker
+ * is a thread that finds one of its cases in a channel's queue (mt_case_try), or its deadline,
+ * which knows nothing of channels. Only one waker can do so; a case whose thread has left is
+ * skipped.
  *
  * Protocol (explored by tests/models/select.pml):
  *   waiter   locks all its channels, in the order of their addresses; tries its
- *            cases; puts all of them into the queues; locks its place and enters it;
- *            unlocks the channels; parks, which releases the place.
- *            When it runs again: takes the cases nobody has taken out of the queues,
- *            locking one channel at a time, and only then leaves its stack frame.
- *   the one  holds a channel's guard; finds a case; locks its place; takes the thread
- *   who      out, if it is still there; unlocks it; takes the case out of the queue;
- *   comes    copies the element; unlocks the channel; resumes the thread.
+ *            cases; puts all of them into the queues; locks its record and enters it;
+ *            unlocks the channels; parks, which releases the record.
+ *            When it runs again: takes the cases that remain out of the queues, locking
+ *            one channel at a time, and only then leaves its stack frame.
+ *   waker    holds a channel's lock; finds a case; locks its record; takes the thread
+ *            out, if it is still there; unlocks it; takes the case out of the queue;
+ *            copies the element; unlocks the channel; resumes the thread.
  *
- * Guards, in this order: channels' by address; a place's. Timers' come before both.
+ * Internal locks, in this order: channels' by address; a record's. Timers' come before both.
  */
 #ifndef MT_SYNC_CHANNEL_H
 #define MT_SYNC_CHANNEL_H
@@ -35,11 +36,11 @@ struct mt_case_queue {
 
 struct mltp_channel {
   mt_ilock ilock;
-  uint8_t closed;                 /* [ilock] */
-  size_t capacity;                /* [const] */
-  size_t element_size;            /* [const] */
-  size_t first;                   /* [ilock] index of the oldest element */
-  size_t count;                   /* [atomic] elements in the buffer; written under the guard */
+  uint8_t closed;      /* [ilock] */
+  size_t capacity;     /* [const] */
+  size_t element_size; /* [const] */
+  size_t first;        /* [ilock] index of the oldest element */
+  size_t count;        /* [atomic] elements in the buffer; written under the internal lock */
   struct mt_case_queue senders;   /* [ilock] only when the buffer is full */
   struct mt_case_queue receivers; /* [ilock] only when it is empty */
   const char *name;               /* [const] */
@@ -54,12 +55,12 @@ struct mt_wait_record {
   size_t count;             /* [const] */
 };
 
-/** Does what a case says if that can be done at once. The channel's guard is held.
- * @return true: done, error is set. *peer: to be resumed once the guard is released. */
+/** Does what a case says if that can be done at once. The channel's internal lock is held.
+ * @return true: done, error is set. *peer: to be resumed once the internal lock is released. */
 bool mt_case_try(mltp_case_t *c, struct mltp_thread **peer);
 
-/** Puts a case into the queue of its channel, or takes it out. Its guard is held. */
-void mt_case_enter(mltp_case_t *c, struct mt_wait_record *place);
+/** Puts a case into the queue of its channel, or takes it out. Its internal lock is held. */
+void mt_case_enter(mltp_case_t *c, struct mt_wait_record *record);
 void mt_case_leave(mltp_case_t *c);
 
 /** mltp_select() for a call of another kind, by the calling thread. */

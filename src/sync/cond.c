@@ -28,8 +28,8 @@ static inline int take_again(mltp_lock_t *lock, struct mltp_thread *self) {
   return mltp_lock(lock);
 }
 
-/* The caller enters the queue before it lets go of the lock, so a signal by
- * whoever locks next finds it there. Inlined, since few calls have a timer. */
+/* The caller enters the queue before it releases the lock, so a signal by the next holder
+ * finds it there. Inlined, since few calls have a timer. */
 __attribute__((always_inline)) static inline int wait(const char *call, mltp_cond_t *cond,
                                                       mltp_lock_t *lock, struct mt_timer *timer) {
   struct mltp_thread *self = mt_self(call);

@@ -81,9 +81,9 @@ static void add_runner(char *text, const union object *o) {
   add(text, ")");
 }
 
-static void add_rwlock(char *text, const char *wish, uint64_t word) {
+static void add_rwlock(char *text, const char *mode, uint64_t word) {
   uint64_t readers = mt_rw_readers(word);
-  add(text, ", to %s", wish);
+  add(text, ", to %s", mode);
   if (readers != 0)
     add(text, " (held by %lu readers", (unsigned long)readers);
   else
@@ -147,17 +147,17 @@ static void add_object(char *text, const struct kind *kind, const mltp_waitq_t *
 }
 
 /* @return false: it is not there. */
-static bool peek_place(struct mt_wait_record *place, const mltp_waitq_t *q) {
-  return mt_peek(place, (const void *)((uintptr_t)q - offsetof(struct mt_wait_record, queue)),
-                 sizeof *place);
+static bool peek_record(struct mt_wait_record *record, const mltp_waitq_t *q) {
+  return mt_peek(record, (const void *)((uintptr_t)q - offsetof(struct mt_wait_record, queue)),
+                 sizeof *record);
 }
 
 static void add_channel(char *text, const mltp_waitq_t *q) {
-  struct mt_wait_record place;
+  struct mt_wait_record record;
   mltp_case_t c;
   struct mltp_channel channel;
   char name[MT_NAME_MAX];
-  if (peek_place(&place, q) && mt_peek(&c, place.cases, sizeof c) &&
+  if (peek_record(&record, q) && mt_peek(&c, record.cases, sizeof c) &&
       mt_peek(&channel, c.channel, sizeof channel))
     add(text, "channel %p '%s' to %s (%zu of %zu are in it)", (void *)c.channel,
         mt_peek_name(name, channel.name), c.op == MLTP_SEND ? "send" : "receive", channel.count,
@@ -167,36 +167,36 @@ static void add_channel(char *text, const mltp_waitq_t *q) {
 }
 
 static void add_select(char *text, const mltp_waitq_t *q) {
-  struct mt_wait_record place;
-  if (peek_place(&place, q))
-    add(text, "select among %zu channels", place.count);
+  struct mt_wait_record record;
+  if (peek_record(&record, q))
+    add(text, "select among %zu channels", record.count);
   else
     add(text, "channels, %s", gone);
 }
 
 static void add_timed_join(char *text, const mltp_waitq_t *q) {
-  struct mt_timed_join place;
+  struct mt_timed_join record;
   const void *at = (const void *)((uintptr_t)q - offsetof(struct mt_timed_join, queue));
-  add_thread(text, "join of", mt_peek(&place, at, sizeof place) ? place.thread : NULL);
+  add_thread(text, "join of", mt_peek(&record, at, sizeof record) ? record.thread : NULL);
 }
 
-/* In the words of a library above this one: seam.h. */
+/* In the words of a library above this one: core/internal/park.h. */
 static void add_given(char *text, const char *waiting_for) {
   char what[MT_NAME_MAX];
   add(text, "%s", mt_peek_name(what, waiting_for));
 }
 
-/* The wish is on the thread's stack, the word wherever the program has it. */
+/* The predicate is on the thread's stack, the word wherever the program has it. */
 static void add_await(char *text, const struct mt_await *at) {
-  struct mt_await wish;
+  struct mt_await predicate;
   uint32_t now;
-  if (!mt_peek(&wish, at, sizeof wish)) {
+  if (!mt_peek(&predicate, at, sizeof predicate)) {
     add(text, "a word, %s", gone);
     return;
   }
-  add(text, "word %p to %s %u", (const void *)wish.word, wish.equal ? "be" : "be no longer",
-      wish.value);
-  if (mt_peek(&now, wish.word, sizeof now)) add(text, " (it is %u)", now);
+  add(text, "word %p to %s %u", (const void *)predicate.word,
+      predicate.equal ? "be" : "be no longer", predicate.value);
+  if (mt_peek(&now, predicate.word, sizeof now)) add(text, " (it is %u)", now);
 }
 
 static void describe(char *text, const struct mltp_thread *t) {

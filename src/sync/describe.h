@@ -12,8 +12,8 @@ enum { MT_WAIT_TEXT_MAX = 400 };
 
 /**
  * Writes "lock 0x... 'name' (held by thread 3 'x')" or the like: the kind of the object,
- * its address, its name, and who or what would end the wait; "nothing" when the thread has
- * been woken meanwhile. Takes no lock, and copies (base/peek.h) what it looks at, which may
+ * its address, its name, and what would end the wait; "nothing" when the thread has
+ * been woken meanwhile. Takes no lock, and copies (base/peek.h) what it reads, since that may
  * be gone as soon as the thread is woken. From any context.
  * @param copy,t  the thread, as mt_descriptor_peek() copied it
  */

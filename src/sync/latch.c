@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Latches and wait groups. Every look at the count is under the guard, that of a
- * waiter who need not wait, too: so who has seen zero knows that the last to count
- * down has let go of the guard, and may free the memory. Whoever brings the count
- * to zero takes the whole queue, as the last to come to a barrier does.
+ * Latches and wait groups. Every read of the count is under the internal lock, even that of a
+ * waiter that need not wait. So a waiter that has seen zero knows that the last thread to count
+ * down has released the lock, and may free the memory. The thread that brings the count
+ * to zero takes the whole queue, as the last arrival at a barrier does.
  *
- * Rejected: counting by an atomic subtraction, with the guard for the last only.
- * It costs the same locked instruction, and the last would come for the guard of an
+ * Rejected: counting by an atomic subtraction, with the lock for the last thread only.
+ * It costs the same locked instruction, and the last thread would take the lock of an
  * object that a waiter may have freed.
  */
 #include "mltp/latch.h"
@@ -27,7 +27,7 @@ int mltp_latch_destroy(mltp_latch_t *latch) {
   return mt_waitq_destroy("mltp_latch_destroy", &latch->queue_, "latch", latch->name_);
 }
 
-/* Under the guard, which it releases. @return EINVAL after a misuse report. */
+/* Under the internal lock, which it releases. @return EINVAL after a misuse report. */
 static int refuse(const char *call, mltp_latch_t *latch, const struct mltp_thread *self,
                   const char *kind, uint64_t n) {
   uint64_t left = latch->left_;
@@ -39,7 +39,7 @@ static int refuse(const char *call, mltp_latch_t *latch, const struct mltp_threa
                    (unsigned long)left, (unsigned long)n);
 }
 
-/* The waiters go on once the count is zero; so does the caller, or stays in their queue. */
+/* The waiters continue once the count is zero; so does the caller, or it stays in their queue. */
 static int count_down(const char *call, mltp_latch_t *latch, const char *kind, uint64_t n,
                       bool and_wait) {
   struct mltp_thread *self = mt_self(call);

@@ -74,7 +74,7 @@ int mltp_lock_destroy(mltp_lock_t *lock) {
   const struct mt_lock_ops *ops = mt_lock_ops(lock);
   if (ops == NULL || ops->holder(lock) != NULL)
     return refuse(EBUSY, "mltp_lock_destroy", lock, self);
-  /* the last holder may have set it free and not have let go of the guard, or of the word */
+  /* the last holder may have set it free and still use the internal lock, or the word */
   if (ops->spins) {
     if (ops->lock(lock, self, NULL) == 0) ops->unlock(lock, self);
   } else {

@@ -23,7 +23,7 @@ struct mt_lock_ops {
   bool (*trylock)(mltp_lock_t *lock, struct mltp_thread *self);
   /** @return 0, or EPERM: self does not hold it. */
   int (*unlock)(mltp_lock_t *lock, struct mltp_thread *self);
-  /** @return who holds it, NULL: nobody. A hint to all but the holder. */
+  /** @return the holder; NULL: none. A hint to all but the holder. */
   struct mltp_thread *(*holder)(const mltp_lock_t *lock);
   /** The lock has no internal lock: mltp_lock_destroy() waits for the last holder by locking it. */
   bool spins;

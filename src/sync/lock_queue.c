@@ -2,33 +2,33 @@
 /*
  * The queue lock: first come, first served, each waiter on a word of its own, as in
  * Anderson, Lazowska and Levy (Table IV) and the list-based locks that followed (Mellor-
- * Crummey and Scott, 1991). A release touches the next in turn and nobody else.
+ * Crummey and Scott, 1991). A release touches only the next waiter's word.
  *
- * Their waiters spin for ever, which collapses when there are more of them than
- * processors: the next in turn has none. Here a waiter spins as long as the one before it
- * in the queue runs, and not for long (patience.h). Who parks is seen not to run by the
- * one behind it, which then parks as well.
+ * Their waiters spin forever, which collapses when there are more of them than
+ * processors, because the next waiter has none. Here a waiter spins for as long as its
+ * predecessor in the queue runs, within a limit (spin_budget.h). Its successor sees that a
+ * parked waiter does not run, and parks as well.
  *
- * The element of the queue is the thread's descriptor, the queue a wait queue: so a
- * deadline takes a waiter out of the middle like out of any other. A waiter that spins
- * is in the queue, but its waitq is not set: no timer may resume it. It says in `wish`
- * what has to be done for it:
- *   SPINS   nothing is needed; the holder that comes to it makes it
- *   CHOSEN  the word names it already; then, having let go of the guard,
+ * The element of the queue is the thread's descriptor, and the queue is a wait queue. So a
+ * deadline takes a waiter out of the middle as out of any other queue. A waiter that spins
+ * is in the queue, but its waitq is not set, so no timer can resume it. Its `wait_mode` says
+ * what the holder has to do for it:
+ *   SPINS   nothing; the releasing holder moves it to
+ *   CHOSEN  the word names it already; then, after the release of the internal lock,
  *   HAS_IT  which it waits for: it may free the lock's memory from here on
- *   PARKS   it has to be resumed
- * All changes but the last to HAS_IT are under the guard. Explored by tests/models/
- * queue.pml; deterministic mode cannot show it, since a waiter that spins must not give
- * way: the links of the run queue are those of this one.
+ *   PARKS   the holder has to resume it
+ * All changes but the last to HAS_IT are under the internal lock. Explored by tests/models/
+ * queue.pml. Deterministic mode cannot show it, since a waiter that spins must not give
+ * way: this queue uses the links of the run queue.
  *
- * Word: lock_word.h. While anybody is queued the word names a holder, so nobody who comes
- * later finds the lock free.
+ * Word: lock_word.h. While there are waiters the word names a holder, so no newcomer finds
+ * the lock free.
  *
- * Rejected: entering by one swap, without a guard (their way): to leave the queue at a
- * deadline then takes more than entering by the guard costs. Looking at the holder
- * rather than the one before: all would read the word that all change.
+ * Rejected: entering by one swap, without an internal lock (their way). Leaving the queue at a
+ * deadline then costs more than entering under the lock. Spinning on the holder's state
+ * instead of the predecessor's, because all waiters would read the word that all change.
  *
- * Relaxed: `wish` of a thread that only it reads.
+ * Relaxed: `wait_mode` of a thread that only it reads.
  */
 #include <errno.h>
 
@@ -41,14 +41,14 @@
 enum { SPINS, CHOSEN, HAS_IT, PARKS };
 
 static bool has_it(const struct mltp_thread *self) {
-  return mt_load_acquire(&self->wish) == HAS_IT; /* QL-1 acquire: pairs QL-2 */
+  return mt_load_acquire(&self->wait_mode) == HAS_IT; /* QL-1 acquire: pairs QL-2 */
 }
 
 static bool spin(const struct mltp_thread *self, const struct mltp_thread *before) {
-  struct mt_spin_budget patience = mt_spin_budget_begin(mt_tuned(MT_LOCK_SPIN_NS));
+  struct mt_spin_budget budget = mt_spin_budget_begin(mt_tuned(MT_LOCK_SPIN_NS));
   do
     if (has_it(self)) return true;
-  while (mt_spin_budget_left(&patience, before));
+  while (mt_spin_budget_left(&budget, before));
   return false;
 }
 
@@ -63,17 +63,17 @@ static int lock_slow(mltp_lock_t *lock, struct mltp_thread *self, struct mt_time
     return 0;
   }
   const struct mltp_thread *before = q->tail_ != NULL ? q->tail_ : mt_lock_holder(lock);
-  mt_store_relaxed(&self->wish, SPINS); /* relaxed: the guard publishes it */
+  mt_store_relaxed(&self->wait_mode, SPINS); /* relaxed: the internal lock publishes it */
   mt_waitq_append(q, self);
   mt_ilock_unlock(&q->ilock_);
   if (spin(self, before)) return 0;
   mt_ilock_lock(&q->ilock_);
-  if (mt_load_relaxed(&self->wish) != SPINS) { /* relaxed: has_it() acquires */
+  if (mt_load_relaxed(&self->wait_mode) != SPINS) { /* relaxed: has_it() acquires */
     mt_ilock_unlock(&q->ilock_);
     for (unsigned round = 0; !has_it(self);) mt_relax(&round);
     return 0;
   }
-  mt_store_relaxed(&self->wish, PARKS); /* relaxed: as above */
+  mt_store_relaxed(&self->wait_mode, PARKS); /* relaxed: as above */
   return mt_wait_in(self, q, MT_WHY_LOCK, timer);
 }
 
@@ -84,14 +84,15 @@ static int unlock(mltp_lock_t *lock, struct mltp_thread *self) {
   mt_step("unlock: to the queue");
   mt_ilock_lock(&lock->queue_.ilock_);
   struct mltp_thread *first = mt_waitq_pop(&lock->queue_);
-  bool parks = first != NULL && first->wish == PARKS;
-  if (first != NULL && !parks) mt_store_relaxed(&first->wish, CHOSEN); /* relaxed: guard */
+  bool parks = first != NULL && first->wait_mode == PARKS;
+  /* relaxed: under the ilock */
+  if (first != NULL && !parks) mt_store_relaxed(&first->wait_mode, CHOSEN);
   mt_lock_pass_on(lock, first);
   mt_ilock_unlock(&lock->queue_.ilock_);
   if (parks)
     mt_resume(first);
   else if (first != NULL)
-    mt_store_release(&first->wish, HAS_IT); /* QL-2 release: what was locked; pairs QL-1 */
+    mt_store_release(&first->wait_mode, HAS_IT); /* QL-2 release: what was locked; pairs QL-1 */
   return 0;
 }
 

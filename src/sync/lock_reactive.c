@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reactive lock (thesis 5.1): waits the way that suits what the holder does.
+ * The reactive lock (thesis 5.1): the way of waiting depends on what the holder does.
  *
  * Word: lock_word.h.
  *
- * Contended: while the holder runs, and awake VPs do not exceed CPUs, spin: after a
- * delay, look for at most MLTP_LOCK_SPIN_NS. A look costs the holder two transfers of the
- * line, as long as several short sections, so a lock that is taken again and again is
- * looked at seldom: it learns the delay (ticket_). Then set the bit under the queue's
- * guard and park. The holder, finding the bit, takes the guard, wakes the first waiter
- * and leaves the lock free, so that a running thread may take it first: throughput. A
- * waiter that was woken in vain enters at the front and asks to be handed the lock: the
- * next release gives it to it. So nobody is overtaken for ever.
+ * Contended: while the holder runs, and awake VPs do not exceed CPUs, a waiter spins: after a
+ * delay it looks, for at most MLTP_LOCK_SPIN_NS. A look costs the holder two transfers of the
+ * line, as long as several short sections. So waiters look seldom at a lock that is taken again
+ * and again: the lock learns the delay (ticket_). Then the waiter sets the bit under the queue's
+ * internal lock and parks. A holder that finds the bit takes that lock, wakes the first waiter
+ * and leaves the lock free, so that a running thread may take it first, for throughput. A
+ * waiter that was woken but found the lock taken enters at the front and asks for a hand-over.
+ * The next release gives it the lock, so no waiter is overtaken forever.
  *
  * Rejected: handing over at every release (a convoy when the next holder is not
  * running); spinning without regard to the holder (thesis 4.4: 1.3 s -> 448 s).
@@ -41,7 +41,7 @@ static bool spin(mltp_lock_t *lock, struct mltp_thread *self) {
   if (most == 0 || !mt_spinning_may_pay(owner)) return false;
   unsigned delay = mt_load_relaxed(&lock->ticket_), looks = 0, gap = MT_LOCK_GAP_FIRST / 2;
   mt_pauses(delay);
-  struct mt_spin_budget patience = mt_spin_budget_begin(most);
+  struct mt_spin_budget budget = mt_spin_budget_begin(most);
   do {
     word = mt_load_relaxed(&lock->word_); /* relaxed: the swap acquires */
     owner = mt_lock_holder_in(word);
@@ -51,7 +51,7 @@ static bool spin(mltp_lock_t *lock, struct mltp_thread *self) {
       return true;
     }
     gap = mt_pauses_twice(gap, MT_LOCK_GAP_MOST);
-  } while (mt_spin_budget_left_after(&patience, owner, gap));
+  } while (mt_spin_budget_left_after(&budget, owner, gap));
   return false;
 }
 
@@ -65,9 +65,9 @@ static int lock_slow(mltp_lock_t *lock, struct mltp_thread *self, struct mt_time
       mt_ilock_unlock(&lock->queue_.ilock_);
       return 0;
     }
-    self->wish = again ? HANDED_WANTED : HANDED_NO;
+    self->wait_mode = again ? HANDED_WANTED : HANDED_NO;
     int error = mt_wait(self, &lock->queue_, again, MT_WHY_LOCK, timer);
-    if (error != 0 || self->wish == HANDED_GIVEN) return error;
+    if (error != 0 || self->wait_mode == HANDED_GIVEN) return error;
   }
 }
 
@@ -78,8 +78,8 @@ static int unlock(mltp_lock_t *lock, struct mltp_thread *self) {
   mt_step("unlock: to the queue");
   mt_ilock_lock(&lock->queue_.ilock_);
   struct mltp_thread *first = mt_waitq_pop(&lock->queue_);
-  bool handed = first != NULL && first->wish == HANDED_WANTED;
-  if (handed) first->wish = HANDED_GIVEN;
+  bool handed = first != NULL && first->wait_mode == HANDED_WANTED;
+  if (handed) first->wait_mode = HANDED_GIVEN;
   mt_lock_pass_on(lock, handed ? first : NULL);
   mt_ilock_unlock(&lock->queue_.ilock_);
   if (first != NULL) mt_resume(first);

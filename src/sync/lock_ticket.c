@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ticket lock (thesis 3.3.3.1, figure 4): first come, first served, waiting
- * on the processor. The thesis's waiter spins for ever and starves a holder that
- * has lost its processor; ours yields its VP while the holder does not run, or
- * when spinning has not helped for a while.
+ * The ticket lock (thesis 3.3.3.1, figure 4): it serves in order of arrival, and its waiters
+ * spin. The thesis's waiter spins forever and starves a holder that has lost its processor.
+ * Ours yields its VP while the holder does not run, or when spinning has not helped for a
+ * while.
  *
  * ticket_ is the next ticket, word_ the one being served.
  *

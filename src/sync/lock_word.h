@@ -7,9 +7,9 @@
  * Acquire: 0 -> self. Release: self -> 0 (lock.h). Both one locked instruction, and
  * the release finds out a caller that is not the holder.
  *
- * No lost wake-up: the bit is set under the queue's guard while the word names a
+ * No lost wake-up: the bit is set under the queue's internal lock while the word names a
  * holder; that holder's release then fails its compare-and-swap and comes for the
- * guard.
+ * internal lock.
  *
  * Relaxed: the word as a hint; the compare-and-swap that follows checks it.
  */
@@ -40,7 +40,7 @@ static inline bool mt_lock_take(mltp_lock_t *lock, struct mltp_thread *self) {
   return mt_lock_take_free(lock, self, word);
 }
 
-/** Under the guard: acquires, or makes sure that the holder will come for us.
+/** Under the internal lock: acquires, or makes sure that the holder will come for us.
  * @return true: acquired. */
 static inline bool mt_lock_take_or_mark(mltp_lock_t *lock, struct mltp_thread *self) {
   while (true) {
@@ -49,13 +49,13 @@ static inline bool mt_lock_take_or_mark(mltp_lock_t *lock, struct mltp_thread *s
       if (mt_lock_take_free(lock, self, word)) return true;
     } else if ((word & MT_LOCK_WAITERS) != 0 ||
                mt_cas_relaxed(&lock->word_, &word, word | MT_LOCK_WAITERS)) {
-      return false; /* relaxed: the guard orders the queue */
+      return false; /* relaxed: the internal lock orders the queue */
     }
   }
 }
 
-/** Under the guard, by the holder, the bit being set: nobody else changes the word.
- * @param next the next holder; NULL: whoever comes. */
+/** Under the internal lock, by the holder, with the bit set, so no other thread changes the word.
+ * @param next the next holder; NULL: the lock becomes free. */
 static inline void mt_lock_pass_on(mltp_lock_t *lock, struct mltp_thread *next) {
   uint64_t word = (uint64_t)(uintptr_t)next;
   if (lock->queue_.count_ != 0) word |= MT_LOCK_WAITERS;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Doing something once. The state changes under the guard; only that it is done can
- * be seen without. The runner holds nothing while it runs func: who comes meanwhile
- * waits in the queue.
+ * Doing something once. The state changes under the internal lock; only DONE can be seen
+ * without it. The runner holds nothing while it runs func, and other callers wait in the
+ * queue meanwhile.
  *
  * A frame notes that func runs. It is left in one of three ways, and each settles the
  * matter: func returns; a C++ exception passes (the cleanup attribute; this file is
  * compiled with -fexceptions); mltp_exit() undoes it (struct mt_undo).
  *
- * Relaxed: a change that only callers under the guard can be interested in.
+ * Relaxed: a change that only callers under the internal lock use.
  *
- * Rejected: done whatever func does, as in Go: who comes next would find half of it.
+ * Rejected: DONE whatever func does, as in Go: the next caller would find half of its work.
  */
 #include "mltp/once.h"
 
@@ -70,7 +70,7 @@ static int once_slow(mltp_once_t *once, mltp_once_func_t *func, void *arg) {
   }
   bool done = once->state_ == DONE;
   if (!done) {
-    mt_store_relaxed(&once->state_, RUNNING); /* relaxed: all but DONE is under the guard */
+    mt_store_relaxed(&once->state_, RUNNING); /* relaxed: all but DONE is under the internal lock */
     once->runner_ = self;
   }
   mt_ilock_unlock(&q->ilock_);

@@ -44,32 +44,32 @@ static bool is_writer(const mltp_rwlock_t *lock, const struct mltp_thread *self)
   return mt_rw_writer(mt_load_relaxed(&lock->word_)) == self; /* relaxed: exact for the writer */
 }
 
-static int acquire(const char *call, mltp_rwlock_t *lock, enum mt_rw_wish wish) {
+static int acquire(const char *call, mltp_rwlock_t *lock, enum mt_rw_mode mode) {
   struct mltp_thread *self = mt_self(call);
   if (mt_unlikely(self == NULL)) return EPERM;
   mt_preempt(call);
-  if (mt_likely(mt_rw_take(lock, self, wish))) return 0;
+  if (mt_likely(mt_rw_take(lock, self, mode))) return 0;
   if (mt_unlikely(is_writer(lock, self))) return refuse(EDEADLK, call, lock, self);
-  return mt_rw_wait(lock, self, wish, NULL);
+  return mt_rw_wait(lock, self, mode, NULL);
 }
 
-static int acquire_try(const char *call, mltp_rwlock_t *lock, enum mt_rw_wish wish) {
+static int acquire_try(const char *call, mltp_rwlock_t *lock, enum mt_rw_mode mode) {
   struct mltp_thread *self = mt_self(call);
   if (mt_unlikely(self == NULL)) return EPERM;
   mt_preempt(call);
-  return mt_rw_take(lock, self, wish) ? 0 : EBUSY;
+  return mt_rw_take(lock, self, mode) ? 0 : EBUSY;
 }
 
-static int acquire_timed(const char *call, mltp_rwlock_t *lock, enum mt_rw_wish wish,
+static int acquire_timed(const char *call, mltp_rwlock_t *lock, enum mt_rw_mode mode,
                          uint64_t deadline) {
   struct mltp_thread *self = mt_self(call);
   if (mt_unlikely(self == NULL)) return EPERM;
   mt_preempt(call);
-  if (mt_rw_take(lock, self, wish)) return 0;
+  if (mt_rw_take(lock, self, mode)) return 0;
   if (is_writer(lock, self)) return refuse(EDEADLK, call, lock, self);
   struct mt_timer timer;
   mt_timer_arm(&timer, self, deadline);
-  return mt_timer_disarm(&timer, mt_rw_wait(lock, self, wish, &timer));
+  return mt_timer_disarm(&timer, mt_rw_wait(lock, self, mode, &timer));
 }
 
 int mltp_rwlock_init(mltp_rwlock_t *lock, const char *name) {

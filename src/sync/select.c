@@ -7,7 +7,7 @@
  * queues.
  *
  * Rejected: trying one channel after the other (an element that moves from the second
- * to the first is never seen); a claim word that wakers swap (the place's guard is
+ * to the first is never seen); a claim word that wakers swap (the record's internal lock is
  * needed anyway, for the deadline, and the registers are saved once it is free).
  *
  * Relaxed: seed only has to differ.
@@ -79,7 +79,7 @@ static uint32_t any_number(struct mltp_thread *self) {
   return x ^ x >> 13;
 }
 
-/* Does one of those that can be done at once. Guards held. @return NULL: none can. */
+/* Does one of the cases that can be done at once. Internal locks held. @return NULL: none can. */
 static mltp_case_t *try_all(struct mltp_thread *self, mltp_case_t *cases, size_t count,
                             struct mltp_thread **peer) {
   size_t start = count > 1 ? any_number(self) % count : 0;
@@ -90,26 +90,26 @@ static mltp_case_t *try_all(struct mltp_thread *self, mltp_case_t *cases, size_t
   return NULL;
 }
 
-/* Nothing can be done at once: waits until somebody else does one of the cases.
- * Guards held, released meanwhile. @return that case, or NULL: the timer came first. */
-static mltp_case_t *wait(struct mltp_thread *self, mltp_case_t *order, struct mt_wait_record *place,
-                         struct mt_timer *timer, enum mt_why why) {
-  for (mltp_case_t *c = order; c != NULL; c = c->locks_) mt_case_enter(c, place);
-  mt_ilock_lock(&place->queue.ilock_);
-  bool entered = mt_wait_enter(self, &place->queue, timer);
+/* No case can be done at once: waits until another thread does one of them. The internal locks
+ * are held, and released meanwhile. @return that case, or NULL: the timer came first. */
+static mltp_case_t *wait(struct mltp_thread *self, mltp_case_t *order,
+                         struct mt_wait_record *record, struct mt_timer *timer, enum mt_why why) {
+  for (mltp_case_t *c = order; c != NULL; c = c->locks_) mt_case_enter(c, record);
+  mt_ilock_lock(&record->queue.ilock_);
+  bool entered = mt_wait_enter(self, &record->queue, timer);
   unlock_all(order);
   if (entered)
-    mt_wait_park(self, &place->queue, why, timer);
+    mt_wait_park(self, &record->queue, why, timer);
   else
-    mt_ilock_unlock(&place->queue.ilock_);
+    mt_ilock_unlock(&record->queue.ilock_);
   for (mltp_case_t *c = order; c != NULL; c = c->locks_) {
-    if (c == place->done) continue; /* its channel may be gone */
+    if (c == record->done) continue; /* its channel may be gone */
     mt_step("select: leave a queue");
     mt_ilock_lock(&c->channel->ilock);
     mt_case_leave(c);
     mt_ilock_unlock(&c->channel->ilock);
   }
-  return place->done;
+  return record->done;
 }
 
 int mt_select(struct mltp_thread *self, mltp_case_t *cases, size_t count, uint64_t deadline,
@@ -121,8 +121,8 @@ int mt_select(struct mltp_thread *self, mltp_case_t *cases, size_t count, uint64
   int error = ETIMEDOUT;
   unlock_all(order);
   if (done == NULL && deadline != 0) {
-    struct mt_wait_record place = {.cases = cases, .count = count};
-    struct mt_timer timer; /* armed before any guard is taken, so all is tried once more */
+    struct mt_wait_record record = {.cases = cases, .count = count};
+    struct mt_timer timer; /* armed before any internal lock is taken, so all is tried once more */
     mt_timer_arm(&timer, self, deadline);
     mt_step("select: to the queues");
     lock_all(order);
@@ -130,7 +130,7 @@ int mt_select(struct mltp_thread *self, mltp_case_t *cases, size_t count, uint64
     if (done != NULL)
       unlock_all(order);
     else
-      done = wait(self, order, &place, &timer, why);
+      done = wait(self, order, &record, &timer, why);
     error = mt_timer_disarm(&timer, ETIMEDOUT);
   }
   if (peer != NULL) mt_resume(peer);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Semaphores: a unit that is posted while somebody waits goes straight to the
- * longest waiter. */
+/* Semaphores: a unit that is posted while there are waiters goes straight to the longest
+ * waiter. */
 #include <errno.h>
 
 #include "base/log.h"
@@ -18,7 +18,7 @@ int mltp_sem_destroy(mltp_sem_t *sem) {
   return mt_waitq_destroy("mltp_sem_destroy", &sem->queue_, "semaphore", sem->name_);
 }
 
-/* Under the guard. */
+/* Under the internal lock. */
 static bool take(mltp_sem_t *sem) {
   if (sem->value_ == 0) return false;
   mt_store_relaxed(&sem->value_, sem->value_ - 1); /* relaxed: mltp_sem_value() peeks */
@@ -43,7 +43,7 @@ int mltp_sem_wait(mltp_sem_t *sem) {
 int mltp_sem_wait_try(mltp_sem_t *sem) {
   if (mt_self("mltp_sem_wait_try") == NULL) return EPERM;
   mt_preempt("mltp_sem_wait_try");
-  /* relaxed: a post that came before is seen. Who polls leaves the guard to who posts. */
+  /* relaxed: an earlier post is seen. A polling thread must not take the lock that posters need. */
   if (mt_load_relaxed(&sem->value_) == 0) return EAGAIN;
   mt_ilock_lock(&sem->queue_.ilock_);
   bool taken = take(sem);

@@ -6,8 +6,8 @@
 #include "core/wait/park.h"
 #include "mltp/time.h"
 
-/* Who waits by asking for the time again and again lets others run in deterministic mode,
- * and time pass. */
+/* A waiter that reads the time again and again lets others run in deterministic mode,
+ * and lets time pass. */
 uint64_t mltp_now(void) {
   if (mt_likely(!mt_det_on)) return os_now();
   mt_det_preempt("mltp_now");

@@ -2,9 +2,9 @@
 /**
  * @file coroutine.h
  * Bare contexts for SystemC's processes: no thread of libmltp, no VP, no queue, since
- * SystemC's kernel decides itself who runs next and tells us. What is exchanged at a switch
- * is what a process may expect to be its own: registers, C++ exceptions, FP control.
- * errno is not: it stays with the kernel thread, as in SystemC's own package.
+ * SystemC's kernel itself chooses the process to run next. A switch exchanges the state that
+ * a process may expect to be its own: registers, C++ exceptions, FP control. errno stays
+ * with the kernel thread, as in SystemC's own package.
  *
  * All of it belongs to the one kernel thread at a time that runs the simulation, and nothing
  * here is atomic: SystemC's kernel is no different.
@@ -67,7 +67,7 @@ void mt_co_fatal(const char *format, ...) __attribute__((format(printf, 1, 2), n
 /** @return the name of the process a coroutine was created for; package.cpp knows it. */
 const char *mt_co_name(const struct mt_coroutine *co);
 
-/** From now on an overflow of a process's stack is told as such. */
+/** From now on an overflow of a process's stack is reported as such. */
 void mt_co_catch_overflow(void);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SystemC's coroutine package on our switch: sc_core::sc_cor_pkg_qt, the class of that name in
 // libsystemc, which its kernel makes one of and otherwise knows by its base class only.
-// A dynamic linker that is told to preload this library finds our constructor first, a static
-// linker that sees it before libsystemc.a never looks at that of QuickThreads.
+// A dynamic linker that preloads this library finds our constructor first. A static linker that
+// sees it before libsystemc.a never looks at that of QuickThreads.
 //
 // Of SystemC's headers only those are included that need nothing of libsystemc when they are
 // loaded: LD_PRELOAD is inherited by programs that have never heard of SystemC.
@@ -74,7 +74,7 @@ extern "C" const char *mt_co_name(const mt_coroutine *co) {
 
 namespace sc_core {
 
-// The same class as libsystemc's: whoever is found first is the one that is used.
+// The same class as libsystemc's: the linkers use the definition that they find first.
 class __attribute__((visibility("default"))) sc_cor_pkg_qt : public sc_cor_pkg {
  public:
   explicit sc_cor_pkg_qt(sc_simcontext *simc);

@@ -23,7 +23,7 @@ struct pool {
   struct mt_co_stack *head;
   size_t count;
   size_t least;   /* the fewest there have been since the last look */
-  size_t trimmed; /* so many at the end have lost their memory */
+  size_t trimmed; /* the number at the end that have lost their memory */
 };
 
 static struct {

@@ -29,7 +29,7 @@ struct mt_co_stack {
 /** @return a stack for at least size bytes of frames, or NULL: no address space. */
 struct mt_co_stack *mt_co_stack_new(size_t size);
 
-/** The caller may still be running on it: it keeps what it has until somebody takes it. */
+/** The caller may still be running on it: the stack keeps its contents until it is taken again. */
 void mt_co_stack_free(struct mt_co_stack *stack);
 
 /** @return where its frames begin, aligned to 16. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file tools.h
- * What AddressSanitizer and ThreadSanitizer must be told of switches. It is the program that
- * is built with one, not this library, and perhaps long ago: so their functions are weak
- * references, as in SystemC's own package, and each is tested before it is called.
+ * Calls that announce switches to AddressSanitizer and ThreadSanitizer. The program is built with
+ * a sanitizer, perhaps long ago, and not this library. So their functions are weak references, as
+ * in SystemC's own package, and each is tested before it is called.
  */
 #ifndef MT_SYSTEMC_TOOLS_H
 #define MT_SYSTEMC_TOOLS_H
@@ -20,7 +20,7 @@ extern void __tsan_destroy_fiber(void *fiber) WEAK;
 extern void __tsan_switch_to_fiber(void *fiber, unsigned flags) WEAK;
 #undef WEAK
 
-/** @return whether anything has to be told. */
+/** @return whether switches have to be announced. */
 static inline bool mt_co_watched(void) {
   return __sanitizer_start_switch_fiber || __tsan_switch_to_fiber;
 }

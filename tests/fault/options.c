@@ -34,6 +34,7 @@ static const struct {
     {"MLTP_STACK_SIZE", "large", {"1073741824"}},
     {"MLTP_STACK_SPACE", "67108863", {"67108864", "1099511627776", "auto"}},
     {"MLTP_SCHED", "fifo", {"default", "single", "multi", "local"}},
+    {"MLTP_PROBE", "early", {"eager", "late"}},
     {"MLTP_OVERSUBSCRIBE", "2", {"0", "1", "eager"}},
     {"MLTP_OVERSUBSCRIBE", "yes", {"0", "1", "eager"}},
     {"MLTP_SPIN_US", "-1", {"0"}},
@@ -115,6 +116,7 @@ static void good_values_are_accepted(void) {
       "MLTP_STACK_SPACE=67108864",
       "MLTP_STACK_SPACE=auto",
       "MLTP_SCHED=default",
+      "MLTP_PROBE=eager",
       "MLTP_OVERSUBSCRIBE=0",
       "MLTP_SPIN_US=0",
       "MLTP_LOCK=spin",
@@ -164,17 +166,19 @@ static void good_values_are_accepted(void) {
   }
 }
 
-/* Where there is no ready queue, or another has the say, a strategy is refused. */
-static void strategies_without_a_ready_queue_are_refused(void) {
+/* Kernel threads have no ready queue, and deterministic mode chooses the order itself. */
+static void alternatives_without_a_ready_queue_are_refused(void) {
   static const char *const settings[][4] = {
       {"MLTP_SCHED=single", "MLTP_BACKEND=kernel", "MLTP_SEED", NULL},
-      {"MLTP_SCHED=local", "MLTP_BACKEND=native", "MLTP_SEED=1", NULL}};
-  for (int i = 0; i < 2; i++) {
+      {"MLTP_SCHED=local", "MLTP_BACKEND=native", "MLTP_SEED=1", NULL},
+      {"MLTP_PROBE=late", "MLTP_BACKEND=kernel", "MLTP_SEED", NULL},
+      {"MLTP_PROBE=late", "MLTP_BACKEND=native", "MLTP_SEED=1", NULL}};
+  for (int i = 0; i < 4; i++) {
     run_child(&outcome, exit_with_init_error, settings[i]);
     check_case("%s", settings[i][0]);
     CHECK(WIFEXITED(outcome.status) && WEXITSTATUS(outcome.status) == EINVAL);
     CHECK_EQUAL(lines(outcome.said), 1);
-    CHECK(strstr(outcome.said, "unset MLTP_SCHED or ") != NULL);
+    CHECK(strstr(outcome.said, i < 2 ? "unset MLTP_SCHED or " : "unset MLTP_PROBE or ") != NULL);
   }
 }
 
@@ -236,7 +240,7 @@ int main(void) {
       TEST_BARE(mltp_options_shows_every_knob),
       TEST_BARE(mltp_stats_shows_counters),
       TEST_BARE(mltp_init_refuses_numbers),
-      TEST_BARE(strategies_without_a_ready_queue_are_refused),
+      TEST_BARE(alternatives_without_a_ready_queue_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

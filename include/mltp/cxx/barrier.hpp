@@ -21,9 +21,9 @@ struct no_completion {
 }  // namespace detail
 
 /**
- * A barrier that one may arrive at without waiting, or leave, and that calls a function when
- * all have come and before any goes on: in the thread that came last, with the barrier locked.
- * It is a mutex and a condition; mltp_barrier_t, which can none of this, costs less.
+ * A barrier with arrivals that do not wait, and with leaving for good. It calls a function after
+ * the last arrival and before any thread continues: in the last thread, with the barrier locked.
+ * It is a mutex and a condition; mltp_barrier_t has none of these features and costs less.
  */
 template <class CompletionFunction = detail::no_completion>
 class barrier {

@@ -22,7 +22,7 @@
 
 namespace mltp {
 
-/** What became of a send or a receive that does not wait for ever. */
+/** The result of a send or a receive that does not wait forever. */
 enum class channel_status {
   success,
   closed,     /**< nothing was sent; or nothing will come any more */
@@ -30,9 +30,9 @@ enum class channel_status {
 };
 
 /**
- * A mltp_channel_t of elements of type T, for any number of senders and receivers. An element
- * that may be copied byte by byte is; others, those that can only be moved among them, travel on
- * the heap. A send that fails leaves its element as it was.
+ * A mltp_channel_t of elements of type T, for any number of senders and receivers. Trivially
+ * copyable elements are copied byte by byte. Other elements, such as types that can only be moved,
+ * travel on the heap. A send that fails leaves its element as it was.
  *
  * `for (T &element : channel)` receives until the channel is closed and empty.
  */

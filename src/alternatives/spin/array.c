@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The array queue (Table IV): who comes takes a number, and waits at the place of that
- * number, where only the one before it ever writes; each place has its cache line. First
- * come, first served; nobody misses but the two that hand over.
+ * The array queue (Table IV): a waiter takes a number and waits at the slot of that number.
+ * Only the waiter before it writes there, and each slot has its own cache line. It serves in
+ * order of arrival, and only the two threads of a hand-over miss in the cache.
  *
- * Table IV gives each lock an array of as many flags as there are processors. Here all locks
- * of the process share one, so that a lock needs no memory of its own, may be made by a
- * static initialiser and forgotten, and may have more contenders than there are places. Two
- * waiters may then be at one place, of one lock or of two. So a place is no flag but a count
- * that changes when somebody there may go on, and the lock says who: grant_ is the number
- * whose turn it is. That costs one miss more, at each end, than a flag of one's own.
+ * Table IV gives each lock an array with a flag for each processor. Here all locks of the
+ * process share one array. So a lock needs no memory of its own, may be made by a static
+ * initialiser and forgotten, and may have more contenders than there are slots. Two waiters
+ * may then be at one slot, of one lock or of two. So a slot has no flag but a count that
+ * changes when one of its waiters may continue, and the lock says which: grant_ is the number
+ * that has the lock. That costs one more miss at each end than a flag of one's own.
  *
  * A waiter reads the count, then the number; the release stores the number, then changes the
- * count (AQ-1 to AQ-4). So either the waiter sees the number, or the count changes after it
- * read it. After it has stored the number the release does not touch the lock: who got it
- * may free it.
+ * count (AQ-1 to AQ-4). So either the waiter sees the number, or the count changes after the
+ * waiter read it. The release does not touch the lock after it has stored the number, since
+ * the next holder may free it.
  *
  * word_: the next number to be taken. The holder's is grant_.
  *

@@ -2,9 +2,9 @@
 /*
  * Ethernet-style backoff (section IV.D): a waiter that sees the lock released waits a time
  * that depends on its past failures, looks again, and tries only if the lock is still free.
- * So few exchanges fail; but each release still makes every waiter miss twice, to see it
- * free and to see it taken. Unfair: who has failed often waits longer than who just came,
- * and a released lock stays free for that long.
+ * So few exchanges fail. But each release still makes every waiter miss twice, to see it
+ * free and to see it taken. It is unfair: a waiter that has failed often waits longer than
+ * a newcomer, and a released lock stays free for that long.
  */
 #include "alternatives/spin/word.h"
 

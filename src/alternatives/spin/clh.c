@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The list-based queue lock of Craig (1993) and of Landin and Hagersten (1994): a waiter
- * exchanges its cell into the lock, gets the cell of the one before it, and waits for that
- * one to be released. First come, first served; a release writes to one cell, which only
- * the next in turn reads. There are no links: nobody waits for one who is about to link.
+ * exchanges its cell into the lock, gets the cell of the waiter before it, and waits for that
+ * cell to be released. It serves in order of arrival. A release writes to one cell, which only
+ * the next waiter reads. There are no links, so no thread waits for another that is about to
+ * link.
  *
- * Who is through owns the cell it waited for, and the next in turn owns the one it leaves
- * behind: cells wander, so they cannot be on stacks. A thread keeps a spare one in its node,
- * and gets it from the heap when it first has to wait. A lock that nobody waits for
- * needs no cell, it stands in the list for itself (grant_ is its word): a lock is made and
- * forgotten without cost, which the classic one with its first cell cannot be. Without memory
- * for a cell a waiter tries now and then, out of turn.
+ * After its wait a holder owns the cell it waited for, and the next waiter owns the cell it
+ * leaves. So cells change owners and cannot be on stacks. A thread keeps a spare cell in its
+ * node, and gets it from the heap when it first has to wait. A lock without waiters needs no
+ * cell: the lock itself stands in the list (grant_ is its word). So a lock is made and
+ * forgotten without cost, unlike the classic lock with its first cell. Without memory for a
+ * cell a waiter tries at intervals, out of order.
  *
  * word_: the last in the list: 0 the lock is free; the lock itself; or a cell.
  * held_: the cell of the holder, or NULL: the lock itself.

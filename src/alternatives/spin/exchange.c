@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Spin on exchange (section IV.B): try until it succeeds. Every attempt takes the lock's
- * cache line for writing, whether it succeeds or not: waiters take it from each other, and
- * from the holder, who needs it to release, all the time. Who gets the lock is chance.
+ * cache line for writing, whether it succeeds or not. So waiters constantly take it from each
+ * other, and from the holder, which needs it to release. The next holder is a matter of chance.
  */
 #include "alternatives/spin/word.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The spin locks of this folder as lock classes. What they add: the holder is known (word_), so
- * that a waiter can yield its VP while it does not run, and who unlocks can be checked.
+ * The spin locks of this directory as lock classes. A class also records the holder (word_), so
+ * that a waiter can yield its VP while the holder does not run, and unlock can check its caller.
  *
  * The holder is in the cache line that all contenders change, and a waiter of a queue has
- * its word elsewhere so as not to touch that one: it asks who holds the lock at its first
- * step, and every LOOK_EVERY after that.
+ * its word elsewhere so as not to touch that line. So it reads the holder at its first step,
+ * and at every LOOK_EVERY steps after that.
  *
- * A place in a queue cannot be given back, so a timed waiter takes none: it looks and tries
- * like the waiter of class read, whatever the class.
+ * A waiter cannot give back its position in a queue, so a timed waiter takes none. It looks and
+ * tries like the waiter of class read in every class.
  *
  * Relaxed: the holder is a hint to all but the holder.
  */

@@ -5,11 +5,11 @@
  * node. First come, first served; a release writes to the next one's cache line only.
  *
  * Theirs needs the node from lock to unlock. In this variant (of the K42 kernel) the node is
- * on the waiter's stack while it waits, and no longer: who has the lock leaves it and puts
- * the lock itself into its place, with the next in turn in held_. So any thread may unlock.
+ * on the waiter's stack only while it waits. A new holder removes its node, puts the lock itself
+ * there, and notes the next waiter in held_. So any thread may unlock.
  *
- * word_: the last in the list: 0 the lock is free; the lock itself: it is held and nobody
- * waits, or whoever comes is about to say so in held_; else the node of the last waiter.
+ * word_: the last in the list: 0 the lock is free; the lock itself: it is held without waiters,
+ * or the first waiter is about to store itself in held_; else the node of the last waiter.
  *
  * Relaxed: what only the holder or the node's owner reads.
  */
@@ -37,7 +37,7 @@ static void leave_node(mltp_spin_t *lock, struct node *mine) {
   struct node *next = mt_load_acquire(&mine->next); /* MC-3 acquire: pairs MC-1 */
   mt_store_relaxed(held, next);
   if (next != NULL) return;
-  /* MC-4 release: held_ is empty before anybody writes there; pairs MC-6 */
+  /* MC-4 release: held_ is empty before the next waiter writes there; pairs MC-6 */
   if (mt_cas_release(&lock->word_, &last, word_of(lock))) return;
   mt_store_relaxed(held, wait_for_next(&mine->next));
 }

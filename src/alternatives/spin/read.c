@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Spin on read (section IV.C; test and test-and-set): while the lock looks held, look again.
- * That stays in the own cache until the release; then all miss, and all who look before the
- * first has exchanged exchange as well, in vain, each time making the others miss again.
- * With a long critical section that is over soon; with a short one it never is. Who gets
- * the lock is chance.
+ * These looks stay in the waiter's own cache until the release. Then all waiters miss. All that
+ * look before the first exchange also exchange, fail, and make the others miss again. With a
+ * long critical section that burst is soon over; with a short one it never is. The next holder
+ * is a matter of chance.
  */
 #include "alternatives/spin/word.h"
 

@@ -1,30 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* clang-format off: a table */
 /**
  * @file spinlock.h
  * Locks that are waited for on the processor: the alternatives of Anderson, Lazowska and
  * Levy (1989), section IV, and the two list-based ones that followed. One file each:
  *
- * | kind       | fair       | misses per acquisition, P waiting | the holder loses its CPU | the
- * next in turn does | | ---------- | ---------- | --------------------------------- |
- * ------------------------ | --------------------- | | exchange   | by chance  | unbounded: each
- * attempt is one    | all wait                 | there is none         | | read       | by chance
- * | O(P) to O(P^2), at the release    | all wait                 | there is none         | |
- * backoff    | no: late comers win | 2 for each of the P, about | all wait                | there
- * is none         | | persistent | no, likewise | 1 for each delay that ends      | all wait |
- * there is none         | | array      | in order   | 4, whatever P is                  | all wait
- * | all behind it wait    | | mcs        | in order   | 3, whatever P is                  | all
- * wait                 | all behind it wait    | | clh        | in order   | 2, whatever P is | all
- * wait                 | all behind it wait    |
+ * | kind       | fair                | misses per acquisition, P waiting | the holder loses its CPU
+ * | the next waiter loses it | | ---------- | ------------------- |
+ * --------------------------------- | ------------------------ | ------------------------ | |
+ * exchange   | by chance           | unbounded: one for each attempt   | all wait                 |
+ * there is none            | | read       | by chance           | O(P) to O(P^2), at the release |
+ * all wait                 | there is none            | | backoff    | no: late comers win | about
+ * 2 for each of the P         | all wait                 | there is none            | | persistent
+ * | no, likewise        | 1 for each delay that ends        | all wait                 | there is
+ * none            | | array      | in order            | 4, for any P                      | all
+ * wait                 | its successors wait      | | mcs        | in order            | 3, for any
+ * P                      | all wait                 | its successors wait      | | clh        | in
+ * order            | 2, for any P                      | all wait                 | its successors
+ * wait      |
  *
- * In the papers a waiter spins for ever, and burns the time slice of a CPU that the holder
- * (or the next in turn, which the lock has been handed to) may need. So each algorithm
- * says only where a waiter looks and when; what it does between two looks is a step of its
- * caller's (struct mt_spin_wait): the library's own locks pause, soon yield the CPU, and
- * then nap, as mt_relax() does; public ones know the holder, and yield their VP while it
+ * In the papers a waiter spins forever, and burns the time slice of a CPU that the holder
+ * (or the next waiter, which the lock has been handed to) may need. So each algorithm
+ * says only where a waiter looks and when. Between two looks it calls a step of its
+ * caller's (struct mt_spin_wait). The library's own locks pause, soon yield the CPU, and
+ * then nap, as mt_relax() does. Public locks know the holder, and yield their VP while it
  * does not run (alternatives/spin/lock_spin.c).
  *
- * None of them can be left while it is waited for; who has a deadline tries now and then.
+ * A waiter cannot leave any of them, so a waiter with a deadline tries at intervals instead.
  */
+/* clang-format on */
 #ifndef MT_ALTERNATIVES_SPIN_SPINLOCK_H
 #define MT_ALTERNATIVES_SPIN_SPINLOCK_H
 
@@ -53,7 +57,7 @@ struct mt_spin_ops {
   void (*lock)(mltp_spin_t *state, struct mt_spin_node *node, struct mt_spin_wait *wait);
   /** One attempt, which waits for nobody. @return true: acquired. */
   bool (*trylock)(mltp_spin_t *state, struct mt_spin_node *node);
-  /** By the holder, or whoever it passed the lock to. */
+  /** Called by the holder, or by the thread that it passed the lock to. */
   void (*unlock)(mltp_spin_t *state, struct mt_spin_node *node);
 };
 
@@ -82,7 +86,7 @@ static inline void mt_spin_delay(struct mt_spin_wait *wait, unsigned steps) {
 void mt_spin_acquire(const struct mt_spin_ops *ops, mltp_spin_t *state, struct mt_spin_node *node);
 void mt_spin_release(const struct mt_spin_ops *ops, mltp_spin_t *state, struct mt_spin_node *node);
 
-/** A lock of the library's own, of a kind chosen at run time. Rank and use are a guard's
+/** A lock of the library's own, of a kind chosen at run time. Rank and use are an internal lock's
  * (base/ilock.h); it needs no memory but this and no end. */
 struct mt_spinlock {
   const struct mt_spin_ops *ops; /* [const] */
@@ -93,8 +97,8 @@ static inline void mt_spinlock_init(struct mt_spinlock *lock, enum mt_spin_kind 
   *lock = (struct mt_spinlock){.ops = mt_spin_kinds[kind]};
 }
 
-/** @param node the calling contender's. A thread that parks may hold the lock, and who runs
- * next release it. */
+/** @param node the calling contender's. A thread that parks may hold the lock; the next thread
+ * on its VP then releases it. */
 void mt_spinlock_lock(struct mt_spinlock *lock, struct mt_spin_node *node);
 
 /** @return true: acquired. */

@@ -7,11 +7,12 @@
  * allocation, and the lock that the idle VP needs, are off the path from the creation to
  * the start. Threads that are resumed are handed over likewise.
  *
- * An idle VP spins for MLTP_SPIN_US, then leaves the queue and sleeps like every VP of ours; who
- * finds no VP in the queue puts the thread into the ready queue, and wakes one as ever.
+ * An idle VP spins for MLTP_SPIN_US, then leaves the queue and sleeps like every VP of ours. A
+ * waker that finds no VP in the queue puts the thread into the ready queue, and wakes a VP as
+ * usual.
  *
- * Who takes a VP out of the queue, under its lock, has to set its flag, or to put it back; until
- * then the VP waits for that: the other is a few instructions away.
+ * A waker that takes a VP out of the queue, under its lock, has to set its flag or to put it back.
+ * The VP waits for that, since the waker is only a few instructions away.
  *
  * Relaxed: the queue changes under its lock, and is looked at before; the flag as a hint.
  */
@@ -65,7 +66,7 @@ void mt_idleq_enter(struct mt_vp *vp) {
   enqueue(vp, vp);
 }
 
-/* @return false: somebody has taken it out. */
+/* @return false: a waker has taken it out. */
 static bool unlink_self(struct mt_vp *vp) {
   mt_strategy_acquire(vp, &idle.lock);
   bool queued = mt_load_relaxed(&vp->alternative->queued);
@@ -99,7 +100,7 @@ static struct mt_ready_queue *choose(struct mt_vp *vp) {
   return NULL;
 }
 
-/* ---- who has work */
+/* ---- giving work to an idle VP */
 
 static struct mltp_thread *take_prepared(struct mt_vp *vp) {
   struct mt_vp *to = vp->alternative->hands_to = dequeue(vp);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ready queues with a lock, which they lend their lists under.
+ * Ready queues with a lock, under which they lend their lists.
  *
- * Relaxed: lengths are hints to those who look before they lock.
+ * Relaxed: lengths are hints for a look before the lock.
  */
 #include "alternatives/strategy/ready_queue.h"
 
@@ -56,7 +56,7 @@ void mt_queue_put(struct mt_ready_queue *q, struct mltp_thread *t) {
   mt_store_relaxed(&q->length, q->length + 1);
 }
 
-/* The queue's own length stays meanwhile, for those who look. */
+/* The queue keeps its own length meanwhile, as a hint for other VPs. */
 void mt_queue_lend(struct mt_vp *vp) {
   struct mt_ready_queue *q = vp->alternative->holds;
   q->turns++;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * @file strategy_queue.h
- * What strategies are made of: their lock, and the ready queue it protects.
+ * @file ready_queue.h
+ * The parts of strategies: their lock, and the ready queue it protects.
  *
- * Relaxed: length is a hint to those who look before they lock; counters have one writer.
+ * Relaxed: length is a hint for a look before the lock; counters have one writer.
  */
 #ifndef MT_ALTERNATIVES_STRATEGY_READY_QUEUE_H
 #define MT_ALTERNATIVES_STRATEGY_READY_QUEUE_H
@@ -18,7 +18,7 @@ struct mt_strategy_lock {
 /** Reads MLTP_SPIN. */
 void mt_strategy_lock_init(void);
 
-/** vp: who acquires and counts it, or releases it; NULL: outside. */
+/** vp: the VP that acquires and counts it, or releases it; NULL: outside. */
 void mt_strategy_acquire(struct mt_vp *vp, struct mt_strategy_lock *lock);
 void mt_strategy_release(struct mt_vp *vp, struct mt_strategy_lock *lock);
 

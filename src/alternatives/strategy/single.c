@@ -11,7 +11,8 @@
  *   block, yield  mt_strategy_enter() acquires it, the list is given back after the switch
  *   signal, join  once
  *
- * It is never taken before a guard: a thread's guard has been released where it ends.
+ * It is never taken before an internal lock: a thread's internal lock has been released where it
+ * ends.
  */
 #include "alternatives/strategy/ready_queue.h"
 #include "alternatives/strategy/strategy.h"

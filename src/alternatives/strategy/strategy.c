@@ -154,22 +154,29 @@ static void unlock_pool(struct mt_vp *vp, bool descriptors) {
 
 static struct mt_alternative table; /* [const after mltp_init()] */
 
-static int refuse(const char *who, const char *instead) {
+static int refuse(const char *option, const char *why, const char *instead) {
   mt_strategy = NULL;
-  mt_message("MLTP_SCHED: %s (unset MLTP_SCHED or %s)", who, instead);
+  mt_message("%s: %s (unset %s or %s)", option, why, option, instead);
   return EINVAL;
+}
+
+/* @return 0, or EINVAL after a message. */
+static int check_option(const char *option) {
+  if (mt_det_on)
+    return refuse(option, "deterministic mode chooses the order of threads itself",
+                  "MLTP_SEED and MLTP_SCHEDULE");
+  if (mt_options.backend == MT_BACKEND_KERNEL)
+    return refuse(option, "on the kernel backend Linux manages threads", "MLTP_BACKEND");
+  return 0;
 }
 
 int mt_alternative_init(void) {
   mt_alternative = NULL;
   mt_cache_limits = (struct mt_cache_limits){MT_CACHE_MAX, MT_CACHE_MAX, true};
   mt_strategy = strategies[mt_options.sched];
+  if (mt_probes_late() && check_option("MLTP_PROBE") != 0) return EINVAL;
   if (mt_strategy == NULL) return 0;
-  if (mt_det_on)
-    return refuse("deterministic mode chooses the order of threads itself",
-                  "MLTP_SEED and MLTP_SCHEDULE");
-  if (mt_options.backend == MT_BACKEND_KERNEL)
-    return refuse("on the kernel backend Linux manages threads", "MLTP_BACKEND");
+  if (check_option("MLTP_SCHED") != 0) return EINVAL;
   memset(mt_ready_queues, 0, sizeof mt_ready_queues); /* a fork() may have left them in use */
   for (uint32_t i = 0; i < MT_VPS_MAX; i++) mt_ready_queues[i].index = i;
   memset(&descriptors_lock, 0, sizeof descriptors_lock);

@@ -35,7 +35,7 @@ struct mt_strategy {
   struct mt_ready_queue *(*choose)(struct mt_vp *vp);
 
   /** Puts a ready thread where it belongs. vp: the caller's, NULL outside. @return false:
-   * a VP has been told, so nobody needs to be woken. */
+   * a VP already has it, so the caller need not wake one. */
   bool (*ready)(struct mt_vp *vp, struct mltp_thread *t);
 
   /** @return a descriptor, or NULL: from the pool. */
@@ -44,7 +44,7 @@ struct mt_strategy {
   /** @return false: it belongs to the pool. */
   bool (*descriptor_free)(struct mt_vp *vp, struct mltp_thread *t);
 
-  uint32_t stacks;  /**< a VP keeps so many free ones for itself */
+  uint32_t stacks;  /**< free stacks that a VP keeps for itself */
   bool one_lock;    /**< the ready queue's lock is the pools' as well */
   bool stack_reuse; /**< a fresh thread may take over the stack of the one that ends before it */
   bool local;       /**< a ready queue for each VP */

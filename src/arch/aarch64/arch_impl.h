@@ -16,7 +16,7 @@
 
 /** What a context holds, for debuggers: a row for each register with gdb's name of it,
  * its offset, and its DWARF number. The first is the stack pointer, the last is where the
- * thread goes on. */
+ * thread continues. */
 #define MT_ARCH_REGISTERS                                                                          \
   {"register.sp", offsetof(struct arch_context, sp), 31},                                          \
       {"register.x29", offsetof(struct arch_context, bp), 29},                                     \
@@ -34,9 +34,9 @@ static inline void mt_arch_context_init(struct arch_context *context, void *top)
   context->ip = (void *)(uintptr_t)mt_arch_entry;
 }
 
-/** Has the thread that a context is of call a function before it goes on where it was; of several
- * functions the last one given is called first. It may leave by longjmp(). What they need lies
- * on its stack. */
+/** Makes the context's thread call a function before it continues where it was. Of several
+ * functions the last one given is called first. It may leave by longjmp(). The saved registers
+ * lie on its stack. */
 static inline void mt_arch_call_first(struct arch_context *context, void (*function)(void)) {
   void **frame = (void **)context->sp - 4;
   frame[0] = (void *)(uintptr_t)function;
@@ -82,7 +82,7 @@ static inline const void *mt_arch_plain_return(const void *address) {
   return signed_one;
 }
 
-/** @return where a context that libc or a signal saved goes on. */
+/** @return where a context that libc or a signal saved continues. */
 static inline const void *mt_arch_ucontext_ip(const ucontext_t *context) {
   return (const void *)context->uc_mcontext.pc;
 }

@@ -27,8 +27,8 @@ mt_arch_entry:
 	.cfi_endproc
 	.size	mt_arch_entry, . - mt_arch_entry
 
-/* Where a context of mt_arch_call_first() goes on; sp: the function, and the sp and pc from before. All
- * other registers than x29 and x19 are free here, as behind every switch. */
+/* A context of mt_arch_call_first() continues here; sp: the function, and the sp and pc from before. All
+ * other registers than x29 and x19 are free here, as after every switch. */
 	.globl	mt_arch_detour
 	.hidden	mt_arch_detour
 	.type	mt_arch_detour, %function
@@ -113,7 +113,7 @@ mt_arch_vcall:
 mt_arch_call_on:
 	.cfi_startproc
 	LANDING
-	mov	x9, sp			/* the caller's sp, x29, x19, and where it goes on */
+	mov	x9, sp			/* the caller's sp, x29, x19, and where it continues */
 	stp	x9, x29, [x3, #0]
 	stp	x19, x30, [x3, #16]
 #if defined(__ARM_FEATURE_PAC_DEFAULT)

@@ -16,7 +16,7 @@
 
 /** What a context holds, for debuggers: a row for each register with gdb's name of it,
  * its offset, and its DWARF number. The stack pointer comes first, then the frame
- * pointer; the last is where the thread goes on. */
+ * pointer; the last is where the thread continues. */
 #define MT_ARCH_REGISTERS                                                                          \
   {"register.rsp", offsetof(struct arch_context, sp), 7},                                          \
       {"register.rbp", offsetof(struct arch_context, bp), 6},                                      \
@@ -34,9 +34,9 @@ static inline void mt_arch_context_init(struct arch_context *context, void *top)
   context->ip = (void *)(uintptr_t)mt_arch_entry;
 }
 
-/** Has the thread that a context is of call a function before it goes on where it was; of several
- * functions the last one given is called first. It may leave by longjmp(). What they need lies
- * on its stack, below the red zone. */
+/** Makes the context's thread call a function before it continues where it was. Of several
+ * functions the last one given is called first. It may leave by longjmp(). The saved registers
+ * lie on its stack, below the red zone. */
 static inline void mt_arch_call_first(struct arch_context *context, void (*function)(void)) {
   enum { RED_ZONE = 128 };
   uintptr_t below = ((uintptr_t)context->sp - RED_ZONE) & ~(uintptr_t)15;
@@ -89,7 +89,7 @@ static inline void mt_arch_fp_load(const struct arch_fp *fp) {
 /** @return a return address that lay in a frame: as it is. */
 static inline const void *mt_arch_plain_return(const void *address) { return address; }
 
-/** @return where a context that libc or a signal saved goes on. */
+/** @return where a context that libc or a signal saved continues. */
 static inline const void *mt_arch_ucontext_ip(const ucontext_t *context) {
   return (const void *)context->uc_mcontext.gregs[REG_RIP];
 }

@@ -49,13 +49,13 @@ struct arch_switch_pair {
 
 /**
  * Saves the running context in *from and resumes *to. Returns when something
- * resumes *from, possibly on another kernel thread: whatever was read from
- * thread-local storage before is stale.
+ * resumes *from, possibly on another kernel thread: values read from thread-local
+ * storage before are stale.
  *
- * Nothing is written to the stack, so the red zone needs no care: it lies below
- * the saved sp, and nobody touches a suspended stack. The jump is indirect, not
+ * It writes nothing to the stack, so the red zone needs no care: it lies below
+ * the saved sp, and no other thread touches a suspended stack. The jump is indirect, not
  * a return: a ret to an address the return-stack predictor did not push costs a
- * misprediction each time. FP control (mxcsr, x87) stays as it is; those who have their
+ * misprediction each time. FP control (mxcsr, x87) stays as it is; threads that have their
  * own exchange it before.
  */
 __attribute__((always_inline)) static inline void mt_arch_switch(struct arch_context *from,

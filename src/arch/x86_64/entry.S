@@ -23,8 +23,8 @@ mt_arch_entry:
 	.cfi_endproc
 	.size	mt_arch_entry, . - mt_arch_entry
 
-/* Where a context of mt_arch_call_first() goes on; sp: the function, and the sp and ip from before. All
- * other registers than rbp and rbx are free here, as behind every switch. */
+/* A context of mt_arch_call_first() continues here; sp: the function, and the sp and ip from before. All
+ * other registers than rbp and rbx are free here, as after every switch. */
 	.globl	mt_arch_detour
 	.hidden	mt_arch_detour
 	.type	mt_arch_detour, @function

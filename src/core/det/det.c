@@ -29,7 +29,7 @@ uint64_t mt_det_draw(void) {
   return z ^ z >> 31;
 }
 
-/* A later runtime of the same process goes on where the last one stopped. */
+/* A later runtime of the same process continues where the last one stopped. */
 static void restart(void) {
   mt_det.generator = (uint64_t)mt_options.seed;
   mt_det.seed = mt_options.seed;

@@ -7,17 +7,17 @@
  *
  * A scheduling point is a *forced* one, where the caller yields, parks or ends
  * (mt_tick() comes here instead of looking at timers now and then), or a
- * *preemption*: a call that goes on in normal mode, and may be interrupted here
- * (mt_preempt()). At each the ready threads are counted from 0 in the order of the
- * run queue, behind the caller if it may go on; 0 is what happens when nobody
- * interferes. So a run is told by its departures from 0 alone: a schedule is a
- * short list of them, and a shorter one is a simpler one. A thread that is
+ * *preemption*: a call that continues in normal mode, and may be interrupted here
+ * (mt_preempt()). At each point the ready threads are counted from 0 in the order of the
+ * run queue, after the caller if it may continue. Choice 0 is what happens without a seed or
+ * schedule. So its departures from 0 describe a run completely: a schedule is a
+ * short list of them, and a shorter list is a simpler schedule. A thread that is
  * preempted is the next to run by default.
  *
- * Where a switch is forbidden: under a guard, inside the run queue, on an idle
+ * A switch is forbidden under an internal lock, inside the run queue, and on an idle
  * context. mt_preempt() is called outside of them only, and checked builds assert
- * it. Guards are therefore never waited for in this mode, and the spinning of
- * locks ends at its first look: on one VP no holder but the caller runs.
+ * it. So no thread ever waits for an internal lock in this mode. The spinning of
+ * locks ends at its first load, because on one VP no holder but the caller runs.
  *
  * Relaxed: the VP's own tick.
  *
@@ -35,7 +35,7 @@ extern bool mt_det_on;
  * mltp_unlock() take at once: none in this mode, so that both come by mt_preempt(). */
 extern uint32_t mt_det_inlined_lock;
 
-/** Reads seed and schedule from the options, and overrides those that would make
+/** Reads seed and schedule from the options, and overrides the options that would make
  * another VP. @return 0, or EINVAL after a message. */
 int mt_det_init(void);
 
@@ -69,7 +69,7 @@ static inline void mt_preempt(const char *call) {
 }
 
 /** The same between the atomic steps of a primitive; in checked builds only, and not
- * under a guard (a condition's, which the lock is released under). */
+ * under an internal lock (a condition's, which the lock is released under). */
 static inline void mt_step(const char *where) {
 #if MLTP_CHECKED
   if (mt_ilocks_held() == 0) mt_preempt(where);

@@ -90,7 +90,7 @@ int mt_schedule_log_open(const char *path) {
 
 void mt_schedule_log(uint64_t step, uint32_t choice, uint32_t count, const struct mltp_thread *from,
                      const char *call, const struct mltp_thread *to) {
-  static unsigned long last_id; /* who was chosen last: one that ended is no more */
+  static unsigned long last_id; /* the thread chosen last, by id, since it may have ended */
   static const char *last_name = "";
   bool ended = from->kind == MT_IDLE;
   if (log_fd < 0 || (count == 1 && from == to)) return;

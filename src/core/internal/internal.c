@@ -25,9 +25,9 @@
 #include "instrument/decisions.h"
 #include "policy/home.h"
 
-void mti_lock(uint32_t *guard) { mt_ilock_lock(guard); }
+void mti_lock(uint32_t *ilock) { mt_ilock_lock(ilock); }
 
-void mti_unlock(uint32_t *guard) { mt_ilock_unlock(guard); }
+void mti_unlock(uint32_t *ilock) { mt_ilock_unlock(ilock); }
 
 struct mltp_thread *mti_self(const char *call) { return mt_self(call); }
 
@@ -49,10 +49,10 @@ uint32_t mti_act_as(uint32_t number) {
   return before;
 }
 
-void mti_park_unlock(uint32_t *guard, const char *what) {
+void mti_park_unlock(uint32_t *ilock, const char *what) {
   struct mltp_thread *self = mt_current();
   self->waiting_for = what;
-  mt_park(self, guard, MT_WHY_MESSAGE);
+  mt_park(self, ilock, MT_WHY_MESSAGE);
 }
 
 void mti_wait_unlock(mltp_waitq_t *queue, const char *what) {

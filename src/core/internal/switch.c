@@ -15,8 +15,8 @@ bool mti_is_native(void) { return mt_options.backend == MT_BACKEND_NATIVE; }
 
 bool mti_can_prepare_switch(void) { return mti_is_native() && !MT_SANITIZER_SWITCHES; }
 
-/* What else a VP has to do now and then; others in its queue get their turn, however often two
- * threads run each other. Inside. @return whom to switch to. */
+/* Does what a VP has to do at intervals, so that the other threads in its queue run however often
+ * two threads resume each other. Inside the run queue. @return the thread to switch to. */
 static struct mltp_thread *after_others(struct mt_vp *vp, struct mltp_thread *to) {
   mt_drain_inbox(vp);
   bool others = vp->runq.head != NULL;

@@ -3,7 +3,7 @@
  * Creating threads.
  *
  * Relaxed: counters with one writer each; mt_live() orders them. detached, read
- * without the guard, tells only what has been so from the start.
+ * without the internal lock, tells only what has been so from the start.
  */
 #include <errno.h>
 #include <stdlib.h>

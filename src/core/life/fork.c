@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The child of fork(). It has one kernel thread, a copy of the one that called fork(), and
- * a copy of our memory as the others were changing it: guards held, lists half linked. So
- * nothing is mended and no guard is taken: the child forgets the runtime, and mltp_init()
- * makes a new one. The parent notices nothing, and takes no guard before it forks.
+ * a copy of our memory as the others were changing it: internal locks held, lists half linked.
+ * So it repairs nothing and takes no lock. The child forgets the runtime, and mltp_init()
+ * makes a new one. The parent notices nothing, and takes no lock before it forks.
  *
  * Old stacks, descriptors and VPs stay mapped. The child may be running on such a stack, what
  * its program made before may point to others', and locks name their holders; a page costs
@@ -11,8 +11,8 @@
  *
  * Handlers stay as well: a dump signal that is under way must not kill the child.
  *
- * Rejected: taking every guard before fork() and releasing it after, so that the child could
- * go on: its other threads would be parked for ever on kernel threads that do not exist.
+ * Rejected: taking every internal lock before fork() and releasing it after, so that the child
+ * could continue. Its other threads would be parked forever on kernel threads that do not exist.
  *
  * Relaxed: the child has one kernel thread.
  */

@@ -2,12 +2,12 @@
 /*
  * A join runs a thread that has not started; fork_join.h has the order of turns.
  *
- * The thread runs like a function called on a stack of its own: no guard, no queue, no
+ * The thread runs like a function called on a stack of its own: no internal lock, no queue, no
  * switch in between. While the call lasts it is a thread like others: it may block, and go
  * on and end on another VP; then the joiner, whose frames lie below the call, finds itself
  * there. Its stack is its own since it may need all of the size it was created with.
  *
- * Relaxed: detached, read without the guard, tells only what has been so from the start;
+ * Relaxed: detached, read without the internal lock, tells only what has been so from the start;
  * joining serves reports; tick is the caller's own.
  */
 #include "core/life/fork_join.h"
@@ -17,6 +17,7 @@
 #include "core/memory/descriptor.h"
 #include "core/sched/sched.h"
 #include "core/thread/key.h"
+#include "core/vp/alternative.h"
 #include "core/vp/vp.h"
 #include "instrument/probes.h"
 
@@ -25,7 +26,7 @@
 enum {
   ENTRIES_MAX = 64,      /* entries of the queue that a joiner looks at: about 0.1 us */
   CHECKS_PER_FRESH = 16, /* a joiner reads the clock for fresh threads so rarely */
-  PATHS_MAX = 16         /* the interval of fresh threads doubles so many times at most */
+  PATHS_MAX = 16         /* how often the interval of fresh threads doubles at most */
 };
 static const uint64_t FRESH_NS = 16000000; /* a time slice of the kernel's, about */
 
@@ -53,7 +54,8 @@ static struct mltp_thread *find_started(const struct mt_vp *vp) {
 
 static bool is_turn_of_fresh(struct mt_vp *vp) {
   if (mt_load_relaxed(&vp->points.tick) / MT_TICKS_PER_CHECK % CHECKS_PER_FRESH != 0) return false;
-  int paths = vp->paths.interrupted; /* below 0: some went on here that others had interrupted */
+  int paths =
+      vp->paths.interrupted; /* below 0: threads continued here that other VPs had interrupted */
   if (paths < 0) paths = 0;
   uint64_t now = mt_vp_now(vp);
   if (now - vp->paths.fresh_at < FRESH_NS << (paths < PATHS_MAX ? paths : PATHS_MAX)) return false;
@@ -115,8 +117,11 @@ static struct mt_vp *take_fresh(struct mltp_thread *self, struct mltp_thread *t)
   }
 }
 
-/* In deterministic mode each end is a choice; the portable switch knows no such calls. */
-static bool may_call(void) { return !mt_det_on && mt_options.backend == MT_BACKEND_NATIVE; }
+/* In deterministic mode each end is a choice. The portable switch knows no such calls, and a late
+ * probe sends each scheduling point to the idle context. */
+static bool may_call(void) {
+  return !mt_det_on && mt_options.backend == MT_BACKEND_NATIVE && !mt_probes_late();
+}
 
 bool mt_join_runs(struct mltp_thread *self, struct mltp_thread *t, void **result) {
   struct mt_vp *vp = self->vp != NULL && may_call() ? take_fresh(self, t) : NULL;

@@ -40,7 +40,7 @@ static int refuse(const char *call, const struct mltp_thread *self, const struct
 
 /* ---- joining */
 
-/* Waits, with the thread's guard held, until it has ended. Released. */
+/* Waits, with the thread's internal lock held, until it has ended. Released. */
 static void wait_for_end(struct mltp_thread *self, struct mltp_thread *thread) {
   thread->joiner = self;
   mt_store_relaxed(&self->joining, thread);
@@ -69,7 +69,7 @@ static int wait_for_end_timed(struct mltp_thread *self, struct mltp_thread *thre
   return done ? 0 : ETIMEDOUT;
 }
 
-/* @return 0: its guard is held; EDEADLK, EINVAL. */
+/* @return 0: its internal lock is held; EDEADLK, EINVAL. */
 static inline int lock_joinable(const char *call, const struct mltp_thread *self,
                                 struct mltp_thread *thread) {
   if (thread == self) return EDEADLK;

@@ -54,7 +54,7 @@ static void say_not_replayed(const char *call) {
 
 struct mltp_thread *mt_attach(const char *call) {
   if (!mt_load_acquire(&mt_rt.running)) { /* LF-3 acquire: pairs LF-4 */
-    mt_options_read();                    /* MLTP_MISUSE may say to go on */
+    mt_options_read();                    /* MLTP_MISUSE may ask for an error code */
     mt_misuse(EPERM, call, 0, "", "%s", mt_not_running());
     return NULL;
   }
@@ -95,7 +95,7 @@ static void finish(struct mltp_thread *self, void *result) {
   mt_finalizer_check();
 }
 
-/* Where mltp_exit() goes on this kernel thread, if a bound thread has it. */
+/* The target of mltp_exit() on this kernel thread, if a bound thread has it. */
 static __thread jmp_buf bottom;
 
 static void *bound_main(void *arg) {

@@ -190,7 +190,7 @@ void mt_finalizer_check(void) {
   struct mltp_thread *main = mt_load_seq_cst(&mt_rt.finalizer); /* FN-2 seq_cst: pairs FN-1 */
   if (main == NULL || mt_live() != 1) return;
   mt_ilock_lock(&main->ilock); /* main's registers are saved once this is ours */
-  bool waits = mt_load_relaxed(&mt_rt.finalizer) == main; /* relaxed: under its guard */
+  bool waits = mt_load_relaxed(&mt_rt.finalizer) == main; /* relaxed: under its internal lock */
   mt_store_relaxed(&mt_rt.finalizer, NULL);
   mt_ilock_unlock(&main->ilock);
   if (waits) mt_resume(main);
@@ -200,7 +200,7 @@ void mt_wait_until_alone(void) {
   struct mltp_thread *main = mt_rt.main;
   while (mt_live() != 1) {
     mt_ilock_lock(&main->ilock);
-    /* FN-1 seq_cst: before the look; who ends later sees it; pairs FN-2 */
+    /* FN-1 seq_cst: before the look; a thread that ends later sees it; pairs FN-2 */
     mt_store_seq_cst(&mt_rt.finalizer, main);
     mt_fence_heavy(); /* FN-3 heavy fence: between the two; pairs ID-2 LV-6 */
     if (mt_live() != 1) {
@@ -233,7 +233,7 @@ int mltp_finalize(void) {
   mt_bound_wait_all();
   mt_client_leave();
   mt_store_seq_cst(&mt_rt.stopping, 1); /* LF-1 seq_cst: pairs LF-2 */
-  mt_set_target(MT_VPS_MAX);            /* VP 0 must get up even if it is one too many */
+  mt_set_target(MT_VPS_MAX);            /* VP 0 must wake up even if it is one too many */
   go_home(self);
   mt_wake_all();
   if (mt_options.stats) mt_debug.stats();

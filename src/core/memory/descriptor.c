@@ -34,7 +34,7 @@ void mt_descriptors_free(void) {
 
 void mt_descriptors_forget(void) { memset(mt_slabs, 0, sizeof mt_slabs); }
 
-/* Under the guard. */
+/* Under the internal lock. */
 static struct mltp_thread *slab_take(struct mt_slab *slab) {
   struct mltp_thread *t = mt_pool_pop(&slab->pool);
   if (t != NULL) return t;

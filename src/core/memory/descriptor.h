@@ -15,7 +15,7 @@ enum {
 
 struct mt_slab {
   struct mt_pool pool;
-  uint32_t used;                                  /* [atomic] written under the pool's guard */
+  uint32_t used;                                  /* [atomic] written under the pool's ilock */
   struct mltp_thread *chunks[MT_SLAB_CHUNKS_MAX]; /* [atomic] constant below used / per chunk */
 };
 
@@ -23,7 +23,7 @@ struct mt_slab {
  * thread may outlive the runtime and meet the next one. */
 extern struct mt_slab mt_slabs[2];
 
-enum { MT_ID_BLOCK = 1024 /**< a VP takes so many ids at a time */ };
+enum { MT_ID_BLOCK = 1024 /**< ids that a VP takes at a time */ };
 
 /** One from the slab, with a batch for the VP's cache. vp NULL: outside. */
 struct mltp_thread *mt_descriptor_from_slab(struct mt_vp *vp);
@@ -41,8 +41,8 @@ static inline uint64_t mt_new_id(struct mt_vp *vp) {
   return vp->caches.next_id++;
 }
 
-/** Clears what the last user may have left; the rest is zero from the start or is
- * set by whoever creates. Field by field: a memset of this size is a slow string
+/** Clears what the last user may have left. The rest is zero from the start or set by the
+ * creator. It clears field by field, because a memset of this size is a slow string
  * instruction. */
 static inline void mt_descriptor_init(struct mltp_thread *t, struct mt_vp *vp) {
   t->vp = NULL;

@@ -3,7 +3,7 @@
  * The arena of stacks; stack.h explains it.
  *
  * Relaxed: trim_at is a hint; a plan made while another ends is made again when the
- * next VP lies down.
+ * next VP goes to sleep.
  */
 #include "core/memory/stack.h"
 
@@ -18,10 +18,10 @@
 
 enum {
   TRIM_NS = 1000000000,   /* unused for so long, a stack loses its memory; */
-  TRIM_BATCH = 64,        /* so many at a time, */
-  TRIM_MOST = 1024,       /* so many in a round */
+  TRIM_BATCH = 64,        /* the most stacks trimmed at a time, */
+  TRIM_MOST = 1024,       /* and in a round */
   COMMIT_STEP = 64 << 20, /* the arena becomes usable in steps of this size, or */
-  COMMIT_STACKS = 16,     /* so many stacks of the default size where they are larger */
+  COMMIT_STACKS = 16,     /* of this number of default stacks where that is larger */
   CANARY_WORDS = 8
 };
 
@@ -226,7 +226,7 @@ static struct mt_cache take_cache(struct mt_vp *vp) {
   return cache;
 }
 
-/* A VP that sleeps does not touch its cache, and gets up under sleep.ilock only. */
+/* A VP that sleeps does not touch its cache, and wakes up under sleep.ilock only. */
 static void collect_from_sleepers(void) {
   uint32_t count = mt_vp_count();
   for (uint32_t i = 0; i < count; i++) {
@@ -261,7 +261,7 @@ static void trim_batch(int class_log2, void *batch) {
   mt_pool_unlock(pool, false);
 }
 
-/* @return how many stacks were trimmed: most at least, if there are so many. */
+/* @return how many stacks were trimmed: at least `most`, or all if there are fewer. */
 static uint32_t trim_pools(uint32_t most) {
   uint32_t trimmed = 0;
   for (int class_log2 = MT_STACK_CLASS_MIN; class_log2 <= MT_STACK_CLASS_MAX; class_log2++) {

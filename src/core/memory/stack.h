@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file stack.h
- * Stacks: power-of-two slots of one arena of address space, each with a guard at
- * its low end; memory appears as it is touched. A free slot keeps its guard and
+ * Stacks: power-of-two slots of one arena of address space, each with a guard page at
+ * its low end. Memory appears as it is touched. A free slot keeps its guard page and
  * its touched pages and is reused last in, first out: per VP without a lock, then
  * from a shared pool.
  *
@@ -12,14 +12,14 @@
  * sets of the caches.
  *
  * Trimming: a stack keeps the pages its threads have touched, so a burst of threads
- * would keep its memory for ever. What lay in a pool unused for a whole TRIM_NS is
- * given back but for the topmost page (the pool's low-water mark says how much that
- * is); the caches of VPs that sleep join the pools first. The watchdog does it.
+ * would keep its memory forever. The watchdog gives back stacks that lay in a pool unused for
+ * a whole TRIM_NS, except for the topmost page. The pool's low-water mark counts these stacks.
+ * The caches of VPs that sleep join the pools first.
  *
- * Guards: MADV_GUARD_INSTALL (Linux 6.13) costs no mapping; before it, mprotect
- * splits the mapping, of which a process has a limited number, so only a share of
- * them is used; stacks beyond it get a canary, which is checked when the thread
- * ends. The change-over is said once on stderr.
+ * Guard pages: MADV_GUARD_INSTALL (Linux 6.13) costs no mapping. Older kernels need mprotect,
+ * which splits the mapping. A process has a limited number of mappings, so guard pages use
+ * only a share of them. Stacks beyond it get a canary, which is checked when the thread
+ * ends. A message on stderr reports the change once.
  */
 #ifndef MT_CORE_MEMORY_STACK_H
 #define MT_CORE_MEMORY_STACK_H

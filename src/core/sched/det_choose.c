@@ -3,11 +3,11 @@
  * The choices of deterministic mode; det/det.h explains it. All of it happens on the one VP, so
  * nothing here is shared.
  *
- * Random: each candidate is as likely. PCT (Burckhardt et al., ASPLOS 2010): each
- * thread has a random priority, the highest runs, and at depth - 1 random steps
- * the one about to run falls below all others. So does one that yields, or it
- * might wait for a lower one for ever; for the same reason a run that gets much
- * longer than expected continues at random (as in Coyote).
+ * Random: all candidates are equally likely. PCT (Burckhardt et al., ASPLOS 2010): each
+ * thread has a random priority, and the highest runs. At depth - 1 random steps the thread
+ * about to run falls below all others. So does a thread that yields, since it might wait
+ * forever for a lower one. For the same reason a run that gets much longer than expected
+ * continues at random (as in Coyote).
  *
  * Relaxed: the VP's own tick, length and timers.
  */
@@ -21,7 +21,7 @@ enum { MUCH_LONGER = 20 /* times the steps expected: PCT gives up */ };
 
 /* ---- choosing; inside the run queue */
 
-/* The candidates: self, if it may go on, then the run queue. */
+/* The candidates: self, if it may continue, then the run queue. */
 static struct mltp_thread *candidate(struct mt_vp *vp, struct mltp_thread *self, uint32_t index) {
   if (self != NULL && index-- == 0) return self;
   struct mltp_thread *t = vp->runq.head;

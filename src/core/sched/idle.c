@@ -26,7 +26,8 @@
 
 /* ---- searching */
 
-/* Work was found: those who made threads ready and saw us searching woke nobody. */
+/* Work was found. Wakers that saw this VP searching woke no other VP, so the last searcher may have
+ * to. */
 static void search_end_found(struct mt_vp *vp) {
   if (!vp->search.searching) return;
   mt_count_searching(vp, false);
@@ -116,7 +117,7 @@ static bool must_stay_awake(const struct mt_vp *vp) {
   return mt_decided("sleep_is_refused", &seen, sizeof seen, mt_sleep_is_refused(seen));
 }
 
-/* In the list of sleepers: until somebody wakes this VP, or its watch does. */
+/* Sleeps in the list of sleepers until a waker or the watchdog's deadline wakes this VP. */
 static void sleep_in_list(struct mt_vp *vp) {
   mt_ilock_lock(&mt_rt.sleep.ilock);
   vp->sleep.rests = true;
@@ -167,11 +168,20 @@ static void run_one(struct mt_vp *vp) {
     mt_runq_leave(vp);
 }
 
+/* The second half of a switch with a late probe: the VP is on no thread's stack. Each so many
+ * points the loop below looks at timers as well. @return whether the next thread may run. */
+static bool probe_between(struct mt_vp *vp) {
+  if (mt_load_relaxed(&vp->points.tick) % MT_TICKS_PER_CHECK == 0) return false;
+  mt_share_probe();
+  return !mt_over_target() && mt_runq_seems_busy(vp);
+}
+
 void mt_idle_loop(struct mt_vp *vp) {
   /* VP 0 stays: main ends on it */
   while (vp->index == 0 || !mt_load_acquire(&mt_rt.stopping)) { /* LF-2 acquire: pairs LF-1 */
     judge_theft(vp);
     while (poll_inbox(vp)) run_one(vp);
+    while (mt_probes_late() && probe_between(vp)) run_one(vp);
     vp->points.probe = 0;
     uint64_t now = mt_vp_now(vp);
     mt_timers_run_due(mt_det_on ? mt_det_now() : now);

@@ -126,8 +126,8 @@ static inline void mt_runq_push_front(struct mt_vp *vp, struct mltp_thread *t) {
 
 enum { MT_TICKS_PER_JUMP = 4 };
 
-/** Adds one that becomes ready: at the end. One of high priority in front, but no more than
- * one in so many scheduling points, so that each other thread's turn comes. */
+/** Adds a thread that becomes ready at the end. A thread of high priority enters in front, at most
+ * once in a number of scheduling points, so that the other threads run as well. */
 static inline void mt_runq_push_ready(struct mt_vp *vp, struct mltp_thread *t) {
   if (mt_likely((t->special & MT_HIGH) == 0) ||
       mt_load_relaxed(&vp->points.tick) - vp->points.jumped_at < MT_TICKS_PER_JUMP) {
@@ -202,7 +202,7 @@ void mt_runq_push_chain(struct mt_vp *vp, struct mltp_thread *first);
 /** Takes up to count threads off the front of the list, linked by next. Inside. */
 struct mltp_thread *mt_runq_take_front(struct mt_vp *vp, uint32_t count, struct mltp_thread **last);
 
-/* Anybody may call the following, from outside. */
+/* Any kernel thread may call the following, outside the run queue. */
 
 /** Takes the whole inbox: the oldest first, linked by next; NULL when empty. */
 struct mltp_thread *mt_runq_take_inbox(struct mt_vp *vp, struct mltp_thread **last);

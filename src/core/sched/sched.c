@@ -18,6 +18,10 @@
 
 bool mt_check(struct mt_vp *vp) {
   if (mt_det_on) return mt_det_check(vp);
+  if (mt_probes_late()) {
+    vp->points.check_at = mt_load_relaxed(&vp->points.tick); /* check at the next point, too */
+    return false;
+  }
   vp->points.check_at = mt_load_relaxed(&vp->points.tick) + MT_TICKS_PER_CHECK;
   mt_share_probe();
   if (vp->points.probe || mt_over_target()) return false;    /* the second: Deactivate (share.h) */
@@ -68,8 +72,8 @@ void mt_prepare(struct mt_vp *vp, struct mltp_thread *t) {
   mt_context_init(&t->context, stack);
 }
 
-/* A low thread whose turn comes goes to the end once if others are ready: so it waits for
- * two rounds of the queue at most. Who gives way right now is not one of the others. */
+/* A thread of low priority that comes first goes to the end once if others are ready, so it waits
+ * for two rounds of the queue at most. The thread that gives way now does not count as another. */
 struct mltp_thread *mt_prepare_special(struct mt_vp *vp, struct mltp_thread *t) {
   while ((t->special & (MT_LOW | MT_PUT_OFF)) == MT_LOW && vp->runq.head != NULL &&
          vp->runq.head != mt_current()) {

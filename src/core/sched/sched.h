@@ -26,7 +26,7 @@ enum {
  * the idle context has to run next. */
 bool mt_check(struct mt_vp *vp);
 
-/** What is left to do after a switch, if more than to release a guard: MT_AFTER_... */
+/** What is left to do after a switch, if more than to release an internal lock: MT_AFTER_... */
 void mt_after_more(struct mt_vp *vp, uint8_t after);
 
 /** Binds a stack to a fresh thread. Stops the program when there is none. */
@@ -41,8 +41,8 @@ static inline struct mltp_thread *mt_prepared(struct mt_vp *vp, struct mltp_thre
   return mt_likely(t->special == 0) ? t : mt_prepare_special(vp, t);
 }
 
-/** Takes in what was posted. Between the inbox and the list a thread can be seen
- * in neither, so whoever might have looked then is told. Inside. */
+/** Moves posted threads into the list. On the way a thread is visible in neither, so VPs that may
+ * have looked meanwhile are woken. Call it inside the run queue. */
 static inline void mt_drain_inbox(struct mt_vp *vp) {
   if (mt_likely(mt_load_relaxed(&vp->runq.inbox) == NULL)) return;
   mt_runq_drain(vp);

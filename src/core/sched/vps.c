@@ -110,13 +110,14 @@ static void *vp_main(void *arg) {
 
 int mt_vp_spawn(void) {
   mt_ilock_lock(&mt_rt.spawn_ilock);
-  uint32_t index = mt_load_relaxed(&mt_rt.vp_count); /* relaxed: changes under the guard only */
+  uint32_t index = mt_load_relaxed(&mt_rt.vp_count); /* relaxed: changes under the ilock only */
   struct mt_vp *vp = index < MT_VPS_MAX ? vp_new(index) : NULL;
   int error = vp != NULL ? 0 : EAGAIN;
   if (error == 0) {
     vp->sleep.status = MT_VP_AWAKE;
     mt_awake_add(1);
-    /* who is on no VP leaves its CPU soon; one whose caller is has another VP there */
+    /* A creator outside the VPs soon frees its CPU. A creator on a VP does not, so the new VP
+     * starts elsewhere. */
     error =
         os_thread_start(&vp->kernel_thread, &vp->sleep.affinity, mt_here() != NULL, vp_main, vp);
     if (error != 0) mt_awake_add(-1);

@@ -21,8 +21,8 @@ void mt_count_searching(struct mt_vp *vp, bool searches) {
 /* ---- waking; all under sleep.ilock */
 
 static void count_awake(struct mt_vp *vp) {
-  mt_store_relaxed(&vp->sleep.status, MT_VP_AWAKE); /* relaxed: guarded; a poster that sees ASLEEP
-                                                 comes here and finds out */
+  /* relaxed: under the ilock; a poster that sees ASLEEP comes here and finds out */
+  mt_store_relaxed(&vp->sleep.status, MT_VP_AWAKE);
   mt_store_relaxed(&mt_rt.idle.awake, mt_rt.idle.awake + 1);
   mt_rt.sleep.wake_count++;
   if (mt_rt.sleep.watchdog == vp) mt_rt.sleep.watchdog = NULL;
@@ -106,8 +106,8 @@ struct mt_vp *mt_any_awake_but(const struct mt_vp *self) {
   return NULL;
 }
 
-/* Sees to it that somebody takes what is in the inbox of a VP seen not awake.
- * @return the VP that will; another than `to`: it has to be posted there instead. */
+/* Makes sure that a VP takes what is in the inbox of a VP seen not awake.
+ * @return that VP. If it is not `to`, the caller posts there instead. */
 static struct mt_vp *deliver(struct mt_vp *to) {
   mt_ilock_lock(&mt_rt.sleep.ilock);
   struct mt_vp *woken = NULL, *takes = to;
@@ -149,7 +149,7 @@ void mt_post_whole(struct mt_vp *to, struct mltp_thread *first) {
   posted(to);
 }
 
-/* A sleeper that may get up, else one that is awake; NULL: no other can run anything. */
+/* A sleeper that may wake up, else a VP that is awake; NULL: no other VP can run anything. */
 static struct mt_vp *taker_but(const struct mt_vp *self) {
   struct mt_vp *vp = NULL;
   if (mt_may_wake_one()) {
@@ -235,7 +235,7 @@ void mt_awake_add(int more) {
 
 void mt_set_target(int target) {
   mt_ilock_lock(&mt_rt.sleep.ilock);
-  if (mt_load_relaxed(&mt_rt.stopping)) target = MT_VPS_MAX; /* VP 0 must get up */
+  if (mt_load_relaxed(&mt_rt.stopping)) target = MT_VPS_MAX; /* VP 0 must wake up */
   mt_store_relaxed(&mt_rt.idle.target, target);
   bool more = mt_rt.idle.awake < target;
   bool fewer = mt_rt.idle.awake > target;

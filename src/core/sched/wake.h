@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file wake.h
- * Which VPs are awake, and who is woken when there is work.
+ * Which VPs are awake, and which VP is woken when there is work.
  *
- * State: each VP is AWAKE, ASLEEP (in mt_rt.sleep.sleepers) or BLOCKED; mt_rt.idle.awake
- * counts the first kind and is kept at or below mt_rt.idle.target: resizing, idling
- * and blocking calls are this one mechanism. All of it changes under sleep.ilock.
+ * State: each VP is AWAKE, ASLEEP (in mt_rt.sleep.sleepers) or BLOCKED. mt_rt.idle.awake
+ * counts the first kind and stays at or below mt_rt.idle.target. Resizing, idling and
+ * blocking calls use this one mechanism. All of it changes under sleep.ilock.
  *
  * No lost wake-up (labels ID-n; explored by tests/models/idle.pml):
  *   a VP that makes a thread ready  pushes it; light fence; loads sleeping and
- *                                   searching; wakes one unless somebody searches
+ *                                   searching; wakes one unless another searches
  *   a VP that goes to sleep         sleeping + 1, searching - 1; heavy fence;
  *                                   looks at all run queues once more
  * Either the first sees the sleeper or the sleeper sees the thread. A post to an
  * inbox is a full fence by itself and is checked against the status of that VP.
- * At most one VP that was woken searches at a time; one that finds something and
- * was the last to search looks whether there is more, and wakes the next.
+ * At most one VP that was woken searches at a time. The last searcher that finds
+ * something checks for more, and wakes the next VP.
  *
  * Back-off: two threads that exchange a token make a lone thread ready a million times a second,
  * and null threads cost more to move than to run (docs/design/034). A search that saw such work and
@@ -24,18 +24,18 @@
  * thread that it may run is ready.
  *
  * In a crowd: with MLTP_OVERSUBSCRIBE more VPs may be awake than there are CPUs, but
- * none is woken beyond the CPUs: threads of a VP that waits for a CPU seem to be left
- * waiting, and who is woken to run them takes that CPU. A VP that finds its queue empty
- * in a crowd lies down without a search. Only the watchdog gets up beyond the CPUs, when
- * a VP with ready threads reaches no scheduling point for longer than a time slice:
- * blocked in the kernel, most likely. Who sees no room for one more VP wakes nobody;
- * who makes room by lying down looks at the queues afterwards (ID-2).
+ * none is woken beyond the CPUs. The threads of a VP that waits for a CPU seem to be left
+ * waiting, and a VP woken to run them would take that CPU. A VP that finds its queue empty
+ * in a crowd goes to sleep without a search. Only the watchdog wakes beyond the CPUs, when
+ * a VP with ready threads reaches no scheduling point for longer than a time slice and is
+ * probably blocked in the kernel. A waker that sees no room for one more VP wakes none. A VP
+ * that makes room by going to sleep looks at the queues afterwards (ID-2).
  *
  * Rejected: waking a VP for each ready thread (16 us of system calls for a
  * switch of 10 ns); polling by all sleepers; a timer thread.
  *
  * Relaxed: sleeping, searching, wake_threshold, awake and target are hints outside
- * sleep.ilock; the fences named above order those that matter.
+ * sleep.ilock. The fences named above order the accesses that matter.
  */
 #ifndef MT_CORE_SCHED_WAKE_H
 #define MT_CORE_SCHED_WAKE_H
@@ -95,7 +95,7 @@ static inline void mt_share_probe(void) {
 /** A VP that is being made counts as awake. */
 void mt_awake_add(int more);
 
-/** Makes all VPs get up (to end). */
+/** Wakes all VPs, so that they end. */
 void mt_wake_all(void);
 
 /** The calling VP is going to block in the kernel, and does not count as awake. @return whether

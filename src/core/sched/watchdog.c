@@ -18,7 +18,7 @@
 #include "policy/idle.h"
 #include "policy/steal.h"
 
-/* On one VP whose clock is its own, nobody can be about to wake anybody. */
+/* With one VP and a clock of its own, no waker can be on its way. */
 static uint64_t deadlock_delay(void) { return mt_det_on ? 0 : MT_DEADLOCK_NS; }
 
 uint64_t mt_watchdog_deadline(const struct mt_vp *watchdog) {
@@ -36,9 +36,9 @@ uint64_t mt_watchdog_deadline(const struct mt_vp *watchdog) {
   return deadline;
 }
 
-/* @return true when nobody has been awake for a while and every sleeper has looked at the queues
- * once more: who lost its CPU before that look may be about to run something. To be asked before
- * the looks at timers and queues, so that these come after what the last VP awake did. */
+/* @return true when no VP has been awake for a while and every sleeper has looked at the queues
+ * once more. A VP that lost its CPU before that look may be about to run a thread. Call this before
+ * looking at timers and queues, so that those looks come after what the last VP awake did. */
 static bool all_at_rest(void) {
   mt_ilock_lock(&mt_rt.sleep.ilock);
   bool rest = mt_rt.idle.awake == 0 && os_now() - mt_rt.sleep.asleep_since >= deadlock_delay();
@@ -62,13 +62,13 @@ static bool any_blocked(uint64_t now) {
   return any;
 }
 
-/* @return true when the watchdog has to get up. */
+/* @return true when the watchdog has to wake up. */
 static bool is_needed(const struct mt_vp *watchdog, uint64_t now) {
   bool rest = mt_load_relaxed(&mt_rt.idle.awake) == 0 && all_at_rest();
   uint64_t timer = mt_timers_earliest();
   if (timer <= now) return true;
   if (mt_load_relaxed(&mt_rt.idle.awake) == 0) {
-    if (mt_any_waiting(NULL)) return true; /* who made it ready waits for a CPU to look (ID-2) */
+    if (mt_any_waiting(NULL)) return true; /* its waker waits for a CPU to look (ID-2) */
     if (rest && timer == MLTP_NEVER) mt_debug.deadlock_suspected();
     return false;
   }

@@ -15,7 +15,7 @@
  * Rejected: a fixed array in each descriptor (memory of all for the use of few); the
  * first few values there (a second way to look up, for a gain of one allocation).
  *
- * Relaxed: a generation without the guard is a hint; using a key while it is being
+ * Relaxed: a generation without the internal lock is a hint; using a key while it is being
  * deleted is a race of the program's.
  */
 #include "core/thread/key.h"
@@ -40,7 +40,7 @@ struct mt_values {
 static struct {
   mt_ilock ilock;
   struct {
-    uint32_t generation;        /* [atomic] written under the guard */
+    uint32_t generation;        /* [atomic] written under the internal lock */
     void (*destructor)(void *); /* [ilock] */
   } keys[MLTP_TSS_MAX];
 } table;

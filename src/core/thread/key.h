@@ -11,7 +11,7 @@
 /** Runs destructors, which may block, and frees the values. The caller is self. */
 void mt_values_end_slow(struct mltp_thread *self);
 
-/** In a child of fork(): whoever held the table of keys is gone. */
+/** Resets the lock of the key table in a child of fork(), because its holder is gone. */
 void mt_keys_forked(void);
 
 static inline void mt_values_end(struct mltp_thread *self) {

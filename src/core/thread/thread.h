@@ -79,11 +79,11 @@ enum mt_state {
   MT_DONE     /**< ended, not joined yet */
 };
 
-/** Whether anybody will join it. */
+/** Whether a joiner may come. */
 enum mt_detached {
   MT_JOINABLE,
-  MT_BORN_DETACHED, /**< [const]: nobody else ever takes its guard */
-  MT_MADE_DETACHED, /**< by mltp_detach(), under its guard */
+  MT_BORN_DETACHED, /**< [const]: nobody else ever takes its internal lock */
+  MT_MADE_DETACHED, /**< by mltp_detach(), under its internal lock */
   MT_JOINED_TIMED   /**< joinable, and its joiner may give up: join.c */
 };
 
@@ -123,9 +123,9 @@ struct mt_await;
 struct mt_undo;
 struct mt_timer;
 
-/** A thread. Descriptors are never unmapped while the runtime is up, so that
- * others may read the state of one that has ended ("know who runs"). The lines
- * are packed by use: a switch touches the first, a whole plain life the first two. */
+/** A thread. Descriptors are never unmapped while the runtime is up, so other threads may
+ * read the state of a thread that has ended. The cache lines are packed by use: a switch
+ * touches the first, a whole plain life the first two. */
 struct mltp_thread {
   /* -- first line: all that a switch touches */
   alignas(MT_CACHE_LINE) struct arch_context context; /* [owner] of a thread that does not run */
@@ -140,8 +140,8 @@ struct mltp_thread {
   /* -- second line: start, waiting, end */
   union {
     mltp_userf_t *func;            /* [const] until it starts */
-    const struct mt_await *awaits; /* [ilock: bucket] its wish, while it waits for a word */
-    const char *waiting_for;       /* [owner] MT_WHY_MESSAGE, _TURN: what for; seam.h */
+    const struct mt_await *awaits; /* [ilock: bucket] its predicate, while it waits for a word */
+    const char *waiting_for;       /* [owner] MT_WHY_MESSAGE, _TURN: the object; internal/park.h */
     void *result;                  /* [ilock: this->ilock] once done */
   };
   union {
@@ -168,7 +168,7 @@ struct mltp_thread {
   uint8_t detached;           /* [atomic] enum mt_detached; thread.c */
   uint8_t stack_class;        /* [const] log2 of the stack's size */
   uint8_t timed_out;          /* [ilock] of the wait queue */
-  uint8_t wish;               /* [ilock] of a lock's queue: what it wants; the lock's file */
+  uint8_t wait_mode;          /* [ilock] of a lock's queue: what it waits for; the lock's file */
   uint8_t called;             /* [owner] runs as a call of its joiner; join.c */
   uint8_t for_ever;           /* [ilock] of the queue: counted in mt_rt.outside.parked */
 
@@ -214,7 +214,7 @@ static inline void mt_set_current(struct mltp_thread *t) {
 }
 
 /** @return the calling thread; a kernel thread not seen before becomes a foreign
- * thread. NULL after a misuse report: call names who asked (outside.c). */
+ * thread. NULL after a misuse report, in which `call` names the function (outside.c). */
 struct mltp_thread *mt_attach(const char *call);
 
 static inline struct mltp_thread *mt_self(const char *call) {

@@ -2,7 +2,7 @@
 /*
  * Timer heaps; timer.h explains them.
  *
- * Relaxed: a deadline as a hint; the heap is looked at again under its guard. A timer's
+ * Relaxed: a deadline as a hint; the heap is looked at again under its internal lock. A timer's
  * fields before it is known to others, and its meaning, which only its thread reads.
  */
 #include "core/timer/timer.h"
@@ -13,7 +13,7 @@
 #include "core/det/det.h"
 #include "core/vp/vp.h"
 
-/* After a change, under the guard. relaxed suffices but for the watchdog, see arm. */
+/* After a change, under the internal lock. relaxed suffices but for the watchdog, see arm. */
 static void publish_earliest(struct mt_vp *vp) {
   struct mt_heap_node *root = vp->timers.heap.root;
   mt_store_seq_cst(

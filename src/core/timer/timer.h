@@ -6,10 +6,10 @@
  * Each VP has a heap of the timers that threads armed while they ran on it. The
  * VP looks at it every 64 scheduling points; a VP that searches, and the watchdog,
  * look at all of them. A timer lives on its thread's stack: mt_timer_disarm()
- * takes the heap's guard, under which timers also fire, so it returns only when
+ * takes the heap's internal lock, under which timers also fire, so it returns only when
  * nobody can touch the timer any more.
  *
- * Guards, in this order: a VP's timers.ilock, then the wait queue's.
+ * Internal locks, in this order: a VP's timers.ilock, then the wait queue's.
  *
  * Bound and foreign threads have no heap: they sleep on a futex with a deadline.
  * Every wait with a timer can be cancelled (cancel.c), also one whose timer never comes.
@@ -28,7 +28,7 @@ struct mt_timer {
   int meaning;                /* [atomic] that it fired means ETIMEDOUT or ECANCELED */
 };
 
-/** Arms it for the calling thread, before it takes any wait queue's guard. The thread's
+/** Arms it for the calling thread, before it takes any wait queue's internal lock. The thread's
  * own deadline counts, too; if the thread is cancelled the timer has fired. */
 void mt_timer_arm(struct mt_timer *timer, struct mltp_thread *self, uint64_t deadline);
 
@@ -36,10 +36,10 @@ void mt_timer_arm(struct mt_timer *timer, struct mltp_thread *self, uint64_t dea
  * was cancelled or its own deadline came. */
 int mt_timer_disarm(struct mt_timer *timer, int error);
 
-/** The timer's time has come. Its heap's guard is held, or outside.timeouts. */
+/** The timer's time has come. Its heap's internal lock is held, or outside.timeouts. */
 void mt_timer_fire(struct mt_timer *timer);
 
-/** @return true when it has fired, or should have: for who waits without a queue. */
+/** @return true when it has fired, or should have. For a waiter without a queue. */
 bool mt_timer_passed(const struct mt_timer *timer);
 
 /** Fires all timers that are due, on every VP. Not inside a run queue. */
@@ -55,11 +55,11 @@ void mt_timers_flush(void);
 /* What is done when a timer is due or set is above this room. */
 
 /** The thread's deadline has come, or it was cancelled: takes it out of the queue it is in, if any,
- * and resumes it. Under the timer's guard. @return true when it was in one. Implemented by
+ * and resumes it. Under the timer's internal lock. @return true when it was in one. Implemented by
  * wait/park.c. */
 bool mt_park_timeout(struct mltp_thread *t);
 
-/** A timer earlier than all others was set: the watchdog must get up in time. Implemented by
+/** A timer earlier than all others was set, so the watchdog must wake up in time. Implemented by
  * sched/watchdog.c. */
 void mt_watchdog_rearm(uint64_t deadline);
 

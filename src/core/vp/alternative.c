@@ -13,13 +13,15 @@ struct mt_cache_limits mt_cache_limits = {MT_CACHE_MAX, MT_CACHE_MAX, true};
 
 #if !MLTP_ALTERNATIVES
 int mt_alternative_init(void) {
-  bool sched = mt_options.sched != MT_SCHED_DEFAULT,
-       lock = mt_options.lock >= MLTP_LOCK_ALT_EXCHANGE;
-  if (!sched && !lock) return 0;
+  const char *option = mt_options.sched != MT_SCHED_DEFAULT        ? "MLTP_SCHED"
+                       : mt_options.lock >= MLTP_LOCK_ALT_EXCHANGE ? "MLTP_LOCK"
+                       : mt_options.probe != MT_PROBE_EAGER        ? "MLTP_PROBE"
+                                                                   : NULL;
+  if (option == NULL) return 0;
   mt_message(
       "%s: this libmltp was built without alternatives (unset %s, or build it with "
       "-DMLTP_ALTERNATIVES=ON)",
-      sched ? "MLTP_SCHED" : "MLTP_LOCK", sched ? "MLTP_SCHED" : "MLTP_LOCK");
+      option, option);
   return EINVAL;
 }
 

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file alternative.h
- * The seam to src/alternatives: other ways to manage threads, from papers. The CMake option
+ * The hooks of src/alternatives: other ways to manage threads, from papers. The CMake option
  * MLTP_ALTERNATIVES compiles them; MLTP_SCHED chooses one at start.
  *
  * The scheduler asks here on its slow paths only. An alternative gets control where a VP enters its
- * run queue, because MT_CLAIM_ALTERNATIVE is always set in its claim then: it lends the VP a list
- * of threads, which the VP returns when it leaves, after a switch by MT_AFTER_RETURN. Without an
- * alternative all of this costs nothing in a switch: the words that say so are read anyway.
+ * run queue, because MT_CLAIM_ALTERNATIVE is then always set in its claim. The alternative lends
+ * the VP a list of threads, which the VP returns when it leaves, after a switch by MT_AFTER_RETURN.
+ * Without an alternative this costs nothing in a switch, which reads these words anyway.
  */
 #ifndef MT_CORE_VP_ALTERNATIVE_H
 #define MT_CORE_VP_ALTERNATIVE_H
 
+#include "base/options.h"
 #include "core/vp/parts.h"
 
 #ifndef MLTP_ALTERNATIVES
@@ -66,7 +67,13 @@ static inline uint32_t mt_alternative_waiting(const struct mt_vp *vp) {
   return mt_has_alternative() ? mt_alternative->waiting(vp) : 0;
 }
 
-/** Chooses as MLTP_SCHED says. @return 0, or EINVAL after a message. */
+/** @return whether each switch takes two switches of stacks, with the probe between them, as in
+ * Figure 3(A) of TMPI-2. It is there to be measured: the eager probe of share.h needs one. */
+static inline bool mt_probes_late(void) {
+  return MLTP_ALTERNATIVES && mt_unlikely(mt_options.probe == MT_PROBE_LATE);
+}
+
+/** Chooses as MLTP_SCHED and MLTP_PROBE say. @return 0, or EINVAL after a message. */
 int mt_alternative_init(void);
 
 /** Creates and ends what alternatives keep with a VP. @return false: no memory. */

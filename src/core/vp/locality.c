@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A place is the NUMA node of a CPU, above, and which CPUs it shares its last cache with,
- * below. A CPU's group is asked for once, by the first VP that has to know: a library that
- * starts in microseconds has no time to look at all of a machine.
+ * A locality holds the NUMA node of a CPU in its high part, and the group of CPUs that share its
+ * last cache in its low part. The first VP that has to know a CPU's group asks for it, once. To
+ * look at the whole machine at the start would cost more than the rest of the start.
  *
- * Relaxed: all of it hints; a CPU's group is the same whoever reads it.
+ * Relaxed: these values are only hints; all readers compute the same group for a CPU.
  */
 #include "core/vp/locality.h"
 

@@ -90,7 +90,7 @@ struct mt_vp_search {
 /** What a VP knows of the recursions on it (life/fork_join.h). [owner] all of it. */
 struct mt_paths {
   uint64_t fresh_at; /* when a fresh thread last got a joiner's turn, ns */
-  int interrupted;   /* joiners it has interrupted, less those that continued here */
+  int interrupted;   /* joiners it has interrupted, less the ones that continued here */
   bool fresh_turn;   /* a fresh thread has a joiner's turn since the last check */
 };
 

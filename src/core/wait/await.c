@@ -2,7 +2,7 @@
 /*
  * Waiting for words; await.h has the argument.
  *
- * Relaxed: counters and hints; what is under a bucket's guard.
+ * Relaxed: counters and hints; what is under a bucket's internal lock.
  */
 #include "core/wait/await.h"
 
@@ -79,7 +79,7 @@ void mt_await_init(void) {
 /* Measured when the first such thread waits: few programs have any, and it takes tens of
  * microseconds. */
 static uint64_t how_long_outside(void) {
-  uint64_t ns = mt_load_relaxed(&spin_ns_outside); /* relaxed: whoever measures, it is right */
+  uint64_t ns = mt_load_relaxed(&spin_ns_outside); /* relaxed: all measurements are right */
   if (ns != (uint64_t)MT_AWAIT_MEASURED) return ns;
   ns = measure(sleep_and_wake);
   mt_store_relaxed(&spin_ns_outside, ns);
@@ -125,8 +125,8 @@ bool mt_await_spin(struct mltp_thread *self, bool (*ended)(const void *), const 
   uint64_t ns = mt_decided("wait_spin_ns", &seen, sizeof seen, mt_wait_spin_ns(seen));
   if (ns == 0) return false;
   if (seen.fixed_ns != 0) waker = NULL;
-  struct mt_spin_budget patience = mt_spin_budget_begin(ns);
-  while (mt_spin_budget_left(&patience, waker)) {
+  struct mt_spin_budget budget = mt_spin_budget_begin(ns);
+  while (mt_spin_budget_left(&budget, waker)) {
     if (ended(what)) {
       count(self, MT_AWAIT_PAID);
       return true;
@@ -136,41 +136,42 @@ bool mt_await_spin(struct mltp_thread *self, bool (*ended)(const void *), const 
   return false;
 }
 
-/* Under the guard. */
+/* Under the internal lock. */
 static void uncount(struct mt_await_bucket *bucket, uint32_t waiters) {
   mt_store_relaxed(&bucket->waiters, bucket->waiters - waiters);
 }
 
-static int park(struct mltp_thread *self, const struct mt_await *wish, struct mt_timer *timer) {
-  struct mt_await_bucket *bucket = mt_await_bucket(wish->word);
+static int park(struct mltp_thread *self, const struct mt_await *predicate,
+                struct mt_timer *timer) {
+  struct mt_await_bucket *bucket = mt_await_bucket(predicate->word);
   mt_step("await: to the bucket");
   mt_ilock_lock(&bucket->queue.ilock_);
   /* AW-2 seq_cst: before the look; pairs AW-4 AW-6 */
   mt_store_seq_cst(&bucket->waiters, bucket->waiters + 1);
   /* AW-3 seq_cst: after the count; pairs AW-1 AW-6 */
-  if ((mt_load_seq_cst(wish->word) == wish->value) == wish->equal) {
+  if ((mt_load_seq_cst(predicate->word) == predicate->value) == predicate->equal) {
     uncount(bucket, 1);
     mt_ilock_unlock(&bucket->queue.ilock_);
     return 0;
   }
-  self->awaits = wish;
+  self->awaits = predicate;
   count(self, MT_AWAIT_PARKED);
   int error = mt_wait(self, &bucket->queue, false, MT_WHY_AWAIT, timer);
-  if (error == 0) return 0; /* who woke us has counted us out */
+  if (error == 0) return 0; /* the waker has decremented the count */
   mt_ilock_lock(&bucket->queue.ilock_);
   uncount(bucket, 1);
   mt_ilock_unlock(&bucket->queue.ilock_);
   return error;
 }
 
-static bool predicate_holds(const void *wish) { return mt_await_holds(wish); }
+static bool predicate_holds(const void *predicate) { return mt_await_holds(predicate); }
 
-int mt_await_slow(struct mltp_thread *self, const struct mt_await *wish,
+int mt_await_slow(struct mltp_thread *self, const struct mt_await *predicate,
                   const struct mltp_thread *waker, uint64_t deadline) {
-  if (mt_await_spin(self, predicate_holds, wish, waker, 0)) return 0;
+  if (mt_await_spin(self, predicate_holds, predicate, waker, 0)) return 0;
   struct mt_timer timer;
   mt_timer_arm(&timer, self, deadline);
-  return mt_timer_disarm(&timer, park(self, wish, &timer));
+  return mt_timer_disarm(&timer, park(self, predicate, &timer));
 }
 
 void mt_await_wake_slow(struct mt_await_bucket *bucket, const uint32_t *word) {
@@ -201,8 +202,8 @@ static int await(const char *call, const uint32_t *word, uint32_t value, bool eq
   struct mltp_thread *self = mt_self(call);
   if (mt_unlikely(self == NULL)) return EPERM;
   mt_preempt(call);
-  const struct mt_await wish = {word, value, equal};
-  return mt_await(self, &wish, waker, deadline);
+  const struct mt_await predicate = {word, value, equal};
+  return mt_await(self, &predicate, waker, deadline);
 }
 
 int mltp_await(const uint32_t *word, uint32_t value, const mltp_t *waker) {

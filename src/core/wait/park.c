@@ -2,7 +2,7 @@
 /*
  * Waiting and resuming; park.h has the argument.
  *
- * Relaxed: waitq changes under its queue's guard; the rest serves reports.
+ * Relaxed: waitq changes under its queue's internal lock; the rest serves reports.
  */
 #include "core/wait/park.h"
 
@@ -47,8 +47,8 @@ static bool sleep_on_token(struct mltp_thread *self, uint64_t deadline) {
   return true;
 }
 
-/* Releases the guard, or resumes another, once it can be resumed itself. */
-void mt_park_outside(struct mltp_thread *self, mt_ilock *guard, struct mltp_thread *to,
+/* Releases the internal lock, or resumes another, once it can be resumed itself. */
+void mt_park_outside(struct mltp_thread *self, mt_ilock *ilock, struct mltp_thread *to,
                      struct mt_timer *timer) {
   uint64_t deadline = timer != NULL ? timer->node.key : MLTP_NEVER;
   if (mt_det_on) deadline = mt_det_to_os(deadline);
@@ -56,11 +56,11 @@ void mt_park_outside(struct mltp_thread *self, mt_ilock *guard, struct mltp_thre
   mt_store_relaxed(&self->parked_at, mt_clock(os_now()));
   mt_set_where(self, MT_PARKED, 0);
   mt_add_relaxed(&mt_rt.outside.parked, self->for_ever); /* relaxed: for the deadlock report */
-  if (guard != NULL) mt_ilock_unlock(guard);
+  if (ilock != NULL) mt_ilock_unlock(ilock);
   if (to != NULL) mt_resume(to);
   if (!sleep_on_token(self, deadline)) {
     mt_ilock_lock(&mt_rt.outside.timeouts);
-    mt_park_timeout(self); /* sets the token, unless somebody has taken us and will */
+    mt_park_timeout(self); /* sets the token, unless a waker has taken the thread and will set it */
     mt_ilock_unlock(&mt_rt.outside.timeouts);
     sleep_on_token(self, MLTP_NEVER);
   }
@@ -68,7 +68,7 @@ void mt_park_outside(struct mltp_thread *self, mt_ilock *guard, struct mltp_thre
   mt_set_where(self, MT_RUNNING, 0);
 }
 
-void mt_park_timed(struct mltp_thread *self, mt_ilock *guard, enum mt_why why,
+void mt_park_timed(struct mltp_thread *self, mt_ilock *ilock, enum mt_why why,
                    struct mt_timer *timer) {
   mt_store_relaxed(&self->why, (uint8_t)why);
   MT_PROBE3(park, self, why, self->waitq);
@@ -76,14 +76,14 @@ void mt_park_timed(struct mltp_thread *self, mt_ilock *guard, enum mt_why why,
   if (vp != NULL) {
     mt_runq_enter(vp);
     struct mltp_thread *next = mt_next_or_idle(vp);
-    vp->ctx.after_unlock = guard;
+    vp->ctx.after_unlock = ilock;
     vp->ctx.after |= MT_AFTER_UNLOCK;
     mt_set_where(self, MT_PARKED, vp->index);
     mt_store_relaxed(&self->parked_at, vp->points.clock); /* a clock would cost half a switch */
     mt_count_owner(&vp->stats.parks);
     mt_switch(self, next);
   } else {
-    mt_park_outside(self, guard, NULL, timer);
+    mt_park_outside(self, ilock, NULL, timer);
   }
   mt_store_relaxed(&self->why, MT_WHY_NOTHING);
 }
@@ -153,7 +153,7 @@ bool mt_park_timeout(struct mltp_thread *t) {
   mltp_waitq_t *q = mt_load_seq_cst(&t->waitq);
   if (q == NULL) return false;
   mt_ilock_lock(&q->ilock_);
-  bool in_queue = mt_load_relaxed(&t->waitq) == q; /* relaxed: under the guard */
+  bool in_queue = mt_load_relaxed(&t->waitq) == q; /* relaxed: under the internal lock */
   if (in_queue) {
     mt_waitq_remove(q, t);
     t->timed_out = 1;
@@ -164,7 +164,7 @@ bool mt_park_timeout(struct mltp_thread *t) {
 }
 
 struct mltp_thread *mt_wait_take(struct mltp_thread *t) {
-  mltp_waitq_t *q = mt_load_relaxed(&t->waitq); /* relaxed: checked under the guard */
+  mltp_waitq_t *q = mt_load_relaxed(&t->waitq); /* relaxed: checked under the internal lock */
   if (q == NULL) return NULL;
   mt_ilock_lock(&q->ilock_);
   t = mt_waitq_pop(q);

@@ -2,24 +2,24 @@
 /**
  * @file park.h
  * The one way to wait. Locks, conditions, barriers, semaphores, joins and sleeps
- * all use it; unbound, bound and foreign threads wait by it alike.
+ * all use it, for unbound, bound and foreign threads alike.
  *
- * Why no wake-up is lost: a thread waits on something that a guard protects. It
- * takes the guard, sees that it must wait, enters the queue, and parks; the guard
- * is released only when the thread's registers are saved (by the thread that runs
- * next; or, of a bound or foreign thread, at once, and then it sleeps on a token
- * that remembers). Whoever changes what it waits for takes the same guard, so it
- * either comes before the look, or finds the thread in the queue and ready to be
- * resumed. No state of its own, no compare-and-swap per park.
+ * Why no wake-up is lost: a thread waits for an object that an internal lock protects. It
+ * takes the lock, sees that it must wait, enters the queue, and parks. The lock is released
+ * only when the thread's registers are saved: by the thread that runs next. A bound or foreign
+ * thread releases it at once, and then sleeps on a token that remembers a wake-up. A waker
+ * takes the same lock before it changes the object. So it either comes before the waiter's
+ * test, or finds the waiter in the queue and ready to be resumed. A park needs no state of its
+ * own and no compare-and-swap.
  *
- * Deadlines: the timer is armed before the guard is taken. When it fires, under
- * its heap's guard, it looks whether the thread is in a queue and if so takes it
- * out, under that queue's guard (PK-1, PK-2: either the timer sees the queue or
- * the thread sees that the timer has fired). A queue may thus be looked at for a
- * moment after its last waiter has left; the _destroy functions wait that out. A
- * cancellation is a timer that fires early (cancel.c).
+ * Deadlines: the timer is armed before the queue's lock is taken. When it fires, under
+ * its heap's lock, it reads whether the thread is in a queue and if so takes it out, under
+ * that queue's lock (PK-1, PK-2: either the timer sees the queue or the thread sees that the
+ * timer has fired). A timer may thus look at a queue for a moment after its last waiter has
+ * left; the _destroy functions wait for that. A cancellation is a timer that fires early
+ * (cancel.c).
  *
- * Guards, in this order: timers.ilock or outside.timeouts; a wait queue's or a
+ * Internal locks, in this order: timers.ilock or outside.timeouts; a wait queue's or a
  * thread's; run queue; sleep.ilock. A condition's before its lock's.
  *
  * Rejected: a per-thread state word with compare-and-swap on park and on unpark
@@ -34,7 +34,7 @@
 #include "core/thread/thread.h"
 #include "core/timer/timer.h"
 
-/** Adds at the end. Guard held. */
+/** Adds at the end. Internal lock held. */
 static inline void mt_waitq_append(mltp_waitq_t *q, struct mltp_thread *t) {
   struct mltp_thread *tail = q->tail_;
   t->next = NULL;
@@ -47,7 +47,7 @@ static inline void mt_waitq_append(mltp_waitq_t *q, struct mltp_thread *t) {
   q->count_++;
 }
 
-/** Adds at the front. Guard held. */
+/** Adds at the front. Internal lock held. */
 static inline void mt_waitq_prepend(mltp_waitq_t *q, struct mltp_thread *t) {
   struct mltp_thread *head = q->head_;
   t->prev = NULL;
@@ -60,7 +60,7 @@ static inline void mt_waitq_prepend(mltp_waitq_t *q, struct mltp_thread *t) {
   q->count_++;
 }
 
-/** Takes a thread out of the middle. Guard held. */
+/** Takes a thread out of the middle. Internal lock held. */
 static inline void mt_waitq_remove(mltp_waitq_t *q, struct mltp_thread *t) {
   if (t->prev != NULL)
     t->prev->next = t->next;
@@ -72,29 +72,29 @@ static inline void mt_waitq_remove(mltp_waitq_t *q, struct mltp_thread *t) {
     q->tail_ = t->prev;
   MT_ASSERT(q->count_ > 0);
   q->count_--;
-  mt_store_relaxed(&t->waitq, NULL); /* relaxed: changes under the guard, is checked under it */
+  mt_store_relaxed(&t->waitq, NULL); /* relaxed: changes and is checked under the ilock */
 }
 
-/** Takes the first, or NULL. Guard held. */
+/** Takes the first, or NULL. Internal lock held. */
 static inline struct mltp_thread *mt_waitq_pop(mltp_waitq_t *q) {
   struct mltp_thread *t = q->head_;
   if (t != NULL) mt_waitq_remove(q, t);
   return t;
 }
 
-/** Takes all, linked by next. Guard held. */
+/** Takes all, linked by next. Internal lock held. */
 struct mltp_thread *mt_waitq_take_all(mltp_waitq_t *q);
 
 /**
- * Parks the calling thread; the guard, which it holds, is released when its
+ * Parks the calling thread; the internal lock, which it holds, is released when its
  * registers are saved. Returns when mt_resume() was called for it.
  * @param timer armed for the caller, which is in a queue where the timer finds it; or NULL
  */
-void mt_park_timed(struct mltp_thread *self, mt_ilock *guard, enum mt_why why,
+void mt_park_timed(struct mltp_thread *self, mt_ilock *ilock, enum mt_why why,
                    struct mt_timer *timer);
 
-static inline void mt_park(struct mltp_thread *self, mt_ilock *guard, enum mt_why why) {
-  mt_park_timed(self, guard, why, NULL);
+static inline void mt_park(struct mltp_thread *self, mt_ilock *ilock, enum mt_why why) {
+  mt_park_timed(self, ilock, why, NULL);
 }
 
 /** The part of parking for a bound or foreign thread: it sleeps on its token. Releases the internal
@@ -103,7 +103,7 @@ void mt_park_outside(struct mltp_thread *self, mt_ilock *ilock, struct mltp_thre
                      struct mt_timer *timer);
 
 /**
- * Waits in a queue whose guard the caller holds (released as by mt_park()).
+ * Waits in a queue whose internal lock the caller holds (released as by mt_park()).
  * @param front enter at the front
  * @param timer armed for the caller, or NULL
  * @return 0: taken out of the queue and resumed; ETIMEDOUT: taken out by the timer.
@@ -114,7 +114,7 @@ int mt_wait(struct mltp_thread *self, mltp_waitq_t *q, bool front, enum mt_why w
 /** The same for a caller that is in the queue already, and now wants to be resumed. */
 int mt_wait_in(struct mltp_thread *self, mltp_waitq_t *q, enum mt_why why, struct mt_timer *timer);
 
-/** From here on a deadline may take the caller out of the queue it is in. Guard held.
+/** From here on a deadline may take the caller out of the queue it is in. Internal lock held.
  * @return false: the timer has fired already, and the caller is not in the queue any more. */
 static inline bool mt_wait_expose(struct mltp_thread *self, mltp_waitq_t *q,
                                   struct mt_timer *timer) {
@@ -130,7 +130,7 @@ static inline bool mt_wait_expose(struct mltp_thread *self, mltp_waitq_t *q,
 }
 
 /** The two halves of mt_wait() at the end of a queue, for a caller with something to do in
- * between. mt_wait_enter(): in the queue, guard still held; false: the timer has fired
+ * between. mt_wait_enter(): in the queue, internal lock still held; false: the timer has fired
  * already, and the caller is not in the queue. */
 static inline bool mt_wait_enter(struct mltp_thread *self, mltp_waitq_t *q,
                                  struct mt_timer *timer) {
@@ -149,10 +149,10 @@ static inline int mt_wait_park(struct mltp_thread *self, mltp_waitq_t *q, enum m
 int mt_waitq_destroy(const char *call, mltp_waitq_t *q, const char *kind, const char *name);
 
 /** Makes a parked thread run again. It was taken out of its queue under the
- * guard; the guard may be held still. */
+ * internal lock, which the caller may still hold. */
 void mt_resume(struct mltp_thread *t);
 
-/** The same for threads linked by next, in that order. Better not under a guard. */
+/** The same for threads linked by next, in that order. Better not under an internal lock. */
 void mt_resume_chain(struct mltp_thread *first);
 
 /** Threads linked by next that ran on one VP last. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * @file patience.h
- * Waiting on the processor, as long as that may pay: while the thread waited for
- * runs, awake VPs do not exceed CPUs, and a time has not passed.
+ * @file spin_budget.h
+ * Spinning for as long as it may pay: while the awaited thread runs, awake VPs do not exceed
+ * CPUs, and the time limit has not passed.
  *
- * Relaxed: hints.
+ * Relaxed: these values are only hints.
  */
 #ifndef MT_CORE_WAIT_SPIN_BUDGET_H
 #define MT_CORE_WAIT_SPIN_BUDGET_H
@@ -30,25 +30,26 @@ static inline struct mt_spin_budget mt_spin_budget_begin(uint64_t ns) {
 
 /** One look's pause. @param other the thread waited for; NULL: not known now.
  * @return false: look no more, park. */
-static inline bool mt_spin_budget_left(struct mt_spin_budget *patience,
+static inline bool mt_spin_budget_left(struct mt_spin_budget *budget,
                                        const struct mltp_thread *other) {
-  if (patience->end == 0 || (other != NULL && !mt_is_running(other))) return false;
+  if (budget->end == 0 || (other != NULL && !mt_is_running(other))) return false;
   mt_arch_pause();
-  if (++patience->looks < patience->per_clock) return true;
-  patience->looks = 0;
-  return os_now() < patience->end;
+  if (++budget->looks < budget->per_clock) return true;
+  budget->looks = 0;
+  return os_now() < budget->end;
 }
 
 static inline void mt_pauses(unsigned count) {
   for (; count > 0; count--) mt_arch_pause();
 }
 
-/** The same with so many pauses, after which a look at the clock does not matter. */
-static inline bool mt_spin_budget_left_after(const struct mt_spin_budget *patience,
+/** The same with that number of pauses, after which reading the clock costs little in comparison.
+ */
+static inline bool mt_spin_budget_left_after(const struct mt_spin_budget *budget,
                                              const struct mltp_thread *other, unsigned pauses) {
-  if (patience->end == 0 || (other != NULL && !mt_is_running(other))) return false;
+  if (budget->end == 0 || (other != NULL && !mt_is_running(other))) return false;
   mt_pauses(pauses);
-  return os_now() < patience->end;
+  return os_now() < budget->end;
 }
 
 #endif

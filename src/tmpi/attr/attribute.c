@@ -13,6 +13,7 @@
 #include "core/internal/locks.h"
 #include "tmpi/attr/keyval.h"
 #include "tmpi/error/errors.h"
+#include "tmpi/rma/win.h"
 
 struct tm_attributes {
   struct tm_attributes *next;
@@ -58,20 +59,16 @@ static struct tm_keyval functions_of(struct tm_rank *rank, int keyval) {
 }
 
 /* Of an attribute that is in no list. The program's function may use attributes itself. */
-static int call_delete(struct tm_rank *rank, const struct tm_attributes *attribute, MPI_Comm comm,
-                       MPI_Datatype type) {
+static int call_delete(struct tm_rank *rank, const struct tm_attributes *attribute, void *object) {
   struct tm_keyval keyval = functions_of(rank, attribute->keyval);
-  if (keyval.comm_delete == MPI_COMM_NULL_DELETE_FN) return MPI_SUCCESS;
-  return keyval.of_types
-             ? keyval.type_delete(type, attribute->keyval, attribute->value, keyval.extra)
-             : keyval.comm_delete(comm, attribute->keyval, attribute->value, keyval.extra);
+  if (keyval.del == NULL) return MPI_SUCCESS;
+  return keyval.del(object, attribute->keyval, attribute->value, keyval.extra);
 }
 
 /* Deletes one that was taken out of its list, or puts it back. */
-static int delete_one(struct tm_attributes **list, struct tm_attributes *attribute, MPI_Comm comm,
-                      MPI_Datatype type) {
+static int delete_one(struct tm_attributes **list, struct tm_attributes *attribute, void *object) {
   struct tm_rank *rank = tm_rank_self();
-  int error = call_delete(rank, attribute, comm, type);
+  int error = call_delete(rank, attribute, object);
   mti_lock(&rank->attributes_ilock);
   if (error == MPI_SUCCESS)
     tm_keyval_release(rank, attribute->keyval);
@@ -82,14 +79,14 @@ static int delete_one(struct tm_attributes **list, struct tm_attributes *attribu
   return error;
 }
 
-int tm_attributes_delete(struct tm_attributes **list, MPI_Comm comm, MPI_Datatype type) {
+int tm_attributes_delete(struct tm_attributes **list, void *object) {
   uint32_t *ilock = &tm_rank_self()->attributes_ilock;
   for (;;) {
     mti_lock(ilock);
     struct tm_attributes *attribute = take_out(list);
     mti_unlock(ilock);
     if (attribute == NULL) return MPI_SUCCESS;
-    int error = delete_one(list, attribute, comm, type);
+    int error = delete_one(list, attribute, object);
     if (error != MPI_SUCCESS) return error;
   }
 }
@@ -115,13 +112,12 @@ static bool take_next(struct tm_rank *rank, struct tm_attributes *const *from, u
 }
 
 /* @return MPI_SUCCESS; *flag: *copy is the copy's value. */
-static int call_copy(const struct tm_keyval *keyval, const struct tm_attributes *a, MPI_Comm comm,
-                     MPI_Datatype type, void **copy, int *flag) {
+static int call_copy(const struct tm_keyval *keyval, const struct tm_attributes *a, void *old,
+                     void **copy, int *flag) {
   *copy = a->value;
-  *flag = keyval->comm_copy == MPI_COMM_DUP_FN;
-  if ((uintptr_t)keyval->comm_copy <= (uintptr_t)MPI_COMM_DUP_FN) return MPI_SUCCESS;
-  return keyval->of_types ? keyval->type_copy(type, a->keyval, keyval->extra, a->value, copy, flag)
-                          : keyval->comm_copy(comm, a->keyval, keyval->extra, a->value, copy, flag);
+  *flag = keyval->copy == TM_DUP_ATTRIBUTE;
+  if (keyval->copy == NULL || keyval->copy == TM_DUP_ATTRIBUTE) return MPI_SUCCESS;
+  return keyval->copy(old, a->keyval, keyval->extra, a->value, copy, flag);
 }
 
 /* Frees copies that no object has; the program's delete functions do not know them. */
@@ -132,14 +128,13 @@ static void discard(struct tm_rank *rank, struct tm_attributes **list) {
   mti_unlock(&rank->attributes_ilock);
 }
 
-int tm_attributes_copy(struct tm_attributes **to, struct tm_attributes *const *from, MPI_Comm comm,
-                       MPI_Datatype type) {
+int tm_attributes_copy(struct tm_attributes **to, struct tm_attributes *const *from, void *object) {
   struct tm_rank *rank = tm_rank_self();
   struct tm_attributes old, **end = to;
   struct tm_keyval functions;
   *to = NULL;
   for (uint64_t order = UINT64_MAX; take_next(rank, from, &order, &old, &functions);) {
-    int flag, error = call_copy(&functions, &old, comm, type, &old.value, &flag);
+    int flag, error = call_copy(&functions, &old, object, &old.value, &flag);
     struct tm_attributes *copy = error == MPI_SUCCESS && flag ? malloc(sizeof *copy) : NULL;
     if (copy != NULL) { /* it has the use; copies keep the order */
       *copy = old;
@@ -159,14 +154,21 @@ int tm_attributes_copy(struct tm_attributes **to, struct tm_attributes *const *f
   return MPI_SUCCESS;
 }
 
-/* ---- the calls that communicators and types share */
+/* ---- the calls that all classes of objects share */
 
 static bool fits(struct tm_rank *rank, const struct tm_attribute_holder *holder, int keyval) {
   const struct tm_keyval *found = tm_keyval_find(rank, keyval);
-  return found != NULL && found->of_types == (holder->type != MPI_DATATYPE_NULL);
+  return found != NULL && found->of == holder->of;
+}
+
+static int fail_code(const char *call, const struct tm_attribute_holder *holder, int code) {
+  return holder->win != NULL ? tm_win_fail_code(holder->win, call, code)
+                             : tm_fail_code(holder->fails_on, call, code);
 }
 
 static int bad_keyval(const char *call, const struct tm_attribute_holder *holder, int keyval) {
+  if (holder->win != NULL)
+    return tm_win_fail(holder->win, call, MPI_ERR_KEYVAL, "key value %d is not valid", keyval);
   return tm_fail(holder->fails_on, call, MPI_ERR_KEYVAL, "key value %d is not valid", keyval);
 }
 
@@ -174,7 +176,7 @@ int tm_attribute_set(const char *call, const struct tm_attribute_holder *holder,
                      void *value) {
   struct tm_rank *rank = tm_rank_self();
   struct tm_attributes *new = malloc(sizeof *new);
-  if (new == NULL) return tm_fail_code(holder->fails_on, call, MPI_ERR_NO_MEM);
+  if (new == NULL) return fail_code(call, holder, MPI_ERR_NO_MEM);
   *new = (struct tm_attributes){.keyval = keyval, .value = value};
   for (;;) {
     mti_lock(&rank->attributes_ilock);
@@ -183,10 +185,10 @@ int tm_attribute_set(const char *call, const struct tm_attribute_holder *holder,
     if (valid && old == NULL) add(rank, holder->list, new);
     mti_unlock(&rank->attributes_ilock);
     if (valid && old == NULL) return MPI_SUCCESS;
-    int error = valid ? delete_one(holder->list, old, holder->comm, holder->type) : MPI_SUCCESS;
+    int error = valid ? delete_one(holder->list, old, holder->object) : MPI_SUCCESS;
     if (valid && error == MPI_SUCCESS) continue; /* the delete function may have set it anew */
     free(new);
-    return valid ? tm_fail_code(holder->fails_on, call, error) : bad_keyval(call, holder, keyval);
+    return valid ? fail_code(call, holder, error) : bad_keyval(call, holder, keyval);
   }
 }
 
@@ -211,6 +213,6 @@ int tm_attribute_delete(const char *call, const struct tm_attribute_holder *hold
   mti_unlock(&rank->attributes_ilock);
   if (!valid) return bad_keyval(call, holder, keyval);
   if (attribute == NULL) return MPI_SUCCESS;
-  int error = delete_one(holder->list, attribute, holder->comm, holder->type);
-  return error == MPI_SUCCESS ? error : tm_fail_code(holder->fails_on, call, error);
+  int error = delete_one(holder->list, attribute, holder->object);
+  return error == MPI_SUCCESS ? error : fail_code(call, holder, error);
 }

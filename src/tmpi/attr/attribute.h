@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file attribute.h
- * Attributes: what programs store with communicators and types under key values of their own.
+ * Attributes: what programs store with communicators, types and windows under key values of their
+ * own.
  */
 #ifndef TM_ATTR_ATTRIBUTE_H
 #define TM_ATTR_ATTRIBUTE_H
@@ -11,22 +12,27 @@
 struct tm_attributes;
 struct tm_comm;
 
-/** Copies the attributes that the copy functions want copied. Either comm or type is the old
- * object, the other one null. @return MPI_SUCCESS, or what a copy function returned; then *to is
- * empty. */
-int tm_attributes_copy(struct tm_attributes **to, struct tm_attributes *const *from, MPI_Comm comm,
-                       MPI_Datatype type);
+/** The class of the object that has attributes. */
+enum tm_attributes_of { TM_OF_COMM, TM_OF_TYPE, TM_OF_WIN };
+
+/** Copies the attributes that the copy functions want copied. old: the handle of their object.
+ * @return MPI_SUCCESS, or what a copy function returned; then *to is empty. */
+int tm_attributes_copy(struct tm_attributes **to, struct tm_attributes *const *from, void *old);
 
 /** Calls the delete functions, the newest attribute's first. @return MPI_SUCCESS, or what the
  * first that failed returned: that attribute and older ones stay. */
-int tm_attributes_delete(struct tm_attributes **attributes, MPI_Comm comm, MPI_Datatype type);
+int tm_attributes_delete(struct tm_attributes **attributes, void *object);
 
-/** The object that has attributes: a communicator or a type, the other one null. */
+struct tm_win;
+
+/** The object that has attributes. Errors are its window's if that is not NULL, else those of the
+ * communicator fails_on. */
 struct tm_attribute_holder {
   struct tm_attributes **list;
-  MPI_Comm comm;
-  MPI_Datatype type;
+  enum tm_attributes_of of;
+  void *object; /* its handle */
   struct tm_comm *fails_on;
+  struct tm_win *win;
 };
 
 /* Each returns MPI_SUCCESS or what tm_fail() returned. */

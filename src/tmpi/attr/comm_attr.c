@@ -11,8 +11,8 @@
 static int comm_holder(const char *call, MPI_Comm handle, struct tm_attribute_holder *holder) {
   int error = tm_get_comm(call, handle, &holder->fails_on);
   if (error != MPI_SUCCESS) return error;
-  holder->comm = handle;
-  holder->type = MPI_DATATYPE_NULL;
+  holder->of = TM_OF_COMM;
+  holder->object = handle;
   holder->list = &holder->fails_on->attributes;
   return MPI_SUCCESS;
 }
@@ -20,7 +20,10 @@ static int comm_holder(const char *call, MPI_Comm handle, struct tm_attribute_ho
 #pragma weak MPI_Comm_create_keyval = PMPI_Comm_create_keyval
 int PMPI_Comm_create_keyval(MPI_Comm_copy_attr_function *copy, MPI_Comm_delete_attr_function *del,
                             int *keyval, void *extra) {
-  struct tm_keyval new = {.used = true, .comm_copy = copy, .comm_delete = del, .extra = extra};
+  struct tm_keyval new = {.used = true,
+                          .copy = (tm_copy_attribute *)copy,
+                          .del = (tm_delete_attribute *)del,
+                          .extra = extra};
   return tm_keyval_create("MPI_Comm_create_keyval", &new, keyval);
 }
 
@@ -29,7 +32,7 @@ int PMPI_Comm_free_keyval(int *keyval) { return tm_keyval_free("MPI_Comm_free_ke
 
 #pragma weak MPI_Comm_set_attr = PMPI_Comm_set_attr
 int PMPI_Comm_set_attr(MPI_Comm comm, int keyval, void *value) {
-  struct tm_attribute_holder holder = {NULL, MPI_COMM_NULL, MPI_DATATYPE_NULL, NULL};
+  struct tm_attribute_holder holder = {0};
   int error = comm_holder("MPI_Comm_set_attr", comm, &holder);
   return error != MPI_SUCCESS ? error
                               : tm_attribute_set("MPI_Comm_set_attr", &holder, keyval, value);
@@ -53,7 +56,7 @@ static const int *predefined(int keyval) {
 
 #pragma weak MPI_Comm_get_attr = PMPI_Comm_get_attr
 int PMPI_Comm_get_attr(MPI_Comm comm, int keyval, void *value, int *flag) {
-  struct tm_attribute_holder holder = {NULL, MPI_COMM_NULL, MPI_DATATYPE_NULL, NULL};
+  struct tm_attribute_holder holder = {0};
   int error = comm_holder("MPI_Comm_get_attr", comm, &holder);
   if (error != MPI_SUCCESS) return error;
   const int *own = predefined(keyval);
@@ -65,7 +68,7 @@ int PMPI_Comm_get_attr(MPI_Comm comm, int keyval, void *value, int *flag) {
 
 #pragma weak MPI_Comm_delete_attr = PMPI_Comm_delete_attr
 int PMPI_Comm_delete_attr(MPI_Comm comm, int keyval) {
-  struct tm_attribute_holder holder = {NULL, MPI_COMM_NULL, MPI_DATATYPE_NULL, NULL};
+  struct tm_attribute_holder holder = {0};
   int error = comm_holder("MPI_Comm_delete_attr", comm, &holder);
   return error != MPI_SUCCESS ? error
                               : tm_attribute_delete("MPI_Comm_delete_attr", &holder, keyval);

@@ -13,20 +13,23 @@
 
 #include <stdbool.h>
 
+#include "tmpi/attr/attribute.h"
 #include "tmpi/rank/rank.h"
 
-/** Functions of communicators and of types differ in their first argument only. */
+/** The program's functions differ in the type of the handle that they get. */
+typedef int tm_copy_attribute(void *old, int keyval, void *extra, void *value, void *copy,
+                              int *flag);
+typedef int tm_delete_attribute(void *object, int keyval, void *value, void *extra);
+
+/** What MPI_COMM_DUP_FN, MPI_TYPE_DUP_FN and MPI_WIN_DUP_FN are. */
+#define TM_DUP_ATTRIBUTE ((tm_copy_attribute *)1)
+
 struct tm_keyval {
-  bool used, freed, of_types;
+  bool used, freed;
+  enum tm_attributes_of of;
   int uses; /* attributes that have it, and calls that run its functions */
-  union {
-    MPI_Comm_copy_attr_function *comm_copy;
-    MPI_Type_copy_attr_function *type_copy;
-  };
-  union {
-    MPI_Comm_delete_attr_function *comm_delete;
-    MPI_Type_delete_attr_function *type_delete;
-  };
+  tm_copy_attribute *copy;
+  tm_delete_attribute *del;
   void *extra;
 };
 

@@ -22,15 +22,18 @@ static int type_holder(const char *call, MPI_Datatype handle, struct tm_attribut
   if (type == NULL) return tm_fail(NULL, call, MPI_ERR_TYPE, "the datatype is not valid");
   struct tm_attributes **list = type->predefined ? of_predefined(handle) : &type->attributes;
   if (list == NULL) return tm_fail_code(NULL, call, MPI_ERR_NO_MEM);
-  *holder = (struct tm_attribute_holder){list, MPI_COMM_NULL, handle, NULL};
+  *holder = (struct tm_attribute_holder){.list = list, .of = TM_OF_TYPE, .object = handle};
   return MPI_SUCCESS;
 }
 
 #pragma weak MPI_Type_create_keyval = PMPI_Type_create_keyval
 int PMPI_Type_create_keyval(MPI_Type_copy_attr_function *copy, MPI_Type_delete_attr_function *del,
                             int *keyval, void *extra) {
-  struct tm_keyval new = {
-      .used = true, .of_types = true, .type_copy = copy, .type_delete = del, .extra = extra};
+  struct tm_keyval new = {.used = true,
+                          .of = TM_OF_TYPE,
+                          .copy = (tm_copy_attribute *)copy,
+                          .del = (tm_delete_attribute *)del,
+                          .extra = extra};
   return tm_keyval_create("MPI_Type_create_keyval", &new, keyval);
 }
 
@@ -39,7 +42,7 @@ int PMPI_Type_free_keyval(int *keyval) { return tm_keyval_free("MPI_Type_free_ke
 
 #pragma weak MPI_Type_set_attr = PMPI_Type_set_attr
 int PMPI_Type_set_attr(MPI_Datatype type, int keyval, void *value) {
-  struct tm_attribute_holder holder = {NULL, MPI_COMM_NULL, MPI_DATATYPE_NULL, NULL};
+  struct tm_attribute_holder holder;
   int error = type_holder("MPI_Type_set_attr", type, &holder);
   return error != MPI_SUCCESS ? error
                               : tm_attribute_set("MPI_Type_set_attr", &holder, keyval, value);
@@ -47,7 +50,7 @@ int PMPI_Type_set_attr(MPI_Datatype type, int keyval, void *value) {
 
 #pragma weak MPI_Type_get_attr = PMPI_Type_get_attr
 int PMPI_Type_get_attr(MPI_Datatype type, int keyval, void *value, int *flag) {
-  struct tm_attribute_holder holder = {NULL, MPI_COMM_NULL, MPI_DATATYPE_NULL, NULL};
+  struct tm_attribute_holder holder;
   int error = type_holder("MPI_Type_get_attr", type, &holder);
   return error != MPI_SUCCESS ? error
                               : tm_attribute_get("MPI_Type_get_attr", &holder, keyval, value, flag);
@@ -55,7 +58,7 @@ int PMPI_Type_get_attr(MPI_Datatype type, int keyval, void *value, int *flag) {
 
 #pragma weak MPI_Type_delete_attr = PMPI_Type_delete_attr
 int PMPI_Type_delete_attr(MPI_Datatype type, int keyval) {
-  struct tm_attribute_holder holder = {NULL, MPI_COMM_NULL, MPI_DATATYPE_NULL, NULL};
+  struct tm_attribute_holder holder;
   int error = type_holder("MPI_Type_delete_attr", type, &holder);
   return error != MPI_SUCCESS ? error
                               : tm_attribute_delete("MPI_Type_delete_attr", &holder, keyval);

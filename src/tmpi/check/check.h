@@ -32,6 +32,7 @@ enum tm_object {
   TM_ERRHANDLER,
   TM_INFO,
   TM_REQUEST,
+  TM_WIN,
   TM_OBJECTS
 };
 

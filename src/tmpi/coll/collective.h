@@ -6,11 +6,12 @@
  * collective are made from the blocking ones' prototypes (tools/mpi/forms.py): they put their
  * arguments into a struct tm_collective and say what to do with it.
  *
- * Nonblocking and persistent: a thread of the library performs the blocking one. Threads are
- * cheap, and there is one algorithm for all. It works on a shadow of the communicator, with the
- * same groups and a context that all members compute alike: from the communicator's and how many
- * nonblocking collectives it has started. So several may be under way, and none meets another or
- * a blocking one. Arguments are checked before: the thread can fail only by what others send.
+ * Nonblocking and persistent: a thread of the library performs the blocking one when all members
+ * have started it (gang.h). There is one algorithm for all. It works on a shadow of the
+ * communicator, with the same groups and a context that all members compute alike: from the
+ * communicator's and how many nonblocking collectives it has started. So several may be under way,
+ * and none meets another or a blocking one. Arguments are checked before: the thread can fail only
+ * by what others send.
  */
 #ifndef TM_COLL_COLLECTIVE_H
 #define TM_COLL_COLLECTIVE_H

@@ -30,7 +30,7 @@ static int dup(const char *call, MPI_Comm handle, MPI_Info info, bool own_info, 
   int error = tm_get_comm(call, handle, &old);
   if (error != MPI_SUCCESS) return error;
   *copy = MPI_COMM_NULL;
-  error = tm_attributes_copy(&attributes, &old->attributes, handle, MPI_DATATYPE_NULL);
+  error = tm_attributes_copy(&attributes, &old->attributes, handle);
   if (error == MPI_SUCCESS)
     return tm_comm_dup(call, old, attributes, own_info ? tm_info_of(info) : old->info, copy);
   tm_context_agree(old, call); /* the other members make copies, and wait for this one */

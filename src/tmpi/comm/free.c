@@ -11,7 +11,7 @@ static int free_comm(const char *call, MPI_Comm *handle, bool together) {
   if (*handle == MPI_COMM_WORLD || *handle == MPI_COMM_SELF)
     return tm_fail(comm, call, MPI_ERR_COMM, "%s cannot be freed", comm->name);
   if (together) tm_call_barrier(call, *handle);
-  error = tm_attributes_delete(&comm->attributes, *handle, MPI_DATATYPE_NULL);
+  error = tm_attributes_delete(&comm->attributes, *handle);
   if (error != MPI_SUCCESS) return tm_fail_code(comm, call, error);
   tm_comm_release(comm);
   *handle = MPI_COMM_NULL;

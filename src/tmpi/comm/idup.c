@@ -22,14 +22,14 @@ static int start(const char *call, struct tm_comm *comm, MPI_Comm handle,
                  const struct tm_info *hints, MPI_Comm *copy, MPI_Request *request) {
   static const struct tm_collective_kind kind = {.perform = dup};
   struct tm_collective c = {.call = call, .kind = &kind, .comm = handle, .result = copy};
-  int error = tm_attributes_copy(&c.attributes, &comm->attributes, handle, MPI_DATATYPE_NULL);
+  int error = tm_attributes_copy(&c.attributes, &comm->attributes, handle);
   if (error != MPI_SUCCESS) return tm_fail_code(comm, call, error);
   struct tm_info *own = hints != NULL ? tm_info_copy(hints) : NULL;
   c.info = (MPI_Info)own;
   error = hints == NULL || own != NULL ? tm_collective_start(&c, request)
                                        : tm_fail_code(comm, call, MPI_ERR_NO_MEM);
   if (error == MPI_SUCCESS) return error;
-  tm_attributes_delete(&c.attributes, handle, MPI_DATATYPE_NULL);
+  tm_attributes_delete(&c.attributes, handle);
   tm_info_free(own);
   return error;
 }

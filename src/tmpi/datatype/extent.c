@@ -105,7 +105,7 @@ int PMPI_Type_free(MPI_Datatype *handle) {
   if (type->lasting)
     return tm_fail(NULL, "MPI_Type_free", MPI_ERR_TYPE,
                    "a type of MPI_Type_create_f90_...() cannot be freed");
-  error = tm_attributes_delete(&type->attributes, MPI_COMM_NULL, *handle);
+  error = tm_attributes_delete(&type->attributes, *handle);
   if (error != MPI_SUCCESS) return tm_fail_code(NULL, "MPI_Type_free", error);
   tm_type_release(type);
   *handle = MPI_DATATYPE_NULL;

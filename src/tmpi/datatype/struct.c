@@ -86,7 +86,7 @@ int PMPI_Type_dup(MPI_Datatype handle, MPI_Datatype *result) {
   int error = tm_derive_get("MPI_Type_dup", handle, &old);
   if (error != MPI_SUCCESS) return error;
   *result = MPI_DATATYPE_NULL;
-  error = tm_attributes_copy(&attributes, &old->attributes, MPI_COMM_NULL, handle);
+  error = tm_attributes_copy(&attributes, &old->attributes, handle);
   if (error != MPI_SUCCESS) return tm_fail_code(NULL, "MPI_Type_dup", error);
   struct tm_type *type = tm_type_new(MPI_COMBINER_DUP);
   bool ok = type != NULL && tm_type_add(type, old, 0, 1);

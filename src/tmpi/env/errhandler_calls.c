@@ -1,21 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Error handlers of communicators: made, set, called by the program. */
-#include <stdlib.h>
-
 #include "tmpi/error/code.h"
 #include "tmpi/error/errors.h"
 
 #pragma weak MPI_Comm_create_errhandler = PMPI_Comm_create_errhandler
 int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function *function, MPI_Errhandler *handler) {
   tm_enter("MPI_Comm_create_errhandler");
-  struct tm_errhandler *new = calloc(1, sizeof *new);
-  if (function == NULL || handler == NULL || new == NULL) {
-    free(new);
-    return tm_fail(NULL, "MPI_Comm_create_errhandler",
-                   function == NULL || handler == NULL ? MPI_ERR_ARG : MPI_ERR_NO_MEM,
-                   "no function, no place for the result, or no memory");
-  }
-  *new = (struct tm_errhandler){TM_ERRHANDLER_MAGIC, 1, function, NULL};
+  bool complete = function != NULL && handler != NULL;
+  struct tm_errhandler *new =
+      complete ? tm_errhandler_new(TM_HANDLES_COMMS, (tm_error_function *)function) : NULL;
+  if (new == NULL)
+    return tm_fail(NULL, "MPI_Comm_create_errhandler", complete ? MPI_ERR_NO_MEM : MPI_ERR_ARG,
+                   "no function, no result argument, or no memory");
   *handler = (MPI_Errhandler) new;
   return MPI_SUCCESS;
 }
@@ -30,7 +26,7 @@ int PMPI_Comm_set_errhandler(MPI_Comm handle, MPI_Errhandler errhandler) {
   int error = tm_get_comm("MPI_Comm_set_errhandler", handle, &comm);
   if (error != MPI_SUCCESS) return error;
   struct tm_errhandler *handler = tm_errhandler_of(errhandler);
-  if (handler == NULL || handler->session_function != NULL)
+  if (!tm_errhandler_fits(handler, TM_HANDLES_COMMS))
     return bad_handler(comm, "MPI_Comm_set_errhandler");
   tm_comm_set_handler(comm, handler);
   return MPI_SUCCESS;

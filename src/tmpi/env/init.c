@@ -18,6 +18,7 @@
 #include "tmpi/error/errors.h"
 #include "tmpi/rank/rank.h"
 #include "tmpi/rank/user_code.h"
+#include "tmpi/rank/worker.h"
 
 /* A program that tmpirun did not start is a job of one rank. */
 static struct tm_rank *start_alone(const char *call) {
@@ -77,12 +78,13 @@ int PMPI_Finalized(int *flag) {
 int PMPI_Finalize(void) {
   struct tm_rank *rank = tm_enter("MPI_Finalize");
   tm_job_count_finalize();
-  tm_attributes_delete(&rank->self->attributes, MPI_COMM_SELF, MPI_DATATYPE_NULL);
-  tm_attributes_delete(&rank->world->attributes, MPI_COMM_WORLD, MPI_DATATYPE_NULL);
+  tm_attributes_delete(&rank->self->attributes, MPI_COMM_SELF);
+  tm_attributes_delete(&rank->world->attributes, MPI_COMM_WORLD);
   tm_barrier(rank->world, "MPI_Finalize");
   if (mt_load_relaxed(&rank->user_tasks) != 0)
     tm_user_code_give(rank); /* nobody will wait for them */
   mt_store_relaxed(&rank->stage, TM_FINALIZED);
+  tm_worker_end(rank);
   return MPI_SUCCESS;
 }
 

@@ -125,7 +125,6 @@ int tm_session_fail(struct tm_session *session, const char *call, int code, cons
   if (tm_errhandler_ends(session->handler)) tm_end_job("a session", call, code, why);
   MPI_Session handle = (MPI_Session)session;
   int told = code;
-  if (session->handler->session_function != NULL)
-    session->handler->session_function(&handle, &told);
+  if (session->handler->function != NULL) session->handler->function(&handle, &told);
   return code;
 }

@@ -188,6 +188,18 @@ MPI_Session PMPI_Session_fromint(int session) { return handle_of(session); }
 #pragma weak MPI_Session_f2c = PMPI_Session_f2c
 MPI_Session PMPI_Session_f2c(MPI_Fint session) { return handle_of(session); }
 
+#pragma weak MPI_Win_toint = PMPI_Win_toint
+int PMPI_Win_toint(MPI_Win win) { return number_of("MPI_Win_toint", win); }
+
+#pragma weak MPI_Win_c2f = PMPI_Win_c2f
+MPI_Fint PMPI_Win_c2f(MPI_Win win) { return number_of("MPI_Win_c2f", win); }
+
+#pragma weak MPI_Win_fromint = PMPI_Win_fromint
+MPI_Win PMPI_Win_fromint(int win) { return handle_of(win); }
+
+#pragma weak MPI_Win_f2c = PMPI_Win_f2c
+MPI_Win PMPI_Win_f2c(MPI_Fint win) { return handle_of(win); }
+
 /* In Fortran a status is an array of as many ints, in the same order. */
 _Static_assert(sizeof(MPI_Status) == MPI_F_STATUS_SIZE * sizeof(MPI_Fint), "a status is copied");
 

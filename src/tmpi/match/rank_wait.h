@@ -52,9 +52,9 @@ static inline bool tm_note_wait(struct tm_rank *rank, const void *waits_for, con
 }
 
 /** Parks until somebody resumes the caller, once. The internal lock is held, and released.
- * waits_for: for reports; NULL: no request. */
-static inline void tm_mailbox_park(struct tm_rank *rank, uint32_t *ilock,
-                                   const struct tm_request *waits_for, const char *call) {
+ * waits_for: as of tm_note_wait(); NULL: nothing. */
+static inline void tm_mailbox_park(struct tm_rank *rank, uint32_t *ilock, const void *waits_for,
+                                   const char *call) {
   bool tells = tm_note_wait(rank, waits_for, call);
   bool lent = tm_user_code_lend(rank);
   mti_park_unlock(ilock, call);

@@ -46,7 +46,8 @@ static void delist(struct tm_comm *comm) {
   mti_unlock(&rank->comms_ilock);
 }
 
-struct tm_comm *tm_comm_new(uint64_t context, struct tm_group *group, struct tm_group *remote) {
+struct tm_comm *tm_comm_new_for(struct tm_rank *owner, uint64_t context, struct tm_group *group,
+                                struct tm_group *remote) {
   struct tm_comm *comm = aligned_alloc(TM_LINE, sizeof *comm);
   if (comm == NULL) return NULL;
   memset(comm, 0, sizeof *comm);
@@ -61,12 +62,16 @@ struct tm_comm *tm_comm_new(uint64_t context, struct tm_group *group, struct tm_
   comm->remote = remote != NULL ? remote : group;
   comm->inter = remote != NULL;
   comm->size = group->size;
-  comm->owner = tm_rank_self();
+  comm->owner = owner;
   comm->rank = tm_group_find(group, comm->owner->number);
   if (comm->team != NULL) comm->vp_group = tm_team_vp_group(comm->team, comm->rank);
   comm->handler = tm_errhandler_fatal();
   enlist(comm);
   return comm;
+}
+
+struct tm_comm *tm_comm_new(uint64_t context, struct tm_group *group, struct tm_group *remote) {
+  return tm_comm_new_for(tm_rank_self(), context, group, remote);
 }
 
 void tm_comm_inherit(struct tm_comm *comm, const struct tm_comm *parent) {
@@ -78,7 +83,8 @@ void tm_comm_inherit(struct tm_comm *comm, const struct tm_comm *parent) {
 bool tm_comm_add_local(struct tm_comm *comm) {
   if (!comm->inter) return true;
   tm_group_hold(comm->group);
-  comm->local_comm = tm_comm_new(comm->context | (uint64_t)1 << 62, comm->group, NULL);
+  comm->local_comm =
+      tm_comm_new_for(comm->owner, comm->context | (uint64_t)1 << 62, comm->group, NULL);
   return comm->local_comm != NULL;
 }
 
@@ -115,20 +121,9 @@ bool tm_comm_start(struct tm_rank *rank) {
 }
 
 struct tm_errhandler *tm_comm_handler(const struct tm_comm *comm) {
-  uint32_t *ilock = &comm->owner->box.ilock;
-  mti_lock(ilock);
-  struct tm_errhandler *handler = comm->handler;
-  tm_errhandler_hold(handler);
-  mti_unlock(ilock);
-  return handler;
+  return tm_errhandler_get(&comm->owner->box.ilock, &comm->handler);
 }
 
 void tm_comm_set_handler(struct tm_comm *comm, struct tm_errhandler *handler) {
-  uint32_t *ilock = &comm->owner->box.ilock;
-  tm_errhandler_hold(handler);
-  mti_lock(ilock);
-  struct tm_errhandler *old = comm->handler;
-  comm->handler = handler;
-  mti_unlock(ilock);
-  tm_errhandler_release(old);
+  tm_errhandler_set(&comm->owner->box.ilock, &comm->handler, handler);
 }

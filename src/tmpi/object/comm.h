@@ -79,6 +79,9 @@ MPI_Comm tm_comm_handle(const struct tm_comm *comm);
 /** The group handed over is the communicator's from then on; NULL remote: the same. @return
  * NULL: no memory. */
 struct tm_comm *tm_comm_new(uint64_t context, struct tm_group *group, struct tm_group *remote);
+/** The same for another rank than the caller's. */
+struct tm_comm *tm_comm_new_for(struct tm_rank *owner, uint64_t context, struct tm_group *group,
+                                struct tm_group *remote);
 /** What every communicator made from another has of it: the error handler, the session. */
 void tm_comm_inherit(struct tm_comm *comm, const struct tm_comm *parent);
 /** Makes an intercommunicator's own side, with a context that follows from its own; of others it

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 
 #include "base/atomic.h"
-
+#include "core/internal/locks.h"
 #include "tmpi/rank/handle.h"
 
-static struct tm_errhandler fatal = {TM_ERRHANDLER_MAGIC, 1, NULL, NULL};
-static struct tm_errhandler ends = {TM_ERRHANDLER_MAGIC, 1, NULL, NULL};
-static struct tm_errhandler returns = {TM_ERRHANDLER_MAGIC, 1, NULL, NULL};
+static struct tm_errhandler fatal = {TM_ERRHANDLER_MAGIC, 1, TM_HANDLES_ALL, NULL};
+static struct tm_errhandler ends = {TM_ERRHANDLER_MAGIC, 1, TM_HANDLES_ALL, NULL};
+static struct tm_errhandler returns = {TM_ERRHANDLER_MAGIC, 1, TM_HANDLES_ALL, NULL};
 
 struct tm_errhandler *tm_errhandler_fatal(void) { return &fatal; }
 
@@ -49,4 +49,31 @@ MPI_Errhandler tm_errhandler_handle(struct tm_errhandler *handler) {
 
 bool tm_errhandler_ends(const struct tm_errhandler *handler) {
   return handler == &fatal || handler == &ends;
+}
+
+bool tm_errhandler_fits(const struct tm_errhandler *handler, enum tm_errhandler_of of) {
+  return handler != NULL && (handler->of == TM_HANDLES_ALL || handler->of == of);
+}
+
+struct tm_errhandler *tm_errhandler_new(enum tm_errhandler_of of, tm_error_function *function) {
+  struct tm_errhandler *handler = function != NULL ? malloc(sizeof *handler) : NULL;
+  if (handler != NULL) *handler = (struct tm_errhandler){TM_ERRHANDLER_MAGIC, 1, of, function};
+  return handler;
+}
+
+struct tm_errhandler *tm_errhandler_get(uint32_t *ilock, struct tm_errhandler *const *at) {
+  mti_lock(ilock);
+  struct tm_errhandler *handler = *at;
+  tm_errhandler_hold(handler);
+  mti_unlock(ilock);
+  return handler;
+}
+
+void tm_errhandler_set(uint32_t *ilock, struct tm_errhandler **at, struct tm_errhandler *handler) {
+  tm_errhandler_hold(handler);
+  mti_lock(ilock);
+  struct tm_errhandler *old = *at;
+  *at = handler;
+  mti_unlock(ilock);
+  tm_errhandler_release(old);
 }

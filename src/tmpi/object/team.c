@@ -9,15 +9,19 @@
 
 #include "core/internal/locks.h"
 
-enum { BUCKETS = 256 };
-
 static struct {
   uint32_t ilock;
-  struct tm_team *teams[BUCKETS];
+  struct tm_hash teams; /* [ilock] */
 } table;
 
-static struct tm_team **bucket_of(uint64_t context, int first) {
-  return &table.teams[((context + (uint64_t)first) * 0x9e3779b97f4a7c15u) >> 56];
+/* The table's lock is held. */
+static struct tm_team *find(uint64_t hash, uint64_t context, int first) {
+  struct tm_hash_node *node = tm_hash_first(&table.teams, hash);
+  for (; node != NULL; node = tm_hash_next(node)) {
+    struct tm_team *team = (struct tm_team *)node; /* its first member */
+    if (team->context == context && team->first == first) return team;
+  }
+  return NULL;
 }
 
 static void init_barrier(struct tm_team_barrier *barrier, int members) {
@@ -77,22 +81,19 @@ static struct tm_team *make(uint64_t context, const struct tm_group *group) {
   return team;
 }
 
+/* The last block that begins at the rank or before: tm_block_first(), solved for the block. */
 struct tm_vp_group *tm_team_vp_group(struct tm_team *team, int rank) {
-  int block = 0;
-  while (rank >= tm_block_first(team, block + 1)) block++;
+  long block = (((long)rank + 1) * team->blocks_count - 1) / team->size;
   return &team->vp_groups[team->vp_group_of[block]];
 }
 
 struct tm_team *tm_team_join(uint64_t context, const struct tm_group *group) {
-  struct tm_team **bucket = bucket_of(context, group->ranks[0]);
+  int first = group->ranks[0];
+  uint64_t hash = tm_hash_words(context, (uint64_t)first);
   mti_lock(&table.ilock);
-  struct tm_team *team = *bucket;
-  while (team != NULL && (team->context != context || team->first != group->ranks[0]))
-    team = team->next;
-  if (team == NULL && (team = make(context, group)) != NULL) {
-    team->next = *bucket;
-    *bucket = team;
-  }
+  struct tm_team *team = find(hash, context, first);
+  if (team == NULL && (team = make(context, group)) != NULL)
+    tm_hash_add(&table.teams, &team->node, hash);
   mti_unlock(&table.ilock);
   return team;
 }
@@ -100,11 +101,7 @@ struct tm_team *tm_team_join(uint64_t context, const struct tm_group *group) {
 void tm_team_leave(struct tm_team *team) {
   mti_lock(&table.ilock);
   bool last = --team->members == 0;
-  if (last) {
-    struct tm_team **link = bucket_of(team->context, team->first);
-    while (*link != team) link = &(*link)->next;
-    *link = team->next;
-  }
+  if (last) tm_hash_remove(&table.teams, &team->node);
   mti_unlock(&table.ilock);
   if (last) free(team);
 }

@@ -21,6 +21,7 @@
 #include <stdalign.h>
 
 #include "tmpi/object/group.h"
+#include "tmpi/object/hash.h"
 #include "tmpi/rank/rank.h"
 
 enum {
@@ -57,15 +58,15 @@ struct tm_publication {
 };
 
 struct tm_team {
-  struct tm_team *next; /* [ilock: table] */
-  uint64_t context;     /* [const] of the communicator */
-  int first;            /* [const] the job's number of its first member */
-  int size;             /* [const] members */
-  int blocks_count;     /* [const] */
-  int vp_group_count;   /* [const] */
-  int members;          /* [ilock: table] whose communicator is not freed yet, or not made */
-  size_t room;          /* [const] bytes of each data */
-  char *data[2];        /* for all members; the two alternate, as slots do */
+  struct tm_hash_node node; /* [ilock: table] */
+  uint64_t context;         /* [const] of the communicator */
+  int first;                /* [const] the job's number of its first member */
+  int size;                 /* [const] members */
+  int blocks_count;         /* [const] */
+  int vp_group_count;       /* [const] */
+  int members;              /* [ilock: table] whose communicator is not freed yet, or not made */
+  size_t room;              /* [const] bytes of each data */
+  char *data[2];            /* for all members; the two alternate, as slots do */
   struct tm_team_barrier root_barrier; /* of the last arrivals of all VP groups */
   struct tm_publication *slots[2];     /* by rank */
   struct tm_team_block *blocks;

@@ -51,6 +51,17 @@ struct tm_token {
   struct tm_token_waiter *waiters; /* [ilock] the first */
 };
 
+struct tm_task;
+
+/** The thread that performs a rank's nonblocking collectives: coll/gang.h. All zero: none. */
+struct tm_worker {
+  uint32_t ilock;
+  bool exists;                  /* [ilock] or is being created */
+  unsigned outstanding;         /* [ilock] tasks started and not completed */
+  struct mltp_thread *parked;   /* [ilock] it waits for a task; NULL: it does not */
+  struct tm_task *first, *last; /* [ilock] tasks handed over */
+};
+
 /** The first line is what each call touches: ranks by the thousand are in no first-level cache. */
 struct tm_rank {
   alignas(TM_LINE) int number; /* [const] in MPI_COMM_WORLD */
@@ -67,6 +78,7 @@ struct tm_rank {
   struct tm_mailbox box;
   uint32_t ended; /* [atomic] its program has ended; relaxed, as stage */
   struct tm_token token;
+  struct tm_worker worker;
   struct tm_comm *self;  /* [rank] */
   struct tm_comm *comms; /* [lock:comms_ilock] all it has, for reports and checks */
   uint32_t comms_ilock;

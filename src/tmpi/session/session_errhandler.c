@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Error handlers of sessions. */
-#include <stdlib.h>
-
 #include "tmpi/error/errors.h"
 #include "tmpi/object/session.h"
 
@@ -9,13 +7,11 @@
 int PMPI_Session_create_errhandler(MPI_Session_errhandler_function *function,
                                    MPI_Errhandler *result) { /* also without any session */
   static const char call[] = "MPI_Session_create_errhandler";
-  struct tm_errhandler *handler = calloc(1, sizeof *handler);
-  if (function == NULL || handler == NULL) {
-    free(handler);
+  struct tm_errhandler *handler =
+      tm_errhandler_new(TM_HANDLES_SESSIONS, (tm_error_function *)function);
+  if (handler == NULL)
     return tm_fail(NULL, call, function == NULL ? MPI_ERR_ARG : MPI_ERR_NO_MEM,
                    "no function, or no memory");
-  }
-  *handler = (struct tm_errhandler){TM_ERRHANDLER_MAGIC, 1, NULL, function};
   *result = (MPI_Errhandler)handler;
   return MPI_SUCCESS;
 }
@@ -26,9 +22,9 @@ int PMPI_Session_set_errhandler(MPI_Session handle, MPI_Errhandler errhandler) {
   int error = tm_get_session("MPI_Session_set_errhandler", handle, &session);
   if (error != MPI_SUCCESS) return error;
   struct tm_errhandler *handler = tm_errhandler_of(errhandler);
-  if (handler == NULL || handler->function != NULL)
+  if (!tm_errhandler_fits(handler, TM_HANDLES_SESSIONS))
     return tm_session_fail(session, "MPI_Session_set_errhandler", MPI_ERR_ERRHANDLER,
-                           "the error handler is not valid, or one for communicators");
+                           "the error handler is not valid, or one for other objects");
   tm_errhandler_hold(handler);
   tm_errhandler_release(session->handler);
   session->handler = handler;

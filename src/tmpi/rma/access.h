@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file access.h
+ * An access to a window, whatever its form: checked, and then performed by its caller.
+ */
+#ifndef TM_RMA_ACCESS_H
+#define TM_RMA_ACCESS_H
+
+#include "tmpi/rma/win.h"
+
+/** What --check distinguishes. */
+enum tm_access_kind { TM_ACCESS_PUT, TM_ACCESS_GET, TM_ACCESS_UPDATE };
+
+/** The arguments of a call, as given; those it does not have are 0. */
+struct tm_access_call {
+  const char *call;
+  enum tm_access_kind kind;
+  const void *origin;
+  MPI_Count origin_count;
+  MPI_Datatype origin_type;
+  void *result; /**< of MPI_Get_accumulate() */
+  MPI_Count result_count;
+  MPI_Datatype result_type;
+  int target;
+  MPI_Aint disp;
+  MPI_Count target_count;
+  MPI_Datatype target_type;
+  MPI_Op op;
+  MPI_Win win;
+  MPI_Request *request; /**< of MPI_Rput() and the like; NULL: none */
+};
+
+/** Elements at an address. */
+struct tm_access_part {
+  void *at;
+  struct tm_type *type;
+  size_t bytes; /**< packed */
+};
+
+struct tm_access {
+  struct tm_win *win;    /**< of the origin */
+  struct tm_win *target; /**< NULL: MPI_PROC_NULL, and there is nothing to do */
+  struct tm_access_part origin, result, memory;
+};
+
+/** Checks window, epoch, target and range, and fills *access but for origin and result. @return
+ * MPI_SUCCESS or what tm_win_fail() returned; likewise all below. */
+int tm_access_begin(const struct tm_access_call *c, struct tm_access *access);
+
+/** Checks count and type of a buffer of the origin. */
+int tm_access_part(const struct tm_access_call *c, const struct tm_access *access, const void *at,
+                   MPI_Count count, MPI_Datatype type, struct tm_access_part *part);
+
+/** Checks that what is sent fits into what receives it. */
+int tm_access_fits(const struct tm_access_call *c, const struct tm_access *access, size_t sent,
+                   size_t room);
+
+/** What the call returns. A request, if it makes one, is complete. */
+int tm_access_end(const struct tm_access_call *c, const struct tm_access *access);
+
+/** [const] Set before the first access, by --check. NULL: it does not look. low and high: the bytes
+ * of the target's memory. */
+TM_EXPORT extern void (*tm_access_hook)(const struct tm_access_call *c,
+                                        const struct tm_access *access, const char *low,
+                                        const char *high);
+
+#endif

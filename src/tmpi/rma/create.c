@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Windows are made and freed. Rank 0 makes what all members have in common and tells the others its
+ * address; then each member enters its view, and a barrier follows before any may be used.
+ *
+ * Relaxed: only members hold references.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/atomic.h"
+#include "tmpi/attr/attribute.h"
+#include "tmpi/coll/coll.h"
+#include "tmpi/error/errors.h"
+#include "tmpi/object/info.h"
+#include "tmpi/rma/win.h"
+
+/* The arguments of a call that makes a window. */
+struct making {
+  const char *call;
+  int flavor;
+  void *base;
+  MPI_Aint bytes;
+  MPI_Aint disp_unit;
+  MPI_Info info;
+  MPI_Comm comm;
+};
+
+static int check(const struct making *m, struct tm_comm **comm) {
+  int error = tm_get_comm(m->call, m->comm, comm);
+  if (error != MPI_SUCCESS) return error;
+  if ((*comm)->inter) return tm_fail(*comm, m->call, MPI_ERR_COMM, "it is an intercommunicator");
+  if (m->bytes < 0) return tm_fail(*comm, m->call, MPI_ERR_SIZE, "size %td is negative", m->bytes);
+  if (m->disp_unit <= 0 || m->disp_unit > INT32_MAX)
+    return tm_fail(*comm, m->call, MPI_ERR_DISP, "displacement unit %td is not positive, or large",
+                   m->disp_unit);
+  if (m->info != MPI_INFO_NULL && tm_info_of(m->info) == NULL)
+    return tm_fail(*comm, m->call, MPI_ERR_INFO, "the info is not valid");
+  return MPI_SUCCESS;
+}
+
+/* ---- what members have in common */
+
+static void release_common(struct tm_win_common *common) {
+  /* WC-1 acq_rel: all members' use of it; pairs WC-1 */
+  if (mt_add_acq_rel(&common->refs, (uint32_t)-1) != 1) return;
+  free(common->memory);
+  free(common);
+}
+
+static size_t rounded(size_t bytes) { return (bytes + TM_LINE - 1) & -(size_t)TM_LINE; }
+
+/* By rank 0. @return NULL: no memory; likewise for the others. */
+static struct tm_win_common *share_common(struct tm_comm *comm, const char *call) {
+  struct tm_coll coll = tm_coll_begin(comm, call);
+  struct tm_win_common *common = NULL;
+  size_t bytes = sizeof *common + (size_t)comm->size * sizeof common->views[0];
+  if (comm->rank == 0 && (common = aligned_alloc(TM_LINE, rounded(bytes))) != NULL) {
+    memset(common, 0, bytes);
+    common->size = comm->size;
+    common->refs = (uint32_t)comm->size;
+  }
+  uintptr_t address = (uintptr_t)common;
+  tm_bcast(&coll, &address, sizeof address, tm_type_of(MPI_BYTE), 0);
+  return (struct tm_win_common *)address;
+}
+
+/* ---- views */
+
+static void free_view(struct tm_win *win) {
+  tm_win_regions_free(win);
+  if (win->handler != NULL) tm_errhandler_release(win->handler);
+  if (win->group != NULL) tm_group_release(win->group);
+  tm_info_free(win->info);
+  free(win->memory);
+  win->magic = 0;
+  free(win);
+}
+
+/* A communicator for fences, which reports show by the name of the one the window was made from. */
+static struct tm_comm *make_comm(struct tm_comm *parent, const char *call) {
+  uint64_t context = tm_context_agree(parent, call);
+  tm_group_hold(parent->group);
+  struct tm_comm *comm = tm_comm_new(context, parent->group, NULL);
+  if (comm == NULL) {
+    tm_group_release(parent->group);
+    return NULL;
+  }
+  tm_comm_inherit(comm, parent);
+  snprintf(comm->name, sizeof comm->name, "a window of %.100s",
+           parent->name[0] != '\0' ? parent->name : "a communicator");
+  return comm;
+}
+
+/* @return a view without memory of its own; NULL: no memory. */
+static struct tm_win *make_view(struct tm_comm *comm, const struct making *m) {
+  size_t marks = (size_t)comm->size;
+  struct tm_win *win = aligned_alloc(TM_LINE, rounded(sizeof *win + 3 * marks));
+  if (win == NULL) return NULL;
+  memset(win, 0, sizeof *win + 3 * marks);
+  win->posts = (uint8_t *)(win + 1);
+  win->exposed = win->posts + marks;
+  win->access = win->exposed + marks;
+  win->magic = TM_WIN_MAGIC;
+  win->exclusive_holder = -1;
+  win->flavor = m->flavor;
+  win->model = MPI_WIN_UNIFIED;
+  win->disp_unit = (int)m->disp_unit;
+  win->bytes = m->bytes;
+  win->base = m->base;
+  win->handler = tm_errhandler_fatal();
+  win->comm = comm;
+  win->group = comm->group;
+  tm_group_hold(win->group);
+  if (m->info != MPI_INFO_NULL) win->info = tm_info_copy(tm_info_of(m->info));
+  return win;
+}
+
+/* ---- memory */
+
+/* Zeroed: programs that ran on other libraries may expect it. */
+static void *allocate(size_t bytes) {
+  void *memory = aligned_alloc(TM_LINE, rounded(bytes > 0 ? bytes : 1));
+  if (memory != NULL) memset(memory, 0, bytes);
+  return memory;
+}
+
+static bool wants_apart(const struct tm_win *win) {
+  const struct tm_info_entry *entry =
+      win->info != NULL ? tm_info_find(win->info, "alloc_shared_noncontig") : NULL;
+  return entry != NULL && strcmp(entry->value, "true") == 0;
+}
+
+/* Members' memory follows each other without gaps, or (noncontig) each begins with a line. By rank
+ * 0, of a window whose views have their sizes. */
+static bool lay_out(struct tm_win_common *common, bool apart) {
+  size_t all = 0;
+  for (int i = 0; i < common->size; i++) {
+    size_t bytes = (size_t)common->views[i]->bytes;
+    all += apart ? rounded(bytes) : bytes;
+  }
+  char *at = common->memory = allocate(all);
+  for (int i = 0; at != NULL && i < common->size; i++) {
+    size_t bytes = (size_t)common->views[i]->bytes;
+    common->views[i]->base = at;
+    at += apart ? rounded(bytes) : bytes;
+  }
+  return common->memory != NULL;
+}
+
+/* @return false: no memory. */
+static bool give_memory(struct tm_win *win, const char *call) {
+  if (win->flavor == MPI_WIN_FLAVOR_ALLOCATE)
+    return (win->base = win->memory = allocate((size_t)win->bytes)) != NULL;
+  if (win->flavor != MPI_WIN_FLAVOR_SHARED) return true;
+  tm_barrier(win->comm, call);
+  if (win->comm->rank == 0) lay_out(win->common, wants_apart(win));
+  tm_barrier(win->comm, call);
+  return win->common->memory != NULL;
+}
+
+/* ---- the calls */
+
+static int make(const struct making *m, struct tm_win **result) {
+  struct tm_comm *parent;
+  int error = check(m, &parent);
+  if (error != MPI_SUCCESS) return error;
+  struct tm_comm *comm = make_comm(parent, m->call);
+  struct tm_win_common *common = comm != NULL ? share_common(comm, m->call) : NULL;
+  struct tm_win *win = common != NULL ? make_view(comm, m) : NULL;
+  /* The other members wait for this one, so it cannot return an error alone. */
+  if (win == NULL) tm_panic("no memory for a window of %d ranks", parent->size);
+  win->common = common;
+  common->views[comm->rank] = win;
+  if (!give_memory(win, m->call))
+    tm_panic("no memory for a window of %td bytes (a smaller one)", m->bytes);
+  tm_barrier(comm, m->call);
+  *result = win;
+  return MPI_SUCCESS;
+}
+
+static int create(const struct making *m, MPI_Win *result) {
+  struct tm_win *win;
+  int error = make(m, &win);
+  if (error == MPI_SUCCESS) *result = (MPI_Win)win;
+  return error;
+}
+
+/* The same, of a window whose memory the library allocates. base: a pointer's address. */
+static int create_allocated(const struct making *m, void *base, MPI_Win *result) {
+  struct tm_win *win;
+  int error = make(m, &win);
+  if (error != MPI_SUCCESS) return error;
+  memcpy(base, &win->base, sizeof win->base);
+  *result = (MPI_Win)win;
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Win_create = PMPI_Win_create
+int PMPI_Win_create(void *base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm,
+                    MPI_Win *win) {
+  return create(
+      &(struct making){"MPI_Win_create", MPI_WIN_FLAVOR_CREATE, base, size, disp_unit, info, comm},
+      win);
+}
+
+#pragma weak MPI_Win_create_c = PMPI_Win_create_c
+int PMPI_Win_create_c(void *base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm,
+                      MPI_Win *win) {
+  return create(&(struct making){"MPI_Win_create_c", MPI_WIN_FLAVOR_CREATE, base, size, disp_unit,
+                                 info, comm},
+                win);
+}
+
+#pragma weak MPI_Win_create_dynamic = PMPI_Win_create_dynamic
+int PMPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win) {
+  return create(
+      &(struct making){"MPI_Win_create_dynamic", MPI_WIN_FLAVOR_DYNAMIC, NULL, 0, 1, info, comm},
+      win);
+}
+
+#pragma weak MPI_Win_allocate = PMPI_Win_allocate
+int PMPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void *base,
+                      MPI_Win *win) {
+  return create_allocated(&(struct making){"MPI_Win_allocate", MPI_WIN_FLAVOR_ALLOCATE, NULL, size,
+                                           disp_unit, info, comm},
+                          base, win);
+}
+
+#pragma weak MPI_Win_allocate_c = PMPI_Win_allocate_c
+int PMPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void *base,
+                        MPI_Win *win) {
+  return create_allocated(&(struct making){"MPI_Win_allocate_c", MPI_WIN_FLAVOR_ALLOCATE, NULL,
+                                           size, disp_unit, info, comm},
+                          base, win);
+}
+
+#pragma weak MPI_Win_allocate_shared = PMPI_Win_allocate_shared
+int PMPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void *base,
+                             MPI_Win *win) {
+  return create_allocated(&(struct making){"MPI_Win_allocate_shared", MPI_WIN_FLAVOR_SHARED, NULL,
+                                           size, disp_unit, info, comm},
+                          base, win);
+}
+
+#pragma weak MPI_Win_allocate_shared_c = PMPI_Win_allocate_shared_c
+int PMPI_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm,
+                               void *base, MPI_Win *win) {
+  return create_allocated(&(struct making){"MPI_Win_allocate_shared_c", MPI_WIN_FLAVOR_SHARED, NULL,
+                                           size, disp_unit, info, comm},
+                          base, win);
+}
+
+/* @return why a window cannot be freed; NULL: it can. */
+static const char *open_epoch(const struct tm_win *win) {
+  if (win->locked > 0) return "the origin still holds a lock (MPI_Win_unlock())";
+  if (win->all_locked) return "the origin still holds a lock (MPI_Win_unlock_all())";
+  if (win->start != NULL) return "MPI_Win_start() has no MPI_Win_complete() yet";
+  if (win->post != NULL) return "MPI_Win_post() has no MPI_Win_wait() yet";
+  if (tm_win_fence_in_use(win)) return "there were accesses since the last MPI_Win_fence()";
+  return NULL;
+}
+
+#pragma weak MPI_Win_free = PMPI_Win_free
+int PMPI_Win_free(MPI_Win *handle) {
+  static const char call[] = "MPI_Win_free";
+  struct tm_win *win;
+  int error = tm_get_win(call, *handle, &win);
+  if (error != MPI_SUCCESS) return error;
+  const char *open = open_epoch(win);
+  if (open != NULL) return tm_win_sync_error(win, call, open);
+  error = tm_attributes_delete(&win->attributes, *handle);
+  if (error != MPI_SUCCESS) return tm_win_fail_code(win, call, error);
+  struct tm_comm *comm = win->comm;
+  tm_barrier(comm, call); /* the others' accesses and unlocks have returned */
+  release_common(win->common);
+  free_view(win);
+  tm_comm_release(comm);
+  *handle = MPI_WIN_NULL;
+  return MPI_SUCCESS;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* MPI_Fetch_and_op() and MPI_Compare_and_swap(): one element of a predefined datatype. */
+#include <string.h>
+
+#include "core/internal/locks.h"
+#include "tmpi/rma/element.h"
+#include "tmpi/rma/update.h"
+
+enum { ELEMENT_MAX = 32 /* bytes: a complex number of long doubles */ };
+
+static int begin(const struct tm_access_call *c, struct tm_access *a) {
+  int error = tm_access_begin(c, a);
+  if (error != MPI_SUCCESS || a->target == NULL) return error;
+  if (a->memory.type->predefined || a->memory.type->lasting) return MPI_SUCCESS;
+  return tm_win_fail(a->win, c->call, MPI_ERR_TYPE, "the datatype is not a predefined one");
+}
+
+#pragma weak MPI_Fetch_and_op = PMPI_Fetch_and_op
+int PMPI_Fetch_and_op(const void *origin_addr, void *result_addr, MPI_Datatype datatype,
+                      int target_rank, MPI_Aint target_disp, MPI_Op op, MPI_Win win) {
+  const struct tm_access_call c = {.call = "MPI_Fetch_and_op",
+                                   .kind = TM_ACCESS_UPDATE,
+                                   .result = result_addr,
+                                   .target = target_rank,
+                                   .disp = target_disp,
+                                   .target_count = 1,
+                                   .target_type = datatype,
+                                   .op = op,
+                                   .win = win};
+  struct tm_access a;
+  int error = begin(&c, &a);
+  if (error == MPI_SUCCESS && a.target != NULL) error = tm_update_check_op(&c, &a, a.memory.type);
+  if (error != MPI_SUCCESS || a.target == NULL) return error;
+  char from[ELEMENT_MAX], result[ELEMENT_MAX];
+  if (op != MPI_NO_OP) tm_type_pack(from, origin_addr, a.memory.type, 0, a.memory.bytes);
+  tm_update(&a, a.memory.type, op, from, result);
+  tm_type_unpack(result_addr, a.memory.type, 0, result, a.memory.bytes);
+  return MPI_SUCCESS;
+}
+
+/* Integers, logicals and bytes: what the standard lets be compared. */
+static bool can_compare(const struct tm_type *type) {
+  switch (type->basic) {
+    case TM_INT8:
+    case TM_INT16:
+    case TM_INT32:
+    case TM_INT64:
+    case TM_UINT8:
+    case TM_UINT16:
+    case TM_UINT32:
+    case TM_UINT64:
+    case TM_BOOL:
+    case TM_LOGICAL:
+    case TM_BYTE: return true;
+    default: return false;
+  }
+}
+
+#pragma weak MPI_Compare_and_swap = PMPI_Compare_and_swap
+int PMPI_Compare_and_swap(const void *origin_addr, const void *compare_addr, void *result_addr,
+                          MPI_Datatype datatype, int target_rank, MPI_Aint target_disp,
+                          MPI_Win win) {
+  const struct tm_access_call c = {.call = "MPI_Compare_and_swap",
+                                   .kind = TM_ACCESS_UPDATE,
+                                   .target = target_rank,
+                                   .disp = target_disp,
+                                   .target_count = 1,
+                                   .target_type = datatype,
+                                   .op = MPI_REPLACE,
+                                   .win = win};
+  struct tm_access a;
+  int error = begin(&c, &a);
+  if (error != MPI_SUCCESS || a.target == NULL) return error;
+  if (!can_compare(a.memory.type))
+    return tm_win_fail(a.win, c.call, MPI_ERR_TYPE,
+                       "the datatype is not one of integers, logicals or bytes");
+  char old[ELEMENT_MAX];
+  size_t bytes = a.memory.bytes;
+  mti_lock(&a.target->update_ilock);
+  memcpy(old, a.memory.at, bytes);
+  if (memcmp(old, compare_addr, bytes) == 0) memcpy(a.memory.at, origin_addr, bytes);
+  mti_unlock(&a.target->update_ilock);
+  memcpy(result_addr, old, bytes);
+  return MPI_SUCCESS;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Updates: a chunk of elements at a time is copied out of the target's memory, combined, and copied
+ * back, under the update_ilock of the target. Chunks are short because others spin for it.
+ */
+#include "tmpi/rma/update.h"
+
+#include <string.h>
+
+#include "core/internal/locks.h"
+#include "tmpi/coll/op.h"
+
+enum { CHUNK = 1024 /* bytes, packed */ };
+
+/* Elements as an operation wants them: aligned, and with the gaps of pairs. */
+union elements {
+  char bytes[2 * CHUNK];
+  long double align;
+};
+
+static struct tm_type *byte(void) { return tm_type_of(MPI_BYTE); }
+
+static void combine(MPI_Op op, struct tm_type *element, const char *packed, char *target,
+                    size_t bytes) {
+  if (op == MPI_NO_OP) return;
+  if (op == MPI_REPLACE) {
+    memcpy(target, packed, bytes);
+    return;
+  }
+  union elements in, inout;
+  tm_type_unpack(in.bytes, element, 0, packed, bytes);
+  tm_type_unpack(inout.bytes, element, 0, target, bytes);
+  tm_op_apply(tm_op_of(op), in.bytes, inout.bytes, bytes / element->size, element);
+  tm_type_copy(target, byte(), inout.bytes, element, bytes);
+}
+
+void tm_update(const struct tm_access *a, struct tm_type *element, MPI_Op op, const char *from,
+               char *result) {
+  char old[CHUNK], new[CHUNK];
+  size_t chunk = CHUNK / element->size * element->size;
+  for (size_t done = 0, bytes; done < a->memory.bytes; done += bytes) {
+    bytes = a->memory.bytes - done < chunk ? a->memory.bytes - done : chunk;
+    mti_lock(&a->target->update_ilock);
+    tm_type_pack(old, a->memory.at, a->memory.type, done, bytes);
+    if (op != MPI_NO_OP) {
+      memcpy(new, old, bytes);
+      combine(op, element, from + done, new, bytes);
+      tm_type_unpack(a->memory.at, a->memory.type, done, new, bytes);
+    }
+    mti_unlock(&a->target->update_ilock);
+    if (result != NULL) memcpy(result + done, old, bytes);
+  }
+}
+
+int tm_update_check_op(const struct tm_access_call *c, const struct tm_access *a,
+                       const struct tm_type *element) {
+  const struct tm_op *op = tm_op_of(c->op);
+  if (op == NULL || tm_op_is_user(op))
+    return tm_win_fail(a->win, c->call, MPI_ERR_OP, "the operation is %s",
+                       op == NULL ? "not valid" : "not a predefined one");
+  if (c->op == MPI_REPLACE || (c->op == MPI_NO_OP && c->result != NULL)) return MPI_SUCCESS;
+  if (!tm_op_fits(op, element))
+    return tm_win_fail(a->win, c->call, MPI_ERR_OP, "the operation is not one for this datatype");
+  return MPI_SUCCESS;
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file win.h
+ * Windows: memory of ranks that other ranks access without their help.
+ *
+ * Each member of a window has an object of its own, its view. A view describes the member's memory
+ * and the epochs that the member has opened. All views lie in one address space, so an origin
+ * copies straight to and from the target's memory, and an access is complete when its call returns.
+ * What remains is the synchronization of epochs, and locks.
+ *
+ * origin   the member that accesses, in an access epoch
+ * target   the member whose memory is accessed
+ * gate     keeps exclusive locks of single targets and locks of all targets apart
+ *
+ * Locks: a view's ilock protects what other members change there, the gate's ilock the gate.
+ * Neither is held while the other is taken. A view's update_ilock makes accumulates atomic; it is
+ * held for the elements of one chunk. A waiter queues a record that lies on its stack and parks
+ * under the ilock under which it queued, so a waker may resume it without a test.
+ *
+ * Relaxed: marks that only the owner's threads write, which MPI lets run side by side only if the
+ * program has ordered them.
+ *
+ * Rejected: lazy locks, which are acquired by the unlock (every access would be kept until then);
+ * a lock of all targets as one lock after the other (two origins could each hold what the other
+ * waits for); atomic instructions for accumulates (they would not be atomic towards those of other
+ * operations on the same element).
+ */
+#ifndef TM_RMA_WIN_H
+#define TM_RMA_WIN_H
+
+#include <stdalign.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tmpi/layout/type.h"
+#include "tmpi/object/comm.h"
+#include "tmpi/object/errhandler.h"
+
+struct mltp_thread;
+
+/** How the access epoch to one target was opened. */
+enum {
+  TM_LOCKED_SHARED = 1,
+  TM_LOCKED_EXCLUSIVE = 2,
+  TM_LOCKED_NOCHECK = 4, /**< no other origin competes, so nothing was acquired */
+  TM_LOCKED = 7,
+  TM_STARTED = 8 /**< MPI_Win_start() */
+};
+
+/** What a waiter waits for. */
+enum tm_win_wait_for {
+  TM_FOR_LOCK, /**< the lock of one target */
+  TM_FOR_GATE, /**< an exclusive lock, while others hold the lock of all targets */
+  TM_FOR_ALL,  /**< the lock of all targets */
+  TM_FOR_POST,
+  TM_FOR_COMPLETE
+};
+
+/** A waiter: queued, and read by reports. On its stack. */
+struct tm_win_wait {
+  uint32_t magic;             /* [const] TM_WIN_WAIT_MAGIC */
+  enum tm_win_wait_for what;  /* [const] */
+  const struct tm_win *win;   /* [const] the waiter's view */
+  int target;                 /* [const] of TM_FOR_LOCK and TM_FOR_GATE */
+  bool exclusive;             /* [const] likewise */
+  struct mltp_thread *thread; /* [const] */
+  struct tm_win_wait *next;   /* [ilock of the queue] */
+};
+
+enum { TM_WIN_WAIT_MAGIC = 0x3a17 };
+
+struct tm_win_queue {
+  struct tm_win_wait *first, **end;
+};
+
+/** Memory of a dynamic window. */
+struct tm_win_region {
+  struct tm_win_region *next;
+  char *base;
+  size_t bytes;
+};
+
+/** What all members have in common. */
+struct tm_win_common {
+  alignas(TM_LINE) uint32_t ilock; /* of the gate */
+  int exclusive;                   /* [ilock] locks of single targets, held or being acquired */
+  int all;                         /* [ilock] holders of the lock of all targets */
+  struct tm_win_queue waiters;     /* [ilock] at the gate */
+  uint32_t refs;                   /* [atomic] members that have not freed their views */
+  int size;                        /* [const] members */
+  void *memory;                    /* [const] of MPI_Win_allocate_shared(); NULL: none */
+  struct tm_win *views[];          /* [const] by rank */
+};
+
+/** A member's view. The first line is what others touch to lock and to accumulate. */
+struct tm_win {
+  alignas(TM_LINE) uint32_t magic;
+  uint32_t ilock;
+  uint32_t update_ilock;
+  int disp_unit;               /* [const] bytes */
+  char *base;                  /* [const] NULL: a dynamic window */
+  MPI_Aint bytes;              /* [const] */
+  int shared_holders;          /* [ilock] of the lock of this member's memory */
+  int exclusive_holder;        /* [ilock] rank; -1: none */
+  struct tm_win_queue waiters; /* [ilock] for this lock */
+
+  int flavor, model;                /* [const] attributes are the addresses of these */
+  struct tm_win_common *common;     /* [const] */
+  struct tm_comm *comm;             /* [const] the window's own, for fences */
+  struct tm_group *group;           /* [const] that of the communicator it was made from */
+  struct tm_errhandler *handler;    /* [ilock: the owner's mailbox's] */
+  struct tm_attributes *attributes; /* [rank] */
+  struct tm_info *info;             /* [rank] */
+  void *memory;                     /* [const] to be freed with the view; NULL: none */
+  struct tm_win_region *regions;    /* [ilock] of a dynamic window */
+  char name[MPI_MAX_OBJECT_NAME];   /* [rank] */
+
+  /* the access epoch */
+  bool fenced;            /* [rank] opened by a fence */
+  uint8_t fence_used;     /* [atomic] since then there was an access */
+  bool all_locked;        /* [rank] */
+  uint8_t all_nocheck;    /* [rank] and nothing was acquired */
+  int locked;             /* [ilock] targets locked one by one */
+  int exclusives;         /* [ilock] exclusive ones among them */
+  struct tm_group *start; /* [rank] of MPI_Win_start(); NULL: none */
+  unsigned syncs;         /* [rank] calls that a program may repeat until something changes */
+
+  /* the exposure epoch, by MPI_Win_post() */
+  struct tm_group *post;         /* [rank] NULL: none */
+  int incomplete;                /* [ilock] origins that have not completed */
+  int unposted;                  /* [ilock] targets that MPI_Win_start() waits for */
+  struct tm_win_wait *completes; /* [ilock] waits for `incomplete` to become 0 */
+  struct tm_win_wait *starts;    /* [ilock] waits for `unposted` to become 0 */
+  uint8_t *posts;                /* [ilock] by target: enum tm_post */
+  uint8_t *exposed;              /* [ilock] by origin: it has not completed */
+  uint8_t *access;               /* [rank] by target: TM_LOCKED_..., TM_STARTED */
+};
+
+/** What the origin knows of a target's MPI_Win_post(). */
+enum tm_post { TM_NOT_POSTED, TM_POSTED, TM_AWAITED };
+
+enum { TM_WIN_MAGIC = 0x3113d03 };
+
+/** @return the view of a handle, NULL: no valid one. */
+struct tm_win *tm_win_of(MPI_Win handle);
+
+/** @return the job's number of a member. */
+static inline int tm_win_number(const struct tm_win *win, int rank) {
+  return win->group->ranks[rank];
+}
+
+/* ---- errors.c. Each returns MPI_SUCCESS or what tm_win_fail() returned. */
+
+/** As tm_fail(), by the window's error handler. NULL: as tm_fail() of NULL. */
+int tm_win_fail(struct tm_win *win, const char *call, int code, const char *format, ...)
+    __attribute__((format(printf, 4, 5), cold));
+int tm_win_fail_code(struct tm_win *win, const char *call, int code) __attribute__((cold));
+/** Looks a handle up. */
+int tm_get_win(const char *call, MPI_Win handle, struct tm_win **win);
+/** A call came in an epoch that it does not fit. */
+int tm_win_sync_error(struct tm_win *win, const char *call, const char *why) __attribute__((cold));
+/** Checks the assertion of a call that accepts some of MPI_MODE_NOCHECK and the like. */
+int tm_win_check_assert(struct tm_win *win, const char *call, int assertion, int known);
+/** Checks a target; MPI_PROC_NULL is one. */
+int tm_win_check_target(struct tm_win *win, const char *call, int target);
+
+/* ---- wait.c */
+
+struct tm_win_wait tm_win_waiter(const struct tm_win *win, enum tm_win_wait_for what);
+void tm_win_enqueue(struct tm_win_queue *queue, struct tm_win_wait *wait);
+/** Takes the first out, in front of a list of waiters to be woken. */
+void tm_win_take(struct tm_win_queue *queue, struct tm_win_wait **woken);
+/** Parks until tm_win_wake(). The ilock is held, and released. */
+void tm_win_park(struct tm_win_wait *wait, uint32_t *ilock, const char *call);
+/** Wakes a list. No ilock is held. */
+void tm_win_wake(struct tm_win_wait *woken);
+/** Lets other ranks run now and then, because programs repeat such calls until something changes.
+ */
+void tm_win_breathe(struct tm_win *win, const char *call);
+
+/* ---- lock.c */
+
+/** @return whether the member holds any lock. */
+bool tm_win_has_locks(const struct tm_win *win);
+/** @return whether an origin may not open another kind of access epoch: a fence's is in use. */
+bool tm_win_fence_in_use(const struct tm_win *win);
+
+/* ---- region.c */
+
+/** @return whether a dynamic window has attached all memory of a range. */
+bool tm_win_is_attached(struct tm_win *win, const char *low, const char *high);
+void tm_win_regions_free(struct tm_win *win);
+
+#endif
