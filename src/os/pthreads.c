@@ -14,10 +14,6 @@ void os_pthread_exit(void *result) { pthread_exit(result); }
 
 int os_pthread_barrier_wait(pthread_barrier_t *barrier) { return pthread_barrier_wait(barrier); }
 
-int os_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex) {
-  return pthread_cond_wait(cond, mutex);
-}
-
 int os_pthread_kill(pthread_t thread, int signo) { return pthread_kill(thread, signo); }
 
 int os_pthread_setaffinity(pthread_t thread, size_t size, const cpu_set_t *cpus) {

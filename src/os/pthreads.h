@@ -16,7 +16,6 @@ int os_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fun
 int os_pthread_join(pthread_t thread, void **result);
 void os_pthread_exit(void *result) __attribute__((noreturn));
 int os_pthread_barrier_wait(pthread_barrier_t *barrier);
-int os_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex);
 int os_pthread_kill(pthread_t thread, int signo);
 int os_pthread_setaffinity(pthread_t thread, size_t size, const cpu_set_t *cpus);
 /** @return whether it is the calling kernel thread. */

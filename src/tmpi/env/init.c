@@ -15,6 +15,7 @@
 #include "tmpi/coll/coll.h"
 #include "tmpi/env/init.h"
 #include "tmpi/env/job.h"
+#include "tmpi/env/launch.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/rank/rank.h"
 #include "tmpi/rank/user_code.h"
@@ -22,6 +23,8 @@
 
 /* A program that tmpirun did not start is a job of one rank. */
 static struct tm_rank *start_alone(const char *call) {
+  const char *refusal = tm_launch_refusal();
+  if (refusal != NULL) tm_end_job(NULL, call, MPI_ERR_OTHER, refusal);
   if (mltp_init(1) != 0 || tm_job_start(1) != 0 || tm_rank_enter(0) != 0)
     tm_fail(NULL, call, MPI_ERR_OTHER, "no memory, or a bad MLTP_ variable (see above)");
   tm_job.alone = true;

@@ -123,6 +123,9 @@ struct tm_wanted tm_want(const char *name, const char *version);
 /** Returns the symbol that the image defines, by the rules of ld.so(8) for versions; NULL: none. */
 const Elf64_Sym *tm_image_find(const struct tm_image *image, const struct tm_wanted *wanted);
 
+/** @return whether the image asks others for a symbol. */
+bool tm_image_asks(const struct tm_image *image, const char *name);
+
 /** @return the version of a symbol the image asks others for; NULL: any. */
 const char *tm_image_version(const struct tm_image *image, size_t index);
 

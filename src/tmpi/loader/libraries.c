@@ -224,16 +224,6 @@ bool tm_program_find_needs(struct tm_program *program, struct tm_image *image) {
 
 /* ---- what libc keeps for a process: a library in a folder beside libmpi_abi */
 
-/* @return whether an image asks others for a symbol. */
-static bool asks(const struct tm_image *image, const char *name) {
-  const Elf64_Sym *symbols = (const Elf64_Sym *)(image->pristine + image->symbols.at);
-  for (size_t i = 1; i < image->symbol_count; i++)
-    if (symbols[i].st_shndx == SHN_UNDEF &&
-        strcmp(tm_image_string(image, symbols[i].st_name), name) == 0)
-      return true;
-  return false;
-}
-
 /* @return whether an image asks others for something a library has. */
 static bool asks_for(const struct tm_image *image, const struct tm_image *library) {
   const Elf64_Sym *symbols = (const Elf64_Sym *)(image->pristine + image->symbols.at);
@@ -246,7 +236,8 @@ static bool asks_for(const struct tm_image *image, const struct tm_image *librar
 
 bool tm_program_opens(const struct tm_program *program) {
   for (int i = 0; i < program->image_count; i++)
-    if (asks(program->images[i], "dlopen") || asks(program->images[i], "dlsym")) return true;
+    if (tm_image_asks(program->images[i], "dlopen") || tm_image_asks(program->images[i], "dlsym"))
+      return true;
   return false;
 }
 

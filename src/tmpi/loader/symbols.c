@@ -133,6 +133,15 @@ const Elf64_Sym *tm_image_find(const struct tm_image *image, const struct tm_wan
   return NULL;
 }
 
+bool tm_image_asks(const struct tm_image *image, const char *name) {
+  const Elf64_Sym *symbols = (const Elf64_Sym *)(image->pristine + image->symbols.at);
+  for (size_t i = 1; i < image->symbol_count; i++)
+    if (symbols[i].st_shndx == SHN_UNDEF &&
+        strcmp(tm_image_string(image, symbols[i].st_name), name) == 0)
+      return true;
+  return false;
+}
+
 const char *tm_image_name_at(const struct tm_image *image, size_t offset) {
   for (size_t i = 0; i < image->export_count; i++) {
     const Elf64_Sym *symbol = image->exports[i].symbol;

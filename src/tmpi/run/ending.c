@@ -95,7 +95,8 @@ static int register_on_exit(void (*function)(int, void *), void *argument) {
 
 static int register_quick(void (*function)(void *), void *of) {
   (void)of;
-  return tm_handler_push(&tm_process_self()->at_quick_exit, function, NULL);
+  struct tm_process *process = tm_process_here();
+  return process != NULL ? tm_handler_push(&process->at_quick_exit, function, NULL) : -1;
 }
 
 /* An image's own: tm_process_exit() has called all handlers of the rank before. */

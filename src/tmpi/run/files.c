@@ -30,7 +30,7 @@ static int lock_record(int fd, int command, const struct flock *wanted, struct f
   int result = fcntl(fd, command, &lock), error = errno;
   if (waits) mltp_blocking_end();
   if (found != NULL) *found = lock;
-  errno = error;
+  tm_set_errno(error);
   return result;
 }
 

@@ -7,29 +7,36 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdint.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "core/internal/locks.h"
 #include "tmpi/run/keys.h"
 #include "tmpi/run/override.h"
 #include "tmpi/run/process.h"
 
-enum { KEYS = 256, ROUNDS = PTHREAD_DESTRUCTOR_ITERATIONS };
+enum { KEYS = PTHREAD_KEYS_MAX, BLOCK = 32, ROUNDS = PTHREAD_DESTRUCTOR_ITERATIONS };
 
+struct value {
+  const void *value;
+  uint32_t generation; /* of the key it was set for; another: no value */
+};
+
+/* Of a thread. Most programs have few keys. */
 struct tm_values {
-  struct {
-    const void *value;
-    uint32_t generation; /* of the key it was set for; another: no value */
-  } of[KEYS];
+  struct value *blocks[KEYS / BLOCK]; /* NULL: none was set */
+};
+
+struct key {
+  void (*destructor)(void *); /* [guard] */
+  uint32_t generation;        /* [guard] to write; the program orders making a key and using it */
+  bool used;                  /* [guard] */
 };
 
 /* A rank's. */
 struct tm_keys {
   uint32_t guard;
-  bool used[KEYS];                  /* [guard] */
-  void (*destructor[KEYS])(void *); /* [guard] */
-  uint32_t generation[KEYS]; /* [guard] to write; the program orders making a key and using it */
-  struct tm_values values;   /* [rank] of its own thread */
+  struct tm_values values; /* [rank] of its own thread */
+  struct key of[KEYS];
 };
 
 static __thread struct tm_values *of_pthread; /* NULL: the rank's own thread */
@@ -48,54 +55,62 @@ static struct tm_keys *keys_of(struct tm_process *process) {
   return process->keys;
 }
 
+/* A thread that belongs to no rank, such as that of a timer, has no keys: those of libc would be
+ * taken for a rank's. */
 static int create_key(pthread_key_t *key, void (*destructor)(void *)) {
-  struct tm_keys *keys = keys_of(tm_process_self());
+  struct tm_process *process = tm_process_here();
+  if (process == NULL) return EAGAIN;
+  struct tm_keys *keys = keys_of(process);
   if (keys == NULL) return ENOMEM;
   mti_lock(&keys->guard);
   unsigned free_one = 0;
-  while (free_one < KEYS && keys->used[free_one]) free_one++;
+  while (free_one < KEYS && keys->of[free_one].used) free_one++;
   if (free_one < KEYS) {
-    keys->used[free_one] = true;
-    keys->destructor[free_one] = destructor;
-    keys->generation[free_one]++;
+    keys->of[free_one].used = true;
+    keys->of[free_one].destructor = destructor;
+    keys->of[free_one].generation++;
     *key = free_one;
   }
   mti_unlock(&keys->guard);
   return free_one < KEYS ? 0 : EAGAIN;
 }
 
+static struct tm_keys *keys_here(void) {
+  const struct tm_process *process = tm_process_here();
+  return process != NULL ? process->keys : NULL;
+}
+
 /* The values stay: at exit(), what they point to is no leak. */
 static int delete_key(pthread_key_t key) {
-  struct tm_keys *keys = tm_process_self()->keys;
+  struct tm_keys *keys = keys_here();
   if (keys == NULL || key >= KEYS) return EINVAL;
   mti_lock(&keys->guard);
-  keys->used[key] = false;
-  keys->destructor[key] = NULL;
+  keys->of[key].used = false;
+  keys->of[key].destructor = NULL;
   mti_unlock(&keys->guard);
   return 0;
 }
 
-static struct tm_values *values_of_thread(void) {
-  if (of_pthread != NULL) return of_pthread;
-  struct tm_process *process = tm_process_self();
-  return process->keys != NULL ? &process->keys->values : NULL;
+static struct tm_values *values_of_thread(struct tm_keys *keys) {
+  return of_pthread != NULL ? of_pthread : &keys->values;
 }
 
 static int set_value(pthread_key_t key, const void *value) {
-  struct tm_values *values = values_of_thread();
-  const struct tm_keys *keys = tm_process_self()->keys;
-  if (values == NULL || keys == NULL || key >= KEYS) return EINVAL;
-  values->of[key].value = value;
-  values->of[key].generation = keys->generation[key];
+  struct tm_keys *keys = keys_here();
+  if (keys == NULL || key >= KEYS) return EINVAL;
+  struct value **block = &values_of_thread(keys)->blocks[key / BLOCK];
+  if (*block == NULL) *block = calloc(BLOCK, sizeof **block);
+  if (*block == NULL) return ENOMEM;
+  (*block)[key % BLOCK] = (struct value){value, keys->of[key].generation};
   return 0;
 }
 
 static void *get_value(pthread_key_t key) {
-  const struct tm_values *values = values_of_thread();
-  const struct tm_keys *keys = tm_process_self()->keys;
-  if (values == NULL || keys == NULL || key >= KEYS) return NULL;
-  if (values->of[key].generation != keys->generation[key]) return NULL;
-  return (void *)(uintptr_t)values->of[key].value;
+  struct tm_keys *keys = keys_here();
+  if (keys == NULL || key >= KEYS) return NULL;
+  const struct value *block = values_of_thread(keys)->blocks[key / BLOCK];
+  if (block == NULL || block[key % BLOCK].generation != keys->of[key].generation) return NULL;
+  return (void *)(uintptr_t)block[key % BLOCK].value;
 }
 
 bool tm_values_start(void) {
@@ -108,11 +123,12 @@ static bool call_destructors(struct tm_keys *keys) {
   bool any = false;
   for (pthread_key_t key = 0; key < KEYS; key++) {
     const void *value = get_value(key);
+    if (value == NULL) continue;
     mti_lock(&keys->guard);
-    void (*destructor)(void *) = keys->destructor[key];
+    void (*destructor)(void *) = keys->of[key].destructor;
     mti_unlock(&keys->guard);
-    if (value == NULL || destructor == NULL) continue;
-    of_pthread->of[key].value = NULL;
+    if (destructor == NULL) continue;
+    set_value(key, NULL);
     destructor((void *)(uintptr_t)value);
     any = true;
   }
@@ -120,9 +136,10 @@ static bool call_destructors(struct tm_keys *keys) {
 }
 
 void tm_values_end(void) {
-  struct tm_process *process = tm_process_self();
-  if (process != NULL && process->keys != NULL)
-    for (int round = 0; round < ROUNDS && call_destructors(process->keys); round++) continue;
+  struct tm_keys *keys = keys_here();
+  if (keys != NULL)
+    for (int round = 0; round < ROUNDS && call_destructors(keys); round++) continue;
+  for (int i = 0; i < KEYS / BLOCK; i++) free(of_pthread->blocks[i]);
   free(of_pthread);
   of_pthread = NULL;
 }

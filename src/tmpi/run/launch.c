@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Starts the ranks of a program and waits for their ends. */
 #include <mltp/mltp.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,19 @@ struct tm_process *tm_process_self(void) {
   int number = processes != NULL ? tm_rank_number() : -1;
   return number >= 0 ? &processes[number] : NULL;
 }
+
+/* ---- children of fork(): the runtime does not run there, but they have what the rank had */
+
+static __thread struct tm_process *forking;
+static struct tm_process *forked; /* [const] in a child; NULL: this is none */
+
+static void before_fork(void) { forking = tm_process_self(); }
+
+static void in_child(void) { forked = forking; }
+
+struct tm_process *tm_process_here(void) { return forked != NULL ? forked : tm_process_self(); }
+
+bool tm_process_is_child(void) { return forked != NULL; }
 
 struct tm_process *tm_process_of(int rank) { return &processes[rank]; }
 
@@ -132,6 +146,10 @@ int tm_launch(int ranks, int argc, char **argv) {
   processes = calloc((size_t)ranks, sizeof *processes);
   if (processes == NULL) {
     fprintf(stderr, "tmpirun: no memory for %d ranks (fewer ranks)\n", ranks);
+    return 1;
+  }
+  if (pthread_atfork(before_fork, NULL, in_child) != 0) {
+    fprintf(stderr, "tmpirun: no memory for fork() (free some)\n");
     return 1;
   }
   tm_ends_start(ranks);

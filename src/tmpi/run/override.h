@@ -24,12 +24,19 @@ struct tm_override {
 extern const struct tm_override tm_override_ending[];   /* ending.c */
 extern const struct tm_override tm_override_threads[];  /* threads.c */
 extern const struct tm_override tm_override_keys[];     /* keys.c */
+extern const struct tm_override tm_override_locks[];    /* locks.c */
+extern const struct tm_override tm_override_blocking[]; /* blocking.c */
 extern const struct tm_override tm_override_waiting[];  /* waiting.c */
 extern const struct tm_override tm_override_signals[];  /* signals.c */
 extern const struct tm_override tm_override_shared[];   /* shared.c */
 extern const struct tm_override tm_override_objects[];  /* objects.c */
 extern const struct tm_override tm_override_critical[]; /* critical.c */
 extern const struct tm_override tm_override_files[];    /* files.c */
+extern const struct tm_override tm_override_programs[]; /* programs.c */
+
+/** Sets errno. A function that may have moved to another kernel thread sets it by this: the
+ * compiler may have kept the address of the errno that it had before. */
+void tm_set_errno(int error);
 
 /** @return what takes the place of a function of libc; NULL: nothing. */
 const void *tm_override(const char *name);

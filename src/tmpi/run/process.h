@@ -43,6 +43,13 @@ struct tm_process {
 /** @return the calling thread's, NULL: it belongs to no rank. */
 struct tm_process *tm_process_self(void);
 
+/** @return the same, also in a child of fork(), where the caller is no rank any more but has the
+ * rank's memory. */
+struct tm_process *tm_process_here(void);
+
+/** @return whether this process is a child of fork(). */
+bool tm_process_is_child(void);
+
 /** @return a rank's, which has been started or will be. */
 struct tm_process *tm_process_of(int rank);
 

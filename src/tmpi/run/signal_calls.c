@@ -19,7 +19,7 @@
 enum { SECOND = 1000000000 };
 
 static int failed(int error) {
-  errno = error;
+  tm_set_errno(error);
   return -1;
 }
 
@@ -200,7 +200,7 @@ static int raise_rank(int signo) {
 static int pthread_kill_rank(pthread_t thread, int signo) {
   bool own = os_pthread_is_self(thread) || os_pthread_is_first(thread);
   if (has_own_mask() || !own) return os_pthread_kill(thread, signo);
-  return raise_rank(signo) == 0 ? 0 : errno;
+  return raise_rank(signo) == 0 ? 0 : EINVAL;
 }
 
 /* ---- leaving a handler */

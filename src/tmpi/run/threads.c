@@ -2,15 +2,15 @@
 /*
  * A rank's threads: what is thread-local to them, and the pthreads a rank makes. Those belong to
  * the rank. When the rank itself waits for them its VP waits in the kernel, and another VP runs the
- * other ranks meanwhile.
+ * other ranks meanwhile (blocking.c has their locks).
  */
 #include <dlfcn.h>
 #include <errno.h>
-#include <semaphore.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <threads.h>
 
 #include "core/internal/switch.h"
 #include "os/pthreads.h"
@@ -92,12 +92,13 @@ static void block(uint64_t word) {
 static void *start_pthread(void *argument) {
   struct start start = *(struct start *)argument;
   free(argument);
+  bool in_child = tm_process_is_child(); /* of fork(), where the runtime does not run */
   is_pthread = true;
   if (start.locals != NULL)
     own_distance = start.locals - tm_program_locals(tm_the_program, start.rank);
   /* the first to be registered is the last to be called */
   if (register_with_libc(end_pthread, start.locals, &own_distance) != 0 || !tm_values_start() ||
-      tm_rank_enter(start.rank) != 0) {
+      (!in_child && tm_rank_enter(start.rank) != 0)) {
     fprintf(stderr, "tmpirun: rank %d: no memory to start a pthread (fewer of them)\n", start.rank);
     tm_job_abort(1);
   }
@@ -107,10 +108,12 @@ static void *start_pthread(void *argument) {
 
 int tm_create_pthread(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *),
                       void *argument) {
+  const struct tm_process *process = tm_process_here();
+  if (process == NULL) return os_pthread_create(thread, attr, function, argument);
   struct start *start = malloc(sizeof *start);
   if (start == NULL) return EAGAIN;
-  int rank = tm_process_self()->number;
-  *start = (struct start){rank, blocked_by(tm_process_self()), NULL, function, argument};
+  int rank = process->number;
+  *start = (struct start){rank, blocked_by(process), NULL, function, argument};
   int error = tm_program_copy_locals(tm_the_program, rank, &start->locals);
   if (error == 0) error = os_pthread_create(thread, attr, start_pthread, start);
   if (error == 0) return 0;
@@ -119,8 +122,6 @@ int tm_create_pthread(pthread_t *thread, const pthread_attr_t *attr, void *(*fun
   return EAGAIN;
 }
 
-/* ---- waiting for them */
-
 static int join_pthread(pthread_t thread, void **result) {
   mltp_blocking_begin();
   int error = os_pthread_join(thread, result);
@@ -128,34 +129,46 @@ static int join_pthread(pthread_t thread, void **result) {
   return error;
 }
 
-static int wait_at_barrier(pthread_barrier_t *barrier) {
-  mltp_blocking_begin();
-  int error = os_pthread_barrier_wait(barrier);
-  mltp_blocking_end();
-  return error;
-}
-
-static int wait_for_cond(pthread_cond_t *cond, pthread_mutex_t *mutex) {
-  mltp_blocking_begin();
-  int error = os_pthread_cond_wait(cond, mutex);
-  mltp_blocking_end();
-  return error;
-}
-
-static int wait_for_semaphore(sem_t *semaphore) {
-  if (sem_trywait(semaphore) == 0) return 0;
-  mltp_blocking_begin();
-  int result = sem_wait(semaphore), error = errno;
-  mltp_blocking_end();
-  errno = error;
-  return result;
-}
-
 /* The rank's own thread is libmltp's: pthread_exit() would take its VP away. */
 static void exit_pthread(void *result) {
   struct tm_process *process = tm_process_self();
-  if (process->thread == mltp_self()) tm_process_exit(process, 0, TM_ORDERLY);
+  if (process != NULL && process->thread == mltp_self()) tm_process_exit(process, 0, TM_ORDERLY);
   os_pthread_exit(result);
+}
+
+/* ---- threads of C11, which are pthreads with an int as result */
+
+struct c11_start {
+  thrd_start_t function;
+  void *argument;
+};
+
+static void *start_c11(void *argument) {
+  struct c11_start start = *(struct c11_start *)argument;
+  free(argument);
+  return (void *)(intptr_t)start.function(start.argument);
+}
+
+static int create_c11(thrd_t *thread, thrd_start_t function, void *argument) {
+  struct c11_start *start = malloc(sizeof *start);
+  if (start == NULL) return thrd_nomem;
+  *start = (struct c11_start){function, argument};
+  int error = tm_create_pthread(thread, NULL, start_c11, start);
+  if (error == 0) return thrd_success;
+  free(start);
+  return error == ENOMEM ? thrd_nomem : thrd_error;
+}
+
+static int join_c11(thrd_t thread, int *result) {
+  void *value;
+  if (join_pthread(thread, &value) != 0) return thrd_error;
+  if (result != NULL) *result = (int)(intptr_t)value;
+  return thrd_success;
+}
+
+__attribute__((noreturn)) static void exit_c11(int result) {
+  exit_pthread((void *)(intptr_t)result);
+  __builtin_unreachable();
 }
 
 /* ---- where they run: a rank's own thread runs on VPs, which other ranks run on, too; it is not
@@ -193,8 +206,8 @@ const struct tm_override tm_override_threads[] = {
     {"pthread_create", (tm_any *)tm_create_pthread},
     {"pthread_join", (tm_any *)join_pthread},
     {"pthread_exit", (tm_any *)exit_pthread},
-    {"pthread_barrier_wait", (tm_any *)wait_at_barrier},
-    {"pthread_cond_wait", (tm_any *)wait_for_cond},
-    {"sem_wait", (tm_any *)wait_for_semaphore},
+    {"thrd_create", (tm_any *)create_c11},
+    {"thrd_join", (tm_any *)join_c11},
+    {"thrd_exit", (tm_any *)exit_c11},
     {NULL, NULL},
 };

@@ -2,7 +2,6 @@
 /* tmpirun: runs an MPI program, each rank a thread of this process. */
 #include <argp.h>
 #include <errno.h>
-#include <limits.h>
 #include <mltp/mltp.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include "os/map.h"
 #include "os/os.h"
 #include "tmpi/env/job.h"
+#include "tmpi/env/launch.h"
 #include "tmpi/loader/policy.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
@@ -21,6 +21,7 @@
 #include "tmpi/run/output.h"
 #include "tmpi/run/override.h"
 #include "tmpi/run/process.h"
+#include "tmpi/run/wrapper.h"
 
 enum {
   RANKS_MAX = 1000000,
@@ -48,6 +49,7 @@ struct settings {
   long timeout;            /* seconds; 0: none */
   char **command;          /* program and its arguments */
   int count;
+  int option_count; /* words in front of the command */
 };
 
 static const struct argp_option options[] = {
@@ -153,6 +155,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case ARGP_KEY_ARG:
       settings->command = state->argv + state->next - 1;
       settings->count = state->argc - state->next + 1;
+      settings->option_count = state->next - 2;
       state->next = state->argc; /* the rest is the program's */
       return 0;
     case ARGP_KEY_NO_ARGS: argp_error(state, "no program named"); return 0;
@@ -163,21 +166,6 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
 static void print_version(FILE *stream, struct argp_state *state) {
   (void)state;
   fprintf(stream, "tmpirun %s\n", mltp_version());
-}
-
-/* @return the program's file: as named, or found on PATH if it has no '/'. */
-static char *find_program(const char *name) {
-  const char *path = getenv("PATH");
-  if (strchr(name, '/') == NULL && access(name, F_OK) != 0 && path != NULL) {
-    char found[PATH_MAX];
-    while (*path != '\0') {
-      size_t length = strcspn(path, ":");
-      snprintf(found, sizeof found, "%.*s/%s", (int)length, path, name);
-      if (access(found, X_OK) == 0) return realpath(found, NULL);
-      path += length + (path[length] == ':');
-    }
-  }
-  return realpath(name, NULL);
 }
 
 static const void * override(const char *name) {
@@ -245,13 +233,18 @@ int main(int argc, char **argv) {
   argp_err_exit_status = STATUS_USAGE;
   accept_np(argc, argv);
   argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &settings);
+  if (!tm_wrapper_run(&settings.command, &settings.count, argv + 1, settings.option_count))
+    return 1;
   choose_stack(settings.ranks);
-  char *path = find_program(settings.command[0]);
+  char *named = tm_find_program(settings.command[0]);
+  char *path = named != NULL ? realpath(named, NULL) : NULL;
+  free(named);
   if (path == NULL) {
     fprintf(stderr, "tmpirun: cannot run '%s': %s (check the name)\n", settings.command[0],
             strerror(errno));
     return 1;
   }
+  if (settings.ranks > 1) setenv(TM_JOB, "1", 1); /* for programs that ranks start */
   int status = run(&settings, path);
   free(path);
   return status;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sleeping: the rank waits, its VP goes on. A handler of the rank's that is called meanwhile ends
+/* Sleeping: the rank waits, its VP goes on. A thread that belongs to no rank, such as a child of
+ * fork(), sleeps in libc. A handler of the rank's that is called meanwhile ends
  * the sleep, as in a process. No handler can make a thread ready, so a rank that has handlers looks
  * now and then. */
 #include <errno.h>
 #include <mltp/mltp.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -40,11 +42,14 @@ static uint64_t sleep_for(uint64_t ns) {
   return signals != NULL ? left : 0;
 }
 
+static bool is_outside(void) { return tm_process_self() == NULL; }
+
 static struct timespec as_time(uint64_t ns) {
   return (struct timespec){(time_t)(ns / SECOND), (long)(ns % SECOND)};
 }
 
 static int nanosleep_rank(const struct timespec *time, struct timespec *left) {
+  if (is_outside()) return nanosleep(time, left);
   if (!valid(time)) {
     errno = EINVAL;
     return -1;
@@ -52,7 +57,7 @@ static int nanosleep_rank(const struct timespec *time, struct timespec *left) {
   uint64_t rest = sleep_for(nanoseconds(time));
   if (left != NULL) *left = as_time(rest);
   if (rest == 0) return 0;
-  errno = EINTR;
+  tm_set_errno(EINTR);
   return -1;
 }
 
@@ -60,6 +65,7 @@ static int clock_nanosleep_rank(clockid_t clock, int flags, const struct timespe
                                 struct timespec *left) {
   struct timespec now = {0, 0};
   uint64_t rest = 0;
+  if (is_outside()) return clock_nanosleep(clock, flags, time, left);
   if (!valid(time)) return EINVAL;
   if ((flags & TIMER_ABSTIME) != 0 && clock_gettime(clock, &now) != 0) return errno;
   if (nanoseconds(time) > nanoseconds(&now))
@@ -69,17 +75,20 @@ static int clock_nanosleep_rank(clockid_t clock, int flags, const struct timespe
 }
 
 static unsigned sleep_rank(unsigned seconds) {
+  if (is_outside()) return sleep(seconds);
   uint64_t rest = sleep_for((uint64_t)seconds * SECOND);
   return (unsigned)((rest + SECOND - 1) / SECOND);
 }
 
 static int usleep_rank(unsigned microseconds) {
+  if (is_outside()) return usleep(microseconds);
   if (sleep_for((uint64_t)microseconds * 1000) == 0) return 0;
-  errno = EINTR;
+  tm_set_errno(EINTR);
   return -1;
 }
 
 static int yield_rank(void) {
+  if (is_outside()) return sched_yield();
   mltp_yield();
   return 0;
 }

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file launch.h
+ * What tmpirun and libmpi_abi say to each other through the environment, across processes.
+ *
+ * TM_LAUNCH    a wrapper that tmpirun has started has this: tmpirun's file and options. The MPI
+ *              program that the wrapper starts becomes tmpirun with these (launched.c).
+ * TM_LAUNCHED  tmpirun has this when such a program has become it: the command is an MPI program.
+ * TM_JOB       ranks have this, and the programs that they start.
+ */
+#ifndef TM_ENV_LAUNCH_H
+#define TM_ENV_LAUNCH_H
+
+#define TM_LAUNCH "TMPI_LAUNCH"
+#define TM_LAUNCHED "TMPI_LAUNCHED"
+#define TM_JOB "TMPI_JOB"
+
+enum { TM_LAUNCH_SEPARATOR = '\x1f' };
+
+/** Why the process may not become a job of one rank, and what to do; NULL: it may. */
+const char *tm_launch_refusal(void);
+
+#endif

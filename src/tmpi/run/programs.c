@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Other programs. exec() would replace all ranks by one program, so a rank is refused that. A child
+ * of fork() may do it. vfork() is fork(): its child would run on with the functions and on the
+ * stack of the rank.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tmpi/loader/program.h"
+#include "tmpi/run/override.h"
+#include "tmpi/run/process.h"
+
+/* @return whether the caller may be replaced by a program; otherwise after a message. */
+static bool may_replace(const char *call, const char *path) {
+  const struct tm_process *process = tm_process_self();
+  if (process == NULL || tm_the_program->ranks == 1) return true;
+  fprintf(stderr,
+          "tmpirun: rank %d: %s(\"%s\") is refused: it would replace all %d ranks (start that "
+          "program by tmpirun, or in a child of fork())\n",
+          process->number, call, path, tm_the_program->ranks);
+  errno = ENOTSUP;
+  return false;
+}
+
+static int execve_rank(const char *path, char *const *argv, char *const *environment) {
+  return may_replace("execve", path) ? execve(path, argv, environment) : -1;
+}
+
+static int execv_rank(const char *path, char *const *argv) {
+  return may_replace("execv", path) ? execv(path, argv) : -1;
+}
+
+static int execvp_rank(const char *file, char *const *argv) {
+  return may_replace("execvp", file) ? execvp(file, argv) : -1;
+}
+
+static int execvpe_rank(const char *file, char *const *argv, char *const *environment) {
+  return may_replace("execvpe", file) ? execvpe(file, argv, environment) : -1;
+}
+
+static int fexecve_rank(int fd, char *const *argv, char *const *environment) {
+  return may_replace("fexecve", "a descriptor") ? fexecve(fd, argv, environment) : -1;
+}
+
+static int execveat_rank(int folder, const char *path, char *const *argv, char *const *environment,
+                         int flags) {
+  return may_replace("execveat", path) ? execveat(folder, path, argv, environment, flags) : -1;
+}
+
+/* ---- with the arguments as a list */
+
+/* Copies the list to argv[1], as far as its NULL. @return how many there are with the first. */
+static size_t copy_list(va_list *list, const char *first, char **argv) {
+  size_t count = 0;
+  for (const char *word = first; word != NULL; word = va_arg(*list, const char *)) {
+    if (argv != NULL) argv[count] = (char *)(uintptr_t)word;
+    count++;
+  }
+  if (argv != NULL) argv[count] = NULL;
+  return count;
+}
+
+static size_t length_of(const char *first, va_list *list) {
+  va_list copy;
+  va_copy(copy, *list);
+  size_t count = copy_list(&copy, first, NULL);
+  va_end(copy);
+  return count;
+}
+
+static int execl_rank(const char *path, const char *first, ...) {
+  va_list list;
+  if (!may_replace("execl", path)) return -1;
+  va_start(list, first);
+  char **argv = __builtin_alloca((length_of(first, &list) + 1) * sizeof *argv);
+  copy_list(&list, first, argv);
+  va_end(list);
+  return execv(path, argv);
+}
+
+static int execlp_rank(const char *file, const char *first, ...) {
+  va_list list;
+  if (!may_replace("execlp", file)) return -1;
+  va_start(list, first);
+  char **argv = __builtin_alloca((length_of(first, &list) + 1) * sizeof *argv);
+  copy_list(&list, first, argv);
+  va_end(list);
+  return execvp(file, argv);
+}
+
+static int execle_rank(const char *path, const char *first, ...) {
+  va_list list;
+  if (!may_replace("execle", path)) return -1;
+  va_start(list, first);
+  char **argv = __builtin_alloca((length_of(first, &list) + 1) * sizeof *argv);
+  copy_list(&list, first, argv);
+  char *const *environment = va_arg(list, char *const *);
+  va_end(list);
+  return execve(path, argv, environment);
+}
+
+const struct tm_override tm_override_programs[] = {
+    {"execve", (tm_any *)execve_rank},
+    {"execv", (tm_any *)execv_rank},
+    {"execvp", (tm_any *)execvp_rank},
+    {"execvpe", (tm_any *)execvpe_rank},
+    {"execl", (tm_any *)execl_rank},
+    {"execlp", (tm_any *)execlp_rank},
+    {"execle", (tm_any *)execle_rank},
+    {"fexecve", (tm_any *)fexecve_rank},
+    {"execveat", (tm_any *)execveat_rank},
+    {"vfork", (tm_any *)fork},
+    {NULL, NULL},
+};

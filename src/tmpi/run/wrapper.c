@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See wrapper.h. */
+#include "tmpi/run/wrapper.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "os/map.h"
+#include "tmpi/env/launch.h"
+#include "tmpi/loader/image.h"
+
+/* libmpi_abi asks for it, and so knows that the process is tmpirun. */
+__attribute__((visibility("default"))) const char tmpi_is_tmpirun = 1;
+
+char *tm_find_program(const char *name) {
+  const char *path = getenv("PATH");
+  if (strchr(name, '/') == NULL && access(name, F_OK) != 0 && path != NULL) {
+    char found[PATH_MAX];
+    while (*path != '\0') {
+      size_t length = strcspn(path, ":");
+      snprintf(found, sizeof found, "%.*s/%s", (int)length, path, name);
+      if (access(found, X_OK) == 0) return strdup(found);
+      path += length + (path[length] == ':');
+    }
+  }
+  return strdup(name);
+}
+
+/* ---- ELF files */
+
+static bool needs_mpi(const struct tm_image *image) {
+  for (size_t i = 0; i < image->dynamic_count && image->dynamic[i].d_tag != DT_NULL; i++)
+    if (image->dynamic[i].d_tag == DT_NEEDED &&
+        strncmp(tm_image_string(image, image->dynamic[i].d_un.d_val), "libmpi_abi.so", 13) == 0)
+      return true;
+  return false;
+}
+
+static bool asks_for_one(const struct tm_image *image, const char *const *names) {
+  while (*names != NULL && !tm_image_asks(image, *names)) names++;
+  return *names != NULL;
+}
+
+static bool is_shell(const char *path) {
+  static const char *const shells[] = {"sh",  "bash",  "dash", "zsh",
+                                       "ksh", "ksh93", "mksh", "busybox"};
+  const char *slash = strrchr(path, '/'), *file = slash != NULL ? slash + 1 : path;
+  for (size_t i = 0; i < sizeof shells / sizeof shells[0]; i++)
+    if (strcmp(file, shells[i]) == 0) return true;
+  return false;
+}
+
+/* A program that may load MPI later, such as the interpreter of a language, runs as ranks. Shells
+ * can load objects, too, but MPI is in none of these. */
+static bool image_wraps(const struct tm_image *image, const char *path) {
+  static const char *const starts[] = {"execve",   "execv",       "execvp",       "execvpe",
+                                       "execl",    "execlp",      "execle",       "fexecve",
+                                       "execveat", "posix_spawn", "posix_spawnp", NULL};
+  static const char *const loads[] = {"dlopen", "dlmopen", NULL};
+  return !needs_mpi(image) && asks_for_one(image, starts) &&
+         (is_shell(path) || !asks_for_one(image, loads));
+}
+
+/* What cannot be read is refused later, with a message. */
+static bool file_wraps(const char *path) {
+  char why[TM_REFUSAL], *real = realpath(path, NULL);
+  if (real == NULL) return false;
+  tm_refuse_into(why);
+  struct tm_image *image = tm_image_read(real);
+  tm_refuse_into(NULL);
+  bool wraps = image != NULL && image_wraps(image, real);
+  if (image != NULL) tm_image_drop(image);
+  free(real);
+  return wraps;
+}
+
+/* ---- scripts */
+
+enum { LINE = 256 }; /* of the kernel's for "#!" */
+
+/* The first line of a script, behind "#!". @return false: it is none. */
+static bool read_first_line(const char *path, char *line) {
+  int fd;
+  size_t size;
+  char start[LINE] = {0};
+  if (os_file_open(path, &fd, &size) != 0) return false;
+  if (size >= LINE) size = LINE - 1;
+  bool read = os_file_read(fd, start, size, 0) == 0;
+  os_file_close(fd);
+  if (!read || start[0] != '#' || start[1] != '!') return false;
+  start[strcspn(start, "\n")] = '\0';
+  const char *text = start + 2 + strspn(start + 2, " \t");
+  snprintf(line, LINE, "%s", text);
+  for (size_t end = strlen(line); end > 0 && strchr(" \t\r", line[end - 1]) != NULL;)
+    line[--end] = '\0';
+  return line[0] != '\0';
+}
+
+/* Splits the line as the kernel does: an interpreter and at most one argument. That of env(1) is
+ * the interpreter. @return the interpreter's file, to be freed; NULL: there is none. */
+static char *interpreter_of(char *line, char **argument) {
+  char *rest = line + strcspn(line, " \t");
+  if (*rest != '\0') *rest++ = '\0';
+  rest += strspn(rest, " \t");
+  const char *slash = strrchr(line, '/');
+  bool is_env = slash != NULL && strcmp(slash, "/env") == 0;
+  if (is_env && *rest != '\0' && strpbrk(rest, " \t=-") == NULL) {
+    *argument = NULL;
+    return tm_find_program(rest);
+  }
+  *argument = *rest != '\0' ? rest : NULL;
+  return strdup(line);
+}
+
+/* Puts an interpreter in front of a script. @return false: no memory. */
+static bool run_script_by(char *interpreter, const char *argument, const char *path,
+                          char ***command, int *count) {
+  char **words = calloc((size_t)*count + 3, sizeof *words);
+  if (words == NULL) return false;
+  int n = 0;
+  words[n++] = interpreter;
+  if (argument != NULL) words[n++] = strdup(argument);
+  words[n++] = strdup(path);
+  bool complete = words[n - 2] != NULL && words[n - 1] != NULL;
+  for (int i = 1; i < *count; i++) words[n++] = (*command)[i];
+  *command = words;
+  *count = n;
+  return complete;
+}
+
+/* ---- starting it */
+
+static bool no_memory(const char *name) {
+  fprintf(stderr, "tmpirun: cannot run '%s': no memory (free some)\n", name);
+  return false;
+}
+
+/* tmpirun's file and options, as TM_LAUNCH has them; to be freed. NULL: no memory, or no /proc. */
+static char *launch_words(char *const *options, int option_count) {
+  char self[PATH_MAX], *text = NULL;
+  size_t size;
+  ssize_t length = readlink("/proc/self/exe", self, sizeof self);
+  FILE *stream = length > 0 ? open_memstream(&text, &size) : NULL;
+  if (stream == NULL) return NULL;
+  fprintf(stream, "%.*s", (int)length, self);
+  for (int i = 0; i < option_count; i++) fprintf(stream, "%c%s", TM_LAUNCH_SEPARATOR, options[i]);
+  if (fclose(stream) == 0) return text;
+  free(text);
+  return NULL;
+}
+
+/* @return false, after a message; otherwise not at all. */
+static bool start(const char *path, char *const *command, char *const *options, int option_count) {
+  char *words = launch_words(options, option_count);
+  if (words == NULL || setenv(TM_LAUNCH, words, 1) != 0) {
+    fprintf(stderr,
+            "tmpirun: '%s' starts other programs, which cannot be given ranks: no memory, or no "
+            "/proc (name the MPI program itself)\n",
+            path);
+    return false;
+  }
+  execv(path, command);
+  fprintf(stderr, "tmpirun: cannot run '%s': %s (check the file)\n", path, strerror(errno));
+  return false;
+}
+
+/* @return false, after a message: it cannot be done. */
+static bool run_or_replace(const char *path, char ***command, int *count, char *const *options,
+                           int option_count) {
+  char line[LINE], *argument = NULL;
+  if (!read_first_line(path, line))
+    return !file_wraps(path) || start(path, *command, options, option_count);
+  char *interpreter = interpreter_of(line, &argument);
+  if (interpreter == NULL) return true; /* refused later */
+  if (file_wraps(interpreter)) return start(path, *command, options, option_count);
+  return run_script_by(interpreter, argument, path, command, count) || no_memory(path);
+}
+
+bool tm_wrapper_run(char ***command, int *count, char *const *options, int option_count) {
+  if (getenv(TM_LAUNCHED) != NULL) { /* the MPI program itself has started tmpirun */
+    unsetenv(TM_LAUNCHED);
+    return true;
+  }
+  char *path = tm_find_program((*command)[0]);
+  if (path == NULL) return no_memory((*command)[0]);
+  bool good = run_or_replace(path, command, count, options, option_count);
+  free(path);
+  return good;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file wrapper.h
+ * Commands that start the MPI program: `tmpirun -n 4 env A=1 ./app`, `bash -c ./app`, scripts.
+ *
+ * Such a command runs once, as a process. Its environment says with which options tmpirun was
+ * called (TM_LAUNCH). libmpi_abi finds that in the MPI program that the command starts, before
+ * main(), and replaces the process by tmpirun with these options (env/launched.c).
+ *
+ * Rejected: the command as ranks (exec() would replace all of them, and its children would each be
+ * rank 0 of 1), a process of the command for each rank (nothing joins the programs they start).
+ */
+#ifndef TM_RUN_WRAPPER_H
+#define TM_RUN_WRAPPER_H
+
+#include <stdbool.h>
+
+/** Replaces tmpirun by the command if that is a wrapper. options: the words of tmpirun's command
+ * line in front of the command. @return true: it is none, and *command may have become another one,
+ * the interpreter of a script that ranks run; false after a message. */
+bool tm_wrapper_run(char ***command, int *count, char *const *options, int option_count);
+
+/** @return a command's file: as it is named, or as found on PATH if it has no '/'; to be freed.
+ * NULL: no memory. */
+char *tm_find_program(const char *name);
+
+#endif

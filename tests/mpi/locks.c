@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Locks of libc that a rank holds over waits: it continues on another kernel thread, and libc takes
+ * the kernel thread for the owner. And waits of a rank for its own pthread, which waits for another
+ * rank. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <threads.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "check.h"
+
+enum { ROUNDS = 300 };
+
+static int rank, size;
+
+/* Others run on this kernel thread meanwhile, and the rank may continue on another one. */
+static void wait_for_others(int round) {
+  if (round % 16 == rank) usleep(1);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* ---- owners */
+
+static void check_mutex(int type, int again) {
+  pthread_mutex_t mutex;
+  pthread_mutexattr_t attr;
+  pthread_mutexattr_init(&attr);
+  pthread_mutexattr_settype(&attr, type);
+  CHECK(pthread_mutex_init(&mutex, &attr) == 0);
+  for (int i = 0; i < ROUNDS; i++) {
+    CHECK((i % 2 == 0 ? pthread_mutex_lock : pthread_mutex_trylock)(&mutex) == 0);
+    wait_for_others(i);
+    CHECK(pthread_mutex_lock(&mutex) == again);
+    if (again == 0) CHECK(pthread_mutex_unlock(&mutex) == 0);
+    wait_for_others(i);
+    CHECK(pthread_mutex_unlock(&mutex) == 0);
+    CHECK(pthread_mutex_unlock(&mutex) == EPERM);
+  }
+  CHECK(pthread_mutex_destroy(&mutex) == 0);
+}
+
+static void *read_lock(void *lock) { return pthread_rwlock_tryrdlock(lock) == 0 ? lock : NULL; }
+
+/* libc would take the writer for a reader, and the lock would never be free again. */
+static void check_rwlock(void) {
+  pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+  for (int i = 0; i < ROUNDS; i++) {
+    CHECK(pthread_rwlock_wrlock(&lock) == 0);
+    wait_for_others(i);
+    CHECK(pthread_rwlock_rdlock(&lock) == EDEADLK);
+    CHECK(pthread_rwlock_unlock(&lock) == 0);
+    CHECK(pthread_rwlock_rdlock(&lock) == 0);
+    wait_for_others(i);
+    CHECK(pthread_rwlock_unlock(&lock) == 0);
+  }
+  pthread_t thread;
+  void *got;
+  CHECK(pthread_create(&thread, NULL, read_lock, &lock) == 0);
+  CHECK(pthread_join(thread, &got) == 0 && got == &lock);
+}
+
+/* A condition variable releases a recursive mutex, and has it again. */
+static void check_cond(void) {
+  pthread_mutex_t mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+  pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+  struct timespec past = {1, 0};
+  CHECK(pthread_mutex_lock(&mutex) == 0);
+  wait_for_others(0);
+  CHECK(pthread_cond_timedwait(&cond, &mutex, &past) == ETIMEDOUT);
+  CHECK(pthread_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &past) == ETIMEDOUT);
+  wait_for_others(1);
+  CHECK(pthread_mutex_unlock(&mutex) == 0);
+}
+
+/* ---- waits for a pthread that waits for another rank */
+
+static struct {
+  pthread_mutex_t mutex;
+  pthread_cond_t cond;
+  pthread_rwlock_t lock;
+  sem_t semaphore;
+  int has, got;
+} own = {.mutex = PTHREAD_MUTEX_INITIALIZER,
+         .cond = PTHREAD_COND_INITIALIZER,
+         .lock = PTHREAD_RWLOCK_INITIALIZER};
+
+static void *receive(void *unused) {
+  int token;
+  pthread_rwlock_wrlock(&own.lock);
+  pthread_mutex_lock(&own.mutex);
+  __atomic_store_n(&own.has, 1, __ATOMIC_RELEASE);
+  MPI_Recv(&token, 1, MPI_INT, (rank + 1) % size, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  own.got = 1;
+  pthread_cond_signal(&own.cond);
+  pthread_mutex_unlock(&own.mutex);
+  sem_post(&own.semaphore);
+  pthread_rwlock_unlock(&own.lock);
+  return unused;
+}
+
+/* Each rank waits in the kernel for a message that the next one sends when its own has come. */
+static void check_chain(void) {
+  pthread_t thread;
+  struct timespec late;
+  clock_gettime(CLOCK_REALTIME, &late);
+  late.tv_sec += 3600;
+  CHECK(sem_init(&own.semaphore, 0, 0) == 0);
+  CHECK(pthread_create(&thread, NULL, receive, NULL) == 0);
+  while (__atomic_load_n(&own.has, __ATOMIC_ACQUIRE) == 0) sched_yield();
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) MPI_Send(&rank, 1, MPI_INT, size - 1, 7, MPI_COMM_WORLD);
+  if (rank % 2 == 0) pthread_mutex_lock(&own.mutex);
+  if (rank % 2 == 1) CHECK(pthread_mutex_timedlock(&own.mutex, &late) == 0);
+  while (!own.got) CHECK(pthread_cond_timedwait(&own.cond, &own.mutex, &late) == 0);
+  pthread_mutex_unlock(&own.mutex);
+  CHECK(sem_timedwait(&own.semaphore, &late) == 0);
+  CHECK(pthread_rwlock_rdlock(&own.lock) == 0 && pthread_rwlock_unlock(&own.lock) == 0);
+  if (rank > 0) MPI_Send(&rank, 1, MPI_INT, rank - 1, 7, MPI_COMM_WORLD);
+  CHECK(pthread_join(thread, NULL) == 0);
+}
+
+/* All want one file at once, and hold it over a wait. */
+static void check_flock(void) {
+  int fd = open("/proc/self/exe", O_RDONLY); /* any file that all can read */
+  CHECK(fd >= 0);
+  CHECK(flock(fd, LOCK_EX) == 0);
+  usleep(1000);
+  CHECK(flock(fd, LOCK_UN) == 0);
+  close(fd);
+}
+
+/* ---- threads of C11 */
+
+static thread_local int local = 7;
+static mtx_t c11_mutex;
+static cnd_t c11_cond;
+static int c11_done;
+
+static int work(void *of_main) {
+  int own_rank = -1;
+  CHECK(local == 7 && &local != of_main);
+  local = 8;
+  MPI_Comm_rank(MPI_COMM_WORLD, &own_rank);
+  mtx_lock(&c11_mutex);
+  c11_done = 1;
+  cnd_signal(&c11_cond);
+  mtx_unlock(&c11_mutex);
+  thrd_exit(own_rank + 5);
+}
+
+static void check_c11(void) {
+  thrd_t thread;
+  int result;
+  local = 9;
+  CHECK(mtx_init(&c11_mutex, mtx_plain | mtx_recursive) == thrd_success);
+  CHECK(cnd_init(&c11_cond) == thrd_success);
+  CHECK(mtx_lock(&c11_mutex) == thrd_success && mtx_trylock(&c11_mutex) == thrd_success);
+  CHECK(mtx_unlock(&c11_mutex) == thrd_success);
+  CHECK(thrd_create(&thread, work, &local) == thrd_success);
+  while (!c11_done) CHECK(cnd_wait(&c11_cond, &c11_mutex) == thrd_success);
+  CHECK(mtx_unlock(&c11_mutex) == thrd_success);
+  CHECK(thrd_join(thread, &result) == thrd_success && result == rank + 5);
+  CHECK(local == 9);
+}
+
+/* ---- errno is the rank's own: others set theirs while it computes */
+
+static void *post(void *argument) {
+  sem_t *both = argument;
+  for (int i = 0; i < ROUNDS; i++) {
+    sem_wait(&both[0]);
+    sem_post(&both[1]);
+  }
+  return NULL;
+}
+
+static void wait_in_kernel(void) {
+  pthread_t thread;
+  sem_t both[2];
+  for (int i = 0; i < 2; i++) CHECK(sem_init(&both[i], 0, 0) == 0);
+  CHECK(pthread_create(&thread, NULL, post, both) == 0);
+  for (int i = 0; i < ROUNDS; i++) {
+    sem_post(&both[0]);
+    sem_wait(&both[1]); /* sets errno on the way */
+  }
+  CHECK(pthread_join(thread, NULL) == 0);
+}
+
+static void keep_errno(void) {
+  for (int i = 0; i < 10 * ROUNDS; i++) {
+    int flag;
+    errno = 1000 + rank;
+    for (volatile int turn = 0; turn < 1000; turn++) continue;
+    CHECK(errno == 1000 + rank);
+    MPI_Iprobe(MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+  }
+}
+
+/* The compiler may keep the address of errno over the wait only if that stays right. */
+static void check_errno_after_wait(void) {
+  for (int i = 0; i < ROUNDS; i++) {
+    errno = 0;
+    wait_for_others(i);
+    errno = 2000 + rank;
+    wait_for_others(i);
+    CHECK(errno == 2000 + rank);
+  }
+}
+
+/* ---- children of fork(), where no rank is */
+
+static void *nothing(void *argument) { return argument; }
+
+static int in_child(pthread_key_t key) {
+  pthread_t thread;
+  void *result;
+  pthread_key_t another;
+  if (pthread_getspecific(key) != &rank) return 1;
+  if (pthread_key_create(&another, NULL) != 0 || another == key) return 2;
+  if (pthread_setspecific(another, &key) != 0 || pthread_getspecific(another) != &key) return 3;
+  if (pthread_create(&thread, NULL, nothing, &key) != 0) return 4;
+  if (pthread_join(thread, &result) != 0 || result != &key) return 5;
+  if (usleep(1) != 0 || sched_yield() != 0) return 6;
+  return 0;
+}
+
+static void check_children(void) {
+  pthread_key_t key;
+  int status = -1;
+  CHECK(pthread_key_create(&key, NULL) == 0);
+  CHECK(pthread_setspecific(key, &rank) == 0);
+  fflush(NULL);
+  pid_t child = rank % 2 == 0 ? fork() : vfork();
+  if (child == 0) _exit(in_child(key));
+  CHECK(child > 0 && waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void check_many_keys(void) {
+  pthread_key_t keys[1000];
+  for (int i = 0; i < 1000; i++) CHECK(pthread_key_create(&keys[i], NULL) == 0);
+  CHECK(pthread_setspecific(keys[999], &rank) == 0 && pthread_getspecific(keys[999]) == &rank);
+  for (int i = 0; i < 1000; i++) CHECK(pthread_key_delete(keys[i]) == 0);
+}
+
+int main(int argc, char **argv) {
+  int level;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  check_mutex(PTHREAD_MUTEX_RECURSIVE, 0);
+  check_mutex(PTHREAD_MUTEX_ERRORCHECK, EDEADLK);
+  check_rwlock();
+  check_cond();
+  check_chain();
+  check_flock();
+  check_c11();
+  (rank % 2 == 0 ? wait_in_kernel : keep_errno)();
+  check_errno_after_wait();
+  check_children();
+  check_many_keys();
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Commands that start the MPI program: it gets its ranks, or is refused. No program is rank 0 of 1 by mistake.
+
+usage: wrapped.py TMPIRUN PROCESS LIBRARY, as built.py
+"""
+import os
+import subprocess
+import sys
+import unittest
+
+import built
+
+SAYS = """
+    #include <mpi.h>
+    #include <stdio.h>
+    #include <stdlib.h>
+    int main(int argc, char **argv) {
+      int rank, size;
+      MPI_Init(&argc, &argv);
+      MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+      MPI_Comm_size(MPI_COMM_WORLD, &size);
+      printf("%d of %d: %s %s\\n", rank, size, getenv("WORD") ? getenv("WORD") : "-", argv[argc - 1]);
+      MPI_Finalize();
+      return 0;
+    }"""
+STARTS = """
+    #include <mpi.h>
+    #include <stdio.h>
+    #include <string.h>
+    #include <sys/wait.h>
+    #include <unistd.h>
+    int main(int argc, char **argv) {
+      int rank, status = 0;
+      MPI_Init(&argc, &argv);
+      MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+      if (rank == 1 && strcmp(argv[1], "child") == 0) {
+        if (fork() == 0) { execl(argv[2], argv[2], "x", (char *)NULL); _exit(99); }
+        wait(&status);
+        status = WEXITSTATUS(status);
+      } else if (rank == 1) {
+        execlp(argv[2], argv[2], "x", (char *)NULL);
+        perror("exec");
+      }
+      MPI_Barrier(MPI_COMM_WORLD);
+      MPI_Finalize();
+      return status;
+    }"""
+
+
+class Wrapped(built.Programs):
+    def tmpirun(self, *words, **environment):
+        return subprocess.run([built.TMPIRUN, "-n", "3", *map(str, words)], capture_output=True, text=True, check=False,
+                              cwd=self.folder, env={**os.environ, **environment})
+
+    def says(self, word, last, *words, label=""):
+        result = self.tmpirun(*words)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        lines = [f"{label.format(rank=rank)}{rank} of 3: {word} {last}" for rank in range(3)]
+        self.assertEqual(sorted(result.stdout.splitlines()), lines)
+
+    def script(self, text):
+        path = self.folder / "script"
+        path.write_text(text)
+        path.chmod(0o755)
+        return path
+
+    def test_commands(self):
+        program = self.build("says", SAYS)
+        self.says("-", "x", program, "x")
+        self.says("a b", "x", "env", "WORD=a b", "./says", "x")
+        self.says("-", "x", "env", "--", program, "x")
+        self.says("-", "it's", "timeout", "60", "env", program, "it's")
+        self.says("-", "x", "sh", "-c", "true; ./says x")
+        self.says("c", "x", "bash", "-c", "export WORD=c; exec ./says x")
+        self.says("-", "x", "--label", "env", "./says", "x", label="[{rank}] ")
+
+    def test_scripts(self):
+        self.build("says", SAYS)
+        self.says("d", "x y", self.script('#!/bin/sh\nWORD=d exec ./says "$@"\n'), "x y")
+        self.says("e", "x", self.script("#!/usr/bin/env bash\nset -e\nWORD=e ./says x\n"))
+
+    def test_mpi_through_a_library(self):
+        """The file alone does not say that it is an MPI program, and it starts others."""
+        self.shared_object("starts", "#include <mpi.h>\nint start(void) { return MPI_Init(NULL, NULL) || MPI_Finalize(); }")
+        program = self.build("through", "#include <unistd.h>\nint start(void);\n"
+                             'int main(int argc, char **argv) { return argc > 1 ? execvp(argv[1], argv + 1) : start(); }',
+                             *self.using("starts"), "-Wl,--as-needed", by="cc")
+        for words in [program], ["env", program]:
+            result = self.tmpirun("--report", *words)
+            self.assertEqual(result.returncode, 0, result)
+            self.assertRegex(result.stderr, r"MPI_Finalize +3\b")
+
+    def test_status_is_that_of_the_program(self):
+        self.assertEqual(self.tmpirun("sh", "-c", "exit 7").returncode, 7)
+        self.assertEqual(self.tmpirun("env", "/no/such/program").returncode, 127)
+
+    def test_exec_in_a_rank_is_refused(self):
+        program = self.build("starts", STARTS)
+        result = self.tmpirun(program, "replace", "true")
+        self.assertRegex(result.stderr, r'rank 1: execlp\("true"\) is refused: it would replace all 3 ranks \(.*\)')
+        self.assertIn("exec: Operation not supported", result.stderr)
+        self.assertEqual(self.tmpirun(program, "child", "/bin/true").returncode, 0)
+
+    def test_one_rank_is_replaced(self):
+        self.build("says", SAYS)
+        program = self.build("replaced", '#include <unistd.h>\nint main(void) { return execl("./says", "says", "x", (char *)0); }')
+        result = subprocess.run([built.TMPIRUN, program], capture_output=True, text=True, check=False, cwd=self.folder)
+        self.assertEqual((result.returncode, result.stdout), (0, "0 of 1: - x\n"), result)
+
+    def test_mpi_program_in_a_child(self):
+        program = self.build("says", SAYS)
+        result = self.tmpirun(self.build("starts", STARTS), "child", program)
+        self.assertNotIn("of 1", result.stdout)
+        self.assertRegex(result.stderr, r"MPI_Init: this program was started by a rank: .* \(.*\)")
+        self.assertNotEqual(result.returncode, 0)
+
+    def test_mpi_that_comes_late(self):
+        """A process that loads MPI when it already runs cannot become ranks."""
+        library = self.shared_object("late", "#include <mpi.h>\nint start(void) { return MPI_Init(NULL, NULL); }")
+        program = self.build("loads", f"""
+            #include <dlfcn.h>
+            int main(void) {{
+              int (*start)(void) = dlsym(dlopen("{library}", RTLD_NOW), "start");
+              return start();
+            }}""", by="cc")
+        result = self.tmpirun("env", program)
+        self.assertEqual(result.returncode, 16, result)
+        self.assertRegex(result.stderr, r"started by a wrapper of tmpirun, and loads MPI when it already runs.*\(.*\)")
+
+    def test_interpreter_of_a_script(self):
+        """An interpreter that may load MPI runs as ranks, with its script."""
+        interpreter = self.build("interpreter", SAYS + "\nvoid *dlopen(const char *, int);\nvoid *opens = (void *)dlopen;")
+        self.says("-", "x", self.script(f"#!{interpreter} -s\n"), "x")
+        self.says("-", str(self.folder / "script"), self.folder / "script")
+
+
+if __name__ == "__main__":
+    built.TMPIRUN, built.PROCESS, built.LIBRARY = sys.argv[1:4]
+    unittest.main(argv=[sys.argv[0], *sys.argv[4:]], verbosity=2)
