@@ -367,6 +367,7 @@ static void decisions_of_this_run_are_the_policys(void) {
 
 /* Writes some different lines of each kind and decision. */
 static void write_record(void) {
+  puts("# SPDX-License-Identifier: Apache-2.0");
   printf("# Observations and decisions of a run, by `policy --record`; tests/unit/policy.c\n");
   uint32_t kept = record_count < RECORD_MOST ? record_count : RECORD_MOST;
   for (uint32_t i = 0; i < kept; i++) {
