@@ -31,6 +31,7 @@
 #define mt_or_seq_cst(p, v) __atomic_fetch_or((p), (v), __ATOMIC_SEQ_CST)
 #define mt_or_relaxed(p, v) __atomic_fetch_or((p), (v), __ATOMIC_RELAXED)
 #define mt_and_relaxed(p, v) __atomic_fetch_and((p), (v), __ATOMIC_RELAXED)
+#define mt_and_seq_cst(p, v) __atomic_fetch_and((p), (v), __ATOMIC_SEQ_CST)
 
 /* Compare and swap, strong; *expected is updated on failure (then: relaxed). */
 #define mt_cas_relaxed(p, expected, v)                                                             \

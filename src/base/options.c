@@ -211,9 +211,9 @@ static const struct option table[] = {
      "deterministic mode: where each choice is written, at the end of what is there"},
     {"MLTP_COORDINATOR", &mt_options.coordinator, "auto",
      TEXT("off or auto or the path of a socket"),
-     "the daemon mltpd, which shares the CPUs between programs; auto: if the user's, or the "
-     "machine's, "
-     "runs"},
+     "the daemon mltpd, which shares the CPUs between programs; auto: make's jobserver if "
+     "MAKEFLAGS "
+     "offers one, else the user's or the machine's daemon if it runs"},
     {"MLTP_STEPS_MAX",
      &mt_options.steps_max,
      "0",

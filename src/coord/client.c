@@ -5,9 +5,11 @@
 #include "coord/client.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/ilock.h"
+#include "coord/jobserver.h"
 #include "coord/place.h"
 #include "os/os.h"
 #include "os/unix.h"
@@ -18,9 +20,10 @@ enum {
   RECONNECT_NS = 1000000000, /* between two looks for a daemon */
 };
 
-enum state { OFF, ASKED, JOINED, LOST };
+enum state { OFF, ASKED, JOINED, LOST, JOBS };
 
 static const uint32_t any_number = UINT32_MAX;
+static uint32_t by_tokens; /* [atomic] the grant while a jobserver gives it */
 
 struct mt_client_view mt_client_view = {&any_number, UINT32_MAX};
 
@@ -32,7 +35,8 @@ static struct {
   struct mt_grant *grant;           /* [lock] address of the page; NULL: never joined */
   struct mt_report *report;         /* likewise */
   struct mt_report *writes;         /* [atomic] where reports go; NULL: nowhere */
-  uint32_t active, demand;          /* [lock: mt_rt.sleep.ilock] the last report */
+  uint32_t active;                  /* [lock: mt_rt.sleep.ilock] in the last report */
+  uint32_t demand;                  /* [atomic] likewise */
   uint64_t look_at;                 /* [atomic] when mt_client_look() has something to do */
   uint64_t connect_at;              /* [lock] */
   struct mt_client_program program; /* [lock] */
@@ -125,6 +129,40 @@ static int take_welcome(int wait_ms) {
   return 0;
 }
 
+/* ---- a jobserver in the daemon's place */
+
+/* Tokens that are missing are asked for at once. Those too many go back at once where nothing runs,
+ * else when mt_client_look() comes: a VP that sleeps for a moment shall not cost two system calls.
+ */
+static bool has_to_adjust(uint32_t demand) {
+  uint32_t granted = mt_load_relaxed(&by_tokens);
+  bool at_once = demand == 0 || client.program.role == MT_PROTO_TEAMS;
+  return demand > granted || (at_once && demand < granted && granted > 1);
+}
+
+/* Under the lock. */
+static void adjust(void) {
+  uint32_t demand = mt_load_relaxed(&client.demand);
+  if (demand > client.program.most) demand = client.program.most;
+  mt_store_relaxed(&by_tokens, mt_jobserver_adjust(demand));
+}
+
+static void begin_jobs(void) {
+  mt_store_relaxed(&by_tokens, 1);
+  /* CD-5 release: the first grant; pairs CD-2 */
+  mt_store_release(&mt_client_view.granted, &by_tokens);
+  mt_store_relaxed(&client.look_at, os_now() + LOOK_NS);
+  mt_store_relaxed(&client.state, JOBS);
+}
+
+/* A program may end without mltp_finalize(). */
+__attribute__((destructor)) static void leave_jobs(void) {
+  if (mt_load_relaxed(&client.state) == JOBS && mt_ilock_trylock(&client.lock)) {
+    mt_jobserver_leave();
+    mt_ilock_unlock(&client.lock);
+  }
+}
+
 /* ---- finding the daemon */
 
 static int try_path(const char *path) {
@@ -146,6 +184,11 @@ int mt_client_join(const char *where, const struct mt_client_program *program) {
   if (strcmp(where, "off") == 0) return 0;
   mt_ilock_lock(&client.lock);
   client.program = *program;
+  if (strcmp(where, "auto") == 0 && mt_jobserver_join(getenv("MAKEFLAGS"))) {
+    begin_jobs();
+    mt_ilock_unlock(&client.lock);
+    return 0;
+  }
   int error = find(where);
   if (error == 0) error = take_welcome(JOIN_WAIT_MS);
   if (error == EAGAIN) { /* the daemon has much to do: mt_client_look() asks again */
@@ -162,6 +205,7 @@ int mt_client_join(const char *where, const struct mt_client_program *program) {
 
 void mt_client_leave(void) {
   mt_ilock_lock(&client.lock);
+  if (client.state == JOBS) mt_jobserver_leave();
   follow_page(false);
   mt_store_relaxed(&client.look_at, UINT64_MAX);
   drop(OFF);
@@ -171,13 +215,14 @@ void mt_client_leave(void) {
 void mt_client_forget(void) {
   client.lock = (mt_ilock){0}; /* another kernel thread of the parent may have held it */
   client.active = client.demand = 0;
+  mt_jobserver_forget();
   mt_client_leave();
 }
 
 bool mt_client_is_joined(void) { return mt_load_relaxed(&client.state) != OFF; }
 
 uint32_t mt_client_follow(void) {
-  /* CD-2 acquire: the page that the pointer leads to; pairs CD-1 */
+  /* CD-2 acquire: the page that the pointer leads to; pairs CD-1 CD-5 */
   uint32_t granted = mt_load_relaxed(mt_load_acquire(&mt_client_view.granted));
   mt_store_relaxed(&mt_client_view.seen, granted);
   return granted > 0 ? granted : 1;
@@ -189,7 +234,8 @@ bool mt_client_report(uint32_t active, uint32_t demand) {
   struct mt_report *report = mt_load_relaxed(&client.writes);
   uint32_t before = client.demand;
   client.active = active;
-  client.demand = demand;
+  mt_store_relaxed(&client.demand, demand);
+  if (mt_load_relaxed(&client.state) == JOBS) return has_to_adjust(demand);
   if (report == NULL) return false;
   mt_store_relaxed(&report->active, active);
   if (demand == before) return false;
@@ -208,6 +254,8 @@ void mt_client_ring(void) {
   if (client.state == JOINED) {
     int error = os_unix_send(&client.socket, &bell, sizeof bell);
     if (error != 0 && error != EAGAIN) drop(LOST); /* EAGAIN: bells enough are under way */
+  } else if (client.state == JOBS) {
+    adjust();
   }
   mt_ilock_unlock(&client.lock);
 }
@@ -243,7 +291,10 @@ void mt_client_look(uint64_t now) {
   if (!mt_ilock_trylock(&client.lock)) return; /* another VP looks already */
   if (client.state != OFF) {
     mt_store_relaxed(&client.look_at, now + LOOK_NS);
-    look(now);
+    if (client.state == JOBS)
+      adjust();
+    else
+      look(now);
   }
   mt_ilock_unlock(&client.lock);
 }

@@ -7,6 +7,9 @@
  * There is one client in a process. Nothing here waits for the daemon but mt_client_join(), and
  * that for a tenth of a second at most. No thread is started.
  *
+ * Where MAKEFLAGS offers a jobserver, `auto` takes part in that instead (jobserver.h; state JOBS):
+ * its tokens are the grant. `mltp jobs` offers one that follows the daemon.
+ *
  * A daemon that dies or stops: the grant counts until its lease ends, then the program runs as
  * without a daemon, and looks for a new one once a second (mt_client_look()).
  *
@@ -46,7 +49,8 @@ struct mt_client_program {
 /**
  * Joins the daemon.
  * Waits a tenth of a second at most for the answer; a later one counts, too. Not thread-safe.
- * @param where "off", "auto" (the user's daemon, else the machine's), or the path of a socket
+ * @param where "off", "auto" (the jobserver of make, else the user's daemon, else the machine's),
+ * or the path of a socket
  * @return 0; ENOENT: there is no daemon, which is no error with "auto"; or another errno value
  *         after the daemon, or the kernel, refused.
  */

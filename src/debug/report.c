@@ -117,7 +117,7 @@ uint32_t mt_deadlock_bystanders;
 /* Counts the kernel threads that we know: VPs, waiters for our objects, and bystanders. */
 static uint32_t known_tasks(void) {
   return mt_load_relaxed(&mt_rt.vp_count) + mt_load_relaxed(&mt_rt.outside.parked) +
-         mt_deadlock_bystanders + MT_SANITIZER_TASKS;
+         mt_load_relaxed(&mt_rt.handover.runs) + mt_deadlock_bystanders + MT_SANITIZER_TASKS;
 }
 
 static uint32_t deadlock_reported; /* once in a runtime's life */

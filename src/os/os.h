@@ -121,6 +121,44 @@ int os_thread_exit_value(pthread_key_t key, void *value);
 /** Runs a function in each child of fork(), on its one kernel thread. @return 0 or ENOMEM. */
 int os_fork_hook(void (*in_child)(void));
 
+/* ---- what a kernel thread of this process does (task.c) */
+
+struct os_task {
+  pid_t tid; /**< 0: not known yet */
+  clockid_t cpu_clock;
+  bool has_clock;
+};
+
+enum os_task_state {
+  OS_TASK_UNKNOWN, /**< /proc cannot be read */
+  OS_TASK_RUNS,    /**< or waits for a CPU */
+  OS_TASK_SLEEPS   /**< in a system call or a page fault */
+};
+
+/** Fills in the calling kernel thread. */
+void os_task_self(struct os_task *task);
+/** @return nanoseconds of CPU time that the kernel thread has had; 0: the kernel does not say. */
+uint64_t os_task_cpu_time(const struct os_task *task);
+/** @return whether it sleeps in the kernel. Reads a file. */
+enum os_task_state os_task_state(const struct os_task *task);
+/** @return the number of the system call that it is in; -1: in none, or the kernel does not say. */
+long os_task_call(const struct os_task *task);
+
+/* ---- a time that others move (alarm.c) */
+
+struct os_alarm {
+  int fd; /**< -1: there is none */
+};
+
+/** Makes an alarm that is not set. Without a descriptor it cannot be set. */
+void os_alarm_make(struct os_alarm *alarm);
+/** Sets the time at which the owner wakes: so many nanoseconds from now; 0: never. Any thread.
+ * @return false: there is no alarm, or the program has closed it. */
+bool os_alarm_set(const struct os_alarm *alarm, uint64_t ns);
+/** Sleeps until then. It returns at once until the next os_alarm_set(). */
+void os_alarm_wait(const struct os_alarm *alarm);
+void os_alarm_free(struct os_alarm *alarm);
+
 /* ---- symbols (symbol.c) */
 
 /** @return the address of a symbol that the program, or a library that was loaded for all, has;

@@ -116,10 +116,10 @@ class Daemon:
 class Worker:
     """A program (worker.c) that obeys commands."""
 
-    def __init__(self, program, where, vps=2):
-        environment = {**os.environ, "MLTP_COORDINATOR": where, "MLTP_VPS": str(vps)}
+    def __init__(self, program, where, vps=2, before=(), **more):
+        environment = {**os.environ, "MLTP_COORDINATOR": where, "MLTP_VPS": str(vps), **more}
         environment.pop("MLTP_OVERSUBSCRIBE", None)
-        self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        self.process = subprocess.Popen([*before, program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True, env=environment)
         self.pid = self.process.pid
         line = self.process.stdout.readline()

@@ -101,6 +101,7 @@ static const struct command {
     {"ps", "mltp ps", ps_main},
     {"top", "mltp top", top_main},
     {"run", "mltp run", run_main},
+    {"jobs", "mltp jobs", jobs_main},
 };
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
@@ -118,10 +119,10 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
       for (int i = 0; i < COMMANDS; i++)
         if (strcmp(arg, commands[i].name) == 0) call->command = &commands[i];
       if (call->command == NULL)
-        argp_error(
-            state,
-            "cannot do '%s': no such command (there are: options, dump, explore, ps, top, run)",
-            arg);
+        argp_error(state,
+                   "cannot do '%s': no such command (there are: options, dump, explore, ps, top, "
+                   "run, jobs)",
+                   arg);
       call->first = state->next - 1;
       state->next = state->argc;
       return 0;
@@ -142,14 +143,16 @@ int main(int argc, char **argv) {
       .parser = parse,
       .args_doc =
           "options\ndump [--json] PID\nexplore [OPTION...] [--] PROGRAM "
-          "[ARGUMENT...]\nps\ntop\nrun [--] PROGRAM [ARGUMENT...]",
+          "[ARGUMENT...]\nps\ntop\nrun [--] PROGRAM [ARGUMENT...]\njobs [OPTION...] [--] PROGRAM "
+          "[ARGUMENT...]",
       .doc =
           "options: shows every option of the MLTP library.\n"
           "dump: shows all threads of a running program that uses the library.\n"
           "explore: looks for an order of threads in which a program fails.\n"
           "ps: shows the programs that share the CPUs by mltpd.\n"
           "top: the same, again and again.\n"
-          "run: runs a program of OpenMP or OpenBLAS with teams as large as mltpd grants.\v"
+          "run: runs a program of OpenMP or OpenBLAS with teams as large as mltpd grants.\n"
+          "jobs: runs make with as many jobs at a time as mltpd grants.\v"
           "mltp COMMAND --help tells more.",
   };
   struct call call = {NULL, 0};

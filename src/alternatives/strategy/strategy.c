@@ -38,7 +38,9 @@ static struct mt_strategy_lock descriptors_lock, stacks_lock;
 
 static void enter(struct mt_vp *vp) {
   if (mt_load_acquire(&vp->runq.claim) & MT_CLAIM_PROBE) { /* RQ-11 acquire: pairs RQ-10 */
-    mt_and_relaxed(&vp->runq.claim, ~(uint32_t)MT_CLAIM_PROBE);
+    /* RQ-13 seq_cst: as RQ-12; pairs RQ-10 */
+    mt_and_seq_cst(&vp->runq.claim, ~(uint32_t)MT_CLAIM_PROBE);
+    mt_release(vp);
     mt_probe_here(vp);
   }
   struct mt_ready_queue *q = vp->alternative->holds;
@@ -69,7 +71,7 @@ static bool put(struct mt_vp *vp, struct mltp_thread *t) {
 }
 
 static void notice(void) {
-  /* ID-19 light fence: the put before the loads, as ID-1; pairs ID-2 ID-16 */
+  /* ID-19 light fence: the put before the loads, as ID-1; pairs ID-2 ID-16 ID-20 */
   mt_fence_light();
   if (mt_load_relaxed(&mt_rt.idle.sleeping) != 0 && mt_load_relaxed(&mt_rt.idle.searching) == 0)
     mt_wake_one();

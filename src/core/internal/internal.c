@@ -4,12 +4,14 @@
  *
  * Relaxed: where a thread should continue is a hint; the post looks again.
  */
+#include "core/internal/fence.h"
 #include "core/internal/locks.h"
 #include "core/internal/park.h"
 #include "core/internal/placement.h"
 #include "core/internal/process.h"
 #include "core/internal/thread.h"
 
+#include "base/fence.h"
 #include "base/options.h"
 #include "base/peek.h"
 #include "core/det/det.h"
@@ -28,6 +30,10 @@
 void mti_lock(uint32_t *ilock) { mt_ilock_lock(ilock); }
 
 void mti_unlock(uint32_t *ilock) { mt_ilock_unlock(ilock); }
+
+void mti_fence_heavy(void) { mt_fence_heavy(); /* DF-5 heavy fence: for the caller; pairs DF-6 */ }
+
+bool mti_fence_works(void) { return mt_fence_asymmetric != 0; }
 
 struct mltp_thread *mti_self(const char *call) { return mt_self(call); }
 
@@ -81,8 +87,7 @@ uint32_t mti_vp_ticks(int vp) {
 void mti_resume_all_on(mltp_waitq_t *queue, int (*vp_of)(uint32_t number)) {
   for (struct mltp_thread *t = queue->head_; t != NULL; t = t->next) {
     struct mt_vp *to = vp_at(vp_of(t->number));
-    if (t->vp != NULL && to != NULL && mt_load_relaxed(&to->sleep.status) != MT_VP_BLOCKED)
-      t->vp = to;
+    if (t->vp != NULL && to != NULL && !mt_is_blocked(to)) t->vp = to;
   }
   mti_resume_all(queue);
 }

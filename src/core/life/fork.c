@@ -24,6 +24,7 @@
 #include "core/life/outside.h"
 #include "core/memory/descriptor.h"
 #include "core/memory/stack.h"
+#include "core/sched/handover.h"
 #include "core/thread/key.h"
 #include "core/wait/await.h"
 
@@ -55,6 +56,7 @@ static void in_child(void) {
   mt_keys_forked();
   mt_await_forget();
   mt_client_forget();
+  mt_handover_forget();
   bool was_running = mt_load_relaxed(&mt_rt.running);
   memset(&mt_rt, 0, sizeof mt_rt);
   mt_rt.forked = was_running;

@@ -19,6 +19,7 @@
 #include "core/life/fork.h"
 #include "core/life/outside.h"
 #include "core/memory/stack.h"
+#include "core/sched/handover.h"
 #include "core/sched/idle.h"
 #include "core/sched/sched.h"
 #include "core/sched/share.h"
@@ -97,7 +98,9 @@ static void take_down(void) {
   mt_set_current(NULL);
   mt_debug.stop();
   os_sigstack_free();
+  mt_handover_stop();
   if (mt_rt.vp_count != 0) mt_vps_free();
+  mt_handover_free();
   mt_descriptors_free();
   mt_stacks_free();
   mt_rt.main = NULL;
@@ -115,7 +118,9 @@ static bool others_later; /* [const during mltp_init()] VP 0 alone is made there
 void mt_defer_vps(void) { others_later = true; }
 
 static int start_others(void) {
-  return on_vps() ? mt_vp_spawn_to(mt_load_relaxed(&mt_rt.most)) : 0;
+  if (!on_vps()) return 0;
+  int error = mt_vp_spawn_to(mt_load_relaxed(&mt_rt.most));
+  return error != 0 ? error : mt_handover_start();
 }
 
 int mt_start_vps(void) {
@@ -143,6 +148,7 @@ int mltp_init(int vps) {
   mt_rt.cpus = mt_options.oversubscribe == MT_OVERSUBSCRIBE_EAGER ? MT_VPS_MAX : cpus;
   mt_rt.sleep.watchdog_deadline = MLTP_NEVER;
   mt_rt.sleep.checked_at = UINT32_MAX;
+  mt_rt.handover.look_at = MLTP_NEVER;
   if (vps == 0) vps = mt_options.vps != 0 ? (int)mt_options.vps : cpus;
   mt_rt.wanted = vps;
   mt_rt.idle.target = mt_rt.most = active_of(vps);

@@ -2,6 +2,7 @@
 #include "core/sched/blocking.h"
 
 #include "core/det/det.h"
+#include "core/sched/handover.h"
 #include "core/sched/sched.h"
 #include "core/sched/vps.h"
 #include "core/sched/wake.h"
@@ -13,7 +14,9 @@ bool mt_blocking_begin(void) {
   struct mt_vp *vp = self != NULL ? self->vp : NULL;
   if (vp == NULL || mt_det_on) return true; /* alone, it is not blocked */
   bool spare = mt_block(vp);
-  if (!spare) spare = mt_vp_spawn() == 0;
+  int error = spare ? 0 : mt_vp_spawn();
+  if (error != 0) mt_handover_no_vp(error);
+  spare = error == 0;
   /* Thieves come when they have nothing to run. Threads that spin and yield always have,
    * and may wait for one of these. */
   mt_vp_hand_off(vp);

@@ -46,7 +46,9 @@ void mt_runq_claimed(struct mt_vp *vp) {
   uint32_t claim;
   while ((claim = mt_load_acquire(&q->claim)) != 0) { /* RQ-8 acquire: as RQ-2; pairs RQ-6 */
     if (claim & MT_CLAIM_PROBE) {
-      mt_and_relaxed(&q->claim, ~(uint32_t)MT_CLAIM_PROBE); /* relaxed: a hint was delivered */
+      /* RQ-12 seq_cst: before the state that the probe is about; pairs RQ-10 */
+      mt_and_seq_cst(&q->claim, ~(uint32_t)MT_CLAIM_PROBE);
+      mt_release(vp);
       mt_probe_here(vp);
     } else if (claim == MT_CLAIM_LOCKED) {
       mt_store_release(&q->inside, 0); /* RQ-7 release: as RQ-3; pairs RQ-5 */
@@ -89,6 +91,27 @@ static bool await_answer(const struct mt_vp *thief, const struct mt_vp *victim) 
   return false;
 }
 
+/* Takes up to count threads, under LOCKED, if the owner is not inside; they look mailed to a VP, or
+ * the victim might take one for still its own (mt_is_ready_on). */
+static struct mltp_thread *take_locked(struct mt_vp *victim, uint32_t count, uint32_t to,
+                                       struct mltp_thread **last) {
+  struct mt_runq *q = &victim->runq;
+  mt_fence_heavy(); /* RQ-4 heavy fence: claim before inside; pairs RQ-1 RQ-9 */
+  wait_while(&q->inside, 1, mt_tuned(MT_INSIDE_WAIT_NS));
+  if (mt_load_acquire(&q->inside) != 0) return NULL; /* RQ-5 acquire: pairs RQ-3 RQ-7 */
+  mt_runq_drain(victim); /* what was posted to a busy or sleeping VP waits like the rest */
+  struct mltp_thread *first = mt_runq_take_front(victim, count, last);
+  for (struct mltp_thread *t = first; t != NULL; t = t->next) mt_set_where(t, MT_MAILED, to);
+  return first;
+}
+
+struct mltp_thread *mt_runq_take_over(struct mt_vp *victim, struct mltp_thread **last) {
+  if (mt_has_alternative() || !change_claim(&victim->runq, 0, MT_CLAIM_LOCKED)) return NULL;
+  struct mltp_thread *first = take_locked(victim, UINT32_MAX, victim->index, last);
+  change_claim(&victim->runq, MT_CLAIM_LOCKED, 0);
+  return first;
+}
+
 bool mt_runq_steal(struct mt_vp *thief, struct mt_vp *victim, bool stuck) {
   struct mt_runq *q = &victim->runq;
   bool awake = mt_load_relaxed(&victim->sleep.status) == MT_VP_AWAKE; /* relaxed: a hint */
@@ -98,16 +121,8 @@ bool mt_runq_steal(struct mt_vp *thief, struct mt_vp *victim, bool stuck) {
   if (!change_claim(q, request, insists ? MT_CLAIM_LOCKED : 0)) /* served */
     return mt_load_relaxed(&thief->runq.inbox) != NULL;
   if (!insists) return false;
-  mt_fence_heavy(); /* RQ-4 heavy fence: claim before inside; pairs RQ-1 RQ-9 */
-  struct mltp_thread *first = NULL, *last = NULL;
-  wait_while(&q->inside, 1, mt_tuned(MT_INSIDE_WAIT_NS));
-  if (mt_load_acquire(&q->inside) == 0) { /* RQ-5 acquire: pairs RQ-3 RQ-7 */
-    mt_runq_drain(victim); /* what was posted to a busy or sleeping VP waits like the rest */
-    first = mt_runq_take_front(victim, awake ? mt_runq_share(victim) : UINT32_MAX, &last);
-    /* or the victim might take one for still its own (mt_is_ready_on) */
-    for (struct mltp_thread *t = first; t != NULL; t = t->next)
-      mt_set_where(t, MT_MAILED, thief->index);
-  }
+  struct mltp_thread *last,
+      *first = take_locked(victim, awake ? mt_runq_share(victim) : UINT32_MAX, thief->index, &last);
   change_claim(q, MT_CLAIM_LOCKED, 0);
   if (first != NULL) {
     mt_runq_enter(thief);

@@ -19,4 +19,8 @@ uint32_t mt_runq_share(const struct mt_vp *vp);
  */
 bool mt_runq_steal(struct mt_vp *thief, struct mt_vp *victim, bool stuck);
 
+/** Takes all ready threads of a VP that cannot run them, for the caller to post, linked by next.
+ * By a kernel thread that is no VP. @return NULL: there are none, or another thief is there. */
+struct mltp_thread *mt_runq_take_over(struct mt_vp *victim, struct mltp_thread **last);
+
 #endif

@@ -11,6 +11,7 @@
 #include "core/det/det.h"
 #include "core/memory/stack.h"
 #include "core/sched/sched.h"
+#include "core/sched/silence.h"
 #include "core/sched/steal.h"
 #include "core/sched/wake.h"
 #include "core/sched/watchdog.h"
@@ -31,7 +32,7 @@
 static void search_end_found(struct mt_vp *vp) {
   if (!vp->search.searching) return;
   mt_count_searching(vp, false);
-  /* ID-17 light fence: one searcher less, before the look for sleepers; pairs ID-2 ID-16 */
+  /* ID-17 light fence: one searcher less, before the look for sleepers; pairs ID-2 ID-16 ID-20 */
   mt_fence_light();
   if (mt_load_relaxed(&mt_rt.idle.searching) != 0 || mt_load_relaxed(&mt_rt.idle.sleeping) == 0)
     return;
@@ -186,6 +187,7 @@ void mt_idle_loop(struct mt_vp *vp) {
     uint64_t now = mt_vp_now(vp);
     mt_timers_run_due(mt_det_on ? mt_det_now() : now);
     mt_share_look(vp, now);
+    mt_look_for_silence(now);
     mt_share_probe();
     if (mt_over_target()) {
       if (mt_runq_seems_busy(vp)) mt_share_refused();

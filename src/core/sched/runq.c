@@ -94,6 +94,6 @@ struct mltp_thread *mt_runq_take_front(struct mt_vp *vp, uint32_t count,
 }
 
 void mt_runq_probe(struct mt_vp *vp) {
-  /* RQ-10 seq_cst: after the state the owner has to look at; pairs RQ-2 RQ-11 */
+  /* RQ-10 seq_cst: after the state the owner has to look at; pairs RQ-2 RQ-11 RQ-12 RQ-13 */
   mt_or_seq_cst(&vp->runq.claim, MT_CLAIM_PROBE);
 }

@@ -10,6 +10,7 @@
 
 #include "base/options.h"
 #include "core/det/det.h"
+#include "core/sched/silence.h"
 #include "core/sched/steal.h"
 #include "core/timer/timer.h"
 #include "core/vp/alternative.h"
@@ -32,6 +33,7 @@ bool mt_check(struct mt_vp *vp) {
   if (earliest == MLTP_NEVER && !look) return true;
   uint64_t now = mt_vp_now(vp);
   mt_share_look(vp, now);
+  mt_look_for_silence(now);
   return earliest > now;
 }
 

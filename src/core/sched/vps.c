@@ -35,6 +35,11 @@ void mt_vp_adopt_kernel_thread(struct mt_vp *vp) {
   static struct mt_eh_globals none; /* stays empty: nothing throws without that runtime */
   vp->ctx.eh_at = get_eh_globals != NULL ? get_eh_globals() : &none;
   mt_locality_note(vp);
+  struct os_task task;
+  os_task_self(&task);
+  vp->handover.task.cpu_clock = task.cpu_clock;
+  vp->handover.task.has_clock = task.has_clock;
+  mt_store_release(&vp->handover.task.tid, task.tid); /* VM-2 release: the rest; pairs VM-1 */
   os_sigstack_make(); /* without one an overflow is an ordinary crash */
 }
 

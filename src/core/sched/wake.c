@@ -7,6 +7,7 @@
 #include "core/sched/wake.h"
 
 #include "core/sched/share.h"
+#include "core/sched/silence.h"
 #include "core/vp/alternative.h"
 #include "core/vp/vp.h"
 #include "instrument/decisions.h"
@@ -26,7 +27,21 @@ static void count_awake(struct mt_vp *vp) {
   mt_store_relaxed(&mt_rt.idle.awake, mt_rt.idle.awake + 1);
   mt_rt.sleep.wake_count++;
   if (mt_rt.sleep.watchdog == vp) mt_rt.sleep.watchdog = NULL;
+  mt_silence_ends(vp);
   mt_share_report();
+}
+
+static void count_blocked(struct mt_vp *vp, enum mt_vp_status status) {
+  mt_store_relaxed(&mt_rt.idle.awake, mt_rt.idle.awake - 1);
+  mt_store_seq_cst(&vp->sleep.status, status); /* ID-15 seq_cst: pairs ID-5 */
+  mt_store_relaxed(&mt_rt.sleep.blocked, mt_rt.sleep.blocked + 1);
+}
+
+/* A VP that may have been caught is not blocked. */
+static void release(struct mt_vp *vp) {
+  if (mt_load_relaxed(&vp->sleep.status) != MT_VP_CAUGHT) return;
+  mt_store_relaxed(&mt_rt.sleep.blocked, mt_rt.sleep.blocked - 1);
+  count_awake(vp);
 }
 
 static void unlink_sleeper(struct mt_vp *vp) {
@@ -124,7 +139,7 @@ static struct mt_vp *deliver(struct mt_vp *to) {
 
 /* Something was posted: an awake VP has to get it. */
 static void posted(struct mt_vp *to) {
-  /* ID-5 seq_cst: the status after the post; pairs ID-2 ID-11 ID-15 ID-16 */
+  /* ID-5 seq_cst: the status after the post; pairs ID-2 ID-11 ID-15 ID-16 ID-20 */
   while (mt_unlikely(mt_load_seq_cst(&to->sleep.status) != MT_VP_AWAKE)) {
     struct mt_vp *takes = deliver(to);
     if (takes == to) break;
@@ -133,7 +148,7 @@ static void posted(struct mt_vp *to) {
     to = takes;
     mt_runq_post(to, first, last);
   }
-  /* ID-18 light fence: the post before the loads, as ID-1; pairs ID-2 ID-16 */
+  /* ID-18 light fence: the post before the loads, as ID-1; pairs ID-2 ID-16 ID-20 */
   mt_fence_light();
   /* Its VP may be busy in one thread for long. */
   if (mt_load_relaxed(&mt_rt.idle.sleeping) != 0 && mt_wake_is_due(mt_wake_seen(1))) mt_wake_one();
@@ -195,6 +210,7 @@ static void back_off(struct mt_vp *vp) {
 
 void mt_vp_sleep_begin(struct mt_vp *vp) {
   mt_ilock_lock(&mt_rt.sleep.ilock);
+  release(vp);
   vp->sleep.rests = false;
   vp->sleep.next = mt_rt.sleep.sleepers;
   mt_rt.sleep.sleepers = vp;
@@ -229,6 +245,7 @@ void mt_vp_sleep_cancel(struct mt_vp *vp) {
 void mt_awake_add(int more) {
   mt_ilock_lock(&mt_rt.sleep.ilock);
   mt_store_relaxed(&mt_rt.idle.awake, mt_rt.idle.awake + more);
+  mt_silence_ends(NULL);
   mt_share_report();
   mt_ilock_unlock(&mt_rt.sleep.ilock);
 }
@@ -249,17 +266,42 @@ void mt_share_follow(void) { mt_set_target(mt_share_target()); }
 
 /* ---- blocking in the kernel */
 
+static bool has_spare(void) {
+  int unblocked = (int)mt_load_relaxed(&mt_rt.vp_count) - mt_rt.sleep.blocked;
+  return unblocked >= mt_load_relaxed(&mt_rt.idle.target);
+}
+
 bool mt_block(struct mt_vp *vp) {
   mt_ilock_lock(&mt_rt.sleep.ilock);
-  mt_store_relaxed(&mt_rt.idle.awake, mt_rt.idle.awake - 1);
-  mt_store_seq_cst(&vp->sleep.status, MT_VP_BLOCKED); /* ID-15 seq_cst: pairs ID-5 */
-  mt_store_relaxed(&mt_rt.sleep.blocked, mt_rt.sleep.blocked + 1);
-  int unblocked = (int)mt_load_relaxed(&mt_rt.vp_count) - mt_rt.sleep.blocked;
-  bool spare = unblocked >= mt_load_relaxed(&mt_rt.idle.target);
+  release(vp);
+  count_blocked(vp, MT_VP_BLOCKED);
+  bool spare = has_spare();
   mt_share_report();
   mt_ilock_unlock(&mt_rt.sleep.ilock);
   mt_share_ring_if_due();
   return spare;
+}
+
+bool mt_catch(struct mt_vp *vp, uint32_t tick, bool *spare) {
+  mt_ilock_lock(&mt_rt.sleep.ilock);
+  bool caught = mt_load_relaxed(&vp->sleep.status) == MT_VP_AWAKE &&
+                mt_load_relaxed(&vp->points.tick) == tick;
+  if (caught) {
+    count_blocked(vp, MT_VP_CAUGHT);
+    mt_share_report();
+  }
+  *spare = has_spare();
+  mt_ilock_unlock(&mt_rt.sleep.ilock);
+  mt_share_ring_if_due();
+  return caught;
+}
+
+void mt_release(struct mt_vp *vp) {
+  if (mt_likely(mt_load_relaxed(&vp->sleep.status) != MT_VP_CAUGHT)) return;
+  mt_ilock_lock(&mt_rt.sleep.ilock);
+  release(vp);
+  mt_ilock_unlock(&mt_rt.sleep.ilock);
+  mt_share_ring_if_due();
 }
 
 void mt_unblock(struct mt_vp *vp) {

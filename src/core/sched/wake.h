@@ -56,7 +56,7 @@ static inline struct mt_wake_seen mt_wake_seen(uint32_t ready) {
 
 /** To be called after threads were pushed to the caller's own run queue. */
 static inline void mt_notice(struct mt_vp *vp) {
-  /* ID-1 light fence: the push before the loads; pairs ID-2 ID-3 ID-4 ID-8 ID-12 ID-16 */
+  /* ID-1 light fence: the push before the loads; pairs ID-2 ID-3 ID-4 ID-8 ID-12 ID-16 ID-20 */
   mt_fence_light();
   if (mt_unlikely(mt_load_relaxed(&mt_rt.idle.sleeping) != 0) &&
       mt_wake_is_due(mt_wake_seen(mt_load_relaxed(&vp->runq.length))))
@@ -103,6 +103,13 @@ void mt_wake_all(void);
 bool mt_block(struct mt_vp *vp);
 /** It is back, and counts. */
 void mt_unblock(struct mt_vp *vp);
+
+/** The same for a VP that blocks without saying so, by the monitor (handover.h), unless it has
+ * passed a scheduling point since that tick. @return whether it counts as blocked now; *spare:
+ * there is another to take its place. */
+bool mt_catch(struct mt_vp *vp, uint32_t tick, bool *spare);
+/** The calling VP counts as awake again if it was caught. */
+void mt_release(struct mt_vp *vp);
 
 /** @return whether a ready thread seems to wait in a queue other than self's own. */
 bool mt_any_waiting(const struct mt_vp *self);

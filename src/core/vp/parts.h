@@ -30,6 +30,7 @@ enum mt_vp_status {
   MT_VP_AWAKE,
   MT_VP_ASLEEP,  /**< in the list of sleepers */
   MT_VP_BLOCKED, /**< inside mltp_blocking_begin/end */
+  MT_VP_CAUGHT   /**< blocked in the kernel without an announcement; sched/handover.h */
 };
 
 /** Counters of a VP, each with one writer. */
@@ -122,6 +123,17 @@ struct mt_vp_sleep {
   uint32_t counted_tick;       /* [owner] its tick when it last did */
 };
 
+/** What the monitor knows of the VP (sched/handover.h). Relaxed: hints, which it checks. */
+struct mt_vp_handover {
+  struct os_task task;    /* [atomic: tid] its kernel thread */
+  uint32_t seen_tick;     /* [atomic] its tick at the last look */
+  uint64_t seen_at;       /* [atomic] when a look first saw that tick; 0: none has */
+  uint64_t judged_at;     /* [atomic] when the monitor last looked at its kernel thread */
+  uint64_t judged_cpu_ns; /* [monitor] CPU time of its kernel thread then */
+  uint64_t caught_at;     /* [atomic] since when it is caught: when it was first seen silent */
+  long call;              /* [atomic] the system call in which it was caught; -1: not known */
+};
+
 struct mt_vp_alternative;
 
 /** A virtual processor. */
@@ -140,6 +152,7 @@ struct mt_vp {
 
   alignas(MT_CACHE_LINE) struct mt_vp_timers timers;
   alignas(MT_CACHE_LINE) struct mt_vp_sleep sleep;
+  struct mt_vp_handover handover;
   pthread_t kernel_thread;  /* [const] */
   struct mt_sanitizer dead; /* [owner] after the switch: end this context */
   struct mltp_thread idle;  /* its own context */

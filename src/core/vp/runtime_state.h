@@ -31,6 +31,18 @@ struct mt_sleep_state {
   uint32_t checked_at;        /* [ilock] wake_count at the last deadlock check */
 };
 
+/** VPs whose threads are handed over (sched/silence.h, sched/handover.h). */
+struct mt_handover_state {
+  uint64_t look_at;      /* [atomic] when the next VP that reads the clock looks at the others */
+  struct os_alarm alarm; /* of the monitor */
+  pthread_t monitor;     /* [const while it runs] */
+  bool runs;             /* [atomic] there is a monitor */
+  bool ends;             /* [atomic] the monitor has to end */
+  bool rests;            /* [lock: mt_rt.sleep.ilock] the alarm is not set: no VP is awake */
+  uint64_t count;        /* [monitor] hand-overs so far */
+  uint64_t wakeups;      /* [monitor] times the monitor woke */
+};
+
 /** Threads that do not run on VPs (life/outside.c). */
 struct mt_outside_state {
   uint64_t created;      /* [atomic] threads created by bound and foreign threads */
@@ -65,6 +77,7 @@ struct mt_runtime {
   alignas(MT_CACHE_LINE) struct mt_idle_state idle;
   alignas(MT_CACHE_LINE) struct mt_sleep_state sleep;
   alignas(MT_CACHE_LINE) struct mt_outside_state outside;
+  alignas(MT_CACHE_LINE) struct mt_handover_state handover;
 };
 
 extern struct mt_runtime mt_rt;

@@ -16,6 +16,12 @@ static inline uint32_t mt_vp_count(void) {
   return mt_load_acquire(&mt_rt.vp_count); /* VP-2 acquire: the entries; pairs VP-1 */
 }
 
+/** @return true while the VP counts as blocked in the kernel. A hint. */
+static inline bool mt_is_blocked(const struct mt_vp *vp) {
+  uint32_t status = mt_load_relaxed(&vp->sleep.status);
+  return status == MT_VP_BLOCKED || status == MT_VP_CAUGHT;
+}
+
 /** @return true when the predicate holds for any VP other than self. */
 static inline bool mt_vps_any(bool (*predicate)(const struct mt_vp *), const struct mt_vp *self) {
   uint32_t count = mt_vp_count();

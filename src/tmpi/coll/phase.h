@@ -15,12 +15,12 @@
  * release. Two sets of slots alternate. A set is written again only after another phase, at which
  * all readers of the set have arrived.
  *
- * Locks: the internal lock of a barrier's queue, held for moments. The last arrival needs no lock
- * to reset the barrier: all others wait, and none can arrive again before the release. Where
- * members spin first (tmpirun --wait=spin, or a VP for each rank) some enter the queue later or
- * never. The releaser then counts the release under the lock, and a waiter checks the count under
- * the lock before it parks. Otherwise nobody spins here: the releaser of a VP group belongs to it,
- * and cannot run before the others have left the VP.
+ * Locks: the internal lock of a barrier's queue, held for moments, and before that of a mailbox.
+ * The last arrival needs no lock to reset the barrier: all others wait, and none can arrive again
+ * before the release. Where members spin first (tmpirun --wait=spin, or a VP for each rank) some
+ * enter the queue later or never. The releaser then counts the release under the lock, and a waiter
+ * checks the count under the lock before it parks. Otherwise nobody spins here: the releaser of a
+ * VP group belongs to it, and cannot run before the others have left the VP.
  *
  * Relaxed: values that only reports read.
  *
@@ -49,7 +49,8 @@
 static inline void tm_team_barrier_park(struct tm_team_barrier *barrier,
                                         const struct tm_coll *coll) {
   struct tm_rank *rank = coll->comm->owner;
-  bool tells = tm_note_wait(rank, coll->comm, coll->call);
+  bool tells = tm_begin_wait(rank, coll->comm, coll->call);
+  if (tells) rank->parks++;
   bool lent = tm_user_code_lend(rank);
   mti_wait_unlock(&barrier->queue, coll->call);
   if (lent) tm_user_code_take(rank, coll->call);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
+#include "core/internal/locks.h"
 #include "tmpi/attr/attribute.h"
 #include "tmpi/coll/coll.h"
 #include "tmpi/env/init.h"
@@ -45,6 +46,9 @@ static int init(const char *call, int required, int *provided) {
                        : required > MPI_THREAD_MULTIPLE ? MPI_THREAD_MULTIPLE
                                                         : required;
   mt_store_relaxed(&rank->thread, mltp_self());
+  mti_lock(&rank->box.ilock);
+  rank->box.bounded = rank->thread_level < MPI_THREAD_MULTIPLE;
+  mti_unlock(&rank->box.ilock);
   if (provided != NULL) *provided = rank->thread_level;
   mt_store_relaxed(&rank->stage, TM_INITIALIZED);
   tm_job_count_init();
@@ -84,8 +88,7 @@ int PMPI_Finalize(void) {
   tm_attributes_delete(&rank->self->attributes, MPI_COMM_SELF);
   tm_attributes_delete(&rank->world->attributes, MPI_COMM_WORLD);
   tm_barrier(rank->world, "MPI_Finalize");
-  if (mt_load_relaxed(&rank->user_tasks) != 0)
-    tm_user_code_give(rank); /* nobody will wait for them */
+  if (tm_user_code_is_shared(rank)) tm_user_code_give(rank); /* nobody will wait for them */
   mt_store_relaxed(&rank->stage, TM_FINALIZED);
   tm_worker_end(rank);
   return MPI_SUCCESS;

@@ -18,6 +18,9 @@
  * beside the internal lock (fastbox.h); who expects no more spins, where it spins, for any message,
  * and posts its receive then.
  *
+ * A mailbox that is full of copies defers further ones: their data stay with their senders until
+ * the receiver takes them, or waits for something else in MPI (deferred.h).
+ *
  * A blocking call (tm_send(), tm_recv()) that has to wait parks under the internal lock under which
  * it has entered the queue. Its taker knows that it waits, copies, and resumes it.
  * Nobody else can, so the request needs no internal lock of its own any more. Any other request is
@@ -46,9 +49,10 @@ struct tm_rank;
 struct tm_type;
 
 enum {
-  TM_EAGER_MAX = 16384, /**< bytes that are copied when nobody has posted a receive yet */
-  TM_CELL_BYTES = 128,  /**< bytes there is room for in a cell */
-  TM_CELLS_MAX = 64     /**< free cells a mailbox keeps */
+  TM_EAGER_MAX = 16384,  /**< bytes that are copied when nobody has posted a receive yet */
+  TM_CELL_BYTES = 128,   /**< bytes there is room for in a cell */
+  TM_CELLS_MAX = 64,     /**< free cells a mailbox keeps */
+  TM_HELD_MAX = 16 << 20 /**< bytes of copies in a mailbox beyond which senders keep their data */
 };
 
 /** A thread that waits for some requests. On its stack. */
@@ -114,16 +118,20 @@ enum { TM_MESSAGE_MAGIC = 0x3e55a9e };
 /** A message that came before its receive. */
 struct tm_message {
   struct tm_entry entry;       /* [ilock] */
-  struct tm_message *next;     /* [ilock] among free cells */
+  struct tm_message *next;     /* [ilock] among free cells, or deferred ones */
+  struct tm_message *prev;     /* [ilock] among deferred ones */
   struct tm_envelope envelope; /* [const] */
   size_t bytes;                /* [const] */
-  struct tm_request *sender;   /* [const] waits for the receiver to copy; NULL: data is here */
+  struct tm_request *sender;   /* [ilock] waits for the receiver to copy; NULL: data is here */
   struct tm_buffer *buffer;    /* [const] counted there as not received yet; NULL: not */
   struct tm_type *type;        /* [const] it was sent as, held; NULL: nobody wants to know */
   size_t count;                /* [const] elements of it */
   struct tm_comm *comm;        /* [rank] held since a matched probe took it; NULL: none has */
   uint32_t magic;              /* [rank] TM_MESSAGE_MAGIC since then: it has a handle */
   bool is_cell;                /* [const] there is room for TM_CELL_BYTES */
+  bool deferred;               /* [ilock] a small message that waits for room: deferred.h */
+  uint32_t held;               /* [ilock] bytes that it counts in the mailbox */
+  char *copy;                  /* [ilock] data of a message that was deferred; NULL: in `data` */
   char data[];                 /* [const] packed */
 };
 
@@ -137,6 +145,9 @@ struct tm_mailbox {
   struct tm_message *cells;          /* [ilock] free ones */
   struct tm_queue posted, arrived;   /* [ilock] */
   struct tm_waiter *probers;         /* [ilock] wait for any message to arrive */
+  size_t held;                       /* [ilock] bytes of copies in `arrived` */
+  bool bounded;                      /* [ilock] messages may be deferred: one thread calls MPI */
+  struct tm_message *deferred;       /* [ilock] messages that wait for room: deferred.h */
 };
 
 /** The account of MPI_Buffer_attach(): bsend_buffer.c. */

@@ -2,9 +2,12 @@
 /*
  * The buffer of buffered sends. Its memory is not used: a message is copied to memory of its own;
  * what is kept here is the account of what the standard lets a program rely on.
+ *
+ * Relaxed: the call a rank waits in.
  */
 #include <stdlib.h>
 
+#include "base/atomic.h"
 #include "core/internal/locks.h"
 #include "core/internal/park.h"
 #include "core/internal/thread.h"
@@ -71,12 +74,16 @@ void tm_buffer_return(struct tm_buffer *buffer, size_t bytes) {
 void tm_buffer_drain(struct tm_buffer *buffer, const char *call) {
   struct tm_waiter waiter = {mti_self(call), NULL, 1};
   struct tm_rank *rank = tm_rank_self();
-  mti_lock(&buffer->ilock);
-  while (buffer->used > 0) {
+  for (;;) {
+    bool noted = tm_begin_wait(rank, NULL, call);
+    mti_lock(&buffer->ilock);
+    if (buffer->used == 0) {
+      mti_unlock(&buffer->ilock);
+      if (noted) mt_store_relaxed(&rank->call, NULL);
+      return;
+    }
     waiter.next = buffer->waiters;
     buffer->waiters = &waiter;
     tm_mailbox_park(rank, &buffer->ilock, NULL, call);
-    mti_lock(&buffer->ilock);
   }
-  mti_unlock(&buffer->ilock);
 }

@@ -93,6 +93,11 @@ void tm_requests_wait(struct tm_request *const *requests, int count, int wanted,
   const struct tm_request *first = NULL;
   mti_preempt(call);
   mti_lock(&box->ilock);
+  while (tm_has_deferred(rank)) {
+    mti_unlock(&box->ilock);
+    tm_deferred_release(rank);
+    mti_lock(&box->ilock);
+  }
   int missing = 0;
   for (int i = 0; i < count; i++) {
     if (requests[i] == NULL) continue;

@@ -16,6 +16,7 @@
 #include "tmpi/error/errors.h"
 #include "tmpi/layout/type.h"
 #include "tmpi/mailbox/mailbox.h"
+#include "tmpi/match/deferred.h"
 #include "tmpi/match/hook.h"
 
 /** @return NULL for NULL. */
@@ -58,6 +59,8 @@ static inline void tm_count_mail(struct tm_mailbox *box, int change) {
 
 static inline void tm_take_out(struct tm_mailbox *box, struct tm_message *m) {
   tm_count_mail(box, -1);
+  box->held -= m->held;
+  if (mt_unlikely(m->deferred)) tm_deferred_remove(box, m);
   tm_queue_remove(&box->arrived, &m->entry);
 }
 
@@ -120,19 +123,24 @@ static inline bool tm_cell_keep(struct tm_mailbox *box, struct tm_message *m) {
 
 /* ---- messages that are allocated */
 
+_Noreturn static inline void tm_message_panic(size_t bytes) {
+  tm_panic("no memory for a message of %zu bytes (fewer or smaller unreceived messages)", bytes);
+}
+
 /** @return a message without data yet, with room for so many. */
 static inline struct tm_message *tm_message_new(const struct tm_envelope *envelope, size_t bytes,
                                                 size_t room) {
   struct tm_message *m = malloc(sizeof *m + room);
-  if (m == NULL)
-    tm_panic("no memory for a message of %zu bytes (fewer or smaller unreceived messages)", bytes);
+  if (m == NULL) tm_message_panic(bytes);
   *m = (struct tm_message){.envelope = *envelope, .bytes = bytes, .is_cell = room == TM_CELL_BYTES};
   return m;
 }
 
 /** NULL: none. */
 static inline void tm_message_discard(struct tm_message *m) {
-  if (m != NULL && m->type != NULL) tm_type_release(m->type);
+  if (m == NULL) return;
+  if (m->type != NULL) tm_type_release(m->type);
+  free(m->copy);
   free(m);
 }
 

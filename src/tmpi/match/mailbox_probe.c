@@ -51,8 +51,15 @@ bool tm_mailbox_probe(const struct tm_request *probe, bool take, bool wait, cons
   bool fast;
   while (!(fast = tm_inline_slot_has(box, &probe->envelope)) &&
          (m = tm_message_of(tm_queue_find_message(&box->arrived, &probe->envelope))) == NULL &&
-         wait)
+         wait) {
+    if (tm_has_deferred(probe->owner)) {
+      mti_unlock(&box->ilock);
+      tm_deferred_release(probe->owner);
+      mti_lock(&box->ilock);
+      continue;
+    }
     await_arrival(box, probe, call);
+  }
   if (fast || m != NULL) {
     *found = fast ? box->inline_slot.envelope : m->envelope;
     *bytes = fast ? box->inline_slot.full - 1 : m->bytes;

@@ -27,7 +27,10 @@ static struct tm_message *make_message(struct tm_request *send, bool copy) {
     m->count = send->count;
     tm_type_hold(m->type);
   }
-  if (copy) tm_type_pack(m->data, send->buffer, send->type, 0, bytes);
+  if (copy) {
+    m->held = (uint32_t)(sizeof *m + room);
+    tm_type_pack(m->data, send->buffer, send->type, 0, bytes);
+  }
   return m;
 }
 
@@ -36,6 +39,7 @@ static void leave(struct tm_mailbox *box, struct tm_message *m) {
   m->entry.envelope = &m->envelope;
   tm_queue_add(&box->arrived, &m->entry);
   tm_count_mail(box, 1);
+  box->held += m->held;
   while (box->probers != NULL) {
     struct tm_waiter *prober = box->probers;
     box->probers = prober->next;
@@ -83,7 +87,7 @@ static void unpack(struct tm_request *recv, const struct tm_message *m) {
   if (m->sender != NULL)
     tm_type_copy(recv->buffer, recv->type, m->sender->buffer, m->sender->type, recv->bytes);
   else
-    tm_type_unpack(recv->buffer, recv->type, 0, m->data, recv->bytes);
+    tm_type_unpack(recv->buffer, recv->type, 0, m->copy != NULL ? m->copy : m->data, recv->bytes);
 }
 
 /* The message in the fast box. The internal lock is held. */
@@ -109,52 +113,81 @@ static bool is_eager(const struct tm_request *send) {
          (send->mode != TM_SYNCHRONOUS && tm_request_bytes(send) <= TM_EAGER_MAX);
 }
 
-/* Finds a receive, or leaves a message. @return true: it is complete; false: the receiver will
- * do that, and with blocks the internal lock is held still. */
-static inline bool send_or_leave(struct tm_request *send, bool blocks) {
+enum { YIELD_EACH = 64 /* messages into a full mailbox */ };
+
+/* What has become of a send. */
+enum outcome {
+  COMPLETE,
+  LEFT,  /* the receiver completes it */
+  LOCKED /* the same, it has noted its thread, and the lock of the receiver's mailbox is held */
+};
+
+/* @return whether the sender is to let others run: the mailbox is full, and its owner may have been
+ * resumed without having run yet. The lock is held. */
+static bool is_crowded(const struct tm_mailbox *box) {
+  return box->held >= TM_HELD_MAX && box->arrived.order % YIELD_EACH == 0;
+}
+
+/* Leaves a message that no posted receive fits. The lock is held. blocks: a send that its receiver
+ * completes notes its thread. */
+static inline enum outcome leave_unlock(struct tm_request *send, struct tm_message *m, bool eager,
+                                        bool deferred, bool blocks) {
+  struct tm_mailbox *box = &send->dest->box;
+  bool parks = blocks && !eager && !deferred;
+  if (parks) send->blocked = mti_self("send");
+  leave(box, m);
+  if (deferred) tm_deferred_add(send->dest, m);
+  if (parks) return LOCKED;
+  bool crowded = eager && is_crowded(box);
+  mti_unlock(&box->ilock);
+  if (deferred) tm_deferred_settle(send->dest);
+  if (mt_unlikely(crowded)) tm_yield("send");
+  return eager ? COMPLETE : LEFT;
+}
+
+/* Finds a receive, or leaves a message. */
+static inline enum outcome send_or_leave(struct tm_request *send, bool blocks) {
   struct tm_mailbox *box = &send->dest->box;
   struct tm_message *m = NULL, *made = NULL;
-  bool eager = is_eager(send);
+  bool eager = is_eager(send), copies = eager && send->mode != TM_BUFFERED, deferred = false;
   mti_preempt("send");
   mti_lock(&box->ilock);
   struct tm_request *recv = tm_take_posted(box, &send->envelope);
-  if (recv == NULL && eager && send->mode != TM_BUFFERED && tm_inline_slot_takes(box, send)) {
+  if (recv == NULL && copies && tm_inline_slot_takes(box, send)) {
     tm_inline_slot_fill(box, send);
     mti_unlock(&box->ilock);
-    return true;
+    return COMPLETE;
   }
-  if (recv == NULL &&
-      (!eager || send->mode == TM_BUFFERED || (m = tm_cell_fill(box, send)) == NULL)) {
+  if (recv == NULL && copies && mt_unlikely(tm_deferred_wanted(send->dest)))
+    deferred = true, eager = copies = false;
+  if (recv == NULL && (!copies || (m = tm_cell_fill(box, send)) == NULL)) {
     mti_unlock(&box->ilock);
     made = m = make_message(send, eager);
     if (send->mode == TM_BUFFERED) m->buffer = send->buffered;
     mti_lock(&box->ilock);
     recv = tm_take_posted(box, &send->envelope);
   }
-  if (recv == NULL) {
-    if (blocks && !eager) send->blocked = mti_self("send");
-    leave(box, m);
-    if (blocks && !eager) return false;
-  }
+  if (recv == NULL) return leave_unlock(send, m, eager, deferred, blocks);
   mti_unlock(&box->ilock);
-  if (recv == NULL) return eager;
   tm_message_discard(made);
   deliver(send, recv);
   if (send->mode == TM_BUFFERED) tm_buffer_return(send->buffered, tm_request_bytes(send));
-  return true;
+  return COMPLETE;
 }
 
 void tm_send_start(struct tm_request *send) {
-  if (send_or_leave(send, false)) complete_unseen(send);
+  if (send_or_leave(send, false) == COMPLETE) complete_unseen(send);
 }
 
 void tm_send(struct tm_request *send, const char *call) {
+  bool noted = !is_eager(send) && tm_begin_wait(send->owner, send, call);
   bool spins = tm_may_spin(send->dest);
-  if (send_or_leave(send, !spins)) return;
-  if (spins) /* then it is completed as any other */
+  enum outcome outcome = send_or_leave(send, !spins);
+  if (outcome == LEFT) /* then it is completed as any other */
     tm_requests_wait(&send, 1, 1, call);
-  else
+  else if (outcome == LOCKED)
     tm_mailbox_park(send->owner, &send->dest->box.ilock, send, call);
+  if (noted) mt_store_relaxed(&send->owner->call, NULL);
 }
 
 /* ---- receiving */
@@ -172,7 +205,12 @@ static inline bool receive_or_post(struct tm_request *recv, bool blocks) {
       mti_unlock(&box->ilock);
       return true;
     }
-    m = tm_take_message(box, &recv->envelope);
+    while ((m = tm_take_message(box, &recv->envelope)) == NULL && blocks &&
+           tm_has_deferred(recv->owner)) {
+      mti_unlock(&box->ilock);
+      tm_deferred_release(recv->owner);
+      mti_lock(&box->ilock);
+    }
     if (m == NULL) {
       if (blocks) recv->blocked = mti_self("receive");
       tm_post(box, recv);

@@ -13,8 +13,10 @@
 #include <mltp/mltp.h>
 
 #include "base/atomic.h"
+#include "core/internal/fence.h"
 #include "core/internal/park.h"
 #include "core/internal/placement.h"
+#include "tmpi/match/deferred.h"
 #include "tmpi/object/comm.h"
 #include "tmpi/rank/rank.h"
 #include "tmpi/rank/user_code.h"
@@ -42,13 +44,33 @@ static inline const struct tm_rank *tm_sender(const struct tm_request *recv) {
 /** Notes for reports what a rank is going to park for: struct tm_request, or the struct tm_comm
  * where it meets the others. @return false: other threads of the rank wait beside it, and are not
  * told of. */
-static inline bool tm_note_wait(struct tm_rank *rank, const void *waits_for, const char *call) {
+static inline bool tm_note_call(struct tm_rank *rank, const void *waits_for, const char *call) {
   if (rank->thread != mltp_self()) return false;
   rank->waits_for = waits_for;
   rank->frame = __builtin_frame_address(0);
   mt_store_relaxed(&rank->call, call);
-  rank->parks++;
   return true;
+}
+
+/** The same, and counts the park. */
+static inline bool tm_note_wait(struct tm_rank *rank, const void *waits_for, const char *call) {
+  bool noted = tm_note_call(rank, waits_for, call);
+  if (noted) rank->parks++;
+  return noted;
+}
+
+static inline bool tm_has_deferred(const struct tm_rank *rank) {
+  return mt_unlikely((mt_load_relaxed(&rank->attention) & TM_DEFERRED) != 0);
+}
+
+/** Before a park under another lock than that of the caller's own mailbox: releases deferred
+ * messages; none is deferred once the call is noted. @return whether it is. */
+static inline bool tm_begin_wait(struct tm_rank *rank, const void *waits_for, const char *call) {
+  bool noted = tm_note_call(rank, waits_for, call);
+  mti_fence_light(); /* DF-1: the call is stored; pairs DF-4 */
+  /* DF-2: reads the mark; pairs DF-3 */
+  if (tm_has_deferred(rank)) tm_deferred_release(rank);
+  return noted;
 }
 
 /** Parks until somebody resumes the caller, once. The internal lock is held, and released.
@@ -65,6 +87,7 @@ static inline void tm_mailbox_park(struct tm_rank *rank, uint32_t *ilock, const 
 /** Lets others run, from a call that does not wait. */
 static inline void tm_yield(const char *call) {
   struct tm_rank *rank = tm_rank_self();
+  if (tm_has_deferred(rank)) tm_deferred_release(rank);
   bool lent = tm_user_code_lend(rank);
   mltp_yield();
   if (lent) tm_user_code_take(rank, call);

@@ -126,7 +126,8 @@ int PMPI_Irecv(void *buffer, int count, MPI_Datatype type, int source, int tag, 
                        TM_RECV, TM_STANDARD, request);
 }
 
-/* Few bytes are sent first: then it is as blocking calls, who wait best. Else the receive is posted
+/* Few bytes are sent first: they are almost always complete then, and the receive can take the
+ * faster blocking path. Else the receive is posted
  * first, so that two ranks that exchange copy once each. */
 int tm_call_exchange(const struct tm_arguments *to, const struct tm_arguments *from,
                      MPI_Status *status) {
@@ -139,8 +140,10 @@ int tm_call_exchange(const struct tm_arguments *to, const struct tm_arguments *f
     return error;
   }
   if (send.count * send.type->size <= TM_INLINE_SLOT_BYTES) {
-    tm_request_perform(&send, to->call);
+    struct tm_request *unfinished = &send;
+    tm_request_start(&send);
     tm_request_perform(&recv, from->call);
+    tm_requests_wait(&unfinished, 1, 1, to->call);
     tm_request_empty(&send);
     return finish(&recv, from->call, status);
   }

@@ -62,12 +62,16 @@ struct tm_worker {
   struct tm_task *first, *last; /* [ilock] tasks handed over */
 };
 
+/** In `attention`: messages wait at their senders for room in the mailbox. */
+#define TM_DEFERRED ((uint32_t)1 << 31)
+
 /** The first line is what each call touches: ranks by the thousand are in no first-level cache. */
 struct tm_rank {
   alignas(TM_LINE) int number; /* [const] in MPI_COMM_WORLD */
   uint32_t stage;        /* [atomic] enum tm_rank_stage; relaxed: others read it for reports */
   uint32_t sessions;     /* [atomic] so many have begun and not ended; relaxed */
-  uint32_t user_tasks;   /* [atomic] tasks that call functions of the program: user_code.h */
+  uint32_t attention;    /* [atomic] what the rank sees to when it parks: tasks that call functions
+                            of the program (user_code.h), and TM_DEFERRED (match/deferred.h) */
   const void *thread;    /* [atomic] that called MPI_Init(); relaxed: a hint to others */
   struct tm_comm *world; /* [rank] */
   uint64_t parks;        /* [rank] times it has waited without a processor */

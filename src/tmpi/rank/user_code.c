@@ -44,8 +44,12 @@ void tm_user_code_give(struct tm_rank *rank) {
   if (waiter != NULL) mti_resume(waiter->thread);
 }
 
+bool tm_user_code_is_shared(const struct tm_rank *rank) {
+  return (mt_load_relaxed(&rank->attention) & ~TM_DEFERRED) != 0;
+}
+
 bool tm_user_code_lend_slow(struct tm_rank *rank) {
-  if (mt_load_relaxed(&rank->thread) != mltp_self()) return false;
+  if (!tm_user_code_is_shared(rank) || mt_load_relaxed(&rank->thread) != mltp_self()) return false;
   tm_user_code_give(rank);
   return true;
 }
@@ -55,6 +59,6 @@ bool tm_user_code_needs_token(const struct tm_rank *rank) {
   return main != NULL && main != mltp_self() && rank->thread_level < MPI_THREAD_SERIALIZED;
 }
 
-void tm_user_code_begin(struct tm_rank *rank) { mt_add_relaxed(&rank->user_tasks, 1); }
+void tm_user_code_begin(struct tm_rank *rank) { mt_add_relaxed(&rank->attention, 1); }
 
-void tm_user_code_end(struct tm_rank *rank) { mt_add_relaxed(&rank->user_tasks, (uint32_t)-1); }
+void tm_user_code_end(struct tm_rank *rank) { mt_add_relaxed(&rank->attention, (uint32_t)-1); }

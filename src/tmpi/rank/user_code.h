@@ -23,8 +23,11 @@
  * Relaxed: the main thread starts the tasks itself, and later lends once too often at most. */
 bool tm_user_code_lend_slow(struct tm_rank *rank);
 static inline bool tm_user_code_lend(struct tm_rank *rank) {
-  return mt_unlikely(mt_load_relaxed(&rank->user_tasks) != 0) && tm_user_code_lend_slow(rank);
+  return mt_unlikely(mt_load_relaxed(&rank->attention) != 0) && tm_user_code_lend_slow(rank);
 }
+
+/** @return whether threads of the library call functions of the program. */
+bool tm_user_code_is_shared(const struct tm_rank *rank);
 
 /** Takes the token, or waits for it. call: for dumps. */
 void tm_user_code_take(struct tm_rank *rank, const char *call);

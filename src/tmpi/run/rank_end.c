@@ -12,8 +12,10 @@
 #include <stdlib.h>
 
 #include "base/atomic.h"
+#include "core/internal/fence.h"
 #include "os/os.h"
 #include "tmpi/loader/program.h"
+#include "tmpi/match/deferred.h"
 #include "tmpi/rank/rank.h"
 #include "tmpi/run/output.h"
 #include "tmpi/run/process.h"
@@ -121,6 +123,8 @@ static void leave(struct tm_process *process) {
   if (mt_or_relaxed(&process->left, 1) != 0) sleep_for_ever(); /* relaxed: the first one leaves */
   tm_output_end(process->number);
   process->not_finalized = !tm_rank_leave(process->number);
+  mti_fence_light();                                   /* DF-1: `ended` is stored; pairs DF-4 */
+  tm_deferred_release(&tm_job.ranks[process->number]); /* DF-2: looks; pairs DF-3 */
   if (process->status != 0 || process->not_finalized) {
     tm_job_failed(process->number, process->status);
     tm_watch_failure();

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The monitor: it catches VPs that are blocked in the kernel and gives their threads to others.
+ *
+ * Relaxed: ticks and times are hints; a status changes under sleep.ilock.
+ */
+#include "core/sched/handover.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/single_threaded.h"
+#include "core/det/det.h"
+#include "core/sched/claim.h"
+#include "core/sched/silence.h"
+#include "core/sched/vps.h"
+#include "core/sched/wake.h"
+
+/* ---- handing over */
+
+static uint32_t out_of_vps_reported; /* [atomic] */
+
+void mt_handover_no_vp(int error) {
+  if (mt_or_relaxed(&out_of_vps_reported, 1) != 0) return;
+  uint32_t count = mt_vp_count();
+  mt_message(
+      "%d VPs of %u are blocked in the kernel, and there is no other for the ready threads: %s "
+      "(they run when a call returns; let fewer threads block, or wait in calls of the library)",
+      mt_load_relaxed(&mt_rt.sleep.blocked), count,
+      count >= MT_VPS_MAX ? "this is the greatest number of VPs" : strerror(error));
+}
+
+/* @return a VP that takes the threads of one that is blocked: a new one, NULL: any other. */
+static struct mt_vp *substitute(void) {
+  uint32_t count = mt_vp_count();
+  int error = mt_vp_spawn();
+  if (error != 0) mt_handover_no_vp(error);
+  return error == 0 ? mt_rt.vps[count] : NULL;
+}
+
+/* @return an awake VP that passes scheduling points; NULL: none. */
+static struct mt_vp *live_vp(uint64_t now) {
+  uint32_t count = mt_vp_count();
+  for (uint32_t i = 0; i < count; i++) {
+    struct mt_vp *vp = mt_rt.vps[i];
+    if (mt_load_relaxed(&vp->sleep.status) == MT_VP_AWAKE && !mt_is_silent(vp, now)) return vp;
+  }
+  return NULL;
+}
+
+static void hand_over(struct mt_vp *vp) {
+  uint32_t tick = mt_load_relaxed(&vp->handover.seen_tick);
+  bool spare;
+  if (mt_load_relaxed(&mt_rt.stopping) || !mt_catch(vp, tick, &spare)) return;
+  mt_runq_probe(vp);
+  mt_rt.handover.count++;
+  struct mt_vp *taker = spare ? NULL : substitute();
+  if (taker == NULL && !mt_may_wake_one()) taker = live_vp(os_now());
+  if (taker != NULL && mt_runq_seems_busy(vp)) {
+    struct mltp_thread *last, *first = mt_runq_take_over(vp, &last);
+    if (first != NULL) mt_post(taker, first, last);
+  }
+  mt_fence_heavy(); /* ID-20 heavy fence: as ID-16; pairs ID-1 ID-5 ID-17 ID-18 ID-19 */
+  if (mt_any_waiting(NULL)) mt_wake_one();
+}
+
+/* ---- looking at kernel threads */
+
+/* Without /proc: a kernel thread that has used no CPU time since the last look sleeps, or has lost
+ * its CPU for all of that time. */
+static bool sleeps_by_clock(const struct mt_vp *vp, uint64_t cpu_ns) {
+  static bool said;
+  if (!said)
+    mt_message(
+        "/proc/self/task cannot be read: a VP is taken to be blocked in the kernel if it has used "
+        "no CPU time for %d ms (mount /proc)",
+        MT_SILENT_NS / 1000000);
+  said = true;
+  return vp->handover.task.has_clock && cpu_ns == vp->handover.judged_cpu_ns;
+}
+
+/* @return true if the VP's kernel thread sleeps. One that has used half of the time since the last
+ * look computes, which its clock says sooner than a file. */
+static bool sleeps(struct mt_vp *vp, uint64_t now) {
+  struct mt_vp_handover *known = &vp->handover;
+  uint64_t cpu_ns = os_task_cpu_time(&known->task);
+  uint64_t had = cpu_ns - known->judged_cpu_ns, passed = now - known->judged_at;
+  enum os_task_state state = OS_TASK_RUNS;
+  if (known->judged_at == 0 || had < passed / 2) state = os_task_state(&known->task);
+  bool asleep =
+      state == OS_TASK_SLEEPS || (state == OS_TASK_UNKNOWN && sleeps_by_clock(vp, cpu_ns));
+  known->judged_cpu_ns = cpu_ns;
+  mt_store_relaxed(&known->judged_at, now);
+  return asleep;
+}
+
+static void judge(struct mt_vp *vp, uint64_t now) {
+  /* VM-1 acquire: the rest of the task; pairs VM-2 */
+  if (mt_load_acquire(&vp->handover.task.tid) == 0) return;
+  if (!mt_is_silent(vp, now) || !mt_is_due(vp, now) || !sleeps(vp, now)) return;
+  mt_store_relaxed(&vp->handover.call, os_task_call(&vp->handover.task));
+  mt_store_relaxed(&vp->handover.caught_at, mt_load_relaxed(&vp->handover.seen_at));
+  hand_over(vp);
+}
+
+static void look_at_all(void) {
+  uint64_t now = os_now();
+  mt_store_relaxed(&mt_rt.handover.look_at, now + MT_LOOK_NS);
+  uint32_t count = mt_vp_count();
+  for (uint32_t i = 0; i < count; i++) judge(mt_rt.vps[i], now);
+}
+
+/* While a VP is awake the alarm is set. @return false: there is no alarm. */
+static bool set_alarm(void) {
+  mt_ilock_lock(&mt_rt.sleep.ilock);
+  bool ends = mt_load_relaxed(&mt_rt.handover.ends);
+  mt_rt.handover.rests = mt_rt.idle.awake <= 0 && !ends;
+  uint64_t ns = mt_rt.handover.rests ? 0 : ends ? 1 : MT_SILENT_NS;
+  bool done = os_alarm_set(&mt_rt.handover.alarm, ns);
+  mt_ilock_unlock(&mt_rt.sleep.ilock);
+  return done;
+}
+
+/* ---- the kernel thread */
+
+static void *monitor(void *unused) {
+  os_signals_off();
+  os_priority_raise();
+  while (!mt_load_relaxed(&mt_rt.handover.ends)) {
+    if (set_alarm())
+      os_alarm_wait(&mt_rt.handover.alarm);
+    else
+      os_nap(MT_SILENT_NS);
+    mt_rt.handover.wakeups++;
+    if (!mt_load_relaxed(&mt_rt.stopping)) look_at_all();
+  }
+  return unused;
+}
+
+int mt_handover_start(void) {
+  if (mt_det_on || mt_rt.handover.runs) return 0;
+  if (mt_single_threaded()) return 0; /* its locks need no locked instructions (docs/design/016) */
+  struct os_affinity affinity = {0};
+  os_alarm_make(&mt_rt.handover.alarm);
+  int error = os_thread_start(&mt_rt.handover.monitor, &affinity, false, monitor, NULL);
+  if (error != 0) {
+    os_alarm_free(&mt_rt.handover.alarm);
+    return error;
+  }
+  mt_store_relaxed(&mt_rt.handover.look_at, 0); /* relaxed: for the next VP that reads the clock */
+  mt_store_relaxed(&mt_rt.handover.runs, true);
+  return 0;
+}
+
+void mt_handover_stop(void) {
+  if (!mt_rt.handover.runs) return;
+  mt_store_relaxed(&mt_rt.handover.look_at, MLTP_NEVER);
+  mt_ilock_lock(&mt_rt.sleep.ilock); /* or the monitor might set the alarm to a later time */
+  mt_store_relaxed(&mt_rt.handover.ends, true);
+  mt_rt.handover.rests = false;
+  os_alarm_set(&mt_rt.handover.alarm, 1);
+  mt_ilock_unlock(&mt_rt.sleep.ilock);
+  os_thread_join(mt_rt.handover.monitor);
+}
+
+void mt_handover_free(void) {
+  if (mt_rt.handover.runs) os_alarm_free(&mt_rt.handover.alarm);
+  mt_rt.handover.runs = false;
+}
+
+void mt_handover_forget(void) {
+  if (mt_rt.handover.runs) os_alarm_free(&mt_rt.handover.alarm);
+}

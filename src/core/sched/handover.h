@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file handover.h
+ * VPs that block in the kernel without saying so: their threads are handed over.
+ *
+ * A thread that calls read(2) takes its VP along. The *monitor*, a kernel thread that sleeps while
+ * nothing is wrong (silence.h), finds a VP that has reached no scheduling point for MT_SILENT_NS
+ * and whose kernel thread sleeps in the kernel, and does what mltp_blocking_begin() would have
+ * done: the VP becomes MT_VP_CAUGHT and is not counted as awake, another VP wakes or is made, and
+ * gets its ready threads. The VP counts as awake again at its next scheduling point: the probe that
+ * the monitor leaves in its claim brings it to mt_release(), and its idle context then finds out
+ * whether it is one VP too many.
+ *
+ * The status changes under sleep.ilock, as all others of a VP, and a VP that is caught by mistake
+ * loses nothing: CAUGHT says only that another VP may run in its place.
+ *
+ * Rejected: a signal that interrupts the blocked call, which the program would see as EINTR; to
+ * give the place back as soon as the call returns, which takes the CPU from the threads that the
+ * other VP has just begun to run, for a thread that may block again at once.
+ */
+#ifndef MT_CORE_SCHED_HANDOVER_H
+#define MT_CORE_SCHED_HANDOVER_H
+
+/** Starts the monitor, once. @return 0 or EAGAIN. */
+int mt_handover_start(void);
+
+/** Ends it. Before VPs are freed. */
+void mt_handover_stop(void);
+
+/** Frees its alarm, which VPs use until they end. After VPs are freed. */
+void mt_handover_free(void);
+
+/** In a child of fork(): there is no monitor. */
+void mt_handover_forget(void);
+
+/** Reports, once, that there is no VP left to take the place of a blocked one. */
+void mt_handover_no_vp(int error);
+
+#endif

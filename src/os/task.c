@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the kernel says of a kernel thread of this process: whether it runs, how long it has run,
+ * and which system call it waits in. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "os/os.h"
+
+void os_task_self(struct os_task *task) {
+  task->tid = gettid();
+  task->has_clock = pthread_getcpuclockid(pthread_self(), &task->cpu_clock) == 0;
+}
+
+uint64_t os_task_cpu_time(const struct os_task *task) {
+  struct timespec ts = {0, 0};
+  if (!task->has_clock || clock_gettime(task->cpu_clock, &ts) != 0) return 0;
+  return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* Reads the beginning of a file of the task's. @return false: it cannot be read. */
+static bool read_file(const struct os_task *task, const char *name, char *text, size_t size) {
+  char path[64];
+  int saved = errno;
+  snprintf(path, sizeof path, "/proc/self/task/%d/%s", (int)task->tid, name);
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  ssize_t length = fd >= 0 ? read(fd, text, size - 1) : -1;
+  if (fd >= 0) close(fd);
+  if (length > 0) text[length] = '\0';
+  errno = saved;
+  return length > 0;
+}
+
+/* The second field is the thread's name, in parentheses, and may contain any character. */
+enum os_task_state os_task_state(const struct os_task *task) {
+  char text[256];
+  if (!read_file(task, "stat", text, sizeof text)) return OS_TASK_UNKNOWN;
+  const char *end = strrchr(text, ')');
+  if (end == NULL || end[1] != ' ') return OS_TASK_UNKNOWN;
+  return end[2] == 'S' || end[2] == 'D' ? OS_TASK_SLEEPS : OS_TASK_RUNS;
+}
+
+long os_task_call(const struct os_task *task) {
+  char text[256], *end;
+  if (!read_file(task, "syscall", text, sizeof text)) return -1;
+  long number = strtol(text, &end, 10);
+  return end != text ? number : -1; /* "running" */
+}
