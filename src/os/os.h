@@ -152,7 +152,7 @@ struct os_alarm {
 
 /** Makes an alarm that is not set. Without a descriptor it cannot be set. */
 void os_alarm_make(struct os_alarm *alarm);
-/** Sets the time at which the owner wakes: so many nanoseconds from now; 0: never. Any thread.
+/** Sets the time at which the owner wakes, in nanoseconds from now; 0: never. Any thread.
  * @return false: there is no alarm, or the program has closed it. */
 bool os_alarm_set(const struct os_alarm *alarm, uint64_t ns);
 /** Sleeps until then. It returns at once until the next os_alarm_set(). */

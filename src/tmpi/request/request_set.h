@@ -26,7 +26,7 @@ void tm_set_drop(struct tm_request_set *set);
 /** @return the first that is complete; -1: none is yet; MPI_UNDEFINED: there are none. */
 int tm_set_first_done(const struct tm_request_set *set);
 
-/** What is complete is told to its status and given back, or (persistent) becomes inactive. A set
+/** Writes a complete request's status and frees it, or makes it inactive if it is persistent. A set
  * is dropped. */
 int tm_set_finish_one(const char *call, MPI_Request *handle, struct tm_request *request,
                       MPI_Status *status);

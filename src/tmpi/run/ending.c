@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a program begins and ends: main(), exit() and its kin, and the handlers they call. */
+/* How a program begins and ends: main(), exit() and variants, and the handlers they call. */
 #include <dlfcn.h>
 #include <err.h>
 #include <error.h>

@@ -74,7 +74,7 @@ static void write_of(int rank, int stream, const char *text, size_t length) {
     write_lines(stream, rank, text, length);
 }
 
-/* ---- who writes */
+/* ---- the writing rank */
 
 static ssize_t write_stream(void *cookie, const char *text, size_t length) {
   write_of(tm_rank_number(), cookie != NULL, text, length);

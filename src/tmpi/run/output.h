@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file output.h
- * What ranks print, told apart: each line with the rank before it (--label), or each rank's in a
- * file of its own (--output). Otherwise all ranks share the streams, and nothing of this runs.
+ * The output of each rank: each line begins with the rank (--label), or each rank has a file of its
+ * own (--output). Otherwise all ranks share the streams, and nothing of this runs.
  *
- * stdout and stderr become streams whose writing function is ours: it asks who writes. They are not
- * buffered, so that nothing of one rank is with another's. Lines that are not ended wait for their
- * end, or the rank's.
+ * stdout and stderr become streams with a writing function of ours, which finds the writing rank.
+ * They are not buffered, so that the output of two ranks is never mixed. An incomplete line waits
+ * for its end, or the rank's.
  */
 #ifndef TM_RUN_OUTPUT_H
 #define TM_RUN_OUTPUT_H

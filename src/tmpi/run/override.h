@@ -3,10 +3,10 @@
  * @file override.h
  * Functions that take the place of libc's, because libc's end a process or block a kernel thread.
  *
- * The loader binds a program and its own libraries to them. Libraries that ranks share find those
- * that are exported here before libc's, so that a rank ends when such a library calls exit(). Who
- * is no rank gets libc's. What only keeps a state for a process is not here: each rank has copies
- * of such functions (src/tmpi/private).
+ * The loader binds a program and its own libraries to them. Libraries that ranks share find the
+ * exported ones before libc's, so that a rank ends when such a library calls exit(). A thread that
+ * belongs to no rank gets libc's. Functions that only keep state for a process are not here: each
+ * rank has copies of them (src/tmpi/private).
  */
 #ifndef TM_RUN_OVERRIDE_H
 #define TM_RUN_OVERRIDE_H

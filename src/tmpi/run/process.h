@@ -56,7 +56,7 @@ struct tm_process *tm_process_of(int rank);
 /** Which handlers are called: those of exit() and destructors, those of quick_exit(), none. */
 enum tm_end { TM_ORDERLY, TM_QUICK, TM_AT_ONCE };
 
-/** rank_end.c. So many ranks are to end; waits until they have. */
+/** rank_end.c. Sets the number of ranks that are to end; waits until they have. */
 void tm_ends_start(int ranks);
 void tm_ends_wait(void);
 
@@ -90,9 +90,8 @@ int tm_create_pthread(pthread_t *thread, const pthread_attr_t *attr, void *(*fun
  * message. Between reading it and mltp_init(). */
 void tm_openmp_heed(void);
 
-/** Starts so many ranks of the program that was read, waits for all. libmltp runs, and there is a
- * job. @return the exit
- * status for all of them. */
+/** Starts `ranks` ranks of the program that was read, and waits for all. libmltp runs, and there is
+ * a job. @return the exit status for all of them. */
 int tm_launch(int ranks, int argc, char **argv);
 
 /** vps.c: mltp_init(), which is called next, makes VP 0 alone; the others are made when ranks have
@@ -112,8 +111,8 @@ void tm_locations_start(void);
 /** What tmpirun exits with when --timeout is over; what timeout(1) does. */
 enum { TM_STATUS_TIMEOUT = 124 };
 
-/** watch.c: from now on SIGUSR1 gives a report, and so does the end of so many seconds (0: none),
- * which ends the process. @return false: no kernel thread could be had. */
+/** watch.c: from now on SIGUSR1 gives a report. So does the end of `seconds` (0: none), which ends
+ * the process. @return false: no kernel thread could be created. */
 bool tm_watch_start(long seconds);
 
 /** watch.c: a rank has failed: the others have a second to end, too, then the job is ended. */
