@@ -68,6 +68,7 @@ static void end_all(void) {
   sm_report_stuck();
   sm.stuck = true;
   sm_kill(NULL);
+  sm_forget_killed();
 }
 
 /* All whose time has come, in the order of their calls. */
@@ -92,8 +93,8 @@ void sm_forget_delta(void) {
 __attribute__((noinline)) static void end_delta_of_few(void) {
   take_over_written();
   if (sm.scopes != NULL)
-    for (const mltp_sim_event_t *event = sm.notified; event != NULL; event = event->next_)
-      sm_fire(event);
+    for (mltp_sim_event_t *event = sm.notified; event != NULL; event = event->next_) sm_fire(event);
+  if (sm.ready != NULL) sm_forget_killed();
   if (sm_trace_on && sm.notified == NULL && sm.heap_count > 0) sm_trace_sample();
 }
 

@@ -4,7 +4,9 @@
  * it.
  *
  * A child that has not started runs on its parent's host, on top of the parent, when the
- * parent is the one that looks: no switch, no stack. The order of turns is the same.
+ * parent is the one that looks: no switch, no stack. The order of turns is the same. A child that
+ * starts has half of a stack at least: without that bound, parents nested a hundred deep would
+ * overflow their host's.
  */
 #include "sim/effects.h"
 
@@ -27,6 +29,12 @@ static inline bool several(void) {
   return sm.ready->next != NULL;
 }
 
+/* @return whether a fresh thread may run on top of what is on the caller's host. */
+static bool can_run_here(const struct sim_thread *t, const struct sim_thread *self) {
+  if (t->parent != self || self->state != SM_JOINING || !sm.native) return false;
+  return (const char *)__builtin_frame_address(0) > self->host->stack_middle;
+}
+
 static void let_others_run(struct sim_thread *self, struct sim_host *host, struct sim_thread *t) {
   for (;; t = NULL) {
     if (SM_UNLIKELY(mltp_sim_parallel)) {
@@ -43,7 +51,7 @@ static void let_others_run(struct sim_thread *self, struct sim_host *host, struc
       sm_host_switch(host, t->host);
       return;
     }
-    if (t->parent != self || self->state != SM_JOINING || !sm.native) {
+    if (!can_run_here(t, self)) {
       sm_host_switch(host, sm_host_for(t));
       return;
     }

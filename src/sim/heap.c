@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Threads that wait for a time: a heap of four children a node, in an array, by time and then by
- * the order of their calls. base/heap.h's has one key, and is not stable.
+ * the order of their calls. An array of times is in fewer cache lines than the linked nodes of
+ * base/heap.h.
  */
 #include "sim/kernel.h"
 

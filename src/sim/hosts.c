@@ -16,6 +16,7 @@
 #include "core/internal/locks.h"
 #include "core/internal/park.h"
 #include "core/internal/switch.h"
+#include "core/internal/thread.h"
 #include "sim/effects.h"
 
 static struct {
@@ -49,10 +50,27 @@ void sm_host_kill(struct sim_host *host) {
   if (sm.hands_over && host != sm.current->host) mti_call_first(host->thread, unwind_current);
 }
 
+void sm_host_list(struct sim_host *host, struct sim_scope *scope) {
+  if (host->scope_list != NULL) {
+    if (host->scope_before != NULL)
+      host->scope_before->scope_after = host->scope_after;
+    else
+      *host->scope_list = host->scope_after;
+    if (host->scope_after != NULL) host->scope_after->scope_before = host->scope_before;
+  }
+  host->scope_list = scope != NULL ? &scope->hosts : NULL;
+  if (scope == NULL) return;
+  host->scope_before = NULL;
+  host->scope_after = scope->hosts;
+  if (scope->hosts != NULL) scope->hosts->scope_before = host;
+  scope->hosts = host;
+}
+
 static void *host_main(void *arg) {
   struct sim_host *host = arg;
   const bool kept = sm.native;
   host->thread = mltp_self();
+  host->stack_middle = mti_stack_middle();
   if (host->starter != NULL) {
     mti_lock(host->starter);
     mti_unlock(host->starter);
@@ -92,15 +110,18 @@ struct sim_host *sm_host_for(struct sim_thread *t) {
     host = new_host();
   if (host == NULL) sm_no_memory("a simulated thread");
   host->next = t;
+  sm_host_list(host, t->scope);
   return host;
 }
 
 void sm_host_pool(struct sim_host *host) {
+  sm_host_list(host, NULL);
   host->pooled = sm.pool;
   sm.pool = host;
 }
 
 void sm_host_free(struct sim_host *host) {
+  sm_host_list(host, NULL);
   if (host->before != NULL)
     host->before->after = host->after;
   else

@@ -44,6 +44,9 @@ _Noreturn void sm_host_unwind(struct sim_host *host);
 /** Has a host that waits unwind when it is resumed. */
 void sm_host_kill(struct sim_host *host);
 
+/** Lists a host among those of a scope, and no longer among those of another; NULL: none. */
+void sm_host_list(struct sim_host *host, struct sim_scope *scope);
+
 void sm_host_pool(struct sim_host *host);
 void sm_host_free(struct sim_host *host);
 
@@ -83,8 +86,10 @@ struct sim_thread *sm_heap_pop(void);
 
 /* ---- try.c */
 
-/** A notified event that try blocks listen to. */
-void sm_fire(const mltp_sim_event_t *event);
+/** Fires the try blocks that listen to a notified event: outer before inner ones. */
+void sm_fire(mltp_sim_event_t *event);
+/** Takes threads that a trap has ended out of the ready queue. After the last trap of a delta. */
+void sm_forget_killed(void);
 /** All hosts within a scope shall unwind; NULL: all there are. */
 void sm_kill(struct sim_scope *scope);
 /** A killed host has unwound. scope: of the threads it had. */
@@ -162,6 +167,7 @@ static inline void sm_queue(struct sim_thread *t) {
 
 /** @return the innermost scope that an interrupt suspends, of those it is in. */
 static inline struct sim_scope *sm_suspended_at(struct sim_scope *scope) {
+  if (SM_LIKELY(sm.suspended == 0)) return NULL;
   while (scope != NULL && !scope->suspended) scope = scope->outer;
   return scope;
 }

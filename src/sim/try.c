@@ -4,6 +4,9 @@
  * owner waits for it, and calls the handlers. It never runs on its owner's host, so that each host
  * is in a scope as a whole: a trap unwinds whole hosts (each jumps back to where it started), an
  * interrupt keeps back those of the scope that become ready.
+ *
+ * A trap costs as much as it ends: the scopes within a scope follow it in the list of all scopes,
+ * and each scope has a list of its hosts.
  */
 #include <stdlib.h>
 
@@ -11,18 +14,14 @@
 
 enum { WATCHES_ON_STACK = 8 };
 
-static bool is_within(const struct sim_scope *inner, const struct sim_scope *outer) {
-  while (inner != NULL && inner != outer) inner = inner->outer;
-  return inner == outer;
-}
-
 void sm_watch(struct sim_scope *scope) {
-  scope->before = NULL;
-  scope->after = sm.scopes;
-  if (sm.scopes != NULL) sm.scopes->before = scope;
-  sm.scopes = scope;
+  struct sim_scope **link = scope->outer != NULL ? &scope->outer->after : &sm.scopes;
+  scope->before = scope->outer;
+  scope->after = *link;
+  if (*link != NULL) (*link)->before = scope;
+  *link = scope;
   sm.attentive |= SM_SCOPED;
-  for (size_t i = 0; i < scope->count; i++) {
+  for (size_t i = scope->count; i-- > 0;) { /* of one try block the first handler counts */
     struct mltp_sim_watch *watch = &scope->watches[i];
     mltp_sim_event_t *event = scope->handlers[i].event;
     *watch = (struct mltp_sim_watch){event->watches_, NULL, scope, event, i};
@@ -58,6 +57,7 @@ static void leave_all(struct sim_thread *t) {
 
 /* From now on `last` stands for the whole pile: it becomes ready, to unwind. */
 static void kill_host(struct sim_host *host, struct sim_scope *scope) {
+  sm_host_list(host, scope);
   if (scope != NULL)
     scope->unwinding++;
   else
@@ -73,8 +73,8 @@ static void kill_host(struct sim_host *host, struct sim_scope *scope) {
   sm_queue(&host->last);
 }
 
-/* Owners that an interrupt in this delta has made ready. */
-static void forget_ready(void) {
+/* Owners that an interrupt in this delta had made ready. */
+void sm_forget_killed(void) {
   struct sim_thread *t = sm.ready;
   sm.ready = NULL;
   sm.ready_end = &sm.ready;
@@ -84,14 +84,32 @@ static void forget_ready(void) {
   }
 }
 
-void sm_kill(struct sim_scope *scope) {
-  for (struct sim_scope *s = sm.scopes, *after; s != NULL; s = after) {
-    after = s->after;
-    if (s != scope && is_within(s, scope)) unwatch(s);
-  }
+/* It and its hosts end within an outer scope's trap. */
+static void kill_inner(struct sim_scope *inner, struct sim_scope *scope) {
+  while (inner->hosts != NULL) kill_host(inner->hosts, scope);
+  if (inner->suspended) sm.suspended--;
+  unwatch(inner);
+}
+
+static void kill_all(void) {
   for (struct sim_host *host = sm.hosts; host != NULL; host = host->after)
-    if (host->top != NULL && is_within(host->top->scope, scope)) kill_host(host, scope);
-  forget_ready();
+    if (host->top != NULL) kill_host(host, NULL);
+  while (sm.scopes != NULL) unwatch(sm.scopes);
+  sm.suspended = 0;
+}
+
+void sm_kill(struct sim_scope *scope) {
+  if (scope == NULL) {
+    kill_all();
+    return;
+  }
+  struct sim_host *host = scope->hosts;
+  for (struct sim_host *after; host != NULL; host = after) {
+    after = host->scope_after; /* it stays in this list, and goes to its front */
+    kill_host(host, scope);
+  }
+  while (scope->after != NULL && scope->after->depth > scope->depth)
+    kill_inner(scope->after, scope);
 }
 
 void sm_unwound(struct sim_scope *scope) {
@@ -111,25 +129,64 @@ static void fire(struct sim_scope *scope, size_t index) {
     return;
   }
   scope->suspended = true;
+  sm.suspended++;
   scope->held = NULL;
   scope->held_end = &scope->held;
   sm_ready(scope->owner);
 }
 
-/* The outermost that listens; of one try block's the first handler. */
-static const struct mltp_sim_watch *to_fire(const mltp_sim_event_t *event) {
-  const struct mltp_sim_watch *best = NULL;
-  for (const struct mltp_sim_watch *w = event->watches_; w != NULL; w = w->next) {
-    if (w->scope->deaf || sm_suspended_at(w->scope->outer) != NULL) continue;
-    if (best == NULL || w->scope->depth < best->scope->depth ||
-        (w->scope == best->scope && w->index < best->index))
-      best = w;
+/* Merges two lists that are in order; where depths are equal those of `a` come first. */
+static struct mltp_sim_watch *merge(struct mltp_sim_watch *a, struct mltp_sim_watch *b) {
+  struct mltp_sim_watch *first = NULL, **link = &first;
+  while (a != NULL && b != NULL) {
+    struct mltp_sim_watch **outer = b->scope->depth < a->scope->depth ? &b : &a;
+    *link = *outer;
+    link = &(*link)->next;
+    *outer = *link;
   }
-  return best;
+  *link = a != NULL ? a : b;
+  return first;
 }
 
-void sm_fire(const mltp_sim_event_t *event) {
-  for (const struct mltp_sim_watch *w; (w = to_fire(event)) != NULL;) fire(w->scope, w->index);
+/* Takes a run that is in order off the front of a list. */
+static struct mltp_sim_watch *take_run(struct mltp_sim_watch **list) {
+  struct mltp_sim_watch *first = *list, *last = first;
+  while (last->next != NULL && last->next->scope->depth >= last->scope->depth) last = last->next;
+  *list = last->next;
+  last->next = NULL;
+  return first;
+}
+
+/* Sorts an event's watches by depth. The list mostly is one run already: scopes of one depth, or
+ * the list of an event that came before. */
+static void sort_watches(mltp_sim_event_t *event) {
+  enum { LISTS_MAX = 64 };
+  struct mltp_sim_watch *lists[LISTS_MAX], *rest = event->watches_, *all = NULL, *prev = NULL;
+  int used = 0;
+  while (rest != NULL) { /* lists[i] is made of 2^i runs, or empty */
+    struct mltp_sim_watch *list = take_run(&rest);
+    int size = 0;
+    for (; size < used && lists[size] != NULL; size++) {
+      list = merge(lists[size], list);
+      lists[size] = NULL;
+    }
+    lists[size] = list;
+    if (size == used) used++;
+  }
+  for (int i = 0; i < used; i++) all = merge(lists[i], all);
+  event->watches_ = all;
+  for (struct mltp_sim_watch *w = all; w != NULL; prev = w, w = w->next) w->prev = prev;
+}
+
+static bool listens(const struct mltp_sim_watch *w) {
+  return !w->scope->deaf && sm_suspended_at(w->scope->outer) == NULL;
+}
+
+/* Outer scopes first, since what they end or suspend does not listen any more. */
+void sm_fire(mltp_sim_event_t *event) {
+  sort_watches(event);
+  for (const struct mltp_sim_watch *w = event->watches_; w != NULL; w = w->next)
+    if (listens(w)) fire(w->scope, w->index);
 }
 
 void sm_release(struct sim_scope *scope) {
@@ -137,6 +194,7 @@ void sm_release(struct sim_scope *scope) {
   scope->fired = SM_NOT_FIRED;
   scope->deaf = false;
   scope->suspended = false;
+  sm.suspended--;
   for (struct sim_thread *next; t != NULL; t = next) {
     next = t->next;
     sm_ready(t); /* an outer scope may be suspended, too */

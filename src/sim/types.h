@@ -7,7 +7,8 @@
  * host              a thread of libmltp whose stack simulated threads run on. Where the
  *                   backend is native a child may run on its parent's host, like a function
  *                   it called: the parent waits for it anyway. So a host has a pile of
- *                   simulated threads, of which only the topmost can run
+ *                   simulated threads, of which only the topmost can run. A child starts on
+ *                   a host of its own once the pile has used half of the stack
  * ready             the queue of simulated threads whose turn will come
  * delta             from the moment some threads become ready until none is
  * turn              what a thread does between two waits
@@ -83,6 +84,9 @@ struct sim_host {
   struct sim_thread last;          /**< stands for its pile then: parents' memory may be gone */
   struct sim_host *pooled;         /**< next in the pool */
   struct sim_host *before, *after; /**< among all hosts */
+  struct sim_host **scope_list;    /**< the list of its scope that it is in; NULL: none */
+  struct sim_host *scope_before, *scope_after;
+  const char *stack_middle; /**< children run on it only above this address */
   uint32_t parking;  /**< guard: held while others may want to resume it and it is not parked yet */
   uint32_t *starter; /**< whose `parking` it waits out when it starts */
   struct sm_turn *turn; /**< in a round: its own */
@@ -99,7 +103,8 @@ struct mltp_sim_watch {
 
 struct sim_scope {
   struct sim_scope *outer;
-  struct sim_scope *before, *after; /**< among all scopes */
+  struct sim_scope *before, *after; /**< among all scopes: inner ones follow their outer one */
+  struct sim_host *hosts;           /**< whose piles belong to this scope */
   struct sim_thread *owner;
   const mltp_sim_handler_t *handlers;
   struct mltp_sim_watch *watches; /**< one for each handler */
@@ -141,9 +146,10 @@ struct simulation {
 
   struct sim_host *hosts, *pool;
   struct sim_scope *scopes;
-  bool hands_over; /**< one VP, and threads switch by mti_prepare_switch() */
-  bool native;     /**< hosts are kept, and children run on their parents' */
-  bool stuck;      /**< no thread could go on: all are being ended */
+  uint32_t suspended; /**< how many scopes are */
+  bool hands_over;    /**< one VP, and threads switch by mti_prepare_switch() */
+  bool native;        /**< hosts are kept, and children run on their parents' */
+  bool stuck;         /**< no thread could go on: all are being ended */
   bool over;
   uint32_t unwinding;
   int vps;

@@ -77,6 +77,12 @@ static struct mltp_thread *pop_readers(mltp_waitq_t *q, uint64_t *word) {
   return chain;
 }
 
+/* Writers are behind all readers, so the last one tells. */
+static bool writer_waits(const mltp_waitq_t *q) {
+  const struct mltp_thread *last = q->tail_;
+  return last != NULL && last->wait_mode == MT_RW_WRITE;
+}
+
 static struct mltp_thread *first_writer(const mltp_waitq_t *q) {
   struct mltp_thread *t = q->head_;
   while (t != NULL && t->wait_mode == MT_RW_READ) t = t->next;
@@ -123,7 +129,7 @@ static void give_up(mltp_rwlock_t *lock) {
   mt_ilock_lock(&q->ilock_);
   uint64_t more = 0;
   /* it stays so while the queue is not empty. RW-6 acquire: for them; pairs RW-3 RW-4 */
-  if (mt_load_acquire(&lock->word_) & MT_RW_READERS && first_writer(q) == NULL)
+  if (mt_load_acquire(&lock->word_) & MT_RW_READERS && !writer_waits(q))
     chain = pop_readers(q, &more);
   mt_add_relaxed(&lock->word_, more & ~(uint64_t)MT_RW_READERS);
   if (q->count_ == 0) mt_and_relaxed(&lock->word_, ~(uint64_t)MT_RW_WAITERS);

@@ -53,6 +53,12 @@ uint32_t mti_act_as(uint32_t number) {
   return before;
 }
 
+const char *mti_stack_middle(void) {
+  const struct mltp_thread *self = mt_current();
+  const struct mt_stack *stack = self != NULL ? self->stack : NULL;
+  return stack != NULL ? stack->low + mt_stack_size(stack) / 2 : NULL;
+}
+
 void mti_park_unlock(uint32_t *ilock, const char *what) {
   struct mltp_thread *self = mt_current();
   self->waiting_for = what;

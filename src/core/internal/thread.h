@@ -28,6 +28,10 @@ MTI_EXPORT bool mti_set_number(const char *call, uint32_t number);
  * interrupted any context. @return the number it had; 0 where there is no thread to give it to. */
 MTI_EXPORT uint32_t mti_act_as(uint32_t number);
 
+/** @return the address in the middle of the calling thread's stack; NULL: the caller is no thread
+ * of the library, or has a kernel thread's stack. */
+MTI_EXPORT const char *mti_stack_middle(void);
+
 /** Marks a point where the caller may be preempted in deterministic mode. */
 MTI_EXPORT void mti_preempt(const char *call);
 

@@ -2,6 +2,10 @@
 /*
  * Timer heaps; timer.h explains them.
  *
+ * A flush waits for the batches of timers that fire meanwhile; in most cases none does, and one
+ * count says so, however many VPs there are. A batch that begins later finds that the queue's
+ * threads have left it (TM-4 to TM-10).
+ *
  * Relaxed: a deadline as a hint; the heap is looked at again under its internal lock. A timer's
  * fields before it is known to others, and its meaning, which only its thread reads.
  */
@@ -12,6 +16,11 @@
 #include "base/fence.h"
 #include "core/det/det.h"
 #include "core/vp/vp.h"
+
+enum {
+  FIRED_PER_LOCK = 32,  /* timers that fire under the heap's lock at a time */
+  FIRED_PER_LOOK = 1024 /* of a heap, at a scheduling point: more of them would be a pause */
+};
 
 /* After a change, under the internal lock. relaxed suffices but for the watchdog, see arm. */
 static void publish_earliest(struct mt_vp *vp) {
@@ -89,16 +98,33 @@ bool mt_timer_passed(const struct mt_timer *timer) {
   return mt_load_relaxed(&timer->fired) != 0 || timer->node.key <= mt_now();
 }
 
-static void run_due(struct mt_vp *vp, uint64_t now) {
+/* @return whether there may be more. */
+static bool fire_some(struct mt_vp *vp, uint64_t now) {
+  int fired = 0;
   mt_ilock_lock(&vp->timers.ilock);
-  while (vp->timers.heap.root != NULL && vp->timers.heap.root->key <= now) {
+  /* TM-8 seq_cst: before the looks at threads' queues; pairs TM-7 TM-9 */
+  mt_store_seq_cst(&vp->timers.batch, vp->timers.batch + 1);
+  while (fired < FIRED_PER_LOCK && vp->timers.heap.root != NULL &&
+         vp->timers.heap.root->key <= now) {
     struct mt_timer *timer = (struct mt_timer *)vp->timers.heap.root;
     mt_heap_remove(&vp->timers.heap, &timer->node);
     timer->armed = 0;
     mt_timer_fire(timer);
+    fired++;
   }
   publish_earliest(vp);
+  /* TM-10 release: after the last look; pairs TM-9 */
+  mt_store_release(&vp->timers.batch, vp->timers.batch + 1);
   mt_ilock_unlock(&vp->timers.ilock);
+  return fired == FIRED_PER_LOCK;
+}
+
+/* The rest fires at the next look, which `earliest` calls for. */
+static void run_due(struct mt_vp *vp, uint64_t now) {
+  /* TM-4 seq_cst: before the looks at threads' queues; pairs TM-5 TM-7 */
+  mt_add_seq_cst(&mt_rt.timers_firing, 1);
+  for (int i = 0; i < FIRED_PER_LOOK / FIRED_PER_LOCK && fire_some(vp, now); i++) mt_arch_pause();
+  mt_sub_seq_cst(&mt_rt.timers_firing, 1); /* TM-6 seq_cst: after the last look; pairs TM-5 */
 }
 
 void mt_timers_run_due(uint64_t now) {
@@ -118,12 +144,22 @@ uint64_t mt_timers_earliest(void) {
   return earliest;
 }
 
-void mt_timers_flush(void) {
+/* TM-9 seq_cst: after TM-7; pairs TM-8 TM-10 */
+static uint32_t batch_of(const struct mt_vp *vp) { return mt_load_seq_cst(&vp->timers.batch); }
+
+/* Waits for the batches that fire now, not for what is due. */
+static void pass_batches(void) {
   uint32_t count = mt_vp_count();
   for (uint32_t i = 0; i < count; i++) {
-    mt_ilock_lock(&mt_rt.vps[i]->timers.ilock);
-    mt_ilock_unlock(&mt_rt.vps[i]->timers.ilock);
+    uint32_t batch = batch_of(mt_rt.vps[i]);
+    for (unsigned round = 0; batch % 2 == 1 && batch_of(mt_rt.vps[i]) == batch;) mt_relax(&round);
   }
+}
+
+void mt_timers_flush(void) {
+  mt_fence_full(); /* TM-7 full fence: the queue was empty before the look; pairs TM-4 TM-8 */
+  /* TM-5 seq_cst: after TM-7; pairs TM-4 TM-6 */
+  if (mt_load_seq_cst(&mt_rt.timers_firing) != 0) pass_batches();
   mt_ilock_lock(&mt_rt.outside.timeouts);
   mt_ilock_unlock(&mt_rt.outside.timeouts);
 }

@@ -9,6 +9,9 @@
  * takes the heap's internal lock, under which timers also fire, so it returns only when
  * nobody can touch the timer any more.
  *
+ * Many timers that are due at once fire in batches, and the heap's internal lock is released
+ * between them: others that arm or disarm a timer wait for a batch, not for all.
+ *
  * Internal locks, in this order: a VP's timers.ilock, then the wait queue's.
  *
  * Bound and foreign threads have no heap: they sleep on a futex with a deadline.
@@ -42,7 +45,8 @@ void mt_timer_fire(struct mt_timer *timer);
 /** @return true when it has fired, or should have. For a waiter without a queue. */
 bool mt_timer_passed(const struct mt_timer *timer);
 
-/** Fires all timers that are due, on every VP. Not inside a run queue. */
+/** Fires timers that are due, on every VP; of many those that are due first. Not inside a run
+ * queue. */
 void mt_timers_run_due(uint64_t now);
 
 /** @return the earliest deadline of all VPs; MLTP_NEVER: none. */

@@ -106,6 +106,7 @@ struct mt_vp_timers {
   mt_ilock ilock;
   struct mt_heap heap; /* [ilock] */
   uint64_t earliest;   /* [atomic] key of its root, MLTP_NEVER when empty */
+  uint32_t batch;      /* [atomic] odd while timers fire; written under ilock */
 };
 
 /** Sleeping and waking (sched/wake.h), and what other VPs look at. */

@@ -75,6 +75,7 @@ struct mt_runtime {
   struct mltp_thread *finalizer; /* [atomic] main, which waits for all others; life/runtime.c */
   int stack_class;               /* [const] log2 of the default stack size */
   mt_ilock spawn_ilock;          /* held while a VP is made; rank above sleep.ilock */
+  uint32_t timers_firing;        /* [atomic] VPs that fire timers now; timer/timer.c */
 
   alignas(MT_CACHE_LINE) struct mt_idle_state idle;
   alignas(MT_CACHE_LINE) struct mt_sleep_state sleep;
