@@ -63,7 +63,7 @@ static inline void deliver_all(void) {
   }
 }
 
-/* No thread can ever go on. */
+/* No thread can ever continue. */
 static void end_all(void) {
   sm_report_stuck();
   sm.stuck = true;
@@ -88,8 +88,8 @@ void sm_forget_delta(void) {
     event->wakes_ = 0;
 }
 
-/* What few models have comes first. Try blocks before those who wait: whom a trap ends is not
- * woken. */
+/* Handles what few models have. Try blocks come before waiters, since a thread that a trap ends is
+ * not woken. */
 __attribute__((noinline)) static void end_delta_of_few(void) {
   take_over_written();
   if (sm.scopes != NULL)

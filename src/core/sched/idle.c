@@ -167,8 +167,8 @@ static void run_one(struct mt_vp *vp) {
     mt_runq_leave(vp);
 }
 
-/* The second half of a switch with a late probe: the VP is on no thread's stack. Each so many
- * points the loop below looks at timers as well. @return whether the next thread may run. */
+/* The second half of a switch with a late probe: the VP is on no thread's stack. At intervals
+ * the loop below looks at timers as well. @return whether the next thread may run. */
 static bool probe_between(struct mt_vp *vp) {
   if (mt_load_relaxed(&vp->points.tick) % MT_TICKS_PER_CHECK == 0) return false;
   mt_share_probe();

@@ -5,7 +5,7 @@
  * each other. In a phase a member may read what the others published in the one before, and copy
  * straight from and to their buffers.
  *
- * The last arrival of a VP group (object/team.h) goes on to the root barrier. When the last
+ * The last arrival of a VP group (object/team.h) enters the root barrier. When the last
  * arrivals of all VP groups are there, each releases the barrier of its own group. So a phase of N
  * members on P VPs takes N switches, and a line that two VPs touch is transferred once for each VP.
  * Members move to their home VP at first, and then every 0.1 ms or so. In between a stolen member
@@ -42,8 +42,9 @@
 #include "tmpi/object/team.h"
 
 enum {
-  TM_POINTS_AWAY = 2048, /* a VP group moves home after so many scheduling points of its home, */
-  TM_RELEASES_AWAY = 64  /* or when it was released so often */
+  TM_POINTS_AWAY =
+      2048, /* a VP group moves home after this number of scheduling points of its home, */
+  TM_RELEASES_AWAY = 64 /* or when it was released so often */
 };
 
 /* ---- phases. Inline: after a switch each return from a function is one that the processor has
@@ -63,7 +64,7 @@ static inline void tm_team_barrier_park(struct tm_team_barrier *barrier,
 
 /** The same where they spin. */
 void tm_team_barrier_spin(struct tm_team_barrier *barrier, const struct tm_coll *coll);
-/** All go on, where they are or at home. */
+/** Releases all, to continue where they are or at home. */
 void tm_team_barrier_release(struct tm_team_barrier *barrier, bool at_home);
 
 /** Comes to a barrier. @return true: the caller is the last, and is to open it; else it was opened.

@@ -34,7 +34,7 @@ int PMPI_Info_create(MPI_Info *handle) {
 
 #pragma weak MPI_Info_create_env = PMPI_Info_create_env
 int PMPI_Info_create_env(int argc, char *argv[], MPI_Info *info) {
-  (void)argc, (void)argv; /* there is nothing to be told */
+  (void)argc, (void)argv; /* ranks have no arguments to report */
   return PMPI_Info_create(info);
 }
 

@@ -33,7 +33,8 @@ static void await_arrival(struct tm_mailbox *box, const struct tm_request *probe
   mti_lock(&box->ilock);
 }
 
-/* What is in the fast box, for one who receives it later. The internal lock is held. */
+/* Moves the contents of the inline slot into a message, for a later receiver. The internal lock is
+ * held. */
 static struct tm_message *keep_fast(struct tm_mailbox *box) {
   size_t bytes = box->inline_slot.full - 1;
   struct tm_message *m = tm_message_new(&box->inline_slot.envelope, bytes, TM_CELL_BYTES);

@@ -36,7 +36,7 @@ struct tm_group *tm_group_new(int size) {
 void tm_group_hold(struct tm_group *group) { mt_add_relaxed(&group->refs, 1); }
 
 void tm_group_release(struct tm_group *group) {
-  /* GR-1 acq_rel: whoever used it has done so; pairs GR-1 */
+  /* GR-1 acq_rel: all uses are over; pairs GR-1 */
   if (group == &empty || mt_add_acq_rel(&group->refs, (uint32_t)-1) != 1) return;
   tm_session_release(group->session);
   free(group->inverse);

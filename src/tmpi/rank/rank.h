@@ -25,7 +25,7 @@ enum tm_rank_stage { TM_BEFORE_INIT, TM_INITIALIZED, TM_FINALIZED };
 enum tm_wait {
   TM_WAIT_CONSCIOUS, /**< spins while its partner runs on another processor, as mltp_await() does,
                         or for 20 us where ranks have a VP each */
-  TM_WAIT_SPIN,      /**< spins for a fixed time, whoever runs */
+  TM_WAIT_SPIN,      /**< spins for a fixed time in every case */
   TM_WAIT_PARK
 };
 
@@ -69,7 +69,7 @@ struct tm_worker {
 struct tm_rank {
   alignas(TM_LINE) int number; /* [const] in MPI_COMM_WORLD */
   uint32_t stage;        /* [atomic] enum tm_rank_stage; relaxed: others read it for reports */
-  uint32_t sessions;     /* [atomic] so many have begun and not ended; relaxed */
+  uint32_t sessions;     /* [atomic] sessions that have begun and not ended; relaxed */
   uint32_t attention;    /* [atomic] what the rank sees to when it parks: tasks that call functions
                             of the program (user_code.h), and TM_DEFERRED (match/deferred.h) */
   const void *thread;    /* [atomic] that called MPI_Init(); relaxed: a hint to others */

@@ -31,7 +31,7 @@ int tm_set_first_done(const struct tm_request_set *set);
 bool tm_set_find_done(int count, const MPI_Request handles[], int *index,
                       struct tm_request **request);
 
-/** What is complete is told to its status and given back, or (persistent) becomes inactive. A set
+/** Writes a complete request's status and frees it, or makes it inactive if it is persistent. A set
  * is dropped. */
 int tm_set_finish_one(const char *call, MPI_Request *handle, struct tm_request *request,
                       MPI_Status *status);

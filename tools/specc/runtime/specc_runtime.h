@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <mltp/sched.h>
 #include <mltp/sim.h>
-#include <sim_turn.h>
+#include <sim_switch.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,8 +30,8 @@ typedef int sc_returns_by_jump;
 #endif
 
 /** Waits. The switch stands in the model's own function. */
-__attribute__((always_inline)) static inline void sc_switch(struct arch_switch_pair turn) {
-  if (__builtin_expect(turn.to != NULL, 1)) mt_arch_switch(turn.from, turn.to);
+__attribute__((always_inline)) static inline void sc_switch(struct arch_switch_pair pair) {
+  if (__builtin_expect(pair.to != NULL, 1)) mt_arch_switch(pair.from, pair.to);
 }
 
 __attribute__((always_inline)) static inline void sc_wait(mltp_sim_event_t *event) {
