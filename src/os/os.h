@@ -193,8 +193,9 @@ void os_signal_default(int signo);
 
 /* ---- output (write.c): async-signal-safe */
 
-/** Survives short writes; gives up, without a signal, when nobody can read it. */
-void os_write(int fd, const char *text, size_t length);
+/** Survives short writes and waits for a slow reader. @return 0, or the errno value with which it
+ * gave up, without a signal: EPIPE when there is no reader. */
+int os_write(int fd, const char *text, size_t length);
 /** Opens a file to append to, made when absent. @return descriptor, or -1. */
 int os_open_log(const char *path);
 void os_close(int fd);

@@ -37,15 +37,10 @@
 #include "core/internal/park.h"
 #include "core/internal/placement.h"
 #include "core/internal/thread.h"
+#include "policy/home.h"
 #include "tmpi/coll/coll.h"
 #include "tmpi/match/rank_wait.h"
 #include "tmpi/object/team.h"
-
-enum {
-  TM_POINTS_AWAY =
-      2048, /* a VP group moves home after this number of scheduling points of its home, */
-  TM_RELEASES_AWAY = 64 /* or when it was released so often */
-};
 
 /* ---- phases. Inline: after a switch each return from a function is one that the processor has
  * not foreseen, 5 ns or more. */
@@ -107,15 +102,15 @@ static inline void tm_release_root(const struct tm_coll *coll) {
   tm_release(&coll->comm->team->root_barrier);
 }
 
-/* At three openings in turn: the opener has not waited, and stays. */
+/* A move takes some phases in a row; policy/home.h. */
 static inline bool tm_must_go_home(struct tm_vp_group *vp_group) {
   uint32_t points = mti_vp_ticks(vp_group->home);
-  if (--vp_group->releases > 0) {
-    if (mt_likely(points - vp_group->points < TM_POINTS_AWAY)) return false;
-    vp_group->releases = 0;
-  }
-  if (vp_group->releases == -2) {
-    vp_group->releases = TM_RELEASES_AWAY;
+  vp_group->releases--;
+  const struct mt_group_seen seen = {vp_group->releases, points - vp_group->points};
+  if (mt_likely(!mt_group_goes_home(seen))) return false;
+  if (vp_group->releases > 0) vp_group->releases = 0;
+  if (vp_group->releases == 1 - MT_HOME_PHASES) {
+    vp_group->releases = MT_HOME_RELEASES;
     vp_group->points = points;
   }
   return true;

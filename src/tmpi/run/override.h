@@ -33,6 +33,9 @@ extern const struct tm_override tm_override_objects[];  /* objects.c */
 extern const struct tm_override tm_override_critical[]; /* critical.c */
 extern const struct tm_override tm_override_files[];    /* files.c */
 extern const struct tm_override tm_override_programs[]; /* programs.c */
+extern const struct tm_override tm_override_children[]; /* children.c */
+extern const struct tm_override tm_override_streams[];  /* streams.c */
+extern const struct tm_override tm_override_environment[];
 
 /** Sets errno. A function that may have moved to another kernel thread sets it by this: the
  * compiler may have kept the address of the errno that it had before. */

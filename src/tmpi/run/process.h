@@ -37,6 +37,7 @@ struct tm_process {
   int status;                 /* [rank] of exit(); read after the rank has ended */
   bool not_finalized;         /* likewise: MPI_Finalize() was missing */
   struct tm_keys *keys;       /* keys.c; NULL: none were made */
+  struct tm_child *children;  /* children.c: processes */
   struct tm_signals *signals; /* [atomic] signals.c; NULL: the rank has changed nothing */
 };
 
@@ -75,6 +76,12 @@ int tm_handler_push(struct tm_handler **list, void (*function)(void *), void *ar
 
 /** The same for one that is given the status of the rank, too: of on_exit(). */
 int tm_handler_push_status(struct tm_handler **list, void (*function)(int, void *), void *argument);
+
+/** environment.c: before ranks start, once the program has been read. */
+void tm_environment_start(void);
+
+/** @return the environment of a rank, whose libraries have been started. */
+char **tm_process_environment(const struct tm_process *process);
 
 /** flush.c: writes what was printed, and waits for that for half a second at most. */
 void tm_flush_all(void);

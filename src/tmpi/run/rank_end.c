@@ -19,6 +19,7 @@
 #include "tmpi/rank/rank.h"
 #include "tmpi/run/output.h"
 #include "tmpi/run/process.h"
+#include "tmpi/run/streams.h"
 
 enum { SECOND = 1000000000 };
 
@@ -121,6 +122,7 @@ static bool begin(struct tm_process *process) {
 static void leave(struct tm_process *process) {
   if (mt_or_relaxed(&process->left, 1) != 0) sleep_for_ever(); /* relaxed: the first one leaves */
   tm_output_end(process->number);
+  tm_streams_end(process->number);
   process->not_finalized = !tm_rank_leave(process->number);
   mti_fence_light();                                   /* DF-1: `ended` is stored; pairs DF-4 */
   tm_deferred_release(&tm_job.ranks[process->number]); /* DF-2: looks; pairs DF-3 */

@@ -21,6 +21,7 @@
 #include "tmpi/run/output.h"
 #include "tmpi/run/override.h"
 #include "tmpi/run/process.h"
+#include "tmpi/run/streams.h"
 #include "tmpi/run/wrapper.h"
 
 enum {
@@ -169,8 +170,7 @@ static void print_version(FILE *stream, struct argp_state *state) {
 }
 
 static const void * override(const char *name) {
-  const void *function = tm_output_override(name);
-  if (function == NULL) function = tm_checks_override(name);
+  const void *function = tm_checks_override(name);
   return function != NULL ? function : tm_override(name);
 }
 
@@ -196,6 +196,7 @@ static int run(const struct settings *settings, const char *path) {
   keep_libraries_single(settings->ranks);
   os_raise_file_limit(); /* of one process, for the files of all ranks */
   if (tm_program_read(path, settings->ranks, override) == NULL) return 1;
+  if (!tm_streams_start(tm_the_program)) return 1;
   tm_openmp_heed();
   tm_vps_later();
   if (mltp_init(0) != 0) return 1;
@@ -213,7 +214,7 @@ static int run(const struct settings *settings, const char *path) {
     return 1;
   int status = tm_checks_finish(tm_launch(settings->ranks, settings->count, settings->command));
   if (status == 0 && tm_ends_are_clean()) mti_wait_for_all();
-  return status;
+  return tm_output_is_complete() || status != 0 ? status : 1;
 }
 
 int main(int argc, char **argv) {
