@@ -144,13 +144,14 @@ class Binding:
             self.after.append(f"if (error == MPI_SUCCESS) tmf_pad({variable}, {variable}_n, {variable}_);")
 
     def c(self, prefix):
-        """The C definition under the names of MPI_ or of PMPI_."""
+        """The C definition under the names of MPI_, which a tool may replace, or of PMPI_."""
         symbol = f"{prefix.lower()}{self.name.lower()}_"
+        weak = f"#pragma weak {symbol}\n" if prefix == "MPI_" else ""
         if self.returned != "int":
             parameters = ", ".join(self.parameters) or "void"
-            return f"{self.returned} {symbol}({parameters}) {{ return {prefix}{self.name}({', '.join(self.call)}); }}\n"
+            return f"{weak}{self.returned} {symbol}({parameters}) {{ return {prefix}{self.name}({', '.join(self.call)}); }}\n"
         parameters = ", ".join(self.parameters + ["MPI_Fint *ierror"] + self.lengths)
-        lines = [f"void {symbol}({parameters}) {{", *(f"  {line}" for line in self.before),
+        lines = [f"{weak}void {symbol}({parameters}) {{", *(f"  {line}" for line in self.before),
                  f"  int error = {prefix}{self.name}({', '.join(self.call)});",
                  *(f"  {line}" for line in self.after), "  *ierror = error;", "}"]
         return "\n".join(lines) + "\n"

@@ -67,15 +67,18 @@ static MPI_Aint value_of(int keyval, void *value) {
   return (MPI_Aint)value;
 }
 
+#pragma weak mpi_comm_create_keyval_
 void mpi_comm_create_keyval_(copy_subroutine *copy, delete_subroutine *del, MPI_Fint *keyval,
                              MPI_Aint *extra, MPI_Fint *ierror) {
   *ierror = MPI_Comm_create_keyval(copy_comm, delete_comm, keyval, key_new(copy, del, extra));
 }
 
+#pragma weak mpi_comm_set_attr_
 void mpi_comm_set_attr_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *ierror) {
   *ierror = MPI_Comm_set_attr(tmf_Comm(*comm), *keyval, (void *)*value);
 }
 
+#pragma weak mpi_comm_get_attr_
 void mpi_comm_get_attr_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *flag,
                         MPI_Fint *ierror) {
   void *found = NULL;
@@ -83,6 +86,7 @@ void mpi_comm_get_attr_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Aint *value, MPI_F
   if (*ierror == MPI_SUCCESS && *flag) *value = value_of(*keyval, found);
 }
 
+#pragma weak mpi_comm_null_copy_fn_
 void mpi_comm_null_copy_fn_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Aint *extra, MPI_Aint *value,
                             MPI_Aint *copy, MPI_Fint *flag, MPI_Fint *ierror) {
   (void)comm, (void)keyval, (void)extra, (void)value, (void)copy;
@@ -90,6 +94,7 @@ void mpi_comm_null_copy_fn_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Aint *extra, M
   *ierror = MPI_SUCCESS;
 }
 
+#pragma weak mpi_comm_dup_fn_
 void mpi_comm_dup_fn_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Aint *extra, MPI_Aint *value,
                       MPI_Aint *copy, MPI_Fint *flag, MPI_Fint *ierror) {
   (void)comm, (void)keyval, (void)extra;
@@ -98,6 +103,7 @@ void mpi_comm_dup_fn_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Aint *extra, MPI_Ain
   *ierror = MPI_SUCCESS;
 }
 
+#pragma weak mpi_comm_null_delete_fn_
 void mpi_comm_null_delete_fn_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Aint *value, MPI_Aint *extra,
                               MPI_Fint *ierror) {
   (void)comm, (void)keyval, (void)value, (void)extra;
@@ -120,15 +126,18 @@ void pmpi_comm_get_attr_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Aint *value, MPI_
   if (*ierror == MPI_SUCCESS && *flag) *value = value_of(*keyval, found);
 }
 
+#pragma weak mpi_type_create_keyval_
 void mpi_type_create_keyval_(copy_subroutine *copy, delete_subroutine *del, MPI_Fint *keyval,
                              MPI_Aint *extra, MPI_Fint *ierror) {
   *ierror = MPI_Type_create_keyval(copy_type, delete_type, keyval, key_new(copy, del, extra));
 }
 
+#pragma weak mpi_type_set_attr_
 void mpi_type_set_attr_(MPI_Fint *type, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *ierror) {
   *ierror = MPI_Type_set_attr(tmf_Type(*type), *keyval, (void *)*value);
 }
 
+#pragma weak mpi_type_get_attr_
 void mpi_type_get_attr_(MPI_Fint *type, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *flag,
                         MPI_Fint *ierror) {
   void *found = NULL;
@@ -136,6 +145,7 @@ void mpi_type_get_attr_(MPI_Fint *type, MPI_Fint *keyval, MPI_Aint *value, MPI_F
   if (*ierror == MPI_SUCCESS && *flag) *value = value_of(*keyval, found);
 }
 
+#pragma weak mpi_type_null_copy_fn_
 void mpi_type_null_copy_fn_(MPI_Fint *type, MPI_Fint *keyval, MPI_Aint *extra, MPI_Aint *value,
                             MPI_Aint *copy, MPI_Fint *flag, MPI_Fint *ierror) {
   (void)type, (void)keyval, (void)extra, (void)value, (void)copy;
@@ -143,6 +153,7 @@ void mpi_type_null_copy_fn_(MPI_Fint *type, MPI_Fint *keyval, MPI_Aint *extra, M
   *ierror = MPI_SUCCESS;
 }
 
+#pragma weak mpi_type_dup_fn_
 void mpi_type_dup_fn_(MPI_Fint *type, MPI_Fint *keyval, MPI_Aint *extra, MPI_Aint *value,
                       MPI_Aint *copy, MPI_Fint *flag, MPI_Fint *ierror) {
   (void)type, (void)keyval, (void)extra;
@@ -151,6 +162,7 @@ void mpi_type_dup_fn_(MPI_Fint *type, MPI_Fint *keyval, MPI_Aint *extra, MPI_Ain
   *ierror = MPI_SUCCESS;
 }
 
+#pragma weak mpi_type_null_delete_fn_
 void mpi_type_null_delete_fn_(MPI_Fint *type, MPI_Fint *keyval, MPI_Aint *value, MPI_Aint *extra,
                               MPI_Fint *ierror) {
   (void)type, (void)keyval, (void)value, (void)extra;
@@ -173,15 +185,18 @@ void pmpi_type_get_attr_(MPI_Fint *type, MPI_Fint *keyval, MPI_Aint *value, MPI_
   if (*ierror == MPI_SUCCESS && *flag) *value = value_of(*keyval, found);
 }
 
+#pragma weak mpi_win_create_keyval_
 void mpi_win_create_keyval_(copy_subroutine *copy, delete_subroutine *del, MPI_Fint *keyval,
                             MPI_Aint *extra, MPI_Fint *ierror) {
   *ierror = MPI_Win_create_keyval(copy_win, delete_win, keyval, key_new(copy, del, extra));
 }
 
+#pragma weak mpi_win_set_attr_
 void mpi_win_set_attr_(MPI_Fint *win, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *ierror) {
   *ierror = MPI_Win_set_attr(tmf_Win(*win), *keyval, (void *)*value);
 }
 
+#pragma weak mpi_win_get_attr_
 void mpi_win_get_attr_(MPI_Fint *win, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *flag,
                        MPI_Fint *ierror) {
   void *found = NULL;
@@ -189,6 +204,7 @@ void mpi_win_get_attr_(MPI_Fint *win, MPI_Fint *keyval, MPI_Aint *value, MPI_Fin
   if (*ierror == MPI_SUCCESS && *flag) *value = value_of(*keyval, found);
 }
 
+#pragma weak mpi_win_null_copy_fn_
 void mpi_win_null_copy_fn_(MPI_Fint *win, MPI_Fint *keyval, MPI_Aint *extra, MPI_Aint *value,
                            MPI_Aint *copy, MPI_Fint *flag, MPI_Fint *ierror) {
   (void)win, (void)keyval, (void)extra, (void)value, (void)copy;
@@ -196,6 +212,7 @@ void mpi_win_null_copy_fn_(MPI_Fint *win, MPI_Fint *keyval, MPI_Aint *extra, MPI
   *ierror = MPI_SUCCESS;
 }
 
+#pragma weak mpi_win_dup_fn_
 void mpi_win_dup_fn_(MPI_Fint *win, MPI_Fint *keyval, MPI_Aint *extra, MPI_Aint *value,
                      MPI_Aint *copy, MPI_Fint *flag, MPI_Fint *ierror) {
   (void)win, (void)keyval, (void)extra;
@@ -204,6 +221,7 @@ void mpi_win_dup_fn_(MPI_Fint *win, MPI_Fint *keyval, MPI_Aint *extra, MPI_Aint 
   *ierror = MPI_SUCCESS;
 }
 
+#pragma weak mpi_win_null_delete_fn_
 void mpi_win_null_delete_fn_(MPI_Fint *win, MPI_Fint *keyval, MPI_Aint *value, MPI_Aint *extra,
                              MPI_Fint *ierror) {
   (void)win, (void)keyval, (void)value, (void)extra;
@@ -226,6 +244,7 @@ void pmpi_win_get_attr_(MPI_Fint *win, MPI_Fint *keyval, MPI_Aint *value, MPI_Fi
   if (*ierror == MPI_SUCCESS && *flag) *value = value_of(*keyval, found);
 }
 
+#pragma weak mpi_attr_get_
 void mpi_attr_get_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Fint *value, MPI_Fint *flag,
                    MPI_Fint *ierror) {
   MPI_Aint wide = 0;
@@ -233,6 +252,7 @@ void mpi_attr_get_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Fint *value, MPI_Fint *
   if (*ierror == MPI_SUCCESS && *flag) *value = (MPI_Fint)wide;
 }
 
+#pragma weak mpi_attr_put_
 void mpi_attr_put_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Fint *value, MPI_Fint *ierror) {
   MPI_Aint wide = *value;
   mpi_comm_set_attr_(comm, keyval, &wide, ierror);

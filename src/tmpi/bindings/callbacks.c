@@ -99,6 +99,7 @@ static MPI_Win_errhandler_function *const win_functions[MOST] = {
     win_11, win_12, win_13, win_14, win_15, win_16, win_17, win_18, win_19, win_20, win_21,
     win_22, win_23, win_24, win_25, win_26, win_27, win_28, win_29, win_30, win_31};
 
+#pragma weak mpi_op_create_
 void mpi_op_create_(any *subroutine, MPI_Fint *commute, MPI_Fint *op, MPI_Fint *ierror) {
   int i = index_of(ops, subroutine);
   MPI_Op made = MPI_OP_NULL;
@@ -107,6 +108,7 @@ void mpi_op_create_(any *subroutine, MPI_Fint *commute, MPI_Fint *op, MPI_Fint *
   *op = PMPI_Op_toint(made);
 }
 
+#pragma weak mpi_comm_create_errhandler_
 void mpi_comm_create_errhandler_(any *subroutine, MPI_Fint *handler, MPI_Fint *ierror) {
   int i = index_of(handlers, subroutine);
   MPI_Errhandler made = MPI_ERRHANDLER_NULL;
@@ -115,6 +117,7 @@ void mpi_comm_create_errhandler_(any *subroutine, MPI_Fint *handler, MPI_Fint *i
   *handler = PMPI_Errhandler_toint(made);
 }
 
+#pragma weak mpi_win_create_errhandler_
 void mpi_win_create_errhandler_(any *subroutine, MPI_Fint *handler, MPI_Fint *ierror) {
   int i = index_of(handlers, subroutine);
   MPI_Errhandler made = MPI_ERRHANDLER_NULL;
