@@ -37,6 +37,7 @@ struct tm_wanted {
 struct tm_activity {
   int state;             /* enum tm_state */
   const char *call;      /* it waits in; NULL: none */
+  char blocks_in[40];    /* call of the kernel; "": none is known */
   const void *frame;     /* of the library, where it waits */
   const void *site;      /* the call in the program; NULL: not known */
   struct tm_wanted what; /* the first thing it waits for */

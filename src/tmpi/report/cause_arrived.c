@@ -50,7 +50,7 @@ static bool look_into(const struct tm_activity *activity, int number) {
   for (int i = 0; i < ARRIVED_MAX && entry != NULL; i++) {
     if (!mti_peek(&message, entry, sizeof message)) return false;
     if (print_misfit(activity, number, &message.envelope)) return true;
-    entry = message.entry.later;
+    entry = message.entry.entry.later;
   }
   return false;
 }
