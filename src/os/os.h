@@ -152,7 +152,7 @@ struct os_alarm {
 
 /** Makes an alarm that is not set. Without a descriptor it cannot be set. */
 void os_alarm_make(struct os_alarm *alarm);
-/** Sets the time at which the owner wakes: so many nanoseconds from now; 0: never. Any thread.
+/** Sets the time at which the owner wakes, in nanoseconds from now; 0: never. Any thread.
  * @return false: there is no alarm, or the program has closed it. */
 bool os_alarm_set(const struct os_alarm *alarm, uint64_t ns);
 /** Sleeps until then. It returns at once until the next os_alarm_set(). */
@@ -193,8 +193,9 @@ void os_signal_default(int signo);
 
 /* ---- output (write.c): async-signal-safe */
 
-/** Survives short writes; gives up, without a signal, when nobody can read it. */
-void os_write(int fd, const char *text, size_t length);
+/** Survives short writes and waits for a slow reader. @return 0, or the errno value with which it
+ * gave up, without a signal: EPIPE when there is no reader. */
+int os_write(int fd, const char *text, size_t length);
 /** Opens a file to append to, made when absent. @return descriptor, or -1. */
 int os_open_log(const char *path);
 void os_close(int fd);

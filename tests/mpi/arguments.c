@@ -18,17 +18,6 @@ static void *const garbage[] = {(void *)0x123456789, (void *)0x7ff0000000000010,
 
 #define WORLD MPI_COMM_WORLD
 
-/* The call fails with an error of the class. */
-#define EXPECT(class, call) expect(__LINE__, #call, class, call)
-
-static void expect(int line, const char *call, int expected, int code) {
-  int error_class = -1;
-  MPI_Error_class(code, &error_class);
-  if (error_class == expected) return;
-  fprintf(stderr, "%s:%d: %s gave class %d, not %d\n", __FILE__, line, call, error_class, expected);
-  MPI_Abort(WORLD, 1);
-}
-
 static int one, two;
 static int buffer[64];
 static MPI_Count wide[4], negative_wide[4] = {-1, -1, -1, -1};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file check.h
- * What the MPI programs of the tests share: CHECK says what failed in which rank, and ends the job.
+ * What the MPI programs of the tests share: CHECK and EXPECT say what failed, and end the job.
  */
 #ifndef TESTS_MPI_CHECK_H
 #define TESTS_MPI_CHECK_H
@@ -16,6 +16,18 @@ static inline void check_failed(const char *file, int line, const char *conditio
   int rank = -1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   fprintf(stderr, "%s:%d: rank %d: %s\n", file, line, rank, condition);
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+/** The call fails with an error of the class. */
+#define EXPECT(class, call) check_class(__FILE__, __LINE__, #call, class, call)
+
+static inline void check_class(const char *file, int line, const char *call, int expected,
+                               int code) {
+  int error_class = -1;
+  MPI_Error_class(code, &error_class);
+  if (error_class == expected) return;
+  fprintf(stderr, "%s:%d: %s gave class %d, not %d\n", file, line, call, error_class, expected);
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 

@@ -30,6 +30,80 @@ static void missing(void) {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+static MPI_Win window;
+static int cells[8];
+
+static void make_window(void) {
+  MPI_Win_create(cells, sizeof cells, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  MPI_Win_set_name(window, "halo");
+  MPI_Win_fence(0, window);
+}
+
+static void free_window(void) {
+  MPI_Win_fence(MPI_MODE_NOSUCCEED, window);
+  MPI_Win_free(&window);
+}
+
+/* Ranks 1 and 2 write the same cell of rank 0 between two fences. */
+static void put_put(void) {
+  make_window();
+  if (rank == 1) MPI_Put(values, 2, MPI_INT, 0, 2, 2, MPI_INT, window);
+  if (rank == 2) MPI_Put(values, 1, MPI_INT, 0, 3, 1, MPI_INT, window);
+  free_window();
+}
+
+static void put_get(void) {
+  make_window();
+  if (rank == 1) MPI_Get(values, 2, MPI_INT, 0, 2, 2, MPI_INT, window);
+  if (rank == 2) MPI_Accumulate(values, 1, MPI_INT, 0, 3, 1, MPI_INT, MPI_SUM, window);
+  free_window();
+}
+
+/* Under a shared lock, without a flush between two accesses. */
+static void put_without_flush(void) {
+  make_window();
+  MPI_Win_fence(MPI_MODE_NOSUCCEED, window);
+  MPI_Win_lock_all(0, window);
+  if (rank == 1) MPI_Put(values, 2, MPI_INT, 0, 2, 2, MPI_INT, window);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 2) MPI_Get(values, 1, MPI_INT, 0, 3, 1, MPI_INT, window);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Win_unlock_all(window);
+  MPI_Win_free(&window);
+}
+
+/* None of these conflicts. */
+static void ordered_accesses(void) {
+  MPI_Group all, one;
+  make_window();
+  MPI_Put(values, 1, MPI_INT, 0, rank, 1, MPI_INT, window);
+  MPI_Accumulate(values, 1, MPI_INT, 0, 7, 1, MPI_INT, MPI_SUM, window);
+  MPI_Win_fence(0, window);
+  MPI_Get(values, 8, MPI_INT, 0, 0, 8, MPI_INT, window);
+  MPI_Win_fence(MPI_MODE_NOSUCCEED, window);
+  for (int i = 0; i < 2; i++) {
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, window);
+    MPI_Put(values, 1, MPI_INT, 0, 0, 1, MPI_INT, window);
+    MPI_Win_flush(0, window);
+    MPI_Put(values, 1, MPI_INT, 0, 0, 1, MPI_INT, window);
+    MPI_Win_unlock(0, window);
+  }
+  MPI_Comm_group(MPI_COMM_WORLD, &all);
+  MPI_Group_incl(all, 1, (int[]){1 - rank % 2}, &one);
+  for (int i = 0; rank < 2 && i < 2; i++) {
+    MPI_Win_post(one, 0, window);
+    MPI_Win_start(one, 0, window);
+    MPI_Put(values, 1, MPI_INT, 1 - rank, 0, 1, MPI_INT, window);
+    MPI_Win_complete(window);
+    MPI_Win_wait(window);
+  }
+  MPI_Group_free(&one);
+  MPI_Group_free(&all);
+  MPI_Win_free(&window);
+}
+
+static void window_kept(void) { make_window(); }
+
 static void wrong_root(void) { MPI_Bcast(values, 1, MPI_INT, rank == 2 ? 1 : 0, MPI_COMM_WORLD); }
 
 /* Some wait until all have copied what is much, others have copied what is little and continue. */
@@ -250,6 +324,11 @@ static const struct {
     {"head-to-head", head_to_head},
     {"missing", missing},
     {"wrong-root", wrong_root},
+    {"put-put", put_put},
+    {"put-get", put_get},
+    {"put-without-flush", put_without_flush},
+    {"ordered-accesses", ordered_accesses},
+    {"window-kept", window_kept},
     {"crossed-tags", crossed_tags},
     {"wrong-order", wrong_order},
     {"wrong-order-hangs", wrong_order_hangs},

@@ -13,6 +13,53 @@ enum { MANY = 100000 /* more than a send leaves behind */ };
 
 static int values[MANY], rank, size;
 
+/* Waits at a window for a lock that another rank keeps. */
+static void window_lock(void) {
+  MPI_Win win;
+  MPI_Win_create(values, sizeof values, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  MPI_Win_set_name(win, "halo");
+  if (rank == 1) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 2, 0, win);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank != 1) MPI_Win_lock(MPI_LOCK_SHARED, 2, 0, win);
+}
+
+/* The same for all targets, beside shared holders, who do not matter. */
+static void window_lock_all(void) {
+  MPI_Win win;
+  MPI_Win_create(values, sizeof values, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  if (rank == 1) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 2, 0, win);
+  if (rank == 2) MPI_Win_lock(MPI_LOCK_SHARED, 3, 0, win);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) MPI_Win_lock_all(0, win);
+}
+
+/* Two ranks lock each other's memory second. */
+static void window_circle(void) {
+  MPI_Win win;
+  MPI_Win_create(values, sizeof values, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  if (rank < 2) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank, 0, win);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank < 2) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1 - rank, 0, win);
+}
+
+/* Rank 0 starts towards all others, of which one posts; that one waits for two origins. */
+static void window_epochs(void) {
+  MPI_Group all, others;
+  MPI_Win win;
+  MPI_Win_create(values, sizeof values, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  MPI_Comm_group(MPI_COMM_WORLD, &all);
+  MPI_Group_incl(all, 3, rank == 0 ? (int[]){1, 2, 3} : (int[]){0, 2, 3}, &others);
+  if (rank == 0) MPI_Win_start(others, 0, win);
+  if (rank == 1) MPI_Win_post(others, 0, win);
+  if (rank == 1) MPI_Win_wait(win);
+}
+
+static void window_fence(void) {
+  MPI_Win win;
+  MPI_Win_create(values, sizeof values, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  if (rank != 3) MPI_Win_fence(0, win);
+}
+
 /* In pairs. */
 static void circles(void) { MPI_Send(values, MANY, MPI_INT, rank ^ 1, 0, MPI_COMM_WORLD); }
 
@@ -211,6 +258,11 @@ static const struct {
     {"derived", derived},
     {"persistent", persistent},
     {"many-leaks", many_leaks},
+    {"window-lock", window_lock},
+    {"window-lock-all", window_lock_all},
+    {"window-circle", window_circle},
+    {"window-epochs", window_epochs},
+    {"window-fence", window_fence},
 };
 
 int main(int argc, char **argv) {

@@ -54,6 +54,25 @@ class Waits(Told):
     def test_nonblocking_collective(self):
         self.hangs("nonblocking", "ranks 0, 2-3 wait in MPI_Wait: a nonblocking collective has not ended on MPI_COMM")
 
+    def test_lock_of_a_window(self):
+        self.hangs("window-lock", r"ranks 0, 2-3 wait in MPI_Win_lock: rank 1 holds a lock of rank 2 on halo, at"
+                   r" reports.c:\d+ \(window_lock\)", "why: ranks 0, 2-3 wait for rank 1, which is in MPI_Finalize")
+
+    def test_lock_of_all_targets(self):
+        self.hangs("window-lock-all", "rank 0 waits in MPI_Win_lock_all: rank 1 holds exclusive locks on a window, at")
+
+    def test_locks_in_a_circle(self):
+        self.hangs("window-circle", "rank 0 waits in MPI_Win_lock: rank 1 holds a lock of rank 1 on a window",
+                   "why: ranks 0 -> 1 -> 0 wait for each other in a circle: for locks or epochs of windows")
+
+    def test_epochs_of_a_window(self):
+        self.hangs("window-epochs", "rank 0 waits in MPI_Win_start: ranks 2-3 have not called MPI_Win_post on a window",
+                   "rank 1 waits in MPI_Win_wait: ranks 0, 2-3 have not called MPI_Win_complete on a window")
+
+    def test_fence(self):
+        self.hangs("window-fence", "ranks 0-2 wait in MPI_Win_fence on a window of MPI_COMM_WORLD",
+                   "why: rank 3 has not called MPI_Win_fence on a window of MPI_COMM_WORLD")
+
     def test_collective_that_all_have_called(self):
         self.hangs("no-root", r"why: all ranks have called .* roots, counts or types may differ \(tmpirun --check")
 

@@ -14,11 +14,13 @@ PARAMETER = re.compile(r"(?P<type>.*?[\s*])(?P<name>\w+)(?P<array>(\[\d*\])*)")
 # Name and type of an argument -> field.
 SCALARS = {("comm", "MPI_Comm"): "comm", ("local", "MPI_Comm"): "comm", ("op", "MPI_Op"): "op",
            ("root", "int"): "root", ("dest", "int"): "peer", ("source", "int"): "peer",
-           ("tag", "int"): "tag", ("sendtag", "int"): "tag"}
-ABSENT = {"comm": "0", "op": "0", "root": "TM_NONE", "peer": "TM_NONE", "tag": "TM_NONE"}
+           ("tag", "int"): "tag", ("sendtag", "int"): "tag", ("win", "MPI_Win"): "win",
+           ("target_rank", "int"): "peer"}
+ABSENT = {"comm": "0", "op": "0", "win": "0", "root": "TM_NONE", "peer": "TM_NONE", "tag": "TM_NONE"}
 # Names of buffer, count and type that belong together.
 DATA = {"data": [("buffer", "count", "type"), ("sendbuf", "sendcount", "sendtype"),
-                 ("sendbuf", "count", "type"), ("sendbuf", "recvcount", "type")],
+                 ("sendbuf", "count", "type"), ("sendbuf", "recvcount", "type"),
+                 ("origin_addr", "origin_count", "origin_datatype")],
         "other": [("recvbuf", "recvcount", "recvtype"), ("recvbuf", "count", "type")]}
 COUNTS = ("int", "MPI_Count")
 OBJECTS = {"MPI_Comm": "COMM", "MPI_Group": "GROUP", "MPI_Datatype": "TYPE", "MPI_Op": "OP",
@@ -63,6 +65,8 @@ def wrapper(number, name, params):
     for kind, argument, array in reversed(params):
         if (argument, kind) in SCALARS and not array:
             scalars[SCALARS[argument, kind]] = argument
+        if name.startswith("Win_") and (argument, kind) == ("rank", "int"):
+            scalars["peer"] = argument
     address, kind, count = object_of(params)
     declared = ", ".join(f"{k}{' ' if not k.endswith('*') else ''}{a}{b}" for k, a, b in params)
     fields = "".join(f", .{field} = {value}" for field, value in scalars.items())

@@ -50,6 +50,7 @@ struct tm_seen {
   const void *site;           /* in the program */
   MPI_Comm comm;              /* 0: none */
   MPI_Op op;                  /* 0: none */
+  MPI_Win win;                /* 0: none */
   int root, peer, tag;        /* TM_NONE: none */
   struct tm_data data, other; /* what it sends, or has one of; and what it receives */
   void *object;               /* of a handle it makes, changes or frees; NULL: none */
@@ -144,6 +145,9 @@ void tm_buffers_drop(int rank, const void *request);
 void tm_unreceived_finish(void);
 
 void tm_type_match_start(void);
+
+void tm_windows_start(void);
+void tm_windows_begin(const struct tm_seen *seen);
 
 bool tm_traffic_start(const struct tm_check_options *options);
 void tm_traffic_end(const struct tm_seen *seen, uint64_t now);

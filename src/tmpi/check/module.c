@@ -42,6 +42,7 @@ void tm_seen_begin(struct tm_seen *seen) {
     keep_handles(seen);
     tm_buffers_begin(seen);
     tm_order_begin(seen);
+    tm_windows_begin(seen);
   }
   if (options.report) seen->start = os_now();
 }
@@ -71,6 +72,7 @@ static bool start(const struct tm_check_options *chosen) {
   if (options.check) {
     if (!tm_order_start() || !tm_buffers_start()) return false;
     tm_type_match_start();
+    tm_windows_start();
   }
   return !options.report || tm_traffic_start(&options);
 }

@@ -76,6 +76,7 @@ void tm_activity_read(struct tm_activity *activity, int number) {
     activity->site = tm_location_call_site(activity->frame);
     read_request(&activity->what, waits_for);
     read_meeting(&activity->what, waits_for);
+    tm_activity_read_window(&activity->what, waits_for);
   }
   mti_peek(&activity->unstarted, &rank->unstarted, sizeof activity->unstarted);
 }

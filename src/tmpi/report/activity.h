@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file activity.h
- * What a rank is doing: a copy, of what may change or go while it is looked at. Taken without
- * stopping anybody; what does not fit together is left out. In a deadlock it is exact.
+ * What a rank is doing: a copy of data that may change or vanish while it is read. No thread is
+ * stopped for it, and inconsistent parts are left out. In a deadlock it is exact.
  */
 #ifndef TM_REPORT_ACTIVITY_H
 #define TM_REPORT_ACTIVITY_H
@@ -14,7 +14,9 @@
 
 enum tm_state { TM_ENDED, TM_OUTSIDE, TM_WAITS };
 
-/** One message that is waited for. */
+enum { TM_WINDOW_TEXT = 300 };
+
+/** One message, or epoch of a window, that is waited for. */
 struct tm_wanted {
   bool known;
   bool inner; /* of a collective */
@@ -27,6 +29,8 @@ struct tm_wanted {
   bool has_comm;
   uint64_t context; /* of the communicator's messages */
   char comm[MPI_MAX_OBJECT_NAME];
+  bool has_window;             /* `number`: the first rank that it waits for; -1: not known */
+  char window[TM_WINDOW_TEXT]; /* what has not happened there, and who would have to act */
 };
 
 struct tm_activity {
@@ -41,12 +45,15 @@ struct tm_activity {
 /** Fills *doing for a rank of the job. Also while it runs. */
 void tm_activity_read(struct tm_activity *activity, int number);
 
+/** activity_window.c: reads what a rank waits for at a window, if it is that. */
+void tm_activity_read_window(struct tm_wanted *what, const void *waits_for);
+
 /** A member's view of a communicator. */
 struct tm_member {
   bool found;                         /* it has that communicator */
   int collectives;                    /* started so far */
   const char *recent[TM_RECENT];      /* names of the last of them, by number */
-  struct tm_rooted rooted[TM_RECENT]; /* those that have a root; none on an intercommunicator,
+  struct tm_rooted rooted[TM_RECENT]; /* the ones that have a root; none on an intercommunicator,
                                          where ranks of a group name others */
 };
 

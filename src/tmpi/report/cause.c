@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What may be wrong, from who waits for whom: messages whose tags or communicators differ; ranks
- * that wait in a circle, or for one that will not come. A rank that waits for what cannot come is
- * told of, not those that wait for it in turn.
+ * What may be wrong, from the graph of waiters: messages whose tags or communicators differ; ranks
+ * that wait in a circle, or for a rank that will not come. A rank that waits for an event that
+ * cannot happen is reported; the ranks that wait for this rank are not.
  */
 #include "tmpi/report/cause.h"
 
@@ -14,11 +14,11 @@
 
 void tm_cause_print(const char *text) { fprintf(stderr, "tmpi: why: %s\n", text); }
 
-/* The rank whose message one waits for; -1: none, or any. */
+/* The rank whose message, or act at a window, one waits for; -1: none, or any. */
 static int waits_for(const struct tm_activity *activity) {
   const struct tm_wanted *what = &activity->what;
   bool message = activity->state == TM_WAITS && what->known && !what->inner &&
-                 (what->kind == TM_SEND || what->kind == TM_RECV);
+                 (what->has_window || what->kind == TM_SEND || what->kind == TM_RECV);
   return message && what->number < tm_job.size ? what->number : -1;
 }
 
@@ -26,6 +26,7 @@ static int waits_for(const struct tm_activity *activity) {
 static bool tell_mismatch(const struct tm_activity *activity, int sender, int receiver) {
   const struct tm_wanted *send = &activity[sender].what, *recv = &activity[receiver].what;
   char text[500];
+  if (send->has_window || recv->has_window) return false;
   if (send->kind != TM_SEND || recv->kind != TM_RECV) return false;
   if (send->context != recv->context)
     snprintf(text, sizeof text, "rank %d sends to rank %d on %s, which receives from it on %s",
@@ -41,22 +42,25 @@ static bool tell_mismatch(const struct tm_activity *activity, int sender, int re
 static void tell_circle(const struct tm_activity *activity, int first) {
   char text[500];
   size_t used = (size_t)snprintf(text, sizeof text, "ranks %d", first);
-  int sends = 0, length = 0, at = first;
+  int sends = 0, windows = 0, length = 0, at = first;
   do {
-    sends += activity[at].what.kind == TM_SEND;
+    windows += activity[at].what.has_window;
+    sends += !activity[at].what.has_window && activity[at].what.kind == TM_SEND;
     length++;
     at = waits_for(&activity[at]);
     if (length <= TM_CAUSES_MAX) used += (size_t)sprintf(text + used, " -> %d", at);
   } while (at != first);
   if (length > TM_CAUSES_MAX) used += (size_t)sprintf(text + used, " -> ... (%d ranks)", length);
   snprintf(text + used, sizeof text - used, " wait for each other in a circle: %s",
-           sends == length ? "all send first, and none receives (MPI_Sendrecv, or MPI_Irecv before)"
-           : sends == 0    ? "all receive first, and none sends"
-                           : "each for a message that comes later");
+           windows > 0 ? "for locks or epochs of windows (all ranks must lock in one order)"
+           : sends == length
+               ? "all send first, and none receives (MPI_Sendrecv, or MPI_Irecv before)"
+           : sends == 0 ? "all receive first, and none sends"
+                        : "each for a message that comes later");
   tm_cause_print(text);
 }
 
-/* Follows who waits for whom; mark: the walk that came by first. */
+/* Follows waiters to the ranks they wait for; mark: the walk that came by first. */
 static void look_at_messages(const struct tm_activity *activity) {
   int *mark = calloc((unsigned)tm_job.size, sizeof *mark);
   int told = 0, left_out = 0;

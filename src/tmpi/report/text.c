@@ -57,12 +57,14 @@ static void tell_wait(char *text, size_t size, const struct tm_activity *activit
   const struct tm_wanted *what = &activity->what;
   if (!what->known)
     snprintf(text, size, "in %s", activity->call);
+  else if (what->has_window)
+    snprintf(text, size, "in %s: %s", activity->call, what->window);
   else if (what->kind == TM_GENERALIZED)
     snprintf(text, size, "in %s: nobody has called MPI_Grequest_complete()", activity->call);
   else if (what->kind == TM_COLLECTIVE)
     snprintf(text, size, "in %s: a nonblocking collective has not ended on %s", activity->call,
              tm_text_comm(what->comm));
-  else if (what->inner) /* whom a collective's messages go to is not the program's business */
+  else if (what->inner) /* the peers of a collective's messages mean nothing to the program */
     snprintf(text, size, "in %s on %s", activity->call, tm_text_comm(what->comm));
   else
     tell_message(text, size, activity, peers);

@@ -119,11 +119,11 @@ static struct tm_win *make_view(struct tm_comm *comm, const struct making *m) {
 
 /* ---- memory */
 
-/* Zeroed: programs that ran on other libraries may expect it. */
-static void *allocate(size_t bytes) {
-  void *memory = aligned_alloc(TM_LINE, rounded(bytes > 0 ? bytes : 1));
-  if (memory != NULL) memset(memory, 0, bytes);
-  return memory;
+/* Zeroed, since programs that ran on other libraries may expect it, and in lines of its own.
+ * *memory is to be freed. @return NULL: no memory. */
+static char *allocate(size_t bytes, void **memory) {
+  *memory = calloc(1, bytes + TM_LINE);
+  return *memory != NULL ? (char *)rounded((uintptr_t)*memory) : NULL;
 }
 
 static bool wants_apart(const struct tm_win *win) {
@@ -132,27 +132,26 @@ static bool wants_apart(const struct tm_win *win) {
   return entry != NULL && strcmp(entry->value, "true") == 0;
 }
 
-/* Members' memory follows each other without gaps, or (noncontig) each begins with a line. By rank
- * 0, of a window whose views have their sizes. */
-static bool lay_out(struct tm_win_common *common, bool apart) {
+/* Lays members' memory out in one piece, or (apart) each from the beginning of a line. Members
+ * without memory have no base. By rank 0, when the views have their sizes. */
+static void lay_out(struct tm_win_common *common, bool apart) {
   size_t all = 0;
   for (int i = 0; i < common->size; i++) {
     size_t bytes = (size_t)common->views[i]->bytes;
     all += apart ? rounded(bytes) : bytes;
   }
-  char *at = common->memory = allocate(all);
+  char *at = allocate(all, &common->memory);
   for (int i = 0; at != NULL && i < common->size; i++) {
     size_t bytes = (size_t)common->views[i]->bytes;
-    common->views[i]->base = at;
+    if (bytes > 0) common->views[i]->base = at;
     at += apart ? rounded(bytes) : bytes;
   }
-  return common->memory != NULL;
 }
 
 /* @return false: no memory. */
 static bool give_memory(struct tm_win *win, const char *call) {
   if (win->flavor == MPI_WIN_FLAVOR_ALLOCATE)
-    return (win->base = win->memory = allocate((size_t)win->bytes)) != NULL;
+    return (win->base = allocate((size_t)win->bytes, &win->memory)) != NULL;
   if (win->flavor != MPI_WIN_FLAVOR_SHARED) return true;
   tm_barrier(win->comm, call);
   if (win->comm->rank == 0) lay_out(win->common, wants_apart(win));

@@ -59,6 +59,7 @@ int PMPI_Win_post(MPI_Group group_handle, int assertion, MPI_Win handle) {
   win->fenced = false;
   tm_group_hold(group);
   win->post = group;
+  win->exposures++;
   mti_lock(&win->ilock);
   win->incomplete = group->size;
   for (int i = 0; i < group->size; i++) win->exposed[member(win, group, i)] = 1;

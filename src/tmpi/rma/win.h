@@ -128,6 +128,7 @@ struct tm_win {
 
   /* the exposure epoch, by MPI_Win_post() */
   struct tm_group *post;         /* [rank] NULL: none */
+  unsigned exposures;            /* [rank] made so far: --check tells them apart */
   int incomplete;                /* [ilock] origins that have not completed */
   int unposted;                  /* [ilock] targets that MPI_Win_start() waits for */
   struct tm_win_wait *completes; /* [ilock] waits for `incomplete` to become 0 */
@@ -143,7 +144,7 @@ enum tm_post { TM_NOT_POSTED, TM_POSTED, TM_AWAITED };
 enum { TM_WIN_MAGIC = 0x3113d03 };
 
 /** @return the view of a handle, NULL: no valid one. */
-struct tm_win *tm_win_of(MPI_Win handle);
+TM_EXPORT struct tm_win *tm_win_of(MPI_Win handle);
 
 /** @return the job's number of a member. */
 static inline int tm_win_number(const struct tm_win *win, int rank) {
