@@ -35,14 +35,7 @@
 #define MT_CORE_WAIT_AWAIT_H
 
 #include "core/thread/thread.h"
-
-/** What a waiter waits for. On its stack. */
-struct mt_await {
-  const uint32_t *word; /* [atomic] the program's */
-  uint32_t value;       /* [const] */
-  uint32_t equal;       /* [const] 1: until it has the value; 0: until it has it no longer. No bool:
-                           dumps read it where anything may be by then */
-};
+#include "core/wait/predicate.h"
 
 /** Where threads wait for words of some addresses. */
 struct mt_await_bucket {

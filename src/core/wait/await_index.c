@@ -7,6 +7,9 @@
  */
 #include "core/wait/await_index.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+
 enum { ROOT_SHIFT = 60 }; /* the highest bits choose the root, the lowest the way from there */
 
 /* Multiplication carries each bit of the key to the high half, which is folded into the low one. */

@@ -15,13 +15,15 @@
 #ifndef MT_CORE_WAIT_AWAIT_INDEX_H
 #define MT_CORE_WAIT_AWAIT_INDEX_H
 
-#include "core/wait/await.h"
+#include "core/wait/predicate.h"
 
 enum {
   MT_AWAIT_FEW = 4, /**< waiters of a bucket that its queue alone has to hold */
   MT_AWAIT_ROOTS = 16,
   MT_AWAIT_ANY = 2 /**< as `equal` of a predicate: the group of all waiters for a word */
 };
+
+struct mltp_thread;
 
 struct mt_await_index {
   struct mt_await_node *roots[MT_AWAIT_ROOTS]; /* by other bits of the hash */
