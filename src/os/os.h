@@ -143,6 +143,8 @@ uint64_t os_task_cpu_time(const struct os_task *task);
 enum os_task_state os_task_state(const struct os_task *task);
 /** @return the number of the system call that it is in; -1: in none, or the kernel does not say. */
 long os_task_call(const struct os_task *task);
+/** @return the name of a system call that may wait for long; NULL: another (calls.c). */
+const char *os_call_name(long number);
 
 /* ---- a time that others move (alarm.c) */
 
@@ -152,7 +154,7 @@ struct os_alarm {
 
 /** Makes an alarm that is not set. Without a descriptor it cannot be set. */
 void os_alarm_make(struct os_alarm *alarm);
-/** Sets the time at which the owner wakes: so many nanoseconds from now; 0: never. Any thread.
+/** Sets the time at which the owner wakes, in nanoseconds from now; 0: never. Any thread.
  * @return false: there is no alarm, or the program has closed it. */
 bool os_alarm_set(const struct os_alarm *alarm, uint64_t ns);
 /** Sleeps until then. It returns at once until the next os_alarm_set(). */
@@ -193,8 +195,9 @@ void os_signal_default(int signo);
 
 /* ---- output (write.c): async-signal-safe */
 
-/** Survives short writes; gives up, without a signal, when nobody can read it. */
-void os_write(int fd, const char *text, size_t length);
+/** Survives short writes and waits for a slow reader. @return 0, or the errno value with which it
+ * gave up, without a signal: EPIPE when there is no reader. */
+int os_write(int fd, const char *text, size_t length);
 /** Opens a file to append to, made when absent. @return descriptor, or -1. */
 int os_open_log(const char *path);
 void os_close(int fd);

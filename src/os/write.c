@@ -13,31 +13,32 @@
 
 /* A reader that has gone must not end the program: a report is not what it was
  * started for. SIGPIPE is held back while we write, and taken away if it is ours. */
-static void write_all(int fd, const char *text, size_t length) {
+static int write_all(int fd, const char *text, size_t length) {
   while (length > 0) {
     ssize_t written = write(fd, text, length);
     if (written < 0 && errno == EINTR) continue;
     if (written < 0 && errno == EAGAIN && poll(&(struct pollfd){fd, POLLOUT, 0}, 1, -1) >= 0)
-      continue;               /* the file is non-blocking: wait for the reader */
-    if (written <= 0) return; /* no reader is left */
+      continue; /* the file is non-blocking: wait for the reader */
+    if (written <= 0) return written < 0 ? errno : EIO; /* no reader, or no room, is left */
     text += written;
     length -= (size_t)written;
   }
+  return 0;
 }
 
-void os_write(int fd, const char *text, size_t length) {
+int os_write(int fd, const char *text, size_t length) {
   int saved = errno;
   sigset_t pipe, old, pending;
   sigemptyset(&pipe);
   sigaddset(&pipe, SIGPIPE);
   bool held = pthread_sigmask(SIG_BLOCK, &pipe, &old) == 0;
   bool before = sigpending(&pending) != 0 || sigismember(&pending, SIGPIPE) == 1;
-  errno = 0;
-  write_all(fd, text, length);
-  if (held && !before && errno == EPIPE)
+  int error = write_all(fd, text, length);
+  if (held && !before && error == EPIPE)
     while (sigtimedwait(&pipe, NULL, &(struct timespec){0}) < 0 && errno == EINTR) continue;
   if (held) pthread_sigmask(SIG_SETMASK, &old, NULL);
   errno = saved;
+  return error;
 }
 
 int os_open_log(const char *path) {

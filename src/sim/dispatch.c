@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whose turn it is. There is no thread for it: each that waits looks for the next and switches to
- * it.
+ * Chooses the next thread. No thread exists for this: each waiter looks for the next and switches
+ * to it.
  *
  * A child that has not started runs on its parent's host, on top of the parent, when the
  * parent is the one that looks: no switch, no stack. The order of turns is the same. A child that
@@ -22,7 +22,7 @@ void sm_run_on(struct sim_host *host, struct sim_thread *t) {
   sm_do(SM_END, t);
 }
 
-/* Between rounds: are there turns for one? */
+/* Between rounds: are there sim steps for a round? */
 static inline bool several(void) {
   if (SM_LIKELY(sm.vps == 1)) return false;
   if (sm.ready == NULL) sm_advance();
@@ -38,7 +38,7 @@ static bool can_run_here(const struct sim_thread *t, const struct sim_thread *se
 static void let_others_run(struct sim_thread *self, struct sim_host *host, struct sim_thread *t) {
   for (;; t = NULL) {
     if (SM_UNLIKELY(mltp_sim_parallel)) {
-      if (!sm_turn_over(host, true)) return;
+      if (!sm_step_over(host, true)) return;
       continue;
     }
     if (SM_UNLIKELY(several())) {
@@ -71,7 +71,7 @@ bool sm_host_continue(struct sim_host *host) {
   bool kept = sm.native;
   host->next = NULL;
   sm_do(kept ? SM_POOL : SM_FREE, host);
-  if (mltp_sim_parallel && !sm_turn_over(host, kept)) return kept && host->next != NULL;
+  if (mltp_sim_parallel && !sm_step_over(host, kept)) return kept && host->next != NULL;
   if (sm.over) {
     sm_hosts_end(kept ? host : NULL);
     return false;

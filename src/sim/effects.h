@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file effects.h
- * What turns do to the simulation: at once, or noted in a round and done when it is over.
+ * What sim steps do to the simulation: at once, or noted in a round and done when it is over.
  */
 #ifndef SM_EFFECTS_H
 #define SM_EFFECTS_H
@@ -37,9 +37,9 @@ static inline void enter_waits(struct sim_thread *t) {
 }
 
 static inline void write_later(mltp_sim_buffered_t *variable) {
-  if (variable->written_) return;
+  if (variable->written_ & SM_IS_WRITTEN) return;
   sm.attentive |= SM_WRITTEN;
-  variable->written_ = 1;
+  variable->written_ |= SM_IS_WRITTEN;
   variable->next_ = sm.written;
   sm.written = variable;
 }
@@ -73,7 +73,7 @@ static inline void sm_effect(enum sm_what what, void *object) {
   }
 }
 
-/** Does it, or notes it if the caller's turn is one of a round. */
+/** Does it, or notes it if the caller's sim step is one of a round. */
 static inline void sm_do(enum sm_what what, void *object) {
   if (SM_UNLIKELY(mltp_sim_parallel))
     sm_note(what, object);

@@ -6,7 +6,7 @@
  * others each simulated thread has a new host of its own, as in the simulators ContextThreads was
  * made for, so that these can be compared.
  *
- * One host runs at a time (but for rounds). A switch needs no guard then: the next one runs when
+ * One host runs at a time (but for rounds). A switch needs no lock then: the next one runs when
  * the last one's registers are saved. A host's first run does, since the new thread may start on
  * another VP before the old one is parked: it waits for the old one's `parking`.
  */
@@ -24,7 +24,7 @@ static struct {
   uint32_t parking;
 } caller;
 
-const char sm_turn[] = "its turn in the simulation";
+const char sm_next_step[] = "its next step in the simulation";
 
 struct sim_host *sm_host_here(void) { return mltp_tss_get(sm.key); }
 
@@ -133,7 +133,7 @@ void sm_host_free(struct sim_host *host) {
 void sm_host_start(struct sim_host *here, struct sim_host *to) {
   mti_lock(&here->parking);
   if (start(to, &here->parking) != 0) sm_no_memory("a simulated thread");
-  mti_park_unlock(&here->parking, sm_turn);
+  mti_park_unlock(&here->parking, sm_next_step);
 }
 
 void sm_host_resume(struct sim_host *host) {

@@ -8,7 +8,7 @@
 
 #include "core/internal/locks.h"
 #include "core/internal/switch.h"
-#include "sim/sim_turn.h"
+#include "sim/sim_switch.h"
 #include "sim/types.h"
 
 /* ---- hosts.c */
@@ -24,12 +24,12 @@ struct sim_thread *sm_self_by_host(const char *call);
 struct sim_host *sm_host_for(struct sim_thread *t);
 
 /** What waiting hosts wait for. */
-extern const char sm_turn[];
+extern const char sm_next_step[];
 
 /** Starts a host in the place of the caller's, which has nothing else to do until it is resumed. */
 void sm_host_start(struct sim_host *here, struct sim_host *to);
 
-/** Starts a host, or lets it go on, beside the caller's. */
+/** Starts or resumes a host, beside the caller's. */
 void sm_host_resume(struct sim_host *host);
 
 /** Runs the first thread on a host, and waits until all is over. @return 0, ENOMEM, EAGAIN. */
@@ -50,10 +50,10 @@ void sm_host_list(struct sim_host *host, struct sim_scope *scope);
 void sm_host_pool(struct sim_host *host);
 void sm_host_free(struct sim_host *host);
 
-/* ---- dispatch.c: whose turn it is */
+/* ---- dispatch.c: the thread to run next */
 
 /** The rare cases of sm_give_way(), done whole. t: the next thread, out of the queue; NULL: to be
- * found. @return a turn without a switch. */
+ * found. @return an empty pair: no switch is needed. */
 struct arch_switch_pair sm_let_others_run(struct sim_thread *self, struct sim_host *host,
                                           struct sim_thread *t);
 
@@ -100,7 +100,7 @@ void sm_release(struct sim_scope *scope);
 
 /* ---- effects.h, round.c */
 
-/** What a turn does to the simulation. */
+/** What a sim step does to the simulation. */
 enum sm_what {
   SM_NOTIFY,      /**< an event */
   SM_NOTIFY_ONE,  /**< an event */
@@ -120,13 +120,13 @@ enum sm_what {
 /** Notes, in a round, what shall be done when it is over. */
 void sm_note(enum sm_what what, void *object);
 
-/** The turn of the calling thread's host is over. @return true: that was the last of the round, and
- * what the round did is done; false: the host's next turn has come.
+/** Ends the sim step of the calling thread's host. @return true: that was the last of the round,
+ * and the effects of the round are done; false: the host's next step has come.
  * @param stays false: it returns false at once, the host has gone. */
-bool sm_turn_over(struct sim_host *host, bool stays);
+bool sm_step_over(struct sim_host *host, bool stays);
 
-/** Starts the turns of all ready threads at once. here: the caller's host, NULL: it has gone.
- * Returns when a turn of that host has come. */
+/** Starts the sim steps of all ready threads at once. here: the caller's host, NULL: it has gone.
+ * Returns when a step of that host has come. */
 void sm_round_start(struct sim_host *here);
 
 void sm_round_free(void);
@@ -151,7 +151,7 @@ _Noreturn void sm_no_memory(const char *what);
 /** realloc(), or the end with that message. */
 void *sm_grow(void *array, size_t size, const char *what);
 
-/* ---- small things every turn needs */
+/* ---- small things every sim step needs */
 
 /** The calling thread; where it is none the program ends with a message. */
 static inline struct sim_thread *sm_self(const char *call) {
@@ -178,7 +178,7 @@ static inline void sm_hold(struct sim_thread *t, struct sim_scope *scope) {
   scope->held_end = &t->next;
 }
 
-/** Its turn will come. */
+/** Adds it to the ready threads. */
 static inline void sm_ready(struct sim_thread *t) {
   t->state = SM_READY;
   struct sim_scope *scope = sm_suspended_at(t->scope);
@@ -194,7 +194,7 @@ static inline void sm_take(const struct sim_thread *t) {
   if (sm.ready == NULL) sm.ready_end = &sm.ready;
 }
 
-/** @return the thread whose turn it is. */
+/** @return the thread that runs its sim step. */
 static inline struct sim_thread *sm_next(void) {
   if (sm.ready == NULL) sm_advance();
   struct sim_thread *t = sm.ready;
@@ -210,11 +210,11 @@ static inline void sm_wait_parked(struct sim_host *host) {
   mti_unlock(&host->parking);
 }
 
-/** Lets a host go on, or start, in the place of the caller's. */
+/** Starts or resumes a host in place of the caller's. */
 static inline void sm_host_switch(struct sim_host *here, struct sim_host *to) {
   if (SM_LIKELY(to->thread != NULL)) {
     sm_wait_parked(to);
-    mti_switch_to(to->thread, sm_turn);
+    mti_switch_to(to->thread, sm_next_step);
   } else {
     sm_host_start(here, to);
   }
@@ -229,12 +229,12 @@ __attribute__((always_inline)) static inline struct arch_switch_pair sm_hand_ove
   sm_take(t);
   sm.current = t;
   if (SM_LIKELY(t->host != NULL && t->host != host && !host->killed))
-    return mti_prepare_switch(t->host->thread, sm_turn);
+    return mti_prepare_switch(t->host->thread, sm_next_step);
   return sm_let_others_run(self, host, t);
 }
 
-/** The calling thread's state says what it waits for: others run until its turn comes. @return the
- * switch that has to be done for that (sim_turn.h). */
+/** The calling thread's state says what it waits for: others run until then. @return the
+ * switch that has to be done for that (sim_switch.h). */
 __attribute__((always_inline)) static inline struct arch_switch_pair sm_give_way(
     struct sim_thread *self) {
   if (SM_LIKELY(sm.current != NULL)) return sm_hand_over();
@@ -242,8 +242,8 @@ __attribute__((always_inline)) static inline struct arch_switch_pair sm_give_way
 }
 
 /** Does it. */
-__attribute__((always_inline)) static inline void sm_switch(struct arch_switch_pair turn) {
-  if (SM_LIKELY(turn.to != NULL)) mt_arch_switch(turn.from, turn.to);
+__attribute__((always_inline)) static inline void sm_switch(struct arch_switch_pair pair) {
+  if (SM_LIKELY(pair.to != NULL)) mt_arch_switch(pair.from, pair.to);
 }
 
 #endif

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rounds: the turns of all ready threads in parallel, so that nobody can tell.
+ * Rounds: the sim steps of all ready threads in parallel, with the same results as one by one.
  *
- * Threads that become ready during a turn come after all that are ready already, in the order
- * of the turns that made them so. So the ready queue at one moment can be run as a round: each turn
- * notes its effects (effects.c), and when all turns are over their effects are done in the order of
- * the queue; what is ready then is the next sm_round. What turns share otherwise they may touch
- * only when all turns before theirs are over (mltp_sim_ordered()): the earliest turn that is not
- * over never waits, so all end.
+ * Threads that become ready during a step come after all threads that are ready already, in the
+ * order of the steps that woke them. So the ready queue at one moment can run as a round. Each step
+ * notes its effects (effects.c). When all steps are over, their effects are done in the order of
+ * the queue; the threads ready then are the next round. Steps may touch other shared data only when
+ * all steps before theirs are over (mltp_sim_ordered()). The earliest step that is not over never
+ * waits, so all steps end.
  *
- * Protocol: a round's turns are `turns`; `earliest` and their flags are under `guard`. Whoever ends
- * the last turn is alone, and sees all that the others noted since each has taken the guard after
- * it. It resumes hosts only when they are parked: each holds its `parking` from before its turn is
- * over. tests/models/round.pml explores it.
+ * Protocol: a round's steps are `steps`; `earliest` and their flags are under `ilock`. The thread
+ * that ends the last step is alone. It sees everything that the others noted, since each has taken
+ * the lock afterwards. It resumes hosts only when they are parked: each holds its `parking` from
+ * before its step is over. tests/models/round.pml explores it.
  */
 #include <stdlib.h>
 
@@ -25,54 +25,54 @@ struct sm_effect {
   void *object;
 };
 
-struct sm_turn {
-  struct sm_effect *effects; /* the turn's own, until it is over */
+struct sm_step {
+  struct sm_effect *effects; /* the step's own, until it is over */
   size_t count, room;
-  struct mltp_thread *waits; /* [guard] parked in mltp_sim_ordered() */
-  bool over;                 /* [guard] */
-  bool in_order;             /* the turn's own: those before it are over */
+  struct mltp_thread *waits; /* [ilock] parked in mltp_sim_ordered() */
+  bool over;                 /* [ilock] */
+  bool in_order;             /* the step's own: those before it are over */
 };
 
 static struct {
-  uint32_t guard;
-  struct sm_turn *turns;
+  uint32_t ilock;
+  struct sm_step *steps;
   size_t count, room;
-  size_t earliest; /* [guard] that is not over */
+  size_t earliest; /* [ilock] that is not over */
 } sm_round;
 
 void sm_note(enum sm_what what, void *object) {
-  struct sm_turn *turn = sm_host_here()->turn;
-  if (turn->count == turn->room) {
-    turn->room = turn->room * 2 + 8;
-    turn->effects = sm_grow(turn->effects, turn->room * sizeof *turn->effects, "what a turn does");
+  struct sm_step *step = sm_host_here()->step;
+  if (step->count == step->room) {
+    step->room = step->room * 2 + 8;
+    step->effects = sm_grow(step->effects, step->room * sizeof *step->effects, "what a step does");
   }
-  turn->effects[turn->count++] = (struct sm_effect){what, object};
+  step->effects[step->count++] = (struct sm_effect){what, object};
 }
 
 static void do_effects(void) {
   mltp_sim_parallel = 0;
   for (size_t i = 0; i < sm_round.count; i++) {
-    struct sm_turn *turn = &sm_round.turns[i];
-    for (size_t k = 0; k < turn->count; k++)
-      sm_effect(turn->effects[k].what, turn->effects[k].object);
-    turn->count = 0;
+    struct sm_step *step = &sm_round.steps[i];
+    for (size_t k = 0; k < step->count; k++)
+      sm_effect(step->effects[k].what, step->effects[k].object);
+    step->count = 0;
   }
 }
 
-bool sm_turn_over(struct sim_host *host, bool stays) {
-  struct sm_turn *turn = host->turn;
+bool sm_step_over(struct sim_host *host, bool stays) {
+  struct sm_step *step = host->step;
   if (stays) mti_lock(&host->parking);
-  mti_lock(&sm_round.guard);
-  turn->over = true;
-  while (sm_round.earliest < sm_round.count && sm_round.turns[sm_round.earliest].over)
+  mti_lock(&sm_round.ilock);
+  step->over = true;
+  while (sm_round.earliest < sm_round.count && sm_round.steps[sm_round.earliest].over)
     sm_round.earliest++;
   bool last = sm_round.earliest == sm_round.count;
   struct mltp_thread *waiting = NULL;
   if (!last) {
-    waiting = sm_round.turns[sm_round.earliest].waits;
-    sm_round.turns[sm_round.earliest].waits = NULL;
+    waiting = sm_round.steps[sm_round.earliest].waits;
+    sm_round.steps[sm_round.earliest].waits = NULL;
   }
-  mti_unlock(&sm_round.guard);
+  mti_unlock(&sm_round.ilock);
   if (waiting != NULL) mti_resume(waiting);
   if (!last) {
     if (stays) mti_park_unlock(&host->parking, "the end of its round in the simulation");
@@ -85,23 +85,23 @@ bool sm_turn_over(struct sim_host *host, bool stays) {
 
 void mltp_sim_ordered(void) {
   if (SM_LIKELY(!mltp_sim_parallel)) return;
-  struct sm_turn *turn = sm_host_here()->turn;
-  if (turn->in_order) return;
-  turn->in_order = true;
-  mti_lock(&sm_round.guard);
-  if (&sm_round.turns[sm_round.earliest] == turn) {
-    mti_unlock(&sm_round.guard);
+  struct sm_step *step = sm_host_here()->step;
+  if (step->in_order) return;
+  step->in_order = true;
+  mti_lock(&sm_round.ilock);
+  if (&sm_round.steps[sm_round.earliest] == step) {
+    mti_unlock(&sm_round.ilock);
     return;
   }
-  turn->waits = mltp_self();
-  mti_park_unlock(&sm_round.guard, "its place in the order of the simulation");
+  step->waits = mltp_self();
+  mti_park_unlock(&sm_round.ilock, "its place in the order of the simulation");
 }
 
 static void make_room(size_t count) {
   if (count <= sm_round.room) return;
-  sm_round.turns =
-      sm_grow(sm_round.turns, 2 * count * sizeof *sm_round.turns, "the turns of a round");
-  for (size_t i = sm_round.room; i < 2 * count; i++) sm_round.turns[i] = (struct sm_turn){0};
+  sm_round.steps =
+      sm_grow(sm_round.steps, 2 * count * sizeof *sm_round.steps, "the steps of a round");
+  for (size_t i = sm_round.room; i < 2 * count; i++) sm_round.steps[i] = (struct sm_step){0};
   sm_round.room = 2 * count;
 }
 
@@ -113,9 +113,9 @@ static void assign_turns(void) {
   size_t i = 0;
   for (struct sim_thread *t = sm.ready; t != NULL; t = t->next) {
     if (t->host == NULL) t->host = sm_host_for(t);
-    struct sm_turn *turn = &sm_round.turns[i++];
-    turn->over = turn->in_order = false;
-    t->host->turn = turn;
+    struct sm_step *step = &sm_round.steps[i++];
+    step->over = step->in_order = false;
+    t->host->step = step;
   }
 }
 
@@ -138,12 +138,12 @@ void sm_round_start(struct sim_host *here) {
   if (mine)
     mti_unlock(&here->parking);
   else
-    mti_park_unlock(&here->parking, "its turn in the simulation");
+    mti_park_unlock(&here->parking, "its step in the simulation");
 }
 
 void sm_round_free(void) {
-  for (size_t i = 0; i < sm_round.room; i++) free(sm_round.turns[i].effects);
-  free(sm_round.turns);
-  sm_round.turns = NULL;
+  for (size_t i = 0; i < sm_round.room; i++) free(sm_round.steps[i].effects);
+  free(sm_round.steps);
+  sm_round.steps = NULL;
   sm_round.room = 0;
 }

@@ -2,7 +2,7 @@
 /*
  * A simulation from its start to its end.
  *
- * Relaxed: whether one runs is asked by those who may not start another.
+ * Relaxed: whether a simulation runs is a hint for callers that may not start another.
  */
 #include <errno.h>
 #include <stdlib.h>

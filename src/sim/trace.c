@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Traces in the value change dump format of IEEE 1364 (chapter 18). Variables are looked at when
- * the time moves on, between turns, so that a trace is the same on any number of VPs.
+ * the time moves on, between sim steps, so that a trace is the same on any number of VPs.
  */
 #include <errno.h>
 #include <inttypes.h>

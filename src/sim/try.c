@@ -220,9 +220,7 @@ static size_t run_body(struct sim_thread *self, struct sim_scope *scope,
     handler->body(handler->arg);
     sm_do(SM_RELEASE, scope);
   }
-  mltp_sim_ordered(); /* at once, since it ends here: other turns of a round have their own time for
-                       * it
-                       */
+  mltp_sim_ordered(); /* at once: other steps of a round may only reach it later */
   unwatch(scope);
   return scope->fired;
 }

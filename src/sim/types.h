@@ -9,15 +9,15 @@
  *                   it called: the parent waits for it anyway. So a host has a pile of
  *                   simulated threads, of which only the topmost can run. A child starts on
  *                   a host of its own once the pile has used half of the stack
- * ready             the queue of simulated threads whose turn will come
+ * ready             the queue of simulated threads that will run
  * delta             from the moment some threads become ready until none is
- * turn              what a thread does between two waits
- * round             the turns that are taken in parallel (round.c)
+ * sim step          what a thread does between two waits
+ * round             the sim steps that run in parallel (round.c)
  * scope             the body of a try block, and all below it (try.c)
  *
- * Who may touch all this: one thread at a time, the one whose turn it is; it hands the
- * simulation on with the switch, which orders memory like a lock. In a round that is
- * whoever ends the last turn, and the others only write down what shall happen (round.c).
+ * Only one thread at a time may touch all this: the one that runs its sim step. It hands the
+ * simulation over with the switch, which orders memory like a lock. In a round that is the
+ * thread that ends the last step; the others only note what shall happen (round.c).
  */
 #ifndef SM_TYPES_H
 #define SM_TYPES_H
@@ -89,7 +89,7 @@ struct sim_host {
   const char *stack_middle; /**< children run on it only above this address */
   uint32_t parking;  /**< guard: held while others may want to resume it and it is not parked yet */
   uint32_t *starter; /**< whose `parking` it waits out when it starts */
-  struct sm_turn *turn; /**< in a round: its own */
+  struct sm_step *step; /**< in a round: its own */
   jmp_buf base;
 };
 
@@ -133,7 +133,7 @@ enum {
 };
 
 struct simulation {
-  struct sim_thread *current; /**< whose turn it is; NULL unless hands_over */
+  struct sim_thread *current; /**< the thread that runs its sim step; NULL unless hands_over */
   struct sim_thread **ready_end, *ready;
   mltp_sim_event_t **notified_end, *notified; /**< set N, in the order of first notification */
   uint32_t attentive; /**< what else the end of a delta has to look at: SM_WRITTEN, ... */
@@ -149,7 +149,7 @@ struct simulation {
   uint32_t suspended; /**< how many scopes are */
   bool hands_over;    /**< one VP, and threads switch by mti_prepare_switch() */
   bool native;        /**< hosts are kept, and children run on their parents' */
-  bool stuck;         /**< no thread could go on: all are being ended */
+  bool stuck;         /**< no thread could continue: all are being ended */
   bool over;
   uint32_t unwinding;
   int vps;

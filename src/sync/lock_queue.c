@@ -45,7 +45,7 @@ static bool has_it(const struct mltp_thread *self) {
 }
 
 static bool spin(const struct mltp_thread *self, const struct mltp_thread *before) {
-  struct mt_spin_budget budget = mt_spin_budget_begin((uint64_t)mt_options.lock_spin_ns);
+  struct mt_spin_budget budget = mt_spin_budget_begin(mt_tuned(MT_LOCK_SPIN_NS));
   do
     if (has_it(self)) return true;
   while (mt_spin_budget_left(&budget, before));

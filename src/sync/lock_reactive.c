@@ -20,35 +20,16 @@
  */
 #include <errno.h>
 
-#include "base/options.h"
 #include "core/det/det.h"
 #include "core/wait/spin_budget.h"
+#include "policy/wait.h"
 #include "sync/lock_word.h"
 
 enum { HANDED_NO, HANDED_WANTED, HANDED_GIVEN };
 
-enum {
-  DELAY_MOST = 32, /* pauses: 0.9 us, some sixty of the shortest sections */
-  GAP_FIRST = 2,   /* pauses from one look to the next: so much at first, twice as much */
-  GAP_MOST = 16,   /* each time, and so much at most */
-  SHORT = 4        /* looks: a section that outlasts them, 0.4 us, is no short one */
-};
-
-static inline unsigned twice(unsigned pauses, unsigned most) {
-  return 2 * pauses < most ? 2 * pauses : most;
-}
-
-/* What the first look after a delay found tells how busy the lock is, and how soon it was free
- * then how long its sections are: free at once, a quarter less next time; free soon, twice as
- * much; held for long, half. */
 static void learn(mltp_lock_t *lock, unsigned delay, unsigned looks) {
-  if (looks == 1)
-    delay -= delay / 4;
-  else if (looks <= SHORT)
-    delay = twice(delay + 1, DELAY_MOST);
-  else
-    delay /= 2;
-  mt_store_relaxed(&lock->ticket_, delay); /* relaxed: by the holder; a hint to waiters */
+  const struct mt_lock_seen seen = {delay, looks, mt_tuned(MT_LOCK_DELAY_PAUSES)};
+  mt_store_relaxed(&lock->ticket_, mt_lock_delay(seen)); /* relaxed: by the holder; a hint */
 }
 
 /* Waits on the processor while that may pay. @return true: acquired. */
@@ -56,10 +37,11 @@ static bool spin(mltp_lock_t *lock, struct mltp_thread *self) {
   uint64_t word = mt_load_relaxed(&lock->word_); /* relaxed: the swap acquires */
   struct mltp_thread *owner = mt_lock_holder_in(word);
   if (owner == NULL && mt_lock_take_free(lock, self, word)) return true;
-  if (mt_options.lock_spin_ns == 0 || !mt_spinning_may_pay(owner)) return false;
-  unsigned delay = mt_load_relaxed(&lock->ticket_), looks = 0, gap = GAP_FIRST / 2;
+  uint64_t most = mt_tuned(MT_LOCK_SPIN_NS);
+  if (most == 0 || !mt_spinning_may_pay(owner)) return false;
+  unsigned delay = mt_load_relaxed(&lock->ticket_), looks = 0, gap = MT_LOCK_GAP_FIRST / 2;
   mt_pauses(delay);
-  struct mt_spin_budget budget = mt_spin_budget_begin((uint64_t)mt_options.lock_spin_ns);
+  struct mt_spin_budget budget = mt_spin_budget_begin(most);
   do {
     word = mt_load_relaxed(&lock->word_); /* relaxed: the swap acquires */
     owner = mt_lock_holder_in(word);
@@ -68,7 +50,7 @@ static bool spin(mltp_lock_t *lock, struct mltp_thread *self) {
       learn(lock, delay, looks);
       return true;
     }
-    gap = twice(gap, GAP_MOST);
+    gap = mt_pauses_twice(gap, MT_LOCK_GAP_MOST);
   } while (mt_spin_budget_left_after(&budget, owner, gap));
   return false;
 }

@@ -39,7 +39,7 @@ static bool is_last_reader(uint64_t word) { return mt_rw_readers(word) == 1; }
 
 /* Waits on the processor for a writer that runs. @return true: acquired. */
 static bool spin(mltp_rwlock_t *lock, const struct mltp_thread *self, enum mt_rw_mode mode) {
-  struct mt_spin_budget budget = mt_spin_budget_begin((uint64_t)mt_options.lock_spin_ns);
+  struct mt_spin_budget budget = mt_spin_budget_begin(mt_tuned(MT_LOCK_SPIN_NS));
   struct mltp_thread *writer;
   do {
     if (mt_rw_take(lock, self, mode)) return true;

@@ -64,8 +64,8 @@ inline ordered() {
   od
 }
 
-/* sm_turn_over(): last says whether the round is */
-inline turn_over() {
+/* sm_step_over(): last says whether the round is */
+inline step_over() {
 #ifndef MUTATE_1
   lock(parking[_pid]);
 #endif
@@ -149,7 +149,7 @@ active [HOSTS] proctype host() {
      fi;
      noted[_pid] = mine;
      busy[_pid] = false;
-     turn_over();
+     step_over();
      if
      :: last -> effects(); start()
      :: else

@@ -214,10 +214,10 @@ MUTATIONS = {
         Mutation(6, "tm_team_barrier_release", "the opener does not hold the lock", SPINS),
     ],
     "round": [
-        Mutation(1, "sm_turn_over", "a turn is over before its host's guard is held"),
+        Mutation(1, "sm_step_over", "a turn is over before its host's guard is held"),
         Mutation(2, "sm_host_resume", "a host is resumed that may not be parked yet"),
         Mutation(3, "mltp_sim_ordered", "the guard is released before the registers are saved"),
-        Mutation(4, "sm_turn_over", "a step that waits for its order is not resumed"),
+        Mutation(4, "sm_step_over", "a step that waits for its order is not resumed"),
         Mutation(5, "mltp_sim_ordered", "whether its place has come is looked at before the guard is held"),
     ],
 }

@@ -138,7 +138,10 @@ class Refused(unittest.TestCase):
         self.refused("/no/such/program", "cannot run '/no/such/program': No such file")
 
     def test_text_file(self):
-        self.refused(__file__, "it is no ELF file")
+        with tempfile.NamedTemporaryFile("w") as text:
+            text.write("no program\n")
+            text.flush()
+            self.refused(text.name, "it is no ELF file")
 
     def test_library(self):
         library = next(pathlib.Path(TMPIRUN).parents[1].glob("lib/libmpi_abi.so.1"))

@@ -91,6 +91,9 @@ class Wrapped(built.Programs):
             self.assertEqual(result.returncode, 0, result)
             self.assertRegex(result.stderr, r"MPI_Finalize +3\b")
 
+    def test_without_mpi(self):
+        self.assertEqual(self.tmpirun(self.script("#!/bin/sh\necho ran\n")).stdout, "ran\n")
+
     def test_status_is_that_of_the_program(self):
         self.assertEqual(self.tmpirun("sh", "-c", "exit 7").returncode, 7)
         self.assertEqual(self.tmpirun("env", "/no/such/program").returncode, 127)

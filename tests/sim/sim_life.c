@@ -165,7 +165,7 @@ static void a_dump_knows_who_waits_in_a_simulation(void **state) {
   run_child(&outcome, simulate_and_dump, (const char *const[]){NULL});
   assert_int_equal(outcome.status, 0);
   assert_non_null(strstr(outcome.said, "waits for the end of the simulation"));
-  assert_non_null(strstr(outcome.said, "waits for its turn in the simulation"));
+  assert_non_null(strstr(outcome.said, "waits for its next step in the simulation"));
 }
 
 static void wait_outside(void) {

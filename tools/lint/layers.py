@@ -19,6 +19,8 @@ ARROWS = {
     "arch/x86_64": [],
     "arch/aarch64": [],
     "arch": ["arch/x86_64", "arch/aarch64"],
+    # When to steal, search, sleep, wake, spin and go home: pure functions, which know nothing of us.
+    "policy": [],
     # The kernel and libc's threads: may ask the processor, nothing more.
     "os": ["arch"],
     # Atomics, internal locks, lists, options, log: memory, time and descriptors come from the system.
@@ -32,7 +34,7 @@ ARROWS = {
     # The descriptor of a thread, its states, its values.
     "core/thread": ["arch", "os", "base", "instrument"],
     # The VP, the state of the runtime, and the interface to alternatives.
-    "core/vp": ["os", "base", "core/thread"],
+    "core/vp": ["policy", "os", "base", "core/thread"],
     # Deterministic mode: its switch, clock, random numbers and log.
     "core/det": ["base", "instrument", "core/thread", "core/vp"],
     # Deadlines of parked threads.
@@ -40,19 +42,19 @@ ARROWS = {
     # Where descriptors and stacks come from.
     "core/memory": ["base", "os", "core/thread", "core/vp"],
     # Run queues, switches, theft, sleeping VPs.
-    "core/sched": ["arch", "os", "base", "coord", "instrument", "core/thread", "core/vp", "core/det", "core/timer",
+    "core/sched": ["policy", "arch", "os", "base", "coord", "instrument", "core/thread", "core/vp", "core/det", "core/timer",
                    "core/memory"],
     # Parking, and waiting for words.
-    "core/wait": ["arch", "os", "base", "instrument", "core/thread", "core/vp", "core/det", "core/timer",
+    "core/wait": ["policy", "arch", "os", "base", "instrument", "core/thread", "core/vp", "core/det", "core/timer",
                   "core/sched"],
     # Start and end of threads and of the runtime.
     "core/life": ["os", "base", "coord", "instrument", "core/thread", "core/vp", "core/det", "core/timer", "core/memory",
                   "core/sched", "core/wait"],
     # What libmltp offers to the project's other libraries.
-    "core/internal": ["base", "instrument", "core/thread", "core/vp", "core/det", "core/memory", "core/sched",
+    "core/internal": ["policy", "base", "instrument", "core/thread", "core/vp", "core/det", "core/memory", "core/sched",
                       "core/wait", "core/life"],
     # Everything that waits is built on the core's park.
-    "sync": ["arch", "os", "base", "core/thread", "core/vp", "core/det", "core/memory", "core/sched", "core/wait", "core/life"],
+    "sync": ["policy", "arch", "os", "base", "core/thread", "core/vp", "core/det", "core/memory", "core/sched", "core/wait", "core/life"],
     # Locks from papers, and what alternatives keep with a VP.
     "alternatives/spin": ["base", "core/det", "core/vp", "sync"],
     # Schedulers from papers.
@@ -65,7 +67,7 @@ ARROWS = {
     "systemc": ["arch", "os", "instrument/sanitizer.h"],
     # MPI is built on the public interface; of the inside it has the internal API. Its loader knows
     # the processor's relocations and makes system calls of its own.
-    "tmpi": ["arch/program.h", "base/atomic.h", "core/internal", "os/map.h", "os/os.h", "os/pthreads.h"],
+    "tmpi": ["policy", "arch/program.h", "base/atomic.h", "core/internal", "os/map.h", "os/os.h", "os/pthreads.h"],
     # Simulation is built on the public interface; of the inside it has the internal API. It switches
     # threads in place.
     "sim": ["arch", "base/atomic.h", "core/internal"],

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Checks our sentences with vale: Markdown and man pages, comments and docstrings, and the messages
-# of C programs. prose/MLTP has the rules, prose/later.txt patterns of files not yet rewritten;
-# docs/measurements is generated.
+# of C programs. prose/MLTP has the rules; docs/measurements is generated.
 #   prose.sh [FILE ...]   checks these files, or all of the repository
 #   prose.sh --install    prints the path of vale; builds it first if it is missing
 set -euo pipefail
@@ -69,8 +68,7 @@ else
   cd "$here/../.."
   "$vale" test "$here/prose/MLTP" >&2 || status=1
   mapfile -t files < <(git ls-files --cached --others --exclude-standard -- '*.md' ':!docs/measurements' 'docs/man/*' dev \
-    .ci/run '*.[chS]' '*.[ch]pp' '*.py' '*.sh' '*.pml' '*.sc' '*.cmake' '*CMakeLists.txt' |
-    grep -vf "$here/prose/later.txt")
+    .ci/run '*.[chS]' '*.[ch]pp' '*.py' '*.sh' '*.pml' '*.sc' '*.cmake' '*CMakeLists.txt')
 fi
 [ "${#files[@]}" -gt 0 ] || { echo "prose.sh: no files to check" >&2; exit 1; }
 copies=$(mktemp -d)

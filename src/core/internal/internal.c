@@ -20,10 +20,13 @@
 #include "core/sched/runq.h"
 #include "core/sched/steal.h"
 #include "core/thread/key.h"
+#include "core/vp/blocked.h"
 #include "core/vp/vp.h"
 #include "core/wait/await.h"
 #include "core/wait/park.h"
 #include "instrument/debug_hooks.h"
+#include "instrument/decisions.h"
+#include "policy/home.h"
 
 void mti_lock(uint32_t *ilock) { mt_ilock_lock(ilock); }
 
@@ -118,7 +121,10 @@ void mti_resume_on(struct mltp_thread *t, int vp, uint32_t *points) {
   struct mt_vp *to = vp_at(vp);
   if (mt_unlikely(t->vp != to) && t->vp != NULL && to != NULL) {
     uint32_t now = mt_load_relaxed(&to->points.tick);
-    if (now != mt_load_relaxed(points) && mt_load_relaxed(&to->sleep.status) == MT_VP_AWAKE) {
+    const struct mt_home_seen seen = {.awake = mt_load_relaxed(&to->sleep.status) == MT_VP_AWAKE,
+                                      .points = now,
+                                      .points_at = mt_load_relaxed(points)};
+    if (mt_decided("goes_home", &seen, sizeof seen, mt_goes_home(seen))) {
       mt_store_relaxed(points, now);
       t->vp = to;
     }
@@ -126,7 +132,12 @@ void mti_resume_on(struct mltp_thread *t, int vp, uint32_t *points) {
   mt_resume(t);
 }
 
-void mti_set_move_ns(uint64_t ns) { mt_move_costs(ns); }
+bool mti_blocks_in(char *text, size_t size, const struct mltp_thread *t) {
+  uint64_t ns;
+  return t != NULL && mt_blocks_in(text, size, &ns, t);
+}
+
+void mti_move_ranks(void) { mt_move_ranks(); }
 
 void mti_preempt(const char *call) { mt_preempt(call); }
 

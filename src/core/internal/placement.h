@@ -8,6 +8,7 @@
 
 #include <mltp/sync.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/internal/export.h"
@@ -38,9 +39,12 @@ MTI_EXPORT uint32_t mti_vp_ticks(int vp);
  */
 MTI_EXPORT bool mti_runs_elsewhere(const struct mltp_thread *t);
 
-/** Sets what it costs to move one of the program's threads to another VP, in ns (250 at start): the
- * theft, and the caches lost afterwards. A theft that keeps its thief busy for less does not pay
- * (docs/design/013). */
-MTI_EXPORT void mti_set_move_ns(uint64_t ns);
+/** Says in which call of the kernel a thread blocks its VP. From any context.
+ * @return false: it does not block one. */
+MTI_EXPORT bool mti_blocks_in(char *text, size_t size, const struct mltp_thread *t);
+
+/** Says that the program's threads are MPI ranks. A theft then pays only if it also outweighs the
+ * messages that cross between VPs while a rank is away (docs/design/013). */
+MTI_EXPORT void mti_move_ranks(void);
 
 #endif

@@ -26,6 +26,7 @@
 #include "core/sched/vps.h"
 #include "core/thread/key.h"
 #include "core/vp/alternative.h"
+#include "core/vp/tuned.h"
 #include "core/vp/vp.h"
 #include "core/wait/park.h"
 #include "instrument/debug_hooks.h"
@@ -131,6 +132,7 @@ int mt_start_vps(void) {
 int mltp_init(int vps) {
   if (mt_load_acquire(&mt_rt.running)) return EALREADY; /* LF-5 acquire: pairs LF-4 */
   int error = mt_options_read();
+  if (error == 0) mt_tuning_init();
   if (error == 0) error = mt_det_init();
   if (error != 0) return error;
   if (vps < 0 || vps > MT_VPS_MAX) {

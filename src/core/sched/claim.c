@@ -9,16 +9,11 @@
 
 #include "core/sched/wake.h"
 #include "core/vp/alternative.h"
-
-enum {
-  STEAL_MAX = 32,          /* a walk along cold descriptors: about 3 us at most */
-  REQUEST_WAIT_NS = 10000, /* less than the membarrier that follows may cost */
-  INSIDE_WAIT_NS = 2000    /* an owner that stays inside longer has lost its CPU */
-};
+#include "core/vp/tuned.h"
+#include "policy/steal.h"
 
 uint32_t mt_runq_share(const struct mt_vp *vp) {
-  uint32_t half = (mt_load_relaxed(&vp->runq.length) + 1) / 2;
-  return half < STEAL_MAX ? half : STEAL_MAX;
+  return mt_steal_share(mt_load_relaxed(&vp->runq.length));
 }
 
 /* The owner, inside, gives a thief that asked its share. At the end there is only main,
@@ -86,7 +81,7 @@ static void wait_while(const uint32_t *word, uint32_t value, uint64_t ns) {
  * it was posted something or the victim has nothing left: an owner without threads serves nobody.
  */
 static bool await_answer(const struct mt_vp *thief, const struct mt_vp *victim) {
-  uint64_t deadline = os_now() + REQUEST_WAIT_NS;
+  uint64_t deadline = os_now() + mt_tuned(MT_REQUEST_WAIT_NS);
   do {
     mt_arch_pause();
     uint32_t claim = mt_load_relaxed(&victim->runq.claim) & ~(uint32_t)MT_CLAIM_PROBE;
@@ -102,7 +97,7 @@ static struct mltp_thread *take_locked(struct mt_vp *victim, uint32_t count, uin
                                        struct mltp_thread **last) {
   struct mt_runq *q = &victim->runq;
   mt_fence_heavy(); /* RQ-4 heavy fence: claim before inside; pairs RQ-1 RQ-9 */
-  wait_while(&q->inside, 1, INSIDE_WAIT_NS);
+  wait_while(&q->inside, 1, mt_tuned(MT_INSIDE_WAIT_NS));
   if (mt_load_acquire(&q->inside) != 0) return NULL; /* RQ-5 acquire: pairs RQ-3 RQ-7 */
   mt_runq_drain(victim); /* what was posted to a busy or sleeping VP waits like the rest */
   struct mltp_thread *first = mt_runq_take_front(victim, count, last);

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 
-#include "base/options.h"
 #include "core/det/det.h"
 #include "core/memory/stack.h"
 #include "core/sched/sched.h"
@@ -19,14 +18,12 @@
 #include "core/timer/timer.h"
 #include "core/vp/alternative.h"
 #include "core/vp/locality.h"
+#include "core/vp/tuned.h"
 #include "core/vp/vp.h"
+#include "instrument/decisions.h"
 #include "instrument/probes.h"
-
-enum {
-  SCAN_EVERY = 16,        /* pauses between two looks at others' queues */
-  INBOX_POLL_PAUSES = 32, /* pauses for the inbox before a search, */
-  INBOX_POLLS_MAX = 64    /* so often in a row */
-};
+#include "policy/backoff.h"
+#include "policy/idle.h"
 
 /* ---- searching */
 
@@ -39,20 +36,19 @@ static void search_end_found(struct mt_vp *vp) {
   mt_fence_light();
   if (mt_load_relaxed(&mt_rt.idle.searching) != 0 || mt_load_relaxed(&mt_rt.idle.sleeping) == 0)
     return;
-  if (!mt_may_wake_one() || mt_thefts_do_not_pay()) return;
+  if (!mt_may_wake_one() || mt_backoff_is_reluctant(vp->search.backoff)) return;
   mt_fence_heavy(); /* ID-8 heavy fence: as ID-2; pairs ID-1 */
   if (mt_load_relaxed(&vp->runq.length) > 1 || mt_vps_any(mt_runq_seems_busy, vp) ||
       mt_alternative_waiting(vp) > 1)
     mt_wake_one();
 }
 
-/* More VPs are awake than there are CPUs. */
-static bool crowded(void) { return mt_load_relaxed(&mt_rt.idle.awake) > mt_rt.cpus; }
+static bool crowded(void) { return mt_vps_crowded(mt_vps_seen()); }
 
-/* Spinning pays while every awake VP can have a CPU and another VP could bring work. */
-static uint64_t spin_budget(void) {
-  bool others = mt_load_relaxed(&mt_rt.idle.awake) > 1 || mt_outside_may_post();
-  return others && !crowded() ? (uint64_t)mt_options.spin_us * 1000 : 0;
+static uint64_t spin_ns(void) {
+  const struct mt_idle_seen seen = {
+      .vps = mt_vps_seen(), .outside = mt_outside_may_post(), .spin_ns = mt_tuned(MT_IDLE_SPIN_NS)};
+  return mt_decided("idle_spin_ns", &seen, sizeof seen, mt_idle_spin_ns(seen));
 }
 
 /* In a crowd only the watchdog takes other VPs' threads, once per watch: they seem to wait
@@ -61,17 +57,18 @@ static uint64_t spin_budget(void) {
 static bool look_around(struct mt_vp *vp) {
   bool sent = vp->search.is_watchdog_round;
   vp->search.is_watchdog_round = 0;
-  vp->search.skipped_victims = 0;
+  vp->search.skips = 0;
   mt_count_searching(vp, true);
   mt_locality_note(vp);
-  uint64_t begin = os_now(), end = begin + spin_budget();
-  for (unsigned round = 0;; round++) {
+  const uint64_t polls = mt_tuned(MT_INBOX_PAUSES), every = mt_tuned(MT_SCAN_PAUSES);
+  uint64_t begin = os_now(), end = begin + spin_ns();
+  for (uint64_t round = 0;; round++) {
     if (mt_load_relaxed(&vp->runq.inbox) != NULL) { /* relaxed: the drain acquires */
-      if (round < INBOX_POLL_PAUSES) vp->search.inbox_polls = INBOX_POLLS_MAX;
+      if (round < polls) vp->search.inbox_polls = MT_INBOX_POLLS;
       return true;
     }
     if (mt_alternative_waiting(vp) != 0) return true;
-    if (round % SCAN_EVERY == 0) {
+    if (round % every == 0) {
       uint64_t now = mt_vp_now(vp);
       mt_timers_run_due(now);
       if (mt_runq_seems_busy(vp)) return true;
@@ -92,7 +89,8 @@ static bool poll_inbox(struct mt_vp *vp) {
   if (vp->search.inbox_polls == 0 || vp->search.searching || mt_load_relaxed(&vp->runq.length) != 0)
     return false;
   vp->search.inbox_polls--;
-  for (unsigned round = 0; round < INBOX_POLL_PAUSES; round++) {
+  const uint64_t polls = mt_tuned(MT_INBOX_PAUSES);
+  for (uint64_t round = 0; round < polls; round++) {
     if (mt_load_relaxed(&vp->runq.inbox) != NULL) return true; /* relaxed: the drain acquires */
     mt_arch_pause();
   }
@@ -109,11 +107,15 @@ static bool search(struct mt_vp *vp) {
 
 /* ---- sleeping */
 
-/* Work that nobody else is sure to see. After ID-2. */
+/* After ID-2. */
 static bool must_stay_awake(const struct mt_vp *vp) {
-  if (mt_runq_seems_busy(vp) || mt_load_relaxed(&mt_rt.stopping)) return true;
-  if (!mt_may_wake_one()) return false;
-  return !mt_search_skips_victims(vp) && mt_any_waiting(vp);
+  const struct mt_sleep_seen seen = {
+      .own_ready = mt_runq_seems_busy(vp),
+      .ending = mt_load_relaxed(&mt_rt.stopping),
+      .may_wake = mt_may_wake_one(),
+      .futile = mt_search_was_futile((struct mt_search_seen){vp->search.backoff, vp->search.skips}),
+      .waiting = mt_any_waiting(vp)};
+  return mt_decided("sleep_is_refused", &seen, sizeof seen, mt_sleep_is_refused(seen));
 }
 
 /* Sleeps in the list of sleepers until a waker or the watchdog's deadline wakes this VP. */
@@ -123,7 +125,7 @@ static void sleep_in_list(struct mt_vp *vp) {
   while (mt_load_relaxed(&vp->sleep.status) == MT_VP_ASLEEP) {
     uint32_t seen = vp->sleep.futex;
     bool watchdog = mt_rt.sleep.watchdog == vp;
-    uint64_t deadline = watchdog ? mt_watchdog_deadline() : MLTP_NEVER;
+    uint64_t deadline = watchdog ? mt_watchdog_deadline(vp) : MLTP_NEVER;
     mt_ilock_unlock(&mt_rt.sleep.ilock);
     int result = os_futex_wait(&vp->sleep.futex, seen, deadline);
     if (result == ETIMEDOUT && watchdog) mt_watchdog_check(vp);
@@ -167,8 +169,8 @@ static void run_one(struct mt_vp *vp) {
     mt_runq_leave(vp);
 }
 
-/* The second half of a switch with a late probe: the VP is on no thread's stack. Each so many
- * points the loop below looks at timers as well. @return whether the next thread may run. */
+/* The second half of a switch with a late probe: the VP is on no thread's stack. At intervals
+ * the loop below looks at timers as well. @return whether the next thread may run. */
 static bool probe_between(struct mt_vp *vp) {
   if (mt_load_relaxed(&vp->points.tick) % MT_TICKS_PER_CHECK == 0) return false;
   mt_share_probe();

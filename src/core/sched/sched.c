@@ -241,7 +241,7 @@ void mltp_yield_to_first(void) {
     yield_alone(self);
 }
 
-/* A scheduling point like any other: at each check the thread at the front has its turn, or two
+/* A scheduling point like any other: at each check the thread at the front runs, or two
  * threads that yield to each other would keep the rest from running. Inside. */
 static bool may_choose(struct mt_vp *vp) {
   uint32_t tick = mt_load_relaxed(&vp->points.tick) + 1;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file silence.h
- * VPs that reach no scheduling point: who notices them, and when. handover.h says what follows.
+ * VPs that reach no scheduling point: how other VPs notice them, and when. handover.h says what
+ * follows.
  *
  * A VP that reads the clock looks at the ticks of the others, every MT_LOOK_NS, and moves the
  * monitor's alarm into the future. So the monitor wakes only if a look has found a silent VP, or if

@@ -2,7 +2,7 @@
 /*
  * Whose threads a VP takes; runq.h has the protocol of the taking.
  *
- * Relaxed: all of it hints; the list itself is looked at inside or under LOCKED.
+ * Relaxed: these values are only hints; the list itself is read inside or under LOCKED.
  */
 #include "core/sched/steal.h"
 
@@ -10,66 +10,62 @@
 #include "core/sched/wake.h"
 #include "core/vp/alternative.h"
 #include "core/vp/locality.h"
+#include "core/vp/tuned.h"
 #include "core/vp/vp.h"
+#include "instrument/decisions.h"
 #include "instrument/probes.h"
+#include "policy/steal.h"
 
-enum {
-  UNPAID_THEFTS_MAX = 4, /* thefts that did not pay, counted no further */
-  LONE_NS = 5000         /* a lone ready thread is stuck after this time */
-};
+/* [atomic] What moving a thread costs: MT_MOVE_NS, or more where a thread's messages follow it. */
+static enum mt_tunable move_cost = MT_MOVE_NS;
 
-/* [atomic] to move a thread: a request's share, two lines to transfer. */
-static uint64_t move_ns = 250;
+void mt_move_ranks(void) { mt_store_relaxed(&move_cost, MT_RANK_MOVE_NS); }
 
-void mt_move_costs(uint64_t ns) { mt_store_relaxed(&move_ns, ns); }
-
-bool mt_is_stuck(struct mt_vp *victim, uint64_t now, uint64_t ns) {
+uint64_t mt_unmoved_ns(struct mt_vp *victim, uint64_t now) {
   uint32_t tick = mt_load_relaxed(&victim->points.tick);
   if (mt_load_relaxed(&victim->sleep.watched_tick) == tick)
-    return now - mt_load_relaxed(&victim->sleep.watched_since) >= ns;
+    return now - mt_load_relaxed(&victim->sleep.watched_since);
   mt_store_relaxed(&victim->sleep.watched_since, now); /* relaxed: hints */
   mt_store_relaxed(&victim->sleep.watched_tick, tick);
-  return false;
-}
-
-/* @return true for ready threads that are left to their VP as long as it is not stuck: a lone
- * one, which it is likely about to run; and all when the last thefts did not pay
- * (docs/design/013), but for a try now and then. */
-static bool should_skip(const struct mt_vp *victim, bool try_again) {
-  if (mt_load_relaxed(&victim->sleep.status) != MT_VP_AWAKE) return false;
-  return mt_load_relaxed(&victim->runq.length) < 2 || (!try_again && mt_thefts_do_not_pay());
+  return 0;
 }
 
 void mt_judge_theft(struct mt_vp *vp, uint64_t now) {
   if (vp->search.stolen_count == 0) return;
-  bool paid = now - vp->search.stolen_at >= vp->search.stolen_count * mt_load_relaxed(&move_ns);
+  const struct mt_theft_seen seen = {.level = vp->search.backoff,
+                                     .count = vp->search.stolen_count,
+                                     .busy_ns = now - vp->search.stolen_at,
+                                     .move_ns = mt_tuned(mt_load_relaxed(&move_cost))};
   vp->search.stolen_count = 0;
-  uint32_t poor = mt_load_relaxed(&mt_rt.idle.unpaid_thefts);
-  if (paid)
-    mt_store_relaxed(&mt_rt.idle.unpaid_thefts, 0);
-  else if (poor < UNPAID_THEFTS_MAX)
-    mt_store_relaxed(&mt_rt.idle.unpaid_thefts, poor + 1);
+  vp->search.backoff = mt_backoff_after_theft(seen);
+  mt_decided("backoff_after_theft", &seen, sizeof seen, vp->search.backoff);
 }
 
 static bool steal_from(struct mt_vp *vp, struct mt_vp *victim, uint64_t now, bool try_again) {
   if (victim == vp || !mt_runq_seems_busy(victim)) return false;
   bool moved =
       mt_load_relaxed(&victim->sleep.watched_tick) != mt_load_relaxed(&victim->points.tick);
-  bool stuck = mt_is_stuck(victim, now, LONE_NS);
-  if (!stuck && should_skip(victim, try_again)) {
-    vp->search.skipped_victims += moved;
+  const struct mt_victim_seen seen = {
+      .awake = mt_load_relaxed(&victim->sleep.status) == MT_VP_AWAKE,
+      .ready = mt_load_relaxed(&victim->runq.length),
+      .unmoved_ns = mt_unmoved_ns(victim, now),
+      .lone_ns = mt_tuned(MT_LONE_NS),
+      .level = vp->search.backoff,
+      .try_again = try_again};
+  if (mt_decided("victim_is_skipped", &seen, sizeof seen, mt_victim_is_skipped(seen))) {
+    vp->search.skips += moved;
     return false;
   }
+  bool stuck = mt_victim_is_stuck(seen);
   uint32_t share = mt_runq_share(victim);
   /* An owner with many ready threads is between two of them more often than it seems. */
   if (!mt_runq_steal(vp, victim, stuck && share < 2)) return false;
-  vp->search.stolen_at = os_now(); /* to wait for them was no use of them */
+  vp->search.stolen_at = os_now(); /* the time that the theft took is not time in its threads */
   vp->search.stolen_count = share;
   mt_count_owner(&vp->stats.stolen);
   MT_PROBE2(steal, vp->index, victim->index);
   if (mt_locality_distance(vp, victim) != MT_SAME_CACHE) mt_count_owner(&vp->stats.stolen_far);
-  mt_store_relaxed(&mt_rt.idle.wake_threshold, 0); /* relaxed: hints */
-  mt_store_relaxed(&mt_rt.sleep.failed_searches, 0);
+  mt_store_relaxed(&mt_rt.idle.wake_threshold, 0); /* relaxed: a hint */
   return true;
 }
 

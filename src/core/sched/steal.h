@@ -3,9 +3,8 @@
  * @file steal.h
  * Theft: a VP without work takes half the ready threads of another.
  *
- * The nearest VPs are asked first (docs/design/012), among equals in an order of chance.
- * A lone ready thread is left alone for a few microseconds: its VP is likely about to run
- * it. Two or more are shared at once, unless the last thefts did not pay (docs/design/013).
+ * A thief asks the nearest VPs first (docs/design/012), among equals in random order.
+ * policy/steal.h decides what it takes.
  */
 #ifndef MT_CORE_SCHED_STEAL_H
 #define MT_CORE_SCHED_STEAL_H
@@ -19,16 +18,14 @@ bool mt_try_steal(struct mt_vp *vp, uint64_t now, bool try_again);
 /** The same, now, and not where thefts did not pay. */
 bool mt_steal_some(struct mt_vp *vp);
 
-/** This VP has nothing to run again: notes whether its last theft kept it busy for long
- * enough to have paid. */
+/** Notes whether the last theft of this VP, which has nothing to run again, has paid. */
 void mt_judge_theft(struct mt_vp *vp, uint64_t now);
 
-/** What it costs to move one of the program's threads to another VP, ns, if not 250: with what it
- * costs afterwards that it is there. */
-void mt_move_costs(uint64_t ns);
+/** The program's threads are MPI ranks: from now on a theft has to pay for their messages, too. */
+void mt_move_ranks(void);
 
-/** @return true when the victim has reached no scheduling point for ns. The observer notes what it
- * saw in the victim, for the next observer. */
-bool mt_is_stuck(struct mt_vp *victim, uint64_t now, uint64_t ns);
+/** Returns how long ago a VP was first seen at its last scheduling point, ns. The caller notes what
+ * it saw with the victim, for the next caller. */
+uint64_t mt_unmoved_ns(struct mt_vp *victim, uint64_t now);
 
 #endif

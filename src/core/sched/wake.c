@@ -10,11 +10,8 @@
 #include "core/sched/silence.h"
 #include "core/vp/alternative.h"
 #include "core/vp/vp.h"
-
-enum {
-  FAILED_SEARCHES_MAX = 4, /* searches that found nothing and make the watchdog look less often */
-  WATCH_MAX_NS = 16000000  /* how seldom it looks then, while a VP is awake */
-};
+#include "instrument/decisions.h"
+#include "policy/backoff.h"
 
 void mt_count_searching(struct mt_vp *vp, bool searches) {
   uint32_t change = (uint32_t)searches - vp->search.searching; /* 0, 1 or -1 */
@@ -154,9 +151,7 @@ static void posted(struct mt_vp *to) {
   /* ID-18 light fence: the post before the loads, as ID-1; pairs ID-2 ID-16 ID-20 */
   mt_fence_light();
   /* Its VP may be busy in one thread for long. */
-  if (mt_load_relaxed(&mt_rt.idle.sleeping) != 0 && mt_load_relaxed(&mt_rt.idle.searching) == 0 &&
-      mt_load_relaxed(&mt_rt.idle.wake_threshold) == 0)
-    mt_wake_one();
+  if (mt_load_relaxed(&mt_rt.idle.sleeping) != 0 && mt_wake_is_due(mt_wake_seen(1))) mt_wake_one();
 }
 
 void mt_post(struct mt_vp *to, struct mltp_thread *first, struct mltp_thread *last) {
@@ -194,14 +189,23 @@ void mt_vp_hand_off(struct mt_vp *vp) {
 
 /* ---- sleeping */
 
-/* While a VP is awake the watchdog looks every 16 ms at worst. It may have gone to sleep for longer
- * when no VP was. @return it, to be woken for a new deadline; NULL: it is in time. */
+/* While a VP is awake the interval of the watchdog has a bound. It may have gone to sleep for
+ * longer when no VP was awake. @return it, to be woken for a new deadline; NULL: it is in time. */
 static struct mt_vp *watchdog_that_oversleeps(void) {
-  if (mt_rt.idle.awake == 0 ||
-      mt_load_relaxed(&mt_rt.sleep.watchdog_deadline) <= os_now() + WATCH_MAX_NS)
+  if (mt_rt.idle.awake == 0 || mt_load_relaxed(&mt_rt.sleep.watchdog_deadline) <=
+                                   os_now() + mt_backoff_watch_ns(MT_BACKOFF_MOST))
     return NULL;
   mt_rt.sleep.watchdog->sleep.futex++;
   return mt_rt.sleep.watchdog;
+}
+
+/* After a search that found nothing. */
+static void back_off(struct mt_vp *vp) {
+  const struct mt_search_seen seen = {.level = vp->search.backoff, .skips = vp->search.skips};
+  vp->search.backoff = mt_backoff_after_search(seen);
+  mt_decided("backoff_after_search", &seen, sizeof seen, vp->search.backoff);
+  if (mt_search_was_futile(seen)) /* relaxed: a hint, the watchdog's look covers it */
+    mt_store_relaxed(&mt_rt.idle.wake_threshold, mt_backoff_wake_threshold(vp->search.backoff));
 }
 
 void mt_vp_sleep_begin(struct mt_vp *vp) {
@@ -211,11 +215,7 @@ void mt_vp_sleep_begin(struct mt_vp *vp) {
   vp->sleep.next = mt_rt.sleep.sleepers;
   mt_rt.sleep.sleepers = vp;
   if (mt_rt.sleep.watchdog == NULL) mt_rt.sleep.watchdog = vp;
-  if (mt_search_skips_victims(vp)) { /* relaxed: a hint, the watch covers it */
-    mt_store_relaxed(&mt_rt.idle.wake_threshold, mt_thefts_do_not_pay() ? UINT32_MAX : 1);
-    uint32_t vain = mt_load_relaxed(&mt_rt.sleep.failed_searches);
-    if (vain < FAILED_SEARCHES_MAX) mt_store_relaxed(&mt_rt.sleep.failed_searches, vain + 1);
-  }
+  back_off(vp);
   if (!mt_over_target()) mt_store_relaxed(&mt_rt.hungry, false); /* it sleeps for want of work */
   mt_store_relaxed(&mt_rt.idle.awake, mt_rt.idle.awake - 1);
   mt_share_report();

@@ -17,12 +17,11 @@
  * At most one VP that was woken searches at a time. The last searcher that finds
  * something checks for more, and wakes the next VP.
  *
- * Quiet: two threads that hand a token to and fro make a lone thread ready a
- * million times a second, and null threads cost more to move than to run
- * (docs/design/013). A search that saw such work move and got none of it sets wake_threshold. Then
- * a lone ready thread, or any number, wakes no VP. The watchdog still wakes every millisecond,
- * every 16 at worst, and searches. So no VP sleeps longer than that while a thread it may run is
- * ready.
+ * Back-off: two threads that exchange a token make a lone thread ready a million times a second,
+ * and null threads cost more to move than to run (docs/design/034). A search that saw such work and
+ * got none of it sets wake_threshold. Then a lone ready thread, or any number, wakes no VP, but the
+ * watchdog searches every millisecond, every 16 at worst. So no VP sleeps longer than that while a
+ * thread that it may run is ready.
  *
  * In a crowd: with MLTP_OVERSUBSCRIBE more VPs may be awake than there are CPUs, but
  * none is woken beyond the CPUs. The threads of a VP that waits for a CPU seem to be left
@@ -43,17 +42,24 @@
 
 #include "core/sched/runq.h"
 #include "core/sched/share.h"
+#include "policy/idle.h"
 
 /** Wakes a sleeper to look for work, if one may be awake and nobody looks. */
 void mt_wake_one(void);
+
+/** Returns what a waker sees of a queue with that number of ready threads. */
+static inline struct mt_wake_seen mt_wake_seen(uint32_t ready) {
+  return (struct mt_wake_seen){.searching = mt_load_relaxed(&mt_rt.idle.searching),
+                               .ready = ready,
+                               .threshold = mt_load_relaxed(&mt_rt.idle.wake_threshold)};
+}
 
 /** To be called after threads were pushed to the caller's own run queue. */
 static inline void mt_notice(struct mt_vp *vp) {
   /* ID-1 light fence: the push before the loads; pairs ID-2 ID-3 ID-4 ID-8 ID-12 ID-16 ID-20 */
   mt_fence_light();
   if (mt_unlikely(mt_load_relaxed(&mt_rt.idle.sleeping) != 0) &&
-      mt_load_relaxed(&mt_rt.idle.searching) == 0 &&
-      mt_load_relaxed(&vp->runq.length) > mt_load_relaxed(&mt_rt.idle.wake_threshold))
+      mt_wake_is_due(mt_wake_seen(mt_load_relaxed(&vp->runq.length))))
     mt_wake_one();
 }
 
@@ -68,18 +74,6 @@ void mt_vp_hand_off(struct mt_vp *vp);
 
 /** Counts VPs that search; they count themselves, or are counted when woken to. */
 void mt_count_searching(struct mt_vp *vp, bool searches);
-
-/** @return true when the VP's search saw ready threads that it had left to their VP come and
- * go, again and again: once is how any parallel program starts. */
-static inline bool mt_search_skips_victims(const struct mt_vp *vp) {
-  return vp->search.skipped_victims >= 8;
-}
-
-/** @return true when the last thefts did not pay: the threads were so short that moving
- * them took longer than running them would have. */
-static inline bool mt_thefts_do_not_pay(void) {
-  return mt_load_relaxed(&mt_rt.idle.unpaid_thefts) >= 3;
-}
 
 /** The VP joins the sleepers, and stops to be counted as awake and searching. */
 void mt_vp_sleep_begin(struct mt_vp *vp);

@@ -14,23 +14,20 @@
 #include "core/vp/alternative.h"
 #include "core/vp/vp.h"
 #include "instrument/debug_hooks.h"
-
-enum {
-  WATCH_NS = 1000000,      /* how often the watchdog looks at busy VPs */
-  RECHECK_NS = 1000000000, /* after a look for a deadlock that found none */
-  BLOCKED_NS = 4000000     /* a VP is blocked after that: a time slice is shorter */
-};
+#include "policy/backoff.h"
+#include "policy/idle.h"
+#include "policy/steal.h"
 
 /* With one VP and a clock of its own, no waker can be on its way. */
 static uint64_t deadlock_delay(void) { return mt_det_on ? 0 : MT_DEADLOCK_NS; }
 
-uint64_t mt_watchdog_deadline(void) {
+uint64_t mt_watchdog_deadline(const struct mt_vp *watchdog) {
   uint64_t now = os_now(), deadline = MLTP_NEVER;
   if (mt_load_relaxed(&mt_rt.idle.awake) > 0)
-    deadline = now + (uint64_t)WATCH_NS * (1u << mt_load_relaxed(&mt_rt.sleep.failed_searches));
+    deadline = now + mt_backoff_watch_ns(watchdog->search.backoff);
   else if (mt_options.deadlock != MT_DEADLOCK_OFF)
     deadline =
-        now + (mt_rt.sleep.checked_at == mt_rt.sleep.wake_count ? RECHECK_NS : deadlock_delay());
+        now + (mt_rt.sleep.checked_at == mt_rt.sleep.wake_count ? MT_RECHECK_NS : deadlock_delay());
   if (mt_stacks_trim_at() < deadline) deadline = mt_stacks_trim_at();
   mt_store_seq_cst(&mt_rt.sleep.watchdog_deadline, MLTP_NEVER); /* ID-9 seq_cst: pairs TM-1 */
   uint64_t timer = mt_timers_earliest();
@@ -60,7 +57,7 @@ static bool any_blocked(uint64_t now) {
   for (uint32_t i = 0; i < count; i++) {
     struct mt_vp *vp = mt_rt.vps[i];
     if (mt_runq_seems_busy(vp) || (shared && mt_load_relaxed(&vp->sleep.status) == MT_VP_AWAKE))
-      any |= mt_is_stuck(vp, now, BLOCKED_NS);
+      any |= mt_unmoved_ns(vp, now) >= MT_BLOCKED_NS;
   }
   return any;
 }

@@ -10,7 +10,7 @@
 #include "core/vp/vp.h"
 
 /** @return when the watchdog wakes up by itself. Under sleep.ilock. */
-uint64_t mt_watchdog_deadline(void);
+uint64_t mt_watchdog_deadline(const struct mt_vp *watchdog);
 
 /** Runs the watchdog's round at that time. The watchdog stays awake if it is needed. */
 void mt_watchdog_check(struct mt_vp *watchdog);

@@ -78,13 +78,14 @@ struct mt_vp_context {
 /** The search for work and the judgement of thefts (sched/idle.c, sched/steal.c). [owner] all of
  * it. */
 struct mt_vp_search {
-  uint64_t stolen_at;        /* when the last theft was */
-  uint32_t stolen_count;     /* threads of the last theft, not judged yet */
-  uint32_t skipped_victims;  /* times its search saw what it left to others move */
-  uint32_t seed;             /* of its random numbers */
-  uint8_t searching;         /* this VP is counted in mt_rt.idle.searching */
+  uint64_t stolen_at;    /* when the last theft was */
+  uint32_t stolen_count; /* threads of the last theft, not judged yet */
+  uint32_t skips;        /* threads that its search left to their VPs, and that were gone then */
+  uint32_t seed;         /* of its random numbers */
+  uint8_t searching;     /* this VP is counted in mt_rt.idle.searching */
   uint8_t is_watchdog_round; /* woke as the watchdog */
   uint8_t inbox_polls;       /* polls of the inbox before a search that are left */
+  uint8_t backoff;           /* how reluctant it is to steal; policy/backoff.h */
 };
 
 /** What a VP knows of the recursions on it (life/fork_join.h). [owner] all of it. */
@@ -131,7 +132,6 @@ struct mt_vp_handover {
   uint64_t judged_at;     /* [atomic] when the monitor last looked at its kernel thread */
   uint64_t judged_cpu_ns; /* [monitor] CPU time of its kernel thread then */
   uint64_t caught_at;     /* [atomic] since when it is caught: when it was first seen silent */
-  long call;              /* [atomic] the system call in which it was caught; -1: not known */
 };
 
 struct mt_vp_alternative;

@@ -15,7 +15,6 @@ struct mt_idle_state {
   uint32_t searching;      /* [atomic] VPs that search for work */
   uint32_t sleeping;       /* [atomic] VPs in the list of sleepers */
   uint32_t wake_threshold; /* [atomic] this many ready threads on a VP wake no sleeper */
-  uint32_t unpaid_thefts;  /* [atomic] in a row; at most UNPAID_THEFTS_MAX */
   uint32_t localities;     /* [atomic] 1: not all VPs were seen to share a cache */
 };
 
@@ -28,7 +27,6 @@ struct mt_sleep_state {
   struct mt_vp *watchdog;     /* [ilock] */
   uint64_t watchdog_deadline; /* [ilock] when the watchdog wakes by itself */
   uint32_t wake_count;        /* [ilock] VPs woken so far */
-  uint32_t failed_searches;   /* [atomic] since the last theft; at most FAILED_SEARCHES_MAX */
   uint64_t asleep_since;      /* [ilock] when the last awake VP went to sleep */
   uint32_t checked_at;        /* [ilock] wake_count at the last deadlock check */
 };
@@ -40,7 +38,7 @@ struct mt_handover_state {
   pthread_t monitor;     /* [const while it runs] */
   bool runs;             /* [atomic] there is a monitor */
   bool ends;             /* [atomic] the monitor has to end */
-  bool rests;            /* [lock: mt_rt.sleep.ilock] the alarm is not set: no VP is awake */
+  bool rests;            /* [atomic] the alarm is not set: no VP is awake */
   uint64_t count;        /* [monitor] hand-overs so far */
   uint64_t wakeups;      /* [monitor] times the monitor woke */
 };

@@ -9,6 +9,7 @@
 #define MT_CORE_VP_VP_H
 
 #include "core/vp/runtime_state.h"
+#include "policy/idle.h"
 
 /** @return how many VPs there are; all entries below are valid. */
 static inline uint32_t mt_vp_count(void) {
@@ -29,19 +30,22 @@ static inline bool mt_vps_any(bool (*predicate)(const struct mt_vp *), const str
   return false;
 }
 
-/** @return true when more VPs are awake than may be. */
-static inline bool mt_over_target(void) {
-  return mt_load_relaxed(&mt_rt.idle.awake) > mt_load_relaxed(&mt_rt.idle.target);
+/** @return how many VPs there are in each state. */
+static inline struct mt_vps_seen mt_vps_seen(void) {
+  return (struct mt_vps_seen){.awake = mt_load_relaxed(&mt_rt.idle.awake),
+                              .target = mt_load_relaxed(&mt_rt.idle.target),
+                              .cpus = mt_rt.cpus,
+                              .ending = mt_load_relaxed(&mt_rt.stopping)};
 }
 
-/** @return true when one more VP may wake up to run ready threads. Beyond the CPUs only the
- * watchdog wakes up. A VP whose kernel thread waits for a CPU seems to leave its threads
- * waiting, and a VP that came to help would take the CPU from it. */
-static inline bool mt_may_wake_one(void) {
-  int awake = mt_load_relaxed(&mt_rt.idle.awake);
-  bool cpu_left = awake < mt_rt.cpus || mt_load_relaxed(&mt_rt.stopping); /* VP 0 must wake up */
-  return cpu_left && awake < mt_load_relaxed(&mt_rt.idle.target);
+/** @return true when more VPs are awake than may be. */
+static inline bool mt_over_target(void) {
+  return mt_vps_over_target((struct mt_vps_seen){.awake = mt_load_relaxed(&mt_rt.idle.awake),
+                                                 .target = mt_load_relaxed(&mt_rt.idle.target)});
 }
+
+/** @return true when one VP more may be awake, to run what is ready. */
+static inline bool mt_may_wake_one(void) { return mt_vps_may_wake_one(mt_vps_seen()); }
 
 /** Reads the clock, and notes the time for threads that park here. @return os_now(). */
 static inline uint64_t mt_vp_now(struct mt_vp *vp) {

@@ -15,7 +15,9 @@
 #include "core/vp/vp.h"
 #include "core/wait/park.h"
 #include "core/wait/spin_budget.h"
+#include "instrument/decisions.h"
 #include "mltp/await.h"
+#include "policy/wait.h"
 
 enum {
   BUCKETS = 256,
@@ -103,7 +105,7 @@ static bool has_affinity(struct mltp_thread *self) {
   return here;
 }
 
-/* @return true when a thread runs that may fulfil the predicate. */
+/* @return whether a thread runs that may make the predicate hold. */
 static bool waker_runs(const struct mltp_thread *self, const struct mltp_thread *waker) {
   if (waker != NULL) return waker != self && mt_is_running(waker);
   return mt_load_relaxed(&mt_rt.idle.awake) > (self->vp != NULL) || mt_outside_may_post();
@@ -114,13 +116,16 @@ uint64_t mt_await_spin_ns(const struct mltp_thread *self) {
 }
 
 bool mt_await_spin(struct mltp_thread *self, bool (*ended)(const void *), const void *what,
-                   const struct mltp_thread *waker, uint64_t blindly_ns) {
+                   const struct mltp_thread *waker, uint64_t fixed_ns) {
   uint64_t most = mt_await_spin_ns(self);
-  bool blindly = blindly_ns != 0 && !mt_det_on;
-  bool may_pay = most != 0 && has_affinity(self) && waker_runs(self, waker);
-  if (!may_pay && !blindly) return false;
-  if (blindly) waker = NULL;
-  struct mt_spin_budget budget = mt_spin_budget_begin(blindly ? blindly_ns : most);
+  const struct mt_wait_seen seen = {.spin_ns = most,
+                                    .affinity = most != 0 && has_affinity(self),
+                                    .waker_runs = most != 0 && waker_runs(self, waker),
+                                    .fixed_ns = mt_det_on ? 0 : fixed_ns};
+  uint64_t ns = mt_decided("wait_spin_ns", &seen, sizeof seen, mt_wait_spin_ns(seen));
+  if (ns == 0) return false;
+  if (seen.fixed_ns != 0) waker = NULL;
+  struct mt_spin_budget budget = mt_spin_budget_begin(ns);
   while (mt_spin_budget_left(&budget, waker)) {
     if (ended(what)) {
       count(self, MT_AWAIT_PAID);

@@ -9,24 +9,23 @@
 #ifndef MT_CORE_WAIT_SPIN_BUDGET_H
 #define MT_CORE_WAIT_SPIN_BUDGET_H
 
+#include "core/vp/tuned.h"
 #include "core/vp/vp.h"
-
-enum { MT_LOOKS_PER_CLOCK = 16 };
 
 struct mt_spin_budget {
   uint64_t end;
-  unsigned looks;
+  unsigned looks, per_clock; /* looks between two readings of the clock */
 };
 
 /** @return whether a thread waited for may be about to do something; NULL: not known. */
 static inline bool mt_spinning_may_pay(const struct mltp_thread *other) {
-  bool crowded = mt_load_relaxed(&mt_rt.idle.awake) > mt_rt.cpus;
-  return !crowded && (other == NULL || mt_is_running(other));
+  return !mt_vps_crowded(mt_vps_seen()) && (other == NULL || mt_is_running(other));
 }
 
 /** @param ns how long at most */
 static inline struct mt_spin_budget mt_spin_budget_begin(uint64_t ns) {
-  return (struct mt_spin_budget){mt_spinning_may_pay(NULL) ? os_now() + ns : 0, 0};
+  return (struct mt_spin_budget){.end = mt_spinning_may_pay(NULL) ? os_now() + ns : 0,
+                                 .per_clock = (unsigned)mt_tuned(MT_LOOKS_PER_CLOCK)};
 }
 
 /** One look's pause. @param other the thread waited for; NULL: not known now.
@@ -35,7 +34,9 @@ static inline bool mt_spin_budget_left(struct mt_spin_budget *budget,
                                        const struct mltp_thread *other) {
   if (budget->end == 0 || (other != NULL && !mt_is_running(other))) return false;
   mt_arch_pause();
-  return ++budget->looks % MT_LOOKS_PER_CLOCK != 0 || os_now() < budget->end;
+  if (++budget->looks < budget->per_clock) return true;
+  budget->looks = 0;
+  return os_now() < budget->end;
 }
 
 static inline void mt_pauses(unsigned count) {

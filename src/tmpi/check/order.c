@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Collectives have to agree. Each collective of a communicator has a number, by which its callers
- * meet in a table; each compares its call with that of the first to come. What differs is told at
- * once, whatever would come of it, and the job ends: what it does from there on is undefined.
+ * find one entry of a table. Each caller compares its call with that of the first arrival. A
+ * difference is reported at once and ends the job, since its behaviour is undefined from there on.
  */
 #include <mltp/mltp.h>
 #include <stdio.h>
@@ -75,7 +75,7 @@ static const struct collective {
     {"MPI_Scatterv", 0},
 };
 
-/* One who has come. */
+/* A rank that has arrived. */
 struct arrival {
   struct tm_seen seen;
   char text[TM_CALL_TEXT]; /* written when something differs */
@@ -201,7 +201,7 @@ static const char *compare(struct meeting *m, const struct tm_seen *seen, int ra
 
 /* ---- telling */
 
-/* For the end of the job: who went on would do what is undefined. */
+/* Waits for the end of the job. A rank that continued would do what is undefined. */
 __attribute__((noreturn)) static void wait_for_end(void) {
   static uint32_t ilock;
   for (;;) {

@@ -21,7 +21,7 @@ struct tm_signature {
   bool packed;    /* MPI_PACKED: fits everything */
 };
 
-/** Of so many elements of a type. */
+/** @return the signature of `count` elements of a type. */
 struct tm_signature tm_signature_of(const struct tm_type *type, uint64_t count);
 
 /** Of the first `wanted` basic elements of these. */

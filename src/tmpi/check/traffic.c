@@ -71,7 +71,7 @@ void tm_traffic_end(const struct tm_seen *seen, uint64_t now) {
 
 /* ---- telling */
 
-/* What all ranks have made of a call, and who was in it longest. */
+/* @return the sums of all ranks for a call, and the rank that was in it longest. */
 static struct count sum_of(int call, int *longest) {
   struct count sum = {0, 0, 0, 0};
   *longest = 0;

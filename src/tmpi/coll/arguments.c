@@ -47,7 +47,7 @@ int tm_collective_check(const struct tm_collective *c) {
     return tm_fail(comm, c->call, MPI_ERR_COMM, "it is an intercommunicator");
   if (kind->on_topology && comm->topology == NULL)
     return tm_fail(comm, c->call, MPI_ERR_TOPOLOGY,
-                   "the communicator has no topology (MPI_Cart_create() and its kin)");
+                   "the communicator has no topology (make one by MPI_Cart_create() or the like)");
   if (kind->rooted) error = tm_check_root(comm, c->call, c->root);
   int root = kind->rooted ? c->root : 0;
   if (error == MPI_SUCCESS && has_buffer(comm, kind->sends, root))

@@ -12,7 +12,8 @@ static inline void barrier(struct tm_comm *comm, const char *call) {
 
 void tm_barrier(struct tm_comm *comm, const char *call) { barrier(comm, call); }
 
-/* A few bytes are told by the team, and the root may go; else it stays until all have copied. */
+/* A few bytes travel in the team's slots, and the root need not wait. Otherwise the root stays
+ * until all members have copied. */
 static void tell(const struct tm_coll *coll, const void *buffer, size_t bytes,
                  const struct tm_type *type) {
   char *data = tm_team_data_next(coll);

@@ -24,7 +24,7 @@ struct tm_coll {
 struct tm_coll tm_coll_begin(struct tm_comm *comm, const char *call);
 /** The same, and notes the root for reports. */
 struct tm_coll tm_coll_begin_rooted(struct tm_comm *comm, const char *call, int root);
-/** One that only some members take part in, who agree on a tag. */
+/** A collective of only some members, which agree on a tag. */
 struct tm_coll tm_coll_tagged(struct tm_comm *comm, const char *call, int tag);
 
 void tm_coll_send(struct tm_coll *coll, const void *buffer, size_t count, struct tm_type *type,
@@ -108,7 +108,7 @@ void *tm_elements_new(size_t count, const struct tm_type *type, void **base);
 
 /* ---- check.c: arguments of collectives. Each returns MPI_SUCCESS or what tm_fail() returned. */
 int tm_check_count(struct tm_comm *comm, const char *call, MPI_Count count);
-/** The counts of so many parts. */
+/** Checks the counts of `many` parts. */
 int tm_check_counts(struct tm_comm *comm, const char *call, const struct tm_parts *parts, int many);
 /** A part as given, or MPI_IN_PLACE; *part gets the type, too. */
 int tm_check_part(struct tm_comm *comm, const char *call, const struct tm_part *given,

@@ -20,12 +20,12 @@
 
 struct tm_collective;
 
-/** Who has a buffer to send from, or to receive in. */
+/** The ranks that have a buffer to send from, or to receive in. */
 enum tm_who {
   TM_NOBODY,
   TM_ALL,
   TM_ROOT,  /**< the one that root names */
-  TM_OTHERS /**< all, but for an intercommunicator's root and those who stand beside it */
+  TM_OTHERS /**< all, but for an intercommunicator's root and the ranks beside it (MPI_PROC_NULL) */
 };
 
 /** How many parts a buffer has. */

@@ -12,7 +12,7 @@
  * gang becomes ready, and the pump hands ready gangs to the workers in one order for all ranks.
  * A worker performs the blocking form, on a shadow of the communicator. Each worker meets its gangs
  * in the same order as every other, so the first gang that is not performed yet has all its
- * workers, and none waits for another for ever. A gang needs nothing of a gang that is not
+ * workers, and none waits for another forever. A gang needs nothing of a gang that is not
  * complete, so programs that start collectives of several communicators in different orders
  * proceed.
  *

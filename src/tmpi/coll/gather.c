@@ -108,8 +108,8 @@ static bool is_root(const struct tm_comm *comm, int root) {
   return root == MPI_ROOT || (!comm->inter && root == comm->rank);
 }
 
-/* The many parts are the root's only; the single part is everybody's, but for an
- * intercommunicator's root and those who stand aside. */
+/* The many parts are the root's only. All ranks have the single part, but for an
+ * intercommunicator's root and the ranks beside it (MPI_PROC_NULL). */
 static int get(const char *call, MPI_Comm handle, int root, const struct tm_part *single_args,
                MPI_Datatype single_type, const struct tm_parts *many_args, MPI_Datatype many_type,
                struct tm_comm **comm, struct tm_part *single, struct tm_parts *many) {

@@ -2,7 +2,7 @@
 /*
  * Operations: predefined ones, and those a program makes.
  *
- * Relaxed: references are added by who has one.
+ * Relaxed: only a holder of a reference adds one.
  */
 #include "tmpi/coll/op.h"
 
@@ -63,7 +63,7 @@ void tm_op_hold(const struct tm_op *op) {
 
 void tm_op_release(const struct tm_op *constant) {
   struct tm_op *op = (struct tm_op *)(uintptr_t)constant;
-  /* OP-1 acq_rel: whoever used it has done so; pairs OP-1 */
+  /* OP-1 acq_rel: all uses are over; pairs OP-1 */
   if (is_predefined(op) || mt_add_acq_rel(&op->refs, (uint32_t)-1) != 1) return;
   op->magic = 0;
   free(op);

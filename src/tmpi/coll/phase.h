@@ -5,7 +5,7 @@
  * each other. In a phase a member may read what the others published in the one before, and copy
  * straight from and to their buffers.
  *
- * The last arrival of a VP group (object/team.h) goes on to the root barrier. When the last
+ * The last arrival of a VP group (object/team.h) enters the root barrier. When the last
  * arrivals of all VP groups are there, each releases the barrier of its own group. So a phase of N
  * members on P VPs takes N switches, and a line that two VPs touch is transferred once for each VP.
  * Members move to their home VP at first, and then every 0.1 ms or so. In between a stolen member
@@ -37,14 +37,10 @@
 #include "core/internal/park.h"
 #include "core/internal/placement.h"
 #include "core/internal/thread.h"
+#include "policy/home.h"
 #include "tmpi/coll/coll.h"
 #include "tmpi/match/rank_wait.h"
 #include "tmpi/object/team.h"
-
-enum {
-  TM_POINTS_AWAY = 2048, /* a VP group moves home after so many scheduling points of its home, */
-  TM_RELEASES_AWAY = 64  /* or when it was released so often */
-};
 
 /* ---- phases. Inline: after a switch each return from a function is one that the processor has
  * not foreseen, 5 ns or more. */
@@ -63,7 +59,7 @@ static inline void tm_team_barrier_park(struct tm_team_barrier *barrier,
 
 /** The same where they spin. */
 void tm_team_barrier_spin(struct tm_team_barrier *barrier, const struct tm_coll *coll);
-/** All go on, where they are or at home. */
+/** Releases all, to continue where they are or at home. */
 void tm_team_barrier_release(struct tm_team_barrier *barrier, bool at_home);
 
 /** Comes to a barrier. @return true: the caller is the last, and is to open it; else it was opened.
@@ -106,15 +102,15 @@ static inline void tm_release_root(const struct tm_coll *coll) {
   tm_release(&coll->comm->team->root_barrier);
 }
 
-/* At three openings in turn: the opener has not waited, and stays. */
+/* A move takes some phases in a row; policy/home.h. */
 static inline bool tm_must_go_home(struct tm_vp_group *vp_group) {
   uint32_t points = mti_vp_ticks(vp_group->home);
-  if (--vp_group->releases > 0) {
-    if (mt_likely(points - vp_group->points < TM_POINTS_AWAY)) return false;
-    vp_group->releases = 0;
-  }
-  if (vp_group->releases == -2) {
-    vp_group->releases = TM_RELEASES_AWAY;
+  vp_group->releases--;
+  const struct mt_group_seen seen = {vp_group->releases, points - vp_group->points};
+  if (mt_likely(!mt_group_goes_home(seen))) return false;
+  if (vp_group->releases > 0) vp_group->releases = 0;
+  if (vp_group->releases == 1 - MT_HOME_PHASES) {
+    vp_group->releases = MT_HOME_RELEASES;
     vp_group->points = points;
   }
   return true;

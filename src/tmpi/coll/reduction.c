@@ -53,7 +53,7 @@ static void combine_block(const struct tm_coll *coll, const struct reduction *r,
     tm_op_apply(r->op, tm_published(coll, i)->at, sum, r->count, r->type);
 }
 
-static void combine_crew(const struct tm_coll *coll, const struct reduction *r) {
+static void combine_group(const struct tm_coll *coll, const struct reduction *r) {
   const struct tm_team *team = coll->comm->team;
   int vp_group = (int)(coll->comm->vp_group - team->vp_groups);
   for (int block = 0; block < team->blocks_count; block++)
@@ -72,7 +72,7 @@ static void combine_all(const struct tm_coll *coll, const struct reduction *r) {
 static void *meet_and_combine(struct tm_coll *coll, const void *from, const struct reduction *r) {
   tm_publish(coll, from, 0, NULL);
   if (tm_arrive_in_vp_group(coll)) {
-    combine_crew(coll, r);
+    combine_group(coll, r);
     if (tm_arrive_at_root(coll)) {
       combine_all(coll, r);
       tm_release_root(coll);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MPI_Pack() and its kin: packed data are the bytes in the order of the type map. */
+/* MPI_Pack() and variants: packed data are the bytes in the order of the type map. */
 #include "tmpi/error/errors.h"
 #include "tmpi/layout/type.h"
 #include "tmpi/request/request.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MPI_Pack_external() and its kin: the standard's "external32". Numbers have their most significant
- * byte first; a long has 4 bytes, a wchar_t 2, a long double the 16 of IEEE's quadruple precision.
+ * MPI_Pack_external() and variants: the standard's "external32". Numbers have their most
+ * significant byte first; a long has 4 bytes, a wchar_t 2, a long double the 16 of IEEE's quadruple
+ * precision.
  */
 #include "tmpi/datatype/external.h"
 

@@ -13,8 +13,6 @@
 #include "tmpi/object/group.h"
 #include "tmpi/report/report.h"
 
-enum { MOVE_NS = 1000 }; /* a rank to another VP, and its messages while it is there; 021 */
-
 int tm_job_start(int size) {
   if (tm_job.ranks != NULL) return EINVAL;
   size_t bytes = (size_t)size * sizeof(struct tm_rank);
@@ -25,7 +23,7 @@ int tm_job_start(int size) {
     return ENOMEM;
   }
   memset(ranks, 0, bytes);
-  mti_set_move_ns(MOVE_NS);
+  mti_move_ranks();
   tm_job.size = size;
   tm_job.vp_count = mltp_vp() >= 0 ? mltp_vps_active() : 0;
   for (int i = 0; i < size; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Errors: handlers of communicators, and what they are told.
+ * Errors: handlers of communicators, and their arguments.
  *
  * Relaxed: a rank's own phase, and its sessions.
  */

@@ -21,7 +21,7 @@ int tm_fail(struct tm_comm *comm, const char *call, int code, const char *format
 int tm_fail_code(struct tm_comm *comm, const char *call, int code) __attribute__((cold));
 
 /** @return the calling rank. Before MPI_Init() and after MPI_Finalize() it ends the job, whatever
- * the error handlers say: there is nothing the call could return to go on with. */
+ * the error handlers say: no return value would let the caller continue. */
 struct tm_rank *tm_enter(const char *call);
 
 /** Looks the handle up. @return MPI_SUCCESS, or what tm_fail() returned. */
@@ -36,7 +36,7 @@ int tm_get_session(const char *call, MPI_Session handle, struct tm_session **ses
 /** As tm_fail(), by the session's error handler. */
 int tm_session_fail(struct tm_session *session, const char *call, int code, const char *why);
 
-/** Something broke that the library cannot go on without: message and end. */
+/** Reports an impossible state: prints the message and ends the process. */
 void tm_panic(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
 /** Ends the job with a message. on: what the call was on; NULL: nothing. */

@@ -2,13 +2,13 @@
 /*
  * Handles as numbers, for languages whose handles are ints.
  *
- * A predefined handle is its own number. Any other is an address: it gets the next number when it
- * is first asked for, and keeps that for good. So nothing has to be told here when an object is
- * freed; another one that is made at its address is found by its number. All ranks have one table,
- * since objects are in one heap: as large as the most addresses that were ever told.
+ * A predefined handle is its own number. Any other handle is an address. It gets the next number at
+ * its first conversion, and keeps that for good. So freeing an object needs no call here; a new
+ * object at its address takes over its number. All ranks share one table, since objects are in one
+ * heap. The table is as large as the largest number of addresses that were ever converted.
  *
  * Rejected: a number in each object, given back when it is freed (nine kinds of objects would have
- * to do so, and what makes them would have to look for a free one).
+ * to do so, and their constructors would have to look for a free number).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +66,7 @@ static int number_of(const char *call, void *handle) {
   return 0;
 }
 
-/* NULL, which is no handle: nobody was told that number. */
+/* NULL, which is no handle: no conversion returned that number. */
 static void *handle_of(int number) {
   if (number >= 0 && number < PREDEFINED) return (void *)(uintptr_t)number;
   mti_lock(&ilock);

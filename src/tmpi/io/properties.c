@@ -33,12 +33,14 @@ int PMPI_File_set_info(MPI_File handle, MPI_Info info_handle) {
   struct tm_file *file;
   int error = tm_get_file(call, handle, &file);
   if (error != MPI_SUCCESS) return error;
-  const struct tm_info *info = tm_info_of(info_handle);
+  struct tm_info *info = tm_info_of(info_handle);
   if (info == NULL && info_handle != MPI_INFO_NULL)
     return tm_file_fail(file, call, MPI_ERR_INFO, "the info is not valid");
   bool ok = file->info != NULL || (file->info = tm_info_copy(NULL)) != NULL;
-  for (int i = 0; ok && info != NULL && i < info->count; i++)
-    ok = tm_info_put(file->info, info->entries[i].key, info->entries[i].value);
+  for (int i = 0; ok && info != NULL && i < info->count; i++) {
+    const struct tm_info_entry *entry = tm_info_nth(info, i);
+    ok = tm_info_put(file->info, entry->key, entry->value);
+  }
   return ok ? MPI_SUCCESS : tm_file_fail(file, call, MPI_ERR_NO_MEM, "no memory");
 }
 

@@ -57,8 +57,8 @@ static void advance(struct cursor *c, size_t bytes) {
   c->left = b->length;
 }
 
-/* Pieces of so many bytes, at equal distances from here on. A piece is divided where it has room
- * for several. */
+/* Pieces of one size, at equal distances from here on. A piece is divided where it has room for
+ * several. */
 struct series {
   size_t count;
   ptrdiff_t step;
@@ -76,7 +76,7 @@ static struct series series(const struct cursor *c, size_t bytes) {
   return (struct series){c->more + 1, b->stride};
 }
 
-/* Behind so many pieces of a series. */
+/* Moves past `count` pieces of a series. */
 static void skip_series(struct cursor *c, size_t piece, size_t count, ptrdiff_t step) {
   if (c->left == piece) {
     c->more -= count - 1;
@@ -108,7 +108,7 @@ static void move_pieces(char *to, ptrdiff_t to_step, const char *from, ptrdiff_t
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
-/* Copies as many pieces of so many bytes as both sides have in a series. @return how many bytes. */
+/* Copies as many pieces of a size as both sides have in a series. @return how many bytes. */
 __attribute__((noinline)) static size_t copy_series(struct cursor *to, struct cursor *from,
                                                     size_t piece, size_t bytes) {
   struct series t = series(to, piece), f = series(from, piece);

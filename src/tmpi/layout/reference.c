@@ -27,7 +27,7 @@ void tm_type_hold(struct tm_type *type) {
 }
 
 void tm_type_release(struct tm_type *type) {
-  /* DT-1 acq_rel: whoever used it has done so; pairs DT-1 */
+  /* DT-1 acq_rel: all uses are over; pairs DT-1 */
   if (type->predefined || mt_add_acq_rel(&type->refs, (uint32_t)-1) != 1) return;
   tm_recipe_empty(&type->recipe);
   free(type->blocks);

@@ -70,7 +70,7 @@ enum tm_external {
   TM_EXT_QUAD /**< a long double */
 };
 
-/** So many basic elements of a size follow each other; what MPI_Get_elements() counts. */
+/** A run of basic elements of one size, which MPI_Get_elements() counts. */
 struct tm_run {
   size_t size, count;
   enum tm_external external;
@@ -91,7 +91,7 @@ struct tm_type {
   uint32_t refs;  /* [atomic] of derived ones: handles, requests, types made of it */
   bool predefined;
   bool committed;
-  bool lasting;     /* derived, and never freed: MPI_Type_create_f90_real() and its kin */
+  bool lasting;     /* derived, and never freed: MPI_Type_create_f90_real() and variants */
   bool dense;       /* one piece, and the next element's follows at once */
   uint8_t basic;    /* enum tm_basic */
   size_t size;      /* bytes of data in an element */
@@ -124,7 +124,7 @@ void tm_type_release(struct tm_type *type);
 struct tm_type *tm_type_new(int combiner);
 /** Adds count elements of old, the first at displacement at. @return false: no memory. */
 bool tm_type_add(struct tm_type *type, const struct tm_type *old, ptrdiff_t at, size_t count);
-/** Adds rows of so many elements each, `stride` bytes from one to the next. @return false: no
+/** Adds rows of `length` elements each, `stride` bytes from one to the next. @return false: no
  * memory. */
 bool tm_type_add_rows(struct tm_type *type, const struct tm_type *old, ptrdiff_t at, size_t length,
                       size_t rows, ptrdiff_t stride);
@@ -143,7 +143,7 @@ void tm_type_pack(void *to, const void *from, const struct tm_type *type, size_t
                   size_t bytes);
 void tm_type_unpack(void *to, const struct tm_type *type, size_t skip, const void *from,
                     size_t bytes);
-/** @return how many basic elements so many bytes are; *rest: bytes of one not complete. */
+/** @return the number of basic elements in `bytes`; *rest: bytes of one that is not complete. */
 size_t tm_type_elements(const struct tm_type *type, size_t bytes, size_t *rest);
 
 #endif

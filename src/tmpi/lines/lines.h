@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file lines.h
- * Functions, files and lines of addresses, and unwinding, by elfutils' libdw: a module that tmpirun
- * loads when there is something to be told, so that no other run pays for it, and that may be
- * absent. Each rank's copy of the program is the same: all addresses are given as those of one
- * copy.
+ * Functions, files and lines of addresses, and unwinding, by elfutils' libdw. This module may be
+ * absent. tmpirun loads it when there is a location to report, so that no other run pays for it.
+ * Each rank's copy of the program is the same, so all addresses are given as those of one copy.
  */
 #ifndef TM_LINES_LINES_H
 #define TM_LINES_LINES_H

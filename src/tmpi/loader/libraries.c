@@ -224,12 +224,23 @@ bool tm_program_find_needs(struct tm_program *program, struct tm_image *image) {
 
 /* ---- what libc keeps for a process: a library in a folder beside libmpi_abi */
 
+/* What only reads the environment does not need it for each rank: most programs have that. */
+static bool only_reads(const char *name) {
+  static const char *const names[] = {"getenv", "secure_getenv", "environ", "__environ",
+                                      "_environ"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    if (strcmp(name, names[i]) == 0) return true;
+  return false;
+}
+
 /* @return whether an image asks others for something a library has. */
 static bool asks_for(const struct tm_image *image, const struct tm_image *library) {
   const Elf64_Sym *symbols = (const Elf64_Sym *)(image->pristine + image->symbols.at);
   for (size_t i = 1; i < image->symbol_count; i++) {
     struct tm_wanted wanted = tm_want(tm_image_string(image, symbols[i].st_name), NULL);
-    if (symbols[i].st_shndx == SHN_UNDEF && tm_image_find(library, &wanted) != NULL) return true;
+    if (symbols[i].st_shndx == SHN_UNDEF && !only_reads(wanted.name) &&
+        tm_image_find(library, &wanted) != NULL)
+      return true;
   }
   return false;
 }
@@ -249,14 +260,12 @@ static bool add_rank_library(struct tm_program *program) {
   snprintf(path, sizeof path, "%.*s/tmpi/private.so", (int)(slash - mpi.dli_fname), mpi.dli_fname);
   struct tm_image *library = tm_image_read(path);
   if (library == NULL) return false;
-  for (int i = 0; i < program->image_count; i++)
-    if (asks_for(program->images[i], library)) {
-      if (tm_program_add(program, library)) return true;
-      tm_image_drop(library);
-      return false;
-    }
+  bool wanted = tm_program_opens(program); /* what it opens may ask */
+  for (int i = 0; !wanted && i < program->image_count; i++)
+    wanted = asks_for(program->images[i], library);
+  if (wanted && tm_program_add(program, library)) return true;
   tm_image_drop(library);
-  return true;
+  return !wanted;
 }
 
 /* ---- all of them */

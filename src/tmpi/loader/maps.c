@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The copies as the dynamic linker lists objects: for debuggers, and for who asks which object an
- * address lies in.
+ * The copies as the dynamic linker lists objects: for debuggers, and for callers that ask which
+ * object an address lies in.
  *
  * The dynamic linker publishes a chain of lists, one for each of its namespaces (struct
  * r_debug_extended, libc 2.35). Ours is one more list at the end of the chain. A debugger that runs

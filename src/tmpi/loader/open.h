@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file open.h
- * dlopen() and its kin for ranks: what a rank opens is one more image in its slot.
+ * dlopen() and variants for ranks: a library that a rank opens is one more image in its slot.
  *
  * An image has the same place in the slots of all ranks, whichever opens it first. It stays until
  * the rank ends: dlclose() only counts, as POSIX allows.

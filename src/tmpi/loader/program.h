@@ -13,9 +13,9 @@
  * once: those with the same value in all ranks are written into the pristine image; the others
  * become records, offsets in the slot, which each rank's copy gets.
  *
- * Libraries are private, too, but for those that ranks may or must share (policy.h). So is a
- * library of our own with what libc keeps for a process (src/tmpi/private), if the program uses any
- * of it.
+ * Libraries are private, too, except for the ones that ranks may or must share (policy.h). So is a
+ * library of our own with state that libc keeps for a process (src/tmpi/private), if the program
+ * uses any of it.
  *
  * Rejected: copying the file for each rank and dlopen() (10 to 100 times slower), dlmopen() (a
  * dozen at most), saving and restoring globals at each switch (a cost for every switch).
@@ -86,7 +86,7 @@ struct tm_program {
   const void *(*override)(const char *name);
 };
 
-/** Reads a program and what it needs, and prepares slots for so many ranks. override may be
+/** Reads a program and its libraries, and prepares slots for `ranks` ranks. override may be
  * NULL. @return it, or NULL after a message. Once in a process. */
 struct tm_program *tm_program_read(const char *path, int ranks,
                                    const void *(*override)(const char *name));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Exceptions and backtraces through ranks' code: who asks libc for the object an address lies in
- * is asked here first. Exported, so that these stand before libc's for every library.
+ * Exceptions and backtraces through ranks' code: these functions take the place of libc's, which
+ * find the object that an address lies in. They are exported, so that every library finds them
+ * before libc's.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -41,7 +42,7 @@ SHOWN int _dl_find_object(void *address, struct dl_find_object *result) {
   return 0;
 }
 
-/** Other unwinders, and who lists objects: the caller's rank's come after the process's. */
+/** For other unwinders and callers that list objects: those of the rank follow the process's. */
 SHOWN int dl_iterate_phdr(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data) {
   static int (*libc)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
   if (libc == NULL) *(void **)&libc = dlsym(RTLD_NEXT, "dl_iterate_phdr");

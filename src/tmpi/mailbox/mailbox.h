@@ -14,21 +14,21 @@
  * oldest is taken.
  *
  * Very few bytes are copied into a cell, and out of it, under the internal lock: the mailbox keeps
- * cells that are free, so that nothing is allocated. Even fewer, when nothing else is there, go
- * beside the internal lock (fastbox.h); who expects no more spins, where it spins, for any message,
- * and posts its receive then.
+ * cells that are free, so that nothing is allocated. Even fewer bytes, when the mailbox is empty,
+ * go through the inline slot (inline_slot.h). A receiver that expects so few bytes and may spin
+ * first spins for any message, and posts its receive then.
  *
  * A mailbox that is full of copies defers further ones: their data stay with their senders until
  * the receiver takes them, or waits for something else in MPI (deferred.h).
  *
  * A blocking call (tm_send(), tm_recv()) that has to wait parks under the internal lock under which
  * it has entered the queue. Its taker knows that it waits, copies, and resumes it.
- * Nobody else can, so the request needs no internal lock of its own any more. Any other request is
- * complete when `done` is set, under its owner's internal lock. A thread that waits hangs a waiter
- * on the requests it waits for; who completes the last of them resumes it. No polling: before it
- * hangs the waiter there it may spin, looking at `done` (wait.h), which is a longer look.
+ * Only the taker can do so, so the request needs no internal lock of its own any more. Any other
+ * request is complete when `done` is set, under its owner's internal lock. A waiting thread hangs a
+ * waiter on its requests, and the completer of the last of them resumes it. There is no polling.
+ * Before it hangs the waiter there it may spin on `done` (match/rank_wait.h).
  *
- * Guards of two mailboxes are never held together. docs/design/021-mailbox.md has what was
+ * Internal locks of two mailboxes are never held together. docs/design/021-mailbox.md has what was
  * rejected, tests/models/mailbox.pml explores the protocol.
  */
 #ifndef TM_MAILBOX_MAILBOX_H
@@ -58,8 +58,8 @@ enum {
 /** A thread that waits for some requests. On its stack. */
 struct tm_waiter {
   struct mltp_thread *thread; /* [ilock] that is parked; NULL: it spins */
-  struct tm_waiter *next;     /* [ilock] among those that probe */
-  int missing;                /* [ilock] so many completions to come; relaxed: who spins looks */
+  struct tm_waiter *next;     /* [ilock] among the probing threads */
+  int missing;                /* [ilock] completions to come; relaxed: a spinner looks */
 };
 
 enum tm_kind {
@@ -117,27 +117,27 @@ enum { TM_MESSAGE_MAGIC = 0x3e55a9e };
 
 /** A message that came before its receive. */
 struct tm_message {
-  struct tm_entry entry;       /* [ilock] */
-  struct tm_message *next;     /* [ilock] among free cells, or deferred ones */
-  struct tm_message *prev;     /* [ilock] among deferred ones */
-  struct tm_envelope envelope; /* [const] */
-  size_t bytes;                /* [const] */
-  struct tm_request *sender;   /* [ilock] waits for the receiver to copy; NULL: data is here */
-  struct tm_buffer *buffer;    /* [const] counted there as not received yet; NULL: not */
-  struct tm_type *type;        /* [const] it was sent as, held; NULL: nobody wants to know */
-  size_t count;                /* [const] elements of it */
-  struct tm_comm *comm;        /* [rank] held since a matched probe took it; NULL: none has */
-  uint32_t magic;              /* [rank] TM_MESSAGE_MAGIC since then: it has a handle */
-  bool is_cell;                /* [const] there is room for TM_CELL_BYTES */
-  bool deferred;               /* [ilock] a small message that waits for room: deferred.h */
-  uint32_t held;               /* [ilock] bytes that it counts in the mailbox */
-  char *copy;                  /* [ilock] data of a message that was deferred; NULL: in `data` */
-  char data[];                 /* [const] packed */
+  struct tm_message_entry entry; /* [ilock] */
+  struct tm_message *next;       /* [ilock] among free cells, or deferred ones */
+  struct tm_message *prev;       /* [ilock] among deferred ones */
+  struct tm_envelope envelope;   /* [const] */
+  size_t bytes;                  /* [const] */
+  struct tm_request *sender;     /* [ilock] waits for the receiver to copy; NULL: data is here */
+  struct tm_buffer *buffer;      /* [const] counted there as not received yet; NULL: not */
+  struct tm_type *type;          /* [const] it was sent as, held; NULL: nobody wants to know */
+  size_t count;                  /* [const] elements of it */
+  struct tm_comm *comm;          /* [rank] held since a matched probe took it; NULL: none has */
+  uint32_t magic;                /* [rank] TM_MESSAGE_MAGIC since then: it has a handle */
+  bool is_cell;                  /* [const] there is room for TM_CELL_BYTES */
+  bool deferred;                 /* [ilock] a small message that waits for room: deferred.h */
+  uint32_t held;                 /* [ilock] bytes that it counts in the mailbox */
+  char *copy;                    /* [ilock] data of a message that was deferred; NULL: in `data` */
+  char data[];                   /* [const] packed */
 };
 
 struct tm_mailbox {
   alignas(TM_LINE) uint32_t ilock;
-  uint32_t mail;                     /* [ilock] messages there are; relaxed: who spins looks */
+  uint32_t mail;                     /* [ilock] messages there are; relaxed: a spinner looks */
   struct tm_inline_slot inline_slot; /* [ilock] */
   uint32_t cell_count;               /* [ilock] */
   int home;                          /* [const] tm_rank_home() */

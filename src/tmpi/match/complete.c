@@ -61,8 +61,8 @@ struct wanted {
   int count, wanted;
 };
 
-/* @return whether so many of the requests, or all there are, are complete: no internal lock is
- * needed to see that. */
+/* @return whether the wanted number of the requests, or all of them, are complete. Needs no
+ * internal lock. */
 static bool enough_done(const void *what) {
   const struct wanted *w = what;
   int done = 0, missing = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file entries.h
- * What is in a mailbox; mailbox.h has the protocol. The caller of what takes a mailbox holds its
- * internal lock.
+ * The contents of a mailbox; mailbox.h has the protocol. The caller of a function that takes a
+ * mailbox holds its internal lock.
  *
- * Relaxed: mail, which who spins reads as a hint.
+ * Relaxed: mail, which a spinner reads as a hint.
  */
 #ifndef TM_MATCH_ENTRIES_H
 #define TM_MATCH_ENTRIES_H
@@ -25,7 +25,7 @@ static inline struct tm_request *tm_request_of(struct tm_entry *entry) {
                        : NULL;
 }
 
-static inline struct tm_message *tm_message_of(struct tm_entry *entry) {
+static inline struct tm_message *tm_message_of(struct tm_message_entry *entry) {
   return (struct tm_message *)entry; /* its first member */
 }
 
@@ -38,12 +38,12 @@ static inline size_t tm_request_bytes(const struct tm_request *request) {
 static inline void tm_post(struct tm_mailbox *box, struct tm_request *recv) {
   recv->entry.envelope = &recv->envelope;
   recv->posted = true;
-  tm_queue_add(&box->posted, &recv->entry);
+  tm_queue_add_receive(&box->posted, &recv->entry);
 }
 
 static inline void tm_withdraw(struct tm_mailbox *box, struct tm_request *recv) {
   recv->posted = false;
-  tm_queue_remove(&box->posted, &recv->entry);
+  tm_queue_remove_receive(&box->posted, &recv->entry);
 }
 
 static inline struct tm_request *tm_take_posted(struct tm_mailbox *box,
@@ -61,7 +61,7 @@ static inline void tm_take_out(struct tm_mailbox *box, struct tm_message *m) {
   tm_count_mail(box, -1);
   box->held -= m->held;
   if (mt_unlikely(m->deferred)) tm_deferred_remove(box, m);
-  tm_queue_remove(&box->arrived, &m->entry);
+  tm_queue_remove_message(&box->arrived, &m->entry);
 }
 
 static inline struct tm_message *tm_take_message(struct tm_mailbox *box,
@@ -73,7 +73,7 @@ static inline struct tm_message *tm_take_message(struct tm_mailbox *box,
 
 /* ---- short messages. What tm_match_hook wants to know there is no room for. */
 
-/** @return whether a message may go into the fast box, and nobody has to be told. */
+/** @return whether a message may go into the inline slot without waking a thread. */
 static inline bool tm_inline_slot_takes(const struct tm_mailbox *box,
                                         const struct tm_request *send) {
   return box->mail == 0 && tm_request_bytes(send) <= TM_INLINE_SLOT_BYTES && box->probers == NULL &&
@@ -127,7 +127,7 @@ _Noreturn static inline void tm_message_panic(size_t bytes) {
   tm_panic("no memory for a message of %zu bytes (fewer or smaller unreceived messages)", bytes);
 }
 
-/** @return a message without data yet, with room for so many. */
+/** @return a message without data yet, with room for `bytes`. */
 static inline struct tm_message *tm_message_new(const struct tm_envelope *envelope, size_t bytes,
                                                 size_t room) {
   struct tm_message *m = malloc(sizeof *m + room);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file hook.h
- * Who wants to see each message meet its receive: --check. Only then do messages that are copied
+ * The hook by which --check sees each message meet its receive. Only with it do copied messages
  * keep the type they were sent as.
  */
 #ifndef TM_MATCH_HOOK_H

@@ -2,7 +2,7 @@
 /*
  * Where sends and receives meet; mailbox.h has the protocol.
  *
- * Relaxed: what who spins reads, as a hint.
+ * Relaxed: the words that a spinner reads, as hints.
  */
 #include "tmpi/match/match.h"
 
@@ -34,10 +34,10 @@ static struct tm_message *make_message(struct tm_request *send, bool copy) {
   return m;
 }
 
-/* Puts a message there; who probes looks again. Guard held. */
+/* Puts a message there and wakes the probing threads. The internal lock is held. */
 static void leave(struct tm_mailbox *box, struct tm_message *m) {
-  m->entry.envelope = &m->envelope;
-  tm_queue_add(&box->arrived, &m->entry);
+  m->entry.entry.envelope = &m->envelope;
+  tm_queue_add_message(&box->arrived, &m->entry);
   tm_count_mail(box, 1);
   box->held += m->held;
   while (box->probers != NULL) {

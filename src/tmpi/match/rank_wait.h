@@ -73,7 +73,7 @@ static inline bool tm_begin_wait(struct tm_rank *rank, const void *waits_for, co
   return noted;
 }
 
-/** Parks until somebody resumes the caller, once. The internal lock is held, and released.
+/** Parks until a waker resumes the caller, once. The internal lock is held, and released.
  * waits_for: as of tm_note_wait(); NULL: nothing. */
 static inline void tm_mailbox_park(struct tm_rank *rank, uint32_t *ilock, const void *waits_for,
                                    const char *call) {

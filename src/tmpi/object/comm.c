@@ -91,7 +91,7 @@ bool tm_comm_add_local(struct tm_comm *comm) {
 void tm_comm_hold(struct tm_comm *comm) { mt_add_relaxed(&comm->refs, 1); }
 
 void tm_comm_release(struct tm_comm *comm) {
-  /* CM-1 acq_rel: whoever used it has done so; pairs CM-1 */
+  /* CM-1 acq_rel: all uses are over; pairs CM-1 */
   if (mt_add_acq_rel(&comm->refs, (uint32_t)-1) != 1) return;
   delist(comm);
   if (comm->team != NULL) tm_team_leave(comm->team);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file comm.h
- * Communicators and groups. A group lists ranks of the job, never changes, and is shared by all
- * who hold it, ranks alike. A communicator is one rank's view: its attributes, error handler and
- * name are its own; what all members have in common is the context, two numbers that no other
- * communicator of the job has (one for messages, the next one for collectives), and the groups.
+ * Communicators and groups. A group lists ranks of the job, never changes, and is shared by all of
+ * its holders, in all ranks. A communicator is one rank's view: its attributes, error handler and
+ * name are its own. All members share the groups and the context: two numbers that no other
+ * communicator of the job has, one for messages and the next one for collectives.
  */
 #ifndef TM_OBJECT_COMM_H
 #define TM_OBJECT_COMM_H
@@ -39,11 +39,12 @@ struct tm_comm {
   struct tm_rank *owner;        /* [const] whose view it is */
   struct tm_team *team;         /* [const] its members; NULL: one alone, or inter */
   struct tm_vp_group *vp_group; /* [const] the caller's there */
-  struct tm_group *remote;      /* [const] whom ranks name: the local group but for inter */
-  int collectives;              /* [rank] started so far: their tags */
-  uint8_t phases;               /* [rank] of the team so far, modulo 256 */
-  bool inter;                   /* [const] an intercommunicator */
-  bool freed;                   /* [rank] no handle any more */
+  struct tm_group
+      *remote;     /* [const] the group that ranks refer to: the local group but for inter */
+  int collectives; /* [rank] started so far: their tags */
+  uint8_t phases;  /* [rank] of the team so far, modulo 256 */
+  bool inter;      /* [const] an intercommunicator */
+  bool freed;      /* [rank] no handle any more */
 
   alignas(TM_LINE) const char *recent[TM_RECENT]; /* [rank] names of the last collectives, by
                                                      number; for reports */
@@ -96,8 +97,8 @@ uint64_t tm_context_new(void);
 /** Makes world and self for the calling rank. @return false: no memory. */
 bool tm_comm_start(struct tm_rank *rank);
 
-/** A communicator's handler: threads of the rank may set it while others fail. What is told is held
- * for the caller. */
+/** A communicator's handler. Threads of the rank may set it while others fail, so the caller gets a
+ * reference. */
 struct tm_errhandler *tm_comm_handler(const struct tm_comm *comm);
 void tm_comm_set_handler(struct tm_comm *comm, struct tm_errhandler *handler);
 

@@ -25,7 +25,7 @@ void tm_errhandler_hold(struct tm_errhandler *handler) {
 }
 
 void tm_errhandler_release(struct tm_errhandler *handler) {
-  /* EH-1 acq_rel: whoever used it has done so; pairs EH-1 */
+  /* EH-1 acq_rel: all uses are over; pairs EH-1 */
   if (is_predefined(handler) || mt_add_acq_rel(&handler->refs, (uint32_t)-1) != 1) return;
   handler->magic = 0;
   free(handler);

@@ -16,7 +16,7 @@ void tm_session_hold(struct tm_session *session) {
 }
 
 void tm_session_release(struct tm_session *session) {
-  /* SN-1 acq_rel: whoever used it has done so; pairs SN-1 */
+  /* SN-1 acq_rel: all uses are over; pairs SN-1 */
   if (session == NULL || mt_add_acq_rel(&session->refs, (uint32_t)-1) != 1) return;
   tm_errhandler_release(session->handler);
   tm_info_free(session->info);

@@ -106,7 +106,7 @@ int PMPI_Request_free(MPI_Request *handle) {
   mti_lock(ilock);
   bool idle = request->persistent && !request->active;
   bool drop = idle || tm_request_done(request);
-  request->freed = true; /* or else who completes it frees it */
+  request->freed = true; /* otherwise its completer frees it */
   mti_unlock(ilock);
   if (drop) tm_request_drop(request);
   return MPI_SUCCESS;

@@ -26,7 +26,7 @@ static int probe(const char *call, int source, int tag, MPI_Comm handle, bool wa
     return MPI_SUCCESS;
   }
   *flag = tm_mailbox_probe(&request, message != NULL, wait, call, &found, &bytes, &taken);
-  if (!*flag) { /* whoever sends it may be waiting for this VP */
+  if (!*flag) { /* its sender may be waiting for this VP */
     tm_yield(call);
     *flag = tm_mailbox_probe(&request, message != NULL, false, call, &found, &bytes, &taken);
   }
@@ -66,7 +66,7 @@ int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *mes
 }
 
 /* @return MPI_SUCCESS; *message: the one of the handle, NULL for MPI_MESSAGE_NO_PROC; *comm: where
- * it was sent, and whose handler is told of errors. */
+ * it was sent; its handler gets the errors. */
 static int get_message(const char *call, MPI_Message handle, struct tm_message **message,
                        struct tm_comm **comm) {
   *comm = tm_enter(call)->self;

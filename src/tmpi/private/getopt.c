@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * getopt() and its kin: libc keeps where it is in variables that cannot be told apart by rank.
- * As documented in getopt(3), GNU's ways included, but for "W;".
+ * getopt() and variants: libc keeps its position in variables that all ranks would share. These
+ * follow getopt(3) with GNU's extensions, but for "W;".
  *
- * Words that are no options are passed over: [first, last) are those, last the first word not yet
- * looked at when they were. They are moved behind each option that is found after them.
+ * Words that are no options are skipped: [first, last), where last was the next word to read. They
+ * are moved behind each option that is found after them.
  */
 #include <getopt.h>
 #include <stdbool.h>
@@ -29,7 +29,7 @@ struct call {
   const struct option *of; /* long options; NULL: none */
   int *index;
   bool one_dash;
-  bool loud;          /* what is wrong is told */
+  bool loud;          /* errors print a message */
   int missing;        /* returned when there is no argument */
   const char *dashes; /* of the word that is looked at */
 };

@@ -2,7 +2,7 @@
 /*
  * The job and its ranks.
  *
- * Relaxed: phase and ended, which others read for reports; counts of who has come how far.
+ * Relaxed: phase and ended, which others read for reports; counts of ranks in each phase.
  */
 #include "tmpi/rank/rank.h"
 

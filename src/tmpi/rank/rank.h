@@ -25,7 +25,7 @@ enum tm_rank_stage { TM_BEFORE_INIT, TM_INITIALIZED, TM_FINALIZED };
 enum tm_wait {
   TM_WAIT_CONSCIOUS, /**< spins while its partner runs on another processor, as mltp_await() does,
                         or for 20 us where ranks have a VP each */
-  TM_WAIT_SPIN,      /**< spins for a fixed time, whoever runs */
+  TM_WAIT_SPIN,      /**< spins for a fixed time in every case */
   TM_WAIT_PARK
 };
 
@@ -70,7 +70,7 @@ struct tm_worker {
 struct tm_rank {
   alignas(TM_LINE) int number; /* [const] in MPI_COMM_WORLD */
   uint32_t stage;        /* [atomic] enum tm_rank_stage; relaxed: others read it for reports */
-  uint32_t sessions;     /* [atomic] so many have begun and not ended; relaxed */
+  uint32_t sessions;     /* [atomic] sessions that have begun and not ended; relaxed */
   uint32_t attention;    /* [atomic] what the rank sees to when it parks: tasks that call functions
                             of the program (user_code.h), and TM_DEFERRED (match/deferred.h) */
   const void *thread;    /* [atomic] that called MPI_Init(); relaxed: a hint to others */
@@ -95,7 +95,8 @@ struct tm_rank {
   struct tm_errors *errors;           /* [lock:errors_ilock] codes it has added: error/code.c */
   uint32_t attributes_ilock;          /* of key values and of attributes: attr/keyval.h */
   struct tm_keyval *keyvals;          /* [lock:attributes_ilock] */
-  int keyval_count;                   /* [lock:attributes_ilock] */
+  int keyval_count, keyval_room;      /* [lock:attributes_ilock] used so far; there is memory for */
+  int keyval_free;                    /* [lock:attributes_ilock] a free index and one; 0: none */
   uint64_t attribute_order;           /* [lock:attributes_ilock] of the newest attribute */
   struct tm_errhandler *file_handler; /* [ilock: box's] of MPI_FILE_NULL; NULL: errors return */
   struct tm_attributes **of_types;    /* [rank] attributes of predefined types, by handle */

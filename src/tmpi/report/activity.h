@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file activity.h
- * What a rank is doing: a copy, of what may change or go while it is looked at. Taken without
- * stopping anybody; what does not fit together is left out. In a deadlock it is exact.
+ * What a rank is doing: a copy of data that may change or vanish while it is read. No thread is
+ * stopped for it, and inconsistent parts are left out. In a deadlock it is exact.
  */
 #ifndef TM_REPORT_ACTIVITY_H
 #define TM_REPORT_ACTIVITY_H
@@ -36,6 +36,7 @@ struct tm_wanted {
 struct tm_activity {
   int state;             /* enum tm_state */
   const char *call;      /* it waits in; NULL: none */
+  char blocks_in[40];    /* call of the kernel; "": none is known */
   const void *frame;     /* of the library, where it waits */
   const void *site;      /* the call in the program; NULL: not known */
   struct tm_wanted what; /* the first thing it waits for */
@@ -53,7 +54,7 @@ struct tm_member {
   bool found;                         /* it has that communicator */
   int collectives;                    /* started so far */
   const char *recent[TM_RECENT];      /* names of the last of them, by number */
-  struct tm_rooted rooted[TM_RECENT]; /* those that have a root; none on an intercommunicator,
+  struct tm_rooted rooted[TM_RECENT]; /* the ones that have a root; none on an intercommunicator,
                                          where ranks of a group name others */
 };
 

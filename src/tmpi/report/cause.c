@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What may be wrong, from who waits for whom: messages whose tags or communicators differ; ranks
- * that wait in a circle, or for one that will not come. A rank that waits for what cannot come is
- * told of, not those that wait for it in turn.
+ * What may be wrong, from the graph of waiters: messages whose tags or communicators differ; ranks
+ * that wait in a circle, or for a rank that will not come. A rank that waits for an event that
+ * cannot happen is reported; the ranks that wait for this rank are not.
  */
 #include "tmpi/report/cause.h"
 
@@ -60,7 +60,7 @@ static void tell_circle(const struct tm_activity *activity, int first) {
   tm_cause_print(text);
 }
 
-/* Follows who waits for whom; mark: the walk that came by first. */
+/* Follows waiters to the ranks they wait for; mark: the walk that came by first. */
 static void look_at_messages(const struct tm_activity *activity) {
   int *mark = calloc((unsigned)tm_job.size, sizeof *mark);
   int told = 0, left_out = 0;

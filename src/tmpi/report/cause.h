@@ -10,7 +10,7 @@
 
 #include "tmpi/report/activity.h"
 
-enum { TM_CAUSES_MAX = 8 /* of a kind are told of */ };
+enum { TM_CAUSES_MAX = 8 /* reported of a kind */ };
 
 /** Writes a line of the report. */
 void tm_cause_print(const char *text);
@@ -19,8 +19,8 @@ void tm_cause_print(const char *text);
  * continue. */
 void tm_report_causes(const struct tm_activity *activity, bool still);
 
-/** Looks at those who wait in collectives, each communicator once. doing: of all ranks; still: none
- * of them will go on. */
+/** Looks at the waiters in collectives, once for each communicator. doing: of all ranks; still:
+ * none of them will continue. */
 void tm_cause_collectives(const struct tm_activity *activity, bool still);
 
 #endif

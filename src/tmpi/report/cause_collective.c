@@ -27,7 +27,7 @@ struct meeting {
   int *ranks, count;                  /* members */
   struct tm_member *members;
   int number;       /* of the collective */
-  const char *call; /* what those who wait have called */
+  const char *call; /* what the waiters have called */
   const char *comm;
 };
 
@@ -42,7 +42,7 @@ static bool tell_missing(const struct meeting *m, bool *set) {
     waiting += m->activity[m->ranks[i]].state == TM_WAITS;
     ended += m->activity[m->ranks[i]].state == TM_ENDED;
   }
-  /* who waits has not come to the end, for a reason of its own */
+  /* a waiter has not come to the end, for a reason of its own */
   if (missing == 0) return false;
   if (waiting == missing && strcmp(m->call, "MPI_Finalize") == 0) return true;
   bool many = tm_text_ranks(who, set, tm_job.size) > 1;
@@ -88,7 +88,7 @@ static bool differ(const struct meeting *m, int number, const struct tm_member *
   return false;
 }
 
-/* The first time that they differed, of those that are remembered. @return false: never. */
+/* Finds the first remembered call that differed. @return false: none did. */
 static bool tell_other_call(const struct meeting *m, bool *set) {
   char who[TM_RANKS_TEXT], others[TM_RANKS_TEXT], text[600];
   const struct tm_member *one, *other;

@@ -50,7 +50,7 @@ static void trace_pointers(const void *at) {
 
 static const struct tm_locations by_linker = {is_not_ours, name_symbol, trace_pointers};
 
-/* ---- whoever knows */
+/* ---- the source of locations */
 
 static const struct tm_locations *places = &by_linker;
 

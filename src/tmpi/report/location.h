@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file location.h
- * Places in a program: which address is the program's, what is there, and the way to it. Who has
- * loaded the program knows best: tmpirun says it; of a program that started by itself the dynamic
- * linker does.
+ * Locations in a program: which address is the program's, its function and line, and its backtrace.
+ * The loader of the program knows best: tmpirun, or the dynamic linker for a program that started
+ * by itself.
  */
 #ifndef TM_REPORT_LOCATION_H
 #define TM_REPORT_LOCATION_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranks that do the same are told of in one line, with the backtrace of the first. */
+/* Ranks that do the same share one line, with the backtrace of the first. */
 #include "tmpi/report/report.h"
 
 #include <stdio.h>
@@ -51,7 +51,7 @@ static int sort(struct line *lines, const struct tm_activity *activity, bool pee
   return groups;
 }
 
-/* Whom the first few of a group wait for, where the line does not say it. */
+/* Prints the peers of the first few ranks of a group, where the line does not name them. */
 static void print_peers(const struct line *lines, int count, const struct tm_activity *activity) {
   for (int i = 0; i < count && i < PEERS_SHOWN; i++) {
     const struct tm_wanted *what = &activity[lines[i].number].what;
@@ -125,7 +125,7 @@ static bool report_deadlock(void) {
   tm_job_flush();
   tm_report("deadlock", true);
   int status, rank = tm_job_failure(&status);
-  if (rank >= 0 && status != 0) { /* the others wait for it, or for those that do */
+  if (rank >= 0 && status != 0) { /* the others wait for it, directly or through another rank */
     fprintf(stderr, "tmpi: rank %d ended with status %d, and so does the job\n", rank, status);
     tm_job_abort(status);
   }

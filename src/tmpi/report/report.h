@@ -8,12 +8,12 @@
 
 #include "tmpi/rank/rank.h"
 
-/** From now on a deadlock is told of in terms of ranks. */
+/** From now on a deadlock is reported in terms of ranks. */
 void tm_report_start(void);
 
 /** Writes a report to stderr. Also while ranks run, from any kernel thread.
  * @param title  its first line: "deadlock", say
- * @param still  none of them will go on */
+ * @param still  none of them will continue */
 TM_EXPORT void tm_report(const char *title, bool still);
 
 #endif

@@ -64,7 +64,7 @@ static void tell_wait(char *text, size_t size, const struct tm_activity *activit
   else if (what->kind == TM_COLLECTIVE)
     snprintf(text, size, "in %s: a nonblocking collective has not ended on %s", activity->call,
              tm_text_comm(what->comm));
-  else if (what->inner) /* whom a collective's messages go to is not the program's business */
+  else if (what->inner) /* the peers of a collective's messages mean nothing to the program */
     snprintf(text, size, "in %s on %s", activity->call, tm_text_comm(what->comm));
   else
     tell_message(text, size, activity, peers);
@@ -74,7 +74,8 @@ void tm_text_activity(char text[TM_ACTIVITY_TEXT], const struct tm_activity *act
   if (activity->state == TM_ENDED)
     strcpy(text, "ended");
   else if (activity->state == TM_OUTSIDE)
-    strcpy(text, "outside of MPI");
+    snprintf(text, TM_ACTIVITY_TEXT, "outside of MPI%s%s",
+             activity->blocks_in[0] != '\0' ? ", blocked in " : "", activity->blocks_in);
   else
     tell_wait(text, TM_ACTIVITY_TEXT, activity, peers);
   if (activity->site == NULL) return;

@@ -19,8 +19,8 @@ TM_EXPORT int tm_text_ranks(char text[TM_RANKS_TEXT], const bool *set, int size)
 
 struct tm_activity;
 
-/** Writes what follows "waits ": "in MPI_Recv: no message has come from rank 0, ...". peers: whom
- * it waits for is said, too. */
+/** Writes what follows "waits ": "in MPI_Recv: no message has come from rank 0, ...". peers: name
+ * the ranks it waits for, too. */
 void tm_text_activity(char text[TM_ACTIVITY_TEXT], const struct tm_activity *activity, bool peers);
 
 /** @return the name of a communicator, or words for one without. */

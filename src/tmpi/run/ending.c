@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a program begins and ends: main(), exit() and its kin, and the handlers they call. */
+/* How a program begins and ends: main(), exit() and variants, and the handlers they call. */
 #include <dlfcn.h>
 #include <err.h>
 #include <error.h>
@@ -110,11 +110,12 @@ static int start_main(int (*main)(int, char **, char **), int argc, char **argv,
   (void)fini, (void)rtld_fini, (void)stack_end;
   struct tm_process *process = tm_process_self();
   tm_program_construct_libraries(tm_the_program, process->number, argc, argv, environ);
+  char **environment = tm_process_environment(process);
   if (init != NULL) /* linked for a libc before 2.34: it calls its own constructors */
-    init(argc, argv, environ);
+    init(argc, argv, environment);
   else
-    tm_program_construct(tm_the_program, process->number, argc, argv, environ);
-  exit(main(argc, argv, environ));
+    tm_program_construct(tm_the_program, process->number, argc, argv, environment);
+  exit(main(argc, argv, environment));
 }
 
 const struct tm_override tm_override_ending[] = {

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Open files. Ranks share descriptors and the standard streams. A record lock of fcntl(2) belongs
- * to the process, so that ranks would not exclude each other: they take locks of the open file
- * description, and each rank opens a file for itself. A rank that closes a standard stream closes
- * it for nobody else; one that redirects it does so for all, and a message says that.
+ * Record locks. A lock of fcntl(2) belongs to the process, so that ranks would not exclude each
+ * other: they take locks of the open file description, and each rank opens a file for itself.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <mltp/mltp.h>
 #include <stdarg.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "tmpi/loader/program.h"
@@ -19,8 +16,6 @@
 #include "tmpi/run/process.h"
 
 static bool is_shared(void) { return tm_rank_number() >= 0 && tm_the_program->ranks > 1; }
-
-/* ---- record locks */
 
 static int lock_record(int fd, int command, const struct flock *wanted, struct flock *found) {
   struct flock lock = *wanted;
@@ -61,57 +56,10 @@ static int lockf_rank(int fd, int command, off_t length) {
   return lock_record(fd, command == F_LOCK ? F_OFD_SETLKW : F_OFD_SETLK, &lock, NULL);
 }
 
-/* ---- standard streams */
-
-static bool is_standard(int fd) { return fd >= 0 && fd <= STDERR_FILENO; }
-
-static void tell_redirected(const char *call) {
-  static bool told; /* a message twice would do no harm */
-  if (told) return;
-  told = true;
-  fprintf(stderr,
-          "tmpirun: rank %d redirected a standard stream by %s(): all ranks share it (--output "
-          "gives each rank a file)\n",
-          tm_rank_number(), call);
-}
-
-static int fclose_rank(FILE *stream) {
-  bool standard = stream == stdin || stream == stdout || stream == stderr;
-  return standard && is_shared() ? fflush(stream == stdin ? stdout : stream) : fclose(stream);
-}
-
-static int close_rank(int fd) { return is_standard(fd) && is_shared() ? 0 : close(fd); }
-
-static int dup2_rank(int from, int to) {
-  if (to < 0) {
-    errno = EBADF;
-    return -1;
-  }
-  if (is_standard(to) && from != to && is_shared()) tell_redirected("dup2");
-  return dup2(from, to);
-}
-
-static int dup3_rank(int from, int to, int flags) {
-  if (is_standard(to) && is_shared()) tell_redirected("dup3");
-  return dup3(from, to, flags);
-}
-
-static FILE *freopen_rank(const char *path, const char *mode, FILE *stream) {
-  bool standard = stream == stdin || stream == stdout || stream == stderr;
-  if (standard && is_shared()) tell_redirected("freopen");
-  return freopen(path, mode, stream);
-}
-
 const struct tm_override tm_override_files[] = {
     {"fcntl", (tm_any *)fcntl_rank},
     {"fcntl64", (tm_any *)fcntl_rank},
     {"lockf", (tm_any *)lockf_rank},
     {"lockf64", (tm_any *)lockf_rank},
-    {"fclose", (tm_any *)fclose_rank},
-    {"close", (tm_any *)close_rank},
-    {"dup2", (tm_any *)dup2_rank},
-    {"dup3", (tm_any *)dup3_rank},
-    {"freopen", (tm_any *)freopen_rank},
-    {"freopen64", (tm_any *)freopen_rank},
     {NULL, NULL},
 };

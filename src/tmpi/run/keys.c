@@ -27,14 +27,14 @@ struct tm_values {
 };
 
 struct key {
-  void (*destructor)(void *); /* [guard] */
-  uint32_t generation;        /* [guard] to write; the program orders making a key and using it */
-  bool used;                  /* [guard] */
+  void (*destructor)(void *); /* [ilock] */
+  uint32_t generation;        /* [ilock] to write; the program orders making a key and using it */
+  bool used;                  /* [ilock] */
 };
 
 /* A rank's. */
 struct tm_keys {
-  uint32_t guard;
+  uint32_t ilock;
   struct tm_values values; /* [rank] of its own thread */
   struct key of[KEYS];
 };
@@ -43,14 +43,14 @@ static __thread struct tm_values *of_pthread; /* NULL: the rank's own thread */
 
 /* Makes them for the first thread of the rank that asks. */
 static struct tm_keys *keys_of(struct tm_process *process) {
-  static uint32_t guard;
+  static uint32_t ilock;
   struct tm_keys *fresh = calloc(1, sizeof *fresh);
-  mti_lock(&guard);
+  mti_lock(&ilock);
   if (process->keys == NULL) {
     process->keys = fresh;
     fresh = NULL;
   }
-  mti_unlock(&guard);
+  mti_unlock(&ilock);
   free(fresh);
   return process->keys;
 }
@@ -62,7 +62,7 @@ static int create_key(pthread_key_t *key, void (*destructor)(void *)) {
   if (process == NULL) return EAGAIN;
   struct tm_keys *keys = keys_of(process);
   if (keys == NULL) return ENOMEM;
-  mti_lock(&keys->guard);
+  mti_lock(&keys->ilock);
   unsigned free_one = 0;
   while (free_one < KEYS && keys->of[free_one].used) free_one++;
   if (free_one < KEYS) {
@@ -71,7 +71,7 @@ static int create_key(pthread_key_t *key, void (*destructor)(void *)) {
     keys->of[free_one].generation++;
     *key = free_one;
   }
-  mti_unlock(&keys->guard);
+  mti_unlock(&keys->ilock);
   return free_one < KEYS ? 0 : EAGAIN;
 }
 
@@ -84,10 +84,10 @@ static struct tm_keys *keys_here(void) {
 static int delete_key(pthread_key_t key) {
   struct tm_keys *keys = keys_here();
   if (keys == NULL || key >= KEYS) return EINVAL;
-  mti_lock(&keys->guard);
+  mti_lock(&keys->ilock);
   keys->of[key].used = false;
   keys->of[key].destructor = NULL;
-  mti_unlock(&keys->guard);
+  mti_unlock(&keys->ilock);
   return 0;
 }
 
@@ -124,9 +124,9 @@ static bool call_destructors(struct tm_keys *keys) {
   for (pthread_key_t key = 0; key < KEYS; key++) {
     const void *value = get_value(key);
     if (value == NULL) continue;
-    mti_lock(&keys->guard);
+    mti_lock(&keys->ilock);
     void (*destructor)(void *) = keys->of[key].destructor;
-    mti_unlock(&keys->guard);
+    mti_unlock(&keys->ilock);
     if (destructor == NULL) continue;
     set_value(key, NULL);
     destructor((void *)(uintptr_t)value);

@@ -13,6 +13,7 @@
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
 #include "tmpi/run/process.h"
+#include "tmpi/run/streams.h"
 
 static struct tm_process *processes;
 
@@ -28,7 +29,12 @@ static struct tm_process *forked; /* [const] in a child; NULL: this is none */
 
 static void before_fork(void) { forking = tm_process_self(); }
 
-static void in_child(void) { forked = forking; }
+static void in_child(void) {
+  forked = forking;
+  if (forked == NULL) return;
+  environ = tm_process_environment(forked);
+  tm_streams_expose(forked->number);
+}
 
 struct tm_process *tm_process_here(void) { return forked != NULL ? forked : tm_process_self(); }
 
@@ -152,6 +158,7 @@ int tm_launch(int ranks, int argc, char **argv) {
     fprintf(stderr, "tmpirun: no memory for fork() (free some)\n");
     return 1;
   }
+  tm_environment_start();
   tm_ends_start(ranks);
   /* a debugger sets its breakpoints in all copies before the first one runs */
   bool watched = tm_program_is_watched();
@@ -167,6 +174,5 @@ int tm_launch(int ranks, int argc, char **argv) {
   }
   tm_vps_placed();
   tm_ends_wait();
-  fflush(stdout);
   return sum_up(ranks);
 }

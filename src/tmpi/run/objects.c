@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dlopen() and its kin. What a rank opens is its own copy (loader/open.h), but for libraries that
- * all ranks share; a thread that belongs to no rank gets libc's functions. The caller is known by
- * its return address: its search path counts, and RTLD_NEXT begins behind it.
+ * dlopen() and variants. A library that a rank opens is its own copy (loader/open.h), but for
+ * libraries that all ranks share. A thread that belongs to no rank gets libc's functions. The
+ * return address identifies the caller: its search path counts, and RTLD_NEXT begins after it.
  */
 #include <dlfcn.h>
 #include <limits.h>

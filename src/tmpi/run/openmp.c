@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs whose ranks have to be kernel threads: those that use OpenMP or Python.
+ * Programs that use OpenMP or Python: their ranks have to be kernel threads.
  *
- * OpenMP in ranks. Its run-time library is shared, as its thread-local variables are at fixed
- * places; what it knows of a team is the kernel thread's that made it. So ranks that use it are
- * kernel threads, and the threads it starts for a rank belong to the rank.
+ * OpenMP in ranks. Its run-time library is shared, since its thread-local variables are at fixed
+ * offsets. It keeps a team with the kernel thread that made it. So ranks that use it are kernel
+ * threads, and the threads it starts for a rank belong to the rank.
  */
 #include <dlfcn.h>
 #include <link.h>

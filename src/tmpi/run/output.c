@@ -5,14 +5,17 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/atomic.h"
 #include "os/map.h"
 #include "os/os.h"
 #include "tmpi/rank/rank.h"
+#include "tmpi/run/streams.h"
 
 enum { STREAMS = 2, LABEL_MAX = 24 };
 
@@ -25,6 +28,7 @@ struct line {
 static struct line (*lines)[STREAMS]; /* of each rank; NULL: no labels */
 static int *files;                    /* of each rank; NULL: none */
 static int size, width;
+static bool routed; /* stdout and stderr are streams of ours */
 
 /* ---- lines */
 
@@ -38,63 +42,74 @@ static bool reserve(struct line *line, size_t more) {
   return true;
 }
 
-static void put(struct line *line, int stream, int rank, const char *text, size_t length) {
+static uint32_t refused; /* [atomic] the first errno value of a write; relaxed: for the end */
+
+/* @return whether all was written. A reader that has gone ends the job, as without us, unless the
+ * program ignores that signal. */
+static bool write_out(int fd, const char *text, size_t length) {
+  uint32_t none = 0;
+  int error = os_write(fd, text, length);
+  if (error == 0) return true;
+  mt_cas_relaxed(&refused, &none, (uint32_t)error); /* relaxed: the word is all there is */
+  if (error == EPIPE) raise(SIGPIPE);
+  errno = error;
+  return false;
+}
+
+static bool put(struct line *line, int stream, int rank, const char *text, size_t length) {
   if (!reserve(line, length + LABEL_MAX)) { /* no memory: better torn than lost */
-    os_write(stream + 1, line->text, line->used);
-    os_write(stream + 1, text, length);
+    bool written = write_out(stream + 1, line->text, line->used);
     line->used = 0;
-    return;
+    return write_out(stream + 1, text, length) && written;
   }
   if (line->used == 0) line->used = (size_t)sprintf(line->text, "[%*d] ", width, rank);
   memcpy(line->text + line->used, text, length);
   line->used += length;
+  return true;
 }
 
-static void write_lines(int stream, int rank, const char *text, size_t length) {
+static bool write_lines(int stream, int rank, const char *text, size_t length) {
   struct line *line = &lines[rank][stream];
+  bool written = true;
   while (length > 0) {
     const char *end = memchr(text, '\n', length);
     size_t piece = end != NULL ? (size_t)(end - text) + 1 : length;
-    put(line, stream, rank, text, piece);
+    written = put(line, stream, rank, text, piece) && written;
     if (end != NULL) {
-      os_write(stream + 1, line->text, line->used);
+      written = write_out(stream + 1, line->text, line->used) && written;
       line->used = 0;
     }
     text += piece;
     length -= piece;
   }
+  return written;
 }
 
-static void write_of(int rank, int stream, const char *text, size_t length) {
-  if (rank < 0)
-    os_write(stream + 1, text, length);
-  else if (files != NULL)
-    os_write(files[rank], text, length);
-  else
-    write_lines(stream, rank, text, length);
+static bool write_of(int rank, int stream, const char *text, size_t length) {
+  int own = tm_streams_own(rank, stream + 1);
+  if (own >= 0) return write_out(own, text, length);
+  if (rank < 0 || (files == NULL && lines == NULL)) return write_out(stream + 1, text, length);
+  return files != NULL ? write_out(files[rank], text, length)
+                       : write_lines(stream, rank, text, length);
 }
 
-/* ---- who writes */
+/* ---- the writing rank */
 
 static ssize_t write_stream(void *cookie, const char *text, size_t length) {
-  write_of(tm_rank_number(), cookie != NULL, text, length);
-  return (ssize_t)length;
+  return write_of(tm_rank_number(), cookie != NULL, text, length) ? (ssize_t)length : -1;
 }
 
-/* Past the streams; the lock is theirs, so that a line stays whole. */
-static ssize_t write_call(int fd, const void *text, size_t length) {
-  if (fd != STDOUT_FILENO && fd != STDERR_FILENO) return write(fd, text, length);
+ssize_t tm_output_write(int fd, const void *text, size_t length) {
   FILE *stream = fd == STDOUT_FILENO ? stdout : stderr;
   flockfile(stream);
-  write_of(tm_rank_number(), fd - 1, text, length);
+  bool written = write_of(tm_rank_number(), fd - 1, text, length);
+  int error = errno;
   funlockfile(stream);
-  return (ssize_t)length;
+  errno = error;
+  return written ? (ssize_t)length : -1;
 }
 
-const void *tm_output_override(const char *name) {
-  bool ours = (lines != NULL || files != NULL) && strcmp(name, "write") == 0;
-  return ours ? (const void *)(uintptr_t)write_call : NULL;
-}
+bool tm_output_is_routed(void) { return routed; }
 
 /* ---- start and end */
 
@@ -126,17 +141,25 @@ static FILE *open_stream(void *cookie) {
   return stream;
 }
 
+bool tm_output_route(int ranks) {
+  if (routed) return true;
+  size = ranks;
+  FILE *out = open_stream(NULL), *error = open_stream(&size /* anything */);
+  if (out == NULL || error == NULL) return no_memory();
+  fflush(stdout);
+  stdout = out;
+  stderr = error;
+  routed = true;
+  return true;
+}
+
 bool tm_output_start(int ranks, bool label, const char *prefix) {
   if (!label && prefix == NULL) return true;
   size = ranks;
   width = snprintf(NULL, 0, "%d", ranks - 1);
   if (prefix != NULL && !open_files(prefix)) return false;
   if (prefix == NULL) lines = calloc((size_t)size, sizeof *lines);
-  FILE *out = open_stream(NULL), *error = open_stream(&size /* anything */);
-  if (out == NULL || error == NULL || (prefix == NULL && lines == NULL)) return no_memory();
-  stdout = out;
-  stderr = error;
-  return true;
+  return (prefix != NULL || lines != NULL) ? tm_output_route(ranks) : no_memory();
 }
 
 void tm_output_end(int rank) {
@@ -144,11 +167,21 @@ void tm_output_end(int rank) {
     struct line *line = &lines[rank][stream];
     if (line->used == 0) continue;
     line->text[line->used++] = '\n'; /* there is room: see put() */
-    os_write(stream + 1, line->text, line->used);
+    write_out(stream + 1, line->text, line->used);
     line->used = 0;
   }
 }
 
 void tm_output_end_all(void) {
   for (int i = 0; lines != NULL && i < size; i++) tm_output_end(i);
+}
+
+bool tm_output_is_complete(void) {
+  int at_end = fflush(stdout) != 0 ? errno : ferror(stdout) != 0 ? EIO : 0;
+  int error = (int)mt_load_relaxed(&refused); /* relaxed: the ranks have ended */
+  if (error == 0) error = at_end;
+  if (error != 0)
+    fprintf(stderr, "tmpirun: output of ranks was lost: %s (make room, or another file)\n",
+            strerror(error));
+  return error == 0;
 }

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file output.h
- * What ranks print, told apart: each line with the rank before it (--label), or each rank's in a
- * file of its own (--output). Otherwise all ranks share the streams, and nothing of this runs.
+ * The output of each rank: each line begins with the rank (--label), or each rank has a file of its
+ * own (--output), or what a rank has redirected (streams.c). Otherwise all ranks share the streams,
+ * and nothing of this runs.
  *
- * stdout and stderr become streams whose writing function is ours: it asks who writes. They are not
- * buffered, so that nothing of one rank is with another's. Lines that are not ended wait for their
- * end, or the rank's.
+ * stdout and stderr become streams with a writing function of ours, which finds the writing rank.
+ * They are not buffered, so that the output of two ranks is never mixed. An incomplete line waits
+ * for its end, or the rank's.
  */
 #ifndef TM_RUN_OUTPUT_H
 #define TM_RUN_OUTPUT_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 /** Before programs are bound. label; files: PREFIX.RANK, NULL: none. @return false after a message.
  */
@@ -23,7 +25,14 @@ void tm_output_end(int rank);
 /** The same of all ranks: the process is about to end. Async-signal-safe. */
 void tm_output_end_all(void);
 
-/** @return a function that takes the place of libc's of that name; NULL: none. */
-const void *tm_output_override(const char *name);
+/** From now on stdout and stderr are streams of ours. @return false after a message. */
+bool tm_output_route(int ranks);
+bool tm_output_is_routed(void);
+
+/** As write(2), of a rank, to what it has as stdout or stderr. */
+ssize_t tm_output_write(int fd, const void *text, size_t length);
+
+/** @return whether all that ranks have printed was written; otherwise after a message. */
+bool tm_output_is_complete(void);
 
 #endif

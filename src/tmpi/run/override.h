@@ -3,10 +3,10 @@
  * @file override.h
  * Functions that take the place of libc's, because libc's end a process or block a kernel thread.
  *
- * The loader binds a program and its own libraries to them. Libraries that ranks share find those
- * that are exported here before libc's, so that a rank ends when such a library calls exit(). Who
- * is no rank gets libc's. What only keeps a state for a process is not here: each rank has copies
- * of such functions (src/tmpi/private).
+ * The loader binds a program and its own libraries to them. Libraries that ranks share find the
+ * exported ones before libc's, so that a rank ends when such a library calls exit(). A thread that
+ * belongs to no rank gets libc's. Functions that only keep state for a process are not here: each
+ * rank has copies of them (src/tmpi/private).
  */
 #ifndef TM_RUN_OVERRIDE_H
 #define TM_RUN_OVERRIDE_H
@@ -33,6 +33,9 @@ extern const struct tm_override tm_override_objects[];  /* objects.c */
 extern const struct tm_override tm_override_critical[]; /* critical.c */
 extern const struct tm_override tm_override_files[];    /* files.c */
 extern const struct tm_override tm_override_programs[]; /* programs.c */
+extern const struct tm_override tm_override_children[]; /* children.c */
+extern const struct tm_override tm_override_streams[];  /* streams.c */
+extern const struct tm_override tm_override_environment[];
 
 /** Sets errno. A function that may have moved to another kernel thread sets it by this: the
  * compiler may have kept the address of the errno that it had before. */

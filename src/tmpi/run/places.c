@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where in a program a rank is. The program's debug information is read by the module of lines.h;
- * without it an address is told by the file's name and an offset, which addr2line takes.
+ * Where in a program a rank is. The module of lines.h reads the program's debug information.
+ * Without the module an address is printed as the file's name and an offset, which addr2line takes.
  */
 #include <dlfcn.h>
 #include <limits.h>
@@ -20,8 +20,8 @@
 
 enum { FRAMES_MAX = 48, FILES_MAX = 200 };
 
-static const struct tm_lines *lines; /* [guard] NULL: not there */
-static uint32_t guard;               /* libdw is for one at a time; --check has many that tell */
+static const struct tm_lines *lines; /* [ilock] NULL: not there */
+static uint32_t ilock;               /* libdw is for one at a time; --check has many that tell */
 
 static bool is_program(const void *address) {
   return tm_program_rank_of(tm_the_program, address) >= 0;
@@ -49,7 +49,7 @@ static int add_file(struct dl_phdr_info *info, size_t size, void *data) {
   return 0;
 }
 
-/* The first thing that is to be told loads it. Guard held. */
+/* The first location to report loads it. The internal lock is held. */
 static void find_module(void) {
   static bool tried;
   if (tried) return;
@@ -99,10 +99,10 @@ static void name_by_symbols(char *text, size_t size, uintptr_t address) {
 
 static void name(char *text, size_t size, const void *place) {
   uintptr_t address = canonical((uintptr_t)place);
-  mti_lock(&guard);
+  mti_lock(&ilock);
   find_module();
   bool named = lines != NULL && lines->name(address, text, size);
-  mti_unlock(&guard);
+  mti_unlock(&ilock);
   if (!named) name_by_symbols(text, size, address);
 }
 
@@ -131,11 +131,11 @@ static void trace(const void *frame) {
   uintptr_t frames[FRAMES_MAX], at = (uintptr_t)frame;
   struct tm_lines_start start = {.sp = at + 2 * sizeof at, .read = read_word};
   int count = 0;
-  mti_lock(&guard);
+  mti_lock(&ilock);
   find_module();
   if (lines != NULL && read_word(at, &start.bp) && read_word(at + sizeof at, &start.ip))
     count = lines->unwind(&start, frames, FRAMES_MAX);
-  mti_unlock(&guard);
+  mti_unlock(&ilock);
   if (count < 2) count = follow(at, frames, FRAMES_MAX);
   int first = 0; /* what the library does inside is not told, but for the function called */
   while (first + 1 < count && !is_program((const void *)frames[first + 1])) first++;

@@ -37,6 +37,7 @@ struct tm_process {
   int status;                 /* [rank] of exit(); read after the rank has ended */
   bool not_finalized;         /* likewise: MPI_Finalize() was missing */
   struct tm_keys *keys;       /* keys.c; NULL: none were made */
+  struct tm_child *children;  /* children.c: processes */
   struct tm_signals *signals; /* [atomic] signals.c; NULL: the rank has changed nothing */
 };
 
@@ -56,7 +57,7 @@ struct tm_process *tm_process_of(int rank);
 /** Which handlers are called: those of exit() and destructors, those of quick_exit(), none. */
 enum tm_end { TM_ORDERLY, TM_QUICK, TM_AT_ONCE };
 
-/** rank_end.c. So many ranks are to end; waits until they have. */
+/** rank_end.c. Sets the number of ranks that are to end; waits until they have. */
 void tm_ends_start(int ranks);
 void tm_ends_wait(void);
 
@@ -76,6 +77,12 @@ int tm_handler_push(struct tm_handler **list, void (*function)(void *), void *ar
 /** The same for one that is given the status of the rank, too: of on_exit(). */
 int tm_handler_push_status(struct tm_handler **list, void (*function)(int, void *), void *argument);
 
+/** environment.c: before ranks start, once the program has been read. */
+void tm_environment_start(void);
+
+/** @return the environment of a rank, whose libraries have been started. */
+char **tm_process_environment(const struct tm_process *process);
+
 /** flush.c: writes what was printed, and waits for that for half a second at most. */
 void tm_flush_all(void);
 
@@ -90,9 +97,8 @@ int tm_create_pthread(pthread_t *thread, const pthread_attr_t *attr, void *(*fun
  * message. Between reading it and mltp_init(). */
 void tm_openmp_heed(void);
 
-/** Starts so many ranks of the program that was read, waits for all. libmltp runs, and there is a
- * job. @return the exit
- * status for all of them. */
+/** Starts `ranks` ranks of the program that was read, and waits for all. libmltp runs, and there is
+ * a job. @return the exit status for all of them. */
 int tm_launch(int ranks, int argc, char **argv);
 
 /** vps.c: mltp_init(), which is called next, makes VP 0 alone; the others are made when ranks have
@@ -112,8 +118,8 @@ void tm_locations_start(void);
 /** What tmpirun exits with when --timeout is over; what timeout(1) does. */
 enum { TM_STATUS_TIMEOUT = 124 };
 
-/** watch.c: from now on SIGUSR1 gives a report, and so does the end of so many seconds (0: none),
- * which ends the process. @return false: no kernel thread could be had. */
+/** watch.c: from now on SIGUSR1 gives a report. So does the end of `seconds` (0: none), which ends
+ * the process. @return false: no kernel thread could be created. */
 bool tm_watch_start(long seconds);
 
 /** watch.c: a rank has failed: the others have a second to end, too, then the job is ended. */

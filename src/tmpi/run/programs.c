@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Other programs. exec() would replace all ranks by one program, so a rank is refused that. A child
- * of fork() may do it. vfork() is fork(): its child would run on with the functions and on the
- * stack of the rank.
+ * of fork() may do it.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -17,7 +16,11 @@
 /* @return whether the caller may be replaced by a program; otherwise after a message. */
 static bool may_replace(const char *call, const char *path) {
   const struct tm_process *process = tm_process_self();
-  if (process == NULL || tm_the_program->ranks == 1) return true;
+  if (process == NULL) return true;
+  if (tm_the_program->ranks == 1) {
+    environ = tm_process_environment(process); /* one rank has the process's streams */
+    return true;
+  }
   fprintf(stderr,
           "tmpirun: rank %d: %s(\"%s\") is refused: it would replace all %d ranks (start that "
           "program by tmpirun, or in a child of fork())\n",
@@ -104,15 +107,9 @@ static int execle_rank(const char *path, const char *first, ...) {
 }
 
 const struct tm_override tm_override_programs[] = {
-    {"execve", (tm_any *)execve_rank},
-    {"execv", (tm_any *)execv_rank},
-    {"execvp", (tm_any *)execvp_rank},
-    {"execvpe", (tm_any *)execvpe_rank},
-    {"execl", (tm_any *)execl_rank},
-    {"execlp", (tm_any *)execlp_rank},
-    {"execle", (tm_any *)execle_rank},
-    {"fexecve", (tm_any *)fexecve_rank},
-    {"execveat", (tm_any *)execveat_rank},
-    {"vfork", (tm_any *)fork},
-    {NULL, NULL},
+    {"execve", (tm_any *)execve_rank},     {"execv", (tm_any *)execv_rank},
+    {"execvp", (tm_any *)execvp_rank},     {"execvpe", (tm_any *)execvpe_rank},
+    {"execl", (tm_any *)execl_rank},       {"execlp", (tm_any *)execlp_rank},
+    {"execle", (tm_any *)execle_rank},     {"fexecve", (tm_any *)fexecve_rank},
+    {"execveat", (tm_any *)execveat_rank}, {NULL, NULL},
 };

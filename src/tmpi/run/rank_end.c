@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The end of a rank: its handlers and destructors run on the thread that calls exit(), then the
- * rank has ended, whatever its other threads do. The thread that the rank was started on ends; a
- * pthread stays asleep, as nobody may see it return from exit().
+ * rank has ended, whatever its other threads do. The thread that the rank was started on ends. A
+ * pthread stays asleep, because it must not return from exit().
  *
- * The rank that fails first, by its status or without MPI_Finalize(), is noted: others most likely
- * wait for it. Those that end by themselves have GRACE for it, then watch.c ends the job.
+ * The rank that fails first, by its status or without MPI_Finalize(), is noted, since others most
+ * likely wait for it. The others have GRACE to end by themselves, then watch.c ends the job.
  */
 #include <mltp/mltp.h>
 #include <stdio.h>
@@ -19,12 +19,12 @@
 #include "tmpi/rank/rank.h"
 #include "tmpi/run/output.h"
 #include "tmpi/run/process.h"
+#include "tmpi/run/streams.h"
 
 enum { SECOND = 1000000000 };
 
 static mltp_latch_t ends; /* of all ranks */
-static uint32_t
-    sleepers; /* [atomic] threads that sleep for ever, or whose rank another has ended */
+static uint32_t sleepers; /* [atomic] threads that sleep forever, or whose rank another has ended */
 
 void tm_ends_start(int ranks) { mltp_latch_init(&ends, (unsigned)ranks, "the ends of the ranks"); }
 
@@ -122,6 +122,7 @@ static bool begin(struct tm_process *process) {
 static void leave(struct tm_process *process) {
   if (mt_or_relaxed(&process->left, 1) != 0) sleep_for_ever(); /* relaxed: the first one leaves */
   tm_output_end(process->number);
+  tm_streams_end(process->number);
   process->not_finalized = !tm_rank_leave(process->number);
   mti_fence_light();                                   /* DF-1: `ended` is stored; pairs DF-4 */
   tm_deferred_release(&tm_job.ranks[process->number]); /* DF-2: looks; pairs DF-3 */
@@ -137,7 +138,7 @@ void tm_process_exit(struct tm_process *process, int status, enum tm_end how) {
   bool nested = process->ending == mltp_self(); /* a handler calls exit(): the rest is left out */
   if (how != TM_AT_ONCE && !begin(process)) sleep_for_ever();
   process->status = status & 0xff;
-  if (tm_signals_acts_elsewhere(process)) { /* the thread that was interrupted must go on */
+  if (tm_signals_acts_elsewhere(process)) { /* the thread that was interrupted must continue */
     fprintf(stderr, "tmpirun: rank %d ended with status %d in a signal handler: the job ends\n",
             process->number, process->status);
     tm_job_abort(process->status);

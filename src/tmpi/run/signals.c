@@ -22,7 +22,7 @@ enum { WORDS = sizeof(struct tm_action) / sizeof(uint64_t) };
 
 struct tm_signals {
   uint32_t version;              /* [atomic] of the actions; odd: they are being written */
-  uint32_t writer;               /* lock of those who write; held with signals off */
+  uint32_t writer;               /* the writers' lock; held with signals off */
   uint64_t actions[NSIG][WORDS]; /* [atomic] struct tm_action each */
   uint64_t blocked;              /* [atomic] mask of the rank's own thread */
   uint64_t awaited;              /* [atomic] sigwait() waits for these */
@@ -169,7 +169,7 @@ static uint64_t deliverable(const struct tm_signals *signals) {
   return pending & ~held_back(signals);
 }
 
-/* One of those that can be delivered. info: of `signo`, the one that has just come, or 0. */
+/* Delivers one pending signal. info: of `signo`, the one that has just come, or 0. */
 static void deliver_one(struct tm_process *process, int signo, siginfo_t *info, void *context) {
   struct tm_signals *signals = process->signals;
   uint64_t ready = deliverable(signals);

@@ -18,7 +18,7 @@
  * could hold: actions are read without one, and read again if they were written meanwhile (SG-3 to
  * SG-6). Their writers hold a lock with all signals off.
  *
- * Rejected: a lock around actions (a second signal that interrupts its holder waits for ever), the
+ * Rejected: a lock around actions (a second signal that interrupts its holder waits forever), the
  * kernel's mask exchanged at each switch (a system call each).
  */
 #ifndef TM_RUN_SIGNALS_H

@@ -21,6 +21,8 @@
 #include "tmpi/run/output.h"
 #include "tmpi/run/override.h"
 #include "tmpi/run/process.h"
+#include "tmpi/run/python.h"
+#include "tmpi/run/streams.h"
 #include "tmpi/run/wrapper.h"
 
 enum {
@@ -56,11 +58,11 @@ static const struct argp_option options[] = {
     {"np", 'n', "N", 0, "number of ranks (1); also -np", 0},
     {"vps", VPS, "N", 0, "virtual processors: kernel threads that run the ranks (one per CPU)", 0},
     {"one-to-one", ONE_TO_ONE, NULL, 0, "a kernel thread for each rank", 0},
-    {"seed", SEED, "N", 0, "deterministic: the seed chooses who runs at each point", 0},
+    {"seed", SEED, "N", 0, "deterministic: the seed chooses the rank at each point", 0},
     {"wait", WAIT, "HOW", 0,
      "before a rank parks to wait for others: conscious (spin while the partner runs; the "
      "default), "
-     "spin or spin:US (for as long as a park takes, or so many microseconds), park (at once)",
+     "spin or spin:US (for as long as a park takes, or US microseconds), park (at once)",
      0},
     {"stack", STACK, "KIB", 0, "address space of a rank's stack (65536, or more by ulimit -s)", 0},
     {"timeout", TIMEOUT, "SECONDS", 0,
@@ -169,8 +171,7 @@ static void print_version(FILE *stream, struct argp_state *state) {
 }
 
 static const void * override(const char *name) {
-  const void *function = tm_output_override(name);
-  if (function == NULL) function = tm_checks_override(name);
+  const void *function = tm_checks_override(name);
   return function != NULL ? function : tm_override(name);
 }
 
@@ -180,9 +181,9 @@ static void accept_np(int argc, char **argv) {
     if (strcmp(argv[i], "-np") == 0) argv[i][2] = '\0';
 }
 
-/* A library of the system is there once, for all ranks: threads of its own would be so few for so
- * many, who wait for each other's turn (HPL with 16 ranks: 13 times as long). Read by OpenBLAS when
- * it is loaded; what the user says stands. */
+/* All ranks share a library of the system. A few threads of its own would serve all ranks one after
+ * the other (HPL with 16 ranks took 13 times as long). OpenBLAS reads these when it is loaded; a
+ * value that the user has set stays. */
 static void keep_libraries_single(int ranks) {
   if (ranks > 1) setenv("OPENBLAS_NUM_THREADS", "1", 0);
 }
@@ -196,6 +197,7 @@ static int run(const struct settings *settings, const char *path) {
   keep_libraries_single(settings->ranks);
   os_raise_file_limit(); /* of one process, for the files of all ranks */
   if (tm_program_read(path, settings->ranks, override) == NULL) return 1;
+  if (!tm_streams_start(tm_the_program)) return 1;
   tm_openmp_heed();
   tm_vps_later();
   if (mltp_init(0) != 0) return 1;
@@ -213,7 +215,7 @@ static int run(const struct settings *settings, const char *path) {
     return 1;
   int status = tm_checks_finish(tm_launch(settings->ranks, settings->count, settings->command));
   if (status == 0 && tm_ends_are_clean()) mti_wait_for_all();
-  return status;
+  return tm_output_is_complete() || status != 0 ? status : 1;
 }
 
 int main(int argc, char **argv) {
@@ -238,7 +240,12 @@ int main(int argc, char **argv) {
   choose_stack(settings.ranks);
   char *named = tm_find_program(settings.command[0]);
   char *path = named != NULL ? realpath(named, NULL) : NULL;
+  char *stand_in = path != NULL ? tm_python_stand_in(path) : NULL;
   free(named);
+  if (stand_in != NULL) {
+    free(path);
+    path = stand_in;
+  }
   if (path == NULL) {
     fprintf(stderr, "tmpirun: cannot run '%s': %s (check the name)\n", settings.command[0],
             strerror(errno));

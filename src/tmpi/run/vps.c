@@ -22,15 +22,15 @@ enum { WAITED_NS = 50000000 }; /* without computing: VP 0 may be blocked in the 
 
 static sigset_t mask; /* [const] main's. VPs inherit it; the watcher blocks all signals, and a fault
                        * on a VP that did would end the process without a word */
-static uint32_t guard;
-static bool begun;                     /* [guard] */
-static uint64_t placed_at, placed_cpu; /* [guard] when, after how much CPU time; 0: not yet */
+static uint32_t ilock;
+static bool begun;                     /* [ilock] */
+static uint64_t placed_at, placed_cpu; /* [ilock] when, after how much CPU time; 0: not yet */
 
 static void begin(void) {
-  mti_lock(&guard);
+  mti_lock(&ilock);
   bool first = !begun;
   begun = true;
-  mti_unlock(&guard);
+  mti_unlock(&ilock);
   if (!first) return;
   sigset_t own;
   pthread_sigmask(SIG_SETMASK, &mask, &own);
@@ -45,18 +45,18 @@ void tm_vps_later(void) {
 }
 
 void tm_vps_placed(void) {
-  mti_lock(&guard);
+  mti_lock(&ilock);
   placed_at = os_now();
   placed_cpu = os_cpu_time();
-  mti_unlock(&guard);
+  mti_unlock(&ilock);
 }
 
 bool tm_vps_look(void) {
-  mti_lock(&guard);
+  mti_lock(&ilock);
   bool over = begun;
   bool due =
       placed_at != 0 && (os_now() - placed_at >= WAITED_NS || os_cpu_time() >= 2 * placed_cpu);
-  mti_unlock(&guard);
+  mti_unlock(&ilock);
   if (due) begin();
   return !over && !due;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sleeping: the rank waits, its VP goes on. A thread that belongs to no rank, such as a child of
- * fork(), sleeps in libc. A handler of the rank's that is called meanwhile ends
- * the sleep, as in a process. No handler can make a thread ready, so a rank that has handlers looks
- * now and then. */
+/* Sleeping: the rank waits, its VP runs other ranks. A thread that belongs to no rank, such as a
+ * child of fork(), sleeps in libc. A handler of the rank's that is called meanwhile ends the sleep,
+ * as in a process. No handler can make a thread ready, so a rank that has handlers checks at
+ * intervals. */
 #include <errno.h>
 #include <mltp/mltp.h>
 #include <sched.h>

@@ -21,7 +21,7 @@
 enum { STACK_SIZE = 1 << 20, LOOK_NS = 4000000, GRACE_NS = 1000000000 };
 
 static uint32_t events;                /* [atomic] futex: signals, and the first failure */
-static uint32_t signals;               /* [atomic] SIGUSR1 has come so many times */
+static uint32_t signals;               /* [atomic] times that SIGUSR1 has come */
 static uint32_t failed;                /* [atomic] 1: a rank has failed */
 static uint64_t deadline = UINT64_MAX; /* [const] of --timeout */
 static long limit;                     /* [const] seconds */

@@ -61,7 +61,7 @@ static bool image_wraps(const struct tm_image *image, const char *path) {
                                        "execl",    "execlp",      "execle",       "fexecve",
                                        "execveat", "posix_spawn", "posix_spawnp", NULL};
   static const char *const loads[] = {"dlopen", "dlmopen", NULL};
-  return !needs_mpi(image) && asks_for_one(image, starts) &&
+  return image->is_executable && !needs_mpi(image) && asks_for_one(image, starts) &&
          (is_shell(path) || !asks_for_one(image, loads));
 }
 
@@ -120,7 +120,10 @@ static char *interpreter_of(char *line, char **argument) {
 static bool run_script_by(char *interpreter, const char *argument, const char *path,
                           char ***command, int *count) {
   char **words = calloc((size_t)*count + 3, sizeof *words);
-  if (words == NULL) return false;
+  if (words == NULL) {
+    free(interpreter);
+    return false;
+  }
   int n = 0;
   words[n++] = interpreter;
   if (argument != NULL) words[n++] = strdup(argument);
@@ -176,8 +179,10 @@ static bool run_or_replace(const char *path, char ***command, int *count, char *
     return !file_wraps(path) || start(path, *command, options, option_count);
   char *interpreter = interpreter_of(line, &argument);
   if (interpreter == NULL) return true; /* refused later */
-  if (file_wraps(interpreter)) return start(path, *command, options, option_count);
-  return run_script_by(interpreter, argument, path, command, count) || no_memory(path);
+  if (!file_wraps(interpreter))
+    return run_script_by(interpreter, argument, path, command, count) || no_memory(path);
+  free(interpreter);
+  return start(path, *command, options, option_count);
 }
 
 bool tm_wrapper_run(char ***command, int *count, char *const *options, int option_count) {

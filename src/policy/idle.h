@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file idle.h
+ * Decides how many VPs are awake: how long an idle VP searches, when it sleeps, and when a sleeper
+ * wakes.
+ */
+#ifndef MT_POLICY_IDLE_H
+#define MT_POLICY_IDLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** In a row, idle moments in which a VP polls its inbox alone, after one poll that found a thread:
+ * then it makes a round through the rest of its duties. */
+enum { MT_INBOX_POLLS = 64 };
+
+/** After a look for a deadlock that found none, ns. */
+#define MT_RECHECK_NS ((uint64_t)1000000000)
+
+/** How many VPs there are in each state. */
+struct mt_vps_seen {
+  int64_t awake;  /**< VPs awake */
+  int64_t target; /**< that may be awake */
+  int64_t cpus;   /**< that can run at a time */
+  int64_t ending; /**< 1: the runtime stops, so VP 0 has to wake whatever the limits are */
+};
+
+/** @return whether more VPs are awake than may be. */
+static inline bool mt_vps_over_target(struct mt_vps_seen seen) { return seen.awake > seen.target; }
+
+/** @return whether more VPs are awake than there are CPUs. */
+static inline bool mt_vps_crowded(struct mt_vps_seen seen) { return seen.awake > seen.cpus; }
+
+/** @return whether one VP more may wake to run what is ready. Beyond the CPUs only the watchdog
+ * wakes: a VP whose kernel thread waits for a CPU seems to neglect its threads, and a helper would
+ * take that CPU from it. */
+static inline bool mt_vps_may_wake_one(struct mt_vps_seen seen) {
+  return (seen.awake < seen.cpus || seen.ending) && seen.awake < seen.target;
+}
+
+/** What an idle VP knows when its search begins. */
+struct mt_idle_seen {
+  struct mt_vps_seen vps;
+  uint64_t outside; /**< 1: threads outside of VPs may make others ready */
+  uint64_t spin_ns; /**< MT_IDLE_SPIN_NS */
+};
+
+/** @return how long the VP searches, ns: not at all where nobody could bring work, or another VP
+ * needs the CPU. */
+static inline uint64_t mt_idle_spin_ns(struct mt_idle_seen seen) {
+  bool others = seen.vps.awake > 1 || seen.outside;
+  return others && !mt_vps_crowded(seen.vps) ? seen.spin_ns : 0;
+}
+
+/** What a VP sees after it has joined the sleepers. */
+struct mt_sleep_seen {
+  uint64_t own_ready; /**< 1: it has ready threads itself */
+  uint64_t ending;    /**< 1: the runtime stops */
+  uint64_t may_wake;  /**< 1: one VP more may be awake */
+  uint64_t futile;    /**< 1: its search could not get what it saw (backoff.h) */
+  uint64_t waiting;   /**< 1: a thread is ready in another queue */
+};
+
+/** @return whether the VP has to stay awake, because nobody else is sure to see that work. */
+static inline bool mt_sleep_is_refused(struct mt_sleep_seen seen) {
+  if (seen.own_ready || seen.ending) return true;
+  return seen.may_wake && !seen.futile && seen.waiting;
+}
+
+/** What a VP sees that has made threads ready. */
+struct mt_wake_seen {
+  uint64_t searching; /**< VPs that search, and will find the threads */
+  uint64_t ready;     /**< ready threads in the queue */
+  uint64_t threshold; /**< this number wakes no sleeper */
+};
+
+/** @return whether to wake a sleeper, if there is one. */
+static inline bool mt_wake_is_due(struct mt_wake_seen seen) {
+  return seen.searching == 0 && seen.ready > seen.threshold;
+}
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file wait.h
+ * Decides whether a thread that waits spins before it parks, and how a lock's waiter spaces its
+ * looks.
+ */
+#ifndef MT_POLICY_WAIT_H
+#define MT_POLICY_WAIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** What a thread knows when its wait begins. */
+struct mt_wait_seen {
+  uint64_t spin_ns;    /**< how long spinning may pay; 0: never */
+  uint64_t affinity;   /**< 1: it waited on this VP the last time, too */
+  uint64_t waker_runs; /**< 1: a thread that can end the wait runs */
+  uint64_t fixed_ns;   /**< spin this long whatever the rest says; 0: as the rest says */
+};
+
+/** @return how long the waiter spins, ns; 0: it parks at once (TMPI-2, section 4). */
+static inline uint64_t mt_wait_spin_ns(struct mt_wait_seen seen) {
+  if (seen.fixed_ns != 0) return seen.fixed_ns;
+  return seen.affinity && seen.waker_runs ? seen.spin_ns : 0;
+}
+
+enum {
+  MT_LOCK_GAP_FIRST = 2,  /* pauses from a lock's look to the next one; each gap is twice the one */
+  MT_LOCK_GAP_MOST = 16,  /* before, up to this: frequent looks keep the holder from its release */
+  MT_LOCK_SHORT_LOOKS = 4 /* a section that outlasts these looks is no short one */
+};
+
+/** @return twice as many pauses, within a bound; at least one. */
+static inline uint32_t mt_pauses_twice(uint32_t pauses, uint32_t most) {
+  uint32_t twice = pauses != 0 ? 2 * pauses : 1;
+  return twice < most ? twice : most;
+}
+
+/** What a waiter found that has acquired a lock by spinning. */
+struct mt_lock_seen {
+  uint64_t delay; /**< pauses before its first look */
+  uint64_t looks; /**< looks until the lock was free */
+  uint64_t most;  /**< MT_LOCK_DELAY_PAUSES */
+};
+
+/**
+ * @return the delay of the next waiter. The first look tells how busy the lock is, the next ones
+ * how long its sections are: free at once, a quarter less; free soon, twice as much, since each
+ * look takes the line from the holder; held for long, half, since there is little to gain.
+ */
+static inline uint32_t mt_lock_delay(struct mt_lock_seen seen) {
+  uint32_t delay = (uint32_t)seen.delay;
+  if (seen.looks == 1) return delay - delay / 4;
+  if (seen.looks > MT_LOCK_SHORT_LOOKS) return delay / 2;
+  return mt_pauses_twice(delay + 1, (uint32_t)seen.most);
+}
+
+#endif

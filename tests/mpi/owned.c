@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a process has for itself, and so has each rank: its environment, its children, where its
+ * output goes, results that functions of libc leave in variables. */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <math.h>
+#include <netdb.h>
+#include <pwd.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+
+static int rank, size;
+static char own[16]; /* what only this rank has */
+
+static int is_own(const char *value) { return value != NULL && strcmp(value, own) == 0; }
+
+/* ---- environment */
+
+static int count_variables(void) {
+  int count = 0;
+  while (environ[count] != NULL) count++;
+  return count;
+}
+
+static void check_environment(char **of_main) {
+  static char entry[32];
+  int before = count_variables();
+  CHECK(before > 0 && of_main != NULL && getenv("PATH") != NULL);
+  CHECK(setenv("OWN", own, 1) == 0);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(is_own(getenv("OWN")) && is_own(secure_getenv("OWN")));
+  CHECK(setenv("OWN", "no", 0) == 0 && is_own(getenv("OWN")));
+  snprintf(entry, sizeof entry, "PUT=%s", own);
+  CHECK(putenv(entry) == 0);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(is_own(getenv("PUT")) && getenv("PUT") == entry + 4); /* the program may write to it */
+  CHECK(count_variables() == before + 2);
+  int had = getenv("HOME") != NULL; /* tmpirun's */
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) CHECK(unsetenv("HOME") == 0);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK((getenv("HOME") != NULL) == (had && rank != 0));
+  CHECK(setenv("PATH", own, 1) == 0);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(is_own(getenv("PATH")) && setenv("PATH", "/usr/bin:/bin", 1) == 0);
+  if (rank == 0) CHECK(unsetenv("OWN") == 0 && putenv((char[]){"PUT"}) == 0);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(rank == 0 ? getenv("OWN") == NULL && getenv("PUT") == NULL : is_own(getenv("OWN")));
+  CHECK(setenv("A=B", "x", 1) == -1 && errno == EINVAL && setenv("", "x", 1) == -1);
+  CHECK(unsetenv("A=B") == -1 && unsetenv("NONE_OF_THAT_NAME") == 0);
+  for (int i = 0; i < 100; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "MANY%d", i);
+    CHECK(setenv(name, own, 1) == 0);
+  }
+  CHECK(is_own(getenv("MANY0")) && is_own(getenv("MANY99")));
+  CHECK(setenv("OWN", own, 1) == 0);
+}
+
+/* ---- children */
+
+static int status_of(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : -1; }
+
+static pid_t start_child(int status) {
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) _exit(is_own(getenv("OWN")) ? status : 99);
+  return child;
+}
+
+static void check_wait(void) {
+  int status, sum = 0;
+  pid_t first = start_child(10 + rank), second = start_child(20 + rank);
+  MPI_Barrier(MPI_COMM_WORLD); /* all are there */
+  for (int i = 0; i < 2; i++) {
+    pid_t got = i == 0 ? wait(&status) : waitpid(-1, &status, 0);
+    CHECK(got == first || got == second);
+    CHECK(status_of(status) == (got == first ? 10 : 20) + rank);
+    sum += got == first ? 1 : 2;
+  }
+  CHECK(sum == 3);
+  CHECK(wait(&status) == -1 && errno == ECHILD);
+  CHECK(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
+  first = start_child(30);
+  CHECK(waitpid(first, NULL, 0) == first && wait(NULL) == -1);
+}
+
+static void check_commands(void) {
+  char line[32] = "";
+  char *words[] = {"sh", "-c", "exit $OWN", NULL};
+  pid_t child;
+  int status;
+  CHECK(status_of(system("exit $OWN")) == rank);
+  CHECK(system(NULL) != 0);
+  FILE *from = popen("echo $OWN", "r");
+  CHECK(from != NULL && fgets(line, sizeof line, from) != NULL);
+  line[strcspn(line, "\n")] = '\0';
+  CHECK(is_own(line) && status_of(pclose(from)) == 0);
+  FILE *to = popen("read word && exit $((word + OWN))", "w");
+  CHECK(to != NULL && fputs("1\n", to) >= 0 && status_of(pclose(to)) == rank + 1);
+  CHECK(popen("true", "x") == NULL && errno == EINVAL);
+  CHECK(posix_spawnp(&child, "sh", NULL, NULL, words, environ) == 0);
+  CHECK(wait(&status) == child && status_of(status) == rank);
+  child = fork();
+  if (child == 0) {
+    execlp("sh", "sh", "-c", "exit $OWN", (char *)NULL);
+    _exit(99);
+  }
+  CHECK(waitpid(child, &status, 0) == child && status_of(status) == rank);
+}
+
+/* ---- where output goes */
+
+static void check_text(int fd, const char *format) {
+  char expected[64], found[64] = "";
+  snprintf(expected, sizeof expected, format, rank);
+  ssize_t length = pread(fd, found, sizeof found - 1, 0);
+  CHECK(length == (ssize_t)strlen(expected) && strcmp(found, expected) == 0);
+}
+
+static void check_streams(void) {
+  FILE *file = tmpfile();
+  CHECK(file != NULL);
+  int fd = fileno(file), saved = dup(STDOUT_FILENO);
+  CHECK(saved > 2 && dup2(fd, fileno(stdout)) == STDOUT_FILENO);
+  MPI_Barrier(MPI_COMM_WORLD);
+  printf("a%d ", rank);
+  dprintf(STDOUT_FILENO, "b%d ", rank);
+  CHECK(write(STDOUT_FILENO, "c ", 2) == 2);
+  struct iovec parts[] = {{(void *)(uintptr_t)"d", 1}, {(void *)(uintptr_t)" e", 2}};
+  CHECK(writev(STDOUT_FILENO, parts, 2) == 3);
+  CHECK(fflush(stdout) == 0 && fsync(STDOUT_FILENO) == 0 && !isatty(STDOUT_FILENO));
+  char expected[64];
+  snprintf(expected, sizeof expected, "a%d b%d c d e", rank, rank);
+  check_text(fd, expected);
+  CHECK(lseek(STDOUT_FILENO, 0, SEEK_CUR) == (off_t)strlen(expected));
+  pid_t child = fork(); /* a child has the rank's */
+  if (child == 0) {
+    execlp("echo", "echo", "-n", "f", (char *)NULL);
+    _exit(99);
+  }
+  CHECK(waitpid(child, NULL, 0) == child);
+  CHECK(ftruncate(STDOUT_FILENO, 2) == 0);
+  check_text(fd, "a%d");
+  CHECK(dup2(saved, STDOUT_FILENO) == STDOUT_FILENO);
+  CHECK(lseek(fd, 0, SEEK_CUR) == (off_t)strlen(expected) + 1);
+  fclose(file);
+  close(saved);
+}
+
+static void check_reopened(void) {
+  char path[] = "/tmp/owned-XXXXXX", text[64] = "";
+  int fd = mkstemp(path);
+  CHECK(fd >= 0 && dup2(fd, STDERR_FILENO) == STDERR_FILENO);
+  CHECK(freopen(path, "a", stderr) == stderr);
+  CHECK(freopen("/no/such/folder/file", "w", stderr) == NULL);
+  MPI_Barrier(MPI_COMM_WORLD);
+  fprintf(stderr, "error of %d", rank);
+  CHECK(dup2(STDERR_FILENO, STDOUT_FILENO) == STDOUT_FILENO);
+  printf(" and output");
+  fflush(stdout);
+  unlink(path);
+  CHECK(pread(fd, text, sizeof text - 1, 0) > 0);
+  char expected[64];
+  snprintf(expected, sizeof expected, "error of %d and output", rank);
+  CHECK(strcmp(text, expected) == 0);
+  close(fd);
+}
+
+/* ---- results in variables of libc's: another rank's call between, on the same kernel thread */
+
+static void check_lookups(void) {
+  char name[64];
+  struct in_addr address = {htonl(0x0a000000u + (unsigned)rank)}, back;
+  const struct passwd *user = getpwuid(rank % 2 == 0 ? 0 : 1);
+  const struct group *group = getgrgid(rank % 2 == 0 ? 0 : 1);
+  const struct servent *service = getservbyname(rank % 2 == 0 ? "ssh" : "domain", "tcp");
+  const char *text = inet_ntoa(address);
+  double gamma = lgamma(rank % 2 == 0 ? 0.5 : -0.5);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(user == NULL || user->pw_uid == (uid_t)(rank % 2));
+  snprintf(name, sizeof name, "%s", user != NULL ? user->pw_name : "");
+  CHECK(user == NULL || getpwnam(name)->pw_uid == (uid_t)(rank % 2));
+  CHECK(group == NULL || group->gr_gid == (gid_t)(rank % 2));
+  snprintf(name, sizeof name, "%s", group != NULL ? group->gr_name : "");
+  CHECK(group == NULL || getgrnam(name)->gr_gid == (gid_t)(rank % 2));
+  CHECK(service == NULL || service->s_port == htons(rank % 2 == 0 ? 22 : 53));
+  CHECK(inet_aton(text, &back) != 0 && back.s_addr == address.s_addr);
+  CHECK(signgam == (rank % 2 == 0 ? 1 : -1) && isfinite(gamma));
+  CHECK(getpwnam("no such user") == NULL && ttyname(-1) == NULL && errno == EBADF);
+}
+
+int main(int argc, char **argv, char **environment) {
+  rank = check_start(&argc, &argv, &size);
+  snprintf(own, sizeof own, "%d", rank);
+  check_environment(environment);
+  check_wait();
+  check_commands();
+  check_lookups();
+  check_streams();
+  check_reopened(); /* last: stderr is gone */
+  MPI_Finalize();
+  return 0;
+}
