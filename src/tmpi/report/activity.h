@@ -30,7 +30,7 @@ struct tm_wanted {
   uint64_t context; /* of the communicator's messages */
   char comm[MPI_MAX_OBJECT_NAME];
   bool has_window;             /* `number`: the first rank that it waits for; -1: not known */
-  char window[TM_WINDOW_TEXT]; /* what has not happened there, and who would have to act */
+  char window[TM_WINDOW_TEXT]; /* the missing event there, and the ranks that have to act */
 };
 
 struct tm_activity {
