@@ -2,7 +2,9 @@
 /*
  * Events, and the end of a delta.
  */
-#include "sim/kernel.h"
+#include <string.h>
+
+#include "sim/effects.h"
 
 void sm_leave_wait(struct mltp_sim_node *node) {
   mltp_sim_event_t *event = node->event;
@@ -44,13 +46,49 @@ static inline void deliver(mltp_sim_event_t *event) {
   }
 }
 
+static bool is_zero(const unsigned char *bytes, size_t size) {
+  return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0);
+}
+
+/* A signal's new value: its waiters hear of it in this delta, and only if it is another one. */
+static void notify_change(struct sm_signal *s) {
+  const mltp_sim_buffered_t *v = &s->buffered;
+  if (memcmp(v->current_, v->pending_, v->size_) == 0) return;
+  bool was_zero = is_zero(v->current_, v->size_), is_zero_now = is_zero(v->pending_, v->size_);
+  sm_effect(SM_NOTIFY, &s->changed);
+  if (was_zero != is_zero_now) sm_effect(SM_NOTIFY, was_zero ? &s->rising : &s->falling);
+}
+
+static void take_over(mltp_sim_buffered_t *v) {
+  if (v->written_ & SM_IS_SIGNAL) notify_change((struct sm_signal *)v);
+  __builtin_memcpy(v->current_, v->pending_, v->size_);
+  v->written_ &= ~(uint32_t)SM_IS_WRITTEN;
+}
+
+/* Signals come first: the change of one can be the clock of another variable. A clocked variable
+ * whose clock was not notified stays in the list. */
 static void take_over_written(void) {
-  sm.attentive &= ~(uint32_t)SM_WRITTEN;
-  for (mltp_sim_buffered_t *v = sm.written; v != NULL; v = v->next_) {
-    __builtin_memcpy(v->current_, v->pending_, v->size_);
-    v->written_ = 0;
+  mltp_sim_buffered_t *clocked = NULL, *next;
+  for (mltp_sim_buffered_t *v = sm.written; v != NULL; v = next) {
+    next = v->next_;
+    if (v->written_ & SM_IS_CLOCKED) {
+      v->next_ = clocked;
+      clocked = v;
+    } else {
+      take_over(v);
+    }
   }
   sm.written = NULL;
+  for (mltp_sim_buffered_t *v = clocked; v != NULL; v = next) {
+    next = v->next_;
+    if (((struct sm_clocked *)v)->clock->wakes_ > 0) {
+      take_over(v);
+    } else {
+      v->next_ = sm.written;
+      sm.written = v;
+    }
+  }
+  if (sm.written == NULL) sm.attentive &= ~(uint32_t)SM_WRITTEN;
 }
 
 static inline void deliver_all(void) {
@@ -84,6 +122,9 @@ __attribute__((noinline)) static void move_time(void) {
 
 void sm_forget_delta(void) {
   take_over_written();
+  for (mltp_sim_buffered_t *v = sm.written; v != NULL; v = v->next_)
+    v->written_ &= ~(uint32_t)SM_IS_WRITTEN;
+  sm.written = NULL;
   for (mltp_sim_event_t *event = sm.notified; event != NULL; event = event->next_)
     event->wakes_ = 0;
 }

@@ -37,9 +37,9 @@ static inline void enter_waits(struct sim_thread *t) {
 }
 
 static inline void write_later(mltp_sim_buffered_t *variable) {
-  if (variable->written_) return;
+  if (variable->written_ & SM_IS_WRITTEN) return;
   sm.attentive |= SM_WRITTEN;
-  variable->written_ = 1;
+  variable->written_ |= SM_IS_WRITTEN;
   variable->next_ = sm.written;
   sm.written = variable;
 }

@@ -82,6 +82,20 @@ void *mltp_sim_write(mltp_sim_buffered_t *variable) {
   return variable->pending_;
 }
 
+void sm_signal_init(struct sm_signal *s, void *current, void *pending, size_t size,
+                    const char *name) {
+  mltp_sim_event_t event = MLTP_SIM_EVENT_INIT(name);
+  s->changed = s->rising = s->falling = event;
+  s->buffered = (mltp_sim_buffered_t){current, pending, size, NULL, SM_IS_SIGNAL};
+}
+
+void sm_clocked_init(struct sm_clocked *v, void *current, void *pending, size_t size,
+                     mltp_sim_event_t *clock) {
+  v->buffered =
+      (mltp_sim_buffered_t){current, pending, size, NULL, clock != NULL ? SM_IS_CLOCKED : 0};
+  v->clock = clock;
+}
+
 mltp_sim_time_t mltp_sim_now(void) { return sm.now; }
 
 uint64_t mltp_sim_deltas(void) { return sm.deltas; }

@@ -43,6 +43,7 @@ static void list_pile(const struct sim_thread *t) {
 }
 
 void sm_report_stuck(void) {
+  fflush(stdout); /* what the model printed comes first */
   fprintf(stderr,
           "mltp: the simulation is deadlocked at time %" PRIu64
           ": no thread is ready, no event is notified, none waits for a time\n",
@@ -50,6 +51,25 @@ void sm_report_stuck(void) {
   const struct sim_host *host = sm.hosts;
   while (host != NULL && host->after != NULL) host = host->after;
   for (; host != NULL; host = host->before) list_pile(host->top);
+}
+
+static struct sim_thread *thread_here(void) {
+  if (sm.current != NULL || sm.hosts == NULL) return sm.current;
+  const struct sim_host *host = mltp_tss_get(sm.key);
+  return host != NULL ? host->top : NULL;
+}
+
+const char *sm_name_here(void) {
+  const struct sim_thread *self = thread_here();
+  return self != NULL ? self->name : NULL;
+}
+
+const char *sm_rename(const char *name) {
+  struct sim_thread *self = thread_here();
+  if (self == NULL) return NULL;
+  const char *before = self->name;
+  self->name = name;
+  return before;
 }
 
 void sm_wrong(const char *call, const char *why) {

@@ -21,4 +21,39 @@ struct arch_switch_pair sm_wait(mltp_sim_event_t *event);
 /** mltp_sim_waitfor(). */
 struct arch_switch_pair sm_waitfor(mltp_sim_time_t duration);
 
+/** Names the calling simulated thread. @return its name before. */
+const char *sm_rename(const char *name);
+
+/** Returns the name of the calling simulated thread; NULL: it has none, or the caller is not one.
+ * A signal handler may call it. */
+const char *sm_name_here(void);
+
+/** Bits of mltp_sim_buffered_t's written_. */
+enum {
+  SM_IS_WRITTEN = 1, /**< it has a new value */
+  SM_IS_SIGNAL = 2,  /**< it is that of a struct sm_signal */
+  SM_IS_CLOCKED = 4  /**< it is that of a struct sm_clocked with a clock */
+};
+
+/** A buffered variable that notifies events when its value changes. */
+struct sm_signal {
+  mltp_sim_buffered_t buffered; /**< first */
+  mltp_sim_event_t changed;
+  mltp_sim_event_t rising, falling; /**< it was zero before, or is zero now */
+};
+
+/** A buffered variable that takes its new value when a clock is notified. */
+struct sm_clocked {
+  mltp_sim_buffered_t buffered; /**< first */
+  mltp_sim_event_t *clock;      /**< NULL: at the end of each delta */
+};
+
+/** Initialises a signal. current, pending: two objects of its type; the name is not copied. */
+void sm_signal_init(struct sm_signal *s, void *current, void *pending, size_t size,
+                    const char *name);
+
+/** Initialises a buffered variable with a clock. */
+void sm_clocked_init(struct sm_clocked *v, void *current, void *pending, size_t size,
+                     mltp_sim_event_t *clock);
+
 #endif

@@ -6,7 +6,7 @@ Usage: documents.py PREFIX DOCUMENT ...
 
 A block with title="FILE" is written to that file. A block of sh is run; a comment before it may say
 "status N", "needs FILE", or "not run: why". A block of text after it is what it prints: `...` stands for any text
-within a line, and for any lines if alone.
+within a line, and for any lines if alone. The folder in which the blocks run has the project's examples.
 """
 import os
 import pathlib
@@ -85,10 +85,12 @@ def check_links(page):
 
 def main():
     """Checks the documents, each in a folder of its own."""
-    environment = environment_of(sys.argv[1])
+    environment = environment_of(os.path.abspath(sys.argv[1]))
     for page in map(pathlib.Path, sys.argv[2:]):
         with tempfile.TemporaryDirectory(prefix="documents-") as folder:
             check_links(page)
+            os.symlink(next(up / "examples" for up in page.resolve().parents if (up / "examples").is_dir()),
+                       f"{folder}/examples")
             print(f"{page.name}: {check(page, pathlib.Path(folder), environment)} blocks were run", flush=True)
 
 

@@ -15,7 +15,7 @@
 enum { ENTRIES = 400, STEPS = 60000, SOURCES = 5, TAGS = 4, CONTEXTS = 2 };
 
 struct item {
-  struct tm_entry entry; /* first */
+  struct tm_message_entry entry; /* first */
   struct tm_envelope envelope;
   bool in;
   unsigned age;
@@ -50,23 +50,32 @@ static struct item *expected(const struct tm_envelope *e, bool messages) {
   return best;
 }
 
-static void add(struct tm_queue *queue, struct item *item, bool wild) {
-  item->envelope = envelope(wild);
-  item->entry.envelope = &item->envelope;
+static void add(struct tm_queue *queue, struct item *item, bool messages) {
+  item->envelope = envelope(!messages);
+  item->entry.entry.envelope = &item->envelope;
   item->in = true;
   item->age = ages++;
-  tm_queue_add(queue, &item->entry);
+  if (messages)
+    tm_queue_add_message(queue, &item->entry);
+  else
+    tm_queue_add_receive(queue, &item->entry.entry);
+}
+
+static void drop(struct tm_queue *queue, struct item *item, bool messages) {
+  if (messages)
+    tm_queue_remove_message(queue, &item->entry);
+  else
+    tm_queue_remove_receive(queue, &item->entry.entry);
+  item->in = false;
 }
 
 static void look_up(struct tm_queue *queue, bool messages) {
   struct tm_envelope e = envelope(messages);
-  struct tm_entry *found =
-      messages ? tm_queue_find_message(queue, &e) : tm_queue_find_receive(queue, &e);
+  void *found = messages ? (void *)tm_queue_find_message(queue, &e)
+                         : (void *)tm_queue_find_receive(queue, &e);
   struct item *right = expected(&e, messages);
-  assert_ptr_equal(found, right != NULL ? &right->entry : NULL);
-  if (found == NULL) return;
-  tm_queue_remove(queue, found);
-  right->in = false;
+  assert_ptr_equal(found, right);
+  if (right != NULL) drop(queue, right, messages);
 }
 
 /* messages: they have no wildcards, the search has; receives: the reverse. */
@@ -75,17 +84,16 @@ static void against_list(bool messages) {
   for (int i = 0; i < STEPS; i++) {
     struct item *item = &items[pick(ENTRIES)];
     if (!item->in && pick(3) > 0)
-      add(&queue, item, !messages);
+      add(&queue, item, messages);
     else
       look_up(&queue, messages);
   }
   for (int i = 0; i < ENTRIES; i++) {
-    if (items[i].in) tm_queue_remove(&queue, &items[i].entry);
-    items[i].in = false;
+    if (items[i].in) drop(&queue, &items[i], messages);
   }
   assert_int_equal(queue.count, 0);
   assert_null(queue.earliest);
-  free(queue.bins);
+  tm_queue_free(&queue);
 }
 
 static void messages_are_found_oldest_first(void **state) {
@@ -98,10 +106,59 @@ static void receives_are_found_oldest_first(void **state) {
   against_list(false);
 }
 
+/* Entries compared for each look-up, when `count` that do not fit are there. */
+static double looked_at(int count, bool messages, struct tm_envelope wanted) {
+  struct item *all = calloc((size_t)count, sizeof *all);
+  struct tm_queue queue = {0};
+  assert_non_null(all);
+  for (int i = 0; i < count; i++) {
+    struct tm_envelope wild = {wanted.context, wanted.source == MPI_ANY_SOURCE ? 0 : wanted.source,
+                               wanted.tag == MPI_ANY_TAG ? 0 : wanted.tag};
+    all[i].envelope = messages ? wild : wanted;
+    if (wanted.tag != MPI_ANY_TAG)
+      all[i].envelope.tag = i;
+    else if (wanted.source != MPI_ANY_SOURCE)
+      all[i].envelope.source = i;
+    else
+      all[i].envelope.context = (uint64_t)i;
+    all[i].entry.entry.envelope = &all[i].envelope;
+    if (messages)
+      tm_queue_add_message(&queue, &all[i].entry);
+    else
+      tm_queue_add_receive(&queue, &all[i].entry.entry);
+  }
+  for (int i = count - 1; i >= 0; i--) { /* the last first: the worst for a list */
+    struct tm_envelope e = all[i].envelope;
+    if (messages && wanted.source == MPI_ANY_SOURCE) e.source = MPI_ANY_SOURCE;
+    if (messages && wanted.tag == MPI_ANY_TAG) e.tag = MPI_ANY_TAG;
+    if (!messages && e.source == MPI_ANY_SOURCE) e.source = 7;
+    if (!messages && e.tag == MPI_ANY_TAG) e.tag = 7;
+    void *found = messages ? (void *)tm_queue_find_message(&queue, &e)
+                           : (void *)tm_queue_find_receive(&queue, &e);
+    assert_ptr_equal(found, &all[i]);
+    drop(&queue, &all[i], messages);
+  }
+  double each = (double)queue.looked / count;
+  tm_queue_free(&queue);
+  free(all);
+  return each;
+}
+
+static void look_ups_do_not_grow_with_the_queue(void **state) {
+  static const struct tm_envelope wanted[] = {
+      {1, 3, 5}, {1, MPI_ANY_SOURCE, 5}, {1, 3, MPI_ANY_TAG}, {1, MPI_ANY_SOURCE, MPI_ANY_TAG}};
+  (void)state;
+  for (int w = 0; w < 4; w++)
+    for (int count = 100; count <= 100000; count *= 10)
+      for (int messages = 0; messages < 2; messages++)
+        assert_true(looked_at(count, messages, wanted[w]) < 4.0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(messages_are_found_oldest_first),
       cmocka_unit_test(receives_are_found_oldest_first),
+      cmocka_unit_test(look_ups_do_not_grow_with_the_queue),
   };
   srand(1);
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -47,7 +47,8 @@ class Command(unittest.TestCase):
 
     def test_says_file_line_and_column(self):
         status, _, err = self.specc("m.sc", text="behavior Main {\n  int main(void) { return this; }\n};\n")
-        self.assertEqual((status, err), (1, "m.sc:2:27: error: 'this' is not supported\n"))
+        self.assertEqual(status, 1)
+        self.assertTrue(err.startswith("m.sc:2:27: error: 'this' is only an argument"), err)
 
     def test_compilers_errors_have_the_models_lines(self):
         status, _, err = self.specc("m.sc", text="behavior Main {\n  int main(void) {\n    return unknown;\n  }\n};\n")

@@ -67,14 +67,11 @@ def check(text):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "m.sc")
         path.write_text(text, errors="surrogateescape")
-        made = pathlib.Path(folder, "made")
-        made.mkdir()
         try:
-            imports = source.Imports(made, [FOLDER / "import"])
             flags = [f"-I{FOLDER / 'include'}", "-isystem", str(FOLDER / "runtime"), "-isystem",
                      str(FOLDER / "../../include"), "-include", "specc_runtime.h"]
-            preprocessed, _ = source.preprocess(["cc"], imports.copy(path), flags)
-            whole = source.Text(preprocessed)
+            modules = source.Modules(lambda file: source.preprocess(["cc"], file, flags)[0], [FOLDER / "import"])
+            whole = source.Text(modules.load(path))
             assert isinstance(translate.Translator(whole, PARSER.parse(whole)).translate(), str)
             counts["accepted"] += 1
         except source.Error as error:

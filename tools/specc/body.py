@@ -7,23 +7,29 @@ order of one VP on several (mltp_sim_ordered()).
 """
 from lark import Token, Tree
 
+import constant
+from bits import Bits, fit
 from constructs import Constructs
-from model import declared_token, find, has_storage, specs_of
+from model import declared_token, find, has_storage, is_const, parameters_of, specs_of
 from output import flat, words
+from types_of import PLAIN, Types
 
 SELF = "sc_self->"
 MOST_TWICE = 40  # words
 
 
-class Body(Constructs):
+class Body(Constructs, Bits):
     """Translates the body of one function; `cls` is the class of a method, or None."""
 
     def __init__(self, collector, cls, functions, outlined):
         self.collector, self.cls = collector, cls
         self.functions = functions  # names of functions that the text defines
         self.outlined = outlined  # functions made of what stands here; written before this one
-        self.scopes = [set()]
+        self.scopes = [{}]  # name -> Declared, or None for what has no value and no type of its own
         self.labels = 0
+        self.returns = PLAIN  # the function's type
+        self.types = Types(collector, self.value)
+        self.timed = []  # the labels that timing constraints name, of the blocks around
 
     def error(self, token, message):
         return self.collector.error(token, message)
@@ -37,11 +43,18 @@ class Body(Constructs):
 
     # ---- names
 
-    def declare(self, name):
-        self.scopes[-1].add(str(name))
+    def declare(self, name, declared=None):
+        self.scopes[-1][str(name)] = declared
+
+    def local(self, name):
+        """What is declared here under that name: (whether, Declared or None)."""
+        for scope in reversed(self.scopes):
+            if str(name) in scope:
+                return True, scope[str(name)]
+        return False, None
 
     def is_local(self, name):
-        return any(str(name) in scope for scope in self.scopes)
+        return self.local(name)[0]
 
     def part(self, name):
         """The part of the class that a name means here, or None."""
@@ -49,17 +62,62 @@ class Body(Constructs):
             return None
         return self.cls.find(str(name))
 
+    def declared(self, name):
+        """What a name means: a local name, a part of the class, or a global one; None: unknown."""
+        here, known = self.local(name)
+        return known if here else self.part(name) or self.collector.globals.get(str(name))
+
+    # ---- values and types
+
+    def value_of_name(self, name):
+        known = self.declared(name)
+        if known is not None or self.is_local(name):
+            return known.value if known is not None else None
+        return self.collector.constants.get(str(name))
+
+    def value(self, node):
+        """The value of a constant expression, or None."""
+        return constant.evaluate(node, self.value_of_name)
+
+    def type_of(self, node):
+        return self.types.of(node, self)
+
+    def type_of_name(self, name):
+        known = self.declared(name)
+        return known.c_type if known is not None else None
+
+    def type_of_call(self, node):
+        method = self._method_of(node.children[0])
+        if method is None or method.c_type is None or method.c_type.kind != "function":
+            return None
+        return method.c_type.of
+
+    def _method_of(self, called):
+        """The method or function that is called, or None."""
+        if called.data == "name":
+            return self.declared(called.children[0])
+        if called.data == "dot":
+            cls = self.class_of(called.children[0])
+            return cls.method(words(called.children[2])) if cls is not None else None
+        return None
+
+    def class_of(self, node):
+        """The class of a port, an instance or a parameter that an expression names, or None."""
+        base = node.children[0] if node.data == "index" else node
+        known = self.declared(base.children[0]) if base.data == "name" else None
+        return known.type if known is not None else None
+
     def do_name(self, node):
         token = node.children[0]
         part = self.part(token)
         if part is not None:
             return self._member(token, part)
         known = None if self.is_local(token) else self.collector.globals.get(str(token))
-        if known is not None and known.kind == "variable":
+        if known is not None and known.kind == "variable" and not is_const(known):
             return ["(*(sc_ordered(), &", token, "))"]
         if known is not None and known.kind == "event":
             raise self.error(token, f"event '{token}' is only for wait, notify, trap and interrupt")
-        if not self.is_local(token) and str(token) in self.collector.classes:
+        if token == "this" or not self.is_local(token) and str(token) in self.collector.classes:
             raise self.error(token, f"'{token}' is a class, not a value")
         return [token]
 
@@ -71,10 +129,12 @@ class Body(Constructs):
             return [SELF, token]
         if part.kind == "buffered":
             return [SELF, token, ".now"]
+        if part.kind == "signal":
+            return [f"(*({self.cls.name}__{token}_t *)", self.signal_at(part, token), "buffered.current_)"]
         if part.kind == "piped":
             raise self.error(token, f"piped variable '{token}' is only for ports of a pipe's behaviors")
         if part.kind == "function":
-            raise self.error(token, f"method '{token}' must be called")
+            raise self.error(token, f"method '{token}' must be called (write {token}())")
         uses = {"event": "wait, notify, trap and interrupt", "instance": "calls of its methods",
                 "interface": "calls of its methods"}
         raise self.error(token, f"{part.kind} '{token}' is only for {uses[part.kind]}")
@@ -84,50 +144,83 @@ class Body(Constructs):
     def _target(self, node):
         """The part of the class that an expression changes, if it is one as a whole."""
         inner = node
-        while inner.data in ("parens", "index", "dot"):
+        while inner.data in ("parens", "index", "dot", "slice"):
             inner = inner.children[1] if inner.data == "parens" else inner.children[0]
         return (self.part(inner.children[0]), inner.children[0]) if inner.data == "name" else (None, None)
 
     def _check_change(self, node):
         part, token = self._target(node)
         if part is not None and part in self.cls.ports and part.direction == "in":
-            raise self.error(token, f"port '{token}' is 'in': it cannot be changed")
+            raise self.error(token, f"port '{token}' is 'in': it cannot be changed (declare it 'inout')")
+        if part is not None and part.kind in ("buffered", "signal") and node.data == "dot":
+            raise self.error(token, f"'{token}' is {part.kind}: it changes as a whole (assign all of it)")
         return part, token
 
+    def signal_at(self, part, token):
+        """A signal, up to the name of its field."""
+        return ["(sc_ordered(),", SELF, token, ")->"] if part in self.cls.ports else [SELF, token, ".sc_signal."]
+
+    def written(self, part, token, value):
+        """Assigns to a buffered variable or a signal."""
+        if part.kind == "signal":
+            return [f"(*({self.cls.name}__{token}_t *)mltp_sim_write(&", self.signal_at(part, token), "buffered) =",
+                    value, ")"]
+        return ["(*(__typeof__(", SELF, token, ".now) *)mltp_sim_write(&", SELF, token, ".sc_clocked.buffered) =", value, ")"]
+
     def do_assign(self, node):
-        left, operator, right = node.children
+        left, operator, right = node.children[0], words(node.children[1]), self.translate(node.children[2])
         part, token = self._check_change(left)
-        if part is None or part.kind != "buffered":
-            return [self.translate(left), words(operator), self.translate(right)]
-        store = ["(*(__typeof__(", SELF, token, ".now) *)mltp_sim_write(&", SELF, token, ".sc_buffer)) ="]
-        value = self.translate(right)
-        if words(operator) != "=":
-            value = [SELF, token, ".now", words(operator)[:-1], "(", value, ")"]
-        return [store, value]
+        of_bits = self.assign_bits(left, operator, right)
+        if of_bits is not None:
+            return of_bits
+        if part is not None and part.kind in ("buffered", "signal"):
+            now = self.translate(left)
+            return self.written(part, token, right if operator == "=" else [now, operator[:-1], "(", right, ")"])
+        if operator == "=" and self.type_of(left).kind == "array":
+            return self._assign_array(left, node.children[2], right)
+        return [self.translate(left), operator, right]
+
+    def _assign_array(self, left, right_node, right):
+        target = self.translate(left)
+        if self.type_of(right_node).kind not in ("array", "pointer"):
+            raise self.error(next(left.scan_values(lambda _: True)), "an array is assigned another array")
+        same = ["(void)sizeof(struct { _Static_assert(sizeof(", target, ") == sizeof(", right,
+                '), "an array is assigned one of another size"); int sc_none; }),'] \
+            if self.type_of(right_node).kind == "array" else []
+        return ["(", same, "__builtin_memmove(", target, ",", right, ", sizeof(", target, ")))"]
 
     def do_step(self, node):
         target = node.children[0] if isinstance(node.children[0], Tree) else node.children[1]
         part, token = self._check_change(target)
-        if part is not None and part.kind == "buffered":
-            raise self.error(token, f"'{token}' is buffered: write {token} = {token} + 1")
-        return [self.translate(child) for child in node.children]
+        if part is not None and part.kind in ("buffered", "signal"):
+            raise self.error(token, f"'{token}' is {part.kind} (write {token} = {token} + 1)")
+        return self.step_bits(node) or [self.translate(child) for child in node.children]
+
+    def do_plain(self, node):
+        parts = node.children
+        if str(parts[0]) == "return" and len(parts) == 3 and self.returns.kind == "bits":
+            return [parts[0], fit(self.returns, self.translate(parts[1])), ";"]
+        if str(parts[0]) == "case":
+            return [self._fixed(c) if isinstance(c, Tree) and c is not parts[-1] else self.translate(c) for c in parts]
+        return self.operate_on_bits(parts) or [self.translate(child) for child in parts]
 
     def do_address(self, node):
         target = node.children[1]
         part, token = self._target(target) if isinstance(target, Tree) else (None, None)
-        if part is not None and part.kind == "buffered":
-            raise self.error(token, f"'{token}' is buffered and has no address")
+        if part is not None and part.kind in ("buffered", "signal"):
+            raise self.error(token, f"'{token}' is {part.kind} and has no address (copy it to a variable)")
+        if isinstance(target, Tree) and target.data in ("slice", "index") and self._slice_at(target) is not None:
+            raise self.error(node.children[0], "a part of a bit vector has no address (copy it to a variable)")
         return [self.translate(child) for child in node.children]
 
     # ---- calls
 
     def do_call(self, node):
         called = node.children[0]
-        arguments = [self.translate(child) for child in node.children[2:-1]]
-        if called.data == "dot" and called.children[0].data == "name":
-            part = self.part(called.children[0].children[0])
-            if part is not None and part.type is not None:
-                return self._method_call(part, called, arguments)
+        method = self._method_of(called)
+        arguments = self._arguments(node, method)
+        if called.data == "dot" and self.class_of(called.children[0]) is not None:
+            return self._method_call(called, arguments)
         if called.data != "name":
             return ["(sc_ordered(),", self.translate(called), "(", arguments, "))"]
         token = called.children[0]
@@ -140,17 +233,60 @@ class Body(Constructs):
             return [token, "(", arguments, ")"]
         return ["(sc_ordered(),", self.translate(called), "(", arguments, "))"]
 
-    def _method_call(self, part, called, arguments):
-        token, name = called.children[0].children[0], called.children[2].children[0]
-        if part.type.method(str(name)) is None:
-            raise self.error(name, f"{part.type.kind} '{part.type.name}' has no method '{name}'")
+    def _arguments(self, node, method):
+        """The arguments of a call; where the parameter is an interface, as one."""
+        given = [c for c in node.children[2:-1] if isinstance(c, Tree)]
+        given = given[0].children if given else []
+        wanted = parameters_of(method.declarator) if method is not None and method.kind == "function" else None
+        classes = [self.collector.class_of(p.children[0]) for p in wanted.children
+                   if isinstance(p, Tree)] if wanted is not None else []
+        result, at = [], 0
+        for child in given:
+            if str(child) == "," and isinstance(child, Token):
+                at += 1
+                result.append(child)
+            elif at < len(classes) and classes[at] is not None:
+                result.append(self.as_interface(child, classes[at]))
+            else:
+                result.append(self.translate(child))
+        return result
+
+    def as_interface(self, node, interface):
+        """An expression as an interface: this, an instance, a port, or a parameter."""
+        token = next(node.scan_values(lambda _: True))
+        cls = self.cls if node.data == "this" else self.class_of(node)
+        if cls is None or cls is not interface and interface not in cls.implements:
+            raise self.error(token, f"'{token}' does not implement interface '{interface.name}' (name a channel or "
+                                    "behavior that does, or 'this')")
+        if cls is interface:
+            return [SELF if self.part(token) is not None else "", token]
+        at = ["sc_self"] if node.data == "this" else ["&", self.instance_at(node)]
+        return [f"(struct {interface.name}){{ &{cls.name}__as_{interface.name},", at, "}"]
+
+    def instance_at(self, node):
+        """An instance that an expression names, as C."""
+        if node.data == "index":
+            return [self.instance_at(node.children[0]), "[", self.translate(node.children[2]), "]"]
+        return [SELF, node.children[0]]
+
+    def _method_call(self, called, arguments):
+        base, name = called.children[0], called.children[2].children[0]
+        known = self.declared((base.children[0] if base.data == "index" else base).children[0])
+        cls = known.type
+        if cls.method(str(name)) is None:
+            offers = ", ".join(method.name for method in cls.methods) or "none"
+            raise self.error(name, f"{cls.kind} '{cls.name}' has no method '{name}' (it has {offers})")
         comma = "," if arguments else ""
-        if part.kind == "interface":
-            given = ["(", SELF, token, ".object", comma, arguments, ")"]
-            call = self._foreseen(part, token, name, given) + [SELF, token, ".methods->", name, given]
+        if known.kind == "interface" and known in (self.cls.ports if self.cls else []):
+            given = ["(", SELF, known.token, ".object", comma, arguments, ")"]
+            call = self._foreseen(known, known.token, name, given) + [SELF, known.token, ".methods->", name, given]
+        elif known.kind == "interface":
+            call = [known.token, ".methods->", name, "(", known.token, ".object", comma, arguments, ")"]
+        elif cls.kind == "behavior" and str(name) == "main":
+            return self.run_instance(base)
         else:
-            call = [self.method_name(part.type, name), "( &", SELF, token, comma, arguments, ")"]
-        if part.kind == "instance" and part.type.kind == "behavior":
+            call = [self.method_name(cls, name), "( &", self.instance_at(base), comma, arguments, ")"]
+        if known.kind == "instance" and cls.kind == "behavior":
             return call
         return ["(sc_ordered(),", call, ")"]
 
@@ -167,57 +303,82 @@ class Body(Constructs):
                 self.method_name(channels[0], name), given, ":"]
 
     def do_dot(self, node):
-        if isinstance(node.children[0], Tree) and node.children[0].data == "name":
-            part = self.part(node.children[0].children[0])
-            if part is not None and part.type is not None:
+        if isinstance(node.children[0], Tree) and node.children[0].data in ("name", "index"):
+            cls = self.class_of(node.children[0])
+            if cls is not None:
                 name = node.children[2].children[0]
-                raise self.error(name, f"'{name}' of {part.type.kind} '{part.type.name}' can only be a method, "
-                                       "and must be called")
+                raise self.error(name, f"'{name}' of {cls.kind} '{cls.name}' can only be a method, and must be called "
+                                       "(other behaviors reach data by ports)")
         return [self.translate(child) for child in node.children]
 
     # ---- declarations and blocks
 
     def do_compound(self, node):
-        self.scopes.append(set())
+        self.scopes.append({})
         result = [self.translate(child) for child in node.children]
         self.scopes.pop()
         return result
 
     def do_for_statement(self, node):
-        self.scopes.append(set())
+        self.scopes.append({})
         result = [self.translate(child) for child in node.children]
         self.scopes.pop()
         return result
 
     def do_declaration(self, node):
         specs = node.children[0]
-        for one in self.collector.declarations(node):
+        self.collector.body = self  # constants of this function count
+        declared = self.collector.declarations(node)
+        self.collector.body = None
+        for one in declared:
             if one.kind not in ("variable", "function", "type"):
                 raise self.error(one.token, f"'{one.token}': {one.kind}s are parts of behaviors and channels, "
-                                            "not of functions")
+                                            "not of functions (declare it there)")
         result = [self.translate(specs)]
         for child in node.children[1:]:
-            if isinstance(child, Tree) and child.data == "init_declarator":
-                self.declare(declared_token(child.children[0]))
-                fixed = has_storage(specs, "static")
-                result.append([self._fixed(c) if fixed else self.translate(c) for c in child.children])
-            else:
+            if not (isinstance(child, Tree) and child.data == "init_declarator"):
                 result.append(self.translate(child))
+                continue
+            one = declared.pop(0)
+            self.declare(one.token, one)
+            result.append(self._initialised(one, child, has_storage(specs, "static")))
         return result
+
+    def _initialised(self, one, node, fixed):
+        """A declarator with its initial value."""
+        parts = [self._fixed(c) if fixed else self.translate(c) for c in node.children]
+        single = one.initial is not None and len(one.initial.children) == 1
+        if one.c_type.kind == "bits" and single:
+            parts[-1] = fit(one.c_type, parts[-1])
+        return parts
+
+    def do_array(self, node):
+        """An array's size; names of constants are not constants in C."""
+        return [self.translate(node.children[0]), *(self._fixed(c) for c in node.children[1:])]
+
+    def do_struct_declarator(self, node):
+        return [self.translate(c) if isinstance(c, Tree) and c.data == "declarator" else self._fixed(c)
+                for c in node.children]
+
+    def do_note(self, node):
+        return []
 
     def _fixed(self, node):
         """An initialiser that C wants constant: addresses of globals are."""
         if isinstance(node, Token):
             return [node]
-        if node.data == "name" and self.part(node.children[0]) is None:
-            return [node.children[0]]
-        if node.data == "name":
+        if node.data in ("decl_specs", "bits"):
             return self.translate(node)
+        if node.data == "name":
+            value = self.value_of_name(node.children[0])
+            if value is not None and str(node.children[0]) not in self.collector.constants:
+                return [node.children[0].update(value=f"({value})")]
+            return [node.children[0]] if self.part(node.children[0]) is None else self.translate(node)
         return [self._fixed(child) for child in node.children]
 
     def do_enumerator(self, node):
         self.declare(node.children[0])
-        return [self.translate(child) for child in node.children]
+        return [node.children[0], *(self._fixed(child) for child in node.children[1:])]
 
     def do_any_name(self, node):
         return [node.children[0]]
@@ -226,21 +387,29 @@ class Body(Constructs):
         return [node.children[0]]
 
     def do_instance(self, node):
-        raise self.error(find(node, "declared").children[0], "a function's parameters have types")
-
-    def do_bits(self, node):
-        raise self.error(node.children[0], f"bit vector '{node.children[0]}': bit vectors are not supported")
+        raise self.error(find(node, "declared").children[0], "a function's parameters have types (write them)")
 
     def do_this(self, node):
-        raise self.error(node.children[0], "'this' is not supported")
+        raise self.error(node.children[0], "'this' is only an argument where a parameter is an interface (the parts of "
+                                           "the own class are reached by their names)")
 
     def do_decl_specs(self, node):
-        self.collector.refuse_specs(node)
         if specs_of(node, "event_type"):
             raise self.error(specs_of(node, "event_type")[0].children[0],
-                             "an event is a part of a behavior or channel, or global")
+                             "an event is a part of a behavior or channel, or global (declare it there)")
         type_class = self.collector.class_of(node)
         if type_class is not None:
             token = specs_of(node, "type_name_ref")[0].children[0]
-            raise self.error(token, f"'{token}' is a {type_class.kind}: it has instances in classes only")
-        return [self.translate(child) for child in node.children]
+            if type_class.kind == "interface":
+                return ["struct", token]
+            raise self.error(token, f"'{token}' is a {type_class.kind}: it has instances in classes only (a parameter "
+                                    "is an interface that it implements)")
+        bit = specs_of(node, "bit_type")
+        if bit:
+            storage = self.types.of_specs(node).storage
+            return [bit[0].children[0].update(value=storage) if child is bit[0] else self.translate(child)
+                    for child in node.children
+                    if not (isinstance(child, Tree) and (child.data == "basic_type" or child.data == "storage"
+                                                         and words(child) == "signal"))]
+        return [self.translate(child) for child in node.children
+                if not (isinstance(child, Tree) and child.data == "storage" and words(child) == "signal")]

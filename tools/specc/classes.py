@@ -2,8 +2,9 @@
 """Writes classes as C: a structure for each, its methods as functions, and how ports are connected."""
 from lark import Tree
 
+from bits import fit
 from body import Body
-from model import innermost, specs_of, type_words
+from model import innermost, is_const, type_words
 from output import words
 
 
@@ -34,8 +35,9 @@ class Classes:
 
     @staticmethod
     def _specs(body, declared):
-        return [body.translate(c) for c in declared.specs.children
-                if not (isinstance(c, Tree) and c.data == "storage" and words(c) in ("piped", "buffered"))]
+        specs = Tree("decl_specs", [c for c in declared.specs.children if not (isinstance(c, Tree) and (
+            c.data == "buffered" or c.data == "storage" and words(c) in ("piped", "signal")))])
+        return body.translate(specs)
 
     def _declarator(self, body, node, name, is_method=False):
         """A declarator with something else in the place of its name."""
@@ -49,18 +51,30 @@ class Classes:
             if parameters and words(parameters[0]) != "void":
                 rest = [",", self._parameters(body, parameters[0])]
             return [name, "( void *sc_this", rest, ")"]
-        if node.data in ("declarator", "array", "function", "nested"):
+        if node.data == "array":
+            return [self._declarator(body, node.children[0], name, is_method),
+                    *(body._fixed(c) for c in node.children[1:])]
+        if node.data in ("declarator", "function", "nested"):
             return [self._declarator(body, c, name, is_method) for c in node.children]
         return body.translate(node)
 
     @staticmethod
     def _parameters(body, node):
+        """The parameters, which the body knows then."""
         for parameter in node.children:
             if isinstance(parameter, Tree):
                 for declarator in parameter.children:
                     if isinstance(declarator, Tree) and declarator.data == "declarator":
-                        body.declare(body.collector.declared(parameter.children[0], declarator).token)
+                        one = body.collector.declared(parameter.children[0], declarator)
+                        one.c_type = body.types.of_parameter(parameter.children[0], declarator)
+                        body.declare(one.token, one)
         return body.translate(node)
+
+    @staticmethod
+    def narrowed(body):
+        """Cuts the values that a function gets for its bit vectors."""
+        return [[one.token, "=", fit(one.c_type, [one.token]), ";"] for one in body.scopes[0].values()
+                if one is not None and one.c_type.kind == "bits" and not one.c_type.fills_storage and not is_const(one)]
 
     # ---- behaviors and channels
 
@@ -68,24 +82,51 @@ class Classes:
         """The structure, and the declarations of the methods."""
         body = Body(self.collector, cls, self.functions, [])
         fields = [[self._port(body, port), ";"] for port in cls.ports]
-        fields += [[self._field(body, member), ";"] for member in cls.members]
+        fields += [[self._field(body, cls, member), ";"] for member in cls.members]
+        types = [body.translate(tree) for tree in cls.outside]
+        types += [["typedef", self._specs(body, one), self._declarator(body, one.declarator, [f"{cls.name}__{one.name}_t"]),
+                   ";"] for one in [*cls.ports, *cls.members] if one.kind == "signal"]
+        types += [self._open_array(body, cls, one) for one in cls.members if self._is_open(one)]
         heads = [["static", self._head(cls, m, [f"{cls.name}__{m.name}"]), ";"] for m in cls.methods]
-        return [f"struct {cls.name} {{ const char *sc_name;", fields, "};", heads]
+        tables = [f"static const struct {interface.name}_methods {cls.name}__as_{interface.name};"
+                  for interface in cls.implements]
+        return [types, f"struct {cls.name} {{ const char *sc_name;", fields, "};", tables, heads]
+
+    @staticmethod
+    def _is_open(member):
+        """An array whose first value tells its size."""
+        node = member.declarator.children[-1]
+        while node.data == "array" and node.children[0].data == "array":
+            node = node.children[0]
+        return member.kind == "variable" and member.initial is not None and node.data == "array" and len(node.children) == 3
+
+    def _open_array(self, body, cls, member):
+        return ["static", self._specs(body, member), self._declarator(body, member.declarator, [f"{cls.name}__{member.name}_v"]),
+                "=", body._fixed(member.initial), ";"]
 
     def _port(self, body, port):
         if port.kind == "interface":
             return ["struct", port.type.name, port.token]
         if port.kind == "event":
             return ["mltp_sim_event_t *", port.token]
+        if port.kind == "signal":
+            return ["struct sm_signal *", port.token]
         return [self._specs(body, port), self._declarator(body, port.declarator, ["( *", port.token, ")"])]
 
-    def _field(self, body, member):
+    def _field(self, body, cls, member):
         if member.kind == "instance":
-            return ["struct", member.type.name, member.token]
+            shape = member.declarator.children[-1]
+            size = shape.children[1:] if shape.data == "array" else []
+            return ["struct", member.type.name, member.token, [body._fixed(word) for word in size]]
+        if self._is_open(member):
+            return [f"__typeof__({cls.name}__{member.name}_v)", member.token]
+        if member.kind == "signal":
+            return [f"struct {{ struct sm_signal sc_signal; {cls.name}__{member.name}_t now, next; }}", member.token]
         if member.kind == "event":
             return ["mltp_sim_event_t", self._declarator(body, member.declarator, [member.token])]
         if member.kind == "buffered":
-            return ["struct {", self._specs(body, member), "now, next; mltp_sim_buffered_t sc_buffer; }", member.token]
+            return ["struct {", self._specs(body, member), self._declarator(body, member.declarator, ["now"]), ",",
+                    self._declarator(body, member.declarator, ["next"]), "; struct sm_clocked sc_clocked; }", member.token]
         name = [member.token]
         if member.kind == "piped":
             name = [member.token, f"[{member.delay + 1}]"]
@@ -96,12 +137,15 @@ class Classes:
         parts = []
         outlined = []
         for method in cls.methods:
+            if method.name not in cls.bodies:
+                raise self.collector.error(method.token, f"method '{method.name}' has no body (write it in the {cls.kind})")
             body = Body(self.collector, cls, self.functions, outlined)
+            body.returns = method.c_type.of
             head = self._head(cls, method, [f"{cls.name}__{method.name}"], body)
             text = body.translate(cls.bodies[method.name])
             inline = "inline" if cls.kind == "channel" else ""  # where its channel is known
             parts.append(["static", inline, self._by_jump(cls.bodies[method.name]), head, "{",
-                          f"struct {cls.name} *sc_self = sc_this; (void)sc_self;", text, "}"])
+                          f"struct {cls.name} *sc_self = sc_this; (void)sc_self;", self.narrowed(body), text, "}"])
         tables = [self._table(cls, interface) for interface in cls.implements]
         return [self._shift(cls), outlined, parts, tables]
 
@@ -124,7 +168,7 @@ class Classes:
             method = cls.method(wanted.name)
             if method is None:
                 raise self.collector.error(cls.token, f"{cls.kind} '{cls.name}' implements '{interface.name}', "
-                                                      f"but has no method '{wanted.name}'")
+                                                      f"but has no method '{wanted.name}' (write it)")
             rows.append([f".{wanted.name} = {cls.name}__{wanted.name},"])
         return [f"static const struct {interface.name}_methods {cls.name}__as_{interface.name} = {{", rows, "};"]
 
@@ -153,77 +197,135 @@ class Classes:
 
     def _init_variable(self, body, member):
         steps = []
-        if member.initial is not None:
-            target = {"piped": "[0]", "buffered": ".now"}.get(member.kind, "")
-            const = "" if any(words(q) == "const" for q in specs_of(member.specs, "qualifier")) else "const"
-            value = ["{ static", const, self._specs(body, member), self._declarator(body, member.declarator, [member.token]),
-                     "=", body.translate(member.initial), ";"]
-            copies = member.delay + 1 if member.kind == "piped" else 1
-            for copy in range(copies):
-                place = f"[{copy}]" if member.kind == "piped" else target
-                value += ["__builtin_memcpy((void *)&sc_self->", member.token, place, ", &", member.token,
-                          ", sizeof", member.token, ");"]
-            steps = [value, "}"]
+        if member.initial is not None and self._is_open(member):
+            cls = body.cls
+            steps = [f"__builtin_memcpy((void *)&sc_self->{member.name}, {cls.name}__{member.name}_v, "
+                     f"sizeof {cls.name}__{member.name}_v);"]
+        elif member.initial is not None:
+            steps = self._first_value(body, member)
         if member.kind == "buffered":
-            steps += ["sc_buffer(&sc_self->", member.token, ".sc_buffer, &sc_self->", member.token, ".now, &sc_self->",
-                      member.token, ".next, sizeof sc_self->", member.token, ".now);"]
+            clocks = body.clocks(member.clock) if member.clock is not None else []
+            if len(clocks) > 1:
+                raise self.collector.error(member.token, f"'{member.token}': one event updates a buffered variable")
+            steps += ["sm_clocked_init(&sc_self->", member.token, ".sc_clocked, &sc_self->", member.token, ".now, &sc_self->",
+                      member.token, ".next, sizeof sc_self->", member.token, ".now,", clocks[0] if clocks else "0", ");"]
+        if member.kind == "signal":
+            steps += ["sm_signal_init(&sc_self->", member.token, ".sc_signal, &sc_self->", member.token, ".now, &sc_self->",
+                      member.token, ".next, sizeof sc_self->", member.token, f'.now, sc_path(sc_name, "{member.name}"));']
         return steps
+
+    def _first_value(self, body, member):
+        """Assigns a member's first value. That of a single one may be any expression."""
+        targets = {"piped": [f"[{copy}]" for copy in range(member.delay + 1)], "buffered": [".now"],
+                   "signal": [".now"]}.get(member.kind, [""])
+        single = len(member.initial.children) == 1 and member.c_type.kind != "array"
+        value = body._fixed(member.initial) if single else body.translate(member.initial)
+        if member.c_type.kind == "bits":
+            value = fit(member.c_type, value)
+        const = "" if is_const(member) or single else "static const"
+        steps = ["{", const, self._specs(body, member), self._declarator(body, member.declarator, ["sc_value"]), "=",
+                 value if single else body._fixed(member.initial), ";"]
+        for target in targets:
+            steps += ["__builtin_memcpy((void *)&sc_self->", member.token, target, ", &sc_value, sizeof sc_value);"]
+        return [*steps, "}"]
 
     def _init_instance(self, body, cls, member):
         child, given = member.type, member.arguments
         if len(given) != len(child.ports):
-            raise self.collector.error(member.token, f"'{member.token}': {child.kind} '{child.name}' has "
-                                                     f"{len(child.ports)} ports, and {len(given)} are mapped")
-        steps = [self._map(body, cls, member, port, argument) for port, argument in zip(child.ports, given)]
+            names = ", ".join(port.name for port in child.ports)
+            raise self.collector.error(member.token, f"'{member.token}': {child.kind} '{child.name}' has {len(child.ports)} "
+                                                     f"ports, and {len(given)} are mapped" + f" (map {names})" * bool(names))
         path = f'sc_path(sc_name, "{member.name}")'
+        if innermost(member.declarator) == "array":
+            if child.ports:
+                raise self.collector.error(member.token, f"'{member.token}': an array of a {child.kind} with ports has no "
+                                                         "map (write one instance for each)")
+            return [f"for (size_t sc_i = 0; sc_i < sizeof sc_self->{member.name} / sizeof sc_self->{member.name}[0]; sc_i++)",
+                    f'{child.name}__init(&sc_self->{member.name}[sc_i], sc_path_at({path}, sc_i));']
+        steps = [self._map(body, cls, member, port, argument) for port, argument in zip(child.ports, given)]
         return [steps, f"{child.name}__init(&sc_self->", member.token, f", {path});"]
 
     def _map(self, body, cls, member, port, argument):
         at = ["sc_self->", member.token, ".", port.name, "="]
-        token = argument.children[0]
-        if argument.data == "map_constant":
-            if port.kind != "variable" or port.direction != "in":
-                raise self.collector.error(token, f"a constant can only be mapped to an 'in' port; '{port.name}' is none")
-            declaration = [self._specs(body, port), self._declarator(body, port.declarator, ["sc_constant"])]
-            return ["{ static", declaration, "=", [body.translate(c) for c in argument.children], ";", at,
-                    "&sc_constant; }"]
-        given = cls.find(str(token))
-        self._check_map(cls, port, given, token)
+        expression = argument.children[0]
+        while expression.data == "parens":
+            expression = expression.children[1]
+        base = expression.children[0] if expression.data == "index" else expression
+        given = cls.find(str(base.children[0])) if base.data == "name" else None
+        index = [body.translate(c) for c in expression.children[1:]] if base is not expression else []
+        if given is None or given.kind == "function" or index and innermost(given.declarator) != "array":
+            return self._map_value(body, port, expression, at)
+        token = base.children[0]
+        self._check_map(cls, port, given, token, bool(index))
         if port.kind == "interface":
             if given.kind == "interface":
                 return [at, "sc_self->", token, ";"]
-            return [at, f"(struct {port.type.name}){{ &{given.type.name}__as_{port.type.name}, &sc_self->", token, "};"]
+            return [at, f"(struct {port.type.name}){{ &{given.type.name}__as_{port.type.name}, &sc_self->", token, index,
+                    "};"]
+        if index:
+            return [at, "&", "(*" * (given in cls.ports), "sc_self->", token, ")" * (given in cls.ports), index, ";"]
+        if given.kind == "signal" and port.kind != "signal":
+            field = "changed" if port.kind == "event" else None
+            if field:
+                return [at, "&", body.signal_at(given, token), field, ";"]
+            return [at, body.signal_at(given, token), "buffered.current_", ";"]
         if given in cls.ports:
             return [at, "sc_self->", token, ";"]
         if given.kind == "piped":
             place = "[0]" if port.direction == "out" else f"[{given.delay}]"
             return [at, "&sc_self->", token, place, ";"]
-        return [at, "&sc_self->", token, "" if given.kind != "buffered" else ".now", ";"]
+        return [at, "&sc_self->", token, {"buffered": ".now", "signal": ".sc_signal"}.get(given.kind, ""), ";"]
 
-    def _check_map(self, cls, port, given, token):
+    def _map_value(self, body, port, expression, at):
+        """A port gets a constant, or a global variable."""
+        token = next(expression.scan_values(lambda _: True))
+        known = self.collector.globals.get(str(token)) if expression.data == "name" else None
+        if known is not None and port.kind == "event" and known.kind == "event":
+            return [at, "&", token, ";"]
+        if known is not None and port.kind == "variable" and known.kind == "variable" and known.value is None:
+            return [at, "&", token, ";"]
+        names = [name.children[0] for name in expression.find_data("name")]
+        if expression.data in ("concat", "slice") or expression.data == "index" and names and body.type_of(
+                expression.children[0]).kind == "bits":
+            raise self.collector.error(token, f"port '{port.name}' is mapped to a whole variable (copy the bits to one)")
+        for name in names:
+            if body.value_of_name(name) is None:
+                raise self.collector.error(name, f"'{name}' cannot be mapped to port '{port.name}': neither {body.cls.kind} "
+                                                 f"'{body.cls.name}' nor the file has a variable or constant of that name")
+        if port.kind != "variable" or port.direction not in ("in", "inout") or port.direction == "inout" and port.said:
+            raise self.collector.error(token, f"a constant can only be mapped to an 'in' port; '{port.name}' is none")
+        declaration = [self._specs(body, port), self._declarator(body, port.declarator, ["sc_constant"])]
+        value = body._fixed(expression)
+        if port.c_type.kind == "bits":
+            value = fit(port.c_type, value)
+        return ["{ static", declaration, "=", value, ";", at, "(void *)&sc_constant; }"]
+
+    def _check_map(self, cls, port, given, token, indexed):
         def wrong(why):
             return self.collector.error(token, f"'{token}' cannot be mapped to port '{port.name}': {why}")
-        if given is None or given.kind == "function":
-            raise wrong(f"{cls.kind} '{cls.name}' has nothing of that name to map")
         if port.kind == "interface":
             offers = [given.type] if given.kind == "interface" else \
                 given.type.implements if given.kind == "instance" else []
             if port.type not in offers:
-                raise wrong(f"it does not implement interface '{port.type.name}'")
+                raise wrong(f"it does not implement interface '{port.type.name}' (name a channel that does)")
             return
-        if (port.kind == "event") != (given.kind == "event") or given.type is not None:
-            raise wrong(f"the port is {'an event' if port.kind == 'event' else 'a variable'}, and it is none")
+        kinds = {"event": ("event", "signal"), "signal": ("signal",)}.get(
+            port.kind, ("variable", "piped", "buffered", *(["signal"] if port.direction == "in" else [])))
+        if given.kind not in kinds or given.type is not None:
+            raise wrong(f"the port is {'an' if port.kind == 'event' else 'a'} {port.kind}, and it is none")
         if given in cls.ports and given.direction == "in" and port.direction != "in":
             raise wrong(f"the port is '{port.direction}', and '{token}' is 'in'")
         if given.kind == "buffered" and port.direction != "in":
-            raise wrong("buffered variables are mapped to 'in' ports only")
+            raise wrong("buffered variables are mapped to 'in' ports only (use a signal)")
         if given.kind == "piped" and port.direction == "inout":
-            raise wrong("piped variables are mapped to 'in' or 'out' ports")
+            raise wrong("piped variables are mapped to 'in' or 'out' ports (say which)")
         (theirs, known), (ours, known_too) = type_words(given), type_words(port)
-        if port.kind == "variable" and known and known_too and theirs != ours:
+        if port.kind in ("variable", "signal") and known and known_too and theirs != ours and not indexed:
             raise wrong(f"the types differ: {self._type(given)} and {self._type(port)}")
 
     @staticmethod
     def _type(declared):
+        if declared.c_type.kind == "bits":
+            return "'" + type_words(declared)[0][0][0] + "'"
         return "'" + " ".join(part for part in [*map(words, declared.specs.children),
-                                                type_words(declared)[0][1]] if part not in ("piped", "buffered", "")) + "'"
+                                                type_words(declared)[0][1]] if part not in ("piped", "signal", "")) + "'"

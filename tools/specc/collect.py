@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads declarations and classes out of the tree, and refuses what is not in the subset."""
+"""Reads declarations and classes out of the tree, and refuses what SpecC has not."""
 from lark import Tree
 
-from model import Class, Declared, declared_token, find, has_storage, innermost, specs_of
+import constant
+from model import Class, Declared, declared_token, find, has_storage, innermost, is_const, parameters_of, specs_of
 from output import words
 from source import Error
-
-NOT_YET = {"signal": "signals", "note": "annotations ('note')"}
+from types_of import Types
 
 
 class Collector:
@@ -16,9 +16,17 @@ class Collector:
         self._text = text
         self.classes = {}
         self.globals = {}  # name -> Declared
+        self.typedefs, self.structs = {}, {}  # name -> Type
+        self.constants = {}  # names of enumerators -> value
+        self.inside, self.body = None, None  # the class and the Body whose declarations are being read
+        self.types = Types(self, self.value)
 
     def error(self, token, message):
-        return Error(self._text.place(token.line, token.column, str(token)), message)
+        return Error(self.place(token), message)
+
+    def place(self, token):
+        """Where a word of the text is in its source."""
+        return self._text.place(token.line, token.column, str(token))
 
     def class_of(self, specs):
         """The class that declaration specifiers name, or None."""
@@ -26,12 +34,36 @@ class Collector:
             return self.classes.get(words(reference))
         return None
 
+    def value(self, node):
+        """The value of a constant expression outside of functions, or None."""
+        return constant.evaluate(node, self.value_of_name)
+
+    def value_of_name(self, name):
+        if self.body is not None:
+            return self.body.value_of_name(name)
+        part = self.inside.find(str(name)) if self.inside is not None else None
+        if part is None:
+            part = self.globals.get(str(name))
+        return part.value if part is not None else self.constants.get(str(name))
+
+    def enumerators(self, tree):
+        """Notes the values of the enumerators that a tree declares."""
+        for spec in tree.find_data("enum_spec"):
+            following = 0
+            for one in spec.children:
+                if isinstance(one, Tree) and one.data == "enumerator":
+                    if len(one.children) > 2:
+                        following = self.value(one.children[2])
+                    self.constants[str(one.children[0])] = following
+                    following = None if following is None else following + 1
+
     # ---- declarations
 
     def declarations(self, tree):
         """The names of a declaration, each with what it is."""
         specs = tree.children[0]
-        self.refuse_specs(specs)
+        self.enumerators(specs)
+        self.types.of_specs(specs)  # a struct's members are known from its first declaration on
         found = []
         for child in tree.children[1:]:
             if isinstance(child, Tree) and child.data == "init_declarator":
@@ -45,26 +77,34 @@ class Collector:
         one = Declared(token, specs, declarator, initial=initial)
         shape = innermost(declarator)
         type_class = self.class_of(specs)
+        one.c_type = self.types.of_declared(specs, declarator)
+        if initial is not None and is_const(one) and shape == "declared":
+            one.value = self.value(initial)
+        if type_class is not None and type_class.kind != "interface" and shape == "function":
+            shape = "instance" if parameters_of(declarator) is None else shape  # B b(); has no ports
         if has_storage(specs, "typedef"):
             one.kind = "type"
+            self.typedefs[one.name] = one.c_type
         elif shape == "instance" and (type_class is None or type_class.kind == "interface"):
-            raise self.error(token, f"'{token}': only behaviors and channels are mapped to names")
+            raise self.error(token, f"'{token}': only behaviors and channels are mapped to names "
+                                    "(a variable's first value follows '=')")
         elif shape == "function":
             one.kind = "function"
         elif type_class is not None:
             self._class_typed(one, type_class, shape)
         elif specs_of(specs, "event_type"):
             if shape not in ("declared", "array") or initial is not None:
-                raise self.error(token, f"'{token}': an event is neither a pointer nor initialised")
+                raise self.error(token, f"'{token}': an event is neither a pointer nor initialised (write event {token};)")
             one.kind = "event"
         else:
             self._variable(one, shape)
         return one
 
     def _class_typed(self, one, type_class, shape):
-        if shape not in ("declared", "instance") or one.initial is not None:
-            raise self.error(one.token, f"'{one.token}': arrays and pointers of behaviors, channels "
-                                        "and interfaces are not supported")
+        arrays = type_class.kind != "interface" and not find(one.declarator, "pointer")
+        if shape not in ("declared", "instance", *(["array", "function"] if arrays else [])) or one.initial is not None:
+            raise self.error(one.token, f"'{one.token}': a {type_class.kind} has no pointers and no initial value "
+                                        f"(write {type_class.name} {one.token}; or {one.token}[4];)")
         one.type = type_class
         one.kind = "interface" if type_class.kind == "interface" else "instance"
         one.arguments = []
@@ -77,18 +117,13 @@ class Collector:
         one.delay = storages.count("piped")
         if one.delay:
             one.kind = "piped"
-        if "buffered" in storages:
-            if shape != "declared" or one.delay:
-                raise self.error(one.token, f"'{one.token}': only single variables are buffered")
-            one.kind = "buffered"
-
-    def refuse_specs(self, specs):
-        """What may be written there in SpecC, but is not translated."""
-        for storage in specs_of(specs, "storage"):
-            if words(storage) in NOT_YET:
-                raise self.error(storage.children[0], f"{NOT_YET[words(storage)]} are not supported")
-        for bit in specs_of(specs, "bit_type"):
-            raise self.error(bit.children[0], "bit vectors are not supported")
+        buffered = specs_of(one.specs, "buffered")
+        for kind in ["buffered"] * bool(buffered) + ["signal"] * ("signal" in storages):
+            if shape != "declared" or one.delay or one.c_type.kind == "array" or buffered and "signal" in storages:
+                raise self.error(one.token, f"'{one.token}': only single variables are {kind} (use several, or a struct)")
+            one.kind = kind
+        if buffered:
+            one.clock = next((c for c in buffered[0].children if isinstance(c, Tree)), None)
 
     # ---- classes
 
@@ -99,7 +134,8 @@ class Collector:
             if isinstance(part, Tree) and part.data == "interface_method":
                 method = self.declared(part.children[0], part.children[1])
                 if method.kind != "function":
-                    raise self.error(method.token, f"'{method.token}': an interface has methods only")
+                    raise self.error(method.token, f"'{method.token}': an interface has methods only "
+                                                   "(put it into the channels that implement it)")
                 self._add(made, made.methods, method)
         made.defined = any(str(part) == "{" for part in tree.children)
         return made
@@ -107,8 +143,11 @@ class Collector:
     def class_def(self, tree):
         """A behavior or a channel, without its bodies' insides."""
         kind = words(tree.children[0])
-        made = self._new(tree.children[1].children[0], kind)
+        made = self.inside = self._new(tree.children[1].children[0], kind)
         parts = {part.data: part for part in tree.children[2:] if isinstance(part, Tree)}
+        if "class_body" not in parts:
+            self.inside = None
+            return made  # announced: what it has follows
         if "ports" in parts:
             for port in parts["ports"].children:
                 if isinstance(port, Tree):
@@ -117,42 +156,49 @@ class Collector:
             made.implements = [self._interface_named(name.children[0], kind)
                                for name in parts["implements"].children
                                if isinstance(name, Tree)]
-        made.defined = "class_body" in parts
-        for member in parts["class_body"].children if made.defined else []:
-            if isinstance(member, Tree):
+        made.defined = True
+        for member in parts["class_body"].children:
+            if isinstance(member, Tree) and member.data != "note":
                 self._member(made, member)
+        self.inside = None
         return made
+
+    def announce(self, token, kind):
+        """A class that is defined later."""
+        return self._new(token, kind)
 
     def _new(self, token, kind):
         old = self.classes.get(str(token))
         if old is not None and (old.defined or old.kind != kind):
-            raise self.error(token, f"'{token}' is defined again")
+            raise self.error(token, f"'{token}' is defined again (rename one)")
+        if old is not None:
+            return old
         made = self.classes[str(token)] = Class(kind, token)
         return made
 
     def _interface_named(self, token, kind):
         interface = self.classes.get(str(token))
         if interface is None or interface.kind != "interface" or not interface.defined:
-            raise self.error(token, f"a {kind} implements interfaces; '{token}' is none")
+            raise self.error(token, f"a {kind} implements interfaces; '{token}' is none (define it before)")
         return interface
 
     def _add(self, made, where, part):
         if made.find(part.name) is not None:
-            raise self.error(part.token, f"'{part.token}' is declared again in {made.kind} '{made.name}'")
+            raise self.error(part.token, f"'{part.token}' is declared again in {made.kind} '{made.name}' (rename one)")
         where.append(part)
 
     def _port(self, tree):
         has_direction = tree.children[0].data == "direction"
         specs, declarator = tree.children[-2], tree.children[-1]
-        self.refuse_specs(specs)
         port = self.declared(specs, declarator)
-        if port.kind not in ("variable", "event", "interface"):
-            raise self.error(port.token, f"port '{port.token}': a port is a variable, an event or an interface")
+        if port.kind not in ("variable", "event", "interface", "signal"):
+            raise self.error(port.token, f"port '{port.token}': a port is a variable, a signal, an event or an interface "
+                                         "(implement an interface, and have it here)")
         if port.kind == "event" and innermost(declarator) != "declared":
-            raise self.error(port.token, f"port '{port.token}': arrays of events are no ports")
-        port.direction = words(tree.children[0]) if has_direction else "inout"
+            raise self.error(port.token, f"port '{port.token}': arrays of events are no ports (have a port for each)")
+        port.direction, port.said = words(tree.children[0]) if has_direction else "inout", has_direction
         if port.kind == "interface" and has_direction:
-            raise self.error(port.token, f"port '{port.token}': an interface has no direction")
+            raise self.error(port.token, f"port '{port.token}': an interface has no direction (leave it out)")
         return port
 
     def _member(self, made, tree):
@@ -160,25 +206,31 @@ class Collector:
             method = self.declared(tree.children[0], tree.children[1])
             if method.kind != "function":
                 raise self.error(method.token, f"'{method.token}' has a body, but is no method")
-            self.refuse_specs(tree.children[0])
+            if made.method(method.name) is not None and method.name not in made.bodies:
+                made.methods.remove(made.method(method.name))  # announced before
             self._add(made, made.methods, method)
             made.bodies[method.name] = tree.children[2]
             return
-        for member in self.declarations(tree):
+        declared = self.declarations(tree)
+        if not declared or declared[0].kind == "type":
+            made.outside.append(tree)  # a type: C has those outside of structures
+            return
+        for member in declared:
             self._refuse_member(made, member, tree)
-            if member.kind != "function":  # a method announced is one that follows
+            if member.kind != "function":
                 self._add(made, made.members, member)
+            elif made.find(member.name) is None:
+                made.methods.append(member)  # announced: it follows
 
     def _refuse_member(self, made, member, tree):
-        for word in ("static", "extern", "typedef", "auto", "register"):
+        for word in ("static", "extern", "auto", "register"):
             if has_storage(tree.children[0], word):
-                raise self.error(member.token, f"'{member.token}': '{word}' is not possible in a {made.kind}")
+                raise self.error(member.token, f"'{member.token}': '{word}' is not possible in a {made.kind} "
+                                               "(leave it out: members live as long as the model)")
         if member.kind == "interface":
-            raise self.error(member.token, f"'{member.token}': an interface is a port, not a member")
-        if member.kind == "instance" and not member.type.defined:
-            raise self.error(member.token, f"'{member.token}': {member.type.kind} '{member.type.name}' "
-                                           "is only announced here")
+            raise self.error(member.token, f"'{member.token}': an interface is a port, not a member "
+                                           "(a member is a channel that implements it)")
         if made.kind == "channel" and member.kind == "instance" and member.type.kind == "behavior":
-            raise self.error(member.token, f"'{member.token}': a channel contains no behaviors")
+            raise self.error(member.token, f"'{member.token}': a channel contains no behaviors (put it beside the channel)")
         if member.kind == "piped" and member.initial is not None and innermost(member.declarator) != "declared":
-            raise self.error(member.token, f"'{member.token}': a piped array is not initialised")
+            raise self.error(member.token, f"'{member.token}': a piped array is not initialised (assign to it)")

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The specc command: from SpecC source to a program."""
 import argparse
+import functools
 import os
 import pathlib
 import subprocess
 import sys
-import tempfile
 
 import source
 from parse import Parser
@@ -17,10 +17,10 @@ STRICT = ["-Werror=incompatible-pointer-types", "-Werror=int-conversion",
           "-fno-show-column"]  # its columns are those of our text
 
 
-def parse_arguments(version):
+def parse_arguments(version, arguments=None):
     parser = argparse.ArgumentParser(
         prog="specc", description="Compiles a SpecC model to a program that simulates it, on MLTP's threads.",
-        epilog="Other options that begin with -f, -m, -W or -std= go to the C compiler (cc, or what CC names). "
+        epilog="Other options that begin with -f, -m, -W, -w or -std= go to the C compiler (cc, or what CC names). "
                "specc(1) says what of SpecC there is.")
     parser.add_argument("source", help="the model, FILE.sc")
     parser.add_argument("-o", metavar="FILE", dest="output", help="the program (the model's name without .sc)")
@@ -34,11 +34,16 @@ def parse_arguments(version):
     parser.add_argument("-l", action="append", default=[], metavar="LIBRARY", help="link with a library")
     parser.add_argument("-L", action="append", default=[], metavar="FOLDER", help="look for libraries there")
     parser.add_argument("--version", action="version", version=f"specc (mltp) {version}")
-    options, others = parser.parse_known_args()
+    options, others = parser.parse_known_args(arguments)
     for other in others:
-        if not other.startswith(("-f", "-m", "-W", "-std=")):
+        if not other.startswith(("-f", "-m", "-W", "-w", "-std=")):
             parser.error(f"unrecognized argument: {other}")
     return options, others
+
+
+@functools.cache
+def parser():
+    return Parser()
 
 
 def translate(options, others, compiler, folders):
@@ -50,13 +55,17 @@ def translate(options, others, compiler, folders):
     flags += [f"-D{macro}" for macro in options.D] + [f"-U{macro}" for macro in options.U] + others
     flags += ["-D__SPECC__=1", "-isystem", str(folders.include), "-isystem", str(folders.share / "runtime"),
               "-isystem", str(folders.inside), "-include", "specc_runtime.h"]
-    with tempfile.TemporaryDirectory(prefix="specc-") as made:
-        paths = [pathlib.Path(folder) for folder in options.P] + [folders.share / "import"]
-        imports = source.Imports(pathlib.Path(made), paths)
-        text, warnings = source.preprocess(compiler, imports.copy(path), flags)
-    sys.stderr.write(warnings)
-    text = source.Text(text)
-    return Translator(text, Parser().parse(text)).translate()
+    warnings = []
+
+    def preprocessed(file):
+        text, warned = source.preprocess(compiler, file, flags)
+        warnings.append(warned)
+        return text
+
+    paths = [pathlib.Path(folder) for folder in options.P] + [folders.share / "import"]
+    text = source.Text(source.Modules(preprocessed, paths).load(path))
+    sys.stderr.write("".join(warnings))
+    return Translator(text, parser().parse(text)).translate()
 
 
 def without_source_lines(compiler):
@@ -66,17 +75,24 @@ def without_source_lines(compiler):
     return "-fno-caret-diagnostics" if "__clang__" in macros.stdout else "-fno-diagnostics-show-caret"
 
 
-def compile_c(options, others, compiler, folders, text):
-    """Makes the program; returns the compiler's exit status."""
-    output = options.output or str(pathlib.Path(options.source).with_suffix(""))
-    if output == options.source:
+def run_compiler(options, others, compiler, folders, text):
+    """Makes the program; returns the finished run of the compiler."""
+    output = options.output or pathlib.Path(options.source).stem
+    if os.path.abspath(output) == os.path.abspath(options.source):
         raise source.Error(None, f"specc: {output}: the program would take the model's name (name it with -o)")
     command = [*compiler, f"-O{options.O}", *(["-g"] if options.g else []), *STRICT,
                without_source_lines(compiler), *others,
                "-x", "cpp-output", "-", "-x", "none", "-o", output, *(f"-L{folder}" for folder in options.L),
                *(f"-l{library}" for library in options.l),
                str(folders.lib / "libmltp-sim.a"), str(folders.lib / "libmltp.a"), "-lpthread"]
-    return subprocess.run(command, input=text, text=True, errors="surrogateescape", check=False).returncode
+    return subprocess.run(command, input=text, text=True, errors="surrogateescape", stderr=subprocess.PIPE, check=False)
+
+
+def compile_c(options, others, compiler, folders, text):
+    """Makes the program; returns the compiler's exit status. Its messages name functions of ours: those go."""
+    run = run_compiler(options, others, compiler, folders, text)
+    sys.stderr.write("".join(line for line in run.stderr.splitlines(True) if ": In function " not in line))
+    return run.returncode
 
 
 def main(version, folders):

@@ -14,12 +14,16 @@ class Declared:
     token: Token
     specs: Tree  # decl_specs
     declarator: Tree
-    kind: str = "variable"  # variable, function, event, instance, piped, buffered, interface, type
+    kind: str = "variable"  # variable, function, event, instance, piped, buffered, signal, interface, type
     initial: Tree = None
     type: object = None  # the Class of an instance or an interface port
     arguments: list = None  # an instance's map
     direction: str = ""  # a port's
+    said: bool = False  # the direction is written
     delay: int = 0  # of a piped variable
+    clock: Tree = None  # the events that update a buffered variable; None: the end of each delta
+    value: int = None  # a constant's
+    c_type: object = None  # its Type
 
     @property
     def name(self):
@@ -37,6 +41,7 @@ class Class:
     members: list = field(default_factory=list)  # Declared, in their order
     methods: list = field(default_factory=list)  # Declared
     bodies: dict = field(default_factory=dict)  # a method's name -> its compound
+    outside: list = field(default_factory=list)  # declarations of types
     defined: bool = False
 
     @property
@@ -66,6 +71,17 @@ def find(node, data):
             if found is not None:
                 return found
     return None
+
+
+def parameters_of(declarator):
+    """The parameters of the function that a declarator declares, or None."""
+    node, found = declarator, None
+    while node.data != "declared":
+        inner = [c for c in node.children if isinstance(c, Tree) and c.data != "pointer"]
+        if node.data == "function":
+            found = next((c for c in inner if c.data == "parameters"), None)
+        node = inner[0]
+    return found
 
 
 def declared_token(declarator):
@@ -99,13 +115,22 @@ def innermost(declarator):
 
 def type_words(declared):
     """The type as words in a fixed order, and whether that says all: a typedef's name does not."""
+    one = declared.c_type
+    if one is not None and one.kind == "bits":
+        return (("unsigned " * (not one.signed) + f"bit[{one.width}]",), ""), True
     specs = sorted(word for part in declared.specs.children
-                   for word in words(part).split() if word not in ("const", "volatile", "int", "signed",
-                                                                   "piped", "buffered"))
+                   if not (isinstance(part, Tree) and part.data == "buffered")
+                   for word in words(part).split() if word not in ("const", "volatile", "int", "signed", "extern",
+                                                                   "static", "piped", "signal"))
     if not specs:
         specs = ["int"]
     known = not specs_of(declared.specs, "type_name_ref") and not specs_of(declared.specs, "typeof")
     shape = words(declared.declarator).replace(declared.name, "", 1)
+    known = known and not any(word.isidentifier() for word in shape.split())  # a size with a name
     if declared.kind == "instance":
         shape = ""
     return (tuple(specs), shape.strip()), known
+
+
+def is_const(declared):
+    return any(words(q) == "const" for q in specs_of(declared.specs, "qualifier"))

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """From text to a tree. The grammar is specc.lark, the parser lark's."""
 import pathlib
+import re
 
 import lark
 
 from source import Error
 
+# After one of these a name is what is declared, even if a type has it.
+TYPE_WORDS = {"VOID", "CHAR", "SHORT", "INT", "LONG", "FLOAT", "DOUBLE", "SIGNED", "UNSIGNED", "BOOL", "_BOOL",
+              "BASIC_GNU", "TYPE_NAME", "EVENT"}
+TAGS = {"STRUCT", "UNION", "ENUM"}
 CLASS_WORDS = {"INTERFACE", "BEHAVIOR", "CHANNEL"}
 OPEN, CLOSE = {"LPAR", "LBRACE", "LSQB"}, {"RPAR", "RBRACE", "RSQB"}
 
@@ -13,8 +18,8 @@ OPEN, CLOSE = {"LPAR", "LBRACE", "LSQB"}, {"RPAR", "RBRACE", "RSQB"}
 class TypeNames:
     """Tells the names of types from others, which C's grammar needs, while the words come by.
 
-    A name is a type from its typedef or class on. One that is later declared as something else is
-    no such thing to the parser, which then refuses the text.
+    A name is a type from its typedef or class on. Where it is declared as something else, it is that until the
+    block ends.
     """
 
     always_accept = ()
@@ -40,7 +45,9 @@ class TypeNames:
         yield from self._mark(stream)
 
     def _mark(self, stream):
-        depth, typedef_at, candidate, previous = 0, None, None, None
+        depth, typedef_at, candidate = 0, None, None
+        before, previous = None, None  # the two kinds of words before this one
+        hidden = []  # (depth, name): types whose names mean something else there
         for token in stream:
             if token.type == "SYSTEM":
                 self._take_system(self._system[int(token[1:])])
@@ -48,14 +55,21 @@ class TypeNames:
                 depth += 1
             elif token.type in CLOSE:
                 depth -= 1
+            if hidden and token.type in ("RBRACE", "SEMICOLON"):
+                hidden = self._unhide(hidden, depth, token.type)
             if token.type == "NAME":
-                if token in self.names and previous not in ("DOT", "ARROW", "STRUCT", "UNION", "ENUM"):
+                declares = previous in TYPE_WORDS or before in TAGS or typedef_at is not None and (
+                    typedef_at == depth and previous in ("RBRACE", "COMMA") or previous == "STAR" and candidate is None)
+                if token in self.names and previous not in ("DOT", "ARROW", *TAGS, *CLASS_WORDS) and not declares:
                     token.type = "TYPE_NAME"
                 elif previous in CLASS_WORDS:
                     self.names.add(str(token))
                 elif typedef_at is not None and (depth == typedef_at or previous == "STAR"):
                     if depth == typedef_at or candidate is None:
                         candidate = str(token)
+                elif token in self.names and declares:
+                    self.names.discard(str(token))
+                    hidden.append((depth, str(token)))
             if token.type == "TYPEDEF":
                 typedef_at, candidate = depth, None
             elif typedef_at is not None and depth == typedef_at and token.type in ("SEMICOLON", "COMMA"):
@@ -64,8 +78,18 @@ class TypeNames:
                 candidate = None
                 if token.type == "SEMICOLON":
                     typedef_at = None
-            previous = token.type
+            before, previous = previous, token.type
             yield token
+
+    def _unhide(self, hidden, depth, word):
+        """Types whose names mean themselves again, after a block or a declaration with parameters."""
+        still = []
+        for level, name in hidden:
+            if depth < level and (word == "RBRACE" or depth == level - 1) and level > 0:
+                self.names.add(name)
+            else:
+                still.append((level, name))
+        return still
 
 
 class Parser:
@@ -99,6 +123,13 @@ class Parser:
     @staticmethod
     def _unexpected(text, error):
         token = error.token
+        if token.type == "NAME":
+            before = re.search(r"([A-Za-z_]\w*)[\s*]+$", text.text.split("\n")[token.line - 1][:token.column - 1])
+            unknown, column = (before[1], before.start() + 1) if before and "TYPE_NAME" not in error.expected else \
+                (token, token.column)
+            if "TYPE_NAME" in error.expected or before:
+                return Error(text.place(token.line, column, str(unknown)),
+                             f"'{unknown}' is no type or class here (declare it before, or import what does)")
         if token.type == "$END":
             last = text.text.rstrip("\n").count("\n") + 1
             return Error(text.place(last), "the text ends in the middle of a construct")

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Source text: imports, the C preprocessor, and where each line came from."""
+"""Source text: the C preprocessor, imports, and where each line came from."""
 import pathlib
 import re
 import subprocess
 from dataclasses import dataclass
 
-IMPORT = re.compile(r'^([ \t]*)import[ \t]*"([^"\n]*)"[ \t]*;', re.M)
+IMPORT = re.compile(r'[ \t]*import[ \t]*"([^"\n]*)"[ \t]*;')
 MARKER = re.compile(r'# (\d+) "((?:[^"\\]|\\.)*)"((?: \d)*)$')
 
 
@@ -30,48 +30,105 @@ class Place:
         return f"{self.file}:{self.line}{column}"
 
 
-class Imports:
-    """Copies of the sources, in a folder, with each import as the preprocessor's include.
-
-    So an import within #if counts only where that holds, and each file is taken once.
-    """
-
-    def __init__(self, folder, paths):
-        self.folder, self.paths, self.copies = folder, paths, {}
-
-    def copy(self, path):
-        """The copy of a source file."""
-        if path in self.copies:
-            return self.copies[path]
-        text = path.read_text(errors="surrogateescape")
-        made = self.folder / f"{len(self.copies)}.sc"
-        once = "#pragma once\n" if self.copies else ""
-        self.copies[path] = made
-        text = IMPORT.sub(lambda match: self._include(path, text, match), text)
-        made.write_text(f'{once}# 1 "{quoted(path)}"\n{text}', errors="surrogateescape")
-        return made
-
-    def _include(self, path, text, match):
-        for folder in [path.parent, *self.paths]:
-            found = folder / f"{match[2]}.sc"
-            if found.is_file():
-                line = text.count("\n", 0, match.start()) + 1
-                return f'{match[1]}\n#include "{self.copy(found)}"\n# {line} "{quoted(path)}"\n'
-        return match[0]  # the parser refuses it where it counts
-
-
 def quoted(path):
     return str(path).replace("\\", "\\\\").replace('"', '\\"')
 
 
 def preprocess(compiler, path, flags):
-    """The preprocessed text of a file."""
+    """The preprocessed text of a file, and the warnings."""
     command = [*compiler, "-E", "-x", "c", *flags, str(path)]
     result = subprocess.run(command, capture_output=True, text=True, errors="surrogateescape",
                             check=False)
     if result.returncode != 0:
         raise Error(None, result.stderr.rstrip("\n"))
     return result.stdout, result.stderr
+
+
+class Modules:
+    """A source and what it imports, each preprocessed for itself.
+
+    Macros of the importing file mean nothing in an imported one, nor the other way round. A file is taken
+    once, where it is imported first; in a cycle the file that began it comes last.
+    """
+
+    def __init__(self, preprocessor, paths):
+        self._preprocess, self._paths = preprocessor, paths  # (a file) -> its text; where imports are
+        self._taken = set()
+
+    def load(self, path):
+        """The text of a file with the files it imports in the places of the imports."""
+        self._taken.add(path.resolve())
+        lines, place = [], None
+        for line in self._preprocess(path).split("\n"):
+            match = MARKER.match(line)
+            if match:
+                place = (match[2].replace('\\"', '"').replace("\\\\", "\\"), int(match[1]) - 1, match[3])
+            elif place is not None:
+                place = (place[0], place[1] + 1, place[2])
+            if place is not None and "import" in line and "3" not in place[2]:
+                line = self._splice(line, place)
+            lines.append(line)
+        return "\n".join(lines)
+
+    def _splice(self, line, place):
+        """The line with the files it imports."""
+        def text(match):
+            found = self._find(pathlib.Path(place[0]), match[1])
+            if found is None:
+                return match[0]  # the parser refuses it where it counts
+            if found.resolve() in self._taken:
+                return ""
+            return f'\n{self.load(found)}\n# {place[1]} "{quoted(place[0])}"\n'
+        return IMPORT.sub(text, line)
+
+    def _find(self, importer, name):
+        for folder in [importer.parent, *self._paths]:
+            for candidate in (folder / f"{name}.sc", folder / name):
+                if candidate.suffix == ".sc" and candidate.is_file():
+                    return candidate
+        return None
+
+
+class Declarations:
+    """Drops from headers' texts the declarations that came before: modules include the same headers."""
+
+    _WORD = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|[{}()\[\];]|\n|[^\S\n]+|[^{}()\[\];\s"\']+')
+
+    def __init__(self):
+        self._seen, self._chunks = set(), set()
+
+    def new(self, chunk):
+        """The chunk's lines without declarations seen before; its markers stay."""
+        if chunk in self._chunks:
+            return ""
+        first = not self._chunks
+        self._chunks.add(chunk)
+        kept = []
+        for text, key in self._split(chunk):
+            if not key or key not in self._seen:
+                kept.append(text)
+            self._seen.add(key)
+        return chunk if first else "".join(kept)
+
+    def _split(self, chunk):
+        """Each top-level declaration, and its words without white space; each marker, and nothing."""
+        text, key, depth, is_function = [], [], 0, False
+        for line in chunk.split("\n"):
+            if line.startswith("#"):
+                yield f"\n{line}\n", ""
+                continue
+            for word in self._WORD.findall(line):
+                text.append(word)
+                if word.isspace():
+                    continue
+                is_function = key[-1:] == [")"] if word == "{" and depth == 0 else is_function
+                key.append(word)
+                depth += (word in "{([") - (word in "})]")
+                if depth == 0 and (word == ";" or word == "}" and is_function):
+                    yield "".join(text), " ".join(key)
+                    text, key = [], []
+            text.append("\n")
+        yield "".join(text), ""
 
 
 class Text:
@@ -83,7 +140,7 @@ class Text:
     def __init__(self, preprocessed):
         self.system = []
         self._places = []  # of each line of text
-        lines, chunk = [], []
+        lines, chunk, declarations = [], [], Declarations()
         file, line, within_system = "", 1, False
         ours = set()  # macros of system headers leave their mark in other files, too
         for raw in preprocessed.split("\n"):
@@ -101,10 +158,11 @@ class Text:
                     chunk.append(f'# {line} "{quoted(file)}" 3')
                 chunk.append(raw)
             else:
-                if any(part and not part.startswith("#") for part in chunk):
+                fresh = declarations.new("\n".join(chunk)) if chunk else ""
+                if any(part and not part.startswith("#") for part in fresh.split("\n")):
                     lines.append(f"\x01{len(self.system)}")
                     self._places.append((file, line))
-                    self.system.append("\n".join(chunk))
+                    self.system.append(fresh)
                 chunk = []
                 lines.append(raw)
                 self._places.append((file, line))

@@ -2,11 +2,12 @@
 """From the tree of a whole text to C."""
 from lark import Tree
 
+from bits import fit
 from body import Body
 from classes import Classes
 from collect import Collector
-from model import innermost
-from output import Writer, words
+from model import declared_token, innermost, parameters_of
+from output import Writer, pieces, words
 from source import Error
 
 
@@ -20,15 +21,54 @@ class Translator:
                      for c in tree.children if isinstance(c, Tree) and c.data == "function_def"}
         self._classes = Classes(self._collector, functions, any("sc_returns_by_jump" in one for one in text.system))
         self._functions = functions
-        self._globals = []  # events of the whole model
+        self._said = set()  # the declarations so far, as words
+        self._waiting = []  # class definitions that wait for those of their parts
 
     def translate(self):
         """The C text."""
         writer = Writer(self._text)
         for part in self._tree.children:
-            writer.write(self._external(part))
+            writer.write(self._new_external(part))
+            writer.write(self._waiting_classes())
+        for part in self._waiting:
+            self._refuse_waiting(part)
         writer.write(self._main())
         return writer.result()
+
+    def _new_external(self, part):
+        """A declaration that came before in another module says nothing new."""
+        if not isinstance(part, Tree) or part.data == "system":
+            return self._external(part)
+        said = " ".join(pieces(part))
+        if part.data in ("class_def", "function_def"):  # the same text in two files defines two things
+            said += str(self._collector.place(pieces(part)[0]))
+        if said in self._said:
+            return []
+        self._said.add(said)
+        return self._external(part)
+
+    # ---- classes whose parts are only announced before them
+
+    def _missing(self, part):
+        """The words of a class definition that name classes which are not defined yet."""
+        for child in part.children:
+            if isinstance(child, Tree) and child.data == "class_body":
+                for member in child.children:
+                    if isinstance(member, Tree) and member.data == "declaration":
+                        cls = self._collector.class_of(member.children[0])
+                        if cls is not None and cls.kind != "interface" and not cls.defined:
+                            yield next(member.children[0].find_data("type_name_ref")).children[0]
+
+    def _waiting_classes(self):
+        """The classes that had to wait, and have all parts now."""
+        ready = [part for part in self._waiting if not any(True for _ in self._missing(part))]
+        self._waiting = [part for part in self._waiting if part not in ready]
+        result = [self._class_def(part) for part in ready]
+        return [result, self._waiting_classes()] if ready else result
+
+    def _refuse_waiting(self, part):
+        name = next(self._missing(part))
+        raise self._collector.error(name, f"'{name}' is announced and never defined (write its body)")
 
     def _external(self, part):
         handler = getattr(self, "_" + part.data) if isinstance(part, Tree) else None
@@ -46,6 +86,12 @@ class Translator:
         return self._classes.interface(self._collector.interface(part))
 
     def _class_def(self, part):
+        if any(True for _ in self._missing(part)):
+            self._waiting.append(part)
+            name = part.children[1].children[0]
+            if str(name) not in self._collector.classes:
+                self._collector.announce(name, words(part.children[0]))
+            return [f"struct {name};"]
         cls = self._collector.class_def(part)
         if not cls.defined:
             return [f"struct {cls.name};"]
@@ -53,14 +99,18 @@ class Translator:
 
     def _function_def(self, part):
         specs, declarator, compound = part.children
-        self._collector.refuse_specs(specs)
         one = self._collector.declared(specs, declarator)
         self._collector.globals[one.name] = one
         body = Body(self._collector, None, self._functions, [])
+        body.returns = one.c_type.of
         head = [body.translate(specs), self._classes._declarator(body, declarator, [one.token])]
-        for parameters in declarator.find_data("parameters"):
-            self._classes._parameters(body, parameters)
-        return [head, body.translate(compound)]
+        if parameters_of(declarator) is not None:
+            self._classes._parameters(body, parameters_of(declarator))
+        return [head, "{", self._classes.narrowed(body), body.translate(compound), "}"]
+
+    @staticmethod
+    def _note(part):
+        return []
 
     def _declaration(self, part):
         body = Body(self._collector, None, self._functions, [])
@@ -69,15 +119,27 @@ class Translator:
                 return self._global_events(part)
             if one.kind not in ("variable", "function", "type"):
                 raise self._collector.error(one.token, f"'{one.token}': {one.kind}s are parts of behaviors and "
-                                                       "channels")
+                                                       "channels (declare it in Main)")
             self._collector.globals[one.name] = one
-        return [body._fixed(child) if isinstance(child, Tree) else [child] for child in part.children]
+        return [self._fixed(body, child) if isinstance(child, Tree) else [child] for child in part.children]
+
+    def _fixed(self, body, child):
+        """Specifiers, or a declarator with its first value."""
+        if child.data != "init_declarator":
+            return body.translate(child)
+        one = self._collector.globals.get(str(declared_token(child.children[0])))
+        parts = [body._fixed(c) if isinstance(c, Tree) and c.data == "initializer" else body.translate(c)
+                 for c in child.children]
+        if one is not None and one.c_type.kind == "bits" and one.initial is not None:
+            parts[-1] = fit(one.c_type, parts[-1])
+        return parts
 
     def _global_events(self, part):
         result = []
         for one in self._collector.declarations(part):
             if innermost(one.declarator) != "declared" or words(part.children[0]) != "event":
-                raise self._collector.error(one.token, f"'{one.token}': global events are single ones")
+                raise self._collector.error(one.token, f"'{one.token}': global events are single ones (declare an array in a "
+                                                       "behavior)")
             self._collector.globals[one.name] = one
             result.append(["mltp_sim_event_t", one.token, f'= MLTP_SIM_EVENT_INIT("{one.name}");'])
         return result
@@ -87,16 +149,15 @@ class Translator:
         main = cls.method("main") if cls is not None and cls.kind == "behavior" else None
         if main is None:
             raise Error(self._text.place(self._text.text.count("\n")),
-                        "the model has no behavior 'Main' with a method 'main'")
+                        "the model has no behavior 'Main' with a method 'main' (write it, or name the file that has it)")
         if cls.ports:
-            raise self._collector.error(cls.token, "behavior 'Main' has no ports")
+            raise self._collector.error(cls.token, "behavior 'Main' has no ports (make them members)")
         if "main" in self._functions:
-            raise self._collector.error(cls.token, "a model's main function is that of behavior 'Main'")
+            raise self._collector.error(cls.token, "a model's main function is that of behavior 'Main' (rename the other)")
         returns = [words(c) for c in main.specs.children] == ["int"]
         if not returns and [words(c) for c in main.specs.children] != ["void"]:
-            raise self._collector.error(main.token, "Main's main returns int or void")
-        parameters = [words(p) for p in main.declarator.find_data("parameters")]
-        takes = parameters and parameters != ["void"]
+            raise self._collector.error(main.token, "Main's main returns int or void (write int main(void))")
+        takes = words(parameters_of(main.declarator) or "void") != "void"
         call = f"Main__main(&sc_main{', sc_argc, sc_argv' if takes else ''});"
         return ["static struct Main sc_main; static int sc_argc, sc_status; static char **sc_argv;",
                 "static void sc_first(void *sc_arg) { (void)sc_arg; (void)sc_argc; (void)sc_argv;",

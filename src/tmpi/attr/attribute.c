@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lists of attributes, newest first.
+ * The attributes of an object: found by their key values in a hash table, and listed newest first.
  *
- * An attribute leaves its list before its delete function is called, and comes back to its position
- * if that fails: so no other thread calls the function for it a second time.
+ * An attribute leaves the object before its delete function is called, and comes back to its
+ * position if that fails: so no other thread calls the function for it a second time.
  */
 #include "tmpi/attr/attribute.h"
 
@@ -13,40 +13,93 @@
 #include "core/internal/locks.h"
 #include "tmpi/attr/keyval.h"
 #include "tmpi/error/errors.h"
+#include "tmpi/object/hash.h"
 #include "tmpi/rma/win.h"
 
-struct tm_attributes {
-  struct tm_attributes *next;
-  uint64_t order; /* grows from attribute to attribute of a rank */
+struct attribute {
+  struct tm_hash_node node;        /* first */
+  struct attribute *older, *newer; /* of the object */
+  uint64_t order;                  /* grows from attribute to attribute of a rank */
   int keyval;
   void *value;
 };
 
-/* ---- lists; the rank's lock is held */
+/** Of one object. It exists from the first attribute to the end of the object. */
+struct tm_attributes {
+  struct tm_hash by_keyval;
+  struct attribute *newest, *oldest;
+};
 
-static struct tm_attributes **find(struct tm_attributes **list, int keyval) {
-  while (*list != NULL && (*list)->keyval != keyval) list = &(*list)->next;
-  return list;
+/* ---- the attributes of an object, NULL: none; the rank's lock is held */
+
+static struct attribute *find(const struct tm_attributes *all, int keyval) {
+  if (all == NULL) return NULL;
+  struct tm_hash_node *node = tm_hash_first(&all->by_keyval, tm_hash_words((uint64_t)keyval, 0));
+  while (node != NULL && ((struct attribute *)node)->keyval != keyval) node = tm_hash_next(node);
+  return (struct attribute *)node;
 }
 
-static void insert(struct tm_attributes **list, struct tm_attributes *attribute) {
-  while (*list != NULL && (*list)->order > attribute->order) list = &(*list)->next;
-  attribute->next = *list;
-  *list = attribute;
+/* After those that are newer. */
+static void insert(struct tm_attributes *all, struct attribute *a) {
+  struct attribute *newer = NULL, *older = all->newest;
+  for (; older != NULL && older->order > a->order; older = older->older) newer = older;
+  a->newer = newer;
+  a->older = older;
+  *(newer != NULL ? &newer->older : &all->newest) = a;
+  *(older != NULL ? &older->newer : &all->oldest) = a;
+  tm_hash_add(&all->by_keyval, &a->node, tm_hash_words((uint64_t)a->keyval, 0));
 }
 
-static struct tm_attributes *take_out(struct tm_attributes **at) {
-  struct tm_attributes *attribute = *at;
-  if (attribute != NULL) *at = attribute->next;
-  return attribute;
+/* NULL: nothing. @return the attribute. */
+static struct attribute *take_out(struct tm_attributes *all, struct attribute *a) {
+  if (a == NULL) return NULL;
+  *(a->newer != NULL ? &a->newer->older : &all->newest) = a->older;
+  *(a->older != NULL ? &a->older->newer : &all->oldest) = a->newer;
+  tm_hash_remove(&all->by_keyval, &a->node);
+  return a;
+}
+
+/* The same of one that is older than all. */
+static void insert_oldest(struct tm_attributes *all, struct attribute *a) {
+  a->newer = all->oldest;
+  a->older = NULL;
+  *(a->newer != NULL ? &a->newer->older : &all->newest) = a;
+  all->oldest = a;
+  tm_hash_add(&all->by_keyval, &a->node, tm_hash_words((uint64_t)a->keyval, 0));
 }
 
 /* A new attribute's use of its key value counts. */
-static void add(struct tm_rank *rank, struct tm_attributes **list,
-                struct tm_attributes *attribute) {
-  attribute->order = ++rank->attribute_order;
-  tm_keyval_find(rank, attribute->keyval)->uses++;
-  insert(list, attribute);
+static void add(struct tm_rank *rank, struct tm_attributes *all, struct attribute *a) {
+  a->order = ++rank->attribute_order;
+  tm_keyval_find(rank, a->keyval)->uses++;
+  insert(all, a);
+}
+
+/* Makes the table of an object that has none. @return false: no memory. The lock is free: without
+ * a table no other thread finds an attribute there, and two that set the first one at once find
+ * one table. */
+static bool have_table(struct tm_attributes **all) {
+  uint32_t *ilock = &tm_rank_self()->attributes_ilock;
+  mti_lock(ilock);
+  bool exists = *all != NULL;
+  mti_unlock(ilock);
+  if (exists) return true;
+  struct tm_attributes *new = calloc(1, sizeof *new);
+  mti_lock(ilock);
+  bool used = *all == NULL;
+  if (used) *all = new;
+  bool has = *all != NULL;
+  mti_unlock(ilock);
+  if (!used) free(new);
+  return has;
+}
+
+/* Of an object that has no attributes left. */
+static void drop_table(struct tm_attributes **all) {
+  if (*all == NULL) return;
+  tm_hash_empty(&(*all)->by_keyval);
+  free(*all);
+  *all = NULL;
 }
 
 /* ---- deleting */
@@ -58,51 +111,64 @@ static struct tm_keyval functions_of(struct tm_rank *rank, int keyval) {
   return functions;
 }
 
-/* Of an attribute that is in no list. The program's function may use attributes itself. */
-static int call_delete(struct tm_rank *rank, const struct tm_attributes *attribute, void *object) {
+/* Of an attribute that the object does not have any more. The program's function may use attributes
+ * itself. */
+static int call_delete(struct tm_rank *rank, const struct attribute *attribute, void *object) {
   struct tm_keyval keyval = functions_of(rank, attribute->keyval);
   if (keyval.del == NULL) return MPI_SUCCESS;
   return keyval.del(object, attribute->keyval, attribute->value, keyval.extra);
 }
 
-/* Deletes one that was taken out of its list, or puts it back. */
-static int delete_one(struct tm_attributes **list, struct tm_attributes *attribute, void *object) {
+/* Deletes one that was taken out, or puts it back. */
+static int delete_one(struct tm_attributes *all, struct attribute *attribute, void *object) {
   struct tm_rank *rank = tm_rank_self();
   int error = call_delete(rank, attribute, object);
   mti_lock(&rank->attributes_ilock);
   if (error == MPI_SUCCESS)
     tm_keyval_release(rank, attribute->keyval);
   else
-    insert(list, attribute);
+    insert(all, attribute);
   mti_unlock(&rank->attributes_ilock);
   if (error == MPI_SUCCESS) free(attribute);
   return error;
 }
 
-int tm_attributes_delete(struct tm_attributes **list, void *object) {
+int tm_attributes_delete(struct tm_attributes **all, void *object) {
   uint32_t *ilock = &tm_rank_self()->attributes_ilock;
   for (;;) {
     mti_lock(ilock);
-    struct tm_attributes *attribute = take_out(list);
+    struct attribute *newest = *all != NULL ? (*all)->newest : NULL;
+    struct attribute *attribute = take_out(*all, newest);
     mti_unlock(ilock);
-    if (attribute == NULL) return MPI_SUCCESS;
-    int error = delete_one(list, attribute, object);
+    if (attribute == NULL) break;
+    int error = delete_one(*all, attribute, object);
     if (error != MPI_SUCCESS) return error;
   }
+  drop_table(all);
+  return MPI_SUCCESS;
 }
 
 /* ---- copying */
 
-/* Takes the functions and the value of the newest attribute that is older than *order; its key
- * value is in use then. @return false: there is none. */
-static bool take_next(struct tm_rank *rank, struct tm_attributes *const *from, uint64_t *order,
-                      struct tm_attributes *next, struct tm_keyval *functions) {
+/* @return the newest attribute that is older than the one that was copied last; keyval is its own,
+ * order its age. The program's copy function may have deleted it. */
+static const struct attribute *next_older(const struct tm_attributes *all, int keyval,
+                                          uint64_t order) {
+  const struct attribute *last = find(all, keyval);
+  if (last != NULL && last->order == order) return last->older;
+  const struct attribute *a = all != NULL ? all->newest : NULL;
+  while (a != NULL && a->order >= order) a = a->older;
+  return a;
+}
+
+/* Moves *next to the next attribute, and takes the functions of its key value, which is in use
+ * then. @return false: there is none. */
+static bool take_next(struct tm_rank *rank, struct tm_attributes *const *from,
+                      struct attribute *next, struct tm_keyval *functions) {
   mti_lock(&rank->attributes_ilock);
-  const struct tm_attributes *a = *from;
-  while (a != NULL && a->order >= *order) a = a->next;
+  const struct attribute *a = next_older(*from, next->keyval, next->order);
   if (a != NULL) {
     *next = *a;
-    *order = a->order;
     struct tm_keyval *keyval = tm_keyval_find(rank, a->keyval);
     keyval->uses++;
     *functions = *keyval;
@@ -112,7 +178,7 @@ static bool take_next(struct tm_rank *rank, struct tm_attributes *const *from, u
 }
 
 /* @return MPI_SUCCESS; *flag: *copy is the copy's value. */
-static int call_copy(const struct tm_keyval *keyval, const struct tm_attributes *a, void *old,
+static int call_copy(const struct tm_keyval *keyval, const struct attribute *a, void *old,
                      void **copy, int *flag) {
   *copy = a->value;
   *flag = keyval->copy == TM_DUP_ATTRIBUTE;
@@ -121,32 +187,45 @@ static int call_copy(const struct tm_keyval *keyval, const struct tm_attributes 
 }
 
 /* Frees copies that no object has; the program's delete functions do not know them. */
-static void discard(struct tm_rank *rank, struct tm_attributes **list) {
+static void discard(struct tm_rank *rank, struct tm_attributes **all) {
   mti_lock(&rank->attributes_ilock);
-  for (struct tm_attributes *a; (a = take_out(list)) != NULL; free(a))
+  while (*all != NULL && (*all)->newest != NULL) {
+    struct attribute *a = take_out(*all, (*all)->newest);
     tm_keyval_release(rank, a->keyval);
+    free(a);
+  }
   mti_unlock(&rank->attributes_ilock);
+  drop_table(all);
+}
+
+/* A copy of an attribute, with its use of the key value; copies keep the order. @return false: no
+ * memory. */
+static bool add_copy(struct tm_rank *rank, struct tm_attributes **to, const struct attribute *old,
+                     void *value) {
+  struct attribute *copy = have_table(to) ? malloc(sizeof *copy) : NULL;
+  if (copy == NULL) return false;
+  *copy = (struct attribute){.order = old->order, .keyval = old->keyval, .value = value};
+  mti_lock(&rank->attributes_ilock);
+  insert_oldest(*to, copy);
+  mti_unlock(&rank->attributes_ilock);
+  return true;
 }
 
 int tm_attributes_copy(struct tm_attributes **to, struct tm_attributes *const *from, void *object) {
   struct tm_rank *rank = tm_rank_self();
-  struct tm_attributes old, **end = to;
+  struct attribute old = {.order = UINT64_MAX};
   struct tm_keyval functions;
   *to = NULL;
-  for (uint64_t order = UINT64_MAX; take_next(rank, from, &order, &old, &functions);) {
-    int flag, error = call_copy(&functions, &old, object, &old.value, &flag);
-    struct tm_attributes *copy = error == MPI_SUCCESS && flag ? malloc(sizeof *copy) : NULL;
-    if (copy != NULL) { /* it has the use; copies keep the order */
-      *copy = old;
-      copy->next = NULL;
-      *end = copy;
-      end = &copy->next;
-      continue;
+  while (take_next(rank, from, &old, &functions)) {
+    void *value;
+    int flag, error = call_copy(&functions, &old, object, &value, &flag);
+    if (error == MPI_SUCCESS && flag) {
+      if (add_copy(rank, to, &old, value)) continue;
+      error = MPI_ERR_NO_MEM;
     }
     mti_lock(&rank->attributes_ilock);
     tm_keyval_release(rank, old.keyval);
     mti_unlock(&rank->attributes_ilock);
-    if (error == MPI_SUCCESS && flag) error = MPI_ERR_NO_MEM;
     if (error == MPI_SUCCESS) continue;
     discard(rank, to);
     return error;
@@ -175,17 +254,18 @@ static int bad_keyval(const char *call, const struct tm_attribute_holder *holder
 int tm_attribute_set(const char *call, const struct tm_attribute_holder *holder, int keyval,
                      void *value) {
   struct tm_rank *rank = tm_rank_self();
-  struct tm_attributes *new = malloc(sizeof *new);
+  struct attribute *new = have_table(holder->list) ? malloc(sizeof *new) : NULL;
   if (new == NULL) return fail_code(call, holder, MPI_ERR_NO_MEM);
-  *new = (struct tm_attributes){.keyval = keyval, .value = value};
+  *new = (struct attribute){.keyval = keyval, .value = value};
   for (;;) {
     mti_lock(&rank->attributes_ilock);
     bool valid = fits(rank, holder, keyval);
-    struct tm_attributes *old = valid ? take_out(find(holder->list, keyval)) : NULL;
-    if (valid && old == NULL) add(rank, holder->list, new);
+    struct tm_attributes *all = *holder->list;
+    struct attribute *old = valid ? take_out(all, find(all, keyval)) : NULL;
+    if (valid && old == NULL) add(rank, all, new);
     mti_unlock(&rank->attributes_ilock);
     if (valid && old == NULL) return MPI_SUCCESS;
-    int error = valid ? delete_one(holder->list, old, holder->object) : MPI_SUCCESS;
+    int error = valid ? delete_one(all, old, holder->object) : MPI_SUCCESS;
     if (valid && error == MPI_SUCCESS) continue; /* the delete function may have set it anew */
     free(new);
     return valid ? fail_code(call, holder, error) : bad_keyval(call, holder, keyval);
@@ -197,7 +277,7 @@ int tm_attribute_get(const char *call, const struct tm_attribute_holder *holder,
   struct tm_rank *rank = tm_rank_self();
   mti_lock(&rank->attributes_ilock);
   bool valid = fits(rank, holder, keyval);
-  const struct tm_attributes *attribute = valid ? *find(holder->list, keyval) : NULL;
+  const struct attribute *attribute = valid ? find(*holder->list, keyval) : NULL;
   if (attribute != NULL) memcpy(value, &attribute->value, sizeof attribute->value);
   mti_unlock(&rank->attributes_ilock);
   if (!valid) return bad_keyval(call, holder, keyval);
@@ -209,10 +289,11 @@ int tm_attribute_delete(const char *call, const struct tm_attribute_holder *hold
   struct tm_rank *rank = tm_rank_self();
   mti_lock(&rank->attributes_ilock);
   bool valid = fits(rank, holder, keyval);
-  struct tm_attributes *attribute = valid ? take_out(find(holder->list, keyval)) : NULL;
+  struct tm_attributes *all = *holder->list;
+  struct attribute *attribute = valid ? take_out(all, find(all, keyval)) : NULL;
   mti_unlock(&rank->attributes_ilock);
   if (!valid) return bad_keyval(call, holder, keyval);
   if (attribute == NULL) return MPI_SUCCESS;
-  int error = delete_one(holder->list, attribute, holder->object);
+  int error = delete_one(all, attribute, holder->object);
   return error == MPI_SUCCESS ? error : fail_code(call, holder, error);
 }

@@ -15,26 +15,34 @@ struct tm_keyval *tm_keyval_find(struct tm_rank *rank, int keyval) {
   return &rank->keyvals[index];
 }
 
-static void drop_if_unused(struct tm_keyval *keyval) {
-  if (keyval->freed && keyval->uses == 0) keyval->used = false;
+static void drop_if_unused(struct tm_rank *rank, struct tm_keyval *keyval) {
+  if (!keyval->freed || keyval->uses > 0) return;
+  keyval->used = false;
+  keyval->next_free = rank->keyval_free;
+  rank->keyval_free = (int)(keyval - rank->keyvals) + 1;
 }
 
 void tm_keyval_release(struct tm_rank *rank, int keyval) {
   struct tm_keyval *found = tm_keyval_find(rank, keyval);
   found->uses--;
-  drop_if_unused(found);
+  drop_if_unused(rank, found);
 }
 
 /* @return a free index, -1: no memory. The lock is held. */
 static int free_index(struct tm_rank *rank) {
-  int index = 0;
-  while (index < rank->keyval_count && rank->keyvals[index].used) index++;
-  if (index < rank->keyval_count) return index;
-  void *more = realloc(rank->keyvals, (size_t)(index + 1) * sizeof *rank->keyvals);
-  if (more == NULL) return -1;
-  rank->keyvals = more;
-  rank->keyval_count++;
-  return index;
+  int index = rank->keyval_free - 1;
+  if (index >= 0) {
+    rank->keyval_free = rank->keyvals[index].next_free;
+    return index;
+  }
+  if (rank->keyval_count == rank->keyval_room) {
+    int room = rank->keyval_room == 0 ? 8 : 2 * rank->keyval_room;
+    void *more = realloc(rank->keyvals, (size_t)room * sizeof *rank->keyvals);
+    if (more == NULL) return -1;
+    rank->keyvals = more;
+    rank->keyval_room = room;
+  }
+  return rank->keyval_count++;
 }
 
 int tm_keyval_create(const char *call, const struct tm_keyval *functions, int *keyval) {
@@ -54,7 +62,7 @@ int tm_keyval_free(const char *call, int *keyval) {
   struct tm_keyval *found = tm_keyval_find(rank, *keyval);
   if (found != NULL) { /* while attributes use it, it may be freed more than once */
     found->freed = true;
-    drop_if_unused(found);
+    drop_if_unused(rank, found);
   }
   mti_unlock(&rank->attributes_ilock);
   if (found == NULL)

@@ -26,6 +26,7 @@ typedef int tm_delete_attribute(void *object, int keyval, void *value, void *ext
 
 struct tm_keyval {
   bool used, freed;
+  int next_free; /* of one that is not used: the next such index and one; 0: none */
   enum tm_attributes_of of;
   int uses; /* attributes that have it, and calls that run its functions */
   tm_copy_attribute *copy;

@@ -8,6 +8,8 @@
 #include "tmpi/error/errors.h"
 #include "tmpi/request/request.h"
 
+enum { SCAN_CHUNK = 16384 /* bytes combined at a time: they stay in the cache */ };
+
 static void copy(void *to, const void *from, size_t count, struct tm_type *type) {
   if (to != from) tm_type_copy(to, type, from, type, count * type->size);
 }
@@ -98,23 +100,47 @@ int PMPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype t
   return tm_call_allreduce("MPI_Allreduce", sendbuf, recvbuf, count, type, op, comm);
 }
 
+/* The elements of one chunk of a scan, and memory for two chunks. */
+struct chunk {
+  const char *from;
+  char *to;
+  size_t count;
+  void *before, *own;
+};
+
 /* Down the ranks: each gets what those before it make together, and passes it on with its own. */
+static void scan_chunk(struct tm_coll *coll, const struct chunk *c, const struct reduction *r,
+                       bool exclusive) {
+  int rank = coll->comm->rank;
+  void *own = exclusive ? c->own : c->to;
+  copy(own, c->from, c->count, r->type);
+  if (rank > 0) {
+    tm_coll_recv(coll, c->before, c->count, r->type, rank - 1);
+    if (c->count > 0) tm_op_apply(r->op, c->before, own, c->count, r->type);
+  }
+  if (rank + 1 < coll->comm->size) tm_coll_send(coll, own, c->count, r->type, rank + 1);
+  if (exclusive && rank > 0) copy(c->to, c->before, c->count, r->type);
+}
+
+/* In chunks: while a rank combines one, the rank before it combines the next; and no memory is
+ * allocated by the size of the vector. */
 static void scan(struct tm_coll *coll, const void *from, void *to, size_t count,
                  const struct reduction *r, bool exclusive) {
-  void *own_base, *before_base;
-  void *own = tm_elements_new(count, r->type, &own_base);
-  void *before = tm_elements_new(count, r->type, &before_base);
-  int rank = coll->comm->rank;
-  copy(own, from, count, r->type);
-  if (rank > 0) {
-    tm_coll_recv(coll, before, count, r->type, rank - 1);
-    if (count > 0) tm_op_apply(r->op, before, own, count, r->type);
-  }
-  if (rank + 1 < coll->comm->size) tm_coll_send(coll, own, count, r->type, rank + 1);
-  if (!exclusive) copy(to, own, count, r->type);
-  if (exclusive && rank > 0) copy(to, before, count, r->type);
-  free(own_base);
+  size_t most = SCAN_CHUNK / (r->type->size + 1) + 1, done = 0;
+  if (most > count) most = count;
+  void *before_base, *own_base;
+  struct chunk c = {.before = tm_elements_new(most, r->type, &before_base),
+                    .own = tm_elements_new(exclusive ? most : 0, r->type, &own_base)};
+  do {
+    ptrdiff_t at = (ptrdiff_t)done * tm_type_extent(r->type);
+    c.from = (const char *)from + at;
+    c.to = (char *)to + at;
+    c.count = count - done < most ? count - done : most;
+    scan_chunk(coll, &c, r, exclusive);
+    done += c.count;
+  } while (done < count);
   free(before_base);
+  free(own_base);
 }
 
 int tm_call_scan(const char *call, const void *sendbuf, void *recvbuf, MPI_Count count,

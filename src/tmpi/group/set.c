@@ -4,8 +4,7 @@
 #include "tmpi/group/build.h"
 
 /* Adds those of a that are in b, or are not. */
-static void add_if(struct tm_group *group, const struct tm_group *a, const struct tm_group *b,
-                   bool in) {
+static void add_if(struct tm_group *group, const struct tm_group *a, struct tm_group *b, bool in) {
   for (int i = 0; i < a->size; i++)
     if ((tm_group_find(b, a->ranks[i]) != MPI_UNDEFINED) == in) tm_group_add(group, a->ranks[i]);
 }

@@ -79,9 +79,7 @@ int PMPI_Info_delete(MPI_Info handle, const char *key) {
   struct tm_info_entry *entry = tm_info_find(info, key);
   if (entry == NULL)
     return tm_fail(NULL, "MPI_Info_delete", MPI_ERR_INFO_NOKEY, "there is no key '%s'", key);
-  free(entry->value);
-  info->count--;
-  memmove(entry, entry + 1, (size_t)(&info->entries[info->count] - entry) * sizeof *entry);
+  tm_info_remove(info, entry);
   return MPI_SUCCESS;
 }
 
@@ -138,6 +136,6 @@ int PMPI_Info_get_nthkey(MPI_Info handle, int n, char *key) {
   if (n < 0 || n >= info->count)
     return tm_fail(NULL, "MPI_Info_get_nthkey", MPI_ERR_ARG,
                    "key %d is not one of the %d there are", n, info->count);
-  strcpy(key, info->entries[n].key);
+  strcpy(key, tm_info_nth(info, n)->key);
   return MPI_SUCCESS;
 }

@@ -117,22 +117,22 @@ enum { TM_MESSAGE_MAGIC = 0x3e55a9e };
 
 /** A message that came before its receive. */
 struct tm_message {
-  struct tm_entry entry;       /* [ilock] */
-  struct tm_message *next;     /* [ilock] among free cells, or deferred ones */
-  struct tm_message *prev;     /* [ilock] among deferred ones */
-  struct tm_envelope envelope; /* [const] */
-  size_t bytes;                /* [const] */
-  struct tm_request *sender;   /* [ilock] waits for the receiver to copy; NULL: data is here */
-  struct tm_buffer *buffer;    /* [const] counted there as not received yet; NULL: not */
-  struct tm_type *type;        /* [const] it was sent as, held; NULL: nobody wants to know */
-  size_t count;                /* [const] elements of it */
-  struct tm_comm *comm;        /* [rank] held since a matched probe took it; NULL: none has */
-  uint32_t magic;              /* [rank] TM_MESSAGE_MAGIC since then: it has a handle */
-  bool is_cell;                /* [const] there is room for TM_CELL_BYTES */
-  bool deferred;               /* [ilock] a small message that waits for room: deferred.h */
-  uint32_t held;               /* [ilock] bytes that it counts in the mailbox */
-  char *copy;                  /* [ilock] data of a message that was deferred; NULL: in `data` */
-  char data[];                 /* [const] packed */
+  struct tm_message_entry entry; /* [ilock] */
+  struct tm_message *next;       /* [ilock] among free cells, or deferred ones */
+  struct tm_message *prev;       /* [ilock] among deferred ones */
+  struct tm_envelope envelope;   /* [const] */
+  size_t bytes;                  /* [const] */
+  struct tm_request *sender;     /* [ilock] waits for the receiver to copy; NULL: data is here */
+  struct tm_buffer *buffer;      /* [const] counted there as not received yet; NULL: not */
+  struct tm_type *type;          /* [const] it was sent as, held; NULL: nobody wants to know */
+  size_t count;                  /* [const] elements of it */
+  struct tm_comm *comm;          /* [rank] held since a matched probe took it; NULL: none has */
+  uint32_t magic;                /* [rank] TM_MESSAGE_MAGIC since then: it has a handle */
+  bool is_cell;                  /* [const] there is room for TM_CELL_BYTES */
+  bool deferred;                 /* [ilock] a small message that waits for room: deferred.h */
+  uint32_t held;                 /* [ilock] bytes that it counts in the mailbox */
+  char *copy;                    /* [ilock] data of a message that was deferred; NULL: in `data` */
+  char data[];                   /* [const] packed */
 };
 
 struct tm_mailbox {

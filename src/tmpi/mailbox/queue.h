@@ -3,17 +3,23 @@
  * @file queue.h
  * What is found by its envelope: receives that were posted, or messages that have come.
  *
- * Each is in a bin, by communicator, source and tag; receives with a wildcard are in one of their
- * own. A message takes the oldest receive it fits: the oldest of its bin or of the wildcards,
- * whichever was posted first. A receive without wildcards looks in one bin; one with looks at all
- * messages in the order they came in. So what is looked for by all three is found at once, however
- * many there are: bins double when there are more than two for each.
+ * An envelope has one of four classes, by its wildcards: none, any source, any tag, or both. Each
+ * class has bins, by what an envelope of the class names.
+ *
+ * A receive is in one bin of its own class. A message looks into one bin of each class that has
+ * receives, and takes the oldest receive that it fits.
+ *
+ * A message is in a bin by communicator, source and tag. A receive without wildcards looks into one
+ * bin. A receive with wildcards looks at the first few messages in the order they came in. If none
+ * of them fits, the queue gets bins of the receive's class, and has them from then on: each message
+ * is in one bin of each class that was wanted. So a search looks at entries that fit, however many
+ * there are. Bins double when there are more than two entries for each.
  *
  * No atomics: the mailbox's internal lock protects it.
  *
  * Rejected: one list (a thousand receives posted at once by a program with a thousand partners are
- * looked at a million times); a tree by source and then tag (more to go through where there is
- * one).
+ * looked at a million times); a tree by source and then tag (more steps where there is one); bins
+ * of all classes from the start (most programs' messages are never searched by a wildcard).
  */
 #ifndef TM_MAILBOX_QUEUE_H
 #define TM_MAILBOX_QUEUE_H
@@ -31,11 +37,25 @@ struct tm_envelope {
 /** @return whether a receive that wants that takes the message. */
 bool tm_envelope_fits(const struct tm_envelope *message, const struct tm_envelope *wanted);
 
+enum tm_wild { TM_EXACT, TM_ANY_SOURCE, TM_ANY_TAG, TM_ANY_BOTH, TM_WILDS };
+
+/** In a bin. */
+struct tm_link {
+  struct tm_entry *next, *prev;
+};
+
+/** A posted receive. */
 struct tm_entry {
-  struct tm_entry *next, *prev;       /* in its bin */
+  struct tm_link link;                /* of the receive's class; of a message, TM_EXACT */
   struct tm_entry *later, *earlier;   /* of all */
   const struct tm_envelope *envelope; /* whose entry this is keeps it */
   uint64_t order;                     /* grows from entry to entry */
+};
+
+/** A message. */
+struct tm_message_entry {
+  struct tm_entry entry;             /* first */
+  struct tm_link wild[TM_WILDS - 1]; /* of the other classes, where the queue has their bins */
 };
 
 struct tm_bin {
@@ -45,20 +65,29 @@ struct tm_bin {
 /** All zero: empty. */
 struct tm_queue {
   struct tm_entry *earliest, *latest;
-  struct tm_bin few, wild; /* few: the one bin, while bins is NULL */
-  struct tm_bin *bins;
-  uint32_t bin_count; /* a power of two; 0: the one */
+  struct tm_bin few;             /* the one bin, while there are no others */
+  struct tm_bin *bins[TM_WILDS]; /* by class; receives have all in the first; NULL: none */
+  bool wild;                     /* there are bins beside TM_EXACT's */
+  uint32_t bin_count;            /* of each class, a power of two; 0: the one */
   uint32_t count;
+  uint32_t counts[TM_WILDS]; /* of receives: by class */
   uint64_t order;
+  uint64_t looked; /* entries compared so far, for tests and benchmarks */
 };
 
-void tm_queue_add(struct tm_queue *queue, struct tm_entry *entry);
-void tm_queue_remove(struct tm_queue *queue, struct tm_entry *entry);
+void tm_queue_add_receive(struct tm_queue *queue, struct tm_entry *entry);
+void tm_queue_remove_receive(struct tm_queue *queue, struct tm_entry *entry);
+void tm_queue_add_message(struct tm_queue *queue, struct tm_message_entry *entry);
+void tm_queue_remove_message(struct tm_queue *queue, struct tm_message_entry *entry);
 
 /** @return the oldest receive a message fits, NULL: none. */
 struct tm_entry *tm_queue_find_receive(struct tm_queue *queue, const struct tm_envelope *message);
 
 /** @return the oldest message that fits a receive, NULL: none. */
-struct tm_entry *tm_queue_find_message(struct tm_queue *queue, const struct tm_envelope *wanted);
+struct tm_message_entry *tm_queue_find_message(struct tm_queue *queue,
+                                               const struct tm_envelope *wanted);
+
+/** Frees the bins of an empty queue. */
+void tm_queue_free(struct tm_queue *queue);
 
 #endif

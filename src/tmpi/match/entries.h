@@ -25,7 +25,7 @@ static inline struct tm_request *tm_request_of(struct tm_entry *entry) {
                        : NULL;
 }
 
-static inline struct tm_message *tm_message_of(struct tm_entry *entry) {
+static inline struct tm_message *tm_message_of(struct tm_message_entry *entry) {
   return (struct tm_message *)entry; /* its first member */
 }
 
@@ -38,12 +38,12 @@ static inline size_t tm_request_bytes(const struct tm_request *request) {
 static inline void tm_post(struct tm_mailbox *box, struct tm_request *recv) {
   recv->entry.envelope = &recv->envelope;
   recv->posted = true;
-  tm_queue_add(&box->posted, &recv->entry);
+  tm_queue_add_receive(&box->posted, &recv->entry);
 }
 
 static inline void tm_withdraw(struct tm_mailbox *box, struct tm_request *recv) {
   recv->posted = false;
-  tm_queue_remove(&box->posted, &recv->entry);
+  tm_queue_remove_receive(&box->posted, &recv->entry);
 }
 
 static inline struct tm_request *tm_take_posted(struct tm_mailbox *box,
@@ -61,7 +61,7 @@ static inline void tm_take_out(struct tm_mailbox *box, struct tm_message *m) {
   tm_count_mail(box, -1);
   box->held -= m->held;
   if (mt_unlikely(m->deferred)) tm_deferred_remove(box, m);
-  tm_queue_remove(&box->arrived, &m->entry);
+  tm_queue_remove_message(&box->arrived, &m->entry);
 }
 
 static inline struct tm_message *tm_take_message(struct tm_mailbox *box,

@@ -89,11 +89,12 @@ static bool withdraw_message(struct tm_request *send) {
   struct tm_mailbox *box = &send->dest->box;
   mti_lock(&box->ilock);
   struct tm_entry *entry = box->arrived.earliest;
-  while (entry != NULL && tm_message_of(entry)->sender != send) entry = entry->later;
-  if (entry != NULL) tm_take_out(box, tm_message_of(entry));
+  while (entry != NULL && ((struct tm_message *)entry)->sender != send) entry = entry->later;
+  struct tm_message *m = (struct tm_message *)entry; /* its first member's first */
+  if (m != NULL) tm_take_out(box, m);
   mti_unlock(&box->ilock);
-  tm_message_discard(tm_message_of(entry));
-  return entry != NULL;
+  tm_message_discard(m);
+  return m != NULL;
 }
 
 void tm_request_withdraw(struct tm_request *request) {

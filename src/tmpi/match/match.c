@@ -36,8 +36,8 @@ static struct tm_message *make_message(struct tm_request *send, bool copy) {
 
 /* Puts a message there and wakes the probing threads. The internal lock is held. */
 static void leave(struct tm_mailbox *box, struct tm_message *m) {
-  m->entry.envelope = &m->envelope;
-  tm_queue_add(&box->arrived, &m->entry);
+  m->entry.entry.envelope = &m->envelope;
+  tm_queue_add_message(&box->arrived, &m->entry);
   tm_count_mail(box, 1);
   box->held += m->held;
   while (box->probers != NULL) {

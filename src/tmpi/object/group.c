@@ -11,8 +11,9 @@
 #include "base/atomic.h"
 #include "tmpi/object/session.h"
 #include "tmpi/rank/handle.h"
+#include "tmpi/rank/rank.h"
 
-static struct tm_group empty = {TM_GROUP_MAGIC, 1, 0, NULL};
+static struct tm_group empty = {.magic = TM_GROUP_MAGIC, .refs = 1};
 
 struct tm_group *tm_group_of(MPI_Group handle) {
   if (handle == MPI_GROUP_EMPTY) return &empty;
@@ -28,6 +29,7 @@ struct tm_group *tm_group_new(int size) {
   group->refs = 1;
   group->size = size;
   group->session = NULL;
+  group->inverse = NULL;
   return group;
 }
 
@@ -37,19 +39,38 @@ void tm_group_release(struct tm_group *group) {
   /* GR-1 acq_rel: all uses are over; pairs GR-1 */
   if (group == &empty || mt_add_acq_rel(&group->refs, (uint32_t)-1) != 1) return;
   tm_session_release(group->session);
+  free(group->inverse);
   group->magic = 0;
   free(group);
 }
 
-int tm_group_find(const struct tm_group *group, int number) {
-  if (number < group->size && number >= 0 && group->ranks[number] == number) return number;
+/* @return the table of a group, NULL: no memory. Of two threads that make it at once the first
+ * one's counts. */
+static const int *inverse_of(struct tm_group *group) {
+  int *inverse = mt_load_acquire(&group->inverse); /* GR-2 acquire: the table; pairs GR-3 */
+  if (inverse != NULL) return inverse;
+  int *made = calloc((size_t)tm_job.size, sizeof *made);
+  if (made == NULL) return NULL;
+  for (int i = 0; i < group->size; i++) made[group->ranks[i]] = i + 1;
+  /* GR-3 acq_rel: the table; pairs GR-2 GR-3 */
+  if (mt_cas_acq_rel(&group->inverse, &inverse, made)) return made;
+  free(made);
+  return inverse;
+}
+
+int tm_group_find(struct tm_group *group, int number) {
+  enum { FEW = 16 }; /* are looked at one by one */
+  if (number < 0 || number >= tm_job.size) return MPI_UNDEFINED;
+  if (number < group->size && group->ranks[number] == number) return number;
+  const int *inverse = group->size > FEW ? inverse_of(group) : NULL;
+  if (inverse != NULL) return inverse[number] > 0 ? inverse[number] - 1 : MPI_UNDEFINED;
   for (int i = 0; i < group->size; i++)
     if (group->ranks[i] == number) return i;
   return MPI_UNDEFINED;
 }
 
 /* MPI_IDENT but for the contexts. */
-int tm_group_compare(const struct tm_group *a, const struct tm_group *b) {
+int tm_group_compare(const struct tm_group *a, struct tm_group *b) {
   int result = MPI_IDENT;
   if (a->size != b->size) return MPI_UNEQUAL;
   for (int i = 0; i < a->size; i++) {

@@ -10,16 +10,22 @@
 #include <stdint.h>
 
 #include "tmpi/mpi.h"
+#include "tmpi/object/hash.h"
 
 struct tm_info_entry {
   char key[MPI_MAX_INFO_KEY];
   char *value;
+  struct tm_hash_node node;
+  int slot; /* of its info */
 };
 
+/** Entries keep their slots, so that deleting one moves no other; a deleted one's is NULL. */
 struct tm_info {
   uint32_t magic;
-  int count;
-  struct tm_info_entry *entries;
+  int count;      /* entries */
+  int used, room; /* slots used so far; slots there are */
+  struct tm_info_entry **slots;
+  struct tm_hash by_key;
 };
 
 /** @return the info of a handle, NULL: no valid one. */
@@ -30,6 +36,10 @@ struct tm_info *tm_info_copy(const struct tm_info *info);
 struct tm_info *tm_info_hints(const struct tm_info *info);
 /** @return the entry of a key, NULL: none. */
 struct tm_info_entry *tm_info_find(const struct tm_info *info, const char *key);
+/** @return the entry set as the nth of those there are, from 0 on. */
+struct tm_info_entry *tm_info_nth(struct tm_info *info, int n);
+/** Deletes an entry. */
+void tm_info_remove(struct tm_info *info, struct tm_info_entry *entry);
 /** Sets a key. @return false: no memory. */
 bool tm_info_put(struct tm_info *info, const char *key, const char *value);
 /** NULL: nothing. */

@@ -94,7 +94,8 @@ struct tm_rank {
   struct tm_errors *errors;        /* [lock:errors_ilock] codes it has added: error/code.c */
   uint32_t attributes_ilock;       /* of key values and of attributes: attr/keyval.h */
   struct tm_keyval *keyvals;       /* [lock:attributes_ilock] */
-  int keyval_count;                /* [lock:attributes_ilock] */
+  int keyval_count, keyval_room;   /* [lock:attributes_ilock] used so far; there is memory for */
+  int keyval_free;                 /* [lock:attributes_ilock] a free index and one; 0: none */
   uint64_t attribute_order;        /* [lock:attributes_ilock] of the newest attribute */
   struct tm_attributes **of_types; /* [rank] attributes of predefined types, by handle */
 };

@@ -19,6 +19,22 @@ static struct tm_request *active(MPI_Request handle, bool *valid) {
   return NULL;
 }
 
+/* Null handles cost a load each: a program that waits for one of many until all are complete goes
+ * over them again and again. */
+bool tm_set_find_done(int count, const MPI_Request handles[], int *index,
+                      struct tm_request **request) {
+  for (int i = 0; i < count; i++) {
+    if (handles[i] == MPI_REQUEST_NULL) continue;
+    bool valid;
+    *request = active(handles[i], &valid);
+    if (!valid) return false;
+    if (*request == NULL || !tm_request_done(*request)) continue;
+    *index = i;
+    return true;
+  }
+  return false;
+}
+
 int tm_set_get_one(const char *call, MPI_Request handle, struct tm_request **request) {
   bool valid;
   tm_enter(call);

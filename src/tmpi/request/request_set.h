@@ -26,6 +26,11 @@ void tm_set_drop(struct tm_request_set *set);
 /** @return the first that is complete; -1: none is yet; MPI_UNDEFINED: there are none. */
 int tm_set_first_done(const struct tm_request_set *set);
 
+/** Looks for the first complete request of a call's, before it looks all of them up. @return
+ * false: there is none, or an invalid handle comes first. */
+bool tm_set_find_done(int count, const MPI_Request handles[], int *index,
+                      struct tm_request **request);
+
 /** Writes a complete request's status and frees it, or makes it inactive if it is persistent. A set
  * is dropped. */
 int tm_set_finish_one(const char *call, MPI_Request *handle, struct tm_request *request,

@@ -50,12 +50,13 @@ int PMPI_Win_set_info(MPI_Win handle, MPI_Info info_handle) {
   struct tm_win *win;
   int error = tm_get_win(call, handle, &win);
   if (error != MPI_SUCCESS) return error;
-  const struct tm_info *info = tm_info_of(info_handle);
+  struct tm_info *info = tm_info_of(info_handle);
   if (info == NULL) return tm_win_fail(win, call, MPI_ERR_INFO, "the info is not valid");
   for (int i = 0; i < info->count; i++) {
     if (win->info == NULL && (win->info = tm_info_copy(NULL)) == NULL)
       return tm_win_fail_code(win, call, MPI_ERR_NO_MEM);
-    if (!tm_info_put(win->info, info->entries[i].key, info->entries[i].value))
+    const struct tm_info_entry *entry = tm_info_nth(info, i);
+    if (!tm_info_put(win->info, entry->key, entry->value))
       return tm_win_fail_code(win, call, MPI_ERR_NO_MEM);
   }
   return MPI_SUCCESS;
@@ -63,12 +64,12 @@ int PMPI_Win_set_info(MPI_Win handle, MPI_Info info_handle) {
 
 /* The standard's hints, with the values in use where the program gave none. */
 static const struct tm_info_entry defaults[] = {
-    {"no_locks", (char[]){"false"}},
-    {"accumulate_ordering", (char[]){"rar,raw,war,waw"}},
-    {"accumulate_ops", (char[]){"same_op_no_op"}},
-    {"mpi_accumulate_granularity", (char[]){"0"}},
-    {"same_size", (char[]){"false"}},
-    {"same_disp_unit", (char[]){"false"}},
+    {.key = "no_locks", .value = (char[]){"false"}},
+    {.key = "accumulate_ordering", .value = (char[]){"rar,raw,war,waw"}},
+    {.key = "accumulate_ops", .value = (char[]){"same_op_no_op"}},
+    {.key = "mpi_accumulate_granularity", .value = (char[]){"0"}},
+    {.key = "same_size", .value = (char[]){"false"}},
+    {.key = "same_disp_unit", .value = (char[]){"false"}},
 };
 
 #pragma weak MPI_Win_get_info = PMPI_Win_get_info

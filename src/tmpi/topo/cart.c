@@ -65,17 +65,11 @@ static int reordered(int ndims, const int *dims, int nodes, int place) {
     if (dims[d] > dims[longest]) longest = d;
   for (int d = longest + 1; d < ndims; d++) inner *= dims[d];
   if (ndims == 0 || parts < 2 || parts > dims[longest]) return place;
-  int size = dims[longest], first = 0, end = 0, before = 0; /* of a slab; ranks in those before */
-  for (int part = 1; place >= end * (nodes / size); part++) {
-    first = end;
-    before = first * (nodes / size);
-    while (end < size && (long)end * parts < (long)part * size) end++;
-  }
-  int rank = 0;
-  for (int left = place - before;; rank++) {
-    int at = rank / inner % size;
-    if (at >= first && at < end && left-- == 0) return rank;
-  }
+  /* The slab of part p begins at p * size / parts, rounded up. */
+  long size = dims[longest], part = (long)place / (nodes / size) * parts / size;
+  long first = (part * size + parts - 1) / parts, end = ((part + 1) * size + parts - 1) / parts;
+  long left = place - first * (nodes / size), row = (end - first) * inner;
+  return (int)(left / row * size * inner + first * inner + left % row);
 }
 
 #pragma weak MPI_Cart_create = PMPI_Cart_create

@@ -62,23 +62,72 @@ int PMPI_Dist_graph_create_adjacent(MPI_Comm handle, int indegree, const int sou
   return MPI_SUCCESS;
 }
 
-/* All edges that any rank has named, to all. @return their number. */
-static int exchange_edges(struct tm_comm *comm, const struct edge *own, int count,
-                          struct edge **all) {
-  int size = comm->size, total = 0;
-  int bytes = count * (int)sizeof *own;
-  int *counts = calloc(2 * (size_t)size, sizeof *counts), *displs = counts + size;
-  if (counts == NULL) tm_panic("no memory for a graph of %d ranks", size);
-  PMPI_Allgather(&bytes, 1, MPI_INT, counts, 1, MPI_INT, tm_comm_handle(comm));
+/* The sizes of all ranks' parts in bytes, and where each begins. @return the sum of all. */
+static int sum_up(const int *counts, int *displs, int size) {
+  int total = 0;
   for (int i = 0; i < size; i++) {
     displs[i] = total;
     total += counts[i];
   }
-  *all = malloc((size_t)total + 1);
-  if (*all == NULL) tm_panic("no memory for a graph of %zu edges", (size_t)total / sizeof *own);
-  PMPI_Allgatherv(own, bytes, MPI_BYTE, *all, counts, displs, MPI_BYTE, tm_comm_handle(comm));
+  return total;
+}
+
+/* At rank 0: memory for so many bytes, at least 1. */
+static void *need(size_t bytes) {
+  void *memory = malloc(bytes + 1);
+  if (memory == NULL) tm_panic("no memory for %zu bytes of a graph (fewer edges)", bytes);
+  return memory;
+}
+
+/* Rank 0 gets the edges that all ranks have named, in their order. @return their number. */
+static int gather_edges(struct tm_comm *comm, const struct edge *own, int count,
+                        struct edge **all) {
+  MPI_Comm handle = tm_comm_handle(comm);
+  int bytes = count * (int)sizeof *own, total = 0, *counts = NULL, *displs = NULL;
+  *all = NULL;
+  if (comm->rank == 0) counts = need(2 * (size_t)comm->size * sizeof *counts);
+  PMPI_Gather(&bytes, 1, MPI_INT, counts, 1, MPI_INT, 0, handle);
+  if (comm->rank == 0) {
+    displs = counts + comm->size;
+    total = sum_up(counts, displs, comm->size);
+    *all = need((size_t)total);
+  }
+  PMPI_Gatherv(own, bytes, MPI_BYTE, *all, counts, displs, MPI_BYTE, 0, handle);
   free(counts);
   return total / (int)sizeof *own;
+}
+
+static int end_of(const struct edge *edge, bool incoming) {
+  return incoming ? edge->dest : edge->source;
+}
+
+/* Rank 0 sends each rank its edges: those that come to it, or those that leave it. @return their
+ * number. */
+static int deal_out(struct tm_comm *comm, const struct edge *all, int total, bool incoming,
+                    struct edge **own) {
+  MPI_Comm handle = tm_comm_handle(comm);
+  int bytes = 0, *counts = NULL, *displs = NULL;
+  struct edge *sorted = NULL;
+  if (comm->rank == 0) {
+    counts = need(2 * (size_t)comm->size * sizeof *counts);
+    displs = counts + comm->size;
+    sorted = need((size_t)total * sizeof *sorted);
+    memset(counts, 0, (size_t)comm->size * sizeof *counts);
+    for (int i = 0; i < total; i++) counts[end_of(&all[i], incoming)] += (int)sizeof *all;
+    sum_up(counts, displs, comm->size);
+    for (int i = 0; i < total; i++) { /* displs move to the ends of the parts */
+      int *displ = &displs[end_of(&all[i], incoming)];
+      sorted[*displ / (int)sizeof *all] = all[i];
+      *displ += (int)sizeof *all;
+    }
+    sum_up(counts, displs, comm->size);
+  }
+  PMPI_Scatter(counts, 1, MPI_INT, &bytes, 1, MPI_INT, 0, handle);
+  *own = need((size_t)bytes);
+  PMPI_Scatterv(sorted, counts, displs, MPI_BYTE, *own, bytes, MPI_BYTE, 0, handle);
+  free(counts);
+  free(sorted);
+  return bytes / (int)sizeof **own;
 }
 
 /* The caller's edges, out of its arguments. @return NULL after tm_fail(). */
@@ -106,32 +155,30 @@ int PMPI_Dist_graph_create(MPI_Comm handle, int n, const int sources[], const in
   static const char call[] = "MPI_Dist_graph_create";
   struct tm_comm *comm;
   struct tm_topology *t = NULL;
-  struct edge *all;
-  int count, in = 0, out = 0;
+  struct edge *all, *in, *out;
+  int count;
   (void)info, (void)reorder;
   int error = tm_get_comm(call, handle, &comm);
   if (error != MPI_SUCCESS) return error;
   if (comm->inter) return tm_fail(comm, call, MPI_ERR_COMM, "it is an intercommunicator");
   struct edge *own = list_edges(comm, call, n, sources, degrees, dests, weights, &count, &error);
   if (own == NULL) return error;
-  int total = exchange_edges(comm, own, count, &all);
+  int total = gather_edges(comm, own, count, &all);
   free(own);
-  for (int i = 0; i < total; i++) {
-    in += all[i].dest == comm->rank;
-    out += all[i].source == comm->rank;
-  }
-  error = begin(call, comm, in, out, weights != MPI_UNWEIGHTED, result, &t);
-  for (int i = total - 1; error == MPI_SUCCESS && i >= 0; i--) {
-    if (all[i].dest == comm->rank) {
-      tm_topology_sources(t)[--in] = all[i].source;
-      tm_topology_source_weights(t)[in] = all[i].weight;
-    }
-    if (all[i].source == comm->rank) {
-      tm_topology_dests(t)[--out] = all[i].dest;
-      tm_topology_dest_weights(t)[out] = all[i].weight;
-    }
-  }
+  int in_count = deal_out(comm, all, total, true, &in);
+  int out_count = deal_out(comm, all, total, false, &out);
   free(all);
+  error = begin(call, comm, in_count, out_count, weights != MPI_UNWEIGHTED, result, &t);
+  for (int i = 0; error == MPI_SUCCESS && i < in_count; i++) {
+    tm_topology_sources(t)[i] = in[i].source;
+    tm_topology_source_weights(t)[i] = in[i].weight;
+  }
+  for (int i = 0; error == MPI_SUCCESS && i < out_count; i++) {
+    tm_topology_dests(t)[i] = out[i].dest;
+    tm_topology_dest_weights(t)[i] = out[i].weight;
+  }
+  free(in);
+  free(out);
   return error;
 }
 

@@ -27,4 +27,11 @@
     }                                                                                              \
   };
 
+/* With its interfaces. */
+#define DEFINE_IC_TYPED_DOUBLE_HANDSHAKE(typename, type)                                           \
+  DEFINE_I_TYPED_SENDER(typename, type)                                                            \
+  DEFINE_I_TYPED_RECEIVER(typename, type)                                                          \
+  DEFINE_I_TYPED_TRANCEIVER(typename, type)                                                        \
+  DEFINE_C_TYPED_DOUBLE_HANDSHAKE(typename, type)
+
 #endif

@@ -8,13 +8,16 @@
 
 #include <arch_switch.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <mltp/sched.h>
 #include <mltp/sim.h>
+#include <signal.h>
 #include <sim_switch.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { SC_DEADLOCK = 86, SC_STAGES_MAX = 64 };
 
@@ -54,23 +57,56 @@ static inline const char *sc_path(const char *whole, const char *part) {
   return path;
 }
 
-/** @return a time as text, kept until three more have been made. */
-static inline const char *sc_time_text(mltp_sim_time_t time) {
-  enum { KEPT = 4, DIGITS = 24 };
-  static char texts[KEPT][DIGITS];
-  static unsigned next;
-  char *text = texts[next++ % KEPT];
-  snprintf(text, DIGITS, "%llu", (unsigned long long)time);
-  return text;
+/** @return the path of an array's part. */
+static inline const char *sc_path_at(const char *path, size_t index) {
+  char text[24];
+  snprintf(text, sizeof text, "[%zu]", index);
+  size_t length = strlen(path) + strlen(text) + 1;
+  char *whole = malloc(length);
+  if (whole == NULL) {
+    fputs("specc: no memory for the model\n", stderr);
+    exit(1);
+  }
+  snprintf(whole, length, "%s%s", path, text);
+  return whole;
+}
+
+/** @return the last `width` bits of a value, the other way round. */
+static inline unsigned __int128 sc_reversed(int width, unsigned __int128 value) {
+  unsigned __int128 reversed = 0;
+  for (int bit = 0; bit < width; bit++) reversed = (reversed << 1) | ((value >> bit) & 1);
+  return reversed;
+}
+
+#define SC_NEVER UINT64_MAX
+
+/** A timing constraint: from the first label to the second. */
+struct sc_range {
+  const char *file;
+  int line;
+  const char *first, *second;
+  mltp_sim_time_t from, to; /**< SC_NEVER: not reached */
+  mltp_sim_time_t shortest, longest;
+};
+
+/** Ends the program with a message where a timing constraint does not hold. */
+static inline void sc_range(struct sc_range range) {
+  if (range.from == SC_NEVER || range.to == SC_NEVER) return;
+  mltp_sim_time_t took = range.to - range.from;
+  if (range.to >= range.from && took >= range.shortest && took <= range.longest) return;
+  fflush(stdout);
+  fprintf(stderr, "%s:%d: timing constraint: %s is %" PRId64 " after %s", range.file, range.line,
+          range.second, (int64_t)took, range.first);
+  fprintf(stderr,
+          range.longest == SC_NEVER ? ", at least %" PRIu64 " is allowed\n"
+                                    : ", %" PRIu64 " to %" PRIu64 " is allowed\n",
+          range.shortest, range.longest);
+  abort();
 }
 
 static inline void sc_events(mltp_sim_event_t *events, size_t size, const char *path) {
   for (size_t i = 0; i < size / sizeof *events; i++)
     events[i] = (mltp_sim_event_t)MLTP_SIM_EVENT_INIT(path);
-}
-
-static inline void sc_buffer(mltp_sim_buffered_t *buffer, void *current, void *next, size_t size) {
-  *buffer = (mltp_sim_buffered_t){current, next, size, NULL, 0};
 }
 
 /** A step of a pipe: each stage that has something runs. on: which have; more: the first has, too.
@@ -87,12 +123,42 @@ static inline int sc_pipe(const mltp_sim_child_t *stages, unsigned char *on, siz
   return running_count > 0;
 }
 
+/** What catches crashes otherwise: the library, which tells overflows of stacks. */
+static struct sigaction sc_before[NSIG];
+
+/** Says which behavior crashed. */
+static inline void sc_on_crash(int signo, siginfo_t *info, void *context) {
+  const char *name = sm_name_here();
+  char text[512];
+  int length = snprintf(text, sizeof text, "specc: behavior '%s' crashed at time %" PRIu64 ": %s\n",
+                        name != NULL ? name : "Main", mltp_sim_now(), strsignal(signo));
+  fflush(stdout);
+  if (write(STDERR_FILENO, text, (size_t)length) < 0) _exit(1);
+  const struct sigaction *before = &sc_before[signo];
+  sigaction(signo, before, NULL);
+  if (before->sa_flags & SA_SIGINFO) before->sa_sigaction(signo, info, context);
+}
+
+static inline void sc_catch_crashes(void) {
+  static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+  struct sigaction action = {.sa_flags = SA_SIGINFO | SA_ONSTACK};
+  action.sa_sigaction = sc_on_crash;
+  sigemptyset(&action.sa_mask);
+  for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+    sigaction(signals[i], &action, &sc_before[signals[i]]);
+}
+
+/** What C's library has and its headers hide: old models call it. */
+char *gets(char *line);
+
 /** Runs a model on as many VPs as MLTP_VPS says, one by default. @return the program's exit status.
  */
 static inline int sc_simulate(void (*first)(void *), const int *status) {
   if (mltp_init(getenv("MLTP_VPS") != NULL ? 0 : 1) != 0) return 1; /* it has said why */
+  sc_catch_crashes();
   int error = mltp_sim_set_vps(mltp_vps());
   if (error == 0) error = mltp_sim_run(first, NULL);
+  fflush(stdout);
   mltp_finalize();
   if (error == EDEADLK) return SC_DEADLOCK;
   if (error != 0) fprintf(stderr, "specc: the simulation did not start: %s\n", strerror(error));

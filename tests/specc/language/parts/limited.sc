@@ -1,0 +1,2 @@
+// SPDX-License-Identifier: Apache-2.0
+behavior L(out int lim) { void main(void) { lim = 99; } };
