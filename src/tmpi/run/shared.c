@@ -13,10 +13,10 @@
 #include "tmpi/rank/rank.h"
 #include "tmpi/run/override.h"
 
-static uint32_t told; /* [atomic] relaxed: a message twice would do no harm */
+static uint32_t warned; /* [atomic] relaxed: a message twice would do no harm */
 
-static void tell(const char *call) {
-  if (tm_the_program->ranks > 1 && mt_add_relaxed(&told, 1) == 0)
+static void warn_shared(const char *call) {
+  if (tm_the_program->ranks > 1 && mt_add_relaxed(&warned, 1) == 0)
     fprintf(stderr,
             "tmpirun: rank %d called %s(): all ranks share the working directory (use absolute "
             "paths)\n",
@@ -25,13 +25,13 @@ static void tell(const char *call) {
 
 static int chdir_rank(const char *path) {
   int result = chdir(path);
-  if (result == 0) tell("chdir");
+  if (result == 0) warn_shared("chdir");
   return result;
 }
 
 static int fchdir_rank(int fd) {
   int result = fchdir(fd);
-  if (result == 0) tell("fchdir");
+  if (result == 0) warn_shared("fchdir");
   return result;
 }
 
