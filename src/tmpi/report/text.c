@@ -51,6 +51,10 @@ static void write_message(char *text, size_t size, const struct tm_activity *act
   snprintf(text, size, "in %s: %s %s, %s,%s on %s", activity->call,
            what->kind == TM_SEND ? "no receive was posted by" : "no message has come from", peer,
            tag, bytes, what->has_comm ? tm_text_comm(what->comm) : "no communicator");
+  size_t used = strlen(text);
+  if (what->requests > 1)
+    snprintf(text + used, size - used, " (%d of %d requests missing)", what->missing,
+             what->requests);
 }
 
 static void write_wait(char *text, size_t size, const struct tm_activity *activity, bool peers) {
