@@ -233,7 +233,7 @@ const struct tm_override tm_override_objects[] = {
     {"dlvsym", (tm_any *)find_version},
     {"dlclose", (tm_any *)close_object},
     {"dlerror", (tm_any *)last_error},
-    {"dlinfo", (tm_any *)tell_about},
+    {"dlinfo", (tm_any *)link_info},
     {"dladdr", (tm_any *)find_address},
     {"dladdr1", (tm_any *)find_address_with},
     {NULL, NULL},
