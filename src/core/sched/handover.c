@@ -133,7 +133,7 @@ static void look_at_all(void) {
 }
 
 /* While a VP is awake the alarm is set. A VP that becomes awake increments `awake`, then looks
- * whether the alarm rests; here it is the other way round. Without a lock: in a process of one VP
+ * whether the alarm rests; here the order is the reverse. Without a lock: in a process of one VP
  * the VP would lose its bias (base/single_threaded.h). @return false: there is no alarm. */
 static bool set_alarm(void) {
   struct mt_handover_state *state = &mt_rt.handover;
