@@ -35,11 +35,11 @@ void mt_ilock_lock_slow(mt_ilock *lock);
 
 /* One attempt. */
 static inline bool mt_ilock_take(mt_ilock *lock) {
-  if (!mt_single_threaded())
-    return mt_swap_acquire(lock, 1) == 0;       /* SP-1 acquire: enters; pairs SP-3 */
-  if (mt_load_acquire(lock) != 0) return false; /* SP-2 acquire: as SP-1; pairs SP-3 */
-  mt_store_relaxed(lock, 1);                    /* relaxed: nobody else runs */
-  return true;
+  if (!mt_alone_begin()) return mt_swap_acquire(lock, 1) == 0; /* SP-1 acquire: pairs SP-3 */
+  bool taken = mt_load_acquire(lock) == 0; /* SP-2 acquire: as SP-1; pairs SP-3 */
+  if (taken) mt_store_relaxed(lock, 1);    /* relaxed: nobody else comes in between */
+  mt_alone_end();
+  return taken;
 }
 
 static inline bool mt_ilock_trylock(mt_ilock *lock) {
