@@ -13,6 +13,7 @@
 #include "base/peek.h"
 #include "core/memory/descriptor.h"
 #include "core/memory/stack.h"
+#include "core/vp/blocked.h"
 #include "core/vp/vp.h"
 #include "debug/backtrace.h"
 #include "mltp/debug.h"
@@ -105,6 +106,21 @@ static void tell_name(int fd, const struct mltp_thread *t) {
            kinds[t->kind]);
 }
 
+/* A thread that runs, as far as its VP knows. */
+static void tell_running(int fd, const struct mltp_thread *copy, uint32_t vp) {
+  char call[64];
+  uint64_t ns;
+  if (!mt_blocks_in(call, sizeof call, &ns, copy)) {
+    mt_print(fd, "runs on VP %u\n", vp);
+    return;
+  }
+  mt_print(fd, "blocks VP %u in %s", vp, call);
+  uint64_t ms = ns / 1000000;
+  if (ms != 0)
+    mt_print(fd, ", for %lu.%lu s", (unsigned long)(ms / 1000), (unsigned long)(ms % 1000 / 100));
+  mt_print(fd, "\n");
+}
+
 static void dump_thread(const struct mltp_thread *t, void *arg) {
   struct dump *dump = arg;
   int fd = dump->fd;
@@ -125,7 +141,7 @@ static void dump_thread(const struct mltp_thread *t, void *arg) {
         tell_wait(fd, &copy, t); /* in the kernel: a semaphore lock */
         mt_print(fd, ", VP %u and all\n", vp);
       } else if (unbound)
-        mt_print(fd, "runs on VP %u\n", vp);
+        tell_running(fd, &copy, vp);
       else
         mt_print(fd, "runs\n");
       break;

@@ -143,6 +143,8 @@ uint64_t os_task_cpu_time(const struct os_task *task);
 enum os_task_state os_task_state(const struct os_task *task);
 /** @return the number of the system call that it is in; -1: in none, or the kernel does not say. */
 long os_task_call(const struct os_task *task);
+/** @return the name of a system call that may wait for long; NULL: another (calls.c). */
+const char *os_call_name(long number);
 
 /* ---- a time that others move (alarm.c) */
 

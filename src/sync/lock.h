@@ -70,20 +70,22 @@ enum { MT_LOCK_WAITERS = 1 }; /* lowest bit of the word: the queue may have wait
 
 static inline bool mt_lock_reactive_try(mltp_lock_t *lock, struct mltp_thread *self) {
   uint64_t free = 0, mine = (uint64_t)(uintptr_t)self;
-  if (!mt_single_threaded())
-    return mt_cas_acquire(&lock->word_, &free, mine);   /* LK-1 acquire: pairs LK-2 LK-3 LK-5 */
-  if (mt_load_acquire(&lock->word_) != 0) return false; /* LK-6 acquire: pairs LK-2 LK-3 LK-5 */
-  mt_store_relaxed(&lock->word_, mine);
-  return true;
+  if (!mt_alone_begin())
+    return mt_cas_acquire(&lock->word_, &free, mine); /* LK-1 acquire: pairs LK-2 LK-3 LK-5 */
+  bool taken = mt_load_acquire(&lock->word_) == 0;    /* LK-6 acquire: pairs LK-2 LK-3 LK-5 */
+  if (taken) mt_store_relaxed(&lock->word_, mine);    /* relaxed: nobody else comes in between */
+  mt_alone_end();
+  return taken;
 }
 
 static inline bool mt_lock_reactive_release(mltp_lock_t *lock, struct mltp_thread *self) {
   uint64_t mine = (uint64_t)(uintptr_t)self;
-  if (!mt_single_threaded())
-    return mt_cas_release(&lock->word_, &mine, 0);         /* LK-2 release: pairs LK-1 LK-4 LK-6 */
-  if (mt_load_relaxed(&lock->word_) != mine) return false; /* relaxed: nobody else runs */
-  mt_store_release(&lock->word_, 0);                       /* LK-5 release: pairs LK-1 LK-4 LK-6 */
-  return true;
+  if (!mt_alone_begin())
+    return mt_cas_release(&lock->word_, &mine, 0);   /* LK-2 release: pairs LK-1 LK-4 LK-6 */
+  bool held = mt_load_relaxed(&lock->word_) == mine; /* relaxed: nobody else comes in between */
+  if (held) mt_store_release(&lock->word_, 0);       /* LK-5 release: pairs LK-1 LK-4 LK-6 */
+  mt_alone_end();
+  return held;
 }
 
 static inline bool mt_lock_is_inlined(const mltp_lock_t *lock) {

@@ -175,14 +175,38 @@ static void check_reopened(void) {
   close(fd);
 }
 
+/* ---- results in variables of libc's: another rank's call between, on the same kernel thread */
+
+static void check_lookups(void) {
+  char name[64];
+  struct in_addr address = {htonl(0x0a000000u + (unsigned)rank)}, back;
+  const struct passwd *user = getpwuid(rank % 2 == 0 ? 0 : 1);
+  const struct group *group = getgrgid(rank % 2 == 0 ? 0 : 1);
+  const struct servent *service = getservbyname(rank % 2 == 0 ? "ssh" : "domain", "tcp");
+  const char *text = inet_ntoa(address);
+  double gamma = lgamma(rank % 2 == 0 ? 0.5 : -0.5);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(user == NULL || user->pw_uid == (uid_t)(rank % 2));
+  snprintf(name, sizeof name, "%s", user != NULL ? user->pw_name : "");
+  CHECK(user == NULL || getpwnam(name)->pw_uid == (uid_t)(rank % 2));
+  CHECK(group == NULL || group->gr_gid == (gid_t)(rank % 2));
+  snprintf(name, sizeof name, "%s", group != NULL ? group->gr_name : "");
+  CHECK(group == NULL || getgrnam(name)->gr_gid == (gid_t)(rank % 2));
+  CHECK(service == NULL || service->s_port == htons(rank % 2 == 0 ? 22 : 53));
+  CHECK(inet_aton(text, &back) != 0 && back.s_addr == address.s_addr);
+  CHECK(signgam == (rank % 2 == 0 ? 1 : -1) && isfinite(gamma));
+  CHECK(getpwnam("no such user") == NULL && ttyname(-1) == NULL && errno == EBADF);
+}
+
 int main(int argc, char **argv, char **environment) {
   rank = check_start(&argc, &argv, &size);
   snprintf(own, sizeof own, "%d", rank);
   check_environment(environment);
   check_wait();
   check_commands();
+  check_lookups();
   check_streams();
-  check_reopened();
+  check_reopened(); /* last: stderr is gone */
   MPI_Finalize();
   return 0;
 }

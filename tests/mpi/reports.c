@@ -23,7 +23,7 @@ static void window_lock(void) {
   if (rank != 1) MPI_Win_lock(MPI_LOCK_SHARED, 2, 0, win);
 }
 
-/* The same for all targets, beside shared holders, who do not matter. */
+/* The same for all targets, beside shared holders, which do not matter. */
 static void window_lock_all(void) {
   MPI_Win win;
   MPI_Win_create(values, sizeof values, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);

@@ -47,7 +47,7 @@ def preprocess(compiler, path, flags):
 class Modules:
     """A source and what it imports, each preprocessed for itself.
 
-    Macros of the importing file mean nothing in an imported one, nor the other way round. A file is taken
+    Macros of the importing file mean nothing in an imported one, nor the reverse. A file is taken
     once, where it is imported first; in a cycle the file that began it comes last.
     """
 

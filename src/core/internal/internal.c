@@ -20,6 +20,7 @@
 #include "core/sched/runq.h"
 #include "core/sched/steal.h"
 #include "core/thread/key.h"
+#include "core/vp/blocked.h"
 #include "core/vp/vp.h"
 #include "core/wait/await.h"
 #include "core/wait/park.h"
@@ -129,6 +130,11 @@ void mti_resume_on(struct mltp_thread *t, int vp, uint32_t *points) {
     }
   }
   mt_resume(t);
+}
+
+bool mti_blocks_in(char *text, size_t size, const struct mltp_thread *t) {
+  uint64_t ns;
+  return t != NULL && mt_blocks_in(text, size, &ns, t);
 }
 
 void mti_move_ranks(void) { mt_move_ranks(); }

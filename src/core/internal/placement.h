@@ -8,6 +8,7 @@
 
 #include <mltp/sync.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/internal/export.h"
@@ -37,6 +38,10 @@ MTI_EXPORT uint32_t mti_vp_ticks(int vp);
 /** @return whether a thread runs, and is not the caller. NULL, or a thread that has ended: false.
  */
 MTI_EXPORT bool mti_runs_elsewhere(const struct mltp_thread *t);
+
+/** Says in which call of the kernel a thread blocks its VP. From any context.
+ * @return false: it does not block one. */
+MTI_EXPORT bool mti_blocks_in(char *text, size_t size, const struct mltp_thread *t);
 
 /** Says that the program's threads are MPI ranks. A theft then pays only if it also outweighs the
  * messages that cross between VPs while a rank is away (docs/design/013). */

@@ -20,6 +20,7 @@
 
 #include <string.h>
 
+#include "base/single_threaded.h"
 #include "coord/client.h"
 #include "core/life/outside.h"
 #include "core/memory/descriptor.h"
@@ -57,6 +58,7 @@ static void in_child(void) {
   mt_await_forget();
   mt_client_forget();
   mt_handover_forget();
+  mt_bias_forget();
   bool was_running = mt_load_relaxed(&mt_rt.running);
   memset(&mt_rt, 0, sizeof mt_rt);
   mt_rt.forked = was_running;

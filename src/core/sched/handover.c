@@ -99,7 +99,6 @@ static void judge(struct mt_vp *vp, uint64_t now) {
   /* VM-1 acquire: the rest of the task; pairs VM-2 */
   if (mt_load_acquire(&vp->handover.task.tid) == 0) return;
   if (!mt_is_silent(vp, now) || !mt_is_due(vp, now) || !sleeps(vp, now)) return;
-  mt_store_relaxed(&vp->handover.call, os_task_call(&vp->handover.task));
   mt_store_relaxed(&vp->handover.caught_at, mt_load_relaxed(&vp->handover.seen_at));
   hand_over(vp);
 }
@@ -111,15 +110,18 @@ static void look_at_all(void) {
   for (uint32_t i = 0; i < count; i++) judge(mt_rt.vps[i], now);
 }
 
-/* While a VP is awake the alarm is set. @return false: there is no alarm. */
+/* While a VP is awake the alarm is set. A VP that becomes awake increments `awake`, then looks
+ * whether the alarm rests; here it is the other way round. Without a lock: in a process of one VP
+ * the VP would lose its bias (base/single_threaded.h). @return false: there is no alarm. */
 static bool set_alarm(void) {
-  mt_ilock_lock(&mt_rt.sleep.ilock);
-  bool ends = mt_load_relaxed(&mt_rt.handover.ends);
-  mt_rt.handover.rests = mt_rt.idle.awake <= 0 && !ends;
-  uint64_t ns = mt_rt.handover.rests ? 0 : ends ? 1 : MT_SILENT_NS;
-  bool done = os_alarm_set(&mt_rt.handover.alarm, ns);
-  mt_ilock_unlock(&mt_rt.sleep.ilock);
-  return done;
+  struct mt_handover_state *state = &mt_rt.handover;
+  bool done = os_alarm_set(&state->alarm, 0);
+  mt_store_relaxed(&state->rests, true); /* relaxed: the fence orders it */
+  mt_fence_heavy();                      /* HO-1 heavy fence: rests before awake; pairs HO-2 */
+  if (mt_load_relaxed(&mt_rt.idle.awake) <= 0 && !mt_load_relaxed(&state->ends)) return done;
+  mt_store_relaxed(&state->rests,
+                   false); /* relaxed: a VP that still sees true sets the alarm, too */
+  return os_alarm_set(&state->alarm, mt_load_relaxed(&state->ends) ? 1 : MT_SILENT_NS);
 }
 
 /* ---- the kernel thread */
@@ -140,9 +142,9 @@ static void *monitor(void *unused) {
 
 int mt_handover_start(void) {
   if (mt_det_on || mt_rt.handover.runs) return 0;
-  if (mt_single_threaded()) return 0; /* its locks need no locked instructions (docs/design/016) */
   struct os_affinity affinity = {0};
   os_alarm_make(&mt_rt.handover.alarm);
+  mt_bias_take(); /* the monitor takes a lock only when it hands over */
   int error = os_thread_start(&mt_rt.handover.monitor, &affinity, false, monitor, NULL);
   if (error != 0) {
     os_alarm_free(&mt_rt.handover.alarm);
@@ -156,11 +158,9 @@ int mt_handover_start(void) {
 void mt_handover_stop(void) {
   if (!mt_rt.handover.runs) return;
   mt_store_relaxed(&mt_rt.handover.look_at, MLTP_NEVER);
-  mt_ilock_lock(&mt_rt.sleep.ilock); /* or the monitor might set the alarm to a later time */
+  /* relaxed: a monitor that misses it waits for MT_SILENT_NS once more, since this VP is awake */
   mt_store_relaxed(&mt_rt.handover.ends, true);
-  mt_rt.handover.rests = false;
   os_alarm_set(&mt_rt.handover.alarm, 1);
-  mt_ilock_unlock(&mt_rt.sleep.ilock);
   os_thread_join(mt_rt.handover.monitor);
 }
 

@@ -4,6 +4,8 @@
  */
 #include "core/sched/silence.h"
 
+#include "base/fence.h"
+
 bool mt_is_silent(struct mt_vp *vp, uint64_t now) {
   struct mt_vp_handover *seen = &vp->handover;
   if (mt_load_relaxed(&vp->sleep.status) != MT_VP_AWAKE) return false;
@@ -28,7 +30,8 @@ void mt_look_now(uint64_t now) {
 
 void mt_silence_ends(struct mt_vp *vp) {
   if (vp != NULL) mt_store_relaxed(&vp->handover.seen_at, 0);
-  if (!mt_rt.handover.rests) return;
-  mt_rt.handover.rests = false;
+  mt_fence_light(); /* HO-2 light fence: awake before rests; pairs HO-1 */
+  if (!mt_load_relaxed(&mt_rt.handover.rests)) return;
+  mt_store_relaxed(&mt_rt.handover.rests, false);
   os_alarm_set(&mt_rt.handover.alarm, MT_SILENT_NS);
 }

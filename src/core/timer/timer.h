@@ -45,7 +45,7 @@ void mt_timer_fire(struct mt_timer *timer);
 /** @return true when it has fired, or should have. For a waiter without a queue. */
 bool mt_timer_passed(const struct mt_timer *timer);
 
-/** Fires timers that are due, on every VP; of many those that are due first. Not inside a run
+/** Fires timers that are due, on every VP; of many, the ones that are due first. Not inside a run
  * queue. */
 void mt_timers_run_due(uint64_t now);
 

@@ -132,7 +132,6 @@ struct mt_vp_handover {
   uint64_t judged_at;     /* [atomic] when the monitor last looked at its kernel thread */
   uint64_t judged_cpu_ns; /* [monitor] CPU time of its kernel thread then */
   uint64_t caught_at;     /* [atomic] since when it is caught: when it was first seen silent */
-  long call;              /* [atomic] the system call in which it was caught; -1: not known */
 };
 
 struct mt_vp_alternative;

@@ -38,7 +38,7 @@ struct mt_handover_state {
   pthread_t monitor;     /* [const while it runs] */
   bool runs;             /* [atomic] there is a monitor */
   bool ends;             /* [atomic] the monitor has to end */
-  bool rests;            /* [lock: mt_rt.sleep.ilock] the alarm is not set: no VP is awake */
+  bool rests;            /* [atomic] the alarm is not set: no VP is awake */
   uint64_t count;        /* [monitor] hand-overs so far */
   uint64_t wakeups;      /* [monitor] times the monitor woke */
 };

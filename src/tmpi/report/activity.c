@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/atomic.h"
+#include "core/internal/placement.h"
 #include "core/internal/process.h"
 #include "tmpi/layout/type.h"
 #include "tmpi/report/location.h"
@@ -70,6 +71,8 @@ void tm_activity_read(struct tm_activity *activity, int number) {
   activity->state = mt_load_relaxed(&rank->ended) ? TM_ENDED
                     : activity->call == NULL      ? TM_OUTSIDE
                                                   : TM_WAITS;
+  if (activity->state == TM_OUTSIDE)
+    mti_blocks_in(activity->blocks_in, sizeof activity->blocks_in, mt_load_relaxed(&rank->thread));
   if (activity->state == TM_WAITS) {
     const void *waits_for = mt_load_relaxed(&rank->waits_for);
     activity->frame = mt_load_relaxed(&rank->frame);

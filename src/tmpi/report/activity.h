@@ -30,12 +30,13 @@ struct tm_wanted {
   uint64_t context; /* of the communicator's messages */
   char comm[MPI_MAX_OBJECT_NAME];
   bool has_window;             /* `number`: the first rank that it waits for; -1: not known */
-  char window[TM_WINDOW_TEXT]; /* what has not happened there, and who would have to act */
+  char window[TM_WINDOW_TEXT]; /* the missing event there, and the ranks that have to act */
 };
 
 struct tm_activity {
   int state;             /* enum tm_state */
   const char *call;      /* it waits in; NULL: none */
+  char blocks_in[40];    /* call of the kernel; "": none is known */
   const void *frame;     /* of the library, where it waits */
   const void *site;      /* the call in the program; NULL: not known */
   struct tm_wanted what; /* the first thing it waits for */

@@ -85,7 +85,8 @@ void tm_text_activity(char text[TM_ACTIVITY_TEXT], const struct tm_activity *act
   if (activity->state == TM_ENDED)
     strcpy(text, "ended");
   else if (activity->state == TM_OUTSIDE)
-    strcpy(text, "outside of MPI");
+    snprintf(text, TM_ACTIVITY_TEXT, "outside of MPI%s%s",
+             activity->blocks_in[0] != '\0' ? ", blocked in " : "", activity->blocks_in);
   else
     tell_wait(text, TM_ACTIVITY_TEXT, activity, fold);
   if (activity->site == NULL) return;

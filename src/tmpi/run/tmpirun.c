@@ -21,6 +21,7 @@
 #include "tmpi/run/output.h"
 #include "tmpi/run/override.h"
 #include "tmpi/run/process.h"
+#include "tmpi/run/python.h"
 #include "tmpi/run/streams.h"
 #include "tmpi/run/wrapper.h"
 
@@ -245,7 +246,12 @@ int main(int argc, char **argv) {
   choose_stack(settings.ranks);
   char *named = tm_find_program(settings.command[0]);
   char *path = named != NULL ? realpath(named, NULL) : NULL;
+  char *stand_in = path != NULL ? tm_python_stand_in(path) : NULL;
   free(named);
+  if (stand_in != NULL) {
+    free(path);
+    path = stand_in;
+  }
   if (path == NULL) {
     fprintf(stderr, "tmpirun: cannot run '%s': %s (check the name)\n", settings.command[0],
             strerror(errno));

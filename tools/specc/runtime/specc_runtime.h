@@ -71,7 +71,7 @@ static inline const char *sc_path_at(const char *path, size_t index) {
   return whole;
 }
 
-/** @return the last `width` bits of a value, the other way round. */
+/** @return the last `width` bits of a value in reverse order. */
 static inline unsigned __int128 sc_reversed(int width, unsigned __int128 value) {
   unsigned __int128 reversed = 0;
   for (int bit = 0; bit < width; bit++) reversed = (reversed << 1) | ((value >> bit) & 1);

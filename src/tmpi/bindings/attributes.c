@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Attributes from Fortran: values are address-sized integers. A key that Fortran made has its
+ * subroutines in the extra state that the C functions get. That record stays until the rank ends,
+ * because attributes may outlive their key.
+ */
+#include "tmpi/bindings/bindings.h"
+
+typedef void copy_subroutine(MPI_Fint *object, MPI_Fint *keyval, MPI_Aint *extra, MPI_Aint *value,
+                             MPI_Aint *copy, MPI_Fint *flag, MPI_Fint *ierror);
+typedef void delete_subroutine(MPI_Fint *object, MPI_Fint *keyval, MPI_Aint *value, MPI_Aint *extra,
+                               MPI_Fint *ierror);
+
+struct key {
+  copy_subroutine *copy;
+  delete_subroutine *del;
+  MPI_Aint extra;
+};
+
+static struct key *key_new(copy_subroutine *copy, delete_subroutine *del, const MPI_Aint *extra) {
+  struct key *key = tmf_array(1, sizeof *key);
+  *key = (struct key){copy, del, *extra};
+  return key;
+}
+
+static int copy_any(MPI_Fint object, int keyval, const struct key *key, void *value, void *copy,
+                    int *flag) {
+  MPI_Aint in = (MPI_Aint)value, out = 0, extra = key->extra;
+  MPI_Fint ierror = MPI_SUCCESS;
+  key->copy(&object, &keyval, &extra, &in, &out, flag, &ierror);
+  *(void **)copy = (void *)out;
+  return ierror;
+}
+
+static int delete_any(MPI_Fint object, int keyval, const struct key *key, void *value) {
+  MPI_Aint in = (MPI_Aint)value, extra = key->extra;
+  MPI_Fint ierror = MPI_SUCCESS;
+  key->del(&object, &keyval, &in, &extra, &ierror);
+  return ierror;
+}
+
+static int copy_comm(MPI_Comm old, int keyval, void *key, void *value, void *copy, int *flag) {
+  return copy_any(PMPI_Comm_toint(old), keyval, key, value, copy, flag);
+}
+static int copy_type(MPI_Datatype old, int keyval, void *key, void *value, void *copy, int *flag) {
+  return copy_any(PMPI_Type_toint(old), keyval, key, value, copy, flag);
+}
+static int copy_win(MPI_Win old, int keyval, void *key, void *value, void *copy, int *flag) {
+  return copy_any(PMPI_Win_toint(old), keyval, key, value, copy, flag);
+}
+static int delete_comm(MPI_Comm comm, int keyval, void *value, void *key) {
+  return delete_any(PMPI_Comm_toint(comm), keyval, key, value);
+}
+static int delete_type(MPI_Datatype type, int keyval, void *value, void *key) {
+  return delete_any(PMPI_Type_toint(type), keyval, key, value);
+}
+static int delete_win(MPI_Win win, int keyval, void *value, void *key) {
+  return delete_any(PMPI_Win_toint(win), keyval, key, value);
+}
+
+/* The library's own attributes are addresses in C, and the values there in Fortran. */
+static MPI_Aint value_of(int keyval, void *value) {
+  if (keyval >= MPI_TAG_UB && keyval <= MPI_UNIVERSE_SIZE) return *(int *)value;
+  if (keyval == MPI_WIN_SIZE) return *(MPI_Aint *)value;
+  if (keyval == MPI_WIN_DISP_UNIT || keyval == MPI_WIN_CREATE_FLAVOR || keyval == MPI_WIN_MODEL)
+    return *(int *)value;
+  return (MPI_Aint)value;
+}
+
+#pragma weak mpi_comm_create_keyval_
+void mpi_comm_create_keyval_(copy_subroutine *copy, delete_subroutine *del, MPI_Fint *keyval,
+                             MPI_Aint *extra, MPI_Fint *ierror) {
+  *ierror = MPI_Comm_create_keyval(copy_comm, delete_comm, keyval, key_new(copy, del, extra));
+}
+
+#pragma weak mpi_comm_set_attr_
+void mpi_comm_set_attr_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *ierror) {
+  *ierror = MPI_Comm_set_attr(tmf_Comm(*comm), *keyval, (void *)*value);
+}
+
+#pragma weak mpi_comm_get_attr_
+void mpi_comm_get_attr_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *flag,
+                        MPI_Fint *ierror) {
+  void *found = NULL;
+  *ierror = MPI_Comm_get_attr(tmf_Comm(*comm), *keyval, &found, flag);
+  if (*ierror == MPI_SUCCESS && *flag) *value = value_of(*keyval, found);
+}
+
+#pragma weak mpi_comm_null_copy_fn_
+void mpi_comm_null_copy_fn_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Aint *extra, MPI_Aint *value,
+                            MPI_Aint *copy, MPI_Fint *flag, MPI_Fint *ierror) {
+  (void)comm, (void)keyval, (void)extra, (void)value, (void)copy;
+  *flag = 0;
+  *ierror = MPI_SUCCESS;
+}
+
+#pragma weak mpi_comm_dup_fn_
+void mpi_comm_dup_fn_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Aint *extra, MPI_Aint *value,
+                      MPI_Aint *copy, MPI_Fint *flag, MPI_Fint *ierror) {
+  (void)comm, (void)keyval, (void)extra;
+  *copy = *value;
+  *flag = 1;
+  *ierror = MPI_SUCCESS;
+}
+
+#pragma weak mpi_comm_null_delete_fn_
+void mpi_comm_null_delete_fn_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Aint *value, MPI_Aint *extra,
+                              MPI_Fint *ierror) {
+  (void)comm, (void)keyval, (void)value, (void)extra;
+  *ierror = MPI_SUCCESS;
+}
+
+void pmpi_comm_create_keyval_(copy_subroutine *copy, delete_subroutine *del, MPI_Fint *keyval,
+                              MPI_Aint *extra, MPI_Fint *ierror) {
+  *ierror = PMPI_Comm_create_keyval(copy_comm, delete_comm, keyval, key_new(copy, del, extra));
+}
+
+void pmpi_comm_set_attr_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *ierror) {
+  *ierror = PMPI_Comm_set_attr(tmf_Comm(*comm), *keyval, (void *)*value);
+}
+
+void pmpi_comm_get_attr_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *flag,
+                         MPI_Fint *ierror) {
+  void *found = NULL;
+  *ierror = PMPI_Comm_get_attr(tmf_Comm(*comm), *keyval, &found, flag);
+  if (*ierror == MPI_SUCCESS && *flag) *value = value_of(*keyval, found);
+}
+
+#pragma weak mpi_type_create_keyval_
+void mpi_type_create_keyval_(copy_subroutine *copy, delete_subroutine *del, MPI_Fint *keyval,
+                             MPI_Aint *extra, MPI_Fint *ierror) {
+  *ierror = MPI_Type_create_keyval(copy_type, delete_type, keyval, key_new(copy, del, extra));
+}
+
+#pragma weak mpi_type_set_attr_
+void mpi_type_set_attr_(MPI_Fint *type, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *ierror) {
+  *ierror = MPI_Type_set_attr(tmf_Type(*type), *keyval, (void *)*value);
+}
+
+#pragma weak mpi_type_get_attr_
+void mpi_type_get_attr_(MPI_Fint *type, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *flag,
+                        MPI_Fint *ierror) {
+  void *found = NULL;
+  *ierror = MPI_Type_get_attr(tmf_Type(*type), *keyval, &found, flag);
+  if (*ierror == MPI_SUCCESS && *flag) *value = value_of(*keyval, found);
+}
+
+#pragma weak mpi_type_null_copy_fn_
+void mpi_type_null_copy_fn_(MPI_Fint *type, MPI_Fint *keyval, MPI_Aint *extra, MPI_Aint *value,
+                            MPI_Aint *copy, MPI_Fint *flag, MPI_Fint *ierror) {
+  (void)type, (void)keyval, (void)extra, (void)value, (void)copy;
+  *flag = 0;
+  *ierror = MPI_SUCCESS;
+}
+
+#pragma weak mpi_type_dup_fn_
+void mpi_type_dup_fn_(MPI_Fint *type, MPI_Fint *keyval, MPI_Aint *extra, MPI_Aint *value,
+                      MPI_Aint *copy, MPI_Fint *flag, MPI_Fint *ierror) {
+  (void)type, (void)keyval, (void)extra;
+  *copy = *value;
+  *flag = 1;
+  *ierror = MPI_SUCCESS;
+}
+
+#pragma weak mpi_type_null_delete_fn_
+void mpi_type_null_delete_fn_(MPI_Fint *type, MPI_Fint *keyval, MPI_Aint *value, MPI_Aint *extra,
+                              MPI_Fint *ierror) {
+  (void)type, (void)keyval, (void)value, (void)extra;
+  *ierror = MPI_SUCCESS;
+}
+
+void pmpi_type_create_keyval_(copy_subroutine *copy, delete_subroutine *del, MPI_Fint *keyval,
+                              MPI_Aint *extra, MPI_Fint *ierror) {
+  *ierror = PMPI_Type_create_keyval(copy_type, delete_type, keyval, key_new(copy, del, extra));
+}
+
+void pmpi_type_set_attr_(MPI_Fint *type, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *ierror) {
+  *ierror = PMPI_Type_set_attr(tmf_Type(*type), *keyval, (void *)*value);
+}
+
+void pmpi_type_get_attr_(MPI_Fint *type, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *flag,
+                         MPI_Fint *ierror) {
+  void *found = NULL;
+  *ierror = PMPI_Type_get_attr(tmf_Type(*type), *keyval, &found, flag);
+  if (*ierror == MPI_SUCCESS && *flag) *value = value_of(*keyval, found);
+}
+
+#pragma weak mpi_win_create_keyval_
+void mpi_win_create_keyval_(copy_subroutine *copy, delete_subroutine *del, MPI_Fint *keyval,
+                            MPI_Aint *extra, MPI_Fint *ierror) {
+  *ierror = MPI_Win_create_keyval(copy_win, delete_win, keyval, key_new(copy, del, extra));
+}
+
+#pragma weak mpi_win_set_attr_
+void mpi_win_set_attr_(MPI_Fint *win, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *ierror) {
+  *ierror = MPI_Win_set_attr(tmf_Win(*win), *keyval, (void *)*value);
+}
+
+#pragma weak mpi_win_get_attr_
+void mpi_win_get_attr_(MPI_Fint *win, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *flag,
+                       MPI_Fint *ierror) {
+  void *found = NULL;
+  *ierror = MPI_Win_get_attr(tmf_Win(*win), *keyval, &found, flag);
+  if (*ierror == MPI_SUCCESS && *flag) *value = value_of(*keyval, found);
+}
+
+#pragma weak mpi_win_null_copy_fn_
+void mpi_win_null_copy_fn_(MPI_Fint *win, MPI_Fint *keyval, MPI_Aint *extra, MPI_Aint *value,
+                           MPI_Aint *copy, MPI_Fint *flag, MPI_Fint *ierror) {
+  (void)win, (void)keyval, (void)extra, (void)value, (void)copy;
+  *flag = 0;
+  *ierror = MPI_SUCCESS;
+}
+
+#pragma weak mpi_win_dup_fn_
+void mpi_win_dup_fn_(MPI_Fint *win, MPI_Fint *keyval, MPI_Aint *extra, MPI_Aint *value,
+                     MPI_Aint *copy, MPI_Fint *flag, MPI_Fint *ierror) {
+  (void)win, (void)keyval, (void)extra;
+  *copy = *value;
+  *flag = 1;
+  *ierror = MPI_SUCCESS;
+}
+
+#pragma weak mpi_win_null_delete_fn_
+void mpi_win_null_delete_fn_(MPI_Fint *win, MPI_Fint *keyval, MPI_Aint *value, MPI_Aint *extra,
+                             MPI_Fint *ierror) {
+  (void)win, (void)keyval, (void)value, (void)extra;
+  *ierror = MPI_SUCCESS;
+}
+
+void pmpi_win_create_keyval_(copy_subroutine *copy, delete_subroutine *del, MPI_Fint *keyval,
+                             MPI_Aint *extra, MPI_Fint *ierror) {
+  *ierror = PMPI_Win_create_keyval(copy_win, delete_win, keyval, key_new(copy, del, extra));
+}
+
+void pmpi_win_set_attr_(MPI_Fint *win, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *ierror) {
+  *ierror = PMPI_Win_set_attr(tmf_Win(*win), *keyval, (void *)*value);
+}
+
+void pmpi_win_get_attr_(MPI_Fint *win, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *flag,
+                        MPI_Fint *ierror) {
+  void *found = NULL;
+  *ierror = PMPI_Win_get_attr(tmf_Win(*win), *keyval, &found, flag);
+  if (*ierror == MPI_SUCCESS && *flag) *value = value_of(*keyval, found);
+}
+
+#pragma weak mpi_attr_get_
+void mpi_attr_get_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Fint *value, MPI_Fint *flag,
+                   MPI_Fint *ierror) {
+  MPI_Aint wide = 0;
+  mpi_comm_get_attr_(comm, keyval, &wide, flag, ierror);
+  if (*ierror == MPI_SUCCESS && *flag) *value = (MPI_Fint)wide;
+}
+
+#pragma weak mpi_attr_put_
+void mpi_attr_put_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Fint *value, MPI_Fint *ierror) {
+  MPI_Aint wide = *value;
+  mpi_comm_set_attr_(comm, keyval, &wide, ierror);
+}
+
+void pmpi_attr_get_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Fint *value, MPI_Fint *flag,
+                    MPI_Fint *ierror) {
+  MPI_Aint wide = 0;
+  pmpi_comm_get_attr_(comm, keyval, &wide, flag, ierror);
+  if (*ierror == MPI_SUCCESS && *flag) *value = (MPI_Fint)wide;
+}
+
+void pmpi_attr_put_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Fint *value, MPI_Fint *ierror) {
+  MPI_Aint wide = *value;
+  pmpi_comm_set_attr_(comm, keyval, &wide, ierror);
+}

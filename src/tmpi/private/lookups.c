@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Functions that look something up and leave it in a variable of libc's: users, groups, hosts,
+ * services, terminals, addresses as text. And lgamma(), which leaves the sign in signgam.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <grp.h>
+#include <limits.h>
+#include <math.h>
+#include <netdb.h>
+#include <pwd.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* What the texts of a result lie in; it grows. */
+struct buffer {
+  char *text;
+  size_t size;
+};
+
+enum { FIRST = 1024 };
+
+/* Makes a buffer larger, or the first time as large as most results. @return false: no memory. */
+static bool enlarge(struct buffer *buffer) {
+  size_t size = buffer->size == 0 ? FIRST : 2 * buffer->size;
+  char *larger = realloc(buffer->text, size);
+  if (larger == NULL) return false;
+  buffer->text = larger;
+  buffer->size = size;
+  return true;
+}
+
+/* @return false: no memory. */
+static bool prepare(struct buffer *buffer) { return buffer->size > 0 || enlarge(buffer); }
+
+/* ---- users and groups */
+
+static struct passwd user;
+static struct buffer user_text;
+static struct group group;
+static struct buffer group_text;
+
+struct passwd *getpwnam(const char *name) {
+  struct passwd *found = NULL;
+  int error = prepare(&user_text) ? ERANGE : ENOMEM;
+  while (error == ERANGE) {
+    error = getpwnam_r(name, &user, user_text.text, user_text.size, &found);
+    if (error == ERANGE && !enlarge(&user_text)) error = ENOMEM;
+  }
+  if (error != 0) errno = error;
+  return found;
+}
+
+struct passwd *getpwuid(uid_t id) {
+  struct passwd *found = NULL;
+  int error = prepare(&user_text) ? ERANGE : ENOMEM;
+  while (error == ERANGE) {
+    error = getpwuid_r(id, &user, user_text.text, user_text.size, &found);
+    if (error == ERANGE && !enlarge(&user_text)) error = ENOMEM;
+  }
+  if (error != 0) errno = error;
+  return found;
+}
+
+struct group *getgrnam(const char *name) {
+  struct group *found = NULL;
+  int error = prepare(&group_text) ? ERANGE : ENOMEM;
+  while (error == ERANGE) {
+    error = getgrnam_r(name, &group, group_text.text, group_text.size, &found);
+    if (error == ERANGE && !enlarge(&group_text)) error = ENOMEM;
+  }
+  if (error != 0) errno = error;
+  return found;
+}
+
+struct group *getgrgid(gid_t id) {
+  struct group *found = NULL;
+  int error = prepare(&group_text) ? ERANGE : ENOMEM;
+  while (error == ERANGE) {
+    error = getgrgid_r(id, &group, group_text.text, group_text.size, &found);
+    if (error == ERANGE && !enlarge(&group_text)) error = ENOMEM;
+  }
+  if (error != 0) errno = error;
+  return found;
+}
+
+/* ---- hosts and services */
+
+static struct hostent host;
+static struct buffer host_text;
+static struct servent service;
+static struct buffer service_text;
+
+struct hostent *gethostbyname(const char *name) {
+  struct hostent *found = NULL;
+  int h_error = 0;
+  int error = prepare(&host_text) ? ERANGE : ENOMEM;
+  while (error == ERANGE) {
+    error = gethostbyname_r(name, &host, host_text.text, host_text.size, &found, &h_error);
+    if (error == ERANGE && !enlarge(&host_text)) error = ENOMEM;
+  }
+  if (h_error != 0) h_errno = h_error;
+  return found;
+}
+
+struct hostent *gethostbyaddr(const void *address, socklen_t size, int family) {
+  struct hostent *found = NULL;
+  int h_error = 0;
+  int error = prepare(&host_text) ? ERANGE : ENOMEM;
+  while (error == ERANGE) {
+    error = gethostbyaddr_r(address, size, family, &host, host_text.text, host_text.size, &found,
+                            &h_error);
+    if (error == ERANGE && !enlarge(&host_text)) error = ENOMEM;
+  }
+  if (h_error != 0) h_errno = h_error;
+  return found;
+}
+
+struct servent *getservbyname(const char *name, const char *protocol) {
+  struct servent *found = NULL;
+  int error = prepare(&service_text) ? ERANGE : ENOMEM;
+  while (error == ERANGE) {
+    error = getservbyname_r(name, protocol, &service, service_text.text, service_text.size, &found);
+    if (error == ERANGE && !enlarge(&service_text)) error = ENOMEM;
+  }
+  return found;
+}
+
+struct servent *getservbyport(int port, const char *protocol) {
+  struct servent *found = NULL;
+  int error = prepare(&service_text) ? ERANGE : ENOMEM;
+  while (error == ERANGE) {
+    error = getservbyport_r(port, protocol, &service, service_text.text, service_text.size, &found);
+    if (error == ERANGE && !enlarge(&service_text)) error = ENOMEM;
+  }
+  return found;
+}
+
+char *inet_ntoa(struct in_addr address) {
+  static char text[INET_ADDRSTRLEN];
+  return (char *)(uintptr_t)inet_ntop(AF_INET, &address, text, sizeof text);
+}
+
+/* ---- terminals */
+
+char *ttyname(int fd) {
+  static char name[PATH_MAX];
+  int error = ttyname_r(fd, name, sizeof name);
+  if (error == 0) return name;
+  errno = error;
+  return NULL;
+}
+
+/* ---- the gamma function: a program that calls it has libm, others need not */
+
+#pragma weak lgamma_r
+#pragma weak lgammaf_r
+#pragma weak lgammal_r
+
+int signgam;
+
+double lgamma(double x) { return lgamma_r(x, &signgam); }
+float lgammaf(float x) { return lgammaf_r(x, &signgam); }
+long double lgammal(long double x) { return lgammal_r(x, &signgam); }

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Python as a program of ranks: the system's, which has a fixed address, scripts, and extensions in C.
+
+usage: python.py TMPIRUN PROCESS LIBRARY, as built.py
+"""
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+import built
+
+PYTHON = "/usr/bin/python3"
+COUNTER = """
+    #define PY_SSIZE_T_CLEAN
+    #include <Python.h>
+    #include <mpi.h>
+    static int counter;
+    static PyObject *count(PyObject *self, PyObject *none) {
+      MPI_Barrier(MPI_COMM_WORLD);
+      counter++;
+      MPI_Barrier(MPI_COMM_WORLD);
+      return PyLong_FromLong(counter);
+    }
+    static PyObject *rank(PyObject *self, PyObject *none) {
+      int rank;
+      MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+      return PyLong_FromLong(rank);
+    }
+    static PyObject *finalize(PyObject *self, PyObject *none) { MPI_Finalize(); Py_RETURN_NONE; }
+    static PyMethodDef methods[] = {{"count", count, METH_NOARGS, ""}, {"rank", rank, METH_NOARGS, ""},
+                                    {"finalize", finalize, METH_NOARGS, ""}, {NULL, NULL, 0, NULL}};
+    static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "counter", NULL, -1, methods};
+    PyMODINIT_FUNC PyInit_counter(void) { MPI_Init(NULL, NULL); return PyModule_Create(&module); }"""
+SCRIPT = """#!/usr/bin/python3
+import math, os, subprocess, sys
+import counter
+os.environ["RANK"] = str(counter.rank())
+said = subprocess.run(["sh", "-c", "echo $RANK"], capture_output=True, text=True, check=True).stdout.strip()
+print(counter.rank(), counter.count(), said, sys.argv[1:], sys.executable, math.sqrt(4))
+counter.finalize()
+"""
+
+
+def include():
+    code = "import sysconfig; print(sysconfig.get_path('include'))"
+    return subprocess.run([PYTHON, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+
+
+class Python(built.Programs):
+    def setUp(self):
+        super().setUp()
+        if not os.access(PYTHON, os.X_OK) or not pathlib.Path(include(), "Python.h").exists():
+            self.skipTest("no Python of the system with its headers")
+        self.build("counter.so", COUNTER, "-shared", f"-I{include()}")
+        self.script = self.folder / "script.py"
+        self.script.write_text(SCRIPT)
+        self.script.chmod(0o755)
+
+    def says(self, *words):
+        result = subprocess.run([built.TMPIRUN, "-n", "3", *map(str, words)], capture_output=True, text=True, check=False,
+                                env={**os.environ, "PYTHONPATH": str(self.folder), "PYTHONUNBUFFERED": ""})
+        self.assertEqual(result.returncode, 0, result)
+        self.assertEqual(sorted(result.stdout.splitlines()), [f"{rank} 1 {rank} ['x'] {PYTHON} 2.0" for rank in range(3)])
+
+    def test_interpreter(self):
+        self.says(PYTHON, self.script, "x")
+
+    def test_script(self):
+        self.says(self.script, "x")
+
+
+if __name__ == "__main__":
+    built.TMPIRUN, built.PROCESS, built.LIBRARY = sys.argv[1:4]
+    unittest.main(argv=[sys.argv[0], *sys.argv[4:]], verbosity=2)

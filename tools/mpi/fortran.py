@@ -1,0 +1,274 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the Fortran bindings that follow from the C prototypes.
+
+usage: fortran.py MPI_H NAMES FUNCTIONS COLLECTIVES SOURCE INCLUDE MODULE
+FUNCTIONS and COLLECTIVES have the C prototypes, MPI_H and NAMES the constants. SOURCE gets a subroutine for each
+function, under its name and its profiling name: it converts handles, strings, indices and special
+addresses, and calls the C function. INCLUDE gets mpif.h, MODULE the Fortran module mpi. Functions with
+callbacks, attributes or argument vectors are written by hand in src/tmpi/bindings; a function that is
+in neither place is absent when a program is linked.
+"""
+import pathlib
+import re
+import sys
+
+HANDLES = "Comm Group Datatype Request Message Op Errhandler Info Session Win".split()
+
+# Written by hand, and declared in the module without an interface of their own.
+BY_HAND = """Init Init_thread Pcontrol Op_create Comm_create_keyval Type_create_keyval Win_create_keyval Keyval_create
+ Comm_get_attr Comm_set_attr Type_get_attr Type_set_attr Win_get_attr Win_set_attr Attr_get Attr_put
+ Comm_create_errhandler Win_create_errhandler Info_get_string Session_get_nth_pset""".split()
+
+# Absent in Fortran: the standard has no such subroutine, or the library may read a converted array
+# after the call has returned.
+ABSENT = re.compile(r"\w+_(?:c2f|f2c|toint|fromint|c)$|Status_\w*2\w*|Status_[gs]et_(?:source|tag|error)|"
+                    r"(?:In?|Ineighbor_)alltoallw|\w*alltoallw_init|Info_create_env|Grequest_\w+|Session_create_errhandler|"
+                    r"Abi_get_fortran_info|Type_get_value_index|Abi_\w+|Comm_spawn\w*|\w+_attach_buffer|Buffer_attach_\w+", re.I)
+
+CHOICE = re.compile(r"(?:const )?void \*$")
+RAW = {"Alloc_mem": "base", "Buffer_detach": "base"}  # the address of an address
+
+
+def read(path):
+    """Yields (returned type, name, arguments) of each prototype."""
+    text = pathlib.Path(path).read_text()
+    for returned, name, arguments in re.findall(r"^(int|double|MPI_Aint) MPI_(\w+)\(([^)]*)\);", text, re.M):
+        parsed = []
+        for one in arguments.split(","):
+            one = " ".join(one.split())
+            if one == "void":
+                continue
+            match = re.fullmatch(r"(.*?[\s*])(\w+)((?:\[\d*\])*)", one)
+            if match is None:
+                parsed = None
+                break
+            parsed.append((match[1].strip(), match[2], match[3]))
+        if parsed is not None:
+            yield returned, name, parsed
+
+
+def length_of(name, kind, arguments):
+    """How many elements an array of handles has, as a C expression."""
+    names = [argument[1] for argument in arguments]
+    if kind == "MPI_Datatype" and "alltoallw" in name.lower():
+        number = "tmf_neighbors" if "eighbor" in name else "tmf_size"
+        return f"{number}(tmf_Comm(*comm))"
+    for count in ("count", "incount", "max_types", "ntypes"):
+        if count in names:
+            return f"*{count}"
+    return None
+
+
+class Binding:
+    """The C subroutine of a function and its Fortran interface."""
+
+    def __init__(self, returned, name, arguments):
+        self.returned, self.name, self.arguments = returned, name, arguments
+        self.parameters, self.before, self.call, self.after, self.lengths = [], [], [], [], []
+        self.possible = True
+        for kind, variable, brackets in arguments:
+            self.add(kind, variable, brackets)
+
+    def add(self, kind, variable, brackets):
+        base = kind.removeprefix("const ").removesuffix("*").strip()
+        pointer, array = kind.endswith("*"), brackets != ""
+        handle = base.removeprefix("MPI_") if base.removeprefix("MPI_") in HANDLES else None
+        short = {"Datatype": "Type"}.get(handle, handle)
+        if handle and array:
+            self.handles(kind, variable, short)
+        elif handle and pointer:
+            self.parameters.append(f"MPI_Fint *{variable}")
+            self.before.append(f"{base} {variable}_ = tmf_{short}(*{variable});")
+            self.call.append(f"&{variable}_")
+            self.after.append(f"if (error == MPI_SUCCESS) *{variable} = MPI_{short}_toint({variable}_);"
+                              if handle != "Request" and handle != "Message" else f"*{variable} = MPI_{short}_toint({variable}_);")
+        elif handle:
+            self.parameters.append(f"MPI_Fint *{variable}")
+            self.before.append(f"{base} {variable}_ = tmf_{short}(*{variable});")
+            self.call.append(f"{variable}_")
+        elif base == "MPI_Status":
+            self.parameters.append(f"MPI_Fint *{variable}")
+            self.call.append(f"tmf_status{'es' if array else ''}({variable})")
+        elif base == "char" and not array:
+            self.string(kind, variable)
+        elif CHOICE.match(kind):
+            self.parameters.append(f"void *{variable}")
+            self.call.append(variable if RAW.get(self.name) == variable else f"tmf_address({variable})")
+        elif base == "int" and brackets == "[][3]":
+            self.parameters.append(f"MPI_Fint {variable}[][3]")
+            self.call.append(variable)
+        elif base in ("int", "MPI_Aint", "MPI_Count", "MPI_Offset"):
+            self.number(base, variable, pointer or array, array, kind.startswith("const"))
+        else:
+            self.possible = False
+
+    def number(self, base, variable, by_reference, array, constant):
+        kind = "MPI_Fint" if base == "int" else base
+        self.parameters.append(f"{kind} *{variable}")
+        weights = "weights" in variable
+        self.call.append(f"tmf_weights({variable})" if weights else variable if by_reference else f"*{variable}")
+        if variable == "index" and not array and by_reference:
+            self.after.append("if (*index != MPI_UNDEFINED) (*index)++;")
+        if variable == "indices":
+            self.after.append("for (int i = 0; *done != MPI_UNDEFINED && i < *done; i++) indices[i]++;")
+
+    def handles(self, kind, variable, short):
+        base = kind.removeprefix("const ").strip()
+        length = length_of(self.name, base, self.arguments)
+        if length is None:
+            self.possible = False
+            return
+        if variable == "sendtypes":
+            length = f"tmf_address(sendbuf) == MPI_IN_PLACE ? 0 : {length}"
+        self.parameters.append(f"MPI_Fint *{variable}")
+        self.before.append(f"const int {variable}_n = {length};")
+        self.before.append(f"{base} *{variable}_ = tmf_array({variable}_n, sizeof *{variable}_);")
+        self.before.append(f"for (int i = 0; i < {variable}_n; i++) {variable}_[i] = tmf_{short}({variable}[i]);")
+        self.call.append(f"{variable}_")
+        if not kind.startswith("const"):
+            valid = "" if short == "Request" else " && error == MPI_SUCCESS"
+            self.after.append(f"for (int i = 0; i < {variable}_n{valid}; i++) {variable}[i] = MPI_{short}_toint({variable}_[i]);")
+        self.after.append(f"free({variable}_);")
+
+    def string(self, kind, variable):
+        self.parameters.append(f"char *{variable}")
+        self.lengths.append(f"size_t {variable}_n")
+        if kind.startswith("const"):
+            self.before.append(f"char *{variable}_ = tmf_string({variable}, {variable}_n);")
+            self.call.append(f"{variable}_")
+            self.after.append(f"free({variable}_);")
+        else:
+            self.before.append(f"char {variable}_[MPI_MAX_LIBRARY_VERSION_STRING] = \"\";")
+            self.call.append(f"{variable}_")
+            self.after.append(f"if (error == MPI_SUCCESS) tmf_pad({variable}, {variable}_n, {variable}_);")
+
+    def c(self, prefix):
+        """The C definition under the names of MPI_, which a tool may replace, or of PMPI_."""
+        symbol = f"{prefix.lower()}{self.name.lower()}_"
+        weak = f"#pragma weak {symbol}\n" if prefix == "MPI_" else ""
+        if self.returned != "int":
+            parameters = ", ".join(self.parameters) or "void"
+            return f"{weak}{self.returned} {symbol}({parameters}) {{ return {prefix}{self.name}({', '.join(self.call)}); }}\n"
+        parameters = ", ".join(self.parameters + ["MPI_Fint *ierror"] + self.lengths)
+        lines = [f"{weak}void {symbol}({parameters}) {{", *(f"  {line}" for line in self.before),
+                 f"  int error = {prefix}{self.name}({', '.join(self.call)});",
+                 *(f"  {line}" for line in self.after), "  *ierror = error;", "}"]
+        return "\n".join(lines) + "\n"
+
+    def fortran(self, prefix):
+        """The interface for the module: choice buffers match any type and rank."""
+        names = [argument[1] for argument in self.arguments] + ["ierror"]
+        listed = ", &\n      ".join(f(n) for n in names)
+        lines = [f"subroutine {prefix}{self.name}({listed})", "  import"]
+        for kind, variable, brackets in self.arguments:
+            lines += declaration(self.name, kind, variable, brackets)
+        lines += ["  integer :: ierror", f"end subroutine {prefix}{self.name}"]
+        return "\n".join("    " + line for line in lines) + "\n"
+
+
+def f(name):
+    """A name of an argument that is no trouble in Fortran: types, kinds and functions have theirs."""
+    return name + "_" if name in ("type", "function", "result", "index", "size", "copy", "count") else name
+
+
+def declaration(function, kind, variable, brackets):
+    """The Fortran declaration of an argument."""
+    name = f(variable)
+    base = kind.removeprefix("const ").removesuffix("*").strip()
+    if CHOICE.match(kind) and RAW.get(function) != variable:
+        return [f"!GCC$ ATTRIBUTES NO_ARG_CHECK :: {name}", f"  type(*), dimension(*) :: {name}"]
+    if CHOICE.match(kind):
+        return [f"!GCC$ ATTRIBUTES NO_ARG_CHECK :: {name}", f"  type(*) :: {name}"]
+    if base == "char":
+        return [f"  character(len=*) :: {name}"]
+    if base == "MPI_Status":
+        return [f"  integer :: {name}({'MPI_STATUS_SIZE, *' if brackets else 'MPI_STATUS_SIZE'})"]
+    if brackets == "[][3]":
+        return [f"  integer :: {name}(3, *)"]
+    shape = "(*)" if brackets or base == "int" and kind == "const int *" else ""
+    wide = {"MPI_Aint": "(kind=MPI_ADDRESS_KIND)", "MPI_Count": "(kind=MPI_COUNT_KIND)", "MPI_Offset": "(kind=MPI_OFFSET_KIND)"}
+    logical = LOGICALS.get(function, ())
+    what = "logical" if variable in logical or variable == "flag" else "integer" + wide.get(base, "")
+    return [f"  {what} :: {name}{shape}"]
+
+
+# Arguments that are logicals in Fortran; .true. is 1 and .false. is 0, as in C.
+LOGICALS = {
+    "Cart_create": ("periods", "reorder"), "Cart_get": ("periods",), "Cart_map": ("periods",), "Cart_sub": ("remain",),
+    "Graph_create": ("reorder",), "Dist_graph_create": ("reorder",), "Dist_graph_create_adjacent": ("reorder",),
+    "Dist_graph_neighbors_count": ("weighted",), "Intercomm_merge": ("high",), "Op_commutative": ("commute",),
+}
+
+
+def constants(text):
+    """Yields (name, Fortran type, value) of the constants in mpi.h."""
+    for body in re.findall(r"enum \{(.*?)\};", text, re.S):
+        for name, value in re.findall(r"(MPI_\w+) = (-?\w+)", body):
+            yield name, int(value, 0)
+    for name, value in re.findall(r"#define (MPI_\w+) (\d+)$", text, re.M):
+        if "_F_" not in name and "_ABI_" not in name:
+            yield name, int(value) - (1 if name.startswith("MPI_MAX_") else 0)
+    for name, kind, value in re.findall(r"#define (MPI_\w+) \(\(MPI_(\w+)\)(0x\w+)\)", text):
+        if kind in HANDLES or kind == "File":
+            yield name, int(value, 16)
+
+
+EXTRA = [("MPI_STATUS_SIZE", 8), ("MPI_SOURCE", 1), ("MPI_TAG", 2), ("MPI_ERROR", 3), ("MPI_ADDRESS_KIND", 8),
+         ("MPI_OFFSET_KIND", 8), ("MPI_COUNT_KIND", 8), ("MPI_INTEGER_KIND", 4)]
+
+# Addresses with a meaning are those of variables in COMMON: the bindings know them by address.
+SENTINELS = """      integer MPI_BOTTOM, MPI_IN_PLACE, MPI_UNWEIGHTED(1)
+      integer MPI_WEIGHTS_EMPTY(1), MPI_ERRCODES_IGNORE(1)
+      integer MPI_STATUS_IGNORE(8), MPI_STATUSES_IGNORE(8,1)
+      common /tmpi_bottom/ MPI_BOTTOM
+      common /tmpi_in_place/ MPI_IN_PLACE
+      common /tmpi_unweighted/ MPI_UNWEIGHTED
+      common /tmpi_weights_empty/ MPI_WEIGHTS_EMPTY
+      common /tmpi_errcodes_ignore/ MPI_ERRCODES_IGNORE
+      common /tmpi_status_ignore/ MPI_STATUS_IGNORE
+      common /tmpi_statuses_ignore/ MPI_STATUSES_IGNORE
+"""
+
+FUNCTIONS_OF_REAL = """      double precision MPI_WTIME, MPI_WTICK, PMPI_WTIME, PMPI_WTICK
+      external MPI_WTIME, MPI_WTICK, PMPI_WTIME, PMPI_WTICK
+      integer(kind=8) MPI_AINT_ADD, MPI_AINT_DIFF
+      integer(kind=8) PMPI_AINT_ADD, PMPI_AINT_DIFF
+      external MPI_AINT_ADD, MPI_AINT_DIFF
+      external PMPI_AINT_ADD, PMPI_AINT_DIFF
+"""
+
+CALLBACKS = [f"MPI_{kind}{name}" for kind in ("COMM_", "TYPE_", "WIN_") for name in ("NULL_COPY_FN", "DUP_FN", "NULL_DELETE_FN")]
+
+
+def parameters(header):
+    """The constants, in lines that are right in fixed and in free form."""
+    lines = []
+    for name, value in EXTRA + list(dict(constants(header)).items()):
+        lines += [f"      integer {name}", f"      parameter ({name}={value})"]
+    return "\n".join(lines) + "\n" + SENTINELS + "".join(f"      external {name}\n" for name in CALLBACKS)
+
+
+def main():
+    """Reads the table, writes the three files."""
+    mpi_h, names, functions, collectives, source, include, module = map(pathlib.Path, sys.argv[1:])
+    header = mpi_h.read_text() + names.read_text()
+    bindings = []
+    for returned, name, arguments in [*read(functions), *read(collectives)]:
+        if name in BY_HAND or ABSENT.fullmatch(name):
+            continue
+        binding = Binding(returned, name, arguments)
+        if not binding.possible:
+            sys.exit(f"fortran.py: MPI_{name} has an argument without a rule (write it by hand or add a rule)")
+        bindings.append(binding)
+    notice = "made by tools/mpi/fortran.py"
+    source.write_text(f"/* {notice} */\n#include \"tmpi/bindings/bindings.h\"\n\n"
+                      + "\n".join(b.c(prefix) for b in bindings for prefix in ("MPI_", "PMPI_")))
+    include.write_text(f"! {notice}\n" + parameters(header) + FUNCTIONS_OF_REAL)
+    interfaces = "".join(b.fortran(prefix) for b in bindings if b.returned == "int" for prefix in ("MPI_", "PMPI_"))
+    module.write_text(f"! {notice}\nmodule mpi\n  implicit none\n" + parameters(header) + FUNCTIONS_OF_REAL
+                      + "  interface\n" + interfaces + "  end interface\nend module mpi\n")
+
+
+if __name__ == "__main__":
+    main()
