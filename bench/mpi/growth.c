@@ -66,7 +66,7 @@ static bool run(const struct cell *cell, int size, const char *key, double *valu
   return true;
 }
 
-/* The slope through points in logarithms; those that are not positive count as the smallest
+/* The slope through points in logarithms. A value that is not positive counts as the smallest
  * positive number. */
 static double slope(const double *values, const long *sizes) {
   double mean_x = 0, mean_y = 0, xy = 0, xx = 0;
