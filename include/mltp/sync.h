@@ -45,7 +45,8 @@ enum {
   MLTP_LOCK_SPIN = 3,      /**< ticket lock, first come, first served (3.3.3.1). A waiter spins
                                 while the holder runs, and yields its VP while it does not */
   MLTP_LOCK_SEMAPHORE = 4, /**< a waiter sleeps in the kernel together with its VP (3.3.3.3);
-                                another VP may be active meanwhile; unfair */
+                                another VP may be active meanwhile. Unfair. While 64 VPs sleep so,
+                                further waiters park, and are served in turn */
   MLTP_LOCK_RECURSIVE = 5  /**< REACTIVE, and its holder may lock it again. It is free after as
                                 many mltp_unlock() calls as there were locks */
 };

@@ -20,6 +20,7 @@
 #include "debug/layout.h"
 #include "instrument/debug_hooks.h"
 #include "mltp/debug.h"
+#include "os/os.h"
 #include "sync/lock.h"
 
 enum { BACKTRACES_IN_REPORT = 100, BACKTRACES_ON_SIGNAL = 1000 };
@@ -132,6 +133,7 @@ static void check_deadlock(void) {
     return;
   if (tasks == 0 || tasks > before || tasks > after || mt_live() == 0 || any_woken()) return;
   if (mt_load_relaxed(&mt_rt.idle.awake) != 0 || mt_add_relaxed(&deadlock_reported, 1) != 0) return;
+  os_flush_output(); /* _exit() would lose it; and what the program printed comes first */
   mt_message("deadlock: no thread can run, and no timer is pending:");
   if (mt_deadlock_hook == NULL || !mt_deadlock_hook()) mt_dump(2, BACKTRACES_IN_REPORT, true);
   mt_print_replay();

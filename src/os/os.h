@@ -198,6 +198,10 @@ void os_signal_default(int signo);
 /** Survives short writes and waits for a slow reader. @return 0, or the errno value with which it
  * gave up, without a signal: EPIPE when there is no reader. */
 int os_write(int fd, const char *text, size_t length);
+
+/** Writes what the C library still holds of standard output, unless a thread has that locked. Not
+ * async-signal-safe. */
+void os_flush_output(void);
 /** Opens a file to append to, made when absent. @return descriptor, or -1. */
 int os_open_log(const char *path);
 void os_close(int fd);

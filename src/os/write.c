@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -24,6 +25,12 @@ static int write_all(int fd, const char *text, size_t length) {
     length -= (size_t)written;
   }
   return 0;
+}
+
+void os_flush_output(void) {
+  if (ftrylockfile(stdout) != 0) return;
+  fflush_unlocked(stdout);
+  funlockfile(stdout);
 }
 
 int os_write(int fd, const char *text, size_t length) {

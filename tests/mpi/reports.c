@@ -119,6 +119,36 @@ static void wait_for_several(void) {
   MPI_Waitany(2, requests, &index, MPI_STATUS_IGNORE);
 }
 
+/* The receive that was first of all is complete when the wait hangs on the other one. */
+static void wait_for_all(void) {
+  MPI_Request requests[3];
+  if (rank == 1 || rank == 2) MPI_Send(values, 1, MPI_INT, 0, 7, MPI_COMM_WORLD);
+  if (rank != 0) return;
+  for (int i = 0; i < 3; i++)
+    MPI_Irecv(values + i, 1, MPI_INT, 1 + i, 7, MPI_COMM_WORLD, &requests[i]);
+  MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
+}
+
+static void wrong_tag(void) {
+  if (rank == 0) MPI_Send(values, 1, MPI_INT, 1, 5, MPI_COMM_WORLD);
+  if (rank == 1) MPI_Recv(values, 1, MPI_INT, 0, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/* More bytes than the inline slot takes, behind a message of another rank. */
+static void wrong_comm(void) {
+  MPI_Comm half;
+  MPI_Comm_split(MPI_COMM_WORLD, rank / 2, 0, &half);
+  if (rank == 3) MPI_Send(values, 1, MPI_INT, 1, 5, MPI_COMM_WORLD);
+  if (rank == 0) MPI_Send(values, 100, MPI_INT, 1, 5, half);
+  if (rank == 1) MPI_Recv(values, 100, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Comm_free(&half);
+}
+
+static void too_long(void) {
+  if (rank == 0) MPI_Send(values, 10, MPI_INT, 1, 0, MPI_COMM_WORLD);
+  if (rank == 1) MPI_Recv(values, 5, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 static int query(void *state, MPI_Status *status) {
   (void)state, (void)status;
   return MPI_SUCCESS;
@@ -275,6 +305,10 @@ static const struct {
     {"half", half},
     {"probe", probe},
     {"several", wait_for_several},
+    {"all", wait_for_all},
+    {"wrong-tag", wrong_tag},
+    {"wrong-comm", wrong_comm},
+    {"too-long", too_long},
     {"own-request", own_request},
     {"drain", drain},
     {"nonblocking", nonblocking},

@@ -32,7 +32,8 @@ class Told(unittest.TestCase):
 
 class Waits(Told):
     def test_any_rank(self):
-        self.hangs("any-rank", "rank 0 waits in MPI_Recv: no message has come from any rank, any tag, 4 bytes")
+        self.hangs("any-rank", "rank 0 waits in MPI_Recv: no message has come from any rank, any tag, 4 bytes",
+                   "why: rank 0 waits for a message from any rank, and every other rank has ended or is in MPI_Finalize")
 
     def test_ranks_have_numbers_in_each_communicator(self):
         self.hangs("half", r"rank 1 waits in MPI_Recv: no message has come from rank 1 \(3 of all\), tag 0",
@@ -44,6 +45,22 @@ class Waits(Told):
 
     def test_one_of_several(self):
         self.hangs("several", "rank 0 waits in MPI_Waitany: no message has come from rank 1, tag 0")
+
+    def test_all_of_several_names_what_is_missing(self):
+        self.hangs("all", r"rank 0 waits in MPI_Waitall: no message has come from rank 3, tag 7, 4 bytes, on MPI_COMM_WORLD"
+                   r" \(1 of 3 requests missing\)", "why: rank 0 waits for rank 3, which is in MPI_Finalize")
+
+    def test_message_with_another_tag(self):
+        self.hangs("wrong-tag", "why: rank 0 has sent rank 1 a message with tag 5 on MPI_COMM_WORLD, which nobody receives:"
+                   " rank 1 waits for tag 6 on MPI_COMM_WORLD")
+
+    def test_message_on_another_communicator(self):
+        said = self.hangs("wrong-comm", r"why: rank 0 has sent rank 1 a message with tag 5 on a communicator of 2 ranks"
+                          r" \(0, 1\), which nobody receives: rank 1 waits for tag 5 on MPI_COMM_WORLD")
+        self.assertNotIn("rank 3 has sent", said)
+
+    def test_error_has_its_place(self):
+        self.told(15, [TMPIRUN, "-n", 2, PROGRAM, "too-long"], r"longer than the 20 bytes .*, at reports.c:\d+ \(too_long\)")
 
     def test_request_of_the_program(self):
         self.hangs("own-request", r"rank 0 waits in MPI_Wait: nobody has called MPI_Grequest_complete\(\)")

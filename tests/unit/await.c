@@ -280,6 +280,53 @@ static void every_wait_is_counted(void) {
   }
 }
 
+/* ------------------------------------------------------------ many waiters */
+
+enum { MANY = 60, WORDS = 3 };
+
+static uint32_t many_words[WORDS];
+static atomic_int many_ended;
+
+struct one {
+  int number;
+  int error;
+};
+
+/* Two in three wait for a value of their own, which comes or does not; the others until their word
+ * is no longer 0. */
+static void *wait_among_many(void *arg) {
+  struct one *one = arg;
+  uint32_t *word = &many_words[one->number % WORDS], value = (uint32_t)one->number + 1;
+  uint64_t soon = mltp_after(PATIENCE_NS);
+  switch (one->number % 4) {
+    case 0: one->error = mltp_await_not(word, 0, NULL); break;
+    case 1: one->error = mltp_await_timed(word, UINT32_MAX, NULL, soon); break;
+    default: one->error = mltp_await(word, value, NULL);
+  }
+  atomic_fetch_add(&many_ended, 1);
+  return NULL;
+}
+
+/* More than a bucket keeps without its index; some give up meanwhile. */
+static void each_of_many_wakes_when_its_value_comes(void) {
+  struct one ones[MANY];
+  struct worker workers[MANY];
+  enum kind kind = on_kernel_backend() ? BOUND : UNBOUND;
+  memset(many_words, 0, sizeof many_words);
+  atomic_store(&many_ended, 0);
+  for (int i = 0; i < MANY; i++) {
+    ones[i] = (struct one){i, -1};
+    worker_start(&workers[i], kind, wait_among_many, &ones[i]);
+  }
+  mltp_sleep(PATIENCE_NS / 2);
+  for (int i = MANY; i-- > 0;) {
+    mltp_await_store(&many_words[i % WORDS], (uint32_t)i + 1);
+    worker_join(&workers[i]);
+    CHECK_EQUAL(ones[i].error, i % 4 == 1 ? ETIMEDOUT : 0);
+  }
+  CHECK_EQUAL(atomic_load(&many_ended), MANY);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(mltp_await_store_wakes_whose_value_it_is),
@@ -289,6 +336,7 @@ int main(void) {
       TEST_ONE_VP(words_are_told_apart),
       TEST(mltp_await_times_out_and_not_early),
       TEST(mltp_cancel_ends_the_wait),
+      TEST(each_of_many_wakes_when_its_value_comes),
       TEST(deadlines_race_with_stores),
       TEST_ONE_VP(who_waits_for_one_that_does_not_run_parks_at_once),
       TEST(every_wait_is_counted),

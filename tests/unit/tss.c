@@ -124,6 +124,51 @@ static void destructors_may_set_other_keys(void) {
   CHECK_EQUAL(mltp_tss_delete(other), 0);
 }
 
+enum { SPREAD = 200 };
+
+static mltp_tss_t spread[SPREAD];
+static atomic_int spread_destroyed[SPREAD];
+
+static void count_spread(void *value) { atomic_fetch_add((atomic_int *)value, 1); }
+
+/* In an order in which many have the same place in a small table. */
+static void *set_spread(void *p0) {
+  (void)p0;
+  for (int i = 0; i < SPREAD; i++) {
+    int at = i * 8 % SPREAD + i * 8 / SPREAD;
+    CHECK(mltp_tss_get(spread[at]) == NULL);
+    CHECK_EQUAL(mltp_tss_set(spread[at], &spread_destroyed[at]), 0);
+  }
+  for (int i = 0; i < SPREAD; i++) CHECK(mltp_tss_get(spread[i]) == &spread_destroyed[i]);
+  return NULL;
+}
+
+/* Makes the table grow while it is walked. */
+static void set_all_spread(void *value) {
+  (void)value;
+  set_spread(NULL);
+}
+
+static void check_spread(mltp_userf_t *func, void *arg) {
+  for (int i = 0; i < SPREAD; i++) {
+    CHECK_EQUAL(mltp_tss_create(&spread[i], count_spread), 0);
+    atomic_store(&spread_destroyed[i], 0);
+  }
+  crew_run(1, UNBOUND, func, arg);
+  for (int i = 0; i < SPREAD; i++) {
+    CHECK_EQUAL(atomic_load(&spread_destroyed[i]), 1);
+    CHECK_EQUAL(mltp_tss_delete(spread[i]), 0);
+  }
+}
+
+static void values_of_many_keys_are_told_apart(void) { check_spread(set_spread, NULL); }
+
+static void a_destructor_may_set_many_keys(void) {
+  CHECK_EQUAL(mltp_tss_create(&witness, set_all_spread), 0);
+  check_spread(set_once, &witness);
+  CHECK_EQUAL(mltp_tss_delete(witness), 0);
+}
+
 static void *add_one(void *p0) {
   atomic_fetch_add(&destroyed, 1);
   return p0;
@@ -195,6 +240,8 @@ int main(void) {
       TEST(destructors_run_at_the_end_of_a_thread),
       TEST(destructors_that_set_again_run_four_times),
       TEST(destructors_may_set_other_keys),
+      TEST(values_of_many_keys_are_told_apart),
+      TEST(a_destructor_may_set_many_keys),
       TEST_BARE(destructors_of_main_run_in_finalize),
       TEST(deleted_keys_are_not_seen_through_new_ones),
       TEST(mltp_tss_create_ends_at_keys_max),

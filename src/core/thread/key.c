@@ -4,13 +4,17 @@
  *
  * A key is an index into one table and the generation of that entry, which is odd
  * while the key lives: it changes when a key is made and when it is deleted. A
- * thread's values are an array by index, made when it first sets one; each says by
+ * thread's values are a hash table by index, made when it first sets one. So it grows
+ * with the values that the thread has, not with the number of the key. Each value says by
  * which key it was set, so that neither a deleted key's value nor its destructor is
  * taken for those of a later key of the same index. Only the thread touches the
- * array: no lock, and looking up is two loads and a comparison.
+ * table: no lock, and looking up is two loads and a comparison, mostly.
+ *
+ * The hash of an index is the index: the first keys of a program do not collide. A place stays
+ * taken once it was set. A quarter of the places is free, so each search ends.
  *
  * The thread says in has_values, a byte in a line that its end touches anyway, that
- * there is an array: a thread without one pays for a test of that byte.
+ * there is a table: a thread without one pays for a test of that byte.
  *
  * Rejected: a fixed array in each descriptor (memory of all for the use of few); the
  * first few values there (a second way to look up, for a gain of one allocation).
@@ -33,7 +37,8 @@ struct value {
 };
 
 struct mt_values {
-  uint32_t count;
+  uint32_t mask; /* places less 1; a power of two less 1 */
+  uint32_t used; /* places that were set */
   struct value of[];
 };
 
@@ -92,17 +97,35 @@ int mltp_tss_delete(mltp_tss_t key) {
 
 /* ---- values */
 
-/* Makes room for an index. @return the array, or NULL: no memory. */
-static struct mt_values *grow(struct mltp_thread *self, uint32_t index) {
-  enum { COUNT_MIN = 4 };
-  uint32_t old = self->has_values ? self->values->count : 0;
-  uint32_t count = old != 0 ? old : COUNT_MIN;
-  while (count <= index) count *= 2;
-  struct mt_values *values =
-      realloc(old != 0 ? self->values : NULL, sizeof *values + count * sizeof values->of[0]);
+/* @return the place of an index, or the free one where it would be. */
+static struct value *place_of(struct mt_values *values, uint32_t index) {
+  uint32_t i = index & values->mask;
+  while (values->of[i].key != 0 && index_of(values->of[i].key) != index) i = (i + 1) & values->mask;
+  return &values->of[i];
+}
+
+static struct mt_values *new_values(uint32_t places) {
+  struct mt_values *values = malloc(sizeof *values + places * sizeof values->of[0]);
   if (values == NULL) return NULL;
-  values->count = count;
-  for (uint32_t i = old; i < count; i++) values->of[i] = (struct value){0, NULL};
+  values->mask = places - 1;
+  values->used = 0;
+  for (uint32_t i = 0; i < places; i++) values->of[i] = (struct value){0, NULL};
+  return values;
+}
+
+/* Makes room for one value more. @return the table, or NULL: no memory. */
+static struct mt_values *grow(struct mltp_thread *self) {
+  enum { PLACES_MIN = 4 };
+  struct mt_values *old = self->has_values ? self->values : NULL;
+  if (old != NULL && old->used < old->mask - old->mask / 4) return old;
+  struct mt_values *values = new_values(old != NULL ? 2 * (old->mask + 1) : PLACES_MIN);
+  if (values == NULL) return NULL;
+  for (uint32_t i = 0; old != NULL && i <= old->mask; i++) {
+    if (old->of[i].key == 0) continue;
+    *place_of(values, index_of(old->of[i].key)) = old->of[i];
+    values->used++;
+  }
+  free(old);
   self->values = values;
   self->has_values = 1;
   return values;
@@ -112,22 +135,30 @@ int mltp_tss_set(mltp_tss_t key, const void *value) {
   struct mltp_thread *self = mt_self("mltp_tss_set");
   if (self == NULL) return EPERM;
   if (!is_live(key)) return refuse("mltp_tss_set", key);
-  struct mt_values *values = self->has_values ? self->values : NULL;
-  if (values == NULL || index_of(key) >= values->count) {
+  struct value *place = self->has_values ? place_of(self->values, index_of(key)) : NULL;
+  if (place == NULL || place->key == 0) {
     if (value == NULL) return 0; /* it is that already */
-    values = grow(self, index_of(key));
+    struct mt_values *values = grow(self);
     if (values == NULL) return ENOMEM;
+    place = place_of(values, index_of(key));
+    values->used++;
   }
-  values->of[index_of(key)] = (struct value){key, (void *)(uintptr_t)value};
+  *place = (struct value){key, (void *)(uintptr_t)value};
   return 0;
+}
+
+/* Not inlined: mltp_tss_get() would save registers for its loop. */
+__attribute__((noinline)) static void *get_displaced(struct mt_values *values, mltp_tss_t key) {
+  const struct value *place = place_of(values, index_of(key));
+  return place->key == key ? place->value : NULL;
 }
 
 void *mltp_tss_get(mltp_tss_t key) {
   const struct mltp_thread *self = mt_current();
   if (self == NULL || !self->has_values) return NULL;
-  const struct mt_values *values = self->values;
-  uint32_t index = index_of(key);
-  return index < values->count && values->of[index].key == key ? values->of[index].value : NULL;
+  struct mt_values *values = self->values;
+  const struct value *place = &values->of[index_of(key) & values->mask];
+  return mt_likely(place->key == key) ? place->value : get_displaced(values, key);
 }
 
 /* ---- the end of a thread */
@@ -139,18 +170,21 @@ static void (*destructor_of(mltp_tss_t key))(void *) {
   return destructor;
 }
 
-/* @return true when a destructor was called: it may have set values. */
+/* @return true when a destructor was called: it may have set values. If it made the table grow, the
+ * walk begins again; values that are gone are skipped. */
 static bool destroy_values(struct mltp_thread *self) {
   bool called = false;
-  for (uint32_t i = 0; i < self->values->count; i++) { /* a destructor may replace the array */
-    struct value *slot = &self->values->of[i];
-    void *value = slot->value;
+  for (uint32_t i = 0; i <= self->values->mask; i++) {
+    struct value *place = &self->values->of[i];
+    void *value = place->value;
     if (value == NULL) continue;
-    slot->value = NULL;
-    void (*destructor)(void *) = destructor_of(slot->key);
+    place->value = NULL;
+    void (*destructor)(void *) = destructor_of(place->key);
     if (destructor == NULL) continue;
+    uint32_t mask = self->values->mask;
     destructor(value);
     called = true;
+    if (self->values->mask != mask) i = UINT32_MAX; /* the next one is 0 */
   }
   return called;
 }

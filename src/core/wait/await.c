@@ -13,6 +13,7 @@
 #include "base/options.h"
 #include "core/det/det.h"
 #include "core/vp/vp.h"
+#include "core/wait/await_index.h"
 #include "core/wait/park.h"
 #include "core/wait/spin_budget.h"
 #include "instrument/decisions.h"
@@ -26,6 +27,7 @@ enum {
 };
 
 static struct mt_await_bucket buckets[BUCKETS];
+static struct mt_await_index indexes[BUCKETS]; /* [ilock: the bucket's] its waiters by predicate */
 
 /* How long to spin: a thread on a VP [const after mltp_init()], one with a kernel thread [atomic].
  */
@@ -36,7 +38,14 @@ struct mt_await_bucket *mt_await_bucket(const uint32_t *word) {
   return &buckets[address * 0x9e3779b97f4a7c15u >> 56];
 }
 
-void mt_await_forget(void) { memset(buckets, 0, sizeof buckets); }
+static struct mt_await_index *index_of(const struct mt_await_bucket *bucket) {
+  return &indexes[bucket - buckets];
+}
+
+void mt_await_forget(void) {
+  memset(buckets, 0, sizeof buckets);
+  memset(indexes, 0, sizeof indexes);
+}
 
 /* ---- how long a park takes */
 
@@ -156,9 +165,22 @@ static int park(struct mltp_thread *self, const struct mt_await *predicate,
   }
   self->awaits = predicate;
   count(self, MT_AWAIT_PARKED);
+  struct mt_await_waiter waiter; /* not initialised if there are few */
+  bool indexed = bucket->indexed != 0 || bucket->queue.count_ >= MT_AWAIT_FEW;
+  self->wait_mode = indexed;
+  if (indexed) {
+    waiter.thread = self;
+    waiter.predicate = predicate;
+    mt_await_index_add(index_of(bucket), &waiter);
+    bucket->indexed++;
+  }
   int error = mt_wait(self, &bucket->queue, false, MT_WHY_AWAIT, timer);
-  if (error == 0) return 0; /* the waker has decremented the count */
+  if (error == 0) return 0; /* the waker has decremented the count, and removed us from the index */
   mt_ilock_lock(&bucket->queue.ilock_);
+  if (indexed) {
+    mt_await_index_remove(index_of(bucket), &waiter);
+    bucket->indexed--;
+  }
   uncount(bucket, 1);
   mt_ilock_unlock(&bucket->queue.ilock_);
   return error;
@@ -174,11 +196,43 @@ int mt_await_slow(struct mltp_thread *self, const struct mt_await *predicate,
   return mt_timer_disarm(&timer, park(self, predicate, &timer));
 }
 
+/* Moves the waiters of a group whose predicate holds to a chain. A waiter that a timer has taken
+ * out of the queue removes itself. Under the internal lock. @return how many. */
+static uint32_t take_group(struct mt_await_bucket *bucket, const struct mt_await *predicate,
+                           struct mltp_thread ***link) {
+  uint32_t taken = 0;
+  struct mt_await_node *node = mt_await_index_find(index_of(bucket), predicate);
+  for (struct mt_await_node *next; node != NULL; node = next) {
+    next = node->next;
+    struct mltp_thread *t = node->waiter->thread;
+    if (mt_load_relaxed(&t->waitq) != &bucket->queue || !mt_await_holds(&node->key)) continue;
+    mt_await_index_remove(index_of(bucket), node->waiter);
+    bucket->indexed--;
+    mt_waitq_remove(&bucket->queue, t);
+    **link = t;
+    *link = &t->next;
+    taken++;
+  }
+  return taken;
+}
+
+/* Without a waiter for the word, the word may be gone. */
+static uint32_t take_indexed(struct mt_await_bucket *bucket, const uint32_t *word,
+                             struct mltp_thread ***link) {
+  const struct mt_await any = {word, 0, MT_AWAIT_ANY};
+  if (mt_await_index_find(index_of(bucket), &any) == NULL) return 0;
+  /* AW-7 acquire: a store of another value comes with a wake of its own; pairs AW-1 */
+  uint32_t value = mt_load_acquire(word);
+  uint32_t taken = take_group(bucket, &(struct mt_await){word, value, true}, link);
+  return taken + take_group(bucket, &(struct mt_await){word, value, false}, link);
+}
+
+/* The few that are not indexed are in front of the queue. */
 void mt_await_wake_slow(struct mt_await_bucket *bucket, const uint32_t *word) {
   struct mltp_thread *first = NULL, **link = &first;
   uint32_t woken = 0;
   mt_ilock_lock(&bucket->queue.ilock_);
-  for (struct mltp_thread *t = bucket->queue.head_, *next; t != NULL; t = next) {
+  for (struct mltp_thread *t = bucket->queue.head_, *next; t != NULL && !t->wait_mode; t = next) {
     next = t->next;
     if (t->awaits->word != word || !mt_await_holds(t->awaits)) continue;
     mt_waitq_remove(&bucket->queue, t);
@@ -186,6 +240,7 @@ void mt_await_wake_slow(struct mt_await_bucket *bucket, const uint32_t *word) {
     link = &t->next;
     woken++;
   }
+  if (mt_unlikely(bucket->indexed != 0)) woken += take_indexed(bucket, word, &link);
   *link = NULL;
   uncount(bucket, woken);
   mt_ilock_unlock(&bucket->queue.ilock_);

@@ -26,24 +26,21 @@
  * costs more than the park that would follow it. A wait record for each word, made by its
  * owner, because MPI has a flag for each message.
  *
+ * Waiters of a bucket are indexed by their predicates (await_index.h), so a waker pays only for
+ * those that it wakes.
+ *
  * Relaxed: these values are only hints.
  */
 #ifndef MT_CORE_WAIT_AWAIT_H
 #define MT_CORE_WAIT_AWAIT_H
 
 #include "core/thread/thread.h"
-
-/** What a waiter waits for. On its stack. */
-struct mt_await {
-  const uint32_t *word; /* [atomic] the program's */
-  uint32_t value;       /* [const] */
-  uint32_t equal;       /* [const] 1: until it has the value; 0: until it has it no longer. No bool:
-                           dumps read it where anything may be by then */
-};
+#include "core/wait/predicate.h"
 
 /** Where threads wait for words of some addresses. */
 struct mt_await_bucket {
   alignas(MT_CACHE_LINE) mltp_waitq_t queue;
+  uint32_t indexed; /* [ilock] waiters that are in the bucket's index as well */
   uint32_t waiters; /* [atomic] in the queue, or about to enter it; written under its ilock */
 };
 
@@ -93,7 +90,7 @@ void mt_await_wake_slow(struct mt_await_bucket *bucket, const uint32_t *word);
 /** Stores a word that others may wait for, and wakes them. */
 static inline void mt_await_store(uint32_t *word, uint32_t value) {
   struct mt_await_bucket *bucket = mt_await_bucket(word);
-  mt_store_seq_cst(word, value); /* AW-1 seq_cst: before the count; pairs AW-3 AW-5 */
+  mt_store_seq_cst(word, value); /* AW-1 seq_cst: before the count; pairs AW-3 AW-5 AW-7 */
   /* AW-4 seq_cst: after the store; pairs AW-2 */
   if (mt_unlikely(mt_load_seq_cst(&bucket->waiters) != 0)) mt_await_wake_slow(bucket, word);
 }

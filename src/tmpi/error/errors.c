@@ -16,15 +16,22 @@
 #include "tmpi/layout/type.h"
 #include "tmpi/object/session.h"
 #include "tmpi/rank/handle.h"
+#include "tmpi/report/location.h"
 
 void tm_end_job(const char *on, const char *call, int code, const char *why) {
   int number = tm_rank_number();
+  const void *site = tm_location_call_site(__builtin_frame_address(0));
+  char at[300] = "", place[280];
+  if (site != NULL) {
+    tm_location_name(place, sizeof place, site);
+    snprintf(at, sizeof at, ", at %s", place);
+  }
   if (number < 0)
-    fprintf(stderr, "tmpi: %s: %s\n", call, why);
+    fprintf(stderr, "tmpi: %s: %s%s\n", call, why, at);
   else if (on == NULL)
-    fprintf(stderr, "tmpi: rank %d: %s: %s\n", number, call, why);
+    fprintf(stderr, "tmpi: rank %d: %s: %s%s\n", number, call, why, at);
   else
-    fprintf(stderr, "tmpi: rank %d: %s on %s: %s\n", number, call, on, why);
+    fprintf(stderr, "tmpi: rank %d: %s on %s: %s%s\n", number, call, on, why, at);
   tm_job_abort(code > 0 && code < 128 ? code : 1);
 }
 

@@ -57,9 +57,11 @@ enum {
 
 /** A thread that waits for some requests. On its stack. */
 struct tm_waiter {
-  struct mltp_thread *thread; /* [ilock] that is parked; NULL: it spins */
-  struct tm_waiter *next;     /* [ilock] among the probing threads */
-  int missing;                /* [ilock] completions to come; relaxed: a spinner looks */
+  struct mltp_thread *thread;   /* [ilock] that is parked; NULL: it spins */
+  struct tm_waiter *next;       /* [ilock] among the probing threads */
+  int missing;                  /* [ilock] completions to come; relaxed: a spinner looks */
+  struct tm_request *const *of; /* [const] what it waits for; NULL elements: nothing. For reports */
+  int count;                    /* [const] of them; 0: a probing thread */
 };
 
 enum tm_kind {

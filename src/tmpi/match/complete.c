@@ -89,7 +89,7 @@ void tm_requests_wait(struct tm_request *const *requests, int count, int wanted,
   if (enough_done(&all) || spin(&all)) return;
   struct tm_rank *rank = tm_rank_self();
   struct tm_mailbox *box = &rank->box;
-  struct tm_waiter waiter = {mti_self(call), NULL, wanted};
+  struct tm_waiter waiter = {mti_self(call), NULL, wanted, requests, count};
   const struct tm_request *first = NULL;
   mti_preempt(call);
   mti_lock(&box->ilock);

@@ -7,6 +7,7 @@
  */
 #include "tmpi/report/activity.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,11 @@
 #include "tmpi/layout/type.h"
 #include "tmpi/report/location.h"
 
-enum { COMMS_MAX = 100000 /* a list that is changed while it is read may have no end */ };
+enum {
+  COMMS_MAX = 100000,     /* a list that is changed while it is read may have no end */
+  REQUESTS_MAX = 1000000, /* likewise */
+  MEMBERS_SHOWN = 4
+};
 
 static bool peek_comm(struct tm_comm *copy, const struct tm_comm *comm) {
   return comm != NULL && mti_peek(copy, comm, sizeof *copy) && copy->magic == TM_COMM_MAGIC;
@@ -28,6 +33,19 @@ static int number_in(const struct tm_group *group, int rank) {
   return rank >= 0 && mti_peek(&number, &group->ranks[rank], sizeof number) ? number : -1;
 }
 
+/* Writes the name of a communicator. One without is told by its size and first members. */
+static void name_comm(char name[MPI_MAX_OBJECT_NAME], const struct tm_comm *comm) {
+  memcpy(name, comm->name, MPI_MAX_OBJECT_NAME);
+  name[MPI_MAX_OBJECT_NAME - 1] = '\0';
+  if (name[0] != '\0' || comm->inter) return;
+  size_t used = (size_t)snprintf(name, MPI_MAX_OBJECT_NAME, "a communicator of %d rank%s (",
+                                 comm->size, comm->size == 1 ? "" : "s");
+  for (int i = 0; i < comm->size && i < MEMBERS_SHOWN; i++)
+    used += (size_t)snprintf(name + used, MPI_MAX_OBJECT_NAME - used, "%s%d", i > 0 ? ", " : "",
+                             number_in(comm->group, i));
+  snprintf(name + used, MPI_MAX_OBJECT_NAME - used, comm->size > MEMBERS_SHOWN ? ", ...)" : ")");
+}
+
 static void read_comm(struct tm_wanted *what, const struct tm_comm *comm, uint64_t context) {
   struct tm_comm copy;
   if (!peek_comm(&copy, comm)) return;
@@ -35,15 +53,35 @@ static void read_comm(struct tm_wanted *what, const struct tm_comm *comm, uint64
   what->context = copy.context;
   what->inner = context != copy.context;
   what->number = number_in(copy.remote, what->peer);
-  memcpy(what->comm, copy.name, sizeof what->comm);
-  what->comm[sizeof what->comm - 1] = '\0';
+  name_comm(what->comm, &copy);
+}
+
+static bool peek_request(struct tm_request *copy, const struct tm_request *request) {
+  return request != NULL && mti_peek(copy, request, sizeof *copy) &&
+         copy->magic == TM_REQUEST_MAGIC;
+}
+
+/* Of the requests that a thread waits for: the first one that is missing now, in the place of the
+ * one that was when the wait began. */
+static void choose_missing(struct tm_wanted *what, struct tm_request *request) {
+  struct tm_waiter waiter;
+  if (request->waiter == NULL || !mti_peek(&waiter, request->waiter, sizeof waiter)) return;
+  for (int i = 0; i < waiter.count && i < REQUESTS_MAX; i++) {
+    const struct tm_request *one = NULL;
+    struct tm_request copy;
+    /* a pointer is what is read: NOLINTNEXTLINE(bugprone-sizeof-expression) */
+    if (!mti_peek(&one, &waiter.of[i], sizeof one) || !peek_request(&copy, one)) continue;
+    what->requests++;
+    if (copy.done) continue;
+    if (what->missing++ == 0) *request = copy;
+  }
 }
 
 static void read_request(struct tm_wanted *what, const struct tm_request *request) {
   struct tm_request copy;
   size_t size = 0;
-  if (request == NULL || !mti_peek(&copy, request, sizeof copy) || copy.magic != TM_REQUEST_MAGIC)
-    return;
+  if (!peek_request(&copy, request)) return;
+  choose_missing(what, &copy);
   what->known = true;
   what->kind = copy.kind;
   what->peer = copy.peer;
@@ -94,6 +132,13 @@ static bool find(struct tm_comm *copy, int number, uint64_t context) {
     comm = copy->next;
   }
   return false;
+}
+
+int tm_activity_source(char name[MPI_MAX_OBJECT_NAME], int number, uint64_t context, int source) {
+  struct tm_comm comm;
+  if (!find(&comm, number, context)) return -1;
+  name_comm(name, &comm);
+  return number_in(comm.remote, source);
 }
 
 struct tm_member tm_activity_member(int number, uint64_t context) {

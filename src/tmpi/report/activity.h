@@ -26,6 +26,7 @@ struct tm_wanted {
   int tag;
   bool has_bytes; /* but for a probe */
   size_t bytes;
+  int missing, requests; /* of several that it waits for; 0: it waits for one */
   bool has_comm;
   uint64_t context; /* of the communicator's messages */
   char comm[MPI_MAX_OBJECT_NAME];
@@ -57,6 +58,10 @@ struct tm_member {
   struct tm_rooted rooted[TM_RECENT]; /* the ones that have a root; none on an intercommunicator,
                                          where ranks of a group name others */
 };
+
+/** Writes the name of a communicator, or its size and members, if the rank has it. source: a rank
+ * in it. @return its number in the job; -1: the rank has no such communicator. */
+int tm_activity_source(char name[MPI_MAX_OBJECT_NAME], int number, uint64_t context, int source);
 
 /** Looks for a communicator of a rank by its context. */
 struct tm_member tm_activity_member(int number, uint64_t context);

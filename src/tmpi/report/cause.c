@@ -83,8 +83,7 @@ static void look_at_messages(const struct tm_activity *activity) {
   free(mark);
 }
 
-/* Has nothing to send or receive any more. */
-static bool is_over(const struct tm_activity *activity) {
+bool tm_cause_is_over(const struct tm_activity *activity) {
   return activity->state == TM_ENDED ||
          (activity->state == TM_WAITS && strcmp(activity->call, "MPI_Finalize") == 0);
 }
@@ -95,7 +94,7 @@ static void look_at_ended(const struct tm_activity *activity) {
   int told = 0;
   for (int i = 0; set != NULL && i < tm_job.size && told < TM_CAUSES_MAX; i++) {
     int peer = waits_for(&activity[i]);
-    if (peer < 0 || !is_over(&activity[peer])) continue;
+    if (peer < 0 || !tm_cause_is_over(&activity[peer])) continue;
     bool known = false;
     for (int k = 0; k < i && !known; k++) known = waits_for(&activity[k]) == peer;
     if (known) continue;
@@ -136,6 +135,8 @@ static void look_at_unstarted(const struct tm_activity *activity) {
 void tm_report_causes(const struct tm_activity *activity, bool still) {
   look_at_unstarted(activity);
   look_at_messages(activity);
+  tm_cause_arrived(activity);
   look_at_ended(activity);
+  tm_cause_any_source(activity);
   tm_cause_collectives(activity, still);
 }

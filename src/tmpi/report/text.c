@@ -62,6 +62,10 @@ static void tell_message(char *text, size_t size, const struct tm_activity *acti
   snprintf(text, size, "in %s: %s %s, %s,%s on %s", activity->call,
            what->kind == TM_SEND ? "no receive was posted by" : "no message has come from", peer,
            tag, bytes, comm_of(what, fold));
+  size_t used = strlen(text);
+  if (what->requests > 1)
+    snprintf(text + used, size - used, " (%d of %d requests missing)", what->missing,
+             what->requests);
 }
 
 static void tell_wait(char *text, size_t size, const struct tm_activity *activity, int fold) {
