@@ -40,7 +40,7 @@ static const char *comm_of(const struct tm_wanted *what, int fold) {
   return what->has_comm ? tm_text_comm(what->comm) : "no communicator";
 }
 
-static void tell_message(char *text, size_t size, const struct tm_activity *activity, int fold) {
+static void write_message(char *text, size_t size, const struct tm_activity *activity, int fold) {
   const struct tm_wanted *what = &activity->what;
   char peer[48] = "another rank each", tag[32], bytes[32] = "";
   if (what->peer == MPI_ANY_SOURCE)
@@ -68,7 +68,7 @@ static void tell_message(char *text, size_t size, const struct tm_activity *acti
              what->requests);
 }
 
-static void tell_wait(char *text, size_t size, const struct tm_activity *activity, int fold) {
+static void write_wait(char *text, size_t size, const struct tm_activity *activity, int fold) {
   const struct tm_wanted *what = &activity->what;
   if (!what->known)
     snprintf(text, size, "in %s", activity->call);
@@ -82,7 +82,7 @@ static void tell_wait(char *text, size_t size, const struct tm_activity *activit
   else if (what->inner) /* the peers of a collective's messages mean nothing to the program */
     snprintf(text, size, "in %s on %s", activity->call, comm_of(what, fold));
   else
-    tell_message(text, size, activity, fold);
+    write_message(text, size, activity, fold);
 }
 
 void tm_text_activity(char text[TM_ACTIVITY_TEXT], const struct tm_activity *activity, int fold) {
@@ -92,7 +92,7 @@ void tm_text_activity(char text[TM_ACTIVITY_TEXT], const struct tm_activity *act
     snprintf(text, TM_ACTIVITY_TEXT, "outside of MPI%s%s",
              activity->blocks_in[0] != '\0' ? ", blocked in " : "", activity->blocks_in);
   else
-    tell_wait(text, TM_ACTIVITY_TEXT, activity, fold);
+    write_wait(text, TM_ACTIVITY_TEXT, activity, fold);
   if (activity->site == NULL) return;
   size_t used = strlen(text);
   snprintf(text + used, TM_ACTIVITY_TEXT - used, ", at ");
