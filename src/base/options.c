@@ -219,6 +219,15 @@ static const struct option table[] = {
      "the daemon mltpd, which shares the CPUs between programs; auto: make's jobserver if "
      "MAKEFLAGS "
      "offers one, else the user's or the machine's daemon if it runs"},
+    {"MLTP_SLICE_MS",
+     &mt_options.slice_ms,
+     "0",
+     0,
+     1000000,
+     {{NULL, 0}},
+     "a VP that runs one thread for so long while others are ready gets another VP beside it, and "
+     "the "
+     "kernel shares the CPUs between them; 0: never"},
     {"MLTP_STEPS_MAX",
      &mt_options.steps_max,
      "0",

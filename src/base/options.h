@@ -65,6 +65,7 @@ struct mt_options {
   int64_t dump_signal;      /**< 0: none */
   int64_t stats;            /**< 1: print counters at mltp_finalize() */
   int64_t seed;             /**< of deterministic mode (core/det/det.h); 0: none */
+  int64_t slice_ms;         /**< of a thread that does not give way; 0: any time */
   int64_t steps_max;        /**< scheduling points of a deterministic run; 0: any number */
   const char *tuning;       /**< file of constants, or "none" */
   const char *schedule;     /**< of deterministic mode */

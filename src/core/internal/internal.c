@@ -156,6 +156,8 @@ void mti_set_overflow_hook(bool (*report)(const char *name, size_t kib, const vo
   mt_overflow_hook = report;
 }
 
+size_t mti_stack_mappings(size_t stacks) { return mt_stack_mappings(stacks); }
+
 size_t mti_stacks_left(void) {
   return mt_options.backend == MT_BACKEND_KERNEL ? SIZE_MAX : mt_stacks_left();
 }

@@ -27,7 +27,7 @@
  * owner, because MPI has a flag for each message.
  *
  * Waiters of a bucket are indexed by their predicates (await_index.h), so a waker pays only for
- * those that it wakes.
+ * the waiters that it wakes.
  *
  * Relaxed: these values are only hints.
  */
