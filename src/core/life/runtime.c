@@ -132,7 +132,7 @@ int mt_start_vps(void) {
 int mltp_init(int vps) {
   if (mt_load_acquire(&mt_rt.running)) return EALREADY; /* LF-5 acquire: pairs LF-4 */
   int error = mt_options_read();
-  if (error == 0) mt_tuning_init();
+  if (error == 0) error = mt_tuning_init();
   if (error == 0) error = mt_det_init();
   if (error != 0) return error;
   if (vps < 0 || vps > MT_VPS_MAX) {

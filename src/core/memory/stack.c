@@ -42,6 +42,7 @@ static struct {
   bool can_advise;                       /* [const] what madvise() accepts is done */
   enum mt_guard kind;                    /* auto: not tried yet */
   long mappings_left;                    /* that guards by mprotect may still use */
+  long large_left;                       /* that large guards may use where madvise() works */
 } arena;
 
 /* How much to try to reserve: a power of two, COMMIT_STEP at least. */
@@ -59,6 +60,7 @@ int mt_stacks_init(void) {
   mt_rt.stack_class = mt_stack_class((size_t)mt_options.stack_size);
   arena.kind = (enum mt_guard)mt_options.guard;
   arena.mappings_left = os_max_mappings() / 2;
+  arena.large_left = os_max_mappings() / MT_STACK_LARGE_SHARE;
   for (arena.size = space_wanted(); arena.size >= COMMIT_STEP; arena.size /= 2) {
     arena.base = os_reserve(arena.size);
     if (arena.base == NULL) continue;
@@ -98,6 +100,12 @@ static void put_canary(struct mt_stack *stack) {
 /* Under the internal lock. */
 static void protect(struct mt_stack *stack) {
   size_t guard = mt_stack_guard(mt_stack_size(stack), arena.page);
+  /* madvise() writes an entry for each page of the area, and takes a page of entries for it */
+  if (arena.kind == MT_GUARD_AUTO && guard > arena.page && arena.large_left >= 2 &&
+      os_guard_mprotect(stack->low, guard) == 0) {
+    arena.large_left -= 2;
+    return;
+  }
   if (arena.kind == MT_GUARD_AUTO || arena.kind == MT_GUARD_MADVISE) {
     if (arena.can_advise && os_guard_light(stack->low, guard) == 0) return;
     if (arena.kind == MT_GUARD_MADVISE)
@@ -135,6 +143,12 @@ static size_t commit_step(void) {
   size_t stacks = COMMIT_STACKS * ((size_t)1 << mt_rt.stack_class);
   size_t step = stacks > COMMIT_STEP ? stacks : COMMIT_STEP, left = arena.size - arena.usable;
   return step < left ? step : left;
+}
+
+size_t mt_stack_mappings(size_t stacks) {
+  bool large = mt_stack_guard((size_t)1 << mt_rt.stack_class, arena.page) > arena.page;
+  size_t most = large ? (size_t)os_max_mappings() / MT_STACK_LARGE_SHARE : 0;
+  return 2 * stacks < most ? 2 * stacks : most;
 }
 
 size_t mt_stacks_left(void) {
