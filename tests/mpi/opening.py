@@ -52,6 +52,22 @@ class Objects(Opening):
             MPI_Barrier(MPI_COMM_WORLD);
             CHECK(call() == 2);""")
 
+    def test_function_of_mpi_that_is_missing(self):
+        """It ends the job when it is called; a binding of a language names all of MPI."""
+        self.build("plug.so", "int MPI_Not_in_any_standard(void); int call(int bad) { return bad ? MPI_Not_in_any_standard() : 3; }",
+                   "-shared", "-Wl,-z,undefs")
+        program = self.program(self.opened() + """
+            int (*call)(int) = dlsym(plug, "call");
+            CHECK(call(0) == 3);
+            MPI_Barrier(MPI_COMM_WORLD);
+            if (argc > 1 && rank == 1) call(1);""")
+        result = self.run_it(program)
+        self.assertEqual(result.returncode, 0, result)
+        self.assertEqual(result.stderr.count("names 1 functions of MPI that tmpi does not have yet"), 1, result)
+        result = subprocess.run([built.TMPIRUN, "-n", "2", program, "bad"], capture_output=True, text=True, check=False)
+        self.assertEqual(result.returncode, 1, result)
+        self.assertRegex(result.stderr, r"rank 1 called a function of MPI that tmpi does not have, in call of '.*plug.so'")
+
     def test_symbols_of_the_program(self):
         self.build("plug.so", "extern int value; int own(void); int call(void) { value++; return own(); }", "-shared",
                    "-Wl,-z,undefs")

@@ -49,6 +49,10 @@ class Options(unittest.TestCase):
             self.order(f"--stack={size}")
         self.assertIn("MLTP_STACK_SIZE", run("--stack=1").stderr)
 
+    def test_np_behind_an_option_with_a_word(self):
+        result = subprocess.run([TMPIRUN, "--vps", "2", "-np", "3", "--seed", "5", "/bin/true"], capture_output=True, check=False)
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+
     def test_wait(self):
         for how in ("conscious", "spin", "spin:2", "park"):
             self.order(f"--wait={how}")

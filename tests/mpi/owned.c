@@ -198,6 +198,16 @@ static void check_lookups(void) {
   CHECK(getpwnam("no such user") == NULL && ttyname(-1) == NULL && errno == EBADF);
 }
 
+static void check_name(const char *name) {
+  char file[4096], own_file[4096];
+  ssize_t length = readlink("/proc/self/exe", file, sizeof file - 1);
+  CHECK(length > 0 && realpath(name, own_file) != NULL);
+  file[length] = '\0';
+  CHECK(strcmp(file, own_file) == 0 && realpath("/proc/self/exe", file) != NULL);
+  CHECK(strcmp(file, own_file) == 0 && strcmp(program_invocation_name, name) == 0);
+  CHECK(strcmp(program_invocation_short_name, "owned") == 0);
+}
+
 int main(int argc, char **argv, char **environment) {
   rank = check_start(&argc, &argv, &size);
   snprintf(own, sizeof own, "%d", rank);
@@ -205,6 +215,7 @@ int main(int argc, char **argv, char **environment) {
   check_wait();
   check_commands();
   check_lookups();
+  check_name(argv[0]);
   check_streams();
   check_reopened(); /* last: stderr is gone */
   MPI_Finalize();

@@ -147,6 +147,16 @@ static int number_of(const struct tm_program *program, const struct tm_image *im
   return i;
 }
 
+/* A binding of a language names all of MPI, and a program uses some of it. */
+static void tell_missing(struct tm_image *image, size_t count) {
+  if (!image->told_missing)
+    fprintf(stderr,
+            "tmpirun: '%s' names %zu functions of MPI that tmpi does not have yet: a call of one "
+            "ends the job\n",
+            image->path, count);
+  image->told_missing = true;
+}
+
 /* Looks up what the new copies of a rank ask for. Their symbols may mean other things in another
  * rank, which has opened other objects. */
 static bool bind(struct tm_program *program, int rank, const struct list *group, bool deep,
@@ -156,11 +166,16 @@ static bool bind(struct tm_program *program, int rank, const struct list *group,
   if (!deep) put_global(&scope, program, rank);
   for (int i = 0; i < group->count; i++) put(&scope, group->of[i]);
   if (deep) put_global(&scope, program, rank);
-  *bindings = (struct tm_bindings){
-      .scope = scope.of, .scope_count = scope.count, .override = program->override};
+  size_t missing = 0;
+  *bindings = (struct tm_bindings){.scope = scope.of,
+                                   .scope_count = scope.count,
+                                   .override = program->override,
+                                   .missing = program->override("tm_missing_mpi"),
+                                   .missing_count = &missing};
   bool good = true;
   for (int i = 0; good && i < group->count; i++)
     if (!tm_image_is_loaded(group->of[i], rank)) good = tm_bind_image(bindings, group->of[i]);
+  if (good && missing > 0) tell_missing(group->of[0], missing);
   free(scope.of);
   return good;
 }

@@ -56,6 +56,9 @@ struct tm_bindings {
   struct tm_image **scope; /* images that are searched for symbols, in this order */
   int scope_count;
   const void *(*override)(const char *name); /* functions that take the place of libc's */
+  const void
+      *missing; /* is called in the place of functions of MPI that nobody has; NULL: refused */
+  size_t *missing_count; /* such functions */
   struct tm_record *records;
   size_t record_count, record_room;
   struct tm_copy *copies;

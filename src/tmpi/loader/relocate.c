@@ -88,9 +88,13 @@ static bool find(const struct tm_bindings *to, const struct tm_image *image, siz
   if (found->address != 0) return true;
   found->address = find_shared(image, index, name);
   if (found->address != 0 || ELF64_ST_BIND(symbol->st_info) == STB_WEAK) return true;
-  const char *why = strncmp(name, "MPI_", 4) == 0 || strncmp(name, "PMPI_", 5) == 0
-                        ? "tmpi does not have it yet"
-                        : "no library has it";
+  bool is_mpi = strncmp(name, "MPI_", 4) == 0 || strncmp(name, "PMPI_", 5) == 0;
+  if (is_mpi && to->missing != NULL) {
+    found->address = (uintptr_t)to->missing;
+    (*to->missing_count)++;
+    return true;
+  }
+  const char *why = is_mpi ? "tmpi does not have it yet" : "no library has it";
   return tm_refuse(image->path, "it needs '%s': %s (link the library it is in)", name, why);
 }
 

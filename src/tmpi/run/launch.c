@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Starts the ranks of a program and waits for their ends. */
+#include <errno.h>
 #include <mltp/mltp.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -158,6 +159,9 @@ int tm_launch(int ranks, int argc, char **argv) {
     fprintf(stderr, "tmpirun: no memory for fork() (free some)\n");
     return 1;
   }
+  const char *slash = strrchr(argv[0], '/');
+  program_invocation_name = argv[0]; /* in messages of err() and getopt() */
+  program_invocation_short_name = slash != NULL ? argv[0] + (slash + 1 - argv[0]) : argv[0];
   tm_environment_start();
   tm_ends_start(ranks);
   /* a debugger sets its breakpoints in all copies before the first one runs */

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "tmpi/loader/open.h"
+#include "tmpi/rank/rank.h"
 #include "tmpi/run/override.h"
 #include "tmpi/run/process.h"
 
@@ -23,9 +24,13 @@ static struct tm_opened *opened_of(int *rank) {
   return &tm_the_program->opened[*rank];
 }
 
+static struct tm_image *caller_image_at(const void *address, size_t *offset) {
+  return (struct tm_image *)(uintptr_t)tm_program_image_at(tm_the_program, address, offset);
+}
+
 static struct tm_image *caller_image(const void *address) {
   size_t offset;
-  return (struct tm_image *)(uintptr_t)tm_program_image_at(tm_the_program, address, &offset);
+  return caller_image_at(address, &offset);
 }
 
 static void fail(struct tm_opened *opened, const char *what, const char *name) {
@@ -208,10 +213,28 @@ static int find_address_with(const void *address, Dl_info *info, void **extra, i
   return find_address(address, info);
 }
 
+/* In the place of all functions of MPI that an opened object names and tmpi does not have. */
+__attribute__((noreturn)) static void missing_mpi(void) {
+  size_t offset = 0;
+  const struct tm_image *image = caller_image_at(__builtin_return_address(0), &offset);
+  const char *name = image != NULL ? tm_image_name_at(image, offset) : "";
+  fprintf(stderr,
+          "tmpirun: rank %d called a function of MPI that tmpi does not have, in %s of '%s'\n",
+          tm_process_here()->number, name[0] != '\0' ? name : "a function",
+          image != NULL ? image->path : "a library");
+  tm_job_abort(1);
+}
+
 const struct tm_override tm_override_objects[] = {
-    {"dlopen", (tm_any *)open_object},        {"dlmopen", (tm_any *)open_in_namespace},
-    {"dlsym", (tm_any *)find_any_version},    {"dlvsym", (tm_any *)find_version},
-    {"dlclose", (tm_any *)close_object},      {"dlerror", (tm_any *)last_error},
-    {"dlinfo", (tm_any *)tell_about},         {"dladdr", (tm_any *)find_address},
-    {"dladdr1", (tm_any *)find_address_with}, {NULL, NULL},
+    {"tm_missing_mpi", (tm_any *)missing_mpi},
+    {"dlopen", (tm_any *)open_object},
+    {"dlmopen", (tm_any *)open_in_namespace},
+    {"dlsym", (tm_any *)find_any_version},
+    {"dlvsym", (tm_any *)find_version},
+    {"dlclose", (tm_any *)close_object},
+    {"dlerror", (tm_any *)last_error},
+    {"dlinfo", (tm_any *)tell_about},
+    {"dladdr", (tm_any *)find_address},
+    {"dladdr1", (tm_any *)find_address_with},
+    {NULL, NULL},
 };

@@ -176,9 +176,19 @@ static const void * override(const char *name) {
 }
 
 /* Open MPI and MPICH also take -np, which argp would read as -n p. */
+static bool takes_next_word(const char *word) {
+  if (strcmp(word, "-n") == 0) return true;
+  for (const struct argp_option *option = options; option->name != NULL; option++)
+    if (strncmp(word, "--", 2) == 0 && strcmp(word + 2, option->name) == 0)
+      return option->arg != NULL && (option->flags & OPTION_ARG_OPTIONAL) == 0;
+  return false;
+}
+
 static void accept_np(int argc, char **argv) {
-  for (int i = 1; i < argc && argv[i][0] == '-'; i++)
+  for (int i = 1; i < argc && argv[i][0] == '-'; i++) {
     if (strcmp(argv[i], "-np") == 0) argv[i][2] = '\0';
+    i += takes_next_word(argv[i]);
+  }
 }
 
 /* All ranks share a library of the system. A few threads of its own would serve all ranks one after
