@@ -22,6 +22,7 @@
 #include "core/thread/key.h"
 #include "core/vp/blocked.h"
 #include "core/vp/vp.h"
+#include "core/wait/alone.h"
 #include "core/wait/await.h"
 #include "core/wait/park.h"
 #include "instrument/debug_hooks.h"
@@ -104,6 +105,10 @@ bool mti_spin_until(bool (*ended)(const void *), const void *what, const struct 
   return mt_await_spin(mt_current(), ended, what, waker, blindly_ns);
 }
 
+bool mti_spin_alone(bool (*ended)(const void *), const void *what) {
+  return mt_spin_alone(mt_current(), ended, what);
+}
+
 bool mti_is_only_ready(void) {
   struct mt_vp *vp = mt_here();
   return vp == NULL || !mt_runq_seems_busy(vp);
@@ -150,6 +155,8 @@ bool mti_peek(void *to, const void *from, size_t size) { return mt_peek(to, from
 void mti_set_overflow_hook(bool (*report)(const char *name, size_t kib, const void *context)) {
   mt_overflow_hook = report;
 }
+
+size_t mti_stack_mappings(size_t stacks) { return mt_stack_mappings(stacks); }
 
 size_t mti_stacks_left(void) {
   return mt_options.backend == MT_BACKEND_KERNEL ? SIZE_MAX : mt_stacks_left();

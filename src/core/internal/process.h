@@ -40,6 +40,9 @@ MTI_EXPORT void mti_set_overflow_hook(bool (*report)(const char *name, size_t ki
  * are kernel threads. */
 MTI_EXPORT size_t mti_stacks_left(void);
 
+/** @return how many mappings the guards of so many default stacks take. */
+MTI_EXPORT size_t mti_stack_mappings(size_t stacks);
+
 /** Sets how many kernel threads of the process never make a thread ready. The deadlock check does
  * not wait for them. */
 MTI_EXPORT void mti_set_bystanders(uint32_t count);

@@ -42,6 +42,7 @@ static struct {
   bool can_advise;                       /* [const] what madvise() accepts is done */
   enum mt_guard kind;                    /* auto: not tried yet */
   long mappings_left;                    /* that guards by mprotect may still use */
+  long large_left;                       /* that large guards may use where madvise() works */
 } arena;
 
 /* How much to try to reserve: a power of two, COMMIT_STEP at least. */
@@ -59,6 +60,7 @@ int mt_stacks_init(void) {
   mt_rt.stack_class = mt_stack_class((size_t)mt_options.stack_size);
   arena.kind = (enum mt_guard)mt_options.guard;
   arena.mappings_left = os_max_mappings() / 2;
+  arena.large_left = os_max_mappings() / MT_STACK_LARGE_SHARE;
   for (arena.size = space_wanted(); arena.size >= COMMIT_STEP; arena.size /= 2) {
     arena.base = os_reserve(arena.size);
     if (arena.base == NULL) continue;
@@ -84,7 +86,7 @@ int mt_stack_class(size_t size) {
 
 /* ---- guards */
 
-static void say_once(const char *text) {
+static void print_once(const char *text) {
   static bool said; /* [ilock: arena.ilock] */
   if (!said) mt_message("%s", text);
   said = true;
@@ -95,13 +97,19 @@ static void put_canary(struct mt_stack *stack) {
   for (int i = 0; i < CANARY_WORDS; i++) ((uint64_t *)stack->low)[i] = CANARY;
 }
 
-/* Under the guard. */
+/* Under the internal lock. */
 static void protect(struct mt_stack *stack) {
   size_t guard = mt_stack_guard(mt_stack_size(stack), arena.page);
+  /* madvise() writes an entry for each page of the area, and takes a page of entries for it */
+  if (arena.kind == MT_GUARD_AUTO && guard > arena.page && arena.large_left >= 2 &&
+      os_guard_mprotect(stack->low, guard) == 0) {
+    arena.large_left -= 2;
+    return;
+  }
   if (arena.kind == MT_GUARD_AUTO || arena.kind == MT_GUARD_MADVISE) {
     if (arena.can_advise && os_guard_light(stack->low, guard) == 0) return;
     if (arena.kind == MT_GUARD_MADVISE)
-      say_once(
+      print_once(
           "MLTP_GUARD=madvise: this kernel has no MADV_GUARD_INSTALL (Linux 6.13): using "
           "mprotect");
     arena.kind = MT_GUARD_MPROTECT;
@@ -109,7 +117,7 @@ static void protect(struct mt_stack *stack) {
   if (arena.kind == MT_GUARD_MPROTECT) {
     arena.mappings_left -= 2;
     if (arena.mappings_left > 0 && os_guard_mprotect(stack->low, guard) == 0) return;
-    say_once(
+    print_once(
         "stack guards: half of vm.max_map_count is used: further stacks have a canary, "
         "checked when the thread ends, instead of a guard page (raise vm.max_map_count)");
     arena.kind = MT_GUARD_CANARY;
@@ -137,6 +145,12 @@ static size_t commit_step(void) {
   return step < left ? step : left;
 }
 
+size_t mt_stack_mappings(size_t stacks) {
+  bool large = mt_stack_guard((size_t)1 << mt_rt.stack_class, arena.page) > arena.page;
+  size_t most = large ? (size_t)os_max_mappings() / MT_STACK_LARGE_SHARE : 0;
+  return 2 * stacks < most ? 2 * stacks : most;
+}
+
 size_t mt_stacks_left(void) {
   mt_ilock_lock(&arena.ilock);
   size_t left = (arena.size - arena.used) >> mt_rt.stack_class;
@@ -144,7 +158,7 @@ size_t mt_stacks_left(void) {
   return left;
 }
 
-/* Address space of a new slot at the end of the arena. Under the guard. */
+/* Address space of a new slot at the end of the arena. Under the internal lock. */
 static char *extend(size_t size) {
   size_t start = (arena.used + size - 1) & ~(size - 1);
   if (start + size > arena.size) return NULL;

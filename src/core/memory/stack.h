@@ -29,6 +29,7 @@
 enum {
   MT_STACK_LARGE = 16 << 20,      /* from this size on a stack has a */
   MT_STACK_LARGE_GUARD = 1 << 20, /* guard that frames of many pages do not jump over */
+  MT_STACK_LARGE_SHARE = 16,      /* of a process's mappings, large guards take one in so many */
   MT_STACK_CLASS_MIN = 14,        /* 16 KiB */
   MT_STACK_CLASS_MAX = 30,        /* 1 GiB */
   MT_STACK_COLOURS = 32
@@ -36,7 +37,7 @@ enum {
 
 struct mt_stack {
   void *next;         /* [owner] of the free list it is in (cache.h) */
-  char *low;          /* [const] lowest address, where the guard is */
+  char *low;          /* [const] lowest address, where the guard page is */
   uint32_t colour;    /* [const] */
   uint8_t class_log2; /* [const] log2 of the slot's size */
   uint8_t check;      /* [const] enum mt_stack_check; changes in a child of fork() */
@@ -64,6 +65,9 @@ void mt_stack_free(struct mt_vp *vp, struct mt_stack *stack);
 
 /** @return how many stacks of the default size can still be made. */
 size_t mt_stacks_left(void);
+
+/** @return how many mappings the guards of so many default stacks take, at least. */
+size_t mt_stack_mappings(size_t stacks);
 
 /** Gives back memory of stacks that were not needed lately, if it is time. */
 void mt_stacks_trim(uint64_t now);

@@ -2,6 +2,7 @@
 /* Whether the ranks fit: better said at once than when the last of them run out of something. */
 #include <stdio.h>
 
+#include "core/internal/process.h"
 #include "os/os.h"
 #include "tmpi/loader/program.h"
 
@@ -37,12 +38,13 @@ bool tm_program_fits(const struct tm_program *program) {
     memory += tm_program_memory_of(program->images[i]);
   }
   size_t limit = (size_t)os_max_mappings(), available = os_memory_available();
-  if (mappings > 0 && ranks * mappings + OTHERS > limit)
+  size_t others = OTHERS + mti_stack_mappings(ranks);
+  if (mappings > 0 && ranks * mappings + others > limit)
     return tm_refuse(
         program->images[0]->path,
         "%zu ranks need %zu mappings, and the system allows %zu (at most %zu ranks, or "
         "a higher vm.max_map_count)",
-        ranks, ranks * mappings + OTHERS, limit, limit > OTHERS ? (limit - OTHERS) / mappings : 0);
+        ranks, ranks * mappings + others, limit, limit > others ? (limit - others) / mappings : 0);
   if (available > 0 && ranks * memory > available)
     return tm_refuse(program->images[0]->path,
                      "%zu ranks need %zu MiB at least, and %zu MiB of memory are free (at most %zu "
