@@ -2,8 +2,8 @@
 /**
  * @file mpi_names.h
  * The rest of the names of the MPI 5.0 standard ABI: of windows, files and the tool interface.
- * tmpi does not have the functions of files and tools. Programs that only name them compile; one
- * that calls such a function does not link.
+ * tmpi does not have the functions of tools. Programs that only name them compile; one that calls
+ * such a function does not link.
  */
 #ifndef TMPI_NAMES_H
 #define TMPI_NAMES_H

@@ -13,7 +13,7 @@ import pathlib
 import re
 import sys
 
-HANDLES = "Comm Group Datatype Request Message Op Errhandler Info Session Win".split()
+HANDLES = "Comm Group Datatype Request Message Op Errhandler Info Session Win File".split()
 
 # Written by hand, and declared in the module without an interface of their own.
 BY_HAND = """Init Init_thread Pcontrol Op_create Comm_create_keyval Type_create_keyval Win_create_keyval Keyval_create
@@ -24,7 +24,7 @@ BY_HAND = """Init Init_thread Pcontrol Op_create Comm_create_keyval Type_create_
 # after the call has returned.
 ABSENT = re.compile(r"\w+_(?:c2f|f2c|toint|fromint|c)$|Status_\w*2\w*|Status_[gs]et_(?:source|tag|error)|"
                     r"(?:In?|Ineighbor_)alltoallw|\w*alltoallw_init|Info_create_env|Grequest_\w+|Session_create_errhandler|"
-                    r"Abi_get_fortran_info|Type_get_value_index|Abi_\w+|Comm_spawn\w*|\w+_attach_buffer|Buffer_attach_\w+", re.I)
+                    r"File_create_errhandler|Register_datarep|Abi_get_fortran_info|Type_get_value_index|Abi_\w+|Comm_spawn\w*|\w+_attach_buffer|Buffer_attach_\w+", re.I)
 
 CHOICE = re.compile(r"(?:const )?void \*$")
 RAW = {"Alloc_mem": "base", "Buffer_detach": "base"}  # the address of an address
@@ -210,7 +210,7 @@ def constants(text):
         if "_F_" not in name and "_ABI_" not in name:
             yield name, int(value) - (1 if name.startswith("MPI_MAX_") else 0)
     for name, kind, value in re.findall(r"#define (MPI_\w+) \(\(MPI_(\w+)\)(0x\w+)\)", text):
-        if kind in HANDLES or kind == "File":
+        if kind in HANDLES:
             yield name, int(value, 16)
 
 

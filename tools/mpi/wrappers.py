@@ -25,9 +25,9 @@ DATA = {"data": [("buffer", "count", "type"), ("sendbuf", "sendcount", "sendtype
 COUNTS = ("int", "MPI_Count")
 OBJECTS = {"MPI_Comm": "COMM", "MPI_Group": "GROUP", "MPI_Datatype": "TYPE", "MPI_Op": "OP",
            "MPI_Errhandler": "ERRHANDLER", "MPI_Info": "INFO", "MPI_Request": "REQUEST",
-           "MPI_Win": "WIN"}
+           "MPI_Win": "WIN", "MPI_File": "FILE"}
 # What takes a handle's address and makes none.
-MAKES_NONE = re.compile(r"(Wait|Test|Start|Cancel|Type_commit|Comm_disconnect)|\w*_free\b")
+MAKES_NONE = re.compile(r"(Wait|Test|Start|Cancel|Type_commit|Comm_disconnect)|\w*_free\b|File_close")
 
 
 def parameters(text):

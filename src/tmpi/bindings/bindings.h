@@ -55,5 +55,6 @@ static inline MPI_Errhandler tmf_Errhandler(MPI_Fint number) {
 static inline MPI_Info tmf_Info(MPI_Fint number) { return MPI_Info_fromint(number); }
 static inline MPI_Session tmf_Session(MPI_Fint number) { return MPI_Session_fromint(number); }
 static inline MPI_Win tmf_Win(MPI_Fint number) { return MPI_Win_fromint(number); }
+static inline MPI_File tmf_File(MPI_Fint number) { return MPI_File_fromint(number); }
 
 #endif

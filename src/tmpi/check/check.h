@@ -33,6 +33,7 @@ enum tm_object {
   TM_INFO,
   TM_REQUEST,
   TM_WIN,
+  TM_FILE,
   TM_OBJECTS
 };
 

@@ -77,14 +77,15 @@ void tm_leaks_end(struct tm_seen *seen) {
 static const char *const words[TM_OBJECTS] = {
     [TM_COMM] = "communicator", [TM_GROUP] = "group",      [TM_TYPE] = "datatype",
     [TM_OP] = "operation",      [TM_INFO] = "info object", [TM_ERRHANDLER] = "error handler",
-    [TM_REQUEST] = "request",   [TM_WIN] = "window",
+    [TM_REQUEST] = "request",   [TM_WIN] = "window",       [TM_FILE] = "file",
 };
 
 static const char *const remedies[TM_OBJECTS] = {
-    [TM_COMM] = "MPI_Comm_free", [TM_GROUP] = "MPI_Group_free",
-    [TM_TYPE] = "MPI_Type_free", [TM_OP] = "MPI_Op_free",
-    [TM_INFO] = "MPI_Info_free", [TM_ERRHANDLER] = "MPI_Errhandler_free",
-    [TM_REQUEST] = "MPI_Wait",   [TM_WIN] = "MPI_Win_free",
+    [TM_COMM] = "MPI_Comm_free",  [TM_GROUP] = "MPI_Group_free",
+    [TM_TYPE] = "MPI_Type_free",  [TM_OP] = "MPI_Op_free",
+    [TM_INFO] = "MPI_Info_free",  [TM_ERRHANDLER] = "MPI_Errhandler_free",
+    [TM_REQUEST] = "MPI_Wait",    [TM_WIN] = "MPI_Win_free",
+    [TM_FILE] = "MPI_File_close",
 };
 
 /* A leak in words; equal ones of several ranks are one. */

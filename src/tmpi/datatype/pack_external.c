@@ -4,6 +4,8 @@
  * significant byte first; a long has 4 bytes, a wchar_t 2, a long double the 16 of IEEE's quadruple
  * precision.
  */
+#include "tmpi/datatype/external.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,8 +60,7 @@ static void get(unsigned char *to, const unsigned char *from, enum tm_external e
   }
 }
 
-/* Bytes of an element outside. */
-static size_t size_outside(const struct tm_type *type) {
+size_t tm_external_size(const struct tm_type *type) {
   size_t size = 0;
   for (size_t r = 0; r < type->run_count; r++) {
     const struct format *format = &formats[type->runs[r].external];
@@ -68,9 +69,8 @@ static size_t size_outside(const struct tm_type *type) {
   return size;
 }
 
-/* Between packed elements and their external form. */
-static void convert(unsigned char *packed, unsigned char *outside, const struct tm_type *type,
-                    size_t count, bool out) {
+void tm_external_convert(unsigned char *packed, unsigned char *outside, const struct tm_type *type,
+                         size_t count, bool out) {
   for (size_t i = 0; i < count; i++)
     for (size_t r = 0; r < type->run_count; r++) {
       const struct tm_run *run = &type->runs[r];
@@ -97,7 +97,7 @@ static int check(const char *call, const char *datarep, MPI_Count count, MPI_Dat
     return tm_fail(NULL, call, MPI_ERR_COUNT, "count %lld is negative", (long long)count);
   int error = tm_get_type(NULL, call, handle, type);
   if (error != MPI_SUCCESS) return error;
-  *bytes = count * (MPI_Count)size_outside(*type);
+  *bytes = count * (MPI_Count)tm_external_size(*type);
   if (position != NULL && (*position < 0 || *position > size || *bytes > size - *position))
     return tm_fail(NULL, call, *position < 0 ? MPI_ERR_ARG : MPI_ERR_TRUNCATE,
                    "%lld bytes from %lld on do not fit into %lld", (long long)*bytes,
@@ -115,7 +115,7 @@ static int pack(const char *call, const char *datarep, const void *in, MPI_Count
   unsigned char *packed = malloc(inside + 1);
   if (packed == NULL) return tm_fail_code(NULL, call, MPI_ERR_NO_MEM);
   tm_type_pack(packed, in, type, 0, inside);
-  convert(packed, (unsigned char *)out + *position, type, (size_t)count, true);
+  tm_external_convert(packed, (unsigned char *)out + *position, type, (size_t)count, true);
   free(packed);
   *position += bytes;
   return MPI_SUCCESS;
@@ -130,7 +130,8 @@ static int unpack(const char *call, const char *datarep, const void *in, MPI_Cou
   size_t inside = (size_t)count * type->size;
   unsigned char *packed = malloc(inside + 1);
   if (packed == NULL) return tm_fail_code(NULL, call, MPI_ERR_NO_MEM);
-  convert(packed, (unsigned char *)(uintptr_t)in + *position, type, (size_t)count, false);
+  tm_external_convert(packed, (unsigned char *)(uintptr_t)in + *position, type, (size_t)count,
+                      false);
   tm_type_unpack(out, type, 0, packed, inside);
   free(packed);
   *position += bytes;

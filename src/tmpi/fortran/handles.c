@@ -200,6 +200,18 @@ MPI_Win PMPI_Win_fromint(int win) { return handle_of(win); }
 #pragma weak MPI_Win_f2c = PMPI_Win_f2c
 MPI_Win PMPI_Win_f2c(MPI_Fint win) { return handle_of(win); }
 
+#pragma weak MPI_File_toint = PMPI_File_toint
+int PMPI_File_toint(MPI_File file) { return number_of("MPI_File_toint", file); }
+
+#pragma weak MPI_File_c2f = PMPI_File_c2f
+MPI_Fint PMPI_File_c2f(MPI_File file) { return number_of("MPI_File_c2f", file); }
+
+#pragma weak MPI_File_fromint = PMPI_File_fromint
+MPI_File PMPI_File_fromint(int file) { return handle_of(file); }
+
+#pragma weak MPI_File_f2c = PMPI_File_f2c
+MPI_File PMPI_File_f2c(MPI_Fint file) { return handle_of(file); }
+
 /* In Fortran a status is an array of as many ints, in the same order. */
 _Static_assert(sizeof(MPI_Status) == MPI_F_STATUS_SIZE * sizeof(MPI_Fint), "a status is copied");
 

@@ -48,9 +48,10 @@ SHOWN int dl_iterate_phdr(int (*callback)(struct dl_phdr_info *, size_t, void *)
   if (libc == NULL) *(void **)&libc = dlsym(RTLD_NEXT, "dl_iterate_phdr");
   int result = libc(callback, data);
   const struct tm_program *program = tm_the_program;
-  int rank = tm_rank_number();
+  int rank =
+      program != NULL ? tm_rank_number() : -1; /* sanitizers call this before they are ready */
   /* OB-6 acquire: as OB-1; pairs OB-2 */
-  int count = program != NULL && rank >= 0 ? mt_load_acquire(&program->visible_count) : 0;
+  int count = rank >= 0 ? mt_load_acquire(&program->visible_count) : 0;
   for (int i = 0; result == 0 && i < count; i++) {
     const struct tm_image *image = program->images[i];
     if (!tm_image_is_loaded(image, rank)) continue;

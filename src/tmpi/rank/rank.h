@@ -33,6 +33,7 @@ struct tm_comm;
 struct tm_group;
 struct tm_attributes;
 struct tm_errors;
+struct tm_errhandler;
 
 /** A persistent request that was waited for without having been started: most likely
  * MPI_Start() was forgotten. */
@@ -91,13 +92,14 @@ struct tm_rank {
   uint32_t buffers_ilock;        /* of which buffers it has attached, here or to an object */
   struct tm_buffer *buffer;      /* [lock:buffers_ilock] of MPI_Buffer_attach() */
   uint32_t errors_ilock;
-  struct tm_errors *errors;        /* [lock:errors_ilock] codes it has added: error/code.c */
-  uint32_t attributes_ilock;       /* of key values and of attributes: attr/keyval.h */
-  struct tm_keyval *keyvals;       /* [lock:attributes_ilock] */
-  int keyval_count, keyval_room;   /* [lock:attributes_ilock] used so far; there is memory for */
-  int keyval_free;                 /* [lock:attributes_ilock] a free index and one; 0: none */
-  uint64_t attribute_order;        /* [lock:attributes_ilock] of the newest attribute */
-  struct tm_attributes **of_types; /* [rank] attributes of predefined types, by handle */
+  struct tm_errors *errors;           /* [lock:errors_ilock] codes it has added: error/code.c */
+  uint32_t attributes_ilock;          /* of key values and of attributes: attr/keyval.h */
+  struct tm_keyval *keyvals;          /* [lock:attributes_ilock] */
+  int keyval_count, keyval_room;      /* [lock:attributes_ilock] used so far; there is memory for */
+  int keyval_free;                    /* [lock:attributes_ilock] a free index and one; 0: none */
+  uint64_t attribute_order;           /* [lock:attributes_ilock] of the newest attribute */
+  struct tm_errhandler *file_handler; /* [ilock: box's] of MPI_FILE_NULL; NULL: errors return */
+  struct tm_attributes **of_types;    /* [rank] attributes of predefined types, by handle */
 };
 
 struct tm_job {

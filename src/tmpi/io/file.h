@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file file.h
+ * Files. All members of an open share one descriptor; each has a view of its own, through which it
+ * sees the file as a sequence of bytes. Positions are counted in these visible bytes.
+ *
+ * Every access is a loop of pread(2) or pwrite(2) by the rank that calls, or by a thread of the
+ * library for it. A collective access is an independent one of each member: data go through one
+ * page cache, so exchanging them first would copy them once more.
+ *
+ * Locks: the common ilock protects the shared pointer. The lock of atomic mode is held for a
+ * transfer, which may block, so it is one of libmltp's.
+ *
+ * Rejected: a descriptor for each rank (a thousand ranks exceed the usual limit); memory mapping
+ * (a full disk would be a signal, not an error).
+ */
+#ifndef TM_IO_FILE_H
+#define TM_IO_FILE_H
+
+#include <mltp/mltp.h>
+#include <mltp/sync.h>
+#include <stdalign.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tmpi/layout/type.h"
+#include "tmpi/object/comm.h"
+#include "tmpi/object/errhandler.h"
+
+/** What all members have in common. */
+struct tm_file_common {
+  uint32_t refs; /* [atomic] members, and transfers under way */
+  int fd;        /* [const] */
+  int amode;     /* [const] */
+  char *name;    /* [const] */
+  uint32_t ilock;
+  MPI_Offset shared;     /* [ilock] the shared pointer */
+  mltp_lock_t transfers; /* of atomic mode */
+};
+
+/** How a rank sees a file. Never changes; accesses under way hold it. */
+struct tm_view {
+  uint32_t refs; /* [atomic] */
+  MPI_Offset disp;
+  struct tm_type *etype, *filetype; /* held */
+  size_t unit;                      /* visible bytes of an etype */
+  bool external;                    /* "external32" */
+  char datarep[MPI_MAX_DATAREP_STRING];
+};
+
+/** What a split collective has begun. */
+enum tm_split { TM_NO_SPLIT, TM_SPLIT_AT, TM_SPLIT_ALL, TM_SPLIT_ORDERED };
+
+/** A member's file. */
+struct tm_file {
+  uint32_t magic;
+  struct tm_file_common *common; /* [const] */
+  struct tm_comm *comm;          /* [const] the file's own; its errors are returned */
+  struct tm_group *group;        /* [const] */
+  struct tm_errhandler *handler; /* [ilock: the owner's mailbox's] */
+  struct tm_view *view;          /* [rank] */
+  MPI_Offset position;           /* [rank] the individual pointer */
+  bool atomic;                   /* [rank] */
+  struct tm_info *info;          /* [rank] NULL: none */
+  enum tm_split split;           /* [rank] */
+  bool split_writes;             /* [rank] */
+  size_t split_bytes;            /* [rank] what it has transferred */
+};
+
+enum { TM_FILE_MAGIC = 0xf11e };
+
+/* ---- errors.c. Each returns MPI_SUCCESS or what tm_file_fail() returned. */
+
+struct tm_file *tm_file_of(MPI_File handle);
+/** As tm_fail(), by the file's error handler. NULL: by that of MPI_FILE_NULL. */
+int tm_file_fail(struct tm_file *file, const char *call, int code, const char *format, ...)
+    __attribute__((format(printf, 4, 5), cold));
+/** The same for an error of the system. name: of the file. */
+int tm_file_fail_errno(struct tm_file *file, const char *call, int error, const char *name)
+    __attribute__((cold));
+int tm_get_file(const char *call, MPI_File handle, struct tm_file **file);
+/** @return the class of an error of the system. */
+int tm_file_class(int error);
+/** @return the error handler of MPI_FILE_NULL, which new files get. Held. */
+struct tm_errhandler *tm_file_default_handler(void);
+
+/* ---- open.c */
+void tm_file_common_hold(struct tm_file_common *common);
+void tm_file_common_release(struct tm_file_common *common);
+/** All members get rank 0's error. */
+int tm_file_agree(struct tm_file *file, const char *call, int error);
+
+/* ---- view.c */
+
+/** @return a view of bytes; NULL: no memory. */
+struct tm_view *tm_view_bytes(void);
+void tm_view_hold(struct tm_view *view);
+void tm_view_release(struct tm_view *view);
+
+/** A place in a view, in the order of visible bytes. */
+struct tm_view_cursor {
+  const struct tm_view *view;
+  MPI_Offset element; /* of the file type */
+  size_t block, piece, skip;
+};
+
+struct tm_view_cursor tm_view_start(const struct tm_view *view, MPI_Offset position);
+/** @return how many bytes, `most` at most, lie together in the file from the cursor on; *at: where.
+ */
+size_t tm_view_segment(const struct tm_view_cursor *cursor, size_t most, MPI_Offset *at);
+void tm_view_advance(struct tm_view_cursor *cursor, size_t bytes);
+/** @return how many visible bytes lie before an offset of the file. */
+MPI_Offset tm_view_before(const struct tm_view *view, MPI_Offset offset);
+
+/* ---- transfer.c */
+
+struct tm_transfer {
+  struct tm_file_common *common;
+  struct tm_view *view;
+  bool writes, atomic;
+  bool background; /* by a thread of the library, beside the rank's program */
+  MPI_Offset position;
+  void *buffer;
+  size_t count;
+  struct tm_type *type;
+};
+
+/** Visible bytes that a transfer covers. */
+size_t tm_transfer_visible(const struct tm_transfer *t);
+/** Performs it. *bytes: of data in memory, transferred before the end of the file or an error.
+ * @return 0 or an errno. */
+int tm_transfer_perform(const struct tm_transfer *t, size_t *bytes);
+
+/* ---- access.c: the calls, whatever their form */
+
+enum tm_pointer { TM_AT, TM_INDIVIDUAL, TM_SHARED, TM_ORDERED };
+
+struct tm_io_call {
+  const char *call;
+  bool writes;
+  enum tm_pointer pointer;
+  MPI_File file;
+  MPI_Offset offset; /* of TM_AT, in etypes */
+  void *buffer;
+  MPI_Count count;
+  MPI_Datatype type;
+};
+
+int tm_io_blocking(const struct tm_io_call *c, MPI_Status *status);
+int tm_io_start(const struct tm_io_call *c, MPI_Request *request);
+int tm_io_split_begin(const struct tm_io_call *c, enum tm_split split);
+int tm_io_split_end(const struct tm_io_call *c, enum tm_split split, MPI_Status *status);
+
+#endif

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Files are opened, closed and deleted. Rank 0 opens for all and tells the others what came of it.
+ *
+ * Relaxed: only the holder of a reference adds one.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "tmpi/coll/coll.h"
+#include "tmpi/error/errors.h"
+#include "tmpi/io/file.h"
+#include "tmpi/object/info.h"
+
+enum {
+  ACCESSES = MPI_MODE_RDONLY | MPI_MODE_WRONLY | MPI_MODE_RDWR,
+  MODES = ACCESSES | MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_DELETE_ON_CLOSE |
+          MPI_MODE_UNIQUE_OPEN | MPI_MODE_SEQUENTIAL | MPI_MODE_APPEND
+};
+
+/* @return what is wrong with an access mode; NULL: nothing. */
+static const char *bad_mode(int amode) {
+  int access = amode & ACCESSES;
+  if ((amode & ~MODES) != 0) return "there are other bits in the access mode";
+  if (access != MPI_MODE_RDONLY && access != MPI_MODE_WRONLY && access != MPI_MODE_RDWR)
+    return "the access mode is to be one of MPI_MODE_RDONLY, MPI_MODE_WRONLY, MPI_MODE_RDWR";
+  if (access == MPI_MODE_RDONLY && (amode & (MPI_MODE_CREATE | MPI_MODE_EXCL)) != 0)
+    return "MPI_MODE_RDONLY does not go with MPI_MODE_CREATE or MPI_MODE_EXCL";
+  if (access == MPI_MODE_RDWR && (amode & MPI_MODE_SEQUENTIAL) != 0)
+    return "MPI_MODE_RDWR does not go with MPI_MODE_SEQUENTIAL";
+  return NULL;
+}
+
+static int flags_of(int amode) {
+  int flags = O_CLOEXEC;
+  flags |= (amode & MPI_MODE_RDWR) != 0     ? O_RDWR
+           : (amode & MPI_MODE_WRONLY) != 0 ? O_WRONLY
+                                            : O_RDONLY;
+  if ((amode & MPI_MODE_CREATE) != 0) flags |= O_CREAT;
+  if ((amode & MPI_MODE_EXCL) != 0) flags |= O_EXCL;
+  return flags;
+}
+
+/* ---- what members have in common */
+
+void tm_file_common_hold(struct tm_file_common *common) { mt_add_relaxed(&common->refs, 1); }
+
+/* The last one closes. What a full disk has to say then has been asked for by MPI_File_close(). */
+void tm_file_common_release(struct tm_file_common *common) {
+  /* FC-1 acq_rel: other holders' use of it; pairs FC-1 */
+  if (mt_add_acq_rel(&common->refs, (uint32_t)-1) != 1) return;
+  close(common->fd);
+  if ((common->amode & MPI_MODE_DELETE_ON_CLOSE) != 0) unlink(common->name);
+  mltp_lock_destroy(&common->transfers);
+  free(common->name);
+  free(common);
+}
+
+static int open_common(const char *name, int amode, int members, struct tm_file_common **result) {
+  struct tm_file_common *common = calloc(1, sizeof *common);
+  if (common != NULL) common->name = strdup(name);
+  if (common == NULL || common->name == NULL) {
+    free(common);
+    return ENOMEM;
+  }
+  common->fd = open(name, flags_of(amode), 0666);
+  struct stat state = {0};
+  int error = common->fd < 0 || fstat(common->fd, &state) != 0 ? errno : 0;
+  if (error == 0 && S_ISDIR(state.st_mode)) error = EISDIR;
+  if (error != 0) {
+    if (common->fd >= 0) close(common->fd);
+    free(common->name);
+    free(common);
+    return error;
+  }
+  common->refs = (uint32_t)members;
+  common->amode = amode;
+  mltp_lock_init(&common->transfers, MLTP_LOCK_STANDARD, "a file in atomic mode");
+  if ((amode & MPI_MODE_APPEND) != 0) common->shared = state.st_size;
+  *result = common;
+  return 0;
+}
+
+/* What rank 0 tells the others. */
+struct opened {
+  int error, amode;
+  struct tm_file_common *common;
+};
+
+static struct opened share(struct tm_comm *comm, const char *call, const char *name, int amode) {
+  struct tm_coll coll = tm_coll_begin(comm, call);
+  struct opened opened = {0, amode, NULL};
+  if (comm->rank == 0) opened.error = open_common(name, amode, comm->size, &opened.common);
+  tm_bcast(&coll, &opened, sizeof opened, tm_type_of(MPI_BYTE), 0);
+  return opened;
+}
+
+/* @return whether any member says yes. */
+static bool any(struct tm_comm *comm, bool yes) {
+  int own = yes, all = 0;
+  PMPI_Allreduce(&own, &all, 1, MPI_INT, MPI_LOR, (MPI_Comm)comm);
+  return all != 0;
+}
+
+int tm_file_agree(struct tm_file *file, const char *call, int error) {
+  struct tm_coll coll = tm_coll_begin(file->comm, call);
+  tm_bcast(&coll, &error, sizeof error, tm_type_of(MPI_BYTE), 0);
+  return error == 0 ? MPI_SUCCESS : tm_file_fail_errno(file, call, error, file->common->name);
+}
+
+/* ---- the calls */
+
+static struct tm_comm *make_comm(struct tm_comm *parent, const char *call) {
+  uint64_t context = tm_context_agree(parent, call);
+  tm_group_hold(parent->group);
+  struct tm_comm *comm = tm_comm_new(context, parent->group, NULL);
+  if (comm == NULL) tm_panic("no memory for a file of %d ranks", parent->size);
+  tm_comm_inherit(comm, parent);
+  tm_comm_set_handler(comm, tm_errhandler_returning());
+  strcpy(comm->name, "a file");
+  return comm;
+}
+
+static struct tm_file *make_file(struct tm_comm *comm, struct tm_file_common *common,
+                                 MPI_Info info) {
+  struct tm_file *file = calloc(1, sizeof *file);
+  if (file == NULL || (file->view = tm_view_bytes()) == NULL)
+    tm_panic("no memory for a file of %d ranks", comm->size);
+  file->magic = TM_FILE_MAGIC;
+  file->common = common;
+  file->comm = comm;
+  file->group = comm->group;
+  tm_group_hold(file->group);
+  file->handler = tm_file_default_handler();
+  file->position = common->shared;
+  if (info != MPI_INFO_NULL) file->info = tm_info_copy(tm_info_of(info));
+  return file;
+}
+
+static int check(const char *call, MPI_Comm handle, const char *name, int amode, MPI_Info info,
+                 struct tm_comm **comm) {
+  int error = tm_get_comm(call, handle, comm);
+  if (error != MPI_SUCCESS) return error;
+  if ((*comm)->inter) return tm_fail(*comm, call, MPI_ERR_COMM, "it is an intercommunicator");
+  if (info != MPI_INFO_NULL && tm_info_of(info) == NULL)
+    return tm_file_fail(NULL, call, MPI_ERR_INFO, "the info is not valid");
+  if (name == NULL || name[0] == '\0')
+    return tm_file_fail(NULL, call, MPI_ERR_BAD_FILE, "the name of the file is empty");
+  const char *bad = bad_mode(amode);
+  return bad == NULL ? MPI_SUCCESS : tm_file_fail(NULL, call, MPI_ERR_AMODE, "%s", bad);
+}
+
+#pragma weak MPI_File_open = PMPI_File_open
+int PMPI_File_open(MPI_Comm comm_handle, const char *filename, int amode, MPI_Info info,
+                   MPI_File *result) {
+  static const char call[] = "MPI_File_open";
+  struct tm_comm *parent;
+  int error = check(call, comm_handle, filename, amode, info, &parent);
+  if (error != MPI_SUCCESS) return error;
+  struct tm_comm *comm = make_comm(parent, call);
+  struct opened opened = share(comm, call, filename, amode);
+  bool differs = any(comm, opened.amode != amode);
+  if (opened.error == 0 && !differs) {
+    *result = (MPI_File)make_file(comm, opened.common, info);
+    return MPI_SUCCESS;
+  }
+  if (opened.common != NULL) tm_file_common_release(opened.common);
+  tm_comm_release(comm);
+  *result = MPI_FILE_NULL;
+  if (differs)
+    return tm_file_fail(NULL, call, MPI_ERR_NOT_SAME, "members gave different access modes");
+  return tm_file_fail_errno(NULL, call, opened.error, filename);
+}
+
+#pragma weak MPI_File_close = PMPI_File_close
+int PMPI_File_close(MPI_File *handle) {
+  static const char call[] = "MPI_File_close";
+  struct tm_file *file;
+  int error = tm_get_file(call, *handle, &file);
+  if (error != MPI_SUCCESS) return error;
+  if (file->split != TM_NO_SPLIT)
+    return tm_file_fail(file, call, MPI_ERR_IO, "a split collective has not ended");
+  tm_barrier(file->comm, call); /* all have transferred what they wanted */
+  if (file->comm->rank == 0 && (file->common->amode & MPI_MODE_DELETE_ON_CLOSE) != 0)
+    unlink(file->common->name); /* gone when the call returns, on all members */
+  tm_barrier(file->comm, call);
+  tm_view_release(file->view);
+  tm_errhandler_release(file->handler);
+  tm_group_release(file->group);
+  tm_info_free(file->info);
+  tm_file_common_release(file->common);
+  tm_comm_release(file->comm);
+  file->magic = 0;
+  free(file);
+  *handle = MPI_FILE_NULL;
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_File_delete = PMPI_File_delete
+int PMPI_File_delete(const char *filename, MPI_Info info) {
+  static const char call[] = "MPI_File_delete";
+  tm_enter(call);
+  if (info != MPI_INFO_NULL && tm_info_of(info) == NULL)
+    return tm_file_fail(NULL, call, MPI_ERR_INFO, "the info is not valid");
+  if (filename == NULL || unlink(filename) != 0)
+    return tm_file_fail_errno(NULL, call, filename == NULL ? ENOENT : errno,
+                              filename == NULL ? "" : filename);
+  return MPI_SUCCESS;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a program may ask of a file: group, access mode, hints, atomicity, extents. */
+#include <string.h>
+
+#include "tmpi/coll/coll.h"
+#include "tmpi/error/errors.h"
+#include "tmpi/io/file.h"
+#include "tmpi/object/info.h"
+
+#pragma weak MPI_File_get_group = PMPI_File_get_group
+int PMPI_File_get_group(MPI_File handle, MPI_Group *group) {
+  struct tm_file *file;
+  int error = tm_get_file("MPI_File_get_group", handle, &file);
+  if (error != MPI_SUCCESS) return error;
+  tm_group_hold(file->group);
+  *group = (MPI_Group)file->group;
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_File_get_amode = PMPI_File_get_amode
+int PMPI_File_get_amode(MPI_File handle, int *amode) {
+  struct tm_file *file;
+  int error = tm_get_file("MPI_File_get_amode", handle, &file);
+  if (error == MPI_SUCCESS) *amode = file->common->amode;
+  return error;
+}
+
+/* ---- hints: kept, and none changes what is done */
+
+#pragma weak MPI_File_set_info = PMPI_File_set_info
+int PMPI_File_set_info(MPI_File handle, MPI_Info info_handle) {
+  static const char call[] = "MPI_File_set_info";
+  struct tm_file *file;
+  int error = tm_get_file(call, handle, &file);
+  if (error != MPI_SUCCESS) return error;
+  struct tm_info *info = tm_info_of(info_handle);
+  if (info == NULL && info_handle != MPI_INFO_NULL)
+    return tm_file_fail(file, call, MPI_ERR_INFO, "the info is not valid");
+  bool ok = file->info != NULL || (file->info = tm_info_copy(NULL)) != NULL;
+  for (int i = 0; ok && info != NULL && i < info->count; i++) {
+    const struct tm_info_entry *entry = tm_info_nth(info, i);
+    ok = tm_info_put(file->info, entry->key, entry->value);
+  }
+  return ok ? MPI_SUCCESS : tm_file_fail(file, call, MPI_ERR_NO_MEM, "no memory");
+}
+
+#pragma weak MPI_File_get_info = PMPI_File_get_info
+int PMPI_File_get_info(MPI_File handle, MPI_Info *result) {
+  static const char call[] = "MPI_File_get_info";
+  struct tm_file *file;
+  int error = tm_get_file(call, handle, &file);
+  if (error != MPI_SUCCESS) return error;
+  struct tm_info *info = tm_info_copy(file->info);
+  if (info == NULL) return tm_file_fail(file, call, MPI_ERR_NO_MEM, "no memory");
+  *result = (MPI_Info)info;
+  return MPI_SUCCESS;
+}
+
+/* ---- atomic mode */
+
+#pragma weak MPI_File_set_atomicity = PMPI_File_set_atomicity
+int PMPI_File_set_atomicity(MPI_File handle, int flag) {
+  static const char call[] = "MPI_File_set_atomicity";
+  struct tm_file *file;
+  int error = tm_get_file(call, handle, &file);
+  if (error != MPI_SUCCESS) return error;
+  tm_barrier(file->comm, call); /* transfers before and after are of one mode each */
+  file->atomic = flag != 0;
+  tm_barrier(file->comm, call);
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_File_get_atomicity = PMPI_File_get_atomicity
+int PMPI_File_get_atomicity(MPI_File handle, int *flag) {
+  struct tm_file *file;
+  int error = tm_get_file("MPI_File_get_atomicity", handle, &file);
+  if (error == MPI_SUCCESS) *flag = file->atomic;
+  return error;
+}
+
+/* ---- data representations */
+
+static int get_extent(const char *call, MPI_File handle, MPI_Datatype type_handle,
+                      MPI_Count *extent) {
+  struct tm_file *file;
+  int error = tm_get_file(call, handle, &file);
+  if (error != MPI_SUCCESS) return error;
+  const struct tm_type *type = tm_type_of(type_handle);
+  if (type == NULL) return tm_file_fail(file, call, MPI_ERR_TYPE, "the datatype is not valid");
+  struct tm_transfer one = {
+      .view = file->view, .type = (struct tm_type *)(uintptr_t)type, .count = 1};
+  size_t outside = tm_transfer_visible(&one);
+  if (outside != type->size && !type->dense)
+    return tm_file_fail(file, call, MPI_ERR_UNSUPPORTED_DATAREP,
+                        "external32 with gaps between types that have another size there");
+  *extent = type->dense ? (MPI_Count)outside : tm_type_extent(type);
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_File_get_type_extent = PMPI_File_get_type_extent
+int PMPI_File_get_type_extent(MPI_File file, MPI_Datatype type, MPI_Aint *extent) {
+  return get_extent("MPI_File_get_type_extent", file, type, extent);
+}
+
+#pragma weak MPI_File_get_type_extent_c = PMPI_File_get_type_extent_c
+int PMPI_File_get_type_extent_c(MPI_File file, MPI_Datatype type, MPI_Count *extent) {
+  return get_extent("MPI_File_get_type_extent_c", file, type, extent);
+}
+
+/* The library would have to call the program's functions for each piece of a transfer: refused,
+ * rather than files with data in another form than the program expects. */
+static int refuse_datarep(const char *call, const char *datarep) {
+  tm_enter(call);
+  bool own =
+      datarep != NULL && (strcmp(datarep, "native") == 0 || strcmp(datarep, "internal") == 0 ||
+                          strcmp(datarep, "external32") == 0);
+  if (own) return tm_file_fail(NULL, call, MPI_ERR_DUP_DATAREP, "'%s' is there already", datarep);
+  return tm_file_fail(NULL, call, MPI_ERR_UNSUPPORTED_OPERATION,
+                      "data representations of programs are not supported (native, internal and "
+                      "external32 are)");
+}
+
+#pragma weak MPI_Register_datarep = PMPI_Register_datarep
+int PMPI_Register_datarep(const char *datarep, MPI_Datarep_conversion_function *read_conversion_fn,
+                          MPI_Datarep_conversion_function *write_conversion_fn,
+                          MPI_Datarep_extent_function *dtype_file_extent_fn, void *extra_state) {
+  (void)read_conversion_fn, (void)write_conversion_fn, (void)dtype_file_extent_fn,
+      (void)extra_state;
+  return refuse_datarep("MPI_Register_datarep", datarep);
+}
+
+#pragma weak MPI_Register_datarep_c = PMPI_Register_datarep_c
+int PMPI_Register_datarep_c(const char *datarep,
+                            MPI_Datarep_conversion_function_c *read_conversion_fn,
+                            MPI_Datarep_conversion_function_c *write_conversion_fn,
+                            MPI_Datarep_extent_function *dtype_file_extent_fn, void *extra_state) {
+  (void)read_conversion_fn, (void)write_conversion_fn, (void)dtype_file_extent_fn,
+      (void)extra_state;
+  return refuse_datarep("MPI_Register_datarep_c", datarep);
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Views: which bytes of a file a rank sees. A file type is repeated from the displacement on; its
+ * blocks (layout/type.h) are the visible bytes, in the order of the type map.
+ *
+ * Relaxed: only the holder of a reference adds one.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/atomic.h"
+#include "tmpi/coll/coll.h"
+#include "tmpi/datatype/external.h"
+#include "tmpi/error/errors.h"
+#include "tmpi/io/file.h"
+#include "tmpi/object/info.h"
+
+/* ---- their life */
+
+static struct tm_view *make(MPI_Offset disp, struct tm_type *etype, struct tm_type *filetype,
+                            const char *datarep) {
+  struct tm_view *view = calloc(1, sizeof *view);
+  if (view == NULL) return NULL;
+  view->refs = 1;
+  view->disp = disp;
+  view->etype = etype;
+  view->filetype = filetype;
+  view->external = strcmp(datarep, "external32") == 0;
+  view->unit = view->external ? tm_external_size(etype) : etype->size;
+  strcpy(view->datarep, datarep);
+  tm_type_hold(etype);
+  tm_type_hold(filetype);
+  return view;
+}
+
+struct tm_view *tm_view_bytes(void) {
+  struct tm_type *byte = tm_type_of(MPI_BYTE);
+  return make(0, byte, byte, "native");
+}
+
+void tm_view_hold(struct tm_view *view) { mt_add_relaxed(&view->refs, 1); }
+
+void tm_view_release(struct tm_view *view) {
+  /* VW-1 acq_rel: other holders' use of it; pairs VW-1 */
+  if (mt_add_acq_rel(&view->refs, (uint32_t)-1) != 1) return;
+  tm_type_release(view->etype);
+  tm_type_release(view->filetype);
+  free(view);
+}
+
+/* ---- places in the file */
+
+/* Visible bytes follow each other: all of a dense type's do. */
+static bool is_dense(const struct tm_view *view) { return view->filetype->dense; }
+
+struct tm_view_cursor tm_view_start(const struct tm_view *view, MPI_Offset position) {
+  const struct tm_type *type = view->filetype;
+  struct tm_view_cursor c = {view, 0, 0, 0, (size_t)position};
+  if (is_dense(view)) return c;
+  c.element = position / (MPI_Offset)type->size;
+  c.skip = (size_t)(position % (MPI_Offset)type->size);
+  const struct tm_block *b = type->blocks;
+  for (; c.skip >= b->length * b->count; b++) c.skip -= b->length * b->count;
+  c.block = (size_t)(b - type->blocks);
+  c.piece = c.skip / b->length;
+  c.skip %= b->length;
+  return c;
+}
+
+size_t tm_view_segment(const struct tm_view_cursor *c, size_t most, MPI_Offset *at) {
+  const struct tm_type *type = c->view->filetype;
+  const struct tm_block *b = &type->blocks[c->block];
+  *at = c->view->disp + c->element * tm_type_extent(type) + b->at +
+        (ptrdiff_t)c->piece * b->stride + (MPI_Offset)c->skip;
+  if (is_dense(c->view)) return most;
+  return most < b->length - c->skip ? most : b->length - c->skip;
+}
+
+void tm_view_advance(struct tm_view_cursor *c, size_t bytes) {
+  const struct tm_type *type = c->view->filetype;
+  const struct tm_block *b = &type->blocks[c->block];
+  c->skip += bytes;
+  if (is_dense(c->view) || c->skip < b->length) return;
+  c->skip = 0;
+  if (++c->piece < b->count) return;
+  c->piece = 0;
+  if (++c->block < type->block_count) return;
+  c->block = 0;
+  c->element++;
+}
+
+/* Bytes of an element that lie before a place in it. */
+static MPI_Offset before_in_element(const struct tm_type *type, MPI_Offset place) {
+  MPI_Offset sum = 0;
+  for (size_t i = 0; i < type->block_count; i++) {
+    const struct tm_block *b = &type->blocks[i];
+    for (size_t k = 0; k < b->count; k++) {
+      MPI_Offset inside = place - b->at - (ptrdiff_t)k * b->stride;
+      if (inside <= 0) break;
+      sum += inside < (MPI_Offset)b->length ? inside : (MPI_Offset)b->length;
+    }
+  }
+  return sum;
+}
+
+MPI_Offset tm_view_before(const struct tm_view *view, MPI_Offset offset) {
+  const struct tm_type *type = view->filetype;
+  MPI_Offset extent = tm_type_extent(type), rest = offset - view->disp;
+  if (rest <= 0 || type->size == 0 || extent <= 0) return 0;
+  if (is_dense(view)) return rest;
+  return rest / extent * (MPI_Offset)type->size + before_in_element(type, rest % extent);
+}
+
+/* ---- the calls */
+
+/* @return what is wrong with the places of a type's pieces in a file; NULL: nothing. Places must
+ * not descend, and where data are written not overlap. */
+static const char *bad_places(const struct tm_type *type, bool writable) {
+  ptrdiff_t start = 0, end = 0;
+  for (size_t i = 0; i < type->block_count; i++) {
+    const struct tm_block *b = &type->blocks[i];
+    if (b->at < start || (b->count > 1 && b->stride < 0)) return "descend, or begin before 0";
+    if (writable && (b->at < end || (b->count > 1 && b->stride < (ptrdiff_t)b->length)))
+      return "overlap";
+    start = b->at + (ptrdiff_t)(b->count - 1) * b->stride;
+    end = start + (ptrdiff_t)b->length;
+  }
+  if (type->size > 0 && tm_type_extent(type) < (writable ? type->true_ub - type->true_lb : 0))
+    return "overlap from one element to the next";
+  return NULL;
+}
+
+static int check_types(struct tm_file *file, const char *call, MPI_Datatype etype_handle,
+                       MPI_Datatype filetype_handle, struct tm_type **etype,
+                       struct tm_type **filetype) {
+  *etype = tm_type_of(etype_handle);
+  *filetype = tm_type_of(filetype_handle);
+  if (*etype == NULL || *filetype == NULL || !(*etype)->committed || !(*filetype)->committed)
+    return tm_file_fail(file, call, MPI_ERR_TYPE, "a datatype is not valid, or not committed");
+  if ((*etype)->size == 0 ? (*filetype)->size > 0 : (*filetype)->size % (*etype)->size != 0)
+    return tm_file_fail(file, call, MPI_ERR_TYPE,
+                        "a file type of %zu bytes is not made of etypes of %zu", (*filetype)->size,
+                        (*etype)->size);
+  bool writable = (file->common->amode & MPI_MODE_RDONLY) == 0;
+  const char *bad = bad_places(*etype, writable);
+  if (bad == NULL) bad = bad_places(*filetype, writable);
+  if (bad != NULL)
+    return tm_file_fail(file, call, MPI_ERR_IO, "places of the view's types %s", bad);
+  return MPI_SUCCESS;
+}
+
+static int check_datarep(struct tm_file *file, const char *call, const char *datarep,
+                         const struct tm_type *etype, const struct tm_type *filetype) {
+  bool external = datarep != NULL && strcmp(datarep, "external32") == 0;
+  if (!external &&
+      (datarep == NULL || (strcmp(datarep, "native") != 0 && strcmp(datarep, "internal") != 0)))
+    return tm_file_fail(file, call, MPI_ERR_UNSUPPORTED_DATAREP,
+                        "there is no data representation '%.100s'", datarep != NULL ? datarep : "");
+  if (external && !filetype->dense && tm_external_size(etype) != etype->size)
+    return tm_file_fail(file, call, MPI_ERR_UNSUPPORTED_DATAREP,
+                        "external32 with gaps between types that have another size there");
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_File_set_view = PMPI_File_set_view
+int PMPI_File_set_view(MPI_File handle, MPI_Offset disp, MPI_Datatype etype_handle,
+                       MPI_Datatype filetype_handle, const char *datarep, MPI_Info info) {
+  static const char call[] = "MPI_File_set_view";
+  struct tm_file *file;
+  struct tm_type *etype, *filetype;
+  int error = tm_get_file(call, handle, &file);
+  if (error != MPI_SUCCESS) return error;
+  bool sequential = (file->common->amode & MPI_MODE_SEQUENTIAL) != 0;
+  if (disp < 0 && !(sequential && disp == MPI_DISPLACEMENT_CURRENT))
+    return tm_file_fail(file, call, MPI_ERR_ARG, "displacement %lld is negative", (long long)disp);
+  if (info != MPI_INFO_NULL && tm_info_of(info) == NULL)
+    return tm_file_fail(file, call, MPI_ERR_INFO, "the info is not valid");
+  error = check_types(file, call, etype_handle, filetype_handle, &etype, &filetype);
+  if (error == MPI_SUCCESS) error = check_datarep(file, call, datarep, etype, filetype);
+  if (error != MPI_SUCCESS) return error;
+  tm_barrier(file->comm, call); /* nobody uses the shared pointer in the old view any more */
+  if (disp == MPI_DISPLACEMENT_CURRENT) {
+    struct tm_view_cursor c = tm_view_start(file->view, file->common->shared);
+    tm_view_segment(&c, 1, &disp);
+  }
+  struct tm_view *view = make(disp, etype, filetype, datarep);
+  if (view == NULL) tm_panic("no memory for the view of a file");
+  tm_view_release(file->view);
+  file->view = view;
+  file->position = 0;
+  tm_barrier(file->comm, call);
+  if (file->comm->rank == 0) file->common->shared = 0;
+  tm_barrier(file->comm, call);
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_File_get_view = PMPI_File_get_view
+int PMPI_File_get_view(MPI_File handle, MPI_Offset *disp, MPI_Datatype *etype,
+                       MPI_Datatype *filetype, char *datarep) {
+  struct tm_file *file;
+  int error = tm_get_file("MPI_File_get_view", handle, &file);
+  if (error != MPI_SUCCESS) return error;
+  *disp = file->view->disp;
+  tm_type_hold(file->view->etype); /* the program frees what is not predefined */
+  tm_type_hold(file->view->filetype);
+  *etype = tm_type_handle(file->view->etype);
+  *filetype = tm_type_handle(file->view->filetype);
+  strcpy(datarep, file->view->datarep);
+  return MPI_SUCCESS;
+}
