@@ -102,6 +102,7 @@ extern const struct experiment bench_spin;
 extern const struct experiment bench_sim;
 extern const struct experiment bench_calibrate;
 extern const struct experiment bench_deltas;
+extern const struct experiment bench_growth;
 extern const struct experiment bench_mpi;
 extern const struct experiment bench_mpi_programs;
 extern const struct experiment bench_mpi_wait;

@@ -33,6 +33,12 @@ MLTP_API void mltp_dump(int fd);
  * Blocks: no. Context: any, also before mltp_init(). */
 MLTP_API void mltp_options(int fd);
 
+/** Writes the costs that the library has measured on this machine to fd, and the constants that
+ * follow from them: key with unit, value, origin and meaning of each. The keys are those of the
+ * file that MLTP_TUNING names. Some costs are learned while threads run. Without a runtime all are
+ * 0. Blocks: no. Context: any. */
+MLTP_API void mltp_options_measured(int fd);
+
 /** Returns the version of the library in use. @return "major.minor.patch". Context: any. */
 MLTP_API const char *mltp_version(void);
 

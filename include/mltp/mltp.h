@@ -27,10 +27,10 @@
  *    its first call; a message on stderr says so.
  *  - These calls need no runtime: the initialisers and _destroy functions of objects,
  *    mltp_channel_create(), mltp_tss_create() and mltp_tss_delete(), mltp_now(), mltp_after(),
- *    mltp_cpus(), mltp_dump(), mltp_options(), mltp_version(). Without a runtime, the yields yield
- *    the CPU, mltp_await_store() only stores, mltp_vps() and mltp_cancelled() return 0, mltp_vp()
- *    returns -1, and mltp_uncancel(), mltp_explore_point(), mltp_blocking_begin() and
- *    mltp_blocking_end() do nothing.
+ *    mltp_cpus(), mltp_dump(), mltp_options(), mltp_options_measured(), mltp_version(). Without a
+ * runtime, the yields yield the CPU, mltp_await_store() only stores, mltp_vps() and
+ * mltp_cancelled() return 0, mltp_vp() returns -1, and mltp_uncancel(), mltp_explore_point(),
+ * mltp_blocking_begin() and mltp_blocking_end() do nothing.
  *
  * Some state that libc and compilers attach to a kernel thread belongs to the thread here,
  * wherever it runs:

@@ -34,8 +34,8 @@ enum mt_spin_kind {
   MT_SPIN_KINDS
 };
 
-/** Spin for as long as a park takes here. */
-enum { MT_AWAIT_MEASURED = -1 };
+/** The time follows from what is measured (policy/tuning.h). */
+enum { MT_MEASURED = -1 };
 
 /** When a VP compares its grant with what it follows (core/sched/share.h). */
 enum mt_probe { MT_PROBE_EAGER, MT_PROBE_LATE };
@@ -53,19 +53,21 @@ struct mt_options {
   int64_t stack_size;    /**< bytes */
   int64_t stack_space;   /**< bytes; 0: what the address space allows */
   int64_t guard;         /**< enum mt_guard */
-  int64_t spin_us;       /**< how long an idle VP looks for work before it sleeps */
+  int64_t spin_us;       /**< how long an idle VP looks for work, or MT_MEASURED */
   int64_t cache_share;   /**< CPUs that share a cache; 0: as the kernel says */
   int64_t spin; /**< enum mt_spin_kind of strategies' locks (alternatives/spin/spinlock.h) */
   int64_t lock; /**< mltp_lock_class_t of MLTP_LOCK_STANDARD */
-  int64_t lock_spin_ns;     /**< how long a reactive lock spins at most */
-  int64_t await_spin_ns;    /**< how long a wait for a word spins at most, or MT_AWAIT_MEASURED */
+  int64_t lock_spin_ns;     /**< how long a reactive lock spins at most, or MT_MEASURED */
+  int64_t await_spin_ns;    /**< how long a wait for a word spins at most, or MT_MEASURED */
   int64_t membarrier;       /**< 1: use membarrier(2) where the kernel has it */
   int64_t deadlock;         /**< enum mt_on_deadlock */
   int64_t misuse;           /**< enum mt_on_misuse */
   int64_t dump_signal;      /**< 0: none */
   int64_t stats;            /**< 1: print counters at mltp_finalize() */
   int64_t seed;             /**< of deterministic mode (core/det/det.h); 0: none */
+  int64_t slice_ms;         /**< of a thread that does not give way; 0: any time */
   int64_t steps_max;        /**< scheduling points of a deterministic run; 0: any number */
+  const char *tuning;       /**< file of constants, or "none" */
   const char *schedule;     /**< of deterministic mode */
   const char *schedule_log; /**< file for its decisions, or "none" */
   const char *coordinator;  /**< "off", "auto", or the path of mltpd's socket */

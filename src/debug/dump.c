@@ -87,27 +87,27 @@ static void backtrace_of(struct dump *dump, const struct mltp_thread *copy,
 
 /* A bound or foreign thread has read the clock when it parked, an unbound one knows
  * when its VP last did: it may have parked later. */
-static void tell_how_long(const struct dump *dump, const struct mltp_thread *t) {
+static void print_duration(const struct dump *dump, const struct mltp_thread *t) {
   uint32_t clock = dump->now - t->parked_at;
   uint64_t ms = ((uint64_t)clock << MT_CLOCK_SHIFT) / 1000000;
   mt_print(dump->fd, ", for %s%lu.%lu s", t->vp != NULL ? "at most " : "",
            (unsigned long)(ms / 1000), (unsigned long)(ms % 1000 / 100));
 }
 
-static void tell_wait(int fd, const struct mltp_thread *copy, const struct mltp_thread *t) {
+static void print_wait(int fd, const struct mltp_thread *copy, const struct mltp_thread *t) {
   char text[MT_WAIT_TEXT_MAX];
   mt_describe_wait(text, copy, t);
   mt_print(fd, "waits for %s", text);
 }
 
-static void tell_name(int fd, const struct mltp_thread *t) {
+static void print_name(int fd, const struct mltp_thread *t) {
   char name[MT_NAME_MAX];
   mt_print(fd, "  thread %lu '%s' (%s): ", (unsigned long)t->id, mt_peek_name(name, mt_name(t)),
            kinds[t->kind]);
 }
 
 /* A thread that runs, as far as its VP knows. */
-static void tell_running(int fd, const struct mltp_thread *copy, uint32_t vp) {
+static void print_running(int fd, const struct mltp_thread *copy, uint32_t vp) {
   char call[64];
   uint64_t ns;
   if (!mt_blocks_in(call, sizeof call, &ns, copy)) {
@@ -129,7 +129,7 @@ static void dump_thread(const struct mltp_thread *t, void *arg) {
   uint32_t vp = (uint32_t)copy.where >> MT_STATE_BITS;
   bool unbound = copy.kind == MT_UNBOUND;
   dump->threads++;
-  tell_name(fd, &copy);
+  print_name(fd, &copy);
   switch (mt_state(&copy)) {
     case MT_READY:
     case MT_MAILED:
@@ -138,16 +138,16 @@ static void dump_thread(const struct mltp_thread *t, void *arg) {
       break;
     case MT_RUNNING:
       if (copy.why != MT_WHY_NOTHING) {
-        tell_wait(fd, &copy, t); /* in the kernel: a semaphore lock */
+        print_wait(fd, &copy, t); /* in the kernel: a semaphore lock */
         mt_print(fd, ", VP %u and all\n", vp);
       } else if (unbound)
-        tell_running(fd, &copy, vp);
+        print_running(fd, &copy, vp);
       else
         mt_print(fd, "runs\n");
       break;
     case MT_PARKED:
-      tell_wait(fd, &copy, t);
-      tell_how_long(dump, &copy);
+      print_wait(fd, &copy, t);
+      print_duration(dump, &copy);
       if (unbound) mt_print(fd, ", last on VP %u", vp);
       mt_print(fd, "\n");
       if (unbound) backtrace_of(dump, &copy, t);

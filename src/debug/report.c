@@ -220,6 +220,9 @@ static void print_stats(void) {
         counter(&s->sleeps), counter(&s->wakes), counter(&s->locks), counter(&s->awaits[0]),
         counter(&s->awaits[1]), counter(&s->awaits[2]));
   }
+  if (mt_load_relaxed(&mt_rt.handover.count) == 0) return;
+  mt_message("monitor: hand-overs %lu, wake-ups %lu", counter(&mt_rt.handover.count),
+             counter(&mt_rt.handover.wakeups));
 }
 
 const struct mt_debug_hooks mt_debug = {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Questions about the library itself. */
 #include "base/options.h"
+#include "core/vp/tuned.h"
 #include "mltp/debug.h"
 
 #define TEXT(x) #x
@@ -11,3 +12,5 @@ const char *mltp_version(void) {
 }
 
 void mltp_options(int fd) { mt_options_print(fd); }
+
+void mltp_options_measured(int fd) { mt_tuning_print(fd); }

@@ -74,7 +74,7 @@ static inline void mt_sanitizer_roots(const void *start, size_t size) {
   (void)start, (void)size;
 }
 
-/** Before memory told of by mt_sanitizer_roots() is given back. */
+/** Before memory announced by mt_sanitizer_roots() is given back. */
 static inline void mt_sanitizer_no_roots(const void *start, size_t size) {
 #if defined(MT_ASAN)
   __lsan_unregister_root_region(start, size);

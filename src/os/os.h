@@ -193,6 +193,12 @@ void os_signals_off(void);
 void os_signal_forward(int signo, siginfo_t *info, void *context, const struct sigaction *to);
 void os_signal_default(int signo);
 
+/* ---- files (read.c) */
+
+/** Reads a file of fewer than size bytes and ends the text with a null byte. @return 0; EFBIG: it
+ * is longer; another errno value: it cannot be read. */
+int os_read_text(const char *path, char *text, size_t size);
+
 /* ---- output (write.c): async-signal-safe */
 
 /** Survives short writes and waits for a slow reader. @return 0, or the errno value with which it

@@ -8,6 +8,8 @@ int os_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fun
   return pthread_create(thread, attr, function, argument);
 }
 
+int os_pthread_detach(pthread_t thread) { return pthread_detach(thread); }
+
 int os_pthread_join(pthread_t thread, void **result) { return pthread_join(thread, result); }
 
 void os_pthread_exit(void *result) { pthread_exit(result); }

@@ -13,6 +13,7 @@
 
 int os_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *),
                       void *argument);
+int os_pthread_detach(pthread_t thread);
 int os_pthread_join(pthread_t thread, void **result);
 void os_pthread_exit(void *result) __attribute__((noreturn));
 int os_pthread_barrier_wait(pthread_barrier_t *barrier);

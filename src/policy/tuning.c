@@ -16,19 +16,19 @@ static const struct mt_tunable_row rows[MT_TUNABLES] = {
                      "one pause of a spinning processor; measured at start"},
     [MT_LOCKED_PS] = {"locked_ps", MT_LOCKED_PS, 10, false, 500, 200000, 6000,
                       "one locked instruction on a line in the own cache; measured at start"},
-    [MT_LINE_NS] = {"line_ns", MT_LINE_NS, 10, false, 20, 2000, 100,
+    [MT_LINE_NS] = {"line_ns", MT_LINE_NS, 10, false, 30, 2000, 100,
                     "one transfer of a modified cache line between CPUs; learned by searches"},
     [MT_PARK_NS] = {"park_ns", MT_PARK_NS, 10, false, 20, 50000, 250,
                     "a park and an unpark on one VP; measured at start"},
-    [MT_WAKE_NS] = {"wake_ns", MT_WAKE_NS, 10, false, 2000, 1000000, 50000,
+    [MT_WAKE_NS] = {"wake_ns", MT_WAKE_NS, 10, false, 2000, 400000, 50000,
                     "from waking a sleeping VP until it runs; learned by wake-ups"},
     /* key, of, tenths, in pauses, least, most, -, meaning */
     [MT_IDLE_SPIN_NS] =
-        {"idle_spin_ns", MT_WAKE_NS, 10, false, 10000, 500000, 0,
+        {"idle_spin_ns", MT_WAKE_NS, 10, false, 10000, 200000, 0,
          "an idle VP searches before it sleeps: as long as a wake-up takes, so it never costs more "
          "than twice the best choice"},
     [MT_ALONE_SPIN_NS] =
-        {"alone_spin_ns", MT_WAKE_NS, 200, false, 200000, 10000000, 0,
+        {"alone_spin_ns", MT_WAKE_NS, 200, false, 200000, 5000000, 0,
          "the same if each thread has a VP and a CPU for itself: 20 wake-ups, so sleeping adds at "
          "most a twentieth to a wait"},
     [MT_AWAIT_SPIN_NS] = {"await_spin_ns", MT_PARK_NS, 10, false, 0, 50000, 0,
@@ -61,9 +61,9 @@ static const struct mt_tunable_row rows[MT_TUNABLES] = {
     [MT_LOCK_SPIN_NS] = {"lock_spin_ns", MT_LINE_NS, 200, false, 500, 100000, 0,
                          "a lock's waiter spins while the holder runs, then parks"},
     [MT_LOCK_DELAY_PAUSES] =
-        {"lock_delay_pauses", MT_LINE_NS, 90, true, 4, 1024, 0,
+        {"lock_delay_pauses", MT_LINE_NS, 400, true, 4, 4096, 0,
          "longest learned delay before a waiter's first look: a look takes the line from the "
-         "holder twice"},
+         "holder twice, so at most a twentieth of the holder's time"},
 };
 /* clang-format on */
 
@@ -74,24 +74,30 @@ uint64_t mt_tunable_bound(enum mt_tunable which, uint64_t value) {
   return value < row->least ? row->least : value > row->most ? row->most : value;
 }
 
-uint64_t mt_tunable_derived(const struct mt_tuning *tuning, enum mt_tunable which) {
+uint64_t mt_tunable_derived(enum mt_tunable which, uint64_t cost, uint64_t pause_ps) {
   const struct mt_tunable_row *row = &rows[which];
-  if (which < MT_COSTS) return tuning->value[which];
-  uint64_t value = tuning->value[row->of] * row->tenths / 10;
-  if (row->in_pauses) value = value * 1000 / (tuning->value[MT_PAUSE_PS] + 1);
+  uint64_t value = cost * row->tenths / 10;
+  if (row->in_pauses) value = value * 1000 / (pause_ps + 1);
   return mt_tunable_bound(which, value);
 }
 
-static void derive_all(struct mt_tuning *tuning) {
+uint64_t mt_cost_learned(enum mt_tunable which, uint64_t value, uint64_t sample) {
+  if (sample <= value) return mt_tunable_bound(which, value - (value - sample) / 8);
+  uint64_t more = sample - value < value ? sample - value : value;
+  return mt_tunable_bound(which, value + (more + 15) / 16);
+}
+
+void mt_tuning_derive(struct mt_tuning *tuning) {
   for (int i = MT_COSTS; i < MT_TUNABLES; i++)
     if ((tuning->fixed >> i & 1) == 0)
-      tuning->value[i] = mt_tunable_derived(tuning, (enum mt_tunable)i);
+      tuning->value[i] = mt_tunable_derived((enum mt_tunable)i, tuning->value[rows[i].of],
+                                            tuning->value[MT_PAUSE_PS]);
 }
 
 void mt_tuning_assume(struct mt_tuning *tuning) {
-  tuning->fixed = 0;
+  tuning->fixed = tuning->known = 0;
   for (int i = 0; i < MT_COSTS; i++) tuning->value[i] = rows[i].assumed;
-  derive_all(tuning);
+  mt_tuning_derive(tuning);
 }
 
 /* @return the row that a line of a file names; -1: none. */
@@ -128,7 +134,7 @@ int mt_tuning_parse(struct mt_tuning *tuning, const char *text) {
     if (!parse_line(&changed, text, length)) return number;
     text += length + (text[length] == '\n');
   }
-  derive_all(&changed);
+  mt_tuning_derive(&changed);
   *tuning = changed;
   return 0;
 }

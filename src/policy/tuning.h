@@ -54,10 +54,11 @@ struct mt_tunable_row {
   const char *meaning; /**< what it is and why it has this size */
 };
 
-/** Values of all rows. A row whose bit is in `fixed` keeps its value. */
+/** Values of all rows. */
 struct mt_tuning {
   uint64_t value[MT_TUNABLES];
-  uint32_t fixed;
+  uint32_t fixed; /**< bits of rows that were set and keep their value */
+  uint32_t known; /**< bits of costs that were measured or learned */
 };
 
 /** Returns the row of a tunable. */
@@ -66,8 +67,18 @@ const struct mt_tunable_row *mt_tunable_row(enum mt_tunable which);
 /** Returns a value within the bounds of its row. */
 uint64_t mt_tunable_bound(enum mt_tunable which, uint64_t value);
 
-/** Returns what a derived row follows from the costs of a tuning; of a cost, its value. */
-uint64_t mt_tunable_derived(const struct mt_tuning *tuning, enum mt_tunable which);
+/** Returns the value of a derived row, if the cost that it is a multiple of has this value. */
+uint64_t mt_tunable_derived(enum mt_tunable which, uint64_t cost, uint64_t pause_ps);
+
+/**
+ * Returns a cost after one more sample. The value moves to a smaller sample by an eighth of the
+ * difference, to a larger one by a sixteenth, and by a sixteenth of itself at most. So it settles
+ * below the median, and a sample that another program delayed changes little.
+ */
+uint64_t mt_cost_learned(enum mt_tunable which, uint64_t value, uint64_t sample);
+
+/** Derives every row that was not set. */
+void mt_tuning_derive(struct mt_tuning *tuning);
 
 /** Sets the costs that are assumed until they are known, and derives the rest. */
 void mt_tuning_assume(struct mt_tuning *tuning);

@@ -24,6 +24,39 @@ static inline uint64_t mt_wait_spin_ns(struct mt_wait_seen seen) {
   return seen.affinity && seen.waker_runs ? seen.spin_ns : 0;
 }
 
+/** A spinner that does not run for this time has lost its CPU to another program, ns: longer than
+ * an interrupt takes, shorter than a time slice. */
+#define MT_TAKEN_NS ((uint64_t)500000)
+
+/** A spinner that has lost its CPU spins briefly for this time, ns, doubled for each loss in a row:
+ * a program that computes beside it then loses less than a twentieth of its CPU. */
+#define MT_TAKEN_REST_NS ((uint64_t)20000000)
+
+enum { MT_TAKEN_MOST = 6 };
+
+/** What a thread knows when it begins to wait on a VP that it has for itself. */
+struct mt_alone_seen {
+  uint64_t crowded;  /**< 1: more VPs are awake than there are CPUs */
+  uint64_t level;    /**< times in a row that a spinner on this VP lost its CPU */
+  uint64_t since_ns; /**< since the last time */
+  uint64_t brief_ns; /**< MT_IDLE_SPIN_NS */
+  uint64_t long_ns;  /**< MT_ALONE_SPIN_NS */
+};
+
+/** @return how long it spins, ns: long while no other program wants the CPU. */
+static inline uint64_t mt_alone_spin_ns(struct mt_alone_seen seen) {
+  if (seen.crowded) return 0;
+  bool rests = seen.level != 0 && seen.since_ns < MT_TAKEN_REST_NS << seen.level;
+  return rests || seen.long_ns < seen.brief_ns ? seen.brief_ns : seen.long_ns;
+}
+
+/** @return the level after one more loss: it begins anew if the last one was long ago. */
+static inline uint8_t mt_alone_level(struct mt_alone_seen seen) {
+  bool in_a_row = seen.level != 0 && seen.since_ns < MT_TAKEN_REST_NS << (seen.level + 1);
+  if (!in_a_row) return 1;
+  return (uint8_t)(seen.level < MT_TAKEN_MOST ? seen.level + 1 : MT_TAKEN_MOST);
+}
+
 enum {
   MT_LOCK_GAP_FIRST = 2,  /* pauses from a lock's look to the next one; each gap is twice the one */
   MT_LOCK_GAP_MOST = 16,  /* before, up to this: frequent looks keep the holder from its release */

@@ -92,8 +92,8 @@ qt_t *mltp_qt_vargs(qt_t *sp, int nbytes, va_list vargs, void *pt, qt_startup_t 
 }
 
 /* Leaves word for the thread that is resumed. */
-static inline void tell(struct suspended *next, qt_helper_t *helper, struct suspended *old,
-                        void *a0, void *a1) {
+static inline void prepare(struct suspended *next, qt_helper_t *helper, struct suspended *old,
+                           void *a0, void *a1) {
   next->helper = helper;
   next->old = old;
   next->a0 = a0;
@@ -108,14 +108,14 @@ static inline void *help(const struct suspended *self) {
 
 void *mltp_qt_block(qt_helper_t *helper, void *a0, void *a1, qt_t *newthread) {
   struct suspended here, *next = (struct suspended *)newthread;
-  tell(next, helper, &here, a0, a1);
+  prepare(next, helper, &here, a0, a1);
   mt_arch_switch(&here.context, &next->context);
   return help(&here);
 }
 
 void mltp_qt_abort(qt_helper_t *helper, void *a0, void *a1, qt_t *newthread) {
   struct suspended here, *next = (struct suspended *)newthread;
-  tell(next, helper, &here, a0, a1);
+  prepare(next, helper, &here, a0, a1);
   mt_arch_switch(&here.context, &next->context);
   fatal("mltp-qt: a thread runs again that has called QT_ABORT()\n");
 }

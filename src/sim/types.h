@@ -87,8 +87,9 @@ struct sim_host {
   struct sim_host **scope_list;    /**< the list of its scope that it is in; NULL: none */
   struct sim_host *scope_before, *scope_after;
   const char *stack_middle; /**< children run on it only above this address */
-  uint32_t parking;  /**< guard: held while others may want to resume it and it is not parked yet */
-  uint32_t *starter; /**< whose `parking` it waits out when it starts */
+  uint32_t parking; /**< internal lock: held while others may want to resume it and it is not parked
+                       yet */
+  uint32_t *starter;    /**< whose `parking` it waits out when it starts */
   struct sm_step *step; /**< in a round: its own */
   jmp_buf base;
 };

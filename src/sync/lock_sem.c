@@ -5,7 +5,7 @@
  * sleeps another may be active in its place, or a holder in its queue would never
  * run.
  *
- * word_: FREE, or HELD and two bits that say who waits: SLEEPERS, perhaps, on the futex (Drepper,
+ * word_: FREE, or HELD and two bits for its waiters: SLEEPERS, perhaps, on the futex (Drepper,
  * "Futexes are tricky", mutex 2) and QUEUED threads, perhaps, in queue_.
  *
  * A VP that sleeps needs another one in its place. So VPS_ASLEEP_MAX of them sleep at most; a

@@ -20,7 +20,7 @@
 
 struct mt_co_stack {
   struct mt_co_stack *next; /* of the free list it is in */
-  char *low;                /* [const] lowest address, where the guard is */
+  char *low;                /* [const] lowest address, where the guard page is */
   uint32_t colour;          /* [const] */
   uint8_t class_log2;       /* [const] log2 of the slot's size */
   bool guarded;             /* [const] false: a canary instead of a guard page */

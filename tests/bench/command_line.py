@@ -41,7 +41,7 @@ class CommandLine(unittest.TestCase):
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         for word in ("pi", "matmul", "ocean", "lifecycle", "latency", "micro", "switch",
                      "forkjoin", "fib", "mutex", "handshake", "roundtrip", "barrier", "memory",
-                     "calibrate", "spin", "mltp", "mltp-ucontext", "mltp-kernel",
+                     "calibrate", "growth", "spin", "mltp", "mltp-ucontext", "mltp-kernel",
                      "pthreads"):
             self.assertIn(f"\n  {word} ", result.stdout)
 
@@ -162,6 +162,16 @@ class CommandLine(unittest.TestCase):
                     self.assertTrue(row["verified"])
                     self.assertEqual((row["runs"], row["params"]["vps"]), (1, 2))
                     self.assertLess(0, row["median"])
+
+    def test_json_of_growth(self):
+        rows = self.report_of("growth", "--size", "200", "--runs", "1")["rows"]
+        self.assertEqual({row["metric"] for row in rows},
+                         {"seconds_per_thing", "peak_memory", "slope"})
+        self.assertEqual({row["params"]["n"] for row in rows}, {2, 20, 200})
+        self.assertLessEqual({"fork-join", "await-values", "traps"},
+                             {row["params"]["row"] for row in rows})
+        self.assertTrue(all(row["verified"] for row in rows))
+        self.assertIn("--size is too small", bench("growth", "--size", "20").stderr)
 
     def test_json_of_spin_waiting(self):
         kinds = {"exchange", "read", "backoff", "persistent", "array", "mcs", "clh"}

@@ -40,6 +40,9 @@ static const struct {
     {"MLTP_SPIN_US", "-1", {"0"}},
     {"MLTP_LOCK", "ticket", {"reactive", "spin", "yield-end", "yield-front"}},
     {"MLTP_LOCK_SPIN_NS", "-1", {"0"}},
+    {"MLTP_SPIN_US", "often", {"1000000", "measured"}},
+    {"MLTP_TUNING", "/no/such/file", {"KEY=VALUE"}},
+    {"MLTP_TUNING", "/proc/version", {"line 1", "KEY=VALUE"}},
     {"MLTP_SPIN", "ticket", {"exchange", "backoff", "array", "clh"}},
     {"MLTP_SPIN", "1", {"read"}},
     {"MLTP_AWAIT_SPIN_NS", "-1", {"measured"}},
@@ -119,6 +122,10 @@ static void good_values_are_accepted(void) {
       "MLTP_PROBE=eager",
       "MLTP_OVERSUBSCRIBE=0",
       "MLTP_SPIN_US=0",
+      "MLTP_SPIN_US=measured",
+      "MLTP_LOCK_SPIN_NS=measured",
+      "MLTP_TUNING=none",
+      "MLTP_TUNING=/dev/null",
       "MLTP_LOCK=spin",
       "MLTP_LOCK=yield-end",
       "MLTP_LOCK=yield-front",
@@ -221,6 +228,39 @@ static void mltp_vps_sets_the_number(void) {
 
 static void print_options(void) { mltp_options(STDERR_FILENO); }
 
+static void print_measured(void) {
+  if (mltp_init(0) != 0) _exit(1);
+  mltp_options_measured(STDERR_FILENO);
+  if (mltp_finalize() != 0) _exit(2);
+}
+
+/* @return the value of a row that the child printed; -1: there is none. */
+static long measured(const char *key) {
+  const char *line = strstr(outcome.said, key);
+  return line != NULL ? strtol(line + strlen(key), NULL, 10) : -1;
+}
+
+/* A machine description moves what follows from its costs; an option of its own counts more. */
+static void mltp_tuning_describes_a_machine(void) {
+  char path[] = "/tmp/mltp-tuning-XXXXXX", setting[64];
+  static const char text[] = "# slow lines\nline_ns=400\nwake_ns=200000\nmove_ns=77\n";
+  int fd = mkstemp(path);
+  assert_true(fd >= 0);
+  assert_int_equal(write(fd, text, sizeof text - 1), sizeof text - 1);
+  close(fd);
+  snprintf(setting, sizeof setting, "MLTP_TUNING=%s", path);
+  const char *const settings[] = {setting, "MLTP_LOCK_SPIN_NS=4711", NULL};
+  run_child(&outcome, print_measured, settings);
+  unlink(path);
+  CHECK_EQUAL(outcome.status, 0);
+  CHECK_EQUAL(measured("\nline_ns "), 400);
+  CHECK_EQUAL(measured("\nlone_ns "), 20000);
+  CHECK_EQUAL(measured("\nidle_spin_ns "), 200000);
+  CHECK_EQUAL(measured("\nmove_ns "), 77);
+  CHECK_EQUAL(measured("\nlock_spin_ns "), 4711);
+  CHECK(measured("\npause_ps ") > 0);
+}
+
 static void mltp_options_shows_every_knob(void) {
   static const char *const settings[] = {"MLTP_SPIN_US=4711", NULL};
   run_child(&outcome, print_options, settings);
@@ -237,6 +277,7 @@ int main(void) {
       TEST_BARE(init_after_a_refusal),
       TEST_BARE(good_values_are_accepted),
       TEST_BARE(mltp_vps_sets_the_number),
+      TEST_BARE(mltp_tuning_describes_a_machine),
       TEST_BARE(mltp_options_shows_every_knob),
       TEST_BARE(mltp_stats_shows_counters),
       TEST_BARE(mltp_init_refuses_numbers),

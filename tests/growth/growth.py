@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one thing costs does not grow with how many others there are: growth.py ROWS.
+"""What one thing costs does not grow with how many others there are: growth.py PROGRAM.
 
-Callgrind counts the instructions of each row at three sizes. A row's cost for each thing is the
+Callgrind counts the instructions of each row of mltp-bench growth at three sizes. A row's cost for each thing is the
 difference between two sizes, so what the process costs by itself does not count. The slope is that
 of the cost on log-log axes: 0 is flat, 1 means that each thing pays for all others.
 """
@@ -14,13 +14,17 @@ import sys
 
 SIZES = (100, 400, 1600)
 SLOPE_MOST = 0.3
-ROWS = ("await-words", "await-values", "rwlock-give-up", "timers", "traps", "nested-tries",
-        "nested-parents")
+ROWS = ("fork-join", "await-words", "await-values", "rwlock-give-up", "timers", "traps",
+        "nested-tries", "nested-parents")
+
+
+def valgrind(tool, *command):
+    return subprocess.run(["valgrind", f"--tool={tool}", *command], capture_output=True, text=True,
+                          check=False)
 
 
 def instructions(program, row, size):
-    done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null",
-                           program, row, str(size)], capture_output=True, text=True)
+    done = valgrind("callgrind", "--callgrind-out-file=/dev/null", program, row, str(size))
     counted = re.search(r"Collected : (\d+)", done.stderr)
     if done.returncode != 0 or not counted:
         sys.exit(f"growth: {row} {size} failed with status {done.returncode}:\n{done.stderr[-2000:]}")
@@ -35,6 +39,9 @@ def costs(counts):
 def main(program):
     if not shutil.which("valgrind"):
         print("growth: skipped: valgrind counts the instructions (install valgrind)")
+        return 77
+    if "I can't recover" in valgrind("none", program).stderr:
+        print("growth: skipped: this valgrind does not read what the compiler wrote (use gcc)")
         return 77
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         found = {row: [pool.submit(instructions, program, row, size) for size in SIZES]

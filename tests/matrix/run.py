@@ -62,7 +62,7 @@ def compiled(compiler, preset):
 
 def without(name, what, setting):
     """The gcc-ci build again, with a mechanism taken out: the tests in which the runtime runs."""
-    running = " -L 'unit|fault|stress|scale|examples|explore|see|mpi'"
+    running = " -L 'unit|fault|stress|scale|examples|explore|inspect|mpi'"
     return Cell(name, what, build("gcc-ci", "ci", "gcc") +
                 tests("gcc-ci", f"env {setting} ", running))
 

@@ -60,6 +60,9 @@ VARIANTS = {
     "mailbox": [(), ("EAGER",)],
     "phases": [(), SPINS],
     "round": [()],
+    "handover": [()],
+    "alarm": [(), FULL],
+    "bias": [(), FULL],
 }
 
 MUTATIONS = {
@@ -219,6 +222,23 @@ MUTATIONS = {
         Mutation(3, "mltp_sim_ordered", "the guard is released before the registers are saved"),
         Mutation(4, "sm_step_over", "a step that waits for its order is not resumed"),
         Mutation(5, "mltp_sim_ordered", "whether its place has come is looked at before the guard is held"),
+    ],
+    "handover": [
+        Mutation(1, "mt_block", "a VP that was caught announces a block and is counted twice"),
+        Mutation(2, "RQ-10", "the probe is set before the status"),
+        Mutation(3, "ID-20", "the monitor does not look for a ready thread after the catch"),
+        Mutation(4, "ID-5", "a post to a VP not awake wakes nobody"),
+    ],
+    "alarm": [
+        Mutation(1, "HO-2", "a VP that becomes awake looks without the light fence", FULL),
+        Mutation(2, "HO-1", "the monitor looks without the heavy fence"),
+        Mutation(3, "set_alarm", "the monitor clears the alarm after it has said that it rests"),
+    ],
+    "bias": [
+        Mutation(1, "BI-4", "the owner does not look again whether the bias is its own"),
+        Mutation(2, "BI-2", "the bias is revoked without the heavy fence"),
+        Mutation(3, "BI-3", "the revoker does not wait for the owner to leave"),
+        Mutation(4, "BI-6", "another does not wait for the revoker"),
     ],
 }
 

@@ -114,12 +114,14 @@ contains
     call MPI_Send(rank, 1, MPI_INTEGER, rank, 5, MPI_COMM_WORLD, error)
     call MPI_Waitany(2, requests, index, MPI_STATUS_IGNORE, error)
     call check(index == 2, 'indices count from 1')
+    call check(all(MPI_STATUS_IGNORE == 0), 'MPI_STATUS_IGNORE is not written')
     call MPI_Waitany(2, requests, index, MPI_STATUS_IGNORE, error)
     call check(index == MPI_UNDEFINED, 'no request')
     call MPI_Irecv(values(3), 1, MPI_INTEGER, rank, 6, MPI_COMM_WORLD, requests(3), error)
     call MPI_Send(rank, 1, MPI_INTEGER, rank, 6, MPI_COMM_WORLD, error)
     call MPI_Waitsome(4, requests, done, indices, MPI_STATUSES_IGNORE, error)
     call check(done == 1 .and. indices(1) == 3, 'indices of MPI_Waitsome')
+    call check(all(MPI_STATUSES_IGNORE == 0), 'MPI_STATUSES_IGNORE is not written')
   end subroutine test_requests
 
   subroutine test_operations()
@@ -195,6 +197,8 @@ contains
     call MPI_Comm_free(comm, error)
     call MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, [mod(rank + 3, 4)], MPI_UNWEIGHTED, 1, &
                                         [mod(rank + 1, 4)], MPI_UNWEIGHTED, MPI_INFO_NULL, .false., comm, error)
+    call MPI_Dist_graph_neighbors_count(comm, coords(1), coords(2), periods(1), error)
+    call check(.not. periods(1) .and. coords(1) == 1, 'MPI_UNWEIGHTED')
     call MPI_Comm_free(comm, error)
   end subroutine test_topology
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each call that blocks a kernel thread: a rank makes it, and the next one ends the wait when it
- * has been told of it. On one VP it is ready behind the caller then. */
+/* Each call that blocks a kernel thread: a rank makes it, and the next rank ends the wait when a
+ * message has announced it. On one VP that rank is then ready behind the caller. */
 #include "support/blocking_calls.h"
 
 #include <stdint.h>

@@ -321,6 +321,16 @@ int main(int argc, char **argv) {
   open_file(MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE);
   MPI_File_close(&file);
   CHECK(access(path, F_OK) != 0 && errno == ENOENT);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) { /* another file of that name stays */
+    EXPECT(MPI_SUCCESS, MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_CREATE | MPI_MODE_RDWR,
+                                      MPI_INFO_NULL, &file));
+    MPI_File_close(&file);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(access(path, F_OK) == 0);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) EXPECT(MPI_SUCCESS, MPI_File_delete(path, MPI_INFO_NULL));
   MPI_Finalize();
   return 0;
 }

@@ -2,6 +2,7 @@
 /* Calls that block the kernel thread without an announcement: the other threads run meanwhile. A
  * scheduler that leaves them behind the blocked one makes these tests hang. */
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "support/support.h"
@@ -37,9 +38,38 @@ static void blocked_vps_are_replaced(void) {
   for (int i = 0; i < 2 * READERS; i++) close(pipes[i / 2].ends[i % 2]);
 }
 
+static atomic_int flag;
+
+static void *poll_flag(void *p0) {
+  while (!atomic_load(&flag)) continue;
+  return p0;
+}
+
+static void *set_flag(void *p0) {
+  atomic_store(&flag, 1);
+  return p0;
+}
+
+/* Threads that never give way, on each VP; the one that ends that is ready behind them. */
+static void spinners_are_joined_by_others(void) {
+  mltp_t *threads[READERS];
+  setenv("MLTP_SLICE_MS", "20", 1);
+  CHECK_EQUAL(mltp_init(0), 0);
+  unsetenv("MLTP_SLICE_MS");
+  if (!seeded()) {
+    atomic_store(&flag, 0);
+    for (int i = 0; i < READERS; i++) threads[i] = spawn(poll_flag, NULL);
+    mltp_t *last = spawn(set_flag, NULL);
+    for (int i = 0; i < READERS; i++) mltp_join(threads[i], NULL);
+    mltp_join(last, NULL);
+  }
+  mltp_finalize();
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(blocked_vps_are_replaced),
+      TEST_BARE(spinners_are_joined_by_others),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

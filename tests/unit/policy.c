@@ -142,11 +142,33 @@ static void a_waiter_spins_where_its_waker_runs(void) {
   CHECK_EQUAL(mt_wait_spin_ns(seen), 20000);
 }
 
+/* Long as long as nobody else wants the CPU, then briefly, for longer after each loss. */
+static void a_lone_waiter_spins_long_until_its_cpu_is_taken(void) {
+  struct mt_alone_seen seen = {.brief_ns = 50000, .long_ns = 1000000};
+  CHECK_EQUAL(mt_alone_spin_ns(seen), 1000000);
+  for (int losses = 1; losses <= 10; losses++) {
+    uint8_t level = mt_alone_level(seen);
+    CHECK_EQUAL(level, losses < MT_TAKEN_MOST ? losses : MT_TAKEN_MOST);
+    seen.level = level;
+    seen.since_ns = (MT_TAKEN_REST_NS << level) - 1;
+    CHECK_EQUAL(mt_alone_spin_ns(seen), 50000);
+    seen.since_ns++;
+    CHECK_EQUAL(mt_alone_spin_ns(seen), 1000000);
+  }
+  seen.since_ns = MT_TAKEN_REST_NS << (MT_TAKEN_MOST + 1);
+  CHECK_EQUAL(mt_alone_level(seen), 1);
+  seen.crowded = 1;
+  CHECK_EQUAL(mt_alone_spin_ns(seen), 0);
+}
+
 static void a_lock_learns_its_delay(void) {
   CHECK_EQUAL(mt_lock_delay((struct mt_lock_seen){.delay = 16, .looks = 1, .most = 32}), 12);
   CHECK_EQUAL(mt_lock_delay((struct mt_lock_seen){.delay = 8, .looks = 2, .most = 32}), 18);
   CHECK_EQUAL(mt_lock_delay((struct mt_lock_seen){.delay = 30, .looks = 4, .most = 32}), 32);
   CHECK_EQUAL(mt_lock_delay((struct mt_lock_seen){.delay = 30, .looks = 5, .most = 32}), 15);
+  uint32_t delay = 0; /* however busy the lock is: the first part of its fairness bound */
+  for (int i = 0; i < 100; i++) delay = mt_lock_delay((struct mt_lock_seen){delay, 2, 32});
+  CHECK_EQUAL(delay, 32);
   CHECK_EQUAL(mt_pauses_twice(0, 16), 1);
   CHECK_EQUAL(mt_pauses_twice(12, 16), 16);
 }
@@ -178,6 +200,17 @@ static void a_constant_follows_its_cost(void) {
     CHECK(slow.value[i] > usual.value[i] && usual.value[i] > fast.value[i]);
     CHECK(slow.value[i] <= row->most && fast.value[i] >= row->least);
   }
+}
+
+/* A few samples suffice; one that another program delayed does little. */
+static void a_cost_is_learned(void) {
+  uint64_t value = 100;
+  for (int i = 0; i < 30; i++) value = mt_cost_learned(MT_LINE_NS, value, 400);
+  CHECK(value > 300 && value <= 400);
+  for (int i = 0; i < 30; i++) value = mt_cost_learned(MT_LINE_NS, value, 50);
+  CHECK(value >= 50 && value < 60);
+  CHECK(mt_cost_learned(MT_LINE_NS, 100, 1000000) <= 113);
+  CHECK_EQUAL(mt_cost_learned(MT_LINE_NS, 20, 0), mt_tunable_row(MT_LINE_NS)->least);
 }
 
 static void a_row_that_was_set_stays(void) {
@@ -396,9 +429,11 @@ int main(int argc, char **argv) {
       TEST_BARE(no_vp_sleeps_on_work_that_it_alone_sees),
       TEST_BARE(a_waker_wakes_unless_somebody_searches),
       TEST_BARE(a_waiter_spins_where_its_waker_runs),
+      TEST_BARE(a_lone_waiter_spins_long_until_its_cpu_is_taken),
       TEST_BARE(a_lock_learns_its_delay),
       TEST_BARE(threads_go_home_to_a_vp_that_proceeds),
       TEST_BARE(a_constant_follows_its_cost),
+      TEST_BARE(a_cost_is_learned),
       TEST_BARE(a_row_that_was_set_stays),
       TEST_BARE(a_wrong_line_changes_nothing),
       TEST_BARE(a_recorded_run_decides_the_same),

@@ -34,7 +34,7 @@ ARROWS = {
     # The descriptor of a thread, its states, its values.
     "core/thread": ["arch", "os", "base", "instrument"],
     # The VP, the state of the runtime, and the interface to alternatives.
-    "core/vp": ["policy", "os", "base", "core/thread"],
+    "core/vp": ["policy", "arch", "os", "base", "core/thread"],
     # Deterministic mode: its switch, clock, random numbers and log.
     "core/det": ["base", "instrument", "core/thread", "core/vp"],
     # Deadlines of parked threads.
@@ -45,7 +45,7 @@ ARROWS = {
     "core/sched": ["policy", "arch", "os", "base", "coord", "instrument", "core/thread", "core/vp", "core/det", "core/timer",
                    "core/memory"],
     # Parking, and waiting for words.
-    "core/wait": ["policy", "arch", "os", "base", "instrument", "core/thread", "core/vp", "core/det", "core/timer",
+    "core/wait": ["policy", "arch", "os", "base", "coord", "instrument", "core/thread", "core/vp", "core/det", "core/timer",
                   "core/sched"],
     # Start and end of threads and of the runtime.
     "core/life": ["os", "base", "coord", "instrument", "core/thread", "core/vp", "core/det", "core/timer", "core/memory",
@@ -61,7 +61,7 @@ ARROWS = {
     "alternatives/strategy": ["base", "core/thread", "core/vp", "core/det", "core/memory", "core/sched",
                               "alternatives/spin"],
     # Dumps and reports look at every state the core has, and ask objects what they are.
-    "debug": ["arch", "os", "base", "instrument", "core/thread", "core/vp", "core/memory", "core/life", "sync"],
+    "debug": ["policy", "arch", "os", "base", "instrument", "core/thread", "core/vp", "core/memory", "core/life", "sync"],
     # QuickThreads' interface and SystemC's coroutine package: bare contexts, without a runtime.
     "quickthreads": ["arch", "os/os.h"],
     "systemc": ["arch", "os", "instrument/sanitizer.h"],

@@ -45,7 +45,7 @@ static struct jobs {
   unsigned most; /* jobs at a time, with the one that needs no byte */
   unsigned circulating;
   unsigned unused; /* looks in a row that found a byte left */
-  bool told;       /* that the program gave back more than it took */
+  bool warned;     /* that the program gave back more than it took */
   int take, give;  /* what the program inherits */
   int own;         /* the same pipe, which does not block this process */
   char folder[32], fifo[48];
@@ -103,9 +103,9 @@ static void drop_foreign_bytes(void) {
   char byte;
   unsigned foreign = left() > jobs.circulating ? left() - jobs.circulating : 0;
   if (foreign == 0) return;
-  if (!jobs.told)
+  if (!jobs.warned)
     message("%s gave back more job tokens than it took: they are dropped", jobs.words[0]);
-  jobs.told = true;
+  jobs.warned = true;
   while (foreign-- > 0 && read(jobs.own, &byte, 1) == 1) continue;
 }
 

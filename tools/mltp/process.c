@@ -56,7 +56,7 @@ static size_t stop_tasks(struct process *process, int *error) {
   return process->task_count - before;
 }
 
-static void say_why_not(pid_t pid, int error) {
+static void print_refusal(pid_t pid, int error) {
   const char *hint = "";
   if (error == ESRCH) hint = " (give the number of a running process)";
   if (error == EPERM || error == EACCES)
@@ -74,7 +74,7 @@ bool process_stop(struct process *process, pid_t pid) {
   while (stop_tasks(process, &error) > 0) continue; /* the last round found no new ones */
   /* of a process whose first thread has ended, that one cannot be stopped: no matter */
   if (process->task_count > 0) return true;
-  say_why_not(pid, error);
+  print_refusal(pid, error);
   return false;
 }
 

@@ -154,7 +154,7 @@ static bool start(struct daemon *d) {
 }
 
 /* sd_notify(3), without libsystemd. */
-static void say_ready(void) {
+static void report_ready(void) {
   const char *path = getenv("NOTIFY_SOCKET");
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   if (path == NULL || strlen(path) >= sizeof address.sun_path) return;
@@ -214,7 +214,7 @@ int main(int argc, char **argv) {
   bool activated = false;
   d.listener = listen_at(path, settings.machine, &activated);
   if (d.listener < 0 || !start(&d)) return EXIT_FAILED;
-  say_ready();
+  report_ready();
   serve(&d);
   if (!activated) unlink(path); /* the lock file stays: another daemon may wait to open it */
   return 0;

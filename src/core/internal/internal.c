@@ -22,6 +22,7 @@
 #include "core/thread/key.h"
 #include "core/vp/blocked.h"
 #include "core/vp/vp.h"
+#include "core/wait/alone.h"
 #include "core/wait/await.h"
 #include "core/wait/park.h"
 #include "instrument/debug_hooks.h"
@@ -102,6 +103,10 @@ void mti_resume_all_on(mltp_waitq_t *queue, int (*vp_of)(uint32_t number)) {
 bool mti_spin_until(bool (*ended)(const void *), const void *what, const struct mltp_thread *waker,
                     uint64_t blindly_ns) {
   return mt_await_spin(mt_current(), ended, what, waker, blindly_ns);
+}
+
+bool mti_spin_alone(bool (*ended)(const void *), const void *what) {
+  return mt_spin_alone(mt_current(), ended, what);
 }
 
 bool mti_is_only_ready(void) {

@@ -41,6 +41,13 @@ MTI_EXPORT void mti_resume_all(mltp_waitq_t *queue);
 MTI_EXPORT bool mti_spin_until(bool (*ended)(const void *), const void *what,
                                const struct mltp_thread *waker, uint64_t blindly_ns);
 
+/**
+ * Spins until ended(what) is true, by a thread that has a VP and a CPU for itself
+ * (core/wait/alone.h). Counted as a wait for a word.
+ * @return whether ended(what) became true
+ */
+MTI_EXPORT bool mti_spin_alone(bool (*ended)(const void *), const void *what);
+
 /** @return nanoseconds that a park and an unpark of a thread like the caller take; 0 in
  * deterministic mode, or if MLTP_AWAIT_SPIN_NS says so. */
 MTI_EXPORT uint64_t mti_park_ns(void);

@@ -43,7 +43,7 @@ int mt_outside_init(void) {
 }
 
 /* Once. */
-static void say_not_replayed(const char *call) {
+static void report_not_replayed(const char *call) {
   static uint32_t said;
   if (mt_add_relaxed(&said, 1) != 0) return; /* relaxed: nothing depends on it */
   mt_message(
@@ -67,7 +67,7 @@ struct mltp_thread *mt_attach(const char *call) {
   os_thread_stack((char **)&t->stack_low, &t->stack_size);
   mt_add_relaxed(&mt_rt.outside.foreign_live, 1); /* relaxed: a hint for idle VPs */
   mt_set_current(t);
-  if (mt_det_on) say_not_replayed(call);
+  if (mt_det_on) report_not_replayed(call);
   return t;
 }
 

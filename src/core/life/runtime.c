@@ -106,7 +106,7 @@ static void take_down(void) {
   mt_rt.main = NULL;
 }
 
-static void say_no_vps(int error) {
+static void report_no_vps(int error) {
   mt_message(
       "mltp_init: cannot start %d VPs: %s (set MLTP_VPS lower, or raise the limits on "
       "memory and threads)",
@@ -125,14 +125,14 @@ static int start_others(void) {
 
 int mt_start_vps(void) {
   int error = start_others();
-  if (error != 0) say_no_vps(error);
+  if (error != 0) report_no_vps(error);
   return error;
 }
 
 int mltp_init(int vps) {
   if (mt_load_acquire(&mt_rt.running)) return EALREADY; /* LF-5 acquire: pairs LF-4 */
   int error = mt_options_read();
-  if (error == 0) mt_tuning_init();
+  if (error == 0) error = mt_tuning_init();
   if (error == 0) error = mt_det_init();
   if (error != 0) return error;
   if (vps < 0 || vps > MT_VPS_MAX) {
@@ -181,7 +181,7 @@ int mltp_init(int vps) {
   if (error == 0 && mt_share_join() != 0) error = EINVAL;
   if (error == 0) mt_share_probe();
   if (error != 0) {
-    if (error != EINVAL) say_no_vps(error); /* EINVAL has been explained */
+    if (error != EINVAL) report_no_vps(error); /* EINVAL has been explained */
     if (mt_load_relaxed(&mt_rt.running))
       mltp_finalize();
     else

@@ -86,7 +86,7 @@ int mt_stack_class(size_t size) {
 
 /* ---- guards */
 
-static void say_once(const char *text) {
+static void print_once(const char *text) {
   static bool said; /* [ilock: arena.ilock] */
   if (!said) mt_message("%s", text);
   said = true;
@@ -97,7 +97,7 @@ static void put_canary(struct mt_stack *stack) {
   for (int i = 0; i < CANARY_WORDS; i++) ((uint64_t *)stack->low)[i] = CANARY;
 }
 
-/* Under the guard. */
+/* Under the internal lock. */
 static void protect(struct mt_stack *stack) {
   size_t guard = mt_stack_guard(mt_stack_size(stack), arena.page);
   /* madvise() writes an entry for each page of the area, and takes a page of entries for it */
@@ -109,7 +109,7 @@ static void protect(struct mt_stack *stack) {
   if (arena.kind == MT_GUARD_AUTO || arena.kind == MT_GUARD_MADVISE) {
     if (arena.can_advise && os_guard_light(stack->low, guard) == 0) return;
     if (arena.kind == MT_GUARD_MADVISE)
-      say_once(
+      print_once(
           "MLTP_GUARD=madvise: this kernel has no MADV_GUARD_INSTALL (Linux 6.13): using "
           "mprotect");
     arena.kind = MT_GUARD_MPROTECT;
@@ -117,7 +117,7 @@ static void protect(struct mt_stack *stack) {
   if (arena.kind == MT_GUARD_MPROTECT) {
     arena.mappings_left -= 2;
     if (arena.mappings_left > 0 && os_guard_mprotect(stack->low, guard) == 0) return;
-    say_once(
+    print_once(
         "stack guards: half of vm.max_map_count is used: further stacks have a canary, "
         "checked when the thread ends, instead of a guard page (raise vm.max_map_count)");
     arena.kind = MT_GUARD_CANARY;
@@ -158,7 +158,7 @@ size_t mt_stacks_left(void) {
   return left;
 }
 
-/* Address space of a new slot at the end of the arena. Under the guard. */
+/* Address space of a new slot at the end of the arena. Under the internal lock. */
 static char *extend(size_t size) {
   size_t start = (arena.used + size - 1) & ~(size - 1);
   if (start + size > arena.size) return NULL;

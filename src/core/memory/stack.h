@@ -37,7 +37,7 @@ enum {
 
 struct mt_stack {
   void *next;         /* [owner] of the free list it is in (cache.h) */
-  char *low;          /* [const] lowest address, where the guard is */
+  char *low;          /* [const] lowest address, where the guard page is */
   uint32_t colour;    /* [const] */
   uint8_t class_log2; /* [const] log2 of the slot's size */
   uint8_t check;      /* [const] enum mt_stack_check; changes in a child of fork() */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/options.h"
 #include "base/single_threaded.h"
 #include "core/det/det.h"
 #include "core/sched/claim.h"
@@ -54,7 +55,7 @@ static void hand_over(struct mt_vp *vp) {
   bool spare;
   if (mt_load_relaxed(&mt_rt.stopping) || !mt_catch(vp, tick, &spare)) return;
   mt_runq_probe(vp);
-  mt_rt.handover.count++;
+  mt_count_owner(&mt_rt.handover.count);
   struct mt_vp *taker = spare ? NULL : substitute();
   if (taker == NULL && !mt_may_wake_one()) taker = live_vp(os_now());
   if (taker != NULL && mt_runq_seems_busy(vp)) {
@@ -95,23 +96,44 @@ static bool sleeps(struct mt_vp *vp, uint64_t now) {
   return asleep;
 }
 
+/* @return true if the VP has run one thread for longer than a slice while others are ready. The
+ * more VPs are out of the count, the sooner: of many threads that wait for one another without
+ * giving way, the last is to get its turn soon, too. */
+static bool overruns(const struct mt_vp *vp, uint64_t now) {
+  uint64_t slice = (uint64_t)mt_options.slice_ms * 1000000;
+  uint64_t others = (uint64_t)mt_load_relaxed(&mt_rt.sleep.blocked);
+  uint64_t silent = now - mt_load_relaxed(&vp->handover.seen_at);
+  return slice != 0 && silent >= slice / (1 + others) && mt_any_waiting(NULL);
+}
+
 static void judge(struct mt_vp *vp, uint64_t now) {
   /* VM-1 acquire: the rest of the task; pairs VM-2 */
   if (mt_load_acquire(&vp->handover.task.tid) == 0) return;
-  if (!mt_is_silent(vp, now) || !mt_is_due(vp, now) || !sleeps(vp, now)) return;
+  if (!mt_is_silent(vp, now) || !mt_is_due(vp, now)) return;
+  if (!sleeps(vp, now) && !overruns(vp, now)) return;
   mt_store_relaxed(&vp->handover.caught_at, mt_load_relaxed(&vp->handover.seen_at));
   hand_over(vp);
 }
 
+/* Programs that block where we do not know do so again and again: then the monitor looks more
+ * often, and ever more seldom when it finds nothing. */
+static void adapt(bool found) {
+  uint64_t ns = mt_silent_ns();
+  ns = found ? MT_SILENT_SOON_NS : ns < MT_SILENT_NS / 2 ? 2 * ns : MT_SILENT_NS;
+  mt_store_relaxed(&mt_rt.handover.silent_ns, ns);
+}
+
 static void look_at_all(void) {
   uint64_t now = os_now();
-  mt_store_relaxed(&mt_rt.handover.look_at, now + MT_LOOK_NS);
+  mt_store_relaxed(&mt_rt.handover.look_at, now + mt_silent_ns() / 2);
   uint32_t count = mt_vp_count();
+  uint64_t before = mt_load_relaxed(&mt_rt.handover.count);
   for (uint32_t i = 0; i < count; i++) judge(mt_rt.vps[i], now);
+  adapt(mt_load_relaxed(&mt_rt.handover.count) != before);
 }
 
 /* While a VP is awake the alarm is set. A VP that becomes awake increments `awake`, then looks
- * whether the alarm rests; here it is the other way round. Without a lock: in a process of one VP
+ * whether the alarm rests; here the order is the reverse. Without a lock: in a process of one VP
  * the VP would lose its bias (base/single_threaded.h). @return false: there is no alarm. */
 static bool set_alarm(void) {
   struct mt_handover_state *state = &mt_rt.handover;
@@ -121,7 +143,7 @@ static bool set_alarm(void) {
   if (mt_load_relaxed(&mt_rt.idle.awake) <= 0 && !mt_load_relaxed(&state->ends)) return done;
   mt_store_relaxed(&state->rests,
                    false); /* relaxed: a VP that still sees true sets the alarm, too */
-  return os_alarm_set(&state->alarm, mt_load_relaxed(&state->ends) ? 1 : MT_SILENT_NS);
+  return os_alarm_set(&state->alarm, mt_load_relaxed(&state->ends) ? 1 : mt_silent_ns());
 }
 
 /* ---- the kernel thread */
@@ -133,8 +155,8 @@ static void *monitor(void *unused) {
     if (set_alarm())
       os_alarm_wait(&mt_rt.handover.alarm);
     else
-      os_nap(MT_SILENT_NS);
-    mt_rt.handover.wakeups++;
+      os_nap(mt_silent_ns());
+    mt_count_owner(&mt_rt.handover.wakeups);
     if (!mt_load_relaxed(&mt_rt.stopping)) look_at_all();
   }
   return unused;
@@ -143,6 +165,7 @@ static void *monitor(void *unused) {
 int mt_handover_start(void) {
   if (mt_det_on || mt_rt.handover.runs) return 0;
   struct os_affinity affinity = {0};
+  mt_rt.handover.silent_ns = MT_SILENT_NS;
   os_alarm_make(&mt_rt.handover.alarm);
   mt_bias_take(); /* the monitor takes a lock only when it hands over */
   int error = os_thread_start(&mt_rt.handover.monitor, &affinity, false, monitor, NULL);
@@ -158,7 +181,7 @@ int mt_handover_start(void) {
 void mt_handover_stop(void) {
   if (!mt_rt.handover.runs) return;
   mt_store_relaxed(&mt_rt.handover.look_at, MLTP_NEVER);
-  /* relaxed: a monitor that misses it waits for MT_SILENT_NS once more, since this VP is awake */
+  /* relaxed: a monitor that misses it waits once more, since this VP is awake */
   mt_store_relaxed(&mt_rt.handover.ends, true);
   os_alarm_set(&mt_rt.handover.alarm, 1);
   os_thread_join(mt_rt.handover.monitor);

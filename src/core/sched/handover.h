@@ -11,6 +11,9 @@
  * the monitor leaves in its claim brings it to mt_release(), and its idle context then finds out
  * whether it is one VP too many.
  *
+ * A VP that runs one thread for longer than MLTP_SLICE_MS while others are ready is handed over in
+ * the same way. Nobody is interrupted: the kernel shares the CPUs between the two VPs.
+ *
  * The status changes under sleep.ilock, as all others of a VP, and a VP that is caught by mistake
  * loses nothing: CAUGHT says only that another VP may run in its place.
  *

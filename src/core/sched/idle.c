@@ -120,6 +120,7 @@ static bool must_stay_awake(const struct mt_vp *vp) {
 
 /* Sleeps in the list of sleepers until a waker or the watchdog's deadline wakes this VP. */
 static void sleep_in_list(struct mt_vp *vp) {
+  bool slept = false;
   mt_ilock_lock(&mt_rt.sleep.ilock);
   vp->sleep.rests = true;
   while (mt_load_relaxed(&vp->sleep.status) == MT_VP_ASLEEP) {
@@ -128,10 +129,13 @@ static void sleep_in_list(struct mt_vp *vp) {
     uint64_t deadline = watchdog ? mt_watchdog_deadline(vp) : MLTP_NEVER;
     mt_ilock_unlock(&mt_rt.sleep.ilock);
     int result = os_futex_wait(&vp->sleep.futex, seen, deadline);
+    slept = true;
     if (result == ETIMEDOUT && watchdog) mt_watchdog_check(vp);
     mt_ilock_lock(&mt_rt.sleep.ilock);
   }
+  uint64_t woken_at = vp->sleep.woken_at;
   mt_ilock_unlock(&mt_rt.sleep.ilock);
+  if (slept && woken_at != 0) mt_tuning_learn(MT_WAKE_NS, os_now() - woken_at);
 }
 
 static void sleep_until_woken(struct mt_vp *vp) {

@@ -16,6 +16,8 @@
 #include "instrument/probes.h"
 #include "policy/steal.h"
 
+enum { LINE_GAP = 15 }; /* looks at victims between two timings of a line */
+
 /* [atomic] What moving a thread costs: MT_MOVE_NS, or more where a thread's messages follow it. */
 static enum mt_tunable move_cost = MT_MOVE_NS;
 
@@ -41,8 +43,28 @@ void mt_judge_theft(struct mt_vp *vp, uint64_t now) {
   mt_decided("backoff_after_theft", &seen, sizeof seen, vp->search.backoff);
 }
 
+/* Where a victim is: differs for each scheduling point, and for each VP. */
+static uint32_t position(const struct mt_vp *victim) {
+  return mt_load_relaxed(&victim->points.tick) + victim->index * 2654435761u;
+}
+
+/* Looks at a victim's queue for the first time in this round, and times that load now and then. It
+ * takes one transfer of a line if the owner has used its queue since the last look. */
+static bool seems_busy(struct mt_vp *vp, const struct mt_vp *victim) {
+  bool due = vp->search.line_gap == 0;
+  uint64_t begin = mt_unlikely(due) ? os_now() : 0;
+  bool busy = mt_runq_seems_busy(victim);
+  uint64_t taken = mt_unlikely(due) ? os_now() - begin : 0;
+  uint32_t now_at = position(victim), was_at = vp->search.victim_at;
+  vp->search.victim_at = now_at;
+  vp->search.line_gap = due ? LINE_GAP : vp->search.line_gap - 1;
+  if (due && now_at != was_at && taken > mt_tuned(MT_CLOCK_NS))
+    mt_tuning_learn(MT_LINE_NS, taken - mt_tuned(MT_CLOCK_NS));
+  return busy;
+}
+
 static bool steal_from(struct mt_vp *vp, struct mt_vp *victim, uint64_t now, bool try_again) {
-  if (victim == vp || !mt_runq_seems_busy(victim)) return false;
+  if (victim == vp || !seems_busy(vp, victim)) return false;
   bool moved =
       mt_load_relaxed(&victim->sleep.watched_tick) != mt_load_relaxed(&victim->points.tick);
   const struct mt_victim_seen seen = {

@@ -63,6 +63,7 @@ static void wake_sleeper(struct mt_vp *vp) {
   if (mt_rt.idle.awake < mt_rt.cpus) os_affinity_avoid_here(&vp->sleep.affinity);
   unlink_sleeper(vp);
   count_awake(vp);
+  vp->sleep.woken_at = os_now();
   vp->sleep.futex++;
 }
 
@@ -212,6 +213,7 @@ void mt_vp_sleep_begin(struct mt_vp *vp) {
   mt_ilock_lock(&mt_rt.sleep.ilock);
   release(vp);
   vp->sleep.rests = false;
+  vp->sleep.woken_at = 0;
   vp->sleep.next = mt_rt.sleep.sleepers;
   mt_rt.sleep.sleepers = vp;
   if (mt_rt.sleep.watchdog == NULL) mt_rt.sleep.watchdog = vp;

@@ -85,6 +85,10 @@ struct mt_vp_search {
   uint8_t searching;     /* this VP is counted in mt_rt.idle.searching */
   uint8_t is_watchdog_round; /* woke as the watchdog */
   uint8_t inbox_polls;       /* polls of the inbox before a search that are left */
+  uint8_t taken_level;       /* how often in a row it lost its CPU while it spun; policy/wait.h */
+  uint64_t taken_at;         /* when it last did */
+  uint32_t victim_at;        /* position of the VP that it looked at last; sched/steal.c */
+  uint8_t line_gap;          /* looks at victims until it times a line again */
   uint8_t backoff;           /* how reluctant it is to steal; policy/backoff.h */
 };
 
@@ -113,6 +117,7 @@ struct mt_vp_timers {
 /** Sleeping and waking (sched/wake.h), and what other VPs look at. */
 struct mt_vp_sleep {
   uint32_t futex;     /* [atomic] changes when the VP is to wake */
+  uint64_t woken_at;  /* [ilock: mt_rt.sleep.ilock] when a waker began to wake it; 0: none did */
   uint32_t status;    /* [atomic] enum mt_vp_status */
   bool rests;         /* [ilock: mt_rt.sleep.ilock] has looked at the queues before it sleeps */
   struct mt_vp *next; /* [ilock: mt_rt.sleep.ilock] next sleeper */

@@ -34,13 +34,14 @@ struct mt_sleep_state {
 /** VPs whose threads are handed over (sched/silence.h, sched/handover.h). */
 struct mt_handover_state {
   uint64_t look_at;      /* [atomic] when the next VP that reads the clock looks at the others */
+  uint64_t silent_ns;    /* [atomic] so long a VP may be silent; relaxed: a hint */
   struct os_alarm alarm; /* of the monitor */
   pthread_t monitor;     /* [const while it runs] */
   bool runs;             /* [atomic] there is a monitor */
   bool ends;             /* [atomic] the monitor has to end */
   bool rests;            /* [atomic] the alarm is not set: no VP is awake */
-  uint64_t count;        /* [monitor] hand-overs so far */
-  uint64_t wakeups;      /* [monitor] times the monitor woke */
+  uint64_t count;        /* [atomic] hand-overs so far; relaxed */
+  uint64_t wakeups;      /* [atomic] times the monitor woke; relaxed */
 };
 
 /** Threads that do not run on VPs (life/outside.c). */

@@ -29,9 +29,8 @@ enum {
 static struct mt_await_bucket buckets[BUCKETS];
 static struct mt_await_index indexes[BUCKETS]; /* [ilock: the bucket's] its waiters by predicate */
 
-/* How long to spin: a thread on a VP [const after mltp_init()], one with a kernel thread [atomic].
- */
-static uint64_t spin_ns, spin_ns_outside;
+/* [atomic] How long a thread with a kernel thread of its own spins. */
+static uint64_t spin_ns_outside;
 
 struct mt_await_bucket *mt_await_bucket(const uint32_t *word) {
   uint64_t address = (uintptr_t)word / sizeof *word;
@@ -79,17 +78,16 @@ static uint64_t measure(void (*trial)(void)) {
 }
 
 void mt_await_init(void) {
-  spin_ns = spin_ns_outside = (uint64_t)mt_options.await_spin_ns;
-  if (mt_det_on) spin_ns = spin_ns_outside = 0; /* nobody else runs */
-  if (mt_det_on || mt_options.await_spin_ns != MT_AWAIT_MEASURED) return;
-  if (mt_here() != NULL) spin_ns = measure(park_and_unpark);
+  spin_ns_outside = mt_det_on ? 0 : (uint64_t)mt_options.await_spin_ns;
+  if (mt_det_on || mt_here() == NULL) return;
+  mt_tuning_know(MT_PARK_NS, measure(park_and_unpark));
 }
 
 /* Measured when the first such thread waits: few programs have any, and it takes tens of
  * microseconds. */
 static uint64_t how_long_outside(void) {
   uint64_t ns = mt_load_relaxed(&spin_ns_outside); /* relaxed: all measurements are right */
-  if (ns != (uint64_t)MT_AWAIT_MEASURED) return ns;
+  if (ns != (uint64_t)MT_MEASURED) return ns;
   ns = measure(sleep_and_wake);
   mt_store_relaxed(&spin_ns_outside, ns);
   return ns;
@@ -97,7 +95,7 @@ static uint64_t how_long_outside(void) {
 
 /* ---- waiting */
 
-static void count(const struct mltp_thread *self, enum mt_await_end end) {
+void mt_await_count(const struct mltp_thread *self, enum mt_await_end end) {
   if (self->vp != NULL)
     mt_count_owner(&self->vp->stats.awaits[end]);
   else
@@ -121,7 +119,8 @@ static bool waker_runs(const struct mltp_thread *self, const struct mltp_thread 
 }
 
 uint64_t mt_await_spin_ns(const struct mltp_thread *self) {
-  return self->vp != NULL ? spin_ns : how_long_outside();
+  if (mt_det_on) return 0; /* no other thread runs */
+  return self->vp != NULL ? mt_tuned(MT_AWAIT_SPIN_NS) : how_long_outside();
 }
 
 bool mt_await_spin(struct mltp_thread *self, bool (*ended)(const void *), const void *what,
@@ -137,11 +136,11 @@ bool mt_await_spin(struct mltp_thread *self, bool (*ended)(const void *), const 
   struct mt_spin_budget budget = mt_spin_budget_begin(ns);
   while (mt_spin_budget_left(&budget, waker)) {
     if (ended(what)) {
-      count(self, MT_AWAIT_PAID);
+      mt_await_count(self, MT_AWAIT_PAID);
       return true;
     }
   }
-  count(self, MT_AWAIT_FAILED);
+  mt_await_count(self, MT_AWAIT_FAILED);
   return false;
 }
 
@@ -164,7 +163,7 @@ static int park(struct mltp_thread *self, const struct mt_await *predicate,
     return 0;
   }
   self->awaits = predicate;
-  count(self, MT_AWAIT_PARKED);
+  mt_await_count(self, MT_AWAIT_PARKED);
   struct mt_await_waiter waiter; /* not initialised if there are few */
   bool indexed = bucket->indexed != 0 || bucket->queue.count_ >= MT_AWAIT_FEW;
   self->wait_mode = indexed;

@@ -27,7 +27,7 @@
  * owner, because MPI has a flag for each message.
  *
  * Waiters of a bucket are indexed by their predicates (await_index.h), so a waker pays only for
- * those that it wakes.
+ * the waiters that it wakes.
  *
  * Relaxed: these values are only hints.
  */
@@ -46,6 +46,9 @@ struct mt_await_bucket {
 
 /** What has become of waits that had to wait: index of the counters. */
 enum mt_await_end { MT_AWAIT_PAID, MT_AWAIT_FAILED, MT_AWAIT_PARKED };
+
+/** Counts how a wait ended. */
+void mt_await_count(const struct mltp_thread *self, enum mt_await_end end);
 
 /** How long to spin on a VP: measured, unless MLTP_AWAIT_SPIN_NS says it. Main is alone on VP 0. */
 void mt_await_init(void);

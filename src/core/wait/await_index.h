@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file await_index.h
- * Who waits for which word to have which value: so a waker finds the waiters whose predicate holds
+ * An index of waiters by word and value. With it a waker finds the waiters whose predicate holds
  * without looking at the others. The nodes lie on the waiters' stacks. The caller locks.
  *
- * Waiters with equal predicates are a group; those that wait until a word no longer has a value are
+ * Waiters with equal predicates are a group. All waiters until a word no longer has a value are
  * one group for the word. All waiters for a word are a group, too: if there is none, the word may
  * be gone, and a waker must not read it. Groups are in a tree by the bits of a hash, so its depth
  * is log2 of their number, about, and it needs neither balancing nor memory.

@@ -39,7 +39,7 @@ static struct attribute *find(const struct tm_attributes *all, int keyval) {
   return (struct attribute *)node;
 }
 
-/* After those that are newer. */
+/* Inserts it after all newer attributes. */
 static void insert(struct tm_attributes *all, struct attribute *a) {
   struct attribute *newer = NULL, *older = all->newest;
   for (; older != NULL && older->order > a->order; older = older->older) newer = older;

@@ -8,7 +8,7 @@
  *
  * call      a function of MPI, by its number in tm_calls
  * seen      one call of it: its arguments, and where in the program it is
- * finding   something wrong, told on stderr
+ * finding   something wrong, printed on stderr
  *
  * The wrappers are made from include/tmpi/mpi_functions.h by wrappers.py, which knows arguments by
  * their types and names; so a new function has one at once.
@@ -110,7 +110,7 @@ extern __attribute__((visibility("default"))) const struct tm_check tm_check;
 
 /* ---- say.c */
 
-/** Tells of a finding: "tmpi: check: ...". Further lines: tm_finding_continue(). */
+/** Prints a finding: "tmpi: check: ...". Further lines: tm_finding_continue(). */
 void tm_finding_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void tm_finding_continue(const char *format, ...) __attribute__((format(printf, 1, 2)));
 unsigned tm_finding_count(void);

@@ -13,7 +13,7 @@
 #include "tmpi/layout/type.h"
 #include "tmpi/report/location.h"
 
-enum { SAID_MAX = 100 /* findings told */ };
+enum { SAID_MAX = 100 /* findings printed */ };
 
 static unsigned said; /* [atomic] */
 

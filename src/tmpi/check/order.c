@@ -87,7 +87,7 @@ struct meeting {
   unsigned number;
   int members, come;
   bool compares; /* arguments, too: all are of one group */
-  bool differs;  /* it is being told of, and stays */
+  bool differs;  /* it is being reported, and stays */
   struct tm_signature signature;
   struct arrival *arrivals; /* in the order they came in */
 };
@@ -216,10 +216,10 @@ static void print(const struct meeting *m, int come, const struct tm_comm *comm,
   for (int i = 0; i < come; i++) tm_describe(m->arrivals[i].text, &m->arrivals[i].seen);
   tm_finding_print("ranks of %s %s:", tm_text_comm(comm->name), what);
   for (int i = 0; set != NULL && i < come; i++) {
-    bool told = false;
-    for (int k = 0; k < i && !told; k++)
-      told = strcmp(m->arrivals[k].text, m->arrivals[i].text) == 0;
-    if (told) continue;
+    bool printed = false;
+    for (int k = 0; k < i && !printed; k++)
+      printed = strcmp(m->arrivals[k].text, m->arrivals[i].text) == 0;
+    if (printed) continue;
     memset(set, 0, (unsigned)tm_job.size * sizeof *set);
     for (int k = i; k < come; k++)
       set[m->arrivals[k].seen.rank] |= strcmp(m->arrivals[k].text, m->arrivals[i].text) == 0;

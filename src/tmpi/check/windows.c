@@ -87,7 +87,8 @@ static const char *verb(enum tm_access_kind access) {
   return access == TM_ACCESS_GET ? "reads" : access == TM_ACCESS_PUT ? "writes" : "updates";
 }
 
-static void tell(const struct tm_access *a, const struct kept *new, const struct kept *other) {
+static void report_conflict(const struct tm_access *a, const struct kept *new,
+                            const struct kept *other) {
   char here[TM_CALL_TEXT], there[TM_CALL_TEXT];
   tm_describe(here, &new->seen);
   tm_describe(there, &other->seen);
@@ -118,7 +119,7 @@ static void look(const struct tm_access_call *c, const struct tm_access *a, cons
   mti_lock(&bucket->ilock);
   bool found = add(bucket, new, &other);
   mti_unlock(&bucket->ilock);
-  if (found) tell(a, &copy, &other);
+  if (found) report_conflict(a, &copy, &other);
 }
 
 /* Drops what an origin has done to a target under a lock; NULL: to nobody in particular, when the

@@ -28,7 +28,7 @@ static size_t few_of_each(const struct tm_comm *comm, const struct tm_part *own,
   return bytes <= comm->team->room / (size_t)comm->size ? bytes : 0;
 }
 
-static bool all_told(const struct tm_coll *coll, size_t bytes) {
+static bool all_published(const struct tm_coll *coll, size_t bytes) {
   for (int i = 0; i < coll->comm->size; i++)
     if (tm_published(coll, i)->bytes != bytes) return false;
   return true;
@@ -40,21 +40,21 @@ static bool all_told(const struct tm_coll *coll, size_t bytes) {
 void tm_allgather(struct tm_coll *coll, const struct tm_part *own, const struct tm_parts *all) {
   struct tm_comm *comm = coll->comm;
   struct tm_part place = tm_part_of(all, comm->rank);
-  const struct tm_part *told = own->at == MPI_IN_PLACE ? &place : own;
+  const struct tm_part *source = own->at == MPI_IN_PLACE ? &place : own;
   if (comm->team == NULL) {
-    if (told == own) tm_part_copy(coll, &place, own);
+    if (source == own) tm_part_copy(coll, &place, own);
     return;
   }
-  size_t few = few_of_each(comm, told, all);
+  size_t few = few_of_each(comm, source, all);
   char *room = tm_team_data_next(coll);
-  if (few > 0) tm_type_pack(room + few * (size_t)comm->rank, told->at, told->type, 0, few);
-  tm_publish(coll, told, few, NULL);
+  if (few > 0) tm_type_pack(room + few * (size_t)comm->rank, source->at, source->type, 0, few);
+  tm_publish(coll, source, few, NULL);
   tm_next_phase(coll);
-  if (few > 0 && all_told(coll, few)) {
+  if (few > 0 && all_published(coll, few)) {
     tm_type_copy(all->base, all->type, room, tm_type_of(MPI_BYTE), few * (size_t)comm->size);
     return;
   }
-  if (told == own) tm_part_copy(coll, &place, own);
+  if (source == own) tm_part_copy(coll, &place, own);
   for (int i = 1; i < comm->size; i++) {
     int rank = (comm->rank + i) % comm->size;
     struct tm_part to = tm_part_of(all, rank);

@@ -14,8 +14,8 @@ void tm_barrier(struct tm_comm *comm, const char *call) { barrier(comm, call); }
 
 /* A few bytes travel in the team's slots, and the root need not wait. Otherwise the root stays
  * until all members have copied. */
-static void tell(const struct tm_coll *coll, const void *buffer, size_t bytes,
-                 const struct tm_type *type) {
+static void publish(const struct tm_coll *coll, const void *buffer, size_t bytes,
+                    const struct tm_type *type) {
   char *data = tm_team_data_next(coll);
   bool few = bytes <= TM_SMALL_MAX;
   if (few) tm_type_pack(data, buffer, type, 0, bytes);
@@ -25,14 +25,15 @@ static void tell(const struct tm_coll *coll, const void *buffer, size_t bytes,
 void tm_bcast(struct tm_coll *coll, void *buffer, size_t count, struct tm_type *type, int root) {
   size_t room = count * type->size;
   if (coll->comm->team == NULL) return;
-  if (root == coll->comm->rank) tell(coll, buffer, room, type);
+  if (root == coll->comm->rank) publish(coll, buffer, room, type);
   tm_next_phase(coll);
-  const struct tm_publication *told = tm_published(coll, root);
+  const struct tm_publication *source = tm_published(coll, root);
   if (root != coll->comm->rank) {
-    if (told->bytes > room) coll->error = MPI_ERR_TRUNCATE;
-    tm_type_copy(buffer, type, told->at, told->more, told->bytes < room ? told->bytes : room);
+    if (source->bytes > room) coll->error = MPI_ERR_TRUNCATE;
+    tm_type_copy(buffer, type, source->at, source->more,
+                 source->bytes < room ? source->bytes : room);
   }
-  if (told->bytes > TM_SMALL_MAX) tm_next_phase(coll);
+  if (source->bytes > TM_SMALL_MAX) tm_next_phase(coll);
 }
 
 /* All of a group have come when its barrier returns; then its first rank tells the other group's.

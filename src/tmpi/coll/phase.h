@@ -49,12 +49,12 @@
 static inline void tm_team_barrier_park(struct tm_team_barrier *barrier,
                                         const struct tm_coll *coll) {
   struct tm_rank *rank = coll->comm->owner;
-  bool tells = tm_begin_wait(rank, coll->comm, coll->call);
-  if (tells) rank->parks++;
+  bool noted = tm_begin_wait(rank, coll->comm, coll->call);
+  if (noted) rank->parks++;
   bool lent = tm_user_code_lend(rank);
   mti_wait_unlock(&barrier->queue, coll->call);
   if (lent) tm_user_code_take(rank, coll->call);
-  if (tells) mt_store_relaxed(&rank->call, NULL);
+  if (noted) mt_store_relaxed(&rank->call, NULL);
 }
 
 /** The same where they spin. */

@@ -36,7 +36,7 @@ static void exchange(struct tm_coll *peers, int other, const struct side *own,
 }
 
 /* The leader tells its side what it has heard: the group is then held by all of them. */
-static void tell(struct tm_comm *local, const char *call, int leader, struct side *theirs) {
+static void send_group(struct tm_comm *local, const char *call, int leader, struct side *theirs) {
   struct tm_coll coll = tm_coll_begin(local, call);
   if (local->rank == leader)
     for (int i = 1; i < local->size; i++) tm_group_hold(theirs->group);
@@ -77,7 +77,7 @@ int PMPI_Intercomm_create(MPI_Comm local_handle, int local_leader, MPI_Comm peer
     exchange(&peers, remote_leader, &own, &theirs);
     if (own.context < theirs.context) theirs.context = own.context;
   }
-  tell(local, call, local_leader, &theirs);
+  send_group(local, call, local_leader, &theirs);
   tm_group_hold(local->group);
   struct tm_comm *comm = tm_comm_new(theirs.context, local->group, theirs.group);
   if (comm == NULL || !tm_comm_add_local(comm)) return tm_fail_code(local, call, MPI_ERR_NO_MEM);
@@ -107,7 +107,7 @@ int PMPI_Intercomm_merge(MPI_Comm handle, int high, MPI_Comm *result) {
   } else {
     tm_coll_begin(inter, call); /* the tag counts for all */
   }
-  tell(inter->local_comm, call, 0, &theirs);
+  send_group(inter->local_comm, call, 0, &theirs);
   struct tm_group *group = tm_group_new(inter->group->size + theirs.group->size);
   if (group == NULL) return tm_fail_code(inter, call, MPI_ERR_NO_MEM);
   const struct tm_group *first = theirs.high ? theirs.group : inter->group;

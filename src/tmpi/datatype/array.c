@@ -181,8 +181,8 @@ struct distribution {
   const int *distribs, *dargs, *psizes;
 };
 
-static void tell(struct tm_recipe *recipe, bool large, const struct distribution *d,
-                 struct tm_type *old) {
+static void record(struct tm_recipe *recipe, bool large, const struct distribution *d,
+                   struct tm_type *old) {
   tm_recipe_integer(recipe, d->size);
   tm_recipe_integer(recipe, d->rank);
   tm_recipe_integer(recipe, d->ndims);
@@ -215,7 +215,7 @@ static int darray(struct tm_maker maker, const struct distribution *d, MPI_Datat
   struct tm_type *type = error == MPI_SUCCESS ? make_darray(d->ndims, shares, d->order, old) : NULL;
   free(shares);
   if (error != MPI_SUCCESS) return error;
-  if (type != NULL) tell(&type->recipe, maker.large, d, old);
+  if (type != NULL) record(&type->recipe, maker.large, d, old);
   return tm_derive_end(maker.call, type, type != NULL, result);
 }
 

@@ -48,14 +48,14 @@ struct room {
   MPI_Datatype *types;
 };
 
-static int tell(const char *call, struct tm_type *type, const struct room *room) {
+static int export_contents(const char *call, struct tm_type *type, const struct room *room) {
   const struct tm_recipe *recipe = &type->recipe;
   if (type->predefined)
     return tm_fail(NULL, call, MPI_ERR_TYPE, "%s is predefined", type->predefined_name);
   if (room->integer_count < recipe->integer_count || room->address_count < recipe->address_count ||
       room->large_count < recipe->large_count || room->type_count < recipe->type_count)
     return tm_fail(NULL, call, MPI_ERR_ARG,
-                   "there is room for less than the type's envelope tells");
+                   "there is room for less than the type's envelope reports");
   for (MPI_Count i = 0; i < recipe->integer_count; i++) room->integers[i] = recipe->integers[i];
   for (MPI_Count i = 0; i < recipe->address_count; i++) room->addresses[i] = recipe->addresses[i];
   for (MPI_Count i = 0; i < recipe->large_count; i++)
@@ -73,7 +73,7 @@ int PMPI_Type_get_contents(MPI_Datatype handle, int max_integers, int max_addres
   struct room room = {max_integers, max_addresses, 0, max_types, integers, addresses, NULL, types};
   struct tm_type *type;
   int error = get_small("MPI_Type_get_contents", handle, &type);
-  return error == MPI_SUCCESS ? tell("MPI_Type_get_contents", type, &room) : error;
+  return error == MPI_SUCCESS ? export_contents("MPI_Type_get_contents", type, &room) : error;
 }
 
 #pragma weak MPI_Type_get_contents_c = PMPI_Type_get_contents_c
@@ -84,5 +84,5 @@ int PMPI_Type_get_contents_c(MPI_Datatype handle, MPI_Count max_integers, MPI_Co
                       integers,     addresses,     large_counts,     types};
   struct tm_type *type;
   int error = tm_derive_get("MPI_Type_get_contents_c", handle, &type);
-  return error == MPI_SUCCESS ? tell("MPI_Type_get_contents_c", type, &room) : error;
+  return error == MPI_SUCCESS ? export_contents("MPI_Type_get_contents_c", type, &room) : error;
 }

@@ -20,7 +20,7 @@ struct pattern {
   enum spacing spacing;
 };
 
-static void tell(struct tm_recipe *recipe, const struct pattern *p, struct tm_type *old) {
+static void record(struct tm_recipe *recipe, const struct pattern *p, struct tm_type *old) {
   bool large = p->maker.large;
   tm_recipe_count(recipe, large, p->count);
   if (tm_counts_given(p->lengths))
@@ -61,7 +61,7 @@ static int make(const struct pattern *p, MPI_Datatype handle, MPI_Datatype *resu
   bool ok = type != NULL && add(type, p, old);
   if (ok) {
     tm_type_finish(type, false);
-    tell(&type->recipe, p, old);
+    record(&type->recipe, p, old);
   }
   return tm_derive_end(call, type, ok, result);
 }

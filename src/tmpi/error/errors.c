@@ -54,8 +54,8 @@ static int fail(struct tm_comm *comm, const char *call, int code, const char *wh
   const char *name = comm->name[0] != '\0' ? comm->name : "a communicator";
   if (tm_errhandler_ends(handler)) tm_end_job(name, call, code, why);
   MPI_Comm handle = tm_comm_handle(comm);
-  int told = code;
-  if (handler->function != NULL) handler->function(&handle, &told);
+  int passed = code;
+  if (handler->function != NULL) handler->function(&handle, &passed);
   tm_errhandler_release(handler);
   return code;
 }
@@ -131,7 +131,7 @@ int tm_get_session(const char *call, MPI_Session handle, struct tm_session **ses
 int tm_session_fail(struct tm_session *session, const char *call, int code, const char *why) {
   if (tm_errhandler_ends(session->handler)) tm_end_job("a session", call, code, why);
   MPI_Session handle = (MPI_Session)session;
-  int told = code;
-  if (session->handler->function != NULL) session->handler->function(&handle, &told);
+  int passed = code;
+  if (session->handler->function != NULL) session->handler->function(&handle, &passed);
   return code;
 }

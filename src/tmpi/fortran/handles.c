@@ -10,6 +10,8 @@
  * Rejected: a number in each object, given back when it is freed (nine kinds of objects would have
  * to do so, and their constructors would have to look for a free number).
  */
+#include "tmpi/fortran/handles.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,8 +51,7 @@ static bool grow(void) {
   return true;
 }
 
-/* 0, which is no handle: no memory. */
-static int number_of(const char *call, void *handle) {
+int tm_handle_number(const char *call, void *handle) {
   if ((uintptr_t)handle < PREDEFINED) return (int)(uintptr_t)handle;
   mti_lock(&ilock);
   uint32_t index = UINT32_MAX;
@@ -66,8 +67,7 @@ static int number_of(const char *call, void *handle) {
   return 0;
 }
 
-/* NULL, which is no handle: no conversion returned that number. */
-static void *handle_of(int number) {
+void *tm_handle_of(int number) {
   if (number >= 0 && number < PREDEFINED) return (void *)(uintptr_t)number;
   mti_lock(&ilock);
   uint32_t index = (uint32_t)number - PREDEFINED;

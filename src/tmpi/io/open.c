@@ -50,12 +50,12 @@ static int flags_of(int amode) {
 
 void tm_file_common_hold(struct tm_file_common *common) { mt_add_relaxed(&common->refs, 1); }
 
-/* The last one closes. What a full disk has to say then has been asked for by MPI_File_close(). */
+/* The last holder closes. The name is removed before, by MPI_File_close(): by now the program may
+ * have made another file of that name. */
 void tm_file_common_release(struct tm_file_common *common) {
   /* FC-1 acq_rel: other holders' use of it; pairs FC-1 */
   if (mt_add_acq_rel(&common->refs, (uint32_t)-1) != 1) return;
   close(common->fd);
-  if ((common->amode & MPI_MODE_DELETE_ON_CLOSE) != 0) unlink(common->name);
   mltp_lock_destroy(&common->transfers);
   free(common->name);
   free(common);

@@ -94,7 +94,7 @@ struct tm_image {
   uint8_t *opened; /* [atomic] by rank: whether it has opened the image; NULL: all have it from the
                       start */
   bool placing;    /* open.c: on the way to what it needs */
-  bool told_missing; /* open.c: that it names functions of MPI which tmpi does not have */
+  bool warned_missing; /* open.c: that it names functions of MPI which tmpi does not have */
 };
 
 /** Reads a file and checks it. @return it, or NULL after a message. */

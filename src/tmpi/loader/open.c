@@ -148,13 +148,13 @@ static int number_of(const struct tm_program *program, const struct tm_image *im
 }
 
 /* A binding of a language names all of MPI, and a program uses some of it. */
-static void tell_missing(struct tm_image *image, size_t count) {
-  if (!image->told_missing)
+static void warn_missing(struct tm_image *image, size_t count) {
+  if (!image->warned_missing)
     fprintf(stderr,
             "tmpirun: '%s' names %zu functions of MPI that tmpi does not have yet: a call of one "
             "ends the job\n",
             image->path, count);
-  image->told_missing = true;
+  image->warned_missing = true;
 }
 
 /* Looks up what the new copies of a rank ask for. Their symbols may mean other things in another
@@ -175,7 +175,7 @@ static bool bind(struct tm_program *program, int rank, const struct list *group,
   bool good = true;
   for (int i = 0; good && i < group->count; i++)
     if (!tm_image_is_loaded(group->of[i], rank)) good = tm_bind_image(bindings, group->of[i]);
-  if (good && missing > 0) tell_missing(group->of[0], missing);
+  if (good && missing > 0) warn_missing(group->of[0], missing);
   free(scope.of);
   return good;
 }

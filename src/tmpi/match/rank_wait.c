@@ -11,12 +11,8 @@
 #include "base/atomic.h"
 #include "core/internal/park.h"
 
-enum { OWN_VP_NS = 20000 }; /* a VP without work spins about as long */
-
 bool tm_spin(bool (*ended)(const void *), const void *what, const struct tm_rank *waker) {
-  uint64_t blindly = tm_job.wait == TM_WAIT_SPIN                       ? tm_job.spin_ns
-                     : tm_job.wait == TM_WAIT_CONSCIOUS && tm_has_vp() ? OWN_VP_NS
-                                                                       : 0;
+  if (tm_job.wait == TM_WAIT_CONSCIOUS && tm_has_vp()) return mti_spin_alone(ended, what);
   return mti_spin_until(ended, what, waker != NULL ? mt_load_relaxed(&waker->thread) : NULL,
-                        blindly);
+                        tm_job.wait == TM_WAIT_SPIN ? tm_job.spin_ns : 0);
 }

@@ -43,7 +43,7 @@ static inline const struct tm_rank *tm_sender(const struct tm_request *recv) {
 
 /** Notes for reports what a rank is going to park for: struct tm_request, or the struct tm_comm
  * where it meets the others. @return false: other threads of the rank wait beside it, and are not
- * told of. */
+ * reported. */
 static inline bool tm_note_call(struct tm_rank *rank, const void *waits_for, const char *call) {
   if (rank->thread != mltp_self()) return false;
   rank->waits_for = waits_for;
@@ -77,11 +77,11 @@ static inline bool tm_begin_wait(struct tm_rank *rank, const void *waits_for, co
  * waits_for: as of tm_note_wait(); NULL: nothing. */
 static inline void tm_mailbox_park(struct tm_rank *rank, uint32_t *ilock, const void *waits_for,
                                    const char *call) {
-  bool tells = tm_note_wait(rank, waits_for, call);
+  bool noted = tm_note_wait(rank, waits_for, call);
   bool lent = tm_user_code_lend(rank);
   mti_park_unlock(ilock, call);
   if (lent) tm_user_code_take(rank, call);
-  if (tells) mt_store_relaxed(&rank->call, NULL);
+  if (noted) mt_store_relaxed(&rank->call, NULL);
 }
 
 /** Lets others run, from a call that does not wait. */

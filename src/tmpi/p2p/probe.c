@@ -6,7 +6,8 @@
 #include "tmpi/rank/handle.h"
 #include "tmpi/request/request.h"
 
-/* @return MPI_SUCCESS; *flag: there is a message, told to the status; taken if message is not NULL.
+/* @return MPI_SUCCESS; *flag: there is a message, described by the status; taken if message is not
+ * NULL.
  */
 static int probe(const char *call, int source, int tag, MPI_Comm handle, bool wait, int *flag,
                  MPI_Message *message, MPI_Status *status) {

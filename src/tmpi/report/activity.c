@@ -33,7 +33,7 @@ static int number_in(const struct tm_group *group, int rank) {
   return rank >= 0 && mti_peek(&number, &group->ranks[rank], sizeof number) ? number : -1;
 }
 
-/* Writes the name of a communicator. One without is told by its size and first members. */
+/* Writes the name of a communicator. One without is reported by its size and first members. */
 static void name_comm(char name[MPI_MAX_OBJECT_NAME], const struct tm_comm *comm) {
   memcpy(name, comm->name, MPI_MAX_OBJECT_NAME);
   name[MPI_MAX_OBJECT_NAME - 1] = '\0';

@@ -62,7 +62,7 @@ static const char *window_name(const struct window *w) {
   return w->own.name[0] != '\0' ? w->own.name : "a window";
 }
 
-static void tell(struct window *w, char text[TM_WINDOW_TEXT]) {
+static void describe(struct window *w, char text[TM_WINDOW_TEXT]) {
   char who[TM_RANKS_TEXT];
   int target = w->wait.target, number = -1;
   bool lock = w->wait.what == TM_FOR_LOCK || w->wait.what == TM_FOR_GATE;
@@ -101,7 +101,7 @@ void tm_activity_read_window(struct tm_wanted *what, const void *waits_for) {
     free(w.set);
     return;
   }
-  tell(&w, what->window);
+  describe(&w, what->window);
   free(w.set);
   what->known = what->has_window = true;
   what->number = w.first;

@@ -23,7 +23,7 @@ static int waits_for(const struct tm_activity *activity) {
 }
 
 /* A send and a receive that do not fit. @return false: nothing to be said. */
-static bool tell_mismatch(const struct tm_activity *activity, int sender, int receiver) {
+static bool report_mismatch(const struct tm_activity *activity, int sender, int receiver) {
   const struct tm_wanted *send = &activity[sender].what, *recv = &activity[receiver].what;
   char text[500];
   if (send->has_window || recv->has_window) return false;
@@ -39,7 +39,7 @@ static bool tell_mismatch(const struct tm_activity *activity, int sender, int re
   return true;
 }
 
-static void tell_circle(const struct tm_activity *activity, int first) {
+static void report_circle(const struct tm_activity *activity, int first) {
   char text[500];
   size_t used = (size_t)snprintf(text, sizeof text, "ranks %d", first);
   int sends = 0, windows = 0, length = 0, at = first;
@@ -63,7 +63,7 @@ static void tell_circle(const struct tm_activity *activity, int first) {
 /* Follows waiters to the ranks they wait for; mark: the walk that came by first. */
 static void look_at_messages(const struct tm_activity *activity) {
   int *mark = calloc((unsigned)tm_job.size, sizeof *mark);
-  int told = 0, left_out = 0;
+  int reported = 0, left_out = 0;
   for (int i = 0; mark != NULL && i < tm_job.size; i++) {
     int at = i;
     while (at >= 0 && mark[at] == 0) {
@@ -72,12 +72,12 @@ static void look_at_messages(const struct tm_activity *activity) {
     }
     if (at < 0 || mark[at] != i + 1) continue; /* no circle, or one that is known */
     int next = waits_for(&activity[at]);
-    if (told == TM_CAUSES_MAX)
+    if (reported == TM_CAUSES_MAX)
       left_out++;
     else if (waits_for(&activity[next]) != at ||
-             !(tell_mismatch(activity, at, next) || tell_mismatch(activity, next, at)))
-      tell_circle(activity, at);
-    if (told < TM_CAUSES_MAX) told++;
+             !(report_mismatch(activity, at, next) || report_mismatch(activity, next, at)))
+      report_circle(activity, at);
+    if (reported < TM_CAUSES_MAX) reported++;
   }
   if (left_out > 0) fprintf(stderr, "tmpi: why: and %d circles more\n", left_out);
   free(mark);
@@ -91,8 +91,8 @@ bool tm_cause_is_over(const struct tm_activity *activity) {
 /* Ranks that wait for one that will not come. */
 static void look_at_ended(const struct tm_activity *activity) {
   bool *set = calloc((unsigned)tm_job.size, sizeof *set);
-  int told = 0;
-  for (int i = 0; set != NULL && i < tm_job.size && told < TM_CAUSES_MAX; i++) {
+  int reported = 0;
+  for (int i = 0; set != NULL && i < tm_job.size && reported < TM_CAUSES_MAX; i++) {
     int peer = waits_for(&activity[i]);
     if (peer < 0 || !tm_cause_is_over(&activity[peer])) continue;
     bool known = false;
@@ -104,7 +104,7 @@ static void look_at_ended(const struct tm_activity *activity) {
     snprintf(text, sizeof text, "%s %s for rank %d, which %s", who, many ? "wait" : "waits", peer,
              activity[peer].state == TM_ENDED ? "has ended" : "is in MPI_Finalize");
     tm_cause_print(text);
-    told++;
+    reported++;
   }
   free(set);
 }
@@ -118,8 +118,8 @@ static bool is_waited_for(const struct tm_activity *activity, int rank) {
 }
 
 static void look_at_unstarted(const struct tm_activity *activity) {
-  int told = 0;
-  for (int i = 0; i < tm_job.size && told < TM_CAUSES_MAX; i++) {
+  int reported = 0;
+  for (int i = 0; i < tm_job.size && reported < TM_CAUSES_MAX; i++) {
     const struct tm_unstarted *what = &activity[i].unstarted;
     if (!what->is || !is_waited_for(activity, i)) continue;
     char text[300];
@@ -128,7 +128,7 @@ static void look_at_unstarted(const struct tm_activity *activity) {
              "(MPI_Start())",
              i, what->kind == TM_SEND ? "send to" : "receive from", what->peer, what->tag);
     tm_cause_print(text);
-    told++;
+    reported++;
   }
 }
 

@@ -39,7 +39,7 @@ static bool print_misfit(const struct tm_activity *activity, int number,
   return true;
 }
 
-/* Looks at the messages in a rank's mailbox, from the oldest. @return whether one was told. */
+/* Looks at the messages in a rank's mailbox, from the oldest. @return whether one was reported. */
 static bool look_into(const struct tm_activity *activity, int number) {
   struct tm_mailbox box;
   struct tm_message message;
@@ -56,14 +56,14 @@ static bool look_into(const struct tm_activity *activity, int number) {
 }
 
 void tm_cause_arrived(const struct tm_activity *activity) {
-  int told = 0;
-  for (int i = 0; i < tm_job.size && told < TM_CAUSES_MAX; i++)
-    if (receives(&activity[i]) && look_into(activity, i)) told++;
+  int reported = 0;
+  for (int i = 0; i < tm_job.size && reported < TM_CAUSES_MAX; i++)
+    if (receives(&activity[i]) && look_into(activity, i)) reported++;
 }
 
 void tm_cause_any_source(const struct tm_activity *activity) {
-  int told = 0;
-  for (int i = 0; i < tm_job.size && told < TM_CAUSES_MAX; i++) {
+  int reported = 0;
+  for (int i = 0; i < tm_job.size && reported < TM_CAUSES_MAX; i++) {
     if (!receives(&activity[i]) || activity[i].what.peer != MPI_ANY_SOURCE) continue;
     int others = 0;
     while (others < tm_job.size && (others == i || tm_cause_is_over(&activity[others]))) others++;
@@ -74,6 +74,6 @@ void tm_cause_any_source(const struct tm_activity *activity) {
              "MPI_Finalize: fewer messages were sent than it receives",
              i);
     tm_cause_print(text);
-    told++;
+    reported++;
   }
 }

@@ -32,7 +32,7 @@ struct meeting {
 };
 
 /* @return false: nobody is missing. */
-static bool tell_missing(const struct meeting *m, bool *set) {
+static bool report_missing(const struct meeting *m, bool *set) {
   char who[TM_RANKS_TEXT], text[400];
   int missing = 0, waiting = 0, ended = 0;
   for (int i = 0; i < m->count; i++) {
@@ -89,7 +89,7 @@ static bool differ(const struct meeting *m, int number, const struct tm_member *
 }
 
 /* Finds the first remembered call that differed. @return false: none did. */
-static bool tell_other_call(const struct meeting *m, bool *set) {
+static bool report_other_call(const struct meeting *m, bool *set) {
   char who[TM_RANKS_TEXT], others[TM_RANKS_TEXT], text[600];
   const struct tm_member *one, *other;
   int number = m->number < TM_RECENT ? 1 : m->number - TM_RECENT + 1;
@@ -114,7 +114,7 @@ static bool tell_other_call(const struct meeting *m, bool *set) {
 }
 
 /* Nobody is missing: so the arguments do not fit. */
-static void tell_nothing_else(const struct meeting *m) {
+static void report_no_cause(const struct meeting *m) {
   char text[400];
   snprintf(text, sizeof text,
            "all ranks have called %s on %s: roots, counts or types may differ (tmpirun --check "
@@ -139,8 +139,8 @@ static void look_at_collective(const struct tm_activity *activity, int rank, boo
       m.call = activity[m.ranks[i]].call;
     }
     if (m.call != NULL) {
-      bool missing = tell_missing(&m, set);
-      if (!tell_other_call(&m, set) && !missing && still) tell_nothing_else(&m);
+      bool missing = report_missing(&m, set);
+      if (!report_other_call(&m, set) && !missing && still) report_no_cause(&m);
     }
   }
   free(set);

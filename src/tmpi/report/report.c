@@ -121,7 +121,7 @@ void tm_report(const char *title, bool still) {
 
 /* What a rank outside of MPI waits for is in the dump of all threads. */
 static bool report_deadlock(void) {
-  bool all_told = true;
+  bool all_printed = true;
   tm_job_flush();
   tm_report("deadlock", true);
   int status, rank = tm_job_failure(&status);
@@ -132,9 +132,9 @@ static bool report_deadlock(void) {
   for (int i = 0; i < tm_job.size; i++) {
     struct tm_activity activity;
     tm_activity_read(&activity, i);
-    all_told &= activity.state != TM_OUTSIDE;
+    all_printed &= activity.state != TM_OUTSIDE;
   }
-  return all_told;
+  return all_printed;
 }
 
 void tm_report_start(void) { mti_set_deadlock_hook(report_deadlock); }

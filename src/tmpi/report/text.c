@@ -34,7 +34,7 @@ int tm_text_ranks(char text[TM_RANKS_TEXT], const bool *set, int size) {
 
 const char *tm_text_comm(const char *name) { return name[0] != '\0' ? name : "a communicator"; }
 
-static void tell_message(char *text, size_t size, const struct tm_activity *activity, bool peers) {
+static void write_message(char *text, size_t size, const struct tm_activity *activity, bool peers) {
   const struct tm_wanted *what = &activity->what;
   char peer[48] = "another rank each", tag[32], bytes[32] = "";
   if (what->peer == MPI_ANY_SOURCE)
@@ -57,7 +57,7 @@ static void tell_message(char *text, size_t size, const struct tm_activity *acti
              what->requests);
 }
 
-static void tell_wait(char *text, size_t size, const struct tm_activity *activity, bool peers) {
+static void write_wait(char *text, size_t size, const struct tm_activity *activity, bool peers) {
   const struct tm_wanted *what = &activity->what;
   if (!what->known)
     snprintf(text, size, "in %s", activity->call);
@@ -71,7 +71,7 @@ static void tell_wait(char *text, size_t size, const struct tm_activity *activit
   else if (what->inner) /* the peers of a collective's messages mean nothing to the program */
     snprintf(text, size, "in %s on %s", activity->call, tm_text_comm(what->comm));
   else
-    tell_message(text, size, activity, peers);
+    write_message(text, size, activity, peers);
 }
 
 void tm_text_activity(char text[TM_ACTIVITY_TEXT], const struct tm_activity *activity, bool peers) {
@@ -81,7 +81,7 @@ void tm_text_activity(char text[TM_ACTIVITY_TEXT], const struct tm_activity *act
     snprintf(text, TM_ACTIVITY_TEXT, "outside of MPI%s%s",
              activity->blocks_in[0] != '\0' ? ", blocked in " : "", activity->blocks_in);
   else
-    tell_wait(text, TM_ACTIVITY_TEXT, activity, peers);
+    write_wait(text, TM_ACTIVITY_TEXT, activity, peers);
   if (activity->site == NULL) return;
   size_t used = strlen(text);
   snprintf(text + used, TM_ACTIVITY_TEXT - used, ", at ");

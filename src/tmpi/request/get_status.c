@@ -4,15 +4,15 @@
 #include "tmpi/request/request_set.h"
 
 /* Of a request that is complete; NULL: an empty one. @return its error. */
-static int tell(struct tm_request *request, MPI_Status *status) {
+static int fill(struct tm_request *request, MPI_Status *status) {
   if (request == NULL || request->kind != TM_GENERALIZED) {
     tm_status_set(status, request);
     return request != NULL ? request->error : MPI_SUCCESS;
   }
   MPI_Status own;
-  MPI_Status *told = status != MPI_STATUS_IGNORE ? status : &own;
-  tm_status_set(told, NULL);
-  return request->query(request->extra, told);
+  MPI_Status *filled = status != MPI_STATUS_IGNORE ? status : &own;
+  tm_status_set(filled, NULL);
+  return request->query(request->extra, filled);
 }
 
 /* @return the place of the i-th status. */
@@ -21,8 +21,8 @@ static MPI_Status *place(MPI_Status statuses[], int i) {
 }
 
 /* The same for one of several, whose status has the error. */
-static void tell_with_error(struct tm_request *request, MPI_Status *status) {
-  int error = tell(request, status);
+static void fill_with_error(struct tm_request *request, MPI_Status *status) {
+  int error = fill(request, status);
   if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = error;
 }
 
@@ -32,7 +32,7 @@ int PMPI_Request_get_status(MPI_Request handle, int *flag, MPI_Status *status) {
   int error = tm_set_get_one("MPI_Request_get_status", handle, &request);
   if (error != MPI_SUCCESS) return error;
   *flag = request == NULL || tm_request_poll(request);
-  if (*flag) tell(request, status);
+  if (*flag) fill(request, status);
   return MPI_SUCCESS;
 }
 
@@ -44,7 +44,7 @@ int PMPI_Request_get_status_all(int count, const MPI_Request handles[], int *fla
   if (error != MPI_SUCCESS) return error;
   *flag = 1;
   for (int i = 0; i < count && *flag; i++) *flag = set.of[i] == NULL || tm_request_poll(set.of[i]);
-  for (int i = 0; i < count && *flag; i++) tell_with_error(set.of[i], place(statuses, i));
+  for (int i = 0; i < count && *flag; i++) fill_with_error(set.of[i], place(statuses, i));
   tm_set_drop(&set);
   return MPI_SUCCESS;
 }
@@ -59,7 +59,7 @@ int PMPI_Request_get_status_any(int count, const MPI_Request handles[], int *ind
   *flag = first != -1;
   *index = first >= 0 ? first : MPI_UNDEFINED;
   if (*flag)
-    tell(first >= 0 ? set.of[first] : NULL, status);
+    fill(first >= 0 ? set.of[first] : NULL, status);
   else
     tm_request_poll(NULL);
   tm_set_drop(&set);
@@ -77,7 +77,7 @@ int PMPI_Request_get_status_some(int count, const MPI_Request handles[], int *do
   *done = first == MPI_UNDEFINED ? MPI_UNDEFINED : 0;
   for (int i = 0; i < count; i++) {
     if (set.of[i] == NULL || !tm_request_done(set.of[i])) continue;
-    tell_with_error(set.of[i], place(statuses, *done));
+    fill_with_error(set.of[i], place(statuses, *done));
     indices[(*done)++] = i;
   }
   tm_set_drop(&set);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file request.h
- * Requests as the calls of MPI see them: made, checked, told to a status.
+ * Requests as the calls of MPI see them: made, checked, described by a status.
  */
 #ifndef TM_REQUEST_REQUEST_H
 #define TM_REQUEST_REQUEST_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests of a call looked up, and told about when they are complete. */
+/* Requests of a call looked up, and reported when they are complete. */
 #include "tmpi/request/request_set.h"
 
 #include <stdlib.h>
@@ -73,9 +73,9 @@ static int finish(MPI_Request *handle, struct tm_request *request, MPI_Status *s
   int error = request->error;
   if (request->kind == TM_GENERALIZED) {
     MPI_Status own;
-    MPI_Status *told = status != MPI_STATUS_IGNORE ? status : &own;
-    tm_status_set(told, NULL);
-    int queried = request->query(request->extra, told);
+    MPI_Status *filled = status != MPI_STATUS_IGNORE ? status : &own;
+    tm_status_set(filled, NULL);
+    int queried = request->query(request->extra, filled);
     int released = request->release(request->extra);
     error = queried != MPI_SUCCESS ? queried : released;
   } else {

@@ -25,7 +25,7 @@ static int member(const struct tm_win *win, const struct tm_group *group, int i)
 /* ---- the target */
 
 /* Tells an origin of the post. */
-static void tell_origin(struct tm_win *origin, int target) {
+static void notify_origin(struct tm_win *origin, int target) {
   struct tm_win_wait *woken = NULL;
   mti_lock(&origin->ilock);
   if (origin->posts[target] != TM_AWAITED) {
@@ -65,7 +65,7 @@ int PMPI_Win_post(MPI_Group group_handle, int assertion, MPI_Win handle) {
   for (int i = 0; i < group->size; i++) win->exposed[member(win, group, i)] = 1;
   mti_unlock(&win->ilock);
   for (int i = 0; i < group->size; i++)
-    tell_origin(win->common->views[member(win, group, i)], win->comm->rank);
+    notify_origin(win->common->views[member(win, group, i)], win->comm->rank);
   return MPI_SUCCESS;
 }
 
@@ -151,7 +151,7 @@ int PMPI_Win_start(MPI_Group group_handle, int assertion, MPI_Win handle) {
 }
 
 /* Tells a target that an origin has completed. */
-static void tell_target(struct tm_win *target, int origin) {
+static void notify_target(struct tm_win *target, int origin) {
   struct tm_win_wait *woken = NULL;
   mti_lock(&target->ilock);
   target->exposed[origin] = 0;
@@ -174,7 +174,7 @@ int PMPI_Win_complete(MPI_Win handle) {
   for (int i = 0; i < group->size; i++) {
     int target = member(win, group, i);
     win->access[target] = 0;
-    tell_target(win->common->views[target], win->comm->rank);
+    notify_target(win->common->views[target], win->comm->rank);
   }
   win->start = NULL;
   tm_group_release(group);

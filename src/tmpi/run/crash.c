@@ -41,7 +41,7 @@ static const struct tm_image *find_call(const void *context, size_t *offset) {
   return NULL;
 }
 
-static void say_where(int rank, const void *context) {
+static void print_location(int rank, const void *context) {
   char text[512];
   size_t offset;
   bool called = false;
@@ -68,7 +68,7 @@ static void say_where(int rank, const void *context) {
 /* @return whether an instruction of this thread has faulted; otherwise the signal was sent. */
 static bool is_fault(const siginfo_t *info) { return info->si_code > 0; }
 
-static void say_sent(int signo, const siginfo_t *info) {
+static void print_sender(int signo, const siginfo_t *info) {
   char text[128];
   int rank = tm_rank_number(), length;
   if (!tm_signal_is_own(signo, info) || rank < 0)
@@ -83,14 +83,14 @@ static void say_sent(int signo, const siginfo_t *info) {
   os_write(2, text, (size_t)length);
 }
 
-static void say_crashed(int signo, const siginfo_t *info, const void *context) {
+static void print_crash(int signo, const siginfo_t *info, const void *context) {
   char text[128];
   int rank = tm_rank_number();
   if (rank < 0) return;
   int length = snprintf(text, sizeof text, "tmpirun: rank %d crashed: SIG%s at address %p\n", rank,
                         sigabbrev_np(signo), info->si_addr);
   os_write(2, text, (size_t)length);
-  say_where(rank, context);
+  print_location(rank, context);
 }
 
 /* A fault happens again when the handler returns, and then ends the process. What was sent does
@@ -103,9 +103,9 @@ static void on_crash(int signo, siginfo_t *info, void *context) {
   errno = error;
   if (taken) return;
   if (is_fault(info))
-    say_crashed(signo, info, context);
+    print_crash(signo, info, context);
   else
-    say_sent(signo, info);
+    print_sender(signo, info);
   tm_output_end_all();
   os_signal_default(signo);
   if (!is_fault(info)) raise(signo);
@@ -120,7 +120,7 @@ static bool report_overflow(const char *name, size_t kib, const void *context) {
                         "--stack, or ulimit -s)\n",
                         name, kib);
   os_write(2, text, (size_t)length);
-  say_where(rank, context);
+  print_location(rank, context);
   tm_output_end_all();
   return true;
 }

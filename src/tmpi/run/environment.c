@@ -43,12 +43,12 @@ static bool is_new(const char *name, const char *value) {
 }
 
 static void share(const char *entry, size_t length, const char *value) {
-  static uint32_t ilock, told; /* [ilock] */
+  static uint32_t ilock, reported; /* [ilock] */
   char *name = strndup(entry, length);
   if (name == NULL) return;
   mti_lock(&ilock);
   if (is_new(name, value)) {
-    if (tm_the_program->ranks > 1 && told++ == 0)
+    if (tm_the_program->ranks > 1 && reported++ == 0)
       fprintf(
           stderr,
           "tmpirun: rank %d changed %s in its environment: all ranks share time zone and locale "

@@ -141,7 +141,7 @@ static bool stacks_fit(int ranks) {
 enum { PROGRESS_NS = 1000000000 };
 
 /* Once a second: a large program takes its time. */
-static void tell_progress(int started, int ranks, uint64_t *next) {
+static void print_progress(int started, int ranks, uint64_t *next) {
   uint64_t now = os_now();
   if (now < *next) return;
   *next = now + PROGRESS_NS;
@@ -174,7 +174,7 @@ int tm_launch(int ranks, int argc, char **argv) {
     if (!(watched || tm_program_place(tm_the_program, i)) ||
         !start_rank(&processes[i], i, argc, argv))
       tm_job_abort(1);
-    if (i % 16 == 0) tell_progress(i, ranks, &next);
+    if (i % 16 == 0) print_progress(i, ranks, &next);
   }
   tm_vps_placed();
   tm_ends_wait();

@@ -153,7 +153,7 @@ static char *last_error(void) {
   return text;
 }
 
-static int tell_about(void *handle, int request, void *result) {
+static int link_info(void *handle, int request, void *result) {
   int rank;
   struct tm_opened *opened = opened_of(&rank);
   const struct tm_image *image =
@@ -233,7 +233,7 @@ const struct tm_override tm_override_objects[] = {
     {"dlvsym", (tm_any *)find_version},
     {"dlclose", (tm_any *)close_object},
     {"dlerror", (tm_any *)last_error},
-    {"dlinfo", (tm_any *)tell_about},
+    {"dlinfo", (tm_any *)link_info},
     {"dladdr", (tm_any *)find_address},
     {"dladdr1", (tm_any *)find_address_with},
     {NULL, NULL},

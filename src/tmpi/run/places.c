@@ -137,7 +137,7 @@ static void trace(const void *frame) {
     count = lines->unwind(&start, frames, FRAMES_MAX);
   mti_unlock(&ilock);
   if (count < 2) count = follow(at, frames, FRAMES_MAX);
-  int first = 0; /* what the library does inside is not told, but for the function called */
+  int first = 0; /* what the library does inside is not printed, but for the function called */
   while (first + 1 < count && !is_program((const void *)frames[first + 1])) first++;
   for (int i = first + 1 < count ? first : 0, number = 0; i < count; i++, number++) {
     char text[256];

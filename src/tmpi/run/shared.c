@@ -16,10 +16,10 @@
 #include "tmpi/rank/rank.h"
 #include "tmpi/run/override.h"
 
-static uint32_t told, told_umask; /* [atomic] relaxed: a message twice would do no harm */
+static uint32_t warned, warned_umask; /* [atomic] relaxed: a message twice would do no harm */
 
-static void tell(const char *call) {
-  if (tm_the_program->ranks > 1 && mt_add_relaxed(&told, 1) == 0)
+static void warn_shared(const char *call) {
+  if (tm_the_program->ranks > 1 && mt_add_relaxed(&warned, 1) == 0)
     fprintf(stderr,
             "tmpirun: rank %d called %s(): all ranks share the working directory (use absolute "
             "paths)\n",
@@ -28,20 +28,21 @@ static void tell(const char *call) {
 
 static int chdir_rank(const char *path) {
   int result = chdir(path);
-  if (result == 0) tell("chdir");
+  if (result == 0) warn_shared("chdir");
   return result;
 }
 
 static int fchdir_rank(int fd) {
   int result = fchdir(fd);
-  if (result == 0) tell("fchdir");
+  if (result == 0) warn_shared("fchdir");
   return result;
 }
 
 /* A mask of 0 is how a program reads its mask, and restores it at once. */
 static mode_t umask_rank(mode_t mask) {
   mode_t old = umask(mask);
-  if (mask != old && mask != 0 && tm_the_program->ranks > 1 && mt_add_relaxed(&told_umask, 1) == 0)
+  if (mask != old && mask != 0 && tm_the_program->ranks > 1 &&
+      mt_add_relaxed(&warned_umask, 1) == 0)
     fprintf(stderr,
             "tmpirun: rank %d called umask(0%o), and it was 0%o: all ranks share it (use fchmod)\n",
             tm_rank_number(), (unsigned)mask, (unsigned)old);

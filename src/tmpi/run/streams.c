@@ -97,10 +97,10 @@ static bool redirects(int to) {
   return own != NULL && is_shared() && (to == STDOUT_FILENO || to == STDERR_FILENO);
 }
 
-static void tell_redirected(const char *call) {
-  static bool told; /* a message twice would do no harm */
-  if (told) return;
-  told = true;
+static void warn_redirected(const char *call) {
+  static bool warned; /* a message twice would do no harm */
+  if (warned) return;
+  warned = true;
   fprintf(stderr,
           "tmpirun: rank %d redirected its input by %s(): all ranks share it (open the file)\n",
           tm_rank_number(), call);
@@ -119,13 +119,13 @@ static int dup_rank(int fd) { return dup(meant(fd)); }
 
 static int dup2_rank(int from, int to) {
   if (redirects(to)) return from == to ? to : redirect(from, to);
-  if (to == STDIN_FILENO && from != to && is_shared()) tell_redirected("dup2");
+  if (to == STDIN_FILENO && from != to && is_shared()) warn_redirected("dup2");
   return dup2(meant(from), to);
 }
 
 static int dup3_rank(int from, int to, int flags) {
   if (redirects(to) && from != to) return redirect(from, to);
-  if (to == STDIN_FILENO && is_shared()) tell_redirected("dup3");
+  if (to == STDIN_FILENO && is_shared()) warn_redirected("dup3");
   return dup3(meant(from), to, flags);
 }
 
@@ -137,7 +137,7 @@ static int open_flags(const char *mode) {
 static FILE *freopen_rank(const char *path, const char *mode, FILE *stream) {
   int to = stream == stdout ? STDOUT_FILENO : stream == stderr ? STDERR_FILENO : -1;
   if (!redirects(to)) {
-    if (stream == stdin && is_shared()) tell_redirected("freopen");
+    if (stream == stdin && is_shared()) warn_redirected("freopen");
     return freopen(path, mode, stream);
   }
   if (path == NULL) return stream;

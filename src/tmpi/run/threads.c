@@ -16,6 +16,7 @@
 #include "os/pthreads.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
+#include "tmpi/run/joins.h"
 #include "tmpi/run/keys.h"
 #include "tmpi/run/override.h"
 #include "tmpi/run/process.h"
@@ -62,14 +63,18 @@ struct start {
   int rank;
   uint64_t blocked; /* signals */
   char *locals;     /* NULL: the program has none */
+  struct tm_join *join;
   void *(*function)(void *);
   void *argument;
 };
+
+static __thread struct tm_join *own_join; /* of a rank's pthread; NULL: none */
 
 static void end_pthread(void *locals) {
   tm_values_end();
   own_distance = 0;
   tm_program_free_locals(locals);
+  tm_join_ended(own_join);
 }
 
 /* A pthread starts with its creator's mask. */
@@ -94,6 +99,7 @@ static void *start_pthread(void *argument) {
   free(argument);
   bool in_child = tm_process_is_child(); /* of fork(), where the runtime does not run */
   is_pthread = true;
+  own_join = start.join;
   if (start.locals != NULL)
     own_distance = start.locals - tm_program_locals(tm_the_program, start.rank);
   /* the first to be registered is the last to be called */
@@ -113,20 +119,37 @@ int tm_create_pthread(pthread_t *thread, const pthread_attr_t *attr, void *(*fun
   struct start *start = malloc(sizeof *start);
   if (start == NULL) return EAGAIN;
   int rank = process->number;
-  *start = (struct start){rank, blocked_by(process), NULL, function, argument};
+  struct tm_join *join = tm_process_is_child() ? NULL : tm_join_new(attr);
+  *start = (struct start){rank, blocked_by(process), NULL, join, function, argument};
   int error = tm_program_copy_locals(tm_the_program, rank, &start->locals);
-  if (error == 0) error = os_pthread_create(thread, attr, start_pthread, start);
-  if (error == 0) return 0;
+  pthread_t created;
+  if (error == 0) error = os_pthread_create(&created, attr, start_pthread, start);
+  if (error == 0) {
+    tm_join_created(join, created);
+    *thread = created;
+    return 0;
+  }
+  tm_join_cancel(join);
   tm_program_free_locals(start->locals);
   free(start);
   return EAGAIN;
 }
 
 static int join_pthread(pthread_t thread, void **result) {
+  if (!tm_process_is_child()) tm_join_wait(thread);
   mltp_blocking_begin();
   int error = os_pthread_join(thread, result);
   mltp_blocking_end();
   return error;
+}
+
+static int detach_pthread(pthread_t thread) {
+  tm_join_forget(thread);
+  return os_pthread_detach(thread);
+}
+
+static int detach_c11(thrd_t thread) {
+  return detach_pthread(thread) == 0 ? thrd_success : thrd_error;
 }
 
 /* The rank's own thread is libmltp's: pthread_exit() would take its VP away. */
@@ -205,9 +228,11 @@ const struct tm_override tm_override_threads[] = {
     {"__cxa_thread_atexit_impl", (tm_any *)__cxa_thread_atexit_impl},
     {"pthread_create", (tm_any *)tm_create_pthread},
     {"pthread_join", (tm_any *)join_pthread},
+    {"pthread_detach", (tm_any *)detach_pthread},
     {"pthread_exit", (tm_any *)exit_pthread},
     {"thrd_create", (tm_any *)create_c11},
     {"thrd_join", (tm_any *)join_c11},
+    {"thrd_detach", (tm_any *)detach_c11},
     {"thrd_exit", (tm_any *)exit_c11},
     {NULL, NULL},
 };

@@ -198,12 +198,18 @@ static void keep_libraries_single(int ranks) {
   if (ranks > 1) setenv("OPENBLAS_NUM_THREADS", "1", 0);
 }
 
+/* A rank that polls for what another rank does would keep that one from running. */
+static void limit_slices(int ranks) {
+  if (ranks > 1) setenv("MLTP_SLICE_MS", "500", 0);
+}
+
 /* What fails has said why. @return the exit status. */
 static int run(const struct settings *settings, const char *path) {
   if (!tm_output_start(settings->ranks, settings->label, settings->output)) return 1;
   if ((settings->check || settings->report) && !tm_checks_load()) return 1;
   tm_job_on_end(tm_flush_all);
   tm_crash_start();
+  limit_slices(settings->ranks);
   keep_libraries_single(settings->ranks);
   os_raise_file_limit(); /* of one process, for the files of all ranks */
   if (tm_program_read(path, settings->ranks, override) == NULL) return 1;

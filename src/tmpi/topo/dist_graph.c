@@ -72,7 +72,7 @@ static int sum_up(const int *counts, int *displs, int size) {
   return total;
 }
 
-/* At rank 0: memory for so many bytes, at least 1. */
+/* At rank 0: memory for `bytes`, at least 1. */
 static void *need(size_t bytes) {
   void *memory = malloc(bytes + 1);
   if (memory == NULL) tm_panic("no memory for %zu bytes of a graph (fewer edges)", bytes);
@@ -101,8 +101,7 @@ static int end_of(const struct edge *edge, bool incoming) {
   return incoming ? edge->dest : edge->source;
 }
 
-/* Rank 0 sends each rank its edges: those that come to it, or those that leave it. @return their
- * number. */
+/* Rank 0 sends each rank its incoming or outgoing edges. @return their number. */
 static int deal_out(struct tm_comm *comm, const struct edge *all, int total, bool incoming,
                     struct edge **own) {
   MPI_Comm handle = tm_comm_handle(comm);

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Relaxed: the VP's own words, and hints.
+ */
+#include "core/wait/alone.h"
+
+#include "arch/arch.h"
+#include "core/det/det.h"
+#include "core/sched/runq.h"
+#include "core/sched/share.h"
+#include "core/vp/tuned.h"
+#include "core/vp/vp.h"
+#include "core/wait/await.h"
+#include "instrument/decisions.h"
+#include "os/os.h"
+#include "policy/wait.h"
+
+static struct mt_alone_seen look(const struct mt_vp *vp, uint64_t now) {
+  return (struct mt_alone_seen){.crowded = mt_vps_crowded(mt_vps_seen()),
+                                .level = vp->search.taken_level,
+                                .since_ns = now - vp->search.taken_at,
+                                .brief_ns = mt_tuned(MT_IDLE_SPIN_NS),
+                                .long_ns = mt_tuned(MT_ALONE_SPIN_NS)};
+}
+
+/* @return whether the VP has something to do that its idle context or another thread does. */
+static bool has_duty(const struct mt_vp *vp, uint64_t now) {
+  return mt_runq_seems_busy(vp) || mt_load_relaxed(&vp->timers.earliest) <= now ||
+         mt_over_target() || mt_client_changed();
+}
+
+/* Another program has had this CPU. */
+static void note_taken(struct mt_vp *vp, uint64_t now) {
+  vp->search.taken_level = mt_alone_level(look(vp, now));
+  vp->search.taken_at = now;
+}
+
+static bool spin(struct mt_vp *vp, bool (*ended)(const void *), const void *what) {
+  uint64_t last = os_now(), offer_at = last + mt_tuned(MT_IDLE_SPIN_NS);
+  const struct mt_alone_seen seen = look(vp, last);
+  uint64_t end = last + mt_decided("alone_spin_ns", &seen, sizeof seen, mt_alone_spin_ns(seen));
+  const uint64_t per_clock = mt_tuned(MT_LOOKS_PER_CLOCK);
+  while (true) {
+    for (uint64_t looks = 0; looks < per_clock; looks++) {
+      if (ended(what)) return true;
+      if (mt_load_relaxed(&vp->runq.inbox) != NULL) return false;
+      mt_arch_pause();
+    }
+    uint64_t now = os_now();
+    if (now - last >= MT_TAKEN_NS) {
+      note_taken(vp, now);
+      return ended(what);
+    }
+    if (now >= end || has_duty(vp, now)) return false;
+    last = now;
+    if (now >= offer_at) os_yield();
+  }
+}
+
+bool mt_spin_alone(struct mltp_thread *self, bool (*ended)(const void *), const void *what) {
+  if (mt_det_on || self->vp == NULL) return false;
+  bool paid = spin(self->vp, ended, what);
+  mt_await_count(self, paid ? MT_AWAIT_PAID : MT_AWAIT_FAILED);
+  return paid;
+}

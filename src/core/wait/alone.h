@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file alone.h
+ * Waiting on the processor by a thread that has a VP and a CPU for itself: an MPI rank, where there
+ * are no more ranks than CPUs.
+ *
+ * Parking such a thread frees nothing: its VP would search, then sleep, and pay a wake-up, which is
+ * expensive in a virtual machine. So the thread spins for many times as long as a wake-up takes. It
+ * stops when another thread of its VP is ready, or the VP has a duty. After the time of one wake-up
+ * it yields the CPU to the kernel between its looks, so another program on that CPU runs at once.
+ * The spinner then sees that time has passed, and its next waits are brief for a while.
+ *
+ * Rejected: the load of the machine or the count of involuntary switches (a system call that
+ * reports the past); no yields (a program beside it would wait for a time slice).
+ */
+#ifndef MT_CORE_WAIT_ALONE_H
+#define MT_CORE_WAIT_ALONE_H
+
+#include <stdbool.h>
+
+struct mltp_thread;
+
+/** Spins until ended(what), or until parking is better. Counted as a wait for a word.
+ * @return whether ended(what) became true */
+bool mt_spin_alone(struct mltp_thread *self, bool (*ended)(const void *), const void *what);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file joins.h
+ * Waiting for the end of a rank's pthread without a kernel thread: the waiter parks until the
+ * pthread is about to end. So any number of ranks may wait at once, more than there can be VPs.
+ */
+#ifndef TM_RUN_JOINS_H
+#define TM_RUN_JOINS_H
+
+#include <pthread.h>
+
+struct tm_join;
+
+/** Makes what a pthread that is about to be created and its joiner share. attr: of that pthread.
+ * @return NULL: it is created detached, or there is no memory: a joiner waits in the kernel. */
+struct tm_join *tm_join_new(const pthread_attr_t *attr);
+
+/** The pthread has been created. join may be NULL, here and below. */
+void tm_join_created(struct tm_join *join, pthread_t thread);
+
+/** It could not be created. */
+void tm_join_cancel(struct tm_join *join);
+
+/** The calling pthread ends. */
+void tm_join_ended(struct tm_join *join);
+
+/** Parks until the pthread is about to end, if it is known and nobody else waits for it. */
+void tm_join_wait(pthread_t thread);
+
+/** The pthread has no joiner. */
+void tm_join_forget(pthread_t thread);
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Threads that block in the kernel without an announcement, for MLTP_STRESS_SECONDS (2): tokens go
+ * round through pipes, which are read by blocking calls, and semaphores. No token is lost, and none
+ * changes. */
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "support/support.h"
+
+enum { STATIONS = 48, HOLD_NS = 25000000 };
+
+static struct station {
+  int ends[2];
+  mltp_sem_t full, empty; /* the place for one token */
+  unsigned token;
+} stations[STATIONS];
+
+static uint64_t end;
+static atomic_long moves;
+
+/* Reads tokens of this station's pipe and leaves each for the sender. 0: the last one. */
+static void *receive(void *p0) {
+  struct station *station = p0;
+  unsigned token, before = 0;
+  do {
+    CHECK_EQUAL(read(station->ends[0], &token, sizeof token), sizeof token);
+    CHECK(token == 0 || before == 0 || token == before || token == before + STATIONS);
+    before = token;
+    mltp_sem_wait(&station->empty);
+    station->token = token;
+    mltp_sem_post(&station->full);
+    mltp_yield(); /* gives the place back, so that the next read is caught anew */
+  } while (token != 0);
+  return NULL;
+}
+
+/* Keeps each for longer than a VP may be silent, and sends it on: once 0, at the end. */
+static void *send(void *p0) {
+  struct station *station = p0;
+  const struct station *next = &stations[(station - stations + 1) % STATIONS];
+  unsigned token;
+  bool last = false;
+  do {
+    mltp_sem_wait(&station->full);
+    token = station->token;
+    mltp_sem_post(&station->empty);
+    if (token != 0) mltp_sleep(HOLD_NS);
+    unsigned sent = token != 0 && mltp_now() < end ? token + 1 : 0;
+    if (!last) CHECK_EQUAL(write(next->ends[1], &sent, sizeof sent), sizeof sent);
+    last |= sent == 0;
+    atomic_fetch_add(&moves, 1);
+  } while (token != 0);
+  return NULL;
+}
+
+static void tokens_are_not_lost(void) {
+  mltp_t *threads[2 * STATIONS];
+  const char *seconds = getenv("MLTP_STRESS_SECONDS");
+  if (seeded()) return; /* there is one VP, and none to take its place */
+  end = mltp_after((uint64_t)(seconds != NULL ? atoi(seconds) : 2) * 1000000000);
+  for (unsigned i = 0; i < STATIONS; i++) {
+    unsigned token = i + 1;
+    CHECK_EQUAL(pipe(stations[i].ends), 0);
+    mltp_sem_init(&stations[i].full, 0, "full");
+    mltp_sem_init(&stations[i].empty, 1, "empty");
+    CHECK_EQUAL(write(stations[i].ends[1], &token, sizeof token), sizeof token);
+  }
+  for (int i = 0; i < STATIONS; i++) {
+    threads[2 * i] = spawn(receive, &stations[i]);
+    threads[2 * i + 1] = spawn(send, &stations[i]);
+  }
+  for (int i = 0; i < 2 * STATIONS; i++) mltp_join(threads[i], NULL);
+  print_message("%ld tokens read by calls that block\n", atomic_load(&moves));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {TEST(tokens_are_not_lost)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
