@@ -46,7 +46,7 @@ static int check_data(struct tm_file *file, const struct tm_io_call *c, struct t
 
 /* ---- places */
 
-/* Claims the shared pointer's place for so many visible bytes. */
+/* Claims a place of the given visible bytes at the shared pointer. */
 static MPI_Offset claim_shared(struct tm_file *file, MPI_Offset bytes) {
   mti_lock(&file->common->ilock);
   MPI_Offset place = file->common->shared;
