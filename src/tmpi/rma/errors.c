@@ -9,7 +9,7 @@
 #include "tmpi/rma/win.h"
 
 struct tm_win *tm_win_of(MPI_Win handle) {
-  if (!tm_handle_is_address(handle)) return NULL;
+  if (!tm_handle_is_address(handle) || (uintptr_t)handle % TM_LINE != 0) return NULL;
   struct tm_win *win = (struct tm_win *)handle;
   return win->magic == TM_WIN_MAGIC ? win : NULL;
 }
