@@ -7,7 +7,7 @@
  *
  * Checked: the number of awake VPs is that of the VPs whose status is AWAKE; a VP that has passed a
  * scheduling point after it was caught counts as awake; the posted thread runs although VP 0 may
- * block for ever. Stores are not delayed: those that matter are made under sleep.ilock or are locked
+ * block forever. Stores are not delayed: the ones that matter are made under sleep.ilock or are locked
  * instructions.
  */
 mtype = { AWAKE, ASLEEP, BLOCKED, CAUGHT };

@@ -40,7 +40,7 @@ MTI_EXPORT void mti_set_overflow_hook(bool (*report)(const char *name, size_t ki
  * are kernel threads. */
 MTI_EXPORT size_t mti_stacks_left(void);
 
-/** @return how many mappings the guards of so many default stacks take. */
+/** @return how many mappings the guard pages of `stacks` default stacks take. */
 MTI_EXPORT size_t mti_stack_mappings(size_t stacks);
 
 /** Sets how many kernel threads of the process never make a thread ready. The deadlock check does

@@ -29,9 +29,9 @@
 enum {
   MT_STACK_LARGE = 16 << 20,      /* from this size on a stack has a */
   MT_STACK_LARGE_GUARD = 1 << 20, /* guard that frames of many pages do not jump over */
-  MT_STACK_LARGE_SHARE = 16,      /* of a process's mappings, large guards take one in so many */
-  MT_STACK_CLASS_MIN = 14,        /* 16 KiB */
-  MT_STACK_CLASS_MAX = 30,        /* 1 GiB */
+  MT_STACK_LARGE_SHARE = 16, /* of a process's mappings, large guards take one in this number */
+  MT_STACK_CLASS_MIN = 14,   /* 16 KiB */
+  MT_STACK_CLASS_MAX = 30,   /* 1 GiB */
   MT_STACK_COLOURS = 32
 };
 
@@ -66,7 +66,7 @@ void mt_stack_free(struct mt_vp *vp, struct mt_stack *stack);
 /** @return how many stacks of the default size can still be made. */
 size_t mt_stacks_left(void);
 
-/** @return how many mappings the guards of so many default stacks take, at least. */
+/** @return how many mappings the guard pages of `stacks` default stacks take, at least. */
 size_t mt_stack_mappings(size_t stacks);
 
 /** Gives back memory of stacks that were not needed lately, if it is time. */

@@ -207,7 +207,7 @@ static bool add_row(struct tm_type *type, const struct tm_type *old, ptrdiff_t a
 }
 
 /* Many elements at equal distances, where there is nothing else yet: the blocks of one, repeated.
- * Where an element repeats its blocks and the distance does not go on with that, its repetitions
+ * Where an element repeats its blocks and the distance does not continue with that, its repetitions
  * are written out. */
 static bool repeat(struct tm_type *type, const struct tm_type *old, ptrdiff_t at, size_t times,
                    ptrdiff_t distance) {

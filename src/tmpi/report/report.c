@@ -112,15 +112,15 @@ static int fold(struct line *lines, const struct tm_activity *activity, int *gro
 }
 
 static void print_groups(struct line *lines, const struct tm_activity *activity) {
-  int groups, open = fold(lines, activity, &groups), told = 0, at = 0;
+  int groups, open = fold(lines, activity, &groups), printed = 0, at = 0;
   int most = tm_job.full_reports ? groups : GROUPS_MAX;
-  for (int count; at < tm_job.size && told < most; at += count, told++) {
+  for (int count; at < tm_job.size && printed < most; at += count, printed++) {
     count = count_group(lines, at);
     print_group(&lines[at], count, activity, open);
   }
   if (at < tm_job.size)
     fprintf(stderr, "tmpi:   and the other %d ranks in %d other ways\n", tm_job.size - at,
-            groups - told);
+            groups - printed);
   if (open != 0 || at < tm_job.size) fputs("tmpi:   (tmpirun --full reports each rank)\n", stderr);
 }
 
