@@ -107,6 +107,7 @@ extern const struct experiment bench_mpi;
 extern const struct experiment bench_mpi_programs;
 extern const struct experiment bench_mpi_wait;
 extern const struct experiment bench_mpi_load;
+extern const struct experiment bench_mpi_growth;
 extern const struct experiment bench_systemc;
 extern const struct experiment bench_workload;
 

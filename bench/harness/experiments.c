@@ -16,7 +16,7 @@ const struct experiment *const bench_experiments[] = {
     &bench_mpi_programs, &bench_mpi_wait,
     &bench_mpi_load,     &bench_systemc,
     &bench_sim,          &bench_deltas,
-    &bench_growth,
+    &bench_growth,       &bench_mpi_growth,
 #if MLTP_ALTERNATIVES
     &bench_spin,
 #endif

@@ -590,6 +590,24 @@ static void mltp_exit_before_init(void) {
   check_exit_aborts(exit_before_init, "MLTP_MISUSE=abort", "mltp_init");
 }
 
+static void *exit_by_pthreads(void *p0) { pthread_exit(p0); }
+
+static void pthread_exit_unbound(void) {
+  set_up();
+  run_clumsy(exit_by_pthreads, NULL);
+}
+
+static void pthread_exit_bound(void) {
+  set_up();
+  mltp_join(spawn_bound(exit_by_pthreads, NULL), NULL);
+}
+
+/* It would end a VP: the process with status 0, or never. */
+static void pthread_exit_in_a_thread(void) {
+  check_exit_aborts(pthread_exit_unbound, "MLTP_MISUSE=abort", "mltp_exit");
+  check_exit_aborts(pthread_exit_bound, "MLTP_MISUSE=abort", "mltp_exit");
+}
+
 int main(void) {
   returned = shared_memory(sizeof *returned);
   const struct CMUnitTest tests[] = {
@@ -598,6 +616,7 @@ int main(void) {
       TEST_BARE(use_before_init),
       TEST_BARE(mltp_exit_by_a_foreign_thread),
       TEST_BARE(mltp_exit_before_init),
+      TEST_BARE(pthread_exit_in_a_thread),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

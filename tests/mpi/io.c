@@ -91,6 +91,39 @@ static void views(void) {
   MPI_Type_free(&spread);
 }
 
+/* A file type of many structures, whose blocks the library keeps once. */
+static void repeated_structures(void) {
+  enum { STRUCTS = 100, BYTES = 9, EXTENT = 16, ALL = 2 * STRUCTS };
+  static unsigned char data[ALL * BYTES], raw[ALL * EXTENT];
+  int lengths[] = {1, 1};
+  MPI_Aint displs[] = {0, 8};
+  MPI_Datatype parts[] = {MPI_CHAR, MPI_DOUBLE}, one, many;
+  MPI_Offset begin = (MPI_Offset)rank * ALL * EXTENT, place;
+  MPI_Type_create_struct(2, lengths, displs, parts, &one);
+  MPI_Type_contiguous(STRUCTS, one, &many);
+  MPI_Type_commit(&many);
+  for (int i = 0; i < ALL * BYTES; i++) data[i] = (unsigned char)(i * 7 + rank);
+  open_file(MPI_MODE_CREATE | MPI_MODE_RDWR);
+  MPI_File_set_size(file, 0);
+  MPI_File_set_view(file, begin, MPI_BYTE, many, "native", MPI_INFO_NULL);
+  MPI_File_write(file, data, 500, MPI_BYTE, &status); /* ends within a structure */
+  MPI_File_write_all(file, data + 500, ALL * BYTES - 500, MPI_BYTE, &status);
+  MPI_File_sync(file);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_File_seek(file, 0, MPI_SEEK_END);
+  MPI_File_get_position(file, &place);
+  if (rank == size - 1) CHECK(place == ALL * BYTES);
+  MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
+  MPI_File_read_at(file, begin, raw, sizeof raw, MPI_BYTE, &status);
+  for (int s = 0; s < ALL; s++) {
+    CHECK(raw[s * EXTENT] == data[s * BYTES]);
+    CHECK(memcmp(&raw[s * EXTENT + 8], &data[s * BYTES + 1], 8) == 0);
+  }
+  MPI_File_close(&file);
+  MPI_Type_free(&one);
+  MPI_Type_free(&many);
+}
+
 static void external(void) {
   unsigned char bytes[8];
   long number = 0x01020304 + rank;
@@ -312,6 +345,7 @@ int main(int argc, char **argv) {
   snprintf(path, sizeof path, "%s/tmpi-io-%d", folder != NULL ? folder : "/tmp", (int)getpid());
   explicit_offsets();
   views();
+  repeated_structures();
   external();
   shared_pointer();
   nonblocking();

@@ -6,11 +6,12 @@
 
 #include "check.h"
 
-enum { ROUNDS = 400, DEPTH = 3, MOST = 6000, ROOM = 1 << 18, MIDDLE = ROOM / 2 };
+enum { ROUNDS = 600, DEPTH = 3, MOST = 6000, ROOM = 1 << 18, MIDDLE = ROOM / 2 };
 
 /* A type and the offsets of its bytes, in the order of its map. */
 struct layout {
   MPI_Datatype type;
+  int basics; /* basic elements */
   int count;
   long at[MOST];
 };
@@ -23,6 +24,7 @@ static int chance(int below) {
 }
 
 static void append(struct layout *to, const struct layout *old, long at) {
+  to->basics += old->basics;
   for (int i = 0; i < old->count && to->count < MOST; i++) to->at[to->count++] = at + old->at[i];
 }
 
@@ -38,8 +40,16 @@ static void basic(struct layout *layout) {
   int which = chance(5);
   layout->type = types[which];
   layout->count = 0;
+  layout->basics = which == 4 ? 2 : 1;
   for (int i = 0; i < sizes[which]; i++) layout->at[layout->count++] = i;
   for (int i = 0; which == 4 && i < 4; i++) layout->at[layout->count++] = 4 + i;
+}
+
+/* Many: the blocks of one are repeated, and written out where something follows. */
+static void contiguous(struct layout *to, const struct layout *old) {
+  int count = 20 + chance(60);
+  MPI_Type_contiguous(count, old->type, &to->type);
+  for (int i = 0; i < count; i++) append(to, old, i * extent_of(old));
 }
 
 static void vector(struct layout *to, const struct layout *old) {
@@ -74,9 +84,10 @@ static void structure(struct layout *to, const struct layout *old) {
   MPI_Type_create_struct(3, lengths, displs, types, &to->type);
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < lengths[i]; j++)
-      if (i == 1)
+      if (i == 1) {
+        to->basics++;
         for (int k = 0; k < 4 && to->count < MOST; k++) to->at[to->count++] = displs[1] + k;
-      else
+      } else
         append(to, old, displs[i] + j * extent_of(old));
 }
 
@@ -96,15 +107,16 @@ static void subarray(struct layout *to, const struct layout *old) {
 
 static void make(struct layout *to, int depth) {
   static void (*const makers[])(struct layout *, const struct layout *) = {
-      vector, vector, hvector, hvector, indexed, structure, resized, subarray};
+      contiguous, contiguous, vector,    vector,  hvector,
+      hvector,    indexed,    structure, resized, subarray};
   if (depth == 0) {
     basic(to);
     return;
   }
   struct layout *old = malloc(sizeof *old);
   make(old, depth - 1);
-  to->count = 0;
-  makers[chance(8)](to, old);
+  to->count = to->basics = 0;
+  makers[chance(10)](to, old);
   if (depth > 1) MPI_Type_free(&old->type);
   free(old);
 }
@@ -134,6 +146,7 @@ static int overlaps(const struct layout *layout, int elements) {
 static void check_one(const struct layout *layout, int elements) {
   static char memory[ROOM], copy[ROOM], expected[ROOM], packed[2 * MOST], plain[2 * MOST];
   int bytes = 0, at = 0, size;
+  MPI_Status status;
   for (int i = 0; i < ROOM; i++) memory[i] = (char)chance(256);
   for (int e = 0; e < elements; e++)
     for (int i = 0; i < layout->count; i++)
@@ -153,8 +166,13 @@ static void check_one(const struct layout *layout, int elements) {
   CHECK(memcmp(copy, expected, sizeof copy) == 0);
   memset(copy, 0, sizeof copy); /* type to type, which does not pack */
   MPI_Sendrecv(memory + MIDDLE, elements, layout->type, 0, 1, copy + MIDDLE, elements, layout->type,
-               0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+               0, 1, MPI_COMM_SELF, &status);
   CHECK(memcmp(copy, expected, sizeof copy) == 0);
+  MPI_Get_elements(&status, layout->type, &at);
+  CHECK(at == elements * layout->basics);
+  MPI_Status_set_elements(&status, layout->type, at - 1);
+  MPI_Get_elements(&status, layout->type, &bytes);
+  CHECK(bytes == at - 1);
 }
 
 /* A gigabyte of pieces takes no memory, and no time to make. */
@@ -168,6 +186,17 @@ static void huge(void) {
   CHECK(lb == 0 && extent == 12 * (MPI_Count)(1 << 30) - 8 && size == (MPI_Count)4 << 30);
   MPI_Type_free(&type);
   MPI_Type_free(&twice);
+  int lengths[] = {1, 1};
+  MPI_Aint displs[] = {0, 8};
+  MPI_Datatype parts[] = {MPI_CHAR, MPI_DOUBLE}, one;
+  MPI_Type_create_struct(2, lengths, displs, parts, &one);
+  MPI_Type_contiguous(1 << 30, one, &type);
+  MPI_Type_contiguous(1 << 10, type, &twice);
+  MPI_Type_size_x(twice, &size);
+  CHECK(size == (MPI_Count)9 << 40);
+  MPI_Type_free(&type);
+  MPI_Type_free(&twice);
+  MPI_Type_free(&one);
 }
 
 int main(int argc, char **argv) {

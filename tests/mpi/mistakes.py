@@ -80,7 +80,7 @@ class Deadlocks(Mistakes):
     def test_circle_of_receives(self):
         self.hangs("all-receive", "why: ranks 0 -> 1 -> 2 -> 3 -> 0 .*: all receive first")
         self.hangs("all-receive", "why: ranks 0 -> 1 .* -> ... \\(1000 ranks\\)",
-                   "ranks 0-999 wait in MPI_Recv: .* another rank each.*: rank 0 for 1, rank 1 for 2", ranks=1000)
+                   "ranks 0-999 wait in MPI_Recv: .* another rank each.*: rank 0: rank 1; rank 1: rank 2", ranks=1000)
 
     def test_rank_that_has_ended(self):
         self.hangs("early-end", "rank 0 has ended", "ranks 1-3 wait in MPI_Recv: .* rank 0, tag 4",

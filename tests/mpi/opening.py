@@ -52,6 +52,10 @@ class Objects(Opening):
             MPI_Barrier(MPI_COMM_WORLD);
             CHECK(call() == 2);""")
 
+    def test_a_new_namespace_is_refused(self):
+        self.works('CHECK(dlmopen(LM_ID_NEWLM, "libm.so.6", RTLD_NOW) == NULL);'
+                   'CHECK(strstr(dlerror(), "ranks have no namespaces") != NULL);')
+
     def test_function_of_mpi_that_is_missing(self):
         """It ends the job when it is called; a binding of a language names all of MPI."""
         self.build("plug.so", "int MPI_Not_in_any_standard(void); int call(int bad) { return bad ? MPI_Not_in_any_standard() : 3; }",

@@ -70,6 +70,30 @@ static void every_other(void) {
     MPI_Recv(values, 1, MPI_INT, rank, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+/* Values that each rank computes from its number: tags, sizes, names of communicators. */
+static void own_tags(void) {
+  MPI_Recv(values, 1, MPI_INT, (rank + 1) % size, rank, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void own_sizes(void) {
+  char *data = calloc((size_t)rank + 20000, 1);
+  CHECK(data != NULL);
+  MPI_Send(data, rank + 17000, MPI_BYTE, (rank + 1) % size, 0, MPI_COMM_WORLD);
+  free(data);
+}
+
+static void own_names(void) {
+  MPI_Comm pair;
+  char name[32];
+  snprintf(name, sizeof name, "pair %d", rank / 2);
+  MPI_Comm_split(MPI_COMM_WORLD, rank / 2, 0, &pair);
+  MPI_Comm_set_name(pair, name);
+  if (rank % 2 != 0)
+    MPI_Barrier(pair);
+  else
+    MPI_Recv(values, 1, MPI_INT, 1, 3, pair, MPI_STATUS_IGNORE);
+}
+
 static void any_rank(void) {
   if (rank == 0)
     MPI_Recv(values, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -275,6 +299,9 @@ static const struct {
     {"circles", circles},
     {"every-other", every_other},
     {"any-rank", any_rank},
+    {"own-tags", own_tags},
+    {"own-sizes", own_sizes},
+    {"own-names", own_names},
     {"half", half},
     {"probe", probe},
     {"several", wait_for_several},

@@ -98,7 +98,28 @@ class Waits(Told):
                           "why: ranks 14 -> 15 -> 14 wait", "why: and 12 circles more", ranks=40)
         self.assertEqual(said.count("in a circle"), 8)
         self.hangs("every-other", "ranks 0, 2, 4, .*, 46, ... wait in MPI_Barrier", "why: and 92 circles", ranks=200)
-        self.assertIn(self.hangs("deep", "rank 0:\n", ranks=1).count("(deeper)"), range(40, 50))
+        self.assertEqual(self.hangs("deep", r"rank 0:\n(.*\n){8}    \.\.\.\n", ranks=1).count("(deeper)"), 8)
+        said = self.told(DEADLOCK, [TMPIRUN, "--full", "-n", 1, PROGRAM, "deep"])
+        self.assertIn(said.count("(deeper)"), range(40, 50))
+
+    def test_values_that_differ(self):
+        lines = {how: {} for how in ("own-tags", "own-sizes", "own-names")}
+        for ranks in 16, 1024:
+            for how, counts in lines.items():
+                said = self.hangs(how, r"tmpirun --full reports each rank", ranks=ranks)
+                counts[ranks] = said.count("\n")
+                self.assertLessEqual(counts[ranks], 60, said)
+        self.hangs("own-tags", "ranks 0-15 wait .* another rank each, another tag each, 4 bytes, on MPI_COMM_WORLD, at"
+                   r" reports.c:\d+ \(own_tags\): rank 0: rank 1, tag 0; rank 1: rank 2, tag 1; rank 2: rank 3, tag 2; \.\.\.",
+                   ranks=16)
+        self.hangs("own-sizes", "another rank each, tag 0, other sizes, .*: rank 0: rank 1, 17000 bytes", ranks=16)
+        self.hangs("own-names", "ranks 1, 3, .* wait in MPI_Barrier on another communicator each, .* rank 1: pair 0",
+                   ranks=40)
+
+    def test_full(self):
+        said = self.told(DEADLOCK, [TMPIRUN, "--full", "-n", 40, PROGRAM, "own-tags"], "rank 39 waits .* tag 39")
+        self.assertEqual(said.count(" waits in MPI_Recv"), 40)
+        self.assertEqual(len([line for line in said.splitlines() if line.startswith("tmpi: rank ")]), 40)
 
 
 class Modules(Told):

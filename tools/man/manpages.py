@@ -127,7 +127,8 @@ def overview_page(headers, date):
                      "\\-\\-cflags \\-\\-libs mltp)"),
         ("DESCRIPTION", prose(rest)),
         ("FUNCTIONS", "\n".join(functions)),
-        ("SEE ALSO", see_also([("mltp-options", "7"), ("mltp-signals", "7")])),
+        ("SEE ALSO", see_also([("mltp-limits", "7"), ("mltp-options", "7"),
+                               ("mltp-signals", "7")])),
     ])
 
 

@@ -130,7 +130,7 @@ class Body(Constructs, Bits):
         if part.kind == "buffered":
             return [SELF, token, ".now"]
         if part.kind == "signal":
-            return [f"(*({self.cls.name}__{token}_t *)", self.signal_at(part, token), "buffered.current_)"]
+            return [f"(*({self.cls.name}__sc_{token}_t *)", self.signal_at(part, token), "buffered.current_)"]
         if part.kind == "piped":
             raise self.error(token, f"piped variable '{token}' is only for ports of a pipe's behaviors")
         if part.kind == "function":
@@ -163,7 +163,7 @@ class Body(Constructs, Bits):
     def written(self, part, token, value):
         """Assigns to a buffered variable or a signal."""
         if part.kind == "signal":
-            return [f"(*({self.cls.name}__{token}_t *)mltp_sim_write(&", self.signal_at(part, token), "buffered) =",
+            return [f"(*({self.cls.name}__sc_{token}_t *)mltp_sim_write(&", self.signal_at(part, token), "buffered) =",
                     value, ")"]
         return ["(*(__typeof__(", SELF, token, ".now) *)mltp_sim_write(&", SELF, token, ".sc_clocked.buffered) =", value, ")"]
 
@@ -261,7 +261,7 @@ class Body(Constructs, Bits):
         if cls is interface:
             return [SELF if self.part(token) is not None else "", token]
         at = ["sc_self"] if node.data == "this" else ["&", self.instance_at(node)]
-        return [f"(struct {interface.name}){{ &{cls.name}__as_{interface.name},", at, "}"]
+        return [f"(struct {interface.name}){{ &{cls.name}__sc_as_{interface.name},", at, "}"]
 
     def instance_at(self, node):
         """An instance that an expression names, as C."""
@@ -298,7 +298,7 @@ class Body(Constructs, Bits):
         arguments = list(flat(given))
         if len(channels) != 1 or len(arguments) > MOST_TWICE or any("{" in word for word in arguments):
             return []
-        table = f"{channels[0].name}__as_{port.type.name}"
+        table = f"{channels[0].name}__sc_as_{port.type.name}"
         return ["__builtin_expect(", SELF, token, f".methods == &{table}, 1) ?",
                 self.method_name(channels[0], name), given, ":"]
 

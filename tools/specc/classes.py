@@ -84,11 +84,11 @@ class Classes:
         fields = [[self._port(body, port), ";"] for port in cls.ports]
         fields += [[self._field(body, cls, member), ";"] for member in cls.members]
         types = [body.translate(tree) for tree in cls.outside]
-        types += [["typedef", self._specs(body, one), self._declarator(body, one.declarator, [f"{cls.name}__{one.name}_t"]),
+        types += [["typedef", self._specs(body, one), self._declarator(body, one.declarator, [f"{cls.name}__sc_{one.name}_t"]),
                    ";"] for one in [*cls.ports, *cls.members] if one.kind == "signal"]
         types += [self._open_array(body, cls, one) for one in cls.members if self._is_open(one)]
         heads = [["static", self._head(cls, m, [f"{cls.name}__{m.name}"]), ";"] for m in cls.methods]
-        tables = [f"static const struct {interface.name}_methods {cls.name}__as_{interface.name};"
+        tables = [f"static const struct {interface.name}_methods {cls.name}__sc_as_{interface.name};"
                   for interface in cls.implements]
         return [types, f"struct {cls.name} {{ const char *sc_name;", fields, "};", tables, heads]
 
@@ -101,7 +101,7 @@ class Classes:
         return member.kind == "variable" and member.initial is not None and node.data == "array" and len(node.children) == 3
 
     def _open_array(self, body, cls, member):
-        return ["static", self._specs(body, member), self._declarator(body, member.declarator, [f"{cls.name}__{member.name}_v"]),
+        return ["static", self._specs(body, member), self._declarator(body, member.declarator, [f"{cls.name}__sc_{member.name}_v"]),
                 "=", body._fixed(member.initial), ";"]
 
     def _port(self, body, port):
@@ -119,9 +119,9 @@ class Classes:
             size = shape.children[1:] if shape.data == "array" else []
             return ["struct", member.type.name, member.token, [body._fixed(word) for word in size]]
         if self._is_open(member):
-            return [f"__typeof__({cls.name}__{member.name}_v)", member.token]
+            return [f"__typeof__({cls.name}__sc_{member.name}_v)", member.token]
         if member.kind == "signal":
-            return [f"struct {{ struct sm_signal sc_signal; {cls.name}__{member.name}_t now, next; }}", member.token]
+            return [f"struct {{ struct sm_signal sc_signal; {cls.name}__sc_{member.name}_t now, next; }}", member.token]
         if member.kind == "event":
             return ["mltp_sim_event_t", self._declarator(body, member.declarator, [member.token])]
         if member.kind == "buffered":
@@ -159,7 +159,7 @@ class Classes:
         moves = [["__builtin_memmove(&sc_self->", m.token, "[1], &sc_self->", m.token, "[0],",
                   str(m.delay), "* sizeof sc_self->", m.token, "[0]);"]
                  for m in cls.members if m.kind == "piped"]
-        return [f"__attribute__((unused)) static void {cls.name}__shift(struct {cls.name} *sc_self) {{ (void)sc_self;",
+        return [f"__attribute__((unused)) static void {cls.name}__sc_shift(struct {cls.name} *sc_self) {{ (void)sc_self;",
                 moves, "}"]
 
     def _table(self, cls, interface):
@@ -170,7 +170,7 @@ class Classes:
                 raise self.collector.error(cls.token, f"{cls.kind} '{cls.name}' implements '{interface.name}', "
                                                       f"but has no method '{wanted.name}' (write it)")
             rows.append([f".{wanted.name} = {cls.name}__{wanted.name},"])
-        return [f"static const struct {interface.name}_methods {cls.name}__as_{interface.name} = {{", rows, "};"]
+        return [f"static const struct {interface.name}_methods {cls.name}__sc_as_{interface.name} = {{", rows, "};"]
 
     # ---- connections
 
@@ -185,7 +185,7 @@ class Classes:
                 steps.append(self._init_instance(body, cls, member))
             else:
                 steps.append(self._init_variable(body, member))
-        return [f"static void {cls.name}__init(struct {cls.name} *sc_self, const char *sc_name) {{",
+        return [f"static void {cls.name}__sc_init(struct {cls.name} *sc_self, const char *sc_name) {{",
                 "sc_self->sc_name = sc_name;", steps, "}"]
 
     @staticmethod
@@ -199,8 +199,8 @@ class Classes:
         steps = []
         if member.initial is not None and self._is_open(member):
             cls = body.cls
-            steps = [f"__builtin_memcpy((void *)&sc_self->{member.name}, {cls.name}__{member.name}_v, "
-                     f"sizeof {cls.name}__{member.name}_v);"]
+            steps = [f"__builtin_memcpy((void *)&sc_self->{member.name}, {cls.name}__sc_{member.name}_v, "
+                     f"sizeof {cls.name}__sc_{member.name}_v);"]
         elif member.initial is not None:
             steps = self._first_value(body, member)
         if member.kind == "buffered":
@@ -241,9 +241,9 @@ class Classes:
                 raise self.collector.error(member.token, f"'{member.token}': an array of a {child.kind} with ports has no "
                                                          "map (write one instance for each)")
             return [f"for (size_t sc_i = 0; sc_i < sizeof sc_self->{member.name} / sizeof sc_self->{member.name}[0]; sc_i++)",
-                    f'{child.name}__init(&sc_self->{member.name}[sc_i], sc_path_at({path}, sc_i));']
+                    f'{child.name}__sc_init(&sc_self->{member.name}[sc_i], sc_path_at({path}, sc_i));']
         steps = [self._map(body, cls, member, port, argument) for port, argument in zip(child.ports, given)]
-        return [steps, f"{child.name}__init(&sc_self->", member.token, f", {path});"]
+        return [steps, f"{child.name}__sc_init(&sc_self->", member.token, f", {path});"]
 
     def _map(self, body, cls, member, port, argument):
         at = ["sc_self->", member.token, ".", port.name, "="]
@@ -260,7 +260,7 @@ class Classes:
         if port.kind == "interface":
             if given.kind == "interface":
                 return [at, "sc_self->", token, ";"]
-            return [at, f"(struct {port.type.name}){{ &{given.type.name}__as_{port.type.name}, &sc_self->", token, index,
+            return [at, f"(struct {port.type.name}){{ &{given.type.name}__sc_as_{port.type.name}, &sc_self->", token, index,
                     "};"]
         if index:
             return [at, "&", "(*" * (given in cls.ports), "sc_self->", token, ")" * (given in cls.ports), index, ";"]

@@ -7,9 +7,7 @@ from lark import Token, Tree
 
 from output import words
 
-SIZES = {"char": 1, "unsigned char": 1, "signed char": 1, "short": 2, "unsigned short": 2, "int": 4, "unsigned": 4,
-         "unsigned int": 4, "long": 8, "unsigned long": 8, "long long": 8, "unsigned long long": 8, "float": 4,
-         "double": 8, "bool": 1, "_Bool": 1}
+SIZES = {"char": 1, "short": 2, "": 4, "long": 8, "long long": 8, "float": 4, "double": 8, "bool": 1, "_Bool": 1}
 BINARY = {"+": operator.add, "-": operator.sub, "*": operator.mul, "&": operator.and_, "|": operator.or_,
           "^": operator.xor, "<<": operator.lshift, ">>": operator.rshift, "<": operator.lt, ">": operator.gt,
           "<=": operator.le, ">=": operator.ge, "==": operator.eq, "!=": operator.ne}
@@ -52,7 +50,8 @@ def evaluate(node, value_of):
     if len(parts) == 1:
         return evaluate(parts[0], value_of)
     if str(parts[0]) == "sizeof":
-        return SIZES.get(" ".join(words(part) for part in parts[2:-1]))
+        named = " ".join(words(part) for part in parts[2:-1]).split()
+        return SIZES.get(" ".join(word for word in named if word not in ("int", "signed", "unsigned")))
     if str(parts[0]) == "(" and len(parts) == 4:  # a cast
         return evaluate(parts[3], value_of)
     return _operation(parts, value_of)

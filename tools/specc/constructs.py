@@ -111,7 +111,7 @@ class Constructs:
         first, condition, step = parts
         stages = str(len(children))
         start = node.children[0].update(value="{")
-        shift = [f"{self.cls.name}__shift(sc_self);"] if self.cls else []
+        shift = [f"{self.cls.name}__sc_shift(sc_self);"] if self.cls else []
         return [start, "const mltp_sim_child_t sc_stages[] = {", children, "};",
                 f"unsigned char sc_on[{stages}] = {{0}}; int sc_more = 1;", first,
                 "; do { if (sc_more) sc_more = (", condition or "1", ") != 0;",
@@ -163,7 +163,7 @@ class Constructs:
                 raise self.error(name.children[0], f"'{name.children[0]}' is a variable of this function, and another "
                                                    "thread uses it here (make it a member of the behavior)")
         self.outlined.append([])
-        name = f"{self.cls.name}__part{len(self.outlined)}"
+        name = f"{self.cls.name}__sc_part{len(self.outlined)}"
         place = len(self.outlined) - 1
         inner = type(self)(self.collector, self.cls, self.functions, self.outlined)
         text = ["static void", name, "(void *sc_this) {", f"struct {self.cls.name} *sc_self = sc_this; (void)sc_self;",

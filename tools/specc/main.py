@@ -84,7 +84,7 @@ def run_compiler(options, others, compiler, folders, text):
                without_source_lines(compiler), *others,
                "-x", "cpp-output", "-", "-x", "none", "-o", output, *(f"-L{folder}" for folder in options.L),
                *(f"-l{library}" for library in options.l),
-               str(folders.lib / "libmltp-sim.a"), str(folders.lib / "libmltp.a"), "-lpthread"]
+               str(folders.lib / "libmltp-sim.a"), str(folders.lib / "libmltp.a"), "-lpthread", "-lm"]
     return subprocess.run(command, input=text, text=True, errors="surrogateescape", stderr=subprocess.PIPE, check=False)
 
 

@@ -58,7 +58,7 @@ class TypeNames:
             if hidden and token.type in ("RBRACE", "SEMICOLON"):
                 hidden = self._unhide(hidden, depth, token.type)
             if token.type == "NAME":
-                declares = previous in TYPE_WORDS or before in TAGS or typedef_at is not None and (
+                declares = previous in TYPE_WORDS or before in TAGS and previous == "NAME" or typedef_at is not None and (
                     typedef_at == depth and previous in ("RBRACE", "COMMA") or previous == "STAR" and candidate is None)
                 if token in self.names and previous not in ("DOT", "ARROW", *TAGS, *CLASS_WORDS) and not declares:
                     token.type = "TYPE_NAME"

@@ -163,4 +163,4 @@ class Translator:
                 "static void sc_first(void *sc_arg) { (void)sc_arg; (void)sc_argc; (void)sc_argv;",
                 "sc_status =" if returns else "", call, "}",
                 "int main(int sc_count, char **sc_arguments) { sc_argc = sc_count; sc_argv = sc_arguments;",
-                'Main__init(&sc_main, "Main"); return sc_simulate(sc_first, &sc_status); }']
+                'Main__sc_init(&sc_main, "Main"); return sc_simulate(sc_first, &sc_status); }']

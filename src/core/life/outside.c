@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <setjmp.h>
+#include <stdlib.h>
 
 #include "base/fence.h"
 #include "base/log.h"
@@ -29,6 +30,13 @@ static bool exit_key_made; /* [const after the first mt_outside_init()] */
 /* A foreign thread's kernel thread ends. */
 static void detach_foreign(void *arg) {
   struct mltp_thread *t = arg;
+  if (t->kind == MT_BOUND) {
+    mt_message(
+        "thread %lu '%s': pthread_exit() or pthread_cancel() ends its kernel thread (call "
+        "mltp_exit() or mltp_cancel())",
+        (unsigned long)t->id, mt_name(t));
+    abort();
+  }
   mt_values_end(t);
   mt_set_current(NULL);
   mt_add_relaxed(&mt_rt.outside.foreign_live, -1); /* relaxed: a hint for idle VPs */
@@ -72,7 +80,7 @@ struct mltp_thread *mt_attach(const char *call) {
 }
 
 void mt_outside_forget(const struct mltp_thread *self) {
-  if (self != NULL && self->kind == MT_FOREIGN) os_thread_exit_value(exit_key, NULL);
+  if (self != NULL && self->kind != MT_UNBOUND) os_thread_exit_value(exit_key, NULL);
 }
 
 /* ---- bound threads */
@@ -101,10 +109,12 @@ static __thread jmp_buf bottom;
 static void *bound_main(void *arg) {
   struct mltp_thread *self = arg;
   mt_set_current(self);
+  os_thread_exit_value(exit_key, self); /* refused: a pthread_exit() goes unnoticed */
   os_sigstack_make();
   os_thread_stack((char **)&self->stack_low, &self->stack_size);
   MT_PROBE2(start, self, self->id);
   if (setjmp(bottom) == 0) self->result = mt_call_function(self);
+  os_thread_exit_value(exit_key, NULL);
   if (mt_current() != self) return NULL; /* the last thread of a child of fork() */
   finish(self, self->result);
   leave_runtime();

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/options.h"
 #include "core/det/det.h"
 #include "core/memory/stack.h"
@@ -30,7 +31,30 @@ static void find_eh_globals(void) {
   if (get_eh_globals == NULL) *(void **)&get_eh_globals = os_symbol("__cxa_get_globals");
 }
 
+/* ---- pthread_exit() in an unbound thread would end its VP, and the process might end with status
+ * 0 or never */
+
+static pthread_key_t end_key;
+static bool end_key_made; /* [const after mt_vp_first()] */
+
+static void kernel_thread_ends(void *vp) {
+  const struct mltp_thread *t = mt_current();
+  (void)vp;
+  if (!mt_load_relaxed(&mt_rt.running) || t == NULL) return; /* relaxed: a child of fork(), too */
+  mt_message(
+      "thread %lu '%s': pthread_exit() or pthread_cancel() ends its VP's kernel thread (call "
+      "mltp_exit() or mltp_cancel())",
+      (unsigned long)t->id, mt_name(t));
+  abort();
+}
+
+/* Without a key such a call goes unnoticed. */
+static void watch_end(struct mt_vp *vp) {
+  if (end_key_made) os_thread_exit_value(end_key, vp);
+}
+
 void mt_vp_adopt_kernel_thread(struct mt_vp *vp) {
+  watch_end(vp);
   vp->ctx.errno_at = &errno;
   static struct mt_eh_globals none; /* stays empty: nothing throws without that runtime */
   vp->ctx.eh_at = get_eh_globals != NULL ? get_eh_globals() : &none;
@@ -87,6 +111,7 @@ int mt_vp_first(void) {
   mt_sanitizer_begin(&vp->idle.sanitizer);
   mt_context_init(&vp->idle.context, stack);
   find_eh_globals();
+  if (!end_key_made) end_key_made = os_thread_exit_hook(&end_key, kernel_thread_ends) == 0;
   mt_vp_adopt_kernel_thread(vp);
   vp->sleep.status = MT_VP_AWAKE;
   mt_rt.idle.awake = 1;
@@ -108,6 +133,7 @@ static void *vp_main(void *arg) {
   mt_sanitizer_adopt(&vp->idle.sanitizer);
   mt_vp_adopt_kernel_thread(vp);
   mt_idle_loop(vp);
+  watch_end(NULL);
   mt_set_current(NULL);
   os_sigstack_free();
   return NULL;
@@ -147,6 +173,7 @@ int mt_vp_spawn_to(int count) {
 void mt_vps_free(void) {
   uint32_t count = mt_rt.vp_count;
   for (uint32_t i = 1; i < count; i++) os_thread_join(mt_rt.vps[i]->kernel_thread);
+  watch_end(NULL);
   mt_sanitizer_end(&mt_rt.vps[0]->idle.sanitizer);
   for (uint32_t i = 0; i < count; i++) {
     vp_free(mt_rt.vps[i]);

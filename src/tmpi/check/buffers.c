@@ -11,12 +11,14 @@
 #include "core/internal/locks.h"
 #include "tmpi/check/check.h"
 #include "tmpi/layout/type.h"
+#include "tmpi/object/hash.h"
 #include "tmpi/rank/rank.h"
 
 enum { LOOK_BACK = 1000, HASHED = 65536 /* bytes */ };
 
 struct use {
-  struct use *next;
+  struct tm_hash_node node; /* first; by its request */
+  struct use *older, *newer;
   const void *request;
   const char *low;
   size_t size;
@@ -27,12 +29,17 @@ struct use {
 
 static struct user {
   uint32_t ilock;
-  struct use *uses;
+  struct tm_hash by_request;
+  struct use *newest;
 } *users; /* by rank */
 
 bool tm_buffers_start(void) {
   users = calloc((unsigned)tm_job.size, sizeof *users);
   return users != NULL;
+}
+
+static uint64_t hash_of_request(const void *request) {
+  return tm_hash_words((uint64_t)(uintptr_t)request, 0);
 }
 
 /* FNV-1a. */
@@ -78,9 +85,9 @@ void tm_buffers_begin(const struct tm_seen *seen) {
   if (!use_of(seen, &use)) return;
   int looked = 0;
   mti_lock(&user->ilock);
-  const struct use *u = user->uses;
+  const struct use *u = user->newest;
   while (u != NULL && looked < LOOK_BACK && !conflict(u, &use)) {
-    u = u->next;
+    u = u->older;
     looked++;
   }
   bool found = u != NULL && looked < LOOK_BACK;
@@ -104,18 +111,30 @@ void tm_buffers_end(const struct tm_seen *seen, const void *request) {
   if (!kept->writes) kept->hash = hash_of(kept);
   struct user *user = &users[seen->rank];
   mti_lock(&user->ilock);
-  kept->next = user->uses;
-  user->uses = kept;
+  kept->newer = NULL;
+  kept->older = user->newest;
+  if (kept->older != NULL) kept->older->newer = kept;
+  user->newest = kept;
+  tm_hash_add(&user->by_request, &kept->node, hash_of_request(request));
   mti_unlock(&user->ilock);
+}
+
+/* @return the use of a request, which has left the user; NULL: none. The lock is held. */
+static struct use *take_out(struct user *user, const void *request) {
+  struct tm_hash_node *node = tm_hash_first(&user->by_request, hash_of_request(request));
+  while (node != NULL && ((struct use *)node)->request != request) node = tm_hash_next(node);
+  struct use *use = (struct use *)node;
+  if (use == NULL) return NULL;
+  tm_hash_remove(&user->by_request, node);
+  *(use->newer != NULL ? &use->newer->older : &user->newest) = use->older;
+  if (use->older != NULL) use->older->newer = use->newer;
+  return use;
 }
 
 void tm_buffers_drop(int rank, const void *request) {
   struct user *user = &users[rank];
   mti_lock(&user->ilock);
-  struct use **link = &user->uses;
-  while (*link != NULL && (*link)->request != request) link = &(*link)->next;
-  struct use *use = *link;
-  if (use != NULL) *link = use->next;
+  struct use *use = take_out(user, request);
   mti_unlock(&user->ilock);
   if (use != NULL && !use->writes && use->hash != hash_of(use)) {
     char text[TM_CALL_TEXT];

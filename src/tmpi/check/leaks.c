@@ -7,49 +7,55 @@
 #include "core/internal/locks.h"
 #include "tmpi/check/check.h"
 #include "tmpi/layout/type.h"
+#include "tmpi/object/hash.h"
 #include "tmpi/rank/rank.h"
 #include "tmpi/report/location.h"
 #include "tmpi/report/text.h"
 
 struct live {
-  struct live *next;
+  struct tm_hash_node node; /* first */
   const void *handle, *site;
   int rank, kind, call;
 };
 
-enum { BUCKETS = 4096, PREDEFINED = 0x1000 };
+enum { PARTS = 64, PREDEFINED = 0x1000 };
 
-static struct bucket {
+/* Divided, so that ranks seldom meet. */
+static struct part {
   uint32_t ilock;
-  struct live *first;
-} buckets[BUCKETS];
+  struct tm_hash live;
+} parts[PARTS];
 
-static struct bucket *bucket_of(const void *handle, int rank) {
-  return &buckets[((uintptr_t)handle / 16 + (uintptr_t)rank * 7919) % BUCKETS];
+static uint64_t hash_of(const void *handle, int rank) {
+  return tm_hash_words((uint64_t)(uintptr_t)handle, (uint64_t)rank);
 }
 
+static struct part *part_of(uint64_t hash) { return &parts[hash >> 58]; }
+
 static void add(const struct tm_seen *seen, const void *handle) {
-  struct bucket *bucket = bucket_of(handle, seen->rank);
+  uint64_t hash = hash_of(handle, seen->rank);
+  struct part *part = part_of(hash);
   struct live *live = malloc(sizeof *live);
   if (live == NULL) return; /* one leak less is found */
-  *live = (struct live){NULL, handle, seen->site, seen->rank, seen->kind, seen->call};
-  mti_lock(&bucket->ilock);
-  live->next = bucket->first;
-  bucket->first = live;
-  mti_unlock(&bucket->ilock);
+  *live = (struct live){{NULL, 0}, handle, seen->site, seen->rank, seen->kind, seen->call};
+  mti_lock(&part->ilock);
+  tm_hash_add(&part->live, &live->node, hash);
+  mti_unlock(&part->ilock);
+}
+
+static bool is_of(const struct live *live, const struct tm_seen *seen, const void *handle) {
+  return live->handle == handle && live->rank == seen->rank && live->kind == seen->kind;
 }
 
 static void drop(const struct tm_seen *seen, const void *handle) {
-  struct bucket *bucket = bucket_of(handle, seen->rank);
-  mti_lock(&bucket->ilock);
-  struct live **link = &bucket->first;
-  while (*link != NULL &&
-         ((*link)->handle != handle || (*link)->rank != seen->rank || (*link)->kind != seen->kind))
-    link = &(*link)->next;
-  struct live *found = *link;
-  if (found != NULL) *link = found->next;
-  mti_unlock(&bucket->ilock);
-  free(found);
+  uint64_t hash = hash_of(handle, seen->rank);
+  struct part *part = part_of(hash);
+  mti_lock(&part->ilock);
+  struct tm_hash_node *node = tm_hash_first(&part->live, hash);
+  while (node != NULL && !is_of((struct live *)node, seen, handle)) node = tm_hash_next(node);
+  if (node != NULL) tm_hash_remove(&part->live, node);
+  mti_unlock(&part->ilock);
+  free(node); /* its first member */
 }
 
 void tm_leaks_end(struct tm_seen *seen) {
@@ -111,12 +117,12 @@ static bool is_mistake(int kind, const void *handle) {
 
 static struct leak *collect(size_t *count) {
   size_t room = 0;
-  for (int b = 0; b < BUCKETS; b++)
-    for (const struct live *l = buckets[b].first; l != NULL; l = l->next) room++;
+  for (int p = 0; p < PARTS; p++) room += parts[p].live.count;
   struct leak *leaks = calloc(room + 1, sizeof *leaks);
   *count = 0;
-  for (int b = 0; leaks != NULL && b < BUCKETS; b++)
-    for (const struct live *l = buckets[b].first; l != NULL; l = l->next) {
+  for (int p = 0; leaks != NULL && p < PARTS; p++)
+    for (struct tm_hash_node *node = NULL; (node = tm_hash_walk(&parts[p].live, node)) != NULL;) {
+      const struct live *l = (const struct live *)node;
       struct leak *leak = &leaks[(*count)++];
       leak->rank = l->rank;
       leak->kind = l->kind;

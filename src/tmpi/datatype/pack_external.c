@@ -66,12 +66,12 @@ size_t tm_external_size(const struct tm_type *type) {
     const struct format *format = &formats[type->runs[r].external];
     size += type->runs[r].count * type->runs[r].size / format->inside * format->outside;
   }
-  return size;
+  return size * type->run_repeats;
 }
 
 void tm_external_convert(unsigned char *packed, unsigned char *outside, const struct tm_type *type,
                          size_t count, bool out) {
-  for (size_t i = 0; i < count; i++)
+  for (size_t i = 0; i < count * type->run_repeats; i++)
     for (size_t r = 0; r < type->run_count; r++) {
       const struct tm_run *run = &type->runs[r];
       const struct format *format = &formats[run->external];

@@ -48,7 +48,17 @@ void tm_view_release(struct tm_view *view) {
   free(view);
 }
 
-/* ---- places in the file */
+/* ---- places in the file. A cursor's `element` counts repetitions of the blocks: of a type that
+ * does not repeat them, elements. */
+
+static MPI_Offset repetition_bytes(const struct tm_type *type) {
+  return (MPI_Offset)(type->size / type->repeats);
+}
+
+static MPI_Offset repetition_at(const struct tm_type *type, MPI_Offset repetition) {
+  MPI_Offset repeats = (MPI_Offset)type->repeats;
+  return repetition / repeats * tm_type_extent(type) + repetition % repeats * type->period;
+}
 
 /* Visible bytes follow each other: all of a dense type's do. */
 static bool is_dense(const struct tm_view *view) { return view->filetype->dense; }
@@ -57,8 +67,8 @@ struct tm_view_cursor tm_view_start(const struct tm_view *view, MPI_Offset posit
   const struct tm_type *type = view->filetype;
   struct tm_view_cursor c = {view, 0, 0, 0, (size_t)position};
   if (is_dense(view)) return c;
-  c.element = position / (MPI_Offset)type->size;
-  c.skip = (size_t)(position % (MPI_Offset)type->size);
+  c.element = position / repetition_bytes(type);
+  c.skip = (size_t)(position % repetition_bytes(type));
   const struct tm_block *b = type->blocks;
   for (; c.skip >= b->length * b->count; b++) c.skip -= b->length * b->count;
   c.block = (size_t)(b - type->blocks);
@@ -70,8 +80,8 @@ struct tm_view_cursor tm_view_start(const struct tm_view *view, MPI_Offset posit
 size_t tm_view_segment(const struct tm_view_cursor *c, size_t most, MPI_Offset *at) {
   const struct tm_type *type = c->view->filetype;
   const struct tm_block *b = &type->blocks[c->block];
-  *at = c->view->disp + c->element * tm_type_extent(type) + b->at +
-        (ptrdiff_t)c->piece * b->stride + (MPI_Offset)c->skip;
+  *at = c->view->disp + repetition_at(type, c->element) + b->at + (ptrdiff_t)c->piece * b->stride +
+        (MPI_Offset)c->skip;
   if (is_dense(c->view)) return most;
   return most < b->length - c->skip ? most : b->length - c->skip;
 }
@@ -89,8 +99,8 @@ void tm_view_advance(struct tm_view_cursor *c, size_t bytes) {
   c->element++;
 }
 
-/* Bytes of an element that lie before a place in it. */
-static MPI_Offset before_in_element(const struct tm_type *type, MPI_Offset place) {
+/* Bytes of the first repetition that lie before a place in it. */
+static MPI_Offset before_in_blocks(const struct tm_type *type, MPI_Offset place) {
   MPI_Offset sum = 0;
   for (size_t i = 0; i < type->block_count; i++) {
     const struct tm_block *b = &type->blocks[i];
@@ -100,6 +110,14 @@ static MPI_Offset before_in_element(const struct tm_type *type, MPI_Offset place
       sum += inside < (MPI_Offset)b->length ? inside : (MPI_Offset)b->length;
     }
   }
+  return sum;
+}
+
+/* Bytes of an element that lie before a place in it. */
+static MPI_Offset before_in_element(const struct tm_type *type, MPI_Offset place) {
+  MPI_Offset sum = 0;
+  for (size_t r = 0; r < type->repeats; r++)
+    sum += before_in_blocks(type, place - (ptrdiff_t)r * type->period);
   return sum;
 }
 
@@ -117,12 +135,14 @@ MPI_Offset tm_view_before(const struct tm_view *view, MPI_Offset offset) {
  * not descend, and where data are written not overlap. */
 static const char *bad_places(const struct tm_type *type, bool writable) {
   ptrdiff_t start = 0, end = 0;
-  for (size_t i = 0; i < type->block_count; i++) {
-    const struct tm_block *b = &type->blocks[i];
-    if (b->at < start || (b->count > 1 && b->stride < 0)) return "descend, or begin before 0";
-    if (writable && (b->at < end || (b->count > 1 && b->stride < (ptrdiff_t)b->length)))
+  size_t shown = type->repeats > 1 ? 2 : 1; /* repetitions, which are all alike */
+  for (size_t i = 0; i < shown * type->block_count; i++) {
+    const struct tm_block *b = &type->blocks[i % type->block_count];
+    ptrdiff_t at = b->at + (i < type->block_count ? 0 : type->period);
+    if (at < start || (b->count > 1 && b->stride < 0)) return "descend, or begin before 0";
+    if (writable && (at < end || (b->count > 1 && b->stride < (ptrdiff_t)b->length)))
       return "overlap";
-    start = b->at + (ptrdiff_t)(b->count - 1) * b->stride;
+    start = at + (ptrdiff_t)(b->count - 1) * b->stride;
     end = start + (ptrdiff_t)b->length;
   }
   if (type->size > 0 && tm_type_extent(type) < (writable ? type->true_ub - type->true_lb : 0))

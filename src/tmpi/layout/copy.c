@@ -7,7 +7,8 @@
 /* A place in a sequence of elements, in packed order. */
 struct cursor {
   const struct tm_type *type;
-  char *element; /* its address */
+  char *element; /* its address, or that of the repetition in it */
+  size_t repeat; /* which one */
   size_t block;
   size_t more; /* pieces of the block behind this one */
   char *at;    /* the next byte */
@@ -17,7 +18,7 @@ struct cursor {
 /* All elements of a dense type are one piece. */
 static struct cursor start(const void *address, const struct tm_type *type, size_t skip,
                            size_t bytes) {
-  struct cursor c = {type, (char *)(uintptr_t)address, 0, 0, NULL, 0};
+  struct cursor c = {type, (char *)(uintptr_t)address, 0, 0, 0, NULL, 0};
   const struct tm_block *b = type->blocks;
   if (type->dense) {
     c.at = c.element + b->at + skip;
@@ -26,6 +27,10 @@ static struct cursor start(const void *address, const struct tm_type *type, size
   }
   c.element += (ptrdiff_t)(skip / type->size) * tm_type_extent(type);
   skip %= type->size;
+  size_t repetition = type->size / type->repeats;
+  c.repeat = skip / repetition;
+  c.element += (ptrdiff_t)c.repeat * type->period;
+  skip %= repetition;
   for (; skip >= b->length * b->count; b++) skip -= b->length * b->count;
   c.block = (size_t)(b - type->blocks);
   size_t piece = skip / b->length;
@@ -34,6 +39,17 @@ static struct cursor start(const void *address, const struct tm_type *type, size
   c.at = c.element + b->at + (ptrdiff_t)piece * b->stride + skip;
   c.left = b->length - skip;
   return c;
+}
+
+/* The next repetition of the blocks, or the next element. */
+static void next_repetition(struct cursor *c) {
+  const struct tm_type *type = c->type;
+  if (++c->repeat < type->repeats) {
+    c->element += type->period;
+    return;
+  }
+  c->element += tm_type_extent(type) - (ptrdiff_t)(c->repeat - 1) * type->period;
+  c->repeat = 0;
 }
 
 static void advance(struct cursor *c, size_t bytes) {
@@ -49,7 +65,7 @@ static void advance(struct cursor *c, size_t bytes) {
   }
   if (++c->block == c->type->block_count) {
     c->block = 0;
-    c->element += tm_type_extent(c->type);
+    next_repetition(c);
   }
   const struct tm_block *b = &c->type->blocks[c->block];
   c->at = c->element + b->at;
@@ -178,8 +194,8 @@ size_t tm_type_elements(const struct tm_type *type, size_t bytes, size_t *rest) 
   *rest = bytes;
   if (type->size == 0) return 0;
   for (size_t i = 0; i < type->run_count; i++) per_element += type->runs[i].count;
-  elements = bytes / type->size * per_element;
-  *rest = bytes % type->size;
+  elements = bytes / tm_type_run_bytes(type) * per_element;
+  *rest = bytes % tm_type_run_bytes(type);
   for (size_t i = 0; i < type->run_count && *rest >= type->runs[i].size; i++) {
     size_t whole = *rest / type->runs[i].size;
     if (whole > type->runs[i].count) whole = type->runs[i].count;

@@ -127,6 +127,7 @@ static void make(const struct row *row) {
   type->ub = (ptrdiff_t)row->extent;
   type->true_ub = (ptrdiff_t)(row->second == 0 ? row->size : second_at + row->second);
   type->align = row->second > row->align ? row->second : row->align;
+  type->repeats = type->run_repeats = 1;
   type->blocks = blocks[index];
   type->runs = runs[index];
   bool touching = second_at == row->size;

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+enum { FOLDED_MIN = 64 /* more blocks are repeated rather than written out */ };
+
 struct tm_type *tm_type_new(int combiner) {
   struct tm_type *type = malloc(sizeof *type); /* calloc() does not ask the thread's cache */
   if (type == NULL) return NULL;
@@ -14,6 +16,8 @@ struct tm_type *tm_type_new(int combiner) {
                            .ub = PTRDIFF_MIN,
                            .true_lb = PTRDIFF_MAX,
                            .true_ub = PTRDIFF_MIN,
+                           .repeats = 1,
+                           .run_repeats = 1,
                            .combiner = combiner};
   return type;
 }
@@ -102,11 +106,49 @@ static bool add_run(struct tm_type *type, const struct tm_run *run, size_t times
   return true;
 }
 
-static bool add_runs(struct tm_type *type, const struct tm_type *old, size_t count) {
-  if (old->run_count == 1) return add_run(type, &old->runs[0], count);
-  for (size_t i = 0; i < count; i++)
-    for (size_t r = 0; r < old->run_count; r++)
-      if (!add_run(type, &old->runs[r], 1)) return false;
+static bool add_runs(struct tm_type *type, const struct tm_run *runs, size_t run_count,
+                     size_t times) {
+  for (size_t i = 0; i < times; i++)
+    for (size_t r = 0; r < run_count; r++)
+      if (!add_run(type, &runs[r], 1)) return false;
+  return true;
+}
+
+static bool same_runs(const struct tm_type *a, const struct tm_type *b) {
+  if (a->run_count != b->run_count) return false;
+  for (size_t r = 0; r < a->run_count; r++)
+    if (a->runs[r].size != b->runs[r].size || a->runs[r].count != b->runs[r].count ||
+        a->runs[r].external != b->runs[r].external)
+      return false;
+  return true;
+}
+
+/* Writes repetitions out, for something else to follow. */
+static bool unfold_runs(struct tm_type *type) {
+  struct tm_run *runs = type->runs;
+  size_t count = type->run_count, times = type->run_repeats;
+  if (times == 1) return true;
+  type->runs = NULL;
+  type->run_count = type->run_room = 0;
+  type->run_repeats = 1;
+  bool ok = add_runs(type, runs, count, times);
+  free(runs);
+  return ok;
+}
+
+/* The runs of count elements: those of one, repeated, while there is nothing else. */
+static bool add_runs_of(struct tm_type *type, const struct tm_type *old, size_t count) {
+  if (old->run_count == 1 && old->run_repeats == 1)
+    return unfold_runs(type) && add_run(type, &old->runs[0], count);
+  size_t times = old->run_repeats * count;
+  if (type->run_count > 0 && same_runs(type, old)) {
+    type->run_repeats += times;
+    return true;
+  }
+  if (type->run_count > 0 || times == 1)
+    return unfold_runs(type) && add_runs(type, old->runs, old->run_count, times);
+  if (!add_runs(type, old->runs, old->run_count, 1)) return false;
+  type->run_repeats = times;
   return true;
 }
 
@@ -115,18 +157,97 @@ static void widen(ptrdiff_t *low, ptrdiff_t *high, ptrdiff_t from, ptrdiff_t to)
   if (to > *high) *high = to;
 }
 
+/* All blocks of a type, so often, with the first element at an address. */
+static bool add_blocks(struct tm_type *type, const struct tm_block *blocks, size_t count,
+                       ptrdiff_t at) {
+  for (size_t b = 0; b < count; b++) {
+    struct tm_block block = blocks[b];
+    block.at += at;
+    if (!add_block(type, block)) return false;
+  }
+  return true;
+}
+
+/* Writes repetitions out, for something else to follow. */
+static bool unfold(struct tm_type *type) {
+  struct tm_block *blocks = type->blocks;
+  size_t count = type->block_count, times = type->repeats;
+  bool ok = true;
+  if (times == 1) return true;
+  type->blocks = NULL;
+  type->block_count = type->block_room = 0;
+  type->repeats = 1;
+  for (size_t i = 0; i < times && ok; i++)
+    ok = add_blocks(type, blocks, count, (ptrdiff_t)i * type->period);
+  free(blocks);
+  return ok;
+}
+
+static bool is_one_piece(const struct tm_type *type) {
+  return type->repeats == 1 && type->block_count == 1 && type->blocks[0].count == 1;
+}
+
+/* One element. */
+static bool add_element(struct tm_type *type, const struct tm_type *old, ptrdiff_t at) {
+  for (size_t i = 0; i < old->repeats; i++)
+    if (!add_blocks(type, old->blocks, old->block_count, at + (ptrdiff_t)i * old->period))
+      return false;
+  return true;
+}
+
 /* Elements that follow each other. */
 static bool add_row(struct tm_type *type, const struct tm_type *old, ptrdiff_t at, size_t length) {
   ptrdiff_t extent = tm_type_extent(old);
   const struct tm_block *first = &old->blocks[0];
-  if (old->block_count == 1 && first->count == 1)
+  if (is_one_piece(old))
     return add_block(type, (struct tm_block){at + first->at, first->length, length, extent});
   for (size_t i = 0; i < length; i++, at += extent)
-    for (size_t b = 0; b < old->block_count; b++) {
-      struct tm_block block = old->blocks[b];
-      block.at += at;
-      if (!add_block(type, block)) return false;
-    }
+    if (!add_element(type, old, at)) return false;
+  return true;
+}
+
+/* Many elements at equal distances, where there is nothing else yet: the blocks of one, repeated.
+ * Where an element repeats its blocks and the distance does not go on with that, its repetitions
+ * are written out. */
+static bool repeat(struct tm_type *type, const struct tm_type *old, ptrdiff_t at, size_t times,
+                   ptrdiff_t distance) {
+  bool goes_on =
+      old->repeats > 1 && (times == 1 || distance == (ptrdiff_t)old->repeats * old->period);
+  if (!(goes_on ? add_blocks(type, old->blocks, old->block_count, at) : add_element(type, old, at)))
+    return false;
+  type->repeats = goes_on ? old->repeats * times : times;
+  type->period = goes_on ? old->period : distance;
+  return true;
+}
+
+/* Rows of elements. */
+struct grid {
+  size_t length, rows;
+  ptrdiff_t stride;
+};
+
+static bool add_pieces(struct tm_type *type, const struct tm_type *old, ptrdiff_t at,
+                       const struct grid *grid) {
+  ptrdiff_t extent = tm_type_extent(old), distance = grid->rows == 1 ? extent : grid->stride;
+  size_t length = grid->length, rows = grid->rows, pieces = old->block_count * old->repeats;
+  const struct tm_block *first = &old->blocks[0];
+  bool even = rows == 1 || length == 1 || distance == (ptrdiff_t)length * extent;
+  if (rows > 1 && length > 1 && even) distance = extent;
+  if (old->dense || (is_one_piece(old) && length == 1)) /* each row is a piece */
+    return unfold(type) && add_block(type, (struct tm_block){at + first->at, length * first->length,
+                                                             rows, grid->stride});
+  bool folds = type->block_count == 0 && !is_one_piece(old) &&
+               (old->repeats > 1 || length * rows * pieces > FOLDED_MIN);
+  if (folds && even) return repeat(type, old, at, length * rows, distance);
+  if (folds) { /* the blocks of a row are repeated */
+    if (!add_row(type, old, at, length)) return false;
+    type->repeats = rows;
+    type->period = distance;
+    return true;
+  }
+  if (!unfold(type)) return false;
+  for (size_t i = 0; i < rows; i++, at += grid->stride)
+    if (!add_row(type, old, at, length)) return false;
   return true;
 }
 
@@ -144,14 +265,8 @@ bool tm_type_add_rows(struct tm_type *type, const struct tm_type *old, ptrdiff_t
   if (old->align > type->align) type->align = old->align;
   if (old->size == 0) return true;
   type->size += rows * length * old->size;
-  if (!add_runs(type, old, rows * length)) return false;
-  const struct tm_block *first = &old->blocks[0];
-  bool one_piece = old->block_count == 1 && first->count == 1;
-  if (old->dense || (one_piece && length == 1)) /* each row is a piece */
-    return add_block(type, (struct tm_block){at + first->at, length * first->length, rows, stride});
-  for (size_t i = 0; i < rows; i++, at += stride)
-    if (!add_row(type, old, at, length)) return false;
-  return true;
+  if (!add_runs_of(type, old, rows * length)) return false;
+  return add_pieces(type, old, at, &(struct grid){length, rows, stride});
 }
 
 bool tm_type_add(struct tm_type *type, const struct tm_type *old, ptrdiff_t at, size_t count) {
@@ -163,6 +278,6 @@ void tm_type_finish(struct tm_type *type, bool pad) {
   if (type->true_lb == PTRDIFF_MAX) type->true_lb = type->true_ub = 0;
   ptrdiff_t align = (ptrdiff_t)type->align, odd = pad ? tm_type_extent(type) % align : 0;
   if (odd != 0) type->ub += align - odd;
-  type->dense = type->block_count == 1 && type->blocks[0].count == 1 &&
-                (ptrdiff_t)type->size == tm_type_extent(type);
+  type->dense =
+      type->block_count > 0 && is_one_piece(type) && (ptrdiff_t)type->size == tm_type_extent(type);
 }

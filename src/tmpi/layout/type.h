@@ -3,8 +3,9 @@
  * @file type.h
  * Datatypes: where the bytes of an element are. A type is flattened when it is made, into pieces
  * in the order of its type map; neighbours that touch are one piece, and pieces of one length at
- * equal distances are one block, so that a vector is one, however long. Packed, an element is its
- * pieces one after the other. Types are never changed once made, but for name and attributes, so
+ * equal distances are one block, so that a vector is one, however long. Many elements of several
+ * blocks, such as structures, are the blocks of one, repeated. Packed, an element is its pieces one
+ * after the other. Types are never changed once made, but for name and attributes, so
  * that ranks may copy from type to type; a type is freed when its last user is gone.
  *
  * Rejected: a tree of loops (smaller for vectors of vectors, slower for all others).
@@ -100,8 +101,11 @@ struct tm_type {
   size_t align;
   struct tm_block *blocks;
   size_t block_count, block_room;
+  size_t repeats;   /* of all blocks, each `period` bytes after the last */
+  ptrdiff_t period; /* if it repeats */
   struct tm_run *runs;
   size_t run_count, run_room;
+  size_t run_repeats; /* of all runs */
   const char *predefined_name;
   char *name;                       /* [rank] given by MPI_Type_set_name(); NULL: none */
   struct tm_attributes *attributes; /* [rank] */
@@ -111,6 +115,11 @@ struct tm_type {
 };
 
 enum { TM_TYPE_MAGIC = 0x717e };
+
+/** @return bytes of data in one repetition of the runs. */
+static inline size_t tm_type_run_bytes(const struct tm_type *type) {
+  return type->size / type->run_repeats;
+}
 
 /** @return the type of a handle, NULL: no valid one. */
 TM_EXPORT struct tm_type *tm_type_of(MPI_Datatype handle);

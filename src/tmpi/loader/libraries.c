@@ -246,9 +246,10 @@ static bool asks_for(const struct tm_image *image, const struct tm_image *librar
 }
 
 bool tm_program_opens(const struct tm_program *program) {
+  static const char *const calls[] = {"dlopen", "dlmopen", "dlsym", "dlvsym"};
   for (int i = 0; i < program->image_count; i++)
-    if (tm_image_asks(program->images[i], "dlopen") || tm_image_asks(program->images[i], "dlsym"))
-      return true;
+    for (size_t n = 0; n < sizeof calls / sizeof calls[0]; n++)
+      if (tm_image_asks(program->images[i], calls[n])) return true;
   return false;
 }
 

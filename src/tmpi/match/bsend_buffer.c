@@ -72,7 +72,7 @@ void tm_buffer_return(struct tm_buffer *buffer, size_t bytes) {
 }
 
 void tm_buffer_drain(struct tm_buffer *buffer, const char *call) {
-  struct tm_waiter waiter = {mti_self(call), NULL, 1};
+  struct tm_waiter waiter = {.thread = mti_self(call), .missing = 1};
   struct tm_rank *rank = tm_rank_self();
   for (;;) {
     bool noted = tm_begin_wait(rank, NULL, call);

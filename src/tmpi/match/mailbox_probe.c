@@ -19,7 +19,7 @@ static bool has_arrived(const void *prober) {
 /* Waits until any message arrives. The internal lock is held, and again when this returns. */
 static void await_arrival(struct tm_mailbox *box, const struct tm_request *probe,
                           const char *call) {
-  struct tm_waiter waiter = {NULL, box->probers, 1};
+  struct tm_waiter waiter = {.next = box->probers, .missing = 1};
   const struct tm_rank *sender = tm_sender(probe);
   box->probers = &waiter;
   if (tm_may_spin(sender)) {

@@ -179,8 +179,9 @@ void tm_send_start(struct tm_request *send) {
   if (send_or_leave(send, false) == COMPLETE) complete_unseen(send);
 }
 
-void tm_send(struct tm_request *send, const char *call) {
-  bool noted = !is_eager(send) && tm_begin_wait(send->owner, send, call);
+/* A send that its receiver completes. */
+__attribute__((noinline)) static void send_and_wait(struct tm_request *send, const char *call) {
+  bool noted = tm_begin_wait(send->owner, send, call);
   bool spins = tm_may_spin(send->dest);
   enum outcome outcome = send_or_leave(send, !spins);
   if (outcome == LEFT) /* then it is completed as any other */
@@ -188,6 +189,13 @@ void tm_send(struct tm_request *send, const char *call) {
   else if (outcome == LOCKED)
     tm_mailbox_park(send->owner, &send->dest->box.ilock, send, call);
   if (noted) mt_store_relaxed(&send->owner->call, NULL);
+}
+
+void tm_send(struct tm_request *send, const char *call) {
+  if (!is_eager(send))
+    send_and_wait(send, call);
+  else if (mt_unlikely(send_or_leave(send, false) != COMPLETE)) /* deferred */
+    tm_requests_wait(&send, 1, 1, call);
 }
 
 /* ---- receiving */

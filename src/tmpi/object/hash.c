@@ -77,3 +77,11 @@ struct tm_hash_node *tm_hash_next(const struct tm_hash_node *node) {
   while (next != NULL && next->hash != node->hash) next = next->next;
   return next;
 }
+
+struct tm_hash_node *tm_hash_walk(const struct tm_hash *table, const struct tm_hash_node *node) {
+  if (node != NULL && node->next != NULL) return node->next;
+  if (table->buckets == NULL) return node == NULL ? table->one : NULL;
+  size_t bucket = node == NULL ? 0 : (node->hash & (table->bucket_count - 1)) + 1;
+  while (bucket < table->bucket_count && table->buckets[bucket] == NULL) bucket++;
+  return bucket < table->bucket_count ? table->buckets[bucket] : NULL;
+}

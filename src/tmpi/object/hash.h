@@ -43,6 +43,10 @@ struct tm_hash_node *tm_hash_first(const struct tm_hash *table, uint64_t hash);
 /** @return the next node with the same hash; NULL: none. */
 struct tm_hash_node *tm_hash_next(const struct tm_hash_node *node);
 
+/** @return the node after another in no particular order; NULL for the first, and after the last.
+ */
+struct tm_hash_node *tm_hash_walk(const struct tm_hash *table, const struct tm_hash_node *node);
+
 /** Spreads two words over all bits (the finalizer of SplitMix64; Steele et al. 2014). */
 static inline uint64_t tm_hash_words(uint64_t a, uint64_t b) {
   uint64_t x = a * 0x9e3779b97f4a7c15u + b;

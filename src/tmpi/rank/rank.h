@@ -111,6 +111,7 @@ struct tm_job {
   enum tm_wait wait;     /* [const] */
   uint64_t spin_ns;      /* [const] for how long, if TM_WAIT_SPIN */
   bool alone;            /* [const] no tmpirun: a program started by itself */
+  bool full_reports;     /* [const] reports tell of each rank */
 };
 
 TM_EXPORT extern struct tm_job tm_job;

@@ -37,11 +37,15 @@ static void name_symbol(char *text, size_t size, const void *address) {
              info.dli_sname != NULL ? ")" : "");
 }
 
-static void trace_pointers(const void *at) {
+static void trace_pointers(const void *at, int most) {
   struct frame frame;
   char text[256];
   for (int i = 0; i < FRAMES_MAX && at != NULL && mti_peek(&frame, at, sizeof frame); i++) {
     if (frame.return_address == NULL) return;
+    if (i == most) {
+      fputs("    ...\n", stderr);
+      return;
+    }
     name_symbol(text, sizeof text, frame.return_address);
     fprintf(stderr, "    #%-2d %s\n", i, text);
     at = (uintptr_t)frame.caller > (uintptr_t)at ? frame.caller : NULL;
@@ -69,4 +73,4 @@ void tm_location_name(char *text, size_t size, const void *address) {
   places->name(text, size, address);
 }
 
-void tm_location_trace(const void *frame) { places->trace(frame); }
+void tm_location_trace(const void *frame, int most) { places->trace(frame, most); }

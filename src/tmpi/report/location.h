@@ -19,7 +19,7 @@ struct tm_locations {
   /** Writes where a call that returns to an address is: "ring.c:12 (main)". */
   void (*name)(char *text, size_t size, const void *address);
   /** Prints the frames from one on, each with four spaces before it. */
-  void (*trace)(const void *frame);
+  void (*trace)(const void *frame, int most);
 };
 
 /** From now on these know. */
@@ -30,6 +30,6 @@ TM_EXPORT void tm_locations_set(const struct tm_locations *places);
 const void *tm_location_call_site(const void *frame);
 
 TM_EXPORT void tm_location_name(char *text, size_t size, const void *address);
-void tm_location_trace(const void *frame);
+void tm_location_trace(const void *frame, int most);
 
 #endif

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranks that do the same share one line, with the backtrace of the first. */
+/*
+ * Ranks that do the same share one line, with the backtrace of the first. Where ranks differ in
+ * values alone, such as a tag that each computes from its number, the line leaves the values open,
+ * as few of them as will do, and prints those of the first few ranks. So a report is short whatever
+ * the number of ranks; tmpirun --full prints all.
+ */
 #include "tmpi/report/report.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +19,9 @@
 #include "tmpi/report/location.h"
 #include "tmpi/report/text.h"
 
-enum { LINES_MAX = 32, TRACES_MAX = 16, PEERS_SHOWN = 3 };
+/* At most, without --full: groups, backtraces, frames of each, ranks of a group with their values.
+ */
+enum { GROUPS_MAX = 8, TRACES_MAX = 3, FRAMES_MAX = 8, VALUES_SHOWN = 3 };
 
 /* A rank's line; sorted, those of a group stand together. */
 struct line {
@@ -35,11 +43,11 @@ static int by_group(const void *a, const void *b) {
 }
 
 /* Sorts ranks into groups, in the order of their first ranks. @return the number of groups. */
-static int sort(struct line *lines, const struct tm_activity *activity, bool peers) {
+static int sort(struct line *lines, const struct tm_activity *activity, int fold) {
   int groups = 0;
   for (int i = 0; i < tm_job.size; i++) {
     lines[i].number = i;
-    tm_text_activity(lines[i].text, &activity[i], peers);
+    tm_text_activity(lines[i].text, &activity[i], fold);
   }
   qsort(lines, (size_t)tm_job.size, sizeof *lines, by_text);
   for (int i = 0; i < tm_job.size; i++) {
@@ -51,18 +59,20 @@ static int sort(struct line *lines, const struct tm_activity *activity, bool pee
   return groups;
 }
 
-/* Prints the peers of the first few ranks of a group, where the line does not name them. */
-static void print_peers(const struct line *lines, int count, const struct tm_activity *activity) {
-  for (int i = 0; i < count && i < PEERS_SHOWN; i++) {
-    const struct tm_wanted *what = &activity[lines[i].number].what;
-    if (!what->known || what->inner || what->number < 0) return;
-    fprintf(stderr, "%s rank %d for %d", i == 0 ? ":" : ",", lines[i].number, what->number);
+/* Prints the values of the first few ranks of a group, where the line leaves them open. */
+static void print_values(const struct line *lines, int count, const struct tm_activity *activity,
+                         int fold) {
+  char values[TM_ACTIVITY_TEXT];
+  for (int i = 0; i < count && i < VALUES_SHOWN; i++) {
+    tm_text_folded(values, &activity[lines[i].number], fold);
+    if (values[0] == '\0') return;
+    fprintf(stderr, "%s rank %d: %s", i == 0 ? ":" : ";", lines[i].number, values);
   }
-  if (count > PEERS_SHOWN) fputs(", ...", stderr);
+  if (count > VALUES_SHOWN) fputs("; ...", stderr);
 }
 
 static void print_group(const struct line *lines, int count, const struct tm_activity *activity,
-                        bool peers) {
+                        int fold) {
   char who[TM_RANKS_TEXT];
   bool *set = calloc((unsigned)tm_job.size, sizeof *set);
   if (set == NULL) return;
@@ -74,7 +84,7 @@ static void print_group(const struct line *lines, int count, const struct tm_act
                      : first->state == TM_OUTSIDE ? (many ? "are" : "is")
                                                   : (many ? "wait" : "waits");
   fprintf(stderr, "tmpi:   %s %s %s", who, does, lines[0].text);
-  if (!peers && first->state == TM_WAITS) print_peers(lines, count, activity);
+  if (first->state == TM_WAITS) print_values(lines, count, activity, fold);
   fputc('\n', stderr);
 }
 
@@ -85,19 +95,44 @@ static int count_group(const struct line *lines, int at) {
   return end - at;
 }
 
-static void print(struct line *lines, const struct tm_activity *activity, bool still) {
-  bool peers = sort(lines, activity, true) <= LINES_MAX;
-  if (!peers) sort(lines, activity, false);
-  for (int i = 0, count; i < tm_job.size; i += count) {
-    count = count_group(lines, i);
-    print_group(&lines[i], count, activity, peers);
+/* Leaves as few values open as make few enough groups. @return which; *groups: how many. */
+static int fold(struct line *lines, const struct tm_activity *activity, int *groups) {
+  static const int folds[] = {0,
+                              TM_FOLD_PEER,
+                              TM_FOLD_PEER | TM_FOLD_TAG,
+                              TM_FOLD_PEER | TM_FOLD_BYTES,
+                              TM_FOLD_COMM,
+                              TM_FOLD_PEER | TM_FOLD_TAG | TM_FOLD_BYTES,
+                              TM_FOLD_PEER | TM_FOLD_TAG | TM_FOLD_BYTES | TM_FOLD_COMM};
+  int at = 0, last = (int)(sizeof folds / sizeof *folds) - 1;
+  while ((*groups = sort(lines, activity, folds[at])) > GROUPS_MAX && !tm_job.full_reports &&
+         at < last)
+    at++;
+  return folds[at];
+}
+
+static void print_groups(struct line *lines, const struct tm_activity *activity) {
+  int groups, open = fold(lines, activity, &groups), told = 0, at = 0;
+  int most = tm_job.full_reports ? groups : GROUPS_MAX;
+  for (int count; at < tm_job.size && told < most; at += count, told++) {
+    count = count_group(lines, at);
+    print_group(&lines[at], count, activity, open);
   }
+  if (at < tm_job.size)
+    fprintf(stderr, "tmpi:   and the other %d ranks in %d other ways\n", tm_job.size - at,
+            groups - told);
+  if (open != 0 || at < tm_job.size) fputs("tmpi:   (tmpirun --full reports each rank)\n", stderr);
+}
+
+static void print(struct line *lines, const struct tm_activity *activity, bool still) {
+  int most = tm_job.full_reports ? INT_MAX : TRACES_MAX;
+  print_groups(lines, activity);
   tm_report_causes(activity, still);
-  for (int i = 0, traces = 0; i < tm_job.size && traces < TRACES_MAX; i += count_group(lines, i)) {
+  for (int i = 0, traces = 0; i < tm_job.size && traces < most; i += count_group(lines, i)) {
     const struct tm_activity *first = &activity[lines[i].number];
     if (first->frame == NULL) continue;
     fprintf(stderr, "tmpi: rank %d:\n", lines[i].number);
-    tm_location_trace(first->frame);
+    tm_location_trace(first->frame, tm_job.full_reports ? INT_MAX : FRAMES_MAX);
     traces++;
   }
 }

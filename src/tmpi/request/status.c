@@ -158,7 +158,7 @@ static int set_elements(const char *call, MPI_Status *status, MPI_Datatype handl
   for (size_t i = 0; i < type->run_count; i++) per_element += type->runs[i].count;
   size_t whole = per_element > 0 ? (size_t)count / per_element : 0;
   size_t left = per_element > 0 ? (size_t)count % per_element : 0;
-  bytes = whole * type->size;
+  bytes = whole * tm_type_run_bytes(type);
   for (size_t i = 0; left > 0; i++) {
     size_t some = left < type->runs[i].count ? left : type->runs[i].count;
     bytes += some * type->runs[i].size;

@@ -127,7 +127,7 @@ static int follow(uintptr_t frame, uintptr_t *frames, int most) {
   return count;
 }
 
-static void trace(const void *frame) {
+static void trace(const void *frame, int most) {
   uintptr_t frames[FRAMES_MAX], at = (uintptr_t)frame;
   struct tm_lines_start start = {.sp = at + 2 * sizeof at, .read = read_word};
   int count = 0;
@@ -141,6 +141,10 @@ static void trace(const void *frame) {
   while (first + 1 < count && !is_program((const void *)frames[first + 1])) first++;
   for (int i = first + 1 < count ? first : 0, number = 0; i < count; i++, number++) {
     char text[256];
+    if (number == most) {
+      fputs("    ...\n", stderr);
+      return;
+    }
     name(text, sizeof text, (const void *)frames[i]);
     fprintf(stderr, "    #%-2d %s\n", number, text);
   }

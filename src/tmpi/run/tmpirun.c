@@ -37,6 +37,7 @@ enum {
   OUTPUT,
   CHECK,
   REPORT,
+  FULL,
   WAIT,
   SHARE,
   PRIVATE,
@@ -67,6 +68,10 @@ static const struct argp_option options[] = {
     {"stack", STACK, "KIB", 0, "address space of a rank's stack (65536, or more by ulimit -s)", 0},
     {"timeout", TIMEOUT, "SECONDS", 0,
      "report what ranks do, and end, when the program has not ended by then", 0},
+    {"full", FULL, NULL, 0,
+     "in reports of deadlocks and of what ranks do, a line and a backtrace for each rank that "
+     "differs from others",
+     0},
     {"label", LABEL, NULL, 0, "begin each line of output with the rank that wrote it", 0},
     {"output", OUTPUT, "PREFIX", 0, "write what each rank prints to the file PREFIX.RANK", 0},
     {"check", CHECK, "strict", OPTION_ARG_OPTIONAL,
@@ -136,6 +141,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
       set_option("MLTP_STACK_SIZE", number(state, "--stack", argument, 1, 1 << 20) * 1024);
       return 0;
     case TIMEOUT: settings->timeout = number(state, "--timeout", argument, 1, 1 << 30); return 0;
+    case FULL: tm_job.full_reports = true; return 0;
     case LABEL: settings->label = true; return 0;
     case OUTPUT: settings->output = argument; return 0;
     case CHECK:

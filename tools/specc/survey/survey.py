@@ -1,23 +1,24 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: Apache-2.0
-"""Tries specc on folders of other people's programs: survey.py SPECC FOLDER [PAGE].
+"""Tries specc on folders of other people's programs: survey.py BUILD FOLDER [PAGE].
 
-FOLDER has a folder for each repository, named OWNER+NAME. A program is a file with a complete behavior Main; of
-equal ones in equal surroundings only one counts. faults.txt names the programs that are not SpecC, each with the
-reason. PAGE gets the table; without it the verdicts go to standard output.
+BUILD is this project's, with libmltp-sim.a. FOLDER has a folder for each repository, named OWNER+NAME. A program is
+a file with a complete behavior Main; of equal ones in equal surroundings only one counts. faults.txt names the
+programs that cannot be built, each with the reason. The verdicts go to standard output, the table to PAGE.
 """
 import concurrent.futures
 import hashlib
 import pathlib
 import re
-import subprocess
 import sys
 import tempfile
+import types
 
 MAIN = re.compile(r"\bbehavior\s+Main\b\s*(\([^)]*\))?\s*\{.*\bmain\s*\(", re.S)
 COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:[^"\\\n]|\\.)*")', re.S)
 SOURCES = {".sc", ".sh", ".h", ".hh"}
-SECONDS = 120
+SPECC = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(SPECC))
 
 
 def stripped(path):
@@ -43,21 +44,29 @@ def programs(folder):
                 yield path
 
 
-def attempt(specc, folder, path):
+def attempt(top, folder, path):
     """What specc says of a program: empty when it compiles."""
+    import main as specc  # (its folder is in the path)
+    import source
     near = [path.parent, *sorted(p for p in path.parent.rglob("*") if p.is_dir()), path.parent.parent]
     search = [flag for place in near for flag in (f"-P{place}", f"-I{place}")]
+    folders = types.SimpleNamespace(share=SPECC, include=SPECC / "../../include", lib=top / "lib",
+                                    inside=top / "tools/specc/inside")
     with tempfile.TemporaryDirectory() as made:
-        run = subprocess.run([specc, "-O0", "-Wno-all", *search, "-o", f"{made}/program", "-lm", str(path)],
-                             capture_output=True, text=True, errors="replace", timeout=SECONDS, check=False)
-    if run.returncode == 0:
-        return ""
-    lines = [line for line in run.stderr.splitlines() if "error" in line or "undefined reference" in line]
-    return (lines or run.stderr.splitlines() or ["no message"])[0].replace(f"{folder}/", "")
+        options, others = specc.parse_arguments("", [str(path), "-O0", "-w", *search, "-o", f"{made}/program", "-lm"])
+        try:
+            text = specc.translate(options, others, ["cc"], folders)
+            run = specc.run_compiler(options, others, ["cc"], folders, text)
+        except source.Error as error:
+            said = f"{error.place}: error: {error.message}" if error.place else error.message
+        else:
+            said = run.stderr if run.returncode != 0 else ""
+    lines = [line for line in said.splitlines() if "error" in line or "undefined reference" in line]
+    return (lines or said.splitlines() or [""])[0].replace(f"{folder}/", "")
 
 
 def faults():
-    """The programs that are not SpecC: path -> reason."""
+    """The programs that cannot be built: path -> reason."""
     rows = pathlib.Path(__file__).with_name("faults.txt").read_text().splitlines()
     return dict(row.split(": ", 1) for row in rows if row and not row.startswith("#"))
 
@@ -71,29 +80,28 @@ def table(results, known):
     yield "<!-- Written by tools/specc/survey/survey.py. -->"
     yield "# SpecC programs of others\n"
     yield (f"{len(results)} complete programs of {len(repositories)} public repositories were tried. "
-           f"{len(results) - len(legal)} of them are not SpecC; of the other {len(legal)}, {good} compile.\n")
+           f"{len(results) - len(legal)} of them cannot be built; of the other {len(legal)}, {good} compile.")
     for repository in repositories:
         owner, name = repository.split("+", 1)
         yield f"\n## {owner}/{name}\n"
         yield "| program | verdict |\n| --- | --- |"
         for path, said in results:
             if path.split("/")[0] == repository:
-                why = f"not SpecC: {known[path]}" if path in known else said.split("/")[-1]
+                why = f"cannot be built: {known[path]}" if path in known else said.split("/")[-1]
                 yield f"| `{path.split('/', 1)[1]}` | {'compiles' if not said else why.replace('|', chr(92) + '|')} |"
 
 
-def main(specc, folder, page=None):
-    folder = pathlib.Path(folder)
+def main(top, folder, page=None):
+    top, folder = pathlib.Path(top).resolve(), pathlib.Path(folder).resolve()
     found = list(programs(folder))
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        said = list(pool.map(lambda path: attempt(specc, folder, path), found))
-    results = [(str(path.relative_to(folder)), verdict) for path, verdict in zip(found, said)]
-    known = faults()
+    known, results = faults(), []
+    with concurrent.futures.ProcessPoolExecutor(4) as pool:
+        for path, verdict in zip(found, pool.map(attempt, [top] * len(found), [folder] * len(found), found)):
+            results.append((str(path.relative_to(folder)), verdict))
+            kind = "ok" if not verdict else "fault" if results[-1][0] in known else "NO"
+            print(f"{kind}\t{results[-1][0]}\t{verdict}", flush=True)
     if page is not None:
         pathlib.Path(page).write_text("\n".join(table(results, known)) + "\n")
-        return
-    for path, verdict in results:
-        print(f"{'ok' if not verdict else 'fault' if path in known else 'NO'}\t{path}\t{verdict}")
 
 
 if __name__ == "__main__":
