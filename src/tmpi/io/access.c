@@ -126,7 +126,9 @@ int tm_io_blocking(const struct tm_io_call *c, MPI_Status *status) {
   return error;
 }
 
-/* ---- by a thread */
+/* ---- by a thread. It runs no code of the program, so it needs no stack as large as a rank's. */
+
+enum { STACK = 262144 /* bytes */ };
 
 struct task {
   struct tm_transfer transfer; /* holds its references */
@@ -189,6 +191,7 @@ int tm_io_start(const struct tm_io_call *c, MPI_Request *handle) {
   mltp_attr_t attr = MLTP_ATTR_INIT;
   attr.name = c->call;
   attr.detached = 1;
+  attr.stack_size = STACK;
   if (mltp_create(NULL, &attr, run, task) == 0) {
     *handle = (MPI_Request)request;
     return MPI_SUCCESS;
