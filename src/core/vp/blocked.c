@@ -6,18 +6,27 @@
 
 #include <stdio.h>
 
+#include "base/peek.h"
 #include "core/vp/vp.h"
 
+/* Copies what a dump may read, since a runtime that ends frees its VPs meanwhile. */
+static bool copy_vp(uint32_t index, uint32_t *status, struct mt_vp_handover *handover) {
+  const struct mt_vp *vp = mt_load_relaxed(&mt_rt.vps[index]);
+  return vp != NULL && mt_peek(status, &vp->sleep.status, sizeof *status) &&
+         mt_peek(handover, &vp->handover, sizeof *handover);
+}
+
 bool mt_blocks_in(char *text, size_t size, uint64_t *ns, const struct mltp_thread *t) {
-  uint32_t index = (uint32_t)mt_load_relaxed(&t->where) >> MT_STATE_BITS;
+  uint32_t index = (uint32_t)mt_load_relaxed(&t->where) >> MT_STATE_BITS, status;
+  struct mt_vp_handover handover;
   if (t->kind != MT_UNBOUND || !mt_is_running(t) || index >= mt_vp_count()) return false;
-  const struct mt_vp *vp = mt_rt.vps[index];
-  if (!mt_is_blocked(vp) || os_task_state(&vp->handover.task) == OS_TASK_RUNS) return false;
-  long call = os_task_call(&vp->handover.task);
+  if (!copy_vp(index, &status, &handover)) return false;
+  if (status != MT_VP_BLOCKED && status != MT_VP_CAUGHT) return false;
+  if (os_task_state(&handover.task) == OS_TASK_RUNS) return false;
+  long call = os_task_call(&handover.task);
   const char *name = os_call_name(call);
-  uint64_t now = os_now(), since = mt_load_relaxed(&vp->handover.caught_at);
-  bool caught = mt_load_relaxed(&vp->sleep.status) == MT_VP_CAUGHT;
-  *ns = caught && now > since ? now - since : 0;
+  uint64_t now = os_now(), since = handover.caught_at;
+  *ns = status == MT_VP_CAUGHT && now > since ? now - since : 0;
   if (name != NULL)
     snprintf(text, size, "%s(2)", name);
   else if (call >= 0)
