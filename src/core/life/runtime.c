@@ -119,8 +119,8 @@ void mt_defer_vps(void) { others_later = true; }
 
 static int start_others(void) {
   if (!on_vps()) return 0;
-  int error = mt_vp_spawn_to(mt_load_relaxed(&mt_rt.most));
-  return error != 0 ? error : mt_handover_start();
+  int error = mt_handover_start(); /* first: VPs set its alarm */
+  return error != 0 ? error : mt_vp_spawn_to(mt_load_relaxed(&mt_rt.most));
 }
 
 int mt_start_vps(void) {
