@@ -2,7 +2,7 @@
 /**
  * @file blocking_calls.h
  * The table of calls that block a kernel thread: tests/unit/calls.c runs each row between threads,
- * tests/mpi/calls.c between ranks, and tests/lint/blocking_table.py compares the rows with the
+ * tests/mpi/calls.c between ranks, and tests/lint/test_blocking.py compares the rows with the
  * table in mltp-blocking(7).
  */
 #ifndef TESTS_SUPPORT_BLOCKING_CALLS_H
