@@ -108,10 +108,10 @@ def counters(results):
                               quantity(more)])
     return blocks.Table(
         ["program", "ranks for each processor", "waiting", "time (ms; latency: us)", "CPU ms", "calls that may wait",
-         "parked", "spun until it came", "spun in vain, then parked", "ms spun in vain at most",
+         "parked", "spun until it came", "spun, then parked", "ms of spins that ended in a park, at most",
          "CPU ms more than parking at once"], lines,
-        "Why: a spin in vain is time taken from the ranks that could run, and the more ranks share a processor the fewer "
-        "spins are not in vain. What is spun in vain, spins by their time, is what such a run takes more.")
+        "Why: a spin that ends in a park takes time from ranks that could run, and the more ranks share a processor the more "
+        "spins end so. Their number by their length is the time that such a run takes more.")
 
 
 def table_1(results):
