@@ -119,8 +119,9 @@ void mt_defer_vps(void) { others_later = true; }
 
 static int start_others(void) {
   if (!on_vps()) return 0;
-  int error = mt_handover_start(); /* first: VPs set its alarm */
-  return error != 0 ? error : mt_vp_spawn_to(mt_load_relaxed(&mt_rt.most));
+  mt_handover_prepare();
+  int error = mt_vp_spawn_to(mt_load_relaxed(&mt_rt.most));
+  return error != 0 ? error : mt_handover_start();
 }
 
 int mt_start_vps(void) {

@@ -162,17 +162,19 @@ static void *monitor(void *unused) {
   return unused;
 }
 
-int mt_handover_start(void) {
-  if (mt_det_on || mt_rt.handover.runs) return 0;
-  struct os_affinity affinity = {0};
+void mt_handover_prepare(void) {
+  if (mt_det_on || mt_rt.handover.prepared) return;
   mt_rt.handover.silent_ns = MT_SILENT_NS;
   os_alarm_make(&mt_rt.handover.alarm);
+  mt_rt.handover.prepared = true;
+}
+
+int mt_handover_start(void) {
+  if (!mt_rt.handover.prepared || mt_rt.handover.runs) return 0;
+  struct os_affinity affinity = {0};
   mt_bias_take(); /* the monitor takes a lock only when it hands over */
   int error = os_thread_start(&mt_rt.handover.monitor, &affinity, false, monitor, NULL);
-  if (error != 0) {
-    os_alarm_free(&mt_rt.handover.alarm);
-    return error;
-  }
+  if (error != 0) return error;
   mt_store_relaxed(&mt_rt.handover.look_at, 0); /* relaxed: for the next VP that reads the clock */
   mt_store_relaxed(&mt_rt.handover.runs, true);
   return 0;
@@ -188,10 +190,10 @@ void mt_handover_stop(void) {
 }
 
 void mt_handover_free(void) {
-  if (mt_rt.handover.runs) os_alarm_free(&mt_rt.handover.alarm);
-  mt_rt.handover.runs = false;
+  if (mt_rt.handover.prepared) os_alarm_free(&mt_rt.handover.alarm);
+  mt_rt.handover.prepared = mt_rt.handover.runs = false;
 }
 
 void mt_handover_forget(void) {
-  if (mt_rt.handover.runs) os_alarm_free(&mt_rt.handover.alarm);
+  if (mt_rt.handover.prepared) os_alarm_free(&mt_rt.handover.alarm);
 }

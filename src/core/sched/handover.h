@@ -24,7 +24,11 @@
 #ifndef MT_CORE_SCHED_HANDOVER_H
 #define MT_CORE_SCHED_HANDOVER_H
 
-/** Starts the monitor, once. @return 0 or EAGAIN. */
+/** Makes its alarm, once. Before VPs start, since they set it. */
+void mt_handover_prepare(void);
+
+/** Starts the monitor, once. After VPs have started: while their creator is in the kernel for it,
+ * it seems to be blocked. @return 0 or EAGAIN. */
 int mt_handover_start(void);
 
 /** Ends it. Before VPs are freed. */

@@ -35,7 +35,8 @@ struct mt_sleep_state {
 struct mt_handover_state {
   uint64_t look_at;      /* [atomic] when the next VP that reads the clock looks at the others */
   uint64_t silent_ns;    /* [atomic] so long a VP may be silent; relaxed: a hint */
-  struct os_alarm alarm; /* of the monitor */
+  struct os_alarm alarm; /* [const while there are VPs] of the monitor */
+  bool prepared;         /* [init] the alarm is made */
   pthread_t monitor;     /* [const while it runs] */
   bool runs;             /* [atomic] there is a monitor */
   bool ends;             /* [atomic] the monitor has to end */
