@@ -65,10 +65,12 @@ static int reordered(int ndims, const int *dims, int nodes, int place) {
     if (dims[d] > dims[longest]) longest = d;
   for (int d = longest + 1; d < ndims; d++) inner *= dims[d];
   if (ndims == 0 || parts < 2 || parts > dims[longest]) return place;
+  long size = dims[longest], slice = nodes / size; /* places with one coordinate there */
+  if (slice == 0) return place;                    /* another dimension is 0: a grid of no ranks */
   /* The slab of part p begins at p * size / parts, rounded up. */
-  long size = dims[longest], part = (long)place / (nodes / size) * parts / size;
+  long part = place / slice * parts / size;
   long first = (part * size + parts - 1) / parts, end = ((part + 1) * size + parts - 1) / parts;
-  long left = place - first * (nodes / size), row = (end - first) * inner;
+  long left = place - first * slice, row = (end - first) * inner;
   return (int)(left / row * size * inner + first * inner + left % row);
 }
 
