@@ -92,7 +92,8 @@ static void verify(struct bench_outcome *outcome) {
     created += world.tally[i].created;
     difference += world.tally[i].ran_sum - world.tally[i].created_sum;
   }
-  if (ran != world.share * world.processors || created != ran || difference != 0)
+  /* A VP that loses its CPU for long may be given a substitute, whose own share begins then. */
+  if (ran < world.share * world.processors || created != ran || difference != 0)
     bench_fail(outcome, "%ld threads created, %ld ran, %s", created, ran,
                difference == 0 ? "the same ones" : "others");
 }

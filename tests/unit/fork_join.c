@@ -91,7 +91,8 @@ static bool joins_run_threads(void) {
          !on_ucontext_backend();
 }
 
-/* Begun breadth first, fib(21) has some 700 threads alive, and the bound on one VP is 100. */
+/* Begun breadth first, fib(21) has some 700 threads alive, and the bound on one VP is 100. The
+ * turns of fresh threads come by time, so a hundredfold slower program begins more of them. */
 static void recursion_is_depth_first(void) {
   if (on_kernel_backend()) return;
   atomic_store(&most, 0);
@@ -99,7 +100,8 @@ static void recursion_is_depth_first(void) {
   struct queens q = {0, 0, 0, 0, 0};
   place_queens(&q);
   CHECK_EQUAL(q.solutions, 92);
-  if (joins_run_threads()) CHECK(atomic_load(&most) <= 100L * mltp_vps_active());
+  if (joins_run_threads() && !THREAD_SANITIZED)
+    CHECK(atomic_load(&most) <= 100L * mltp_vps_active());
 }
 
 static atomic_int stop, rounds;

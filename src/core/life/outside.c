@@ -27,9 +27,10 @@
 static pthread_key_t exit_key;
 static bool exit_key_made; /* [const after the first mt_outside_init()] */
 
-/* A foreign thread's kernel thread ends. */
-static void detach_foreign(void *arg) {
+/* A foreign thread's kernel thread ends; or a bound thread's, by a call that it must not make. */
+static void kernel_thread_ends(void *arg) {
   struct mltp_thread *t = arg;
+  if (mt_current() == NULL) return; /* a bound thread ended as it should, but kept the value */
   if (t->kind == MT_BOUND) {
     mt_message(
         "thread %lu '%s': pthread_exit() or pthread_cancel() ends its kernel thread (call "
@@ -45,7 +46,7 @@ static void detach_foreign(void *arg) {
 
 int mt_outside_init(void) {
   if (exit_key_made) return 0;
-  int error = os_thread_exit_hook(&exit_key, detach_foreign);
+  int error = os_thread_exit_hook(&exit_key, kernel_thread_ends);
   exit_key_made = error == 0;
   return error;
 }
