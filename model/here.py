@@ -57,8 +57,8 @@ def least(rows, **wanted):
     """The least time among the rows with these values."""
     times = [r["seconds"] for r in rows if all(r.get(k) == v for k, v in wanted.items())]
     if not times:
-        wish = ", ".join(f"{k} {v}" for k, v in wanted.items())
-        raise BadMeasurement(f"there is no row with {wish}: add the JSON of "
+        row = ", ".join(f"{k} {v}" for k, v in wanted.items())
+        raise BadMeasurement(f"there is no row with {row}: add the JSON of "
                              f"mltp-bench {wanted['experiment']} (on two CPUs or more)")
     return min(times)
 

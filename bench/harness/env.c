@@ -11,16 +11,20 @@
 #include "commit.h"
 #include "report.h"
 
-/** The processor's name as the kernel gives it; its architecture where it gives none. */
+/** The processor's name, family and model as the kernel gives them, since virtual machines have
+ * names that say little; its architecture where the kernel gives no name. */
 static json_t *cpu_name(const struct utsname *uts) {
   FILE *file = fopen("/proc/cpuinfo", "r");
-  char line[256], name[200];
-  json_t *found = NULL;
-  while (file != NULL && found == NULL && fgets(line, sizeof line, file) != NULL) {
-    if (sscanf(line, "model name : %199[^\n]", name) == 1) found = json_string(name);
+  char line[256], name[200] = "";
+  int family = 0, model = 0;
+  while (file != NULL && fgets(line, sizeof line, file) != NULL && line[0] != '\n') {
+    if (sscanf(line, "model name : %199[^\n]", name) == 1) continue;
+    if (sscanf(line, "cpu family : %d", &family) == 1) continue;
+    sscanf(line, "model : %d", &model);
   }
   if (file != NULL) fclose(file);
-  return found != NULL ? found : json_string(uts->machine);
+  if (name[0] == '\0') return json_string(uts->machine);
+  return json_sprintf("%s (family %d, model %d)", name, family, model);
 }
 
 json_t *bench_env(void) {

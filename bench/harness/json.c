@@ -14,6 +14,7 @@ void bench_row_add(json_t *rows, const struct bench_row *row) {
     json_object_set_new(object, "median", json_real(row->stats.median));
     json_object_set_new(object, "max", json_real(row->stats.max));
   }
+  if (row->verdict != NULL) json_object_set_new(object, "verdict", json_string(row->verdict));
   json_array_append_new(rows, object);
 }
 

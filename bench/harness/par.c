@@ -48,8 +48,8 @@ const struct par par_serial = {
     .lock_destroy = serial_lock,
 };
 
-const struct par *const par_all[] = {&par_mltp, &par_mltp_ucontext, &par_mltp_kernel, &par_pthreads,
-                                     NULL};
+const struct par *const par_all[] = {&par_mltp,        &par_mltp_thesis, &par_mltp_ucontext,
+                                     &par_mltp_kernel, &par_pthreads,    NULL};
 
 const struct par *par_find(const char *name) {
   for (const struct par *const *p = par_all; *p != NULL; p++) {

@@ -15,9 +15,17 @@
 /** Most threads a program runs with. */
 #define PAR_THREADS_MAX 1024
 
+/** The thesis's barrier: its Figure 6. */
+struct par_episodes {
+  mltp_lock_t lock;
+  unsigned count, waiters; /* [lock] */
+  unsigned episode;        /* [atomic] */
+};
+
 union par_barrier {
   pthread_barrier_t pthread;
   mltp_barrier_t mltp;
+  struct par_episodes episodes;
 };
 
 union par_lock {
@@ -63,6 +71,7 @@ struct par {
 extern const struct par par_serial;        /* one thread: the caller; no synchronisation */
 extern const struct par par_pthreads;      /* kernel threads, glibc's barrier and mutex */
 extern const struct par par_mltp;          /* two-level threads */
+extern const struct par par_mltp_thesis;   /* the same, with the thesis's barrier */
 extern const struct par par_mltp_ucontext; /* the same, switched by libc */
 extern const struct par par_mltp_kernel;   /* the library's API, one kernel thread per thread */
 

@@ -18,6 +18,7 @@ struct bench_row {
   struct bench_stats stats;
   int runs;
   bool verified;
+  const char *verdict; /* of a peer's row: ours against it, by bench_compare(); NULL: none */
 };
 
 /** Appends a row to the JSON array. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file mpi.c MPI programs: rows, interleaved over the ways to run them. */
+/** @file experiment.c MPI programs: rows, interleaved over the ways to run them. */
 #include "mpi.h"
 
 #include <mltp/mltp.h>
@@ -10,13 +10,14 @@
 #include "harness/experiment.h"
 #include "harness/report.h"
 
-enum { IMPLS_MAX = 10, RUNS_MAX = 99, QUICK_RANKS = 16 };
+enum { IMPLS_MAX = 24, RUNS_MAX = 99, QUICK_RANKS = 16 };
 
 static const char impl_names[] = "tmpi,one-to-one,openmpi,mpich,openmpi5,mpich5";
 
 /* What an implementation did in a row. */
 struct result {
   double values[RUNS_MAX], cpu[RUNS_MAX];
+  struct bench_stats stats; /* of the values, after the last run */
   int good, failed;
   bool absent, over;
 };
@@ -26,39 +27,54 @@ struct sweep {
   const struct bench_options *options;
   json_t *rows;
   int impls[IMPLS_MAX], count;
+  bool always[IMPLS_MAX]; /* named itself, so it runs whatever the number of ranks */
   bool missing[IMPLS_MAX];
   int runs, vps, failed;
 };
 
-/* @return its place in the table, -1: no such. */
-static int find(const char *name) {
-  for (int i = 0; mpi_impls[i].name != NULL; i++)
-    if (strcmp(mpi_impls[i].name, name) == 0) return i;
-  return -1;
+static bool is_way_of(const struct mpi_impl *impl, const char *peer) {
+  return impl->use != MPI_ANY_RANKS && strcmp(impl->suffix, peer) == 0;
+}
+
+/* Adds the way of this name, or all ways of the peer of this name. */
+static void add(struct sweep *sweep, const char *name) {
+  int before = sweep->count;
+  for (int i = 0; mpi_impls[i].name != NULL; i++) {
+    bool exact = strcmp(mpi_impls[i].name, name) == 0;
+    if ((!exact && !is_way_of(&mpi_impls[i], name)) || sweep->count == IMPLS_MAX) continue;
+    sweep->always[sweep->count] = exact;
+    sweep->impls[sweep->count++] = i;
+  }
+  if (sweep->count > before) return;
+  fprintf(stderr,
+          "mltp-bench: --impl %s: no such way to run MPI programs (there are %s; of each "
+          "peer -default, -pinned and -yield)\n",
+          name, impl_names);
+  exit(2);
 }
 
 static void choose(struct sweep *sweep, const char *names) {
   char *list = strdup(names), *rest = list;
-  for (const char *name = strsep(&rest, ","); name != NULL; name = strsep(&rest, ",")) {
-    int place = find(name);
-    if (place < 0 || sweep->count == IMPLS_MAX) {
-      fprintf(stderr,
-              "mltp-bench: --impl %s: no such way to run MPI programs (there are %s, "
-              "those not ours with -default)\n",
-              name, impl_names);
-      exit(2);
-    }
-    sweep->impls[sweep->count++] = place;
-  }
+  for (const char *name = strsep(&rest, ","); name != NULL; name = strsep(&rest, ","))
+    add(sweep, name);
   free(list);
+}
+
+/* @return whether a way is run with that number of ranks. */
+static bool is_used(const struct sweep *sweep, int which, const struct mpi_row *row, int ranks) {
+  const struct mpi_impl *impl = &mpi_impls[sweep->impls[which]];
+  /* The others start many processes slowly, and a quick look should be one. */
+  int most = sweep->options->quick && !impl->ours ? QUICK_RANKS : impl->ranks_max;
+  bool within = ranks <= (row->one_cpu ? 1 : mltp_cpus());
+  return ranks <= most && (sweep->always[which] || impl->use == MPI_ANY_RANKS ||
+                           impl->use == (within ? MPI_WITHIN_CPUS : MPI_BEYOND_CPUS));
 }
 
 static void run_once(struct sweep *sweep, const struct mpi_row *row, int ranks, int which,
                      struct result *result) {
   const struct mpi_impl *impl = &mpi_impls[sweep->impls[which]];
-  /* The others start many processes slowly, and a quick look should be one. */
-  int most = sweep->options->quick && !impl->ours ? QUICK_RANKS : impl->ranks_max;
-  if (ranks > most || result->absent || result->over || result->failed > 0) return;
+  if (!is_used(sweep, which, row, ranks) || result->absent || result->over || result->failed > 0)
+    return;
   struct mpi_sample sample;
   enum mpi_outcome outcome =
       mpi_run(impl, row, ranks, sweep->vps, sweep->options->timeout, &sample);
@@ -74,7 +90,7 @@ static void run_once(struct sweep *sweep, const struct mpi_row *row, int ranks, 
 /* One that takes more than its time is no failure, but has no figures either. */
 static void report_over(struct sweep *sweep, const struct mpi_row *row, int ranks,
                         const char *name) {
-  printf("%-20s %5d  %-16s over %d s\n", row->metric, ranks, name, sweep->options->timeout);
+  printf("%-24s %5d  %-16s over %d s\n", row->metric, ranks, name, sweep->options->timeout);
   json_array_append_new(
       sweep->rows, json_pack("{s:s, s:{s:i, s:i, s:i}, s:s, s:b}", "impl", name, "params", "ranks",
                              ranks, "vps", sweep->vps, "over_seconds", sweep->options->timeout,
@@ -91,21 +107,25 @@ static void report_absent(struct sweep *sweep, const char *name) {
 }
 
 static void report(struct sweep *sweep, const struct mpi_row *row, int ranks, int which,
-                   struct result *result, double ours) {
+                   struct result *result, const struct result *ours) {
   const char *name = mpi_impls[sweep->impls[which]].name;
   if (result->over) report_over(sweep, row, ranks, name);
   if (result->over || (result->good == 0 && result->failed == 0)) return;
   sweep->failed += result->failed;
   if (result->good == 0) {
-    printf("%-20s %5d  %-16s FAILED\n", row->metric, ranks, name);
+    printf("%-24s %5d  %-16s FAILED\n", row->metric, ranks, name);
     return;
   }
-  struct bench_stats stats = bench_stats(result->values, result->good);
-  printf("%-20s %5d  %-16s %10.2f %10.2f %10.2f %-3s", row->metric, ranks, name, stats.min,
-         stats.median, stats.max, row->unit);
+  const struct bench_stats *stats = &result->stats;
+  printf("%-24s %5d  %-16s %10.2f %10.2f %10.2f %-3s", row->metric, ranks, name, stats->min,
+         stats->median, stats->max, row->unit);
   struct bench_stats cpu = bench_stats(result->cpu, result->good);
   printf(" %10.1f", cpu.median);
-  if (ours > 0) printf(" %8.2f", stats.min / ours);
+  const char *verdict = NULL;
+  if (ours != NULL && ours != result) {
+    verdict = bench_compare(ours->stats, ours->good, *stats, result->good);
+    printf(" %8.2f %s", stats->min / ours->stats.min, verdict != NULL ? verdict : "");
+  }
   printf("%s\n", result->failed > 0 ? "  FAILED" : "");
   json_t *params =
       json_pack("{s:i, s:i, s:f}", "ranks", ranks, "vps", sweep->vps, "cpu_ms", cpu.median);
@@ -114,9 +134,10 @@ static void report(struct sweep *sweep, const struct mpi_row *row, int ranks, in
                                                  .metric = row->metric,
                                                  .unit = row->unit,
                                                  .clock = "wall",
-                                                 .stats = stats,
+                                                 .stats = *stats,
                                                  .runs = result->good,
-                                                 .verified = result->failed == 0});
+                                                 .verified = result->failed == 0,
+                                                 .verdict = verdict});
 }
 
 static void measure_row(struct sweep *sweep, const struct mpi_row *row, int ranks) {
@@ -131,10 +152,11 @@ static void measure_row(struct sweep *sweep, const struct mpi_row *row, int rank
       run_once(sweep, row, ranks, which, &results[which]);
     }
   if (sweep->options->progress) fputs("\r\033[K", stderr);
-  double ours = 0;
+  const struct result *ours = NULL;
   for (int i = 0; i < sweep->count; i++) {
-    if (results[i].good > 0 && sweep->impls[i] == 0)
-      ours = bench_stats(results[i].values, results[i].good).min;
+    if (results[i].good == 0) continue;
+    results[i].stats = bench_stats(results[i].values, results[i].good);
+    if (sweep->impls[i] == 0) ours = &results[i];
   }
   for (int i = 0; i < sweep->count; i++) report(sweep, row, ranks, i, &results[i], ours);
   fflush(stdout);
@@ -158,8 +180,8 @@ static int measure(const struct experiment *experiment, const struct bench_optio
   if (sweep.runs > RUNS_MAX) sweep.runs = RUNS_MAX;
   sweep.vps = options->vps.count > 0 ? options->vps.value[0] : mltp_cpus();
   choose(&sweep, options->impls != NULL ? options->impls : impl_names);
-  printf("%-20s %5s  %-16s %10s %10s %10s %-3s %10s %8s\n", "row", "ranks", "by", "min", "median",
-         "max", "", "CPU ms", "x tmpi");
+  printf("%-24s %5s  %-16s %10s %10s %10s %-3s %10s %8s\n", "row", "ranks", "by", "min", "median",
+         "max", "", "CPU ms", "x tmpi, and how tmpi is");
   for (const struct mpi_row *row = mpi_rows; row->metric != NULL; row++) {
     if (strcmp(row->experiment, experiment->name) == 0) measure_ranks(&sweep, row);
   }

@@ -7,14 +7,18 @@
 
 enum { MPI_WORDS = 12, MPI_RANKS_LISTED = 8, MPI_DEGREES = -1 };
 
+/** For which numbers of ranks a way is measured. */
+enum mpi_use { MPI_ANY_RANKS, MPI_WITHIN_CPUS, MPI_BEYOND_CPUS };
+
 /** A way to run MPI programs. */
 struct mpi_impl {
   const char *name;
-  const char *suffix;              /* of the programs built for it */
+  const char *suffix;              /* of the programs built for it; the name of the peer */
   const char *words[MPI_WORDS];    /* the launcher and its options; then -n RANKS PROGRAM ... */
   const char *settings[MPI_WORDS]; /* name and value in turn: of the environment */
   bool ours;                       /* it takes --vps; its launcher is beside this program */
   int ranks_max;                   /* more than that takes minutes, or does not start */
+  enum mpi_use use;
 };
 
 /** All of them; ends with one without a name. A launcher is looked for beside the programs, then
@@ -29,6 +33,7 @@ struct mpi_row {
   const char *unit;
   double scale;                /* the key's unit in the row's */
   int ranks[MPI_RANKS_LISTED]; /* ends with 0; after MPI_DEGREES: for each CPU, as TMPI-2 counts */
+  bool one_cpu;                /* all ranks share one CPU, and one VP */
 };
 
 /** All of them; ends with one without a metric. */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file mpi_run.c One run of an MPI program: its launcher, a pipe, a line of JSON, a time limit.
+/** @file run.c One run of an MPI program: its launcher, a pipe, a line of JSON, a time limit.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <limits.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -47,7 +48,7 @@ static bool make(struct command *command, const struct mpi_impl *impl, const str
   if (impl->ours && !found) return false;
   add(command, found ? command->launcher : impl->words[0]);
   for (int i = 1; impl->words[i] != NULL; i++) add(command, impl->words[i]);
-  snprintf(command->vps, sizeof command->vps, "--vps=%d", vps);
+  snprintf(command->vps, sizeof command->vps, "--vps=%d", row->one_cpu ? 1 : vps);
   if (impl->ours) add(command, command->vps);
   snprintf(command->ranks, sizeof command->ranks, "%d", ranks);
   add(command, "-n");
@@ -121,13 +122,27 @@ bool mpi_is_there(const struct mpi_impl *impl, const struct mpi_row *row) {
   return found;
 }
 
+/* Leaves the caller, and what it starts, the first of its CPUs. before: those it had. */
+static void use_one_cpu(cpu_set_t *before) {
+  cpu_set_t one;
+  int cpu = 0;
+  sched_getaffinity(0, sizeof *before, before);
+  while (!CPU_ISSET(cpu, before)) cpu++;
+  CPU_ZERO(&one);
+  CPU_SET(cpu, &one);
+  sched_setaffinity(0, sizeof one, &one);
+}
+
 enum mpi_outcome mpi_start(const struct mpi_impl *impl, const struct mpi_row *row, int ranks,
                            int vps, struct mpi_process *process) {
   struct command command;
   if (!make(&command, impl, row, ranks, vps)) return MPI_ABSENT;
   process->begin = bench_clock(CLOCK_MONOTONIC);
   set_environment(impl, true);
+  cpu_set_t before;
+  if (row->one_cpu) use_one_cpu(&before);
   process->pid = start(&command, &process->output);
+  if (row->one_cpu) sched_setaffinity(0, sizeof before, &before);
   set_environment(impl, false);
   if (process->pid >= 0) return MPI_MEASURED;
   fprintf(stderr, "mltp-bench: starting %s failed: %s\n", command.argv[0], strerror(errno));

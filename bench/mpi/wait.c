@@ -19,12 +19,12 @@
 
 enum { WAYS = 5, RUNS_MAX = 99, HALVES_MIN = 2, HALVES_MAX = 6 };
 
-static const char *const ways[WAYS] = {"conscious", "spin:50", "spin:200", "spin", "park"};
+static const char *const ways[WAYS] = {"conscious", "spin:50", "spin:2000", "spin", "park"};
 
-#define PROGRAM(name, program, size) {"", name, program, {size}, "wall_ns", "ms", 1e-6, {0}}
+#define PROGRAM(name, program, size) {"", name, program, {size}, "wall_ns", "ms", 1e-6, {0}, false}
 
 static const struct mpi_row rows_of_ways[] = {
-    {"", "latency, 8 bytes", "single", {"latency", "8"}, "wall_ns", "us", 1e-3, {0}},
+    {"", "latency, 8 bytes", "single", {"latency", "8"}, "wall_ns", "us", 1e-3, {0}, false},
     PROGRAM("GE 1728", "ge", "1728"),
     PROGRAM("wavefront 64", "wavefront", "64"),
     PROGRAM("CG 128", "cg", "128"),
@@ -57,7 +57,7 @@ struct cell {
 static enum mpi_outcome run(const struct cell *cell, const char *way, const char *file,
                             struct mpi_sample *sample) {
   char wait[32], report[80];
-  struct mpi_impl impl = {way, "tmpi", {"tmpirun", wait}, {0}, true, 0};
+  struct mpi_impl impl = {way, "tmpi", {"tmpirun", wait}, {0}, true, 0, MPI_ANY_RANKS};
   snprintf(wait, sizeof wait, "--wait=%s", way);
   snprintf(report, sizeof report, "--report=%s", file != NULL ? file : "");
   if (file != NULL) impl.words[2] = report;

@@ -18,10 +18,14 @@ def command_output(*command):
 
 
 def cpu_name():
+    """Name, family and model, as mltp-bench writes them: names of virtual machines say little."""
+    facts = {}
     for line in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return platform.machine()
+        key, _, value = line.partition(":")
+        facts.setdefault(key.strip(), value.strip())
+    if "model name" not in facts:
+        return platform.machine()
+    return f"{facts['model name']} (family {facts.get('cpu family', 0)}, model {facts.get('model', 0)})"
 
 
 def identity(bench, quick):

@@ -39,7 +39,7 @@ static void *keep_busy(void *arg) {
   return arg;
 }
 
-static void *say_when(void *arg) {
+static void *note_start(void *arg) {
   atomic_store(&world.started, now());
   atomic_fetch_add(&world.ran, 1);
   return arg;
@@ -60,7 +60,7 @@ static void *count_one(void *arg) {
 static double start_one(void) {
   atomic_store(&world.started, 0);
   const double begin = now();
-  if (mltp_create(NULL, &detached, say_when, NULL) != 0) return -1;
+  if (mltp_create(NULL, &detached, note_start, NULL) != 0) return -1;
   while (atomic_load(&world.started) == 0) continue; /* this processor is busy */
   const double seconds = atomic_load(&world.started) - begin;
   for (const double until = now() + 3e-6; now() < until;) continue; /* it is idle again */

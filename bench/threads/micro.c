@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file micro.c
- * The micro benchmarks: each row of the numbers to beat, ours and the peers' runs in turn.
+ * The micro benchmarks: single operations, ours and the peers' runs in turn.
  *
  * The peers are programs of their own (peers/): each is compiled as its users would compile
  * it, and one that crashes or hangs costs its own figure only.
@@ -102,6 +102,13 @@ static struct words words_of(const struct micro_row *row) {
   return (struct words){"B", "none"};
 }
 
+/* @return ours against a peer's, NULL: no comparison. */
+static const char *verdict_of(const struct micro *m, int peer) {
+  const struct result *ours = &m->result[0], *other = &m->result[peer];
+  if (peer == 0 || !m->wanted[0]) return NULL;
+  return bench_compare(ours->stats, ours->count, other->stats, other->count);
+}
+
 static void print_row(const struct micro *m, const struct micro_row *row) {
   const struct result *ours = &m->result[0];
 
@@ -110,9 +117,6 @@ static void print_row(const struct micro *m, const struct micro_row *row) {
   if (row->by_threads) printf(", %d thread%s", row->threads, row->threads == 1 ? "" : "s");
   printf(", %d VP%s [%s%s]\n", row->vps, row->vps == 1 ? "" : "s",
          row->value == MICRO_CPU_NS ? "CPU " : "", words_of(row).unit);
-  if (row->best != NULL)
-    printf("  reference machine: best peer %s; target <= %g\n", row->best, row->target);
-
   for (int i = 0; i < PEERS; i++) {
     const struct result *result = &m->result[i];
     if (!m->wanted[i] || (result->count == 0 && result->outcome != MICRO_FAILED)) continue;
@@ -120,9 +124,9 @@ static void print_row(const struct micro *m, const struct micro_row *row) {
     if (result->count > 0) {
       const struct bench_stats *s = &result->stats;
       printf(" %10.1f %10.1f %10.1f", s->min, s->median, s->max);
-      if (i == 0 && row->target > 0) printf("   %8.2f x target", s->min / row->target);
       if (i != 0 && ours->count > 0 && ours->stats.min > 0)
         printf("   %8.2f x mltp", s->min / ours->stats.min);
+      if (verdict_of(m, i) != NULL) printf(", mltp %s", verdict_of(m, i));
       if (result->threads != row->threads) printf("   with %d threads", result->threads);
     }
     printf("%s\n", result->outcome == MICRO_FAILED ? "  FAILED" : "");
@@ -134,8 +138,6 @@ static json_t *params_json(const struct micro_row *row, const struct result *res
   json_t *params = json_pack("{s:i, s:i}", "threads", result->threads, "vps", row->vps);
   if (row->ops > 0) json_object_set_new(params, "switches", json_integer(row->ops));
   json_object_set_new(params, "label", json_string(row->label));
-  if (row->target > 0) json_object_set_new(params, "target", json_real(row->target));
-  if (row->best != NULL) json_object_set_new(params, "reference", json_string(row->best));
   return params;
 }
 
@@ -150,7 +152,8 @@ static void add_rows(const struct micro *m, const struct micro_row *row, json_t 
                                    .clock = words_of(row).clock,
                                    .stats = result->stats,
                                    .runs = result->count,
-                                   .verified = result->outcome == MICRO_MEASURED};
+                                   .verified = result->outcome == MICRO_MEASURED,
+                                   .verdict = verdict_of(m, i)};
     bench_row_add(rows, &line);
   }
 }
@@ -190,8 +193,10 @@ int micro_measure(const struct experiment *experiment, const struct bench_option
   }
   for (int i = 0; i < PEERS; i++) m.result[i].values = values + (size_t)i * (size_t)m.runs;
 
-  printf("Minimum, median and maximum of %d interleaved runs; \"x\" compares minima.\n%s\n", m.runs,
-         micro_reference);
+  printf(
+      "Minimum, median and maximum of %d interleaved runs; \"x\" compares minima.\n"
+      "Even: the difference of minima or of medians is within median less minimum of either.\n",
+      m.runs);
   for (int i = 0; i < count; i++) {
     failed += measure_row(&m, &selected[i]);
     print_row(&m, &selected[i]);

@@ -19,7 +19,7 @@ enum micro_value {
   MICRO_INSTRUCTIONS, /* in user mode, counted by valgrind */
 };
 
-/** One row, mostly of "the numbers to beat". The figures are data from the reference machine. */
+/** One row. */
 struct micro_row {
   const char *experiment; /* it belongs to; `micro` has all that are in micro_rows */
   const char *metric;     /* of the JSON */
@@ -28,13 +28,11 @@ struct micro_row {
   int vps;
   int threads;
   enum micro_value value;
-  double target;    /* for us; 0: none was set */
-  const char *best; /* the best peer's figure, and whose it is; NULL: not known */
-  bool by_threads;  /* the row exists for any number of threads; the peers' name says which */
-  long ops;         /* exactly this number of operations in a run; 0: as many as fill the time */
+  bool by_threads; /* the row exists for any number of threads; the peers' name says which */
+  long ops;        /* exactly this number of operations in a run; 0: as many as fill the time */
 };
 
-/** The numbers to beat; ends with a NULL metric. */
+/** The single operations of every package; ends with a NULL metric. */
 extern const struct micro_row micro_rows[];
 
 /** What experiment `switch` has besides; ends with a NULL metric. */
@@ -49,7 +47,7 @@ extern const struct experiment bench_micro, bench_switch, bench_forkjoin, bench_
 
 /**
  * The rows of an experiment. Those for any number of threads are there for each number asked
- * for, with a target where micro_rows sets one.
+ * for.
  * @param[out] count how many
  * @return the rows, to be freed; NULL without memory
  */
@@ -59,9 +57,6 @@ struct micro_row *micro_select(const struct experiment *experiment,
 /** Does all measuring of an experiment made of rows. @return how many runs failed. */
 int micro_measure(const struct experiment *experiment, const struct bench_options *options,
                   json_t *rows);
-
-/** Where the reference figures come from. */
-extern const char micro_reference[];
 
 /** A thread library that is measured, by a program of the same name (peers/). */
 struct micro_peer {

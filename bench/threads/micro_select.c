@@ -19,16 +19,9 @@ static size_t count_rows(const struct micro_row *table) {
   return count;
 }
 
-/* A row with the target that micro_rows sets for its numbers of threads and VPs, if any. */
-static struct micro_row with_target(const struct micro_row *row, int threads) {
+static struct micro_row with_threads(const struct micro_row *row, int threads) {
   struct micro_row made = *row;
   made.threads = threads;
-  made.target = 0;
-  made.best = NULL;
-  for (const struct micro_row *known = micro_rows; known->metric != NULL; known++)
-    if (strcmp(known->metric, row->metric) == 0 && known->threads == threads &&
-        known->vps == row->vps)
-      return *known;
   return made;
 }
 
@@ -58,7 +51,7 @@ struct micro_row *micro_select(const struct experiment *experiment,
       made[(*count)++] = *row;
     } else if (!repeats(micro_rows, row)) {
       for (int i = 0; i < threads->count; i++)
-        made[(*count)++] = with_target(row, threads->value[i]);
+        made[(*count)++] = with_threads(row, threads->value[i]);
     }
   }
   const struct micro_row *more = micro_switch_rows;
@@ -70,7 +63,7 @@ struct micro_row *micro_select(const struct experiment *experiment,
 const struct experiment bench_micro = {
     .name = "micro",
     .shows = "switch, yield, create, locks, barriers, memory: ours and today's peers",
-    .section = "the numbers to beat",
+    .section = "single operations",
     .impls = PACKAGES,
     .runs = 7,
     .measure = micro_measure,
@@ -98,7 +91,7 @@ const struct experiment bench_forkjoin = {
 const struct experiment bench_fib = {
     .name = "fib",
     .shows = "a tree of threads: fib(25), a thread for each call",
-    .section = "the numbers to beat",
+    .section = "single operations",
     .impls = PACKAGES,
     .runs = 7,
     .measure = micro_measure,
@@ -107,7 +100,7 @@ const struct experiment bench_fib = {
 const struct experiment bench_mutex = {
     .name = "mutex",
     .shows = "a mutex, free and fought for",
-    .section = "the numbers to beat",
+    .section = "single operations",
     .impls = PACKAGES,
     .threads = {5, {1, 2, 8, 64, 512}},
     .runs = 7,
@@ -117,7 +110,7 @@ const struct experiment bench_mutex = {
 const struct experiment bench_handshake = {
     .name = "handshake",
     .shows = "two threads hand a ball to and fro, by semaphores and by a condition",
-    .section = "the numbers to beat",
+    .section = "single operations",
     .impls = PACKAGES,
     .runs = 7,
     .measure = micro_measure,
@@ -126,7 +119,7 @@ const struct experiment bench_handshake = {
 const struct experiment bench_roundtrip = {
     .name = "roundtrip",
     .shows = "the same across VPs, by the clock on the wall",
-    .section = "the numbers to beat",
+    .section = "single operations",
     .impls = PACKAGES,
     .runs = 7,
     .measure = micro_measure,
@@ -135,7 +128,7 @@ const struct experiment bench_roundtrip = {
 const struct experiment bench_barrier = {
     .name = "barrier",
     .shows = "a barrier, for each thread that passes it",
-    .section = "the numbers to beat",
+    .section = "single operations",
     .impls = PACKAGES,
     .threads = {5, {2, 8, 64, 256, 1000}},
     .runs = 7,
@@ -145,7 +138,7 @@ const struct experiment bench_barrier = {
 const struct experiment bench_memory = {
     .name = "memory",
     .shows = "memory of a hundred thousand blocked threads",
-    .section = "the numbers to beat",
+    .section = "single operations",
     .impls = PACKAGES,
     .runs = 7,
     .measure = micro_measure,

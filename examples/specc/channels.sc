@@ -43,33 +43,33 @@ behavior worker(in int number, i_semaphore tools, i_semaphore counter, i_critica
 };
 
 // Uses up what all workers have made, then says so.
-behavior collector(i_consumer made, i_send told)
+behavior collector(i_consumer made, i_send used_up)
 {
   void main(void)
   {
     made.consume(6);
     printf("%3llu: six tokens consumed\n", now());
-    told.send();
+    used_up.send();
   }
 };
 
-behavior source(i_receive told, i_int_sender numbers, i_sender bytes, i_sender meeting)
+behavior source(i_receive used_up, i_int_sender numbers, i_sender bytes, i_sender exchange)
 {
   void main(void)
   {
     int i;
     char text[] = "bytes";
     double half = 0.5;
-    told.receive();
+    used_up.receive();
     for (i = 1; i <= 4; i++) numbers.send(i * i);
     bytes.send(text, sizeof text);
     waitfor(100);
-    meeting.send(&half, sizeof half);
+    exchange.send(&half, sizeof half);
     printf("%3llu: met\n", now());
   }
 };
 
-behavior sink(i_int_receiver numbers, i_receiver bytes, i_receiver meeting)
+behavior sink(i_int_receiver numbers, i_receiver bytes, i_receiver exchange)
 {
   void main(void)
   {
@@ -82,7 +82,7 @@ behavior sink(i_int_receiver numbers, i_receiver bytes, i_receiver meeting)
       printf("%3llu: number %d\n", now(), number);
     }
     bytes.receive(text, sizeof text);
-    meeting.receive(&half, sizeof half);
+    exchange.receive(&half, sizeof half);
     printf("%3llu: %s, %g\n", now(), text, half);
   }
 };
@@ -96,16 +96,16 @@ behavior Main
   c_critical_section section;
   c_barrier all(three);
   c_token made;
-  c_handshake told;
+  c_handshake used_up;
   c_int_queue numbers(2ul);
   c_queue bytes(4096ul);
-  c_double_handshake meeting;
+  c_double_handshake exchange;
   worker w1(1, tools, counter, section, all, finished, made);
   worker w2(2, tools, counter, section, all, finished, made);
   worker w3(3, tools, counter, section, all, finished, made);
-  collector c(made, told);
-  source from(told, numbers, bytes, meeting);
-  sink to(numbers, bytes, meeting);
+  collector c(made, used_up);
+  source from(used_up, numbers, bytes, exchange);
+  sink to(numbers, bytes, exchange);
 
   int main(void)
   {

@@ -12,7 +12,8 @@ MLTP_BEGIN_DECLS
 
 /**
  * Starts the runtime. The caller becomes the main thread: an unbound thread on the process's own
- * stack. Reads the MLTP_* environment variables (see mltp-options(7)).
+ * stack, or a bound thread if MLTP_MAIN=bound. Reads the MLTP_* environment variables (see
+ * mltp-options(7)).
  *
  * The child of a fork() has no runtime, whichever thread forked. It may exec, exit, or call
  * mltp_init(); any other call is a misuse there. It must initialise anew the objects that a
@@ -25,6 +26,27 @@ MLTP_BEGIN_DECLS
  * Blocks: no. Context: foreign (normally the process's first thread).
  */
 MLTP_API int mltp_init(int vps);
+
+/** How a runtime starts. Initialise it with MLTP_INIT_ATTR_INIT, or with size and the fields that
+ * matter: later versions add fields at the end, and size tells them apart. */
+typedef struct mltp_init_attr {
+  size_t size;    /**< sizeof(mltp_init_attr_t) as the caller was compiled */
+  int vps;        /**< as for mltp_init() */
+  int bound_main; /**< nonzero: the main thread is bound and stays on the caller's kernel thread,
+                       and every VP is a kernel thread of its own. For callers whose language keeps
+                       state with the kernel thread: Python, Go, Rust. Zero: as MLTP_MAIN says. */
+} mltp_init_attr_t;
+
+#define MLTP_INIT_ATTR_INIT {sizeof(mltp_init_attr_t), 0, 0}
+
+/**
+ * Starts the runtime as mltp_init() does, with attributes. Deterministic mode has one VP and runs
+ * the main thread on it, whatever bound_main says.
+ * @param attr NULL: as mltp_init(0)
+ * @return as mltp_init(); also EINVAL: attr has a size or a field that this library does not know.
+ * Blocks: no. Context: foreign (normally the process's first thread).
+ */
+MLTP_API int mltp_init_with(const mltp_init_attr_t *attr);
 
 /**
  * Stops the runtime. It waits until every other thread of the library has ended, and frees the

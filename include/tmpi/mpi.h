@@ -377,9 +377,10 @@ typedef int(MPI_Datarep_conversion_function_c)(void *memory, MPI_Datatype type, 
 /* The functions, and the names under which tools find them (made from the former); forms of
  * collectives (likewise). */
 #pragma GCC visibility push(default)
+#include "mpi_names.h" /* types of arguments: it comes first */
+
 #include "mpi_collectives.h"
 #include "mpi_functions.h"
-#include "mpi_names.h"
 #include "pmpi_functions.h"
 #pragma GCC visibility pop
 

@@ -2,13 +2,13 @@
 /**
  * @file mpi_names.h
  * The rest of the names of the MPI 5.0 standard ABI: of windows, files and the tool interface.
- * tmpi does not have the functions of tools. Programs that only name them compile; one that calls
- * such a function does not link.
+ * mpi.h includes it before the functions, whose arguments have these types; so here mpi.h comes
+ * before the guard.
  */
+#include "mpi.h"
+
 #ifndef TMPI_NAMES_H
 #define TMPI_NAMES_H
-
-#include "mpi.h"
 
 /* ---- windows */
 enum {

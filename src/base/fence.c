@@ -4,7 +4,7 @@
 
 #include "os/os.h"
 
-int mt_fence_asymmetric;
+bool mt_fence_asymmetric;
 
 void mt_fence_init(bool allow_membarrier) {
   mt_fence_asymmetric = allow_membarrier && os_membarrier_register();

@@ -12,8 +12,8 @@
 
 #include "base/atomic.h"
 
-/** [const after mt_fence_init()] nonzero: membarrier is used. */
-extern int mt_fence_asymmetric;
+/** [const after mt_fence_init()] membarrier is used. */
+extern bool mt_fence_asymmetric __attribute__((visibility("hidden")));
 
 /** Decides once, before the second kernel thread of the runtime exists. */
 void mt_fence_init(bool allow_membarrier);

@@ -21,6 +21,11 @@ bool mt_relax(unsigned *round) {
   return now >= PAUSES;
 }
 
+bool mt_ilock_take_first(mt_ilock *lock) {
+  mt_bias_settle();
+  return mt_ilock_take(lock);
+}
+
 void mt_ilock_lock_slow(mt_ilock *lock) {
   unsigned round = 0;
   do mt_relax(&round);

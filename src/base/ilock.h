@@ -6,7 +6,7 @@
  * it. A waiter whose holder has lost its CPU must not burn the CPU the holder needs, so it yields
  * soon, and naps when yielding does not help.
  *
- * Relaxed: the load before the swap, because the swap acquires; a process of one kernel thread.
+ * Relaxed: the load before the swap, because the swap acquires.
  */
 #ifndef MT_BASE_ILOCK_H
 #define MT_BASE_ILOCK_H
@@ -33,12 +33,18 @@ static inline intptr_t mt_ilocks_held(void) { return 0; }
 
 void mt_ilock_lock_slow(mt_ilock *lock);
 
+/** The first attempt of a kernel thread, or the first after it has lost the bias. */
+bool mt_ilock_take_first(mt_ilock *lock);
+
 /* One attempt. */
 static inline bool mt_ilock_take(mt_ilock *lock) {
-  if (!mt_alone_begin()) return mt_swap_acquire(lock, 1) == 0; /* SP-1 acquire: pairs SP-3 */
+  uintptr_t here = mt_bias_here();
+  enum mt_bias_share share = mt_alone_begin(here);
+  if (mt_unlikely(share == MT_BIAS_UNKNOWN)) return mt_ilock_take_first(lock);
+  if (share == MT_BIAS_SHARED) return mt_swap_acquire(lock, 1) == 0; /* SP-1 acquire: pairs SP-3 */
   bool taken = mt_load_acquire(lock) == 0; /* SP-2 acquire: as SP-1; pairs SP-3 */
   if (taken) mt_store_relaxed(lock, 1);    /* relaxed: nobody else comes in between */
-  mt_alone_end();
+  mt_alone_end(here);
   return taken;
 }
 

@@ -55,6 +55,13 @@ static const struct option table[] = {
       {"ucontext", MT_BACKEND_UCONTEXT},
       {"kernel", MT_BACKEND_KERNEL}},
      "native: threads on VPs; ucontext: switched by libc; kernel: a kernel thread each"},
+    {"MLTP_MAIN",
+     &mt_options.main,
+     "unbound",
+     NO_NUMBER,
+     {{"unbound", MT_MAIN_UNBOUND}, {"bound", MT_MAIN_BOUND}},
+     "unbound: the main thread runs on VPs; bound: it stays on the kernel thread that started the "
+     "runtime"},
     {"MLTP_SCHED",
      &mt_options.sched,
      "default",

@@ -9,7 +9,12 @@
 
 #include <stdint.h>
 
-enum mt_backend { MT_BACKEND_NATIVE, MT_BACKEND_UCONTEXT, MT_BACKEND_KERNEL };
+enum mt_backend {
+  MT_BACKEND_NATIVE,
+  MT_BACKEND_UCONTEXT,
+  MT_BACKEND_KERNEL,
+  MT_BACKEND_ANNOUNCED /**< native, with announcements to AddressSanitizer; sched/announce.h */
+};
 enum mt_sched {
   MT_SCHED_DEFAULT,
   MT_SCHED_SINGLE,
@@ -40,6 +45,9 @@ enum { MT_MEASURED = -1 };
 /** When a VP compares its grant with what it follows (core/sched/share.h). */
 enum mt_probe { MT_PROBE_EAGER, MT_PROBE_LATE };
 
+/** What the main thread is. */
+enum mt_main { MT_MAIN_UNBOUND, MT_MAIN_BOUND };
+
 enum mt_guard { MT_GUARD_AUTO, MT_GUARD_MADVISE, MT_GUARD_MPROTECT, MT_GUARD_CANARY };
 
 /** The knobs, as numbers. Written by mt_options_read() before the runtime's
@@ -47,6 +55,7 @@ enum mt_guard { MT_GUARD_AUTO, MT_GUARD_MADVISE, MT_GUARD_MPROTECT, MT_GUARD_CAN
 struct mt_options {
   int64_t vps;           /**< 0: as many as CPUs */
   int64_t backend;       /**< enum mt_backend */
+  int64_t main;          /**< enum mt_main */
   int64_t sched;         /**< enum mt_sched: the strategy (alternatives/strategy/strategy.h) */
   int64_t probe;         /**< enum mt_probe */
   int64_t oversubscribe; /**< enum mt_oversubscribe: whether active VPs may exceed CPUs */

@@ -5,16 +5,22 @@
  * instruction elsewhere (7 ns of 16 for a lock and an unlock, docs/design/016) is done without
  * then. What is stored is the same, so the answer may change at any time: each operation asks anew.
  *
- * Two cases. The process has one kernel thread, as libc says: that changes only where the thread
- * itself calls libc to start another. Or the kernel thread has the *bias*: there are others, such
- * as the monitor (core/sched/handover.h), but none has used an internal lock yet.
- *
- * The bias is lost for good when another kernel thread comes to a lock (labels BI-n):
- *   its owner  inside = 1; light fence; looks whether the bias is still its own; load, store;
+ * One kernel thread has the *bias* while no other has used an internal lock. There may be others,
+ * such as the monitor (core/sched/handover.h). The bias is lost for good when another kernel thread
+ * comes to a lock. Each kernel thread has two bytes of its own, so the
+ * owner needs one instruction for each step (labels BI-n):
+ *   its owner  inside = 1; light fence; looks whether `share` is still MINE; load, store;
  *              inside = 0
- *   another    bias = REVOKED; heavy fence; waits for inside == 0; bias = NONE
+ *   another    bias = REVOKED; the owner's share = UNKNOWN; heavy fence; waits for the owner's
+ *              inside == 0; bias = NONE; its own share = SHARED
  * Either the owner sees that the bias is revoked or the other sees that the owner is inside. While
- * one revokes the others wait.
+ * one revokes the others wait. A kernel thread comes with share UNKNOWN, so its first operation
+ * takes the slow way, and no later one has to look at what all share.
+ *
+ * Only the owner's `inside` counts: the others leave theirs at 1.
+ *
+ * Rejected: libc's flag, which says that the process has one kernel thread. The monitor is one
+ * more.
  */
 #ifndef MT_BASE_SINGLE_THREADED_H
 #define MT_BASE_SINGLE_THREADED_H
@@ -25,23 +31,16 @@
 #include "arch/arch.h"
 #include "base/fence.h"
 
-#if __has_include(<sys/single_threaded.h>)
-#include <sys/single_threaded.h> /* glibc 2.32 */
-static inline bool mt_single_threaded(void) { return __libc_single_threaded != 0; }
-#else
-static inline bool mt_single_threaded(void) { return false; }
-#endif
+enum mt_bias_share { MT_BIAS_UNKNOWN, MT_BIAS_SHARED, MT_BIAS_MINE };
 
-enum mt_bias_state { MT_BIAS_NONE, MT_BIAS_OWNED, MT_BIAS_REVOKED };
+/** What a kernel thread knows of the bias. mt_arch_tls_enter() has the order of the two bytes, and
+ * that of the values of `share`. */
+struct mt_bias_block {
+  uint8_t inside; /* [atomic] 1: the owner is between the load and the store; its thread writes */
+  uint8_t share;  /* [atomic] enum mt_bias_share; its thread writes, or a revoker */
+};
 
-/** The bias. Hidden: one instruction tests it, also in the shared library. */
-extern struct mt_bias {
-  uint32_t state;  /* [atomic] enum mt_bias_state */
-  uint32_t inside; /* [atomic] 1: its owner is between the load and the store; the owner writes */
-} mt_bias __attribute__((visibility("hidden")));
-
-/** Whether the kernel thread is the owner: NULL: no. A pointer for MT_ARCH_TLS_READ(). */
-extern __thread char *mt_bias_mine __attribute__((tls_model("initial-exec")));
+extern __thread struct mt_bias_block mt_bias_block __attribute__((tls_model("initial-exec")));
 
 /** Gives the calling kernel thread the bias. It is the only one of the process, or was when it got
  * the bias, and asymmetric fences can be had; else nothing happens. */
@@ -50,34 +49,34 @@ void mt_bias_take(void);
 /** In a child of fork(): nobody has it. */
 void mt_bias_forget(void);
 
-/** The caller is not the owner: nobody is from now on. */
-void mt_bias_revoke(void);
+/** The caller's share was UNKNOWN: from now on it is SHARED, and nobody has the bias. */
+void mt_bias_settle(void);
 
-/* The owner's part of mt_alone_begin(). */
-static inline bool mt_bias_enter(void) {
-  if (MT_ARCH_TLS_READ(mt_bias_mine) == NULL) {
-    mt_bias_revoke();
-    return false;
-  }
-  mt_store_relaxed(&mt_bias.inside, 1); /* relaxed: the fence orders it */
-  mt_fence_light();                     /* BI-4 light fence: inside before the state; pairs BI-2 */
-  uint32_t state = mt_load_relaxed(&mt_bias.state); /* relaxed: the fence orders it */
-  if (mt_likely(state == MT_BIAS_OWNED)) return true;
-  mt_store_relaxed(&mt_bias.inside, 0); /* relaxed: nothing was done inside */
-  return false;
+/** @return where the caller's two bytes are: the same for all kernel threads. */
+static inline uintptr_t mt_bias_here(void) { return MT_ARCH_TLS_OFFSET(mt_bias_block); }
+
+/** @param here mt_bias_here()
+ * @return whether the caller may load and store without a locked instruction, up to
+ * mt_alone_end(): MINE. SHARED: it may not. UNKNOWN: mt_bias_settle() comes first, then it may not.
+ * Nothing that waits comes in between. */
+static inline enum mt_bias_share mt_alone_begin(uintptr_t here) {
+  /* BI-4 asm: inside before share, a light fence; the bias exists only where it is a fence of the
+   * compiler; pairs BI-2 */
+  int order = mt_arch_tls_enter(here);
+  return order > 0 ? MT_BIAS_MINE : order < 0 ? MT_BIAS_UNKNOWN : MT_BIAS_SHARED;
 }
 
-/** @return whether the caller may load and store without a locked instruction, up to
- * mt_alone_end(). Nothing that waits comes in between. */
-static inline bool mt_alone_begin(void) {
-  if (mt_single_threaded()) return true;
-  /* relaxed: a caller that is not the owner may see an old NONE only if it had none to revoke */
-  if (mt_likely(mt_load_relaxed(&mt_bias.state) == MT_BIAS_NONE)) return false;
-  return mt_bias_enter();
-}
+/* BI-1 asm: a release: what was stored inside; pairs BI-3 */
+static inline void mt_alone_end(uintptr_t here) { mt_arch_tls_leave(here); }
 
-static inline void mt_alone_end(void) {
-  mt_store_release(&mt_bias.inside, 0); /* BI-1 release: what was stored inside; pairs BI-3 */
+/** Before a locked instruction on a word that the owner may load and store: nobody else has the
+ * bias from now on. */
+static inline void mt_bias_claim(void) {
+  uintptr_t here = mt_bias_here();
+  if (mt_unlikely(mt_alone_begin(here) == MT_BIAS_UNKNOWN))
+    mt_bias_settle();
+  else
+    mt_alone_end(here);
 }
 
 #endif

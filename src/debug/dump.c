@@ -45,6 +45,7 @@ static const char *const reasons[] = {
     [MT_WHY_FINALIZE] = "end of all other threads",
     [MT_WHY_MESSAGE] = "message",
     [MT_WHY_SWITCH] = "message",
+    [MT_WHY_IO] = "descriptor",
     [MT_WHY_AWAIT] = "word",
 };
 

@@ -14,6 +14,7 @@
 #include "core/life/end.h"
 #include "core/memory/descriptor.h"
 #include "core/memory/stack.h"
+#include "core/vp/poller.h"
 #include "core/vp/vp.h"
 #include "debug/backtrace.h"
 #include "debug/dump.h"
@@ -65,14 +66,18 @@ static size_t asked_for(const struct mltp_thread *t, size_t size) {
 
 bool (*mt_overflow_hook)(const char *name, size_t kib, const void *context);
 
+/* @return how to give this thread a larger stack. */
+static const char *larger_stack(const struct mltp_thread *t) {
+  if (t == mt_rt.main) return "raise ulimit -s, or run this in a thread with a larger stack";
+  return "give it a larger stack_size in mltp_attr_t, or set MLTP_STACK_SIZE";
+}
+
 static void report_overflow(const struct mltp_thread *t, size_t kib, void *context, const char *low,
                             size_t size) {
   struct mt_backtrace b;
   if (mt_overflow_hook != NULL && mt_overflow_hook(mt_name(t), kib, context)) return;
-  mt_message(
-      "stack overflow: thread %lu '%s' used all %zu KiB of its stack (give it a larger "
-      "stack_size in mltp_attr_t, or set MLTP_STACK_SIZE)",
-      (unsigned long)t->id, mt_name(t), kib);
+  mt_message("stack overflow: thread %lu '%s' used all %zu KiB of its stack (%s)",
+             (unsigned long)t->id, mt_name(t), kib, larger_stack(t));
   mt_print_replay();
   mt_backtrace_take(&b, mt_arch_ucontext_ip(context),
                     (const void *)*mt_arch_ucontext_frame(context), low, size);
@@ -113,12 +118,26 @@ static bool any_woken(void) {
   return woken;
 }
 
+/* What ends a wait for a descriptor comes from outside. */
+static void look_for_io(const struct mltp_thread *t, void *waits) {
+  struct mltp_thread copy;
+  if (mt_descriptor_peek(&copy, t) && mt_state(&copy) == MT_PARKED && copy.why == MT_WHY_IO)
+    *(bool *)waits = true;
+}
+
+static bool any_in_io(void) {
+  bool waits = false;
+  if (mt_poller() != NULL) mt_descriptors_visit(look_for_io, &waits);
+  return waits;
+}
+
 uint32_t mt_deadlock_bystanders;
 
 /* Counts the kernel threads that we know: VPs, waiters for our objects, and bystanders. */
 static uint32_t known_tasks(void) {
   return mt_load_relaxed(&mt_rt.vp_count) + mt_load_relaxed(&mt_rt.outside.parked) +
-         mt_load_relaxed(&mt_rt.handover.runs) + mt_deadlock_bystanders + MT_SANITIZER_TASKS;
+         mt_load_relaxed(&mt_rt.handover.runs) + mt_load_relaxed(&mt_rt.poll.tasks) +
+         mt_deadlock_bystanders + MT_SANITIZER_TASKS;
 }
 
 static uint32_t deadlock_reported; /* once in a runtime's life */
@@ -132,6 +151,7 @@ static void check_deadlock(void) {
   if (mt_load_relaxed(&mt_rt.sleep.blocked) > mt_load_relaxed(&mt_rt.sleep.blocked_in_locks))
     return;
   if (tasks == 0 || tasks > before || tasks > after || mt_live() == 0 || any_woken()) return;
+  if (any_in_io()) return;
   if (mt_load_relaxed(&mt_rt.idle.awake) != 0 || mt_add_relaxed(&deadlock_reported, 1) != 0) return;
   os_flush_output(); /* _exit() would lose it; and what the program printed comes first */
   mt_message("deadlock: no thread can run, and no timer is pending:");
@@ -220,7 +240,7 @@ static void print_stats(void) {
         counter(&s->sleeps), counter(&s->wakes), counter(&s->locks), counter(&s->awaits[0]),
         counter(&s->awaits[1]), counter(&s->awaits[2]));
   }
-  if (mt_load_relaxed(&mt_rt.handover.count) == 0) return;
+  if (!mt_load_relaxed(&mt_rt.handover.runs)) return;
   mt_message("monitor: hand-overs %lu, wake-ups %lu", counter(&mt_rt.handover.count),
              counter(&mt_rt.handover.wakeups));
 }

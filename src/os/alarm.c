@@ -10,7 +10,6 @@
  * of the program.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/timerfd.h>
 #include <time.h>
@@ -18,13 +17,9 @@
 
 #include "os/os.h"
 
-enum { HIGH_DESCRIPTOR = 400 /* the lowest free ones are the program's */ };
-
 void os_alarm_make(struct os_alarm *alarm) {
-  int saved = errno, low = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-  int high = low >= 0 ? fcntl(low, F_DUPFD_CLOEXEC, HIGH_DESCRIPTOR) : -1;
-  if (high >= 0) close(low);
-  alarm->fd = high >= 0 ? high : low;
+  int saved = errno, fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+  alarm->fd = fd >= 0 ? os_descriptor_raise(fd) : -1;
   errno = saved;
 }
 

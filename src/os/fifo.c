@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FD_LEAST = 200 }; /* programs expect small descriptors where they open files */
+#include "os/os.h"
 
 static int with_errno(int saved, int error) {
   errno = saved;
@@ -24,12 +24,7 @@ int os_fifo_open(const char *path, struct os_socket *fifo) {
     close(fd);
     return with_errno(saved, EINVAL);
   }
-  int high = fcntl(fd, F_DUPFD_CLOEXEC, FD_LEAST);
-  if (high >= 0) {
-    close(fd);
-    fd = high;
-  }
-  *fifo = (struct os_socket){fd, status.st_dev, status.st_ino};
+  *fifo = (struct os_socket){os_descriptor_raise(fd), status.st_dev, status.st_ino};
   return with_errno(saved, 0);
 }
 

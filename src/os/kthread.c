@@ -92,3 +92,12 @@ void os_priority_raise(void) {
   }
   errno = saved;
 }
+
+int os_priority(void) {
+  struct sched_param parameters;
+  int saved = errno, policy = sched_getscheduler(0);
+  bool has_one =
+      (policy == SCHED_FIFO || policy == SCHED_RR) && sched_getparam(0, &parameters) == 0;
+  errno = saved;
+  return has_one ? parameters.sched_priority : 0;
+}

@@ -11,7 +11,7 @@
 
 int os_file_open(const char *path, int *fd, size_t *size) {
   struct stat status;
-  *fd = open(path, O_RDONLY | O_CLOEXEC);
+  *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO would wait for its writer */
   if (*fd < 0) return errno;
   int error = fstat(*fd, &status) != 0 ? errno : S_ISREG(status.st_mode) ? 0 : EISDIR;
   if (error != 0)
@@ -38,7 +38,7 @@ int os_file_make(const char *path, int *fd) {
 
 void os_raise_file_limit(void) {
   struct rlimit limit; /* refused: opening files will say so */
-  getrlimit(RLIMIT_NOFILE, &limit);
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
 }

@@ -15,7 +15,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 /* ---- time (clock.c): nanoseconds of CLOCK_MONOTONIC */
 uint64_t os_now(void);
@@ -110,6 +113,8 @@ void os_thread_join(pthread_t thread);
 /** Lets the calling kernel thread run before others of the process where these have a real-time
  * priority; refused: it stays as it is. */
 void os_priority_raise(void);
+/** @return the calling kernel thread's real-time priority; 0: it has none. */
+int os_priority(void);
 /** Bounds of the calling kernel thread's stack, the guard not included; NULL and 0
  * when libc cannot tell. */
 void os_thread_stack(char **low, size_t *size);
@@ -137,6 +142,10 @@ enum os_task_state {
 
 /** Fills in the calling kernel thread. */
 void os_task_self(struct os_task *task);
+
+/** Gives the calling kernel thread a working directory, root directory and umask of its own, which
+ * are those it has. @return 0 or an errno value. */
+int os_unshare_files(void);
 /** @return nanoseconds of CPU time that the kernel thread has had; 0: the kernel does not say. */
 uint64_t os_task_cpu_time(const struct os_task *task);
 /** @return whether it sleeps in the kernel. Reads a file. */
@@ -145,6 +154,12 @@ enum os_task_state os_task_state(const struct os_task *task);
 long os_task_call(const struct os_task *task);
 /** @return the name of a system call that may wait for long; NULL: another (calls.c). */
 const char *os_call_name(long number);
+
+/* ---- descriptors (descriptor.c) */
+
+/** Moves a descriptor of ours above the descriptors of the program; it is closed at exec.
+ * @return the new descriptor, or fd itself if there is no free one so high. */
+int os_descriptor_raise(int fd);
 
 /* ---- a time that others move (alarm.c) */
 
@@ -161,11 +176,72 @@ bool os_alarm_set(const struct os_alarm *alarm, uint64_t ns);
 void os_alarm_wait(const struct os_alarm *alarm);
 void os_alarm_free(struct os_alarm *alarm);
 
+/* ---- readiness of descriptors (poller.c) */
+
+/** An instance of epoll, and a descriptor by which others end a wait. */
+struct os_poller {
+  int epoll;
+  int wake; /**< an eventfd */
+};
+
+/** The event of os_poller_interrupt() has this as its data; no descriptor's has. */
+#define OS_POLLER_WAKE UINT64_MAX
+
+/** @return 0, EMFILE, ENFILE, ENOMEM, or what a filter says. */
+int os_poller_make(struct os_poller *poller);
+void os_poller_free(struct os_poller *poller);
+/** Reports each change of a descriptor's readiness once, from now on, with that data; what is ready
+ * now is a change. @return 0; EPERM: it is a file, which is always ready; ENOMEM, ENOSPC; EBADF. */
+int os_poller_add(const struct os_poller *poller, int fd, uint64_t data);
+/** Reports no more of it. */
+void os_poller_remove(const struct os_poller *poller, int fd);
+/** Waits for events until the absolute deadline; 0: does not wait.
+ * @return how many events there are; 0: it is late, or a signal came. */
+int os_poller_wait(const struct os_poller *poller, struct epoll_event *events, int most,
+                   uint64_t deadline);
+/** Ends the wait of one that waits, or the next wait, until os_poller_reset(). */
+void os_poller_interrupt(const struct os_poller *poller);
+void os_poller_reset(const struct os_poller *poller);
+
+/* ---- input and output (io.c). Each makes one attempt and repeats it after a signal. @return 0;
+ * EAGAIN: it would have to wait; another errno value. *count: bytes. */
+
+enum os_fd_kind { OS_FD_FILE, OS_FD_STREAM, OS_FD_SOCKET, OS_FD_TCP /**< also a socket */ };
+
+/** Sets O_NONBLOCK, but of a file. @return 0 or EBADF. */
+int os_fd_prepare(int fd, enum os_fd_kind *kind);
+int os_fd_close(int fd);
+int os_readv(int fd, const struct iovec *parts, int number, size_t *count);
+int os_writev(int fd, const struct iovec *parts, int number, size_t *count);
+int os_preadv(int fd, const struct iovec *part, off_t offset, size_t *count);
+int os_pwritev(int fd, const struct iovec *part, off_t offset, size_t *count);
+/** What is in the page cache; EAGAIN: the rest has to come from the device. */
+int os_pread_cached(int fd, const struct iovec *part, off_t offset, size_t *count);
+/** Sockets: without SIGPIPE. */
+int os_recvmsg(int fd, struct msghdr *message, int flags, size_t *count);
+int os_sendmsg(int fd, const struct msghdr *message, int flags, size_t *count);
+/** The connection does not block, and is closed by exec. */
+int os_accept(int fd, struct sockaddr *address, socklen_t *length, int *connection);
+/** EINPROGRESS: os_connected() says how it ended, once the socket is writable. EAGAIN: the queue of
+ * a local socket is full. */
+int os_connect(int fd, const struct sockaddr *address, socklen_t length);
+int os_connected(int fd);
+int os_sendfile(int to, int from, off_t *offset, size_t size, size_t *count);
+struct pollfd;
+/** Looks without waiting. */
+int os_poll_now(struct pollfd *fds, size_t number, int *ready);
+/** These two wait for the device. */
+int os_open(const char *path, int flags, mode_t mode, int *fd);
+int os_fsync(int fd);
+
 /* ---- symbols (symbol.c) */
 
 /** @return the address of a symbol that the program, or a library that was loaded for all, has;
  * NULL: nobody has it now. */
 void *os_symbol(const char *name);
+/** @return the address of a symbol that this library defines, too, in a library after it; NULL:
+ * there is none. */
+void *os_next_symbol(const char *name);
 
 /* ---- memory barriers on other processors (membarrier.c) */
 
@@ -192,6 +268,9 @@ void os_signals_off(void);
 /** In a handler: does what would have been done without it. */
 void os_signal_forward(int signo, siginfo_t *info, void *context, const struct sigaction *to);
 void os_signal_default(int signo);
+
+/** @return whether a timer of the process's will send it SIGALRM. */
+bool os_alarm_is_set(void);
 
 /* ---- files (read.c) */
 

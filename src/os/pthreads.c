@@ -18,6 +18,10 @@ int os_pthread_barrier_wait(pthread_barrier_t *barrier) { return pthread_barrier
 
 int os_pthread_kill(pthread_t thread, int signo) { return pthread_kill(thread, signo); }
 
+int os_pthread_getattr(pthread_t thread, pthread_attr_t *attr) {
+  return pthread_getattr_np(thread, attr);
+}
+
 int os_pthread_setaffinity(pthread_t thread, size_t size, const cpu_set_t *cpus) {
   return pthread_setaffinity_np(thread, size, cpus);
 }

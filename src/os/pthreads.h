@@ -18,6 +18,7 @@ int os_pthread_join(pthread_t thread, void **result);
 void os_pthread_exit(void *result) __attribute__((noreturn));
 int os_pthread_barrier_wait(pthread_barrier_t *barrier);
 int os_pthread_kill(pthread_t thread, int signo);
+int os_pthread_getattr(pthread_t thread, pthread_attr_t *attr);
 int os_pthread_setaffinity(pthread_t thread, size_t size, const cpu_set_t *cpus);
 /** @return whether it is the calling kernel thread. */
 bool os_pthread_is_self(pthread_t thread);

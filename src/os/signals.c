@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 
 #include "os/os.h"
 
@@ -86,3 +87,11 @@ void os_signal_forward(int signo, siginfo_t *info, void *context, const struct s
 }
 
 void os_signal_default(int signo) { signal(signo, SIG_DFL); }
+
+bool os_alarm_is_set(void) {
+  struct itimerval left = {0};
+  int saved = errno;
+  getitimer(ITIMER_REAL, &left);
+  errno = saved;
+  return left.it_value.tv_sec != 0 || left.it_value.tv_usec != 0;
+}

@@ -3,6 +3,7 @@
  * and which system call it waits in. */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,8 @@ uint64_t os_task_cpu_time(const struct os_task *task) {
   if (!task->has_clock || clock_gettime(task->cpu_clock, &ts) != 0) return 0;
   return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
+
+int os_unshare_files(void) { return unshare(CLONE_FS) == 0 ? 0 : errno; }
 
 /* Reads the beginning of a file of the task's. @return false: it cannot be read. */
 static bool read_file(const struct os_task *task, const char *name, char *text, size_t size) {

@@ -12,7 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { FD_LEAST = 200 }; /* programs expect small descriptors where they open files */
+#include "os/os.h"
 
 /* Errno is the program's: every function here leaves it alone. */
 static int fail(int saved, int fd) {
@@ -46,11 +46,7 @@ int os_unix_connect(const char *path, struct os_socket *to) {
   strcpy(address.sun_path, path);
   int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return fail(saved, -1);
-  int high = fcntl(fd, F_DUPFD_CLOEXEC, FD_LEAST);
-  if (high >= 0) {
-    close(fd);
-    fd = high;
-  }
+  fd = os_descriptor_raise(fd);
   if (connect(fd, (const struct sockaddr *)&address, sizeof address) != 0) return fail(saved, fd);
   if (!may_serve_us(fd)) {
     errno = EACCES;

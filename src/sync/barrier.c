@@ -69,8 +69,10 @@ static part_t *part_of(mltp_barrier_t *barrier, const struct mltp_thread *self) 
   return &mt_barrier_parts(barrier)->part[self->vp != NULL ? self->vp->index % PARTS : PARTS - 1];
 }
 
-/* Waits in a part whose internal lock the caller holds, having paid. */
-static void wait_in(part_t *part, struct mltp_thread *self, mltp_barrier_t *barrier) {
+/* Waits in a part whose internal lock the caller holds, having paid. Inlined: the frame of a call
+ * would be a tenth of what a waiter does. */
+__attribute__((always_inline)) static inline void wait_in(part_t *part, struct mltp_thread *self,
+                                                          mltp_barrier_t *barrier) {
   mltp_waitq_t *q = &part->queue;
   if (q->head_ == NULL) {
     part->home = self->vp;

@@ -202,7 +202,7 @@ static void add_await(char *text, const struct mt_await *at) {
 static void describe(char *text, const struct mltp_thread *t) {
   const mltp_waitq_t *q = t->waitq;
   enum mt_why why = (enum mt_why)t->why;
-  bool given = why == MT_WHY_MESSAGE || why == MT_WHY_SWITCH;
+  bool given = why == MT_WHY_MESSAGE || why == MT_WHY_SWITCH || why == MT_WHY_IO;
   bool queued = !given && why != MT_WHY_SLEEP && why != MT_WHY_FINALIZE;
   if ((queued && q == NULL) || (given && t->waiting_for == NULL))
     why = MT_WHY_NOTHING; /* woken this very moment */
@@ -224,6 +224,7 @@ static void describe(char *text, const struct mltp_thread *t) {
     case MT_WHY_SLEEP: add(text, "sleep"); break;
     case MT_WHY_FINALIZE: add(text, "end of all other threads"); break;
     case MT_WHY_MESSAGE:
+    case MT_WHY_IO:
     case MT_WHY_SWITCH: add_given(text, t->waiting_for); break;
     case MT_WHY_AWAIT: add_await(text, t->awaits); break;
   }

@@ -85,14 +85,21 @@ int mltp_lock_destroy(mltp_lock_t *lock) {
   return 0;
 }
 
-int mltp_lock(mltp_lock_t *lock) {
+/* Apart from the fast path, which then needs no frame. */
+__attribute__((noinline)) static int lock_slowly(mltp_lock_t *lock) {
   struct mltp_thread *self = mt_self("mltp_lock");
   if (mt_unlikely(self == NULL)) return EPERM;
-  if (mt_lock_try_inlined(lock, self)) return 0;
+  if (mt_lock_is_inlined(lock) && mt_lock_reactive_try(lock, self)) return 0;
   mt_preempt("mltp_lock");
   const struct mt_lock_ops *ops = mt_lock_ops(lock);
   int error = ops != NULL ? ops->lock(lock, self, NULL) : EINVAL;
   return error == 0 ? 0 : refuse(error, "mltp_lock", lock, self);
+}
+
+int mltp_lock(mltp_lock_t *lock) {
+  struct mltp_thread *self = mt_current();
+  if (mt_likely(self != NULL) && mt_lock_try_inlined(lock, self)) return 0;
+  return lock_slowly(lock);
 }
 
 int mltp_lock_try(mltp_lock_t *lock) {
@@ -118,13 +125,18 @@ int mltp_lock_timed(mltp_lock_t *lock, uint64_t deadline) {
   return error == EDEADLK ? refuse(error, "mltp_lock_timed", lock, self) : error;
 }
 
-int mltp_unlock(mltp_lock_t *lock) {
+__attribute__((noinline)) static int unlock_slowly(mltp_lock_t *lock) {
   struct mltp_thread *self = mt_self("mltp_unlock");
   if (mt_unlikely(self == NULL)) return EPERM;
-  if (mt_lock_release_inlined(lock, self)) return 0;
   int error = mt_lock_release("mltp_unlock", lock, self);
   mt_preempt("mltp_unlock");
   return error;
+}
+
+int mltp_unlock(mltp_lock_t *lock) {
+  struct mltp_thread *self = mt_current();
+  if (mt_likely(self != NULL) && mt_lock_release_inlined(lock, self)) return 0;
+  return unlock_slowly(lock);
 }
 
 int mt_lock_release(const char *call, mltp_lock_t *lock, struct mltp_thread *self) {

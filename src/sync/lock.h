@@ -4,7 +4,7 @@
  * One table of operations per lock class. A class is a file; adding one is adding
  * a row to the table in lock.c.
  *
- * Relaxed: the holder is a hint to all but the holder; a process of one kernel thread.
+ * Relaxed: the holder is a hint to all but the holder.
  */
 #ifndef MT_SYNC_LOCK_H
 #define MT_SYNC_LOCK_H
@@ -68,23 +68,71 @@ static inline uint32_t mt_lock_class_of(const mltp_lock_t *lock) {
 
 enum { MT_LOCK_WAITERS = 1 }; /* lowest bit of the word: the queue may have waiters */
 
-static inline bool mt_lock_reactive_try(mltp_lock_t *lock, struct mltp_thread *self) {
+/* By a locked instruction. */
+static inline bool mt_lock_reactive_swap(mltp_lock_t *lock, struct mltp_thread *self) {
   uint64_t free = 0, mine = (uint64_t)(uintptr_t)self;
-  if (!mt_alone_begin())
-    return mt_cas_acquire(&lock->word_, &free, mine); /* LK-1 acquire: pairs LK-2 LK-3 LK-5 */
-  bool taken = mt_load_acquire(&lock->word_) == 0;    /* LK-6 acquire: pairs LK-2 LK-3 LK-5 */
-  if (taken) mt_store_relaxed(&lock->word_, mine);    /* relaxed: nobody else comes in between */
-  mt_alone_end();
+  return mt_cas_acquire(&lock->word_, &free, mine); /* LK-1 acquire: pairs LK-2 LK-3 LK-5 */
+}
+
+static inline bool mt_lock_reactive_swap_back(mltp_lock_t *lock, struct mltp_thread *self) {
+  uint64_t mine = (uint64_t)(uintptr_t)self;
+  return mt_cas_release(&lock->word_, &mine, 0); /* LK-2 release: pairs LK-1 LK-4 LK-6 */
+}
+
+/* Between mt_alone_begin() and mt_alone_end(). */
+static inline bool mt_lock_reactive_store(mltp_lock_t *lock, struct mltp_thread *self) {
+  bool taken = mt_load_acquire(&lock->word_) == 0; /* LK-6 acquire: pairs LK-2 LK-3 LK-5 */
+  /* relaxed: nobody else comes in between */
+  if (taken) mt_store_relaxed(&lock->word_, (uint64_t)(uintptr_t)self);
   return taken;
 }
 
+static inline bool mt_lock_reactive_store_back(mltp_lock_t *lock, struct mltp_thread *self) {
+  /* relaxed: nobody else comes in between */
+  bool held = mt_load_relaxed(&lock->word_) == (uint64_t)(uintptr_t)self;
+  if (held) mt_store_release(&lock->word_, 0); /* LK-5 release: pairs LK-1 LK-4 LK-6 */
+  return held;
+}
+
+/** @return true: acquired; false: it is held. */
+static inline bool mt_lock_reactive_try(mltp_lock_t *lock, struct mltp_thread *self) {
+  uintptr_t here = mt_bias_here();
+  enum mt_bias_share share = mt_alone_begin(here);
+  if (share == MT_BIAS_UNKNOWN) mt_bias_settle();
+  if (share != MT_BIAS_MINE) return mt_lock_reactive_swap(lock, self);
+  bool taken = mt_lock_reactive_store(lock, self);
+  mt_alone_end(here);
+  return taken;
+}
+
+/** @return true: free; false: the caller is not the holder, or threads wait. */
 static inline bool mt_lock_reactive_release(mltp_lock_t *lock, struct mltp_thread *self) {
-  uint64_t mine = (uint64_t)(uintptr_t)self;
-  if (!mt_alone_begin())
-    return mt_cas_release(&lock->word_, &mine, 0);   /* LK-2 release: pairs LK-1 LK-4 LK-6 */
-  bool held = mt_load_relaxed(&lock->word_) == mine; /* relaxed: nobody else comes in between */
-  if (held) mt_store_release(&lock->word_, 0);       /* LK-5 release: pairs LK-1 LK-4 LK-6 */
-  mt_alone_end();
+  uintptr_t here = mt_bias_here();
+  enum mt_bias_share share = mt_alone_begin(here);
+  if (share == MT_BIAS_UNKNOWN) mt_bias_settle();
+  if (share != MT_BIAS_MINE) return mt_lock_reactive_swap_back(lock, self);
+  bool held = mt_lock_reactive_store_back(lock, self);
+  mt_alone_end(here);
+  return held;
+}
+
+/* The same for fast paths, which call nothing and so need no frame: false may be for nothing. */
+
+static inline bool mt_lock_reactive_try_quick(mltp_lock_t *lock, struct mltp_thread *self) {
+  uintptr_t here = mt_bias_here();
+  enum mt_bias_share share = mt_alone_begin(here);
+  if (share == MT_BIAS_SHARED) return mt_lock_reactive_swap(lock, self);
+  bool taken = share == MT_BIAS_MINE && mt_lock_reactive_store(lock, self);
+  mt_alone_end(here); /* also if the share is UNKNOWN: a revoker may wait */
+  return taken;
+}
+
+static inline bool mt_lock_reactive_release_quick(mltp_lock_t *lock, struct mltp_thread *self) {
+  uintptr_t here = mt_bias_here();
+  enum mt_bias_share share = mt_alone_begin(here);
+  if (share == MT_BIAS_SHARED) return mt_lock_reactive_swap_back(lock, self);
+  bool held = share == MT_BIAS_MINE && mt_lock_reactive_store_back(lock, self);
+  mt_alone_end(here);
   return held;
 }
 
@@ -93,13 +141,13 @@ static inline bool mt_lock_is_inlined(const mltp_lock_t *lock) {
 }
 
 /** The two for a lock of any class. @return false: nothing was done; the class's own operation
- * has to do it. */
+ * has to do it. They call nothing, so a fast path needs no frame. */
 static inline bool mt_lock_try_inlined(mltp_lock_t *lock, struct mltp_thread *self) {
-  return mt_lock_is_inlined(lock) && mt_likely(mt_lock_reactive_try(lock, self));
+  return mt_lock_is_inlined(lock) && mt_likely(mt_lock_reactive_try_quick(lock, self));
 }
 
 static inline bool mt_lock_release_inlined(mltp_lock_t *lock, struct mltp_thread *self) {
-  return mt_lock_is_inlined(lock) && mt_likely(mt_lock_reactive_release(lock, self));
+  return mt_lock_is_inlined(lock) && mt_likely(mt_lock_reactive_release_quick(lock, self));
 }
 
 #endif

@@ -30,6 +30,7 @@ static inline struct mltp_thread *mt_lock_holder(const mltp_lock_t *lock) {
 /** Takes the lock if nobody holds it; leaves the waiters' bit as it is. */
 static inline bool mt_lock_take_free(mltp_lock_t *lock, struct mltp_thread *self, uint64_t word) {
   if (mt_lock_holder_in(word) != NULL) return false;
+  mt_bias_claim();
   /* LK-4 acquire: pairs LK-2 LK-3 LK-5 */
   return mt_cas_acquire(&lock->word_, &word, (uint64_t)(uintptr_t)self | (word & MT_LOCK_WAITERS));
 }

@@ -25,12 +25,15 @@ static bool take(mltp_sem_t *sem) {
   return true;
 }
 
-static int wait(mltp_sem_t *sem, struct mltp_thread *self, struct mt_timer *timer) {
+/* Inlined, since few calls have a timer. */
+__attribute__((always_inline)) static inline int wait(mltp_sem_t *sem, struct mltp_thread *self,
+                                                      struct mt_timer *timer) {
   mltp_waitq_t *q = &sem->queue_;
   mt_ilock_lock(&q->ilock_);
-  if (!take(sem)) return mt_wait(self, q, false, MT_WHY_SEM, timer);
+  bool taken = take(sem);
+  if (!taken && mt_wait_enter(self, q, timer)) return mt_wait_park(self, q, MT_WHY_SEM, timer);
   mt_ilock_unlock(&q->ilock_);
-  return 0;
+  return taken ? 0 : ETIMEDOUT;
 }
 
 int mltp_sem_wait(mltp_sem_t *sem) {

@@ -2,6 +2,7 @@
 /* Switching; coroutine.h says what is exchanged. */
 #include "systemc/coroutine.h"
 
+#include "systemc/message.h"
 #include "systemc/tools.h"
 
 /* The C++ runtime's, of the calling kernel thread. */

@@ -58,12 +58,6 @@ void mt_co_yield(struct mt_coroutine *next);
 /** Ends the running coroutine and resumes next. */
 void mt_co_abort(struct mt_coroutine *next);
 
-/** Says on stderr, in one write and without allocation, what failed, why, and what to do. */
-void mt_co_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-/** The same, then abort(). */
-void mt_co_fatal(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
-
 /** @return the name of the process a coroutine was created for; package.cpp knows it. */
 const char *mt_co_name(const struct mt_coroutine *co);
 

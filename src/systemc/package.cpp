@@ -16,6 +16,7 @@
 
 extern "C" {
 #include "systemc/coroutine.h"
+#include "systemc/message.h"
 }
 
 namespace sc_core {

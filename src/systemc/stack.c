@@ -2,9 +2,10 @@
 /* The arena of coroutines' stacks; stack.h explains it. */
 #include "systemc/stack.h"
 
+#include "arch/arch.h"
 #include "instrument/sanitizer.h"
 #include "os/os.h"
-#include "systemc/coroutine.h"
+#include "systemc/message.h"
 
 enum {
   CLASS_MIN = 14, /* 16 KiB */

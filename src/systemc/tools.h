@@ -8,7 +8,8 @@
 #ifndef MT_SYSTEMC_TOOLS_H
 #define MT_SYSTEMC_TOOLS_H
 
-#include "systemc/coroutine.h"
+#include <stdbool.h>
+#include <stddef.h>
 
 #define WEAK __attribute__((weak))
 extern void __sanitizer_start_switch_fiber(void **fake, const void *bottom, size_t size) WEAK;

@@ -197,15 +197,13 @@ class CommandLine(unittest.TestCase):
         for row in rows:
             self.assertEqual((row["unit"], row["clock"], row["verified"]), ("ns", "cpu", True))
             self.assertEqual((row["params"]["threads"], row["params"]["vps"]), (2, 1))
-            self.assertEqual(row["params"]["target"], 45)
             self.assertIn("round trip", row["params"]["label"])
 
     @unittest.skipUnless(HAS_PEERS, "no peers in this build")
     def test_numbers_of_threads(self):
         rows = self.report_of("barrier", "--quick", "--runs", "1", "--impl", "mltp", "--vps", "1",
                               "--threads", "3,64")["rows"]
-        self.assertEqual([(row["params"]["threads"], row["params"].get("target")) for row in rows],
-                         [(3, None), (64, 18)])
+        self.assertEqual([row["params"]["threads"] for row in rows], [3, 64])
 
     @unittest.skipUnless(HAS_PEERS, "no peers in this build")
     def test_switches_from_a_cold_start(self):

@@ -139,6 +139,19 @@ static void statistics(void **state) {
   assert_true(s.min == 7 && s.median == 7 && s.max == 7);
 }
 
+static void comparisons(void **state) {
+  (void)state;
+  const struct bench_stats ours = {10, 11, 30}, slow = {12, 13, 14}, near = {10.5, 13, 14};
+  const struct bench_stats mixed = {8, 14, 15}, exact = {10, 10, 10}, above = {10.1, 10.1, 10.1};
+  assert_string_equal(bench_compare(ours, 5, slow, 5), "ahead");
+  assert_string_equal(bench_compare(slow, 5, ours, 5), "behind");
+  assert_string_equal(bench_compare(ours, 5, near, 5), "even");  /* minima within the spread */
+  assert_string_equal(bench_compare(ours, 5, mixed, 5), "even"); /* minima and medians disagree */
+  assert_string_equal(bench_compare(exact, 3, above, 3), "ahead");
+  assert_null(bench_compare(exact, 2, above, 3));
+  assert_null(bench_compare(exact, 3, above, 2));
+}
+
 /** Every item belongs to exactly one thread, and shares are fair. */
 static void shares(void **state) {
   (void)state;
@@ -162,6 +175,7 @@ int main(void) {
       cmocka_unit_test(sweep_gives_rows),
       cmocka_unit_test(answers_are_compared),
       cmocka_unit_test(statistics),
+      cmocka_unit_test(comparisons),
       cmocka_unit_test(shares),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 
-from stage import (BELL, HELLO, LIST, MESSAGE, PATIENCE, REFUSED, WELCOME, Daemon, Worker, join,
+from stage import (BELL, HELLO, LIST, MESSAGE, TIME_LIMIT, REFUSED, WELCOME, Daemon, Worker, join,
                    message, run, wait_for)
 
 MLTPD, MLTP, WORKER = sys.argv[1:4]
@@ -43,7 +43,7 @@ def descriptors(process):
     return len(os.listdir(f"/proc/{process.pid}/fd"))
 
 
-def say_demand(fds, demand):
+def report_demand(fds, demand):
     """Writes into a report page."""
     with mmap.mmap(fds[1], 4096) as page:
         page[DEMAND:DEMAND + 4] = struct.pack("=I", demand)
@@ -56,7 +56,7 @@ def bare(d, demand=2, most=2):
     kind, _, fds = join(connection, most=most)
     assert kind == WELCOME
     try:
-        say_demand(fds, demand)
+        report_demand(fds, demand)
         connection.send(message(BELL))
         yield connection, fds
     finally:
@@ -344,7 +344,7 @@ def two_daemons():
     """The second daemon at a place refuses; the first one serves on. A stale socket is replaced."""
     with daemon() as d:
         second = subprocess.run([MLTPD, "--socket", d.socket], text=True, capture_output=True,
-                                timeout=PATIENCE, check=False)
+                                timeout=TIME_LIMIT, check=False)
         assert second.returncode == 1 and "another mltpd does" in second.stderr, second
         assert d.list() == []
         d.kill()
@@ -366,7 +366,7 @@ def bad_places():
                  ([], {**plain, "LISTEN_PID": "1", "LISTEN_FDS": "1"}, "")]
         for options, environment, words in cases:
             ended = subprocess.run([MLTPD, *options], env=environment, text=True, check=False,
-                                   capture_output=True, timeout=PATIENCE)
+                                   capture_output=True, timeout=TIME_LIMIT)
             assert ended.returncode == 1 and words in ended.stderr, ended
         for options in (["--cpus=0"], ["--cpus=x"], ["--per-user=0"], ["--nonsense"], ["word"]):
             ended = subprocess.run([MLTPD, *options], check=False, capture_output=True)
@@ -396,9 +396,9 @@ def socket_by_systemd():
                     a.ask("work 5")
                     a.end()
                 process.terminate()
-                assert process.wait(PATIENCE) == 0 and os.path.exists(f"{directory}/s")
+                assert process.wait(TIME_LIMIT) == 0 and os.path.exists(f"{directory}/s")
             else:
-                assert process.wait(PATIENCE) == 1
+                assert process.wait(TIME_LIMIT) == 1
                 assert b"ListenSequentialPacket" in process.stderr.read()
             process.stderr.close()
             listener.close()
@@ -416,7 +416,7 @@ def full_disk():
             assert connection.recv(100) == b""
         assert d.list() == []
         process.terminate()
-        assert process.wait(PATIENCE) == 0
+        assert process.wait(TIME_LIMIT) == 0
 
 
 def ten_thousand_connections():

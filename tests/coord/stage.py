@@ -13,10 +13,10 @@ MAGIC, VERSION = 0x4d4c5450, 1
 HELLO, WELCOME, REFUSED, BELL, LIST, ENTRY, END = range(1, 8)
 MESSAGE = struct.Struct("=IIIIIIi32s")
 ENTRY_FORMAT = struct.Struct("=IIIiIIIIIIIxxxxQQ32s")
-PATIENCE = 20  # seconds until something that must happen counts as never
+TIME_LIMIT = 20  # seconds until something that must happen counts as never
 
 
-def wait_for(condition, what, seconds=PATIENCE):
+def wait_for(condition, what, seconds=TIME_LIMIT):
     """Waits until a condition holds; returns what it returned."""
     end = time.monotonic() + seconds
     while True:
@@ -61,7 +61,7 @@ class Daemon:
         """Returns a bare connection."""
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         connection.connect(self.socket)  # waits for room in the queue
-        connection.settimeout(PATIENCE)
+        connection.settimeout(TIME_LIMIT)
         return connection
 
     def list(self):
@@ -101,7 +101,7 @@ class Daemon:
         """Ends it in peace."""
         if self.process.poll() is None:
             self.process.terminate()
-            assert self.process.wait(PATIENCE) == 0, self.messages()
+            assert self.process.wait(TIME_LIMIT) == 0, self.messages()
 
     def __enter__(self):
         return self.start()
@@ -139,7 +139,7 @@ class Worker:
 
     def end(self):
         """Ends it, and checks that it ended well."""
-        out, errors = self.process.communicate("end\n", timeout=PATIENCE)
+        out, errors = self.process.communicate("end\n", timeout=TIME_LIMIT)
         assert self.process.returncode == 0 and out == "end\n", f"{out}{errors}"
         assert errors == "", errors
 

@@ -2,6 +2,7 @@
 /* mltp.hpp: what ends a C++ program, and what it says. */
 #include <sys/wait.h>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mltp/mltp.hpp>
@@ -37,6 +38,43 @@ void an_escaped_exception_names_the_thread() {
                {"mltp: thread ", "'careless': an exception left its function: no more soap ("});
   expect_abort([] { throw_in(true, throw_runtime_error); }, {"'careless'", "no more soap"});
   expect_abort([] { throw_in(false, [] { throw 7; }); }, {"'careless'", "no std::exception"});
+}
+
+struct Frame {
+  ~Frame() { std::fputs("unwound\n", stderr); }
+};
+
+void throw_past_a_frame() {
+  const Frame frame;
+  mltp_yield();
+  throw_runtime_error();
+}
+
+/* std::terminate() runs at the throw, so that a debugger sees it: no frame was left. */
+void expect_whole_stack(bool bound) {
+  static bool is_bound;
+  is_bound = bound;
+  struct outcome outcome;
+  run_child(&outcome, [] { throw_in(is_bound, throw_past_a_frame); }, no_settings);
+  CHECK(std::strstr(outcome.said, "no more soap") != nullptr);
+  CHECK(std::strstr(outcome.said, "unwound") == nullptr);
+}
+
+void an_escaped_exception_keeps_the_frames_of_its_throw() {
+  expect_whole_stack(false);
+  expect_whole_stack(true);
+}
+
+int initialised_by_itself();
+int need_itself() { return initialised_by_itself(); }
+int initialised_by_itself() {
+  static int value = need_itself();
+  return value;
+}
+
+void an_initialiser_that_needs_itself_is_reported() {
+  expect_abort([] { throw_in(false, [] { initialised_by_itself(); }); },
+               {"__cxa_guard_acquire", "'careless'", "waits for its own end"});
 }
 
 void *post_and_throw(void *started) {
@@ -123,6 +161,8 @@ void static_objects_outlive_the_runtime() {
 int main() {
   const struct CMUnitTest tests[] = {
       TEST_BARE(an_escaped_exception_names_the_thread),
+      TEST_BARE(an_escaped_exception_keeps_the_frames_of_its_throw),
+      TEST_BARE(an_initialiser_that_needs_itself_is_reported),
       TEST_BARE(an_exception_of_a_c_thread_ends_the_program),
       TEST_BARE(an_exception_of_a_thread_run_by_its_joiner_ends_the_program),
       TEST_BARE(a_forgotten_thread_ends_the_program),

@@ -50,6 +50,26 @@ static void lock_order(void) { deadlock_by_order(0); }
 
 static void lock_order_with_a_bound_thread(void) { deadlock_by_order(1); }
 
+static mltp_sem_t never_posted = MLTP_SEM_INIT(0);
+
+static void *wait_for_post(void *p0) {
+  mltp_sem_wait(&never_posted);
+  return p0;
+}
+
+static void *sleep_and_end(void *p0) {
+  mltp_sleep(50000000);
+  return p0;
+}
+
+/* With the kernel backend nobody begins to wait after that. */
+static void last_event_is_an_end(void) {
+  mltp_init(0);
+  mltp_t *waiter = start("sitter", wait_for_post, 0);
+  start("sleeper", sleep_and_end, 0);
+  mltp_join(waiter, NULL);
+}
+
 static mltp_t *cycle[2];
 static mltp_sem_t cycle_known = MLTP_SEM_INIT(0);
 
@@ -153,6 +173,11 @@ static void deadlock_with_a_bound_thread_is_reported(void) {
 static void deadlock_by_join_cycle_is_reported(void) {
   static const char *const words[] = {"deadlock", "chicken", "egg", "join of thread", NULL};
   check_report(join_cycle, words);
+}
+
+static void deadlock_after_an_end_is_reported(void) {
+  static const char *const words[] = {"deadlock", "sitter", "semaphore", NULL};
+  check_report(last_event_is_an_end, words);
 }
 
 static void deadlock_at_a_barrier_is_reported(void) {
@@ -371,6 +396,7 @@ int main(void) {
       TEST_BARE(deadlock_by_lock_order_is_reported),
       TEST_BARE(deadlock_with_a_bound_thread_is_reported),
       TEST_BARE(deadlock_by_join_cycle_is_reported),
+      TEST_BARE(deadlock_after_an_end_is_reported),
       TEST_BARE(deadlock_at_a_barrier_is_reported),
       TEST_BARE(deadlock_on_semaphore_and_condition_is_reported),
       TEST_BARE(deadlock_report_tells_how_to_repeat_it),

@@ -30,7 +30,7 @@ static void work_in_child(void) {
     long total = 0;
     mltp_lock_init(&lock, MLTP_LOCK_STANDARD, NULL); /* another thread may have held it */
     if (mltp_init(0) != 0) _exit(11);
-    for (int kind = UNBOUND; kind < KINDS; kind++) crew_run(8, (enum kind)kind, count, &total);
+    for (int kind = UNBOUND; kind < KINDS; kind++) workers_run(8, (enum kind)kind, count, &total);
     mltp_sleep(1000);
     if (mltp_finalize() != 0) _exit(12);
     if (total != 8 * KINDS) _exit(13);
@@ -73,8 +73,8 @@ static void fork_everywhere(void) {
   if (in_child != NULL) fork_and_wait(NULL); /* main */
   for (int kind = UNBOUND; kind < KINDS; kind++) {
     long total = 0;
-    crew_run(2, (enum kind)kind, fork_and_wait, NULL);
-    crew_run(4, (enum kind)kind, count, &total); /* the parent continues */
+    workers_run(2, (enum kind)kind, fork_and_wait, NULL);
+    workers_run(4, (enum kind)kind, count, &total); /* the parent continues */
     if (total != 4) _exit(2);
   }
   if (mltp_finalize() != 0) _exit(3);

@@ -2,11 +2,13 @@
 /* Each allocation and each system call of the library fails in turn, once and from then on:
  * public calls return their documented errors, or the program stops with a message. */
 #include <fcntl.h>
+#include <mltp/io.h>
 #include <mltp/thesis.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -243,6 +245,64 @@ static void dump_by_signal(void) {
   stop();
 }
 
+/* ---- input and output */
+
+/* What a call that waits for a descriptor may return beside EOF: the kernel does not watch it. */
+static int allow_io(const char *call, int got) {
+  if (got == EMFILE || got == ENOSPC) return got;
+  return allow(call, got, ENOMEM, ETIMEDOUT);
+}
+
+static void *read_byte(void *p0) {
+  char byte;
+  size_t count;
+  allow_io("mltp_io_read", mltp_io_read_timed(*(int *)p0, &byte, 1, &count, mltp_after(3000000)));
+  return NULL;
+}
+
+static void *accept_one(void *p0) {
+  int connection;
+  uint64_t deadline = mltp_after(3000000);
+  if (allow_io("mltp_io_accept",
+               mltp_io_accept_timed(*(int *)p0, NULL, NULL, &connection, deadline)) == 0)
+    allow("mltp_io_close", mltp_io_close(connection), 0, 0);
+  return NULL;
+}
+
+static void *use_files(void *p0) {
+  char byte = 'x';
+  size_t count;
+  int fd;
+  if (mltp_io_open("/dev/zero", O_RDONLY, 0, &fd) != 0) _exit(UNDOCUMENTED);
+  allow("mltp_io_read", mltp_io_read(fd, &byte, 1, &count), ENOMEM, 0);
+  allow("mltp_io_close", mltp_io_close(fd), ENOMEM, 0);
+  return p0;
+}
+
+static void io(void) {
+  mltp_t *threads[THREADS];
+  int ends[2], listener = socket(AF_UNIX, SOCK_STREAM, 0), ready;
+  int caller = socket(AF_UNIX, SOCK_STREAM, 0);
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "mltp-injection-%d", getpid());
+  if (pipe(ends) != 0 || bind(listener, (struct sockaddr *)&address, sizeof address) != 0 ||
+      listen(listener, 2) != 0)
+    _exit(UNDOCUMENTED);
+  if (start() != 0) return;
+  int made = create(threads, 2, NULL, read_byte, &ends[0]);
+  made += create(threads + made, 1, NULL, accept_one, &listener);
+  made += create(threads + made, 2, NULL, use_files, NULL);
+  struct pollfd fd = {.fd = ends[0], .events = POLLIN};
+  allow_io("mltp_io_poll", mltp_io_poll_timed(&fd, 1, &ready, mltp_after(1000000)));
+  mltp_io_write(ends[1], "xx", 2, NULL);
+  allow_io("mltp_io_connect", mltp_io_connect(caller, (struct sockaddr *)&address, sizeof address));
+  join(threads, made);
+  for (int i = 0; i < 2; i++) allow("mltp_io_close", mltp_io_close(ends[i]), ENOMEM, 0);
+  close(listener);
+  close(caller);
+  stop();
+}
+
 static const struct program {
   const char *name;
   void (*body)(void);
@@ -255,6 +315,7 @@ static const struct program {
     {"waits of bound threads", waits_of_bound_threads},
     {"moving VPs", moving_vps},
     {"dump by signal", dump_by_signal},
+    {"input and output", io},
 };
 
 /* ------------------------------------------------------------------- the driver */
@@ -270,7 +331,7 @@ static struct plan {
 } plan;
 
 /* On a busy machine a child may just be slow: then it has used some of the processor since. */
-static void say_who_hangs(int signo) {
+static void report_hanging(int signo) {
   (void)signo;
   static int64_t before;
   struct timespec used;
@@ -288,7 +349,7 @@ static void say_who_hangs(int signo) {
 }
 
 static void child(void) {
-  signal(SIGALRM, say_who_hangs);
+  signal(SIGALRM, report_hanging);
   alarm(HANG_SECONDS);
   if (plan.error != 0)
     inject(plan.call, plan.nth, plan.onward, plan.error);
@@ -338,7 +399,7 @@ static unsigned next_nth(unsigned nth) {
 
 /* No kernel says this forever. */
 static bool is_transient(enum call call, int error) {
-  return error == EINTR || (call == CALL_FUTEX_WAIT && error == EAGAIN);
+  return error == EINTR || error == ECONNABORTED || (call == CALL_FUTEX_WAIT && error == EAGAIN);
 }
 
 static void fail_each(enum call call) {

@@ -76,6 +76,30 @@ static void init_in_given_space(void) {
   if (mltp_finalize() != 0) _exit(3);
 }
 
+/* More stacks of a GiB than the first reservation has room for, and all usable. */
+static void *touch_stack(void *p0) {
+  volatile char text[4096];
+  memset((char *)text, 1, sizeof text);
+  mltp_yield();
+  return text[100] == 1 ? p0 : NULL;
+}
+
+static void space_grows(void) {
+  enum { MANY = 40 };
+  mltp_t *threads[MANY];
+  mltp_attr_t attr = MLTP_ATTR_INIT;
+  attr.stack_size = GIB;
+  if (taken_by_init() > 32 * GIB) _exit(2);
+  for (int i = 0; i < MANY; i++)
+    if (mltp_create(&threads[i], &attr, touch_stack, &threads[i]) != 0) _exit(3);
+  for (int i = 0; i < MANY; i++) {
+    void *result = NULL;
+    if (mltp_join(threads[i], &result) != 0 || result != &threads[i]) _exit(4);
+  }
+  size_t most = address_space();
+  if (mltp_finalize() != 0 || address_space() + 30 * GIB > most) _exit(5);
+}
+
 static void check_child(void (*body)(void), const char *setting) {
   const char *const settings[] = {setting, NULL};
   run_child(&outcome, body, settings);
@@ -90,6 +114,11 @@ static void stacks_leave_half_of_a_limited_address_space(void) {
 
 static void stacks_take_the_given_address_space(void) {
   check_child(init_in_given_space, "MLTP_STACK_SPACE=300000000");
+}
+
+static void stacks_reserve_what_they_need(void) {
+  if (on_kernel_backend()) skip();
+  check_child(space_grows, "MLTP_STACK_SPACE");
 }
 
 /* Creates threads until one is refused, then joins them all. */
@@ -140,6 +169,7 @@ int main(void) {
       TEST_BARE(mltp_init_in_little_memory),
       TEST_BARE(stacks_leave_half_of_a_limited_address_space),
       TEST_BARE(stacks_take_the_given_address_space),
+      TEST_BARE(stacks_reserve_what_they_need),
       TEST_BARE(mltp_create_until_memory_is_short),
       TEST_BARE(mltp_create_bound_until_memory_is_short),
       TEST_BARE(mltp_create_says_eagain),

@@ -29,6 +29,7 @@ static const struct {
     {"MLTP_VPS", "2x", {"1024"}},
     {"MLTP_VPS", "99999999999999999999", {"1024"}},
     {"MLTP_BACKEND", "ucontextual", {"native", "ucontext", "kernel"}},
+    {"MLTP_MAIN", "here", {"unbound", "bound"}},
     {"MLTP_STACK_SIZE", "12", {"1073741824"}},
     {"MLTP_STACK_SIZE", "2147483648", {"1073741824"}},
     {"MLTP_STACK_SIZE", "large", {"1073741824"}},
@@ -194,7 +195,8 @@ static void mltp_stats_shows_counters(void) {
   run_child(&outcome, run_a_little, settings);
   CHECK_EQUAL(outcome.status, 0);
   CHECK(strstr(outcome.said, "VP 0: scheduling points") != NULL);
-  CHECK_EQUAL(lines(outcome.said), 1);
+  CHECK(strstr(outcome.said, "monitor: hand-overs 0, wake-ups ") != NULL);
+  CHECK_EQUAL(lines(outcome.said), 2);
 }
 
 static void init_with_too_many(void) {

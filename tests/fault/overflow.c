@@ -113,6 +113,24 @@ static void stack_overflow_onto_a_canary(void) {
   assert_non_null(strstr(outcome.said, "main")); /* all are listed */
 }
 
+static void overflow_main(void) {
+  if (mltp_init(0) == 0) overflow((void *)(intptr_t)1);
+}
+
+/* Its stack is the kernel's: no attribute and no option makes it larger. */
+static void stack_overflow_of_the_main_thread(void) {
+  if (SANITIZED) skip(); /* the sanitizer reports those, in its own way */
+  static const char *const no_settings[] = {NULL};
+  static struct outcome outcome;
+  culprit = shared_memory(sizeof *culprit);
+  run_child(&outcome, overflow_main, no_settings);
+  assert_true(WIFSIGNALED(outcome.status));
+  assert_int_equal(WTERMSIG(outcome.status), SIGABRT);
+  assert_non_null(strstr(outcome.said, "'main' used all"));
+  assert_non_null(strstr(outcome.said, "ulimit -s"));
+  assert_null(strstr(outcome.said, "MLTP_STACK_SIZE"));
+}
+
 /* A wild pointer is not a stack overflow: it stays the crash it was. */
 static void *touch_nowhere(void *p0) {
   *(volatile char *)p0 = 1;
@@ -139,6 +157,7 @@ int main(void) {
       TEST_BARE(stack_overflow_of_an_unbound_thread),
       TEST_BARE(stack_overflow_of_the_default_stack),
       TEST_BARE(stack_overflow_of_a_bound_thread),
+      TEST_BARE(stack_overflow_of_the_main_thread),
       TEST_BARE(stack_overflow_onto_a_canary),
       TEST_BARE(other_segmentation_faults_stay_what_they_are),
   };

@@ -141,12 +141,12 @@ static void *end_late(void *count) {
 
 static int ended;
 
-static void say_how_many(void) { dprintf(2, "%d have ended\n", ended); }
+static void print_count(void) { dprintf(2, "%d have ended\n", ended); }
 
 static void exit_of_main(void) {
   if (mltp_init(0) != 0) _exit(1);
   for (int i = 0; i < 4; i++) i % 2 == 0 ? spawn(end_late, &ended) : spawn_bound(end_late, &ended);
-  atexit(say_how_many);
+  atexit(print_count);
   mltp_exit(NULL);
 }
 

@@ -109,16 +109,16 @@ static void ask(int signo) {
   (void)asked;
 }
 
-enum { CREW = 8 };
+enum { WORKERS = 8 };
 
 static void *all_primitives(void *rounds) {
   for (int i = 0; i < *(int *)rounds; i++) {
     CHECK_EQUAL(mltp_lock(&lock), 0);
     long mine = ++turn;
-    if (mine % CREW == 0)
+    if (mine % WORKERS == 0)
       CHECK_EQUAL(mltp_cond_broadcast(&cond), 0);
     else
-      while (turn / CREW == mine / CREW) CHECK_EQUAL(mltp_cond_wait(&cond, &lock), 0);
+      while (turn / WORKERS == mine / WORKERS) CHECK_EQUAL(mltp_cond_wait(&cond, &lock), 0);
     CHECK_EQUAL(mltp_unlock(&lock), 0);
     int serial = mltp_barrier_wait(&barrier);
     CHECK(serial == 0 || serial == MLTP_BARRIER_SERIAL);
@@ -142,9 +142,9 @@ static void no_wait_is_disturbed_by_a_storm(void) {
       turn = 0;
       mltp_lock_init(&lock, lock_classes[class].id, NULL);
       mltp_cond_init(&cond, NULL);
-      mltp_barrier_init(&barrier, CREW, NULL);
+      mltp_barrier_init(&barrier, WORKERS, NULL);
       mltp_sem_init(&sem, 0, NULL);
-      crew_run(CREW, (enum kind)kind, all_primitives, &(int){rounds / 20 + 1});
+      workers_run(WORKERS, (enum kind)kind, all_primitives, &(int){rounds / 20 + 1});
       CHECK_EQUAL(mltp_sem_value(&sem), 0);
       mltp_sem_destroy(&sem);
     }

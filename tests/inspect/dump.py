@@ -92,7 +92,8 @@ class Dump(unittest.TestCase):
                          r" 'props' \(held by thread 1 'director'\), for at most [\d.]+ s")
         self.assertRegex(result.stdout, r"#\d+ +wait_for_lock at .*scene\.c:\d+\n")
         # the usher, which has reported that all are there, may not have left yet
-        self.assertRegex(result.stdout, r"\n  1[01] threads; 2 VPs, \d awake\n$")
+        # the director blocks in read(2), so the monitor may have put a third VP in its place
+        self.assertRegex(result.stdout, r"\n  1[01] threads; [23] VPs, \d awake\n$")
 
     def test_stopped_program_stays_stopped(self):
         with scene(SHARED) as process:

@@ -16,8 +16,8 @@ OTHERS = {"--args"}  # gdb's, of which tmpirun(1) speaks
 
 def options_of(command):
     """Returns the options that a command lists by --help."""
-    told = subprocess.run([*command, "--help"], capture_output=True, text=True, check=True).stdout
-    return set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", told))
+    text = subprocess.run([*command, "--help"], capture_output=True, text=True, check=True).stdout
+    return set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text))
 
 
 def main(page, command, *words):

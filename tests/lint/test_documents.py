@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """tools/lint/documents.py finds documents that grow, and names of files that are gone."""
-from tree import TreeTest
+from tree import ROOT, TreeTest
 
 import documents
 
@@ -11,7 +11,7 @@ class Documents(TreeTest):
     def setUp(self):
         super().setUp()
         self.write("src/core/sched/runq.c", "")
-        self.write("docs/reading-test.md", "".join(map(ANSWER.format, range(20))))
+        self.write("docs/reading-test.md", "".join(map(ANSWER.format, range(documents.QUESTIONS))))
 
     def errors(self, **files):
         for name, text in files.items():
@@ -32,10 +32,13 @@ class Documents(TreeTest):
         self.assert_errors(self.errors(HACKING="See `core/queue.c`."), "no file core/queue.c")
 
     def test_an_answer_in_three_files_is_found(self):
-        self.write("docs/reading-test.md", "".join(map(ANSWER.format, range(20)))
-                   + "| 21 | What? | `core/sched/runq.c`, `core/sched/runq.c`, `core/sched/runq.c` |\n")
+        self.write("docs/reading-test.md", "".join(map(ANSWER.format, range(documents.QUESTIONS)))
+                   + "| 41 | What? | `core/sched/runq.c`, `core/sched/runq.c`, `core/sched/runq.c` |\n")
         self.assert_errors(documents.check(self.tree), "names 3 files")
 
     def test_missing_questions_are_found(self):
         self.write("docs/reading-test.md", ANSWER.format(1))
         self.assert_errors(documents.check(self.tree), "has 1 questions")
+
+    def test_contributors_are_asked_for_the_reason_of_a_commit(self):
+        self.assertRegex((ROOT / "CONTRIBUTING.md").read_text(), r"A commit does one thing, .* its body says why\.")

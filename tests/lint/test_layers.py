@@ -2,6 +2,7 @@
 """tools/lint/layers.py finds what points upward, and circles."""
 from tree import TreeTest
 
+import house
 import layers
 
 
@@ -41,6 +42,20 @@ class Layers(TreeTest):
         self.write("base/list.c", '#include "base/list.h"\n#include "base/heap.h"\n')
         self.write("base/heap.c", '#include "base/list.h"\n')
         self.assert_errors(layers.check(self.tree), "circle: base/heap -> base/list -> base/heap")
+
+    def test_circle_in_a_room_of_several_folders_is_found(self):
+        self.write("tmpi/run/a.h", '#include "tmpi/loader/b.h"\n')
+        self.write("tmpi/loader/b.h", '#include "tmpi/run/a.h"\n')
+        self.assert_errors(layers.check(self.tree), "circle: tmpi/loader/b -> tmpi/run/a -> tmpi/loader/b")
+
+    def test_the_drawing_has_floors_and_circles(self):
+        self.write("base/list.c", '#include "base/heap.h"\n#include "os/os.h"\n')
+        self.write("base/heap.h", '#include "base/list.h"\nvoid mt_reached(void);\n')
+        self.write("debug/dump.c", "void mt_reached(void) {\n}\n")
+        drawing = "\n".join(house.draw(self.tree))
+        self.assertIn("floor  2  base: os", drawing)
+        self.assertIn("1 circles of files; 2: base/heap, base/list", drawing)
+        self.assertIn("declared in base, defined in debug: mt_reached", drawing)
 
     def test_a_header_and_its_c_file_are_one(self):
         self.write("base/list.c", '#include "base/list.h"\n#include "base/heap.h"\n')

@@ -31,8 +31,12 @@ class Words(TreeTest):
         self.assert_errors(self.errors("mt_lie_down(vp);"), "lie_down is retired")
 
     def test_all_folders_are_read(self):
+        self.assert_errors(self.errors("int crew;", "tools/lint/a.py"))
         self.assert_errors(self.errors("crew = 1", "tools/x.py"), "tools/x.py:2")
-        self.assert_errors(self.errors("int x;", "tools/lint/crew.py")[1:])
+
+    def test_tests_and_benchmarks_are_read(self):
+        for number, name in enumerate(("tests/unit/a.c", "bench/a.h", "examples/a.c", "model/a.py", "dk/a.c", "tests/models/a.pml"), start=1):
+            self.assertEqual(len(self.errors("int crew;", name)), number)
 
     def test_texts_are_no_names(self):
         self.assert_errors(self.errors('puts("told");'))

@@ -16,20 +16,20 @@
 #define WORD 0
 #define WAITERS 1
 
-bool guard, queued, saved, resumed, timed_out;
-byte wish, seen; /* seen: waits that are over */
+bool ilock, queued, saved, resumed, timed_out;
+byte wanted, seen; /* seen: waits that are over */
 
 inline lock(g) { atomic { !g -> g = true } }
 
 active proctype waiter() {
   do
   :: seen < 2 ->
-     wish = seen + 1;
+     wanted = seen + 1;
      if
-     :: LOAD(0, WORD) == wish -> goto through
+     :: LOAD(0, WORD) == wanted -> goto through
      :: true
      fi;
-     lock(guard);
+     lock(ilock);
 #ifdef MUTATE_1
      store(0, WAITERS, 1);
 #else
@@ -37,31 +37,31 @@ active proctype waiter() {
 #endif
 #ifndef MUTATE_2
      if
-     :: LOAD(0, WORD) == wish -> /* AW-3 */
+     :: LOAD(0, WORD) == wanted -> /* AW-3 */
         store(0, WAITERS, 0);
-        drain(0); /* at the latest when the guard is released */
-        guard = false;
+        drain(0); /* at the latest when the ilock is released */
+        ilock = false;
         goto through
      :: else
      fi;
 #endif
 #ifdef MUTATE_3
-     guard = false;
-     lock(guard);
+     ilock = false;
+     lock(ilock);
 #endif
 #ifdef MUTATE_4
-     guard = false; /* before the registers are saved */
+     ilock = false; /* before the registers are saved */
      queued = true;
      saved = true;
 #else
      queued = true;
      saved = true;
-     guard = false; /* by the next thread */
+     ilock = false; /* by the next thread */
 #endif
      if
      :: resumed
 #ifdef TIMED
-     :: atomic { wish == 1 && !guard && queued -> queued = false; timed_out = true; resumed = true }
+     :: atomic { wanted == 1 && !ilock && queued -> queued = false; timed_out = true; resumed = true }
 #endif
      fi;
      assert(!queued);
@@ -69,11 +69,11 @@ active proctype waiter() {
      if
      :: timed_out ->
         timed_out = false;
-        lock(guard);
+        lock(ilock);
         store(0, WAITERS, 0);
         drain(0);
-        guard = false
-     :: else -> assert(LOAD(0, WORD) == wish)
+        ilock = false
+     :: else -> assert(LOAD(0, WORD) == wanted)
      fi;
 through:
      seen++
@@ -84,25 +84,25 @@ through:
 inline wake() {
 #ifdef MUTATE_5
   drain(1);
-  lock(guard);
+  lock(ilock);
   if
   :: queued -> queued = false; takes = true; store(1, WAITERS, 0); drain(1)
   :: else
   fi;
-  guard = false;
+  ilock = false;
 #else
   if
-  :: LOAD(1, WAITERS) == 0 -> goto told /* AW-4 */
+  :: LOAD(1, WAITERS) == 0 -> goto reported /* AW-4 */
   :: else
   fi;
-  lock(guard);
+  lock(ilock);
   if
-  :: queued && LOAD(1, WORD) == wish -> queued = false; takes = true; store(1, WAITERS, 0); drain(1)
+  :: queued && LOAD(1, WORD) == wanted -> queued = false; takes = true; store(1, WAITERS, 0); drain(1)
   :: else
   fi;
-  guard = false;
+  ilock = false;
 #endif
-told:
+reported:
   if
   :: takes -> assert(saved && !resumed); takes = false; resumed = true
   :: else

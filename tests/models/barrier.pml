@@ -10,16 +10,16 @@
 #define PARTS 2
 #define ROUNDS 3
 
-bool guard, part_guard[PARTS];
+bool ilock, part_ilock[PARTS];
 byte owed[PARTS], quota[PARTS], given, open;
 byte queue[PARTS];                       /* a set of threads */
 bool saved[THREADS], resumed[THREADS];
 byte come[THREADS];                      /* how often */
 
-inline lock_whole() { atomic { !guard -> guard = true } }
-inline unlock_whole() { guard = false }
-inline lock_part(p) { atomic { !part_guard[p] -> part_guard[p] = true } }
-inline unlock_part(p) { part_guard[p] = false }
+inline lock_whole() { atomic { !ilock -> ilock = true } }
+inline unlock_whole() { ilock = false }
+inline lock_part(p) { atomic { !part_ilock[p] -> part_ilock[p] = true } }
+inline unlock_part(p) { part_ilock[p] = false }
 
 inline pay(p) {
   atomic {
@@ -31,7 +31,7 @@ inline pay(p) {
   }
 }
 
-/* move_unit(): the guards of the whole and of the part are held */
+/* move_unit(): the ilocks of the whole and of the part are held */
 inline move_unit() {
   quota[part]++;
   if
@@ -51,7 +51,7 @@ inline move_unit() {
   fi
 }
 
-/* wait_in(): the guard of the part is held; park.pml has the parking itself */
+/* wait_in(): the ilock of the part is held; park.pml has the parking itself */
 inline wait() {
 #ifdef MUTATE_1
   unlock_part(part);

@@ -7,16 +7,17 @@
  * Checked: never two hold the lock, and everybody comes to an end.
  */
 #define CPUS 3 /* the owner, two others */
-#define WORDS 2
+#define WORDS 3
 #include "tso.pml"
 
 /* words of mem[] */
 #define LOCK 0
 #define INSIDE 1
+#define LOST 2 /* the owner's share is not MINE */
 #define ROUNDS 2
 
 mtype = { NONE, OWNED, REVOKED };
-mtype state = OWNED; /* changed by others, by locked instructions or before a fence of theirs */
+mtype state = OWNED; /* changed by locked instructions, or before a fence */
 byte holders;
 
 inline hold(cpu) {
@@ -37,18 +38,29 @@ inline take_locked(cpu, got) {
   }
 }
 
+inline settle() {
+#ifndef MUTATE_5
+  store(0, INSIDE, 0); /* BI-8 */
+#endif
+  (state == NONE) /* BI-6 */
+}
+
 active proctype owner() {
   byte round;
-  bool got, alone;
+  bool got, alone, lost;
   do
   :: round < ROUNDS ->
-     store(0, INSIDE, 1);
-     light_fence(0); /* BI-4 */
+     if
+     :: !lost ->
+        store(0, INSIDE, 1);
+        light_fence(0); /* BI-4 */
 #ifdef MUTATE_1
-     alone = true;
+        alone = true
 #else
-     alone = (state == OWNED);
+        alone = (LOAD(0, LOST) == 0)
 #endif
+     :: else -> alone = false
+     fi;
      if
      :: alone ->
         got = (LOAD(0, LOCK) == 0); /* SP-2 */
@@ -58,7 +70,10 @@ active proctype owner() {
         fi;
         store(0, INSIDE, 0) /* BI-1 */
      :: else ->
-        store(0, INSIDE, 0);
+        if
+        :: !lost -> settle(); lost = true
+        :: else
+        fi;
         take_locked(0, got) /* SP-1 */
      fi;
      if
@@ -73,6 +88,7 @@ active proctype owner() {
 inline revoke(cpu) {
   if
   :: atomic { state == OWNED -> drain(cpu); state = REVOKED }
+     store(cpu, LOST, 1);
 #ifndef MUTATE_2
      atomic { heavy_fence(cpu) }; /* BI-2 */
 #endif

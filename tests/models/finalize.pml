@@ -25,10 +25,10 @@
 byte created_elsewhere = BEFORE, ended_elsewhere;
 byte inbox;                                  /* of VP 1 */
 byte alive = BEFORE;                         /* what is so */
-bool guard; /* of main; its release drains: stores leave the buffer in order */
+bool ilock; /* of main; its release drains: stores leave the buffer in order */
 bool saved, resumed, gone;
 
-inline lock_main(cpu) { atomic { !guard -> drain(cpu); guard = true } }
+inline lock_main(cpu) { atomic { !ilock -> drain(cpu); ilock = true } }
 
 /* The loads of mt_live(), in its order; main is not counted. */
 inline count(cpu, live) {
@@ -57,7 +57,7 @@ inline finalizer_check(cpu) {
         store(cpu, FINALIZER, 0);
 #endif
         drain(cpu);
-        guard = false;
+        ilock = false;
         if
         :: waits -> assert(saved && !resumed && !gone); resumed = true
         :: else
@@ -89,13 +89,13 @@ active proctype main() {
 #endif
      if
      :: live != 0 ->
-        /* parks: the idle context releases the guard, and goes to sleep */
+        /* parks: the idle context releases the ilock, and goes to sleep */
 #ifdef MUTATE_5
-        guard = false;
+        ilock = false;
         saved = true;
 #else
         saved = true;
-        guard = false;
+        ilock = false;
 #endif
         live = 0;
 #ifndef KERNEL
@@ -105,7 +105,7 @@ active proctype main() {
         resumed;
         resumed = false;
         saved = false
-     :: else -> store(0, FINALIZER, 0); drain(0); guard = false
+     :: else -> store(0, FINALIZER, 0); drain(0); ilock = false
      fi
   od;
   assert(alive == 0);

@@ -33,7 +33,7 @@ bool in_futex[VPS];
 #define OTHER2(me) ((me + 2) % VPS)
 
 /* What happens under idle_ilock is one step. */
-inline get_up(who) {
+inline wake_up(who) {
   sleeping--; /* ID-3 */
   status[who] = AWAKE;
   awake++
@@ -49,7 +49,7 @@ inline pick_sleeper(who) {
 }
 
 inline wake_sleeper(who) {
-  get_up(who);
+  wake_up(who);
 #ifndef MUTATE_1
   wake[who] = 1 - wake[who];
 #endif
@@ -58,7 +58,7 @@ inline wake_sleeper(who) {
 
 inline wake_one(me) {
   if
-  :: awake < TARGET -> /* seen without the guard */
+  :: awake < TARGET -> /* seen without the ilock */
      atomic {
        drain(me);
        if
@@ -200,7 +200,7 @@ inline search_end_found(me) {
   fi
 }
 
-inline lie_down(me) {
+inline go_to_sleep(me) {
   atomic {
     drain(me);
     awake--;
@@ -316,7 +316,7 @@ next: /* a thread's end comes here, too */
 #endif
 
 sleep:
-  lie_down(me);
+  go_to_sleep(me);
 #ifndef MUTATE_7
   heavy_fence(me); /* ID-2 */
 #endif
@@ -340,7 +340,7 @@ up:
   atomic {
     drain(me);
     if
-    :: status[me] == ASLEEP -> get_up(me)
+    :: status[me] == ASLEEP -> wake_up(me)
     :: else
     fi;
     goto idle

@@ -14,14 +14,14 @@
 #define THREADS 2 /* of each */
 #define TOTAL (CREATORS * THREADS)
 
-bool guard;  /* the lock of the idle queue */
+bool ilock;  /* the lock of the idle queue */
 bool queued; /* the VP is in it */
 bool asleep;
 byte handed;  /* the VP's flag: threads given to it */
 byte central; /* threads in the ready queue */
 byte ran, forgotten;
 
-inline lock() { atomic { !guard -> guard = true } }
+inline lock() { atomic { !ilock -> ilock = true } }
 
 active proctype vp() {
   bool waits;
@@ -29,7 +29,7 @@ active proctype vp() {
   :: ran + forgotten == TOTAL -> break
   :: else ->
      if /* mt_idleq_enter(): unless there is a backlog */
-     :: central == 0 -> waits = true; lock(); queued = true; guard = false
+     :: central == 0 -> waits = true; lock(); queued = true; ilock = false
      :: else
      fi;
      /* it looks around, for as long as it likes */
@@ -48,7 +48,7 @@ active proctype vp() {
               -> waits = false
 #endif
            fi;
-           guard = false
+           ilock = false
         fi
      :: else -> break
      od;
@@ -94,13 +94,13 @@ active [CREATORS] proctype creator() {
      :: queued -> took = true; queued = false
      :: else
      fi;
-     guard = false;
+     ilock = false;
 #endif
      if
      :: atomic { true -> forgotten++ }; /* mt_idleq_forget() */
 #ifndef MUTATE_2
         if
-        :: took -> lock(); queued = true; guard = false
+        :: took -> lock(); queued = true; ilock = false
         :: else
         fi
 #endif

@@ -14,7 +14,7 @@
 #define HOLDER(w) ((w) & 3)
 
 byte word;
-bool guard;
+bool ilock;
 byte inside;
 byte queue[THREADS], queued; /* the first is queue[0] */
 
@@ -22,8 +22,8 @@ mtype = { NO, WANTED, GIVEN };
 mtype handed[THREADS + 1];
 bool in_queue[THREADS + 1], resumed[THREADS + 1];
 
-inline lock_guard() { atomic { !guard -> guard = true } }
-inline unlock_guard() { guard = false }
+inline lock_guard() { atomic { !ilock -> ilock = true } }
+inline unlock_guard() { ilock = false }
 
 inline pop(t) {
   if
@@ -110,7 +110,7 @@ again:
   if
   :: atomic { resumed[me] -> resumed[me] = false }
 #ifdef TIMED
-  :: atomic { me == 1 && !guard && in_queue[me] -> remove(me); goto next } /* its timer */
+  :: atomic { me == 1 && !ilock && in_queue[me] -> remove(me); goto next } /* its timer */
 #endif
   fi;
   if

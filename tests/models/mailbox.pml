@@ -21,7 +21,7 @@
 #define RECEIVES (SENDS + 1)
 #define NONE 9
 
-bool guard, guard2;         /* of the receiver's box; of thread 2's */
+bool ilock, guard2;         /* of the receiver's box; of thread 2's */
 bool saved[3], resumed[3];  /* threads */
 
 /* requests of receives, 0 to 2; data: 0 none yet, 10 * sender + number */
@@ -55,12 +55,12 @@ inline resume(t) { atomic { assert(saved[t] && !resumed[t]); resumed[t] = true }
 /* tm_request_complete() of a receive */
 inline complete_receive(r) {
 #ifndef MUTATE_4
-  lock(guard);
+  lock(ilock);
 #endif
   complete[r] = true;
   wakes = waited[r];
 #ifndef MUTATE_4
-  guard = false;
+  ilock = false;
 #endif
   if
   :: wakes -> resume(0)
@@ -93,7 +93,7 @@ active proctype receiver() {
      :: blocks[r] = true
      :: blocks[r] = false
      fi;
-     lock(guard);
+     lock(ilock);
      if
 #ifdef MUTATE_10
      :: fast != 0 && empty(arrived) -> /* what came later first */
@@ -102,7 +102,7 @@ active proctype receiver() {
 #endif
         what = fast;
         fast = 0;
-        guard = false;
+        ilock = false;
         data[r] = what
 #ifdef MUTATE_10
      :: nempty(arrived) ->
@@ -125,13 +125,13 @@ active proctype receiver() {
         :: in_cell ->
            cell_free = true;
 #ifdef MUTATE_8
-           guard = false;
+           ilock = false;
            what = cell
 #else
            what = cell;
-           guard = false
+           ilock = false
 #endif
-        :: else -> guard = false
+        :: else -> ilock = false
         fi;
         data[r] = what;
         if
@@ -151,26 +151,26 @@ active proctype receiver() {
      :: fast == 0 && empty(arrived) && blocks[r] ->
 #ifdef MUTATE_1
         queue!r;
-        guard = false;
-        lock(guard);
-        park(0, guard)
+        ilock = false;
+        lock(ilock);
+        park(0, ilock)
 #else
         queue!r;
-        park(0, guard)
+        park(0, ilock)
 #endif
      :: fast == 0 && empty(arrived) && !blocks[r] ->
         queue!r;
-        guard = false;
+        ilock = false;
         /* tm_requests_wait() */
-        lock(guard);
+        lock(ilock);
 #ifndef MUTATE_6
         if
-        :: complete[r] -> guard = false
-        :: else -> waited[r] = true; park(0, guard)
+        :: complete[r] -> ilock = false
+        :: else -> waited[r] = true; park(0, ilock)
         fi
 #else
         waited[r] = true;
-        park(0, guard)
+        park(0, ilock)
 #endif
      fi;
      got = data[r];
@@ -184,12 +184,12 @@ active proctype receiver() {
   od
 }
 
-/* send_or_leave() until the message is left or the receive taken; then the guard is held, or not. */
+/* send_or_leave() until the message is left or the receive taken; then the ilock is held, or not. */
 inline find_or_make(what, eager) {
   r = NONE;
   in_cell = false;
   in_fast = false;
-  lock(guard);
+  lock(ilock);
   if
   :: nempty(queue) -> queue?r
 #ifdef MUTATE_9
@@ -202,8 +202,8 @@ inline find_or_make(what, eager) {
      if
      :: eager && cell_free -> in_cell = true; cell_free = false; cell = what
      :: else ->
-        guard = false; /* to allocate */
-        lock(guard);
+        ilock = false; /* to allocate */
+        lock(ilock);
 #ifndef MUTATE_3
         if
         :: nempty(queue) -> queue?r
@@ -227,12 +227,12 @@ active proctype sender() {
      fi;
      find_or_make(10 + number, eager);
      if
-     :: r != NONE -> guard = false; deliver(10 + number)
-     :: in_fast -> guard = false
-     :: r == NONE && eager && !in_fast -> arrived!10 + number, in_cell, NONE; guard = false
+     :: r != NONE -> ilock = false; deliver(10 + number)
+     :: in_fast -> ilock = false
+     :: r == NONE && eager && !in_fast -> arrived!10 + number, in_cell, NONE; ilock = false
      :: r == NONE && !eager ->
         arrived!10 + number, false, 1;
-        park(1, guard);
+        park(1, ilock);
         assert(taken[1]);
         taken[1] = false
      fi;
@@ -250,15 +250,15 @@ active proctype other() {
   find_or_make(21, false);
 #endif
   if
-  :: r != NONE -> guard = false; deliver(21)
-  :: in_fast -> guard = false
+  :: r != NONE -> ilock = false; deliver(21)
+  :: in_fast -> ilock = false
   :: else ->
 #ifdef EAGER
      arrived!21, in_cell, NONE;
-     guard = false
+     ilock = false
 #else
      arrived!21, false, 2;
-     guard = false;
+     ilock = false;
      lock(guard2);
      if
      :: done2 -> guard2 = false

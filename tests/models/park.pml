@@ -25,7 +25,7 @@
 #define QUEUE 1
 #define JUNK 2
 
-bool guard, timer_ilock, outside_timeouts, armed;
+bool ilock, timer_ilock, outside_timeouts, armed;
 bool waits; /* thread 1's timer exists */
 byte value, posted, received;
 bool queued[3], saved[3], resumed[3], timed_out[3], destroyed;
@@ -62,14 +62,14 @@ active proctype unbound() {
      :: else
      fi;
 #endif
-     drain(0); /* some locked instruction follows: the guard */
+     drain(0); /* some locked instruction follows: the ilock */
 #else
      waits = true;
      atomic { !timer_ilock -> drain(0); armed = true; mem[FIRED] = 0 }
 #endif
-     lock(guard);
+     lock(ilock);
      if
-     :: value > 0 -> value--; received++; entries++; guard = false; goto disarm
+     :: value > 0 -> value--; received++; entries++; ilock = false; goto disarm
      :: else
      fi;
      atomic { queued[1] = true; entries++ }
@@ -83,17 +83,17 @@ active proctype unbound() {
         queued[1] = false;
         store(0, WAITQ, 0);
         drain(0);
-        guard = false;
+        ilock = false;
         goto disarm
      :: else
      fi;
 #endif
 #ifdef MUTATE_4
-     guard = false;
+     ilock = false;
      saved[1] = true;
 #else
      saved[1] = true;
-     guard = false; /* by the next thread */
+     ilock = false; /* by the next thread */
 #endif
      resumed[1];
      atomic { resumed[1] = false; saved[1] = false }
@@ -140,7 +140,7 @@ inline fire() {
   :: q != 0 ->
      assert(q == QUEUE);
      touch();
-     lock(guard);
+     lock(ilock);
      touch();
 #ifdef MUTATE_7
      in_queue = true;
@@ -151,7 +151,7 @@ inline fire() {
      :: in_queue -> queued[1] = false; store(1, WAITQ, 0); drain(1); timed_out[1] = true
      :: else
      fi;
-     guard = false;
+     ilock = false;
      if
      :: in_queue -> resume(1)
      :: else
@@ -199,30 +199,30 @@ active proctype bound() {
   do
   :: round < 2 ->
      round++;
-     lock(guard);
+     lock(ilock);
      if
-     :: value > 0 -> value--; received++; entries++; guard = false; goto done
+     :: value > 0 -> value--; received++; entries++; ilock = false; goto done
      :: else
      fi;
      atomic { queued[2] = true; entries++ }
      saved[2] = true; /* its token remembers */
-     guard = false;
+     ilock = false;
      if
      :: resumed[2] /* PK-3 */
      :: true ->
         lock(outside_timeouts);
-        in_queue = queued[2]; /* waitq, before the guard */
+        in_queue = queued[2]; /* waitq, before the ilock */
         if
         :: in_queue ->
            touch();
-           lock(guard);
+           lock(ilock);
            touch();
 #ifndef MUTATE_8
            in_queue = queued[2];
 #endif
            queued[2] = false;
            timed_out[2] = in_queue;
-           guard = false;
+           ilock = false;
            if
            :: in_queue -> resume(2)
            :: else
@@ -245,7 +245,7 @@ done:
   finished++
 }
 
-/* Takes t out of the queue. Under the guard. */
+/* Takes t out of the queue. Under the ilock. */
 inline pop(t) {
   queued[t] = false;
   if
@@ -259,7 +259,7 @@ active proctype poster() {
   bool both;
   do
   :: posted < 2 ->
-     lock(guard);
+     lock(ilock);
      atomic {
        posted++;
        if
@@ -268,7 +268,7 @@ active proctype poster() {
        :: else -> value++
        fi
      }
-     guard = false;
+     ilock = false;
      if
      :: first != 0 -> resume(first)
      :: else
@@ -277,8 +277,8 @@ active proctype poster() {
   :: else -> break
   od;
   entries == 4 && !queued[1] && !queued[2]; /* destroys what nobody waits for any more */
-  lock(guard);
-  guard = false;
+  lock(ilock);
+  ilock = false;
 #ifndef MUTATE_9
   lock(timer_ilock); /* mt_timers_flush() */
   timer_ilock = false;

@@ -16,14 +16,14 @@
 #endif
 #define TOP 2 /* the barriers: of group 0, of group 1, of the last arrivals */
 
-bool guard[3];
+bool ilock[3];
 byte missing[3] = 2;
 byte waiter[3] = MEMBERS; /* the waiter at a barrier; MEMBERS: none */
 bool saved[MEMBERS], resumed[MEMBERS];
 byte slot[8]; /* two sets of MEMBERS */
 byte opened[3]; /* so often: with -DSPINS */
 
-inline lock(g) { atomic { !guard[g] -> guard[g] = true } }
+inline lock(g) { atomic { !ilock[g] -> ilock[g] = true } }
 
 #ifdef MUTATE_4
 #define SLOT(round, member) slot[member]
@@ -31,15 +31,15 @@ inline lock(g) { atomic { !guard[g] -> guard[g] = true } }
 #define SLOT(round, member) slot[((round) % 2) * MEMBERS + member]
 #endif
 
-/* The guard is held. */
+/* The ilock is held. */
 inline park(g) {
   waiter[g] = _pid;
 #ifdef MUTATE_2
-  guard[g] = false;
+  ilock[g] = false;
   saved[_pid] = true;
 #else
   saved[_pid] = true;
-  guard[g] = false;
+  ilock[g] = false;
 #endif
   atomic { resumed[_pid] -> resumed[_pid] = false; saved[_pid] = false }
 }
@@ -54,18 +54,18 @@ inline come(g) {
      missing[g] = 2;
 #endif
      last = true;
-     guard[g] = false
+     ilock[g] = false
   :: else ->
      last = false;
 #ifdef SPINS
-     d_step { before = opened[g]; guard[g] = false };
+     d_step { before = opened[g]; ilock[g] = false };
      if
      :: opened[g] != before
      :: true -> /* its time is over */
         lock(g);
         if
 #ifndef MUTATE_5
-        :: opened[g] != before -> guard[g] = false
+        :: opened[g] != before -> ilock[g] = false
 #endif
         :: else -> park(g)
         fi
@@ -91,7 +91,7 @@ inline open(g) {
   :: else
   fi;
 #ifndef MUTATE_6
-  guard[g] = false
+  ilock[g] = false
 #endif
 }
 #else

@@ -15,16 +15,16 @@
 #define HOLDER(w) ((w) & 3)
 
 byte word;
-bool guard;
+bool ilock;
 byte inside;
 byte queue[THREADS], queued; /* the first is queue[0] */
 
 mtype = { SPINS, CHOSEN, HAS_IT, PARKS };
-mtype wish[THREADS + 1];
+mtype wait_mode[THREADS + 1];
 bool resumed[THREADS + 1], parked[THREADS + 1];
 
-inline lock_guard() { atomic { !guard -> guard = true } }
-inline unlock_guard() { guard = false }
+inline lock_guard() { atomic { !ilock -> ilock = true } }
+inline unlock_guard() { ilock = false }
 
 inline pop(t) {
   if
@@ -59,35 +59,35 @@ inline acquire() {
 #endif
     fi
   }
-  atomic { wish[me] = SPINS; queue[queued] = me; queued++ }
+  atomic { wait_mode[me] = SPINS; queue[queued] = me; queued++ }
   unlock_guard();
   if
-  :: wish[me] == HAS_IT -> goto acquired /* QL-1: spins */
+  :: wait_mode[me] == HAS_IT -> goto acquired /* QL-1: spins */
   :: true
   fi;
   lock_guard();
   if
 #ifdef MUTATE_2
-  :: wish[me] == HAS_IT ->
+  :: wait_mode[me] == HAS_IT ->
 #else
-  :: wish[me] != SPINS ->
+  :: wait_mode[me] != SPINS ->
 #endif
      unlock_guard();
 #ifndef MUTATE_3
-     wish[me] == HAS_IT;
+     wait_mode[me] == HAS_IT;
 #endif
      goto acquired
   :: else
   fi;
 #ifndef MUTATE_4
-  wish[me] = PARKS;
+  wait_mode[me] = PARKS;
 #endif
   parked[me] = true;
   unlock_guard(); /* when the registers are saved: park.pml */
   if
   :: atomic { resumed[me] -> resumed[me] = false; parked[me] = false }
 #ifdef TIMED
-  :: atomic { me == 1 && !guard && !resumed[me] && /* its timer, if it is in the queue */
+  :: atomic { me == 1 && !ilock && !resumed[me] && /* its timer, if it is in the queue */
               (queue[0] == me || queue[1] == me || queue[2] == me) ->
               remove(me); parked[me] = false; goto next }
 #endif
@@ -103,10 +103,10 @@ inline release() {
   fi;
   lock_guard();
   pop(first);
-  parks = first != 0 && wish[first] == PARKS;
+  parks = first != 0 && wait_mode[first] == PARKS;
 #ifndef MUTATE_5
   if
-  :: first != 0 && !parks -> wish[first] = CHOSEN
+  :: first != 0 && !parks -> wait_mode[first] = CHOSEN
   :: else
   fi;
 #endif
@@ -118,16 +118,16 @@ inline release() {
 #endif
 #ifdef MUTATE_7
   if
-  :: first != 0 && !parks -> wish[first] = HAS_IT
+  :: first != 0 && !parks -> wait_mode[first] = HAS_IT
   :: else
   fi;
-  assert(HOLDER(word) == first); /* the guard is in memory that may be gone */
+  assert(HOLDER(word) == first); /* the ilock is in memory that may be gone */
 #endif
   unlock_guard();
   if
   :: parks -> assert(parked[first] && !resumed[first]); resumed[first] = true
 #ifndef MUTATE_7
-  :: !parks && first != 0 -> wish[first] = HAS_IT /* QL-2 */
+  :: !parks && first != 0 -> wait_mode[first] = HAS_IT /* QL-2 */
 #endif
   :: else
   fi;

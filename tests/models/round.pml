@@ -11,7 +11,7 @@
 #define HOSTS 3
 #define ROUNDS 3
 
-bool guard;
+bool ilock;
 bool parking[HOSTS];
 byte earliest;
 bool over[HOSTS], waits[HOSTS], busy[HOSTS];
@@ -38,22 +38,22 @@ inline ordered() {
   if
   :: earliest == _pid
   :: else ->
-     lock(guard);
+     lock(ilock);
      waits[_pid] = true;
-     park(guard)
+     park(ilock)
   fi;
 #else
-  lock(guard);
+  lock(ilock);
   if
-  :: earliest == _pid -> guard = false
+  :: earliest == _pid -> ilock = false
   :: else ->
      waits[_pid] = true;
 #ifdef MUTATE_3
-     guard = false;
+     ilock = false;
      saved[_pid] = true;
      go_on()
 #else
-     park(guard)
+     park(ilock)
 #endif
   fi;
 #endif
@@ -69,7 +69,7 @@ inline step_over() {
 #ifndef MUTATE_1
   lock(parking[_pid]);
 #endif
-  lock(guard);
+  lock(ilock);
   over[_pid] = true;
   do
   :: earliest < HOSTS && over[earliest] -> earliest++
@@ -81,7 +81,7 @@ inline step_over() {
   :: !last && waits[earliest] -> woken = earliest; waits[earliest] = false
   :: else
   fi;
-  guard = false;
+  ilock = false;
 #ifndef MUTATE_4
   if
   :: woken < HOSTS -> resume(woken)

@@ -39,6 +39,7 @@ HOME = ("TARGET=3", "MAKES=0", "POSTS=2", "POST_TO=0")
 POSTER = ("TARGET=3", "MAKES=0", "POSTS=2", "POST_TO=1")
 BLOCKED = ("TARGET=2", "MAKES=0", "POSTS=1", "POST_TO=0", "BLOCKING")
 CANCELS = ("CANCELS",)
+CLOSES = ("CLOSES",)
 SPINS = ("SPINS", "ROUNDS=2")
 
 VARIANTS = {
@@ -63,6 +64,8 @@ VARIANTS = {
     "handover": [()],
     "alarm": [(), FULL],
     "bias": [(), FULL],
+    "io": [(), CLOSES],
+    "poll": [()],
 }
 
 MUTATIONS = {
@@ -239,6 +242,20 @@ MUTATIONS = {
         Mutation(2, "BI-2", "the bias is revoked without the heavy fence"),
         Mutation(3, "BI-3", "the revoker does not wait for the owner to leave"),
         Mutation(4, "BI-6", "another does not wait for the revoker"),
+        Mutation(5, "BI-8", "the owner that has lost the bias does not step out"),
+    ],
+    "io": [
+        Mutation(1, "IO-3", "the count is read after the system call"),
+        Mutation(2, "mt_io_wait", "the count is compared without the side's lock"),
+        Mutation(3, "IO-4", "a change wakes the waiters and is not counted"),
+        Mutation(4, "mt_io_register", "what is ready at the registration is not reported"),
+        Mutation(5, "mltp_io_close", "the closer does not wake the waiters", CLOSES),
+        Mutation(6, "mt_io_leave", "the descriptor is closed while others use it", CLOSES),
+    ],
+    "poll": [
+        Mutation(1, "mt_block", "a VP that blocks as the last rouses no sleeper"),
+        Mutation(2, "mt_poll_heir", "the roused sleeper's word does not change"),
+        Mutation(3, "mt_poll_claim", "the last VP to fall asleep sleeps on its futex"),
     ],
 }
 

@@ -16,7 +16,7 @@
 byte writer, readers;
 bool waiters;
 
-bool guard;
+bool ilock;
 byte queue[THREADS], queued, writers_queued; /* the first is queue[0]: readers, then writers */
 byte giving_up;                             /* taken out by a deadline, has not seen to the rest */
 bool in_queue[THREADS + 1], resumed[THREADS + 1];
@@ -26,8 +26,8 @@ byte writers_inside, readers_inside;
 
 #define FREE_FOR(t) (writer == 0 && (!WRITES(t) || readers == 0))
 
-inline lock_guard() { atomic { !guard -> guard = true } }
-inline unlock_guard() { guard = false }
+inline lock_guard() { atomic { !ilock -> ilock = true } }
+inline unlock_guard() { ilock = false }
 
 inline remove_at(i) {
   in_queue[queue[i]] = false;
@@ -97,7 +97,7 @@ inline try() {
   }
 }
 
-/* Readers in front of the queue are let in; they are woken after the guard's release. */
+/* Readers in front of the queue are let in; they are woken after the ilock's release. */
 inline pop_readers() {
   do
   :: queued > 0 && !WRITES(queue[0]) -> wake[queue[0]] = true; readers++; remove_at(0)
@@ -148,7 +148,7 @@ inline acquire() {
   :: atomic { resumed[me] -> resumed[me] = false }
 #ifdef TIMED
   :: atomic {
-       me == 1 && !guard && in_queue[me] -> /* its timer */
+       me == 1 && !ilock && in_queue[me] -> /* its timer */
        j = 0;
        do
        :: queue[j] != me -> j++
@@ -278,7 +278,7 @@ next:
 proctype look() {
   atomic {
     if
-    :: guard -> skip
+    :: ilock -> skip
     :: else ->
        assert(queued == 0 || (waiters && (writer != 0 || readers != 0)));
        assert(queued == 0 || writers_queued != 0 || writer != 0 || giving_up != 0)

@@ -10,15 +10,15 @@
  * beside a partner; nobody touches the stack of a select that is over; a thread is
  * resumed once, with its registers saved; no two lock channels in a circle.
  *
- * Everything is under guards, so memory is taken to be in order (tso.pml is not needed);
- * the timer's look at a place without a guard is park.pml's.
+ * Everything is under ilocks, so memory is taken to be in order (tso.pml is not needed);
+ * the timer's look at a place without a ilock is park.pml's.
  */
 #define THREADS 4
 #define CHANNELS 2
 #define SENDS(t) ((t) >= 2)
 #define NOBODY 9
 
-bool guard[CHANNELS], place[THREADS]; /* held */
+bool ilock[CHANNELS], place[THREADS]; /* held */
 bool queued[8];                       /* by thread * CHANNELS + channel: a case that waits */
 bool in_place[THREADS];               /* waits to be taken out, once */
 bool saved[THREADS], resumed[THREADS], alive[THREADS]; /* alive: its stack frame is there */
@@ -74,15 +74,15 @@ inline serve(c) {
 
 inline lock_both() {
 #ifdef MUTATE_3
-  lock(guard[mine]);
-  lock(guard[1 - mine])
+  lock(ilock[mine]);
+  lock(ilock[1 - mine])
 #else
-  lock(guard[0]);
-  lock(guard[1])
+  lock(ilock[0]);
+  lock(ilock[1])
 #endif
 }
 
-inline unlock_both() { atomic { guard[0] = false; guard[1] = false } }
+inline unlock_both() { atomic { ilock[0] = false; ilock[1] = false } }
 
 inline try_both() {
   serve(mine);
@@ -141,8 +141,8 @@ end_parked:
   do
   :: c < CHANNELS ->
 #ifndef MUTATE_6
-     lock(guard[c]);
-     atomic { queued[CASE(me, c)] = false; guard[c] = false };
+     lock(ilock[c]);
+     atomic { queued[CASE(me, c)] = false; ilock[c] = false };
 #endif
      c++
   :: else -> break

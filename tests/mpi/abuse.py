@@ -12,6 +12,8 @@ import sys
 import tempfile
 import unittest
 
+import environments
+
 TMPIRUN, PROGRAM, RING = "", "", ""
 BIN = pathlib.Path()
 
@@ -95,11 +97,23 @@ class Ends(unittest.TestCase):
     def test_quick_exit(self):
         self.assertNotIn("first registered", self.ends("quick", 4, "quick handler").stderr)
 
+    def test_robust_mutex_over_a_switch(self):
+        result = run(PROGRAM, "robust", ranks=8, options=["--vps=2"])
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertRegex(result.stderr, r"rank \d cannot release a robust mutex: .* \(run with --one-to-one\)")
+        self.assertEqual(run(PROGRAM, "robust", options=["--one-to-one"]).returncode, 0)
+
     def test_pthread_exit_in_main(self):
         self.ends("pthread-exit", 0)
 
-    def test_chdir_is_told(self):
-        self.ends("chdir", 0, r"rank 1 called chdir\(\): all ranks share the working directory")
+    def test_chdir_without_unshare(self):
+        self.assertEqual(self.ends("chdir", 0).stderr, "")
+        refused = environments.refuse(environments.numbers()["unshare"], environments.EPERM)
+        result = subprocess.run([TMPIRUN, "-n", "4", PROGRAM, "chdir"], capture_output=True, text=True, check=False,
+                                preexec_fn=refused)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stderr, r"rank 1 called chdir\(\): all ranks share working directory and umask")
+        self.assertEqual(result.stderr.count("\n"), 1)
 
     def test_output_without_end_of_line(self):
         output = self.ends("unflushed", 0, ranks=20).stdout
@@ -131,6 +145,11 @@ class Refused(unittest.TestCase):
         struct.pack_into(layout, data, offset, value)
         (self.folder / "changed").write_bytes(data)
         return self.folder / "changed"
+
+    def test_fifo(self):
+        fifo = self.folder / "fifo"
+        os.mkfifo(fifo, 0o777)
+        self.refused(fifo, "it is no plain file")
 
     def test_no_program(self):
         script = self.folder / "script"

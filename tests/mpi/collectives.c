@@ -91,9 +91,9 @@ static void moved(MPI_Comm comm, int rank, int size) {
       for (int i = 0; i < size * COUNT; i++) CHECK(all[i] == i / COUNT * 10 + i % COUNT);
     MPI_Scatter(all, COUNT, MPI_INT, got, COUNT, MPI_INT, root, comm);
     CHECK(memcmp(own, got, sizeof own) == 0);
-    int told = rank == root ? root : -1;
-    MPI_Bcast(&told, 1, MPI_INT, root, comm);
-    CHECK(told == root);
+    int received = rank == root ? root : -1;
+    MPI_Bcast(&received, 1, MPI_INT, root, comm);
+    CHECK(received == root);
   }
   memset(all, 0, (size_t)size * COUNT * sizeof *all);
   MPI_Allgather(own, COUNT, MPI_INT, all, COUNT, MPI_INT, comm);

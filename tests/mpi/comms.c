@@ -8,7 +8,7 @@ static int rank, size;
 static void groups(void) {
   MPI_Group world, lower, upper, all, none;
   MPI_Comm comm, again;
-  int result, half = size / 2, ranks[2] = {0, MPI_PROC_NULL}, told[2];
+  int result, half = size / 2, ranks[2] = {0, MPI_PROC_NULL}, reported[2];
   MPI_Comm_group(MPI_COMM_WORLD, &world);
   MPI_Group_range_incl(world, 1, (int[][3]){{0, half - 1, 1}}, &lower);
   MPI_Group_difference(world, lower, &upper);
@@ -17,10 +17,10 @@ static void groups(void) {
   CHECK(result == MPI_SIMILAR);
   MPI_Group_intersection(lower, upper, &none);
   CHECK(none == MPI_GROUP_EMPTY);
-  MPI_Group_translate_ranks(all, 2, ranks, world, told);
-  CHECK(told[0] == half && told[1] == MPI_PROC_NULL);
-  MPI_Group_translate_ranks(upper, 1, ranks, lower, told);
-  CHECK(told[0] == MPI_UNDEFINED);
+  MPI_Group_translate_ranks(all, 2, ranks, world, reported);
+  CHECK(reported[0] == half && reported[1] == MPI_PROC_NULL);
+  MPI_Group_translate_ranks(upper, 1, ranks, lower, reported);
+  CHECK(reported[0] == MPI_UNDEFINED);
   MPI_Comm_create(MPI_COMM_WORLD, all, &comm);
   MPI_Comm_compare(comm, MPI_COMM_WORLD, &result);
   CHECK(result == MPI_SIMILAR);

@@ -32,7 +32,7 @@ static int count_delete(MPI_Comm comm, int keyval, void *value, void *extra) {
 }
 
 static void *use_attributes(void *argument) {
-  char *own = argument, *told;
+  char *own = argument, *reported;
   int keys[KEYS], flag;
   for (int turn = 0; turn < TURNS; turn++) {
     for (int k = 0; k < KEYS; k++) {
@@ -40,10 +40,10 @@ static void *use_attributes(void *argument) {
       MPI_Comm_set_attr(shared, keys[k], own + k);
     }
     for (int k = 0; k < KEYS; k++) {
-      MPI_Comm_get_attr(shared, keys[k], &told, &flag);
-      CHECK(flag && told == own + k);
+      MPI_Comm_get_attr(shared, keys[k], &reported, &flag);
+      CHECK(flag && reported == own + k);
       MPI_Comm_delete_attr(shared, keys[k]);
-      MPI_Comm_get_attr(shared, keys[k], &told, &flag);
+      MPI_Comm_get_attr(shared, keys[k], &reported, &flag);
       CHECK(!flag);
       MPI_Comm_free_keyval(&keys[k]);
     }

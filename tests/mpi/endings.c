@@ -54,7 +54,7 @@ static void on_pthread(void *what) {
   printf("continued\n");
 }
 
-static void say_status(int status, void *argument) {
+static void print_status(int status, void *argument) {
   printf("%s of status %d ran\n", (const char *)argument, status);
 }
 
@@ -64,7 +64,7 @@ int main(int argc, char **argv) {
   const char *how = argc > 1 ? argv[1] : "";
   int size, rank = check_start(&argc, &argv, &size);
   if (is(how, "handlers")) atexit(said);
-  if (is(how, "on_exit")) on_exit(say_status, argv[1]);
+  if (is(how, "on_exit")) on_exit(print_status, argv[1]);
   if (is(how, "signal-handler")) signal(SIGTERM, leave_by_handler);
   if (is(how, "late")) {
     end_late(rank, argv[2], argv[3]);

@@ -39,7 +39,7 @@ class Endings(unittest.TestCase):
     def test_handlers_run_once_for_each_rank(self):
         self.assertEqual(self.ends("handlers", 0).stdout.count("handler of rank ran"), 4)
 
-    def test_end_without_finalize_is_told(self):
+    def test_end_without_finalize_is_reported(self):
         self.ends("no-finalize", 1, r"without MPI_Finalize\(\) \(4 of 4")
 
     def test_abort_names_the_rank(self):

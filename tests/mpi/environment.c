@@ -43,7 +43,7 @@ static int delete_type(MPI_Datatype type, int keyval, void *value, void *extra) 
 static void attributes(void) {
   MPI_Comm comm, copy;
   MPI_Datatype type, type_copy;
-  int keyval, dup, old, of_type, flag, place = 0, *told, *predefined;
+  int keyval, dup, old, of_type, flag, place = 0, *reported, *predefined;
   MPI_Comm_dup(MPI_COMM_SELF, &comm);
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   MPI_Comm_create_keyval(copy_comm, delete_comm, &keyval, &place);
@@ -53,11 +53,11 @@ static void attributes(void) {
   MPI_Comm_set_attr(comm, dup, &place);
   MPI_Attr_put(comm, old, &place);
   MPI_Comm_dup(comm, &copy);
-  MPI_Comm_get_attr(copy, keyval, &told, &flag);
-  CHECK(flag && (char *)told == (char *)&place + 1 && copies == 1);
-  MPI_Comm_get_attr(copy, dup, &told, &flag);
-  CHECK(flag && told == &place);
-  MPI_Attr_get(copy, old, &told, &flag);
+  MPI_Comm_get_attr(copy, keyval, &reported, &flag);
+  CHECK(flag && (char *)reported == (char *)&place + 1 && copies == 1);
+  MPI_Comm_get_attr(copy, dup, &reported, &flag);
+  CHECK(flag && reported == &place);
+  MPI_Attr_get(copy, old, &reported, &flag);
   CHECK(!flag);
   MPI_Attr_delete(comm, old);
   MPI_Keyval_free(&old);
@@ -76,15 +76,15 @@ static void attributes(void) {
   MPI_Type_contiguous(2, MPI_INT, &type);
   MPI_Type_set_attr(type, of_type, &place);
   MPI_Type_dup(type, &type_copy);
-  MPI_Type_get_attr(type_copy, of_type, &told, &flag);
-  CHECK(flag && told == &place && copies == 2);
+  MPI_Type_get_attr(type_copy, of_type, &reported, &flag);
+  CHECK(flag && reported == &place && copies == 2);
   MPI_Type_delete_attr(type_copy, of_type);
   MPI_Type_free(&type_copy);
   MPI_Type_free(&type);
   CHECK(deletes == 7);
   MPI_Type_set_attr(MPI_INT, of_type, &rank); /* each rank has its own of a predefined type */
-  MPI_Type_get_attr(MPI_INT, of_type, &told, &flag);
-  CHECK(flag && told == &rank);
+  MPI_Type_get_attr(MPI_INT, of_type, &reported, &flag);
+  CHECK(flag && reported == &rank);
   MPI_Type_delete_attr(MPI_INT, of_type);
   MPI_Type_free_keyval(&of_type);
   static const int keys[] = {MPI_TAG_UB,          MPI_IO,     MPI_HOST,
@@ -102,7 +102,7 @@ static void attributes_of_idup(void) {
   MPI_Comm comm, copy;
   MPI_Request request;
   int keyval, flag, was = copies;
-  char value = 0, *told;
+  char value = 0, *reported;
   MPI_Comm_create_keyval(copy_comm, MPI_COMM_NULL_DELETE_FN, &keyval, &value);
   MPI_Comm_dup(MPI_COMM_SELF, &comm);
   for (int turn = 0; turn < 2; turn++) {
@@ -112,8 +112,8 @@ static void attributes_of_idup(void) {
     if (turn == 0) MPI_Comm_set_attr(comm, keyval, NULL);
     if (turn == 1) MPI_Comm_delete_attr(comm, keyval);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
-    MPI_Comm_get_attr(copy, keyval, &told, &flag);
-    CHECK(flag && told == &value + 1);
+    MPI_Comm_get_attr(copy, keyval, &reported, &flag);
+    CHECK(flag && reported == &value + 1);
     MPI_Comm_free(&copy);
   }
   MPI_Comm_free_keyval(&keyval);
@@ -211,22 +211,22 @@ static void asked(void) {
   MPI_Free_mem(memory);
 }
 
-static int told_code;
+static int reported_code;
 
 static void handle(MPI_Comm *comm, int *code, ...) {
   CHECK(*comm == MPI_COMM_WORLD);
-  told_code = *code;
+  reported_code = *code;
 }
 
 static void errors(void) {
   MPI_Errhandler handler, other;
   char text[MPI_MAX_ERROR_STRING];
-  int class, code, told, length;
+  int class, code, reported, length;
   MPI_Add_error_class(&class);
   MPI_Add_error_code(class, &code);
   MPI_Add_error_string(code, "of ours");
-  MPI_Error_class(code, &told);
-  CHECK(told == class);
+  MPI_Error_class(code, &reported);
+  CHECK(reported == class);
   MPI_Error_string(code, text, &length);
   CHECK(strcmp(text, "of ours") == 0);
   MPI_Remove_error_string(code);
@@ -239,9 +239,9 @@ static void errors(void) {
   MPI_Errhandler_free(&other);
   MPI_Errhandler_free(&handler);
   MPI_Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_OTHER);
-  CHECK(told_code == MPI_ERR_OTHER);
+  CHECK(reported_code == MPI_ERR_OTHER);
   CHECK(MPI_Send(NULL, -1, MPI_INT, 0, 0, MPI_COMM_WORLD) == MPI_ERR_COUNT &&
-        told_code == MPI_ERR_COUNT);
+        reported_code == MPI_ERR_COUNT);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ABORT);
   MPI_Comm_get_errhandler(MPI_COMM_WORLD, &other);
   CHECK(other == MPI_ERRORS_ABORT);

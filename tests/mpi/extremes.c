@@ -76,7 +76,7 @@ static void storm(void) {
 
 /* The communicator goes when the last message on it has. */
 static void freed_too_soon(void) {
-  static int large_out[10000], large_in[10000], told[10000];
+  static int large_out[10000], large_in[10000], received[10000];
   int out = rank, in = -1;
   MPI_Request requests[4];
   MPI_Comm comm;
@@ -86,7 +86,7 @@ static void freed_too_soon(void) {
   MPI_Type_commit(&type);
   MPI_Irecv(&in, 1, MPI_INT, (rank + size - 1) % size, TAG, comm, &requests[0]);
   MPI_Irecv(large_in, 1, type, (rank + size - 1) % size, TAG, comm, &requests[1]);
-  MPI_Ibcast(told, 1, type, 0, comm, &requests[2]);
+  MPI_Ibcast(received, 1, type, 0, comm, &requests[2]);
   MPI_Isend(&out, 1, MPI_INT, (rank + 1) % size, TAG, comm, &requests[3]);
   MPI_Request given_up;
   MPI_Isend(large_out, 1, type, (rank + 1) % size, TAG, comm, &given_up);

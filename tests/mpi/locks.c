@@ -29,11 +29,12 @@ static void wait_for_others(int round) {
 
 /* ---- owners */
 
-static void check_mutex(int type, int again) {
+static void check_mutex(int type, int protocol, int again) {
   pthread_mutex_t mutex;
   pthread_mutexattr_t attr;
   pthread_mutexattr_init(&attr);
   pthread_mutexattr_settype(&attr, type);
+  CHECK(pthread_mutexattr_setprotocol(&attr, protocol) == 0);
   CHECK(pthread_mutex_init(&mutex, &attr) == 0);
   for (int i = 0; i < ROUNDS; i++) {
     CHECK((i % 2 == 0 ? pthread_mutex_lock : pthread_mutex_trylock)(&mutex) == 0);
@@ -256,8 +257,10 @@ int main(int argc, char **argv) {
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  check_mutex(PTHREAD_MUTEX_RECURSIVE, 0);
-  check_mutex(PTHREAD_MUTEX_ERRORCHECK, EDEADLK);
+  check_mutex(PTHREAD_MUTEX_RECURSIVE, PTHREAD_PRIO_NONE, 0);
+  check_mutex(PTHREAD_MUTEX_ERRORCHECK, PTHREAD_PRIO_NONE, EDEADLK);
+  check_mutex(PTHREAD_MUTEX_RECURSIVE, PTHREAD_PRIO_INHERIT, 0);
+  check_mutex(PTHREAD_MUTEX_ERRORCHECK, PTHREAD_PRIO_INHERIT, EDEADLK);
   check_rwlock();
   check_cond();
   check_chain();

@@ -17,7 +17,7 @@ static void same(MPI_Datatype small, MPI_Datatype large) {
   int in[ROOM], out[ROOM], packed[ROOM], ni, na, nd, combiner, large_combiner, at = 0, size,
                                                                                integers[MOST];
   MPI_Count lni, lna, lnc, lnd, lb, extent, bytes, counts[MOST];
-  MPI_Aint small_lb, small_extent, places_told[MOST];
+  MPI_Aint small_lb, small_extent, places_reported[MOST];
   MPI_Datatype types[MOST];
   MPI_Type_commit(&small);
   MPI_Type_commit(&large);
@@ -43,11 +43,11 @@ static void same(MPI_Datatype small, MPI_Datatype large) {
   MPI_Type_get_envelope(small, &ni, &na, &nd, &combiner);
   MPI_Type_get_envelope_c(large, &lni, &lna, &lnc, &lnd, &large_combiner);
   CHECK(combiner == large_combiner && nd == lnd && ni + na == lni + lna + lnc && lnc > 0);
-  MPI_Type_get_contents(small, MOST, MOST, MOST, integers, places_told, types);
+  MPI_Type_get_contents(small, MOST, MOST, MOST, integers, places_reported, types);
   long sum = 0, large_sum = 0;
   for (int i = 0; i < ni; i++) sum += integers[i];
-  for (int i = 0; i < na; i++) sum += places_told[i];
-  MPI_Type_get_contents_c(large, MOST, MOST, MOST, MOST, integers, places_told, counts, types);
+  for (int i = 0; i < na; i++) sum += places_reported[i];
+  MPI_Type_get_contents_c(large, MOST, MOST, MOST, MOST, integers, places_reported, counts, types);
   for (int i = 0; i < lni; i++) large_sum += integers[i];
   for (int i = 0; i < lnc; i++) large_sum += counts[i];
   CHECK(sum == large_sum && types[0] == MPI_INT);

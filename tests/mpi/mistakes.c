@@ -317,6 +317,60 @@ static void changed_buffer(void) {
   MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
+static void changed_persistent(void) {
+  MPI_Request request;
+  MPI_Send_init(values, 10, MPI_INT, rank, 0, MPI_COMM_WORLD, &request);
+  MPI_Start(&request);
+  values[3] = 1;
+  MPI_Recv(others, 10, MPI_INT, rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Request_free(&request);
+}
+
+static void changed_contribution(void) {
+  MPI_Request request;
+  MPI_Iallreduce(values, others, 10, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+  values[3] = 1;
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+static void same_buffers(void) {
+  MPI_Sendrecv(values, 10, MPI_INT, rank, 0, values + 9, 10, MPI_INT, rank, 0, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
+  MPI_Allreduce(values, values, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Gather(values, 1, MPI_INT, values, 1, MPI_INT, 0, MPI_COMM_WORLD);
+}
+
+/* What looks alike and is right. */
+static void right_buffers(void) {
+  MPI_Request requests[2];
+  MPI_Send_init(values, 10, MPI_INT, rank, 0, MPI_COMM_WORLD, &requests[0]);
+  MPI_Recv_init(others, 10, MPI_INT, rank, 0, MPI_COMM_WORLD, &requests[1]);
+  for (int i = 0; i < 3; i++) {
+    values[3] = i;
+    MPI_Startall(2, requests);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    CHECK(others[3] == i);
+  }
+  for (int i = 0; i < 2; i++) MPI_Request_free(&requests[i]);
+  for (int i = 0; i < 3; i++) {
+    values[0] = rank;
+    MPI_Iallreduce(MPI_IN_PLACE, values, 10, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[0]);
+    MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+    MPI_Iallgather(values, 1, MPI_INT, others, 1, MPI_INT, MPI_COMM_WORLD, &requests[0]);
+    MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+  }
+  if (rank == 0) MPI_Gather(MPI_IN_PLACE, 1, MPI_INT, values, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  if (rank > 0) MPI_Gather(values, 1, MPI_INT, values, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  MPI_Sendrecv(values, 10, MPI_INT, MPI_PROC_NULL, 0, values, 10, MPI_INT, MPI_PROC_NULL, 0,
+               MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void kept_collective(void) {
+  MPI_Request request;
+  MPI_Ibarrier(MPI_COMM_WORLD, &request);
+}
+
 static const struct {
   const char *name;
   void (*make)(void);
@@ -357,6 +411,11 @@ static const struct {
     {"inactive", inactive},
     {"shared-buffer", shared_buffer},
     {"changed-buffer", changed_buffer},
+    {"changed-persistent", changed_persistent},
+    {"changed-contribution", changed_contribution},
+    {"same-buffers", same_buffers},
+    {"right-buffers", right_buffers},
+    {"kept-collective", kept_collective},
 };
 
 int main(int argc, char **argv) {

@@ -166,7 +166,7 @@ class Checked(Mistakes):
 
     def test_right_programs(self):
         """Collectives on intercommunicators, types that nobody frees, waiting for what was not started."""
-        for how in ("intercomm", "f90-type", "inactive"):
+        for how in ("intercomm", "f90-type", "inactive", "right-buffers"):
             self.said(run(how, "--check=strict"), 0, "^$")
 
     def test_messages_never_received(self):
@@ -218,6 +218,23 @@ class Checked(Mistakes):
     def test_buffers(self):
         self.found("shared-buffer", "rank 0: MPI_Irecv.* uses memory that belongs to MPI_Irecv.* until")
         self.found("changed-buffer", "rank 0: what MPI_Isend.* sends was changed before that was complete")
+        self.found("changed-persistent", "rank 0: what MPI_Start\\(\\) at mistakes.c:[0-9]+ \\(changed_persistent\\) sends was changed before that was complete")
+        self.found("changed-contribution", "rank 3: what MPI_Iallreduce.* sends was changed before that was complete")
+        same = "sends from a buffer where it receives"
+        said = self.found("same-buffers", f"rank 1: MPI_Sendrecv.* {same} \\(MPI_Sendrecv_replace\\)\n",
+                          f"rank 3: MPI_Allreduce.* {same} \\(MPI_IN_PLACE\\)\n", f"rank 0: MPI_Gather.* {same}")
+        self.assertNotRegex(said, "rank [123]: MPI_Gather")
+
+    def test_lines_when_the_first_rank_asks(self):
+        result = run("changed-buffer", "--check", ranks=1)
+        self.said(result, 1, r"rank 0: what MPI_Isend.* at mistakes.c:[0-9]+ \(changed_buffer\) sends was changed")
+
+    def test_collective_that_is_not_complete(self):
+        """It may be complete by chance; otherwise the message names it."""
+        results = [run("kept-collective", ranks=ranks) for ranks in (2, 4) for _ in range(5)]
+        for result in results:
+            if result.returncode != 0:
+                self.said(result, 16, "MPI_Ibarrier: not complete when its rank called MPI_Finalize\\(\\) \\(wait for it")
 
 
 class Reports(Mistakes):

@@ -160,6 +160,19 @@ class Objects(Opening):
             sprintf(path, "{self.folder}/%c.so", "abcd"[(rank + 3) % 4]);
             CHECK(dlopen(path, RTLD_NOW | RTLD_NOLOAD) == NULL);""", ranks=8)
 
+    def test_alignment(self):
+        """Of old linkers, to 2 MiB, which nothing needs; of a variable, which an object of a rank must have."""
+        self.build("plug.so", "int data = 4; int call(void) { return data++; }", "-shared", "-Wl,-z,max-page-size=0x200000",
+                   "-Wl,-z,noseparate-code")
+        self.works(self.opened() + 'int (*call)(void) = dlsym(plug, "call"); CHECK(call() == 4 && call() == 5);')
+        aligned = "static char page[65536] __attribute__((aligned(65536))); char *%s(void) { return page; }"
+        self.build("plug.so", aligned % "call", "-shared")
+        self.works(f'''CHECK(dlopen("{self.folder}/plug.so", RTLD_NOW) == NULL);
+            CHECK(strstr(dlerror(), "it needs a multiple of 64 KiB as address (link it to the program)") != NULL);''')
+        self.works(self.opened() + """
+            char *(*call)(void) = dlsym(plug, "call");
+            CHECK((size_t)call() % 65536 == 0 && (size_t)own() % 65536 == 0);""", before=aligned % "own")
+
 
 class Symbols(Opening):
     def test_handles_of_all_kinds(self):

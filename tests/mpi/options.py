@@ -6,8 +6,10 @@ usage: options.py TMPIRUN INTERLEAVING
 """
 import os
 import re
+import socket
 import subprocess
 import sys
+import tempfile
 import unittest
 
 TMPIRUN, PROGRAM = "", ""
@@ -52,6 +54,61 @@ class Options(unittest.TestCase):
     def test_np_behind_an_option_with_a_word(self):
         result = subprocess.run([TMPIRUN, "--vps", "2", "-np", "3", "--seed", "5", "/bin/true"], capture_output=True, check=False)
         self.assertEqual((result.returncode, result.stderr), (0, b""))
+
+    def test_options_of_other_launchers(self):
+        """Each of these is accepted with its words, and the program runs with 8 ranks."""
+        host = socket.gethostname()
+        with tempfile.NamedTemporaryFile("w") as hosts:
+            hosts.write(f"# hosts\nlocalhost slots=4\n{host}:2\n")
+            hosts.flush()
+            for line in ("--bind-to core --map-by=ppr:1:node -oversubscribe", "--mca btl self,vader -x A=1 -x PATH -genv B 2",
+                         f"-host localhost:8,{host} -ppn 4 -v", f"-hostfile {hosts.name} --allow-run-as-root", "-wdir / -bind-to none"):
+                self.order(*line.split())
+
+    def test_variables_and_folder(self):
+        for option in ("-x V=two=2", "-genv V two=2", "-env V two=2"):
+            result = subprocess.run([TMPIRUN, *option.split(), "-wd", "/proc", "/bin/sh", "-c", "echo $V; pwd"],
+                                    capture_output=True, text=True, check=False)
+            self.assertEqual((result.stdout, result.stderr), ("two=2\n/proc\n", ""))
+
+    def test_words_for_ours(self):
+        self.assertIn("[0] 1:0", run("-l").stdout)
+        result = subprocess.run([TMPIRUN, "--np=3", "-l", PROGRAM, "part"], capture_output=True, text=True, check=False)
+        self.assertEqual(sorted(line[:4] for line in result.stdout.splitlines()), ["[0] ", "[1] ", "[2] "])
+
+    def test_refused_options(self):
+        for line, why in (("-host node7", "another machine"), ("-hostfile /none", "No such file"), ("-wdir /none", "No such file"),
+                          ("-genvnone", "env -i"), ("-configfile x", "with : between"), ("--xterm", "gdb --args"),
+                          ("-x =1", "Invalid argument")):
+            result = run(*line.split())
+            self.assertEqual(result.returncode, 2, line)
+            self.assertRegex(result.stderr, rf"^tmpirun: {line.split()[0]}: .*{why}.*\n$")
+        result = subprocess.run([TMPIRUN, "-genv", "A"], capture_output=True, text=True, check=False)
+        self.assertEqual((result.returncode, result.stderr), (2, "tmpirun: -genv: 2 words must follow (tmpirun --help)\n"))
+
+    def test_parts(self):
+        result = subprocess.run([TMPIRUN, "-n", "3", PROGRAM, "part", "a", ":", "-np", "2", "--bind-to", "core", PROGRAM, "part", "b",
+                                 ":", PROGRAM, "part"], capture_output=True, text=True, check=False)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertEqual(sorted(result.stdout.splitlines()),
+                         ["0 of 6: part 0, a", "1 of 6: part 0, a", "2 of 6: part 0, a", "3 of 6: part 1, b", "4 of 6: part 1, b",
+                          "5 of 6: part 2, none"])
+
+    def test_wrong_parts(self):
+        for words, why in (([":"], "no program behind"), ([":", "-n", "x", PROGRAM], "is no number"), ([":", "--vps", "2", PROGRAM], "only -n"),
+                           ([":", "-x", "A=1", PROGRAM], "in front of the first"), ([":", "/bin/true"], "different programs")):
+            result = subprocess.run([TMPIRUN, PROGRAM, *words], capture_output=True, text=True, check=False)
+            self.assertEqual(result.returncode, 2, words)
+            self.assertIn(why, result.stderr)
+
+    def test_names(self):
+        folder = os.path.join(os.path.dirname(TMPIRUN), "../lib/tmpi/bin")
+        for name in ("mpiexec", "mpirun"):
+            result = subprocess.run([os.path.join(folder, name), "-np", "8", PROGRAM, "who"], capture_output=True, text=True, check=False)
+            self.assertEqual((result.returncode, len(result.stdout.split())), (0, 8))
+        for name in ("mpicc", "mpicxx", "mpifort"):
+            shown = subprocess.run([os.path.join(folder, name), "-showme:libs"], capture_output=True, text=True, check=True)
+            self.assertIn("mpi_abi", shown.stdout)
 
     def test_wait(self):
         for how in ("conscious", "spin", "spin:2", "park"):

@@ -86,6 +86,17 @@ class Output(unittest.TestCase):
     def test_files_of_500_ranks(self):
         self.check_files(500)
 
+    def test_without_locks(self):
+        """What stdio does without a lock, and into a buffer that a rank sets, is that rank's, and complete."""
+        for option in "--vps=4", "--one-to-one":
+            with tempfile.TemporaryDirectory() as folder:
+                run(option, f"--output={folder}/out", how="unlocked")
+                for rank in range(4):
+                    text = pathlib.Path(folder, f"out.{rank}").read_text(encoding="ascii")
+                    self.assertEqual((len(text), set(text)), (5 * 5000, {"abcd"[rank]}))
+            text = run(option, how="unlocked").stdout
+            self.assertEqual({c: text.count(c) for c in set(text)}, {c: 5 * 5000 for c in "abcd"})
+
     def test_folder_that_is_not_there(self):
         result = run("--output=/no/such/folder/out", status=1)
         self.assertRegex(result.stderr, r"cannot write '/no/such/folder/out.0': No such file .*\(")

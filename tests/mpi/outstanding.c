@@ -43,18 +43,18 @@ static void many(int rank, int size, int measured) {
 static void several_comms(int rank, int size) {
   MPI_Comm comms[COMMS];
   MPI_Request requests[COMMS];
-  int told[COMMS];
+  int received[COMMS];
   for (int c = 0; c < COMMS; c++) MPI_Comm_dup(MPI_COMM_WORLD, &comms[c]);
   for (int round = 0; round < 20; round++) {
     for (int i = 0; i < COMMS; i++) {
       int c = (i + rank) % COMMS;
-      told[c] = rank == c % size ? round + c : -1;
-      MPI_Ibcast(&told[c], 1, MPI_INT, c % size, comms[c], &requests[c]);
+      received[c] = rank == c % size ? round + c : -1;
+      MPI_Ibcast(&received[c], 1, MPI_INT, c % size, comms[c], &requests[c]);
     }
     for (int i = 0; i < COMMS; i++) {
       int c = (i + 2 * rank) % COMMS;
       MPI_Wait(&requests[c], MPI_STATUS_IGNORE);
-      CHECK(told[c] == round + c);
+      CHECK(received[c] == round + c);
     }
   }
   for (int c = 0; c < COMMS; c++) MPI_Comm_free(&comms[c]);

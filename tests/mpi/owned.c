@@ -43,6 +43,7 @@ static void check_environment(char **of_main) {
   MPI_Barrier(MPI_COMM_WORLD);
   CHECK(is_own(getenv("PUT")) && getenv("PUT") == entry + 4); /* the program may write to it */
   CHECK(count_variables() == before + 2);
+  CHECK(getenv("PMI_RANK") != NULL && atoi(getenv("PMI_RANK")) == rank);
   int had = getenv("HOME") != NULL; /* tmpirun's */
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) CHECK(unsetenv("HOME") == 0);

@@ -47,7 +47,7 @@ static void *work(void *argument) {
   pthread_exit(index);
 }
 
-static void check_meeting(void) {
+static void check_phase(void) {
   pthread_t threads[THREADS];
   pthread_barrier_init(&barrier, NULL, THREADS + 1);
   for (int i = 0; i < THREADS; i++) CHECK(pthread_create(&threads[i], NULL, work, &came[i]) == 0);
@@ -130,7 +130,7 @@ int main(int argc, char **argv) {
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  check_meeting();
+  check_phase();
   check_binding();
   check_sleep();
   check_turns(rank);

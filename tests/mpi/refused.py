@@ -12,7 +12,7 @@ import sys
 import tempfile
 import unittest
 
-TMPIRUN, PROGRAM, LIBRARY, TOLD = "", "", "", ""
+TMPIRUN, PROGRAM, LIBRARY, REPORTED = "", "", "", ""
 DEADLOCK = 86
 MOST = 5000
 
@@ -49,9 +49,9 @@ class Refused(unittest.TestCase):
         self.each("--output={folder}/out")
 
     def test_report_of_a_deadlock(self):
-        self.each(command=[TOLD, "any-rank"], status=DEADLOCK)
+        self.each(command=[REPORTED, "any-rank"], status=DEADLOCK)
 
 
 if __name__ == "__main__":
-    TMPIRUN, PROGRAM, LIBRARY, TOLD = sys.argv[1:5]
+    TMPIRUN, PROGRAM, LIBRARY, REPORTED = sys.argv[1:5]
     unittest.main(argv=[sys.argv[0], *sys.argv[5:]], verbosity=2)

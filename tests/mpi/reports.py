@@ -17,8 +17,8 @@ DEADLOCK = 86
 TMPIRUN, PROGRAM = pathlib.Path(), pathlib.Path()
 
 
-class Told(unittest.TestCase):
-    def told(self, status, command, *patterns, **environment):
+class Reported(unittest.TestCase):
+    def reported(self, status, command, *patterns, **environment):
         result = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False,
                                 env={**os.environ, **environment})
         self.assertEqual(result.returncode, status, result)
@@ -27,10 +27,10 @@ class Told(unittest.TestCase):
         return result.stderr
 
     def hangs(self, how, *patterns, ranks=4):
-        return self.told(DEADLOCK, [TMPIRUN, "-n", ranks, PROGRAM, how], *patterns)
+        return self.reported(DEADLOCK, [TMPIRUN, "-n", ranks, PROGRAM, how], *patterns)
 
 
-class Waits(Told):
+class Waits(Reported):
     def test_any_rank(self):
         self.hangs("any-rank", "rank 0 waits in MPI_Recv: no message has come from any rank, any tag, 4 bytes",
                    "why: rank 0 waits for a message from any rank, and every other rank has ended or is in MPI_Finalize")
@@ -60,7 +60,7 @@ class Waits(Told):
         self.assertNotIn("rank 3 has sent", said)
 
     def test_error_has_its_place(self):
-        self.told(15, [TMPIRUN, "-n", 2, PROGRAM, "too-long"], r"longer than the 20 bytes .*, at reports.c:\d+ \(too_long\)")
+        self.reported(15, [TMPIRUN, "-n", 2, PROGRAM, "too-long"], r"longer than the 20 bytes .*, at reports.c:\d+ \(too_long\)")
 
     def test_request_of_the_program(self):
         self.hangs("own-request", r"rank 0 waits in MPI_Wait: nobody has called MPI_Grequest_complete\(\)")
@@ -99,7 +99,7 @@ class Waits(Told):
         self.assertEqual(said.count("in a circle"), 8)
         self.hangs("every-other", "ranks 0, 2, 4, .*, 46, ... wait in MPI_Barrier", "why: and 92 circles", ranks=200)
         self.assertEqual(self.hangs("deep", r"rank 0:\n(.*\n){8}    \.\.\.\n", ranks=1).count("(deeper)"), 8)
-        said = self.told(DEADLOCK, [TMPIRUN, "--full", "-n", 1, PROGRAM, "deep"])
+        said = self.reported(DEADLOCK, [TMPIRUN, "--full", "-n", 1, PROGRAM, "deep"])
         self.assertIn(said.count("(deeper)"), range(40, 50))
 
     def test_values_that_differ(self):
@@ -117,25 +117,25 @@ class Waits(Told):
                    ranks=40)
 
     def test_full(self):
-        said = self.told(DEADLOCK, [TMPIRUN, "--full", "-n", 40, PROGRAM, "own-tags"], "rank 39 waits .* tag 39")
+        said = self.reported(DEADLOCK, [TMPIRUN, "--full", "-n", 40, PROGRAM, "own-tags"], "rank 39 waits .* tag 39")
         self.assertEqual(said.count(" waits in MPI_Recv"), 40)
         self.assertEqual(len([line for line in said.splitlines() if line.startswith("tmpi: rank ")]), 40)
 
 
-class Modules(Told):
+class Modules(Reported):
     def test_types_of_structures(self):
-        self.told(1, [TMPIRUN, "-n", 4, "--check", PROGRAM, "derived"],
+        self.reported(1, [TMPIRUN, "-n", 4, "--check", PROGRAM, "derived"],
                   "rank 1 receives 2 two items from rank 0 of MPI_COMM_WORLD, which sent 3 MPI_INT",
                   "rank 3 receives 24 MPI_INT from rank 2 .*, which sent 3 of a derived type of 24 bytes",
                   "has found 2 mistakes")
 
     def test_many_leaks(self):
-        self.told(1, [TMPIRUN, "-n", 1, "--check=strict", PROGRAM, "many-leaks"], "rank 0: 10000 datatypes were not freed")
+        self.reported(1, [TMPIRUN, "-n", 1, "--check=strict", PROGRAM, "many-leaks"], "rank 0: 10000 datatypes were not freed")
 
     def test_report_in_a_file(self):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder, "report")
-            self.told(0, [TMPIRUN, "-n", 3, f"--report={file}", PROGRAM, "persistent"], "^$")
+            self.reported(0, [TMPIRUN, "-n", 3, f"--report={file}", PROGRAM, "persistent"], "^$")
             self.assertRegex(file.read_text(), r"(?m)^MPI_Startall +9 +9 +360 ")
 
     def stripped(self, *sections):
@@ -150,14 +150,14 @@ class Modules(Told):
     def test_lines_without_a_table_of_units(self):
         """As clang leaves it out."""
         program = self.stripped(".debug_aranges")
-        self.told(DEADLOCK, [TMPIRUN, "-n", 2, program, "any-rank"], r"at reports.c:\d+ \(any_rank\)")
+        self.reported(DEADLOCK, [TMPIRUN, "-n", 2, program, "any-rank"], r"at reports.c:\d+ \(any_rank\)")
 
     def test_no_lines(self):
         program = self.stripped(".debug_info", ".debug_line", ".debug_aranges")
-        self.told(DEADLOCK, [TMPIRUN, "-n", 2, program, "any-rank"], r"at program\+0x[0-9a-f]+ \(any_rank\)")
+        self.reported(DEADLOCK, [TMPIRUN, "-n", 2, program, "any-rank"], r"at program\+0x[0-9a-f]+ \(any_rank\)")
 
 
-class Without(Told):
+class Without(Reported):
     """An installation of tmpirun alone."""
 
     def setUp(self):
@@ -174,33 +174,33 @@ class Without(Told):
 
     def test_no_checks(self):
         for option in ("--check", "--report"):
-            self.told(1, [self.tmpirun, option, PROGRAM],
+            self.reported(1, [self.tmpirun, option, PROGRAM],
                       r"--check and --report are not there: .*check.so: cannot open .* \(build with libjansson-dev")
 
     def test_places_are_offsets(self):
-        self.told(DEADLOCK, [self.tmpirun, "-n", 3, PROGRAM, "deep"],
+        self.reported(DEADLOCK, [self.tmpirun, "-n", 3, PROGRAM, "deep"],
                   r"rank 0 waits in MPI_Recv: .*, at reports\+0x[0-9a-f]+ \(deeper\)",
                   r"rank 0:\n +#0 +libmpi_abi.so.1\+0x[0-9a-f]+ \(P?MPI_Recv\)\n +#1 +reports\+0x")
 
     def test_alone(self):
         """Started without tmpirun, a program is a job of one rank."""
-        self.told(DEADLOCK, [PROGRAM, "deep"], r"rank 0 waits in MPI_Recv: .*reports\+0x[0-9a-f]+ \(deeper\)",
+        self.reported(DEADLOCK, [PROGRAM, "deep"], r"rank 0 waits in MPI_Recv: .*reports\+0x[0-9a-f]+ \(deeper\)",
                   r"#\d +.*reports\+0x[0-9a-f]+ \(deeper\)")
 
     def test_calls_at_the_wrong_time(self):
         """MPI_ERR_OTHER ends the process."""
-        self.told(16, [PROGRAM], "^mltp: MLTP_VPS: bad value 'x'", "tmpi: MPI_Init: no memory, or a bad MLTP_ variable",
+        self.reported(16, [PROGRAM], "^mltp: MLTP_VPS: bad value 'x'", "tmpi: MPI_Init: no memory, or a bad MLTP_ variable",
                   MLTP_VPS="x")
-        self.told(16, [PROGRAM, "before"], r"^tmpi: MPI_Barrier: called before MPI_Init\(\) \(call that first\)")
+        self.reported(16, [PROGRAM, "before"], r"^tmpi: MPI_Barrier: called before MPI_Init\(\) \(call that first\)")
         for how, why in ("before", "MPI_Barrier: called before"), ("after", "MPI_Barrier: called after"), ("after-returning", "MPI_Comm_size: called after"):
-            self.told(16, [TMPIRUN, PROGRAM, how], "^tmpi: rank 0: .*" + why)
+            self.reported(16, [TMPIRUN, PROGRAM, how], "^tmpi: rank 0: .*" + why)
 
     def test_generated_code(self):
         for command in [PROGRAM], [self.tmpirun, PROGRAM]:
-            self.told(DEADLOCK, [*command, "generated"], r"rank 0 waits in MPI_Recv.*reports\+0x")
+            self.reported(DEADLOCK, [*command, "generated"], r"rank 0 waits in MPI_Recv.*reports\+0x")
 
 
-class Signals(Told):
+class Signals(Reported):
     def test_handler_that_was_taken_back(self):
         """What comes from outside ends the process then."""
         with subprocess.Popen([TMPIRUN, "-n", "2", PROGRAM, "taken-back"], stdout=subprocess.PIPE,

@@ -6,11 +6,11 @@
 
 enum { ROOM = 4096, TAG = 1 };
 
-static int told;
+static int reported;
 
 static void handle(MPI_Session *session, int *code, ...) {
   (void)session;
-  told = *code;
+  reported = *code;
 }
 
 static void errors(void) {
@@ -24,8 +24,9 @@ static void errors(void) {
   CHECK(other == handler);
   MPI_Errhandler_free(&other);
   MPI_Session_call_errhandler(session, MPI_ERR_OTHER);
-  CHECK(told == MPI_ERR_OTHER);
-  CHECK(MPI_Group_from_session_pset(session, "none", &group) == MPI_ERR_ARG && told == MPI_ERR_ARG);
+  CHECK(reported == MPI_ERR_OTHER);
+  CHECK(MPI_Group_from_session_pset(session, "none", &group) == MPI_ERR_ARG &&
+        reported == MPI_ERR_ARG);
   MPI_Errhandler_free(&handler);
   MPI_Session_finalize(&session);
   CHECK(session == MPI_SESSION_NULL);

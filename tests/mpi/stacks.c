@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stacks of ranks: what stacks.py looks at. */
+#define _GNU_SOURCE
+#include <pthread.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -36,8 +38,61 @@ __attribute__((noinline)) void fill(size_t size) {
   CHECK(large[size / 2] == 1);
 }
 
+/* ---- bounds, as garbage collectors and interpreters ask for them */
+
+extern void *__libc_stack_end;
+
+static void has_bounds(pthread_t thread, const void *inside) {
+  pthread_attr_t attr;
+  void *low;
+  size_t size;
+  CHECK(pthread_getattr_np(thread, &attr) == 0);
+  CHECK(pthread_attr_getstack(&attr, &low, &size) == 0);
+  CHECK((uintptr_t)inside - (uintptr_t)low < size);
+  CHECK(pthread_attr_destroy(&attr) == 0);
+}
+
+struct rank {
+  pthread_t thread;
+  void *inside;
+};
+
+static void *bounds_of_pthread(void *argument) {
+  const struct rank *rank = argument;
+  int local;
+  has_bounds(pthread_self(), &local);
+  has_bounds(rank->thread, rank->inside);
+  return NULL;
+}
+
+/* The low end is there: some runtimes touch it to have the kernel extend the stack. */
+static void touch_low_end(void) {
+  pthread_attr_t attr;
+  void *low;
+  size_t size;
+  CHECK(pthread_getattr_np(pthread_self(), &attr) == 0);
+  CHECK(pthread_attr_getstack(&attr, &low, &size) == 0);
+  *(volatile char *)low = 1;
+  CHECK(pthread_attr_destroy(&attr) == 0);
+}
+
+static void bounds(void) {
+  struct rank rank = {pthread_self(), &rank};
+  pthread_t thread;
+  for (int i = 0; i < 10; i++) {
+    has_bounds(pthread_self(), &rank);
+    MPI_Barrier(MPI_COMM_WORLD); /* on another VP, perhaps */
+  }
+  CHECK(pthread_create(&thread, NULL, bounds_of_pthread, &rank) == 0);
+  CHECK(pthread_join(thread, NULL) == 0);
+  CHECK((char *)__libc_stack_end > (char *)&rank);
+  has_bounds(pthread_self(), __libc_stack_end);
+  touch_low_end();
+}
+
 int main(int argc, char **argv) {
   int size, rank = check_start(&argc, &argv, &size);
+  if (is(argv[1], "bounds")) bounds();
   if (is(argv[1], "jump")) jump_into_neighbour(rank);
   if (is(argv[1], "fill")) fill((size_t)atol(argv[2]) << 20);
   MPI_Finalize();

@@ -48,6 +48,11 @@ class Stacks(unittest.TestCase):
             self.assertLess(result.returncode, 0, result)
             self.assertRegex(result.stderr, "rank 1")
 
+    def test_bounds_are_the_ranks_own(self):
+        for options in [(), ("--stack=1024",), ("--one-to-one",), ("--vps=4",)]:
+            result = run("bounds", ranks=8, options=options)
+            self.assertEqual(result.returncode, 0, result)
+
     def test_stacks_fit_into_a_limit(self):
         result = run("none", ranks=1000, AS=16_000_000 * 1024)
         self.assertEqual(result.returncode, 0, result)

@@ -9,7 +9,7 @@
 static int rank, size;
 
 static void grids(void) {
-  int dims[2] = {0, 2}, periods[2] = {1, 0}, told[2], wraps[2], coords[2], count, place, source,
+  int dims[2] = {0, 2}, periods[2] = {1, 0}, reported[2], wraps[2], coords[2], count, place, source,
       dest, kind;
   MPI_Comm grid, row;
   MPI_Dims_create(size, 2, dims);
@@ -25,12 +25,12 @@ static void grids(void) {
   MPI_Topo_test(grid, &kind);
   MPI_Cartdim_get(grid, &count);
   CHECK(kind == MPI_CART && count == 2);
-  MPI_Cart_get(grid, 2, told, wraps, coords);
-  CHECK(told[0] == dims[0] && wraps[0] && !wraps[1]);
+  MPI_Cart_get(grid, 2, reported, wraps, coords);
+  CHECK(reported[0] == dims[0] && wraps[0] && !wraps[1]);
   MPI_Cart_rank(grid, coords, &place);
   CHECK(place == rank);
-  MPI_Cart_coords(grid, rank, 2, told);
-  CHECK(told[0] == coords[0] && told[1] == coords[1]);
+  MPI_Cart_coords(grid, rank, 2, reported);
+  CHECK(reported[0] == coords[0] && reported[1] == coords[1]);
   MPI_Cart_shift(grid, 1, 1, &source, &dest);
   CHECK(source == (coords[1] == 0 ? MPI_PROC_NULL : rank - 1));
   CHECK(dest == (coords[1] == dims[1] - 1 ? MPI_PROC_NULL : rank + 1));
@@ -85,7 +85,7 @@ static void slabs(void) {
 static void graphs(void) {
   int *index = malloc((size_t)size * sizeof *index),
       *edges = malloc(2 * (size_t)size * sizeof *edges);
-  int nodes, count, place, kind, told[64], own = 100 + rank;
+  int nodes, count, place, kind, reported[64], own = 100 + rank;
   MPI_Comm star;
   CHECK(index != NULL && edges != NULL);
   for (int i = 0; i < size; i++) index[i] = size - 1 + i;
@@ -100,12 +100,12 @@ static void graphs(void) {
   MPI_Graph_get(star, nodes, count, index, edges);
   MPI_Graph_neighbors_count(star, 0, &count);
   CHECK(count == size - 1);
-  MPI_Graph_neighbors(star, rank, 64, told);
-  CHECK(told[0] == (rank == 0 ? 1 : 0));
-  memset(told, 0, sizeof told);
-  MPI_Neighbor_allgather(&own, 1, MPI_INT, told, 1, MPI_INT, star);
+  MPI_Graph_neighbors(star, rank, 64, reported);
+  CHECK(reported[0] == (rank == 0 ? 1 : 0));
+  memset(reported, 0, sizeof reported);
+  MPI_Neighbor_allgather(&own, 1, MPI_INT, reported, 1, MPI_INT, star);
   for (int i = 0; i < (rank == 0 ? size - 1 : 1); i++)
-    CHECK(told[i] == (rank == 0 ? 101 + i : 100));
+    CHECK(reported[i] == (rank == 0 ? 101 + i : 100));
   MPI_Comm_free(&star);
   free(index);
   free(edges);
@@ -114,7 +114,7 @@ static void graphs(void) {
 /* Each sends to the next rank twice. */
 static void distributed(void) {
   int next = (rank + 1) % size, before = (rank + size - 1) % size, in, out, weighted;
-  int sources[2] = {before, before}, dests[2] = {next, next}, weights[2] = {3, 4}, told[2],
+  int sources[2] = {before, before}, dests[2] = {next, next}, weights[2] = {3, 4}, reported[2],
       own[2] = {rank, -rank};
   MPI_Comm ring;
   MPI_Request request;
@@ -122,21 +122,22 @@ static void distributed(void) {
                                  MPI_INFO_NULL, 0, &ring);
   MPI_Dist_graph_neighbors_count(ring, &in, &out, &weighted);
   CHECK(in == 2 && out == 2 && weighted);
-  int heard[2], heard_weights[2], told_weights[2];
-  MPI_Dist_graph_neighbors(ring, 2, heard, heard_weights, 2, told, told_weights);
-  CHECK(heard[1] == before && heard_weights[1] == 4 && told[0] == next && told_weights[0] == 3);
-  MPI_Ineighbor_alltoall(own, 1, MPI_INT, told, 1, MPI_INT, ring,
+  int heard[2], heard_weights[2], reported_weights[2];
+  MPI_Dist_graph_neighbors(ring, 2, heard, heard_weights, 2, reported, reported_weights);
+  CHECK(heard[1] == before && heard_weights[1] == 4 && reported[0] == next &&
+        reported_weights[0] == 3);
+  MPI_Ineighbor_alltoall(own, 1, MPI_INT, reported, 1, MPI_INT, ring,
                          &request); /* in the order of the edges */
   MPI_Wait(&request, MPI_STATUS_IGNORE);
-  CHECK(told[0] == before && told[1] == -before);
+  CHECK(reported[0] == before && reported[1] == -before);
   MPI_Comm_free(&ring);
   int degree = 2;
   MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &rank, &degree, dests, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
                         &ring);
   MPI_Dist_graph_neighbors_count(ring, &in, &out, &weighted);
   CHECK(in == 2 && out == 2 && !weighted);
-  MPI_Neighbor_allgather(&rank, 1, MPI_INT, told, 1, MPI_INT, ring);
-  CHECK(told[0] == before && told[1] == before);
+  MPI_Neighbor_allgather(&rank, 1, MPI_INT, reported, 1, MPI_INT, ring);
+  CHECK(reported[0] == before && reported[1] == before);
   MPI_Comm_free(&ring);
   MPI_Dist_graph_create(MPI_COMM_WORLD, rank == 0, &rank, &degree, dests, weights, MPI_INFO_NULL, 0,
                         &ring);

@@ -78,7 +78,7 @@ static void check_dies(void (*misuse)(void), const char *words) {
   assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
 }
 
-static void each_misuse_is_told(void **state) {
+static void each_misuse_is_reported(void **state) {
   (void)state;
   check_dies(only_returns, "`only' has returned");
   check_dies(cleanup_returns, "cleanup function given to QT_VARGS() has returned");
@@ -87,6 +87,6 @@ static void each_misuse_is_told(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(each_misuse_is_told)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(each_misuse_is_reported)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

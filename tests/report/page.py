@@ -32,6 +32,7 @@ import blocks  # noqa: E402
 import page  # noqa: E402
 import results  # noqa: E402
 import sections  # noqa: E402
+import verdicts  # noqa: E402
 
 FIGURES = [f"thesis-figure-{n}" for n in (7, 8, 10, 11, 13, 14)] + \
     [f"anderson-figure-{n}" for n in range(1, 13)] + ["tmpi2-figure-6", "tmpi2-table-8", "mpi-collectives", "systemc-waits", "smt-figure-4-2"]
@@ -62,7 +63,7 @@ def made(source, out):
 
 def invented_mpi():
     made = []
-    for place, impl in enumerate(("tmpi", "one-to-one", "openmpi")):
+    for place, impl in enumerate(("tmpi", "one-to-one", "openmpi-yield")):
         common = {"verified": True, "runs": 3, "vps": 2, "clock": "wall", "impl": impl, "cpu_ms": 5.5}
         for ranks in (2, 16):
             made += [{**common, "experiment": "mpi", "metric": metric, "ranks": ranks, "unit": unit,
@@ -77,7 +78,7 @@ def invented_mpi():
     made += [{"verified": True, "runs": 3, "experiment": "mpi-wait", "metric": "LU 7320", "impl": way, "unit": "ms",
               "degree": degree, "ranks": 2 * degree, "calls": 12, "parks": 5, "spins_paid": 4, "spins_vain": 3, "vain_ms": 0.6,
               "cpu_ms": 11.5 + place * degree, **dict.fromkeys(MEASURED, 30.5 + place)}
-             for place, way in enumerate(("conscious", "spin:50", "spin:200", "spin", "park")) for degree in (1, 2, 3)]
+             for place, way in enumerate(("conscious", "spin:50", "spin:2000", "spin", "park")) for degree in (1, 2, 3)]
     made += [{"verified": True, "runs": 3, "clock": "cpu", "experiment": "systemc", "metric": metric, "unit": "ns",
               "label": metric, "impl": impl, **dict.fromkeys(MEASURED, value)}
              for metric in ("wait", "process") for impl, value in (("systemc", 50.5), ("mltp-systemc", 30.5))]
@@ -204,13 +205,17 @@ class Page(unittest.TestCase):
         plt.close("all")
 
     def test_summary_verdicts(self):
+        for judged, verdict in (({"pth": "ahead", "st": "ahead"}, "first"), ({"pth": "even", "st": "ahead"}, "even with pth"),
+                                ({"pth": "behind", "st": "even"}, "behind pth"), ({}, "nobody beside us"),
+                                ({"pth": None}, "too few runs")):
+            rows = [{"impl": impl, **({"verdict": word} if word else {})} for impl, word in judged.items()]
+            self.assertEqual(verdicts.of(rows, lambda row: row["impl"]), verdict)
         rows = {row["impl"]: row for row in self.measured.select(metric="sem")}
-        for ours, peer, verdict in ((45, 20, "✓ target reached"),
-                                    (46, 47, "target missed; ahead of all here"),
-                                    (90, 45, "target missed; behind pthreads")):
-            rows["mltp"]["min"], rows["pthreads"]["min"] = ours, peer
-            self.assertEqual(sections.targets.verdict_of(rows["mltp"], rows["pthreads"]), verdict)
-        self.assertEqual(sections.targets.verdict_of(rows["mltp"], None), "target missed")
+        rows["pthreads"]["verdict"] = "behind"
+        table, sentence = sections.summary.table_of(self.measured)
+        line = next(line for line in table.rows if "semaphore" in line[0])
+        self.assertEqual(line[-1], "behind pthreads")
+        self.assertIn("behind in 1.", sentence)
 
     def test_worst_ratio_beside_a_load(self):
         table = sections.mpi.loaded(invented(self.measured))

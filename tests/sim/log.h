@@ -22,7 +22,7 @@ static inline void say(const char *word) {
 }
 
 /** Adds a word and the simulated time: "a@3". */
-static inline void say_at(const char *word) {
+static inline void log_at(const char *word) {
   char text[64];
   snprintf(text, sizeof text, "%s@%d", word, (int)mltp_sim_now());
   say(text);

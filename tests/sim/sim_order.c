@@ -43,12 +43,12 @@ static void many_children_all_run(void) {
 
 static void waiter(void *arg) {
   mltp_sim_wait(&a);
-  say_at(arg);
+  log_at(arg);
 }
 
 static void notifier(void *arg) {
   mltp_sim_notify(&a);
-  say_at(arg);
+  log_at(arg);
 }
 
 static void wait_after_notify(void *arg) {
@@ -81,7 +81,7 @@ static void wait_either(void *arg) {
   (void)arg;
   for (int i = 0; i < 2; i++) {
     size_t which = mltp_sim_wait_any((mltp_sim_event_t *[]){&a, &b}, 2);
-    say_at(which == 0 ? "a" : "b");
+    log_at(which == 0 ? "a" : "b");
   }
 }
 
@@ -107,7 +107,7 @@ static void wait_both(void *arg) {
   (void)arg;
   mltp_sim_wait_all(NULL, 0);
   mltp_sim_wait_all((mltp_sim_event_t *[]){&a, &b}, 2);
-  say_at("both");
+  log_at("both");
 }
 
 static void notify_apart(void *arg) {
@@ -116,7 +116,7 @@ static void notify_apart(void *arg) {
   mltp_sim_notify(&b);
   mltp_sim_waitfor(1);
   mltp_sim_notify(&b);
-  say_at("not yet");
+  log_at("not yet");
   mltp_sim_waitfor(1);
   mltp_sim_notify(&a);
 }
@@ -167,7 +167,7 @@ static void sleeper(void *arg) {
   const char *times = arg;
   for (; *times != '\0'; times++) {
     mltp_sim_waitfor((mltp_sim_time_t)(*times - '0'));
-    say_at((char[]){*times, '\0'});
+    log_at((char[]){*times, '\0'});
   }
 }
 

@@ -35,7 +35,7 @@ static void fork_some(struct actor *self) {
 
 static void handle(void *arg) {
   (void)arg;
-  say_at("handled");
+  log_at("handled");
 }
 
 static void try_some(struct actor *self) {
@@ -74,7 +74,7 @@ static void act(void *arg) {
       try_some(self);
     char words[32];
     snprintf(words, sizeof words, "%u.%u", self->depth, choice);
-    say_at(words);
+    log_at(words);
   }
 }
 

@@ -5,13 +5,13 @@
 static mltp_sim_event_t stop = MLTP_SIM_EVENT_INIT("stop"), knock = MLTP_SIM_EVENT_INIT("knock"),
                         never = MLTP_SIM_EVENT_INIT("never");
 
-static void word(void *arg) { say_at(arg); }
+static void word(void *arg) { log_at(arg); }
 
 static void tick(void *arg) {
   (void)arg;
   for (;;) {
     mltp_sim_waitfor(2);
-    say_at("tick");
+    log_at("tick");
   }
 }
 
@@ -45,7 +45,7 @@ static void trapped(void *arg) {
   (void)arg;
   const mltp_sim_handler_t handlers[] = {{&never, 0, word, "no"}, {&stop, 0, word, "trap"}};
   CHECK_EQUAL(try_with(grandparents, handlers, 2), 1);
-  say_at("after");
+  log_at("after");
 }
 
 static void trap_model(void *arg) { PAR(CHILD(trapped, arg), CHILD(user, arg)); }
@@ -118,9 +118,9 @@ static void a_try_block_may_have_many_handlers(void) { expect(wide_model, "tick@
 /* ---- interrupts */
 
 static void pause(void *arg) {
-  say_at(arg);
+  log_at(arg);
   mltp_sim_waitfor(5);
-  say_at("on");
+  log_at("on");
 }
 
 static void interrupted(void *arg) {

@@ -48,12 +48,12 @@ def main():
             status, output = done.returncode, done.stdout + done.stderr
         except subprocess.TimeoutExpired as hung:
             status, output = "none", f"no end after {TIMEOUT} s\n{(hung.stderr or b'').decode()}"
-        told = re.search(r"soak: (\d+) messages", output)
-        if status != 0 or not told:
+        match = re.search(r"soak: (\d+) messages", output)
+        if status != 0 or not match:
             print(f"soak: wrong, status {status}: {shlex.join(command)}\n{output[:4000]}", file=sys.stderr)
             return 1
         runs += 1
-        messages += int(told[1])
+        messages += int(match[1])
     print(f"soak: {runs} programs of {options.rounds} rounds, {messages} messages: all as the model has them")
     return 0
 

@@ -212,7 +212,7 @@ static void dump_while_objects_come_and_go(void) {
   dup2(world.nowhere, STDERR_FILENO); /* where the handler writes to */
   CHECK_EQUAL(mltp_init(0), 0);
   worker_start(&dumper, BOUND, dump, NULL);
-  crew_run(WORKERS, MIXED, act, NULL);
+  workers_run(WORKERS, MIXED, act, NULL);
   worker_join(&dumper);
   CHECK_EQUAL(mltp_finalize(), 0);
   dup2(standard_error, STDERR_FILENO);

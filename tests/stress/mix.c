@@ -115,7 +115,7 @@ static void live(unsigned seed) {
   for (int i = 0; i < OPERATIONS; i++) {
     if (operations[i]->begin != NULL) operations[i]->begin();
   }
-  crew_run(workers, kind, work, NULL);
+  workers_run(workers, kind, work, NULL);
   wait_for_children();
   for (int i = 0; i < OPERATIONS; i++) {
     if (operations[i]->end != NULL) operations[i]->end();

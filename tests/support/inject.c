@@ -11,7 +11,9 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -50,6 +52,13 @@ const struct inject_call inject_calls[CALLS] = {
     [CALL_ATFORK] = {"pthread_atfork", {ENOMEM}},
     [CALL_KEY_CREATE] = {"pthread_key_create", {EAGAIN}},
     [CALL_SETSPECIFIC] = {"pthread_setspecific", {ENOMEM}},
+    [CALL_EPOLL_CREATE] = {"epoll_create1", {EMFILE, ENOMEM}},
+    [CALL_EPOLL_CTL] = {"epoll_ctl", {ENOMEM, ENOSPC}},
+    [CALL_EPOLL_WAIT] = {"epoll_wait", {EINTR}},
+    [CALL_EPOLL_PWAIT2] = {"epoll_pwait2", {ENOSYS, EINTR}},
+    [CALL_EVENTFD] = {"eventfd", {EMFILE, ENOMEM}},
+    [CALL_READ] = {"read", {EINTR}},
+    [CALL_ACCEPT] = {"accept4", {EINTR, ECONNABORTED, EMFILE}},
 };
 
 /* Kernel threads of bound threads, on their last steps when mltp_finalize() has returned, may ask
@@ -146,6 +155,7 @@ static enum call call_of(long number, long a1) {
     return operation == FUTEX_WAKE ? CALL_FUTEX_WAKE : CALL_FUTEX_WAIT;
   }
   if (number == SYS_process_vm_readv) return CALL_PEEK;
+  if (number == SYS_epoll_pwait2) return CALL_EPOLL_PWAIT2;
   if (number != SYS_membarrier) return CALLS;
   return a1 == MEMBARRIER_CMD_PRIVATE_EXPEDITED ? CALL_MEMBARRIER : CALL_MEMBARRIER_REGISTER;
 }
@@ -168,6 +178,42 @@ ssize_t __real_write(int fd, const void *text, size_t length);
 ssize_t __wrap_write(int fd, const void *text, size_t length);
 ssize_t __wrap_write(int fd, const void *text, size_t length) {
   return fails(CALL_WRITE) ? -1 : __real_write(fd, text, length);
+}
+
+ssize_t __real_read(int fd, void *to, size_t size);
+ssize_t __wrap_read(int fd, void *to, size_t size);
+ssize_t __wrap_read(int fd, void *to, size_t size) {
+  return fails(CALL_READ) ? -1 : __real_read(fd, to, size);
+}
+
+int __real_accept4(int fd, struct sockaddr *address, socklen_t *length, int flags);
+int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *length, int flags);
+int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *length, int flags) {
+  return fails(CALL_ACCEPT) ? -1 : __real_accept4(fd, address, length, flags);
+}
+
+int __real_epoll_create1(int flags);
+int __wrap_epoll_create1(int flags);
+int __wrap_epoll_create1(int flags) {
+  return fails(CALL_EPOLL_CREATE) ? -1 : __real_epoll_create1(flags);
+}
+
+int __real_epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event);
+int __wrap_epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event);
+int __wrap_epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event) {
+  return fails(CALL_EPOLL_CTL) ? -1 : __real_epoll_ctl(epoll, operation, fd, event);
+}
+
+int __real_epoll_wait(int epoll, struct epoll_event *events, int most, int ms);
+int __wrap_epoll_wait(int epoll, struct epoll_event *events, int most, int ms);
+int __wrap_epoll_wait(int epoll, struct epoll_event *events, int most, int ms) {
+  return fails(CALL_EPOLL_WAIT) ? -1 : __real_epoll_wait(epoll, events, most, ms);
+}
+
+int __real_eventfd(unsigned value, int flags);
+int __wrap_eventfd(unsigned value, int flags);
+int __wrap_eventfd(unsigned value, int flags) {
+  return fails(CALL_EVENTFD) ? -1 : __real_eventfd(value, flags);
 }
 
 int __real_clock_nanosleep(clockid_t clock, int flags, const struct timespec *time,

@@ -142,11 +142,11 @@ void worker_start(struct worker *worker, enum kind kind, mltp_userf_t *func, voi
 /** Waits for it. @return what func returned. */
 void *worker_join(struct worker *worker);
 
-/** Runs func(arg) on count (at most CREW_MAX) threads of a kind at once, MIXED
+/** Runs func(arg) on count (at most WORKERS_MAX) threads of a kind at once, MIXED
  * taking each kind in turn, and waits for all. */
-void crew_run(int count, enum kind kind, mltp_userf_t *func, void *arg);
+void workers_run(int count, enum kind kind, mltp_userf_t *func, void *arg);
 
-#define CREW_MAX 64
+#define WORKERS_MAX 64
 
 /* --------------------------------------------------------------- processes */
 

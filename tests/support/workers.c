@@ -70,8 +70,8 @@ void *worker_join(struct worker *worker) {
   return worker->result;
 }
 
-void crew_run(int count, enum kind kind, mltp_userf_t *func, void *arg) {
-  struct worker workers[CREW_MAX];
+void workers_run(int count, enum kind kind, mltp_userf_t *func, void *arg) {
+  struct worker workers[WORKERS_MAX];
   for (int i = 0; i < count; i++) {
     worker_start(&workers[i], kind == MIXED ? (enum kind)(i % MIXED) : kind, func, arg);
   }

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "systemc/coroutine.h"
+#include "systemc/message.h"
 #include "systemc/stack.h"
 
 enum { SIZE = 100 << 10, PAGE = 4096, MADV_GUARD = 102 };

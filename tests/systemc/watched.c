@@ -72,7 +72,7 @@ static void body(void *name) {
   mt_co_abort(&main_co);
 }
 
-static void each_switch_is_told(void **state) {
+static void each_switch_is_reported(void **state) {
   (void)state;
   static struct mt_coroutine co;
   mt_co_adopt(&main_co);
@@ -88,6 +88,6 @@ static void each_switch_is_told(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(each_switch_is_told)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(each_switch_is_reported)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

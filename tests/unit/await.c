@@ -7,7 +7,7 @@
 
 #include "support/support.h"
 
-enum { PATIENCE_NS = 3000000 };
+enum { SHORT_NS = 3000000 };
 
 /* ------------------------------------------------------ waiting and waking */
 
@@ -19,7 +19,7 @@ struct ring {
   atomic_int errors;
 };
 
-enum { CREW = 5 };
+enum { WORKERS = 5 };
 
 static void pass_on(struct ring *ring, uint32_t to) {
   if (ring->by_wake) {
@@ -36,7 +36,7 @@ static void *take_turns(void *p0) {
   for (int i = 0; i < ring->laps; i++) {
     if (mltp_await(&ring->turn, mine, NULL) != 0) atomic_fetch_add(&ring->errors, 1);
     ring->visited++;
-    pass_on(ring, (mine + 1) % CREW);
+    pass_on(ring, (mine + 1) % WORKERS);
   }
   return NULL;
 }
@@ -46,8 +46,8 @@ static void check_ring(int by_wake) {
   for (int kind = 0; kind < KINDS; kind++) {
     check_case("%s", kind_names[kind]);
     struct ring ring = {.laps = scaled(300), .by_wake = by_wake};
-    crew_run(CREW, (enum kind)kind, take_turns, &ring);
-    CHECK_EQUAL(ring.visited, CREW * ring.laps);
+    workers_run(WORKERS, (enum kind)kind, take_turns, &ring);
+    CHECK_EQUAL(ring.visited, WORKERS * ring.laps);
     CHECK_EQUAL(atomic_load(&ring.errors), 0);
   }
 }
@@ -118,7 +118,7 @@ static void *wait_for_one(void *p0) {
   return NULL;
 }
 
-static void words_are_told_apart(void) {
+static void words_are_distinct(void) {
   enum { WORDS = 512 };
   static struct pair pair;
   static struct waiter_of self[WORDS];
@@ -147,7 +147,7 @@ static uint32_t never; /* stays 0 */
 
 static void *times_out(void *p0) {
   (void)p0;
-  uint64_t deadline = mltp_after(PATIENCE_NS);
+  uint64_t deadline = mltp_after(SHORT_NS);
   int error = mltp_await_timed(&never, 1, NULL, deadline);
   CHECK(mltp_now() >= deadline);
   return (void *)(intptr_t)error;
@@ -209,7 +209,7 @@ static void deadlines_race_with_stores(void) {
   struct race race = {.word = 0};
   struct worker storer;
   worker_start(&storer, UNBOUND, store_often, &race);
-  crew_run(6, MIXED, race_the_clock, &race);
+  workers_run(6, MIXED, race_the_clock, &race);
   atomic_store(&race.stop, 1);
   worker_join(&storer);
   CHECK_EQUAL(atomic_load(&race.odd), 0);
@@ -297,7 +297,7 @@ struct one {
 static void *wait_among_many(void *arg) {
   struct one *one = arg;
   uint32_t *word = &many_words[one->number % WORDS], value = (uint32_t)one->number + 1;
-  uint64_t soon = mltp_after(PATIENCE_NS);
+  uint64_t soon = mltp_after(SHORT_NS);
   switch (one->number % 4) {
     case 0: one->error = mltp_await_not(word, 0, NULL); break;
     case 1: one->error = mltp_await_timed(word, UINT32_MAX, NULL, soon); break;
@@ -318,7 +318,7 @@ static void each_of_many_wakes_when_its_value_comes(void) {
     ones[i] = (struct one){i, -1};
     worker_start(&workers[i], kind, wait_among_many, &ones[i]);
   }
-  mltp_sleep(PATIENCE_NS / 2);
+  mltp_sleep(SHORT_NS / 2);
   for (int i = MANY; i-- > 0;) {
     mltp_await_store(&many_words[i % WORDS], (uint32_t)i + 1);
     worker_join(&workers[i]);
@@ -333,7 +333,7 @@ int main(void) {
       TEST(mltp_await_wake_wakes_whose_value_it_is),
       TEST(mltp_await_not_lets_all_go_on),
       TEST(what_is_so_already_is_not_waited_for),
-      TEST_ONE_VP(words_are_told_apart),
+      TEST_ONE_VP(words_are_distinct),
       TEST(mltp_await_times_out_and_not_early),
       TEST(mltp_cancel_ends_the_wait),
       TEST(each_of_many_wakes_when_its_value_comes),

@@ -7,17 +7,17 @@
 
 enum { EPISODES_MAX = 200 };
 
-struct meeting {
+struct phase {
   mltp_barrier_t barrier;
   int count, episodes;
   atomic_int arrived[EPISODES_MAX], serial[EPISODES_MAX];
   atomic_int went_early, bad_returns;
-  long plain[CREW_MAX]; /* written before, read by all after: needs the barrier's ordering */
+  long plain[WORKERS_MAX]; /* written before, read by all after: needs the barrier's ordering */
   atomic_int next_index;
 };
 
 static void *meet_often(void *p0) {
-  struct meeting *m = p0;
+  struct phase *m = p0;
   int me = atomic_fetch_add(&m->next_index, 1);
   for (int e = 0; e < m->episodes; e++) {
     m->plain[me] = e;
@@ -37,11 +37,11 @@ static void *meet_often(void *p0) {
   return NULL;
 }
 
-static void check_meeting(int count, enum kind kind, int episodes) {
+static void check_phase(int count, enum kind kind, int episodes) {
   check_case("%d %s threads", count, kind_names[kind]);
-  struct meeting m = {.count = count, .episodes = episodes};
-  CHECK_EQUAL(mltp_barrier_init(&m.barrier, (unsigned)count, "meeting"), 0);
-  crew_run(count, kind, meet_often, &m);
+  struct phase m = {.count = count, .episodes = episodes};
+  CHECK_EQUAL(mltp_barrier_init(&m.barrier, (unsigned)count, "phase"), 0);
+  workers_run(count, kind, meet_often, &m);
   CHECK_EQUAL(atomic_load(&m.went_early), 0);
   CHECK_EQUAL(atomic_load(&m.bad_returns), 0);
   for (int e = 0; e < episodes; e++) CHECK_EQUAL(atomic_load(&m.serial[e]), 1);
@@ -49,16 +49,16 @@ static void check_meeting(int count, enum kind kind, int episodes) {
 }
 
 static void mltp_barrier_wait_by_few(void) {
-  for (int kind = 0; kind < KINDS; kind++) check_meeting(3, (enum kind)kind, scaled(EPISODES_MAX));
+  for (int kind = 0; kind < KINDS; kind++) check_phase(3, (enum kind)kind, scaled(EPISODES_MAX));
 }
 
 static void mltp_barrier_wait_by_more_threads_than_vps(void) {
-  for (int kind = 0; kind < KINDS; kind++) check_meeting(20, (enum kind)kind, scaled(50));
+  for (int kind = 0; kind < KINDS; kind++) check_phase(20, (enum kind)kind, scaled(50));
 }
 
 /* Two halves in turn: the barrier's units follow the arrivals. */
 static void *meet_in_turns(void *p0) {
-  struct meeting *m = p0;
+  struct phase *m = p0;
   static mltp_barrier_t all = MLTP_BARRIER_INIT(16);
   int me = atomic_fetch_add(&m->next_index, 1);
   for (int e = 0; e < m->episodes; e++) {
@@ -75,9 +75,9 @@ static void *meet_in_turns(void *p0) {
 static void mltp_barrier_wait_by_others_each_time(void) {
   for (int kind = 0; kind < KINDS; kind++) {
     check_case("%s threads", kind_names[kind]);
-    struct meeting m = {.count = 8, .episodes = scaled(50)};
+    struct phase m = {.count = 8, .episodes = scaled(50)};
     CHECK_EQUAL(mltp_barrier_init(&m.barrier, 8, "turns"), 0);
-    crew_run(16, (enum kind)kind, meet_in_turns, &m);
+    workers_run(16, (enum kind)kind, meet_in_turns, &m);
     CHECK_EQUAL(atomic_load(&m.went_early), 0);
     for (int e = 0; e < m.episodes; e++) CHECK_EQUAL(atomic_load(&m.serial[e]), 1);
     CHECK_EQUAL(mltp_barrier_destroy(&m.barrier), 0);

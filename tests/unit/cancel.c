@@ -132,7 +132,7 @@ static void for_each_point(mltp_userf_t *func) {
   for (int kind = 0; kind < KINDS; kind++) {
     for (int i = 0; i < POINTS; i++) {
       check_case("%s, %s", kind_names[kind], points[i].name);
-      crew_run(points[i].alone ? 1 : 3, (enum kind)kind, func, (void *)&points[i]);
+      workers_run(points[i].alone ? 1 : 3, (enum kind)kind, func, (void *)&points[i]);
     }
   }
   tear_down();
@@ -178,13 +178,13 @@ static void waiting_threads_are_cancelled(void) {
   set_up();
   for (int kind = 0; kind < MIXED; kind++) {
     for (int i = 0; i < POINTS; i++) {
-      for (int patience = 0; patience < 2; patience++) { /* about to wait, or long there */
+      for (int waits_long = 0; waits_long < 2; waits_long++) { /* about to wait, or long there */
         check_case("%s, %s", kind_names[kind], points[i].name);
         struct victim victim = {.point = &points[i]};
         struct worker worker;
         worker_start(&worker, (enum kind)kind, wait_to_be_cancelled, &victim);
         while (atomic_load(&victim.stage) == 0) mltp_yield();
-        if (patience) mltp_sleep(MS / 2);
+        if (waits_long) mltp_sleep(MS / 2);
         CHECK_EQUAL(atomic_load(&victim.stage), 1); /* it does not wake up by itself */
         CHECK_EQUAL(mltp_cancel(atomic_load(&victim.thread)), 0);
         CHECK_EQUAL((intptr_t)worker_join(&worker), ECANCELED);
@@ -234,7 +234,7 @@ static void *do_without_waiting(void *p0) {
 static void what_need_not_wait_is_done(void) {
   for (int kind = 0; kind < MIXED; kind++) {
     check_case("%s", kind_names[kind]);
-    crew_run(1, (enum kind)kind, do_without_waiting, NULL);
+    workers_run(1, (enum kind)kind, do_without_waiting, NULL);
   }
 }
 

@@ -12,7 +12,7 @@ enum { CAPACITIES = sizeof capacities / sizeof capacities[0] };
 
 /* ------------------------------------------------------------------ traffic */
 
-enum { CREW = 6, SENDERS = CREW / 2, MESSAGES = 1000 };
+enum { WORKERS = 6, SENDERS = WORKERS / 2, MESSAGES = 1000 };
 
 struct message {
   int sender;
@@ -61,7 +61,7 @@ static void channels_lose_nothing_and_keep_order(void) {
       check_case("%s, capacity %zu", kind_names[kind], capacities[i]);
       struct traffic t = {.senders_left = SENDERS};
       t.channel = new_channel(capacities[i], sizeof(struct message), "traffic");
-      crew_run(CREW, (enum kind)kind, send_or_receive, &t);
+      workers_run(WORKERS, (enum kind)kind, send_or_receive, &t);
       long n = scaled(MESSAGES);
       CHECK_EQUAL(atomic_load(&t.received), SENDERS * n);
       CHECK_EQUAL(atomic_load(&t.sum), SENDERS * n * (n - 1) / 2);
@@ -93,7 +93,7 @@ static void timed_calls_race_with_each_other(void) {
     for (int i = 0; i < CAPACITIES; i++) {
       check_case("%s, capacity %zu", kind_names[kind], capacities[i]);
       struct traffic t = {.channel = new_channel(capacities[i], sizeof(long), NULL)};
-      crew_run(CREW, (enum kind)kind, move_in_a_hurry, &t);
+      workers_run(WORKERS, (enum kind)kind, move_in_a_hurry, &t);
       long number;
       CHECK_EQUAL(atomic_load(&t.received), mltp_channel_length(t.channel));
       while (mltp_channel_recv_try(t.channel, &number) == 0) atomic_fetch_sub(&t.sum, number);
@@ -116,7 +116,7 @@ static void timed_calls_time_out_and_not_early(void) {
   for (int kind = 0; kind < MIXED; kind++) {
     check_case("%s", kind_names[kind]);
     mltp_channel_t *channel = new_channel(1, sizeof(int), NULL);
-    crew_run(1, (enum kind)kind, time_out, channel);
+    workers_run(1, (enum kind)kind, time_out, channel);
     CHECK_EQUAL(mltp_channel_destroy(channel), 0);
   }
 }

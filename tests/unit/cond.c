@@ -160,7 +160,7 @@ static void mltp_cond_wait_carries_a_bounded_buffer(void) {
       mltp_lock_init(&b.lock, lock_classes[class].id, "buffer");
       mltp_cond_init(&b.not_full, "not full");
       mltp_cond_init(&b.not_empty, "not empty");
-      crew_run(2 * PAIRS, (enum kind)kind, produce_or_consume, &b);
+      workers_run(2 * PAIRS, (enum kind)kind, produce_or_consume, &b);
       CHECK_EQUAL(b.taken_sum, PAIRS * n * (n + 1) / 2);
       CHECK_EQUAL(b.count, 0);
       CHECK_EQUAL(mltp_cond_destroy(&b.not_full), 0);

@@ -35,7 +35,7 @@ static void mltp_cond_wait_timed_times_out_and_not_early(void) {
     for (int with_lock = 0; with_lock < 2; with_lock++) {
       check_case("%s, %s lock", kind_names[kind], with_lock ? "with" : "without");
       struct timed t = {.lock = MLTP_LOCK_INIT, .cond = MLTP_COND_INIT, .with_lock = with_lock};
-      crew_run(1, (enum kind)kind, wait_in_vain, &t);
+      workers_run(1, (enum kind)kind, wait_in_vain, &t);
       CHECK_EQUAL(mltp_cond_destroy(&t.cond), 0);
     }
   }

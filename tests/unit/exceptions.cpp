@@ -219,7 +219,7 @@ void run_all_kinds(mltp_userf_t *func) {
   for (int kind = 0; kind < KINDS; kind++) {
     check_case("%s", kind_names[kind]);
     Stage stage = {MLTP_BARRIER_INIT(kThrowers), scaled(20)};
-    crew_run(kThrowers, static_cast<enum kind>(kind), func, &stage);
+    workers_run(kThrowers, static_cast<enum kind>(kind), func, &stage);
   }
 }
 
@@ -260,7 +260,7 @@ void once_that_throws_is_not_done() {
   for (int kind = 0; kind < KINDS; kind++) {
     check_case("%s", kind_names[kind]);
     Attempts attempts;
-    crew_run(kThrowers, static_cast<enum kind>(kind), call_until_thrown_at, &attempts);
+    workers_run(kThrowers, static_cast<enum kind>(kind), call_until_thrown_at, &attempts);
     CHECK_EQUAL(attempts.calls, 4);
     CHECK_EQUAL(attempts.thrown, 3);
     CHECK_EQUAL(attempts.result, 3);

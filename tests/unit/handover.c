@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls that block the kernel thread without an announcement: the other threads run meanwhile. A
- * scheduler that leaves them behind the blocked one makes these tests hang. */
+ * scheduler that leaves them behind the blocked one makes these tests hang.
+ * And how often the monitor wakes, which the tests read from the runtime. */
+#define _GNU_SOURCE /* the runtime's headers want it */
+#include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "core/vp/vp.h"
 #include "support/support.h"
 
 enum { READERS = 12 }; /* more than there are VPs in any run */
@@ -66,8 +71,84 @@ static void spinners_are_joined_by_others(void) {
   mltp_finalize();
 }
 
+/* ---- the monitor sleeps while nothing is wrong */
+
+enum {
+  WINDOW_NS = 500000000,
+  FAIR_WAKEUPS = 10, /* in that time, */
+  LOST_NS = 5000000  /* and one for so much time that VPs waited for a CPU: they seem silent */
+};
+
+static uint64_t wakeups(void) { return mt_load_relaxed(&mt_rt.handover.wakeups); }
+
+static bool all_asleep(void) {
+  return mt_load_relaxed(&mt_rt.handover.rests) && mt_load_relaxed(&mt_rt.idle.awake) <= 0;
+}
+
+static void *count_asleep(void *p0) {
+  while (!all_asleep()) usleep(1000);
+  uint64_t before = wakeups();
+  usleep(WINDOW_NS / 1000);
+  CHECK(all_asleep());
+  CHECK_EQUAL(wakeups() - before, 0);
+  mltp_sem_post(p0);
+  return NULL;
+}
+
+/* The kernel thread that counts is none of the library's before it posts. */
+static void sleeping_vps_leave_it_asleep(void) {
+  mltp_sem_t counted;
+  pthread_t counter;
+  if (!mt_load_relaxed(&mt_rt.handover.runs)) return; /* deterministic mode, kernel threads */
+  mltp_sem_init(&counted, 0, NULL);
+  CHECK_EQUAL(pthread_create(&counter, NULL, count_asleep, &counted), 0);
+  uint64_t limit = mltp_after(60000000000u); /* with a timer it is no deadlock */
+  CHECK_EQUAL(mltp_sem_wait_timed(&counted, limit), 0);
+  pthread_join(counter, NULL);
+  mltp_sem_destroy(&counted);
+}
+
+/* @return how long VPs have waited for a CPU so far; -1: this kernel does not say. */
+static int64_t lost_ns(void) {
+  int64_t sum = 0;
+  for (uint32_t i = 0; i < mt_load_acquire(&mt_rt.vp_count); i++) {
+    char path[64];
+    long long ran, lost;
+    snprintf(path, sizeof path, "/proc/self/task/%d/schedstat",
+             (int)mt_load_acquire(&mt_rt.vps[i]->handover.task.tid));
+    FILE *file = fopen(path, "r");
+    if (file == NULL) return -1;
+    int fields = fscanf(file, "%lld %lld", &ran, &lost);
+    fclose(file);
+    if (fields != 2) return -1;
+    sum += lost;
+  }
+  return sum;
+}
+
+static void *yield_until(void *p0) {
+  while (mltp_now() < *(const uint64_t *)p0) mltp_yield();
+  return NULL;
+}
+
+static void yielding_vps_leave_it_asleep(void) {
+  mltp_t *threads[READERS];
+  if (!mt_load_relaxed(&mt_rt.handover.runs)) return;
+  int64_t lost = lost_ns();
+  if (lost < 0) return;
+  uint64_t before = wakeups(), end = mltp_after(WINDOW_NS);
+  for (int i = 0; i < READERS; i++) threads[i] = spawn(yield_until, &end);
+  for (int i = 0; i < READERS; i++) mltp_join(threads[i], NULL);
+  uint64_t woken = wakeups() - before;
+  lost = lost_ns() - lost;
+  check_case("%d ms lost, %d wake-ups", (int)(lost / 1000000), (int)woken);
+  CHECK(woken <= FAIR_WAKEUPS + (uint64_t)lost / LOST_NS);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      TEST(sleeping_vps_leave_it_asleep),
+      TEST(yielding_vps_leave_it_asleep),
       TEST(blocked_vps_are_replaced),
       TEST_BARE(spinners_are_joined_by_others),
   };

@@ -25,7 +25,7 @@ static void *stay_oneself(void *p0) {
 static void mltp_self_is_the_same_throughout(void) {
   for (int kind = 0; kind < KINDS; kind++) {
     check_case("%s", kind_names[kind]);
-    crew_run(9, (enum kind)kind, stay_oneself, NULL);
+    workers_run(9, (enum kind)kind, stay_oneself, NULL);
   }
 }
 
@@ -40,7 +40,7 @@ static void mltp_self_is_what_create_returned(void) {
 }
 
 struct roll {
-  uint64_t ids[CREW_MAX];
+  uint64_t ids[WORKERS_MAX];
   atomic_int next;
   mltp_barrier_t all_here;
 };
@@ -55,7 +55,7 @@ static void *enrol(void *p0) {
 static void mltp_id_is_unique(void) {
   enum { COUNT = 30 };
   struct roll roll = {.all_here = MLTP_BARRIER_INIT(COUNT)};
-  crew_run(COUNT, MIXED, enrol, &roll);
+  workers_run(COUNT, MIXED, enrol, &roll);
   for (int i = 0; i < COUNT; i++) {
     CHECK(roll.ids[i] != mltp_id(mltp_self()));
     for (int j = 0; j < i; j++) CHECK(roll.ids[i] != roll.ids[j]);
@@ -79,7 +79,7 @@ static void mltp_set_name_renames(void) {
   char name[] = "second";
   for (int kind = 0; kind < KINDS; kind++) {
     check_case("%s", kind_names[kind]);
-    crew_run(3, (enum kind)kind, no_longer_anonymous, name);
+    workers_run(3, (enum kind)kind, no_longer_anonymous, name);
   }
 }
 
@@ -88,7 +88,7 @@ static void foreign_threads_come_and_go(void) {
   uint64_t last = 0;
   for (int i = 0; i < scaled(500); i++) {
     struct roll roll = {.all_here = MLTP_BARRIER_INIT(1)};
-    crew_run(1, FOREIGN, enrol, &roll);
+    workers_run(1, FOREIGN, enrol, &roll);
     CHECK(roll.ids[0] != last);
     last = roll.ids[0];
   }
@@ -140,7 +140,7 @@ static void errno_belongs_to_the_thread(void) {
   for (int kind = 0; kind < KINDS; kind++) {
     struct mixer mixer = {.lock = MLTP_LOCK_INIT, .barrier = MLTP_BARRIER_INIT(KEEPERS)};
     check_case("%s", kind_names[kind]);
-    crew_run(KEEPERS, (enum kind)kind, keep_errno, &mixer);
+    workers_run(KEEPERS, (enum kind)kind, keep_errno, &mixer);
     CHECK_EQUAL(atomic_load(&mixer.wrong), 0);
     /* Nobody can order a thread to move; the count says what the run was worth. */
     printf("errno: %s threads moved %d times\n", kind_names[kind], atomic_load(&mixer.moves));

@@ -178,7 +178,7 @@ static void threads_created_while_others_run(void) {
   for (int kind = 0; kind < KINDS; kind++) {
     atomic_int count = 0;
     check_case("%s", kind_names[kind]);
-    crew_run(6, (enum kind)kind, create_many, &count);
+    workers_run(6, (enum kind)kind, create_many, &count);
     CHECK_EQUAL(atomic_load(&count), 6 * scaled(200));
   }
 }
@@ -270,27 +270,27 @@ static void joined_threads_have_stacks_of_their_own(void) {
 
 /* ------------------------------------------------------------- with a deadline */
 
-struct patience {
+struct joining {
   mltp_t *target;
   mltp_sem_t end;
 };
 
-static void *end_when_told(void *p0) {
+static void *end_when_posted(void *p0) {
   mltp_sem_wait(p0);
   return p0;
 }
 
 static void *join_in_vain_then_for_good(void *p0) {
-  struct patience *patience = p0;
+  struct joining *joiner = p0;
   uint64_t deadline = mltp_after(2000000);
   void *result = NULL;
-  CHECK_EQUAL(mltp_join_timed(patience->target, &result, deadline), ETIMEDOUT);
+  CHECK_EQUAL(mltp_join_timed(joiner->target, &result, deadline), ETIMEDOUT);
   CHECK(mltp_now() >= deadline);
-  CHECK_EQUAL(mltp_join_timed(patience->target, &result, 0), ETIMEDOUT);
+  CHECK_EQUAL(mltp_join_timed(joiner->target, &result, 0), ETIMEDOUT);
   CHECK(result == NULL);
-  mltp_sem_post(&patience->end);
-  CHECK_EQUAL(mltp_join_timed(patience->target, &result, MLTP_NEVER), 0);
-  CHECK(result == &patience->end);
+  mltp_sem_post(&joiner->end);
+  CHECK_EQUAL(mltp_join_timed(joiner->target, &result, MLTP_NEVER), 0);
+  CHECK(result == &joiner->end);
   return NULL;
 }
 
@@ -298,11 +298,11 @@ static void mltp_join_timed_gives_up_and_leaves_it_joinable(void) {
   for (int target = 0; target < FOREIGN; target++) {
     for (int kind = 0; kind < MIXED; kind++) {
       check_case("%s joined by %s", kind_names[target], kind_names[kind]);
-      struct patience patience = {.end = MLTP_SEM_INIT(0)};
-      patience.target = target == BOUND ? spawn_bound(end_when_told, &patience.end)
-                                        : spawn(end_when_told, &patience.end);
-      crew_run(1, (enum kind)kind, join_in_vain_then_for_good, &patience);
-      CHECK_EQUAL(mltp_sem_destroy(&patience.end), 0);
+      struct joining joiner = {.end = MLTP_SEM_INIT(0)};
+      joiner.target = target == BOUND ? spawn_bound(end_when_posted, &joiner.end)
+                                      : spawn(end_when_posted, &joiner.end);
+      workers_run(1, (enum kind)kind, join_in_vain_then_for_good, &joiner);
+      CHECK_EQUAL(mltp_sem_destroy(&joiner.end), 0);
     }
   }
 }
@@ -329,21 +329,16 @@ static void *join_just_in_time(void *p0) {
 static void mltp_join_timed_races_with_the_end(void) {
   for (int kind = 0; kind < KINDS; kind++) {
     check_case("%s", kind_names[kind]);
-    crew_run(4, (enum kind)kind, join_just_in_time, NULL);
+    workers_run(4, (enum kind)kind, join_just_in_time, NULL);
   }
 }
 
 static void mltp_detach_after_mltp_join_timed(void) {
   static mltp_sem_t end = MLTP_SEM_INIT(0);
-  mltp_t *target = spawn(end_when_told, &end);
+  mltp_t *target = spawn(end_when_posted, &end);
   CHECK_EQUAL(mltp_join_timed(target, NULL, mltp_after(1000)), ETIMEDOUT);
   CHECK_EQUAL(mltp_detach(target), 0);
   mltp_sem_post(&end);
-}
-
-static void *end_when_posted(void *p0) {
-  mltp_sem_wait(p0);
-  return p0;
 }
 
 static void mltp_join_try_joins_what_has_ended(void) {

@@ -6,18 +6,18 @@
 
 #include "support/support.h"
 
-enum { CREW = 6, PATIENCE_NS = 3000000 };
+enum { WORKERS = 6, SHORT_NS = 3000000 };
 
 /* -------------------------------------------------------------- latches */
 
 struct start {
   mltp_latch_t latch;
-  long plain[CREW]; /* written before, read by all after: needs the latch's ordering */
+  long plain[WORKERS]; /* written before, read by all after: needs the latch's ordering */
   atomic_int next_index, went_early, errors;
 };
 
 static void check_all_wrote(struct start *start) {
-  for (int i = 0; i < CREW; i++) {
+  for (int i = 0; i < WORKERS; i++) {
     if (start->plain[i] != 1) atomic_fetch_add(&start->went_early, 1);
   }
 }
@@ -55,8 +55,8 @@ static void check_start(mltp_userf_t *take_part) {
     for (int kind = 0; kind < KINDS; kind++) {
       check_case("%s", kind_names[kind]);
       struct start start = {.next_index = 0};
-      CHECK_EQUAL(mltp_latch_init(&start.latch, CREW, "start"), 0);
-      crew_run(CREW, (enum kind)kind, take_part, &start);
+      CHECK_EQUAL(mltp_latch_init(&start.latch, WORKERS, "start"), 0);
+      workers_run(WORKERS, (enum kind)kind, take_part, &start);
       CHECK_EQUAL(atomic_load(&start.went_early), 0);
       CHECK_EQUAL(atomic_load(&start.errors), 0);
       CHECK_EQUAL(mltp_latch_destroy(&start.latch), 0);
@@ -119,7 +119,7 @@ static void mltp_latch_of_zero_is_open(void) {
 }
 
 static void *latch_times_out(void *p0) {
-  uint64_t deadline = mltp_after(PATIENCE_NS);
+  uint64_t deadline = mltp_after(SHORT_NS);
   int error = mltp_latch_wait_timed(p0, deadline);
   CHECK(mltp_now() >= deadline);
   return (void *)(intptr_t)error;
@@ -245,7 +245,7 @@ static void mltp_waitgroup_may_be_used_again(void) {
 }
 
 static void *group_times_out(void *p0) {
-  uint64_t deadline = mltp_after(PATIENCE_NS);
+  uint64_t deadline = mltp_after(SHORT_NS);
   int error = mltp_waitgroup_wait_timed(p0, deadline);
   CHECK(mltp_now() >= deadline);
   return (void *)(intptr_t)error;

@@ -6,7 +6,7 @@
 
 #include "support/support.h"
 
-enum { CREW = 6 };
+enum { WORKERS = 6 };
 
 /* What the lock protects: not atomic, and the two are equal outside critical sections. */
 struct guarded {
@@ -37,10 +37,10 @@ static void check_class(int class, int rounds, void (*inside)(int round)) {
     check_case("%s lock, %s threads", lock_classes[class].name, kind_names[kind]);
     struct guarded g = {.rounds = rounds, .inside = inside};
     CHECK_EQUAL(mltp_lock_init(&g.lock, lock_classes[class].id, "guard"), 0);
-    crew_run(CREW, (enum kind)kind, enter_often, &g);
+    workers_run(WORKERS, (enum kind)kind, enter_often, &g);
     CHECK_EQUAL(atomic_load(&g.violations), 0);
-    CHECK_EQUAL(g.first, (long)CREW * rounds);
-    CHECK_EQUAL(g.second, (long)CREW * rounds);
+    CHECK_EQUAL(g.first, (long)WORKERS * rounds);
+    CHECK_EQUAL(g.second, (long)WORKERS * rounds);
     CHECK_EQUAL(mltp_lock_try(&g.lock), 0); /* it is free again */
     CHECK_EQUAL(mltp_unlock(&g.lock), 0);
     CHECK_EQUAL(mltp_lock_destroy(&g.lock), 0);
@@ -336,8 +336,8 @@ static void recursive_lock_excludes_others(void) {
   for (int kind = 0; kind < KINDS; kind++) {
     check_case("%s", kind_names[kind]);
     twice_inside = violations = 0;
-    crew_run(CREW, (enum kind)kind, enter_twice, NULL);
-    CHECK_EQUAL(twice_inside, CREW * scaled(200));
+    workers_run(WORKERS, (enum kind)kind, enter_twice, NULL);
+    CHECK_EQUAL(twice_inside, WORKERS * scaled(200));
     CHECK_EQUAL(violations, 0);
   }
 }

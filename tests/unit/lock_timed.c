@@ -6,7 +6,7 @@
 
 struct attempt {
   mltp_lock_t lock;
-  uint64_t patience;
+  uint64_t limit;
   uint64_t early_by; /* how long before its deadline a timed out call returned */
 };
 
@@ -19,7 +19,7 @@ static void *try_it(void *p0) {
 
 static void *time_it(void *p0) {
   struct attempt *attempt = p0;
-  uint64_t deadline = mltp_after(attempt->patience);
+  uint64_t deadline = mltp_after(attempt->limit);
   int error = mltp_lock_timed(&attempt->lock, deadline);
   uint64_t now = mltp_now();
   if (error == 0) mltp_unlock(&attempt->lock);
@@ -37,7 +37,7 @@ static int run_one(enum kind kind, mltp_userf_t *func, struct attempt *attempt) 
 static void for_each_case(void (*check)(struct attempt *attempt, enum kind kind)) {
   for (int class = 0; class < LOCK_CLASSES; class ++) {
     for (int kind = 0; kind < MIXED; kind++) {
-      struct attempt attempt = {.patience = 0};
+      struct attempt attempt = {.limit = 0};
       check_case("%s lock, %s", lock_classes[class].name, kind_names[kind]);
       CHECK_EQUAL(mltp_lock_init(&attempt.lock, lock_classes[class].id, NULL), 0);
       check(&attempt, (enum kind)kind);
@@ -58,7 +58,7 @@ static void mltp_lock_try_tells_whether_it_is_held(void) { for_each_case(check_t
 
 static void check_times_out(struct attempt *attempt, enum kind kind) {
   mltp_lock(&attempt->lock);
-  attempt->patience = 3000000;
+  attempt->limit = 3000000;
   CHECK_EQUAL(run_one(kind, time_it, attempt), ETIMEDOUT);
   CHECK_EQUAL(attempt->early_by, 0);
   mltp_unlock(&attempt->lock);
@@ -67,7 +67,7 @@ static void check_times_out(struct attempt *attempt, enum kind kind) {
 static void mltp_lock_timed_times_out_and_not_early(void) { for_each_case(check_times_out); }
 
 static void check_free(struct attempt *attempt, enum kind kind) {
-  attempt->patience = 10ull * 1000 * 1000 * 1000;
+  attempt->limit = 10ull * 1000 * 1000 * 1000;
   CHECK_EQUAL(run_one(kind, time_it, attempt), 0);
 }
 
@@ -75,7 +75,7 @@ static void mltp_lock_timed_takes_a_free_lock(void) { for_each_case(check_free);
 
 static void check_released(struct attempt *attempt, enum kind kind) {
   struct worker worker;
-  attempt->patience = 60ull * 1000 * 1000 * 1000;
+  attempt->limit = 60ull * 1000 * 1000 * 1000;
   mltp_lock(&attempt->lock);
   worker_start(&worker, kind, time_it, attempt);
   mltp_sleep(1000000); /* so that it waits by then, most likely */
@@ -114,7 +114,7 @@ static void mltp_lock_timed_races_with_unlock(void) {
     check_case("%s lock", lock_classes[class].name);
     struct race race = {.inside = 0};
     mltp_lock_init(&race.lock, lock_classes[class].id, NULL);
-    crew_run(6, MIXED, race_the_clock, &race);
+    workers_run(6, MIXED, race_the_clock, &race);
     CHECK_EQUAL(atomic_load(&race.errors), 0);
     CHECK_EQUAL(race.inside, atomic_load(&race.acquired));
     CHECK(race.inside > 0);

@@ -4,7 +4,7 @@
 
 #include "support/support.h"
 
-enum { CREW = 6 };
+enum { WORKERS = 6 };
 
 struct work {
   mltp_once_t once;
@@ -32,7 +32,7 @@ static void mltp_once_calls_once(void) {
     for (int kind = 0; kind < KINDS; kind++) {
       check_case("%s", kind_names[kind]);
       struct work work = {.once = MLTP_ONCE_INIT};
-      crew_run(CREW, (enum kind)kind, have_it_done, &work);
+      workers_run(WORKERS, (enum kind)kind, have_it_done, &work);
       CHECK_EQUAL(atomic_load(&work.calls), 1);
       CHECK_EQUAL(atomic_load(&work.went_early), 0);
     }
@@ -93,12 +93,12 @@ static void mltp_once_left_by_mltp_exit_is_not_done(void) {
   for (int bound = 0; bound < 2; bound++) {
     check_case("%s", bound ? "bound" : "unbound");
     struct leaver leaver = {.outer = MLTP_ONCE_INIT, .inner = MLTP_ONCE_INIT};
-    struct worker workers[CREW];
+    struct worker workers[WORKERS];
     int stayed = 0;
-    for (int i = 0; i < CREW; i++)
+    for (int i = 0; i < WORKERS; i++)
       worker_start(&workers[i], bound ? BOUND : UNBOUND, call_outer, &leaver);
-    for (int i = 0; i < CREW; i++) stayed += worker_join(&workers[i]) == &leaver;
-    CHECK_EQUAL(stayed, CREW - 2);
+    for (int i = 0; i < WORKERS; i++) stayed += worker_join(&workers[i]) == &leaver;
+    CHECK_EQUAL(stayed, WORKERS - 2);
     CHECK_EQUAL(atomic_load(&leaver.inner_calls), 3);
     CHECK_EQUAL(atomic_load(&leaver.outer_calls), 3);
   }

@@ -6,7 +6,7 @@
 
 #include "support/support.h"
 
-enum { CREW = 8, PATIENCE_NS = 3000000 };
+enum { WORKERS = 8, SHORT_NS = 3000000 };
 
 /* -------------------------------------------------------------- exclusion */
 
@@ -85,7 +85,7 @@ static void check_exclusion(mltp_userf_t *func, int rounds) {
     check_case("%s threads", kind_names[kind]);
     struct guarded g = {.rounds = scaled(rounds)};
     CHECK_EQUAL(mltp_rwlock_init(&g.lock, "guard"), 0);
-    crew_run(CREW, (enum kind)kind, func, &g);
+    workers_run(WORKERS, (enum kind)kind, func, &g);
     CHECK_EQUAL(atomic_load(&g.violations), 0);
     CHECK_EQUAL(g.first, atomic_load(&g.written));
     CHECK_EQUAL(g.second, atomic_load(&g.written));
@@ -117,15 +117,15 @@ static void *meet_inside(void *p0) {
 /* Readers are inside together, or this hangs; so also when they had to wait first. */
 static void mltp_rwlock_lets_readers_in_together(void) {
   for (int kind = 0; kind < KINDS; kind++) {
-    struct party party = {MLTP_RWLOCK_INIT, MLTP_BARRIER_INIT(CREW)};
-    struct worker workers[CREW];
+    struct party party = {MLTP_RWLOCK_INIT, MLTP_BARRIER_INIT(WORKERS)};
+    struct worker workers[WORKERS];
     mltp_rwlock_wrlock(&party.lock);
-    for (int i = 0; i < CREW; i++)
+    for (int i = 0; i < WORKERS; i++)
       worker_start(&workers[i], kind == MIXED ? (enum kind)(i % MIXED) : (enum kind)kind,
                    meet_inside, &party);
     mltp_yield();
     mltp_rwlock_unlock(&party.lock);
-    for (int i = 0; i < CREW; i++) worker_join(&workers[i]);
+    for (int i = 0; i < WORKERS; i++) worker_join(&workers[i]);
     CHECK_EQUAL(mltp_rwlock_destroy(&party.lock), 0);
   }
 }
@@ -257,7 +257,7 @@ static void *try_to_write(void *p0) {
 }
 
 static void *time_reading(void *p0) {
-  uint64_t deadline = mltp_after(PATIENCE_NS);
+  uint64_t deadline = mltp_after(SHORT_NS);
   int error = mltp_rwlock_rdlock_timed(p0, deadline);
   CHECK(error == 0 || mltp_now() >= deadline);
   if (error == 0) mltp_rwlock_unlock(p0);
@@ -265,7 +265,7 @@ static void *time_reading(void *p0) {
 }
 
 static void *time_writing(void *p0) {
-  uint64_t deadline = mltp_after(PATIENCE_NS);
+  uint64_t deadline = mltp_after(SHORT_NS);
   int error = mltp_rwlock_wrlock_timed(p0, deadline);
   CHECK(error == 0 || mltp_now() >= deadline);
   if (error == 0) mltp_rwlock_unlock(p0);

@@ -95,7 +95,7 @@ static void each_case_gets_its_chance(void) {
   make_channels(1);
   for (int kind = 0; kind < MIXED; kind++) {
     check_case("%s", kind_names[kind]);
-    crew_run(1, (enum kind)kind, choose_often, NULL);
+    workers_run(1, (enum kind)kind, choose_often, NULL);
   }
   free_channels();
 }
@@ -116,7 +116,7 @@ static void select_times_out_and_not_early(void) {
   for (int kind = 0; kind < MIXED; kind++) {
     check_case("%s", kind_names[kind]);
     make_channels(0);
-    crew_run(1, (enum kind)kind, time_out, NULL);
+    workers_run(1, (enum kind)kind, time_out, NULL);
     long number = 1;
     for (int i = 0; i < CHANNELS; i++) { /* no case of it stayed behind */
       CHECK_EQUAL(mltp_channel_send_try(channels[i], &number), EAGAIN);
@@ -143,7 +143,7 @@ static void select_on_both_ends_of_a_channel(void) {
     check_case("%s", kind_names[kind]);
     atomic_long balance = 0;
     make_channels(0);
-    crew_run(2, (enum kind)kind, exchange, &balance);
+    workers_run(2, (enum kind)kind, exchange, &balance);
     CHECK_EQUAL(atomic_load(&balance), 0);
     free_channels();
   }
@@ -183,13 +183,13 @@ static void *move(void *p0) {
 }
 
 static void selects_meet_and_lose_nothing(void) {
-  enum { CREW = 8 };
+  enum { WORKERS = 8 };
   for (int kind = 0; kind < KINDS; kind++) {
     for (size_t capacity = 0; capacity < 3; capacity++) {
       check_case("%s, capacity %zu", kind_names[kind], capacity);
-      struct traffic t = {.sending = CREW / 2};
+      struct traffic t = {.sending = WORKERS / 2};
       make_channels(capacity);
-      crew_run(CREW, (enum kind)kind, move, &t);
+      workers_run(WORKERS, (enum kind)kind, move, &t);
       long number;
       for (int i = 0; i < CHANNELS; i++)
         while (mltp_channel_recv_try(channels[i], &number) == 0) {

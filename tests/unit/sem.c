@@ -31,7 +31,7 @@ static void mltp_sem_conserves_units(void) {
   for (int kind = 0; kind < KINDS; kind++) {
     check_case("%s", kind_names[kind]);
     struct traffic t = {.sem = MLTP_SEM_INIT(5)};
-    crew_run(6, (enum kind)kind, post_or_take, &t);
+    workers_run(6, (enum kind)kind, post_or_take, &t);
     CHECK_EQUAL(atomic_load(&t.errors), 0);
     CHECK_EQUAL(mltp_sem_value(&t.sem), 5);
     CHECK_EQUAL(mltp_sem_destroy(&t.sem), 0);
@@ -58,7 +58,7 @@ static void mltp_sem_wait_timed_races_with_post(void) {
   for (int kind = 0; kind < KINDS; kind++) {
     check_case("%s", kind_names[kind]);
     struct traffic t = {.sem = MLTP_SEM_INIT(0)};
-    crew_run(6, (enum kind)kind, take_with_every_call, &t);
+    workers_run(6, (enum kind)kind, take_with_every_call, &t);
     CHECK_EQUAL(atomic_load(&t.errors), 0);
     CHECK_EQUAL(atomic_load(&t.taken) + mltp_sem_value(&t.sem), 6 * (scaled(400) / 2));
     CHECK_EQUAL(mltp_sem_destroy(&t.sem), 0);
@@ -76,7 +76,7 @@ static void mltp_sem_wait_timed_times_out_and_not_early(void) {
   for (int kind = 0; kind < MIXED; kind++) {
     check_case("%s", kind_names[kind]);
     mltp_sem_t sem = MLTP_SEM_INIT(0);
-    crew_run(1, (enum kind)kind, time_out, &sem);
+    workers_run(1, (enum kind)kind, time_out, &sem);
     CHECK_EQUAL(mltp_sem_value(&sem), 0);
     CHECK_EQUAL(mltp_sem_destroy(&sem), 0);
   }

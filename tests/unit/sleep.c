@@ -42,7 +42,7 @@ static void *sleep_both_ways(void *p0) {
 static void mltp_sleep_is_never_early(void) {
   for (int kind = 0; kind < KINDS; kind++) {
     check_case("%s", kind_names[kind]);
-    crew_run(3, (enum kind)kind, sleep_both_ways, NULL);
+    workers_run(3, (enum kind)kind, sleep_both_ways, NULL);
   }
 }
 

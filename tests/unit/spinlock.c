@@ -86,7 +86,7 @@ struct comer {
   int number;
 };
 
-static bool say_and_relax(struct mt_spin_wait *wait);
+static bool print_and_relax(struct mt_spin_wait *wait);
 
 /* A waiter that says, once it has its place, that it waits. */
 struct loud_wait {
@@ -94,7 +94,7 @@ struct loud_wait {
   struct line *line;
 };
 
-static bool say_and_relax(struct mt_spin_wait *wait) {
+static bool print_and_relax(struct mt_spin_wait *wait) {
   struct loud_wait *loud = (struct loud_wait *)wait;
   if (wait->round == 0) mt_add_acq_rel(&loud->line->waits, 1);
   return mt_relax(&wait->round);
@@ -104,7 +104,7 @@ static void *come(void *p0) {
   struct comer *comer = p0;
   struct line *line = comer->line;
   struct mt_spin_node node = {NULL};
-  struct loud_wait loud = {{say_and_relax, 0}, line};
+  struct loud_wait loud = {{print_and_relax, 0}, line};
   line->lock.ops->lock(&line->lock.state, &node, &loud.wait);
   line->order[line->next++] = comer->number;
   line->lock.ops->unlock(&line->lock.state, &node);

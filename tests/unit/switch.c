@@ -39,7 +39,7 @@ static void *keep_registers(void *p0) {
 static void registers_are_kept(void) {
   for (int kind = 0; kind < KINDS; kind++) {
     check_case("%s", kind_names[kind]);
-    crew_run(12, (enum kind)kind, keep_registers, NULL);
+    workers_run(12, (enum kind)kind, keep_registers, NULL);
   }
 }
 
@@ -128,7 +128,9 @@ static void *use_vectors(void *p0) {
   return p0;
 }
 
-static void fresh_stacks_are_aligned_for_vectors(void) { crew_run(40, UNBOUND, use_vectors, NULL); }
+static void fresh_stacks_are_aligned_for_vectors(void) {
+  workers_run(40, UNBOUND, use_vectors, NULL);
+}
 
 /* --------------------------------------------------------- another kernel thread */
 
@@ -223,7 +225,7 @@ static void *unwind(void *p0) {
   return p0;
 }
 
-static void unwinding_ends_at_the_entry(void) { crew_run(9, MIXED, unwind, NULL); }
+static void unwinding_ends_at_the_entry(void) { workers_run(9, MIXED, unwind, NULL); }
 
 int main(void) {
   const struct CMUnitTest tests[] = {

@@ -32,7 +32,7 @@ static void mltp_tss_get_is_what_this_thread_has_set(void) {
     check_case("%s", kind_names[kind]);
     struct keys keys = {.next = 0};
     for (int i = 0; i < KEYS; i++) CHECK_EQUAL(mltp_tss_create(&keys.key[i], NULL), 0);
-    crew_run(12, (enum kind)kind, set_and_look, &keys);
+    workers_run(12, (enum kind)kind, set_and_look, &keys);
     for (int i = 0; i < KEYS; i++) CHECK_EQUAL(mltp_tss_delete(keys.key[i]), 0);
   }
 }
@@ -99,7 +99,7 @@ static void destructors_that_set_again_run_four_times(void) {
   for (int kind = 0; kind < MIXED; kind++) {
     check_case("%s", kind_names[kind]);
     atomic_store(&destroyed, 0);
-    crew_run(1, (enum kind)kind, set_once, &witness);
+    workers_run(1, (enum kind)kind, set_once, &witness);
     CHECK_EQUAL(atomic_load(&destroyed), MLTP_TSS_DTOR_ITERATIONS);
   }
   CHECK_EQUAL(mltp_tss_delete(witness), 0);
@@ -117,7 +117,7 @@ static void destructors_may_set_other_keys(void) {
   CHECK_EQUAL(mltp_tss_create(&witness, set_a_late_key), 0);
   for (int i = 0; i < 64; i++) CHECK_EQUAL(mltp_tss_create(&between[i], NULL), 0);
   CHECK_EQUAL(mltp_tss_create(&other, set_a_late_key), 0);
-  crew_run(1, UNBOUND, set_once, &witness);
+  workers_run(1, UNBOUND, set_once, &witness);
   CHECK_EQUAL(atomic_load(&destroyed), 2);
   for (int i = 0; i < 64; i++) CHECK_EQUAL(mltp_tss_delete(between[i]), 0);
   CHECK_EQUAL(mltp_tss_delete(witness), 0);
@@ -154,14 +154,14 @@ static void check_spread(mltp_userf_t *func, void *arg) {
     CHECK_EQUAL(mltp_tss_create(&spread[i], count_spread), 0);
     atomic_store(&spread_destroyed[i], 0);
   }
-  crew_run(1, UNBOUND, func, arg);
+  workers_run(1, UNBOUND, func, arg);
   for (int i = 0; i < SPREAD; i++) {
     CHECK_EQUAL(atomic_load(&spread_destroyed[i]), 1);
     CHECK_EQUAL(mltp_tss_delete(spread[i]), 0);
   }
 }
 
-static void values_of_many_keys_are_told_apart(void) { check_spread(set_spread, NULL); }
+static void values_of_many_keys_are_distinct(void) { check_spread(set_spread, NULL); }
 
 static void a_destructor_may_set_many_keys(void) {
   CHECK_EQUAL(mltp_tss_create(&witness, set_all_spread), 0);
@@ -218,7 +218,7 @@ static void deleted_keys_are_not_seen_through_new_ones(void) {
   atomic_store(&destroyed, 0);
   for (int kind = 0; kind < MIXED; kind++) {
     check_case("%s", kind_names[kind]);
-    crew_run(1, (enum kind)kind, live_through_deletion, NULL);
+    workers_run(1, (enum kind)kind, live_through_deletion, NULL);
     CHECK_EQUAL(mltp_tss_delete(witness), 0);
   }
   CHECK_EQUAL(atomic_load(&destroyed), 0); /* a deleted key's value meets no destructor */
@@ -240,7 +240,7 @@ int main(void) {
       TEST(destructors_run_at_the_end_of_a_thread),
       TEST(destructors_that_set_again_run_four_times),
       TEST(destructors_may_set_other_keys),
-      TEST(values_of_many_keys_are_told_apart),
+      TEST(values_of_many_keys_are_distinct),
       TEST(a_destructor_may_set_many_keys),
       TEST_BARE(destructors_of_main_run_in_finalize),
       TEST(deleted_keys_are_not_seen_through_new_ones),

@@ -14,10 +14,10 @@ import sys
 LONGEST = {"README.md": 120, "HACKING.md": 300, "docs/design/*.md": 80}
 
 READING_TEST = "docs/reading-test.md"
-QUESTIONS = 20
+QUESTIONS = 40
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)")
 # A path has a folder and a suffix; a pattern (*), a placeholder (NAME) or a generated file (build/) is none.
-PATH = re.compile(r"`((?!build/|/)[\w.-]+/[\w./-]*\.(?:c|h|hpp|cpp|S|py|sh|md|pml|lark))`")
+PATH = re.compile(r"`((?!build/|/)[\w.-]+/[\w./-]*\.(?:c|h|hpp|cpp|S|py|sh|md|pml|lark|table))`")
 ROOTS = ("", "bench", "src", "src/core", "src/tmpi", "src/sim", "include", "tools/specc")
 
 

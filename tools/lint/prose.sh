@@ -42,8 +42,8 @@ fi
 # with the suffix of a language that has the same comments (.r is read by the grammar of shells).
 grammar() {
   case $1 in
-    *.md | *.[ch] | *.[ch]pp | *.py) ;;
-    *.pml | *.sc | *.S) echo .as.c ;;
+    *.md | *.[ch] | *.[ch]pp | *.py | *.go) ;;
+    *.pml | *.sc | *.S | *.map | *.lark) echo .as.c ;;
     *.[0-9]) echo .as.md ;;
     *) echo .as.r ;;
   esac
@@ -68,7 +68,8 @@ else
   cd "$here/../.."
   "$vale" test "$here/prose/MLTP" >&2 || status=1
   mapfile -t files < <(git ls-files --cached --others --exclude-standard -- '*.md' ':!docs/measurements' 'docs/man/*' dev \
-    .ci/run '*.[chS]' '*.[ch]pp' '*.py' '*.sh' '*.pml' '*.sc' '*.cmake' '*CMakeLists.txt')
+    .ci/run '*.[chS]' '*.[ch]pp' '*.py' '*.sh' '*.pml' '*.sc' '*.cmake' '*CMakeLists.txt' '*.go' '*.map' '*.lark' \
+    '*.table' '*.in' '*.yml' '*.f' '*.f90')
 fi
 [ "${#files[@]}" -gt 0 ] || { echo "prose.sh: no files to check" >&2; exit 1; }
 copies=$(mktemp -d)
@@ -79,6 +80,7 @@ for file in "${files[@]}"; do
   copy=$copies/$file$(grammar "$file")
   case $file in
     *.[0-9]) plain "$file" >"$copy" ;;
+    *.f | *.f90) sed -E 's/^!|^([^"]*[[:space:]])!/\1#/' "$file" >"$copy" ;;
     *) cp "$file" "$copy" ;;
   esac
 done

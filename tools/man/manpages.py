@@ -128,7 +128,7 @@ def overview_page(headers, date):
         ("DESCRIPTION", prose(rest)),
         ("FUNCTIONS", "\n".join(functions)),
         ("SEE ALSO", see_also([("mltp-limits", "7"), ("mltp-options", "7"),
-                               ("mltp-signals", "7")])),
+                               ("mltp-signals", "7"), ("mltp-threads", "7")])),
     ])
 
 

@@ -19,6 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "preload.h"
+
 enum { JOBS_MAX = 64 };
 
 enum strategy { RANDOM, PCT, PREEMPT, STRATEGIES };
@@ -119,8 +121,8 @@ static bool run_first(struct exploration *e, struct trial *trial) {
   *trial = (struct trial){.seed = checked(strdup("0")), .schedule = checked(strdup("fifo"))};
   trials_run(&e->settings->program, trial, 1);
   if (trial->decision_count == 0)
-    errx(1, "explore: '%s' left nothing to choose (does it use libmltp, and more than one thread?)",
-         e->settings->program.argv[0]);
+    errx(1, "explore: '%s' left nothing to choose (does it use %s, and more than one thread?)",
+         e->settings->program.argv[0], e->settings->program.gated ? "pthreads" : "libmltp");
   e->steps = trial->decisions[trial->decision_count - 1].taken.step;
   if (trial_failed(trial)) return true;
   if (e->settings->strategy == PREEMPT) enqueue_children(e, trial);
@@ -136,6 +138,8 @@ static void print_replay(const struct settings *s, const struct trial *trial) {
   if (strcmp(trial->seed, "0") != 0) printf(" MLTP_SEED=%s", trial->seed);
   if (strcmp(trial->schedule, "random") != 0) printf(" MLTP_SCHEDULE=%s", trial->schedule);
   printf(" MLTP_STEPS_MAX=%" PRIu64, s->program.steps_max);
+  if (s->program.accesses) printf(" MLTP_ACCESSES=1");
+  if (s->program.gated) printf(" mltp run --threads --");
   for (char **arg = s->program.argv; *arg != NULL; arg++) {
     bool plain = **arg != '\0' && strpbrk(*arg, " \t\n'\"\\$`*?[]{}()<>|&;!#~") == NULL;
     putchar(' ');
@@ -235,6 +239,8 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     case 'j': s->jobs = (unsigned)number(state, "jobs", arg, 1, JOBS_MAX); return 0;
     case 'f': s->seed = number(state, "seed", arg, 1, INT64_MAX / 2); return 0;
     case 'm': s->program.steps_max = number(state, "steps", arg, 1, INT64_MAX); return 0;
+    case 'T': s->program.gated = true; return 0;
+    case 'A': s->program.gated = s->program.accesses = true; return 0;
     case ARGP_KEY_ARGS: s->program.argv = state->argv + state->next; return 0;
     case ARGP_KEY_NO_ARGS:
       argp_error(state, "nothing to explore: no program given (try: %s -- ./program)", state->name);
@@ -252,6 +258,8 @@ int explore_main(int argc, char **argv) {
       {"timeout", 't', "S", 0, "Seconds a run may take (10)", 0},
       {"jobs", 'j', "J", 0, "Runs at a time (1)", 0},
       {"seed", 'f', "SEED", 0, "The first seed; each run takes the next (1)", 0},
+      {"threads", 'T', NULL, 0, "The program uses POSIX threads: run it as mltp run --threads", 0},
+      {"accesses", 'A', NULL, 0, "The same; its loads and stores may be interrupted, too", 0},
       {"steps", 'm', "N", 0, "Scheduling points a run may take (1000000)", 0},
       {0},
   };

@@ -19,6 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "preload.h"
+
 enum { CANNOT_RUN = 127 }; /* as shells say it */
 
 void *checked(void *memory) {
@@ -45,6 +47,8 @@ static void __attribute__((noreturn)) become(const struct program *program,
   setenv("MLTP_SEED", trial->seed, 1);
   setenv("MLTP_SCHEDULE", trial->schedule, 1);
   setenv("MLTP_SCHEDULE_LOG", log, 1);
+  if (program->accesses) setenv("MLTP_ACCESSES", "1", 1);
+  if (program->gated && preload(program->argv[0], preload_gate) != 0) _exit(CANNOT_RUN);
   int null = open("/dev/null", O_RDWR);
   if (null < 0) _exit(CANNOT_RUN);
   dup2(null, STDIN_FILENO);

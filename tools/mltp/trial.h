@@ -17,6 +17,8 @@ struct program {
   char **argv;
   double timeout;     /**< seconds */
   uint64_t steps_max; /**< scheduling points */
+  bool accesses;      /**< its loads and stores are scheduling points, too */
+  bool gated;         /**< a pthread program: libmltp-gate is preloaded */
 };
 
 /** A choice other than the default one: at a step, the choice-th candidate. */

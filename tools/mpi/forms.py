@@ -27,13 +27,21 @@ FIELDS = {
 }
 
 
+def find_prototypes(text):
+    """Returns {name without MPI_: arguments as text} of the functions that return an error code."""
+    return dict(re.findall(r"^int MPI_(\w+)\(([^)]*)\);", text, re.M))
+
+
+def parse_arguments(text):
+    """Returns [(type, name, brackets)...] of a prototype's arguments."""
+    if text == "void":
+        return []
+    return [re.fullmatch(r"(.*?[\s*])(\w+)((?:\[\])?)", " ".join(a.split())).groups() for a in text.split(",")]
+
+
 def read_prototypes(text):
     """Returns {name: [(type, name, brackets)...]} of the collectives."""
-    found = {}
-    for name, arguments in re.findall(r"^int MPI_(\w+)\(([^)]*)\);", text, re.M):
-        if name in COLLECTIVES:
-            found[name] = [re.fullmatch(r"(.*?[\s*])(\w+)((?:\[\])?)", " ".join(a.split())).groups()
-                           for a in arguments.split(",")]
+    found = {name: parse_arguments(a) for name, a in find_prototypes(text).items() if name in COLLECTIVES}
     missing = set(COLLECTIVES) - set(found)
     if missing:
         sys.exit(f"forms.py: no prototypes of {', '.join(sorted(missing))}")

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the Fortran bindings that follow from the C prototypes.
 
-usage: fortran.py MPI_H NAMES FUNCTIONS COLLECTIVES SOURCE INCLUDE MODULE
+usage: fortran.py MPI_H NAMES FUNCTIONS COLLECTIVES SOURCE INCLUDE MODULE MODERN
 FUNCTIONS and COLLECTIVES have the C prototypes, MPI_H and NAMES the constants. SOURCE gets a subroutine for each
 function, under its name and its profiling name: it converts handles, strings, indices and special
-addresses, and calls the C function. INCLUDE gets mpif.h, MODULE the Fortran module mpi. Functions with
+addresses, and calls the C function. INCLUDE gets mpif.h, MODULE the Fortran module mpi, MODERN mpi_f08, whose interfaces are of the same subroutines: handles and statuses are structures of
+the same bytes, and ierror may be absent. Functions with
 callbacks, attributes or argument vectors are written by hand in src/tmpi/bindings; a function that is
 in neither place is absent when a program is linked.
 """
@@ -18,13 +19,14 @@ HANDLES = "Comm Group Datatype Request Message Op Errhandler Info Session Win Fi
 # Written by hand, and declared in the module without an interface of their own.
 BY_HAND = """Init Init_thread Pcontrol Op_create Comm_create_keyval Type_create_keyval Win_create_keyval Keyval_create
  Comm_get_attr Comm_set_attr Type_get_attr Type_set_attr Win_get_attr Win_set_attr Attr_get Attr_put
- Comm_create_errhandler Win_create_errhandler Info_get_string Session_get_nth_pset""".split()
+ Comm_create_errhandler Win_create_errhandler File_create_errhandler Grequest_start Info_create_env Info_get_string
+ Session_get_nth_pset""".split()
 
 # Absent in Fortran: the standard has no such subroutine, or the library may read a converted array
 # after the call has returned.
 ABSENT = re.compile(r"\w+_(?:c2f|f2c|toint|fromint|c)$|Status_\w*2\w*|Status_[gs]et_(?:source|tag|error)|"
-                    r"(?:In?|Ineighbor_)alltoallw|\w*alltoallw_init|Info_create_env|Grequest_\w+|Session_create_errhandler|"
-                    r"File_create_errhandler|Register_datarep|Abi_get_fortran_info|Type_get_value_index|Abi_\w+|Comm_spawn\w*|\w+_attach_buffer|Buffer_attach_\w+", re.I)
+                    r"(?:In?|Ineighbor_)alltoallw|\w*alltoallw_init|Session_create_errhandler|"
+                    r"Register_datarep|Abi_get_fortran_info|Type_get_value_index|Abi_\w+|T_\w+|Comm_spawn\w*|\w+_attach_buffer|Buffer_attach_\w+", re.I)
 
 CHOICE = re.compile(r"(?:const )?void \*$")
 RAW = {"Alloc_mem": "base", "Buffer_detach": "base"}  # the address of an address
@@ -141,7 +143,8 @@ class Binding:
         else:
             self.before.append(f"char {variable}_[MPI_MAX_LIBRARY_VERSION_STRING] = \"\";")
             self.call.append(f"{variable}_")
-            self.after.append(f"if (error == MPI_SUCCESS) tmf_pad({variable}, {variable}_n, {variable}_);")
+            found = " && *flag" if any(argument[1] == "flag" for argument in self.arguments) else ""
+            self.after.append(f"if (error == MPI_SUCCESS{found}) tmf_pad({variable}, {variable}_n, {variable}_);")
 
     def c(self, prefix):
         """The C definition under the names of MPI_, which a tool may replace, or of PMPI_."""
@@ -153,18 +156,32 @@ class Binding:
         parameters = ", ".join(self.parameters + ["MPI_Fint *ierror"] + self.lengths)
         lines = [f"{weak}void {symbol}({parameters}) {{", *(f"  {line}" for line in self.before),
                  f"  int error = {prefix}{self.name}({', '.join(self.call)});",
-                 *(f"  {line}" for line in self.after), "  *ierror = error;", "}"]
+                 *(f"  {line}" for line in self.after), "  tmf_end(ierror, error);", "}"]
         return "\n".join(lines) + "\n"
 
-    def fortran(self, prefix):
-        """The interface for the module: choice buffers match any type and rank."""
+    def fortran(self, prefix, modern=False):
+        """The interface for a module: choice buffers match any type and rank. modern: for mpi_f08."""
         names = [argument[1] for argument in self.arguments] + ["ierror"]
         listed = ", &\n      ".join(f(n) for n in names)
         lines = [f"subroutine {prefix}{self.name}({listed})", "  import"]
         for kind, variable, brackets in self.arguments:
-            lines += declaration(self.name, kind, variable, brackets)
-        lines += ["  integer :: ierror", f"end subroutine {prefix}{self.name}"]
+            lines += typed(kind, variable, brackets) if modern else []
+            if not modern or handle_of(kind) is None:
+                lines += declaration(self.name, kind, variable, brackets)
+        lines += ["  integer, optional :: ierror" if modern else "  integer :: ierror", f"end subroutine {prefix}{self.name}"]
         return "\n".join("    " + line for line in lines) + "\n"
+
+
+def handle_of(kind):
+    """The type that mpi_f08 has for a handle or a status; None: for another argument."""
+    base = kind.removeprefix("const ").removesuffix("*").strip()
+    return base if base == "MPI_Status" or base.removeprefix("MPI_") in HANDLES and base.startswith("MPI_") else None
+
+
+def typed(kind, variable, brackets):
+    """The declaration of a handle or a status in mpi_f08."""
+    kind = handle_of(kind)
+    return [] if kind is None else [f"  type({kind}) :: {f(variable)}{'(*)' if brackets else ''}"]
 
 
 def f(name):
@@ -186,7 +203,7 @@ def declaration(function, kind, variable, brackets):
         return [f"  integer :: {name}({'MPI_STATUS_SIZE, *' if brackets else 'MPI_STATUS_SIZE'})"]
     if brackets == "[][3]":
         return [f"  integer :: {name}(3, *)"]
-    shape = "(*)" if brackets or base == "int" and kind == "const int *" else ""
+    shape = "(*)" if brackets or base == "int" and (kind == "const int *" or "weights" in variable) else ""
     wide = {"MPI_Aint": "(kind=MPI_ADDRESS_KIND)", "MPI_Count": "(kind=MPI_COUNT_KIND)", "MPI_Offset": "(kind=MPI_OFFSET_KIND)"}
     logical = LOGICALS.get(function, ())
     what = "logical" if variable in logical or variable == "flag" else "integer" + wide.get(base, "")
@@ -209,9 +226,21 @@ def constants(text):
     for name, value in re.findall(r"#define (MPI_\w+) (\d+)$", text, re.M):
         if "_F_" not in name and "_ABI_" not in name:
             yield name, int(value) - (1 if name.startswith("MPI_MAX_") else 0)
+    for name, _, value in handle_constants(text):
+        yield name, value
+
+
+def handle_constants(text):
+    """Yields (name, kind, value) of the handles in mpi.h, and of other names for them."""
+    found = {}
     for name, kind, value in re.findall(r"#define (MPI_\w+) \(\(MPI_(\w+)\)(0x\w+)\)", text):
         if kind in HANDLES:
-            yield name, int(value, 16)
+            found[name] = kind, int(value, 16)
+    for name, other in re.findall(r"#define (MPI_\w+) (MPI_\w+)$", text, re.M):
+        if other in found:
+            found[name] = found[other]
+    for name, (kind, value) in found.items():
+        yield name, kind, value
 
 
 EXTRA = [("MPI_STATUS_SIZE", 8), ("MPI_SOURCE", 1), ("MPI_TAG", 2), ("MPI_ERROR", 3), ("MPI_ADDRESS_KIND", 8),
@@ -249,9 +278,85 @@ def parameters(header):
     return "\n".join(lines) + "\n" + SENTINELS + "".join(f"      external {name}\n" for name in CALLBACKS)
 
 
+# Interfaces in mpi_f08 of what is written by hand. {p}: MPI_ or PMPI_.
+MODERN_BY_HAND = [("Init", ""), ("Init_thread", "integer required, integer provided"),
+                  ("Op_create", "external user_fn, logical commute, type(MPI_Op) op"),
+                  ("Info_get_string", "type(MPI_Info) info, character(len=*) key, integer buflen, character(len=*) value, logical flag"),
+                  ("Session_get_nth_pset", "type(MPI_Session) session, type(MPI_Info) info, integer n, integer pset_len, character(len=*) pset_name"),
+                  ("Comm_create_errhandler", "external function_, type(MPI_Errhandler) errhandler"),
+                  ("Win_create_errhandler", "external function_, type(MPI_Errhandler) errhandler"),
+                  ("File_create_errhandler", "external function_, type(MPI_Errhandler) errhandler"),
+                  ("Grequest_start", "external query_fn, external free_fn, external cancel_fn, "
+                   "integer(kind=MPI_ADDRESS_KIND) extra_state, type(MPI_Request) request"),
+                  ("Info_create_env", "type(MPI_Info) info")]
+for _kind, _type in (("Comm", "MPI_Comm"), ("Type", "MPI_Datatype"), ("Win", "MPI_Win")):
+    _wide = "integer(kind=MPI_ADDRESS_KIND)"
+    MODERN_BY_HAND += [
+        (f"{_kind}_create_keyval", f"external copy_fn, external delete_fn, integer keyval, {_wide} extra_state"),
+        (f"{_kind}_set_attr", f"type({_type}) object, integer keyval, {_wide} attribute_val"),
+        (f"{_kind}_get_attr", f"type({_type}) object, integer keyval, {_wide} attribute_val, logical flag")]
+
+
+def modern_by_hand(prefix, name, arguments):
+    """The interface of a function that is written by hand."""
+    declared = [one.strip().rsplit(" ", 1) for one in arguments.split(",") if one.strip()]
+    listed = ", ".join([variable for _, variable in declared] + ["ierror"])
+    lines = [f"subroutine {prefix}{name}({listed})", "  import", *(f"  {kind} :: {variable}" for kind, variable in declared),
+             "  integer, optional :: ierror", f"end subroutine {prefix}{name}"]
+    return "\n".join("    " + line for line in lines) + "\n"
+
+
+# Interfaces that a program may declare its subroutines with.
+MODERN_CALLBACKS = "  abstract interface\n" + "".join(
+    f"""    subroutine MPI_{kind}_errhandler_function(object, error_code)
+      import
+      type(MPI_{kind}) :: object
+      integer :: error_code
+    end subroutine MPI_{kind}_errhandler_function
+""" for kind in ("Comm", "Win", "File", "Session")) + "  end interface\n"
+
+MODERN_TYPES = """  type, bind(C) :: MPI_Status
+    integer :: MPI_SOURCE, MPI_TAG, MPI_ERROR, MPI_internal(5)
+  end type MPI_Status
+"""
+
+
+def modern_parameters(header):
+    """The constants of mpi_f08: those of handles have their types."""
+    handles = {name: kind for name, kind, _ in handle_constants(header)}
+    lines = []
+    for name, value in EXTRA + list(dict(constants(header)).items()):
+        kind = f"type(MPI_{handles[name]})" if name in handles else "integer"
+        value = f"MPI_{handles[name]}({value})" if name in handles else value
+        lines.append(f"  {kind}, parameter :: {name} = {value}")
+    lines.append("  logical, parameter :: MPI_SUBARRAYS_SUPPORTED = .false., MPI_ASYNC_PROTECTS_NONBLOCKING = .false.")
+    special = SENTINELS.replace("      integer MPI_STATUS_IGNORE(8), MPI_STATUSES_IGNORE(8,1)\n",
+                                "      type(MPI_Status) MPI_STATUS_IGNORE, MPI_STATUSES_IGNORE(1)\n")
+    return "\n".join(lines) + "\n" + special + "".join(f"      external {name}\n" for name in CALLBACKS)
+
+
+def modern_module(notice, header, bindings):
+    """The text of the module mpi_f08. Its procedures compare handles and convert statuses."""
+    types = "".join(f"  type, bind(C) :: MPI_{kind}\n    integer :: MPI_VAL\n  end type MPI_{kind}\n" for kind in HANDLES)
+    compared = {op: "".join(f"    module procedure {word}_{kind}\n" for kind in HANDLES) for op, word in (("==", "eq"), ("/=", "ne"))}
+    operators = "".join(f"  interface operator({op})\n{names}  end interface\n" for op, names in compared.items())
+    bodies = "".join(f"  elemental logical function {word}_{kind}(a, b) result(answer)\n    type(MPI_{kind}), intent(in) :: a, b\n"
+                     f"    answer = a%MPI_VAL {op} b%MPI_VAL\n  end function {word}_{kind}\n"
+                     for op, word in (("==", "eq"), ("/=", "ne")) for kind in HANDLES)
+    for name, order in (("MPI_Status_f2f08", ("f_status", "f08_status")), ("MPI_Status_f082f", ("f08_status", "f_status"))):
+        assign = ("f08_status = transfer(f_status, f08_status)" if order[0] == "f_status" else "f_status = transfer(f08_status, f_status)")
+        bodies += (f"  subroutine {name}({order[0]}, {order[1]}, ierror)\n    integer :: f_status(MPI_STATUS_SIZE)\n"
+                   f"    type(MPI_Status) :: f08_status\n    integer, optional :: ierror\n    {assign}\n"
+                   f"    if (present(ierror)) ierror = MPI_SUCCESS\n  end subroutine {name}\n")
+    interfaces = "".join(b.fortran(prefix, True) for b in bindings if b.returned == "int" for prefix in ("MPI_", "PMPI_"))
+    interfaces += "".join(modern_by_hand(prefix, name, arguments) for name, arguments in MODERN_BY_HAND for prefix in ("MPI_", "PMPI_"))
+    return (f"! {notice}\nmodule mpi_f08\n  implicit none\n" + types + MODERN_TYPES + modern_parameters(header) + FUNCTIONS_OF_REAL
+            + operators + MODERN_CALLBACKS + "  interface\n" + interfaces + "  end interface\ncontains\n" + bodies + "end module mpi_f08\n")
+
+
 def main():
-    """Reads the table, writes the three files."""
-    mpi_h, names, functions, collectives, source, include, module = map(pathlib.Path, sys.argv[1:])
+    """Reads the table, writes the four files."""
+    mpi_h, names, functions, collectives, source, include, module, modern = map(pathlib.Path, sys.argv[1:])
     header = mpi_h.read_text() + names.read_text()
     bindings = []
     for returned, name, arguments in [*read(functions), *read(collectives)]:
@@ -268,6 +373,7 @@ def main():
     interfaces = "".join(b.fortran(prefix) for b in bindings if b.returned == "int" for prefix in ("MPI_", "PMPI_"))
     module.write_text(f"! {notice}\nmodule mpi\n  implicit none\n" + parameters(header) + FUNCTIONS_OF_REAL
                       + "  interface\n" + interfaces + "  end interface\nend module mpi\n")
+    modern.write_text(modern_module(notice, header, bindings))
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ type run struct {
 type row struct {
 	body     func(*run) bool
 	firstOps uint64
-	fixedOps uint64 // nonzero: exactly so many, once, without warm-up
+	fixedOps uint64 // nonzero: this number, once, without warm-up
 	threads  uint64 // unless ROW-N asks for N; 0: the row knows their number itself
 }
 

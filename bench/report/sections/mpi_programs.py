@@ -120,8 +120,7 @@ def over_degrees(results, number, title, ways, text):
 
 
 def section(results):
-    ways = [way for way in ("openmpi", "openmpi5", "mpich", "mpich5", "openmpi-default", "mpich-default")
-            if rows_of(results, impl=way)]
+    ways = [way for way in mpi_ways.of(rows_of(results)) if mpi_ways.is_peer(way)]
     return blocks.Section(
         "mpi-programs", "MPI: the programs of TMPI-2", "TMPI-2 section 5, Figure 6, Tables 1, 4 and 5",
         "Ordinary MPI programs with globals, each of which checks its answer; the multiplexing degree is the "

@@ -7,15 +7,24 @@ STYLES = {"tmpi": ("#0b6e4f", "o"), "one-to-one": ("#c77d0a", "^"), "openmpi": (
 OURS = ("tmpi", "one-to-one")
 
 
+SETTINGS = {"": ("", "-"), "-default": (" as it comes", ":"), "-pinned": (" pinned", "-."), "-yield": (" yielding", "-")}
+
+
+def parts(impl):
+    """The peer, and the setting it runs with."""
+    peer = next((peer for peer in sorted(NAMES, key=len, reverse=True) if impl.startswith(peer)), impl)
+    return peer, impl[len(peer):]
+
+
 def name(impl):
-    base = impl.removesuffix("-default")
-    return NAMES.get(base, base) + ("" if base == impl else " as it comes")
+    peer, setting = parts(impl)
+    return NAMES.get(peer, peer) + SETTINGS.get(setting, (setting, "-"))[0]
 
 
 def style(impl):
-    colour, mark = STYLES.get(impl.removesuffix("-default"), ("#777777", "."))
-    return {"color": colour, "marker": mark, "label": name(impl),
-            "linestyle": ":" if impl.endswith("-default") else "-"}
+    peer, setting = parts(impl)
+    colour, mark = STYLES.get(peer, ("#777777", "."))
+    return {"color": colour, "marker": mark, "label": name(impl), "linestyle": SETTINGS.get(setting, ("", "-"))[1]}
 
 
 def is_peer(impl):
@@ -24,7 +33,7 @@ def is_peer(impl):
 
 def of(rows):
     """The ways there are rows of, in the order of the legend."""
-    known = [*NAMES, *(f"{impl}-default" for impl in NAMES)]
+    known = [peer + setting for peer in NAMES for setting in SETTINGS]
     return [impl for impl in known if any(row["impl"] == impl for row in rows)]
 
 
@@ -38,6 +47,5 @@ def ratios(rows, wanted=is_peer):
 
 
 def absent(results):
-    names = sorted({row["impl"] for row in results.rows if row.get("metric") == "absent"
-                    and row["impl"].removesuffix("-default") in NAMES})
+    names = sorted({parts(row["impl"])[0] for row in results.rows if row.get("metric") == "absent"} & set(NAMES))
     return " Not installed here, and so absent: " + ", ".join(map(name, names)) + "." if names else ""

@@ -84,11 +84,10 @@ def numbers(rows, thesis):
                          "median s (thesis: mean)", "max s"], lines)
 
 
-def figure(results, key, title, caption, program, wanted, lock=None):
-    """A figure of one program: the thesis's two machines, and this one."""
+def figure(results, key, title, caption, program, rows, lock=None):
+    """A figure of one program: the thesis's two machines, and this one with rows."""
     thesis = paper("thesis-programs", program=program, **({"lock": lock} if lock else {}))
     experiment = program.partition("-")[0]
-    rows = results.select(experiment=experiment, clock="wall", **wanted)
     picture, axes = plots.panels(3)
     for panel, (cpus, name) in zip(axes, MACHINES.items()):
         paper_panel(panel, [r for r in thesis if r["cpus"] == cpus])

@@ -44,7 +44,8 @@ def section(results):
     fixed = thesis.figure(
         results, "thesis-figure-11", "Figure 11: matrix product, tiles shared out",
         "Time to multiply two matrices over the number of VPs, for several numbers of threads; "
-        "Tables 17 to 26, some of whose digits are lost.", "matmul-fixed", {"schedule": "fixed"})
+        "Tables 17 to 26, some of whose digits are lost.", "matmul-fixed",
+        results.select(experiment="matmul", clock="wall", schedule="fixed"))
     return blocks.Section(
         "thesis-matmul", "Matrix product", "thesis 4.3, Tables 13 to 26, Figures 10 and 11",
         "Two square matrices, multiplied tile by tile.",

@@ -57,16 +57,16 @@ static double relax(const struct level *level, int colour, double largest) {
 }
 
 /** Relaxes all points once. @return the largest residual met, of all threads. */
-static double sweep(struct crew *crew, const struct level *level) {
-  double *sweep_max = crew->ocean->shared->sweep_max;
-  const unsigned slot = crew->sweep++ & 1;
+static double sweep(struct member *member, const struct level *level) {
+  double *sweep_max = member->ocean->shared->sweep_max;
+  const unsigned slot = member->sweep++ & 1;
   double largest = relax(level, 0, 0);
-  ocean_barrier(crew);
+  ocean_barrier(member);
   /* Everybody is past the last sweep's end, so its maximum has been read. */
-  if (crew->index == 0) sweep_max[slot ^ 1] = 0;
+  if (member->index == 0) sweep_max[slot ^ 1] = 0;
   largest = relax(level, 1, largest);
-  ocean_raise(crew, &sweep_max[slot], largest);
-  ocean_barrier(crew);
+  ocean_raise(member, &sweep_max[slot], largest);
+  ocean_barrier(member);
   return sweep_max[slot] / level->op->h2;
 }
 
@@ -124,47 +124,47 @@ static void add_correction(const struct level *fine, const struct level *coarse)
   }
 }
 
-static void set_levels(const struct crew *crew, const struct elliptic *op, struct grid q,
+static void set_levels(const struct member *member, const struct elliptic *op, struct grid q,
                        struct grid rhs, struct level *levels) {
-  const struct ocean *o = crew->ocean;
+  const struct ocean *o = member->ocean;
   for (int l = 0; l < o->levels; l++) {
     const long inner = o->inner >> l;
     levels[l] = (struct level){.op = &op->level[l],
                                .q = l == 0 ? q : o->coarse[l],
                                .rhs = l == 0 ? rhs : o->coarse_rhs[l],
                                .inner = inner,
-                               .first = 1 + par_share(inner, crew->threads, crew->index),
-                               .end = 1 + par_share(inner, crew->threads, crew->index + 1)};
+                               .first = 1 + par_share(inner, member->threads, member->index),
+                               .end = 1 + par_share(inner, member->threads, member->index + 1)};
   }
 }
 
-void ocean_solve(struct crew *crew, const struct elliptic *op, struct grid q, struct grid rhs,
+void ocean_solve(struct member *member, const struct elliptic *op, struct grid q, struct grid rhs,
                  double rhs_max, double tolerance) {
-  struct ocean *o = crew->ocean;
+  struct ocean *o = member->ocean;
   struct level levels[OCEAN_LEVELS_MAX];
   double goal[OCEAN_LEVELS_MAX]; /* residual each level must reach */
-  set_levels(crew, op, q, rhs, levels);
+  set_levels(member, op, q, rhs, levels);
   goal[0] = tolerance * rhs_max;
 
   int l = 0;
   double before = INFINITY;
   for (int sweeps = 0; sweeps < sweeps_max; sweeps++) {
-    const double residual = sweep(crew, &levels[l]);
+    const double residual = sweep(member, &levels[l]);
     if (residual <= goal[l]) {
       if (l == 0) return;
       add_correction(&levels[l - 1], &levels[l]);
       l--;
       before = INFINITY;
-      ocean_barrier(crew);
+      ocean_barrier(member);
     } else if (residual > slow * before && l + 1 < o->levels) {
       restrict_residual(&levels[l], &levels[l + 1]);
       goal[l + 1] = correction * residual;
       l++;
       before = INFINITY;
-      ocean_barrier(crew);
+      ocean_barrier(member);
     } else {
       before = residual;
     }
   }
-  if (crew->index == 0) o->diverged = true;
+  if (member->index == 0) o->diverged = true;
 }

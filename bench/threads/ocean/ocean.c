@@ -11,13 +11,13 @@ struct voyage {
 
 static void sail(void *arg, int index) {
   struct voyage *voyage = arg;
-  struct crew crew = ocean_crew(voyage->ocean, index);
-  ocean_prepare(&crew);
+  struct member member = ocean_member(voyage->ocean, index);
+  ocean_prepare(&member);
   /* All threads wait in the second barrier when the clock starts. */
   if (index == 0) bench_timer_start(voyage->outcome);
-  ocean_barrier(&crew);
+  ocean_barrier(&member);
   const long steps = voyage->ocean->params.problem.steps;
-  for (long step = 0; step < steps; step++) ocean_step(&crew, step);
+  for (long step = 0; step < steps; step++) ocean_step(&member, step);
   if (index == 0) bench_timer_stop(voyage->outcome);
 }
 

@@ -107,7 +107,7 @@ struct ocean {
 };
 
 /** One thread's view of the work. */
-struct crew {
+struct member {
   struct ocean *ocean;
   int index, threads;
   long first, end;         /* inner rows it owns on the finest level */
@@ -121,9 +121,9 @@ struct crew {
 struct ocean *ocean_create(const struct par *par, const struct bench_params *params,
                            struct bench_outcome *outcome);
 void ocean_destroy(struct ocean *ocean);
-struct crew ocean_crew(struct ocean *ocean, int index);
+struct member ocean_member(struct ocean *ocean, int index);
 /** Finds Psi_b. All threads call it. */
-void ocean_prepare(struct crew *crew);
+void ocean_prepare(struct member *member);
 
 /* ocean.c */
 /** Runs the team through all steps; the outcome gets their times.
@@ -132,12 +132,12 @@ int ocean_sail(struct ocean *ocean, struct bench_outcome *outcome);
 
 /* phases.c */
 /** One time step. All threads call it. */
-void ocean_step(struct crew *crew, long step);
+void ocean_step(struct member *member, long step);
 
 /* multigrid.c */
 /** Solves (lap - lambda^2) q = rhs, q = 0 on the coast, from the guess in q, until no
  * residual exceeds tolerance * rhs_max. All threads call it; ends with a barrier. */
-void ocean_solve(struct crew *crew, const struct elliptic *op, struct grid q, struct grid rhs,
+void ocean_solve(struct member *member, const struct elliptic *op, struct grid q, struct grid rhs,
                  double rhs_max, double tolerance);
 
 /* checks.c */
@@ -146,13 +146,13 @@ void ocean_check(const struct ocean *ocean, struct bench_outcome *outcome);
 /** @return the integral of a grid over the basin (trapezoid rule). */
 double ocean_integral(const struct ocean *ocean, struct grid g);
 
-static inline void ocean_barrier(const struct crew *crew) {
-  crew->ocean->par->barrier_wait(&crew->ocean->shared->barrier);
+static inline void ocean_barrier(const struct member *member) {
+  member->ocean->par->barrier_wait(&member->ocean->shared->barrier);
 }
 
 /** Raises *shared_max, which the ocean's lock protects, to value. */
-static inline void ocean_raise(const struct crew *crew, double *shared_max, double value) {
-  struct ocean *o = crew->ocean;
+static inline void ocean_raise(const struct member *member, double *shared_max, double value) {
+  struct ocean *o = member->ocean;
   o->par->lock(&o->shared->lock);
   if (value > *shared_max) *shared_max = value;
   o->par->unlock(&o->shared->lock);

@@ -45,10 +45,10 @@ static void copy_row(struct grid to, struct grid from, long i, long n) {
 
 /** 1: vorticity; the present kept aside; difference and mean of the layers; the solvers'
  * first guesses, which are the solutions of the last step. */
-static void phase_vorticity(struct crew *crew) {
-  struct ocean *o = crew->ocean;
+static void phase_vorticity(struct member *member) {
+  struct ocean *o = member->ocean;
   const double inverse_h2 = 1 / (o->spacing * o->spacing);
-  for (long i = crew->first_all; i < crew->end_all; i++) {
+  for (long i = member->first_all; i < member->end_all; i++) {
     const double *restrict upper = grid_row(o->psi[0], i);
     const double *restrict lower = grid_row(o->psi[1], i);
     const double *restrict psi_b = grid_row(o->psi_b, i);
@@ -67,18 +67,18 @@ static void phase_vorticity(struct crew *crew) {
     for (long j = 0; j < o->n; j++) {
       diff[j] = upper[j] - lower[j];
       mid[j] = (OCEAN_H3 / OCEAN_H) * upper[j] + (OCEAN_H1 / OCEAN_H) * lower[j];
-      guess[j] -= crew->coast_rate * psi_b[j];
+      guess[j] -= member->coast_rate * psi_b[j];
     }
   }
-  if (crew->index == 0) o->shared->rhs_max[0] = o->shared->rhs_max[1] = 0;
+  if (member->index == 0) o->shared->rhs_max[0] = o->shared->rhs_max[1] = 0;
 }
 
 /** 2: absolute vorticity; the start of the leap goes where its end will be; relative
  * vorticity a step ago, for friction. */
-static void phase_coriolis(struct crew *crew, long step) {
-  struct ocean *o = crew->ocean;
+static void phase_coriolis(struct member *member, long step) {
+  struct ocean *o = member->ocean;
   const double inverse_h2 = 1 / (o->spacing * o->spacing);
-  for (long i = crew->first_all; i < crew->end_all; i++) {
+  for (long i = member->first_all; i < member->end_all; i++) {
     for (int layer = 0; layer < 2; layer++) {
       double *restrict vorticity = grid_row(o->vorticity[layer], i);
       for (long j = 0; j < o->n; j++) vorticity[j] += o->f[i];
@@ -91,10 +91,10 @@ static void phase_coriolis(struct crew *crew, long step) {
 }
 
 /** 3: advection of vorticity; the present becomes the past; friction's second Laplacian. */
-static void phase_advection(struct crew *crew) {
-  struct ocean *o = crew->ocean;
+static void phase_advection(struct member *member) {
+  struct ocean *o = member->ocean;
   const double inverse_h2 = 1 / (o->spacing * o->spacing);
-  for (long i = crew->first_all; i < crew->end_all; i++) {
+  for (long i = member->first_all; i < member->end_all; i++) {
     for (int layer = 0; layer < 2; layer++) {
       copy_row(o->psi_before[layer], o->psi_now[layer], i, o->n);
       if (i == 0 || i > o->inner) continue;
@@ -107,10 +107,10 @@ static void phase_advection(struct crew *crew) {
 
 /** 4: advection of the interface; friction: biharmonic in both layers, and of the bottom
  * in the lower one. */
-static void phase_friction(struct crew *crew) {
-  struct ocean *o = crew->ocean;
+static void phase_friction(struct member *member) {
+  struct ocean *o = member->ocean;
   const double inverse_h2 = 1 / (o->spacing * o->spacing);
-  for (long i = crew->first; i < crew->end; i++) {
+  for (long i = member->first; i < member->end; i++) {
     jacobian_row(grid_row(o->stretching, i), o->psi_diff, o->psi_mid, i, o->inner, inverse_h2 / 12);
     for (int layer = 0; layer < 2; layer++) {
       const double bottom = layer == 1 ? OCEAN_BOTTOM_DRAG : 0;
@@ -128,10 +128,10 @@ static void phase_friction(struct crew *crew) {
 }
 
 /** 5: the right-hand sides of the two elliptic equations, and their largest values. */
-static void phase_right_sides(struct crew *crew) {
-  struct ocean *o = crew->ocean;
+static void phase_right_sides(struct member *member) {
+  struct ocean *o = member->ocean;
   double max_a = 0, max_b = 0;
-  for (long i = crew->first; i < crew->end; i++) {
+  for (long i = member->first; i < member->end; i++) {
     const double *restrict adv1 = grid_row(o->advection[0], i);
     const double *restrict adv3 = grid_row(o->advection[1], i);
     const double *restrict drag1 = grid_row(o->drag[0], i);
@@ -148,14 +148,14 @@ static void phase_right_sides(struct crew *crew) {
       max_b = fabs(b[j]) > max_b ? fabs(b[j]) : max_b;
     }
   }
-  ocean_raise(crew, &o->shared->rhs_max[0], max_a);
-  ocean_raise(crew, &o->shared->rhs_max[1], max_b);
+  ocean_raise(member, &o->shared->rhs_max[0], max_a);
+  ocean_raise(member, &o->shared->rhs_max[1], max_b);
 }
 
 /** 7: the integral of Psi_a, by row. */
-static void phase_integral(struct crew *crew) {
-  struct ocean *o = crew->ocean;
-  for (long i = crew->first; i < crew->end; i++) {
+static void phase_integral(struct member *member) {
+  struct ocean *o = member->ocean;
+  for (long i = member->first; i < member->end; i++) {
     const double *restrict row = grid_row(o->gamma_a, i);
     double sum = 0;
     for (long j = 1; j <= o->inner; j++) sum += row[j];
@@ -164,23 +164,23 @@ static void phase_integral(struct crew *crew) {
 }
 
 /** 8: Psi = Psi_a + C Psi_b with the C that conserves water. */
-static void phase_coast(struct crew *crew) {
-  struct ocean *o = crew->ocean;
+static void phase_coast(struct member *member) {
+  struct ocean *o = member->ocean;
   double integral = 0;
   for (long i = 1; i <= o->inner; i++) integral += o->row_sum[i];
-  crew->coast_rate = -integral / o->psi_b_integral;
-  for (long i = crew->first_all; i < crew->end_all; i++) {
+  member->coast_rate = -integral / o->psi_b_integral;
+  for (long i = member->first_all; i < member->end_all; i++) {
     const double *restrict psi_b = grid_row(o->psi_b, i);
     double *restrict row = grid_row(o->gamma_a, i);
-    for (long j = 0; j < o->n; j++) row[j] += crew->coast_rate * psi_b[j];
+    for (long j = 0; j < o->n; j++) row[j] += member->coast_rate * psi_b[j];
   }
 }
 
 /** 10: both layers a step on. */
-static void phase_update(struct crew *crew, long step) {
-  struct ocean *o = crew->ocean;
+static void phase_update(struct member *member, long step) {
+  struct ocean *o = member->ocean;
   const double leap = ocean_restarts(step) ? o->dt : 2 * o->dt;
-  for (long i = crew->first_all; i < crew->end_all; i++) {
+  for (long i = member->first_all; i < member->end_all; i++) {
     const double *restrict diff_rate = grid_row(o->gamma_a, i);
     const double *restrict mean_rate = grid_row(o->gamma_b, i);
     double *restrict upper = grid_row(o->psi[0], i);
@@ -192,25 +192,25 @@ static void phase_update(struct crew *crew, long step) {
   }
 }
 
-void ocean_step(struct crew *crew, long step) {
-  struct ocean *o = crew->ocean;
+void ocean_step(struct member *member, long step) {
+  struct ocean *o = member->ocean;
   const double tolerance = o->params.problem.tolerance;
-  phase_vorticity(crew);
-  ocean_barrier(crew);
-  phase_coriolis(crew, step);
-  ocean_barrier(crew);
-  phase_advection(crew);
-  ocean_barrier(crew);
-  phase_friction(crew);
-  ocean_barrier(crew);
-  phase_right_sides(crew);
-  ocean_barrier(crew);
-  ocean_solve(crew, &o->helmholtz, o->gamma_a, o->rhs_a, o->shared->rhs_max[0], tolerance);
-  phase_integral(crew);
-  ocean_barrier(crew);
-  phase_coast(crew);
-  ocean_barrier(crew);
-  ocean_solve(crew, &o->poisson, o->gamma_b, o->rhs_b, o->shared->rhs_max[1], tolerance);
-  phase_update(crew, step);
-  ocean_barrier(crew);
+  phase_vorticity(member);
+  ocean_barrier(member);
+  phase_coriolis(member, step);
+  ocean_barrier(member);
+  phase_advection(member);
+  ocean_barrier(member);
+  phase_friction(member);
+  ocean_barrier(member);
+  phase_right_sides(member);
+  ocean_barrier(member);
+  ocean_solve(member, &o->helmholtz, o->gamma_a, o->rhs_a, o->shared->rhs_max[0], tolerance);
+  phase_integral(member);
+  ocean_barrier(member);
+  phase_coast(member);
+  ocean_barrier(member);
+  ocean_solve(member, &o->poisson, o->gamma_b, o->rhs_b, o->shared->rhs_max[1], tolerance);
+  phase_update(member, step);
+  ocean_barrier(member);
 }

@@ -181,29 +181,29 @@ void ocean_destroy(struct ocean *o) {
   release(o);
 }
 
-struct crew ocean_crew(struct ocean *o, int index) {
+struct member ocean_member(struct ocean *o, int index) {
   const int threads = o->params.threads;
-  struct crew crew = {.ocean = o,
-                      .index = index,
-                      .threads = threads,
-                      .first = 1 + par_share(o->inner, threads, index),
-                      .end = 1 + par_share(o->inner, threads, index + 1)};
-  crew.first_all = index == 0 ? 0 : crew.first;
-  crew.end_all = index == threads - 1 ? o->n : crew.end;
-  return crew;
+  struct member member = {.ocean = o,
+                          .index = index,
+                          .threads = threads,
+                          .first = 1 + par_share(o->inner, threads, index),
+                          .end = 1 + par_share(o->inner, threads, index + 1)};
+  member.first_all = index == 0 ? 0 : member.first;
+  member.end_all = index == threads - 1 ? o->n : member.end;
+  return member;
 }
 
-void ocean_prepare(struct crew *crew) {
-  struct ocean *o = crew->ocean;
+void ocean_prepare(struct member *member) {
+  struct ocean *o = member->ocean;
   /* With Psi_b = 1 + v, v is 0 on the coast and (lap - lambda^2) v = lambda^2. */
-  for (long i = crew->first; i < crew->end; i++) {
+  for (long i = member->first; i < member->end; i++) {
     double *rhs = grid_row(o->rhs_a, i);
     for (long j = 1; j <= o->inner; j++) rhs[j] = o->helmholtz.lambda2;
   }
-  ocean_barrier(crew);
-  ocean_solve(crew, &o->helmholtz, o->gamma_a, o->rhs_a, o->helmholtz.lambda2,
+  ocean_barrier(member);
+  ocean_solve(member, &o->helmholtz, o->gamma_a, o->rhs_a, o->helmholtz.lambda2,
               1e-3 * o->params.problem.tolerance);
-  for (long i = crew->first_all; i < crew->end_all; i++) {
+  for (long i = member->first_all; i < member->end_all; i++) {
     double *psi_b = grid_row(o->psi_b, i);
     double *v = grid_row(o->gamma_a, i);
     for (long j = 0; j < o->n; j++) {
@@ -211,7 +211,7 @@ void ocean_prepare(struct crew *crew) {
       v[j] = 0;
     }
   }
-  ocean_barrier(crew);
-  if (crew->index == 0) o->psi_b_integral = ocean_integral(o, o->psi_b);
-  ocean_barrier(crew);
+  ocean_barrier(member);
+  if (member->index == 0) o->psi_b_integral = ocean_integral(o, o->psi_b);
+  ocean_barrier(member);
 }

@@ -11,6 +11,7 @@
 
 #include <compare>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <functional>
@@ -46,20 +47,42 @@ class attributes {
 
 namespace detail {
 
-/** An exception is about to leave a thread's function. */
-[[noreturn]] inline void escaped() noexcept {
-  mltp_t *self = mltp_self();
-  const char *what = "of a type that is no std::exception";
-  try {
-    throw;
-  } catch (const std::exception &error) {
-    what = error.what(); /* lives on: the caller handles it, too */
-  } catch (...) {        // NOLINT(bugprone-empty-catch): what it is has been said
+/** What std::terminate() called before; see name_at_terminate(). */
+inline std::terminate_handler terminate_before = nullptr;
+
+/** Whether the kernel thread is a bound thread's, or a kernel thread of the kernel backend. */
+inline thread_local bool is_bound = false;
+
+/** Names the thread. If nobody catches an exception this runs at the place of the throw, whose
+ * frames debuggers and core files still show. */
+[[noreturn]] inline void terminate_named() {
+  const std::exception_ptr current = std::current_exception();
+  if (current != nullptr && (is_bound || mltp_vp() >= 0)) {
+    const char *what = "of a type that is no std::exception";
+    try {
+      std::rethrow_exception(current);
+    } catch (const std::exception &error) {
+      what = error.what(); /* lives on: current holds it */
+    } catch (...) {        // NOLINT(bugprone-empty-catch): what it is has been said
+    }
+    mltp_t *self = mltp_self();
+    std::fprintf(stderr,
+                 "mltp: thread %llu '%s': an exception left its function: %s (catch it there)\n",
+                 static_cast<unsigned long long>(mltp_id(self)), mltp_name(self), what);
   }
-  std::fprintf(stderr,
-               "mltp: thread %llu '%s': an exception left its function: %s (catch it there)\n",
-               static_cast<unsigned long long>(mltp_id(self)), mltp_name(self), what);
-  std::terminate();
+  terminate_before();
+  std::abort();
+}
+
+/** From now on std::terminate() names the thread first. */
+inline void name_at_terminate() {
+  [[maybe_unused]] static const bool set =
+      (terminate_before = std::set_terminate(terminate_named), true);
+}
+
+/** What each thread does first. */
+inline void begin_thread() noexcept {
+  if (mltp_vp() < 0) is_bound = true;
 }
 
 /** A callable that travels in the argument of the C call; others are allocated. */
@@ -69,22 +92,16 @@ inline constexpr bool is_small =
 
 template <class F>
 void *run_small(void *argument) {
-  try {
-    std::invoke(std::move(*reinterpret_cast<F *>(&argument)));
-  } catch (...) {
-    escaped();
-  }
+  begin_thread();
+  std::invoke(std::move(*reinterpret_cast<F *>(&argument)));
   return nullptr;
 }
 
 template <class Call>
 void *run_call(void *argument) {
   const std::unique_ptr<Call> call(static_cast<Call *>(argument));
-  try {
-    std::apply([](auto &&...parts) { std::invoke(std::move(parts)...); }, *call);
-  } catch (...) {
-    escaped();
-  }
+  begin_thread();
+  std::apply([](auto &&...parts) { std::invoke(std::move(parts)...); }, *call);
   return nullptr;
 }
 
@@ -92,6 +109,7 @@ template <class F, class... Args>
 mltp_t *start(const attributes &attributes, F &&f, Args &&...args) {
   using Function = std::decay_t<F>;
   mltp_t *thread = nullptr;
+  name_at_terminate();
   if constexpr (sizeof...(Args) == 0 && is_small<Function>) {
     void *argument = nullptr;
     const Function function(std::forward<F>(f));

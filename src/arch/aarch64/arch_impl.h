@@ -142,6 +142,40 @@ static inline char *mt_arch_sp(void) {
                      : "memory");                                                                  \
   })
 
+/** @return where a thread-local variable lies from the kernel thread's own block: the same on all
+ * kernel threads, so the compiler may keep it across a switch. */
+#define MT_ARCH_TLS_OFFSET(variable)                                                               \
+  ({                                                                                               \
+    uintptr_t offset_;                                                                             \
+    __asm__("adrp %0, :gottprel:" #variable                                                        \
+            "\n"                                                                                   \
+            "ldr %0, [%0, #:gottprel_lo12:" #variable "]"                                          \
+            : "=r"(offset_));                                                                      \
+    offset_;                                                                                       \
+  })
+
+/** @return a byte of the kernel thread's own block: read afresh, as by MT_ARCH_TLS_READ(). */
+static inline char *mt_arch_tls_at(uintptr_t offset) {
+  char *base;
+  __asm__ volatile("mrs %0, tpidr_el0" : "=r"(base));
+  return base + offset;
+}
+
+/** Stores 1 in the first of two thread-local bytes, then reads the second. The compiler keeps the
+ * order; for the processor the caller needs a fence. @return the second byte less 1: only the sign
+ * counts. */
+static inline int mt_arch_tls_enter(uintptr_t offset) {
+  char *bytes = mt_arch_tls_at(offset);
+  __atomic_store_n(&bytes[0], 1, __ATOMIC_RELAXED); /* relaxed: the caller's fence orders it */
+  __asm__ volatile("" ::: "memory");
+  return __atomic_load_n(&bytes[1], __ATOMIC_RELAXED) - 1; /* relaxed: as above */
+}
+
+/** Stores 0 in a thread-local byte: a release. */
+static inline void mt_arch_tls_leave(uintptr_t offset) {
+  __asm__ volatile("stlrb wzr, [%0]" : : "r"(mt_arch_tls_at(offset)) : "memory");
+}
+
 /** Arguments of mltp_vcreate(), as the ABI passes them: integers and the first
  * floating-point values in registers, the rest in memory order. Field offsets are
  * known to entry.S. */

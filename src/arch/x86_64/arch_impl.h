@@ -141,6 +141,40 @@ static inline char *mt_arch_sp(void) {
                      : "memory");                                                                  \
   })
 
+/** @return where a thread-local variable lies from the kernel thread's own block: the same on all
+ * kernel threads, so the compiler may keep it across a switch. */
+#define MT_ARCH_TLS_OFFSET(variable)                                                               \
+  ({                                                                                               \
+    uintptr_t offset_;                                                                             \
+    __asm__("movq " #variable "@gottpoff(%%rip), %0" : "=r"(offset_));                             \
+    offset_;                                                                                       \
+  })
+
+/** Stores 1 in the first of two thread-local bytes, then reads the second. The compiler keeps the
+ * order; for the processor the caller needs a fence. @return the second byte less 1: only the sign
+ * counts. */
+static inline int mt_arch_tls_enter(uintptr_t offset) {
+  __asm__ goto(
+      "movb $1, %%fs:(%0)\n"
+      "cmpb $1, %%fs:1(%0)\n"
+      "ja %l[above]\n"
+      "jb %l[below]"
+      :
+      : "r"(offset)
+      : "cc", "memory"
+      : above, below);
+  return 0;
+above:
+  return 1;
+below:
+  return -1;
+}
+
+/** Stores 0 in a thread-local byte: a release. */
+static inline void mt_arch_tls_leave(uintptr_t offset) {
+  __asm__ volatile("movb $0, %%fs:(%0)" : : "r"(offset) : "memory");
+}
+
 /** Arguments of mltp_vcreate(), as the ABI passes them: integers and the first
  * doubles in registers, the rest in memory order. Field offsets are known to
  * entry.S. */

@@ -30,8 +30,8 @@ struct arch_switch_pair {
 
 /** For functions that contain a switch and are left soon after it: their `ret` becomes a jump,
  * since the processor's stack of return addresses has those of the thread that ran before, and each
- * wrong one costs 8 ns; jumps are predicted by their history. (With CET the jump would need a
- * landing.) */
+ * wrong one costs more than the switch itself; jumps are predicted by their history. (With CET the
+ * jump would need a landing.) */
 #if defined(__CET__)
 #define MT_ARCH_RETURN_BY_JUMP
 #else

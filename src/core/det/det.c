@@ -21,13 +21,7 @@ struct mt_det_state mt_det;
 bool mt_det_on;
 uint32_t mt_det_inlined_lock = MLTP_LOCK_REACTIVE;
 
-/* splitmix64 (Steele, Lea, Flood 2014): any seed is a good one. */
-uint64_t mt_det_draw(void) {
-  uint64_t z = mt_det.generator += 0x9e3779b97f4a7c15u;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-  return z ^ z >> 31;
-}
+uint64_t mt_det_draw(void) { return mt_schedule_draw(&mt_det.generator); }
 
 /* A later runtime of the same process continues where the last one stopped. */
 static void restart(void) {

@@ -1,42 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * @file det_schedule.h
- * Schedules of deterministic mode: read from MLTP_SCHEDULE, written to the file
- * that MLTP_SCHEDULE_LOG names.
- *
- * The log has one line for each scheduling point at which there was a choice or
- * the thread changed, its fields parted by tabs: step, choice, number of
- * candidates, the thread that came there (id, name), the call, the thread that
- * runs next (id, name). The steps with a choice other than 0, as STEP:CHOICE, are
- * the schedule that does the same again.
+ * @file schedule.h
+ * The log of deterministic mode, which names threads (base/schedule.h).
  */
 #ifndef MT_CORE_DET_SCHEDULE_H
 #define MT_CORE_DET_SCHEDULE_H
 
+#include "base/schedule.h"
 #include "core/thread/thread.h"
-
-enum { MT_PCT_DEPTH_MAX = 32 };
-
-enum mt_schedule_kind { MT_SCHEDULE_RANDOM, MT_SCHEDULE_PCT, MT_SCHEDULE_LIST };
-
-struct mt_schedule {
-  enum mt_schedule_kind kind;
-  int depth;         /**< of PCT */
-  uint64_t expected; /**< steps PCT expects of a run */
-  const char *rest;  /**< of a list: what has not been read yet */
-  uint64_t step;     /**< of a list: the next departure, */
-  uint32_t choice;   /**< and the choice there; 0: no more */
-};
-
-/** Reads "random", "pct:DEPTH:STEPS", "fifo", or "STEP:CHOICE,STEP:CHOICE,...",
- * which must stay where it is. @return 0, or EINVAL after a message. */
-int mt_schedule_read(struct mt_schedule *schedule, const char *text);
-
-/** @return the choice of a list at a step; asked for each step in turn. */
-uint32_t mt_schedule_next(struct mt_schedule *schedule, uint64_t step);
-
-/** Opens the log; path "none": there is none. @return 0, or EINVAL after a message. */
-int mt_schedule_log_open(const char *path);
 
 void mt_schedule_log(uint64_t step, uint32_t choice, uint32_t count, const struct mltp_thread *from,
                      const char *call, const struct mltp_thread *to);

@@ -35,7 +35,7 @@ void mti_unlock(uint32_t *ilock) { mt_ilock_unlock(ilock); }
 
 void mti_fence_heavy(void) { mt_fence_heavy(); /* DF-5 heavy fence: for the caller; pairs DF-6 */ }
 
-bool mti_fence_works(void) { return mt_fence_asymmetric != 0; }
+bool mti_fence_works(void) { return mt_fence_asymmetric; }
 
 struct mltp_thread *mti_self(const char *call) { return mt_self(call); }
 
@@ -46,8 +46,10 @@ uint32_t mti_number(void) {
 
 bool mti_set_number(const char *call, uint32_t number) {
   struct mltp_thread *self = mt_self(call);
-  if (self != NULL) self->number = number;
-  return self != NULL;
+  if (self == NULL) return false;
+  self->number = number;
+  self->own |= MT_OWN_NUMBER;
+  return true;
 }
 
 uint32_t mti_act_as(uint32_t number) {
@@ -61,6 +63,16 @@ const char *mti_stack_middle(void) {
   const struct mltp_thread *self = mt_current();
   const struct mt_stack *stack = self != NULL ? self->stack : NULL;
   return stack != NULL ? stack->low + mt_stack_size(stack) / 2 : NULL;
+}
+
+bool mti_stack_of(const struct mltp_thread *thread, const char **low, size_t *size) {
+  if (thread->stack == NULL) {
+    *low = thread->stack_low;
+    *size = thread->stack_size;
+  } else {
+    *low = mt_stack_usable(thread->stack, size);
+  }
+  return *low != NULL;
 }
 
 void mti_park_unlock(uint32_t *ilock, const char *what) {

@@ -15,6 +15,10 @@ bool mti_is_native(void) { return mt_options.backend == MT_BACKEND_NATIVE; }
 
 bool mti_can_prepare_switch(void) { return mti_is_native() && !MT_SANITIZER_SWITCHES; }
 
+void mti_set_switch_hook(void (*prepare)(uint32_t number)) {
+  mt_store_release(&mt_switch_hook, prepare); /* SD-1 release: what it reads; pairs SD-2 */
+}
+
 /* Does what a VP has to do at intervals, so that the other threads in its queue run however often
  * two threads resume each other. Inside the run queue. @return the thread to switch to. */
 static struct mltp_thread *after_others(struct mt_vp *vp, struct mltp_thread *to) {

@@ -7,6 +7,7 @@
 #define MT_CORE_INTERNAL_SWITCH_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "core/internal/export.h"
 
@@ -39,6 +40,11 @@ MTI_EXPORT bool mti_can_prepare_switch(void);
  * function may leave by longjmp(). Only if mti_can_prepare_switch(); afterwards the thread is
  * resumed as after mti_prepare_switch(). */
 MTI_EXPORT void mti_call_first(struct mltp_thread *t, void (*function)(void));
+
+/** Sets the function that prepares a kernel thread for a thread with a number (mti_set_number()),
+ * which runs on it next: it gets the number. VPs call it between two threads; it may not switch,
+ * and keeps errno. NULL: none. */
+MTI_EXPORT void mti_set_switch_hook(void (*prepare)(uint32_t number));
 
 /** @return whether this library's own code switches threads (MLTP_BACKEND). */
 MTI_EXPORT bool mti_is_native(void);

@@ -7,6 +7,7 @@
 #define MT_CORE_INTERNAL_THREAD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/internal/export.h"
@@ -31,6 +32,10 @@ MTI_EXPORT uint32_t mti_act_as(uint32_t number);
 /** @return the address in the middle of the calling thread's stack; NULL: the caller is no thread
  * of the library, or has a kernel thread's stack. */
 MTI_EXPORT const char *mti_stack_middle(void);
+
+/** Finds the stack of a thread that has started and not ended, without its guard. @return false: it
+ * is not known. From any context. */
+MTI_EXPORT bool mti_stack_of(const struct mltp_thread *thread, const char **low, size_t *size);
 
 /** Marks a point where the caller may be preempted in deterministic mode. */
 MTI_EXPORT void mti_preempt(const char *call);

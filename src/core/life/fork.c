@@ -22,11 +22,13 @@
 
 #include "base/single_threaded.h"
 #include "coord/client.h"
+#include "core/life/initialise.h"
 #include "core/life/outside.h"
 #include "core/memory/descriptor.h"
 #include "core/memory/stack.h"
 #include "core/sched/handover.h"
 #include "core/thread/key.h"
+#include "core/vp/poller.h"
 #include "core/wait/await.h"
 
 /* The stack of ours that this process runs on outside the runtime: it was forked by an
@@ -40,6 +42,7 @@ static struct {
 static struct mt_vp *forgotten;
 
 static void in_child(void) {
+  mt_bias_forget(); /* first: its owner, or a revoker, may not exist here */
   struct mltp_thread *self = mt_current();
   if (self != NULL && self->stack != NULL) {
     inherited.low = self->stack->low;
@@ -56,9 +59,10 @@ static void in_child(void) {
   mt_stacks_forget();
   mt_keys_forked();
   mt_await_forget();
+  mt_initialise_forget();
   mt_client_forget();
   mt_handover_forget();
-  mt_bias_forget();
+  if (mt_poller() != NULL) mt_poller()->forget();
   bool was_running = mt_load_relaxed(&mt_rt.running);
   memset(&mt_rt, 0, sizeof mt_rt);
   mt_rt.forked = was_running;

@@ -20,6 +20,7 @@
 #include "core/sched/idle.h"
 #include "core/thread/key.h"
 #include "core/vp/vp.h"
+#include "core/wait/park.h"
 #include "instrument/probes.h"
 
 /* ---- foreign threads */
@@ -80,6 +81,8 @@ struct mltp_thread *mt_attach(const char *call) {
   return t;
 }
 
+void mt_outside_watch(struct mltp_thread *self) { os_thread_exit_value(exit_key, self); }
+
 void mt_outside_forget(const struct mltp_thread *self) {
   if (self != NULL && self->kind != MT_UNBOUND) os_thread_exit_value(exit_key, NULL);
 }
@@ -110,7 +113,7 @@ static __thread jmp_buf bottom;
 static void *bound_main(void *arg) {
   struct mltp_thread *self = arg;
   mt_set_current(self);
-  os_thread_exit_value(exit_key, self); /* refused: a pthread_exit() goes unnoticed */
+  mt_outside_watch(self);
   os_sigstack_make();
   os_thread_stack((char **)&self->stack_low, &self->stack_size);
   MT_PROBE2(start, self, self->id);
@@ -118,6 +121,7 @@ static void *bound_main(void *arg) {
   os_thread_exit_value(exit_key, NULL);
   if (mt_current() != self) return NULL; /* the last thread of a child of fork() */
   finish(self, self->result);
+  mt_park_last();
   leave_runtime();
   return NULL;
 }

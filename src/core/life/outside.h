@@ -10,7 +10,11 @@
 
 /** Prepares for foreign threads. @return 0, or what pthread_key_create() says. */
 int mt_outside_init(void);
-/** In a child of fork(): self, if foreign, is no thread of the library any more. */
+/** From now on the end of the calling kernel thread is noticed: by pthread_exit(), say. If that is
+ * refused it goes unnoticed. */
+void mt_outside_watch(struct mltp_thread *self);
+/** The opposite. Also in a child of fork(): self, if foreign, is no thread of the library any more.
+ */
 void mt_outside_forget(const struct mltp_thread *self);
 /** Starts the kernel thread of a bound thread. @return 0 or EAGAIN. */
 int mt_bound_start(struct mltp_thread *t, size_t stack_size);

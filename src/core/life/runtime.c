@@ -15,10 +15,12 @@
 #include "base/fence.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "base/single_threaded.h"
 #include "core/life/end.h"
 #include "core/life/fork.h"
 #include "core/life/outside.h"
 #include "core/memory/stack.h"
+#include "core/sched/announce.h"
 #include "core/sched/handover.h"
 #include "core/sched/idle.h"
 #include "core/sched/sched.h"
@@ -26,6 +28,7 @@
 #include "core/sched/vps.h"
 #include "core/thread/key.h"
 #include "core/vp/alternative.h"
+#include "core/vp/poller.h"
 #include "core/vp/tuned.h"
 #include "core/vp/vp.h"
 #include "core/wait/park.h"
@@ -77,13 +80,14 @@ static int make_main(void) {
   struct mltp_thread *t = mt_descriptor_new(NULL);
   if (t == NULL) return ENOMEM;
   mt_set_name(t, "main");
-  t->kind = on_vps() ? MT_UNBOUND : MT_BOUND;
+  t->kind = on_vps() && !mt_rt.main_is_bound ? MT_UNBOUND : MT_BOUND;
   t->vp = mt_rt.vps[0];
   mt_fork_stack((char **)&mt_rt.main_low, &mt_rt.main_size);
   if (t->kind == MT_BOUND) {
     t->stack_low = mt_rt.main_low;
     t->stack_size = mt_rt.main_size;
     t->token = 0;
+    mt_outside_watch(t);
   }
   mt_sanitizer_adopt(&t->sanitizer);
   mt_sanitizer_known_stack(&t->sanitizer, mt_rt.main_low, mt_rt.main_size);
@@ -95,12 +99,15 @@ static int make_main(void) {
 }
 
 static void take_down(void) {
+  mt_outside_forget(mt_rt.main);
   mt_set_current(NULL);
   mt_debug.stop();
   os_sigstack_free();
   mt_handover_stop();
+  if (mt_poller() != NULL) mt_poller()->stop_tasks();
   if (mt_rt.vp_count != 0) mt_vps_free();
   mt_handover_free();
+  if (mt_poller() != NULL) mt_poller()->stop();
   mt_descriptors_free();
   mt_stacks_free();
   mt_rt.main = NULL;
@@ -113,14 +120,16 @@ static void report_no_vps(int error) {
       mt_rt.wanted, strerror(error));
 }
 
+static void stop(void);
+
 static bool others_later; /* [const during mltp_init()] VP 0 alone is made there */
 
 void mt_defer_vps(void) { others_later = true; }
 
 static int start_others(void) {
   if (!on_vps()) return 0;
-  mt_handover_prepare();
   int error = mt_vp_spawn_to(mt_load_relaxed(&mt_rt.most));
+  mt_bias_take(); /* one VP: the monitor takes a lock only when it hands over */
   return error != 0 ? error : mt_handover_start();
 }
 
@@ -130,7 +139,17 @@ int mt_start_vps(void) {
   return error;
 }
 
-int mltp_init(int vps) {
+/* VP 0 on the caller's kernel thread, with main on it; or apart from it. */
+static int start_first(void) {
+  int error = 0;
+  if (on_vps()) mt_handover_prepare();
+  if (on_vps() && !mt_rt.main_is_bound) error = mt_vp_first();
+  if (error == 0) error = make_main();
+  if (error == 0 && mt_rt.main_is_bound) error = mt_vp_first_apart();
+  return error;
+}
+
+static int start(int vps, bool bound_main) {
   if (mt_load_acquire(&mt_rt.running)) return EALREADY; /* LF-5 acquire: pairs LF-4 */
   int error = mt_options_read();
   if (error == 0) error = mt_tuning_init();
@@ -146,6 +165,8 @@ int mltp_init(int vps) {
   mt_rt.outside.foreign_live = foreign_live;
   mt_rt.outside.parked = outside_parked;
   const int cpus = os_cpus();
+  bool bound = bound_main || mt_options.main == MT_MAIN_BOUND;
+  mt_rt.main_is_bound = bound && on_vps() && !mt_det_on && !others_later;
   mt_rt.cpus = mt_options.oversubscribe == MT_OVERSUBSCRIBE_EAGER ? MT_VPS_MAX : cpus;
   mt_rt.sleep.watchdog_deadline = MLTP_NEVER;
   mt_rt.sleep.checked_at = UINT32_MAX;
@@ -153,7 +174,8 @@ int mltp_init(int vps) {
   if (vps == 0) vps = mt_options.vps != 0 ? (int)mt_options.vps : cpus;
   mt_rt.wanted = vps;
   mt_rt.idle.target = mt_rt.most = active_of(vps);
-  error = mt_alternative_init();
+  error = mt_announce_init();
+  if (error == 0) error = mt_alternative_init();
   if (error != 0) return error;
   mt_fence_init(mt_options.membarrier);
   error = mt_fork_init();
@@ -173,8 +195,7 @@ int mltp_init(int vps) {
                strerror(error));
     return error;
   }
-  if (on_vps()) error = mt_vp_first();
-  if (error == 0) error = make_main();
+  error = start_first();
   if (error == 0) error = mt_debug.start();
   if (error == 0) mt_store_release(&mt_rt.running, 1); /* LF-4 release: pairs LF-3 LF-5 */
   if (error == 0) mt_await_init();                     /* before there are other VPs */
@@ -183,12 +204,34 @@ int mltp_init(int vps) {
   if (error == 0) mt_share_probe();
   if (error != 0) {
     if (error != EINVAL) report_no_vps(error); /* EINVAL has been explained */
-    if (mt_load_relaxed(&mt_rt.running))
-      mltp_finalize();
+    bool has_vps = mt_rt.main_is_bound && mt_rt.vp_count != 0;
+    if (mt_load_relaxed(&mt_rt.running) || has_vps)
+      stop();
     else
       take_down();
   }
   return error;
+}
+
+int mltp_init(int vps) { return start(vps, false); }
+
+/* A larger structure is of a later version: what this library does not know must be zero. */
+static bool knows(const mltp_init_attr_t *attr) {
+  const char *bytes = (const char *)attr;
+  if (attr->size < sizeof *attr || attr->size > 4096) return false;
+  for (size_t i = sizeof *attr; i < attr->size; i++)
+    if (bytes[i] != 0) return false;
+  return true;
+}
+
+int mltp_init_with(const mltp_init_attr_t *attr) {
+  if (attr == NULL) return start(0, false);
+  if (knows(attr)) return start(attr->vps, attr->bound_main != 0);
+  mt_message(
+      "mltp_init_with: attributes of %zu bytes: not initialised, or of a later version (use "
+      "MLTP_INIT_ATTR_INIT, or the library of that version)",
+      attr->size);
+  return EINVAL;
 }
 
 /* ---- stopping */
@@ -231,6 +274,17 @@ static void go_home(struct mltp_thread *main) {
   }
 }
 
+static void stop(void) {
+  mt_client_leave();
+  mt_store_seq_cst(&mt_rt.stopping, 1); /* LF-1 seq_cst: pairs LF-2 */
+  mt_set_target(MT_VPS_MAX);            /* VP 0 must wake up even if it is one too many */
+  go_home(mt_rt.main);
+  mt_wake_all();
+  if (mt_options.stats) mt_debug.stats();
+  mt_store_relaxed(&mt_rt.running, 0);
+  take_down();
+}
+
 int mltp_finalize(void) {
   if (!mt_load_relaxed(&mt_rt.running)) return EINVAL;
   struct mltp_thread *self = mt_current();
@@ -238,13 +292,6 @@ int mltp_finalize(void) {
   mt_values_end(self); /* destructors may start threads: before the wait */
   mt_wait_until_alone();
   mt_bound_wait_all();
-  mt_client_leave();
-  mt_store_seq_cst(&mt_rt.stopping, 1); /* LF-1 seq_cst: pairs LF-2 */
-  mt_set_target(MT_VPS_MAX);            /* VP 0 must wake up even if it is one too many */
-  go_home(self);
-  mt_wake_all();
-  if (mt_options.stats) mt_debug.stats();
-  mt_store_relaxed(&mt_rt.running, 0);
-  take_down();
+  stop();
   return 0;
 }

@@ -22,19 +22,30 @@ enum {
   TRIM_MOST = 1024,       /* and in a round */
   COMMIT_STEP = 64 << 20, /* the arena becomes usable in steps of this size, or */
   COMMIT_STACKS = 16,     /* of this number of default stacks where that is larger */
+  PARTS_MAX = 8,          /* reservations: each doubles what there is */
   CANARY_WORDS = 8
 };
+
+/* The first reservation, unless address space is limited: then another might find none later. An
+ * emulator in user mode takes time for each GiB. */
+static const size_t FIRST_PART = (size_t)16 << 30;
 
 static const uint64_t CANARY = 0x6d6c7470c0ffee11u;
 
 /* [ilock] all but the constants after init */
 static struct {
   mt_ilock ilock;
-  char *base;     /* [const] */
-  size_t size;    /* [const] */
-  size_t page;    /* [const] */
-  size_t used;    /* bytes handed out */
-  size_t usable;  /* bytes made usable */
+  char *base;    /* of the last part, from which stacks are taken */
+  size_t size;   /* of it */
+  size_t used;   /* bytes of it handed out */
+  size_t usable; /* bytes of it made usable */
+  size_t left;   /* bytes that may be reserved yet */
+  size_t page;   /* [const] */
+  struct {
+    char *base;
+    size_t size;
+  } parts[PARTS_MAX];
+  int part_count;
   uint32_t slots; /* stacks made */
   struct mt_pool pools[MT_STACK_CLASS_MAX + 1];
   void *trimmed[MT_STACK_CLASS_MAX + 1]; /* [ilock of the pool] free, without memory */
@@ -55,15 +66,37 @@ static size_t space_wanted(void) {
   return size;
 }
 
+/* Reserves another part. Under the internal lock. @return false: there is none. */
+static bool add_part(size_t size) {
+  char *base = arena.part_count < PARTS_MAX ? os_reserve(size) : NULL;
+  if (base == NULL) return false;
+  arena.parts[arena.part_count].base = arena.base = base;
+  arena.parts[arena.part_count++].size = arena.size = size;
+  arena.used = arena.usable = 0;
+  return true;
+}
+
+/* The next part is as large as all that there are. Under the internal lock. */
+static bool grow(size_t least) {
+  size_t size = 0;
+  for (int i = 0; i < arena.part_count; i++) size += arena.parts[i].size;
+  if (size > arena.left) size = arena.left;
+  if (size < least || !add_part(size)) return false;
+  arena.left -= size;
+  return true;
+}
+
 int mt_stacks_init(void) {
   arena.page = os_page_size();
   mt_rt.stack_class = mt_stack_class((size_t)mt_options.stack_size);
   arena.kind = (enum mt_guard)mt_options.guard;
   arena.mappings_left = os_max_mappings() / 2;
   arena.large_left = os_max_mappings() / MT_STACK_LARGE_SHARE;
-  for (arena.size = space_wanted(); arena.size >= COMMIT_STEP; arena.size /= 2) {
-    arena.base = os_reserve(arena.size);
-    if (arena.base == NULL) continue;
+  size_t wanted = space_wanted(), size = wanted;
+  if (size > FIRST_PART && os_address_space_limit() == SIZE_MAX) size = FIRST_PART;
+  arena.left = wanted - size;
+  for (; size >= COMMIT_STEP; size /= 2) {
+    if (!add_part(size)) continue;
     arena.can_advise = os_advice_is_checked(arena.base, arena.page);
     return 0;
   }
@@ -71,7 +104,7 @@ int mt_stacks_init(void) {
 }
 
 void mt_stacks_free(void) {
-  os_release(arena.base, arena.size);
+  for (int i = 0; i < arena.part_count; i++) os_release(arena.parts[i].base, arena.parts[i].size);
   mt_stacks_forget();
 }
 
@@ -82,6 +115,12 @@ int mt_stack_class(size_t size) {
   for (int log2 = MT_STACK_CLASS_MIN; log2 <= MT_STACK_CLASS_MAX; log2++)
     if (size <= (size_t)1 << log2) return log2;
   return -1;
+}
+
+const char *mt_stack_usable(const struct mt_stack *stack, size_t *size) {
+  size_t guard = mt_stack_guard(mt_stack_size(stack), arena.page);
+  *size = mt_stack_size(stack) - guard;
+  return stack->low + guard;
 }
 
 /* ---- guards */
@@ -153,7 +192,7 @@ size_t mt_stack_mappings(size_t stacks) {
 
 size_t mt_stacks_left(void) {
   mt_ilock_lock(&arena.ilock);
-  size_t left = (arena.size - arena.used) >> mt_rt.stack_class;
+  size_t left = (arena.left + arena.size - arena.used) >> mt_rt.stack_class;
   mt_ilock_unlock(&arena.ilock);
   return left;
 }
@@ -161,7 +200,10 @@ size_t mt_stacks_left(void) {
 /* Address space of a new slot at the end of the arena. Under the internal lock. */
 static char *extend(size_t size) {
   size_t start = (arena.used + size - 1) & ~(size - 1);
-  if (start + size > arena.size) return NULL;
+  if (start + size > arena.size) {
+    if (!grow(size)) return NULL;
+    start = 0;
+  }
   while (arena.usable < start + size) {
     size_t step = commit_step();
     if (os_commit(arena.base + arena.usable, step) != 0) return NULL;

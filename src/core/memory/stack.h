@@ -98,6 +98,9 @@ static inline size_t mt_stack_guard(size_t size, size_t page) {
   return size >= MT_STACK_LARGE ? MT_STACK_LARGE_GUARD : page;
 }
 
+/** @return the lowest address of a stack behind its guard; *size: bytes from there to its end. */
+const char *mt_stack_usable(const struct mt_stack *stack, size_t *size);
+
 static inline char *mt_stack_top(struct mt_stack *stack) {
   return (char *)stack - (size_t)stack->colour * MT_CACHE_LINE;
 }

@@ -89,6 +89,9 @@ bool mt_det_check(struct mt_vp *vp) {
   if (vp->points.probe) return false;
   mt_det_advance();
   if (mt_load_relaxed(&vp->timers.earliest) <= mt_det.clock) return false;
+  /* Now and then the idle context looks for events; a loop of threads may take two steps a round.
+   * Without waiters nothing differs. */
+  if (mt_rt.poll.waiters != 0 && mt_det.step % MT_TICKS_PER_CHECK < 2) return false;
   struct mltp_thread *self = mt_current();
   const char *call = mt_schedule_reason(self);
   if (self->kind != MT_IDLE && self->why == MT_WHY_NOTHING)

@@ -11,9 +11,9 @@
 
 #include "base/log.h"
 #include "base/options.h"
-#include "base/single_threaded.h"
 #include "core/det/det.h"
 #include "core/sched/claim.h"
+#include "core/sched/poll.h"
 #include "core/sched/silence.h"
 #include "core/sched/vps.h"
 #include "core/sched/wake.h"
@@ -128,6 +128,7 @@ static void look_at_all(void) {
   mt_store_relaxed(&mt_rt.handover.look_at, now + mt_silent_ns() / 2);
   uint32_t count = mt_vp_count();
   uint64_t before = mt_load_relaxed(&mt_rt.handover.count);
+  if (mt_poll_is_due(now)) mt_poll_now(NULL, now); /* no VP may reach it soon */
   for (uint32_t i = 0; i < count; i++) judge(mt_rt.vps[i], now);
   adapt(mt_load_relaxed(&mt_rt.handover.count) != before);
 }
@@ -163,8 +164,8 @@ static void *monitor(void *unused) {
 }
 
 void mt_handover_prepare(void) {
-  if (mt_det_on || mt_rt.handover.prepared) return;
-  mt_rt.handover.silent_ns = MT_SILENT_NS;
+  if (mt_det_on) return;
+  mt_store_relaxed(&mt_rt.handover.silent_ns, MT_SILENT_NS); /* relaxed: nobody else is there */
   os_alarm_make(&mt_rt.handover.alarm);
   mt_rt.handover.prepared = true;
 }
@@ -172,7 +173,6 @@ void mt_handover_prepare(void) {
 int mt_handover_start(void) {
   if (!mt_rt.handover.prepared || mt_rt.handover.runs) return 0;
   struct os_affinity affinity = {0};
-  mt_bias_take(); /* the monitor takes a lock only when it hands over */
   int error = os_thread_start(&mt_rt.handover.monitor, &affinity, false, monitor, NULL);
   if (error != 0) return error;
   mt_store_relaxed(&mt_rt.handover.look_at, 0); /* relaxed: for the next VP that reads the clock */

@@ -24,7 +24,8 @@
 #ifndef MT_CORE_SCHED_HANDOVER_H
 #define MT_CORE_SCHED_HANDOVER_H
 
-/** Makes its alarm, once. Before VPs start, since they set it. */
+/** Makes its alarm. Before there is a VP and before foreign threads see the runtime: both set it,
+ * and a VP may come before mt_handover_start(), when the first blocks. */
 void mt_handover_prepare(void);
 
 /** Starts the monitor, once. After VPs have started: while their creator is in the kernel for it,

@@ -10,6 +10,7 @@
 
 #include "core/det/det.h"
 #include "core/memory/stack.h"
+#include "core/sched/poll.h"
 #include "core/sched/sched.h"
 #include "core/sched/silence.h"
 #include "core/sched/steal.h"
@@ -71,6 +72,7 @@ static bool look_around(struct mt_vp *vp) {
     if (round % every == 0) {
       uint64_t now = mt_vp_now(vp);
       mt_timers_run_due(now);
+      if (round != 0) mt_poll_now(vp, now);
       if (mt_runq_seems_busy(vp)) return true;
       mt_share_probe();
       if (mt_over_target() || mt_load_relaxed(&mt_rt.stopping)) return false;
@@ -127,8 +129,10 @@ static void sleep_in_list(struct mt_vp *vp) {
     uint32_t seen = vp->sleep.futex;
     bool watchdog = mt_rt.sleep.watchdog == vp;
     uint64_t deadline = watchdog ? mt_watchdog_deadline(vp) : MLTP_NEVER;
+    bool polls = mt_poll_claim(vp);
     mt_ilock_unlock(&mt_rt.sleep.ilock);
-    int result = os_futex_wait(&vp->sleep.futex, seen, deadline);
+    int result =
+        polls ? mt_poll_sleep(vp, deadline) : os_futex_wait(&vp->sleep.futex, seen, deadline);
     slept = true;
     if (result == ETIMEDOUT && watchdog) mt_watchdog_check(vp);
     mt_ilock_lock(&mt_rt.sleep.ilock);
@@ -181,9 +185,12 @@ static bool probe_between(struct mt_vp *vp) {
   return !mt_over_target() && mt_runq_seems_busy(vp);
 }
 
+/* Deterministic mode, in which no other VP has work. */
+static bool pass_time(struct mt_vp *vp) { return mt_poll_det(vp) || mt_det_skip_time(); }
+
 void mt_idle_loop(struct mt_vp *vp) {
-  /* VP 0 stays: main ends on it */
-  while (vp->index == 0 || !mt_load_acquire(&mt_rt.stopping)) { /* LF-2 acquire: pairs LF-1 */
+  bool stays = vp->index == 0 && !mt_rt.main_is_bound; /* main ends on it */
+  while (stays || !mt_load_acquire(&mt_rt.stopping)) { /* LF-2 acquire: pairs LF-1 */
     judge_theft(vp);
     while (poll_inbox(vp)) run_one(vp);
     while (mt_probes_late() && probe_between(vp)) run_one(vp);
@@ -192,12 +199,13 @@ void mt_idle_loop(struct mt_vp *vp) {
     mt_timers_run_due(mt_det_on ? mt_det_now() : now);
     mt_share_look(vp, now);
     mt_look_for_silence(now);
+    if (!mt_runq_seems_busy(vp) || mt_poll_is_due(now)) mt_poll_now(vp, now);
     mt_share_probe();
     if (mt_over_target()) {
       if (mt_runq_seems_busy(vp)) mt_share_refused();
       mt_vp_hand_off(vp); /* one VP too many */
       if (!mt_runq_seems_busy(vp)) sleep_until_woken(vp);
-    } else if (mt_runq_seems_busy(vp) || (mt_det_on ? mt_det_skip_time() : search(vp))) {
+    } else if (mt_runq_seems_busy(vp) || (mt_det_on ? pass_time(vp) : search(vp))) {
       search_end_found(vp);
       run_one(vp);
     } else {

@@ -26,9 +26,9 @@
  * others along, in prev, which follow it.
  *
  * Rejected: an array deque (no removal from the middle, which mltp_yield_to and
- * join need); a lock per queue or a compare-and-swap per pop (6 ns of 8);
- * membarrier at every theft (16 us where interprocessor interrupts are slow,
- * and it disturbs all VPs; the request costs two cache misses).
+ * join need); a lock per queue or a compare-and-swap per pop (most of the
+ * time of a switch); membarrier at every theft (slow where interprocessor interrupts
+ * are, and it disturbs all VPs; the request costs two cache misses).
  *
  * Relaxed: length and tick are hints; the list itself is read only inside or
  * under LOCKED.

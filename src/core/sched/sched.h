@@ -69,6 +69,9 @@ static inline struct mltp_thread *mt_next(struct mt_vp *vp) {
 /** Saves and restores errno, where it is not 0. */
 void mt_exchange_errno(struct mt_vp *vp, struct mltp_thread *from, struct mltp_thread *to);
 
+/** [atomic] Of mti_set_switch_hook(); NULL: none. */
+extern void (*mt_switch_hook)(uint32_t number);
+
 /** Saves and restores what few threads have: C++ exceptions, FP control of their own. */
 void mt_exchange_own(struct mt_vp *vp, struct mltp_thread *from, struct mltp_thread *to);
 
@@ -121,10 +124,17 @@ static inline void mt_after_switch(struct mt_vp *vp) {
     mt_after_more(vp, after);
 }
 
+/** First on a fresh stack that was announced to AddressSanitizer; announce.c. */
+void mt_announce_arrival(void);
+
+/** The next two functions for other backends than the native one; announce.c. */
+void mt_context_init_otherwise(struct arch_context *context, struct mt_stack *stack);
+void mt_context_switch_otherwise(struct arch_context *from, const struct arch_context *to);
+
 /** Makes *context start at mt_thread_start() on that stack. */
 static inline void mt_context_init(struct arch_context *context, struct mt_stack *stack) {
-  if (mt_unlikely(mt_options.backend == MT_BACKEND_UCONTEXT))
-    mt_ucontext_init(context, stack->low, mt_stack_top(stack));
+  if (mt_unlikely(mt_options.backend != MT_BACKEND_NATIVE))
+    mt_context_init_otherwise(context, stack);
   else
     mt_arch_context_init(context, mt_stack_top(stack));
 }
@@ -134,8 +144,8 @@ static inline void mt_context_init(struct arch_context *context, struct mt_stack
  * writes, and a branch that is never taken. */
 __attribute__((always_inline)) static inline void mt_context_switch(struct arch_context *from,
                                                                     const struct arch_context *to) {
-  if (mt_unlikely(mt_options.backend == MT_BACKEND_UCONTEXT))
-    mt_ucontext_switch(from, to);
+  if (mt_unlikely(mt_options.backend != MT_BACKEND_NATIVE))
+    mt_context_switch_otherwise(from, to);
   else
     mt_arch_switch(from, to);
 }
@@ -164,7 +174,8 @@ void mt_ready_otherwise(struct mt_vp *vp, struct mltp_thread *t);
 
 /** Puts a thread at the end of the calling VP's own run queue; a high one, perhaps, in
  * front. */
-static inline void mt_ready_here(struct mt_vp *vp, struct mltp_thread *t) {
+__attribute__((always_inline)) static inline void mt_ready_here(struct mt_vp *vp,
+                                                                struct mltp_thread *t) {
   if (mt_unlikely(!mt_runq_enter_own(vp))) {
     mt_ready_otherwise(vp, t);
     return;
@@ -172,6 +183,17 @@ static inline void mt_ready_here(struct mt_vp *vp, struct mltp_thread *t) {
   mt_runq_push_ready(vp, t);
   mt_runq_leave_own(vp);
   mt_notice(vp);
+}
+
+/** The same without a look for a VP to wake: the caller is about to take a thread itself, and looks
+ * when it has made all of them ready (poll.c). */
+static inline void mt_ready_quietly(struct mt_vp *vp, struct mltp_thread *t) {
+  if (mt_unlikely(!mt_runq_enter_own(vp))) {
+    mt_ready_otherwise(vp, t);
+    return;
+  }
+  mt_runq_push_ready(vp, t);
+  mt_runq_leave_own(vp);
 }
 
 /** The same for a fresh thread made outside: VPs take turns. */

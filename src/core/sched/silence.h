@@ -7,7 +7,9 @@
  * A VP that reads the clock looks at the ticks of the others, every 5 ms, and moves the
  * monitor's alarm into the future. So the monitor wakes only if a look has found a silent VP, or if
  * no VP has come to a look for MT_SILENT_NS: all of them are silent, or their scheduling points lie
- * far apart. While all VPs sleep the alarm is not set.
+ * far apart. While all VPs sleep the alarm is not set. A VP that waits for a CPU because other
+ * programs run is silent, too, and to tell it from a blocked one takes a look: once for
+ * MT_SILENT_NS that it has lost.
  *
  * Rejected: to read the clock or store a time at each scheduling point, which costs more than the
  * switch; a monitor that looks at fixed intervals, which wakes a sleeping machine.

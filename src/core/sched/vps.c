@@ -99,6 +99,11 @@ static void publish(struct mt_vp *vp) {
   mt_store_release(&mt_rt.vp_count, vp->index + 1); /* VP-1 release: the entry; pairs VP-2 */
 }
 
+static void learn_process(void) {
+  find_eh_globals();
+  if (!end_key_made) end_key_made = os_thread_exit_hook(&end_key, kernel_thread_ends) == 0;
+}
+
 int mt_vp_first(void) {
   struct mt_vp *vp = vp_new(0);
   struct mt_stack *stack = vp != NULL ? mt_stack_new(NULL, mt_rt.stack_class) : NULL;
@@ -110,13 +115,17 @@ int mt_vp_first(void) {
   mt_sanitizer_stack(&vp->idle.sanitizer, stack->low, mt_stack_size(stack));
   mt_sanitizer_begin(&vp->idle.sanitizer);
   mt_context_init(&vp->idle.context, stack);
-  find_eh_globals();
-  if (!end_key_made) end_key_made = os_thread_exit_hook(&end_key, kernel_thread_ends) == 0;
+  learn_process();
   mt_vp_adopt_kernel_thread(vp);
   vp->sleep.status = MT_VP_AWAKE;
   mt_rt.idle.awake = 1;
   publish(vp);
   return 0;
+}
+
+int mt_vp_first_apart(void) {
+  learn_process();
+  return mt_vp_spawn_to(1);
 }
 
 /* Entry of the kernel thread of every other VP. */
@@ -129,6 +138,8 @@ static void *vp_main(void *arg) {
   os_affinity_restore(&vp->sleep.affinity);
   mt_set_current(&vp->idle);
   os_thread_stack(&low, &size);
+  vp->ctx.idle_low = low;
+  vp->ctx.idle_size = size;
   mt_sanitizer_known_stack(&vp->idle.sanitizer, low, size);
   mt_sanitizer_adopt(&vp->idle.sanitizer);
   mt_vp_adopt_kernel_thread(vp);
@@ -172,9 +183,10 @@ int mt_vp_spawn_to(int count) {
 
 void mt_vps_free(void) {
   uint32_t count = mt_rt.vp_count;
-  for (uint32_t i = 1; i < count; i++) os_thread_join(mt_rt.vps[i]->kernel_thread);
+  uint32_t first = mt_rt.main_is_bound ? 0 : 1;
+  for (uint32_t i = first; i < count; i++) os_thread_join(mt_rt.vps[i]->kernel_thread);
   watch_end(NULL);
-  mt_sanitizer_end(&mt_rt.vps[0]->idle.sanitizer);
+  if (first != 0) mt_sanitizer_end(&mt_rt.vps[0]->idle.sanitizer);
   for (uint32_t i = 0; i < count; i++) {
     vp_free(mt_rt.vps[i]);
     mt_rt.vps[i] = NULL;

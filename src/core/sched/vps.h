@@ -11,6 +11,9 @@ struct mt_vp;
 /** Makes VP 0 of the calling kernel thread. @return 0 or ENOMEM. */
 int mt_vp_first(void);
 
+/** Starts VP 0 on a kernel thread of its own. @return 0; EAGAIN. */
+int mt_vp_first_apart(void);
+
 /** Makes one more VP, asleep. @return 0 or EAGAIN. */
 int mt_vp_spawn(void);
 

@@ -9,6 +9,7 @@
 #include "core/sched/share.h"
 #include "core/sched/silence.h"
 #include "core/vp/alternative.h"
+#include "core/vp/poller.h"
 #include "core/vp/vp.h"
 #include "instrument/decisions.h"
 #include "policy/backoff.h"
@@ -67,6 +68,13 @@ static void wake_sleeper(struct mt_vp *vp) {
   vp->sleep.futex++;
 }
 
+struct mt_vp *mt_poll_heir(void) {
+  if (mt_poller() == NULL || mt_load_relaxed(&mt_rt.poll.sleeper) != NULL) return NULL;
+  if (mt_rt.idle.awake != 0 || mt_rt.sleep.sleepers == NULL) return NULL;
+  mt_rt.sleep.sleepers->sleep.futex++;
+  return mt_rt.sleep.sleepers;
+}
+
 /* The last to have gone to sleep is the warmest; the watchdog's watch would have to
  * be handed over, so it comes last. */
 static struct mt_vp *best_sleeper(void) {
@@ -76,8 +84,8 @@ static struct mt_vp *best_sleeper(void) {
 
 static void unlock_and_wake(struct mt_vp *woken, struct mt_vp *watchdog) {
   mt_ilock_unlock(&mt_rt.sleep.ilock);
-  if (woken != NULL) os_futex_wake(&woken->sleep.futex, 1);
-  if (watchdog != NULL) os_futex_wake(&watchdog->sleep.futex, 1);
+  if (woken != NULL) mt_vp_rouse(woken);
+  if (watchdog != NULL) mt_vp_rouse(watchdog);
   mt_share_ring_if_due();
 }
 
@@ -103,7 +111,7 @@ void mt_wake_all(void) {
   while (mt_rt.sleep.sleepers != NULL) {
     struct mt_vp *vp = mt_rt.sleep.sleepers;
     wake_sleeper(vp);
-    os_futex_wake(&vp->sleep.futex, 1);
+    mt_vp_rouse(vp);
   }
   mt_ilock_unlock(&mt_rt.sleep.ilock);
 }
@@ -279,8 +287,7 @@ bool mt_block(struct mt_vp *vp) {
   count_blocked(vp, MT_VP_BLOCKED);
   bool spare = has_spare();
   mt_share_report();
-  mt_ilock_unlock(&mt_rt.sleep.ilock);
-  mt_share_ring_if_due();
+  unlock_and_wake(mt_poll_heir(), NULL);
   return spare;
 }
 
@@ -293,8 +300,7 @@ bool mt_catch(struct mt_vp *vp, uint32_t tick, bool *spare) {
     mt_share_report();
   }
   *spare = has_spare();
-  mt_ilock_unlock(&mt_rt.sleep.ilock);
-  mt_share_ring_if_due();
+  unlock_and_wake(mt_poll_heir(), NULL);
   return caught;
 }
 

@@ -31,8 +31,8 @@
  * probably blocked in the kernel. A waker that sees no room for one more VP wakes none. A VP
  * that makes room by going to sleep looks at the queues afterwards (ID-2).
  *
- * Rejected: waking a VP for each ready thread (16 us of system calls for a
- * switch of 10 ns); polling by all sleepers; a timer thread.
+ * Rejected: waking a VP for each ready thread (its system calls take a
+ * thousand times as long as a switch); polling by all sleepers; a timer thread.
  *
  * Relaxed: sleeping, searching, wake_threshold, awake and target are hints outside
  * sleep.ilock. The fences named above order the accesses that matter.
@@ -103,6 +103,11 @@ void mt_wake_all(void);
 bool mt_block(struct mt_vp *vp);
 /** It is back, and counts. */
 void mt_unblock(struct mt_vp *vp);
+
+/** @return a sleeper that has to look again where it sleeps, because no VP is awake now and none
+ * sleeps in the poller (poll.h): the caller rouses it without the lock. NULL: none. Under
+ * sleep.ilock. */
+struct mt_vp *mt_poll_heir(void);
 
 /** The same for a VP that blocks without saying so, by the monitor (handover.h), unless it has
  * passed a scheduling point since that tick. @return whether it counts as blocked now; *spare:

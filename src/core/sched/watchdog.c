@@ -7,6 +7,7 @@
 #include "base/options.h"
 #include "core/det/det.h"
 #include "core/memory/stack.h"
+#include "core/sched/poll.h"
 #include "core/sched/share.h"
 #include "core/sched/steal.h"
 #include "core/sched/wake.h"
@@ -83,6 +84,7 @@ void mt_watchdog_check(struct mt_vp *watchdog) {
   uint64_t now = os_now();
   mt_share_look(watchdog, now);
   mt_share_probe();
+  if (mt_poll_is_due(now)) mt_poll_now(NULL, now);
   if (is_needed(watchdog, now)) {
     watchdog->search.is_watchdog_round = 1;
     mt_vp_sleep_cancel(watchdog);
@@ -99,5 +101,5 @@ void mt_watchdog_rearm(uint64_t deadline) {
   struct mt_vp *watchdog = mt_rt.sleep.watchdog;
   if (watchdog != NULL) watchdog->sleep.futex++;
   mt_ilock_unlock(&mt_rt.sleep.ilock);
-  if (watchdog != NULL) os_futex_wake(&watchdog->sleep.futex, 1);
+  if (watchdog != NULL) mt_vp_rouse(watchdog);
 }

@@ -47,7 +47,8 @@
 /** What few threads have and a switch must exchange: bits of a thread's `own`. */
 enum {
   MT_OWN_EXCEPTIONS = 1, /**< it does not run, and eh_caught, eh_uncaught hold something */
-  MT_OWN_FP = 2          /**< [const] attribute fp_control: fp is its floating-point control */
+  MT_OWN_FP = 2,         /**< [const] attribute fp_control: fp is its floating-point control */
+  MT_OWN_NUMBER = 4      /**< it has started, and has a number */
 };
 
 /** What makes a thread special when its turn comes, or when it becomes ready: bits of a
@@ -113,7 +114,8 @@ enum mt_why {
   MT_WHY_FINALIZE,
   MT_WHY_AWAIT,
   MT_WHY_MESSAGE,
-  MT_WHY_SWITCH /**< waits by mti_prepare_switch() */
+  MT_WHY_SWITCH, /**< waits by mti_prepare_switch() */
+  MT_WHY_IO      /**< waits for a descriptor, or for a call on a file; src/io */
 };
 
 struct mt_vp;
@@ -141,7 +143,7 @@ struct mltp_thread {
   union {
     mltp_userf_t *func;            /* [const] until it starts */
     const struct mt_await *awaits; /* [ilock: bucket] its predicate, while it waits for a word */
-    const char *waiting_for;       /* [owner] MT_WHY_MESSAGE, _TURN: the object; internal/park.h */
+    const char *waiting_for;       /* [owner] MT_WHY_MESSAGE, _SWITCH, _IO: the object */
     void *result;                  /* [ilock: this->ilock] once done */
   };
   union {

@@ -57,7 +57,7 @@ extern const struct mt_alternative *mt_alternative __attribute__((visibility("hi
 extern struct mt_cache_limits {
   uint32_t descriptors, stacks;
   bool batches;
-} mt_cache_limits;
+} mt_cache_limits __attribute__((visibility("hidden")));
 
 /** @return whether an alternative manages threads. */
 static inline bool mt_has_alternative(void) { return MLTP_ALTERNATIVES && mt_alternative != NULL; }

@@ -45,7 +45,8 @@ struct mt_stats {
 enum {
   MT_AFTER_UNLOCK = 1, /**< release after_unlock */
   MT_AFTER_END = 2,    /**< after_stack or after_home: a thread has left for good */
-  MT_AFTER_RETURN = 4  /**< give a lent list back; strategy.h */
+  MT_AFTER_RETURN = 4, /**< give a lent list back; strategy.h */
+  MT_AFTER_ARRIVE = 8  /**< a fresh stack is in use now; sched/announce.h */
 };
 
 /** libstdc++'s and libc++abi's per-thread exception state (Itanium C++ ABI 2.2.2). */
@@ -72,6 +73,8 @@ struct mt_vp_context {
   uint8_t after;                  /* MT_AFTER_...: mostly 0 */
   struct mt_stack *after_stack;   /* after the switch: free this stack */
   struct mltp_thread *after_home; /* after the switch: post it to VP 0 */
+  const char *idle_low;           /* [const] the kernel thread's stack; NULL: VP 0 with main */
+  size_t idle_size;               /* [const] */
   struct arch_fp fp;              /* FP control of all other threads here, while own_fp */
 };
 

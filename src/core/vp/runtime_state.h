@@ -45,6 +45,19 @@ struct mt_handover_state {
   uint64_t wakeups;      /* [atomic] times the monitor woke; relaxed */
 };
 
+struct mt_poller;
+
+/** Descriptors that threads wait for (vp/poller.h, sched/poll.h). */
+struct mt_poll_state {
+  const struct mt_poller *poller; /* [atomic] NULL: no thread has waited for one; written under
+                                     sleep.ilock */
+  struct mt_vp *sleeper;          /* [atomic] the VP that sleeps in it; written under sleep.ilock */
+  uint32_t busy;                  /* [atomic] 1: a thread looks at it, without sleeping */
+  uint64_t polled_at;             /* [atomic] when a thread last did; relaxed: a hint */
+  uint32_t waiters;               /* [owner] of the VP of deterministic mode: threads that wait */
+  uint32_t tasks; /* [atomic] kernel threads of src/io; relaxed: for the deadlock report */
+};
+
 /** Threads that do not run on VPs (life/outside.c). */
 struct mt_outside_state {
   uint64_t created;      /* [atomic] threads created by bound and foreign threads */
@@ -61,6 +74,7 @@ struct mt_outside_state {
 struct mt_runtime {
   uint32_t running;         /* [atomic] 1: between init and finalize */
   uint32_t stopping;        /* [atomic] 1: VPs other than 0 have to end */
+  uint32_t main_is_bound;   /* [const] 1: main is on no VP, though there are some */
   uint32_t forked;          /* [const] 1: a child of fork(), without a runtime yet */
   struct mltp_thread *main; /* [const] */
   const char *main_low;     /* [const] bounds of main's stack */
@@ -81,9 +95,10 @@ struct mt_runtime {
   alignas(MT_CACHE_LINE) struct mt_sleep_state sleep;
   alignas(MT_CACHE_LINE) struct mt_outside_state outside;
   alignas(MT_CACHE_LINE) struct mt_handover_state handover;
+  alignas(MT_CACHE_LINE) struct mt_poll_state poll;
 };
 
-extern struct mt_runtime mt_rt;
+extern struct mt_runtime mt_rt __attribute__((visibility("hidden")));
 
 /** @return why a call cannot be served, and what to do: for messages. */
 const char *mt_not_running(void);

@@ -17,7 +17,7 @@
 #include "policy/tuning.h"
 
 /** [atomic] Written before there are other VPs, and by VPs that learn a cost. */
-extern struct mt_tuning mt_tuning;
+extern struct mt_tuning mt_tuning __attribute__((visibility("hidden")));
 
 /** Returns a constant. */
 static inline uint64_t mt_tuned(enum mt_tunable which) {

@@ -47,6 +47,15 @@ static bool sleep_on_token(struct mltp_thread *self, uint64_t deadline) {
   return true;
 }
 
+void mt_park_last(void) {
+  mt_add_relaxed(&mt_rt.outside.parked, 1); /* relaxed: as in mt_park_outside() */
+  if (all_parked()) {
+    os_nap(MT_DEADLOCK_NS);
+    if (all_parked()) mt_debug.deadlock_suspected();
+  }
+  mt_add_relaxed(&mt_rt.outside.parked, -1);
+}
+
 /* Releases the internal lock, or resumes another, once it can be resumed itself. */
 void mt_park_outside(struct mltp_thread *self, mt_ilock *ilock, struct mltp_thread *to,
                      struct mt_timer *timer) {

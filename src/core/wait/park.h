@@ -23,7 +23,7 @@
  * thread's; run queue; sleep.ilock. A condition's before its lock's.
  *
  * Rejected: a per-thread state word with compare-and-swap on park and on unpark
- * (two locked instructions more per wait, 12 ns of a 45 ns round trip).
+ * (two locked instructions more per wait, a quarter of a round trip).
  */
 #ifndef MT_CORE_WAIT_PARK_H
 #define MT_CORE_WAIT_PARK_H
@@ -96,6 +96,11 @@ void mt_park_timed(struct mltp_thread *self, mt_ilock *ilock, enum mt_why why,
 static inline void mt_park(struct mltp_thread *self, mt_ilock *ilock, enum mt_why why) {
   mt_park_timed(self, ilock, why, NULL);
 }
+
+/** The calling bound thread has ended, and no longer uses its descriptor: it makes no other thread
+ * ready. With the kernel backend it looks for a deadlock, since the threads that wait indefinitely
+ * looked when they began to wait. */
+void mt_park_last(void);
 
 /** The part of parking for a bound or foreign thread: it sleeps on its token. Releases the internal
  * lock, or resumes `to`, once it can be resumed itself; either may be NULL. */

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "core/internal/locks.h"
-#include "tmpi/attr/keyval.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/object/hash.h"
 #include "tmpi/rma/win.h"

@@ -7,13 +7,11 @@
 #ifndef TM_ATTR_ATTRIBUTE_H
 #define TM_ATTR_ATTRIBUTE_H
 
+#include "tmpi/attr/keyval.h"
 #include "tmpi/mpi.h"
 
 struct tm_attributes;
 struct tm_comm;
-
-/** The class of the object that has attributes. */
-enum tm_attributes_of { TM_OF_COMM, TM_OF_TYPE, TM_OF_WIN };
 
 /** Copies the attributes that the copy functions want copied. old: the handle of their object.
  * @return MPI_SUCCESS, or what a copy function returned; then *to is empty. */
@@ -22,6 +20,12 @@ int tm_attributes_copy(struct tm_attributes **to, struct tm_attributes *const *f
 /** Calls the delete functions, the newest attribute's first. @return MPI_SUCCESS, or what the
  * first that failed returned: that attribute and older ones stay. */
 int tm_attributes_delete(struct tm_attributes **attributes, void *object);
+
+struct tm_type;
+
+/** @return where the calling rank has a type's attributes. Predefined types are shared by all
+ * ranks, so each rank has a list of its own for them. NULL: no memory for these lists. */
+struct tm_attributes **tm_type_attributes(MPI_Datatype handle, struct tm_type *type);
 
 struct tm_win;
 

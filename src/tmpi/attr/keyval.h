@@ -13,8 +13,10 @@
 
 #include <stdbool.h>
 
-#include "tmpi/attr/attribute.h"
 #include "tmpi/rank/rank.h"
+
+/** The class of the object that has attributes. */
+enum tm_attributes_of { TM_OF_COMM, TM_OF_TYPE, TM_OF_WIN };
 
 /** The program's functions differ in the type of the handle that they get. */
 typedef int tm_copy_attribute(void *old, int keyval, void *extra, void *value, void *copy,

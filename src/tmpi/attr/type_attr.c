@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "tmpi/attr/attribute.h"
-#include "tmpi/attr/keyval.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/layout/type.h"
 
@@ -16,11 +15,15 @@ static struct tm_attributes **of_predefined(MPI_Datatype handle) {
   return rank->of_types != NULL ? &rank->of_types[(uintptr_t)handle] : NULL;
 }
 
+struct tm_attributes **tm_type_attributes(MPI_Datatype handle, struct tm_type *type) {
+  return type->predefined ? of_predefined(handle) : &type->attributes;
+}
+
 static int type_holder(const char *call, MPI_Datatype handle, struct tm_attribute_holder *holder) {
   tm_enter(call);
   struct tm_type *type = tm_type_of(handle);
   if (type == NULL) return tm_fail(NULL, call, MPI_ERR_TYPE, "the datatype is not valid");
-  struct tm_attributes **list = type->predefined ? of_predefined(handle) : &type->attributes;
+  struct tm_attributes **list = tm_type_attributes(handle, type);
   if (list == NULL) return tm_fail_code(NULL, call, MPI_ERR_NO_MEM);
   *holder = (struct tm_attribute_holder){.list = list, .of = TM_OF_TYPE, .object = handle};
   return MPI_SUCCESS;

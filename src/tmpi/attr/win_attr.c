@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "tmpi/attr/attribute.h"
-#include "tmpi/attr/keyval.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/rma/win.h"
 

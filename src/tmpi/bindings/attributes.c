@@ -70,20 +70,22 @@ static MPI_Aint value_of(int keyval, void *value) {
 #pragma weak mpi_comm_create_keyval_
 void mpi_comm_create_keyval_(copy_subroutine *copy, delete_subroutine *del, MPI_Fint *keyval,
                              MPI_Aint *extra, MPI_Fint *ierror) {
-  *ierror = MPI_Comm_create_keyval(copy_comm, delete_comm, keyval, key_new(copy, del, extra));
+  tmf_end(ierror,
+          MPI_Comm_create_keyval(copy_comm, delete_comm, keyval, key_new(copy, del, extra)));
 }
 
 #pragma weak mpi_comm_set_attr_
 void mpi_comm_set_attr_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *ierror) {
-  *ierror = MPI_Comm_set_attr(tmf_Comm(*comm), *keyval, (void *)*value);
+  tmf_end(ierror, MPI_Comm_set_attr(tmf_Comm(*comm), *keyval, (void *)*value));
 }
 
 #pragma weak mpi_comm_get_attr_
 void mpi_comm_get_attr_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *flag,
                         MPI_Fint *ierror) {
   void *found = NULL;
-  *ierror = MPI_Comm_get_attr(tmf_Comm(*comm), *keyval, &found, flag);
-  if (*ierror == MPI_SUCCESS && *flag) *value = value_of(*keyval, found);
+  if (tmf_end(ierror, MPI_Comm_get_attr(tmf_Comm(*comm), *keyval, &found, flag)) == MPI_SUCCESS &&
+      *flag)
+    *value = value_of(*keyval, found);
 }
 
 #pragma weak mpi_comm_null_copy_fn_
@@ -91,7 +93,7 @@ void mpi_comm_null_copy_fn_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Aint *extra, M
                             MPI_Aint *copy, MPI_Fint *flag, MPI_Fint *ierror) {
   (void)comm, (void)keyval, (void)extra, (void)value, (void)copy;
   *flag = 0;
-  *ierror = MPI_SUCCESS;
+  tmf_end(ierror, MPI_SUCCESS);
 }
 
 #pragma weak mpi_comm_dup_fn_
@@ -100,49 +102,53 @@ void mpi_comm_dup_fn_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Aint *extra, MPI_Ain
   (void)comm, (void)keyval, (void)extra;
   *copy = *value;
   *flag = 1;
-  *ierror = MPI_SUCCESS;
+  tmf_end(ierror, MPI_SUCCESS);
 }
 
 #pragma weak mpi_comm_null_delete_fn_
 void mpi_comm_null_delete_fn_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Aint *value, MPI_Aint *extra,
                               MPI_Fint *ierror) {
   (void)comm, (void)keyval, (void)value, (void)extra;
-  *ierror = MPI_SUCCESS;
+  tmf_end(ierror, MPI_SUCCESS);
 }
 
 void pmpi_comm_create_keyval_(copy_subroutine *copy, delete_subroutine *del, MPI_Fint *keyval,
                               MPI_Aint *extra, MPI_Fint *ierror) {
-  *ierror = PMPI_Comm_create_keyval(copy_comm, delete_comm, keyval, key_new(copy, del, extra));
+  tmf_end(ierror,
+          PMPI_Comm_create_keyval(copy_comm, delete_comm, keyval, key_new(copy, del, extra)));
 }
 
 void pmpi_comm_set_attr_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *ierror) {
-  *ierror = PMPI_Comm_set_attr(tmf_Comm(*comm), *keyval, (void *)*value);
+  tmf_end(ierror, PMPI_Comm_set_attr(tmf_Comm(*comm), *keyval, (void *)*value));
 }
 
 void pmpi_comm_get_attr_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *flag,
                          MPI_Fint *ierror) {
   void *found = NULL;
-  *ierror = PMPI_Comm_get_attr(tmf_Comm(*comm), *keyval, &found, flag);
-  if (*ierror == MPI_SUCCESS && *flag) *value = value_of(*keyval, found);
+  if (tmf_end(ierror, PMPI_Comm_get_attr(tmf_Comm(*comm), *keyval, &found, flag)) == MPI_SUCCESS &&
+      *flag)
+    *value = value_of(*keyval, found);
 }
 
 #pragma weak mpi_type_create_keyval_
 void mpi_type_create_keyval_(copy_subroutine *copy, delete_subroutine *del, MPI_Fint *keyval,
                              MPI_Aint *extra, MPI_Fint *ierror) {
-  *ierror = MPI_Type_create_keyval(copy_type, delete_type, keyval, key_new(copy, del, extra));
+  tmf_end(ierror,
+          MPI_Type_create_keyval(copy_type, delete_type, keyval, key_new(copy, del, extra)));
 }
 
 #pragma weak mpi_type_set_attr_
 void mpi_type_set_attr_(MPI_Fint *type, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *ierror) {
-  *ierror = MPI_Type_set_attr(tmf_Type(*type), *keyval, (void *)*value);
+  tmf_end(ierror, MPI_Type_set_attr(tmf_Type(*type), *keyval, (void *)*value));
 }
 
 #pragma weak mpi_type_get_attr_
 void mpi_type_get_attr_(MPI_Fint *type, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *flag,
                         MPI_Fint *ierror) {
   void *found = NULL;
-  *ierror = MPI_Type_get_attr(tmf_Type(*type), *keyval, &found, flag);
-  if (*ierror == MPI_SUCCESS && *flag) *value = value_of(*keyval, found);
+  if (tmf_end(ierror, MPI_Type_get_attr(tmf_Type(*type), *keyval, &found, flag)) == MPI_SUCCESS &&
+      *flag)
+    *value = value_of(*keyval, found);
 }
 
 #pragma weak mpi_type_null_copy_fn_
@@ -150,7 +156,7 @@ void mpi_type_null_copy_fn_(MPI_Fint *type, MPI_Fint *keyval, MPI_Aint *extra, M
                             MPI_Aint *copy, MPI_Fint *flag, MPI_Fint *ierror) {
   (void)type, (void)keyval, (void)extra, (void)value, (void)copy;
   *flag = 0;
-  *ierror = MPI_SUCCESS;
+  tmf_end(ierror, MPI_SUCCESS);
 }
 
 #pragma weak mpi_type_dup_fn_
@@ -159,49 +165,52 @@ void mpi_type_dup_fn_(MPI_Fint *type, MPI_Fint *keyval, MPI_Aint *extra, MPI_Ain
   (void)type, (void)keyval, (void)extra;
   *copy = *value;
   *flag = 1;
-  *ierror = MPI_SUCCESS;
+  tmf_end(ierror, MPI_SUCCESS);
 }
 
 #pragma weak mpi_type_null_delete_fn_
 void mpi_type_null_delete_fn_(MPI_Fint *type, MPI_Fint *keyval, MPI_Aint *value, MPI_Aint *extra,
                               MPI_Fint *ierror) {
   (void)type, (void)keyval, (void)value, (void)extra;
-  *ierror = MPI_SUCCESS;
+  tmf_end(ierror, MPI_SUCCESS);
 }
 
 void pmpi_type_create_keyval_(copy_subroutine *copy, delete_subroutine *del, MPI_Fint *keyval,
                               MPI_Aint *extra, MPI_Fint *ierror) {
-  *ierror = PMPI_Type_create_keyval(copy_type, delete_type, keyval, key_new(copy, del, extra));
+  tmf_end(ierror,
+          PMPI_Type_create_keyval(copy_type, delete_type, keyval, key_new(copy, del, extra)));
 }
 
 void pmpi_type_set_attr_(MPI_Fint *type, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *ierror) {
-  *ierror = PMPI_Type_set_attr(tmf_Type(*type), *keyval, (void *)*value);
+  tmf_end(ierror, PMPI_Type_set_attr(tmf_Type(*type), *keyval, (void *)*value));
 }
 
 void pmpi_type_get_attr_(MPI_Fint *type, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *flag,
                          MPI_Fint *ierror) {
   void *found = NULL;
-  *ierror = PMPI_Type_get_attr(tmf_Type(*type), *keyval, &found, flag);
-  if (*ierror == MPI_SUCCESS && *flag) *value = value_of(*keyval, found);
+  if (tmf_end(ierror, PMPI_Type_get_attr(tmf_Type(*type), *keyval, &found, flag)) == MPI_SUCCESS &&
+      *flag)
+    *value = value_of(*keyval, found);
 }
 
 #pragma weak mpi_win_create_keyval_
 void mpi_win_create_keyval_(copy_subroutine *copy, delete_subroutine *del, MPI_Fint *keyval,
                             MPI_Aint *extra, MPI_Fint *ierror) {
-  *ierror = MPI_Win_create_keyval(copy_win, delete_win, keyval, key_new(copy, del, extra));
+  tmf_end(ierror, MPI_Win_create_keyval(copy_win, delete_win, keyval, key_new(copy, del, extra)));
 }
 
 #pragma weak mpi_win_set_attr_
 void mpi_win_set_attr_(MPI_Fint *win, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *ierror) {
-  *ierror = MPI_Win_set_attr(tmf_Win(*win), *keyval, (void *)*value);
+  tmf_end(ierror, MPI_Win_set_attr(tmf_Win(*win), *keyval, (void *)*value));
 }
 
 #pragma weak mpi_win_get_attr_
 void mpi_win_get_attr_(MPI_Fint *win, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *flag,
                        MPI_Fint *ierror) {
   void *found = NULL;
-  *ierror = MPI_Win_get_attr(tmf_Win(*win), *keyval, &found, flag);
-  if (*ierror == MPI_SUCCESS && *flag) *value = value_of(*keyval, found);
+  if (tmf_end(ierror, MPI_Win_get_attr(tmf_Win(*win), *keyval, &found, flag)) == MPI_SUCCESS &&
+      *flag)
+    *value = value_of(*keyval, found);
 }
 
 #pragma weak mpi_win_null_copy_fn_
@@ -209,7 +218,7 @@ void mpi_win_null_copy_fn_(MPI_Fint *win, MPI_Fint *keyval, MPI_Aint *extra, MPI
                            MPI_Aint *copy, MPI_Fint *flag, MPI_Fint *ierror) {
   (void)win, (void)keyval, (void)extra, (void)value, (void)copy;
   *flag = 0;
-  *ierror = MPI_SUCCESS;
+  tmf_end(ierror, MPI_SUCCESS);
 }
 
 #pragma weak mpi_win_dup_fn_
@@ -218,30 +227,31 @@ void mpi_win_dup_fn_(MPI_Fint *win, MPI_Fint *keyval, MPI_Aint *extra, MPI_Aint 
   (void)win, (void)keyval, (void)extra;
   *copy = *value;
   *flag = 1;
-  *ierror = MPI_SUCCESS;
+  tmf_end(ierror, MPI_SUCCESS);
 }
 
 #pragma weak mpi_win_null_delete_fn_
 void mpi_win_null_delete_fn_(MPI_Fint *win, MPI_Fint *keyval, MPI_Aint *value, MPI_Aint *extra,
                              MPI_Fint *ierror) {
   (void)win, (void)keyval, (void)value, (void)extra;
-  *ierror = MPI_SUCCESS;
+  tmf_end(ierror, MPI_SUCCESS);
 }
 
 void pmpi_win_create_keyval_(copy_subroutine *copy, delete_subroutine *del, MPI_Fint *keyval,
                              MPI_Aint *extra, MPI_Fint *ierror) {
-  *ierror = PMPI_Win_create_keyval(copy_win, delete_win, keyval, key_new(copy, del, extra));
+  tmf_end(ierror, PMPI_Win_create_keyval(copy_win, delete_win, keyval, key_new(copy, del, extra)));
 }
 
 void pmpi_win_set_attr_(MPI_Fint *win, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *ierror) {
-  *ierror = PMPI_Win_set_attr(tmf_Win(*win), *keyval, (void *)*value);
+  tmf_end(ierror, PMPI_Win_set_attr(tmf_Win(*win), *keyval, (void *)*value));
 }
 
 void pmpi_win_get_attr_(MPI_Fint *win, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *flag,
                         MPI_Fint *ierror) {
   void *found = NULL;
-  *ierror = PMPI_Win_get_attr(tmf_Win(*win), *keyval, &found, flag);
-  if (*ierror == MPI_SUCCESS && *flag) *value = value_of(*keyval, found);
+  if (tmf_end(ierror, PMPI_Win_get_attr(tmf_Win(*win), *keyval, &found, flag)) == MPI_SUCCESS &&
+      *flag)
+    *value = value_of(*keyval, found);
 }
 
 #pragma weak mpi_attr_get_

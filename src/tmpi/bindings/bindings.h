@@ -27,6 +27,13 @@ void *tmf_address(void *buffer);
 /** @return weights, or what MPI_UNWEIGHTED or MPI_WEIGHTS_EMPTY are in C. */
 MPI_Fint *tmf_weights(MPI_Fint *weights);
 
+/** Stores what a call returned. ierror: NULL: the program, which uses mpi_f08, left it out.
+ * @return error. */
+static inline int tmf_end(MPI_Fint *ierror, int error) {
+  if (ierror != NULL) *ierror = error;
+  return error;
+}
+
 /** A Fortran status has the layout of a C status. @return it, or MPI_STATUS_IGNORE. */
 MPI_Status *tmf_status(MPI_Fint *status);
 MPI_Status *tmf_statuses(MPI_Fint *statuses);

@@ -44,6 +44,10 @@ static void run_win(int i, MPI_Win *win, int *code) {
   MPI_Fint number = PMPI_Win_toint(*win);
   ((handler_subroutine *)handlers[i])(&number, code);
 }
+static void run_file(int i, MPI_File *file, int *code) {
+  MPI_Fint number = PMPI_File_toint(*file);
+  ((handler_subroutine *)handlers[i])(&number, code);
+}
 
 /* The functions, one for each index. */
 #define FUNCTIONS(i)                                                                               \
@@ -51,7 +55,8 @@ static void run_win(int i, MPI_Win *win, int *code) {
     run_op(i, in, inout, count, type);                                                             \
   }                                                                                                \
   static void comm_##i(MPI_Comm *comm, int *code, ...) { run_comm(i, comm, code); }                \
-  static void win_##i(MPI_Win *win, int *code, ...) { run_win(i, win, code); }
+  static void win_##i(MPI_Win *win, int *code, ...) { run_win(i, win, code); }                     \
+  static void file_##i(MPI_File *file, int *code, ...) { run_file(i, file, code); }
 FUNCTIONS(0)
 FUNCTIONS(1)
 FUNCTIONS(2)
@@ -98,12 +103,17 @@ static MPI_Win_errhandler_function *const win_functions[MOST] = {
     win_0,  win_1,  win_2,  win_3,  win_4,  win_5,  win_6,  win_7,  win_8,  win_9,  win_10,
     win_11, win_12, win_13, win_14, win_15, win_16, win_17, win_18, win_19, win_20, win_21,
     win_22, win_23, win_24, win_25, win_26, win_27, win_28, win_29, win_30, win_31};
+static MPI_File_errhandler_function *const file_functions[MOST] = {
+    file_0,  file_1,  file_2,  file_3,  file_4,  file_5,  file_6,  file_7,
+    file_8,  file_9,  file_10, file_11, file_12, file_13, file_14, file_15,
+    file_16, file_17, file_18, file_19, file_20, file_21, file_22, file_23,
+    file_24, file_25, file_26, file_27, file_28, file_29, file_30, file_31};
 
 #pragma weak mpi_op_create_
 void mpi_op_create_(any *subroutine, MPI_Fint *commute, MPI_Fint *op, MPI_Fint *ierror) {
   int i = index_of(ops, subroutine);
   MPI_Op made = MPI_OP_NULL;
-  *ierror = i == MOST ? MPI_ERR_NO_MEM : MPI_Op_create(op_functions[i], *commute, &made);
+  tmf_end(ierror, i == MOST ? MPI_ERR_NO_MEM : MPI_Op_create(op_functions[i], *commute, &made));
   if (i == MOST) PMPI_Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
   *op = PMPI_Op_toint(made);
 }
@@ -112,7 +122,8 @@ void mpi_op_create_(any *subroutine, MPI_Fint *commute, MPI_Fint *op, MPI_Fint *
 void mpi_comm_create_errhandler_(any *subroutine, MPI_Fint *handler, MPI_Fint *ierror) {
   int i = index_of(handlers, subroutine);
   MPI_Errhandler made = MPI_ERRHANDLER_NULL;
-  *ierror = i == MOST ? MPI_ERR_NO_MEM : MPI_Comm_create_errhandler(comm_functions[i], &made);
+  tmf_end(ierror,
+          i == MOST ? MPI_ERR_NO_MEM : MPI_Comm_create_errhandler(comm_functions[i], &made));
   if (i == MOST) PMPI_Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
   *handler = PMPI_Errhandler_toint(made);
 }
@@ -121,7 +132,17 @@ void mpi_comm_create_errhandler_(any *subroutine, MPI_Fint *handler, MPI_Fint *i
 void mpi_win_create_errhandler_(any *subroutine, MPI_Fint *handler, MPI_Fint *ierror) {
   int i = index_of(handlers, subroutine);
   MPI_Errhandler made = MPI_ERRHANDLER_NULL;
-  *ierror = i == MOST ? MPI_ERR_NO_MEM : MPI_Win_create_errhandler(win_functions[i], &made);
+  tmf_end(ierror, i == MOST ? MPI_ERR_NO_MEM : MPI_Win_create_errhandler(win_functions[i], &made));
+  if (i == MOST) PMPI_Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+  *handler = PMPI_Errhandler_toint(made);
+}
+
+#pragma weak mpi_file_create_errhandler_
+void mpi_file_create_errhandler_(any *subroutine, MPI_Fint *handler, MPI_Fint *ierror) {
+  int i = index_of(handlers, subroutine);
+  MPI_Errhandler made = MPI_ERRHANDLER_NULL;
+  tmf_end(ierror,
+          i == MOST ? MPI_ERR_NO_MEM : MPI_File_create_errhandler(file_functions[i], &made));
   if (i == MOST) PMPI_Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
   *handler = PMPI_Errhandler_toint(made);
 }
@@ -129,7 +150,7 @@ void mpi_win_create_errhandler_(any *subroutine, MPI_Fint *handler, MPI_Fint *ie
 void pmpi_op_create_(any *subroutine, MPI_Fint *commute, MPI_Fint *op, MPI_Fint *ierror) {
   int i = index_of(ops, subroutine);
   MPI_Op made = MPI_OP_NULL;
-  *ierror = i == MOST ? MPI_ERR_NO_MEM : PMPI_Op_create(op_functions[i], *commute, &made);
+  tmf_end(ierror, i == MOST ? MPI_ERR_NO_MEM : PMPI_Op_create(op_functions[i], *commute, &made));
   if (i == MOST) PMPI_Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
   *op = PMPI_Op_toint(made);
 }
@@ -137,7 +158,8 @@ void pmpi_op_create_(any *subroutine, MPI_Fint *commute, MPI_Fint *op, MPI_Fint 
 void pmpi_comm_create_errhandler_(any *subroutine, MPI_Fint *handler, MPI_Fint *ierror) {
   int i = index_of(handlers, subroutine);
   MPI_Errhandler made = MPI_ERRHANDLER_NULL;
-  *ierror = i == MOST ? MPI_ERR_NO_MEM : PMPI_Comm_create_errhandler(comm_functions[i], &made);
+  tmf_end(ierror,
+          i == MOST ? MPI_ERR_NO_MEM : PMPI_Comm_create_errhandler(comm_functions[i], &made));
   if (i == MOST) PMPI_Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
   *handler = PMPI_Errhandler_toint(made);
 }
@@ -145,7 +167,16 @@ void pmpi_comm_create_errhandler_(any *subroutine, MPI_Fint *handler, MPI_Fint *
 void pmpi_win_create_errhandler_(any *subroutine, MPI_Fint *handler, MPI_Fint *ierror) {
   int i = index_of(handlers, subroutine);
   MPI_Errhandler made = MPI_ERRHANDLER_NULL;
-  *ierror = i == MOST ? MPI_ERR_NO_MEM : PMPI_Win_create_errhandler(win_functions[i], &made);
+  tmf_end(ierror, i == MOST ? MPI_ERR_NO_MEM : PMPI_Win_create_errhandler(win_functions[i], &made));
+  if (i == MOST) PMPI_Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+  *handler = PMPI_Errhandler_toint(made);
+}
+
+void pmpi_file_create_errhandler_(any *subroutine, MPI_Fint *handler, MPI_Fint *ierror) {
+  int i = index_of(handlers, subroutine);
+  MPI_Errhandler made = MPI_ERRHANDLER_NULL;
+  tmf_end(ierror,
+          i == MOST ? MPI_ERR_NO_MEM : PMPI_File_create_errhandler(file_functions[i], &made));
   if (i == MOST) PMPI_Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
   *handler = PMPI_Errhandler_toint(made);
 }

@@ -139,6 +139,11 @@ bool tm_buffers_start(void);
 void tm_buffers_begin(const struct tm_seen *seen);
 /** It has made this request. */
 void tm_buffers_end(const struct tm_seen *seen, const void *request);
+/** Before the call, with its arguments as they are: whether it sends from where it receives. */
+void tm_buffers_compare(const struct tm_seen *seen);
+/** It has started a persistent send. */
+struct tm_request;
+void tm_buffers_start_send(const struct tm_seen *seen, const struct tm_request *request);
 /** A request is complete. */
 void tm_buffers_drop(int rank, const void *request);
 

@@ -58,6 +58,15 @@ static void drop(const struct tm_seen *seen, const void *handle) {
   free(node); /* its first member */
 }
 
+/* A call has started the request, or perhaps completed it. */
+static void look_at_persistent(const struct tm_seen *seen, const struct tm_request *request) {
+  if (!request->persistent) return;
+  if (!request->active)
+    tm_buffers_drop(seen->rank, request);
+  else if (request->kind == TM_SEND && strncmp(tm_calls[seen->call], "MPI_Start", 9) == 0)
+    tm_buffers_start_send(seen, request);
+}
+
 void tm_leaks_end(struct tm_seen *seen) {
   void *const *handles = seen->object;
   if (seen->object == NULL || seen->kind == TM_NO_OBJECT) return;
@@ -72,9 +81,13 @@ void tm_leaks_end(struct tm_seen *seen) {
   for (int i = 0; seen->before != NULL && i < seen->count; i++) {
     void *before = seen->before[i];
     if ((uintptr_t)before < PREDEFINED) continue;
-    if (handles[i] == before) continue;
+    bool is_request = seen->kind == TM_REQUEST;
+    if (handles[i] == before) {
+      if (is_request) look_at_persistent(seen, before);
+      continue;
+    }
     drop(seen, before); /* freed, or complete */
-    if (seen->kind == TM_REQUEST) tm_buffers_drop(seen->rank, before);
+    if (is_request) tm_buffers_drop(seen->rank, before);
   }
 }
 

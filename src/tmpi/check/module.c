@@ -34,6 +34,7 @@ static void keep_handles(struct tm_seen *seen) {
 void tm_seen_begin(struct tm_seen *seen) {
   seen->rank = tm_rank_number();
   if (seen->rank < 0) return;
+  if (options.check) tm_buffers_compare(seen);
   /* count and type are those of both buffers then */
   if (seen->op != 0 && seen->data.buffer == MPI_IN_PLACE) seen->data.buffer = seen->other.buffer;
   seen->outer = tm_seen_of(seen->rank);

@@ -81,8 +81,8 @@ struct arrival {
   char text[TM_CALL_TEXT]; /* written when something differs */
 };
 
-struct meeting {
-  struct meeting *next;
+struct phase {
+  struct phase *next;
   uint64_t context;
   unsigned number;
   int members, come;
@@ -96,7 +96,7 @@ enum { BUCKETS = 1024 };
 
 static struct bucket {
   uint32_t ilock;
-  struct meeting *meetings;
+  struct phase *phases;
 } buckets[BUCKETS];
 
 static const struct collective **kinds; /* of each call; NULL: none */
@@ -119,15 +119,15 @@ bool tm_order_start(void) {
   return true;
 }
 
-/* ---- meeting */
+/* ---- phase */
 
 static struct bucket *bucket_of(uint64_t context, unsigned number) {
   return &buckets[(context * 31 + number) % BUCKETS];
 }
 
-/* The meeting of a number; made for the first to come. NULL: no memory, and nothing is compared. */
-static struct meeting *find(struct bucket *bucket, const struct tm_comm *comm, unsigned number) {
-  struct meeting *m = bucket->meetings;
+/* The phase of a number; made for the first to come. NULL: no memory, and nothing is compared. */
+static struct phase *find(struct bucket *bucket, const struct tm_comm *comm, unsigned number) {
+  struct phase *m = bucket->phases;
   while (m != NULL && (m->context != comm->context || m->number != number)) m = m->next;
   if (m != NULL) return m;
   m = calloc(1, sizeof *m);
@@ -141,18 +141,18 @@ static struct meeting *find(struct bucket *bucket, const struct tm_comm *comm, u
     free(m);
     return NULL;
   }
-  m->next = bucket->meetings;
-  bucket->meetings = m;
+  m->next = bucket->phases;
+  bucket->phases = m;
   return m;
 }
 
 /* All have come. */
-static void drop(struct bucket *bucket, struct meeting *meeting) {
-  struct meeting **link = &bucket->meetings;
-  while (*link != meeting) link = &(*link)->next;
-  *link = meeting->next;
-  free(meeting->arrivals);
-  free(meeting);
+static void drop(struct bucket *bucket, struct phase *phase) {
+  struct phase **link = &bucket->phases;
+  while (*link != phase) link = &(*link)->next;
+  *link = phase->next;
+  free(phase->arrivals);
+  free(phase);
 }
 
 /* ---- comparing */
@@ -182,7 +182,7 @@ static bool read_data(const struct tm_seen *seen, int same, bool is_root,
 static bool is_predefined(MPI_Op op) { return (uintptr_t)op < 0x1000; }
 
 /* @return what differs from the first call; NULL: nothing. */
-static const char *compare(struct meeting *m, const struct tm_seen *seen, int rank) {
+static const char *compare(struct phase *m, const struct tm_seen *seen, int rank) {
   const struct tm_seen *first = &m->arrivals[0].seen;
   struct tm_signature signature;
   bool any;
@@ -210,7 +210,7 @@ __attribute__((noreturn)) static void wait_for_end(void) {
   }
 }
 
-static void print(const struct meeting *m, int come, const struct tm_comm *comm, const char *what) {
+static void print(const struct phase *m, int come, const struct tm_comm *comm, const char *what) {
   char who[TM_RANKS_TEXT];
   bool *set = calloc((unsigned)tm_job.size, sizeof *set);
   for (int i = 0; i < come; i++) tm_describe(m->arrivals[i].text, &m->arrivals[i].seen);
@@ -240,7 +240,7 @@ void tm_order_begin(const struct tm_seen *seen) {
   if (comm == NULL) return; /* the call says so */
   struct bucket *bucket = bucket_of(comm->context, ++comm->checked);
   mti_lock(&bucket->ilock);
-  struct meeting *m = find(bucket, comm, comm->checked);
+  struct phase *m = find(bucket, comm, comm->checked);
   const char *different = NULL;
   int come = 0;
   bool first = false, stops = false;

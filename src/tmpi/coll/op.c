@@ -161,8 +161,8 @@ int PMPI_Op_commutative(MPI_Op handle, int *commute) {
   return error;
 }
 
-static int reduce_local(const char *call, const void *in, void *inout, MPI_Count count,
-                        MPI_Datatype handle, MPI_Op op_handle) {
+int tm_call_reduce_local(const char *call, const void *in, void *inout, MPI_Count count,
+                         MPI_Datatype handle, MPI_Op op_handle) {
   const struct tm_op *op;
   struct tm_type *type;
   int error = get(call, op_handle, &op);
@@ -173,15 +173,4 @@ static int reduce_local(const char *call, const void *in, void *inout, MPI_Count
     error = tm_fail(NULL, call, MPI_ERR_OP, "the operation is not one for this type");
   if (error == MPI_SUCCESS && count > 0) tm_op_apply(op, in, inout, (size_t)count, type);
   return error;
-}
-
-#pragma weak MPI_Reduce_local = PMPI_Reduce_local
-int PMPI_Reduce_local(const void *in, void *inout, int count, MPI_Datatype type, MPI_Op op) {
-  return reduce_local("MPI_Reduce_local", in, inout, count, type, op);
-}
-
-#pragma weak MPI_Reduce_local_c = PMPI_Reduce_local_c
-int PMPI_Reduce_local_c(const void *in, void *inout, MPI_Count count, MPI_Datatype type,
-                        MPI_Op op) {
-  return reduce_local("MPI_Reduce_local_c", in, inout, count, type, op);
 }

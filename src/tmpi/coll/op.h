@@ -26,6 +26,10 @@ bool tm_op_fits(const struct tm_op *op, const struct tm_type *type);
 void tm_op_apply(const struct tm_op *op, const void *in, void *inout, size_t count,
                  struct tm_type *type);
 
+/** MPI_Reduce_local(). @return MPI_SUCCESS or what tm_fail() returned. */
+int tm_call_reduce_local(const char *call, const void *in, void *inout, MPI_Count count,
+                         MPI_Datatype handle, MPI_Op op_handle);
+
 /** combine.c: the function of a predefined operation for a basic type; NULL: none. */
 typedef void tm_combine(const void *in, void *inout, size_t count);
 tm_combine *tm_combine_of(MPI_Op handle, enum tm_basic basic);

@@ -42,8 +42,8 @@
 #include "tmpi/match/rank_wait.h"
 #include "tmpi/object/team.h"
 
-/* ---- phases. Inline: after a switch each return from a function is one that the processor has
- * not foreseen, 5 ns or more. */
+/* ---- phases. Inline: after a switch the processor predicts each return from a function
+ * wrongly, which costs as much as a switch. */
 
 /** The internal lock of the barrier, which the caller holds, is released. */
 static inline void tm_team_barrier_park(struct tm_team_barrier *barrier,

@@ -24,11 +24,3 @@ int PMPI_Comm_free(MPI_Comm *comm) { return free_comm("MPI_Comm_free", comm, fal
 /* What is still under way completes by itself: ranks never come apart. */
 #pragma weak MPI_Comm_disconnect = PMPI_Comm_disconnect
 int PMPI_Comm_disconnect(MPI_Comm *comm) { return free_comm("MPI_Comm_disconnect", comm, true); }
-
-/* No rank has been spawned by another. */
-#pragma weak MPI_Comm_get_parent = PMPI_Comm_get_parent
-int PMPI_Comm_get_parent(MPI_Comm *parent) {
-  tm_enter("MPI_Comm_get_parent");
-  *parent = MPI_COMM_NULL;
-  return MPI_SUCCESS;
-}

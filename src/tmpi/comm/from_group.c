@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Communicators made from groups alone. The members have nothing in common yet but the group and
- * the tag that the program gives; from these all compute the context of a communicator to meet in,
- * by a hash of 60 bits: two that are under way at once will not have the same.
+ * the tag that the program gives; from these all compute the context of a communicator to
+ * make_interim in, by a hash of 60 bits: two that are under way at once will not have the same.
  */
 #include <string.h>
 
@@ -19,34 +19,34 @@ static uint64_t add_to_hash(uint64_t hash, const void *data, size_t bytes) {
 }
 
 /* Contexts given out are small, those of nonblocking collectives have the highest bit, and those of
- * intercommunicators' own sides the one below it; a meeting has no team, so that it meets none of
- * the latter but by an equal hash. */
-static uint64_t meeting_context(const struct tm_group *group, const char *tag) {
+ * intercommunicators' own sides the one below it. An interim communicator has no team, so it
+ * can be taken for one of the latter only if the hashes are equal. */
+static uint64_t interim_context(const struct tm_group *group, const char *tag) {
   uint64_t hash = add_to_hash(0xcbf29ce484222325u, tag, strlen(tag));
   hash = add_to_hash(hash, group->ranks, (size_t)group->size * sizeof group->ranks[0]);
   return (uint64_t)1 << 62 | (hash >> 3 << 1);
 }
 
-/* A communicator to meet in, by messages alone: of the group with itself, as an intercommunicator
- * is, since members may come to the next meeting of the same tag before all have left this one,
- * which messages keep apart and a team does not. @return NULL: no memory. */
-static struct tm_comm *meet(struct tm_group *group, const char *tag) {
+/* Makes a communicator for messages alone: of the group with itself, as an intercommunicator is.
+ * Members may begin the next call with the same tag before all have left this one. Messages of two
+ * calls are distinct, phases of a team would not be. @return NULL: no memory. */
+static struct tm_comm *make_interim(struct tm_group *group, const char *tag) {
   tm_group_hold(group);
   tm_group_hold(group);
-  return tm_comm_new(meeting_context(group, tag), group, group);
+  return tm_comm_new(interim_context(group, tag), group, group);
 }
 
 /* The first member makes a context and tells the others. @return false: no memory. */
 static bool agree(const char *call, struct tm_group *group, const char *tag, uint64_t *context) {
-  struct tm_comm *meeting = meet(group, tag);
-  if (meeting == NULL) return false;
-  struct tm_coll coll = tm_coll_begin(meeting, call);
+  struct tm_comm *interim = make_interim(group, tag);
+  if (interim == NULL) return false;
+  struct tm_coll coll = tm_coll_begin(interim, call);
   struct tm_type *byte = tm_type_of(MPI_BYTE);
-  if (meeting->rank == 0) *context = tm_context_new();
-  for (int i = 1; meeting->rank == 0 && i < group->size; i++)
+  if (interim->rank == 0) *context = tm_context_new();
+  for (int i = 1; interim->rank == 0 && i < group->size; i++)
     tm_coll_send(&coll, context, sizeof *context, byte, i);
-  if (meeting->rank != 0) tm_coll_recv(&coll, context, sizeof *context, byte, 0);
-  tm_comm_release(meeting);
+  if (interim->rank != 0) tm_coll_recv(&coll, context, sizeof *context, byte, 0);
+  tm_comm_release(interim);
   return true;
 }
 
@@ -98,7 +98,7 @@ int PMPI_Comm_create_from_group(MPI_Group handle, const char *tag, MPI_Info info
   return MPI_SUCCESS;
 }
 
-/* The leaders meet in a group of the two; each side has a communicator of its own. */
+/* The leaders make_interim in a group of the two; each side has a communicator of its own. */
 #pragma weak MPI_Intercomm_create_from_groups = PMPI_Intercomm_create_from_groups
 int PMPI_Intercomm_create_from_groups(MPI_Group local_handle, int local_leader,
                                       MPI_Group remote_handle, int remote_leader, const char *tag,
@@ -124,7 +124,7 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local_handle, int local_leader,
     if (two != NULL) {
       two->ranks[other] = other_number;
       two->ranks[1 - other] = own_number;
-      leaders = meet(two, tag);
+      leaders = make_interim(two, tag);
       tm_group_release(two);
     }
   }

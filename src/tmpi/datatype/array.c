@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "tmpi/datatype/derive.h"
+#include "tmpi/datatype/calls.h"
 #include "tmpi/error/errors.h"
 
 /* Elements at the indices first, ..., first + count - 1 of a dimension, `stride` bytes apart. */
@@ -58,12 +58,7 @@ static struct tm_type *begin(struct tm_type *old) {
 
 /* ---- subarray */
 
-/* In each dimension, `subsizes` elements of `sizes`, from `starts` on. */
-struct part {
-  struct tm_counts sizes, subsizes, starts;
-};
-
-static struct tm_type *make_subarray(int ndims, const struct part *part, int order,
+static struct tm_type *make_subarray(int ndims, const struct tm_subarray *part, int order,
                                      struct tm_type *old) {
   struct tm_type *type = begin(old);
   ptrdiff_t stride = tm_type_extent(old);
@@ -78,7 +73,7 @@ static struct tm_type *make_subarray(int ndims, const struct part *part, int ord
   return type != NULL ? bound(type, stride, MPI_COMBINER_SUBARRAY) : NULL;
 }
 
-static int check_part(const char *call, int i, const struct part *part) {
+static int check_part(const char *call, int i, const struct tm_subarray *part) {
   MPI_Count size = tm_counts_at(part->sizes, i), subsize = tm_counts_at(part->subsizes, i);
   MPI_Count start = tm_counts_at(part->starts, i);
   if (size >= 1 && subsize >= 1 && subsize <= size && start >= 0 && start <= size - subsize)
@@ -88,8 +83,8 @@ static int check_part(const char *call, int i, const struct part *part) {
                  (long long)start, (long long)size);
 }
 
-static int subarray(struct tm_maker maker, int ndims, const struct part *part, int order,
-                    MPI_Datatype handle, MPI_Datatype *result) {
+int tm_call_subarray(struct tm_maker maker, int ndims, const struct tm_subarray *part, int order,
+                     MPI_Datatype handle, MPI_Datatype *result) {
   struct tm_type *old;
   int error = tm_derive_get(maker.call, handle, &old);
   if (error != MPI_SUCCESS) return error;
@@ -107,24 +102,6 @@ static int subarray(struct tm_maker maker, int ndims, const struct part *part, i
     tm_recipe_type(&type->recipe, old);
   }
   return tm_derive_end(maker.call, type, type != NULL, result);
-}
-
-#pragma weak MPI_Type_create_subarray = PMPI_Type_create_subarray
-int PMPI_Type_create_subarray(int ndims, const int sizes[], const int subsizes[],
-                              const int starts[], int order, MPI_Datatype old,
-                              MPI_Datatype *result) {
-  struct part part = {{sizes, NULL}, {subsizes, NULL}, {starts, NULL}};
-  return subarray((struct tm_maker){"MPI_Type_create_subarray", false}, ndims, &part, order, old,
-                  result);
-}
-
-#pragma weak MPI_Type_create_subarray_c = PMPI_Type_create_subarray_c
-int PMPI_Type_create_subarray_c(int ndims, const MPI_Count sizes[], const MPI_Count subsizes[],
-                                const MPI_Count starts[], int order, MPI_Datatype old,
-                                MPI_Datatype *result) {
-  struct part part = {{NULL, sizes}, {NULL, subsizes}, {NULL, starts}};
-  return subarray((struct tm_maker){"MPI_Type_create_subarray_c", true}, ndims, &part, order, old,
-                  result);
 }
 
 /* ---- darray: a process's share of a distributed array */
@@ -174,14 +151,7 @@ static struct tm_type *make_darray(int ndims, const struct share *shares, int or
   return type != NULL ? bound(type, stride, MPI_COMBINER_DARRAY) : NULL;
 }
 
-/* A distributed array, as given. */
-struct distribution {
-  int size, rank, ndims, order;
-  struct tm_counts gsizes;
-  const int *distribs, *dargs, *psizes;
-};
-
-static void record(struct tm_recipe *recipe, bool large, const struct distribution *d,
+static void record(struct tm_recipe *recipe, bool large, const struct tm_darray *d,
                    struct tm_type *old) {
   tm_recipe_integer(recipe, d->size);
   tm_recipe_integer(recipe, d->rank);
@@ -194,8 +164,8 @@ static void record(struct tm_recipe *recipe, bool large, const struct distributi
   tm_recipe_type(recipe, old);
 }
 
-static int darray(struct tm_maker maker, const struct distribution *d, MPI_Datatype handle,
-                  MPI_Datatype *result) {
+int tm_call_darray(struct tm_maker maker, const struct tm_darray *d, MPI_Datatype handle,
+                   MPI_Datatype *result) {
   struct tm_type *old;
   int error = tm_derive_get(maker.call, handle, &old);
   if (error != MPI_SUCCESS) return error;
@@ -217,20 +187,4 @@ static int darray(struct tm_maker maker, const struct distribution *d, MPI_Datat
   if (error != MPI_SUCCESS) return error;
   if (type != NULL) record(&type->recipe, maker.large, d, old);
   return tm_derive_end(maker.call, type, type != NULL, result);
-}
-
-#pragma weak MPI_Type_create_darray = PMPI_Type_create_darray
-int PMPI_Type_create_darray(int size, int rank, int ndims, const int gsizes[], const int distribs[],
-                            const int dargs[], const int psizes[], int order, MPI_Datatype old,
-                            MPI_Datatype *result) {
-  struct distribution d = {size, rank, ndims, order, {gsizes, NULL}, distribs, dargs, psizes};
-  return darray((struct tm_maker){"MPI_Type_create_darray", false}, &d, old, result);
-}
-
-#pragma weak MPI_Type_create_darray_c = PMPI_Type_create_darray_c
-int PMPI_Type_create_darray_c(int size, int rank, int ndims, const MPI_Count gsizes[],
-                              const int distribs[], const int dargs[], const int psizes[],
-                              int order, MPI_Datatype old, MPI_Datatype *result) {
-  struct distribution d = {size, rank, ndims, order, {NULL, gsizes}, distribs, dargs, psizes};
-  return darray((struct tm_maker){"MPI_Type_create_darray_c", true}, &d, old, result);
 }

@@ -5,37 +5,20 @@
 #include <string.h>
 
 #include "tmpi/attr/attribute.h"
-#include "tmpi/datatype/derive.h"
+#include "tmpi/datatype/calls.h"
 #include "tmpi/error/errors.h"
 
-/* ---- sizes. The calls that tell ints say MPI_UNDEFINED where one does not fit. */
+/* ---- sizes */
 
-static int get_size(const char *call, MPI_Datatype handle, MPI_Count *size) {
+int tm_call_type_size(const char *call, MPI_Datatype handle, MPI_Count *size) {
   struct tm_type *type;
   int error = tm_derive_get(call, handle, &type);
   if (error == MPI_SUCCESS) *size = (MPI_Count)type->size;
   return error;
 }
 
-#pragma weak MPI_Type_size = PMPI_Type_size
-int PMPI_Type_size(MPI_Datatype type, int *size) {
-  MPI_Count large = 0;
-  int error = get_size("MPI_Type_size", type, &large);
-  if (error == MPI_SUCCESS) *size = large <= INT32_MAX ? (int)large : MPI_UNDEFINED;
-  return error;
-}
-
-#pragma weak MPI_Type_size_x = PMPI_Type_size_x
-int PMPI_Type_size_x(MPI_Datatype type, MPI_Count *size) {
-  return get_size("MPI_Type_size_x", type, size);
-}
-
-#pragma weak MPI_Type_size_c = PMPI_Type_size_c
-int PMPI_Type_size_c(MPI_Datatype type, MPI_Count *size) {
-  return get_size("MPI_Type_size_c", type, size);
-}
-
-static int get_extent(const char *call, MPI_Datatype handle, MPI_Count *lower, MPI_Count *extent) {
+int tm_call_type_extent(const char *call, MPI_Datatype handle, MPI_Count *lower,
+                        MPI_Count *extent) {
   struct tm_type *type;
   int error = tm_derive_get(call, handle, &type);
   if (error != MPI_SUCCESS) return error;
@@ -44,44 +27,14 @@ static int get_extent(const char *call, MPI_Datatype handle, MPI_Count *lower, M
   return MPI_SUCCESS;
 }
 
-#pragma weak MPI_Type_get_extent = PMPI_Type_get_extent
-int PMPI_Type_get_extent(MPI_Datatype type, MPI_Aint *lower, MPI_Aint *extent) {
-  return get_extent("MPI_Type_get_extent", type, lower, extent);
-}
-
-#pragma weak MPI_Type_get_extent_x = PMPI_Type_get_extent_x
-int PMPI_Type_get_extent_x(MPI_Datatype type, MPI_Count *lower, MPI_Count *extent) {
-  return get_extent("MPI_Type_get_extent_x", type, lower, extent);
-}
-
-#pragma weak MPI_Type_get_extent_c = PMPI_Type_get_extent_c
-int PMPI_Type_get_extent_c(MPI_Datatype type, MPI_Count *lower, MPI_Count *extent) {
-  return get_extent("MPI_Type_get_extent_c", type, lower, extent);
-}
-
-static int get_true_extent(const char *call, MPI_Datatype handle, MPI_Count *lower,
-                           MPI_Count *extent) {
+int tm_call_type_true_extent(const char *call, MPI_Datatype handle, MPI_Count *lower,
+                             MPI_Count *extent) {
   struct tm_type *type;
   int error = tm_derive_get(call, handle, &type);
   if (error != MPI_SUCCESS) return error;
   *lower = type->true_lb;
   *extent = type->true_ub - type->true_lb;
   return MPI_SUCCESS;
-}
-
-#pragma weak MPI_Type_get_true_extent = PMPI_Type_get_true_extent
-int PMPI_Type_get_true_extent(MPI_Datatype type, MPI_Aint *lower, MPI_Aint *extent) {
-  return get_true_extent("MPI_Type_get_true_extent", type, lower, extent);
-}
-
-#pragma weak MPI_Type_get_true_extent_x = PMPI_Type_get_true_extent_x
-int PMPI_Type_get_true_extent_x(MPI_Datatype type, MPI_Count *lower, MPI_Count *extent) {
-  return get_true_extent("MPI_Type_get_true_extent_x", type, lower, extent);
-}
-
-#pragma weak MPI_Type_get_true_extent_c = PMPI_Type_get_true_extent_c
-int PMPI_Type_get_true_extent_c(MPI_Datatype type, MPI_Count *lower, MPI_Count *extent) {
-  return get_true_extent("MPI_Type_get_true_extent_c", type, lower, extent);
 }
 
 /* ---- handles and names */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* MPI_Pack() and variants: packed data are the bytes in the order of the type map. */
+#include "tmpi/datatype/calls.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/layout/type.h"
 #include "tmpi/request/request.h"
@@ -22,8 +23,8 @@ static int check(const char *call, MPI_Count count, MPI_Datatype handle, MPI_Cou
   return MPI_SUCCESS;
 }
 
-static int pack(const char *call, const void *in, MPI_Count count, MPI_Datatype handle, void *out,
-                MPI_Count size, MPI_Count *position, MPI_Comm comm) {
+int tm_call_pack(const char *call, const void *in, MPI_Count count, MPI_Datatype handle, void *out,
+                 MPI_Count size, MPI_Count *position, MPI_Comm comm) {
   struct tm_type *type;
   MPI_Count bytes;
   int error = check(call, count, handle, size < 0 ? 0 : size, *position, comm, &type, &bytes);
@@ -33,8 +34,8 @@ static int pack(const char *call, const void *in, MPI_Count count, MPI_Datatype 
   return MPI_SUCCESS;
 }
 
-static int unpack(const char *call, const void *in, MPI_Count size, MPI_Count *position, void *out,
-                  MPI_Count count, MPI_Datatype handle, MPI_Comm comm) {
+int tm_call_unpack(const char *call, const void *in, MPI_Count size, MPI_Count *position, void *out,
+                   MPI_Count count, MPI_Datatype handle, MPI_Comm comm) {
   struct tm_type *type;
   MPI_Count bytes;
   int error = check(call, count, handle, size < 0 ? 0 : size, *position, comm, &type, &bytes);
@@ -44,47 +45,8 @@ static int unpack(const char *call, const void *in, MPI_Count size, MPI_Count *p
   return MPI_SUCCESS;
 }
 
-#pragma weak MPI_Pack = PMPI_Pack
-int PMPI_Pack(const void *in, int count, MPI_Datatype type, void *out, int size, int *position,
-              MPI_Comm comm) {
-  MPI_Count at = *position;
-  int error = pack("MPI_Pack", in, count, type, out, size, &at, comm);
-  *position = (int)at;
-  return error;
-}
-
-#pragma weak MPI_Pack_c = PMPI_Pack_c
-int PMPI_Pack_c(const void *in, MPI_Count count, MPI_Datatype type, void *out, MPI_Count size,
-                MPI_Count *position, MPI_Comm comm) {
-  return pack("MPI_Pack_c", in, count, type, out, size, position, comm);
-}
-
-#pragma weak MPI_Unpack = PMPI_Unpack
-int PMPI_Unpack(const void *in, int size, int *position, void *out, int count, MPI_Datatype type,
-                MPI_Comm comm) {
-  MPI_Count at = *position;
-  int error = unpack("MPI_Unpack", in, size, &at, out, count, type, comm);
-  *position = (int)at;
-  return error;
-}
-
-#pragma weak MPI_Unpack_c = PMPI_Unpack_c
-int PMPI_Unpack_c(const void *in, MPI_Count size, MPI_Count *position, void *out, MPI_Count count,
-                  MPI_Datatype type, MPI_Comm comm) {
-  return unpack("MPI_Unpack_c", in, size, position, out, count, type, comm);
-}
-
-#pragma weak MPI_Pack_size = PMPI_Pack_size
-int PMPI_Pack_size(int count, MPI_Datatype handle, MPI_Comm comm, int *size) {
+int tm_call_pack_size(const char *call, MPI_Count count, MPI_Datatype handle, MPI_Comm comm,
+                      MPI_Count *size) {
   struct tm_type *type;
-  MPI_Count bytes = 0;
-  int error = check("MPI_Pack_size", count, handle, -1, 0, comm, &type, &bytes);
-  if (error == MPI_SUCCESS) *size = bytes <= INT32_MAX ? (int)bytes : MPI_UNDEFINED;
-  return error;
-}
-
-#pragma weak MPI_Pack_size_c = PMPI_Pack_size_c
-int PMPI_Pack_size_c(MPI_Count count, MPI_Datatype handle, MPI_Comm comm, MPI_Count *size) {
-  struct tm_type *type;
-  return check("MPI_Pack_size_c", count, handle, -1, 0, comm, &type, size);
+  return check(call, count, handle, -1, 0, comm, &type, size);
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tmpi/datatype/calls.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/layout/type.h"
 #include "tmpi/request/request.h"
@@ -105,8 +106,8 @@ static int check(const char *call, const char *datarep, MPI_Count count, MPI_Dat
   return MPI_SUCCESS;
 }
 
-static int pack(const char *call, const char *datarep, const void *in, MPI_Count count,
-                MPI_Datatype handle, void *out, MPI_Count size, MPI_Count *position) {
+int tm_call_pack_external(const char *call, const char *datarep, const void *in, MPI_Count count,
+                          MPI_Datatype handle, void *out, MPI_Count size, MPI_Count *position) {
   struct tm_type *type;
   MPI_Count bytes;
   int error = check(call, datarep, count, handle, size, position, &type, &bytes);
@@ -121,8 +122,8 @@ static int pack(const char *call, const char *datarep, const void *in, MPI_Count
   return MPI_SUCCESS;
 }
 
-static int unpack(const char *call, const char *datarep, const void *in, MPI_Count size,
-                  MPI_Count *position, void *out, MPI_Count count, MPI_Datatype handle) {
+int tm_call_unpack_external(const char *call, const char *datarep, const void *in, MPI_Count size,
+                            MPI_Count *position, void *out, MPI_Count count, MPI_Datatype handle) {
   struct tm_type *type;
   MPI_Count bytes;
   int error = check(call, datarep, count, handle, size, position, &type, &bytes);
@@ -138,39 +139,8 @@ static int unpack(const char *call, const char *datarep, const void *in, MPI_Cou
   return MPI_SUCCESS;
 }
 
-#pragma weak MPI_Pack_external = PMPI_Pack_external
-int PMPI_Pack_external(const char *datarep, const void *in, int count, MPI_Datatype type, void *out,
-                       MPI_Aint size, MPI_Aint *position) {
-  return pack("MPI_Pack_external", datarep, in, count, type, out, size, position);
-}
-
-#pragma weak MPI_Pack_external_c = PMPI_Pack_external_c
-int PMPI_Pack_external_c(const char *datarep, const void *in, MPI_Count count, MPI_Datatype type,
-                         void *out, MPI_Count size, MPI_Count *position) {
-  return pack("MPI_Pack_external_c", datarep, in, count, type, out, size, position);
-}
-
-#pragma weak MPI_Unpack_external = PMPI_Unpack_external
-int PMPI_Unpack_external(const char *datarep, const void *in, MPI_Aint size, MPI_Aint *position,
-                         void *out, int count, MPI_Datatype type) {
-  return unpack("MPI_Unpack_external", datarep, in, size, position, out, count, type);
-}
-
-#pragma weak MPI_Unpack_external_c = PMPI_Unpack_external_c
-int PMPI_Unpack_external_c(const char *datarep, const void *in, MPI_Count size, MPI_Count *position,
-                           void *out, MPI_Count count, MPI_Datatype type) {
-  return unpack("MPI_Unpack_external_c", datarep, in, size, position, out, count, type);
-}
-
-#pragma weak MPI_Pack_external_size = PMPI_Pack_external_size
-int PMPI_Pack_external_size(const char *datarep, int count, MPI_Datatype handle, MPI_Aint *size) {
+int tm_call_pack_external_size(const char *call, const char *datarep, MPI_Count count,
+                               MPI_Datatype handle, MPI_Count *size) {
   struct tm_type *type;
-  return check("MPI_Pack_external_size", datarep, count, handle, 0, NULL, &type, size);
-}
-
-#pragma weak MPI_Pack_external_size_c = PMPI_Pack_external_size_c
-int PMPI_Pack_external_size_c(const char *datarep, MPI_Count count, MPI_Datatype handle,
-                              MPI_Count *size) {
-  struct tm_type *type;
-  return check("MPI_Pack_external_size_c", datarep, count, handle, 0, NULL, &type, size);
+  return check(call, datarep, count, handle, 0, NULL, &type, size);
 }

@@ -3,13 +3,11 @@
 #include <stdlib.h>
 
 #include "tmpi/attr/attribute.h"
-#include "tmpi/datatype/derive.h"
+#include "tmpi/datatype/calls.h"
 #include "tmpi/error/errors.h"
 
-/* displs: in bytes. */
-static int create_struct(struct tm_maker maker, MPI_Count count, struct tm_counts lengths,
-                         const MPI_Count *displs, const MPI_Datatype *handles,
-                         MPI_Datatype *result) {
+int tm_call_struct(struct tm_maker maker, MPI_Count count, struct tm_counts lengths,
+                   const MPI_Count *displs, const MPI_Datatype *handles, MPI_Datatype *result) {
   tm_enter(maker.call);
   int error = tm_derive_check(maker.call, count, lengths);
   if (error != MPI_SUCCESS) return error;
@@ -33,22 +31,8 @@ static int create_struct(struct tm_maker maker, MPI_Count count, struct tm_count
   return tm_derive_end(maker.call, type, ok, result);
 }
 
-#pragma weak MPI_Type_create_struct = PMPI_Type_create_struct
-int PMPI_Type_create_struct(int count, const int lengths[], const MPI_Aint displs[],
-                            const MPI_Datatype types[], MPI_Datatype *result) {
-  return create_struct((struct tm_maker){"MPI_Type_create_struct", false}, count,
-                       (struct tm_counts){lengths, NULL}, displs, types, result);
-}
-
-#pragma weak MPI_Type_create_struct_c = PMPI_Type_create_struct_c
-int PMPI_Type_create_struct_c(MPI_Count count, const MPI_Count lengths[], const MPI_Count displs[],
-                              const MPI_Datatype types[], MPI_Datatype *result) {
-  return create_struct((struct tm_maker){"MPI_Type_create_struct_c", true}, count,
-                       (struct tm_counts){NULL, lengths}, displs, types, result);
-}
-
-static int create_resized(struct tm_maker maker, MPI_Datatype handle, MPI_Count lower,
-                          MPI_Count extent, MPI_Datatype *result) {
+int tm_call_resized(struct tm_maker maker, MPI_Datatype handle, MPI_Count lower, MPI_Count extent,
+                    MPI_Datatype *result) {
   struct tm_type *old;
   int error = tm_derive_get(maker.call, handle, &old);
   if (error != MPI_SUCCESS) return error;
@@ -65,20 +49,6 @@ static int create_resized(struct tm_maker maker, MPI_Datatype handle, MPI_Count 
   return tm_derive_end(maker.call, type, ok, result);
 }
 
-#pragma weak MPI_Type_create_resized = PMPI_Type_create_resized
-int PMPI_Type_create_resized(MPI_Datatype old, MPI_Aint lower, MPI_Aint extent,
-                             MPI_Datatype *result) {
-  return create_resized((struct tm_maker){"MPI_Type_create_resized", false}, old, lower, extent,
-                        result);
-}
-
-#pragma weak MPI_Type_create_resized_c = PMPI_Type_create_resized_c
-int PMPI_Type_create_resized_c(MPI_Datatype old, MPI_Count lower, MPI_Count extent,
-                               MPI_Datatype *result) {
-  return create_resized((struct tm_maker){"MPI_Type_create_resized_c", true}, old, lower, extent,
-                        result);
-}
-
 #pragma weak MPI_Type_dup = PMPI_Type_dup
 int PMPI_Type_dup(MPI_Datatype handle, MPI_Datatype *result) {
   struct tm_type *old;
@@ -86,7 +56,8 @@ int PMPI_Type_dup(MPI_Datatype handle, MPI_Datatype *result) {
   int error = tm_derive_get("MPI_Type_dup", handle, &old);
   if (error != MPI_SUCCESS) return error;
   *result = MPI_DATATYPE_NULL;
-  error = tm_attributes_copy(&attributes, &old->attributes, handle);
+  struct tm_attributes **list = tm_type_attributes(handle, old);
+  error = list == NULL ? MPI_ERR_NO_MEM : tm_attributes_copy(&attributes, list, handle);
   if (error != MPI_SUCCESS) return tm_fail_code(NULL, "MPI_Type_dup", error);
   struct tm_type *type = tm_type_new(MPI_COMBINER_DUP);
   bool ok = type != NULL && tm_type_add(type, old, 0, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The calls that make types of blocks of one other type. */
-#include "tmpi/datatype/derive.h"
+#include "tmpi/datatype/calls.h"
 #include "tmpi/error/errors.h"
 
 /* Where the blocks are. */
@@ -66,24 +66,14 @@ static int make(const struct pattern *p, MPI_Datatype handle, MPI_Datatype *resu
   return tm_derive_end(call, type, ok, result);
 }
 
-static int contiguous(struct tm_maker maker, MPI_Count count, MPI_Datatype old,
-                      MPI_Datatype *result) {
+int tm_call_contiguous(struct tm_maker maker, MPI_Count count, MPI_Datatype old,
+                       MPI_Datatype *result) {
   struct pattern p = {.maker = maker, .combiner = MPI_COMBINER_CONTIGUOUS, .count = count};
   return make(&p, old, result);
 }
 
-#pragma weak MPI_Type_contiguous = PMPI_Type_contiguous
-int PMPI_Type_contiguous(int count, MPI_Datatype old, MPI_Datatype *result) {
-  return contiguous((struct tm_maker){"MPI_Type_contiguous", false}, count, old, result);
-}
-
-#pragma weak MPI_Type_contiguous_c = PMPI_Type_contiguous_c
-int PMPI_Type_contiguous_c(MPI_Count count, MPI_Datatype old, MPI_Datatype *result) {
-  return contiguous((struct tm_maker){"MPI_Type_contiguous_c", true}, count, old, result);
-}
-
-static int vector(struct tm_maker maker, int combiner, MPI_Count count, MPI_Count length,
-                  MPI_Count stride, MPI_Datatype old, MPI_Datatype *result) {
+int tm_call_vector(struct tm_maker maker, int combiner, MPI_Count count, MPI_Count length,
+                   MPI_Count stride, MPI_Datatype old, MPI_Datatype *result) {
   struct pattern p = {.maker = maker,
                       .combiner = combiner,
                       .count = count,
@@ -93,37 +83,10 @@ static int vector(struct tm_maker maker, int combiner, MPI_Count count, MPI_Coun
   return make(&p, old, result);
 }
 
-#pragma weak MPI_Type_vector = PMPI_Type_vector
-int PMPI_Type_vector(int count, int length, int stride, MPI_Datatype old, MPI_Datatype *result) {
-  return vector((struct tm_maker){"MPI_Type_vector", false}, MPI_COMBINER_VECTOR, count, length,
-                stride, old, result);
-}
-
-#pragma weak MPI_Type_vector_c = PMPI_Type_vector_c
-int PMPI_Type_vector_c(MPI_Count count, MPI_Count length, MPI_Count stride, MPI_Datatype old,
-                       MPI_Datatype *result) {
-  return vector((struct tm_maker){"MPI_Type_vector_c", true}, MPI_COMBINER_VECTOR, count, length,
-                stride, old, result);
-}
-
-#pragma weak MPI_Type_create_hvector = PMPI_Type_create_hvector
-int PMPI_Type_create_hvector(int count, int length, MPI_Aint stride, MPI_Datatype old,
-                             MPI_Datatype *result) {
-  return vector((struct tm_maker){"MPI_Type_create_hvector", false}, MPI_COMBINER_HVECTOR, count,
-                length, stride, old, result);
-}
-
-#pragma weak MPI_Type_create_hvector_c = PMPI_Type_create_hvector_c
-int PMPI_Type_create_hvector_c(MPI_Count count, MPI_Count length, MPI_Count stride,
-                               MPI_Datatype old, MPI_Datatype *result) {
-  return vector((struct tm_maker){"MPI_Type_create_hvector_c", true}, MPI_COMBINER_HVECTOR, count,
-                length, stride, old, result);
-}
-
 /* ---- blocks at any places */
 
-static int indexed(struct tm_maker maker, int combiner, MPI_Count count, struct tm_counts lengths,
-                   struct tm_counts displs, MPI_Datatype old, MPI_Datatype *result) {
+int tm_call_indexed(struct tm_maker maker, int combiner, MPI_Count count, struct tm_counts lengths,
+                    struct tm_counts displs, MPI_Datatype old, MPI_Datatype *result) {
   struct pattern p = {.maker = maker,
                       .combiner = combiner,
                       .count = count,
@@ -133,37 +96,8 @@ static int indexed(struct tm_maker maker, int combiner, MPI_Count count, struct 
   return make(&p, old, result);
 }
 
-#pragma weak MPI_Type_indexed = PMPI_Type_indexed
-int PMPI_Type_indexed(int count, const int lengths[], const int displs[], MPI_Datatype old,
-                      MPI_Datatype *result) {
-  return indexed((struct tm_maker){"MPI_Type_indexed", false}, MPI_COMBINER_INDEXED, count,
-                 (struct tm_counts){lengths, NULL}, (struct tm_counts){displs, NULL}, old, result);
-}
-
-#pragma weak MPI_Type_indexed_c = PMPI_Type_indexed_c
-int PMPI_Type_indexed_c(MPI_Count count, const MPI_Count lengths[], const MPI_Count displs[],
-                        MPI_Datatype old, MPI_Datatype *result) {
-  return indexed((struct tm_maker){"MPI_Type_indexed_c", true}, MPI_COMBINER_INDEXED, count,
-                 (struct tm_counts){NULL, lengths}, (struct tm_counts){NULL, displs}, old, result);
-}
-
-#pragma weak MPI_Type_create_hindexed = PMPI_Type_create_hindexed
-int PMPI_Type_create_hindexed(int count, const int lengths[], const MPI_Aint displs[],
-                              MPI_Datatype old, MPI_Datatype *result) {
-  return indexed((struct tm_maker){"MPI_Type_create_hindexed", false}, MPI_COMBINER_HINDEXED, count,
-                 (struct tm_counts){lengths, NULL}, (struct tm_counts){NULL, displs}, old, result);
-}
-
-#pragma weak MPI_Type_create_hindexed_c = PMPI_Type_create_hindexed_c
-int PMPI_Type_create_hindexed_c(MPI_Count count, const MPI_Count lengths[],
-                                const MPI_Count displs[], MPI_Datatype old, MPI_Datatype *result) {
-  return indexed((struct tm_maker){"MPI_Type_create_hindexed_c", true}, MPI_COMBINER_HINDEXED,
-                 count, (struct tm_counts){NULL, lengths}, (struct tm_counts){NULL, displs}, old,
-                 result);
-}
-
-static int indexed_block(struct tm_maker maker, int combiner, MPI_Count count, MPI_Count length,
-                         struct tm_counts displs, MPI_Datatype old, MPI_Datatype *result) {
+int tm_call_indexed_block(struct tm_maker maker, int combiner, MPI_Count count, MPI_Count length,
+                          struct tm_counts displs, MPI_Datatype old, MPI_Datatype *result) {
   struct pattern p = {
       .maker = maker,
       .combiner = combiner,
@@ -172,36 +106,4 @@ static int indexed_block(struct tm_maker maker, int combiner, MPI_Count count, M
       .displs = displs,
       .spacing = combiner == MPI_COMBINER_INDEXED_BLOCK ? DISPLACEMENTS : ADDRESSES};
   return make(&p, old, result);
-}
-
-#pragma weak MPI_Type_create_indexed_block = PMPI_Type_create_indexed_block
-int PMPI_Type_create_indexed_block(int count, int length, const int displs[], MPI_Datatype old,
-                                   MPI_Datatype *result) {
-  return indexed_block((struct tm_maker){"MPI_Type_create_indexed_block", false},
-                       MPI_COMBINER_INDEXED_BLOCK, count, length, (struct tm_counts){displs, NULL},
-                       old, result);
-}
-
-#pragma weak MPI_Type_create_indexed_block_c = PMPI_Type_create_indexed_block_c
-int PMPI_Type_create_indexed_block_c(MPI_Count count, MPI_Count length, const MPI_Count displs[],
-                                     MPI_Datatype old, MPI_Datatype *result) {
-  return indexed_block((struct tm_maker){"MPI_Type_create_indexed_block_c", true},
-                       MPI_COMBINER_INDEXED_BLOCK, count, length, (struct tm_counts){NULL, displs},
-                       old, result);
-}
-
-#pragma weak MPI_Type_create_hindexed_block = PMPI_Type_create_hindexed_block
-int PMPI_Type_create_hindexed_block(int count, int length, const MPI_Aint displs[],
-                                    MPI_Datatype old, MPI_Datatype *result) {
-  return indexed_block((struct tm_maker){"MPI_Type_create_hindexed_block", false},
-                       MPI_COMBINER_HINDEXED_BLOCK, count, length, (struct tm_counts){NULL, displs},
-                       old, result);
-}
-
-#pragma weak MPI_Type_create_hindexed_block_c = PMPI_Type_create_hindexed_block_c
-int PMPI_Type_create_hindexed_block_c(MPI_Count count, MPI_Count length, const MPI_Count displs[],
-                                      MPI_Datatype old, MPI_Datatype *result) {
-  return indexed_block((struct tm_maker){"MPI_Type_create_hindexed_block_c", true},
-                       MPI_COMBINER_HINDEXED_BLOCK, count, length, (struct tm_counts){NULL, displs},
-                       old, result);
 }

@@ -73,6 +73,65 @@ int PMPI_Abi_get_fortran_info(MPI_Info *result) {
   return give("MPI_Abi_get_fortran_info", info, ok, result);
 }
 
+/* What another library for Fortran says of its compiler has to agree with ours. */
+#pragma weak MPI_Abi_set_fortran_info = PMPI_Abi_set_fortran_info
+int PMPI_Abi_set_fortran_info(MPI_Info given) {
+  MPI_Info ours = MPI_INFO_NULL;
+  char key[MPI_MAX_INFO_KEY], value[MPI_MAX_INFO_VAL], own[MPI_MAX_INFO_VAL];
+  int count = 0, length, flag, same = 1;
+  int error = PMPI_Abi_get_fortran_info(&ours);
+  if (error != MPI_SUCCESS) return error;
+  error = PMPI_Info_get_nkeys(given, &count);
+  for (int i = 0; error == MPI_SUCCESS && same && i < count; i++) {
+    length = sizeof value;
+    PMPI_Info_get_nthkey(given, i, key);
+    PMPI_Info_get_string(given, key, &length, value, &flag);
+    length = sizeof own;
+    PMPI_Info_get_string(ours, key, &length, own, &flag);
+    same = !flag || strcmp(value, own) == 0;
+  }
+  PMPI_Info_free(&ours);
+  if (error != MPI_SUCCESS || same) return error;
+  return tm_fail(NULL, "MPI_Abi_set_fortran_info", MPI_ERR_ABI,
+                 "%s is %s here, not %s (compile with default kinds)", key, own, value);
+}
+
+/* @return whether a logical of this size has a value: its first byte, and the others are zero. */
+static bool is_logical(const void *logical, int size, char value) {
+  const char *bytes = logical;
+  for (int i = 1; i < size; i++)
+    if (bytes[i] != 0) return false;
+  return bytes[0] == value;
+}
+
+static int check_size(const char *call, int size) {
+  if (size == 1 || size == 2 || size == 4 || size == 8 || size == 16) return MPI_SUCCESS;
+  return tm_fail(NULL, call, MPI_ERR_ARG, "no logical has %d bytes", size);
+}
+
+/* .true. is 1 and .false. is 0, as gfortran and flang have them. */
+#pragma weak MPI_Abi_set_fortran_booleans = PMPI_Abi_set_fortran_booleans
+int PMPI_Abi_set_fortran_booleans(int logical_size, void *logical_true, void *logical_false) {
+  static const char call[] = "MPI_Abi_set_fortran_booleans";
+  int error = check_size(call, logical_size);
+  if (error != MPI_SUCCESS) return error;
+  if (is_logical(logical_true, logical_size, 1) && is_logical(logical_false, logical_size, 0))
+    return MPI_SUCCESS;
+  return tm_fail(NULL, call, MPI_ERR_ABI, "only 1 for .true. and 0 for .false. are known");
+}
+
+#pragma weak MPI_Abi_get_fortran_booleans = PMPI_Abi_get_fortran_booleans
+int PMPI_Abi_get_fortran_booleans(int logical_size, void *logical_true, void *logical_false,
+                                  int *is_set) {
+  int error = check_size("MPI_Abi_get_fortran_booleans", logical_size);
+  if (error != MPI_SUCCESS) return error;
+  memset(logical_true, 0, (size_t)logical_size);
+  memset(logical_false, 0, (size_t)logical_size);
+  *(char *)logical_true = 1;
+  *is_set = 1;
+  return MPI_SUCCESS;
+}
+
 /* Ranks share all the hardware: none of it restricts one, so that there is nothing to name. */
 #pragma weak MPI_Get_hw_resource_info = PMPI_Get_hw_resource_info
 int PMPI_Get_hw_resource_info(MPI_Info *result) {

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <mltp/mltp.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/internal/park.h"
 #include "core/internal/placement.h"
@@ -15,14 +14,14 @@
 
 int tm_job_start(int size) {
   if (tm_job.ranks != NULL) return EINVAL;
-  size_t bytes = (size_t)size * sizeof(struct tm_rank);
-  struct tm_rank *ranks = aligned_alloc(TM_LINE, bytes);
+  /* not aligned_alloc(): fresh pages of the kernel's need no memset() */
+  char *room = calloc(1, (size_t)size * sizeof(struct tm_rank) + TM_LINE);
   struct tm_group *all = tm_group_new(size);
-  if (ranks == NULL || all == NULL) {
-    free(ranks); /* the job ends */
+  if (room == NULL || all == NULL) {
+    free(room); /* the job ends */
     return ENOMEM;
   }
-  memset(ranks, 0, bytes);
+  struct tm_rank *ranks = (void *)(room + (-(uintptr_t)room & (TM_LINE - 1)));
   mti_move_ranks();
   tm_job.size = size;
   tm_job.vp_count = mltp_vp() >= 0 ? mltp_vps_active() : 0;

@@ -6,6 +6,7 @@
  */
 #include "tmpi/error/errors.h"
 
+#include <mltp/mltp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,13 +91,18 @@ static bool may_call(const struct tm_rank *rank) {
          (mt_load_relaxed(&rank->stage) == TM_INITIALIZED || mt_load_relaxed(&rank->sessions) > 0);
 }
 
+/* The worker of nonblocking collectives is another thread, too. */
+static const char *why_not(const struct tm_rank *rank) {
+  if (rank == NULL || mt_load_relaxed(&rank->stage) != TM_FINALIZED)
+    return "called before MPI_Init() (call that first)";
+  return rank->thread == mltp_self()
+             ? "called after MPI_Finalize() (call it before)"
+             : "not complete when its rank called MPI_Finalize() (wait for it before)";
+}
+
 struct tm_rank *tm_enter(const char *call) {
   struct tm_rank *rank = tm_rank_self();
-  if (mt_unlikely(!may_call(rank)))
-    tm_end_job(NULL, call, MPI_ERR_OTHER,
-               rank != NULL && mt_load_relaxed(&rank->stage) == TM_FINALIZED
-                   ? "called after MPI_Finalize() (call it before)"
-                   : "called before MPI_Init() (call that first)");
+  if (mt_unlikely(!may_call(rank))) tm_end_job(NULL, call, MPI_ERR_OTHER, why_not(rank));
   return rank;
 }
 

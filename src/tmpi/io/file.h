@@ -132,7 +132,7 @@ size_t tm_transfer_visible(const struct tm_transfer *t);
  * @return 0 or an errno. */
 int tm_transfer_perform(const struct tm_transfer *t, size_t *bytes);
 
-/* ---- access.c: the calls, whatever their form */
+/* ---- access.c: what calls.table calls */
 
 enum tm_pointer { TM_AT, TM_INDIVIDUAL, TM_SHARED, TM_ORDERED };
 
@@ -151,5 +151,10 @@ int tm_io_blocking(const struct tm_io_call *c, MPI_Status *status);
 int tm_io_start(const struct tm_io_call *c, MPI_Request *request);
 int tm_io_split_begin(const struct tm_io_call *c, enum tm_split split);
 int tm_io_split_end(const struct tm_io_call *c, enum tm_split split, MPI_Status *status);
+
+/* ---- properties.c: what calls.table calls */
+int tm_call_file_type_extent(const char *call, MPI_File handle, MPI_Datatype type_handle,
+                             MPI_Count *extent);
+int tm_call_register_datarep(const char *call, const char *datarep);
 
 #endif

@@ -80,8 +80,8 @@ int PMPI_File_get_atomicity(MPI_File handle, int *flag) {
 
 /* ---- data representations */
 
-static int get_extent(const char *call, MPI_File handle, MPI_Datatype type_handle,
-                      MPI_Count *extent) {
+int tm_call_file_type_extent(const char *call, MPI_File handle, MPI_Datatype type_handle,
+                             MPI_Count *extent) {
   struct tm_file *file;
   int error = tm_get_file(call, handle, &file);
   if (error != MPI_SUCCESS) return error;
@@ -97,19 +97,9 @@ static int get_extent(const char *call, MPI_File handle, MPI_Datatype type_handl
   return MPI_SUCCESS;
 }
 
-#pragma weak MPI_File_get_type_extent = PMPI_File_get_type_extent
-int PMPI_File_get_type_extent(MPI_File file, MPI_Datatype type, MPI_Aint *extent) {
-  return get_extent("MPI_File_get_type_extent", file, type, extent);
-}
-
-#pragma weak MPI_File_get_type_extent_c = PMPI_File_get_type_extent_c
-int PMPI_File_get_type_extent_c(MPI_File file, MPI_Datatype type, MPI_Count *extent) {
-  return get_extent("MPI_File_get_type_extent_c", file, type, extent);
-}
-
 /* The library would have to call the program's functions for each piece of a transfer: refused,
  * rather than files with data in another form than the program expects. */
-static int refuse_datarep(const char *call, const char *datarep) {
+int tm_call_register_datarep(const char *call, const char *datarep) {
   tm_enter(call);
   bool own =
       datarep != NULL && (strcmp(datarep, "native") == 0 || strcmp(datarep, "internal") == 0 ||
@@ -118,23 +108,4 @@ static int refuse_datarep(const char *call, const char *datarep) {
   return tm_file_fail(NULL, call, MPI_ERR_UNSUPPORTED_OPERATION,
                       "data representations of programs are not supported (native, internal and "
                       "external32 are)");
-}
-
-#pragma weak MPI_Register_datarep = PMPI_Register_datarep
-int PMPI_Register_datarep(const char *datarep, MPI_Datarep_conversion_function *read_conversion_fn,
-                          MPI_Datarep_conversion_function *write_conversion_fn,
-                          MPI_Datarep_extent_function *dtype_file_extent_fn, void *extra_state) {
-  (void)read_conversion_fn, (void)write_conversion_fn, (void)dtype_file_extent_fn,
-      (void)extra_state;
-  return refuse_datarep("MPI_Register_datarep", datarep);
-}
-
-#pragma weak MPI_Register_datarep_c = PMPI_Register_datarep_c
-int PMPI_Register_datarep_c(const char *datarep,
-                            MPI_Datarep_conversion_function_c *read_conversion_fn,
-                            MPI_Datarep_conversion_function_c *write_conversion_fn,
-                            MPI_Datarep_extent_function *dtype_file_extent_fn, void *extra_state) {
-  (void)read_conversion_fn, (void)write_conversion_fn, (void)dtype_file_extent_fn,
-      (void)extra_state;
-  return refuse_datarep("MPI_Register_datarep_c", datarep);
 }

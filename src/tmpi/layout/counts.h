@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "tmpi/mpi.h"
 
@@ -28,6 +29,11 @@ static inline bool tm_counts_given(struct tm_counts counts) {
 
 static inline MPI_Count tm_counts_at(struct tm_counts counts, MPI_Count i) {
   return counts.large != NULL ? counts.large[i] : counts.ints[i];
+}
+
+/** What a call that returns ints returns for a count. */
+static inline int tm_count_as_int(MPI_Count count) {
+  return count <= INT32_MAX ? (int)count : MPI_UNDEFINED;
 }
 
 #endif

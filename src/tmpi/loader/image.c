@@ -119,6 +119,23 @@ static bool show_segment(const struct tm_image *image, const struct tm_segment *
   return error == 0 ? true : tm_damaged(image->path, "a segment cannot be read");
 }
 
+/* Older linkers align segments to the largest page that a processor may have, 2 MiB here. What the
+ * sections need decides then, where the file has their headers: an object that is opened has to fit
+ * into the slots that there are. */
+static void lower_align(struct tm_image *image, const Elf64_Ehdr *header, size_t file_size) {
+  size_t align = PAGE, at = header->e_shoff;
+  Elf64_Shdr section;
+  if (image->align == PAGE || header->e_shnum == 0 || header->e_shentsize != sizeof section ||
+      at > file_size || header->e_shnum > (file_size - at) / sizeof section)
+    return;
+  for (int i = 0; i < header->e_shnum; i++, at += sizeof section) {
+    if (os_file_read(image->fd, &section, sizeof section, (off_t)at) != 0) return;
+    if ((section.sh_flags & SHF_ALLOC) != 0 && section.sh_addralign > align)
+      align = section.sh_addralign;
+  }
+  if (align < image->align && (align & (align - 1)) == 0) image->align = align;
+}
+
 static bool read_segments(struct tm_image *image, const Elf64_Ehdr *header, size_t file_size) {
   Elf64_Phdr headers[64];
   size_t count = header->e_phnum;
@@ -128,6 +145,7 @@ static bool read_segments(struct tm_image *image, const Elf64_Ehdr *header, size
   for (size_t i = 0; i < count; i++)
     if (headers[i].p_type == PT_LOAD && !add_segment(image, &headers[i], file_size)) return false;
   if (image->span == 0) return tm_damaged(image->path, "it has nothing to load");
+  lower_align(image, header, file_size);
   image->pristine = os_map_memory(image->span + PAGE);
   if (image->pristine == NULL)
     return tm_refuse(image->path, "no address space for its %zu KiB (a higher ulimit -v)",

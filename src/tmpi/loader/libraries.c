@@ -224,13 +224,10 @@ bool tm_program_find_needs(struct tm_program *program, struct tm_image *image) {
 
 /* ---- what libc keeps for a process: a library in a folder beside libmpi_abi */
 
-/* What only reads the environment does not need it for each rank: most programs have that. */
+/* What only calls getenv() does not need it for each rank: run/environment.c has that call. Most
+ * programs have no other. */
 static bool only_reads(const char *name) {
-  static const char *const names[] = {"getenv", "secure_getenv", "environ", "__environ",
-                                      "_environ"};
-  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-    if (strcmp(name, names[i]) == 0) return true;
-  return false;
+  return strcmp(name, "getenv") == 0 || strcmp(name, "secure_getenv") == 0;
 }
 
 /* @return whether an image asks others for something a library has. */

@@ -49,7 +49,11 @@ static bool lay_out(const struct tm_program *program, struct tm_image *image) {
       locals = before->tls_place + before->tls_size;
   }
   image->place = align_up(at, image->align);
-  if (image->align > program->align || image->place + image->span > program->slot)
+  if (image->align > program->align)
+    return tm_refuse(image->path,
+                     "it needs a multiple of %zu KiB as address (link it to the program)",
+                     image->align / 1024);
+  if (image->place + image->span > program->slot)
     return tm_refuse(image->path, "no address space for it in each rank (fewer ranks)");
   if (image->tls_size == 0) return true;
   image->tls_place = align_up(locals, image->tls_align);
@@ -159,8 +163,8 @@ static void warn_missing(struct tm_image *image, size_t count) {
 
 /* Looks up what the new copies of a rank ask for. Their symbols may mean other things in another
  * rank, which has opened other objects. */
-static bool bind(struct tm_program *program, int rank, const struct list *group, bool deep,
-                 struct tm_bindings *bindings) {
+static bool bind_list(struct tm_program *program, int rank, const struct list *group, bool deep,
+                      struct tm_bindings *bindings) {
   struct list scope = {calloc((size_t)program->image_count, sizeof(struct tm_image *)), 0};
   if (scope.of == NULL) return tm_refuse(group->of[0]->path, "no memory (free some)");
   if (!deep) put_global(&scope, program, rank);
@@ -205,7 +209,7 @@ static bool place(struct tm_program *program, int rank, const struct list *group
   struct tm_bindings bindings;
   struct tm_opened *opened = &program->opened[rank];
   int before = opened->count;
-  bool good = bind(program, rank, group, deep, &bindings);
+  bool good = bind_list(program, rank, group, deep, &bindings);
   for (int i = 0; good && i < group->count; i++)
     if (!tm_image_is_loaded(group->of[i], rank))
       good = tm_program_place_image(program, group->of[i], rank);

@@ -50,6 +50,7 @@ static const struct row table[] = {
     {"libmimalloc*.so*", "one heap", false},
     {"libtbbmalloc*.so*", "one heap", false},
     {"libopenblas*.so*", "linear algebra without state", false},
+    {"libscipy_openblas*.so*", "linear algebra without state", false}, /* in wheels of NumPy */
     {"libblas*.so*", "linear algebra without state", false},
     {"libcblas.so*", "linear algebra without state", false},
     {"liblapack*.so*", "linear algebra without state", false},

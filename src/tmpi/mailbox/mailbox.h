@@ -68,10 +68,18 @@ enum tm_kind {
   TM_SEND,
   TM_RECV,
   TM_GENERALIZED, /**< the program completes it itself */
-  TM_COLLECTIVE   /**< a thread of the library performs it */
+  TM_COLLECTIVE,  /**< a thread of the library performs it */
+  TM_PARTITIONED  /**< part/channel.h */
 };
 
-enum tm_mode { TM_STANDARD, TM_BUFFERED, TM_SYNCHRONOUS, TM_READY };
+enum tm_mode {
+  TM_STANDARD,
+  TM_BUFFERED,
+  TM_SYNCHRONOUS,
+  TM_READY,
+  TM_PART_SEND, /**< the sides of TM_PARTITIONED */
+  TM_PART_RECV
+};
 
 struct tm_request {
   uint32_t magic;              /* [const] TM_REQUEST_MAGIC */
@@ -102,13 +110,14 @@ struct tm_request {
   int source, tag, error;
   size_t bytes;
 
-  /* MPI_Grequest_start() */
+  /* MPI_Grequest_start(); extra: of TM_PARTITIONED, too */
   MPI_Grequest_query_function *query;
   MPI_Grequest_free_function *release;
   MPI_Grequest_cancel_function *cancel;
   void *extra;
 
-  /* [const] of TM_COLLECTIVE, if it is persistent: starts it again; frees what it keeps */
+  /* [const] of TM_COLLECTIVE and TM_PARTITIONED, if it is persistent: starts it again; frees what
+   * it keeps */
   int (*restart)(struct tm_request *request);
   void (*drop)(struct tm_request *request);
 };

@@ -19,7 +19,7 @@ void tm_request_empty(struct tm_request *request) {
 
 void tm_request_drop(struct tm_request *request) {
   if (request->kind == TM_GENERALIZED && request->freed) request->release(request->extra);
-  if (request->kind == TM_COLLECTIVE && request->drop != NULL) request->drop(request);
+  if (request->kind >= TM_COLLECTIVE && request->drop != NULL) request->drop(request);
   tm_request_empty(request);
   request->magic = 0;
   free(request);

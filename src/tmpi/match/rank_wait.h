@@ -2,8 +2,8 @@
 /**
  * @file rank_wait.h
  * A thread of a rank waits for others: on the processor where tmpirun --wait says so (TMPI-2,
- * section 4), and then parked. Parks are inline: after a switch each return from a function is one
- * that the processor has not foreseen, 5 ns or more.
+ * section 4), and then parked. Parks are inline: after a switch the processor predicts each
+ * return from a function wrongly, which costs as much as a switch.
  *
  * Relaxed: what reports read.
  */

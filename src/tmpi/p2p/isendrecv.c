@@ -83,52 +83,16 @@ static int start(const struct tm_arguments *to, const struct tm_arguments *from,
   return MPI_SUCCESS;
 }
 
-#pragma weak MPI_Isendrecv = PMPI_Isendrecv
-int PMPI_Isendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag,
-                   void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag,
-                   MPI_Comm comm, MPI_Request *request) {
-  static const char call[] = "MPI_Isendrecv";
-  return start(&(struct tm_arguments){call, sendbuf, sendcount, sendtype, dest, sendtag, comm},
-               &(struct tm_arguments){call, recvbuf, recvcount, recvtype, source, recvtag, comm},
-               NULL, request);
+int tm_call_iexchange(const struct tm_arguments *to, const struct tm_arguments *from,
+                      MPI_Request *request) {
+  return start(to, from, NULL, request);
 }
 
-#pragma weak MPI_Isendrecv_c = PMPI_Isendrecv_c
-int PMPI_Isendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
-                     int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
-                     int source, int recvtag, MPI_Comm comm, MPI_Request *request) {
-  static const char call[] = "MPI_Isendrecv_c";
-  return start(&(struct tm_arguments){call, sendbuf, sendcount, sendtype, dest, sendtag, comm},
-               &(struct tm_arguments){call, recvbuf, recvcount, recvtype, source, recvtag, comm},
-               NULL, request);
-}
-
-/* What is sent is packed first. */
-static int start_replace(const struct tm_arguments *buffer, int dest, int sendtag, int source,
-                         int recvtag, MPI_Request *request) {
+int tm_call_ireplace(const struct tm_arguments *a, int dest, int sendtag, MPI_Request *request) {
   void *packed;
   size_t bytes;
-  int error = tm_pack_arguments(buffer, &packed, &bytes);
+  int error = tm_pack_arguments(a, &packed, &bytes);
   if (error != MPI_SUCCESS) return error;
-  struct tm_arguments to = {buffer->call, packed,  (MPI_Count)bytes, MPI_BYTE,
-                            dest,         sendtag, buffer->comm};
-  struct tm_arguments from = *buffer;
-  from.peer = source;
-  from.tag = recvtag;
-  return start(&to, &from, packed, request);
-}
-
-#pragma weak MPI_Isendrecv_replace = PMPI_Isendrecv_replace
-int PMPI_Isendrecv_replace(void *buffer, int count, MPI_Datatype type, int dest, int sendtag,
-                           int source, int recvtag, MPI_Comm comm, MPI_Request *request) {
-  struct tm_arguments arguments = {"MPI_Isendrecv_replace", buffer, count, type, 0, 0, comm};
-  return start_replace(&arguments, dest, sendtag, source, recvtag, request);
-}
-
-#pragma weak MPI_Isendrecv_replace_c = PMPI_Isendrecv_replace_c
-int PMPI_Isendrecv_replace_c(void *buffer, MPI_Count count, MPI_Datatype type, int dest,
-                             int sendtag, int source, int recvtag, MPI_Comm comm,
-                             MPI_Request *request) {
-  struct tm_arguments arguments = {"MPI_Isendrecv_replace_c", buffer, count, type, 0, 0, comm};
-  return start_replace(&arguments, dest, sendtag, source, recvtag, request);
+  struct tm_arguments to = {a->call, packed, (MPI_Count)bytes, MPI_BYTE, dest, sendtag, a->comm};
+  return start(&to, a, packed, request);
 }

@@ -20,45 +20,6 @@ int tm_call_init(const struct tm_arguments *arguments, enum tm_kind kind, enum t
   return MPI_SUCCESS;
 }
 
-#pragma weak MPI_Send_init = PMPI_Send_init
-int PMPI_Send_init(const void *buffer, int count, MPI_Datatype type, int dest, int tag,
-                   MPI_Comm comm, MPI_Request *request) {
-  return tm_call_init(&(struct tm_arguments){"MPI_Send_init", buffer, count, type, dest, tag, comm},
-                      TM_SEND, TM_STANDARD, request);
-}
-
-#pragma weak MPI_Bsend_init = PMPI_Bsend_init
-int PMPI_Bsend_init(const void *buffer, int count, MPI_Datatype type, int dest, int tag,
-                    MPI_Comm comm, MPI_Request *request) {
-  return tm_call_init(
-      &(struct tm_arguments){"MPI_Bsend_init", buffer, count, type, dest, tag, comm}, TM_SEND,
-      TM_BUFFERED, request);
-}
-
-#pragma weak MPI_Ssend_init = PMPI_Ssend_init
-int PMPI_Ssend_init(const void *buffer, int count, MPI_Datatype type, int dest, int tag,
-                    MPI_Comm comm, MPI_Request *request) {
-  return tm_call_init(
-      &(struct tm_arguments){"MPI_Ssend_init", buffer, count, type, dest, tag, comm}, TM_SEND,
-      TM_SYNCHRONOUS, request);
-}
-
-#pragma weak MPI_Rsend_init = PMPI_Rsend_init
-int PMPI_Rsend_init(const void *buffer, int count, MPI_Datatype type, int dest, int tag,
-                    MPI_Comm comm, MPI_Request *request) {
-  return tm_call_init(
-      &(struct tm_arguments){"MPI_Rsend_init", buffer, count, type, dest, tag, comm}, TM_SEND,
-      TM_READY, request);
-}
-
-#pragma weak MPI_Recv_init = PMPI_Recv_init
-int PMPI_Recv_init(void *buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
-                   MPI_Request *request) {
-  return tm_call_init(
-      &(struct tm_arguments){"MPI_Recv_init", buffer, count, type, source, tag, comm}, TM_RECV,
-      TM_STANDARD, request);
-}
-
 static int get(const char *call, const MPI_Request *handle, struct tm_request **request) {
   tm_enter(call);
   *request = handle != NULL ? (struct tm_request *)*handle : NULL;
@@ -77,10 +38,10 @@ static int start(const char *call, const MPI_Request *handle) {
   request->done = 0;
   request->cancelled = false;
   request->active = true;
-  error = request->kind == TM_COLLECTIVE ? request->restart(request) : tm_request_start(request);
+  error = request->kind >= TM_COLLECTIVE ? request->restart(request) : tm_request_start(request);
   if (error == MPI_SUCCESS) return MPI_SUCCESS;
   request->active = false;
-  if (request->kind == TM_COLLECTIVE) return tm_fail_code(request->comm, call, error);
+  if (request->kind >= TM_COLLECTIVE) return tm_fail_code(request->comm, call, error);
   return tm_fail(request->comm, call, MPI_ERR_BUFFER,
                  "there is no room in the attached buffer (MPI_Buffer_attach())");
 }

@@ -83,9 +83,8 @@ static int get_message(const char *call, MPI_Message handle, struct tm_message *
   return MPI_SUCCESS;
 }
 
-/* Receives a message that a probe took. */
-int tm_call_receive(const char *call, void *buffer, MPI_Count count, MPI_Datatype handle,
-                    MPI_Message *message_handle, MPI_Request *result) {
+int tm_call_imrecv(const char *call, void *buffer, MPI_Count count, MPI_Datatype handle,
+                   MPI_Message *message_handle, MPI_Request *result) {
   struct tm_message *message;
   struct tm_comm *comm;
   struct tm_type *type;
@@ -111,16 +110,9 @@ int tm_call_receive(const char *call, void *buffer, MPI_Count count, MPI_Datatyp
   return MPI_SUCCESS;
 }
 
-#pragma weak MPI_Imrecv = PMPI_Imrecv
-int PMPI_Imrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message,
-                MPI_Request *request) {
-  return tm_call_receive("MPI_Imrecv", buffer, count, type, message, request);
-}
-
-#pragma weak MPI_Mrecv = PMPI_Mrecv
-int PMPI_Mrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message,
-               MPI_Status *status) {
+int tm_call_mrecv(const char *call, void *buffer, MPI_Count count, MPI_Datatype type,
+                  MPI_Message *message, MPI_Status *status) {
   MPI_Request request;
-  int error = tm_call_receive("MPI_Mrecv", buffer, count, type, message, &request);
+  int error = tm_call_imrecv(call, buffer, count, type, message, &request);
   return error != MPI_SUCCESS ? error : PMPI_Wait(&request, status);
 }

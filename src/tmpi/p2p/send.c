@@ -52,78 +52,12 @@ int tm_call_start(const struct tm_arguments *arguments, enum tm_kind kind, enum 
   return MPI_SUCCESS;
 }
 
-#pragma weak MPI_Send = PMPI_Send
-int PMPI_Send(const void *buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {
-  return tm_call_send(&(struct tm_arguments){"MPI_Send", buffer, count, type, dest, tag, comm},
-                      TM_STANDARD);
-}
-
-#pragma weak MPI_Bsend = PMPI_Bsend
-int PMPI_Bsend(const void *buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {
-  return tm_call_send(&(struct tm_arguments){"MPI_Bsend", buffer, count, type, dest, tag, comm},
-                      TM_BUFFERED);
-}
-
-#pragma weak MPI_Ssend = PMPI_Ssend
-int PMPI_Ssend(const void *buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {
-  return tm_call_send(&(struct tm_arguments){"MPI_Ssend", buffer, count, type, dest, tag, comm},
-                      TM_SYNCHRONOUS);
-}
-
-#pragma weak MPI_Rsend = PMPI_Rsend
-int PMPI_Rsend(const void *buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {
-  return tm_call_send(&(struct tm_arguments){"MPI_Rsend", buffer, count, type, dest, tag, comm},
-                      TM_READY);
-}
-
 int tm_call_recv(const struct tm_arguments *arguments, MPI_Status *status) {
   struct tm_request request;
   int error = tm_request_fill_blocking(&request, arguments, TM_RECV, TM_STANDARD);
   if (error != MPI_SUCCESS) return error;
   tm_request_perform(&request, arguments->call);
   return finish(&request, arguments->call, status);
-}
-
-#pragma weak MPI_Recv = PMPI_Recv
-int PMPI_Recv(void *buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
-              MPI_Status *status) {
-  return tm_call_recv(&(struct tm_arguments){"MPI_Recv", buffer, count, type, source, tag, comm},
-                      status);
-}
-
-#pragma weak MPI_Isend = PMPI_Isend
-int PMPI_Isend(const void *buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
-               MPI_Request *request) {
-  return tm_call_start(&(struct tm_arguments){"MPI_Isend", buffer, count, type, dest, tag, comm},
-                       TM_SEND, TM_STANDARD, request);
-}
-
-#pragma weak MPI_Ibsend = PMPI_Ibsend
-int PMPI_Ibsend(const void *buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
-                MPI_Request *request) {
-  return tm_call_start(&(struct tm_arguments){"MPI_Ibsend", buffer, count, type, dest, tag, comm},
-                       TM_SEND, TM_BUFFERED, request);
-}
-
-#pragma weak MPI_Issend = PMPI_Issend
-int PMPI_Issend(const void *buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
-                MPI_Request *request) {
-  return tm_call_start(&(struct tm_arguments){"MPI_Issend", buffer, count, type, dest, tag, comm},
-                       TM_SEND, TM_SYNCHRONOUS, request);
-}
-
-#pragma weak MPI_Irsend = PMPI_Irsend
-int PMPI_Irsend(const void *buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
-                MPI_Request *request) {
-  return tm_call_start(&(struct tm_arguments){"MPI_Irsend", buffer, count, type, dest, tag, comm},
-                       TM_SEND, TM_READY, request);
-}
-
-#pragma weak MPI_Irecv = PMPI_Irecv
-int PMPI_Irecv(void *buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
-               MPI_Request *request) {
-  return tm_call_start(&(struct tm_arguments){"MPI_Irecv", buffer, count, type, source, tag, comm},
-                       TM_RECV, TM_STANDARD, request);
 }
 
 /* Few bytes are sent first: they are almost always complete then, and the receive can take the
@@ -153,14 +87,4 @@ int tm_call_exchange(const struct tm_arguments *to, const struct tm_arguments *f
   tm_requests_wait(both, 2, 2, to->call);
   tm_request_empty(&send);
   return finish(&recv, to->call, status);
-}
-
-#pragma weak MPI_Sendrecv = PMPI_Sendrecv
-int PMPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag,
-                  void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag,
-                  MPI_Comm comm, MPI_Status *status) {
-  return tm_call_exchange(
-      &(struct tm_arguments){"MPI_Sendrecv", sendbuf, sendcount, sendtype, dest, sendtag, comm},
-      &(struct tm_arguments){"MPI_Sendrecv", recvbuf, recvcount, recvtype, source, recvtag, comm},
-      status);
 }

@@ -22,8 +22,7 @@ int tm_pack_arguments(const struct tm_arguments *a, void **packed, size_t *bytes
   return MPI_SUCCESS;
 }
 
-/* a: what is received, too. */
-static int replace(const struct tm_arguments *a, int dest, int sendtag, MPI_Status *status) {
+int tm_call_replace(const struct tm_arguments *a, int dest, int sendtag, MPI_Status *status) {
   void *packed;
   size_t bytes;
   int error = tm_pack_arguments(a, &packed, &bytes);
@@ -32,18 +31,4 @@ static int replace(const struct tm_arguments *a, int dest, int sendtag, MPI_Stat
   error = tm_call_exchange(&to, a, status);
   free(packed);
   return error;
-}
-
-#pragma weak MPI_Sendrecv_replace = PMPI_Sendrecv_replace
-int PMPI_Sendrecv_replace(void *buffer, int count, MPI_Datatype type, int dest, int sendtag,
-                          int source, int recvtag, MPI_Comm comm, MPI_Status *status) {
-  struct tm_arguments a = {"MPI_Sendrecv_replace", buffer, count, type, source, recvtag, comm};
-  return replace(&a, dest, sendtag, status);
-}
-
-#pragma weak MPI_Sendrecv_replace_c = PMPI_Sendrecv_replace_c
-int PMPI_Sendrecv_replace_c(void *buffer, MPI_Count count, MPI_Datatype type, int dest, int sendtag,
-                            int source, int recvtag, MPI_Comm comm, MPI_Status *status) {
-  struct tm_arguments a = {"MPI_Sendrecv_replace_c", buffer, count, type, source, recvtag, comm};
-  return replace(&a, dest, sendtag, status);
 }

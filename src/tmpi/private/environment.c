@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * What the kernel gives to a process: its environment, and where its stack ends.
+ *
  * The environment of a rank: it starts with tmpirun's, and what a rank changes the others do not
- * see. What libc itself reads there (time zone, locale) is libc's, thus that of all ranks: changes
- * of these go to libc's environment, too, and tmpirun reports the first one.
+ * see. What libc itself reads there, time zone and locale, tmpirun reads there instead
+ * (run/zone.c, run/locales.c).
  *
  * What was stored stays until the rank ends: getenv() has given its address away.
  */
@@ -14,8 +16,8 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-/* tmpirun's (run/environment.c): changes libc's environment. value NULL: removes. */
-void tm_environment_share(const char *name, size_t length, const char *value);
+/* tmpirun's (run/zone.c): the rank's time zone may have changed. */
+void tm_zone_changed(void);
 
 char **environ;
 extern char **__environ __attribute__((alias("environ")));
@@ -45,14 +47,18 @@ static bool own_environ(void) {
   return true;
 }
 
+/* What ld.so(8) notes for libc: where the kernel has left argc. Garbage collectors read from the
+ * stack pointer to here. */
+void *__libc_stack_end;
+
 __attribute__((constructor)) static void start(int argc, char **argv, char **environment) {
-  (void)argc, (void)argv;
+  (void)argc;
   environ = environment;
+  __libc_stack_end = argv - 1;
 }
 
-static bool is_of_libc(const char *name) {
-  return strncmp(name, "TZ", 2) == 0 || strncmp(name, "LC_", 3) == 0 ||
-         strncmp(name, "LANG", 4) == 0;
+static void note_change(const char *name) {
+  if (strncmp(name, "TZ", 2) == 0) tm_zone_changed();
 }
 
 /* @return the place of a variable; NULL: there is none. */
@@ -87,7 +93,7 @@ static bool put(char *entry, size_t length) {
     *at = entry;
   }
   pthread_mutex_unlock(&mutex);
-  if (good && is_of_libc(entry)) tm_environment_share(entry, length, entry + length + 1);
+  note_change(entry);
   return good;
 }
 
@@ -126,7 +132,7 @@ int unsetenv(const char *name) {
     at = find(name, length);
   }
   pthread_mutex_unlock(&mutex);
-  if (good && is_of_libc(name)) tm_environment_share(name, length, NULL);
+  note_change(name);
   return good ? 0 : failed(ENOMEM);
 }
 
@@ -140,5 +146,6 @@ int clearenv(void) {
   pthread_mutex_lock(&mutex);
   environ = NULL;
   pthread_mutex_unlock(&mutex);
+  tm_zone_changed();
   return 0;
 }

@@ -19,7 +19,7 @@ static char as_text[128]; /* a date of seven ints as long as they can be */
 
 struct tm *gmtime(const time_t *time) { return gmtime_r(time, &broken_down); }
 struct tm *localtime(const time_t *time) {
-  tzset(); /* as localtime() does, and localtime_r() need not */
+  tzset(); /* as localtime() does, and localtime_r() need not; zone.c has it */
   return localtime_r(time, &broken_down);
 }
 /* NOLINTBEGIN(bugprone-unsafe-functions): these are what is made here */

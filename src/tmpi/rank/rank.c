@@ -39,8 +39,23 @@ void tm_job_count_finalize(void) { mt_store_relaxed(&finalizing, 1); }
 /* A thread's number is its rank's and one. */
 int tm_rank_enter(int number) { return mti_set_number("MPI", (uint32_t)number + 1) ? 0 : ENOMEM; }
 
-struct tm_rank *tm_rank_self(void) {
+/* A kernel thread that has just started is no thread of libmltp's yet, and may get a signal. */
+static __thread uint32_t acting; /* the number that a handler has there; 0: none */
+
+static uint32_t number_here(void) {
   uint32_t number = mti_number();
+  return number != 0 ? number : acting;
+}
+
+uint32_t tm_rank_act_as(uint32_t number) {
+  uint32_t before = number_here();
+  mti_act_as(number);
+  acting = mti_number() == number ? 0 : number;
+  return before;
+}
+
+struct tm_rank *tm_rank_self(void) {
+  uint32_t number = number_here();
   return number != 0 ? &tm_job.ranks[number - 1] : NULL;
 }
 

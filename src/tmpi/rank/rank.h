@@ -34,14 +34,27 @@ struct tm_group;
 struct tm_attributes;
 struct tm_errors;
 struct tm_errhandler;
+struct tm_channel;
 
 /** A persistent request that was waited for without having been started: most likely
  * MPI_Start() was forgotten. */
 struct tm_unstarted {
-  bool is;
-  uint8_t kind; /* enum tm_kind */
+  bool is, sends;
   int peer, tag;
 };
+
+/** The same in one word, which the threads of a rank may write at a time; 0: there is none. Ranks
+ * fit in 30 bits. */
+static inline uint64_t tm_unstarted_word(bool sends, int peer, int tag) {
+  uint32_t low = (uint32_t)peer << 2 | (sends ? 2u : 0u) | 1u;
+  return (uint64_t)(uint32_t)tag << 32 | low;
+}
+
+/** @return what a word says. */
+static inline struct tm_unstarted tm_unstarted_of(uint64_t word) {
+  uint32_t low = (uint32_t)word;
+  return (struct tm_unstarted){low & 1u, low & 2u, (int32_t)low >> 2, (int32_t)(word >> 32)};
+}
 
 struct tm_token_waiter;
 
@@ -81,16 +94,20 @@ struct tm_rank {
   const void *frame;     /* [rank] where it waits */
 
   struct tm_mailbox box;
-  uint32_t ended; /* [atomic] its program has ended; relaxed, as stage */
+  uint32_t channels_ilock;
+  struct tm_channel *channels; /* [lock:channels_ilock] partitioned messages for it, of one side */
+  uint32_t ended;              /* [atomic] its program has ended; relaxed, as stage */
   struct tm_token token;
   struct tm_worker worker;
   struct tm_comm *self;  /* [rank] */
   struct tm_comm *comms; /* [lock:comms_ilock] all it has, for reports and checks */
   uint32_t comms_ilock;
-  int thread_level;              /* [rank] */
-  struct tm_unstarted unstarted; /* [rank] for reports */
-  uint32_t buffers_ilock;        /* of which buffers it has attached, here or to an object */
-  struct tm_buffer *buffer;      /* [lock:buffers_ilock] of MPI_Buffer_attach() */
+  int thread_level;         /* [rank] */
+  uint32_t tools;           /* [atomic] calls of MPI_T_init_thread() not undone; relaxed */
+  int part;                 /* [const] its number on tmpirun's command line: MPI_APPNUM */
+  uint64_t unstarted;       /* [atomic] tm_unstarted_word(); relaxed: for reports */
+  uint32_t buffers_ilock;   /* of which buffers it has attached, here or to an object */
+  struct tm_buffer *buffer; /* [lock:buffers_ilock] of MPI_Buffer_attach() */
   uint32_t errors_ilock;
   struct tm_errors *errors;           /* [lock:errors_ilock] codes it has added: error/code.c */
   uint32_t attributes_ilock;          /* of key values and of attributes: attr/keyval.h */
@@ -139,6 +156,10 @@ TM_EXPORT int tm_rank_enter(int number);
 
 /** @return the calling thread's rank, -1: none. Also from a signal handler. */
 TM_EXPORT int tm_rank_number(void);
+
+/** Gives the calling thread another number for a while: a rank's and 1, or 0. For a signal handler,
+ * which may have interrupted any context. @return the number it had. */
+TM_EXPORT uint32_t tm_rank_act_as(uint32_t number);
 
 /** A rank's program has ended. @return false: MPI_Finalize() was missing. */
 TM_EXPORT bool tm_rank_leave(int number);

@@ -93,7 +93,7 @@ static void read_request(struct tm_wanted *what, const struct tm_request *reques
 }
 
 /* A collective whose members meet: there is no request. */
-static void read_meeting(struct tm_wanted *what, const struct tm_comm *comm) {
+static void read_phase(struct tm_wanted *what, const struct tm_comm *comm) {
   struct tm_comm copy;
   if (!peek_comm(&copy, comm)) return;
   what->known = true;
@@ -116,10 +116,10 @@ void tm_activity_read(struct tm_activity *activity, int number) {
     activity->frame = mt_load_relaxed(&rank->frame);
     activity->site = tm_location_call_site(activity->frame);
     read_request(&activity->what, waits_for);
-    read_meeting(&activity->what, waits_for);
+    read_phase(&activity->what, waits_for);
     tm_activity_read_window(&activity->what, waits_for);
   }
-  mti_peek(&activity->unstarted, &rank->unstarted, sizeof activity->unstarted);
+  activity->unstarted = tm_unstarted_of(mt_load_relaxed(&rank->unstarted));
 }
 
 /* @return a copy of a rank's communicator of that context. */

@@ -126,7 +126,7 @@ static void look_at_unstarted(const struct tm_activity *activity) {
     snprintf(text, sizeof text,
              "rank %d has waited for a persistent %s rank %d, tag %d, that it has not started "
              "(MPI_Start())",
-             i, what->kind == TM_SEND ? "send to" : "receive from", what->peer, what->tag);
+             i, what->sends ? "send to" : "receive from", what->peer, what->tag);
     tm_cause_print(text);
     reported++;
   }

@@ -22,7 +22,7 @@ static const char *call_of(const struct tm_member *member, int number) {
 }
 
 /* A communicator where ranks wait in collectives: the earliest one. */
-struct meeting {
+struct phase {
   const struct tm_activity *activity; /* of all ranks */
   int *ranks, count;                  /* members */
   struct tm_member *members;
@@ -32,7 +32,7 @@ struct meeting {
 };
 
 /* @return false: nobody is missing. */
-static bool report_missing(const struct meeting *m, bool *set) {
+static bool report_missing(const struct phase *m, bool *set) {
   char who[TM_RANKS_TEXT], text[400];
   int missing = 0, waiting = 0, ended = 0;
   for (int i = 0; i < m->count; i++) {
@@ -68,7 +68,7 @@ static bool same_call(const struct tm_member *one, const struct tm_member *other
 }
 
 /* The members that have called the same as one. */
-static void who_called(const struct meeting *m, int number, const struct tm_member *one, bool *set,
+static void who_called(const struct phase *m, int number, const struct tm_member *one, bool *set,
                        char who[TM_RANKS_TEXT]) {
   memset(set, 0, (unsigned)tm_job.size * sizeof *set);
   for (int i = 0; i < m->count; i++) set[m->ranks[i]] = same_call(&m->members[i], one, number);
@@ -76,7 +76,7 @@ static void who_called(const struct meeting *m, int number, const struct tm_memb
 }
 
 /* Two members whose collectives of a number are not the same. @return false: all are. */
-static bool differ(const struct meeting *m, int number, const struct tm_member **one,
+static bool differ(const struct phase *m, int number, const struct tm_member **one,
                    const struct tm_member **other) {
   *one = NULL;
   for (int i = 0; i < m->count; i++) {
@@ -89,7 +89,7 @@ static bool differ(const struct meeting *m, int number, const struct tm_member *
 }
 
 /* Finds the first remembered call that differed. @return false: none did. */
-static bool report_other_call(const struct meeting *m, bool *set) {
+static bool report_other_call(const struct phase *m, bool *set) {
   char who[TM_RANKS_TEXT], others[TM_RANKS_TEXT], text[600];
   const struct tm_member *one, *other;
   int number = m->number < TM_RECENT ? 1 : m->number - TM_RECENT + 1;
@@ -114,7 +114,7 @@ static bool report_other_call(const struct meeting *m, bool *set) {
 }
 
 /* Nobody is missing: so the arguments do not fit. */
-static void report_no_cause(const struct meeting *m) {
+static void report_no_cause(const struct phase *m) {
   char text[400];
   snprintf(text, sizeof text,
            "all ranks have called %s on %s: roots, counts or types may differ (tmpirun --check "
@@ -125,7 +125,7 @@ static void report_no_cause(const struct meeting *m) {
 
 /* rank: one that waits in a collective. */
 static void look_at_collective(const struct tm_activity *activity, int rank, bool still) {
-  struct meeting m = {.activity = activity, .comm = activity[rank].what.comm};
+  struct phase m = {.activity = activity, .comm = activity[rank].what.comm};
   uint64_t context = activity[rank].what.context;
   m.count = tm_activity_members(rank, context, &m.ranks);
   m.members = calloc((size_t)m.count + 1, sizeof *m.members);

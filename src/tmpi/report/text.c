@@ -79,6 +79,9 @@ static void write_wait(char *text, size_t size, const struct tm_activity *activi
   else if (what->kind == TM_COLLECTIVE)
     snprintf(text, size, "in %s: a nonblocking collective has not ended on %s", activity->call,
              comm_of(what, fold));
+  else if (what->kind == TM_PARTITIONED)
+    snprintf(text, size, "in %s: a partitioned message has not ended on %s", activity->call,
+             comm_of(what, fold));
   else if (what->inner) /* the peers of a collective's messages mean nothing to the program */
     snprintf(text, size, "in %s on %s", activity->call, comm_of(what, fold));
   else

@@ -39,21 +39,35 @@ void tm_request_borrow_inner(struct tm_request *request, enum tm_kind kind, cons
                              size_t count, struct tm_type *type, int peer, int tag,
                              struct tm_comm *comm);
 
-/* ---- the calls, whatever the size of their counts: send.c, persistent.c. Each returns MPI_SUCCESS
- * or what tm_fail() returned. */
+/* ---- what calls.table calls, of p2p/ and of status.c. Each returns MPI_SUCCESS or what tm_fail()
+ * returned. */
 int tm_call_send(const struct tm_arguments *arguments, enum tm_mode mode);
 int tm_call_recv(const struct tm_arguments *arguments, MPI_Status *status);
 int tm_call_start(const struct tm_arguments *arguments, enum tm_kind kind, enum tm_mode mode,
                   MPI_Request *handle);
 int tm_call_init(const struct tm_arguments *arguments, enum tm_kind kind, enum tm_mode mode,
                  MPI_Request *handle);
+/** Sends and receives. */
 int tm_call_exchange(const struct tm_arguments *to, const struct tm_arguments *from,
                      MPI_Status *status);
-/** Packs what the arguments name, into memory that the caller frees. replace.c. */
+int tm_call_iexchange(const struct tm_arguments *to, const struct tm_arguments *from,
+                      MPI_Request *request);
+/** Sends a copy of the buffer that a names, and receives into it as a says. */
+int tm_call_replace(const struct tm_arguments *a, int dest, int sendtag, MPI_Status *status);
+int tm_call_ireplace(const struct tm_arguments *a, int dest, int sendtag, MPI_Request *request);
+/** Packs what the arguments name, into memory that the caller frees. sendrecv_replace.c. */
 int tm_pack_arguments(const struct tm_arguments *arguments, void **packed, size_t *bytes);
-/** Of what a matched probe took: probe.c. */
-int tm_call_receive(const char *call, void *buffer, MPI_Count count, MPI_Datatype handle,
-                    MPI_Message *message, MPI_Request *result);
+/** Receives a message that a probe took. probe.c. */
+int tm_call_imrecv(const char *call, void *buffer, MPI_Count count, MPI_Datatype handle,
+                   MPI_Message *message, MPI_Request *result);
+int tm_call_mrecv(const char *call, void *buffer, MPI_Count count, MPI_Datatype handle,
+                  MPI_Message *message, MPI_Status *status);
+int tm_call_get_count(const char *call, const MPI_Status *status, MPI_Datatype handle,
+                      MPI_Count *count);
+int tm_call_get_elements(const char *call, const MPI_Status *status, MPI_Datatype handle,
+                         MPI_Count *count);
+int tm_call_set_elements(const char *call, MPI_Status *status, MPI_Datatype handle,
+                         MPI_Count count);
 
 /** Sends or receives; a message to or from MPI_PROC_NULL is complete at once.
  * @return MPI_SUCCESS; MPI_ERR_BUFFER: no room in the attached buffer. */

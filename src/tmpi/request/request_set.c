@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/atomic.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/rank/handle.h"
 
@@ -14,8 +15,10 @@ static struct tm_request *active(MPI_Request handle, bool *valid) {
   struct tm_request *request = (struct tm_request *)handle;
   *valid = tm_handle_is_address(handle) && request->magic == TM_REQUEST_MAGIC;
   if (!*valid || !request->persistent || request->active) return *valid ? request : NULL;
-  tm_rank_self()->unstarted =
-      (struct tm_unstarted){true, request->kind, request->peer, request->envelope.tag};
+  /* relaxed: a report wants any of them */
+  mt_store_relaxed(
+      &tm_rank_self()->unstarted,
+      tm_unstarted_word(request->kind == TM_SEND, request->peer, request->envelope.tag));
   return NULL;
 }
 

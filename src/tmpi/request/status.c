@@ -87,10 +87,8 @@ int PMPI_Status_set_error(MPI_Status *status, int error) {
 /* ---- counts: of elements of a type, or of the basic elements they are made of */
 
 /* What does not fit an int is undefined to the calls that tell ints. */
-static int small(MPI_Count count) { return count <= INT32_MAX ? (int)count : MPI_UNDEFINED; }
-
-static int get_count(const char *call, const MPI_Status *status, MPI_Datatype handle,
-                     MPI_Count *count) {
+int tm_call_get_count(const char *call, const MPI_Status *status, MPI_Datatype handle,
+                      MPI_Count *count) {
   struct tm_type *type;
   tm_enter(call);
   int error = tm_get_type(NULL, call, handle, &type);
@@ -103,21 +101,8 @@ static int get_count(const char *call, const MPI_Status *status, MPI_Datatype ha
   return MPI_SUCCESS;
 }
 
-#pragma weak MPI_Get_count = PMPI_Get_count
-int PMPI_Get_count(const MPI_Status *status, MPI_Datatype type, int *count) {
-  MPI_Count large = 0;
-  int error = get_count("MPI_Get_count", status, type, &large);
-  if (error == MPI_SUCCESS) *count = small(large);
-  return error;
-}
-
-#pragma weak MPI_Get_count_c = PMPI_Get_count_c
-int PMPI_Get_count_c(const MPI_Status *status, MPI_Datatype type, MPI_Count *count) {
-  return get_count("MPI_Get_count_c", status, type, count);
-}
-
-static int get_elements(const char *call, const MPI_Status *status, MPI_Datatype handle,
-                        MPI_Count *count) {
+int tm_call_get_elements(const char *call, const MPI_Status *status, MPI_Datatype handle,
+                         MPI_Count *count) {
   struct tm_type *type;
   size_t rest;
   tm_enter(call);
@@ -128,26 +113,8 @@ static int get_elements(const char *call, const MPI_Status *status, MPI_Datatype
   return MPI_SUCCESS;
 }
 
-#pragma weak MPI_Get_elements = PMPI_Get_elements
-int PMPI_Get_elements(const MPI_Status *status, MPI_Datatype type, int *count) {
-  MPI_Count large = 0;
-  int error = get_elements("MPI_Get_elements", status, type, &large);
-  if (error == MPI_SUCCESS) *count = small(large);
-  return error;
-}
-
-#pragma weak MPI_Get_elements_x = PMPI_Get_elements_x
-int PMPI_Get_elements_x(const MPI_Status *status, MPI_Datatype type, MPI_Count *count) {
-  return get_elements("MPI_Get_elements_x", status, type, count);
-}
-
-#pragma weak MPI_Get_elements_c = PMPI_Get_elements_c
-int PMPI_Get_elements_c(const MPI_Status *status, MPI_Datatype type, MPI_Count *count) {
-  return get_elements("MPI_Get_elements_c", status, type, count);
-}
-
-static int set_elements(const char *call, MPI_Status *status, MPI_Datatype handle,
-                        MPI_Count count) {
+int tm_call_set_elements(const char *call, MPI_Status *status, MPI_Datatype handle,
+                         MPI_Count count) {
   struct tm_type *type;
   tm_enter(call);
   int error = tm_get_type(NULL, call, handle, &type);
@@ -166,19 +133,4 @@ static int set_elements(const char *call, MPI_Status *status, MPI_Datatype handl
   }
   memcpy(&status->MPI_internal[BYTES], &bytes, sizeof bytes);
   return MPI_SUCCESS;
-}
-
-#pragma weak MPI_Status_set_elements = PMPI_Status_set_elements
-int PMPI_Status_set_elements(MPI_Status *status, MPI_Datatype type, int count) {
-  return set_elements("MPI_Status_set_elements", status, type, count);
-}
-
-#pragma weak MPI_Status_set_elements_x = PMPI_Status_set_elements_x
-int PMPI_Status_set_elements_x(MPI_Status *status, MPI_Datatype type, MPI_Count count) {
-  return set_elements("MPI_Status_set_elements_x", status, type, count);
-}
-
-#pragma weak MPI_Status_set_elements_c = PMPI_Status_set_elements_c
-int PMPI_Status_set_elements_c(MPI_Status *status, MPI_Datatype type, MPI_Count count) {
-  return set_elements("MPI_Status_set_elements_c", status, type, count);
 }

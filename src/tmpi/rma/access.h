@@ -58,6 +58,11 @@ int tm_access_fits(const struct tm_access_call *c, const struct tm_access *acces
 /** What the call returns. A request, if it makes one, is complete. */
 int tm_access_end(const struct tm_access_call *c, const struct tm_access *access);
 
+/* ---- what calls.table calls: transfer.c, accumulate.c. fetches: MPI_Get_accumulate(). */
+int tm_call_put(const struct tm_access_call *c);
+int tm_call_get(const struct tm_access_call *c);
+int tm_call_accumulate(const struct tm_access_call *c, bool fetches);
+
 /** [const] Set before the first access, by --check. NULL: it does not look. low and high: the bytes
  * of the target's memory. */
 TM_EXPORT extern void (*tm_access_hook)(const struct tm_access_call *c,

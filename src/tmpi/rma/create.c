@@ -16,18 +16,7 @@
 #include "tmpi/object/info.h"
 #include "tmpi/rma/win.h"
 
-/* The arguments of a call that makes a window. */
-struct making {
-  const char *call;
-  int flavor;
-  void *base;
-  MPI_Aint bytes;
-  MPI_Aint disp_unit;
-  MPI_Info info;
-  MPI_Comm comm;
-};
-
-static int check(const struct making *m, struct tm_comm **comm) {
+static int check(const struct tm_win_making *m, struct tm_comm **comm) {
   int error = tm_get_comm(m->call, m->comm, comm);
   if (error != MPI_SUCCESS) return error;
   if ((*comm)->inter) return tm_fail(*comm, m->call, MPI_ERR_COMM, "it is an intercommunicator");
@@ -94,7 +83,7 @@ static struct tm_comm *make_comm(struct tm_comm *parent, const char *call) {
 }
 
 /* @return a view without memory of its own; NULL: no memory. */
-static struct tm_win *make_view(struct tm_comm *comm, const struct making *m) {
+static struct tm_win *make_view(struct tm_comm *comm, const struct tm_win_making *m) {
   size_t marks = (size_t)comm->size;
   struct tm_win *win = aligned_alloc(TM_LINE, rounded(sizeof *win + 3 * marks));
   if (win == NULL) return NULL;
@@ -161,7 +150,7 @@ static bool give_memory(struct tm_win *win, const char *call) {
 
 /* ---- the calls */
 
-static int make(const struct making *m, struct tm_win **result) {
+static int make(const struct tm_win_making *m, struct tm_win **result) {
   struct tm_comm *parent;
   int error = check(m, &parent);
   if (error != MPI_SUCCESS) return error;
@@ -179,76 +168,20 @@ static int make(const struct making *m, struct tm_win **result) {
   return MPI_SUCCESS;
 }
 
-static int create(const struct making *m, MPI_Win *result) {
+int tm_call_win_create(const struct tm_win_making *m, MPI_Win *result) {
   struct tm_win *win;
   int error = make(m, &win);
   if (error == MPI_SUCCESS) *result = (MPI_Win)win;
   return error;
 }
 
-/* The same, of a window whose memory the library allocates. base: a pointer's address. */
-static int create_allocated(const struct making *m, void *base, MPI_Win *result) {
+int tm_call_win_allocate(const struct tm_win_making *m, void *base, MPI_Win *result) {
   struct tm_win *win;
   int error = make(m, &win);
   if (error != MPI_SUCCESS) return error;
   memcpy(base, &win->base, sizeof win->base);
   *result = (MPI_Win)win;
   return MPI_SUCCESS;
-}
-
-#pragma weak MPI_Win_create = PMPI_Win_create
-int PMPI_Win_create(void *base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm,
-                    MPI_Win *win) {
-  return create(
-      &(struct making){"MPI_Win_create", MPI_WIN_FLAVOR_CREATE, base, size, disp_unit, info, comm},
-      win);
-}
-
-#pragma weak MPI_Win_create_c = PMPI_Win_create_c
-int PMPI_Win_create_c(void *base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm,
-                      MPI_Win *win) {
-  return create(&(struct making){"MPI_Win_create_c", MPI_WIN_FLAVOR_CREATE, base, size, disp_unit,
-                                 info, comm},
-                win);
-}
-
-#pragma weak MPI_Win_create_dynamic = PMPI_Win_create_dynamic
-int PMPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win) {
-  return create(
-      &(struct making){"MPI_Win_create_dynamic", MPI_WIN_FLAVOR_DYNAMIC, NULL, 0, 1, info, comm},
-      win);
-}
-
-#pragma weak MPI_Win_allocate = PMPI_Win_allocate
-int PMPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void *base,
-                      MPI_Win *win) {
-  return create_allocated(&(struct making){"MPI_Win_allocate", MPI_WIN_FLAVOR_ALLOCATE, NULL, size,
-                                           disp_unit, info, comm},
-                          base, win);
-}
-
-#pragma weak MPI_Win_allocate_c = PMPI_Win_allocate_c
-int PMPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void *base,
-                        MPI_Win *win) {
-  return create_allocated(&(struct making){"MPI_Win_allocate_c", MPI_WIN_FLAVOR_ALLOCATE, NULL,
-                                           size, disp_unit, info, comm},
-                          base, win);
-}
-
-#pragma weak MPI_Win_allocate_shared = PMPI_Win_allocate_shared
-int PMPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void *base,
-                             MPI_Win *win) {
-  return create_allocated(&(struct making){"MPI_Win_allocate_shared", MPI_WIN_FLAVOR_SHARED, NULL,
-                                           size, disp_unit, info, comm},
-                          base, win);
-}
-
-#pragma weak MPI_Win_allocate_shared_c = PMPI_Win_allocate_shared_c
-int PMPI_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm,
-                               void *base, MPI_Win *win) {
-  return create_allocated(&(struct making){"MPI_Win_allocate_shared_c", MPI_WIN_FLAVOR_SHARED, NULL,
-                                           size, disp_unit, info, comm},
-                          base, win);
 }
 
 /* @return why a window cannot be freed; NULL: it can. */

@@ -99,8 +99,8 @@ static const struct tm_win *queried(const struct tm_win *win, int rank) {
   return NULL;
 }
 
-static int query(const char *call, MPI_Win handle, int rank, MPI_Aint *bytes, MPI_Aint *disp_unit,
-                 void *base) {
+int tm_call_win_query(const char *call, MPI_Win handle, int rank, MPI_Aint *bytes,
+                      MPI_Aint *disp_unit, void *base) {
   struct tm_win *win;
   int error = tm_get_win(call, handle, &win);
   if (error == MPI_SUCCESS) error = tm_win_check_target(win, call, rank);
@@ -113,18 +113,4 @@ static int query(const char *call, MPI_Win handle, int rank, MPI_Aint *bytes, MP
   *disp_unit = view != NULL ? view->disp_unit : win->disp_unit;
   memcpy(base, &at, sizeof at);
   return MPI_SUCCESS;
-}
-
-#pragma weak MPI_Win_shared_query = PMPI_Win_shared_query
-int PMPI_Win_shared_query(MPI_Win win, int rank, MPI_Aint *size, int *disp_unit, void *base) {
-  MPI_Aint unit = 0;
-  int error = query("MPI_Win_shared_query", win, rank, size, &unit, base);
-  if (error == MPI_SUCCESS) *disp_unit = (int)unit;
-  return error;
-}
-
-#pragma weak MPI_Win_shared_query_c = PMPI_Win_shared_query_c
-int PMPI_Win_shared_query_c(MPI_Win win, int rank, MPI_Aint *size, MPI_Aint *disp_unit,
-                            void *base) {
-  return query("MPI_Win_shared_query_c", win, rank, size, disp_unit, base);
 }

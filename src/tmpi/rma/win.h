@@ -193,4 +193,23 @@ bool tm_win_fence_in_use(const struct tm_win *win);
 bool tm_win_is_attached(struct tm_win *win, const char *low, const char *high);
 void tm_win_regions_free(struct tm_win *win);
 
+/* ---- what calls.table calls: create.c, region.c */
+
+/** The arguments of a call that makes a window. */
+struct tm_win_making {
+  const char *call;
+  int flavor;
+  void *base;
+  MPI_Aint bytes;
+  MPI_Aint disp_unit;
+  MPI_Info info;
+  MPI_Comm comm;
+};
+
+int tm_call_win_create(const struct tm_win_making *m, MPI_Win *result);
+/** The same, of a window whose memory the library allocates. base: of a pointer to it. */
+int tm_call_win_allocate(const struct tm_win_making *m, void *base, MPI_Win *result);
+int tm_call_win_query(const char *call, MPI_Win handle, int rank, MPI_Aint *bytes,
+                      MPI_Aint *disp_unit, void *base);
+
 #endif

@@ -109,7 +109,7 @@ static int start_main(int (*main)(int, char **, char **), int argc, char **argv,
                       void (*rtld_fini)(void), void *stack_end) {
   (void)fini, (void)rtld_fini, (void)stack_end;
   struct tm_process *process = tm_process_self();
-  tm_program_construct_libraries(tm_the_program, process->number, argc, argv, environ);
+  tm_program_construct_libraries(tm_the_program, process->number, argc, argv, process->environment);
   char **environment = tm_process_environment(process);
   if (init != NULL) /* linked for a libc before 2.34: it calls its own constructors */
     init(argc, argv, environment);

@@ -1,22 +1,95 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tmpirun's side of the environments of ranks (src/tmpi/private/environment.c). A program that only
- * reads variables has tmpirun's. */
+/* tmpirun's side of the environments of ranks (src/tmpi/private/environment.c). Each rank starts
+ * with tmpirun's, in front of which are the variables by which launchers of other MPIs tell a
+ * process its rank. A program that only calls getenv() has no copy of private/environment.c: that
+ * call is here. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
-#include "base/atomic.h"
-#include "core/internal/locks.h"
 #include "tmpi/loader/program.h"
-#include "tmpi/rank/rank.h"
 #include "tmpi/run/override.h"
 #include "tmpi/run/process.h"
 
 static const struct tm_image *image; /* [const] that has `environ`; NULL: ranks have tmpirun's */
 static size_t offset;                /* [const] of it there */
 
+/* [const] What ranks begin with: libc changes its own for zone.c. Copied into each rank. */
+static char **first;
+static size_t first_count; /* without the NULL at the end */
+
+/* @return a copy, or `environ` itself if there is no memory. */
+static char **copy_environment(void) {
+  size_t count = 0;
+  while (environ[count] != NULL) count++;
+  char **copy = malloc((count + 1) * sizeof *copy);
+  if (copy == NULL) return environ;
+  memcpy(copy, environ, (count + 1) * sizeof *copy);
+  return copy;
+}
+
+char **tm_process_environment(const struct tm_process *process) {
+  if (image == NULL) return process->environment;
+  const char *slot = tm_the_program->arena + (size_t)process->number * tm_the_program->slot;
+  char **own;
+  memcpy(&own, slot + image->place + offset, sizeof own);
+  return own;
+}
+
+/* ---- what a rank starts with */
+
+struct launcher_variable {
+  const char *name;
+  bool is_rank; /* false: the number of ranks */
+};
+
+/* All ranks are on one machine, so a local rank is the rank. */
+static const struct launcher_variable launcher_variables[TM_LAUNCHER_VARIABLES] = {
+    {"OMPI_COMM_WORLD_RANK", true},
+    {"OMPI_COMM_WORLD_SIZE", false},
+    {"OMPI_COMM_WORLD_LOCAL_RANK", true},
+    {"OMPI_COMM_WORLD_LOCAL_SIZE", false},
+    {"OMPI_COMM_WORLD_NODE_RANK", true},
+    {"PMI_RANK", true},
+    {"PMI_SIZE", false},
+    {"MPI_LOCALRANKID", true},
+    {"MPI_LOCALNRANKS", false},
+};
+
+/* [const] Their texts, each without the rank, which begins at [TEXT]; 0: it has none. */
+static char templates[TM_LAUNCHER_VARIABLES][TM_LAUNCHER_TEXT];
+static size_t rank_at[TM_LAUNCHER_VARIABLES];
+
+/* @return the value in an entry NAME=VALUE of that name, or NULL. */
+static const char *value_of(const char *entry, const char *name, size_t length) {
+  return strncmp(entry, name, length) == 0 && entry[length] == '=' ? entry + length + 1 : NULL;
+}
+
+static bool is_launcher_variable(const char *entry) {
+  for (int i = 0; i < TM_LAUNCHER_VARIABLES; i++)
+    if (value_of(entry, launcher_variables[i].name, strlen(launcher_variables[i].name)) != NULL)
+      return true;
+  return false;
+}
+
+static void make_templates(void) {
+  for (int i = 0; i < TM_LAUNCHER_VARIABLES; i++) {
+    const struct launcher_variable *variable = &launcher_variables[i];
+    if (variable->is_rank)
+      rank_at[i] = (size_t)snprintf(templates[i], TM_LAUNCHER_TEXT, "%s=", variable->name);
+    else
+      snprintf(templates[i], TM_LAUNCHER_TEXT, "%s=%d", variable->name, tm_the_program->ranks);
+  }
+}
+
 void tm_environment_start(void) {
+  make_templates();
+  first = copy_environment();
+  for (char **from = first; *from != NULL; from++)
+    if (!is_launcher_variable(*from)) first[first_count++] = *from;
+  first[first_count] = NULL;
   struct tm_wanted wanted = tm_want("environ", NULL);
   const Elf64_Sym *symbol = NULL;
   for (int i = 0; symbol == NULL && i < tm_the_program->start_count; i++) {
@@ -27,43 +100,35 @@ void tm_environment_start(void) {
   offset = symbol != NULL ? symbol->st_value : 0;
 }
 
-char **tm_process_environment(const struct tm_process *process) {
-  if (image == NULL) return environ;
-  const char *slot = tm_the_program->arena + (size_t)process->number * tm_the_program->slot;
-  char **own;
-  memcpy(&own, slot + image->place + offset, sizeof own);
-  return own;
-}
+size_t tm_environment_room(void) { return TM_LAUNCHER_VARIABLES + first_count + 1; }
 
-/* ---- what libc reads, for all ranks */
-
-static bool is_new(const char *name, const char *value) {
-  const char *now = getenv(name);
-  return value == NULL ? now != NULL : now == NULL || strcmp(now, value) != 0;
-}
-
-static void share(const char *entry, size_t length, const char *value) {
-  static uint32_t ilock, reported; /* [ilock] */
-  char *name = strndup(entry, length);
-  if (name == NULL) return;
-  mti_lock(&ilock);
-  if (is_new(name, value)) {
-    if (tm_the_program->ranks > 1 && reported++ == 0)
-      fprintf(
-          stderr,
-          "tmpirun: rank %d changed %s in its environment: all ranks share time zone and locale "
-          "(set it before tmpirun)\n",
-          tm_rank_number(), name);
-    if (value != NULL)
-      setenv(name, value, 1);
-    else
-      unsetenv(name);
+char **tm_environment_fill(const struct tm_process *process, char **list,
+                           char (*texts)[TM_LAUNCHER_TEXT]) {
+  memcpy(texts, templates, sizeof templates);
+  for (int i = 0; i < TM_LAUNCHER_VARIABLES; i++) {
+    if (rank_at[i] != 0)
+      memcpy(texts[i] + rank_at[i], process->name + TM_NUMBER_AT, TM_NUMBER_TEXT);
+    *list++ = texts[i];
   }
-  mti_unlock(&ilock);
-  free(name);
+  memcpy(list, first, (first_count + 1) * sizeof *list);
+  return list + first_count + 1;
+}
+
+static char *get(const char *name) {
+  const struct tm_process *process = tm_process_here();
+  if (process == NULL) return getenv(name);
+  size_t length = strlen(name);
+  for (char **entry = process->environment; *entry != NULL; entry++)
+    if (value_of(*entry, name, length) != NULL) return *entry + length + 1;
+  return NULL;
+}
+
+static char *get_if_secure(const char *name) {
+  return getauxval(AT_SECURE) == 0 ? get(name) : NULL;
 }
 
 const struct tm_override tm_override_environment[] = {
-    {"tm_environment_share", (tm_any *)share},
+    {"getenv", (tm_any *)get},
+    {"secure_getenv", (tm_any *)get_if_secure},
     {NULL, NULL},
 };

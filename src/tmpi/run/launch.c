@@ -13,6 +13,8 @@
 #include "os/os.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
+#include "tmpi/run/carry.h"
+#include "tmpi/run/parts.h"
 #include "tmpi/run/process.h"
 #include "tmpi/run/streams.h"
 
@@ -48,17 +50,16 @@ struct tm_process *tm_process_of(int rank) { return &processes[rank]; }
 /* What the kernel leaves on a new process's stack: argc, argv, environment, and a list of facts
  * of the kernel's, here empty. Each list ends with a NULL. */
 __attribute__((noreturn)) static void enter(struct tm_process *process) {
-  enum { AUXILIARY = 2, ENDS = 2, ARGC = 1 };
-  size_t variables = 0;
-  while (environ[variables] != NULL) variables++;
-  size_t words = ARGC + (size_t)process->argc + variables + ENDS + AUXILIARY;
+  enum { AUXILIARY = 2, END = 1, ARGC = 1 };
+  char texts[TM_LAUNCHER_VARIABLES][TM_LAUNCHER_TEXT];
+  size_t words = ARGC + (size_t)process->argc + END + tm_environment_room() + AUXILIARY;
   char **block = __builtin_alloca_with_align((words + 2) * sizeof *block, 128);
   char **at = block;
   *at++ = (char *)(intptr_t)process->argc;
   memcpy(at, process->argv, ((size_t)process->argc + 1) * sizeof *at);
   at += process->argc + 1;
-  memcpy(at, environ, (variables + 1) * sizeof *at);
-  at += variables + 1;
+  process->environment = at;
+  at = tm_environment_fill(process, at, texts);
   at[0] = at[1] = NULL;
   mt_arch_enter_program(tm_program_entry(tm_the_program, process->number), block);
 }
@@ -69,6 +70,7 @@ static void *run_rank(void *argument) {
     fprintf(stderr, "tmpirun: no memory to start rank %d (fewer ranks)\n", process->number);
     tm_job_abort(1);
   }
+  tm_carry_apply((uint32_t)process->number + 1);
   enter(process);
 }
 
@@ -85,11 +87,24 @@ static char **copy_arguments(int argc, char **argv) {
   return copy;
 }
 
-static bool start_rank(struct tm_process *process, int number, int argc, char **argv) {
+/* snprintf() would be an eighth of a rank's start. */
+static void write_name(struct tm_process *process) {
+  char digits[TM_NUMBER_TEXT], *digit = digits + sizeof digits - 1;
+  *digit = '\0';
+  unsigned rest = (unsigned)process->number;
+  do *--digit = (char)('0' + rest % 10);
+  while ((rest /= 10) != 0);
+  memcpy(process->name, "rank ", TM_NUMBER_AT);
+  memcpy(process->name + TM_NUMBER_AT, digit, (size_t)(digits + sizeof digits - digit));
+}
+
+static bool start_rank(struct tm_process *process, int number, const struct tm_parts *parts) {
+  int part = tm_parts_of(parts, number);
+  tm_job.ranks[number].part = part;
   process->number = number;
-  process->argc = argc;
-  process->argv = copy_arguments(argc, argv);
-  snprintf(process->name, sizeof process->name, "rank %d", number);
+  process->argc = parts->list[part].argc;
+  process->argv = copy_arguments(process->argc, parts->list[part].argv);
+  write_name(process);
   mltp_attr_t attr = MLTP_ATTR_INIT;
   attr.name = process->name;
   attr.fp_control = 1; /* otherwise one rank's rounding mode would change the sums of all */
@@ -148,10 +163,10 @@ static void print_progress(int started, int ranks, uint64_t *next) {
   fprintf(stderr, "tmpirun: %d of %d ranks started\n", started, ranks);
 }
 
-int tm_launch(int ranks, int argc, char **argv) {
+int tm_launch(int ranks, const struct tm_parts *parts) {
   if (!stacks_fit(ranks) || !tm_program_fits(tm_the_program)) return 1;
   processes = calloc((size_t)ranks, sizeof *processes);
-  if (processes == NULL) {
+  if (processes == NULL || !tm_carry_start(ranks)) {
     fprintf(stderr, "tmpirun: no memory for %d ranks (fewer ranks)\n", ranks);
     return 1;
   }
@@ -159,9 +174,9 @@ int tm_launch(int ranks, int argc, char **argv) {
     fprintf(stderr, "tmpirun: no memory for fork() (free some)\n");
     return 1;
   }
-  const char *slash = strrchr(argv[0], '/');
-  program_invocation_name = argv[0]; /* in messages of err() and getopt() */
-  program_invocation_short_name = slash != NULL ? argv[0] + (slash + 1 - argv[0]) : argv[0];
+  char *name = parts->list[0].argv[0], *slash = strrchr(name, '/');
+  program_invocation_name = name; /* in messages of err() and getopt() */
+  program_invocation_short_name = slash != NULL ? slash + 1 : name;
   tm_environment_start();
   tm_ends_start(ranks);
   /* a debugger sets its breakpoints in all copies before the first one runs */
@@ -171,12 +186,12 @@ int tm_launch(int ranks, int argc, char **argv) {
   tm_program_publish(tm_the_program, watched);
   uint64_t next = os_now() + PROGRESS_NS;
   for (int i = 0; i < ranks; i++) {
-    if (!(watched || tm_program_place(tm_the_program, i)) ||
-        !start_rank(&processes[i], i, argc, argv))
+    if (!(watched || tm_program_place(tm_the_program, i)) || !start_rank(&processes[i], i, parts))
       tm_job_abort(1);
     if (i % 16 == 0) print_progress(i, ranks, &next);
   }
   tm_vps_placed();
   tm_ends_wait();
+  tm_carry_apply(0);
   return sum_up(ranks);
 }

@@ -12,17 +12,20 @@
 #include <mltp/mltp.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "core/internal/switch.h"
+#include "tmpi/rank/rank.h"
 #include "tmpi/run/override.h"
 #include "tmpi/run/process.h"
 
 enum {
   NUMBERS = 1 << 28, /* above all of the kernel's, below the bits of futexes */
   KIND = 127,        /* the bits of a mutex's kind that say how it is locked */
+  ROBUST = 16        /* one of them */
 };
 
 /* @return the calling thread's number as an owner; 0: libc's is right. */
@@ -33,12 +36,14 @@ static int own_number(void) {
 
 /* ---- mutexes */
 
-/* @return whether the mutex knows its owner. Robust ones and those with priorities are the
- * kernel's. */
+/* @return whether the mutex knows its owner. Robust ones are the kernel's. */
 static bool has_owner(const pthread_mutex_t *mutex) {
   int kind = mutex->__data.__kind & KIND;
   return kind == PTHREAD_MUTEX_RECURSIVE || kind == PTHREAD_MUTEX_ERRORCHECK;
 }
+
+/* The kernel's list of a kernel thread has it, and knows no other owner. */
+static bool is_robust(const pthread_mutex_t *mutex) { return (mutex->__data.__kind & ROBUST) != 0; }
 
 static bool is_recursive(const pthread_mutex_t *mutex) {
   return (mutex->__data.__kind & KIND) == PTHREAD_MUTEX_RECURSIVE;
@@ -58,8 +63,22 @@ static int lock_again(pthread_mutex_t *mutex, int error) {
 }
 
 static int take(pthread_mutex_t *mutex, int number, int error) {
+  bool taken = error == 0 || error == EOWNERDEAD;
+  if (taken && number != 0 && is_robust(mutex)) tm_process_here()->robust_held++;
   if (error == 0 && number != 0 && has_owner(mutex)) mutex->__data.__owner = number;
   return error;
+}
+
+/* Ranks have the priority of their VPs, so a mutex with a priority protocol is one without. Its
+ * owner would be the kernel's, which knows no ranks. */
+static int init_mutex(pthread_mutex_t *mutex, const pthread_mutexattr_t *attr) {
+  int protocol = PTHREAD_PRIO_NONE;
+  if (attr != NULL) pthread_mutexattr_getprotocol(attr, &protocol);
+  if (protocol == PTHREAD_PRIO_NONE || tm_process_here() == NULL || !mti_is_native())
+    return pthread_mutex_init(mutex, attr);
+  pthread_mutexattr_t plain = *attr;
+  pthread_mutexattr_setprotocol(&plain, PTHREAD_PRIO_NONE);
+  return pthread_mutex_init(mutex, &plain);
 }
 
 static int lock_mutex(pthread_mutex_t *mutex) {
@@ -96,8 +115,31 @@ static int lock_mutex_timed(pthread_mutex_t *mutex, const struct timespec *time)
   return lock_mutex_until(mutex, CLOCK_REALTIME, time);
 }
 
+/* @return whether the mutex belongs to the kernel thread of a VP that the rank has left. */
+static bool is_left_behind(const pthread_mutex_t *mutex) {
+  return is_robust(mutex) && mutex->__data.__owner != 0 && mutex->__data.__owner != gettid() &&
+         tm_process_here()->robust_held > 0;
+}
+
+static void end_if_left_behind(const pthread_mutex_t *mutex) {
+  if (!is_left_behind(mutex)) return;
+  fprintf(stderr,
+          "tmpirun: rank %d cannot release a robust mutex: it continued on another kernel thread "
+          "while it held that, in a call that waits (run with --one-to-one)\n",
+          tm_process_here()->number);
+  tm_job_abort(1);
+}
+
+static int unlock_robust(pthread_mutex_t *mutex) {
+  end_if_left_behind(mutex);
+  int error = pthread_mutex_unlock(mutex);
+  if (error == 0) tm_process_here()->robust_held--;
+  return error;
+}
+
 static int unlock_mutex(pthread_mutex_t *mutex) {
   int number = own_number();
+  if (number != 0 && is_robust(mutex)) return unlock_robust(mutex);
   if (number == 0 || !has_owner(mutex)) return pthread_mutex_unlock(mutex);
   if (!is_held(mutex, number)) return EPERM;
   if (is_recursive(mutex) && mutex->__data.__count > 1) {
@@ -115,6 +157,7 @@ static int wait_for_cond_until(pthread_cond_t *cond, pthread_mutex_t *mutex, clo
   int number = own_number();
   bool held = is_held(mutex, number);
   if (held) mutex->__data.__owner = gettid();
+  if (number != 0) end_if_left_behind(mutex);
   mltp_blocking_begin();
   int error = time == NULL ? pthread_cond_wait(cond, mutex)
               : by_clock   ? pthread_cond_clockwait(cond, mutex, clock, time)
@@ -228,6 +271,7 @@ static int cnd_timedwait_rank(cnd_t *cond, mtx_t *mutex, const struct timespec *
 }
 
 const struct tm_override tm_override_locks[] = {
+    {"pthread_mutex_init", (tm_any *)init_mutex},
     {"pthread_mutex_lock", (tm_any *)lock_mutex},
     {"pthread_mutex_trylock", (tm_any *)try_mutex},
     {"pthread_mutex_timedlock", (tm_any *)lock_mutex_timed},

@@ -15,7 +15,6 @@
 #include "os/map.h"
 #include "os/os.h"
 #include "tmpi/rank/rank.h"
-#include "tmpi/run/streams.h"
 
 enum { STREAMS = 2, LABEL_MAX = 24 };
 
@@ -85,8 +84,10 @@ static bool write_lines(int stream, int rank, const char *text, size_t length) {
   return written;
 }
 
+static int (*redirected)(int rank, int fd); /* [const] NULL: no rank redirects */
+
 static bool write_of(int rank, int stream, const char *text, size_t length) {
-  int own = tm_streams_own(rank, stream + 1);
+  int own = redirected != NULL ? redirected(rank, stream + 1) : -1;
   if (own >= 0) return write_out(own, text, length);
   if (rank < 0 || (files == NULL && lines == NULL)) return write_out(stream + 1, text, length);
   return files != NULL ? write_out(files[rank], text, length)
@@ -110,6 +111,8 @@ ssize_t tm_output_write(int fd, const void *text, size_t length) {
 }
 
 bool tm_output_is_routed(void) { return routed; }
+
+void tm_output_follow(int (*own)(int rank, int fd)) { redirected = own; }
 
 /* ---- start and end */
 

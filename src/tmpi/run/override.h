@@ -35,7 +35,12 @@ extern const struct tm_override tm_override_files[];    /* files.c */
 extern const struct tm_override tm_override_programs[]; /* programs.c */
 extern const struct tm_override tm_override_children[]; /* children.c */
 extern const struct tm_override tm_override_streams[];  /* streams.c */
+extern const struct tm_override tm_override_unlocked[]; /* unlocked.c */
 extern const struct tm_override tm_override_environment[];
+extern const struct tm_override tm_override_carried[]; /* carry.c */
+extern const struct tm_override tm_override_locales[]; /* locales.c */
+extern const struct tm_override tm_override_zone[];    /* zone.c */
+extern const struct tm_override tm_override_timers[];  /* timers.c */
 
 /** Sets errno. A function that may have moved to another kernel thread sets it by this: the
  * compiler may have kept the address of the errno that it had before. */

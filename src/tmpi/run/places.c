@@ -40,10 +40,12 @@ struct files {
   size_t count;
 };
 
+/* A rank finds its own copies here, too; libdw would forget a file that is named twice. */
 static int add_file(struct dl_phdr_info *info, size_t size, void *data) {
   struct files *files = data;
   (void)size;
   if (files->count == FILES_MAX) return 1;
+  if (is_program((const void *)info->dlpi_addr)) return 0;
   const char *path = info->dlpi_name[0] != '\0' ? info->dlpi_name : "/proc/self/exe";
   files->of[files->count++] = (struct tm_lines_file){path, info->dlpi_addr};
   return 0;

@@ -15,6 +15,13 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+/** Variables of other launchers in the environment of each rank: how many, and room for one's text.
+ */
+enum { TM_LAUNCHER_VARIABLES = 9, TM_LAUNCHER_TEXT = 48 };
+
+/** Where the number is in a rank's name, and room for one with the '\0'. */
+enum { TM_NUMBER_AT = 5, TM_NUMBER_TEXT = 12 };
+
 /** A function to be called when the rank or its thread ends. */
 struct tm_handler {
   struct tm_handler *next;
@@ -24,10 +31,11 @@ struct tm_handler {
 };
 
 struct tm_process {
-  int number;    /* [const] the rank */
-  int argc;      /* [const] */
-  char **argv;   /* [const] a copy of its own */
-  char name[24]; /* [const] "rank 7", for reports */
+  int number;         /* [const] the rank */
+  int argc;           /* [const] */
+  char **argv;        /* [const] a copy of its own */
+  char **environment; /* [const] what the rank started with, on its stack */
+  char name[24];      /* [const] "rank 7", for reports */
   mltp_t *thread;
   struct tm_handler *at_exit; /* [rank] the last one registered first */
   struct tm_handler *at_thread_exit;
@@ -38,6 +46,8 @@ struct tm_process {
   bool not_finalized;         /* likewise: MPI_Finalize() was missing */
   struct tm_keys *keys;       /* keys.c; NULL: none were made */
   struct tm_child *children;  /* children.c: processes */
+  int robust_held;            /* [rank] robust mutexes that the rank's own thread holds */
+  uint32_t pthreads;          /* [atomic] that the rank has made and that have not ended */
   struct tm_signals *signals; /* [atomic] signals.c; NULL: the rank has changed nothing */
 };
 
@@ -80,6 +90,14 @@ int tm_handler_push_status(struct tm_handler **list, void (*function)(int, void 
 /** environment.c: before ranks start, once the program has been read. */
 void tm_environment_start(void);
 
+/** @return how many words the environment of a rank has at its start, the last one NULL. */
+size_t tm_environment_room(void);
+
+/** Writes these words to the list, TM_LAUNCHER_VARIABLES of them with texts of the rank's own.
+ * @return the list behind the last one. */
+char **tm_environment_fill(const struct tm_process *process, char **list,
+                           char (*texts)[TM_LAUNCHER_TEXT]);
+
 /** @return the environment of a rank, whose libraries have been started. */
 char **tm_process_environment(const struct tm_process *process);
 
@@ -97,9 +115,11 @@ int tm_create_pthread(pthread_t *thread, const pthread_attr_t *attr, void *(*fun
  * message. Between reading it and mltp_init(). */
 void tm_openmp_heed(void);
 
-/** Starts `ranks` ranks of the program that was read, and waits for all. libmltp runs, and there is
- * a job. @return the exit status for all of them. */
-int tm_launch(int ranks, int argc, char **argv);
+struct tm_parts;
+
+/** Starts `ranks` ranks of the program that was read, as parts.h says, and waits for all. libmltp
+ * runs, and there is a job. @return the exit status for all of them. */
+int tm_launch(int ranks, const struct tm_parts *parts);
 
 /** vps.c: mltp_init(), which is called next, makes VP 0 alone; the others are made when ranks have
  * come through MPI_Init(). */
@@ -144,6 +164,15 @@ bool tm_signal_to_ranks(int signo, siginfo_t *info, void *context);
 /** @return whether the calling thread runs a handler of the rank, and has interrupted another's
  * thread for it. */
 bool tm_signals_acts_elsewhere(const struct tm_process *process);
+
+/** timers.c: @return the rank that has made the timer with this number of the kernel's; -1: it is
+ * gone; TM_TIMER_UNKNOWN: no rank has made it. Async-signal-safe. */
+int tm_timer_rank(int id);
+
+enum { TM_TIMER_UNKNOWN = -2 };
+
+/** timers.c: deletes those of a rank that ends. */
+void tm_timers_end(int rank);
 
 /** Calls the rank's handler at once, on the thread that caused the signal. @return false: the rank
  * has none, or blocks the signal. */

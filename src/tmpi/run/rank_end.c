@@ -17,6 +17,7 @@
 #include "tmpi/loader/program.h"
 #include "tmpi/match/deferred.h"
 #include "tmpi/rank/rank.h"
+#include "tmpi/run/carry.h"
 #include "tmpi/run/output.h"
 #include "tmpi/run/process.h"
 #include "tmpi/run/streams.h"
@@ -123,6 +124,8 @@ static void leave(struct tm_process *process) {
   if (mt_or_relaxed(&process->left, 1) != 0) sleep_for_ever(); /* relaxed: the first one leaves */
   tm_output_end(process->number);
   tm_streams_end(process->number);
+  tm_timers_end(process->number);
+  tm_carry_end(process->number);
   process->not_finalized = !tm_rank_leave(process->number);
   mti_fence_light();                                   /* DF-1: `ended` is stored; pairs DF-4 */
   tm_deferred_release(&tm_job.ranks[process->number]); /* DF-2: looks; pairs DF-3 */

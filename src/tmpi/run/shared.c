@@ -1,55 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What all ranks share, and a program may take for its own: it is done, and said once.
- *
- * Relaxed: whether it has been said.
- */
+/* The file of the program: that of the process is tmpirun. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/atomic.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
 #include "tmpi/run/override.h"
-
-static uint32_t warned, warned_umask; /* [atomic] relaxed: a message twice would do no harm */
-
-static void warn_shared(const char *call) {
-  if (tm_the_program->ranks > 1 && mt_add_relaxed(&warned, 1) == 0)
-    fprintf(stderr,
-            "tmpirun: rank %d called %s(): all ranks share the working directory (use absolute "
-            "paths)\n",
-            tm_rank_number(), call);
-}
-
-static int chdir_rank(const char *path) {
-  int result = chdir(path);
-  if (result == 0) warn_shared("chdir");
-  return result;
-}
-
-static int fchdir_rank(int fd) {
-  int result = fchdir(fd);
-  if (result == 0) warn_shared("fchdir");
-  return result;
-}
-
-/* A mask of 0 is how a program reads its mask, and restores it at once. */
-static mode_t umask_rank(mode_t mask) {
-  mode_t old = umask(mask);
-  if (mask != old && mask != 0 && tm_the_program->ranks > 1 &&
-      mt_add_relaxed(&warned_umask, 1) == 0)
-    fprintf(stderr,
-            "tmpirun: rank %d called umask(0%o), and it was 0%o: all ranks share it (use fchmod)\n",
-            tm_rank_number(), (unsigned)mask, (unsigned)old);
-  return old;
-}
-
-/* ---- the file of the program: that of the process is tmpirun */
 
 static bool is_own_file(const char *path) {
   char own[64];
@@ -84,13 +43,7 @@ static char *realpath_checked(const char *path, char *resolved, size_t room) {
 }
 
 const struct tm_override tm_override_shared[] = {
-    {"umask", (tm_any *)umask_rank},
-    {"readlink", (tm_any *)readlink_rank},
-    {"readlinkat", (tm_any *)readlinkat_rank},
-    {"__readlink_chk", (tm_any *)readlink_checked},
-    {"realpath", (tm_any *)realpath_rank},
-    {"__realpath_chk", (tm_any *)realpath_checked},
-    {"chdir", (tm_any *)chdir_rank},
-    {"fchdir", (tm_any *)fchdir_rank},
-    {NULL, NULL},
+    {"readlink", (tm_any *)readlink_rank},          {"readlinkat", (tm_any *)readlinkat_rank},
+    {"__readlink_chk", (tm_any *)readlink_checked}, {"realpath", (tm_any *)realpath_rank},
+    {"__realpath_chk", (tm_any *)realpath_checked}, {NULL, NULL},
 };

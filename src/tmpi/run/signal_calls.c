@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/atomic.h"
+#include "core/internal/switch.h"
 #include "os/os.h"
 #include "os/pthreads.h"
 #include "tmpi/rank/rank.h"
@@ -197,8 +198,23 @@ static int raise_rank(int signo) {
   return raise(signo);
 }
 
+/* One of the rank's pthreads signals the rank's own thread, which runs on some VP. Its handler runs
+ * here. */
+static int signal_own_thread(int signo) {
+  siginfo_t info = {.si_signo = signo, .si_code = SI_TKILL, .si_pid = getpid()};
+  sigset_t set;
+  if (signo < 0 || signo >= NSIG) return EINVAL;
+  if (signo == 0 || tm_signal_to_rank(tm_process_self(), signo, &info, NULL)) return 0;
+  sigemptyset(&set);
+  sigaddset(&set, signo);
+  pthread_sigmask(SIG_UNBLOCK, &set, NULL); /* nobody handles it */
+  return raise(signo);
+}
+
 static int pthread_kill_rank(pthread_t thread, int signo) {
   bool own = os_pthread_is_self(thread) || os_pthread_is_first(thread);
+  if (tm_on_pthread() && !is_outside() && mti_is_native() && os_pthread_is_first(thread))
+    return signal_own_thread(signo);
   if (has_own_mask() || !own) return os_pthread_kill(thread, signo);
   return raise_rank(signo) == 0 ? 0 : EINVAL;
 }

@@ -12,10 +12,10 @@
 
 #include "base/atomic.h"
 #include "core/internal/locks.h"
-#include "core/internal/thread.h"
 #include "os/os.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
+#include "tmpi/run/carry.h"
 #include "tmpi/run/process.h"
 
 enum { WORDS = sizeof(struct tm_action) / sizeof(uint64_t) };
@@ -130,10 +130,12 @@ static void call(struct tm_process *process, int signo, siginfo_t *info, void *c
   uint64_t own = (action->flags & SA_NODEFER) != 0 ? 0 : tm_signal_bit(signo);
   if ((action->flags & SA_RESETHAND) != 0) tm_signals_change(signals, signo, &none, NULL);
   set_blocked(signals, before | own | action->mask);
-  uint32_t number = mti_act_as((uint32_t)process->number + 1);
+  uint32_t number = tm_rank_act_as((uint32_t)process->number + 1);
+  bool other = number != (uint32_t)process->number + 1;
+  if (other) tm_carry_apply((uint32_t)process->number + 1);
   if (signals->depth++ == 0) {
     signals->before = before;
-    signals->elsewhere = number != (uint32_t)process->number + 1;
+    signals->elsewhere = other;
   }
   signals->signo = signo;
   mt_add_relaxed(&signals->calls, 1); /* relaxed: announce() orders it */
@@ -142,7 +144,8 @@ static void call(struct tm_process *process, int signo, siginfo_t *info, void *c
   else
     ((void (*)(int))(uintptr_t)action->handler)(signo);
   signals->depth--;
-  mti_act_as(number);
+  tm_rank_act_as(number);
+  if (other) tm_carry_apply(number);
   set_blocked(signals, before);
   announce(signals);
 }
@@ -247,6 +250,9 @@ bool tm_signal_to_ranks(int signo, siginfo_t *info, void *context) {
   struct tm_process *self = tm_process_self();
   if (self != NULL && tm_signal_is_own(signo, info))
     return tm_signal_to_rank(self, signo, info, context);
+  int owner = info->si_code == SI_TIMER ? tm_timer_rank(info->si_timerid) : TM_TIMER_UNKNOWN;
+  if (owner == -1) return true; /* of a timer that is gone */
+  if (owner >= 0) return tm_signal_to_rank(tm_process_of(owner), signo, info, context);
   bool taken = false;
   for (int i = 0; i < tm_the_program->ranks; i++)
     taken |= tm_signal_to_rank(tm_process_of(i), signo, info, context);

@@ -7,8 +7,9 @@
  *
  * Which ranks get a signal:
  * - a fault, and what a thread sends itself: the rank it runs for;
- * - all others come from outside or from a timer: every rank that handles or blocks it. It would
- * have come to every process of the job, too. If there is none, it has its default effect.
+ * - that of a timer: the rank that has made the timer (timers.c);
+ * - all others come from outside: every rank that handles or blocks it. It would have come to every
+ * process of the job, too. If there is none, it has its default effect.
  *
  * Protocol. Handlers of one rank never run at the same time, as in a process of one thread. The
  * kernel thread that gets a signal adds it to `pending`, then claims `runner`. If another kernel

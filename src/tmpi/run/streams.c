@@ -36,13 +36,23 @@ static bool is_standard_stream(const FILE *stream) {
   return stream == stdin || stream == stdout || stream == stderr;
 }
 
+bool tm_streams_is_shared(const FILE *stream) { return is_standard_stream(stream) && is_shared(); }
+
 /* ---- what ranks have of their own */
 
+/* The last two: it writes to a stream's buffer itself (unlocked.c). */
 static bool asks_for_any(const struct tm_image *image) {
-  static const char *const names[] = {"dup2", "dup3", "freopen", "freopen64"};
+  static const char *const names[] = {"dup2",      "dup3",       "freopen",
+                                      "freopen64", "__overflow", "__woverflow"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
     if (tm_image_asks(image, names[i])) return true;
   return false;
+}
+
+/* @return what a rank has in the place of descriptor 1 or 2; -1: nothing. */
+static int own_of(int rank, int fd) {
+  bool redirects = own != NULL && rank >= 0 && (fd == STDOUT_FILENO || fd == STDERR_FILENO);
+  return redirects ? own[rank][fd - 1] : -1;
 }
 
 bool tm_streams_start(const struct tm_program *program) {
@@ -55,28 +65,24 @@ bool tm_streams_start(const struct tm_program *program) {
     return false;
   }
   memset(own, -1, (size_t)program->ranks * sizeof *own);
+  tm_output_follow(own_of);
   return true;
-}
-
-int tm_streams_own(int rank, int fd) {
-  bool redirects = own != NULL && rank >= 0 && (fd == STDOUT_FILENO || fd == STDERR_FILENO);
-  return redirects ? own[rank][fd - 1] : -1;
 }
 
 /* @return the descriptor that the rank means. */
 static int meant(int fd) {
-  int redirected = tm_streams_own(tm_rank_number(), fd);
+  int redirected = own_of(tm_rank_number(), fd);
   return redirected >= 0 ? redirected : fd;
 }
 
 void tm_streams_expose(int rank) {
   for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
-    if (tm_streams_own(rank, fd) >= 0) dup2(tm_streams_own(rank, fd), fd);
+    if (own_of(rank, fd) >= 0) dup2(own_of(rank, fd), fd);
 }
 
 void tm_streams_end(int rank) {
   for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) {
-    int old = tm_streams_own(rank, fd);
+    int old = own_of(rank, fd);
     if (old < 0) continue;
     own[rank][fd - 1] = -1;
     close(old);

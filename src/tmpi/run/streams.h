@@ -7,6 +7,7 @@
 #define TM_RUN_STREAMS_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 struct tm_program;
 
@@ -14,8 +15,8 @@ struct tm_program;
  * false after a message. */
 bool tm_streams_start(const struct tm_program *program);
 
-/** @return what a rank has in the place of descriptor 1 or 2; -1: nothing. */
-int tm_streams_own(int rank, int fd);
+/** @return whether it is a standard stream, which ranks share. */
+bool tm_streams_is_shared(const FILE *stream);
 
 /** In a child of fork(), or before exec(): the process has the rank's descriptors. */
 void tm_streams_expose(int rank);

@@ -12,10 +12,13 @@
 #include <string.h>
 #include <threads.h>
 
+#include "base/atomic.h"
 #include "core/internal/switch.h"
+#include "core/internal/thread.h"
 #include "os/pthreads.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
+#include "tmpi/run/carry.h"
 #include "tmpi/run/joins.h"
 #include "tmpi/run/keys.h"
 #include "tmpi/run/override.h"
@@ -71,6 +74,8 @@ struct start {
 static __thread struct tm_join *own_join; /* of a rank's pthread; NULL: none */
 
 static void end_pthread(void *locals) {
+  struct tm_process *process = tm_process_here();
+  if (process != NULL) mt_add_relaxed(&process->pthreads, -1U); /* relaxed: a count */
   tm_values_end();
   own_distance = 0;
   tm_program_free_locals(locals);
@@ -108,13 +113,14 @@ static void *start_pthread(void *argument) {
     fprintf(stderr, "tmpirun: rank %d: no memory to start a pthread (fewer of them)\n", start.rank);
     tm_job_abort(1);
   }
+  if (!in_child) tm_carry_apply((uint32_t)start.rank + 1);
   block(start.blocked);
   return start.function(start.argument);
 }
 
 int tm_create_pthread(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *),
                       void *argument) {
-  const struct tm_process *process = tm_process_here();
+  struct tm_process *process = tm_process_here();
   if (process == NULL) return os_pthread_create(thread, attr, function, argument);
   struct start *start = malloc(sizeof *start);
   if (start == NULL) return EAGAIN;
@@ -123,12 +129,14 @@ int tm_create_pthread(pthread_t *thread, const pthread_attr_t *attr, void *(*fun
   *start = (struct start){rank, blocked_by(process), NULL, join, function, argument};
   int error = tm_program_copy_locals(tm_the_program, rank, &start->locals);
   pthread_t created;
+  mt_add_relaxed(&process->pthreads, 1); /* relaxed: a count */
   if (error == 0) error = os_pthread_create(&created, attr, start_pthread, start);
   if (error == 0) {
     tm_join_created(join, created);
     *thread = created;
     return 0;
   }
+  mt_add_relaxed(&process->pthreads, -1U); /* relaxed: a count */
   tm_join_cancel(join);
   tm_program_free_locals(start->locals);
   free(start);
@@ -209,6 +217,19 @@ static pthread_t self_of_rank(void) {
                                                                      : os_pthread_first();
 }
 
+/* Garbage collectors and interpreters ask for the bounds of their stack. */
+static int get_attributes(pthread_t thread, pthread_attr_t *attr) {
+  const struct tm_process *process = tm_process_here();
+  const char *low;
+  size_t size;
+  bool of_rank = process != NULL && (is_own(thread) || os_pthread_is_first(thread));
+  if (!of_rank || !mti_stack_of(process->thread, &low, &size))
+    return os_pthread_getattr(thread, attr);
+  int error = pthread_attr_init(attr);
+  if (error == 0) error = pthread_attr_setstack(attr, (void *)(uintptr_t)low, size);
+  return error != 0 ? error : pthread_attr_setguardsize(attr, 0);
+}
+
 static int set_affinity(pthread_t thread, size_t size, const cpu_set_t *cpus) {
   if (is_own(thread)) return 0;
   return os_pthread_setaffinity(thread, size, cpus);
@@ -221,6 +242,7 @@ static int set_affinity_by_id(pid_t task, size_t size, const cpu_set_t *cpus) {
 const struct tm_override tm_override_threads[] = {
     {"pthread_self", (tm_any *)self_of_rank},
     {"thrd_current", (tm_any *)self_of_rank},
+    {"pthread_getattr_np", (tm_any *)get_attributes},
     {"pthread_setaffinity_np", (tm_any *)set_affinity},
     {"sched_setaffinity", (tm_any *)set_affinity_by_id},
     {"__tls_get_addr", (tm_any *)tls_address},

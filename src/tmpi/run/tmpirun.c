@@ -17,9 +17,11 @@
 #include "tmpi/loader/policy.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
+#include "tmpi/run/foreign_options.h"
 #include "tmpi/run/modules.h"
 #include "tmpi/run/output.h"
 #include "tmpi/run/override.h"
+#include "tmpi/run/parts.h"
 #include "tmpi/run/process.h"
 #include "tmpi/run/python.h"
 #include "tmpi/run/streams.h"
@@ -53,10 +55,11 @@ struct settings {
   char **command;          /* program and its arguments */
   int count;
   int option_count; /* words in front of the command */
+  struct tm_parts parts;
 };
 
 static const struct argp_option options[] = {
-    {"np", 'n', "N", 0, "number of ranks (1); also -np", 0},
+    {"np", 'n', "N", 0, "number of ranks (1)", 0},
     {"vps", VPS, "N", 0, "virtual processors: kernel threads that run the ranks (one per CPU)", 0},
     {"one-to-one", ONE_TO_ONE, NULL, 0, "a kernel thread for each rank", 0},
     {"seed", SEED, "N", 0, "deterministic: the seed chooses the rank at each point", 0},
@@ -181,7 +184,6 @@ static const void * override(const char *name) {
   return function != NULL ? function : tm_override(name);
 }
 
-/* Open MPI and MPICH also take -np, which argp would read as -n p. */
 static bool takes_next_word(const char *word) {
   if (strcmp(word, "-n") == 0) return true;
   for (const struct argp_option *option = options; option->name != NULL; option++)
@@ -190,11 +192,33 @@ static bool takes_next_word(const char *word) {
   return false;
 }
 
-static void accept_np(int argc, char **argv) {
-  for (int i = 1; i < argc && argv[i][0] == '-'; i++) {
-    if (strcmp(argv[i], "-np") == 0) argv[i][2] = '\0';
-    i += takes_next_word(argv[i]);
+/* @return false after a message: the parts have different programs. */
+static bool same_program(const struct tm_parts *parts) {
+  bool same = true;
+  for (int i = 1; same && i < parts->count; i++) {
+    char *first = tm_find_program(parts->list[0].argv[0]);
+    char *other = tm_find_program(parts->list[i].argv[0]);
+    same = first != NULL && other != NULL && strcmp(first, other) == 0;
+    free(first);
+    free(other);
+    if (!same)
+      fprintf(stderr,
+              "tmpirun: '%s' and '%s' are different programs, and all ranks run one (build one "
+              "program that chooses by an argument)\n",
+              parts->list[0].argv[0], parts->list[i].argv[0]);
   }
+  return same;
+}
+
+/* @return false after a message. */
+static bool read_parts(struct settings *settings, int first, int argc, char **argv) {
+  struct tm_parts *parts = &settings->parts;
+  if (!tm_parts_add(parts, settings->ranks, settings->count, settings->command) ||
+      !tm_parts_add_rest(parts, first, argc, argv, RANKS_MAX, takes_next_word) ||
+      !same_program(parts))
+    return false;
+  settings->ranks = tm_parts_ranks(parts);
+  return true;
 }
 
 /* All ranks share a library of the system. A few threads of its own would serve all ranks one after
@@ -235,7 +259,7 @@ static int run(const struct settings *settings, const char *path) {
   }
   if (!tm_checks_start(settings->check, settings->strict, settings->report, settings->report_file))
     return 1;
-  int status = tm_checks_finish(tm_launch(settings->ranks, settings->count, settings->command));
+  int status = tm_checks_finish(tm_launch(settings->ranks, &settings->parts));
   if (status == 0 && tm_ends_are_clean()) mti_wait_for_all();
   return tm_output_is_complete() || status != 0 ? status : 1;
 }
@@ -245,20 +269,26 @@ int main(int argc, char **argv) {
   const struct argp argp = {
       .options = options,
       .parser = parse,
-      .args_doc = "PROGRAM [ARGUMENT...]",
+      .args_doc = "PROGRAM [ARGUMENT...] [: [-n N] PROGRAM [ARGUMENT...]]...",
       .doc =
           "Runs an MPI program built by tmpicc, tmpicxx or tmpifort, each rank a thread of one "
           "process.\vExit status: that of the first rank that failed; 1: a rank ended without "
           "MPI_Finalize(), or the program cannot be run; 2: wrong usage; 86: deadlock; 124: "
           "--timeout. "
-          "SIGUSR1 makes it tell what each rank does.",
+          "SIGUSR1 makes it tell what each rank does. Options of other launchers: "
+          "mltp-mpiexec(7).",
   };
   argp_program_version_hook = print_version;
   argp_err_exit_status = STATUS_USAGE;
-  accept_np(argc, argv);
-  argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &settings);
-  if (!tm_wrapper_run(&settings.command, &settings.count, argv + 1, settings.option_count))
+  char **words = argv;
+  int first = tm_parts_cut(argc, argv),
+      count = tm_foreign_options(first, &words, false, takes_next_word);
+  if (count < 0) return STATUS_USAGE;
+  argp_parse(&argp, count, words, ARGP_IN_ORDER, NULL, &settings);
+  if (first == argc &&
+      !tm_wrapper_run(&settings.command, &settings.count, words + 1, settings.option_count))
     return 1;
+  if (!read_parts(&settings, first, argc, argv)) return STATUS_USAGE;
   choose_stack(settings.ranks);
   char *named = tm_find_program(settings.command[0]);
   char *path = named != NULL ? realpath(named, NULL) : NULL;

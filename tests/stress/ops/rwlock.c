@@ -28,7 +28,7 @@ static int enter(int writes, unsigned *random) {
   }
 }
 
-static void linger(unsigned *random) {
+static void hold(unsigned *random) {
   if (one_in(random, 16)) mltp_yield();
   if (one_in(random, 64)) mltp_sleep(20000);
 }
@@ -44,12 +44,12 @@ static void act(unsigned *random) {
   if (writes) {
     CHECK_EQUAL(atomic_load(&protected.readers), 0);
     protected.first++;
-    linger(random);
+    hold(random);
     protected.second++;
     atomic_fetch_add(&protected.written, 1);
   } else {
     atomic_fetch_add(&protected.readers, 1);
-    linger(random);
+    hold(random);
     CHECK_EQUAL(protected.first, protected.second);
     atomic_fetch_sub(&protected.readers, 1);
   }

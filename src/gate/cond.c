@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Conditions: a waiter enters the lot before it unlocks the mutex, and libc's object stays as it
+ * was initialised. */
+#include "gate/layout.h"
+#include "gate/next.h"
+#include "gate/sync.h"
+
+static int wait_in_libc(pthread_cond_t *c, pthread_mutex_t *m, const struct gt_limit *limit) {
+  if (limit->until == NULL) return gt_next.cond_wait(c, m);
+  return gt_next.cond_clockwait(c, m, limit->clock, limit->until);
+}
+
+/* Another process may signal it. libc unlocks the mutex without us, so its waiters look themselves
+ * first. */
+static int wait_shared(struct gt_thread *me, pthread_cond_t *c, pthread_mutex_t *m,
+                       const struct gt_limit *limit) {
+  struct gt_thread *left __attribute__((cleanup(gt_returned))) = me;
+  gt_leave(me);
+  return wait_in_libc(c, m, limit);
+}
+
+int gt_cond_wait(pthread_cond_t *c, pthread_mutex_t *m, const struct gt_limit *limit) {
+  struct gt_thread *me = gt_enter();
+  if (me == NULL) return wait_in_libc(c, m, limit);
+  if (gt_bad_time(limit->until)) return EINVAL;
+  pthread_testcancel();
+  gt_point(me, "pthread_cond_wait");
+  if (gt_cond_is_shared(c)) return wait_shared(me, c, m, limit);
+  gt_lock(me);
+  gt_lot_enter(c);
+  int error = gt_next.mutex_unlock(m);
+  if (error != 0) {
+    gt_lot_leave(c);
+    gt_unlock(me);
+    return error;
+  }
+  gt_lot_wake(m, 1);
+  int ended = gt_lot_wait(me, c, GT_WHY_COND, limit, false);
+  error = gt_mutex_lock(me, m, &(struct gt_limit){0});
+  if (ended == ECANCELED) {
+    ended = 0; /* as if woken for no reason, where cancellation is disabled */
+    pthread_testcancel();
+  }
+  return error != 0 ? error : ended;
+}
+
+int gt_cond_wake(pthread_cond_t *c, int most) {
+  struct gt_thread *me = gt_enter();
+  const char *call = most == 1 ? "pthread_cond_signal" : "pthread_cond_broadcast";
+  if (me == NULL || gt_cond_is_shared(c))
+    return most == 1 ? gt_next.cond_signal(c) : gt_next.cond_broadcast(c);
+  gt_wake(me, c, most);
+  gt_point(me, call);
+  return 0;
+}
+
+GT_EXPORT int pthread_cond_wait(pthread_cond_t *restrict c, pthread_mutex_t *restrict m) {
+  gt_me.at = __builtin_return_address(0);
+  return gt_cond_wait(c, m, &(struct gt_limit){.cancellable = true});
+}
+
+GT_EXPORT int pthread_cond_timedwait(pthread_cond_t *restrict c, pthread_mutex_t *restrict m,
+                                     const struct timespec *restrict until) {
+  gt_me.at = __builtin_return_address(0);
+  struct gt_limit limit = {.until = until, .clock = gt_cond_clock(c), .cancellable = true};
+  return gt_cond_wait(c, m, &limit);
+}
+
+GT_EXPORT int pthread_cond_clockwait(pthread_cond_t *restrict c, pthread_mutex_t *restrict m,
+                                     clockid_t clock, const struct timespec *restrict until) {
+  gt_me.at = __builtin_return_address(0);
+  if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC) return EINVAL;
+  struct gt_limit limit = {.until = until, .clock = clock, .cancellable = true};
+  return gt_cond_wait(c, m, &limit);
+}
+
+GT_EXPORT int pthread_cond_signal(pthread_cond_t *c) { return gt_cond_wake(c, 1); }
+
+GT_EXPORT int pthread_cond_broadcast(pthread_cond_t *c) { return gt_cond_wake(c, INT_MAX); }

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file gate.h
+ * The gate: an unmodified pthread program runs only as many of its kernel threads at a time as it
+ * has permits (MLTP_VPS, or mltpd's grant). This library is preloaded by `mltp run --threads`; its
+ * functions stand before libc's of the same names.
+ *
+ * A thread of the program is a kernel thread, always. Its state (gt_state) says what the gate
+ * knows of it:
+ *
+ *   RUNS    has a permit                    READY   waits for one, in the ready queue
+ *   PARKED  waits in the lot for a wake     CALL    in a call that blocks, without a permit
+ *   CAUGHT  the monitor found it asleep in the kernel and took the permit
+ *   ENDED   its functions go straight to libc
+ *
+ * Objects stay libc's: a mutex is locked by libc's trylock and unlocked by libc's unlock. Only
+ * waiting is ours: a waiter parks in the lot (lot.c) under the object's address, and the thread
+ * that makes the object free moves it to the ready queue. It runs as soon as a permit is free, so
+ * a wake passes a permit, never two system calls. Objects that other processes share, robust
+ * and priority mutexes wait in libc, without a permit.
+ *
+ * One internal lock (gt_lock) guards lot, ready queue and states. It is taken only where a thread
+ * waits or wakes. While it is held, and outside of RUNS, the functions of this library pass
+ * straight to libc (`open` is 0), so the gate's own use of libc does not come back to it, and a
+ * signal handler that interrupts a waiter does not wait.
+ *
+ * Protocol GT: a waiter counts itself in the slot of its object (GT-1), then tries the object a
+ * last time. A waker makes the object free, then loads the count (GT-2). One of them sees the
+ * other.
+ *
+ * Rejected: objects of our own inside libc's (their layout is libc's, and processes share them);
+ * releasing the permit around libc's blocking calls everywhere (a woken thread then owns a lock and
+ * waits for a permit, while permit holders wait for the lock).
+ */
+#ifndef MT_GATE_GATE_H
+#define MT_GATE_GATE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "base/atomic.h"
+#include "coord/client.h"
+
+#define GT_EXPORT __attribute__((visibility("default")))
+
+enum gt_state { GT_NEW, GT_RUNS, GT_READY, GT_PARKED, GT_CALL, GT_CAUGHT, GT_ENDED };
+
+/** What a thread waits for: for reports. */
+enum gt_why {
+  GT_WHY_NOTHING,
+  GT_WHY_MUTEX,
+  GT_WHY_COND,
+  GT_WHY_SEM,
+  GT_WHY_BARRIER,
+  GT_WHY_RDLOCK,
+  GT_WHY_WRLOCK,
+  GT_WHY_SPIN,
+  GT_WHY_ONCE,
+  GT_WHY_JOIN,
+  GT_WHY_SLEEP
+};
+
+enum { GT_NAME = 32 };
+
+/** A thread of the program. It lies in the thread's own thread-local storage. */
+struct gt_thread {
+  uint32_t open;           /**< [owner] 1: it runs, and its calls go through the gate */
+  uint32_t wake;           /**< [atomic] futex: 1: it has a permit */
+  uint32_t state;          /**< [lock] enum gt_state */
+  uint32_t why;            /**< [lock] enum gt_why */
+  bool locked;             /**< [owner] it has gt_lock */
+  bool reposted;           /**< [owner] a handler posted a semaphore meanwhile */
+  bool cancellable;        /**< [lock] a cancellation ends its wait */
+  bool cancelled;          /**< [lock] pthread_cancel() was called for it */
+  int result;              /**< [lock] how its wait ended */
+  bool counted;            /**< [lock] it runs with a permit; real-time threads need none */
+  int priority;            /**< [owner] real-time priority when it began to wait; 0: none */
+  char name[GT_NAME];      /**< [lock] in the log of a seeded run; empty: not read yet */
+  int rank;                /**< [lock] priority in a seeded run */
+  uint64_t deadline;       /**< [lock] of a wait in a seeded run */
+  int rounds;              /**< [owner] destructors of thread-specific values that ran */
+  unsigned id;             /**< [const] 1, 2, ... in the order of creation */
+  pid_t tid;               /**< [const] */
+  pthread_t handle;        /**< [const] */
+  const void *key;         /**< [lock] what it waits for in the lot */
+  const void *at;          /**< [owner] the call's return address, for reports */
+  struct gt_thread *next;  /**< [lock] in the ready queue or a slot of the lot */
+  struct gt_thread *later; /**< [lock] in the list of all threads */
+};
+
+/** The ready queue, or a slot of the lot. Higher real-time priorities come first. */
+struct gt_queue {
+  struct gt_thread *first, *last; /**< [lock] */
+};
+
+/** Shared by all threads. */
+struct gt_gate {
+  uint32_t attend;       /**< [atomic] nonzero: calls look at gt_attend() first */
+  int permits;           /**< [lock] threads that may run */
+  int extra;             /**< [lock] threads that the monitor lets run besides */
+  int running;           /**< [lock] threads in RUNS */
+  int ready;             /**< [lock] threads in the ready queue */
+  int caught;            /**< [lock] threads in CAUGHT */
+  int threads;           /**< [lock] that have not ended */
+  int most;              /**< [const] permits without a daemon */
+  unsigned ids;          /**< [lock] given so far */
+  uint64_t turns;        /**< [lock] permits given so far */
+  bool joined;           /**< [const] to mltpd */
+  struct gt_queue queue; /**< [lock] ready threads */
+  struct gt_thread *all; /**< [lock] */
+};
+
+extern struct gt_gate gt_gate;
+extern __thread struct gt_thread gt_me;
+
+/* ---- threads.c */
+
+/** @return the calling thread, or NULL: the call goes straight to libc. The first call of a thread
+ * makes it known; a thread that was caught waits for a permit. */
+struct gt_thread *gt_enter_slow(void);
+
+static inline struct gt_thread *gt_enter(void) {
+  struct gt_thread *me = &gt_me;
+  return mt_likely(me->open != 0) ? me : gt_enter_slow();
+}
+
+/** The calling thread, which was created with this id, waits for its first permit. */
+void gt_thread_begin(unsigned id);
+/** The calling thread leaves the gate, and threads that join it wake. */
+void gt_thread_end(struct gt_thread *me);
+/** @return a live thread of this name, or NULL. Under gt_lock. */
+struct gt_thread *gt_thread_find(pthread_t handle);
+
+/* ---- permits.c */
+
+/** Puts a thread behind those of its priority and of higher ones; front: before all. */
+void gt_queue_push(struct gt_queue *queue, struct gt_thread *t, bool front);
+/** Takes out the thread after `before`, the first one if that is NULL. */
+void gt_queue_take(struct gt_queue *queue, struct gt_thread *before, struct gt_thread *t);
+
+void gt_lock(struct gt_thread *me);
+void gt_unlock(struct gt_thread *me);
+
+/** Puts a thread that waited at the end of the ready queue, and lets it run if a permit is free.
+ * Under gt_lock. */
+void gt_make_ready(struct gt_thread *t);
+/** Gives free permits to ready threads. Under gt_lock. */
+void gt_grant(void);
+/** Gives up the permit and enters `state`, READY or PARKED or CALL. Under gt_lock. */
+void gt_release(struct gt_thread *me, enum gt_state state);
+/** Waits until the calling thread, which is in the ready queue, has a permit. Without gt_lock. */
+void gt_await_permit(struct gt_thread *me);
+
+/** Gives up the permit before a call that may block; gt_return() waits for one again. */
+void gt_leave(struct gt_thread *me);
+void gt_return(struct gt_thread *me);
+/** gt_return() for __attribute__((cleanup)): a cancellation may end the call between. *me NULL:
+ * does nothing. Keeps errno. */
+void gt_returned(struct gt_thread **me);
+
+/** Lets ready threads run first. @return false: there are none. */
+bool gt_yield(struct gt_thread *me);
+
+/** Gives the caller's permit to a thread of the ready queue; the caller is the next after it. Under
+ * gt_lock. */
+void gt_switch(struct gt_thread *me, struct gt_thread *to);
+
+/** In a child of fork(): the caller is the only thread. */
+void gt_forget(struct gt_thread *me);
+
+/** What `attend` asks for: a grant that changed, a thread that ran for long, a seed. call: the
+ * function's name. */
+void gt_attend(struct gt_thread *me, const char *call);
+
+static inline void gt_point(struct gt_thread *me, const char *call) {
+  /* Relaxed: a hint; what it stands for is read under the lock. */
+  if (mt_unlikely(mt_load_relaxed(&gt_gate.attend) != 0 || mt_client_changed()))
+    gt_attend(me, call);
+}
+
+/* ---- seed.c; seed.h has more */
+
+/** [const after start] The run is seeded. */
+extern bool gt_seeded;
+
+/** @return an absolute time as one of the run's clock; NULL: UINT64_MAX. */
+uint64_t gt_seed_deadline(const struct timespec *until, clockid_t clock);
+
+/* ---- monitor.c */
+
+/** A thread is ready and there is no permit: the monitor watches from now on. Under gt_lock. */
+void gt_monitor_watch(void);
+/** The last thread of the program ends: so does the monitor. Under gt_lock. */
+void gt_monitor_end(void);
+/** @return whether gt_monitor_wake() has to be called, by the caller. Under gt_lock. */
+bool gt_monitor_take(void);
+/** Wakes the monitor, or starts it. Without gt_lock. */
+void gt_monitor_wake(void);
+/** In a child of fork(): there is no monitor. */
+void gt_monitor_forget(void);
+
+#endif

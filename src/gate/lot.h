@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file lot.h
+ * The lot: where threads wait, in queues under the addresses of what they wait for. A slot holds
+ * the queues of all addresses with one hash, and counts their waiters, so a waker that finds
+ * no waiter does without the lock.
+ */
+#ifndef MT_GATE_LOT_H
+#define MT_GATE_LOT_H
+
+#include <errno.h>
+#include <limits.h>
+
+#include "base/fence.h"
+#include "gate/gate.h"
+
+enum { GT_SLOTS = 1024 };
+
+struct gt_slot {
+  uint32_t waiters;      /**< [atomic] written under gt_lock */
+  struct gt_queue queue; /**< [lock] */
+};
+
+extern struct gt_slot gt_slots[GT_SLOTS];
+
+/** How long a wait may last. */
+struct gt_limit {
+  const struct timespec *until; /**< absolute; NULL: forever */
+  clockid_t clock;
+  bool cancellable;   /**< ends by pthread_cancel(), with ECANCELED */
+  bool interruptible; /**< ends by a signal handler, with EINTR */
+};
+
+static inline struct gt_slot *gt_slot_of(const void *key) {
+  uintptr_t bits = (uintptr_t)key >> 3;
+  return &gt_slots[(bits ^ bits >> 10 ^ bits >> 20) % GT_SLOTS];
+}
+
+/** After libc's function made an object free. @return whether a thread may wait in its slot. */
+static inline bool gt_has_waiters(const void *key) {
+#if defined(__x86_64__)
+  __asm__ volatile("" ::: "memory"); /* libc's function was a locked instruction */
+#else
+  mt_fence_full(); /* GT-2 full fence: after the object is free, before the count; pairs GT-1 */
+#endif
+  return mt_load_relaxed(&gt_slot_of(key)->waiters) != 0; /* relaxed: ordered by the fence */
+}
+
+/** Counts a waiter before its last try; gt_lot_leave() takes it back. Under gt_lock. */
+void gt_lot_enter(const void *key);
+void gt_lot_leave(const void *key);
+
+/**
+ * Waits in the queue of key, where gt_lot_enter() has counted the caller, until woken. Gives up
+ * the permit and gt_lock; on return has a permit, and not gt_lock.
+ * @param first before the other waiters: the caller waited and was too late
+ * @return 0; ETIMEDOUT, ECANCELED, EINTR as *limit allows
+ */
+int gt_lot_wait(struct gt_thread *me, const void *key, enum gt_why why,
+                const struct gt_limit *limit, bool first);
+
+/** Moves up to `most` waiters of key to the ready queue, in the order of their arrival. Under
+ * gt_lock. @return how many. */
+int gt_lot_wake(const void *key, int most);
+/** The same for waiters of one kind only. */
+int gt_lot_wake_for(const void *key, enum gt_why why, int most);
+/** @return how many wait under a key. Under gt_lock. */
+int gt_lot_count(const void *key);
+/** Ends a thread's wait with a result. Under gt_lock. */
+void gt_lot_end(struct gt_thread *t, int result);
+/** All semaphores' waiters look again. Under gt_lock. */
+void gt_lot_repost(void);
+
+/** gt_has_waiters(), lock, gt_lot_wake(), unlock. */
+void gt_wake(struct gt_thread *me, const void *key, int most);
+
+/** @return whether *until is no time. */
+static inline bool gt_bad_time(const struct timespec *until) {
+  return until != NULL && (until->tv_nsec < 0 || until->tv_nsec >= 1000000000);
+}
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Mutexes and spin locks: libc's trylock and unlock, and our waiting. */
+#include "arch/arch.h"
+#include "gate/layout.h"
+#include "gate/next.h"
+#include "gate/sync.h"
+
+enum { SPINS = 100 /* before a wait; a short critical section ends meanwhile */ };
+
+int gt_try_or_wait(struct gt_thread *me, void *object, int (*try)(void *object), enum gt_why why,
+                   const struct gt_limit *limit) {
+  for (bool again = false;; again = true) {
+    gt_lock(me);
+    gt_lot_enter(object);
+    int error = try(object);
+    if (error != EBUSY) {
+      gt_lot_leave(object);
+      gt_unlock(me);
+      return error;
+    }
+    if (gt_bad_time(limit->until)) {
+      gt_lot_leave(object);
+      gt_unlock(me);
+      return EINVAL;
+    }
+    int ended = gt_lot_wait(me, object, why, limit, again);
+    if (ended == 0) continue;
+    error = try(object); /* it may have become free when the time was over */
+    if (error != EBUSY || ended != ECANCELED) return error == EBUSY ? ended : error;
+    pthread_testcancel(); /* returns only where cancellation is disabled */
+  }
+}
+
+static int try_mutex(void *m) { return gt_next.mutex_trylock(m); }
+
+/* Robust, priority and shared ones wait in libc. */
+static int lock_in_libc(struct gt_thread *me, pthread_mutex_t *m, const struct gt_limit *limit) {
+  gt_leave(me);
+  int error = limit->until == NULL ? gt_next.mutex_lock(m)
+                                   : gt_next.mutex_clocklock(m, limit->clock, limit->until);
+  gt_return(me);
+  return error;
+}
+
+int gt_mutex_lock(struct gt_thread *me, pthread_mutex_t *m, const struct gt_limit *limit) {
+  int error = gt_next.mutex_trylock(m);
+  if (mt_likely(error != EBUSY)) return error;
+  if (!gt_mutex_is_plain(m)) return lock_in_libc(me, m, limit);
+  if (gt_mutex_checks(m) && gt_mutex_owner(m) == me->tid) return gt_next.mutex_lock(m);
+  for (int i = 0; i < SPINS && gt_gate.permits > 1; i++) {
+    mt_arch_pause();
+    /* Relaxed: a hint, trylock decides. */
+    if (mt_load_relaxed(&m->__data.__lock) != 0) continue;
+    error = gt_next.mutex_trylock(m);
+    if (error != EBUSY) return error;
+  }
+  return gt_try_or_wait(me, m, try_mutex, GT_WHY_MUTEX, limit);
+}
+
+int gt_mutex_unlock(struct gt_thread *me, pthread_mutex_t *m) {
+  int error = gt_next.mutex_unlock(m);
+  gt_wake(me, m, 1);
+  return error;
+}
+
+static const struct gt_limit forever;
+
+GT_EXPORT int pthread_mutex_lock(pthread_mutex_t *m) {
+  struct gt_thread *me = gt_enter();
+  if (mt_unlikely(me == NULL)) return gt_next.mutex_lock(m);
+  gt_point(me, "pthread_mutex_lock");
+  me->at = __builtin_return_address(0);
+  return gt_mutex_lock(me, m, &forever);
+}
+
+GT_EXPORT int pthread_mutex_trylock(pthread_mutex_t *m) {
+  struct gt_thread *me = gt_enter();
+  if (me != NULL) gt_point(me, "pthread_mutex_trylock");
+  return gt_next.mutex_trylock(m);
+}
+
+GT_EXPORT int pthread_mutex_timedlock(pthread_mutex_t *restrict m,
+                                      const struct timespec *restrict until) {
+  struct gt_thread *me = gt_enter();
+  if (me == NULL) return gt_next.mutex_timedlock(m, until);
+  gt_point(me, "pthread_mutex_timedlock");
+  me->at = __builtin_return_address(0);
+  return gt_mutex_lock(me, m, &(struct gt_limit){.until = until, .clock = CLOCK_REALTIME});
+}
+
+GT_EXPORT int pthread_mutex_clocklock(pthread_mutex_t *restrict m, clockid_t clock,
+                                      const struct timespec *restrict until) {
+  struct gt_thread *me = gt_enter();
+  if (me == NULL || (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC))
+    return gt_next.mutex_clocklock(m, clock, until);
+  gt_point(me, "pthread_mutex_clocklock");
+  me->at = __builtin_return_address(0);
+  return gt_mutex_lock(me, m, &(struct gt_limit){.until = until, .clock = clock});
+}
+
+/* The gate is entered first: the mutex may be gone once it is unlocked. */
+GT_EXPORT int pthread_mutex_unlock(pthread_mutex_t *m) {
+  struct gt_thread *me = gt_enter();
+  if (mt_unlikely(me == NULL)) return gt_next.mutex_unlock(m);
+  int error = gt_mutex_unlock(me, m);
+  gt_point(me, "pthread_mutex_unlock");
+  return error;
+}
+
+/* ---- spin locks: a waiter that has spun for long parks, since the holder may need its permit */
+
+static int try_spin(void *lock) { return gt_next.spin_trylock(lock); }
+
+GT_EXPORT int pthread_spin_lock(pthread_spinlock_t *lock) {
+  struct gt_thread *me = gt_enter();
+  if (me == NULL) return gt_next.spin_lock(lock);
+  gt_point(me, "pthread_spin_lock");
+  me->at = __builtin_return_address(0);
+  for (int i = 0; i < SPINS; i++) {
+    int error = gt_next.spin_trylock(lock);
+    if (error != EBUSY) return error;
+    mt_arch_pause();
+  }
+  return gt_try_or_wait(me, (void *)(uintptr_t)lock, try_spin, GT_WHY_SPIN, &forever);
+}
+
+GT_EXPORT int pthread_spin_trylock(pthread_spinlock_t *lock) {
+  struct gt_thread *me = gt_enter();
+  if (me != NULL) gt_point(me, "pthread_spin_trylock");
+  return gt_next.spin_trylock(lock);
+}
+
+GT_EXPORT int pthread_spin_unlock(pthread_spinlock_t *lock) {
+  struct gt_thread *me = gt_enter();
+  int error = gt_next.spin_unlock(lock);
+  if (me == NULL) return error;
+  mt_fence_full(); /* GT-6 full fence: libc's is a plain store, as GT-2; pairs GT-1 */
+  gt_wake(me, (const void *)(uintptr_t)lock, 1);
+  gt_point(me, "pthread_spin_unlock");
+  return error;
+}

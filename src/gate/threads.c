@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Threads of the program come, are joined, are cancelled and go; the start of the gate.
+ *
+ * A thread ends in the last round of the destructors of its thread-specific values: those of
+ * the program may wait, too.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/options.h"
+#include "gate/layout.h"
+#include "gate/lot.h"
+#include "gate/next.h"
+#include "gate/seed.h"
+#include "gate/step.h"
+#include "os/os.h"
+
+enum { EXIT_REFUSED = 2 /* a bad option */ };
+
+static pthread_key_t end_key;
+static bool is_on; /* [const after start()] */
+
+/* ---- known threads; under gt_lock */
+
+struct gt_thread *gt_thread_find(pthread_t handle) {
+  for (struct gt_thread *t = gt_gate.all; t != NULL; t = t->later)
+    if (pthread_equal(t->handle, handle)) return t;
+  return NULL;
+}
+
+static void link_thread(struct gt_thread *t) {
+  t->later = gt_gate.all;
+  gt_gate.all = t;
+  gt_gate.threads++;
+}
+
+static void unlink_thread(struct gt_thread *t) {
+  struct gt_thread **at = &gt_gate.all;
+  while (*at != t) at = &(*at)->later;
+  *at = t->later;
+  gt_gate.threads--;
+}
+
+/* ---- begin and end */
+
+/* A signal handler that came before has done it. */
+void gt_thread_begin(unsigned id) {
+  struct gt_thread *me = &gt_me;
+  if (me->state != GT_NEW) return;
+  me->state = GT_CALL;
+  __asm__ volatile("" ::: "memory");
+  me->priority = gt_seeded ? 0 : os_priority();
+  me->handle = pthread_self();
+  me->tid = gettid();
+  gt_lock(me);
+  me->id = id != 0 ? id : ++gt_gate.ids;
+  link_thread(me);
+  if (gt_seeded) gt_seed_enter(me);
+  gt_release(me, GT_READY);
+  gt_unlock(me);
+  pthread_setspecific(end_key, me);
+  gt_await_permit(me);
+}
+
+void gt_thread_end(struct gt_thread *me) {
+  gt_lock(me);
+  unlink_thread(me);
+  gt_lot_wake(me, INT_MAX);
+  gt_release(me, GT_ENDED);
+  if (gt_gate.threads == 0) gt_monitor_end();
+  gt_unlock(me);
+}
+
+static void at_destructors(void *value) {
+  struct gt_thread *me = value;
+  if (++me->rounds < PTHREAD_DESTRUCTOR_ITERATIONS)
+    pthread_setspecific(end_key, me);
+  else
+    gt_thread_end(me);
+}
+
+/* ---- start */
+
+static void in_child(void) {
+  mt_client_forget();
+  gt_monitor_forget();
+  gt_seed_forget();
+  if (gt_me.state != GT_NEW && gt_me.state != GT_ENDED) gt_forget(&gt_me);
+  gt_me.tid = gettid();
+}
+
+static void join_daemon(void) {
+  struct mt_client_program program = {.role = MT_PROTO_LIBMLTP, .most = (uint32_t)gt_gate.most};
+  int error = mt_client_join(mt_options.coordinator, &program);
+  gt_gate.joined = error == 0 && mt_client_is_joined();
+}
+
+/* The first call may come before, from another library's constructor: it is libc's then. */
+__attribute__((constructor)) static void start(void) {
+  if (gt_next.create == NULL) gt_next_find();
+  if (!gt_layout_holds()) {
+    mt_message(
+        "cannot gate threads: this libc has other objects (run the program without "
+        "mltp run --threads)");
+    return;
+  }
+  if (pthread_key_create(&end_key, at_destructors) != 0) return;
+  pthread_atfork(NULL, NULL, in_child);
+  if (mt_options_read() != 0) _exit(EXIT_REFUSED);
+  gt_gate.permits = gt_gate.most = mt_options.vps > 0 ? (int)mt_options.vps : os_cpus();
+  if (gt_seed_start() != 0) _exit(EXIT_REFUSED);
+  if (!gt_seeded) join_daemon();
+  if (gt_seeded && getenv("MLTP_ACCESSES") != NULL) {
+    int error = gt_step_start();
+    if (error != 0) mt_message("MLTP_ACCESSES: cannot step: %s (unset it)", strerror(error));
+    if (error != 0) _exit(EXIT_REFUSED);
+  }
+  is_on = true;
+  gt_thread_begin(0);
+}
+
+__attribute__((destructor)) static void leave(void) { mt_client_leave(); }
+
+struct gt_thread *gt_enter_slow(void) {
+  if (mt_unlikely(gt_next.create == NULL)) gt_next_find();
+  if (!is_on || gt_me.state != GT_NEW) return NULL;
+  gt_thread_begin(0);
+  return &gt_me;
+}
+
+/* Where the first thread enters the program. No header declares it. */
+int __libc_start_main(int (*)(int, char **, char **), int, char **, void (*)(void), void (*)(void),
+                      void (*)(void), void *);
+
+GT_EXPORT int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv,
+                                void (*init)(void), void (*fini)(void), void (*loader)(void),
+                                void *stack) {
+  if (gt_next.start_main == NULL) gt_next_find();
+  gt_step_at((uintptr_t)main);
+  return gt_next.start_main(main, argc, argv, init, fini, loader, stack);
+}
+
+/* ---- create */
+
+struct beginning {
+  void *(*func)(void *);
+  void *arg;
+  unsigned id;
+};
+
+static void *begin(void *arg) {
+  struct beginning b = *(struct beginning *)arg;
+  free(arg);
+  gt_thread_begin(b.id);
+  gt_step_at((uintptr_t)b.func);
+  return b.func(b.arg);
+}
+
+GT_EXPORT int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attr,
+                             void *(*func)(void *), void *restrict arg) {
+  struct gt_thread *me = gt_enter();
+  if (me == NULL) return gt_next.create(thread, attr, func, arg);
+  struct beginning *b = malloc(sizeof *b);
+  if (b == NULL) return EAGAIN;
+  gt_lock(me);
+  unsigned id = ++gt_gate.ids;
+  *b = (struct beginning){func, arg, id};
+  gt_unlock(me);
+  int error = gt_next.create(thread, attr, begin, b);
+  if (error != 0)
+    free(b);
+  else if (gt_seeded)
+    gt_seed_await_thread(me, id);
+  gt_point(me, "pthread_create");
+  return error;
+}
+
+/* ---- join */
+
+/* Waits until the thread has left the gate. @return as gt_lot_wait(). */
+static int await_end(struct gt_thread *me, pthread_t thread, const struct gt_limit *limit) {
+  gt_lock(me);
+  struct gt_thread *t = gt_thread_find(thread);
+  if (t == NULL || t == me) { /* it ends, or has not begun, or libc reports it */
+    gt_unlock(me);
+    return 0;
+  }
+  gt_lot_enter(t);
+  return gt_lot_wait(me, t, GT_WHY_JOIN, limit, false);
+}
+
+static int join(pthread_t thread, void **result, const struct gt_limit *limit) {
+  struct gt_thread *me = gt_enter();
+  if (me != NULL) {
+    gt_point(me, "pthread_join");
+    pthread_testcancel();
+    int error = await_end(me, thread, limit);
+    if (error == ECANCELED) pthread_testcancel();
+  }
+  struct gt_thread *left __attribute__((cleanup(gt_returned))) = gt_seeded ? NULL : me;
+  if (left != NULL) gt_leave(me); /* in a seeded run it ends at once, or nobody could end it */
+  if (limit->until != NULL) return gt_next.clockjoin(thread, result, limit->clock, limit->until);
+  return gt_next.join(thread, result);
+}
+
+GT_EXPORT int pthread_join(pthread_t thread, void **result) {
+  gt_me.at = __builtin_return_address(0);
+  return join(thread, result, &(struct gt_limit){.cancellable = true});
+}
+
+GT_EXPORT int pthread_timedjoin_np(pthread_t thread, void **result, const struct timespec *until) {
+  struct gt_limit limit = {.until = until, .clock = CLOCK_REALTIME, .cancellable = true};
+  return join(thread, result, &limit);
+}
+
+GT_EXPORT int pthread_clockjoin_np(pthread_t thread, void **result, clockid_t clock,
+                                   const struct timespec *until) {
+  struct gt_limit limit = {.until = until, .clock = clock, .cancellable = true};
+  return join(thread, result, &limit);
+}
+
+/* ---- cancel */
+
+GT_EXPORT int pthread_cancel(pthread_t thread) {
+  struct gt_thread *me = gt_enter();
+  if (me != NULL) gt_point(me, "pthread_cancel");
+  int error = gt_next.cancel(thread);
+  if (me == NULL || error != 0) return error;
+  gt_lock(me);
+  struct gt_thread *t = gt_thread_find(thread);
+  if (t != NULL) t->cancelled = true;
+  if (t != NULL && t->state == GT_PARKED && t->cancellable) gt_lot_end(t, ECANCELED);
+  gt_unlock(me);
+  return error;
+}

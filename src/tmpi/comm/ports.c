@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ports, names of services, and communicators made through them.
+ *
+ * All ranks are in one job, so a port is a number and the rank that opened it: "tmpi-port:3:17".
+ * Connecting and accepting roots meet by messages on the collectives' context of the job's
+ * communicator, under a tag of the port's own: the connecting root sends its number, the accepting
+ * root, which has opened the port, receives it from any, and both continue as the leaders of
+ * MPI_Intercomm_create(). A root that waits is reported like one in a collective.
+ *
+ * The tables are lists: programs have a few ports.
+ */
+#include <mltp/sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/internal/locks.h"
+#include "tmpi/coll/coll.h"
+#include "tmpi/error/errors.h"
+#include "tmpi/layout/type.h"
+
+/* A port that is open, or the port of a service. */
+struct entry {
+  struct entry *next;
+  int owner, number;            /* of a port: the rank in the job; its tag */
+  char *service;                /* NULL: a port */
+  char port[MPI_MAX_PORT_NAME]; /* its name */
+};
+
+static uint32_t ilock;
+static struct entry *entries; /* [ilock] */
+static int last_number;       /* [ilock] */
+
+/* @return the place of a port (service NULL) or of a service; of the end of the list: none. */
+static struct entry **find(const char *service, const char *port) {
+  struct entry **at = &entries;
+  for (; *at != NULL; at = &(*at)->next) {
+    bool is_service = (*at)->service != NULL;
+    if (service != NULL && is_service && strcmp((*at)->service, service) == 0) break;
+    if (service == NULL && !is_service && strcmp((*at)->port, port) == 0) break;
+  }
+  return at;
+}
+
+/* Adds an entry, and names it if it is a port. @return false: the service is there already. */
+static bool add(struct entry *entry) {
+  mti_lock(&ilock);
+  bool is_new = entry->service == NULL || *find(entry->service, NULL) == NULL;
+  if (entry->service == NULL) {
+    entry->number = ++last_number;
+    snprintf(entry->port, sizeof entry->port, "tmpi-port:%d:%d", entry->owner, entry->number);
+  }
+  if (is_new) {
+    entry->next = entries;
+    entries = entry;
+  }
+  mti_unlock(&ilock);
+  return is_new;
+}
+
+static void drop(struct entry *entry) {
+  free(entry->service);
+  free(entry);
+}
+
+/* Removes an entry. @return false: there is none. */
+static bool take_out(const char *service, const char *port) {
+  mti_lock(&ilock);
+  struct entry **at = find(service, port), *entry = *at;
+  bool good = entry != NULL && (service == NULL || port == NULL || strcmp(entry->port, port) == 0);
+  if (good) *at = entry->next;
+  mti_unlock(&ilock);
+  if (good) drop(entry);
+  return good;
+}
+
+/* ---- ports and services */
+
+#pragma weak MPI_Open_port = PMPI_Open_port
+int PMPI_Open_port(MPI_Info info, char *port_name) {
+  const struct tm_rank *rank = tm_enter("MPI_Open_port");
+  struct entry *entry = calloc(1, sizeof *entry);
+  (void)info; /* no hints are known */
+  if (entry == NULL) return tm_fail_code(NULL, "MPI_Open_port", MPI_ERR_NO_MEM);
+  entry->owner = rank->number;
+  add(entry);
+  snprintf(port_name, MPI_MAX_PORT_NAME, "%s", entry->port);
+  return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Close_port = PMPI_Close_port
+int PMPI_Close_port(const char *port_name) {
+  tm_enter("MPI_Close_port");
+  if (take_out(NULL, port_name)) return MPI_SUCCESS;
+  return tm_fail(NULL, "MPI_Close_port", MPI_ERR_PORT, "no port '%.40s' is open", port_name);
+}
+
+#pragma weak MPI_Publish_name = PMPI_Publish_name
+int PMPI_Publish_name(const char *service_name, MPI_Info info, const char *port_name) {
+  tm_enter("MPI_Publish_name");
+  (void)info;
+  struct entry *entry = calloc(1, sizeof *entry);
+  char *service = strdup(service_name);
+  if (entry == NULL || service == NULL) {
+    free(entry);
+    free(service);
+    return tm_fail_code(NULL, "MPI_Publish_name", MPI_ERR_NO_MEM);
+  }
+  entry->service = service;
+  snprintf(entry->port, sizeof entry->port, "%s", port_name);
+  if (add(entry)) return MPI_SUCCESS;
+  drop(entry);
+  return tm_fail(NULL, "MPI_Publish_name", MPI_ERR_SERVICE, "service '%.40s' is published already",
+                 service_name);
+}
+
+#pragma weak MPI_Unpublish_name = PMPI_Unpublish_name
+int PMPI_Unpublish_name(const char *service_name, MPI_Info info, const char *port_name) {
+  tm_enter("MPI_Unpublish_name");
+  (void)info;
+  if (take_out(service_name, port_name)) return MPI_SUCCESS;
+  return tm_fail(NULL, "MPI_Unpublish_name", MPI_ERR_SERVICE,
+                 "service '%.40s' is not published with this port", service_name);
+}
+
+#pragma weak MPI_Lookup_name = PMPI_Lookup_name
+int PMPI_Lookup_name(const char *service_name, MPI_Info info, char *port_name) {
+  tm_enter("MPI_Lookup_name");
+  (void)info;
+  mti_lock(&ilock);
+  const struct entry *entry = *find(service_name, NULL);
+  if (entry != NULL) snprintf(port_name, MPI_MAX_PORT_NAME, "%s", entry->port);
+  mti_unlock(&ilock);
+  if (entry != NULL) return MPI_SUCCESS;
+  return tm_fail(NULL, "MPI_Lookup_name", MPI_ERR_NAME, "service '%.40s' is not published",
+                 service_name);
+}
+
+/* ---- two groups meet */
+
+/* A tag that no collective has, and hardly a program's call of MPI_Intercomm_create(). */
+static int tag_of(int number) { return INT32_MAX - 3 - number; }
+
+/* Checks what the root has given. *owner, *tag: of the port. */
+static int find_port(struct tm_comm *comm, const char *call, const char *port, bool accepts,
+                     int *owner, int *tag) {
+  mti_lock(&ilock);
+  const struct entry *entry = *find(NULL, port);
+  bool open = entry != NULL;
+  if (open) {
+    *owner = entry->owner;
+    *tag = tag_of(entry->number);
+  }
+  mti_unlock(&ilock);
+  if (!open) return tm_fail(comm, call, MPI_ERR_PORT, "no port '%.40s' is open", port);
+  if (!accepts || *owner == tm_rank_number()) return MPI_SUCCESS;
+  return tm_fail(comm, call, MPI_ERR_PORT, "rank %d has opened '%.40s', and is not the root here",
+                 *owner, port);
+}
+
+/* @return the other root, a rank of the job. */
+static int meet(struct tm_comm *world, const char *call, bool accepts, int owner, int tag) {
+  struct tm_coll coll = tm_coll_tagged(world, call, tag);
+  struct tm_type *type = tm_type_of(MPI_INT);
+  int other = owner;
+  if (accepts)
+    tm_coll_recv(&coll, &other, 1, type, MPI_ANY_SOURCE);
+  else
+    tm_coll_send(&coll, &world->rank, 1, type, owner);
+  return other;
+}
+
+static int join(const char *call, const char *port, int root, MPI_Comm handle, bool accepts,
+                MPI_Comm *result) {
+  struct tm_comm *comm;
+  int owner = 0, tag = 0, other = 0;
+  int error = tm_get_comm(call, handle, &comm);
+  if (error != MPI_SUCCESS) return error;
+  if (comm->owner->world == NULL)
+    return tm_fail(comm, call, MPI_ERR_COMM, "there is no MPI_COMM_WORLD (call MPI_Init())");
+  if (comm->inter) return tm_fail(comm, call, MPI_ERR_COMM, "it is an intercommunicator");
+  if (root < 0 || root >= comm->size)
+    return tm_fail(comm, call, MPI_ERR_ROOT, "root %d is not one of the %d ranks", root,
+                   comm->size);
+  if (comm->rank == root) error = find_port(comm, call, port, accepts, &owner, &tag);
+  struct tm_coll all = tm_coll_begin_rooted(comm, call, root);
+  tm_bcast(&all, &error, sizeof error, tm_type_of(MPI_BYTE), root);
+  if (error != MPI_SUCCESS) return comm->rank == root ? error : tm_fail_code(comm, call, error);
+  if (comm->rank == root) other = meet(comm->owner->world, call, accepts, owner, tag);
+  return PMPI_Intercomm_create(handle, root, MPI_COMM_WORLD, other, tag, result);
+}
+
+#pragma weak MPI_Comm_accept = PMPI_Comm_accept
+int PMPI_Comm_accept(const char *port_name, MPI_Info info, int root, MPI_Comm comm,
+                     MPI_Comm *newcomm) {
+  (void)info;
+  return join("MPI_Comm_accept", port_name, root, comm, true, newcomm);
+}
+
+#pragma weak MPI_Comm_connect = PMPI_Comm_connect
+int PMPI_Comm_connect(const char *port_name, MPI_Info info, int root, MPI_Comm comm,
+                      MPI_Comm *newcomm) {
+  (void)info;
+  return join("MPI_Comm_connect", port_name, root, comm, false, newcomm);
+}
+
+/* ---- a socket */
+
+/* What each side writes. */
+struct hello {
+  pid_t process;
+  int rank, number;
+};
+
+/* @return false: the socket has failed or ended. */
+static bool exchange_hellos(int fd, const struct hello *own, struct hello *theirs) {
+  size_t done = 0;
+  mltp_blocking_begin();
+  bool good = write(fd, own, sizeof *own) == (ssize_t)sizeof *own;
+  while (good && done < sizeof *theirs) {
+    ssize_t count = read(fd, (char *)theirs + done, sizeof *theirs - done);
+    good = count > 0;
+    done += good ? (size_t)count : 0;
+  }
+  mltp_blocking_end();
+  return good;
+}
+
+/* Both sides have to be ranks of this job: another process is another job. */
+#pragma weak MPI_Comm_join = PMPI_Comm_join
+int PMPI_Comm_join(int fd, MPI_Comm *intercomm) {
+  static const char call[] = "MPI_Comm_join";
+  struct hello own = {getpid(), tm_enter(call)->number, 0}, theirs;
+  mti_lock(&ilock);
+  own.number = ++last_number;
+  mti_unlock(&ilock);
+  *intercomm = MPI_COMM_NULL;
+  if (!exchange_hellos(fd, &own, &theirs))
+    return tm_fail(NULL, call, MPI_ERR_OTHER, "descriptor %d: no partner has answered", fd);
+  if (theirs.process != own.process)
+    return tm_fail(NULL, call, MPI_ERR_OTHER,
+                   "process %d is another job (start both as parts of one: tmpirun A : B)",
+                   (int)theirs.process);
+  int number = own.number < theirs.number ? own.number : theirs.number;
+  return PMPI_Intercomm_create(MPI_COMM_SELF, 0, MPI_COMM_WORLD, theirs.rank, tag_of(number),
+                               intercomm);
+}

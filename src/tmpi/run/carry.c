@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See carry.h.
+ *
+ * Relaxed: fields of a rank that `serial` orders; flags that only go up and cost nothing if seen
+ * late. */
+#include "tmpi/run/carry.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "core/internal/locks.h"
+#include "core/internal/switch.h"
+#include "os/os.h"
+#include "tmpi/loader/program.h"
+#include "tmpi/rank/rank.h"
+#include "tmpi/run/override.h"
+#include "tmpi/run/process.h"
+
+enum files { UNKNOWN, REFUSED, OWN };
+
+static struct tm_carried *all, none; /* of ranks; what tmpirun has */
+static int start_folder;             /* [const] once files is OWN */
+static uint32_t files;               /* [atomic] enum files */
+static uint64_t serials;             /* [atomic] */
+static uint32_t ilock;               /* of the first change */
+
+/* What the kernel thread has. */
+static __thread bool has_own;       /* nobody else changes its working directory */
+static __thread uint64_t at_serial; /* of the change that it has seen */
+
+bool tm_carry_start(int ranks) {
+  all = calloc((size_t)ranks, sizeof *all);
+  return all != NULL;
+}
+
+struct tm_carried *tm_carried(void) { return &all[tm_rank_number()]; }
+
+/* ---- applying */
+
+/* A handler may interrupt it and do the same, then what the handler restores is the new one. */
+static void apply_files(const struct tm_carried *wanted) {
+  uint64_t serial = mt_load_acquire(&wanted->serial); /* CY-1 acquire: fields; pairs CY-2 */
+  if (has_own && serial == at_serial) return;
+  if (!has_own && os_unshare_files() != 0) return; /* the first thread could: unlikely */
+  has_own = true;
+  at_serial = serial;
+  int folder = mt_load_relaxed(&wanted->folder);
+  if (fchdir(folder != 0 ? folder : start_folder) != 0) at_serial = UINT64_MAX;
+  umask((mode_t)mt_load_relaxed(serial != 0 ? &wanted->mask : &none.mask));
+}
+
+void tm_carry_apply(uint32_t number) {
+  const struct tm_carried *wanted = number != 0 ? &all[number - 1] : &none;
+  int error = errno;
+  if (mt_load_relaxed(&files) == OWN) apply_files(wanted);
+  tm_locale_apply(wanted);
+  errno = error;
+}
+
+void tm_carry_hook(void) { mti_set_switch_hook(tm_carry_apply); }
+
+/* ---- changing */
+
+/* In the first rank that changes anything: what tmpirun has is read before. */
+static enum files begin(void) {
+  enum files now = REFUSED;
+  start_folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (start_folder >= 0 && os_unshare_files() == 0) {
+    has_own = true;
+    none.mask = (uint32_t)umask(0);
+    umask((mode_t)none.mask);
+    now = OWN;
+  }
+  mt_store_relaxed(&files, now);
+  if (now == OWN) tm_carry_hook();
+  return now;
+}
+
+/* @return whether the calling thread has a working directory and a umask that are its rank's. */
+static bool has_files(void) {
+  if (tm_rank_number() < 0 || tm_the_program->ranks == 1) return false;
+  enum files now = mt_load_relaxed(&files);
+  if (now == UNKNOWN) {
+    mti_lock(&ilock);
+    now = mt_load_relaxed(&files);
+    if (now == UNKNOWN) now = begin();
+    mti_unlock(&ilock);
+  }
+  if (now == OWN) tm_carry_apply((uint32_t)tm_rank_number() + 1);
+  return now == OWN;
+}
+
+static bool is_shared(void) { return tm_rank_number() >= 0 && tm_the_program->ranks > 1; }
+
+/* A thread that runs already keeps what it had. */
+static void warn_of_pthreads(const char *call) {
+  static uint32_t warned; /* [atomic] */
+  if (mt_load_relaxed(&tm_process_self()->pthreads) == 0 || mt_or_relaxed(&warned, 1) != 0) return;
+  fprintf(stderr,
+          "tmpirun: rank %d called %s() while it has pthreads: its other threads keep what they "
+          "had (call it before pthread_create)\n",
+          tm_rank_number(), call);
+}
+
+static void publish(struct tm_carried *carried, int folder, mode_t mask) {
+  if (folder != carried->folder && carried->before != 0) close(carried->before);
+  if (folder != carried->folder) carried->before = carried->folder;
+  mt_store_relaxed(&carried->folder, folder);
+  mt_store_relaxed(&carried->mask, (uint32_t)mask);
+  at_serial = mt_add_relaxed(&serials, 1) + 1;
+  mt_store_release(&carried->serial, at_serial); /* CY-2 release: the fields; pairs CY-1 */
+}
+
+/* The kernel thread has a new working directory. @return 0, or -1 with errno: it has the old one.
+ */
+static int note_folder(const char *call) {
+  struct tm_carried *carried = tm_carried();
+  int folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) {
+    at_serial = UINT64_MAX;
+    tm_carry_apply((uint32_t)tm_rank_number() + 1);
+    return -1;
+  }
+  publish(carried, folder, (mode_t)(carried->serial != 0 ? carried->mask : none.mask));
+  warn_of_pthreads(call);
+  return 0;
+}
+
+static void warn_shared(const char *call) {
+  static uint32_t warned; /* [atomic] */
+  if (!is_shared() || mt_or_relaxed(&warned, 1) != 0) return;
+  fprintf(stderr,
+          "tmpirun: rank %d called %s(): all ranks share working directory and umask, since "
+          "unshare(2) is refused here (use absolute paths, or allow it)\n",
+          tm_rank_number(), call);
+}
+
+static int chdir_rank(const char *path) {
+  bool own = has_files();
+  if (chdir(path) != 0) return -1;
+  if (own) return note_folder("chdir");
+  warn_shared("chdir");
+  return 0;
+}
+
+static int fchdir_rank(int fd) {
+  bool own = has_files();
+  if (fchdir(fd) != 0) return -1;
+  if (own) return note_folder("fchdir");
+  warn_shared("fchdir");
+  return 0;
+}
+
+static mode_t umask_rank(mode_t mask) {
+  bool own = has_files();
+  mode_t old = umask(mask);
+  if (mask == old) return old;
+  if (own) {
+    publish(tm_carried(), tm_carried()->folder, mask);
+    if (mask != 0) warn_of_pthreads("umask"); /* 0: how a program reads it */
+  } else if (mask != 0) {
+    warn_shared("umask");
+  }
+  return old;
+}
+
+void tm_carry_end(int rank) {
+  struct tm_carried *carried = &all[rank];
+  if (carried->before != 0) close(carried->before);
+  if (carried->folder != 0) close(carried->folder);
+  *carried = (struct tm_carried){.serial = 0};
+}
+
+const struct tm_override tm_override_carried[] = {
+    {"umask", (tm_any *)umask_rank},
+    {"chdir", (tm_any *)chdir_rank},
+    {"fchdir", (tm_any *)fchdir_rank},
+    {NULL, NULL},
+};

@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""How many bugs of a public benchmark of concurrency bugs `mltp explore --accesses` finds.
+
+Usage: bug_suite.py MLTP BENCHMARKS [--runs N] [--strategy NAME] [--only WORD ...]
+
+BENCHMARKS is the folder benchmarks/ of SCTBench's sources, which this tree does not hold. Of each
+folder in FOLDERS the C and C++ files that benchmarks/buggy.txt names are compiled as they are,
+with no instrumentation, and explored. A bug counts as found if the command that explore prints
+fails in the same way. The exit status says whether all were found.
+"""
+import argparse
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+FOLDERS = ("concurrent-software-benchmarks", "chess", "inspect_examples", "inspect_benchmarks",
+           "conc-bugs", "safestack")
+
+
+def sources(folder, only):
+    """The files of the bugs that are one file each."""
+    for line in (folder / "buggy.txt").read_text().splitlines():
+        words = line.split()
+        if len(words) < 2 or words[0] not in FOLDERS or (only and not set(only) & set(words[:2])):
+            continue
+        for file in sorted((folder / words[0]).rglob(f"{words[1]}.c*")) or [None]:
+            yield f"{words[0]}/{words[1]}", file
+            break
+
+
+def compile_program(file, program):
+    """Returns whether it could be built."""
+    compiler = ["gcc", "-std=gnu99"] if file.suffix == ".c" else ["g++", "-std=c++11"]
+    words = [*compiler, "-w", "-g", "-O0", "-pthread", "-o", program, file.name, "-lm"]
+    return subprocess.run(words, cwd=file.parent, capture_output=True, check=False).returncode == 0
+
+
+def replays(mltp, command, directory):
+    """Runs the command that explore printed; returns whether it fails."""
+    words = shlex.split(command)
+    settings = [word for word in words if re.match(r"MLTP_\w+=", word)]
+    rest = [str(mltp) if word == "mltp" else word for word in words[len(settings):]]
+    environment = {**os.environ, **dict(word.split("=", 1) for word in settings)}
+    try:
+        return subprocess.run(rest, env=environment, cwd=directory, capture_output=True, check=False,
+                              timeout=20).returncode != 0
+    except subprocess.TimeoutExpired:
+        return True
+
+
+def explore(arguments, program, directory):
+    """Returns what was found, as one line, and whether it was found."""
+    words = [arguments.mltp, "explore", "--accesses", f"--runs={arguments.runs}", "--timeout=5",
+             "--steps=100000", f"--strategy={arguments.strategy}", "--jobs=2", "--", program]
+    ended = subprocess.run(words, text=True, capture_output=True, check=False, cwd=directory,
+                           errors="replace")
+    first = re.search(r"explore: (run (\d+)|the default order) failed: (.*)", ended.stdout)
+    replay = re.findall(r"^explore: replay: (.*)$", ended.stdout, re.M)
+    if not first or not replay:
+        return (ended.stdout + ended.stderr).strip().splitlines()[-1:], False
+    again = replays(arguments.mltp, replay[-1], directory)
+    return f"schedule {first[2] or 0}: {first[3]}{'' if again else ' (NOT REPLAYED)'}", again
+
+
+def main():
+    """Explores all."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("mltp", type=pathlib.Path)
+    parser.add_argument("benchmarks", type=pathlib.Path)
+    parser.add_argument("--runs", type=int, default=10000)
+    parser.add_argument("--strategy", default="random")
+    parser.add_argument("--only", nargs="+", default=[])
+    arguments = parser.parse_args()
+    arguments.mltp = arguments.mltp.resolve()
+    found = count = 0
+    with tempfile.TemporaryDirectory() as directory:
+        for name, file in sources(arguments.benchmarks, arguments.only):
+            program = pathlib.Path(directory) / name.replace("/", "-")
+            if file is None or not compile_program(file, program):
+                print(f"{name}: not built", flush=True)
+                continue
+            count += 1
+            line, good = explore(arguments, program, directory)
+            found += good
+            print(f"{name}: {line}", flush=True)
+    print(f"{found} of {count} bugs found and replayed within {arguments.runs} schedules")
+    return found != count
+
+
+if __name__ == "__main__":
+    sys.exit(main())

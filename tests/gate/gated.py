@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`mltp run --threads`: stock pthread programs run as before, with as many threads as permits.
+
+Usage: gated.py MLTP OBJECTS CROWD
+"""
+import os
+import subprocess
+import sys
+
+MLTP, OBJECTS, CROWD = sys.argv[1:4]
+
+
+def gated(permits, *words):
+    """Runs a program with a number of permits; returns its output."""
+    environment = {**os.environ, "MLTP_COORDINATOR": "off", "MLTP_VPS": str(permits)}
+    ended = subprocess.run([MLTP, "run", "--threads", "--", *words], text=True, capture_output=True,
+                           check=False, env=environment, timeout=100)
+    assert ended.returncode == 0 and ended.stderr == "", (permits, words, ended)
+    return ended.stdout
+
+
+def objects():
+    """Each kind of object does what it does without the gate."""
+    assert subprocess.run([OBJECTS], check=True, capture_output=True).stdout == b"right\n"
+    for permits in (1, 2, 4):
+        assert gated(permits, OBJECTS) == "right\n"
+
+
+def as_many_as_permits():
+    """Eight threads compute, and about as many at a time as there are permits. A thread that a
+    loaded machine stops for a slice may get company, so the mean has some room."""
+    for permits in (1, 2):
+        mean = int(gated(permits, CROWD)) / 100
+        assert mean < permits + 1.2, (permits, mean)
+    assert int(gated(8, CROWD)) / 100 > 4
+
+
+def nobody_is_stranded():
+    """Threads that spin or block while they have all permits do not stop the one they wait for."""
+    for permits in (1, 2):
+        gated(permits, CROWD, "spin")
+        gated(permits, CROWD, "read")
+
+
+if __name__ == "__main__":
+    for test in (objects, as_many_as_permits, nobody_is_stranded):
+        test()
+        print(f"gated.py: {test.__name__}: passed")

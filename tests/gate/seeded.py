@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Seeded runs of stock pthread programs: replays, reports of deadlocks, `mltp explore --threads`.
+
+Usage: seeded.py MLTP OBJECTS PLANTED
+"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+MLTP, OBJECTS, PLANTED = sys.argv[1:4]
+DEADLOCK, FOUND = 86, 1
+
+
+def call(*words, **settings):
+    """Runs a command; returns it ended."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MLTP_")}
+    return subprocess.run(words, text=True, capture_output=True, check=False, timeout=100,
+                          env={**environment, **settings})
+
+
+def same_seed_same_run():
+    """One seed makes the same choices each time, another seed others."""
+    with tempfile.TemporaryDirectory() as directory:
+        logs = []
+        for number, seed in enumerate(("5", "5", "6")):
+            log = pathlib.Path(directory) / str(number)
+            ended = call(MLTP, "run", f"--seed={seed}", "--", OBJECTS, MLTP_SCHEDULE_LOG=str(log))
+            assert (ended.returncode, ended.stdout, ended.stderr) == (0, "right\n", ""), ended
+            logs.append(log.read_text())
+        assert logs[0] == logs[1] != logs[2] and logs[0].count("\n") > 1000
+
+
+def explored(what, status, *options):
+    """explore finds the bug, and its last command shows the same end again."""
+    ended = call(MLTP, "explore", "--threads", *options, "--", PLANTED, what)
+    assert ended.returncode == FOUND and status in ended.stdout, ended
+    command = re.findall(r"replay: (.*)", ended.stdout)[-1].split()
+    settings = dict(word.split("=", 1) for word in command if word.startswith("MLTP_"))
+    assert command[len(settings):][:4] == ["mltp", "run", "--threads", "--"], command
+    return call(MLTP, *command[len(settings) + 1:], **settings)
+
+
+def bugs_are_found():
+    """Each planted bug is found by each strategy, and replays."""
+    for strategy in ("random", "pct", "preempt"):
+        option = f"--strategy={strategy}"
+        again = explored("deadlock", "(deadlock)", option)
+        assert again.returncode == DEADLOCK, again
+        assert re.search(r"thread 2 .* waits for mutex .*, which thread 3 holds, called from",
+                         again.stderr), again
+        again = explored("signal", "(deadlock)", option)
+        assert again.returncode == DEADLOCK and "waits for condition" in again.stderr, again
+        assert explored("check", "Aborted", option).returncode == -6
+
+
+def races_are_found():
+    """A race between plain loads and stores needs --accesses."""
+    ended = call(MLTP, "explore", "--threads", "--strategy=preempt", "--", PLANTED, "race")
+    assert ended.returncode == 0 and "no failure: all" in ended.stdout, ended
+    if os.uname().machine == "x86_64":
+        assert explored("race", "Aborted", "--accesses").returncode == -6
+
+
+def time_is_its_own():
+    """Sleeping takes no time, and wakes in the order of the deadlines, whatever the seed."""
+    ended = call(MLTP, "explore", "--threads", "--runs=20", "--", PLANTED, "sleep")
+    assert ended.returncode == 0 and "no failure in 20 runs" in ended.stdout, ended
+
+
+if __name__ == "__main__":
+    for test in (same_seed_same_run, bugs_are_found, races_are_found, time_is_its_own):
+        test()
+        print(f"seeded.py: {test.__name__}: passed")

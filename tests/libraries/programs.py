@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Programs of Debian that load plug-ins, unmodified: each rank prints what the program prints alone.
+
+usage: programs.py TMPIRUN
+"""
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TMPIRUN = ""
+RANKS = 4
+
+
+def run(*command, **settings):
+    return subprocess.run([*map(str, command)], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
+                          timeout=300, **settings)
+
+
+class Programs(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def alike(self, name, *arguments):
+        """Compares what each rank prints with what the program prints alone."""
+        program = shutil.which(name)
+        if program is None:
+            self.skipTest(f"no {name}")
+        alone = run(program, *arguments, cwd=self.folder)
+        if alone.returncode != 0:
+            self.skipTest(f"{name} does not work alone: {alone.stderr}")
+        ranks = run(TMPIRUN, "-n", RANKS, f"--output={self.folder}/out", program, *arguments, cwd=self.folder)
+        self.assertEqual(ranks.returncode, 0, ranks)
+        self.assertNotEqual(alone.stdout, "")
+        for rank in range(RANKS):
+            self.assertIn(alone.stdout, (self.folder / f"out.{rank}").read_text(), f"rank {rank}: {ranks.stderr}")
+
+    def script(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+    def test_lua(self):
+        """Modules in C."""
+        self.alike("lua5.4", "-e", "local json, lpeg = require 'cjson', require 'lpeg'"
+                   " print(json.encode({1, 2}), lpeg.match(lpeg.R('az') ^ 1, 'abc1'))")
+
+    def test_tcl(self):
+        self.alike("tclsh", self.script("a.tcl", "package require http\nputs [http::config -useragent]\nputs [expr sqrt(2)]\n"))
+
+    def test_ruby(self):
+        """Extensions in C; a garbage collector that reads the stack."""
+        self.alike("ruby", "-e", "require 'json'; require 'digest'; require 'zlib'; puts JSON.generate([1, 2]);"
+                   " puts Digest::SHA256.hexdigest(Zlib.inflate(Zlib.deflate('a' * 1000)));"
+                   " a = (1..5000).map { |i| \"s#{i}\" }; 5.times { GC.start }; puts a.sum { |s| s.size };"
+                   " def f(n) n == 0 ? 0 : 1 + f(n + 1) end; begin; f(1); rescue SystemStackError; puts 'caught' end")
+
+    def test_guile(self):
+        """Boehm's garbage collector, which looks for the end of the stack itself; threads."""
+        self.alike("guile", "--no-auto-compile", "-c", """
+            (use-modules (ice-9 threads))
+            (define (f n) (if (= n 0) '() (cons (make-string 100 #\\a) (f (- n 1)))))
+            (do ((i 0 (+ i 1))) ((= i 10)) (f 3000))
+            (gc)
+            (display (list (length (f 1000)) (par-map (lambda (x) (* x x)) (iota 5))))
+            (newline)""")
+
+    def test_graphviz(self):
+        """Plug-ins with dozens of libraries, some of them linked for pages of 2 MiB."""
+        self.alike("dot", "-Tsvg", self.script("a.dot", "digraph { a -> b; b -> c; a -> c }"))
+
+    def test_imagemagick(self):
+        """A coder for each format; OpenMP."""
+        self.alike("convert-im6.q16", "-size", "50x50", "gradient:red-blue", "-resize", "3x3", "txt:-")
+
+    def test_sox(self):
+        self.alike("sox", "-n", "-t", "dat", "-r", "8000", "-", "synth", "0.01", "sine", "440")
+
+    def test_gstreamer(self):
+        """A registry of plug-ins, made by a process of its own; modules of glib."""
+        self.alike("gst-inspect-1.0", "audiotestsrc")
+
+    def test_php(self):
+        self.alike("php", "-r", "echo json_encode([1, sqrt(2)]), \"\\n\", hash('sha256', 'a'), \"\\n\";"
+                   " $a = []; for ($i = 0; $i < 10000; $i++) $a[] = \"x$i\"; echo count($a), \"\\n\";")
+
+    def test_vim(self):
+        self.alike("vim.basic", "-es", "-u", "NONE", "-c", "put =sqrt(2.0)", "-c", "print", "-c", "q!")
+
+    def test_sqlite(self):
+        self.alike("sqlite3", ":memory:", "create table t(x); insert into t values (1), (2); select sum(x), sqrt(2) from t")
+
+    def test_python(self):
+        self.alike("/usr/bin/python3", "-c", "import ctypes, decimal, hashlib, json, sqlite3, zlib;"
+                   " print(hashlib.sha256(zlib.compress(b'a')).hexdigest(), sqlite3.connect(':memory:').execute('select 1 + 1')"
+                   ".fetchone(), decimal.Decimal(2).sqrt(), ctypes.CDLL(None).abs(-3))")
+
+
+if __name__ == "__main__":
+    TMPIRUN = pathlib.Path(sys.argv[1]).resolve()
+    result = unittest.main(argv=[sys.argv[0], *sys.argv[2:]], verbosity=2, exit=False).result
+    sys.exit(1 if not result.wasSuccessful() else 77 if len(result.skipped) == result.testsRun else 0)

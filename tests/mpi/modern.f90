@@ -1,0 +1,218 @@
+! SPDX-License-Identifier: Apache-2.0
+! The module mpi_f08: handles and statuses are structures, and ierror may be absent.
+module callbacks
+  use mpi_f08
+  implicit none
+  integer :: copies = 0, released = 0, cancelled = 0, file_errors = 0
+contains
+  subroutine add(in, inout, length, kind)
+    integer :: length, in(length), inout(length)
+    type(MPI_Datatype) :: kind
+    if (kind == MPI_INTEGER) inout = in + inout
+  end subroutine add
+
+  subroutine copy(comm, keyval, extra, from, to, flag, ierror)
+    type(MPI_Comm) :: comm
+    integer :: keyval, ierror
+    integer(kind=MPI_ADDRESS_KIND) :: extra, from, to
+    logical :: flag
+    copies = copies + merge(1, 100, comm == MPI_COMM_WORLD)
+    to = from + extra
+    flag = .true.
+    ierror = MPI_SUCCESS
+  end subroutine copy
+
+  subroutine on_file(file, code)
+    type(MPI_File) :: file
+    integer :: code
+    if (file == MPI_FILE_NULL .and. code /= MPI_SUCCESS) file_errors = file_errors + 1
+  end subroutine on_file
+
+  subroutine query(extra, status, ierror)
+    integer(kind=MPI_ADDRESS_KIND) :: extra
+    type(MPI_Status) :: status
+    integer :: ierror
+    call MPI_Status_set_elements(status, MPI_INTEGER, int(extra))
+    call MPI_Status_set_cancelled(status, .false.)
+    ierror = MPI_SUCCESS
+  end subroutine query
+
+  subroutine release(extra, ierror)
+    integer(kind=MPI_ADDRESS_KIND) :: extra
+    integer :: ierror
+    released = int(extra)
+    extra = extra + 1
+    ierror = MPI_SUCCESS
+  end subroutine release
+
+  subroutine cancel(extra, complete, ierror)
+    integer(kind=MPI_ADDRESS_KIND) :: extra
+    logical :: complete
+    integer :: ierror
+    if (.not. complete) cancelled = int(extra)
+    ierror = MPI_SUCCESS
+  end subroutine cancel
+end module callbacks
+
+program modern
+  use mpi_f08
+  use callbacks
+  implicit none
+  type(MPI_Comm) :: comm
+  type(MPI_Status) :: status, list(2), back
+  type(MPI_Request) :: requests(2)
+  type(MPI_Datatype) :: pair
+  type(MPI_Op) :: op
+  integer :: rank, size, right, left, number, sum, error, keyval, old(MPI_STATUS_SIZE), values(4), length
+  integer(kind=MPI_ADDRESS_KIND) :: found
+  logical :: flag
+  character(len=MPI_MAX_OBJECT_NAME) :: name
+
+  call MPI_Init()
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank)
+  call MPI_Comm_size(MPI_COMM_WORLD, size, error)
+  call check(error == MPI_SUCCESS, 1)
+  right = mod(rank + 1, size)
+  left = mod(rank + size - 1, size)
+
+  call MPI_Irecv(number, 1, MPI_INTEGER, left, 7, MPI_COMM_WORLD, requests(1))
+  call MPI_Isend(rank, 1, MPI_INTEGER, right, 7, MPI_COMM_WORLD, requests(2))
+  call check(requests(1) /= MPI_REQUEST_NULL, 2)
+  call MPI_Waitall(2, requests, list)
+  call check(number == left .and. list(1)%MPI_SOURCE == left .and. list(1)%MPI_TAG == 7, 3)
+  call check(all(requests == MPI_REQUEST_NULL), 4)
+  call MPI_Get_count(list(1), MPI_INTEGER, length)
+  call check(length == 1, 5)
+
+  call MPI_Status_f082f(list(1), old)
+  call MPI_Status_f2f08(old, back, error)
+  call check(old(MPI_SOURCE) == left .and. back%MPI_TAG == 7 .and. error == MPI_SUCCESS, 6)
+
+  call MPI_Sendrecv(rank, 1, MPI_INTEGER, right, 8, number, 1, MPI_INTEGER, left, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE)
+  call check(number == left, 7)
+  call MPI_Isend(rank, 1, MPI_INTEGER, right, 9, MPI_COMM_WORLD, requests(1))
+  call MPI_Irecv(number, 1, MPI_INTEGER, left, 9, MPI_COMM_WORLD, requests(2))
+  call MPI_Waitall(2, requests, MPI_STATUSES_IGNORE)
+
+  sum = rank + 1
+  call MPI_Allreduce(MPI_IN_PLACE, sum, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
+  call check(sum == size * (size + 1) / 2, 8)
+  call MPI_Op_create(add, .true., op)
+  call MPI_Allreduce(rank, sum, 1, MPI_INTEGER, op, MPI_COMM_WORLD)
+  call check(sum == size * (size - 1) / 2, 9)
+  call MPI_Op_free(op)
+  call check(op == MPI_OP_NULL, 10)
+
+  call MPI_Comm_create_keyval(copy, MPI_COMM_NULL_DELETE_FN, keyval, 5_MPI_ADDRESS_KIND)
+  call MPI_Comm_set_attr(MPI_COMM_WORLD, keyval, 100_MPI_ADDRESS_KIND)
+  call MPI_Comm_dup(MPI_COMM_WORLD, comm)
+  call MPI_Comm_get_attr(comm, keyval, found, flag)
+  call check(flag .and. found == 105 .and. copies == 1, 11)
+  call check(comm /= MPI_COMM_WORLD .and. comm /= MPI_COMM_NULL, 12)
+  call MPI_Comm_set_name(comm, "a name ")
+  call MPI_Comm_get_name(comm, name, length)
+  call check(name == "a name" .and. length == 6, 13)
+  call MPI_Comm_free(comm)
+  call MPI_Comm_delete_attr(MPI_COMM_WORLD, keyval)
+
+  values = [1, 2, 3, 4]
+  call MPI_Type_vector(2, 1, 2, MPI_INTEGER, pair)
+  call MPI_Type_commit(pair)
+  if (rank /= 0) values = 0
+  call MPI_Bcast(values, 1, pair, 0, MPI_COMM_WORLD)
+  call check(values(1) == 1 .and. values(3) == 3 .and. (rank == 0 .or. values(2) == 0), 14)
+  call MPI_Type_free(pair)
+
+  call types_and_info()
+  call requests_and_files()
+
+  call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN)
+  call MPI_Send(rank, 1, MPI_INTEGER, size, 0, MPI_COMM_WORLD, error)
+  call check(error == MPI_ERR_RANK, 15)
+  call MPI_Recv(number, 1, MPI_INTEGER, MPI_PROC_NULL, 0, MPI_COMM_WORLD, status)
+  call check(status%MPI_SOURCE == MPI_PROC_NULL, 16)
+  call check(MPI_Wtime() > 0 .and. .not. MPI_SUBARRAYS_SUPPORTED, 17)
+  call MPI_Finalize()
+contains
+  subroutine check(condition, line)
+    logical, intent(in) :: condition
+    integer, intent(in) :: line
+    if (condition) return
+    print *, "modern.f90: check", line, "on rank", rank
+    call MPI_Abort(MPI_COMM_WORLD, 1)
+  end subroutine check
+
+  subroutine types_and_info
+    type(MPI_Datatype) :: twin
+    type(MPI_Info) :: info
+    type(MPI_Comm) :: graph
+    integer :: keyval, near(1), weights(1)
+    integer(kind=MPI_ADDRESS_KIND) :: found
+    logical :: flag
+    character(len=8) :: text
+
+    ! A duplicate of a predefined type has the attributes that this rank gave the type.
+    call MPI_Type_create_keyval(MPI_TYPE_DUP_FN, MPI_TYPE_NULL_DELETE_FN, keyval, 0_MPI_ADDRESS_KIND)
+    call MPI_Type_set_attr(MPI_INTEGER, keyval, 77_MPI_ADDRESS_KIND)
+    call MPI_Type_dup(MPI_INTEGER, twin)
+    call MPI_Type_get_attr(twin, keyval, found, flag)
+    call check(flag .and. found == 77, 20)
+    call MPI_Type_free(twin)
+    call MPI_Type_delete_attr(MPI_INTEGER, keyval)
+
+    ! A value that is not there leaves the variable as it was.
+    call MPI_Info_create(info)
+    text = "as it was"
+    call MPI_Info_get(info, "no key", 8, text, flag)
+    call check(.not. flag .and. text == "as it wa", 21)
+    call MPI_Info_set(info, "key", "value")
+    call MPI_Info_get(info, "key", 8, text, flag)
+    call check(flag .and. text == "value", 22)
+    call MPI_Info_free(info)
+    call check(MPI_LONG_LONG_INT == MPI_LONG_LONG .and. MPI_C_COMPLEX == MPI_C_FLOAT_COMPLEX, 23)
+
+    ! MPI_UNWEIGHTED is an array, and so are weights.
+    call MPI_Dist_graph_create_adjacent(MPI_COMM_SELF, 1, [0], MPI_UNWEIGHTED, 1, [0], MPI_UNWEIGHTED, &
+                                        MPI_INFO_NULL, .false., graph)
+    call MPI_Dist_graph_neighbors(graph, 1, near, MPI_UNWEIGHTED, 1, near, MPI_UNWEIGHTED)
+    call check(near(1) == 0, 24)
+    call MPI_Comm_free(graph)
+    call MPI_Dist_graph_create_adjacent(MPI_COMM_SELF, 1, [0], [5], 1, [0], [5], MPI_INFO_NULL, .false., graph)
+    call MPI_Dist_graph_neighbors(graph, 1, near, weights, 1, near, weights)
+    call check(weights(1) == 5, 25)
+    call MPI_Comm_free(graph)
+  end subroutine types_and_info
+
+  subroutine requests_and_files
+    type(MPI_Request) :: request
+    type(MPI_Status) :: state
+    type(MPI_Errhandler) :: handler
+    type(MPI_File) :: file
+    type(MPI_Info) :: info
+    procedure(MPI_File_errhandler_function), pointer :: handle
+    integer(kind=MPI_ADDRESS_KIND), volatile :: extra ! the library keeps its address
+    integer :: code, count
+
+    extra = 3
+    call MPI_Grequest_start(query, release, cancel, extra, request)
+    call MPI_Cancel(request)
+    call check(cancelled == 3, 26)
+    call MPI_Grequest_complete(request)
+    call MPI_Wait(request, state)
+    call MPI_Get_count(state, MPI_INTEGER, count)
+    call check(request == MPI_REQUEST_NULL .and. released == 3 .and. count == 3, 27)
+    call check(extra == 4, 30)
+
+    handle => on_file
+    call MPI_File_create_errhandler(handle, handler)
+    call MPI_File_set_errhandler(MPI_FILE_NULL, handler)
+    call MPI_File_open(MPI_COMM_SELF, "/no such folder/file", MPI_MODE_RDONLY, MPI_INFO_NULL, file, code)
+    call check(code /= MPI_SUCCESS .and. file_errors == 1, 28)
+    call MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN)
+    call MPI_Errhandler_free(handler)
+
+    call MPI_Info_create_env(info)
+    call check(info /= MPI_INFO_NULL, 29)
+    call MPI_Info_free(info)
+  end subroutine requests_and_files
+end program modern

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Partitioned messages: partitions of both sides that do not agree, derived types, several rounds,
+ * several pthreads that mark partitions, either side first, and mistakes. */
+#include <pthread.h>
+#include <string.h>
+
+#include "check.h"
+
+enum { ROUNDS = 4, ITEMS = 840, THREADS = 4 };
+
+static int rank, size;
+
+/* ---- a ring: `from` partitions are sent, `to` partitions received */
+
+static int value(int round, int sender, int i) { return 1000000 * round + 10000 * sender + i; }
+
+struct marker {
+  MPI_Request send;
+  int first, partitions;
+};
+
+static void *mark(void *argument) {
+  const struct marker *marker = argument;
+  for (int p = marker->first; p < marker->partitions; p += THREADS)
+    CHECK(MPI_Pready(p, marker->send) == MPI_SUCCESS);
+  return NULL;
+}
+
+static void mark_by_threads(MPI_Request send, int partitions) {
+  pthread_t threads[THREADS];
+  struct marker markers[THREADS];
+  for (int i = 0; i < THREADS; i++) {
+    markers[i] = (struct marker){send, i, partitions};
+    CHECK(pthread_create(&threads[i], NULL, mark, &markers[i]) == 0);
+  }
+  for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+}
+
+/* Ranks start their sides in one order or the other. */
+static void run_round(int round, MPI_Request *both, int from, int to, int *out, const int *in,
+                      int stride) {
+  int left = (rank + size - 1) % size, flag;
+  MPI_Status status;
+  for (int i = 0; i < ITEMS; i++) out[i] = value(round, rank, i);
+  MPI_Start(&both[(rank + round) % 2]);
+  MPI_Start(&both[(rank + round + 1) % 2]);
+  if (round % 2 == 0)
+    mark_by_threads(both[0], from);
+  else
+    CHECK(MPI_Pready_range(0, from - 1, both[0]) == MPI_SUCCESS);
+  for (int p = to - 1; p >= 0; p--) {
+    do CHECK(MPI_Parrived(both[1], p, &flag) == MPI_SUCCESS);
+    while (!flag);
+    int first = p * (ITEMS / to), last = first + ITEMS / to - 1;
+    CHECK(in[first * stride] == value(round, left, first));
+    CHECK(in[last * stride] == value(round, left, last));
+  }
+  MPI_Wait(&both[1], &status);
+  MPI_Wait(&both[0], MPI_STATUS_IGNORE);
+  MPI_Get_count(&status, MPI_INT, &flag);
+  CHECK(flag == ITEMS && status.MPI_SOURCE == left && status.MPI_TAG == 5);
+  for (int i = 0; i < ITEMS; i++) CHECK(in[i * stride] == value(round, left, i));
+  CHECK(MPI_Parrived(both[1], 0, &flag) == MPI_SUCCESS && flag); /* it is not active */
+}
+
+static void ring(int from, int to, int stride) {
+  static int out[ITEMS], in[3 * ITEMS];
+  int right = (rank + 1) % size, left = (rank + size - 1) % size;
+  MPI_Request both[2];
+  MPI_Datatype type;
+  MPI_Type_create_resized(MPI_INT, 0, stride * (int)sizeof(int), &type);
+  MPI_Type_commit(&type);
+  memset(in, 0, sizeof in);
+  if (rank % 2 == 0)
+    MPI_Psend_init(out, from, ITEMS / from, MPI_INT, right, 5, MPI_COMM_WORLD, MPI_INFO_NULL,
+                   &both[0]);
+  MPI_Precv_init(in, to, ITEMS / to, type, left, 5, MPI_COMM_WORLD, MPI_INFO_NULL, &both[1]);
+  if (rank % 2 != 0)
+    MPI_Psend_init(out, from, ITEMS / from, MPI_INT, right, 5, MPI_COMM_WORLD, MPI_INFO_NULL,
+                   &both[0]);
+  MPI_Type_free(&type);
+  for (int round = 0; round < ROUNDS; round++) run_round(round, both, from, to, out, in, stride);
+  MPI_Request_free(&both[0]);
+  MPI_Request_free(&both[1]);
+}
+
+/* ---- two requests with the same envelope meet in the order in which they were made */
+
+static void order(void) {
+  int out[2] = {10 + rank, 20 + rank}, in[2] = {0, 0};
+  int list[1] = {0}, right = (rank + 1) % size, left = (rank + size - 1) % size;
+  MPI_Request requests[4];
+  for (int i = 0; i < 2; i++)
+    MPI_Psend_init(&out[i], 1, 1, MPI_INT, right, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[i]);
+  for (int i = 0; i < 2; i++)
+    MPI_Precv_init(&in[i], 1, 1, MPI_INT, left, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[2 + i]);
+  MPI_Startall(4, requests);
+  CHECK(MPI_Pready_list(1, list, requests[1]) == MPI_SUCCESS);
+  MPI_Wait(&requests[3], MPI_STATUS_IGNORE);
+  CHECK(in[0] == 0 && in[1] == 20 + left);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(MPI_Pready(0, requests[0]) == MPI_SUCCESS);
+  MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
+  CHECK(in[0] == 10 + left);
+  for (int i = 0; i < 4; i++) MPI_Request_free(&requests[i]);
+}
+
+/* ---- nobody, nothing, and mistakes */
+
+static void nobody(void) {
+  int data = 0, flag = 0;
+  MPI_Status status;
+  MPI_Request requests[2];
+  MPI_Psend_init(&data, 3, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, MPI_INFO_NULL,
+                 &requests[0]);
+  MPI_Precv_init(&data, 3, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, MPI_INFO_NULL,
+                 &requests[1]);
+  MPI_Startall(2, requests);
+  CHECK(MPI_Pready(2, requests[0]) == MPI_SUCCESS);
+  CHECK(MPI_Parrived(requests[1], 2, &flag) == MPI_SUCCESS && flag);
+  MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+  MPI_Wait(&requests[1], &status);
+  CHECK(status.MPI_SOURCE == MPI_PROC_NULL);
+  MPI_Request_free(&requests[0]);
+  MPI_Request_free(&requests[1]);
+  flag = 0;
+  CHECK(MPI_Parrived(MPI_REQUEST_NULL, 0, &flag) == MPI_SUCCESS && flag);
+}
+
+static void mistakes(void) {
+  int data[2] = {0}, flag;
+  MPI_Request send, recv, other;
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  MPI_Comm self = MPI_COMM_SELF;
+  EXPECT(MPI_ERR_ARG, MPI_Psend_init(data, -1, 1, MPI_INT, 0, 0, self, MPI_INFO_NULL, &send));
+  EXPECT(MPI_ERR_RANK, MPI_Psend_init(data, 1, 1, MPI_INT, 1, 0, self, MPI_INFO_NULL, &send));
+  EXPECT(MPI_ERR_COUNT, MPI_Psend_init(data, 1, -1, MPI_INT, 0, 0, self, MPI_INFO_NULL, &send));
+  EXPECT(MPI_ERR_RANK,
+         MPI_Precv_init(data, 1, 1, MPI_INT, MPI_ANY_SOURCE, 0, self, MPI_INFO_NULL, &recv));
+  EXPECT(MPI_ERR_TAG,
+         MPI_Precv_init(data, 1, 1, MPI_INT, 0, MPI_ANY_TAG, self, MPI_INFO_NULL, &recv));
+  MPI_Psend_init(data, 2, 1, MPI_INT, 0, 0, self, MPI_INFO_NULL, &send);
+  MPI_Precv_init(data + 1, 1, 1, MPI_INT, 0, 0, self, MPI_INFO_NULL, &recv);
+  MPI_Send_init(data, 1, MPI_INT, 0, 0, self, &other);
+  EXPECT(MPI_ERR_REQUEST, MPI_Pready(0, send));
+  MPI_Start(&send);
+  EXPECT(MPI_ERR_ARG, MPI_Pready(2, send));
+  EXPECT(MPI_ERR_ARG, MPI_Pready_range(0, 2, send));
+  EXPECT(MPI_ERR_REQUEST, MPI_Pready(0, recv));
+  EXPECT(MPI_ERR_REQUEST, MPI_Pready(0, other));
+  EXPECT(MPI_ERR_REQUEST, MPI_Parrived(send, 0, &flag));
+  EXPECT(MPI_ERR_ARG, MPI_Parrived(recv, 1, &flag));
+  CHECK(MPI_Pready(0, send) == MPI_SUCCESS);
+  EXPECT(MPI_ERR_ARG, MPI_Pready(0, send));
+  EXPECT(MPI_ERR_REQUEST, MPI_Start(&send));
+  MPI_Start(&recv);
+  CHECK(MPI_Pready(1, send) == MPI_SUCCESS);
+  MPI_Wait(&send, MPI_STATUS_IGNORE);
+  EXPECT(MPI_ERR_TRUNCATE, MPI_Wait(&recv, MPI_STATUS_IGNORE)); /* one item of two */
+  MPI_Request_free(&send);
+  MPI_Request_free(&recv);
+  MPI_Request_free(&other);
+}
+
+int main(int argc, char **argv) {
+  int provided;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  ring(1, 1, 1);
+  ring(12, 12, 2);
+  ring(3, 40, 1);
+  ring(40, 3, 3);
+  ring(7, 8, 1);
+  order();
+  nobody();
+  mistakes();
+  MPI_Finalize();
+  return 0;
+}

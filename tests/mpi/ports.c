@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ports, names of services, communicators made through them or a socket; spawning is refused. */
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "check.h"
+
+static int rank, size;
+
+static void check_inter(MPI_Comm inter, int theirs) {
+  int remote, flag, value = rank, heard = -1;
+  MPI_Comm all;
+  CHECK(MPI_Comm_test_inter(inter, &flag) == MPI_SUCCESS && flag);
+  MPI_Comm_remote_size(inter, &remote);
+  CHECK(remote == theirs);
+  MPI_Intercomm_merge(inter, rank == 0, &all);
+  MPI_Allreduce(&value, &heard, 1, MPI_INT, MPI_MAX, all);
+  CHECK(heard == size - 1);
+  MPI_Comm_free(&all);
+  CHECK(MPI_Comm_disconnect(&inter) == MPI_SUCCESS && inter == MPI_COMM_NULL);
+}
+
+/* Rank 0 is the server, the others are one client; several rounds on one port. */
+static void groups(void) {
+  char port[MPI_MAX_PORT_NAME];
+  MPI_Comm half, inter;
+  MPI_Comm_split(MPI_COMM_WORLD, rank == 0, rank, &half);
+  if (rank == 0) {
+    CHECK(MPI_Open_port(MPI_INFO_NULL, port) == MPI_SUCCESS);
+    CHECK(MPI_Publish_name("ocean", MPI_INFO_NULL, port) == MPI_SUCCESS);
+    EXPECT(MPI_ERR_SERVICE, MPI_Publish_name("ocean", MPI_INFO_NULL, port));
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(MPI_Lookup_name("ocean", MPI_INFO_NULL, port) == MPI_SUCCESS);
+  for (int i = 0; i < 3; i++) {
+    if (rank == 0)
+      CHECK(MPI_Comm_accept(port, MPI_INFO_NULL, 0, half, &inter) == MPI_SUCCESS);
+    else
+      CHECK(MPI_Comm_connect(rank == size - 1 ? port : NULL, MPI_INFO_NULL, size - 2, half,
+                             &inter) == MPI_SUCCESS);
+    check_inter(inter, rank == 0 ? size - 1 : 1);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 1)
+    EXPECT(MPI_ERR_PORT, MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter));
+  if (rank == 0) {
+    CHECK(MPI_Unpublish_name("ocean", MPI_INFO_NULL, port) == MPI_SUCCESS);
+    EXPECT(MPI_ERR_SERVICE, MPI_Unpublish_name("ocean", MPI_INFO_NULL, port));
+    CHECK(MPI_Close_port(port) == MPI_SUCCESS);
+    EXPECT(MPI_ERR_PORT, MPI_Close_port(port));
+    EXPECT(MPI_ERR_NAME, MPI_Lookup_name("ocean", MPI_INFO_NULL, port));
+    EXPECT(MPI_ERR_PORT, MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter));
+  }
+  MPI_Comm_free(&half);
+}
+
+/* Several clients at one port, each by itself. */
+static void clients(void) {
+  char port[MPI_MAX_PORT_NAME];
+  MPI_Comm inter;
+  int value = 0, sum = 0;
+  if (rank == 0) MPI_Open_port(MPI_INFO_NULL, port);
+  MPI_Bcast(port, MPI_MAX_PORT_NAME, MPI_CHAR, 0, MPI_COMM_WORLD);
+  for (int i = 1; i < (rank == 0 ? size : 2); i++) {
+    if (rank == 0) {
+      MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter);
+      MPI_Recv(&value, 1, MPI_INT, 0, 3, inter, MPI_STATUS_IGNORE);
+      sum += value;
+    } else {
+      MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter);
+      MPI_Send(&rank, 1, MPI_INT, 0, 3, inter);
+    }
+    MPI_Comm_disconnect(&inter);
+  }
+  CHECK(rank != 0 || sum == size * (size - 1) / 2);
+  if (rank == 0) MPI_Close_port(port);
+}
+
+/* Ranks 0 and 1 have the ends of a socket: descriptors are the process's. */
+static void sockets(void) {
+  int ends[2], own;
+  MPI_Comm inter;
+  if (rank == 0) CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+  MPI_Bcast(ends, 2, MPI_INT, 0, MPI_COMM_WORLD);
+  if (rank > 1) return;
+  own = ends[rank];
+  CHECK(MPI_Comm_join(own, &inter) == MPI_SUCCESS);
+  CHECK(MPI_Comm_remote_size(inter, &own) == MPI_SUCCESS && own == 1);
+  MPI_Sendrecv(&rank, 1, MPI_INT, 0, 0, &own, 1, MPI_INT, 0, 0, inter, MPI_STATUS_IGNORE);
+  CHECK(own == 1 - rank);
+  MPI_Comm_disconnect(&inter);
+  close(ends[rank]);
+}
+
+static void refused(void) {
+  int codes[5] = {0}, *universe, flag;
+  char *commands[2], program[] = "./app";
+  const int most[2] = {2, 3};
+  const MPI_Info infos[2] = {MPI_INFO_NULL, MPI_INFO_NULL};
+  MPI_Comm inter = MPI_COMM_SELF;
+  commands[0] = commands[1] = program;
+  EXPECT(MPI_ERR_SPAWN,
+         MPI_Comm_spawn(program, MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter, codes));
+  CHECK(inter == MPI_COMM_NULL && codes[0] == MPI_ERR_SPAWN && codes[1] == MPI_ERR_SPAWN);
+  EXPECT(MPI_ERR_SPAWN, MPI_Comm_spawn_multiple(2, commands, MPI_ARGVS_NULL, most, infos, 0,
+                                                MPI_COMM_SELF, &inter, codes));
+  CHECK(codes[4] == MPI_ERR_SPAWN);
+  CHECK(MPI_Comm_get_parent(&inter) == MPI_SUCCESS && inter == MPI_COMM_NULL);
+  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &universe, &flag);
+  CHECK(flag && *universe == size);
+}
+
+/* What a library for another Fortran says has to agree. */
+static void fortran(void) {
+  int yes, no, set;
+  MPI_Info info;
+  CHECK(MPI_Abi_get_fortran_booleans(4, &yes, &no, &set) == MPI_SUCCESS);
+  CHECK(yes == 1 && no == 0 && set);
+  CHECK(MPI_Abi_set_fortran_booleans(4, &yes, &no) == MPI_SUCCESS);
+  yes = -1;
+  EXPECT(MPI_ERR_ABI, MPI_Abi_set_fortran_booleans(4, &yes, &no));
+  EXPECT(MPI_ERR_ARG, MPI_Abi_get_fortran_booleans(3, &yes, &no, &set));
+  CHECK(MPI_Abi_get_fortran_info(&info) == MPI_SUCCESS);
+  CHECK(MPI_Abi_set_fortran_info(info) == MPI_SUCCESS);
+  MPI_Info_set(info, "mpi_integer_size", "8");
+  EXPECT(MPI_ERR_ABI, MPI_Abi_set_fortran_info(info));
+  MPI_Info_free(&info);
+}
+
+int main(int argc, char **argv) {
+  rank = check_start(&argc, &argv, &size);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  groups();
+  clients();
+  sockets();
+  refused();
+  fortran();
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The table RANKS AND PROCESSES of tmpirun(1) says what ranks_table.c finds.
+
+usage: ranks_table.py TMPIRUN PROGRAM PAGE [--write]: writes the table into the page
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+BACKENDS = [(), ("--vps=1",), ("--one-to-one",)]
+TABLE = re.compile(r"(?<=\.SH RANKS AND PROCESSES\n)(.*?\.nf\n)(.*?)(?=\.fi\n)", re.S)
+
+
+def findings(tmpirun, program, options):
+    result = subprocess.run([tmpirun, "-n", "2", *options, program], capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        sys.exit(f"{options}: status {result.returncode}: {result.stderr}")
+    return [line.split("\t") for line in result.stdout.splitlines()]
+
+
+def as_text(rows):
+    lines = [f"{name:36}{finding:12}{test}".rstrip() for name, finding, test in rows]
+    return "".join(("\\&" if line[0] in "./" else "") + line.replace("-", "\\-") + "\n" for line in lines)
+
+
+def main(tmpirun, program, page, write=None):
+    found = [as_text(findings(tmpirun, program, options)) for options in BACKENDS]
+    if any(text != found[0] for text in found):
+        return "backends differ:\n" + "\n".join(found)
+    path = pathlib.Path(page)
+    text = path.read_text()
+    if write:
+        path.write_text(TABLE.sub(lambda match: match[1] + found[0], text))
+        return 0
+    if TABLE.search(text)[2] != found[0]:
+        return f"{page}: the table is not what ranks do (write it by {sys.argv[0]} ... --write):\n{found[0]}"
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

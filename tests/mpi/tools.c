@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* MPI_T: variables have the values that they should, texts are cut, mistakes have their codes. */
+#include <stdint.h>
+#include <string.h>
+
+#include "check.h"
+
+static int rank, size, one, two;
+
+static uint64_t read_cvar(const char *name, MPI_Datatype expected) {
+  MPI_T_cvar_handle handle;
+  MPI_Datatype type;
+  union {
+    int number;
+    uint64_t large;
+  } value = {.large = 0};
+  int index, count;
+  CHECK(MPI_T_cvar_get_index(name, &index) == MPI_SUCCESS);
+  MPI_T_cvar_get_info(index, NULL, NULL, NULL, &type, NULL, NULL, NULL, NULL, NULL);
+  CHECK(type == expected);
+  CHECK(MPI_T_cvar_handle_alloc(index, NULL, &handle, &count) == MPI_SUCCESS && count == 1);
+  CHECK(MPI_T_cvar_read(handle, &value) == MPI_SUCCESS);
+  CHECK(MPI_T_cvar_write(handle, &value) == MPI_T_ERR_CVAR_SET_NEVER);
+  CHECK(MPI_T_cvar_handle_free(&handle) == MPI_SUCCESS && handle == MPI_T_CVAR_HANDLE_NULL);
+  CHECK(MPI_T_cvar_handle_free(&handle) == MPI_T_ERR_INVALID_HANDLE);
+  return type == MPI_INT ? (uint64_t)value.number : value.large;
+}
+
+static void control(void) {
+  char name[6], item[20], meaning[200];
+  int length = sizeof name, index, scope, binding, items, value;
+  MPI_T_enum words;
+  CHECK(read_cvar("tmpi_ranks", MPI_INT) == (uint64_t)size);
+  CHECK(read_cvar("tmpi_wait", MPI_INT) < 3);
+  CHECK(read_cvar("tmpi_held_bytes", MPI_UNSIGNED_LONG_LONG) == 16 << 20);
+  MPI_T_cvar_get_index("tmpi_wait", &index);
+  two = sizeof meaning;
+  CHECK(MPI_T_cvar_get_info(index, name, &length, NULL, NULL, &words, meaning, &two, &binding,
+                            &scope) == MPI_SUCCESS);
+  CHECK(strcmp(name, "tmpi_") == 0 && length == 10 && strstr(meaning, "--wait") != NULL);
+  CHECK(binding == MPI_T_BIND_NO_OBJECT && scope == MPI_T_SCOPE_READONLY);
+  length = sizeof item;
+  CHECK(MPI_T_enum_get_info(words, &items, item, &length) == MPI_SUCCESS && items == 3);
+  length = sizeof item;
+  CHECK(MPI_T_enum_get_item(words, 2, &value, item, &length) == MPI_SUCCESS);
+  CHECK(value == 2 && strcmp(item, "park") == 0);
+  CHECK(MPI_T_enum_get_item(words, 3, &value, item, &length) == MPI_T_ERR_INVALID_INDEX);
+  CHECK(MPI_T_enum_get_info(MPI_T_ENUM_NULL, &items, item, &length) == MPI_T_ERR_INVALID_HANDLE);
+  CHECK(MPI_T_cvar_get_index("none", &index) == MPI_T_ERR_INVALID_NAME);
+  CHECK(MPI_T_cvar_get_info(-1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL) ==
+        MPI_T_ERR_INVALID_INDEX);
+}
+
+static MPI_T_pvar_handle open_pvar(MPI_T_pvar_session session, const char *name, int class) {
+  MPI_T_pvar_handle handle;
+  int index;
+  CHECK(MPI_T_pvar_get_index(name, class, &index) == MPI_SUCCESS);
+  CHECK(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &one) == MPI_SUCCESS && one == 1);
+  return handle;
+}
+
+/* Messages that rank 0 has not received are counted, and so are its waits. */
+static void performance(void) {
+  MPI_T_pvar_session session, other;
+  unsigned arrived = 99;
+  uint64_t held = 0, parks = 99;
+  char data[1000] = {0};
+  CHECK(MPI_T_pvar_session_create(&session) == MPI_SUCCESS);
+  CHECK(MPI_T_pvar_session_create(&other) == MPI_SUCCESS);
+  MPI_T_pvar_handle of_messages =
+      open_pvar(session, "tmpi_messages_arrived", MPI_T_PVAR_CLASS_LEVEL);
+  MPI_T_pvar_handle of_bytes = open_pvar(session, "tmpi_bytes_held", MPI_T_PVAR_CLASS_LEVEL);
+  MPI_T_pvar_handle of_parks = open_pvar(session, "tmpi_parks", MPI_T_PVAR_CLASS_COUNTER);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank != 0) MPI_Send(data, sizeof data, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(MPI_T_pvar_read(session, of_messages, &arrived) == MPI_SUCCESS);
+  CHECK(MPI_T_pvar_read(session, of_bytes, &held) == MPI_SUCCESS);
+  CHECK(rank != 0 || arrived >= (unsigned)size - 1);
+  CHECK(rank != 0 || held >= (size_t)(size - 1) * sizeof data);
+  for (int i = 1; rank == 0 && i < size; i++)
+    MPI_Recv(data, sizeof data, MPI_CHAR, i, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  CHECK(MPI_T_pvar_reset(session, of_parks) == MPI_SUCCESS);
+  CHECK(MPI_T_pvar_read(session, of_parks, &parks) == MPI_SUCCESS && parks == 0);
+  parks = 70;
+  CHECK(MPI_T_pvar_write(session, of_parks, &parks) == MPI_SUCCESS);
+  CHECK(MPI_T_pvar_readreset(session, of_parks, &parks) == MPI_SUCCESS && parks == 70);
+  CHECK(MPI_T_pvar_reset(session, MPI_T_PVAR_ALL_HANDLES) == MPI_SUCCESS);
+  CHECK(MPI_T_pvar_start(session, MPI_T_PVAR_ALL_HANDLES) == MPI_SUCCESS);
+  CHECK(MPI_T_pvar_start(session, of_parks) == MPI_T_ERR_PVAR_NO_STARTSTOP);
+  CHECK(MPI_T_pvar_reset(session, of_bytes) == MPI_T_ERR_PVAR_NO_WRITE);
+  CHECK(MPI_T_pvar_read(other, of_bytes, &held) == MPI_T_ERR_INVALID_HANDLE);
+  CHECK(MPI_T_pvar_read(NULL, of_bytes, &held) == MPI_T_ERR_INVALID_SESSION);
+  CHECK(MPI_T_pvar_handle_free(session, &of_bytes) == MPI_SUCCESS);
+  CHECK(of_bytes == MPI_T_PVAR_HANDLE_NULL);
+  CHECK(MPI_T_pvar_session_free(&session) == MPI_SUCCESS && session == MPI_T_PVAR_SESSION_NULL);
+  CHECK(MPI_T_pvar_session_free(&other) == MPI_SUCCESS);
+}
+
+static void categories(void) {
+  int list[20], cvars, pvars, inner, all_cvars, all_pvars, sum = 0;
+  MPI_T_cvar_get_num(&all_cvars);
+  MPI_T_pvar_get_num(&all_pvars);
+  CHECK(MPI_T_category_get_num(&one) == MPI_SUCCESS && one == 2);
+  for (int i = 0; i < one; i++) {
+    CHECK(MPI_T_category_get_info(i, NULL, NULL, NULL, NULL, &cvars, &pvars, &inner) == 0);
+    CHECK(MPI_T_category_get_cvars(i, 20, list) == MPI_SUCCESS && list[0] == sum && inner == 0);
+    sum += cvars;
+    all_pvars -= pvars;
+  }
+  CHECK(sum == all_cvars && all_pvars == 0);
+  CHECK(MPI_T_category_get_index("tmpi_mailbox", &two) == MPI_SUCCESS && two == 1);
+  CHECK(MPI_T_category_get_cvars(2, 20, list) == MPI_T_ERR_INVALID_INDEX);
+  CHECK(MPI_T_category_changed(&two) == MPI_SUCCESS && two == 0);
+  CHECK(MPI_T_event_get_num(&two) == MPI_SUCCESS && two == 0);
+  CHECK(MPI_T_event_get_index("none", &two) == MPI_T_ERR_INVALID_NAME);
+  CHECK(MPI_T_source_get_num(&two) == MPI_SUCCESS && two == 0);
+}
+
+int main(int argc, char **argv) {
+  int provided;
+  CHECK(MPI_T_cvar_get_num(&one) == MPI_T_ERR_NOT_INITIALIZED);
+  CHECK(MPI_T_finalize() == MPI_T_ERR_NOT_INITIALIZED);
+  CHECK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS);
+  CHECK(provided == MPI_THREAD_MULTIPLE);
+  CHECK(MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided) == MPI_SUCCESS);
+  rank = check_start(&argc, &argv, &size);
+  CHECK(MPI_T_finalize() == MPI_SUCCESS); /* the first one holds */
+  control();
+  performance();
+  categories();
+  MPI_Finalize();
+  CHECK(MPI_T_cvar_get_num(&one) == MPI_SUCCESS && one > 5);
+  CHECK(MPI_T_finalize() == MPI_SUCCESS);
+  CHECK(MPI_T_pvar_get_num(&one) == MPI_T_ERR_NOT_INITIALIZED);
+  return 0;
+}

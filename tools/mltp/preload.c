@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "message.h"
+
+enum { EXIT_FAILED = 1 };
+
+const char preload_teams[] = "libmltp-teams.so", preload_gate[] = "libmltp-gate.so";
+
+static bool is_static(const char *path) {
+  Elf64_Ehdr head;
+  Elf64_Phdr part;
+  bool loader = false;
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  bool elf = read(fd, &head, sizeof head) == sizeof head &&
+             memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 && head.e_ident[EI_CLASS] == ELFCLASS64;
+  for (int i = 0; elf && i < head.e_phnum; i++)
+    loader |=
+        pread(fd, &part, sizeof part, (off_t)(head.e_phoff + i * sizeof part)) == sizeof part &&
+        part.p_type == PT_INTERP;
+  close(fd);
+  return elf && !loader;
+}
+
+/* Where the shell would find it. */
+static bool find_program(const char *name, char path[PATH_MAX]) {
+  if (strchr(name, '/') != NULL) {
+    snprintf(path, PATH_MAX, "%s", name);
+    return true;
+  }
+  const char *list = getenv("PATH");
+  char *copy = strdup(list != NULL ? list : "/usr/bin:/bin"), *rest = copy;
+  bool found = false;
+  for (char *part = strsep(&rest, ":"); part != NULL && !found; part = strsep(&rest, ":")) {
+    snprintf(path, PATH_MAX, "%s/%s", part, name);
+    found = access(path, X_OK) == 0;
+  }
+  free(copy);
+  return found;
+}
+
+/* Beside the command: ../lib of a build or an installation. @return false: it is not there. */
+static bool find_library(const char *library, char path[PATH_MAX]) {
+  static const char *const places[] = {"../lib", MLTP_LIBDIR};
+  char self[PATH_MAX];
+  ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+  if (length < 0) return false;
+  self[length] = '\0';
+  *(strrchr(self, '/') + 1) = '\0';
+  for (int i = 0; i < 2; i++) {
+    char name[2 * PATH_MAX];
+    snprintf(name, sizeof name, "%s%s/%s", places[i][0] == '/' ? "" : self, places[i], library);
+    if (realpath(name, path) != NULL) return true;
+  }
+  return false;
+}
+
+static int put_first(const char *library) {
+  const char *others = getenv("LD_PRELOAD");
+  char *list = NULL;
+  if (asprintf(&list, "%s%s%s", library, others != NULL ? ":" : "", others != NULL ? others : "") <
+      0)
+    return EXIT_FAILED;
+  setenv("LD_PRELOAD", list, 1);
+  /* The steps of --accesses follow calls, and the loader's late binding is none. */
+  if (getenv("MLTP_ACCESSES") != NULL) setenv("LD_BIND_NOW", "1", 1);
+  free(list);
+  return 0;
+}
+
+int preload(const char *program, const char *library) {
+  char path[PATH_MAX];
+  if (find_library(library, path)) return put_first(path);
+  message("cannot run %s: %s is not installed beside this command", program, library);
+  return EXIT_FAILED;
+}
+
+bool preload_is_static(const char *program) {
+  char path[PATH_MAX];
+  return find_program(program, path) && is_static(path);
+}
