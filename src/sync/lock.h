@@ -71,7 +71,8 @@ enum { MT_LOCK_WAITERS = 1 }; /* lowest bit of the word: the queue may have wait
 /* By a locked instruction. */
 static inline bool mt_lock_reactive_swap(mltp_lock_t *lock, struct mltp_thread *self) {
   uint64_t free = 0, mine = (uint64_t)(uintptr_t)self;
-  return mt_cas_acquire(&lock->word_, &free, mine); /* LK-1 acquire: pairs LK-2 LK-3 LK-5 */
+  /* LK-1 acq_rel: the holder's descriptor, for LK-7; pairs LK-2 LK-3 LK-5 LK-7 */
+  return mt_cas_acq_rel(&lock->word_, &free, mine);
 }
 
 static inline bool mt_lock_reactive_swap_back(mltp_lock_t *lock, struct mltp_thread *self) {
@@ -82,8 +83,8 @@ static inline bool mt_lock_reactive_swap_back(mltp_lock_t *lock, struct mltp_thr
 /* Between mt_alone_begin() and mt_alone_end(). */
 static inline bool mt_lock_reactive_store(mltp_lock_t *lock, struct mltp_thread *self) {
   bool taken = mt_load_acquire(&lock->word_) == 0; /* LK-6 acquire: pairs LK-2 LK-3 LK-5 */
-  /* relaxed: nobody else comes in between */
-  if (taken) mt_store_relaxed(&lock->word_, (uint64_t)(uintptr_t)self);
+  /* LK-8 release: the holder's descriptor; nobody else takes the lock in between; pairs LK-7 */
+  if (taken) mt_store_release(&lock->word_, (uint64_t)(uintptr_t)self);
   return taken;
 }
 

@@ -62,7 +62,8 @@ static int lock_slow(mltp_lock_t *lock, struct mltp_thread *self, struct mt_time
     mt_ilock_unlock(&q->ilock_);
     return 0;
   }
-  const struct mltp_thread *before = q->tail_ != NULL ? q->tail_ : mt_lock_holder(lock);
+  const struct mltp_thread *before =
+      q->tail_ != NULL ? q->tail_ : mt_lock_holder_in(mt_lock_look(lock));
   mt_store_relaxed(&self->wait_mode, SPINS); /* relaxed: the internal lock publishes it */
   mt_waitq_append(q, self);
   mt_ilock_unlock(&q->ilock_);

@@ -34,7 +34,7 @@ static void learn(mltp_lock_t *lock, unsigned delay, unsigned looks) {
 
 /* Waits on the processor while that may pay. @return true: acquired. */
 static bool spin(mltp_lock_t *lock, struct mltp_thread *self) {
-  uint64_t word = mt_load_relaxed(&lock->word_); /* relaxed: the swap acquires */
+  uint64_t word = mt_lock_look(lock);
   struct mltp_thread *owner = mt_lock_holder_in(word);
   if (owner == NULL && mt_lock_take_free(lock, self, word)) return true;
   uint64_t most = mt_tuned(MT_LOCK_SPIN_NS);
@@ -43,7 +43,7 @@ static bool spin(mltp_lock_t *lock, struct mltp_thread *self) {
   mt_pauses(delay);
   struct mt_spin_budget budget = mt_spin_budget_begin(most);
   do {
-    word = mt_load_relaxed(&lock->word_); /* relaxed: the swap acquires */
+    word = mt_lock_look(lock);
     owner = mt_lock_holder_in(word);
     looks++;
     if (owner == NULL && mt_lock_take_free(lock, self, word)) {

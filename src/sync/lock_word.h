@@ -27,12 +27,18 @@ static inline struct mltp_thread *mt_lock_holder(const mltp_lock_t *lock) {
   return mt_lock_holder_in(mt_load_relaxed(&lock->word_)); /* relaxed: a hint */
 }
 
+/** @return the word for a thread that may look into the holder's descriptor: another thread's may
+ * be in pages that were mapped a moment ago. */
+static inline uint64_t mt_lock_look(const mltp_lock_t *lock) {
+  return mt_load_acquire(&lock->word_); /* LK-7 acquire: pairs LK-1 LK-3 LK-4 LK-8 */
+}
+
 /** Takes the lock if nobody holds it; leaves the waiters' bit as it is. */
 static inline bool mt_lock_take_free(mltp_lock_t *lock, struct mltp_thread *self, uint64_t word) {
   if (mt_lock_holder_in(word) != NULL) return false;
   mt_bias_claim();
-  /* LK-4 acquire: pairs LK-2 LK-3 LK-5 */
-  return mt_cas_acquire(&lock->word_, &word, (uint64_t)(uintptr_t)self | (word & MT_LOCK_WAITERS));
+  /* LK-4 acq_rel: the holder's descriptor, for LK-7; pairs LK-2 LK-3 LK-5 LK-7 */
+  return mt_cas_acq_rel(&lock->word_, &word, (uint64_t)(uintptr_t)self | (word & MT_LOCK_WAITERS));
 }
 
 static inline bool mt_lock_take(mltp_lock_t *lock, struct mltp_thread *self) {
@@ -60,7 +66,7 @@ static inline bool mt_lock_take_or_mark(mltp_lock_t *lock, struct mltp_thread *s
 static inline void mt_lock_pass_on(mltp_lock_t *lock, struct mltp_thread *next) {
   uint64_t word = (uint64_t)(uintptr_t)next;
   if (lock->queue_.count_ != 0) word |= MT_LOCK_WAITERS;
-  mt_store_release(&lock->word_, word); /* LK-3 release: pairs LK-1 LK-4 LK-6 */
+  mt_store_release(&lock->word_, word); /* LK-3 release: pairs LK-1 LK-4 LK-6 LK-7 */
 }
 
 #endif
