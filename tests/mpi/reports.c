@@ -292,6 +292,34 @@ static void many_leaks(void) {
   for (int i = 0; i < TYPES; i += 2) MPI_Type_free(&types[i]);
 }
 
+/* Rank 0 never comes to the barrier, and says so; the others wait for it. */
+static void go_on(void (*step)(void)) {
+  if (rank != 0) return;
+  puts("on its way");
+  fflush(stdout);
+  for (;;) step();
+}
+
+static void test_message(void) {
+  static MPI_Request request = MPI_REQUEST_NULL;
+  static int value, done;
+  if (request == MPI_REQUEST_NULL) MPI_Irecv(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, &request);
+  MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+}
+
+static void polls(void) { go_on(test_message); }
+
+static void compute(void) {
+  static volatile long sum;
+  for (int i = 0; i < 100000; i++) sum += i;
+}
+
+static void computes(void) { go_on(compute); }
+
+static void sleep_long(void) { sleep(600); }
+
+static void sleeps(void) { go_on(sleep_long); }
+
 static const struct {
   const char *name;
   void (*wait)(void);
@@ -324,6 +352,9 @@ static const struct {
     {"window-circle", window_circle},
     {"window-epochs", window_epochs},
     {"window-fence", window_fence},
+    {"polls", polls},
+    {"computes", computes},
+    {"sleeps", sleeps},
 };
 
 int main(int argc, char **argv) {

@@ -6,6 +6,7 @@ usage: reports.py TMPIRUN PROGRAM
 """
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -198,6 +199,35 @@ class Without(Reported):
     def test_generated_code(self):
         for command in [PROGRAM], [self.tmpirun, PROGRAM]:
             self.reported(DEADLOCK, [*command, "generated"], r"rank 0 waits in MPI_Recv.*reports\+0x")
+
+
+class Running(unittest.TestCase):
+    """Ranks that no call of MPI makes wait."""
+
+    def asked(self, how, pattern, *options):
+        """Asks what the ranks do until the answer fits."""
+        with subprocess.Popen([TMPIRUN, "-n", "4", *options, PROGRAM, how], text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as process:
+            try:
+                self.assertEqual(process.stdout.readline(), "on its way\n")
+                said = ""
+                while not re.search(pattern, said):
+                    process.send_signal(signal.SIGUSR1)
+                    said = ""
+                    while not re.match(r"tmpi:   ranks? 0\b", said):
+                        said = process.stderr.readline()
+            finally:
+                process.kill()
+
+    def test_a_rank_that_polls_is_reported_with_its_call(self):
+        self.asked("polls", r"rank 0 is in MPI_Test, which does not wait, at reports\.c:\d+ \(test_message\)")
+
+    def test_a_rank_that_computes_is_reported_with_its_line(self):
+        for options in [(), ("--vps=4",)]:
+            self.asked("computes", r"rank 0 is outside of MPI, at reports\.c:\d+ \(compute\)", *options)
+
+    def test_a_rank_that_sleeps_is_reported_with_its_line(self):
+        self.asked("sleeps", r"rank 0 is outside of MPI.*, at reports\.c:\d+ \(sleep_long\)")
 
 
 class Signals(Reported):

@@ -16,6 +16,7 @@
 #include "base/peek.h"
 #include "core/det/det.h"
 #include "core/life/runtime.h"
+#include "core/memory/descriptor.h"
 #include "core/memory/stack.h"
 #include "core/sched/runq.h"
 #include "core/sched/steal.h"
@@ -152,6 +153,16 @@ void mti_resume_on(struct mltp_thread *t, int vp, uint32_t *points) {
 bool mti_blocks_in(char *text, size_t size, const struct mltp_thread *t) {
   uint64_t ns;
   return t != NULL && mt_blocks_in(text, size, &ns, t);
+}
+
+bool mti_whereabouts(struct mti_whereabouts *where, const struct mltp_thread *t) {
+  struct mltp_thread copy;
+  *where = (struct mti_whereabouts){0, NULL};
+  if (t == NULL || !mt_descriptor_peek(&copy, t) || copy.kind != MT_UNBOUND) return false;
+  where->task = mt_task_of(&copy);
+  if (where->task != 0 || mt_is_running(&copy)) return where->task != 0;
+  if ((copy.special & MT_FRESH) == 0) where->frame = copy.context.bp;
+  return where->frame != NULL;
 }
 
 void mti_move_ranks(void) { mt_move_ranks(); }

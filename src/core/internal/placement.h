@@ -43,6 +43,15 @@ MTI_EXPORT bool mti_runs_elsewhere(const struct mltp_thread *t);
  * @return false: it does not block one. */
 MTI_EXPORT bool mti_blocks_in(char *text, size_t size, const struct mltp_thread *t);
 
+/** Where a thread is, for reports. */
+struct mti_whereabouts {
+  int task;          /**< the kernel thread that runs it; 0: it does not run, and has a frame */
+  const void *frame; /**< the last frame, of the library, in which it gave its VP away */
+};
+
+/** Looks where an unbound thread is. From any context. @return false: it is not known. */
+MTI_EXPORT bool mti_whereabouts(struct mti_whereabouts *where, const struct mltp_thread *t);
+
 /** Says that the program's threads are MPI ranks. A theft then pays only if it also outweighs the
  * messages that cross between VPs while a rank is away (docs/design/013). */
 MTI_EXPORT void mti_move_ranks(void);

@@ -16,11 +16,24 @@ static bool copy_vp(uint32_t index, uint32_t *status, struct mt_vp_handover *han
          mt_peek(handover, &vp->handover, sizeof *handover);
 }
 
-bool mt_blocks_in(char *text, size_t size, uint64_t *ns, const struct mltp_thread *t) {
-  uint32_t index = (uint32_t)mt_load_relaxed(&t->where) >> MT_STATE_BITS, status;
+/* The same for the VP on which an unbound thread runs. */
+static bool copy_vp_of(const struct mltp_thread *t, uint32_t *status,
+                       struct mt_vp_handover *handover) {
+  uint32_t index = (uint32_t)mt_load_relaxed(&t->where) >> MT_STATE_BITS;
+  return t->kind == MT_UNBOUND && mt_is_running(t) && index < mt_vp_count() &&
+         copy_vp(index, status, handover);
+}
+
+int mt_task_of(const struct mltp_thread *t) {
+  uint32_t status;
   struct mt_vp_handover handover;
-  if (t->kind != MT_UNBOUND || !mt_is_running(t) || index >= mt_vp_count()) return false;
-  if (!copy_vp(index, &status, &handover)) return false;
+  return copy_vp_of(t, &status, &handover) ? handover.task.tid : 0;
+}
+
+bool mt_blocks_in(char *text, size_t size, uint64_t *ns, const struct mltp_thread *t) {
+  uint32_t status;
+  struct mt_vp_handover handover;
+  if (!copy_vp_of(t, &status, &handover)) return false;
   if (status != MT_VP_BLOCKED && status != MT_VP_CAUGHT) return false;
   if (os_task_state(&handover.task) == OS_TASK_RUNS) return false;
   long call = os_task_call(&handover.task);

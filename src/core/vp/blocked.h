@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file blocked.h
- * What a blocked VP waits for in the kernel, for dumps and reports.
+ * Which kernel thread runs a thread, and what a blocked VP waits for in the kernel: for dumps and
+ * reports.
  */
 #ifndef MT_CORE_VP_BLOCKED_H
 #define MT_CORE_VP_BLOCKED_H
@@ -16,5 +17,9 @@ struct mltp_thread;
  * @param text gets "read(2)" or the like, @param ns for how long, 0: not known
  * @return false: it does not. */
 bool mt_blocks_in(char *text, size_t size, uint64_t *ns, const struct mltp_thread *t);
+
+/** @return the number of the kernel thread that runs an unbound thread; 0: none does, or it is not
+ * known. From any context. */
+int mt_task_of(const struct mltp_thread *t);
 
 #endif

@@ -122,6 +122,12 @@ void tm_activity_read(struct tm_activity *activity, int number) {
   activity->unstarted = tm_unstarted_of(mt_load_relaxed(&rank->unstarted));
 }
 
+void tm_activity_locate(struct tm_activity *activity, int number) {
+  if (activity->state != TM_OUTSIDE) return;
+  activity->site = tm_location_find(mt_load_relaxed(&tm_job.ranks[number].thread), activity->callee,
+                                    sizeof activity->callee);
+}
+
 /* @return a copy of a rank's communicator of that context. */
 static bool find(struct tm_comm *copy, int number, uint64_t context) {
   const struct tm_comm *comm = NULL;

@@ -38,14 +38,18 @@ struct tm_activity {
   int state;             /* enum tm_state */
   const char *call;      /* it waits in; NULL: none */
   char blocks_in[40];    /* call of the kernel; "": none is known */
+  char callee[40];       /* outside of MPI: the function of a library that it calls; "": none */
   const void *frame;     /* of the library, where it waits */
-  const void *site;      /* the call in the program; NULL: not known */
+  const void *site;      /* the call in the program, or where it is; NULL: not known */
   struct tm_wanted what; /* the first thing it waits for */
   struct tm_unstarted unstarted;
 };
 
-/** Fills *doing for a rank of the job. Also while it runs. */
+/** Fills *activity for a rank of the job. Also while it runs. */
 void tm_activity_read(struct tm_activity *activity, int number);
+
+/** Adds where a rank outside of MPI is. It may interrupt the rank. Not in a signal handler. */
+void tm_activity_locate(struct tm_activity *activity, int number);
 
 /** activity_window.c: reads what a rank waits for at a window, if it is that. */
 void tm_activity_read_window(struct tm_wanted *what, const void *waits_for);

@@ -52,7 +52,7 @@ static void trace_pointers(const void *at, int most) {
   }
 }
 
-static const struct tm_locations by_linker = {is_not_ours, name_symbol, trace_pointers};
+static const struct tm_locations by_linker = {is_not_ours, name_symbol, trace_pointers, NULL};
 
 /* ---- the source of locations */
 
@@ -74,3 +74,8 @@ void tm_location_name(char *text, size_t size, const void *address) {
 }
 
 void tm_location_trace(const void *frame, int most) { places->trace(frame, most); }
+
+const void *tm_location_find(const struct mltp_thread *thread, char *callee, size_t size) {
+  callee[0] = '\0';
+  return places->find != NULL ? places->find(thread, callee, size) : NULL;
+}

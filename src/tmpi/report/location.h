@@ -20,6 +20,10 @@ struct tm_locations {
   void (*name)(char *text, size_t size, const void *address);
   /** Prints the frames from one on, each with four spaces before it. */
   void (*trace)(const void *frame, int most);
+  /** Finds where in the program a thread is that no call of MPI makes wait, and writes the name of
+   * the function of a library that it calls there: "" for none. @return that address, as of a call;
+   * NULL: not known. Not in a signal handler. */
+  const void *(*find)(const struct mltp_thread *thread, char *callee, size_t size);
 };
 
 /** From now on these know. */
@@ -31,5 +35,8 @@ const void *tm_location_call_site(const void *frame);
 
 TM_EXPORT void tm_location_name(char *text, size_t size, const void *address);
 void tm_location_trace(const void *frame, int most);
+
+/** As of struct tm_locations; NULL where the loader does not know. */
+const void *tm_location_find(const struct mltp_thread *thread, char *callee, size_t size);
 
 #endif

@@ -19,9 +19,9 @@
 #include "tmpi/report/location.h"
 #include "tmpi/report/text.h"
 
-/* At most, without --full: groups, backtraces, frames of each, ranks of a group with their values.
- */
-enum { GROUPS_MAX = 8, TRACES_MAX = 3, FRAMES_MAX = 8, VALUES_SHOWN = 3 };
+/* At most, without --full: groups, backtraces, frames of each, ranks of a group with their values,
+ * ranks outside of MPI whose location is looked for. */
+enum { GROUPS_MAX = 8, TRACES_MAX = 3, FRAMES_MAX = 8, VALUES_SHOWN = 3, LOCATED_MAX = 8 };
 
 /* A rank's line; sorted, those of a group stand together. */
 struct line {
@@ -137,6 +137,16 @@ static void print(struct line *lines, const struct tm_activity *activity, bool s
   }
 }
 
+/* Ranks outside of MPI are mostly few: the others wait for them. */
+static void locate(struct tm_activity *activity) {
+  int most = tm_job.full_reports ? INT_MAX : LOCATED_MAX;
+  for (int i = 0, located = 0; i < tm_job.size && located < most; i++)
+    if (activity[i].state == TM_OUTSIDE) {
+      tm_activity_locate(&activity[i], i);
+      located++;
+    }
+}
+
 void tm_report(const char *title, bool still) {
   static uint32_t busy;
   if (mt_swap_acquire(&busy, 1) != 0) return; /* RP-1 acquire: the one before; pairs RP-2 */
@@ -145,6 +155,7 @@ void tm_report(const char *title, bool still) {
   fprintf(stderr, "tmpi: %s of %d ranks:\n", title, tm_job.size);
   if (lines != NULL && activity != NULL) {
     for (int i = 0; i < tm_job.size; i++) tm_activity_read(&activity[i], i);
+    locate(activity);
     print(lines, activity, still);
   } else {
     fputs("tmpi:   no memory to tell of them (fewer ranks)\n", stderr);

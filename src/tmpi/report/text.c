@@ -88,12 +88,23 @@ static void write_wait(char *text, size_t size, const struct tm_activity *activi
     write_message(text, size, activity, fold);
 }
 
+/* A rank that tests again and again is in MPI now and then. */
+static void write_outside(char *text, size_t size, const struct tm_activity *activity) {
+  if (activity->blocks_in[0] != '\0')
+    snprintf(text, size, "outside of MPI, blocked in %s", activity->blocks_in);
+  else if (strncmp(activity->callee, "MPI_", 4) == 0)
+    snprintf(text, size, "in %s, which does not wait", activity->callee);
+  else if (activity->callee[0] != '\0')
+    snprintf(text, size, "outside of MPI, in %s", activity->callee);
+  else
+    snprintf(text, size, "outside of MPI");
+}
+
 void tm_text_activity(char text[TM_ACTIVITY_TEXT], const struct tm_activity *activity, int fold) {
   if (activity->state == TM_ENDED)
     strcpy(text, "ended");
   else if (activity->state == TM_OUTSIDE)
-    snprintf(text, TM_ACTIVITY_TEXT, "outside of MPI%s%s",
-             activity->blocks_in[0] != '\0' ? ", blocked in " : "", activity->blocks_in);
+    write_outside(text, TM_ACTIVITY_TEXT, activity);
   else
     write_wait(text, TM_ACTIVITY_TEXT, activity, fold);
   if (activity->site == NULL) return;

@@ -12,6 +12,7 @@
 
 #include "arch/program.h"
 #include "core/internal/locks.h"
+#include "core/internal/placement.h"
 #include "core/internal/process.h"
 #include "tmpi/lines/lines.h"
 #include "tmpi/loader/program.h"
@@ -19,7 +20,7 @@
 #include "tmpi/run/modules.h"
 #include "tmpi/run/process.h"
 
-enum { FRAMES_MAX = 48, FILES_MAX = 200 };
+enum { FRAMES_MAX = 48, FILES_MAX = 200, SAMPLES = 5 /* of a thread that runs: it may poll */ };
 
 static const struct tm_lines *lines; /* [ilock] NULL: not there */
 static uint32_t ilock;               /* libdw is for one at a time; --check has many that tell */
@@ -152,15 +153,63 @@ static void print_frames(const uintptr_t *frames, int count, int most) {
   }
 }
 
-static void trace(const void *frame, int most) {
-  uintptr_t frames[FRAMES_MAX], at = (uintptr_t)frame;
+/* From a frame of the library on. */
+static int unwind_frame(uintptr_t at, uintptr_t *frames) {
   struct tm_lines_start start = {.sp = at + 2 * sizeof at, .read = read_word};
   if (!read_word(at, &start.bp) || !read_word(at + sizeof at, &start.ip)) start.ip = 0;
-  int count = unwind(&start, at, frames);
+  return unwind(&start, at, frames);
+}
+
+static void trace(const void *frame, int most) {
+  uintptr_t frames[FRAMES_MAX];
+  int count = unwind_frame((uintptr_t)frame, frames);
   int first = 0; /* what the library does inside is not printed, but for the function called */
   while (first + 1 < count && !is_program((const void *)frames[first + 1])) first++;
   if (first + 1 >= count) first = 0;
   print_frames(frames + first, count - first, most);
+}
+
+/* ---- where a thread is now */
+
+/* Of a name such as "PMPI_Test" or "__sleep". */
+static void copy_callee(char *callee, size_t size, uintptr_t address) {
+  Dl_info info;
+  if (dladdr((const void *)(address - 1), &info) == 0 || info.dli_sname == NULL) return;
+  const char *plain = info.dli_sname;
+  if (strncmp(plain, "PMPI_", 5) == 0) plain++;
+  snprintf(callee, size, "%s", plain + strspn(plain, "_"));
+}
+
+/* The first frame of the program, and the function that it calls. */
+static const void *find_in(const uintptr_t *frames, int count, char *callee, size_t size) {
+  for (int i = 0; i < count; i++) {
+    if (!is_program((const void *)frames[i])) continue;
+    if (i > 0) copy_callee(callee, size, frames[i - 1]);
+    return (const void *)frames[i];
+  }
+  return NULL;
+}
+
+static const void *find(const struct mltp_thread *thread, char *callee, size_t size) {
+  uintptr_t frames[FRAMES_MAX];
+  struct mti_whereabouts where;
+  callee[0] = '\0';
+  if (!mti_whereabouts(&where, thread)) return NULL;
+  if (where.task == 0)
+    return find_in(frames, unwind_frame((uintptr_t)where.frame, frames), callee, size);
+  const void *site = NULL;
+  for (int i = 0; i < SAMPLES && strncmp(callee, "MPI_", 4) != 0; i++) {
+    struct tm_sample sample;
+    if (!tm_sample_begin(&sample, where.task)) break;
+    struct tm_lines_start start = {canonical((uintptr_t)sample.ip), (uintptr_t)sample.sp,
+                                   (uintptr_t)sample.bp, read_word};
+    int count = unwind(&start, start.bp, frames);
+    tm_sample_end();
+    if (count > 0 && frames[0] == start.ip)
+      frames[0]++; /* names are of calls, before the address */
+    site = find_in(frames, count, callee, size);
+  }
+  return site;
 }
 
 bool tm_print_interrupted(const void *context, int most) {
@@ -181,6 +230,6 @@ bool tm_print_interrupted(const void *context, int most) {
 }
 
 void tm_locations_start(void) {
-  static const struct tm_locations places = {is_program, name, trace};
+  static const struct tm_locations places = {is_program, name, trace, find};
   tm_locations_set(&places);
 }

@@ -139,6 +139,17 @@ void tm_locations_start(void);
  * first `most` of them. It allocates: not in the handler itself. @return false: none was found. */
 bool tm_print_interrupted(const void *context, int most);
 
+/** Where a kernel thread was interrupted. */
+struct tm_sample {
+  const void *ip, *sp, *bp;
+};
+
+/** watch.c: interrupts a kernel thread of the process, which waits in a handler until
+ * tm_sample_end(), but a second at most. Not for two threads at a time, nor for the caller's own.
+ * @return false: it cannot be interrupted. */
+bool tm_sample_begin(struct tm_sample *sample, int task);
+void tm_sample_end(void);
+
 /** What tmpirun exits with when --timeout is over; what timeout(1) does. */
 enum { TM_STATUS_TIMEOUT = 124 };
 

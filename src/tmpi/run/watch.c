@@ -8,9 +8,11 @@
  * Relaxed: signals and failed, which `events` orders.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
+#include "arch/program.h"
 #include "base/atomic.h"
 #include "core/internal/process.h"
 #include "os/os.h"
@@ -31,11 +33,59 @@ static void wake(void) {
   os_futex_wake(&events, 1);
 }
 
+/* ---- samples */
+
+enum { SAMPLE_NONE, SAMPLE_WANTED, SAMPLE_TAKEN, SAMPLE_NS = 1000000000 };
+
+static uint32_t sample_state;  /* [atomic] futex: SAMPLE_... */
+static struct tm_sample taken; /* of the thread that has set TAKEN */
+
+/* In the handler. @return whether the signal was for that. */
+static bool give_sample(const siginfo_t *info, const void *context) {
+  uint32_t wanted = SAMPLE_WANTED;
+  /* relaxed: the swap checks it */
+  if (info->si_code != SI_TKILL || mt_load_relaxed(&sample_state) != wanted) return false;
+  taken = (struct tm_sample){mt_arch_instruction(context), mt_arch_interrupted_stack(context),
+                             mt_arch_interrupted_frame(context)};
+  /* SA-1 release: the sample; pairs SA-2 */
+  if (!mt_cas_release(&sample_state, &wanted, SAMPLE_TAKEN)) return true;
+  os_futex_wake(&sample_state, 1);
+  uint64_t end = os_now() + SAMPLE_NS;
+  while (mt_load_relaxed(&sample_state) == SAMPLE_TAKEN && /* relaxed: only the end of a wait */
+         os_futex_wait(&sample_state, SAMPLE_TAKEN, end) != ETIMEDOUT)
+    continue;
+  return true;
+}
+
 static void on_signal(int signo, siginfo_t *info, void *context) {
-  (void)signo, (void)info, (void)context;
+  (void)signo;
+  if (give_sample(info, context)) return;
   mt_add_relaxed(&signals, 1);
   wake();
 }
+
+bool tm_sample_begin(struct tm_sample *sample, int task) {
+  struct sigaction now;
+  /* the program may have taken the signal for itself */
+  if (sigaction(SIGUSR1, NULL, &now) != 0 || now.sa_sigaction != on_signal) return false;
+  uint64_t end = os_now() + SAMPLE_NS;
+  mt_store_relaxed(&sample_state, SAMPLE_WANTED); /* relaxed: the kernel orders the signal */
+  if (tgkill(getpid(), task, SIGUSR1) != 0) return false;
+  while (mt_load_acquire(&sample_state) == SAMPLE_WANTED) /* SA-2 acquire: pairs SA-1 */
+    if (os_futex_wait(&sample_state, SAMPLE_WANTED, end) == ETIMEDOUT) {
+      uint32_t wanted = SAMPLE_WANTED;
+      if (mt_cas_relaxed(&sample_state, &wanted, SAMPLE_NONE)) return false; /* relaxed: no data */
+    }
+  *sample = taken;
+  return true;
+}
+
+void tm_sample_end(void) {
+  mt_store_relaxed(&sample_state, SAMPLE_NONE); /* relaxed: it ends a wait, and hands on nothing */
+  os_futex_wake(&sample_state, 1);
+}
+
+/* ---- the watcher */
 
 void tm_watch_failure(void) {
   if (mt_or_relaxed(&failed, 1) == 0) wake();
