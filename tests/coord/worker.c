@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program for the tests of mltpd, told what to do by lines on stdin:
+/* A program for the tests of mltpd, which does what lines on stdin say:
  *   busy N   N threads compute and meet at a barrier, again and again
  *   idle     nobody computes
  *   active   prints how many VPs were seen at work within the next 50 ms

@@ -194,7 +194,7 @@ static void double_join(void) {
   mltp_join(first, NULL);
 }
 
-/* A handle joined a moment ago is still told apart while nothing else was created. */
+/* A handle joined a moment ago is still recognised while nothing else was created. */
 static void join_again(void) {
   set_up();
   mltp_set_name(mltp_self(), "clumsy");

@@ -93,7 +93,7 @@ static void probed(void) {
   }
 }
 
-/* Counts above an int's: told by the large calls, undefined to the others. */
+/* Counts above an int's: returned by the large calls, undefined to the others. */
 static void statuses(void) {
   const MPI_Count huge = (MPI_Count)1 << 33;
   MPI_Status status;

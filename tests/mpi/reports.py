@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What is told of ranks that wait, in all its forms; and with parts of tmpirun that are not there.
+"""What reports say of ranks that wait, in all its forms; and with parts of tmpirun that are not there.
 
 usage: reports.py TMPIRUN PROGRAM
 """

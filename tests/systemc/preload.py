@@ -50,7 +50,7 @@ class Same(unittest.TestCase):
 
 
 class Better(unittest.TestCase):
-    """Where SystemC's own package does worse; told if it no longer does."""
+    """Where SystemC's own package does worse; reported when it no longer does."""
 
     def owners(self, result):
         """The process that caught each exception."""

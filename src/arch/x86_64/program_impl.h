@@ -45,6 +45,12 @@ static inline const void *mt_arch_interrupted_frame(const void *context) {
   return (const void *)interrupted->uc_mcontext.gregs[REG_RBP];
 }
 
+/** @return the stack pointer there. */
+static inline const void *mt_arch_interrupted_stack(const void *context) {
+  const ucontext_t *interrupted = context;
+  return (const void *)interrupted->uc_mcontext.gregs[REG_RSP];
+}
+
 /** Enters a program at its first instruction. The kernel would have left argc at the stack
  * pointer, and in rdx a function for atexit(): none. */
 __attribute__((noreturn)) static inline void mt_arch_enter_program(const void *entry, void *sp) {

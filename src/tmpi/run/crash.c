@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A crash says which rank crashed, and where; then it is what it would have been without. */
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "arch/program.h"
@@ -14,7 +17,7 @@
 #include "tmpi/run/output.h"
 #include "tmpi/run/process.h"
 
-enum { FRAMES_MAX = 64 };
+enum { FRAMES_MAX = 64, FRAMES_PRINTED = 16, CHILD_STACK = 1 << 20 };
 
 static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
@@ -41,34 +44,70 @@ static const struct tm_image *find_call(const void *context, size_t *offset) {
   return NULL;
 }
 
+struct print {
+  const void *context;
+  unsigned seconds; /* the time there is for it */
+};
+
+/* In a child, with a stack of its own. */
+static int print_frames(void *arg) {
+  const struct print *print = arg;
+  sigset_t all;
+  for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) os_signal_default(signals[i]);
+  os_signal_default(SIGALRM);
+  sigfillset(&all);
+  sigprocmask(SIG_UNBLOCK, &all, NULL);
+  alarm(print->seconds);
+  bool printed = tm_print_interrupted(print->context, FRAMES_PRINTED);
+  fflush(stderr);
+  _exit(printed ? 0 : 1);
+}
+
+/* Prints the frames with their files and lines. That takes memory and libdw, and a thread may hold
+ * a lock of theirs now: a child tries, for a bounded time, and if that was another thread, a second
+ * one.
+ * @return false: neither could. */
+static bool print_lines(const void *context) {
+  char *stack = mmap(NULL, CHILD_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (stack == MAP_FAILED) return false;
+  int status = SIGALRM;
+  for (unsigned seconds = 2; seconds <= 8 && status == SIGALRM; seconds *= 4) {
+    struct print print = {context, seconds};
+    int pid = clone(print_frames, stack + CHILD_STACK, SIGCHLD, &print);
+    if (pid < 0) status = -1;
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+  }
+  munmap(stack, CHILD_STACK);
+  return status == 0;
+}
+
 static void print_location(int rank, const void *context) {
+  static const char hint[] =
+      "tmpirun: where that is a call of MPI, a buffer may be too small, or ranks "
+      "are in different collectives (--check looks)\n";
   char text[512];
   size_t offset;
-  bool called = false;
   const struct tm_image *image =
       tm_program_image_at(tm_the_program, mt_arch_instruction(context), &offset);
-  if (image == NULL) {
-    image = find_call(context, &offset);
-    called = true;
+  bool called = image == NULL;
+  if (called) image = find_call(context, &offset);
+  if (!print_lines(context) && image != NULL) {
+    const char *name = tm_image_name_at(image, offset);
+    int length =
+        snprintf(text, sizeof text,
+                 "tmpirun: rank %d was %s%s%s%sat 0x%zx of '%s' (its line: addr2line -f "
+                 "-e '%s' 0x%zx)\n",
+                 rank, called ? "in a library that was called " : "", name[0] != '\0' ? "in " : "",
+                 name, name[0] != '\0' ? " " : "", offset, image->path, image->path, offset);
+    os_write(2, text, length < (int)sizeof text ? (size_t)length : sizeof text - 1);
   }
-  if (image == NULL) return;
-  const char *name = tm_image_name_at(image, offset);
-  int length = snprintf(
-      text, sizeof text,
-      "tmpirun: rank %d was %s%s%s%sat 0x%zx of '%s' (its line: addr2line -f -e '%s' "
-      "0x%zx)%s\n",
-      rank, called ? "in a library that was called " : "", name[0] != '\0' ? "in " : "", name,
-      name[0] != '\0' ? " " : "", offset, image->path, image->path, offset,
-      called ? "; if that is a call of MPI: a buffer may be too small, or ranks in different"
-               " collectives (--check looks)"
-             : "");
-  os_write(2, text, length < (int)sizeof text ? (size_t)length : sizeof text - 1);
+  if (called && image != NULL) os_write(2, hint, sizeof hint - 1);
 }
 
 /* @return whether an instruction of this thread has faulted; otherwise the signal was sent. */
 static bool is_fault(const siginfo_t *info) { return info->si_code > 0; }
 
-static void print_sender(int signo, const siginfo_t *info) {
+static void print_sender(int signo, const siginfo_t *info, const void *context) {
   char text[128];
   int rank = tm_rank_number(), length;
   if (!tm_signal_is_own(signo, info) || rank < 0)
@@ -81,6 +120,7 @@ static void print_sender(int signo, const siginfo_t *info) {
     length =
         snprintf(text, sizeof text, "tmpirun: rank %d raised SIG%s\n", rank, sigabbrev_np(signo));
   os_write(2, text, (size_t)length);
+  if (tm_signal_is_own(signo, info) && rank >= 0) print_lines(context);
 }
 
 static void print_crash(int signo, const siginfo_t *info, const void *context) {
@@ -105,7 +145,7 @@ static void on_crash(int signo, siginfo_t *info, void *context) {
   if (is_fault(info))
     print_crash(signo, info, context);
   else
-    print_sender(signo, info);
+    print_sender(signo, info, context);
   tm_output_end_all();
   os_signal_default(signo);
   if (!is_fault(info)) raise(signo);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/program.h"
 #include "core/internal/locks.h"
 #include "core/internal/process.h"
 #include "tmpi/lines/lines.h"
@@ -129,27 +130,54 @@ static int follow(uintptr_t frame, uintptr_t *frames, int most) {
   return count;
 }
 
-static void trace(const void *frame, int most) {
-  uintptr_t frames[FRAMES_MAX], at = (uintptr_t)frame;
-  struct tm_lines_start start = {.sp = at + 2 * sizeof at, .read = read_word};
+/* Where a thread is, and what called it: by libdw, or by frame pointers. */
+static int unwind(struct tm_lines_start *start, uintptr_t frame, uintptr_t *frames) {
   int count = 0;
   mti_lock(&ilock);
   find_module();
-  if (lines != NULL && read_word(at, &start.bp) && read_word(at + sizeof at, &start.ip))
-    count = lines->unwind(&start, frames, FRAMES_MAX);
+  if (lines != NULL && start->ip != 0) count = lines->unwind(start, frames, FRAMES_MAX);
   mti_unlock(&ilock);
-  if (count < 2) count = follow(at, frames, FRAMES_MAX);
-  int first = 0; /* what the library does inside is not printed, but for the function called */
-  while (first + 1 < count && !is_program((const void *)frames[first + 1])) first++;
-  for (int i = first + 1 < count ? first : 0, number = 0; i < count; i++, number++) {
+  return count < 2 ? follow(frame, frames, FRAMES_MAX) : count;
+}
+
+static void print_frames(const uintptr_t *frames, int count, int most) {
+  for (int i = 0; i < count; i++) {
     char text[256];
-    if (number == most) {
+    if (i == most) {
       fputs("    ...\n", stderr);
       return;
     }
     name(text, sizeof text, (const void *)frames[i]);
-    fprintf(stderr, "    #%-2d %s\n", number, text);
+    fprintf(stderr, "    #%-2d %s\n", i, text);
   }
+}
+
+static void trace(const void *frame, int most) {
+  uintptr_t frames[FRAMES_MAX], at = (uintptr_t)frame;
+  struct tm_lines_start start = {.sp = at + 2 * sizeof at, .read = read_word};
+  if (!read_word(at, &start.bp) || !read_word(at + sizeof at, &start.ip)) start.ip = 0;
+  int count = unwind(&start, at, frames);
+  int first = 0; /* what the library does inside is not printed, but for the function called */
+  while (first + 1 < count && !is_program((const void *)frames[first + 1])) first++;
+  if (first + 1 >= count) first = 0;
+  print_frames(frames + first, count - first, most);
+}
+
+bool tm_print_interrupted(const void *context, int most) {
+  uintptr_t frames[FRAMES_MAX], frame = (uintptr_t)mt_arch_interrupted_frame(context), word;
+  struct tm_lines_start start = {.ip = canonical((uintptr_t)mt_arch_instruction(context)),
+                                 .sp = (uintptr_t)mt_arch_interrupted_stack(context),
+                                 .bp = frame,
+                                 .read = read_word};
+  if (!mti_peek(&word, mt_arch_instruction(context), 1)) { /* it called what is no function */
+    if (!read_word(start.sp, &start.ip)) return false;
+    start.sp += sizeof word;
+  }
+  int count = unwind(&start, frame, frames);
+  if (count == 0) return false;
+  if (frames[0] == start.ip) frames[0]++; /* names are those of calls, before the address */
+  print_frames(frames, count, most);
+  return true;
 }
 
 void tm_locations_start(void) {

@@ -135,6 +135,10 @@ bool tm_vps_look(void);
 /** places.c: from now on reports name files and lines of the program. */
 void tm_locations_start(void);
 
+/** places.c: prints the frames of a thread that a signal has interrupted, with files and lines, the
+ * first `most` of them. It allocates: not in the handler itself. @return false: none was found. */
+bool tm_print_interrupted(const void *context, int most);
+
 /** What tmpirun exits with when --timeout is over; what timeout(1) does. */
 enum { TM_STATUS_TIMEOUT = 124 };
 
