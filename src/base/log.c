@@ -15,8 +15,23 @@ enum { MESSAGE_MAX = 1000 };
 
 void (*mt_panic_hook)(void);
 
-static void print_v(int fd, const char *prefix, const char *format, va_list arguments,
-                    const char *end) {
+void mt_printer_flush(struct mt_printer *printer) {
+  if (printer->used > 0) os_write(printer->fd, printer->room, printer->used);
+  printer->used = 0;
+}
+
+static void put(struct mt_printer *printer, const char *text, size_t length) {
+  if (length > printer->size - printer->used) mt_printer_flush(printer);
+  if (printer->room == NULL || length > printer->size) {
+    os_write(printer->fd, text, length);
+    return;
+  }
+  memcpy(printer->room + printer->used, text, length);
+  printer->used += length;
+}
+
+static void print_v(struct mt_printer *printer, const char *prefix, const char *format,
+                    va_list arguments, const char *end) {
   char text[MESSAGE_MAX];
   size_t used = (size_t)snprintf(text, sizeof text, "%s", prefix);
   int more = vsnprintf(text + used, sizeof text - used, format, arguments);
@@ -24,20 +39,27 @@ static void print_v(int fd, const char *prefix, const char *format, va_list argu
   size_t end_length = strlen(end);
   if (used > sizeof text - 1 - end_length) used = sizeof text - 1 - end_length;
   memcpy(text + used, end, end_length);
-  os_write(fd, text, used + end_length);
+  put(printer, text, used + end_length);
+}
+
+void mt_printer_add(struct mt_printer *printer, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  print_v(printer, "", format, arguments, "");
+  va_end(arguments);
 }
 
 void mt_print(int fd, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  print_v(fd, "", format, arguments, "");
+  print_v(&(struct mt_printer){.fd = fd}, "", format, arguments, "");
   va_end(arguments);
 }
 
 void mt_message(const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  print_v(2, "mltp: ", format, arguments, "\n");
+  print_v(&(struct mt_printer){.fd = 2}, "mltp: ", format, arguments, "\n");
   va_end(arguments);
 }
 
@@ -54,7 +76,7 @@ void mt_panic(const char *format, ...) {
   static int panicking; /* [atomic] a panic inside the dump must not dump again */
   va_list arguments;
   va_start(arguments, format);
-  print_v(2, "mltp: panic: ", format, arguments, "\n");
+  print_v(&(struct mt_printer){.fd = 2}, "mltp: panic: ", format, arguments, "\n");
   va_end(arguments);
   mt_print_replay();
   /* relaxed: nothing depends on it */
@@ -71,7 +93,7 @@ int mt_misuse(int error, const char *call, uint64_t id, const char *name, const 
     snprintf(prefix, sizeof prefix, "mltp: %s: ", call);
   va_list arguments;
   va_start(arguments, format);
-  print_v(2, prefix, format, arguments, "\n");
+  print_v(&(struct mt_printer){.fd = 2}, prefix, format, arguments, "\n");
   va_end(arguments);
   if (mt_options.misuse == MT_MISUSE_ABORT) {
     mt_print_replay();

@@ -8,10 +8,23 @@
 #define MT_BASE_LOG_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /** Formats into a buffer on the stack (at most 1000 bytes) and writes it to fd. */
 void mt_print(int fd, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/** Text on its way to fd. Without room each text is written at once. */
+struct mt_printer {
+  int fd;
+  char *room; /**< NULL: none */
+  size_t size, used;
+};
+
+/** As mt_print(), but the text is written only when the room is full, or by mt_printer_flush(). */
+void mt_printer_add(struct mt_printer *printer, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void mt_printer_flush(struct mt_printer *printer);
 
 /** A line on stderr, with "mltp: " before it. */
 void mt_message(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -26,12 +26,12 @@ static bool is_on(const void *bp, const char *low, size_t size) {
 
 /* dladdr() takes the dynamic linker's lock and searches symbols; _dl_find_object(),
  * which unwinders use, is safe in a signal handler. */
-static void print_frame(int fd, int number, const void *ip, bool names) {
+static void print_frame(struct mt_printer *to, int number, const void *ip, bool names) {
   void *address = (void *)(uintptr_t)ip;
   struct dl_find_object object;
   Dl_info info = {.dli_sname = NULL};
   if (_dl_find_object(address, &object) != 0) {
-    mt_print(fd, "    #%-2d %p\n", number, ip);
+    mt_printer_add(to, "    #%-2d %p\n", number, ip);
     return;
   }
   const char *path = object.dlfo_link_map->l_name; /* "": the program */
@@ -40,11 +40,11 @@ static void print_frame(int fd, int number, const void *ip, bool names) {
                      : *path != '\0' ? path
                                      : program_invocation_short_name;
   if (names && dladdr(address, &info) != 0 && info.dli_sname != NULL)
-    mt_print(fd, "    #%-2d %s+0x%lx (%s)\n", number, info.dli_sname,
-             (unsigned long)((uintptr_t)ip - (uintptr_t)info.dli_saddr), file);
+    mt_printer_add(to, "    #%-2d %s+0x%lx (%s)\n", number, info.dli_sname,
+                   (unsigned long)((uintptr_t)ip - (uintptr_t)info.dli_saddr), file);
   else /* or a static function: addr2line -e file finds it by this offset */
-    mt_print(fd, "    #%-2d %s+0x%lx\n", number, file,
-             (unsigned long)((uintptr_t)ip - (uintptr_t)object.dlfo_link_map->l_addr));
+    mt_printer_add(to, "    #%-2d %s+0x%lx\n", number, file,
+                   (unsigned long)((uintptr_t)ip - (uintptr_t)object.dlfo_link_map->l_addr));
 }
 
 void mt_backtrace_take(struct mt_backtrace *b, const void *ip, const void *bp, const char *low,
@@ -59,6 +59,6 @@ void mt_backtrace_take(struct mt_backtrace *b, const void *ip, const void *bp, c
   }
 }
 
-void mt_backtrace_print(const struct mt_backtrace *b, int fd, bool names) {
-  for (int i = 0; i < b->count; i++) print_frame(fd, i, b->ips[i], names);
+void mt_backtrace_print(const struct mt_backtrace *b, struct mt_printer *to, bool names) {
+  for (int i = 0; i < b->count; i++) print_frame(to, i, b->ips[i], names);
 }

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/log.h"
+
 enum { MT_FRAMES_MAX = 24 };
 
 /** Where a thread is: innermost first. */
@@ -28,10 +30,10 @@ void mt_backtrace_take(struct mt_backtrace *b, const void *ip, const void *bp, c
                        size_t size);
 
 /**
- * Writes "    #0 function+0x1f (file)" lines to fd, or "    #0 file+0xf1f" where the
+ * Writes "    #0 function+0x1f (file)" lines, or "    #0 file+0xf1f" where the
  * function is not known.
  * @param names  false: look for no functions, as in a signal handler
  */
-void mt_backtrace_print(const struct mt_backtrace *b, int fd, bool names);
+void mt_backtrace_print(const struct mt_backtrace *b, struct mt_printer *to, bool names);
 
 #endif

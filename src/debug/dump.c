@@ -55,7 +55,7 @@ const struct mt_texts mt_state_texts = TEXTS(states);
 const struct mt_texts mt_reason_texts = TEXTS(reasons);
 
 struct dump {
-  int fd;
+  struct mt_printer to;
   int backtraces_left;
   bool names;   /* of functions */
   uint32_t now; /* mt_clock() */
@@ -80,90 +80,105 @@ static void backtrace_of(struct dump *dump, const struct mltp_thread *copy,
     mt_native_stack(copy, &low, &size);
   }
   mt_backtrace_take(&b, copy->context.ip, copy->context.bp, low, size);
+  if (dump->names) mt_printer_flush(&dump->to); /* dladdr() may fault in a broken process */
   if (mt_descriptor_unchanged(copy, t))
-    mt_backtrace_print(&b, dump->fd, dump->names);
+    mt_backtrace_print(&b, &dump->to, dump->names);
   else
-    mt_print(dump->fd, "    it has moved on since\n");
+    mt_printer_add(&dump->to, "    it has moved on since\n");
 }
 
 /* A bound or foreign thread has read the clock when it parked, an unbound one knows
  * when its VP last did: it may have parked later. */
-static void print_duration(const struct dump *dump, const struct mltp_thread *t) {
+static void print_duration(struct dump *dump, const struct mltp_thread *t) {
   uint32_t clock = dump->now - t->parked_at;
   uint64_t ms = ((uint64_t)clock << MT_CLOCK_SHIFT) / 1000000;
-  mt_print(dump->fd, ", for %s%lu.%lu s", t->vp != NULL ? "at most " : "",
-           (unsigned long)(ms / 1000), (unsigned long)(ms % 1000 / 100));
+  mt_printer_add(&dump->to, ", for %s%lu.%lu s", t->vp != NULL ? "at most " : "",
+                 (unsigned long)(ms / 1000), (unsigned long)(ms % 1000 / 100));
 }
 
-static void print_wait(int fd, const struct mltp_thread *copy, const struct mltp_thread *t) {
+static void print_wait(struct mt_printer *to, const struct mltp_thread *copy,
+                       const struct mltp_thread *t) {
   char text[MT_WAIT_TEXT_MAX];
   mt_describe_wait(text, copy, t);
-  mt_print(fd, "waits for %s", text);
+  mt_printer_add(to, "waits for %s", text);
 }
 
-static void print_name(int fd, const struct mltp_thread *t) {
+static void print_name(struct mt_printer *to, const struct mltp_thread *t) {
   char name[MT_NAME_MAX];
-  mt_print(fd, "  thread %lu '%s' (%s): ", (unsigned long)t->id, mt_peek_name(name, mt_name(t)),
-           kinds[t->kind]);
+  mt_printer_add(to, "  thread %lu '%s' (%s): ", (unsigned long)t->id,
+                 mt_peek_name(name, mt_name(t)), kinds[t->kind]);
 }
 
 /* A thread that runs, as far as its VP knows. */
-static void print_running(int fd, const struct mltp_thread *copy, uint32_t vp) {
+static void print_running(struct mt_printer *to, const struct mltp_thread *copy, uint32_t vp) {
   char call[64];
   uint64_t ns;
   if (!mt_blocks_in(call, sizeof call, &ns, copy)) {
-    mt_print(fd, "runs on VP %u\n", vp);
+    mt_printer_add(to, "runs on VP %u\n", vp);
     return;
   }
-  mt_print(fd, "blocks VP %u in %s", vp, call);
+  mt_printer_add(to, "blocks VP %u in %s", vp, call);
   uint64_t ms = ns / 1000000;
   if (ms != 0)
-    mt_print(fd, ", for %lu.%lu s", (unsigned long)(ms / 1000), (unsigned long)(ms % 1000 / 100));
-  mt_print(fd, "\n");
+    mt_printer_add(to, ", for %lu.%lu s", (unsigned long)(ms / 1000),
+                   (unsigned long)(ms % 1000 / 100));
+  mt_printer_add(to, "\n");
 }
 
 static void dump_thread(const struct mltp_thread *t, void *arg) {
   struct dump *dump = arg;
-  int fd = dump->fd;
+  struct mt_printer *to = &dump->to;
   struct mltp_thread copy;
   if (!mt_descriptor_peek(&copy, t)) return;
   uint32_t vp = (uint32_t)copy.where >> MT_STATE_BITS;
   bool unbound = copy.kind == MT_UNBOUND;
   dump->threads++;
-  print_name(fd, &copy);
+  print_name(to, &copy);
   switch (mt_state(&copy)) {
     case MT_READY:
     case MT_MAILED:
-      mt_print(fd, "%s on VP %u\n", copy.special & MT_FRESH ? "not started, ready" : "ready", vp);
+      mt_printer_add(to, "%s on VP %u\n", copy.special & MT_FRESH ? "not started, ready" : "ready",
+                     vp);
       if (!(copy.special & MT_FRESH)) backtrace_of(dump, &copy, t);
       break;
     case MT_RUNNING:
       if (copy.why != MT_WHY_NOTHING) {
-        print_wait(fd, &copy, t); /* in the kernel: a semaphore lock */
-        mt_print(fd, ", VP %u and all\n", vp);
+        print_wait(to, &copy, t); /* in the kernel: a semaphore lock */
+        mt_printer_add(to, ", VP %u and all\n", vp);
       } else if (unbound)
-        print_running(fd, &copy, vp);
+        print_running(to, &copy, vp);
       else
-        mt_print(fd, "runs\n");
+        mt_printer_add(to, "runs\n");
       break;
     case MT_PARKED:
-      print_wait(fd, &copy, t);
+      print_wait(to, &copy, t);
       print_duration(dump, &copy);
-      if (unbound) mt_print(fd, ", last on VP %u", vp);
-      mt_print(fd, "\n");
+      if (unbound) mt_printer_add(to, ", last on VP %u", vp);
+      mt_printer_add(to, "\n");
       if (unbound) backtrace_of(dump, &copy, t);
       break;
-    case MT_DONE: mt_print(fd, "ended, not joined yet\n"); break;
+    case MT_DONE: mt_printer_add(to, "ended, not joined yet\n"); break;
     case MT_FREE: break;
   }
 }
 
+/* One dump at a time has it; a dump beside it, or in a signal handler that interrupts it, writes
+ * each line by itself. Not on the stack: a signal stack may be small. */
+static char room[16384];
+static bool room_taken; /* [atomic] */
+
 void mt_dump(int fd, int most, bool names) {
-  struct dump dump = {.fd = fd, .backtraces_left = most, .names = names, .now = mt_clock(os_now())};
+  struct dump dump = {
+      .to.fd = fd, .backtraces_left = most, .names = names, .now = mt_clock(os_now())};
+  bool has_room = !mt_swap_acquire(&room_taken, true); /* DU-1 acquire: the room; pairs DU-2 */
+  if (has_room) dump.to = (struct mt_printer){fd, room, sizeof room, 0};
   mt_descriptors_visit(dump_thread, &dump);
-  mt_print(fd, "  %d threads; %d VPs, %d awake%s\n", dump.threads,
-           (int)mt_load_relaxed(&mt_rt.vp_count), mt_load_relaxed(&mt_rt.idle.awake),
-           dump.backtraces_left > 0 ? "" : "; further backtraces are left out");
+  mt_printer_add(&dump.to, "  %d threads; %d VPs, %d awake%s\n", dump.threads,
+                 (int)mt_load_relaxed(&mt_rt.vp_count), mt_load_relaxed(&mt_rt.idle.awake),
+                 dump.backtraces_left > 0 ? "" : "; further backtraces are left out");
+  mt_printer_flush(&dump.to);
+  if (!has_room) return;
+  mt_store_release(&room_taken, false); /* DU-2 release: the room is free; pairs DU-1 */
 }
 
 void mltp_dump(int fd) {

@@ -81,7 +81,7 @@ static void report_overflow(const struct mltp_thread *t, size_t kib, void *conte
   mt_print_replay();
   mt_backtrace_take(&b, mt_arch_ucontext_ip(context),
                     (const void *)*mt_arch_ucontext_frame(context), low, size);
-  mt_backtrace_print(&b, 2, false);
+  mt_backtrace_print(&b, &(struct mt_printer){.fd = 2}, false);
 }
 
 static void on_fault(int signo, siginfo_t *info, void *context) {

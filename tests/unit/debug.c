@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -206,6 +207,25 @@ static void mltp_dump_of_running_threads(void) {
   CHECK_EQUAL(outcome.status, 0);
 }
 
+/* A packet holds what one write had: a line for each thread would be a packet for each. */
+static void dump_into_packets(void) {
+  enum { THREADS = 20 }; /* a socket has room for as many packets as they have lines */
+  mltp_t *threads[THREADS];
+  int ends[2], packets = 0;
+  char text[32768];
+  mltp_sem_init(&dump_sem, 0, "tickets");
+  for (int i = 0; i < THREADS; i++) threads[i] = spawn(wait_for_sem, NULL);
+  CHECK_EQUAL(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
+  __real_mt_dump(ends[0], 1000, false);
+  close(ends[0]);
+  while (read(ends[1], text, sizeof text) > 0) packets++;
+  assert_true(packets > 0);
+  assert_true(packets < THREADS);
+  close(ends[1]);
+  for (int i = 0; i < THREADS; i++) mltp_sem_post(&dump_sem);
+  for (int i = 0; i < THREADS; i++) mltp_join(threads[i], NULL);
+}
+
 static void mltp_version_is_that_of_the_headers(void) {
   char expected[32];
   snprintf(expected, sizeof expected, "%d.%d.%d", MLTP_VERSION_MAJOR, MLTP_VERSION_MINOR,
@@ -218,6 +238,7 @@ int main(void) {
       TEST_BARE(mltp_dump_names_threads_and_what_they_wait_for),
       TEST_BARE(mltp_dump_comes_on_a_signal),
       TEST_BARE(mltp_dump_of_running_threads),
+      TEST(dump_into_packets),
       TEST_BARE(mltp_version_is_that_of_the_headers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

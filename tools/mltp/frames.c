@@ -132,8 +132,7 @@ static bool set_registers(Dwfl_Thread *dwfl_thread, void *arg) {
   for (size_t i = 0; i < asked->register_count; i++) {
     const struct mt_layout_row *row = &asked->registers[i];
     Dwarf_Word value;
-    if (!process_read(asked->process, thread->context + row->value, &value, sizeof value))
-      return false;
+    if (!process_read_word(asked->process, thread->context + row->value, &value)) return false;
     if (i + 1 == asked->register_count)
       dwfl_thread_state_register_pc(dwfl_thread, value);
     else if (!dwfl_thread_state_registers(dwfl_thread, (int)row->more, 1, &value))
@@ -197,9 +196,8 @@ static void find_source(Dwfl_Module *module, uint64_t address, struct place *pla
   dwarf_lineno(unit_line, &place->line);
 }
 
-struct place frames_place(Dwfl *dwfl, uint64_t address, bool innermost) {
+static struct place find_place(Dwfl *dwfl, uint64_t address, uint64_t at) {
   struct place place = {.offset = address};
-  uint64_t at = innermost ? address : address - 1; /* in the call */
   Dwfl_Module *module = dwfl_addrmodule(dwfl, at);
   if (module == NULL) return place;
   Dwarf_Addr start;
@@ -208,4 +206,21 @@ struct place frames_place(Dwfl *dwfl, uint64_t address, bool innermost) {
   place.function = dwfl_module_addrname(module, at);
   find_source(module, at, &place);
   return place;
+}
+
+/* Many threads stand at few places: each is searched once, and replaced by another that has the
+ * same slot. */
+static struct found {
+  uint64_t address, at; /* at is 0 in an empty slot */
+  struct place place;
+} found[1024];
+
+struct place frames_place(Dwfl *dwfl, uint64_t address, bool innermost) {
+  uint64_t at = innermost ? address : address - 1; /* in the call */
+  size_t slot = (at * 0x9e3779b97f4a7c15u) >> 54;
+  struct found *f = &found[slot];
+  if (at == 0) return find_place(dwfl, address, at);
+  if (f->at != at || f->address != address)
+    *f = (struct found){address, at, find_place(dwfl, address, at)};
+  return f->place;
 }

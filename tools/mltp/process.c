@@ -106,12 +106,21 @@ bool process_read_word(struct process *process, uint64_t address, uint64_t *word
   return true;
 }
 
+/* A piece that crosses no page is there or is not. One call for each byte would take most of the
+ * time of a dump. */
+enum { TEXT_PIECE = 4096 };
+
 void process_read_text(const struct process *process, uint64_t address, char *to, size_t size) {
   size_t length = 0;
-  while (length < size - 1 && process_read(process, address + length, to + length, 1) &&
-         to[length] != '\0') {
-    if (iscntrl((unsigned char)to[length])) to[length] = '?';
-    length++;
+  while (length < size - 1) {
+    size_t piece = TEXT_PIECE - (address + length) % TEXT_PIECE;
+    if (piece > size - 1 - length) piece = size - 1 - length;
+    if (!process_read(process, address + length, to + length, piece)) break;
+    size_t text = strnlen(to + length, piece);
+    length += text;
+    if (text < piece) break;
   }
   to[length] = '\0';
+  for (char *c = to; *c != '\0'; c++)
+    if (iscntrl((unsigned char)*c)) *c = '?';
 }
