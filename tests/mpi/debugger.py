@@ -4,6 +4,7 @@
 
 usage: debugger.py TMPIRUN PROGRAM GDB SCRIPT
 """
+import json
 import os
 import pathlib
 import re
@@ -47,12 +48,26 @@ class Debugger(unittest.TestCase):
         rows = gdb(*how, commands=["info mltp threads"])
         numbers = {name: number for number, name in re.findall(r"^[* ] *(\d+) +(rank \d) +unbound", rows, re.M)}
         self.assertEqual(set(numbers), {f"rank {rank}" for rank in range(RANKS)}, rows)
+        self.assertRegex(rows, r"(?m) rank 2 .* MPI_Barrier$")
         for rank in (0, 2):
-            output = gdb(*how, commands=[f"mltp thread {numbers[f'rank {rank}']}", "bt", "frame function main",
+            output = gdb(*how, commands=[f"mltp rank {rank}", "bt", "frame function main",
                                          "print rank_static", 'print $mltp_own("rank_global")'])
             self.assertRegex(output, r"(?m)^#\d+ .*\bPMPI_Barrier \(.*\n(.*\n)*?#\d+ .* main \(.*globals\.c:\d+$")
             values = [int(value) for value in re.findall(r"^\$\d+ = (\d+)$", output, re.M)]
             self.assertEqual(values, [200 + rank, 100 + rank], output)
+
+    def check_dump(self, pid):
+        """Each rank's frames have functions and lines, not those of the first copy alone."""
+        result = subprocess.run([pathlib.Path(TMPIRUN).with_name("mltp"), "dump", "--json", str(pid)], check=False,
+                                capture_output=True, text=True)
+        if "built without" in result.stderr:
+            return
+        threads = {thread["name"]: thread for thread in json.loads(result.stdout)["threads"]}
+        for rank in range(RANKS):
+            frames = [(frame.get("function"), pathlib.Path(frame.get("file", "")).name)
+                      for frame in threads[f"rank {rank}"]["frames"]]
+            self.assertIn(("main", "globals.c"), frames)
+        self.assertEqual(threads["rank 2"]["waits_for"]["call"], "MPI_Barrier")
 
     def test_running_program_and_core(self):
         # gdb cannot copy a mapping that has light guards in it
@@ -61,6 +76,7 @@ class Debugger(unittest.TestCase):
                                  stdout=subprocess.PIPE, env={**os.environ, "MLTP_GUARD": "canary"}) as process:
             try:
                 self.assertEqual(process.stdout.readline(), "ready\n")
+                self.check_dump(process.pid)
                 self.check_waiting("-p", str(process.pid))
                 gdb("-p", str(process.pid), commands=[f"generate-core-file {folder}/core"])
             finally:

@@ -3,6 +3,7 @@
 
   info mltp threads              all threads: what each is, waits for, and where it is
   mltp thread N                  selects thread N: bt, up, frame, info locals show its frames
+  mltp rank N                    selects the thread of rank N of MPI
   mltp thread off                goes back to the kernel thread gdb has selected
   mltp thread apply all bt       a command for every thread
   mltp thread apply 3 7 bt full  the same for some
@@ -105,6 +106,8 @@ class Thread:
         why = layout.field(data, "thread.why")
         self.reason = layout.reasons[why] if why else ""
         self.queue = layout.field(data, "thread.waitq")
+        has_call = self.reason + ".text" in layout.rows
+        self.call = layout.field(data, self.reason + ".text") if has_call else 0
         self.kernel_thread = None  # gdb's, when it is on one
         stack = layout.field(data, "thread.stack")
         if self.state == "ended":
@@ -133,6 +136,8 @@ class Thread:
     def waits_for(self):
         """What it waits for, in words."""
         layout, reason = self.layout, self.reason
+        if self.call:
+            return text_at(self.call)
         if not self.queue or not reason:
             return reason
         if reason + ".thread" in layout.rows:
@@ -490,6 +495,22 @@ mltp thread apply all COMMAND, mltp thread apply N ... COMMAND: a command for se
                     gdb.write(f"{error}\n")
 
 
+class MltpRank(gdb.Command):
+    """Selects the thread of a rank of MPI: mltp rank N. See mltp thread."""
+
+    def __init__(self):
+        super().__init__("mltp rank", gdb.COMMAND_STACK)
+
+    def invoke(self, argument, from_tty):
+        if not argument.strip().isdigit():
+            raise gdb.GdbError("Which rank? (mltp rank N)")
+        name = f"rank {int(argument)}"
+        found = [thread.number for thread in threads_of(Layout()) if thread.name == name]
+        if not found:
+            raise gdb.GdbError(f"No thread is called {name} (see: info mltp threads).")
+        gdb.execute(f"mltp thread {found[0]}", from_tty)
+
+
 class Own(gdb.Function):
     """A global variable of the copy of an MPI program that the selected frame is in.
 
@@ -521,6 +542,6 @@ first: rank 0's. All copies are alike, so the same variable is as far from main(
         return int(value.address.cast(gdb.lookup_type("long")))
 
 
-for command in (InfoMltp, InfoMltpThreads, Mltp, MltpThread):
+for command in (InfoMltp, InfoMltpThreads, Mltp, MltpThread, MltpRank):
     command()
 Own()

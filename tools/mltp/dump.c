@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "copies.h"
 #include "frames.h"
 #include "message.h"
 
@@ -32,7 +33,7 @@ static void print_frame(size_t number, uint64_t address, const struct place *pla
 }
 
 static void print_wait(const struct thread *t) {
-  printf("waits for %s", t->reason);
+  printf("waits for %s", t->call[0] != '\0' ? t->call : t->reason);
   if (t->object != 0) {
     printf(" 0x%" PRIx64 " '%s'", t->object, t->object_name);
     if (t->holder_id != 0)
@@ -95,6 +96,7 @@ static json_t *frame_json(uint64_t address, const struct place *place) {
 static json_t *wait_json(const struct thread *t) {
   json_t *wait = json_object();
   set_text(wait, "what", t->reason);
+  if (t->call[0] != '\0') set_text(wait, "call", t->call);
   if (t->object != 0) {
     set_address(wait, "address", t->object);
     set_text(wait, "name", t->object_name);
@@ -158,6 +160,7 @@ int dump(pid_t pid, bool json) {
   struct threads threads = {0};
   struct layout layout = {0};
   if (!process_stop(&process, pid)) return 1;
+  copies_read(pid);
   Dwfl *dwfl = frames_open(pid);
   bool good = dwfl != NULL && read_all(&threads, &layout, &process, dwfl);
   process_continue(&process);
@@ -172,5 +175,6 @@ int dump(pid_t pid, bool json) {
   threads_free(&threads);
   layout_free(&layout);
   dwfl_end(dwfl);
+  copies_free();
   return good ? 0 : 1;
 }

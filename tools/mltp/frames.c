@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "copies.h"
 #include "message.h"
 
 enum { FRAMES_MAX = 64 };
@@ -122,7 +123,9 @@ static pid_t next_thread(Dwfl *dwfl, void *arg, void **thread) {
 
 static bool read_memory(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *word, void *arg) {
   (void)dwfl;
-  return process_read_word(((struct suspended *)arg)->process, address, word);
+  if (!process_read_word(((struct suspended *)arg)->process, address, word)) return false;
+  *word = copies_first(*word);
+  return true;
 }
 
 static const struct suspended *asked; /* set_registers() has no argument for it */
@@ -134,7 +137,7 @@ static bool set_registers(Dwfl_Thread *dwfl_thread, void *arg) {
     Dwarf_Word value;
     if (!process_read_word(asked->process, thread->context + row->value, &value)) return false;
     if (i + 1 == asked->register_count)
-      dwfl_thread_state_register_pc(dwfl_thread, value);
+      dwfl_thread_state_register_pc(dwfl_thread, copies_first(value));
     else if (!dwfl_thread_state_registers(dwfl_thread, (int)row->more, 1, &value))
       return false;
   }
@@ -216,6 +219,7 @@ static struct found {
 } found[1024];
 
 struct place frames_place(Dwfl *dwfl, uint64_t address, bool innermost) {
+  address = copies_first(address);
   uint64_t at = innermost ? address : address - 1; /* in the call */
   size_t slot = (at * 0x9e3779b97f4a7c15u) >> 54;
   struct found *f = &found[slot];

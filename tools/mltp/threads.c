@@ -86,7 +86,12 @@ static void note_wait(const struct reader *r, struct thread *thread, const void 
   if (why == 0) return;
   thread->reason = layout_word(&r->layout->reasons, why);
   thread->waited = (double)((uint64_t)units << layout_value(r->layout, "parked_at.shift")) / 1e9;
-  note_object(r, thread, layout_field(r->layout, "thread.waitq", descriptor));
+  const struct mt_layout_row *text = row_of(r, thread->reason, "text");
+  if (text == NULL)
+    note_object(r, thread, layout_field(r->layout, "thread.waitq", descriptor));
+  else
+    process_read_text(r->process, layout_field(r->layout, text->name, descriptor), thread->call,
+                      sizeof thread->call);
 }
 
 /* @return false: no memory. */

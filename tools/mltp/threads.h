@@ -15,6 +15,7 @@ struct thread {
   const char *reason;       /* what it waits for; NULL: nothing */
   uint64_t object;          /* its address, 0: none */
   char object_name[64];
+  char call[64];      /* the function in which it waits; "": not known */
   uint64_t holder_id; /* the object's holder, or the thread it joins; 0: unknown */
   char holder_name[64];
   double waited; /* seconds; of one that is parked */
