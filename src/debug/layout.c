@@ -69,7 +69,7 @@ static const struct mt_layout_row rows[] = {
     NAME("lock to read", mltp_rwlock_t),
     QUEUE("lock to write", mltp_rwlock_t),
     NAME("lock to write", mltp_rwlock_t),
-    {"join of thread.thread", 0, 0}, /* thread.waitq points to a thread */
+    {"join of thread.thread", 0, 0},                        /* thread.waitq points to a thread */
     FIELD("message.text", struct mltp_thread, waiting_for), /* the call that waits */
 };
 /* NOLINTEND(bugprone-sizeof-expression) */

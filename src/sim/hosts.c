@@ -13,9 +13,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/internal/direct_switch.h"
 #include "core/internal/locks.h"
 #include "core/internal/park.h"
-#include "core/internal/direct_switch.h"
 #include "core/internal/thread.h"
 #include "sim/effects.h"
 

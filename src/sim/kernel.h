@@ -6,8 +6,8 @@
 #ifndef SM_KERNEL_H
 #define SM_KERNEL_H
 
-#include "core/internal/locks.h"
 #include "core/internal/direct_switch.h"
+#include "core/internal/locks.h"
 #include "sim/sim_switch.h"
 #include "sim/types.h"
 

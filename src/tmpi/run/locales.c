@@ -20,9 +20,9 @@
 #include "core/internal/locks.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
-#include "tmpi/run/working_directory.h"
 #include "tmpi/run/override.h"
 #include "tmpi/run/process.h"
+#include "tmpi/run/working_directory.h"
 
 enum { CATEGORIES = 12, NAMES_MAX = 1024 };
 

@@ -135,8 +135,9 @@ bool tm_vps_look(void);
 /** locations.c: from now on reports name files and lines of the program. */
 void tm_locations_start(void);
 
-/** locations.c: prints the frames of a thread that a signal has interrupted, with files and lines, the
- * first `most` of them. It allocates: not in the handler itself. @return false: none was found. */
+/** locations.c: prints the frames of a thread that a signal has interrupted, with files and lines,
+ * the first `most` of them. It allocates: not in the handler itself. @return false: none was found.
+ */
 bool tm_print_interrupted(const void *context, int most);
 
 /** Where a kernel thread was interrupted. */

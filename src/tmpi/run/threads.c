@@ -18,12 +18,12 @@
 #include "os/pthreads.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
-#include "tmpi/run/working_directory.h"
 #include "tmpi/run/joins.h"
 #include "tmpi/run/keys.h"
 #include "tmpi/run/override.h"
 #include "tmpi/run/process.h"
 #include "tmpi/run/signals.h"
+#include "tmpi/run/working_directory.h"
 
 /* ---- thread-local variables: module words point to the rank's block; a pthread of the rank's has
  * a block of its own, so far from that. */

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
-#include "core/internal/locks.h"
 #include "core/internal/direct_switch.h"
+#include "core/internal/locks.h"
 #include "os/os.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
