@@ -109,10 +109,12 @@ def displacement(session, options, loads, group):
 def show(options, rows):
     """Prints rows for people."""
     if options.what == "displacement":
-        base = min(rows[0]["ttc"])
+        base = [statistics.median(rows[0]["ttc"]), min(rows[0]["ttc"])]
+        print(f"{'case':<14}{'median s':>10}{'min s':>10}  of undisturbed: median, min")
         for row in rows:
-            print(f"{row['case']:<14}{min(row['ttc']):>9.3f} s min{statistics.median(row['ttc']):>9.3f} median"
-                  f"{min(row['ttc']) / base:>8.3f} of undisturbed")
+            mine = [statistics.median(row["ttc"]), min(row["ttc"])]
+            print(f"{row['case']:<14}{mine[0]:>10.3f}{mine[1]:>10.3f}"
+                  f"{mine[0] / base[0]:>26.3f}{mine[1] / base[1]:>7.3f}")
         return
     print(f"{'program':<12}{'copies':>7}  {'mode':<5}{'network':<9}{'TTC min':>9}{'median':>9}{'max':>9}")
     for row in rows:

@@ -99,6 +99,20 @@ class Refusals(Caller):
         self.host.files["/sys/kernel/btf/vmlinux"] = ""
         self.refused("mode", "dk", "--backend", "scx", says="built without its BPF scheduler")
 
+    def test_a_kernel_whose_btf_is_broken(self):
+        """The kernel refuses the object: dk-sched says why, dkctl names the fallback, and auto takes it."""
+        self.host.files |= {sched.STATE: "disabled", "/sys/kernel/btf/vmlinux": ""}
+        scheduler = self.state / "dk-sched"
+        scheduler.write_text("#!/bin/sh\necho 'kernel BTF has no scx_bpf_dsq_insert' >&2\nexit 1\n", encoding="utf-8")
+        scheduler.chmod(0o755)
+        why, advice = sched.missing(self.host, scheduler, False)
+        self.assertEqual(why, "the kernel refuses the BPF scheduler: kernel BTF has no scx_bpf_dsq_insert")
+        self.assertIn("--backend fallback", advice)
+        with unittest.mock.patch.object(sched, "missing", return_value=(why, advice)):
+            self.refused("mode", "dk", "--backend", "scx", says="use --backend fallback")
+            self.assertEqual(self.call("mode", "dk")[0], 0)
+            self.assertIn("fallback", self.call("status")[1])
+
     def test_core_scheduling_cookies(self):
         self.host.files |= {sched.STATE: "disabled", "/sys/kernel/btf/vmlinux": ""}
         with unittest.mock.patch.object(sched.os, "access", return_value=True), \

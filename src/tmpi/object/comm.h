@@ -69,7 +69,8 @@ enum { TM_COMM_MAGIC = 0xc033 };
 static inline struct tm_comm *tm_comm_in(const struct tm_rank *rank, MPI_Comm handle) {
   if (handle == MPI_COMM_WORLD) return rank->world;
   if (handle == MPI_COMM_SELF) return rank->self;
-  if (!tm_handle_is_address(handle)) return NULL;
+  if (!tm_handle_is_address(handle) || (uintptr_t)handle % _Alignof(struct tm_comm) != 0)
+    return NULL;
   struct tm_comm *comm = (struct tm_comm *)handle;
   return comm->magic == TM_COMM_MAGIC ? comm : NULL;
 }

@@ -33,16 +33,31 @@ static size_t count_of(char *const *list) {
   return count;
 }
 
+/* What was in the environment stays in memory: main() may have got the array, getenv() a text. */
+static struct block {
+  struct block *before;
+  char content[];
+} *blocks;
+
+/* Under the mutex. @return memory that is never freed; NULL: there is none. */
+static void *keep(size_t size) {
+  struct block *block = calloc(1, sizeof *block + size);
+  if (block == NULL) return NULL;
+  block->before = blocks;
+  blocks = block;
+  return block->content;
+}
+
 /* Makes environ an array of the rank's own, with room for one more: the first one is that of all
  * ranks. @return false: no memory. */
 static bool own_environ(void) {
   size_t count = count_of(environ);
   if (environ == own && own != NULL && count + 2 <= room) return true;
   size_t larger = 2 * count + 16;
-  char **list = calloc(larger, sizeof *list);
+  char **list = keep(larger * sizeof *list);
   if (list == NULL) return false;
   for (size_t i = 0; i < count; i++) list[i] = environ[i];
-  environ = own = list; /* the old one stays: main() may have got it */
+  environ = own = list;
   room = larger;
   return true;
 }
@@ -110,14 +125,14 @@ int setenv(const char *name, const char *value, int replace) {
   if (!is_name(name)) return failed(EINVAL);
   size_t length = strlen(name), size = strlen(value);
   if (replace == 0 && find(name, length) != NULL) return 0;
-  char *entry = malloc(length + size + 2);
+  pthread_mutex_lock(&mutex);
+  char *entry = keep(length + size + 2);
+  pthread_mutex_unlock(&mutex);
   if (entry == NULL) return failed(ENOMEM);
   memcpy(entry, name, length);
   entry[length] = '=';
   memcpy(entry + length + 1, value, size + 1);
-  if (put(entry, length)) return 0;
-  free(entry);
-  return failed(ENOMEM);
+  return put(entry, length) ? 0 : failed(ENOMEM);
 }
 
 int unsetenv(const char *name) {

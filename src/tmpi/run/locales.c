@@ -98,12 +98,8 @@ static const char *from_environment(const char *category) {
 
 /* @return a locale with the name for these categories, and as `base` otherwise; NULL. */
 static locale_t make(locale_t base, int category, const char *name) {
+  if (category == LC_ALL && name[0] != '\0') return newlocale(LC_ALL_MASK, name, (locale_t)0);
   locale_t made = duplocale(base);
-  if (made != NULL && category == LC_ALL && name[0] != '\0') {
-    locale_t changed = newlocale(LC_ALL_MASK, name, made);
-    if (changed == NULL) freelocale(made);
-    return changed;
-  }
   for (int i = 0; made != NULL && i < CATEGORIES; i++) {
     if (category != LC_ALL && category != categories[i].number) continue;
     const char *wanted = name[0] != '\0' ? name : from_environment(categories[i].name);
