@@ -13,7 +13,7 @@
 #include "base/peek.h"
 #include "core/memory/descriptor.h"
 #include "core/memory/stack.h"
-#include "core/vp/blocked.h"
+#include "core/vp/kernel_thread.h"
 #include "core/vp/vp.h"
 #include "debug/backtrace.h"
 #include "mltp/debug.h"

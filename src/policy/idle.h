@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** In a row, idle moments in which a VP polls its inbox alone, after one poll that found a thread:
- * then it makes a round through the rest of its duties. */
+/** After a poll that found a thread in the inbox, a VP only polls the inbox in this number of idle
+ * moments; then it does the rest of its duties once. */
 enum { MT_INBOX_POLLS = 64 };
 
 /** After a look for a deadlock that found none, ns. */
@@ -71,7 +71,7 @@ static inline bool mt_sleep_is_refused(struct mt_sleep_seen seen) {
 struct mt_wake_seen {
   uint64_t searching; /**< VPs that search, and will find the threads */
   uint64_t ready;     /**< ready threads in the queue */
-  uint64_t threshold; /**< this number wakes no sleeper */
+  uint64_t threshold; /**< up to this number of ready threads wakes no sleeper */
 };
 
 /** @return whether to wake a sleeper, if there is one. */

@@ -15,7 +15,7 @@
 
 #include "core/internal/locks.h"
 #include "core/internal/park.h"
-#include "core/internal/switch.h"
+#include "core/internal/direct_switch.h"
 #include "core/internal/thread.h"
 #include "sim/effects.h"
 

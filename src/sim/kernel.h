@@ -7,7 +7,7 @@
 #define SM_KERNEL_H
 
 #include "core/internal/locks.h"
-#include "core/internal/switch.h"
+#include "core/internal/direct_switch.h"
 #include "sim/sim_switch.h"
 #include "sim/types.h"
 

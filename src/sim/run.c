@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/atomic.h"
-#include "core/internal/switch.h"
+#include "core/internal/direct_switch.h"
 #include "core/internal/thread.h"
 #include "mltp/sched.h"
 #include "sim/kernel.h"

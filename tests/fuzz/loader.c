@@ -24,6 +24,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void drop(struct tm_program *program) {
   for (int i = 0; i < program->image_count; i++) tm_image_drop(program->images[i]);
   if (program->arena != NULL) os_unmap(program->arena, program->slot * RANKS);
+  for (int i = 0; i < program->shared_count; i++) free((void *)program->shared[i].name);
+  free(program->shared);
   free(program->images);
   free(program->opened);
   tm_bindings_drop(&program->bindings);

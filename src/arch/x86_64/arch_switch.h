@@ -2,7 +2,7 @@
 /**
  * @file arch_switch.h
  * x86-64: a saved context, and the switch. Apart from the rest because the programs specc makes
- * switch themselves (src/sim/sim_switch.h): it stands for itself.
+ * switch themselves (src/sim/sim_switch.h): it includes no other header of ours.
  */
 #ifndef MT_ARCH_X86_64_ARCH_SWITCH_H
 #define MT_ARCH_X86_64_ARCH_SWITCH_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Internal API: everything but switches (switch.c).
+ * Internal API: everything but switches (direct_switch.c).
  *
  * Relaxed: where a thread should continue is a hint; the post looks again.
  */
@@ -21,7 +21,7 @@
 #include "core/sched/runq.h"
 #include "core/sched/steal.h"
 #include "core/thread/key.h"
-#include "core/vp/blocked.h"
+#include "core/vp/kernel_thread.h"
 #include "core/vp/vp.h"
 #include "core/wait/alone.h"
 #include "core/wait/await.h"

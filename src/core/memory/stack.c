@@ -17,11 +17,11 @@
 #include "mltp/thread.h"
 
 enum {
-  TRIM_NS = 1000000000,   /* unused for so long, a stack loses its memory; */
-  TRIM_BATCH = 64,        /* the most stacks trimmed at a time, */
-  TRIM_MOST = 1024,       /* and in a round */
-  COMMIT_STEP = 64 << 20, /* the arena becomes usable in steps of this size, or */
-  COMMIT_STACKS = 16,     /* of this number of default stacks where that is larger */
+  TRIM_NS = 1000000000,   /* unused for so long, a stack loses its memory */
+  TRIM_BATCH = 64,        /* the most stacks trimmed under the lock at a time */
+  TRIM_MOST = 1024,       /* the most stacks trimmed in a round */
+  COMMIT_STEP = 64 << 20, /* bytes of the arena that become usable at a time, at least */
+  COMMIT_STACKS = 16,     /* default stacks that become usable at a time, at least */
   PARTS_MAX = 8,          /* reservations: each doubles what there is */
   CANARY_WORDS = 8
 };

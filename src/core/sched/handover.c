@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "core/det/det.h"
-#include "core/sched/claim.h"
+#include "core/sched/runq_steal.h"
 #include "core/sched/poll.h"
 #include "core/sched/silence.h"
 #include "core/sched/vps.h"

@@ -59,7 +59,7 @@ static inline void mt_probe_here(struct mt_vp *vp) {
 }
 
 /** The slow part of entering: serves a request, waits for a thief, notes a probe. Implemented by
- * claim.c, which posts threads. */
+ * runq_steal.c, which posts threads. */
 void mt_runq_claimed(struct mt_vp *vp);
 
 /** The same for mt_runq_enter_own(). @return false: an alternative manages threads. */

@@ -6,7 +6,7 @@
  */
 #include "core/sched/steal.h"
 
-#include "core/sched/claim.h"
+#include "core/sched/runq_steal.h"
 #include "core/sched/wake.h"
 #include "core/vp/alternative.h"
 #include "core/vp/locality.h"

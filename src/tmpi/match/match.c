@@ -90,7 +90,7 @@ static void unpack(struct tm_request *recv, const struct tm_message *m) {
     tm_type_unpack(recv->buffer, recv->type, 0, m->copy != NULL ? m->copy : m->data, recv->bytes);
 }
 
-/* The message in the fast box. The internal lock is held. */
+/* The message in the inline slot. The internal lock is held. */
 static void unpack_fast(struct tm_mailbox *box, struct tm_request *recv) {
   set_result(recv, &box->inline_slot.envelope, box->inline_slot.full - 1);
   tm_type_unpack(recv->buffer, recv->type, 0, box->inline_slot.data, recv->bytes);
@@ -242,7 +242,7 @@ static bool has_mail(const void *box) {
   return mt_load_relaxed(&((const struct tm_mailbox *)box)->mail) != 0;
 }
 
-/* Few bytes are waited for before the receive is posted: they come through the fast box. */
+/* Few bytes are waited for before the receive is posted: they come through the inline slot. */
 static bool spin_for_mail(const struct tm_request *recv) {
   const struct tm_mailbox *box = &recv->owner->box;
   return recv->message != NULL || tm_request_bytes(recv) > TM_INLINE_SLOT_BYTES || has_mail(box) ||

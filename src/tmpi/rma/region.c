@@ -13,7 +13,7 @@ static bool overlaps(const struct tm_win_region *region, const char *low, size_t
   return bytes > 0 && low < region->base + region->bytes && region->base < low + bytes;
 }
 
-/* @return whether a region was there at once, or is now. */
+/* @return false: it overlaps a region that is attached. */
 static bool insert(struct tm_win *win, struct tm_win_region *region) {
   for (const struct tm_win_region *r = win->regions; r != NULL; r = r->next)
     if (overlaps(r, region->base, region->bytes)) return false;

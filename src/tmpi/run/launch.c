@@ -13,7 +13,7 @@
 #include "os/os.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
-#include "tmpi/run/carry.h"
+#include "tmpi/run/working_directory.h"
 #include "tmpi/run/parts.h"
 #include "tmpi/run/process.h"
 #include "tmpi/run/streams.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The locale of a rank: setlocale() of one changes nothing for others. libc has one for the process
- * and one for each kernel thread, which is what a rank's becomes (carry.h).
+ * and one for each kernel thread, which is what a rank's becomes (working_directory.h).
  *
  * Locales are kept as long as the job, each once: setlocale() gives the address of a name away, and
  * a VP may have one that its rank no longer has.
@@ -20,7 +20,7 @@
 #include "core/internal/locks.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
-#include "tmpi/run/carry.h"
+#include "tmpi/run/working_directory.h"
 #include "tmpi/run/override.h"
 #include "tmpi/run/process.h"
 

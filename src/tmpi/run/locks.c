@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/internal/switch.h"
+#include "core/internal/direct_switch.h"
 #include "tmpi/rank/rank.h"
 #include "tmpi/run/override.h"
 #include "tmpi/run/process.h"

@@ -31,13 +31,13 @@ extern const struct tm_override tm_override_signals[];  /* signals.c */
 extern const struct tm_override tm_override_shared[];   /* shared.c */
 extern const struct tm_override tm_override_objects[];  /* objects.c */
 extern const struct tm_override tm_override_critical[]; /* critical.c */
-extern const struct tm_override tm_override_files[];    /* files.c */
+extern const struct tm_override tm_override_files[];    /* record_locks.c */
 extern const struct tm_override tm_override_programs[]; /* programs.c */
 extern const struct tm_override tm_override_children[]; /* children.c */
 extern const struct tm_override tm_override_streams[];  /* streams.c */
 extern const struct tm_override tm_override_unlocked[]; /* unlocked.c */
 extern const struct tm_override tm_override_environment[];
-extern const struct tm_override tm_override_carried[]; /* carry.c */
+extern const struct tm_override tm_override_carried[]; /* working_directory.c */
 extern const struct tm_override tm_override_locales[]; /* locales.c */
 extern const struct tm_override tm_override_zone[];    /* zone.c */
 extern const struct tm_override tm_override_timers[];  /* timers.c */

@@ -132,10 +132,10 @@ void tm_vps_placed(void);
  * be called again. From any thread. */
 bool tm_vps_look(void);
 
-/** places.c: from now on reports name files and lines of the program. */
+/** locations.c: from now on reports name files and lines of the program. */
 void tm_locations_start(void);
 
-/** places.c: prints the frames of a thread that a signal has interrupted, with files and lines, the
+/** locations.c: prints the frames of a thread that a signal has interrupted, with files and lines, the
  * first `most` of them. It allocates: not in the handler itself. @return false: none was found. */
 bool tm_print_interrupted(const void *context, int most);
 

@@ -17,7 +17,7 @@
 #include "tmpi/loader/program.h"
 #include "tmpi/match/deferred.h"
 #include "tmpi/rank/rank.h"
-#include "tmpi/run/carry.h"
+#include "tmpi/run/working_directory.h"
 #include "tmpi/run/output.h"
 #include "tmpi/run/process.h"
 #include "tmpi/run/streams.h"

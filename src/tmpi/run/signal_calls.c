@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "base/atomic.h"
-#include "core/internal/switch.h"
+#include "core/internal/direct_switch.h"
 #include "os/os.h"
 #include "os/pthreads.h"
 #include "tmpi/rank/rank.h"

@@ -15,7 +15,7 @@
 #include "os/os.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
-#include "tmpi/run/carry.h"
+#include "tmpi/run/working_directory.h"
 #include "tmpi/run/process.h"
 
 enum { WORDS = sizeof(struct tm_action) / sizeof(uint64_t) };

@@ -13,12 +13,12 @@
 #include <threads.h>
 
 #include "base/atomic.h"
-#include "core/internal/switch.h"
+#include "core/internal/direct_switch.h"
 #include "core/internal/thread.h"
 #include "os/pthreads.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
-#include "tmpi/run/carry.h"
+#include "tmpi/run/working_directory.h"
 #include "tmpi/run/joins.h"
 #include "tmpi/run/keys.h"
 #include "tmpi/run/override.h"

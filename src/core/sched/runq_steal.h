@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * @file claim.h
+ * @file runq_steal.h
  * Taking threads from another VP's run queue.
  */
-#ifndef MT_CORE_SCHED_CLAIM_H
-#define MT_CORE_SCHED_CLAIM_H
+#ifndef MT_CORE_SCHED_RUNQ_STEAL_H
+#define MT_CORE_SCHED_RUNQ_STEAL_H
 
 #include "core/sched/runq.h"
 

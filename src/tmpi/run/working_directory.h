@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * @file carry.h
+ * @file working_directory.h
  * What the kernel or libc keeps for a kernel thread, and a rank takes along: working directory,
  * umask, locale.
  *
@@ -13,8 +13,8 @@
  * Rejected: to resolve paths in the functions that take some. They are many, and libc's own calls
  * of one another would be missed.
  */
-#ifndef TM_RUN_CARRY_H
-#define TM_RUN_CARRY_H
+#ifndef TM_RUN_WORKING_DIRECTORY_H
+#define TM_RUN_WORKING_DIRECTORY_H
 
 #include <locale.h>
 #include <stdbool.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See carry.h.
+/* See working_directory.h.
  *
  * Relaxed: fields of a rank that `serial` orders; flags that only go up and cost nothing if seen
  * late. */
-#include "tmpi/run/carry.h"
+#include "tmpi/run/working_directory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 #include "base/atomic.h"
 #include "core/internal/locks.h"
-#include "core/internal/switch.h"
+#include "core/internal/direct_switch.h"
 #include "os/os.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"

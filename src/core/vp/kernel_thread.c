@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Relaxed: a snapshot.
+ * Which kernel thread runs a thread, and in which call of the kernel it is.
+ *
+ * Relaxed: a snapshot, which is old when the caller reads it.
  */
-#include "core/vp/blocked.h"
+#include "core/vp/kernel_thread.h"
 
 #include <stdio.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * @file switch.h
+ * @file direct_switch.h
  * Internal API: direct switches from one thread to another, as between coroutines.
  */
-#ifndef MT_CORE_INTERNAL_SWITCH_H
-#define MT_CORE_INTERNAL_SWITCH_H
+#ifndef MT_CORE_INTERNAL_DIRECT_SWITCH_H
+#define MT_CORE_INTERNAL_DIRECT_SWITCH_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * @file blocked.h
+ * @file kernel_thread.h
  * Which kernel thread runs a thread, and what a blocked VP waits for in the kernel: for dumps and
  * reports.
  */
-#ifndef MT_CORE_VP_BLOCKED_H
-#define MT_CORE_VP_BLOCKED_H
+#ifndef MT_CORE_VP_KERNEL_THREAD_H
+#define MT_CORE_VP_KERNEL_THREAD_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,7 +5,7 @@
  *
  * Relaxed: see runq.h.
  */
-#include "core/sched/claim.h"
+#include "core/sched/runq_steal.h"
 
 #include "core/sched/wake.h"
 #include "core/vp/alternative.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Internal API: direct switches. They are ways to park: switch.h.
+ * Internal API: direct switches. They are ways to park: direct_switch.h.
  *
  * Relaxed: the wait reason and the time serve reports; ticks are the VP's own.
  */
-#include "core/internal/switch.h"
+#include "core/internal/direct_switch.h"
 
 #include "base/options.h"
 #include "core/sched/sched.h"
