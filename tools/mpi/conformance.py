@@ -14,6 +14,7 @@ import collections
 import concurrent.futures
 import dataclasses
 import datetime
+import json
 import os
 import pathlib
 import platform
@@ -240,7 +241,7 @@ def facts_of(options):
         "entry's limit": f"{options.limit} s" if options.limit else "the suite's: 180 s, or what the entry says",
         "entries that want more than": f"{memory_of(options)} GiB were skipped",
         "suite": git(options.path, "rev-parse", "--short=10", "HEAD") or "an archive, not a checkout",
-        "load at the end": f"{os.getloadavg()[0]:.1f}",
+        "folders at a time": f"{options.jobs}, load at the end {os.getloadavg()[0]:.1f}",
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
     }
 
@@ -281,10 +282,13 @@ def main():
     if not can_spawn(options, environment):
         for entries in results.values():
             without_spawning(sources, entries or [])
+    kept = options.work / "results/facts.json"  # of the last run, for --report
+    facts = json.loads(kept.read_text(encoding="utf-8")) if options.report and kept.exists() else facts_of(options)
+    kept.write_text(json.dumps(facts), encoding="utf-8")
     target = options.page
     if target is None:
         target = options.work / "conformance.md" if options.folders else root / "docs/measurements/conformance.md"
-    target.write_text(page(results, facts_of(options)), encoding="utf-8")
+    target.write_text(page(results, facts), encoding="utf-8")
     print(f"conformance: {target}")
     return 0
 
