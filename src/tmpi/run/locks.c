@@ -105,7 +105,8 @@ static int lock_mutex_until(pthread_mutex_t *mutex, clockid_t clock, const struc
   int error = pthread_mutex_trylock(mutex);
   if (error == EBUSY) {
     mltp_blocking_begin();
-    error = pthread_mutex_clocklock(mutex, clock, time);
+    error = clock == CLOCK_REALTIME ? pthread_mutex_timedlock(mutex, time) /* sanitizers know it */
+                                    : pthread_mutex_clocklock(mutex, clock, time);
     mltp_blocking_end();
   }
   return take(mutex, number, error);
