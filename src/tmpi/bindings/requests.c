@@ -46,9 +46,15 @@ static struct generalized *request_new(query_subroutine *query, free_subroutine 
   return request;
 }
 
-/* Stores the request's number, or frees the record of a request that was not made. */
-static void started(struct generalized *record, MPI_Request made, MPI_Fint *request,
-                    MPI_Fint *ierror, int error) {
+typedef int start_function(MPI_Grequest_query_function *, MPI_Grequest_free_function *,
+                           MPI_Grequest_cancel_function *, void *, MPI_Request *);
+
+/* Calls the function, then stores the request's number, or frees the record of a request that was
+ * not made. */
+static void start(start_function *function, struct generalized *record, MPI_Fint *request,
+                  MPI_Fint *ierror) {
+  MPI_Request made = MPI_REQUEST_NULL;
+  int error = function(run_query, run_free, run_cancel, record, &made);
   if (tmf_end(ierror, error) != MPI_SUCCESS) free(record);
   *request = PMPI_Request_toint(made);
 }
@@ -57,17 +63,11 @@ static void started(struct generalized *record, MPI_Request made, MPI_Fint *requ
 void mpi_grequest_start_(query_subroutine *query, free_subroutine *release,
                          cancel_subroutine *cancel, MPI_Aint *extra, MPI_Fint *request,
                          MPI_Fint *ierror) {
-  struct generalized *record = request_new(query, release, cancel, extra);
-  MPI_Request made = MPI_REQUEST_NULL;
-  int error = MPI_Grequest_start(run_query, run_free, run_cancel, record, &made);
-  started(record, made, request, ierror, error);
+  start(MPI_Grequest_start, request_new(query, release, cancel, extra), request, ierror);
 }
 
 void pmpi_grequest_start_(query_subroutine *query, free_subroutine *release,
                           cancel_subroutine *cancel, MPI_Aint *extra, MPI_Fint *request,
                           MPI_Fint *ierror) {
-  struct generalized *record = request_new(query, release, cancel, extra);
-  MPI_Request made = MPI_REQUEST_NULL;
-  int error = PMPI_Grequest_start(run_query, run_free, run_cancel, record, &made);
-  started(record, made, request, ierror, error);
+  start(PMPI_Grequest_start, request_new(query, release, cancel, extra), request, ierror);
 }
