@@ -208,6 +208,8 @@ static void communicators(void) {
   EXPECT(MPI_ERR_COMM, MPI_Comm_free(&(MPI_Comm){WORLD}));
   EXPECT(MPI_ERR_COMM, MPI_Comm_disconnect(&(MPI_Comm){MPI_COMM_SELF}));
   EXPECT(MPI_ERR_ARG, MPI_Comm_group(WORLD, NULL));
+  EXPECT(MPI_ERR_ARG, MPI_Comm_split(WORLD, 0, 0, NULL));
+  EXPECT(MPI_ERR_ARG, MPI_Comm_get_info(WORLD, NULL));
   EXPECT(MPI_ERR_COMM, MPI_Comm_remote_size(WORLD, &one));
   EXPECT(MPI_ERR_COMM, MPI_Comm_remote_group(WORLD, &group));
   EXPECT(MPI_ERR_COMM, MPI_Intercomm_merge(WORLD, 0, &comm));
@@ -246,6 +248,15 @@ static void communicators(void) {
   EXPECT(MPI_ERR_RANK, MPI_Group_translate_ranks(world, 1, (int[]){9999}, world, buffer));
   EXPECT(MPI_ERR_ARG, MPI_Group_translate_ranks(world, -1, buffer, world, buffer));
   EXPECT(MPI_ERR_ARG, MPI_Group_free(NULL));
+  EXPECT(MPI_ERR_ARG, MPI_Group_union(world, world, NULL));
+  EXPECT(MPI_ERR_ARG, MPI_Group_intersection(world, world, NULL));
+  EXPECT(MPI_ERR_ARG, MPI_Group_difference(world, world, NULL));
+  EXPECT(MPI_ERR_ARG, MPI_Group_incl(world, 0, NULL, NULL));
+  EXPECT(MPI_ERR_ARG, MPI_Group_range_excl(world, 0, NULL, NULL));
+  EXPECT(MPI_ERR_ARG, MPI_Group_translate_ranks(world, 1, (int[]){0}, world, NULL));
+  EXPECT(MPI_ERR_ARG, MPI_Group_compare(world, world, NULL));
+  EXPECT(MPI_ERR_ARG, MPI_Comm_create(WORLD, world, NULL));
+  EXPECT(MPI_ERR_ARG, MPI_Comm_create_group(WORLD, world, 0, NULL));
   MPI_Group_free(&world);
 }
 
