@@ -267,6 +267,13 @@ static void datatypes(void) {
   EXPECT(MPI_ERR_TYPE, MPI_Send(buffer, 1, type, 0, 0, WORLD)); /* not committed */
   MPI_Type_free(&type);
   EXPECT(MPI_ERR_TYPE, MPI_Type_size(MPI_DATATYPE_NULL, &one));
+  EXPECT(MPI_ERR_ARG, MPI_Type_contiguous(1, MPI_INT, NULL));
+  EXPECT(MPI_ERR_ARG, MPI_Type_size(MPI_INT, NULL));
+  EXPECT(MPI_ERR_ARG, MPI_Type_size_c(MPI_INT, NULL));
+  EXPECT(MPI_ERR_ARG, MPI_Type_get_extent(MPI_INT, &(MPI_Aint){0}, NULL));
+  EXPECT(MPI_ERR_ARG, MPI_Isend(&type, 1, MPI_INT, 0, 0, MPI_COMM_SELF, NULL));
+  EXPECT(MPI_ERR_ARG, MPI_Wait(NULL, MPI_STATUS_IGNORE));
+  EXPECT(MPI_ERR_ARG, MPI_Test(NULL, &(int){0}, MPI_STATUS_IGNORE));
   EXPECT(MPI_ERR_COUNT, MPI_Type_contiguous(-1, MPI_INT, &type));
   EXPECT(MPI_ERR_TYPE, MPI_Type_contiguous_c(1, bad_type, &type));
   EXPECT(MPI_ERR_ARG, MPI_Type_vector(1, -1, 1, MPI_INT, &type));

@@ -21,7 +21,7 @@ int tm_group_get_two(const char *call, MPI_Group a_handle, MPI_Group b_handle, s
 }
 
 int tm_group_place(const char *call, const void *place) {
-  return place != NULL ? MPI_SUCCESS : tm_fail(NULL, call, MPI_ERR_ARG, "no place for the result");
+  return place != NULL ? MPI_SUCCESS : tm_no_place(call, "the result");
 }
 
 int tm_group_begin(const char *call, const struct tm_group *from, int most,
