@@ -65,6 +65,15 @@ static inline void mt_sanitizer_new_stack(const char *low, size_t size) {
   (void)low, (void)size;
 }
 
+/** libc has left frames without a return, perhaps from another stack to this one: AddressSanitizer
+ * still has the marks of frames that were below the caller's. */
+static inline void mt_sanitizer_frames_left(void) {
+#if defined(MT_ASAN)
+  enum { BYTES = 1 << 16 };
+  __asan_unpoison_memory_region((char *)__builtin_frame_address(0) - BYTES, BYTES);
+#endif
+}
+
 /** What pointers in this memory lead to is no leak: LeakSanitizer looks at libraries, the heap and
  * the kernel's stacks by itself. A program may exit while threads live. */
 static inline void mt_sanitizer_roots(const void *start, size_t size) {

@@ -65,6 +65,12 @@ class Calls(unittest.TestCase):
     def test_a_position_is_read(self):
         self.assertIn("  MPI_Count large_position = *position;", self.written("MPI_Pack f(input, position)\n"))
 
+    def test_a_missing_place_for_a_result_is_refused(self):
+        lines = self.written("MPI_Type_size f(type, size)\n")
+        self.assertIn('  if (size == NULL) return tm_no_place("MPI_Type_size", "size");', lines)
+        self.assertIn('  if (size == NULL) return tm_no_place("MPI_Type_size_c", "size");', lines)
+        self.assertNotIn("no_place", "".join(self.written("MPI_Gatherv f($counts(counts), comm)\n")))
+
     def test_counts_say_how_wide_they_are(self):
         lines = self.written("MPI_Gatherv f($counts(counts), comm, $large)\n")
         self.assertIn("  return f((struct tm_counts){counts, NULL}, comm, false);", lines)

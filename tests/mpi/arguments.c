@@ -208,6 +208,8 @@ static void communicators(void) {
   EXPECT(MPI_ERR_COMM, MPI_Comm_free(&(MPI_Comm){WORLD}));
   EXPECT(MPI_ERR_COMM, MPI_Comm_disconnect(&(MPI_Comm){MPI_COMM_SELF}));
   EXPECT(MPI_ERR_ARG, MPI_Comm_group(WORLD, NULL));
+  EXPECT(MPI_ERR_ARG, MPI_Comm_split(WORLD, 0, 0, NULL));
+  EXPECT(MPI_ERR_ARG, MPI_Comm_get_info(WORLD, NULL));
   EXPECT(MPI_ERR_COMM, MPI_Comm_remote_size(WORLD, &one));
   EXPECT(MPI_ERR_COMM, MPI_Comm_remote_group(WORLD, &group));
   EXPECT(MPI_ERR_COMM, MPI_Intercomm_merge(WORLD, 0, &comm));
@@ -246,6 +248,15 @@ static void communicators(void) {
   EXPECT(MPI_ERR_RANK, MPI_Group_translate_ranks(world, 1, (int[]){9999}, world, buffer));
   EXPECT(MPI_ERR_ARG, MPI_Group_translate_ranks(world, -1, buffer, world, buffer));
   EXPECT(MPI_ERR_ARG, MPI_Group_free(NULL));
+  EXPECT(MPI_ERR_ARG, MPI_Group_union(world, world, NULL));
+  EXPECT(MPI_ERR_ARG, MPI_Group_intersection(world, world, NULL));
+  EXPECT(MPI_ERR_ARG, MPI_Group_difference(world, world, NULL));
+  EXPECT(MPI_ERR_ARG, MPI_Group_incl(world, 0, NULL, NULL));
+  EXPECT(MPI_ERR_ARG, MPI_Group_range_excl(world, 0, NULL, NULL));
+  EXPECT(MPI_ERR_ARG, MPI_Group_translate_ranks(world, 1, (int[]){0}, world, NULL));
+  EXPECT(MPI_ERR_ARG, MPI_Group_compare(world, world, NULL));
+  EXPECT(MPI_ERR_ARG, MPI_Comm_create(WORLD, world, NULL));
+  EXPECT(MPI_ERR_ARG, MPI_Comm_create_group(WORLD, world, 0, NULL));
   MPI_Group_free(&world);
 }
 
@@ -256,6 +267,13 @@ static void datatypes(void) {
   EXPECT(MPI_ERR_TYPE, MPI_Send(buffer, 1, type, 0, 0, WORLD)); /* not committed */
   MPI_Type_free(&type);
   EXPECT(MPI_ERR_TYPE, MPI_Type_size(MPI_DATATYPE_NULL, &one));
+  EXPECT(MPI_ERR_ARG, MPI_Type_contiguous(1, MPI_INT, NULL));
+  EXPECT(MPI_ERR_ARG, MPI_Type_size(MPI_INT, NULL));
+  EXPECT(MPI_ERR_ARG, MPI_Type_size_c(MPI_INT, NULL));
+  EXPECT(MPI_ERR_ARG, MPI_Type_get_extent(MPI_INT, &(MPI_Aint){0}, NULL));
+  EXPECT(MPI_ERR_ARG, MPI_Isend(&type, 1, MPI_INT, 0, 0, MPI_COMM_SELF, NULL));
+  EXPECT(MPI_ERR_ARG, MPI_Wait(NULL, MPI_STATUS_IGNORE));
+  EXPECT(MPI_ERR_ARG, MPI_Test(NULL, &(int){0}, MPI_STATUS_IGNORE));
   EXPECT(MPI_ERR_COUNT, MPI_Type_contiguous(-1, MPI_INT, &type));
   EXPECT(MPI_ERR_TYPE, MPI_Type_contiguous_c(1, bad_type, &type));
   EXPECT(MPI_ERR_ARG, MPI_Type_vector(1, -1, 1, MPI_INT, &type));

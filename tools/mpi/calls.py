@@ -12,6 +12,7 @@ import sys
 
 import forms
 
+PLACES = {"int *", "MPI_Count *", "MPI_Aint *", "MPI_Datatype *", "MPI_Request *", "MPI_Win *"}  # of results
 LET = re.compile(r"\$(\w+)(\((?:[^()]|\([^()]*\))*\))?")
 
 
@@ -60,10 +61,12 @@ def fill(call, name, arguments):
 def define(name, arguments, call, outputs):
     """Returns the definition of a form. outputs: its arguments of type int * that a large form has as MPI_Count *."""
     unused = [v for _, v, _ in arguments if not re.search(rf"(?<![.\w]){v}\b", call)]
+    places = [v for kind, v, brackets in arguments if kind in PLACES and not brackets]
     for variable in outputs:
         call = re.sub(rf"(?<![.\w]){variable}\b", f"&large_{variable}", call)
     listed = ", ".join("".join(a) for a in arguments) or "void"
     lines = ["", f"#pragma weak {name} = P{name}", f"int P{name}({listed}) {{", *(f"  (void){v};" for v in unused)]
+    lines += [f'  if ({v} == NULL) return tm_no_place("{name}", "{v}");' for v in places]
     if not outputs:
         return lines + [f"  return {call};", "}"]
     # A position is read, too; other results may point to memory that nothing was stored in.
@@ -76,7 +79,7 @@ def write(prototypes, table):
     """Returns the text of the source."""
     source = ["/* SPDX-License-Identifier: Apache-2.0 */",
               f"/* Made from {table.path.name} and mpi_functions.h by tools/mpi/calls.py. */", "#include <stdint.h>", "",
-              *(f'#include "{header}"' for header in ["tmpi/layout/counts.h", *table.includes])]
+              *(f'#include "{header}"' for header in ["tmpi/error/errors.h", "tmpi/layout/counts.h", *table.includes])]
     for function, call in table.rows:
         names = [n for n in (function, f"{function}_c", f"{function}_x") if n.removeprefix("MPI_") in prototypes]
         if function not in names:

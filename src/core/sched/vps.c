@@ -40,6 +40,7 @@ static bool end_key_made; /* [const after mt_vp_first()] */
 static void kernel_thread_ends(void *vp) {
   const struct mltp_thread *t = mt_current();
   (void)vp;
+  mt_sanitizer_frames_left();
   if (!mt_load_relaxed(&mt_rt.running) || t == NULL) return; /* relaxed: a child of fork(), too */
   mt_message(
       "thread %lu '%s': pthread_exit() or pthread_cancel() ends its VP's kernel thread (call "

@@ -21,6 +21,8 @@ int PMPI_Comm_get_info(MPI_Comm handle, MPI_Info *result) {
   struct tm_comm *comm;
   int error = tm_get_comm("MPI_Comm_get_info", handle, &comm);
   if (error != MPI_SUCCESS) return error;
+  if (result == NULL)
+    return tm_fail(comm, "MPI_Comm_get_info", MPI_ERR_ARG, "no place for the info");
   struct tm_info *info = tm_info_copy(comm->info);
   if (info == NULL) return tm_fail_code(comm, "MPI_Comm_get_info", MPI_ERR_NO_MEM);
   *result = (MPI_Info)info;

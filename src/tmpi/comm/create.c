@@ -44,6 +44,8 @@ static int create(const char *call, MPI_Comm handle, MPI_Group group_handle, int
   struct tm_group *group;
   struct tm_common common = {0, NULL};
   int error = tm_get_comm(call, handle, &comm);
+  if (error == MPI_SUCCESS && result == NULL)
+    error = tm_fail(comm, call, MPI_ERR_ARG, "no place for the communicator");
   if (error == MPI_SUCCESS) error = check_group(comm, call, group_handle, &group);
   if (error != MPI_SUCCESS) return error;
   if (comm->inter) {

@@ -88,6 +88,7 @@ int PMPI_Comm_create_from_group(MPI_Group handle, const char *tag, MPI_Info info
   static const char call[] = "MPI_Comm_create_from_group";
   struct tm_group *group;
   int error = check(call, handle, tag, info, errhandler, &group);
+  if (error == MPI_SUCCESS && result == NULL) error = tm_no_place(call, "newcomm");
   if (error != MPI_SUCCESS) return error;
   *result = MPI_COMM_NULL;
   if (group->size == 0) return MPI_SUCCESS;

@@ -67,6 +67,7 @@ static int split_checked(const char *call, MPI_Comm handle, int color, int key, 
   struct tm_comm *comm;
   int error = tm_get_comm(call, handle, &comm);
   if (error != MPI_SUCCESS) return error;
+  if (result == NULL) return tm_fail(comm, call, MPI_ERR_ARG, "no place for the communicator");
   if (color < 0 && color != MPI_UNDEFINED)
     return tm_fail(comm, call, MPI_ERR_ARG, "color %d is negative", color);
   if (comm->inter) return tm_intercomm_split(comm, call, color, key, result);

@@ -76,6 +76,10 @@ int tm_fail_code(struct tm_comm *comm, const char *call, int code) {
   return fail(comm, call, code, why);
 }
 
+int tm_no_place(const char *call, const char *what) {
+  return tm_fail(NULL, call, MPI_ERR_ARG, "%s is NULL (give the address of a variable)", what);
+}
+
 void tm_panic(const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);

@@ -20,6 +20,10 @@ int tm_fail(struct tm_comm *comm, const char *call, int code, const char *format
 /** The same without a message of its own: that of the code's class. */
 int tm_fail_code(struct tm_comm *comm, const char *call, int code) __attribute__((cold));
 
+/** The argument `what`, which points to a result or a handle, is NULL. @return MPI_ERR_ARG, for the
+ * call to return. */
+int tm_no_place(const char *call, const char *what) __attribute__((cold));
+
 /** @return the calling rank. Before MPI_Init() and after MPI_Finalize() it ends the job, whatever
  * the error handlers say: no return value would let the caller continue. */
 struct tm_rank *tm_enter(const char *call);

@@ -20,6 +20,10 @@ int tm_group_get_two(const char *call, MPI_Group a_handle, MPI_Group b_handle, s
   return error == MPI_SUCCESS ? tm_group_get(call, b_handle, b) : error;
 }
 
+int tm_group_place(const char *call, const void *place) {
+  return place != NULL ? MPI_SUCCESS : tm_no_place(call, "the result");
+}
+
 int tm_group_begin(const char *call, const struct tm_group *from, int most,
                    struct tm_group **group) {
   *group = tm_group_new(most);

@@ -15,6 +15,9 @@ int tm_group_get(const char *call, MPI_Group handle, struct tm_group **group);
 int tm_group_get_two(const char *call, MPI_Group a_handle, MPI_Group b_handle, struct tm_group **a,
                      struct tm_group **b);
 
+/** @return MPI_SUCCESS, or what tm_fail() returned: the program has no place for a result. */
+int tm_group_place(const char *call, const void *place);
+
 /** *group: with room for as many ranks; none are in it yet. from: it is made of that one's. */
 int tm_group_begin(const char *call, const struct tm_group *from, int most,
                    struct tm_group **group);

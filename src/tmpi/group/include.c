@@ -44,6 +44,7 @@ static int choose(const char *call, MPI_Group handle, int count, const struct ra
   struct tm_group *from, *group = NULL;
   int chosen_count;
   int error = tm_group_get(call, handle, &from);
+  if (error == MPI_SUCCESS) error = tm_group_place(call, result);
   if (error != MPI_SUCCESS) return error;
   if (count < 0) return tm_fail(NULL, call, MPI_ERR_ARG, "count %d is negative", count);
   bool *chosen = calloc((size_t)from->size + 1, sizeof *chosen);

@@ -31,6 +31,7 @@ int PMPI_Group_translate_ranks(MPI_Group from_handle, int count, const int ranks
   int error = tm_group_get_two(call, from_handle, to_handle, &from, &to);
   if (error != MPI_SUCCESS) return error;
   if (count < 0) return tm_fail(NULL, call, MPI_ERR_ARG, "count %d is negative", count);
+  if (count > 0 && (error = tm_group_place(call, result)) != MPI_SUCCESS) return error;
   for (int i = 0; i < count; i++) {
     if (ranks[i] == MPI_PROC_NULL) {
       result[i] = MPI_PROC_NULL;
@@ -48,6 +49,7 @@ int PMPI_Group_translate_ranks(MPI_Group from_handle, int count, const int ranks
 int PMPI_Group_compare(MPI_Group a_handle, MPI_Group b_handle, int *result) {
   struct tm_group *a, *b;
   int error = tm_group_get_two("MPI_Group_compare", a_handle, b_handle, &a, &b);
+  if (error == MPI_SUCCESS) error = tm_group_place("MPI_Group_compare", result);
   if (error == MPI_SUCCESS) *result = tm_group_compare(a, b);
   return error;
 }

@@ -13,6 +13,7 @@ static void add_if(struct tm_group *group, const struct tm_group *a, struct tm_g
 int PMPI_Group_union(MPI_Group a_handle, MPI_Group b_handle, MPI_Group *result) {
   struct tm_group *a, *b, *group = NULL;
   int error = tm_group_get_two("MPI_Group_union", a_handle, b_handle, &a, &b);
+  if (error == MPI_SUCCESS) error = tm_group_place("MPI_Group_union", result);
   if (error == MPI_SUCCESS) error = tm_group_begin("MPI_Group_union", a, a->size + b->size, &group);
   if (error != MPI_SUCCESS) return error;
   add_if(group, a, a, true);
@@ -24,6 +25,7 @@ int PMPI_Group_union(MPI_Group a_handle, MPI_Group b_handle, MPI_Group *result) 
 int PMPI_Group_intersection(MPI_Group a_handle, MPI_Group b_handle, MPI_Group *result) {
   struct tm_group *a, *b, *group = NULL;
   int error = tm_group_get_two("MPI_Group_intersection", a_handle, b_handle, &a, &b);
+  if (error == MPI_SUCCESS) error = tm_group_place("MPI_Group_intersection", result);
   if (error == MPI_SUCCESS) error = tm_group_begin("MPI_Group_intersection", a, a->size, &group);
   if (error != MPI_SUCCESS) return error;
   add_if(group, a, b, true);
@@ -34,6 +36,7 @@ int PMPI_Group_intersection(MPI_Group a_handle, MPI_Group b_handle, MPI_Group *r
 int PMPI_Group_difference(MPI_Group a_handle, MPI_Group b_handle, MPI_Group *result) {
   struct tm_group *a, *b, *group = NULL;
   int error = tm_group_get_two("MPI_Group_difference", a_handle, b_handle, &a, &b);
+  if (error == MPI_SUCCESS) error = tm_group_place("MPI_Group_difference", result);
   if (error == MPI_SUCCESS) error = tm_group_begin("MPI_Group_difference", a, a->size, &group);
   if (error != MPI_SUCCESS) return error;
   add_if(group, a, b, false);

@@ -6,6 +6,8 @@
 #pragma weak MPI_Test = PMPI_Test
 int PMPI_Test(MPI_Request *handle, int *flag, MPI_Status *status) {
   struct tm_request *request;
+  if (handle == NULL || flag == NULL)
+    return tm_no_place("MPI_Test", handle == NULL ? "request" : "flag");
   int error = tm_set_get_one("MPI_Test", *handle, &request);
   if (error != MPI_SUCCESS) return error;
   *flag = request == NULL || tm_request_poll(request);

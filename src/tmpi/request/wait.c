@@ -6,6 +6,7 @@
 #pragma weak MPI_Wait = PMPI_Wait
 int PMPI_Wait(MPI_Request *handle, MPI_Status *status) {
   struct tm_request *request;
+  if (handle == NULL) return tm_no_place("MPI_Wait", "request");
   int error = tm_set_get_one("MPI_Wait", *handle, &request);
   if (error != MPI_SUCCESS) return error;
   if (request == NULL) {

@@ -41,6 +41,9 @@ int PMPI_Session_get_nth_pset(MPI_Session handle, MPI_Info info, int n, int *len
   if (n < 0 || n >= SETS)
     return tm_session_fail(session, "MPI_Session_get_nth_pset", MPI_ERR_ARG,
                            "there is no process set of that number");
+  if (length == NULL || (*length > 0 && name == NULL))
+    return tm_session_fail(session, "MPI_Session_get_nth_pset", MPI_ERR_ARG,
+                           "there is no place for the name or its length");
   if (*length > 0) snprintf(name, (size_t)*length, "%s", sets[n]);
   *length = (int)strlen(sets[n]) + 1;
   return MPI_SUCCESS;
