@@ -104,23 +104,13 @@ struct mt_sanitizer {
   char empty_[0];
 };
 
-/** The thread runs on this stack, which is in use already. */
-static inline void mt_sanitizer_known_stack(struct mt_sanitizer *s, const void *bottom,
-                                            size_t size) {
+/** The thread runs on this stack. */
+static inline void mt_sanitizer_stack(struct mt_sanitizer *s, const void *bottom, size_t size) {
 #if defined(MT_ASAN)
   s->bottom = bottom;
   s->size = size;
 #endif
   (void)s, (void)bottom, (void)size;
-}
-
-/** The thread is about to run on this stack for the first time. */
-static inline void mt_sanitizer_stack(struct mt_sanitizer *s, const void *bottom, size_t size) {
-  mt_sanitizer_known_stack(s, bottom, size);
-#if defined(MT_ASAN)
-  /* frames that never returned (mltp_exit) left their red zones behind */
-  __asan_unpoison_memory_region((void *)(uintptr_t)bottom, size);
-#endif
 }
 
 /** A fresh stack gets a context of its own. */
@@ -139,8 +129,14 @@ static inline void mt_sanitizer_adopt(struct mt_sanitizer *s) {
   (void)s;
 }
 
-/** The context made by mt_sanitizer_begin() is never entered again. */
+/** The context made by mt_sanitizer_begin() is never entered again. Frames that never returned
+ * (mltp_exit, the last ones of each thread) left marks on its stack. This memory may become
+ * another's before it is a stack again: GCC 12's AddressSanitizer takes the marks off a new kernel
+ * thread's stack, but not off its thread-local variables. */
 static inline void mt_sanitizer_end(struct mt_sanitizer *s) {
+#if defined(MT_ASAN)
+  __asan_unpoison_memory_region((void *)(uintptr_t)s->bottom, s->size);
+#endif
 #if defined(MT_TSAN)
   __tsan_destroy_fiber(s->fiber);
   s->fiber = NULL;

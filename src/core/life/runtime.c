@@ -90,7 +90,7 @@ static int make_main(void) {
     mt_outside_watch(t);
   }
   mt_sanitizer_adopt(&t->sanitizer);
-  mt_sanitizer_known_stack(&t->sanitizer, mt_rt.main_low, mt_rt.main_size);
+  mt_sanitizer_stack(&t->sanitizer, mt_rt.main_low, mt_rt.main_size);
   mt_set_where(t, MT_RUNNING, 0);
   mt_det_enter(t);
   mt_rt.main = t;

@@ -141,7 +141,7 @@ static void *vp_main(void *arg) {
   os_thread_stack(&low, &size);
   vp->ctx.idle_low = low;
   vp->ctx.idle_size = size;
-  mt_sanitizer_known_stack(&vp->idle.sanitizer, low, size);
+  mt_sanitizer_stack(&vp->idle.sanitizer, low, size);
   mt_sanitizer_adopt(&vp->idle.sanitizer);
   mt_vp_adopt_kernel_thread(vp);
   mt_idle_loop(vp);
