@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "core/life/end.h"
+#include "core/sched/wake.h"
 #include "core/vp/vp.h"
 #include "support/support.h"
 
@@ -69,6 +71,32 @@ static void spinners_are_joined_by_others(void) {
     mltp_join(last, NULL);
   }
   mltp_finalize();
+}
+
+/* ---- the end of the runtime */
+
+enum { ENDS = 30 };
+
+/* Main leaves another VP for VP 0, which is caught: it computed in one thread until just now. */
+static void main_goes_home_to_a_caught_vp(void) {
+  setenv("MLTP_SLICE_MS", "20", 1);
+  for (int i = 0; i < ENDS; i++) {
+    bool spare;
+    CHECK_EQUAL(mltp_init(2), 0);
+    if (!mt_load_relaxed(&mt_rt.handover.runs)) { /* no VP is ever caught */
+      mltp_finalize();
+      break;
+    }
+    atomic_store(&flag, 0);
+    mltp_t *spinner = spawn(poll_flag, NULL);
+    while (mltp_vp() == 0) mltp_yield(); /* until another VP takes main from behind the spinner */
+    mt_catch(mt_rt.vps[0], mt_load_relaxed(&mt_rt.vps[0]->points.tick), &spare);
+    CHECK_EQUAL(mltp_detach(spinner), 0);
+    atomic_store(&flag, 1);
+    while (mt_live() != 1) continue; /* its VP is still on the way to its next look */
+    mltp_finalize();
+  }
+  unsetenv("MLTP_SLICE_MS");
 }
 
 /* ---- the monitor sleeps while nothing is wrong */
@@ -153,10 +181,9 @@ static void yielding_vps_leave_it_asleep(void) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(sleeping_vps_leave_it_asleep),
-      TEST(yielding_vps_leave_it_asleep),
-      TEST(blocked_vps_are_replaced),
-      TEST_BARE(spinners_are_joined_by_others),
+      TEST(sleeping_vps_leave_it_asleep),       TEST(yielding_vps_leave_it_asleep),
+      TEST(blocked_vps_are_replaced),           TEST_BARE(spinners_are_joined_by_others),
+      TEST_BARE(main_goes_home_to_a_caught_vp),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,6 +60,9 @@ static void hand_over(struct mt_vp *vp) {
   if (taker == NULL && !mt_may_wake_one()) taker = live_vp(os_now());
   if (taker != NULL && mt_runq_seems_busy(vp)) {
     struct mltp_thread *last, *first = mt_runq_take_over(vp, &last);
+    /* At the end it can only be main on its way to VP 0, and the taker may have gone. relaxed: the
+     * take orders it */
+    if (mt_load_relaxed(&mt_rt.stopping)) taker = mt_rt.vps[0];
     if (first != NULL) mt_post(taker, first, last);
   }
   mt_fence_heavy(); /* ID-20 heavy fence: as ID-16; pairs ID-1 ID-5 ID-17 ID-18 ID-19 */

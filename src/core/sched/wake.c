@@ -135,9 +135,12 @@ struct mt_vp *mt_any_awake_but(const struct mt_vp *self) {
 static struct mt_vp *deliver(struct mt_vp *to) {
   mt_ilock_lock(&mt_rt.sleep.ilock);
   struct mt_vp *woken = NULL, *takes = to;
-  if (mt_load_relaxed(&to->sleep.status) == MT_VP_ASLEEP && mt_may_wake_one()) {
+  uint32_t status = mt_load_relaxed(&to->sleep.status);
+  /* At the end it is main on its way to VP 0, and the others may have gone. */
+  bool only_to = mt_load_relaxed(&mt_rt.stopping);
+  if (status == MT_VP_ASLEEP && mt_may_wake_one()) {
     woken = to;
-  } else if (mt_load_relaxed(&to->sleep.status) != MT_VP_AWAKE) {
+  } else if (status != MT_VP_AWAKE && !only_to) {
     takes = mt_any_awake_but(to);
     if (takes == NULL) takes = woken = best_sleeper(); /* the others are blocked in the kernel */
   }
