@@ -117,16 +117,20 @@ int tm_get_comm(const char *call, MPI_Comm handle, struct tm_comm **comm) {
                  handle == MPI_COMM_NULL ? "MPI_COMM_NULL" : "not valid: freed, or never made");
 }
 
+static int refuse_type(struct tm_comm *comm, const char *call, MPI_Datatype handle,
+                       const struct tm_type *type) {
+  if (type != NULL)
+    return tm_fail(comm, call, MPI_ERR_TYPE, "the datatype is not committed (MPI_Type_commit())");
+  return tm_fail(
+      comm, call, MPI_ERR_TYPE, "the datatype is %s",
+      handle == MPI_DATATYPE_NULL ? "MPI_DATATYPE_NULL" : "not valid: freed, or never made");
+}
+
 int tm_get_type(struct tm_comm *comm, const char *call, MPI_Datatype handle,
                 struct tm_type **type) {
   *type = tm_type_of(handle);
-  if (*type == NULL)
-    return tm_fail(
-        comm, call, MPI_ERR_TYPE, "the datatype is %s",
-        handle == MPI_DATATYPE_NULL ? "MPI_DATATYPE_NULL" : "not valid: freed, or never made");
-  if (!(*type)->committed)
-    return tm_fail(comm, call, MPI_ERR_TYPE, "the datatype is not committed (MPI_Type_commit())");
-  return MPI_SUCCESS;
+  bool usable = *type != NULL && (*type)->committed;
+  return mt_likely(usable) ? MPI_SUCCESS : refuse_type(comm, call, handle, *type);
 }
 
 int tm_get_session(const char *call, MPI_Session handle, struct tm_session **session) {

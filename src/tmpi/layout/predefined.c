@@ -8,7 +8,7 @@
 
 #include "tmpi/mpi.h"
 
-enum { FIRST = 0x200, COUNT = 0x100, PARTS_MAX = 2 };
+enum { PARTS_MAX = 2 };
 
 struct row {
   MPI_Datatype handle;
@@ -91,9 +91,9 @@ static const struct row rows[] = {
     ROW(COMPLEX16, TM_DOUBLE_COMPLEX, double complex),
 };
 
-static struct tm_type types[COUNT];
-static struct tm_block blocks[COUNT][PARTS_MAX];
-static struct tm_run runs[COUNT][PARTS_MAX];
+struct tm_type tm_predefined[TM_PREDEFINED_COUNT];
+static struct tm_block blocks[TM_PREDEFINED_COUNT][PARTS_MAX];
+static struct tm_run runs[TM_PREDEFINED_COUNT][PARTS_MAX];
 
 static enum tm_external external_of_size(size_t size) {
   return size == 1 ? TM_EXT_1 : size == 2 ? TM_EXT_2 : size == 4 ? TM_EXT_4 : TM_EXT_8;
@@ -115,8 +115,8 @@ static enum tm_external external_of(const struct row *row) {
 }
 
 static void make(const struct row *row) {
-  size_t index = (uintptr_t)row->handle - FIRST;
-  struct tm_type *type = &types[index];
+  size_t index = (uintptr_t)row->handle - TM_PREDEFINED_FIRST;
+  struct tm_type *type = &tm_predefined[index];
   size_t second_at = row->second == 0 || row->size % row->second == 0 ? row->size : row->second;
   type->magic = TM_TYPE_MAGIC;
   type->predefined = type->committed = true;
@@ -142,13 +142,4 @@ static void make(const struct row *row) {
 
 void tm_types_start(void) {
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) make(&rows[i]);
-}
-
-struct tm_type *tm_type_predefined(uintptr_t handle) {
-  uintptr_t index = handle - FIRST;
-  return index < COUNT && types[index].magic == TM_TYPE_MAGIC ? &types[index] : NULL;
-}
-
-MPI_Datatype tm_type_predefined_handle(const struct tm_type *type) {
-  return (MPI_Datatype)(uintptr_t)(FIRST + (type - types));
 }

@@ -11,8 +11,4 @@
 /** Makes them; before any other use of types. */
 void tm_types_start(void);
 
-/** @return the type of a small handle, NULL: none. */
-struct tm_type *tm_type_predefined(uintptr_t handle);
-MPI_Datatype tm_type_predefined_handle(const struct tm_type *type);
-
 #endif

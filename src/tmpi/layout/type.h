@@ -19,6 +19,7 @@
 
 #include "tmpi/mpi.h"
 #include "tmpi/rank/export.h"
+#include "tmpi/rank/handle.h"
 
 /** What a predefined type is to an operation. */
 enum tm_basic {
@@ -121,8 +122,22 @@ static inline size_t tm_type_run_bytes(const struct tm_type *type) {
   return type->size / type->run_repeats;
 }
 
-/** @return the type of a handle, NULL: no valid one. */
-TM_EXPORT struct tm_type *tm_type_of(MPI_Datatype handle);
+/** Numbers of the ABI that are handles of predefined types. */
+enum { TM_PREDEFINED_FIRST = 0x200, TM_PREDEFINED_COUNT = 0x100 };
+
+/** The predefined types, by handle; without a magic number there is none. predefined.c has them. */
+TM_EXPORT extern struct tm_type tm_predefined[TM_PREDEFINED_COUNT];
+
+/** @return the type of a handle, NULL: no valid one. Inline: each message looks for its type. */
+static inline struct tm_type *tm_type_of(MPI_Datatype handle) {
+  uintptr_t index = (uintptr_t)handle - TM_PREDEFINED_FIRST;
+  struct tm_type *type = (struct tm_type *)handle;
+  if (index < TM_PREDEFINED_COUNT)
+    type = &tm_predefined[index];
+  else if (!tm_handle_is_address(handle))
+    return NULL;
+  return type->magic == TM_TYPE_MAGIC ? type : NULL;
+}
 /** @return the handle of a type. */
 TM_EXPORT MPI_Datatype tm_type_handle(const struct tm_type *type);
 
