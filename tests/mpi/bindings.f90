@@ -70,6 +70,7 @@ program bindings
   call test_requests()
   call test_operations()
   call test_attributes()
+  call test_attributes_in_c()
   call test_strings()
   call test_topology()
   call test_errors()
@@ -167,6 +168,50 @@ contains
     call check(found .and. value == 5, 'MPI_COMM_DUP_FN')
     call MPI_Comm_free(comm, error)
   end subroutine test_attributes
+
+  ! What Fortran sets is the address of an integer in C; what C sets is an address in Fortran.
+  subroutine test_attributes_in_c()
+    use, intrinsic :: iso_c_binding
+    interface
+      type(c_ptr) function comm_of(number) bind(c, name='PMPI_Comm_fromint')
+        import
+        integer(c_int), value :: number
+      end function comm_of
+      integer(c_int) function set_in_c(comm, keyval, address) bind(c, name='PMPI_Comm_set_attr')
+        import
+        type(c_ptr), value :: comm, address
+        integer(c_int), value :: keyval
+      end function set_in_c
+      integer(c_int) function get_in_c(comm, keyval, address, flag) bind(c, name='PMPI_Comm_get_attr')
+        import
+        type(c_ptr), value :: comm
+        integer(c_int), value :: keyval
+        type(c_ptr) :: address
+        integer(c_int) :: flag
+      end function get_in_c
+    end interface
+    integer :: key, twin
+    integer(c_int) :: flag
+    integer(kind=MPI_ADDRESS_KIND) :: extra, value
+    integer(kind=MPI_ADDRESS_KIND), pointer :: in_c
+    integer, target :: thing
+    type(c_ptr) :: address
+    logical :: found
+    extra = 0
+    call MPI_Comm_create_keyval(MPI_COMM_DUP_FN, MPI_COMM_NULL_DELETE_FN, key, extra, error)
+    value = 2_MPI_ADDRESS_KIND**40 + 9
+    call MPI_Comm_set_attr(MPI_COMM_WORLD, key, value, error)
+    call MPI_Comm_dup(MPI_COMM_WORLD, twin, error)
+    error = get_in_c(comm_of(twin), key, address, flag)
+    call c_f_pointer(address, in_c)
+    call check(flag /= 0 .and. in_c == value, 'an attribute of Fortran in C')
+    call MPI_Comm_free(twin, error)
+    error = set_in_c(comm_of(MPI_COMM_WORLD), key, c_loc(thing))
+    call MPI_Comm_get_attr(MPI_COMM_WORLD, key, value, found, error)
+    call check(found .and. value == transfer(c_loc(thing), value), 'an attribute of C in Fortran')
+    call MPI_Comm_delete_attr(MPI_COMM_WORLD, key, error)
+    call MPI_Comm_free_keyval(key, error)
+  end subroutine test_attributes_in_c
 
   subroutine test_strings()
     character(len=MPI_MAX_OBJECT_NAME) :: name

@@ -4,7 +4,9 @@
       implicit none
       include 'mpif.h'
       integer error, rank, ranks, status(MPI_STATUS_SIZE), i, request
-      integer ring(3), left, right
+      integer ring(3), left, right, key, twin, value
+      logical found
+      external doubled
       real*8 field(8)
       common /block/ field
       call MPI_INIT(error)
@@ -31,7 +33,31 @@
      &               error)
       if (ring(1) .ne. ranks - 1) call fail(6)
       if (MPI_WTIME() .le. 0) call fail(7)
+      call MPI_KEYVAL_CREATE(doubled, MPI_NULL_DELETE_FN, key, 3, error)
+      call MPI_ATTR_PUT(MPI_COMM_WORLD, key, -21, error)
+      call MPI_COMM_DUP(MPI_COMM_WORLD, twin, error)
+      call MPI_ATTR_GET(twin, key, value, found, error)
+      if (.not. found .or. value .ne. -39) call fail(8)
+      call MPI_COMM_FREE(twin, error)
+      call MPI_ATTR_DELETE(MPI_COMM_WORLD, key, error)
+      call MPI_KEYVAL_FREE(key, error)
+      call MPI_KEYVAL_CREATE(MPI_NULL_COPY_FN, MPI_NULL_DELETE_FN, key,
+     &                       0, error)
+      call MPI_ATTR_PUT(MPI_COMM_WORLD, key, 1, error)
+      call MPI_COMM_DUP(MPI_COMM_WORLD, twin, error)
+      call MPI_ATTR_GET(twin, key, value, found, error)
+      if (found) call fail(9)
+      call MPI_COMM_FREE(twin, error)
       call MPI_FINALIZE(error)
+      end
+
+      subroutine doubled(comm, keyval, extra, value, copy, flag, failed)
+      implicit none
+      integer comm, keyval, extra, value, copy, failed
+      logical flag
+      copy = 2 * value + extra
+      flag = .true.
+      failed = 0
       end
 
       subroutine fail(what)

@@ -268,6 +268,7 @@ FUNCTIONS_OF_REAL = """      double precision MPI_WTIME, MPI_WTICK, PMPI_WTIME, 
 """
 
 CALLBACKS = [f"MPI_{kind}{name}" for kind in ("COMM_", "TYPE_", "WIN_") for name in ("NULL_COPY_FN", "DUP_FN", "NULL_DELETE_FN")]
+CALLBACKS_OF_MPI_1 = ["MPI_NULL_COPY_FN", "MPI_DUP_FN", "MPI_NULL_DELETE_FN"]
 
 
 def parameters(header):
@@ -275,7 +276,7 @@ def parameters(header):
     lines = []
     for name, value in EXTRA + list(dict(constants(header)).items()):
         lines += [f"      integer {name}", f"      parameter ({name}={value})"]
-    return "\n".join(lines) + "\n" + SENTINELS + "".join(f"      external {name}\n" for name in CALLBACKS)
+    return "\n".join(lines) + "\n" + SENTINELS + "".join(f"      external {name}\n" for name in CALLBACKS + CALLBACKS_OF_MPI_1)
 
 
 # Interfaces in mpi_f08 of what is written by hand. {p}: MPI_ or PMPI_.

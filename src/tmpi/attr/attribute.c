@@ -12,6 +12,8 @@
 
 #include "core/internal/locks.h"
 #include "tmpi/error/errors.h"
+#include "tmpi/layout/type.h"
+#include "tmpi/object/comm.h"
 #include "tmpi/object/hash.h"
 #include "tmpi/rma/win.h"
 
@@ -20,6 +22,7 @@ struct attribute {
   struct attribute *older, *newer; /* of the object */
   uint64_t order;                  /* grows from attribute to attribute of a rank */
   int keyval;
+  bool is_integer; /* set by Fortran */
   void *value;
 };
 
@@ -36,6 +39,16 @@ static struct attribute *find(const struct tm_attributes *all, int keyval) {
   struct tm_hash_node *node = tm_hash_first(&all->by_keyval, tm_hash_words((uint64_t)keyval, 0));
   while (node != NULL && ((struct attribute *)node)->keyval != keyval) node = tm_hash_next(node);
   return (struct attribute *)node;
+}
+
+/* @return what C gets: the address of an integer that Fortran set (MPI 4.1, 19.3.7). */
+static void *value_in_c(const struct attribute *a) {
+  return a->is_integer ? (void *)(uintptr_t)&a->value : a->value;
+}
+
+/* @return what the functions of the key value get: Fortran's get the integer. */
+static void *value_for(const struct tm_keyval *keyval, const struct attribute *a) {
+  return keyval->fortran ? a->value : value_in_c(a);
 }
 
 /* Inserts it after all newer attributes. */
@@ -115,7 +128,7 @@ static struct tm_keyval functions_of(struct tm_rank *rank, int keyval) {
 static int call_delete(struct tm_rank *rank, const struct attribute *attribute, void *object) {
   struct tm_keyval keyval = functions_of(rank, attribute->keyval);
   if (keyval.del == NULL) return MPI_SUCCESS;
-  return keyval.del(object, attribute->keyval, attribute->value, keyval.extra);
+  return keyval.del(object, attribute->keyval, value_for(&keyval, attribute), keyval.extra);
 }
 
 /* Deletes one that was taken out, or puts it back. */
@@ -176,13 +189,20 @@ static bool take_next(struct tm_rank *rank, struct tm_attributes *const *from,
   return a != NULL;
 }
 
-/* @return MPI_SUCCESS; *flag: *copy is the copy's value. */
+/* @return MPI_SUCCESS; *flag: *copy has the value of the copy. */
 static int call_copy(const struct tm_keyval *keyval, const struct attribute *a, void *old,
-                     void **copy, int *flag) {
-  *copy = a->value;
+                     struct attribute *copy, int *flag) {
+  *copy = (struct attribute){
+      .order = a->order, .keyval = a->keyval, .is_integer = a->is_integer, .value = a->value};
   *flag = keyval->copy == TM_DUP_ATTRIBUTE;
   if (keyval->copy == NULL || keyval->copy == TM_DUP_ATTRIBUTE) return MPI_SUCCESS;
-  return keyval->copy(old, a->keyval, keyval->extra, a->value, copy, flag);
+  void *given = value_for(keyval, a), *value = given;
+  int error = keyval->copy(old, a->keyval, keyval->extra, given, &value, flag);
+  if (keyval->fortran || value != given) { /* else the same integer again, not its address */
+    copy->is_integer = keyval->fortran;
+    copy->value = value;
+  }
+  return error;
 }
 
 /* Frees copies that no object has; the program's delete functions do not know them. */
@@ -199,11 +219,11 @@ static void discard(struct tm_rank *rank, struct tm_attributes **all) {
 
 /* A copy of an attribute, with its use of the key value; copies keep the order. @return false: no
  * memory. */
-static bool add_copy(struct tm_rank *rank, struct tm_attributes **to, const struct attribute *old,
-                     void *value) {
+static bool add_copy(struct tm_rank *rank, struct tm_attributes **to,
+                     const struct attribute *values) {
   struct attribute *copy = have_table(to) ? malloc(sizeof *copy) : NULL;
   if (copy == NULL) return false;
-  *copy = (struct attribute){.order = old->order, .keyval = old->keyval, .value = value};
+  *copy = *values;
   mti_lock(&rank->attributes_ilock);
   insert_oldest(*to, copy);
   mti_unlock(&rank->attributes_ilock);
@@ -212,14 +232,13 @@ static bool add_copy(struct tm_rank *rank, struct tm_attributes **to, const stru
 
 int tm_attributes_copy(struct tm_attributes **to, struct tm_attributes *const *from, void *object) {
   struct tm_rank *rank = tm_rank_self();
-  struct attribute old = {.order = UINT64_MAX};
+  struct attribute old = {.order = UINT64_MAX}, copy;
   struct tm_keyval functions;
   *to = NULL;
   while (take_next(rank, from, &old, &functions)) {
-    void *value;
-    int flag, error = call_copy(&functions, &old, object, &value, &flag);
+    int flag, error = call_copy(&functions, &old, object, &copy, &flag);
     if (error == MPI_SUCCESS && flag) {
-      if (add_copy(rank, to, &old, value)) continue;
+      if (add_copy(rank, to, &copy)) continue;
       error = MPI_ERR_NO_MEM;
     }
     mti_lock(&rank->attributes_ilock);
@@ -277,7 +296,7 @@ int tm_attribute_get(const char *call, const struct tm_attribute_holder *holder,
   mti_lock(&rank->attributes_ilock);
   bool valid = fits(rank, holder, keyval);
   const struct attribute *attribute = valid ? find(*holder->list, keyval) : NULL;
-  if (attribute != NULL) memcpy(value, &attribute->value, sizeof attribute->value);
+  if (attribute != NULL) memcpy(value, &(void *){value_in_c(attribute)}, sizeof(void *));
   mti_unlock(&rank->attributes_ilock);
   if (!valid) return bad_keyval(call, holder, keyval);
   *flag = attribute != NULL;
@@ -295,4 +314,40 @@ int tm_attribute_delete(const char *call, const struct tm_attribute_holder *hold
   if (attribute == NULL) return MPI_SUCCESS;
   int error = delete_one(all, attribute, holder->object);
   return error == MPI_SUCCESS ? error : fail_code(call, holder, error);
+}
+
+/* ---- integers, which Fortran sets */
+
+/* @return the attributes of an object, NULL: no such object, or no memory. */
+static struct tm_attributes **list_of(enum tm_attributes_of of, void *handle) {
+  if (of == TM_OF_COMM) {
+    struct tm_comm *comm = tm_comm_of(handle);
+    return comm != NULL ? &comm->attributes : NULL;
+  }
+  if (of == TM_OF_TYPE) {
+    struct tm_type *type = tm_type_of(handle);
+    return type != NULL ? tm_type_attributes(handle, type) : NULL;
+  }
+  struct tm_win *win = tm_win_of(handle);
+  return win != NULL ? &win->attributes : NULL;
+}
+
+bool tm_attribute_of_fortran(enum tm_attributes_of of, void *handle, int keyval, bool make) {
+  struct tm_attributes **list = list_of(of, handle);
+  if (list == NULL) return false;
+  uint32_t *ilock = &tm_rank_self()->attributes_ilock;
+  mti_lock(ilock);
+  struct attribute *attribute = find(*list, keyval);
+  if (attribute != NULL && make) attribute->is_integer = true;
+  bool is_integer = attribute != NULL && attribute->is_integer;
+  mti_unlock(ilock);
+  return is_integer;
+}
+
+void tm_keyval_of_fortran(int keyval) {
+  struct tm_rank *rank = tm_rank_self();
+  mti_lock(&rank->attributes_ilock);
+  struct tm_keyval *found = tm_keyval_find(rank, keyval);
+  if (found != NULL) found->fortran = true;
+  mti_unlock(&rank->attributes_ilock);
 }

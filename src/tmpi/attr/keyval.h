@@ -13,10 +13,8 @@
 
 #include <stdbool.h>
 
+#include "tmpi/attr/integer.h"
 #include "tmpi/rank/rank.h"
-
-/** The class of the object that has attributes. */
-enum tm_attributes_of { TM_OF_COMM, TM_OF_TYPE, TM_OF_WIN };
 
 /** The program's functions differ in the type of the handle that they get. */
 typedef int tm_copy_attribute(void *old, int keyval, void *extra, void *value, void *copy,
@@ -28,6 +26,7 @@ typedef int tm_delete_attribute(void *object, int keyval, void *value, void *ext
 
 struct tm_keyval {
   bool used, freed;
+  bool fortran;  /* the functions are Fortran's */
   int next_free; /* of one that is not used: the next such index and one; 0: none */
   enum tm_attributes_of of;
   int uses; /* attributes that have it, and calls that run its functions */

@@ -4,7 +4,11 @@
  * subroutines in the extra state that the C functions get. That record stays until the rank ends,
  * because attributes may outlive their key.
  */
+#include "tmpi/attr/integer.h"
 #include "tmpi/bindings/bindings.h"
+
+#pragma weak tm_attribute_of_fortran
+#pragma weak tm_keyval_of_fortran
 
 typedef void copy_subroutine(MPI_Fint *object, MPI_Fint *keyval, MPI_Aint *extra, MPI_Aint *value,
                              MPI_Aint *copy, MPI_Fint *flag, MPI_Fint *ierror);
@@ -58,8 +62,25 @@ static int delete_win(MPI_Win win, int keyval, void *value, void *key) {
   return delete_any(PMPI_Win_toint(win), keyval, key, value);
 }
 
+/* ---- what the library has to know */
+
+/* @return error. */
+static int key_made(int error, const MPI_Fint *keyval) {
+  if (error == MPI_SUCCESS && tm_keyval_of_fortran != NULL) tm_keyval_of_fortran(*keyval);
+  return error;
+}
+
+/* @return error. */
+static int was_set(int error, enum tm_attributes_of of, void *handle, int keyval) {
+  if (error == MPI_SUCCESS && tm_attribute_of_fortran != NULL)
+    tm_attribute_of_fortran(of, handle, keyval, true);
+  return error;
+}
+
 /* The library's own attributes are addresses in C, and the values there in Fortran. */
-static MPI_Aint value_of(int keyval, void *value) {
+static MPI_Aint value_of(enum tm_attributes_of of, void *handle, int keyval, void *value) {
+  if (tm_attribute_of_fortran != NULL && tm_attribute_of_fortran(of, handle, keyval, false))
+    return *(MPI_Aint *)value;
   if (keyval >= MPI_TAG_UB && keyval <= MPI_UNIVERSE_SIZE) return *(int *)value;
   if (keyval == MPI_WIN_SIZE) return *(MPI_Aint *)value;
   if (keyval == MPI_WIN_DISP_UNIT || keyval == MPI_WIN_CREATE_FLAVOR || keyval == MPI_WIN_MODEL)
@@ -70,22 +91,26 @@ static MPI_Aint value_of(int keyval, void *value) {
 #pragma weak mpi_comm_create_keyval_
 void mpi_comm_create_keyval_(copy_subroutine *copy, delete_subroutine *del, MPI_Fint *keyval,
                              MPI_Aint *extra, MPI_Fint *ierror) {
-  tmf_end(ierror,
-          MPI_Comm_create_keyval(copy_comm, delete_comm, keyval, key_new(copy, del, extra)));
+  tmf_end(ierror, key_made(MPI_Comm_create_keyval(copy_comm, delete_comm, keyval,
+                                                  key_new(copy, del, extra)),
+                           keyval));
 }
 
 #pragma weak mpi_comm_set_attr_
 void mpi_comm_set_attr_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *ierror) {
-  tmf_end(ierror, MPI_Comm_set_attr(tmf_Comm(*comm), *keyval, (void *)*value));
+  MPI_Comm handle = tmf_Comm(*comm);
+  tmf_end(ierror,
+          was_set(MPI_Comm_set_attr(handle, *keyval, (void *)*value), TM_OF_COMM, handle, *keyval));
 }
 
 #pragma weak mpi_comm_get_attr_
 void mpi_comm_get_attr_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *flag,
                         MPI_Fint *ierror) {
   void *found = NULL;
-  if (tmf_end(ierror, MPI_Comm_get_attr(tmf_Comm(*comm), *keyval, &found, flag)) == MPI_SUCCESS &&
-      *flag)
-    *value = value_of(*keyval, found);
+  MPI_Comm handle = tmf_Comm(*comm);
+  int error = MPI_Comm_get_attr(handle, *keyval, &found, flag);
+  if (tmf_end(ierror, error) == MPI_SUCCESS && *flag)
+    *value = value_of(TM_OF_COMM, handle, *keyval, found);
 }
 
 #pragma weak mpi_comm_null_copy_fn_
@@ -114,41 +139,49 @@ void mpi_comm_null_delete_fn_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Aint *value,
 
 void pmpi_comm_create_keyval_(copy_subroutine *copy, delete_subroutine *del, MPI_Fint *keyval,
                               MPI_Aint *extra, MPI_Fint *ierror) {
-  tmf_end(ierror,
-          PMPI_Comm_create_keyval(copy_comm, delete_comm, keyval, key_new(copy, del, extra)));
+  tmf_end(ierror, key_made(PMPI_Comm_create_keyval(copy_comm, delete_comm, keyval,
+                                                   key_new(copy, del, extra)),
+                           keyval));
 }
 
 void pmpi_comm_set_attr_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *ierror) {
-  tmf_end(ierror, PMPI_Comm_set_attr(tmf_Comm(*comm), *keyval, (void *)*value));
+  MPI_Comm handle = tmf_Comm(*comm);
+  tmf_end(ierror, was_set(PMPI_Comm_set_attr(handle, *keyval, (void *)*value), TM_OF_COMM, handle,
+                          *keyval));
 }
 
 void pmpi_comm_get_attr_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *flag,
                          MPI_Fint *ierror) {
   void *found = NULL;
-  if (tmf_end(ierror, PMPI_Comm_get_attr(tmf_Comm(*comm), *keyval, &found, flag)) == MPI_SUCCESS &&
-      *flag)
-    *value = value_of(*keyval, found);
+  MPI_Comm handle = tmf_Comm(*comm);
+  int error = PMPI_Comm_get_attr(handle, *keyval, &found, flag);
+  if (tmf_end(ierror, error) == MPI_SUCCESS && *flag)
+    *value = value_of(TM_OF_COMM, handle, *keyval, found);
 }
 
 #pragma weak mpi_type_create_keyval_
 void mpi_type_create_keyval_(copy_subroutine *copy, delete_subroutine *del, MPI_Fint *keyval,
                              MPI_Aint *extra, MPI_Fint *ierror) {
-  tmf_end(ierror,
-          MPI_Type_create_keyval(copy_type, delete_type, keyval, key_new(copy, del, extra)));
+  tmf_end(ierror, key_made(MPI_Type_create_keyval(copy_type, delete_type, keyval,
+                                                  key_new(copy, del, extra)),
+                           keyval));
 }
 
 #pragma weak mpi_type_set_attr_
 void mpi_type_set_attr_(MPI_Fint *type, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *ierror) {
-  tmf_end(ierror, MPI_Type_set_attr(tmf_Type(*type), *keyval, (void *)*value));
+  MPI_Datatype handle = tmf_Type(*type);
+  tmf_end(ierror,
+          was_set(MPI_Type_set_attr(handle, *keyval, (void *)*value), TM_OF_TYPE, handle, *keyval));
 }
 
 #pragma weak mpi_type_get_attr_
 void mpi_type_get_attr_(MPI_Fint *type, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *flag,
                         MPI_Fint *ierror) {
   void *found = NULL;
-  if (tmf_end(ierror, MPI_Type_get_attr(tmf_Type(*type), *keyval, &found, flag)) == MPI_SUCCESS &&
-      *flag)
-    *value = value_of(*keyval, found);
+  MPI_Datatype handle = tmf_Type(*type);
+  int error = MPI_Type_get_attr(handle, *keyval, &found, flag);
+  if (tmf_end(ierror, error) == MPI_SUCCESS && *flag)
+    *value = value_of(TM_OF_TYPE, handle, *keyval, found);
 }
 
 #pragma weak mpi_type_null_copy_fn_
@@ -177,40 +210,49 @@ void mpi_type_null_delete_fn_(MPI_Fint *type, MPI_Fint *keyval, MPI_Aint *value,
 
 void pmpi_type_create_keyval_(copy_subroutine *copy, delete_subroutine *del, MPI_Fint *keyval,
                               MPI_Aint *extra, MPI_Fint *ierror) {
-  tmf_end(ierror,
-          PMPI_Type_create_keyval(copy_type, delete_type, keyval, key_new(copy, del, extra)));
+  tmf_end(ierror, key_made(PMPI_Type_create_keyval(copy_type, delete_type, keyval,
+                                                   key_new(copy, del, extra)),
+                           keyval));
 }
 
 void pmpi_type_set_attr_(MPI_Fint *type, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *ierror) {
-  tmf_end(ierror, PMPI_Type_set_attr(tmf_Type(*type), *keyval, (void *)*value));
+  MPI_Datatype handle = tmf_Type(*type);
+  tmf_end(ierror, was_set(PMPI_Type_set_attr(handle, *keyval, (void *)*value), TM_OF_TYPE, handle,
+                          *keyval));
 }
 
 void pmpi_type_get_attr_(MPI_Fint *type, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *flag,
                          MPI_Fint *ierror) {
   void *found = NULL;
-  if (tmf_end(ierror, PMPI_Type_get_attr(tmf_Type(*type), *keyval, &found, flag)) == MPI_SUCCESS &&
-      *flag)
-    *value = value_of(*keyval, found);
+  MPI_Datatype handle = tmf_Type(*type);
+  int error = PMPI_Type_get_attr(handle, *keyval, &found, flag);
+  if (tmf_end(ierror, error) == MPI_SUCCESS && *flag)
+    *value = value_of(TM_OF_TYPE, handle, *keyval, found);
 }
 
 #pragma weak mpi_win_create_keyval_
 void mpi_win_create_keyval_(copy_subroutine *copy, delete_subroutine *del, MPI_Fint *keyval,
                             MPI_Aint *extra, MPI_Fint *ierror) {
-  tmf_end(ierror, MPI_Win_create_keyval(copy_win, delete_win, keyval, key_new(copy, del, extra)));
+  tmf_end(ierror,
+          key_made(MPI_Win_create_keyval(copy_win, delete_win, keyval, key_new(copy, del, extra)),
+                   keyval));
 }
 
 #pragma weak mpi_win_set_attr_
 void mpi_win_set_attr_(MPI_Fint *win, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *ierror) {
-  tmf_end(ierror, MPI_Win_set_attr(tmf_Win(*win), *keyval, (void *)*value));
+  MPI_Win handle = tmf_Win(*win);
+  tmf_end(ierror,
+          was_set(MPI_Win_set_attr(handle, *keyval, (void *)*value), TM_OF_WIN, handle, *keyval));
 }
 
 #pragma weak mpi_win_get_attr_
 void mpi_win_get_attr_(MPI_Fint *win, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *flag,
                        MPI_Fint *ierror) {
   void *found = NULL;
-  if (tmf_end(ierror, MPI_Win_get_attr(tmf_Win(*win), *keyval, &found, flag)) == MPI_SUCCESS &&
-      *flag)
-    *value = value_of(*keyval, found);
+  MPI_Win handle = tmf_Win(*win);
+  int error = MPI_Win_get_attr(handle, *keyval, &found, flag);
+  if (tmf_end(ierror, error) == MPI_SUCCESS && *flag)
+    *value = value_of(TM_OF_WIN, handle, *keyval, found);
 }
 
 #pragma weak mpi_win_null_copy_fn_
@@ -239,19 +281,98 @@ void mpi_win_null_delete_fn_(MPI_Fint *win, MPI_Fint *keyval, MPI_Aint *value, M
 
 void pmpi_win_create_keyval_(copy_subroutine *copy, delete_subroutine *del, MPI_Fint *keyval,
                              MPI_Aint *extra, MPI_Fint *ierror) {
-  tmf_end(ierror, PMPI_Win_create_keyval(copy_win, delete_win, keyval, key_new(copy, del, extra)));
+  tmf_end(ierror,
+          key_made(PMPI_Win_create_keyval(copy_win, delete_win, keyval, key_new(copy, del, extra)),
+                   keyval));
 }
 
 void pmpi_win_set_attr_(MPI_Fint *win, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *ierror) {
-  tmf_end(ierror, PMPI_Win_set_attr(tmf_Win(*win), *keyval, (void *)*value));
+  MPI_Win handle = tmf_Win(*win);
+  tmf_end(ierror,
+          was_set(PMPI_Win_set_attr(handle, *keyval, (void *)*value), TM_OF_WIN, handle, *keyval));
 }
 
 void pmpi_win_get_attr_(MPI_Fint *win, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *flag,
                         MPI_Fint *ierror) {
   void *found = NULL;
-  if (tmf_end(ierror, PMPI_Win_get_attr(tmf_Win(*win), *keyval, &found, flag)) == MPI_SUCCESS &&
-      *flag)
-    *value = value_of(*keyval, found);
+  MPI_Win handle = tmf_Win(*win);
+  int error = PMPI_Win_get_attr(handle, *keyval, &found, flag);
+  if (tmf_end(ierror, error) == MPI_SUCCESS && *flag)
+    *value = value_of(TM_OF_WIN, handle, *keyval, found);
+}
+
+/* ---- the names before MPI 2, with default integers */
+
+typedef void copy_subroutine_1(MPI_Fint *comm, MPI_Fint *keyval, MPI_Fint *extra, MPI_Fint *value,
+                               MPI_Fint *copy, MPI_Fint *flag, MPI_Fint *ierror);
+typedef void delete_subroutine_1(MPI_Fint *comm, MPI_Fint *keyval, MPI_Fint *value, MPI_Fint *extra,
+                                 MPI_Fint *ierror);
+
+struct key_1 {
+  copy_subroutine_1 *copy;
+  delete_subroutine_1 *del;
+  MPI_Fint extra;
+};
+
+static int copy_1(MPI_Comm old, int keyval, void *data, void *value, void *copy, int *flag) {
+  const struct key_1 *key = data;
+  MPI_Fint comm = PMPI_Comm_toint(old), in = (MPI_Fint)(MPI_Aint)value, out = 0;
+  MPI_Fint extra = key->extra, ierror = MPI_SUCCESS;
+  key->copy(&comm, &keyval, &extra, &in, &out, flag, &ierror);
+  *(void **)copy = (void *)(MPI_Aint)out;
+  return ierror;
+}
+
+static int delete_1(MPI_Comm object, int keyval, void *value, void *data) {
+  const struct key_1 *key = data;
+  MPI_Fint comm = PMPI_Comm_toint(object), in = (MPI_Fint)(MPI_Aint)value;
+  MPI_Fint extra = key->extra, ierror = MPI_SUCCESS;
+  key->del(&comm, &keyval, &in, &extra, &ierror);
+  return ierror;
+}
+
+static struct key_1 *key_1_new(copy_subroutine_1 *copy, delete_subroutine_1 *del,
+                               const MPI_Fint *extra) {
+  struct key_1 *key = tmf_array(1, sizeof *key);
+  *key = (struct key_1){copy, del, *extra};
+  return key;
+}
+
+#pragma weak mpi_keyval_create_
+void mpi_keyval_create_(copy_subroutine_1 *copy, delete_subroutine_1 *del, MPI_Fint *keyval,
+                        MPI_Fint *extra, MPI_Fint *ierror) {
+  int error = MPI_Comm_create_keyval(copy_1, delete_1, keyval, key_1_new(copy, del, extra));
+  tmf_end(ierror, key_made(error, keyval));
+}
+
+void pmpi_keyval_create_(copy_subroutine_1 *copy, delete_subroutine_1 *del, MPI_Fint *keyval,
+                         MPI_Fint *extra, MPI_Fint *ierror) {
+  int error = PMPI_Comm_create_keyval(copy_1, delete_1, keyval, key_1_new(copy, del, extra));
+  tmf_end(ierror, key_made(error, keyval));
+}
+
+#pragma weak mpi_null_copy_fn_
+void mpi_null_copy_fn_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Fint *extra, MPI_Fint *value,
+                       MPI_Fint *copy, MPI_Fint *flag, MPI_Fint *ierror) {
+  (void)comm, (void)keyval, (void)extra, (void)value, (void)copy;
+  *flag = 0;
+  tmf_end(ierror, MPI_SUCCESS);
+}
+
+#pragma weak mpi_dup_fn_
+void mpi_dup_fn_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Fint *extra, MPI_Fint *value, MPI_Fint *copy,
+                 MPI_Fint *flag, MPI_Fint *ierror) {
+  (void)comm, (void)keyval, (void)extra;
+  *copy = *value;
+  *flag = 1;
+  tmf_end(ierror, MPI_SUCCESS);
+}
+
+#pragma weak mpi_null_delete_fn_
+void mpi_null_delete_fn_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Fint *value, MPI_Fint *extra,
+                         MPI_Fint *ierror) {
+  (void)comm, (void)keyval, (void)value, (void)extra;
+  tmf_end(ierror, MPI_SUCCESS);
 }
 
 #pragma weak mpi_attr_get_
