@@ -5,6 +5,7 @@
 usage: programs.py TMPIRUN
 """
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -95,6 +96,9 @@ class Programs(unittest.TestCase):
         self.alike("sqlite3", ":memory:", "create table t(x); insert into t values (1), (2); select sum(x), sqrt(2) from t")
 
     def test_python(self):
+        missing = re.search(r"\(install (libpython\S+)\)", run(TMPIRUN, "-n", 1, "/usr/bin/python3", "-c", "").stderr)
+        if missing:
+            self.skipTest(f"no {missing[1]}")
         self.alike("/usr/bin/python3", "-c", "import ctypes, decimal, hashlib, json, sqlite3, zlib;"
                    " print(hashlib.sha256(zlib.compress(b'a')).hexdigest(), sqlite3.connect(':memory:').execute('select 1 + 1')"
                    ".fetchone(), decimal.Decimal(2).sqrt(), ctypes.CDLL(None).abs(-3))")
