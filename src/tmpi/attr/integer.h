@@ -22,7 +22,8 @@ enum tm_attributes_of { TM_OF_COMM, TM_OF_TYPE, TM_OF_WIN };
 TM_EXPORT bool tm_attribute_of_fortran(enum tm_attributes_of of, void *handle, int keyval,
                                        bool make);
 
-/** The functions of a valid key value are Fortran's: they get integers, and return them. */
+/** The functions of a valid key value are Fortran's: they get integers, and return them. Their
+ * extra state is malloc()'s, and freed with the key value. */
 TM_EXPORT void tm_keyval_of_fortran(int keyval);
 
 #endif

@@ -18,6 +18,7 @@ struct tm_keyval *tm_keyval_find(struct tm_rank *rank, int keyval) {
 static void drop_if_unused(struct tm_rank *rank, struct tm_keyval *keyval) {
   if (!keyval->freed || keyval->uses > 0) return;
   keyval->used = false;
+  if (keyval->fortran) free(keyval->extra);
   keyval->next_free = rank->keyval_free;
   rank->keyval_free = (int)(keyval - rank->keyvals) + 1;
 }

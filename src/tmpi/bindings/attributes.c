@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Attributes from Fortran: values are address-sized integers. A key that Fortran made has its
- * subroutines in the extra state that the C functions get. That record stays until the rank ends,
- * because attributes may outlive their key.
+ * subroutines in the extra state that the C functions get. The library frees that record with the
+ * key, which attributes may outlive.
  */
 #include "tmpi/attr/integer.h"
 #include "tmpi/bindings/bindings.h"
