@@ -20,27 +20,33 @@ void mt_schedule_log(uint64_t step, uint32_t choice, uint32_t count, const struc
   last_name = mt_name(to);
 }
 
+/* A switch: the compiler says when one is missing. */
+static const char *name_of(enum mt_why why) {
+  switch (why) {
+    case MT_WHY_NOTHING: return "yield";
+    case MT_WHY_LOCK: return "wait for a lock";
+    case MT_WHY_COND: return "wait for a condition";
+    case MT_WHY_BARRIER: return "wait at a barrier";
+    case MT_WHY_SEM: return "wait for a semaphore";
+    case MT_WHY_CHANNEL: return "wait for a channel";
+    case MT_WHY_SELECT: return "wait in a select";
+    case MT_WHY_LATCH: return "wait for a latch";
+    case MT_WHY_WAITGROUP: return "wait for a wait group";
+    case MT_WHY_ONCE: return "wait for a once";
+    case MT_WHY_RDLOCK: return "wait to read";
+    case MT_WHY_WRLOCK: return "wait to write";
+    case MT_WHY_JOIN: return "wait for an end";
+    case MT_WHY_JOIN_TIMED: return "wait for an end";
+    case MT_WHY_SLEEP: return "sleep";
+    case MT_WHY_FINALIZE: return "wait for all ends";
+    case MT_WHY_MESSAGE: return "wait for a message";
+    case MT_WHY_SWITCH: return "wait for a message";
+    case MT_WHY_AWAIT: return "wait for a word";
+    case MT_WHY_IO: return "wait for a descriptor or a file";
+  }
+  return "wait";
+}
+
 const char *mt_schedule_reason(const struct mltp_thread *self) {
-  static const char *const waits[] = {
-      [MT_WHY_NOTHING] = "yield",
-      [MT_WHY_LOCK] = "wait for a lock",
-      [MT_WHY_COND] = "wait for a condition",
-      [MT_WHY_BARRIER] = "wait at a barrier",
-      [MT_WHY_SEM] = "wait for a semaphore",
-      [MT_WHY_CHANNEL] = "wait for a channel",
-      [MT_WHY_SELECT] = "wait in a select",
-      [MT_WHY_LATCH] = "wait for a latch",
-      [MT_WHY_WAITGROUP] = "wait for a wait group",
-      [MT_WHY_ONCE] = "wait for a once",
-      [MT_WHY_RDLOCK] = "wait to read",
-      [MT_WHY_WRLOCK] = "wait to write",
-      [MT_WHY_JOIN] = "wait for an end",
-      [MT_WHY_JOIN_TIMED] = "wait for an end",
-      [MT_WHY_SLEEP] = "sleep",
-      [MT_WHY_FINALIZE] = "wait for all ends",
-      [MT_WHY_MESSAGE] = "wait for a message",
-      [MT_WHY_SWITCH] = "wait for a message",
-      [MT_WHY_AWAIT] = "wait for a word",
-  };
-  return self->kind == MT_IDLE ? "end" : waits[mt_load_relaxed(&self->why)];
+  return self->kind == MT_IDLE ? "end" : name_of((enum mt_why)mt_load_relaxed(&self->why));
 }
