@@ -31,11 +31,12 @@ bool os_alarm_set(const struct os_alarm *alarm, uint64_t ns) {
   return done;
 }
 
-void os_alarm_wait(const struct os_alarm *alarm) {
+bool os_alarm_wait(const struct os_alarm *alarm) {
   int saved = errno;
   struct pollfd on = {.fd = alarm->fd, .events = POLLIN};
-  poll(&on, 1, -1);
+  bool waited = poll(&on, 1, -1) >= 0 || errno == EINTR;
   errno = saved;
+  return waited;
 }
 
 void os_alarm_free(struct os_alarm *alarm) {

@@ -172,8 +172,9 @@ void os_alarm_make(struct os_alarm *alarm);
 /** Sets the time at which the owner wakes, in nanoseconds from now; 0: never. Any thread.
  * @return false: there is no alarm, or the program has closed it. */
 bool os_alarm_set(const struct os_alarm *alarm, uint64_t ns);
-/** Sleeps until then. It returns at once until the next os_alarm_set(). */
-void os_alarm_wait(const struct os_alarm *alarm);
+/** Sleeps until then. It returns at once until the next os_alarm_set().
+ * @return false: the kernel refuses to sleep so (no memory). */
+bool os_alarm_wait(const struct os_alarm *alarm);
 void os_alarm_free(struct os_alarm *alarm);
 
 /* ---- readiness of descriptors (poller.c) */

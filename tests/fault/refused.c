@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A container's filter refuses system calls, from the start or in the middle: the library does
  * without, or says what it needs. */
+#define _GNU_SOURCE /* the runtime's headers want it */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
@@ -12,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/vp/vp.h"
 #include "support/support.h"
 
 enum { ANY = -1, ADVICE_GUARD_INSTALL = 102, FUTEX_WAIT_OP = 0 | 128 };
@@ -82,6 +84,18 @@ static void in_the_middle(void) {
   mltp_finalize();
 }
 
+/* A monitor that cannot wait for its alarm naps. */
+static void a_lull(void) {
+  enum { LULL_NS = 300000000, MOST = 1000 };
+  refuse();
+  if (mltp_init(0) != 0) _exit(1);
+  work();
+  uint64_t before = mt_load_relaxed(&mt_rt.handover.wakeups);
+  mltp_sleep(LULL_NS);
+  if (mt_load_relaxed(&mt_rt.handover.wakeups) - before > MOST) _exit(5);
+  mltp_finalize();
+}
+
 enum expected { WORKS, INIT_REFUSES, STOPS };
 
 static void check(void (*body)(void), struct refusal what, enum expected expected) {
@@ -110,6 +124,11 @@ static const struct refusal membarrier = {"membarrier", SYS_membarrier, ANY, 0, 
                             asking = {"sched_getaffinity", SYS_sched_getaffinity, ANY, 0, EPERM},
                             sigstacks = {"sigaltstack", SYS_sigaltstack, ANY, 0, EPERM},
                             usable = {"mprotect", SYS_mprotect, 2, PROT_READ | PROT_WRITE, EPERM},
+#if defined(SYS_poll)
+                            alarms = {"poll", SYS_poll, ANY, 0, ENOMEM},
+#else
+                            alarms = {"ppoll", SYS_ppoll, ANY, 0, ENOMEM},
+#endif
                             waiting = {"futex", SYS_futex, 1, FUTEX_WAIT_OP, ENOSYS},
                             peeking = {"process_vm_readv", SYS_process_vm_readv, ANY, 0, EPERM};
 
@@ -131,6 +150,11 @@ static void done_without_in_the_middle(void **state) {
   if (SANITIZED) return;
   check(in_the_middle, asking, WORKS);
   check(in_the_middle, sigstacks, WORKS);
+}
+
+static void the_monitor_naps_without_an_alarm(void **state) {
+  (void)state;
+  check(a_lull, alarms, WORKS);
 }
 
 static void no_usable_memory_is_an_error_of_mltp_init(void **state) {
@@ -181,6 +205,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(done_without_from_the_start),
       cmocka_unit_test(done_without_in_the_middle),
+      cmocka_unit_test(the_monitor_naps_without_an_alarm),
       cmocka_unit_test(no_usable_memory_is_an_error_of_mltp_init),
       cmocka_unit_test(what_cannot_be_done_without_is_named),
       cmocka_unit_test(dump_sees_without_it_what_is_waited_for),

@@ -156,10 +156,7 @@ static void *monitor(void *unused) {
   os_signals_off();
   os_priority_raise();
   while (!mt_load_relaxed(&mt_rt.handover.ends)) {
-    if (set_alarm())
-      os_alarm_wait(&mt_rt.handover.alarm);
-    else
-      os_nap(mt_silent_ns());
+    if (!set_alarm() || !os_alarm_wait(&mt_rt.handover.alarm)) os_nap(mt_silent_ns());
     mt_count_owner(&mt_rt.handover.wakeups);
     if (!mt_load_relaxed(&mt_rt.stopping)) look_at_all();
   }
