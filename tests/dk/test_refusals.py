@@ -6,11 +6,14 @@ import io
 import json
 import pathlib
 import re
+import subprocess
+import sys
 import tempfile
 import unittest
 import unittest.mock
 
 from machines import MACHINES
+from dkctl import host as host_module
 from dkctl import journal, main, sched
 from dkctl.refusal import Refusal
 
@@ -119,6 +122,17 @@ class Refusals(Caller):
                 unittest.mock.patch.object(sched, "core_cookies", return_value=True):
             self.refused("mode", "dk", "--backend", "scx", says="core-scheduling cookies")
             self.assertIsNotNone(sched.missing(self.host, "dk-sched", True))
+
+    def test_a_real_cookie_is_found(self):
+        holds = ("import ctypes, time; print(ctypes.CDLL(None).prctl(62, 1, 0, 1, ctypes.c_ulong(0)), flush=True);"
+                 " time.sleep(1000)")  # PR_SCHED_CORE_CREATE for its thread group
+        with subprocess.Popen([sys.executable, "-c", holds], stdout=subprocess.PIPE, text=True) as holder:
+            try:
+                if holder.stdout.readline() != "0\n":
+                    self.skipTest("no core scheduling here (no SMT, or a kernel without CONFIG_SCHED_CORE)")
+                self.assertTrue(sched.core_cookies(host_module.Host()))
+            finally:
+                holder.kill()
 
     def test_another_scheduler(self):
         self.host.files |= {sched.STATE: "enabled"}

@@ -407,6 +407,44 @@ def check_hotplug():
     unchanged(before, settings(), "hotplug")
 
 
+OTHERS = {"xz": "busybox seq 1 60000 | xz -T 4 -1 --block-size=64KiB | busybox sha1sum",
+          "sqlite3": "sqlite3 :memory: 'create table t(a, b); with recursive n(i) as (select 1 union all select i + 1 from n"
+                     " where i < 20000) insert into t select i, i * 7919 % 10007 from n; create index x on t(b);"
+                     " select count(*), sum(a), sum(b) from t where b > 5000'",
+          "python3": "cd /tmp; busybox cp /usr/lib/python3.13/json/[a-z]*.py .; python3 -m compileall -q -f -j 4"
+                     " --invalidation-mode unchecked-hash . && busybox sha1sum __pycache__/*.pyc"}
+
+
+def cpus_of(name):
+    """CPUs on which threads of programs of this name run now; neither dkctl nor this program counts."""
+    found = collections.Counter()
+    for path in pathlib.Path("/proc").glob("[0-9]*/task/[0-9]*"):
+        with contextlib.suppress(OSError, ValueError):
+            if (path / "comm").read_text().strip() == name and b"/dk" not in (path / "cmdline").read_bytes():
+                state, cpu = stat_of(path.name)
+                found[cpu] += state == "R"
+    return +found
+
+
+def check_programs_of_others():
+    """Programs that know nothing of dkctl give the same answers under `dkctl run`, on the CPUs of their mode."""
+    for name, command in OTHERS.items():
+        plain = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True).stdout
+        for words, allowed in (["--mode", "dk"], {0, 2}), (["--mode", "up"], {0, 2}), \
+                (["--mode", "hybrid", "--prefer", "dk"], {0, 2}), (["--mode", "smt"], {0, 1, 2, 3}):
+            seen = collections.Counter()
+            with subprocess.Popen(["dkctl", "run", *words, "--backend", "scx", "--", "sh", "-c", command], text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+                while process.poll() is None:
+                    seen += cpus_of(name)
+                    time.sleep(0.02)
+                out, err = process.communicate()
+            must((process.returncode, out) == (0, plain), f"{name}, {words}: status {process.returncode}: {out} {err[-300:]}")
+            must(seen and set(seen) <= allowed, f"{name}, {words}: ran on {dict(seen)}")
+            stock()
+        print(f"# {name}: {plain.splitlines()[0]}", flush=True)
+
+
 def explain():
     """Prints what may explain a failed check: the status, and what the kernel says of schedulers."""
     said = subprocess.run(["busybox", "dmesg"], capture_output=True, text=True, check=False).stdout.splitlines()

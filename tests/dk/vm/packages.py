@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 
 KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
@@ -10,7 +11,7 @@ SUITES = ("trixie", "trixie-backports", "bookworm-backports")
 # Series of kernels with sched_ext, the best known first; whatever the archive still has of the first is taken.
 SERIES = ("6.18", "6.17", "6.16", "6.19", "7.0", "7.1", "7.2", "7.3")
 ROOT = ("libc6", "dash", "python3-minimal", "libpython3-stdlib", "busybox-static", "kmod", "iproute2", "libelf1t64",
-        "zlib1g", "libjansson4", "libbpf1")
+        "zlib1g", "libjansson4", "libbpf1", "xz-utils", "sqlite3")
 
 
 class Missing(Exception):
@@ -104,7 +105,9 @@ class Packages:
     def root(self):
         """The folder of a small Debian 13 with Python."""
         tar, folder = self.folder / "root.tar", self.folder / "root"
-        if not (folder / ".complete").exists():
+        complete = folder / ".complete"
+        if not complete.exists() or complete.read_text(encoding="utf-8") != " ".join(ROOT):
+            shutil.rmtree(folder, ignore_errors=True)
             links = "; ".join(f'mkdir -p "$1/usr/{n}"; ln -s usr/{n} "$1/{n}"' for n in ("bin", "sbin", "lib", "lib64"))
             done = subprocess.run(["mmdebstrap", "--variant=extract", f"--include={','.join(ROOT)}", "--architectures=amd64",
                                    "--dpkgopt=path-exclude=/usr/share/doc/*", f"--setup-hook={links}",
@@ -115,5 +118,5 @@ class Packages:
             subprocess.run(["tar", "-xf", tar, "-C", folder, "--exclude=./dev/*", "--no-same-owner"], check=True)
             tar.unlink()
             compiled(folder, folder / "usr/lib/python3.13", "/usr/lib/python3.13")
-            (folder / ".complete").touch()
+            complete.write_text(" ".join(ROOT), encoding="utf-8")
         return folder

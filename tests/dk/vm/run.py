@@ -24,6 +24,8 @@ busybox mkdir -p /proc /sys /dev /run /tmp
 busybox mount -t proc proc /proc
 busybox mount -t sysfs sys /sys
 busybox mount -t devtmpfs dev /dev
+busybox mkdir -p /dev/shm
+busybox mount -t tmpfs shm /dev/shm
 busybox mount -t tmpfs run /run
 busybox mount -t tmpfs tmp /tmp
 busybox mount -t cgroup2 cgroup /sys/fs/cgroup
