@@ -71,6 +71,10 @@ program bindings
   call test_operations()
   call test_attributes()
   call test_attributes_in_c()
+  call test_types_that_stay()
+  call test_old_types()
+  call test_sizes()
+  call test_spawning()
   call test_strings()
   call test_topology()
   call test_errors()
@@ -212,6 +216,87 @@ contains
     call MPI_Comm_delete_attr(MPI_COMM_WORLD, key, error)
     call MPI_Comm_free_keyval(key, error)
   end subroutine test_attributes_in_c
+
+  ! The library reads the types after the call: two calls run at once, with types of their own.
+  subroutine test_types_that_stay()
+    integer :: requests(3), ones(4), fours(4), places(4), types(4), sent(4), got(4, 3), i
+    sent = [(10 * rank + i, i = 0, 3)]
+    got = -1
+    ones = 1
+    fours = 4
+    places = [0, 4, 8, 12]
+    types = MPI_BYTE
+    call MPI_Ialltoallw(sent, fours, places, types, got(1, 1), fours, places, types, MPI_COMM_WORLD, requests(1), error)
+    types = MPI_INTEGER
+    call MPI_Ialltoallw(sent, ones, places, types, got(1, 2), ones, places, types, MPI_COMM_WORLD, requests(2), error)
+    call MPI_Alltoallw_init(sent, ones, places, types, got(1, 3), ones, places, types, MPI_COMM_WORLD, &
+                            MPI_INFO_NULL, requests(3), error)
+    types = MPI_DATATYPE_NULL
+    call MPI_Start(requests(3), error)
+    call MPI_Waitall(3, requests, MPI_STATUSES_IGNORE, error)
+    do i = 1, 3
+      call check(all(got(:, i) == [0, 10, 20, 30] + rank), 'types that a later call reads')
+    end do
+    call MPI_Request_free(requests(3), error)
+  end subroutine test_types_that_stay
+
+  ! Names that MPI 3.0 removed: displacements are default integers.
+  subroutine test_old_types()
+    integer :: indexed, vector, structure, number, handler, place
+    call MPI_Type_hindexed(2, [1, 2], [8, 16], MPI_INTEGER, indexed, error)
+    call MPI_Type_lb(indexed, number, error)
+    call check(number == 8, 'MPI_TYPE_LB')
+    call MPI_Type_ub(indexed, number, error)
+    call check(number == 24, 'MPI_TYPE_UB')
+    call MPI_Type_extent(indexed, number, error)
+    call check(number == 16, 'MPI_TYPE_EXTENT')
+    call MPI_Type_hvector(3, 1, 20, MPI_INTEGER, vector, error)
+    call MPI_Type_extent(vector, number, error)
+    call check(number == 44, 'MPI_TYPE_HVECTOR')
+    call MPI_Type_struct(2, [1, 1], [0, 40], [MPI_INTEGER, MPI_DOUBLE_PRECISION], structure, error)
+    call MPI_Type_extent(structure, number, error)
+    call check(number == 48, 'MPI_TYPE_STRUCT')
+    call MPI_Type_free(indexed, error)
+    call MPI_Type_free(vector, error)
+    call MPI_Type_free(structure, error)
+    call MPI_Address(MPI_BOTTOM, place, error)
+    call check(place == 0, 'MPI_ADDRESS')
+    call MPI_Errhandler_get(MPI_COMM_WORLD, handler, error)
+    call check(handler == MPI_ERRORS_ARE_FATAL, 'MPI_ERRHANDLER_GET')
+    call check(MPI_DISPLACEMENT_CURRENT == -1, 'MPI_DISPLACEMENT_CURRENT')
+  end subroutine test_old_types
+
+  subroutine test_sizes()
+    integer :: bytes
+    integer(2) :: short(3)
+    complex(8) :: pair
+    call MPI_Sizeof(short, bytes, error)
+    call check(bytes == 2, 'MPI_SIZEOF of an array')
+    call MPI_Sizeof(pair, bytes, error)
+    call check(bytes == 16, 'MPI_SIZEOF')
+    call PMPI_Sizeof(bytes, bytes, error)
+    call check(bytes == 4, 'PMPI_SIZEOF')
+  end subroutine test_sizes
+
+  ! The number of ranks is fixed: both calls are refused, with all kinds of vectors.
+  subroutine test_spawning()
+    integer :: comm, codes(4), class
+    character(len=8) :: words(3), table(2, 2)
+    words = ['first   ', 'second  ', '        ']
+    table = reshape(['first   ', 'second  ', '        ', '        '], [2, 2])
+    call MPI_Errhandler_set(MPI_COMM_SELF, MPI_ERRORS_RETURN, error)
+    call MPI_Comm_spawn('a program', words, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, comm, codes, error)
+    call MPI_Error_class(error, class, codes(1))
+    call check(class == MPI_ERR_SPAWN .and. comm == MPI_COMM_NULL, 'MPI_COMM_SPAWN')
+    call MPI_Comm_spawn('a program', MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, comm, MPI_ERRCODES_IGNORE, error)
+    call check(error /= MPI_SUCCESS, 'MPI_ARGV_NULL')
+    call MPI_Comm_spawn_multiple(2, words, table, [1, 1], [MPI_INFO_NULL, MPI_INFO_NULL], 0, MPI_COMM_SELF, comm, codes, error)
+    call check(error /= MPI_SUCCESS .and. comm == MPI_COMM_NULL, 'MPI_COMM_SPAWN_MULTIPLE')
+    call MPI_Comm_spawn_multiple(2, words, MPI_ARGVS_NULL, [1, 1], [MPI_INFO_NULL, MPI_INFO_NULL], 0, MPI_COMM_SELF, &
+                                 comm, MPI_ERRCODES_IGNORE, error)
+    call check(error /= MPI_SUCCESS, 'MPI_ARGVS_NULL')
+    call MPI_Errhandler_set(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL, error)
+  end subroutine test_spawning
 
   subroutine test_strings()
     character(len=MPI_MAX_OBJECT_NAME) :: name

@@ -20,13 +20,15 @@ HANDLES = "Comm Group Datatype Request Message Op Errhandler Info Session Win Fi
 BY_HAND = """Init Init_thread Pcontrol Op_create Comm_create_keyval Type_create_keyval Win_create_keyval Keyval_create
  Comm_get_attr Comm_set_attr Type_get_attr Type_set_attr Win_get_attr Win_set_attr Attr_get Attr_put
  Comm_create_errhandler Win_create_errhandler File_create_errhandler Grequest_start Info_create_env Info_get_string
- Session_get_nth_pset""".split()
+ Session_get_nth_pset Comm_spawn Comm_spawn_multiple""".split()
 
-# Absent in Fortran: the standard has no such subroutine, or the library may read a converted array
-# after the call has returned.
+# The library may read an array after the call has returned: converted ones stay.
+LASTING = re.compile(r"I(?:neighbor_)?alltoallw|\w*alltoallw_init", re.I)
+
+# Absent in Fortran: the standard has no such subroutine.
 ABSENT = re.compile(r"\w+_(?:c2f|f2c|toint|fromint|c)$|Status_\w*2\w*|Status_[gs]et_(?:source|tag|error)|"
-                    r"(?:In?|Ineighbor_)alltoallw|\w*alltoallw_init|Session_create_errhandler|"
-                    r"Register_datarep|Abi_get_fortran_info|Type_get_value_index|Abi_\w+|T_\w+|Comm_spawn\w*|\w+_attach_buffer|Buffer_attach_\w+", re.I)
+                    r"Session_create_errhandler|"
+                    r"Register_datarep|Abi_get_fortran_info|Type_get_value_index|Abi_\w+|T_\w+|\w+_attach_buffer|Buffer_attach_\w+", re.I)
 
 CHOICE = re.compile(r"(?:const )?void \*$")
 RAW = {"Alloc_mem": "base", "Buffer_detach": "base"}  # the address of an address
@@ -127,11 +129,14 @@ class Binding:
         self.before.append(f"const int {variable}_n = {length};")
         self.before.append(f"{base} *{variable}_ = tmf_array({variable}_n, sizeof *{variable}_);")
         self.before.append(f"for (int i = 0; i < {variable}_n; i++) {variable}_[i] = tmf_{short}({variable}[i]);")
+        if LASTING.fullmatch(self.name):
+            self.before.append(f"{variable}_ = tmf_keep({variable}_, {variable}_n);")
         self.call.append(f"{variable}_")
         if not kind.startswith("const"):
             valid = "" if short == "Request" else " && error == MPI_SUCCESS"
             self.after.append(f"for (int i = 0; i < {variable}_n{valid}; i++) {variable}[i] = MPI_{short}_toint({variable}_[i]);")
-        self.after.append(f"free({variable}_);")
+        if not LASTING.fullmatch(self.name):
+            self.after.append(f"free({variable}_);")
 
     def string(self, kind, variable):
         self.parameters.append(f"char *{variable}")
@@ -246,15 +251,44 @@ def handle_constants(text):
 EXTRA = [("MPI_STATUS_SIZE", 8), ("MPI_SOURCE", 1), ("MPI_TAG", 2), ("MPI_ERROR", 3), ("MPI_ADDRESS_KIND", 8),
          ("MPI_OFFSET_KIND", 8), ("MPI_COUNT_KIND", 8), ("MPI_INTEGER_KIND", 4)]
 
+# Names that MPI 3.0 removed; no type has these combiners. Modern programs do not see them.
+REMOVED = [("MPI_COMBINER_HVECTOR_INTEGER", 181), ("MPI_COMBINER_HINDEXED_INTEGER", 182), ("MPI_COMBINER_STRUCT_INTEGER", 183)]
+
+# The kind is that of a displacement. For mpif.h and both modules.
+WIDE = """      integer(kind=8) MPI_DISPLACEMENT_CURRENT
+      parameter (MPI_DISPLACEMENT_CURRENT=-1_8)
+"""
+
+# MPI_Sizeof of what the modules can tell apart: (type, kinds).
+SIZED = (("integer", (1, 2, 4, 8)), ("real", (4, 8)), ("complex", (4, 8)), ("logical", (1, 2, 4, 8)), ("character", (1,)))
+
+
+def sized(optional):
+    """The interfaces of MPI_Sizeof, for scalars and arrays. optional: ierror's attribute."""
+    lines, names = ["  interface mpi_sizeof"], []
+    for kind, bytes_of in SIZED:
+        for number in bytes_of:
+            shown = "character(len=*)" if kind == "character" else f"{kind}({number})"
+            names.append(f"tmpi_sizeof_{kind}{number}")
+            lines += [f"    subroutine {names[-1]}(x, size_, ierror)", f"      {shown} :: x(..)", "      integer :: size_",
+                      f"      integer{optional} :: ierror", f"    end subroutine {names[-1]}"]
+    lines += ["  end interface mpi_sizeof", "  interface pmpi_sizeof", *(f"    procedure {name}" for name in names),
+              "  end interface pmpi_sizeof"]
+    return "\n".join(lines) + "\n"
+
+
 # Addresses with a meaning are those of variables in COMMON: the bindings know them by address.
 SENTINELS = """      integer MPI_BOTTOM, MPI_IN_PLACE, MPI_UNWEIGHTED(1)
       integer MPI_WEIGHTS_EMPTY(1), MPI_ERRCODES_IGNORE(1)
+      character MPI_ARGV_NULL(1), MPI_ARGVS_NULL(1,1)
       integer MPI_STATUS_IGNORE(8), MPI_STATUSES_IGNORE(8,1)
       common /tmpi_bottom/ MPI_BOTTOM
       common /tmpi_in_place/ MPI_IN_PLACE
       common /tmpi_unweighted/ MPI_UNWEIGHTED
       common /tmpi_weights_empty/ MPI_WEIGHTS_EMPTY
       common /tmpi_errcodes_ignore/ MPI_ERRCODES_IGNORE
+      common /tmpi_argv_null/ MPI_ARGV_NULL
+      common /tmpi_argvs_null/ MPI_ARGVS_NULL
       common /tmpi_status_ignore/ MPI_STATUS_IGNORE
       common /tmpi_statuses_ignore/ MPI_STATUSES_IGNORE
 """
@@ -274,9 +308,9 @@ CALLBACKS_OF_MPI_1 = ["MPI_NULL_COPY_FN", "MPI_DUP_FN", "MPI_NULL_DELETE_FN"]
 def parameters(header):
     """The constants, in lines that are right in fixed and in free form."""
     lines = []
-    for name, value in EXTRA + list(dict(constants(header)).items()):
+    for name, value in EXTRA + REMOVED + list(dict(constants(header)).items()):
         lines += [f"      integer {name}", f"      parameter ({name}={value})"]
-    return "\n".join(lines) + "\n" + SENTINELS + "".join(f"      external {name}\n" for name in CALLBACKS + CALLBACKS_OF_MPI_1)
+    return "\n".join(lines) + "\n" + WIDE + SENTINELS + "".join(f"      external {name}\n" for name in CALLBACKS + CALLBACKS_OF_MPI_1)
 
 
 # Interfaces in mpi_f08 of what is written by hand. {p}: MPI_ or PMPI_.
@@ -289,7 +323,12 @@ MODERN_BY_HAND = [("Init", ""), ("Init_thread", "integer required, integer provi
                   ("File_create_errhandler", "external function_, type(MPI_Errhandler) errhandler"),
                   ("Grequest_start", "external query_fn, external free_fn, external cancel_fn, "
                    "integer(kind=MPI_ADDRESS_KIND) extra_state, type(MPI_Request) request"),
-                  ("Info_create_env", "type(MPI_Info) info")]
+                  ("Info_create_env", "type(MPI_Info) info"),
+                  ("Comm_spawn", "character(len=*) command, character(len=*) argv(*), integer maxprocs, type(MPI_Info) info, "
+                   "integer root, type(MPI_Comm) comm, type(MPI_Comm) intercomm, integer array_of_errcodes(*)"),
+                  ("Comm_spawn_multiple", "integer count_, character(len=*) array_of_commands(*), character(len=*) array_of_argv(*), "
+                   "integer array_of_maxprocs(*), type(MPI_Info) array_of_info(*), integer root, type(MPI_Comm) comm, "
+                   "type(MPI_Comm) intercomm, integer array_of_errcodes(*)")]
 for _kind, _type in (("Comm", "MPI_Comm"), ("Type", "MPI_Datatype"), ("Win", "MPI_Win")):
     _wide = "integer(kind=MPI_ADDRESS_KIND)"
     MODERN_BY_HAND += [
@@ -301,7 +340,7 @@ for _kind, _type in (("Comm", "MPI_Comm"), ("Type", "MPI_Datatype"), ("Win", "MP
 def modern_by_hand(prefix, name, arguments):
     """The interface of a function that is written by hand."""
     declared = [one.strip().rsplit(" ", 1) for one in arguments.split(",") if one.strip()]
-    listed = ", ".join([variable for _, variable in declared] + ["ierror"])
+    listed = ", &\n      ".join([variable.removesuffix("(*)") for _, variable in declared] + ["ierror"])
     lines = [f"subroutine {prefix}{name}({listed})", "  import", *(f"  {kind} :: {variable}" for kind, variable in declared),
              "  integer, optional :: ierror", f"end subroutine {prefix}{name}"]
     return "\n".join("    " + line for line in lines) + "\n"
@@ -333,7 +372,7 @@ def modern_parameters(header):
     lines.append("  logical, parameter :: MPI_SUBARRAYS_SUPPORTED = .false., MPI_ASYNC_PROTECTS_NONBLOCKING = .false.")
     special = SENTINELS.replace("      integer MPI_STATUS_IGNORE(8), MPI_STATUSES_IGNORE(8,1)\n",
                                 "      type(MPI_Status) MPI_STATUS_IGNORE, MPI_STATUSES_IGNORE(1)\n")
-    return "\n".join(lines) + "\n" + special + "".join(f"      external {name}\n" for name in CALLBACKS)
+    return "\n".join(lines) + "\n" + WIDE + special + "".join(f"      external {name}\n" for name in CALLBACKS)
 
 
 def modern_module(notice, header, bindings):
@@ -352,7 +391,7 @@ def modern_module(notice, header, bindings):
     interfaces = "".join(b.fortran(prefix, True) for b in bindings if b.returned == "int" for prefix in ("MPI_", "PMPI_"))
     interfaces += "".join(modern_by_hand(prefix, name, arguments) for name, arguments in MODERN_BY_HAND for prefix in ("MPI_", "PMPI_"))
     return (f"! {notice}\nmodule mpi_f08\n  implicit none\n" + types + MODERN_TYPES + modern_parameters(header) + FUNCTIONS_OF_REAL
-            + operators + MODERN_CALLBACKS + "  interface\n" + interfaces + "  end interface\ncontains\n" + bodies + "end module mpi_f08\n")
+            + operators + MODERN_CALLBACKS + sized(", optional") + "  interface\n" + interfaces + "  end interface\ncontains\n" + bodies + "end module mpi_f08\n")
 
 
 def main():
@@ -372,7 +411,7 @@ def main():
                       + "\n".join(b.c(prefix) for b in bindings for prefix in ("MPI_", "PMPI_")))
     include.write_text(f"! {notice}\n" + parameters(header) + FUNCTIONS_OF_REAL)
     interfaces = "".join(b.fortran(prefix) for b in bindings if b.returned == "int" for prefix in ("MPI_", "PMPI_"))
-    module.write_text(f"! {notice}\nmodule mpi\n  implicit none\n" + parameters(header) + FUNCTIONS_OF_REAL
+    module.write_text(f"! {notice}\nmodule mpi\n  implicit none\n" + parameters(header) + FUNCTIONS_OF_REAL + sized("")
                       + "  interface\n" + interfaces + "  end interface\nend module mpi\n")
     modern.write_text(modern_module(notice, header, bindings))
 

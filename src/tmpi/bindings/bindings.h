@@ -20,6 +20,7 @@
 /** The variables of mpif.h whose addresses have a meaning. */
 extern MPI_Fint tmpi_bottom_, tmpi_in_place_, tmpi_unweighted_[1], tmpi_weights_empty_[1];
 extern MPI_Fint tmpi_errcodes_ignore_[1];
+extern char tmpi_argv_null_[1], tmpi_argvs_null_[1];
 extern MPI_Fint tmpi_status_ignore_[MPI_F_STATUS_SIZE], tmpi_statuses_ignore_[MPI_F_STATUS_SIZE];
 
 /** @return a choice buffer's address, or the one that MPI_BOTTOM or MPI_IN_PLACE have in C. */
@@ -45,6 +46,9 @@ void tmf_pad(char *to, size_t length, const char *text);
 
 /** @return an array on the heap; never NULL. Ends the process if there is no memory. */
 void *tmf_array(int count, size_t size);
+/** Takes an array of types for a call whose library reads it later. Equal arrays are kept once,
+ * until the rank ends. @return the one that stays. */
+MPI_Datatype *tmf_keep(MPI_Datatype *types, int count);
 /** @return how many types an alltoallw on this communicator has; 0 for a wrong communicator. */
 int tmf_size(MPI_Comm comm);
 /** The same for its neighbours, the larger of both numbers. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Conversions of arguments between Fortran and C. */
 #include <stdalign.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@ alignas(BLOCK) MPI_Fint tmpi_in_place_;
 alignas(BLOCK) MPI_Fint tmpi_unweighted_[1];
 alignas(BLOCK) MPI_Fint tmpi_weights_empty_[1];
 alignas(BLOCK) MPI_Fint tmpi_errcodes_ignore_[1];
+alignas(BLOCK) char tmpi_argv_null_[1], tmpi_argvs_null_[1];
 alignas(BLOCK) MPI_Fint tmpi_status_ignore_[MPI_F_STATUS_SIZE];
 alignas(BLOCK) MPI_Fint tmpi_statuses_ignore_[MPI_F_STATUS_SIZE];
 
@@ -43,6 +45,26 @@ void *tmf_array(int count, size_t size) {
     abort();
   }
   return array;
+}
+
+struct kept {
+  struct kept *older;
+  MPI_Datatype *types;
+  int count;
+};
+
+MPI_Datatype *tmf_keep(MPI_Datatype *types, int count) {
+  static _Atomic(struct kept *) newest;
+  struct kept *first = newest;
+  for (const struct kept *k = first; k != NULL; k = k->older) {
+    if (k->count != count || memcmp(k->types, types, (size_t)count * sizeof *types) != 0) continue;
+    free(types);
+    return k->types;
+  }
+  struct kept *new = tmf_array(1, sizeof *new);
+  *new = (struct kept){first, types, count};
+  while (!atomic_compare_exchange_weak(&newest, &new->older, new)) continue;
+  return types;
 }
 
 char *tmf_string(const char *text, size_t length) {
