@@ -18,6 +18,7 @@
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
 #include "tmpi/run/foreign_options.h"
+#include "tmpi/run/joined.h"
 #include "tmpi/run/modules.h"
 #include "tmpi/run/output.h"
 #include "tmpi/run/override.h"
@@ -301,6 +302,10 @@ int main(int argc, char **argv) {
   if (path == NULL) {
     fprintf(stderr, "tmpirun: cannot run '%s': %s (check the name)\n", settings.command[0],
             strerror(errno));
+    return 1;
+  }
+  if (!tm_joined_alone(settings.ranks, path)) {
+    free(path);
     return 1;
   }
   if (settings.ranks > 1) setenv(TM_JOB, "1", 1); /* for programs that ranks start */
