@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What MPI 3.0 removed from Fortran, for programs of before: addresses and displacements are
- * integers of the default kind. An address that does not fit is MPI_UNDEFINED.
+ * integers of the default kind. One that does not fit is an error: a program would compute
+ * displacements from it.
  */
-#include <limits.h>
+#include <stdio.h>
 
 #include "tmpi/bindings/bindings.h"
 
-static MPI_Fint narrow(MPI_Aint value) {
-  return value < INT_MIN || value > INT_MAX ? MPI_UNDEFINED : (MPI_Fint)value;
+/* Stores what a call found. @return error, or MPI_ERR_ARG, which MPI_COMM_WORLD's handler has
+ * had. */
+static int narrow(int error, MPI_Aint value, MPI_Fint *to, const char *call, const char *instead) {
+  if (error != MPI_SUCCESS) return error;
+  *to = (MPI_Fint)value;
+  if (*to == value) return MPI_SUCCESS;
+  fprintf(stderr, "tmpi: %s: %td does not fit into an INTEGER (call %s)\n", call, value, instead);
+  PMPI_Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_ARG);
+  return MPI_ERR_ARG;
 }
 
 /* @return the displacements in a new array. */
@@ -24,16 +32,18 @@ typedef int extent_function(MPI_Datatype, MPI_Aint *, MPI_Aint *);
 static void bounds(extent_function *function, const MPI_Fint *type, MPI_Fint *result, int lb_factor,
                    int extent_factor, MPI_Fint *ierror) {
   MPI_Aint lb = 0, extent = 0;
-  if (tmf_end(ierror, function(tmf_Type(*type), &lb, &extent)) == MPI_SUCCESS)
-    *result = narrow(lb_factor * lb + extent_factor * extent);
+  int error = function(tmf_Type(*type), &lb, &extent);
+  MPI_Aint found = lb_factor * lb + extent_factor * extent;
+  tmf_end(ierror,
+          narrow(error, found, result, "MPI_TYPE_EXTENT, _LB or _UB", "MPI_TYPE_GET_EXTENT"));
 }
 
 /* Each under both names. p: what precedes the name, P: that of the C function. */
 #define NAMES(p, P)                                                                                \
   void p##_address_(void *location, MPI_Fint *address, MPI_Fint *ierror) {                         \
     MPI_Aint wide = 0;                                                                             \
-    if (tmf_end(ierror, P##_Get_address(tmf_address(location), &wide)) == MPI_SUCCESS)             \
-      *address = narrow(wide);                                                                     \
+    int error = P##_Get_address(tmf_address(location), &wide);                                     \
+    tmf_end(ierror, narrow(error, wide, address, "MPI_ADDRESS", "MPI_GET_ADDRESS"));               \
   }                                                                                                \
   void p##_type_extent_(MPI_Fint *type, MPI_Fint *extent, MPI_Fint *ierror) {                      \
     bounds(P##_Type_get_extent, type, extent, 0, 1, ierror);                                       \
