@@ -2,12 +2,14 @@
 """dkctl experiment: the thesis's tests for any program, and what moving softirqs is worth.
 
 modes: copies of a program in each mode, with and without network load (thesis 4.2, Figure 4.1).
+hybrid: two programs one after the other, both in one mode or each in its own best mode (thesis 4.3).
 displacement: a job beside a flood of packets whose softirqs arrive on the job's CPU; then hostplan moves them.
 
 The network peer lives on this machine, in a namespace. It runs on the kernel CPU, and stands for another
 machine. The device's packets arrive where an interrupt of its would: RPS says where.
 """
 import contextlib
+import itertools
 import json
 import statistics
 
@@ -21,7 +23,7 @@ RPS = f"/sys/class/net/{network.NEAR}/queues/rx-0/rps_cpus"
 def add_command(commands):
     """Adds the command to dkctl's."""
     one = commands.add_parser("experiment", help="the thesis's tests: copies of a program, modes, network load")
-    one.add_argument("what", choices=("modes", "displacement"), help="which test")
+    one.add_argument("what", choices=("modes", "hybrid", "displacement"), help="which test")
     one.add_argument("--copies", default="2,3,4", metavar="N,...", help="numbers of copies (%(default)s)")
     one.add_argument("--runs", type=int, default=3, metavar="N", help="runs of each case (%(default)s)")
     one.add_argument("--pair", metavar="USER,KERNEL", help="two CPUs that stand for siblings, where there is no SMT")
@@ -61,14 +63,20 @@ def parse_copies(text):
     return counts
 
 
+def built_in(loads):
+    """The built-in programs: name -> command."""
+    return {name: [str(loads), name] for name in advise.BUILT_IN}
+
+
+def named(options):
+    """The user's program, if there is one: name -> command."""
+    return {options.words[0]: advise.checked(options.words)} if options.words else {}
+
+
 def modes(session, options, loads, group):
     """Rows of the test of modes, cases interleaved."""
-    if options.words:
-        programs = {options.words[0]: advise.checked(options.words)}
-    else:
-        programs = {name: [str(loads), name] for name in advise.BUILT_IN}
     rows = []
-    for name, command in programs.items():
+    for name, command in (named(options) or built_in(loads)).items():
         for copies in parse_copies(options.copies):
             cases = {(mode, net): [] for net in ([False, True] if options.net else [False]) for mode in advise.MODES}
             for _ in range(options.runs):
@@ -79,6 +87,27 @@ def modes(session, options, loads, group):
                       "ttc": [r.ttc for r in runs], "mean": [r.mean for r in runs]}
                      for (mode, net), runs in cases.items()]
     return rows
+
+
+def hybrid(_, options, loads, group):
+    """Rows of pairs of programs: sums of their medians in each mode, and the pair run anew, each program in its best
+    mode. A named program is paired with each built-in one."""
+    own, copies = named(options), parse_copies(options.copies)[-1]
+    programs = own | built_in(loads)
+    times = {(name, mode): [] for name in programs for mode in advise.MODES}
+    for _ in range(options.runs):
+        for (name, mode), values in times.items():
+            values.append(drive.run(programs[name], copies, advise.user_cpus(mode, group)).ttc)
+    median = {case: statistics.median(values) for case, values in times.items()}
+    best = {name: min(advise.MODES, key=lambda mode, name=name: median[name, mode]) for name in programs}
+    pairs = [pair for pair in itertools.combinations(programs, 2) if not own or pair[0] in own]
+    measured = {pair: [] for pair in pairs}
+    for _ in range(options.runs):
+        for pair, values in measured.items():
+            values.append(sum(drive.run(programs[name], copies, advise.user_cpus(best[name], group)).ttc for name in pair))
+    return [{"programs": pair, "copies": copies, "best": [best[name] for name in pair],
+             "static": {mode: sum(median[name, mode] for name in pair) for mode in advise.MODES},
+             "projected": sum(median[name, best[name]] for name in pair), "measured": measured[pair]} for pair in pairs]
 
 
 def displacement(session, options, loads, group):
@@ -116,6 +145,15 @@ def show(options, rows):
             print(f"{row['case']:<14}{mine[0]:>10.3f}{mine[1]:>10.3f}"
                   f"{mine[0] / base[0]:>26.3f}{mine[1] / base[1]:>7.3f}")
         return
+    if options.what == "hybrid":
+        columns = "".join(f"{mode:>9}" for mode in advise.MODES)
+        print(f"{'first':<10}{'second':<10}{'best':<9}{columns}{'projected':>11}{'measured':>10}  of the best single mode")
+        for row in rows:
+            static, mine = row["static"], statistics.median(row["measured"])
+            print(f"{row['programs'][0]:<10}{row['programs'][1]:<10}{'+'.join(row['best']):<9}"
+                  + "".join(f"{static[mode]:>9.3f}" for mode in advise.MODES)
+                  + f"{row['projected']:>11.3f}{mine:>10.3f}{mine / min(static.values()):>8.3f}")
+        return
     print(f"{'program':<12}{'copies':>7}  {'mode':<5}{'network':<9}{'TTC min':>9}{'median':>9}{'max':>9}")
     for row in rows:
         times = row["ttc"]
@@ -129,7 +167,7 @@ def command(session, options, loads):
         raise Refusal("experiment", "runs is a number from 1 to 1000", "see dkctl experiment --help", 2)
     parse_copies(options.copies)
     group = advise.group_of(session, options.pair)
-    rows = {"modes": modes, "displacement": displacement}[options.what](session, options, loads, group)
+    rows = {"modes": modes, "hybrid": hybrid, "displacement": displacement}[options.what](session, options, loads, group)
     if options.json:
         print(json.dumps({"cpus": list(group), "smt": tuple(group) in session.topology.cores, "rows": rows}, indent=1))
     else:

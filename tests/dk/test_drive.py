@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The driver of Figure 4.1, the built-in programs, and the plan of this very machine, for real."""
+import argparse
 import json
 import os
 import pathlib
@@ -8,9 +9,10 @@ import subprocess
 import tempfile
 import time
 import unittest
+import unittest.mock
 
 import fake  # noqa: F401  (finds dkctl)
-from dkctl import advise, counters, drive
+from dkctl import advise, counters, drive, experiment
 from dkctl.refusal import Refusal
 
 LOAD, DKCTL = os.environ["DK_LOAD"], os.environ["DKCTL"]
@@ -106,6 +108,25 @@ class Experiment(unittest.TestCase):
         self.assertEqual([(row["copies"], row["mode"]) for row in rows],
                          [(copies, mode) for copies in (2, 3) for mode in ("up", "smt", "dk")])
         self.assertTrue(all(row["ttc"][0] >= row["mean"][0] > 0 for row in rows))
+
+
+    def test_pairs_in_their_best_modes(self):
+        times = {("a", "up"): 1, ("a", "smt"): 2, ("a", "dk"): 3, ("b", "up"): 30, ("b", "smt"): 20, ("b", "dk"): 10,
+                 ("c", "up"): 7, ("c", "smt"): 5, ("c", "dk"): 6}
+        ran = []
+
+        def run(command, copies, cpus):
+            ran.append((command, copies, cpus))
+            return drive.Run(times[command, cpus], (1,))
+        options = argparse.Namespace(words=[], copies="2,4", runs=2)
+        with unittest.mock.patch.object(experiment, "built_in", return_value={name: name for name in "abc"}), \
+                unittest.mock.patch.object(experiment.advise, "user_cpus", side_effect=lambda mode, group: mode), \
+                unittest.mock.patch.object(experiment.drive, "run", side_effect=run):
+            rows = experiment.hybrid(None, options, "", (0, 1))
+        self.assertEqual([(row["programs"], row["best"], row["static"]["up"], row["projected"], row["measured"]) for row in rows],
+                         [(("a", "b"), ["up", "dk"], 31, 11, [11, 11]), (("a", "c"), ["up", "smt"], 8, 6, [6, 6]),
+                          (("b", "c"), ["dk", "smt"], 37, 15, [15, 15])])
+        self.assertEqual({copies for _, copies, _ in ran}, {4})
 
 
 class ThisMachine(unittest.TestCase):
