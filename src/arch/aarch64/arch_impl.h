@@ -74,6 +74,13 @@ static inline void mt_arch_fp_load(const struct arch_fp *fp) {
   __asm__ volatile("msr fpcr, %0" : : "r"(fp->fpcr));
 }
 
+/** Saves one thread's control and loads another's if it differs: to load takes longer than to look.
+ */
+static inline void mt_arch_fp_exchange(struct arch_fp *from, const struct arch_fp *to) {
+  mt_arch_fp_save(from);
+  if (from->fpcr != to->fpcr) mt_arch_fp_load(to);
+}
+
 /** @return a return address that lay in a frame, without the signature that functions built for
  * pointer authentication give it. Processors without that ignore the instruction (xpaclri). */
 static inline const void *mt_arch_plain_return(const void *address) {

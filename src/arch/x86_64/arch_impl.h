@@ -76,14 +76,27 @@ static inline int mt_arch_fp_same(const struct arch_fp *a, const struct arch_fp 
   return ((a->mxcsr ^ b->mxcsr) & ~flags) == 0 && a->x87 == b->x87;
 }
 
-static inline void mt_arch_fp_load(const struct arch_fp *fp) {
+/* Or a thread would be hit by what another flagged, once it unmasks it. */
+static inline void mt_arch_x87_clear(void) {
   enum { X87_FLAGS = 0x7f };
   uint16_t status;
   __asm__ volatile("fnstsw %0" : "=a"(status));
-  /* or this thread would be hit by what another flagged, once it unmasks it */
   if ((status & X87_FLAGS) != 0) __asm__ volatile("fnclex");
+}
+
+static inline void mt_arch_fp_load(const struct arch_fp *fp) {
+  mt_arch_x87_clear();
   __asm__ volatile("fldcw %0" : : "m"(fp->x87));
   __asm__ volatile("ldmxcsr %0" : : "m"(fp->mxcsr));
+}
+
+/** Saves one thread's control and flags and loads another's: what differs, because to load takes
+ * longer than to look. */
+static inline void mt_arch_fp_exchange(struct arch_fp *from, const struct arch_fp *to) {
+  mt_arch_fp_save(from);
+  mt_arch_x87_clear();
+  if (from->x87 != to->x87) __asm__ volatile("fldcw %0" : : "m"(to->x87));
+  if (from->mxcsr != to->mxcsr) __asm__ volatile("ldmxcsr %0" : : "m"(to->mxcsr));
 }
 
 /** @return a return address that lay in a frame: as it is. */

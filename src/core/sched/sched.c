@@ -119,8 +119,7 @@ static void exchange_exceptions(struct mt_eh_globals *eh, struct mltp_thread *fr
 static void exchange_fp(struct mt_vp *vp, struct mltp_thread *from, const struct mltp_thread *to) {
   bool own = (to->own & MT_OWN_FP) != 0;
   if (!vp->ctx.own_fp && !own) return;
-  mt_arch_fp_save(vp->ctx.own_fp ? &from->fp : &vp->ctx.fp);
-  mt_arch_fp_load(own ? &to->fp : &vp->ctx.fp);
+  mt_arch_fp_exchange(vp->ctx.own_fp ? &from->fp : &vp->ctx.fp, own ? &to->fp : &vp->ctx.fp);
   vp->ctx.own_fp = own;
 }
 
@@ -146,8 +145,7 @@ void mt_exchange_own(struct mt_vp *vp, struct mltp_thread *from, struct mltp_thr
     exchange_all(vp, from, to);
     return;
   }
-  mt_arch_fp_save(&from->fp);
-  mt_arch_fp_load(&to->fp);
+  mt_arch_fp_exchange(&from->fp, &to->fp);
   call_hook(to);
 }
 
