@@ -220,11 +220,15 @@ static pthread_once_t probe = PTHREAD_ONCE_INIT;
 
 static void read_probe(void) { onces.running = (uint32_t)probe; }
 
+/* Each caller goes through libc's call: where another thread reads the word right now, it waits. */
 static void learn_running(void) {
-  static int (*next)(pthread_once_t *, void (*)(void));
-  if (mt_load_relaxed(&probe) != 0) return; /* relaxed: every caller finds the same */
-  *(void **)&next = os_next_symbol("pthread_once");
-  if (next != NULL) next(&probe, read_probe);
+  static int (*next)(pthread_once_t *, void (*)(void)); /* [atomic] */
+  int (*call)(pthread_once_t *, void (*)(void)) = mt_load_relaxed(&next);
+  if (call == NULL) {
+    *(void **)&call = os_next_symbol("pthread_once");
+    mt_store_relaxed(&next, call); /* relaxed: every caller finds the same */
+  }
+  if (call != NULL) call(&probe, read_probe);
 }
 
 struct run {
