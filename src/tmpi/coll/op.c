@@ -95,7 +95,7 @@ static void apply_user_alone(const struct tm_op *op, const void *in, void *inout
                              struct tm_type *type) {
   struct tm_rank *rank = tm_rank_self();
   bool waits = tm_user_code_needs_token(rank);
-  if (waits) tm_user_code_take(rank, "an operation of the program");
+  if (waits) tm_user_code_take(rank);
   apply_user(op, in, inout, count, type);
   if (waits) tm_user_code_give(rank);
 }

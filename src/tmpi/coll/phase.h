@@ -53,7 +53,7 @@ static inline void tm_team_barrier_park(struct tm_team_barrier *barrier,
   if (noted) rank->parks++;
   bool lent = tm_user_code_lend(rank);
   mti_wait_unlock(&barrier->queue, coll->call);
-  if (lent) tm_user_code_take(rank, coll->call);
+  if (lent) tm_user_code_take(rank);
   if (noted) mt_store_relaxed(&rank->call, NULL);
 }
 

@@ -32,7 +32,7 @@ bool tm_request_done(struct tm_request *request) {
 
 bool tm_request_poll(struct tm_request *request) {
   if (request != NULL && tm_request_done(request)) return true;
-  tm_yield("MPI_Test");
+  tm_yield();
   return request != NULL && tm_request_done(request);
 }
 
@@ -89,7 +89,7 @@ void tm_requests_wait(struct tm_request *const *requests, int count, int wanted,
   if (enough_done(&all) || spin(&all)) return;
   struct tm_rank *rank = tm_rank_self();
   struct tm_mailbox *box = &rank->box;
-  struct tm_waiter waiter = {mti_self(call), NULL, wanted, requests, count};
+  struct tm_waiter waiter = {mti_self("wait"), NULL, wanted, requests, count};
   const struct tm_request *first = NULL;
   mti_preempt(call);
   mti_lock(&box->ilock);

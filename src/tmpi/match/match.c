@@ -141,7 +141,7 @@ static inline enum outcome leave_unlock(struct tm_request *send, struct tm_messa
   bool crowded = eager && is_crowded(box);
   mti_unlock(&box->ilock);
   if (deferred) tm_deferred_settle(send->dest);
-  if (mt_unlikely(crowded)) tm_yield("send");
+  if (mt_unlikely(crowded)) tm_yield();
   return eager ? COMPLETE : LEFT;
 }
 
@@ -179,23 +179,23 @@ void tm_send_start(struct tm_request *send) {
   if (send_or_leave(send, false) == COMPLETE) complete_unseen(send);
 }
 
-/* A send that its receiver completes. */
-__attribute__((noinline)) static void send_and_wait(struct tm_request *send, const char *call) {
+/* A send that its receiver completes: it waits for an answer, or its message is deferred. */
+__attribute__((noinline)) static void send_and_wait(struct tm_request *send, const char *call,
+                                                    bool left) {
   bool noted = tm_begin_wait(send->owner, send, call);
   bool spins = tm_may_spin(send->dest);
-  enum outcome outcome = send_or_leave(send, !spins);
-  if (outcome == LEFT) /* then it is completed as any other */
-    tm_requests_wait(&send, 1, 1, call);
-  else if (outcome == LOCKED)
+  enum outcome outcome = left ? LEFT : send_or_leave(send, !spins);
+  if (outcome == LOCKED)
     tm_mailbox_park(send->owner, &send->dest->box.ilock, send, call);
+  else if (outcome == LEFT) /* then it is completed as any other */
+    tm_requests_wait(&send, 1, 1, call);
   if (noted) mt_store_relaxed(&send->owner->call, NULL);
 }
 
 void tm_send(struct tm_request *send, const char *call) {
-  if (!is_eager(send))
-    send_and_wait(send, call);
-  else if (mt_unlikely(send_or_leave(send, false) != COMPLETE)) /* deferred */
-    tm_requests_wait(&send, 1, 1, call);
+  bool eager = is_eager(send);
+  if (eager && mt_likely(send_or_leave(send, false) == COMPLETE)) return;
+  send_and_wait(send, call, eager);
 }
 
 /* ---- receiving */

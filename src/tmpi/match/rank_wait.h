@@ -80,17 +80,17 @@ static inline void tm_mailbox_park(struct tm_rank *rank, uint32_t *ilock, const 
   bool noted = tm_note_wait(rank, waits_for, call);
   bool lent = tm_user_code_lend(rank);
   mti_park_unlock(ilock, call);
-  if (lent) tm_user_code_take(rank, call);
+  if (lent) tm_user_code_take(rank);
   if (noted) mt_store_relaxed(&rank->call, NULL);
 }
 
 /** Lets others run, from a call that does not wait. */
-static inline void tm_yield(const char *call) {
+static inline void tm_yield(void) {
   struct tm_rank *rank = tm_rank_self();
   if (tm_has_deferred(rank)) tm_deferred_release(rank);
   bool lent = tm_user_code_lend(rank);
   mltp_yield();
-  if (lent) tm_user_code_take(rank, call);
+  if (lent) tm_user_code_take(rank);
 }
 
 /** Resumes a thread that waits for messages of this mailbox, at home if that runs threads. */

@@ -28,7 +28,7 @@ static int probe(const char *call, int source, int tag, MPI_Comm handle, bool wa
   }
   *flag = tm_mailbox_probe(&request, message != NULL, wait, call, &found, &bytes, &taken);
   if (!*flag) { /* its sender may be waiting for this VP */
-    tm_yield(call);
+    tm_yield();
     *flag = tm_mailbox_probe(&request, message != NULL, false, call, &found, &bytes, &taken);
   }
   if (!*flag) return MPI_SUCCESS;

@@ -138,6 +138,6 @@ int PMPI_Parrived(MPI_Request handle, int partition, int *flag) {
   if (error == MPI_SUCCESS) error = check("MPI_Parrived", request, partition);
   if (error != MPI_SUCCESS || !request->active || tm_channel_of(request) == NULL) return error;
   *flag = tm_channel_arrived(tm_channel_of(request), partition);
-  if (!*flag) tm_yield("MPI_Parrived");
+  if (!*flag) tm_yield();
   return MPI_SUCCESS;
 }

@@ -18,9 +18,10 @@ struct tm_token_waiter {
   struct tm_token_waiter *next;
 };
 
-void tm_user_code_take(struct tm_rank *rank, const char *call) {
+void tm_user_code_take(struct tm_rank *rank) {
+  static const char waits[] = "its turn to run the program's code";
   struct tm_token *token = &rank->token;
-  struct tm_token_waiter waiter = {mti_self(call), NULL}, **end = &token->waiters;
+  struct tm_token_waiter waiter = {mti_self(waits), NULL}, **end = &token->waiters;
   mti_lock(&token->ilock);
   if (token->lent) {
     token->lent = false;
@@ -29,7 +30,7 @@ void tm_user_code_take(struct tm_rank *rank, const char *call) {
   }
   while (*end != NULL) end = &(*end)->next;
   *end = &waiter;
-  mti_park_unlock(&token->ilock, call);
+  mti_park_unlock(&token->ilock, waits);
 }
 
 void tm_user_code_give(struct tm_rank *rank) {

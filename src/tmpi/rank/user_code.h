@@ -29,8 +29,8 @@ static inline bool tm_user_code_lend(struct tm_rank *rank) {
 /** @return whether threads of the library call functions of the program. */
 bool tm_user_code_is_shared(const struct tm_rank *rank);
 
-/** Takes the token, or waits for it. call: for dumps. */
-void tm_user_code_take(struct tm_rank *rank, const char *call);
+/** Takes the token, or waits for it. */
+void tm_user_code_take(struct tm_rank *rank);
 void tm_user_code_give(struct tm_rank *rank);
 
 /** @return whether the calling thread of the library needs the token to run the program's code. */

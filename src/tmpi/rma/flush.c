@@ -19,7 +19,7 @@ static int flush(const char *call, MPI_Win handle, int rank) {
   if (!win->all_locked && (win->access[rank] & TM_LOCKED) == 0)
     return tm_win_sync_error(win, call, "the origin does not hold the lock of this target");
   order_memory();
-  tm_win_breathe(win, call);
+  tm_win_breathe(win);
   return MPI_SUCCESS;
 }
 
@@ -30,7 +30,7 @@ static int flush_all(const char *call, MPI_Win handle, bool needs_epoch) {
   if (needs_epoch && !tm_win_has_locks(win))
     return tm_win_sync_error(win, call, "the origin holds no lock");
   order_memory();
-  tm_win_breathe(win, call);
+  tm_win_breathe(win);
   return MPI_SUCCESS;
 }
 

@@ -174,7 +174,7 @@ int PMPI_Win_unlock(int rank, MPI_Win handle) {
   win->access[rank] = 0;
   count_lock(win, exclusive, -1);
   if (held != TM_LOCKED_NOCHECK) release(win, rank, exclusive);
-  tm_win_breathe(win, call);
+  tm_win_breathe(win);
   return MPI_SUCCESS;
 }
 
@@ -205,6 +205,6 @@ int PMPI_Win_unlock_all(MPI_Win handle) {
   if (!win->all_locked) return tm_win_sync_error(win, call, "there was no MPI_Win_lock_all()");
   win->all_locked = false;
   if (!win->all_nocheck) leave_gate(win->common, &win->common->all);
-  tm_win_breathe(win, call);
+  tm_win_breathe(win);
   return MPI_SUCCESS;
 }

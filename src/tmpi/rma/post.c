@@ -108,7 +108,7 @@ int PMPI_Win_test(MPI_Win handle, int *flag) {
   if (*flag)
     end_post(win);
   else
-    tm_win_breathe(win, call);
+    tm_win_breathe(win);
   return MPI_SUCCESS;
 }
 

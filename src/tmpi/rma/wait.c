@@ -38,6 +38,6 @@ void tm_win_wake(struct tm_win_wait *woken) {
   }
 }
 
-void tm_win_breathe(struct tm_win *win, const char *call) {
-  if (++win->syncs % CALLS_PER_YIELD == 0) tm_yield(call);
+void tm_win_breathe(struct tm_win *win) {
+  if (++win->syncs % CALLS_PER_YIELD == 0) tm_yield();
 }

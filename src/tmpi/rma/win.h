@@ -178,7 +178,7 @@ void tm_win_park(struct tm_win_wait *wait, uint32_t *ilock, const char *call);
 void tm_win_wake(struct tm_win_wait *woken);
 /** Lets other ranks run now and then, because programs repeat such calls until something changes.
  */
-void tm_win_breathe(struct tm_win *win, const char *call);
+void tm_win_breathe(struct tm_win *win);
 
 /* ---- lock.c */
 
