@@ -77,6 +77,13 @@ static void spinners_are_joined_by_others(void) {
 
 enum { ENDS = 30 };
 
+static atomic_int spins_on; /* the spinner's VP; -1: it has not started */
+
+static void *poll_flag_there(void *unused) {
+  atomic_store(&spins_on, mltp_vp());
+  return poll_flag(unused);
+}
+
 /* Main leaves another VP for VP 0, which is caught: it computed in one thread until just now. */
 static void main_goes_home_to_a_caught_vp(void) {
   setenv("MLTP_SLICE_MS", "20", 1);
@@ -88,9 +95,11 @@ static void main_goes_home_to_a_caught_vp(void) {
       break;
     }
     atomic_store(&flag, 0);
-    mltp_t *spinner = spawn(poll_flag, NULL);
-    while (mltp_vp() == 0) mltp_yield(); /* until another VP takes main from behind the spinner */
-    mt_catch(mt_rt.vps[0], mt_load_relaxed(&mt_rt.vps[0]->points.tick), &spare);
+    atomic_store(&spins_on, -1);
+    mltp_t *spinner = spawn(poll_flag_there, NULL);
+    /* until another VP takes main from behind the spinner, or has taken the spinner */
+    while (mltp_vp() == 0 && atomic_load(&spins_on) <= 0) mltp_yield();
+    if (mltp_vp() != 0) mt_catch(mt_rt.vps[0], mt_load_relaxed(&mt_rt.vps[0]->points.tick), &spare);
     CHECK_EQUAL(mltp_detach(spinner), 0);
     atomic_store(&flag, 1);
     while (mt_live() != 1) continue; /* its VP is still on the way to its next look */
