@@ -36,16 +36,20 @@ void mt_ilock_lock_slow(mt_ilock *lock);
 /** The first attempt of a kernel thread, or the first after it has lost the bias. */
 bool mt_ilock_take_first(mt_ilock *lock);
 
-/* One attempt. */
-static inline bool mt_ilock_take(mt_ilock *lock) {
-  uintptr_t here = mt_bias_here();
-  enum mt_bias_share share = mt_alone_begin(here);
-  if (mt_unlikely(share == MT_BIAS_UNKNOWN)) return mt_ilock_take_first(lock);
+/* One attempt of a kernel thread that knows its share of the bias. */
+static inline bool mt_ilock_take_as(mt_ilock *lock, uintptr_t here, enum mt_bias_share share) {
   if (share == MT_BIAS_SHARED) return mt_swap_acquire(lock, 1) == 0; /* SP-1 acquire: pairs SP-3 */
   bool taken = mt_load_acquire(lock) == 0; /* SP-2 acquire: as SP-1; pairs SP-3 */
   if (taken) mt_store_relaxed(lock, 1);    /* relaxed: nobody else comes in between */
   mt_alone_end(here);
   return taken;
+}
+
+static inline bool mt_ilock_take(mt_ilock *lock) {
+  uintptr_t here = mt_bias_here();
+  enum mt_bias_share share = mt_alone_begin(here);
+  if (mt_unlikely(share == MT_BIAS_UNKNOWN)) return mt_ilock_take_first(lock);
+  return mt_ilock_take_as(lock, here, share);
 }
 
 static inline bool mt_ilock_trylock(mt_ilock *lock) {
@@ -55,8 +59,10 @@ static inline bool mt_ilock_trylock(mt_ilock *lock) {
 }
 
 static inline void mt_ilock_lock(mt_ilock *lock) {
-  if (mt_unlikely(!mt_ilock_take(lock)))
-    mt_ilock_lock_slow(lock);
+  uintptr_t here = mt_bias_here();
+  enum mt_bias_share share = mt_alone_begin(here);
+  if (mt_unlikely(share == MT_BIAS_UNKNOWN || !mt_ilock_take_as(lock, here, share)))
+    mt_ilock_lock_slow(lock); /* takes a first attempt, too: with one call less here */
   else
     mt_ilocks_add(1);
 }

@@ -90,13 +90,13 @@ static inline void mt_arch_fp_load(const struct arch_fp *fp) {
   __asm__ volatile("ldmxcsr %0" : : "m"(fp->mxcsr));
 }
 
-/** Saves one thread's control and flags and loads another's: what differs, because to load takes
- * longer than to look. */
+/** Saves one thread's control and flags and loads another's. SSE's are loaded always: to wait for
+ * what was just stored takes longer. */
 static inline void mt_arch_fp_exchange(struct arch_fp *from, const struct arch_fp *to) {
   mt_arch_fp_save(from);
   mt_arch_x87_clear();
   if (from->x87 != to->x87) __asm__ volatile("fldcw %0" : : "m"(to->x87));
-  if (from->mxcsr != to->mxcsr) __asm__ volatile("ldmxcsr %0" : : "m"(to->mxcsr));
+  __asm__ volatile("ldmxcsr %0" : : "m"(to->mxcsr));
 }
 
 /** @return a return address that lay in a frame: as it is. */

@@ -20,8 +20,15 @@ struct tm_coll {
   int error; /* the first of its messages */
 };
 
+enum { TM_COLL_TAGS = 1 << 30 /* numbers of collectives are below */ };
+
 /** Begins a collective: the next tag. */
-struct tm_coll tm_coll_begin(struct tm_comm *comm, const char *call);
+static inline struct tm_coll tm_coll_begin(struct tm_comm *comm, const char *call) {
+  comm->collectives = (comm->collectives + 1) % TM_COLL_TAGS;
+  comm->recent[comm->collectives % TM_RECENT] = call;
+  return (struct tm_coll){comm, call, comm->collectives, MPI_SUCCESS};
+}
+
 /** The same, and notes the root for reports. */
 struct tm_coll tm_coll_begin_rooted(struct tm_comm *comm, const char *call, int root);
 /** A collective of only some members, which agree on a tag. */

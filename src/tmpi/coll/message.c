@@ -3,24 +3,16 @@
 #include "tmpi/coll/coll.h"
 #include "tmpi/request/request.h"
 
-enum { TAGS = 1 << 30 };
-
-struct tm_coll tm_coll_begin(struct tm_comm *comm, const char *call) {
-  comm->collectives = (comm->collectives + 1) % TAGS;
-  comm->recent[comm->collectives % TM_RECENT] = call;
-  return (struct tm_coll){comm, call, comm->collectives, MPI_SUCCESS};
-}
-
 struct tm_coll tm_coll_begin_rooted(struct tm_comm *comm, const char *call, int root) {
   struct tm_coll coll = tm_coll_begin(comm, call);
   comm->rooted[coll.tag % TM_RECENT] = (struct tm_rooted){coll.tag, root};
   return coll;
 }
 
-/* Numbers of collectives are below TAGS. A program's tags are all of 0 to INT32_MAX: they get the
+/* A program's tags are all of 0 to INT32_MAX: they get the
  * negative numbers, but for MPI_ANY_TAG and -1, and the first two that follow the collectives'. */
 struct tm_coll tm_coll_tagged(struct tm_comm *comm, const char *call, int tag) {
-  int own = tag <= INT32_MAX - 2 ? -3 - tag : TAGS + (INT32_MAX - tag);
+  int own = tag <= INT32_MAX - 2 ? -3 - tag : TM_COLL_TAGS + (INT32_MAX - tag);
   return (struct tm_coll){comm, call, own, MPI_SUCCESS};
 }
 

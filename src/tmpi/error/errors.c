@@ -104,14 +104,16 @@ static const char *why_not(const struct tm_rank *rank) {
              : "not complete when its rank called MPI_Finalize() (wait for it before)";
 }
 
-struct tm_rank *tm_enter(const char *call) {
+static inline struct tm_rank *enter(const char *call) {
   struct tm_rank *rank = tm_rank_self();
   if (mt_unlikely(!may_call(rank))) tm_end_job(NULL, call, MPI_ERR_OTHER, why_not(rank));
   return rank;
 }
 
+struct tm_rank *tm_enter(const char *call) { return enter(call); }
+
 int tm_get_comm(const char *call, MPI_Comm handle, struct tm_comm **comm) {
-  const struct tm_rank *rank = tm_enter(call);
+  const struct tm_rank *rank = enter(call);
   *comm = tm_comm_in(rank, handle);
   if (*comm != NULL) return MPI_SUCCESS;
   return tm_fail(NULL, call, MPI_ERR_COMM, "the communicator is %s",
