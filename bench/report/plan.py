@@ -7,7 +7,7 @@ VPS = "1,2,4,8"  # as in the thesis; more than most machines have CPUs
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """One call of mltp-bench, whose rows go into one file."""
+    """One call of mltp-bench, or of another program of its folder, whose results go into one file."""
     name: str
     experiment: str
     about: str
@@ -18,9 +18,11 @@ class Step:
     labels: dict = dataclasses.field(default_factory=dict)  # added to each of its rows
     planned: bool = True  # False: runs only when it is named
     inputs: tuple = ()  # steps whose rows the model reads; empty: a step of mltp-bench
+    program: str = ""  # one that writes JSON to its standard output; empty: mltp-bench
 
     def arguments(self, quick):
-        return [self.experiment, *(self.quick if quick else self.full).split()]
+        own = (self.quick if quick else self.full).split()
+        return own if self.program else [self.experiment, *own]
 
 
 def ocean(name, about, lock, impl="mltp-thesis", **environment):
@@ -34,6 +36,9 @@ def rows(experiment, about, seconds, quick="--quick --runs 2", full=""):
     """An experiment that is a selection of single operations."""
     return Step(experiment, experiment, about, full, quick, seconds)
 
+
+DK_MODES = "experiment modes --pair auto --json --copies 2"
+DK_PAIRS = "experiment hybrid --pair auto --json --copies 2"
 
 STEPS = (
     rows("switch", "context switches", (110, 20), "--quick --runs 2 --threads 2,1000"),
@@ -74,6 +79,10 @@ STEPS = (
     Step("mpi-wait", "mpi-wait", "MPI programs, ways to wait", "", "--quick --runs 1", (170, 20)),
     Step("systemc", "systemc", "SystemC, with our coroutine package and its own", "", "--quick",
          (40, 5)),
+    Step("dk-modes", "dk", "copies of programs, modes of a core", f"{DK_MODES} --runs 3 --programs fp,integer,branchy,cache",
+         f"{DK_MODES} --runs 1 --programs fp,integer", (18, 4), program="dkctl"),
+    Step("dk-hybrid", "dk", "pairs of programs, each in its best mode", f"{DK_PAIRS} --runs 2 --programs fp,integer,branchy,cache",
+         f"{DK_PAIRS} --runs 1 --programs fp,integer", (24, 5), program="dkctl"),
     Step("micro", "micro", "all single operations, as one table", "", "--quick", (150, 40),
          planned=False),
 )

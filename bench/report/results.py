@@ -28,13 +28,13 @@ class Results:
         self.env = {}
         self.loads = []
         self.rows = []
-        self.documents = {}  # of steps that write something else than rows
+        self.documents = {}  # of steps that write something else than rows of mltp-bench
         for step, facts in self.steps.items():
             path = folder / f"{step}.json"
             if not path.exists():
                 continue
             report = json.loads(path.read_text(encoding="utf-8"))
-            if "rows" not in report:
+            if "env" not in report:
                 self.documents[step] = report
                 continue
             self.env = report["env"]

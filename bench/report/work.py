@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Carries out steps: one mltp-bench each, with progress and an end to everything."""
+import contextlib
 import os
 import pathlib
 import signal
@@ -32,10 +33,13 @@ def end_group(process):
     process.wait()
 
 
-def call(command, environment, log, limit):
-    """Runs a program in a group of its own. Returns None, or why it failed."""
-    with open(log, "w", encoding="utf-8") as output:
-        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT,
+def call(command, environment, log, limit, output=None):
+    """Runs a program in a group of its own. What it prints goes to the log, or to a file. Returns None, or why it
+    failed."""
+    with contextlib.ExitStack() as files:
+        printed = files.enter_context(open(output or log, "w", encoding="utf-8"))
+        errors = files.enter_context(open(log, "w", encoding="utf-8")) if output else subprocess.STDOUT
+        process = subprocess.Popen(command, stdout=printed, stderr=errors,
                                    env={**os.environ, **environment}, process_group=0)
         try:
             status = process.wait(timeout=limit)
@@ -55,7 +59,7 @@ def call(command, environment, log, limit):
 def command_of(bench, step, results, quick):
     """The program of a step and its arguments, all but the file it writes."""
     if not step.inputs:
-        return [str(bench), *step.arguments(quick)]
+        return [str(bench.parent / step.program if step.program else bench), *step.arguments(quick)]
     files = [str(results.file(name, ".json")) for name in step.inputs
              if results.status(name) == "done"]
     return [sys.executable, "-B", "-m", MODEL.name, *files]
@@ -65,10 +69,14 @@ def run_step(bench, step, results, quick, limit):
     """One step from start to record. Returns whether all went well."""
     rows = results.file(step.name, ".json")
     log = results.file(step.name, ".log")
-    command = [*command_of(bench, step, results, quick), "--json", str(rows)]
+    command = command_of(bench, step, results, quick)
+    if not step.program:
+        command += ["--json", str(rows)]
     start = time.monotonic()
     environment = {**step.environment, "PYTHONPATH": str(MODEL.parent)}
-    why = call(command, environment, log, limit)
+    why = call(command, environment, log, limit, rows if step.program else None)
+    if why and step.program:
+        rows.unlink(missing_ok=True)
     results.record(step.name, status="failed" if why else "done", why=why, command=command,
                    environment=step.environment, labels=step.labels, about=step.about,
                    experiment=step.experiment, seconds=round(time.monotonic() - start, 1))
@@ -93,7 +101,7 @@ def run_steps(bench, steps, results, quick, show=False):
         results.file(step.name, ".json").unlink(missing_ok=True)
         remaining = end - time.monotonic()
         facts = {"about": step.about, "experiment": step.experiment}
-        if step.experiment not in present:
+        if not ((bench.parent / step.program).exists() if step.program else step.experiment in present):
             results.record(step.name, status="skipped", **facts,
                            why="there is no such experiment in this build")
         elif remaining < 1:

@@ -17,7 +17,7 @@ def add_command(commands):
     one = commands.add_parser("advise", help="run samples of a command in each mode, and compare their times")
     one.add_argument("--copies", type=int, default=2, metavar="N", help="copies at the same time (%(default)s)")
     one.add_argument("--runs", type=int, default=3, metavar="N", help="samples of each mode (%(default)s)")
-    one.add_argument("--pair", metavar="USER,KERNEL", help="two CPUs that stand for siblings, where there is no SMT")
+    one.add_argument("--pair", metavar="USER,KERNEL", help="two CPUs that stand for siblings, where there is no SMT; auto: choose them")
     one.add_argument("--built-in", action="store_true", help="sample the six built-in programs")
     one.add_argument("--system", action="store_true",
                      help="change the machine's mode for each sample, in place of the copies' affinity alone")
@@ -47,12 +47,14 @@ def checked(words):
 
 
 def group_of(session, pair):
-    """The CPUs that samples run on: the pair, or the first core with siblings."""
-    if pair:
+    """The CPUs that samples run on: the pair, or the first core with siblings; "auto": that, or two CPUs."""
+    if pair and pair != "auto":
         return roles_module.parse_pair(pair, session.topology)
     for core in session.topology.cores:
         if len(core) > 1:
             return core
+    if pair and len(session.topology.online) > 1:
+        return tuple(sorted(session.topology.online)[:2])
     raise Refusal("advise", "this machine has no SMT", "two CPUs can be a user/kernel pair: --pair 0,1"
                   if len(session.topology.online) > 1 else "a machine of one CPU has nothing to divide")
 

@@ -26,7 +26,9 @@ def add_command(commands):
     one.add_argument("what", choices=("modes", "hybrid", "displacement"), help="which test")
     one.add_argument("--copies", default="2,3,4", metavar="N,...", help="numbers of copies (%(default)s)")
     one.add_argument("--runs", type=int, default=3, metavar="N", help="runs of each case (%(default)s)")
-    one.add_argument("--pair", metavar="USER,KERNEL", help="two CPUs that stand for siblings, where there is no SMT")
+    one.add_argument("--pair", metavar="USER,KERNEL", help="two CPUs that stand for siblings, where there is no SMT; auto: choose them")
+    one.add_argument("--programs", default=",".join(advise.BUILT_IN), metavar="NAME,...",
+                     help="which of the built-in programs (%(default)s)")
     one.add_argument("--net", action="store_true", help="modes: also with network load (needs root)")
     one.add_argument("--json", action="store_true", help="as JSON")
     one.epilog = "A command and its arguments may follow after --."
@@ -63,9 +65,13 @@ def parse_copies(text):
     return counts
 
 
-def built_in(loads):
-    """The built-in programs: name -> command."""
-    return {name: [str(loads), name] for name in advise.BUILT_IN}
+def built_in(options, loads):
+    """The built-in programs that are wanted: name -> command."""
+    names = options.programs.split(",")
+    if not set(names) <= set(advise.BUILT_IN):
+        raise Refusal(f"programs '{options.programs}'", "it names one that is not built in",
+                      f"choose from {','.join(advise.BUILT_IN)}", 2)
+    return {name: [str(loads), name] for name in names}
 
 
 def named(options):
@@ -76,7 +82,7 @@ def named(options):
 def modes(session, options, loads, group):
     """Rows of the test of modes, cases interleaved."""
     rows = []
-    for name, command in (named(options) or built_in(loads)).items():
+    for name, command in (named(options) or built_in(options, loads)).items():
         for copies in parse_copies(options.copies):
             cases = {(mode, net): [] for net in ([False, True] if options.net else [False]) for mode in advise.MODES}
             for _ in range(options.runs):
@@ -93,7 +99,7 @@ def hybrid(_, options, loads, group):
     """Rows of pairs of programs: sums of their medians in each mode, and the pair run anew, each program in its best
     mode. A named program is paired with each built-in one."""
     own, copies = named(options), parse_copies(options.copies)[-1]
-    programs = own | built_in(loads)
+    programs = own | built_in(options, loads)
     times = {(name, mode): [] for name in programs for mode in advise.MODES}
     for _ in range(options.runs):
         for (name, mode), values in times.items():

@@ -118,7 +118,7 @@ class Experiment(unittest.TestCase):
         def run(command, copies, cpus):
             ran.append((command, copies, cpus))
             return drive.Run(times[command, cpus], (1,))
-        options = argparse.Namespace(words=[], copies="2,4", runs=2)
+        options = argparse.Namespace(words=[], copies="2,4", runs=2, programs="")
         with unittest.mock.patch.object(experiment, "built_in", return_value={name: name for name in "abc"}), \
                 unittest.mock.patch.object(experiment.advise, "user_cpus", side_effect=lambda mode, group: mode), \
                 unittest.mock.patch.object(experiment.drive, "run", side_effect=run):

@@ -20,6 +20,7 @@ BENCH = sys.argv.pop(1)
 sys.path.insert(0, str(DRIVER.parent))
 
 import plan  # noqa: E402
+import results  # noqa: E402
 import store  # noqa: E402
 import work  # noqa: E402
 
@@ -71,6 +72,20 @@ class Driver(unittest.TestCase):
         self.assertEqual(statuses["model"], "done")  # of the paper's machine alone
         self.assertNotIn("micro", statuses)
         self.assertIn("no such experiment", self.state()["steps"]["barrier"]["why"])
+
+    def test_program_of_its_own(self):
+        dkctl = self.folder / "dkctl"
+        dkctl.write_text("#!/bin/sh\necho '{\"rows\": [1]}'; echo beside >&2; exit ${FAKE_DKCTL:-0}\n", encoding="utf-8")
+        dkctl.chmod(0o755)
+        code, _, stderr = self.run_driver("--quick", "dk-modes")
+        self.assertEqual((code, self.statuses()), (0, {"dk-modes": "done"}), stderr)
+        written = self.out / "quick" / "dk-modes.json"
+        self.assertEqual(json.loads(written.read_text(encoding="utf-8")), {"rows": [1]})
+        self.assertEqual(results.Results(self.out / "quick").documents, {"dk-modes": {"rows": [1]}})
+        code, _, stderr = self.run_driver("--quick", "dk-modes", FAKE_DKCTL="3")
+        self.assertEqual(code, 1)
+        self.assertIn("exit status 3: beside", stderr)
+        self.assertFalse(written.exists())
 
     def test_done_steps_run_again_only_when_named(self):
         self.run_driver("--quick")

@@ -204,6 +204,18 @@ class Page(unittest.TestCase):
                          r"Not installed here, and so absent: .*\bGNU Pth\b")
         plt.close("all")
 
+    def test_dkctl_stands_beside_the_thesis(self):
+        self.measured.documents = {
+            "dk-modes": {"cpus": [0, 1], "smt": False, "rows": [
+                {"program": "fp", "copies": 2, "mode": "dk", "net": False, "ttc": [5.25, 4.25], "mean": [5, 4]}]},
+            "dk-hybrid": {"cpus": [0, 1], "smt": True, "rows": [
+                {"programs": ["fp", "cache"], "copies": 2, "best": ["dk", "smt"], "projected": 7,
+                 "static": {"up": 10, "smt": 9, "dk": 8}, "measured": [6, 8, 7.5]}]}}
+        tables = [block for block in sections.smt.section(self.measured).blocks if isinstance(block, blocks.Table)]
+        rows = [row for table in tables if "Measured here" in table.caption for row in table.rows]
+        self.assertEqual([row[:2] + row[-1:] for row in rows], [["fp", 2, "5.25"], ["fp + cache", "DK + SMT", "0.94"]])
+        self.assertIn("two cores", next(table.caption for table in tables if "experiment modes" in table.caption))
+
     def test_summary_verdicts(self):
         for judged, verdict in (({"pth": "ahead", "st": "ahead"}, "first"), ({"pth": "even", "st": "ahead"}, "even with pth"),
                                 ({"pth": "behind", "st": "even"}, "behind pth"), ({}, "nobody beside us"),

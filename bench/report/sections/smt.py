@@ -140,17 +140,38 @@ def figure_3_2():
                         "statement of that text.")
 
 
-def measured_tables(results):
-    """What dkctl experiment measured here, if it did."""
-    document = results.documents.get("dk")
+def place(document):
+    """Where dkctl measured, for captions."""
+    siblings = "SMT siblings" if document["smt"] else "two cores that stand for siblings, so SMT has twice the hardware"
+    return f"on CPUs {document['cpus']}: {siblings}"
+
+
+def measured_modes(results):
+    """What dkctl experiment modes measured here, if it did."""
+    document = results.documents.get("dk-modes")
     if not document:
         return []
-    where = "SMT siblings" if document["smt"] else "two cores that stand for siblings, so SMT has twice the hardware"
     return [blocks.Table(["program", "copies", "mode", "network", "TTC min s", "median s", "max s"],
                          [[row["program"], row["copies"], NAMES[row["mode"]], "load" if row["net"] else "–",
                            quantity(min(row["ttc"])), quantity(statistics.median(row["ttc"])), quantity(max(row["ttc"]))]
                           for row in document["rows"]],
-                         f"Measured here by dkctl experiment, on CPUs {document['cpus']}: {where}.")]
+                         f"Measured here by dkctl experiment modes, {place(document)}.")]
+
+
+def measured_pairs(results):
+    """What dkctl experiment hybrid measured here, if it did: Tables 4.4 and 4.5 for the built-in programs."""
+    document = results.documents.get("dk-hybrid")
+    if not document:
+        return []
+    rows = []
+    for row in document["rows"]:
+        single, own = min(row["static"].values()), statistics.median(row["measured"])
+        rows.append([" + ".join(row["programs"]), " + ".join(NAMES[mode] for mode in row["best"]),
+                     *(quantity(row["static"][mode]) for mode in MODES), quantity(own), f"{own / single:.2f}"])
+    return [blocks.Table(["programs", "best modes", *(f"both {NAMES[mode]} s" for mode in MODES), "each in its best s",
+                          "of the best single mode"], rows,
+                         f"Measured here by dkctl experiment hybrid, {place(document)}. Medians; each row is the sum of two programs' "
+                         "times. A value below 1 in the last column: a mode for each program beats one mode for both.")]
 
 
 def section(results):
@@ -158,7 +179,7 @@ def section(results):
     rows = paper("smt")
     made = [figure_4_2(rows), figure_3_2(), thesis_table(rows, "art", "4.2"), thesis_table(rows, "mesa", "4.3")]
     made.insert(1, categories(rows))
-    made += [hybrid_table(rows, *names) for names in HYBRIDS] + measured_tables(results) + appendix_tables(rows)
+    made += [hybrid_table(rows, *names) for names in HYBRIDS] + measured_modes(results) + measured_pairs(results) + appendix_tables(rows)
     return blocks.Section(
         "smt", "One SMT sibling for the kernel", "Smith, Tables 4.1 to 4.5, Figures 3.2 and 4.2, Appendix A",
         "Where a core has two contexts, user and kernel tasks can share both (SMT), have one each (DK), or share one (UP). "
