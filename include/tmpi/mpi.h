@@ -383,6 +383,9 @@ typedef int(MPI_Datarep_conversion_function_c)(void *memory, MPI_Datatype type, 
 #include "mpi_functions.h"
 #include "pmpi_functions.h"
 #pragma GCC visibility pop
+#ifndef TMPI_WITHOUT_REMOVED
+#include "mpi_removed.h"
+#endif
 
 #ifdef __cplusplus
 }

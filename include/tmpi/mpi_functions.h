@@ -2,13 +2,13 @@
 /**
  * @file mpi_functions.h
  * The functions, in the order of the standard's chapters. Included by mpi.h, which
- * also includes the same list under the names of the profiling interface, made from this one.
+ * also includes the same list under the names of the profiling interface, made from this one;
+ * so mpi.h comes before the guard.
  */
+#include "mpi.h"
 
 #ifndef TMPI_FUNCTIONS_H
 #define TMPI_FUNCTIONS_H
-
-#include "mpi.h"
 
 /* ---- start and end, the environment */
 int MPI_Init(int *argc, char ***argv);

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What MPI 3.0 removed does what its successors do. One rank or more. */
+#include "check.h"
+
+static int handled;
+
+static void count(MPI_Comm *comm, int *code, ...) {
+  (void)comm, (void)code;
+  handled++;
+}
+
+static MPI_Aint extent_of(MPI_Datatype type) {
+  MPI_Aint extent = -1;
+  CHECK(MPI_Type_extent(type, &extent) == MPI_SUCCESS);
+  return extent;
+}
+
+static void test_types(void) {
+  MPI_Datatype made;
+  MPI_Aint lb, ub, address;
+  MPI_Type_hindexed(2, (int[]){1, 2}, (MPI_Aint[]){8, 16}, MPI_INT, &made);
+  MPI_Type_lb(made, &lb);
+  MPI_Type_ub(made, &ub);
+  CHECK(lb == 8 && ub == 24 && extent_of(made) == 16);
+  MPI_Type_free(&made);
+  MPI_Type_hvector(3, 1, 20, MPI_INT, &made);
+  CHECK(extent_of(made) == 44);
+  MPI_Type_free(&made);
+  MPI_Type_struct(2, (int[]){1, 1}, (MPI_Aint[]){0, 40}, (MPI_Datatype[]){MPI_INT, MPI_DOUBLE},
+                  &made);
+  CHECK(extent_of(made) == 48);
+  MPI_Type_free(&made);
+  MPI_Address(&lb, &address);
+  CHECK(address == (MPI_Aint)&lb);
+}
+
+static void test_handlers(void) {
+  MPI_Errhandler mine, found;
+  MPI_Errhandler_create(count, &mine);
+  MPI_Errhandler_set(MPI_COMM_SELF, mine);
+  MPI_Errhandler_get(MPI_COMM_SELF, &found);
+  CHECK(found == mine);
+  MPI_Send(NULL, 0, MPI_INT, 7, 0, MPI_COMM_SELF);
+  CHECK(handled == 1);
+  EXPECT(MPI_ERR_ARG, MPI_Type_ub(MPI_INT, NULL));
+  EXPECT(MPI_ERR_ARG, MPI_Type_extent(MPI_INT, NULL));
+  MPI_Errhandler_set(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+  MPI_Errhandler_free(&mine);
+  MPI_Errhandler_free(&found);
+}
+
+int main(int argc, char **argv) {
+  int size;
+  check_start(&argc, &argv, &size);
+  test_types();
+  MPI_Errhandler_set(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  test_handlers();
+  MPI_Finalize();
+  return 0;
+}
