@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdnoreturn.h>
+#include <unistd.h>
 
 void __gcov_dump(void);
 void __gcov_reset(void);
@@ -58,7 +59,26 @@ WRAP noreturn void __wrap_quick_exit(int status);
 WRAP int __wrap_raise(int signo);
 WRAP sighandler_t __wrap_signal(int signo, sighandler_t handler);
 
+static int ending;
+
+static void end_anyway(int signo) {
+  (void)signo;
+  __real__exit(ending);
+}
+
+/* A process that is ended because a thread of it hangs must not hang here: counts are written
+ * under locks of libc, which a thread that reads a stream may hold. By an alarm, since the caller
+ * may be a child of vfork(). */
 noreturn void __wrap__exit(int status) {
+  enum { LONGEST_S = 5 };
+  const struct sigaction end = {.sa_handler = end_anyway};
+  sigset_t alarms;
+  ending = status;
+  sigaction(SIGALRM, &end, NULL);
+  sigemptyset(&alarms);
+  sigaddset(&alarms, SIGALRM);
+  pthread_sigmask(SIG_UNBLOCK, &alarms, NULL);
+  alarm(LONGEST_S);
   write_counts();
   __real__exit(status);
 }

@@ -3,7 +3,8 @@
  * @file rank_wait.h
  * A thread of a rank waits for others: on the processor where tmpirun --wait says so (TMPI-2,
  * section 4), and then parked. Parks are inline: after a switch the processor predicts each
- * return from a function wrongly, which costs as much as a switch.
+ * return from a function wrongly, which costs as much as a switch. What notes a call is always
+ * inline: the frame that it notes lives for as long as the wait.
  *
  * Relaxed: what reports read.
  */
@@ -44,7 +45,9 @@ static inline const struct tm_rank *tm_sender(const struct tm_request *recv) {
 /** Notes for reports what a rank is going to park for: struct tm_request, or the struct tm_comm
  * where it meets the others. @return false: other threads of the rank wait beside it, and are not
  * reported. */
-static inline bool tm_note_call(struct tm_rank *rank, const void *waits_for, const char *call) {
+__attribute__((always_inline)) static inline bool tm_note_call(struct tm_rank *rank,
+                                                               const void *waits_for,
+                                                               const char *call) {
   if (rank->thread != mltp_self()) return false;
   rank->waits_for = waits_for;
   rank->frame = __builtin_frame_address(0);
@@ -53,7 +56,9 @@ static inline bool tm_note_call(struct tm_rank *rank, const void *waits_for, con
 }
 
 /** The same, and counts the park. */
-static inline bool tm_note_wait(struct tm_rank *rank, const void *waits_for, const char *call) {
+__attribute__((always_inline)) static inline bool tm_note_wait(struct tm_rank *rank,
+                                                               const void *waits_for,
+                                                               const char *call) {
   bool noted = tm_note_call(rank, waits_for, call);
   if (noted) rank->parks++;
   return noted;
@@ -65,7 +70,9 @@ static inline bool tm_has_deferred(const struct tm_rank *rank) {
 
 /** Before a park under another lock than that of the caller's own mailbox: releases deferred
  * messages; none is deferred once the call is noted. @return whether it is. */
-static inline bool tm_begin_wait(struct tm_rank *rank, const void *waits_for, const char *call) {
+__attribute__((always_inline)) static inline bool tm_begin_wait(struct tm_rank *rank,
+                                                                const void *waits_for,
+                                                                const char *call) {
   bool noted = tm_note_call(rank, waits_for, call);
   mti_fence_light(); /* DF-1: the call is stored; pairs DF-4 */
   /* DF-2: reads the mark; pairs DF-3 */
