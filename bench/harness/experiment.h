@@ -110,6 +110,7 @@ extern const struct experiment bench_mpi_load;
 extern const struct experiment bench_mpi_growth;
 extern const struct experiment bench_systemc;
 extern const struct experiment bench_workload;
+extern const struct experiment bench_copies;
 extern const struct experiment bench_io;
 
 /**

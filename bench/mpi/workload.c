@@ -7,25 +7,17 @@
  * 12 and 10 s, where a job alone takes about 20 s; here they are the same parts of the mean time
  * that a job takes alone on this machine. The ways to run the jobs take turns, run by run.
  */
-#include <errno.h>
 #include <mltp/mltp.h>
 #include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "harness/child.h"
+#include "harness/daemon.h"
 #include "harness/experiment.h"
 #include "harness/report.h"
 #include "harness/timer.h"
 #include "mpi/mpi.h"
-
-extern char **environ;
 
 enum { JOBS = 6, INTERVALS = 4, RUNS_MAX = 99, ALONE = INTERVALS, SETS = INTERVALS + 1 };
 
@@ -71,29 +63,8 @@ struct setting {
   const struct bench_options *options;
   const struct way *way;
   const struct mpi_impl *impl;
-  char socket[80]; /* of our mltpd */
+  struct bench_daemon daemon; /* where the way is coordinated */
 };
-
-/* ---- the daemon */
-
-static pid_t start_daemon(struct setting *s) {
-  char path[PATH_MAX];
-  pid_t pid = -1;
-  snprintf(s->socket, sizeof s->socket, "/tmp/mltp-bench-%d.sock", (int)getpid());
-  if (!bench_find("mltpd", path)) return -1;
-  char *const argv[] = {path, "--socket", s->socket, NULL};
-  if (posix_spawn(&pid, path, NULL, NULL, argv, environ) != 0) return -1;
-  for (int i = 0; i < 1000 && access(s->socket, F_OK) != 0; i++) usleep(1000);
-  return pid;
-}
-
-static void stop_daemon(const struct setting *s, pid_t pid) {
-  char lock[sizeof s->socket + sizeof ".lock"];
-  kill(pid, SIGTERM);
-  waitpid(pid, NULL, 0);
-  snprintf(lock, sizeof lock, "%s.lock", s->socket);
-  unlink(lock);
-}
 
 /* ---- one run of the workload */
 
@@ -104,7 +75,7 @@ struct job {
 };
 
 static void launch(const struct setting *s, struct job *job, int index) {
-  setenv("MLTP_COORDINATOR", s->way->coordinated ? s->socket : "off", 1);
+  setenv("MLTP_COORDINATOR", s->way->coordinated ? s->daemon.socket : "off", 1);
   job->launched = bench_clock(CLOCK_MONOTONIC);
   job->runs = mpi_start(s->impl, &jobs[index], jobs[index].ranks[0], mltp_cpus(), &job->process) ==
               MPI_MEASURED;
@@ -161,10 +132,11 @@ static bool run_jobs(const struct setting *s, double interval, double *times) {
 
 static void measure_once(struct setting *s, struct results *r, int set, double interval) {
   double times[JOBS];
-  pid_t daemon = s->way->coordinated ? start_daemon(s) : 0;
-  bool good = daemon >= 0 && run_jobs(s, interval, times);
-  if (daemon > 0) stop_daemon(s, daemon);
-  if (daemon < 0) fprintf(stderr, "mltp-bench: cannot start mltpd: is it beside mltp-bench?\n");
+  bool good = !s->way->coordinated || bench_daemon_start(&s->daemon);
+  if (good) {
+    good = run_jobs(s, interval, times);
+    if (s->way->coordinated) bench_daemon_stop(&s->daemon);
+  }
   if (!good) {
     r->failed++;
     return;

@@ -35,7 +35,7 @@ static struct {
   struct mt_grant *grant;           /* [lock] address of the page; NULL: never joined */
   struct mt_report *report;         /* likewise */
   struct mt_report *writes;         /* [atomic] where reports go; NULL: nowhere */
-  uint32_t active;                  /* [lock: mt_rt.sleep.ilock] in the last report */
+  uint32_t active;                  /* [atomic] in the last report; under mt_rt.sleep.ilock */
   uint32_t demand;                  /* [atomic] likewise */
   uint64_t look_at;                 /* [atomic] when mt_client_look() has something to do */
   uint64_t connect_at;              /* [lock] */
@@ -52,7 +52,7 @@ static struct mt_proto_message message_of(uint32_t kind) {
 static void follow_page(bool page) {
   const uint32_t *word = page ? &client.grant->granted : &any_number;
   mt_store_release(&mt_client_view.granted,
-                   word); /* CD-1 release: the page is mapped; pairs CD-2 */
+                   word); /* CD-1 release: the page is mapped; pairs CD-2 CD-6 */
 }
 
 static void check_lease(uint64_t now) {
@@ -93,10 +93,18 @@ static int attach(const int fds[OS_DESCRIPTORS]) {
   return first != 0 ? first : second;
 }
 
+/* A VP may report meanwhile: either it sees where reports go, or its demand is seen here. */
 static void start_reporting(void) {
-  mt_store_relaxed(&client.report->active, client.active);
-  mt_store_relaxed(&client.report->demand, client.demand);
-  mt_store_relaxed(&client.writes, client.report);
+  /* CD-7 seq_cst: the page is mapped; before the demand is loaded; pairs CD-9 CD-10 CD-11 */
+  mt_store_seq_cst(&client.writes, client.report);
+  uint32_t demand;
+  do {
+    mt_store_relaxed(&client.report->active, mt_load_relaxed(&client.active));
+    /* CD-8 seq_cst: after CD-7, and again after the store; pairs CD-9 */
+    demand = mt_load_seq_cst(&client.demand);
+    mt_store_relaxed(&client.report->demand, demand); /* relaxed: the bell below tells of it */
+    mt_fence_full(); /* CD-12 full fence: that store before the next load; pairs CD-9 */
+  } while (mt_load_relaxed(&client.demand) != demand);
   mt_store_relaxed(&client.state, JOINED);
   struct mt_proto_message bell = message_of(MT_PROTO_BELL);
   os_unix_send(&client.socket, &bell, sizeof bell); /* lost: the daemon looks at new clients */
@@ -149,7 +157,7 @@ static void adjust(void) {
 
 static void begin_jobs(void) {
   mt_store_relaxed(&by_tokens, 1);
-  /* CD-5 release: the first grant; pairs CD-2 */
+  /* CD-5 release: the first grant; pairs CD-2 CD-6 */
   mt_store_release(&mt_client_view.granted, &by_tokens);
   mt_store_relaxed(&client.look_at, os_now() + LOOK_NS);
   mt_store_relaxed(&client.state, JOBS);
@@ -231,10 +239,12 @@ uint32_t mt_client_follow(void) {
 /* ---- reporting */
 
 bool mt_client_report(uint32_t active, uint32_t demand) {
-  struct mt_report *report = mt_load_relaxed(&client.writes);
-  uint32_t before = client.demand;
-  client.active = active;
-  mt_store_relaxed(&client.demand, demand);
+  uint32_t before = mt_load_relaxed(&client.demand);
+  mt_store_relaxed(&client.active, active);
+  /* CD-9 seq_cst: before the look where reports go; pairs CD-7 CD-8 CD-12 */
+  mt_store_seq_cst(&client.demand, demand);
+  /* CD-10 seq_cst: the same, and the page; pairs CD-7 */
+  struct mt_report *report = mt_load_seq_cst(&client.writes);
   if (mt_load_relaxed(&client.state) == JOBS) return has_to_adjust(demand);
   if (report == NULL) return false;
   mt_store_relaxed(&report->active, active);
@@ -261,7 +271,8 @@ void mt_client_ring(void) {
 }
 
 void mt_client_count(uint32_t switches) {
-  struct mt_report *report = mt_load_relaxed(&client.writes);
+  /* CD-11 acquire: the page; pairs CD-7 */
+  struct mt_report *report = mt_load_acquire(&client.writes);
   if (report != NULL) mt_add_relaxed(&report->switches, switches);
 }
 

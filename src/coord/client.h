@@ -35,9 +35,10 @@ extern struct mt_client_view mt_client_view __attribute__((visibility("hidden"))
 
 /** @return true when the grant has changed since the runtime looked. */
 static inline bool mt_client_changed(void) {
+  /* CD-6 acquire: the page that the pointer leads to; pairs CD-1 CD-5 */
+  const uint32_t *granted = mt_load_acquire(&mt_client_view.granted);
   /* relaxed: the number says all there is to say */
-  return mt_load_relaxed(mt_load_relaxed(&mt_client_view.granted)) !=
-         mt_load_relaxed(&mt_client_view.seen);
+  return mt_load_relaxed(granted) != mt_load_relaxed(&mt_client_view.seen);
 }
 
 /** What a program says of itself. */

@@ -199,6 +199,15 @@ class CommandLine(unittest.TestCase):
             self.assertEqual((row["params"]["threads"], row["params"]["vps"]), (2, 1))
             self.assertIn("round trip", row["params"]["label"])
 
+    @unittest.skipUnless(HAS_PEERS and os.path.exists(os.path.join(os.path.dirname(BENCH), "mltpd")), "no peers or no mltpd")
+    def test_copies_of_a_program(self):
+        rows = self.report_of("copies", "--quick", "--runs", "2")["rows"]
+        self.assertEqual([(row["params"]["lock"], row["params"]["copies"], row["impl"]) for row in rows],
+                         [(lock, copies, way) for lock in ("reactive", "spin") for copies in range(1, 5)
+                          for way in ("uncoordinated", "coordinated")])
+        for row in rows:
+            self.assertEqual((row["unit"], row["runs"], row["verified"]), ("s", 2, True))
+
     @unittest.skipUnless(HAS_PEERS, "no peers in this build")
     def test_numbers_of_threads(self):
         rows = self.report_of("barrier", "--quick", "--runs", "1", "--impl", "mltp", "--vps", "1",
