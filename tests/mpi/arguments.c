@@ -378,6 +378,15 @@ static void topologies(void) {
   EXPECT(MPI_ERR_TOPOLOGY, MPI_Dist_graph_neighbors_count(WORLD, &one, &two, buffer));
   EXPECT(MPI_ERR_DIMS, MPI_Cart_create(WORLD, -1, buffer, buffer, 0, &comm));
   EXPECT(MPI_ERR_DIMS, MPI_Cart_create(WORLD, 1, (int[]){0}, buffer, 0, &comm));
+  comm = WORLD;
+  EXPECT(MPI_ERR_DIMS, MPI_Cart_create(MPI_COMM_SELF, 1, (int[]){2}, buffer, 0, &comm));
+  CHECK(comm == MPI_COMM_NULL);
+  EXPECT(MPI_ERR_ARG, MPI_Cart_create(MPI_COMM_SELF, 1, (int[]){1}, buffer, 0, NULL));
+  comm = WORLD;
+  MPI_Graph_create(MPI_COMM_SELF, 1, (int[]){1}, (int[]){7}, 0, &comm);
+  CHECK(comm == MPI_COMM_NULL);
+  EXPECT(MPI_ERR_ARG, MPI_Graph_create(MPI_COMM_SELF, 1, (int[]){0}, buffer, 0, NULL));
+  EXPECT(MPI_ERR_ARG, MPI_Intercomm_create(MPI_COMM_SELF, 0, MPI_COMM_SELF, 1, 0, NULL));
   EXPECT(MPI_ERR_DIMS, MPI_Cart_map(WORLD, 1, (int[]){9999}, buffer, &one));
   EXPECT(MPI_ERR_DIMS, MPI_Dims_create(6, 1, (int[]){4}));
   EXPECT(MPI_ERR_DIMS, MPI_Dims_create(-6, 1, (int[]){0}));
