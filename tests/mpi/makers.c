@@ -147,6 +147,16 @@ static void asked(void) {
   MPI_Status status;
   MPI_Type_get_name(MPI_INT, name, &length);
   CHECK(strcmp(name, "MPI_INT") == 0 && length == 7);
+  int own_rank;
+  char own[32];
+  MPI_Comm_rank(MPI_COMM_WORLD, &own_rank);
+  snprintf(own, sizeof own, "INT of rank %d", own_rank); /* other ranks do not see it */
+  MPI_Type_set_name(MPI_INT, own);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Type_get_name(MPI_INT, name, &length);
+  CHECK(strcmp(name, own) == 0 && length == (int)strlen(own));
+  MPI_Type_get_name(MPI_C_FLOAT_COMPLEX, name, &length);
+  CHECK(strcmp(name, "MPI_C_COMPLEX") == 0);
   MPI_Type_get_name(MPI_DATATYPE_NULL, name, &length);
   CHECK(strcmp(name, "MPI_DATATYPE_NULL") == 0);
   MPI_Type_create_struct(2, lengths_of, places_of, types, &type);
@@ -186,6 +196,11 @@ static void found(void) {
   CHECK(type == MPI_DATATYPE_NULL);
   MPI_Type_match_size(MPI_TYPECLASS_REAL, 8, &type);
   CHECK(type == MPI_REAL8);
+  MPI_Type_match_size(MPI_TYPECLASS_REAL, 16, &type);
+  CHECK(type == MPI_REAL16);
+  MPI_Type_create_f90_real(33, 4931, &type);
+  MPI_Type_size(type, &ni);
+  CHECK(ni == 16);
   MPI_Type_create_f90_real(15, 30, &type);
   MPI_Type_create_f90_real(15, 30, &again);
   CHECK(type == again);
@@ -201,6 +216,9 @@ static void found(void) {
   MPI_Type_create_f90_integer(9, &type);
   MPI_Type_size(type, &ni);
   CHECK(ni == 4);
+  MPI_Type_create_f90_integer(38, &type);
+  MPI_Type_size(type, &ni);
+  CHECK(ni == 16);
   double value = 2.5, sum;
   MPI_Type_create_f90_real(15, MPI_UNDEFINED, &type);
   MPI_Allreduce(&value, &sum, 1, type, MPI_SUM, MPI_COMM_SELF); /* has the operations of its kind */
@@ -254,6 +272,13 @@ static void external(void) {
   MPI_Pack_external_size("external32", 3, MPI_C_DOUBLE_COMPLEX, &size);
   MPI_Pack_external_size_c("external32", 3, MPI_C_FLOAT_COMPLEX, &wide_size);
   CHECK(size == 48 && wide_size == 24);
+  __float128 two[2] = {2, 2}, two_back[2] = {0, 0};
+  at = 0;
+  MPI_Pack_external("external32", two, 1, MPI_COMPLEX32, room, sizeof room, &at);
+  CHECK(at == 32 && memcmp(room + 16, quad_two, 16) == 0);
+  at = 0;
+  MPI_Unpack_external("external32", room, sizeof room, &at, two_back, 2, MPI_REAL16);
+  CHECK(two_back[0] == 2 && two_back[1] == 2);
 }
 
 int main(int argc, char **argv) {

@@ -27,20 +27,31 @@ PUT(i64, int64_t)
 PUT(f32, float)
 PUT(f64, double)
 PUT(f80, long double)
+PUT(i128, __int128)
+PUT(f128, __float128)
 PUT(c32, float complex)
 PUT(c64, double complex)
 PUT(c80, long double complex)
 
+static void put_c128(void *at, int value) {
+  __float128 number[2] = {value, 0};
+  memcpy(at, number, sizeof number);
+}
+
 static const struct number integers[] = {
-    {MPI_INT8_T, 1, put_i8},    {MPI_INT16_T, 2, put_i16},  {MPI_INT32_T, 4, put_i32},
-    {MPI_INT64_T, 8, put_i64},  {MPI_UINT8_T, 1, put_i8},   {MPI_UINT16_T, 2, put_i16},
-    {MPI_UINT32_T, 4, put_i32}, {MPI_UINT64_T, 8, put_i64}, {MPI_LONG, 8, put_i64},
-    {MPI_UNSIGNED, 4, put_i32}, {MPI_INTEGER, 4, put_i32},  {MPI_AINT, 8, put_i64}};
-static const struct number reals[] = {
-    {MPI_FLOAT, 4, put_f32}, {MPI_DOUBLE, 8, put_f64}, {MPI_LONG_DOUBLE, 10, put_f80}};
+    {MPI_INT8_T, 1, put_i8},      {MPI_INT16_T, 2, put_i16},  {MPI_INT32_T, 4, put_i32},
+    {MPI_INT64_T, 8, put_i64},    {MPI_UINT8_T, 1, put_i8},   {MPI_UINT16_T, 2, put_i16},
+    {MPI_UINT32_T, 4, put_i32},   {MPI_UINT64_T, 8, put_i64}, {MPI_LONG, 8, put_i64},
+    {MPI_UNSIGNED, 4, put_i32},   {MPI_INTEGER, 4, put_i32},  {MPI_AINT, 8, put_i64},
+    {MPI_INTEGER16, 16, put_i128}};
+static const struct number reals[] = {{MPI_FLOAT, 4, put_f32},
+                                      {MPI_DOUBLE, 8, put_f64},
+                                      {MPI_LONG_DOUBLE, 10, put_f80},
+                                      {MPI_REAL16, 16, put_f128}};
 static const struct number complexes[] = {{MPI_C_FLOAT_COMPLEX, 8, put_c32},
                                           {MPI_C_DOUBLE_COMPLEX, 16, put_c64},
-                                          {MPI_C_LONG_DOUBLE_COMPLEX, 10, put_c80}};
+                                          {MPI_C_LONG_DOUBLE_COMPLEX, 10, put_c80},
+                                          {MPI_COMPLEX32, 32, put_c128}};
 
 /* 6 op 3 gives `result`. */
 static void gives(const struct number *of, MPI_Op op, int result) {

@@ -32,6 +32,45 @@ static void errors(void) {
   CHECK(session == MPI_SESSION_NULL);
 }
 
+static MPI_Comm given;
+
+static void handle_comm(MPI_Comm *comm, int *code, ...) {
+  given = *comm;
+  reported = *code;
+}
+
+/* Until there is a session or a communicator, errors are the given handler's. */
+static void errors_of_makers(void) {
+  MPI_Session session;
+  MPI_Errhandler handler;
+  MPI_Group group;
+  MPI_Comm comm;
+  MPI_Info info;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "thread_level", "none");
+  MPI_Session_create_errhandler(handle, &handler);
+  CHECK(MPI_Session_init(info, MPI_ERRORS_RETURN, &session) == MPI_ERR_INFO_VALUE);
+  CHECK(MPI_Session_init(info, handler, &session) == MPI_ERR_INFO_VALUE &&
+        reported == MPI_ERR_INFO_VALUE);
+  MPI_Errhandler_free(&handler);
+  MPI_Info_set(info, "thread_level", "MPI_THREAD_SERIALIZED");
+  CHECK(MPI_Session_init(info, MPI_ERRORS_RETURN, &session) == MPI_SUCCESS);
+  MPI_Info_free(&info);
+  MPI_Comm_create_errhandler(handle_comm, &handler);
+  MPI_Group_from_session_pset(session, "mpi://SELF", &group);
+  given = MPI_COMM_SELF;
+  CHECK(MPI_Comm_create_from_group(group, NULL, MPI_INFO_NULL, handler, &comm) == MPI_ERR_ARG &&
+        reported == MPI_ERR_ARG && given == MPI_COMM_NULL);
+  reported = 0;
+  CHECK(MPI_Comm_create_from_group(group, "a", MPI_INFO_NULL, handler, NULL) == MPI_ERR_ARG &&
+        reported == MPI_ERR_ARG);
+  CHECK(MPI_Comm_create_from_group(MPI_GROUP_NULL, "a", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm) ==
+        MPI_ERR_GROUP);
+  MPI_Group_free(&group);
+  MPI_Errhandler_free(&handler);
+  MPI_Session_finalize(&session);
+}
+
 static void sets(MPI_Session session) {
   MPI_Info info;
   char name[MPI_MAX_OBJECT_NAME], value[MPI_MAX_INFO_VAL + 1];
@@ -145,6 +184,7 @@ int main(void) {
   MPI_Info info;
   int flag, size, sum, one = 1;
   errors();
+  errors_of_makers();
   MPI_Info_create(&info);
   MPI_Info_set(info, "mpi_assert_no_any_tag", "true");
   MPI_Session_init(info, MPI_ERRORS_ARE_FATAL, &session);

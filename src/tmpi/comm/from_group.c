@@ -58,18 +58,21 @@ static struct tm_comm *make(const char *call, struct tm_group *group, const char
   return tm_comm_new(context, group, NULL);
 }
 
-/* What both calls check. */
+/* What both calls check. Errors are the given handler's, as the standard says. */
 static int check(const char *call, MPI_Group handle, const char *tag, MPI_Info info,
-                 MPI_Errhandler errhandler, struct tm_group **group) {
+                 MPI_Errhandler errhandler, const MPI_Comm *result, struct tm_group **group) {
   tm_enter(call);
+  struct tm_errhandler *handler = tm_errhandler_of(errhandler);
   *group = tm_group_of(handle);
-  if (*group == NULL) return tm_fail(NULL, call, MPI_ERR_GROUP, "the group is not valid");
-  if (tag == NULL || strlen(tag) >= MPI_MAX_STRINGTAG_LEN)
-    return tm_fail(NULL, call, MPI_ERR_ARG, "there is no tag, or it is too long");
-  if (info != MPI_INFO_NULL && tm_info_of(info) == NULL)
-    return tm_fail(NULL, call, MPI_ERR_INFO, "the info is not valid");
-  if (tm_errhandler_of(errhandler) == NULL)
+  if (handler == NULL)
     return tm_fail(NULL, call, MPI_ERR_ERRHANDLER, "the error handler is not valid");
+  if (*group == NULL) return tm_fail_by(handler, call, MPI_ERR_GROUP, "the group is not valid");
+  if (tag == NULL || strlen(tag) >= MPI_MAX_STRINGTAG_LEN)
+    return tm_fail_by(handler, call, MPI_ERR_ARG, "there is no tag, or it is too long");
+  if (info != MPI_INFO_NULL && tm_info_of(info) == NULL)
+    return tm_fail_by(handler, call, MPI_ERR_INFO, "the info is not valid");
+  if (result == NULL)
+    return tm_fail_by(handler, call, MPI_ERR_ARG, "there is no place for the communicator");
   return MPI_SUCCESS;
 }
 
@@ -87,8 +90,7 @@ int PMPI_Comm_create_from_group(MPI_Group handle, const char *tag, MPI_Info info
                                 MPI_Errhandler errhandler, MPI_Comm *result) {
   static const char call[] = "MPI_Comm_create_from_group";
   struct tm_group *group;
-  int error = check(call, handle, tag, info, errhandler, &group);
-  if (error == MPI_SUCCESS && result == NULL) error = tm_no_place(call, "newcomm");
+  int error = check(call, handle, tag, info, errhandler, result, &group);
   if (error != MPI_SUCCESS) return error;
   *result = MPI_COMM_NULL;
   if (group->size == 0) return MPI_SUCCESS;
@@ -106,7 +108,7 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local_handle, int local_leader,
                                       MPI_Info info, MPI_Errhandler errhandler, MPI_Comm *result) {
   static const char call[] = "MPI_Intercomm_create_from_groups";
   struct tm_group *local, *remote;
-  int error = check(call, local_handle, tag, info, errhandler, &local);
+  int error = check(call, local_handle, tag, info, errhandler, result, &local);
   if (error != MPI_SUCCESS) return error;
   if (local_leader < 0 || local_leader >= local->size)
     return tm_fail(NULL, call, MPI_ERR_RANK, "leader %d is not one of the %d ranks", local_leader,

@@ -66,12 +66,12 @@ int PMPI_Intercomm_create(MPI_Comm local_handle, int local_leader, MPI_Comm peer
   struct tm_comm *local, *peer;
   struct side theirs = {NULL, 0, 0};
   int error = tm_get_comm(call, local_handle, &local);
+  if (error == MPI_SUCCESS && result == NULL)
+    error = tm_fail(local, call, MPI_ERR_ARG, "no place for the communicator");
   if (error == MPI_SUCCESS)
     error = check_leaders(local, call, local_leader, peer_handle, remote_leader, &peer);
   if (error == MPI_SUCCESS && tag < 0)
     error = tm_fail(local, call, MPI_ERR_TAG, "tag %d is negative", tag);
-  if (error == MPI_SUCCESS && result == NULL)
-    error = tm_fail(local, call, MPI_ERR_ARG, "no place for the communicator");
   if (error != MPI_SUCCESS) return error;
   if (peer != NULL) {
     struct tm_coll peers = tm_coll_tagged(peer, call, tag);

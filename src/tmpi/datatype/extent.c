@@ -65,16 +65,25 @@ int PMPI_Type_free(MPI_Datatype *handle) {
   return MPI_SUCCESS;
 }
 
+/* Predefined types are every rank's: the rank keeps the names that it gives them. @return where the
+ * name is, NULL: no memory. */
+static char **name_of(struct tm_type *type) {
+  if (!type->predefined) return &type->name;
+  struct tm_rank *rank = tm_rank_self();
+  if (rank->type_names == NULL) rank->type_names = calloc(TM_PREDEFINED_COUNT, sizeof(char *));
+  return rank->type_names != NULL ? &rank->type_names[type - tm_predefined] : NULL;
+}
+
 #pragma weak MPI_Type_set_name = PMPI_Type_set_name
 int PMPI_Type_set_name(MPI_Datatype handle, const char *name) {
   struct tm_type *type;
   int error = tm_derive_get("MPI_Type_set_name", handle, &type);
   if (error != MPI_SUCCESS) return error;
-  if (type->predefined) return MPI_SUCCESS; /* every rank's: keeps its own */
-  char *copy = strndup(name, MPI_MAX_OBJECT_NAME - 1);
-  if (copy == NULL) return tm_fail_code(NULL, "MPI_Type_set_name", MPI_ERR_NO_MEM);
-  free(type->name);
-  type->name = copy;
+  char *copy = strndup(name, MPI_MAX_OBJECT_NAME - 1), **place = name_of(type);
+  if (place == NULL) free(copy);
+  if (copy == NULL || place == NULL) return tm_fail_code(NULL, "MPI_Type_set_name", MPI_ERR_NO_MEM);
+  free(*place);
+  *place = copy;
   return MPI_SUCCESS;
 }
 
@@ -86,7 +95,10 @@ int PMPI_Type_get_name(MPI_Datatype handle, char *name, int *length) {
   if (handle != MPI_DATATYPE_NULL) {
     int error = tm_derive_get("MPI_Type_get_name", handle, &type);
     if (error != MPI_SUCCESS) return error;
-    from = type->name != NULL ? type->name : type->predefined ? type->predefined_name : "";
+    const char *given = type->name;
+    if (type->predefined && tm_rank_self()->type_names != NULL)
+      given = tm_rank_self()->type_names[type - tm_predefined];
+    from = given != NULL ? given : type->predefined ? type->predefined_name : "";
   }
   *length = snprintf(name, MPI_MAX_OBJECT_NAME, "%s", from);
   return MPI_SUCCESS;

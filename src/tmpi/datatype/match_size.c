@@ -12,16 +12,12 @@ int PMPI_Type_match_size(int typeclass, int size, MPI_Datatype *type) {
     int typeclass, size;
     MPI_Datatype type;
   } table[] = {
-      {MPI_TYPECLASS_INTEGER, 1, MPI_INTEGER1},
-      {MPI_TYPECLASS_INTEGER, 2, MPI_INTEGER2},
-      {MPI_TYPECLASS_INTEGER, 4, MPI_INTEGER4},
-      {MPI_TYPECLASS_INTEGER, 8, MPI_INTEGER8},
-      {MPI_TYPECLASS_REAL, 4, MPI_REAL4},
-      {MPI_TYPECLASS_REAL, 8, MPI_REAL8},
-      {MPI_TYPECLASS_COMPLEX, 8, MPI_COMPLEX8},
-      {MPI_TYPECLASS_COMPLEX, 16, MPI_COMPLEX16},
-      {MPI_TYPECLASS_REAL, 16, MPI_LONG_DOUBLE},
-      {MPI_TYPECLASS_COMPLEX, 32, MPI_C_LONG_DOUBLE_COMPLEX},
+      {MPI_TYPECLASS_INTEGER, 1, MPI_INTEGER1},   {MPI_TYPECLASS_INTEGER, 2, MPI_INTEGER2},
+      {MPI_TYPECLASS_INTEGER, 4, MPI_INTEGER4},   {MPI_TYPECLASS_INTEGER, 8, MPI_INTEGER8},
+      {MPI_TYPECLASS_INTEGER, 16, MPI_INTEGER16}, {MPI_TYPECLASS_REAL, 4, MPI_REAL4},
+      {MPI_TYPECLASS_REAL, 8, MPI_REAL8},         {MPI_TYPECLASS_COMPLEX, 8, MPI_COMPLEX8},
+      {MPI_TYPECLASS_COMPLEX, 16, MPI_COMPLEX16}, {MPI_TYPECLASS_REAL, 16, MPI_REAL16},
+      {MPI_TYPECLASS_COMPLEX, 32, MPI_COMPLEX32},
   };
   tm_enter("MPI_Type_match_size");
   for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
@@ -112,14 +108,17 @@ static int find_or_make(const char *call, const struct wanted *w, MPI_Datatype *
 static int fitting(int precision, int range) {
   static const struct {
     int precision, range;
-  } reals[] = {{FLT_DIG, FLT_MAX_10_EXP}, {DBL_DIG, DBL_MAX_10_EXP}, {LDBL_DIG, LDBL_MAX_10_EXP}};
+  } reals[] = {{FLT_DIG, FLT_MAX_10_EXP},
+               {DBL_DIG, DBL_MAX_10_EXP},
+               {LDBL_DIG, LDBL_MAX_10_EXP},
+               {33, 4931}}; /* of IEEE's quadruple precision */
   if (precision == MPI_UNDEFINED && range == MPI_UNDEFINED) return -1;
-  for (int i = 0; i < 3; i++)
+  for (int i = 0; i < 4; i++)
     if (precision <= reals[i].precision && range <= reals[i].range) return i;
   return -1;
 }
 
-/* of: the types of those three rows. */
+/* of: the types of those rows. */
 static int create_f90(const char *call, int combiner, int precision, int range,
                       const MPI_Datatype *of, MPI_Datatype *result) {
   tm_enter(call);
@@ -132,7 +131,7 @@ static int create_f90(const char *call, int combiner, int precision, int range,
 
 #pragma weak MPI_Type_create_f90_real = PMPI_Type_create_f90_real
 int PMPI_Type_create_f90_real(int precision, int range, MPI_Datatype *result) {
-  static const MPI_Datatype of[] = {MPI_FLOAT, MPI_DOUBLE, MPI_LONG_DOUBLE};
+  static const MPI_Datatype of[] = {MPI_FLOAT, MPI_DOUBLE, MPI_LONG_DOUBLE, MPI_REAL16};
   return create_f90("MPI_Type_create_f90_real", MPI_COMBINER_F90_REAL, precision, range, of,
                     result);
 }
@@ -140,7 +139,7 @@ int PMPI_Type_create_f90_real(int precision, int range, MPI_Datatype *result) {
 #pragma weak MPI_Type_create_f90_complex = PMPI_Type_create_f90_complex
 int PMPI_Type_create_f90_complex(int precision, int range, MPI_Datatype *result) {
   static const MPI_Datatype of[] = {MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX,
-                                    MPI_C_LONG_DOUBLE_COMPLEX};
+                                    MPI_C_LONG_DOUBLE_COMPLEX, MPI_COMPLEX32};
   return create_f90("MPI_Type_create_f90_complex", MPI_COMBINER_F90_COMPLEX, precision, range, of,
                     result);
 }
@@ -151,7 +150,8 @@ int PMPI_Type_create_f90_integer(int range, MPI_Datatype *result) {
   static const struct {
     int range;
     MPI_Datatype type;
-  } table[] = {{2, MPI_INT8_T}, {4, MPI_INT16_T}, {9, MPI_INT32_T}, {18, MPI_INT64_T}};
+  } table[] = {
+      {2, MPI_INT8_T}, {4, MPI_INT16_T}, {9, MPI_INT32_T}, {18, MPI_INT64_T}, {38, MPI_INTEGER16}};
   tm_enter(call);
   for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
     if (range <= table[i].range) {

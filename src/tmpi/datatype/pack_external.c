@@ -20,9 +20,9 @@ struct format {
 };
 
 static const struct format formats[] = {
-    [TM_EXT_1] = {1, 1},     [TM_EXT_2] = {2, 2},      [TM_EXT_4] = {4, 4},
-    [TM_EXT_8] = {8, 8},     [TM_EXT_LONG] = {8, 4},   [TM_EXT_ULONG] = {8, 4},
-    [TM_EXT_WCHAR] = {4, 2}, [TM_EXT_QUAD] = {16, 16},
+    [TM_EXT_1] = {1, 1},     [TM_EXT_2] = {2, 2},    [TM_EXT_4] = {4, 4},
+    [TM_EXT_8] = {8, 8},     [TM_EXT_LONG] = {8, 4}, [TM_EXT_ULONG] = {8, 4},
+    [TM_EXT_WCHAR] = {4, 2}, [TM_EXT_16] = {16, 16}, [TM_EXT_QUAD] = {16, 16},
 };
 
 static void reverse(unsigned char *to, const unsigned char *from, size_t bytes) {

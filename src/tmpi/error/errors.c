@@ -152,3 +152,11 @@ int tm_session_fail(struct tm_session *session, const char *call, int code, cons
   if (session->handler->function != NULL) session->handler->function(&handle, &passed);
   return code;
 }
+
+int tm_fail_by(struct tm_errhandler *handler, const char *call, int code, const char *why) {
+  if (tm_errhandler_ends(handler)) tm_end_job(NULL, call, code, why);
+  MPI_Comm none = MPI_COMM_NULL; /* a null session is the same: no address */
+  int passed = code;
+  if (handler->function != NULL) handler->function(&none, &passed);
+  return code;
+}

@@ -40,6 +40,11 @@ int tm_get_session(const char *call, MPI_Session handle, struct tm_session **ses
 /** As tm_fail(), by the session's error handler. */
 int tm_session_fail(struct tm_session *session, const char *call, int code, const char *why);
 
+/** As tm_fail(), by an error handler that the program has given to the call; what that is to be of
+ * does not exist yet, so its function gets a null handle. */
+int tm_fail_by(struct tm_errhandler *handler, const char *call, int code, const char *why)
+    __attribute__((cold));
+
 /** Reports an impossible state: prints the message and ends the process. */
 void tm_panic(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 

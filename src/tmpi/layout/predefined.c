@@ -26,6 +26,10 @@ struct row {
      b second;                                                                                     \
    })}
 
+struct quad_complex {
+  __float128 real, imaginary;
+};
+
 /* MPI_CHAR is text to the standard, but other libraries do arithmetic with it too. */
 static const struct row rows[] = {
     ROW(AINT, TM_INT64, MPI_Aint),
@@ -41,7 +45,7 @@ static const struct row rows[] = {
     ROW(UNSIGNED_LONG, TM_UINT64, long),
     ROW(UNSIGNED_LONG_LONG, TM_UINT64, long long),
     ROW(FLOAT, TM_FLOAT, float),
-    ROW(C_FLOAT_COMPLEX, TM_COMPLEX, float complex),
+    ROW(C_COMPLEX, TM_COMPLEX, float complex),
     ROW(CXX_FLOAT_COMPLEX, TM_COMPLEX, float complex),
     ROW(DOUBLE, TM_DOUBLE, double),
     ROW(C_DOUBLE_COMPLEX, TM_DOUBLE_COMPLEX, double complex),
@@ -84,11 +88,14 @@ static const struct row rows[] = {
     ROW(INTEGER2, TM_INT16, int16_t),
     ROW(INTEGER4, TM_INT32, int32_t),
     ROW(INTEGER8, TM_INT64, int64_t),
+    ROW(INTEGER16, TM_INT128, __int128),
     ROW(LOGICAL4, TM_LOGICAL, int32_t),
     ROW(REAL4, TM_FLOAT, float),
     ROW(REAL8, TM_DOUBLE, double),
+    ROW(REAL16, TM_QUAD, __float128),
     ROW(COMPLEX8, TM_COMPLEX, float complex),
     ROW(COMPLEX16, TM_DOUBLE_COMPLEX, double complex),
+    ROW(COMPLEX32, TM_QUAD_COMPLEX, struct quad_complex),
 };
 
 struct tm_type tm_predefined[TM_PREDEFINED_COUNT];
@@ -96,7 +103,11 @@ static struct tm_block blocks[TM_PREDEFINED_COUNT][PARTS_MAX];
 static struct tm_run runs[TM_PREDEFINED_COUNT][PARTS_MAX];
 
 static enum tm_external external_of_size(size_t size) {
-  return size == 1 ? TM_EXT_1 : size == 2 ? TM_EXT_2 : size == 4 ? TM_EXT_4 : TM_EXT_8;
+  return size == 1   ? TM_EXT_1
+         : size == 2 ? TM_EXT_2
+         : size == 4 ? TM_EXT_4
+         : size == 8 ? TM_EXT_8
+                     : TM_EXT_16;
 }
 
 /* Of the first part. */
@@ -107,6 +118,7 @@ static enum tm_external external_of(const struct row *row) {
   switch (row->basic) {
     case TM_COMPLEX: return TM_EXT_4;
     case TM_DOUBLE_COMPLEX: return TM_EXT_8;
+    case TM_QUAD_COMPLEX: return TM_EXT_16;
     case TM_LONG_DOUBLE:
     case TM_LONG_DOUBLE_COMPLEX:
     case TM_LONG_DOUBLE_INT: return TM_EXT_QUAD;

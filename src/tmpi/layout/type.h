@@ -28,6 +28,7 @@ enum tm_basic {
   TM_INT16,
   TM_INT32,
   TM_INT64,
+  TM_INT128,
   TM_UINT8,
   TM_UINT16,
   TM_UINT32,
@@ -35,9 +36,11 @@ enum tm_basic {
   TM_FLOAT,
   TM_DOUBLE,
   TM_LONG_DOUBLE,
+  TM_QUAD, /**< IEEE's quadruple precision: Fortran's REAL*16 */
   TM_COMPLEX,
   TM_DOUBLE_COMPLEX,
   TM_LONG_DOUBLE_COMPLEX,
+  TM_QUAD_COMPLEX,
   TM_BOOL,    /**< one byte, C's */
   TM_LOGICAL, /**< four bytes, Fortran's */
   TM_BYTE,
@@ -66,6 +69,7 @@ enum tm_external {
   TM_EXT_2,
   TM_EXT_4,
   TM_EXT_8,
+  TM_EXT_16,
   TM_EXT_LONG,
   TM_EXT_ULONG,
   TM_EXT_WCHAR,

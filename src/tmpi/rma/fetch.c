@@ -6,7 +6,7 @@
 #include "tmpi/rma/element.h"
 #include "tmpi/rma/update.h"
 
-enum { ELEMENT_MAX = 32 /* bytes: a complex number of long doubles */ };
+enum { ELEMENT_MAX = 32 /* bytes: a complex number of 16-byte parts */ };
 
 static int begin(const struct tm_access_call *c, struct tm_access *a) {
   int error = tm_access_begin(c, a);
@@ -45,6 +45,7 @@ static bool can_compare(const struct tm_type *type) {
     case TM_INT16:
     case TM_INT32:
     case TM_INT64:
+    case TM_INT128:
     case TM_UINT8:
     case TM_UINT16:
     case TM_UINT32:

@@ -5,6 +5,7 @@
  * Relaxed: sessions are counted.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/atomic.h"
 #include "tmpi/env/init.h"
@@ -20,6 +21,17 @@ static struct tm_info *describe(const struct tm_info *hints) {
   return NULL;
 }
 
+/* A program that asks for a level gets it; a word that is no level is a mistake of the program. */
+static bool asks_for_a_level(const struct tm_info *info) {
+  static const char *const levels[] = {"MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED",
+                                       "MPI_THREAD_SERIALIZED", "MPI_THREAD_MULTIPLE"};
+  const struct tm_info_entry *entry = tm_info_find(info, "thread_level");
+  if (entry == NULL) return true;
+  for (int i = 0; i < 4; i++)
+    if (strcmp(entry->value, levels[i]) == 0) return true;
+  return false;
+}
+
 #pragma weak MPI_Session_init = PMPI_Session_init
 int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *result) {
   static const char call[] = "MPI_Session_init";
@@ -29,6 +41,9 @@ int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *res
     return tm_fail(NULL, call, MPI_ERR_ERRHANDLER, "the error handler is not valid");
   if (info != MPI_INFO_NULL && tm_info_of(info) == NULL)
     return tm_fail(NULL, call, MPI_ERR_INFO, "the info is not valid");
+  if (info != MPI_INFO_NULL && !asks_for_a_level(tm_info_of(info)))
+    return tm_fail_by(handler, call, MPI_ERR_INFO_VALUE,
+                      "the info's thread_level is not the name of a level, as MPI_THREAD_SINGLE");
   struct tm_session *session = calloc(1, sizeof *session);
   struct tm_info *own = describe(info != MPI_INFO_NULL ? tm_info_of(info) : NULL);
   if (session == NULL || own == NULL) {

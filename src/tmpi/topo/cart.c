@@ -81,7 +81,10 @@ int PMPI_Cart_create(MPI_Comm handle, int ndims, const int dims[], const int per
   struct tm_comm *comm;
   int nodes = 0;
   int error = tm_get_comm(call, handle, &comm);
-  if (error == MPI_SUCCESS) error = check_dims(comm, call, ndims, dims, &nodes);
+  if (error == MPI_SUCCESS && result == NULL) error = tm_no_place(call, "comm_cart");
+  if (error != MPI_SUCCESS) return error;
+  *result = MPI_COMM_NULL; /* also when the call fails: programs compare it */
+  error = check_dims(comm, call, ndims, dims, &nodes);
   if (error != MPI_SUCCESS) return error;
   int color = comm->rank < nodes ? 0 : MPI_UNDEFINED;
   int key = reorder && comm->rank < nodes ? reordered(ndims, dims, nodes, comm->rank) : comm->rank;

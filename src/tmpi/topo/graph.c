@@ -37,7 +37,10 @@ int PMPI_Graph_create(MPI_Comm handle, int nodes, const int index[], const int e
   struct tm_comm *comm;
   (void)reorder;
   int error = tm_get_comm(call, handle, &comm);
-  if (error == MPI_SUCCESS) error = check(comm, call, nodes, index, edges);
+  if (error == MPI_SUCCESS && result == NULL) error = tm_no_place(call, "comm_graph");
+  if (error != MPI_SUCCESS) return error;
+  *result = MPI_COMM_NULL; /* also when the call fails: programs compare it */
+  error = check(comm, call, nodes, index, edges);
   if (error != MPI_SUCCESS) return error;
   int color = comm->rank < nodes ? 0 : MPI_UNDEFINED;
   error = tm_comm_split(comm, call, color, 0, result);
