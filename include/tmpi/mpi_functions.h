@@ -2,8 +2,8 @@
 /**
  * @file mpi_functions.h
  * The functions, in the order of the standard's chapters. Included by mpi.h, which
- * also includes the same list under the names of the profiling interface, made from this one;
- * so mpi.h comes before the guard.
+ * also includes the same list under the names of the profiling interface, made from this one.
+ * mpi.h comes before the guard, since it uses these prototypes after it has included them.
  */
 #include "mpi.h"
 

@@ -193,6 +193,62 @@ static void collectives(void) {
   EXPECT(MPI_ERR_INFO, MPI_Comm_idup_with_info(WORLD, bad_info, &(MPI_Comm){0}, &request));
 }
 
+/* What is sent may not be where the result goes, in all forms. The caller sees it alone. */
+static void aliases(void) {
+  const MPI_Comm self = MPI_COMM_SELF;
+  const int *ones = (int[]){1}, *zeros = (int[]){0};
+  const MPI_Datatype *ints = (MPI_Datatype[]){MPI_INT};
+  EXPECT(MPI_ERR_BUFFER, MPI_Gather(buffer, 1, MPI_INT, buffer, 1, MPI_INT, 0, self));
+  EXPECT(MPI_ERR_BUFFER, MPI_Igather(buffer, 1, MPI_INT, buffer, 1, MPI_INT, 0, self, &request));
+  EXPECT(MPI_ERR_BUFFER,
+         MPI_Gatherv(buffer + 3, 1, MPI_INT, buffer, ones, (int[]){3}, MPI_INT, 0, self));
+  EXPECT(MPI_ERR_BUFFER, MPI_Scatter_c(buffer, 1, MPI_INT, buffer, 1, MPI_INT, 0, self));
+  EXPECT(MPI_ERR_BUFFER, MPI_Iscatterv(buffer, ones, (int[]){3}, MPI_INT, buffer + 3, 1, MPI_INT, 0,
+                                       self, &request));
+  EXPECT(MPI_ERR_BUFFER, MPI_Allgather(buffer, 1, MPI_INT, buffer, 1, MPI_INT, self));
+  EXPECT(MPI_ERR_BUFFER,
+         MPI_Allgather_init(buffer, 1, MPI_INT, buffer, 1, MPI_INT, self, MPI_INFO_NULL, &request));
+  EXPECT(MPI_ERR_BUFFER, MPI_Alltoall(buffer, 1, MPI_INT, buffer, 1, MPI_INT, self));
+  EXPECT(MPI_ERR_BUFFER, MPI_Ialltoallv(buffer, ones, zeros, MPI_INT, buffer, ones, zeros, MPI_INT,
+                                        self, &request));
+  EXPECT(MPI_ERR_BUFFER, MPI_Alltoallw(buffer, ones, zeros, ints, buffer, ones, zeros, ints, self));
+  EXPECT(MPI_ERR_BUFFER, MPI_Reduce(buffer, buffer, 1, MPI_INT, MPI_SUM, 0, self));
+  EXPECT(MPI_ERR_BUFFER, MPI_Ireduce(buffer, buffer, 1, MPI_INT, MPI_SUM, 0, self, &request));
+  EXPECT(MPI_ERR_BUFFER, MPI_Allreduce(buffer, buffer, 1, MPI_INT, MPI_SUM, self));
+  EXPECT(MPI_ERR_BUFFER, MPI_Iallreduce(buffer, buffer, 1, MPI_INT, MPI_SUM, self, &request));
+  EXPECT(MPI_ERR_BUFFER, MPI_Scan(buffer, buffer, 1, MPI_INT, MPI_SUM, self));
+  EXPECT(MPI_ERR_BUFFER, MPI_Iexscan(buffer, buffer, 1, MPI_INT, MPI_SUM, self, &request));
+  EXPECT(MPI_ERR_BUFFER, MPI_Reduce_scatter(buffer, buffer, ones, MPI_INT, MPI_SUM, self));
+  EXPECT(MPI_ERR_BUFFER,
+         MPI_Ireduce_scatter_block(buffer, buffer, 1, MPI_INT, MPI_SUM, self, &request));
+  EXPECT(MPI_ERR_BUFFER, MPI_Reduce_local(buffer, buffer, 1, MPI_INT, MPI_SUM));
+  EXPECT(MPI_ERR_BUFFER, MPI_Reduce_local(MPI_IN_PLACE, buffer, 1, MPI_INT, MPI_SUM));
+  EXPECT(MPI_ERR_BUFFER, MPI_Reduce_local(buffer, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM));
+}
+
+/* The same address is right for no data, for other elements of one array, and for MPI_BOTTOM. */
+static void no_aliases(void) {
+  const MPI_Comm self = MPI_COMM_SELF;
+  int pair[2] = {17, 4};
+  MPI_Datatype second, both;
+  MPI_Type_create_hindexed(1, (int[]){1}, (MPI_Aint[]){sizeof(int)}, MPI_INT, &second);
+  MPI_Type_commit(&second);
+  CHECK(MPI_Alltoall(pair, 1, MPI_INT, pair, 1, second, self) == MPI_SUCCESS && pair[1] == 17);
+  CHECK(MPI_Allreduce(pair, pair, 0, MPI_INT, MPI_SUM, self) == MPI_SUCCESS);
+  CHECK(MPI_Igather(pair, 0, MPI_INT, pair, 0, MPI_INT, 0, self, &request) == MPI_SUCCESS);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  CHECK(MPI_Reduce_local(pair, pair, 0, MPI_INT, MPI_SUM) == MPI_SUCCESS);
+  CHECK(MPI_Gatherv(pair, 1, MPI_INT, pair, (int[]){1}, (int[]){1}, MPI_INT, 0, self) ==
+        MPI_SUCCESS);
+  MPI_Aint address;
+  MPI_Get_address(pair, &address);
+  MPI_Type_create_hindexed(1, (int[]){2}, &address, MPI_INT, &both);
+  MPI_Type_commit(&both);
+  CHECK(MPI_Allgather(MPI_BOTTOM, 1, both, MPI_BOTTOM, 1, both, self) == MPI_SUCCESS);
+  MPI_Type_free(&second);
+  MPI_Type_free(&both);
+}
+
 static void communicators(void) {
   MPI_Comm comm;
   MPI_Group group, world, none = MPI_GROUP_EMPTY;
@@ -412,6 +468,8 @@ int main(int argc, char **argv) {
   point_to_point();
   requests();
   collectives();
+  aliases();
+  no_aliases();
   communicators();
   datatypes();
   topologies();

@@ -117,6 +117,67 @@ static void categories(void) {
   CHECK(MPI_T_source_get_num(&two) == MPI_SUCCESS && two == 0);
 }
 
+/* Every variable can be read as what its information says. */
+static void all_variables(void) {
+  MPI_T_pvar_session session;
+  char name[60], meaning[200];
+  int length, lengths, class, binding, readonly, continuous, atomic, count, list[20];
+  MPI_Datatype type;
+  MPI_T_cvar_get_num(&count);
+  for (int i = 0; i < count; i++) {
+    length = sizeof name;
+    MPI_T_cvar_get_info(i, name, &length, NULL, &type, NULL, NULL, NULL, NULL, NULL);
+    read_cvar(name, type);
+  }
+  MPI_T_pvar_session_create(&session);
+  MPI_T_pvar_get_num(&count);
+  CHECK(MPI_T_category_get_pvars(1, 20, list) == MPI_SUCCESS);
+  for (int i = 0; i < count; i++) {
+    uint64_t value = UINT64_MAX;
+    length = sizeof name, lengths = sizeof meaning;
+    CHECK(MPI_T_pvar_get_info(i, name, &length, &one, &class, &type, NULL, meaning, &lengths,
+                              &binding, &readonly, &continuous, &atomic) == MPI_SUCCESS);
+    CHECK(one == MPI_T_VERBOSITY_USER_BASIC && lengths > 1 && continuous == 1 && atomic == 0);
+    MPI_T_pvar_handle handle = open_pvar(session, name, class);
+    CHECK(MPI_T_pvar_read(session, handle, &value) == MPI_SUCCESS && (uint32_t)value < 1u << 31);
+    CHECK(MPI_T_pvar_stop(session, handle) == MPI_T_ERR_PVAR_NO_STARTSTOP);
+  }
+  CHECK(MPI_T_pvar_get_info(count, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+                            NULL) == MPI_T_ERR_INVALID_INDEX);
+  CHECK(MPI_T_pvar_session_free(&session) == MPI_SUCCESS);
+}
+
+/* There are none, so that each call has a wrong index or handle. */
+static void events(void) {
+  const int handle = MPI_T_ERR_INVALID_HANDLE, index = MPI_T_ERR_INVALID_INDEX;
+  MPI_T_event_registration none = NULL;
+  MPI_T_event_instance event = NULL;
+  MPI_T_source_order order;
+  MPI_Count time;
+  MPI_Info info;
+  int list[2];
+  CHECK(MPI_T_category_get_categories(0, 2, list) == MPI_SUCCESS);
+  CHECK(MPI_T_category_get_events(0, 2, list) == MPI_SUCCESS);
+  CHECK(MPI_T_category_get_num_events(1, &one) == MPI_SUCCESS && one == 0);
+  CHECK(MPI_T_category_get_num_events(2, &one) == index);
+  CHECK(MPI_T_event_get_info(0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL) ==
+        index);
+  CHECK(MPI_T_event_handle_alloc(0, NULL, MPI_INFO_NULL, &none) == index);
+  CHECK(MPI_T_event_handle_get_info(none, &info) == handle);
+  CHECK(MPI_T_event_handle_set_info(none, MPI_INFO_NULL) == handle);
+  CHECK(MPI_T_event_register_callback(none, MPI_T_CB_REQUIRE_NONE, MPI_INFO_NULL, NULL, NULL) ==
+        handle);
+  CHECK(MPI_T_event_callback_get_info(none, MPI_T_CB_REQUIRE_NONE, &info) == handle);
+  CHECK(MPI_T_event_callback_set_info(none, MPI_T_CB_REQUIRE_NONE, MPI_INFO_NULL) == handle);
+  CHECK(MPI_T_event_set_dropped_handler(none, NULL) == handle);
+  CHECK(MPI_T_event_handle_free(none, NULL, NULL) == handle);
+  CHECK(MPI_T_event_read(event, 0, list) == handle && MPI_T_event_copy(event, list) == handle);
+  CHECK(MPI_T_event_get_timestamp(event, &time) == handle);
+  CHECK(MPI_T_event_get_source(event, &one) == handle);
+  CHECK(MPI_T_source_get_info(0, NULL, NULL, NULL, NULL, &order, &time, &time, &info) == index);
+  CHECK(MPI_T_source_get_timestamp(0, &time) == index);
+}
+
 int main(int argc, char **argv) {
   int provided;
   CHECK(MPI_T_cvar_get_num(&one) == MPI_T_ERR_NOT_INITIALIZED);
@@ -129,6 +190,8 @@ int main(int argc, char **argv) {
   control();
   performance();
   categories();
+  all_variables();
+  events();
   MPI_Finalize();
   CHECK(MPI_T_cvar_get_num(&one) == MPI_SUCCESS && one > 5);
   CHECK(MPI_T_finalize() == MPI_SUCCESS);

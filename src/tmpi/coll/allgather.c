@@ -71,6 +71,10 @@ int tm_call_allgather(const char *call, const struct tm_part *own_args, MPI_Data
   int error = tm_get_comm(call, handle, &comm);
   if (error == MPI_SUCCESS) error = tm_check_part(comm, call, own_args, own_type, &own);
   if (error == MPI_SUCCESS) error = tm_check_parts(comm, call, all_args, all_type, &all);
+  if (error == MPI_SUCCESS && !comm->inter) {
+    struct tm_part place = tm_part_of(&all, comm->rank);
+    error = tm_check_alias(comm, call, &own, &place);
+  }
   if (error != MPI_SUCCESS) return error;
   struct tm_coll coll = tm_coll_begin(comm, call);
   if (comm->inter) {

@@ -92,6 +92,10 @@ int tm_call_alltoall(const char *call, struct tm_parts *send, MPI_Datatype sendt
   if (error == MPI_SUCCESS && !in_place)
     error = check_parts(comm, call, send, sendtype, &send->type);
   if (error == MPI_SUCCESS) error = check_parts(comm, call, recv, recvtype, &recv->type);
+  if (error == MPI_SUCCESS && !comm->inter && !in_place) {
+    struct tm_part sent = tm_part_of(send, comm->rank), place = tm_part_of(recv, comm->rank);
+    error = tm_check_alias(comm, call, &sent, &place);
+  }
   if (error != MPI_SUCCESS) return error;
   struct tm_coll coll = tm_coll_begin(comm, call);
   if (comm->inter)

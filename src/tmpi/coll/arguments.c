@@ -36,6 +36,30 @@ static int check_buffer(const struct tm_collective *c, struct tm_comm *comm,
   return error;
 }
 
+/* The part of a buffer that is for the caller itself, or the only one. */
+static struct tm_part own_part(const struct tm_comm *comm, const struct tm_parts *given,
+                               enum tm_parts_for kind, MPI_Datatype type) {
+  struct tm_parts parts = *given;
+  if (parts.types == NULL) parts.type = tm_type_of(type);
+  return tm_part_of(&parts, kind == TM_ONE ? 0 : comm->rank);
+}
+
+/* As the blocking calls: the caller's own part must not be sent from where it is received. */
+static int check_alias(const struct tm_collective *c, struct tm_comm *comm) {
+  const struct tm_collective_kind *kind = c->kind;
+  bool both = kind->reduces || (kind->sends != TM_NOBODY && kind->receives != TM_NOBODY);
+  if (!both || comm->inter || kind->on_topology || c->send.base == MPI_IN_PLACE ||
+      c->recv.base == MPI_IN_PLACE || (kind->rooted && c->root != comm->rank))
+    return MPI_SUCCESS;
+  struct tm_part filled = own_part(comm, &c->recv, kind->recv_parts, c->recvtype), sent = filled;
+  if (kind->reduces)
+    sent.at = c->send.base;
+  else
+    sent = own_part(comm, &c->send, kind->send_parts, c->sendtype);
+  if (kind == &tm_reduce_scatter_kind) filled.at = c->recv.base; /* only the own part is there */
+  return tm_check_alias(comm, c->call, &sent, &filled);
+}
+
 int tm_collective_check(const struct tm_collective *c) {
   const struct tm_collective_kind *kind = c->kind;
   const struct tm_op *op;
@@ -58,7 +82,7 @@ int tm_collective_check(const struct tm_collective *c) {
                          tm_parts_number(comm, kind->recv_parts, false));
   if (error == MPI_SUCCESS && kind->reduces) error = tm_get_type(comm, c->call, c->recvtype, &type);
   if (error == MPI_SUCCESS && kind->reduces) error = tm_check_op(comm, c->call, c->op, type, &op);
-  return error;
+  return error == MPI_SUCCESS ? check_alias(c, comm) : error;
 }
 
 int tm_collective_perform(const struct tm_collective *c) {

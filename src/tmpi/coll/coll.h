@@ -126,6 +126,13 @@ int tm_check_parts(struct tm_comm *comm, const char *call, const struct tm_parts
 int tm_check_root(struct tm_comm *comm, const char *call, int root);
 int tm_check_op(struct tm_comm *comm, const char *call, MPI_Op handle, const struct tm_type *type,
                 const struct tm_op **op);
+/**
+ * Checks that what the caller sends does not begin where its own result goes: both would have the
+ * same type, so they overlap. Ranks that read the one while the other is filled get wrong values.
+ * Different types may select different elements of one array, so they are no error.
+ */
+int tm_check_alias(struct tm_comm *comm, const char *call, const struct tm_part *sent,
+                   const struct tm_part *filled);
 /** What the call returns for the collective's messages. */
 int tm_coll_result(const struct tm_coll *coll);
 

@@ -120,7 +120,9 @@ static int get(const char *call, MPI_Comm handle, int root, const struct tm_part
     error = tm_check_part(*comm, call, single_args, single_type, single);
   if (error == MPI_SUCCESS && is_root(*comm, root))
     error = tm_check_parts(*comm, call, many_args, many_type, many);
-  return error;
+  if (error != MPI_SUCCESS || (*comm)->inter || root != (*comm)->rank) return error;
+  struct tm_part place = tm_part_of(many, root);
+  return tm_check_alias(*comm, call, single, &place);
 }
 
 int tm_call_gather(const char *call, const struct tm_part *own_args, MPI_Datatype own_type,

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/atomic.h"
+#include "tmpi/coll/coll.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/rank/handle.h"
 #include "tmpi/rank/user_code.h"
@@ -171,6 +172,12 @@ int tm_call_reduce_local(const char *call, const void *in, void *inout, MPI_Coun
   if (error == MPI_SUCCESS) error = tm_get_type(NULL, call, handle, &type);
   if (error == MPI_SUCCESS && !tm_op_fits(op, type))
     error = tm_fail(NULL, call, MPI_ERR_OP, "the operation is not one for this type");
-  if (error == MPI_SUCCESS && count > 0) tm_op_apply(op, in, inout, (size_t)count, type);
+  if (error != MPI_SUCCESS || count == 0) return error;
+  if (in == MPI_IN_PLACE || inout == MPI_IN_PLACE)
+    return tm_fail(NULL, call, MPI_ERR_BUFFER, "MPI_IN_PLACE is for collectives only");
+  struct tm_part sent = {tm_sendbuf(in), (size_t)count, type},
+                 filled = {inout, (size_t)count, type};
+  error = tm_check_alias(NULL, call, &sent, &filled);
+  if (error == MPI_SUCCESS) tm_op_apply(op, in, inout, (size_t)count, type);
   return error;
 }

@@ -56,11 +56,21 @@ static int get(const char *call, MPI_Comm comm, MPI_Count count, MPI_Datatype ty
   return error;
 }
 
+/* For reductions, whose result has as many elements of the same type as what is sent. */
+static int check_alias(const char *call, const struct reduction *r, const void *sent, void *filled,
+                       MPI_Count count) {
+  if (sent != filled || r->comm->inter) return MPI_SUCCESS;
+  struct tm_part part = {filled, (size_t)count, r->type};
+  return tm_check_alias(r->comm, call, &part, &part);
+}
+
 int tm_call_reduce(const char *call, const void *sendbuf, void *recvbuf, MPI_Count count,
                    MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm) {
   struct reduction r;
   int error = get(call, comm, count, type, op, &r);
   if (error == MPI_SUCCESS) error = tm_check_root(r.comm, call, root);
+  if (error == MPI_SUCCESS && root == r.comm->rank)
+    error = check_alias(call, &r, sendbuf, recvbuf, count);
   if (error != MPI_SUCCESS) return error;
   struct tm_coll coll = tm_coll_begin_rooted(r.comm, call, root);
   const void *from = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
@@ -81,6 +91,7 @@ int tm_call_allreduce(const char *call, const void *sendbuf, void *recvbuf, MPI_
                       MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
   struct reduction r;
   int error = get(call, comm, count, type, op, &r);
+  if (error == MPI_SUCCESS) error = check_alias(call, &r, sendbuf, recvbuf, count);
   if (error != MPI_SUCCESS) return error;
   struct tm_coll coll = tm_coll_begin(r.comm, call);
   const void *from = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
@@ -149,6 +160,7 @@ int tm_call_scan(const char *call, const void *sendbuf, void *recvbuf, MPI_Count
   int error = get(call, comm, count, type, op, &r);
   if (error == MPI_SUCCESS && r.comm->inter)
     error = tm_fail(r.comm, call, MPI_ERR_COMM, "it is an intercommunicator");
+  if (error == MPI_SUCCESS) error = check_alias(call, &r, sendbuf, recvbuf, count);
   if (error != MPI_SUCCESS) return error;
   struct tm_coll coll = tm_coll_begin(r.comm, call);
   scan(&coll, sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, recvbuf, (size_t)count, &r, exclusive);
@@ -188,6 +200,8 @@ int tm_call_reduce_scatter(const char *call, const void *sendbuf, const struct t
   struct reduction r;
   int error = get(call, comm, 0, type, op, &r);
   if (error == MPI_SUCCESS) error = tm_check_counts(r.comm, call, recv, r.comm->size);
+  if (error == MPI_SUCCESS)
+    error = check_alias(call, &r, sendbuf, recv->base, tm_parts_count(recv, r.comm->rank));
   if (error != MPI_SUCCESS) return error;
   int size = r.comm->size;
   MPI_Count total = 0, *displs = malloc((size_t)size * sizeof *displs);

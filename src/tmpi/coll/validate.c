@@ -55,6 +55,16 @@ int tm_check_op(struct tm_comm *comm, const char *call, MPI_Op handle, const str
   return MPI_SUCCESS;
 }
 
+int tm_check_alias(struct tm_comm *comm, const char *call, const struct tm_part *sent,
+                   const struct tm_part *filled) {
+  bool overlap = sent->at == filled->at && sent->at != MPI_BOTTOM && sent->type == filled->type &&
+                 sent->count > 0 && filled->count > 0 && sent->type->size > 0;
+  return !overlap ? MPI_SUCCESS
+                  : tm_fail(comm, call, MPI_ERR_BUFFER,
+                            "the data to send and the result are at the same address (give "
+                            "MPI_IN_PLACE to have them there, or another buffer)");
+}
+
 int tm_coll_result(const struct tm_coll *coll) {
   if (coll->error == MPI_SUCCESS) return MPI_SUCCESS;
   return tm_fail(coll->comm, coll->call, coll->error,
