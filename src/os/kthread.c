@@ -16,6 +16,9 @@ static size_t stack_overhead(const pthread_attr_t *attr) {
   return minimum != NULL ? minimum(attr) : 0;
 }
 
+/* EINVAL would be the caller's mistake. */
+static int refusal(int error) { return error == EINVAL ? EAGAIN : error; }
+
 int os_thread_start(pthread_t *thread, struct os_affinity *affinity, bool elsewhere,
                     void *(*func)(void *), void *arg) {
   pthread_attr_t attr;
@@ -30,7 +33,7 @@ int os_thread_start(pthread_t *thread, struct os_affinity *affinity, bool elsewh
     affinity->narrowed = false;
     error = pthread_create(thread, NULL, func, arg);
   }
-  return error == 0 ? 0 : EAGAIN;
+  return refusal(error);
 }
 
 int os_thread_start_detached(size_t stack_size, void *(*func)(void *), void *arg) {
@@ -42,7 +45,7 @@ int os_thread_start_detached(size_t stack_size, void *(*func)(void *), void *arg
   if (error == 0) error = pthread_attr_setstacksize(&attr, stack_size + stack_overhead(&attr));
   if (error == 0) error = pthread_create(&thread, &attr, func, arg);
   pthread_attr_destroy(&attr);
-  return error == 0 ? 0 : EAGAIN;
+  return refusal(error);
 }
 
 void os_thread_join(pthread_t thread) { pthread_join(thread, NULL); }
@@ -90,6 +93,25 @@ void os_priority_raise(void) {
     parameters.sched_priority++;
     sched_setscheduler(0, policy, &parameters);
   }
+  errno = saved;
+}
+
+void os_manner_note(struct os_manner *manner) {
+  struct sched_param parameters = {0};
+  int saved = errno;
+  pthread_sigmask(SIG_SETMASK, NULL, &manner->signals);
+  manner->policy = sched_getscheduler(0);
+  if (sched_getparam(0, &parameters) != 0) manner->policy = -1; /* a filter refuses it */
+  manner->priority = parameters.sched_priority;
+  errno = saved;
+}
+
+void os_manner_take(const struct os_manner *manner) {
+  struct sched_param parameters = {.sched_priority = manner->priority};
+  int saved = errno;
+  if (manner->policy == SCHED_FIFO || manner->policy == SCHED_RR)
+    sched_setscheduler(0, manner->policy, &parameters);
+  pthread_sigmask(SIG_SETMASK, &manner->signals, NULL);
   errno = saved;
 }
 

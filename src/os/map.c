@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 int os_file_open(const char *path, int *fd, size_t *size) {
@@ -29,6 +30,19 @@ int os_file_identity(int fd, uint64_t *device, uint64_t *inode) {
   *device = status.st_dev;
   *inode = status.st_ino;
   return 0;
+}
+
+uint64_t os_file_stamp(int fd) {
+  struct stat status;
+  if (fstat(fd, &status) != 0) return 0;
+  uint64_t seconds = (uint64_t)status.st_mtim.tv_sec, rest = (uint64_t)status.st_mtim.tv_nsec;
+  /* a file that is cut has its new size some time before its new date */
+  return (seconds * 1000000000 + rest) ^ (uint64_t)status.st_size << 40;
+}
+
+bool os_file_is_noexec(int fd) {
+  struct statvfs system;
+  return fstatvfs(fd, &system) == 0 && (system.f_flag & ST_NOEXEC) != 0;
 }
 
 int os_file_make(const char *path, int *fd) {

@@ -18,6 +18,11 @@ int os_file_open(const char *path, int *fd, size_t *size);
 void os_file_close(int fd);
 /** Tells which file it is: two descriptors of one file have the same pair of numbers. */
 int os_file_identity(int fd, uint64_t *device, uint64_t *inode);
+/** @return a number that another one replaces when the file's content changes; 0: unknown.
+ * Async-signal-safe. */
+uint64_t os_file_stamp(int fd);
+/** @return whether its file system is mounted so that nothing in it may be executed. */
+bool os_file_is_noexec(int fd);
 /** Opens a file to append to, empty at first. */
 int os_file_make(const char *path, int *fd);
 /** Allows as many open files as the process may allow itself. */

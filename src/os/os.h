@@ -104,11 +104,23 @@ void os_affinity_restore(struct os_affinity *affinity);
 /* ---- kernel threads (kthread.c) */
 
 /** Starts a joinable kernel thread, if wanted on another CPU than the caller's; it calls
- * os_affinity_restore() when it runs. @return 0 or EAGAIN. */
+ * os_affinity_restore() when it runs. @return 0; EAGAIN: a limit; what a filter says. */
 int os_thread_start(pthread_t *thread, struct os_affinity *affinity, bool elsewhere,
                     void *(*func)(void *), void *arg);
-/** Starts a kernel thread nobody joins. @return 0 or EAGAIN. */
+/** Starts a kernel thread nobody joins. @return as os_thread_start(). */
 int os_thread_start_detached(size_t stack_size, void *(*func)(void *), void *arg);
+/** Says in words which limit was met when these returned an error (refusal.c). */
+void os_thread_refusal(int error, char *text, size_t size);
+/** What a kernel thread hands down to the ones it creates. */
+struct os_manner {
+  sigset_t signals; /**< that it does not get */
+  int policy, priority;
+};
+
+/** Notes the caller's manner. */
+void os_manner_note(struct os_manner *manner);
+/** Gives it to the calling kernel thread, whose creator has another one. */
+void os_manner_take(const struct os_manner *manner);
 void os_thread_join(pthread_t thread);
 /** Lets the calling kernel thread run before others of the process where these have a real-time
  * priority; refused: it stays as it is. */

@@ -8,10 +8,14 @@ usage: environments.py TMPIRUN PROGRAM
 import ctypes
 import itertools
 import os
+import pathlib
 import re
 import resource
+import shutil
+import signal
 import subprocess
 import sys
+import tempfile
 import unittest
 
 TMPIRUN, PROGRAM = "", ""
@@ -105,6 +109,113 @@ class Environments(unittest.TestCase):
         if subprocess.run([*bare, "true"], capture_output=True, check=False).returncode != 0:
             self.skipTest("no mount namespace may be made here")
         self.holds("no /proc", wrapper=bare)
+
+
+def nobody():
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+
+
+def endless(folder):
+    """@return a program that computes in all ranks until it is killed, and tells when it does."""
+    source, program = pathlib.Path(folder, "long.c"), pathlib.Path(folder, "long")
+    source.write_text("""
+        #include <mpi.h>
+        #include <unistd.h>
+        static volatile double x;
+        static void compute(void) { for (;;) for (int i = 0; i < 1000; i++) x += i; }
+        int main(int argc, char **argv) {
+          MPI_Init(&argc, &argv);
+          MPI_Barrier(MPI_COMM_WORLD);
+          write(1, "here\\n", 5);
+          compute();
+        }""")
+    wrapper = pathlib.Path(TMPIRUN).with_name("tmpicc")
+    subprocess.run([wrapper, "-O1", source, "-o", program], check=True)
+    return program
+
+
+class Named(unittest.TestCase):
+    """The message names what was met."""
+
+    def says(self, words, program=None, wrapper=(), install=None):
+        result = subprocess.run([*wrapper, TMPIRUN, "-n", "4", "--vps", "2", program or PROGRAM], capture_output=True,
+                                text=True, check=False, preexec_fn=install, stdin=subprocess.DEVNULL)
+        self.assertIn(words, result.stderr)
+        self.assertEqual(result.returncode, 1)
+
+    def as_nobody(self, more=lambda: None):
+        """@return what makes a child one that is no administrator; this test is skipped where none can be."""
+        def install():
+            if os.geteuid() == 0:
+                nobody()
+            more()
+        try:
+            subprocess.run([TMPIRUN, "--version"], capture_output=True, check=True, preexec_fn=install)
+        except (PermissionError, subprocess.SubprocessError):
+            self.skipTest("other users may not run what was built")
+        return install
+
+    def test_limit_of_processes(self):
+        self.says("ulimit -u is 1 (", install=self.as_nobody(limit(resource.RLIMIT_NPROC, 1)))
+
+    def test_limit_of_a_cgroup(self):
+        group = pathlib.Path(f"/sys/fs/cgroup/pids/mltp-test-{os.getpid()}")
+        try:
+            group.mkdir()
+        except OSError:
+            self.skipTest("no cgroup of version 1 may be made here")
+        try:
+            group.joinpath("pids.max").write_text("1")
+            self.says("pids.max of its cgroup is 1 (",
+                      install=lambda: group.joinpath("cgroup.procs").write_text(str(os.getpid())))
+        finally:
+            group.rmdir()
+
+    def test_filter(self):
+        known = numbers()
+
+        def install():
+            for name in "clone3", "clone":
+                refuse(known[name], EPERM)()
+        self.says("a filter of system calls refuses threads: Operation not permitted", install=install)
+
+    def test_program_that_may_not_be_read(self):
+        install = self.as_nobody()
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder).chmod(0o755)
+            copy = pathlib.Path(shutil.copy(PROGRAM, folder))
+            copy.chmod(0o111)
+            self.says("Permission denied (ranks are loaded by reading the file: chmod +r)", copy, install=install)
+
+    def test_no_plain_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            fifo = pathlib.Path(folder, "fifo")
+            os.mkfifo(fifo)
+            self.says("it is no plain file", fifo)
+
+    def test_file_system_without_programs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            bare = ["unshare", "--mount", "sh", "-c",
+                    f'mount -t tmpfs -o noexec none {folder} && cp "{PROGRAM}" {folder}/program && exec "$@"', "sh"]
+            if subprocess.run([*bare, "true"], capture_output=True, check=False).returncode != 0:
+                self.skipTest("nothing may be mounted here")
+            self.says("its file system is mounted noexec", f"{folder}/program", wrapper=bare)
+
+    def test_program_that_is_written_to(self):
+        """Ranks on several VPs crash at once, also on one that the monitor has made; there is one whole report."""
+        with tempfile.TemporaryDirectory() as folder:
+            program = endless(folder)
+            with subprocess.Popen([TMPIRUN, "-n", "4", "--vps", "2", program], text=True, stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
+                for _ in range(4):
+                    self.assertEqual(job.stdout.readline(), "here\n")
+                os.truncate(program, 0)
+                text = job.communicate()[1]
+            self.assertEqual(job.returncode, -signal.SIGBUS, text)
+            self.assertRegex(text, r"^tmpirun: rank \d crashed: SIGBUS at address .*\ntmpirun: '.*/long' was written to")
+            self.assertEqual(text.count("crashed"), 1)
 
 
 if __name__ == "__main__":

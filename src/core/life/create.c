@@ -69,7 +69,7 @@ __attribute__((always_inline)) static inline int create(const char *call, mltp_t
       count_uncreated(here);
       mt_descriptor_free(here, t);
     }
-    return error;
+    return error != 0 ? EAGAIN : 0; /* a limit, or what a filter says */
   }
   if (attr->fp_control) {
     t->own = MT_OWN_FP;

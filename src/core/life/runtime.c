@@ -54,7 +54,7 @@ int mltp_set_vps(int vps) {
   int target = active_of(vps);
   if (on_vps()) {
     int error = mt_vp_spawn_to(target);
-    if (error != 0) return error;
+    if (error != 0) return EAGAIN; /* a limit, or what a filter says */
     mt_share_set_most(target);
     mt_share_follow();
   }
@@ -113,11 +113,13 @@ static void take_down(void) {
   mt_rt.main = NULL;
 }
 
-static void report_no_vps(int error) {
-  mt_message(
-      "mltp_init: cannot start %d VPs: %s (set MLTP_VPS lower, or raise the limits on "
-      "memory and threads)",
-      mt_rt.wanted, strerror(error));
+/* Says it. @return what the functions that start VPs return. */
+static int report_no_vps(int error) {
+  char why[128];
+  os_thread_refusal(error, why, sizeof why);
+  mt_message("mltp_init: cannot start %d VPs: %s (%sraise the limit)", mt_rt.wanted, why,
+             mt_rt.wanted > 1 ? "set MLTP_VPS lower, or " : "");
+  return error == ENOMEM ? ENOMEM : EAGAIN;
 }
 
 static void stop(void);
@@ -135,8 +137,7 @@ static int start_others(void) {
 
 int mt_start_vps(void) {
   int error = start_others();
-  if (error != 0) report_no_vps(error);
-  return error;
+  return error != 0 ? report_no_vps(error) : 0;
 }
 
 /* VP 0 on the caller's kernel thread, with main on it; or apart from it. */
@@ -203,7 +204,7 @@ static int start(int vps, bool bound_main) {
   if (error == 0 && mt_share_join() != 0) error = EINVAL;
   if (error == 0) mt_share_probe();
   if (error != 0) {
-    if (error != EINVAL) report_no_vps(error); /* EINVAL has been explained */
+    if (error != EINVAL) error = report_no_vps(error); /* EINVAL has been explained */
     bool has_vps = mt_rt.main_is_bound && mt_rt.vp_count != 0;
     if (mt_load_relaxed(&mt_rt.running) || has_vps)
       stop();

@@ -25,17 +25,23 @@ static uint32_t out_of_vps_reported; /* [atomic] */
 void mt_handover_no_vp(int error) {
   if (mt_or_relaxed(&out_of_vps_reported, 1) != 0) return;
   uint32_t count = mt_vp_count();
+  char why[128];
+  os_thread_refusal(error, why, sizeof why);
   mt_message(
       "%d VPs of %u are blocked in the kernel, and there is no other for the ready threads: %s "
       "(they run when a call returns; let fewer threads block, or wait in calls of the library)",
       mt_load_relaxed(&mt_rt.sleep.blocked), count,
-      count >= MT_VPS_MAX ? "this is the greatest number of VPs" : strerror(error));
+      count >= MT_VPS_MAX ? "this is the greatest number of VPs" : why);
 }
+
+/* Of the monitor's creator. The monitor gets no signals and may run before all others; a VP that it
+ * makes is as the rest. */
+static struct os_manner manner; /* [const while the monitor runs] */
 
 /* @return a VP that takes the threads of one that is blocked: a new one, NULL: any other. */
 static struct mt_vp *substitute(void) {
   uint32_t count = mt_vp_count();
-  int error = mt_vp_spawn();
+  int error = mt_vp_spawn_as(&manner);
   if (error != 0) mt_handover_no_vp(error);
   return error == 0 ? mt_rt.vps[count] : NULL;
 }
@@ -173,6 +179,7 @@ void mt_handover_prepare(void) {
 int mt_handover_start(void) {
   if (!mt_rt.handover.prepared || mt_rt.handover.runs) return 0;
   struct os_affinity affinity = {0};
+  os_manner_note(&manner);
   int error = os_thread_start(&mt_rt.handover.monitor, &affinity, false, monitor, NULL);
   if (error != 0) return error;
   mt_store_relaxed(&mt_rt.handover.look_at, 0); /* relaxed: for the next VP that reads the clock */

@@ -137,6 +137,7 @@ static void *vp_main(void *arg) {
   /* others must find this VP before it asks them for threads */
   for (unsigned round = 0; mt_vp_count() <= vp->index;) mt_relax(&round);
   os_affinity_restore(&vp->sleep.affinity);
+  if (vp->manner != NULL) os_manner_take(vp->manner);
   mt_set_current(&vp->idle);
   os_thread_stack(&low, &size);
   vp->ctx.idle_low = low;
@@ -151,13 +152,14 @@ static void *vp_main(void *arg) {
   return NULL;
 }
 
-int mt_vp_spawn(void) {
+int mt_vp_spawn_as(const struct os_manner *manner) {
   mt_ilock_lock(&mt_rt.spawn_ilock);
   uint32_t index = mt_load_relaxed(&mt_rt.vp_count); /* relaxed: changes under the ilock only */
   struct mt_vp *vp = index < MT_VPS_MAX ? vp_new(index) : NULL;
   int error = vp != NULL ? 0 : EAGAIN;
   if (error == 0) {
     vp->sleep.status = MT_VP_AWAKE;
+    vp->manner = manner;
     mt_awake_add(1);
     /* A creator outside the VPs soon frees its CPU. A creator on a VP does not, so the new VP
      * starts elsewhere. */
@@ -173,6 +175,8 @@ int mt_vp_spawn(void) {
   mt_ilock_unlock(&mt_rt.spawn_ilock);
   return error;
 }
+
+int mt_vp_spawn(void) { return mt_vp_spawn_as(NULL); }
 
 int mt_vp_spawn_to(int count) {
   while ((int)mt_load_relaxed(&mt_rt.vp_count) < count) {

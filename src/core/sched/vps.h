@@ -7,6 +7,7 @@
 #define MT_CORE_SCHED_VPS_H
 
 struct mt_vp;
+struct os_manner;
 
 /** Makes VP 0 of the calling kernel thread. @return 0 or ENOMEM. */
 int mt_vp_first(void);
@@ -16,6 +17,9 @@ int mt_vp_first_apart(void);
 
 /** Makes one more VP, asleep. @return 0 or EAGAIN. */
 int mt_vp_spawn(void);
+
+/** The same for a caller with another manner than VPs have. */
+int mt_vp_spawn_as(const struct os_manner *manner);
 
 /** Makes VPs until there are count. @return 0 or EAGAIN. */
 int mt_vp_spawn_to(int count);

@@ -161,9 +161,10 @@ struct mt_vp {
   alignas(MT_CACHE_LINE) struct mt_vp_timers timers;
   alignas(MT_CACHE_LINE) struct mt_vp_sleep sleep;
   struct mt_vp_handover handover;
-  pthread_t kernel_thread;  /* [const] */
-  struct mt_sanitizer dead; /* [owner] after the switch: end this context */
-  struct mltp_thread idle;  /* its own context */
+  pthread_t kernel_thread;        /* [const] */
+  const struct os_manner *manner; /* [const] NULL: its creator's */
+  struct mt_sanitizer dead;       /* [owner] after the switch: end this context */
+  struct mltp_thread idle;        /* its own context */
 };
 
 static_assert(offsetof(struct mt_vp, ctx) + offsetof(struct mt_vp_context, after_stack) <

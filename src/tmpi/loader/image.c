@@ -257,14 +257,20 @@ static bool open_image(struct tm_image *image, size_t *size, Elf64_Ehdr *header)
   int error = os_file_open(image->path, &image->fd, size);
   if (error != 0) {
     image->fd = -1;
-    return tm_refuse(image->path, "%s (check the name)",
-                     error == EISDIR ? "it is no plain file" : strerror(error));
+    return tm_refuse(
+        image->path, "%s (%s)", error == EISDIR ? "it is no plain file" : strerror(error),
+        error == EACCES ? "ranks are loaded by reading the file: chmod +r" : "check the name");
   }
   size_t header_size = *size < sizeof *header ? *size : sizeof *header;
   if (os_file_identity(image->fd, &image->device, &image->inode) != 0 ||
       os_file_read(image->fd, header, header_size, 0) != 0)
     return tm_damaged(image->path, "it cannot be read");
+  image->stamp = os_file_stamp(image->fd);
   return true;
+}
+
+bool tm_image_has_changed(const struct tm_image *image) {
+  return os_file_stamp(image->fd) != image->stamp;
 }
 
 struct tm_image *tm_image_read(const char *path) {

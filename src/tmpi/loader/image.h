@@ -60,6 +60,7 @@ struct tm_image {
   char *name; /* by which it is needed; NULL: by none */
   int fd;
   uint64_t device, inode; /* two spellings of one file are one library */
+  uint64_t stamp;         /* of the content that was read */
   char *pristine;
   size_t span;  /* bytes in memory, a multiple of the page size */
   size_t align; /* of its first byte in memory: a page or more */
@@ -99,6 +100,9 @@ struct tm_image {
 
 /** Reads a file and checks it. @return it, or NULL after a message. */
 struct tm_image *tm_image_read(const char *path);
+
+/** @return whether its file was written to since it was read. Async-signal-safe. */
+bool tm_image_has_changed(const struct tm_image *image);
 
 /** Frees it. @return NULL. */
 struct tm_image *tm_image_drop(struct tm_image *image);

@@ -2,6 +2,7 @@
 /* Slots: their layout, and how one is filled. */
 #include "tmpi/loader/program.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -200,10 +201,12 @@ static bool map_segments(const struct tm_image *image, int s, int count, char *b
   int error = os_map_file(base + start, align_up(last->file_end - start, PAGE), image->fd,
                           (off_t)(first->file_offset - lead), executable);
   if (error == 0) return true;
-  return tm_refuse(
-      image->path,
-      "rank %d's copy cannot be mapped: %s (fewer ranks, or a higher vm.max_map_count)", rank,
-      strerror(error));
+  if (executable && os_file_is_noexec(image->fd))
+    return tm_refuse(image->path,
+                     "its file system is mounted noexec (mount it with exec, or copy the file)");
+  return tm_refuse(image->path, "rank %d's copy cannot be mapped: %s (%s)", rank, strerror(error),
+                   error == ENOMEM ? "fewer ranks, or a higher vm.max_map_count"
+                                   : "a filter or a security module refuses it");
 }
 
 bool tm_program_place_image(const struct tm_program *program, const struct tm_image *image,

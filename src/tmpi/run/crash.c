@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "arch/program.h"
+#include "base/atomic.h"
 #include "core/internal/process.h"
 #include "os/os.h"
 #include "tmpi/loader/program.h"
@@ -17,7 +18,7 @@
 #include "tmpi/run/output.h"
 #include "tmpi/run/process.h"
 
-enum { FRAMES_MAX = 64, FRAMES_PRINTED = 16, CHILD_STACK = 1 << 20 };
+enum { FRAMES_MAX = 64, FRAMES_PRINTED = 16, CHILD_STACK = 1 << 20, REPORT_SECONDS = 60 };
 
 static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
@@ -81,6 +82,20 @@ static bool print_lines(const void *context) {
   return status == 0;
 }
 
+/* Ranks run the file's pages, so what is written to it changes their code. */
+static void print_changes(void) {
+  char text[512];
+  for (int i = 0; i < tm_the_program->image_count; i++) {
+    const struct tm_image *image = tm_the_program->images[i];
+    if (!tm_image_has_changed(image)) continue;
+    int length = snprintf(text, sizeof text,
+                          "tmpirun: '%s' was written to while its ranks ran, which changes their "
+                          "code (replace it by mv, not by cp)\n",
+                          image->path);
+    os_write(2, text, length < (int)sizeof text ? (size_t)length : sizeof text - 1);
+  }
+}
+
 static void print_location(int rank, const void *context) {
   static const char hint[] =
       "tmpirun: where that is a call of MPI, a buffer may be too small, or ranks "
@@ -92,7 +107,7 @@ static void print_location(int rank, const void *context) {
   bool called = image == NULL;
   if (called) image = find_call(context, &offset);
   if (!print_lines(context) && image != NULL) {
-    const char *name = tm_image_name_at(image, offset);
+    const char *name = tm_image_has_changed(image) ? "" : tm_image_name_at(image, offset);
     int length =
         snprintf(text, sizeof text,
                  "tmpirun: rank %d was %s%s%s%sat 0x%zx of '%s' (its line: addr2line -f "
@@ -102,6 +117,17 @@ static void print_location(int rank, const void *context) {
     os_write(2, text, length < (int)sizeof text ? (size_t)length : sizeof text - 1);
   }
   if (called && image != NULL) os_write(2, hint, sizeof hint - 1);
+}
+
+static uint32_t reporter; /* [atomic] the kernel thread that reports a crash; 0: none yet */
+
+/* Two ranks may crash at once, on two VPs. The first ends the process when its report is complete;
+ * the other waits until then, or for as long as a report takes at most. */
+static void report_alone(void) {
+  uint32_t self = (uint32_t)gettid(), none = 0;
+  /* relaxed: it orders nothing, it only chooses */
+  if (mt_cas_relaxed(&reporter, &none, self) || none == self) return;
+  for (int i = 0; i < REPORT_SECONDS; i++) os_nap(1000000000);
 }
 
 /* @return whether an instruction of this thread has faulted; otherwise the signal was sent. */
@@ -130,6 +156,7 @@ static void print_crash(int signo, const siginfo_t *info, const void *context) {
   int length = snprintf(text, sizeof text, "tmpirun: rank %d crashed: SIG%s at address %p\n", rank,
                         sigabbrev_np(signo), info->si_addr);
   os_write(2, text, (size_t)length);
+  print_changes();
   print_location(rank, context);
 }
 
@@ -142,6 +169,7 @@ static void on_crash(int signo, siginfo_t *info, void *context) {
                               : tm_signal_to_ranks(signo, info, context);
   errno = error;
   if (taken) return;
+  report_alone();
   if (is_fault(info))
     print_crash(signo, info, context);
   else
@@ -155,6 +183,7 @@ static bool report_overflow(const char *name, size_t kib, const void *context) {
   char text[160];
   int rank = tm_rank_number();
   if (rank < 0) return false;
+  report_alone();
   int length = snprintf(text, sizeof text,
                         "tmpirun: %s: stack overflow: all %zu KiB of its stack are used (larger "
                         "--stack, or ulimit -s)\n",

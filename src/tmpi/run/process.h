@@ -155,8 +155,8 @@ void tm_sample_end(void);
 enum { TM_STATUS_TIMEOUT = 124 };
 
 /** watch.c: from now on SIGUSR1 gives a report. So does the end of `seconds` (0: none), which ends
- * the process. @return false: no kernel thread could be created. */
-bool tm_watch_start(long seconds);
+ * the process. @return 0, or why no kernel thread could be created, for os_thread_refusal(). */
+int tm_watch_start(long seconds);
 
 /** watch.c: a rank has failed: the others have a second to end, too, then the job is ended. */
 void tm_watch_failure(void);

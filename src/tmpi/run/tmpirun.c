@@ -253,9 +253,11 @@ static int run(const struct settings *settings, const char *path) {
     return 1;
   }
   tm_locations_start();
-  if (!tm_watch_start(settings->timeout)) {
-    fprintf(stderr,
-            "tmpirun: no kernel thread for reports: the system's limit (raise ulimit -u)\n");
+  int error = tm_watch_start(settings->timeout);
+  if (error != 0) {
+    char why[128];
+    os_thread_refusal(error, why, sizeof why);
+    fprintf(stderr, "tmpirun: no kernel thread for reports: %s (raise the limit)\n", why);
     return 1;
   }
   if (!tm_checks_start(settings->check, settings->strict, settings->report, settings->report_file))

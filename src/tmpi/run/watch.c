@@ -151,12 +151,13 @@ static void *watch(void *unused) {
   }
 }
 
-bool tm_watch_start(long seconds) {
+int tm_watch_start(long seconds) {
   struct sigaction before;
   limit = seconds;
   if (seconds > 0) deadline = os_now() + (uint64_t)seconds * 1000000000;
-  if (os_thread_start_detached(STACK_SIZE, watch, NULL) != 0) return false;
+  int error = os_thread_start_detached(STACK_SIZE, watch, NULL);
+  if (error != 0) return error;
   mti_set_bystanders(1);
   os_signal_install(SIGUSR1, on_signal, &before);
-  return true;
+  return 0;
 }
