@@ -98,12 +98,18 @@ static void a_lull(void) {
 
 enum expected { WORKS, INIT_REFUSES, STOPS };
 
+/* libc waits by futex, too, for locks of its own: then it ends the process, with this message. */
+static bool libc_was_first(const struct outcome *outcome) {
+  return strstr(outcome->said, "The futex facility returned an unexpected error code") != NULL;
+}
+
 static void check(void (*body)(void), struct refusal what, enum expected expected) {
   static const char *const settings[] = {"MLTP_MEMBARRIER=auto",
                                          NULL}; /* or nobody would call it */
   static struct outcome outcome;
   refusal = what;
-  run_child(&outcome, body, settings);
+  do run_child(&outcome, body, settings);
+  while (libc_was_first(&outcome));
   print_message("%s\n%s", what.name, outcome.said);
   if (WIFEXITED(outcome.status) && WEXITSTATUS(outcome.status) == 77) skip();
   assert_int_equal(strstr(outcome.said, "mltp: ") != NULL, expected != WORKS);

@@ -14,13 +14,13 @@ TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools" / "mutate"
 sys.path.insert(0, str(TOOL))
 
 try:
-    import lab
-    import sites
     from clang import cindex
-    cindex.Config().lib  # pylint: disable=expression-not-assigned
-except (ImportError, cindex.LibclangError) as error:
+except ImportError as error:
     print(f"skipped: {error} (install python3-clang-19)")
     sys.exit(77)
+
+import lab  # noqa: E402
+import sites  # noqa: E402
 
 TOY = """
 int greatest(int a, int b);
