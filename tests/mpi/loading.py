@@ -180,6 +180,17 @@ class Refused(Loading):
         text = "__thread int x = 3; int main(void) { return x - 3; }"
         self.refused(self.build("descriptors", text, "-mtls-dialect=gnu2"), "which change when a rank moves")
 
+    def test_shared_thread_locals_without_room(self):
+        """As jemalloc has them."""
+        library = self.shared_object("roomy", "static __thread char room[1 << 16]; char *roomy(void) { return room; }",
+                                     "-ftls-model=initial-exec")
+        program = self.build("guest", "char *roomy(void); int main(void) { return *roomy(); }", *self.using("roomy"))
+        result = self.run_it(program, "--share=libroomy")
+        self.assertEqual(result.returncode, 1, result)
+        self.assertRegex(result.stderr, r"only when a process starts: .*static TLS.* \(start tmpirun with LD_PRELOAD=libroomy.so\)")
+        result = self.run_it(program, "--share=libroomy", LD_PRELOAD=str(library))
+        self.assertEqual(result.returncode, 0, result)
+
     def test_heap_of_its_own(self):
         """free() of the program would get what strdup() of libc has allocated."""
         self.refused(self.build("heap", """#include <stddef.h>

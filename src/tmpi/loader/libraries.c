@@ -108,6 +108,17 @@ static const char *sanitizer_of(const char *name) {
                                                 : NULL;
 }
 
+/* Allocators have so many thread-local variables that ld.so has no room for them later. */
+static bool refuse_shared(const struct tm_image *image, const char *name) {
+  const char *why = dlerror();
+  if (strstr(why, "static TLS") != NULL)
+    return tm_refuse(image->path,
+                     "it needs a library that can be loaded only when a process starts: %s (start "
+                     "tmpirun with LD_PRELOAD=%s)",
+                     why, name);
+  return tm_refuse(image->path, "it needs a library: %s (install it, or set LD_LIBRARY_PATH)", why);
+}
+
 static bool add_shared(struct tm_program *program, const struct tm_image *image, const char *name,
                        const char *why, struct tm_need *need) {
   char where[PATH_MAX];
@@ -123,8 +134,7 @@ static bool add_shared(struct tm_program *program, const struct tm_image *image,
   if (need->shared == NULL)
     need->shared = dlopen(tm_search(image, name, where) ? where : name, RTLD_NOW | RTLD_GLOBAL);
   if (need->shared == NULL || dlinfo(need->shared, RTLD_DI_LINKMAP, &map) != 0)
-    return tm_refuse(image->path, "it needs a library: %s (install it, or set LD_LIBRARY_PATH)",
-                     dlerror());
+    return refuse_shared(image, name);
   return note_shared(program, name, why) && share_needs(program, map);
 }
 

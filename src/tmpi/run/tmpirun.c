@@ -268,7 +268,8 @@ static int run(const struct settings *settings, const char *path) {
 }
 
 int main(int argc, char **argv) {
-  struct settings settings = {.ranks = 1};
+  /* Ranks read the command line until the process ends, after main() has returned. */
+  static struct settings settings = {.ranks = 1};
   const struct argp argp = {
       .options = options,
       .parser = parse,
