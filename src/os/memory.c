@@ -94,7 +94,7 @@ size_t os_memory_available(void) {
   return (size_t)kib * 1024;
 }
 
-long os_max_mappings(void) {
+static long read_max_mappings(void) {
   long mappings = 65530; /* the kernel's default */
   int saved = errno;
   FILE *file = fopen("/proc/sys/vm/max_map_count", "re");
@@ -103,5 +103,14 @@ long os_max_mappings(void) {
     fclose(file);
   }
   errno = saved;
+  return mappings;
+}
+
+long os_max_mappings(void) {
+  static long known; /* [atomic] relaxed: each reader finds the same; 0: not read yet */
+  long mappings = __atomic_load_n(&known, __ATOMIC_RELAXED);
+  if (mappings != 0) return mappings;
+  mappings = read_max_mappings();
+  __atomic_store_n(&known, mappings, __ATOMIC_RELAXED);
   return mappings;
 }

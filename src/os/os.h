@@ -56,7 +56,7 @@ int os_guard_light(void *address, size_t size);
 bool os_advice_is_checked(void *address, size_t size);
 /** The same by mprotect, at the price of mappings. @return 0 or ENOMEM. */
 int os_guard_mprotect(void *address, size_t size);
-/** @return vm.max_map_count, or its default when it cannot be read. */
+/** @return vm.max_map_count when first asked, or its default when it cannot be read. */
 long os_max_mappings(void);
 /** @return bytes of memory that can be had without swapping; 0: the kernel does not say. */
 size_t os_memory_available(void);

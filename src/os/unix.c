@@ -44,6 +44,7 @@ int os_unix_connect(const char *path, struct os_socket *to) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   if (strlen(path) >= sizeof address.sun_path) return ENAMETOOLONG;
   strcpy(address.sun_path, path);
+  if (access(path, F_OK) != 0) return fail(saved, -1); /* most often: no socket to make and close */
   int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return fail(saved, -1);
   fd = os_descriptor_raise(fd);

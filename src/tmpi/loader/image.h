@@ -84,6 +84,7 @@ struct tm_image {
   size_t export_count, bucket_count;
   size_t symbol_count;
   const char **version_names; /* by the number in `versions`; NULL: the file has none */
+  size_t version_count;
 
   const struct tm_image *needed_by; /* the first image that needs it; NULL: the application */
   struct tm_need *needs;            /* in the order of the dynamic section */

@@ -108,7 +108,7 @@ static const char *sanitizer_of(const char *name) {
                                                 : NULL;
 }
 
-/* Allocators have so many thread-local variables that ld.so has no room for them later. */
+/* The thread-local variables of an allocator need more room than ld.so has left after the start. */
 static bool refuse_shared(const struct tm_image *image, const char *name) {
   const char *why = dlerror();
   if (strstr(why, "static TLS") != NULL)

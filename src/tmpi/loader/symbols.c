@@ -60,12 +60,7 @@ static bool count_symbols(struct tm_image *image) {
 
 /* ---- what it defines */
 
-enum {
-  VERSION_MASK = 0x7fff,
-  VERSION_HIDDEN = 0x8000,
-  VERSION_FIRST = 2,
-  VERSIONS = VERSION_MASK + 1
-};
+enum { VERSION_MASK = 0x7fff, VERSION_HIDDEN = 0x8000, VERSION_FIRST = 2 };
 
 /* The hash of DT_GNU_HASH: it spreads names well. */
 static uint32_t hash_of(const char *name) {
@@ -158,13 +153,19 @@ static bool entry_is_there(const struct tm_image *image, size_t at, size_t size)
   return tm_image_in_file(image, at, size) && at % sizeof(uint32_t) == 0;
 }
 
+/* A version that no symbol has needs no name. */
+static void name_version(struct tm_image *image, Elf64_Half number, Elf64_Word name) {
+  number &= VERSION_MASK;
+  if (number < image->version_count) image->version_names[number] = tm_image_string(image, name);
+}
+
 /* The versions asked of one library. */
 static bool read_needs_of(struct tm_image *image, size_t at, const Elf64_Verneed *need) {
   at += need->vn_aux;
   for (int i = 0; i < need->vn_cnt; i++) {
     if (!entry_is_there(image, at, sizeof(Elf64_Vernaux))) return false;
     const Elf64_Vernaux *aux = (const Elf64_Vernaux *)(image->pristine + at);
-    image->version_names[aux->vna_other & VERSION_MASK] = tm_image_string(image, aux->vna_name);
+    name_version(image, aux->vna_other, aux->vna_name);
     if (aux->vna_next == 0) break;
     at += aux->vna_next;
   }
@@ -193,8 +194,7 @@ static bool read_definitions(struct tm_image *image) {
     if (!entry_is_there(image, name_at, sizeof(Elf64_Verdaux))) return false;
     const Elf64_Verdaux *aux = (const Elf64_Verdaux *)(image->pristine + name_at);
     if ((definition->vd_flags & VER_FLG_BASE) == 0)
-      image->version_names[definition->vd_ndx & VERSION_MASK] =
-          tm_image_string(image, aux->vda_name);
+      name_version(image, definition->vd_ndx, aux->vda_name);
     if (definition->vd_next == 0) break;
     at += definition->vd_next;
   }
@@ -202,8 +202,12 @@ static bool read_definitions(struct tm_image *image) {
 }
 
 static bool read_versions(struct tm_image *image) {
-  if (image->versions.size == 0) return true;
-  image->version_names = calloc(VERSIONS, sizeof *image->version_names);
+  if (image->versions.size == 0) return true; /* there is a symbol */
+  for (size_t i = 0; i < image->symbol_count; i++) {
+    size_t number = version_number(image, i) & VERSION_MASK;
+    if (number >= image->version_count) image->version_count = number + 1;
+  }
+  image->version_names = calloc(image->version_count, sizeof *image->version_names);
   if (image->version_names == NULL) return tm_refuse(image->path, "no memory (free some)");
   return read_needs(image) && read_definitions(image)
              ? true

@@ -7,7 +7,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <grp.h>
-#include <limits.h>
 #include <math.h>
 #include <netdb.h>
 #include <pwd.h>
@@ -148,9 +147,13 @@ char *inet_ntoa(struct in_addr address) {
 /* ---- terminals */
 
 char *ttyname(int fd) {
-  static char name[PATH_MAX];
-  int error = ttyname_r(fd, name, sizeof name);
-  if (error == 0) return name;
+  static struct buffer name;
+  int error = prepare(&name) ? ERANGE : ENOMEM;
+  while (error == ERANGE) {
+    error = ttyname_r(fd, name.text, name.size);
+    if (error == ERANGE && !enlarge(&name)) error = ENOMEM;
+  }
+  if (error == 0) return name.text;
   errno = error;
   return NULL;
 }
