@@ -107,10 +107,11 @@ static long read_max_mappings(void) {
 }
 
 long os_max_mappings(void) {
-  static long known; /* [atomic] relaxed: each reader finds the same; 0: not read yet */
-  long mappings = __atomic_load_n(&known, __ATOMIC_RELAXED);
+  static long known; /* [atomic] 0: not read yet */
+  long mappings =
+      __atomic_load_n(&known, __ATOMIC_RELAXED); /* relaxed: each reader finds the same */
   if (mappings != 0) return mappings;
   mappings = read_max_mappings();
-  __atomic_store_n(&known, mappings, __ATOMIC_RELAXED);
+  __atomic_store_n(&known, mappings, __ATOMIC_RELAXED); /* relaxed: as above */
   return mappings;
 }
