@@ -175,13 +175,6 @@ static void run_plain(plain_loop **next, const char *name, const void *caller, r
   end_team();
 }
 
-EXPORT void GOMP_parallel_loop_static(region *f, void *data, unsigned threads, long start, long end,
-                                      long step, long chunk, unsigned flags) {
-  static chunked_loop *next;
-  run_chunked(&next, "GOMP_parallel_loop_static", CALLER, f, data, threads,
-              (struct loop){start, end, step, chunk}, flags);
-}
-
 EXPORT void GOMP_parallel_loop_dynamic(region *f, void *data, unsigned threads, long start,
                                        long end, long step, long chunk, unsigned flags) {
   static chunked_loop *next;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`mltp run`: teams of a program that was not written for MLTP follow its grant.
 
-Usage: teams.py MLTPD MLTP WORKER TEAM
+Usage: teams.py MLTPD MLTP WORKER TEAM LOOPS [PRODUCTS]
 """
 import contextlib
 import os
@@ -11,15 +11,17 @@ import sys
 
 from stage import Daemon, join, message, run, wait_for, BELL
 
-MLTPD, MLTP, _, TEAM = sys.argv[1:5]
+MLTPD, MLTP, _, TEAM, LOOPS = sys.argv[1:6]
+PRODUCTS = sys.argv[6] if len(sys.argv) > 6 else None  # None: no OpenBLAS here
 CPUS = len(os.sched_getaffinity(0))
 
 
-def team(where, *words, expect=0):
+def team(where, *words, expect=0, own=None):
     """Runs a program by `mltp run`; returns its words and its messages."""
     environment = {**os.environ, "MLTP_COORDINATOR": where}
     for name in ("OMP_NUM_THREADS", "OMP_THREAD_LIMIT", "OMP_DYNAMIC"):
         environment.pop(name, None)
+    environment.update(own or {})
     ended = subprocess.run([MLTP, "run", "--", *words], text=True, capture_output=True, check=False,
                            env=environment)
     assert ended.returncode == expect, ended
@@ -33,18 +35,41 @@ def alone_has_all():
             assert team(where, TEAM, "5") == ([str(CPUS), str(CPUS), "right"], "")
 
 
-def beside_another():
-    """Beside a busy program its teams have its share; what it was promised stays the same."""
+@contextlib.contextmanager
+def busy_neighbour():
+    """Two CPUs, a daemon, and another program that wants both; yields the daemon."""
     with Daemon(MLTPD, MLTP, "--cpus", "2") as d, d.connect() as connection:
         fds = join(connection, most=2)[2]
         os.pwrite(fds[1], (2).to_bytes(4, sys.byteorder), 0)
         connection.send(message(BELL))
         wait_for(lambda: d.list()[0]["demand"] == 2, "the other program is busy")
-        words, errors = team(d.socket, TEAM, "5")
-        assert words == ["1", str(CPUS), "right"] and errors == "", (words, errors)
+        yield d
         for fd in fds:
             with contextlib.suppress(OSError):
                 os.close(fd)
+
+
+def beside_another():
+    """Beside a busy program its teams have its share; what it was promised stays the same."""
+    with busy_neighbour() as d:
+        words, errors = team(d.socket, TEAM, "5")
+        assert words == ["1", str(CPUS), "right"] and errors == "", (words, errors)
+
+
+def each_way_to_start_a_team():
+    """Loops of each schedule, sections and tasks have the grant; a size that is asked for stays."""
+    own = {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
+    with busy_neighbour() as d:
+        for where, size in ((d.socket, "1"), ("off", "2")):
+            words, errors = team(where, LOOPS, own=own)
+            sizes = dict(zip(words[::3], words[1::3]))
+            assert set(words[2::3]) == {"right"} and errors == "", (words, errors)
+            assert sizes.pop("inner") == "3" and len(sizes) == 10, words
+            assert set(sizes.values()) == {size}, (where, words)
+            if PRODUCTS is not None:
+                words, errors = team(where, PRODUCTS, own=own)
+                assert len(words) == 12 and set(words[2::3]) == {"right"} and errors == "", words
+                assert set(words[1::3]) == {size}, (where, words)
 
 
 def nothing_to_adjust():
@@ -61,4 +86,4 @@ if __name__ == "__main__":
     if CPUS < 2:
         print("teams.py: one CPU, nothing to share: skipped")
         sys.exit(77)
-    run([alone_has_all, beside_another, nothing_to_adjust])
+    run([alone_has_all, beside_another, each_way_to_start_a_team, nothing_to_adjust])
