@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Time and sleeping. */
 #include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "support/support.h"
 
@@ -134,6 +137,42 @@ static void many_sleepers_of_every_kind(void) {
   for (int i = 0; i < MANY; i++) worker_join(&workers[i]);
 }
 
+enum { NAPS = 100 };
+
+static void nap_on_four_vps(void) {
+  if (mltp_init(4) != 0) _exit(1);
+  for (int i = 0; i < NAPS; i++) mltp_sleep(MS);
+  if (mltp_finalize() != 0) _exit(2);
+}
+
+/* @return how often VPs went to sleep. */
+static unsigned long vp_sleeps(void) {
+  static struct outcome outcome;
+  const char *const settings[] = {"MLTP_STATS=1", "MLTP_BACKEND=native", "MLTP_SCHED=default",
+                                  NULL};
+  run_child(&outcome, nap_on_four_vps, settings);
+  CHECK_EQUAL(outcome.status, 0);
+  unsigned long all = 0, of_one;
+  const char *at = outcome.said;
+  while ((at = strstr(at, ", sleeps ")) != NULL) {
+    CHECK_EQUAL(sscanf(at++, ", sleeps %lu", &of_one), 1);
+    all += of_one;
+  }
+  return all;
+}
+
+/* The VP at which a lone timer fires runs its thread, and wakes no other for it. A VP that loses
+ * its CPU looks stuck, and others wake to help: the best of some tries counts. */
+static void a_lone_sleeper_wakes_one_vp(void) {
+  unsigned long least = vp_sleeps();
+  for (int i = 0; i < 10 && least > NAPS * 5 / 4; i++) {
+    unsigned long sleeps = vp_sleeps();
+    if (sleeps < least) least = sleeps;
+  }
+  print_message("%d naps of a thread, %lu of VPs\n", NAPS, least);
+  CHECK(least >= NAPS / 2 && least <= NAPS * 5 / 4);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(mltp_now_is_the_monotonic_clock),
@@ -143,6 +182,7 @@ int main(void) {
       TEST(mltp_sleep_leaves_the_vp_to_others),
       TEST(timers_fire_on_busy_vps),
       TEST(many_sleepers_of_every_kind),
+      TEST_BARE(a_lone_sleeper_wakes_one_vp),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

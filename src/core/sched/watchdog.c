@@ -88,6 +88,7 @@ void mt_watchdog_check(struct mt_vp *watchdog) {
   if (is_needed(watchdog, now)) {
     watchdog->search.is_watchdog_round = 1;
     mt_vp_sleep_cancel(watchdog);
+    mt_count_searching(watchdog, true); /* what it finds, it runs: no need to wake another */
   } else {
     mt_stacks_trim(now);
   }
