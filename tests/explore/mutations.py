@@ -7,7 +7,6 @@ the order of two steps; the sources as they are must pass the same exploration. 
 library of its own, since only that one can switch between atomic steps.
 """
 import argparse
-import os
 import pathlib
 import re
 import subprocess
@@ -63,14 +62,14 @@ MUTATIONS = [
      "the lock is let go before the caller is in the queue"),
     ("cond.c", "  if (timer != NULL) error = mt_timer_disarm(timer, error);\n", "",
      "timed-cond", "a timer outlives its wait"),
-    ("barrier.c", "barrier->open_ != 0 || barrier->given_ < barrier->needed_", "barrier->open_ != 0", "barrier",
+    ("barrier.c", "parts->open != 0 || parts->given < barrier->needed_", "parts->open != 0", "barrier",
      "units that no part has yet are not waited for"),
-    ("barrier.c", "part->owed_ > 1", "part->owed_ > 0", "barrier", "a part is completed and the barrier does not count it"),
-    ("barrier.c", "mt_store_relaxed(&part->owed_, part->owed_ - 1);",
-     "uint32_t owed = part->owed_;\n    mt_ilock_unlock(&part->queue_.ilock_);\n    mt_step(\"\");\n"
-     "    mt_ilock_lock(&part->queue_.ilock_);\n    part->owed_ = owed - 1;", "barrier",
+    ("barrier.c", "part->owed > 1", "part->owed > 0", "barrier", "a part is completed and the barrier does not count it"),
+    ("barrier.c", "mt_store_relaxed(&part->owed, part->owed - 1);",
+     "uint32_t owed = part->owed;\n    mt_ilock_unlock(&part->queue.ilock_);\n    mt_step(\"\");\n"
+     "    mt_ilock_lock(&part->queue.ilock_);\n    part->owed = owed - 1;", "barrier",
      "what a part owes is looked at and then changed, in two steps"),
-    ("barrier.c", "waiters[i] = (struct mt_home_chain){part->mixed_ ? NULL : part->home_, part->queue_.head_};", "",
+    ("barrier.c", "waiters[i] = (struct mt_home_chain){part->mixed ? NULL : part->home, part->queue.head_};", "",
      "barrier", "waiters are taken out and not resumed"),
     ("sleep.c", "mt_wait(self, &nobody, false, MT_WHY_SLEEP, &timer));",
      "(mt_ilock_unlock(&nobody.ilock_), 0));", "sleep", "a sleeper does not wait"),
@@ -125,7 +124,7 @@ MUTATIONS = [
      "  uint64_t left = latch->left_;\n  mt_ilock_unlock(&latch->queue_.ilock_);\n  mt_step(\"\");\n"
      "  mt_ilock_lock(&latch->queue_.ilock_);\n  latch->left_ = left + (uint64_t)n;\n", "waitgroup",
      "tasks are added in two steps"),
-    ("once.c", "    mt_store_relaxed(&once->state_, RUNNING); /* relaxed: all but DONE is under the guard */\n",
+    ("once.c", "    mt_store_relaxed(&once->state_, RUNNING); /* relaxed: all but DONE is under the internal lock */\n",
      "", "once", "the caller that runs it does not record it"),
     ("once.c", "bool done = once->state_ == DONE;", "bool done = false;", "once",
      "a waiter does it again"),
@@ -133,7 +132,7 @@ MUTATIONS = [
     ("once.c", "mt_store_release(&once->state_, call->outcome);",
      "mt_store_release(&once->state_, DONE);", "once-left", "what was left counts as done"),
     ("channel.c", "if (t == NULL) continue;", "", "two-selects", "a case is served whose thread is gone"),
-    ("channel.c", "if (t != NULL) place->done = c;", "place->done = c;", "timed-channel",
+    ("channel.c", "if (t != NULL) record->done = c;", "record->done = c;", "timed-channel",
      "a case happens although the deadline came first"),
     ("channel.c", "if (sender != NULL) put(channel, sender->element);", "(void)sender;", "buffer",
      "an element of a waiting sender is lost"),
@@ -144,10 +143,10 @@ MUTATIONS = [
      "what has become possible is not tried again before waiting"),
     ("select.c", "    mt_case_leave(c);\n", "", "two-selects", "cases stay in the queues"),
     ("select.c", "  if (peer != NULL) mt_resume(peer);\n", "", "channel", "the other one is not resumed"),
-    ("select.c", "  mt_ilock_lock(&place->queue.ilock_);\n"
-     "  bool entered = mt_wait_enter(self, &place->queue, timer);\n  unlock_all(order);\n",
-     "  unlock_all(order);\n  mt_step(\"\");\n  mt_ilock_lock(&place->queue.ilock_);\n"
-     "  bool entered = mt_wait_enter(self, &place->queue, timer);\n", "channel",
+    ("select.c", "  mt_ilock_lock(&record->queue.ilock_);\n"
+     "  bool entered = mt_wait_enter(self, &record->queue, timer);\n  unlock_all(order);\n",
+     "  unlock_all(order);\n  mt_step(\"\");\n  mt_ilock_lock(&record->queue.ilock_);\n"
+     "  bool entered = mt_wait_enter(self, &record->queue, timer);\n", "channel",
      "the channels are let go before the caller is in its place"),
     ("select.c", "error = mt_timer_disarm(&timer, ETIMEDOUT);", "", "timed-channel",
      "a timer outlives its wait"),
@@ -165,11 +164,9 @@ def object_of(folder, source):
     return folder / f"{source.parent.name}-{source.name}.o"
 
 
-def build(cc, folder, jobs):
-    """The library and the primitives, as they are. Returns the objects."""
-    machine = os.uname().machine
-    sources = [path for room in ("arch", f"arch/{machine}", "os", "base", "core/*", "alternatives/*", "sync", "debug")
-               for path in sorted((ROOT / "src").glob(f"{room}/*.[cS]"))]
+def build(cc, library, folder, jobs):
+    """The library's sources and the primitives, as they are. Returns the objects."""
+    sources = [pathlib.Path(line) for line in library.read_text().splitlines()]
     sources += sorted((ROOT / "tests/explore/primitives").glob("*.c"))
     running = []
     for source in sources:
@@ -194,19 +191,31 @@ def explore(mltp, program, case, runs):
     return False, "not noticed"
 
 
+def stale():
+    """The mutations whose place is not in the source, or there more than once."""
+    return [f"{source_of(file)} has no single '{old}' (bring the table up to date)"
+            for file, old, *_ in MUTATIONS if source_of(file).read_text().count(old) != 1]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("mltp")
+    parser.add_argument("library", type=pathlib.Path, help="file with the names of libmltp's sources")
     parser.add_argument("--cc", default="cc")
     parser.add_argument("--runs", default="300", help="of each strategy")
     parser.add_argument("--jobs", type=int, default=2, help="compilers at a time")
     parser.add_argument("--table", type=pathlib.Path, help="file for the results")
+    parser.add_argument("--look", action="store_true",
+                        help="only look whether the source has each place that is to be broken")
     asked = parser.parse_args()
+    if stale() or asked.look:
+        print("\n".join(stale()) or f"mutations: all {len(MUTATIONS)} places are there")
+        return bool(stale())
     bad = 0
     rows = [f"{'file':16}{'case':16}{'noticed by':52}mutation"]
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        objects = build(asked.cc, folder, asked.jobs)
+        objects = build(asked.cc, asked.library, folder, asked.jobs)
         program = folder / "program"
         for room in ROOMS:
             (folder / room).mkdir(parents=True)
@@ -218,8 +227,6 @@ def main():
                 rows.append(f"{'(as it is)':16}{case:16}{how:52}must pass")
         for file, old, new, case, why in MUTATIONS:
             text = source_of(file).read_text()
-            if text.count(old) != 1:
-                sys.exit(f"mutations: {source_of(file)} has no single '{old}' (bring the table up to date)")
             mutant = folder / source_of(file).relative_to(ROOT / "src")
             mutant.write_text(text.replace(old, new))
             source = source_of(USERS[file]) if file in USERS else mutant
