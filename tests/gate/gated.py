@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """`mltp run --threads`: stock pthread programs run as before, with as many threads as permits.
 
-Usage: gated.py MLTP OBJECTS CROWD
+Usage: gated.py MLTP OBJECTS VARIANTS CROWD
 """
 import os
 import subprocess
 import sys
 
-MLTP, OBJECTS, CROWD = sys.argv[1:4]
+MLTP, OBJECTS, VARIANTS, CROWD = sys.argv[1:5]
 
 
 def gated(permits, *words):
@@ -21,10 +21,11 @@ def gated(permits, *words):
 
 
 def objects():
-    """Each kind of object does what it does without the gate."""
-    assert subprocess.run([OBJECTS], check=True, capture_output=True).stdout == b"right\n"
-    for permits in (1, 2, 4):
-        assert gated(permits, OBJECTS) == "right\n"
+    """Each call on each kind of object does what it does without the gate."""
+    for program in (OBJECTS, VARIANTS):
+        assert subprocess.run([program], check=True, capture_output=True).stdout == b"right\n"
+        for permits in (1, 2, 4):
+            assert gated(permits, program) == "right\n"
 
 
 def as_many_as_permits():

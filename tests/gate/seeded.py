@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Seeded runs of stock pthread programs: replays, reports of deadlocks, `mltp explore --threads`.
 
-Usage: seeded.py MLTP OBJECTS PLANTED
+Usage: seeded.py MLTP OBJECTS VARIANTS PLANTED
 """
 import os
 import pathlib
@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-MLTP, OBJECTS, PLANTED = sys.argv[1:4]
+MLTP, OBJECTS, VARIANTS, PLANTED = sys.argv[1:5]
 DEADLOCK, FOUND = 86, 1
 
 
@@ -32,6 +32,13 @@ def same_seed_same_run():
             assert (ended.returncode, ended.stdout, ended.stderr) == (0, "right\n", ""), ended
             logs.append(log.read_text())
         assert logs[0] == logs[1] != logs[2] and logs[0].count("\n") > 1000
+
+
+def rarer_calls():
+    """Timed waits and clocks are right by the run's own clock; another process is not of the run."""
+    for seed in ("1", "2"):
+        ended = call(MLTP, "run", f"--seed={seed}", "--", VARIANTS, "alone")
+        assert (ended.returncode, ended.stdout, ended.stderr) == (0, "right\n", ""), ended
 
 
 def explored(what, status, *options):
@@ -72,6 +79,6 @@ def time_is_its_own():
 
 
 if __name__ == "__main__":
-    for test in (same_seed_same_run, bugs_are_found, races_are_found, time_is_its_own):
+    for test in (same_seed_same_run, rarer_calls, bugs_are_found, races_are_found, time_is_its_own):
         test()
         print(f"seeded.py: {test.__name__}: passed")
