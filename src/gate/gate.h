@@ -106,7 +106,7 @@ struct gt_gate {
   int threads;           /**< [lock] that have not ended */
   int most;              /**< [const] permits without a daemon */
   unsigned ids;          /**< [lock] given so far */
-  uint64_t turns;        /**< [lock] permits given so far */
+  uint64_t turns;        /**< [lock] permits given so far, and other progress */
   bool joined;           /**< [const] to mltpd */
   struct gt_queue queue; /**< [lock] ready threads */
   struct gt_thread *all; /**< [lock] */

@@ -69,6 +69,13 @@ static bool is_among(pid_t tid, const pid_t *tids, int count) {
   return false;
 }
 
+/* What the monitor does comes after a time, and no seed says when. */
+static void warn_of_replay(const char *why) {
+  static bool warned;
+  if (gt_seeded && !warned) mt_message("%s: this run may not replay", why);
+  warned = true;
+}
+
 /* @return whether one was caught. */
 static bool catch_blocked(struct gt_thread *me) {
   pid_t asleep[LOOKED_AT];
@@ -86,19 +93,17 @@ static bool catch_blocked(struct gt_thread *me) {
   }
   if (caught > 0) gt_grant();
   gt_unlock(me);
+  if (caught > 0) warn_of_replay("a thread waits in a call that is none of the gate's");
   return caught > 0;
 }
 
 /* One thread more runs, until a running thread gives way. */
 static void let_one_more_run(struct gt_thread *me) {
-  static bool said;
   gt_lock(me);
   if (gt_gate.queue.first != NULL) gt_gate.extra++;
   gt_grant();
   gt_unlock(me);
-  if (gt_seeded && !said)
-    mt_message("a thread runs for long without a call that can switch: this run may not replay");
-  said = true;
+  warn_of_replay("a thread runs for long without a call that can switch");
 }
 
 /* What has to pass without a turn, in ticks: before a thread that sleeps is caught, and before

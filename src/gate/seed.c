@@ -202,6 +202,7 @@ void gt_seed_await_thread(struct gt_thread *me, unsigned id) {
   for (bool known = false; !known;) {
     gt_lock(me);
     for (struct gt_thread *t = gt_gate.all; t != NULL; t = t->later) known |= t->id == id;
+    gt_gate.turns++; /* or the monitor would catch a thread that naps here on a loaded machine */
     gt_unlock(me);
     if (!known) gt_next.nanosleep(&nap, NULL); /* ours would be a choice */
   }

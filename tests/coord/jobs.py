@@ -140,7 +140,7 @@ def vps_are_tokens():
     with tokens() as (fifo, flags), Worker(WORKER, "auto", MAKEFLAGS=flags) as worker:
         worker.ask("busy 2")
         worker.ask("work 100")
-        assert worker.active() == 1
+        assert worker.active() < 2  # none, where it has no CPU for so long
         os.write(fifo, b"x")
         wait_for(lambda: worker.active() == 2, "a VP runs for the token")
         assert token(fifo) is None
@@ -162,7 +162,7 @@ def inherited_ends():
     with Worker(WORKER, "auto", before=words("off", "--jobs=1")) as worker:
         worker.ask("busy 2")
         worker.ask("work 100")
-        assert worker.active() == 1
+        assert worker.active() < 2  # none, where it has no CPU for so long
         worker.end()
     with Daemon(MLTPD, MLTP) as d, Worker(WORKER, "auto", MAKEFLAGS=" -j2 --jobserver-auth=98,99",
                                           XDG_RUNTIME_DIR=d.directory.name) as worker:

@@ -4,8 +4,9 @@
  *   planted deadlock   two threads lock two mutexes, each in its own order
  *   planted signal     a signal may come before the wait, which then never ends
  *   planted check      a thread acts on what it has read in an earlier critical section
- *   planted race     two threads add to a word without a lock
+ *   planted race       two threads add to a word without a lock
  *   planted sleep      a thread trusts that another sleeps for longer; no order shows a bug
+ *   planted read       a thread waits for the other in the kernel; no bug, but no seed says when
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -59,6 +60,16 @@ static void *sleep_for(void *arg) {
   return NULL;
 }
 
+static int ends[2];
+
+/* Whichever runs first reads, and waits for the other's byte. */
+static void *read_or_write(void *arg) {
+  static int first = 1;
+  char byte = 'x';
+  if (first-- > 0 ? read(ends[0], &byte, 1) != 1 : write(ends[1], &byte, 1) != 1) abort();
+  return arg;
+}
+
 int main(int argc, char **argv) {
   const char *what = argc > 1 ? argv[1] : "";
   void *(*body)(void *) = lock_both;
@@ -67,6 +78,8 @@ int main(int argc, char **argv) {
   if (strcmp(what, "check") == 0) body = take_one, value = 1;
   if (strcmp(what, "race") == 0) body = add_one;
   if (strcmp(what, "sleep") == 0) body = sleep_for;
+  if (strcmp(what, "read") == 0) body = read_or_write;
+  if (pipe(ends) != 0) return 2;
   if (pthread_create(&threads[0], NULL, body, NULL) != 0) return 2;
   if (pthread_create(&threads[1], NULL, body, threads) != 0) return 2;
   for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);

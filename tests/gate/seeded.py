@@ -34,6 +34,12 @@ def same_seed_same_run():
         assert logs[0] == logs[1] != logs[2] and logs[0].count("\n") > 1000
 
 
+def foreign_waits_are_reported():
+    """A thread that waits in the kernel lets others run at a time that no seed says."""
+    ended = call(MLTP, "run", "--seed=1", "--", PLANTED, "read")
+    assert ended.returncode == 0 and ended.stderr.count("this run may not replay") == 1, ended
+
+
 def rarer_calls():
     """Timed waits and clocks are right by the run's own clock; another process is not of the run."""
     for seed in ("1", "2"):
@@ -79,6 +85,7 @@ def time_is_its_own():
 
 
 if __name__ == "__main__":
-    for test in (same_seed_same_run, rarer_calls, bugs_are_found, races_are_found, time_is_its_own):
+    for test in (same_seed_same_run, foreign_waits_are_reported, rarer_calls, bugs_are_found,
+                 races_are_found, time_is_its_own):
         test()
         print(f"seeded.py: {test.__name__}: passed")
