@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-from stage import BELL, Daemon, Worker, join, message, run, wait_for
+from stage import BELL, Daemon, Worker, computing, join, message, run, wait_for
 
 MLTPD, MLTP, WORKER = sys.argv[1:4]
 
@@ -67,7 +67,7 @@ def as_many_as_asked():
 def follows_the_grant():
     """Beside a busy program there is one job at a time, and a second when that program ends."""
     with Daemon(MLTPD, MLTP, "--cpus", "2") as d, makefile(PAIR) as folder:
-        with d.connect() as other:
+        with computing(), d.connect() as other:
             fds = join(other, most=2)[2]
             os.pwrite(fds[1], (2).to_bytes(4, sys.byteorder), 0)
             other.send(message(BELL))

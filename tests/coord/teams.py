@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 
-from stage import Daemon, join, message, run, wait_for, BELL
+from stage import Daemon, computing, join, message, run, wait_for, BELL
 
 MLTPD, MLTP, _, TEAM = sys.argv[1:5]
 CPUS = len(os.sched_getaffinity(0))
@@ -35,7 +35,7 @@ def alone_has_all():
 
 def beside_another():
     """Beside a busy program its teams have its share; what it was promised stays the same."""
-    with Daemon(MLTPD, MLTP, "--cpus", "2") as d, d.connect() as connection:
+    with Daemon(MLTPD, MLTP, "--cpus", "2") as d, computing(), d.connect() as connection:
         fds = join(connection, most=2)[2]
         os.pwrite(fds[1], (2).to_bytes(4, sys.byteorder), 0)
         connection.send(message(BELL))
