@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-from stage import BELL, Daemon, Worker, computing, join, message, run, wait_for
+from stage import BELL, TIME_LIMIT, Daemon, Worker, computing, join, message, run, wait_for
 
 MLTPD, MLTP, WORKER = sys.argv[1:4]
 
@@ -164,6 +164,9 @@ def inherited_ends():
         worker.ask("work 100")
         assert worker.active() == 1
         worker.end()
+    own = subprocess.run([WORKER], input="", text=True, capture_output=True, check=False, timeout=TIME_LIMIT,
+                         env=environment(MLTP_COORDINATOR="auto", MAKEFLAGS=" -j2 --jobserver-auth=0,0"))
+    assert own.returncode == 0 and own.stdout == "ready\nend\n", own  # its input is no jobserver
     with Daemon(MLTPD, MLTP) as d, Worker(WORKER, "auto", MAKEFLAGS=" -j2 --jobserver-auth=98,99",
                                           XDG_RUNTIME_DIR=d.directory.name) as worker:
         worker.ask("busy 2")

@@ -199,7 +199,7 @@ def a_full_directory():
         assert words in line and "No space left" in line and "free some space there" in line, ended
 
 
-def refusals_are_told():
+def refusals_are_reported():
     """The daemon names the process that it refuses, and says why, once a second at most."""
     with daemon("--per-user", "2") as d, contextlib.ExitStack() as stack:
         connections = [stack.enter_context(d.connect()) for _ in range(50)]
@@ -216,5 +216,5 @@ if __name__ == "__main__":
         print("outages.py: one CPU, nothing to share: skipped")
         sys.exit(77)
     TESTS = [a_stopped_program_lends, a_silent_program_lends, a_silent_program_costs_no_wake_ups, clocks_that_differ,
-             daemons_that_lie, a_full_directory, refusals_are_told]
+             daemons_that_lie, a_full_directory, refusals_are_reported]
     run([t for t in TESTS if len(sys.argv) < 5 or t.__name__ in sys.argv[4:]])
