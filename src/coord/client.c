@@ -39,6 +39,8 @@ static struct {
   uint32_t demand;                  /* [atomic] likewise */
   uint64_t look_at;                 /* [atomic] when mt_client_look() has something to do */
   uint64_t connect_at;              /* [lock] */
+  uint64_t lease;                   /* [lock] as read last */
+  uint64_t renewed_at;              /* [lock] when it was first read, by our clock */
   struct mt_client_program program; /* [lock] */
   char path[MT_SOCKET_PATH];        /* [lock] where the daemon is, or was */
 } client = {.socket = {.fd = -1}, .look_at = UINT64_MAX};
@@ -55,10 +57,15 @@ static void follow_page(bool page) {
                    word); /* CD-1 release: the page is mapped; pairs CD-2 CD-6 */
 }
 
+/* The lease is only compared with itself: the daemon may be in another time namespace, where the
+ * clock shows another time. A lease that has not changed for its length has ended. */
 static void check_lease(uint64_t now) {
   if (client.grant == NULL) return;
   bool limited = mt_load_relaxed(&client.grant->granted) < client.program.most;
-  follow_page(!limited || now < mt_load_relaxed(&client.grant->lease));
+  uint64_t lease = mt_load_relaxed(&client.grant->lease);
+  if (!limited || lease != client.lease) client.renewed_at = now;
+  client.lease = lease;
+  follow_page(now - client.renewed_at < MT_PROTO_LEASE_NS);
 }
 
 /* ---- joining */

@@ -190,12 +190,3 @@ int mt_policy_divide(uint32_t cpus, struct mt_policy_program *programs, uint32_t
   free(before);
   return error;
 }
-
-uint32_t mt_policy_cpus_beside(uint32_t cpus, uint32_t load, uint32_t before) {
-  uint32_t floor = (cpus + 1) / 2;
-  int64_t left = (int64_t)cpus * 1000 - load;
-  if (left < (int64_t)floor * 1000) left = (int64_t)floor * 1000;
-  int64_t change = left - (int64_t)before * 1000;
-  if (before >= floor && before <= cpus && change > -750 && change < 750) return before;
-  return (uint32_t)((left + 500) / 1000);
-}

@@ -21,7 +21,9 @@
  * program with the machine to itself never has to ask.
  *
  * Rejected: proportional shares (not work-conserving); gang scheduling, which stops whole programs
- * in turn (a stopped program holds its locks, and the paper cites better response without it).
+ * in turn (a stopped program holds its locks, and the paper cites better response without it);
+ * fewer CPUs beside load of programs that are not registered: the kernel divides CPUs between
+ * kernel threads, so registered programs have given way to that load already by having few.
  */
 #ifndef MT_COORD_POLICY_H
 #define MT_COORD_POLICY_H
@@ -49,15 +51,5 @@ struct mt_policy_program {
  * @return 0, EINVAL when a number is out of range, or ENOMEM; on error grants stay as they were.
  */
 int mt_policy_divide(uint32_t cpus, struct mt_policy_program *programs, uint32_t count);
-
-/**
- * Says how many CPUs are left for registered programs beside other load.
- * The other load counts as one more program: it can keep its share, not more. Changes of less than
- * three quarters of a CPU are ignored, so that the answer does not oscillate.
- * @param load thousandths of a CPU that unregistered programs used lately
- * @param before the last answer; 0: none
- * @return CPUs, at least half of all, rounded up.
- */
-uint32_t mt_policy_cpus_beside(uint32_t cpus, uint32_t load, uint32_t before);
 
 #endif

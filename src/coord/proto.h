@@ -15,8 +15,8 @@
  * demand changes and the grant page asks for that (`bell`). So a program alone on the machine sends
  * nothing, and an idle daemon sleeps.
  *
- * Grants are leases: a grant below what the program would run without a daemon counts until
- * `lease`. The daemon renews it while it lives.
+ * Grants are leases: a grant below what the program would run without a daemon counts while `lease`
+ * changes at least every MT_PROTO_LEASE_NS. The daemon changes it while it lives.
  *
  * An observer (`mltp ps`) sends LIST and gets one ENTRY for each program, then an END.
  *
@@ -32,7 +32,8 @@ enum {
   MT_PROTO_MAGIC = 0x4d4c5450, /* "MLTP" */
   MT_PROTO_VERSION = 1,
   MT_PROTO_NAME = 32,
-  MT_PROTO_PAGE = 4096 /**< bytes of each page, whatever the processor's pages are */
+  MT_PROTO_PAGE = 4096,          /**< bytes of each page, whatever the processor's pages are */
+  MT_PROTO_LEASE_NS = 2000000000 /**< a grant counts that long without a renewal */
 };
 
 enum mt_proto_kind {
@@ -85,7 +86,8 @@ enum {
 struct mt_grant {
   uint32_t granted; /**< [atomic] VPs that may be active; the word that a scheduling point reads */
   uint32_t share;   /**< [atomic] thousandths of a CPU */
-  uint64_t lease;   /**< [atomic] until when, CLOCK_MONOTONIC ns */
+  uint64_t lease;   /**< [atomic] until when, by the daemon's CLOCK_MONOTONIC; another number at
+                         each renewal */
 };
 
 /** The page that the program writes. The daemon believes nothing in it beyond its own limits. */

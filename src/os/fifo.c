@@ -28,11 +28,14 @@ int os_fifo_open(const char *path, struct os_socket *fifo) {
   return with_errno(saved, 0);
 }
 
+/* A pipe that is the program's input or output is never a jobserver: tokens would be taken from its
+ * input, which would not end while we hold the pipe. */
 int os_fifo_reopen(int take, int give, struct os_socket *fifo) {
   struct stat in, out;
   char name[32];
   int saved = errno;
-  bool one = fstat(take, &in) == 0 && fstat(give, &out) == 0 && S_ISFIFO(in.st_mode) &&
+  bool ends = take > STDERR_FILENO && give > STDERR_FILENO && take != give;
+  bool one = ends && fstat(take, &in) == 0 && fstat(give, &out) == 0 && S_ISFIFO(in.st_mode) &&
              in.st_dev == out.st_dev && in.st_ino == out.st_ino;
   if (!one) return with_errno(saved, EBADF);
   snprintf(name, sizeof name, "/proc/self/fd/%d", take);

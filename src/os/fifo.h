@@ -14,7 +14,8 @@
 int os_fifo_open(const char *path, struct os_socket *fifo);
 
 /** Opens the pipe that two inherited descriptors belong to once more, so that flags set here are
- * not the other processes'. @return 0; EBADF: they are not the two ends of one pipe. */
+ * not the other processes'. @return 0; EBADF: they are not the two ends of one pipe, or they are
+ * the program's standard input, output or messages. */
 int os_fifo_reopen(int take, int give, struct os_socket *fifo);
 
 /** Takes a byte out. @return 0; EAGAIN: there is none; EBADF: the program has closed the pipe. */

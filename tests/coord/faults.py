@@ -20,8 +20,8 @@ import sys
 import tempfile
 import time
 
-from stage import (BELL, HELLO, LIST, MESSAGE, TIME_LIMIT, REFUSED, WELCOME, Daemon, Worker, join,
-                   message, run, wait_for)
+from stage import (BELL, HELLO, LIST, MESSAGE, TIME_LIMIT, REFUSED, WELCOME, Daemon, Worker, computing,
+                   join, message, run, wait_for)
 
 MLTPD, MLTP, WORKER = sys.argv[1:4]
 CPUS = len(os.sched_getaffinity(0))
@@ -177,10 +177,10 @@ def program_forks_and_closes():
 
 
 def demand_is_a_lie():
-    """A program that asks for a billion VPs, and uses none, gets its fair share."""
+    """A program that asks for a billion VPs gets its fair share."""
     with daemon() as d, Worker(WORKER, d.socket, MOST) as a:
         a.ask("busy 8")
-        with bare(d, demand=4000000000, most=4000000000):
+        with computing(), bare(d, demand=4000000000, most=4000000000):
             wait_for(lambda: len(d.list()) == 2, "both are there")
             assert d.of(a.pid)["granted"] == 1
             a.ask("work 100")

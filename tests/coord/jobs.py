@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-from stage import BELL, Daemon, Worker, join, message, run, wait_for
+from stage import BELL, TIME_LIMIT, Daemon, Worker, computing, join, message, run, wait_for
 
 MLTPD, MLTP, WORKER = sys.argv[1:4]
 
@@ -67,7 +67,7 @@ def as_many_as_asked():
 def follows_the_grant():
     """Beside a busy program there is one job at a time, and a second when that program ends."""
     with Daemon(MLTPD, MLTP, "--cpus", "2") as d, makefile(PAIR) as folder:
-        with d.connect() as other:
+        with computing(), d.connect() as other:
             fds = join(other, most=2)[2]
             os.pwrite(fds[1], (2).to_bytes(4, sys.byteorder), 0)
             other.send(message(BELL))
@@ -164,6 +164,9 @@ def inherited_ends():
         worker.ask("work 100")
         assert worker.active() < 2  # none, where it has no CPU for so long
         worker.end()
+    own = subprocess.run([WORKER], input="", text=True, capture_output=True, check=False, timeout=TIME_LIMIT,
+                         env=environment(MLTP_COORDINATOR="auto", MAKEFLAGS=" -j2 --jobserver-auth=0,0"))
+    assert own.returncode == 0 and own.stdout == "ready\nend\n", own  # its input is no jobserver
     with Daemon(MLTPD, MLTP) as d, Worker(WORKER, "auto", MAKEFLAGS=" -j2 --jobserver-auth=98,99",
                                           XDG_RUNTIME_DIR=d.directory.name) as worker:
         worker.ask("busy 2")

@@ -113,13 +113,6 @@ def refuse(library):
         assert array[0].granted == 7
 
 
-def beside(library):
-    """Other load takes its part, half at most, and small changes of it change nothing."""
-    answer = library.mt_policy_cpus_beside
-    assert answer(8, 0, 0) == 8 and answer(8, 2000, 8) == 6 and answer(8, 100000, 0) == 4
-    assert answer(8, 600, 8) == 8 and answer(8, 1400, 7) == 7 and answer(1, 1000, 1) == 1
-
-
 def speed(library):
     """A thousand programs: prints how long a decision takes, the least of ten."""
     programs = [Program(user=i % 5, weight=1, most=64, demand=i % 65) for i in range(1000)]
@@ -144,7 +137,6 @@ def main():
         run(library, history)
 
     refuse(library)
-    beside(library)
     histories()
     print(f"{count} histories")
     speed(library)

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of mltpd share: a daemon of their own, programs that obey, bare connections."""
 import contextlib
+import hashlib
 import os
 import pathlib
 import socket
 import struct
 import subprocess
 import tempfile
+import threading
 import time
 
 MAGIC, VERSION = 0x4d4c5450, 1
@@ -170,6 +172,24 @@ def join(connection, most=2, **more):
         data, fds, _, _ = socket.recv_fds(connection, MESSAGE.size, 2)
     values = MESSAGE.unpack(data)
     return values[2], values[6], fds
+
+
+@contextlib.contextmanager
+def computing():
+    """Meanwhile this process uses a part of a CPU: mltpd takes CPUs away from programs that hold them idle."""
+    stop = threading.Event()
+
+    def compute():
+        while not stop.wait(0.01):
+            hashlib.sha256(bytes(4 << 20)).digest()  # without the interpreter's lock
+
+    thread = threading.Thread(target=compute)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
 
 
 def run(tests):

@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 
-from stage import Daemon, join, message, run, wait_for, BELL
+from stage import Daemon, computing, join, message, run, wait_for, BELL
 
 MLTPD, MLTP, _, TEAM, LOOPS = sys.argv[1:6]
 PRODUCTS = sys.argv[6] if len(sys.argv) > 6 else None  # None: no OpenBLAS here
@@ -38,7 +38,7 @@ def alone_has_all():
 @contextlib.contextmanager
 def busy_neighbour():
     """Two CPUs, a daemon, and another program that wants both; yields the daemon."""
-    with Daemon(MLTPD, MLTP, "--cpus", "2") as d, d.connect() as connection:
+    with Daemon(MLTPD, MLTP, "--cpus", "2") as d, computing(), d.connect() as connection:
         fds = join(connection, most=2)[2]
         os.pwrite(fds[1], (2).to_bytes(4, sys.byteorder), 0)
         connection.send(message(BELL))

@@ -129,6 +129,11 @@ static bool rings_too_often(struct client *c, uint64_t now) {
   return ++c->bells > BELLS_MAX;
 }
 
+void client_lives(struct client *c) {
+  c->silent = false;
+  c->used_at = 0;
+}
+
 /* @return false: the client is no more. */
 static bool heard_bell(struct daemon *d, struct client *c) {
   uint64_t now = clock_now();
@@ -138,6 +143,7 @@ static bool heard_bell(struct daemon *d, struct client *c) {
     client_drop(d, c);
     return false;
   }
+  client_lives(c);
   if (d->round_at == UINT64_MAX) d->round_at = now + ROUND_NS;
   if (mt_load_relaxed(&c->report->demand) > c->demand || c->low_since == 0) round_run(d, now);
   return true;
@@ -219,6 +225,21 @@ static uint32_t free_slot(struct daemon *d) {
   return d->slots++;
 }
 
+/* One message a second: a program may try again and again. */
+static void report_refusal(struct daemon *d, const struct ucred *peer, bool ours) {
+  uint64_t now = clock_now();
+  if (d->refused_at != 0 && now - d->refused_at < SECOND_NS) return;
+  d->refused_at = now;
+  if (!ours)
+    note("refused process %d: its user %u is neither root nor mine (serve all users by --machine)",
+         (int)peer->pid, (unsigned)peer->uid);
+  else
+    note(
+        "refused process %d of user %u: no room for one more connection (raise --per-user, the "
+        "limit of open files, or free memory)",
+        (int)peer->pid, (unsigned)peer->uid);
+}
+
 static void admit(struct daemon *d, int socket) {
   struct ucred peer = {0};
   socklen_t size = sizeof peer;
@@ -232,6 +253,7 @@ static void admit(struct daemon *d, int socket) {
         MT_PROTO_MAGIC, MT_PROTO_VERSION, MT_PROTO_REFUSED, 0, 0, 0, ours ? EAGAIN : EACCES, ""};
     send_with(socket, &m, NULL, 0);
     close(socket);
+    report_refusal(d, &peer, ours);
     return;
   }
   c->socket = socket;

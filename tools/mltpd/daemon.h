@@ -5,7 +5,8 @@
  * it decides.
  *
  * It sleeps until a program joins, leaves or rings. Only while a program is held below what it
- * could use does it wake up by itself, to renew leases.
+ * could use, or is silent, does it wake up by itself, to renew leases and to see which programs
+ * compute.
  *
  *   socket.c   the listening socket: systemd's, or its own
  *   clients.c  one program: HELLO, pages, bells, limits
@@ -27,7 +28,7 @@
 enum {
   ROUND_NS = 4000000,     /* bells of one program are heard that often; falls count after that */
   RENEW_NS = 500000000,   /* between two renewals of leases */
-  LEASE_NS = 2000000000,  /* a grant counts that long without a renewal */
+  USE_LEAST = 100,        /* a program that computes for less than this part of a time is silent */
   BELLS_MAX = 2000,       /* a program that rings more often in a second is cut off */
   SPARE_DESCRIPTORS = 64, /* never used for programs */
 };
@@ -51,8 +52,11 @@ struct client {
   uint32_t demand;    /* the input of the policy */
   uint64_t low_since; /* its report has been below that since then; 0: it is not */
   uint32_t granted, share;
-  uint32_t bells;  /* in this window */
-  uint64_t window; /* when it began */
+  uint32_t bells;   /* in this window */
+  uint64_t window;  /* when it began */
+  bool silent;      /* says that it could use CPUs, and does not compute */
+  uint64_t used;    /* CPU time of its process, as read last */
+  uint64_t used_at; /* when that was; 0: not read */
 };
 
 struct daemon {
@@ -65,6 +69,7 @@ struct daemon {
   uint64_t round_at, renew_at;        /* when the loop has to look; UINT64_MAX: not by itself */
   struct mt_policy_program *programs; /* room for clients_max */
   uint32_t connections;               /* so far */
+  uint64_t refused_at;                /* when a message about that was written; 0: never */
 };
 
 /** A line on stderr: mltpd: what failed: why (what to do). */
@@ -84,6 +89,8 @@ int listen_at(const char *path, bool any_user, bool *activated);
 void clients_accept(struct daemon *d);
 /** Something happened on a client's socket or process: event is epoll's number of it. */
 void client_event(struct daemon *d, uint64_t event, uint32_t events);
+/** A program has shown that it is not silent. */
+void client_lives(struct client *c);
 /** Ends a connection; its share is free. */
 void client_drop(struct daemon *d, struct client *c);
 

@@ -4,18 +4,51 @@
  *
  * A rise of demand counts at once. A fall counts when it has lasted for ROUND_NS: a program that
  * waits for a moment keeps its share.
+ *
+ * A program that is stopped (SIGSTOP, a debugger) or that lies reports the same demand forever. So
+ * the daemon looks at the CPU time of a program that asks for CPUs: one that hardly uses any is
+ * silent, and its share goes to the others until it computes or rings.
  */
 #include <string.h>
 #include <sys/timerfd.h>
+#include <time.h>
 
 #include "base/atomic.h"
 #include "daemon.h"
 
 /* ---- demand */
 
+/* @return the CPU time of a program's process, in ns; 0: the kernel does not say. */
+static uint64_t cpu_time(const struct client *c) {
+  clockid_t clock;
+  struct timespec used;
+  if (c->pid <= 0 || clock_getcpuclockid(c->pid, &clock) != 0) return 0;
+  if (clock_gettime(clock, &used) != 0) return 0;
+  return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
+}
+
+/* Between two looks too far apart the program may have been idle, which is no silence. The jobs of
+ * `mltp jobs` compute in other processes. */
+static void judge_use(struct client *c, uint64_t now, uint32_t demand) {
+  if (c->role == MT_PROTO_JOBS) return;
+  if (demand == 0) {
+    client_lives(c);
+    return;
+  }
+  uint64_t passed = now - c->used_at;
+  if (c->used_at != 0 && passed < RENEW_NS) return;
+  uint64_t used = cpu_time(c);
+  if (c->used_at != 0 && passed <= 2 * (uint64_t)RENEW_NS)
+    c->silent = used != 0 && used - c->used < passed / USE_LEAST;
+  c->used = used;
+  c->used_at = now;
+}
+
 static void read_demand(struct daemon *d, struct client *c, uint64_t now) {
   uint32_t demand = mt_load_relaxed(&c->report->demand); /* relaxed: a number, and may be a lie */
   if (demand > c->most) demand = c->most;
+  judge_use(c, now, demand);
+  if (c->silent) demand = 0;
   if (demand >= c->demand) {
     c->demand = demand;
     c->low_since = 0;
@@ -60,7 +93,8 @@ static void set_bells(struct daemon *d) {
 /* ---- grants */
 
 static void publish(struct client *c, const struct mt_policy_program *p, uint64_t now) {
-  mt_store_relaxed(&c->grant->lease, now + LEASE_NS); /* relaxed: looked at ten times a second */
+  mt_store_relaxed(&c->grant->lease,
+                   now + MT_PROTO_LEASE_NS); /* relaxed: looked at ten times a second */
   mt_store_relaxed(&c->grant->share, p->share);
   if (p->granted != c->granted) mt_store_relaxed(&c->grant->granted, p->granted);
   c->granted = p->granted;
@@ -91,7 +125,7 @@ void round_run(struct daemon *d, uint64_t now) {
     struct client *c = d->clients[i];
     if (c == NULL || !c->joined) continue;
     publish(c, &d->programs[next++], now);
-    limited |= c->granted < c->asked && c->demand > 0;
+    limited |= c->silent || (c->granted < c->asked && c->demand > 0);
   }
   d->renew_at = limited ? now + RENEW_NS : UINT64_MAX;
   if (d->round_at == UINT64_MAX) set_bells(d); /* else the timer does: bells ring that often */

@@ -33,6 +33,11 @@ static int passed_by_systemd(void) {
   return FIRST_PASSED;
 }
 
+static const char *remedy(int error) {
+  if (error == ENOSPC || error == EDQUOT) return "free some space there, or give another --socket";
+  return "is the directory there, and writable?";
+}
+
 /* Of two daemons at one path the second one must not take the first one's socket away. The kernel
  * frees the lock when its holder dies, so a socket that was left behind can be replaced. */
 static bool lock_path(const char *path) {
@@ -41,7 +46,7 @@ static bool lock_path(const char *path) {
   strcat(name, ".lock");
   int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) {
-    note("cannot make %s: %s (is the directory there, and writable?)", name, strerror(errno));
+    note("cannot make %s: %s (%s)", name, strerror(errno), remedy(errno));
     return false;
   }
   if (flock(fd, LOCK_EX | LOCK_NB) == 0) return true; /* held until we end */
@@ -72,8 +77,8 @@ static int make_own(const char *path, bool any_user) {
   int error = errno;
   umask(mask);
   if (bound && listen(fd, BACKLOG) == 0) return fd;
-  note("cannot listen at %s: %s (is the directory there, and writable?)", path,
-       strerror(bound ? errno : error));
+  if (bound) error = errno;
+  note("cannot listen at %s: %s (%s)", path, strerror(error), remedy(error));
   if (fd >= 0) close(fd);
   return -1;
 }

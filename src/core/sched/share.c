@@ -23,13 +23,18 @@ static int join(void) {
   return mt_client_join(mt_options.coordinator, &program);
 }
 
+static const char *remedy(int error) {
+  if (error == EACCES) return "join a daemon of your own or of root, or set it to auto or off";
+  if (error == EPROTO) return "no mltpd of this version listens there: start one, or set it to off";
+  return "start mltpd there, or set it to auto or off";
+}
+
 int mt_share_join(void) {
   const char *where = mt_options.coordinator;
   if (!can_share()) return 0;
   int error = join();
   if (error == 0 || strcmp(where, "auto") == 0) return 0;
-  mt_message("MLTP_COORDINATOR: cannot join %s: %s (start mltpd there, or set it to auto or off)",
-             where, strerror(error));
+  mt_message("MLTP_COORDINATOR: cannot join %s: %s (%s)", where, strerror(error), remedy(error));
   return error;
 }
 
