@@ -23,7 +23,8 @@ MLTP_BEGIN_DECLS
  * @return 0; EALREADY: it runs already; EINVAL: a bad MLTP_* value, or a dump signal that cannot
  *         be caught; ENOMEM, EAGAIN: memory or kernel threads are short. A message on stderr names
  *         the cause of all but EALREADY.
- * Blocks: no. Context: foreign (normally the process's first thread).
+ * Blocks: while another kernel thread starts or stops the runtime. Context: foreign (normally the
+ * process's first thread).
  */
 MLTP_API int mltp_init(int vps);
 
@@ -44,7 +45,7 @@ typedef struct mltp_init_attr {
  * the main thread on it, whatever bound_main says.
  * @param attr NULL: as mltp_init(0)
  * @return as mltp_init(); also EINVAL: attr has a size or a field that this library does not know.
- * Blocks: no. Context: foreign (normally the process's first thread).
+ * Blocks: as mltp_init(). Context: foreign (normally the process's first thread).
  */
 MLTP_API int mltp_init_with(const mltp_init_attr_t *attr);
 

@@ -2,10 +2,13 @@
 /* Kernel threads, by way of libc's, so that all of libc works on them. */
 #include <errno.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "os/os.h"
 
 enum { LARGE_STACK = 16 << 20, LARGE_GUARD = 1 << 20 }; /* as those of core/memory/stack.h */
+
+uint32_t os_process(void) { return (uint32_t)getpid(); }
 
 /* libc takes its per-thread data and the program's thread-local variables out of
  * the stack one asks for; this is how much (a private function of glibc, which

@@ -103,6 +103,9 @@ void os_affinity_restore(struct os_affinity *affinity);
 
 /* ---- kernel threads (kthread.c) */
 
+/** @return the calling process; a child of fork() is another one. */
+uint32_t os_process(void);
+
 /** Starts a joinable kernel thread, if wanted on another CPU than the caller's; it calls
  * os_affinity_restore() when it runs. @return 0; EAGAIN: a limit; what a filter says. */
 int os_thread_start(pthread_t *thread, struct os_affinity *affinity, bool elsewhere,

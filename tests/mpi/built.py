@@ -145,6 +145,17 @@ class Run(Programs):
         self.change(library, far_away)
         self.refused(program, "the file is damaged: 'variable' lies outside")
 
+    def test_large_frames_are_probed(self):
+        """Below the guard of a stack is another rank's, so the wrapper keeps the probes."""
+        text = """int main(int argc, char **argv) {
+                    volatile char frame[argc * (200 << 20)];
+                    frame[0] = 1;
+                    return frame[0] - 1;
+                  }"""
+        result = self.run_it(self.build("frame", text, "-fno-stack-clash-protection"))
+        self.assertLess(result.returncode, 0, result)
+        self.assertIn("stack overflow", result.stderr)
+
     def test_library_beside_the_program(self):
         self.shared_object("beside", "int beside(void) { return 5; }")
         for origin in ("$ORIGIN", "${ORIGIN}/."):

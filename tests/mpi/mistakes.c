@@ -106,6 +106,15 @@ static void window_kept(void) { make_window(); }
 
 static void wrong_root(void) { MPI_Bcast(values, 1, MPI_INT, rank == 2 ? 1 : 0, MPI_COMM_WORLD); }
 
+static void wrong_root_gather(void) {
+  MPI_Gather(&rank, 1, MPI_INT, values, 1, MPI_INT, rank == 2 ? 1 : 0, MPI_COMM_WORLD);
+}
+
+static void wrong_root_reduce(void) {
+  static int sums[MANY];
+  MPI_Reduce(values, sums, MANY, MPI_INT, MPI_SUM, rank == 2 ? 1 : 0, MPI_COMM_WORLD);
+}
+
 /* Some wait until all have copied what is much, others have copied what is little and continue. */
 static void wrong_root_hangs(void) {
   int root = rank == 2 ? 2 : 0;
@@ -121,6 +130,13 @@ static void wrong_order(void) {
   if (rank == 1) MPI_Barrier(MPI_COMM_WORLD);
   MPI_Allreduce(MPI_IN_PLACE, values, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (rank != 1) MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void wrong_kind(void) {
+  if (rank == 1)
+    MPI_Allgather(&rank, 1, MPI_INT, values, 1, MPI_INT, MPI_COMM_WORLD);
+  else
+    MPI_Allreduce(MPI_IN_PLACE, values, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 }
 
 static void wrong_order_hangs(void) {
@@ -390,6 +406,9 @@ static const struct {
     {"crossed-tags", crossed_tags},
     {"wrong-order", wrong_order},
     {"wrong-order-hangs", wrong_order_hangs},
+    {"wrong-root-gather", wrong_root_gather},
+    {"wrong-root-reduce", wrong_root_reduce},
+    {"wrong-kind", wrong_kind},
     {"wrong-order-two", wrong_order_two},
     {"never-started", never_started},
     {"all-receive", all_receive},

@@ -67,6 +67,14 @@ class Deadlocks(Mistakes):
         self.hangs("wrong-root-hangs", "why: ranks 0-1, 3 called MPI_Bcast on MPI_COMM_WORLD with root 0 where rank 2"
                    " called it with root 2")
 
+    def test_different_collectives_that_do_not_hang(self):
+        """What a rank reads was not published for its call: without --check, too, no wrong result is used."""
+        for how, call in (("wrong-root", "MPI_Bcast"), ("wrong-order", "MPI_Allreduce"), ("wrong-root-gather", "MPI_Gather"),
+                          ("wrong-root-reduce", "MPI_Reduce"), ("wrong-kind", "MPI_All[a-z]+")):
+            for options in ((), ("--vps=1",), ("--vps=4",)):
+                self.said(run(how, *options), 16, f"^tmpi: rank [0-3]: {call} on MPI_COMM_WORLD: rank [0-3] of it is in another"
+                          " collective, or names another root", "at mistakes.c:[0-9]+ \\(wrong_")
+
     def test_probes(self):
         self.hangs("probes", "rank 1 waits in MPI_Probe: no message has come from rank 0, tag 7, on MPI_COMM_WORLD, at",
                    "rank 2 waits in MPI_Mprobe: no message has come from any rank, any tag, on MPI_COMM_WORLD, at",

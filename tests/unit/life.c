@@ -171,6 +171,51 @@ static void foreign_threads_visit_one_runtime_after_another(void) {
   CHECK_EQUAL(guest.visits, VISITS);
 }
 
+/* ------------------------------------------- several want to start it */
+
+enum { STARTERS = 4, STARTS = 50 };
+
+static struct start {
+  pthread_barrier_t all;
+  mltp_sem_t used;
+  atomic_int first, later, wrong;
+} starts;
+
+/* The others may use the runtime at once. */
+static void *start_or_visit(void *p0) {
+  pthread_barrier_wait(&starts.all);
+  int error = mltp_init(2);
+  if (error == 0) {
+    for (int i = 1; i < STARTERS; i++) mltp_sem_wait(&starts.used);
+    atomic_fetch_add(&starts.first, 1);
+    if (mltp_finalize() != 0) atomic_fetch_add(&starts.wrong, 1);
+  } else if (error == EALREADY) {
+    mltp_t *thread;
+    if (mltp_create(&thread, NULL, yield_and_end, NULL) != 0 || mltp_join(thread, NULL) != 0)
+      atomic_fetch_add(&starts.wrong, 1);
+    atomic_fetch_add(&starts.later, 1);
+    mltp_sem_post(&starts.used);
+  } else {
+    atomic_fetch_add(&starts.wrong, 1);
+  }
+  return p0;
+}
+
+static void mltp_init_of_several_kernel_threads_at_once(void) {
+  pthread_t threads[STARTERS];
+  mltp_sem_init(&starts.used, 0, "used");
+  pthread_barrier_init(&starts.all, NULL, STARTERS);
+  for (int i = 0; i < STARTS; i++) {
+    for (int k = 0; k < STARTERS; k++)
+      CHECK_EQUAL(pthread_create(&threads[k], NULL, start_or_visit, NULL), 0);
+    for (int k = 0; k < STARTERS; k++) pthread_join(threads[k], NULL);
+  }
+  pthread_barrier_destroy(&starts.all);
+  CHECK_EQUAL(starts.wrong, 0);
+  CHECK_EQUAL(starts.first, STARTS);
+  CHECK_EQUAL(starts.later, STARTS * (STARTERS - 1));
+}
+
 /* ------------------------------------------------- the main thread's mltp_exit */
 
 static atomic_int *ended_in_child;
@@ -226,6 +271,7 @@ int main(void) {
       TEST(main_is_a_thread_of_the_runtime),
       TEST_BARE(mltp_init_from_another_pthread),
       TEST_BARE(foreign_threads_visit_one_runtime_after_another),
+      TEST_BARE(mltp_init_of_several_kernel_threads_at_once),
       TEST_BARE(mltp_exit_in_main_waits_for_all),
       TEST_BARE(mltp_abort_in_main_waits_for_all),
   };

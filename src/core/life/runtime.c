@@ -10,6 +10,7 @@
 #include "core/wait/await.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 #include "base/fence.h"
@@ -214,7 +215,40 @@ static int start(int vps, bool bound_main) {
   return error;
 }
 
-int mltp_init(int vps) { return start(vps, false); }
+/* Two kernel threads may call mltp_init(), or one may while main ends the runtime. The second one
+ * waits in the kernel, for it may have no descriptor. The word names the process: a child of fork()
+ * may inherit it from a thread that the child does not have. */
+static uint32_t changer; /* [atomic] the process that starts or stops the runtime; 0: none */
+enum { OTHERS_WAIT = 1 << 30 };
+
+static void wait_for_changer(uint32_t seen) {
+  /* relaxed: the word is compared again in the kernel */
+  if (seen & OTHERS_WAIT || mt_cas_relaxed(&changer, &seen, seen | OTHERS_WAIT))
+    os_futex_wait(&changer, seen | OTHERS_WAIT, MLTP_NEVER);
+}
+
+static void begin_change(void) {
+  uint32_t self = os_process(), seen = 0;
+  while (!mt_cas_acquire(&changer, &seen, self)) {         /* LF-6 acquire: pairs LF-7 */
+    if ((seen & ~(uint32_t)OTHERS_WAIT) != self) continue; /* inherited: replace it */
+    wait_for_changer(seen);
+    seen = 0;
+  }
+}
+
+static void end_change(void) {
+  /* LF-7 acq_rel: another thread sees the runtime as it is now; pairs LF-6 */
+  if (mt_swap_acq_rel(&changer, 0) & OTHERS_WAIT) os_futex_wake(&changer, INT_MAX);
+}
+
+static int start_alone(int vps, bool bound_main) {
+  begin_change();
+  int error = start(vps, bound_main);
+  end_change();
+  return error;
+}
+
+int mltp_init(int vps) { return start_alone(vps, false); }
 
 /* A larger structure is of a later version: what this library does not know must be zero. */
 static bool knows(const mltp_init_attr_t *attr) {
@@ -226,8 +260,8 @@ static bool knows(const mltp_init_attr_t *attr) {
 }
 
 int mltp_init_with(const mltp_init_attr_t *attr) {
-  if (attr == NULL) return start(0, false);
-  if (knows(attr)) return start(attr->vps, attr->bound_main != 0);
+  if (attr == NULL) return start_alone(0, false);
+  if (knows(attr)) return start_alone(attr->vps, attr->bound_main != 0);
   mt_message(
       "mltp_init_with: attributes of %zu bytes: not initialised, or of a later version (use "
       "MLTP_INIT_ATTR_INIT, or the library of that version)",
@@ -293,6 +327,8 @@ int mltp_finalize(void) {
   mt_values_end(self); /* destructors may start threads: before the wait */
   mt_wait_until_alone();
   mt_bound_wait_all();
+  begin_change();
   stop();
+  end_change();
   return 0;
 }

@@ -28,9 +28,9 @@ static size_t few_of_each(const struct tm_comm *comm, const struct tm_part *own,
   return bytes <= comm->team->room / (size_t)comm->size ? bytes : 0;
 }
 
-static bool all_published(const struct tm_coll *coll, size_t bytes) {
+static bool all_published(const struct tm_coll *coll, int exchange, size_t bytes) {
   for (int i = 0; i < coll->comm->size; i++)
-    if (tm_published(coll, i)->bytes != bytes) return false;
+    if (tm_published(coll, exchange, i)->bytes != bytes) return false;
   return true;
 }
 
@@ -48,9 +48,10 @@ void tm_allgather(struct tm_coll *coll, const struct tm_part *own, const struct 
   size_t few = few_of_each(comm, source, all);
   char *room = tm_team_data_next(coll);
   if (few > 0) tm_type_pack(room + few * (size_t)comm->rank, source->at, source->type, 0, few);
-  tm_publish(coll, source, few, NULL);
+  int exchange = tm_exchange_rooted(TM_EXCHANGE_ALLGATHER, -1);
+  tm_publish(coll, exchange, source, few, NULL);
   tm_next_phase(coll);
-  if (few > 0 && all_published(coll, few)) {
+  if (few > 0 && all_published(coll, exchange, few)) {
     tm_type_copy(all->base, all->type, room, tm_type_of(MPI_BYTE), few * (size_t)comm->size);
     return;
   }
@@ -58,7 +59,7 @@ void tm_allgather(struct tm_coll *coll, const struct tm_part *own, const struct 
   for (int i = 1; i < comm->size; i++) {
     int rank = (comm->rank + i) % comm->size;
     struct tm_part to = tm_part_of(all, rank);
-    tm_part_copy(coll, &to, tm_published(coll, rank)->at);
+    tm_part_copy(coll, &to, tm_published(coll, exchange, rank)->at);
   }
   tm_next_phase(coll);
 }

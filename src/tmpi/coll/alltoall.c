@@ -44,14 +44,16 @@ static void take(struct tm_coll *coll, const struct tm_parts *parts, const struc
 static void alltoall(struct tm_coll *coll, const struct tm_parts *send,
                      const struct tm_parts *recv) {
   struct tm_comm *comm = coll->comm;
+  int exchange = tm_exchange_rooted(TM_EXCHANGE_ALLTOALL, -1);
   struct tm_part *packed = send->base == MPI_IN_PLACE ? pack(recv, comm->size) : NULL;
   if (comm->team != NULL) {
-    tm_publish(coll, send, 0, packed);
+    tm_publish(coll, exchange, send, 0, packed);
     tm_next_phase(coll);
   }
   for (int i = 0; i < comm->size; i++) {
     int rank = (comm->rank + i) % comm->size;
-    const struct tm_publication *other = comm->team != NULL ? tm_published(coll, rank) : NULL;
+    const struct tm_publication *other =
+        comm->team != NULL ? tm_published(coll, exchange, rank) : NULL;
     struct tm_part to = tm_part_of(recv, rank);
     take(coll, other != NULL ? other->at : send, other != NULL ? other->more : packed, &to);
   }

@@ -14,20 +14,21 @@ void tm_barrier(struct tm_comm *comm, const char *call) { barrier(comm, call); }
 
 /* A few bytes travel in the team's slots, and the root need not wait. Otherwise the root stays
  * until all members have copied. */
-static void publish(const struct tm_coll *coll, const void *buffer, size_t bytes,
+static void publish(const struct tm_coll *coll, int exchange, const void *buffer, size_t bytes,
                     const struct tm_type *type) {
   char *data = tm_team_data_next(coll);
   bool few = bytes <= TM_SMALL_MAX;
   if (few) tm_type_pack(data, buffer, type, 0, bytes);
-  tm_publish(coll, few ? data : buffer, bytes, few ? tm_type_of(MPI_BYTE) : type);
+  tm_publish(coll, exchange, few ? data : buffer, bytes, few ? tm_type_of(MPI_BYTE) : type);
 }
 
 void tm_bcast(struct tm_coll *coll, void *buffer, size_t count, struct tm_type *type, int root) {
   size_t room = count * type->size;
+  int exchange = tm_exchange_rooted(TM_EXCHANGE_BCAST, root);
   if (coll->comm->team == NULL) return;
-  if (root == coll->comm->rank) publish(coll, buffer, room, type);
+  if (root == coll->comm->rank) publish(coll, exchange, buffer, room, type);
   tm_next_phase(coll);
-  const struct tm_publication *source = tm_published(coll, root);
+  const struct tm_publication *source = tm_published(coll, exchange, root);
   if (root != coll->comm->rank) {
     if (source->bytes > room) coll->error = MPI_ERR_TRUNCATE;
     tm_type_copy(buffer, type, source->at, source->more,

@@ -45,6 +45,10 @@ void tm_coll_exchange(struct tm_coll *coll, const void *send, size_t send_count,
                       struct tm_type *send_type, int dest, void *recv, size_t recv_count,
                       struct tm_type *recv_type, int source);
 
+/** Ends the job: the rank has published nothing for this collective. rank < 0: some rank. */
+void tm_not_published(const struct tm_coll *coll, int exchange, int rank)
+    __attribute__((cold, noreturn));
+
 /** Returns when all members have called it. */
 void tm_barrier(struct tm_comm *comm, const char *call);
 

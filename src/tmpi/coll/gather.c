@@ -56,10 +56,11 @@ static void scatter_inter(struct tm_coll *coll, const struct tm_parts *all,
 /* ---- of a team: the root says where its parts are, and each copies its own */
 
 /* Whether a rank has more than the root has room for. */
-static void check_room(struct tm_coll *coll, const struct tm_parts *all) {
+static void check_room(struct tm_coll *coll, int exchange, const struct tm_parts *all) {
   for (int i = 0; i < coll->comm->size; i++) {
     struct tm_part part = tm_part_of(all, i);
-    if (tm_published(coll, i)->bytes > part.count * part.type->size) coll->error = MPI_ERR_TRUNCATE;
+    size_t sent = tm_published(coll, exchange, i)->bytes;
+    if (sent > part.count * part.type->size) coll->error = MPI_ERR_TRUNCATE;
   }
 }
 
@@ -67,15 +68,16 @@ void tm_gather(struct tm_coll *coll, const struct tm_part *own, const struct tm_
                int root) {
   struct tm_comm *comm = coll->comm;
   bool is_there = own->at == MPI_IN_PLACE;
+  int exchange = tm_exchange_rooted(TM_EXCHANGE_GATHER, root);
   if (comm->inter) {
     gather_inter(coll, own, all, root);
     return;
   }
   if (comm->team != NULL) {
-    tm_publish(coll, all, is_there ? 0 : own->count * own->type->size, NULL);
+    tm_publish(coll, exchange, all, is_there ? 0 : own->count * own->type->size, NULL);
     tm_next_phase(coll);
-    if (comm->rank == root) check_room(coll, all);
-    all = tm_published(coll, root)->at;
+    if (comm->rank == root) check_room(coll, exchange, all);
+    all = tm_published(coll, exchange, root)->at;
   }
   struct tm_part part = tm_part_of(all, comm->rank);
   int error = coll->error; /* the root has seen it, and tells */
@@ -92,9 +94,10 @@ void tm_scatter(struct tm_coll *coll, const struct tm_parts *all, const struct t
     return;
   }
   if (comm->team != NULL) {
-    if (comm->rank == root) tm_publish(coll, all, 0, NULL);
+    int exchange = tm_exchange_rooted(TM_EXCHANGE_SCATTER, root);
+    if (comm->rank == root) tm_publish(coll, exchange, all, 0, NULL);
     tm_next_phase(coll);
-    all = tm_published(coll, root)->at;
+    all = tm_published(coll, exchange, root)->at;
   }
   struct tm_part part = tm_part_of(all, comm->rank);
   if (own->at != MPI_IN_PLACE) tm_part_copy(coll, own, &part);

@@ -1,12 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The messages of collectives, and what communicators are made with. */
+#include <stdio.h>
+
 #include "tmpi/coll/coll.h"
+#include "tmpi/error/errors.h"
+#include "tmpi/object/team.h"
 #include "tmpi/request/request.h"
 
 struct tm_coll tm_coll_begin_rooted(struct tm_comm *comm, const char *call, int root) {
   struct tm_coll coll = tm_coll_begin(comm, call);
   comm->rooted[coll.tag % TM_RECENT] = (struct tm_rooted){coll.tag, root};
   return coll;
+}
+
+/* @return a rank whose last slot is not of the exchange; -1: none any more. */
+static int find_other(const struct tm_coll *coll, int exchange) {
+  const struct tm_team *team = coll->comm->team;
+  for (int i = 0; i < team->size; i++) {
+    const struct tm_publication *slot = &team->slots[coll->comm->phases % 2][i];
+    if (slot->number != coll->tag || slot->exchange != exchange) return i;
+  }
+  return -1;
+}
+
+void tm_not_published(const struct tm_coll *coll, int exchange, int rank) {
+  char why[200], other[40] = "another rank";
+  if (rank < 0) rank = find_other(coll, exchange);
+  if (rank >= 0) snprintf(other, sizeof other, "rank %d", rank);
+  snprintf(why, sizeof why,
+           "%s of it is in another collective, or names another root (all ranks have to make "
+           "the same calls in the same order; tmpirun --check prints the call of each)",
+           other);
+  const char *name = coll->comm->name;
+  tm_end_job(name[0] != '\0' ? name : "a communicator", coll->call, MPI_ERR_OTHER, why);
 }
 
 /* A program's tags are all of 0 to INT32_MAX: they get the

@@ -133,24 +133,31 @@ static inline void tm_next_phase(const struct tm_coll *coll) {
 
 /* ---- what is published for the next phase, and read after it */
 
-static inline void tm_publish(const struct tm_coll *coll, const void *at, size_t bytes,
-                              const void *more) {
+static inline void tm_publish(const struct tm_coll *coll, int exchange, const void *at,
+                              size_t bytes, const void *more) {
   const struct tm_comm *comm = coll->comm;
-  comm->team->slots[(comm->phases + 1) % 2][comm->rank] = (struct tm_publication){at, bytes, more};
+  comm->team->slots[(comm->phases + 1) % 2][comm->rank] =
+      (struct tm_publication){at, bytes, more, coll->tag, exchange};
 }
 
-/** What a rank has published for the last phase. */
-static inline const struct tm_publication *tm_published(const struct tm_coll *coll, int rank) {
-  return &coll->comm->team->slots[coll->comm->phases % 2][rank];
+/** What a rank has published for the last phase. A wrong program's ranks call different
+ * collectives, or name different roots. Their slots hold what was published earlier, addresses that
+ * may point anywhere by now, so the job ends. */
+static inline const struct tm_publication *tm_published(const struct tm_coll *coll, int exchange,
+                                                        int rank) {
+  const struct tm_publication *slot = &coll->comm->team->slots[coll->comm->phases % 2][rank];
+  bool same = slot->number == coll->tag && slot->exchange == exchange;
+  if (mt_unlikely(!same)) tm_not_published(coll, exchange, rank);
+  return slot;
 }
 
 /** The team's data: of the last phase; of the next one, where one member writes. */
-static inline char *tm_team_data(const struct tm_coll *coll) {
+static inline struct tm_team_data *tm_team_data(const struct tm_coll *coll) {
   return coll->comm->team->data[coll->comm->phases % 2];
 }
 
 static inline char *tm_team_data_next(const struct tm_coll *coll) {
-  return coll->comm->team->data[(coll->comm->phases + 1) % 2];
+  return coll->comm->team->data[(coll->comm->phases + 1) % 2]->bytes;
 }
 
 #endif

@@ -24,6 +24,7 @@ struct reduction {
   size_t count;
   struct tm_type *type;
   const struct tm_op *op;
+  int exchange;
 };
 
 void *tm_elements_new(size_t count, const struct tm_type *type, void **base) {
@@ -48,9 +49,9 @@ static void combine_block(const struct tm_coll *coll, const struct reduction *r,
   const struct tm_team *team = coll->comm->team;
   int first = tm_block_first(team, block), last = tm_block_first(team, block + 1) - 1;
   void *sum = team->blocks[block].data;
-  copy(sum, tm_published(coll, last)->at, r->count, r->type);
+  copy(sum, tm_published(coll, r->exchange, last)->at, r->count, r->type);
   for (int i = last - 1; i >= first; i--)
-    tm_op_apply(r->op, tm_published(coll, i)->at, sum, r->count, r->type);
+    tm_op_apply(r->op, tm_published(coll, r->exchange, i)->at, sum, r->count, r->type);
 }
 
 static void combine_group(const struct tm_coll *coll, const struct reduction *r) {
@@ -62,15 +63,18 @@ static void combine_group(const struct tm_coll *coll, const struct reduction *r)
 
 static void combine_all(const struct tm_coll *coll, const struct reduction *r) {
   const struct tm_team *team = coll->comm->team;
-  void *sum = tm_team_data(coll);
+  struct tm_team_data *result = tm_team_data(coll);
+  void *sum = result->bytes;
   int last = team->blocks_count - 1;
   copy(sum, team->blocks[last].data, r->count, r->type);
   for (int i = last - 1; i >= 0; i--)
     tm_op_apply(r->op, team->blocks[i].data, sum, r->count, r->type);
+  result->number = coll->tag;
+  result->exchange = r->exchange;
 }
 
 static void *meet_and_combine(struct tm_coll *coll, const void *from, const struct reduction *r) {
-  tm_publish(coll, from, 0, NULL);
+  tm_publish(coll, r->exchange, from, 0, NULL);
   if (tm_arrive_in_vp_group(coll)) {
     combine_group(coll, r);
     if (tm_arrive_at_root(coll)) {
@@ -79,7 +83,10 @@ static void *meet_and_combine(struct tm_coll *coll, const void *from, const stru
     }
     tm_release_vp_group(coll);
   }
-  return tm_team_data(coll);
+  struct tm_team_data *result = tm_team_data(coll);
+  bool combined = result->number == coll->tag && result->exchange == r->exchange;
+  if (mt_unlikely(!combined)) tm_not_published(coll, r->exchange, -1);
+  return result->bytes;
 }
 
 /* ---- many */
@@ -92,9 +99,10 @@ static void *element(const void *base, size_t index, const struct tm_type *type)
 static void combine_range(const struct tm_coll *coll, const struct reduction *r, size_t first,
                           size_t count, void *sum) {
   int last = coll->comm->size - 1;
-  copy(sum, element(tm_published(coll, last)->at, first, r->type), count, r->type);
+  copy(sum, element(tm_published(coll, r->exchange, last)->at, first, r->type), count, r->type);
   for (int i = last - 1; i >= 0; i--)
-    tm_op_apply(r->op, element(tm_published(coll, i)->at, first, r->type), sum, count, r->type);
+    tm_op_apply(r->op, element(tm_published(coll, r->exchange, i)->at, first, r->type), sum, count,
+                r->type);
 }
 
 /* Where a part of the result goes: to[0], or all ranks' buffers, which they have published. */
@@ -102,7 +110,7 @@ static void deliver(const struct tm_coll *coll, const struct reduction *r, size_
                     size_t count, const void *sum, int root) {
   int from = root >= 0 ? root : 0, end = root >= 0 ? root + 1 : coll->comm->size;
   for (int i = from; i < end; i++) {
-    void *to = (void *)(uintptr_t)tm_published(coll, i)->more;
+    void *to = (void *)(uintptr_t)tm_published(coll, r->exchange, i)->more;
     copy(element(to, first, r->type), sum, count, r->type);
   }
 }
@@ -124,15 +132,17 @@ static void combine_slice(const struct tm_coll *coll, const struct reduction *r,
   free(base);
 }
 
-static void reduce(struct tm_coll *coll, const void *from, void *to, const struct reduction *r,
+static void reduce(struct tm_coll *coll, const void *from, void *to, struct reduction *r,
                    int root) {
+  bool few = is_small(r);
+  r->exchange = tm_exchange_rooted(few ? TM_EXCHANGE_REDUCE_FEW : TM_EXCHANGE_REDUCE_MANY, root);
   if (coll->comm->team == NULL) {
     copy(to, from, r->count, r->type);
-  } else if (is_small(r)) {
+  } else if (few) {
     void *result = meet_and_combine(coll, from, r);
     if (root < 0 || root == coll->comm->rank) copy(to, result, r->count, r->type);
   } else {
-    tm_publish(coll, from, 0, to);
+    tm_publish(coll, r->exchange, from, 0, to);
     tm_next_phase(coll);
     combine_slice(coll, r, root);
     tm_next_phase(coll);
@@ -141,23 +151,24 @@ static void reduce(struct tm_coll *coll, const void *from, void *to, const struc
 
 void tm_reduce(struct tm_coll *coll, const void *from, void *to, size_t count, struct tm_type *type,
                const struct tm_op *op, int root) {
-  reduce(coll, from, to, &(struct reduction){count, type, op}, root);
+  reduce(coll, from, to, &(struct reduction){count, type, op, 0}, root);
 }
 
 void tm_allreduce(struct tm_coll *coll, const void *from, void *to, size_t count,
                   struct tm_type *type, const struct tm_op *op) {
-  reduce(coll, from, to, &(struct reduction){count, type, op}, -1);
+  reduce(coll, from, to, &(struct reduction){count, type, op, 0}, -1);
 }
 
 void tm_reduce_part(struct tm_coll *coll, const void *from, size_t first, size_t count, void *to,
                     struct tm_type *type, const struct tm_op *op) {
-  const struct reduction r = {count, type, op};
+  int exchange = tm_exchange_rooted(TM_EXCHANGE_REDUCE_PART, -1);
+  const struct reduction r = {count, type, op, exchange};
   if (coll->comm->team == NULL) {
     copy(to, element(from, first, type), count, type);
     return;
   }
   void *base, *sum = tm_elements_new(count, type, &base); /* `to` may be where others still read */
-  tm_publish(coll, from, 0, NULL);
+  tm_publish(coll, r.exchange, from, 0, NULL);
   tm_next_phase(coll);
   if (count > 0) combine_range(coll, &r, first, count, sum);
   tm_next_phase(coll);

@@ -60,9 +60,10 @@ static struct tm_team *make(uint64_t context, const struct tm_group *group) {
   size_t slots = (size_t)size * sizeof(struct tm_publication);
   size_t fixed = sizeof(struct tm_team) + (size_t)blocks * sizeof(struct tm_vp_group);
   size_t room = (size_t)size * TM_SMALL_EACH;
-  room = room < TM_SMALL_MAX ? TM_SMALL_MAX : (room + TM_LINE - 1) & -(size_t)TM_LINE;
+  if (room < TM_SMALL_MAX) room = TM_SMALL_MAX;
+  size_t data = (sizeof(struct tm_team_data) + room + TM_LINE - 1) & -(size_t)TM_LINE;
   size_t bytes = fixed + (size_t)blocks * sizeof(struct tm_team_block);
-  size_t all = bytes + 2 * room + 2 * slots + (size_t)blocks * sizeof(int);
+  size_t all = bytes + 2 * data + 2 * slots + (size_t)blocks * sizeof(int);
   struct tm_team *team = aligned_alloc(TM_LINE, (all + TM_LINE - 1) & -(size_t)TM_LINE);
   if (team == NULL) return NULL;
   memset(team, 0, bytes);
@@ -72,10 +73,12 @@ static struct tm_team *make(uint64_t context, const struct tm_group *group) {
   team->blocks_count = blocks;
   team->blocks = (struct tm_team_block *)((char *)team + fixed);
   team->room = room;
-  team->data[0] = (char *)team + bytes;
-  team->data[1] = team->data[0] + room;
-  team->slots[0] = (struct tm_publication *)(team->data[1] + room);
+  team->data[0] = (struct tm_team_data *)((char *)team + bytes);
+  team->data[1] = (struct tm_team_data *)((char *)team + bytes + data);
+  *team->data[0] = *team->data[1] = (struct tm_team_data){0, 0}; /* of no collective */
+  team->slots[0] = (struct tm_publication *)((char *)team + bytes + 2 * data);
   team->slots[1] = team->slots[0] + size;
+  memset(team->slots[0], 0, 2 * slots); /* number 0: of no collective */
   team->vp_group_of = (int *)(team->slots[1] + size);
   make_vp_groups(team, group);
   return team;

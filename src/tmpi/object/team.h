@@ -50,11 +50,36 @@ struct tm_team_block {
   alignas(TM_LINE) char data[TM_SMALL_MAX];
 };
 
-/** What a member has published; what it means depends on the collective. */
+/** How members use each other's slots in a collective. */
+enum tm_exchange {
+  TM_EXCHANGE_BCAST = 1,
+  TM_EXCHANGE_GATHER,
+  TM_EXCHANGE_SCATTER,
+  TM_EXCHANGE_ALLGATHER,
+  TM_EXCHANGE_ALLTOALL,
+  TM_EXCHANGE_REDUCE_FEW,
+  TM_EXCHANGE_REDUCE_MANY,
+  TM_EXCHANGE_REDUCE_PART,
+};
+
+/** What a member has published; what it means depends on the exchange. */
 struct tm_publication {
   const void *at;
   size_t bytes;
   const void *more;
+  int number;   /* of the collective: its tag */
+  int exchange; /* of tm_exchange_rooted() */
+};
+
+/** An exchange with its root, so that members with different roots differ. root < 0: none. */
+static inline int tm_exchange_rooted(enum tm_exchange exchange, int root) {
+  return (int)exchange | (root + 1) << 4;
+}
+
+/** Of a reduction: number and exchange of the result, written by the last arrival of all. */
+struct tm_team_data {
+  int number, exchange;
+  alignas(16) char bytes[]; /* as aligned as the elements of any predefined type */
 };
 
 struct tm_team {
@@ -66,7 +91,7 @@ struct tm_team {
   int vp_group_count;       /* [const] */
   int members;              /* [ilock: table] whose communicator is not freed yet, or not made */
   size_t room;              /* [const] bytes of each data */
-  char *data[2];            /* for all members; the two alternate, as slots do */
+  struct tm_team_data *data[2];        /* for all members; the two alternate, as slots do */
   struct tm_team_barrier root_barrier; /* of the last arrivals of all VP groups */
   struct tm_publication *slots[2];     /* by rank */
   struct tm_team_block *blocks;
