@@ -306,17 +306,18 @@ class Body(Constructs, Bits):
 
     def _method_call(self, called, arguments):
         base, name = called.children[0], called.children[2].children[0]
-        known = self.declared((base.children[0] if base.data == "index" else base).children[0])
+        token = (base.children[0] if base.data == "index" else base).children[0]
+        known = self.declared(token)
         cls = known.type
         if cls.method(str(name)) is None:
             offers = ", ".join(method.name for method in cls.methods) or "none"
             raise self.error(name, f"{cls.kind} '{cls.name}' has no method '{name}' (it has {offers})")
         comma = "," if arguments else ""
         if known.kind == "interface" and known in (self.cls.ports if self.cls else []):
-            given = ["(", SELF, known.token, ".object", comma, arguments, ")"]
-            call = self._foreseen(known, known.token, name, given) + [SELF, known.token, ".methods->", name, given]
+            given = ["(", SELF, token, ".object", comma, arguments, ")"]
+            call = self._foreseen(known, token, name, given) + [SELF, token, ".methods->", name, given]
         elif known.kind == "interface":
-            call = [known.token, ".methods->", name, "(", known.token, ".object", comma, arguments, ")"]
+            call = [token, ".methods->", name, "(", token, ".object", comma, arguments, ")"]
         elif cls.kind == "behavior" and str(name) == "main":
             return self.run_instance(base)
         else:
