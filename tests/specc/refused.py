@@ -125,6 +125,8 @@ REFUSED = [
      "2:45: state 'a' is there twice (a behavior is one state)"),
     ("behavior Main { buffered bit[4] x; int main(void) { x[1]++; return 0; } };",
      "1:53: 'x' is buffered (assign the new value to all of it)"),
+    ("buffered int x;\n" + MAIN, "1:14: 'x': buffered variables are parts of behaviors and channels (declare it in Main)"),
+    ("extern signal int x;\n" + MAIN, "1:19: 'x': a global signal has no 'extern' (import the file that has it)"),
     ("behavior Main { piped int x; int main(void) { return x; } };",
      "1:54: piped variable 'x' is only for ports of a pipe's behaviors"),
     # places: after a macro, a comment, and in an included line

@@ -136,8 +136,9 @@ class Translator:
             if one.kind == "signal":
                 return self._global_signals(part, body, declared)
             if one.kind not in ("variable", "function", "type"):
-                raise self._collector.error(one.token, f"'{one.token}': {one.kind}s are parts of behaviors and "
-                                                       "channels (declare it in Main)")
+                kind = f"{one.kind} variables" if one.kind in ("buffered", "piped") else f"{one.kind}s"
+                raise self._collector.error(one.token, f"'{one.token}': {kind} are parts of behaviors and channels (declare it "
+                                                       "in Main)")
             self._collector.globals[one.name] = one
         if declared and all(one.kind == "function" and one.name in TAKES_SIZES - self._functions for one in declared):
             return []
