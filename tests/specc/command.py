@@ -62,6 +62,29 @@ class Command(unittest.TestCase):
         self.assertEqual(status, 1)
         self.assertIn("m.sc:3: error:", err)
 
+    def refused_by_compiler(self, text):
+        """What is said of a model that specc translates and gcc refuses, with plain quotes."""
+        if shutil.which("gcc") is None:
+            self.skipTest("no gcc")
+        status, _, err = self.specc("m.sc", text=text, compiler="gcc")
+        self.assertEqual(status, 1)
+        return err.replace("\u2018", "'").replace("\u2019", "'")
+
+    def test_compilers_errors_name_methods_as_the_model_does(self):
+        text = ("interface i { void send(char *x); };\nchannel c implements i { void send(char *x) {} };\n"
+                "behavior B(i p) {\n int n;\n void main(void) {\n  n = 1;\n  p.send(n);\n }\n};\n"
+                "behavior Main { c x; B b(x); int main(void) { b; return 0; } };\n")
+        err = self.refused_by_compiler(text)
+        self.assertRegex(err, r"^m.sc:7: error: passing argument 1 of '[cp].send' makes pointer from integer")
+        self.assertEqual(err.count("error:"), 1, err)
+        self.assertNotIn("sc_", err)
+
+    def test_methods_of_another_type_than_the_interfaces(self):
+        text = ("interface i { void send(int x); };\nchannel c implements i {\n int send(int x) { return x; }\n};\n" + MODEL)
+        err = self.refused_by_compiler(text.replace("STATUS", "0"))
+        self.assertEqual(err, "m.sc:3: error: method 'send' of 'c' has another type than interface 'i' declares (write it "
+                              "as there)\n")
+
     def test_preprocessors_errors_end_it(self):
         status, _, err = self.specc("m.sc", text='#include "absent.h"\n')
         self.assertEqual(status, 1)

@@ -51,9 +51,10 @@ class Bits:
         """Of a slice or a single bit: the type of the whole, the last position as C, the width, and whether it
         runs the other way; None for what is no bit vector."""
         base = self.type_of(node.children[0])
-        if base.kind != "bits":
+        if base.kind != "bits" and (base.kind != "integer" or node.data != "slice"):
             if node.data == "slice":
-                raise self.error(node.children[1], "only a bit vector has slices (declare it as bit[LEFT:RIGHT])")
+                raise self.error(node.children[1], "only bit vectors and integers have slices (declare it as "
+                                                   "bit[LEFT:RIGHT])")
             return None
         if node.data == "index":
             constant = self.value(node.children[2])

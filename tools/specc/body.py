@@ -10,11 +10,12 @@ from lark import Token, Tree
 import constant
 from bits import Bits, fit
 from constructs import Constructs
-from model import declared_token, find, has_storage, is_const, parameters_of, specs_of
+from model import declared_token, find, has_storage, heading, is_const, parameter_count, parameters_of, specs_of
 from output import flat, words
 from types_of import PLAIN, Types
 
 SELF = "sc_self->"
+GLOBAL = "sc_global"
 MOST_TWICE = 40  # words
 
 
@@ -57,10 +58,15 @@ class Body(Constructs, Bits):
         return self.local(name)[0]
 
     def part(self, name):
-        """The part of the class that a name means here, or None."""
-        if self.cls is None or self.is_local(name):
+        """The part of the class that a name means here, or a global signal, or None."""
+        if self.is_local(name):
             return None
-        return self.cls.find(str(name))
+        part = self.cls.find(str(name)) if self.cls is not None else None
+        known = self.collector.globals.get(str(name)) if part is None else None
+        return known if known is not None and known.kind == "signal" else part
+
+    def is_port(self, part):
+        return self.cls is not None and part in self.cls.ports
 
     def declared(self, name):
         """What a name means: a local name, a part of the class, or a global one; None: unknown."""
@@ -122,15 +128,14 @@ class Body(Constructs, Bits):
         return [token]
 
     def _member(self, token, part):
-        is_port = part in self.cls.ports
-        if part.kind == "variable" and is_port:
+        if part.kind == "variable" and self.is_port(part):
             return ["(*(sc_ordered(),", SELF, token, "))"]
         if part.kind == "variable":
             return [SELF, token]
         if part.kind == "buffered":
             return [SELF, token, ".now"]
         if part.kind == "signal":
-            return [f"(*({self.cls.name}__sc_{token}_t *)", self.signal_at(part, token), "buffered.current_)"]
+            return [f"(*({self._signal_type(part)} *)", self.signal_at(part, token), "buffered.current_)"]
         if part.kind == "piped":
             raise self.error(token, f"piped variable '{token}' is only for ports of a pipe's behaviors")
         if part.kind == "function":
@@ -150,7 +155,7 @@ class Body(Constructs, Bits):
 
     def _check_change(self, node):
         part, token = self._target(node)
-        if part is not None and part in self.cls.ports and part.direction == "in":
+        if part is not None and self.is_port(part) and part.direction == "in":
             raise self.error(token, f"port '{token}' is 'in': it cannot be changed (declare it 'inout')")
         if part is not None and part.kind in ("buffered", "signal") and node.data == "dot":
             raise self.error(token, f"'{token}' is {part.kind}: it changes as a whole (assign all of it)")
@@ -158,12 +163,20 @@ class Body(Constructs, Bits):
 
     def signal_at(self, part, token):
         """A signal, up to the name of its field."""
-        return ["(sc_ordered(),", SELF, token, ")->"] if part in self.cls.ports else [SELF, token, ".sc_signal."]
+        if self.is_global(part):
+            return ["(*(sc_ordered(), &", token, ".sc_signal))."]
+        return ["(sc_ordered(),", SELF, token, ")->"] if self.is_port(part) else [SELF, token, ".sc_signal."]
+
+    def is_global(self, part):
+        return self.collector.globals.get(part.name) is part
+
+    def _signal_type(self, part):
+        return f"{GLOBAL if self.is_global(part) else self.cls.name}__sc_{part.name}_t"
 
     def written(self, part, token, value):
         """Assigns to a buffered variable or a signal."""
         if part.kind == "signal":
-            return [f"(*({self.cls.name}__sc_{token}_t *)mltp_sim_write(&", self.signal_at(part, token), "buffered) =",
+            return [f"(*({self._signal_type(part)} *)mltp_sim_write(&", self.signal_at(part, token), "buffered) =",
                     value, ")"]
         return ["(*(__typeof__(", SELF, token, ".now) *)mltp_sim_write(&", SELF, token, ".sc_clocked.buffered) =", value, ")"]
 
@@ -193,8 +206,18 @@ class Body(Constructs, Bits):
         target = node.children[0] if isinstance(node.children[0], Tree) else node.children[1]
         part, token = self._check_change(target)
         if part is not None and part.kind in ("buffered", "signal"):
-            raise self.error(token, f"'{token}' is {part.kind} (write {token} = {token} + 1)")
+            return self._step_later(node, part, token, target)
         return self.step_bits(node) or [self.translate(child) for child in node.children]
+
+    def _step_later(self, node, part, token, target):
+        """++ or -- of what has its new value later: the expression's value is the one before, or the one to come."""
+        if target.data != "name":
+            raise self.error(token, f"'{token}' is {part.kind} (assign the new value to all of it)")
+        prefix = isinstance(node.children[0], Token)
+        changed = [f"sc_old {str(node.children[0] if prefix else node.children[1])[0]} 1"]
+        stored = self.written(part, token, fit(part.c_type, changed) if part.c_type.kind == "bits" else changed)
+        now = self.translate(target)
+        return ["({ __typeof__(", now, ") sc_old =", now, ";", stored, ";" if prefix else "; sc_old;", "})"]
 
     def do_plain(self, node):
         parts = node.children
@@ -220,18 +243,30 @@ class Body(Constructs, Bits):
         method = self._method_of(called)
         arguments = self._arguments(node, method)
         if called.data == "dot" and self.class_of(called.children[0]) is not None:
+            self._check_count(called.children[2].children[0], method, self.class_of(called.children[0]), node)
             return self._method_call(called, arguments)
         if called.data != "name":
             return ["(sc_ordered(),", self.translate(called), "(", arguments, "))"]
         token = called.children[0]
         part = self.part(token)
         if part is not None and part.kind == "function":
+            self._check_count(token, part, self.cls, node)
             comma = "," if arguments else ""
             return [self.method_name(self.cls, token), "( sc_self", comma, arguments, ")"]
         plain = str(token) in self.functions or str(token).startswith("__builtin_")
         if plain and part is None:
             return [token, "(", arguments, ")"]
         return ["(sc_ordered(),", self.translate(called), "(", arguments, "))"]
+
+    def _check_count(self, token, method, cls, node):
+        """Refuses a call of a method with too many or too few arguments."""
+        takes = parameter_count(method.declarator) if method is not None else None
+        given = [c for c in node.children[2:-1] if isinstance(c, Tree)]
+        count = (len(given[0].children) + 1) // 2 if given else 0
+        if takes is not None and takes != count:
+            raise self.error(token, f"method '{token}' of {cls.kind} '{cls.name}' takes {takes} argument{'s' * (takes != 1)}, "
+                                    f"and {count} {'is' if count == 1 else 'are'} given (it is declared as "
+                                    f"{heading(method.declarator)})")
 
     def _arguments(self, node, method):
         """The arguments of a call; where the parameter is an interface, as one."""
@@ -271,17 +306,18 @@ class Body(Constructs, Bits):
 
     def _method_call(self, called, arguments):
         base, name = called.children[0], called.children[2].children[0]
-        known = self.declared((base.children[0] if base.data == "index" else base).children[0])
+        token = (base.children[0] if base.data == "index" else base).children[0]
+        known = self.declared(token)
         cls = known.type
         if cls.method(str(name)) is None:
             offers = ", ".join(method.name for method in cls.methods) or "none"
             raise self.error(name, f"{cls.kind} '{cls.name}' has no method '{name}' (it has {offers})")
         comma = "," if arguments else ""
         if known.kind == "interface" and known in (self.cls.ports if self.cls else []):
-            given = ["(", SELF, known.token, ".object", comma, arguments, ")"]
-            call = self._foreseen(known, known.token, name, given) + [SELF, known.token, ".methods->", name, given]
+            given = ["(", SELF, token, ".object", comma, arguments, ")"]
+            call = self._foreseen(known, token, name, given) + [SELF, token, ".methods->", name, given]
         elif known.kind == "interface":
-            call = [known.token, ".methods->", name, "(", known.token, ".object", comma, arguments, ")"]
+            call = [token, ".methods->", name, "(", token, ".object", comma, arguments, ")"]
         elif cls.kind == "behavior" and str(name) == "main":
             return self.run_instance(base)
         else:

@@ -4,7 +4,7 @@ from lark import Tree
 
 from bits import fit
 from body import Body
-from model import innermost, is_const, type_words
+from model import heading, innermost, is_const, parameter_count, type_words
 from output import words
 
 
@@ -14,8 +14,9 @@ WAITS = ("wait_statement", "waitfor_statement", "dot")
 class Classes:
     """Translates the class definitions of a text."""
 
-    def __init__(self, collector, functions, returns_by_jump):
+    def __init__(self, collector, functions, said, returns_by_jump):
         self.collector, self.functions, self.returns_by_jump = collector, functions, returns_by_jump
+        self._said = said  # the declarations so far, as words: a class may repeat a type
 
     # ---- interfaces
 
@@ -83,7 +84,8 @@ class Classes:
         body = Body(self.collector, cls, self.functions, [])
         fields = [[self._port(body, port), ";"] for port in cls.ports]
         fields += [[self._field(body, cls, member), ";"] for member in cls.members]
-        types = [body.translate(tree) for tree in cls.outside]
+        types = [body.translate(tree) for tree in cls.outside if words(tree) not in self._said]
+        self._said.update(words(tree) for tree in cls.outside)
         types += [["typedef", self._specs(body, one), self._declarator(body, one.declarator, [f"{cls.name}__sc_{one.name}_t"]),
                    ";"] for one in [*cls.ports, *cls.members] if one.kind == "signal"]
         types += [self._open_array(body, cls, one) for one in cls.members if self._is_open(one)]
@@ -169,6 +171,11 @@ class Classes:
             if method is None:
                 raise self.collector.error(cls.token, f"{cls.kind} '{cls.name}' implements '{interface.name}', "
                                                       f"but has no method '{wanted.name}' (write it)")
+            takes, has = parameter_count(method.declarator), parameter_count(wanted.declarator)
+            if None not in (takes, has) and takes != has:
+                raise self.collector.error(method.token, f"method '{method.name}' of {cls.kind} '{cls.name}' takes {takes} "
+                                           f"argument{'s' * (takes != 1)}, and interface '{interface.name}' has {has} "
+                                           f"(declare it as {heading(wanted.declarator)})")
             rows.append([f".{wanted.name} = {cls.name}__{wanted.name},"])
         return [f"static const struct {interface.name}_methods {cls.name}__sc_as_{interface.name} = {{", rows, "};"]
 
@@ -247,6 +254,8 @@ class Classes:
 
     def _map(self, body, cls, member, port, argument):
         at = ["sc_self->", member.token, ".", port.name, "="]
+        if argument.data == "open_port":
+            return self._map_nothing(body, member, port, at)
         expression = argument.children[0]
         while expression.data == "parens":
             expression = expression.children[1]
@@ -276,12 +285,29 @@ class Classes:
             return [at, "&sc_self->", token, place, ";"]
         return [at, "&sc_self->", token, {"buffered": ".now", "signal": ".sc_signal"}.get(given.kind, ""), ";"]
 
+    def _map_nothing(self, body, member, port, at):
+        """An open port gets what nothing reads."""
+        if port.kind not in ("variable", "signal") or port.direction != "out":
+            raise self.collector.error(member.token, f"'{member.token}': only 'out' ports of variables and signals stay open; "
+                                                     f"'{port.name}' is none (map something to it)")
+        def declared(name):
+            return [self._specs(body, port), self._declarator(body, port.declarator, [name]), ";"]
+        if port.kind == "variable":
+            return ["{ static", declared("sc_open"), at, "&sc_open; }"]
+        return ["{ static struct { struct sm_signal sc_signal;", declared("now"), declared("next"), "} sc_open;",
+                "sm_signal_init(&sc_open.sc_signal, &sc_open.now, &sc_open.next, sizeof sc_open.now,", f'"{port.name}");',
+                at, "&sc_open.sc_signal; }"]
+
     def _map_value(self, body, port, expression, at):
         """A port gets a constant, or a global variable."""
         token = next(expression.scan_values(lambda _: True))
         known = self.collector.globals.get(str(token)) if expression.data == "name" else None
         if known is not None and port.kind == "event" and known.kind == "event":
             return [at, "&", token, ";"]
+        if known is not None and known.kind == "signal":
+            self._check_map(body.cls, port, known, token, False)
+            field = {"event": "changed", "variable": "buffered.current_"}.get(port.kind)
+            return [at, "&" if field != "buffered.current_" else "", token, ".sc_signal", "." + field if field else "", ";"]
         if known is not None and port.kind == "variable" and known.kind == "variable" and known.value is None:
             return [at, "&", token, ";"]
         names = [name.children[0] for name in expression.find_data("name")]

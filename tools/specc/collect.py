@@ -230,6 +230,9 @@ class Collector:
         if member.kind == "interface":
             raise self.error(member.token, f"'{member.token}': an interface is a port, not a member "
                                            "(a member is a channel that implements it)")
+        if member.kind == "instance" and member.type is made:
+            raise self.error(member.token, f"'{member.token}': {made.kind} '{made.name}' contains itself (an instance of "
+                                           "another class may stand here)")
         if made.kind == "channel" and member.kind == "instance" and member.type.kind == "behavior":
             raise self.error(member.token, f"'{member.token}': a channel contains no behaviors (put it beside the channel)")
         if member.kind == "piped" and member.initial is not None and innermost(member.declarator) != "declared":

@@ -7,6 +7,7 @@ import pathlib
 import subprocess
 import sys
 
+import messages
 import source
 from parse import Parser
 from translate import Translator
@@ -89,9 +90,9 @@ def run_compiler(options, others, compiler, folders, text):
 
 
 def compile_c(options, others, compiler, folders, text):
-    """Makes the program; returns the compiler's exit status. Its messages name functions of ours: those go."""
+    """Makes the program; returns the compiler's exit status."""
     run = run_compiler(options, others, compiler, folders, text)
-    sys.stderr.write("".join(line for line in run.stderr.splitlines(True) if ": In function " not in line))
+    sys.stderr.write(messages.of_model(run.stderr))
     return run.returncode
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a model consists of: interfaces, behaviors, channels, and their parts."""
+import re
 from dataclasses import dataclass, field
 
 from lark import Token, Tree
@@ -82,6 +83,19 @@ def parameters_of(declarator):
             found = next((c for c in inner if c.data == "parameters"), None)
         node = inner[0]
     return found
+
+
+def parameter_count(declarator):
+    """How many parameters a function has; None: it does not say."""
+    parameters = parameters_of(declarator)
+    if parameters is None or "..." in words(parameters):
+        return None
+    return 0 if words(parameters) == "void" else len([c for c in parameters.children if isinstance(c, Tree)])
+
+
+def heading(declarator):
+    """A function's name and parameters as one writes them."""
+    return re.sub(r" ?([(),*]) ?", r"\1", words(declarator)).replace(",", ", ").replace("*", " *")
 
 
 def declared_token(declarator):

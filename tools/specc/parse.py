@@ -12,6 +12,9 @@ TYPE_WORDS = {"VOID", "CHAR", "SHORT", "INT", "LONG", "FLOAT", "DOUBLE", "SIGNED
               "BASIC_GNU", "TYPE_NAME", "EVENT"}
 TAGS = {"STRUCT", "UNION", "ENUM"}
 CLASS_WORDS = {"INTERFACE", "BEHAVIOR", "CHANNEL"}
+# What is said where a name would have to be a type's: keywords that need something else behind them.
+INSTEAD = {"import": "'import' has the name of a file in quotes (write import \"{}\";)",
+           "bit": "'bit' has a number of bits (write bit[1])"}
 OPEN, CLOSE = {"LPAR", "LBRACE", "LSQB"}, {"RPAR", "RBRACE", "RSQB"}
 
 
@@ -127,13 +130,29 @@ class Parser:
             before = re.search(r"([A-Za-z_]\w*)[\s*]+$", text.text.split("\n")[token.line - 1][:token.column - 1])
             unknown, column = (before[1], before.start() + 1) if before and "TYPE_NAME" not in error.expected else \
                 (token, token.column)
+            if str(unknown) in INSTEAD:
+                return Error(text.place(token.line, column, str(unknown)), INSTEAD[str(unknown)].format(token))
             if "TYPE_NAME" in error.expected or before:
                 return Error(text.place(token.line, column, str(unknown)),
                              f"'{unknown}' is no type or class here (declare it before, or import what does)")
         if token.type == "$END":
             last = text.text.rstrip("\n").count("\n") + 1
             return Error(text.place(last), "the text ends in the middle of a construct")
-        return Error(text.place(token.line, token.column, str(token)), f"unexpected '{token}'")
+        return Error(text.place(token.line, token.column, str(token)), Parser._why(text, error))
+
+    @staticmethod
+    def _why(text, error):
+        """What a message says of an unexpected word: that and the ones before it tell the mistake."""
+        token, accepted = error.token, error.accepts or set()
+        before = re.search(r"(\w*)\s*\(?\s*$", text.text[:token.start_pos])[1]
+        if before == "wait" and token.type == "NUMBER":
+            return f"'wait' is for events; '{token}' is none (write waitfor {token})"
+        if token.type == "DOT" and "NAME" in accepted and before:
+            return (f"'{before}' is a type or a class, and what stands before '.' is a value or an instance (name one of "
+                    "that type)")
+        if token.type in ("SEMICOLON", "RPAR", "RSQB", "COMMA") and "NUMBER" in accepted:
+            return f"an expression is missing before '{token}'"
+        return f"unexpected '{token}'" + " (is a ';' missing before it?)" * ("SEMICOLON" in accepted)
 
     @staticmethod
     def _strange(text, error):

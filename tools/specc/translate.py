@@ -3,12 +3,17 @@
 from lark import Tree
 
 from bits import fit
-from body import Body
+from body import Body, GLOBAL
 from classes import Classes
 from collect import Collector
-from model import declared_token, innermost, parameters_of
+from model import declared_token, has_storage, innermost, parameters_of
 from output import Writer, pieces, words
 from source import Error
+
+# Functions of C's library that take sizes. specc_runtime.h declares them, and models of machines of 32 bits declare
+# them with 'unsigned int' in that place.
+TAKES_SIZES = frozenset("malloc calloc realloc memcpy memmove memset memcmp memchr strncpy strncat strncmp fread fwrite "
+                        "qsort bsearch snprintf".split())
 
 
 class Translator:
@@ -19,9 +24,11 @@ class Translator:
         self._collector = Collector(text)
         functions = {str(c.children[1].scan_values(lambda v: v.type == "NAME").__next__())
                      for c in tree.children if isinstance(c, Tree) and c.data == "function_def"}
-        self._classes = Classes(self._collector, functions, any("sc_returns_by_jump" in one for one in text.system))
-        self._functions = functions
         self._said = set()  # the declarations so far, as words
+        self._classes = Classes(self._collector, functions, self._said,
+                                any("sc_returns_by_jump" in one for one in text.system))
+        self._functions = functions
+        self._signals = []  # statements that initialise the global ones
         self._waiting = []  # class definitions that wait for those of their parts
 
     def translate(self):
@@ -30,8 +37,8 @@ class Translator:
         for part in self._tree.children:
             writer.write(self._new_external(part))
             writer.write(self._waiting_classes())
-        for part in self._waiting:
-            self._refuse_waiting(part)
+        if self._waiting:
+            self._refuse_waiting()
         writer.write(self._main())
         return writer.result()
 
@@ -66,9 +73,15 @@ class Translator:
         result = [self._class_def(part) for part in ready]
         return [result, self._waiting_classes()] if ready else result
 
-    def _refuse_waiting(self, part):
-        name = next(self._missing(part))
-        raise self._collector.error(name, f"'{name}' is announced and never defined (write its body)")
+    def _refuse_waiting(self):
+        waiting = {str(part.children[1].children[0]) for part in self._waiting}
+        missing = [(part, next(name for name in self._missing(part))) for part in self._waiting]
+        for _, name in missing:
+            if str(name) not in waiting:
+                raise self._collector.error(name, f"'{name}' is announced and never defined (write its body)")
+        part, name = missing[0]
+        raise self._collector.error(name, f"'{name}' and '{part.children[1].children[0]}' contain each other (one of them must "
+                                          "do without the other)")
 
     def _external(self, part):
         handler = getattr(self, "_" + part.data) if isinstance(part, Tree) else None
@@ -80,6 +93,8 @@ class Translator:
 
     def _import_unknown(self, part):
         name = part.children[1]
+        if name.strip('"').endswith((".sh", ".h", ".hh")):
+            raise self._collector.error(name, f"import {name}: a header is included, not imported (write #include {name})")
         raise self._collector.error(name, f"import {name}: no such file in the search path (-P)")
 
     def _interface_def(self, part):
@@ -114,13 +129,19 @@ class Translator:
 
     def _declaration(self, part):
         body = Body(self._collector, None, self._functions, [])
-        for one in self._collector.declarations(part):
+        declared = self._collector.declarations(part)
+        for one in declared:
             if one.kind == "event":
                 return self._global_events(part)
+            if one.kind == "signal":
+                return self._global_signals(part, body, declared)
             if one.kind not in ("variable", "function", "type"):
-                raise self._collector.error(one.token, f"'{one.token}': {one.kind}s are parts of behaviors and "
-                                                       "channels (declare it in Main)")
+                kind = f"{one.kind} variables" if one.kind in ("buffered", "piped") else f"{one.kind}s"
+                raise self._collector.error(one.token, f"'{one.token}': {kind} are parts of behaviors and channels (declare it "
+                                                       "in Main)")
             self._collector.globals[one.name] = one
+        if declared and all(one.kind == "function" and one.name in TAKES_SIZES - self._functions for one in declared):
+            return []
         return [self._fixed(body, child) if isinstance(child, Tree) else [child] for child in part.children]
 
     def _fixed(self, body, child):
@@ -141,7 +162,26 @@ class Translator:
                 raise self._collector.error(one.token, f"'{one.token}': global events are single ones (declare an array in a "
                                                        "behavior)")
             self._collector.globals[one.name] = one
-            result.append(["mltp_sim_event_t", one.token, f'= MLTP_SIM_EVENT_INIT("{one.name}");'])
+            result.append(["mltp_sim_event_t", one.token, f'= {{ .name_ = "{one.name}" }};'])
+        return result
+
+    def _global_signals(self, part, body, declared):
+        """A structure for each signal, as in a class; the main function initialises them."""
+        result = []
+        for one in declared:
+            self._collector.globals[one.name] = one
+            if has_storage(one.specs, "extern"):
+                raise self._collector.error(one.token, f"'{one.token}': a global signal has no 'extern' (import the file "
+                                                       "that has it)")
+            self._signals.append(f"sm_signal_init(&{one.name}.sc_signal, &{one.name}.now, &{one.name}.next, "
+                                 f'sizeof {one.name}.now, "{one.name}");')
+            of = f"{GLOBAL}__sc_{one.name}_t"
+            value = body._fixed(one.initial) if one.initial is not None else []
+            if value and one.c_type.kind == "bits":
+                value = fit(one.c_type, value)
+            result.append(["typedef", self._classes._specs(body, one), self._classes._declarator(body, one.declarator, [of]),
+                           f"; static struct {{ struct sm_signal sc_signal; {of} now, next; }}", one.token,
+                           ["= { .now =", value, "}"] if value else [], ";"])
         return result
 
     def _main(self):
@@ -163,4 +203,4 @@ class Translator:
                 "static void sc_first(void *sc_arg) { (void)sc_arg; (void)sc_argc; (void)sc_argv;",
                 "sc_status =" if returns else "", call, "}",
                 "int main(int sc_count, char **sc_arguments) { sc_argc = sc_count; sc_argv = sc_arguments;",
-                'Main__sc_init(&sc_main, "Main"); return sc_simulate(sc_first, &sc_status); }']
+                *self._signals, 'Main__sc_init(&sc_main, "Main"); return sc_simulate(sc_first, &sc_status); }']

@@ -15,7 +15,7 @@ WIDEST = 128  # bits of the widest integer of the C compiler
 
 @dataclass
 class Type:
-    """kind: plain, bits, array, pointer, function, struct, class."""
+    """kind: plain, integer (of C), bits, array, pointer, function, struct, class."""
 
     kind: str
     of: object = None  # what an array holds, a pointer points to, a function returns; a class
@@ -45,6 +45,7 @@ class Type:
 
 
 PLAIN = Type("plain")
+INTEGERS = frozenset(("char", "short", "int", "long", "signed", "unsigned"))
 
 
 def bits(width, signed=False):
@@ -67,7 +68,15 @@ class Types:
             return Type("class", cls) if cls is not None else self.collector.typedefs.get(name, PLAIN)
         for struct in specs_of(specs, "struct_spec"):
             return self._struct(struct)
-        return PLAIN
+        return self._integer_type([words(basic) for basic in specs_of(specs, "basic_type")])
+
+    @staticmethod
+    def _integer_type(names):
+        """An integer of C, whose bits slices take; other types of C are plain."""
+        if not names or not INTEGERS.issuperset(names):
+            return PLAIN
+        width = next((width for name, width in (("char", 8), ("short", 16), ("long", 64)) if name in names), 32)
+        return Type("integer", left=width - 1, right=0, signed="unsigned" not in names)
 
     def _bit_type(self, node, signed):
         bounds = [self._constant(child) for child in node.children if isinstance(child, Tree)]

@@ -35,6 +35,8 @@ typedef char sim_time_string[21], sim_delta_string[21];
 #define str2delta(text) ((sim_delta)strtoull(text, 0, 10))
 #define ll2str(base, end, value) sc_number(base, end, (unsigned long long)((value) < 0 ? -(value) : (value)), (value) < 0)
 #define ull2str(base, end, value) sc_number(base, end, value, 0)
+#define str2ll(base, text) strtoll(text, 0, (int)(base))
+#define str2ull(base, text) strtoull(text, 0, (int)(base))
 #define bit2str(base, end, value) ll2str(base, end, (long long)(value))
 #define ubit2str(base, end, value) sc_number(base, end, (unsigned long long)(value), 0)
 
