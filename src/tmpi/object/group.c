@@ -52,10 +52,11 @@ static const int *inverse_of(struct tm_group *group) {
   int *made = calloc((size_t)tm_job.most, sizeof *made);
   if (made == NULL) return NULL;
   for (int i = 0; i < group->size; i++) made[group->ranks[i]] = i + 1;
-  /* GR-3 acq_rel: the table; pairs GR-2 GR-3 */
+  /* GR-3 acq_rel: the table; pairs GR-2 GR-4 */
   if (mt_cas_acq_rel(&group->inverse, &inverse, made)) return made;
   free(made);
-  return inverse;
+  /* GR-4 acquire: the other thread's table, since a CAS that fails is relaxed; pairs GR-3 */
+  return mt_load_acquire(&group->inverse);
 }
 
 int tm_group_find(struct tm_group *group, int number) {

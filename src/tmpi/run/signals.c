@@ -60,7 +60,7 @@ struct tm_signals *tm_signals_of(struct tm_process *process) {
   /* SG-2 acq_rel: publishes its fields, or another thread of the rank was first; pairs SG-1 */
   if (mt_cas_acq_rel(&process->signals, &signals, fresh)) return fresh;
   free(fresh);
-  return signals;
+  return state_of(process); /* a CAS that fails is relaxed */
 }
 
 /* ---- actions */
