@@ -5,6 +5,7 @@
 usage: spawn.py TMPIRUN PROGRAM
 """
 import pathlib
+import resource
 import subprocess
 import sys
 import tempfile
@@ -13,8 +14,10 @@ import unittest
 TMPIRUN, PROGRAM = "", ""
 
 
-def run(*words, options=()):
-    return subprocess.run([TMPIRUN, "-n", "2", *options, PROGRAM, *words], capture_output=True, text=True, check=False)
+def run(*words, options=(), space=None):
+    limit = (lambda: resource.setrlimit(resource.RLIMIT_AS, (space, space))) if space else None
+    return subprocess.run([TMPIRUN, "-n", "2", *options, PROGRAM, *words], capture_output=True, text=True, check=False,
+                          preexec_fn=limit)
 
 
 class Spawn(unittest.TestCase):
@@ -58,6 +61,13 @@ class Spawn(unittest.TestCase):
     def test_no_room(self):
         self.ends("status", 53, r"2 ranks are too many: 1 can be added to 2 \(tmpirun --spare\)", options=["--spare=1"])
         self.ends("status", 53, r"no room for more ranks was kept", options=["--spare=0"])
+
+    def test_limited_address_space(self):
+        result = run("status", space=1 << 32)
+        self.assertEqual(result.returncode, 53, result)
+        self.assertIn("no room for more ranks was kept", result.stderr)
+        result = run("status", options=["--spare=2"], space=1 << 32)
+        self.assertEqual(result.returncode, 3, result)
 
     def test_checks_find_nothing(self):
         result = run(options=["--check", "--report"])

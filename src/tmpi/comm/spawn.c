@@ -115,8 +115,7 @@ static int ask(struct tm_comm *comm, const char *call, const struct tm_command *
     return tm_fail(comm, call, MPI_ERR_SPAWN, "tmpirun starts ranks (run the program by it)");
   if (spawner == NULL)
     return tm_fail(comm, call, MPI_ERR_SPAWN,
-                   "no room for more ranks was kept: the program did not call MPI_Comm_spawn when "
-                   "it was read (tmpirun --spare=N)");
+                   "no room for more ranks was kept when the program was read (tmpirun --spare=N)");
   struct tm_world *world = tm_world_new(outcome->ranks, comm->group);
   if (world == NULL) return tm_fail_code(comm, call, MPI_ERR_NO_MEM);
   world->handler = handler;

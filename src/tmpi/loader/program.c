@@ -8,6 +8,7 @@
 
 #include "base/atomic.h"
 #include "os/map.h"
+#include "os/os.h"
 #include "tmpi/loader/open.h"
 
 enum { PAGE = 4096 };
@@ -167,12 +168,18 @@ static bool read_program(struct tm_program *program, const char *path,
   if (!is_program)
     return tm_refuse(path, "it is a library, not a program (link a program by tmpicc)");
   if (!tm_program_find_libraries(program) || !find_order(program)) return false;
-  if (calls_spawn(program) || ranks->fixed) program->ranks += ranks->spare;
+  bool is_limited = os_address_space_limit() != SIZE_MAX; /* it is wanted for the first ranks */
+  if (ranks->fixed || (!is_limited && calls_spawn(program))) program->ranks += ranks->spare;
   if (!tm_open_prepare(program)) return false;
   tm_program_lay_out(program);
   program->start_count = program->visible_count = program->image_count;
   if (!tm_program_relocate(program)) return false;
-  if (make_arena(program) && tm_program_make_maps(program)) return true;
+  if (!make_arena(program) && !ranks->fixed && program->ranks > ranks->first) {
+    program->ranks = ranks->first; /* places in a slot stay */
+    tm_program_lay_out(program);
+    make_arena(program);
+  }
+  if (program->arena != NULL && tm_program_make_maps(program)) return true;
   return tm_refuse(path,
                    "no address space for %d copies of %zu KiB (fewer ranks, or a higher ulimit -v)",
                    program->ranks, program->slot / 1024);

@@ -248,7 +248,6 @@ static int run(const struct settings *settings, const char *path) {
   if ((settings->check || settings->report) && !tm_checks_load()) return 1;
   tm_job_on_end(tm_flush_all);
   tm_crash_start();
-  limit_slices(settings->ranks);
   keep_libraries_single(settings->ranks);
   os_raise_file_limit(); /* of one process, for the files of all ranks */
   struct tm_ranks ranks = {settings->ranks, settings->spare, settings->spare >= 0};
@@ -256,6 +255,7 @@ static int run(const struct settings *settings, const char *path) {
   if (tm_program_read(path, &ranks, override) == NULL) return 1;
   int most = tm_the_program->ranks;
   if (most > settings->ranks && !tm_output_reserve(most)) return 1;
+  limit_slices(most);
   if (!tm_streams_start(tm_the_program)) return 1;
   tm_openmp_heed();
   tm_vps_later();
