@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ports, names of services, communicators made through them or a socket; spawning is refused. */
+/* Ports, names of services, communicators made through them or a socket; a spawn without a
+ * program. */
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -107,7 +108,7 @@ static void refused(void) {
   CHECK(codes[4] == MPI_ERR_SPAWN);
   CHECK(MPI_Comm_get_parent(&inter) == MPI_SUCCESS && inter == MPI_COMM_NULL);
   MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &universe, &flag);
-  CHECK(flag && *universe == size);
+  CHECK(flag && *universe > size);
 }
 
 /* What a library for another Fortran says has to agree. */

@@ -27,7 +27,7 @@ OBJECTS = {"MPI_Comm": "COMM", "MPI_Group": "GROUP", "MPI_Datatype": "TYPE", "MP
            "MPI_Errhandler": "ERRHANDLER", "MPI_Info": "INFO", "MPI_Request": "REQUEST",
            "MPI_Win": "WIN", "MPI_File": "FILE"}
 # What takes a handle's address and makes none.
-MAKES_NONE = re.compile(r"(Wait|Test|Start|Cancel|Type_commit|Comm_disconnect)|\w*_free\b|File_close")
+MAKES_NONE = re.compile(r"(Wait|Test|Start|Cancel|Type_commit|Comm_disconnect|Comm_get_parent)|\w*_free\b|File_close")
 
 
 def parameters(text):

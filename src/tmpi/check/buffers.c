@@ -38,7 +38,7 @@ static struct user {
 } *users; /* by rank */
 
 bool tm_buffers_start(void) {
-  users = calloc((unsigned)tm_job.size, sizeof *users);
+  users = calloc((unsigned)tm_job.most, sizeof *users);
   return users != NULL;
 }
 

@@ -68,7 +68,7 @@ int tm_seen_end(struct tm_seen *seen, int error) {
 
 static bool start(const struct tm_check_options *chosen) {
   options = *chosen;
-  current = calloc((unsigned)tm_job.size, sizeof(*current));
+  current = calloc((unsigned)tm_job.most, sizeof(*current));
   if (current == NULL) return false;
   if (options.check) {
     if (!tm_order_start() || !tm_buffers_start()) return false;

@@ -28,7 +28,7 @@ static struct count *count_of(int rank, int call) {
 bool tm_traffic_start(const struct tm_check_options *options) {
   file = options->report_file;
   list_libraries = options->libraries;
-  counts = calloc((size_t)tm_job.size * (size_t)tm_call_count, sizeof *counts);
+  counts = calloc((size_t)tm_job.most * (size_t)tm_call_count, sizeof *counts);
   return counts != NULL;
 }
 

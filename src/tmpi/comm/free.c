@@ -3,6 +3,7 @@
 #include "tmpi/attr/attribute.h"
 #include "tmpi/coll/collective.h"
 #include "tmpi/error/errors.h"
+#include "tmpi/object/world.h"
 
 static int free_comm(const char *call, MPI_Comm *handle, bool together) {
   struct tm_comm *comm;
@@ -13,6 +14,8 @@ static int free_comm(const char *call, MPI_Comm *handle, bool together) {
   if (together) tm_call_barrier(call, *handle);
   error = tm_attributes_delete(&comm->attributes, *handle);
   if (error != MPI_SUCCESS) return tm_fail_code(comm, call, error);
+  struct tm_comm **to_parents = tm_world_to_parents(comm->owner);
+  if (to_parents != NULL && *to_parents == comm) *to_parents = NULL;
   tm_comm_release(comm);
   *handle = MPI_COMM_NULL;
   return MPI_SUCCESS;

@@ -3,6 +3,8 @@
  * Intercommunicators: made of two groups, and made one. The leaders of both sides tell each other
  * where their groups are; each copies the other's for its own side.
  */
+#include "tmpi/comm/intercomm.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,20 +61,9 @@ static int check_leaders(struct tm_comm *local, const char *call, int local_lead
   return error;
 }
 
-#pragma weak MPI_Intercomm_create = PMPI_Intercomm_create
-int PMPI_Intercomm_create(MPI_Comm local_handle, int local_leader, MPI_Comm peer_handle,
-                          int remote_leader, int tag, MPI_Comm *result) {
-  static const char call[] = "MPI_Intercomm_create";
-  struct tm_comm *local, *peer;
+int tm_intercomm_make(struct tm_comm *local, const char *call, int local_leader,
+                      struct tm_comm *peer, int remote_leader, int tag, MPI_Comm *result) {
   struct side theirs = {NULL, 0, 0};
-  int error = tm_get_comm(call, local_handle, &local);
-  if (error == MPI_SUCCESS && result == NULL)
-    error = tm_fail(local, call, MPI_ERR_ARG, "no place for the communicator");
-  if (error == MPI_SUCCESS)
-    error = check_leaders(local, call, local_leader, peer_handle, remote_leader, &peer);
-  if (error == MPI_SUCCESS && tag < 0)
-    error = tm_fail(local, call, MPI_ERR_TAG, "tag %d is negative", tag);
-  if (error != MPI_SUCCESS) return error;
   if (peer != NULL) {
     struct tm_coll peers = tm_coll_tagged(peer, call, tag);
     struct side own = {local->group, tm_context_new(), 0};
@@ -86,6 +77,22 @@ int PMPI_Intercomm_create(MPI_Comm local_handle, int local_leader, MPI_Comm peer
   tm_comm_inherit(comm, local);
   *result = (MPI_Comm)comm;
   return MPI_SUCCESS;
+}
+
+#pragma weak MPI_Intercomm_create = PMPI_Intercomm_create
+int PMPI_Intercomm_create(MPI_Comm local_handle, int local_leader, MPI_Comm peer_handle,
+                          int remote_leader, int tag, MPI_Comm *result) {
+  static const char call[] = "MPI_Intercomm_create";
+  struct tm_comm *local, *peer;
+  int error = tm_get_comm(call, local_handle, &local);
+  if (error == MPI_SUCCESS && result == NULL)
+    error = tm_fail(local, call, MPI_ERR_ARG, "no place for the communicator");
+  if (error == MPI_SUCCESS)
+    error = check_leaders(local, call, local_leader, peer_handle, remote_leader, &peer);
+  if (error == MPI_SUCCESS && tag < 0)
+    error = tm_fail(local, call, MPI_ERR_TAG, "tag %d is negative", tag);
+  if (error != MPI_SUCCESS) return error;
+  return tm_intercomm_make(local, call, local_leader, peer, remote_leader, tag, result);
 }
 
 /* The group whose ranks said low comes first; if both said the same, that of the smaller rank. */

@@ -3,9 +3,9 @@
  * Ports, names of services, and communicators made through them.
  *
  * All ranks are in one job, so a port is a number and the rank that opened it: "tmpi-port:3:17".
- * Connecting and accepting roots meet by messages on the collectives' context of the job's
- * communicator, under a tag of the port's own: the connecting root sends its number, the accepting
- * root, which has opened the port, receives it from any, and both continue as the leaders of
+ * Connecting and accepting roots may be in different worlds, so they meet by messages on a context
+ * of the port's own: the connecting root sends its number and a new context, the accepting root,
+ * which has opened the port, receives them from any, and both continue on that as the leaders of
  * MPI_Intercomm_create(). A root that waits is reported like one in a collective.
  *
  * The tables are lists: programs have a few ports.
@@ -18,13 +18,15 @@
 
 #include "core/internal/locks.h"
 #include "tmpi/coll/coll.h"
+#include "tmpi/comm/intercomm.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/layout/type.h"
 
 /* A port that is open, or the port of a service. */
 struct entry {
   struct entry *next;
-  int owner, number;            /* of a port: the rank in the job; its tag */
+  int owner;                    /* of a port: the rank in the job */
+  uint64_t context;             /* of a port: where roots meet */
   char *service;                /* NULL: a port */
   char port[MPI_MAX_PORT_NAME]; /* its name */
 };
@@ -49,8 +51,8 @@ static bool add(struct entry *entry) {
   mti_lock(&ilock);
   bool is_new = entry->service == NULL || *find(entry->service, NULL) == NULL;
   if (entry->service == NULL) {
-    entry->number = ++last_number;
-    snprintf(entry->port, sizeof entry->port, "tmpi-port:%d:%d", entry->owner, entry->number);
+    entry->context = tm_context_new();
+    snprintf(entry->port, sizeof entry->port, "tmpi-port:%d:%d", entry->owner, ++last_number);
   }
   if (is_new) {
     entry->next = entries;
@@ -140,18 +142,28 @@ int PMPI_Lookup_name(const char *service_name, MPI_Info info, char *port_name) {
 
 /* ---- two groups meet */
 
-/* A tag that no collective has, and hardly a program's call of MPI_Intercomm_create(). */
-static int tag_of(int number) { return INT32_MAX - 3 - number; }
+/* A communicator between the caller and one other rank of the job, for as long as they meet: they
+ * may be in different worlds. With itself the caller hears of any rank. */
+static struct tm_comm *new_bridge(uint64_t context, int other) {
+  struct tm_group *own = tm_group_new(1), *remote = tm_group_new(1);
+  if (own == NULL || remote == NULL) tm_panic("no memory to meet rank %d", other);
+  own->ranks[0] = tm_rank_number();
+  remote->ranks[0] = other;
+  struct tm_comm *bridge = tm_comm_new(context, own, remote);
+  if (bridge == NULL) tm_panic("no memory to meet rank %d", other);
+  strcpy(bridge->name, "a port");
+  return bridge;
+}
 
-/* Checks what the root has given. *owner, *tag: of the port. */
+/* Checks what the root has given. *owner, *context: of the port. */
 static int find_port(struct tm_comm *comm, const char *call, const char *port, bool accepts,
-                     int *owner, int *tag) {
+                     int *owner, uint64_t *context) {
   mti_lock(&ilock);
   const struct entry *entry = *find(NULL, port);
   bool open = entry != NULL;
   if (open) {
     *owner = entry->owner;
-    *tag = tag_of(entry->number);
+    *context = entry->context;
   }
   mti_unlock(&ilock);
   if (!open) return tm_fail(comm, call, MPI_ERR_PORT, "no port '%.40s' is open", port);
@@ -160,36 +172,46 @@ static int find_port(struct tm_comm *comm, const char *call, const char *port, b
                  *owner, port);
 }
 
-/* @return the other root, a rank of the job. */
-static int meet(struct tm_comm *world, const char *call, bool accepts, int owner, int tag) {
-  struct tm_coll coll = tm_coll_tagged(world, call, tag);
-  struct tm_type *type = tm_type_of(MPI_INT);
-  int other = owner;
+/* What the connecting root tells the accepting one. */
+struct caller {
+  int rank; /* in the job */
+  uint64_t context;
+};
+
+/* @return the communicator with the other root. */
+static struct tm_comm *meet(const char *call, bool accepts, int owner, uint64_t context) {
+  struct tm_comm *bridge = new_bridge(context, owner);
+  struct tm_coll coll = tm_coll_begin(bridge, call);
+  struct tm_type *byte = tm_type_of(MPI_BYTE);
+  struct caller caller = {tm_rank_number(), accepts ? 0 : tm_context_new()};
   if (accepts)
-    tm_coll_recv(&coll, &other, 1, type, MPI_ANY_SOURCE);
+    tm_coll_recv(&coll, &caller, sizeof caller, byte, MPI_ANY_SOURCE);
   else
-    tm_coll_send(&coll, &world->rank, 1, type, owner);
-  return other;
+    tm_coll_send(&coll, &caller, sizeof caller, byte, 0);
+  tm_comm_release(bridge);
+  return new_bridge(caller.context, accepts ? caller.rank : owner);
 }
 
 static int join(const char *call, const char *port, int root, MPI_Comm handle, bool accepts,
                 MPI_Comm *result) {
   struct tm_comm *comm;
-  int owner = 0, tag = 0, other = 0;
+  int owner = 0;
+  uint64_t context = 0;
+  struct tm_comm *bridge = NULL;
   int error = tm_get_comm(call, handle, &comm);
   if (error != MPI_SUCCESS) return error;
-  if (comm->owner->world == NULL)
-    return tm_fail(comm, call, MPI_ERR_COMM, "there is no MPI_COMM_WORLD (call MPI_Init())");
   if (comm->inter) return tm_fail(comm, call, MPI_ERR_COMM, "it is an intercommunicator");
   if (root < 0 || root >= comm->size)
     return tm_fail(comm, call, MPI_ERR_ROOT, "root %d is not one of the %d ranks", root,
                    comm->size);
-  if (comm->rank == root) error = find_port(comm, call, port, accepts, &owner, &tag);
+  if (comm->rank == root) error = find_port(comm, call, port, accepts, &owner, &context);
   struct tm_coll all = tm_coll_begin_rooted(comm, call, root);
   tm_bcast(&all, &error, sizeof error, tm_type_of(MPI_BYTE), root);
   if (error != MPI_SUCCESS) return comm->rank == root ? error : tm_fail_code(comm, call, error);
-  if (comm->rank == root) other = meet(comm->owner->world, call, accepts, owner, tag);
-  return PMPI_Intercomm_create(handle, root, MPI_COMM_WORLD, other, tag, result);
+  if (comm->rank == root) bridge = meet(call, accepts, owner, context);
+  error = tm_intercomm_make(comm, call, root, bridge, 0, 0, result);
+  if (bridge != NULL) tm_comm_release(bridge);
+  return error;
 }
 
 #pragma weak MPI_Comm_accept = PMPI_Comm_accept
@@ -211,7 +233,8 @@ int PMPI_Comm_connect(const char *port_name, MPI_Info info, int root, MPI_Comm c
 /* What each side writes. */
 struct hello {
   pid_t process;
-  int rank, number;
+  int rank;
+  uint64_t context; /* the smaller one counts */
 };
 
 /* @return false: the socket has failed or ended. */
@@ -232,10 +255,8 @@ static bool exchange_hellos(int fd, const struct hello *own, struct hello *their
 #pragma weak MPI_Comm_join = PMPI_Comm_join
 int PMPI_Comm_join(int fd, MPI_Comm *intercomm) {
   static const char call[] = "MPI_Comm_join";
-  struct hello own = {getpid(), tm_enter(call)->number, 0}, theirs;
-  mti_lock(&ilock);
-  own.number = ++last_number;
-  mti_unlock(&ilock);
+  const struct tm_rank *rank = tm_enter(call);
+  struct hello own = {getpid(), rank->number, tm_context_new()}, theirs;
   *intercomm = MPI_COMM_NULL;
   if (!exchange_hellos(fd, &own, &theirs))
     return tm_fail(NULL, call, MPI_ERR_OTHER, "descriptor %d: no partner has answered", fd);
@@ -243,7 +264,11 @@ int PMPI_Comm_join(int fd, MPI_Comm *intercomm) {
     return tm_fail(NULL, call, MPI_ERR_OTHER,
                    "process %d is another job (start both as parts of one: tmpirun A : B)",
                    (int)theirs.process);
-  int number = own.number < theirs.number ? own.number : theirs.number;
-  return PMPI_Intercomm_create(MPI_COMM_SELF, 0, MPI_COMM_WORLD, theirs.rank, tag_of(number),
-                               intercomm);
+  struct tm_comm *self,
+      *bridge =
+          new_bridge(own.context < theirs.context ? own.context : theirs.context, theirs.rank);
+  int error = tm_get_comm(call, MPI_COMM_SELF, &self);
+  if (error == MPI_SUCCESS) error = tm_intercomm_make(self, call, 0, bridge, 0, 0, intercomm);
+  tm_comm_release(bridge);
+  return error;
 }

@@ -18,6 +18,7 @@
 #include "tmpi/env/job.h"
 #include "tmpi/env/launch.h"
 #include "tmpi/error/errors.h"
+#include "tmpi/object/world.h"
 #include "tmpi/rank/rank.h"
 #include "tmpi/rank/user_code.h"
 #include "tmpi/rank/worker.h"
@@ -26,7 +27,7 @@
 static struct tm_rank *start_alone(const char *call) {
   const char *refusal = tm_launch_refusal();
   if (refusal != NULL) tm_end_job(NULL, call, MPI_ERR_OTHER, refusal);
-  if (mltp_init(1) != 0 || tm_job_start(1) != 0 || tm_rank_enter(0) != 0)
+  if (mltp_init(1) != 0 || tm_job_start(1, 1) != 0 || tm_rank_enter(0) != 0)
     tm_fail(NULL, call, MPI_ERR_OTHER, "no memory, or a bad MLTP_ variable (see above)");
   tm_job.alone = true;
   return tm_rank_self();
@@ -41,7 +42,7 @@ static int init(const char *call, int required, int *provided) {
   struct tm_rank *rank = tm_init_rank(call);
   if (mt_load_relaxed(&rank->stage) != TM_BEFORE_INIT)
     return tm_fail(NULL, call, MPI_ERR_OTHER, "called twice, or after MPI_Finalize()");
-  if (!tm_comm_start(rank)) return tm_fail_code(NULL, call, MPI_ERR_NO_MEM);
+  if (!tm_world_start(rank)) return tm_fail_code(NULL, call, MPI_ERR_NO_MEM);
   rank->thread_level = required < MPI_THREAD_SINGLE     ? MPI_THREAD_SINGLE
                        : required > MPI_THREAD_MULTIPLE ? MPI_THREAD_MULTIPLE
                                                         : required;
@@ -51,7 +52,7 @@ static int init(const char *call, int required, int *provided) {
   mti_unlock(&rank->box.ilock);
   if (provided != NULL) *provided = rank->thread_level;
   mt_store_relaxed(&rank->stage, TM_INITIALIZED);
-  tm_job_count_init();
+  if (rank->number < tm_job.first_size) tm_job_count_init();
   return MPI_SUCCESS;
 }
 

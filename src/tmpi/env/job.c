@@ -12,10 +12,10 @@
 #include "tmpi/object/group.h"
 #include "tmpi/report/report.h"
 
-int tm_job_start(int size) {
+int tm_job_start(int size, int most) {
   if (tm_job.ranks != NULL) return EINVAL;
   /* not aligned_alloc(): fresh pages of the kernel's need no memset() */
-  char *room = calloc(1, (size_t)size * sizeof(struct tm_rank) + TM_LINE);
+  char *room = calloc(1, (size_t)most * sizeof(struct tm_rank) + TM_LINE);
   struct tm_group *all = tm_group_new(size);
   if (room == NULL || all == NULL) {
     free(room); /* the job ends */
@@ -23,7 +23,8 @@ int tm_job_start(int size) {
   }
   struct tm_rank *ranks = (void *)(room + (-(uintptr_t)room & (TM_LINE - 1)));
   mti_move_ranks();
-  tm_job.size = size;
+  tm_job.size = tm_job.first_size = size;
+  tm_job.most = most;
   tm_job.vp_count = mltp_vp() >= 0 ? mltp_vps_active() : 0;
   for (int i = 0; i < size; i++) {
     ranks[i].number = all->ranks[i] = i;

@@ -8,7 +8,8 @@
 
 #include "tmpi/rank/rank.h"
 
-/** Makes the job. libmltp runs. @return 0, EINVAL (there is one), ENOMEM, EAGAIN. */
-TM_EXPORT int tm_job_start(int size);
+/** Makes the job, with room for `most` ranks. libmltp runs. @return 0, EINVAL (there is one),
+ * ENOMEM, EAGAIN. */
+TM_EXPORT int tm_job_start(int size, int most);
 
 #endif

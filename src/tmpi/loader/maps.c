@@ -22,18 +22,20 @@ struct link_map *tm_program_map(const struct tm_program *program, int rank, int 
   return &program->images[image]->maps[rank];
 }
 
-bool tm_program_make_maps_of(const struct tm_program *program, struct tm_image *image) {
-  size_t ranks = (size_t)program->ranks;
-  image->maps = calloc(ranks, sizeof *image->maps);
+static void fill_map(const struct tm_program *program, const struct tm_image *image, int rank) {
+  char *base = program->arena + (size_t)rank * program->slot + image->place;
+  image->maps[rank] = (struct link_map){
+      .l_addr = (uintptr_t)base,
+      .l_name = image->path,
+      .l_ld = (Elf64_Dyn *)(base + ((const char *)image->dynamic - image->pristine)),
+  };
+}
+
+/* There is room for all ranks; the memory of spare ones is not touched. */
+bool tm_program_make_maps_of(const struct tm_program *program, struct tm_image *image, int ranks) {
+  image->maps = calloc((size_t)program->ranks, sizeof *image->maps);
   if (image->maps == NULL) return false;
-  for (size_t rank = 0; rank < ranks; rank++) {
-    char *base = program->arena + rank * program->slot + image->place;
-    image->maps[rank] = (struct link_map){
-        .l_addr = (uintptr_t)base,
-        .l_name = image->path,
-        .l_ld = (Elf64_Dyn *)(base + ((const char *)image->dynamic - image->pristine)),
-    };
-  }
+  for (int rank = 0; rank < ranks; rank++) fill_map(program, image, rank);
   return true;
 }
 
@@ -47,11 +49,18 @@ void tm_program_list_map(struct link_map *map) {
 
 bool tm_program_make_maps(struct tm_program *program) {
   for (int i = 0; i < program->image_count; i++) {
-    if (!tm_program_make_maps_of(program, program->images[i])) return false;
-    for (int rank = 0; rank < program->ranks; rank++)
+    if (!tm_program_make_maps_of(program, program->images[i], program->first_ranks)) return false;
+    for (int rank = 0; rank < program->first_ranks; rank++)
       tm_program_list_map(&program->images[i]->maps[rank]);
   }
   return true;
+}
+
+void tm_program_add_maps(const struct tm_program *program, int rank) {
+  for (int i = 0; i < program->start_count; i++) {
+    fill_map(program, program->images[i], rank);
+    tm_program_list_map(&program->images[i]->maps[rank]);
+  }
 }
 
 bool tm_program_is_watched(void) {

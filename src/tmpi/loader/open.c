@@ -70,8 +70,9 @@ static bool prepare(struct tm_program *program, struct tm_image *image) {
   image->opened = calloc((size_t)program->ranks, 1);
   if (image->opened == NULL) return tm_refuse(image->path, "no memory (free some)");
   if (!lay_out(program, image)) return false;
-  return tm_program_make_maps_of(program, image) ? true
-                                                 : tm_refuse(image->path, "no memory (free some)");
+  return tm_program_make_maps_of(program, image, program->ranks)
+             ? true
+             : tm_refuse(image->path, "no memory (free some)");
 }
 
 /* Reads an object and what it needs that is not there. @return its image; NULL after a message. */
@@ -287,6 +288,17 @@ struct link_map *tm_open(struct tm_program *program, int rank, struct tm_image *
   if (image == NULL) return NULL;
   construct(program, rank, first, end);
   return &image->maps[rank];
+}
+
+bool tm_open_add_ranks(struct tm_program *program, int first, int count, char why[TM_REFUSAL]) {
+  mltp_lock(&lock);
+  tm_refuse_into(why);
+  bool good = tm_program_fits(program, first + count, first);
+  for (int i = first; good && i < first + count; i++) good = tm_program_place(program, i);
+  tm_refuse_into(NULL);
+  for (int i = first; good && i < first + count; i++) tm_program_add_maps(program, i);
+  mltp_unlock(&lock);
+  return good;
 }
 
 /* ---- looking for symbols */

@@ -47,6 +47,10 @@ void *tm_open_find_global(const struct tm_program *program, int rank, const stru
 void *tm_open_find_in(const struct tm_program *program, int rank, const struct tm_image *image,
                       const struct tm_wanted *wanted);
 
+/** Makes the copies of ranks that are added to the job, while no rank opens an object.
+ * @return false: why says what failed. */
+bool tm_open_add_ranks(struct tm_program *program, int first, int count, char why[TM_REFUSAL]);
+
 /** Runs the destructors of what a rank has opened, the last one first. */
 void tm_open_destruct(const struct tm_program *program, int rank);
 

@@ -8,6 +8,7 @@
 
 #include "base/atomic.h"
 #include "os/map.h"
+#include "os/os.h"
 #include "tmpi/loader/open.h"
 
 enum { PAGE = 4096 };
@@ -137,12 +138,21 @@ static bool make_arena(struct tm_program *program) {
   char *memory = os_map_memory(size + more);
   if (memory == NULL) return false;
   program->arena = (char *)align_up((uintptr_t)memory, program->align);
-  for (int i = 0; __lsan_register_root_region != NULL && i < program->ranks; i++)
-    __lsan_register_root_region(slot_of(program, i), program->open_place);
   return true;
 }
 
-static bool read_program(struct tm_program *program, const char *path) {
+/* Fortran's bindings, which are linked into the program, call the functions of C. */
+static bool calls_spawn(const struct tm_program *program) {
+  static const char *const names[] = {"MPI_Comm_spawn", "MPI_Comm_spawn_multiple",
+                                      "PMPI_Comm_spawn", "PMPI_Comm_spawn_multiple"};
+  for (int i = 0; i < program->image_count; i++)
+    for (size_t n = 0; n < sizeof names / sizeof names[0]; n++)
+      if (tm_image_asks(program->images[i], names[n])) return true;
+  return false;
+}
+
+static bool read_program(struct tm_program *program, const char *path,
+                         const struct tm_ranks *ranks) {
   struct tm_image *application = tm_image_read(path);
   if (application == NULL) return false;
   if (!tm_program_add(program, application)) {
@@ -158,22 +168,29 @@ static bool read_program(struct tm_program *program, const char *path) {
   if (!is_program)
     return tm_refuse(path, "it is a library, not a program (link a program by tmpicc)");
   if (!tm_program_find_libraries(program) || !find_order(program)) return false;
+  bool is_limited = os_address_space_limit() != SIZE_MAX; /* it is wanted for the first ranks */
+  if (ranks->fixed || (!is_limited && calls_spawn(program))) program->ranks += ranks->spare;
   if (!tm_open_prepare(program)) return false;
   tm_program_lay_out(program);
   program->start_count = program->visible_count = program->image_count;
   if (!tm_program_relocate(program)) return false;
-  if (make_arena(program) && tm_program_make_maps(program)) return true;
+  if (!make_arena(program) && !ranks->fixed && program->ranks > ranks->first) {
+    program->ranks = ranks->first; /* places in a slot stay */
+    tm_program_lay_out(program);
+    make_arena(program);
+  }
+  if (program->arena != NULL && tm_program_make_maps(program)) return true;
   return tm_refuse(path,
                    "no address space for %d copies of %zu KiB (fewer ranks, or a higher ulimit -v)",
                    program->ranks, program->slot / 1024);
 }
 
-struct tm_program *tm_program_read(const char *path, int ranks,
+struct tm_program *tm_program_read(const char *path, const struct tm_ranks *ranks,
                                    const void *(*override)(const char *name)) {
   static struct tm_program program; /* the one there is; what it has stays until the end */
   program.override = override;
-  program.ranks = ranks;
-  if (!read_program(&program, path)) return NULL;
+  program.ranks = program.first_ranks = ranks->first;
+  if (!read_program(&program, path, ranks)) return NULL;
   tm_the_program = &program;
   return tm_the_program;
 }
@@ -258,6 +275,8 @@ void tm_program_apply(const struct tm_program *program, struct tm_bindings *bind
 }
 
 bool tm_program_place(struct tm_program *program, int rank) {
+  if (__lsan_register_root_region != NULL)
+    __lsan_register_root_region(slot_of(program, rank), program->open_place);
   for (int i = 0; i < program->start_count; i++)
     if (!tm_program_place_image(program, program->images[i], rank)) return false;
   tm_program_apply(program, &program->bindings, rank);

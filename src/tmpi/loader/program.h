@@ -85,13 +85,21 @@ struct tm_program {
   size_t locals_align;
   size_t open_place; /* of objects that ranks open, in a slot; to its end. No room: at its end */
   struct tm_opened *opened; /* by rank; NULL: the program opens none; open.h */
-  int ranks;
+  int ranks;                /* [const] slots */
+  int first_ranks;          /* [const] ranks that the job begins with */
   const void *(*override)(const char *name);
 };
 
-/** Reads a program and its libraries, and prepares slots for `ranks` ranks. override may be
- * NULL. @return it, or NULL after a message. Once in a process. */
-struct tm_program *tm_program_read(const char *path, int ranks,
+/** How many ranks there are. */
+struct tm_ranks {
+  int first;  /* the job begins with them */
+  int spare;  /* a program that calls MPI_Comm_spawn() may add them */
+  bool fixed; /* any program has room for the spare ones */
+};
+
+/** Reads a program and its libraries, and prepares slots for ranks. override may be NULL.
+ * @return it, or NULL after a message. Once in a process. */
+struct tm_program *tm_program_read(const char *path, const struct tm_ranks *ranks,
                                    const void *(*override)(const char *name));
 
 /** Fills a rank's slot. @return false after a message. Not for two ranks at a time. */
@@ -142,9 +150,9 @@ void tm_program_lay_out(struct tm_program *program);
  * each other in the file as in memory. Each mapping counts against vm.max_map_count. */
 int tm_program_mapped_together(const struct tm_image *image, int s);
 
-/** room.c: @return false, after a message: there are more ranks than mappings or memory for them.
- */
-bool tm_program_fits(const struct tm_program *program);
+/** room.c: @return false, after a message: the ranks need more mappings or memory than there is.
+ * present: how many of them have their copies. */
+bool tm_program_fits(const struct tm_program *program, int ranks, int present);
 
 /** @return the bytes of memory that a rank's copy of an image takes when it is made. */
 size_t tm_program_memory_of(const struct tm_image *image);
@@ -173,8 +181,10 @@ void tm_program_destruct_image(const struct tm_program *program, const struct tm
 struct link_map *tm_program_map(const struct tm_program *program, int rank, int image);
 /** @return false: no memory. */
 bool tm_program_make_maps(struct tm_program *program);
-/** Makes the entries of one image; tm_program_list_map() shows that of a rank. */
-bool tm_program_make_maps_of(const struct tm_program *program, struct tm_image *image);
+/** Makes the entries of one image for `ranks` ranks; tm_program_list_map() shows that of a rank. */
+bool tm_program_make_maps_of(const struct tm_program *program, struct tm_image *image, int ranks);
+/** Makes and lists those of a rank that is added. */
+void tm_program_add_maps(const struct tm_program *program, int rank);
 void tm_program_list_map(struct link_map *map);
 /** Shows debuggers where the copies are. now: one that watches is to look at once. */
 void tm_program_publish(const struct tm_program *program, bool now);

@@ -31,8 +31,8 @@ size_t tm_program_memory_of(const struct tm_image *image) {
   return bytes / PAGE * PAGE;
 }
 
-bool tm_program_fits(const struct tm_program *program) {
-  size_t ranks = (size_t)program->ranks, mappings = 0, memory = REST;
+bool tm_program_fits(const struct tm_program *program, int all, int present) {
+  size_t ranks = (size_t)all, more = ranks - (size_t)present, mappings = 0, memory = REST;
   for (int i = 0; i < program->image_count; i++) {
     mappings += mappings_of(program->images[i]);
     memory += tm_program_memory_of(program->images[i]);
@@ -45,10 +45,10 @@ bool tm_program_fits(const struct tm_program *program) {
         "%zu ranks need %zu mappings, and the system allows %zu (at most %zu ranks, or "
         "a higher vm.max_map_count)",
         ranks, ranks * mappings + others, limit, limit > others ? (limit - others) / mappings : 0);
-  if (available > 0 && ranks * memory > available)
+  if (available > 0 && more * memory > available)
     return tm_refuse(program->images[0]->path,
                      "%zu ranks need %zu MiB at least, and %zu MiB of memory are free (at most %zu "
                      "ranks)",
-                     ranks, ranks * memory >> 20, available >> 20, available / memory);
+                     more, more * memory >> 20, available >> 20, available / memory);
   return true;
 }

@@ -106,20 +106,6 @@ void tm_comm_release(struct tm_comm *comm) {
   free(comm);
 }
 
-/* The world's context is 0, and all ranks' selves share 2: only the rank itself sends there. */
-bool tm_comm_start(struct tm_rank *rank) {
-  struct tm_group *own = tm_group_new(1);
-  if (own == NULL) return false;
-  own->ranks[0] = rank->number;
-  tm_group_hold(tm_job.all);
-  rank->world = tm_comm_new(0, tm_job.all, NULL);
-  rank->self = tm_comm_new(2, own, NULL);
-  if (rank->world == NULL || rank->self == NULL) return false;
-  strcpy(rank->world->name, "MPI_COMM_WORLD");
-  strcpy(rank->self->name, "MPI_COMM_SELF");
-  return true;
-}
-
 struct tm_errhandler *tm_comm_handler(const struct tm_comm *comm) {
   return tm_errhandler_get(&comm->owner->box.ilock, &comm->handler);
 }

@@ -95,9 +95,6 @@ void tm_comm_release(struct tm_comm *comm);
 /** Numbers for a new communicator; one member asks and tells the others. */
 uint64_t tm_context_new(void);
 
-/** Makes world and self for the calling rank. @return false: no memory. */
-bool tm_comm_start(struct tm_rank *rank);
-
 /** A communicator's handler. Threads of the rank may set it while others fail, so the caller gets a
  * reference. */
 struct tm_errhandler *tm_comm_handler(const struct tm_comm *comm);

@@ -49,18 +49,19 @@ void tm_group_release(struct tm_group *group) {
 static const int *inverse_of(struct tm_group *group) {
   int *inverse = mt_load_acquire(&group->inverse); /* GR-2 acquire: the table; pairs GR-3 */
   if (inverse != NULL) return inverse;
-  int *made = calloc((size_t)tm_job.size, sizeof *made);
+  int *made = calloc((size_t)tm_job.most, sizeof *made);
   if (made == NULL) return NULL;
   for (int i = 0; i < group->size; i++) made[group->ranks[i]] = i + 1;
-  /* GR-3 acq_rel: the table; pairs GR-2 GR-3 */
+  /* GR-3 acq_rel: the table; pairs GR-2 GR-4 */
   if (mt_cas_acq_rel(&group->inverse, &inverse, made)) return made;
   free(made);
-  return inverse;
+  /* GR-4 acquire: the other thread's table, since a CAS that fails is relaxed; pairs GR-3 */
+  return mt_load_acquire(&group->inverse);
 }
 
 int tm_group_find(struct tm_group *group, int number) {
   enum { FEW = 16 }; /* are looked at one by one */
-  if (number < 0 || number >= tm_job.size) return MPI_UNDEFINED;
+  if (number < 0 || number >= tm_job.most) return MPI_UNDEFINED;
   if (number < group->size && group->ranks[number] == number) return number;
   const int *inverse = group->size > FEW ? inverse_of(group) : NULL;
   if (inverse != NULL) return inverse[number] > 0 ? inverse[number] - 1 : MPI_UNDEFINED;

@@ -121,9 +121,12 @@ struct tm_rank {
 };
 
 struct tm_job {
-  int size;              /* [const] */
-  struct tm_rank *ranks; /* [const] the array */
-  struct tm_group *all;  /* [const] of MPI_COMM_WORLD */
+  int size;              /* [atomic] ranks so far; grows under size_ilock; relaxed */
+  uint32_t size_ilock;   /* a report holds it, too */
+  int first_size;        /* [const] ranks that the job began with */
+  int most;              /* [const] ranks that there is room for: size grows up to it */
+  struct tm_rank *ranks; /* [const] the array, of `most` */
+  struct tm_group *all;  /* [const] of MPI_COMM_WORLD of the first ranks */
   int vp_count;          /* [const] VPs that run ranks; 0: each has a kernel thread */
   uint64_t next_context; /* [atomic] contexts given out */
   enum tm_wait wait;     /* [const] */
@@ -149,7 +152,9 @@ void tm_job_count_finalize(void);
  * runs where it is ready first, and where others have stolen it; messages and collectives bring it
  * home. */
 static inline int tm_rank_home(int number) {
-  return tm_job.vp_count > 0 ? (int)((long)number * tm_job.vp_count / tm_job.size) : -1;
+  if (tm_job.vp_count <= 0) return -1;
+  return number < tm_job.first_size ? (int)((long)number * tm_job.vp_count / tm_job.first_size)
+                                    : number % tm_job.vp_count;
 }
 
 /** The calling thread belongs to a rank from now on. @return 0 or ENOMEM. */

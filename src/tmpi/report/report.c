@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/atomic.h"
+#include "core/internal/locks.h"
 #include "core/internal/process.h"
 #include "tmpi/report/activity.h"
 #include "tmpi/report/cause.h"
@@ -150,6 +151,7 @@ static void locate(struct tm_activity *activity) {
 void tm_report(const char *title, bool still) {
   static uint32_t busy;
   if (mt_swap_acquire(&busy, 1) != 0) return; /* RP-1 acquire: the one before; pairs RP-2 */
+  mti_lock(&tm_job.size_ilock);               /* no rank is added while the report counts them */
   struct line *lines = calloc((size_t)tm_job.size, sizeof *lines);
   struct tm_activity *activity = calloc((size_t)tm_job.size, sizeof *activity);
   fprintf(stderr, "tmpi: %s of %d ranks:\n", title, tm_job.size);
@@ -160,6 +162,7 @@ void tm_report(const char *title, bool still) {
   } else {
     fputs("tmpi:   no memory to tell of them (fewer ranks)\n", stderr);
   }
+  mti_unlock(&tm_job.size_ilock);
   free(lines);
   free(activity);
   mt_store_release(&busy, 0); /* RP-2 release: what it has written; pairs RP-1 */

@@ -15,13 +15,13 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t *locks; /* [const] of each rank */
 
 static void make_locks(void) {
-  locks = calloc((size_t)tm_job.size, sizeof *locks);
+  locks = calloc((size_t)tm_job.most, sizeof *locks);
   if (locks == NULL) {
     fprintf(stderr, "tmpirun: no memory for the critical sections of %d ranks (fewer ranks)\n",
             tm_job.size);
     tm_job_abort(1);
   }
-  for (int i = 0; i < tm_job.size; i++) pthread_mutex_init(&locks[i], NULL);
+  for (int i = 0; i < tm_job.most; i++) pthread_mutex_init(&locks[i], NULL);
 }
 
 static void start(void) {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "tmpi/loader/program.h"
+#include "tmpi/object/world.h"
 #include "tmpi/run/override.h"
 #include "tmpi/run/process.h"
 
@@ -80,7 +81,7 @@ static void make_templates(void) {
     if (variable->is_rank)
       rank_at[i] = (size_t)snprintf(templates[i], TM_LAUNCHER_TEXT, "%s=", variable->name);
     else
-      snprintf(templates[i], TM_LAUNCHER_TEXT, "%s=%d", variable->name, tm_the_program->ranks);
+      snprintf(templates[i], TM_LAUNCHER_TEXT, "%s=%d", variable->name, tm_job.first_size);
   }
 }
 
@@ -102,6 +103,14 @@ void tm_environment_start(void) {
 
 size_t tm_environment_room(void) { return TM_LAUNCHER_VARIABLES + first_count + 1; }
 
+/* Of a rank that was spawned: its number and the size are those of its own world. */
+static void fill_spawned(const struct tm_world *world, int number,
+                         char (*texts)[TM_LAUNCHER_TEXT]) {
+  for (int i = 0; i < TM_LAUNCHER_VARIABLES; i++)
+    snprintf(texts[i], TM_LAUNCHER_TEXT, "%s=%d", launcher_variables[i].name,
+             launcher_variables[i].is_rank ? number - world->first : world->group->size);
+}
+
 char **tm_environment_fill(const struct tm_process *process, char **list,
                            char (*texts)[TM_LAUNCHER_TEXT]) {
   memcpy(texts, templates, sizeof templates);
@@ -110,6 +119,8 @@ char **tm_environment_fill(const struct tm_process *process, char **list,
       memcpy(texts[i] + rank_at[i], process->name + TM_NUMBER_AT, TM_NUMBER_TEXT);
     *list++ = texts[i];
   }
+  const struct tm_world *world = tm_world_of(process->number);
+  if (world != NULL) fill_spawned(world, process->number, texts);
   memcpy(list, first, (first_count + 1) * sizeof *list);
   return list + first_count + 1;
 }

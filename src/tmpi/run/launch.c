@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "arch/program.h"
+#include "base/atomic.h"
 #include "core/internal/process.h"
 #include "os/os.h"
 #include "tmpi/loader/program.h"
@@ -64,15 +65,22 @@ __attribute__((noreturn)) static void enter(struct tm_process *process) {
   mt_arch_enter_program(tm_program_entry(tm_the_program, process->number), block);
 }
 
-static void *run_rank(void *argument) {
-  struct tm_process *process = argument;
+void tm_process_run(struct tm_process *process, char *folder) {
   if (tm_rank_enter(process->number) != 0) {
     fprintf(stderr, "tmpirun: no memory to start rank %d (fewer ranks)\n", process->number);
     tm_job_abort(1);
   }
   tm_carry_apply((uint32_t)process->number + 1);
+  if (folder != NULL && tm_carry_enter(folder) != 0) {
+    fprintf(stderr, "tmpirun: rank %d cannot enter '%s': %s (check the name)\n", process->number,
+            folder, strerror(errno));
+    tm_job_abort(1);
+  }
+  free(folder);
   enter(process);
 }
+
+static void *run_rank(void *argument) { tm_process_run(argument, NULL); }
 
 /* Programs write to their arguments. */
 static char **copy_arguments(int argc, char **argv) {
@@ -98,17 +106,24 @@ static void write_name(struct tm_process *process) {
   memcpy(process->name + TM_NUMBER_AT, digit, (size_t)(digits + sizeof digits - digit));
 }
 
-static bool start_rank(struct tm_process *process, int number, const struct tm_parts *parts) {
-  int part = tm_parts_of(parts, number);
-  tm_job.ranks[number].part = part;
+bool tm_process_create(int number, int argc, char **argv, void *(*function)(void *),
+                       void *argument) {
+  struct tm_process *process = &processes[number];
   process->number = number;
-  process->argc = parts->list[part].argc;
-  process->argv = copy_arguments(process->argc, parts->list[part].argv);
+  process->argc = argc;
+  process->argv = copy_arguments(argc, argv);
   write_name(process);
   mltp_attr_t attr = MLTP_ATTR_INIT;
   attr.name = process->name;
   attr.fp_control = 1; /* otherwise one rank's rounding mode would change the sums of all */
-  if (process->argv != NULL && mltp_create(&process->thread, &attr, run_rank, process) == 0)
+  return process->argv != NULL && mltp_create(&process->thread, &attr, function, argument) == 0;
+}
+
+static bool start_rank(int number, const struct tm_parts *parts) {
+  int part = tm_parts_of(parts, number);
+  tm_job.ranks[number].part = part;
+  if (tm_process_create(number, parts->list[part].argc, parts->list[part].argv, run_rank,
+                        &processes[number]))
     return true;
   fprintf(stderr, "tmpirun: rank %d cannot be started: no memory (fewer ranks, or less --stack)\n",
           number);
@@ -164,9 +179,9 @@ static void print_progress(int started, int ranks, uint64_t *next) {
 }
 
 int tm_launch(int ranks, const struct tm_parts *parts) {
-  if (!stacks_fit(ranks) || !tm_program_fits(tm_the_program)) return 1;
-  processes = calloc((size_t)ranks, sizeof *processes);
-  if (processes == NULL || !tm_carry_start(ranks)) {
+  if (!stacks_fit(ranks) || !tm_program_fits(tm_the_program, ranks, 0)) return 1;
+  processes = calloc((size_t)tm_job.most, sizeof *processes);
+  if (processes == NULL || !tm_carry_start(tm_job.most)) {
     fprintf(stderr, "tmpirun: no memory for %d ranks (fewer ranks)\n", ranks);
     return 1;
   }
@@ -178,7 +193,8 @@ int tm_launch(int ranks, const struct tm_parts *parts) {
   program_invocation_name = name; /* in messages of err() and getopt() */
   program_invocation_short_name = slash != NULL ? slash + 1 : name;
   tm_environment_start();
-  tm_ends_start(ranks);
+  tm_ends_start();
+  tm_ends_add(ranks);
   /* a debugger sets its breakpoints in all copies before the first one runs */
   bool watched = tm_program_is_watched();
   for (int i = 0; watched && i < ranks; i++)
@@ -186,12 +202,11 @@ int tm_launch(int ranks, const struct tm_parts *parts) {
   tm_program_publish(tm_the_program, watched);
   uint64_t next = os_now() + PROGRESS_NS;
   for (int i = 0; i < ranks; i++) {
-    if (!(watched || tm_program_place(tm_the_program, i)) || !start_rank(&processes[i], i, parts))
-      tm_job_abort(1);
+    if (!(watched || tm_program_place(tm_the_program, i)) || !start_rank(i, parts)) tm_job_abort(1);
     if (i % 16 == 0) print_progress(i, ranks, &next);
   }
   tm_vps_placed();
   tm_ends_wait();
   tm_carry_apply(0);
-  return sum_up(ranks);
+  return sum_up(mt_load_relaxed(&tm_job.size)); /* relaxed: all have ended */
 }

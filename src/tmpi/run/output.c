@@ -26,6 +26,7 @@ struct line {
 
 static struct line (*lines)[STREAMS]; /* of each rank; NULL: no labels */
 static int *files;                    /* of each rank; NULL: none */
+static const char *file_prefix;       /* [const] of --output */
 static int size, width;
 static bool routed; /* stdout and stderr are streams of ours */
 
@@ -121,14 +122,20 @@ static bool no_memory(void) {
   return false;
 }
 
+/* @return 0, or why the rank's file cannot be written. path: room for its name. */
+static int open_file(int rank, char path[PATH_MAX]) {
+  snprintf(path, PATH_MAX, "%s.%d", file_prefix, rank);
+  return os_file_make(path, &files[rank]);
+}
+
 static bool open_files(const char *prefix) {
   char path[PATH_MAX];
+  file_prefix = prefix;
   files = calloc((size_t)size, sizeof *files);
   if (files == NULL) return no_memory();
   os_raise_file_limit();
   for (int i = 0; i < size; i++) {
-    snprintf(path, sizeof path, "%s.%d", prefix, i);
-    int error = os_file_make(path, &files[i]);
+    int error = open_file(i, path);
     if (error == 0) continue;
     fprintf(stderr, "tmpirun: cannot write '%s': %s (%s)\n", path, strerror(error),
             error == EMFILE ? "fewer ranks, or a higher ulimit -n" : "another --output");
@@ -163,6 +170,28 @@ bool tm_output_start(int ranks, bool label, const char *prefix) {
   if (prefix != NULL && !open_files(prefix)) return false;
   if (prefix == NULL) lines = calloc((size_t)size, sizeof *lines);
   return (prefix != NULL || lines != NULL) ? tm_output_route(ranks) : no_memory();
+}
+
+bool tm_output_reserve(int ranks) {
+  void *more_lines = lines != NULL ? calloc((size_t)ranks, sizeof *lines) : NULL;
+  int *more_files = files != NULL ? calloc((size_t)ranks, sizeof *files) : NULL;
+  if ((lines != NULL && more_lines == NULL) || (files != NULL && more_files == NULL)) {
+    free(more_lines);
+    free(more_files);
+    return no_memory();
+  }
+  if (files != NULL) memcpy(more_files, files, (size_t)size * sizeof *files);
+  free(lines); /* no rank has written yet */
+  free(files);
+  lines = more_lines;
+  files = more_files;
+  size = ranks;
+  return true;
+}
+
+int tm_output_add(int rank) {
+  char path[PATH_MAX];
+  return files != NULL ? open_file(rank, path) : 0;
 }
 
 void tm_output_end(int rank) {

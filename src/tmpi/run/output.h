@@ -19,6 +19,12 @@
  */
 bool tm_output_start(int ranks, bool label, const char *files);
 
+/** Room for more ranks than that, which are spawned. @return false after a message. */
+bool tm_output_reserve(int ranks);
+
+/** The output of one of them. @return 0, or why there is none. */
+int tm_output_add(int rank);
+
 /** Writes what a rank has begun a line with. */
 void tm_output_end(int rank);
 

@@ -64,11 +64,24 @@ bool tm_process_is_child(void);
 /** @return a rank's, which has been started or will be. */
 struct tm_process *tm_process_of(int rank);
 
+/** Makes the thread of a rank, which calls function(argument). @return false: no memory. */
+bool tm_process_create(int number, int argc, char **argv, void *(*function)(void *),
+                       void *argument);
+
+/** Runs a rank's program on the calling thread, which was made for it. folder: to start in, freed
+ * here; NULL: tmpirun's. */
+void tm_process_run(struct tm_process *process, char *folder) __attribute__((noreturn));
+
+/** spawn.c: from now on ranks of this program may spawn others. program: as the user named it. */
+void tm_spawn_start(const char *program);
+
 /** Which handlers are called: those of exit() and destructors, those of quick_exit(), none. */
 enum tm_end { TM_ORDERLY, TM_QUICK, TM_AT_ONCE };
 
-/** rank_end.c. Sets the number of ranks that are to end; waits until they have. */
-void tm_ends_start(int ranks);
+/** rank_end.c. Before ranks start; adds to the number of ranks that are to end; waits until they
+ * have. Ranks are added before they start, and before the rank that adds them ends. */
+void tm_ends_start(void);
+void tm_ends_add(int ranks);
 void tm_ends_wait(void);
 
 /** @return whether no thread of a rank that has ended is left. */

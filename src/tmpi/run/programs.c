@@ -9,22 +9,25 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "tmpi/loader/program.h"
+#include "base/atomic.h"
+#include "tmpi/rank/rank.h"
 #include "tmpi/run/override.h"
 #include "tmpi/run/process.h"
+#include "tmpi/run/streams.h"
 
 /* @return whether the caller may be replaced by a program; otherwise after a message. */
 static bool may_replace(const char *call, const char *path) {
   const struct tm_process *process = tm_process_self();
   if (process == NULL) return true;
-  if (tm_the_program->ranks == 1) {
-    environ = tm_process_environment(process); /* one rank has the process's streams */
+  if (mt_load_relaxed(&tm_job.size) == 1) { /* relaxed: the caller is the only rank */
+    tm_streams_expose(process->number);
+    environ = tm_process_environment(process); /* the program that follows has no other */
     return true;
   }
   fprintf(stderr,
           "tmpirun: rank %d: %s(\"%s\") is refused: it would replace all %d ranks (start that "
           "program by tmpirun, or in a child of fork())\n",
-          process->number, call, path, tm_the_program->ranks);
+          process->number, call, path, mt_load_relaxed(&tm_job.size)); /* relaxed: for a message */
   errno = ENOTSUP;
   return false;
 }

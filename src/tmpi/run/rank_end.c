@@ -24,15 +24,17 @@
 
 enum { SECOND = 1000000000 };
 
-static mltp_latch_t ends; /* of all ranks */
+static mltp_waitgroup_t ends; /* of all ranks */
 static uint32_t sleepers; /* [atomic] threads that sleep forever, or whose rank another has ended */
 
-void tm_ends_start(int ranks) { mltp_latch_init(&ends, (unsigned)ranks, "the ends of the ranks"); }
+void tm_ends_start(void) { mltp_waitgroup_init(&ends, "the ends of the ranks"); }
 
-void tm_ends_wait(void) { mltp_latch_wait(&ends); }
+void tm_ends_add(int ranks) { mltp_waitgroup_add(&ends, ranks); }
+
+void tm_ends_wait(void) { mltp_waitgroup_wait(&ends); }
 
 bool tm_ends_are_clean(void) {
-  return mt_load_relaxed(&sleepers) == 0; /* relaxed: counted before the latch opens */
+  return mt_load_relaxed(&sleepers) == 0; /* relaxed: counted before the rank's end is */
 }
 
 /* ---- handlers */
@@ -92,14 +94,14 @@ static void run_all(struct tm_process *process, enum tm_end how) {
 
 void tm_report_failure(int rank) {
   const struct tm_process *process = tm_process_of(rank);
-  int running = 0;
-  for (int i = 0; i < tm_the_program->ranks; i++)
+  int running = 0, size = mt_load_relaxed(&tm_job.size); /* relaxed: a snapshot */
+  for (int i = 0; i < size; i++)
     running += mt_load_relaxed(&tm_process_of(i)->left) == 0; /* relaxed: a snapshot */
   fprintf(stderr,
           "tmpirun: rank %d ended with status %d%s: the job ends (%d of %d ranks had not "
           "ended)\n",
           rank, process->status, process->not_finalized ? " without MPI_Finalize()" : "", running,
-          tm_the_program->ranks);
+          size);
 }
 
 /* The rank has ended, or is ending, on another thread. */
@@ -134,7 +136,7 @@ static void leave(struct tm_process *process) {
     tm_watch_failure();
   }
   if (process->thread != mltp_self()) mt_add_relaxed(&sleepers, 1); /* relaxed: a count */
-  mltp_latch_count_down(&ends, 1);
+  mltp_waitgroup_done(&ends);
 }
 
 void tm_process_exit(struct tm_process *process, int status, enum tm_end how) {

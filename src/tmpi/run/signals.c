@@ -60,7 +60,7 @@ struct tm_signals *tm_signals_of(struct tm_process *process) {
   /* SG-2 acq_rel: publishes its fields, or another thread of the rank was first; pairs SG-1 */
   if (mt_cas_acq_rel(&process->signals, &signals, fresh)) return fresh;
   free(fresh);
-  return signals;
+  return state_of(process); /* a CAS that fails is relaxed */
 }
 
 /* ---- actions */
@@ -254,8 +254,8 @@ bool tm_signal_to_ranks(int signo, siginfo_t *info, void *context) {
   if (owner == -1) return true; /* of a timer that is gone */
   if (owner >= 0) return tm_signal_to_rank(tm_process_of(owner), signo, info, context);
   bool taken = false;
-  for (int i = 0; i < tm_the_program->ranks; i++)
-    taken |= tm_signal_to_rank(tm_process_of(i), signo, info, context);
+  int size = mt_load_relaxed(&tm_job.size); /* relaxed: a rank that begins has no handler yet */
+  for (int i = 0; i < size; i++) taken |= tm_signal_to_rank(tm_process_of(i), signo, info, context);
   return taken;
 }
 

@@ -30,6 +30,7 @@
 
 enum {
   RANKS_MAX = 1000000,
+  SPARE_RANKS = 1024,
   SPIN_US_MAX = 1000000,
   VPS = 256,
   ONE_TO_ONE,
@@ -40,6 +41,7 @@ enum {
   OUTPUT,
   CHECK,
   REPORT,
+  SPARE,
   FULL,
   WAIT,
   SHARE,
@@ -49,6 +51,7 @@ enum {
 
 struct settings {
   int ranks;
+  int spare; /* ranks that may be spawned; -1: SPARE_RANKS, if the program may spawn any */
   bool label, check, strict, report;
   const char *report_file; /* NULL: stderr */
   const char *output;      /* files; NULL: none */
@@ -84,6 +87,10 @@ static const struct argp_option options[] = {
      0},
     {"report", REPORT, "FILE", OPTION_ARG_OPTIONAL,
      "count calls, messages, bytes and time of each rank; FILE.json: as JSON (stderr)", 0},
+    {"spare", SPARE, "N", 0,
+     "ranks that MPI_Comm_spawn may add (1024 if the program or its libraries call it, otherwise "
+     "none)",
+     0},
     {"share", SHARE, "LIBRARIES", 0,
      "let all ranks share these libraries: names or patterns, separated by commas", 0},
     {"private", PRIVATE, "LIBRARIES", 0,
@@ -158,6 +165,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
       settings->report = true;
       settings->report_file = argument;
       return 0;
+    case SPARE: settings->spare = (int)number(state, "--spare", argument, 0, RANKS_MAX); return 0;
     case WAIT: set_wait(state, argument); return 0;
     case SHARE:
     case PRIVATE:
@@ -240,15 +248,19 @@ static int run(const struct settings *settings, const char *path) {
   if ((settings->check || settings->report) && !tm_checks_load()) return 1;
   tm_job_on_end(tm_flush_all);
   tm_crash_start();
-  limit_slices(settings->ranks);
   keep_libraries_single(settings->ranks);
   os_raise_file_limit(); /* of one process, for the files of all ranks */
-  if (tm_program_read(path, settings->ranks, override) == NULL) return 1;
+  struct tm_ranks ranks = {settings->ranks, settings->spare, settings->spare >= 0};
+  if (settings->spare < 0) ranks.spare = SPARE_RANKS;
+  if (tm_program_read(path, &ranks, override) == NULL) return 1;
+  int most = tm_the_program->ranks;
+  if (most > settings->ranks && !tm_output_reserve(most)) return 1;
+  limit_slices(most);
   if (!tm_streams_start(tm_the_program)) return 1;
   tm_openmp_heed();
   tm_vps_later();
   if (mltp_init(0) != 0) return 1;
-  if (tm_job_start(settings->ranks) != 0) {
+  if (tm_job_start(settings->ranks, most) != 0) {
     fprintf(stderr, "tmpirun: no memory for %d ranks (fewer ranks)\n", settings->ranks);
     return 1;
   }
@@ -262,6 +274,7 @@ static int run(const struct settings *settings, const char *path) {
   }
   if (!tm_checks_start(settings->check, settings->strict, settings->report, settings->report_file))
     return 1;
+  if (most > settings->ranks) tm_spawn_start(settings->command[0]);
   int status = tm_checks_finish(tm_launch(settings->ranks, &settings->parts));
   if (status == 0 && tm_ends_are_clean()) mti_wait_for_all();
   return tm_output_is_complete() || status != 0 ? status : 1;
@@ -269,7 +282,7 @@ static int run(const struct settings *settings, const char *path) {
 
 int main(int argc, char **argv) {
   /* Ranks read the command line until the process ends, after main() has returned. */
-  static struct settings settings = {.ranks = 1};
+  static struct settings settings = {.ranks = 1, .spare = -1};
   const struct argp argp = {
       .options = options,
       .parser = parse,

@@ -38,6 +38,12 @@ bool tm_carry_start(int ranks);
 /** @return the calling rank's. */
 struct tm_carried *tm_carried(void);
 
+/** @return whether the calling rank has a working directory of its own. */
+bool tm_carry_is_own(void);
+
+/** Changes that of the calling rank. @return 0, or -1 with errno. */
+int tm_carry_enter(const char *path);
+
 /** The calling kernel thread gets what the rank with this number (mti_number(); 0: tmpirun) has.
  * Async-signal-safe. */
 void tm_carry_apply(uint32_t number);

@@ -7,6 +7,7 @@
 #include "tmpi/error/errors.h"
 #include "tmpi/object/info.h"
 #include "tmpi/object/session.h"
+#include "tmpi/object/world.h"
 
 static const char *const sets[] = {"mpi://WORLD", "mpi://SELF"};
 enum { WORLD, SELF, SETS };
@@ -49,6 +50,12 @@ int PMPI_Session_get_nth_pset(MPI_Session handle, MPI_Info info, int n, int *len
   return MPI_SUCCESS;
 }
 
+/* @return the ranks of mpi://WORLD. */
+static const struct tm_group *world_group(void) {
+  const struct tm_world *world = tm_world_of(tm_rank_number());
+  return world != NULL ? world->group : tm_job.all;
+}
+
 /* @return WORLD or SELF; SETS: none of this name. */
 static int find_set(const char *name) {
   int set = 0;
@@ -70,7 +77,7 @@ int PMPI_Session_get_pset_info(MPI_Session handle, const char *name, MPI_Info *r
   int set = find_set(name);
   if (set == SETS) return no_set(session, call);
   char size[16];
-  snprintf(size, sizeof size, "%d", set == WORLD ? tm_job.size : 1);
+  snprintf(size, sizeof size, "%d", set == WORLD ? world_group()->size : 1);
   struct tm_info *info = tm_info_copy(NULL);
   if (info == NULL || !tm_info_put(info, "mpi_size", size)) {
     tm_info_free(info);
@@ -88,9 +95,10 @@ int PMPI_Group_from_session_pset(MPI_Session handle, const char *name, MPI_Group
   if (error != MPI_SUCCESS) return error;
   int set = find_set(name);
   if (set == SETS) return no_set(session, call);
-  struct tm_group *group = tm_group_new(set == WORLD ? tm_job.size : 1);
+  struct tm_group *group = tm_group_new(set == WORLD ? world_group()->size : 1);
   if (group == NULL) return tm_session_fail(session, call, MPI_ERR_NO_MEM, "no memory");
-  for (int i = 0; i < group->size; i++) group->ranks[i] = set == WORLD ? i : tm_rank_number();
+  for (int i = 0; i < group->size; i++)
+    group->ranks[i] = set == WORLD ? world_group()->ranks[i] : tm_rank_number();
   group->session = session;
   tm_session_hold(session);
   *result = (MPI_Group)group;

@@ -14,7 +14,7 @@ struct cvar {
   uint64_t (*read)(void);
 };
 
-static uint64_t ranks(void) { return (uint64_t)tm_job.size; }
+static uint64_t ranks(void) { return (uint64_t)tm_job.first_size; }
 static uint64_t vps(void) { return (uint64_t)tm_job.vp_count; }
 static uint64_t wait_mode(void) { return (uint64_t)tm_job.wait; }
 static uint64_t spin_ns(void) { return tm_job.spin_ns; }
@@ -25,7 +25,7 @@ static uint64_t cells(void) { return TM_CELLS_MAX; }
 static uint64_t held_bytes(void) { return TM_HELD_MAX; }
 
 static const struct cvar cvars[] = {
-    {"tmpi_ranks", "ranks of MPI_COMM_WORLD: tmpirun -n", TM_TOOL_INT, MPI_T_SCOPE_READONLY,
+    {"tmpi_ranks", "ranks that the job began with: tmpirun -n", TM_TOOL_INT, MPI_T_SCOPE_READONLY,
      MPI_T_VERBOSITY_USER_BASIC, false, ranks},
     {"tmpi_vps", "virtual processors that run ranks, 0: a kernel thread each: tmpirun --vps",
      TM_TOOL_INT, MPI_T_SCOPE_READONLY, MPI_T_VERBOSITY_USER_BASIC, false, vps},
