@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tmpi/coll/nodes.h"
 #include "tmpi/coll/op.h"
 #include "tmpi/coll/phase.h"
 #include "tmpi/error/errors.h"
@@ -126,7 +127,9 @@ static void combine_slice(const struct tm_coll *coll, const struct reduction *r,
 
 static void reduce(struct tm_coll *coll, const void *from, void *to, const struct reduction *r,
                    int root) {
-  if (coll->comm->team == NULL) {
+  if (tm_comm_spans(coll->comm)) {
+    tm_nodes_reduce(coll, from, to, r->count, r->type, r->op, root);
+  } else if (coll->comm->team == NULL) {
     copy(to, from, r->count, r->type);
   } else if (is_small(r)) {
     void *result = meet_and_combine(coll, from, r);
@@ -152,6 +155,10 @@ void tm_allreduce(struct tm_coll *coll, const void *from, void *to, size_t count
 void tm_reduce_part(struct tm_coll *coll, const void *from, size_t first, size_t count, void *to,
                     struct tm_type *type, const struct tm_op *op) {
   const struct reduction r = {count, type, op};
+  if (tm_comm_spans(coll->comm)) {
+    tm_nodes_reduce_part(coll, from, first, count, to, type, op);
+    return;
+  }
   if (coll->comm->team == NULL) {
     copy(to, element(from, first, type), count, type);
     return;

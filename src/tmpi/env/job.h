@@ -8,7 +8,8 @@
 
 #include "tmpi/rank/rank.h"
 
-/** Makes the job. libmltp runs. @return 0, EINVAL (there is one), ENOMEM, EAGAIN. */
-TM_EXPORT int tm_job_start(int size);
+/** Makes the job, of which this process has `local` ranks from `first` on. libmltp runs. @return 0,
+ * EINVAL (there is one), ENOMEM, EAGAIN. */
+TM_EXPORT int tm_job_start(int size, int first, int local);
 
 #endif

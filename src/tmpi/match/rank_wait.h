@@ -24,7 +24,9 @@
 
 /** @return whether the calling rank has a VP of its own, which would spin for it when it parks, and
  * take another's rank meanwhile. */
-static inline bool tm_has_vp(void) { return tm_job.size <= tm_job.vp_count && mti_is_only_ready(); }
+static inline bool tm_has_vp(void) {
+  return tm_job.local <= tm_job.vp_count && mti_is_only_ready();
+}
 
 /** @return whether to spin for what a rank is to bring; NULL: any, or it is not known which. */
 static inline bool tm_may_spin(const struct tm_rank *waker) {

@@ -27,7 +27,7 @@ static struct tm_team *find(uint64_t hash, uint64_t context, int first) {
 static void init_barrier(struct tm_team_barrier *barrier, int members) {
   barrier->missing = barrier->members = members;
   barrier->spins = tm_job.wait == TM_WAIT_SPIN ||
-                   (tm_job.wait == TM_WAIT_CONSCIOUS && tm_job.size <= tm_job.vp_count);
+                   (tm_job.wait == TM_WAIT_CONSCIOUS && tm_job.local <= tm_job.vp_count);
 }
 
 /* The VP group at a home. Where ranks have kernel threads a VP group is a block: few come to the

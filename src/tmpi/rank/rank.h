@@ -120,6 +120,8 @@ struct tm_rank {
   char **type_names;                  /* [rank] that it gave to predefined types; NULL: none */
 };
 
+struct tm_transport;
+
 struct tm_job {
   int size;              /* [const] */
   struct tm_rank *ranks; /* [const] the array */
@@ -130,6 +132,8 @@ struct tm_job {
   uint64_t spin_ns;      /* [const] for how long, if TM_WAIT_SPIN */
   bool alone;            /* [const] no tmpirun: a program started by itself */
   bool full_reports;     /* [const] reports tell of each rank */
+  int first, local;      /* [const] the ranks of this node: the first, how many; all on one node */
+  const struct tm_transport *far; /* [const] carries messages to other nodes; NULL: none */
 };
 
 TM_EXPORT extern struct tm_job tm_job;
@@ -149,8 +153,17 @@ void tm_job_count_finalize(void);
  * runs where it is ready first, and where others have stolen it; messages and collectives bring it
  * home. */
 static inline int tm_rank_home(int number) {
-  return tm_job.vp_count > 0 ? (int)((long)number * tm_job.vp_count / tm_job.size) : -1;
+  if (tm_job.vp_count == 0) return -1;
+  return (int)((long)(number - tm_job.first) * tm_job.vp_count / tm_job.local);
 }
+
+/** @return whether a rank of the job is a thread of this process. */
+static inline bool tm_rank_is_here(int number) {
+  return number >= tm_job.first && number < tm_job.first + tm_job.local;
+}
+
+/** @return the node of a rank: all have as many. */
+static inline int tm_rank_node(int number) { return number / tm_job.local; }
 
 /** The calling thread belongs to a rank from now on. @return 0 or ENOMEM. */
 TM_EXPORT int tm_rank_enter(int number);

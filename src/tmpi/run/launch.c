@@ -118,9 +118,9 @@ static bool start_rank(struct tm_process *process, int number, const struct tm_p
 /* ---- all of them */
 
 /* Says which ranks ended badly. @return the status of the first of them, or 0. */
-static int sum_up(int ranks) {
+static int sum_up(void) {
   int status = 0, unfinished = 0, first_unfinished = 0, failed = 0, first_failed = 0;
-  for (int i = ranks - 1; i >= 0; i--) {
+  for (int i = tm_job.first + tm_job.local - 1; i >= tm_job.first; i--) {
     if (processes[i].status != 0) {
       status = processes[i].status;
       first_failed = i;
@@ -135,10 +135,10 @@ static int sum_up(int ranks) {
     fprintf(stderr,
             "tmpirun: rank %d%s ended without MPI_Finalize() (%d of %d ranks; call it before the "
             "end)\n",
-            first_unfinished, unfinished > 1 ? " and others" : "", unfinished, ranks);
+            first_unfinished, unfinished > 1 ? " and others" : "", unfinished, tm_job.local);
   if (failed > 0)
     fprintf(stderr, "tmpirun: rank %d ended with status %d (%d of %d ranks failed)\n", first_failed,
-            status, failed, ranks);
+            status, failed, tm_job.local);
   return status == 0 && unfinished > 0 ? 1 : status;
 }
 
@@ -156,15 +156,16 @@ static bool stacks_fit(int ranks) {
 enum { PROGRESS_NS = 1000000000 };
 
 /* Once a second: a large program takes its time. */
-static void print_progress(int started, int ranks, uint64_t *next) {
+static void print_progress(int started, uint64_t *next) {
   uint64_t now = os_now();
   if (now < *next) return;
   *next = now + PROGRESS_NS;
-  fprintf(stderr, "tmpirun: %d of %d ranks started\n", started, ranks);
+  fprintf(stderr, "tmpirun: %d of %d ranks started\n", started, tm_job.local);
 }
 
-int tm_launch(int ranks, const struct tm_parts *parts) {
-  if (!stacks_fit(ranks) || !tm_program_fits(tm_the_program)) return 1;
+int tm_launch(const struct tm_parts *parts) {
+  int ranks = tm_job.size, end = tm_job.first + tm_job.local;
+  if (!stacks_fit(tm_job.local) || !tm_program_fits(tm_the_program)) return 1;
   processes = calloc((size_t)ranks, sizeof *processes);
   if (processes == NULL || !tm_carry_start(ranks)) {
     fprintf(stderr, "tmpirun: no memory for %d ranks (fewer ranks)\n", ranks);
@@ -178,20 +179,20 @@ int tm_launch(int ranks, const struct tm_parts *parts) {
   program_invocation_name = name; /* in messages of err() and getopt() */
   program_invocation_short_name = slash != NULL ? slash + 1 : name;
   tm_environment_start();
-  tm_ends_start(ranks);
+  tm_ends_start(tm_job.local);
   /* a debugger sets its breakpoints in all copies before the first one runs */
   bool watched = tm_program_is_watched();
-  for (int i = 0; watched && i < ranks; i++)
+  for (int i = tm_job.first; watched && i < end; i++)
     if (!tm_program_place(tm_the_program, i)) tm_job_abort(1);
   tm_program_publish(tm_the_program, watched);
   uint64_t next = os_now() + PROGRESS_NS;
-  for (int i = 0; i < ranks; i++) {
+  for (int i = tm_job.first; i < end; i++) {
     if (!(watched || tm_program_place(tm_the_program, i)) || !start_rank(&processes[i], i, parts))
       tm_job_abort(1);
-    if (i % 16 == 0) print_progress(i, ranks, &next);
+    if (i % 16 == 0) print_progress(i - tm_job.first, &next);
   }
   tm_vps_placed();
   tm_ends_wait();
   tm_carry_apply(0);
-  return sum_up(ranks);
+  return sum_up();
 }

@@ -93,13 +93,13 @@ static void run_all(struct tm_process *process, enum tm_end how) {
 void tm_report_failure(int rank) {
   const struct tm_process *process = tm_process_of(rank);
   int running = 0;
-  for (int i = 0; i < tm_the_program->ranks; i++)
+  for (int i = tm_job.first; i < tm_job.first + tm_job.local; i++)
     running += mt_load_relaxed(&tm_process_of(i)->left) == 0; /* relaxed: a snapshot */
   fprintf(stderr,
           "tmpirun: rank %d ended with status %d%s: the job ends (%d of %d ranks had not "
           "ended)\n",
           rank, process->status, process->not_finalized ? " without MPI_Finalize()" : "", running,
-          tm_the_program->ranks);
+          tm_job.local);
 }
 
 /* The rank has ended, or is ending, on another thread. */

@@ -254,7 +254,7 @@ bool tm_signal_to_ranks(int signo, siginfo_t *info, void *context) {
   if (owner == -1) return true; /* of a timer that is gone */
   if (owner >= 0) return tm_signal_to_rank(tm_process_of(owner), signo, info, context);
   bool taken = false;
-  for (int i = 0; i < tm_the_program->ranks; i++)
+  for (int i = tm_job.first; i < tm_job.first + tm_job.local; i++)
     taken |= tm_signal_to_rank(tm_process_of(i), signo, info, context);
   return taken;
 }
