@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What ranks of several nodes do together, against what can be computed; nodes.py starts the nodes.
- * The first argument is what to do: all (the default), place, refused, fatal, die, abort or wait.
+ * The first argument is what to do: all (the default), short, place, refused, fatal, die, abort or
+ * wait.
  */
 #include <signal.h>
 #include <string.h>
@@ -327,6 +328,9 @@ int main(int argc, char **argv) {
   if (strcmp(what, "all") == 0) {
     on_both(MPI_COMM_WORLD);
     communicators(rank, size);
+  } else if (strcmp(what, "short") == 0) {
+    order(MPI_COMM_WORLD, rank, size);
+    collectives(MPI_COMM_WORLD);
   } else if (strcmp(what, "refused") == 0) {
     refused();
   } else if (strcmp(what, "fatal") == 0) {

@@ -216,9 +216,8 @@ static bool start(int seconds, char *why, size_t room) {
  * coming here, the launcher may not say so. */
 static bool end(char *why, size_t room) {
   pmix_status_t status;
-  int lost = -1;
+  int lost = tm_ucx_lost(); /* from here on: the others may have come already, and end at once */
   bool begun = fence_begin(&status);
-  tm_ucx_lost();
   while (begun && !fence_is_over(1000 * LOOK_SECONDS, &status)) {
     if (lost >= 0) {
       snprintf(why, room, "node %d has gone away before its ranks had ended", lost);
