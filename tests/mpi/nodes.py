@@ -28,8 +28,8 @@ class Nodes(unittest.TestCase):
         return result.stderr
 
     def test_ranks_of_several_nodes_exchange_messages(self):
-        for nodes, ranks in [(2, 4), (3, 6)]:
-            result = launch("-n", str(nodes), TMPIRUN, "-n", str(ranks), OVER_NODES)
+        for nodes, ranks, what in [(2, 4, "all"), (3, 6, "short")]:
+            result = launch("-n", str(nodes), TMPIRUN, "-n", str(ranks), OVER_NODES, what)
             self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "right\n", ""), result)
 
     def test_each_rank_knows_its_place(self):

@@ -10,7 +10,7 @@
 
 #include "check.h"
 
-enum { COUNT = 5, LARGE = 300000, ROUNDS = 50, RANKS_MAX = 64 };
+enum { COUNT = 5, LARGE = 300000, ROUNDS = 30, RANKS_MAX = 64 };
 
 /* Affine maps, composed: the operation does not commute. */
 struct map {

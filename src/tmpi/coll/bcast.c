@@ -28,8 +28,8 @@ static void publish(const struct tm_coll *coll, const void *buffer, size_t bytes
 
 void tm_bcast(struct tm_coll *coll, void *buffer, size_t count, struct tm_type *type, int root) {
   size_t room = count * type->size;
-  if (coll->comm->team == NULL) {
-    if (tm_comm_spans(coll->comm)) tm_nodes_bcast(coll, buffer, count, type, root);
+  if (coll->comm->team == NULL) { /* a jump, for which no register has to be saved */
+    tm_nodes_bcast(coll, buffer, count, type, root);
     return;
   }
   if (root == coll->comm->rank) publish(coll, buffer, room, type);

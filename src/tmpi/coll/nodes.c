@@ -58,6 +58,7 @@ static void bcast_actors(struct tm_coll *coll, void *buffer, size_t count, struc
 void tm_nodes_bcast(struct tm_coll *coll, void *buffer, size_t count, struct tm_type *type,
                     int root) {
   struct tm_comm *comm = coll->comm, *local_comm = comm->local_comm;
+  if (!tm_comm_spans(comm)) return; /* one rank alone */
   const struct actors actors = {comm->span, root, tm_span_index(comm->span, comm->group, root)};
   int actor = actor_of(&actors, comm->span->own);
   if (comm->rank == actor) bcast_actors(coll, buffer, count, type, &actors);

@@ -13,6 +13,7 @@
 #include "tmpi/coll/coll.h"
 
 void tm_nodes_barrier(struct tm_coll *coll);
+/** Also of one rank alone. */
 void tm_nodes_bcast(struct tm_coll *coll, void *buffer, size_t count, struct tm_type *type,
                     int root);
 void tm_nodes_gather(struct tm_coll *coll, const struct tm_part *own, const struct tm_parts *all,
