@@ -45,7 +45,7 @@ class Nodes(unittest.TestCase):
         self.assertNotEqual(result.returncode, 0, result)
 
     def test_options_of_one_node(self):
-        for option in ["--check", "--report", "--seed=3"]:
+        for option in ["--check", "--report", "--seed=3", "--share=libnone"]:
             said = self.refused("-n", "2", TMPIRUN, option, "-n", "4", OVER_NODES)
             name = option.split("=", maxsplit=1)[0]
             self.assertRegex(said, rf"tmpirun: node 0 \(\S+\): {name} is not available in a job of 2 nodes")

@@ -299,6 +299,35 @@ static void communicators(int rank, int size) {
   MPI_Comm_free(&node);
 }
 
+/* A grid of two rows, and its columns. */
+static void grids(int rank, int size) {
+  MPI_Comm grid, column;
+  int dims[2] = {2, size / 2}, periods[2] = {1, 1}, along[2] = {1, 0}, up, down, from = -1, sum;
+  MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periods, 0, &grid);
+  MPI_Cart_shift(grid, 0, 1, &up, &down);
+  MPI_Sendrecv(&rank, 1, MPI_INT, down, 0, &from, 1, MPI_INT, up, 0, grid, MPI_STATUS_IGNORE);
+  CHECK(from == (rank + size / 2) % size);
+  MPI_Cart_sub(grid, along, &column);
+  MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, column);
+  CHECK(sum == rank + from);
+  MPI_Comm_free(&column);
+  MPI_Comm_free(&grid);
+}
+
+/* Ranks that look for messages without waiting, and let others run. */
+static void polling(int rank, int size) {
+  int flag = 0, data, peer = size - 1 - rank;
+  MPI_Request request;
+  MPI_Irecv(&data, 1, MPI_INT, peer, 1, MPI_COMM_WORLD, &request);
+  MPI_Send(&rank, 1, MPI_INT, peer, 0, MPI_COMM_WORLD);
+  while (!flag) MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+  MPI_Recv(&data, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  CHECK(data == peer);
+  MPI_Ssend(&rank, 1, MPI_INT, peer, 1, MPI_COMM_WORLD);
+  for (flag = 0; !flag;) MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+  CHECK(data == peer);
+}
+
 /* ---- how jobs of several nodes end early */
 
 /* Each of these passes pointers between ranks where there is one node. */
@@ -328,6 +357,8 @@ int main(int argc, char **argv) {
   if (strcmp(what, "all") == 0) {
     on_both(MPI_COMM_WORLD);
     communicators(rank, size);
+    grids(rank, size);
+    polling(rank, size);
   } else if (strcmp(what, "short") == 0) {
     order(MPI_COMM_WORLD, rank, size);
     collectives(MPI_COMM_WORLD);

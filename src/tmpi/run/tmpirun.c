@@ -49,7 +49,7 @@ enum {
 
 struct settings {
   int ranks;
-  bool label, check, strict, report;
+  bool label, check, strict, report, share;
   const char *report_file; /* NULL: stderr */
   const char *output;      /* files; NULL: none */
   long timeout;            /* seconds; 0: none */
@@ -162,6 +162,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case WAIT: set_wait(state, argument); return 0;
     case SHARE:
     case PRIVATE:
+      settings->share |= key == SHARE;
       if (!tm_policy_option(argument, key == SHARE))
         argp_error(state, "no memory for --share and --private");
       return 0;
@@ -240,6 +241,7 @@ static void limit_slices(int ranks) {
 static const char *one_node_option(const struct settings *settings) {
   if (settings->check) return "--check";
   if (settings->report) return "--report";
+  if (settings->share) return "--share"; /* these libraries are not bound to what refuses calls */
   return getenv("MLTP_SEED") != NULL || getenv("MLTP_SCHEDULE") != NULL ? "--seed" : NULL;
 }
 
