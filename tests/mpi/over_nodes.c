@@ -136,6 +136,23 @@ static void truncation(MPI_Comm comm, int rank, int size, int count) {
   free(in);
 }
 
+/* A synchronous send is not complete before its receive has begun. */
+static void synchronous(MPI_Comm comm, int rank, int size, int count) {
+  int peer = size - 1 - rank, flag = 1;
+  char *out = calloc((size_t)count, 1), *in = calloc((size_t)count, 1);
+  MPI_Request request;
+  MPI_Issend(out, count, MPI_CHAR, peer, 0, comm, &request);
+  MPI_Barrier(comm);
+  usleep(2000);
+  MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+  CHECK(!flag);
+  MPI_Barrier(comm);
+  MPI_Recv(in, count, MPI_CHAR, peer, 0, comm, MPI_STATUS_IGNORE);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  free(out);
+  free(in);
+}
+
 static void messages(MPI_Comm comm) {
   static const int sizes[] = {0, 1, 36, 37, 128, 4000, 16384, 16385, 1000000};
   int rank, size, room = 2000000;
@@ -149,6 +166,8 @@ static void messages(MPI_Comm comm) {
   order(comm, rank, size);
   layouts(comm, rank, size, 10);
   layouts(comm, rank, size, LARGE / 3);
+  synchronous(comm, rank, size, 1);
+  synchronous(comm, rank, size, 100000);
   truncation(comm, rank, size, 100);
   truncation(comm, rank, size, 100000);
 }
