@@ -1,37 +1,70 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Several tmpiruns that a launcher has started as one job: they know each other, and none runs a job of its own.
+"""Several tmpiruns that a launcher has started as one job: each is a node of it, and their ranks exchange messages.
 
-The launcher is Open MPI's mpirun; without one that has PMIx the test is skipped."""
+The launcher is Open MPI's mpirun; without one that has PMIx, or without UCX, the test is skipped. All nodes are on
+this machine, and UCX uses TCP as it would between two."""
+import ctypes
 import os
 import shutil
 import subprocess
 import sys
 import unittest
 
-TMPIRUN, PROGRAM, MPIRUN = "", "", ""
+TMPIRUN, PROGRAM, OVER_NODES, MPIRUN = "", "", "", ""
 ASKS = 'test -n "$PMIX_NAMESPACE"'
 
 
-def launch(*arguments):
+def launch(*arguments, **variables):
+    environment = dict(os.environ, **{"UCX_TLS": "tcp", **variables})
     return subprocess.run([MPIRUN, "--allow-run-as-root", "--oversubscribe", *arguments],
-                          capture_output=True, text=True, check=False)
+                          capture_output=True, text=True, check=False, env=environment)
 
 
 class Nodes(unittest.TestCase):
-    def refused(self, *arguments):
-        result = launch(*arguments)
+    def refused(self, *arguments, **variables):
+        result = launch(*arguments, **variables)
         self.assertEqual(result.returncode, 1, result)
         return result.stderr
 
-    def test_nodes_know_each_others_ranks(self):
-        host = os.uname().nodename
-        for nodes, ranks in [(2, 8), (3, 3)]:
-            said = self.refused("-n", str(nodes), TMPIRUN, "-n", str(ranks), PROGRAM)
-            for node in range(nodes):
-                first, last = ranks // nodes * node, ranks // nodes * (node + 1) - 1
-                self.assertEqual(said.count(f"tmpirun: node {node} ({host}): ranks {first} to {last}\n"), 1, said)
-            self.assertEqual(said.count(f"a job of {ranks} ranks on {nodes} nodes cannot run"), 1, said)
+    def test_ranks_of_several_nodes_exchange_messages(self):
+        for nodes, ranks, what in [(2, 4, "all"), (3, 6, "short")]:
+            result = launch("-n", str(nodes), TMPIRUN, "-n", str(ranks), OVER_NODES, what)
+            self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "right\n", ""), result)
+
+    def test_each_rank_knows_its_place(self):
+        result = launch("-n", "2", TMPIRUN, "--label", "-n", "4", OVER_NODES, "place")
+        lines = [f"[{rank}] {rank} {rank % 2} 4 2" for rank in range(4)]
+        self.assertEqual((result.returncode, sorted(result.stdout.splitlines())), (0, lines), result)
+
+    def test_what_has_no_form_for_nodes_is_refused_by_name(self):
+        result = launch("-n", "2", TMPIRUN, "-n", "4", OVER_NODES, "refused")
+        self.assertEqual((result.returncode, result.stdout), (0, "right\n"), result)
+        result = launch("-n", "2", TMPIRUN, "-n", "4", OVER_NODES, "fatal")
+        self.assertIn("MPI_Comm_spawn on MPI_COMM_WORLD: it is not available in a job of several nodes", result.stderr)
+        self.assertNotEqual(result.returncode, 0, result)
+
+    def test_options_of_one_node(self):
+        for option in ["--check", "--report", "--seed=3", "--share=libnone"]:
+            said = self.refused("-n", "2", TMPIRUN, option, "-n", "4", OVER_NODES)
+            name = option.split("=", maxsplit=1)[0]
+            self.assertRegex(said, rf"tmpirun: node 0 \(\S+\): {name} is not available in a job of 2 nodes")
+
+    def test_a_node_without_ucx(self):
+        said = self.refused("-n", "2", TMPIRUN, "-n", "4", OVER_NODES, UCX_TLS="none_of_them")
+        self.assertRegex(said, r"node 0 \(\S+\) cannot carry messages to other nodes: no UCX")
+
+    def test_a_node_that_is_killed(self):
+        for what, how in [("die", r"signal 9 \(Killed\)|is gone"), ("abort", r"called MPI_Abort\(7\)")]:
+            result = launch("-n", "2", TMPIRUN, "--timeout=60", "-n", "4", OVER_NODES, what)
+            self.assertNotIn(result.returncode, [0, 124], result)
+            self.assertRegex(result.stderr + result.stdout, how)
+            self.assertNotIn("right", result.stdout)
+
+    def test_a_node_that_does_not_end(self):
+        result = launch("-n", "2", TMPIRUN, "--timeout=2", "-n", "4", OVER_NODES, "wait")
+        self.assertEqual(result.returncode, 124, result)
+        self.assertRegex(result.stderr, r"ranks? \S+( and \d)? are on other nodes")
 
     def test_ranks_that_cannot_be_divided(self):
         self.assertIn("choose a multiple of 2", self.refused("-n", "2", TMPIRUN, "-n", "5", PROGRAM))
@@ -57,9 +90,14 @@ class Nodes(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    TMPIRUN, PROGRAM = sys.argv[1:3]
+    TMPIRUN, PROGRAM, OVER_NODES = sys.argv[1:4]
     MPIRUN = shutil.which("mpirun.openmpi") or ""
     if not MPIRUN or launch("-n", "1", "sh", "-c", ASKS).returncode != 0:
         print("skipped: no mpirun of Open MPI with PMIx can start a process here (openmpi-bin)")
+        sys.exit(77)
+    try:
+        ctypes.CDLL("libucp.so.0")
+    except OSError as error:
+        print(f"skipped: no UCX here: {error} (libucx0)")
         sys.exit(77)
     unittest.main(argv=sys.argv[:1])

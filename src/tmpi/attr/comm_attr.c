@@ -39,13 +39,13 @@ int PMPI_Comm_set_attr(MPI_Comm comm, int keyval, void *value) {
 
 /* @return the address of an attribute that the library keeps; NULL: none such. */
 static const int *predefined(int keyval) {
-  static const int tag_ub = INT32_MAX, io = MPI_ANY_SOURCE, global = 1;
+  static const int tag_ub = INT32_MAX, io = MPI_ANY_SOURCE, global = 1, not_global = 0;
   static const int host = MPI_PROC_NULL;
   switch (keyval) {
     case MPI_TAG_UB: return &tag_ub;
     case MPI_IO: return &io;
     case MPI_HOST: return &host;
-    case MPI_WTIME_IS_GLOBAL: return &global;
+    case MPI_WTIME_IS_GLOBAL: return tm_job.far == NULL ? &global : &not_global;
     case MPI_APPNUM: return &tm_rank_self()->part;
     case MPI_UNIVERSE_SIZE: return &tm_job.most;
     case MPI_LASTUSEDCODE: return tm_code_last();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* To all from all, the same to each. */
 #include "tmpi/coll/collective.h"
+#include "tmpi/coll/nodes.h"
 #include "tmpi/coll/phase.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/request/request.h"
@@ -41,6 +42,10 @@ void tm_allgather(struct tm_coll *coll, const struct tm_part *own, const struct 
   struct tm_comm *comm = coll->comm;
   struct tm_part place = tm_part_of(all, comm->rank);
   const struct tm_part *source = own->at == MPI_IN_PLACE ? &place : own;
+  if (tm_comm_spans(comm)) {
+    tm_nodes_allgather(coll, own, all);
+    return;
+  }
   if (comm->team == NULL) {
     if (source == own) tm_part_copy(coll, &place, own);
     return;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "tmpi/coll/collective.h"
+#include "tmpi/coll/nodes.h"
 #include "tmpi/coll/phase.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/request/request.h"
@@ -46,6 +47,11 @@ static void alltoall(struct tm_coll *coll, const struct tm_parts *send,
   struct tm_comm *comm = coll->comm;
   int exchange = tm_exchange_rooted(TM_EXCHANGE_ALLTOALL, -1);
   struct tm_part *packed = send->base == MPI_IN_PLACE ? pack(recv, comm->size) : NULL;
+  if (tm_comm_spans(comm)) {
+    tm_nodes_alltoall(coll, send, packed, recv);
+    free(packed);
+    return;
+  }
   if (comm->team != NULL) {
     tm_publish(coll, exchange, send, 0, packed);
     tm_next_phase(coll);

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* MPI_Barrier() and MPI_Bcast(). */
 #include "tmpi/coll/collective.h"
+#include "tmpi/coll/nodes.h"
 #include "tmpi/coll/phase.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/request/request.h"
 
 static inline void barrier(struct tm_comm *comm, const char *call) {
   struct tm_coll coll = tm_coll_begin(comm, call);
-  if (comm->team != NULL) tm_next_phase(&coll);
+  if (comm->team != NULL)
+    tm_next_phase(&coll);
+  else if (tm_comm_spans(comm))
+    tm_nodes_barrier(&coll);
 }
 
 void tm_barrier(struct tm_comm *comm, const char *call) { barrier(comm, call); }
@@ -24,8 +28,11 @@ static void publish(const struct tm_coll *coll, int exchange, const void *buffer
 
 void tm_bcast(struct tm_coll *coll, void *buffer, size_t count, struct tm_type *type, int root) {
   size_t room = count * type->size;
+  if (coll->comm->team == NULL) { /* a jump, for which no register has to be saved */
+    tm_nodes_bcast(coll, buffer, count, type, root);
+    return;
+  }
   int exchange = tm_exchange_rooted(TM_EXCHANGE_BCAST, root);
-  if (coll->comm->team == NULL) return;
   if (root == coll->comm->rank) publish(coll, exchange, buffer, room, type);
   tm_next_phase(coll);
   const struct tm_publication *source = tm_published(coll, exchange, root);

@@ -4,6 +4,7 @@
  * MPI_ROOT says that it is the caller, MPI_PROC_NULL that it is another one of the caller's.
  */
 #include "tmpi/coll/collective.h"
+#include "tmpi/coll/nodes.h"
 #include "tmpi/coll/phase.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/request/request.h"
@@ -73,6 +74,10 @@ void tm_gather(struct tm_coll *coll, const struct tm_part *own, const struct tm_
     gather_inter(coll, own, all, root);
     return;
   }
+  if (tm_comm_spans(comm)) {
+    tm_nodes_gather(coll, own, all, root);
+    return;
+  }
   if (comm->team != NULL) {
     tm_publish(coll, exchange, all, is_there ? 0 : own->count * own->type->size, NULL);
     tm_next_phase(coll);
@@ -91,6 +96,10 @@ void tm_scatter(struct tm_coll *coll, const struct tm_parts *all, const struct t
   struct tm_comm *comm = coll->comm;
   if (comm->inter) {
     scatter_inter(coll, all, own, root);
+    return;
+  }
+  if (tm_comm_spans(comm)) {
+    tm_nodes_scatter(coll, all, own, root);
     return;
   }
   if (comm->team != NULL) {

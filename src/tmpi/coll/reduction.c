@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tmpi/coll/nodes.h"
 #include "tmpi/coll/op.h"
 #include "tmpi/coll/phase.h"
 #include "tmpi/error/errors.h"
@@ -136,7 +137,9 @@ static void reduce(struct tm_coll *coll, const void *from, void *to, struct redu
                    int root) {
   bool few = is_small(r);
   r->exchange = tm_exchange_rooted(few ? TM_EXCHANGE_REDUCE_FEW : TM_EXCHANGE_REDUCE_MANY, root);
-  if (coll->comm->team == NULL) {
+  if (tm_comm_spans(coll->comm)) {
+    tm_nodes_reduce(coll, from, to, r->count, r->type, r->op, root);
+  } else if (coll->comm->team == NULL) {
     copy(to, from, r->count, r->type);
   } else if (few) {
     void *result = meet_and_combine(coll, from, r);
@@ -163,6 +166,10 @@ void tm_reduce_part(struct tm_coll *coll, const void *from, size_t first, size_t
                     struct tm_type *type, const struct tm_op *op) {
   int exchange = tm_exchange_rooted(TM_EXCHANGE_REDUCE_PART, -1);
   const struct reduction r = {count, type, op, exchange};
+  if (tm_comm_spans(coll->comm)) {
+    tm_nodes_reduce_part(coll, from, first, count, to, type, op);
+    return;
+  }
   if (coll->comm->team == NULL) {
     copy(to, element(from, first, type), count, type);
     return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Communicators of a group of another one's members. */
-#include <string.h>
+#include <stdlib.h>
 
 #include "tmpi/coll/coll.h"
 #include "tmpi/comm/common.h"
@@ -9,22 +9,19 @@
 
 /* The group's first rank makes it and tells the others. */
 static void share(struct tm_coll *coll, const struct tm_group *group, struct tm_common *common) {
-  struct tm_type *byte = tm_type_of(MPI_BYTE);
   int self = tm_rank_number();
   if (self != group->ranks[0]) {
-    int first = tm_group_find(coll->comm->group, group->ranks[0]);
-    tm_coll_recv(coll, common, sizeof *common, byte, first);
+    tm_common_recv(coll, common, tm_group_find(coll->comm->group, group->ranks[0]));
     return;
   }
-  common->context = tm_context_new();
-  common->group = tm_group_new(group->size);
-  if (common->group == NULL) tm_panic("no memory for a group of %d ranks", group->size);
-  memcpy(common->group->ranks, group->ranks, (size_t)group->size * sizeof group->ranks[0]);
-  tm_common_hold(common->group);
+  int *members = malloc((size_t)group->size * sizeof *members);
+  if (members == NULL) tm_panic("no memory for a group of %d ranks", group->size);
+  for (int i = 0; i < group->size; i++)
+    members[i] = tm_group_find(coll->comm->group, group->ranks[i]);
+  *common = tm_common_new(coll->comm, members, group->size);
+  for (int i = 1; i < group->size; i++) tm_common_send(coll, common, members[i]);
   tm_group_release(common->group);
-  for (int i = 1; i < group->size; i++)
-    tm_coll_send(coll, common, sizeof *common, byte,
-                 tm_group_find(coll->comm->group, group->ranks[i]));
+  free(members);
 }
 
 static int check_group(struct tm_comm *comm, const char *call, MPI_Group handle,

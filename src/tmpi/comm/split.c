@@ -19,27 +19,25 @@ static int by_color_and_key(const void *a_, const void *b_) {
   return a->rank - b->rank;
 }
 
-/* Rank 0 has all choices, sorted: makes the groups and tells each rank which is its own. */
-static void deal_out(struct tm_coll *coll, const struct choice *choices, struct tm_common *own) {
+/* Rank 0 has all choices, sorted: makes the groups and tells each rank which is its own. members:
+ * room for as many. */
+static void deal_out(struct tm_coll *coll, const struct choice *choices, int *members,
+                     struct tm_common *own) {
   int size = coll->comm->size;
   for (int from = 0, to; from < size; from = to) {
     for (to = from; to < size && choices[to].color == choices[from].color;) to++;
     struct tm_common common = {0, NULL};
     if (choices[from].color != MPI_UNDEFINED) {
-      common.context = tm_context_new();
-      common.group = tm_group_new(to - from);
-      if (common.group == NULL) tm_panic("no memory for a group of %d ranks", to - from);
-      for (int i = from; i < to; i++)
-        common.group->ranks[i - from] = coll->comm->group->ranks[choices[i].rank];
-      tm_common_hold(common.group);
-      tm_group_release(common.group);
+      for (int i = from; i < to; i++) members[i - from] = choices[i].rank;
+      common = tm_common_new(coll->comm, members, to - from);
     }
     for (int i = from; i < to; i++) {
       if (choices[i].rank == 0)
         *own = common;
       else
-        tm_coll_send(coll, &common, sizeof common, tm_type_of(MPI_BYTE), choices[i].rank);
+        tm_common_send(coll, &common, choices[i].rank);
     }
+    if (common.group != NULL) tm_group_release(common.group);
   }
 }
 
@@ -50,15 +48,18 @@ int tm_comm_split(struct tm_comm *comm, const char *call, int color, int key, MP
   struct tm_common common = {0, NULL};
   if (comm->rank != 0) {
     tm_coll_send(&coll, &choice, sizeof choice, byte, 0);
-    tm_coll_recv(&coll, &common, sizeof common, byte, 0);
+    tm_common_recv(&coll, &common, 0);
     return tm_common_finish(comm, call, &common, result);
   }
   struct choice *choices = malloc((size_t)comm->size * sizeof *choices);
-  if (choices == NULL) tm_panic("no memory to split a communicator of %d ranks", comm->size);
+  int *members = malloc((size_t)comm->size * sizeof *members);
+  if (choices == NULL || members == NULL)
+    tm_panic("no memory to split a communicator of %d ranks", comm->size);
   choices[0] = choice;
   for (int i = 1; i < comm->size; i++) tm_coll_recv(&coll, &choices[i], sizeof choice, byte, i);
   qsort(choices, (size_t)comm->size, sizeof *choices, by_color_and_key);
-  deal_out(&coll, choices, &common);
+  deal_out(&coll, choices, members, &common);
+  free(members);
   free(choices);
   return tm_common_finish(comm, call, &common, result);
 }
@@ -79,7 +80,7 @@ int PMPI_Comm_split(MPI_Comm handle, int color, int key, MPI_Comm *result) {
   return split_checked("MPI_Comm_split", handle, color, key, result);
 }
 
-/* All ranks are on one machine; guided by hardware, there is one resource: the whole of it. */
+/* Ranks of a node share its memory; guided by hardware, there is one resource: the whole of it. */
 #pragma weak MPI_Comm_split_type = PMPI_Comm_split_type
 int PMPI_Comm_split_type(MPI_Comm handle, int kind, int key, MPI_Info info, MPI_Comm *result) {
   static const char call[] = "MPI_Comm_split_type";
@@ -88,6 +89,7 @@ int PMPI_Comm_split_type(MPI_Comm handle, int kind, int key, MPI_Info info, MPI_
                (kind >= MPI_COMM_TYPE_SHARED && kind <= MPI_COMM_TYPE_RESOURCE_GUIDED);
   tm_enter(call);
   if (!known) return tm_fail(NULL, call, MPI_ERR_ARG, "%d is no kind of split", kind);
-  int color = kind == MPI_COMM_TYPE_SHARED ? 0 : MPI_UNDEFINED;
+  int node = tm_rank_node(tm_rank_number());
+  int color = kind == MPI_COMM_TYPE_SHARED ? node : MPI_UNDEFINED;
   return split_checked(call, handle, color, key, result);
 }

@@ -27,7 +27,7 @@
 static struct tm_rank *start_alone(const char *call) {
   const char *refusal = tm_launch_refusal();
   if (refusal != NULL) tm_end_job(NULL, call, MPI_ERR_OTHER, refusal);
-  if (mltp_init(1) != 0 || tm_job_start(1, 1) != 0 || tm_rank_enter(0) != 0)
+  if (mltp_init(1) != 0 || tm_job_start(1, 1, 0, 1) != 0 || tm_rank_enter(0) != 0)
     tm_fail(NULL, call, MPI_ERR_OTHER, "no memory, or a bad MLTP_ variable (see above)");
   tm_job.alone = true;
   return tm_rank_self();

@@ -9,10 +9,20 @@
 #include "core/internal/park.h"
 #include "core/internal/placement.h"
 #include "tmpi/layout/predefined.h"
+#include "tmpi/object/comm.h"
 #include "tmpi/object/group.h"
 #include "tmpi/report/report.h"
 
-int tm_job_start(int size, int most) {
+/* No rank of another node ever posts a receive here, and its mailbox is never empty: a send to it
+ * comes to tm_far_send(). */
+static void start_mailbox(struct tm_rank *rank) {
+  if (tm_rank_is_here(rank->number))
+    rank->box.home = tm_rank_home(rank->number);
+  else
+    rank->box.mail = 1;
+}
+
+int tm_job_start(int size, int most, int first, int local) {
   if (tm_job.ranks != NULL) return EINVAL;
   /* not aligned_alloc(): fresh pages of the kernel's need no memset() */
   char *room = calloc(1, (size_t)most * sizeof(struct tm_rank) + TM_LINE);
@@ -25,14 +35,17 @@ int tm_job_start(int size, int most) {
   mti_move_ranks();
   tm_job.size = tm_job.first_size = size;
   tm_job.most = most;
+  tm_job.first = first;
+  tm_job.local = tm_job.here = local;
   tm_job.vp_count = mltp_vp() >= 0 ? mltp_vps_active() : 0;
   for (int i = 0; i < size; i++) {
     ranks[i].number = all->ranks[i] = i;
-    ranks[i].box.home = tm_rank_home(i);
+    start_mailbox(&ranks[i]);
   }
   tm_job.ranks = ranks;
   tm_job.all = all;
-  tm_job.next_context = 4; /* world and self have the first ones */
+  /* world and self have the first ones, and each node has numbers of its own */
+  tm_job.next_context = 4 + ((uint64_t)(first / local) << TM_CONTEXTS_OF_NODE);
   if (tm_job.wait == TM_WAIT_SPIN && tm_job.spin_ns == 0) tm_job.spin_ns = mti_park_ns();
   if (tm_job.wait == TM_WAIT_SPIN && tm_job.spin_ns == 0) tm_job.wait = TM_WAIT_PARK;
   tm_types_start();

@@ -8,8 +8,8 @@
 
 #include "tmpi/rank/rank.h"
 
-/** Makes the job, with room for `most` ranks. libmltp runs. @return 0, EINVAL (there is one),
- * ENOMEM, EAGAIN. */
-TM_EXPORT int tm_job_start(int size, int most);
+/** Makes the job, with room for `most` ranks. This process has `local` of its ranks from `first`
+ * on. libmltp runs. @return 0, EINVAL (there is one), ENOMEM, EAGAIN. */
+TM_EXPORT int tm_job_start(int size, int most, int first, int local);
 
 #endif

@@ -69,7 +69,8 @@ enum tm_kind {
   TM_RECV,
   TM_GENERALIZED, /**< the program completes it itself */
   TM_COLLECTIVE,  /**< a thread of the library performs it */
-  TM_PARTITIONED  /**< part/channel.h */
+  TM_PARTITIONED, /**< part/channel.h */
+  TM_FAR          /**< stands for a send of another node: match/far.h */
 };
 
 enum tm_mode {

@@ -2,7 +2,7 @@
 /*
  * Where sends and receives meet; mailbox.h has the protocol.
  *
- * Relaxed: the words that a spinner reads, as hints.
+ * Relaxed: that there is mail, which a spinner reads as a hint.
  */
 #include "tmpi/match/match.h"
 
@@ -11,6 +11,7 @@
 #include "tmpi/layout/type.h"
 #include "tmpi/match/entries.h"
 #include "tmpi/match/hook.h"
+#include "tmpi/match/meet.h"
 #include "tmpi/match/rank_wait.h"
 
 void (*tm_match_hook)(const struct tm_request *recv, const struct tm_envelope *envelope,
@@ -34,30 +35,7 @@ static struct tm_message *make_message(struct tm_request *send, bool copy) {
   return m;
 }
 
-/* Puts a message there and wakes the probing threads. The internal lock is held. */
-static void leave(struct tm_mailbox *box, struct tm_message *m) {
-  m->entry.entry.envelope = &m->envelope;
-  tm_queue_add_message(&box->arrived, &m->entry);
-  tm_count_mail(box, 1);
-  box->held += m->held;
-  while (box->probers != NULL) {
-    struct tm_waiter *prober = box->probers;
-    box->probers = prober->next;
-    mt_store_relaxed(&prober->missing, 0);
-    if (prober->thread != NULL) tm_resume(box, prober->thread);
-    /* it cannot be gone: it takes the internal lock first */
-  }
-}
-
 /* ---- the copy */
-
-static void set_result(struct tm_request *r, const struct tm_envelope *envelope, size_t bytes) {
-  size_t room = tm_request_bytes(r);
-  r->source = envelope->source;
-  r->tag = envelope->tag;
-  r->error = bytes > room ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
-  r->bytes = bytes > room ? room : bytes;
-}
 
 /* A request that was in a queue has what it waited for. */
 static void complete(struct tm_request *request) {
@@ -66,6 +44,8 @@ static void complete(struct tm_request *request) {
   else
     tm_request_complete(request);
 }
+
+void tm_request_end(struct tm_request *request) { complete(request); }
 
 /* The same for one that was in none. */
 static void complete_unseen(struct tm_request *request) {
@@ -76,14 +56,14 @@ static void complete_unseen(struct tm_request *request) {
 static void deliver(struct tm_request *send, struct tm_request *recv) {
   if (mt_unlikely(tm_match_hook != NULL))
     tm_match_hook(recv, &send->envelope, send->type, send->count);
-  set_result(recv, &send->envelope, tm_request_bytes(send));
+  tm_set_result(recv, &send->envelope, tm_request_bytes(send));
   tm_type_copy(recv->buffer, recv->type, send->buffer, send->type, recv->bytes);
   complete(recv);
 }
 
 /* The message's data; it has left the queue. */
 static void unpack(struct tm_request *recv, const struct tm_message *m) {
-  set_result(recv, &m->envelope, m->bytes);
+  tm_set_result(recv, &m->envelope, m->bytes);
   if (m->sender != NULL)
     tm_type_copy(recv->buffer, recv->type, m->sender->buffer, m->sender->type, recv->bytes);
   else
@@ -92,18 +72,29 @@ static void unpack(struct tm_request *recv, const struct tm_message *m) {
 
 /* The message in the inline slot. The internal lock is held. */
 static void unpack_fast(struct tm_mailbox *box, struct tm_request *recv) {
-  set_result(recv, &box->inline_slot.envelope, box->inline_slot.full - 1);
+  tm_set_result(recv, &box->inline_slot.envelope, box->inline_slot.full - 1);
   tm_type_unpack(recv->buffer, recv->type, 0, box->inline_slot.data, recv->bytes);
   tm_inline_slot_empty(box);
 }
 
-static void receive(struct tm_request *recv, struct tm_message *m) {
+/* @return whether the receive is complete; otherwise it will be when another node's data are here.
+ */
+static bool receive(struct tm_request *recv, struct tm_message *m) {
+  if (m->sender != NULL && mt_unlikely(m->sender->kind == TM_FAR)) return tm_far_receive(recv, m);
   if (mt_unlikely(m->type != NULL)) tm_match_hook(recv, &m->envelope, m->type, m->count);
   unpack(recv, m);
   if (m->sender != NULL) complete(m->sender);
   if (m->buffer != NULL) tm_buffer_return(m->buffer, m->bytes);
   tm_message_discard(m);
+  return true;
 }
+
+/* What has become of a send or a receive. */
+enum outcome {
+  COMPLETE,
+  LEFT,  /* the other side completes it */
+  LOCKED /* the same, it has noted its thread, and the lock of the receiver's mailbox is held */
+};
 
 /* ---- sending */
 
@@ -114,13 +105,6 @@ static bool is_eager(const struct tm_request *send) {
 }
 
 enum { YIELD_EACH = 64 /* messages into a full mailbox */ };
-
-/* What has become of a send. */
-enum outcome {
-  COMPLETE,
-  LEFT,  /* the receiver completes it */
-  LOCKED /* the same, it has noted its thread, and the lock of the receiver's mailbox is held */
-};
 
 /* @return whether the sender is to let others run: the mailbox is full, and its owner may have been
  * resumed without having run yet. The lock is held. */
@@ -135,7 +119,7 @@ static inline enum outcome leave_unlock(struct tm_request *send, struct tm_messa
   struct tm_mailbox *box = &send->dest->box;
   bool parks = blocks && !eager && !deferred;
   if (parks) send->blocked = mti_self("send");
-  leave(box, m);
+  tm_leave(box, m);
   if (deferred) tm_deferred_add(send->dest, m);
   if (parks) return LOCKED;
   bool crowded = eager && is_crowded(box);
@@ -162,6 +146,8 @@ static inline enum outcome send_or_leave(struct tm_request *send, bool blocks) {
     deferred = true, eager = copies = false;
   if (recv == NULL && (!copies || (m = tm_cell_fill(box, send)) == NULL)) {
     mti_unlock(&box->ilock);
+    if (mt_unlikely(!tm_rank_is_here(send->dest->number)))
+      return tm_far_send(send) ? COMPLETE : LEFT;
     made = m = make_message(send, eager);
     if (send->mode == TM_BUFFERED) m->buffer = send->buffered;
     mti_lock(&box->ilock);
@@ -200,9 +186,8 @@ void tm_send(struct tm_request *send, const char *call) {
 
 /* ---- receiving */
 
-/* Takes a message, or posts the receive. @return true: it is complete; false: a sender will do
- * that, and with blocks the internal lock is held still. */
-static inline bool receive_or_post(struct tm_request *recv, bool blocks) {
+/* Takes a message, or posts the receive. blocks: a receive that is posted notes its thread. */
+static inline enum outcome receive_or_post(struct tm_request *recv, bool blocks) {
   struct tm_mailbox *box = &recv->owner->box;
   struct tm_message *m = recv->message;
   mti_preempt("receive");
@@ -211,7 +196,7 @@ static inline bool receive_or_post(struct tm_request *recv, bool blocks) {
     if (tm_inline_slot_has(box, &recv->envelope)) {
       unpack_fast(box, recv);
       mti_unlock(&box->ilock);
-      return true;
+      return COMPLETE;
     }
     while ((m = tm_take_message(box, &recv->envelope)) == NULL && blocks &&
            tm_has_deferred(recv->owner)) {
@@ -222,20 +207,20 @@ static inline bool receive_or_post(struct tm_request *recv, bool blocks) {
     if (m == NULL) {
       if (blocks) recv->blocked = mti_self("receive");
       tm_post(box, recv);
-      if (!blocks) mti_unlock(&box->ilock);
-      return false;
+      if (blocks) return LOCKED;
+      mti_unlock(&box->ilock);
+      return LEFT;
     }
     bool kept = m->is_cell && m->buffer == NULL && m->type == NULL && tm_cell_keep(box, m);
     if (kept) unpack(recv, m);
     mti_unlock(&box->ilock);
-    if (kept) return true;
+    if (kept) return COMPLETE;
   }
-  receive(recv, m);
-  return true;
+  return receive(recv, m) ? COMPLETE : LEFT;
 }
 
 void tm_recv_start(struct tm_request *recv) {
-  if (receive_or_post(recv, false)) complete_unseen(recv);
+  if (receive_or_post(recv, false) == COMPLETE) complete_unseen(recv);
 }
 
 static bool has_mail(const void *box) {
@@ -251,9 +236,9 @@ static bool spin_for_mail(const struct tm_request *recv) {
 
 void tm_recv(struct tm_request *recv, const char *call) {
   bool spins = tm_may_spin(tm_sender(recv)) && spin_for_mail(recv);
-  if (receive_or_post(recv, !spins)) return;
-  if (spins)
+  enum outcome outcome = receive_or_post(recv, !spins);
+  if (outcome == LEFT)
     tm_requests_wait(&recv, 1, 1, call);
-  else
+  else if (outcome == LOCKED)
     tm_mailbox_park(recv->owner, &recv->owner->box.ilock, recv, call);
 }

@@ -49,6 +49,18 @@ bool tm_mailbox_probe(const struct tm_request *probe, bool take, bool wait, cons
 /** Withdraws a receive no message has come for, or a send nobody has received. */
 void tm_request_withdraw(struct tm_request *request);
 
+/* ---- far.c: messages between nodes */
+
+/** A request that was in a queue has what it waited for. Its thread may be parked for it. */
+void tm_request_end(struct tm_request *request);
+
+/** Sends to a rank of another node. @return whether the send is complete. */
+bool tm_far_send(struct tm_request *request);
+
+/** Receives a message whose sender is of kind TM_FAR. It has left the mailbox. @return whether the
+ * receive is complete. */
+bool tm_far_receive(struct tm_request *recv, struct tm_message *m);
+
 /* ---- buffer.c: MPI_Buffer_attach() */
 
 /** Counts a buffered send in the buffer of its communicator, session or rank. @return the buffer,

@@ -25,8 +25,8 @@
 /** @return whether the calling rank has a VP of its own, which would spin for it when it parks, and
  * take another's rank meanwhile. */
 static inline bool tm_has_vp(void) {
-  int size = mt_load_relaxed(&tm_job.size); /* relaxed: a hint */
-  return size <= tm_job.vp_count && mti_is_only_ready();
+  int here = mt_load_relaxed(&tm_job.here); /* relaxed: a hint */
+  return here <= tm_job.vp_count && mti_is_only_ready();
 }
 
 /** @return whether to spin for what a rank is to bring; NULL: any, or it is not known which. */

@@ -2,20 +2,26 @@
 /**
  * @file nodes.h
  * Processes that one launcher has started as one job: one process is a node, its ranks are threads.
- * The module nodes.so lets each know all others, by PMIx. It opens the library of PMIx itself.
+ * The module nodes.so lets each know all others, by PMIx, and carries messages between them, by
+ * UCX. It opens the libraries of both itself.
+ *
+ * meet -> connect -> start -> end, or meet -> part if the job cannot run.
  */
 #ifndef TM_NODES_NODES_H
 #define TM_NODES_NODES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
-enum { TM_NODE_TEXT = 128 };
+enum { TM_NODE_TEXT = 128, TM_NODE_WHY = 256 };
 
 /** What each node says of itself. */
 struct tm_node {
   char host[TM_NODE_TEXT];
   char version[TM_NODE_TEXT];
   char program[TM_NODE_TEXT]; /**< its name without the folder */
+  char option[TM_NODE_TEXT];  /**< of tmpirun, that only one node has; "": none was given */
+  char no_ucx[TM_NODE_WHY];   /**< why it has no transport; "": it has. The module fills it */
   int ranks;                  /**< of the whole job */
 };
 
@@ -30,14 +36,39 @@ enum tm_met {
   TM_NOT_MET
 };
 
-typedef void tm_nodes_speak(const struct tm_nodes *nodes);
+struct tm_nodes_module {
+  /** Says what `own` is, and learns what the others are. Waits for them, for at most `seconds`. One
+   * process alone has left PMIx when this returns. why: text for what failed. */
+  enum tm_met (*meet)(struct tm_node *own, int seconds, struct tm_nodes *nodes, char *why,
+                      size_t room);
+  /** The job cannot run: waits until all nodes say so, since a launcher ends all when one ends. */
+  void (*part)(int seconds);
+  /** Connects each node to each. @return false: why tells which, and what failed. */
+  bool (*connect)(const struct tm_nodes *nodes, int seconds, char *why, size_t room);
+  /** tm_job is there: messages go and come when all nodes have called it. */
+  bool (*start)(int seconds, char *why, size_t room);
+  /** The ranks of this node have ended: waits until those of all nodes have. */
+  bool (*end)(char *why, size_t room);
+  /** @return what fails in place of a function of MPI that needs one node; NULL: it needs none. */
+  const void *(*refusal)(const char *name);
+};
 
-/** Says what `own` is, and learns what the others are. Waits for them, for at most `seconds`.
- * @param speak  called in node 0 while the other nodes wait: a launcher ends all when one of them
- * ends.
- * @param why  text for what failed. */
-typedef enum tm_met tm_nodes_meet(const struct tm_node *own, int seconds, tm_nodes_speak *speak,
-                                  struct tm_nodes *nodes, char *why, size_t room);
+/* ---- between pmix.c and ucx.c */
+
+/** Opens UCX. @return the address of this node, and its size; NULL: why tells. */
+const void *tm_ucx_open(size_t *size, char *why, size_t room);
+/** Begins to connect to a node, by its address. @return NULL, or what failed. */
+const char *tm_ucx_connect(const struct tm_nodes *nodes, int node, const void *address);
+/** Waits until all nodes are connected. @return NULL, or what failed. */
+const char *tm_ucx_settle(int seconds);
+/** Sees to what the other nodes still need to connect. */
+void tm_ucx_progress(void);
+bool tm_ucx_start(void);
+/** From now on nodes may go away. @return the first that has; -1: none. */
+int tm_ucx_lost(void);
+
+/** nodes/refusals.py writes it. */
+const void *tm_nodes_refusal(const char *name);
 
 /** The first rank of a node, if the ranks are divided evenly. */
 static inline int tm_node_first(const struct tm_nodes *nodes, int ranks, int node) {

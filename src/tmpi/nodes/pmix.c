@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The module of nodes.h. */
+/* The module of nodes.h: how nodes meet and part. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <pmix.h>
 #include <semaphore.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,11 @@ static struct {
   FUNCTIONS(MEMBER)
 } pmix;
 
-static const char key[] = "mltp.node";
+static const char node_key[] = "mltp.node", address_key[] = "mltp.address";
+
+enum { LOOK_SECONDS = 5 };
+
+static pmix_proc_t self; /* [const] since meet() */
 
 /* A module is opened once, and the library of PMIx has threads: it stays until the process ends.
  * @return NULL, or why not. */
@@ -45,24 +50,39 @@ static void fence_ended(pmix_status_t status, void *unused) {
   sem_post(&fence.done);
 }
 
-static pmix_status_t wait_for_all(const char *job, int seconds) {
-  pmix_proc_t all = {.rank = PMIX_RANK_WILDCARD};
-  pmix_info_t collect = {.key = PMIX_COLLECT_DATA, .value = {.type = PMIX_BOOL, .data.flag = true}};
+/* @return whether it is over; *status: its result. */
+static bool fence_is_over(int milliseconds, pmix_status_t *status) {
   struct timespec end;
-  snprintf(all.nspace, sizeof all.nspace, "%s", job);
-  sem_init(&fence.done, 0, 0);
-  pmix_status_t status = pmix.Fence_nb(&all, 1, &collect, 1, fence_ended, NULL);
-  if (status == PMIX_OPERATION_SUCCEEDED) return PMIX_SUCCESS;
-  if (status != PMIX_SUCCESS) return status;
   clock_gettime(CLOCK_REALTIME, &end);
-  end.tv_sec += seconds;
+  long ns = end.tv_nsec + milliseconds % 1000 * 1000000L;
+  end.tv_sec += milliseconds / 1000 + ns / 1000000000;
+  end.tv_nsec = ns % 1000000000;
   while (sem_timedwait(&fence.done, &end) != 0)
-    if (errno != EINTR) return PMIX_ERR_TIMEOUT;
-  return fence.status;
+    if (errno != EINTR) return false;
+  *status = fence.status;
+  return true;
 }
 
-static pmix_status_t find_size(const pmix_proc_t *self, int *size) {
-  pmix_proc_t job = *self;
+/* @return whether it has begun; otherwise *status is its result. */
+static bool fence_begin(pmix_status_t *status) {
+  pmix_proc_t all = {.rank = PMIX_RANK_WILDCARD};
+  pmix_info_t collect = {.key = PMIX_COLLECT_DATA, .value = {.type = PMIX_BOOL, .data.flag = true}};
+  snprintf(all.nspace, sizeof all.nspace, "%s", self.nspace);
+  sem_init(&fence.done, 0, 0);
+  *status = pmix.Fence_nb(&all, 1, &collect, 1, fence_ended, NULL);
+  if (*status == PMIX_SUCCESS) return true;
+  if (*status == PMIX_OPERATION_SUCCEEDED) *status = PMIX_SUCCESS;
+  return false;
+}
+
+static pmix_status_t wait_for_all(int seconds) {
+  pmix_status_t status;
+  if (!fence_begin(&status)) return status;
+  return fence_is_over(1000 * seconds, &status) ? status : PMIX_ERR_TIMEOUT;
+}
+
+static pmix_status_t find_size(int *size) {
+  pmix_proc_t job = self;
   pmix_value_t *value = NULL;
   job.rank = PMIX_RANK_WILDCARD;
   pmix_status_t status = pmix.Get(&job, PMIX_JOB_SIZE, NULL, 0, &value);
@@ -70,24 +90,39 @@ static pmix_status_t find_size(const pmix_proc_t *self, int *size) {
   return status; /* the value is small, and the process has one */
 }
 
-static pmix_status_t publish(const struct tm_node *own) {
+static pmix_status_t put(const char *name, const void *bytes, size_t size) {
   pmix_value_t value = {.type = PMIX_BYTE_OBJECT};
-  struct tm_node copy = *own;
-  value.data.bo.bytes = (char *)&copy;
-  value.data.bo.size = sizeof copy;
-  pmix_status_t status = pmix.Put(PMIX_GLOBAL, key, &value);
+  value.data.bo.bytes = (char *)(uintptr_t)bytes;
+  value.data.bo.size = size;
+  return pmix.Put(PMIX_GLOBAL, name, &value);
+}
+
+static pmix_status_t publish(struct tm_node *own) {
+  size_t size = 0;
+  const void *address = tm_ucx_open(&size, own->no_ucx, sizeof own->no_ucx);
+  pmix_status_t status = put(node_key, own, sizeof *own);
+  if (status == PMIX_SUCCESS && address != NULL) status = put(address_key, address, size);
   return status == PMIX_SUCCESS ? pmix.Commit() : status;
 }
 
-static pmix_status_t read_node(const pmix_proc_t *self, int number, struct tm_node *node) {
-  pmix_proc_t other = *self;
+/* The value stays: there is one for each node. NULL: *status tells. */
+static const pmix_byte_object_t *get(int number, const char *name, pmix_status_t *status) {
+  pmix_proc_t other = self;
   pmix_value_t *value = NULL;
   other.rank = (pmix_rank_t)number;
-  pmix_status_t status = pmix.Get(&other, key, NULL, 0, &value);
-  if (status != PMIX_SUCCESS) return status;
-  if (value->type != PMIX_BYTE_OBJECT || value->data.bo.size != sizeof *node)
-    return PMIX_ERR_TYPE_MISMATCH; /* another version */
-  memcpy(node, value->data.bo.bytes, sizeof *node);
+  *status = pmix.Get(&other, name, NULL, 0, &value);
+  if (*status != PMIX_SUCCESS) return NULL;
+  if (value->type == PMIX_BYTE_OBJECT) return &value->data.bo;
+  *status = PMIX_ERR_TYPE_MISMATCH;
+  return NULL;
+}
+
+static pmix_status_t read_node(int number, struct tm_node *node) {
+  pmix_status_t status;
+  const pmix_byte_object_t *object = get(number, node_key, &status);
+  if (object == NULL) return status;
+  if (object->size != sizeof *node) return PMIX_ERR_TYPE_MISMATCH; /* another version */
+  memcpy(node, object->bytes, sizeof *node);
   return PMIX_SUCCESS;
 }
 
@@ -96,11 +131,21 @@ static enum tm_met give_up(char *why, size_t room, const char *what, pmix_status
   return TM_NOT_MET;
 }
 
-__attribute__((visibility("default"))) tm_nodes_meet tm_nodes_meet_all;
+static enum tm_met exchange(struct tm_node *own, int seconds, struct tm_nodes *nodes, char *why,
+                            size_t room) {
+  pmix_status_t status = publish(own);
+  if (status == PMIX_SUCCESS) status = wait_for_all(seconds);
+  if (status != PMIX_SUCCESS) return give_up(why, room, "other nodes have not come", status);
+  nodes->list = calloc((size_t)nodes->size, sizeof *nodes->list);
+  if (nodes->list == NULL) return give_up(why, room, "list of nodes", PMIX_ERR_NOMEM);
+  for (int i = 0; i < nodes->size && status == PMIX_SUCCESS; i++)
+    status = read_node(i, &nodes->list[i]);
+  if (status != PMIX_SUCCESS) return give_up(why, room, "what a node is", status);
+  return TM_MET;
+}
 
-enum tm_met tm_nodes_meet_all(const struct tm_node *own, int seconds, tm_nodes_speak *speak,
-                              struct tm_nodes *nodes, char *why, size_t room) {
-  pmix_proc_t self;
+static enum tm_met meet(struct tm_node *own, int seconds, struct tm_nodes *nodes, char *why,
+                        size_t room) {
   const char *missing = open_pmix();
   if (missing != NULL) {
     snprintf(why, room, "no library of PMIx: %s", missing);
@@ -112,20 +157,79 @@ enum tm_met tm_nodes_meet_all(const struct tm_node *own, int seconds, tm_nodes_s
     return TM_NO_PMIX;
   }
   *nodes = (struct tm_nodes){.size = 1, .own = (int)self.rank};
-  status = find_size(&self, &nodes->size);
+  status = find_size(&nodes->size);
   if (status != PMIX_SUCCESS) return give_up(why, room, "size of the job", status);
-  if (nodes->size > 1) {
-    status = publish(own);
-    if (status == PMIX_SUCCESS) status = wait_for_all(self.nspace, seconds);
-    if (status != PMIX_SUCCESS) return give_up(why, room, "other nodes have not come", status);
-    nodes->list = calloc((size_t)nodes->size, sizeof *nodes->list);
-    if (nodes->list == NULL) return give_up(why, room, "list of nodes", PMIX_ERR_NOMEM);
-    for (int i = 0; i < nodes->size && status == PMIX_SUCCESS; i++)
-      status = read_node(&self, i, &nodes->list[i]);
-    if (status != PMIX_SUCCESS) return give_up(why, room, "what a node is", status);
-    if (nodes->own == 0) speak(nodes);
-    wait_for_all(self.nspace, seconds); /* the nodes end in any case */
-  }
+  if (nodes->size > 1) return exchange(own, seconds, nodes, why, room);
   pmix.Finalize(NULL, 0);
   return TM_MET;
 }
+
+static void part(int seconds) {
+  wait_for_all(seconds); /* the nodes end in any case */
+  pmix.Finalize(NULL, 0);
+}
+
+/* Another node may need this one to call UCX. */
+static pmix_status_t connected_by_all(int seconds) {
+  pmix_status_t status;
+  if (!fence_begin(&status)) return status;
+  for (int left = 1000 * seconds; !fence_is_over(1, &status); left--) {
+    if (left == 0) return PMIX_ERR_TIMEOUT;
+    tm_ucx_progress();
+  }
+  return status;
+}
+
+static bool connect_all(const struct tm_nodes *nodes, int seconds, char *why, size_t room) {
+  for (int i = 0; i < nodes->size; i++) {
+    pmix_status_t status;
+    const pmix_byte_object_t *address = get(i, address_key, &status);
+    const char *missing =
+        address != NULL ? tm_ucx_connect(nodes, i, address->bytes) : pmix.Error_string(status);
+    if (missing == NULL) continue;
+    snprintf(why, room, "node %d (%s): %s", i, nodes->list[i].host, missing);
+    return false;
+  }
+  const char *missing = tm_ucx_settle(seconds);
+  if (missing != NULL) {
+    snprintf(why, room, "%s", missing);
+    return false;
+  }
+  pmix_status_t status = connected_by_all(seconds);
+  if (status != PMIX_SUCCESS) give_up(why, room, "another node has not connected", status);
+  return status == PMIX_SUCCESS;
+}
+
+/* A node that has left connect_all() no longer needs this one to call UCX, so no message comes
+ * before the job is there. */
+static bool start(int seconds, char *why, size_t room) {
+  if (!tm_ucx_start()) {
+    snprintf(why, room, "no kernel thread for messages between nodes");
+    return false;
+  }
+  pmix_status_t status = wait_for_all(seconds);
+  if (status != PMIX_SUCCESS) give_up(why, room, "another node has not started", status);
+  return status == PMIX_SUCCESS;
+}
+
+/* A node whose ranks have ended waits as long as those of others run. If one goes away without
+ * coming here, the launcher may not say so. */
+static bool end(char *why, size_t room) {
+  pmix_status_t status;
+  int lost = tm_ucx_lost(); /* from here on: the others may have come already, and end at once */
+  bool begun = fence_begin(&status);
+  while (begun && !fence_is_over(1000 * LOOK_SECONDS, &status)) {
+    if (lost >= 0) {
+      snprintf(why, room, "node %d has gone away before its ranks had ended", lost);
+      return false;
+    }
+    lost = tm_ucx_lost();
+  }
+  if (status != PMIX_SUCCESS) give_up(why, room, "the launcher does not answer", status);
+  pmix.Finalize(NULL, 0);
+  return status == PMIX_SUCCESS;
+}
+
+__attribute__((visibility("default"))) extern const struct tm_nodes_module tm_nodes_module;
+const struct tm_nodes_module tm_nodes_module = {meet,  part, connect_all,
+                                                start, end,  tm_nodes_refusal};

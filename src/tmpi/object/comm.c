@@ -14,8 +14,12 @@
 #include "tmpi/object/errhandler.h"
 #include "tmpi/object/info.h"
 #include "tmpi/object/session.h"
+#include "tmpi/object/span.h"
 #include "tmpi/object/team.h"
 #include "tmpi/object/topology.h"
+
+/* In the context of a communicator's local one. */
+#define LOCAL_BIT ((uint64_t)1 << 62)
 
 struct tm_comm *tm_comm_of(MPI_Comm handle) { return tm_comm_in(tm_rank_self(), handle); }
 
@@ -46,12 +50,25 @@ static void delist(struct tm_comm *comm) {
   mti_unlock(&rank->comms_ilock);
 }
 
+/* The ordinary contexts stay below the bit. Nodes share no memory, so their local communicators may
+ * have the same context. */
+static bool add_span(struct tm_comm *comm) {
+  struct tm_group *local = tm_group_local(comm->group);
+  comm->span = tm_span_new(comm->group, comm->rank);
+  if (local == NULL) return false;
+  if (comm->span != NULL)
+    comm->local_comm = tm_comm_new_for(comm->owner, comm->context | LOCAL_BIT, local, NULL);
+  if (comm->local_comm == NULL) tm_group_release(local);
+  return comm->local_comm != NULL;
+}
+
 struct tm_comm *tm_comm_new_for(struct tm_rank *owner, uint64_t context, struct tm_group *group,
                                 struct tm_group *remote) {
   struct tm_comm *comm = aligned_alloc(TM_LINE, sizeof *comm);
   if (comm == NULL) return NULL;
   memset(comm, 0, sizeof *comm);
-  if (remote == NULL && group->size > 1 && (comm->team = tm_team_join(context, group)) == NULL) {
+  bool meets = remote == NULL && group->size > 1, spans = meets && tm_group_spans(group);
+  if (meets && !spans && (comm->team = tm_team_join(context, group)) == NULL) {
     free(comm);
     return NULL;
   }
@@ -67,7 +84,9 @@ struct tm_comm *tm_comm_new_for(struct tm_rank *owner, uint64_t context, struct 
   if (comm->team != NULL) comm->vp_group = tm_team_vp_group(comm->team, comm->rank);
   comm->handler = tm_errhandler_fatal();
   enlist(comm);
-  return comm;
+  if (!spans || add_span(comm)) return comm;
+  tm_comm_release(comm);
+  return NULL;
 }
 
 struct tm_comm *tm_comm_new(uint64_t context, struct tm_group *group, struct tm_group *remote) {
@@ -83,8 +102,7 @@ void tm_comm_inherit(struct tm_comm *comm, const struct tm_comm *parent) {
 bool tm_comm_add_local(struct tm_comm *comm) {
   if (!comm->inter) return true;
   tm_group_hold(comm->group);
-  comm->local_comm =
-      tm_comm_new_for(comm->owner, comm->context | (uint64_t)1 << 62, comm->group, NULL);
+  comm->local_comm = tm_comm_new_for(comm->owner, comm->context | LOCAL_BIT, comm->group, NULL);
   return comm->local_comm != NULL;
 }
 
@@ -94,7 +112,10 @@ void tm_comm_release(struct tm_comm *comm) {
   /* CM-1 acq_rel: all uses are over; pairs CM-1 */
   if (mt_add_acq_rel(&comm->refs, (uint32_t)-1) != 1) return;
   delist(comm);
-  if (comm->team != NULL) tm_team_leave(comm->team);
+  if (comm->team != NULL)
+    tm_team_leave(comm->team);
+  else
+    free(comm->span);
   if (comm->inter) tm_group_release(comm->remote);
   tm_group_release(comm->group);
   if (comm->local_comm != NULL) tm_comm_release(comm->local_comm);

@@ -16,7 +16,10 @@
 #include "tmpi/rank/handle.h"
 #include "tmpi/rank/rank.h"
 
-enum { TM_RECENT = 8 };
+enum {
+  TM_RECENT = 8,
+  TM_CONTEXTS_OF_NODE = 40 /* bits: each node gives out as many contexts of its own */
+};
 
 /** Which collective it was, and its root. */
 struct tm_rooted {
@@ -24,6 +27,7 @@ struct tm_rooted {
 };
 
 struct tm_vp_group;
+struct tm_span;
 struct tm_team;
 struct tm_topology;
 struct tm_errhandler;
@@ -33,12 +37,15 @@ struct tm_session;
 /** The first line is what a collective touches, but for `recent`, which is a line of its own. */
 struct tm_comm {
   alignas(TM_LINE) uint32_t magic;
-  uint32_t refs;                /* [rank] the handle, requests, and what is made of it */
-  uint64_t context;             /* [const] of messages; of collectives: the next number */
-  int rank, size;               /* [const] in the local group */
-  struct tm_rank *owner;        /* [const] whose view it is */
-  struct tm_team *team;         /* [const] its members; NULL: one alone, or inter */
-  struct tm_vp_group *vp_group; /* [const] the caller's there */
+  uint32_t refs;         /* [rank] the handle, requests, and what is made of it */
+  uint64_t context;      /* [const] of messages; of collectives: the next number */
+  int rank, size;        /* [const] in the local group */
+  struct tm_rank *owner; /* [const] whose view it is */
+  struct tm_team *team;  /* [const] its members; NULL: one alone, inter, or several nodes */
+  union {
+    struct tm_vp_group *vp_group; /* [const] the caller's in the team */
+    struct tm_span *span;         /* [const] of members on several nodes */
+  };
   struct tm_group
       *remote;     /* [const] the group that ranks refer to: the local group but for inter */
   int collectives; /* [rank] started so far: their tags */
@@ -50,8 +57,9 @@ struct tm_comm {
                                                      number; for reports */
   struct tm_rooted rooted[TM_RECENT];             /* [rank] those of them that have one */
   struct tm_group *group;                         /* [const] local */
-  struct tm_comm *local_comm;       /* [const] of an intercommunicator: its own side */
-  struct tm_errhandler *handler;    /* [ilock: the owner's mailbox's] */
+  struct tm_comm *local_comm;    /* [const] of an intercommunicator its own side, of several nodes
+                                    the members of this node; NULL: of others */
+  struct tm_errhandler *handler; /* [ilock: the owner's mailbox's] */
   struct tm_attributes *attributes; /* [rank] */
   struct tm_topology *topology;     /* [rank] NULL: none */
   struct tm_info *info;             /* [rank] hints; NULL: none */
@@ -73,6 +81,11 @@ static inline struct tm_comm *tm_comm_in(const struct tm_rank *rank, MPI_Comm ha
     return NULL;
   struct tm_comm *comm = (struct tm_comm *)handle;
   return comm->magic == TM_COMM_MAGIC ? comm : NULL;
+}
+
+/** @return whether an intracommunicator's members are on several nodes. */
+static inline bool tm_comm_spans(const struct tm_comm *comm) {
+  return comm->team == NULL && comm->size > 1 && !comm->inter;
 }
 
 TM_EXPORT struct tm_comm *tm_comm_of(MPI_Comm handle);

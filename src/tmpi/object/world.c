@@ -50,7 +50,8 @@ void tm_world_add(struct tm_world *world, const int *part) {
   }
   world->next = worlds;
   worlds = world;
-  mt_store_relaxed(&tm_job.size, world->first + size); /* relaxed: the lock orders the ranks */
+  mt_store_relaxed(&tm_job.here, world->first + size); /* relaxed: the lock orders the ranks */
+  mt_store_relaxed(&tm_job.size, world->first + size); /* relaxed: as above */
   mti_unlock(&tm_job.size_ilock);
 }
 

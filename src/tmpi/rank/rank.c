@@ -30,7 +30,7 @@ static int finalizing;  /* [atomic] 1: one of them does */
 void tm_job_on_init(void (*begun)(void)) { on_init = begun; }
 
 void tm_job_count_init(void) {
-  bool last = mt_add_relaxed(&initialized, 1) == tm_job.first_size - 1;
+  bool last = mt_add_relaxed(&initialized, 1) == tm_job.local - 1;
   if (last && on_init != NULL && !mt_load_relaxed(&finalizing)) on_init();
 }
 

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/atomic.h"
 #include "tmpi/mailbox/mailbox.h"
 #include "tmpi/rank/export.h"
 
@@ -120,6 +121,8 @@ struct tm_rank {
   char **type_names;                  /* [rank] that it gave to predefined types; NULL: none */
 };
 
+struct tm_transport;
+
 struct tm_job {
   int size;              /* [atomic] ranks so far; grows under size_ilock; relaxed */
   uint32_t size_ilock;   /* a report holds it, too */
@@ -133,6 +136,9 @@ struct tm_job {
   uint64_t spin_ns;      /* [const] for how long, if TM_WAIT_SPIN */
   bool alone;            /* [const] no tmpirun: a program started by itself */
   bool full_reports;     /* [const] reports tell of each rank */
+  int first, local;      /* [const] the ranks that this node began with: the first, how many */
+  int here;              /* [atomic] ranks of this node so far, spawned ones too; as size */
+  const struct tm_transport *far; /* [const] carries messages to other nodes; NULL: none */
 };
 
 TM_EXPORT extern struct tm_job tm_job;
@@ -152,9 +158,21 @@ void tm_job_count_finalize(void);
  * runs where it is ready first, and where others have stolen it; messages and collectives bring it
  * home. */
 static inline int tm_rank_home(int number) {
+  int index = number - tm_job.first;
   if (tm_job.vp_count <= 0) return -1;
-  return number < tm_job.first_size ? (int)((long)number * tm_job.vp_count / tm_job.first_size)
-                                    : number % tm_job.vp_count;
+  return index < tm_job.local ? (int)((long)index * tm_job.vp_count / tm_job.local)
+                              : index % tm_job.vp_count;
+}
+
+/** @return whether a rank of the job is a thread of this process. */
+static inline bool tm_rank_is_here(int number) {
+  int here = mt_load_relaxed(&tm_job.here); /* relaxed: a known number is of a rank that is there */
+  return number >= tm_job.first && number < tm_job.first + here;
+}
+
+/** @return the node of a rank: all begin with as many, and only a job of one node spawns more. */
+static inline int tm_rank_node(int number) {
+  return number < tm_job.first_size ? number / tm_job.local : 0;
 }
 
 /** The calling thread belongs to a rank from now on. @return 0 or ENOMEM. */

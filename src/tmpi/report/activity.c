@@ -105,6 +105,8 @@ static void read_phase(struct tm_wanted *what, const struct tm_comm *comm) {
 void tm_activity_read(struct tm_activity *activity, int number) {
   const struct tm_rank *rank = &tm_job.ranks[number];
   memset(activity, 0, sizeof *activity);
+  activity->state = TM_ELSEWHERE;
+  if (!tm_rank_is_here(number)) return;
   activity->call = mt_load_relaxed(&rank->call);
   activity->state = mt_load_relaxed(&rank->ended) ? TM_ENDED
                     : activity->call == NULL      ? TM_OUTSIDE

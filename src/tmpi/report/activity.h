@@ -12,7 +12,7 @@
 
 #include "tmpi/object/comm.h"
 
-enum tm_state { TM_ENDED, TM_OUTSIDE, TM_WAITS };
+enum tm_state { TM_ENDED, TM_OUTSIDE, TM_WAITS, TM_ELSEWHERE /**< on another node */ };
 
 enum { TM_WINDOW_TEXT = 300 };
 

@@ -81,9 +81,9 @@ static void print_group(const struct line *lines, int count, const struct tm_act
   bool many = tm_text_ranks(who, set, tm_job.size) > 1;
   free(set);
   const struct tm_activity *first = &activity[lines[0].number];
-  const char *does = first->state == TM_ENDED     ? (many ? "have" : "has")
-                     : first->state == TM_OUTSIDE ? (many ? "are" : "is")
-                                                  : (many ? "wait" : "waits");
+  const char *does = first->state == TM_ENDED   ? (many ? "have" : "has")
+                     : first->state == TM_WAITS ? (many ? "wait" : "waits")
+                                                : (many ? "are" : "is");
   fprintf(stderr, "tmpi:   %s %s %s", who, does, lines[0].text);
   if (first->state == TM_WAITS) print_values(lines, count, activity, fold);
   fputc('\n', stderr);
@@ -128,7 +128,8 @@ static void print_groups(struct line *lines, const struct tm_activity *activity)
 static void print(struct line *lines, const struct tm_activity *activity, bool still) {
   int most = tm_job.full_reports ? INT_MAX : TRACES_MAX;
   print_groups(lines, activity);
-  tm_report_causes(activity, still);
+  /* causes may lie on other nodes, which report for themselves */
+  if (tm_job.far == NULL) tm_report_causes(activity, still);
   for (int i = 0, traces = 0; i < tm_job.size && traces < most; i += count_group(lines, i)) {
     const struct tm_activity *first = &activity[lines[i].number];
     if (first->frame == NULL) continue;

@@ -103,6 +103,8 @@ static void write_outside(char *text, size_t size, const struct tm_activity *act
 void tm_text_activity(char text[TM_ACTIVITY_TEXT], const struct tm_activity *activity, int fold) {
   if (activity->state == TM_ENDED)
     strcpy(text, "ended");
+  else if (activity->state == TM_ELSEWHERE)
+    strcpy(text, "on other nodes");
   else if (activity->state == TM_OUTSIDE)
     write_outside(text, TM_ACTIVITY_TEXT, activity);
   else

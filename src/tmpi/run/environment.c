@@ -11,6 +11,7 @@
 
 #include "tmpi/loader/program.h"
 #include "tmpi/object/world.h"
+#include "tmpi/rank/rank.h"
 #include "tmpi/run/override.h"
 #include "tmpi/run/process.h"
 
@@ -43,20 +44,20 @@ char **tm_process_environment(const struct tm_process *process) {
 
 struct launcher_variable {
   const char *name;
-  bool is_rank; /* false: the number of ranks */
+  bool is_rank;  /* false: the number of ranks */
+  bool is_local; /* on this node */
 };
 
-/* All ranks are on one machine, so a local rank is the rank. */
 static const struct launcher_variable launcher_variables[TM_LAUNCHER_VARIABLES] = {
-    {"OMPI_COMM_WORLD_RANK", true},
-    {"OMPI_COMM_WORLD_SIZE", false},
-    {"OMPI_COMM_WORLD_LOCAL_RANK", true},
-    {"OMPI_COMM_WORLD_LOCAL_SIZE", false},
-    {"OMPI_COMM_WORLD_NODE_RANK", true},
-    {"PMI_RANK", true},
-    {"PMI_SIZE", false},
-    {"MPI_LOCALRANKID", true},
-    {"MPI_LOCALNRANKS", false},
+    {"OMPI_COMM_WORLD_RANK", true, false},
+    {"OMPI_COMM_WORLD_SIZE", false, false},
+    {"OMPI_COMM_WORLD_LOCAL_RANK", true, true},
+    {"OMPI_COMM_WORLD_LOCAL_SIZE", false, true},
+    {"OMPI_COMM_WORLD_NODE_RANK", true, true},
+    {"PMI_RANK", true, false},
+    {"PMI_SIZE", false, false},
+    {"MPI_LOCALRANKID", true, true},
+    {"MPI_LOCALNRANKS", false, true},
 };
 
 /* [const] Their texts, each without the rank, which begins at [TEXT]; 0: it has none. */
@@ -81,7 +82,8 @@ static void make_templates(void) {
     if (variable->is_rank)
       rank_at[i] = (size_t)snprintf(templates[i], TM_LAUNCHER_TEXT, "%s=", variable->name);
     else
-      snprintf(templates[i], TM_LAUNCHER_TEXT, "%s=%d", variable->name, tm_job.first_size);
+      snprintf(templates[i], TM_LAUNCHER_TEXT, "%s=%d", variable->name,
+               variable->is_local ? tm_job.local : tm_job.first_size);
   }
 }
 
@@ -115,7 +117,9 @@ char **tm_environment_fill(const struct tm_process *process, char **list,
                            char (*texts)[TM_LAUNCHER_TEXT]) {
   memcpy(texts, templates, sizeof templates);
   for (int i = 0; i < TM_LAUNCHER_VARIABLES; i++) {
-    if (rank_at[i] != 0)
+    if (rank_at[i] != 0 && launcher_variables[i].is_local && tm_job.first > 0)
+      sprintf(texts[i] + rank_at[i], "%d", process->number - tm_job.first);
+    else if (rank_at[i] != 0)
       memcpy(texts[i] + rank_at[i], process->name + TM_NUMBER_AT, TM_NUMBER_TEXT);
     *list++ = texts[i];
   }

@@ -1,21 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See joined.h. Several processes of a launcher would be as many jobs, each with all ranks. */
+/* See joined.h. Otherwise several processes of a launcher would be as many jobs, each with all
+ * ranks. */
 #include "tmpi/run/joined.h"
 
 #include <dlfcn.h>
 #include <mltp/mltp.h>
-#include <stdint.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "tmpi/env/launch.h"
 #include "tmpi/nodes/nodes.h"
 #include "tmpi/run/modules.h"
 
 enum { SECONDS = 60 };
 
-/* @return false after a message. */
+static const struct tm_nodes_module *module; /* [const] NULL: the job has one node */
+
+/* Node 0 speaks for all. */
+__attribute__((format(printf, 2, 3))) static void print(const struct tm_nodes *nodes,
+                                                        const char *format, ...) {
+  va_list values;
+  if (nodes->own != 0) return;
+  va_start(values, format);
+  vfprintf(stderr, format, values);
+  va_end(values);
+}
+
 static bool same_everywhere(const struct tm_nodes *nodes) {
   const struct tm_node *first = &nodes->list[0];
   for (int i = 1; i < nodes->size; i++) {
@@ -25,50 +38,90 @@ static bool same_everywhere(const struct tm_nodes *nodes) {
                        : first->ranks != node->ranks                ? "values of -n"
                                                                     : NULL;
     if (what == NULL) continue;
-    fprintf(stderr,
-            "tmpirun: nodes 0 (%s) and %d (%s) have different %s: tmpirun %s -n %d %s, tmpirun %s "
-            "-n %d %s (give all nodes the same)\n",
-            first->host, i, node->host, what, first->version, first->ranks, first->program,
-            node->version, node->ranks, node->program);
+    print(nodes,
+          "tmpirun: nodes 0 (%s) and %d (%s) have different %s: tmpirun %s -n %d %s, tmpirun %s "
+          "-n %d %s (give all nodes the same)\n",
+          first->host, i, node->host, what, first->version, first->ranks, first->program,
+          node->version, node->ranks, node->program);
     return false;
   }
   return true;
 }
 
-/* Node 0 speaks for all. */
-static void refuse(const struct tm_nodes *nodes) {
+/* Says for all nodes why the job cannot run; only node 0 prints. @return whether it can. */
+static bool can_run(const struct tm_nodes *nodes) {
   int ranks = nodes->list[0].ranks;
-  if (!same_everywhere(nodes)) return;
+  if (!same_everywhere(nodes)) return false;
   if (ranks % nodes->size != 0) {
-    fprintf(stderr,
-            "tmpirun: -n %d: the launcher has started %d nodes, and each must have as many ranks "
-            "(choose a multiple of %d)\n",
-            ranks, nodes->size, nodes->size);
-    return;
+    print(nodes,
+          "tmpirun: -n %d: the launcher has started %d nodes, and each must have as many ranks "
+          "(choose a multiple of %d)\n",
+          ranks, nodes->size, nodes->size);
+    return false;
   }
-  for (int i = 0; i < nodes->size; i++)
-    fprintf(stderr, "tmpirun: node %d (%s): ranks %d to %d\n", i, nodes->list[i].host,
-            tm_node_first(nodes, ranks, i), tm_node_first(nodes, ranks, i + 1) - 1);
-  fprintf(stderr,
-          "tmpirun: a job of %d ranks on %d nodes cannot run: no messages go from node to node "
-          "(on one machine, without a launcher: "
-          "tmpirun -n %d %s)\n",
-          ranks, nodes->size, ranks, nodes->list[0].program);
+  for (int i = 0; i < nodes->size; i++) {
+    const struct tm_node *node = &nodes->list[i];
+    if (node->option[0] != '\0')
+      print(nodes,
+            "tmpirun: node %d (%s): %s is not available in a job of %d nodes (leave it out)\n", i,
+            node->host, node->option, nodes->size);
+    else if (node->no_ucx[0] != '\0')
+      print(nodes,
+            "tmpirun: node %d (%s) cannot carry messages to other nodes: no UCX: %s (install "
+            "libucx0)\n",
+            i, node->host, node->no_ucx);
+    else
+      continue;
+    return false;
+  }
+  return true;
 }
 
-bool tm_joined_alone(int ranks, const char *program) {
-  if (getenv("PMIX_NAMESPACE") == NULL || getenv("PMIX_RANK") == NULL) return true;
+/* Whether this process is one of a job. What a rank starts has the launcher's variables, too. */
+static bool is_launched(void) {
+  return getenv("PMIX_NAMESPACE") != NULL && getenv("PMIX_RANK") != NULL && getenv(TM_JOB) == NULL;
+}
+
+static void describe(struct tm_node *own, int ranks, const char *program, const char *option) {
   const char *slash = strrchr(program, '/');
-  struct tm_node own = {.ranks = ranks};
+  *own = (struct tm_node){.ranks = ranks};
+  gethostname(own->host, sizeof own->host - 1);
+  snprintf(own->version, sizeof own->version, "%s", mltp_version());
+  snprintf(own->program, sizeof own->program, "%s", slash != NULL ? slash + 1 : program);
+  if (option != NULL) snprintf(own->option, sizeof own->option, "%s", option);
+}
+
+/* @return false after a message. */
+static bool join(const struct tm_nodes *nodes, struct tm_joined *joined) {
+  char why[TM_NODE_WHY];
+  if (!can_run(nodes)) {
+    module->part(SECONDS);
+    return false;
+  }
+  if (!module->connect(nodes, SECONDS, why, sizeof why)) {
+    fprintf(stderr,
+            "tmpirun: node %d (%s) cannot connect to the other nodes: %s (UCX_TLS, "
+            "UCX_NET_DEVICES)\n",
+            nodes->own, nodes->list[nodes->own].host, why);
+    return false;
+  }
+  joined->local = nodes->list[0].ranks / nodes->size;
+  joined->first = tm_node_first(nodes, nodes->list[0].ranks, nodes->own);
+  return true;
+}
+
+bool tm_joined_start(int ranks, const char *program, const char *option, struct tm_joined *joined) {
+  *joined = (struct tm_joined){0, ranks};
+  if (!is_launched()) return true;
+  struct tm_node own;
   struct tm_nodes nodes = {.size = 1};
-  char why[256];
-  tm_nodes_meet *meet = (tm_nodes_meet *)(uintptr_t)tm_module("nodes", "tm_nodes_meet_all");
-  gethostname(own.host, sizeof own.host - 1);
-  snprintf(own.version, sizeof own.version, "%s", mltp_version());
-  snprintf(own.program, sizeof own.program, "%s", slash != NULL ? slash + 1 : program);
-  if (meet == NULL) snprintf(why, sizeof why, "%s (build with libpmix-dev)", dlerror());
+  char why[TM_NODE_WHY];
+  describe(&own, ranks, program, option);
+  module = tm_module("nodes", "tm_nodes_module");
+  if (module == NULL)
+    snprintf(why, sizeof why, "%s (build with libpmix-dev and libucx-dev)", dlerror());
   enum tm_met met =
-      meet != NULL ? meet(&own, SECONDS, refuse, &nodes, why, sizeof why) : TM_NO_PMIX;
+      module != NULL ? module->meet(&own, SECONDS, &nodes, why, sizeof why) : TM_NO_PMIX;
   if (met == TM_NO_PMIX)
     fprintf(stderr,
             "tmpirun: warning: this process is a job of its own, although the launcher may have "
@@ -79,6 +132,28 @@ bool tm_joined_alone(int ranks, const char *program) {
             "tmpirun: the nodes of this job do not find each other: %s (for a job of this process "
             "alone: env -u PMIX_NAMESPACE tmpirun)\n",
             why);
+  bool may_run = met != TM_NOT_MET && (nodes.size == 1 || join(&nodes, joined));
+  if (nodes.size == 1) module = NULL;
   free(nodes.list);
-  return met != TM_NOT_MET && nodes.size == 1;
+  return may_run;
+}
+
+const void *tm_joined_override(const char *name) {
+  bool is_mpi = strncmp(name, "MPI_", 4) == 0 || strncmp(name, "PMPI_", 5) == 0;
+  return module != NULL && is_mpi ? module->refusal(name) : NULL;
+}
+
+bool tm_joined_begin(void) {
+  char why[TM_NODE_WHY];
+  if (module == NULL || module->start(SECONDS, why, sizeof why)) return true;
+  fprintf(stderr, "tmpirun: this node cannot begin with the others: %s (see their messages)\n",
+          why);
+  return false;
+}
+
+int tm_joined_end(int status) {
+  char why[TM_NODE_WHY];
+  if (module == NULL || module->end(why, sizeof why)) return status;
+  fprintf(stderr, "tmpirun: the job has not ended on all nodes: %s (see their messages)\n", why);
+  return status != 0 ? status : 1;
 }

@@ -133,9 +133,10 @@ static bool start_rank(int number, const struct tm_parts *parts) {
 /* ---- all of them */
 
 /* Says which ranks ended badly. @return the status of the first of them, or 0. */
-static int sum_up(int ranks) {
+static int sum_up(void) {
   int status = 0, unfinished = 0, first_unfinished = 0, failed = 0, first_failed = 0;
-  for (int i = ranks - 1; i >= 0; i--) {
+  int here = mt_load_relaxed(&tm_job.here); /* relaxed: all have ended */
+  for (int i = tm_job.first + here - 1; i >= tm_job.first; i--) {
     if (processes[i].status != 0) {
       status = processes[i].status;
       first_failed = i;
@@ -150,10 +151,10 @@ static int sum_up(int ranks) {
     fprintf(stderr,
             "tmpirun: rank %d%s ended without MPI_Finalize() (%d of %d ranks; call it before the "
             "end)\n",
-            first_unfinished, unfinished > 1 ? " and others" : "", unfinished, ranks);
+            first_unfinished, unfinished > 1 ? " and others" : "", unfinished, here);
   if (failed > 0)
     fprintf(stderr, "tmpirun: rank %d ended with status %d (%d of %d ranks failed)\n", first_failed,
-            status, failed, ranks);
+            status, failed, here);
   return status == 0 && unfinished > 0 ? 1 : status;
 }
 
@@ -171,14 +172,15 @@ static bool stacks_fit(int ranks) {
 enum { PROGRESS_NS = 1000000000 };
 
 /* Once a second: a large program takes its time. */
-static void print_progress(int started, int ranks, uint64_t *next) {
+static void print_progress(int started, uint64_t *next) {
   uint64_t now = os_now();
   if (now < *next) return;
   *next = now + PROGRESS_NS;
-  fprintf(stderr, "tmpirun: %d of %d ranks started\n", started, ranks);
+  fprintf(stderr, "tmpirun: %d of %d ranks started\n", started, tm_job.local);
 }
 
-int tm_launch(int ranks, const struct tm_parts *parts) {
+int tm_launch(const struct tm_parts *parts) {
+  int ranks = tm_job.local, end = tm_job.first + ranks;
   if (!stacks_fit(ranks) || !tm_program_fits(tm_the_program, ranks, 0)) return 1;
   processes = calloc((size_t)tm_job.most, sizeof *processes);
   if (processes == NULL || !tm_carry_start(tm_job.most)) {
@@ -197,16 +199,16 @@ int tm_launch(int ranks, const struct tm_parts *parts) {
   tm_ends_add(ranks);
   /* a debugger sets its breakpoints in all copies before the first one runs */
   bool watched = tm_program_is_watched();
-  for (int i = 0; watched && i < ranks; i++)
+  for (int i = tm_job.first; watched && i < end; i++)
     if (!tm_program_place(tm_the_program, i)) tm_job_abort(1);
   tm_program_publish(tm_the_program, watched);
   uint64_t next = os_now() + PROGRESS_NS;
-  for (int i = 0; i < ranks; i++) {
+  for (int i = tm_job.first; i < end; i++) {
     if (!(watched || tm_program_place(tm_the_program, i)) || !start_rank(i, parts)) tm_job_abort(1);
-    if (i % 16 == 0) print_progress(i, ranks, &next);
+    if (i % 16 == 0) print_progress(i - tm_job.first, &next);
   }
   tm_vps_placed();
   tm_ends_wait();
   tm_carry_apply(0);
-  return sum_up(mt_load_relaxed(&tm_job.size)); /* relaxed: all have ended */
+  return sum_up();
 }

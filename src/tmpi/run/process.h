@@ -132,7 +132,7 @@ struct tm_parts;
 
 /** Starts `ranks` ranks of the program that was read, as parts.h says, and waits for all. libmltp
  * runs, and there is a job. @return the exit status for all of them. */
-int tm_launch(int ranks, const struct tm_parts *parts);
+int tm_launch(const struct tm_parts *parts);
 
 /** vps.c: mltp_init(), which is called next, makes VP 0 alone; the others are made when ranks have
  * come through MPI_Init(). */

@@ -94,14 +94,14 @@ static void run_all(struct tm_process *process, enum tm_end how) {
 
 void tm_report_failure(int rank) {
   const struct tm_process *process = tm_process_of(rank);
-  int running = 0, size = mt_load_relaxed(&tm_job.size); /* relaxed: a snapshot */
-  for (int i = 0; i < size; i++)
+  int running = 0, here = mt_load_relaxed(&tm_job.here); /* relaxed: a snapshot */
+  for (int i = tm_job.first; i < tm_job.first + here; i++)
     running += mt_load_relaxed(&tm_process_of(i)->left) == 0; /* relaxed: a snapshot */
   fprintf(stderr,
           "tmpirun: rank %d ended with status %d%s: the job ends (%d of %d ranks had not "
           "ended)\n",
           rank, process->status, process->not_finalized ? " without MPI_Finalize()" : "", running,
-          size);
+          here);
 }
 
 /* The rank has ended, or is ending, on another thread. */

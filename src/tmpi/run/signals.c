@@ -254,8 +254,9 @@ bool tm_signal_to_ranks(int signo, siginfo_t *info, void *context) {
   if (owner == -1) return true; /* of a timer that is gone */
   if (owner >= 0) return tm_signal_to_rank(tm_process_of(owner), signo, info, context);
   bool taken = false;
-  int size = mt_load_relaxed(&tm_job.size); /* relaxed: a rank that begins has no handler yet */
-  for (int i = 0; i < size; i++) taken |= tm_signal_to_rank(tm_process_of(i), signo, info, context);
+  int here = mt_load_relaxed(&tm_job.here); /* relaxed: a rank that begins has no handler yet */
+  for (int i = tm_job.first; i < tm_job.first + here; i++)
+    taken |= tm_signal_to_rank(tm_process_of(i), signo, info, context);
   return taken;
 }
 

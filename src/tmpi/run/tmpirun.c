@@ -52,7 +52,7 @@ enum {
 struct settings {
   int ranks;
   int spare; /* ranks that may be spawned; -1: SPARE_RANKS, if the program may spawn any */
-  bool label, check, strict, report;
+  bool label, check, strict, report, share;
   const char *report_file; /* NULL: stderr */
   const char *output;      /* files; NULL: none */
   long timeout;            /* seconds; 0: none */
@@ -60,6 +60,7 @@ struct settings {
   int count;
   int option_count; /* words in front of the command */
   struct tm_parts parts;
+  struct tm_joined joined;
 };
 
 static const struct argp_option options[] = {
@@ -169,6 +170,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case WAIT: set_wait(state, argument); return 0;
     case SHARE:
     case PRIVATE:
+      settings->share |= key == SHARE;
       if (!tm_policy_option(argument, key == SHARE))
         argp_error(state, "no memory for --share and --private");
       return 0;
@@ -189,7 +191,8 @@ static void print_version(FILE *stream, struct argp_state *state) {
 }
 
 static const void * override(const char *name) {
-  const void *function = tm_checks_override(name);
+  const void *function = tm_joined_override(name);
+  if (function == NULL) function = tm_checks_override(name);
   return function != NULL ? function : tm_override(name);
 }
 
@@ -242,6 +245,15 @@ static void limit_slices(int ranks) {
   if (ranks > 1) setenv("MLTP_SLICE_MS", "500", 0);
 }
 
+/* @return an option given that only jobs of one node have; NULL: none. */
+static const char *one_node_option(const struct settings *settings) {
+  if (settings->check) return "--check";
+  if (settings->report) return "--report";
+  if (settings->spare > 0) return "--spare";
+  if (settings->share) return "--share"; /* these libraries are not bound to what refuses calls */
+  return getenv("MLTP_SEED") != NULL || getenv("MLTP_SCHEDULE") != NULL ? "--seed" : NULL;
+}
+
 /* What fails has said why. @return the exit status. */
 static int run(const struct settings *settings, const char *path) {
   if (!tm_output_start(settings->ranks, settings->label, settings->output)) return 1;
@@ -251,7 +263,8 @@ static int run(const struct settings *settings, const char *path) {
   keep_libraries_single(settings->ranks);
   os_raise_file_limit(); /* of one process, for the files of all ranks */
   struct tm_ranks ranks = {settings->ranks, settings->spare, settings->spare >= 0};
-  if (settings->spare < 0) ranks.spare = SPARE_RANKS;
+  bool one_node = settings->joined.local == settings->ranks;
+  if (settings->spare < 0) ranks.spare = one_node ? SPARE_RANKS : 0;
   if (tm_program_read(path, &ranks, override) == NULL) return 1;
   int most = tm_the_program->ranks;
   if (most > settings->ranks && !tm_output_reserve(most)) return 1;
@@ -260,7 +273,7 @@ static int run(const struct settings *settings, const char *path) {
   tm_openmp_heed();
   tm_vps_later();
   if (mltp_init(0) != 0) return 1;
-  if (tm_job_start(settings->ranks, most) != 0) {
+  if (tm_job_start(settings->ranks, most, settings->joined.first, settings->joined.local) != 0) {
     fprintf(stderr, "tmpirun: no memory for %d ranks (fewer ranks)\n", settings->ranks);
     return 1;
   }
@@ -275,7 +288,8 @@ static int run(const struct settings *settings, const char *path) {
   if (!tm_checks_start(settings->check, settings->strict, settings->report, settings->report_file))
     return 1;
   if (most > settings->ranks) tm_spawn_start(settings->command[0]);
-  int status = tm_checks_finish(tm_launch(settings->ranks, &settings->parts));
+  if (!tm_joined_begin()) return 1;
+  int status = tm_checks_finish(tm_joined_end(tm_launch(&settings->parts)));
   if (status == 0 && tm_ends_are_clean()) mti_wait_for_all();
   return tm_output_is_complete() || status != 0 ? status : 1;
 }
@@ -306,7 +320,6 @@ int main(int argc, char **argv) {
       !tm_wrapper_run(&settings.command, &settings.count, words + 1, settings.option_count))
     return 1;
   if (!read_parts(&settings, first, argc, argv)) return STATUS_USAGE;
-  choose_stack(settings.ranks);
   char *named = tm_find_program(settings.command[0]);
   char *path = named != NULL ? realpath(named, NULL) : NULL;
   char *stand_in = path != NULL ? tm_python_stand_in(path) : NULL;
@@ -320,10 +333,11 @@ int main(int argc, char **argv) {
             strerror(errno));
     return 1;
   }
-  if (!tm_joined_alone(settings.ranks, path)) {
+  if (!tm_joined_start(settings.ranks, path, one_node_option(&settings), &settings.joined)) {
     free(path);
     return 1;
   }
+  choose_stack(settings.joined.local);
   if (settings.ranks > 1) setenv(TM_JOB, "1", 1); /* for programs that ranks start */
   int status = run(&settings, path);
   free(path);

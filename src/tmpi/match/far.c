@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Messages between nodes; far.h has the protocol. */
+#include "tmpi/match/far.h"
+
+#include <stdlib.h>
+
+#include "core/internal/locks.h"
+#include "tmpi/error/errors.h"
+#include "tmpi/layout/type.h"
+#include "tmpi/match/match.h"
+#include "tmpi/match/meet.h"
+
+void tm_far_start(const struct tm_transport *transport) { tm_job.far = transport; }
+
+int tm_far_refuse(const char *call) {
+  return tm_fail(NULL, call, MPI_ERR_UNSUPPORTED_OPERATION,
+                 "it is not available in a job of several nodes (run the job on one node)");
+}
+
+/* @return whether the data of a type lie in one piece that begins at the buffer's address. */
+static bool is_flat(const struct tm_type *type) { return type->dense && type->true_lb == 0; }
+
+/* ---- sending */
+
+void tm_far_end(struct tm_far_send *send) {
+  if (send->buffer != NULL) tm_buffer_return(send->buffer, send->header.bytes);
+  if (send->request != NULL) tm_request_complete(send->request);
+  free(send);
+}
+
+/* The mode is read first: once the message is under way another thread may complete the request. */
+bool tm_far_send(struct tm_request *request) {
+  size_t bytes = tm_request_bytes(request);
+  bool buffered = request->mode == TM_BUFFERED, copies = buffered || !is_flat(request->type);
+  bool fetched = bytes > TM_EAGER_MAX, answered = request->mode == TM_SYNCHRONOUS && !fetched;
+  struct tm_far_send *send = malloc(sizeof *send + (copies ? bytes : 0));
+  if (send == NULL) tm_message_panic(bytes);
+  *send = (struct tm_far_send){.header = {.context = request->envelope.context,
+                                          .bytes = bytes,
+                                          .answer = answered ? (uintptr_t)send : 0,
+                                          .source = request->envelope.source,
+                                          .tag = request->envelope.tag,
+                                          .dest = request->dest->number,
+                                          .node = tm_rank_node(tm_job.first)},
+                               .data = copies ? send->packed : request->buffer,
+                               .fetched = fetched,
+                               .parts = answered ? 2 : 1,
+                               .request = buffered ? NULL : request,
+                               .buffer = buffered ? request->buffered : NULL};
+  if (copies) tm_type_pack(send->packed, request->buffer, request->type, 0, bytes);
+  if (!tm_job.far->send(send, tm_rank_node(request->dest->number))) return buffered;
+  send->request = NULL; /* nobody has seen it yet: its caller completes it */
+  tm_far_end(send);
+  return true;
+}
+
+/* ---- receiving */
+
+/* What stands in the mailbox for a send of another node. */
+struct far_sender {
+  struct tm_request request; /* the first member: of kind TM_FAR */
+  void *announced;           /* what fetches the data; NULL: they are in the message */
+  int node;
+  uint64_t answer;
+};
+
+static void fetch(struct tm_request *recv, const struct tm_envelope *envelope, size_t bytes,
+                  int node, void *announced, bool inside) {
+  struct tm_far_fetch *f = malloc(sizeof *f);
+  bool direct = is_flat(recv->type) && bytes <= tm_request_bytes(recv);
+  void *packed = direct ? NULL : malloc(bytes);
+  if (f == NULL || (packed == NULL && !direct)) tm_message_panic(bytes);
+  *f = (struct tm_far_fetch){recv, *envelope, bytes, node, packed};
+  tm_job.far->fetch(announced, direct ? recv->buffer : packed, f, inside);
+}
+
+void tm_far_fetched(struct tm_far_fetch *f) {
+  struct tm_request *recv = f->recv;
+  tm_set_result(recv, &f->envelope, f->bytes);
+  if (f->packed != NULL) tm_type_unpack(recv->buffer, recv->type, 0, f->packed, recv->bytes);
+  free(f->packed);
+  free(f);
+  tm_request_end(recv);
+}
+
+bool tm_far_receive(struct tm_request *recv, struct tm_message *m) {
+  struct far_sender *sender = (struct far_sender *)m->sender;
+  bool here = sender->announced == NULL;
+  if (here) {
+    tm_set_result(recv, &m->envelope, m->bytes);
+    tm_type_unpack(recv->buffer, recv->type, 0, m->data, recv->bytes);
+    tm_job.far->answer(sender->node, sender->answer, false);
+  } else {
+    fetch(recv, &m->envelope, m->bytes, sender->node, sender->announced, false);
+  }
+  free(sender);
+  tm_message_discard(m);
+  return here;
+}
+
+/* A message whose receive has not been posted yet. */
+static struct tm_message *keep(const struct tm_far_header *header,
+                               const struct tm_envelope *envelope, const void *data,
+                               void *announced) {
+  size_t room = announced == NULL ? header->bytes : 0;
+  struct tm_message *m = tm_message_new(envelope, header->bytes, room);
+  m->is_cell = false; /* no mailbox keeps it: it may have room for more, or for less */
+  m->held = (uint32_t)(sizeof *m + room);
+  if (room > 0) tm_type_pack(m->data, data, tm_type_of(MPI_BYTE), 0, room);
+  if (announced == NULL && header->answer == 0) return m;
+  struct far_sender *sender = calloc(1, sizeof *sender);
+  if (sender == NULL) tm_message_panic(header->bytes);
+  sender->request.kind = TM_FAR;
+  sender->announced = announced;
+  sender->node = header->node;
+  sender->answer = header->answer;
+  m->sender = &sender->request;
+  return m;
+}
+
+static void deliver(struct tm_request *recv, const struct tm_far_header *header,
+                    const struct tm_envelope *envelope, const void *data, void *announced) {
+  if (announced != NULL) {
+    fetch(recv, envelope, header->bytes, header->node, announced, true);
+    return;
+  }
+  tm_set_result(recv, envelope, header->bytes);
+  tm_type_unpack(recv->buffer, recv->type, 0, data, recv->bytes);
+  tm_request_end(recv);
+  if (header->answer != 0) tm_job.far->answer(header->node, header->answer, true);
+}
+
+void tm_far_arrive(const struct tm_far_header *header, const void *data, void *announced) {
+  const struct tm_envelope envelope = {header->context, header->source, header->tag};
+  struct tm_mailbox *box = &tm_job.ranks[header->dest].box;
+  struct tm_message *m = NULL;
+  mti_lock(&box->ilock);
+  struct tm_request *recv = tm_take_posted(box, &envelope);
+  if (recv == NULL) { /* no memory is allocated with the lock held, so it looks again */
+    mti_unlock(&box->ilock);
+    m = keep(header, &envelope, data, announced);
+    mti_lock(&box->ilock);
+    recv = tm_take_posted(box, &envelope);
+  }
+  if (recv == NULL) tm_leave(box, m);
+  mti_unlock(&box->ilock);
+  if (recv == NULL) return;
+  if (m != NULL) free(m->sender); /* far_sender begins with it */
+  tm_message_discard(m);
+  deliver(recv, header, &envelope, data, announced);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file far.h
+ * Messages between nodes. A rank of another node has its element in tm_job.ranks, with a mailbox
+ * that is never empty and in which no receive is ever posted (env/job.c). So a sender finds out
+ * that the receiver is far where it would otherwise allocate a message, and messages within a node
+ * pay nothing for it.
+ *
+ * The transport (nodes/ucx.c) carries a header and the data. What arrives enters the receiver's
+ * mailbox like any other message: matching stays in one place, and a wildcard sees messages of all
+ * nodes in one order. Few bytes come with their header. Of a larger message, or of a synchronous
+ * one, the header stands in the mailbox with a request of kind TM_FAR as its sender. The receiver
+ * then fetches the data straight into its buffer, or tells the sender that it has matched.
+ *
+ * The transport's lock protects `parts`; it is taken before any mailbox's internal lock.
+ */
+#ifndef TM_MATCH_FAR_H
+#define TM_MATCH_FAR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tmpi/mailbox/mailbox.h"
+#include "tmpi/rank/export.h"
+
+/** What goes in front of each message. All nodes have the same version of it (nodes/nodes.h). */
+struct tm_far_header {
+  uint64_t context;
+  uint64_t bytes;    /**< of data */
+  uint64_t answer;   /**< the tm_far_send that waits until its receiver matches; 0: none does */
+  uint64_t sequence; /**< number of the message from its node to this one */
+  int32_t source, tag;
+  int32_t dest; /**< number in the job */
+  int32_t node; /**< that sent it */
+};
+
+/** A message under way to another node. */
+struct tm_far_send {
+  struct tm_far_header header;
+  const void *data;           /* [const] header.bytes of them */
+  bool fetched;               /* [const] the receiver fetches the data */
+  int parts;                  /* [lock: transport's] events to come: it is sent, it is matched */
+  struct tm_request *request; /* [const] to complete then; NULL: its sender does not wait */
+  struct tm_buffer *buffer;   /* [const] counted there until then; NULL: not */
+  char packed[];              /* [const] a copy of the data */
+};
+
+/** A receive whose data are under way. */
+struct tm_far_fetch {
+  struct tm_request *recv;     /* [const] */
+  struct tm_envelope envelope; /* [const] */
+  size_t bytes;                /* [const] */
+  int node;                    /* [const] that has the data */
+  void *packed; /* [const] where the data come to first; NULL: the receiver's buffer */
+};
+
+/** What carries messages. Ranks call its functions. inside: the transport has called what calls it,
+ * so its lock is held, and it does what it is asked later. */
+struct tm_transport {
+  /** Sends header and data. @return whether all parts are over; otherwise tm_far_part() is called
+   * when the data have been sent, and tm_far_end() after the last part. */
+  bool (*send)(struct tm_far_send *send, int node);
+  /** Fetches data that a header has announced; tm_far_fetched() follows. */
+  void (*fetch)(void *announced, void *to, struct tm_far_fetch *fetch, bool inside);
+  /** Tells a node that a message of its has been matched: tm_far_part() follows there. */
+  void (*answer)(int node, uint64_t answer, bool inside);
+};
+
+/* ---- what the transport calls, with its lock held */
+
+/** A part of a send is over. @return whether it was the last. */
+static inline bool tm_far_part(struct tm_far_send *send) { return --send->parts == 0; }
+
+/** All parts of a send are over. */
+TM_EXPORT void tm_far_end(struct tm_far_send *send);
+
+/** A header has come, with its data, or with what fetches them. */
+TM_EXPORT void tm_far_arrive(const struct tm_far_header *header, const void *data, void *announced);
+
+/** The data of a fetch are here. */
+TM_EXPORT void tm_far_fetched(struct tm_far_fetch *fetch);
+
+/** From now on messages go to other nodes, and come. */
+TM_EXPORT void tm_far_start(const struct tm_transport *transport);
+
+/** Fails a call that jobs of several nodes do not have. @return what the call returns. */
+TM_EXPORT int tm_far_refuse(const char *call);
+
+#endif

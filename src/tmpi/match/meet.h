@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file meet.h
+ * The steps by which a message and its receive meet; mailbox.h has the protocol.
+ *
+ * Relaxed: the words that a spinner reads, as hints.
+ */
+#ifndef TM_MATCH_MEET_H
+#define TM_MATCH_MEET_H
+
+#include "tmpi/match/entries.h"
+#include "tmpi/match/rank_wait.h"
+
+/** Puts a message there and wakes the probing threads. The internal lock is held. */
+static inline void tm_leave(struct tm_mailbox *box, struct tm_message *m) {
+  m->entry.entry.envelope = &m->envelope;
+  tm_queue_add_message(&box->arrived, &m->entry);
+  tm_count_mail(box, 1);
+  box->held += m->held;
+  while (box->probers != NULL) {
+    struct tm_waiter *prober = box->probers;
+    box->probers = prober->next;
+    mt_store_relaxed(&prober->missing, 0);
+    if (prober->thread != NULL) tm_resume(box, prober->thread);
+    /* it cannot be gone: it takes the internal lock first */
+  }
+}
+
+static inline void tm_set_result(struct tm_request *r, const struct tm_envelope *envelope,
+                                 size_t bytes) {
+  size_t room = tm_request_bytes(r);
+  r->source = envelope->source;
+  r->tag = envelope->tag;
+  r->error = bytes > room ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+  r->bytes = bytes > room ? room : bytes;
+}
+
+#endif

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The transport of match/far.h: active messages of UCX.
+ *
+ * One worker of UCX serves all ranks of the node, under one lock. A rank that sends calls UCX
+ * itself. A kernel thread of the module sees to what comes, and sleeps while nothing does. What it
+ * calls may want to answer or to fetch. UCX is not called from there, but after it has returned:
+ * such steps are put into a list.
+ *
+ * Active messages of one kind arrive in the order they were sent. Each carries a number, so that a
+ * transport which breaks that order ends the job, and does not change what a receive gets.
+ *
+ * A node that goes away ends the job with a message that names it. While the job ends nodes go away
+ * one after the other, and that is noted only.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <mltp/mltp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <ucp/api/ucp.h>
+
+#include "tmpi/match/far.h"
+#include "tmpi/nodes/nodes.h"
+#include "tmpi/rank/rank.h"
+
+/* The functions of UCX that the module calls: those of libucp, and one of libucs. */
+#define FUNCTIONS(F)                                                                               \
+  F(ucp_config_read)                                                                               \
+  F(ucp_config_release)                                                                            \
+  F(ucp_init_version)                                                                              \
+  F(ucp_worker_create)                                                                             \
+  F(ucp_worker_get_address)                                                                        \
+  F(ucp_worker_set_am_recv_handler)                                                                \
+  F(ucp_worker_get_efd)                                                                            \
+  F(ucp_worker_progress)                                                                           \
+  F(ucp_worker_arm)                                                                                \
+  F(ucp_worker_signal)                                                                             \
+  F(ucp_worker_flush_nbx)                                                                          \
+  F(ucp_ep_create)                                                                                 \
+  F(ucp_am_send_nbx)                                                                               \
+  F(ucp_am_recv_data_nbx)                                                                          \
+  F(ucp_request_free)                                                                              \
+  F(ucp_request_check_status)                                                                      \
+  F(ucs_status_string)
+#define MEMBER(name) __typeof__(name) *(name);
+#define OPEN(name)                                                                                 \
+  if ((*(void **)&ucx.name = dlsym(library, #name)) == NULL) return dlerror();
+
+static struct {
+  FUNCTIONS(MEMBER)
+} ucx;
+
+enum message { MESSAGE, ANSWER }; /* the kinds of active messages */
+
+/* What is to be done when UCX has returned. */
+struct step {
+  struct step *next;
+  int node;
+  uint64_t answer;
+  void *announced, *to;
+  struct tm_far_fetch *fetch; /* NULL: it is an answer */
+};
+
+struct peer {
+  ucp_ep_h ep;             /* [const] */
+  uint64_t sent, received; /* [lock] messages */
+  int number;              /* [const] */
+  char host[TM_NODE_TEXT]; /* [const] */
+};
+
+static ucp_worker_h worker;       /* [const] used under the lock */
+static struct peer *peers;        /* [const] by number of the node */
+static mltp_lock_t lock;          /* of UCX, of `parts` (match/far.h), and of what follows */
+static struct step *first, *last; /* [lock] */
+static bool ending;               /* [lock] */
+static int lost = -1;             /* [lock] the first node that went away while the job ended */
+
+/* ---- failures */
+
+static void node_is_lost(const struct peer *peer, ucs_status_t status) {
+  if (ending) {
+    if (lost < 0) lost = peer->number;
+    return;
+  }
+  fprintf(stderr,
+          "tmpirun: node %d (%s) is gone: %s: the job ends (see that node's messages, or the "
+          "launcher's)\n",
+          peer->number, peer->host, ucx.ucs_status_string(status));
+  tm_job_abort(1);
+}
+
+static void on_failure(void *peer, ucp_ep_h ep, ucs_status_t status) {
+  (void)ep;
+  node_is_lost(peer, status);
+}
+
+_Noreturn static void no_memory(void) {
+  fprintf(stderr, "tmpirun: no memory for a message between nodes (smaller or fewer messages)\n");
+  tm_job_abort(1);
+}
+
+/* ---- what UCX calls */
+
+static void on_sent(void *request, ucs_status_t status, void *send_) {
+  struct tm_far_send *send = send_;
+  ucx.ucp_request_free(request);
+  if (status != UCS_OK) {
+    node_is_lost(&peers[tm_rank_node(send->header.dest)], status);
+    return;
+  }
+  if (tm_far_part(send)) tm_far_end(send);
+}
+
+static void on_answered(void *request, ucs_status_t status, void *step) {
+  (void)status; /* on_failure() sees it, too */
+  ucx.ucp_request_free(request);
+  free(step);
+}
+
+static void on_fetched(void *request, ucs_status_t status, size_t bytes, void *step_) {
+  struct step *step = step_;
+  (void)bytes;
+  if (request != NULL) ucx.ucp_request_free(request);
+  if (status != UCS_OK) {
+    node_is_lost(&peers[step->fetch->node], status);
+    return;
+  }
+  tm_far_fetched(step->fetch);
+  free(step);
+}
+
+static ucs_status_t on_message(void *unused, const void *header_, size_t size, void *data,
+                               size_t bytes, const ucp_am_recv_param_t *param) {
+  struct tm_far_header header;
+  bool announced = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
+  (void)unused;
+  (void)size;
+  memcpy(&header, header_, sizeof header); /* it may lie anywhere */
+  struct peer *peer = &peers[header.node];
+  if (header.sequence != peer->received++ || bytes != header.bytes) {
+    fprintf(stderr,
+            "tmpirun: messages of node %d (%s) have come in another order than they were sent in, "
+            "or not whole: the job ends (UCX_TLS: another transport)\n",
+            peer->number, peer->host);
+    tm_job_abort(1);
+  }
+  tm_far_arrive(&header, announced ? NULL : data, announced ? data : NULL);
+  return announced ? UCS_INPROGRESS : UCS_OK;
+}
+
+static ucs_status_t on_answer(void *unused, const void *header, size_t size, void *data,
+                              size_t bytes, const ucp_am_recv_param_t *param) {
+  uint64_t answer;
+  (void)unused, (void)size, (void)data, (void)bytes, (void)param;
+  memcpy(&answer, header, sizeof answer);
+  struct tm_far_send *send = (struct tm_far_send *)(uintptr_t)answer;
+  if (tm_far_part(send)) tm_far_end(send);
+  return UCS_OK;
+}
+
+/* ---- what ranks call, and what UCX has called */
+
+/* pending: UCX has not finished, and the module's thread may sleep. */
+static void leave(bool pending) {
+  if (pending) ucx.ucp_worker_signal(worker);
+  mltp_unlock(&lock);
+}
+
+static bool send_far(struct tm_far_send *send, int node) {
+  struct peer *peer = &peers[node];
+  const ucp_request_param_t param = {
+      .op_attr_mask =
+          UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS,
+      .flags = send->fetched ? UCP_AM_SEND_FLAG_RNDV : UCP_AM_SEND_FLAG_EAGER,
+      .cb.send = on_sent,
+      .user_data = send};
+  mltp_lock(&lock);
+  send->header.sequence = peer->sent++;
+  ucs_status_ptr_t request =
+      ucx.ucp_am_send_nbx(peer->ep, MESSAGE, &send->header, sizeof send->header, send->data,
+                          send->header.bytes, &param);
+  if (UCS_PTR_IS_ERR(request)) node_is_lost(peer, UCS_PTR_STATUS(request));
+  bool over = request == NULL && tm_far_part(send);
+  leave(request != NULL);
+  return over;
+}
+
+static void send_answer(struct step *step) {
+  struct peer *peer = &peers[step->node];
+  const ucp_request_param_t param = {
+      .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
+      .cb.send = on_answered,
+      .user_data = step};
+  ucs_status_ptr_t request =
+      ucx.ucp_am_send_nbx(peer->ep, ANSWER, &step->answer, sizeof step->answer, NULL, 0, &param);
+  if (UCS_PTR_IS_ERR(request)) node_is_lost(peer, UCS_PTR_STATUS(request));
+  if (!UCS_PTR_IS_PTR(request)) free(step);
+}
+
+static void begin_fetch(struct step *step) {
+  const ucp_request_param_t param = {
+      .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
+      .cb.recv_am = on_fetched,
+      .user_data = step};
+  ucs_status_ptr_t request =
+      ucx.ucp_am_recv_data_nbx(worker, step->announced, step->to, step->fetch->bytes, &param);
+  if (!UCS_PTR_IS_PTR(request)) on_fetched(NULL, UCS_PTR_STATUS(request), step->fetch->bytes, step);
+}
+
+static void take_step(struct step *step) {
+  if (step->fetch != NULL)
+    begin_fetch(step);
+  else
+    send_answer(step);
+}
+
+static void step_or_leave(struct step step, bool inside) {
+  struct step *own = malloc(sizeof *own);
+  if (own == NULL) no_memory();
+  *own = step;
+  if (inside) {
+    *(first != NULL ? &last->next : &first) = own;
+    last = own;
+    return;
+  }
+  mltp_lock(&lock);
+  take_step(own);
+  leave(true);
+}
+
+static void fetch(void *announced, void *to, struct tm_far_fetch *f, bool inside) {
+  step_or_leave((struct step){.announced = announced, .to = to, .fetch = f}, inside);
+}
+
+static void answer(int node, uint64_t number, bool inside) {
+  step_or_leave((struct step){.node = node, .answer = number}, inside);
+}
+
+/* ---- the module's thread */
+
+enum { AT_A_TIME = 16 /* steps of UCX between looks of ranks at the lock */ };
+
+/* @return whether there was anything to do. The lock is held. */
+static bool progress(void) {
+  bool any = false, more = true;
+  for (int i = 0; more && i < AT_A_TIME; i++) {
+    more = ucx.ucp_worker_progress(worker) != 0;
+    for (struct step *step; (step = first) != NULL; more = true) {
+      first = step->next;
+      take_step(step);
+    }
+    any |= more;
+  }
+  return any;
+}
+
+static void *serve(void *unused) {
+  struct pollfd events = {.events = POLLIN};
+  (void)unused;
+  ucx.ucp_worker_get_efd(worker, &events.fd);
+  for (;;) {
+    mltp_lock(&lock);
+    bool idle = !progress() && ucx.ucp_worker_arm(worker) == UCS_OK;
+    mltp_unlock(&lock);
+    if (idle) poll(&events, 1, -1);
+  }
+  return NULL;
+}
+
+/* ---- start and end */
+
+static const char *open_libraries(void) {
+  void *library = dlopen("libucp.so.0", RTLD_NOW | RTLD_LOCAL);
+  if (library == NULL) return dlerror();
+  FUNCTIONS(OPEN)
+  return NULL;
+}
+
+static ucs_status_t make_worker(void) {
+  ucp_config_t *config;
+  ucp_context_h context;
+  ucs_status_t status = ucx.ucp_config_read(NULL, NULL, &config);
+  if (status != UCS_OK) return status;
+  const ucp_params_t params = {.field_mask = UCP_PARAM_FIELD_FEATURES,
+                               .features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP};
+  status = ucx.ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config, &context);
+  ucx.ucp_config_release(config);
+  if (status != UCS_OK) return status;
+  const ucp_worker_params_t of_worker = {.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
+                                         .thread_mode = UCS_THREAD_MODE_SERIALIZED};
+  return ucx.ucp_worker_create(context, &of_worker, &worker);
+}
+
+static ucs_status_t listen_for(enum message message, ucp_am_recv_callback_t callback) {
+  const ucp_am_handler_param_t param = {.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID |
+                                                      UCP_AM_HANDLER_PARAM_FIELD_CB |
+                                                      UCP_AM_HANDLER_PARAM_FIELD_FLAGS,
+                                        .id = message,
+                                        .flags = UCP_AM_FLAG_WHOLE_MSG,
+                                        .cb = callback};
+  return ucx.ucp_worker_set_am_recv_handler(worker, &param);
+}
+
+/* UCX would print to stdout, which is the program's, and handle crashes in place of tmpirun. */
+static void choose_settings(void) {
+  setenv("UCX_LOG_FILE", "stderr", 0);
+  setenv("UCX_LOG_LEVEL", "fatal", 0);
+  setenv("UCX_HANDLE_ERRORS", "none", 0);
+}
+
+const void *tm_ucx_open(size_t *size, char *why, size_t room) {
+  ucp_address_t *address = NULL;
+  sigset_t all, before; /* threads of UCX inherit the mask: no signal is for them */
+  choose_settings();
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const char *missing = open_libraries();
+  ucs_status_t status = missing == NULL ? make_worker() : UCS_OK;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (missing != NULL) {
+    snprintf(why, room, "%s", missing);
+    return NULL;
+  }
+  if (status == UCS_OK) status = listen_for(MESSAGE, on_message);
+  if (status == UCS_OK) status = listen_for(ANSWER, on_answer);
+  if (status == UCS_OK) status = ucx.ucp_worker_get_address(worker, &address, size);
+  if (status == UCS_OK) return address;
+  snprintf(why, room, "%s (UCX_TLS, UCX_NET_DEVICES)", ucx.ucs_status_string(status));
+  return NULL;
+}
+
+const char *tm_ucx_connect(const struct tm_nodes *nodes, int node, const void *address) {
+  if (peers == NULL) peers = calloc((size_t)nodes->size, sizeof *peers);
+  if (peers == NULL) return "no memory";
+  struct peer *peer = &peers[node];
+  peer->number = node;
+  strcpy(peer->host, nodes->list[node].host);
+  if (node == nodes->own) return NULL;
+  const ucp_ep_params_t params = {.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS |
+                                                UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                                                UCP_EP_PARAM_FIELD_ERR_HANDLER,
+                                  .address = address,
+                                  .err_mode = UCP_ERR_HANDLING_MODE_PEER,
+                                  .err_handler = {.cb = on_failure, .arg = peer}};
+  ucs_status_t status = ucx.ucp_ep_create(worker, &params, &peer->ep);
+  return status == UCS_OK ? NULL : ucx.ucs_status_string(status);
+}
+
+static double seconds_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* A flush goes to each node and back. */
+const char *tm_ucx_settle(int seconds) {
+  const ucp_request_param_t param = {0};
+  double end = seconds_now() + seconds;
+  ucs_status_t status = UCS_OK;
+  ucs_status_ptr_t request = ucx.ucp_worker_flush_nbx(worker, &param);
+  if (UCS_PTR_IS_PTR(request)) {
+    do {
+      ucx.ucp_worker_progress(worker);
+      status = ucx.ucp_request_check_status(request);
+    } while (status == UCS_INPROGRESS && seconds_now() < end);
+    if (status == UCS_INPROGRESS) return "nodes do not answer";
+    ucx.ucp_request_free(request);
+  } else {
+    status = UCS_PTR_STATUS(request);
+  }
+  return status == UCS_OK ? NULL : ucx.ucs_status_string(status);
+}
+
+void tm_ucx_progress(void) { ucx.ucp_worker_progress(worker); }
+
+static const struct tm_transport transport = {send_far, fetch, answer};
+
+bool tm_ucx_start(void) {
+  pthread_t thread;
+  sigset_t all, before;
+  mltp_lock_init(&lock, MLTP_LOCK_REACTIVE, "messages between nodes");
+  tm_far_start(&transport);
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  int error = pthread_create(&thread, NULL, serve, NULL);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return error == 0 && pthread_detach(thread) == 0;
+}
+
+int tm_ucx_lost(void) {
+  mltp_lock(&lock);
+  ending = true;
+  int node = lost;
+  mltp_unlock(&lock);
+  return node;
+}

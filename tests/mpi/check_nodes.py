@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs on several nodes, each a network, mount and host-name namespace of this machine, joined by a bridge.
+
+Runs over_nodes on 2, 4 and 8 nodes under Open MPI's mpirun, then kills a node. All of it happens in
+namespaces of this process, so nothing is left when it ends. Exit status 77: namespaces or mpirun are refused here.
+"""
+import argparse
+import contextlib
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+INSIDE = "CHECK_NODES_INSIDE"
+SECONDS = 120
+AGENT = """#!/bin/sh
+host=$1
+shift
+exec nsenter -t "$(cat "{folder}/$host")" -n -m -u -- sh -c "$*"
+"""
+
+
+def run(*command, **options):
+    return subprocess.run(command, check=True, capture_output=True, text=True, **options)
+
+
+def skip(why):
+    print(f"skipped: {why}")
+    sys.exit(77)
+
+
+def enter_namespaces():
+    """Starts this script again as the first process of its own namespaces."""
+    unshare = ["unshare", "-n", "-m", "-p", "-f", "--kill-child", "--mount-proc"]
+    if os.geteuid() != 0:
+        unshare += ["-U", "-r"]
+    probe = subprocess.run([*unshare, "ip", "link", "add", "probe", "type", "bridge"],
+                           check=False, capture_output=True, text=True)
+    if probe.returncode != 0:
+        skip(f"no namespaces with a bridge here: {probe.stderr.strip()}")
+    result = subprocess.run([*unshare, sys.executable, "-B", *sys.argv], env=dict(os.environ, **{INSIDE: "1"}), check=False)
+    sys.exit(result.returncode)
+
+
+class Network:
+    """A bridge, and nodes with one link each. The launcher is on the bridge."""
+
+    def __init__(self, folder):
+        self.folder, self.holders = folder, []
+        (folder / "agent").write_text(AGENT.format(folder=folder))
+        (folder / "agent").chmod(0o755)
+        run("ip", "link", "set", "lo", "up")
+        run("ip", "link", "add", "switch", "type", "bridge")
+        run("ip", "addr", "add", "10.77.0.254/24", "dev", "switch")
+        run("ip", "link", "set", "switch", "up")
+
+    def in_node(self, node, *command):
+        return run("nsenter", "-t", str(self.holders[node].pid), "-n", "-m", "-u", "--", *command)
+
+    def add(self):
+        node = len(self.holders)
+        holder = subprocess.Popen(["unshare", "-n", "-m", "-u", "sh", "-c", "echo; exec sleep infinity"],
+                                  stdout=subprocess.PIPE)
+        holder.stdout.readline()  # it is in its namespaces
+        self.holders.append(holder)
+        run("ip", "link", "add", f"port{node}", "type", "veth", "peer", "name", "eth0", "netns", str(holder.pid))
+        run("ip", "link", "set", f"port{node}", "master", "switch", "up")
+        for command in [f"hostname node{node}", "ip link set lo up", f"ip addr add 10.77.0.{node + 1}/24 dev eth0",
+                        "ip link set eth0 up", "mount -t tmpfs none /tmp", "mount -t sysfs none /sys"]:
+            self.in_node(node, "sh", "-c", command)
+        (self.folder / f"10.77.0.{node + 1}").write_text(str(holder.pid))
+
+    def start(self, nodes, *command, **variables):
+        hosts = ",".join(f"10.77.0.{node + 1}" for node in range(nodes))
+        environment = dict(os.environ, UCX_TLS="tcp", UCX_NET_DEVICES="eth0", **variables)
+        return subprocess.Popen(
+            ["mpirun.openmpi", "--allow-run-as-root", "--host", hosts, "-n", str(nodes), "--mca", "plm_rsh_agent",
+             str(self.folder / "agent"), "--mca", "plm_rsh_no_tree_spawn", "1", "--mca", "oob_tcp_if_include",
+             "10.77.0.0/24", "-x", "UCX_TLS", "-x", "UCX_NET_DEVICES", *map(str, command)],
+            env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def close(self):
+        for holder in self.holders:
+            holder.kill()
+            holder.wait()
+
+
+@contextlib.contextmanager
+def step(text):
+    begin = time.monotonic()
+    yield
+    print(f"{text}: {time.monotonic() - begin:.1f} s", flush=True)
+
+
+def expect(condition, text):
+    if not condition:
+        sys.exit(f"check-nodes: {text}")
+
+
+def end_of(job):
+    """Output and status of a job, which ends within a bound."""
+    try:
+        said, _ = job.communicate(timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        job.kill()
+        sys.exit(f"check-nodes: a job has not ended after {SECONDS} s:\n{job.communicate()[0]}")
+    return said, job.returncode
+
+
+def check(network, tmpirun, program):
+    for nodes in [2, 4, 8]:
+        while len(network.holders) < nodes:
+            network.add()
+        with step(f"{nodes} nodes x 2 ranks"):
+            said, status = end_of(network.start(nodes, tmpirun, "-n", 2 * nodes, program,
+                                                "all" if nodes < 8 else "short"))
+        lines = [line for line in said.splitlines() if "setpgid" not in line]  # a warning of mpirun's
+        expect((lines, status) == (["right"], 0), f"{nodes} nodes: status {status}:\n{said}")
+    with step("a node that is killed"):
+        said, status = end_of(network.start(2, tmpirun, "-n", 4, program, "die"))
+    expect(status != 0 and ("node1" in said or "10.77.0.2" in said), f"status {status}:\n{said}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("tmpirun", type=pathlib.Path)
+    parser.add_argument("program", type=pathlib.Path, help="over_nodes")
+    args = parser.parse_args()
+    if not shutil.which("mpirun.openmpi"):
+        skip("no mpirun of Open MPI (openmpi-bin)")
+    if INSIDE not in os.environ:
+        enter_namespaces()
+    with tempfile.TemporaryDirectory(dir=args.program.parent) as folder:  # nodes have a /tmp of their own
+        network = Network(pathlib.Path(folder).resolve())
+        try:
+            check(network, args.tmpirun.resolve(), args.program.resolve())
+        finally:
+            network.close()
+
+
+if __name__ == "__main__":
+    main()
