@@ -88,7 +88,7 @@ def one_thread_needs_one_vp():
         b.ask("work 50")
         a.ask("busy 8")
         granted(d, a, 1)
-        assert a.active() == 1
+        settles(a, 1)
         b.ask("idle")
         granted(d, a, MOST)
         a.end()

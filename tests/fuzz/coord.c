@@ -169,7 +169,11 @@ static void hang_up(struct program *p) {
 static void call(struct program *p) {
   hang_up(p);
   p->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  MUST(connect(p->socket, (const struct sockaddr *)&address, address_size) == 0);
+  const struct sockaddr *to = (const struct sockaddr *)&address;
+  if (connect(p->socket, to, address_size) == 0) return;
+  MUST(errno == EAGAIN); /* as many wait as may: the daemon lets them in */
+  serve();
+  MUST(connect(p->socket, to, address_size) == 0);
 }
 
 static void send_bytes(const struct program *p, const void *bytes, size_t size, bool descriptors) {
