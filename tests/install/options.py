@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 COMMON = {"--help", "--usage", "--version"}  # a page need not speak of them
-OTHERS = {"--args"}  # gdb's, of which tmpirun(1) speaks
+OTHERS = {"--args", "--mpi"}  # of gdb and srun, of which tmpirun(1) speaks
 
 
 def options_of(command):
