@@ -143,15 +143,15 @@ int PMPI_Lookup_name(const char *service_name, MPI_Info info, char *port_name) {
 /* ---- two groups meet */
 
 /* A communicator between the caller and one other rank of the job, for as long as they meet: they
- * may be in different worlds. With itself the caller hears of any rank. */
-static struct tm_comm *new_bridge(uint64_t context, int other) {
+ * may be in different worlds. With itself the caller hears of any rank. name: for reports. */
+static struct tm_comm *new_bridge(uint64_t context, int other, const char *name) {
   struct tm_group *own = tm_group_new(1), *remote = tm_group_new(1);
   if (own == NULL || remote == NULL) tm_panic("no memory to meet rank %d", other);
   own->ranks[0] = tm_rank_number();
   remote->ranks[0] = other;
   struct tm_comm *bridge = tm_comm_new(context, own, remote);
   if (bridge == NULL) tm_panic("no memory to meet rank %d", other);
-  strcpy(bridge->name, "a port");
+  snprintf(bridge->name, sizeof bridge->name, "%s", name);
   return bridge;
 }
 
@@ -179,9 +179,10 @@ struct caller {
 };
 
 /* @return the communicator with the other root. */
-static struct tm_comm *meet(const char *call, bool accepts, int owner, uint64_t context) {
-  struct tm_comm *bridge = new_bridge(context, owner);
-  struct tm_coll coll = tm_coll_begin(bridge, call);
+static struct tm_comm *meet(const char *call, const char *port, bool accepts, int owner,
+                            uint64_t context) {
+  struct tm_comm *bridge = new_bridge(context, owner, port);
+  struct tm_coll coll = tm_coll_tagged(bridge, call, 0);
   struct tm_type *byte = tm_type_of(MPI_BYTE);
   struct caller caller = {tm_rank_number(), accepts ? 0 : tm_context_new()};
   if (accepts)
@@ -189,7 +190,7 @@ static struct tm_comm *meet(const char *call, bool accepts, int owner, uint64_t 
   else
     tm_coll_send(&coll, &caller, sizeof caller, byte, 0);
   tm_comm_release(bridge);
-  return new_bridge(caller.context, accepts ? caller.rank : owner);
+  return new_bridge(caller.context, accepts ? caller.rank : owner, port);
 }
 
 static int join(const char *call, const char *port, int root, MPI_Comm handle, bool accepts,
@@ -208,7 +209,7 @@ static int join(const char *call, const char *port, int root, MPI_Comm handle, b
   struct tm_coll all = tm_coll_begin_rooted(comm, call, root);
   tm_bcast(&all, &error, sizeof error, tm_type_of(MPI_BYTE), root);
   if (error != MPI_SUCCESS) return comm->rank == root ? error : tm_fail_code(comm, call, error);
-  if (comm->rank == root) bridge = meet(call, accepts, owner, context);
+  if (comm->rank == root) bridge = meet(call, port, accepts, owner, context);
   error = tm_intercomm_make(comm, call, root, bridge, 0, 0, result);
   if (bridge != NULL) tm_comm_release(bridge);
   return error;
@@ -265,8 +266,8 @@ int PMPI_Comm_join(int fd, MPI_Comm *intercomm) {
                    "process %d is another job (start both as parts of one: tmpirun A : B)",
                    (int)theirs.process);
   struct tm_comm *self,
-      *bridge =
-          new_bridge(own.context < theirs.context ? own.context : theirs.context, theirs.rank);
+      *bridge = new_bridge(own.context < theirs.context ? own.context : theirs.context, theirs.rank,
+                           "a socket");
   int error = tm_get_comm(call, MPI_COMM_SELF, &self);
   if (error == MPI_SUCCESS) error = tm_intercomm_make(self, call, 0, bridge, 0, 0, intercomm);
   tm_comm_release(bridge);
