@@ -164,9 +164,9 @@ def object_of(folder, source):
     return folder / f"{source.parent.name}-{source.name}.o"
 
 
-def build(cc, library, folder, jobs):
+def build(cc, names, folder, jobs):
     """The library's sources and the primitives, as they are. Returns the objects."""
-    sources = [pathlib.Path(line) for line in library.read_text().splitlines()]
+    sources = [pathlib.Path(line) for line in names.read_text().splitlines()]
     sources += sorted((ROOT / "tests/explore/primitives").glob("*.c"))
     running = []
     for source in sources:
@@ -200,7 +200,7 @@ def stale():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("mltp")
-    parser.add_argument("library", type=pathlib.Path, help="file with the names of libmltp's sources")
+    parser.add_argument("sources", type=pathlib.Path, help="file with the names of libmltp's sources")
     parser.add_argument("--cc", default="cc")
     parser.add_argument("--runs", default="300", help="of each strategy")
     parser.add_argument("--jobs", type=int, default=2, help="compilers at a time")
@@ -215,7 +215,7 @@ def main():
     rows = [f"{'file':16}{'case':16}{'noticed by':52}mutation"]
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        objects = build(asked.cc, asked.library, folder, asked.jobs)
+        objects = build(asked.cc, asked.sources, folder, asked.jobs)
         program = folder / "program"
         for room in ROOMS:
             (folder / room).mkdir(parents=True)
