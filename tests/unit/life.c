@@ -187,6 +187,7 @@ static void *start_or_visit(void *p0) {
   int error = mltp_init(2);
   if (error == 0) {
     for (int i = 1; i < STARTERS; i++) mltp_sem_wait(&starts.used);
+    pthread_barrier_wait(&starts.all); /* the others have returned from their last call */
     atomic_fetch_add(&starts.first, 1);
     if (mltp_finalize() != 0) atomic_fetch_add(&starts.wrong, 1);
   } else if (error == EALREADY) {
@@ -195,8 +196,10 @@ static void *start_or_visit(void *p0) {
       atomic_fetch_add(&starts.wrong, 1);
     atomic_fetch_add(&starts.later, 1);
     mltp_sem_post(&starts.used);
+    pthread_barrier_wait(&starts.all);
   } else {
     atomic_fetch_add(&starts.wrong, 1);
+    pthread_barrier_wait(&starts.all);
   }
   return p0;
 }

@@ -71,9 +71,10 @@ struct tm_publication {
   int exchange; /* of tm_exchange_rooted() */
 };
 
-/** An exchange with its root, so that members with different roots differ. root < 0: none. */
+/** An exchange with its root, so that members with different roots differ. root < 0: none, or one
+ * of an intercommunicator's. */
 static inline int tm_exchange_rooted(enum tm_exchange exchange, int root) {
-  return (int)exchange | (root + 1) << 4;
+  return (int)((unsigned)exchange | (unsigned)(root + 1) << 4);
 }
 
 /** Of a reduction: number and exchange of the result, written by the last arrival of all. */
