@@ -415,14 +415,18 @@ OTHERS = {"xz": "busybox seq 1 60000 | xz -T 4 -1 --block-size=64KiB | busybox s
                      " --invalidation-mode unchecked-hash . && busybox sha1sum __pycache__/*.pyc"}
 
 
-def cpus_of(name):
-    """CPUs on which threads of programs of this name run now; neither dkctl nor this program counts."""
+def cpus_of(name, ran):
+    """CPUs on which threads of programs of this name have run since the last look; neither dkctl nor this program
+    counts. ran: the CPU time of each, as seen last. One that waits for its first turn has a CPU, too, and was on none."""
     found = collections.Counter()
     for path in pathlib.Path("/proc").glob("[0-9]*/task/[0-9]*"):
         with contextlib.suppress(OSError, ValueError):
-            if (path / "comm").read_text().strip() == name and b"/dk" not in (path / "cmdline").read_bytes():
-                state, cpu = stat_of(path.name)
-                found[cpu] += state == "R"
+            words = (path / "cmdline").read_bytes()
+            if (path / "comm").read_text().strip() != name or not words or b"/dk" in words:
+                continue
+            before, ran[path.name] = ran.get(path.name, 0), int((path / "schedstat").read_text().split()[0])
+            state, cpu = stat_of(path.name)
+            found[cpu] += state == "R" and ran[path.name] > before
     return +found
 
 
@@ -432,11 +436,11 @@ def check_programs_of_others():
         plain = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True).stdout
         for words, allowed in (["--mode", "dk"], {0, 2}), (["--mode", "up"], {0, 2}), \
                 (["--mode", "hybrid", "--prefer", "dk"], {0, 2}), (["--mode", "smt"], {0, 1, 2, 3}):
-            seen = collections.Counter()
+            seen, ran = collections.Counter(), {}
             with subprocess.Popen(["dkctl", "run", *words, "--backend", "scx", "--", "sh", "-c", command], text=True,
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
                 while process.poll() is None:
-                    seen += cpus_of(name)
+                    seen += cpus_of(name, ran)
                     time.sleep(0.02)
                 out, err = process.communicate()
             must((process.returncode, out) == (0, plain), f"{name}, {words}: status {process.returncode}: {out} {err[-300:]}")
