@@ -152,9 +152,12 @@ void mt_exchange_own(struct mt_vp *vp, struct mltp_thread *from, struct mltp_thr
 void mt_ready_otherwise(struct mt_vp *vp, struct mltp_thread *t) { mt_alternative->ready(vp, t); }
 
 /* A VP that has nothing to run takes a thread whose VP sleeps: a sleeper's wake-up costs more than
- * its cache is worth. Only the first: others start sooner at their own VPs. */
+ * its cache is worth. Only the first: others start sooner at their own VPs.
+ *
+ * Relaxed: the watchdog delivers events while it is among the sleepers. If a waker counts it as
+ * searching at that moment, it is on its way to its queue, and may take the thread or not. */
 static bool takes(const struct mt_vp *here, const struct mltp_thread *t) {
-  return here != NULL && here->search.searching && !mt_runq_seems_busy(here) &&
+  return here != NULL && mt_load_relaxed(&here->search.searching) && !mt_runq_seems_busy(here) &&
          mt_load_relaxed(&t->vp->sleep.status) == MT_VP_ASLEEP;
 }
 

@@ -16,7 +16,8 @@
 
 void mt_count_searching(struct mt_vp *vp, bool searches) {
   uint32_t change = (uint32_t)searches - vp->search.searching; /* 0, 1 or -1 */
-  vp->search.searching = searches;
+  /* relaxed: a sleeper that delivers events asks whether it was just woken; takes() */
+  mt_store_relaxed(&vp->search.searching, searches);
   if (change != 0) mt_add_seq_cst(&mt_rt.idle.searching, change); /* ID-4 seq_cst: pairs ID-1 */
 }
 

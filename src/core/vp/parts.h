@@ -78,14 +78,14 @@ struct mt_vp_context {
   struct arch_fp fp;              /* FP control of all other threads here, while own_fp */
 };
 
-/** The search for work and the judgement of thefts (sched/idle.c, sched/steal.c). [owner] all of
- * it. */
+/** The search for work and the judgement of thefts (sched/idle.c, sched/steal.c). [owner] unless
+ * stated. */
 struct mt_vp_search {
   uint64_t stolen_at;    /* when the last theft was */
   uint32_t stolen_count; /* threads of the last theft, not judged yet */
   uint32_t skips;        /* threads that its search left to their VPs, and that were gone then */
   uint32_t seed;         /* of its random numbers */
-  uint8_t searching;     /* this VP is counted in mt_rt.idle.searching */
+  uint8_t searching;     /* [atomic] counted in mt_rt.idle.searching; written by its waker, too */
   uint8_t is_watchdog_round; /* woke as the watchdog */
   uint8_t inbox_polls;       /* polls of the inbox before a search that are left */
   uint8_t taken_level;       /* how often in a row it lost its CPU while it spun; policy/wait.h */
