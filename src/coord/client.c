@@ -54,7 +54,7 @@ static struct mt_proto_message message_of(uint32_t kind) {
 static void follow_page(bool page) {
   const uint32_t *word = page ? &client.grant->granted : &any_number;
   mt_store_release(&mt_client_view.granted,
-                   word); /* CD-1 release: the page is mapped; pairs CD-2 CD-6 */
+                   word); /* CD-1 release: the page is mapped; pairs CD-2 CD-6 CD-13 */
 }
 
 /* The lease is only compared with itself: the daemon may be in another time namespace, where the
@@ -164,7 +164,7 @@ static void adjust(void) {
 
 static void begin_jobs(void) {
   mt_store_relaxed(&by_tokens, 1);
-  /* CD-5 release: the first grant; pairs CD-2 CD-6 */
+  /* CD-5 release: the first grant; pairs CD-2 CD-6 CD-13 */
   mt_store_release(&mt_client_view.granted, &by_tokens);
   mt_store_relaxed(&client.look_at, os_now() + LOOK_NS);
   mt_store_relaxed(&client.state, JOBS);
@@ -241,6 +241,14 @@ uint32_t mt_client_follow(void) {
   uint32_t granted = mt_load_relaxed(mt_load_acquire(&mt_client_view.granted));
   mt_store_relaxed(&mt_client_view.seen, granted);
   return granted > 0 ? granted : 1;
+}
+
+uint32_t mt_client_cpus(uint32_t *count) {
+  /* CD-13 acquire: the page that the pointer leads to; pairs CD-1 CD-5 */
+  const uint32_t *granted = mt_load_acquire(&mt_client_view.granted);
+  if (granted == &any_number || granted == &by_tokens) return 0;
+  *count = mt_load_relaxed(granted);
+  return mt_load_relaxed(&((const struct mt_grant *)granted)->first);
 }
 
 /* ---- reporting */

@@ -70,6 +70,10 @@ bool mt_client_is_joined(void);
  * Any thread. */
 uint32_t mt_client_follow(void);
 
+/** @return the first of the CPUs that are the program's own, counted from 1 as in struct mt_grant,
+ * and *count; 0: the program has none of its own. Any thread. */
+uint32_t mt_client_cpus(uint32_t *count);
+
 /** Reports how many VPs are awake, and how many the program could keep busy.
  * @return true when mt_client_ring() has to be called, outside of internal locks. */
 bool mt_client_report(uint32_t active, uint32_t demand);

@@ -147,6 +147,17 @@ static void grant_spare(struct division *d, struct mt_policy_program *programs, 
     programs[i].granted = d->members[i].units > 0 ? d->members[i].units : 1;
 }
 
+/* Two VPs of two programs would meet on one CPU while load of others has the next one alone. */
+static void place(struct mt_policy_program *programs, uint32_t count) {
+  uint32_t next = 1;
+  for (uint32_t i = 0; i < count; i++) {
+    struct mt_policy_program *p = &programs[i];
+    bool alone = p->share > 0 && p->share == p->granted * 1000;
+    p->first = alone ? next : 0;
+    if (alone) next += p->granted;
+  }
+}
+
 static bool acceptable(const struct mt_policy_program *p) {
   return p->most >= 1 && p->weight >= 1 && p->weight <= MT_POLICY_WEIGHT_MAX;
 }
@@ -165,6 +176,7 @@ static void divide(struct division *d, uint32_t cpus, struct mt_policy_program *
     used += d->users[u].units;
   }
   grant_spare(d, programs, cpus - used, before);
+  place(programs, d->count);
 }
 
 int mt_policy_divide(uint32_t cpus, struct mt_policy_program *programs, uint32_t count) {

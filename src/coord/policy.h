@@ -16,6 +16,7 @@
  *                    user, each runs one VP and the kernel shares the CPUs between them
  *   work-conserving  shares of hungry programs add up to all CPUs, or each gets what it asks for
  *   settled          the same programs get the same answer again
+ *   placed           programs that need not share a CPU with another get CPUs of their own
  *
  * CPUs that nobody asks for are granted in advance to the programs that could use them, so that a
  * program with the machine to itself never has to ask.
@@ -42,6 +43,8 @@ struct mt_policy_program {
   uint32_t granted; /**< in: VPs it was granted before, 0: none yet; out: VPs it may run */
   uint32_t share;   /**< in: before, 0: none; out: thousandths of a CPU that it is entitled to,
                          0 when idle */
+  uint32_t first;   /**< out: its CPUs are this one, counted from 1, and the granted - 1 after it;
+                         0: any, for it shares them, or has spare ones */
 };
 
 /**

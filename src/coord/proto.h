@@ -88,6 +88,8 @@ struct mt_grant {
   uint32_t share;   /**< [atomic] thousandths of a CPU */
   uint64_t lease;   /**< [atomic] until when, by the daemon's CLOCK_MONOTONIC; another number at
                          each renewal */
+  uint32_t first;   /**< [atomic] as in mt_policy_program, of the CPUs that the daemon divides; a
+                         hint, which a program with another affinity mask reads as its own CPUs */
 };
 
 /** The page that the program writes. The daemon believes nothing in it beyond its own limits. */

@@ -101,6 +101,12 @@ void os_affinity_start_elsewhere(struct os_affinity *affinity, pthread_attr_t *a
 /** Lets the calling thread run where it might before. */
 void os_affinity_restore(struct os_affinity *affinity);
 
+/** Moves the calling thread, which is not narrowed, to some of the CPUs that it may use: count of
+ * them from number first on, in the order of their numbers. It stays there while the kernel sees no
+ * reason to move it. Nothing happens when it is there already, or when these are all or none.
+ * Three system calls at most. */
+void os_affinity_visit(uint32_t first, uint32_t count);
+
 /* ---- kernel threads (kthread.c) */
 
 /** @return the calling process; a child of fork() is another one. */

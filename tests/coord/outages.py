@@ -199,6 +199,26 @@ def a_full_directory():
         assert words in line and "No space left" in line and "free some space there" in line, ended
 
 
+def two_daemons_say_so():
+    """A user's daemon that starts beside the machine's says that both divide the same CPUs."""
+    script = ('mount -t tmpfs none /run && { "$1" --machine & machine=$!; '
+              'while ! [ -S /run/mltpd.sock ]; do sleep .01; done; '
+              'for option in "" --cpus=1; do '
+              '"$1" --socket "$0/user" $option & user=$!; '
+              'until "$2" ps --socket "$0/user" >"$0/ps" 2>&1; do sleep .01; done; kill $user; wait $user; '
+              'echo "status $?"; done; kill $machine; wait; }')
+    with tempfile.TemporaryDirectory() as directory:
+        rights = [] if os.geteuid() == 0 else ["-r"]
+        ended = subprocess.run(["unshare", *rights, "-m", "sh", "-c", script, directory, MLTPD, MLTP], text=True,
+                               capture_output=True, check=False, timeout=TIME_LIMIT)
+    if "status" not in ended.stdout:
+        print(f"  no /run of our own: skipped: {ended.stderr.strip()}")
+        return
+    assert ended.stdout == "status 0\nstatus 0\n", ended
+    assert ended.stderr.count("\n") == 1, ended  # the second one has CPUs of its own
+    assert "the machine's daemon (/run/mltpd.sock) divides the same CPUs" in ended.stderr, ended
+
+
 def refusals_are_reported():
     """The daemon names the process that it refuses, and says why, once a second at most."""
     with daemon("--per-user", "2") as d, contextlib.ExitStack() as stack:
@@ -216,5 +236,5 @@ if __name__ == "__main__":
         print("outages.py: one CPU, nothing to share: skipped")
         sys.exit(77)
     TESTS = [a_stopped_program_lends, a_silent_program_lends, a_silent_program_costs_no_wake_ups, clocks_that_differ,
-             daemons_that_lie, a_full_directory, refusals_are_reported]
+             daemons_that_lie, a_full_directory, two_daemons_say_so, refusals_are_reported]
     run([t for t in TESTS if len(sys.argv) < 5 or t.__name__ in sys.argv[4:]])

@@ -21,7 +21,7 @@ except ImportError:
 class Program(ctypes.Structure):
     """struct mt_policy_program."""
     _fields_ = [(name, ctypes.c_uint32)
-                for name in ("user", "weight", "most", "demand", "granted", "share")]
+                for name in ("user", "weight", "most", "demand", "granted", "share", "first")]
 
 
 EVENTS = st.one_of(
@@ -71,6 +71,11 @@ def check(cpus, programs):
             assert p.granted >= useful(p), "less than asked for while CPUs are left"
     if sum(p.granted for p in programs) < cpus:
         assert all(p.granted == p.most for p in active), "CPUs are granted to nobody"
+    own = [cpu for p in programs if p.first for cpu in range(p.first, p.first + p.granted)]
+    assert len(set(own)) == len(own), "one CPU is two programs' own"
+    assert all(1 <= cpu <= cpus for cpu in own), "a CPU that there is not"
+    for p in programs:
+        assert (p.first != 0) == (p.share > 0 and p.share == 1000 * p.granted)
     for user in users:  # a user with enough to do gets its part, whatever others start
         mine = [p for p in active if p.user == user]
         part = min(cpus * 1000 // len(users), 1000 * sum(useful(p) for p in mine))

@@ -8,6 +8,7 @@ Programs believe that they may have as many VPs as this machine has CPUs; on one
 nothing to share, and the test is skipped.
 """
 import os
+import pathlib
 import subprocess
 import sys
 
@@ -95,6 +96,42 @@ def one_thread_needs_one_vp():
         b.end()
 
 
+def running_on(pid):
+    """Returns the CPUs on which threads of a program compute."""
+    found = set()
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        fields = (task / "stat").read_text().rsplit(")", 1)[1].split()
+        if fields[0] == "R":
+            found.add(int(fields[36]))
+    return found
+
+
+def move(pid, cpu):
+    """Moves all threads of a program to one CPU, and lets them leave it."""
+    allowed = os.sched_getaffinity(0)
+    for which in ({cpu}, allowed):
+        for task in os.listdir(f"/proc/{pid}/task"):
+            os.sched_setaffinity(int(task), which)
+
+
+def each_goes_to_its_own_cpu():
+    """Programs that the kernel has put on each other's CPUs change places: the kernel sees no reason to."""
+    own = sorted(os.sched_getaffinity(0))[:2]
+    with daemon() as d, Worker(WORKER, d.socket, 2) as a, Worker(WORKER, d.socket, 2) as b:
+        for worker in (a, b):
+            worker.ask("busy 8")
+        for worker in (a, b):
+            granted(d, worker, 1)
+            settles(worker, 1)
+        for _ in range(3):
+            for worker, cpu in ((a, own[1]), (b, own[0])):
+                move(worker.pid, cpu)
+            for worker, cpu in ((a, own[0]), (b, own[1])):
+                wait_for(lambda w=worker, c=cpu: running_on(w.pid) == {c}, f"it computes on CPU {cpu}")
+        a.end()
+        b.end()
+
+
 def more_programs_than_cpus():
     """Where programs outnumber CPUs each has one VP, and all make progress."""
     with daemon() as d:
@@ -159,4 +196,4 @@ if __name__ == "__main__":
         print("sharing.py: one CPU, nothing to share: skipped")
         sys.exit(77)
     run([a_lone_program_has_all, two_programs_share, idle_programs_lend, one_thread_needs_one_vp,
-         more_programs_than_cpus, idle_daemon_sleeps, commands_show_programs])
+         each_goes_to_its_own_cpu, more_programs_than_cpus, idle_daemon_sleeps, commands_show_programs])

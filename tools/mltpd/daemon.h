@@ -83,6 +83,9 @@ uint64_t clock_now(void);
  * @return a listening descriptor, or -1 after a message. */
 int listen_at(const char *path, bool any_user, bool *activated);
 
+/** @param path shorter than a socket's name may be. @return whether a daemon listens there. */
+bool listens_at(const char *path);
+
 /* ---- clients.c */
 
 /** Accepts all that wait. */

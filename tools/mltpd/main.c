@@ -153,6 +153,15 @@ static bool start(struct daemon *d) {
   return false;
 }
 
+/* Two daemons know nothing of each other's programs. */
+static void look_for_another(const struct settings *settings) {
+  if (settings->machine || settings->cpus != 0 || !listens_at(MT_SOCKET_OF_MACHINE)) return;
+  note(
+      "the machine's daemon (%s) divides the same CPUs, and its programs will not share with mine "
+      "(end one of us, or give each its CPUs by --cpus)",
+      MT_SOCKET_OF_MACHINE);
+}
+
 /* sd_notify(3), without libsystemd. */
 static void report_ready(void) {
   const char *path = getenv("NOTIFY_SOCKET");
@@ -214,6 +223,7 @@ int main(int argc, char **argv) {
   bool activated = false;
   d.listener = listen_at(path, settings.machine, &activated);
   if (d.listener < 0 || !start(&d)) return EXIT_FAILED;
+  look_for_another(&settings);
   report_ready();
   serve(&d);
   if (!activated) unlink(path); /* the lock file stays: another daemon may wait to open it */

@@ -96,6 +96,7 @@ static void publish(struct client *c, const struct mt_policy_program *p, uint64_
   mt_store_relaxed(&c->grant->lease,
                    now + MT_PROTO_LEASE_NS); /* relaxed: looked at ten times a second */
   mt_store_relaxed(&c->grant->share, p->share);
+  mt_store_relaxed(&c->grant->first, p->first);
   if (p->granted != c->granted) mt_store_relaxed(&c->grant->granted, p->granted);
   c->granted = p->granted;
   c->share = p->share;
@@ -108,7 +109,7 @@ static uint32_t collect(struct daemon *d, uint64_t now) {
     if (c == NULL || !c->joined) continue;
     read_demand(d, c, now);
     d->programs[count++] =
-        (struct mt_policy_program){c->uid, c->weight, c->most, c->demand, c->granted, c->share};
+        (struct mt_policy_program){c->uid, c->weight, c->most, c->demand, c->granted, c->share, 0};
   }
   return count;
 }

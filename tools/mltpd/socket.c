@@ -55,6 +55,18 @@ static bool lock_path(const char *path) {
   return false;
 }
 
+bool listens_at(const char *path) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return false;
+  strcpy(address.sun_path, path);
+  /* EAGAIN: its queue is full */
+  bool listens =
+      connect(fd, (const struct sockaddr *)&address, sizeof address) == 0 || errno == EAGAIN;
+  close(fd);
+  return listens;
+}
+
 /* The socket of an mltpd that was killed; nothing else is removed. */
 static void remove_stale(const char *path) {
   struct stat status;

@@ -76,6 +76,12 @@ void mt_share_refused(void) {
   mt_share_ring_if_due();
 }
 
+/* A VP that is awake goes where the program has CPUs of its own. */
+static void go_home(void) {
+  uint32_t count, first = mt_client_cpus(&count);
+  if (first != 0) os_affinity_visit(first - 1, count);
+}
+
 void mt_share_look(struct mt_vp *vp, uint64_t now) {
   if (mt_likely(now < vp->sleep.share_look_at)) return;
   vp->sleep.share_look_at = now + LOOK_NS;
@@ -83,4 +89,5 @@ void mt_share_look(struct mt_vp *vp, uint64_t now) {
   mt_client_count(tick - vp->sleep.counted_tick);
   vp->sleep.counted_tick = tick;
   mt_client_look(now);
+  if (mt_load_relaxed(&vp->sleep.status) == MT_VP_AWAKE) go_home();
 }
