@@ -111,6 +111,7 @@ extern const struct experiment bench_mpi_growth;
 extern const struct experiment bench_systemc;
 extern const struct experiment bench_workload;
 extern const struct experiment bench_copies;
+extern const struct experiment bench_foreign;
 extern const struct experiment bench_io;
 
 /**
@@ -120,6 +121,9 @@ extern const struct experiment bench_io;
  */
 int bench_sweep(const struct experiment *experiment, const struct bench_options *options,
                 json_t *rows);
+
+/** @return whether --impl names an implementation, or none. */
+bool bench_wants(const struct bench_options *options, const char *name);
 
 /** Notes a failed run: verified becomes false, with the reason. */
 void bench_fail(struct bench_outcome *outcome, const char *format, ...)

@@ -42,6 +42,15 @@ bool bench_same_answer(double checksum, double reference) {
   return isfinite(checksum) && fabs(checksum - reference) <= 1e-10 * fabs(reference);
 }
 
+bool bench_wants(const struct bench_options *options, const char *name) {
+  size_t length = strlen(name);
+  for (const char *at = options->impls; at != NULL; at = strchr(at, ',')) {
+    if (*at == ',') at++;
+    if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0')) return true;
+  }
+  return options->impls == NULL;
+}
+
 /** Makes the configurations of the implementations named. */
 static int add_configs(struct sweep *s) {
   const char *names = s->options->impls != NULL ? s->options->impls : s->experiment->impls;

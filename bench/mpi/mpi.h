@@ -3,9 +3,10 @@
 #ifndef BENCH_MPI_H
 #define BENCH_MPI_H
 
+#include <limits.h>
 #include <stdbool.h>
 
-enum { MPI_WORDS = 12, MPI_RANKS_LISTED = 8, MPI_DEGREES = -1 };
+enum { MPI_WORDS = 12, MPI_ARGUMENTS = 32, MPI_RANKS_LISTED = 8, MPI_DEGREES = -1 };
 
 /** For which numbers of ranks a way is measured. */
 enum mpi_use { MPI_ANY_RANKS, MPI_WITHIN_CPUS, MPI_BEYOND_CPUS };
@@ -53,6 +54,21 @@ struct mpi_process {
   int pid, output; /* output: readable when it has ended, or is about to */
   double begin;    /* seconds of CLOCK_MONOTONIC */
 };
+
+/** What a run is started with; argv ends with NULL and leads to the texts. */
+struct mpi_command {
+  char launcher[PATH_MAX], program[PATH_MAX], ranks[16], vps[16];
+  char *argv[MPI_ARGUMENTS];
+  int argc;
+};
+
+/** Makes the command of a run. @return false: the program was not built, since the implementation
+ * is not installed. */
+bool mpi_command(struct mpi_command *command, const struct mpi_impl *impl,
+                 const struct mpi_row *row, int ranks, int vps);
+
+/** Sets what an implementation wants in the environment, or takes it out again. */
+void mpi_set_environment(const struct mpi_impl *impl, bool set);
 
 /** @return whether a program was built for an implementation, and its launcher is there. */
 bool mpi_is_there(const struct mpi_impl *impl, const struct mpi_row *row);

@@ -23,22 +23,12 @@
 
 extern char **environ;
 
-enum { ARGUMENTS_MAX = 32 };
-
-/* What a run is started with; the texts of its arguments are here. */
-struct command {
-  char launcher[PATH_MAX], program[PATH_MAX], ranks[16], vps[16];
-  char *argv[ARGUMENTS_MAX];
-  int argc;
-};
-
-static void add(struct command *command, const char *word) {
+static void add(struct mpi_command *command, const char *word) {
   command->argv[command->argc++] = (char *)(uintptr_t)word; /* posix_spawn() does not write to it */
 }
 
-/* @return false: the program was not built, since the implementation is not installed. */
-static bool make(struct command *command, const struct mpi_impl *impl, const struct mpi_row *row,
-                 int ranks, int vps) {
+bool mpi_command(struct mpi_command *command, const struct mpi_impl *impl,
+                 const struct mpi_row *row, int ranks, int vps) {
   char name[80];
   command->argc = 0;
   snprintf(name, sizeof name, "../libexec/mltp/mpi/%s.%s", row->program, impl->suffix);
@@ -61,7 +51,7 @@ static bool make(struct command *command, const struct mpi_impl *impl, const str
 
 /* Starts it in a process group of its own, with its output in a pipe. @return its id, or -1 with
  * errno set. */
-static pid_t start(struct command *command, int *output) {
+static pid_t start(struct mpi_command *command, int *output) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   pid_t pid = -1;
@@ -83,7 +73,7 @@ static pid_t start(struct command *command, int *output) {
   return -1;
 }
 
-static void set_environment(const struct mpi_impl *impl, bool set) {
+void mpi_set_environment(const struct mpi_impl *impl, bool set) {
   for (int i = 0; i + 1 < MPI_WORDS && impl->settings[i] != NULL; i += 2)
     if (set)
       setenv(impl->settings[i], impl->settings[i + 1], 1);
@@ -108,9 +98,9 @@ static double milliseconds(struct timeval time) {
 }
 
 bool mpi_is_there(const struct mpi_impl *impl, const struct mpi_row *row) {
-  struct command command;
+  struct mpi_command command;
   const char *path = getenv("PATH");
-  if (!make(&command, impl, row, 1, 1)) return false;
+  if (!mpi_command(&command, impl, row, 1, 1)) return false;
   if (strchr(command.argv[0], '/') != NULL) return true;
   char *copy = strdup(path != NULL ? path : ""), *rest = copy, name[PATH_MAX];
   bool found = false;
@@ -135,15 +125,15 @@ static void use_one_cpu(cpu_set_t *before) {
 
 enum mpi_outcome mpi_start(const struct mpi_impl *impl, const struct mpi_row *row, int ranks,
                            int vps, struct mpi_process *process) {
-  struct command command;
-  if (!make(&command, impl, row, ranks, vps)) return MPI_ABSENT;
+  struct mpi_command command;
+  if (!mpi_command(&command, impl, row, ranks, vps)) return MPI_ABSENT;
   process->begin = bench_clock(CLOCK_MONOTONIC);
-  set_environment(impl, true);
+  mpi_set_environment(impl, true);
   cpu_set_t before;
   if (row->one_cpu) use_one_cpu(&before);
   process->pid = start(&command, &process->output);
   if (row->one_cpu) sched_setaffinity(0, sizeof before, &before);
-  set_environment(impl, false);
+  mpi_set_environment(impl, false);
   if (process->pid >= 0) return MPI_MEASURED;
   fprintf(stderr, "mltp-bench: starting %s failed: %s\n", command.argv[0], strerror(errno));
   return MPI_FAILED;

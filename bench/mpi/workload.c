@@ -194,15 +194,6 @@ static const struct mpi_impl *find(const char *name) {
   return impl;
 }
 
-static bool is_wanted(const char *name, const char *list) {
-  size_t length = strlen(name);
-  for (const char *at = list; at != NULL; at = strchr(at, ',')) {
-    if (*at == ',') at++;
-    if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0')) return true;
-  }
-  return list == NULL;
-}
-
 static void measure_set(const struct bench_options *options, struct results *results, int set,
                         double interval, int runs) {
   for (int run = 0; run < runs; run++)
@@ -224,7 +215,7 @@ static int measure(const struct experiment *experiment, const struct bench_optio
   if (runs > RUNS_MAX) runs = RUNS_MAX;
   for (int w = 0; w < WAYS; w++)
     results[w].absent =
-        !is_wanted(ways[w].name, options->impls) || !mpi_is_there(find(ways[w].impl), &jobs[0]);
+        !bench_wants(options, ways[w].name) || !mpi_is_there(find(ways[w].impl), &jobs[0]);
   measure_set(options, results, ALONE, 0, runs);
   report(results, ALONE, 0, rows);
   double alone = 0;

@@ -85,6 +85,8 @@ STEPS = (
          f"{DK_PAIRS} --runs 1 --programs fp,integer", (24, 5), program="dkctl"),
     Step("copies", "copies", "copies of the ocean at the same time, with mltpd and without", "", "--quick", (120, 4),
          planned=False),
+    Step("foreign", "foreign", "programs that were not written for us, with mltpd and without", "", "--quick", (150, 15),
+         planned=False),
     Step("micro", "micro", "all single operations, as one table", "", "--quick", (150, 40),
          planned=False),
 )

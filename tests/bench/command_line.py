@@ -208,6 +208,16 @@ class CommandLine(unittest.TestCase):
         for row in rows:
             self.assertEqual((row["unit"], row["runs"], row["verified"]), ("s", 2, True))
 
+    @unittest.skipUnless(HAS_PEERS and os.path.exists(os.path.join(os.path.dirname(BENCH), "mltpd")), "no peers or no mltpd")
+    def test_foreign_programs(self):
+        rows = self.report_of("foreign", "--quick", "--runs", "1", "--impl", "mltp run,coordinated,uncoordinated")["rows"]
+        ways = {(row["metric"], row["impl"]) for row in rows}
+        if os.path.exists(os.path.join(os.path.dirname(BENCH), "../libexec/mltp/foreign/teams")):  # clang may have no OpenMP
+            self.assertIn(("4 OpenMP programs", "mltp run"), ways)
+        for way in ("coordinated", "uncoordinated"):
+            self.assertIn(("ctest -j4, 16 MPI tests of 8 ranks", way), ways)
+        self.assertTrue(all(row["verified"] and row["unit"] == "s" for row in rows))
+
     @unittest.skipUnless(HAS_PEERS, "no peers in this build")
     def test_numbers_of_threads(self):
         rows = self.report_of("barrier", "--quick", "--runs", "1", "--impl", "mltp", "--vps", "1",
