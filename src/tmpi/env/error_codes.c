@@ -52,9 +52,12 @@ int PMPI_Add_error_code(int error_class, int *code) {
 #pragma weak MPI_Add_error_string = PMPI_Add_error_string
 int PMPI_Add_error_string(int code, const char *text) {
   tm_enter("MPI_Add_error_string");
-  if (text != NULL && tm_code_set_text(code, text)) return MPI_SUCCESS;
-  return tm_fail(NULL, "MPI_Add_error_string", MPI_ERR_ARG,
-                 "%d is no code that was added, or there is no text or no memory", code);
+  int error = text != NULL ? tm_code_set_text(code, text) : MPI_ERR_ARG;
+  if (error == MPI_SUCCESS) return error;
+  return tm_fail(NULL, "MPI_Add_error_string", error,
+                 error == MPI_ERR_NO_MEM ? "no memory for the text of %d"
+                                         : "%d is no code that was added, or there is no text",
+                 code);
 }
 
 /* ---- removed: only classes no code is of, and codes without a text */
@@ -76,6 +79,6 @@ int PMPI_Remove_error_code(int code) { return remove_code("MPI_Remove_error_code
 #pragma weak MPI_Remove_error_string = PMPI_Remove_error_string
 int PMPI_Remove_error_string(int code) {
   tm_enter("MPI_Remove_error_string");
-  if (tm_code_set_text(code, NULL)) return MPI_SUCCESS;
+  if (tm_code_set_text(code, NULL) == MPI_SUCCESS) return MPI_SUCCESS;
   return tm_fail(NULL, "MPI_Remove_error_string", MPI_ERR_ARG, "%d has no added text", code);
 }

@@ -175,9 +175,9 @@ int tm_code_add(int error_class) {
   return code;
 }
 
-bool tm_code_set_text(int code, const char *text) {
+int tm_code_set_text(int code, const char *text) {
   char *copy = text != NULL ? strdup(text) : NULL;
-  if (text != NULL && copy == NULL) return false;
+  if (text != NULL && copy == NULL) return MPI_ERR_NO_MEM;
   struct tm_errors *errors = lock();
   struct added *added = find(errors, code);
   bool fits = added != NULL && (text != NULL || added->text != NULL);
@@ -185,7 +185,7 @@ bool tm_code_set_text(int code, const char *text) {
   if (fits) added->text = copy;
   unlock(errors);
   free(old);
-  return fits;
+  return fits ? MPI_SUCCESS : MPI_ERR_ARG;
 }
 
 /* Whether an added class has no codes beside the one that stands for it. */

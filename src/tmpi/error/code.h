@@ -23,9 +23,9 @@ const int *tm_code_last(void);
 
 /** Adds a code of a class; -1: a new class. @return the code, -1: no memory. */
 int tm_code_add(int error_class);
-/** Gives a code that was added a text, or (NULL) takes its text away. @return false: it was not
- * added, it has no text, or there is no memory. */
-bool tm_code_set_text(int code, const char *text);
+/** Gives a code that was added a text, or (NULL) takes its text away. @return MPI_SUCCESS,
+ * MPI_ERR_ARG (it was not added, or has no text) or MPI_ERR_NO_MEM. */
+int tm_code_set_text(int code, const char *text);
 /** Removes a code that was added and has no text, or a class that no code is of. @return false: it
  * is no such code. */
 bool tm_code_remove(int code, bool is_class);
