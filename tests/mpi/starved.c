@@ -18,7 +18,7 @@ __attribute__((weak)) int starve_count(void);
 static int rank, size, mine[COUNT], theirs[COUNT], all[64 * COUNT];
 static int first; /* error */
 
-/* Notes the first error; the scenario goes on as if it were none, or ends. */
+/* Notes the first error; the scenario continues as if it were none, or ends. */
 static int failed(int code) {
   if (code != MPI_SUCCESS && first == 0) first = code;
   return code != MPI_SUCCESS;
