@@ -341,17 +341,42 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 }
 
 #ifndef WITH_LIBFUZZER
+enum { STEPS_MAX = 1024, DRAWN_MAX = 400 };
+
+/* Plays the inputs that libFuzzer has found to reach different lines (corpus.py). @return how many.
+ */
+static long play_corpus(const char *path) {
+  FILE *file = fopen(path, "r");
+  char *line = NULL;
+  size_t room = 0;
+  long count = 0;
+  MUST(file != NULL);
+  while (getline(&line, &room, file) > 0) {
+    uint8_t data[STEPS_MAX];
+    size_t size = 0;
+    unsigned byte;
+    while (size < STEPS_MAX && sscanf(line + 2 * size, "%2x", &byte) == 1)
+      data[size++] = (uint8_t)byte;
+    LLVMFuzzerTestOneInput(data, size);
+    count++;
+  }
+  free(line);
+  fclose(file);
+  return count;
+}
+
+/* INPUTS [CORPUS [SEED]] */
 int main(int argc, char **argv) {
-  enum { STEPS_MAX = 400 };
   long tries = argc > 1 ? strtol(argv[1], NULL, 10) : 1000;
-  unsigned seed = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 1;
+  long kept = argc > 2 ? play_corpus(argv[2]) : 0;
+  unsigned seed = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 1;
   uint8_t data[STEPS_MAX];
   for (long i = 0; i < tries; i++) {
-    size_t size = 1 + (size_t)rand_r(&seed) % STEPS_MAX;
+    size_t size = 1 + (size_t)rand_r(&seed) % DRAWN_MAX;
     for (size_t k = 0; k < size; k++) data[k] = (uint8_t)(rand_r(&seed) >> 8);
     LLVMFuzzerTestOneInput(data, size);
   }
-  printf("%ld inputs\n", tries);
+  printf("%ld inputs of the corpus, %ld others\n", kept, tries);
   return 0;
 }
 #endif
