@@ -355,6 +355,7 @@ static long play_corpus(const char *path) {
     uint8_t data[STEPS_MAX];
     size_t size = 0;
     unsigned byte;
+    if (line[0] == '#') continue;
     while (size < STEPS_MAX && sscanf(line + 2 * size, "%2x", &byte) == 1)
       data[size++] = (uint8_t)byte;
     LLVMFuzzerTestOneInput(data, size);
