@@ -210,13 +210,71 @@ static void unused_stacks_are_trimmed(void) {
   burst_of(BURST);
 }
 
+static atomic_bool at_end;
+
+static void *create_and_join(void *p0) {
+  while (!atomic_load(&at_end)) mltp_join(spawn(nothing, NULL), NULL);
+  return p0;
+}
+
+enum { MANY = 4000 };
+static mltp_t *many[MANY];
+
+static void *use_some_and_wait(void *p0) {
+  size_t wrong = fill_and_check(16 * KIB, 5);
+  mltp_barrier_wait(p0);
+  return (void *)wrong;
+}
+
+static void *wait_for_all(void *p0) {
+  mltp_barrier_wait(p0);
+  return NULL;
+}
+
+static void run_many(mltp_userf_t *body) {
+  mltp_barrier_t barrier = MLTP_BARRIER_INIT(MANY);
+  for (int i = 0; i < MANY; i++) many[i] = spawn(body, &barrier);
+  for (int i = 0; i < MANY; i++) mltp_join(many[i], NULL);
+}
+
+/* Else this hangs: no VP sleeps, so none is the watchdog. A VP that is awake keeps 512 stacks. */
+static void busy_vps_trim(void) {
+  enum { VPS = 2 };
+  mltp_t *busy[VPS];
+  if (!can_see_memory()) return;
+  CHECK_EQUAL(mltp_set_vps(VPS), 0);
+  size_t before = resident();
+  run_many(use_some_and_wait);
+  for (int i = 0; i < VPS; i++) busy[i] = spawn(create_and_join, NULL);
+  while (resident() > before + MANY * 16 * KIB / 2) mltp_yield();
+  atomic_store(&at_end, true);
+  for (int i = 0; i < VPS; i++) mltp_join(busy[i], NULL);
+  atomic_store(&at_end, false);
+  run_many(use_some_and_wait);
+}
+
+/* One of 64 keeps a page, and all of them work again. A descriptor is smaller than a KiB. */
+static void trimmed_stacks_keep_no_page(void) {
+  if (!can_see_memory()) return;
+  CHECK_EQUAL(mltp_set_vps(1), 0);
+  mltp_sleep(1000000);
+  mltp_trim();
+  size_t before = resident();
+  for (int round = 0; round < 3; round++) {
+    run_many(wait_for_all);
+    mltp_trim();
+    CHECK(resident() < before + MANY * 2 * KIB);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(stack_size_is_honoured),        TEST(stack_size_default),
       TEST(stack_size_is_rounded_up),      TEST(stack_size_small),
       TEST(stacks_of_many_sizes_together), TEST(stacks_are_aligned),
       TEST(mltp_trim_of_any_number),       TEST(mltp_trim_gives_memory_back),
-      TEST(unused_stacks_are_trimmed),
+      TEST(unused_stacks_are_trimmed),     TEST(busy_vps_trim),
+      TEST(trimmed_stacks_keep_no_page),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,8 +18,9 @@
 
 enum {
   TRIM_NS = 1000000000,   /* unused for so long, a stack loses its memory */
-  TRIM_BATCH = 64,        /* the most stacks trimmed under the lock at a time */
-  TRIM_MOST = 1024,       /* the most stacks trimmed in a round */
+  TRIM_BATCH = 64,        /* the most stacks that one leader notes, and a busy VP trims at a time */
+  TRIM_MOST = 1024,       /* the most stacks that the watchdog trims at a time */
+  TRIM_REST_NS = 1000000, /* from one time to the next: most of a busy VP's time is its threads' */
   COMMIT_STEP = 64 << 20, /* bytes of the arena that become usable at a time, at least */
   COMMIT_STACKS = 16,     /* default stacks that become usable at a time, at least */
   PARTS_MAX = 8,          /* reservations: each doubles what there is */
@@ -48,13 +49,21 @@ static struct {
   int part_count;
   uint32_t slots; /* stacks made */
   struct mt_pool pools[MT_STACK_CLASS_MAX + 1];
-  void *trimmed[MT_STACK_CLASS_MAX + 1]; /* [ilock of the pool] free, without memory */
-  uint64_t trim_at;                      /* [atomic] relaxed: about when to trim; 0: no need */
-  bool can_advise;                       /* [const] what madvise() accepts is done */
-  enum mt_guard kind;                    /* auto: not tried yet */
-  long mappings_left;                    /* that guards by mprotect may still use */
-  long large_left;                       /* that large guards may use where madvise() works */
+  struct leader *trimmed[MT_STACK_CLASS_MAX + 1]; /* [ilock of the pool] free, without memory */
+  uint64_t trim_at;   /* [atomic] relaxed: about when to trim; 0: no need */
+  bool can_advise;    /* [const] what madvise() accepts is done */
+  enum mt_guard kind; /* auto: not tried yet */
+  long mappings_left; /* that guards by mprotect may still use */
+  long large_left;    /* that large guards may use where madvise() works */
 } arena;
+
+/* Lies below the description of a trimmed stack, which keeps its topmost page for it. Others that
+ * were trimmed with it keep no page: a word here stands for their descriptions. */
+struct leader {
+  struct leader *next;
+  size_t count; /* of the others */
+  uintptr_t others[TRIM_BATCH - 1];
+};
 
 /* How much to try to reserve: a power of two, COMMIT_STEP at least. */
 static size_t space_wanted(void) {
@@ -240,24 +249,56 @@ void mt_stacks_owner_sleeps(const struct mt_vp *vp) {
   if (vp->caches.stacks.head != NULL) plan_trim();
 }
 
+/* A stack begins at a page, so the low bits of its address hold the rest of its description. */
+static uintptr_t pack(const struct mt_stack *stack) {
+  return (uintptr_t)stack->low | stack->check * MT_STACK_COLOURS | stack->colour;
+}
+
+static struct mt_stack *unpack(uintptr_t word, int class_log2) {
+  enum { BITS = (MT_STACK_CANARY + 1) * MT_STACK_COLOURS - 1 };
+  char *low = (char *)(word & ~(uintptr_t)BITS);
+  struct mt_stack *stack = (struct mt_stack *)(low + ((size_t)1 << class_log2) - MT_CACHE_LINE);
+  stack->low = low;
+  stack->colour = word % MT_STACK_COLOURS;
+  stack->class_log2 = (uint8_t)class_log2;
+  stack->check = (word & BITS) / MT_STACK_COLOURS;
+  if (stack->check == MT_STACK_CANARY) put_canary(stack);
+  return stack;
+}
+
+/* @return what pack() made of a trimmed stack, 0: *leader is one itself, or NULL. The lock of the
+ * pool is held. */
+static uintptr_t take_trimmed(int class_log2, struct leader **leader) {
+  *leader = arena.trimmed[class_log2];
+  if (*leader == NULL) return 0;
+  if ((*leader)->count != 0) return (*leader)->others[--(*leader)->count];
+  arena.trimmed[class_log2] = (*leader)->next;
+  return 0;
+}
+
 struct mt_stack *mt_stack_new(struct mt_vp *vp, int class_log2) {
   bool cached = vp != NULL && class_log2 == mt_rt.stack_class;
   struct mt_stack *stack = cached ? mt_cache_take(&vp->caches.stacks) : NULL;
   if (mt_likely(stack != NULL)) return stack;
   struct mt_pool *pool = &arena.pools[class_log2];
   mt_pool_lock(pool, false);
+  struct leader *leader = NULL;
   stack = mt_pool_pop(pool);
-  if (stack == NULL) stack = mt_free_list_pop(&arena.trimmed[class_log2]);
+  uintptr_t word = stack == NULL ? take_trimmed(class_log2, &leader) : 0;
   if (cached && mt_cache_limits.batches) mt_cache_refill(&vp->caches.stacks, pool);
   mt_pool_unlock(pool, false);
+  if (word != 0) return unpack(word, class_log2);
+  if (leader != NULL) stack = (struct mt_stack *)(leader + 1);
   return stack != NULL ? stack : carve(class_log2);
 }
 
 void mt_stack_free(struct mt_vp *vp, struct mt_stack *stack) {
   struct mt_pool *pool = &arena.pools[stack->class_log2];
   if (vp != NULL && stack->class_log2 == mt_rt.stack_class) {
-    if (mt_cache_limits.batches || mt_cache_has_room(&vp->caches.stacks)) {
+    bool room = mt_cache_has_room(&vp->caches.stacks);
+    if (mt_cache_limits.batches || room) {
       mt_cache_put(&vp->caches.stacks, pool, stack);
+      if (mt_unlikely(!room)) plan_trim();
       return;
     }
   }
@@ -307,13 +348,26 @@ static void *take_unneeded(int class_log2) {
   return batch;
 }
 
+/* Gives back all but the guard page, and the topmost page if that is to stay. */
+static void trim_one(const struct mt_stack *stack, size_t kept) {
+  size_t guard = stack->check == MT_STACK_CANARY ? 0 : arena.page;
+  os_trim(stack->low + guard, mt_stack_size(stack) - guard - kept);
+}
+
 static void trim_batch(int class_log2, void *batch) {
   struct mt_pool *pool = &arena.pools[class_log2];
-  for (struct mt_stack *stack = batch; stack != NULL; stack = stack->next)
-    os_trim(stack->low + arena.page, mt_stack_size(stack) - 2 * arena.page); /* guard, top page */
+  struct mt_stack *first = mt_free_list_pop(&batch);
+  struct leader *leader = (struct leader *)first - 1;
+  trim_one(first, arena.page);
+  if (first->check == MT_STACK_CANARY) put_canary(first);
+  leader->count = 0;
+  for (struct mt_stack *stack; (stack = mt_free_list_pop(&batch)) != NULL;) {
+    leader->others[leader->count++] = pack(stack);
+    trim_one(stack, 0);
+  }
   mt_pool_lock(pool, false);
-  for (void *stack; (stack = mt_free_list_pop(&batch)) != NULL;)
-    mt_free_list_push(&arena.trimmed[class_log2], stack);
+  leader->next = arena.trimmed[class_log2];
+  arena.trimmed[class_log2] = leader;
   mt_pool_unlock(pool, false);
 }
 
@@ -347,9 +401,15 @@ uint64_t mt_stacks_trim_at(void) {
   return at != 0 ? at : MLTP_NEVER;
 }
 
-void mt_stacks_trim(uint64_t now) {
-  if (now < mt_stacks_trim_at()) return;
-  if (trim_pools(TRIM_MOST) >= TRIM_MOST) return; /* there is more, but perhaps work, too */
+bool mt_stacks_trim_is_due(uint64_t now) { return now >= mt_stacks_trim_at(); }
+
+void mt_stacks_trim(uint64_t now, bool busy) {
+  uint32_t most = busy ? TRIM_BATCH : TRIM_MOST;
+  if (!mt_stacks_trim_is_due(now)) return;
+  if (trim_pools(most) >= most) { /* there is more, but perhaps work, too */
+    mt_store_relaxed(&arena.trim_at, os_now() + TRIM_REST_NS);
+    return;
+  }
   mt_store_relaxed(&arena.trim_at, 0);
   collect_from_sleepers();
   if (mark_pools()) plan_trim();

@@ -12,9 +12,10 @@
  * sets of the caches.
  *
  * Trimming: a stack keeps the pages its threads have touched, so a burst of threads
- * would keep its memory forever. The watchdog gives back stacks that lay in a pool unused for
- * a whole TRIM_NS, except for the topmost page. The pool's low-water mark counts these stacks.
- * The caches of VPs that sleep join the pools first.
+ * would keep its memory forever. Stacks that lay in a pool unused for a whole TRIM_NS are given
+ * back; the pool's low-water mark counts them. One of 64 keeps its topmost page, in which it
+ * notes the others. The watchdog does so, or a busy VP a few at a time. The caches of VPs that
+ * sleep join the pools first.
  *
  * Guard pages: MADV_GUARD_INSTALL (Linux 6.13) costs no mapping. Older kernels need mprotect,
  * which splits the mapping. A process has a limited number of mappings, so guard pages use
@@ -69,8 +70,12 @@ size_t mt_stacks_left(void);
 /** @return how many mappings the guard pages of `stacks` default stacks take, at least. */
 size_t mt_stack_mappings(size_t stacks);
 
-/** Gives back memory of stacks that were not needed lately, if it is time. */
-void mt_stacks_trim(uint64_t now);
+/** Gives back memory of stacks that were not needed lately, if it is time. busy: threads wait, so
+ * that of a few is enough for now. */
+void mt_stacks_trim(uint64_t now, bool busy);
+
+/** @return whether it is time. */
+bool mt_stacks_trim_is_due(uint64_t now);
 
 /** @return when it is time, MLTP_NEVER: nothing is left to trim. */
 uint64_t mt_stacks_trim_at(void);

@@ -200,6 +200,7 @@ void mt_idle_loop(struct mt_vp *vp) {
     mt_share_look(vp, now);
     mt_look_for_silence(now);
     if (!mt_runq_seems_busy(vp) || mt_poll_is_due(now)) mt_poll_now(vp, now);
+    if (mt_runq_seems_busy(vp) && !mt_det_on) mt_stacks_trim(now, true);
     mt_share_probe();
     if (mt_over_target()) {
       if (mt_runq_seems_busy(vp)) mt_share_refused();

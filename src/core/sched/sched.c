@@ -10,6 +10,7 @@
 
 #include "base/options.h"
 #include "core/det/det.h"
+#include "core/memory/stack.h"
 #include "core/sched/poll.h"
 #include "core/sched/silence.h"
 #include "core/sched/steal.h"
@@ -35,7 +36,7 @@ bool mt_check(struct mt_vp *vp) {
   uint64_t now = mt_vp_now(vp);
   mt_share_look(vp, now);
   mt_look_for_silence(now);
-  return earliest > now && !mt_poll_is_due(now);
+  return earliest > now && !mt_poll_is_due(now) && !mt_stacks_trim_is_due(now);
 }
 
 /* A thread that will not come back: its stack, or main on its way to VP 0. */

@@ -90,7 +90,7 @@ void mt_watchdog_check(struct mt_vp *watchdog) {
     mt_vp_sleep_cancel(watchdog);
     mt_count_searching(watchdog, true); /* what it finds, it runs: no need to wake another */
   } else {
-    mt_stacks_trim(now);
+    mt_stacks_trim(now, false);
   }
 }
 
