@@ -55,7 +55,7 @@ def replays(mltp, command, directory):
 
 def explore(arguments, program, directory):
     """Returns what was found, as one line, and whether it was found."""
-    words = [arguments.mltp, "explore", "--accesses", f"--runs={arguments.runs}", "--timeout=5",
+    words = [arguments.mltp, "explore", "--accesses", f"--runs={arguments.runs}", f"--timeout={arguments.timeout}",
              "--steps=100000", f"--strategy={arguments.strategy}", "--jobs=2", "--", program]
     ended = subprocess.run(words, text=True, capture_output=True, check=False, cwd=directory,
                            errors="replace")
@@ -74,6 +74,7 @@ def main():
     parser.add_argument("benchmarks", type=pathlib.Path)
     parser.add_argument("--runs", type=int, default=10000)
     parser.add_argument("--strategy", default="random")
+    parser.add_argument("--timeout", type=int, default=60)
     parser.add_argument("--only", nargs="+", default=[])
     arguments = parser.parse_args()
     arguments.mltp = arguments.mltp.resolve()

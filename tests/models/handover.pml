@@ -6,13 +6,14 @@
  * or not. A poster posts a thread to VP 0. VP 1 is the spare one: it sleeps until it is woken.
  *
  * Checked: the number of awake VPs is that of the VPs whose status is AWAKE; a VP that has passed a
- * scheduling point after it was caught counts as awake; the posted thread runs although VP 0 may
- * block forever. Stores are not delayed: the ones that matter are made under sleep.ilock or are locked
+ * scheduling point after it was caught counts as awake, and brings no company any more; the posted
+ * thread runs although VP 0 may block forever. Stores are not delayed: the ones that matter are made under sleep.ilock or are locked
  * instructions.
  */
 mtype = { AWAKE, ASLEEP, BLOCKED, CAUGHT };
 mtype status[2];
-short awake;
+short awake, company;
+bool computes; /* VP 0 is caught, and counted in company */
 byte tick, blocked;
 bool probe, in_kernel, for_ever, over;
 byte inbox;  /* threads posted to VP 0 */
@@ -23,7 +24,13 @@ inline count_awake(vp) { status[vp] = AWAKE; awake++ }
 
 inline release() {
   if
-  :: status[0] == CAUGHT -> blocked--; count_awake(0)
+  :: status[0] == CAUGHT ->
+     blocked--;
+#ifndef MUTATE_5
+     company = company - computes;
+#endif
+     computes = false;
+     count_awake(0)
   :: else
   fi
 }
@@ -90,6 +97,7 @@ proctype vp0() {
   (over);  /* the monitor looks no more */
   enter(); /* one more scheduling point */
   assert(status[0] == AWAKE);
+  assert(company == 0);
 gone:
   skip
 }
@@ -110,7 +118,12 @@ proctype monitor() {
      atomic {
        caught = (status[0] == AWAKE && tick == seen);
        if
-       :: caught -> block_counted(CAUGHT)
+       :: caught -> /* it sleeps, or runs on beyond its slice */
+          block_counted(CAUGHT);
+          if
+          :: computes = !in_kernel; company = company + computes
+          :: computes = false
+          fi
        :: else
        fi
      };

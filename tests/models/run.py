@@ -231,6 +231,7 @@ MUTATIONS = {
         Mutation(2, "RQ-10", "the probe is set before the status"),
         Mutation(3, "ID-20", "the monitor does not look for a ready thread after the catch"),
         Mutation(4, "ID-5", "a post to a VP not awake wakes nobody"),
+        Mutation(5, "release", "a VP that computed gives way, and its company stays"),
     ],
     "alarm": [
         Mutation(1, "HO-2", "a VP that becomes awake looks without the light fence", FULL),

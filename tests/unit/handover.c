@@ -83,6 +83,27 @@ static void spinners_are_joined_by_others(void) {
   mltp_finalize();
 }
 
+/* VPs that compute beyond their slice let as many be awake, and no more once they have given way.
+ */
+static void company_is_as_large_as_those_that_compute(void) {
+  bool spare;
+  if (!mt_load_relaxed(&mt_rt.handover.runs)) return; /* there is one VP, or none */
+  int target = mt_load_relaxed(&mt_rt.idle.target);
+  struct mt_vp *self = mt_here();
+  CHECK_EQUAL(mt_beside_company(1), 1);
+  CHECK(mt_catch(self, mt_load_relaxed(&self->points.tick), true, &spare));
+  CHECK_EQUAL(mt_load_relaxed(&mt_rt.idle.company), 1);
+  CHECK(!mt_catch(self, mt_load_relaxed(&self->points.tick), true, &spare)); /* it is caught */
+  CHECK_EQUAL(mt_beside_company(0), 1);
+  CHECK_EQUAL(mt_vps_seen().target, target);
+  mt_release(self);
+  CHECK_EQUAL(mt_load_relaxed(&mt_rt.idle.company), 0);
+  CHECK(mt_catch(self, mt_load_relaxed(&self->points.tick), false, &spare)); /* blocked instead */
+  CHECK_EQUAL(mt_load_relaxed(&mt_rt.idle.company), 0);
+  mt_release(self);
+  CHECK_EQUAL(mt_load_relaxed(&mt_rt.idle.company), 0);
+}
+
 /* ---- the end of the runtime */
 
 enum { ENDS = 30 };
@@ -109,7 +130,8 @@ static void main_goes_home_to_a_caught_vp(void) {
     mltp_t *spinner = spawn(poll_flag_there, NULL);
     /* until another VP takes main from behind the spinner, or has taken the spinner */
     while (mltp_vp() == 0 && atomic_load(&spins_on) <= 0) mltp_yield();
-    if (mltp_vp() != 0) mt_catch(mt_rt.vps[0], mt_load_relaxed(&mt_rt.vps[0]->points.tick), &spare);
+    struct mt_vp *home = mt_rt.vps[0];
+    if (mltp_vp() != 0) mt_catch(home, mt_load_relaxed(&home->points.tick), true, &spare);
     CHECK_EQUAL(mltp_detach(spinner), 0);
     atomic_store(&flag, 1);
     while (mt_live() != 1) continue; /* its VP is still on the way to its next look */
@@ -202,7 +224,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(sleeping_vps_leave_it_asleep),       TEST(yielding_vps_leave_it_asleep),
       TEST(blocked_vps_are_replaced),           TEST_BARE(spinners_are_joined_by_others),
-      TEST_BARE(main_goes_home_to_a_caught_vp),
+      TEST_BARE(main_goes_home_to_a_caught_vp), TEST(company_is_as_large_as_those_that_compute),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,13 +56,52 @@ static struct mt_vp *live_vp(uint64_t now) {
   return NULL;
 }
 
-static void hand_over(struct mt_vp *vp) {
+/* @return a VP that may wake, or a new one; NULL: none. */
+static struct mt_vp *helper(void) {
+  uint32_t count = mt_vp_count();
+  for (uint32_t i = 0; i < count; i++)
+    if (mt_load_relaxed(&mt_rt.vps[i]->sleep.status) == MT_VP_ASLEEP) return mt_rt.vps[i];
+  return count < MT_VPS_MAX ? substitute() : NULL;
+}
+
+/* Cuts the first count threads off a list. @return the last of them. */
+static struct mltp_thread *cut(struct mltp_thread **list, int64_t count) {
+  struct mltp_thread *last = *list;
+  while (--count > 0 && last->next != NULL) last = last->next;
+  *list = last->next;
+  last->next = NULL;
+  return last;
+}
+
+/* The ready threads of a VP that computes go to as many VPs as may be awake beside it. If they woke
+ * one after the other, each would wait for its turn among all VPs that compute.
+ * @return false: there is one taker at most. */
+static bool share_out(struct mt_vp *vp) {
+  struct mt_vps_seen seen = mt_vps_seen();
+  int64_t most = seen.target < seen.cpus ? seen.target : seen.cpus;
+  int64_t ready = mt_load_relaxed(&vp->runq.length);
+  int64_t takers = most - seen.awake < ready ? most - seen.awake : ready;
+  if (takers < 2) return false;
+  struct mltp_thread *last, *list = mt_runq_take_over(vp, &last);
+  for (int64_t each = (ready + takers - 1) / takers; list != NULL; takers--) {
+    struct mltp_thread *first = list;
+    struct mt_vp *taker = helper();
+    last = cut(&list, takers > 1 && taker != NULL ? each : INT64_MAX);
+    /* as in hand_over(). relaxed: the take orders it */
+    if (mt_load_relaxed(&mt_rt.stopping)) taker = mt_rt.vps[0];
+    mt_post(taker != NULL ? taker : vp, first, last); /* which finds an awake VP */
+  }
+  return true;
+}
+
+static void hand_over(struct mt_vp *vp, bool computes) {
   uint32_t tick = mt_load_relaxed(&vp->handover.seen_tick);
   bool spare;
-  if (mt_load_relaxed(&mt_rt.stopping) || !mt_catch(vp, tick, &spare)) return;
+  if (mt_load_relaxed(&mt_rt.stopping) || !mt_catch(vp, tick, computes, &spare)) return;
   mt_runq_probe(vp);
   mt_count_owner(&mt_rt.handover.count);
-  struct mt_vp *taker = spare ? NULL : substitute();
+  bool shared = computes && share_out(vp);
+  struct mt_vp *taker = spare || shared ? NULL : substitute();
   if (taker == NULL && !mt_may_wake_one()) taker = live_vp(os_now());
   if (taker != NULL && mt_runq_seems_busy(vp)) {
     struct mltp_thread *last, *first = mt_runq_take_over(vp, &last);
@@ -91,11 +130,12 @@ static bool sleeps_by_clock(const struct mt_vp *vp, uint64_t cpu_ns) {
 }
 
 /* @return true if the VP's kernel thread sleeps. One that has used half of the time since the last
- * look computes, which its clock says sooner than a file. */
-static bool sleeps(struct mt_vp *vp, uint64_t now) {
+ * look computes, which its clock says sooner than a file. *ran: it has had a CPU since then. */
+static bool sleeps(struct mt_vp *vp, uint64_t now, bool *ran) {
   struct mt_vp_handover *known = &vp->handover;
   uint64_t cpu_ns = os_task_cpu_time(&known->task);
   uint64_t had = cpu_ns - known->judged_cpu_ns, passed = now - known->judged_at;
+  *ran = had != 0 || !known->task.has_clock;
   enum os_task_state state = OS_TASK_RUNS;
   if (known->judged_at == 0 || had < passed / 2) state = os_task_state(&known->task);
   bool asleep =
@@ -119,9 +159,10 @@ static void judge(struct mt_vp *vp, uint64_t now) {
   /* VM-1 acquire: the rest of the task; pairs VM-2 */
   if (mt_load_acquire(&vp->handover.task.tid) == 0) return;
   if (!mt_is_silent(vp, now) || !mt_is_due(vp, now)) return;
-  if (!sleeps(vp, now) && !overruns(vp, now)) return;
+  bool ran, blocked = sleeps(vp, now, &ran);
+  if (!blocked && !(ran && overruns(vp, now))) return;
   mt_store_relaxed(&vp->handover.caught_at, mt_load_relaxed(&vp->handover.seen_at));
-  hand_over(vp);
+  hand_over(vp, !blocked);
 }
 
 /* Programs that block where we do not know do so again and again: then the monitor looks more

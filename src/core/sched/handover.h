@@ -12,14 +12,18 @@
  * whether it is one VP too many.
  *
  * A VP that runs one thread for longer than MLTP_SLICE_MS while others are ready is handed over in
- * the same way. Nobody is interrupted: the kernel shares the CPUs between the two VPs.
+ * the same way. No thread is interrupted: the kernel shares the CPUs between the VPs. As many VPs
+ * may be awake as are caught so (mt_rt.idle.company), and they get their threads at once: of
+ * threads that poll for one another, twice as many run after each slice. With one VP more at a
+ * time, the n-th would wait for a CPU among n - 1 that poll.
  *
  * The status changes under sleep.ilock, as all others of a VP, and a VP that is caught by mistake
  * loses nothing: CAUGHT says only that another VP may run in its place.
  *
- * Rejected: a signal that interrupts the blocked call, which the program would see as EINTR; to
- * give the place back as soon as the call returns, which takes the CPU from the threads that the
- * other VP has just begun to run, for a thread that may block again at once.
+ * Rejected: a signal that switches to another thread at any instruction
+ * (docs/design/039-slices.md); a signal that interrupts the blocked call, which the program would
+ * see as EINTR; to give the place back as soon as the call returns, which takes the CPU from the
+ * threads that the other VP has just begun to run, for a thread that may block again at once.
  */
 #ifndef MT_CORE_SCHED_HANDOVER_H
 #define MT_CORE_SCHED_HANDOVER_H

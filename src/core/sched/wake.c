@@ -43,6 +43,8 @@ static void count_blocked(struct mt_vp *vp, enum mt_vp_status status) {
 static void release(struct mt_vp *vp) {
   if (mt_load_relaxed(&vp->sleep.status) != MT_VP_CAUGHT) return;
   mt_store_relaxed(&mt_rt.sleep.blocked, mt_rt.sleep.blocked - 1);
+  mt_store_relaxed(&mt_rt.idle.company, mt_rt.idle.company - vp->sleep.computes);
+  vp->sleep.computes = false;
   count_awake(vp);
 }
 
@@ -282,7 +284,7 @@ void mt_share_follow(void) { mt_set_target(mt_share_target()); }
 
 static bool has_spare(void) {
   int unblocked = (int)mt_load_relaxed(&mt_rt.vp_count) - mt_rt.sleep.blocked;
-  return unblocked >= mt_load_relaxed(&mt_rt.idle.target);
+  return unblocked >= mt_beside_company(mt_load_relaxed(&mt_rt.idle.target));
 }
 
 bool mt_block(struct mt_vp *vp) {
@@ -295,12 +297,14 @@ bool mt_block(struct mt_vp *vp) {
   return spare;
 }
 
-bool mt_catch(struct mt_vp *vp, uint32_t tick, bool *spare) {
+bool mt_catch(struct mt_vp *vp, uint32_t tick, bool computes, bool *spare) {
   mt_ilock_lock(&mt_rt.sleep.ilock);
   bool caught = mt_load_relaxed(&vp->sleep.status) == MT_VP_AWAKE &&
                 mt_load_relaxed(&vp->points.tick) == tick;
   if (caught) {
     count_blocked(vp, MT_VP_CAUGHT);
+    vp->sleep.computes = computes;
+    mt_store_relaxed(&mt_rt.idle.company, mt_rt.idle.company + computes);
     mt_share_report();
   }
   *spare = has_spare();

@@ -110,9 +110,10 @@ void mt_unblock(struct mt_vp *vp);
 struct mt_vp *mt_poll_heir(void);
 
 /** The same for a VP that blocks without saying so, by the monitor (handover.h), unless it has
- * passed a scheduling point since that tick. @return whether it counts as blocked now; *spare:
- * there is another to take its place. */
-bool mt_catch(struct mt_vp *vp, uint32_t tick, bool *spare);
+ * passed a scheduling point since that tick. computes: it keeps its CPU, and as many VPs may be
+ * awake as there are of its kind. @return whether it counts as blocked now; *spare: there is
+ * another to take its place. */
+bool mt_catch(struct mt_vp *vp, uint32_t tick, bool computes, bool *spare);
 /** The calling VP counts as awake again if it was caught. */
 void mt_release(struct mt_vp *vp);
 

@@ -73,7 +73,8 @@ static bool is_needed(const struct mt_vp *watchdog, uint64_t now) {
     if (rest && timer == MLTP_NEVER) mt_debug.deadlock_suspected();
     return false;
   }
-  if (mt_load_relaxed(&mt_rt.idle.awake) >= mt_load_relaxed(&mt_rt.idle.target)) {
+  struct mt_vps_seen seen = mt_vps_seen();
+  if (seen.awake >= seen.target) {
     if (mt_any_waiting(watchdog)) mt_share_refused();
     return false;
   }

@@ -122,6 +122,7 @@ struct mt_vp_sleep {
   uint32_t futex;     /* [atomic] changes when the VP is to wake */
   uint64_t woken_at;  /* [ilock: mt_rt.sleep.ilock] when a waker began to wake it; 0: none did */
   uint32_t status;    /* [atomic] enum mt_vp_status */
+  bool computes;      /* [ilock: mt_rt.sleep.ilock] is caught, and counted in mt_rt.idle.company */
   bool rests;         /* [ilock: mt_rt.sleep.ilock] has looked at the queues before it sleeps */
   struct mt_vp *next; /* [ilock: mt_rt.sleep.ilock] next sleeper */
   struct os_affinity affinity; /* [ilock: mt_rt.sleep.ilock] while it sleeps */

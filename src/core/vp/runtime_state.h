@@ -12,6 +12,7 @@
 struct mt_idle_state {
   int target;              /* [atomic] VPs that may be awake */
   int awake;               /* [atomic] written under mt_rt.sleep.ilock */
+  int company;             /* [atomic] caught VPs that compute; written under mt_rt.sleep.ilock */
   uint32_t searching;      /* [atomic] VPs that search for work */
   uint32_t sleeping;       /* [atomic] VPs in the list of sleepers */
   uint32_t wake_threshold; /* [atomic] this many ready threads on a VP wake no sleeper */

@@ -30,18 +30,26 @@ static inline bool mt_vps_any(bool (*predicate)(const struct mt_vp *), const str
   return false;
 }
 
+/** @return how many VPs may be awake: vps of them, or as many as compute beyond their slice and are
+ * not counted as awake (sched/handover.h). */
+static inline int mt_beside_company(int vps) {
+  int company = mt_load_relaxed(&mt_rt.idle.company);
+  return vps >= company ? vps : company;
+}
+
 /** @return how many VPs there are in each state. */
 static inline struct mt_vps_seen mt_vps_seen(void) {
   return (struct mt_vps_seen){.awake = mt_load_relaxed(&mt_rt.idle.awake),
-                              .target = mt_load_relaxed(&mt_rt.idle.target),
-                              .cpus = mt_rt.cpus,
+                              .target = mt_beside_company(mt_load_relaxed(&mt_rt.idle.target)),
+                              .cpus = mt_beside_company(mt_rt.cpus),
                               .ending = mt_load_relaxed(&mt_rt.stopping)};
 }
 
 /** @return true when more VPs are awake than may be. */
 static inline bool mt_over_target(void) {
-  return mt_vps_over_target((struct mt_vps_seen){.awake = mt_load_relaxed(&mt_rt.idle.awake),
-                                                 .target = mt_load_relaxed(&mt_rt.idle.target)});
+  return mt_vps_over_target(
+      (struct mt_vps_seen){.awake = mt_load_relaxed(&mt_rt.idle.awake),
+                           .target = mt_beside_company(mt_load_relaxed(&mt_rt.idle.target))});
 }
 
 /** @return true when one VP more may be awake, to run what is ready. */
