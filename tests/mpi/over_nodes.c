@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What ranks of several nodes do together, against what can be computed; nodes.py starts the nodes.
- * The first argument is what to do: all (the default), short, place, refused, fatal, die, abort or
- * wait.
+ * The first argument is what to do: all (the default), short, place, refused, fatal, die, abort,
+ * exit, crash, stream or wait.
  */
 #include <signal.h>
 #include <string.h>
@@ -349,6 +349,14 @@ static void polling(int rank, int size) {
 
 /* ---- how jobs of several nodes end early */
 
+/* Data are under way at all times. */
+static void stream(int rank, int size) {
+  static char out[LARGE], in[LARGE];
+  for (;;)
+    MPI_Sendrecv(out, LARGE, MPI_CHAR, size - 1 - rank, 0, in, LARGE, MPI_CHAR, size - 1 - rank, 0,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 /* Each of these passes pointers between ranks where there is one node. */
 static void refused(void) {
   MPI_Win win;
@@ -394,6 +402,9 @@ int main(int argc, char **argv) {
     MPI_Barrier(MPI_COMM_WORLD);
     if (strcmp(what, "die") == 0 && rank == size - 1) raise(SIGKILL);
     if (strcmp(what, "abort") == 0 && rank == size - 1) MPI_Abort(MPI_COMM_WORLD, 7);
+    if (strcmp(what, "exit") == 0 && rank == size - 1) exit(3);
+    if (strcmp(what, "crash") == 0 && rank == size - 1) raise(SIGSEGV);
+    if (strcmp(what, "stream") == 0) stream(rank, size);
     MPI_Recv(&rank, 1, MPI_INT, (rank + 1) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
   if (rank == 0) puts("right");
