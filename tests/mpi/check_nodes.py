@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Jobs on several nodes, each a network, mount and host-name namespace of this machine, joined by a bridge.
 
-Runs over_nodes on 2, 4 and 8 nodes under Open MPI's mpirun, then kills a node. All of it happens in
+Runs over_nodes on 2, 4 and 8 nodes under Open MPI's mpirun, then cuts a link, and kills a node. All of it happens in
 namespaces of this process, so nothing is left when it ends. Exit status 77: namespaces or mpirun are refused here.
 """
 import argparse
@@ -17,6 +17,7 @@ import time
 
 INSIDE = "CHECK_NODES_INSIDE"
 SECONDS = 120
+SILENCE_SECONDS = 17  # src/tmpi/nodes/links.c
 AGENT = """#!/bin/sh
 host=$1
 shift
@@ -74,14 +75,14 @@ class Network:
             self.in_node(node, "sh", "-c", command)
         (self.folder / f"10.77.0.{node + 1}").write_text(str(holder.pid))
 
-    def start(self, nodes, *command, **variables):
+    def start(self, nodes, *command, stdout=subprocess.PIPE):
         hosts = ",".join(f"10.77.0.{node + 1}" for node in range(nodes))
-        environment = dict(os.environ, UCX_TLS="tcp", UCX_NET_DEVICES="eth0", **variables)
+        environment = dict(os.environ, UCX_TLS="tcp", UCX_NET_DEVICES="eth0")
         return subprocess.Popen(
             ["mpirun.openmpi", "--allow-run-as-root", "--host", hosts, "-n", str(nodes), "--mca", "plm_rsh_agent",
              str(self.folder / "agent"), "--mca", "plm_rsh_no_tree_spawn", "1", "--mca", "oob_tcp_if_include",
              "10.77.0.0/24", "-x", "UCX_TLS", "-x", "UCX_NET_DEVICES", *map(str, command)],
-            env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            env=environment, stdout=stdout, stderr=subprocess.STDOUT, text=True)
 
     def close(self):
         for holder in self.holders:
@@ -111,6 +112,48 @@ def end_of(job):
     return said, job.returncode
 
 
+def processes_of(network, name):
+    """The processes of a program on the first two nodes, by their command line."""
+    spaces = [os.readlink(f"/proc/{holder.pid}/ns/net") for holder in network.holders[:2]]
+    found = []
+    for entry in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+            if words[0] == os.fsencode(name) and os.readlink(entry / "ns/net") in spaces:
+                found.append(entry)
+    return found
+
+
+def wait_until(condition, seconds, text):
+    end = time.monotonic() + seconds
+    while not condition():
+        expect(time.monotonic() < end, text)
+        time.sleep(0.1)
+
+
+def cut_link(network, tmpirun, program, what):
+    """The processes of both nodes end, each with a message that names the other. The launcher, which is not ours,
+    may wait for the node that it no longer hears of."""
+    with tempfile.TemporaryFile("w+") as said:
+        job = network.start(2, tmpirun, "-n", 4, program, what, stdout=said)
+        wait_until(lambda: len(processes_of(network, tmpirun)) == 2, SECONDS, "2 nodes have not started")
+        time.sleep(3)  # the ranks have begun
+        run("ip", "link", "set", "port1", "down")
+        wait_until(lambda: not processes_of(network, tmpirun), SILENCE_SECONDS + 10,
+                   f"nodes have not ended {SILENCE_SECONDS + 10} s after the link was cut")
+        run("ip", "link", "set", "port1", "up")
+        wait_until(lambda: end_of_launcher(job) is not None, SECONDS, "the launcher stays")
+        said.seek(0)
+        text = said.read()
+        expect("node 1 (node1): no answer for" in text, f"node 0 has not told that node 1 is gone:\n{text}")
+
+
+def end_of_launcher(job):
+    if job.poll() is None:
+        job.terminate()
+    return job.poll()
+
+
 def check(network, tmpirun, program):
     for nodes in [2, 4, 8]:
         while len(network.holders) < nodes:
@@ -120,6 +163,9 @@ def check(network, tmpirun, program):
                                                 "all" if nodes < 8 else "short"))
         lines = [line for line in said.splitlines() if "setpgid" not in line]  # a warning of mpirun's
         expect((lines, status) == (["right"], 0), f"{nodes} nodes: status {status}:\n{said}")
+    for what in ["wait", "stream"]:
+        with step(f"a link that is cut while ranks {what}"):
+            cut_link(network, tmpirun, program, what)
     with step("a node that is killed"):
         said, status = end_of(network.start(2, tmpirun, "-n", 4, program, "die"))
     expect(status != 0 and ("node1" in said or "10.77.0.2" in said), f"status {status}:\n{said}")

@@ -6,6 +6,7 @@ The launcher is Open MPI's mpirun; without one that has PMIx, or without UCX, th
 this machine, and UCX uses TCP as it would between two."""
 import ctypes
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -41,7 +42,7 @@ class Nodes(unittest.TestCase):
         result = launch("-n", "2", TMPIRUN, "-n", "4", OVER_NODES, "refused")
         self.assertEqual((result.returncode, result.stdout), (0, "right\n"), result)
         result = launch("-n", "2", TMPIRUN, "-n", "4", OVER_NODES, "fatal")
-        self.assertIn("MPI_Comm_spawn on MPI_COMM_WORLD: it is not available in a job of several nodes", result.stderr)
+        self.assertIn("MPI_Comm_spawn on MPI_COMM_WORLD: it is not available between several nodes", result.stderr)
         self.assertNotEqual(result.returncode, 0, result)
 
     def test_options_of_one_node(self):
@@ -54,17 +55,33 @@ class Nodes(unittest.TestCase):
         said = self.refused("-n", "2", TMPIRUN, "-n", "4", OVER_NODES, UCX_TLS="none_of_them")
         self.assertRegex(said, r"node 0 \(\S+\) cannot carry messages to other nodes: no UCX")
 
+    def ends_early(self, status, why, *arguments):
+        """Both other nodes print which node ended the job, and why; all have the same status."""
+        result = launch("-n", "3", TMPIRUN, *arguments)
+        self.assertEqual(result.returncode, status, result)
+        self.assertNotIn("right", result.stdout)
+        said = re.findall(rf"tmpirun: node (\d) \(\S+\): {why}.*: this node \((\d), \S+\) ends, too", result.stderr)
+        self.assertEqual({node for node, _ in said}, {"2"}, result)
+        self.assertEqual(sorted(other for _, other in said), ["0", "1"], result)
+
+    def test_a_node_that_ends_early_tells_the_others(self):
+        for what, status, why in [("abort", 7, r"rank 5 called MPI_Abort\(7\)"),
+                                  ("exit", 3, "rank 5 ended with status 3"),
+                                  ("crash", 139, "rank 5: SIGSEGV")]:
+            with self.subTest(what):
+                self.ends_early(status, why, "--timeout=60", "-n", "6", OVER_NODES, what)
+
     def test_a_node_that_is_killed(self):
-        for what, how in [("die", r"signal 9 \(Killed\)|is gone"), ("abort", r"called MPI_Abort\(7\)")]:
-            result = launch("-n", "2", TMPIRUN, "--timeout=60", "-n", "4", OVER_NODES, what)
-            self.assertNotIn(result.returncode, [0, 124], result)
-            self.assertRegex(result.stderr + result.stdout, how)
-            self.assertNotIn("right", result.stdout)
+        result = launch("-n", "2", TMPIRUN, "--timeout=60", "-n", "4", OVER_NODES, "die")
+        self.assertNotIn(result.returncode, [0, 124], result)
+        self.assertRegex(result.stderr, r"signal 9 \(Killed\)|node 1 \(\S+\): its process is gone")
+        self.assertNotIn("right", result.stdout)
 
     def test_a_node_that_does_not_end(self):
         result = launch("-n", "2", TMPIRUN, "--timeout=2", "-n", "4", OVER_NODES, "wait")
         self.assertEqual(result.returncode, 124, result)
         self.assertRegex(result.stderr, r"ranks? \S+( and \d)? are on other nodes")
+        self.assertRegex(result.stderr, r"node \d \(\S+\): the program has not ended after 2 s")
 
     def test_ranks_that_cannot_be_divided(self):
         self.assertIn("choose a multiple of 2", self.refused("-n", "2", TMPIRUN, "-n", "5", PROGRAM))

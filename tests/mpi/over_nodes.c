@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What ranks of several nodes do together, against what can be computed; nodes.py starts the nodes.
- * The first argument is what to do: all (the default), short, place, refused, fatal, die, abort or
- * wait.
+ * The first argument is what to do: all (the default), short, place, refused, fatal, die, abort,
+ * exit, crash, stream or wait.
  */
 #include <signal.h>
 #include <string.h>
@@ -284,6 +284,24 @@ static void on_both(MPI_Comm comm) {
   collectives(comm);
 }
 
+/* Ranks of one node have windows and files together. */
+static void share_memory(MPI_Comm node, int size) {
+  int *own, *first, rank, unit;
+  MPI_Aint bytes;
+  MPI_Win win;
+  MPI_File file;
+  MPI_Comm_rank(node, &rank);
+  MPI_Win_allocate_shared(sizeof *own, sizeof *own, MPI_INFO_NULL, node, &own, &win);
+  MPI_Win_fence(0, win);
+  *own = rank + 1;
+  MPI_Win_fence(0, win);
+  MPI_Win_shared_query(win, 0, &bytes, &unit, &first);
+  for (int i = 0; i < size; i++) CHECK(first[i] == i + 1);
+  MPI_Win_free(&win);
+  CHECK(MPI_File_open(node, "/dev/null", MPI_MODE_RDONLY, MPI_INFO_NULL, &file) == MPI_SUCCESS);
+  MPI_File_close(&file);
+}
+
 static void communicators(int rank, int size) {
   MPI_Comm comm, node;
   MPI_Group group, some;
@@ -315,6 +333,7 @@ static void communicators(int rank, int size) {
   MPI_Bcast(&first, 1, MPI_INT, 0, node);
   CHECK(first == pid && shared < size); /* the ranks of a process */
   on_both(node);
+  share_memory(node, shared);
   MPI_Comm_free(&node);
 }
 
@@ -347,17 +366,83 @@ static void polling(int rank, int size) {
   CHECK(data == peer);
 }
 
+/* Collectives are outstanding together, and start in another order on each rank. */
+static void outstanding(MPI_Comm comm, int rank, int size) {
+  enum { MANY = 12 };
+  MPI_Request requests[MANY], again;
+  MPI_Comm comms[2];
+  int sums[MANY], own = rank + 1, all = size * (size + 1) / 2, root = -1;
+  MPI_Comm_dup(comm, &comms[0]);
+  MPI_Comm_dup(comm, &comms[1]);
+  for (int i = 0; i < MANY; i += 2) {
+    int first = rank % 2;
+    MPI_Iallreduce(&own, &sums[i + first], 1, MPI_INT, MPI_SUM, comms[first], &requests[i + first]);
+    MPI_Iallreduce(&own, &sums[i + 1 - first], 1, MPI_INT, MPI_SUM, comms[1 - first],
+                   &requests[i + 1 - first]);
+  }
+  MPI_Waitall(MANY, requests, MPI_STATUSES_IGNORE);
+  for (int i = 0; i < MANY; i++) CHECK(sums[i] == all);
+  MPI_Bcast_init(&root, 1, MPI_INT, size - 1, comm, MPI_INFO_NULL, &again);
+  for (int i = 0; i < ROUNDS; i++) {
+    root = rank == size - 1 ? i : -1;
+    MPI_Start(&again);
+    MPI_Wait(&again, MPI_STATUS_IGNORE);
+    CHECK(root == i);
+  }
+  MPI_Request_free(&again);
+  MPI_Comm_free(&comms[0]);
+  MPI_Comm_free(&comms[1]);
+}
+
+/* Two groups whose ranks take turns; then they are one again. */
+static void two_groups(int rank, int size) {
+  MPI_Comm side, inter, merged;
+  MPI_Request request;
+  int own = rank, sum = -1, expected = 0, remote, place;
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &side);
+  MPI_Intercomm_create(side, 0, MPI_COMM_WORLD, 1 - rank % 2, 7, &inter);
+  MPI_Comm_remote_size(inter, &remote);
+  CHECK(remote == (size + rank % 2) / 2);
+  for (int i = 1 - rank % 2; i < size; i += 2) expected += i;
+  MPI_Allreduce(&own, &sum, 1, MPI_INT, MPI_SUM, inter);
+  CHECK(sum == expected);
+  sum = -1;
+  MPI_Iallreduce(&own, &sum, 1, MPI_INT, MPI_SUM, inter, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  CHECK(sum == expected);
+  MPI_Intercomm_merge(inter, rank % 2, &merged);
+  MPI_Comm_rank(merged, &place);
+  CHECK(place == rank / 2 + (rank % 2 == 0 ? 0 : (size + 1) / 2));
+  collectives(merged);
+  MPI_Comm_free(&merged);
+  MPI_Comm_free(&inter);
+  MPI_Comm_free(&side);
+}
+
 /* ---- how jobs of several nodes end early */
 
-/* Each of these passes pointers between ranks where there is one node. */
+/* Data are under way at all times. */
+static void stream(int rank, int size) {
+  static char out[LARGE], in[LARGE];
+  for (;;)
+    MPI_Sendrecv(out, LARGE, MPI_CHAR, size - 1 - rank, 0, in, LARGE, MPI_CHAR, size - 1 - rank, 0,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/* Each of these shares memory where there is one node. */
 static void refused(void) {
   MPI_Win win;
   MPI_File file;
   MPI_Request request;
-  int data = 0;
+  int data = 0, rank, size;
+  char port[MPI_MAX_PORT_NAME];
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-  EXPECT(MPI_ERR_UNSUPPORTED_OPERATION, MPI_Ibarrier(MPI_COMM_WORLD, &request));
+  EXPECT(MPI_ERR_UNSUPPORTED_OPERATION, MPI_Open_port(MPI_INFO_NULL, port));
+  EXPECT(MPI_ERR_UNSUPPORTED_OPERATION, MPI_Psend_init(&data, 1, 1, MPI_INT, size - 1 - rank, 0,
+                                                       MPI_COMM_WORLD, MPI_INFO_NULL, &request));
   EXPECT(MPI_ERR_UNSUPPORTED_OPERATION,
          MPI_Win_create(&data, sizeof data, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
   EXPECT(MPI_ERR_UNSUPPORTED_OPERATION,
@@ -377,10 +462,13 @@ int main(int argc, char **argv) {
     on_both(MPI_COMM_WORLD);
     communicators(rank, size);
     grids(rank, size);
+    outstanding(MPI_COMM_WORLD, rank, size);
+    two_groups(rank, size);
     polling(rank, size);
   } else if (strcmp(what, "short") == 0) {
     order(MPI_COMM_WORLD, rank, size);
     collectives(MPI_COMM_WORLD);
+    outstanding(MPI_COMM_WORLD, rank, size);
   } else if (strcmp(what, "refused") == 0) {
     refused();
   } else if (strcmp(what, "fatal") == 0) {
@@ -394,6 +482,9 @@ int main(int argc, char **argv) {
     MPI_Barrier(MPI_COMM_WORLD);
     if (strcmp(what, "die") == 0 && rank == size - 1) raise(SIGKILL);
     if (strcmp(what, "abort") == 0 && rank == size - 1) MPI_Abort(MPI_COMM_WORLD, 7);
+    if (strcmp(what, "exit") == 0 && rank == size - 1) exit(3);
+    if (strcmp(what, "crash") == 0 && rank == size - 1) raise(SIGSEGV);
+    if (strcmp(what, "stream") == 0) stream(rank, size);
     MPI_Recv(&rank, 1, MPI_INT, (rank + 1) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
   if (rank == 0) puts("right");

@@ -23,6 +23,9 @@
  * call that starts the task. It stays until MPI_Finalize(); for sessions only, as long as tasks are
  * outstanding.
  *
+ * Members on several nodes form no gang, since nodes share no table. Such a task has a thread of
+ * its own, which begins at once. A message for a member that has not started waits in its mailbox.
+ *
  * Locks: the table's internal lock (gangs that are not complete), the pump's (ready gangs, counts
  * of those handed out), each worker's (its queue). None is held together with another.
  *
@@ -43,9 +46,10 @@ struct tm_op;
  */
 struct tm_task {
   struct tm_task *next; /* [lock:table] in its gang; [ilock: the worker's] in its queue */
-  struct tm_gang *gang; /* [const] since it has arrived there */
+  struct tm_gang *gang; /* [const] since it has arrived there; NULL: of several nodes */
   struct tm_rank *rank; /* [const] */
   uint64_t context;     /* [const] of the shadow; all members compute the same */
+  int number, starts;   /* [const] of the collective; [rank] times it was started */
   struct tm_collective collective;
   struct tm_request *request;
   struct tm_comm *shadow; /* [worker] once it is handed out */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Nonblocking and persistent collectives: tasks and their requests; gang.h says how
  * they are performed. */
+#include <mltp/mltp.h>
 #include <stdlib.h>
 
 #include "tmpi/coll/gang.h"
@@ -11,9 +12,27 @@
 #include "tmpi/rank/user_code.h"
 #include "tmpi/request/request.h"
 
-/* Contexts given out are below 2^31, and even; a communicator starts fewer than 2^30. */
+#define SHADOW_BIT ((uint64_t)1 << 63)
+#define LOCAL_BIT ((uint64_t)1 << 62) /* object/comm.c */
+
+static uint64_t mix(uint64_t x) {
+  x = (x ^ x >> 31) * 0x7fb5d329728ea185u;
+  x = (x ^ x >> 27) * 0x81dadef4bc2dd44du;
+  return x ^ x >> 33;
+}
+
+/* Of a job on several nodes: a hash of 61 bits, so two that are under way at once will not have the
+ * same. */
+static uint64_t hashed_context(uint64_t context, int number, int starts) {
+  uint64_t which = (uint64_t)(uint32_t)number << 32 | (uint32_t)starts;
+  return SHADOW_BIT | (mix(mix(context) + which) & (LOCAL_BIT - 2));
+}
+
+/* Contexts given out on one node are below 2^31, and even; a communicator starts fewer than 2^30.
+ */
 static uint64_t shadow_context(uint64_t context, int number) {
-  return (uint64_t)1 << 63 | context << 31 | (uint64_t)(uint32_t)number << 1;
+  if (context >> 31 != 0) return hashed_context(context, number, 0);
+  return SHADOW_BIT | context << 31 | (uint64_t)(uint32_t)number << 1;
 }
 
 /* Groups and topology are the communicator's. */
@@ -64,9 +83,9 @@ static void finish(struct tm_task *task, int error) {
   if (calls_program(task)) tm_user_code_end(rank);
   if (!request->persistent) end_task(task);
   request->error = error;
-  tm_worker_done(rank);
+  if (gang != NULL) tm_worker_done(rank);
   tm_request_complete(request);
-  tm_gang_leave(gang);
+  if (gang != NULL) tm_gang_leave(gang);
 }
 
 void tm_task_perform(struct tm_task *task) {
@@ -75,8 +94,36 @@ void tm_task_perform(struct tm_task *task) {
 
 void tm_task_fail(struct tm_task *task, int error) { finish(task, error); }
 
+static void *run_alone(void *task_) {
+  struct tm_task *task = task_;
+  int number = task->rank->number;
+  if (tm_rank_enter(number) != 0)
+    tm_panic("rank %d: a thread for a nonblocking collective has no number", number);
+  tm_task_perform(task);
+  return NULL;
+}
+
+/* Members may start it again while others still perform it, so each start has a context. @return
+ * false: no memory. */
+static bool launch_alone(struct tm_task *task) {
+  mltp_attr_t attr = MLTP_ATTR_INIT;
+  attr.name = "a nonblocking collective";
+  attr.detached = 1;
+  bool calls = calls_program(task);
+  task->context = hashed_context(task->request->comm->context, task->number, task->starts++);
+  if (tm_task_prepare(task)) {
+    if (calls) tm_user_code_begin(task->rank);
+    if (mltp_create(NULL, &attr, run_alone, task) == 0) return true;
+    if (calls) tm_user_code_end(task->rank);
+  }
+  if (task->shadow != NULL) tm_comm_release(task->shadow);
+  task->shadow = NULL;
+  return false;
+}
+
 /* @return false: no memory. */
 static bool launch(struct tm_task *task) {
+  if (tm_comm_is_far(task->request->comm)) return launch_alone(task);
   if (!tm_worker_claim(task->rank)) return false;
   bool calls = calls_program(task); /* a task that has arrived may end at any time */
   struct tm_rank *rank = task->rank;
@@ -141,7 +188,8 @@ static struct tm_task *make_task(struct tm_comm *comm, const struct tm_collectiv
   if (task == NULL) return NULL;
   task->collective = *collective;
   task->rank = tm_rank_self();
-  task->context = shadow_context(comm->context, comm->nonblocking++);
+  task->number = comm->nonblocking++;
+  task->context = shadow_context(comm->context, task->number);
   if (hold_types(task, comm)) task->request = make_request(comm);
   if (task->request == NULL) {
     end_task(task);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Intercommunicators: made of two groups, and made one. The leaders of both sides tell each other
- * where their groups are; each copies the other's for its own side.
+ * Intercommunicators: made of two groups, and made one. The leaders of both sides exchange their
+ * groups; each hands the other's to its own side.
  */
 #include "tmpi/comm/intercomm.h"
 
@@ -19,26 +19,56 @@ struct side {
   int high;         /* MPI_Intercomm_merge() */
 };
 
-static struct tm_group *copy_group(const struct tm_group *from) {
-  struct tm_group *group = tm_group_new(from->size);
-  if (group == NULL) tm_panic("no memory for a group of %d ranks", from->size);
-  memcpy(group->ranks, from->ranks, (size_t)from->size * sizeof from->ranks[0]);
-  return group;
+/* What goes in front of a group's ranks. */
+struct head_of_side {
+  uint64_t context;
+  int32_t size, high;
+};
+
+static struct head_of_side head_of(const struct side *side) {
+  return (struct head_of_side){side->context, side->group->size, side->high};
 }
 
-/* Between the leaders: the group is held for the other one until it has copied it. */
+/* @return what a head says, with room for the ranks. */
+static struct side side_of(const struct head_of_side *head) {
+  struct side side = {tm_group_new(head->size), head->context, head->high};
+  if (side.group == NULL) tm_panic("no memory for a group of %d ranks", head->size);
+  return side;
+}
+
+static size_t bytes_of(const struct tm_group *group) {
+  return (size_t)group->size * sizeof group->ranks[0];
+}
+
+/* Between the leaders, which may be on two nodes. */
 static void exchange(struct tm_coll *peers, int other, const struct side *own,
                      struct side *theirs) {
   struct tm_type *byte = tm_type_of(MPI_BYTE);
-  tm_group_hold(own->group);
-  tm_coll_exchange(peers, own, sizeof *own, byte, other, theirs, sizeof *theirs, byte, other);
-  struct tm_group *group = theirs->group;
-  theirs->group = copy_group(group);
-  tm_group_release(group);
+  struct head_of_side out = head_of(own), in;
+  tm_coll_exchange(peers, &out, sizeof out, byte, other, &in, sizeof in, byte, other);
+  *theirs = side_of(&in);
+  tm_coll_exchange(peers, own->group->ranks, bytes_of(own->group), byte, other,
+                   theirs->group->ranks, bytes_of(theirs->group), byte, other);
 }
 
-/* The leader tells its side what it has heard: the group is then held by all of them. */
+/* Members on several nodes have a copy each. */
+static void send_ranks(struct tm_comm *local, const char *call, int leader, struct side *theirs) {
+  struct tm_type *byte = tm_type_of(MPI_BYTE);
+  struct head_of_side head = {0};
+  struct tm_coll first = tm_coll_begin(local, call);
+  if (local->rank == leader) head = head_of(theirs);
+  tm_bcast(&first, &head, sizeof head, byte, leader);
+  if (local->rank != leader) *theirs = side_of(&head);
+  struct tm_coll second = tm_coll_begin(local, call);
+  tm_bcast(&second, theirs->group->ranks, bytes_of(theirs->group), byte, leader);
+}
+
+/* The leader tells its side what it has heard. Members on one node share the group. */
 static void send_group(struct tm_comm *local, const char *call, int leader, struct side *theirs) {
+  if (tm_comm_spans(local)) {
+    send_ranks(local, call, leader, theirs);
+    return;
+  }
   struct tm_coll coll = tm_coll_begin(local, call);
   if (local->rank == leader)
     for (int i = 1; i < local->size; i++) tm_group_hold(theirs->group);

@@ -109,10 +109,12 @@ int PMPI_Is_thread_main(int *flag) {
 
 #pragma weak MPI_Abort = PMPI_Abort
 int PMPI_Abort(MPI_Comm comm, int code) {
+  int rank = tm_rank_number(), status = (code & 0xff) != 0 ? code & 0xff : 1;
   (void)comm;     /* all ranks are one process */
   tm_job_flush(); /* before the message: what the rank printed led to it */
-  fprintf(stderr, "tmpi: rank %d called MPI_Abort(%d)\n", tm_rank_number(), code);
-  tm_job_abort((code & 0xff) != 0 ? code & 0xff : 1);
+  fprintf(stderr, "tmpi: rank %d called MPI_Abort(%d)\n", rank, code);
+  tm_job_tell(status, "rank %d called MPI_Abort(%d)", rank, code);
+  tm_job_abort(status);
 }
 
 #pragma weak MPI_Get_processor_name = PMPI_Get_processor_name

@@ -15,6 +15,7 @@
 #include "tmpi/coll/coll.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/io/file.h"
+#include "tmpi/match/far.h"
 #include "tmpi/object/info.h"
 
 enum {
@@ -147,6 +148,7 @@ static int check(const char *call, MPI_Comm handle, const char *name, int amode,
   int error = tm_get_comm(call, handle, comm);
   if (error != MPI_SUCCESS) return error;
   if ((*comm)->inter) return tm_fail(*comm, call, MPI_ERR_COMM, "it is an intercommunicator");
+  if (tm_comm_is_far(*comm)) return tm_far_refuse(*comm, call);
   if (info != MPI_INFO_NULL && tm_info_of(info) == NULL)
     return tm_file_fail(NULL, call, MPI_ERR_INFO, "the info is not valid");
   if (name == NULL || name[0] == '\0')

@@ -12,9 +12,9 @@
 
 void tm_far_start(const struct tm_transport *transport) { tm_job.far = transport; }
 
-int tm_far_refuse(const char *call) {
-  return tm_fail(NULL, call, MPI_ERR_UNSUPPORTED_OPERATION,
-                 "it is not available in a job of several nodes (run the job on one node)");
+int tm_far_refuse(struct tm_comm *comm, const char *call) {
+  return tm_fail(comm, call, MPI_ERR_UNSUPPORTED_OPERATION,
+                 "it is not available between several nodes (run the job on one node)");
 }
 
 /* @return whether the data of a type lie in one piece that begins at the buffer's address. */

@@ -84,7 +84,10 @@ TM_EXPORT void tm_far_fetched(struct tm_far_fetch *fetch);
 /** From now on messages go to other nodes, and come. */
 TM_EXPORT void tm_far_start(const struct tm_transport *transport);
 
-/** Fails a call that jobs of several nodes do not have. @return what the call returns. */
-TM_EXPORT int tm_far_refuse(const char *call);
+struct tm_comm;
+
+/** Fails a call that has no form for members on several nodes. comm NULL: the call has none.
+ * @return what the call returns. */
+TM_EXPORT int tm_far_refuse(struct tm_comm *comm, const char *call);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum { TM_NODE_TEXT = 128, TM_NODE_WHY = 256 };
 
@@ -53,13 +54,13 @@ struct tm_nodes_module {
   const void *(*refusal)(const char *name);
 };
 
-/* ---- between pmix.c and ucx.c */
+/* ---- between pmix.c, ucx.c and links.c. What returns text: NULL, or what failed. */
 
 /** Opens UCX. @return the address of this node, and its size; NULL: why tells. */
 const void *tm_ucx_open(size_t *size, char *why, size_t room);
-/** Begins to connect to a node, by its address. @return NULL, or what failed. */
+/** Begins to connect to a node, by its address. */
 const char *tm_ucx_connect(const struct tm_nodes *nodes, int node, const void *address);
-/** Waits until all nodes are connected. @return NULL, or what failed. */
+/** Waits until all nodes are connected. */
 const char *tm_ucx_settle(int seconds);
 /** Sees to what the other nodes still need to connect. */
 void tm_ucx_progress(void);
@@ -67,7 +68,31 @@ bool tm_ucx_start(void);
 /** From now on nodes may go away. @return the first that has; -1: none. */
 int tm_ucx_lost(void);
 
-/** nodes/refusals.py writes it. */
+enum { TM_LINK_ADDRESSES = 16 };
+
+/** Where a node listens for the connections of links.c. */
+struct tm_link_address {
+  uint64_t secret[2]; /**< what its callers say, and what it answers */
+  uint16_t port;      /**< in the network's order, as: */
+  int count;
+  uint32_t ip[TM_LINK_ADDRESSES];
+};
+
+/** Listens. NULL: why tells. */
+const struct tm_link_address *tm_links_open(char *why, size_t room);
+/** Before the connections are made. */
+const char *tm_links_prepare(const struct tm_nodes *nodes);
+/** Connects to a node if it has a lower number. */
+const char *tm_links_connect(int node, const struct tm_link_address *address);
+/** Waits until the nodes with higher numbers have connected. From now on a node that ends early
+ * tells the others, and they end. */
+const char *tm_links_start(int seconds);
+/** From now on nodes may go away. @return the first that has; -1: none. */
+int tm_links_lost(void);
+/** UCX has lost a node: ends the job, unless there is a better reason. */
+void tm_links_suspect(int node, const char *what);
+
+/** tools/mpi/refusals.py writes it. */
 const void *tm_nodes_refusal(const char *name);
 
 /** The first rank of a node, if the ranks are divided evenly. */

@@ -23,7 +23,8 @@ static struct {
   FUNCTIONS(MEMBER)
 } pmix;
 
-static const char node_key[] = "mltp.node", address_key[] = "mltp.address";
+static const char node_key[] = "mltp.node", address_key[] = "mltp.address",
+                  link_key[] = "mltp.link";
 
 enum { LOOK_SECONDS = 5 };
 
@@ -100,8 +101,11 @@ static pmix_status_t put(const char *name, const void *bytes, size_t size) {
 static pmix_status_t publish(struct tm_node *own) {
   size_t size = 0;
   const void *address = tm_ucx_open(&size, own->no_ucx, sizeof own->no_ucx);
+  const void *link = address != NULL ? tm_links_open(own->no_ucx, sizeof own->no_ucx) : NULL;
   pmix_status_t status = put(node_key, own, sizeof *own);
   if (status == PMIX_SUCCESS && address != NULL) status = put(address_key, address, size);
+  if (status == PMIX_SUCCESS && link != NULL)
+    status = put(link_key, link, sizeof(struct tm_link_address));
   return status == PMIX_SUCCESS ? pmix.Commit() : status;
 }
 
@@ -180,17 +184,28 @@ static pmix_status_t connected_by_all(int seconds) {
   return status;
 }
 
+/* @return NULL, or what failed. */
+static const char *connect_one(const struct tm_nodes *nodes, int node) {
+  pmix_status_t status;
+  struct tm_link_address link;
+  const pmix_byte_object_t *address = get(node, link_key, &status);
+  if (address == NULL) return pmix.Error_string(status);
+  memcpy(&link, address->bytes, sizeof link);
+  const char *missing = tm_links_connect(node, &link);
+  if (missing != NULL) return missing;
+  address = get(node, address_key, &status);
+  return address != NULL ? tm_ucx_connect(nodes, node, address->bytes) : pmix.Error_string(status);
+}
+
 static bool connect_all(const struct tm_nodes *nodes, int seconds, char *why, size_t room) {
-  for (int i = 0; i < nodes->size; i++) {
-    pmix_status_t status;
-    const pmix_byte_object_t *address = get(i, address_key, &status);
-    const char *missing =
-        address != NULL ? tm_ucx_connect(nodes, i, address->bytes) : pmix.Error_string(status);
-    if (missing == NULL) continue;
+  const char *missing = tm_links_prepare(nodes);
+  for (int i = 0; i < nodes->size && missing == NULL; i++) {
+    if ((missing = connect_one(nodes, i)) == NULL) continue;
     snprintf(why, room, "node %d (%s): %s", i, nodes->list[i].host, missing);
     return false;
   }
-  const char *missing = tm_ucx_settle(seconds);
+  if (missing == NULL) missing = tm_links_start(seconds);
+  if (missing == NULL) missing = tm_ucx_settle(seconds);
   if (missing != NULL) {
     snprintf(why, room, "%s", missing);
     return false;
@@ -212,18 +227,24 @@ static bool start(int seconds, char *why, size_t room) {
   return status == PMIX_SUCCESS;
 }
 
+/* From now on nodes may go away. @return the first that has; -1: none. */
+static int find_lost(void) {
+  int node = tm_links_lost(), lost = tm_ucx_lost();
+  return node >= 0 ? node : lost;
+}
+
 /* A node whose ranks have ended waits as long as those of others run. If one goes away without
  * coming here, the launcher may not say so. */
 static bool end(char *why, size_t room) {
   pmix_status_t status;
-  int lost = tm_ucx_lost(); /* from here on: the others may have come already, and end at once */
+  int lost = find_lost(); /* from here on: the others may have come already, and end at once */
   bool begun = fence_begin(&status);
   while (begun && !fence_is_over(1000 * LOOK_SECONDS, &status)) {
     if (lost >= 0) {
       snprintf(why, room, "node %d has gone away before its ranks had ended", lost);
       return false;
     }
-    lost = tm_ucx_lost();
+    lost = find_lost();
   }
   if (status != PMIX_SUCCESS) give_up(why, room, "the launcher does not answer", status);
   pmix.Finalize(NULL, 0);

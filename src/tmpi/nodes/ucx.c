@@ -10,8 +10,8 @@
  * Active messages of one kind arrive in the order they were sent. Each carries a number, so that a
  * transport which breaks that order ends the job, and does not change what a receive gets.
  *
- * A node that goes away ends the job with a message that names it. While the job ends nodes go away
- * one after the other, and that is noted only.
+ * A node that goes away ends the job (links.c). While the job ends nodes go away one after the
+ * other, and that is noted only.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -89,11 +89,7 @@ static void node_is_lost(const struct peer *peer, ucs_status_t status) {
     if (lost < 0) lost = peer->number;
     return;
   }
-  fprintf(stderr,
-          "tmpirun: node %d (%s) is gone: %s: the job ends (see that node's messages, or the "
-          "launcher's)\n",
-          peer->number, peer->host, ucx.ucs_status_string(status));
-  tm_job_abort(1);
+  tm_links_suspect(peer->number, ucx.ucs_status_string(status));
 }
 
 static void on_failure(void *peer, ucp_ep_h ep, ucs_status_t status) {

@@ -106,6 +106,13 @@ bool tm_comm_add_local(struct tm_comm *comm) {
   return comm->local_comm != NULL;
 }
 
+bool tm_comm_is_far(const struct tm_comm *comm) {
+  if (tm_job.local == tm_job.first_size) return false;
+  if (!comm->inter) return tm_comm_spans(comm);
+  return tm_group_spans(comm->group) || tm_group_spans(comm->remote) ||
+         tm_rank_node(comm->group->ranks[0]) != tm_rank_node(comm->remote->ranks[0]);
+}
+
 void tm_comm_hold(struct tm_comm *comm) { mt_add_relaxed(&comm->refs, 1); }
 
 void tm_comm_release(struct tm_comm *comm) {

@@ -88,6 +88,9 @@ static inline bool tm_comm_spans(const struct tm_comm *comm) {
   return comm->team == NULL && comm->size > 1 && !comm->inter;
 }
 
+/** @return whether a communicator, of one group or of two, has ranks of several nodes. */
+bool tm_comm_is_far(const struct tm_comm *comm);
+
 TM_EXPORT struct tm_comm *tm_comm_of(MPI_Comm handle);
 MPI_Comm tm_comm_handle(const struct tm_comm *comm);
 

@@ -4,17 +4,27 @@
 #include <stdlib.h>
 
 #include "tmpi/error/errors.h"
+#include "tmpi/match/far.h"
 #include "tmpi/match/rank_wait.h"
 #include "tmpi/part/channel.h"
 #include "tmpi/rank/handle.h"
 
 /* ---- requests */
 
+static bool is_far(const struct tm_comm *comm, int peer) {
+  return peer >= 0 && !tm_rank_is_here(comm->remote->ranks[peer]);
+}
+
 static int init(const struct tm_arguments *arguments, int partitions, enum tm_kind side,
                 MPI_Request *handle) {
   struct tm_request request;
   int error = tm_request_fill(&request, arguments, side, TM_STANDARD);
   if (error != MPI_SUCCESS) return error;
+  if (is_far(request.comm, arguments->peer)) {
+    error = tm_far_refuse(request.comm, arguments->call);
+    tm_request_empty(&request);
+    return error;
+  }
   int wrong = partitions < 0                                         ? MPI_ERR_ARG
               : side == TM_RECV && arguments->peer == MPI_ANY_SOURCE ? MPI_ERR_RANK
               : side == TM_RECV && arguments->tag == MPI_ANY_TAG     ? MPI_ERR_TAG

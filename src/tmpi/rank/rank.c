@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <mltp/mltp.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,7 +97,26 @@ int tm_job_failure(int *status) {
   return (int)(word >> 8) - 1;
 }
 
+static void (*notify_nodes)(int status, const char *why); /* NULL: there is one node */
+
+void tm_job_on_early_end(void (*tell)(int status, const char *why)) { notify_nodes = tell; }
+
+void tm_job_tell(int status, const char *format, ...) {
+  char why[128];
+  va_list arguments;
+  if (notify_nodes == NULL) return;
+  va_start(arguments, format);
+  vsnprintf(why, sizeof why, format, arguments);
+  va_end(arguments);
+  notify_nodes(status, why);
+}
+
 void tm_job_abort(int status) {
+  int rank = tm_rank_number();
   tm_job_flush();
+  if (rank >= 0)
+    tm_job_tell(status, "rank %d failed (see above)", rank);
+  else
+    tm_job_tell(status, "it failed (see above)");
   _exit(status);
 }

@@ -202,7 +202,16 @@ TM_EXPORT void tm_job_on_end(void (*flush)(void));
 /** Writes all that was printed. */
 TM_EXPORT void tm_job_flush(void);
 
-/** Ends the process: all that was printed is written first. */
+/** A function that tells the other nodes of the job that this one ends early: it returns when they
+ * know, after a bounded time. Signal handlers may call it. */
+TM_EXPORT void tm_job_on_early_end(void (*tell)(int status, const char *why));
+
+/** Tells the other nodes, if there are any, that this one ends early, with a status. The first
+ * call counts. */
+TM_EXPORT void tm_job_tell(int status, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/** Ends the process, and all nodes of the job: all that was printed is written first. */
 TM_EXPORT void tm_job_abort(int status) __attribute__((noreturn));
 
 /** @return the calling thread's rank, NULL: none. */

@@ -13,6 +13,7 @@
 #include "tmpi/attr/attribute.h"
 #include "tmpi/coll/coll.h"
 #include "tmpi/error/errors.h"
+#include "tmpi/match/far.h"
 #include "tmpi/object/info.h"
 #include "tmpi/rma/win.h"
 
@@ -20,6 +21,7 @@ static int check(const struct tm_win_making *m, struct tm_comm **comm) {
   int error = tm_get_comm(m->call, m->comm, comm);
   if (error != MPI_SUCCESS) return error;
   if ((*comm)->inter) return tm_fail(*comm, m->call, MPI_ERR_COMM, "it is an intercommunicator");
+  if (tm_comm_is_far(*comm)) return tm_far_refuse(*comm, m->call);
   if (m->bytes < 0) return tm_fail(*comm, m->call, MPI_ERR_SIZE, "size %td is negative", m->bytes);
   if (m->disp_unit <= 0 || m->disp_unit > INT32_MAX)
     return tm_fail(*comm, m->call, MPI_ERR_DISP, "displacement unit %td is not positive, or large",

@@ -98,6 +98,7 @@ __attribute__((noreturn)) static void end_late(void) {
       "tmpirun: the program has not ended after %ld s (see above what its ranks wait for, or allow "
       "more by --timeout)\n",
       limit);
+  tm_job_tell(TM_STATUS_TIMEOUT, "the program has not ended after %ld s", limit);
   tm_flush_all();
   _exit(TM_STATUS_TIMEOUT);
 }
@@ -106,6 +107,8 @@ __attribute__((noreturn)) static void end_failed(void) {
   int status, rank = tm_job_failure(&status);
   tm_flush_all();
   tm_report_failure(rank);
+  tm_job_tell(status != 0 ? status : 1, "rank %d ended with status %d%s", rank, status,
+              status == 0 ? " without MPI_Finalize()" : "");
   _exit(status != 0 ? status : 1);
 }
 

@@ -57,10 +57,14 @@ static int set_grid(struct tm_comm *parent, const char *call, MPI_Comm handle, i
   return MPI_SUCCESS;
 }
 
+/* @return the parts that a grid is cut into. Nodes may differ in VPs, and have neighbours in order.
+ */
+static int parts_wanted(void) { return tm_job.local == tm_job.first_size ? tm_job.vp_count : 1; }
+
 /* Reorders: a VP gets a slab of the grid, cut across the longest dimension, where the borders are
  * shortest. @return the rank that the process of rank `place`, below nodes, gets. */
 static int reordered(int ndims, const int *dims, int nodes, int place) {
-  int longest = 0, inner = 1, parts = tm_job.vp_count;
+  int longest = 0, inner = 1, parts = parts_wanted();
   for (int d = 1; d < ndims; d++)
     if (dims[d] > dims[longest]) longest = d;
   for (int d = longest + 1; d < ndims; d++) inner *= dims[d];

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A TCP connection between each two nodes, beside those of UCX. It tells why a node ends early, and
+ * that a node no longer answers.
+ *
+ * A node that ends early first sends each other node a notice, with its status and the reason, and
+ * waits a bounded time until they know. A node that gets a notice passes it on and ends with the
+ * same status: so the connection of a node closes without a notice only if its process was killed.
+ * The kernel asks the other one at intervals whether it is there, and closes a connection after
+ * SILENCE_SECONDS without an answer. A process that is stopped still answers, since the kernel
+ * does.
+ *
+ * A node connects to the ones with lower numbers. Both ends show that they are of this job by
+ * numbers that only its nodes know.
+ *
+ * Rejected: messages at intervals through UCX, which end the job of a node that a debugger has
+ * stopped; the keep-alive of UCX, which has no bound while data are under way.
+ *
+ * Relaxed: the swap chooses the thread that ends the node; the rest are counts and hints.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "os/os.h"
+#include "tmpi/nodes/nodes.h"
+#include "tmpi/rank/rank.h"
+
+enum {
+  IDLE_SECONDS = 5,
+  PROBES = 4,
+  PROBE_SECONDS = 3,
+  SILENCE_SECONDS = IDLE_SECONDS + PROBES * PROBE_SECONDS,
+  STEP_SECONDS = 20, /* for one connection, or one answer to it */
+  STACK_SIZE = 1 << 17
+};
+
+#define MS ((uint64_t)1000000)
+#define NOTIFY_NS (2000 * MS)    /* until the others know */
+#define SUSPICION_NS (1000 * MS) /* until the connection of a node closes that UCX has lost */
+
+struct hello {
+  uint64_t secret;
+  int32_t node;
+};
+
+struct notice {
+  int32_t status;
+  int32_t node;
+  char why[TM_NODE_TEXT];
+};
+
+struct link {
+  int fd;                  /* [const] -1: of the own node */
+  bool answered;           /* [thread] it has sent a notice, or is closed */
+  char host[TM_NODE_TEXT]; /* [const] */
+};
+
+static struct {
+  int size, own;                  /* [const] */
+  struct link *list;              /* [const] by number of the node */
+  int listener;                   /* [const] until all are connected */
+  struct tm_link_address address; /* [const] own */
+} links = {.listener = -1};
+
+static uint32_t notified; /* [atomic] 1: this node ends early */
+static int answered;      /* [atomic] nodes that know of it, or are gone; relaxed: a count */
+static int lost = -1;     /* [atomic] the first node that has gone away since: */
+static uint32_t ending;   /* [atomic] 1: nodes may go away; both are hints, so relaxed */
+
+/* ---- a node ends early */
+
+/* The notice is small, so it fits into what the kernel buffers. */
+static void send_all(const struct notice *notice) {
+  for (int i = 0; i < links.size; i++)
+    if (links.list[i].fd >= 0)
+      send(links.list[i].fd, notice, sizeof *notice, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* Also in a signal handler. Of two threads that end the job, the second waits for the first. */
+static void tell(int status, const char *why) {
+  struct notice notice = {.status = status, .node = links.own};
+  char text[2 * TM_NODE_TEXT + 100];
+  if (mt_or_relaxed(&notified, 1) != 0) {
+    os_nap(2 * NOTIFY_NS);
+    return;
+  }
+  snprintf(notice.why, sizeof notice.why, "%s", why);
+  int length = snprintf(text, sizeof text, "tmpirun: node %d (%s): %s: the job ends on all nodes\n",
+                        links.own, links.list[links.own].host, notice.why);
+  os_write(2, text, (size_t)length);
+  send_all(&notice);
+  for (uint64_t end = os_now() + NOTIFY_NS;
+       mt_load_relaxed(&answered) < links.size - 1 && os_now() < end;)
+    os_nap(MS);
+}
+
+/* Ends this node, since another one has ended or is gone. */
+static void follow(const struct notice *notice) {
+  if (mt_or_relaxed(&notified, 1) != 0) return; /* another thread ends it */
+  tm_job_flush();
+  fprintf(stderr, "tmpirun: node %d (%s): %s: this node (%d, %s) ends, too\n", notice->node,
+          links.list[notice->node].host, notice->why, links.own, links.list[links.own].host);
+  send_all(notice);
+  _exit(notice->status);
+}
+
+/* ---- the thread */
+
+static void note_answer(struct link *link) {
+  if (!link->answered) mt_add_relaxed(&answered, 1);
+  link->answered = true;
+}
+
+static void end_with(int node, const char *what) {
+  struct notice notice = {.status = 1, .node = node};
+  snprintf(notice.why, sizeof notice.why, "%s", what);
+  follow(&notice);
+}
+
+/* error: 0 if the other end has closed it. */
+static void node_is_gone(int node, int error) {
+  char what[TM_NODE_TEXT];
+  int none = -1;
+  note_answer(&links.list[node]);
+  if (mt_load_relaxed(&ending) != 0) {
+    mt_cas_relaxed(&lost, &none, node); /* relaxed: any of them will do */
+    return;
+  }
+  if (error == ETIMEDOUT || error == EHOSTUNREACH || error == ENETUNREACH)
+    snprintf(what, sizeof what, "no answer for %d s (%s): its machine, or the link to it, is down",
+             SILENCE_SECONDS, strerror(error));
+  else
+    snprintf(what, sizeof what,
+             "its process is gone%s%s: it was killed (see the launcher's messages)",
+             error != 0 ? ": " : "", error != 0 ? strerror(error) : "");
+  end_with(node, what);
+}
+
+/* @return whether the connection is still open. */
+static bool read_link(int node) {
+  struct notice notice;
+  struct link *link = &links.list[node];
+  ssize_t got = recv(link->fd, &notice, sizeof notice, MSG_WAITALL);
+  if (got < 0 && errno == EINTR) return true;
+  if (got != (ssize_t)sizeof notice) {
+    node_is_gone(node, got < 0 ? errno : 0);
+    return false;
+  }
+  notice.why[sizeof notice.why - 1] = '\0';
+  note_answer(link);
+  if (notice.node >= 0 && notice.node < links.size) follow(&notice);
+  return true;
+}
+
+static void *watch(void *fds_) {
+  struct pollfd *fds = fds_;
+  for (;;) {
+    if (poll(fds, (nfds_t)links.size, -1) < 0) continue;
+    for (int i = 0; i < links.size; i++)
+      if (fds[i].revents != 0 && !read_link(i)) fds[i].fd = -1;
+  }
+  return NULL;
+}
+
+/* ---- connecting */
+
+static void add_address(const struct sockaddr *from) {
+  struct tm_link_address *to = &links.address;
+  struct sockaddr_in name;
+  if (from == NULL || from->sa_family != AF_INET || to->count == TM_LINK_ADDRESSES) return;
+  memcpy(&name, from, sizeof name);
+  to->ip[to->count++] = name.sin_addr.s_addr;
+}
+
+/* The loopback's only if there is no other. */
+static bool find_addresses(void) {
+  struct ifaddrs *all;
+  if (getifaddrs(&all) != 0) return false;
+  for (unsigned loopback = 0; loopback <= IFF_LOOPBACK; loopback += IFF_LOOPBACK)
+    for (const struct ifaddrs *at = all; at != NULL; at = at->ifa_next)
+      if ((at->ifa_flags & (IFF_UP | IFF_LOOPBACK)) == (IFF_UP | loopback) &&
+          (loopback == 0 || links.address.count == 0))
+        add_address(at->ifa_addr);
+  freeifaddrs(all);
+  return true;
+}
+
+const struct tm_link_address *tm_links_open(char *why, size_t room) {
+  struct sockaddr_in name = {.sin_family = AF_INET};
+  socklen_t size = sizeof name;
+  links.listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (links.listener >= 0 && bind(links.listener, (struct sockaddr *)&name, sizeof name) == 0 &&
+      listen(links.listener, SOMAXCONN) == 0 &&
+      getsockname(links.listener, (struct sockaddr *)&name, &size) == 0 && find_addresses() &&
+      getrandom(links.address.secret, sizeof links.address.secret, 0) > 0) {
+    links.address.port = name.sin_port;
+    return &links.address;
+  }
+  snprintf(why, room, "no TCP socket: %s", strerror(errno));
+  return NULL;
+}
+
+/* @return 0, or an error: what a socket sends and gets has a bound from now on. */
+static int set_bounds(int fd, int seconds) {
+  const struct timeval bound = {.tv_sec = seconds};
+  if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &bound, sizeof bound) != 0 ||
+      setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &bound, sizeof bound) != 0)
+    return errno;
+  return 0;
+}
+
+/* @return 0, or an error. */
+static int keep_alive(int fd) {
+  const struct {
+    int level, name, value;
+  } options[] = {{SOL_SOCKET, SO_KEEPALIVE, 1},
+                 {IPPROTO_TCP, TCP_KEEPIDLE, IDLE_SECONDS},
+                 {IPPROTO_TCP, TCP_KEEPINTVL, PROBE_SECONDS},
+                 {IPPROTO_TCP, TCP_KEEPCNT, PROBES},
+                 {IPPROTO_TCP, TCP_NODELAY, 1},
+                 {IPPROTO_TCP, TCP_USER_TIMEOUT, 1000 * SILENCE_SECONDS}};
+  for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
+    if (setsockopt(fd, options[i].level, options[i].name, &options[i].value, sizeof(int)) != 0)
+      return errno;
+  return set_bounds(fd, 0);
+}
+
+static bool exchange_hellos(int fd, const struct hello *out, struct hello *in) {
+  return send(fd, out, sizeof *out, MSG_NOSIGNAL) == (ssize_t)sizeof *out &&
+         recv(fd, in, sizeof *in, MSG_WAITALL) == (ssize_t)sizeof *in;
+}
+
+/* @return a connection to a node by one of its addresses; -1: errno tells. */
+static int connect_by(uint32_t ip, const struct tm_link_address *other, int node) {
+  const struct sockaddr_in name = {
+      .sin_family = AF_INET, .sin_port = other->port, .sin_addr.s_addr = ip};
+  const struct hello own = {other->secret[0], links.own};
+  struct hello theirs = {0};
+  int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -1;
+  int error = set_bounds(fd, STEP_SECONDS);
+  if (error == 0 && connect(fd, (const struct sockaddr *)&name, sizeof name) != 0) error = errno;
+  if (error == 0 && !exchange_hellos(fd, &own, &theirs)) error = EPROTO;
+  if (error == 0 && (theirs.secret != other->secret[1] || theirs.node != node)) error = EPROTO;
+  if (error == 0) error = keep_alive(fd);
+  if (error == 0) return fd;
+  close(fd);
+  errno = error;
+  return -1;
+}
+
+static const char *connect_to(const struct tm_link_address *other, int node) {
+  int error = EADDRNOTAVAIL;
+  for (int i = 0; i < other->count; i++) {
+    int fd = connect_by(other->ip[i], other, node);
+    links.list[node].fd = fd;
+    if (fd >= 0) return NULL;
+    error = errno;
+  }
+  return strerror(error);
+}
+
+/* Accepts a connection of this job; others are closed. @return false: errno tells. */
+static bool accept_one(int *left) {
+  struct hello theirs, own = {links.address.secret[1], links.own};
+  int fd = accept4(links.listener, NULL, NULL, SOCK_CLOEXEC);
+  if (fd < 0) return errno == EINTR || errno == ECONNABORTED || errno == EAGAIN;
+  bool known = set_bounds(fd, STEP_SECONDS) == 0 &&
+               recv(fd, &theirs, sizeof theirs, MSG_WAITALL) == (ssize_t)sizeof theirs &&
+               theirs.secret == links.address.secret[0] && theirs.node > links.own &&
+               theirs.node < links.size && links.list[theirs.node].fd < 0 &&
+               send(fd, &own, sizeof own, MSG_NOSIGNAL) == (ssize_t)sizeof own &&
+               keep_alive(fd) == 0;
+  if (!known) {
+    close(fd);
+    return true;
+  }
+  links.list[theirs.node].fd = fd;
+  --*left;
+  return true;
+}
+
+static const char *accept_all(int seconds) {
+  uint64_t end = os_now() + 1000 * MS * (uint64_t)seconds;
+  for (int left = links.size - 1 - links.own; left > 0;) {
+    struct pollfd at = {links.listener, POLLIN, 0};
+    uint64_t now = os_now();
+    if (now >= end) return "nodes with higher numbers have not connected by TCP";
+    if (poll(&at, 1, (int)((end - now) / MS) + 1) > 0 && !accept_one(&left)) return strerror(errno);
+  }
+  return NULL;
+}
+
+/* A child of a rank would keep the connections open. */
+static void close_in_child(void) {
+  for (int i = 0; i < links.size; i++)
+    if (links.list[i].fd >= 0) close(links.list[i].fd);
+}
+
+/* The thread gets no signals. */
+static const char *start_thread(void) {
+  sigset_t all, before;
+  pthread_t thread;
+  pthread_attr_t attr;
+  struct pollfd *fds = calloc((size_t)links.size, sizeof *fds);
+  if (fds == NULL) return "no memory";
+  for (int i = 0; i < links.size; i++) fds[i] = (struct pollfd){links.list[i].fd, POLLIN, 0};
+  pthread_attr_init(&attr);
+  pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&attr, STACK_SIZE);
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  int error = pthread_create(&thread, &attr, watch, fds);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  pthread_attr_destroy(&attr);
+  if (error == 0) return NULL;
+  free(fds);
+  return strerror(error);
+}
+
+const char *tm_links_prepare(const struct tm_nodes *nodes) {
+  links.size = nodes->size;
+  links.own = nodes->own;
+  links.list = calloc((size_t)nodes->size, sizeof *links.list);
+  if (links.list == NULL) return "no memory";
+  for (int i = 0; i < nodes->size; i++) {
+    links.list[i].fd = -1;
+    strcpy(links.list[i].host, nodes->list[i].host);
+  }
+  return NULL;
+}
+
+const char *tm_links_connect(int node, const struct tm_link_address *address) {
+  return node < links.own ? connect_to(address, node) : NULL;
+}
+
+const char *tm_links_start(int seconds) {
+  const char *missing = accept_all(seconds);
+  close(links.listener);
+  if (missing == NULL) missing = start_thread();
+  if (missing != NULL) return missing;
+  pthread_atfork(NULL, NULL, close_in_child);
+  tm_job_on_early_end(tell);
+  return NULL;
+}
+
+int tm_links_lost(void) {
+  mt_or_relaxed(&ending, 1); /* relaxed: a hint, as `lost` is */
+  return mt_load_relaxed(&lost);
+}
+
+/* The connection tells more: that node's notice, or that its process is gone. */
+void tm_links_suspect(int node, const char *what) {
+  char why[TM_NODE_TEXT];
+  os_nap(SUSPICION_NS);
+  snprintf(why, sizeof why, "UCX has lost it: %s (UCX_TLS: another transport)", what);
+  end_with(node, why);
+  os_nap(2 * NOTIFY_NS); /* another thread ends the job */
+}
