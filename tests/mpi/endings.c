@@ -65,6 +65,10 @@ int main(int argc, char **argv) {
   int size, rank = check_start(&argc, &argv, &size);
   if (is(how, "handlers")) atexit(said);
   if (is(how, "on_exit")) on_exit(print_status, argv[1]);
+  if (strncmp(how, "kill-", 5) == 0 && is(argc > 2 ? argv[2] : "", "ignored")) {
+    if (rank == 0 || is(argv[3], "by all")) signal(atoi(strchr(how, '-') + 1), SIG_IGN);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
   if (is(how, "signal-handler")) signal(SIGTERM, leave_by_handler);
   if (is(how, "late")) {
     end_late(rank, argv[2], argv[3]);

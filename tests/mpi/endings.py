@@ -56,6 +56,12 @@ class Endings(unittest.TestCase):
                 self.ends(f"pthread_kill-{int(signo)}", -signo, said, ranks=ranks)
                 self.ends(f"kill-{int(signo)}", -signo, f"{signo.name} has come from the program itself", ranks=ranks)
 
+    def test_signal_that_one_rank_ignores(self):
+        for other, status in [("by one", -signal.SIGINT), ("by all", 0)]:
+            done = subprocess.run([TMPIRUN, "-n", "3", PROGRAM, f"kill-{int(signal.SIGINT)}", "ignored", other], check=False,
+                                  capture_output=True, text=True)
+            self.assertEqual(done.returncode, status, done)
+
     def late(self, what, other, status, *said, ranks=2):
         """Rank 1 ends while rank 0 reads its input, computes, or waits for it."""
         reader, writer = os.pipe()

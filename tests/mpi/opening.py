@@ -52,6 +52,25 @@ class Objects(Opening):
             MPI_Barrier(MPI_COMM_WORLD);
             CHECK(call() == 2);""")
 
+    def test_descriptor_of_stdout(self):
+        """The program's streams follow no plug-in, unless each rank has streams: the job ends before it prints elsewhere."""
+        for body in ("close(1); return open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);",
+                     "return dup2(open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600), 1);"):
+            with self.subTest(body):
+                self.build("plug.so", f"#include <fcntl.h>\n#include <unistd.h>\nint call(const char *path) {{ {body} }}", "-shared")
+                program = self.program(self.opened() + f"""
+                    int (*call)(const char *) = dlsym(plug, "call");
+                    CHECK(rank == 0 || call("{self.folder}/out") == 1);
+                    printf("rank %d", rank);
+                    fflush(stdout);""")
+                done = self.run_it(program)
+                self.assertEqual(done.returncode, 1, done)
+                self.assertIn("of its own, but the stream stdout is that of all ranks (start the program with --label", done.stderr)
+                self.assertNotIn("rank 1", done.stdout)
+                done = self.run_it(program, "--label")
+                self.assertEqual((done.returncode, done.stdout), (0, "[0] rank 0\n"), done)
+                self.assertEqual((self.folder / "out").read_text(), "rank 1")
+
     def test_a_new_namespace_is_refused(self):
         self.works('CHECK(dlmopen(LM_ID_NEWLM, "libm.so.6", RTLD_NOW) == NULL);'
                    'CHECK(strstr(dlerror(), "ranks have no namespaces") != NULL);')

@@ -123,13 +123,16 @@ static int change_output(void) {
   close(fd);
   return result < 0;
 }
-static int see_output(void) {
-  struct stat out, file;
-  int fd = dup(STDOUT_FILENO);
-  int same = fstat(fd, &out) == 0 && stat(path, &file) == 0 && out.st_ino == file.st_ino;
-  close(fd);
-  return same;
+static int is_path(int number) {
+  struct stat own, file;
+  return fstat(number, &own) == 0 && stat(path, &file) == 0 && own.st_ino == file.st_ino;
 }
+static int see_output(void) { return is_path(STDOUT_FILENO); }
+
+static int change_closed(void) {
+  return close(STDIN_FILENO) != 0 || open(path, O_RDONLY) != STDIN_FILENO;
+}
+static int see_closed(void) { return is_path(STDIN_FILENO); }
 
 static int change_lock(void) {
   struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -191,6 +194,7 @@ static const struct row rows[] = {
     {"results of look-ups", change_result, see_result, NO, "mpi.owned"},
     {"children, wait()", change_children, see_children, NO, "mpi.owned"},
     {"redirected stdout, stderr", change_output, see_output, NO, "mpi.owned"},
+    {"descriptors 0 to 2, closed", change_closed, see_closed, NO, "mpi.descriptors"},
     {"record locks", change_lock, see_lock, YES, "mpi.files"},
     {"/proc/self/exe", change_exe, see_exe, YES, "mpi.owned"},
     {"process number", change_number, see_number, NO, ""},

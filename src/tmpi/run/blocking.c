@@ -16,6 +16,7 @@
 
 #include "os/pthreads.h"
 #include "tmpi/run/override.h"
+#include "tmpi/run/streams.h"
 
 /* ---- semaphores and barriers */
 
@@ -52,6 +53,7 @@ static int wait_for_semaphore_timed(sem_t *semaphore, const struct timespec *tim
 /* ---- files */
 
 static int flock_rank(int fd, int operation) {
+  fd = tm_streams_meant(fd);
   if ((operation & (LOCK_NB | LOCK_UN)) != 0) return flock(fd, operation);
   if (flock(fd, operation | LOCK_NB) == 0) return 0;
   if (errno != EWOULDBLOCK) return -1;

@@ -19,6 +19,7 @@
 #include "core/internal/locks.h"
 #include "tmpi/run/override.h"
 #include "tmpi/run/process.h"
+#include "tmpi/run/streams.h"
 
 struct tm_child {
   struct tm_child *next; /* [ilock] */
@@ -84,22 +85,38 @@ static pid_t fork_rank(void) {
   return pid;
 }
 
-static int spawn_rank(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
-                      const posix_spawnattr_t *attr, char *const *argv, char *const *environment) {
+/* The rank's descriptors come first, so that the program's actions find them. */
+static int init_actions(posix_spawn_file_actions_t *actions) {
+  int error = posix_spawn_file_actions_init(actions);
+  return error != 0 ? error : tm_streams_spawn(actions);
+}
+
+typedef int spawn_function(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+                           const posix_spawnattr_t *attr, char *const *argv,
+                           char *const *environment);
+
+static int spawn_by(spawn_function *spawn, pid_t *pid, const char *path,
+                    const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attr,
+                    char *const *argv, char *const *environment) {
+  posix_spawn_file_actions_t streams;
   pid_t own;
-  int error = posix_spawn(&own, path, actions, attr, argv, environment);
+  int error = init_actions(&streams);
+  if (error == 0)
+    error = spawn(&own, path, actions != NULL ? actions : &streams, attr, argv, environment);
+  posix_spawn_file_actions_destroy(&streams);
   if (error == 0) note_or_tell(own);
   if (error == 0 && pid != NULL) *pid = own;
   return error;
 }
 
+static int spawn_rank(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+                      const posix_spawnattr_t *attr, char *const *argv, char *const *environment) {
+  return spawn_by(posix_spawn, pid, path, actions, attr, argv, environment);
+}
+
 static int spawnp_rank(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
                        const posix_spawnattr_t *attr, char *const *argv, char *const *environment) {
-  pid_t own;
-  int error = posix_spawnp(&own, file, actions, attr, argv, environment);
-  if (error == 0) note_or_tell(own);
-  if (error == 0 && pid != NULL) *pid = own;
-  return error;
+  return spawn_by(posix_spawnp, pid, file, actions, attr, argv, environment);
 }
 
 /* ---- waiting for them */
@@ -165,8 +182,8 @@ static pid_t start_shell(const char *command, int fd, int as) {
                   NULL};
   posix_spawn_file_actions_t actions;
   pid_t pid;
-  posix_spawn_file_actions_init(&actions);
-  int error = fd >= 0 ? posix_spawn_file_actions_adddup2(&actions, fd, as) : 0;
+  int error = init_actions(&actions);
+  if (error == 0 && fd >= 0) error = posix_spawn_file_actions_adddup2(&actions, fd, as);
   if (error == 0)
     error = posix_spawn(&pid, "/bin/sh", &actions, NULL, argv,
                         tm_process_environment(tm_process_self()));
@@ -218,10 +235,17 @@ static int pclose_rank(FILE *stream) {
 }
 
 const struct tm_override tm_override_children[] = {
-    {"fork", (tm_any *)fork_rank},         {"vfork", (tm_any *)fork_rank},
-    {"posix_spawn", (tm_any *)spawn_rank}, {"posix_spawnp", (tm_any *)spawnp_rank},
-    {"wait", (tm_any *)wait_rank},         {"wait3", (tm_any *)wait3_rank},
-    {"wait4", (tm_any *)wait4_rank},       {"waitpid", (tm_any *)waitpid_rank},
-    {"system", (tm_any *)system_rank},     {"popen", (tm_any *)popen_rank},
-    {"pclose", (tm_any *)pclose_rank},     {NULL, NULL},
+    {"fork", (tm_any *)fork_rank},
+    {"vfork", (tm_any *)fork_rank},
+    {"posix_spawn", (tm_any *)spawn_rank},
+    {"posix_spawnp", (tm_any *)spawnp_rank},
+    {"wait", (tm_any *)wait_rank},
+    {"wait3", (tm_any *)wait3_rank},
+    {"wait4", (tm_any *)wait4_rank},
+    {"waitpid", (tm_any *)waitpid_rank},
+    {"system", (tm_any *)system_rank},
+    {"popen", (tm_any *)popen_rank},
+    {"pclose", (tm_any *)pclose_rank},
+    {"posix_spawn_file_actions_init", (tm_any *)init_actions},
+    {NULL, NULL},
 };

@@ -87,8 +87,13 @@ static bool write_lines(int stream, int rank, const char *text, size_t length) {
 
 static int (*redirected)(int rank, int fd); /* [const] NULL: no rank redirects */
 
+/* @return what the rank has in the place of the stream's descriptor. */
+static int redirection(int rank, int stream) {
+  return redirected != NULL ? redirected(rank, stream + 1) : TM_OUTPUT_SHARED;
+}
+
 static bool write_of(int rank, int stream, const char *text, size_t length) {
-  int own = redirected != NULL ? redirected(rank, stream + 1) : -1;
+  int own = redirection(rank, stream);
   if (own >= 0) return write_out(own, text, length);
   if (rank < 0 || (files == NULL && lines == NULL)) return write_out(stream + 1, text, length);
   return files != NULL ? write_out(files[rank], text, length)
@@ -97,12 +102,19 @@ static bool write_of(int rank, int stream, const char *text, size_t length) {
 
 /* ---- the writing rank */
 
+/* What is printed after close(1) is lost without a word, as it stays in a process's buffer. An
+ * error would be one of all ranks. */
 static ssize_t write_stream(void *cookie, const char *text, size_t length) {
+  if (redirection(tm_rank_number(), cookie != NULL) == TM_OUTPUT_CLOSED) return (ssize_t)length;
   return write_of(tm_rank_number(), cookie != NULL, text, length) ? (ssize_t)length : -1;
 }
 
 ssize_t tm_output_write(int fd, const void *text, size_t length) {
   FILE *stream = fd == STDOUT_FILENO ? stdout : stderr;
+  if (redirection(tm_rank_number(), fd - 1) == TM_OUTPUT_CLOSED) {
+    errno = EBADF;
+    return -1;
+  }
   flockfile(stream);
   bool written = write_of(tm_rank_number(), fd - 1, text, length);
   int error = errno;

@@ -35,7 +35,9 @@ void tm_output_end_all(void);
 bool tm_output_route(int ranks);
 bool tm_output_is_routed(void);
 
-/** own: tells what a rank has in the place of descriptor 1 or 2 (-1: nothing). */
+enum { TM_OUTPUT_SHARED = -1, TM_OUTPUT_CLOSED = -2 };
+
+/** own: tells what a rank has in the place of descriptor 1 or 2: another, or one of these. */
 void tm_output_follow(int (*own)(int rank, int fd));
 
 /** As write(2), of a rank, to what it has as stdout or stderr. */

@@ -41,6 +41,7 @@ extern const struct tm_override tm_override_carried[]; /* working_directory.c */
 extern const struct tm_override tm_override_locales[]; /* locales.c */
 extern const struct tm_override tm_override_zone[];    /* zone.c */
 extern const struct tm_override tm_override_timers[];  /* timers.c */
+extern const struct tm_override tm_override_descriptors[];
 
 /** Sets errno. A function that may have moved to another kernel thread sets it by this: the
  * compiler may have kept the address of the errno that it had before. */

@@ -8,12 +8,14 @@
 #include <mltp/mltp.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <unistd.h>
 
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
 #include "tmpi/run/override.h"
 #include "tmpi/run/process.h"
+#include "tmpi/run/streams.h"
 
 static bool is_shared(void) { return tm_rank_number() >= 0 && tm_the_program->ranks > 1; }
 
@@ -35,7 +37,11 @@ static int fcntl_rank(int fd, int command, ...) {
   void *argument = va_arg(list, void *);
   va_end(list);
   if (!is_shared()) return fcntl(fd, command, argument);
+  fd = tm_streams_meant(fd);
   switch (command) {
+    case F_DUPFD:
+    case F_DUPFD_CLOEXEC:
+      return tm_streams_give(fcntl(fd, command, argument), (int)(intptr_t)argument, "fcntl");
     case F_SETLK: return lock_record(fd, F_OFD_SETLK, argument, NULL);
     case F_SETLKW: return lock_record(fd, F_OFD_SETLKW, argument, NULL);
     case F_GETLK: return lock_record(fd, F_OFD_GETLK, argument, argument);
@@ -46,6 +52,7 @@ static int fcntl_rank(int fd, int command, ...) {
 static int lockf_rank(int fd, int command, off_t length) {
   struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_CUR, .l_len = length};
   if (!is_shared()) return lockf(fd, command, length);
+  fd = tm_streams_meant(fd);
   if (command == F_TEST) {
     if (lock_record(fd, F_OFD_GETLK, &lock, &lock) != 0 || lock.l_type == F_UNLCK)
       return lock.l_type == F_UNLCK ? 0 : -1;

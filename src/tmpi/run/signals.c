@@ -246,6 +246,14 @@ bool tm_signal_is_own(int signo, const siginfo_t *info) {
   return own_doing || (info->si_code == SI_TKILL && info->si_pid == getpid());
 }
 
+/* A rank that ignores a signal keeps no other from dying of it. */
+static bool ignores(const struct tm_process *process, int signo) {
+  const struct tm_signals *signals = state_of(process);
+  if (signals == NULL) return (inherited & tm_signal_bit(signo)) != 0;
+  bool is_held = (held_back(signals) & tm_signal_bit(signo)) != 0;
+  return !is_held && action_of(signals, signo).handler == (uintptr_t)SIG_IGN;
+}
+
 bool tm_signal_to_ranks(int signo, siginfo_t *info, void *context) {
   struct tm_process *self = tm_process_self();
   if (self != NULL && tm_signal_is_own(signo, info))
@@ -253,11 +261,14 @@ bool tm_signal_to_ranks(int signo, siginfo_t *info, void *context) {
   int owner = info->si_code == SI_TIMER ? tm_timer_rank(info->si_timerid) : TM_TIMER_UNKNOWN;
   if (owner == -1) return true; /* of a timer that is gone */
   if (owner >= 0) return tm_signal_to_rank(tm_process_of(owner), signo, info, context);
-  bool taken = false;
+  bool taken = false, all_ignore = true;
   int here = mt_load_relaxed(&tm_job.here); /* relaxed: a rank that begins has no handler yet */
-  for (int i = tm_job.first; i < tm_job.first + here; i++)
+  for (int i = tm_job.first; i < tm_job.first + here; i++) {
+    if (ignores(tm_process_of(i), signo)) continue;
+    all_ignore = false;
     taken |= tm_signal_to_rank(tm_process_of(i), signo, info, context);
-  return taken;
+  }
+  return taken || all_ignore;
 }
 
 static void on_signal(int signo, siginfo_t *info, void *context) {

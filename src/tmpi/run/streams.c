@@ -3,14 +3,20 @@
  * Standard streams and their descriptors. Ranks share them. A rank that closes one closes it for no
  * other. A rank that redirects stdout or stderr, by dup2() or freopen(), has a descriptor of its
  * own in the place of that: what it writes to the stream or to the number goes there (output.c).
- * stdin has one buffer for all, so a redirection is that of all ranks, and tmpirun reports it.
+ * So has a rank that closes a number from 0 to 2, and then makes a descriptor, which gets the
+ * number (descriptors.c).
  *
- * Left out: a rank that closes a descriptor to get its number from the next open().
+ * stdin has one buffer for all, so a redirection is that of all ranks, and tmpirun reports it.
+ * stdout and stderr follow a rank only where they are streams of ours, which are not buffered. They
+ * are if the program looks as if it redirects them. A library that does so for another program ends
+ * the job, before a byte goes to the wrong file.
  */
 #include "tmpi/run/streams.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,19 +24,26 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/atomic.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
 #include "tmpi/run/output.h"
 #include "tmpi/run/override.h"
 #include "tmpi/run/process.h"
 
-enum { STREAMS = 2 };
+enum { NUMBERS = 3, SHARED = TM_OUTPUT_SHARED, CLOSED = TM_OUTPUT_CLOSED };
 
-static int (*own)[STREAMS]; /* [rank] of each, its descriptors; -1: none. NULL: no rank redirects */
+/* A rank's numbers from 0 to 2. Relaxed below: a descriptor's number is all there is. */
+struct numbers {
+  int fd[NUMBERS];       /* [atomic] a descriptor, SHARED or CLOSED */
+  FILE *stream[NUMBERS]; /* [rank] of fopen(), which has that number, too. NULL: none */
+};
+
+static struct numbers *own; /* [rank] NULL: there is one rank */
 
 static bool is_shared(void) { return tm_rank_number() >= 0 && tm_the_program->ranks > 1; }
 
-static bool is_standard(int fd) { return fd >= 0 && fd <= STDERR_FILENO; }
+static bool is_standard(int fd) { return (unsigned)fd <= STDERR_FILENO; }
 
 static bool is_standard_stream(const FILE *stream) {
   return stream == stdin || stream == stdout || stream == stderr;
@@ -40,67 +53,138 @@ bool tm_streams_is_shared(const FILE *stream) { return is_standard_stream(stream
 
 /* ---- what ranks have of their own */
 
-/* The last two: it writes to a stream's buffer itself (unlocked.c). */
-static bool asks_for_any(const struct tm_image *image) {
-  static const char *const names[] = {"dup2",      "dup3",       "freopen",
-                                      "freopen64", "__overflow", "__woverflow"};
-  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-    if (tm_image_asks(image, names[i])) return true;
+static bool asks_for_one(const struct tm_image *image, const char *const *names) {
+  while (*names != NULL)
+    if (tm_image_asks(image, *names++)) return true;
   return false;
 }
 
-/* @return what a rank has in the place of descriptor 1 or 2; -1: nothing. */
+/* The last two: it writes to a stream's buffer itself (unlocked.c). */
+static bool redirects(const struct tm_image *image) {
+  static const char *const names[] = {"dup2",       "dup3",        "freopen", "freopen64",
+                                      "__overflow", "__woverflow", NULL};
+  return asks_for_one(image, names);
+}
+
+/* A library's descriptors are hardly ever those of the streams. */
+static bool closes_and_makes(const struct tm_image *program) {
+  return tm_image_asks(program, "close") && asks_for_one(program, tm_descriptor_makers);
+}
+
+static bool reads_stdin(const struct tm_image *image) {
+  static const char *const names[] = {
+      "stdin", "scanf",  "__isoc99_scanf", "__isoc23_scanf",   "vscanf",   "getchar",
+      "gets",  "wscanf", "getwchar",       "getchar_unlocked", "_ZSt3cin", NULL};
+  return asks_for_one(image, names);
+}
+
 static int own_of(int rank, int fd) {
-  bool redirects = own != NULL && rank >= 0 && (fd == STDOUT_FILENO || fd == STDERR_FILENO);
-  return redirects ? own[rank][fd - 1] : -1;
+  /* relaxed: see above */
+  return own != NULL && rank >= 0 && is_standard(fd) ? mt_load_relaxed(&own[rank].fd[fd]) : SHARED;
 }
 
 bool tm_streams_start(const struct tm_program *program) {
-  bool any = false;
-  for (int i = 0; i < program->image_count; i++) any |= asks_for_any(program->images[i]);
-  if (!any || program->ranks == 1) return true;
+  if (program->ranks == 1) return true;
   own = malloc((size_t)program->ranks * sizeof *own);
-  if (own == NULL || !tm_output_route(program->ranks)) {
+  bool any = closes_and_makes(program->images[0]);
+  for (int i = 0; i < program->image_count; i++) any |= redirects(program->images[i]);
+  if (own == NULL || (any && !tm_output_route(program->ranks))) {
     fputs("tmpirun: no memory for the streams of ranks (fewer ranks)\n", stderr);
     return false;
   }
-  memset(own, -1, (size_t)program->ranks * sizeof *own);
+  for (int i = 0; i < program->ranks; i++)
+    own[i] = (struct numbers){{SHARED, SHARED, SHARED}, {NULL, NULL, NULL}};
   tm_output_follow(own_of);
   return true;
 }
 
-/* @return the descriptor that the rank means. */
-static int meant(int fd) {
-  int redirected = own_of(tm_rank_number(), fd);
-  return redirected >= 0 ? redirected : fd;
+/* No process has the last numbers: a call fails that is given one for a number that is closed. */
+int tm_streams_meant(int fd) {
+  int found = own_of(is_standard(fd) ? tm_rank_number() : -1, fd);
+  return found >= 0 ? found : found == CLOSED ? INT_MAX - fd : fd;
+}
+
+bool tm_streams_any(void) {
+  int rank = own != NULL ? tm_rank_number() : -1;
+  bool any = false;
+  for (int fd = 0; fd < NUMBERS; fd++) any |= own_of(rank, fd) != SHARED;
+  return any;
+}
+
+int tm_streams_number(int fd) {
+  int rank = tm_rank_number();
+  for (int i = 0; i < NUMBERS; i++)
+    if (fd > STDERR_FILENO && own_of(rank, i) == fd) return i;
+  return fd > INT_MAX - NUMBERS ? INT_MAX - fd : fd;
+}
+
+const char *tm_streams_path(const char *path, char room[TM_STREAMS_PATH]) {
+  static const char *const names[NUMBERS] = {"/dev/stdin", "/dev/stdout", "/dev/stderr"};
+  static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
+  int found = -1;
+  if (path == NULL || !tm_streams_any()) return path;
+  for (int fd = 0; fd < NUMBERS; fd++)
+    if (strcmp(path, names[fd]) == 0) found = fd;
+  for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+    const char *at = path + strlen(folders[i]);
+    if (strncmp(path, folders[i], strlen(folders[i])) == 0 && *at >= '0' && *at < '0' + NUMBERS &&
+        at[1] == '\0')
+      found = *at - '0';
+  }
+  if (found < 0) return path;
+  snprintf(room, TM_STREAMS_PATH, "/proc/self/fd/%d", tm_streams_meant(found));
+  return room;
 }
 
 void tm_streams_expose(int rank) {
-  for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
-    if (own_of(rank, fd) >= 0) dup2(own_of(rank, fd), fd);
-}
-
-void tm_streams_end(int rank) {
-  for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) {
-    int old = own_of(rank, fd);
-    if (old < 0) continue;
-    own[rank][fd - 1] = -1;
-    close(old);
+  for (int fd = 0; fd < NUMBERS; fd++) {
+    int found = own_of(rank, fd);
+    if (found >= 0) dup2(found, fd);
+    if (found == CLOSED) close(fd);
   }
 }
 
-/* The rank's descriptor `to` is from now on a copy of another. @return to, or -1. */
-static int redirect(int from, int to) {
-  int rank = tm_rank_number(), copy = fcntl(meant(from), F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-  if (copy < 0) return -1;
-  int old = own[rank][to - 1];
-  own[rank][to - 1] = copy;
-  if (old >= 0) close(old);
-  return to;
+int tm_streams_spawn(posix_spawn_file_actions_t *actions) {
+  int error = 0, rank = tm_rank_number();
+  for (int fd = 0; fd < NUMBERS && error == 0; fd++) {
+    int found = own_of(rank, fd);
+    if (found >= 0) error = posix_spawn_file_actions_adddup2(actions, found, fd);
+    if (found == CLOSED) error = posix_spawn_file_actions_addclose(actions, fd);
+  }
+  return error;
 }
 
-static bool redirects(int to) {
-  return own != NULL && is_shared() && (to == STDOUT_FILENO || to == STDERR_FILENO);
+/* @return what was there before. */
+static int put(int rank, int fd, int what) {
+  int old = own_of(rank, fd);
+  while (!mt_cas_relaxed(&own[rank].fd[fd], &old, what)) continue; /* relaxed: see above */
+  return old;
+}
+
+void tm_streams_end(int rank) {
+  for (int fd = 0; fd < NUMBERS && own != NULL; fd++) {
+    int old = put(rank, fd, SHARED);
+    if (old >= 0) close(old);
+    own[rank].stream[fd] = NULL;
+  }
+}
+
+/* Ends the job, if what the rank prints would not follow its descriptor. */
+static void follow_or_end(int fd, const char *call) {
+  if (fd == STDIN_FILENO || tm_output_is_routed()) return;
+  fprintf(stderr,
+          "tmpirun: rank %d: %s() in a library gives it a descriptor %d of its own, but the stream "
+          "%s is that of all ranks (start the program with --label or --output, which give each "
+          "rank streams)\n",
+          tm_rank_number(), call, fd, fd == STDOUT_FILENO ? "stdout" : "stderr");
+  tm_job_abort(1);
+}
+
+static bool uses_stdin(void) {
+  bool any = false;
+  for (int i = 0; i < tm_the_program->image_count; i++)
+    any |= reads_stdin(tm_the_program->images[i]);
+  return any;
 }
 
 static void warn_redirected(const char *call) {
@@ -112,27 +196,109 @@ static void warn_redirected(const char *call) {
           tm_rank_number(), call);
 }
 
-/* ---- calls */
-
-static int close_rank(int fd) { return is_standard(fd) && is_shared() ? 0 : close(fd); }
-
-static int fclose_rank(FILE *stream) {
-  bool shared = is_standard_stream(stream) && is_shared();
-  return shared ? fflush(stream == stdin ? stdout : stream) : fclose(stream);
+static void warn_given(const char *call) {
+  static bool warned; /* likewise */
+  if (warned || !uses_stdin()) return;
+  warned = true;
+  fprintf(stderr,
+          "tmpirun: rank %d has a descriptor 0 of its own by %s(): the stream stdin stays that of "
+          "all ranks (open the file by fopen())\n",
+          tm_rank_number(), call);
 }
 
-static int dup_rank(int fd) { return dup(meant(fd)); }
+/* @return the number, from least on, that a descriptor of the calling rank gets; -1: none. */
+static int take_closed(int least, int what) {
+  int rank = tm_rank_number();
+  for (int fd = least; fd < NUMBERS; fd++) {
+    int closed = CLOSED;
+    /* relaxed: see above */
+    if (own_of(rank, fd) == CLOSED && mt_cas_relaxed(&own[rank].fd[fd], &closed, what)) return fd;
+  }
+  return -1;
+}
+
+int tm_streams_give(int fd, int least, const char *call) {
+  int number = fd > STDERR_FILENO && own != NULL ? take_closed(least > 0 ? least : 0, fd) : -1;
+  if (number < 0) return fd;
+  follow_or_end(number, call);
+  fcntl(fd, F_SETFD, FD_CLOEXEC); /* a child has the number alone */
+  if (number == STDIN_FILENO) warn_given(call);
+  return number;
+}
+
+/* What a rank writes to stdout goes to the file, as the file has that number. */
+static FILE *give_stream(FILE *stream) {
+  int rank = tm_rank_number();
+  if (stream == NULL || !tm_output_is_routed() || !tm_streams_any()) return stream;
+  int copy = fcntl(fileno(stream), F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  int number = copy >= 0 ? take_closed(STDOUT_FILENO, copy) : -1;
+  if (number >= 0)
+    own[rank].stream[number] = stream;
+  else if (copy >= 0)
+    close(copy);
+  return stream;
+}
+
+/* The rank's descriptor `to` is from now on a copy of another. @return to, or -1. */
+static int redirect(int from, int to, const char *call) {
+  int copy = fcntl(tm_streams_meant(from), F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  if (copy < 0) return -1;
+  follow_or_end(to, call);
+  int old = put(tm_rank_number(), to, copy);
+  if (old >= 0) close(old);
+  return to;
+}
+
+/* @return whether the rank alone redirects. */
+static bool is_own(int to) {
+  return own != NULL && is_shared() && is_standard(to) && (to != STDIN_FILENO || !uses_stdin());
+}
+
+/* ---- calls */
+
+static int close_number(int fd) {
+  int old = put(tm_rank_number(), fd, CLOSED);
+  if (old >= 0) return close(old);
+  if (old == SHARED) return 0;
+  errno = EBADF;
+  return -1;
+}
+
+static int close_rank(int fd) {
+  return own != NULL && is_standard(fd) && is_shared() ? close_number(fd) : close(fd);
+}
+
+static int fclose_rank(FILE *stream) {
+  struct numbers *numbers = own != NULL && is_shared() ? &own[tm_rank_number()] : NULL;
+  if (numbers == NULL || !is_standard_stream(stream)) {
+    for (int fd = 0; fd < NUMBERS && numbers != NULL; fd++)
+      if (numbers->stream[fd] == stream) {
+        numbers->stream[fd] = NULL;
+        close_number(fd);
+      }
+    return fclose(stream);
+  }
+  int result = fflush(stream == stdin ? stdout : stream);
+  if (stream != stdin && tm_output_is_routed())
+    close_number(stream == stdout ? STDOUT_FILENO : STDERR_FILENO);
+  return result;
+}
+
+static int dup_rank(int fd) {
+  return tm_streams_give(fcntl(tm_streams_meant(fd), F_DUPFD, 0), 0, "dup");
+}
 
 static int dup2_rank(int from, int to) {
-  if (redirects(to)) return from == to ? to : redirect(from, to);
-  if (to == STDIN_FILENO && from != to && is_shared()) warn_redirected("dup2");
-  return dup2(meant(from), to);
+  if (from == to && is_standard(to)) return fcntl(tm_streams_meant(to), F_GETFD) < 0 ? -1 : to;
+  if (is_own(to)) return redirect(from, to, "dup2");
+  if (to == STDIN_FILENO && is_shared()) warn_redirected("dup2");
+  return dup2(tm_streams_meant(from), to);
 }
 
 static int dup3_rank(int from, int to, int flags) {
-  if (redirects(to) && from != to) return redirect(from, to);
+  if (is_own(to) && from != to) return redirect(from, to, "dup3");
   if (to == STDIN_FILENO && is_shared()) warn_redirected("dup3");
-  return dup3(meant(from), to, flags);
+  return dup3(tm_streams_meant(from), to, flags);
 }
 
 static int open_flags(const char *mode) {
@@ -141,17 +307,34 @@ static int open_flags(const char *mode) {
 }
 
 static FILE *freopen_rank(const char *path, const char *mode, FILE *stream) {
+  char room[TM_STREAMS_PATH];
   int to = stream == stdout ? STDOUT_FILENO : stream == stderr ? STDERR_FILENO : -1;
-  if (!redirects(to)) {
+  if (!is_own(to)) {
     if (stream == stdin && is_shared()) warn_redirected("freopen");
-    return freopen(path, mode, stream);
+    return freopen(tm_streams_path(path, room), mode, stream);
   }
   if (path == NULL) return stream;
-  int fd = open(path, open_flags(mode), 0666);
+  int fd = open(tm_streams_path(path, room), open_flags(mode), 0666);
   if (fd < 0) return NULL;
-  int result = redirect(fd, to);
+  int result = redirect(fd, to, "freopen");
   close(fd);
   return result == to ? stream : NULL;
+}
+
+static FILE *fopen_rank(const char *path, const char *mode) {
+  char room[TM_STREAMS_PATH];
+  return give_stream(fopen(tm_streams_path(path, room), mode));
+}
+
+static FILE *tmpfile_rank(void) { return give_stream(tmpfile()); }
+
+/* fclose() of the stream closes the descriptor: never that of all ranks. */
+static FILE *fdopen_rank(int fd, const char *mode) {
+  if (own == NULL || !is_standard(fd) || !is_shared()) return fdopen(fd, mode);
+  int copy = fcntl(tm_streams_meant(fd), F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  FILE *stream = copy >= 0 ? fdopen(copy, mode) : NULL;
+  if (stream == NULL && copy >= 0) close(copy);
+  return stream;
 }
 
 /* Streams of output.c have no descriptor of their own. */
@@ -159,27 +342,17 @@ static int fileno_rank(FILE *stream) {
   return stream == stdout ? STDOUT_FILENO : stream == stderr ? STDERR_FILENO : fileno(stream);
 }
 
-static int isatty_rank(int fd) { return isatty(meant(fd)); }
-
-static int fsync_rank(int fd) { return fsync(meant(fd)); }
-
-static off_t lseek_rank(int fd, off_t offset, int whence) {
-  return lseek(meant(fd), offset, whence);
-}
-
-static int ftruncate_rank(int fd, off_t length) { return ftruncate(meant(fd), length); }
-
 /* Past the streams; the lock is theirs, so that a line stays whole. */
 static ssize_t write_rank(int fd, const void *text, size_t length) {
   if ((fd != STDOUT_FILENO && fd != STDERR_FILENO) || !tm_output_is_routed())
-    return write(fd, text, length);
+    return write(tm_streams_meant(fd), text, length);
   return tm_output_write(fd, text, length);
 }
 
 static ssize_t writev_rank(int fd, const struct iovec *parts, int count) {
   ssize_t sum = 0;
   if ((fd != STDOUT_FILENO && fd != STDERR_FILENO) || !tm_output_is_routed())
-    return writev(fd, parts, count);
+    return writev(tm_streams_meant(fd), parts, count);
   for (int i = 0; i < count; i++) {
     ssize_t written = tm_output_write(fd, parts[i].iov_base, parts[i].iov_len);
     if (written < 0) return sum > 0 ? sum : -1;
@@ -229,12 +402,11 @@ const struct tm_override tm_override_streams[] = {
     {"freopen64", (tm_any *)freopen_rank},
     {"fileno", (tm_any *)fileno_rank},
     {"fileno_unlocked", (tm_any *)fileno_rank},
-    {"isatty", (tm_any *)isatty_rank},
-    {"fsync", (tm_any *)fsync_rank},
-    {"lseek", (tm_any *)lseek_rank},
-    {"lseek64", (tm_any *)lseek_rank},
-    {"ftruncate", (tm_any *)ftruncate_rank},
-    {"ftruncate64", (tm_any *)ftruncate_rank},
+    {"fopen", (tm_any *)fopen_rank},
+    {"fopen64", (tm_any *)fopen_rank},
+    {"tmpfile", (tm_any *)tmpfile_rank},
+    {"tmpfile64", (tm_any *)tmpfile_rank},
+    {"fdopen", (tm_any *)fdopen_rank},
     {"write", (tm_any *)write_rank},
     {"writev", (tm_any *)writev_rank},
     {"vdprintf", (tm_any *)vdprintf_rank},
