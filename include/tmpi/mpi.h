@@ -383,6 +383,7 @@ typedef int(MPI_Datarep_conversion_function_c)(void *memory, MPI_Datatype type, 
 #include "mpi_functions.h"
 #include "pmpi_functions.h"
 #pragma GCC visibility pop
+#include "mpi_f08_status.h"
 #ifndef TMPI_WITHOUT_REMOVED
 #include "mpi_removed.h"
 #endif

@@ -7,8 +7,8 @@
  * mpi.h includes this file unless TMPI_WITHOUT_REMOVED is defined. A program that has given such a
  * name to a macro, as -DMPI_Address=MPI_Get_address does, keeps its macro.
  *
- * The types MPI_LB and MPI_UB have no values in the ABI and are absent: MPI_Type_create_resized()
- * sets the bounds of a type.
+ * The types MPI_LB and MPI_UB have values that the ABI leaves free. Only this library knows them.
+ * New programs set the bounds of a type by MPI_Type_create_resized().
  */
 #include "mpi.h"
 
@@ -17,6 +17,13 @@
 
 #ifdef __cplusplus
 extern "C" {
+#endif
+
+#ifndef MPI_LB
+#define MPI_LB ((MPI_Datatype)0x2fe)
+#endif
+#ifndef MPI_UB
+#define MPI_UB ((MPI_Datatype)0x2ff)
 #endif
 
 /** The functions that old programs give to MPI_Errhandler_create(). */

@@ -60,6 +60,7 @@ static void point_to_point(void) {
   EXPECT(MPI_ERR_COUNT, MPI_Bsend(buffer, -1, MPI_INT, 0, 0, WORLD));
   EXPECT(MPI_ERR_TYPE, MPI_Ssend(buffer, 1, MPI_DATATYPE_NULL, 0, 0, WORLD));
   EXPECT(MPI_ERR_TYPE, MPI_Rsend(buffer, 1, bad_type, 0, 0, WORLD));
+  EXPECT(MPI_ERR_TYPE, MPI_Rsend(buffer, 0, bad_type, 0, 0, WORLD));
   EXPECT(MPI_ERR_RANK, MPI_Isend(buffer, 1, MPI_INT, 9999, 0, WORLD, &request));
   EXPECT(MPI_ERR_RANK, MPI_Ibsend(buffer, 1, MPI_INT, -7, 0, WORLD, &request));
   EXPECT(MPI_ERR_TAG, MPI_Issend(buffer, 1, MPI_INT, 0, -1, WORLD, &request));

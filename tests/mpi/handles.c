@@ -9,6 +9,17 @@
 
 enum { MANY = 3000, THREADS = 3 };
 
+static void statuses(void) {
+  MPI_Status status = {.MPI_SOURCE = 3, .MPI_TAG = 4, .MPI_ERROR = 5}, back;
+  MPI_F08_status modern;
+  MPI_Fint numbers[MPI_F_STATUS_SIZE];
+  CHECK(MPI_Status_c2f08(&status, &modern) == MPI_SUCCESS && modern.MPI_TAG == 4);
+  CHECK(MPI_Status_f082f(&modern, numbers) == MPI_SUCCESS && numbers[MPI_F_TAG] == 4);
+  modern.MPI_SOURCE = 0;
+  CHECK(MPI_Status_f2f08(numbers, &modern) == MPI_SUCCESS && modern.MPI_SOURCE == 3);
+  CHECK(MPI_Status_f082c(&modern, &back) == MPI_SUCCESS && back.MPI_ERROR == 5);
+}
+
 static void predefined(void) {
   CHECK(MPI_Comm_toint(MPI_COMM_WORLD) == 0x101 && MPI_Comm_fromint(0x102) == MPI_COMM_SELF);
   CHECK(MPI_Comm_toint(MPI_COMM_NULL) == 0x100 && MPI_Comm_f2c(0x100) == MPI_COMM_NULL);
@@ -107,6 +118,7 @@ int main(int argc, char **argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   predefined();
+  statuses();
   made(rank, size);
   for (int i = 0; i < THREADS; i++) CHECK(pthread_create(&threads[i], NULL, many, NULL) == 0);
   for (int i = 0; i < THREADS; i++) CHECK(pthread_join(threads[i], NULL) == 0);

@@ -18,10 +18,41 @@ static int print_part(int rank, int size, const char *word) {
   return 0;
 }
 
+/* How a communicator is made next. */
+static int make_comm(int way, int rank, MPI_Comm *comm) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (way == 1) return MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, comm);
+  if (way == 0) return MPI_Comm_dup(MPI_COMM_WORLD, comm);
+  MPI_Comm_idup(MPI_COMM_WORLD, comm, &request);
+  return MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+/* Makes communicators until none is left, on all ranks alike; there are as many again when they are
+ * freed. */
+static int print_communicators(int rank) {
+  enum { MOST = 1000 };
+  static MPI_Comm made[MOST];
+  int least, most;
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  for (int way = 0; way < 3; way++) {
+    int count = 0, error = MPI_SUCCESS;
+    while (count < MOST && (error = make_comm(way, rank, &made[count])) == MPI_SUCCESS) count++;
+    CHECK(error == MPI_ERR_OTHER);
+    MPI_Allreduce(&count, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    MPI_Allreduce(&count, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    CHECK(least == most);
+    if (rank == 0) printf("%d ", count);
+    while (count > 0) MPI_Comm_free(&made[--count]);
+  }
+  MPI_Finalize();
+  return 0;
+}
+
 int main(int argc, char **argv) {
   int value, size, rank = check_start(&argc, &argv, &size);
   MPI_Status status;
   if (argc > 1 && strcmp(argv[1], "part") == 0) return print_part(rank, size, argv[2]);
+  if (argc > 1 && strcmp(argv[1], "communicators") == 0) return print_communicators(rank);
   if (argc > 1) { /* --one-to-one: each rank's kernel thread */
     int own = (int)gettid();
     int *all = calloc((size_t)size, sizeof *all);

@@ -100,6 +100,9 @@ static void probed(int rank, int size) {
   CHECK(!flag); /* taken */
   MPI_Mrecv(&value, 1, MPI_INT, &message, &status);
   CHECK(value == before && message == MPI_MESSAGE_NULL);
+  MPI_Sendrecv(NULL, 0, MPI_DATATYPE_NULL, rank, 9, NULL, 0, MPI_DATATYPE_NULL, rank, 9,
+               MPI_COMM_WORLD, &status); /* no elements: of no type, too */
+  CHECK(status.MPI_SOURCE == rank && status.MPI_TAG == 9);
   MPI_Recv(NULL, 0, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &status);
   CHECK(status.MPI_SOURCE == MPI_PROC_NULL && status.MPI_TAG == MPI_ANY_TAG);
 }

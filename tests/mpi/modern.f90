@@ -125,6 +125,8 @@ program modern
 
   call types_and_info()
   call requests_and_files()
+  call large_counts()
+  call sections()
 
   call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN)
   call MPI_Send(rank, 1, MPI_INTEGER, size, 0, MPI_COMM_WORLD, error)
@@ -182,6 +184,105 @@ contains
     call check(weights(1) == 5, 25)
     call MPI_Comm_free(graph)
   end subroutine types_and_info
+
+  ! Generic names take counts of both kinds.
+  subroutine large_counts
+    integer(kind=MPI_COUNT_KIND) :: three = 3, found, counts(0:size - 1)
+    integer(kind=MPI_ADDRESS_KIND) :: places(0:size - 1)
+    integer :: numbers(3), all(0:2, 0:size - 1), got(0:2, 0:size - 1), i, few
+    type(MPI_Datatype) :: big, record
+
+    numbers = rank * 10 + [1, 2, 3]
+    call MPI_Sendrecv(numbers, three, MPI_INTEGER, right, 5, got, three, MPI_INTEGER, left, 5, MPI_COMM_WORLD, status)
+    call check(all_are(got(:, 0), left * 10 + [1, 2, 3]), 40)
+    call MPI_Get_count(status, MPI_INTEGER, found)
+    call MPI_Get_count(status, MPI_INTEGER, few)
+    call check(found == 3 .and. few == 3, 41)
+    call MPI_Allgather(numbers, three, MPI_INTEGER, all, three, MPI_INTEGER, MPI_COMM_WORLD)
+    counts = 3
+    places = [(3_MPI_ADDRESS_KIND * i, i = 0, size - 1)]
+    got = 0
+    call MPI_Alltoallv(all, counts, places, MPI_INTEGER, got, counts, places, MPI_INTEGER, MPI_COMM_WORLD)
+    call check(all_are(got(:, left), rank * 10 + [1, 2, 3]), 42)
+    call MPI_Iallreduce(MPI_IN_PLACE, numbers, three, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, requests(1))
+    call MPI_Wait(requests(1), MPI_STATUS_IGNORE)
+    call check(numbers(1) == 10 * (size * (size - 1)) / 2 + size, 43)
+
+    ! More elements than a default integer counts.
+    call MPI_Type_contiguous(3_MPI_COUNT_KIND * 2_MPI_COUNT_KIND**30, MPI_INTEGER, big)
+    call MPI_Type_size(big, found)
+    call MPI_Type_size(big, few)
+    call check(found == 12_MPI_COUNT_KIND * 2_MPI_COUNT_KIND**30 .and. few == MPI_UNDEFINED, 44)
+    call MPI_Type_create_struct(2_MPI_COUNT_KIND, [1_MPI_COUNT_KIND, 2_MPI_COUNT_KIND], &
+                                [0_MPI_COUNT_KIND, 2_MPI_COUNT_KIND**40], [MPI_INTEGER, MPI_REAL], record)
+    call MPI_Type_size(record, found)
+    call check(found == 12, 45)
+    call MPI_Type_free(record)
+    call MPI_Type_free(big)
+  end subroutine large_counts
+
+  ! Buffers of nonblocking calls may be array sections: nothing is copied that the call would outlive. (Of a component of
+  ! derived types gfortran makes a copy nevertheless.)
+  subroutine sections
+    integer, asynchronous :: matrix(6, 5), from(20), reversed(4)
+    integer :: i, expected(6, 5)
+    type(MPI_Win) :: win
+
+    matrix = -1
+    from = [(rank * 100 + i, i = 1, 20)]
+    call MPI_Irecv(matrix(2:6:2, 2:4), 9, MPI_INTEGER, left, 9, MPI_COMM_WORLD, requests(1))
+    call MPI_Isend(from(1:18:2), 9, MPI_INTEGER, right, 9, MPI_COMM_WORLD, requests(2))
+    call MPI_Waitall(2, requests, list)
+    expected = -1
+    expected(2:6:2, 2:4) = reshape([(left * 100 + i, i = 1, 17, 2)], [3, 3])
+    call check(all(matrix == expected), 50)
+
+    ! Fewer elements than the section has; its steps are negative.
+    reversed = 0
+    call MPI_Irecv(reversed(4:1:-1), 2_MPI_COUNT_KIND, MPI_INTEGER, rank, 10, MPI_COMM_WORLD, requests(1))
+    call MPI_Ssend(from(20:1:-10), 2, MPI_INTEGER, rank, 10, MPI_COMM_WORLD)
+    call MPI_Wait(requests(1), status)
+    call check(all(reversed == [0, 0, rank * 100 + 10, rank * 100 + 20]), 51)
+    call MPI_Get_elements(status, MPI_INTEGER, i)
+    call check(i == 2, 52)
+
+    ! A row, and a type of two numbers.
+    matrix = rank
+    call MPI_Ibcast(matrix(3, :), 5_MPI_COUNT_KIND, MPI_INTEGER, 1, MPI_COMM_WORLD, requests(1))
+    call MPI_Wait(requests(1), MPI_STATUS_IGNORE)
+    call check(all(matrix(3, :) == 1) .and. all(matrix(2:4:2, :) == rank), 53)
+    matrix = 0
+    call MPI_Sendrecv(from(1:16:4), 2, MPI_2INTEGER, rank, 11, matrix(1, 1:4), 4, MPI_INTEGER, rank, 11, MPI_COMM_WORLD, status)
+    call check(all(matrix(1, :) == [rank * 100 + 1, rank * 100 + 5, rank * 100 + 9, rank * 100 + 13, 0]), 54)
+
+    ! One-sided, and whole arrays of each shape.
+    from = 0
+    call MPI_Win_create(from, 80_MPI_ADDRESS_KIND, 4, MPI_INFO_NULL, MPI_COMM_SELF, win)
+    call MPI_Win_fence(0, win)
+    call MPI_Put(matrix(1, 1:5:2), 3, MPI_INTEGER, 0, 2_MPI_ADDRESS_KIND, 3, MPI_INTEGER, win)
+    call MPI_Win_fence(0, win)
+    call MPI_Win_free(win)
+    call check(all(from(1:6) == [0, 0, matrix(1, 1), matrix(1, 3), matrix(1, 5), 0]), 55)
+    call whole(matrix, 6)
+
+    ! What does not fit is an error, and nothing is sent.
+    call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN)
+    call MPI_Send(from(1:20:2), 11, MPI_INTEGER, 0, 0, MPI_COMM_SELF, error)
+    call check(error == MPI_ERR_TYPE, 56)
+  end subroutine sections
+
+  ! Dummies of assumed size have no last bound.
+  subroutine whole(matrix, rows)
+    integer :: rows, matrix(rows, *), copy(4)
+    matrix(1:4, 1) = [1, 2, 3, 4]
+    call MPI_Sendrecv(matrix, 4, MPI_INTEGER, rank, 12, copy, 4, MPI_INTEGER, rank, 12, MPI_COMM_WORLD, MPI_STATUS_IGNORE)
+    call check(all(copy == [1, 2, 3, 4]), 57)
+  end subroutine whole
+
+  logical function all_are(found, expected)
+    integer :: found(:), expected(:)
+    all_are = all(found == expected)
+  end function all_are
 
   subroutine requests_and_files
     type(MPI_Request) :: request

@@ -44,6 +44,13 @@ class Options(unittest.TestCase):
         self.assertEqual(len(set(self.kernel_threads("--vps=1"))), 1)
         self.assertLessEqual(len(set(self.kernel_threads("--vps=3", ranks=100))), 3)
 
+    def test_communicators(self):
+        result = run("--communicators=50", arguments=["communicators"], ranks=4)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        for count in result.stdout.split():
+            self.assertIn(int(count), range(40, 50))
+        self.assertEqual(len(result.stdout.split()), 3)
+
     def test_one_to_one(self):
         self.assertEqual(len(set(self.kernel_threads("--one-to-one"))), 8)
 

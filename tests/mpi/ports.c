@@ -77,6 +77,31 @@ static void clients(void) {
   if (rank == 0) MPI_Close_port(port);
 }
 
+/* A root that nobody accepts fails when its time is over, and its group with it. Its offer is gone
+ * then: the root that accepts later meets the next one. */
+static void limits(void) {
+  char port[MPI_MAX_PORT_NAME];
+  MPI_Comm others, inter;
+  MPI_Info info;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "timeout", "0.02");
+  MPI_Comm_split(MPI_COMM_WORLD, rank == 0, rank, &others);
+  MPI_Comm_set_errhandler(others, MPI_ERRORS_RETURN);
+  if (rank == 0) MPI_Open_port(MPI_INFO_NULL, port);
+  MPI_Bcast(port, MPI_MAX_PORT_NAME, MPI_CHAR, 0, MPI_COMM_WORLD);
+  if (rank != 0) EXPECT(MPI_ERR_PORT, MPI_Comm_connect(port, info, 0, others, &inter));
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Info_set(info, "timeout", "1000");
+  if (rank == 0)
+    CHECK(MPI_Comm_accept(port, MPI_INFO_NULL, 0, others, &inter) == MPI_SUCCESS);
+  else
+    CHECK(MPI_Comm_connect(port, info, 0, others, &inter) == MPI_SUCCESS);
+  check_inter(inter, rank == 0 ? size - 1 : 1);
+  if (rank == 0) MPI_Close_port(port);
+  MPI_Comm_free(&others);
+  MPI_Info_free(&info);
+}
+
 /* Ranks 0 and 1 have the ends of a socket: descriptors are the process's. */
 static void sockets(void) {
   int ends[2], own;
@@ -134,6 +159,7 @@ int main(int argc, char **argv) {
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   groups();
   clients();
+  limits();
   sockets();
   refused();
   fortran();

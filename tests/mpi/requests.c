@@ -94,6 +94,52 @@ static void looked_at(void) {
   MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
 }
 
+/* ---- sends are cancelled as long as nobody has received them, complete or not */
+
+enum { CANCELLED_TAG = 77, KEPT_TAG, LARGEST = 100000 };
+
+static int cancels(MPI_Request *request) {
+  MPI_Status status;
+  int flag;
+  MPI_Cancel(request);
+  MPI_Wait(request, &status);
+  MPI_Test_cancelled(&status, &flag);
+  return flag;
+}
+
+static void cancel_sends(int bytes) {
+  static char out[LARGEST], in[LARGEST], room[LARGEST + MPI_BSEND_OVERHEAD];
+  MPI_Request requests[3], persistent;
+  MPI_Status status;
+  void *address;
+  int flag, size;
+  MPI_Buffer_attach(room, sizeof room);
+  MPI_Ibsend(out, bytes, MPI_CHAR, 0, CANCELLED_TAG, MPI_COMM_SELF, &requests[0]);
+  CHECK(cancels(&requests[0]));
+  MPI_Buffer_detach(&address, &size); /* returns: the message counts no more */
+  MPI_Issend(out, bytes, MPI_CHAR, 0, CANCELLED_TAG, MPI_COMM_SELF, &requests[0]);
+  CHECK(cancels(&requests[0]));
+  MPI_Send_init(out, bytes, MPI_CHAR, 0, CANCELLED_TAG, MPI_COMM_SELF, &persistent);
+  MPI_Start(&persistent);
+  CHECK(cancels(&persistent));
+  MPI_Start(&persistent);
+  MPI_Recv(in, bytes, MPI_CHAR, 0, CANCELLED_TAG, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+  CHECK(!cancels(&persistent)); /* received */
+  MPI_Request_free(&persistent);
+  for (int i = 0; i < 3; i++) { /* of three alike the second is cancelled */
+    out[0] = (char)i;
+    MPI_Isend(out, bytes <= 64 ? bytes : 64, MPI_CHAR, 0, KEPT_TAG, MPI_COMM_SELF, &requests[i]);
+  }
+  CHECK(cancels(&requests[1]));
+  for (int i = 0; i < 3; i += 2) {
+    MPI_Recv(in, bytes, MPI_CHAR, 0, KEPT_TAG, MPI_COMM_SELF, &status);
+    CHECK(in[0] == i);
+    CHECK(!cancels(&requests[i])); /* a later one of the same tag is not taken for it */
+  }
+  MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, &status);
+  CHECK(!flag);
+}
+
 /* ---- generalized: the functions count their calls in the extra state */
 
 struct calls {
@@ -318,6 +364,7 @@ int main(int argc, char **argv) {
   before = (rank + size - 1) % size;
   all_ways();
   looked_at();
+  for (int bytes = 1; bytes <= LARGEST; bytes *= 10) cancel_sends(bytes);
   generalized();
   two_in_one();
   cancelled();

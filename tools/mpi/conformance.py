@@ -213,6 +213,7 @@ def run_folder(options, environment, sources, programs, folder):
     stopped = "Terminating test because" in tap.with_suffix(".log").read_text(errors="replace")
     if not complete or stopped:
         entries.append(Entry(folder, 0, "fail", output=[f"runtests stopped before its end, status {status}"]))
+    tap.with_suffix(".commit").write_text(commit_of(pathlib.Path(__file__).parent), encoding="utf-8")
     passed = sum(entry.verdict == "pass" for entry in entries)
     print(f"{folder}: {passed} of {len(entries)}", flush=True)
     return entries
@@ -223,21 +224,36 @@ def git(folder, *words):
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
+def commit_of(folder):
+    return git(folder, "describe", "--always", "--dirty", "--exclude", "*") or "unknown"
+
+
+def commits_of(options, folders):
+    """@return the commit that the folders ran with: the newest, and which ran with others before an interruption."""
+    by_commit, here = {}, commit_of(pathlib.Path(__file__).parent)
+    for folder in folders:
+        kept = options.work / "results" / (folder.replace("/", ".") + ".commit")
+        by_commit.setdefault(kept.read_text(encoding="utf-8") if kept.exists() else here, []).append(folder)
+    if len(by_commit) < 2:
+        return next(iter(by_commit), here)
+    most = max(by_commit, key=lambda commit: len(by_commit[commit]))
+    return "; ".join([most, *(f"{commit} for {', '.join(those)}" for commit, those in by_commit.items() if commit != most)])
+
+
 def memory_of(options):
     """@return GiB that an entry may want."""
     physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 30
     return options.memory or max(1, physical // options.jobs)
 
 
-def facts_of(options):
+def facts_of(options, folders):
     """@return what the page says of this machine and of the sources."""
     info = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     model = re.search(r"^model name\s*: (.*)$", info, re.M)
-    here = pathlib.Path(__file__).parent
     return {
         "processor": f"{model[1] if model else platform.machine()}, {os.cpu_count()} CPUs",
         "kernel": f"{platform.system()} {platform.release()}",
-        "commit": git(here, "describe", "--always", "--dirty", "--exclude", "*") or "unknown",
+        "commit": commits_of(options, folders),
         "entry's limit": f"{options.limit} s" if options.limit else "the suite's: 180 s, or what the entry says",
         "entries that want more than": f"{memory_of(options)} GiB were skipped",
         "suite": git(options.path, "rev-parse", "--short=10", "HEAD") or "an archive, not a checkout",
@@ -283,7 +299,7 @@ def main():
         for entries in results.values():
             without_spawning(sources, entries or [])
     kept = options.work / "results/facts.json"  # of the last run, for --report
-    facts = json.loads(kept.read_text(encoding="utf-8")) if options.report and kept.exists() else facts_of(options)
+    facts = json.loads(kept.read_text(encoding="utf-8")) if options.report and kept.exists() else facts_of(options, folders)
     kept.write_text(json.dumps(facts), encoding="utf-8")
     target = options.page
     if target is None:

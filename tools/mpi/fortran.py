@@ -6,7 +6,8 @@ usage: fortran.py MPI_H NAMES FUNCTIONS COLLECTIVES SOURCE INCLUDE MODULE MODERN
 FUNCTIONS and COLLECTIVES have the C prototypes, MPI_H and NAMES the constants. SOURCE gets a subroutine for each
 function, under its name and its profiling name: it converts handles, strings, indices and special
 addresses, and calls the C function. INCLUDE gets mpif.h, MODULE the Fortran module mpi, MODERN mpi_f08, whose interfaces are of the same subroutines: handles and statuses are structures of
-the same bytes, and ierror may be absent. Functions with
+the same bytes, and ierror may be absent. Its generic names choose the form with 64-bit counts (MPI_X_c in C)
+where a program gives counts of the kind MPI_COUNT_KIND. Functions with
 callbacks, attributes or argument vectors are written by hand in src/tmpi/bindings; a function that is
 in neither place is absent when a program is linked.
 """
@@ -26,9 +27,17 @@ BY_HAND = """Init Init_thread Pcontrol Op_create Comm_create_keyval Type_create_
 LASTING = re.compile(r"I(?:neighbor_)?alltoallw|\w*alltoallw_init", re.I)
 
 # Absent in Fortran: the standard has no such subroutine.
-ABSENT = re.compile(r"\w+_(?:c2f|f2c|toint|fromint|c)$|Status_\w*2\w*|Status_[gs]et_(?:source|tag|error)|"
+ABSENT = re.compile(r"\w+_(?:c2f|f2c|toint|fromint)$|Status_\w*2\w*|Status_[gs]et_(?:source|tag|error)|"
                     r"Session_create_errhandler|"
-                    r"Register_datarep|Abi_get_fortran_info|Type_get_value_index|Abi_\w+|T_\w+|\w+_attach_buffer|Buffer_attach_\w+", re.I)
+                    r"Register_datarep\w*|Op_create_c|Abi_get_fortran_info|Type_get_value_index|Abi_\w+|T_\w+|\w+_attach_buffer|Buffer_attach_\w+", re.I)
+
+# The count and the type of a buffer. A function whose buffers all have them takes array sections in mpi_f08.
+DESCRIBED = {"buffer": ("count", "type"), "buf": ("count", "datatype"), "origin_addr": ("origin_count", "origin_datatype"),
+             "result_addr": ("result_count", "result_datatype"), "sendbuf": ("sendcount", "sendtype"),
+             "recvbuf": ("recvcount", "recvtype")}
+# Among collectives the count of a buffer is often that of a rank's part.
+SECTIONED = re.compile(r"\w*(?:send|recv)(?:_init|_replace)?|Bcast\w*|Ibcast|Fetch\w+|R?(?:put|get)|R?(?:get_)?accumulate|File_\w+",
+                       re.I)
 
 CHOICE = re.compile(r"(?:const )?void \*$")
 RAW = {"Alloc_mem": "base", "Buffer_detach": "base"}  # the address of an address
@@ -69,6 +78,7 @@ class Binding:
 
     def __init__(self, returned, name, arguments):
         self.returned, self.name, self.arguments = returned, name, arguments
+        self.base = name.removesuffix("_c")  # what both forms have in common
         self.parameters, self.before, self.call, self.after, self.lengths = [], [], [], [], []
         self.possible = True
         for kind, variable, brackets in arguments:
@@ -98,7 +108,7 @@ class Binding:
             self.string(kind, variable)
         elif CHOICE.match(kind):
             self.parameters.append(f"void *{variable}")
-            self.call.append(variable if RAW.get(self.name) == variable else f"tmf_address({variable})")
+            self.call.append(variable if RAW.get(self.base) == variable else f"tmf_address({variable})")
         elif base == "int" and brackets == "[][3]":
             self.parameters.append(f"MPI_Fint {variable}[][3]")
             self.call.append(variable)
@@ -126,16 +136,16 @@ class Binding:
         if variable == "sendtypes":
             length = f"tmf_address(sendbuf) == MPI_IN_PLACE ? 0 : {length}"
         self.parameters.append(f"MPI_Fint *{variable}")
-        self.before.append(f"const int {variable}_n = {length};")
+        self.before.append(f"const int {variable}_n = (int)({length});")
         self.before.append(f"{base} *{variable}_ = tmf_array({variable}_n, sizeof *{variable}_);")
         self.before.append(f"for (int i = 0; i < {variable}_n; i++) {variable}_[i] = tmf_{short}({variable}[i]);")
-        if LASTING.fullmatch(self.name):
+        if LASTING.fullmatch(self.base):
             self.before.append(f"{variable}_ = tmf_keep({variable}_, {variable}_n);")
         self.call.append(f"{variable}_")
         if not kind.startswith("const"):
             valid = "" if short == "Request" else " && error == MPI_SUCCESS"
             self.after.append(f"for (int i = 0; i < {variable}_n{valid}; i++) {variable}[i] = MPI_{short}_toint({variable}_[i]);")
-        if not LASTING.fullmatch(self.name):
+        if not LASTING.fullmatch(self.base):
             self.after.append(f"free({variable}_);")
 
     def string(self, kind, variable):
@@ -151,6 +161,43 @@ class Binding:
             found = " && *flag" if any(argument[1] == "flag" for argument in self.arguments) else ""
             self.after.append(f"if (error == MPI_SUCCESS{found}) tmf_pad({variable}, {variable}_n, {variable}_);")
 
+    def buffers(self):
+        """Returns the choice buffers with their counts and types, or an empty list where not all of them have both."""
+        found = []
+        names = {variable: (kind, brackets) for kind, variable, brackets in self.arguments}
+        for kind, variable, _ in self.arguments:
+            if not CHOICE.match(kind) or RAW.get(self.base) == variable:
+                continue
+            pair = DESCRIBED.get(variable, ("", ""))
+            if any(name not in names or "*" in names[name][0] or names[name][1] for name in pair) or "partitions" in names:
+                return []
+            found.append((variable, *pair))
+        return found if SECTIONED.fullmatch(self.base) else []
+
+    def name_in_f08(self):
+        """Returns the name of the interface in mpi_f08: the standard's, where buffers may be array sections."""
+        return f"{self.name}_f08ts" if self.buffers() else self.name
+
+    def c_of_sections(self, prefix):
+        """The C definition for mpi_f08 whose buffers are descriptors of arrays."""
+        buffers = self.buffers()
+        symbol = f"{prefix.lower()}{self.name.lower()}_f08ts_"
+        weak = f"#pragma weak {symbol}\n" if prefix == "MPI_" else ""
+        parameters, before, call, after = list(self.parameters), list(self.before), list(self.call), []
+        for variable, count, kind in buffers:
+            parameters[parameters.index(f"void *{variable}")] = f"const struct tmf_array *{variable}"
+            before.append(f"struct tmf_section {variable}_ = tmf_section({variable}, *{count}, {kind}_);")
+            cast = "" if self.name.endswith("_c") else "(int)"
+            call[call.index(f"tmf_address({variable})")] = f"{variable}_.at"
+            call[call.index(f"*{count}")] = f"{cast}{variable}_.count"
+            call[call.index(f"{kind}_")] = f"{variable}_.type"
+            after.append(f"tmf_section_end(&{variable}_);")
+        listed = ", ".join(parameters + ["MPI_Fint *ierror"] + self.lengths)
+        lines = [f"{weak}void {symbol}({listed}) {{", *(f"  {line}" for line in before),
+                 f"  int error = {prefix}{self.name}({', '.join(call)});",
+                 *(f"  {line}" for line in self.after + after), "  tmf_end(ierror, error);", "}"]
+        return "\n".join(lines) + "\n"
+
     def c(self, prefix):
         """The C definition under the names of MPI_, which a tool may replace, or of PMPI_."""
         symbol = f"{prefix.lower()}{self.name.lower()}_"
@@ -164,16 +211,24 @@ class Binding:
                  *(f"  {line}" for line in self.after), "  tmf_end(ierror, error);", "}"]
         return "\n".join(lines) + "\n"
 
+    def kinds(self):
+        """What tells this form from another in Fortran: the kinds of the arguments."""
+        return [re.sub(r"MPI_(?:Aint|Count|Offset)", "wide", kind) for kind, _, _ in self.arguments]
+
     def fortran(self, prefix, modern=False):
         """The interface for a module: choice buffers match any type and rank. modern: for mpi_f08."""
         names = [argument[1] for argument in self.arguments] + ["ierror"]
         listed = ", &\n      ".join(f(n) for n in names)
-        lines = [f"subroutine {prefix}{self.name}({listed})", "  import"]
+        name = self.name_in_f08() if modern else self.name
+        sections = [buffer for buffer, _, _ in self.buffers()] if modern else []
+        lines = [f"subroutine {prefix}{name}({listed})", "  import"]
         for kind, variable, brackets in self.arguments:
             lines += typed(kind, variable, brackets) if modern else []
-            if not modern or handle_of(kind) is None:
-                lines += declaration(self.name, kind, variable, brackets)
-        lines += ["  integer, optional :: ierror" if modern else "  integer :: ierror", f"end subroutine {prefix}{self.name}"]
+            if variable in sections:
+                lines.append(f"  type(*), dimension(..) :: {f(variable)}")
+            elif not modern or handle_of(kind) is None:
+                lines += declaration(self.base, kind, variable, brackets)
+        lines += ["  integer, optional :: ierror" if modern else "  integer :: ierror", f"end subroutine {prefix}{name}"]
         return "\n".join("    " + line for line in lines) + "\n"
 
 
@@ -251,6 +306,9 @@ def handle_constants(text):
 EXTRA = [("MPI_STATUS_SIZE", 8), ("MPI_SOURCE", 1), ("MPI_TAG", 2), ("MPI_ERROR", 3), ("MPI_ADDRESS_KIND", 8),
          ("MPI_OFFSET_KIND", 8), ("MPI_COUNT_KIND", 8), ("MPI_INTEGER_KIND", 4)]
 
+# Types that MPI 3.0 removed: mpi_removed.h has them for C.
+REMOVED_TYPES = {"MPI_LB": 0x2fe, "MPI_UB": 0x2ff}
+
 # Names that MPI 3.0 removed; no type has these combiners. Modern programs do not see them.
 REMOVED = [("MPI_COMBINER_HVECTOR_INTEGER", 181), ("MPI_COMBINER_HINDEXED_INTEGER", 182), ("MPI_COMBINER_STRUCT_INTEGER", 183)]
 
@@ -308,7 +366,7 @@ CALLBACKS_OF_MPI_1 = ["MPI_NULL_COPY_FN", "MPI_DUP_FN", "MPI_NULL_DELETE_FN"]
 def parameters(header):
     """The constants, in lines that are right in fixed and in free form."""
     lines = []
-    for name, value in EXTRA + REMOVED + list(dict(constants(header)).items()):
+    for name, value in EXTRA + REMOVED + list((dict(constants(header)) | REMOVED_TYPES).items()):
         lines += [f"      integer {name}", f"      parameter ({name}={value})"]
     return "\n".join(lines) + "\n" + WIDE + SENTINELS + "".join(f"      external {name}\n" for name in CALLBACKS + CALLBACKS_OF_MPI_1)
 
@@ -363,9 +421,9 @@ MODERN_TYPES = """  type, bind(C) :: MPI_Status
 
 def modern_parameters(header):
     """The constants of mpi_f08: those of handles have their types."""
-    handles = {name: kind for name, kind, _ in handle_constants(header)}
+    handles = {name: kind for name, kind, _ in handle_constants(header)} | dict.fromkeys(REMOVED_TYPES, "Datatype")
     lines = []
-    for name, value in EXTRA + list(dict(constants(header)).items()):
+    for name, value in EXTRA + list((dict(constants(header)) | REMOVED_TYPES).items()):
         kind = f"type(MPI_{handles[name]})" if name in handles else "integer"
         value = f"MPI_{handles[name]}({value})" if name in handles else value
         lines.append(f"  {kind}, parameter :: {name} = {value}")
@@ -375,7 +433,26 @@ def modern_parameters(header):
     return "\n".join(lines) + "\n" + WIDE + special + "".join(f"      external {name}\n" for name in CALLBACKS)
 
 
-def modern_module(notice, header, bindings):
+def modern_interfaces(bindings, large):
+    """The interfaces of mpi_f08. large: by name, the forms with 64-bit counts, which share a generic name with the others."""
+    plain, generic = "", ""
+    for one in bindings:
+        if one.returned != "int":
+            continue
+        other = large.get(one.name)
+        for prefix in ("MPI_", "PMPI_"):
+            forms = one.fortran(prefix, True)
+            if other is not None and other.kinds() != one.kinds():
+                forms += other.fortran(prefix, True)
+            elif not one.buffers():
+                plain += forms
+                continue
+            generic += f"  interface {prefix}{one.name}\n{forms}  end interface {prefix}{one.name}\n"
+    plain += "".join(modern_by_hand(prefix, name, arguments) for name, arguments in MODERN_BY_HAND for prefix in ("MPI_", "PMPI_"))
+    return f"  interface\n{plain}  end interface\n{generic}"
+
+
+def modern_module(notice, header, interfaces):
     """The text of the module mpi_f08. Its procedures compare handles and convert statuses."""
     types = "".join(f"  type, bind(C) :: MPI_{kind}\n    integer :: MPI_VAL\n  end type MPI_{kind}\n" for kind in HANDLES)
     compared = {op: "".join(f"    module procedure {word}_{kind}\n" for kind in HANDLES) for op, word in (("==", "eq"), ("/=", "ne"))}
@@ -388,32 +465,34 @@ def modern_module(notice, header, bindings):
         bodies += (f"  subroutine {name}({order[0]}, {order[1]}, ierror)\n    integer :: f_status(MPI_STATUS_SIZE)\n"
                    f"    type(MPI_Status) :: f08_status\n    integer, optional :: ierror\n    {assign}\n"
                    f"    if (present(ierror)) ierror = MPI_SUCCESS\n  end subroutine {name}\n")
-    interfaces = "".join(b.fortran(prefix, True) for b in bindings if b.returned == "int" for prefix in ("MPI_", "PMPI_"))
-    interfaces += "".join(modern_by_hand(prefix, name, arguments) for name, arguments in MODERN_BY_HAND for prefix in ("MPI_", "PMPI_"))
     return (f"! {notice}\nmodule mpi_f08\n  implicit none\n" + types + MODERN_TYPES + modern_parameters(header) + FUNCTIONS_OF_REAL
-            + operators + MODERN_CALLBACKS + sized(", optional") + "  interface\n" + interfaces + "  end interface\ncontains\n" + bodies + "end module mpi_f08\n")
+            + operators + MODERN_CALLBACKS + sized(", optional") + interfaces + "contains\n" + bodies + "end module mpi_f08\n")
 
 
 def main():
     """Reads the table, writes the four files."""
     mpi_h, names, functions, collectives, source, include, module, modern = map(pathlib.Path, sys.argv[1:])
     header = mpi_h.read_text() + names.read_text()
-    bindings = []
+    bindings, large = [], {}
     for returned, name, arguments in [*read(functions), *read(collectives)]:
-        if name in BY_HAND or ABSENT.fullmatch(name):
+        if name.removesuffix("_c") in BY_HAND or ABSENT.fullmatch(name):
             continue
         binding = Binding(returned, name, arguments)
         if not binding.possible:
             sys.exit(f"fortran.py: MPI_{name} has an argument without a rule (write it by hand or add a rule)")
-        bindings.append(binding)
+        if name.endswith("_c"):
+            large[binding.base] = binding
+        else:
+            bindings.append(binding)
     notice = "made by tools/mpi/fortran.py"
-    source.write_text(f"/* {notice} */\n#include \"tmpi/bindings/bindings.h\"\n\n"
-                      + "\n".join(b.c(prefix) for b in bindings for prefix in ("MPI_", "PMPI_")))
+    source.write_text(f"/* {notice} */\n#include \"tmpi/bindings/section.h\"\n\n"
+                      + "\n".join(b.c(prefix) + (b.c_of_sections(prefix) if b.buffers() else "")
+                                  for b in [*bindings, *large.values()] for prefix in ("MPI_", "PMPI_")))
     include.write_text(f"! {notice}\n" + parameters(header) + FUNCTIONS_OF_REAL)
     interfaces = "".join(b.fortran(prefix) for b in bindings if b.returned == "int" for prefix in ("MPI_", "PMPI_"))
     module.write_text(f"! {notice}\nmodule mpi\n  implicit none\n" + parameters(header) + FUNCTIONS_OF_REAL + sized("")
                       + "  interface\n" + interfaces + "  end interface\nend module mpi\n")
-    modern.write_text(modern_module(notice, header, bindings))
+    modern.write_text(modern_module(notice, header, modern_interfaces(bindings, large)))
 
 
 if __name__ == "__main__":

@@ -57,6 +57,8 @@ void tm_bcast(struct tm_coll *coll, void *buffer, size_t count, struct tm_type *
 
 /** A context for a communicator of the same groups. */
 uint64_t tm_context_agree(struct tm_comm *comm, const char *call);
+/** The same by tm_context_new_limited(). */
+uint64_t tm_context_agree_limited(struct tm_comm *comm, const char *call);
 
 /* ---- with a buffer for each rank: gather.c, allgather.c, alltoall.c. A part is count elements of
  * type at an address; NULL address and no elements: none. */

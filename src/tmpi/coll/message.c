@@ -83,12 +83,12 @@ void tm_coll_exchange(struct tm_coll *coll, const void *send, size_t send_count,
 }
 
 /* Of an intercommunicator, the first ranks of both groups take the smaller of their two. */
-static uint64_t agree_inter(struct tm_comm *comm, const char *call) {
+static uint64_t agree_inter(struct tm_comm *comm, const char *call, uint64_t (*new_context)(void)) {
   struct tm_type *byte = tm_type_of(MPI_BYTE);
   struct tm_coll coll = tm_coll_begin(comm, call), local = tm_coll_begin(comm->local_comm, call);
   uint64_t context = 0, other;
   if (comm->rank == 0) {
-    context = tm_context_new();
+    context = new_context();
     tm_coll_exchange(&coll, &context, sizeof context, byte, 0, &other, sizeof other, byte, 0);
     if (other < context) context = other;
   }
@@ -96,10 +96,18 @@ static uint64_t agree_inter(struct tm_comm *comm, const char *call) {
   return context;
 }
 
-uint64_t tm_context_agree(struct tm_comm *comm, const char *call) {
-  if (comm->inter) return agree_inter(comm, call);
+static uint64_t agree(struct tm_comm *comm, const char *call, uint64_t (*new_context)(void)) {
+  if (comm->inter) return agree_inter(comm, call, new_context);
   struct tm_coll coll = tm_coll_begin(comm, call);
-  uint64_t context = comm->rank == 0 ? tm_context_new() : 0;
+  uint64_t context = comm->rank == 0 ? new_context() : 0;
   tm_bcast(&coll, &context, sizeof context, tm_type_of(MPI_BYTE), 0);
   return context;
+}
+
+uint64_t tm_context_agree(struct tm_comm *comm, const char *call) {
+  return agree(comm, call, tm_context_new);
+}
+
+uint64_t tm_context_agree_limited(struct tm_comm *comm, const char *call) {
+  return agree(comm, call, tm_context_new_limited);
 }

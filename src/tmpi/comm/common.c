@@ -11,7 +11,7 @@ static struct tm_group *new_group(int size) {
 }
 
 struct tm_common tm_common_new(const struct tm_comm *parent, const int *members, int count) {
-  struct tm_common common = {tm_context_new(), new_group(count)};
+  struct tm_common common = {tm_context_new_limited(), new_group(count)};
   for (int i = 0; i < count; i++) {
     int number = parent->group->ranks[members[i]];
     common.group->ranks[i] = number;
@@ -56,6 +56,10 @@ int tm_common_finish(struct tm_comm *parent, const char *call, const struct tm_c
                      MPI_Comm *result) {
   *result = MPI_COMM_NULL;
   if (common->group == NULL) return MPI_SUCCESS;
+  if (common->context == 0) {
+    tm_group_release(common->group);
+    return tm_too_many_comms(parent, call);
+  }
   struct tm_comm *comm = tm_comm_new(common->context, common->group, NULL);
   if (comm == NULL) return tm_fail_code(parent, call, MPI_ERR_NO_MEM);
   tm_comm_inherit(comm, parent);

@@ -10,7 +10,11 @@
 
 int tm_comm_dup(const char *call, struct tm_comm *old, struct tm_attributes *attributes,
                 const struct tm_info *hints, MPI_Comm *copy) {
-  uint64_t context = tm_context_agree(old, call);
+  uint64_t context = tm_context_agree_limited(old, call);
+  if (context == 0) {
+    tm_attributes_delete(&attributes, tm_comm_handle(old));
+    return tm_too_many_comms(old, call);
+  }
   tm_group_hold(old->group);
   if (old->inter) tm_group_hold(old->remote);
   struct tm_comm *comm = tm_comm_new(context, old->group, old->inter ? old->remote : NULL);
@@ -33,7 +37,7 @@ static int dup(const char *call, MPI_Comm handle, MPI_Info info, bool own_info, 
   error = tm_attributes_copy(&attributes, &old->attributes, handle);
   if (error == MPI_SUCCESS)
     return tm_comm_dup(call, old, attributes, own_info ? tm_info_of(info) : old->info, copy);
-  tm_context_agree(old, call); /* the other members make copies, and wait for this one */
+  tm_context_agree_limited(old, call); /* the other members make copies, and wait for this one */
   return tm_fail_code(old, call, error);
 }
 

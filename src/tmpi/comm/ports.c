@@ -6,11 +6,13 @@
  * Connecting and accepting roots may be in different worlds, so they meet by messages on a context
  * of the port's own: the connecting root sends its number and a new context, the accepting root,
  * which has opened the port, receives them from any, and both continue on that as the leaders of
- * MPI_Intercomm_create(). A root that waits is reported like one in a collective.
+ * MPI_Intercomm_create(). A root that waits is reported like one in a collective. A connecting root
+ * with a limit of time takes its message back when the time is over.
  *
  * The tables are lists: programs have a few ports.
  */
 #include <mltp/sched.h>
+#include <mltp/time.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +23,10 @@
 #include "tmpi/comm/intercomm.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/layout/type.h"
+#include "tmpi/object/info.h"
+#include "tmpi/request/request.h"
+
+enum { LOOK_NS = 1000000 /* a root with a limit looks again */ };
 
 /* A port that is open, or the port of a service. */
 struct entry {
@@ -178,39 +184,80 @@ struct caller {
   uint64_t context;
 };
 
-/* @return the communicator with the other root. */
-static struct tm_comm *meet(const char *call, const char *port, bool accepts, int owner,
-                            uint64_t context) {
-  struct tm_comm *bridge = new_bridge(context, owner, port);
-  struct tm_coll coll = tm_coll_tagged(bridge, call, 0);
+/* A call of both roots. */
+struct joining {
+  const char *call, *port;
+  int owner;        /* of the port */
+  uint64_t context; /* of the port */
+  bool accepts;
+  double limit; /* seconds that it may wait to be accepted; 0: as long as it takes */
+};
+
+/* The connecting root's message. @return false: nobody has received it in time. */
+static bool offer(struct tm_coll *coll, const struct caller *caller, double limit) {
   struct tm_type *byte = tm_type_of(MPI_BYTE);
-  struct caller caller = {tm_rank_number(), accepts ? 0 : tm_context_new()};
-  if (accepts)
-    tm_coll_recv(&coll, &caller, sizeof caller, byte, MPI_ANY_SOURCE);
-  else
-    tm_coll_send(&coll, &caller, sizeof caller, byte, 0);
-  tm_comm_release(bridge);
-  return new_bridge(caller.context, accepts ? caller.rank : owner, port);
+  struct tm_request request, *one = &request;
+  if (limit == 0) {
+    tm_coll_send(coll, caller, sizeof *caller, byte, 0);
+    return true;
+  }
+  uint64_t deadline = mltp_after((uint64_t)(limit * 1e9));
+  tm_request_borrow_inner(&request, TM_SEND, caller, sizeof *caller, byte, 0, coll->tag,
+                          coll->comm);
+  request.mode = TM_SYNCHRONOUS;
+  tm_request_start(&request);
+  while (!tm_request_done(&request) && mltp_now() < deadline) mltp_sleep(LOOK_NS);
+  tm_request_withdraw(&request);
+  tm_requests_wait(&one, 1, 1, coll->call); /* a receiver may be copying it */
+  return !request.cancelled;
 }
 
-static int join(const char *call, const char *port, int root, MPI_Comm handle, bool accepts,
-                MPI_Comm *result) {
-  struct tm_comm *comm;
-  int owner = 0;
-  uint64_t context = 0;
-  struct tm_comm *bridge = NULL;
-  int error = tm_get_comm(call, handle, &comm);
+/* @return the communicator with the other root; NULL: the time is over. */
+static struct tm_comm *meet(const struct joining *m) {
+  struct tm_comm *bridge = new_bridge(m->context, m->owner, m->port);
+  struct tm_coll coll = tm_coll_tagged(bridge, m->call, 0);
+  struct caller caller = {tm_rank_number(), m->accepts ? 0 : tm_context_new()};
+  bool met = true;
+  if (m->accepts)
+    tm_coll_recv(&coll, &caller, sizeof caller, tm_type_of(MPI_BYTE), MPI_ANY_SOURCE);
+  else
+    met = offer(&coll, &caller, m->limit);
+  tm_comm_release(bridge);
+  return met ? new_bridge(caller.context, m->accepts ? caller.rank : m->owner, m->port) : NULL;
+}
+
+/* @return seconds: the info's "timeout", or what programs give MPICH by its variables. 0: no
+ * limit. */
+static double limit_of(MPI_Info handle) {
+  struct tm_info *info = handle != MPI_INFO_NULL ? tm_info_of(handle) : NULL;
+  const struct tm_info_entry *entry = info != NULL ? tm_info_find(info, "timeout") : NULL;
+  const char *text = entry != NULL ? entry->value : getenv("MPIR_CVAR_CH4_COMM_CONNECT_TIMEOUT");
+  double limit = text != NULL ? strtod(text, NULL) : 0;
+  return limit > 0 && limit < 1e9 ? limit : 0;
+}
+
+/* The root's part. */
+static int meet_at(struct tm_comm *comm, struct joining *m, struct tm_comm **bridge) {
+  int error = find_port(comm, m->call, m->port, m->accepts, &m->owner, &m->context);
+  if (error != MPI_SUCCESS || (*bridge = meet(m)) != NULL) return error;
+  return tm_fail(comm, m->call, MPI_ERR_PORT,
+                 "rank %d has not accepted at '%.40s' for %g s (give a longer \"timeout\")",
+                 m->owner, m->port, m->limit);
+}
+
+static int join(struct joining *m, int root, MPI_Comm handle, MPI_Comm *result) {
+  struct tm_comm *comm, *bridge = NULL;
+  int error = tm_get_comm(m->call, handle, &comm);
   if (error != MPI_SUCCESS) return error;
-  if (comm->inter) return tm_fail(comm, call, MPI_ERR_COMM, "it is an intercommunicator");
+  if (comm->inter) return tm_fail(comm, m->call, MPI_ERR_COMM, "it is an intercommunicator");
   if (root < 0 || root >= comm->size)
-    return tm_fail(comm, call, MPI_ERR_ROOT, "root %d is not one of the %d ranks", root,
+    return tm_fail(comm, m->call, MPI_ERR_ROOT, "root %d is not one of the %d ranks", root,
                    comm->size);
-  if (comm->rank == root) error = find_port(comm, call, port, accepts, &owner, &context);
-  struct tm_coll all = tm_coll_begin_rooted(comm, call, root);
+  struct tm_coll all = tm_coll_begin_rooted(comm, m->call, root);
+  if (comm->rank == root) error = meet_at(comm, m, &bridge);
   tm_bcast(&all, &error, sizeof error, tm_type_of(MPI_BYTE), root);
-  if (error != MPI_SUCCESS) return comm->rank == root ? error : tm_fail_code(comm, call, error);
-  if (comm->rank == root) bridge = meet(call, port, accepts, owner, context);
-  error = tm_intercomm_make(comm, call, root, bridge, 0, 0, result);
+  if (error != MPI_SUCCESS) return comm->rank == root ? error : tm_fail_code(comm, m->call, error);
+  error = tm_intercomm_make(comm, m->call, root, bridge, 0, 0, result);
   if (bridge != NULL) tm_comm_release(bridge);
   return error;
 }
@@ -218,15 +265,16 @@ static int join(const char *call, const char *port, int root, MPI_Comm handle, b
 #pragma weak MPI_Comm_accept = PMPI_Comm_accept
 int PMPI_Comm_accept(const char *port_name, MPI_Info info, int root, MPI_Comm comm,
                      MPI_Comm *newcomm) {
-  (void)info;
-  return join("MPI_Comm_accept", port_name, root, comm, true, newcomm);
+  (void)info; /* to accept has no limit */
+  struct joining joining = {.call = "MPI_Comm_accept", .port = port_name, .accepts = true};
+  return join(&joining, root, comm, newcomm);
 }
 
 #pragma weak MPI_Comm_connect = PMPI_Comm_connect
 int PMPI_Comm_connect(const char *port_name, MPI_Info info, int root, MPI_Comm comm,
                       MPI_Comm *newcomm) {
-  (void)info;
-  return join("MPI_Comm_connect", port_name, root, comm, false, newcomm);
+  struct joining joining = {.call = "MPI_Comm_connect", .port = port_name, .limit = limit_of(info)};
+  return join(&joining, root, comm, newcomm);
 }
 
 /* ---- a socket */

@@ -39,6 +39,7 @@ static struct tm_type *bound(struct tm_type *inner, ptrdiff_t bytes, int combine
   }
   type->lb = 0;
   type->ub = bytes;
+  type->lb_marked = type->ub_marked = true; /* as the standard defines it */
   tm_type_finish(type, false);
   return type;
 }

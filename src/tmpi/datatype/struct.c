@@ -41,6 +41,7 @@ int tm_call_resized(struct tm_maker maker, MPI_Datatype handle, MPI_Count lower,
   if (ok) {
     type->lb = lower;
     type->ub = lower + extent;
+    type->lb_marked = type->ub_marked = true;
     tm_type_finish(type, false);
     tm_recipe_address(&type->recipe, maker.large, lower);
     tm_recipe_address(&type->recipe, maker.large, extent);

@@ -80,6 +80,13 @@ int tm_no_place(const char *call, const char *what) {
   return tm_fail(NULL, call, MPI_ERR_ARG, "%s is NULL (give the address of a variable)", what);
 }
 
+int tm_too_many_comms(struct tm_comm *parent, const char *call) {
+  return tm_fail(parent, call, MPI_ERR_OTHER,
+                 "a member has %u communicators (free what is not needed, or allow more: "
+                 "tmpirun --communicators)",
+                 tm_job.comms_max);
+}
+
 void tm_panic(const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);

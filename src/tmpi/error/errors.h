@@ -20,6 +20,9 @@ int tm_fail(struct tm_comm *comm, const char *call, int code, const char *format
 /** The same without a message of its own: that of the code's class. */
 int tm_fail_code(struct tm_comm *comm, const char *call, int code) __attribute__((cold));
 
+/** A communicator cannot be made: tm_context_new_limited(). */
+int tm_too_many_comms(struct tm_comm *parent, const char *call) __attribute__((cold));
+
 /** The argument `what`, which points to a result or a handle, is NULL. @return MPI_ERR_ARG, for the
  * call to return. */
 int tm_no_place(const char *call, const char *what) __attribute__((cold));

@@ -152,6 +152,23 @@ static void make(const struct row *row) {
   type->dense = touching && type->size == row->extent;
 }
 
+/* MPI_LB and MPI_UB have no data. */
+static void make_marker(MPI_Datatype handle, const char *name) {
+  struct tm_type *type = &tm_predefined[(uintptr_t)handle - TM_PREDEFINED_FIRST];
+  *type = (struct tm_type){.magic = TM_TYPE_MAGIC,
+                           .predefined = true,
+                           .committed = true,
+                           .lb_marked = handle == MPI_LB,
+                           .ub_marked = handle == MPI_UB,
+                           .align = 1,
+                           .repeats = 1,
+                           .run_repeats = 1,
+                           .predefined_name = name,
+                           .combiner = MPI_COMBINER_NAMED};
+}
+
 void tm_types_start(void) {
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) make(&rows[i]);
+  make_marker(MPI_LB, "MPI_LB");
+  make_marker(MPI_UB, "MPI_UB");
 }

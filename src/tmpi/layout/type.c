@@ -251,14 +251,28 @@ static bool add_pieces(struct tm_type *type, const struct tm_type *old, ptrdiff_
   return true;
 }
 
+/* @return whether elements of a type count for a bound of another: all do until one comes whose
+ * bound is marked, and from then on only those. marked: whether `bound` is; none: its first value.
+ * A type of no data that has only the other bound has not this one. */
+static bool counts_for(const struct tm_type *old, bool old_marked, bool *marked, ptrdiff_t *bound,
+                       ptrdiff_t none) {
+  if (!old_marked) return !*marked && (old->size > 0 || old->lb_marked == old->ub_marked);
+  if (!*marked) *bound = none;
+  *marked = true;
+  return true;
+}
+
 bool tm_type_add_rows(struct tm_type *type, const struct tm_type *old, ptrdiff_t at, size_t length,
                       size_t rows, ptrdiff_t stride) {
   if (length == 0 || rows == 0) return true;
   ptrdiff_t across = (ptrdiff_t)(length - 1) * tm_type_extent(old);
   ptrdiff_t down = (ptrdiff_t)(rows - 1) * stride;
   const ptrdiff_t corners[] = {at, at + across, at + down, at + down + across};
+  bool lower = counts_for(old, old->lb_marked, &type->lb_marked, &type->lb, PTRDIFF_MAX);
+  bool upper = counts_for(old, old->ub_marked, &type->ub_marked, &type->ub, PTRDIFF_MIN);
   for (int i = 0; i < 4; i++) {
-    widen(&type->lb, &type->ub, corners[i] + old->lb, corners[i] + old->ub);
+    if (lower && corners[i] + old->lb < type->lb) type->lb = corners[i] + old->lb;
+    if (upper && corners[i] + old->ub > type->ub) type->ub = corners[i] + old->ub;
     if (old->size == 0) continue;
     widen(&type->true_lb, &type->true_ub, corners[i] + old->true_lb, corners[i] + old->true_ub);
   }
@@ -274,9 +288,11 @@ bool tm_type_add(struct tm_type *type, const struct tm_type *old, ptrdiff_t at, 
 }
 
 void tm_type_finish(struct tm_type *type, bool pad) {
-  if (type->lb == PTRDIFF_MAX) type->lb = type->ub = 0;
+  if (type->lb == PTRDIFF_MAX) type->lb = 0;
+  if (type->ub == PTRDIFF_MIN) type->ub = 0;
   if (type->true_lb == PTRDIFF_MAX) type->true_lb = type->true_ub = 0;
-  ptrdiff_t align = (ptrdiff_t)type->align, odd = pad ? tm_type_extent(type) % align : 0;
+  ptrdiff_t align = (ptrdiff_t)type->align,
+            odd = pad && !type->ub_marked ? tm_type_extent(type) % align : 0;
   if (odd != 0) type->ub += align - odd;
   type->dense =
       type->block_count > 0 && is_one_piece(type) && (ptrdiff_t)type->size == tm_type_extent(type);

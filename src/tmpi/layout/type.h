@@ -97,11 +97,13 @@ struct tm_type {
   uint32_t refs;  /* [atomic] of derived ones: handles, requests, types made of it */
   bool predefined;
   bool committed;
-  bool lasting;     /* derived, and never freed: MPI_Type_create_f90_real() and variants */
-  bool dense;       /* one piece, and the next element's follows at once */
-  uint8_t basic;    /* enum tm_basic */
-  size_t size;      /* bytes of data in an element */
-  ptrdiff_t lb, ub; /* bounds; ub - lb is the extent */
+  bool lasting;              /* derived, and never freed: MPI_Type_create_f90_real() and variants */
+  bool dense;                /* one piece, and the next element's follows at once */
+  bool lb_marked, ub_marked; /* the program has given the bound: MPI_Type_create_resized(), MPI_LB
+                                and MPI_UB. A type made of it has only such bounds. */
+  uint8_t basic;             /* enum tm_basic */
+  size_t size;               /* bytes of data in an element */
+  ptrdiff_t lb, ub;          /* bounds; ub - lb is the extent */
   ptrdiff_t true_lb, true_ub;
   size_t align;
   struct tm_block *blocks;

@@ -23,8 +23,20 @@ enum {
 
 struct tm_inline_slot {
   struct tm_envelope envelope;
-  uint32_t full; /* 0: empty; 1 and the bytes of data */
+  uint32_t full; /* 0: empty; otherwise 1 and the bytes of data, in the lowest 8 bits, and above
+                    them the sender's tm_inline_slot_tag() */
   char data[TM_INLINE_SLOT_BYTES];
 };
+
+/** @return bytes of data, of a slot that is full. */
+static inline uint32_t tm_inline_slot_bytes(const struct tm_inline_slot *slot) {
+  return (slot->full & 0xff) - 1;
+}
+
+/** @return which request sent it, among those of one envelope that can be cancelled at a time:
+ * they differ in these bits of their addresses. */
+static inline uint32_t tm_inline_slot_tag(const void *request) {
+  return (uint32_t)((uintptr_t)request >> 4) << 8;
+}
 
 #endif

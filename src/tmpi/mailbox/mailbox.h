@@ -106,6 +106,8 @@ struct tm_request {
   struct tm_message *message;  /* [const] of a receive: what a matched probe took */
   struct tm_rank *dest;        /* [const] of a send: the receiver */
   struct tm_buffer *buffered;  /* [rank] of a buffered send: where it counts */
+  uint64_t left;               /* [ilock of dest] of a send that may be cancelled: the order of the
+                                  message that it left, or one of the next two */
 
   /* what a status tells, set before done */
   int source, tag, error;
@@ -124,6 +126,9 @@ struct tm_request {
 };
 
 enum { TM_REQUEST_MAGIC = 0x7e9e57 };
+
+#define TM_LEFT_NOTHING UINT64_MAX
+#define TM_LEFT_INLINE (UINT64_MAX - 1) /* in the inline slot */
 
 enum { TM_MESSAGE_MAGIC = 0x3e55a9e };
 

@@ -83,7 +83,7 @@ static inline bool tm_inline_slot_takes(const struct tm_mailbox *box,
 static inline void tm_inline_slot_fill(struct tm_mailbox *box, const struct tm_request *send) {
   size_t bytes = tm_request_bytes(send);
   box->inline_slot.envelope = send->envelope;
-  box->inline_slot.full = 1 + (uint32_t)bytes;
+  box->inline_slot.full = tm_inline_slot_tag(send) | (1 + (uint32_t)bytes);
   tm_type_pack(box->inline_slot.data, send->buffer, send->type, 0, bytes);
   tm_count_mail(box, 1);
 }

@@ -36,7 +36,7 @@ static void await_arrival(struct tm_mailbox *box, const struct tm_request *probe
 /* Moves the contents of the inline slot into a message, for a later receiver. The internal lock is
  * held. */
 static struct tm_message *keep_fast(struct tm_mailbox *box) {
-  size_t bytes = box->inline_slot.full - 1;
+  size_t bytes = tm_inline_slot_bytes(&box->inline_slot);
   struct tm_message *m = tm_message_new(&box->inline_slot.envelope, bytes, TM_CELL_BYTES);
   memcpy(m->data, box->inline_slot.data, bytes);
   tm_inline_slot_empty(box);
@@ -63,7 +63,7 @@ bool tm_mailbox_probe(const struct tm_request *probe, bool take, bool wait, cons
   }
   if (fast || m != NULL) {
     *found = fast ? box->inline_slot.envelope : m->envelope;
-    *bytes = fast ? box->inline_slot.full - 1 : m->bytes;
+    *bytes = fast ? tm_inline_slot_bytes(&box->inline_slot) : m->bytes;
     if (take && fast)
       m = keep_fast(box);
     else if (take)
@@ -97,13 +97,36 @@ static bool withdraw_message(struct tm_request *send) {
   return m != NULL;
 }
 
+/* Takes back the copy that a send has left, which is complete. */
+static bool withdraw_copy(struct tm_request *send) {
+  struct tm_mailbox *box = &send->dest->box;
+  uint32_t tag = tm_inline_slot_tag(send);
+  mti_lock(&box->ilock);
+  struct tm_inline_slot *slot = &box->inline_slot;
+  bool fast = send->left == TM_LEFT_INLINE && slot->full != 0 && (slot->full & ~0xffu) == tag &&
+              tm_envelope_fits(&slot->envelope, &send->envelope);
+  if (fast) tm_inline_slot_empty(box);
+  struct tm_entry *entry = send->left == TM_LEFT_INLINE ? NULL : box->arrived.latest;
+  while (entry != NULL && entry->order != send->left) entry = entry->earlier;
+  struct tm_message *m = (struct tm_message *)entry; /* its first member's first */
+  if (m != NULL) tm_take_out(box, m);
+  mti_unlock(&box->ilock);
+  if (m != NULL && m->buffer != NULL) tm_buffer_return(m->buffer, m->bytes);
+  tm_message_discard(m);
+  return fast || m != NULL;
+}
+
 void tm_request_withdraw(struct tm_request *request) {
-  if (tm_request_done(request)) return; /* also what was never in a queue: MPI_PROC_NULL */
-  bool withdrawn = request->kind == TM_RECV   ? withdraw_posted(request)
-                   : request->kind == TM_SEND ? withdraw_message(request)
-                                              : false;
+  bool done = tm_request_done(request), withdrawn = false;
+  if (done) /* also what was never in a queue: MPI_PROC_NULL */
+    withdrawn = request->kind == TM_SEND && request->dest != NULL &&
+                request->left != TM_LEFT_NOTHING && withdraw_copy(request);
+  else if (request->kind == TM_RECV)
+    withdrawn = withdraw_posted(request);
+  else if (request->kind == TM_SEND)
+    withdrawn = withdraw_message(request);
   if (!withdrawn) return;
   request->cancelled = true;
   request->bytes = 0;
-  tm_request_complete(request);
+  if (!done) tm_request_complete(request);
 }

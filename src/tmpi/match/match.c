@@ -37,6 +37,11 @@ static struct tm_message *make_message(struct tm_request *send, bool copy) {
 
 /* ---- the copy */
 
+int tm_short_error(const struct tm_type *type, size_t bytes) {
+  if (type->run_count != 1 || bytes % type->runs[0].size == 0) return MPI_SUCCESS;
+  return MPI_ERR_TYPE;
+}
+
 /* A request that was in a queue has what it waited for. */
 static void complete(struct tm_request *request) {
   if (request->blocked != NULL)
@@ -72,7 +77,7 @@ static void unpack(struct tm_request *recv, const struct tm_message *m) {
 
 /* The message in the inline slot. The internal lock is held. */
 static void unpack_fast(struct tm_mailbox *box, struct tm_request *recv) {
-  tm_set_result(recv, &box->inline_slot.envelope, box->inline_slot.full - 1);
+  tm_set_result(recv, &box->inline_slot.envelope, tm_inline_slot_bytes(&box->inline_slot));
   tm_type_unpack(recv->buffer, recv->type, 0, box->inline_slot.data, recv->bytes);
   tm_inline_slot_empty(box);
 }
@@ -120,6 +125,7 @@ static inline enum outcome leave_unlock(struct tm_request *send, struct tm_messa
   bool parks = blocks && !eager && !deferred;
   if (parks) send->blocked = mti_self("send");
   tm_leave(box, m);
+  send->left = m->entry.entry.order;
   if (deferred) tm_deferred_add(send->dest, m);
   if (parks) return LOCKED;
   bool crowded = eager && is_crowded(box);
@@ -139,6 +145,7 @@ static inline enum outcome send_or_leave(struct tm_request *send, bool blocks) {
   struct tm_request *recv = tm_take_posted(box, &send->envelope);
   if (recv == NULL && copies && tm_inline_slot_takes(box, send)) {
     tm_inline_slot_fill(box, send);
+    send->left = TM_LEFT_INLINE;
     mti_unlock(&box->ilock);
     return COMPLETE;
   }
@@ -162,6 +169,7 @@ static inline enum outcome send_or_leave(struct tm_request *send, bool blocks) {
 }
 
 void tm_send_start(struct tm_request *send) {
+  send->left = TM_LEFT_NOTHING;
   if (send_or_leave(send, false) == COMPLETE) complete_unseen(send);
 }
 

@@ -46,7 +46,8 @@ void tm_requests_wait(struct tm_request *const *requests, int count, int wanted,
 bool tm_mailbox_probe(const struct tm_request *probe, bool take, bool wait, const char *call,
                       struct tm_envelope *found, size_t *bytes, struct tm_message **message);
 
-/** Withdraws a receive no message has come for, or a send nobody has received. */
+/** Withdraws a receive no message has come for, or a send nobody has received: also one that is
+ * complete, since it has left a copy. */
 void tm_request_withdraw(struct tm_request *request);
 
 /* ---- far.c: messages between nodes */

@@ -26,12 +26,17 @@ static inline void tm_leave(struct tm_mailbox *box, struct tm_message *m) {
   }
 }
 
+/** A message that is shorter than the receive. @return MPI_ERR_TYPE: it ends within an element. */
+int tm_short_error(const struct tm_type *type, size_t bytes);
+
 static inline void tm_set_result(struct tm_request *r, const struct tm_envelope *envelope,
                                  size_t bytes) {
   size_t room = tm_request_bytes(r);
   r->source = envelope->source;
   r->tag = envelope->tag;
-  r->error = bytes > room ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+  r->error = bytes == room  ? MPI_SUCCESS
+             : bytes > room ? MPI_ERR_TRUNCATE
+                            : tm_short_error(r->type, bytes);
   r->bytes = bytes > room ? room : bytes;
 }
 

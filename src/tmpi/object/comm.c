@@ -32,6 +32,14 @@ MPI_Comm tm_comm_handle(const struct tm_comm *comm) {
 
 uint64_t tm_context_new(void) { return mt_add_relaxed(&tm_job.next_context, 2); }
 
+uint64_t tm_context_new_limited(void) {
+  struct tm_rank *rank = tm_rank_self();
+  mti_lock(&rank->comms_ilock);
+  bool full = rank->comm_count >= tm_job.comms_max;
+  mti_unlock(&rank->comms_ilock);
+  return full ? 0 : tm_context_new();
+}
+
 /* Among those of its rank, whose threads may all make some. */
 static void enlist(struct tm_comm *comm) {
   struct tm_rank *rank = comm->owner;
@@ -39,6 +47,7 @@ static void enlist(struct tm_comm *comm) {
   comm->next = rank->comms;
   if (comm->next != NULL) comm->next->prev = comm;
   rank->comms = comm;
+  rank->comm_count++;
   mti_unlock(&rank->comms_ilock);
 }
 
@@ -47,6 +56,7 @@ static void delist(struct tm_comm *comm) {
   mti_lock(&rank->comms_ilock);
   *(comm->prev != NULL ? &comm->prev->next : &rank->comms) = comm->next;
   if (comm->next != NULL) comm->next->prev = comm->prev;
+  rank->comm_count--;
   mti_unlock(&rank->comms_ilock);
 }
 

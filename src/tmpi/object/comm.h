@@ -110,6 +110,9 @@ void tm_comm_release(struct tm_comm *comm);
 
 /** Numbers for a new communicator; one member asks and tells the others. */
 uint64_t tm_context_new(void);
+/** The same. @return 0: the caller has as many communicators as the job allows. Members that are
+ * told 0 make none: all of them fail alike. */
+uint64_t tm_context_new_limited(void);
 
 /** A communicator's handler. Threads of the rank may set it while others fail, so the caller gets a
  * reference. */

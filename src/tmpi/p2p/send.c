@@ -13,6 +13,11 @@ static int finish(struct tm_request *request, const char *call, MPI_Status *stat
                     "a message from rank %d with tag %d was longer than the %zu bytes there is "
                     "room for",
                     request->source, request->tag, request->count * request->type->size);
+  if (error == MPI_ERR_TYPE)
+    error = tm_fail(request->comm, call, error,
+                    "a message from rank %d with tag %d has %zu bytes, and ends within an element "
+                    "of the receive's type (send and receive the same types)",
+                    request->source, request->tag, request->bytes);
   tm_request_empty(request);
   return error;
 }

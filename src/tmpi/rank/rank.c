@@ -17,7 +17,7 @@
 #include "base/atomic.h"
 #include "core/internal/thread.h"
 
-struct tm_job tm_job;
+struct tm_job tm_job = {.comms_max = TM_COMMS_MAX};
 
 void tm_job_wait(enum tm_wait wait, uint64_t spin_ns) {
   tm_job.wait = wait;

@@ -77,6 +77,8 @@ struct tm_worker {
   struct tm_task *first, *last; /* [ilock] tasks handed over */
 };
 
+enum { TM_COMMS_MAX = 32768 /* communicators of a rank, unless the user allows more */ };
+
 /** In `attention`: messages wait at their senders for room in the mailbox. */
 #define TM_DEFERRED ((uint32_t)1 << 31)
 
@@ -103,6 +105,7 @@ struct tm_rank {
   struct tm_comm *self;  /* [rank] */
   struct tm_comm *comms; /* [lock:comms_ilock] all it has, for reports and checks */
   uint32_t comms_ilock;
+  uint32_t comm_count;      /* [lock:comms_ilock] */
   int thread_level;         /* [rank] */
   uint32_t tools;           /* [atomic] calls of MPI_T_init_thread() not undone; relaxed */
   int part;                 /* [const] its number on tmpirun's command line: MPI_APPNUM */
@@ -135,6 +138,7 @@ struct tm_job {
   enum tm_wait wait;     /* [const] */
   uint64_t spin_ns;      /* [const] for how long, if TM_WAIT_SPIN */
   bool alone;            /* [const] no tmpirun: a program started by itself */
+  uint32_t comms_max;    /* [const] communicators that a rank may have: tmpirun --communicators */
   bool full_reports;     /* [const] reports tell of each rank */
   int first, local;      /* [const] the ranks that this node began with: the first, how many */
   int here;              /* [atomic] ranks of this node so far, spawned ones too; as size */

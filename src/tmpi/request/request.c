@@ -52,8 +52,8 @@ static int fill(struct tm_request *request, const struct tm_arguments *a, enum t
   int error = tm_get_comm(a->call, a->comm, &comm);
   if (error == MPI_SUCCESS && a->count < 0)
     error = tm_fail(comm, a->call, MPI_ERR_COUNT, "count %lld is negative", (long long)a->count);
-  bool nobody = a->peer == MPI_PROC_NULL && a->type == MPI_DATATYPE_NULL;
-  if (error == MPI_SUCCESS) error = tm_get_type(comm, a->call, nobody ? MPI_BYTE : a->type, &type);
+  bool nothing = (a->peer == MPI_PROC_NULL || a->count == 0) && a->type == MPI_DATATYPE_NULL;
+  if (error == MPI_SUCCESS) error = tm_get_type(comm, a->call, nothing ? MPI_BYTE : a->type, &type);
   if (error == MPI_SUCCESS) error = check_peer(comm, a, kind);
   if (error != MPI_SUCCESS) return error;
   bool real = a->peer != MPI_PROC_NULL && a->count > 0 && type->size > 0;

@@ -42,6 +42,7 @@ enum {
   CHECK,
   REPORT,
   SPARE,
+  COMMUNICATORS,
   FULL,
   WAIT,
   SHARE,
@@ -92,6 +93,8 @@ static const struct argp_option options[] = {
      "ranks that MPI_Comm_spawn may add (1024 if the program or its libraries call it, otherwise "
      "none)",
      0},
+    {"communicators", COMMUNICATORS, "N", 0,
+     "communicators that a rank may have at a time; more are an error (32768)", 0},
     {"share", SHARE, "LIBRARIES", 0,
      "let all ranks share these libraries: names or patterns, separated by commas", 0},
     {"private", PRIVATE, "LIBRARIES", 0,
@@ -167,6 +170,9 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
       settings->report_file = argument;
       return 0;
     case SPARE: settings->spare = (int)number(state, "--spare", argument, 0, RANKS_MAX); return 0;
+    case COMMUNICATORS:
+      tm_job.comms_max = (uint32_t)number(state, "--communicators", argument, 2, INT32_MAX);
+      return 0;
     case WAIT: set_wait(state, argument); return 0;
     case SHARE:
     case PRIVATE:
