@@ -57,7 +57,7 @@ def sentence_of_slopes(found, ours):
     if not own:
         return "There is no slope."
     return (f"The slopes of {len(own)} rows lie between {quantity(min(own))} and {quantity(max(own))}; "
-            f"{sum(slope <= 0.3 for slope in own)} are at most 0.3.")
+            f"{sum(slope <= 0.3 for slope in own)} are at most three tenths.")
 
 
 def missing(results, key, title, caption, experiment):
