@@ -30,8 +30,9 @@ static const struct growth_row growth_rows[] = {
     {"outstanding", 16, {10, 100, 1000}},        {"outstanding", 1024, {1, 10, 100}},
     {"unexpected", 2, {1000, 10000, 100000}},    {"wildcard", 2, {1000, 10000, 100000}},
     {"posted", 2, {1000, 10000, 100000}},        {"waitany", 2, {300, 3000, 30000}},
-    {"communicators", 2, {1000, 10000, 100000}}, {"attributes", 2, {1000, 10000, 100000}},
-    {"info", 2, {1000, 10000, 100000}},          {"structures", 2, {10000, 100000, 1000000}},
+    {"cancelled", 2, {1000, 10000, 100000}},     {"communicators", 2, {1000, 10000, 100000}},
+    {"attributes", 2, {1000, 10000, 100000}},    {"info", 2, {1000, 10000, 100000}},
+    {"structures", 2, {10000, 100000, 1000000}},
 };
 
 /* A communicator of as many ranks as are looked up. */

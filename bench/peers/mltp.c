@@ -66,6 +66,7 @@ static inline void p_barrier_init(p_barrier_t *barrier, unsigned count) {
 
 static inline void p_barrier_wait(p_barrier_t *barrier) { mltp_barrier_wait(barrier); }
 
+#include "recursion.h"
 #include "rows.h"
 
 /* ------------------------------------------------------- raw context switch */
@@ -121,6 +122,7 @@ static const struct peer_row rows[] = {
     {"cond", row_cond, 1000, 0, 0},
     {"barrier", row_barrier, 64, 0, 64},
     {"memory", row_memory, 0, 100000, 0},
+    RECURSION_ROWS,
     {NULL, NULL, 0, 0, 0},
 };
 

@@ -46,6 +46,8 @@ STEPS = (
          "--probe --impl mltp,pthreads --quick --runs 2", (20, 4)),
     rows("forkjoin", "creating, forking and joining threads", (20, 3)),
     rows("fib", "a tree of threads", (40, 5)),
+    rows("recursion", "recursive programs at three sizes", (90, 12)),
+    Step("growth", "growth", "what one thing costs beside n others", "", "--quick --runs 2", (60, 6)),
     rows("mutex", "a mutex", (50, 5), "--quick --runs 2 --threads 1,8,64"),
     rows("handshake", "handshakes on one VP", (10, 2)),
     rows("roundtrip", "round trips across VPs", (15, 3)),
@@ -72,6 +74,8 @@ STEPS = (
     Step("model", "model", "the queueing model", "", "", (5, 5), inputs=("calibrate", "lifecycle")),
     Step("mpi", "mpi", "MPI: messages, collectives, start, memory", "--runs 3 --timeout 20",
          "--quick --runs 1 --timeout 10 --impl tmpi,one-to-one,openmpi", (750, 30)),
+    Step("mpi-growth", "mpi-growth", "MPI: what one thing costs beside n others", "--runs 3", "--quick --runs 1 --impl tmpi",
+         (400, 20), planned=False),
     Step("mpi-load", "mpi-load", "the same, quiet and beside programs that compute", "--quick --runs 11",
          "--quick --runs 2", (35, 6)),
     Step("mpi-programs", "mpi-programs", "MPI programs", "--quick --runs 3 --timeout 20",
@@ -91,4 +95,4 @@ STEPS = (
          planned=False),
 )
 
-BUDGET = (3600, 300)  # seconds a whole run may take, full and quick
+BUDGET = (3780, 300)  # seconds a whole run may take, full and quick

@@ -112,6 +112,89 @@ static void *split(void *arg) {
 
 static void fork_join(void) { split((void *)(intptr_t)n); }
 
+static void *send_one(void *channel) {
+  int value = 1;
+  mltp_channel_send(channel, &value);
+  return NULL;
+}
+
+/* One select over all channels, in the order in which they were made; the last one gets a value. */
+static void select_channels(void) {
+  int value = 0;
+  size_t chosen = 0;
+  mltp_t *sender;
+  mltp_channel_t **channels = calloc((size_t)n, sizeof *channels);
+  mltp_case_t *cases = calloc((size_t)n, sizeof *cases);
+  for (int i = 0; i < n; i++) {
+    if (mltp_channel_create(&channels[i], 0, sizeof value, NULL) != 0) abort();
+    cases[i] = (mltp_case_t)MLTP_CASE_RECV(channels[i], &value);
+  }
+  mltp_create(&sender, NULL, send_one, channels[n - 1]);
+  if (mltp_select(cases, (size_t)n, &chosen) != 0 || chosen + 1 != (size_t)n) abort();
+  mltp_join(sender, NULL);
+  for (int i = 0; i < n; i++) mltp_channel_destroy(channels[i]);
+  free(channels);
+  free(cases);
+}
+
+static mltp_tss_t last_key;
+
+static void *set_last_key(void *arg) {
+  if (mltp_tss_set(last_key, &last_key) != 0) abort();
+  return arg;
+}
+
+/* Each thread sets one value, that of the key with the highest number. */
+static void thread_specific(void) {
+  static mltp_tss_t keys[MLTP_TSS_MAX];
+  for (int i = 0; i < MLTP_TSS_MAX; i++)
+    if (mltp_tss_create(&keys[i], NULL) != 0) abort();
+  last_key = keys[MLTP_TSS_MAX - 1];
+  start(set_last_key);
+  join_all();
+  for (int i = 0; i < MLTP_TSS_MAX; i++) mltp_tss_delete(keys[i]);
+}
+
+static mltp_lock_t turns;
+
+static void *take_turn(void *arg) {
+  mltp_lock(&turns);
+  mltp_yield();
+  mltp_unlock(&turns);
+  return arg;
+}
+
+/* The holder gives way, so all others wait for it. */
+static void semaphore_lock(void) {
+  mltp_lock_init(&turns, MLTP_LOCK_SEMAPHORE, NULL);
+  start(take_turn);
+  join_all();
+  mltp_lock_destroy(&turns);
+}
+
+static mltp_latch_t all_began, all_may_end;
+
+static void *begin_and_wait(void *arg) {
+  mltp_latch_count_down(&all_began, 1);
+  mltp_latch_wait(&all_may_end);
+  return arg;
+}
+
+/* Threads that are alive together, twice: the second time on stacks without memory. */
+static void peaks(void) {
+  for (int wave = 0; wave < 2; wave++) {
+    mltp_latch_init(&all_began, (unsigned)n, NULL);
+    mltp_latch_init(&all_may_end, 1, NULL);
+    start(begin_and_wait);
+    mltp_latch_wait(&all_began);
+    mltp_latch_count_down(&all_may_end, 1);
+    join_all();
+    free(threads);
+    threads = NULL;
+    mltp_trim();
+  }
+}
+
 /* ---- simulation */
 
 static mltp_sim_event_t *events;
@@ -177,6 +260,10 @@ static const struct row {
     {"await-values", await_values, NULL},
     {"rwlock-give-up", rwlock_give_up, NULL},
     {"timers", timers, NULL},
+    {"select", select_channels, NULL},
+    {"thread-specific", thread_specific, NULL},
+    {"semaphore-lock", semaphore_lock, NULL},
+    {"peaks", peaks, NULL},
     {"traps", NULL, traps},
     {"nested-tries", NULL, tries},
     {"nested-parents", NULL, parents},

@@ -14,7 +14,7 @@
 
 #include "harness/report.h"
 
-enum { PEERS = 7, EXIT_USAGE = 2 };
+enum { PEERS = 9, EXIT_USAGE = 2 };
 
 /** What one peer did in one row. */
 struct result {
@@ -35,14 +35,14 @@ struct micro {
 };
 
 /* Marks the peers of a comma-separated list. */
-static void choose_peers(struct micro *m, const char *names) {
+static void choose_peers(struct micro *m, const char *names, const struct experiment *experiment) {
   char *list = strdup(names), *rest = list;
   for (const char *name = strsep(&rest, ","); name != NULL; name = strsep(&rest, ",")) {
     int i = 0;
     while (i < PEERS && strcmp(micro_peers[i].name, name) != 0) i++;
     if (i == PEERS) {
       fprintf(stderr, "mltp-bench: --impl %s: no such peer (there are %s)\n", name,
-              bench_micro.impls);
+              experiment->impls);
       exit(EXIT_USAGE);
     }
     m->wanted[i] = true;
@@ -97,6 +97,7 @@ static struct words words_of(const struct micro_row *row) {
     case MICRO_WALL_NS: return (struct words){"ns", "wall"};
     case MICRO_INSTRUCTIONS: return (struct words){"instructions", "none"};
     case MICRO_RSS_BYTES:
+    case MICRO_PEAK_BYTES:
     case MICRO_PTE_BYTES: break;
   }
   return (struct words){"B", "none"};
@@ -114,7 +115,10 @@ static void print_row(const struct micro *m, const struct micro_row *row) {
 
   printf("\n%s", row->label);
   if (row->ops > 0) printf(", %ld in all", row->ops);
-  if (row->by_threads) printf(", %d thread%s", row->threads, row->threads == 1 ? "" : "s");
+  if (strcmp(row->experiment, bench_recursion.name) == 0)
+    printf(", n = %d", row->threads);
+  else if (row->by_threads)
+    printf(", %d thread%s", row->threads, row->threads == 1 ? "" : "s");
   printf(", %d VP%s [%s%s]\n", row->vps, row->vps == 1 ? "" : "s",
          row->value == MICRO_CPU_NS ? "CPU " : "", words_of(row).unit);
   for (int i = 0; i < PEERS; i++) {
@@ -181,7 +185,7 @@ int micro_measure(const struct experiment *experiment, const struct bench_option
   int failed = 0, count;
 
   m.runs = options->runs > 0 ? options->runs : options->quick ? 3 : experiment->runs;
-  choose_peers(&m, options->impls != NULL ? options->impls : experiment->impls);
+  choose_peers(&m, options->impls != NULL ? options->impls : experiment->impls, experiment);
   struct micro_row *selected = micro_select(experiment, options, &count);
   double *values = calloc((size_t)m.runs * PEERS, sizeof *values);
   if (values == NULL || selected == NULL) {

@@ -16,6 +16,7 @@ enum micro_value {
   MICRO_WALL_NS,
   MICRO_RSS_BYTES,
   MICRO_PTE_BYTES,
+  MICRO_PEAK_BYTES,   /* in all, not for each operation */
   MICRO_INSTRUCTIONS, /* in user mode, counted by valgrind */
 };
 
@@ -41,9 +42,12 @@ extern const struct micro_row micro_switch_rows[];
 /** What `switch --probe` measures, in their place; ends with a NULL metric. */
 extern const struct micro_row micro_probe_rows[];
 
+/** What experiment `recursion` has; ends with a NULL metric. threads: the size of the tree. */
+extern const struct micro_row micro_recursion_rows[];
+
 /** Experiments that are a selection of rows, over the numbers of threads given to them. */
-extern const struct experiment bench_micro, bench_switch, bench_forkjoin, bench_fib, bench_mutex,
-    bench_handshake, bench_roundtrip, bench_barrier, bench_memory;
+extern const struct experiment bench_micro, bench_switch, bench_forkjoin, bench_fib,
+    bench_recursion, bench_mutex, bench_handshake, bench_roundtrip, bench_barrier, bench_memory;
 
 /**
  * The rows of an experiment. Those for any number of threads are there for each number asked

@@ -75,6 +75,29 @@ const struct micro_row micro_probe_rows[] = {
      true, 0},
     MICRO_END,
 };
+/* Each tree at sizes a decade apart. */
+#define FIB "recursive fib(n), per thread", "fibonacci"
+#define QUEENS "n queens, per thread", "queens"
+#define UTS "unbalanced tree search, per thread", "uts"
+#define TREE(metric, what, vps, n) {"recursion", metric, what, vps, n, MICRO_CPU_NS, true, 0}
+#define MOST(metric, label, row, n)                                                                \
+  {"recursion", metric, label ", the most memory", row, 2, n, MICRO_PEAK_BYTES, true, 0}
+#define TREES(vps)                                                                                 \
+  TREE("fibonacci", FIB, vps, 24), TREE("fibonacci", FIB, vps, 29),                                \
+      TREE("fibonacci", FIB, vps, 34), TREE("queens", QUEENS, vps, 8),                             \
+      TREE("queens", QUEENS, vps, 10), TREE("queens", QUEENS, vps, 12),                            \
+      TREE("uts", UTS, vps, 100), TREE("uts", UTS, vps, 1000), TREE("uts", UTS, vps, 10000)
+const struct micro_row micro_recursion_rows[] = {
+    TREES(1),
+    TREES(2),
+    MOST("fibonacci-memory", "recursive fib(n)", "fibonacci", 24),
+    MOST("fibonacci-memory", "recursive fib(n)", "fibonacci", 34),
+    MOST("queens-memory", "n queens", "queens", 8),
+    MOST("queens-memory", "n queens", "queens", 12),
+    MOST("uts-memory", "unbalanced tree search", "uts", 100),
+    MOST("uts-memory", "unbalanced tree search", "uts", 10000),
+    MICRO_END,
+};
 /* clang-format on */
 
 const struct micro_peer micro_peers[] = {
@@ -85,5 +108,7 @@ const struct micro_peer micro_peers[] = {
     {"st", "libst-dev"},
     {"pth", "libpth-dev"},
     {"go", "golang-go"},
+    {"massivethreads", NULL},
+    {"argobots", NULL},
     {NULL, NULL},
 };

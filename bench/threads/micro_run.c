@@ -66,14 +66,14 @@ static pid_t start(char *path, const struct micro_row *row, int ms, int *output)
 
 static struct micro_sample read_sample(const json_t *line, const struct micro_row *row) {
   static const char *const key[] = {
-      [MICRO_CPU_NS] = "cpu_ns",
-      [MICRO_WALL_NS] = "wall_ns",
-      [MICRO_RSS_BYTES] = "rss_bytes",
-      [MICRO_PTE_BYTES] = "pte_bytes",
+      [MICRO_CPU_NS] = "cpu_ns",        [MICRO_WALL_NS] = "wall_ns",
+      [MICRO_RSS_BYTES] = "rss_bytes",  [MICRO_PTE_BYTES] = "pte_bytes",
+      [MICRO_PEAK_BYTES] = "rss_bytes",
   };
   double ops = json_number_value(json_object_get(line, "ops"));
   double total = json_number_value(json_object_get(line, key[row->value]));
   bool memory = row->value == MICRO_RSS_BYTES || row->value == MICRO_PTE_BYTES;
+  if (row->value == MICRO_PEAK_BYTES) return (struct micro_sample){total, row->threads};
   return (struct micro_sample){total / ops, memory ? (int)ops : row->threads};
 }
 

@@ -36,9 +36,9 @@ struct micro_row *micro_select(const struct experiment *experiment,
                                const struct bench_options *options, int *count) {
   const struct bench_list *threads =
       options->threads.count > 0 ? &options->threads : &experiment->threads;
-  const bool all = experiment == &bench_micro;
-  const size_t most =
-      count_rows(micro_rows) + count_rows(micro_switch_rows) + count_rows(micro_probe_rows);
+  const bool all = experiment == &bench_micro, recursion = experiment == &bench_recursion;
+  const size_t most = count_rows(micro_rows) + count_rows(micro_switch_rows) +
+                      count_rows(micro_probe_rows) + count_rows(micro_recursion_rows);
   struct micro_row *made = malloc(most * BENCH_LIST_MAX * sizeof *made);
   *count = 0;
   for (const struct micro_row *row = micro_probe_rows; made != NULL && row->metric != NULL; row++)
@@ -53,6 +53,12 @@ struct micro_row *micro_select(const struct experiment *experiment,
       for (int i = 0; i < threads->count; i++)
         made[(*count)++] = with_threads(row, threads->value[i]);
     }
+  }
+  for (const struct micro_row *row = micro_recursion_rows; made != NULL && recursion; row++) {
+    if (row->metric == NULL) break;
+    if (options->vps.count > 0 && !in_list(&options->vps, row->vps)) continue;
+    if (options->threads.count > 0 && !in_list(&options->threads, row->threads)) continue;
+    made[(*count)++] = *row;
   }
   const struct micro_row *more = micro_switch_rows;
   for (; made != NULL && experiment == &bench_switch && more->metric != NULL; more++)
@@ -93,6 +99,15 @@ const struct experiment bench_fib = {
     .shows = "a tree of threads: fib(25), a thread for each call",
     .section = "single operations",
     .impls = PACKAGES,
+    .runs = 7,
+    .measure = micro_measure,
+};
+
+const struct experiment bench_recursion = {
+    .name = "recursion",
+    .shows = "recursive fib, n queens and unbalanced tree search, each at three sizes",
+    .section = "beyond the papers",
+    .impls = "mltp,go,massivethreads,argobots",
     .runs = 7,
     .measure = micro_measure,
 };

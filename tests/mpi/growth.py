@@ -13,7 +13,7 @@ import sys
 FEW, MANY = 300, 3000
 # Flat: MANY / FEW times the instructions. A list that is walked makes it some 70 times.
 MOST = 1.5 * MANY / FEW
-ROWS = "attributes", "info", "communicators"
+ROWS = "attributes", "info", "communicators", "cancelled", "unexpected", "wildcard"
 
 
 def instructions(tmpirun, program, row, count):

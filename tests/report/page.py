@@ -82,6 +82,20 @@ def invented_mpi():
     made += [{"verified": True, "runs": 3, "clock": "cpu", "experiment": "systemc", "metric": metric, "unit": "ns",
               "label": metric, "impl": impl, **dict.fromkeys(MEASURED, value)}
              for metric in ("wait", "process") for impl, value in (("systemc", 50.5), ("mltp-systemc", 30.5))]
+    return made + invented_growth()
+
+
+def invented_growth():
+    made = []
+    for place, n in enumerate((300, 3000, 30000)):
+        common = {"verified": True, "runs": 3, "clock": "cpu", "n": n, "size": n, "threads": n, "vps": 2, "ranks": 2}
+        for experiment, impl, row, metric, unit in (
+                ("growth", "mltp", "timers", "seconds_per_thing", "s"), ("growth", "mltp", "timers", "slope", ""),
+                ("mpi-growth", "tmpi", "waitany", "each", "ns"), ("mpi-growth", "tmpi", "waitany", "slope", "1"),
+                ("mpi-growth", "openmpi-yield", "waitany", "each", "ns"),
+                ("recursion", "mltp", "uts", "uts", "ns"), ("recursion", "argobots", "uts", "uts", "ns")):
+            made.append({**common, "experiment": experiment, "impl": impl, "row": row, "metric": metric, "unit": unit,
+                         **dict.fromkeys(MEASURED, 0.125 + 2.5 * place)})
     return made
 
 

@@ -3,6 +3,7 @@
  * work, and other threads run meanwhile. */
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "support/support.h"
@@ -85,10 +86,70 @@ static void *place_queens(void *p0) {
   return NULL;
 }
 
+/* Unbalanced tree search: a node has no children or WIDTH, so the sizes of subtrees differ by
+ * orders of magnitude. */
+struct uts {
+  uint64_t random;
+  int depth;
+  long nodes;
+};
+
+enum { WIDTH = 8, FULL = 2 /* levels whose nodes have children */, DEEPEST = 40, PER_MILLE = 124 };
+
+static struct uts child_of(const struct uts *parent, int number) {
+  uint64_t x = (parent->random ^ (uint64_t)number) * 0x9e3779b97f4a7c15u;
+  x = (x ^ x >> 29) * 0xbf58476d1ce4e5b9u;
+  return (struct uts){x ^ x >> 32, parent->depth + 1, 0};
+}
+
+static int children_of(const struct uts *u) {
+  bool has = u->depth < FULL || (u->depth < DEEPEST && u->random % 1000 < PER_MILLE);
+  return has ? WIDTH : 0;
+}
+
+static long count_nodes(const struct uts *u) {
+  long nodes = 1;
+  for (int i = 0; i < children_of(u); i++) {
+    struct uts child = child_of(u, i);
+    nodes += count_nodes(&child);
+  }
+  return nodes;
+}
+
+static void *search(void *p0) {
+  struct uts *u = p0, child[WIDTH];
+  mltp_t *threads[WIDTH];
+  const int children = children_of(u);
+  count_begin();
+  u->nodes = 1;
+  for (int i = 0; i < children; i++) {
+    child[i] = child_of(u, i);
+    threads[i] = spawn(search, &child[i]);
+  }
+  for (int i = 0; i < children; i++) {
+    CHECK_EQUAL(mltp_join(threads[i], NULL), 0);
+    u->nodes += child[i].nodes;
+  }
+  count_end();
+  return NULL;
+}
+
 /* Joins run the threads only where our own scheduler has them in its own queue. */
 static bool joins_run_threads(void) {
   return !seeded() && getenv("MLTP_SCHED") == NULL && !on_kernel_backend() &&
          !on_ucontext_backend();
+}
+
+static void unbalanced_search_is_depth_first(void) {
+  if (on_kernel_backend()) return;
+  struct uts root = {5, 0, 0};
+  const long expected = count_nodes(&root);
+  CHECK(expected > 2000);
+  atomic_store(&most, 0);
+  search(&root);
+  CHECK_EQUAL(root.nodes, expected);
+  if (joins_run_threads() && !THREAD_SANITIZED)
+    CHECK(atomic_load(&most) <= 100L * mltp_vps_active());
 }
 
 /* Begun breadth first, fib(21) has some 700 threads alive, and the bound on one VP is 100. The
@@ -160,10 +221,11 @@ static void recursions_interrupt_each_other(void) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST_ONE_VP(recursion_is_depth_first),           TEST(recursion_is_depth_first),
-      TEST_ONE_VP(recursion_lets_started_threads_run), TEST(recursion_lets_started_threads_run),
-      TEST_ONE_VP(recursion_lets_fresh_threads_begin), TEST(recursion_lets_fresh_threads_begin),
-      TEST_ONE_VP(recursions_interrupt_each_other),    TEST(recursions_interrupt_each_other),
+      TEST_ONE_VP(recursion_is_depth_first),    TEST(recursion_is_depth_first),
+      TEST(unbalanced_search_is_depth_first),   TEST_ONE_VP(recursion_lets_started_threads_run),
+      TEST(recursion_lets_started_threads_run), TEST_ONE_VP(recursion_lets_fresh_threads_begin),
+      TEST(recursion_lets_fresh_threads_begin), TEST_ONE_VP(recursions_interrupt_each_other),
+      TEST(recursions_interrupt_each_other),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,6 +97,33 @@ static double posted(int count) {
   return seconds;
 }
 
+/* COUNT receives posted, from one source and from any in turn, and cancelled in another order. */
+static double cancelled(int count) {
+  enum { STEP = 7919 /* a prime: every receive's turn comes if it does not divide COUNT */ };
+  int *numbers = need((size_t)count * sizeof *numbers), flag;
+  MPI_Request *requests = need((size_t)count * sizeof *requests);
+  double seconds = 0;
+  for (int i = 0; i < count && rank == 0; i++)
+    MPI_Irecv(&numbers[i], 1, MPI_INT, i % 2 == 0 ? 1 : MPI_ANY_SOURCE, i, MPI_COMM_WORLD,
+              &requests[i]);
+  memory = resident();
+  if (rank == 0) {
+    double begin = MPI_Wtime();
+    for (long i = 0; i < count; i++) {
+      MPI_Request *request = &requests[count % STEP == 0 ? i : i * STEP % count];
+      MPI_Status status;
+      MPI_Cancel(request);
+      MPI_Wait(request, &status);
+      MPI_Test_cancelled(&status, &flag);
+      wrong += !flag;
+    }
+    seconds = MPI_Wtime() - begin;
+  }
+  free(requests);
+  free(numbers);
+  return seconds;
+}
+
 /* COUNT requests, all complete, taken one by one. */
 static double waitany(int count) {
   int *numbers = need((size_t)count * sizeof *numbers);
@@ -215,11 +242,17 @@ static const struct row {
   const char *name;
   double (*run)(int count);
 } rows[] = {
-    {"outstanding", outstanding}, {"unexpected", unexpected},
-    {"wildcard", wildcard},       {"posted", posted},
-    {"waitany", waitany},         {"communicators", communicators},
-    {"attributes", attributes},   {"info", info},
-    {"structures", structures},   {"rotated", rotated},
+    {"outstanding", outstanding},
+    {"unexpected", unexpected},
+    {"wildcard", wildcard},
+    {"posted", posted},
+    {"cancelled", cancelled},
+    {"waitany", waitany},
+    {"communicators", communicators},
+    {"attributes", attributes},
+    {"info", info},
+    {"structures", structures},
+    {"rotated", rotated},
 };
 
 int main(int argc, char **argv) {

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What one thing costs beside many others of its kind, on log-log axes: flat lines are the aim."""
+import blocks
+import plots
+from blocks import quantity
+
+from . import mpi_ways
+
+COLUMNS = 3  # panels beside each other
+
+
+def grid(count):
+    rows = -(-count // COLUMNS)
+    picture, axes = plots.plt.subplots(rows, COLUMNS, figsize=(11, 2.6 * rows), layout="constrained", squeeze=False)
+    for panel in axes.flat[count:]:
+        panel.set_axis_off()
+    return picture, axes.flat[:count]
+
+
+def draw(groups, x, style_of):
+    """A panel for each group of rows, a line for each implementation."""
+    picture, axes = grid(len(groups))
+    for panel, (title, rows) in zip(axes, groups.items()):
+        for impl in dict.fromkeys(row["impl"] for row in rows):
+            plots.line(panel, [row for row in rows if row["impl"] == impl], x, **style_of(impl))
+        panel.set_xscale("log")
+        panel.set_yscale("log")
+        low, high = panel.get_ylim()
+        if high < 10 * low:  # so that a flat line looks flat
+            panel.set_ylim(low / 3, high * 3)
+        panel.set_title(title)
+        panel.set_ylabel(rows[0]["unit"])
+        panel.legend()
+    return picture
+
+
+def grouped(rows, key):
+    groups = {}
+    for row in rows:
+        groups.setdefault(key(row), []).append(row)
+    return groups
+
+
+def numbers(rows, x, name):
+    return blocks.Table(["row", "implementation", "n", "min", "median", "max", "unit", "runs"],
+                        [[row.get("row", row["metric"]), name(row["impl"]), row[x], *blocks.spread(row), row["unit"],
+                          row["runs"]] for row in rows])
+
+
+def slopes(rows):
+    """The median slope of each row and implementation."""
+    return {(row["row"], row.get("ranks"), row["impl"]): row["median"] for row in rows if row["metric"] == "slope"}
+
+
+def sentence_of_slopes(found, ours):
+    own = [slope for (_, _, impl), slope in found.items() if impl == ours]
+    if not own:
+        return "There is no slope."
+    return (f"The slopes of {len(own)} rows lie between {quantity(min(own))} and {quantity(max(own))}; "
+            f"{sum(slope <= 0.3 for slope in own)} are at most three tenths.")
+
+
+def missing(results, key, title, caption, experiment):
+    return blocks.Figure(f"growth-{key}", title, caption, None, f"{experiment}: {results.missing(experiment)}.")
+
+
+def threads(results):
+    title, caption = "Threads and simulation", "CPU time of each of n things; the least of several runs, and their spread."
+    rows = results.select(experiment="growth")
+    timed = [row for row in rows if row["metric"] == "seconds_per_thing"]
+    if not timed:
+        return missing(results, "threads", title, caption, "growth")
+    return blocks.Figure("growth-threads", title, caption, draw(grouped(timed, lambda row: row["row"]), "n", plots.style_of),
+                         sentence_of_slopes(slopes(rows), "mltp"),
+                         numbers([row for row in rows if row["metric"] in ("seconds_per_thing", "slope")], "n", plots.name_of))
+
+
+def recursion(results):
+    title = "Recursive programs"
+    caption = "Time of each thread on one VP and on two, over the size of the tree; the most memory on two."
+    rows = results.select(experiment="recursion")
+    rows = [row for row in rows if row["metric"] != "absent"]
+    if not rows:
+        return missing(results, "recursion", title, caption, "recursion")
+    groups = grouped(rows, lambda row: f"{row['metric']}, {row['vps']} VP" + "s"[:row["vps"] - 1])
+    worst = [max(row["min"] for row in own) / min(row["min"] for row in own)
+             for group in groups.values() if group[0]["unit"] == "ns"
+             for own in [[row for row in group if row["impl"] == "mltp"]] if own]
+    sentence = (f"Between sizes of a tree, a thread of MLTP's takes {quantity(min(worst))} to {quantity(max(worst))} times "
+                "the least.") if worst else "There is nothing to compare."
+    return blocks.Figure("growth-recursion", title, caption, draw(groups, "threads", plots.style_of), sentence,
+                         numbers(rows, "threads", plots.name_of))
+
+
+def mpi(results):
+    title, caption = "MPI", "Wall-clock time for each of n, in rank 0; the least of several runs, and their spread."
+    rows = results.select(experiment="mpi-growth")
+    timed = [row for row in rows if row["metric"] == "each"]
+    if not timed:
+        return missing(results, "mpi", title, caption, "mpi-growth")
+    groups = grouped(timed, lambda row: row["row"] + (f", {row['ranks']} ranks" if row["ranks"] else ""))
+    return blocks.Figure("growth-mpi", title, caption, draw(groups, "size", mpi_ways.style),
+                         sentence_of_slopes(slopes(rows), "tmpi"),
+                         numbers([row for row in rows if row["metric"] in ("each", "slope")], "size", mpi_ways.name))
+
+
+def section(results):
+    return blocks.Section(
+        "growth", "Costs beside many others", "what one thing costs when there are n of them",
+        "Each row is measured at three sizes. The slope is that of a line through the logarithms of size and time for each "
+        "thing: 0 is flat, 1 means that each thing pays for all others.",
+        [threads(results), recursion(results), mpi(results)])
