@@ -16,9 +16,9 @@ MLTP, EXAMPLES, ENOUGH = "", pathlib.Path(), 1
 
 # Program -> how it fails, the most runs each strategy may need, the fewest departures that do.
 PLANTED = {
-    "lost_wakeup": (DEADLOCK, {"random": 20, "pct": 20, "preempt": 20}, 1),
-    "lock_order": (DEADLOCK, {"random": 20, "pct": 20, "preempt": 20}, 1),
-    "aba": (1, {"random": 50, "pct": 100, "preempt": 300}, 2),
+    "lost_wakeup": (DEADLOCK, {"mix": 20, "random": 20, "pct": 20, "delays": 50, "preempt": 20}, 1),
+    "lock_order": (DEADLOCK, {"mix": 20, "random": 20, "pct": 20, "delays": 50, "preempt": 20}, 1),
+    "aba": (1, {"mix": 100, "random": 50, "pct": 100, "delays": 300, "preempt": 300}, 2),
 }
 
 
@@ -78,7 +78,7 @@ class Planted(unittest.TestCase):
 
     def test_cures_pass(self):
         for name in PLANTED:
-            for strategy in "random", "pct", "preempt":
+            for strategy in "mix", "random", "pct", "delays", "preempt":
                 with self.subTest(program=name, strategy=strategy):
                     done = explore("--strategy", strategy, "--runs", ENOUGH, "--jobs", 2, "--",
                                    EXAMPLES / name, "fixed")

@@ -59,7 +59,7 @@ def explored(what, status, *options):
 
 def bugs_are_found():
     """Each planted bug is found by each strategy, and replays."""
-    for strategy in ("random", "pct", "preempt"):
+    for strategy in ("mix", "random", "pct", "delays", "preempt"):
         option = f"--strategy={strategy}"
         again = explored("deadlock", "(deadlock)", option)
         assert again.returncode == DEADLOCK, again

@@ -3,7 +3,11 @@
  * mltp explore: runs a program in deterministic mode, again and again, each time with other
  * choices, until it fails.
  *
+ * mix      the next three in turn, since no one of them is good at all bugs: pct with each depth up
+ *          to the given one, random, and delays
  * random   each candidate is as likely as the others, at each scheduling point
+ * delays   the default order but for 1 to depth random departures, at steps of the first run: few
+ *          switches, in long programs, too (after Thomson, Donaldson, Betts, PPoPP 2014)
  * pct      Burckhardt et al. (ASPLOS 2010): random priorities and depth - 1 changes of them; finds
  *          a bug of that depth with a probability of 1 / (threads * steps^(depth - 1)) at least
  * preempt  systematic: all schedules with at most bound departures from the default order, those
@@ -21,11 +25,11 @@
 
 #include "preload.h"
 
-enum { JOBS_MAX = 64 };
+enum { JOBS_MAX = 64, DEPTH_MAX = 32 };
 
-enum strategy { RANDOM, PCT, PREEMPT, STRATEGIES };
+enum strategy { MIX, RANDOM, DELAYS, PCT, PREEMPT, STRATEGIES };
 
-static const char *const strategy_names[STRATEGIES] = {"random", "pct", "preempt"};
+static const char *const strategy_names[STRATEGIES] = {"mix", "random", "delays", "pct", "preempt"};
 
 struct settings {
   struct program program;
@@ -37,7 +41,8 @@ struct settings {
 /* The state of an exploration. */
 struct exploration {
   const struct settings *settings;
-  uint64_t done, steps;     /* runs; steps of the first */
+  uint64_t done, steps;     /* runs; steps of the first, */
+  struct schedule options;  /* and where it had a choice: each step with its last candidate */
   struct schedule *waiting; /* preempt: what is to be run, fewest departures first */
   size_t next, last, room;
 };
@@ -72,11 +77,43 @@ static void enqueue_children(struct exploration *e, const struct trial *trial) {
 
 /* ---- exploring */
 
+/* Some departures from the default order, the same for each seed. */
+static char *random_delays(const struct exploration *e, uint64_t seed, unsigned count) {
+  unsigned short state[3] = {(unsigned short)seed, (unsigned short)(seed >> 16), 0x330e};
+  struct departure chosen[DEPTH_MAX];
+  struct schedule schedule = {chosen, 0};
+  size_t left = e->options.count;
+  for (size_t i = 0; i < e->options.count && schedule.count < count; i++, left--) {
+    /* each step is as likely as the others to be among them */
+    if (erand48(state) * (double)left >= (double)(count - schedule.count)) continue;
+    struct departure option = e->options.departures[i];
+    option.choice = 1 + (unsigned)nrand48(state) % option.choice;
+    chosen[schedule.count++] = option;
+  }
+  return schedule_text(&schedule);
+}
+
+/* @return the schedule of a run by chance. */
+static char *random_schedule(const struct exploration *e, uint64_t run) {
+  const struct settings *s = e->settings;
+  enum strategy strategy = s->strategy;
+  uint64_t turn = run;
+  if (strategy == MIX) {
+    strategy = run % 3 == 1 ? PCT : run % 3 == 2 ? RANDOM : DELAYS;
+    turn = run / 3;
+  }
+  unsigned depth = s->strategy == PCT ? s->depth : 1 + (unsigned)(turn % s->depth);
+  char text[64] = "random";
+  if (strategy == DELAYS) return random_delays(e, s->seed + run - 1, depth);
+  if (strategy == PCT) snprintf(text, sizeof text, "pct:%u:%" PRIu64, depth, e->steps);
+  return checked(strdup(text));
+}
+
 /* Settles the next trial. @return false: there is none. */
 static bool next_trial(struct exploration *e, uint64_t run, struct trial *trial) {
   const struct settings *s = e->settings;
   uint64_t seed = s->strategy == PREEMPT ? 0 : s->seed + run - 1;
-  char text[64];
+  char text[32];
   *trial = (struct trial){0};
   if (run > s->runs) return false;
   if (s->strategy == PREEMPT) {
@@ -84,11 +121,7 @@ static bool next_trial(struct exploration *e, uint64_t run, struct trial *trial)
     trial->schedule = schedule_text(&e->waiting[e->next]);
     free(e->waiting[e->next++].departures);
   } else {
-    if (s->strategy == PCT)
-      snprintf(text, sizeof text, "pct:%u:%" PRIu64, s->depth, e->steps);
-    else
-      snprintf(text, sizeof text, "random");
-    trial->schedule = checked(strdup(text));
+    trial->schedule = random_schedule(e, run);
   }
   snprintf(text, sizeof text, "%" PRIu64, seed);
   trial->seed = checked(strdup(text));
@@ -116,6 +149,19 @@ static bool run_some(struct exploration *e, struct trial *failed) {
   return found;
 }
 
+/* The steps of a run that had more than one candidate. */
+static struct schedule options_of(const struct trial *trial) {
+  size_t count = trial->decision_count;
+  struct schedule options = {checked(calloc(count + 1, sizeof *options.departures)), 0};
+  for (size_t i = 0; i < count; i++) {
+    const struct decision *decision = &trial->decisions[i];
+    if (decision->count < 2) continue;
+    options.departures[options.count++] =
+        (struct departure){decision->taken.step, decision->count - 1};
+  }
+  return options;
+}
+
 /* The default order: shows what there is to choose. @return true: it fails already. */
 static bool run_first(struct exploration *e, struct trial *trial) {
   *trial = (struct trial){.seed = checked(strdup("0")), .schedule = checked(strdup("fifo"))};
@@ -124,6 +170,7 @@ static bool run_first(struct exploration *e, struct trial *trial) {
     errx(1, "explore: '%s' left nothing to choose (does it use %s, and more than one thread?)",
          e->settings->program.argv[0], e->settings->program.gated ? "pthreads" : "libmltp");
   e->steps = trial->decisions[trial->decision_count - 1].taken.step;
+  e->options = options_of(trial);
   if (trial_failed(trial)) return true;
   if (e->settings->strategy == PREEMPT) enqueue_children(e, trial);
   trial_free(trial);
@@ -206,6 +253,7 @@ static int explore(const struct settings *s) {
   }
   while (e.next < e.last) free(e.waiting[e.next++].departures);
   free(e.waiting);
+  free(e.options.departures);
   return found;
 }
 
@@ -224,8 +272,9 @@ static uint64_t number(struct argp_state *state, const char *what, const char *t
 static enum strategy strategy_of(struct argp_state *state, const char *text) {
   for (int i = 0; i < STRATEGIES; i++)
     if (strcmp(text, strategy_names[i]) == 0) return (enum strategy)i;
-  argp_error(state, "cannot use strategy '%s' (there are: random, pct, preempt)", text);
-  return RANDOM;
+  argp_error(state, "cannot use strategy '%s' (there are: mix, random, delays, pct, preempt)",
+             text);
+  return MIX;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
@@ -233,7 +282,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   switch (key) {
     case 'n': s->runs = number(state, "runs", arg, 1, INT32_MAX); return 0;
     case 's': s->strategy = strategy_of(state, arg); return 0;
-    case 'd': s->depth = (unsigned)number(state, "depth", arg, 1, 32); return 0;
+    case 'd': s->depth = (unsigned)number(state, "depth", arg, 1, DEPTH_MAX); return 0;
     case 'b': s->bound = (unsigned)number(state, "bound", arg, 1, 32); return 0;
     case 't': s->program.timeout = (double)number(state, "timeout", arg, 1, 86400); return 0;
     case 'j': s->jobs = (unsigned)number(state, "jobs", arg, 1, JOBS_MAX); return 0;
@@ -252,8 +301,8 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 int explore_main(int argc, char **argv) {
   static const struct argp_option options[] = {
       {"runs", 'n', "N", 0, "Runs at most (1000)", 0},
-      {"strategy", 's', "NAME", 0, "random, pct or preempt (random)", 0},
-      {"depth", 'd', "D", 0, "Depth of bugs that pct looks for (3)", 0},
+      {"strategy", 's', "NAME", 0, "mix, random, delays, pct or preempt (mix)", 0},
+      {"depth", 'd', "D", 0, "Depth of bugs that pct, delays and mix look for (3)", 0},
       {"bound", 'b', "B", 0, "Departures at most that preempt tries (2)", 0},
       {"timeout", 't', "S", 0, "Seconds a run may take (10)", 0},
       {"jobs", 'j', "J", 0, "Runs at a time (1)", 0},
@@ -277,7 +326,7 @@ int explore_main(int argc, char **argv) {
   };
   struct settings settings = {
       .program = {.timeout = 10, .steps_max = 1000000},
-      .strategy = RANDOM,
+      .strategy = MIX,
       .runs = 1000,
       .seed = 1,
       .depth = 3,
