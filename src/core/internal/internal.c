@@ -171,6 +171,10 @@ void mti_preempt(const char *call) { mt_preempt(call); }
 
 void mti_set_deadlock_hook(bool (*report)(void)) { mt_deadlock_hook = report; }
 
+void mti_set_idle_hook(void (*hook)(bool sleeps)) {
+  mt_store_relaxed(&mt_rt.poll.idle, hook); /* relaxed: threads that need it are made ready later */
+}
+
 void mti_set_bystanders(uint32_t count) { mt_deadlock_bystanders = count; }
 
 bool mti_peek(void *to, const void *from, size_t size) { return mt_peek(to, from, size); }

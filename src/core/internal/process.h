@@ -30,6 +30,10 @@ MTI_EXPORT void mti_wait_for_all(void);
  * complete, so that the dump of all threads is left out. */
 MTI_EXPORT void mti_set_deadlock_hook(bool (*report)(void));
 
+/** Sets the function that an idle VP calls at short intervals while it searches, and once, with
+ * true, before it sleeps. It never waits, and may make threads ready. It runs on no thread. */
+MTI_EXPORT void mti_set_idle_hook(void (*hook)(bool sleeps));
+
 /** Sets the function that reports a stack overflow, in a signal handler, before the process aborts:
  * it gets the thread's name, the size of its stack, and the context of the signal. It returns
  * whether its report is complete. NULL: none. */

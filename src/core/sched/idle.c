@@ -73,6 +73,7 @@ static bool look_around(struct mt_vp *vp) {
       uint64_t now = mt_vp_now(vp);
       mt_timers_run_due(now);
       if (round != 0) mt_poll_now(vp, now);
+      mt_idle_hook(false);
       if (mt_runq_seems_busy(vp)) return true;
       mt_share_probe();
       if (mt_over_target() || mt_load_relaxed(&mt_rt.stopping)) return false;
@@ -143,6 +144,7 @@ static void sleep_in_list(struct mt_vp *vp) {
 }
 
 static void sleep_until_woken(struct mt_vp *vp) {
+  mt_idle_hook(true);
   os_affinity_read(&vp->sleep.affinity);
   mt_stacks_owner_sleeps(vp);
   mt_vp_sleep_begin(vp);

@@ -41,6 +41,12 @@ static inline const struct mt_poller *mt_poller(void) {
   return mt_load_acquire(&mt_rt.poll.poller); /* IO-2 acquire: what it uses; pairs IO-1 */
 }
 
+/** Calls the function that idle VPs call, if there is one. sleeps: the VP is about to sleep. */
+static inline void mt_idle_hook(bool sleeps) {
+  void (*hook)(bool) = mt_load_relaxed(&mt_rt.poll.idle); /* relaxed: set before VPs need it */
+  if (mt_unlikely(hook != NULL)) hook(sleeps);
+}
+
 /** Wakes a VP whose sleep.futex was changed under sleep.ilock, wherever it sleeps. A VP that has
  * left the poller since is awake, or has seen the change. */
 static inline void mt_vp_rouse(struct mt_vp *vp) {

@@ -56,6 +56,7 @@ struct mt_poll_state {
   uint32_t busy;                  /* [atomic] 1: a thread looks at it, without sleeping */
   uint64_t polled_at;             /* [atomic] when a thread last did; relaxed: a hint */
   uint32_t waiters;               /* [owner] of the VP of deterministic mode: threads that wait */
+  void (*idle)(bool sleeps);      /* [atomic] mti_set_idle_hook(); NULL: none */
   uint32_t tasks; /* [atomic] kernel threads of src/io; relaxed: for the deadlock report */
 };
 

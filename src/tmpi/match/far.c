@@ -5,12 +5,23 @@
 #include <stdlib.h>
 
 #include "core/internal/locks.h"
+#include "core/internal/process.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/layout/type.h"
 #include "tmpi/match/match.h"
 #include "tmpi/match/meet.h"
 
-void tm_far_start(const struct tm_transport *transport) { tm_job.far = transport; }
+static void on_idle(bool sleeps) {
+  if (sleeps)
+    tm_job.far->rest();
+  else
+    tm_job.far->poll();
+}
+
+void tm_far_start(const struct tm_transport *transport) {
+  tm_job.far = transport;
+  mti_set_idle_hook(on_idle);
+}
 
 int tm_far_refuse(struct tm_comm *comm, const char *call) {
   return tm_fail(comm, call, MPI_ERR_UNSUPPORTED_OPERATION,

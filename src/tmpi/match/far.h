@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "tmpi/mailbox/mailbox.h"
+#include "tmpi/match/transport.h"
 #include "tmpi/rank/export.h"
 
 /** What goes in front of each message. All nodes have the same version of it (nodes/nodes.h). */
@@ -53,18 +54,6 @@ struct tm_far_fetch {
   size_t bytes;                /* [const] */
   int node;                    /* [const] that has the data */
   void *packed; /* [const] where the data come to first; NULL: the receiver's buffer */
-};
-
-/** What carries messages. Ranks call its functions. inside: the transport has called what calls it,
- * so its lock is held, and it does what it is asked later. */
-struct tm_transport {
-  /** Sends header and data. @return whether all parts are over; otherwise tm_far_part() is called
-   * when the data have been sent, and tm_far_end() after the last part. */
-  bool (*send)(struct tm_far_send *send, int node);
-  /** Fetches data that a header has announced; tm_far_fetched() follows. */
-  void (*fetch)(void *announced, void *to, struct tm_far_fetch *fetch, bool inside);
-  /** Tells a node that a message of its has been matched: tm_far_part() follows there. */
-  void (*answer)(int node, uint64_t answer, bool inside);
 };
 
 /* ---- what the transport calls, with its lock held */

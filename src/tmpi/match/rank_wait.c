@@ -10,8 +10,34 @@
 
 #include "base/atomic.h"
 #include "core/internal/park.h"
+#include "tmpi/match/transport.h"
+
+/* A poll takes as long as many looks. A spinner that saw long gaps between its looks at the clock
+ * would take them for another program's use of its CPU. */
+enum { LOOKS_PER_POLL = 16 };
+
+/* What a spinner waits for that takes messages of other nodes meanwhile. */
+struct polled {
+  bool (*ended)(const void *);
+  const void *what;
+  unsigned *looks;
+};
+
+static bool poll_ended(const void *polled_) {
+  const struct polled *polled = polled_;
+  if (polled->ended(polled->what)) return true;
+  if ((*polled->looks)++ % LOOKS_PER_POLL != 0) return false;
+  tm_job.far->poll();
+  return polled->ended(polled->what);
+}
 
 bool tm_spin(bool (*ended)(const void *), const void *what, const struct tm_rank *waker) {
+  unsigned looks = 0;
+  const struct polled polled = {ended, what, &looks};
+  if (tm_job.far != NULL) {
+    ended = poll_ended;
+    what = &polled;
+  }
   if (tm_job.wait == TM_WAIT_CONSCIOUS && tm_has_vp()) return mti_spin_alone(ended, what);
   return mti_spin_until(ended, what, waker != NULL ? mt_load_relaxed(&waker->thread) : NULL,
                         tm_job.wait == TM_WAIT_SPIN ? tm_job.spin_ns : 0);

@@ -18,6 +18,7 @@
 #include "core/internal/park.h"
 #include "core/internal/placement.h"
 #include "tmpi/match/deferred.h"
+#include "tmpi/match/transport.h"
 #include "tmpi/object/comm.h"
 #include "tmpi/rank/rank.h"
 #include "tmpi/rank/user_code.h"
@@ -99,6 +100,7 @@ static inline void tm_yield(void) {
   struct tm_rank *rank = tm_rank_self();
   if (tm_has_deferred(rank)) tm_deferred_release(rank);
   bool lent = tm_user_code_lend(rank);
+  if (mt_unlikely(tm_job.far != NULL)) tm_job.far->poll();
   mltp_yield();
   if (lent) tm_user_code_take(rank);
 }

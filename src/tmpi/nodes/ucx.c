@@ -3,12 +3,22 @@
  * The transport of match/far.h: active messages of UCX.
  *
  * One worker of UCX serves all ranks of the node, under one lock. A rank that sends calls UCX
- * itself. A kernel thread of the module sees to what comes, and sleeps while nothing does. What it
+ * itself. What comes is taken by waiting ranks and idle VPs, which poll before they sleep. While
+ * they do not, a kernel thread of the module takes it, and sleeps while nothing comes. What UCX
  * calls may want to answer or to fetch. UCX is not called from there, but after it has returned:
  * such steps are put into a list.
  *
+ * `entered` is held by the thread that is in UCX. Ranks take it with the lock held, so that they
+ * park if they have to wait for each other. Pollers only try: an idle VP cannot park.
+ *
+ * The module's thread looks once in a lease of LEASE_NS whether others have polled. It sleeps in
+ * the kernel until a message comes only after a lease without polls, or when a VP that polled goes
+ * to sleep. Otherwise each message would wake it, although a poller takes the message.
+ *
  * Active messages of one kind arrive in the order they were sent. Each carries a number, so that a
  * transport which breaks that order ends the job, and does not change what a receive gets.
+ *
+ * Relaxed: hints between pollers and the module's thread; a missed one costs one lease.
  *
  * A node that goes away ends the job (links.c). While the job ends nodes go away one after the
  * other, and that is noted only.
@@ -26,6 +36,8 @@
 #include <time.h>
 #include <ucp/api/ucp.h>
 
+#include "base/atomic.h"
+#include "os/os.h"
 #include "tmpi/match/far.h"
 #include "tmpi/nodes/nodes.h"
 #include "tmpi/rank/rank.h"
@@ -77,7 +89,12 @@ struct peer {
 
 static ucp_worker_h worker;       /* [const] used under the lock */
 static struct peer *peers;        /* [const] by number of the node */
-static mltp_lock_t lock;          /* of UCX, of `parts` (match/far.h), and of what follows */
+static mltp_lock_t lock;          /* of ranks that call UCX */
+static uint32_t entered;          /* [atomic] 1: a thread is in UCX, with `parts` (match/far.h), and
+                                     what is tagged [lock] */
+static uint64_t polls;            /* [atomic] times pollers have looked; relaxed: a hint */
+static uint64_t rested_at;        /* [atomic] polls when a VP last went to sleep; relaxed: a hint */
+static uint32_t leased;           /* [atomic] futex, 1: the module's thread relies on pollers */
 static struct step *first, *last; /* [lock] */
 static bool ending;               /* [lock] */
 static int lost = -1;             /* [lock] the first node that went away while the job ended */
@@ -163,9 +180,16 @@ static ucs_status_t on_answer(void *unused, const void *header, size_t size, voi
 
 /* ---- what ranks call, and what UCX has called */
 
+static void enter(void) {
+  mltp_lock(&lock);
+  while (mt_swap_acquire(&entered, 1) != 0) /* UX-2 acquire: pairs UX-1 UX-3 */
+    continue;                               /* a poller leaves soon */
+}
+
 /* pending: UCX has not finished, and the module's thread may sleep. */
 static void leave(bool pending) {
   if (pending) ucx.ucp_worker_signal(worker);
+  mt_store_release(&entered, 0); /* UX-1 release: what UCX and its callers wrote; pairs UX-2 UX-4 */
   mltp_unlock(&lock);
 }
 
@@ -177,7 +201,7 @@ static bool send_far(struct tm_far_send *send, int node) {
       .flags = send->fetched ? UCP_AM_SEND_FLAG_RNDV : UCP_AM_SEND_FLAG_EAGER,
       .cb.send = on_sent,
       .user_data = send};
-  mltp_lock(&lock);
+  enter();
   send->header.sequence = peer->sent++;
   ucs_status_ptr_t request =
       ucx.ucp_am_send_nbx(peer->ep, MESSAGE, &send->header, sizeof send->header, send->data,
@@ -226,7 +250,7 @@ static void step_or_leave(struct step step, bool inside) {
     last = own;
     return;
   }
-  mltp_lock(&lock);
+  enter();
   take_step(own);
   leave(true);
 }
@@ -241,7 +265,10 @@ static void answer(int node, uint64_t number, bool inside) {
 
 /* ---- the module's thread */
 
-enum { AT_A_TIME = 16 /* steps of UCX between looks of ranks at the lock */ };
+enum {
+  AT_A_TIME = 16,    /* steps of UCX between looks of ranks at the lock */
+  LEASE_NS = 1000000 /* a thousand looks a second cost less than 1 % of a CPU */
+};
 
 /* @return whether there was anything to do. The lock is held. */
 static bool progress(void) {
@@ -257,15 +284,50 @@ static bool progress(void) {
   return any;
 }
 
+static void poll_ucx(void) {
+  mt_store_relaxed(&polls, mt_load_relaxed(&polls) + 1); /* relaxed: a hint, and some may be lost */
+  if (mt_load_relaxed(&entered) != 0) return;            /* relaxed: a hint that saves the swap */
+  if (mt_swap_acquire(&entered, 1) != 0) return;         /* UX-4 acquire: pairs UX-1 UX-3 */
+  progress();
+  mt_store_release(&entered, 0); /* UX-3 release: as UX-1; pairs UX-2 UX-4 */
+}
+
+/* Relaxed, here and below: if the thread misses this, it looks after one lease. */
+static void rest(void) {
+  uint32_t one = 1;
+  mt_store_relaxed(&rested_at, mt_load_relaxed(&polls)); /* relaxed: see above */
+  if (mt_load_relaxed(&leased) != 0 && mt_cas_relaxed(&leased, &one, 0)) os_futex_wake(&leased, 1);
+}
+
+/* @return whether pollers have polled since `before`, and since one of them went to sleep. */
+static bool are_polling(uint64_t before) {
+  uint64_t now = mt_load_relaxed(&polls); /* relaxed: see rest() */
+  return now != before && now != mt_load_relaxed(&rested_at);
+}
+
+/* Returns when pollers have not polled for a lease, or one of them goes to sleep. */
+static void wait_for_lease(void) {
+  uint64_t before;
+  mt_store_relaxed(&leased, 1); /* relaxed: see rest() */
+  do {
+    before = mt_load_relaxed(&polls); /* relaxed: see rest() */
+    os_futex_wait(&leased, 1, os_now() + LEASE_NS);
+  } while (mt_load_relaxed(&leased) != 0 && are_polling(before)); /* relaxed: see rest() */
+  mt_store_relaxed(&leased, 0); /* relaxed: see rest() */
+}
+
 static void *serve(void *unused) {
   struct pollfd events = {.events = POLLIN};
   (void)unused;
   ucx.ucp_worker_get_efd(worker, &events.fd);
   for (;;) {
-    mltp_lock(&lock);
+    enter();
     bool idle = !progress() && ucx.ucp_worker_arm(worker) == UCS_OK;
-    mltp_unlock(&lock);
-    if (idle) poll(&events, 1, -1);
+    leave(false);
+    if (!idle) continue;
+    uint64_t before = mt_load_relaxed(&polls); /* relaxed: a hint */
+    poll(&events, 1, -1);
+    if (are_polling(before)) wait_for_lease();
   }
   return NULL;
 }
@@ -364,6 +426,7 @@ const char *tm_ucx_settle(int seconds) {
   if (UCS_PTR_IS_PTR(request)) {
     do {
       ucx.ucp_worker_progress(worker);
+      os_yield(); /* another node may need this CPU to answer */
       status = ucx.ucp_request_check_status(request);
     } while (status == UCS_INPROGRESS && seconds_now() < end);
     if (status == UCS_INPROGRESS) return "nodes do not answer";
@@ -376,7 +439,7 @@ const char *tm_ucx_settle(int seconds) {
 
 void tm_ucx_progress(void) { ucx.ucp_worker_progress(worker); }
 
-static const struct tm_transport transport = {send_far, fetch, answer};
+static const struct tm_transport transport = {send_far, fetch, answer, poll_ucx, rest};
 
 bool tm_ucx_start(void) {
   pthread_t thread;
@@ -391,9 +454,9 @@ bool tm_ucx_start(void) {
 }
 
 int tm_ucx_lost(void) {
-  mltp_lock(&lock);
+  enter();
   ending = true;
   int node = lost;
-  mltp_unlock(&lock);
+  leave(false);
   return node;
 }

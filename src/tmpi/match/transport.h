@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file transport.h
+ * What ranks and idle VPs call of the transport between nodes; far.h has the protocol.
+ */
+#ifndef TM_MATCH_TRANSPORT_H
+#define TM_MATCH_TRANSPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct tm_far_fetch;
+struct tm_far_send;
+
+/** What carries messages. Ranks call its functions. inside: the transport has called what calls it,
+ * so its lock is held, and it does what it is asked later. */
+struct tm_transport {
+  /** Sends header and data. @return whether all parts are over; otherwise tm_far_part() is called
+   * when the data have been sent, and tm_far_end() after the last part. */
+  bool (*send)(struct tm_far_send *send, int node);
+  /** Fetches data that a header has announced; tm_far_fetched() follows. */
+  void (*fetch)(void *announced, void *to, struct tm_far_fetch *fetch, bool inside);
+  /** Tells a node that a message of its has been matched: tm_far_part() follows there. */
+  void (*answer)(int node, uint64_t answer, bool inside);
+  /** Takes what has come, unless another thread is about to. Never waits. Also in the idle context
+   * of a VP. */
+  void (*poll)(void);
+  /** A VP that polled goes to sleep. */
+  void (*rest)(void);
+};
+
+#endif
