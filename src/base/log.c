@@ -75,6 +75,7 @@ void mt_print_replay(void) {
 void mt_panic(const char *format, ...) {
   static int panicking; /* [atomic] a panic inside the dump must not dump again */
   va_list arguments;
+  os_report_alone();
   va_start(arguments, format);
   print_v(&(struct mt_printer){.fd = 2}, "mltp: panic: ", format, arguments, "\n");
   va_end(arguments);
@@ -87,6 +88,7 @@ void mt_panic(const char *format, ...) {
 
 int mt_misuse(int error, const char *call, uint64_t id, const char *name, const char *format, ...) {
   char prefix[200];
+  if (mt_options.misuse == MT_MISUSE_ABORT) os_report_alone();
   if (id != 0)
     snprintf(prefix, sizeof prefix, "mltp: %s: thread %lu '%s': ", call, (unsigned long)id, name);
   else

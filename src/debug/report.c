@@ -75,6 +75,7 @@ static const char *larger_stack(const struct mltp_thread *t) {
 static void report_overflow(const struct mltp_thread *t, size_t kib, void *context, const char *low,
                             size_t size) {
   struct mt_backtrace b;
+  os_report_alone();
   if (mt_overflow_hook != NULL && mt_overflow_hook(mt_name(t), kib, context)) return;
   mt_message("stack overflow: thread %lu '%s' used all %zu KiB of its stack (%s)",
              (unsigned long)t->id, mt_name(t), kib, larger_stack(t));

@@ -312,6 +312,9 @@ void os_flush_output(void);
 /** Opens a file to append to, made when absent. @return descriptor, or -1. */
 int os_open_log(const char *path);
 void os_close(int fd);
+/** Before a message with which the process ends. Returns to one kernel thread; another one that
+ * fails meanwhile waits here until the process has ended, or for a minute. Async-signal-safe. */
+void os_report_alone(void);
 /** Says that the kernel refused what the library cannot do without, and aborts. */
 void os_fatal(const char *call, int error, const char *remedy) __attribute__((noreturn));
 

@@ -12,6 +12,8 @@
 
 #include "os/os.h"
 
+enum { REPORT_SECONDS = 60 }; /* as long as a report takes at most */
+
 /* A reader that has gone must not end the program: a report is not what it was
  * started for. SIGPIPE is held back while we write, and taken away if it is ours. */
 static int write_all(int fd, const char *text, size_t length) {
@@ -61,6 +63,18 @@ void os_close(int fd) {
   errno = saved;
 }
 
+static uint32_t reporter; /* [atomic] the kernel thread that reports; 0: none yet */
+
+void os_report_alone(void) {
+  uint32_t self = (uint32_t)gettid(), none = 0;
+  /* relaxed: it orders nothing, it only chooses */
+  if (__atomic_compare_exchange_n(&reporter, &none, self, false, __ATOMIC_RELAXED,
+                                  __ATOMIC_RELAXED) ||
+      none == self)
+    return;
+  for (int i = 0; i < REPORT_SECONDS; i++) os_nap(1000000000);
+}
+
 void os_fatal(const char *call, int error, const char *remedy) {
   const char *name = strerrorname_np(error); /* unlike strerror() works in a handler */
   const char *parts[] = {
@@ -74,6 +88,7 @@ void os_fatal(const char *call, int error, const char *remedy) {
     memcpy(line + used, parts[i], length);
     used += length;
   }
+  os_report_alone();
   os_write(2, line, used);
   abort();
 }

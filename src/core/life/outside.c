@@ -33,6 +33,7 @@ static void kernel_thread_ends(void *arg) {
   struct mltp_thread *t = arg;
   if (mt_current() == NULL) return; /* a bound thread ended as it should, but kept the value */
   if (t->kind == MT_BOUND) {
+    os_report_alone();
     mt_message(
         "thread %lu '%s': pthread_exit() or pthread_cancel() ends its kernel thread (call "
         "mltp_exit() or mltp_cancel())",

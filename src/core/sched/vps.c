@@ -42,6 +42,7 @@ static void kernel_thread_ends(void *vp) {
   (void)vp;
   mt_sanitizer_frames_left();
   if (!mt_load_relaxed(&mt_rt.running) || t == NULL) return; /* relaxed: a child of fork(), too */
+  os_report_alone();
   mt_message(
       "thread %lu '%s': pthread_exit() or pthread_cancel() ends its VP's kernel thread (call "
       "mltp_exit() or mltp_cancel())",

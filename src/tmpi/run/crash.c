@@ -22,7 +22,6 @@ enum {
   FRAMES_MAX = 64,
   FRAMES_PRINTED = 16,
   CHILD_STACK = 1 << 20,
-  REPORT_SECONDS = 60,
   SIGNAL_STATUS = 128 /* and the signal: the status of a process that a signal ends, in a shell */
 };
 
@@ -125,17 +124,6 @@ static void print_location(int rank, const void *context) {
   if (called && image != NULL) os_write(2, hint, sizeof hint - 1);
 }
 
-static uint32_t reporter; /* [atomic] the kernel thread that reports a crash; 0: none yet */
-
-/* Two ranks may crash at once, on two VPs. The first ends the process when its report is complete;
- * the other waits until then, or for as long as a report takes at most. */
-static void report_alone(void) {
-  uint32_t self = (uint32_t)gettid(), none = 0;
-  /* relaxed: it orders nothing, it only chooses */
-  if (mt_cas_relaxed(&reporter, &none, self) || none == self) return;
-  for (int i = 0; i < REPORT_SECONDS; i++) os_nap(1000000000);
-}
-
 /* @return whether an instruction of this thread has faulted; otherwise the signal was sent. */
 static bool is_fault(const siginfo_t *info) { return info->si_code > 0; }
 
@@ -175,7 +163,7 @@ static void on_crash(int signo, siginfo_t *info, void *context) {
                               : tm_signal_to_ranks(signo, info, context);
   errno = error;
   if (taken) return;
-  report_alone();
+  os_report_alone(); /* another rank may crash at once, on another VP */
   if (is_fault(info))
     print_crash(signo, info, context);
   else
@@ -190,7 +178,7 @@ static bool report_overflow(const char *name, size_t kib, const void *context) {
   char text[160];
   int rank = tm_rank_number();
   if (rank < 0) return false;
-  report_alone();
+  os_report_alone();
   int length = snprintf(text, sizeof text,
                         "tmpirun: %s: stack overflow: all %zu KiB of its stack are used (larger "
                         "--stack, or ulimit -s)\n",
