@@ -140,6 +140,31 @@ static void cancel_sends(int bytes) {
   CHECK(!flag);
 }
 
+/* Each message is either received or cancelled, while its receiver looks for it on another VP. */
+static void cancel_races(void) {
+  enum { RACES = 400 };
+  int sizes[] = {4, 100, 5000, 50000};
+  static char out[50000], in[50000];
+  MPI_Request send, recv;
+  for (int i = 0; i < RACES; i++) {
+    int bytes = sizes[i % 4], flag = 0, cancelled, was_cancelled;
+    out[0] = (char)i;
+    in[0] = (char)(i + 1);
+    if (i % 3 == 0) MPI_Irecv(in, bytes, MPI_CHAR, before, i, MPI_COMM_WORLD, &recv);
+    MPI_Isend(out, bytes, MPI_CHAR, next, i, MPI_COMM_WORLD, &send);
+    if (i % 5 == 0) MPI_Iprobe(before, i, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    cancelled = cancels(&send);
+    if (i % 3 != 0) MPI_Irecv(in, bytes, MPI_CHAR, before, i, MPI_COMM_WORLD, &recv);
+    MPI_Sendrecv(&cancelled, 1, MPI_INT, next, RACES, &was_cancelled, 1, MPI_INT, before, RACES,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (was_cancelled)
+      CHECK(cancels(&recv));
+    else
+      MPI_Wait(&recv, MPI_STATUS_IGNORE);
+    CHECK(in[0] == (char)(was_cancelled ? i + 1 : i));
+  }
+}
+
 /* ---- generalized: the functions count their calls in the extra state */
 
 struct calls {
@@ -365,6 +390,7 @@ int main(int argc, char **argv) {
   all_ways();
   looked_at();
   for (int bytes = 1; bytes <= LARGEST; bytes *= 10) cancel_sends(bytes);
+  cancel_races();
   generalized();
   two_in_one();
   cancelled();
