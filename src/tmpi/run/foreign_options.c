@@ -72,8 +72,8 @@ static bool check_host(const char *option, const char *host, size_t length) {
   if (own > length) own = length;
   if (is_this_host(host, own)) return true;
   snprintf(name, sizeof name, "%.*s", (int)length, host);
-  return fail(option, name, "another machine, and ranks are threads of one process",
-              "name localhost, or leave the option out");
+  return fail(option, name, "another machine, and tmpirun starts processes on this one only",
+              "let a launcher start one tmpirun on each: mpirun --host A,B -n 2 tmpirun -n RANKS");
 }
 
 static bool check_hosts(const char *option, char **values) {
