@@ -3,6 +3,7 @@
  * What simulated threads call: waits, notifications, time.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim/effects.h"
 
@@ -87,6 +88,7 @@ void sm_signal_init(struct sm_signal *s, void *current, void *pending, size_t si
   mltp_sim_event_t event = MLTP_SIM_EVENT_INIT(name);
   s->changed = s->rising = s->falling = event;
   s->buffered = (mltp_sim_buffered_t){current, pending, size, NULL, SM_IS_SIGNAL};
+  memcpy(pending, current, size);
 }
 
 void sm_clocked_init(struct sm_clocked *v, void *current, void *pending, size_t size,
@@ -94,6 +96,7 @@ void sm_clocked_init(struct sm_clocked *v, void *current, void *pending, size_t 
   v->buffered =
       (mltp_sim_buffered_t){current, pending, size, NULL, clock != NULL ? SM_IS_CLOCKED : 0};
   v->clock = clock;
+  memcpy(pending, current, size);
 }
 
 mltp_sim_time_t mltp_sim_now(void) { return sm.now; }

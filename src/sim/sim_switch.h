@@ -48,7 +48,8 @@ struct sm_clocked {
   mltp_sim_event_t *clock;      /**< NULL: at the end of each delta */
 };
 
-/** Initialises a signal. current, pending: two objects of its type; the name is not copied. */
+/** Initialises a signal. current, pending: two objects of its type; the name is not copied. The new
+ * value is that of now until it is assigned: so one that is assigned in part keeps the rest. */
 void sm_signal_init(struct sm_signal *s, void *current, void *pending, size_t size,
                     const char *name);
 

@@ -106,10 +106,17 @@ class Bits:
 
     def _stored(self, node, value):
         """Assigns to an expression; value: made of the words of what it is before."""
-        part, token = self._target(node) if node.data in ("name", "parens") else (None, None)
+        part, token = self._target(node)
         if part is not None and part.kind in ("buffered", "signal"):
-            return self.written(part, token, value(self.translate(node)))
+            if node.data in ("name", "parens"):
+                return self.written(part, token, value(self.translate(node)))
+            return self._changed_part(node, lambda now: ["*sc_at =", value(now)])
         return ["({ __typeof__(", self.translate(node), ") *sc_at = &(", self.translate(node), "); *sc_at =",
+                value(["*sc_at"]), "; })"]
+
+    def _stored_bits(self, node, value):
+        """Assigns to some bits of an expression; the others stay, also the bits assigned before in this delta."""
+        return ["({ __typeof__(", self.new_part(node), ") *sc_at = &(", self.new_part(node), "); *sc_at =",
                 value(["*sc_at"]), "; })"]
 
     def assign_bits(self, left, operator, right):
@@ -129,7 +136,7 @@ class Bits:
             part, token = self._target(left) if left.data == "name" else (None, None)
             if part is not None and part.kind in ("buffered", "signal"):
                 return self.written(part, token, fit(one, right))
-            return [self.translate(left), "=", fit(one, right)]
+            return [self.new_part(left), "=", fit(one, right)]
         return self._stored(left, lambda old: fit(one, [old, operator[:-1], "(", right, ")"]))
 
     def _assign_slice(self, base_node, found, operator, right):
@@ -144,7 +151,7 @@ class Bits:
             word = word_of(base.width)
             mask = f"((({word})1 << {width}) - 1)" if width < 64 or word == WIDE and width < 128 else f"(~({word})0)"
             return fit(base, [f"(({word})", old, f"& ~({mask} <<", last, f")) | (({word})", new, "<<", last, ")"])
-        return self._stored(base_node, changed)
+        return self._stored_bits(base_node, changed)
 
     def step_bits(self, node):
         """++ or -- of a bit vector, or None."""

@@ -17,6 +17,7 @@ from types_of import PLAIN, Types
 SELF = "sc_self->"
 GLOBAL = "sc_global"
 MOST_TWICE = 40  # words
+AS_CONST = "/* const */"  # behind an array that is read here, and whose elements nothing may change by a pointer
 
 
 class Body(Constructs, Bits):
@@ -132,10 +133,13 @@ class Body(Constructs, Bits):
             return ["(*(sc_ordered(),", SELF, token, "))"]
         if part.kind == "variable":
             return [SELF, token]
+        if part.kind == "buffered" and part.c_type.kind == "array":
+            return ["(*(const __typeof__(", SELF, token, f".now) *)&", SELF, token, f".now) {AS_CONST}"]
         if part.kind == "buffered":
             return [SELF, token, ".now"]
         if part.kind == "signal":
-            return [f"(*({self._signal_type(part)} *)", self.signal_at(part, token), "buffered.current_)"]
+            const, mark = ("const", AS_CONST) if part.c_type.kind == "array" else ("", "")
+            return [f"(*({const} {self._signal_type(part)} *)", self.signal_at(part, token), f"buffered.current_) {mark}"]
         if part.kind == "piped":
             raise self.error(token, f"piped variable '{token}' is only for ports of a pipe's behaviors")
         if part.kind == "function":
@@ -175,10 +179,34 @@ class Body(Constructs, Bits):
 
     def written(self, part, token, value):
         """Assigns to a buffered variable or a signal."""
+        return ["(", self._new_value(part, token), "=", value, ")"]
+
+    def _buffer(self, part, token):
+        """What the simulation knows of a buffered variable or a signal."""
         if part.kind == "signal":
-            return [f"(*({self._signal_type(part)} *)mltp_sim_write(&", self.signal_at(part, token), "buffered) =",
-                    value, ")"]
-        return ["(*(__typeof__(", SELF, token, ".now) *)mltp_sim_write(&", SELF, token, ".sc_clocked.buffered) =", value, ")"]
+            return [self.signal_at(part, token), "buffered"]
+        return [SELF, token, ".sc_clocked.buffered"]
+
+    def _new_value(self, part, token):
+        """The value that a buffered variable or a signal gets, and that is kept where nothing else is stored."""
+        one = [self._signal_type(part)] if part.kind == "signal" else ["__typeof__(", SELF, token, ".now)"]
+        return ["(*(", one, "*)mltp_sim_write(&", self._buffer(part, token), "))"]
+
+    def new_part(self, node):
+        """What an assignment changes, as an lvalue: of what is buffered or a signal in the value that it gets."""
+        part, token = self._target(node)
+        if part is None or part.kind not in ("buffered", "signal"):
+            return self.translate(node)
+        if node.data == "name":
+            return self._new_value(part, token)
+        inner = next(at for at, child in enumerate(node.children) if isinstance(child, Tree))
+        return [self.new_part(child) if at == inner else self.translate(child) for at, child in enumerate(node.children)]
+
+    def _changed_part(self, left, change):
+        """Changes an element of what is buffered or a signal; change: the new value, from the words of the one now."""
+        part, token = self._target(left)
+        now = ["(*(__typeof__(sc_at))sc_now(&", self._buffer(part, token), ", sc_at))"]
+        return ["({ __typeof__(", self.new_part(left), ") *sc_at = &(", self.new_part(left), ");", change(now), "; })"]
 
     def do_assign(self, node):
         left, operator, right = node.children[0], words(node.children[1]), self.translate(node.children[2])
@@ -187,14 +215,24 @@ class Body(Constructs, Bits):
         if of_bits is not None:
             return of_bits
         if part is not None and part.kind in ("buffered", "signal"):
-            now = self.translate(left)
-            return self.written(part, token, right if operator == "=" else [now, operator[:-1], "(", right, ")"])
+            return self._assign_later(left, operator, right, node)
         if operator == "=" and self.type_of(left).kind == "array":
             return self._assign_array(left, node.children[2], right)
         return [self.translate(left), operator, right]
 
+    def _assign_later(self, left, operator, right, node):
+        """Assigns to what is buffered or a signal, or to an element of it."""
+        part, token = self._target(left)
+        if operator == "=" and self.type_of(left).kind == "array":
+            return self._assign_array(left, node.children[2], right)
+        if left.data not in ("name", "parens") and operator != "=":
+            return self._changed_part(left, lambda now: ["*sc_at =", now, operator[:-1], "(", right, ")"])
+        if operator != "=":
+            return self.written(part, token, [self.translate(left), operator[:-1], "(", right, ")"])
+        return ["(", self.new_part(left), "=", right, ")"]
+
     def _assign_array(self, left, right_node, right):
-        target = self.translate(left)
+        target = self.new_part(left)
         if self.type_of(right_node).kind not in ("array", "pointer"):
             raise self.error(next(left.scan_values(lambda _: True)), "an array is assigned another array")
         same = ["(void)sizeof(struct { _Static_assert(sizeof(", target, ") == sizeof(", right,
@@ -211,10 +249,15 @@ class Body(Constructs, Bits):
 
     def _step_later(self, node, part, token, target):
         """++ or -- of what has its new value later: the expression's value is the one before, or the one to come."""
+        prefix = isinstance(node.children[0], Token)
+        step = f"{str(node.children[0] if prefix else node.children[1])[0]} 1"
+        if target.data == "index" and self._slice_at(target) is None:
+            result = ["*sc_at"] if prefix else ["sc_old"]
+            return self._changed_part(target, lambda now: ["__typeof__(*sc_at) sc_old =", now, "; *sc_at =", fit(
+                self.type_of(target), ["sc_old", step]) if self.type_of(target).kind == "bits" else f"sc_old {step}", ";", result])
         if target.data != "name":
             raise self.error(token, f"'{token}' is {part.kind} (assign the new value to all of it)")
-        prefix = isinstance(node.children[0], Token)
-        changed = [f"sc_old {str(node.children[0] if prefix else node.children[1])[0]} 1"]
+        changed = ["sc_old", step]
         stored = self.written(part, token, fit(part.c_type, changed) if part.c_type.kind == "bits" else changed)
         now = self.translate(target)
         return ["({ __typeof__(", now, ") sc_old =", now, ";", stored, ";" if prefix else "; sc_old;", "})"]

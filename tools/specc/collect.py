@@ -119,8 +119,11 @@ class Collector:
             one.kind = "piped"
         buffered = specs_of(one.specs, "buffered")
         for kind in ["buffered"] * bool(buffered) + ["signal"] * ("signal" in storages):
-            if shape != "declared" or one.delay or one.c_type.kind == "array" or buffered and "signal" in storages:
-                raise self.error(one.token, f"'{one.token}': only single variables are {kind} (use several, or a struct)")
+            if one.delay or buffered and "signal" in storages:
+                raise self.error(one.token, f"'{one.token}' is {kind}, and cannot be {'piped' if one.delay else 'a signal'}, "
+                                            "too (leave one out)")
+            if one.c_type.kind == "array" and one.initial is not None and len(one.initial.children) == 1:
+                raise self.error(one.token, f"'{one.token}': an array's first value has braces (write = {{ ... }})")
             one.kind = kind
         if buffered:
             one.clock = next((c for c in buffered[0].children if isinstance(c, Tree)), None)

@@ -9,6 +9,7 @@ import sys
 
 import messages
 import source
+from body import AS_CONST
 from parse import Parser
 from translate import Translator
 
@@ -81,8 +82,9 @@ def run_compiler(options, others, compiler, folders, text):
     output = options.output or pathlib.Path(options.source).stem
     if os.path.abspath(output) == os.path.abspath(options.source):
         raise source.Error(None, f"specc: {output}: the program would take the model's name (name it with -o)")
-    command = [*compiler, f"-O{options.O}", *(["-g"] if options.g else []), *STRICT,
-               without_source_lines(compiler), *others,
+    without_lines = without_source_lines(compiler)
+    strict = [*STRICT, *(["-Werror=discarded-qualifiers"] if AS_CONST in text and without_lines.endswith("show-caret") else [])]
+    command = [*compiler, f"-O{options.O}", *(["-g"] if options.g else []), *strict, without_lines, *others,
                "-x", "cpp-output", "-", "-x", "none", "-o", output, *(f"-L{folder}" for folder in options.L),
                *(f"-l{library}" for library in options.l),
                str(folders.lib / "libmltp-sim.a"), str(folders.lib / "libmltp.a"), "-lpthread", "-lm"]

@@ -104,6 +104,11 @@ static inline void sc_range(struct sc_range range) {
   abort();
 }
 
+/** @return where the value of now has what is at `next` in the one to come. */
+static inline void *sc_now(const mltp_sim_buffered_t *variable, const void *next) {
+  return (char *)variable->current_ + ((const char *)next - (const char *)variable->pending_);
+}
+
 static inline void sc_events(mltp_sim_event_t *events, size_t size, const char *path) {
   for (size_t i = 0; i < size / sizeof *events; i++)
     events[i] = (mltp_sim_event_t)MLTP_SIM_EVENT_INIT(path);
