@@ -3,7 +3,7 @@
 # folder is taken, and programs need no search path.
 set(CPACK_GENERATOR DEB)
 if(NOT CPACK_PACKAGE_CONTACT)
-  set(CPACK_PACKAGE_CONTACT "The MLTP maintainers") # a distributor adds an address
+  set(CPACK_PACKAGE_CONTACT "The MLTP maintainers <maintainers@mltp.invalid>") # a distributor gives an address
 endif()
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)

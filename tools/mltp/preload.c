@@ -13,7 +13,7 @@
 
 enum { EXIT_FAILED = 1 };
 
-const char preload_teams[] = "libmltp-teams.so", preload_gate[] = "libmltp-gate.so";
+const char preload_teams[] = "mltp/libmltp-teams.so", preload_gate[] = "mltp/libmltp-gate.so";
 
 static bool is_static(const char *path) {
   Elf64_Ehdr head;
