@@ -429,6 +429,18 @@ static void stream(int rank, int size) {
                  MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+/* A send that nobody has matched cannot be taken back. It stays as it was. */
+static void not_cancelled(int rank, int size) {
+  MPI_Request request;
+  int other = size - 1 - rank, theirs = -1;
+  MPI_Issend(&rank, 1, MPI_INT, other, 0, MPI_COMM_WORLD, &request);
+  EXPECT(MPI_ERR_UNSUPPORTED_OPERATION, MPI_Cancel(&request));
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Recv(&theirs, 1, MPI_INT, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  CHECK(theirs == other);
+}
+
 /* Each of these shares memory where there is one node. */
 static void refused(void) {
   MPI_Win win;
@@ -447,6 +459,7 @@ static void refused(void) {
          MPI_Win_create(&data, sizeof data, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
   EXPECT(MPI_ERR_UNSUPPORTED_OPERATION,
          PMPI_File_open(MPI_COMM_WORLD, "none", MPI_MODE_RDONLY, MPI_INFO_NULL, &file));
+  not_cancelled(rank, size);
 }
 
 static void fatal(void) {

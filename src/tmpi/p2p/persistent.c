@@ -2,7 +2,9 @@
 /* Requests that are started again and again, given up, or cancelled. */
 #include "core/internal/locks.h"
 #include "tmpi/error/errors.h"
+#include "tmpi/match/far.h"
 #include "tmpi/rank/handle.h"
+#include "tmpi/rank/rank.h"
 #include "tmpi/request/request.h"
 
 int tm_call_init(const struct tm_arguments *arguments, enum tm_kind kind, enum tm_mode mode,
@@ -73,6 +75,13 @@ int PMPI_Request_free(MPI_Request *handle) {
   return MPI_SUCCESS;
 }
 
+/* A message on its way to another node does not come back, and MPI_Wait() would wait for its
+ * receiver. */
+static bool is_on_its_way(struct tm_request *request) {
+  return request->kind == TM_SEND && request->dest != NULL &&
+         !tm_rank_is_here(request->dest->number) && !tm_request_done(request);
+}
+
 #pragma weak MPI_Cancel = PMPI_Cancel
 int PMPI_Cancel(MPI_Request *handle) {
   struct tm_request *request;
@@ -82,6 +91,7 @@ int PMPI_Cancel(MPI_Request *handle) {
     return tm_fail(request->comm, "MPI_Cancel", MPI_ERR_REQUEST, "the request is not active");
   if (request->kind == TM_GENERALIZED)
     return request->cancel(request->extra, tm_request_done(request));
+  if (is_on_its_way(request)) return tm_far_refuse(request->comm, "MPI_Cancel");
   tm_request_withdraw(request);
   return MPI_SUCCESS;
 }
