@@ -77,7 +77,7 @@ struct tm_worker {
   struct tm_task *first, *last; /* [ilock] tasks handed over */
 };
 
-enum { TM_COMMS_MAX = 32768 /* communicators of a rank, unless the user allows more */ };
+enum { TM_COMMS_MAX = 131072 /* communicators of a rank, unless the user allows more */ };
 
 /** In `attention`: messages wait at their senders for room in the mailbox. */
 #define TM_DEFERRED ((uint32_t)1 << 31)

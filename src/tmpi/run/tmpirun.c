@@ -94,7 +94,7 @@ static const struct argp_option options[] = {
      "none)",
      0},
     {"communicators", COMMUNICATORS, "N", 0,
-     "communicators that a rank may have at a time; more are an error (32768)", 0},
+     "communicators that a rank may have at a time; more are an error (131072)", 0},
     {"share", SHARE, "LIBRARIES", 0,
      "let all ranks share these libraries: names or patterns, separated by commas", 0},
     {"private", PRIVATE, "LIBRARIES", 0,
