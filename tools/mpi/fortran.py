@@ -73,6 +73,19 @@ def length_of(name, kind, arguments):
     return None
 
 
+def keywords():
+    """By function: the keyword of each name in the prototype that has another one in Fortran."""
+    found = {}
+    for line in pathlib.Path(__file__).with_name("keywords.txt").read_text(encoding="ascii").splitlines():
+        if not line.startswith("#"):
+            function, *pairs = line.split()
+            found.setdefault(function, {}).update(pair.split("=") for pair in pairs)
+    return found
+
+
+KEYWORDS = keywords()
+
+
 class Binding:
     """The C subroutine of a function and its Fortran interface."""
 
@@ -215,19 +228,24 @@ class Binding:
         """What tells this form from another in Fortran: the kinds of the arguments."""
         return [re.sub(r"MPI_(?:Aint|Count|Offset)", "wide", kind) for kind, _, _ in self.arguments]
 
+    def keyword(self, variable):
+        """Returns the name that the standard gives an argument in Fortran."""
+        return KEYWORDS.get(self.base, {}).get(variable) or KEYWORDS["*"].get(variable, variable)
+
     def fortran(self, prefix, modern=False):
         """The interface for a module: choice buffers match any type and rank. modern: for mpi_f08."""
-        names = [argument[1] for argument in self.arguments] + ["ierror"]
-        listed = ", &\n      ".join(f(n) for n in names)
+        names = [self.keyword(argument[1]) for argument in self.arguments] + ["ierror"]
+        listed = ", &\n      ".join(names)
         name = self.name_in_f08() if modern else self.name
         sections = [buffer for buffer, _, _ in self.buffers()] if modern else []
         lines = [f"subroutine {prefix}{name}({listed})", "  import"]
         for kind, variable, brackets in self.arguments:
-            lines += typed(kind, variable, brackets) if modern else []
+            name_of = self.keyword(variable)
+            lines += typed(kind, name_of, brackets) if modern else []
             if variable in sections:
-                lines.append(f"  type(*), dimension(..) :: {f(variable)}")
+                lines.append(f"  type(*), dimension(..) :: {name_of}")
             elif not modern or handle_of(kind) is None:
-                lines += declaration(self.base, kind, variable, brackets)
+                lines += declaration(self.base, kind, variable, brackets, name_of)
         lines += ["  integer, optional :: ierror" if modern else "  integer :: ierror", f"end subroutine {prefix}{name}"]
         return "\n".join("    " + line for line in lines) + "\n"
 
@@ -238,20 +256,14 @@ def handle_of(kind):
     return base if base == "MPI_Status" or base.removeprefix("MPI_") in HANDLES and base.startswith("MPI_") else None
 
 
-def typed(kind, variable, brackets):
+def typed(kind, name, brackets):
     """The declaration of a handle or a status in mpi_f08."""
     kind = handle_of(kind)
-    return [] if kind is None else [f"  type({kind}) :: {f(variable)}{'(*)' if brackets else ''}"]
+    return [] if kind is None else [f"  type({kind}) :: {name}{'(*)' if brackets else ''}"]
 
 
-def f(name):
-    """A name of an argument that is no trouble in Fortran: types, kinds and functions have theirs."""
-    return name + "_" if name in ("type", "function", "result", "index", "size", "copy", "count") else name
-
-
-def declaration(function, kind, variable, brackets):
-    """The Fortran declaration of an argument."""
-    name = f(variable)
+def declaration(function, kind, variable, brackets, name):
+    """The Fortran declaration of an argument, by its name there."""
     base = kind.removeprefix("const ").removesuffix("*").strip()
     if CHOICE.match(kind) and RAW.get(function) != variable:
         return [f"!GCC$ ATTRIBUTES NO_ARG_CHECK :: {name}", f"  type(*), dimension(*) :: {name}"]
@@ -376,23 +388,25 @@ MODERN_BY_HAND = [("Init", ""), ("Init_thread", "integer required, integer provi
                   ("Op_create", "external user_fn, logical commute, type(MPI_Op) op"),
                   ("Info_get_string", "type(MPI_Info) info, character(len=*) key, integer buflen, character(len=*) value, logical flag"),
                   ("Session_get_nth_pset", "type(MPI_Session) session, type(MPI_Info) info, integer n, integer pset_len, character(len=*) pset_name"),
-                  ("Comm_create_errhandler", "external function_, type(MPI_Errhandler) errhandler"),
-                  ("Win_create_errhandler", "external function_, type(MPI_Errhandler) errhandler"),
-                  ("File_create_errhandler", "external function_, type(MPI_Errhandler) errhandler"),
+                  ("Comm_create_errhandler", "external comm_errhandler_fn, type(MPI_Errhandler) errhandler"),
+                  ("Win_create_errhandler", "external win_errhandler_fn, type(MPI_Errhandler) errhandler"),
+                  ("File_create_errhandler", "external file_errhandler_fn, type(MPI_Errhandler) errhandler"),
                   ("Grequest_start", "external query_fn, external free_fn, external cancel_fn, "
                    "integer(kind=MPI_ADDRESS_KIND) extra_state, type(MPI_Request) request"),
                   ("Info_create_env", "type(MPI_Info) info"),
                   ("Comm_spawn", "character(len=*) command, character(len=*) argv(*), integer maxprocs, type(MPI_Info) info, "
                    "integer root, type(MPI_Comm) comm, type(MPI_Comm) intercomm, integer array_of_errcodes(*)"),
-                  ("Comm_spawn_multiple", "integer count_, character(len=*) array_of_commands(*), character(len=*) array_of_argv(*), "
+                  ("Comm_spawn_multiple", "integer count, character(len=*) array_of_commands(*), character(len=*) array_of_argv(*), "
                    "integer array_of_maxprocs(*), type(MPI_Info) array_of_info(*), integer root, type(MPI_Comm) comm, "
                    "type(MPI_Comm) intercomm, integer array_of_errcodes(*)")]
-for _kind, _type in (("Comm", "MPI_Comm"), ("Type", "MPI_Datatype"), ("Win", "MPI_Win")):
+for _kind, _type, _object in (("Comm", "MPI_Comm", "comm"), ("Type", "MPI_Datatype", "datatype"), ("Win", "MPI_Win", "win")):
+    _low = _kind.lower()
     _wide = "integer(kind=MPI_ADDRESS_KIND)"
     MODERN_BY_HAND += [
-        (f"{_kind}_create_keyval", f"external copy_fn, external delete_fn, integer keyval, {_wide} extra_state"),
-        (f"{_kind}_set_attr", f"type({_type}) object, integer keyval, {_wide} attribute_val"),
-        (f"{_kind}_get_attr", f"type({_type}) object, integer keyval, {_wide} attribute_val, logical flag")]
+        (f"{_kind}_create_keyval", f"external {_low}_copy_attr_fn, external {_low}_delete_attr_fn, integer {_low}_keyval, "
+         f"{_wide} extra_state"),
+        (f"{_kind}_set_attr", f"type({_type}) {_object}, integer {_low}_keyval, {_wide} attribute_val"),
+        (f"{_kind}_get_attr", f"type({_type}) {_object}, integer {_low}_keyval, {_wide} attribute_val, logical flag")]
 
 
 def modern_by_hand(prefix, name, arguments):
