@@ -153,7 +153,8 @@ static void check_deadlock(void) {
     return;
   if (tasks == 0 || tasks > before || tasks > after || mt_live() == 0 || any_woken()) return;
   if (any_in_io()) return;
-  if (mt_load_relaxed(&mt_rt.idle.awake) != 0 || mt_add_relaxed(&deadlock_reported, 1) != 0) return;
+  /* Last: what was read one after the other above may have been true at different times. */
+  if (!mt_vps_still_rest() || mt_add_relaxed(&deadlock_reported, 1) != 0) return;
   os_flush_output(); /* _exit() would lose it; and what the program printed comes first */
   mt_message("deadlock: no thread can run, and no timer is pending:");
   if (mt_deadlock_hook == NULL || !mt_deadlock_hook()) mt_dump(2, BACKTRACES_IN_REPORT, true);

@@ -370,6 +370,39 @@ static void wait_for_a_vp_without_cpu(void) {
   mltp_finalize();
 }
 
+/* The check counts kernel threads when this VP sees all others asleep. Meanwhile a thread runs, and
+ * sleeps by a timer that was not there before. */
+static bool wakes_during_check; /* [atomic] */
+static bool is_about_to_sleep;  /* [atomic] */
+
+int __real_os_task_count(void);
+int __wrap_os_task_count(void);
+int __wrap_os_task_count(void) {
+  if (__atomic_exchange_n(&wakes_during_check, false, __ATOMIC_ACQ_REL)) {
+    mltp_sem_post(&empty_sem);
+    while (!__atomic_load_n(&is_about_to_sleep, __ATOMIC_ACQUIRE)) usleep(1000);
+    usleep(50000); /* its VP falls asleep */
+  }
+  return __real_os_task_count();
+}
+
+static void *wake_and_sleep(void *p0) {
+  mltp_sem_wait(&empty_sem);
+  __atomic_store_n(&is_about_to_sleep, true, __ATOMIC_RELEASE);
+  mltp_sleep(300000000);
+  return p0;
+}
+
+static void wait_for_a_thread_that_woke_meanwhile(void) {
+  mltp_init(0);
+  mltp_sem_init(&empty_sem, 0, NULL);
+  start("waker", wake_and_sleep, 0);
+  bool others = !on_kernel_backend() && mltp_vps() > 1; /* that can run meanwhile */
+  __atomic_store_n(&wakes_during_check, others, __ATOMIC_RELEASE);
+  if (!others) mltp_sem_post(&empty_sem);
+  mltp_finalize();
+}
+
 static void no_false_alarm(void) {
   void (*const bodies[])(void) = {wait_for_a_sleeper,
                                   wait_for_the_kernel,
@@ -378,7 +411,8 @@ static void no_false_alarm(void) {
                                   wait_for_a_bound_sleeper,
                                   wait_for_a_foreign_sleeper,
                                   wait_for_sleeper_after_sleeper,
-                                  wait_for_a_vp_without_cpu};
+                                  wait_for_a_vp_without_cpu,
+                                  wait_for_a_thread_that_woke_meanwhile};
   for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
     run_child(&outcome, bodies[i], no_settings);
     check_case("body %zu", i);

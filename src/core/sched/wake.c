@@ -35,6 +35,7 @@ static void count_awake(struct mt_vp *vp) {
 
 static void count_blocked(struct mt_vp *vp, enum mt_vp_status status) {
   mt_store_relaxed(&mt_rt.idle.awake, mt_rt.idle.awake - 1);
+  if (mt_rt.idle.awake == 0) mt_rt.sleep.asleep_since = os_now();
   mt_store_seq_cst(&vp->sleep.status, status); /* ID-15 seq_cst: pairs ID-5 */
   mt_store_relaxed(&mt_rt.sleep.blocked, mt_rt.sleep.blocked + 1);
 }

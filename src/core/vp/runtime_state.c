@@ -2,10 +2,22 @@
 /* The one runtime of the process. */
 #include "core/vp/runtime_state.h"
 
+#include "base/ilock.h"
+
 struct mt_runtime mt_rt;
 
 const char *mt_not_running(void) {
   return mt_rt.forked
              ? "the runtime is not running in this child of fork() (call mltp_init() first)"
              : "the runtime is not running (call mltp_init() first)";
+}
+
+/* Relaxed: what changes under sleep.ilock is read under it. */
+bool mt_vps_still_rest(void) {
+  if (mt_load_relaxed(&mt_rt.vp_count) == 0) return true;
+  mt_ilock_lock(&mt_rt.sleep.ilock);
+  bool still = mt_rt.idle.awake == 0 && mt_rt.sleep.wake_count == mt_rt.sleep.checked_at &&
+               mt_rt.sleep.blocked <= mt_load_relaxed(&mt_rt.sleep.blocked_in_locks);
+  mt_ilock_unlock(&mt_rt.sleep.ilock);
+  return still;
 }

@@ -105,6 +105,11 @@ extern struct mt_runtime mt_rt __attribute__((visibility("hidden")));
 /** @return why a call cannot be served, and what to do: for messages. */
 const char *mt_not_running(void);
 
+/** @return whether every VP still sleeps as when the watchdog began to suspect a deadlock: none has
+ * been awake since, and none is blocked in the kernel but in a lock of ours. Also when there are no
+ * VPs. */
+bool mt_vps_still_rest(void);
+
 /** @return whether there is a runtime. Without one nobody waits and no timer is set: C++
  * destroys its static objects then. */
 static inline bool mt_is_up(void) {
