@@ -62,6 +62,14 @@ class Endings(unittest.TestCase):
                                   capture_output=True, text=True)
             self.assertEqual(done.returncode, status, done)
 
+    def test_signal_before_there_are_ranks(self):
+        for tenths in range(60):  # of a millisecond after the start
+            with subprocess.Popen([TMPIRUN, "--timeout", "5", "-n", "2", PROGRAM, "sleep"], stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL) as job:
+                time.sleep(tenths / 10000)
+                job.send_signal(signal.SIGSEGV)
+                self.assertEqual(job.wait(), -signal.SIGSEGV, f"after {tenths} tenths of a ms")
+
     def late(self, what, other, status, *said, ranks=2):
         """Rank 1 ends while rank 0 reads its input, computes, or waits for it."""
         reader, writer = os.pipe()
