@@ -7,32 +7,24 @@
 #include "tmpi/coll/gang.h"
 #include "tmpi/coll/op.h"
 #include "tmpi/error/errors.h"
+#include "tmpi/object/hash.h"
 #include "tmpi/object/info.h"
 #include "tmpi/object/topology.h"
 #include "tmpi/rank/user_code.h"
 #include "tmpi/request/request.h"
 
-#define SHADOW_BIT ((uint64_t)1 << 63)
-#define LOCAL_BIT ((uint64_t)1 << 62) /* object/comm.c */
-
-static uint64_t mix(uint64_t x) {
-  x = (x ^ x >> 31) * 0x7fb5d329728ea185u;
-  x = (x ^ x >> 27) * 0x81dadef4bc2dd44du;
-  return x ^ x >> 33;
-}
-
 /* Of a job on several nodes: a hash of 61 bits, so two that are under way at once will not have the
  * same. */
 static uint64_t hashed_context(uint64_t context, int number, int starts) {
-  uint64_t which = (uint64_t)(uint32_t)number << 32 | (uint32_t)starts;
-  return SHADOW_BIT | (mix(mix(context) + which) & (LOCAL_BIT - 2));
+  uint64_t hash = tm_hash_words(tm_hash_words(context, (uint32_t)number), (uint32_t)starts);
+  return TM_CONTEXT_SHADOW | (hash & (TM_CONTEXT_LOCAL - 2));
 }
 
 /* Contexts given out on one node are below 2^31, and even; a communicator starts fewer than 2^30.
  */
 static uint64_t shadow_context(uint64_t context, int number) {
   if (context >> 31 != 0) return hashed_context(context, number, 0);
-  return SHADOW_BIT | context << 31 | (uint64_t)(uint32_t)number << 1;
+  return TM_CONTEXT_SHADOW | context << 31 | (uint64_t)(uint32_t)number << 1;
 }
 
 /* Groups and topology are the communicator's. */

@@ -24,7 +24,7 @@ static uint64_t add_to_hash(uint64_t hash, const void *data, size_t bytes) {
 static uint64_t interim_context(const struct tm_group *group, const char *tag) {
   uint64_t hash = add_to_hash(0xcbf29ce484222325u, tag, strlen(tag));
   hash = add_to_hash(hash, group->ranks, (size_t)group->size * sizeof group->ranks[0]);
-  return (uint64_t)1 << 62 | (hash >> 3 << 1);
+  return TM_CONTEXT_LOCAL | (hash >> 3 << 1);
 }
 
 /* Makes a communicator for messages alone: of the group with itself, as an intercommunicator is.

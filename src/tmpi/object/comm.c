@@ -19,7 +19,6 @@
 #include "tmpi/object/topology.h"
 
 /* In the context of a communicator's local one. */
-#define LOCAL_BIT ((uint64_t)1 << 62)
 
 struct tm_comm *tm_comm_of(MPI_Comm handle) { return tm_comm_in(tm_rank_self(), handle); }
 
@@ -67,7 +66,7 @@ static bool add_span(struct tm_comm *comm) {
   comm->span = tm_span_new(comm->group, comm->rank);
   if (local == NULL) return false;
   if (comm->span != NULL)
-    comm->local_comm = tm_comm_new_for(comm->owner, comm->context | LOCAL_BIT, local, NULL);
+    comm->local_comm = tm_comm_new_for(comm->owner, comm->context | TM_CONTEXT_LOCAL, local, NULL);
   if (comm->local_comm == NULL) tm_group_release(local);
   return comm->local_comm != NULL;
 }
@@ -112,7 +111,8 @@ void tm_comm_inherit(struct tm_comm *comm, const struct tm_comm *parent) {
 bool tm_comm_add_local(struct tm_comm *comm) {
   if (!comm->inter) return true;
   tm_group_hold(comm->group);
-  comm->local_comm = tm_comm_new_for(comm->owner, comm->context | LOCAL_BIT, comm->group, NULL);
+  comm->local_comm =
+      tm_comm_new_for(comm->owner, comm->context | TM_CONTEXT_LOCAL, comm->group, NULL);
   return comm->local_comm != NULL;
 }
 

@@ -21,6 +21,10 @@ enum {
   TM_CONTEXTS_OF_NODE = 40 /* bits: each node gives out as many contexts of its own */
 };
 
+/** Contexts that are given out have neither of these bits. */
+#define TM_CONTEXT_SHADOW ((uint64_t)1 << 63) /**< of a nonblocking collective */
+#define TM_CONTEXT_LOCAL ((uint64_t)1 << 62)  /**< of a communicator's local one */
+
 /** Which collective it was, and its root. */
 struct tm_rooted {
   int number, root;
