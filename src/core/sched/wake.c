@@ -33,9 +33,13 @@ static void count_awake(struct mt_vp *vp) {
   mt_share_report();
 }
 
-static void count_blocked(struct mt_vp *vp, enum mt_vp_status status) {
+static void count_not_awake(void) {
   mt_store_relaxed(&mt_rt.idle.awake, mt_rt.idle.awake - 1);
   if (mt_rt.idle.awake == 0) mt_rt.sleep.asleep_since = os_now();
+}
+
+static void count_blocked(struct mt_vp *vp, enum mt_vp_status status) {
+  count_not_awake();
   mt_store_seq_cst(&vp->sleep.status, status); /* ID-15 seq_cst: pairs ID-5 */
   mt_store_relaxed(&mt_rt.sleep.blocked, mt_rt.sleep.blocked + 1);
 }
@@ -234,13 +238,10 @@ void mt_vp_sleep_begin(struct mt_vp *vp) {
   if (mt_rt.sleep.watchdog == NULL) mt_rt.sleep.watchdog = vp;
   back_off(vp);
   if (!mt_over_target()) mt_store_relaxed(&mt_rt.hungry, false); /* it sleeps for want of work */
-  mt_store_relaxed(&mt_rt.idle.awake, mt_rt.idle.awake - 1);
+  count_not_awake();
   mt_share_report();
-  if (mt_rt.idle.awake ==
-      0) { /* and the watchdog looks seldom: the next to be awake wakes others */
-    mt_rt.sleep.asleep_since = os_now();
-    mt_store_relaxed(&mt_rt.idle.wake_threshold, 0);
-  }
+  /* If all sleep the watchdog looks seldom: the next to be awake wakes others. */
+  if (mt_rt.idle.awake == 0) mt_store_relaxed(&mt_rt.idle.wake_threshold, 0);
   mt_store_seq_cst(&vp->sleep.status, MT_VP_ASLEEP); /* ID-11 seq_cst: pairs ID-5 */
   mt_add_seq_cst(&mt_rt.idle.sleeping, 1);           /* ID-12 seq_cst: pairs ID-1 */
   mt_count_searching(vp, false);
