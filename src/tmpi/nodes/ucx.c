@@ -28,6 +28,7 @@
 #include <mltp/mltp.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -183,7 +184,7 @@ static ucs_status_t on_answer(void *unused, const void *header, size_t size, voi
 static void enter(void) {
   mltp_lock(&lock);
   while (mt_swap_acquire(&entered, 1) != 0) /* UX-2 acquire: pairs UX-1 UX-3 */
-    continue;                               /* a poller leaves soon */
+    sched_yield();                          /* a poller leaves soon, but may have lost its CPU */
 }
 
 /* pending: UCX has not finished, and the module's thread may sleep. */
