@@ -89,20 +89,14 @@ static void add(struct command *c, const char *word) {
   c->argv[c->argc] = NULL;
 }
 
-static const struct mpi_impl *impl_of(const struct way *way) {
-  const struct mpi_impl *impl = mpi_impls;
-  while (strcmp(impl->name, way->impl) != 0) impl++;
-  return impl;
-}
-
 /* @return false: the program was not built, for want of its library. */
 static bool make(const struct setting *s, struct command *c) {
   const char *const *arguments = s->quick ? s->load->quick : s->load->arguments;
   c->argc = 0;
   if (s->way->impl != NULL) {
     struct mpi_row row = {.program = s->load->program, .arguments = {arguments[0]}};
-    if (!mpi_is_there(impl_of(s->way), &row) ||
-        !mpi_command(&c->mpi, impl_of(s->way), &row, RANKS, mltp_cpus()))
+    if (!mpi_is_there(mpi_impl_of(s->way->impl), &row) ||
+        !mpi_command(&c->mpi, mpi_impl_of(s->way->impl), &row, RANKS, mltp_cpus()))
       return false;
     for (int i = 0; i < c->mpi.argc; i++)
       if (c->mpi.argv[i] != NULL) add(c, c->mpi.argv[i]);
@@ -202,7 +196,7 @@ static double measure_once(const struct setting *s, struct command *c) {
   struct bench_daemon daemon;
   if (s->way->coordinated && !bench_daemon_start(&daemon)) return -1;
   setenv("MLTP_COORDINATOR", s->way->coordinated ? daemon.socket : "off", 1);
-  if (s->way->impl != NULL) mpi_set_environment(impl_of(s->way), true);
+  if (s->way->impl != NULL) mpi_set_environment(mpi_impl_of(s->way->impl), true);
   double seconds = -bench_clock(CLOCK_MONOTONIC);
   bool right;
   if (s->load->copies > 0) {
@@ -211,7 +205,7 @@ static double measure_once(const struct setting *s, struct command *c) {
   } else {
     right = run_suite(s, c, &seconds);
   }
-  if (s->way->impl != NULL) mpi_set_environment(impl_of(s->way), false);
+  if (s->way->impl != NULL) mpi_set_environment(mpi_impl_of(s->way->impl), false);
   unsetenv("MLTP_COORDINATOR");
   if (s->way->coordinated) bench_daemon_stop(&daemon);
   if (!right)

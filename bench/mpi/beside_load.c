@@ -99,9 +99,8 @@ static int measure_cell(const struct cell *cell, int runs, json_t *rows) {
 
 /* @return the way to run MPI programs that the command line names; ours if it names none. */
 static const struct mpi_impl *choose(const char *name) {
-  const struct mpi_impl *impl = mpi_impls;
-  while (name != NULL && impl->name != NULL && strcmp(impl->name, name) != 0) impl++;
-  if (impl->name != NULL) return impl;
+  const struct mpi_impl *impl = name != NULL ? mpi_impl_of(name) : mpi_impls;
+  if (impl != NULL) return impl;
   fprintf(stderr,
           "mltp-bench: --impl %s: no such way to run MPI programs (name one; mpi has all)\n", name);
   exit(2);

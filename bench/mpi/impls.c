@@ -9,6 +9,8 @@
  */
 #include "mpi.h"
 
+#include <string.h>
+
 #define OPENMPI(launcher) {launcher, "--oversubscribe", "--allow-run-as-root"}
 #define OPENMPI_PINNED(launcher)                                                                   \
   {launcher, "--bind-to", "core", "--oversubscribe", "--allow-run-as-root"}
@@ -47,3 +49,9 @@ const struct mpi_impl mpi_impls[] = {
     {0},
 };
 /* clang-format on */
+
+const struct mpi_impl *mpi_impl_of(const char *name) {
+  const struct mpi_impl *impl = mpi_impls;
+  while (impl->name != NULL && strcmp(impl->name, name) != 0) impl++;
+  return impl->name != NULL ? impl : NULL;
+}

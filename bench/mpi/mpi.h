@@ -26,6 +26,9 @@ struct mpi_impl {
  * where the shell does. */
 extern const struct mpi_impl mpi_impls[];
 
+/** @return the way of a name; NULL: there is none. */
+const struct mpi_impl *mpi_impl_of(const char *name);
+
 /** What is measured. */
 struct mpi_row {
   const char *experiment, *metric, *program;

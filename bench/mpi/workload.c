@@ -188,17 +188,11 @@ static void report(struct results *results, int set, double interval, json_t *ro
   fflush(stdout);
 }
 
-static const struct mpi_impl *find(const char *name) {
-  const struct mpi_impl *impl = mpi_impls;
-  while (strcmp(impl->name, name) != 0) impl++;
-  return impl;
-}
-
 static void measure_set(const struct bench_options *options, struct results *results, int set,
                         double interval, int runs) {
   for (int run = 0; run < runs; run++)
     for (int w = 0; w < WAYS; w++) {
-      struct setting s = {.options = options, .way = &ways[w], .impl = find(ways[w].impl)};
+      struct setting s = {.options = options, .way = &ways[w], .impl = mpi_impl_of(ways[w].impl)};
       if (results[w].absent) continue;
       if (options->progress)
         fprintf(stderr, "\r\033[K%s, interval %.2f s, run %d of %d", ways[w].name, interval,
@@ -215,7 +209,7 @@ static int measure(const struct experiment *experiment, const struct bench_optio
   if (runs > RUNS_MAX) runs = RUNS_MAX;
   for (int w = 0; w < WAYS; w++)
     results[w].absent =
-        !bench_wants(options, ways[w].name) || !mpi_is_there(find(ways[w].impl), &jobs[0]);
+        !bench_wants(options, ways[w].name) || !mpi_is_there(mpi_impl_of(ways[w].impl), &jobs[0]);
   measure_set(options, results, ALONE, 0, runs);
   report(results, ALONE, 0, rows);
   double alone = 0;
