@@ -243,6 +243,13 @@ static void report(const struct load *load, double values[WAYS_MAX][RUNS_MAX], c
   fflush(stdout);
 }
 
+/* @return is any way to run it among those of --impl? */
+static bool is_wanted(const struct load *load, const struct bench_options *options) {
+  for (int w = 0; w < load->way_count; w++)
+    if (bench_wants(options, load->ways[w].name)) return true;
+  return false;
+}
+
 static int measure_load(const struct load *load, const struct bench_options *options, int runs,
                         json_t *rows) {
   double values[WAYS_MAX][RUNS_MAX];
@@ -269,7 +276,8 @@ static int measure(const struct experiment *experiment, const struct bench_optio
                    json_t *rows) {
   int runs = options->runs > 0 ? options->runs : options->quick ? 1 : experiment->runs, failed = 0;
   if (runs > RUNS_MAX) runs = RUNS_MAX;
-  for (int i = 0; i < LOADS; i++) failed += measure_load(&loads[i], options, runs, rows);
+  for (int i = 0; i < LOADS; i++)
+    if (is_wanted(&loads[i], options)) failed += measure_load(&loads[i], options, runs, rows);
   return failed;
 }
 

@@ -87,6 +87,8 @@ STEPS = (
          f"{DK_MODES} --runs 1 --programs fp,integer", (18, 4), program="dkctl"),
     Step("dk-hybrid", "dk", "pairs of programs, each in its best mode", f"{DK_PAIRS} --runs 2 --programs fp,integer,branchy,cache",
          f"{DK_PAIRS} --runs 1 --programs fp,integer", (24, 5), program="dkctl"),
+    Step("workload", "workload", "six MPI jobs launched one after the other, with mltpd and without", "--runs 3", "--quick",
+         (650, 60), planned=False),
     Step("copies", "copies", "copies of the ocean at the same time, with mltpd and without", "", "--quick", (120, 4),
          planned=False),
     Step("foreign", "foreign", "programs that were not written for us, with mltpd and without", "", "--quick", (150, 15),

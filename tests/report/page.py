@@ -35,7 +35,7 @@ import sections  # noqa: E402
 import verdicts  # noqa: E402
 
 FIGURES = [f"thesis-figure-{n}" for n in (7, 8, 10, 11, 13, 14)] + \
-    [f"anderson-figure-{n}" for n in range(1, 13)] + ["tmpi2-figure-6", "tmpi2-table-8", "mpi-collectives", "systemc-waits", "smt-figure-4-2"]
+    [f"anderson-figure-{n}" for n in range(1, 13)] + ["tmpi2-figure-6", "tmpi2-table-3", "tmpi2-table-8", "mpi-collectives", "systemc-waits", "smt-figure-4-2"]
 NUMBER = re.compile(r"\d[\d \N{NO-BREAK SPACE}]*(?:\.\d+)?(?:e[+-]\d+)?")
 MEASURED = ("min", "median", "max")
 
@@ -82,7 +82,20 @@ def invented_mpi():
     made += [{"verified": True, "runs": 3, "clock": "cpu", "experiment": "systemc", "metric": metric, "unit": "ns",
               "label": metric, "impl": impl, **dict.fromkeys(MEASURED, value)}
              for metric in ("wait", "process") for impl, value in (("systemc", 50.5), ("mltp-systemc", 30.5))]
-    return made + invented_growth()
+    return made + invented_growth() + invented_coordination()
+
+
+def invented_coordination():
+    """Four intervals at which we take 100 ms, and others twice and thrice as long; a program of others and a copy."""
+    common = {"verified": True, "runs": 3, "cpus": 2}
+    made = [{**common, "experiment": "workload", "metric": metric, "impl": way, "interval_s": interval, "unit": "ms",
+             **dict.fromkeys(MEASURED, 100.5 * (place + 1))}
+            for place, way in enumerate(("coordinated", "uncoordinated", "openmpi-yield"))
+            for interval in (0, 0.25, 0.375, 0.625, 1.25) for metric in ("GE1", "mean")]
+    made += [{**common, "experiment": "foreign", "metric": "dgemm", "impl": impl, "unit": "s", **dict.fromkeys(MEASURED, 1.5)}
+             for impl in ("mltp run", "plain")]
+    return made + [{**common, "experiment": "copies", "metric": "copies", "impl": "coordinated", "lock": "ticket", "copies": 2,
+                    "unit": "s", **dict.fromkeys(MEASURED, 1.5)}]
 
 
 def invented_growth():
@@ -248,6 +261,17 @@ class Page(unittest.TestCase):
         self.assertIn("2.40 by min, 2.40 by median", table.caption) # 2.5 and 6 us
         self.assertIsNone(sections.mpi.loaded(self.measured))
 
+    def test_workload_beside_the_paper(self):
+        """Table 3's normalized means agree with the paper's, which rounds before it divides."""
+        table = sections.coordination.beside_paper(invented(self.measured))
+        for line, (tmpi, sgi) in zip(table.rows, ((1.07, 1.54), (1.17, 2.51), (1.27, 2.25), (1.30, 2.61)), strict=True):
+            self.assertAlmostEqual(float(line[1]), tmpi, delta=0.015)
+            self.assertAlmostEqual(float(line[2]), sgi, delta=0.015)
+        self.assertEqual([line[3:] for line in table.rows], [[f"{at} s", "2.00", "3.00"] for at in ("1.250", "0.625", "0.375", "0.250")])
+        said = sentences(invented(self.measured))["tmpi2-table-3"]
+        self.assertIn("2.00 (MLTP without mltpd) at 1.25 s", said)
+        self.assertIn("not measured yet", sentences(self.measured)["tmpi2-table-3"])
+
     def shaken(self, seed):
         """Every sentence, with every measured and printed number replaced by another one."""
         chance = random.Random(seed)
@@ -281,6 +305,7 @@ class Page(unittest.TestCase):
         first, *others = [self.shaken(seed) for seed in range(1, 5)]  # two may agree by chance
         varied = {str(value) for row in invented(self.measured).rows for key, value in row.items()
                   if key in ("threads", "vps", "runnable", "processors", "section_size", "ranks")}
+        varied |= {blocks.quantity(row["interval_s"]) for row in invented(self.measured).rows if "interval_s" in row}
         varied |= {str(row["switches"]) for row in results.paper("thesis-switch")}
         varied |= {str(self.measured.identity["cpus"])}
         counts = {str(count) for count in range(17)}
