@@ -40,9 +40,11 @@ const struct micro_row micro_rows[] = {
     MICRO_END,
 };
 
-/* Thesis 4.1 counted 1 to 1024 switches from a cold start, and cycles in user mode. */
+/* Thesis 4.1 counted 1 to 1024 switches from a cold start, and cycles in user mode. By the clock on
+ * the wall: within these microseconds kernel threads of ours and of peers begin on other CPUs,
+ * which is no part of a switch. */
 #define SWITCHES(n)                                                                                \
-  {"switch", "switches", "yields from a cold start, each", "yield", 1, 2, MICRO_CPU_NS, true, n}
+  {"switch", "switches", "yields from a cold start, each", "yield", 1, 2, MICRO_WALL_NS, true, n}
 const struct micro_row micro_switch_rows[] = {
     SWITCHES(2),
     SWITCHES(4),

@@ -30,7 +30,8 @@ def table_of(results):
         peers = [row for row in group.values() if row is not ours]
         least, middle = verdicts.best(peers), verdicts.best(peers, "median")
         found.append(verdicts.of(peers, lambda row: name_of(row["impl"])))
-        lines.append([ours["label"], quantity(ours["threads"]), ours["vps"], unit_of(ours), *blocks.spread(ours), ours["runs"],
+        label = ours["label"] + (f", {ours['switches']} in all" if ours.get("switches") else "")
+        lines.append([label, quantity(ours["threads"]), ours["vps"], unit_of(ours), *blocks.spread(ours), ours["runs"],
                       f"{quantity(least['min'])} {name_of(least['impl'])}", f"{least['min'] / ours['min']:.2f}",
                       f"{quantity(middle['median'])} {name_of(middle['impl'])}", f"{middle['median'] / ours['median']:.2f}",
                       found[-1]])
