@@ -101,31 +101,34 @@ static void move_unit(mltp_barrier_t *barrier, part_t *to) {
   while (mt_load_relaxed(&from->owed) == 0) from++;
   mt_ilock_lock(&from->queue.ilock_);
   from->quota--;
-  from->owed--;
+  mt_store_relaxed(&from->owed, from->owed - 1);
   if (from->owed == 0) parts->open--;
   mt_ilock_unlock(&from->queue.ilock_);
 }
 
 /* Under the barrier's internal lock: begins the next episode.
- * @param waiters the threads of each part, to be resumed */
-static void open_up(mltp_barrier_t *barrier, struct mt_home_chain waiters[PARTS]) {
+ * @param waiters the threads of each part that has any, to be resumed
+ * @return how many parts those are */
+static int open_up(mltp_barrier_t *barrier, struct mt_home_chain waiters[PARTS]) {
   parts_t *parts = mt_barrier_parts(barrier);
+  int count = 0;
   barrier->episode_++;
   for (int i = 0; i < PARTS; i++) {
     part_t *part = &parts->part[i];
-    waiters[i] = (struct mt_home_chain){NULL, NULL};
     if (part->quota == 0) continue;
     mt_ilock_lock(&part->queue.ilock_);
-    waiters[i] = (struct mt_home_chain){part->mixed ? NULL : part->home, part->queue.head_};
+    if (part->queue.head_ != NULL)
+      waiters[count++] = (struct mt_home_chain){part->mixed ? NULL : part->home, part->queue.head_};
     part->queue.head_ = part->queue.tail_ = NULL;
     part->queue.count_ = 0;
-    part->owed = part->quota;
+    mt_store_relaxed(&part->owed, part->quota);
     mt_ilock_unlock(&part->queue.ilock_);
     parts->open++;
   }
+  return count;
 }
 
-/* The caller's part owes one unit or none. */
+/* For a caller whose part may owe one unit or none. */
 static int arrive_slow(mltp_barrier_t *barrier, part_t *part, struct mltp_thread *self) {
   parts_t *parts = mt_barrier_parts(barrier);
   mt_step("barrier: to the whole");
@@ -140,7 +143,7 @@ static int arrive_slow(mltp_barrier_t *barrier, part_t *part, struct mltp_thread
   if (part->owed == 0) {
     move_unit(barrier, part);
   } else {
-    part->owed--;
+    mt_store_relaxed(&part->owed, part->owed - 1);
     if (part->owed == 0) parts->open--;
   }
   if (parts->open != 0 || parts->given < barrier->needed_) {
@@ -150,9 +153,9 @@ static int arrive_slow(mltp_barrier_t *barrier, part_t *part, struct mltp_thread
   }
   mt_ilock_unlock(&part->queue.ilock_);
   struct mt_home_chain waiters[PARTS];
-  open_up(barrier, waiters);
+  int count = open_up(barrier, waiters);
   mt_ilock_unlock(&barrier->queue_.ilock_);
-  mt_resume_homes(waiters, PARTS);
+  mt_resume_homes(waiters, count);
   return MLTP_BARRIER_SERIAL;
 }
 
@@ -161,12 +164,15 @@ int mltp_barrier_wait(mltp_barrier_t *barrier) {
   if (mt_unlikely(self == NULL)) return EPERM;
   mt_preempt("mltp_barrier_wait");
   part_t *part = part_of(barrier, self);
-  mt_ilock_lock(&part->queue.ilock_);
-  if (mt_likely(part->owed > 1)) {
-    mt_store_relaxed(&part->owed, part->owed - 1); /* relaxed: move_unit() looks first */
-    wait_in(part, self, barrier);
-    return 0;
+  /* relaxed: a hint, which saves the last of a part one lock */
+  if (mt_likely(mt_load_relaxed(&part->owed) > 1)) {
+    mt_ilock_lock(&part->queue.ilock_);
+    if (mt_likely(part->owed > 1)) {
+      mt_store_relaxed(&part->owed, part->owed - 1); /* relaxed: move_unit() looks first */
+      wait_in(part, self, barrier);
+      return 0;
+    }
+    mt_ilock_unlock(&part->queue.ilock_);
   }
-  mt_ilock_unlock(&part->queue.ilock_);
   return arrive_slow(barrier, part, self);
 }
