@@ -166,6 +166,7 @@ int mltp_barrier_wait(mltp_barrier_t *barrier) {
   part_t *part = part_of(barrier, self);
   /* relaxed: a hint, which saves the last of a part one lock */
   if (mt_likely(mt_load_relaxed(&part->owed) > 1)) {
+    mt_step("barrier: to its part");
     mt_ilock_lock(&part->queue.ilock_);
     if (mt_likely(part->owed > 1)) {
       mt_store_relaxed(&part->owed, part->owed - 1); /* relaxed: move_unit() looks first */
