@@ -2,19 +2,19 @@
 /* Limits of the process's cgroups. */
 #include "os/cgroup.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "os/os.h"
+
 bool os_cgroup_number(const char *directory, const char *name, long long *number) {
   char path[PATH_MAX + 32];
   snprintf(path, sizeof path, "%s/%s", directory, name);
-  FILE *file = fopen(path, "re");
-  if (file == NULL) return false;
-  bool ok = fscanf(file, "%lld", number) == 1;
-  fclose(file);
-  return ok;
+  char text[64];
+  return os_read_text(path, text, sizeof text) == 0 && sscanf(text, "%lld", number) == 1;
 }
 
 /* The least limit on the way from mount + group up to mount. A group that is not there (seen from
@@ -44,16 +44,23 @@ static bool has_controller(const char *list, const char *name) {
   return false;
 }
 
+/* @return the text of /proc/self/cgroup, to be freed; NULL: it cannot be read. */
+static char *read_groups(void) {
+  for (size_t size = 4096;; size *= 2) {
+    char *text = malloc(size);
+    int error = text != NULL ? os_read_text("/proc/self/cgroup", text, size) : ENOMEM;
+    if (error == 0) return text;
+    free(text);
+    if (error != EFBIG) return NULL;
+  }
+}
+
 /* Lines of /proc/self/cgroup: "0::/group" (v2), "5:cpu,cpuacct:/group" (v1). */
 int os_cgroup_least(const char *controller, int (*v2)(const char *), int (*v1)(const char *)) {
-  FILE *file = fopen("/proc/self/cgroup", "re");
-  if (file == NULL) return INT_MAX;
+  char *text = read_groups(), *rest = text, *line, mount[64];
   int smallest = INT_MAX;
-  char *line = NULL, mount[64];
-  size_t capacity = 0;
   snprintf(mount, sizeof mount, "/sys/fs/cgroup/%s", controller);
-  while (getline(&line, &capacity, file) > 0) {
-    line[strcspn(line, "\n")] = '\0';
+  while ((line = strsep(&rest, "\n")) != NULL) {
     char *controllers = strchr(line, ':');
     if (controllers == NULL) continue;
     char *group = strchr(++controllers, ':');
@@ -67,7 +74,6 @@ int os_cgroup_least(const char *controller, int (*v2)(const char *), int (*v1)(c
       limit = least(mount, group, v1);
     if (limit < smallest) smallest = limit;
   }
-  free(line);
-  fclose(file);
+  free(text);
   return smallest;
 }

@@ -35,11 +35,10 @@ static int cpus_of_quota(long long quota, long long period) {
 static int quota_v2(const char *directory) {
   char path[PATH_MAX + 32];
   snprintf(path, sizeof path, "%s/cpu.max", directory);
-  FILE *file = fopen(path, "re");
-  if (file == NULL) return INT_MAX;
+  char text[64];
+  if (os_read_text(path, text, sizeof text) != 0) return INT_MAX;
   long long quota = 0, period = 0;
-  int fields = fscanf(file, "%lld %lld", &quota, &period); /* "max 100000": 0 fields */
-  fclose(file);
+  int fields = sscanf(text, "%lld %lld", &quota, &period); /* "max 100000": 0 fields */
   return fields == 2 ? cpus_of_quota(quota, period) : INT_MAX;
 }
 

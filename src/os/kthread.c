@@ -2,6 +2,7 @@
 /* Kernel threads, by way of libc's, so that all of libc works on them. */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "os/os.h"
@@ -69,14 +70,12 @@ void os_thread_stack(char **low, size_t *size) {
 
 /* The kernel's own count. A listing of /proc/self/task misses some threads while one ends. */
 int os_task_count(void) {
-  int saved = errno;
+#define FOUR " %*s %*s %*s %*s" /* fields */
+  char text[1024];
   int count = 0;
-  char line[128];
-  FILE *status = fopen("/proc/self/status", "r");
-  while (status != NULL && fgets(line, sizeof line, status) != NULL)
-    if (sscanf(line, "Threads: %d", &count) == 1) break;
-  if (status != NULL) fclose(status);
-  errno = saved;
+  if (os_read_text("/proc/self/stat", text, sizeof text) != 0) return 0;
+  const char *rest = strrchr(text, ')'); /* the command's name may hold anything */
+  if (rest != NULL) sscanf(rest, ") %*c" FOUR FOUR FOUR FOUR " %d", &count);
   return count;
 }
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -83,27 +84,20 @@ int os_guard_mprotect(void *address, size_t size) {
 }
 
 size_t os_memory_available(void) {
-  char line[128];
+  char text[512]; /* it is in the first lines */
   unsigned long kib = 0;
-  int saved = errno;
-  FILE *file = fopen("/proc/meminfo", "re");
-  while (file != NULL && fgets(line, sizeof line, file) != NULL)
-    if (sscanf(line, "MemAvailable: %lu kB", &kib) == 1) break;
-  if (file != NULL) fclose(file);
-  errno = saved;
+  int error = os_read_text("/proc/meminfo", text, sizeof text);
+  const char *line = error == 0 || error == EFBIG ? strstr(text, "\nMemAvailable:") : NULL;
+  if (line != NULL) sscanf(line, "\nMemAvailable: %lu kB", &kib);
   return (size_t)kib * 1024;
 }
 
 static long read_max_mappings(void) {
-  long mappings = 65530; /* the kernel's default */
-  int saved = errno;
-  FILE *file = fopen("/proc/sys/vm/max_map_count", "re");
-  if (file != NULL) {
-    if (fscanf(file, "%ld", &mappings) != 1) mappings = 65530;
-    fclose(file);
-  }
-  errno = saved;
-  return mappings;
+  enum { DEFAULT = 65530 }; /* the kernel's */
+  char text[32];
+  long mappings;
+  if (os_read_text("/proc/sys/vm/max_map_count", text, sizeof text) != 0) return DEFAULT;
+  return sscanf(text, "%ld", &mappings) == 1 ? mappings : DEFAULT;
 }
 
 long os_max_mappings(void) {

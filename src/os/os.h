@@ -296,8 +296,10 @@ bool os_alarm_is_set(void);
 
 /* ---- files (read.c) */
 
-/** Reads a file of fewer than size bytes and ends the text with a null byte. @return 0; EFBIG: it
- * is longer; another errno value: it cannot be read. */
+/** Reads a file of fewer than size bytes and ends the text with a null byte. Not by a stream: a
+ * thread that flushes all streams holds libc's list of them for as long as another reads one.
+ * @return 0; EFBIG: it is longer, the text is its beginning; another errno value: it cannot be
+ * read. */
 int os_read_text(const char *path, char *text, size_t size);
 
 /* ---- output (write.c): async-signal-safe */

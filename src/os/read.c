@@ -18,6 +18,7 @@ static int read_all(int fd, char *text, size_t size) {
     }
     used += (size_t)count;
   }
+  text[size - 1] = '\0';
   return EFBIG;
 }
 

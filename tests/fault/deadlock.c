@@ -347,6 +347,44 @@ static void wait_for_a_foreign_thread(void) {
   mltp_finalize();
 }
 
+/* Who flushes all streams keeps libc's list of them for as long as another thread reads one. Then
+ * nobody can open a stream, and the library has to do without. */
+static FILE *unread;
+
+static void *read_in_vain(void *p0) {
+  char line[8];
+  if (fgets(line, sizeof line, unread) == NULL) _exit(1);
+  return p0;
+}
+
+static void *flush_all(void *p0) {
+  fflush(NULL);
+  return p0;
+}
+
+static void wait_while_streams_are_held(void) {
+  pthread_t reader, flusher, poster;
+  int ends[2];
+  if (pipe(ends) != 0) _exit(1);
+  mltp_init(0); /* libc opens a stream to tell main's stack */
+  mltp_sem_init(&empty_sem, 0, NULL);
+  unread = fdopen(ends[0], "r");
+  pthread_create(&reader, NULL, read_in_vain, NULL);
+  while (ftrylockfile(unread) == 0) {
+    funlockfile(unread);
+    usleep(1000);
+  }
+  pthread_create(&flusher, NULL, flush_all, NULL);
+  usleep(50000); /* it has the list */
+  pthread_create(&poster, NULL, compute_then_post, NULL);
+  mltp_sem_wait(&empty_sem);
+  if (write(ends[1], "\n", 1) != 1) _exit(1);
+  pthread_join(reader, NULL);
+  pthread_join(flusher, NULL);
+  pthread_join(poster, NULL);
+  mltp_finalize();
+}
+
 /* The VP that goes to sleep last may have to resume main, and may lose its CPU before it does. */
 static __thread int loses_cpu;
 
@@ -411,6 +449,7 @@ static void no_false_alarm(void) {
                                   wait_for_a_bound_sleeper,
                                   wait_for_a_foreign_sleeper,
                                   wait_for_sleeper_after_sleeper,
+                                  wait_while_streams_are_held,
                                   wait_for_a_vp_without_cpu,
                                   wait_for_a_thread_that_woke_meanwhile};
   for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {

@@ -9,11 +9,13 @@
  * that is made to happen; one that attaches, or reads a core, reads them anyway.
  */
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "os/os.h"
 #include "tmpi/loader/program.h"
 
 static struct r_debug_extended published;
@@ -64,12 +66,10 @@ void tm_program_add_maps(const struct tm_program *program, int rank) {
 }
 
 bool tm_program_is_watched(void) {
-  char line[128];
-  int tracer = 0;
-  FILE *status = fopen("/proc/self/status", "re");
-  while (status != NULL && fgets(line, sizeof line, status) != NULL)
-    if (sscanf(line, "TracerPid: %d", &tracer) == 1) break;
-  if (status != NULL) fclose(status);
+  char text[512]; /* it is in the first lines; later ones may be long */
+  int tracer = 0, error = os_read_text("/proc/self/status", text, sizeof text);
+  const char *line = error == 0 || error == EFBIG ? strstr(text, "\nTracerPid:") : NULL;
+  if (line != NULL) sscanf(line, "\nTracerPid: %d", &tracer);
   return tracer != 0;
 }
 
