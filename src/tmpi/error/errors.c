@@ -47,16 +47,21 @@ static bool self_is_default(const struct tm_rank *rank) {
   return is_default;
 }
 
+int tm_report_by(struct tm_errhandler *handler, void *handle, const char *on, const char *call,
+                 int code, const char *why) {
+  if (tm_errhandler_ends(handler)) tm_end_job(on, call, code, why);
+  if (handler->function != NULL) handler->function(handle, &code);
+  return code;
+}
+
 static int fail(struct tm_comm *comm, const char *call, int code, const char *why) {
   struct tm_rank *rank = tm_rank_self();
   if (comm == NULL && rank != NULL) comm = self_is_default(rank) ? rank->world : rank->self;
   if (comm == NULL) tm_end_job("a communicator", call, code, why);
   struct tm_errhandler *handler = tm_comm_handler(comm);
   const char *name = comm->name[0] != '\0' ? comm->name : "a communicator";
-  if (tm_errhandler_ends(handler)) tm_end_job(name, call, code, why);
   MPI_Comm handle = tm_comm_handle(comm);
-  int passed = code;
-  if (handler->function != NULL) handler->function(&handle, &passed);
+  tm_report_by(handler, &handle, name, call, code, why);
   tm_errhandler_release(handler);
   return code;
 }
@@ -153,17 +158,13 @@ int tm_get_session(const char *call, MPI_Session handle, struct tm_session **ses
 }
 
 int tm_session_fail(struct tm_session *session, const char *call, int code, const char *why) {
-  if (tm_errhandler_ends(session->handler)) tm_end_job("a session", call, code, why);
   MPI_Session handle = (MPI_Session)session;
-  int passed = code;
-  if (session->handler->function != NULL) session->handler->function(&handle, &passed);
+  tm_report_by(session->handler, &handle, "a session", call, code, why);
   return code;
 }
 
 int tm_fail_by(struct tm_errhandler *handler, const char *call, int code, const char *why) {
-  if (tm_errhandler_ends(handler)) tm_end_job(NULL, call, code, why);
   MPI_Comm none = MPI_COMM_NULL; /* a null session is the same: no address */
-  int passed = code;
-  if (handler->function != NULL) handler->function(&none, &passed);
+  tm_report_by(handler, &none, NULL, call, code, why);
   return code;
 }

@@ -48,6 +48,13 @@ int tm_session_fail(struct tm_session *session, const char *call, int code, cons
 int tm_fail_by(struct tm_errhandler *handler, const char *call, int code, const char *why)
     __attribute__((cold));
 
+/** Reports an error by an error handler: ends the job, calls the program's function, or does
+ * nothing.
+ * @param handle address of the handle that the function gets @param on as for tm_end_job()
+ * @return the code as the function left it, which only errors of files return to the program */
+int tm_report_by(struct tm_errhandler *handler, void *handle, const char *on, const char *call,
+                 int code, const char *why) __attribute__((cold));
+
 /** Reports an impossible state: prints the message and ends the process. */
 void tm_panic(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 

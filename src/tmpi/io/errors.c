@@ -34,10 +34,8 @@ struct tm_errhandler *tm_file_default_handler(void) { return get_handler(NULL); 
 static int fail(struct tm_file *file, const char *call, int code, const char *why) {
   struct tm_errhandler *handler = get_handler(file);
   const char *name = file != NULL ? file->common->name : "a file";
-  if (tm_errhandler_ends(handler)) tm_end_job(name, call, code, why);
   MPI_File handle = file != NULL ? (MPI_File)file : MPI_FILE_NULL;
-  int reported = code;
-  if (handler->function != NULL) handler->function(&handle, &reported);
+  int reported = tm_report_by(handler, &handle, name, call, code, why);
   tm_errhandler_release(handler);
   return reported; /* programs written for other libraries let the handler change it */
 }

@@ -18,10 +18,8 @@ static int fail(struct tm_win *win, const char *call, int code, const char *why)
   if (win == NULL) return tm_fail(NULL, call, code, "%s", why);
   struct tm_errhandler *handler = tm_errhandler_get(&win->comm->owner->box.ilock, &win->handler);
   const char *name = win->name[0] != '\0' ? win->name : "a window";
-  if (tm_errhandler_ends(handler)) tm_end_job(name, call, code, why);
   MPI_Win handle = (MPI_Win)win;
-  int reported = code;
-  if (handler->function != NULL) handler->function(&handle, &reported);
+  tm_report_by(handler, &handle, name, call, code, why);
   tm_errhandler_release(handler);
   return code;
 }
