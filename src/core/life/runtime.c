@@ -151,16 +151,8 @@ static int start_first(void) {
   return error;
 }
 
-static int start(int vps, bool bound_main) {
-  if (mt_load_acquire(&mt_rt.running)) return EALREADY; /* LF-5 acquire: pairs LF-4 */
-  int error = mt_options_read();
-  if (error == 0) error = mt_tuning_init();
-  if (error == 0) error = mt_det_init();
-  if (error != 0) return error;
-  if (vps < 0 || vps > MT_VPS_MAX) {
-    mt_message("mltp_init: bad number of VPs %d (0 for the default, or 1 to %d)", vps, MT_VPS_MAX);
-    return EINVAL;
-  }
+/* The runtime's state before there is a VP. vps: 0 for the default. */
+static void set_state(int vps, bool bound_main) {
   /* foreign threads, and their waits, outlive the runtime */
   uint32_t foreign_live = mt_rt.outside.foreign_live, outside_parked = mt_rt.outside.parked;
   memset(&mt_rt, 0, sizeof mt_rt);
@@ -176,8 +168,23 @@ static int start(int vps, bool bound_main) {
   if (vps == 0) vps = mt_options.vps != 0 ? (int)mt_options.vps : cpus;
   mt_rt.wanted = vps;
   mt_rt.idle.target = mt_rt.most = active_of(vps);
+}
+
+static int start(int vps, bool bound_main) {
+  if (mt_load_acquire(&mt_rt.running)) return EALREADY; /* LF-5 acquire: pairs LF-4 */
+  int error = mt_options_read();
+  if (error == 0) error = mt_tuning_init();
+  if (error == 0) error = mt_det_init();
+  if (error != 0) return error;
+  if (vps < 0 || vps > MT_VPS_MAX) {
+    mt_message("mltp_init: bad number of VPs %d (0 for the default, or 1 to %d)", vps, MT_VPS_MAX);
+    return EINVAL;
+  }
+  /* Early: MemorySanitizer ends a program that reads what an uninstrumented library wrote. */
   error = mt_announce_init();
-  if (error == 0) error = mt_alternative_init();
+  if (error != 0) return error;
+  set_state(vps, bound_main);
+  error = mt_alternative_init();
   if (error != 0) return error;
   mt_fence_init(mt_options.membarrier);
   error = mt_fork_init();
