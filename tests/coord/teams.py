@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`mltp run`: teams of a program that was not written for MLTP follow its grant.
 
-Usage: teams.py MLTPD MLTP WORKER TEAM LOOPS [PRODUCTS]
+usage: teams.py MLTPD MLTP WORKER TEAM LOOPS [PRODUCTS]
+TEAM and LOOPS are programs of OpenMP, PRODUCTS is one of OpenBLAS.
 """
 import contextlib
 import os
@@ -68,8 +69,8 @@ def each_way_to_start_a_team():
             assert set(sizes.values()) == {size}, (where, words)
             if PRODUCTS is not None:
                 words, errors = team(where, PRODUCTS, own=own)
-                assert len(words) == 12 and set(words[2::3]) == {"right"} and errors == "", words
-                assert set(words[1::3]) == {size}, (where, words)
+                assert len(words) == 60 and set(words[2::3]) == {"right"} and errors == "", words
+                assert words[:2] == ["small", "2"] and set(words[4::3]) == {size}, (where, words)
 
 
 def nothing_to_adjust():
@@ -77,6 +78,8 @@ def nothing_to_adjust():
     words, errors = team("off", sys.executable, "-c", "print('as it is'); raise SystemExit(3)",
                          expect=3)
     assert words == ["as", "it", "is"] and "nothing was adjusted" in errors, errors
+    words, errors = team("off", "sh", "-c", f"(echo a); (echo b); exec {sys.executable} -c 'print()'")
+    assert words == ["a", "b"] and errors.count("nothing was adjusted") == 1, errors
     assert "cannot run" in team("off", "./no-such-program", expect=127)[1]
     assert "no program given" in subprocess.run([MLTP, "run"], text=True, capture_output=True,
                                                 check=False).stderr

@@ -347,8 +347,8 @@ static void wait_for_a_foreign_thread(void) {
   mltp_finalize();
 }
 
-/* Who flushes all streams keeps libc's list of them for as long as another thread reads one. Then
- * nobody can open a stream, and the library has to do without. */
+/* A thread that flushes all streams keeps libc's list of them for as long as another one reads a
+ * stream. Then no thread can open one, so the library must not need to. */
 static FILE *unread;
 
 static void *read_in_vain(void *p0) {

@@ -4,6 +4,7 @@
 #include <argp.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -54,8 +55,8 @@ int run_main(int argc, char **argv) {
       .parser = parse,
       .args_doc = "[--] PROGRAM [ARGUMENT...]",
       .doc =
-          "Runs a program that uses OpenMP (libgomp) or OpenBLAS: its teams get the size that "
-          "mltpd grants. With --threads, runs a program of POSIX threads: as many of them run at a "
+          "Runs a program that uses OpenMP or OpenBLAS: its teams get the size that mltpd grants. "
+          "With --threads, runs a program of POSIX threads: as many of them run at a "
           "time as mltpd grants, or MLTP_VPS says. Nothing is compiled again."};
   struct request request = {.library = preload_teams};
   argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &request);
@@ -64,6 +65,9 @@ int run_main(int argc, char **argv) {
   if (failed != 0) return failed;
   if (preload_is_static(request.words[0]))
     message("%s is linked statically: it runs as it is", request.words[0]);
+  char process[24];
+  snprintf(process, sizeof process, "%ld", (long)getpid());
+  setenv("MLTP_RUN_PROCESS", process, 1); /* the program's: execvp() keeps it */
   execvp(request.words[0], request.words);
   message("cannot run %s: %s", request.words[0], strerror(errno));
   return EXIT_NOT_STARTED;
