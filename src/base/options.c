@@ -297,6 +297,8 @@ int mt_options_read(void) {
   return error;
 }
 
+const char *mt_options_name(int i) { return i < OPTIONS ? table[i].variable : NULL; }
+
 void mt_options_print(int fd) {
   for (int i = 0; i < OPTIONS; i++) {
     const char *text = getenv(table[i].variable);

@@ -89,6 +89,9 @@ extern struct mt_options mt_options __attribute__((visibility("hidden")));
  * that names the variable, its value and what is allowed. */
 int mt_options_read(void);
 
+/** @return the variable of the i-th option, from 0; NULL: there are fewer. */
+const char *mt_options_name(int i);
+
 /** Writes one line per knob to fd. */
 void mt_options_print(int fd);
 

@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/options.h"
+#include "base/unknown_options.h"
 #include "gate/layout.h"
 #include "gate/lot.h"
 #include "gate/next.h"
@@ -112,6 +113,7 @@ __attribute__((constructor)) static void start(void) {
   if (pthread_key_create(&end_key, at_destructors) != 0) return;
   pthread_atfork(NULL, NULL, in_child);
   if (mt_options_read() != 0) _exit(EXIT_REFUSED);
+  mt_options_warn_of_unknown();
   gt_gate.permits = gt_gate.most = mt_options.vps > 0 ? (int)mt_options.vps : os_cpus();
   if (gt_seed_start() != 0) _exit(EXIT_REFUSED);
   if (!gt_seeded) join_daemon();

@@ -217,6 +217,42 @@ static void exit_with_vps(void) {
   _exit(mltp_vps());
 }
 
+static void run_twice(void) {
+  run_a_little();
+  run_a_little();
+}
+
+/* The program runs, and learns which option is nearest. */
+static void misspelt_names_give_a_warning(void) {
+  static const struct {
+    const char *setting, *name, *nearest;
+  } wrong[] = {
+      {"MLTP_VP=1", "MLTP_VP ", "MLTP_VPS "},
+      {"MLTP_STACKSIZE=65536", "MLTP_STACKSIZE ", "MLTP_STACK_SIZE "},
+      {"MLTP_BAKEND=kernel", "MLTP_BAKEND ", "MLTP_BACKEND "},
+      {"MLTP_SEEDS=1", "MLTP_SEEDS ", "MLTP_SEED "},
+      {"MLTP_=1", "MLTP_ ", " is meant"},
+      {"MLTP_ROOTS=1", "MLTP_ROOTS ", " is meant"},
+  };
+  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    const char *const settings[] = {wrong[i].setting, NULL};
+    run_child(&outcome, run_twice, settings);
+    check_case("%s", wrong[i].setting);
+    CHECK_EQUAL(outcome.status, 0);
+    CHECK_EQUAL(lines(outcome.said), 1);
+    CHECK(strstr(outcome.said, wrong[i].name) != NULL);
+    CHECK(strstr(outcome.said, wrong[i].nearest) != NULL);
+  }
+  static const char *const right[] = {"MLTP_ROOT=/usr", "MLTP_STRESS_SEED=1",
+                                      "MLTP_NONE=", "MLTP=1"};
+  for (size_t i = 0; i < sizeof right / sizeof right[0]; i++) {
+    const char *const settings[] = {right[i], NULL};
+    run_child(&outcome, run_twice, settings);
+    check_case("%s", right[i]);
+    CHECK_TEXT(outcome.said, "");
+  }
+}
+
 static void mltp_vps_sets_the_number(void) {
   for (int vps = 1; vps <= 5; vps += 2) {
     char setting[32];
@@ -278,6 +314,7 @@ int main(void) {
       TEST_BARE(bad_values_are_refused),
       TEST_BARE(init_after_a_refusal),
       TEST_BARE(good_values_are_accepted),
+      TEST_BARE(misspelt_names_give_a_warning),
       TEST_BARE(mltp_vps_sets_the_number),
       TEST_BARE(mltp_tuning_describes_a_machine),
       TEST_BARE(mltp_options_shows_every_knob),

@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "base/single_threaded.h"
+#include "base/unknown_options.h"
 #include "core/life/end.h"
 #include "core/life/fork.h"
 #include "core/life/outside.h"
@@ -176,6 +177,7 @@ static int start(int vps, bool bound_main) {
   if (error == 0) error = mt_tuning_init();
   if (error == 0) error = mt_det_init();
   if (error != 0) return error;
+  mt_options_warn_of_unknown();
   if (vps < 0 || vps > MT_VPS_MAX) {
     mt_message("mltp_init: bad number of VPs %d (0 for the default, or 1 to %d)", vps, MT_VPS_MAX);
     return EINVAL;
