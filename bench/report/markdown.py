@@ -33,9 +33,10 @@ def page(section, environment):
     return document(parts)
 
 
-def overview(made, environment, steps):
-    """README.md: the machine, the pages, and what became of each step."""
-    pages = "\n".join(f"- [{section.title}]({section.key}.md)" for section in made)
+def overview(made, others, environment, steps):
+    """README.md: the machine, the pages, those that other commands wrote, and what became of each step."""
+    pages = "\n".join([f"- [{section.title}]({section.key}.md)" for section in made] +
+                      [f"- [{title}]({name}), by another command" for name, title in others])
     return document(["# Measurements",
                      "`./dev bench` measures, and `./dev report --measurements` writes these pages from its results. "
                      "Compare only figures of one run on one machine: a minimum is what the code can do there, and "
@@ -49,12 +50,16 @@ def document(parts):
 
 
 def write(folder, made, environment, steps):
-    """Writes the pages, and removes those of sections that are gone."""
+    """Writes the pages, and removes those of sections that are gone. Pages of other commands stay."""
     folder.mkdir(parents=True, exist_ok=True)
     texts = {f"{section.key}.md": page(section, environment) for section in made}
-    texts["README.md"] = overview(made, environment, steps)
-    for old in folder.glob("*.md"):
-        if old.name not in texts:
+    others = []
+    for old in sorted(folder.glob("*.md")):
+        text = old.read_text(encoding="utf-8")
+        if NOTICE not in text:
+            others.append((old.name, next((line[2:] for line in text.splitlines() if line.startswith("# ")), old.stem)))
+        elif old.name not in texts:
             old.unlink()
+    texts["README.md"] = overview(made, others, environment, steps)
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")

@@ -47,6 +47,8 @@ def environment_of(measured):
                          f"glibc {versions.get('libc', '–')}"],
             ["load when steps began", f"{min(loads):.2f} to {max(loads):.2f}" if loads else "–"],
             ["last measured", env.get("date", "–")]]
+    if measured.identity["quick"]:
+        rows.append(["kind of run", "quick: few runs of small problems"])
     return blocks.Table(["measured on", ""], rows)
 
 

@@ -29,6 +29,7 @@ BENCH = sys.argv.pop(1)
 sys.path.insert(0, str(REPORT))
 
 import blocks  # noqa: E402
+import markdown  # noqa: E402
 import page  # noqa: E402
 import results  # noqa: E402
 import sections  # noqa: E402
@@ -169,7 +170,8 @@ class Page(unittest.TestCase):
     def test_pages_in_markdown(self):
         folder = self.folder / "measurements"
         folder.mkdir()
-        (folder / "gone.md").write_text("a section that is no more")
+        (folder / "gone.md").write_text(f"{markdown.NOTICE}\na section that is no more")
+        (folder / "other.md").write_text("<!-- Written by another command. -->\n# Another page\n")
         with unittest.mock.patch.object(page, "save", return_value="data:"), \
                 contextlib.redirect_stdout(io.StringIO()):
             page.main(["--from", str(self.source), "--out", str(self.folder / "beside"),
@@ -177,6 +179,9 @@ class Page(unittest.TestCase):
         plt.close("all")
         overview = (folder / "README.md").read_text(encoding="utf-8")
         self.assertFalse((folder / "gone.md").exists())
+        self.assertTrue((folder / "other.md").exists())
+        self.assertIn("[Another page](other.md)", overview)
+        self.assertIn("quick", overview)
         for module in sections.ALL:
             section = module.section(self.measured)
             plt.close("all")
