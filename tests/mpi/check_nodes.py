@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Jobs on several nodes, each a network, mount and host-name namespace of this machine, joined by a bridge.
 
-Runs over_nodes on 2, 4 and 8 nodes under Open MPI's mpirun, then cuts a link, and kills a node. All of it happens in
+Runs over_nodes on 2, 4 and 8 nodes under Open MPI's mpirun, then has a deadlock, cuts a link, and kills a node. All of it happens in
 namespaces of this process, so nothing is left when it ends. Exit status 77: namespaces or mpirun are refused here.
 """
 import argparse
@@ -163,6 +163,11 @@ def check(network, tmpirun, program):
                                                 "all" if nodes < 8 else "short"))
         lines = [line for line in said.splitlines() if "setpgid" not in line]  # a warning of mpirun's
         expect((lines, status) == (["right"], 0), f"{nodes} nodes: status {status}:\n{said}")
+    for nodes in [2, 4]:
+        with step(f"a deadlock of {nodes} nodes"):
+            said, status = end_of(network.start(nodes, tmpirun, "-n", 2 * nodes, program, "stuck"))
+        expect(status == 86 and said.count("tmpi: deadlock of") == 1 and "wait for each other in a circle" in said,
+               f"no report of a deadlock: status {status}:\n{said}")
     for what in ["wait", "stream"]:
         with step(f"a link that is cut while ranks {what}"):
             cut_link(network, tmpirun, program, what)
