@@ -183,6 +183,8 @@ def main():
     args = parser.parse_args()
     if not shutil.which("mpirun.openmpi"):
         skip("no mpirun of Open MPI (openmpi-bin)")
+    if any(pathlib.Path("/tmp") in path.resolve().parents for path in [args.tmpirun, args.program]):
+        skip("each node has a /tmp of its own, and the build is in /tmp (build elsewhere)")
     if INSIDE not in os.environ:
         enter_namespaces()
     with tempfile.TemporaryDirectory(dir=args.program.parent) as folder:  # nodes have a /tmp of their own
