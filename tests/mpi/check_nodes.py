@@ -187,6 +187,11 @@ def check(network, tmpirun, program):
     expect(status != 0 and ("node1" in said or "10.77.0.2" in said), f"status {status}:\n{said}")
 
 
+def skip_in_tmp(args):
+    if any(pathlib.Path("/tmp") in path.resolve().parents for path in [args.tmpirun, args.program]):
+        skip("each node has a /tmp of its own, and the build is in /tmp (build elsewhere)")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("tmpirun", type=pathlib.Path)
@@ -194,8 +199,7 @@ def main():
     args = parser.parse_args()
     if not shutil.which("mpirun.openmpi"):
         skip("no mpirun of Open MPI (openmpi-bin)")
-    if any(pathlib.Path("/tmp") in path.resolve().parents for path in [args.tmpirun, args.program]):
-        skip("each node has a /tmp of its own, and the build is in /tmp (build elsewhere)")
+    skip_in_tmp(args)
     if INSIDE not in os.environ:
         enter_namespaces()
     with tempfile.TemporaryDirectory(dir=args.program.parent) as folder:  # nodes have a /tmp of their own
