@@ -143,6 +143,21 @@ static uint32_t known_tasks(void) {
 
 static uint32_t deadlock_reported; /* once in a runtime's life */
 bool (*mt_deadlock_hook)(void);
+bool (*mt_deadlock_elsewhere)(void);
+
+bool mt_deadlock_report(void) {
+  if (mt_add_relaxed(&deadlock_reported, 1) != 0) return false;
+  os_flush_output(); /* _exit() would lose it; and what the program printed comes first */
+  mt_message("deadlock: no thread can run, and no timer is pending:");
+  if (mt_deadlock_hook == NULL || !mt_deadlock_hook()) mt_dump(2, BACKTRACES_IN_REPORT, true);
+  mt_print_replay();
+  if (mt_options.deadlock == MT_DEADLOCK_REPORT) return false;
+  mt_message(
+      "deadlock: exiting with status %d (MLTP_DEADLOCK=report continues to wait; "
+      "MLTP_DEADLOCK=off does not look)",
+      MLTP_EXIT_DEADLOCK);
+  return true;
+}
 
 static void check_deadlock(void) {
   if (mt_options.deadlock == MT_DEADLOCK_OFF) return;
@@ -154,17 +169,9 @@ static void check_deadlock(void) {
   if (tasks == 0 || tasks > before || tasks > after || mt_live() == 0 || any_woken()) return;
   if (any_in_io()) return;
   /* Last: what was read one after the other above may have been true at different times. */
-  if (!mt_vps_still_rest() || mt_add_relaxed(&deadlock_reported, 1) != 0) return;
-  os_flush_output(); /* _exit() would lose it; and what the program printed comes first */
-  mt_message("deadlock: no thread can run, and no timer is pending:");
-  if (mt_deadlock_hook == NULL || !mt_deadlock_hook()) mt_dump(2, BACKTRACES_IN_REPORT, true);
-  mt_print_replay();
-  if (mt_options.deadlock == MT_DEADLOCK_REPORT) return;
-  mt_message(
-      "deadlock: exiting with status %d (MLTP_DEADLOCK=report continues to wait; "
-      "MLTP_DEADLOCK=off does not look)",
-      MLTP_EXIT_DEADLOCK);
-  _exit(MLTP_EXIT_DEADLOCK);
+  if (!mt_vps_still_rest()) return;
+  if (mt_deadlock_elsewhere != NULL && mt_deadlock_elsewhere()) return;
+  if (mt_deadlock_report()) _exit(MLTP_EXIT_DEADLOCK);
 }
 
 static void report_livelock(uint64_t steps) {

@@ -35,6 +35,13 @@ extern const struct mt_debug_hooks mt_debug;
 /** Reports more of a deadlock. @return whether the dump of all threads is left out. NULL: none. */
 extern bool (*mt_deadlock_hook)(void);
 
+/** Asked before a deadlock is reported. @return whether something that the check cannot see may
+ * make a thread ready: it calls mt_deadlock_report() if not. NULL: there is no such thing. */
+extern bool (*mt_deadlock_elsewhere)(void);
+
+/** Reports a deadlock, once. @return whether the process has to end, with MLTP_EXIT_DEADLOCK. */
+bool mt_deadlock_report(void);
+
 /** Reports a stack overflow in place of the library, and returns whether it has; may be NULL. */
 extern bool (*mt_overflow_hook)(const char *name, size_t kib, const void *context);
 /** Kernel threads of the process that never make a thread ready. */

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Jobs on several nodes, each a network, mount and host-name namespace of this machine, joined by a bridge.
 
-Runs over_nodes on 2, 4 and 8 nodes under Open MPI's mpirun, then cuts a link, and kills a node. All of it happens in
+Runs over_nodes on 2, 4 and 8 nodes under Open MPI's mpirun and by tmpirun --hosts, then has a deadlock, cuts a link, and kills a node. All of it happens in
 namespaces of this process, so nothing is left when it ends. Exit status 77: namespaces or mpirun are refused here.
 """
 import argparse
@@ -154,6 +154,14 @@ def end_of_launcher(job):
     return job.poll()
 
 
+def start_by_tmpirun(network, tmpirun, program):
+    """tmpirun finds Open MPI's launcher, and forwards its own environment."""
+    environment = dict(os.environ, UCX_TLS="tcp", UCX_NET_DEVICES="eth0", OMPI_MCA_plm_rsh_agent=str(network.folder / "agent"),
+                       OMPI_MCA_plm_rsh_no_tree_spawn="1", OMPI_MCA_oob_tcp_if_include="10.77.0.0/24")
+    return subprocess.Popen([tmpirun, "-n", "4", "--hosts", "10.77.0.1:2,10.77.0.2", program, "short"], env=environment,
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
 def check(network, tmpirun, program):
     for nodes in [2, 4, 8]:
         while len(network.holders) < nodes:
@@ -163,12 +171,25 @@ def check(network, tmpirun, program):
                                                 "all" if nodes < 8 else "short"))
         lines = [line for line in said.splitlines() if "setpgid" not in line]  # a warning of mpirun's
         expect((lines, status) == (["right"], 0), f"{nodes} nodes: status {status}:\n{said}")
+    with step("tmpirun --hosts, on 2 nodes"):
+        said, status = end_of(start_by_tmpirun(network, tmpirun, program))
+    expect((said.splitlines()[-1:], status) == (["right"], 0), f"--hosts: status {status}:\n{said}")
+    for nodes in [2, 4]:
+        with step(f"a deadlock of {nodes} nodes"):
+            said, status = end_of(network.start(nodes, tmpirun, "-n", 2 * nodes, program, "stuck"))
+        expect(status == 86 and said.count("tmpi: deadlock of") == 1 and "wait for each other in a circle" in said,
+               f"no report of a deadlock: status {status}:\n{said}")
     for what in ["wait", "stream"]:
         with step(f"a link that is cut while ranks {what}"):
             cut_link(network, tmpirun, program, what)
     with step("a node that is killed"):
         said, status = end_of(network.start(2, tmpirun, "-n", 4, program, "die"))
     expect(status != 0 and ("node1" in said or "10.77.0.2" in said), f"status {status}:\n{said}")
+
+
+def skip_in_tmp(args):
+    if any(pathlib.Path("/tmp") in path.resolve().parents for path in [args.tmpirun, args.program]):
+        skip("each node has a /tmp of its own, and the build is in /tmp (build elsewhere)")
 
 
 def main():
@@ -178,6 +199,7 @@ def main():
     args = parser.parse_args()
     if not shutil.which("mpirun.openmpi"):
         skip("no mpirun of Open MPI (openmpi-bin)")
+    skip_in_tmp(args)
     if INSIDE not in os.environ:
         enter_namespaces()
     with tempfile.TemporaryDirectory(dir=args.program.parent) as folder:  # nodes have a /tmp of their own

@@ -83,6 +83,24 @@ class Nodes(unittest.TestCase):
         self.assertRegex(result.stderr, r"ranks? \S+( and \d)? are on other nodes")
         self.assertRegex(result.stderr, r"node \d \(\S+\): the program has not ended after 2 s")
 
+    def test_a_deadlock_over_nodes_is_one_report(self):
+        for nodes, what, why in [
+                (2, "stuck", r"ranks 0 -> 1 -> 2 -> 3 -> 0 wait for each other in a circle: all receive first"),
+                (4, "stuck", r"ranks 0 -> 1 -> .* -> 7 -> 0 wait for each other in a circle: all receive first"),
+                (2, "stuck_send", r"ranks 0 -> 1 -> 2 -> 3 -> 0 wait for each other in a circle: all send first"),
+                (2, "stuck_ended", r"rank 0 waits for rank 1, which is in MPI_Finalize")]:
+            with self.subTest(what, nodes=nodes):
+                result = launch("-n", str(nodes), TMPIRUN, "--timeout=60", "-n", str(2 * nodes), OVER_NODES, what)
+                self.assertEqual((result.returncode, result.stdout.count("right")), (86, 0), result)
+                self.assertEqual(result.stderr.count("tmpi: deadlock of"), 1, result)
+                self.assertRegex(result.stderr, why)
+                for rank in range(2 * nodes):
+                    self.assertRegex(result.stderr, rf"tmpi:   rank {rank} waits in MPI_\w+.*, at over_nodes.c:\d+")
+
+    def test_a_node_whose_ranks_wait_for_one_that_sleeps_is_no_deadlock(self):
+        result = launch("-n", "2", TMPIRUN, "--timeout=60", "-n", "4", OVER_NODES, "stuck_not")
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "right\n", ""), result)
+
     def test_ranks_that_cannot_be_divided(self):
         self.assertIn("choose a multiple of 2", self.refused("-n", "2", TMPIRUN, "-n", "5", PROGRAM))
 

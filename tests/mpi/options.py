@@ -85,7 +85,7 @@ class Options(unittest.TestCase):
         self.assertEqual(sorted(line[:4] for line in result.stdout.splitlines()), ["[0] ", "[1] ", "[2] "])
 
     def test_refused_options(self):
-        for line, why in (("-host node7", "another machine"), ("-hostfile /none", "No such file"), ("-wdir /none", "No such file"),
+        for line, why in (("-host nowhere.invalid", "no machine has this name"), ("-hostfile /none", "No such file"), ("-wdir /none", "No such file"),
                           ("-genvnone", "env -i"), ("-configfile x", "with : between"), ("--xterm", "gdb --args"),
                           ("-x =1", "Invalid argument")):
             result = run(*line.split())
@@ -93,6 +93,20 @@ class Options(unittest.TestCase):
             self.assertRegex(result.stderr, rf"^tmpirun: {line.split()[0]}: .*{why}.*\n$")
         result = subprocess.run([TMPIRUN, "-genv", "A"], capture_output=True, text=True, check=False)
         self.assertEqual((result.returncode, result.stderr), (2, "tmpirun: -genv: 2 words must follow (tmpirun --help)\n"))
+
+    def test_hosts_that_make_no_job(self):
+        for line, status, why in (("-n 4 --hosts 192.0.2.1,192.0.2.1:8", 2, "'192.0.2.1': this machine is named twice"),
+                                  ("-n 4 -H 192.0.2.1,localhost,127.0.0.1", 2, "named twice"),
+                                  ("-n 5 --hosts 192.0.2.1,192.0.2.2", 2, "choose a multiple of 2"),
+                                  ("-n 4 --hosts 192.0.2.1,192.0.2.2", 1, "no launcher in PATH .*prterun")):
+            result = subprocess.run([TMPIRUN, *line.split(), PROGRAM], capture_output=True, text=True, check=False,
+                                    env={"PATH": "/nowhere"})
+            self.assertEqual((result.returncode, result.stdout), (status, ""), result)
+            self.assertRegex(result.stderr, rf"^tmpirun: .*{why}.*\n$")
+        result = subprocess.run([TMPIRUN, "-n", "4", "--hosts", "192.0.2.1", PROGRAM], capture_output=True, text=True,
+                                check=False, env=dict(os.environ, PMIX_NAMESPACE="some"))
+        self.assertEqual(result.returncode, 2, result)
+        self.assertIn("a launcher has started this tmpirun", result.stderr)
 
     def test_parts(self):
         result = subprocess.run([TMPIRUN, "-n", "3", PROGRAM, "part", "a", ":", "-np", "2", "--bind-to", "core", PROGRAM, "part", "b",

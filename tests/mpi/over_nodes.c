@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What ranks of several nodes do together, against what can be computed; nodes.py starts the nodes.
  * The first argument is what to do: all (the default), short, place, refused, fatal, die, abort,
- * exit, crash, stream or wait.
+ * exit, crash, stream, wait, or stuck and how.
  */
 #include <signal.h>
 #include <string.h>
@@ -468,6 +468,27 @@ static void fatal(void) {
                  MPI_ERRCODES_IGNORE);
 }
 
+/* Deadlocks: in sends that wait for their receivers, in a collective that a rank does not join,
+ * beside nodes whose ranks have ended; and what looks like one for a while. */
+static void stuck(const char *what, int rank, int size) {
+  static char large[1 << 20];
+  if (strcmp(what, "stuck_send") == 0)
+    MPI_Send(large, sizeof large, MPI_BYTE, (rank + 1) % size, 0, MPI_COMM_WORLD);
+  if (strcmp(what, "stuck_ended") == 0 && rank != 0) exit(MPI_Finalize());
+  if (strcmp(what, "stuck_barrier") == 0 && rank != 1) MPI_Barrier(MPI_COMM_WORLD);
+  if (strcmp(what, "stuck_not") == 0) {
+    for (int i = 0; i < 4; i++) {
+      if (rank == size - 1) usleep(700000);
+      MPI_Barrier(MPI_COMM_WORLD);
+      if (rank == 0) MPI_Ssend(large, 1 << i, MPI_BYTE, size - 1, 0, MPI_COMM_WORLD);
+      if (rank == size - 1)
+        MPI_Recv(large, 1 << i, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    if (rank == 0) puts("right");
+    exit(MPI_Finalize());
+  }
+}
+
 int main(int argc, char **argv) {
   int size, rank = check_start(&argc, &argv, &size);
   const char *what = argc > 1 ? argv[1] : "all";
@@ -498,6 +519,8 @@ int main(int argc, char **argv) {
     if (strcmp(what, "exit") == 0 && rank == size - 1) exit(3);
     if (strcmp(what, "crash") == 0 && rank == size - 1) raise(SIGSEGV);
     if (strcmp(what, "stream") == 0) stream(rank, size);
+    if (strcmp(what, "wait") == 0 && rank == size - 1) sleep(1000);
+    if (strncmp(what, "stuck", 5) == 0) stuck(what, rank, size);
     MPI_Recv(&rank, 1, MPI_INT, (rank + 1) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
   if (rank == 0) puts("right");

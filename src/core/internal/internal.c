@@ -171,6 +171,12 @@ void mti_preempt(const char *call) { mt_preempt(call); }
 
 void mti_set_deadlock_hook(bool (*report)(void)) { mt_deadlock_hook = report; }
 
+void mti_set_deadlock_elsewhere(bool (*elsewhere)(void)) { mt_deadlock_elsewhere = elsewhere; }
+
+bool mti_still_rests(void) { return mt_vps_still_rest(); }
+
+bool mti_deadlock_report(void) { return mt_deadlock_report(); }
+
 void mti_set_idle_hook(void (*hook)(bool sleeps)) {
   mt_store_relaxed(&mt_rt.poll.idle, hook); /* relaxed: threads that need it are made ready later */
 }

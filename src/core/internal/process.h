@@ -30,6 +30,17 @@ MTI_EXPORT void mti_wait_for_all(void);
  * complete, so that the dump of all threads is left out. */
 MTI_EXPORT void mti_set_deadlock_hook(bool (*report)(void));
 
+/** Sets the function that the deadlock check asks when no thread of this process can run. It
+ * returns whether something elsewhere may make one ready. It never waits, and is asked again at
+ * intervals. It calls, or lets another thread call, mti_deadlock_report() when nothing may. */
+MTI_EXPORT void mti_set_deadlock_elsewhere(bool (*elsewhere)(void));
+
+/** @return whether no thread has run since that function was last asked. */
+MTI_EXPORT bool mti_still_rests(void);
+
+/** Reports a deadlock, once. @return whether the process has to end, with MLTP_EXIT_DEADLOCK. */
+MTI_EXPORT bool mti_deadlock_report(void);
+
 /** Sets the function that an idle VP calls at short intervals while it searches, and once, with
  * true, before it sleeps. It never waits, and may make threads ready. It runs on no thread. */
 MTI_EXPORT void mti_set_idle_hook(void (*hook)(bool sleeps));

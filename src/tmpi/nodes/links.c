@@ -43,8 +43,8 @@ enum {
   PROBES = 4,
   PROBE_SECONDS = 3,
   SILENCE_SECONDS = IDLE_SECONDS + PROBES * PROBE_SECONDS,
-  STEP_SECONDS = 20, /* for one connection, or one answer to it */
-  STACK_SIZE = 1 << 17
+  STEP_SECONDS = 20,   /* for one connection, or one answer to it */
+  STACK_SIZE = 1 << 20 /* of a thread that reports, as watch.c's */
 };
 
 #define MS ((uint64_t)1000000)
@@ -56,14 +56,8 @@ struct hello {
   int32_t node;
 };
 
-struct notice {
-  int32_t status;
-  int32_t node;
-  char why[TM_NODE_TEXT];
-};
-
 struct link {
-  int fd;                  /* [const] -1: of the own node */
+  int fd;                  /* [const] of the own node: see inlet */
   bool answered;           /* [thread] it has sent a notice, or is closed */
   char host[TM_NODE_TEXT]; /* [const] */
 };
@@ -71,9 +65,10 @@ struct link {
 static struct {
   int size, own;                  /* [const] */
   struct link *list;              /* [const] by number of the node */
+  int inlet;                      /* [const] what is sent here comes from the own node */
   int listener;                   /* [const] until all are connected */
   struct tm_link_address address; /* [const] own */
-} links = {.listener = -1};
+} links = {.inlet = -1, .listener = -1};
 
 static uint32_t notified; /* [atomic] 1: this node ends early */
 static int answered;      /* [atomic] nodes that know of it, or are gone; relaxed: a count */
@@ -83,15 +78,15 @@ static uint32_t ending;   /* [atomic] 1: nodes may go away; both are hints, so r
 /* ---- a node ends early */
 
 /* The notice is small, so it fits into what the kernel buffers. */
-static void send_all(const struct notice *notice) {
+static void send_all(const struct tm_note *notice) {
   for (int i = 0; i < links.size; i++)
-    if (links.list[i].fd >= 0)
+    if (i != links.own && links.list[i].fd >= 0)
       send(links.list[i].fd, notice, sizeof *notice, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 /* Also in a signal handler. Of two threads that end the job, the second waits for the first. */
 static void tell(int status, const char *why) {
-  struct notice notice = {.status = status, .node = links.own};
+  struct tm_note notice = {.status = status, .node = links.own};
   char text[2 * TM_NODE_TEXT + 100];
   if (mt_or_relaxed(&notified, 1) != 0) {
     os_nap(2 * NOTIFY_NS);
@@ -108,7 +103,7 @@ static void tell(int status, const char *why) {
 }
 
 /* Ends this node, since another one has ended or is gone. */
-static void follow(const struct notice *notice) {
+static void follow(const struct tm_note *notice) {
   if (mt_or_relaxed(&notified, 1) != 0) return; /* another thread ends it */
   tm_job_flush();
   fprintf(stderr, "tmpirun: node %d (%s): %s: this node (%d, %s) ends, too\n", notice->node,
@@ -125,7 +120,7 @@ static void note_answer(struct link *link) {
 }
 
 static void end_with(int node, const char *what) {
-  struct notice notice = {.status = 1, .node = node};
+  struct tm_note notice = {.status = 1, .node = node};
   snprintf(notice.why, sizeof notice.why, "%s", what);
   follow(&notice);
 }
@@ -151,13 +146,17 @@ static void node_is_gone(int node, int error) {
 
 /* @return whether the connection is still open. */
 static bool read_link(int node) {
-  struct notice notice;
+  struct tm_note notice;
   struct link *link = &links.list[node];
   ssize_t got = recv(link->fd, &notice, sizeof notice, MSG_WAITALL);
   if (got < 0 && errno == EINTR) return true;
   if (got != (ssize_t)sizeof notice) {
     node_is_gone(node, got < 0 ? errno : 0);
     return false;
+  }
+  if (notice.kind != TM_NOTE_END) {
+    tm_rest_note(node, &notice);
+    return true;
   }
   notice.why[sizeof notice.why - 1] = '\0';
   note_answer(link);
@@ -304,10 +303,31 @@ static const char *accept_all(int seconds) {
   return NULL;
 }
 
+void tm_links_send(int node, const struct tm_note *note) {
+  int fd = node == links.own ? links.inlet : links.list[node].fd;
+  send(fd, note, sizeof *note, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+bool tm_links_write(int node, const void *data, size_t bytes) {
+  for (const char *at = data; bytes > 0;) {
+    ssize_t written = send(links.list[node].fd, at, bytes, MSG_NOSIGNAL);
+    if (written < 0 && errno != EINTR) return false;
+    if (written < 0) continue;
+    at += written;
+    bytes -= (size_t)written;
+  }
+  return true;
+}
+
+bool tm_links_read(int node, void *data, size_t bytes) {
+  return recv(links.list[node].fd, data, bytes, MSG_WAITALL) == (ssize_t)bytes;
+}
+
 /* A child of a rank would keep the connections open. */
 static void close_in_child(void) {
   for (int i = 0; i < links.size; i++)
     if (links.list[i].fd >= 0) close(links.list[i].fd);
+  close(links.inlet);
 }
 
 /* The thread gets no signals. */
@@ -340,7 +360,11 @@ const char *tm_links_prepare(const struct tm_nodes *nodes) {
     links.list[i].fd = -1;
     strcpy(links.list[i].host, nodes->list[i].host);
   }
-  return NULL;
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return strerror(errno);
+  links.list[links.own].fd = ends[0];
+  links.inlet = ends[1];
+  return tm_rest_prepare(nodes) ? NULL : "no memory";
 }
 
 const char *tm_links_connect(int node, const struct tm_link_address *address) {

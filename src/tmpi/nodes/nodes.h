@@ -92,6 +92,48 @@ int tm_links_lost(void);
 /** UCX has lost a node: ends the job, unless there is a better reason. */
 void tm_links_suspect(int node, const char *what);
 
+/** What nodes tell each other by these connections. */
+enum tm_note_kind {
+  TM_NOTE_END,     /**< the job ends: status, why */
+  TM_NOTE_SUSPECT, /**< no rank of the node can run */
+  TM_NOTE_ASK,     /**< does the node still rest? */
+  TM_NOTE_STATE,   /**< the answer */
+  TM_NOTE_GATHER,  /**< what do the ranks do? */
+  TM_NOTE_GATHERED /**< the answer: `bytes` of tm_report_gather() follow */
+};
+
+struct tm_note {
+  int32_t kind; /**< enum tm_note_kind */
+  int32_t status;
+  int32_t node; /**< that ends the job */
+  uint32_t round;
+  uint32_t rests, ended;
+  uint64_t went, came;
+  uint64_t bytes;
+  char why[TM_NODE_TEXT];
+};
+
+/** Sends a note, also to the own node. Never waits. */
+void tm_links_send(int node, const struct tm_note *note);
+/** Sends and gets what follows a note. @return false: the node is gone. */
+bool tm_links_write(int node, const void *data, size_t bytes);
+bool tm_links_read(int node, void *data, size_t bytes);
+
+/* rest.c: a deadlock over nodes. */
+bool tm_rest_prepare(const struct tm_nodes *nodes);
+/** From now on a deadlock is looked for. */
+void tm_rest_start(void);
+/** The ranks of this node have ended. */
+void tm_rest_ended(void);
+/** A note of these has come. In the thread of links.c. */
+void tm_rest_note(int node, const struct tm_note *note);
+
+/** Counts what this node has sent so far that may make a thread of another one ready, and what has
+ * come of that. A message counts, the end of a fetch, and the answer to a synchronous message. What
+ * UCX does between two such events is known to the node that does it. @return whether it does
+ * nothing now, and still() holds at that time. Not in threads of ranks. */
+bool tm_ucx_rests(uint64_t *went, uint64_t *came, bool (*still)(void));
+
 /** tools/mpi/refusals.py writes it. */
 const void *tm_nodes_refusal(const char *name);
 

@@ -222,6 +222,7 @@ static bool start(int seconds, char *why, size_t room) {
     snprintf(why, room, "no kernel thread for messages between nodes");
     return false;
   }
+  tm_rest_start();
   pmix_status_t status = wait_for_all(seconds);
   if (status != PMIX_SUCCESS) give_up(why, room, "another node has not started", status);
   return status == PMIX_SUCCESS;
@@ -239,6 +240,7 @@ static bool end(char *why, size_t room) {
   pmix_status_t status;
   int lost = find_lost(); /* from here on: the others may have come already, and end at once */
   bool begun = fence_begin(&status);
+  tm_rest_ended();
   while (begun && !fence_is_over(1000 * LOOK_SECONDS, &status)) {
     if (lost >= 0) {
       snprintf(why, room, "node %d has gone away before its ranks had ended", lost);

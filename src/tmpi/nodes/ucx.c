@@ -98,6 +98,8 @@ static uint64_t rested_at;        /* [atomic] polls when a VP last went to sleep
 static uint32_t leased;           /* [atomic] futex, 1: the module's thread relies on pollers */
 static struct step *first, *last; /* [lock] */
 static bool ending;               /* [lock] */
+static uint64_t went, came;       /* [lock] events for another node, and from one; nodes.h */
+static int under_way;             /* [lock] sends and fetches that end without another node */
 static int lost = -1;             /* [lock] the first node that went away while the job ended */
 
 /* ---- failures */
@@ -129,6 +131,10 @@ static void on_sent(void *request, ucs_status_t status, void *send_) {
     node_is_lost(&peers[tm_rank_node(send->header.dest)], status);
     return;
   }
+  if (send->fetched)
+    came++;
+  else
+    under_way--;
   if (tm_far_part(send)) tm_far_end(send);
 }
 
@@ -146,6 +152,8 @@ static void on_fetched(void *request, ucs_status_t status, size_t bytes, void *s
     node_is_lost(&peers[step->fetch->node], status);
     return;
   }
+  went++; /* the sender is told that its data are here */
+  under_way--;
   tm_far_fetched(step->fetch);
   free(step);
 }
@@ -165,6 +173,7 @@ static ucs_status_t on_message(void *unused, const void *header_, size_t size, v
             peer->number, peer->host);
     tm_job_abort(1);
   }
+  came++;
   tm_far_arrive(&header, announced ? NULL : data, announced ? data : NULL);
   return announced ? UCS_INPROGRESS : UCS_OK;
 }
@@ -175,6 +184,7 @@ static ucs_status_t on_answer(void *unused, const void *header, size_t size, voi
   (void)unused, (void)size, (void)data, (void)bytes, (void)param;
   memcpy(&answer, header, sizeof answer);
   struct tm_far_send *send = (struct tm_far_send *)(uintptr_t)answer;
+  came++;
   if (tm_far_part(send)) tm_far_end(send);
   return UCS_OK;
 }
@@ -183,14 +193,15 @@ static ucs_status_t on_answer(void *unused, const void *header, size_t size, voi
 
 static void enter(void) {
   mltp_lock(&lock);
-  while (mt_swap_acquire(&entered, 1) != 0) /* UX-2 acquire: pairs UX-1 UX-3 */
+  while (mt_swap_acquire(&entered, 1) != 0) /* UX-2 acquire: pairs UX-1 UX-3 UX-6 */
     sched_yield();                          /* a poller leaves soon, but may have lost its CPU */
 }
 
 /* pending: UCX has not finished, and the module's thread may sleep. */
 static void leave(bool pending) {
   if (pending) ucx.ucp_worker_signal(worker);
-  mt_store_release(&entered, 0); /* UX-1 release: what UCX and its callers wrote; pairs UX-2 UX-4 */
+  mt_store_release(&entered,
+                   0); /* UX-1 release: what UCX and its callers wrote; pairs UX-2 UX-4 UX-5 */
   mltp_unlock(&lock);
 }
 
@@ -208,6 +219,9 @@ static bool send_far(struct tm_far_send *send, int node) {
       ucx.ucp_am_send_nbx(peer->ep, MESSAGE, &send->header, sizeof send->header, send->data,
                           send->header.bytes, &param);
   if (UCS_PTR_IS_ERR(request)) node_is_lost(peer, UCS_PTR_STATUS(request));
+  went++;
+  came += request == NULL && send->fetched;
+  under_way += request != NULL && !send->fetched;
   bool over = request == NULL && tm_far_part(send);
   leave(request != NULL);
   return over;
@@ -219,6 +233,7 @@ static void send_answer(struct step *step) {
       .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
       .cb.send = on_answered,
       .user_data = step};
+  went++;
   ucs_status_ptr_t request =
       ucx.ucp_am_send_nbx(peer->ep, ANSWER, &step->answer, sizeof step->answer, NULL, 0, &param);
   if (UCS_PTR_IS_ERR(request)) node_is_lost(peer, UCS_PTR_STATUS(request));
@@ -230,6 +245,7 @@ static void begin_fetch(struct step *step) {
       .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
       .cb.recv_am = on_fetched,
       .user_data = step};
+  under_way++;
   ucs_status_ptr_t request =
       ucx.ucp_am_recv_data_nbx(worker, step->announced, step->to, step->fetch->bytes, &param);
   if (!UCS_PTR_IS_PTR(request)) on_fetched(NULL, UCS_PTR_STATUS(request), step->fetch->bytes, step);
@@ -288,9 +304,9 @@ static bool progress(void) {
 static void poll_ucx(void) {
   mt_store_relaxed(&polls, mt_load_relaxed(&polls) + 1); /* relaxed: a hint, and some may be lost */
   if (mt_load_relaxed(&entered) != 0) return;            /* relaxed: a hint that saves the swap */
-  if (mt_swap_acquire(&entered, 1) != 0) return;         /* UX-4 acquire: pairs UX-1 UX-3 */
+  if (mt_swap_acquire(&entered, 1) != 0) return;         /* UX-4 acquire: pairs UX-1 UX-3 UX-6 */
   progress();
-  mt_store_release(&entered, 0); /* UX-3 release: as UX-1; pairs UX-2 UX-4 */
+  mt_store_release(&entered, 0); /* UX-3 release: as UX-1; pairs UX-2 UX-4 UX-5 */
 }
 
 /* Relaxed, here and below: if the thread misses this, it looks after one lease. */
@@ -452,6 +468,17 @@ bool tm_ucx_start(void) {
   int error = pthread_create(&thread, NULL, serve, NULL);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   return error == 0 && pthread_detach(thread) == 0;
+}
+
+/* The caller is no thread of the library's, and a lock that it takes may make it one. */
+bool tm_ucx_rests(uint64_t *went_to, uint64_t *came_from, bool (*still)(void)) {
+  while (mt_swap_acquire(&entered, 1) != 0) /* UX-5 acquire: pairs UX-1 UX-3 UX-6 */
+    os_yield();
+  *went_to = went;
+  *came_from = came;
+  bool rests = under_way == 0 && first == NULL && still();
+  mt_store_release(&entered, 0); /* UX-6 release: as UX-1; pairs UX-2 UX-4 UX-5 */
+  return rests;
 }
 
 int tm_ucx_lost(void) {

@@ -7,6 +7,7 @@
  */
 #include "tmpi/report/activity.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,8 @@
 enum {
   COMMS_MAX = 100000,     /* a list that is changed while it is read may have no end */
   REQUESTS_MAX = 1000000, /* likewise */
-  MEMBERS_SHOWN = 4
+  MEMBERS_SHOWN = 4,
+  LOCATED_MAX = 8 /* ranks outside of MPI whose location is looked for, without --full */
 };
 
 static bool peek_comm(struct tm_comm *copy, const struct tm_comm *comm) {
@@ -106,7 +108,10 @@ void tm_activity_read(struct tm_activity *activity, int number) {
   const struct tm_rank *rank = &tm_job.ranks[number];
   memset(activity, 0, sizeof *activity);
   activity->state = TM_ELSEWHERE;
-  if (!tm_rank_is_here(number)) return;
+  if (!tm_rank_is_here(number)) {
+    tm_gathered_read(activity, number);
+    return;
+  }
   activity->call = mt_load_relaxed(&rank->call);
   activity->state = mt_load_relaxed(&rank->ended) ? TM_ENDED
                     : activity->call == NULL      ? TM_OUTSIDE
@@ -125,9 +130,20 @@ void tm_activity_read(struct tm_activity *activity, int number) {
 }
 
 void tm_activity_locate(struct tm_activity *activity, int number) {
-  if (activity->state != TM_OUTSIDE) return;
+  if (activity->state != TM_OUTSIDE || !tm_rank_is_here(number)) return;
   activity->site = tm_location_find(mt_load_relaxed(&tm_job.ranks[number].thread), activity->callee,
                                     sizeof activity->callee);
+}
+
+/* Ranks outside of MPI are mostly few: the others wait for them. */
+void tm_activity_read_all(struct tm_activity *activity) {
+  int most = tm_job.full_reports ? INT_MAX : LOCATED_MAX;
+  for (int i = 0; i < tm_job.size; i++) tm_activity_read(&activity[i], i);
+  for (int i = 0, located = 0; i < tm_job.size && located < most; i++)
+    if (activity[i].state == TM_OUTSIDE) {
+      tm_activity_locate(&activity[i], i);
+      located++;
+    }
 }
 
 /* @return a copy of a rank's communicator of that context. */

@@ -41,6 +41,7 @@ struct tm_activity {
   char callee[40];       /* outside of MPI: the function of a library that it calls; "": none */
   const void *frame;     /* of the library, where it waits */
   const void *site;      /* the call in the program, or where it is; NULL: not known */
+  const char *where;     /* the site in words, of a rank on another node; NULL: none */
   struct tm_wanted what; /* the first thing it waits for */
   struct tm_unstarted unstarted;
 };
@@ -50,6 +51,15 @@ void tm_activity_read(struct tm_activity *activity, int number);
 
 /** Adds where a rank outside of MPI is. It may interrupt the rank. Not in a signal handler. */
 void tm_activity_locate(struct tm_activity *activity, int number);
+
+/** Does both for all ranks of the job, but locates only the first few that are outside of MPI. */
+void tm_activity_read_all(struct tm_activity *activity);
+
+/** gathered.c: fills *activity for a rank of another node. @return false: nothing is known. */
+bool tm_gathered_read(struct tm_activity *activity, int number);
+
+/** Forgets what other nodes have told: it becomes untrue. */
+void tm_gathered_forget(void);
 
 /** activity_window.c: reads what a rank waits for at a window, if it is that. */
 void tm_activity_read_window(struct tm_wanted *what, const void *waits_for);

@@ -135,8 +135,10 @@ static void look_at_unstarted(const struct tm_activity *activity) {
 void tm_report_causes(const struct tm_activity *activity, bool still) {
   look_at_unstarted(activity);
   look_at_messages(activity);
-  tm_cause_arrived(activity);
+  bool one_node = tm_job.far == NULL; /* otherwise what some read is not here */
+  if (one_node) tm_cause_arrived(activity);
   look_at_ended(activity);
+  if (!one_node) return;
   tm_cause_any_source(activity);
   tm_cause_collectives(activity, still);
 }

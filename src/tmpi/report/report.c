@@ -20,9 +20,9 @@
 #include "tmpi/report/location.h"
 #include "tmpi/report/text.h"
 
-/* At most, without --full: groups, backtraces, frames of each, ranks of a group with their values,
- * ranks outside of MPI whose location is looked for. */
-enum { GROUPS_MAX = 8, TRACES_MAX = 3, FRAMES_MAX = 8, VALUES_SHOWN = 3, LOCATED_MAX = 8 };
+/* At most, without --full: groups, backtraces, frames of each, ranks of a group with their values.
+ */
+enum { GROUPS_MAX = 8, TRACES_MAX = 3, FRAMES_MAX = 8, VALUES_SHOWN = 3 };
 
 /* A rank's line; sorted, those of a group stand together. */
 struct line {
@@ -128,8 +128,7 @@ static void print_groups(struct line *lines, const struct tm_activity *activity)
 static void print(struct line *lines, const struct tm_activity *activity, bool still) {
   int most = tm_job.full_reports ? INT_MAX : TRACES_MAX;
   print_groups(lines, activity);
-  /* causes may lie on other nodes, which report for themselves */
-  if (tm_job.far == NULL) tm_report_causes(activity, still);
+  tm_report_causes(activity, still);
   for (int i = 0, traces = 0; i < tm_job.size && traces < most; i += count_group(lines, i)) {
     const struct tm_activity *first = &activity[lines[i].number];
     if (first->frame == NULL) continue;
@@ -137,16 +136,6 @@ static void print(struct line *lines, const struct tm_activity *activity, bool s
     tm_location_trace(first->frame, tm_job.full_reports ? INT_MAX : FRAMES_MAX);
     traces++;
   }
-}
-
-/* Ranks outside of MPI are mostly few: the others wait for them. */
-static void locate(struct tm_activity *activity) {
-  int most = tm_job.full_reports ? INT_MAX : LOCATED_MAX;
-  for (int i = 0, located = 0; i < tm_job.size && located < most; i++)
-    if (activity[i].state == TM_OUTSIDE) {
-      tm_activity_locate(&activity[i], i);
-      located++;
-    }
 }
 
 void tm_report(const char *title, bool still) {
@@ -157,8 +146,7 @@ void tm_report(const char *title, bool still) {
   struct tm_activity *activity = calloc((size_t)tm_job.size, sizeof *activity);
   fprintf(stderr, "tmpi: %s of %d ranks:\n", title, tm_job.size);
   if (lines != NULL && activity != NULL) {
-    for (int i = 0; i < tm_job.size; i++) tm_activity_read(&activity[i], i);
-    locate(activity);
+    tm_activity_read_all(activity);
     print(lines, activity, still);
   } else {
     fputs("tmpi:   no memory to tell of them (fewer ranks)\n", stderr);
@@ -174,6 +162,7 @@ static bool report_deadlock(void) {
   bool all_printed = true;
   tm_job_flush();
   tm_report("deadlock", true);
+  tm_gathered_forget();
   int status, rank = tm_job_failure(&status);
   if (rank >= 0 && status != 0) { /* the others wait for it, directly or through another rank */
     fprintf(stderr, "tmpi: rank %d ended with status %d, and so does the job\n", rank, status);

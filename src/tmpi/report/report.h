@@ -16,4 +16,12 @@ void tm_report_start(void);
  * @param still  none of them will continue */
 TM_EXPORT void tm_report(const char *title, bool still);
 
+/** Reads what the ranks of this node do, for the report of another node of the job.
+ * @return `*bytes` of it, to be freed; NULL: no memory. */
+TM_EXPORT void *tm_report_gather(size_t *bytes);
+
+/** What ranks of another node do, as tm_report_gather() has read it there: the next report tells of
+ * them, too. */
+TM_EXPORT void tm_report_add(const void *gathered, size_t bytes);
+
 #endif

@@ -109,8 +109,10 @@ void tm_text_activity(char text[TM_ACTIVITY_TEXT], const struct tm_activity *act
     write_outside(text, TM_ACTIVITY_TEXT, activity);
   else
     write_wait(text, TM_ACTIVITY_TEXT, activity, fold);
-  if (activity->site == NULL) return;
   size_t used = strlen(text);
+  if (activity->where != NULL)
+    snprintf(text + used, TM_ACTIVITY_TEXT - used, ", at %s", activity->where);
+  if (activity->site == NULL) return;
   snprintf(text + used, TM_ACTIVITY_TEXT - used, ", at ");
   used = strlen(text);
   tm_location_name(text + used, TM_ACTIVITY_TEXT - used, activity->site);

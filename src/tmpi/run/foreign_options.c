@@ -8,8 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
+
+#include "tmpi/run/hosts.h"
 
 /* A function that carries out an option. values: the words that belong to it. @return false after a
  * message. */
@@ -55,49 +56,10 @@ static bool change_folder(const char *option, char **values) {
 
 /* ---- hosts */
 
-static bool is_this_host(const char *name, size_t length) {
-  static const char *const names[] = {"localhost", "127.0.0.1", "::1"};
-  char here[256] = "";
-  gethostname(here, sizeof here - 1);
-  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-    if (strlen(names[i]) == length && strncasecmp(name, names[i], length) == 0) return true;
-  size_t until_dot = strcspn(here, ".");
-  return (strlen(here) == length || until_dot == length) && strncasecmp(name, here, length) == 0;
-}
+static bool add_hosts(const char *option, char **values) { return tm_hosts_add(option, values[0]); }
 
-/* NAME or NAME:SLOTS. */
-static bool check_host(const char *option, const char *host, size_t length) {
-  char name[256];
-  size_t own = is_this_host(host, length) ? length : strcspn(host, ":");
-  if (own > length) own = length;
-  if (is_this_host(host, own)) return true;
-  snprintf(name, sizeof name, "%.*s", (int)length, host);
-  return fail(option, name, "another machine, and tmpirun starts processes on this one only",
-              "let a launcher start one tmpirun on each: mpirun --host A,B -n 2 tmpirun -n RANKS");
-}
-
-static bool check_hosts(const char *option, char **values) {
-  for (const char *at = values[0]; *at != '\0';) {
-    size_t length = strcspn(at, ",");
-    if (length > 0 && !check_host(option, at, length)) return false;
-    at += length + (at[length] == ',');
-  }
-  return true;
-}
-
-/* Lines NAME, NAME:SLOTS or NAME slots=N; from # on comments. */
-static bool check_host_file(const char *option, char **values) {
-  char line[1024];
-  bool good = true;
-  FILE *file = fopen(values[0], "re");
-  if (file == NULL) return fail(option, values[0], strerror(errno), "name a file of hosts");
-  while (good && fgets(line, sizeof line, file) != NULL) {
-    const char *name = line + strspn(line, " \t\r\n");
-    size_t length = strcspn(name, " \t\r\n#");
-    good = length == 0 || check_host(option, name, length);
-  }
-  fclose(file);
-  return good;
+static bool add_host_file(const char *option, char **values) {
+  return tm_hosts_add_file(option, values[0]);
 }
 
 /* ---- the table: names without their hyphens */
@@ -112,8 +74,8 @@ static const struct foreign table[] = {
     {"x ", 1, export_variable, NULL, NULL},
     {"genv env ", 2, set_variable_to, NULL, NULL},
     {"wdir wd dir ", 1, change_folder, NULL, NULL},
-    {"host hosts H ", 1, check_hosts, NULL, NULL},
-    {"hostfile machinefile f default-hostfile ", 1, check_host_file, NULL, NULL},
+    {"host hosts H ", 1, add_hosts, NULL, NULL},
+    {"hostfile machinefile f default-hostfile ", 1, add_host_file, NULL, NULL},
     /* where ranks run is tmpirun's decision; what concerns several machines has no meaning here */
     {"oversubscribe nooversubscribe no-oversubscribe use-hwthread-cpus allow-run-as-root "
      "report-bindings display-map display-allocation bind-to-core bind-to-socket bind-to-none "

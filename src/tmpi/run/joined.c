@@ -11,13 +11,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/internal/process.h"
+#include "os/os.h"
 #include "tmpi/env/launch.h"
 #include "tmpi/nodes/nodes.h"
 #include "tmpi/run/modules.h"
 
-enum { SECONDS = 60 };
+enum { SECONDS = 60, WATCHER = 1 /* the kernel thread of watch.c */ };
 
 static const struct tm_nodes_module *module; /* [const] NULL: the job has one node */
+static uint32_t threads; /* [const] kernel threads of PMIx, UCX and the module */
 
 /* Node 0 speaks for all. */
 __attribute__((format(printf, 2, 3))) static void print(const struct tm_nodes *nodes,
@@ -116,6 +119,7 @@ bool tm_joined_start(int ranks, const char *program, const char *option, struct 
   struct tm_node own;
   struct tm_nodes nodes = {.size = 1};
   char why[TM_NODE_WHY];
+  int before = os_task_count();
   describe(&own, ranks, program, option);
   module = tm_module("nodes", "tm_nodes_module");
   if (module == NULL)
@@ -134,6 +138,7 @@ bool tm_joined_start(int ranks, const char *program, const char *option, struct 
             why);
   bool may_run = met != TM_NOT_MET && (nodes.size == 1 || join(&nodes, joined));
   if (nodes.size == 1) module = NULL;
+  threads = (uint32_t)(os_task_count() - before);
   free(nodes.list);
   return may_run;
 }
@@ -145,7 +150,9 @@ const void *tm_joined_override(const char *name) {
 
 bool tm_joined_begin(void) {
   char why[TM_NODE_WHY];
-  if (module == NULL || module->start(SECONDS, why, sizeof why)) return true;
+  if (module == NULL) return true;
+  mti_set_bystanders(WATCHER + threads + 1); /* start() begins one more */
+  if (module->start(SECONDS, why, sizeof why)) return true;
   fprintf(stderr, "tmpirun: this node cannot begin with the others: %s (see their messages)\n",
           why);
   return false;

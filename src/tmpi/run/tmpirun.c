@@ -18,6 +18,7 @@
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
 #include "tmpi/run/foreign_options.h"
+#include "tmpi/run/hosts.h"
 #include "tmpi/run/joined.h"
 #include "tmpi/run/modules.h"
 #include "tmpi/run/output.h"
@@ -300,6 +301,18 @@ static int run(const struct settings *settings, const char *path) {
   return tm_output_is_complete() || status != 0 ? status : 1;
 }
 
+/* own: tmpirun's words and the first program; parts: the programs that follow. */
+static int launch_on_hosts(const struct settings *settings, char **own, int count, char **parts,
+                           int more) {
+  char **words = calloc((size_t)count + (size_t)more, sizeof *words);
+  if (words == NULL) return 1;
+  memcpy(words, own, (size_t)count * sizeof *words);
+  memcpy(words + count, parts, (size_t)more * sizeof *words);
+  int status = tm_hosts_launch(settings->ranks, words, (size_t)count + (size_t)more);
+  free(words);
+  return status;
+}
+
 int main(int argc, char **argv) {
   /* Ranks read the command line until the process ends, after main() has returned. */
   static struct settings settings = {.ranks = 1, .spare = -1};
@@ -322,10 +335,12 @@ int main(int argc, char **argv) {
       count = tm_foreign_options(first, &words, false, takes_next_word);
   if (count < 0) return STATUS_USAGE;
   argp_parse(&argp, count, words, ARGP_IN_ORDER, NULL, &settings);
-  if (first == argc &&
+  if (!tm_hosts_are_far() && first == argc && /* a wrapper runs on the hosts */
       !tm_wrapper_run(&settings.command, &settings.count, words + 1, settings.option_count))
     return 1;
   if (!read_parts(&settings, first, argc, argv)) return STATUS_USAGE;
+  if (tm_hosts_are_far())
+    return launch_on_hosts(&settings, words, count, argv + first, argc - first);
   char *named = tm_find_program(settings.command[0]);
   char *path = named != NULL ? realpath(named, NULL) : NULL;
   char *stand_in = path != NULL ? tm_python_stand_in(path) : NULL;
