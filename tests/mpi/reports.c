@@ -63,6 +63,8 @@ static void window_fence(void) {
 /* In pairs. */
 static void circles(void) { MPI_Send(values, MANY, MPI_INT, rank ^ 1, 0, MPI_COMM_WORLD); }
 
+static void own_send(void) { MPI_Ssend(values, 1, MPI_INT, rank, 0, MPI_COMM_WORLD); }
+
 static void every_other(void) {
   if (rank % 2 == 0)
     MPI_Barrier(MPI_COMM_WORLD);
@@ -325,6 +327,7 @@ static const struct {
   void (*wait)(void);
 } ways[] = {
     {"circles", circles},
+    {"own-send", own_send},
     {"every-other", every_other},
     {"any-rank", any_rank},
     {"own-tags", own_tags},

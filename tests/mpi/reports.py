@@ -94,11 +94,18 @@ class Waits(Reported):
     def test_collective_that_all_have_called(self):
         self.hangs("no-root", r"why: all ranks have called .* roots, counts or types may differ \(tmpirun --check")
 
+    def test_message_to_oneself(self):
+        said = self.hangs("own-send", "why: ranks 0-3 wait each for a receive of their own, which they cannot post while "
+                          "waiting")
+        self.assertNotIn("in a circle", said)
+        self.hangs("own-send", "why: rank 0 waits for a receive of its own, which it cannot post while waiting", ranks=1)
+
     def test_no_more_than_can_be_read(self):
         said = self.hangs("circles", "ranks 0-39 wait in MPI_Send: .* another rank each",
                           "why: ranks 14 -> 15 -> 14 wait", "why: and 12 circles more", ranks=40)
         self.assertEqual(said.count("in a circle"), 8)
-        self.hangs("every-other", "ranks 0, 2, 4, .*, 46, ... wait in MPI_Barrier", "why: and 92 circles", ranks=200)
+        self.hangs("every-other", "ranks 0, 2, 4, .*, 46, ... wait in MPI_Barrier", "why: ranks 1, 3, .* wait each for a message of their own, which "
+                   "they cannot send while waiting", ranks=200)
         self.assertEqual(self.hangs("deep", r"rank 0:\n(.*\n){8}    \.\.\.\n", ranks=1).count("(deeper)"), 8)
         said = self.reported(DEADLOCK, [TMPIRUN, "--full", "-n", 1, PROGRAM, "deep"])
         self.assertIn(said.count("(deeper)"), range(40, 50))

@@ -31,6 +31,7 @@ class Body(Constructs, Bits):
         self.labels = 0
         self.returns = PLAIN  # the function's type
         self.types = Types(collector, self.value)
+        self.whole = None  # the spread port that is changed just now, in a copy
         self.timed = []  # the labels that timing constraints name, of the blocks around
 
     def error(self, token, message):
@@ -129,6 +130,10 @@ class Body(Constructs, Bits):
         return [token]
 
     def _member(self, token, part):
+        if part.spread and self.whole is part:
+            return ["sc_whole"]
+        if part.spread:
+            return fit(part.c_type, ["sc_spread_get(", SELF, token, ")"])
         if part.kind == "variable" and self.is_port(part):
             return ["(*(sc_ordered(),", SELF, token, "))"]
         if part.kind == "variable":
@@ -211,6 +216,9 @@ class Body(Constructs, Bits):
     def do_assign(self, node):
         left, operator, right = node.children[0], words(node.children[1]), self.translate(node.children[2])
         part, token = self._check_change(left)
+        if part is not None and part.spread and self.whole is not part:
+            return self._in_copy(part, token, ["__auto_type sc_right =", right, ";"],
+                                 lambda: self.assign_bits(left, operator, ["sc_right"]))
         of_bits = self.assign_bits(left, operator, right)
         if of_bits is not None:
             return of_bits
@@ -219,6 +227,15 @@ class Body(Constructs, Bits):
         if operator == "=" and self.type_of(left).kind == "array":
             return self._assign_array(left, node.children[2], right)
         return [self.translate(left), operator, right]
+
+    def _in_copy(self, part, token, before, change):
+        """Changes a spread port: gets its bits, changes them, and puts them back. What is assigned is known before:
+        it may wait, and other bits may change meanwhile."""
+        self.whole, outer = part, self.whole
+        changed = change()
+        self.whole = outer
+        return ["({", before, f"{part.c_type.storage} sc_whole =", self._member(token, part), "; __auto_type sc_result =", changed,
+                "; sc_spread_set(", SELF, token, ", sc_whole); sc_result; })"]
 
     def _assign_later(self, left, operator, right, node):
         """Assigns to what is buffered or a signal, or to an element of it."""
@@ -243,6 +260,8 @@ class Body(Constructs, Bits):
     def do_step(self, node):
         target = node.children[0] if isinstance(node.children[0], Tree) else node.children[1]
         part, token = self._check_change(target)
+        if part is not None and part.spread and self.whole is not part:
+            return self._in_copy(part, token, [], lambda: self.do_step(node))
         if part is not None and part.kind in ("buffered", "signal"):
             return self._step_later(node, part, token, target)
         return self.step_bits(node) or [self.translate(child) for child in node.children]
@@ -275,6 +294,8 @@ class Body(Constructs, Bits):
         part, token = self._target(target) if isinstance(target, Tree) else (None, None)
         if part is not None and part.kind in ("buffered", "signal"):
             raise self.error(token, f"'{token}' is {part.kind} and has no address (copy it to a variable)")
+        if part is not None and part.spread:
+            raise self.error(token, f"port '{token}' is mapped to bits of a variable and has no address (copy it to a variable)")
         if isinstance(target, Tree) and target.data in ("slice", "index") and self._slice_at(target) is not None:
             raise self.error(node.children[0], "a part of a bit vector has no address (copy it to a variable)")
         return [self.translate(child) for child in node.children]

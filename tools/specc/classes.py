@@ -4,8 +4,9 @@ from lark import Tree
 
 from bits import fit
 from body import Body
-from model import heading, innermost, is_const, parameter_count, type_words
+from model import heading, innermost, is_const, parameter_count, type_words, without_parens
 from output import words
+from spread import Spread, whole_at
 
 
 WAITS = ("wait_statement", "waitfor_statement", "dot")
@@ -113,6 +114,8 @@ class Classes:
             return ["mltp_sim_event_t *", port.token]
         if port.kind == "signal":
             return ["struct sm_signal *", port.token]
+        if port.spread:
+            return ["struct sc_spread *", port.token]
         return [self._specs(body, port), self._declarator(body, port.declarator, ["( *", port.token, ")"])]
 
     def _field(self, body, cls, member):
@@ -256,9 +259,12 @@ class Classes:
         at = ["sc_self->", member.token, ".", port.name, "="]
         if argument.data == "open_port":
             return self._map_nothing(body, member, port, at)
-        expression = argument.children[0]
-        while expression.data == "parens":
-            expression = expression.children[1]
+        expression = without_parens(argument.children[0])
+        if port.kind == "variable" and port.c_type.kind == "bits" and (port.spread or self._is_spread(body, expression)):
+            spread = Spread(body, self._check_map, port, at[:-1]).mapped(expression)
+            if spread is not None:
+                self.collector.spread.add((member.type.name, port.name))
+                return spread
         base = expression.children[0] if expression.data == "index" else expression
         given = cls.find(str(base.children[0])) if base.data == "name" else None
         index = [body.translate(c) for c in expression.children[1:]] if base is not expression else []
@@ -285,6 +291,15 @@ class Classes:
             return [at, "&sc_self->", token, place, ";"]
         return [at, "&sc_self->", token, {"buffered": ".now", "signal": ".sc_signal"}.get(given.kind, ""), ";"]
 
+    @staticmethod
+    def _is_spread(body, expression):
+        """Whether a map names bits of a variable, or a port that is mapped to such."""
+        if expression.data == "name":
+            part = body.part(expression.children[0])
+            return part is not None and part.spread
+        return expression.data in ("concat", "slice") or expression.data == "index" and body.type_of(
+            expression.children[0]).kind == "bits"
+
     def _map_nothing(self, body, member, port, at):
         """An open port gets what nothing reads."""
         if port.kind not in ("variable", "signal") or port.direction != "out":
@@ -293,7 +308,7 @@ class Classes:
         def declared(name):
             return [self._specs(body, port), self._declarator(body, port.declarator, [name]), ";"]
         if port.kind == "variable":
-            return ["{ static", declared("sc_open"), at, "&sc_open; }"]
+            return ["{ static", declared("sc_open"), whole_at(port, at, "sc_open"), "}"]
         return ["{ static struct { struct sm_signal sc_signal;", declared("now"), declared("next"), "} sc_open;",
                 "sm_signal_init(&sc_open.sc_signal, &sc_open.now, &sc_open.next, sizeof sc_open.now,", f'"{port.name}");',
                 at, "&sc_open.sc_signal; }"]
@@ -324,7 +339,7 @@ class Classes:
         value = body._fixed(expression)
         if port.c_type.kind == "bits":
             value = fit(port.c_type, value)
-        return ["{ static", declaration, "=", value, ";", at, "(void *)&sc_constant; }"]
+        return ["{ static", declaration, "=", value, ";", whole_at(port, at, "sc_constant"), "}"]
 
     def _check_map(self, cls, port, given, token, indexed):
         def wrong(why):

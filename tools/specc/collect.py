@@ -12,8 +12,9 @@ from types_of import Types
 class Collector:
     """The classes and global names of a text so far."""
 
-    def __init__(self, text):
+    def __init__(self, text, spread):
         self._text = text
+        self.spread = set(spread)  # ports that are mapped to bits: names of class and port
         self.classes = {}
         self.globals = {}  # name -> Declared
         self.typedefs, self.structs = {}, {}  # name -> Type
@@ -199,6 +200,7 @@ class Collector:
                                          "(implement an interface, and have it here)")
         if port.kind == "event" and innermost(declarator) != "declared":
             raise self.error(port.token, f"port '{port.token}': arrays of events are no ports (have a port for each)")
+        port.spread = (str(self.inside.token), port.name) in self.spread
         port.direction, port.said = words(tree.children[0]) if has_direction else "inout", has_direction
         if port.kind == "interface" and has_direction:
             raise self.error(port.token, f"port '{port.token}': an interface has no direction (leave it out)")

@@ -25,6 +25,7 @@ class Declared:
     clock: Tree = None  # the events that update a buffered variable; None: the end of each delta
     value: int = None  # a constant's
     c_type: object = None  # its Type
+    spread: bool = False  # a port that is mapped to bits of a variable somewhere: it has no address
 
     @property
     def name(self):
@@ -148,3 +149,9 @@ def type_words(declared):
 
 def is_const(declared):
     return any(words(q) == "const" for q in specs_of(declared.specs, "qualifier"))
+
+
+def without_parens(expression):
+    while expression.data == "parens":
+        expression = expression.children[1]
+    return expression

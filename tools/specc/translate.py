@@ -19,9 +19,9 @@ TAKES_SIZES = frozenset("malloc calloc realloc memcpy memmove memset memcmp memc
 class Translator:
     """Translates one text."""
 
-    def __init__(self, text, tree):
+    def __init__(self, text, tree, spread=frozenset()):
         self._text, self._tree = text, tree
-        self._collector = Collector(text)
+        self._spread, self._collector = spread, Collector(text, spread)
         functions = {str(c.children[1].scan_values(lambda v: v.type == "NAME").__next__())
                      for c in tree.children if isinstance(c, Tree) and c.data == "function_def"}
         self._said = set()  # the declarations so far, as words
@@ -40,6 +40,8 @@ class Translator:
         if self._waiting:
             self._refuse_waiting()
         writer.write(self._main())
+        if self._collector.spread != self._spread:  # a map that comes behind a class tells how its ports are read
+            return Translator(self._text, self._tree, frozenset(self._collector.spread)).translate()
         return writer.result()
 
     def _new_external(self, part):

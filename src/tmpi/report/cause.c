@@ -60,6 +60,31 @@ static void report_circle(const struct tm_activity *activity, int first) {
   tm_cause_print(text);
 }
 
+static bool is_waiting_for_itself(const struct tm_activity *activity, int rank) {
+  return waits_for(&activity[rank]) == rank && !activity[rank].what.has_window;
+}
+
+/* Ranks whose messages go to themselves, in one line for all that do the same. */
+static void look_at_own_messages(const struct tm_activity *activity, bool sends) {
+  bool *set = calloc((unsigned)tm_job.size, sizeof *set);
+  bool any = false;
+  for (int i = 0; set != NULL && i < tm_job.size; i++) {
+    set[i] = is_waiting_for_itself(activity, i) && (activity[i].what.kind == TM_SEND) == sends;
+    any |= set[i];
+  }
+  if (any) {
+    char who[TM_RANKS_TEXT], text[500];
+    bool many = tm_text_ranks(who, set, tm_job.size) > 1;
+    snprintf(text, sizeof text, "%s %s for a %s of %s own, which %s cannot %s", who,
+             many ? "wait each" : "waits", sends ? "receive" : "message", many ? "their" : "its",
+             many ? "they" : "it",
+             sends ? "post while waiting (MPI_Sendrecv, or MPI_Irecv before)"
+                   : "send while waiting (MPI_Sendrecv, or MPI_Isend before)");
+    tm_cause_print(text);
+  }
+  free(set);
+}
+
 /* Follows waiters to the ranks they wait for; mark: the walk that came by first. */
 static void look_at_messages(const struct tm_activity *activity) {
   int *mark = calloc((unsigned)tm_job.size, sizeof *mark);
@@ -71,6 +96,7 @@ static void look_at_messages(const struct tm_activity *activity) {
       at = waits_for(&activity[at]);
     }
     if (at < 0 || mark[at] != i + 1) continue; /* no circle, or one that is known */
+    if (is_waiting_for_itself(activity, at)) continue;
     int next = waits_for(&activity[at]);
     if (reported == TM_CAUSES_MAX)
       left_out++;
@@ -134,6 +160,8 @@ static void look_at_unstarted(const struct tm_activity *activity) {
 
 void tm_report_causes(const struct tm_activity *activity, bool still) {
   look_at_unstarted(activity);
+  look_at_own_messages(activity, true);
+  look_at_own_messages(activity, false);
   look_at_messages(activity);
   bool one_node = tm_job.far == NULL; /* otherwise what some read is not here */
   if (one_node) tm_cause_arrived(activity);
