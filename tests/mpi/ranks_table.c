@@ -14,6 +14,7 @@
 #include <pwd.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -23,7 +24,7 @@
 
 #include "check.h"
 
-enum { REFUSED = -1, NO = 0, YES = 1, MICROSECONDS = 20000 };
+enum { PAGE = 4096, REFUSED = -1, NO = 0, YES = 1, MICROSECONDS = 20000 };
 
 struct row {
   const char *name;
@@ -36,7 +37,8 @@ struct row {
 static int global;
 static _Thread_local int local;
 static volatile sig_atomic_t alarms;
-static int word[2]; /* what rank 0 has found for rank 1 */
+static int word[2];                                        /* what rank 0 has found for rank 1 */
+static void *const fixed_address = (void *)0x600000000000; /* nothing is mapped there at start */
 static char path[] = "/tmp/ranks-table-XXXXXX";
 
 static int change_global(void) { return global = local = 1; }
@@ -159,6 +161,12 @@ static int change_descriptor(void) {
 }
 static int see_descriptor(void) { return fcntl(word[0], F_GETFD) >= 0; }
 
+static int change_mapping(void) {
+  void *page = mmap(fixed_address, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  return page == fixed_address ? 0 : REFUSED;
+}
+static int see_mapping(void) { return msync(fixed_address, PAGE, MS_ASYNC) == 0; }
+
 static int change_limit(void) {
   struct rlimit limit;
   getrlimit(RLIMIT_CORE, &limit);
@@ -199,6 +207,7 @@ static const struct row rows[] = {
     {"/proc/self/exe", change_exe, see_exe, YES, "mpi.owned"},
     {"process number", change_number, see_number, NO, ""},
     {"other descriptors", change_descriptor, see_descriptor, NO, ""},
+    {"mappings at a fixed address", change_mapping, see_mapping, NO, ""},
     {"limits", change_limit, see_limit, NO, ""},
     {"exec()", change_program, never, NO, "mpi.wrapped"},
     {"dlmopen() of a new namespace", change_namespace, never, NO, "mpi.opening"},
