@@ -102,8 +102,7 @@ int gt_lot_wait(struct gt_thread *me, const void *key, enum gt_why why,
   return me->result;
 }
 
-void gt_wake(struct gt_thread *me, const void *key, int most) {
-  if (mt_likely(!gt_has_waiters(key))) return;
+void gt_lot_lock_and_wake(struct gt_thread *me, const void *key, int most) {
   gt_lock(me);
   gt_lot_wake(key, most);
   gt_unlock(me);

@@ -71,8 +71,13 @@ void gt_lot_end(struct gt_thread *t, int result);
 /** All semaphores' waiters look again. Under gt_lock. */
 void gt_lot_repost(void);
 
-/** gt_has_waiters(), lock, gt_lot_wake(), unlock. */
-void gt_wake(struct gt_thread *me, const void *key, int most);
+/** gt_lot_wake() by a thread that has not the lock. */
+void gt_lot_lock_and_wake(struct gt_thread *me, const void *key, int most);
+
+/** Wakes up to `most` waiters of key, after libc's function made it free. */
+static inline void gt_wake(struct gt_thread *me, const void *key, int most) {
+  if (mt_unlikely(gt_has_waiters(key))) gt_lot_lock_and_wake(me, key, most);
+}
 
 /** @return whether *until is no time. */
 static inline bool gt_bad_time(const struct timespec *until) {

@@ -42,25 +42,17 @@ static int lock_in_libc(struct gt_thread *me, pthread_mutex_t *m, const struct g
   return error;
 }
 
-int gt_mutex_lock(struct gt_thread *me, pthread_mutex_t *m, const struct gt_limit *limit) {
-  int error = gt_next.mutex_trylock(m);
-  if (mt_likely(error != EBUSY)) return error;
+int gt_mutex_lock_busy(struct gt_thread *me, pthread_mutex_t *m, const struct gt_limit *limit) {
   if (!gt_mutex_is_plain(m)) return lock_in_libc(me, m, limit);
   if (gt_mutex_checks(m) && gt_mutex_owner(m) == me->tid) return gt_next.mutex_lock(m);
   for (int i = 0; i < SPINS && gt_gate.permits > 1; i++) {
     mt_arch_pause();
     /* Relaxed: a hint, trylock decides. */
     if (mt_load_relaxed(&m->__data.__lock) != 0) continue;
-    error = gt_next.mutex_trylock(m);
+    int error = gt_next.mutex_trylock(m);
     if (error != EBUSY) return error;
   }
   return gt_try_or_wait(me, m, try_mutex, GT_WHY_MUTEX, limit);
-}
-
-int gt_mutex_unlock(struct gt_thread *me, pthread_mutex_t *m) {
-  int error = gt_next.mutex_unlock(m);
-  gt_wake(me, m, 1);
-  return error;
 }
 
 static const struct gt_limit forever;
@@ -102,7 +94,8 @@ GT_EXPORT int pthread_mutex_clocklock(pthread_mutex_t *restrict m, clockid_t clo
 GT_EXPORT int pthread_mutex_unlock(pthread_mutex_t *m) {
   struct gt_thread *me = gt_enter();
   if (mt_unlikely(me == NULL)) return gt_next.mutex_unlock(m);
-  int error = gt_mutex_unlock(me, m);
+  int error = gt_next.mutex_unlock(m);
+  gt_wake(me, m, 1);
   gt_point(me, "pthread_mutex_unlock");
   return error;
 }

@@ -2,6 +2,7 @@
 #include "gate/next.h"
 
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -66,8 +67,13 @@ static void *find(const char *name) {
   return found != NULL ? found : dlsym(RTLD_NEXT, name);
 }
 
-/* Two threads may do it at once: both store the same. The last entry is stored last. */
+/* Two threads may do it at once: both store the same. The last entry is stored last. dlsym()
+ * allocates, and an allocator that starts then asks for the time: it comes here again. */
 void gt_next_find(void) {
+  static __thread bool finding;
+  if (finding) return;
+  finding = true;
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
     *(void **)((char *)&gt_next + names[i].offset) = find(names[i].name);
+  finding = false;
 }

@@ -4,13 +4,17 @@
 #define MT_GATE_SYNC_H
 
 #include "gate/lot.h"
+#include "gate/next.h"
 
-/** Locks a mutex as pthread_mutex_lock(), up to a limit; at: the return address of the program's
- * call. @return libc's errors, or ETIMEDOUT. */
-int gt_mutex_lock(struct gt_thread *me, pthread_mutex_t *m, const struct gt_limit *limit);
+/** Locks a mutex that was found busy, up to a limit. @return libc's errors, or ETIMEDOUT. */
+int gt_mutex_lock_busy(struct gt_thread *me, pthread_mutex_t *m, const struct gt_limit *limit);
 
-/** Unlocks it, and wakes a waiter. */
-int gt_mutex_unlock(struct gt_thread *me, pthread_mutex_t *m);
+/** Locks a mutex as pthread_mutex_lock(), up to a limit. @return libc's errors, or ETIMEDOUT. */
+static inline int gt_mutex_lock(struct gt_thread *me, pthread_mutex_t *m,
+                                const struct gt_limit *limit) {
+  int error = gt_next.mutex_trylock(m);
+  return mt_likely(error != EBUSY) ? error : gt_mutex_lock_busy(me, m, limit);
+}
 
 /** pthread_cond_wait(), up to a limit. */
 int gt_cond_wait(pthread_cond_t *c, pthread_mutex_t *m, const struct gt_limit *limit);

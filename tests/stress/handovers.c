@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Threads that block in the kernel without an announcement, for MLTP_STRESS_SECONDS (2): tokens go
  * round through pipes, which are read by blocking calls, and semaphores. No token is lost, and none
- * changes. */
+ * changes. How late sleepers ran meanwhile is printed. A hundred thousand hand-overs take a minute
+ * or two: MLTP_STRESS_SECONDS=120 MLTP_VPS=2 build/tests/stress/handovers */
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,6 +21,25 @@ static struct station {
 
 static uint64_t end;
 static atomic_long moves;
+
+/* How late sleepers ran while others blocked VPs: lateness[n] counts those below 2^n us. */
+static atomic_long lateness[32];
+
+static void sleep_and_note(void) {
+  uint64_t due = mltp_after(HOLD_NS);
+  mltp_sleep(HOLD_NS);
+  uint64_t now = mltp_now(), us = now > due ? (now - due) / 1000 : 0;
+  int n = 0;
+  while (n < 31 && us >> n != 0) n++;
+  atomic_fetch_add(&lateness[n], 1);
+}
+
+static void print_lateness(void) {
+  for (int n = 0; n < 32; n++) {
+    long count = atomic_load(&lateness[n]);
+    if (count > 0) print_message("late by less than %lu us: %ld\n", 1UL << n, count);
+  }
+}
 
 /* Reads tokens of this station's pipe and leaves each for the sender. 0: the last one. */
 static void *receive(void *p0) {
@@ -47,7 +67,7 @@ static void *send(void *p0) {
     mltp_sem_wait(&station->full);
     token = station->token;
     mltp_sem_post(&station->empty);
-    if (token != 0) mltp_sleep(HOLD_NS);
+    if (token != 0) sleep_and_note();
     unsigned sent = token != 0 && mltp_now() < end ? token + 1 : 0;
     if (!last) CHECK_EQUAL(write(next->ends[1], &sent, sizeof sent), sizeof sent);
     last |= sent == 0;
@@ -74,6 +94,7 @@ static void tokens_are_not_lost(void) {
   }
   for (int i = 0; i < 2 * STATIONS; i++) mltp_join(threads[i], NULL);
   print_message("%ld tokens read by calls that block\n", atomic_load(&moves));
+  print_lateness();
 }
 
 int main(void) {

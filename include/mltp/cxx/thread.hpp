@@ -16,6 +16,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <new>
 #include <ostream>
 #include <tuple>
 #include <type_traits>
@@ -93,7 +94,10 @@ inline constexpr bool is_small =
 template <class F>
 void *run_small(void *argument) {
   begin_thread();
-  std::invoke(std::move(*reinterpret_cast<F *>(&argument)));
+  /* Bytes may hold any type; a pointer that is read as another type breaks aliasing rules. */
+  alignas(F) unsigned char bytes[sizeof(F)];
+  std::memcpy(bytes, &argument, sizeof bytes);
+  std::invoke(std::move(*std::launder(reinterpret_cast<F *>(bytes))));
   return nullptr;
 }
 
