@@ -34,7 +34,7 @@ def page(section, environment):
 
 
 def overview(made, others, environment, steps):
-    """README.md: the machine, the pages, those that other commands wrote, and what became of each step."""
+    """README.md: the machine, the pages, the pages of other commands, and what became of each step."""
     pages = "\n".join([f"- [{section.title}]({section.key}.md)" for section in made] +
                       [f"- [{title}]({name}), by another command" for name, title in others])
     return document(["# Measurements",

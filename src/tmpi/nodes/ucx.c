@@ -152,7 +152,7 @@ static void on_fetched(void *request, ucs_status_t status, size_t bytes, void *s
     node_is_lost(&peers[step->fetch->node], status);
     return;
   }
-  went++; /* the sender is told that its data are here */
+  went++; /* the sender gets a notice that its data are here */
   under_way--;
   tm_far_fetched(step->fetch);
   free(step);
