@@ -5,9 +5,10 @@
  * The deadlock check of a node finds that none of its threads can run, and that only a message of
  * another node may change that. The node then sends a suspicion to node 0, once a second. When all
  * nodes have sent one, node 0 asks each, in two rounds, whether it rests, and what it has counted:
- * the events that it has sent to other nodes, and the events that have come (tm_ucx_rests()). The second
- * round begins when the first is over. If all nodes rest in both, and all four sums are equal, then
- * between the rounds all nodes rested at once and nothing was under way: nobody will ever run.
+ * the events that it has sent to other nodes, and the events that have come (tm_ucx_rests()). The
+ * second round begins when the first is over. If all nodes rest in both, and all four sums are
+ * equal, then between the rounds all nodes rested at once and nothing was under way: nobody will
+ * ever run.
  *
  * A node that does not rest in a round has to send its next suspicion first, so a node that
  * computes for long is not asked again and again. A node whose ranks have ended rests for good.
