@@ -207,7 +207,7 @@ static const struct row rows[] = {
     {"/proc/self/exe", change_exe, see_exe, YES, "mpi.owned"},
     {"process number", change_number, see_number, NO, ""},
     {"other descriptors", change_descriptor, see_descriptor, NO, ""},
-    {"mappings at a fixed address", change_mapping, see_mapping, NO, ""},
+    {"mappings at a fixed address", change_mapping, see_mapping, NO, "mpi.mappings"},
     {"limits", change_limit, see_limit, NO, ""},
     {"exec()", change_program, never, NO, "mpi.wrapped"},
     {"dlmopen() of a new namespace", change_namespace, never, NO, "mpi.opening"},

@@ -17,7 +17,6 @@
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/select.h>
 #include <sys/sendfile.h>
 #include <sys/signalfd.h>
@@ -179,10 +178,6 @@ static int ioctl_rank(int fd, unsigned long request, ...) {
   void *argument = va_arg(list, void *);
   va_end(list);
   return ioctl(tm_streams_meant(fd), request, argument);
-}
-
-static void *mmap_rank(void *at, size_t size, int protection, int flags, int fd, off_t offset) {
-  return mmap(at, size, protection, flags, tm_streams_meant(fd), offset);
 }
 
 /* ---- the forms of _FORTIFY_SOURCE, which end the program when there is no room */
@@ -387,7 +382,6 @@ const struct tm_override tm_override_descriptors[] = {
     ROW(getsockname),
     ROW(getpeername),
     ROW(ioctl),
-    ROW_64(mmap),
     ROW(__read_chk),
     ROW(__pread_chk),
     {"__pread64_chk", (tm_any *)__pread_chk_rank},

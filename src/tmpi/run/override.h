@@ -37,10 +37,11 @@ extern const struct tm_override tm_override_children[]; /* children.c */
 extern const struct tm_override tm_override_streams[];  /* streams.c */
 extern const struct tm_override tm_override_unlocked[]; /* unlocked.c */
 extern const struct tm_override tm_override_environment[];
-extern const struct tm_override tm_override_carried[]; /* working_directory.c */
-extern const struct tm_override tm_override_locales[]; /* locales.c */
-extern const struct tm_override tm_override_zone[];    /* zone.c */
-extern const struct tm_override tm_override_timers[];  /* timers.c */
+extern const struct tm_override tm_override_carried[];  /* working_directory.c */
+extern const struct tm_override tm_override_locales[];  /* locales.c */
+extern const struct tm_override tm_override_zone[];     /* zone.c */
+extern const struct tm_override tm_override_timers[];   /* timers.c */
+extern const struct tm_override tm_override_mappings[]; /* mappings.c */
 extern const struct tm_override tm_override_descriptors[];
 
 /** Sets errno. A function that may have moved to another kernel thread sets it by this: the

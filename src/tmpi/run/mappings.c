@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Mappings at a fixed address. All ranks have one address space, so MAP_FIXED would silently
+ * replace what another rank has mapped there. Such a call fails with EEXIST, as it would with
+ * MAP_FIXED_NOREPLACE, after a message. A rank may map over what it has mapped itself.
+ *
+ * The table has the ranges that ranks have mapped by MAP_FIXED. They do not overlap, and are
+ * sorted. A rank that unmaps a range gives it free for others. Mappings whose address the kernel
+ * chose are not in it: it chooses none that is in use.
+ */
+#include <errno.h>
+#include <mltp/mltp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tmpi/loader/program.h"
+#include "tmpi/rank/rank.h"
+#include "tmpi/run/override.h"
+#include "tmpi/run/streams.h"
+
+struct range {
+  uintptr_t start, end; /* end: the first address behind it */
+  int rank;
+};
+
+static mltp_lock_t lock = MLTP_LOCK_INIT;
+static struct range *ranges; /* [lock] */
+static size_t count, room;   /* [lock] */
+
+static bool is_shared(void) { return tm_rank_number() >= 0 && tm_the_program->ranks > 1; }
+
+static uintptr_t page_size(void) { return (uintptr_t)sysconf(_SC_PAGESIZE); }
+
+static struct range range_of(const void *address, size_t bytes, int rank) {
+  uintptr_t start = (uintptr_t)address, page = page_size();
+  return (struct range){start, start + (bytes + page - 1) / page * page, rank};
+}
+
+/* @return the first range that ends behind an address; `count`: none. The lock is held. */
+static size_t find(uintptr_t address) {
+  size_t low = 0, high = count;
+  while (low < high) {
+    size_t middle = (low + high) / 2;
+    if (ranges[middle].end <= address)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* @return a rank, not the range's, that has mapped a part of it; -1: none. */
+static int find_other(struct range wanted) {
+  for (size_t i = find(wanted.start); i < count && ranges[i].start < wanted.end; i++)
+    if (ranges[i].rank != wanted.rank) return ranges[i].rank;
+  return -1;
+}
+
+/* Makes room for two ranges more. @return false: no memory. */
+static bool reserve(void) {
+  if (count + 2 <= room) return true;
+  size_t more = room != 0 ? 2 * room : 16;
+  struct range *grown = realloc(ranges, more * sizeof *grown);
+  if (grown == NULL) return false;
+  ranges = grown;
+  room = more;
+  return true;
+}
+
+static void insert(size_t at, struct range range) {
+  memmove(&ranges[at + 1], &ranges[at], (count - at) * sizeof *ranges);
+  ranges[at] = range;
+  count++;
+}
+
+/* Takes out what lies in [start, end); there is room for one range more. */
+static void cut(uintptr_t start, uintptr_t end) {
+  size_t i = find(start);
+  if (i == count) return;
+  if (ranges[i].start < start) {
+    struct range behind = {end, ranges[i].end, ranges[i].rank};
+    ranges[i++].end = start;
+    if (behind.start < behind.end) insert(i, behind);
+  }
+  size_t first = i;
+  while (i < count && ranges[i].end <= end) i++;
+  if (i < count && ranges[i].start < end) ranges[i].start = end;
+  memmove(&ranges[first], &ranges[i], (count - i) * sizeof *ranges);
+  count -= i - first;
+}
+
+/* Ranges of one rank that touch become one. */
+static void add(struct range range) {
+  cut(range.start, range.end);
+  size_t i = find(range.start);
+  if (i > 0 && ranges[i - 1].end == range.start && ranges[i - 1].rank == range.rank)
+    ranges[i - 1].end = range.end;
+  else
+    insert(i, range);
+}
+
+/* @return 0 or an errno value, with *at. */
+static int map_fixed(void **at, size_t bytes, int protection, int flags, int fd, off_t offset) {
+  struct range wanted = range_of(*at, bytes, tm_rank_number());
+  int error = 0;
+  mltp_lock(&lock);
+  int other = find_other(wanted);
+  if (other >= 0)
+    error = EEXIST;
+  else if (!reserve())
+    error = ENOMEM;
+  else if ((*at = mmap(*at, bytes, protection, flags, fd, offset)) == MAP_FAILED)
+    error = errno;
+  else
+    add(wanted);
+  mltp_unlock(&lock);
+  if (other >= 0 && (flags & MAP_FIXED) != 0)
+    fprintf(stderr,
+            "tmpi: rank %d: mmap: MAP_FIXED at %p, where rank %d has mapped memory: all ranks have "
+            "one address space, so the call fails (let the kernel choose the address)\n",
+            wanted.rank, (void *)wanted.start, other);
+  return error;
+}
+
+static void *mmap_rank(void *address, size_t bytes, int protection, int flags, int fd,
+                       off_t offset) {
+  fd = tm_streams_meant(fd);
+  bool fixed = (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) != 0;
+  if (!fixed || bytes == 0 || (uintptr_t)address % page_size() != 0 || !is_shared())
+    return mmap(address, bytes, protection, flags, fd, offset);
+  int error = map_fixed(&address, bytes, protection, flags, fd, offset);
+  if (error == 0) return address;
+  tm_set_errno(error);
+  return MAP_FAILED;
+}
+
+static int munmap_rank(void *address, size_t bytes) {
+  if (!is_shared()) return munmap(address, bytes);
+  struct range range = range_of(address, bytes, 0);
+  mltp_lock(&lock);
+  bool cuts = count > 0 && reserve(); /* without memory a range stays, and nobody may map there */
+  int result = munmap(address, bytes), error = errno;
+  if (result == 0 && cuts) cut(range.start, range.end);
+  mltp_unlock(&lock);
+  if (result != 0) tm_set_errno(error);
+  return result;
+}
+
+/* The old range is unmapped, or stays where it is. */
+static void *mremap_rank(void *address, size_t old_bytes, size_t bytes, int flags, ...) {
+  va_list list;
+  va_start(list, flags);
+  void *target = (flags & MREMAP_FIXED) != 0 ? va_arg(list, void *) : NULL;
+  va_end(list);
+  if (!is_shared()) return mremap(address, old_bytes, bytes, flags, target);
+  struct range range = range_of(address, old_bytes, 0);
+  mltp_lock(&lock);
+  bool cuts = count > 0 && reserve();
+  void *result = mremap(address, old_bytes, bytes, flags, target);
+  int error = errno;
+  if (result != MAP_FAILED && result != address && cuts) cut(range.start, range.end);
+  mltp_unlock(&lock);
+  if (result == MAP_FAILED) tm_set_errno(error);
+  return result;
+}
+
+const struct tm_override tm_override_mappings[] = {
+    {"mmap", (tm_any *)mmap_rank},
+    {"mmap64", (tm_any *)mmap_rank},
+    {"munmap", (tm_any *)munmap_rank},
+    {"mremap", (tm_any *)mremap_rank},
+    {NULL, NULL},
+};

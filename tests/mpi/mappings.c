@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ranks have one address space: a mapping at a fixed address does not replace another rank's. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdint.h>
+#include <sys/mman.h>
+
+#include "check.h"
+
+enum { PAGE = 4096, PAGES = 8 };
+
+static char *const fixed = (char *)0x600000000000; /* nothing is mapped there at the start */
+
+static char *map_at(char *at, int pages) {
+  return mmap(at, (size_t)pages * PAGE, PROT_READ | PROT_WRITE,
+              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+}
+
+static int is_refused(char *at, int pages) {
+  errno = 0;
+  return map_at(at, pages) == MAP_FAILED && errno == EEXIST;
+}
+
+/* Each maps pages of its own, again and again; then each tries what its neighbour has. */
+static void others_keep_theirs(int rank, int size) {
+  char *own = fixed + (size_t)rank * PAGES * PAGE;
+  char *next = fixed + (size_t)((rank + 1) % size) * PAGES * PAGE;
+  for (int round = 0; round < 3; round++) {
+    CHECK(map_at(own, PAGES) == own && own[PAGE] == 0);
+    own[PAGE] = (char)(rank + 1);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(is_refused(next, PAGES) && is_refused(next + PAGE, 1) && is_refused(next - PAGE, 2));
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(own[PAGE] == rank + 1);
+}
+
+/* Pages that their rank has given up are free, the ones around them are not. */
+static void holes_are_free(int rank) {
+  CHECK(rank != 0 || munmap(fixed + (size_t)2 * PAGE, (size_t)2 * PAGE) == 0);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 1) {
+    char *hole = fixed + (size_t)2 * PAGE;
+    CHECK(is_refused(hole, 3) && is_refused(hole - PAGE, 2) && is_refused(fixed, PAGES));
+    CHECK(map_at(hole, 2) == hole);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(rank != 0 || is_refused(fixed + (size_t)3 * PAGE, 1));
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* What a rank has reserved is its own, as allocators use it. */
+static void own_reservations_work(void) {
+  char *room = mmap(NULL, (size_t)PAGES * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  for (int i = 0; i < PAGES; i += 2) {
+    char *part = room + (size_t)i * PAGE;
+    CHECK(map_at(part, 1) == part);
+    *part = 1;
+  }
+  CHECK(munmap(room, (size_t)PAGES * PAGE) == 0);
+  MPI_Barrier(MPI_COMM_WORLD); /* the kernel may give the addresses to another rank */
+}
+
+/* A mapping that moves leaves its place. */
+static void moved_ones_leave(int rank) {
+  char *at = fixed + (size_t)1000 * PAGES * PAGE;
+  if (rank == 0) {
+    CHECK(map_at(at, 1) == at);
+    CHECK(mremap(at, PAGE, (size_t)PAGES * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, at + (1 << 24)) ==
+          at + (1 << 24));
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(rank != 1 || map_at(at, 1) == at);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void bad_calls_fail(void) {
+  errno = 0;
+  CHECK(map_at(fixed + 1, 1) == MAP_FAILED && errno == EINVAL);
+  CHECK(munmap(fixed + 1, PAGE) == -1 && errno == EINVAL);
+}
+
+int main(int argc, char **argv) {
+  int size, rank = check_start(&argc, &argv, &size);
+  others_keep_theirs(rank, size);
+  holes_are_free(rank);
+  for (int i = 0; i < 100; i++) own_reservations_work();
+  moved_ones_leave(rank);
+  bad_calls_fail();
+  MPI_Finalize();
+  return 0;
+}
