@@ -127,6 +127,7 @@ program modern
   call requests_and_files()
   call large_counts()
   call sections()
+  call sections_refused()
 
   call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN)
   call MPI_Send(rank, 1, MPI_INTEGER, size, 0, MPI_COMM_WORLD, error)
@@ -270,6 +271,36 @@ contains
     call MPI_Send(from(1:20:2), 11, MPI_INTEGER, 0, 0, MPI_COMM_SELF, error)
     call check(error == MPI_ERR_TYPE, 56)
   end subroutine sections
+
+  ! A copy that gfortran made and freed would be used: the call fails. Contiguous sections are right.
+  subroutine sections_refused
+    integer, asynchronous :: from(8), sums(8), one(1)
+    type(MPI_Request) :: request
+    type(MPI_Comm) :: comm
+    type(MPI_Win) :: win
+
+    call MPI_Comm_dup(MPI_COMM_WORLD, comm)
+    call MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN)
+    from = rank
+    sums = -1
+    call MPI_Iallreduce(from(1:8:2), sums, 4, MPI_INTEGER, MPI_SUM, comm, request, error)
+    call check(error == MPI_ERR_BUFFER, 70)
+    call MPI_Iallreduce(from, sums(8:5:-1), 4_MPI_COUNT_KIND, MPI_INTEGER, MPI_SUM, comm, request, error)
+    call check(error == MPI_ERR_BUFFER, 71)
+    call MPI_Alltoall_init(from(1:8:2), 1, MPI_INTEGER, sums, 1, MPI_INTEGER, comm, MPI_INFO_NULL, request, error)
+    call check(error == MPI_ERR_BUFFER, 72)
+    call MPI_Win_create(from(1:8:2), 16_MPI_ADDRESS_KIND, 4, MPI_INFO_NULL, comm, win, error)
+    call check(error == MPI_ERR_BUFFER .and. all_are(sums, [-1, -1, -1, -1, -1, -1, -1, -1]), 73)
+
+    call MPI_Iallreduce(from(3:4), sums(5:6), 2, MPI_INTEGER, MPI_SUM, comm, request)
+    call MPI_Wait(request, MPI_STATUS_IGNORE)
+    call check(sums(4) == -1 .and. sums(7) == -1 .and. all(sums(5:6) == size * (size - 1) / 2), 74)
+    one = rank
+    call MPI_Iallreduce(MPI_IN_PLACE, one(1), 1, MPI_INTEGER, MPI_MAX, comm, request)
+    call MPI_Wait(request, MPI_STATUS_IGNORE)
+    call check(one(1) == size - 1, 75)
+    call MPI_Comm_free(comm)
+  end subroutine sections_refused
 
   ! Dummies of assumed size have no last bound.
   subroutine whole(matrix, rows)

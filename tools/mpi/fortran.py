@@ -38,6 +38,8 @@ DESCRIBED = {"buffer": ("count", "type"), "buf": ("count", "datatype"), "origin_
 # Among collectives the count of a buffer is often that of a rank's part.
 SECTIONED = re.compile(r"\w*(?:send|recv)(?:_init|_replace)?|Bcast\w*|Ibcast|Fetch\w+|R?(?:put|get)|R?(?:get_)?accumulate|File_\w+",
                        re.I)
+# Functions without a request whose buffer is used after they have returned.
+EXPOSING = ("Win_create", "Win_attach")
 
 CHOICE = re.compile(r"(?:const )?void \*$")
 RAW = {"Alloc_mem": "base", "Buffer_detach": "base"}  # the address of an address
@@ -174,22 +176,37 @@ class Binding:
             found = " && *flag" if any(argument[1] == "flag" for argument in self.arguments) else ""
             self.after.append(f"if (error == MPI_SUCCESS{found}) tmf_pad({variable}, {variable}_n, {variable}_);")
 
-    def buffers(self):
-        """Returns the choice buffers with their counts and types, or an empty list where not all of them have both."""
-        found = []
+    def described(self):
+        """Yields the choice buffers with their counts and types; None in place of both where one is absent."""
         names = {variable: (kind, brackets) for kind, variable, brackets in self.arguments}
         for kind, variable, _ in self.arguments:
             if not CHOICE.match(kind) or RAW.get(self.base) == variable:
                 continue
             pair = DESCRIBED.get(variable, ("", ""))
-            if any(name not in names or "*" in names[name][0] or names[name][1] for name in pair) or "partitions" in names:
-                return []
-            found.append((variable, *pair))
-        return found if SECTIONED.fullmatch(self.base) else []
+            absent = any(name not in names or "*" in names[name][0] or names[name][1] for name in pair)
+            yield variable, None if absent or "partitions" in names else pair
+
+    def buffers(self):
+        """Returns the buffers that are descriptors in mpi_f08: (name, its count and type).
+
+        None in place of both: the count does not tell all elements, and the library reads or writes them after the call, so
+        the array has to be contiguous. An empty list: gfortran's copy of a section does, since the call ends with it.
+        """
+        found = list(self.described())
+        if SECTIONED.fullmatch(self.base) and all(pair for _, pair in found):
+            return found
+        lasting = self.base in EXPOSING or any(kind == "MPI_Request *" for kind, _, _ in self.arguments)
+        if not lasting:
+            return []
+        return [(variable, None) for variable, _ in found]
 
     def name_in_f08(self):
         """Returns the name of the interface in mpi_f08: the standard's, where buffers may be array sections."""
         return f"{self.name}_f08ts" if self.buffers() else self.name
+
+    def refusal(self):
+        """The C expression that raises the error of a buffer that is not contiguous, where the standard has it raised."""
+        return "tmf_refuse_comm(*comm)" if any(name == "comm" for _, name, _ in self.arguments) else "tmf_refuse_win(*win)"
 
     def c_of_sections(self, prefix):
         """The C definition for mpi_f08 whose buffers are descriptors of arrays."""
@@ -197,8 +214,15 @@ class Binding:
         symbol = f"{prefix.lower()}{self.name.lower()}_f08ts_"
         weak = f"#pragma weak {symbol}\n" if prefix == "MPI_" else ""
         parameters, before, call, after = list(self.parameters), list(self.before), list(self.call), []
-        for variable, count, kind in buffers:
+        for variable, pair in buffers:
             parameters[parameters.index(f"void *{variable}")] = f"const struct tmf_array *{variable}"
+            before = [line.replace(f"tmf_address({variable})", f"tmf_address({variable}->base)") for line in before]
+            if pair is None:
+                call[call.index(f"tmf_address({variable})")] = f"tmf_address({variable}->base)"
+                before.insert(0, f"if (!tmf_is_whole({variable}, \"MPI_{self.name}\")) {{ "
+                                 f"tmf_end(ierror, {self.refusal()}); return; }}")
+                continue
+            count, kind = pair
             before.append(f"struct tmf_section {variable}_ = tmf_section({variable}, *{count}, {kind}_);")
             cast = "" if self.name.endswith("_c") else "(int)"
             call[call.index(f"tmf_address({variable})")] = f"{variable}_.at"
@@ -237,7 +261,7 @@ class Binding:
         names = [self.keyword(argument[1]) for argument in self.arguments] + ["ierror"]
         listed = ", &\n      ".join(names)
         name = self.name_in_f08() if modern else self.name
-        sections = [buffer for buffer, _, _ in self.buffers()] if modern else []
+        sections = [buffer for buffer, _ in self.buffers()] if modern else []
         lines = [f"subroutine {prefix}{name}({listed})", "  import"]
         for kind, variable, brackets in self.arguments:
             name_of = self.keyword(variable)

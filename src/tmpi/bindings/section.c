@@ -2,7 +2,6 @@
 /* Array sections as buffers. */
 #include "tmpi/bindings/section.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 
 static MPI_Count extent_of(const struct tmf_array *array, int dimension) {
@@ -105,4 +104,24 @@ struct tmf_section tmf_section(const struct tmf_array *array, MPI_Count count, M
 
 void tmf_section_end(struct tmf_section *section) {
   if (section->made != MPI_DATATYPE_NULL) PMPI_Type_free(&section->made);
+}
+
+bool tmf_is_whole(const struct tmf_array *array, const char *function) {
+  if (is_contiguous(array) || elements_of(array) == 0) return true;
+  fprintf(
+      stderr,
+      "tmpi: %s: its buffer is an array section with gaps, which it would use after gfortran has "
+      "freed the copy (give a contiguous array)\n",
+      function);
+  return false;
+}
+
+int tmf_refuse_comm(MPI_Fint comm) {
+  PMPI_Comm_call_errhandler(tmf_Comm(comm), MPI_ERR_BUFFER);
+  return MPI_ERR_BUFFER;
+}
+
+int tmf_refuse_win(MPI_Fint win) {
+  PMPI_Win_call_errhandler(tmf_Win(win), MPI_ERR_BUFFER);
+  return MPI_ERR_BUFFER;
 }

@@ -12,6 +12,8 @@
 #ifndef TM_BINDINGS_SECTION_H
 #define TM_BINDINGS_SECTION_H
 
+#include <stdbool.h>
+
 #include "tmpi/bindings/bindings.h"
 
 enum { TMF_RANK_MAX = 15 };
@@ -43,5 +45,13 @@ struct tmf_section {
  * so, or the array is too short; the call with it fails. A message has told why. */
 struct tmf_section tmf_section(const struct tmf_array *array, MPI_Count count, MPI_Datatype type);
 void tmf_section_end(struct tmf_section *section);
+
+/** For a call that uses a buffer later, and whose count does not tell all elements, as that of
+ * MPI_Iallreduce(). @return whether the array's elements follow each other; false: a message has
+ * told that the call is refused. */
+bool tmf_is_whole(const struct tmf_array *array, const char *function);
+/** Raises MPI_ERR_BUFFER. @return it. */
+int tmf_refuse_comm(MPI_Fint comm);
+int tmf_refuse_win(MPI_Fint win);
 
 #endif
