@@ -97,6 +97,7 @@ const struct micro_row micro_recursion_rows[] = {
     MOST("queens-memory", "n queens", "queens", 8),
     MOST("queens-memory", "n queens", "queens", 12),
     MOST("uts-memory", "unbalanced tree search", "uts", 100),
+    MOST("uts-memory", "unbalanced tree search", "uts", 1000),
     MOST("uts-memory", "unbalanced tree search", "uts", 10000),
     MICRO_END,
 };
