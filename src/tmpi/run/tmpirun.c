@@ -48,6 +48,8 @@ enum {
   WAIT,
   SHARE,
   PRIVATE,
+  HOSTS,
+  HOSTFILE,
   STATUS_USAGE = 2
 };
 
@@ -100,6 +102,9 @@ static const struct argp_option options[] = {
      "let all ranks share these libraries: names or patterns, separated by commas", 0},
     {"private", PRIVATE, "LIBRARIES", 0,
      "give each rank its own copy of these libraries, as it has of most", 0},
+    /* foreign_options.c carries these out, and they do not come to parse() */
+    {"hosts", HOSTS, "A,B", 0, "run the job on these machines, by the launcher in PATH", 0},
+    {"hostfile", HOSTFILE, "FILE", 0, "the same, with the machines in the lines of a file", 0},
     {0},
 };
 
