@@ -6,7 +6,7 @@
  * then. What is stored is the same, so the answer may change at any time: each operation asks anew.
  *
  * One kernel thread has the *bias* while no other has used an internal lock. There may be others,
- * such as the monitor (core/sched/handover.h). The bias is lost for good when another kernel thread
+ * such as the monitor (core/sched/monitor.h). The bias is lost for good when another kernel thread
  * comes to a lock. Each kernel thread has two bytes of its own, so the
  * owner needs one instruction for each step (labels BI-n):
  *   its owner  inside = 1; light fence; looks whether `share` is still MINE; load, store;

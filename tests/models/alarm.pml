@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The monitor's alarm (set_alarm() in src/core/sched/handover.c, mt_silence_ends()). The monitor
+ * The monitor's alarm (set_alarm() in src/core/sched/monitor.c, mt_silence_ends()). The monitor
  * leaves the alarm unset while no VP is awake; a VP that becomes awake sets it.
  *
  * Checked: when nothing moves any more and the VP is awake, the alarm is set.

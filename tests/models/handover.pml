@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A VP that blocks in the kernel without an announcement is caught (src/core/sched/handover.c).
+ * A VP that blocks in the kernel without an announcement is caught (src/core/sched/monitor.c).
  * VP 0 runs a thread that blocks in the kernel, returns and passes scheduling points; it may also
  * announce a block. The monitor takes it to be blocked when it has seen the same tick twice, rightly
  * or not. A poster posts a thread to VP 0. VP 1 is the spare one: it sleeps until it is woken.

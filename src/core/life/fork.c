@@ -26,7 +26,7 @@
 #include "core/life/outside.h"
 #include "core/memory/descriptor.h"
 #include "core/memory/stack.h"
-#include "core/sched/handover.h"
+#include "core/sched/monitor.h"
 #include "core/thread/key.h"
 #include "core/vp/poller.h"
 #include "core/wait/await.h"
@@ -61,7 +61,7 @@ static void in_child(void) {
   mt_await_forget();
   mt_initialise_forget();
   mt_client_forget();
-  mt_handover_forget();
+  mt_monitor_forget();
   if (mt_poller() != NULL) mt_poller()->forget();
   bool was_running = mt_load_relaxed(&mt_rt.running);
   memset(&mt_rt, 0, sizeof mt_rt);

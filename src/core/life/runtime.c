@@ -23,8 +23,8 @@
 #include "core/life/outside.h"
 #include "core/memory/stack.h"
 #include "core/sched/announce.h"
-#include "core/sched/handover.h"
 #include "core/sched/idle.h"
+#include "core/sched/monitor.h"
 #include "core/sched/sched.h"
 #include "core/sched/share.h"
 #include "core/sched/vps.h"
@@ -105,10 +105,10 @@ static void take_down(void) {
   mt_set_current(NULL);
   mt_debug.stop();
   os_sigstack_free();
-  mt_handover_stop();
+  mt_monitor_stop();
   if (mt_poller() != NULL) mt_poller()->stop_tasks();
   if (mt_rt.vp_count != 0) mt_vps_free();
-  mt_handover_free();
+  mt_monitor_free();
   if (mt_poller() != NULL) mt_poller()->stop();
   mt_descriptors_free();
   mt_stacks_free();
@@ -134,7 +134,7 @@ static int start_others(void) {
   if (!on_vps()) return 0;
   int error = mt_vp_spawn_to(mt_load_relaxed(&mt_rt.most));
   mt_bias_take(); /* one VP: the monitor takes a lock only when it hands over */
-  return error != 0 ? error : mt_handover_start();
+  return error != 0 ? error : mt_monitor_start();
 }
 
 int mt_start_vps(void) {
@@ -145,7 +145,7 @@ int mt_start_vps(void) {
 /* VP 0 on the caller's kernel thread, with main on it; or apart from it. */
 static int start_first(void) {
   int error = 0;
-  if (on_vps()) mt_handover_prepare();
+  if (on_vps()) mt_monitor_prepare();
   if (on_vps() && !mt_rt.main_is_bound) error = mt_vp_first();
   if (error == 0) error = make_main();
   if (error == 0 && mt_rt.main_is_bound) error = mt_vp_first_apart();

@@ -2,7 +2,7 @@
 #include "core/sched/blocking.h"
 
 #include "core/det/det.h"
-#include "core/sched/handover.h"
+#include "core/sched/monitor.h"
 #include "core/sched/sched.h"
 #include "core/sched/vps.h"
 #include "core/sched/wake.h"
@@ -15,7 +15,7 @@ bool mt_blocking_begin(void) {
   if (vp == NULL || mt_det_on) return true; /* alone, it is not blocked */
   bool spare = mt_block(vp);
   int error = spare ? 0 : mt_vp_spawn();
-  if (error != 0) mt_handover_no_vp(error);
+  if (error != 0) mt_monitor_no_vp(error);
   spare = error == 0;
   /* Thieves come when they have nothing to run. Threads that spin and yield always have,
    * and may wait for one of these. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file silence.h
- * VPs that reach no scheduling point: how other VPs notice them, and when. handover.h says what
+ * VPs that reach no scheduling point: how other VPs notice them, and when. monitor.h says what
  * follows.
  *
  * A VP that reads the clock looks at the ticks of the others, every 5 ms, and moves the

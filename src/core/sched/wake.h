@@ -109,7 +109,7 @@ void mt_unblock(struct mt_vp *vp);
  * sleep.ilock. */
 struct mt_vp *mt_poll_heir(void);
 
-/** The same for a VP that blocks without saying so, by the monitor (handover.h), unless it has
+/** The same for a VP that blocks without saying so, by the monitor (monitor.h), unless it has
  * passed a scheduling point since that tick. computes: it keeps its CPU, and as many VPs may be
  * awake as there are of its kind. @return whether it counts as blocked now; *spare: there is
  * another to take its place. */

@@ -30,7 +30,7 @@ enum mt_vp_status {
   MT_VP_AWAKE,
   MT_VP_ASLEEP,  /**< in the list of sleepers */
   MT_VP_BLOCKED, /**< inside mltp_blocking_begin/end */
-  MT_VP_CAUGHT   /**< blocked in the kernel without an announcement; sched/handover.h */
+  MT_VP_CAUGHT   /**< blocked in the kernel without an announcement; sched/monitor.h */
 };
 
 /** Counters of a VP, each with one writer. */
@@ -133,7 +133,7 @@ struct mt_vp_sleep {
   uint32_t counted_tick;       /* [owner] its tick when it last did */
 };
 
-/** What the monitor knows of the VP (sched/handover.h). Relaxed: hints, which it checks. */
+/** What the monitor knows of the VP (sched/monitor.h). Relaxed: hints, which it checks. */
 struct mt_vp_handover {
   struct os_task task;    /* [atomic: tid] its kernel thread */
   uint32_t seen_tick;     /* [atomic] its tick at the last look */

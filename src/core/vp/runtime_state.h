@@ -32,7 +32,7 @@ struct mt_sleep_state {
   uint32_t checked_at;        /* [ilock] wake_count at the last deadlock check */
 };
 
-/** VPs whose threads are handed over (sched/silence.h, sched/handover.h). */
+/** VPs whose threads are handed over (sched/silence.h, sched/monitor.h). */
 struct mt_handover_state {
   uint64_t look_at;      /* [atomic] when the next VP that reads the clock looks at the others */
   uint64_t silent_ns;    /* [atomic] so long a VP may be silent; relaxed: a hint */

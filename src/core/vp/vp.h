@@ -31,7 +31,7 @@ static inline bool mt_vps_any(bool (*predicate)(const struct mt_vp *), const str
 }
 
 /** @return how many VPs may be awake: vps of them, or as many as compute beyond their slice and are
- * not counted as awake (sched/handover.h). */
+ * not counted as awake (sched/monitor.h). */
 static inline int mt_beside_company(int vps) {
   int company = mt_load_relaxed(&mt_rt.idle.company);
   return vps >= company ? vps : company;

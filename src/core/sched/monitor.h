@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * @file handover.h
+ * @file monitor.h
  * VPs that block in the kernel without saying so: their threads are handed over.
  *
  * A thread that calls read(2) takes its VP along. The *monitor*, a kernel thread that sleeps while
@@ -25,27 +25,27 @@
  * see as EINTR; to give the place back as soon as the call returns, which takes the CPU from the
  * threads that the other VP has just begun to run, for a thread that may block again at once.
  */
-#ifndef MT_CORE_SCHED_HANDOVER_H
-#define MT_CORE_SCHED_HANDOVER_H
+#ifndef MT_CORE_SCHED_MONITOR_H
+#define MT_CORE_SCHED_MONITOR_H
 
 /** Makes its alarm. Before there is a VP and before foreign threads see the runtime: both set it,
- * and a VP may come before mt_handover_start(), when the first blocks. */
-void mt_handover_prepare(void);
+ * and a VP may come before mt_monitor_start(), when the first blocks. */
+void mt_monitor_prepare(void);
 
 /** Starts the monitor, once. After VPs have started: while their creator is in the kernel for it,
  * it seems to be blocked. @return 0 or EAGAIN. */
-int mt_handover_start(void);
+int mt_monitor_start(void);
 
 /** Ends it. Before VPs are freed. */
-void mt_handover_stop(void);
+void mt_monitor_stop(void);
 
 /** Frees its alarm, which VPs use until they end. After VPs are freed. */
-void mt_handover_free(void);
+void mt_monitor_free(void);
 
 /** In a child of fork(): there is no monitor. */
-void mt_handover_forget(void);
+void mt_monitor_forget(void);
 
 /** Reports, once, that there is no VP left to take the place of a blocked one. */
-void mt_handover_no_vp(int error);
+void mt_monitor_no_vp(int error);
 
 #endif

@@ -4,7 +4,7 @@
  *
  * Relaxed: ticks and times are hints; a status changes under sleep.ilock.
  */
-#include "core/sched/handover.h"
+#include "core/sched/monitor.h"
 
 #include <errno.h>
 #include <string.h>
@@ -22,7 +22,7 @@
 
 static uint32_t out_of_vps_reported; /* [atomic] */
 
-void mt_handover_no_vp(int error) {
+void mt_monitor_no_vp(int error) {
   if (mt_or_relaxed(&out_of_vps_reported, 1) != 0) return;
   uint32_t count = mt_vp_count();
   char why[128];
@@ -42,7 +42,7 @@ static struct os_manner manner; /* [const while the monitor runs] */
 static struct mt_vp *substitute(void) {
   uint32_t count = mt_vp_count();
   int error = mt_vp_spawn_as(&manner);
-  if (error != 0) mt_handover_no_vp(error);
+  if (error != 0) mt_monitor_no_vp(error);
   return error == 0 ? mt_rt.vps[count] : NULL;
 }
 
@@ -210,14 +210,14 @@ static void *monitor(void *unused) {
   return unused;
 }
 
-void mt_handover_prepare(void) {
+void mt_monitor_prepare(void) {
   if (mt_det_on) return;
   mt_store_relaxed(&mt_rt.handover.silent_ns, MT_SILENT_NS); /* relaxed: nobody else is there */
   os_alarm_make(&mt_rt.handover.alarm);
   mt_rt.handover.prepared = true;
 }
 
-int mt_handover_start(void) {
+int mt_monitor_start(void) {
   if (!mt_rt.handover.prepared || mt_rt.handover.runs) return 0;
   struct os_affinity affinity = {0};
   os_manner_note(&manner);
@@ -228,7 +228,7 @@ int mt_handover_start(void) {
   return 0;
 }
 
-void mt_handover_stop(void) {
+void mt_monitor_stop(void) {
   if (!mt_rt.handover.runs) return;
   mt_store_relaxed(&mt_rt.handover.look_at, MLTP_NEVER);
   /* relaxed: a monitor that misses it waits once more, since this VP is awake */
@@ -237,11 +237,11 @@ void mt_handover_stop(void) {
   os_thread_join(mt_rt.handover.monitor);
 }
 
-void mt_handover_free(void) {
+void mt_monitor_free(void) {
   if (mt_rt.handover.prepared) os_alarm_free(&mt_rt.handover.alarm);
   mt_rt.handover.prepared = mt_rt.handover.runs = false;
 }
 
-void mt_handover_forget(void) {
+void mt_monitor_forget(void) {
   if (mt_rt.handover.prepared) os_alarm_free(&mt_rt.handover.alarm);
 }
