@@ -77,6 +77,8 @@ static void moved_ones_leave(int rank) {
 static void bad_calls_fail(void) {
   errno = 0;
   CHECK(map_at(fixed + 1, 1) == MAP_FAILED && errno == EINVAL);
+  errno = 0;
+  CHECK(map_at(fixed, 0) == MAP_FAILED && errno == EINVAL);
   CHECK(munmap(fixed + 1, PAGE) == -1 && errno == EINVAL);
 }
 

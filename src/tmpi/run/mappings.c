@@ -132,7 +132,7 @@ static void *mmap_rank(void *address, size_t bytes, int protection, int flags, i
                        off_t offset) {
   fd = tm_streams_meant(fd);
   bool fixed = (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) != 0;
-  if (!fixed || bytes == 0 || (uintptr_t)address % page_size() != 0 || !is_shared())
+  if (!fixed || (uintptr_t)address % page_size() != 0 || !is_shared())
     return mmap(address, bytes, protection, flags, fd, offset);
   int error = map_fixed(&address, bytes, protection, flags, fd, offset);
   if (error == 0) return address;
