@@ -200,8 +200,8 @@ static void enter(void) {
 /* pending: UCX has not finished, and the module's thread may sleep. */
 static void leave(bool pending) {
   if (pending) ucx.ucp_worker_signal(worker);
-  mt_store_release(&entered,
-                   0); /* UX-1 release: what UCX and its callers wrote; pairs UX-2 UX-4 UX-5 */
+  /* UX-1 release: what UCX and its callers wrote; pairs UX-2 UX-4 UX-5 */
+  mt_store_release(&entered, 0);
   mltp_unlock(&lock);
 }
 
