@@ -51,6 +51,7 @@ enum mt_proto_role {
   MT_PROTO_LIBMLTP, /**< has VPs */
   MT_PROTO_JOBS,    /**< `mltp jobs`: a jobserver */
   MT_PROTO_TEAMS,   /**< `mltp run`: sizes of teams of OpenMP and BLAS */
+  MT_PROTO_GROUP,   /**< `mltp run --cgroup`: the quota of a control group */
   MT_PROTO_ROLES
 };
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "os/os.h"
 
@@ -55,18 +56,27 @@ static char *read_groups(void) {
   }
 }
 
-/* Lines of /proc/self/cgroup: "0::/group" (v2), "5:cpu,cpuacct:/group" (v1). */
-int os_cgroup_least(const char *controller, int (*v2)(const char *), int (*v1)(const char *)) {
-  char *text = read_groups(), *rest = text, *line, mount[64];
-  int smallest = INT_MAX;
-  snprintf(mount, sizeof mount, "/sys/fs/cgroup/%s", controller);
-  while ((line = strsep(&rest, "\n")) != NULL) {
+/* Lines of /proc/self/cgroup: "0::/group" (v2: no controllers), "5:cpu,cpuacct:/group" (v1).
+ * @return the next line's controllers, and its group; NULL: there is none. */
+static char *next_group(char **rest, char **group) {
+  char *line;
+  while ((line = strsep(rest, "\n")) != NULL) {
     char *controllers = strchr(line, ':');
     if (controllers == NULL) continue;
-    char *group = strchr(++controllers, ':');
-    if (group == NULL) continue;
-    *group++ = '\0';
-    if (strcmp(group, "/") == 0) group = "";
+    *group = strchr(++controllers, ':');
+    if (*group == NULL) continue;
+    *(*group)++ = '\0';
+    if (strcmp(*group, "/") == 0) *group = "";
+    return controllers;
+  }
+  return NULL;
+}
+
+int os_cgroup_least(const char *controller, int (*v2)(const char *), int (*v1)(const char *)) {
+  char *text = read_groups(), *rest = text, *controllers, *group, mount[64];
+  int smallest = INT_MAX;
+  snprintf(mount, sizeof mount, "/sys/fs/cgroup/%s", controller);
+  while ((controllers = next_group(&rest, &group)) != NULL) {
     int limit = INT_MAX;
     if (*controllers == '\0')
       limit = least("/sys/fs/cgroup", group, v2);
@@ -76,4 +86,15 @@ int os_cgroup_least(const char *controller, int (*v2)(const char *), int (*v1)(c
   }
   free(text);
   return smallest;
+}
+
+bool os_cgroup_unified(char *folder, size_t size) {
+  const char *mount = "/sys/fs/cgroup";
+  if (access("/sys/fs/cgroup/cgroup.controllers", F_OK) != 0) mount = "/sys/fs/cgroup/unified";
+  char *text = read_groups(), *rest = text, *controllers, *group;
+  bool found = false;
+  while (!found && (controllers = next_group(&rest, &group)) != NULL)
+    found = *controllers == '\0' && snprintf(folder, size, "%s%s", mount, group) < (int)size;
+  free(text);
+  return found && access(folder, F_OK) == 0;
 }

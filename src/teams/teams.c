@@ -5,7 +5,8 @@
  *
  *   gomp.c   OpenMP of gcc: the library is called with the number of threads
  *   kmpc.c   OpenMP of clang: the number is set before the region starts
- *   blas.c   OpenBLAS: its number of threads is set before a call
+ *   blas.c   OpenBLAS, BLIS and MKL: their number of threads is set before a call
+ *   tbb.c    oneTBB: its limit of threads is set before a call
  *
  * A team never is larger than the program expects, so arrays it made by omp_get_max_threads() are
  * large enough. A program that asks for a number of threads gets it. The demand is the whole
@@ -49,7 +50,7 @@ static bool is_started_by_run(void) {
 
 __attribute__((destructor)) static void end(void) {
   if (state.teams == 0 && getenv("MLTP_RUN_QUIET") == NULL && is_started_by_run())
-    fprintf(stderr, "mltp: %s used no team of OpenMP or OpenBLAS: nothing was adjusted\n",
+    fprintf(stderr, "mltp: %s used no team of OpenMP, oneTBB or a BLAS: nothing was adjusted\n",
             program_invocation_short_name);
   mt_client_leave();
 }
@@ -86,6 +87,8 @@ static bool report(void) {
   unsigned demand = state.working > 0 ? state.most : 1;
   return mt_client_report(demand, demand);
 }
+
+unsigned mt_team_most(void) { return state.most; }
 
 unsigned mt_team_grant(void) {
   mt_client_look(os_now());

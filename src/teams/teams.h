@@ -22,6 +22,8 @@ void mt_team_end(void);
  */
 bool mt_team_is_alone(void);
 
+/** @return the CPUs that the program may use when it is alone. */
+unsigned mt_team_most(void);
 /** @return the CPUs that the program may use now. */
 unsigned mt_team_grant(void);
 

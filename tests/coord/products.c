@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program of OpenBLAS that knows nothing of MLTP: products and factors of matrices, in both
- * spellings. Prints a line for each: its name, OpenBLAS's number of threads after it, and whether
- * it is right. Matrices have one value on the diagonal and another beside it. */
+/* A program of OpenBLAS or BLIS that knows nothing of MLTP: products and factors of matrices, in
+ * both spellings. Prints a line for each: its name, the library's number of threads after it, and
+ * whether it is right. Matrices have one value on the diagonal and another beside it. */
 #include <cblas.h>
 #include <complex.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 enum { N = 128, SMALL = 16 };
+
+#ifdef USE_BLIS /* has no LAPACK; its header has other types for BLAS's functions than we have */
+int64_t bli_thread_get_num_threads(void);
+#define get_threads() ((int)bli_thread_get_num_threads())
+#else
+#define get_threads() openblas_get_num_threads()
+#endif
 
 /* Not in every cblas.h. */
 #define MATRIX const void *, const int *
@@ -34,7 +42,7 @@ void dpotrf_(const char *, const int *, MATRIX, int *);
 static const int n = N;
 static const double one = 1, zero = 0;
 static double twos[N * N], ones[N * N], c[N * N]; /* twos: of the diagonal alone */
-static int pivots[N], info;
+static int info;
 
 static void fill(double *matrix, double diagonal, double beside) {
   for (int i = 0; i < N * N; i++) matrix[i] = i % (N + 1) == 0 ? diagonal : beside;
@@ -49,7 +57,7 @@ static bool is(const double *matrix, double diagonal, double beside) {
 /* Tells whether c is as expected, and clears it. */
 static void tell(const char *name, double diagonal, double beside) {
   bool right = is(c, diagonal, beside) && info == 0;
-  printf("%s %d %s\n", name, openblas_get_num_threads(), right ? "right" : "wrong");
+  printf("%s %d %s\n", name, get_threads(), right ? "right" : "wrong");
   fill(c, 0, 0);
 }
 
@@ -90,7 +98,9 @@ static void solve_triangles(void) {
   tell("cblas_dtrsm", .5, .5);
 }
 
+#ifndef USE_BLIS
 static void factor(void) {
+  static int pivots[N];
   fill(c, 4, 0);
   dpotrf_("U", &n, c, &n, &info);
   tell("dpotrf_", 2, 0);
@@ -101,6 +111,7 @@ static void factor(void) {
   dgesv_(&n, &n, twos, &n, pivots, c, &n, &info); /* twos stays: it is its own factor */
   tell("dgesv_", .5, .5);
 }
+#endif
 
 static void multiply_floats(void) {
   static float a[N * N], b[N * N], product[N * N];
@@ -144,7 +155,9 @@ int main(void) {
   multiply_little();
   multiply_doubles();
   solve_triangles();
+#ifndef USE_BLIS
   factor();
+#endif
   multiply_floats();
   multiply_complexes();
   return 0;

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`mltp run`: teams of a program that was not written for MLTP follow its grant.
 
-usage: teams.py MLTPD MLTP WORKER TEAM LOOPS [PRODUCTS]
-TEAM and LOOPS are programs of OpenMP, PRODUCTS is one of OpenBLAS.
+usage: teams.py MLTPD MLTP WORKER TEAM LOOPS [LIBRARY=PROGRAM...]
+TEAM and LOOPS are programs of OpenMP; each other program is one of a library that is here.
 """
 import contextlib
 import os
@@ -13,7 +13,7 @@ import sys
 from stage import Daemon, computing, join, message, run, wait_for, BELL
 
 MLTPD, MLTP, _, TEAM, LOOPS = sys.argv[1:6]
-PRODUCTS = sys.argv[6] if len(sys.argv) > 6 else None  # None: no OpenBLAS here
+LIBRARIES = dict(word.split("=", 1) for word in sys.argv[6:])
 CPUS = len(os.sched_getaffinity(0))
 
 
@@ -59,7 +59,7 @@ def beside_another():
 
 def each_way_to_start_a_team():
     """Loops of each schedule, sections and tasks have the grant; a size that is asked for stays."""
-    own = {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
+    own = {"OMP_NUM_THREADS": "2"}
     with busy_neighbour() as d:
         for where, size in ((d.socket, "1"), ("off", "2")):
             words, errors = team(where, LOOPS, own=own)
@@ -67,10 +67,31 @@ def each_way_to_start_a_team():
             assert set(words[2::3]) == {"right"} and errors == "", (words, errors)
             assert sizes.pop("inner") == "3" and len(sizes) == 10, words
             assert set(sizes.values()) == {size}, (where, words)
-            if PRODUCTS is not None:
-                words, errors = team(where, PRODUCTS, own=own)
-                assert len(words) == 60 and set(words[2::3]) == {"right"} and errors == "", words
+
+
+def each_product_of_matrices():
+    """OpenBLAS and BLIS have the grant in each call that is not small, and compute the same."""
+    with busy_neighbour() as d:
+        for library, count in (("openblas", 20), ("blis", 17)):
+            own = {"OPENBLAS_NUM_THREADS": "2", "BLIS_NUM_THREADS": "2"}
+            for where, size in ((d.socket, "1"), ("off", "2")) if library in LIBRARIES else ():
+                words, errors = team(where, LIBRARIES[library], own=own)
+                assert len(words) == 3 * count and set(words[2::3]) == {"right"}, (library, words)
                 assert words[:2] == ["small", "2"] and set(words[4::3]) == {size}, (where, words)
+                assert errors == "", errors
+
+
+def each_work_of_tasks():
+    """oneTBB's work runs on as many threads as granted, and the program's own limit holds."""
+    if "tbb" not in LIBRARIES:
+        return
+    with busy_neighbour() as d:
+        for where, size, patience in ((d.socket, "1", "20"), ("off", "2", "10000")):
+            words, errors = team(where, LIBRARIES["tbb"], patience)
+            sizes = dict(zip(words[::3], words[1::3]))
+            assert set(words[2::3]) == {"right"} and errors == "", (words, errors)
+            assert sizes.pop("own_limit") == "1" and len(sizes) == 6, words
+            assert set(sizes.values()) == {size}, (where, words)
 
 
 def nothing_to_adjust():
@@ -89,4 +110,5 @@ if __name__ == "__main__":
     if CPUS < 2:
         print("teams.py: one CPU, nothing to share: skipped")
         sys.exit(77)
-    run([alone_has_all, beside_another, each_way_to_start_a_team, nothing_to_adjust])
+    run([alone_has_all, beside_another, each_way_to_start_a_team, each_product_of_matrices,
+         each_work_of_tasks, nothing_to_adjust])

@@ -13,7 +13,6 @@
 #include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,21 +20,18 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "coord/client.h"
 #include "message.h"
 #include "os/os.h"
 #include "run.h"
+#include "supervise.h"
 
 enum {
   LOOK_MS = 20,
   MOST_JOBS = 4096, /* a pipe holds as many bytes at least */
-  KEEP_LOOKS = 50,  /* looks until a byte that nobody takes is no longer asked for */
-  EXIT_FAILED = 1,
-  EXIT_NOT_STARTED = 127
+  KEEP_LOOKS = 50   /* looks until a byte that nobody takes is no longer asked for */
 };
 
 static struct jobs {
@@ -139,55 +135,10 @@ static bool offer(void) {
   return offered;
 }
 
-static pid_t program;
-
-static void forward(int number) { kill(program, number); }
-
-/* Starts the program, and makes SIGTERM and SIGHUP go to it. @return 0, or an errno value. */
-static int start(void) {
-  const struct sigaction ignore = {.sa_handler = SIG_IGN}, pass_on = {.sa_handler = forward};
-  sigset_t ends, before;
-  sigemptyset(&ends);
-  sigaddset(&ends, SIGTERM);
-  sigaddset(&ends, SIGHUP);
-  sigprocmask(SIG_BLOCK, &ends, &before); /* until forward() knows the program */
-  program = fork();
-  if (program == 0) {
-    sigprocmask(SIG_SETMASK, &before, NULL);
-    execvp(jobs.words[0], jobs.words);
-    message("cannot run %s: %s", jobs.words[0], strerror(errno));
-    _exit(EXIT_NOT_STARTED);
-  }
-  int error = program < 0 ? errno : 0;
-  if (error == 0) {
-    sigaction(SIGINT, &ignore, NULL); /* the terminal sends these two to the program as well */
-    sigaction(SIGQUIT, &ignore, NULL);
-    sigaction(SIGTERM, &pass_on, NULL);
-    sigaction(SIGHUP, &pass_on, NULL);
-  }
-  sigprocmask(SIG_SETMASK, &before, NULL);
-  return error;
-}
-
-/* @return the program's wait status. */
-static int serve(void) {
-  const struct timespec pause = {0, LOOK_MS * 1000000L};
-  int status = 0;
-  while (waitpid(program, &status, WNOHANG) == 0) {
-    look();
-    nanosleep(&pause, NULL);
-  }
-  return status;
-}
-
 static int start_and_serve(void) {
-  int error = offer() ? start() : ENOMEM;
-  if (error != 0) {
-    message("cannot run %s: %s", jobs.words[0], strerror(error));
-    return EXIT_FAILED;
-  }
-  int status = serve();
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  if (offer()) return supervise(jobs.words, NULL, look, LOOK_MS);
+  message("cannot run %s: %s", jobs.words[0], strerror(ENOMEM));
+  return EXIT_FAILED;
 }
 
 /* ---- the command */

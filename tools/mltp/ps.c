@@ -52,7 +52,7 @@ static double switches_a_second(const struct mt_proto_entry *e, const struct pro
 
 static void print_programs(const struct programs *p, const struct programs *before,
                            double elapsed) {
-  static const char *const roles[MT_PROTO_ROLES] = {"threads", "jobs", "teams"};
+  static const char *const roles[MT_PROTO_ROLES] = {"threads", "jobs", "teams", "group"};
   printf("%8s %-10s %-8s %6s %6s %7s %6s %11s  %s\n", "PID", "USER", "KIND", "DEMAND", "ACTIVE",
          "GRANTED", "SHARE", "SWITCHES/S", "PROGRAM");
   for (size_t i = 0; i < p->count; i++) {

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cgroup.h"
 #include "message.h"
 #include "preload.h"
 #include "run.h"
@@ -18,6 +19,8 @@ enum { EXIT_NOT_STARTED = 127 };
 struct request {
   char **words;
   const char *where, *library;
+  bool in_group;      /* --cgroup */
+  const char *folder; /* of the group that the program's is made in; NULL: our own */
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
@@ -28,6 +31,10 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     case 'S':
       r->library = preload_gate;
       setenv("MLTP_SEED", arg, 1);
+      return 0;
+    case 'g':
+      r->in_group = true;
+      r->folder = arg;
       return 0;
     case 'q': setenv("MLTP_RUN_QUIET", "1", 1); return 0;
     case ARGP_KEY_ARG:
@@ -42,11 +49,19 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   }
 }
 
+static int run_in_group(const struct request *r) {
+  const char *where = getenv("MLTP_COORDINATOR");
+  if (where == NULL || *where == '\0') where = "auto";
+  return cgroup_run(r->words, where, r->folder);
+}
+
 int run_main(int argc, char **argv) {
   static const struct argp_option options[] = {
       {"threads", 't', NULL, 0,
        "Gate the program's pthreads instead: as many run as it has permits", 0},
       {"seed", 'S', "N", 0, "The same, one at a time; the seed chooses the next (MLTP_SEED)", 0},
+      {"cgroup", 'g', "FOLDER", OPTION_ARG_OPTIONAL,
+       "Any program: limit its CPU time by a control group made in FOLDER (in the own group)", 0},
       {"socket", 's', "PATH", 0, "The daemon's socket (MLTP_COORDINATOR, else auto)", 0},
       {"quiet", 'q', NULL, 0, "Do not say that a program has nothing to adjust", 0},
       {0}};
@@ -61,6 +76,7 @@ int run_main(int argc, char **argv) {
   struct request request = {.library = preload_teams};
   argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &request);
   if (request.where != NULL) setenv("MLTP_COORDINATOR", request.where, 1);
+  if (request.in_group) return run_in_group(&request);
   int failed = preload(request.words[0], request.library);
   if (failed != 0) return failed;
   if (preload_is_static(request.words[0]))

@@ -27,10 +27,10 @@ static uint64_t cpu_time(const struct client *c) {
   return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
 }
 
-/* Between two looks too far apart the program may have been idle, which is no silence. The jobs of
- * `mltp jobs` compute in other processes. */
+/* Between two looks too far apart the program may have been idle, which is no silence. The programs
+ * of `mltp jobs` and `mltp run --cgroup` compute in other processes. */
 static void judge_use(struct client *c, uint64_t now, uint32_t demand) {
-  if (c->role == MT_PROTO_JOBS) return;
+  if (c->role == MT_PROTO_JOBS || c->role == MT_PROTO_GROUP) return;
   if (demand == 0) {
     client_lives(c);
     return;
