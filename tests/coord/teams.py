@@ -86,8 +86,8 @@ def each_work_of_tasks():
     if "tbb" not in LIBRARIES:
         return
     with busy_neighbour() as d:
-        for where, size, patience in ((d.socket, "1", "20"), ("off", "2", "10000")):
-            words, errors = team(where, LIBRARIES["tbb"], patience)
+        for where, size, wait in ((d.socket, "1", "20"), ("off", "2", "10000")):
+            words, errors = team(where, LIBRARIES["tbb"], wait)
             sizes = dict(zip(words[::3], words[1::3]))
             assert set(words[2::3]) == {"right"} and errors == "", (words, errors)
             assert sizes.pop("own_limit") == "1" and len(sizes) == 6, words

@@ -189,7 +189,7 @@ int main(int argc, char **argv) {
           "explore: looks for an order of threads in which a program fails.\n"
           "ps: shows the programs that share the CPUs by mltpd.\n"
           "top: the same, again and again.\n"
-          "run: runs a program of OpenMP or OpenBLAS with teams as large as mltpd grants.\n"
+          "run: runs a program of OpenMP, oneTBB or a BLAS with teams as large as mltpd grants.\n"
           "jobs: runs make with as many jobs at a time as mltpd grants.\v"
           "mltp COMMAND --help tells more.",
   };

@@ -70,9 +70,9 @@ int run_main(int argc, char **argv) {
       .parser = parse,
       .args_doc = "[--] PROGRAM [ARGUMENT...]",
       .doc =
-          "Runs a program that uses OpenMP or OpenBLAS: its teams get the size that mltpd grants. "
-          "With --threads, runs a program of POSIX threads: as many of them run at a "
-          "time as mltpd grants, or MLTP_VPS says. Nothing is compiled again."};
+          "Runs a program that uses OpenMP, oneTBB or a BLAS: its teams get the size that mltpd "
+          "grants. With --threads, runs a program of POSIX threads: as many of them run at a time "
+          "as mltpd grants, or MLTP_VPS says. Nothing is compiled again."};
   struct request request = {.library = preload_teams};
   argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &request);
   if (request.where != NULL) setenv("MLTP_COORDINATOR", request.where, 1);

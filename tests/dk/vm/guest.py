@@ -449,6 +449,13 @@ def check_programs_of_others():
         print(f"# {name}: {plain.splitlines()[0]}", flush=True)
 
 
+def check_control_groups():
+    """`mltp run --cgroup` holds a program to its grant: tests/coord/cgroup.py, where the kernel lets groups do that."""
+    done = subprocess.run(["python3", "/coord/cgroup.py", "/usr/bin/mltpd", "/usr/bin/mltp"], capture_output=True, text=True,
+                          check=False)
+    must(done.returncode == 0 and "refusals only" not in done.stdout, done.stdout + done.stderr)
+
+
 def explain():
     """Prints what may explain a failed check: the status, and what the kernel says of schedulers."""
     said = subprocess.run(["busybox", "dmesg"], capture_output=True, text=True, check=False).stdout.splitlines()

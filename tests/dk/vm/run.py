@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """./dev check-dk: dkctl on a stock kernel with sched_ext, in a virtual machine of 2 cores x 2 threads.
 
-The machine boots from memory: a small Debian with dkctl and guest.py, which prints a line for each check.
+So is `mltp run --cgroup`, which needs control groups of version 2.
+The machine boots from memory: a small Debian with dkctl, mltp and guest.py, which prints a line for each check.
 Exit status: 0 all passed, 1 a check failed, 77 no machine can run here, and why.
 """
 import argparse
@@ -71,6 +72,16 @@ def modules(kernel, root):
         (root / "modules" / f"{name}.ko").write_bytes(lzma.decompress(data) if found[0].suffix == ".xz" else data)
 
 
+def add_program(program, root):
+    """Copies a program of the build tree, and the libraries it needs that the machine lacks."""
+    shutil.copy2(program, root / "usr/bin")
+    needed = subprocess.run(["ldd", program], check=True, capture_output=True, text=True).stdout
+    for path in re.findall(r"=> (/\S+)", needed):
+        target = root / "usr/lib/x86_64-linux-gnu" / pathlib.Path(path).name
+        if not target.exists():
+            shutil.copy2(path, target)
+
+
 def initramfs(options, packages, kernel):
     """Makes the machine's memory image; returns its path."""
     root = options.cache / "machine"
@@ -84,12 +95,18 @@ def initramfs(options, packages, kernel):
         target = root / "usr" / name
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(source, target)
+    for name in ("mltp", "mltpd"):
+        add_program(options.build / "bin" / name, root)
+    (root / "coord").mkdir()
+    for name in ("cgroup.py", "stage.py"):
+        shutil.copy2(SOURCE / "tests/coord" / name, root / "coord")
     launcher = root / "usr/bin/dkctl"  # of a build tree: it names the source folder
     text = re.sub(r'pathlib.Path\("[^"]*"\)', 'pathlib.Path("/dk")', launcher.read_text(encoding="utf-8"))
     launcher.write_text(re.sub(r'root / "/[^"]*"', 'root / "/dk"', text, count=1), encoding="utf-8")
     shutil.copytree(SOURCE / "dk/dkctl", root / "dk/dkctl", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy2(HERE / "guest.py", root / "dk/guest.py")
-    compiled(root, root / "dk", "/dk")
+    for name in ("dk", "coord"):
+        compiled(root, root / name, f"/{name}")
     (root / "init").write_text(INIT, encoding="utf-8")
     (root / "init").chmod(0o755)
     image = options.cache / "machine.cpio"
