@@ -47,6 +47,7 @@ static const char *const reasons[] = {
     [MT_WHY_SWITCH] = "message",
     [MT_WHY_IO] = "descriptor",
     [MT_WHY_AWAIT] = "word",
+    [MT_WHY_STACK] = "memory for its stack",
 };
 
 #define TEXTS(array) {(array), sizeof(array) / sizeof((array)[0])}
@@ -152,10 +153,10 @@ static void dump_thread(const struct mltp_thread *t, void *arg) {
       break;
     case MT_PARKED:
       print_wait(to, &copy, t);
-      print_duration(dump, &copy);
+      if (!(copy.special & MT_FRESH)) print_duration(dump, &copy); /* else no time is kept */
       if (unbound) mt_printer_add(to, ", last on VP %u", vp);
       mt_printer_add(to, "\n");
-      if (unbound) backtrace_of(dump, &copy, t);
+      if (unbound && !(copy.special & MT_FRESH)) backtrace_of(dump, &copy, t);
       break;
     case MT_DONE: mt_printer_add(to, "ended, not joined yet\n"); break;
     case MT_FREE: break;

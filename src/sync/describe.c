@@ -203,7 +203,7 @@ static void describe(char *text, const struct mltp_thread *t) {
   const mltp_waitq_t *q = t->waitq;
   enum mt_why why = (enum mt_why)t->why;
   bool given = why == MT_WHY_MESSAGE || why == MT_WHY_SWITCH || why == MT_WHY_IO;
-  bool queued = !given && why != MT_WHY_SLEEP && why != MT_WHY_FINALIZE;
+  bool queued = !given && why != MT_WHY_SLEEP && why != MT_WHY_FINALIZE && why != MT_WHY_STACK;
   if ((queued && q == NULL) || (given && t->waiting_for == NULL))
     why = MT_WHY_NOTHING; /* woken this very moment */
   switch (why) {
@@ -222,6 +222,9 @@ static void describe(char *text, const struct mltp_thread *t) {
     case MT_WHY_JOIN: add_thread(text, "join of", t->joining); break;
     case MT_WHY_JOIN_TIMED: add_timed_join(text, q); break;
     case MT_WHY_SLEEP: add(text, "sleep"); break;
+    case MT_WHY_STACK:
+      add(text, "memory for its stack of %zu KiB", ((size_t)1 << t->stack_class) / 1024);
+      break;
     case MT_WHY_FINALIZE: add(text, "end of all other threads"); break;
     case MT_WHY_MESSAGE:
     case MT_WHY_IO:

@@ -41,7 +41,7 @@ static void print_wait(const struct thread *t) {
   } else if (t->holder_id != 0) {
     printf(" %" PRIu64 " '%s'", t->holder_id, t->holder_name);
   }
-  printf(", for %s%.1f s", t->at_most ? "at most " : "", t->waited);
+  if (!t->fresh) printf(", for %s%.1f s", t->at_most ? "at most " : "", t->waited);
 }
 
 static void print_thread(const struct thread *t, Dwfl *dwfl) {
@@ -102,8 +102,10 @@ static json_t *wait_json(const struct thread *t) {
     set_text(wait, "name", t->object_name);
   }
   if (t->holder_id != 0) set_number(wait, t->object != 0 ? "held_by" : "thread", t->holder_id);
-  json_object_set_new(wait, "seconds", json_real(t->waited));
-  json_object_set_new(wait, "at_most", json_boolean(t->at_most));
+  if (!t->fresh) {
+    json_object_set_new(wait, "seconds", json_real(t->waited));
+    json_object_set_new(wait, "at_most", json_boolean(t->at_most));
+  }
   return wait;
 }
 

@@ -43,6 +43,7 @@ static const char *name_of(enum mt_why why) {
     case MT_WHY_SWITCH: return "wait for a message";
     case MT_WHY_AWAIT: return "wait for a word";
     case MT_WHY_IO: return "wait for a descriptor or a file";
+    case MT_WHY_STACK: return "wait for a stack";
   }
   return "wait";
 }

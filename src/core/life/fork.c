@@ -27,6 +27,7 @@
 #include "core/memory/descriptor.h"
 #include "core/memory/stack.h"
 #include "core/sched/monitor.h"
+#include "core/sched/stack_wait.h"
 #include "core/thread/key.h"
 #include "core/vp/poller.h"
 #include "core/wait/await.h"
@@ -57,6 +58,7 @@ static void in_child(void) {
   }
   mt_descriptors_forget();
   mt_stacks_forget();
+  mt_stack_wait_forget();
   mt_keys_forked();
   mt_await_forget();
   mt_initialise_forget();

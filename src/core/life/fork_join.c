@@ -126,7 +126,7 @@ static bool may_call(void) {
 bool mt_join_runs(struct mltp_thread *self, struct mltp_thread *t, void **result) {
   struct mt_vp *vp = self->vp != NULL && may_call() ? take_fresh(self, t) : NULL;
   if (vp == NULL) return false;
-  mt_prepare(vp, t);
+  if (!mt_prepare(vp, t)) return false;
   t->called = 1;
   t->joiner = self;
   mt_store_relaxed(&self->joining, t);

@@ -276,7 +276,7 @@ static uintptr_t take_trimmed(int class_log2, struct leader **leader) {
   return 0;
 }
 
-struct mt_stack *mt_stack_new(struct mt_vp *vp, int class_log2) {
+static struct mt_stack *take_free(struct mt_vp *vp, int class_log2) {
   bool cached = vp != NULL && class_log2 == mt_rt.stack_class;
   struct mt_stack *stack = cached ? mt_cache_take(&vp->caches.stacks) : NULL;
   if (mt_likely(stack != NULL)) return stack;
@@ -289,7 +289,12 @@ struct mt_stack *mt_stack_new(struct mt_vp *vp, int class_log2) {
   mt_pool_unlock(pool, false);
   if (word != 0) return unpack(word, class_log2);
   if (leader != NULL) stack = (struct mt_stack *)(leader + 1);
-  return stack != NULL ? stack : carve(class_log2);
+  return stack;
+}
+
+struct mt_stack *mt_stack_new(struct mt_vp *vp, int class_log2) {
+  struct mt_stack *stack = take_free(vp, class_log2);
+  return mt_likely(stack != NULL) ? stack : carve(class_log2);
 }
 
 void mt_stack_free(struct mt_vp *vp, struct mt_stack *stack) {
@@ -334,6 +339,24 @@ static void collect_from_sleepers(void) {
     mt_ilock_unlock(&mt_rt.sleep.ilock);
     cache_to_pool(cache);
   }
+}
+
+struct mt_stack *mt_stack_reuse(struct mt_vp *vp, int class_log2) {
+  struct mt_stack *stack = take_free(vp, class_log2);
+  if (stack != NULL) return stack;
+  collect_from_sleepers();
+  return take_free(vp, class_log2);
+}
+
+bool mt_stack_is_left(const struct mt_vp *vp, int class_log2) {
+  mt_ilock_lock(&mt_rt.sleep.ilock);
+  bool cached = class_log2 == mt_rt.stack_class && vp->caches.stacks.head != NULL;
+  mt_ilock_unlock(&mt_rt.sleep.ilock);
+  struct mt_pool *pool = &arena.pools[class_log2];
+  mt_pool_lock(pool, false);
+  bool pooled = pool->count != 0 || arena.trimmed[class_log2] != NULL;
+  mt_pool_unlock(pool, false);
+  return cached || pooled;
 }
 
 /* Takes up to TRIM_BATCH stacks that were not needed, linked. */

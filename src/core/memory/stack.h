@@ -62,6 +62,10 @@ void mt_stacks_forget(void);
 
 /** @return a stack of 2^class_log2 bytes, or NULL. vp: the calling VP, or NULL. */
 struct mt_stack *mt_stack_new(struct mt_vp *vp, int class_log2);
+/** The same, but only one that was in use before; also from caches of VPs that sleep. */
+struct mt_stack *mt_stack_reuse(struct mt_vp *vp, int class_log2);
+/** @return whether mt_stack_reuse() would find one. vp: the calling VP, which may be a sleeper. */
+bool mt_stack_is_left(const struct mt_vp *vp, int class_log2);
 void mt_stack_free(struct mt_vp *vp, struct mt_stack *stack);
 
 /** @return how many stacks of the default size can still be made. */

@@ -13,6 +13,7 @@
 #include "core/sched/poll.h"
 #include "core/sched/sched.h"
 #include "core/sched/silence.h"
+#include "core/sched/stack_wait.h"
 #include "core/sched/steal.h"
 #include "core/sched/wake.h"
 #include "core/sched/watchdog.h"
@@ -151,7 +152,7 @@ static void sleep_until_woken(struct mt_vp *vp) {
   /* ID-2 heavy fence: the sleeper before the look; pairs ID-1 ID-5 ID-17 ID-18 ID-19 FN-3 LV-6 */
   mt_fence_heavy();
   mt_finalizer_check();
-  if (must_stay_awake(vp)) {
+  if (must_stay_awake(vp) || (mt_stacks_are_awaited() && mt_stacks_can_be_given(vp))) {
     mt_vp_sleep_cancel(vp);
   } else {
     MT_PROBE1(vp_sleep, vp->index);
@@ -173,8 +174,9 @@ static void run_one(struct mt_vp *vp) {
   mt_drain_inbox(vp);
   if (mt_det_on) mt_det_choose(vp);
   struct mltp_thread *next = mt_runq_pop(vp);
-  if (next != NULL)
-    mt_switch(&vp->idle, mt_prepared(vp, next)); /* leaves the run queue */
+  if (next != NULL) next = mt_prepared(vp, next);
+  if (next != NULL && next != &vp->idle)
+    mt_switch(&vp->idle, next); /* leaves the run queue */
   else
     mt_runq_leave(vp);
 }
@@ -201,6 +203,7 @@ void mt_idle_loop(struct mt_vp *vp) {
     mt_timers_run_due(mt_det_on ? mt_det_now() : now);
     mt_share_look(vp, now);
     mt_look_for_silence(now);
+    if (mt_stacks_are_awaited()) mt_stacks_give(vp);
     if (!mt_runq_seems_busy(vp) || mt_poll_is_due(now)) mt_poll_now(vp, now);
     if (mt_runq_seems_busy(vp) && !mt_det_on) mt_stacks_trim(now, true);
     mt_share_probe();

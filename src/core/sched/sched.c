@@ -8,11 +8,13 @@
 
 #include <errno.h>
 
+#include "base/log.h"
 #include "base/options.h"
 #include "core/det/det.h"
 #include "core/memory/stack.h"
 #include "core/sched/poll.h"
 #include "core/sched/silence.h"
+#include "core/sched/stack_wait.h"
 #include "core/sched/steal.h"
 #include "core/timer/timer.h"
 #include "core/vp/alternative.h"
@@ -36,7 +38,8 @@ bool mt_check(struct mt_vp *vp) {
   uint64_t now = mt_vp_now(vp);
   mt_share_look(vp, now);
   mt_look_for_silence(now);
-  return earliest > now && !mt_poll_is_due(now) && !mt_stacks_trim_is_due(now);
+  return earliest > now && !mt_poll_is_due(now) && !mt_stacks_trim_is_due(now) &&
+         !mt_stacks_are_awaited();
 }
 
 /* A thread that will not come back: its stack, or main on its way to VP 0. */
@@ -63,13 +66,7 @@ void mt_after_more(struct mt_vp *vp, uint8_t after) {
   if (lent && !early) mt_alternative->leave(vp);
 }
 
-void mt_prepare(struct mt_vp *vp, struct mltp_thread *t) {
-  struct mt_stack *stack = mt_stack_new(vp, t->stack_class);
-  if (stack == NULL)
-    mt_panic(
-        "thread %lu '%s': no memory for its stack of %zu KiB (run fewer threads at a time, "
-        "or set MLTP_STACK_SIZE lower)",
-        (unsigned long)t->id, mt_name(t), ((size_t)1 << t->stack_class) / 1024);
+void mt_bind_stack(struct mltp_thread *t, struct mt_stack *stack) {
   t->special &= (uint8_t)~(MT_FRESH | MT_OWN_STACK);
   t->stack = stack;
   mt_sanitizer_stack(&t->sanitizer, stack->low, mt_stack_size(stack));
@@ -77,9 +74,26 @@ void mt_prepare(struct mt_vp *vp, struct mltp_thread *t) {
   mt_context_init(&t->context, stack);
 }
 
+bool mt_prepare(struct mt_vp *vp, struct mltp_thread *t) {
+  struct mt_stack *stack = mt_stack_new(vp, t->stack_class);
+  if (mt_unlikely(stack == NULL)) stack = mt_stack_reuse(vp, t->stack_class);
+  if (mt_unlikely(stack == NULL)) {
+    if (mt_has_alternative())
+      mt_panic(
+          "thread %lu '%s': no memory for its stack of %zu KiB, and a strategy's queue does not "
+          "wait "
+          "for one (run fewer threads at a time, or set MLTP_STACK_SIZE lower)",
+          (unsigned long)t->id, mt_name(t), ((size_t)1 << t->stack_class) / 1024);
+    mt_stack_await(vp, t);
+    return false;
+  }
+  mt_bind_stack(t, stack);
+  return true;
+}
+
 /* A thread of low priority that comes first goes to the end once if others are ready, so it waits
  * for two rounds of the queue at most. The thread that gives way now does not count as another. */
-struct mltp_thread *mt_prepare_special(struct mt_vp *vp, struct mltp_thread *t) {
+static struct mltp_thread *put_off_low(struct mt_vp *vp, struct mltp_thread *t) {
   while ((t->special & (MT_LOW | MT_PUT_OFF)) == MT_LOW && vp->runq.head != NULL &&
          vp->runq.head != mt_current()) {
     t->special |= MT_PUT_OFF;
@@ -87,13 +101,29 @@ struct mltp_thread *mt_prepare_special(struct mt_vp *vp, struct mltp_thread *t) 
     t = mt_runq_pop(vp);
   }
   t->special &= (uint8_t)~MT_PUT_OFF;
-  if (t->special & MT_INTERRUPTED) {
-    t->special &= (uint8_t)~MT_INTERRUPTED;
-    vp->paths.interrupted--;
-  }
-  if (t->special & MT_FRESH) {
+  return t;
+}
+
+/* @return the next thread after one that waits for a stack now. The thread that gives way is no
+ * thread to switch to: the idle context comes between. */
+static struct mltp_thread *next_instead(struct mt_vp *vp) {
+  struct mltp_thread *t = mt_runq_pop(vp);
+  if (t != NULL && t != mt_current()) return t;
+  if (t != NULL) mt_runq_push_front(vp, t);
+  return &vp->idle;
+}
+
+struct mltp_thread *mt_prepare_special(struct mt_vp *vp, struct mltp_thread *t) {
+  while (t->special != 0) {
+    t = put_off_low(vp, t);
+    if (t->special & MT_INTERRUPTED) {
+      t->special &= (uint8_t)~MT_INTERRUPTED;
+      vp->paths.interrupted--;
+    }
+    if ((t->special & MT_FRESH) == 0) break;
     if (vp->ctx.after & MT_AFTER_RETURN) mt_alternative->starts(vp, t);
-    mt_prepare(vp, t);
+    if (mt_prepare(vp, t)) break;
+    t = next_instead(vp);
   }
   return t;
 }

@@ -29,14 +29,19 @@ bool mt_check(struct mt_vp *vp);
 /** What is left to do after a switch, if more than to release an internal lock: MT_AFTER_... */
 void mt_after_more(struct mt_vp *vp, uint8_t after);
 
-/** Binds a stack to a fresh thread. Stops the program when there is none. */
-void mt_prepare(struct mt_vp *vp, struct mltp_thread *t);
+/** Binds a stack to a fresh thread, which begins at its next turn. */
+void mt_bind_stack(struct mltp_thread *t, struct mt_stack *stack);
+
+/** Finds a stack for a fresh thread, and binds it. Inside or outside.
+ * @return false: there is no memory for one, and the thread waits for it (stack_wait.h). */
+bool mt_prepare(struct mt_vp *vp, struct mltp_thread *t);
 
 /** The rare part of mt_prepared(). */
 struct mltp_thread *mt_prepare_special(struct mt_vp *vp, struct mltp_thread *t);
 
 /** @param t the thread whose turn it is, out of the queue. @return the thread to switch to,
- * with a stack: t, or another if t lets it pass. Inside. */
+ * with a stack: t, or another if t lets it pass or waits for a stack; the idle context: no other
+ * can run. Inside. */
 static inline struct mltp_thread *mt_prepared(struct mt_vp *vp, struct mltp_thread *t) {
   return mt_likely(t->special == 0) ? t : mt_prepare_special(vp, t);
 }

@@ -115,7 +115,8 @@ enum mt_why {
   MT_WHY_AWAIT,
   MT_WHY_MESSAGE,
   MT_WHY_SWITCH, /**< waits by mti_prepare_switch() */
-  MT_WHY_IO      /**< waits for a descriptor, or for a call on a file; src/io */
+  MT_WHY_IO,     /**< waits for a descriptor, or for a call on a file; src/io */
+  MT_WHY_STACK   /**< has not started: there is no memory for its stack; stack_wait.h */
 };
 
 struct mt_vp;

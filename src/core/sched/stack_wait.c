@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See stack_wait.h. Relaxed: the reason serves reports. */
+#include "core/sched/stack_wait.h"
+
+#include "base/log.h"
+#include "core/memory/stack.h"
+#include "core/sched/sched.h"
+
+uint32_t mt_stack_waiters;
+
+static struct {
+  mt_ilock ilock;
+  struct {
+    struct mltp_thread *first, *last; /* [ilock] */
+  } queues[MT_STACK_CLASS_MAX + 1];
+  bool said; /* [ilock] */
+} waiting;
+
+void mt_stack_await(struct mt_vp *vp, struct mltp_thread *t) {
+  mt_store_relaxed(&t->why, MT_WHY_STACK);
+  mt_set_where(t, MT_PARKED, vp->index);
+  t->next = NULL;
+  mt_ilock_lock(&waiting.ilock);
+  struct mltp_thread *last = waiting.queues[t->stack_class].last;
+  if (last != NULL)
+    last->next = t;
+  else
+    waiting.queues[t->stack_class].first = t;
+  waiting.queues[t->stack_class].last = t;
+  mt_store_relaxed(&mt_stack_waiters, mt_stack_waiters + 1);
+  bool says = !waiting.said;
+  waiting.said = true;
+  mt_ilock_unlock(&waiting.ilock);
+  if (says)
+    mt_message(
+        "thread %lu '%s': no memory for its stack of %zu KiB: it waits until others end (run fewer "
+        "threads at a time, or set MLTP_STACK_SIZE lower)",
+        (unsigned long)t->id, mt_name(t), ((size_t)1 << t->stack_class) / 1024);
+}
+
+/* @return the first that waits for a stack of a class, out of the queue; NULL: none does. */
+static struct mltp_thread *take(int class_log2) {
+  mt_ilock_lock(&waiting.ilock);
+  struct mltp_thread *t = waiting.queues[class_log2].first;
+  if (t != NULL) {
+    waiting.queues[class_log2].first = t->next;
+    if (t->next == NULL) waiting.queues[class_log2].last = NULL;
+    mt_store_relaxed(&mt_stack_waiters, mt_stack_waiters - 1);
+  }
+  mt_ilock_unlock(&waiting.ilock);
+  return t;
+}
+
+static bool is_awaited(int class_log2) {
+  mt_ilock_lock(&waiting.ilock);
+  bool awaited = waiting.queues[class_log2].first != NULL;
+  mt_ilock_unlock(&waiting.ilock);
+  return awaited;
+}
+
+void mt_stacks_give(struct mt_vp *vp) {
+  for (int log2 = MT_STACK_CLASS_MIN; log2 <= MT_STACK_CLASS_MAX; log2++) {
+    while (is_awaited(log2)) {
+      struct mt_stack *stack = mt_stack_reuse(vp, log2);
+      struct mltp_thread *t = stack != NULL ? take(log2) : NULL;
+      if (t == NULL) {
+        if (stack != NULL) mt_stack_free(vp, stack); /* another VP has helped the last one */
+        break;
+      }
+      mt_bind_stack(t, stack);
+      mt_store_relaxed(&t->why, MT_WHY_NOTHING);
+      mt_ready_here(vp, t);
+    }
+  }
+}
+
+bool mt_stacks_can_be_given(const struct mt_vp *vp) {
+  bool can = false;
+  for (int log2 = MT_STACK_CLASS_MIN; !can && log2 <= MT_STACK_CLASS_MAX; log2++)
+    can = is_awaited(log2) && mt_stack_is_left(vp, log2);
+  return can;
+}
+
+void mt_stack_wait_forget(void) {
+  __builtin_memset(&waiting, 0, sizeof waiting);
+  mt_store_relaxed(&mt_stack_waiters, 0);
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* More threads than there is room for stacks: those that cannot start wait, and all end right. */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/support.h"
+
+/* Room for 256 stacks of the default size. */
+static const char *const little_room[] = {"MLTP_STACK_SPACE=67108864", "MLTP_BACKEND=native", NULL};
+static const char *const little_seeded[] = {"MLTP_STACK_SPACE=67108864", "MLTP_BACKEND=native",
+                                            "MLTP_SEED=7", NULL};
+static struct outcome outcome;
+static unsigned vps;
+
+static void start(void) {
+  if (mltp_init(vps) != 0) _exit(1);
+}
+
+static void *yield_often(void *arg) {
+  for (int i = 0; i < 50; i++) mltp_yield();
+  return arg;
+}
+
+/* Eight times as many as there is room for. */
+static void run_many(void) {
+  enum { MANY = 2000 };
+  static mltp_t *threads[MANY];
+  start();
+  for (int i = 0; i < MANY; i++)
+    if (mltp_create(&threads[i], NULL, yield_often, &threads[i]) != 0) _exit(2);
+  for (int i = 0; i < MANY; i++) {
+    void *result = NULL;
+    if (mltp_join(threads[i], &result) != 0 || result != &threads[i]) _exit(3);
+  }
+  if (mltp_finalize() != 0) _exit(4);
+}
+
+/* Threads of all priorities that start at all times while the room is full. */
+static void *create_and_join(void *arg) {
+  mltp_attr_t attr = MLTP_ATTR_INIT;
+  mltp_t *children[4];
+  for (int i = 0; i < 4; i++) {
+    attr.priority = i % 3 - 1;
+    if (mltp_create(&children[i], &attr, yield_often, &children[i]) != 0) _exit(5);
+    mltp_yield();
+  }
+  for (int i = 0; i < 4; i++) {
+    void *result = NULL;
+    if (mltp_join(children[i], &result) != 0 || result != &children[i]) _exit(6);
+  }
+  return arg;
+}
+
+static void run_families(void) {
+  enum { FAMILIES = 200 };
+  static mltp_t *parents[FAMILIES];
+  start();
+  for (int i = 0; i < FAMILIES; i++)
+    if (mltp_create(&parents[i], NULL, create_and_join, &parents[i]) != 0) _exit(2);
+  for (int i = 0; i < FAMILIES; i++) {
+    void *result = NULL;
+    if (mltp_join(parents[i], &result) != 0 || result != &parents[i]) _exit(3);
+  }
+  if (mltp_finalize() != 0) _exit(4);
+}
+
+/* All that have started sleep, so no thread runs while others wait for their stacks. */
+static void *sleep_a_little(void *arg) {
+  mltp_sleep(2000000);
+  return arg;
+}
+
+static void run_sleepers(void) {
+  enum { MANY = 1000 };
+  static mltp_t *threads[MANY];
+  start();
+  for (int i = 0; i < MANY; i++)
+    if (mltp_create(&threads[i], NULL, sleep_a_little, &threads[i]) != 0) _exit(2);
+  for (int i = MANY - 1; i >= 0; i--) {
+    void *result = NULL;
+    if (mltp_join(threads[i], &result) != 0 || result != &threads[i]) _exit(3);
+  }
+  if (mltp_finalize() != 0) _exit(4);
+}
+
+/* Those that have started wait for the main thread, which waits for none of them. */
+static mltp_sem_t go = MLTP_SEM_INIT(0);
+
+static void *wait_to_go(void *arg) {
+  mltp_sem_wait(&go);
+  return arg;
+}
+
+static void run_waiters(void) {
+  enum { MANY = 400 };
+  static mltp_t *threads[MANY];
+  start();
+  for (int i = 0; i < MANY; i++)
+    if (mltp_create(&threads[i], NULL, wait_to_go, &threads[i]) != 0) _exit(2);
+  for (int i = 0; i < MANY; i++) mltp_yield();
+  for (int i = 0; i < MANY; i++) mltp_sem_post(&go);
+  for (int i = 0; i < MANY; i++) {
+    void *result = NULL;
+    if (mltp_join(threads[i], &result) != 0 || result != &threads[i]) _exit(3);
+  }
+  if (mltp_finalize() != 0) _exit(4);
+}
+
+/* fills: on one VP the room is full for certain. */
+static void check(void (*body)(void), const char *const *settings, bool fills) {
+  for (vps = 1; vps <= 8; vps *= 2) {
+    run_child(&outcome, body, settings);
+    if (!WIFEXITED(outcome.status) || WEXITSTATUS(outcome.status) != 0)
+      print_message("%u VPs, status %#x: %s", vps, (unsigned)outcome.status, outcome.said);
+    assert_true(WIFEXITED(outcome.status));
+    assert_int_equal(WEXITSTATUS(outcome.status), 0);
+    if (fills && vps == 1) assert_non_null(strstr(outcome.said, "no memory for its stack of "));
+  }
+}
+
+static void many_threads_take_turns(void **state) {
+  (void)state;
+  check(run_many, little_room, false);
+}
+
+static void families_take_turns(void **state) {
+  (void)state;
+  check(run_families, little_room, false);
+}
+
+static void waiters_take_turns(void **state) {
+  (void)state;
+  check(run_waiters, little_room, true);
+}
+
+static void sleepers_take_turns(void **state) {
+  (void)state;
+  check(run_sleepers, little_room, false);
+}
+
+static void seeded_threads_take_turns(void **state) {
+  (void)state;
+  check(run_waiters, little_seeded, true);
+}
+
+int main(void) {
+  if (EMULATED) {
+    fprintf(stderr, "skipped: an emulator needs address space of its own\n");
+    return 77;
+  }
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(many_threads_take_turns),   cmocka_unit_test(families_take_turns),
+      cmocka_unit_test(waiters_take_turns),        cmocka_unit_test(sleepers_take_turns),
+      cmocka_unit_test(seeded_threads_take_turns),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
