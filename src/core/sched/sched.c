@@ -91,6 +91,22 @@ bool mt_prepare(struct mt_vp *vp, struct mltp_thread *t) {
   return true;
 }
 
+void mt_stacks_give(struct mt_vp *vp) {
+  for (int log2 = MT_STACK_CLASS_MIN; log2 <= MT_STACK_CLASS_MAX; log2++) {
+    while (mt_stack_is_awaited(log2)) {
+      struct mt_stack *stack = mt_stack_reuse(vp, log2);
+      struct mltp_thread *t = stack != NULL ? mt_stack_wait_end(log2) : NULL;
+      if (t == NULL) {
+        if (stack != NULL) mt_stack_free(vp, stack); /* another VP has helped the last one */
+        break;
+      }
+      mt_bind_stack(t, stack);
+      mt_store_relaxed(&t->why, MT_WHY_NOTHING); /* relaxed: for reports */
+      mt_ready_here(vp, t);
+    }
+  }
+}
+
 /* A thread of low priority that comes first goes to the end once if others are ready, so it waits
  * for two rounds of the queue at most. The thread that gives way now does not count as another. */
 static struct mltp_thread *put_off_low(struct mt_vp *vp, struct mltp_thread *t) {

@@ -36,6 +36,9 @@ void mt_bind_stack(struct mltp_thread *t, struct mt_stack *stack);
  * @return false: there is no memory for one, and the thread waits for it (stack_wait.h). */
 bool mt_prepare(struct mt_vp *vp, struct mltp_thread *t);
 
+/** Makes threads ready on the calling VP that waited for stacks, if there are some now. Outside. */
+void mt_stacks_give(struct mt_vp *vp);
+
 /** The rare part of mt_prepared(). */
 struct mltp_thread *mt_prepare_special(struct mt_vp *vp, struct mltp_thread *t);
 

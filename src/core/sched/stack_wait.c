@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See stack_wait.h. Relaxed: the reason serves reports. */
+/*
+ * See stack_wait.h.
+ *
+ * Relaxed: the reason serves reports; the count changes under the internal lock.
+ */
 #include "core/sched/stack_wait.h"
 
 #include "base/log.h"
 #include "core/memory/stack.h"
-#include "core/sched/sched.h"
 
 uint32_t mt_stack_waiters;
 
@@ -38,8 +41,7 @@ void mt_stack_await(struct mt_vp *vp, struct mltp_thread *t) {
         (unsigned long)t->id, mt_name(t), ((size_t)1 << t->stack_class) / 1024);
 }
 
-/* @return the first that waits for a stack of a class, out of the queue; NULL: none does. */
-static struct mltp_thread *take(int class_log2) {
+struct mltp_thread *mt_stack_wait_end(int class_log2) {
   mt_ilock_lock(&waiting.ilock);
   struct mltp_thread *t = waiting.queues[class_log2].first;
   if (t != NULL) {
@@ -51,33 +53,17 @@ static struct mltp_thread *take(int class_log2) {
   return t;
 }
 
-static bool is_awaited(int class_log2) {
+bool mt_stack_is_awaited(int class_log2) {
   mt_ilock_lock(&waiting.ilock);
   bool awaited = waiting.queues[class_log2].first != NULL;
   mt_ilock_unlock(&waiting.ilock);
   return awaited;
 }
 
-void mt_stacks_give(struct mt_vp *vp) {
-  for (int log2 = MT_STACK_CLASS_MIN; log2 <= MT_STACK_CLASS_MAX; log2++) {
-    while (is_awaited(log2)) {
-      struct mt_stack *stack = mt_stack_reuse(vp, log2);
-      struct mltp_thread *t = stack != NULL ? take(log2) : NULL;
-      if (t == NULL) {
-        if (stack != NULL) mt_stack_free(vp, stack); /* another VP has helped the last one */
-        break;
-      }
-      mt_bind_stack(t, stack);
-      mt_store_relaxed(&t->why, MT_WHY_NOTHING);
-      mt_ready_here(vp, t);
-    }
-  }
-}
-
 bool mt_stacks_can_be_given(const struct mt_vp *vp) {
   bool can = false;
   for (int log2 = MT_STACK_CLASS_MIN; !can && log2 <= MT_STACK_CLASS_MAX; log2++)
-    can = is_awaited(log2) && mt_stack_is_left(vp, log2);
+    can = mt_stack_is_awaited(log2) && mt_stack_is_left(vp, log2);
   return can;
 }
 

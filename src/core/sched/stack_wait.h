@@ -26,8 +26,12 @@ static inline bool mt_stacks_are_awaited(void) { return mt_load_relaxed(&mt_stac
 /** Parks a fresh thread, which is in no queue. Inside. Says once in a process that threads wait. */
 void mt_stack_await(struct mt_vp *vp, struct mltp_thread *t);
 
-/** Makes threads ready on the calling VP for which there are stacks now. */
-void mt_stacks_give(struct mt_vp *vp);
+/** @return whether a thread waits for a stack of that class. */
+bool mt_stack_is_awaited(int class_log2);
+
+/** Takes out the thread that has waited for a stack of that class for longest.
+ * @return NULL: none does. */
+struct mltp_thread *mt_stack_wait_end(int class_log2);
 
 /** @return whether a VP that is about to sleep has to stay awake, and give. */
 bool mt_stacks_can_be_given(const struct mt_vp *vp);
