@@ -102,8 +102,8 @@ struct tm_ranks {
 struct tm_program *tm_program_read(const char *path, const struct tm_ranks *ranks,
                                    const void *(*override)(const char *name));
 
-/** Fills a rank's slot. @return false after a message. Not for two ranks at a time. */
-bool tm_program_place(struct tm_program *program, int rank);
+/** Fills the slots of `count` ranks. @return false after a message. One caller at a time. */
+bool tm_program_place(struct tm_program *program, int first, int count);
 
 /** Runs the constructors of a rank's libraries, each behind those of what it needs. */
 void tm_program_construct_libraries(const struct tm_program *program, int rank, int argc,
