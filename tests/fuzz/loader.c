@@ -49,8 +49,7 @@ static void load(const char *path) {
     bool ready = tm_program_relocate(&program) && program.slot <= SLOT_MAX;
     program.bindings.choice_count = 0; /* they would be called */
     if (ready) program.arena = os_map_memory(program.slot * RANKS);
-    for (int rank = 0; program.arena != NULL && rank < RANKS; rank++)
-      tm_program_place(&program, rank);
+    if (program.arena != NULL) tm_program_place(&program, 0, RANKS);
   }
   drop(&program);
 }

@@ -15,7 +15,7 @@ import unittest
 
 TMPIRUN, PROCESS, LIBRARY = "", "", ""
 DT_STRTAB, DT_SYMTAB, DT_RELA, DT_RELASZ, DT_RELR, DT_GNU_HASH = 5, 6, 7, 8, 36, 0x6ffffef5
-PT_LOAD, PT_DYNAMIC = 1, 2
+PT_LOAD, PT_DYNAMIC, PT_GNU_RELRO = 1, 2, 0x6474e552
 COPY = 5  # R_X86_64_COPY
 
 
@@ -113,6 +113,15 @@ class Run(Programs):
         def outside(data, dynamic, place):
             struct.pack_into("<Q", data, place(dynamic[DT_RELR][0]), 1 << 30)
         self.refused(self.change(self.build("packed", text, *words), outside), "a relocation lies outside")
+
+    def test_data_is_in_few_pages(self):
+        """Linkers put what may be read-only into pages apart, which each rank would have for nothing."""
+        data = self.build("small", "static int x = 3; int main(void) { return x - 3; }").read_bytes()
+        table, = struct.unpack_from("<Q", data, 32)
+        size, count = struct.unpack_from("<HH", data, 54)
+        kinds = [struct.unpack_from("<I", data, table + size * i)[0] for i in range(count)]
+        self.assertIn(PT_LOAD, kinds)
+        self.assertNotIn(PT_GNU_RELRO, kinds)
 
     def test_functions_that_are_chosen(self):
         chosen = ("static int here(void) { return 7; } static void *pick(void) { return here; }"

@@ -62,6 +62,19 @@ class Private(Loading):
             status, shared = self.report(program, *options)
             self.assertEqual((status, shared["libcounter.so"]), (0, bool(options)))
 
+    def test_preloaded_tool(self):
+        """A tool that stands before functions of MPI counts what one rank does."""
+        tool = self.shared_object("tool", """
+            #include <mpi.h>
+            #include <stdio.h>
+            static int barriers;
+            int MPI_Barrier(MPI_Comm comm) { barriers++; return PMPI_Barrier(comm); }
+            int MPI_Finalize(void) { printf("barriers: %d\\n", barriers); return PMPI_Finalize(); }""")
+        program = self.counting()
+        for options, counted in (([], ["barriers: 2"] * 3), (["--share=libtool"], ["barriers: 6"] * 3)):
+            result = self.run_it(program, *options, ranks=3, LD_PRELOAD=str(tool))
+            self.assertEqual((result.returncode, result.stdout.splitlines()), (0, counted), result)
+
     def test_constants_are_in_memory_once(self):
         """64 ranks of a library with 4 MiB of constants take little more than one."""
         self.shared_object("large", 'const char large[4 << 20] = "x";')

@@ -290,6 +290,7 @@ bool tm_program_find_libraries(struct tm_program *program) {
   do {
     program->walk_again = false;
     drop_walk(program);
+    if (!tm_program_add_preloaded(program)) return false;
     for (int i = 0; i < program->image_count; i++) /* grows meanwhile */
       if (!tm_program_find_needs(program, program->images[i])) return false;
   } while (program->walk_again);

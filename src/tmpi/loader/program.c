@@ -226,18 +226,28 @@ static bool map_segments(const struct tm_image *image, int s, int count, char *b
                                    : "a filter or a security module refuses it");
 }
 
+/* Code and constants, from the file. @return false after a message. */
+static bool map_image(const struct tm_program *program, const struct tm_image *image, int rank) {
+  char *base = slot_of(program, rank) + image->place;
+  for (int i = 0, count; i < image->segment_count; i += count) {
+    count = image->segments[i].writable ? 1 : tm_program_mapped_together(image, i);
+    if (!image->segments[i].writable && !map_segments(image, i, count, base, rank)) return false;
+  }
+  return true;
+}
+
+static void fill_image(const struct tm_program *program, const struct tm_image *image, int rank) {
+  char *base = slot_of(program, rank) + image->place;
+  for (int i = 0; i < image->segment_count; i++) {
+    const struct tm_segment *s = &image->segments[i];
+    if (s->writable) memcpy(base + s->start, image->pristine + s->start, s->file_end - s->start);
+  }
+}
+
 bool tm_program_place_image(const struct tm_program *program, const struct tm_image *image,
                             int rank) {
-  char *base = slot_of(program, rank) + image->place;
-  for (int i = 0; i < image->segment_count;) {
-    const struct tm_segment *s = &image->segments[i];
-    int count = s->writable ? 1 : tm_program_mapped_together(image, i);
-    if (s->writable)
-      memcpy(base + s->start, image->pristine + s->start, s->file_end - s->start);
-    else if (!map_segments(image, i, count, base, rank))
-      return false;
-    i += count;
-  }
+  if (!map_image(program, image, rank)) return false;
+  fill_image(program, image, rank);
   return true;
 }
 
@@ -274,14 +284,22 @@ void tm_program_apply(const struct tm_program *program, struct tm_bindings *bind
     make_choice(program, &bindings->choices[i], slot);
 }
 
-bool tm_program_place(struct tm_program *program, int rank) {
-  if (__lsan_register_root_region != NULL)
-    __lsan_register_root_region(slot_of(program, rank), program->open_place);
-  for (int i = 0; i < program->start_count; i++)
-    if (!tm_program_place_image(program, program->images[i], rank)) return false;
+static void fill_slot(struct tm_program *program, int rank) {
+  for (int i = 0; i < program->start_count; i++) fill_image(program, program->images[i], rank);
   tm_program_apply(program, &program->bindings, rank);
   for (int i = 0; i < program->start_count; i++)
     tm_program_fill_locals(program, program->images[i], rank, tm_program_locals(program, rank));
+}
+
+/* All mappings come first: the kernel splits memory that nobody has written to with less work. */
+bool tm_program_place(struct tm_program *program, int first, int count) {
+  for (int rank = first; rank < first + count; rank++) {
+    if (__lsan_register_root_region != NULL)
+      __lsan_register_root_region(slot_of(program, rank), program->open_place);
+    for (int i = 0; i < program->start_count; i++)
+      if (!map_image(program, program->images[i], rank)) return false;
+  }
+  for (int rank = first; rank < first + count; rank++) fill_slot(program, rank);
   return true;
 }
 

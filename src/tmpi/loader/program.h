@@ -102,8 +102,8 @@ struct tm_ranks {
 struct tm_program *tm_program_read(const char *path, const struct tm_ranks *ranks,
                                    const void *(*override)(const char *name));
 
-/** Fills a rank's slot. @return false after a message. Not for two ranks at a time. */
-bool tm_program_place(struct tm_program *program, int rank);
+/** Fills the slots of `count` ranks. @return false after a message. One caller at a time. */
+bool tm_program_place(struct tm_program *program, int first, int count);
 
 /** Runs the constructors of a rank's libraries, each behind those of what it needs. */
 void tm_program_construct_libraries(const struct tm_program *program, int rank, int argc,
@@ -198,6 +198,8 @@ bool tm_program_add(struct tm_program *program, struct tm_image *image);
 /** Finds a library that an image needs and adds it, unless it is there. */
 bool tm_program_add_private(struct tm_program *program, struct tm_image *from, const char *name,
                             struct tm_need *need);
+/** preloaded.c: adds the tools of MPI that LD_PRELOAD names. */
+bool tm_program_add_preloaded(struct tm_program *program);
 /** @return the library that is known by a name; NULL: none. */
 struct tm_image *tm_program_find_image(const struct tm_program *program, const char *name);
 /** @return whether the program, or a library of it, calls dlopen(). */

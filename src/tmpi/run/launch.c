@@ -169,7 +169,7 @@ static bool stacks_fit(int ranks) {
   return false;
 }
 
-enum { PROGRESS_NS = 1000000000 };
+enum { PROGRESS_NS = 1000000000, PLACED_TOGETHER = 64 };
 
 /* Once a second: a large program takes its time. */
 static void print_progress(int started, uint64_t *next) {
@@ -199,13 +199,15 @@ int tm_launch(const struct tm_parts *parts) {
   tm_ends_add(ranks);
   /* a debugger sets its breakpoints in all copies before the first one runs */
   bool watched = tm_program_is_watched();
-  for (int i = tm_job.first; watched && i < end; i++)
-    if (!tm_program_place(tm_the_program, i)) tm_job_abort(1);
+  if (watched && !tm_program_place(tm_the_program, tm_job.first, ranks)) tm_job_abort(1);
   tm_program_publish(tm_the_program, watched);
   uint64_t next = os_now() + PROGRESS_NS;
   for (int i = tm_job.first; i < end; i++) {
-    if (!(watched || tm_program_place(tm_the_program, i)) || !start_rank(i, parts)) tm_job_abort(1);
-    if (i % 16 == 0) print_progress(i - tm_job.first, &next);
+    int started = i - tm_job.first, count = end - i < PLACED_TOGETHER ? end - i : PLACED_TOGETHER;
+    bool place = !watched && started % PLACED_TOGETHER == 0;
+    if ((place && !tm_program_place(tm_the_program, i, count)) || !start_rank(i, parts))
+      tm_job_abort(1);
+    if (i % 16 == 0) print_progress(started, &next);
   }
   tm_vps_placed();
   tm_ends_wait();

@@ -60,6 +60,7 @@ struct settings {
   const char *report_file; /* NULL: stderr */
   const char *output;      /* files; NULL: none */
   long timeout;            /* seconds; 0: none */
+  char *path;              /* of the program */
   char **command;          /* program and its arguments */
   int count;
   int option_count; /* words in front of the command */
@@ -267,7 +268,7 @@ static const char *one_node_option(const struct settings *settings) {
 }
 
 /* What fails has said why. @return the exit status. */
-static int run(const struct settings *settings, const char *path) {
+static int run(const struct settings *settings) {
   if (!tm_output_start(settings->ranks, settings->label, settings->output)) return 1;
   if ((settings->check || settings->report) && !tm_checks_load()) return 1;
   tm_job_on_end(tm_flush_all);
@@ -277,7 +278,7 @@ static int run(const struct settings *settings, const char *path) {
   struct tm_ranks ranks = {settings->ranks, settings->spare, settings->spare >= 0};
   bool one_node = settings->joined.local == settings->ranks;
   if (settings->spare < 0) ranks.spare = one_node ? SPARE_RANKS : 0;
-  if (tm_program_read(path, &ranks, override) == NULL) return 1;
+  if (tm_program_read(settings->path, &ranks, override) == NULL) return 1;
   int most = tm_the_program->ranks;
   if (most > settings->ranks && !tm_output_reserve(most)) return 1;
   limit_slices(most);
@@ -319,7 +320,8 @@ static int launch_on_hosts(const struct settings *settings, char **own, int coun
 }
 
 int main(int argc, char **argv) {
-  /* Ranks read the command line until the process ends, after main() has returned. */
+  /* Ranks read the command line until the process ends, after main() has returned. In a child of a
+   * rank, LeakSanitizer does not look at main()'s frame. */
   static struct settings settings = {.ranks = 1, .spare = -1};
   const struct argp argp = {
       .options = options,
@@ -347,25 +349,21 @@ int main(int argc, char **argv) {
   if (tm_hosts_are_far())
     return launch_on_hosts(&settings, words, count, argv + first, argc - first);
   char *named = tm_find_program(settings.command[0]);
-  char *path = named != NULL ? realpath(named, NULL) : NULL;
-  char *stand_in = path != NULL ? tm_python_stand_in(path) : NULL;
+  settings.path = named != NULL ? realpath(named, NULL) : NULL;
+  char *stand_in = settings.path != NULL ? tm_python_stand_in(settings.path) : NULL;
   free(named);
   if (stand_in != NULL) {
-    free(path);
-    path = stand_in;
+    free(settings.path);
+    settings.path = stand_in;
   }
-  if (path == NULL) {
+  if (settings.path == NULL) {
     fprintf(stderr, "tmpirun: cannot run '%s': %s (check the name)\n", settings.command[0],
             strerror(errno));
     return 1;
   }
-  if (!tm_joined_start(settings.ranks, path, one_node_option(&settings), &settings.joined)) {
-    free(path);
+  if (!tm_joined_start(settings.ranks, settings.path, one_node_option(&settings), &settings.joined))
     return 1;
-  }
   choose_stack(settings.joined.local);
   if (settings.ranks > 1) setenv(TM_JOB, "1", 1); /* for programs that ranks start */
-  int status = run(&settings, path);
-  free(path);
-  return status;
+  return run(&settings);
 }
