@@ -162,6 +162,29 @@ static void infos(void) {
   MPI_Info_free(&info);
 }
 
+/* There is one resource: the memory of the machine. Others are none of the caller's. */
+static void guided_splits(void) {
+  static const int kinds[] = {MPI_COMM_TYPE_HW_GUIDED, MPI_COMM_TYPE_RESOURCE_GUIDED};
+  MPI_Comm comm;
+  MPI_Info info;
+  for (int i = 0; i < 2; i++) {
+    int shared = 0;
+    MPI_Comm_split_type(MPI_COMM_WORLD, kinds[i], 0, MPI_INFO_NULL, &comm);
+    CHECK(comm == MPI_COMM_NULL);
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "mpi_hw_resource_type", "no such one");
+    MPI_Comm_split_type(MPI_COMM_WORLD, kinds[i], 0, info, &comm);
+    CHECK(comm == MPI_COMM_NULL);
+    MPI_Info_set(info, "mpi_hw_resource_type", "mpi_shared_memory");
+    MPI_Comm_split_type(MPI_COMM_WORLD, kinds[i], 0, info, &comm);
+    CHECK(comm != MPI_COMM_NULL);
+    MPI_Comm_size(comm, &shared);
+    CHECK(shared == size);
+    MPI_Comm_free(&comm);
+    MPI_Info_free(&info);
+  }
+}
+
 static void asked(void) {
   MPI_Info info;
   MPI_Comm parent, comm;
@@ -199,6 +222,7 @@ static void asked(void) {
   MPI_Comm_size(comm, &length);
   CHECK(length == size); /* one machine */
   MPI_Comm_free(&comm);
+  guided_splits();
   MPI_Finalized(&flag);
   CHECK(!flag);
   MPI_Query_thread(&flag);

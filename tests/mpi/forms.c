@@ -155,7 +155,7 @@ static void scatterv(enum form form) {
     default: break;
   }
   finish(form, &request);
-  for (int i = 0; i < EACH; i++) CHECK(in[i] == sent(1, displs[rank] + i));
+  for (int i = 0; i < EACH; i++) CHECK(in[i] == sent(1, EACH * (size - 1 - rank) + i));
   CHECK(in[EACH] == -1);
 }
 
@@ -283,7 +283,7 @@ static void alltoallv(enum form form) {
   finish(form, &request);
   for (int i = 0; i < ALL; i++) {
     bool filled = i < EACH * size;
-    CHECK(in[i] == (filled ? sent(size - 1 - i / EACH, displs[rank] + i % EACH) : -1));
+    CHECK(in[i] == (filled ? sent(size - 1 - i / EACH, EACH * (size - 1 - rank) + i % EACH) : -1));
   }
 }
 
@@ -318,7 +318,7 @@ static void alltoallw(enum form form) {
   finish(form, &request);
   for (int i = 0; i < ALL; i++) {
     bool filled = i < EACH * size;
-    CHECK(in[i] == (filled ? sent(size - 1 - i / EACH, displs[rank] + i % EACH) : -1));
+    CHECK(in[i] == (filled ? sent(size - 1 - i / EACH, EACH * (size - 1 - rank) + i % EACH) : -1));
   }
 }
 

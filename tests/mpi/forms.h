@@ -37,8 +37,18 @@ static inline void prepare(void) {
   }
 }
 
+/* An operation that has started needs the arrays of counts, places and types no more. */
+static inline void reuse_arrays(void) {
+  for (int i = 0; i < RANKS_MAX; i++) {
+    counts[i] = displs[i] = bytes[i] = -1;
+    large_counts[i] = large_displs[i] = large_bytes[i] = -1;
+    types[i] = MPI_DATATYPE_NULL;
+  }
+}
+
 static inline void finish(enum form form, MPI_Request *request) {
   if (form == BLOCKING || form == BLOCKING_C) return;
+  reuse_arrays();
   bool persistent = form == PERSISTENT || form == PERSISTENT_C;
   for (int times = persistent ? 2 : 1; times > 0; times--) {
     if (persistent) MPI_Start(request);

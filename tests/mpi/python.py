@@ -34,6 +34,32 @@ COUNTER = """
                                     {"finalize", finalize, METH_NOARGS, ""}, {NULL, NULL, 0, NULL}};
     static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "counter", NULL, -1, methods};
     PyMODINIT_FUNC PyInit_counter(void) { MPI_Init(NULL, NULL); return PyModule_Create(&module); }"""
+SPAWNER = """
+    #define PY_SSIZE_T_CLEAN
+    #include <Python.h>
+    #include <mpi.h>
+    static PyObject *spawn(PyObject *self, PyObject *arguments) {
+      char *program, *script;
+      int number = -1;
+      MPI_Comm others;
+      if (!PyArg_ParseTuple(arguments, "ss", &program, &script)) return NULL;
+      MPI_Comm_get_parent(&others);
+      if (others != MPI_COMM_NULL) {
+        MPI_Comm_rank(MPI_COMM_WORLD, &number);
+        MPI_Send(&number, 1, MPI_INT, 0, 0, others);
+      } else {
+        MPI_Comm_spawn(program, (char *[]){script, NULL}, 2, MPI_INFO_NULL, 0, MPI_COMM_SELF, &others, MPI_ERRCODES_IGNORE);
+        MPI_Recv(&number, 1, MPI_INT, 1, 0, others, MPI_STATUS_IGNORE);
+        MPI_Recv(&number, 1, MPI_INT, 0, 0, others, MPI_STATUS_IGNORE);
+        printf("spawned\\n");
+      }
+      MPI_Comm_disconnect(&others);
+      MPI_Finalize();
+      Py_RETURN_NONE;
+    }
+    static PyMethodDef methods[] = {{"spawn", spawn, METH_VARARGS, ""}, {NULL, NULL, 0, NULL}};
+    static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "spawner", NULL, -1, methods};
+    PyMODINIT_FUNC PyInit_spawner(void) { MPI_Init(NULL, NULL); return PyModule_Create(&module); }"""
 SCRIPT = """#!/usr/bin/python3
 import math, os, subprocess, sys
 import counter
@@ -67,6 +93,14 @@ class Python(built.Programs):
 
     def test_interpreter(self):
         self.says(PYTHON, self.script, "x")
+
+    def test_ranks_are_spawned_without_an_option(self):
+        self.build("spawner.so", SPAWNER, "-shared", f"-I{include()}")
+        script = self.folder / "spawns.py"
+        script.write_text("import spawner, sys; spawner.spawn(sys.executable, sys.argv[0])")
+        result = subprocess.run([built.TMPIRUN, "-n", "2", PYTHON, script], capture_output=True, text=True, check=False,
+                                env={**os.environ, "PYTHONPATH": str(self.folder)})
+        self.assertEqual((result.returncode, result.stdout), (0, "spawned\nspawned\n"), result)
 
     def test_script(self):
         self.says(self.script, "x")

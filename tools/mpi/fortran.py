@@ -23,9 +23,6 @@ BY_HAND = """Init Init_thread Pcontrol Op_create Comm_create_keyval Type_create_
  Comm_create_errhandler Win_create_errhandler File_create_errhandler Grequest_start Info_create_env Info_get_string
  Session_get_nth_pset Comm_spawn Comm_spawn_multiple""".split()
 
-# The library may read an array after the call has returned: converted ones stay.
-LASTING = re.compile(r"I(?:neighbor_)?alltoallw|\w*alltoallw_init", re.I)
-
 # Absent in Fortran: the standard has no such subroutine.
 ABSENT = re.compile(r"\w+_(?:c2f|f2c|toint|fromint)$|Status_\w*2\w*|Status_[gs]et_(?:source|tag|error)|"
                     r"Session_create_errhandler|"
@@ -154,14 +151,11 @@ class Binding:
         self.before.append(f"const int {variable}_n = (int)({length});")
         self.before.append(f"{base} *{variable}_ = tmf_array({variable}_n, sizeof *{variable}_);")
         self.before.append(f"for (int i = 0; i < {variable}_n; i++) {variable}_[i] = tmf_{short}({variable}[i]);")
-        if LASTING.fullmatch(self.base):
-            self.before.append(f"{variable}_ = tmf_keep({variable}_, {variable}_n);")
         self.call.append(f"{variable}_")
         if not kind.startswith("const"):
             valid = "" if short == "Request" else " && error == MPI_SUCCESS"
             self.after.append(f"for (int i = 0; i < {variable}_n{valid}; i++) {variable}[i] = MPI_{short}_toint({variable}_[i]);")
-        if not LASTING.fullmatch(self.base):
-            self.after.append(f"free({variable}_);")
+        self.after.append(f"free({variable}_);")
 
     def string(self, kind, variable):
         self.parameters.append(f"char *{variable}")

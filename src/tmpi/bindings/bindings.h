@@ -46,9 +46,6 @@ void tmf_pad(char *to, size_t length, const char *text);
 
 /** @return an array on the heap; never NULL. Ends the process if there is no memory. */
 void *tmf_array(int count, size_t size);
-/** Takes an array of types for a call whose library reads it later. Equal arrays are kept once,
- * until the rank ends. @return the one that stays. */
-MPI_Datatype *tmf_keep(MPI_Datatype *types, int count);
 /** @return how many types an alltoallw on this communicator has; 0 for a wrong communicator. */
 int tmf_size(MPI_Comm comm);
 /** The same for its neighbours, the larger of both numbers. */

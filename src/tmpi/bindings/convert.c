@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Conversions of arguments between Fortran and C. */
 #include <stdalign.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -45,26 +44,6 @@ void *tmf_array(int count, size_t size) {
     abort();
   }
   return array;
-}
-
-struct kept {
-  struct kept *older;
-  MPI_Datatype *types;
-  int count;
-};
-
-MPI_Datatype *tmf_keep(MPI_Datatype *types, int count) {
-  static _Atomic(struct kept *) newest;
-  struct kept *first = newest;
-  for (const struct kept *k = first; k != NULL; k = k->older) {
-    if (k->count != count || memcmp(k->types, types, (size_t)count * sizeof *types) != 0) continue;
-    free(types);
-    return k->types;
-  }
-  struct kept *new = tmf_array(1, sizeof *new);
-  *new = (struct kept){first, types, count};
-  while (!atomic_compare_exchange_weak(&newest, &new->older, new)) continue;
-  return types;
 }
 
 char *tmf_string(const char *text, size_t length) {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The arguments of a struct tm_collective, checked. What a rank does not use may be anything. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "tmpi/coll/collective.h"
 #include "tmpi/coll/op.h"
 #include "tmpi/error/errors.h"
@@ -83,6 +86,57 @@ int tm_collective_check(const struct tm_collective *c) {
   if (error == MPI_SUCCESS && kind->reduces) error = tm_get_type(comm, c->call, c->recvtype, &type);
   if (error == MPI_SUCCESS && kind->reduces) error = tm_check_op(comm, c->call, c->op, type, &op);
   return error == MPI_SUCCESS ? check_alias(c, comm) : error;
+}
+
+/* ---- arrays */
+
+/* @return how much room a copy of an array takes, so that any array may follow it. */
+static size_t room_of(const void *array, int many, size_t each) {
+  size_t alignment = sizeof(MPI_Count);
+  return array == NULL ? 0 : ((size_t)many * each + alignment - 1) / alignment * alignment;
+}
+
+/* Copies an array to *room, if there is room, and moves *room behind it. @return what to read. */
+static const void *keep(char **room, const void *array, int many, size_t each) {
+  if (array == NULL || *room == NULL) return array;
+  void *copy = memcpy(*room, array, (size_t)many * each);
+  *room += room_of(array, many, each);
+  return copy;
+}
+
+/* The arrays of a buffer are replaced by copies in *room, unless that is NULL. @return their size.
+ */
+static size_t keep_arrays(struct tm_parts *parts, int many, char **room) {
+  if (parts->base == MPI_IN_PLACE) return 0;
+  size_t size = 0, of_int = sizeof(int), of_count = sizeof(MPI_Count);
+  struct tm_counts *both[] = {&parts->counts, &parts->displs};
+  for (int i = 0; i < 2; i++) {
+    size += room_of(both[i]->ints, many, of_int) + room_of(both[i]->large, many, of_count);
+    both[i]->ints = keep(room, both[i]->ints, many, of_int);
+    both[i]->large = keep(room, both[i]->large, many, of_count);
+  }
+  size += room_of(parts->types, many, sizeof *parts->types);
+  parts->types = keep(room, parts->types, many, sizeof *parts->types);
+  return size;
+}
+
+static size_t keep_both(struct tm_collective *c, const struct tm_comm *comm, char **room) {
+  const struct tm_collective_kind *kind = c->kind;
+  int root = kind->rooted ? c->root : 0;
+  size_t size = 0;
+  if (has_buffer(comm, kind->sends, root))
+    size += keep_arrays(&c->send, tm_parts_number(comm, kind->send_parts, true), room);
+  if (has_buffer(comm, kind->receives, root))
+    size += keep_arrays(&c->recv, tm_parts_number(comm, kind->recv_parts, false), room);
+  return size;
+}
+
+bool tm_collective_keep(struct tm_collective *c, const struct tm_comm *comm, void **kept) {
+  char *room = NULL;
+  size_t size = keep_both(c, comm, &room);
+  *kept = room = size > 0 ? malloc(size) : NULL;
+  keep_both(c, comm, &room);
+  return size == 0 || *kept != NULL;
 }
 
 int tm_collective_perform(const struct tm_collective *c) {

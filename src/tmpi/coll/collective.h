@@ -66,6 +66,11 @@ extern const struct tm_collective_kind tm_barrier_kind, tm_bcast_kind, tm_gather
 /** Checks the arguments. @return MPI_SUCCESS, or what tm_fail() returned. Likewise all below. */
 int tm_collective_check(const struct tm_collective *c);
 
+/** Copies the arrays of counts, displacements and types, so that the program may free its own when
+ * the call returns: the standard keeps them for the operation, but programs in use free them. *kept
+ * is to be freed, NULL: there are none. @return false: no memory. */
+bool tm_collective_keep(struct tm_collective *c, const struct tm_comm *comm, void **kept);
+
 /** @return how many parts a buffer has: the one that is sent, or the one that is filled. */
 int tm_parts_number(const struct tm_comm *comm, enum tm_parts_for parts, bool sends);
 

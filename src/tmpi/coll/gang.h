@@ -51,6 +51,7 @@ struct tm_task {
   uint64_t context;     /* [const] of the shadow; all members compute the same */
   int number, starts;   /* [const] of the collective; [rank] times it was started */
   struct tm_collective collective;
+  void *arrays; /* [const] those of the collective; NULL: it has none */
   struct tm_request *request;
   struct tm_comm *shadow; /* [worker] once it is handed out */
   struct tm_type **types; /* NULL: none is derived */

@@ -56,6 +56,7 @@ bool tm_task_prepare(struct tm_task *task) {
 static void end_task(struct tm_task *task) {
   for (int i = 0; i < task->type_count; i++) tm_type_release(task->types[i]);
   free(task->types);
+  free(task->arrays);
   if (task->op != NULL) tm_op_release(task->op);
   free(task);
 }
@@ -182,7 +183,8 @@ static struct tm_task *make_task(struct tm_comm *comm, const struct tm_collectiv
   task->rank = tm_rank_self();
   task->number = comm->nonblocking++;
   task->context = shadow_context(comm->context, task->number);
-  if (hold_types(task, comm)) task->request = make_request(comm);
+  if (tm_collective_keep(&task->collective, comm, &task->arrays) && hold_types(task, comm))
+    task->request = make_request(comm);
   if (task->request == NULL) {
     end_task(task);
     return NULL;

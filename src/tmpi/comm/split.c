@@ -3,10 +3,12 @@
 #include "tmpi/comm/split.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "tmpi/coll/coll.h"
 #include "tmpi/comm/common.h"
 #include "tmpi/error/errors.h"
+#include "tmpi/object/info.h"
 
 struct choice {
   int color, key, rank;
@@ -80,16 +82,24 @@ int PMPI_Comm_split(MPI_Comm handle, int color, int key, MPI_Comm *result) {
   return split_checked("MPI_Comm_split", handle, color, key, result);
 }
 
-/* Ranks of a node share its memory; guided by hardware, there is one resource: the whole of it. */
+/* Guided splits know one resource: the memory that ranks of a node share. */
+static bool shares_memory(int kind, MPI_Info info) {
+  if (kind == MPI_COMM_TYPE_SHARED) return true;
+  if (kind != MPI_COMM_TYPE_HW_GUIDED && kind != MPI_COMM_TYPE_RESOURCE_GUIDED) return false;
+  const struct tm_info *hints = tm_info_of(info);
+  const struct tm_info_entry *resource =
+      hints != NULL ? tm_info_find(hints, "mpi_hw_resource_type") : NULL;
+  return resource != NULL && strcmp(resource->value, "mpi_shared_memory") == 0;
+}
+
 #pragma weak MPI_Comm_split_type = PMPI_Comm_split_type
 int PMPI_Comm_split_type(MPI_Comm handle, int kind, int key, MPI_Info info, MPI_Comm *result) {
   static const char call[] = "MPI_Comm_split_type";
-  (void)info;
   bool known = kind == MPI_UNDEFINED ||
                (kind >= MPI_COMM_TYPE_SHARED && kind <= MPI_COMM_TYPE_RESOURCE_GUIDED);
   tm_enter(call);
   if (!known) return tm_fail(NULL, call, MPI_ERR_ARG, "%d is no kind of split", kind);
   int node = tm_rank_node(tm_rank_number());
-  int color = kind == MPI_COMM_TYPE_SHARED ? node : MPI_UNDEFINED;
+  int color = shares_memory(kind, info) ? node : MPI_UNDEFINED;
   return split_checked(call, handle, color, key, result);
 }

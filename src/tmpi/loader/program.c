@@ -141,14 +141,22 @@ static bool make_arena(struct tm_program *program) {
   return true;
 }
 
-/* Fortran's bindings, which are linked into the program, call the functions of C. */
-static bool calls_spawn(const struct tm_program *program) {
-  static const char *const names[] = {"MPI_Comm_spawn", "MPI_Comm_spawn_multiple",
-                                      "PMPI_Comm_spawn", "PMPI_Comm_spawn_multiple"};
+/* @return whether the program or a library names one of the functions ("PMPI_X": also MPI_X), NULL
+ * at the end. */
+static bool names_any(const struct tm_program *program, const char *const functions[]) {
   for (int i = 0; i < program->image_count; i++)
-    for (size_t n = 0; n < sizeof names / sizeof names[0]; n++)
-      if (tm_image_asks(program->images[i], names[n])) return true;
+    for (const char *const *name = functions; *name != NULL; name++)
+      if (tm_image_asks(program->images[i], *name) || tm_image_asks(program->images[i], *name + 1))
+        return true;
   return false;
+}
+
+/* Fortran's bindings, which are linked into the program, call the functions of C. An interpreter
+ * opens its bindings later, so it names no function yet by which a program of MPI begins. */
+static bool may_spawn(const struct tm_program *program) {
+  static const char *const spawn[] = {"PMPI_Comm_spawn", "PMPI_Comm_spawn_multiple", NULL};
+  static const char *const begin[] = {"PMPI_Init", "PMPI_Init_thread", "PMPI_Session_init", NULL};
+  return names_any(program, spawn) || !names_any(program, begin);
 }
 
 static bool read_program(struct tm_program *program, const char *path,
@@ -169,7 +177,7 @@ static bool read_program(struct tm_program *program, const char *path,
     return tm_refuse(path, "it is a library, not a program (link a program by tmpicc)");
   if (!tm_program_find_libraries(program) || !find_order(program)) return false;
   bool is_limited = os_address_space_limit() != SIZE_MAX; /* it is wanted for the first ranks */
-  if (ranks->fixed || (!is_limited && calls_spawn(program))) program->ranks += ranks->spare;
+  if (ranks->fixed || (!is_limited && may_spawn(program))) program->ranks += ranks->spare;
   if (!tm_open_prepare(program)) return false;
   tm_program_lay_out(program);
   program->start_count = program->visible_count = program->image_count;
