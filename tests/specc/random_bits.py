@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 
-STATEMENTS, VARIABLES = 100, 8
+STATEMENTS, VARIABLES = 40, 8
 OPERATORS = {"+": int.__add__, "-": int.__sub__, "*": int.__mul__, "&": int.__and__, "|": int.__or__, "^": int.__xor__,
              "/": lambda a, b: abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1),
              "%": lambda a, b: abs(a) % abs(b) * (1 if a >= 0 else -1)}
