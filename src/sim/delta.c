@@ -50,13 +50,45 @@ static bool is_zero(const unsigned char *bytes, size_t size) {
   return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0);
 }
 
+/* Notifies the events of what has a new value. */
+static void notify_edges(const void *before, const void *now, size_t size,
+                         mltp_sim_event_t *changed, mltp_sim_event_t *rising,
+                         mltp_sim_event_t *falling) {
+  bool was_zero = is_zero(before, size), is_zero_now = is_zero(now, size);
+  sm_effect(SM_NOTIFY, changed);
+  if (was_zero != is_zero_now) sm_effect(SM_NOTIFY, was_zero ? rising : falling);
+}
+
+/* The first signal of a view that changes still has its value before, as its others have. */
+static void touch_views(const struct sm_signal *s) {
+  for (const struct sm_view_link *link = s->views; link != NULL; link = link->next) {
+    struct sm_view *view = link->view;
+    if (view->touched) continue;
+    view->read(view, view->before);
+    view->touched = true;
+    view->next = sm.touched;
+    sm.touched = view;
+  }
+}
+
 /* A signal's new value: its waiters hear of it in this delta, and only if it is another one. */
 static void notify_change(struct sm_signal *s) {
   const mltp_sim_buffered_t *v = &s->buffered;
   if (memcmp(v->current_, v->pending_, v->size_) == 0) return;
-  bool was_zero = is_zero(v->current_, v->size_), is_zero_now = is_zero(v->pending_, v->size_);
-  sm_effect(SM_NOTIFY, &s->changed);
-  if (was_zero != is_zero_now) sm_effect(SM_NOTIFY, was_zero ? &s->rising : &s->falling);
+  touch_views(s);
+  notify_edges(v->current_, v->pending_, v->size_, &s->changed, &s->rising, &s->falling);
+}
+
+/* All signals have their new values: a view's waiters hear once of several that changed. */
+static void notify_views(void) {
+  for (struct sm_view *view = sm.touched; view != NULL; view = view->next) {
+    view->touched = false;
+    view->read(view, view->now);
+    if (memcmp(view->before, view->now, view->size) != 0)
+      notify_edges(view->before, view->now, view->size, &view->changed, &view->rising,
+                   &view->falling);
+  }
+  sm.touched = NULL;
 }
 
 static void take_over(mltp_sim_buffered_t *v) {
@@ -78,6 +110,7 @@ static void take_over_written(void) {
       take_over(v);
     }
   }
+  notify_views();
   sm.written = NULL;
   for (mltp_sim_buffered_t *v = clocked; v != NULL; v = next) {
     next = v->next_;

@@ -88,7 +88,18 @@ void sm_signal_init(struct sm_signal *s, void *current, void *pending, size_t si
   mltp_sim_event_t event = MLTP_SIM_EVENT_INIT(name);
   s->changed = s->rising = s->falling = event;
   s->buffered = (mltp_sim_buffered_t){current, pending, size, NULL, SM_IS_SIGNAL};
+  s->views = NULL;
   memcpy(pending, current, size);
+}
+
+void sm_view_init(struct sm_view *view, const char *name) {
+  mltp_sim_event_t event = MLTP_SIM_EVENT_INIT(name);
+  view->changed = view->rising = view->falling = event;
+}
+
+void sm_view_add(struct sm_view *view, struct sm_signal *s, struct sm_view_link *link) {
+  *link = (struct sm_view_link){view, s->views};
+  s->views = link;
 }
 
 void sm_clocked_init(struct sm_clocked *v, void *current, void *pending, size_t size,

@@ -12,6 +12,7 @@
 #define SM_SWITCH_H
 
 #include <mltp/sim.h>
+#include <stdbool.h>
 
 struct arch_switch_pair;
 
@@ -40,6 +41,23 @@ struct sm_signal {
   mltp_sim_buffered_t buffered; /**< first */
   mltp_sim_event_t changed;
   mltp_sim_event_t rising, falling; /**< it was zero before, or is zero now */
+  struct sm_view_link *views;
+};
+
+/** Bits of some signals, which have events of their own. */
+struct sm_view {
+  mltp_sim_event_t changed, rising, falling;          /**< as a signal's */
+  void (*read)(const struct sm_view *view, void *to); /**< copies the bits as they are now */
+  void *before, *now; /**< two objects of `size` bytes: at the end of a delta, and to compare */
+  size_t size;
+  struct sm_view *next; /**< among those of which a signal changed in this delta */
+  bool touched;         /**< it is among them */
+};
+
+/** A view among those of one signal. */
+struct sm_view_link {
+  struct sm_view *view;
+  struct sm_view_link *next;
 };
 
 /** A buffered variable that takes its new value when a clock is notified. */
@@ -52,6 +70,13 @@ struct sm_clocked {
  * value is that of now until it is assigned: so one that is assigned in part keeps the rest. */
 void sm_signal_init(struct sm_signal *s, void *current, void *pending, size_t size,
                     const char *name);
+
+/** Initialises a view's events. Its other fields are the caller's. */
+void sm_view_init(struct sm_view *view, const char *name);
+
+/** Has the events of a view notified when a signal changes. The link exists as long as the signal.
+ */
+void sm_view_add(struct sm_view *view, struct sm_signal *s, struct sm_view_link *link);
 
 /** Initialises a buffered variable with a clock. */
 void sm_clocked_init(struct sm_clocked *v, void *current, void *pending, size_t size,

@@ -139,6 +139,7 @@ struct simulation {
   mltp_sim_event_t **notified_end, *notified; /**< set N, in the order of first notification */
   uint32_t attentive; /**< what else the end of a delta has to look at: SM_WRITTEN, ... */
   mltp_sim_buffered_t *written;
+  struct sm_view *touched; /**< views of signals that change at this end of a delta */
   mltp_sim_time_t now;
   uint64_t deltas;
   struct sm_timed *heap;

@@ -146,6 +146,52 @@ static void wrong_comm(void) {
   MPI_Comm_free(&half);
 }
 
+/* The number of the neighbour is wrong. */
+static void wrong_sender(void) {
+  MPI_Comm half;
+  MPI_Comm_split(MPI_COMM_WORLD, rank == 3, 0, &half);
+  if (rank == 0) MPI_Send(values, 1, MPI_INT, 1, 5, half);
+  if (rank == 1) MPI_Recv(values, 1, MPI_INT, 2, 5, half, MPI_STATUS_IGNORE);
+  if (rank == 2) MPI_Recv(values, 1, MPI_INT, 1, 5, half, MPI_STATUS_IGNORE);
+}
+
+/* The last rank has the rest of the rows, for which the root has no room. */
+static void rest_of_rows(void) {
+  enum { ROWS = 103 };
+  int mine = ROWS / size + (rank == size - 1 ? ROWS % size : 0), counts[4], starts[4];
+  static int all[ROWS];
+  for (int i = 0; i < size; i++) {
+    counts[i] = ROWS / size;
+    starts[i] = i * counts[i];
+  }
+  MPI_Gatherv(values, mine, MPI_INT, all, counts, starts, MPI_INT, 0, MPI_COMM_WORLD);
+}
+
+/* Frees a type in the first step of a loop, and uses it in the second. */
+static void freed_type(void) {
+  MPI_Datatype type;
+  MPI_Type_contiguous(3, MPI_INT, &type);
+  MPI_Type_commit(&type);
+  for (int step = 0; step < 2; step++) {
+    MPI_Bcast(values, 4, type, 0, MPI_COMM_WORLD);
+    MPI_Type_free(&type);
+  }
+}
+
+static void window_left(void) {
+  MPI_Win win;
+  MPI_Win_create(values, sizeof values, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+}
+
+/* A worker reports on its way, and the master takes results only. */
+static void lost(void) {
+  enum { RESULT = 1, PROGRESS = 2 };
+  if (rank == 2) MPI_Send(values, 1, MPI_INT, 0, PROGRESS, MPI_COMM_WORLD);
+  if (rank > 0) MPI_Send(values, 1, MPI_INT, 0, RESULT, MPI_COMM_WORLD);
+  for (int i = 1; rank == 0 && i < size; i++)
+    MPI_Recv(values, 1, MPI_INT, MPI_ANY_SOURCE, RESULT, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 static void too_long(void) {
   if (rank == 0) MPI_Send(values, 10, MPI_INT, 1, 0, MPI_COMM_WORLD);
   if (rank == 1) MPI_Recv(values, 5, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -339,6 +385,11 @@ static const struct {
     {"all", wait_for_all},
     {"wrong-tag", wrong_tag},
     {"wrong-comm", wrong_comm},
+    {"wrong-sender", wrong_sender},
+    {"rest-of-rows", rest_of_rows},
+    {"freed-type", freed_type},
+    {"window-left", window_left},
+    {"lost", lost},
     {"too-long", too_long},
     {"own-request", own_request},
     {"drain", drain},

@@ -60,6 +60,27 @@ class Waits(Reported):
                           r" \(0, 1\), which nobody receives: rank 1 waits for tag 5 on MPI_COMM_WORLD")
         self.assertNotIn("rank 3 has sent", said)
 
+    def test_message_of_another_sender(self):
+        said = self.hangs("wrong-sender", r"why: rank 0 has sent rank 1 a message with tag 5 on a communicator of 3 ranks"
+                          r" \(0, 1, 2\), which waits there: rank 1 receives from rank 2")
+        self.assertEqual(said.count("has sent"), 1)
+
+    def test_collective_with_too_little_room(self):
+        self.reported(15, [TMPIRUN, "-n", 4, PROGRAM, "rest-of-rows"], "rank 0: MPI_Gatherv on MPI_COMM_WORLD: rank 3 sent 112"
+                      r" bytes, and there is room for 100 \(counts .*\), at reports.c:\d+ \(rest_of_rows\)")
+
+    def test_type_that_was_freed(self):
+        self.reported(3, [TMPIRUN, "-n", 4, PROGRAM, "freed-type"],
+                      r"MPI_Bcast on MPI_COMM_WORLD: the datatype is MPI_DATATYPE_NULL, at reports.c:\d+ \(freed_type\)")
+
+    def test_window_that_is_left(self):
+        self.reported(0, [TMPIRUN, "-n", 4, "--check", PROGRAM, "window-left"], r"ranks 0-3: 4 windows were not freed, of"
+                      r" MPI_Win_create\(\) at reports.c:\d+ \(window_left\) \(MPI_Win_free\)")
+
+    def test_message_that_is_lost(self):
+        self.reported(1, [TMPIRUN, "-n", 4, "--check", PROGRAM, "lost"], "rank 0: 1 message was never received: 1 MPI_INT from"
+                      " rank 2 of MPI_COMM_WORLD, tag 2")
+
     def test_error_has_its_place(self):
         self.reported(15, [TMPIRUN, "-n", 2, PROGRAM, "too-long"], r"longer than the 20 bytes .*, at reports.c:\d+ \(too_long\)")
 

@@ -8,6 +8,7 @@ order of one VP on several (mltp_sim_ordered()).
 from lark import Token, Tree
 
 import constant
+import wide
 from bits import Bits, fit
 from constructs import Constructs
 from model import declared_token, find, has_storage, heading, is_const, parameter_count, parameters_of, specs_of
@@ -43,6 +44,27 @@ class Body(Constructs, Bits):
             return [node]
         handler = getattr(self, "do_" + str(node.data), None)
         return handler(node) if handler else [self.translate(child) for child in node.children]
+
+    def scalar(self, node):
+        """An expression where C wants a number, or what has no bits."""
+        return wide.integer(self.translate(node), self.type_of(node))
+
+    def truth(self, node):
+        """An expression where C asks whether it is zero."""
+        return wide.truth(self.translate(node), self.type_of(node))
+
+    def as_type(self, one, node):
+        """An expression as a value of a type."""
+        return fit(one, self.translate(node), self.type_of(node)) if one.kind == "bits" else self.scalar(node)
+
+    def operand(self, node):
+        """An expression as a function of bits takes it: the place of its words if it is wide."""
+        one, value = self.type_of(node), self.translate(node)
+        if not one.is_wide:
+            return value
+        while node.data == "parens":
+            node = node.children[1]
+        return ["(", value, ").word"] if node.data in ("name", "index", "dot", "arrow") else wide.at(one, value)
 
     # ---- names
 
@@ -133,7 +155,7 @@ class Body(Constructs, Bits):
         if part.spread and self.whole is part:
             return ["sc_whole"]
         if part.spread:
-            return fit(part.c_type, ["sc_spread_get(", SELF, token, ")"])
+            return self._spread_value(part, token, 0)
         if part.kind == "variable" and self.is_port(part):
             return ["(*(sc_ordered(),", SELF, token, "))"]
         if part.kind == "variable":
@@ -153,14 +175,23 @@ class Body(Constructs, Bits):
                 "interface": "calls of its methods"}
         raise self.error(token, f"{part.kind} '{token}' is only for {uses[part.kind]}")
 
+    @staticmethod
+    def _spread_value(part, token, following):
+        """The bits of a spread port; following: those to come."""
+        one = part.c_type
+        if one.is_wide:
+            return wide.spread(one, [SELF, token], following)
+        return fit(one, ["sc_spread_get(", SELF, token, f", {following})"])
+
     # ---- what is assigned
 
     def _target(self, node):
-        """The part of the class that an expression changes, if it is one as a whole."""
+        """The part of the class that an expression changes, if it is one as a whole; not one that is in a copy."""
         inner = node
         while inner.data in ("parens", "index", "dot", "slice"):
             inner = inner.children[1] if inner.data == "parens" else inner.children[0]
-        return (self.part(inner.children[0]), inner.children[0]) if inner.data == "name" else (None, None)
+        part = self.part(inner.children[0]) if inner.data == "name" else None
+        return (part, inner.children[0]) if part is not None and part is not self.whole else (None, None)
 
     def _check_change(self, node):
         part, token = self._target(node)
@@ -216,26 +247,29 @@ class Body(Constructs, Bits):
     def do_assign(self, node):
         left, operator, right = node.children[0], words(node.children[1]), self.translate(node.children[2])
         part, token = self._check_change(left)
-        if part is not None and part.spread and self.whole is not part:
-            return self._in_copy(part, token, ["__auto_type sc_right =", right, ";"],
-                                 lambda: self.assign_bits(left, operator, ["sc_right"]))
-        of_bits = self.assign_bits(left, operator, right)
+        given = self.type_of(node.children[2])
+        if part is not None and part.spread:
+            return self._in_copy(part, token, left, ["__auto_type sc_right =", right, ";"],
+                                 lambda: self.assign_bits(left, operator, ["sc_right"], given))
+        of_bits = self.assign_bits(left, operator, right, given)
         if of_bits is not None:
             return of_bits
+        right = wide.integer(right, given)
         if part is not None and part.kind in ("buffered", "signal"):
             return self._assign_later(left, operator, right, node)
         if operator == "=" and self.type_of(left).kind == "array":
             return self._assign_array(left, node.children[2], right)
         return [self.translate(left), operator, right]
 
-    def _in_copy(self, part, token, before, change):
+    def _in_copy(self, part, token, target, before, change):
         """Changes a spread port: gets its bits, changes them, and puts them back. What is assigned is known before:
-        it may wait, and other bits may change meanwhile."""
+        it may wait, and other bits may change meanwhile. Of a signal a part changes what is to come."""
         self.whole, outer = part, self.whole
         changed = change()
         self.whole = outer
-        return ["({", before, f"{part.c_type.storage} sc_whole =", self._member(token, part), "; __auto_type sc_result =", changed,
-                "; sc_spread_set(", SELF, token, ", sc_whole); sc_result; })"]
+        following = int(target.data in ("slice", "index"))
+        return ["({", before, f"{part.c_type.storage} sc_whole =", self._spread_value(part, token, following),
+                "; __auto_type sc_result =", changed, "; sc_spread_set(", SELF, token, ", &sc_whole); sc_result; })"]
 
     def _assign_later(self, left, operator, right, node):
         """Assigns to what is buffered or a signal, or to an element of it."""
@@ -260,8 +294,8 @@ class Body(Constructs, Bits):
     def do_step(self, node):
         target = node.children[0] if isinstance(node.children[0], Tree) else node.children[1]
         part, token = self._check_change(target)
-        if part is not None and part.spread and self.whole is not part:
-            return self._in_copy(part, token, [], lambda: self.do_step(node))
+        if part is not None and part.spread:
+            return self._in_copy(part, token, target, [], lambda: self.do_step(node))
         if part is not None and part.kind in ("buffered", "signal"):
             return self._step_later(node, part, token, target)
         return self.step_bits(node) or [self.translate(child) for child in node.children]
@@ -272,19 +306,24 @@ class Body(Constructs, Bits):
         step = f"{str(node.children[0] if prefix else node.children[1])[0]} 1"
         if target.data == "index" and self._slice_at(target) is None:
             result = ["*sc_at"] if prefix else ["sc_old"]
-            return self._changed_part(target, lambda now: ["__typeof__(*sc_at) sc_old =", now, "; *sc_at =", fit(
-                self.type_of(target), ["sc_old", step]) if self.type_of(target).kind == "bits" else f"sc_old {step}", ";", result])
+            return self._changed_part(target, lambda now: ["__typeof__(*sc_at) sc_old =", now, "; *sc_at =",
+                                                           self._stepped(self.type_of(target), step), ";", result])
         if target.data != "name":
             raise self.error(token, f"'{token}' is {part.kind} (assign the new value to all of it)")
-        changed = ["sc_old", step]
-        stored = self.written(part, token, fit(part.c_type, changed) if part.c_type.kind == "bits" else changed)
+        stored = self.written(part, token, self._stepped(part.c_type, step))
         now = self.translate(target)
         return ["({ __typeof__(", now, ") sc_old =", now, ";", stored, ";" if prefix else "; sc_old;", "})"]
 
+    def _stepped(self, one, step):
+        """The value of sc_old after a step."""
+        if one.kind != "bits":
+            return ["sc_old", step]
+        return self._operated(one, ["sc_old"], f"{step[0]}=", ["1"], PLAIN)
+
     def do_plain(self, node):
         parts = node.children
-        if str(parts[0]) == "return" and len(parts) == 3 and self.returns.kind == "bits":
-            return [parts[0], fit(self.returns, self.translate(parts[1])), ";"]
+        if str(parts[0]) == "return" and len(parts) == 3:
+            return [parts[0], self.as_type(self.returns, parts[1]), ";"]
         if str(parts[0]) == "case":
             return [self._fixed(c) if isinstance(c, Tree) and c is not parts[-1] else self.translate(c) for c in parts]
         return self.operate_on_bits(parts) or [self.translate(child) for child in parts]
@@ -347,8 +386,24 @@ class Body(Constructs, Bits):
             elif at < len(classes) and classes[at] is not None:
                 result.append(self.as_interface(child, classes[at]))
             else:
-                result.append(self.translate(child))
+                result.append(self._argument(child, wanted, at))
         return result
+
+    def _argument(self, node, wanted, at):
+        """A value as the argument of that number; wanted: the parameters, if they are known."""
+        given = self.type_of(node)
+        parameters = [c for c in wanted.children if isinstance(c, Tree)] if wanted is not None else []
+        parameter = parameters[at] if at < len(parameters) else None
+        one = PLAIN
+        if parameter is not None and (len(parameter.children) == 1 or parameter.children[1].data == "declarator"):
+            one = self.types.of_parameter(*parameter.children[:2]) if len(parameter.children) > 1 \
+                else self.types.of_specs(parameter.children[0])
+        if one.is_wide:
+            return fit(one, self.translate(node), given)
+        if given.is_wide and parameter is None:
+            raise self.error(next(node.scan_values(lambda _: True)), f"a bit vector of {given.width} bits is no argument here "
+                                                                     "(convert it, as in (int)x, or take 64 bits at a time)")
+        return self.scalar(node)
 
     def as_interface(self, node, interface):
         """An expression as an interface: this, an instance, a port, or a parameter."""
@@ -421,7 +476,10 @@ class Body(Constructs, Bits):
 
     def do_for_statement(self, node):
         self.scopes.append({})
-        result = [self.translate(child) for child in node.children]
+        result, at = [], 0
+        for child in node.children:
+            result.append(self.truth(child) if isinstance(child, Tree) and at == 1 else self.translate(child))
+            at += str(child) == ";" if isinstance(child, Token) else child.data == "declaration"
         self.scopes.pop()
         return result
 
@@ -447,10 +505,43 @@ class Body(Constructs, Bits):
     def _initialised(self, one, node, fixed):
         """A declarator with its initial value."""
         parts = [self._fixed(c) if fixed else self.translate(c) for c in node.children]
-        single = one.initial is not None and len(one.initial.children) == 1
-        if one.c_type.kind == "bits" and single:
-            parts[-1] = fit(one.c_type, parts[-1])
+        if one.initial is not None:
+            parts[-1] = self.first_value(one.c_type, one.initial, fixed)
         return parts
+
+    def first_value(self, one, node, fixed):
+        """What a variable of a type begins with; fixed: C wants a constant."""
+        if len(node.children) == 1:
+            return self.fixed_as(one, node) if fixed else self.as_type(one, node)
+        inner = one
+        while inner.kind in ("array", "pointer"):
+            inner = inner.of
+        members = list(one.members.values())
+        result, at = [], 0
+        for item in node.children:
+            if isinstance(item, Token):
+                result.append(item)
+                continue
+            value, designator = item.children[-1], item.children[:-1]
+            if one.kind == "struct" and designator:
+                names = [words(c) for c in designator if isinstance(c, Tree)]
+                at = list(one.members).index(names[0][2:]) if len(names) == 1 and names[0][2:] in one.members else len(members)
+            part = members[at] if at < len(members) else PLAIN
+            at += 1
+            if one.kind == "array":
+                part = one.of if len(value.children) > 1 or one.of.kind == "struct" else inner
+            result += [[self._fixed(c) for c in designator], self.first_value(part, value, fixed)]
+        return result
+
+    def fixed_as(self, one, node):
+        """A constant as a value of a type, where C wants one that its compiler knows."""
+        if not one.is_wide:
+            return fit(one, self._fixed(node)) if one.kind == "bits" else self._fixed(node)
+        value = self.value(node)
+        if value is None:
+            raise self.error(next(node.scan_values(lambda _: True)), f"a bit vector of {one.width} bits begins here with a "
+                                                                     "constant (assign the value later)")
+        return wide.constant(one, value)
 
     def do_array(self, node):
         """An array's size; names of constants are not constants in C."""

@@ -6,7 +6,7 @@ from bits import fit
 from body import Body
 from model import heading, innermost, is_const, parameter_count, type_words, without_parens
 from output import words
-from spread import Spread, whole_at
+from spread import Spread, view_at, whole_at
 
 
 WAITS = ("wait_statement", "waitfor_statement", "dot")
@@ -105,17 +105,17 @@ class Classes:
 
     def _open_array(self, body, cls, member):
         return ["static", self._specs(body, member), self._declarator(body, member.declarator, [f"{cls.name}__sc_{member.name}_v"]),
-                "=", body._fixed(member.initial), ";"]
+                "=", body.first_value(member.c_type, member.initial, True), ";"]
 
     def _port(self, body, port):
         if port.kind == "interface":
             return ["struct", port.type.name, port.token]
         if port.kind == "event":
             return ["mltp_sim_event_t *", port.token]
-        if port.kind == "signal":
-            return ["struct sm_signal *", port.token]
         if port.spread:
             return ["struct sc_spread *", port.token]
+        if port.kind == "signal":
+            return ["struct sm_signal *", port.token]
         return [self._specs(body, port), self._declarator(body, port.declarator, ["( *", port.token, ")"])]
 
     def _field(self, body, cls, member):
@@ -187,16 +187,16 @@ class Classes:
     def connect(self, cls):
         """The function that initialises an instance and what it contains."""
         body = Body(self.collector, cls, self.functions, [])
-        steps = []
+        steps, instances = [], []  # an instance may be mapped to a signal that stands behind it
         for member in cls.members:
             if member.kind == "event":
                 steps.append(self._init_event(member))
             elif member.kind == "instance":
-                steps.append(self._init_instance(body, cls, member))
+                instances.append(self._init_instance(body, cls, member))
             else:
                 steps.append(self._init_variable(body, member))
         return [f"static void {cls.name}__sc_init(struct {cls.name} *sc_self, const char *sc_name) {{",
-                "sc_self->sc_name = sc_name;", steps, "}"]
+                "sc_self->sc_name = sc_name;", steps, instances, "}"]
 
     @staticmethod
     def _init_event(member):
@@ -229,15 +229,20 @@ class Classes:
         targets = {"piped": [f"[{copy}]" for copy in range(member.delay + 1)], "buffered": [".now"],
                    "signal": [".now"]}.get(member.kind, [""])
         single = len(member.initial.children) == 1 and member.c_type.kind != "array"
-        value = body._fixed(member.initial) if single else body.translate(member.initial)
-        if member.c_type.kind == "bits":
-            value = fit(member.c_type, value)
         const = "" if is_const(member) or single else "static const"
         steps = ["{", const, self._specs(body, member), self._declarator(body, member.declarator, ["sc_value"]), "=",
-                 value if single else body._fixed(member.initial), ";"]
+                 self._single_value(body, member) if single else body.first_value(member.c_type, member.initial, True), ";"]
         for target in targets:
             steps += ["__builtin_memcpy((void *)&sc_self->", member.token, target, ", &sc_value, sizeof sc_value);"]
         return [*steps, "}"]
+
+    @staticmethod
+    def _single_value(body, member):
+        one = member.c_type
+        if one.is_wide:
+            return body.as_type(one, member.initial)
+        value = body._fixed(member.initial)
+        return fit(one, value) if one.kind == "bits" else value
 
     def _init_instance(self, body, cls, member):
         child, given = member.type, member.arguments
@@ -260,8 +265,9 @@ class Classes:
         if argument.data == "open_port":
             return self._map_nothing(body, member, port, at)
         expression = without_parens(argument.children[0])
-        if port.kind == "variable" and port.c_type.kind == "bits" and (port.spread or self._is_spread(body, expression)):
-            spread = Spread(body, self._check_map, port, at[:-1]).mapped(expression)
+        if port.kind in ("variable", "signal") and port.c_type.kind == "bits" and (
+                port.spread or self._is_spread(body, expression)):
+            spread = Spread(body, self._check_map, port, at[:-1], f"{member.name}.{port.name}").mapped(expression)
             if spread is not None:
                 self.collector.spread.add((member.type.name, port.name))
                 return spread
@@ -280,9 +286,8 @@ class Classes:
         if index:
             return [at, "&", "(*" * (given in cls.ports), "sc_self->", token, ")" * (given in cls.ports), index, ";"]
         if given.kind == "signal" and port.kind != "signal":
-            field = "changed" if port.kind == "event" else None
-            if field:
-                return [at, "&", body.signal_at(given, token), field, ";"]
+            if port.kind == "event":
+                return [at, "&", view_at(given, token) or body.signal_at(given, token), "changed;"]
             return [at, body.signal_at(given, token), "buffered.current_", ";"]
         if given in cls.ports:
             return [at, "sc_self->", token, ";"]
@@ -309,9 +314,14 @@ class Classes:
             return [self._specs(body, port), self._declarator(body, port.declarator, [name]), ";"]
         if port.kind == "variable":
             return ["{ static", declared("sc_open"), whole_at(port, at, "sc_open"), "}"]
-        return ["{ static struct { struct sm_signal sc_signal;", declared("now"), declared("next"), "} sc_open;",
+        return self._map_signal(port, at, declared, [])
+
+    @staticmethod
+    def _map_signal(port, at, declared, value):
+        """A port gets a signal of its own."""
+        return ["{ static struct { struct sm_signal sc_signal;", declared("now"), declared("next"), "} sc_open", value, ";",
                 "sm_signal_init(&sc_open.sc_signal, &sc_open.now, &sc_open.next, sizeof sc_open.now,", f'"{port.name}");',
-                at, "&sc_open.sc_signal; }"]
+                whole_at(port, at, "sc_open"), "}"]
 
     def _map_value(self, body, port, expression, at):
         """A port gets a constant, or a global variable."""
@@ -333,13 +343,14 @@ class Classes:
             if body.value_of_name(name) is None:
                 raise self.collector.error(name, f"'{name}' cannot be mapped to port '{port.name}': neither {body.cls.kind} "
                                                  f"'{body.cls.name}' nor the file has a variable or constant of that name")
-        if port.kind != "variable" or port.direction not in ("in", "inout") or port.direction == "inout" and port.said:
+        if port.kind not in ("variable", "signal") or port.direction not in ("in", "inout") or port.direction == "inout" and port.said:
             raise self.collector.error(token, f"a constant can only be mapped to an 'in' port; '{port.name}' is none")
-        declaration = [self._specs(body, port), self._declarator(body, port.declarator, ["sc_constant"])]
-        value = body._fixed(expression)
-        if port.c_type.kind == "bits":
-            value = fit(port.c_type, value)
-        return ["{ static", declaration, "=", value, ";", whole_at(port, at, "sc_constant"), "}"]
+        def declared(name):
+            return [self._specs(body, port), self._declarator(body, port.declarator, [name]), ";"]
+        value = ["=", body.fixed_as(port.c_type, expression)]
+        if port.kind == "signal":
+            return self._map_signal(port, at, declared, ["= { .now", value, "}"])
+        return ["{ static", declared("sc_constant")[:-1], value, ";", whole_at(port, at, "sc_constant"), "}"]
 
     def _check_map(self, cls, port, given, token, indexed):
         def wrong(why):

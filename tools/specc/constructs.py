@@ -5,6 +5,7 @@ from lark import Token, Tree
 from model import innermost, parameters_of
 from output import words
 from source import quoted
+from spread import view_at
 
 
 def subtrees(node, *kinds):
@@ -107,7 +108,7 @@ class Constructs:
             if isinstance(child, Token) and str(child) in "(;)":
                 at += 1
             else:
-                parts[at] = self.translate(child)
+                parts[at] = self.truth(child) if at == 1 else self.translate(child)
         first, condition, step = parts
         stages = str(len(children))
         start = node.children[0].update(value="{")
@@ -148,7 +149,7 @@ class Constructs:
                                                    "before the colons)")
             return ["goto", prefix + str(node.children[1]), ";"]
         if node.data == "fsm_if":
-            return [*node.children[:2], self.translate(node.children[2]),
+            return [*node.children[:2], self.truth(node.children[2]),
                     [self._transition(c, prefix, names) for c in node.children[3:]]]
         return [self._transition(c, prefix, names) for c in node.children] if len(node.children) > 1 else ["{ }"]
 
@@ -195,7 +196,7 @@ class Constructs:
         index = ["[", self.translate(expressions[0]), "]"] if expressions else []
         part = self.part(token)
         if part is not None and part.kind == "signal":
-            return ["&", self.signal_at(part, token), edge or "changed"]
+            return ["&", view_at(part, token) or self.signal_at(part, token), edge or "changed"]
         if edge is not None:
             raise self.error(token, f"'{edge}' is for signals; '{token}' is none (declare it as a signal)")
         if part is None and not self.is_local(token):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Maps ports to bits of variables, and to several joined by '@'.
+"""Maps ports to bits of variables and signals, and to several joined by '@'.
 
 A port is a pointer otherwise. One that an instance somewhere maps to bits is spread in all instances: it has a list
-of the places that its bits are in, from the first one, and is read and changed by it (specc_runtime.h).
+of the places that its bits are in, from the first one, and is read and changed by it (specc_spread.h).
 """
 from lark import Tree
 
@@ -10,20 +10,32 @@ from model import without_parens
 
 
 def whole_at(port, at, name):
-    """Connects a port with a variable of its own type."""
+    """Connects a port with a variable or a signal of its own type."""
     if not port.spread:
-        return [at, f"(void *)&{name};"]
-    one = port.c_type
-    return [at, "sc_spread_new(); sc_spread_add(", at[:-1], f", &{name}, sizeof {name}, {one.width}, {int(one.signed)}, 0, "
-            f"{one.width});"]
+        return [at, f"&{name}.sc_signal;" if port.kind == "signal" else f"(void *)&{name};"]
+    one, signal, value = port.c_type, "0", name
+    if port.kind == "signal":
+        signal, value = f"&{name}.sc_signal", f"{name}.now"
+    steps = [at, "sc_spread_new(); sc_spread_add(", at[:-1], f", {signal}, &{value}, sizeof {value}, {one.width}, "
+             f"{int(one.signed)}, 0, {one.width});"]
+    return [*steps, _watched(port, at[:-1], f'"{port.name}"')]
+
+
+def _watched(port, at, name):
+    return ["sc_spread_watch(", at, ",", name, ");"] if port.kind == "signal" else []
+
+
+def view_at(part, token):
+    """The events of a port of signals' bits, up to the name of one; None: it is no such port."""
+    return ["sc_self->", token, "->view."] if part.spread else None
 
 
 class Spread:
     """The map of one port."""
 
-    def __init__(self, body, check, port, at):
+    def __init__(self, body, check, port, at, name):
         self._body, self._check, self._port, self._at = body, check, port, at
-        self._width = 0
+        self._width, self._name = 0, name
 
     def mapped(self, expression):
         """The statements that connect the port; None: it gets a constant."""
@@ -33,7 +45,7 @@ class Spread:
         if self._width != self._port.c_type.width:
             raise self._body.error(next(expression.scan_values(lambda _: True)), f"port '{self._port.name}' has "
                                    f"{self._port.c_type.width} bits, and {self._width} are mapped (map as many)")
-        return [self._at, "= sc_spread_new();", steps]
+        return [self._at, "= sc_spread_new();", steps, _watched(self._port, self._at, f'sc_path(sc_name, "{self._name}")')]
 
     def _is_variable(self, expression):
         name = next(expression.find_data("name"), None)
@@ -64,8 +76,9 @@ class Spread:
         if given.spread:
             return ["sc_spread_cut(", self._at, ", sc_self->", base.children[0], f", {last}, {width});"]
         place = body.translate(whole)
-        return ["sc_spread_add(", self._at, ", (void *)&(", place, "), sizeof(", place, f"), {one.width}, {int(one.signed)}, "
-                f"{last}, {width});"]
+        signal = ["(struct sm_signal *)&", body.signal_at(given, base.children[0]), "buffered"] if given.kind == "signal" else "0"
+        return ["sc_spread_add(", self._at, ",", signal, ", (void *)&(", place, "), sizeof(", place,
+                f"), {one.width}, {int(one.signed)}, {last}, {width});"]
 
     def _bits(self, expression):
         """Where the bits end that a slice or an index names, and how many they are."""

@@ -2,13 +2,14 @@
 """From the tree of a whole text to C."""
 from lark import Tree
 
-from bits import fit
+import wide
 from body import Body, GLOBAL
 from classes import Classes
 from collect import Collector
 from model import declared_token, has_storage, innermost, parameters_of
 from output import Writer, pieces, words
 from source import Error
+from types_of import PLAIN
 
 # Functions of C's library that take sizes. specc_runtime.h declares them, and models of machines of 32 bits declare
 # them with 'unsigned int' in that place.
@@ -42,7 +43,8 @@ class Translator:
         writer.write(self._main())
         if self._collector.spread != self._spread:  # a map that comes behind a class tells how its ports are read
             return Translator(self._text, self._tree, frozenset(self._collector.spread)).translate()
-        return writer.result()
+        text = writer.result()
+        return wide.definitions(text) + text
 
     def _new_external(self, part):
         """A declaration that came before in another module says nothing new."""
@@ -151,11 +153,8 @@ class Translator:
         if child.data != "init_declarator":
             return body.translate(child)
         one = self._collector.globals.get(str(declared_token(child.children[0])))
-        parts = [body._fixed(c) if isinstance(c, Tree) and c.data == "initializer" else body.translate(c)
-                 for c in child.children]
-        if one is not None and one.c_type.kind == "bits" and one.initial is not None:
-            parts[-1] = fit(one.c_type, parts[-1])
-        return parts
+        return [body.first_value(one.c_type if one is not None else PLAIN, c, True)
+                if isinstance(c, Tree) and c.data == "initializer" else body.translate(c) for c in child.children]
 
     def _global_events(self, part):
         result = []
@@ -178,9 +177,7 @@ class Translator:
             self._signals.append(f"sm_signal_init(&{one.name}.sc_signal, &{one.name}.now, &{one.name}.next, "
                                  f'sizeof {one.name}.now, "{one.name}");')
             of = f"{GLOBAL}__sc_{one.name}_t"
-            value = body._fixed(one.initial) if one.initial is not None else []
-            if value and one.c_type.kind == "bits":
-                value = fit(one.c_type, value)
+            value = body.first_value(one.c_type, one.initial, True) if one.initial is not None else []
             result.append(["typedef", self._classes._specs(body, one), self._classes._declarator(body, one.declarator, [of]),
                            f"; static struct {{ struct sm_signal sc_signal; {of} now, next; }}", one.token,
                            ["= { .now =", value, "}"] if value else [], ";"])

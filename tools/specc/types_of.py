@@ -10,7 +10,8 @@ from lark import Token, Tree
 from model import declared_token, specs_of
 from output import words
 
-WIDEST = 128  # bits of the widest integer of the C compiler
+NARROW = 128  # bits of the widest integer of the C compiler; a wider vector is a structure (specc_bits.h)
+WIDEST = 1 << 20
 
 
 @dataclass
@@ -31,13 +32,19 @@ class Type:
     @property
     def storage(self):
         """The C type that holds a bit vector."""
+        if self.is_wide:
+            return f"struct sc_{'s' if self.signed else 'u'}bits_{self.width}"
         name = next(name for bits, name in ((8, "char"), (16, "short"), (32, "int"), (64, "long long"),
-                                            (WIDEST, "__int128")) if self.width <= bits)
+                                            (NARROW, "__int128")) if self.width <= bits)
         return f"{'signed' if self.signed else 'unsigned'} {name}"
 
     @property
+    def is_wide(self):
+        return self.kind == "bits" and self.width > NARROW
+
+    @property
     def fills_storage(self):
-        return self.width in (8, 16, 32, 64, WIDEST)
+        return self.is_wide or self.width in (8, 16, 32, 64, NARROW)
 
     def position(self, index):
         """Which bit an index means, counted from the last one, as C text."""
@@ -201,7 +208,8 @@ class Types:
 
     @staticmethod
     def common(one, other):
-        """Two bit vectors become as wide as the wider one, and signed if both are."""
+        """Two bit vectors become as wide as the wider one, and signed if both are. An integer of C is narrower than
+        a wide one."""
         if one.kind == "bits" and other.kind == "bits":
             return bits(max(one.width, other.width), one.signed and other.signed)
-        return PLAIN
+        return next((wide for wide in (one, other) if wide.is_wide), PLAIN)

@@ -47,7 +47,7 @@ void tm_allgather(struct tm_coll *coll, const struct tm_part *own, const struct 
     return;
   }
   if (comm->team == NULL) {
-    if (source == own) tm_part_copy(coll, &place, own);
+    if (source == own) tm_part_copy(coll, &place, own, comm->rank);
     return;
   }
   size_t few = few_of_each(comm, source, all);
@@ -60,11 +60,11 @@ void tm_allgather(struct tm_coll *coll, const struct tm_part *own, const struct 
     tm_type_copy(all->base, all->type, room, tm_type_of(MPI_BYTE), few * (size_t)comm->size);
     return;
   }
-  if (source == own) tm_part_copy(coll, &place, own);
+  if (source == own) tm_part_copy(coll, &place, own, comm->rank);
   for (int i = 1; i < comm->size; i++) {
     int rank = (comm->rank + i) % comm->size;
     struct tm_part to = tm_part_of(all, rank);
-    tm_part_copy(coll, &to, tm_published(coll, exchange, rank)->at);
+    tm_part_copy(coll, &to, tm_published(coll, exchange, rank)->at, rank);
   }
   tm_next_phase(coll);
 }

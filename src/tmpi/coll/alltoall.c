@@ -34,11 +34,11 @@ static struct tm_part *pack(const struct tm_parts *parts, int size) {
 
 /* Published: the parts, or (in place) those packed. */
 static void take(struct tm_coll *coll, const struct tm_parts *parts, const struct tm_part *packed,
-                 const struct tm_part *to) {
+                 const struct tm_part *to, int sender) {
   struct tm_part from =
       packed != NULL ? packed[coll->comm->rank] : tm_part_of(parts, coll->comm->rank);
   size_t room = to->count * to->type->size, bytes = from.count * from.type->size;
-  if (bytes > room) coll->error = MPI_ERR_TRUNCATE;
+  if (bytes > room) tm_coll_too_long(coll, sender, bytes, room);
   tm_type_copy(to->at, to->type, from.at, from.type, bytes < room ? bytes : room);
 }
 
@@ -61,7 +61,7 @@ static void alltoall(struct tm_coll *coll, const struct tm_parts *send,
     const struct tm_publication *other =
         comm->team != NULL ? tm_published(coll, exchange, rank) : NULL;
     struct tm_part to = tm_part_of(recv, rank);
-    take(coll, other != NULL ? other->at : send, other != NULL ? other->more : packed, &to);
+    take(coll, other != NULL ? other->at : send, other != NULL ? other->more : packed, &to, rank);
   }
   if (comm->team != NULL) tm_next_phase(coll);
   free(packed);

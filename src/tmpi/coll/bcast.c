@@ -37,7 +37,7 @@ void tm_bcast(struct tm_coll *coll, void *buffer, size_t count, struct tm_type *
   tm_next_phase(coll);
   const struct tm_publication *source = tm_published(coll, exchange, root);
   if (root != coll->comm->rank) {
-    if (source->bytes > room) coll->error = MPI_ERR_TRUNCATE;
+    if (source->bytes > room) tm_coll_too_long(coll, root, source->bytes, room);
     tm_type_copy(buffer, type, source->at, source->more,
                  source->bytes < room ? source->bytes : room);
   }

@@ -18,6 +18,9 @@ struct tm_coll {
   const char *call;
   int tag;
   int error; /* the first of its messages */
+  /* Of MPI_ERR_TRUNCATE: who sent how much, and how much there is room for; 0: not known. */
+  int sender;
+  size_t sent, room;
 };
 
 enum { TM_COLL_TAGS = 1 << 30 /* numbers of collectives are below */ };
@@ -26,7 +29,7 @@ enum { TM_COLL_TAGS = 1 << 30 /* numbers of collectives are below */ };
 static inline struct tm_coll tm_coll_begin(struct tm_comm *comm, const char *call) {
   comm->collectives = (comm->collectives + 1) % TM_COLL_TAGS;
   comm->recent[comm->collectives % TM_RECENT] = call;
-  return (struct tm_coll){comm, call, comm->collectives, MPI_SUCCESS};
+  return (struct tm_coll){comm, call, comm->collectives, MPI_SUCCESS, 0, 0, 0};
 }
 
 /** The same, and notes the root for reports. */
@@ -86,8 +89,17 @@ static inline MPI_Count tm_parts_count(const struct tm_parts *parts, int rank) {
 
 struct tm_part tm_part_of(const struct tm_parts *parts, int rank);
 
-/** Copies one; what there is no room for counts as an error. */
-void tm_part_copy(struct tm_coll *coll, const struct tm_part *to, const struct tm_part *from);
+/** Notes that a rank sent more bytes than there is room for. */
+static inline void tm_coll_too_long(struct tm_coll *coll, int sender, size_t sent, size_t room) {
+  coll->error = MPI_ERR_TRUNCATE;
+  coll->sender = sender;
+  coll->sent = sent;
+  coll->room = room;
+}
+
+/** Copies one that a rank sent; what there is no room for counts as an error. */
+void tm_part_copy(struct tm_coll *coll, const struct tm_part *to, const struct tm_part *from,
+                  int sender);
 
 /** A buffer to send from, in a structure that serves for both. */
 static inline void *tm_sendbuf(const void *buffer) { return (void *)(uintptr_t)buffer; }

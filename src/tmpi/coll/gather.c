@@ -17,10 +17,11 @@ struct tm_part tm_part_of(const struct tm_parts *parts, int rank) {
   return (struct tm_part){(char *)parts->base + at * unit, (size_t)count, type};
 }
 
-void tm_part_copy(struct tm_coll *coll, const struct tm_part *to, const struct tm_part *from) {
+void tm_part_copy(struct tm_coll *coll, const struct tm_part *to, const struct tm_part *from,
+                  int sender) {
   size_t room = to->count * to->type->size, bytes = from->count * from->type->size;
   if (bytes > room) {
-    coll->error = MPI_ERR_TRUNCATE;
+    tm_coll_too_long(coll, sender, bytes, room);
     bytes = room;
   }
   tm_type_copy(to->at, to->type, from->at, from->type, bytes);
@@ -60,8 +61,8 @@ static void scatter_inter(struct tm_coll *coll, const struct tm_parts *all,
 static void check_room(struct tm_coll *coll, int exchange, const struct tm_parts *all) {
   for (int i = 0; i < coll->comm->size; i++) {
     struct tm_part part = tm_part_of(all, i);
-    size_t sent = tm_published(coll, exchange, i)->bytes;
-    if (sent > part.count * part.type->size) coll->error = MPI_ERR_TRUNCATE;
+    size_t sent = tm_published(coll, exchange, i)->bytes, room = part.count * part.type->size;
+    if (sent > room) tm_coll_too_long(coll, i, sent, room);
   }
 }
 
@@ -86,7 +87,7 @@ void tm_gather(struct tm_coll *coll, const struct tm_part *own, const struct tm_
   }
   struct tm_part part = tm_part_of(all, comm->rank);
   int error = coll->error; /* the root has seen it, and tells */
-  if (!is_there) tm_part_copy(coll, &part, own);
+  if (!is_there) tm_part_copy(coll, &part, own, comm->rank);
   if (comm->rank != root) coll->error = error;
   if (comm->team != NULL) tm_next_phase(coll);
 }
@@ -109,7 +110,7 @@ void tm_scatter(struct tm_coll *coll, const struct tm_parts *all, const struct t
     all = tm_published(coll, exchange, root)->at;
   }
   struct tm_part part = tm_part_of(all, comm->rank);
-  if (own->at != MPI_IN_PLACE) tm_part_copy(coll, own, &part);
+  if (own->at != MPI_IN_PLACE) tm_part_copy(coll, own, &part, root);
   if (comm->team != NULL) tm_next_phase(coll);
 }
 

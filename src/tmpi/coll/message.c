@@ -39,7 +39,7 @@ void tm_not_published(const struct tm_coll *coll, int exchange, int rank) {
  * negative numbers, but for MPI_ANY_TAG and -1, and the first two that follow the collectives'. */
 struct tm_coll tm_coll_tagged(struct tm_comm *comm, const char *call, int tag) {
   int own = tag <= INT32_MAX - 2 ? -3 - tag : TM_COLL_TAGS + (INT32_MAX - tag);
-  return (struct tm_coll){comm, call, own, MPI_SUCCESS};
+  return (struct tm_coll){comm, call, own, MPI_SUCCESS, 0, 0, 0};
 }
 
 void tm_coll_finish(struct tm_coll *coll, struct tm_request **requests, int count) {

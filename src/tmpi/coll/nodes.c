@@ -73,7 +73,7 @@ void tm_nodes_bcast(struct tm_coll *coll, void *buffer, size_t count, struct tm_
 /* The caller's own part, if it does not lie where it belongs. */
 static void copy_own(struct tm_coll *coll, const struct tm_part *own, const struct tm_parts *all) {
   struct tm_part place = tm_part_of(all, coll->comm->rank);
-  if (own->at != MPI_IN_PLACE) tm_part_copy(coll, &place, own);
+  if (own->at != MPI_IN_PLACE) tm_part_copy(coll, &place, own, coll->comm->rank);
 }
 
 void tm_nodes_gather(struct tm_coll *coll, const struct tm_part *own, const struct tm_parts *all,
@@ -102,7 +102,7 @@ void tm_nodes_scatter(struct tm_coll *coll, const struct tm_parts *all, const st
     if (i != root)
       tm_coll_send(coll, part.at, part.count, part.type, i);
     else if (own->at != MPI_IN_PLACE)
-      tm_part_copy(coll, own, &part);
+      tm_part_copy(coll, own, &part, root);
   }
 }
 
@@ -129,7 +129,7 @@ void tm_nodes_alltoall(struct tm_coll *coll, const struct tm_parts *send,
     struct tm_part out = packed != NULL ? packed[to] : tm_part_of(send, to);
     struct tm_part in = tm_part_of(recv, from);
     if (i == 0)
-      tm_part_copy(coll, &in, &out);
+      tm_part_copy(coll, &in, &out, from);
     else
       tm_coll_exchange(coll, out.at, out.count, out.type, to, in.at, in.count, in.type, from);
   }

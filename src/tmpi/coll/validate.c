@@ -67,6 +67,11 @@ int tm_check_alias(struct tm_comm *comm, const char *call, const struct tm_part 
 
 int tm_coll_result(const struct tm_coll *coll) {
   if (coll->error == MPI_SUCCESS) return MPI_SUCCESS;
+  if (coll->error == MPI_ERR_TRUNCATE && coll->sent > 0)
+    return tm_fail(coll->comm, coll->call, coll->error,
+                   "rank %d sent %zu bytes, and there is room for %zu (counts and types have to "
+                   "agree)",
+                   coll->sender, coll->sent, coll->room);
   return tm_fail(coll->comm, coll->call, coll->error,
                  "another rank sent more than there is room for (counts and types have to agree)");
 }

@@ -5,6 +5,7 @@
 //> 4 63 4 80
 //> 6 0 1
 //> 254 1
+//> 5
 #include <stdio.h>
 #include <sim.sh>
 
@@ -31,6 +32,8 @@ behavior Main {
     u = 255;
     u = u + u;
     printf("%d %d\n", (int)u, u > n);
+    u = r[3:0] = 5;
+    printf("%d\n", (int)u);
     return 0;
   }
 };

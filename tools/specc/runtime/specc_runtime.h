@@ -19,6 +19,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "specc_bits.h"
+#include "specc_spread.h"
+
 enum { SC_DEADLOCK = 86, SC_STAGES_MAX = 64 };
 
 /** What all may touch is touched in the order of one VP. */
@@ -76,84 +79,6 @@ static inline unsigned __int128 sc_reversed(int width, unsigned __int128 value) 
   unsigned __int128 reversed = 0;
   for (int bit = 0; bit < width; bit++) reversed = (reversed << 1) | ((value >> bit) & 1);
   return reversed;
-}
-
-/** Bits of one variable: `count`, of which the last one is bit `last`. */
-struct sc_part {
-  void *variable;
-  int size, width, last, count;
-  int is_signed;
-};
-
-/** What a port is mapped to that has no variable of its own; the first part has the highest bits.
- */
-struct sc_spread {
-  int count;
-  struct sc_part parts[128];
-};
-
-static inline struct sc_spread *sc_spread_new(void) {
-  struct sc_spread *spread = calloc(1, sizeof *spread);
-  if (spread == NULL) {
-    fputs("specc: no memory for the model\n", stderr);
-    exit(1);
-  }
-  return spread;
-}
-
-static inline void sc_spread_add(struct sc_spread *spread, void *variable, size_t size, int width,
-                                 int is_signed, int last, int count) {
-  spread->parts[spread->count++] =
-      (struct sc_part){variable, (int)size, width, last, count, is_signed};
-}
-
-/** Adds bits of a port that is spread itself. */
-static inline void sc_spread_cut(struct sc_spread *spread, const struct sc_spread *whole, int last,
-                                 int count) {
-  int end = 0; /* the last bit of the part, in the whole */
-  for (int i = 0; i < whole->count; i++) end += whole->parts[i].count;
-  for (int i = 0; i < whole->count; i++) {
-    struct sc_part part = whole->parts[i];
-    end -= part.count;
-    int low = last > end ? last : end;
-    int high = last + count < end + part.count ? last + count : end + part.count;
-    if (low >= high) continue;
-    part.last += low - end;
-    part.count = high - low;
-    spread->parts[spread->count++] = part;
-  }
-}
-
-static inline unsigned __int128 sc_low_bits(int count) {
-  return count < 128 ? ((unsigned __int128)1 << count) - 1 : ~(unsigned __int128)0;
-}
-
-static inline unsigned __int128 sc_spread_get(const struct sc_spread *spread) {
-  sc_ordered();
-  unsigned __int128 value = 0;
-  for (int i = 0; i < spread->count; i++) {
-    const struct sc_part *part = &spread->parts[i];
-    unsigned __int128 variable = 0;
-    memcpy(&variable, part->variable, (size_t)part->size);
-    variable = (variable >> part->last) & sc_low_bits(part->count);
-    value = part->count < 128 ? value << part->count | variable : variable;
-  }
-  return value;
-}
-
-/** Changes the bits of a port; those beside them stay. */
-static inline void sc_spread_set(const struct sc_spread *spread, unsigned __int128 value) {
-  sc_ordered();
-  for (int i = spread->count - 1; i >= 0; i--) {
-    const struct sc_part *part = &spread->parts[i];
-    unsigned __int128 variable = 0, mask = sc_low_bits(part->count);
-    memcpy(&variable, part->variable, (size_t)part->size);
-    variable = (variable & ~(mask << part->last)) | (value & mask) << part->last;
-    int spare = 128 - part->width; /* a vector's value fits always */
-    if (part->is_signed) variable = (unsigned __int128)((__int128)(variable << spare) >> spare);
-    memcpy(part->variable, &variable, (size_t)part->size);
-    value = part->count < 128 ? value >> part->count : 0;
-  }
 }
 
 #define SC_NEVER UINT64_MAX
