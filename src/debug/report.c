@@ -252,6 +252,12 @@ static void print_stats(void) {
   if (!mt_load_relaxed(&mt_rt.handover.runs)) return;
   mt_message("monitor: hand-overs %lu, wake-ups %lu", counter(&mt_rt.handover.count),
              counter(&mt_rt.handover.wakeups));
+  for (int n = 0; n < MT_HANDOVER_TIMES; n++)
+    if (counter(&mt_rt.handover.after[n]) != 0)
+      mt_message("monitor: hand-overs of VPs silent for %s %lu ms: %lu",
+                 n < MT_HANDOVER_TIMES - 1 ? "less than" : "any time from",
+                 n < MT_HANDOVER_TIMES - 1 ? 1ul << n : 1ul << (n - 1),
+                 counter(&mt_rt.handover.after[n]));
 }
 
 const struct mt_debug_hooks mt_debug = {

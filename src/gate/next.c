@@ -19,6 +19,8 @@ static const struct {
     {"pthread_clockjoin_np", offsetof(struct gt_next, clockjoin)},
     {"pthread_cancel", offsetof(struct gt_next, cancel)},
     {"pthread_sigmask", offsetof(struct gt_next, set_mask)},
+    {"sigprocmask", offsetof(struct gt_next, set_first_mask)},
+    {"sigaction", offsetof(struct gt_next, set_action)},
     {"pthread_mutex_lock", offsetof(struct gt_next, mutex_lock)},
     {"pthread_mutex_trylock", offsetof(struct gt_next, mutex_trylock)},
     {"pthread_mutex_timedlock", offsetof(struct gt_next, mutex_timedlock)},

@@ -19,6 +19,8 @@ struct gt_next {
   __typeof__(pthread_clockjoin_np) *clockjoin;
   __typeof__(pthread_cancel) *cancel;
   __typeof__(pthread_sigmask) *set_mask;
+  __typeof__(sigprocmask) *set_first_mask;
+  __typeof__(sigaction) *set_action;
   __typeof__(pthread_mutex_lock) *mutex_lock;
   __typeof__(pthread_mutex_trylock) *mutex_trylock;
   __typeof__(pthread_mutex_timedlock) *mutex_timedlock;

@@ -100,6 +100,8 @@ int gt_step_start(void) {
   return error;
 }
 
+bool gt_step_is_on(void) { return text.size != 0; }
+
 void gt_step_at(uintptr_t function) {
   if (is_ours(function)) *(uint8_t *)function = BREAKPOINT;
 }
@@ -107,6 +109,8 @@ void gt_step_at(uintptr_t function) {
 #else
 
 int gt_step_start(void) { return ENOTSUP; }
+
+bool gt_step_is_on(void) { return false; }
 
 void gt_step_at(uintptr_t function) { (void)function; }
 

@@ -26,6 +26,9 @@ int gt_step_start(void);
  * nothing without gt_step_start(). */
 void gt_step_at(uintptr_t function);
 
+/** @return whether gt_step_start() has prepared the text, so that SIGTRAP may come at any time. */
+bool gt_step_is_on(void);
+
 /** @return whether an x86-64 instruction has an operand in memory that is no part of the frame. */
 bool gt_step_is_shared(const uint8_t *code);
 

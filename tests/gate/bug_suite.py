@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """How many bugs of a public benchmark of concurrency bugs `mltp explore --accesses` finds.
 
-Usage: bug_suite.py MLTP BENCHMARKS [--runs N] [--strategy NAME] [--only WORD ...]
+Usage: bug_suite.py MLTP BENCHMARKS [--runs N] [--strategy NAME] [--only WORD ...] [--built FILE]
 
 BENCHMARKS is the folder benchmarks/ of SCTBench's sources, which this tree does not hold. Of each
 folder in FOLDERS the C and C++ files that benchmarks/buggy.txt names are compiled as they are,
 with no instrumentation, and explored. A bug counts as found if the command that explore prints
 fails in the same way. The exit status says whether all were found.
+
+Programs of several files or with libraries are built by hand. Each line of FILE names one of them,
+as buggy.txt does, then its folder and its command: "splash2/lu /tmp/lu ./LU -p2 -n2 -b1".
 """
 import argparse
 import os
@@ -86,7 +89,7 @@ def arguments_of(file, threads):
 def explore(arguments, command, directory):
     """Returns what was found, as one line, and whether it was found."""
     words = [arguments.mltp, "explore", "--accesses", f"--runs={arguments.runs}", f"--timeout={arguments.timeout}",
-             "--steps=100000", f"--strategy={arguments.strategy}", "--jobs=2", "--", *command]
+             f"--steps={arguments.steps}", f"--strategy={arguments.strategy}", "--jobs=2", "--", *command]
     ended = subprocess.run(words, text=True, capture_output=True, check=False, cwd=directory,
                            errors="replace")
     first = re.search(r"explore: (run (\d+)|the default order) failed: (.*)", ended.stdout)
@@ -95,6 +98,38 @@ def explore(arguments, command, directory):
         return (ended.stdout + ended.stderr).strip().splitlines()[-1:], False
     again = replays(arguments.mltp, replay[-1], directory)
     return f"schedule {first[2] or 0}: {first[3]}{'' if again else ' (NOT REPLAYED)'}", again
+
+
+def built_programs(file, only):
+    """Returns name, folder and command of each program in a file of programs built by hand."""
+    lines = file.read_text().splitlines() if file else []
+    rows = [shlex.split(line, comments=True) for line in lines]
+    return [(row[0], row[1], row[2:]) for row in rows if row and (not only or set(only) & set(row[0].split("/")))]
+
+
+def explore_sources(arguments, directory):
+    """Compiles and explores the programs of one file each; yields whether each bug was found."""
+    ignored = directory / "ignored.c"
+    ignored.write_text(STATUS_IGNORED)
+    for name, file, threads in sources(arguments.benchmarks, arguments.only):
+        program = directory / name.replace("/", "-")
+        if file is None or not compile_program(file, program):
+            print(f"{name}: not built", flush=True)
+            continue
+        command = [program, *arguments_of(file, threads)]
+        if always_fails(command, directory) and file.suffix == ".c":
+            compile_program(file, program, ignored)
+        line, good = explore(arguments, command, directory)
+        print(f"{name}: {line}", flush=True)
+        yield good
+
+
+def explore_built(arguments):
+    """Explores the programs built by hand; yields whether each bug was found."""
+    for name, folder, command in built_programs(arguments.built, arguments.only):
+        line, good = explore(arguments, command, folder)
+        print(f"{name}: {line}", flush=True)
+        yield good
 
 
 def main():
@@ -106,24 +141,13 @@ def main():
     parser.add_argument("--strategy", default="mix")
     parser.add_argument("--timeout", type=int, default=60)
     parser.add_argument("--only", nargs="+", default=[])
+    parser.add_argument("--steps", type=int, default=100000)
+    parser.add_argument("--built", type=pathlib.Path)
     arguments = parser.parse_args()
     arguments.mltp = arguments.mltp.resolve()
-    found = count = 0
     with tempfile.TemporaryDirectory() as directory:
-        ignored = pathlib.Path(directory) / "ignored.c"
-        ignored.write_text(STATUS_IGNORED)
-        for name, file, threads in sources(arguments.benchmarks, arguments.only):
-            program = pathlib.Path(directory) / name.replace("/", "-")
-            if file is None or not compile_program(file, program):
-                print(f"{name}: not built", flush=True)
-                continue
-            count += 1
-            command = [program, *arguments_of(file, threads)]
-            if always_fails(command, directory) and file.suffix == ".c":
-                compile_program(file, program, ignored)
-            line, good = explore(arguments, command, directory)
-            found += good
-            print(f"{name}: {line}", flush=True)
+        results = [*explore_sources(arguments, pathlib.Path(directory)), *explore_built(arguments)]
+    found, count = sum(results), len(results)
     print(f"{found} of {count} bugs found and replayed within {arguments.runs} schedules")
     return found != count
 

@@ -5,10 +5,12 @@
  *   planted signal     a signal may come before the wait, which then never ends
  *   planted check      a thread acts on what it has read in an earlier critical section
  *   planted race       two threads add to a word without a lock
+ *   planted masked     the same by threads that block all signals
  *   planted sleep      a thread trusts that another sleeps for longer; no order shows a bug
  *   planted read       a thread waits for the other in the kernel; no bug, but no seed says when
  */
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -54,6 +56,13 @@ static void *add_one(void *arg) {
   return arg;
 }
 
+static void *add_one_masked(void *arg) {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, NULL);
+  return add_one(arg);
+}
+
 static void *sleep_for(void *arg) {
   sleep(arg != NULL ? 1000 : 2000);
   if (value++ != (arg == NULL)) abort();
@@ -77,12 +86,13 @@ int main(int argc, char **argv) {
   if (strcmp(what, "signal") == 0) body = signal_or_wait;
   if (strcmp(what, "check") == 0) body = take_one, value = 1;
   if (strcmp(what, "race") == 0) body = add_one;
+  if (strcmp(what, "masked") == 0) body = add_one_masked;
   if (strcmp(what, "sleep") == 0) body = sleep_for;
   if (strcmp(what, "read") == 0) body = read_or_write;
   if (pipe(ends) != 0) return 2;
   if (pthread_create(&threads[0], NULL, body, NULL) != 0) return 2;
   if (pthread_create(&threads[1], NULL, body, threads) != 0) return 2;
   for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
-  if (body == add_one && value != 2) abort();
+  if ((body == add_one || body == add_one_masked) && value != 2) abort();
   return 0;
 }

@@ -76,6 +76,15 @@ def races_are_found():
     assert ended.returncode == 0 and "no failure: all" in ended.stdout, ended
     if os.uname().machine == "x86_64":
         assert explored("race", "Aborted", "--accesses").returncode == -6
+        assert explored("masked", "Aborted", "--accesses").returncode == -6
+
+
+def early_ends_are_failures():
+    """A program that fails before it has threads is shown to fail, not to have no threads."""
+    ended = call(MLTP, "explore", "--threads", "--", "false")
+    assert ended.returncode == FOUND and "default order failed: exit status 1" in ended.stdout, ended
+    ended = call(MLTP, "explore", "--threads", "--", "true")
+    assert "left nothing to choose" in ended.stderr, ended
 
 
 def time_is_its_own():
@@ -86,6 +95,6 @@ def time_is_its_own():
 
 if __name__ == "__main__":
     for test in (same_seed_same_run, foreign_waits_are_reported, rarer_calls, bugs_are_found,
-                 races_are_found, time_is_its_own):
+                 races_are_found, early_ends_are_failures, time_is_its_own):
         test()
         print(f"seeded.py: {test.__name__}: passed")

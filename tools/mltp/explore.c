@@ -166,6 +166,7 @@ static struct schedule options_of(const struct trial *trial) {
 static bool run_first(struct exploration *e, struct trial *trial) {
   *trial = (struct trial){.seed = checked(strdup("0")), .schedule = checked(strdup("fifo"))};
   trials_run(&e->settings->program, trial, 1);
+  if (trial->decision_count == 0 && trial_failed(trial)) return true;
   if (trial->decision_count == 0)
     errx(1, "explore: '%s' left nothing to choose (does it use %s, and more than one thread?)",
          e->settings->program.argv[0], e->settings->program.gated ? "pthreads" : "libmltp");

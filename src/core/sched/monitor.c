@@ -94,12 +94,20 @@ static bool share_out(struct mt_vp *vp) {
   return true;
 }
 
+static void count_handover(const struct mt_vp *vp) {
+  uint64_t ms = (os_now() - mt_load_relaxed(&vp->handover.seen_at)) / 1000000;
+  int n = 0;
+  while (n < MT_HANDOVER_TIMES - 1 && ms >> n != 0) n++;
+  mt_count_owner(&mt_rt.handover.after[n]);
+  mt_count_owner(&mt_rt.handover.count);
+}
+
 static void hand_over(struct mt_vp *vp, bool computes) {
   uint32_t tick = mt_load_relaxed(&vp->handover.seen_tick);
   bool spare;
   if (mt_load_relaxed(&mt_rt.stopping) || !mt_catch(vp, tick, computes, &spare)) return;
   mt_runq_probe(vp);
-  mt_count_owner(&mt_rt.handover.count);
+  count_handover(vp);
   bool shared = computes && share_out(vp);
   struct mt_vp *taker = spare || shared ? NULL : substitute();
   if (taker == NULL && !mt_may_wake_one()) taker = live_vp(os_now());

@@ -32,6 +32,8 @@ struct mt_sleep_state {
   uint32_t checked_at;        /* [ilock] wake_count at the last deadlock check */
 };
 
+enum { MT_HANDOVER_TIMES = 16 };
+
 /** VPs whose threads are handed over (sched/silence.h, sched/monitor.h). */
 struct mt_handover_state {
   uint64_t look_at;      /* [atomic] when the next VP that reads the clock looks at the others */
@@ -44,6 +46,9 @@ struct mt_handover_state {
   bool rests;            /* [atomic] the alarm is not set: no VP is awake */
   uint64_t count;        /* [atomic] hand-overs so far; relaxed */
   uint64_t wakeups;      /* [atomic] times the monitor woke; relaxed */
+  /* [atomic] after[n]: hand-overs of VPs that had been seen silent for less than 2^n ms, and not
+   * for less than half of that; the last one counts all longer ones. relaxed */
+  uint64_t after[MT_HANDOVER_TIMES];
 };
 
 struct mt_poller;
