@@ -85,7 +85,7 @@ static void write_counts_or(void (*end_anyway)(int signo)) {
   pthread_sigmask(SIG_UNBLOCK, &alarms, NULL);
   alarm(LONGEST_S);
   write_counts();
-  alarm(0); /* a handler of SIGABRT may go on */
+  alarm(0); /* a handler of SIGABRT may continue */
 }
 
 /* Before libgcov writes at an ordinary end: a limit on the size of files is not for its files,
