@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdnoreturn.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 void __gcov_dump(void);
@@ -61,30 +62,49 @@ WRAP sighandler_t __wrap_signal(int signo, sighandler_t handler);
 
 static int ending;
 
-static void end_anyway(int signo) {
+static void exit_anyway(int signo) {
   (void)signo;
   __real__exit(ending);
+}
+
+static void abort_anyway(int signo) {
+  (void)signo;
+  __real_abort();
 }
 
 /* A process that is ended because a thread of it hangs must not hang here: counts are written
  * under locks of libc, which a thread that reads a stream may hold. By an alarm, since the caller
  * may be a child of vfork(). */
-noreturn void __wrap__exit(int status) {
+static void write_counts_or(void (*end_anyway)(int signo)) {
   enum { LONGEST_S = 5 };
   const struct sigaction end = {.sa_handler = end_anyway};
   sigset_t alarms;
-  ending = status;
   sigaction(SIGALRM, &end, NULL);
   sigemptyset(&alarms);
   sigaddset(&alarms, SIGALRM);
   pthread_sigmask(SIG_UNBLOCK, &alarms, NULL);
   alarm(LONGEST_S);
   write_counts();
+  alarm(0); /* a handler of SIGABRT may continue */
+}
+
+/* Before libgcov writes at an ordinary end: a limit on the size of files is not for its files,
+ * which it would leave damaged. */
+__attribute__((destructor)) static void lift_limit(void) {
+  struct rlimit limit;
+  signal(SIGXFSZ, SIG_IGN);
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0) limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+noreturn void __wrap__exit(int status) {
+  ending = status;
+  write_counts_or(exit_anyway);
   __real__exit(status);
 }
 
 noreturn void __wrap_abort(void) {
-  write_counts();
+  write_counts_or(abort_anyway);
   __real_abort();
 }
 

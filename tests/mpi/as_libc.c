@@ -2,9 +2,16 @@
 /* What each rank has of its own in place of libc's (src/tmpi/private), linked into this program:
  * the same results as libc's, call by call. */
 #define _GNU_SOURCE
+#include <arpa/inet.h>
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
+#include <grp.h>
 #include <locale.h>
+#include <math.h>
+#include <netdb.h>
+#include <pwd.h>
 #include <search.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include <wchar.h>
 
 #include <cmocka.h>
@@ -162,6 +170,117 @@ static void options_are_found_alike(void **state) {
   }
 }
 
+/* ---- what is looked up */
+
+/* NULL is the same as NULL only. */
+static void assert_same_user(const struct passwd *ours, const struct passwd *theirs) {
+  assert_int_equal(ours != NULL, theirs != NULL);
+  if (theirs == NULL) return;
+  assert_string_equal(ours->pw_name, theirs->pw_name);
+  assert_string_equal(ours->pw_dir, theirs->pw_dir);
+  assert_int_equal(ours->pw_uid, theirs->pw_uid);
+}
+
+static void assert_same_group(const struct group *ours, const struct group *theirs) {
+  assert_int_equal(ours != NULL, theirs != NULL);
+  if (theirs == NULL) return;
+  assert_string_equal(ours->gr_name, theirs->gr_name);
+  assert_int_equal(ours->gr_gid, theirs->gr_gid);
+}
+
+static void users_and_groups_are_the_same(void **state) {
+  (void)state;
+  static const char *const names[] = {"root", "daemon", "bin", "nobody", "no such user", ""};
+  static const unsigned numbers[] = {0, 1, 2, 65534, 0xfffffff0};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    assert_same_user(getpwnam(names[i]), LIBC(getpwnam)(names[i]));
+    assert_same_group(getgrnam(names[i]), LIBC(getgrnam)(names[i]));
+  }
+  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+    assert_same_user(getpwuid(numbers[i]), LIBC(getpwuid)(numbers[i]));
+    assert_same_group(getgrgid(numbers[i]), LIBC(getgrgid)(numbers[i]));
+  }
+}
+
+static void assert_same_host(const struct hostent *ours, const struct hostent *theirs) {
+  assert_int_equal(ours != NULL, theirs != NULL);
+  if (theirs == NULL) return;
+  assert_string_equal(ours->h_name, theirs->h_name);
+  assert_int_equal(ours->h_length, theirs->h_length);
+  assert_memory_equal(ours->h_addr_list[0], theirs->h_addr_list[0], (size_t)theirs->h_length);
+}
+
+/* Names that need no server. */
+static void hosts_are_the_same(void **state) {
+  (void)state;
+  struct in_addr here = {htonl(INADDR_LOOPBACK)};
+  static const char *const names[] = {"localhost", "127.0.0.1", "1.2.3.4"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    assert_same_host(gethostbyname(names[i]), LIBC(gethostbyname)(names[i]));
+  assert_same_host(gethostbyaddr(&here, sizeof here, AF_INET),
+                   LIBC(gethostbyaddr)(&here, sizeof here, AF_INET));
+  assert_null(LIBC(gethostbyaddr)(&here, 1, AF_INET));
+  int expected = h_errno;
+  h_errno = 0;
+  assert_null(gethostbyaddr(&here, 1, AF_INET));
+  assert_int_equal(h_errno, expected);
+  assert_null(LIBC(gethostbyname)("1.2.3.4.5.")); /* numbers that are no address */
+  expected = h_errno;
+  h_errno = 0;
+  assert_null(gethostbyname("1.2.3.4.5."));
+  assert_int_equal(h_errno, expected);
+  assert_string_equal(inet_ntoa(here), "127.0.0.1");
+}
+
+static void services_are_the_same(void **state) {
+  (void)state;
+  static const char *const names[] = {"ssh", "domain", "no such service"};
+  static const char *const protocols[] = {"tcp", "udp", NULL};
+  static const uint16_t ports[] = {22, 53, 0};
+  for (int i = 0; i < 3; i++)
+    for (int p = 0; p < 3; p++) {
+      const struct servent *ours = getservbyname(names[i], protocols[p]);
+      const struct servent *theirs = LIBC(getservbyname)(names[i], protocols[p]);
+      assert_int_equal(ours != NULL, theirs != NULL);
+      if (theirs != NULL) assert_int_equal(ours->s_port, theirs->s_port);
+      ours = getservbyport(htons(ports[i]), protocols[p]);
+      theirs = LIBC(getservbyport)(htons(ports[i]), protocols[p]);
+      assert_int_equal(ours != NULL, theirs != NULL);
+      if (theirs != NULL) assert_string_equal(ours->s_name, theirs->s_name);
+    }
+}
+
+static void terminals_have_their_names(void **state) {
+  (void)state;
+  int null = open("/dev/null", O_RDONLY);
+  assert_null(ttyname(null));
+  assert_int_equal(errno, ENOTTY);
+  close(null);
+  int master = posix_openpt(O_RDWR | O_NOCTTY);
+  if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0) skip();
+  int terminal = open(ptsname(master), O_RDWR | O_NOCTTY);
+  if (terminal < 0) skip();
+  assert_string_equal(ttyname(terminal), ptsname(master));
+  close(terminal);
+  close(master);
+}
+
+static void the_gamma_function_leaves_the_sign(void **state) {
+  (void)state;
+  for (double x = -4.75; x < 5; x += 0.5) {
+    int sign;
+    double value = lgamma_r(x, &sign);
+    signgam = 0;
+    assert_true(lgamma(x) == value && signgam == sign);
+    float narrow = lgammaf_r((float)x, &sign);
+    signgam = 0;
+    assert_true(lgammaf((float)x) == narrow && signgam == sign);
+    long double wide = lgammal_r(x, &sign);
+    signgam = 0;
+    assert_true(lgammal(x) == wide && signgam == sign);
+  }
+}
+
 /* ---- others */
 
 static void words_are_cut_alike(void **state) {
@@ -224,6 +343,11 @@ int main(void) {
       cmocka_unit_test(random_numbers_are_the_same),
       cmocka_unit_test(numbers_of_48_bits_are_the_same),
       cmocka_unit_test(options_are_found_alike),
+      cmocka_unit_test(users_and_groups_are_the_same),
+      cmocka_unit_test(hosts_are_the_same),
+      cmocka_unit_test(services_are_the_same),
+      cmocka_unit_test(terminals_have_their_names),
+      cmocka_unit_test(the_gamma_function_leaves_the_sign),
       cmocka_unit_test(words_are_cut_alike),
       cmocka_unit_test(times_are_the_same),
       cmocka_unit_test(the_hash_table_keeps_what_it_is_given),

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files: all pointers, views, forms, and errors. The file is in TMPDIR,
  * else /tmp, with a name of the process. */
+#define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -339,6 +342,139 @@ static void errors(void) {
   MPI_File_close(&other);
 }
 
+/* Each is refused before members meet, and changes nothing. */
+static void arguments(void) {
+  MPI_Info bad_info = (MPI_Info)7;
+  MPI_Datatype spread, close_by, none;
+  MPI_Aint extent;
+  MPI_File other;
+  MPI_Offset disp = 7;
+  char empty[] = "";
+  EXPECT(MPI_ERR_AMODE, MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR | MPI_MODE_SEQUENTIAL,
+                                      MPI_INFO_NULL, &other));
+  EXPECT(MPI_ERR_AMODE,
+         MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR | 1 << 20, MPI_INFO_NULL, &other));
+  EXPECT(MPI_ERR_INFO, MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR, bad_info, &other));
+  EXPECT(MPI_ERR_BAD_FILE,
+         MPI_File_open(MPI_COMM_WORLD, empty, MPI_MODE_RDWR, MPI_INFO_NULL, &other));
+  EXPECT(MPI_ERR_INFO, MPI_File_delete(path, bad_info));
+  CHECK(access(path, F_OK) == 0);
+  open_file(MPI_MODE_RDWR);
+  EXPECT(MPI_ERR_COUNT, MPI_File_write_at_c(file, 0, values, INT64_MAX, MPI_INT, &status));
+  EXPECT(MPI_ERR_ARG, MPI_File_set_size(file, -1));
+  EXPECT(MPI_ERR_ARG, MPI_File_preallocate(file, -1));
+  EXPECT(MPI_ERR_INFO, MPI_File_set_info(file, bad_info));
+  EXPECT(MPI_ERR_ARG, MPI_File_get_byte_offset(file, -1, &disp));
+  EXPECT(MPI_ERR_ARG, MPI_File_seek(file, INT64_MAX, MPI_SEEK_END));
+  EXPECT(MPI_ERR_INFO, MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", bad_info));
+  EXPECT(MPI_ERR_ARG, MPI_File_set_view(file, MPI_DISPLACEMENT_CURRENT, MPI_INT, MPI_INT, "native",
+                                        MPI_INFO_NULL)); /* it is not sequential */
+  MPI_Type_vector(2, 1, 2, MPI_WCHAR, &spread);          /* which has 2 bytes outside */
+  EXPECT(MPI_ERR_TYPE, MPI_File_set_view(file, 0, MPI_WCHAR, spread, "native", MPI_INFO_NULL));
+  MPI_Type_commit(&spread);
+  EXPECT(MPI_ERR_UNSUPPORTED_DATAREP,
+         MPI_File_set_view(file, 0, MPI_WCHAR, spread, "external32", MPI_INFO_NULL));
+  EXPECT(MPI_SUCCESS,
+         MPI_File_set_view(file, 0, MPI_WCHAR, MPI_WCHAR, "external32", MPI_INFO_NULL));
+  EXPECT(MPI_ERR_UNSUPPORTED_DATAREP, MPI_File_get_type_extent(file, spread, &extent));
+  EXPECT(MPI_ERR_TYPE, MPI_File_get_type_extent(file, (MPI_Datatype)7, &extent));
+  EXPECT(MPI_SUCCESS, MPI_File_get_type_extent(file, MPI_WCHAR, &extent));
+  CHECK(extent == 2);
+  MPI_Type_create_resized(MPI_INT, 0, 2, &close_by);
+  MPI_Type_commit(&close_by);
+  EXPECT(MPI_ERR_IO, MPI_File_set_view(file, 0, MPI_INT, close_by, "native", MPI_INFO_NULL));
+  MPI_Type_contiguous(0, MPI_INT, &none);
+  MPI_Type_commit(&none);
+  EXPECT(MPI_SUCCESS, MPI_File_set_view(file, 24, none, none, "native", MPI_INFO_NULL));
+  EXPECT(MPI_SUCCESS, MPI_File_get_byte_offset(file, 5, &disp));
+  CHECK(disp == 24);
+  MPI_Type_free(&spread);
+  MPI_Type_free(&close_by);
+  MPI_Type_free(&none);
+  MPI_File_close(&file);
+}
+
+/* Pieces that follow each other, each in a view that begins where the shared pointer is. */
+static void sequential(void) {
+  MPI_Offset disp;
+  MPI_Datatype etype, filetype;
+  char datarep[MPI_MAX_DATAREP_STRING];
+  int piece[2] = {rank, -rank};
+  open_file(MPI_MODE_WRONLY | MPI_MODE_SEQUENTIAL);
+  MPI_File_write_ordered(file, piece, 2, MPI_INT, &status);
+  EXPECT(MPI_SUCCESS, MPI_File_set_view(file, MPI_DISPLACEMENT_CURRENT, MPI_SHORT, MPI_SHORT,
+                                        "native", MPI_INFO_NULL));
+  MPI_File_get_view(file, &disp, &etype, &filetype, datarep);
+  CHECK(disp == size * (MPI_Offset)sizeof piece && etype == MPI_SHORT);
+  MPI_File_write_ordered(file, &(short){(short)(100 + rank)}, 1, MPI_SHORT, &status);
+  MPI_File_close(&file);
+  open_file(MPI_MODE_RDONLY);
+  for (int i = 0; i < size; i++) {
+    short after;
+    MPI_File_read_at(file, i * (MPI_Offset)sizeof piece, piece, 2, MPI_INT, &status);
+    MPI_File_read_at(file, disp + i * (MPI_Offset)sizeof after, &after, 1, MPI_SHORT, &status);
+    CHECK(piece[0] == i && piece[1] == -i && after == 100 + i);
+  }
+  MPI_File_close(&file);
+}
+
+/* What the kernel refuses has the class that fits; by one rank. */
+static void refused_by_the_kernel(void) {
+  MPI_File other;
+  char name[64], program[] = "/proc/self/exe", full[] = "/dev/full";
+  char kernels[] = "/sys/devices/system/cpu/online";
+  int class;
+  EXPECT(MPI_ERR_FILE_IN_USE,
+         MPI_File_open(MPI_COMM_SELF, program, MPI_MODE_WRONLY, MPI_INFO_NULL, &other));
+  MPI_Error_class(MPI_File_open(MPI_COMM_SELF, kernels, MPI_MODE_WRONLY, MPI_INFO_NULL, &other),
+                  &class);
+  CHECK(class == MPI_ERR_ACCESS || class == MPI_ERR_READ_ONLY || class == MPI_ERR_NO_SUCH_FILE);
+  int sealed = memfd_create("sealed", MFD_ALLOW_SEALING);
+  CHECK(sealed >= 0 && fcntl(sealed, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW) == 0);
+  snprintf(name, sizeof name, "/proc/self/fd/%d", sealed);
+  EXPECT(MPI_SUCCESS, MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_RDWR, MPI_INFO_NULL, &other));
+  EXPECT(MPI_ERR_ACCESS, MPI_File_write_at(other, 0, values, 1, MPI_INT, &status));
+  EXPECT(MPI_ERR_ACCESS, MPI_File_set_size(other, 100));
+  MPI_File_close(&other);
+  close(sealed);
+  EXPECT(MPI_SUCCESS, MPI_File_open(MPI_COMM_SELF, full, MPI_MODE_WRONLY, MPI_INFO_NULL, &other));
+  EXPECT(MPI_ERR_IO, MPI_File_set_size(other, 0));
+  EXPECT(MPI_ERR_IO, MPI_File_preallocate(other, 1));
+  MPI_File_close(&other);
+}
+
+static int called_with;
+
+static void note(MPI_File *on, int *code, ...) {
+  CHECK(*on == file);
+  called_with = *code;
+}
+
+static void error_handlers(void) {
+  MPI_Errhandler handler, found;
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  EXPECT(MPI_ERR_ARG, MPI_File_create_errhandler(NULL, &handler));
+  MPI_File_create_errhandler(note, &handler);
+  EXPECT(MPI_ERR_ERRHANDLER, MPI_File_set_errhandler(MPI_FILE_NULL, (MPI_Errhandler)7));
+  open_file(MPI_MODE_RDONLY);
+  MPI_File_get_errhandler(file, &found);
+  CHECK(found == MPI_ERRORS_RETURN);
+  MPI_File_get_errhandler(MPI_FILE_NULL, &found);
+  CHECK(found == MPI_ERRORS_RETURN);
+  EXPECT(MPI_ERR_FILE, MPI_File_get_errhandler((MPI_File)7, &found));
+  EXPECT(MPI_SUCCESS, MPI_File_set_errhandler(file, handler));
+  MPI_File_get_errhandler(file, &found);
+  CHECK(found == handler);
+  MPI_Errhandler_free(&found);
+  EXPECT(MPI_SUCCESS, MPI_File_call_errhandler(file, MPI_ERR_QUOTA));
+  CHECK(called_with == MPI_ERR_QUOTA);
+  EXPECT(MPI_ERR_ARG, MPI_File_call_errhandler(file, -5));
+  CHECK(called_with == MPI_ERR_ARG);
+  MPI_File_close(&file);
+  MPI_Errhandler_free(&handler);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
 int main(int argc, char **argv) {
   rank = check_start(&argc, &argv, &size);
   const char *folder = getenv("TMPDIR");
@@ -352,6 +488,10 @@ int main(int argc, char **argv) {
   atomic_mode();
   properties();
   errors();
+  arguments();
+  sequential();
+  error_handlers();
+  if (rank == 0) refused_by_the_kernel();
   open_file(MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE);
   MPI_File_close(&file);
   CHECK(access(path, F_OK) != 0 && errno == ENOENT);

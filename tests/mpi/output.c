@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints in all ways there are: what output.py looks at. */
 #define _GNU_SOURCE
+#include <errno.h>
+#include <locale.h>
+#include <stdarg.h>
 #include <stdio_ext.h>
 #include <string.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #include "check.h"
 
@@ -37,11 +41,73 @@ static void print_unlocked(int rank) {
   CHECK(fflush_unlocked(stdout) == 0);
 }
 
+wint_t __woverflow(FILE *stream, wint_t character); /* libc's */
+
+/* Wide characters without locks; a buffer that a rank sets is taken from no other. */
+static void print_wide(int rank) {
+  static char buffer[BUFSIZ];
+  wchar_t text[2] = {L'a' + rank, L'\0'};
+  setbuf(stdout, buffer);
+  setlinebuf(stdout);
+  setbuffer(stdout, buffer, sizeof buffer);
+  for (int i = 0; i < CHARACTERS; i++) {
+    CHECK(fputwc_unlocked(*text, stdout) == (wint_t)*text);
+    CHECK(putwc_unlocked(*text, stdout) == (wint_t)*text);
+    CHECK(putwchar_unlocked(*text) == (wint_t)*text);
+    CHECK(fputws_unlocked(text, stdout) >= 0);
+    CHECK(__woverflow(stdout, (wint_t)*text) == (wint_t)*text);
+  }
+}
+
+static void print_arguments(const wchar_t *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  CHECK(vfwprintf(stdout, format, arguments) > 0);
+  va_end(arguments);
+  va_start(arguments, format);
+  CHECK(vwprintf(format, arguments) > 0);
+  va_end(arguments);
+}
+
+/* In the rank's own characters. */
+static void print_words(int rank) {
+  CHECK(setlocale(LC_CTYPE, "C.UTF-8") != NULL && fwide(stdout, 1) > 0);
+  CHECK(wprintf(L"wprintf %d \u00e4\n", rank) == 12 && fputws(L"fputws \u20ac\n", stdout) >= 0);
+  CHECK(fwprintf(stdout, L"fwprintf %ls\n", L"\u00df") == 11 &&
+        fputwc(L'\u00f8', stdout) == L'\u00f8');
+  CHECK(putwc(L'p', stdout) == L'p' && putwchar(L'\n') == L'\n');
+  print_arguments(L"%s %d\n", "listed", rank);
+  CHECK(setlocale(LC_CTYPE, "C") != NULL);
+  CHECK(fputws(L"\u20ac", stdout) == -1 && fputwc(L'\u20ac', stdout) == WEOF && errno == EILSEQ);
+}
+
+/* One rank has all of the input, by all functions that take no lock. */
+static void copy_input(int rank) {
+  if (rank != 0) return;
+  char line[64], rest[64];
+  setbuf(stdin, NULL);
+  int first = (getchar_unlocked)(), second = (getc_unlocked)(stdin);
+  int third = fgetc_unlocked(stdin);
+  CHECK(fgets_unlocked(line, sizeof line, stdin) == line);
+  size_t count = fread_unlocked(rest, 1, sizeof rest - 1, stdin);
+  rest[count] = '\0';
+  printf("%c|%c|%c|%s|%s", first, second, third, line, rest);
+  CHECK((getchar_unlocked)() == EOF && fgets_unlocked(line, sizeof line, stdin) == NULL);
+}
+
 int main(int argc, char **argv) {
   char text[64];
   int size, rank = check_start(&argc, &argv, &size);
-  if (argc > 1 && strcmp(argv[1], "unlocked") == 0) {
-    print_unlocked(rank);
+  const struct {
+    const char *name;
+    void (*print)(int rank);
+  } others[] = {{"unlocked", print_unlocked},
+                {"wide", print_wide},
+                {"words", print_words},
+                {"read", copy_input}};
+  for (size_t i = 0; argc > 1 && i < sizeof others / sizeof others[0]; i++) {
+    if (strcmp(argv[1], others[i].name) != 0) continue;
+    others[i].print(rank);
     MPI_Finalize();
     return 0;
   }

@@ -15,9 +15,9 @@ LINES = 20
 TMPIRUN, PROGRAM = "", ""
 
 
-def run(*options, ranks=4, how="", status=0):
+def run(*options, ranks=4, how="", status=0, given=""):
     result = subprocess.run([TMPIRUN, "-n", str(ranks), *options, PROGRAM, how], capture_output=True,
-                            text=True, check=False)
+                            text=True, check=False, input=given)
     assert result.returncode == status, result
     return result
 
@@ -94,8 +94,23 @@ class Output(unittest.TestCase):
                 for rank in range(4):
                     text = pathlib.Path(folder, f"out.{rank}").read_text(encoding="ascii")
                     self.assertEqual((len(text), set(text)), (5 * 5000, {"abcd"[rank]}))
-            text = run(option, how="unlocked").stdout
-            self.assertEqual({c: text.count(c) for c in set(text)}, {c: 5 * 5000 for c in "abcd"})
+            for how in "unlocked", "wide":
+                text = run(option, how=how).stdout
+                self.assertEqual({c: text.count(c) for c in set(text)}, {c: 5 * 5000 for c in "abcd"})
+
+    def test_wide_characters(self):
+        """They come with --label and --output as without, in the rank's own encoding."""
+        def words(rank):
+            return [f"wprintf {rank} ä", "fputws €", "fwprintf ß", "øp", f"listed {rank}", f"listed {rank}"]
+        labelled = run("--label", how="words").stdout.splitlines()
+        self.assertEqual(sorted(labelled), sorted(f"[{rank}] {word}" for rank in range(4) for word in words(rank)))
+        with tempfile.TemporaryDirectory() as folder:
+            run(f"--output={folder}/out", how="words")
+            for rank in range(4):
+                self.assertEqual(pathlib.Path(folder, f"out.{rank}").read_text(encoding="utf-8").splitlines(), words(rank))
+
+    def test_input_without_locks(self):
+        self.assertEqual(run(how="read", given="xyzline\nthe\nrest").stdout, "x|y|z|line\n|the\nrest")
 
     def test_folder_that_is_not_there(self):
         result = run("--output=/no/such/folder/out", status=1)

@@ -93,11 +93,11 @@ def main():
         place = lab.Lab(options.root.resolve(), folder, options.jobs, options.limit)
     except subprocess.CalledProcessError as error:
         sys.exit(f"mutate: the tree cannot be built as it is: {error}")
-    for test in (place.failing(lab.SECOND),):
-        if test is not None:
-            sys.exit(f"mutate: {test} fails without a mutant (mend it first)")
     file = folder / f"{options.seed}.jsonl"
     results = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
+    test = place.failing(lab.QUICK) if not results else None
+    if test is not None:
+        sys.exit(f"mutate: {test} fails without a mutant (mend it first)")
     for site, entry in drawn(place, options)[len(results):]:
         if sum(result["verdict"] in COUNTED for result in results) >= options.count:
             break

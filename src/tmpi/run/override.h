@@ -36,6 +36,7 @@ extern const struct tm_override tm_override_programs[]; /* programs.c */
 extern const struct tm_override tm_override_children[]; /* children.c */
 extern const struct tm_override tm_override_streams[];  /* streams.c */
 extern const struct tm_override tm_override_unlocked[]; /* unlocked.c */
+extern const struct tm_override tm_override_wide[];     /* wide.c */
 extern const struct tm_override tm_override_environment[];
 extern const struct tm_override tm_override_carried[];  /* working_directory.c */
 extern const struct tm_override tm_override_locales[];  /* locales.c */

@@ -10,12 +10,12 @@
  * comes here. A buffer would also mix ranks where each has a file for its output: setvbuf() and its
  * variants then change nothing.
  *
- * Left out: getc_unlocked() within a program, on stdin, by several ranks at once.
+ * Wide characters are in wide.c. Left out: getc_unlocked() within a program, on stdin, by several
+ * ranks at once.
  */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdio_ext.h>
-#include <wchar.h>
 
 #include "tmpi/run/output.h"
 #include "tmpi/run/override.h"
@@ -23,7 +23,6 @@
 
 /* libc's, which its header names nowhere else. */
 int __overflow(FILE *stream, int character);
-wint_t __woverflow(FILE *stream, wint_t character);
 
 /* @return whether there is a lock to release. */
 static bool lock(FILE *stream) {
@@ -71,29 +70,6 @@ static size_t put_bytes(const void *data, size_t size, size_t count, FILE *strea
 static int flush(FILE *stream) {
   bool locked = stream != NULL && lock(stream);
   int result = fflush_unlocked(stream);
-  unlock(stream, locked);
-  return result;
-}
-
-static wint_t put_wide(wchar_t character, FILE *stream) {
-  bool locked = lock(stream);
-  wint_t result = fputwc_unlocked(character, stream);
-  unlock(stream, locked);
-  return result;
-}
-
-static wint_t put_wide_out(wchar_t character) { return put_wide(character, stdout); }
-
-static wint_t put_wide_overflow(FILE *stream, wint_t character) {
-  bool locked = lock(stream);
-  wint_t result = __woverflow(stream, character);
-  unlock(stream, locked);
-  return result;
-}
-
-static int put_wide_string(const wchar_t *text, FILE *stream) {
-  bool locked = lock(stream);
-  int result = fputws_unlocked(text, stream);
   unlock(stream, locked);
   return result;
 }
@@ -153,11 +129,6 @@ const struct tm_override tm_override_unlocked[] = {
     {"fputs_unlocked", (tm_any *)put_string},
     {"fwrite_unlocked", (tm_any *)put_bytes},
     {"fflush_unlocked", (tm_any *)flush},
-    {"fputwc_unlocked", (tm_any *)put_wide},
-    {"putwc_unlocked", (tm_any *)put_wide},
-    {"putwchar_unlocked", (tm_any *)put_wide_out},
-    {"__woverflow", (tm_any *)put_wide_overflow},
-    {"fputws_unlocked", (tm_any *)put_wide_string},
     {"fgetc_unlocked", (tm_any *)get_character},
     {"getc_unlocked", (tm_any *)get_character},
     {"getchar_unlocked", (tm_any *)get_character_in},
