@@ -12,7 +12,7 @@ import subprocess
 import sys
 import unittest
 
-TMPIRUN, PROGRAM, OVER_NODES, MPIRUN = "", "", "", ""
+TMPIRUN, PROGRAM, OVER_NODES, SHARED, MPIRUN = "", "", "", "", ""
 ASKS = 'test -n "$PMIX_NAMESPACE"'
 
 
@@ -32,6 +32,15 @@ class Nodes(unittest.TestCase):
         for nodes, ranks, what in [(2, 4, "all"), (3, 6, "short")]:
             result = launch("-n", str(nodes), TMPIRUN, "-n", str(ranks), OVER_NODES, what)
             self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "right\n", ""), result)
+
+    def right(self, what, sizes=((2, 4), (3, 6)), **variables):
+        for nodes, ranks in sizes:
+            with self.subTest(what, nodes=nodes):
+                result = launch("-n", str(nodes), TMPIRUN, "--timeout=60", "-n", str(ranks), SHARED, what, **variables)
+                self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "right\n", ""), result)
+
+    def test_partitioned_messages(self):
+        self.right("partitioned", sizes=((2, 4), (4, 8)))
 
     def test_each_rank_knows_its_place(self):
         result = launch("-n", "2", TMPIRUN, "--label", "-n", "4", OVER_NODES, "place")
@@ -125,7 +134,7 @@ class Nodes(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    TMPIRUN, PROGRAM, OVER_NODES = sys.argv[1:4]
+    TMPIRUN, PROGRAM, OVER_NODES, SHARED = sys.argv[1:5]
     MPIRUN = shutil.which("mpirun.openmpi") or ""
     if not MPIRUN or launch("-n", "1", "sh", "-c", ASKS).returncode != 0:
         print("skipped: no mpirun of Open MPI with PMIx can start a process here (openmpi-bin)")

@@ -445,7 +445,6 @@ static void not_cancelled(int rank, int size) {
 static void refused(void) {
   MPI_Win win;
   MPI_File file;
-  MPI_Request request;
   int data = 0, rank, size;
   char port[MPI_MAX_PORT_NAME];
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -453,8 +452,6 @@ static void refused(void) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   EXPECT(MPI_ERR_UNSUPPORTED_OPERATION, MPI_Open_port(MPI_INFO_NULL, port));
-  EXPECT(MPI_ERR_UNSUPPORTED_OPERATION, MPI_Psend_init(&data, 1, 1, MPI_INT, size - 1 - rank, 0,
-                                                       MPI_COMM_WORLD, MPI_INFO_NULL, &request));
   EXPECT(MPI_ERR_UNSUPPORTED_OPERATION,
          MPI_Win_create(&data, sizeof data, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
   EXPECT(MPI_ERR_UNSUPPORTED_OPERATION,

@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What takes the notes of other nodes, by service. */
+#include "tmpi/match/far.h"
+#include "tmpi/part/channel.h"
+
+tm_far_taker *const tm_far_takers[TM_FAR_SERVICES] = {[TM_FAR_PARTITIONED] = tm_part_take};
