@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 TMPIRUN, PROGRAM, OVER_NODES, SHARED, MPIRUN = "", "", "", "", ""
@@ -33,14 +34,25 @@ class Nodes(unittest.TestCase):
             result = launch("-n", str(nodes), TMPIRUN, "-n", str(ranks), OVER_NODES, what)
             self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "right\n", ""), result)
 
-    def right(self, what, sizes=((2, 4), (3, 6)), **variables):
+    def right(self, *what, sizes=((2, 4), (4, 8))):
         for nodes, ranks in sizes:
             with self.subTest(what, nodes=nodes):
-                result = launch("-n", str(nodes), TMPIRUN, "--timeout=60", "-n", str(ranks), SHARED, what, **variables)
+                result = launch("-n", str(nodes), TMPIRUN, "--timeout=60", "-n", str(ranks), SHARED, *what)
                 self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "right\n", ""), result)
 
     def test_partitioned_messages(self):
-        self.right("partitioned", sizes=((2, 4), (4, 8)))
+        self.right("partitioned")
+
+    def test_files(self):
+        for sizes in [(2, 4)], [(4, 8)]:
+            with tempfile.TemporaryDirectory() as folder:
+                self.right("files", os.path.join(folder, "file"), sizes=sizes)
+
+    def test_a_file_that_each_node_has_of_its_own(self):
+        with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
+            node = [TMPIRUN, "--timeout=60", "-n", "4", SHARED, "not_one_file", "file"]
+            result = launch("-n", "1", "--wdir", one, *node, ":", "-n", "1", "--wdir", other, *node)
+            self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "right\n", ""), result)
 
     def test_each_rank_knows_its_place(self):
         result = launch("-n", "2", TMPIRUN, "--label", "-n", "4", OVER_NODES, "place")

@@ -444,7 +444,6 @@ static void not_cancelled(int rank, int size) {
 /* Each of these shares memory where there is one node. */
 static void refused(void) {
   MPI_Win win;
-  MPI_File file;
   int data = 0, rank, size;
   char port[MPI_MAX_PORT_NAME];
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -454,8 +453,6 @@ static void refused(void) {
   EXPECT(MPI_ERR_UNSUPPORTED_OPERATION, MPI_Open_port(MPI_INFO_NULL, port));
   EXPECT(MPI_ERR_UNSUPPORTED_OPERATION,
          MPI_Win_create(&data, sizeof data, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
-  EXPECT(MPI_ERR_UNSUPPORTED_OPERATION,
-         PMPI_File_open(MPI_COMM_WORLD, "none", MPI_MODE_RDONLY, MPI_INFO_NULL, &file));
   not_cancelled(rank, size);
 }
 

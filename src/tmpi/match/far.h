@@ -34,6 +34,7 @@
 enum tm_far_service {
   TM_FAR_MAILBOX,
   TM_FAR_PARTITIONED, /**< part/channel_far.c */
+  TM_FAR_FILE,        /**< io/several_nodes.c */
   TM_FAR_SERVICES
 };
 
