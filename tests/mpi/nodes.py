@@ -34,26 +34,6 @@ class Nodes(unittest.TestCase):
             result = launch("-n", str(nodes), TMPIRUN, "-n", str(ranks), OVER_NODES, what)
             self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "right\n", ""), result)
 
-    def right(self, *what, sizes=((2, 4), (4, 8))):
-        for nodes, ranks in sizes:
-            with self.subTest(what, nodes=nodes):
-                result = launch("-n", str(nodes), TMPIRUN, "--timeout=60", "-n", str(ranks), SHARED, *what)
-                self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "right\n", ""), result)
-
-    def test_partitioned_messages(self):
-        self.right("partitioned")
-
-    def test_files(self):
-        for sizes in [(2, 4)], [(4, 8)]:
-            with tempfile.TemporaryDirectory() as folder:
-                self.right("files", os.path.join(folder, "file"), sizes=sizes)
-
-    def test_a_file_that_each_node_has_of_its_own(self):
-        with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
-            node = [TMPIRUN, "--timeout=60", "-n", "4", SHARED, "not_one_file", "file"]
-            result = launch("-n", "1", "--wdir", one, *node, ":", "-n", "1", "--wdir", other, *node)
-            self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "right\n", ""), result)
-
     def test_each_rank_knows_its_place(self):
         result = launch("-n", "2", TMPIRUN, "--label", "-n", "4", OVER_NODES, "place")
         lines = [f"[{rank}] {rank} {rank % 2} 4 2" for rank in range(4)]
@@ -145,6 +125,41 @@ class Nodes(unittest.TestCase):
         self.assertRegex(result.stderr, "warning: this process is a job of its own, .* no server of PMIx")
 
 
+class Shared(unittest.TestCase):
+    """Partitioned messages, files and windows."""
+
+    def right(self, *what, sizes=((2, 4), (4, 8))):
+        for nodes, ranks in sizes:
+            with self.subTest(what, nodes=nodes):
+                result = launch("-n", str(nodes), TMPIRUN, "--timeout=60", "-n", str(ranks), SHARED, *what)
+                self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "right\n", ""), result)
+
+    def test_partitioned_messages(self):
+        self.right("partitioned")
+
+    def test_files(self):
+        for sizes in [(2, 4)], [(4, 8)]:
+            with tempfile.TemporaryDirectory() as folder:
+                self.right("files", os.path.join(folder, "file"), sizes=sizes)
+
+    def test_a_file_that_each_node_has_of_its_own(self):
+        with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
+            node = [TMPIRUN, "--timeout=60", "-n", "4", SHARED, "not_one_file", "file"]
+            result = launch("-n", "1", "--wdir", one, *node, ":", "-n", "1", "--wdir", other, *node)
+            self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "right\n", ""), result)
+
+    def test_windows(self):
+        self.right("windows")
+
+    def test_a_deadlock_at_a_window_over_nodes(self):
+        for what, why in [("stuck_lock", r"ranks 0-2 wait in MPI_Win_lock: rank 3 holds a lock of rank 0 on the table"),
+                          ("stuck_start", r"rank 3 waits in MPI_Win_start: ranks 0-3 have not called MPI_Win_post")]:
+            with self.subTest(what):
+                result = launch("-n", "2", TMPIRUN, "--timeout=60", "-n", "4", SHARED, what)
+                self.assertEqual((result.returncode, result.stderr.count("tmpi: deadlock of")), (86, 1), result)
+                self.assertRegex(result.stderr, why)
+
+
 if __name__ == "__main__":
     TMPIRUN, PROGRAM, OVER_NODES, SHARED = sys.argv[1:5]
     MPIRUN = shutil.which("mpirun.openmpi") or ""
@@ -156,4 +171,4 @@ if __name__ == "__main__":
     except OSError as error:
         print(f"skipped: no UCX here: {error} (libucx0)")
         sys.exit(77)
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=[sys.argv[0], *sys.argv[5:]])

@@ -35,6 +35,7 @@ enum tm_far_service {
   TM_FAR_MAILBOX,
   TM_FAR_PARTITIONED, /**< part/channel_far.c */
   TM_FAR_FILE,        /**< io/several_nodes.c */
+  TM_FAR_WINDOW,      /**< rma/far_target.c */
   TM_FAR_SERVICES
 };
 

@@ -46,23 +46,25 @@ static bool range_of(const char *at, MPI_Count count, const struct tm_type *type
   return true;
 }
 
-/* Finds the target's memory, all of which has to lie in the window. */
-static int find_memory(const struct tm_access_call *c, struct tm_access *access) {
+/* Finds the target's memory, all of which has to lie in the window. Of a dynamic window on another
+ * node, that node sees whether it does. */
+static inline int find_memory(const struct tm_access_call *c, struct tm_access *access,
+                              const char *base, MPI_Aint bytes, int disp_unit) {
   struct tm_win *win = access->win, *target = access->target;
   const char *low = NULL, *high = NULL;
   ptrdiff_t offset;
-  bool fits = !__builtin_mul_overflow(c->disp, (ptrdiff_t)target->disp_unit, &offset);
-  access->memory.at = (void *)((uintptr_t)target->base + (uintptr_t)offset);
+  bool fits = !__builtin_mul_overflow(c->disp, (ptrdiff_t)disp_unit, &offset);
+  access->memory.at = (void *)((uintptr_t)base + (uintptr_t)offset);
   if (access->memory.bytes == 0) return MPI_SUCCESS;
   fits = fits && range_of(access->memory.at, c->target_count, access->memory.type, &low, &high);
   if (fits && win->flavor == MPI_WIN_FLAVOR_DYNAMIC)
-    fits = tm_win_is_attached(target, low, high);
+    fits = target == NULL || tm_win_is_attached(target, low, high);
   else if (fits)
-    fits = low >= target->base && high <= target->base + target->bytes;
+    fits = low >= base && high <= base + bytes;
   if (!fits)
     return tm_win_fail(win, c->call, MPI_ERR_RMA_RANGE,
                        "displacement %td and %lld elements are not all in the %td bytes of rank %d",
-                       c->disp, (long long)c->target_count, target->bytes, c->target);
+                       c->disp, (long long)c->target_count, bytes, c->target);
   if (mt_unlikely(tm_access_hook != NULL)) tm_access_hook(c, access, low, high);
   return MPI_SUCCESS;
 }
@@ -85,6 +87,22 @@ int tm_access_part(const struct tm_access_call *c, const struct tm_access *acces
   return MPI_SUCCESS;
 }
 
+/* Of a target on another node, or of MPI_PROC_NULL. */
+__attribute__((noinline)) static int begin_elsewhere(const struct tm_access_call *c,
+                                                     struct tm_access *access) {
+  struct tm_win *win = access->win;
+  access->far = NULL;
+  if (c->target == MPI_PROC_NULL) return MPI_SUCCESS;
+  const struct tm_win_member *far = access->far = &win->common->far[c->target];
+  int error = check_epoch(c, win);
+  if (error == MPI_SUCCESS && c->disp < 0 && win->flavor != MPI_WIN_FLAVOR_DYNAMIC)
+    error = tm_win_fail(win, c->call, MPI_ERR_DISP, "displacement %td is negative", c->disp);
+  if (error == MPI_SUCCESS)
+    error = tm_access_part(c, access, NULL, c->target_count, c->target_type, &access->memory);
+  if (error != MPI_SUCCESS) return error;
+  return find_memory(c, access, (const char *)(uintptr_t)far->base, far->bytes, far->disp_unit);
+}
+
 int tm_access_begin(const struct tm_access_call *c, struct tm_access *access) {
   struct tm_win *win;
   int error = tm_get_win(c->call, c->win, &win);
@@ -92,13 +110,15 @@ int tm_access_begin(const struct tm_access_call *c, struct tm_access *access) {
   if (error != MPI_SUCCESS) return error;
   access->win = win;
   access->target = c->target != MPI_PROC_NULL ? win->common->views[c->target] : NULL;
-  if (access->target == NULL) return MPI_SUCCESS;
+  if (access->target == NULL) return begin_elsewhere(c, access);
   error = check_epoch(c, win);
   if (error == MPI_SUCCESS && c->disp < 0 && win->flavor != MPI_WIN_FLAVOR_DYNAMIC)
     error = tm_win_fail(win, c->call, MPI_ERR_DISP, "displacement %td is negative", c->disp);
   if (error == MPI_SUCCESS)
     error = tm_access_part(c, access, NULL, c->target_count, c->target_type, &access->memory);
-  return error == MPI_SUCCESS ? find_memory(c, access) : error;
+  if (error != MPI_SUCCESS) return error;
+  const struct tm_win *target = access->target;
+  return find_memory(c, access, target->base, target->bytes, target->disp_unit);
 }
 
 int tm_access_fits(const struct tm_access_call *c, const struct tm_access *access, size_t sent,

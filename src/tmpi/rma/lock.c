@@ -16,6 +16,11 @@ bool tm_win_has_locks(const struct tm_win *win) { return win->all_locked || win-
 
 /* ---- the gate */
 
+/* @return whether the gate is on another node, the first member's. */
+static bool is_gate_far(const struct tm_win_common *common) {
+  return common->far != NULL && common->views[0] == NULL;
+}
+
 /* Lets waiters in from the front as far as they are compatible. The gate's ilock is held. */
 static struct tm_win_wait *open_gate(struct tm_win_common *gate) {
   struct tm_win_wait *woken = NULL;
@@ -28,45 +33,55 @@ static struct tm_win_wait *open_gate(struct tm_win_common *gate) {
   return woken;
 }
 
-static void leave_gate(struct tm_win_common *gate, int *count) {
+struct tm_win_wait *tm_win_gate_leave(struct tm_win_common *gate, bool all) {
   mti_lock(&gate->ilock);
-  --*count;
+  --*(all ? &gate->all : &gate->exclusive);
   struct tm_win_wait *woken = open_gate(gate);
   mti_unlock(&gate->ilock);
-  tm_win_wake(woken);
+  return woken;
 }
 
-static void wait_at_gate(struct tm_win_wait *wait, const char *call) {
-  struct tm_win_common *gate = wait->win->common;
-  wait->thread = mti_self(call);
+static void leave_gate(struct tm_win *win, bool all) {
+  if (mt_unlikely(is_gate_far(win->common)))
+    tm_win_far_leave_gate(win, all);
+  else
+    tm_win_wake(tm_win_gate_leave(win->common, all), false);
+}
+
+bool tm_win_gate_try(struct tm_win_common *gate, struct tm_win_wait *wait, bool passes) {
+  bool all = wait->what == TM_FOR_ALL;
+  if ((all ? gate->exclusive : gate->all) == 0 && (gate->waiters.first == NULL || passes)) {
+    ++*(all ? &gate->all : &gate->exclusive);
+    return true;
+  }
   tm_win_enqueue(&gate->waiters, wait);
-  tm_win_park(wait, &gate->ilock, call);
+  return false;
+}
+
+static void enter_gate(struct tm_win_wait *wait, bool passes, const char *call) {
+  struct tm_win_common *gate = wait->win->common;
+  if (mt_unlikely(is_gate_far(gate))) {
+    tm_win_far_gate(wait, passes, call);
+    return;
+  }
+  wait->thread = mti_self(call);
+  mti_lock(&gate->ilock);
+  if (tm_win_gate_try(gate, wait, passes))
+    mti_unlock(&gate->ilock);
+  else
+    tm_win_park(wait, &gate->ilock, call);
 }
 
 static void enter_gate_exclusive(struct tm_win *win, int target, const char *call) {
-  struct tm_win_common *gate = win->common;
   struct tm_win_wait wait = tm_win_waiter(win, TM_FOR_GATE);
   wait.target = target;
   wait.exclusive = true;
-  mti_lock(&gate->ilock);
-  if (gate->all > 0 || (gate->waiters.first != NULL && win->exclusives == 0)) {
-    wait_at_gate(&wait, call);
-    return;
-  }
-  gate->exclusive++;
-  mti_unlock(&gate->ilock);
+  enter_gate(&wait, win->exclusives > 0, call);
 }
 
 static void enter_gate_all(struct tm_win *win, const char *call) {
-  struct tm_win_common *gate = win->common;
   struct tm_win_wait wait = tm_win_waiter(win, TM_FOR_ALL);
-  mti_lock(&gate->ilock);
-  if (gate->exclusive > 0 || gate->waiters.first != NULL) {
-    wait_at_gate(&wait, call);
-    return;
-  }
-  gate->all++;
-  mti_unlock(&gate->ilock);
+  enter_gate(&wait, false, call);
 }
 
 /* ---- the lock of one target */
@@ -82,25 +97,34 @@ static void take(struct tm_win *target, bool exclusive, int origin) {
     target->shared_holders++;
 }
 
-static void acquire(struct tm_win *win, int rank, bool exclusive, const char *call) {
-  struct tm_win *target = win->common->views[rank];
-  if (exclusive) enter_gate_exclusive(win, rank, call);
-  mti_lock(&target->ilock);
-  if (target->waiters.first == NULL && can_have(target, exclusive)) {
-    take(target, exclusive, win->comm->rank);
-    mti_unlock(&target->ilock);
-    return;
+bool tm_win_lock_try(struct tm_win *target, struct tm_win_wait *wait) {
+  if (target->waiters.first == NULL && can_have(target, wait->exclusive)) {
+    take(target, wait->exclusive, wait->origin);
+    return true;
   }
-  struct tm_win_wait wait = tm_win_waiter(win, TM_FOR_LOCK);
-  wait.target = rank;
-  wait.exclusive = exclusive;
-  wait.thread = mti_self(call);
-  tm_win_enqueue(&target->waiters, &wait);
-  tm_win_park(&wait, &target->ilock, call);
+  tm_win_enqueue(&target->waiters, wait);
+  return false;
 }
 
-static void release(struct tm_win *win, int rank, bool exclusive) {
+static void acquire(struct tm_win *win, int rank, bool exclusive, const char *call) {
   struct tm_win *target = win->common->views[rank];
+  struct tm_win_wait wait = tm_win_waiter(win, TM_FOR_LOCK);
+  if (exclusive) enter_gate_exclusive(win, rank, call);
+  wait.target = rank;
+  wait.exclusive = exclusive;
+  if (mt_unlikely(target == NULL)) {
+    tm_win_far_lock(&wait, call);
+    return;
+  }
+  wait.thread = mti_self(call);
+  mti_lock(&target->ilock);
+  if (tm_win_lock_try(target, &wait))
+    mti_unlock(&target->ilock);
+  else
+    tm_win_park(&wait, &target->ilock, call);
+}
+
+struct tm_win_wait *tm_win_lock_release(struct tm_win *target, bool exclusive) {
   struct tm_win_wait *woken = NULL, *first;
   mti_lock(&target->ilock);
   if (exclusive)
@@ -108,12 +132,20 @@ static void release(struct tm_win *win, int rank, bool exclusive) {
   else
     target->shared_holders--;
   while ((first = target->waiters.first) != NULL && can_have(target, first->exclusive)) {
-    take(target, first->exclusive, first->win->comm->rank);
+    take(target, first->exclusive, first->origin);
     tm_win_take(&target->waiters, &woken);
   }
   mti_unlock(&target->ilock);
-  tm_win_wake(woken);
-  if (exclusive) leave_gate(win->common, &win->common->exclusive);
+  return woken;
+}
+
+static void release(struct tm_win *win, int rank, bool exclusive) {
+  struct tm_win *target = win->common->views[rank];
+  if (mt_unlikely(target == NULL))
+    tm_win_far_unlock(win, rank, exclusive);
+  else
+    tm_win_wake(tm_win_lock_release(target, exclusive), false);
+  if (exclusive) leave_gate(win, false);
 }
 
 /* ---- the calls */
@@ -171,6 +203,7 @@ int PMPI_Win_unlock(int rank, MPI_Win handle) {
   if (held == 0)
     return tm_win_sync_error(win, call, "the origin does not hold the lock of this target");
   bool exclusive = held == TM_LOCKED_EXCLUSIVE;
+  tm_win_settle_all(win, call);
   win->access[rank] = 0;
   count_lock(win, exclusive, -1);
   if (held != TM_LOCKED_NOCHECK) release(win, rank, exclusive);
@@ -203,8 +236,9 @@ int PMPI_Win_unlock_all(MPI_Win handle) {
   int error = tm_get_win(call, handle, &win);
   if (error != MPI_SUCCESS) return error;
   if (!win->all_locked) return tm_win_sync_error(win, call, "there was no MPI_Win_lock_all()");
+  tm_win_settle_all(win, call);
   win->all_locked = false;
-  if (!win->all_nocheck) leave_gate(win->common, &win->common->all);
+  if (!win->all_nocheck) leave_gate(win, true);
   tm_win_breathe(win);
   return MPI_SUCCESS;
 }
