@@ -126,7 +126,8 @@ void tm_win_grant(struct tm_win_wait *wait, bool inside) {
   tm_far_note_send(tm_win_note_new(&head, NULL, 0, &data), TM_FAR_WINDOW, number, inside);
 }
 
-static void take_lock(const struct tm_win_head *head, int source) {
+/* Waits in the place of a thread of another node. */
+static struct tm_win_wait *wait_for_other(const struct tm_win_head *head, int source) {
   struct tm_win_wait *wait = calloc(1, sizeof *wait);
   if (wait == NULL) tm_panic("no memory for a lock of another node");
   wait->what = (enum tm_win_wait_for)head->what;
@@ -134,13 +135,20 @@ static void take_lock(const struct tm_win_head *head, int source) {
   wait->origin = head->rank;
   wait->asker = head->asker;
   wait->asker_number = source;
+  return wait;
+}
+
+static void take_lock(const struct tm_win_head *head, int source) {
   void *at = (void *)(uintptr_t)head->to;
   struct tm_win_common *gate = at;
   struct tm_win *target = at;
-  uint32_t *ilock = wait->what == TM_FOR_LOCK ? &target->ilock : &gate->ilock;
+  struct tm_win_wait *wait = wait_for_other(head, source);
+  bool one = wait->what == TM_FOR_LOCK;
+  uint32_t *ilock = one ? &target->ilock : &gate->ilock;
   mti_lock(ilock);
-  bool has = wait->what == TM_FOR_LOCK ? tm_win_lock_try(target, wait)
-                                       : tm_win_gate_try(gate, wait, head->passes);
+  bool has = one ? tm_win_lock_try(target, head->exclusive, head->rank)
+                 : tm_win_gate_try(gate, wait->what == TM_FOR_ALL, head->passes);
+  if (!has) tm_win_enqueue(one ? &target->waiters : &gate->waiters, wait);
   mti_unlock(ilock);
   if (has) tm_win_grant(wait, true);
 }

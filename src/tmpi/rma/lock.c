@@ -12,6 +12,9 @@
 #include "tmpi/error/errors.h"
 #include "tmpi/rma/win.h"
 
+/* What a lock that is free costs; calls would add a tenth. */
+#define INLINE __attribute__((always_inline)) static inline
+
 bool tm_win_has_locks(const struct tm_win *win) { return win->all_locked || win->locked > 0; }
 
 /* ---- the gate */
@@ -33,7 +36,7 @@ static struct tm_win_wait *open_gate(struct tm_win_common *gate) {
   return woken;
 }
 
-struct tm_win_wait *tm_win_gate_leave(struct tm_win_common *gate, bool all) {
+INLINE struct tm_win_wait *gate_leave(struct tm_win_common *gate, bool all) {
   mti_lock(&gate->ilock);
   --*(all ? &gate->all : &gate->exclusive);
   struct tm_win_wait *woken = open_gate(gate);
@@ -41,47 +44,58 @@ struct tm_win_wait *tm_win_gate_leave(struct tm_win_common *gate, bool all) {
   return woken;
 }
 
-static void leave_gate(struct tm_win *win, bool all) {
-  if (mt_unlikely(is_gate_far(win->common)))
-    tm_win_far_leave_gate(win, all);
-  else
-    tm_win_wake(tm_win_gate_leave(win->common, all), false);
+struct tm_win_wait *tm_win_gate_leave(struct tm_win_common *gate, bool all) {
+  return gate_leave(gate, all);
 }
 
-bool tm_win_gate_try(struct tm_win_common *gate, struct tm_win_wait *wait, bool passes) {
-  bool all = wait->what == TM_FOR_ALL;
-  if ((all ? gate->exclusive : gate->all) == 0 && (gate->waiters.first == NULL || passes)) {
-    ++*(all ? &gate->all : &gate->exclusive);
-    return true;
-  }
-  tm_win_enqueue(&gate->waiters, wait);
-  return false;
-}
-
-static void enter_gate(struct tm_win_wait *wait, bool passes, const char *call) {
-  struct tm_win_common *gate = wait->win->common;
+INLINE void leave_gate(struct tm_win *win, bool all) {
+  struct tm_win_common *gate = win->common;
   if (mt_unlikely(is_gate_far(gate))) {
-    tm_win_far_gate(wait, passes, call);
+    tm_win_far_leave_gate(win, all);
     return;
   }
-  wait->thread = mti_self(call);
-  mti_lock(&gate->ilock);
-  if (tm_win_gate_try(gate, wait, passes))
-    mti_unlock(&gate->ilock);
-  else
-    tm_win_park(wait, &gate->ilock, call);
+  struct tm_win_wait *woken = gate_leave(gate, all);
+  if (woken != NULL) tm_win_wake(woken, false);
 }
 
-static void enter_gate_exclusive(struct tm_win *win, int target, const char *call) {
-  struct tm_win_wait wait = tm_win_waiter(win, TM_FOR_GATE);
+static inline bool try_gate(struct tm_win_common *gate, bool all, bool passes) {
+  if ((all ? gate->exclusive : gate->all) > 0) return false;
+  if (gate->waiters.first != NULL && !passes) return false;
+  ++*(all ? &gate->all : &gate->exclusive);
+  return true;
+}
+
+bool tm_win_gate_try(struct tm_win_common *gate, bool all, bool passes) {
+  return try_gate(gate, all, passes);
+}
+
+/* The gate's ilock is held, and released, if it is here. */
+__attribute__((noinline)) static void wait_at_gate(struct tm_win *win, bool all, int target,
+                                                   const char *call) {
+  struct tm_win_common *gate = win->common;
+  struct tm_win_wait wait = tm_win_waiter(win, all ? TM_FOR_ALL : TM_FOR_GATE);
   wait.target = target;
-  wait.exclusive = true;
-  enter_gate(&wait, win->exclusives > 0, call);
+  wait.exclusive = !all;
+  if (is_gate_far(gate)) {
+    tm_win_far_gate(&wait, !all && win->exclusives > 0, call);
+    return;
+  }
+  wait.thread = mti_self(call);
+  tm_win_enqueue(&gate->waiters, &wait);
+  tm_win_park(&wait, &gate->ilock, call);
 }
 
-static void enter_gate_all(struct tm_win *win, const char *call) {
-  struct tm_win_wait wait = tm_win_waiter(win, TM_FOR_ALL);
-  enter_gate(&wait, false, call);
+/* target: of an exclusive lock. */
+INLINE void enter_gate(struct tm_win *win, bool all, int target, const char *call) {
+  struct tm_win_common *gate = win->common;
+  if (!mt_unlikely(is_gate_far(gate))) {
+    mti_lock(&gate->ilock);
+    if (try_gate(gate, all, !all && win->exclusives > 0)) {
+      mti_unlock(&gate->ilock);
+      return;
+    }
+  }
+  wait_at_gate(win, all, target, call);
 }
 
 /* ---- the lock of one target */
@@ -97,34 +111,46 @@ static void take(struct tm_win *target, bool exclusive, int origin) {
     target->shared_holders++;
 }
 
-bool tm_win_lock_try(struct tm_win *target, struct tm_win_wait *wait) {
-  if (target->waiters.first == NULL && can_have(target, wait->exclusive)) {
-    take(target, wait->exclusive, wait->origin);
-    return true;
-  }
-  tm_win_enqueue(&target->waiters, wait);
-  return false;
+static inline bool try_lock(struct tm_win *target, bool exclusive, int origin) {
+  if (target->waiters.first != NULL || !can_have(target, exclusive)) return false;
+  take(target, exclusive, origin);
+  return true;
 }
 
-static void acquire(struct tm_win *win, int rank, bool exclusive, const char *call) {
+bool tm_win_lock_try(struct tm_win *target, bool exclusive, int origin) {
+  return try_lock(target, exclusive, origin);
+}
+
+/* The target's ilock is held, and released, if the target is here. */
+__attribute__((noinline)) static void wait_for_lock(struct tm_win *win, int rank, bool exclusive,
+                                                    const char *call) {
   struct tm_win *target = win->common->views[rank];
   struct tm_win_wait wait = tm_win_waiter(win, TM_FOR_LOCK);
-  if (exclusive) enter_gate_exclusive(win, rank, call);
   wait.target = rank;
   wait.exclusive = exclusive;
-  if (mt_unlikely(target == NULL)) {
+  if (target == NULL) {
     tm_win_far_lock(&wait, call);
     return;
   }
   wait.thread = mti_self(call);
-  mti_lock(&target->ilock);
-  if (tm_win_lock_try(target, &wait))
-    mti_unlock(&target->ilock);
-  else
-    tm_win_park(&wait, &target->ilock, call);
+  tm_win_enqueue(&target->waiters, &wait);
+  tm_win_park(&wait, &target->ilock, call);
 }
 
-struct tm_win_wait *tm_win_lock_release(struct tm_win *target, bool exclusive) {
+static void acquire(struct tm_win *win, int rank, bool exclusive, const char *call) {
+  struct tm_win *target = win->common->views[rank];
+  if (exclusive) enter_gate(win, false, rank, call);
+  if (!mt_unlikely(target == NULL)) {
+    mti_lock(&target->ilock);
+    if (try_lock(target, exclusive, win->comm->rank)) {
+      mti_unlock(&target->ilock);
+      return;
+    }
+  }
+  wait_for_lock(win, rank, exclusive, call);
+}
+
+INLINE struct tm_win_wait *lock_release(struct tm_win *target, bool exclusive) {
   struct tm_win_wait *woken = NULL, *first;
   mti_lock(&target->ilock);
   if (exclusive)
@@ -139,12 +165,18 @@ struct tm_win_wait *tm_win_lock_release(struct tm_win *target, bool exclusive) {
   return woken;
 }
 
+struct tm_win_wait *tm_win_lock_release(struct tm_win *target, bool exclusive) {
+  return lock_release(target, exclusive);
+}
+
 static void release(struct tm_win *win, int rank, bool exclusive) {
   struct tm_win *target = win->common->views[rank];
-  if (mt_unlikely(target == NULL))
+  if (mt_unlikely(target == NULL)) {
     tm_win_far_unlock(win, rank, exclusive);
-  else
-    tm_win_wake(tm_win_lock_release(target, exclusive), false);
+  } else {
+    struct tm_win_wait *woken = lock_release(target, exclusive);
+    if (woken != NULL) tm_win_wake(woken, false);
+  }
   if (exclusive) leave_gate(win, false);
 }
 
@@ -223,7 +255,7 @@ int PMPI_Win_lock_all(int assertion, MPI_Win handle) {
     return tm_win_sync_error(win, call, "the origin holds the lock of a single target");
   mti_preempt(call);
   win->all_nocheck = assertion != 0;
-  if (!win->all_nocheck) enter_gate_all(win, call);
+  if (!win->all_nocheck) enter_gate(win, true, -1, call);
   win->fenced = false;
   win->all_locked = true;
   return MPI_SUCCESS;

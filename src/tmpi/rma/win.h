@@ -207,12 +207,12 @@ void tm_win_wake(struct tm_win_wait *woken, bool inside);
  */
 void tm_win_breathe(struct tm_win *win);
 
-/* ---- lock.c. The ilock of a target, or of the gate, is held where a lock is tried. */
+/* ---- lock.c. The ilock of the target, or of the gate, is held where a lock is tried. */
 
-/** Takes the lock that a waiter wants. @return false: it cannot have it, and is queued. */
-bool tm_win_lock_try(struct tm_win *target, struct tm_win_wait *wait);
+/** Takes a lock for an origin. @return false: it cannot have it now, and is to be queued. */
+bool tm_win_lock_try(struct tm_win *target, bool exclusive, int origin);
 /** The same of the gate. passes: waiters there do not count. */
-bool tm_win_gate_try(struct tm_win_common *gate, struct tm_win_wait *wait, bool passes);
+bool tm_win_gate_try(struct tm_win_common *gate, bool all, bool passes);
 /** Releases a lock. No ilock is held. @return waiters to be woken. */
 struct tm_win_wait *tm_win_lock_release(struct tm_win *target, bool exclusive);
 struct tm_win_wait *tm_win_gate_leave(struct tm_win_common *gate, bool all);
