@@ -171,6 +171,12 @@ def check(network, tmpirun, program):
                                                 "all" if nodes < 8 else "short"))
         lines = [line for line in said.splitlines() if "setpgid" not in line]  # a warning of mpirun's
         expect((lines, status) == (["right"], 0), f"{nodes} nodes: status {status}:\n{said}")
+    shared = program.parent / "shared_by_nodes"
+    for what, file in [("partitioned", ""), ("windows", ""), ("files", network.folder / "file"),
+                       ("not_one_file", "/tmp/file")]:  # nodes have a /tmp of their own
+        with step(f"4 nodes x 2 ranks: {what}"):
+            said, status = end_of(network.start(4, tmpirun, "-n", 8, shared, what, file))
+        expect((said.splitlines()[-1:], status) == (["right"], 0), f"{what}: status {status}:\n{said}")
     with step("tmpirun --hosts, on 2 nodes"):
         said, status = end_of(start_by_tmpirun(network, tmpirun, program))
     expect((said.splitlines()[-1:], status) == (["right"], 0), f"--hosts: status {status}:\n{said}")
@@ -195,7 +201,7 @@ def skip_in_tmp(args):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("tmpirun", type=pathlib.Path)
-    parser.add_argument("program", type=pathlib.Path, help="over_nodes")
+    parser.add_argument("program", type=pathlib.Path, help="over_nodes; shared_by_nodes is beside it")
     args = parser.parse_args()
     if not shutil.which("mpirun.openmpi"):
         skip("no mpirun of Open MPI (openmpi-bin)")

@@ -86,6 +86,7 @@ int main(int argc, char **argv) {
   if (is(how, "mpi-abort") && rank == 1) MPI_Abort(MPI_COMM_WORLD, 5);
   if (is(how, "mpi-abort-256") && rank == 1) MPI_Abort(MPI_COMM_WORLD, 256);
   if (is(how, "crash") && rank == 1) *(volatile int *)8 = 1;
+  if (is(how, "no-comm")) MPI_Barrier(MPI_COMM_NULL);
   if (is(how, "bad-rank")) MPI_Send(&value, 1, MPI_INT, size, 0, MPI_COMM_WORLD);
   if (strchr(how, '-') != NULL && rank == 1) send(how);
   MPI_Finalize();

@@ -136,6 +136,9 @@ class Endings(unittest.TestCase):
     def test_wrong_argument_names_rank_and_call(self):
         self.ends("bad-rank", 6, "rank [0-3]: MPI_Send on MPI_COMM_WORLD: rank 4 is not one of the 4")
 
+    def test_no_communicator_is_not_the_world(self):
+        self.ends("no-comm", 5, "rank [0-3]: MPI_Barrier: the communicator is MPI_COMM_NULL")
+
     def test_no_line_is_lost(self):
         output = self.ends("lines", 0, ranks=500).stdout
         expected = {f"line {i} of rank {r}" for i in range(20) for r in range(500)}

@@ -10,9 +10,10 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
-TMPIRUN, PROGRAM, OVER_NODES, MPIRUN = "", "", "", ""
+TMPIRUN, PROGRAM, OVER_NODES, SHARED, MPIRUN = "", "", "", "", ""
 ASKS = 'test -n "$PMIX_NAMESPACE"'
 
 
@@ -42,7 +43,7 @@ class Nodes(unittest.TestCase):
         result = launch("-n", "2", TMPIRUN, "-n", "4", OVER_NODES, "refused")
         self.assertEqual((result.returncode, result.stdout), (0, "right\n"), result)
         result = launch("-n", "2", TMPIRUN, "-n", "4", OVER_NODES, "fatal")
-        self.assertIn("MPI_Comm_spawn on MPI_COMM_WORLD: it is not available between several nodes", result.stderr)
+        self.assertIn("MPI_Comm_spawn: it is not available between several nodes", result.stderr)
         self.assertNotEqual(result.returncode, 0, result)
 
     def test_options_of_one_node(self):
@@ -124,8 +125,43 @@ class Nodes(unittest.TestCase):
         self.assertRegex(result.stderr, "warning: this process is a job of its own, .* no server of PMIx")
 
 
+class Shared(unittest.TestCase):
+    """Partitioned messages, files and windows."""
+
+    def right(self, *what, sizes=((2, 4), (4, 8))):
+        for nodes, ranks in sizes:
+            with self.subTest(what, nodes=nodes):
+                result = launch("-n", str(nodes), TMPIRUN, "--timeout=60", "-n", str(ranks), SHARED, *what)
+                self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "right\n", ""), result)
+
+    def test_partitioned_messages(self):
+        self.right("partitioned")
+
+    def test_files(self):
+        for sizes in [(2, 4)], [(4, 8)]:
+            with tempfile.TemporaryDirectory() as folder:
+                self.right("files", os.path.join(folder, "file"), sizes=sizes)
+
+    def test_a_file_that_each_node_has_of_its_own(self):
+        with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
+            node = [TMPIRUN, "--timeout=60", "-n", "4", SHARED, "not_one_file", "file"]
+            result = launch("-n", "1", "--wdir", one, *node, ":", "-n", "1", "--wdir", other, *node)
+            self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "right\n", ""), result)
+
+    def test_windows(self):
+        self.right("windows")
+
+    def test_a_deadlock_at_a_window_over_nodes(self):
+        for what, why in [("stuck_lock", r"ranks 0-2 wait in MPI_Win_lock: rank 3 holds a lock of rank 0 on the table"),
+                          ("stuck_start", r"rank 3 waits in MPI_Win_start: ranks 0-3 have not called MPI_Win_post")]:
+            with self.subTest(what):
+                result = launch("-n", "2", TMPIRUN, "--timeout=60", "-n", "4", SHARED, what)
+                self.assertEqual((result.returncode, result.stderr.count("tmpi: deadlock of")), (86, 1), result)
+                self.assertRegex(result.stderr, why)
+
+
 if __name__ == "__main__":
-    TMPIRUN, PROGRAM, OVER_NODES = sys.argv[1:4]
+    TMPIRUN, PROGRAM, OVER_NODES, SHARED = sys.argv[1:5]
     MPIRUN = shutil.which("mpirun.openmpi") or ""
     if not MPIRUN or launch("-n", "1", "sh", "-c", ASKS).returncode != 0:
         print("skipped: no mpirun of Open MPI with PMIx can start a process here (openmpi-bin)")
@@ -135,4 +171,4 @@ if __name__ == "__main__":
     except OSError as error:
         print(f"skipped: no UCX here: {error} (libucx0)")
         sys.exit(77)
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=[sys.argv[0], *sys.argv[5:]])

@@ -56,12 +56,13 @@ int tm_report_by(struct tm_errhandler *handler, void *handle, const char *on, co
 
 static int fail(struct tm_comm *comm, const char *call, int code, const char *why) {
   struct tm_rank *rank = tm_rank_self();
-  if (comm == NULL && rank != NULL) comm = self_is_default(rank) ? rank->world : rank->self;
+  bool on_none = comm == NULL;
+  if (on_none && rank != NULL) comm = self_is_default(rank) ? rank->world : rank->self;
   if (comm == NULL) tm_end_job("a communicator", call, code, why);
   struct tm_errhandler *handler = tm_comm_handler(comm);
   const char *name = comm->name[0] != '\0' ? comm->name : "a communicator";
   MPI_Comm handle = tm_comm_handle(comm);
-  tm_report_by(handler, &handle, name, call, code, why);
+  tm_report_by(handler, &handle, on_none ? NULL : name, call, code, why);
   tm_errhandler_release(handler);
   return code;
 }

@@ -3,7 +3,6 @@
  * once or by a thread of the library. */
 #include <stdlib.h>
 
-#include "core/internal/locks.h"
 #include "tmpi/coll/coll.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/io/file.h"
@@ -46,15 +45,6 @@ static int check_data(struct tm_file *file, const struct tm_io_call *c, struct t
 
 /* ---- places */
 
-/* Claims a place of the given visible bytes at the shared pointer. */
-static MPI_Offset claim_shared(struct tm_file *file, MPI_Offset bytes) {
-  mti_lock(&file->common->ilock);
-  MPI_Offset place = file->common->shared;
-  file->common->shared += bytes;
-  mti_unlock(&file->common->ilock);
-  return place;
-}
-
 /* The members' places follow each other in the order of ranks. */
 static MPI_Offset claim_ordered(struct tm_file *file, const char *call, MPI_Offset bytes) {
   MPI_Comm comm = (MPI_Comm)file->comm;
@@ -63,7 +53,7 @@ static MPI_Offset claim_ordered(struct tm_file *file, const char *call, MPI_Offs
   PMPI_Allreduce(&bytes, &all, 1, MPI_OFFSET, MPI_SUM, comm);
   if (file->comm->rank == 0) {
     before = 0; /* MPI_Exscan() leaves it undefined */
-    first = claim_shared(file, all);
+    first = tm_file_claim(file->common, call, all);
   }
   struct tm_coll coll = tm_coll_begin(file->comm, call);
   tm_bcast(&coll, &first, sizeof first, tm_type_of(MPI_BYTE), 0);
@@ -83,7 +73,7 @@ static int find_place(struct tm_file *file, const struct tm_io_call *c, struct t
       t->position = file->position;
       file->position += bytes;
       break;
-    case TM_SHARED: t->position = claim_shared(file, bytes); break;
+    case TM_SHARED: t->position = tm_file_claim(file->common, c->call, bytes); break;
     case TM_ORDERED: t->position = claim_ordered(file, c->call, bytes); break;
   }
   return MPI_SUCCESS;

@@ -8,6 +8,10 @@
  * library for it. A collective access is an independent one of each member: data go through one
  * page cache, so exchanging them first would copy them once more.
  *
+ * Members on several nodes: each node has a descriptor, on a file system that the nodes share. The
+ * shared pointer is the one of the first member's node, which the others ask by notes. In atomic
+ * mode each transfer locks the file (fcntl(2)) towards the other nodes.
+ *
  * Locks: the common ilock protects the shared pointer. The lock of atomic mode is held for a
  * transfer, which may block, so it is one of libmltp's.
  *
@@ -35,9 +39,20 @@ struct tm_file_common {
   int amode;     /* [const] */
   char *name;    /* [const] */
   uint32_t ilock;
-  MPI_Offset shared;     /* [ilock] the shared pointer */
+  MPI_Offset shared;     /* [ilock] the shared pointer; of another node: as it was at first */
   mltp_lock_t transfers; /* of atomic mode */
+  bool spans;            /* [const] it is open on several nodes */
+  uint64_t home;         /* [const] address of this on the first member's node; 0: it is this one */
+  int home_rank;         /* [const] number of the first member in the job */
 };
+
+/** What came of an open. */
+struct tm_file_opened {
+  int error, amode; /* of rank 0; error: 0, an errno, or TM_NOT_ONE_FILE */
+  struct tm_file_common *common;
+};
+
+enum { TM_NOT_ONE_FILE = 100000 /* the nodes do not share the file */ };
 
 /** How a rank sees a file. Never changes; accesses under way hold it. */
 struct tm_view {
@@ -88,8 +103,31 @@ struct tm_errhandler *tm_file_default_handler(void);
 /* ---- open.c */
 void tm_file_common_hold(struct tm_file_common *common);
 void tm_file_common_release(struct tm_file_common *common);
-/** All members get rank 0's error. */
+/** All members get rank 0's error, or if they are on several nodes the one of a member that has
+ * one.
+ */
 int tm_file_agree(struct tm_file *file, const char *call, int error);
+/** Opens a file for some members, which have a reference each. @return 0 or an errno. */
+int tm_file_common_open(const char *name, int amode, int members, struct tm_file_common **result);
+
+/* ---- several_nodes.c */
+
+/** Opens a file for members on several nodes. */
+struct tm_file_opened tm_file_open_on_nodes(struct tm_comm *comm, const char *call,
+                                            const char *name, int amode);
+/** @return whether the caller acts for its node in a collective call. */
+bool tm_file_acts(const struct tm_file *file);
+/** Lets this node see what others have done to the file and its size. */
+void tm_file_refresh(const struct tm_file_common *common);
+/** Keeps other nodes out of the file, or (writes false) their writers, until the unlock.
+ * @return 0 or an errno. */
+int tm_file_lock(const struct tm_file_common *common, bool writes);
+void tm_file_unlock(const struct tm_file_common *common);
+
+/** Advances the shared pointer by visible bytes. @return where it was. */
+MPI_Offset tm_file_claim(struct tm_file_common *common, const char *call, MPI_Offset bytes);
+/** Takes a note; a tm_far_taker. */
+void tm_file_take(int source, const void *data, size_t bytes);
 
 /* ---- view.c */
 

@@ -13,9 +13,9 @@
 
 #include "base/atomic.h"
 #include "tmpi/coll/coll.h"
+#include "tmpi/coll/op.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/io/file.h"
-#include "tmpi/match/far.h"
 #include "tmpi/object/info.h"
 
 enum {
@@ -62,7 +62,7 @@ void tm_file_common_release(struct tm_file_common *common) {
   free(common);
 }
 
-static int open_common(const char *name, int amode, int members, struct tm_file_common **result) {
+int tm_file_common_open(const char *name, int amode, int members, struct tm_file_common **result) {
   struct tm_file_common *common = calloc(1, sizeof *common);
   if (common != NULL) common->name = strdup(name);
   if (common == NULL || common->name == NULL) {
@@ -87,16 +87,12 @@ static int open_common(const char *name, int amode, int members, struct tm_file_
   return 0;
 }
 
-/* What rank 0 tells the others. */
-struct opened {
-  int error, amode;
-  struct tm_file_common *common;
-};
-
-static struct opened share(struct tm_comm *comm, const char *call, const char *name, int amode) {
+/* Rank 0 tells the others. */
+static struct tm_file_opened share(struct tm_comm *comm, const char *call, const char *name,
+                                   int amode) {
   struct tm_coll coll = tm_coll_begin(comm, call);
-  struct opened opened = {0, amode, NULL};
-  if (comm->rank == 0) opened.error = open_common(name, amode, comm->size, &opened.common);
+  struct tm_file_opened opened = {0, amode, NULL};
+  if (comm->rank == 0) opened.error = tm_file_common_open(name, amode, comm->size, &opened.common);
   tm_bcast(&coll, &opened, sizeof opened, tm_type_of(MPI_BYTE), 0);
   return opened;
 }
@@ -110,7 +106,13 @@ static bool any(struct tm_comm *comm, bool yes) {
 
 int tm_file_agree(struct tm_file *file, const char *call, int error) {
   struct tm_coll coll = tm_coll_begin(file->comm, call);
-  tm_bcast(&coll, &error, sizeof error, tm_type_of(MPI_BYTE), 0);
+  if (file->common->spans) {
+    int own = error;
+    tm_allreduce(&coll, &own, &error, 1, tm_type_of(MPI_INT), tm_op_of(MPI_MAX));
+    if (tm_file_acts(file)) tm_file_refresh(file->common);
+  } else {
+    tm_bcast(&coll, &error, sizeof error, tm_type_of(MPI_BYTE), 0);
+  }
   return error == 0 ? MPI_SUCCESS : tm_file_fail_errno(file, call, error, file->common->name);
 }
 
@@ -148,7 +150,6 @@ static int check(const char *call, MPI_Comm handle, const char *name, int amode,
   int error = tm_get_comm(call, handle, comm);
   if (error != MPI_SUCCESS) return error;
   if ((*comm)->inter) return tm_fail(*comm, call, MPI_ERR_COMM, "it is an intercommunicator");
-  if (tm_comm_is_far(*comm)) return tm_far_refuse(*comm, call);
   if (info != MPI_INFO_NULL && tm_info_of(info) == NULL)
     return tm_file_fail(NULL, call, MPI_ERR_INFO, "the info is not valid");
   if (name == NULL || name[0] == '\0')
@@ -165,7 +166,9 @@ int PMPI_File_open(MPI_Comm comm_handle, const char *filename, int amode, MPI_In
   int error = check(call, comm_handle, filename, amode, info, &parent);
   if (error != MPI_SUCCESS) return error;
   struct tm_comm *comm = make_comm(parent, call);
-  struct opened opened = share(comm, call, filename, amode);
+  struct tm_file_opened opened = tm_comm_spans(comm)
+                                     ? tm_file_open_on_nodes(comm, call, filename, amode)
+                                     : share(comm, call, filename, amode);
   bool differs = any(comm, opened.amode != amode);
   if (opened.error == 0 && !differs) {
     *result = (MPI_File)make_file(comm, opened.common, info);
@@ -176,6 +179,11 @@ int PMPI_File_open(MPI_Comm comm_handle, const char *filename, int amode, MPI_In
   *result = MPI_FILE_NULL;
   if (differs)
     return tm_file_fail(NULL, call, MPI_ERR_NOT_SAME, "members gave different access modes");
+  if (opened.error == TM_NOT_ONE_FILE)
+    return tm_file_fail(NULL, call, MPI_ERR_UNSUPPORTED_OPERATION,
+                        "'%.300s' is not one file on all nodes (a file system that they share, "
+                        "with locks)",
+                        filename);
   return tm_file_fail_errno(NULL, call, opened.error, filename);
 }
 

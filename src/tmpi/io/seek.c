@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "core/internal/locks.h"
 #include "tmpi/coll/coll.h"
 #include "tmpi/io/file.h"
 
@@ -91,7 +90,7 @@ int PMPI_File_seek_shared(MPI_File handle, MPI_Offset offset, int whence) {
   int error = get(call, handle, false, &file);
   if (error != MPI_SUCCESS) return error;
   tm_barrier(file->comm, call); /* other members' accesses before are done */
-  error = seek(file, call, offset, whence, file->common->shared, &position);
+  error = seek(file, call, offset, whence, tm_file_claim(file->common, call, 0), &position);
   tm_barrier(file->comm, call);
   if (error == MPI_SUCCESS && file->comm->rank == 0) file->common->shared = position;
   tm_barrier(file->comm, call);
@@ -100,12 +99,10 @@ int PMPI_File_seek_shared(MPI_File handle, MPI_Offset offset, int whence) {
 
 #pragma weak MPI_File_get_position_shared = PMPI_File_get_position_shared
 int PMPI_File_get_position_shared(MPI_File handle, MPI_Offset *offset) {
+  static const char call[] = "MPI_File_get_position_shared";
   struct tm_file *file;
-  int error = get("MPI_File_get_position_shared", handle, false, &file);
+  int error = get(call, handle, false, &file);
   if (error != MPI_SUCCESS) return error;
-  mti_lock(&file->common->ilock);
-  MPI_Offset position = file->common->shared;
-  mti_unlock(&file->common->ilock);
-  *offset = etypes(file->view, position);
+  *offset = etypes(file->view, tm_file_claim(file->common, call, 0));
   return MPI_SUCCESS;
 }

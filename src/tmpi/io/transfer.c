@@ -87,9 +87,14 @@ int tm_transfer_perform(const struct tm_transfer *t, size_t *bytes) {
   *bytes = 0;
   if (tm_transfer_visible(t) == 0 || t->view->filetype->size == 0) return 0;
   if (t->atomic) mltp_lock(&t->common->transfers);
-  if (t->background) mltp_blocking_begin(); /* the disk may take its time; others run meanwhile */
-  int error = t->view->external ? perform_external(t, bytes) : perform_native(t, bytes);
-  if (t->background) mltp_blocking_end();
+  bool locks = t->atomic && t->common->spans;
+  int error = locks ? tm_file_lock(t->common, t->writes) : 0;
+  if (error == 0) {
+    if (t->background) mltp_blocking_begin(); /* the disk may take its time; others run meanwhile */
+    error = t->view->external ? perform_external(t, bytes) : perform_native(t, bytes);
+    if (t->background) mltp_blocking_end();
+    if (locks) tm_file_unlock(t->common);
+  }
   if (t->atomic) mltp_unlock(&t->common->transfers);
   return error;
 }

@@ -200,7 +200,7 @@ int PMPI_File_set_view(MPI_File handle, MPI_Offset disp, MPI_Datatype etype_hand
   if (error != MPI_SUCCESS) return error;
   tm_barrier(file->comm, call); /* nobody uses the shared pointer in the old view any more */
   if (disp == MPI_DISPLACEMENT_CURRENT) {
-    struct tm_view_cursor c = tm_view_start(file->view, file->common->shared);
+    struct tm_view_cursor c = tm_view_start(file->view, tm_file_claim(file->common, call, 0));
     tm_view_segment(&c, 1, &disp);
   }
   struct tm_view *view = make(disp, etype, filetype, datarep);

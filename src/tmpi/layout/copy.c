@@ -189,6 +189,21 @@ void tm_type_unpack(void *to, const struct tm_type *type, size_t skip, const voi
   copy(&t, &f, bytes);
 }
 
+size_t tm_type_pieces(struct tm_piece *pieces, size_t room, const void *address,
+                      const struct tm_type *type, size_t skip, size_t *bytes) {
+  size_t count = 0, left = *bytes;
+  if (left == 0) return 0;
+  for (struct cursor c = start(address, type, skip, left);;) {
+    size_t piece = least(c.left, left);
+    pieces[count++] = (struct tm_piece){(uintptr_t)c.at, piece};
+    left -= piece;
+    if (left == 0 || count == room) break;
+    advance(&c, piece);
+  }
+  *bytes -= left;
+  return count;
+}
+
 size_t tm_type_elements(const struct tm_type *type, size_t bytes, size_t *rest) {
   size_t per_element = 0, elements;
   *rest = bytes;

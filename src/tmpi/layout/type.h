@@ -173,6 +173,16 @@ void tm_type_pack(void *to, const void *from, const struct tm_type *type, size_t
                   size_t bytes);
 void tm_type_unpack(void *to, const struct tm_type *type, size_t skip, const void *from,
                     size_t bytes);
+/** A piece of the bytes of elements. */
+struct tm_piece {
+  uint64_t at, bytes;
+};
+
+/** Lists the pieces of elements at an address from packed byte `skip` on, up to `room` of them.
+ * *bytes: how many to cover; gets how many are. @return the number of pieces. */
+size_t tm_type_pieces(struct tm_piece *pieces, size_t room, const void *address,
+                      const struct tm_type *type, size_t skip, size_t *bytes);
+
 /** @return the number of basic elements in `bytes`; *rest: bytes of one that is not complete. */
 size_t tm_type_elements(const struct tm_type *type, size_t bytes, size_t *rest);
 

@@ -59,10 +59,29 @@ bool tm_far_send(struct tm_request *request) {
                                .request = buffered ? NULL : request,
                                .buffer = buffered ? request->buffered : NULL};
   if (copies) tm_type_pack(send->packed, request->buffer, request->type, 0, bytes);
-  if (!tm_job.far->send(send, tm_rank_node(request->dest->number))) return buffered;
+  if (!tm_job.far->send(send, tm_rank_node(request->dest->number), false)) return buffered;
   send->request = NULL; /* nobody has seen it yet: its caller completes it */
   tm_far_end(send);
   return true;
+}
+
+/* ---- notes */
+
+struct tm_far_send *tm_far_note_new(size_t bytes) {
+  struct tm_far_send *note = malloc(sizeof *note + bytes);
+  if (note == NULL) tm_message_panic(bytes);
+  *note = (struct tm_far_send){.header.bytes = bytes, .data = note->packed, .parts = 1};
+  return note;
+}
+
+void tm_far_note_send(struct tm_far_send *note, enum tm_far_service service, int dest,
+                      bool inside) {
+  const struct tm_rank *rank = inside ? NULL : tm_rank_self();
+  note->header.service = (int32_t)service;
+  note->header.source = rank != NULL ? rank->number : tm_job.first;
+  note->header.dest = dest;
+  note->header.node = tm_rank_node(tm_job.first);
+  if (tm_job.far->send(note, tm_rank_node(dest), inside)) tm_far_end(note);
 }
 
 /* ---- receiving */
@@ -141,7 +160,7 @@ static void deliver(struct tm_request *recv, const struct tm_far_header *header,
   if (header->answer != 0) tm_job.far->answer(header->node, header->answer, true);
 }
 
-void tm_far_arrive(const struct tm_far_header *header, const void *data, void *announced) {
+static void enter_mailbox(const struct tm_far_header *header, const void *data, void *announced) {
   const struct tm_envelope envelope = {header->context, header->source, header->tag};
   struct tm_mailbox *box = &tm_job.ranks[header->dest].box;
   struct tm_message *m = NULL;
@@ -159,4 +178,11 @@ void tm_far_arrive(const struct tm_far_header *header, const void *data, void *a
   if (m != NULL) free(m->sender); /* far_sender begins with it */
   tm_message_discard(m);
   deliver(recv, header, &envelope, data, announced);
+}
+
+void tm_far_arrive(const struct tm_far_header *header, const void *data, void *announced) {
+  if (header->service == TM_FAR_MAILBOX)
+    enter_mailbox(header, data, announced);
+  else
+    tm_far_takers[header->service](header->source, data, header->bytes);
 }

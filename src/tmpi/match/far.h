@@ -12,6 +12,11 @@
  * one, the header stands in the mailbox with a request of kind TM_FAR as its sender. The receiver
  * then fetches the data straight into its buffer, or tells the sender that it has matched.
  *
+ * What nodes share otherwise goes by notes: few bytes for a service, which takes them at once, in
+ * the thread that has found them. That is a rank, a VP without a thread, or a kernel thread of the
+ * transport, and the transport's lock is held: a service takes internal locks, and never waits.
+ * Notes and messages of a node arrive in the order in which they were sent.
+ *
  * The transport's lock protects `parts`; it is taken before any mailbox's internal lock.
  */
 #ifndef TM_MATCH_FAR_H
@@ -25,15 +30,25 @@
 #include "tmpi/match/transport.h"
 #include "tmpi/rank/export.h"
 
+/** What takes what has come. */
+enum tm_far_service {
+  TM_FAR_MAILBOX,
+  TM_FAR_PARTITIONED, /**< part/channel_far.c */
+  TM_FAR_FILE,        /**< io/several_nodes.c */
+  TM_FAR_WINDOW,      /**< rma/far_target.c */
+  TM_FAR_SERVICES
+};
+
 /** What goes in front of each message. All nodes have the same version of it (nodes/nodes.h). */
 struct tm_far_header {
   uint64_t context;
-  uint64_t bytes;    /**< of data */
-  uint64_t answer;   /**< the tm_far_send that waits until its receiver matches; 0: none does */
-  uint64_t sequence; /**< number of the message from its node to this one */
-  int32_t source, tag;
-  int32_t dest; /**< number in the job */
-  int32_t node; /**< that sent it */
+  uint64_t bytes;      /**< of data */
+  uint64_t answer;     /**< the tm_far_send that waits until its receiver matches; 0: none does */
+  uint64_t sequence;   /**< number of the message from its node to this one */
+  int32_t source, tag; /**< source: of a note, the number in the job */
+  int32_t dest;        /**< number in the job */
+  int32_t node;        /**< that sent it */
+  int32_t service;     /**< enum tm_far_service */
 };
 
 /** A message under way to another node. */
@@ -69,6 +84,22 @@ TM_EXPORT void tm_far_arrive(const struct tm_far_header *header, const void *dat
 
 /** The data of a fetch are here. */
 TM_EXPORT void tm_far_fetched(struct tm_far_fetch *fetch);
+
+/* ---- notes */
+
+enum { TM_FAR_NOTE_MAX = 16384 /* bytes; longer ones would wait to be fetched */ };
+
+/** Takes a note of a rank. data may lie at any address, and is gone afterwards. */
+typedef void tm_far_taker(int source, const void *data, size_t bytes);
+
+/** By service. env/far_takers.c */
+extern tm_far_taker *const tm_far_takers[TM_FAR_SERVICES];
+
+/** @return a note whose data, tm_far_note_data(), are to be filled. Without memory the job ends. */
+struct tm_far_send *tm_far_note_new(size_t bytes);
+static inline void *tm_far_note_data(struct tm_far_send *note) { return note->packed; }
+/** Sends it to the node of a rank. inside: in a taker. */
+void tm_far_note_send(struct tm_far_send *note, enum tm_far_service service, int dest, bool inside);
 
 /** From now on messages go to other nodes, and come. */
 TM_EXPORT void tm_far_start(const struct tm_transport *transport);

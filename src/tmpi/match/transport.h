@@ -17,7 +17,7 @@ struct tm_far_send;
 struct tm_transport {
   /** Sends header and data. @return whether all parts are over; otherwise tm_far_part() is called
    * when the data have been sent, and tm_far_end() after the last part. */
-  bool (*send)(struct tm_far_send *send, int node);
+  bool (*send)(struct tm_far_send *send, int node, bool inside);
   /** Fetches data that a header has announced; tm_far_fetched() follows. */
   void (*fetch)(void *announced, void *to, struct tm_far_fetch *fetch, bool inside);
   /** Tells a node that a message of its has been matched: tm_far_part() follows there. */

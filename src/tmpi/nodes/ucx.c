@@ -78,7 +78,8 @@ struct step {
   int node;
   uint64_t answer;
   void *announced, *to;
-  struct tm_far_fetch *fetch; /* NULL: it is an answer */
+  struct tm_far_fetch *fetch; /* NULL: it is a send, or an answer */
+  struct tm_far_send *send;   /* NULL: it is a fetch, or an answer */
 };
 
 struct peer {
@@ -205,7 +206,8 @@ static void leave(bool pending) {
   mltp_unlock(&lock);
 }
 
-static bool send_far(struct tm_far_send *send, int node) {
+/* @return whether it is over. */
+static bool begin_send(struct tm_far_send *send, int node) {
   struct peer *peer = &peers[node];
   const ucp_request_param_t param = {
       .op_attr_mask =
@@ -213,7 +215,6 @@ static bool send_far(struct tm_far_send *send, int node) {
       .flags = send->fetched ? UCP_AM_SEND_FLAG_RNDV : UCP_AM_SEND_FLAG_EAGER,
       .cb.send = on_sent,
       .user_data = send};
-  enter();
   send->header.sequence = peer->sent++;
   ucs_status_ptr_t request =
       ucx.ucp_am_send_nbx(peer->ep, MESSAGE, &send->header, sizeof send->header, send->data,
@@ -222,9 +223,7 @@ static bool send_far(struct tm_far_send *send, int node) {
   went++;
   came += request == NULL && send->fetched;
   under_way += request != NULL && !send->fetched;
-  bool over = request == NULL && tm_far_part(send);
-  leave(request != NULL);
-  return over;
+  return request == NULL && tm_far_part(send);
 }
 
 static void send_answer(struct step *step) {
@@ -252,10 +251,14 @@ static void begin_fetch(struct step *step) {
 }
 
 static void take_step(struct step *step) {
-  if (step->fetch != NULL)
+  if (step->fetch != NULL) {
     begin_fetch(step);
-  else
+  } else if (step->send != NULL) {
+    if (begin_send(step->send, step->node)) tm_far_end(step->send);
+    free(step);
+  } else {
     send_answer(step);
+  }
 }
 
 static void step_or_leave(struct step step, bool inside) {
@@ -270,6 +273,17 @@ static void step_or_leave(struct step step, bool inside) {
   enter();
   take_step(own);
   leave(true);
+}
+
+static bool send_far(struct tm_far_send *send, int node, bool inside) {
+  if (inside) {
+    step_or_leave((struct step){.node = node, .send = send}, true);
+    return false;
+  }
+  enter();
+  bool over = begin_send(send, node);
+  leave(!over);
+  return over;
 }
 
 static void fetch(void *announced, void *to, struct tm_far_fetch *f, bool inside) {

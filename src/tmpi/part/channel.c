@@ -36,10 +36,9 @@ static void copy_partition(const struct tm_channel *channel, int partition) {
     copy_in_pieces(send, recv, first, bytes);
 }
 
-/* Counts the bytes of a partition of the send in those of the receive. The lock is held. */
-static void count_arrived(struct tm_channel *channel, int partition) {
-  size_t size = channel->recv.bytes, at = channel->send.bytes * (size_t)partition;
-  size_t end = at + channel->send.bytes, room = size * (size_t)channel->recv.partitions;
+void tm_channel_count(struct tm_channel *channel, size_t at, size_t bytes) {
+  size_t size = channel->recv.bytes, end = at + bytes;
+  size_t room = size * (size_t)channel->recv.partitions;
   if (end > room) end = room;
   while (at < end) {
     size_t number = at / size, next = (number + 1) * size < end ? (number + 1) * size : end;
@@ -59,6 +58,14 @@ static void set_results(const struct tm_channel *channel) {
   recv->error = sent > room ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
 }
 
+void tm_channel_end_round(struct tm_channel *channel) {
+  struct tm_request *send = channel->send.request, *recv = channel->recv.request;
+  set_results(channel);
+  mti_unlock(&channel->ilock);
+  tm_request_complete(recv);
+  if (send != NULL) tm_request_complete(send); /* until here its side keeps the channel */
+}
+
 /* Copies a partition that is the caller's, and ends the round with the last one. The lock is held,
  * and released meanwhile. @return whether the round has ended: then the lock is released, and the
  * channel may be gone. */
@@ -66,22 +73,23 @@ static bool transfer(struct tm_channel *channel, int partition) {
   mti_unlock(&channel->ilock);
   copy_partition(channel, partition);
   mti_lock(&channel->ilock);
-  count_arrived(channel, partition);
+  tm_channel_count(channel, channel->send.bytes * (size_t)partition, channel->send.bytes);
   if (++channel->copied < channel->send.partitions) return false;
-  struct tm_request *send = channel->send.request, *recv = channel->recv.request;
-  set_results(channel);
-  mti_unlock(&channel->ilock);
-  tm_request_complete(recv);
-  tm_request_complete(send); /* until here its side keeps the channel */
+  tm_channel_end_round(channel);
   return true;
 }
 
+static bool has_send(const struct tm_channel *channel) {
+  return channel->send.request != NULL || channel->other != 0;
+}
+
 static bool same_round(const struct tm_channel *channel) {
-  return channel->send.request != NULL && channel->recv.request != NULL &&
+  return has_send(channel) && channel->recv.request != NULL &&
          channel->send.round == channel->recv.round;
 }
 
 bool tm_channel_ready(struct tm_channel *channel, int partition) {
+  if (channel->to != NULL) return tm_far_channel_ready(channel, partition);
   mti_lock(&channel->ilock);
   bool good = channel->states[partition] == TM_PART_EMPTY;
   bool takes = good && same_round(channel);
@@ -115,13 +123,15 @@ static void start_recv(struct tm_channel *channel) {
   mti_lock(&channel->ilock);
   channel->recv.round++;
   memset(channel->arrived, 0, (size_t)channel->recv.partitions * sizeof *channel->arrived);
-  int count = same_round(channel) ? channel->send.partitions : 0;
+  bool far = channel->other != 0, next = far && tm_far_channel_next(channel);
+  int count = !far && same_round(channel) ? channel->send.partitions : 0;
   for (int i = 0; i < count; i++) {
     if (channel->states[i] != TM_PART_READY) continue;
     channel->states[i] = TM_PART_TAKEN;
     if (transfer(channel, i)) return;
   }
   mti_unlock(&channel->ilock);
+  if (next) tm_far_channel_allow(channel);
 }
 
 int tm_channel_start(struct tm_request *request) {
@@ -133,6 +143,8 @@ int tm_channel_start(struct tm_request *request) {
   request->bytes = 0;
   if (channel == NULL || (sends ? &channel->send : &channel->recv)->partitions == 0)
     tm_request_complete(request);
+  else if (channel->to != NULL)
+    tm_far_channel_start(channel);
   else if (sends)
     start_send(channel);
   else
@@ -143,21 +155,10 @@ int tm_channel_start(struct tm_request *request) {
 /* ---- a channel's sides meet, and leave */
 
 static void drop(struct tm_channel *channel) {
+  free(channel->to);
   free(channel->states);
   free(channel->arrived);
   free(channel);
-}
-
-static struct tm_channel *make(const struct tm_request *request) {
-  struct tm_channel *channel = calloc(1, sizeof *channel);
-  if (channel == NULL) return NULL;
-  bool sends = request->mode == TM_PART_SEND;
-  struct tm_comm *comm = request->comm;
-  channel->context = request->envelope.context;
-  channel->source = request->envelope.source;
-  channel->tag = request->envelope.tag;
-  channel->receiver = sends ? request->dest : comm->owner;
-  return channel;
 }
 
 /* Gives a side its memory. @return false: there is none. */
@@ -170,75 +171,102 @@ static bool prepare(struct tm_channel *channel, bool sends, int partitions) {
   return sends ? channel->states != NULL : channel->arrived != NULL;
 }
 
+struct tm_channel *tm_channel_new(struct tm_request *request, int partitions) {
+  struct tm_channel *channel = calloc(1, sizeof *channel);
+  bool sends = request->mode == TM_PART_SEND;
+  if (channel == NULL || !prepare(channel, sends, partitions)) {
+    free(channel);
+    return NULL;
+  }
+  channel->context = request->envelope.context;
+  channel->source = request->envelope.source;
+  channel->tag = request->envelope.tag;
+  channel->receiver = sends ? request->dest : request->comm->owner;
+  channel->refs = 1;
+  *(sends ? &channel->send : &channel->recv) =
+      (struct tm_part_side){request, partitions, request->count * request->type->size, 0};
+  return channel;
+}
+
 /* @return the place of the oldest channel that waits for this side, or of the list's end. */
-static struct tm_channel **find(struct tm_channel **list, const struct tm_channel *wanted,
-                                bool sends) {
+static struct tm_channel **find(struct tm_channel **list, const struct tm_channel *wanted) {
   for (; *list != NULL; list = &(*list)->next) {
     const struct tm_channel *c = *list;
-    bool has_send = c->send.request != NULL;
     if (c->context == wanted->context && c->source == wanted->source && c->tag == wanted->tag &&
-        has_send != sends)
+        has_send(c) != has_send(wanted))
       break;
   }
   return list;
 }
 
-static void add_side(struct tm_channel *channel, struct tm_request *request, int partitions) {
-  bool sends = request->mode == TM_PART_SEND;
-  struct tm_part_side *side = sends ? &channel->send : &channel->recv;
+/* Gives a channel the one side that `own` has. */
+static void add_side(struct tm_channel *channel, struct tm_channel *own) {
   mti_lock(&channel->ilock);
-  side->request = request;
-  side->partitions = partitions;
-  side->bytes = request->count * request->type->size;
+  if (has_send(own)) {
+    channel->send = own->send;
+    channel->states = own->states;
+    channel->other = own->other;
+    channel->other_rank = own->other_rank;
+    own->states = NULL;
+  } else {
+    channel->recv = own->recv;
+    channel->arrived = own->arrived;
+    own->arrived = NULL;
+  }
   channel->refs++;
-  request->extra = channel;
   mti_unlock(&channel->ilock);
 }
 
-bool tm_channel_join(struct tm_request *request, int partitions) {
-  bool sends = request->mode == TM_PART_SEND;
-  struct tm_channel *own = make(request);
-  if (own == NULL || !prepare(own, sends, partitions)) {
-    free(own);
-    return false;
-  }
+struct tm_channel *tm_channel_enter(struct tm_channel *own) {
   struct tm_rank *receiver = own->receiver;
   mti_lock(&receiver->channels_ilock);
-  struct tm_channel **at = find(&receiver->channels, own, sends), *channel = *at;
+  struct tm_channel **at = find(&receiver->channels, own), *channel = *at;
   if (channel != NULL) {
     *at = channel->next;
-    if (sends)
-      channel->states = own->states;
-    else
-      channel->arrived = own->arrived;
-    own->states = NULL;
-    own->arrived = NULL;
-    add_side(channel, request, partitions);
+    add_side(channel, own);
   } else {
     *at = own;
-    add_side(own, request, partitions);
-    own = NULL;
   }
   mti_unlock(&receiver->channels_ilock);
-  if (own != NULL) drop(own);
+  if (channel == NULL) return own;
+  drop(own);
+  return channel;
+}
+
+bool tm_channel_join(struct tm_request *request, int partitions) {
+  struct tm_channel *own = tm_channel_new(request, partitions);
+  if (own == NULL) return false;
+  request->extra = tm_channel_enter(own);
   return true;
 }
 
-void tm_channel_leave(struct tm_request *request) {
-  struct tm_channel *channel = tm_channel_of(request);
-  if (channel == NULL) return;
+void tm_channel_unlist(struct tm_channel *channel) {
   struct tm_rank *receiver = channel->receiver;
   mti_lock(&receiver->channels_ilock);
   struct tm_channel **at = &receiver->channels;
   while (*at != NULL && *at != channel) at = &(*at)->next;
   if (*at != NULL) *at = channel->next;
   mti_unlock(&receiver->channels_ilock);
+}
+
+void tm_channel_release(struct tm_channel *channel) {
+  bool last = --channel->refs == 0;
+  mti_unlock(&channel->ilock);
+  if (last) drop(channel);
+}
+
+void tm_channel_leave(struct tm_request *request) {
+  struct tm_channel *channel = tm_channel_of(request);
+  if (channel == NULL) return;
+  if (channel->to != NULL) {
+    tm_far_channel_leave(channel);
+    return;
+  }
+  tm_channel_unlist(channel);
   mti_lock(&channel->ilock);
   if (request->mode == TM_PART_SEND)
     channel->send.request = NULL;
   else
     channel->recv.request = NULL;
-  bool last = --channel->refs == 0;
-  mti_unlock(&channel->ilock);
-  if (last) drop(channel);
+  tm_channel_release(channel);
 }

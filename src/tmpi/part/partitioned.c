@@ -4,15 +4,16 @@
 #include <stdlib.h>
 
 #include "tmpi/error/errors.h"
-#include "tmpi/match/far.h"
 #include "tmpi/match/rank_wait.h"
 #include "tmpi/part/channel.h"
 #include "tmpi/rank/handle.h"
 
 /* ---- requests */
 
-static bool is_far(const struct tm_comm *comm, int peer) {
-  return peer >= 0 && !tm_rank_is_here(comm->remote->ranks[peer]);
+static bool join(struct tm_request *request, int partitions) {
+  if (request->peer == MPI_PROC_NULL) return true;
+  bool far = request->mode == TM_PART_SEND && !tm_rank_is_here(request->dest->number);
+  return far ? tm_far_channel_join(request, partitions) : tm_channel_join(request, partitions);
 }
 
 static int init(const struct tm_arguments *arguments, int partitions, enum tm_kind side,
@@ -20,11 +21,6 @@ static int init(const struct tm_arguments *arguments, int partitions, enum tm_ki
   struct tm_request request;
   int error = tm_request_fill(&request, arguments, side, TM_STANDARD);
   if (error != MPI_SUCCESS) return error;
-  if (is_far(request.comm, arguments->peer)) {
-    error = tm_far_refuse(request.comm, arguments->call);
-    tm_request_empty(&request);
-    return error;
-  }
   int wrong = partitions < 0                                         ? MPI_ERR_ARG
               : side == TM_RECV && arguments->peer == MPI_ANY_SOURCE ? MPI_ERR_RANK
               : side == TM_RECV && arguments->tag == MPI_ANY_TAG     ? MPI_ERR_TAG
@@ -37,7 +33,7 @@ static int init(const struct tm_arguments *arguments, int partitions, enum tm_ki
     kept->extra = NULL;
     kept->restart = tm_channel_start;
     kept->drop = tm_channel_leave;
-    if (arguments->peer == MPI_PROC_NULL || tm_channel_join(kept, partitions)) {
+    if (join(kept, partitions)) {
       *handle = (MPI_Request)kept;
       return MPI_SUCCESS;
     }

@@ -51,6 +51,12 @@ static void add_holders(struct window *w, int target, int kinds, bool all) {
   }
 }
 
+/* The member that holds the exclusive lock of a target on this node, on whichever node it is. */
+static void add_exclusive_holder(struct window *w, int target) {
+  struct tm_win view;
+  if (peek_view(w, target, &view) && view.exclusive_holder >= 0) add(w, view.exclusive_holder);
+}
+
 /* Members whose mark in an array of the waiter's view has a value. */
 static void add_marked(struct window *w, const uint8_t *marks, uint8_t value) {
   uint8_t mark;
@@ -71,6 +77,7 @@ static void describe(struct window *w, char text[TM_WINDOW_TEXT]) {
     case TM_FOR_LOCK:
       add_holders(w, target, TM_LOCKED_EXCLUSIVE | (w->wait.exclusive ? TM_LOCKED_SHARED : 0),
                   false);
+      if (w->first < 0) add_exclusive_holder(w, target);
       break;
     case TM_FOR_GATE: add_holders(w, -1, 0, true); break;
     case TM_FOR_ALL: add_holders(w, -1, TM_LOCKED_EXCLUSIVE, false); break;
@@ -78,7 +85,9 @@ static void describe(struct window *w, char text[TM_WINDOW_TEXT]) {
     case TM_FOR_COMPLETE: add_marked(w, w->own.exposed, 1); break;
   }
   bool many = tm_text_ranks(who, w->set, tm_job.size) != 1;
-  if (w->first < 0) strcpy(who, "other waiters come first, and nobody");
+  if (w->first < 0)
+    strcpy(who, w->common.far != NULL ? "a rank of another node"
+                                      : "other waiters come first, and nobody");
   if (lock)
     snprintf(text, TM_WINDOW_TEXT, "%s %s a lock of rank %d on %s", who,
              many && w->first >= 0 ? "hold" : "holds", number, window_name(w));

@@ -38,8 +38,9 @@ struct tm_access_part {
 };
 
 struct tm_access {
-  struct tm_win *win;    /**< of the origin */
-  struct tm_win *target; /**< NULL: MPI_PROC_NULL, and there is nothing to do */
+  struct tm_win *win;              /**< of the origin */
+  struct tm_win *target;           /**< NULL: on another node, or MPI_PROC_NULL */
+  const struct tm_win_member *far; /**< if target is NULL; NULL: there is nothing to do */
   struct tm_access_part origin, result, memory;
 };
 
@@ -57,6 +58,15 @@ int tm_access_fits(const struct tm_access_call *c, const struct tm_access *acces
 
 /** What the call returns. A request, if it makes one, is complete. */
 int tm_access_end(const struct tm_access_call *c, const struct tm_access *access);
+
+/* ---- far_origin.c: accesses to other nodes, checked, with their parts filled, and what the call
+ * returns; far NULL: that of MPI_PROC_NULL. element, op: as of tm_update(). */
+int tm_far_put(const struct tm_access_call *c, struct tm_access *access);
+int tm_far_get(const struct tm_access_call *c, struct tm_access *access);
+/** reads: there are elements at the origin; fetches: the result gets the old ones. */
+int tm_far_update(const struct tm_access_call *c, struct tm_access *access,
+                  const struct tm_type *element, bool reads, bool fetches);
+int tm_far_swap(const struct tm_access_call *c, struct tm_access *access, const void *compare);
 
 /* ---- what calls.table calls: transfer.c, accumulate.c. fetches: MPI_Get_accumulate(). */
 int tm_call_put(const struct tm_access_call *c);

@@ -51,12 +51,13 @@ int tm_call_accumulate(const struct tm_access_call *c, bool fetches) {
   struct tm_type *element;
   int error = tm_access_begin(c, &a);
   if (error != MPI_SUCCESS) return error;
-  if (a.target == NULL) return tm_access_end(c, &a);
+  if (a.target == NULL && a.far == NULL) return tm_access_end(c, &a);
   error = check(c, &a, fetches, &element);
   if (error != MPI_SUCCESS) return error;
+  bool reads = !(fetches && c->op == MPI_NO_OP);
+  if (a.target == NULL) return tm_far_update(c, &a, element, reads, fetches);
   char origin_stack[ON_STACK], result_stack[ON_STACK];
   size_t bytes = a.memory.bytes;
-  bool reads = !(fetches && c->op == MPI_NO_OP);
   char *origin = reads ? room_for(bytes, origin_stack) : NULL;
   char *result = fetches ? room_for(bytes, result_stack) : NULL;
   bool has_room = (!reads || origin != NULL) && (!fetches || result != NULL);

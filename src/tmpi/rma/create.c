@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Windows are made and freed. Rank 0 makes what all members have in common and tells the others its
- * address; then each member enters its view, and a barrier follows before any may be used.
+ * address; then each member enters its view, and a barrier follows before any may be used. Of
+ * members on several nodes the first one of each node does so.
  *
  * Relaxed: only members hold references.
  */
@@ -13,7 +14,6 @@
 #include "tmpi/attr/attribute.h"
 #include "tmpi/coll/coll.h"
 #include "tmpi/error/errors.h"
-#include "tmpi/match/far.h"
 #include "tmpi/object/info.h"
 #include "tmpi/rma/win.h"
 
@@ -21,7 +21,10 @@ static int check(const struct tm_win_making *m, struct tm_comm **comm) {
   int error = tm_get_comm(m->call, m->comm, comm);
   if (error != MPI_SUCCESS) return error;
   if ((*comm)->inter) return tm_fail(*comm, m->call, MPI_ERR_COMM, "it is an intercommunicator");
-  if (tm_comm_is_far(*comm)) return tm_far_refuse(*comm, m->call);
+  if (m->flavor == MPI_WIN_FLAVOR_SHARED && tm_comm_spans(*comm))
+    return tm_fail(*comm, m->call, MPI_ERR_RMA_SHARED,
+                   "ranks of several nodes share no memory (MPI_Comm_split_type() with "
+                   "MPI_COMM_TYPE_SHARED)");
   if (m->bytes < 0) return tm_fail(*comm, m->call, MPI_ERR_SIZE, "size %td is negative", m->bytes);
   if (m->disp_unit <= 0 || m->disp_unit > INT32_MAX)
     return tm_fail(*comm, m->call, MPI_ERR_DISP, "displacement unit %td is not positive, or large",
@@ -37,20 +40,27 @@ static void release_common(struct tm_win_common *common) {
   /* WC-1 acq_rel: all members' use of it; pairs WC-1 */
   if (mt_add_acq_rel(&common->refs, (uint32_t)-1) != 1) return;
   free(common->memory);
+  free(common->far);
   free(common);
 }
 
 static size_t rounded(size_t bytes) { return (bytes + TM_LINE - 1) & -(size_t)TM_LINE; }
 
-/* By rank 0. @return NULL: no memory; likewise for the others. */
+/* The members that share memory. */
+static struct tm_comm *members_here(struct tm_comm *comm) {
+  return tm_comm_spans(comm) ? comm->local_comm : comm;
+}
+
+/* By rank 0 of the members here. @return NULL: no memory; likewise for the others. */
 static struct tm_win_common *share_common(struct tm_comm *comm, const char *call) {
-  struct tm_coll coll = tm_coll_begin(comm, call);
+  struct tm_comm *here = members_here(comm);
+  struct tm_coll coll = tm_coll_begin(here, call);
   struct tm_win_common *common = NULL;
   size_t bytes = sizeof *common + (size_t)comm->size * sizeof common->views[0];
-  if (comm->rank == 0 && (common = aligned_alloc(TM_LINE, rounded(bytes))) != NULL) {
+  if (here->rank == 0 && (common = aligned_alloc(TM_LINE, rounded(bytes))) != NULL) {
     memset(common, 0, bytes);
     common->size = comm->size;
-    common->refs = (uint32_t)comm->size;
+    common->refs = (uint32_t)here->size;
   }
   uintptr_t address = (uintptr_t)common;
   tm_bcast(&coll, &address, sizeof address, tm_type_of(MPI_BYTE), 0);
@@ -150,6 +160,23 @@ static bool give_memory(struct tm_win *win, const char *call) {
   return win->common->memory != NULL;
 }
 
+/* Members on several nodes tell each other where their memory is. */
+static void exchange_members(struct tm_win *win, const char *call) {
+  struct tm_comm *comm = win->comm;
+  struct tm_coll coll = tm_coll_begin(comm, call);
+  struct tm_type *byte = tm_type_of(MPI_BYTE);
+  struct tm_win_member own = {(uintptr_t)win, (uintptr_t)win->common, (uintptr_t)win->base,
+                              win->bytes, win->disp_unit};
+  struct tm_win_member *all = calloc((size_t)comm->size, sizeof *all);
+  if (all == NULL) tm_panic("no memory for a window of %d ranks", comm->size);
+  tm_allgather(&coll, &(struct tm_part){&own, sizeof own, byte},
+               &(struct tm_parts){.base = all, .count = sizeof own, .type = byte});
+  if (comm->local_comm->rank == 0)
+    win->common->far = all;
+  else
+    free(all);
+}
+
 /* ---- the calls */
 
 static int make(const struct tm_win_making *m, struct tm_win **result) {
@@ -165,6 +192,7 @@ static int make(const struct tm_win_making *m, struct tm_win **result) {
   common->views[comm->rank] = win;
   if (!give_memory(win, m->call))
     tm_panic("no memory for a window of %td bytes (a smaller one)", m->bytes);
+  if (tm_comm_spans(comm)) exchange_members(win, m->call);
   tm_barrier(comm, m->call);
   *result = win;
   return MPI_SUCCESS;
@@ -207,6 +235,7 @@ int PMPI_Win_free(MPI_Win *handle) {
   error = tm_attributes_delete(&win->attributes, *handle);
   if (error != MPI_SUCCESS) return tm_win_fail_code(win, call, error);
   struct tm_comm *comm = win->comm;
+  tm_win_settle_all(win, call);
   tm_barrier(comm, call); /* the others' accesses and unlocks have returned */
   release_common(win->common);
   free_view(win);

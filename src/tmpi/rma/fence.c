@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fences: all members end their epochs and begin the next ones together. Accesses are complete, so
- * a fence is a barrier of the window's own communicator.
+ * Fences: all members end their epochs and begin the next ones together. Accesses are complete, or
+ * are when other nodes have answered, so a fence is a barrier of the window's own communicator.
  *
  * Relaxed: a mark of the owner's.
  */
@@ -31,6 +31,7 @@ int PMPI_Win_fence(int assertion, MPI_Win handle) {
     return tm_win_sync_error(win, call, "MPI_Win_post() has no MPI_Win_wait() yet");
   if ((assertion & MPI_MODE_NOPRECEDE) != 0 && tm_win_fence_in_use(win))
     return tm_win_sync_error(win, call, "MPI_MODE_NOPRECEDE, but there were accesses before");
+  tm_win_settle_all(win, call);
   tm_barrier(win->comm, call);
   win->fenced = (assertion & MPI_MODE_NOSUCCEED) == 0;
   mt_store_relaxed(&win->fence_used, 0);

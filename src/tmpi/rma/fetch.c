@@ -2,15 +2,14 @@
 /* MPI_Fetch_and_op() and MPI_Compare_and_swap(): one element of a predefined datatype. */
 #include <string.h>
 
-#include "core/internal/locks.h"
 #include "tmpi/rma/element.h"
 #include "tmpi/rma/update.h"
 
-enum { ELEMENT_MAX = 32 /* bytes: a complex number of 16-byte parts */ };
+static bool is_null(const struct tm_access *a) { return a->target == NULL && a->far == NULL; }
 
 static int begin(const struct tm_access_call *c, struct tm_access *a) {
   int error = tm_access_begin(c, a);
-  if (error != MPI_SUCCESS || a->target == NULL) return error;
+  if (error != MPI_SUCCESS || is_null(a)) return error;
   if (a->memory.type->predefined || a->memory.type->lasting) return MPI_SUCCESS;
   return tm_win_fail(a->win, c->call, MPI_ERR_TYPE, "the datatype is not a predefined one");
 }
@@ -29,9 +28,15 @@ int PMPI_Fetch_and_op(const void *origin_addr, void *result_addr, MPI_Datatype d
                                    .win = win};
   struct tm_access a;
   int error = begin(&c, &a);
-  if (error == MPI_SUCCESS && a.target != NULL) error = tm_update_check_op(&c, &a, a.memory.type);
-  if (error != MPI_SUCCESS || a.target == NULL) return error;
-  char from[ELEMENT_MAX], result[ELEMENT_MAX];
+  if (error == MPI_SUCCESS && !is_null(&a)) error = tm_update_check_op(&c, &a, a.memory.type);
+  if (error != MPI_SUCCESS || is_null(&a)) return error;
+  if (a.target == NULL) {
+    a.origin =
+        (struct tm_access_part){(void *)(uintptr_t)origin_addr, a.memory.type, a.memory.bytes};
+    a.result = (struct tm_access_part){result_addr, a.memory.type, a.memory.bytes};
+    return tm_far_update(&c, &a, a.memory.type, op != MPI_NO_OP, true);
+  }
+  char from[TM_ELEMENT_MAX], result[TM_ELEMENT_MAX];
   if (op != MPI_NO_OP) tm_type_pack(from, origin_addr, a.memory.type, 0, a.memory.bytes);
   tm_update(&a, a.memory.type, op, from, result);
   tm_type_unpack(result_addr, a.memory.type, 0, result, a.memory.bytes);
@@ -71,16 +76,17 @@ int PMPI_Compare_and_swap(const void *origin_addr, const void *compare_addr, voi
                                    .win = win};
   struct tm_access a;
   int error = begin(&c, &a);
-  if (error != MPI_SUCCESS || a.target == NULL) return error;
+  if (error != MPI_SUCCESS || is_null(&a)) return error;
   if (!can_compare(a.memory.type))
     return tm_win_fail(a.win, c.call, MPI_ERR_TYPE,
                        "the datatype is not one of integers, logicals or bytes");
-  char old[ELEMENT_MAX];
-  size_t bytes = a.memory.bytes;
-  mti_lock(&a.target->update_ilock);
-  memcpy(old, a.memory.at, bytes);
-  if (memcmp(old, compare_addr, bytes) == 0) memcpy(a.memory.at, origin_addr, bytes);
-  mti_unlock(&a.target->update_ilock);
-  memcpy(result_addr, old, bytes);
+  if (a.target == NULL) {
+    a.origin.at = (void *)(uintptr_t)origin_addr;
+    a.result = (struct tm_access_part){result_addr, a.memory.type, a.memory.bytes};
+    return tm_far_swap(&c, &a, compare_addr);
+  }
+  char old[TM_ELEMENT_MAX];
+  tm_update_swap(a.target, a.memory.at, a.memory.bytes, origin_addr, compare_addr, old);
+  memcpy(result_addr, old, a.memory.bytes);
   return MPI_SUCCESS;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Flushes. An access is complete when its call returns, so a flush has nothing to wait for. It
- * checks that it is in a passive epoch, orders memory, and lets other ranks run.
+ * Flushes. An access within a node is complete when its call returns, so a flush waits for other
+ * nodes only. It checks that it is in a passive epoch, orders memory, and lets other ranks run.
  */
 #include "tmpi/rma/win.h"
 
@@ -18,6 +18,7 @@ static int flush(const char *call, MPI_Win handle, int rank) {
   if (error != MPI_SUCCESS || rank == MPI_PROC_NULL) return error;
   if (!win->all_locked && (win->access[rank] & TM_LOCKED) == 0)
     return tm_win_sync_error(win, call, "the origin does not hold the lock of this target");
+  tm_win_settle_all(win, call);
   order_memory();
   tm_win_breathe(win);
   return MPI_SUCCESS;
@@ -29,6 +30,7 @@ static int flush_all(const char *call, MPI_Win handle, bool needs_epoch) {
   if (error != MPI_SUCCESS) return error;
   if (needs_epoch && !tm_win_has_locks(win))
     return tm_win_sync_error(win, call, "the origin holds no lock");
+  tm_win_settle_all(win, call);
   order_memory();
   tm_win_breathe(win);
   return MPI_SUCCESS;

@@ -12,9 +12,17 @@
 #include "tmpi/error/errors.h"
 #include "tmpi/rma/win.h"
 
+/* What a lock that is free costs; calls would add a tenth. */
+#define INLINE __attribute__((always_inline)) static inline
+
 bool tm_win_has_locks(const struct tm_win *win) { return win->all_locked || win->locked > 0; }
 
 /* ---- the gate */
+
+/* @return whether the gate is on another node, the first member's. */
+static bool is_gate_far(const struct tm_win_common *common) {
+  return common->far != NULL && common->views[0] == NULL;
+}
 
 /* Lets waiters in from the front as far as they are compatible. The gate's ilock is held. */
 static struct tm_win_wait *open_gate(struct tm_win_common *gate) {
@@ -28,45 +36,66 @@ static struct tm_win_wait *open_gate(struct tm_win_common *gate) {
   return woken;
 }
 
-static void leave_gate(struct tm_win_common *gate, int *count) {
+INLINE struct tm_win_wait *gate_leave(struct tm_win_common *gate, bool all) {
   mti_lock(&gate->ilock);
-  --*count;
+  --*(all ? &gate->all : &gate->exclusive);
   struct tm_win_wait *woken = open_gate(gate);
   mti_unlock(&gate->ilock);
-  tm_win_wake(woken);
+  return woken;
 }
 
-static void wait_at_gate(struct tm_win_wait *wait, const char *call) {
-  struct tm_win_common *gate = wait->win->common;
-  wait->thread = mti_self(call);
-  tm_win_enqueue(&gate->waiters, wait);
-  tm_win_park(wait, &gate->ilock, call);
+struct tm_win_wait *tm_win_gate_leave(struct tm_win_common *gate, bool all) {
+  return gate_leave(gate, all);
 }
 
-static void enter_gate_exclusive(struct tm_win *win, int target, const char *call) {
+INLINE void leave_gate(struct tm_win *win, bool all) {
   struct tm_win_common *gate = win->common;
-  struct tm_win_wait wait = tm_win_waiter(win, TM_FOR_GATE);
+  if (mt_unlikely(is_gate_far(gate))) {
+    tm_win_far_leave_gate(win, all);
+    return;
+  }
+  struct tm_win_wait *woken = gate_leave(gate, all);
+  if (woken != NULL) tm_win_wake(woken, false);
+}
+
+static inline bool try_gate(struct tm_win_common *gate, bool all, bool passes) {
+  if ((all ? gate->exclusive : gate->all) > 0) return false;
+  if (gate->waiters.first != NULL && !passes) return false;
+  ++*(all ? &gate->all : &gate->exclusive);
+  return true;
+}
+
+bool tm_win_gate_try(struct tm_win_common *gate, bool all, bool passes) {
+  return try_gate(gate, all, passes);
+}
+
+/* The gate's ilock is held, and released, if it is here. */
+__attribute__((noinline)) static void wait_at_gate(struct tm_win *win, bool all, int target,
+                                                   const char *call) {
+  struct tm_win_common *gate = win->common;
+  struct tm_win_wait wait = tm_win_waiter(win, all ? TM_FOR_ALL : TM_FOR_GATE);
   wait.target = target;
-  wait.exclusive = true;
-  mti_lock(&gate->ilock);
-  if (gate->all > 0 || (gate->waiters.first != NULL && win->exclusives == 0)) {
-    wait_at_gate(&wait, call);
+  wait.exclusive = !all;
+  if (is_gate_far(gate)) {
+    tm_win_far_gate(&wait, !all && win->exclusives > 0, call);
     return;
   }
-  gate->exclusive++;
-  mti_unlock(&gate->ilock);
+  wait.thread = mti_self(call);
+  tm_win_enqueue(&gate->waiters, &wait);
+  tm_win_park(&wait, &gate->ilock, call);
 }
 
-static void enter_gate_all(struct tm_win *win, const char *call) {
+/* target: of an exclusive lock. */
+INLINE void enter_gate(struct tm_win *win, bool all, int target, const char *call) {
   struct tm_win_common *gate = win->common;
-  struct tm_win_wait wait = tm_win_waiter(win, TM_FOR_ALL);
-  mti_lock(&gate->ilock);
-  if (gate->exclusive > 0 || gate->waiters.first != NULL) {
-    wait_at_gate(&wait, call);
-    return;
+  if (!mt_unlikely(is_gate_far(gate))) {
+    mti_lock(&gate->ilock);
+    if (try_gate(gate, all, !all && win->exclusives > 0)) {
+      mti_unlock(&gate->ilock);
+      return;
+    }
   }
-  gate->all++;
-  mti_unlock(&gate->ilock);
+  wait_at_gate(win, all, target, call);
 }
 
 /* ---- the lock of one target */
@@ -82,25 +111,46 @@ static void take(struct tm_win *target, bool exclusive, int origin) {
     target->shared_holders++;
 }
 
-static void acquire(struct tm_win *win, int rank, bool exclusive, const char *call) {
+static inline bool try_lock(struct tm_win *target, bool exclusive, int origin) {
+  if (target->waiters.first != NULL || !can_have(target, exclusive)) return false;
+  take(target, exclusive, origin);
+  return true;
+}
+
+bool tm_win_lock_try(struct tm_win *target, bool exclusive, int origin) {
+  return try_lock(target, exclusive, origin);
+}
+
+/* The target's ilock is held, and released, if the target is here. */
+__attribute__((noinline)) static void wait_for_lock(struct tm_win *win, int rank, bool exclusive,
+                                                    const char *call) {
   struct tm_win *target = win->common->views[rank];
-  if (exclusive) enter_gate_exclusive(win, rank, call);
-  mti_lock(&target->ilock);
-  if (target->waiters.first == NULL && can_have(target, exclusive)) {
-    take(target, exclusive, win->comm->rank);
-    mti_unlock(&target->ilock);
-    return;
-  }
   struct tm_win_wait wait = tm_win_waiter(win, TM_FOR_LOCK);
   wait.target = rank;
   wait.exclusive = exclusive;
+  if (target == NULL) {
+    tm_win_far_lock(&wait, call);
+    return;
+  }
   wait.thread = mti_self(call);
   tm_win_enqueue(&target->waiters, &wait);
   tm_win_park(&wait, &target->ilock, call);
 }
 
-static void release(struct tm_win *win, int rank, bool exclusive) {
+static void acquire(struct tm_win *win, int rank, bool exclusive, const char *call) {
   struct tm_win *target = win->common->views[rank];
+  if (exclusive) enter_gate(win, false, rank, call);
+  if (!mt_unlikely(target == NULL)) {
+    mti_lock(&target->ilock);
+    if (try_lock(target, exclusive, win->comm->rank)) {
+      mti_unlock(&target->ilock);
+      return;
+    }
+  }
+  wait_for_lock(win, rank, exclusive, call);
+}
+
+INLINE struct tm_win_wait *lock_release(struct tm_win *target, bool exclusive) {
   struct tm_win_wait *woken = NULL, *first;
   mti_lock(&target->ilock);
   if (exclusive)
@@ -108,12 +158,26 @@ static void release(struct tm_win *win, int rank, bool exclusive) {
   else
     target->shared_holders--;
   while ((first = target->waiters.first) != NULL && can_have(target, first->exclusive)) {
-    take(target, first->exclusive, first->win->comm->rank);
+    take(target, first->exclusive, first->origin);
     tm_win_take(&target->waiters, &woken);
   }
   mti_unlock(&target->ilock);
-  tm_win_wake(woken);
-  if (exclusive) leave_gate(win->common, &win->common->exclusive);
+  return woken;
+}
+
+struct tm_win_wait *tm_win_lock_release(struct tm_win *target, bool exclusive) {
+  return lock_release(target, exclusive);
+}
+
+static void release(struct tm_win *win, int rank, bool exclusive) {
+  struct tm_win *target = win->common->views[rank];
+  if (mt_unlikely(target == NULL)) {
+    tm_win_far_unlock(win, rank, exclusive);
+  } else {
+    struct tm_win_wait *woken = lock_release(target, exclusive);
+    if (woken != NULL) tm_win_wake(woken, false);
+  }
+  if (exclusive) leave_gate(win, false);
 }
 
 /* ---- the calls */
@@ -171,6 +235,7 @@ int PMPI_Win_unlock(int rank, MPI_Win handle) {
   if (held == 0)
     return tm_win_sync_error(win, call, "the origin does not hold the lock of this target");
   bool exclusive = held == TM_LOCKED_EXCLUSIVE;
+  tm_win_settle_all(win, call);
   win->access[rank] = 0;
   count_lock(win, exclusive, -1);
   if (held != TM_LOCKED_NOCHECK) release(win, rank, exclusive);
@@ -190,7 +255,7 @@ int PMPI_Win_lock_all(int assertion, MPI_Win handle) {
     return tm_win_sync_error(win, call, "the origin holds the lock of a single target");
   mti_preempt(call);
   win->all_nocheck = assertion != 0;
-  if (!win->all_nocheck) enter_gate_all(win, call);
+  if (!win->all_nocheck) enter_gate(win, true, -1, call);
   win->fenced = false;
   win->all_locked = true;
   return MPI_SUCCESS;
@@ -203,8 +268,9 @@ int PMPI_Win_unlock_all(MPI_Win handle) {
   int error = tm_get_win(call, handle, &win);
   if (error != MPI_SUCCESS) return error;
   if (!win->all_locked) return tm_win_sync_error(win, call, "there was no MPI_Win_lock_all()");
+  tm_win_settle_all(win, call);
   win->all_locked = false;
-  if (!win->all_nocheck) leave_gate(win->common, &win->common->all);
+  if (!win->all_nocheck) leave_gate(win, true);
   tm_win_breathe(win);
   return MPI_SUCCESS;
 }

@@ -24,8 +24,7 @@ static int member(const struct tm_win *win, const struct tm_group *group, int i)
 
 /* ---- the target */
 
-/* Tells an origin of the post. */
-static void notify_origin(struct tm_win *origin, int target) {
+struct tm_win_wait *tm_win_posted(struct tm_win *origin, int target) {
   struct tm_win_wait *woken = NULL;
   mti_lock(&origin->ilock);
   if (origin->posts[target] != TM_AWAITED) {
@@ -38,7 +37,15 @@ static void notify_origin(struct tm_win *origin, int target) {
     }
   }
   mti_unlock(&origin->ilock);
-  tm_win_wake(woken);
+  return woken;
+}
+
+static void notify_origin(struct tm_win *win, int origin) {
+  struct tm_win *view = win->common->views[origin];
+  if (view != NULL)
+    tm_win_wake(tm_win_posted(view, win->comm->rank), false);
+  else
+    tm_win_far_posted(win, origin);
 }
 
 #pragma weak MPI_Win_post = PMPI_Win_post
@@ -64,8 +71,7 @@ int PMPI_Win_post(MPI_Group group_handle, int assertion, MPI_Win handle) {
   win->incomplete = group->size;
   for (int i = 0; i < group->size; i++) win->exposed[member(win, group, i)] = 1;
   mti_unlock(&win->ilock);
-  for (int i = 0; i < group->size; i++)
-    notify_origin(win->common->views[member(win, group, i)], win->comm->rank);
+  for (int i = 0; i < group->size; i++) notify_origin(win, member(win, group, i));
   return MPI_SUCCESS;
 }
 
@@ -150,8 +156,7 @@ int PMPI_Win_start(MPI_Group group_handle, int assertion, MPI_Win handle) {
   return MPI_SUCCESS;
 }
 
-/* Tells a target that an origin has completed. */
-static void notify_target(struct tm_win *target, int origin) {
+struct tm_win_wait *tm_win_completed(struct tm_win *target, int origin) {
   struct tm_win_wait *woken = NULL;
   mti_lock(&target->ilock);
   target->exposed[origin] = 0;
@@ -160,7 +165,15 @@ static void notify_target(struct tm_win *target, int origin) {
     target->completes = NULL;
   }
   mti_unlock(&target->ilock);
-  tm_win_wake(woken);
+  return woken;
+}
+
+static void notify_target(struct tm_win *win, int target) {
+  struct tm_win *view = win->common->views[target];
+  if (view != NULL)
+    tm_win_wake(tm_win_completed(view, win->comm->rank), false);
+  else
+    tm_win_far_completed(win, target);
 }
 
 #pragma weak MPI_Win_complete = PMPI_Win_complete
@@ -171,10 +184,11 @@ int PMPI_Win_complete(MPI_Win handle) {
   if (error != MPI_SUCCESS) return error;
   struct tm_group *group = win->start;
   if (group == NULL) return tm_win_sync_error(win, call, "there was no MPI_Win_start()");
+  tm_win_settle_all(win, call);
   for (int i = 0; i < group->size; i++) {
     int target = member(win, group, i);
     win->access[target] = 0;
-    notify_target(win->common->views[target], win->comm->rank);
+    notify_target(win, target);
   }
   win->start = NULL;
   tm_group_release(group);

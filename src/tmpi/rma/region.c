@@ -89,13 +89,15 @@ int PMPI_Win_detach(MPI_Win handle, const void *base) {
   return tm_win_fail(win, call, MPI_ERR_RMA_ATTACH, "no memory at this address is attached");
 }
 
-/* ---- other members' memory, which every rank can reach */
+/* ---- other members' memory, which every rank of the node can reach */
 
-/* @return the view that the query means: of MPI_PROC_NULL, the first that has memory. */
+/* @return the view that the query means: of MPI_PROC_NULL, the first that has memory; NULL: none.
+ */
 static const struct tm_win *queried(const struct tm_win *win, int rank) {
   if (rank != MPI_PROC_NULL) return win->common->views[rank];
   for (int i = 0; i < win->common->size; i++)
-    if (win->common->views[i]->bytes > 0) return win->common->views[i];
+    if (win->common->views[i] != NULL && win->common->views[i]->bytes > 0)
+      return win->common->views[i];
   return NULL;
 }
 

@@ -6,7 +6,7 @@ int tm_call_put(const struct tm_access_call *c) {
   struct tm_access a;
   int error = tm_access_begin(c, &a);
   if (error != MPI_SUCCESS) return error;
-  if (a.target == NULL) return tm_access_end(c, &a);
+  if (a.target == NULL) return tm_far_put(c, &a);
   error = tm_access_part(c, &a, c->origin, c->origin_count, c->origin_type, &a.origin);
   if (error == MPI_SUCCESS) error = tm_access_fits(c, &a, a.origin.bytes, a.memory.bytes);
   if (error != MPI_SUCCESS) return error;
@@ -18,7 +18,7 @@ int tm_call_get(const struct tm_access_call *c) {
   struct tm_access a;
   int error = tm_access_begin(c, &a);
   if (error != MPI_SUCCESS) return error;
-  if (a.target == NULL) return tm_access_end(c, &a);
+  if (a.target == NULL) return tm_far_get(c, &a);
   error = tm_access_part(c, &a, c->origin, c->origin_count, c->origin_type, &a.origin);
   if (error == MPI_SUCCESS) error = tm_access_fits(c, &a, a.memory.bytes, a.origin.bytes);
   if (error != MPI_SUCCESS) return error;

@@ -52,6 +52,14 @@ void tm_update(const struct tm_access *a, struct tm_type *element, MPI_Op op, co
   }
 }
 
+void tm_update_swap(struct tm_win *target, void *at, size_t bytes, const void *element,
+                    const void *compare, void *old) {
+  mti_lock(&target->update_ilock);
+  memcpy(old, at, bytes);
+  if (memcmp(old, compare, bytes) == 0) memcpy(at, element, bytes);
+  mti_unlock(&target->update_ilock);
+}
+
 int tm_update_check_op(const struct tm_access_call *c, const struct tm_access *a,
                        const struct tm_type *element) {
   const struct tm_op *op = tm_op_of(c->op);

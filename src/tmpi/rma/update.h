@@ -16,6 +16,12 @@
 void tm_update(const struct tm_access *a, struct tm_type *element, MPI_Op op, const char *from,
                char *result);
 
+enum { TM_ELEMENT_MAX = 32 /* bytes: a complex number of 16-byte parts */ };
+
+/** Stores an element if the one that is there is what is compared. old: gets what was there. */
+void tm_update_swap(struct tm_win *target, void *at, size_t bytes, const void *element,
+                    const void *compare, void *old);
+
 /** Checks an operation for elements of a type. @return MPI_SUCCESS or what tm_win_fail() returned.
  */
 int tm_update_check_op(const struct tm_access_call *c, const struct tm_access *a,

@@ -10,7 +10,11 @@
 enum { CALLS_PER_YIELD = 8 /* a yield costs more than a call does */ };
 
 struct tm_win_wait tm_win_waiter(const struct tm_win *win, enum tm_win_wait_for what) {
-  return (struct tm_win_wait){.magic = TM_WIN_WAIT_MAGIC, .what = what, .win = win, .target = -1};
+  return (struct tm_win_wait){.magic = TM_WIN_WAIT_MAGIC,
+                              .what = what,
+                              .win = win,
+                              .target = -1,
+                              .origin = win->comm->rank};
 }
 
 void tm_win_enqueue(struct tm_win_queue *queue, struct tm_win_wait *wait) {
@@ -30,10 +34,13 @@ void tm_win_park(struct tm_win_wait *wait, uint32_t *ilock, const char *call) {
   tm_mailbox_park(wait->win->comm->owner, ilock, wait, call);
 }
 
-void tm_win_wake(struct tm_win_wait *woken) {
+void tm_win_wake(struct tm_win_wait *woken, bool inside) {
   while (woken != NULL) {
     struct tm_win_wait *next = woken->next; /* the record ends with the wait */
-    tm_resume(&woken->win->comm->owner->box, woken->thread);
+    if (woken->asker != 0)
+      tm_win_grant(woken, inside);
+    else
+      tm_resume(&woken->win->comm->owner->box, woken->thread);
     woken = next;
   }
 }

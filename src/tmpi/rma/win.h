@@ -17,6 +17,11 @@
  * held for the elements of one chunk. A waiter queues a record that lies on its stack and parks
  * under the ilock under which it queued, so a waker may resume it without a test.
  *
+ * Members on several nodes: each node has the views of its own members, and knows where those of
+ * the others are. An access to another node, and what locks and epochs tell there, are notes
+ * (match/far.h), each of which is answered: far_origin.c, far_target.c. The gate is the one of the
+ * first member's node.
+ *
  * Relaxed: marks that only the owner's threads write, which MPI lets run side by side only if the
  * program has ordered them.
  *
@@ -33,6 +38,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/atomic.h"
 #include "tmpi/layout/type.h"
 #include "tmpi/object/comm.h"
 #include "tmpi/object/errhandler.h"
@@ -64,8 +70,15 @@ struct tm_win_wait {
   const struct tm_win *win;   /* [const] the waiter's view */
   int target;                 /* [const] of TM_FOR_LOCK and TM_FOR_GATE */
   bool exclusive;             /* [const] likewise */
+  int origin;                 /* [const] the waiter's rank */
   struct mltp_thread *thread; /* [const] */
   struct tm_win_wait *next;   /* [ilock of the queue] */
+
+  /* of a waiter for another node: on its stack */
+  bool granted, parked; /* [ilock of its view] */
+  /* what stands for it on that node: in the heap, without view and thread */
+  uint64_t asker;   /* [const] address of the waiter on its node; 0: it is here */
+  int asker_number; /* [const] in the job */
 };
 
 enum { TM_WIN_WAIT_MAGIC = 0x3a17 };
@@ -81,16 +94,26 @@ struct tm_win_region {
   size_t bytes;
 };
 
-/** What all members have in common. */
+/** A member on another node. */
+struct tm_win_member {
+  uint64_t view;   /**< its address there */
+  uint64_t common; /**< likewise, of the node's */
+  uint64_t base;
+  MPI_Aint bytes;
+  int disp_unit;
+};
+
+/** What all members have in common, or if they are on several nodes all members of this one. */
 struct tm_win_common {
   alignas(TM_LINE) uint32_t ilock; /* of the gate */
   int exclusive;                   /* [ilock] locks of single targets, held or being acquired */
   int all;                         /* [ilock] holders of the lock of all targets */
   struct tm_win_queue waiters;     /* [ilock] at the gate */
-  uint32_t refs;                   /* [atomic] members that have not freed their views */
+  uint32_t refs;                   /* [atomic] members here that have not freed their views */
   int size;                        /* [const] members */
   void *memory;                    /* [const] of MPI_Win_allocate_shared(); NULL: none */
-  struct tm_win *views[];          /* [const] by rank */
+  struct tm_win_member *far;       /* [const] by rank; NULL: all are on this node */
+  struct tm_win *views[];          /* [const] by rank; NULL: it is on another node */
 };
 
 /** A member's view. The first line is what others touch to lock and to accumulate. */
@@ -125,6 +148,10 @@ struct tm_win {
   int exclusives;         /* [ilock] exclusive ones among them */
   struct tm_group *start; /* [rank] of MPI_Win_start(); NULL: none */
   unsigned syncs;         /* [rank] calls that a program may repeat until something changes */
+
+  /* notes to other nodes */
+  uint32_t pending;                 /* [ilock] not answered; relaxed: a look for none */
+  struct tm_win_settling *settling; /* [ilock] threads that wait for answers */
 
   /* the exposure epoch, by MPI_Win_post() */
   struct tm_group *post;         /* [rank] NULL: none */
@@ -174,18 +201,59 @@ void tm_win_enqueue(struct tm_win_queue *queue, struct tm_win_wait *wait);
 void tm_win_take(struct tm_win_queue *queue, struct tm_win_wait **woken);
 /** Parks until tm_win_wake(). The ilock is held, and released. */
 void tm_win_park(struct tm_win_wait *wait, uint32_t *ilock, const char *call);
-/** Wakes a list. No ilock is held. */
-void tm_win_wake(struct tm_win_wait *woken);
+/** Wakes a list. No ilock is held. inside: as of tm_far_note_send(). */
+void tm_win_wake(struct tm_win_wait *woken, bool inside);
 /** Lets other ranks run now and then, because programs repeat such calls until something changes.
  */
 void tm_win_breathe(struct tm_win *win);
 
-/* ---- lock.c */
+/* ---- lock.c. The ilock of the target, or of the gate, is held where a lock is tried. */
+
+/** Takes a lock for an origin. @return false: it cannot have it now, and is to be queued. */
+bool tm_win_lock_try(struct tm_win *target, bool exclusive, int origin);
+/** The same of the gate. passes: waiters there do not count. */
+bool tm_win_gate_try(struct tm_win_common *gate, bool all, bool passes);
+/** Releases a lock. No ilock is held. @return waiters to be woken. */
+struct tm_win_wait *tm_win_lock_release(struct tm_win *target, bool exclusive);
+struct tm_win_wait *tm_win_gate_leave(struct tm_win_common *gate, bool all);
 
 /** @return whether the member holds any lock. */
 bool tm_win_has_locks(const struct tm_win *win);
 /** @return whether an origin may not open another kind of access epoch: a fence's is in use. */
 bool tm_win_fence_in_use(const struct tm_win *win);
+
+/* ---- post.c */
+
+/** An origin learns of a post, a target that an origin has completed. @return waiters to be woken.
+ */
+struct tm_win_wait *tm_win_posted(struct tm_win *origin, int target);
+struct tm_win_wait *tm_win_completed(struct tm_win *target, int origin);
+
+/* ---- far_origin.c: what goes to other nodes */
+
+/** Waits until at most `most` notes are not answered. */
+void tm_win_settle(struct tm_win *win, uint32_t most, const char *call);
+/** One has been answered. */
+void tm_win_answered(struct tm_win *win);
+/** Waits until none is. */
+static inline void tm_win_settle_all(struct tm_win *win, const char *call) {
+  /* relaxed: the calling thread has counted its own notes */
+  if (mt_unlikely(mt_load_relaxed(&win->pending) != 0)) tm_win_settle(win, 0, call);
+}
+/** Gets the lock that a waiter wants. Returns when it has it. */
+void tm_win_far_lock(struct tm_win_wait *wait, const char *call);
+void tm_win_far_gate(struct tm_win_wait *wait, bool passes, const char *call);
+void tm_win_far_unlock(struct tm_win *win, int target, bool exclusive);
+void tm_win_far_leave_gate(struct tm_win *win, bool all);
+void tm_win_far_posted(struct tm_win *win, int origin);
+void tm_win_far_completed(struct tm_win *win, int target);
+
+/* ---- far_target.c: what comes from them */
+
+/** A waiter of another node has its lock. The record is freed. */
+void tm_win_grant(struct tm_win_wait *wait, bool inside);
+/** Takes a note; a tm_far_taker. */
+void tm_win_take_note(int source, const void *data, size_t bytes);
 
 /* ---- region.c */
 

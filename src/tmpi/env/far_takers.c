@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What takes the notes of other nodes, by service. */
+#include "tmpi/io/file.h"
+#include "tmpi/match/far.h"
+#include "tmpi/part/channel.h"
+#include "tmpi/rma/win.h"
+
+tm_far_taker *const tm_far_takers[TM_FAR_SERVICES] = {
+    [TM_FAR_PARTITIONED] = tm_part_take,
+    [TM_FAR_FILE] = tm_file_take,
+    [TM_FAR_WINDOW] = tm_win_take_note,
+};

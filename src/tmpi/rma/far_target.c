@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What members on other nodes do to the views of this node, and their answers: win.h. All of it
+ * runs in a taker of notes (match/far.h) and never waits.
+ *
+ * The pieces of a note become a datatype of one element, so that memory is read, written and
+ * updated as by an origin of this node, and atomically towards those.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/internal/locks.h"
+#include "tmpi/error/errors.h"
+#include "tmpi/match/rank_wait.h"
+#include "tmpi/rma/note.h"
+#include "tmpi/rma/update.h"
+
+/* An answer to a note, with room for data. */
+static struct tm_far_send *answer_new(const struct tm_win_head *to, size_t bytes, bool failed,
+                                      char **data) {
+  const struct tm_win_head head = {.kind = TM_NOTE_ANSWER,
+                                   .failed = failed,
+                                   .to = to->from,
+                                   .asker = to->asker,
+                                   .skip = to->skip,
+                                   .bytes = bytes};
+  return tm_win_note_new(&head, NULL, bytes, data);
+}
+
+static void answer(const struct tm_win_head *to, int source, bool failed) {
+  char *data;
+  tm_far_note_send(answer_new(to, 0, failed, &data), TM_FAR_WINDOW, source, true);
+}
+
+/* ---- accesses */
+
+enum { FEW = 4 };
+
+/* The memory that a note accesses. */
+struct memory {
+  struct tm_access access;
+  struct tm_type type;
+  struct tm_block few[FEW];
+};
+
+static bool is_attached(struct tm_win *view, const struct tm_piece *piece) {
+  const char *low = (const char *)(uintptr_t)piece->at;
+  return view->flavor != MPI_WIN_FLAVOR_DYNAMIC ||
+         tm_win_is_attached(view, low, low + piece->bytes);
+}
+
+/* @return false: some of it is not attached. */
+static bool find_memory(struct memory *m, struct tm_win *view, const struct tm_win_head *head,
+                        const char *list) {
+  struct tm_block *blocks = m->few;
+  uint64_t base = 0;
+  bool attached = true;
+  if (head->pieces > FEW) blocks = malloc(head->pieces * sizeof *blocks);
+  if (blocks == NULL) tm_panic("no memory for an access of another node");
+  for (uint32_t i = 0; i < head->pieces; i++) {
+    struct tm_piece piece;
+    memcpy(&piece, list + i * sizeof piece, sizeof piece);
+    attached = attached && is_attached(view, &piece);
+    if (i == 0) base = piece.at;
+    blocks[i] =
+        (struct tm_block){.at = (ptrdiff_t)(piece.at - base), .length = piece.bytes, .count = 1};
+  }
+  m->type = (struct tm_type){.magic = TM_TYPE_MAGIC,
+                             .dense = head->pieces == 1,
+                             .size = head->bytes,
+                             .blocks = blocks,
+                             .block_count = head->pieces,
+                             .repeats = 1};
+  m->access = (struct tm_access){.target = view,
+                                 .memory = {(void *)(uintptr_t)base, &m->type, head->bytes}};
+  return attached;
+}
+
+/* Performs an access. result: what it brings; NULL: nothing. */
+static void perform(const struct memory *m, const struct tm_win_head *head, const char *data,
+                    char *result) {
+  const struct tm_access_part *memory = &m->access.memory;
+  switch ((enum tm_win_note_kind)head->kind) {
+    case TM_NOTE_PUT: tm_type_unpack(memory->at, memory->type, 0, data, memory->bytes); break;
+    case TM_NOTE_GET: tm_type_pack(result, memory->at, memory->type, 0, memory->bytes); break;
+    case TM_NOTE_UPDATE:
+      tm_update(&m->access, &tm_predefined[head->element], (MPI_Op)(uintptr_t)head->op,
+                head->reads ? data : NULL, result);
+      break;
+    case TM_NOTE_SWAP:
+      tm_update_swap(m->access.target, memory->at, memory->bytes, data, data + memory->bytes,
+                     result);
+      break;
+    default: break;
+  }
+}
+
+static void take_access(struct tm_win *view, const struct tm_win_head *head, int source,
+                        const char *list) {
+  struct memory m;
+  char *result = NULL;
+  bool attached = find_memory(&m, view, head, list);
+  bool brings = head->kind == TM_NOTE_GET || head->kind == TM_NOTE_SWAP || head->fetches;
+  struct tm_far_send *note =
+      answer_new(head, attached && brings ? head->bytes : 0, !attached, &result);
+  if (attached)
+    perform(&m, head, list + head->pieces * sizeof(struct tm_piece), brings ? result : NULL);
+  if (m.type.blocks != m.few) free(m.type.blocks);
+  tm_far_note_send(note, TM_FAR_WINDOW, source, true);
+}
+
+static void take_answer(struct tm_win *win, const struct tm_win_head *head, const char *data) {
+  struct tm_win_result *result = (struct tm_win_result *)(uintptr_t)head->asker;
+  if (head->failed) result->failed = true;
+  if (head->bytes > 0) tm_type_unpack(result->at, result->type, head->skip, data, head->bytes);
+  tm_win_answered(win);
+}
+
+/* ---- locks */
+
+void tm_win_grant(struct tm_win_wait *wait, bool inside) {
+  const struct tm_win_head head = {.kind = TM_NOTE_GRANT, .asker = wait->asker};
+  char *data;
+  int number = wait->asker_number;
+  free(wait);
+  tm_far_note_send(tm_win_note_new(&head, NULL, 0, &data), TM_FAR_WINDOW, number, inside);
+}
+
+/* Waits in the place of a thread of another node. */
+static struct tm_win_wait *wait_for_other(const struct tm_win_head *head, int source) {
+  struct tm_win_wait *wait = calloc(1, sizeof *wait);
+  if (wait == NULL) tm_panic("no memory for a lock of another node");
+  wait->what = (enum tm_win_wait_for)head->what;
+  wait->exclusive = head->exclusive;
+  wait->origin = head->rank;
+  wait->asker = head->asker;
+  wait->asker_number = source;
+  return wait;
+}
+
+static void take_lock(const struct tm_win_head *head, int source) {
+  void *at = (void *)(uintptr_t)head->to;
+  struct tm_win_common *gate = at;
+  struct tm_win *target = at;
+  struct tm_win_wait *wait = wait_for_other(head, source);
+  bool one = wait->what == TM_FOR_LOCK;
+  uint32_t *ilock = one ? &target->ilock : &gate->ilock;
+  mti_lock(ilock);
+  bool has = one ? tm_win_lock_try(target, head->exclusive, head->rank)
+                 : tm_win_gate_try(gate, wait->what == TM_FOR_ALL, head->passes);
+  if (!has) tm_win_enqueue(one ? &target->waiters : &gate->waiters, wait);
+  mti_unlock(ilock);
+  if (has) tm_win_grant(wait, true);
+}
+
+static void take_unlock(const struct tm_win_head *head) {
+  void *at = (void *)(uintptr_t)head->to;
+  tm_win_wake(head->what == TM_FOR_LOCK ? tm_win_lock_release(at, head->exclusive)
+                                        : tm_win_gate_leave(at, head->what == TM_FOR_ALL),
+              true);
+}
+
+/* The record may be gone when its waiter has seen the mark. */
+static void take_grant(struct tm_win_wait *wait) {
+  struct tm_win *win = (struct tm_win *)(uintptr_t)wait->win;
+  struct mltp_thread *thread = wait->thread;
+  mti_lock(&win->ilock);
+  bool parked = wait->parked;
+  wait->granted = true;
+  mti_unlock(&win->ilock);
+  if (parked) tm_resume(&win->comm->owner->box, thread);
+}
+
+/* ---- what comes */
+
+void tm_win_take_note(int source, const void *data, size_t bytes) {
+  struct tm_win_head head;
+  (void)bytes;
+  memcpy(&head, data, sizeof head);
+  const char *rest = (const char *)data + sizeof head;
+  struct tm_win *view = (struct tm_win *)(uintptr_t)head.to;
+  switch ((enum tm_win_note_kind)head.kind) {
+    case TM_NOTE_PUT:
+    case TM_NOTE_GET:
+    case TM_NOTE_UPDATE:
+    case TM_NOTE_SWAP: take_access(view, &head, source, rest); return;
+    case TM_NOTE_ANSWER: take_answer(view, &head, rest); return;
+    case TM_NOTE_GRANT: take_grant((struct tm_win_wait *)(uintptr_t)head.asker); return;
+    case TM_NOTE_LOCK: take_lock(&head, source); return;
+    case TM_NOTE_UNLOCK: take_unlock(&head); break;
+    case TM_NOTE_POSTED: tm_win_wake(tm_win_posted(view, head.rank), true); break;
+    case TM_NOTE_COMPLETED: tm_win_wake(tm_win_completed(view, head.rank), true); break;
+  }
+  answer(&head, source, false);
+}
