@@ -16,7 +16,7 @@ import tempfile
 from stage import TIME_LIMIT, BELL, Daemon, computing, join, message, run, wait_for
 
 MLTPD, MLTP = sys.argv[1:3]
-CPUS = len(os.sched_getaffinity(0))
+CPUS = sorted(os.sched_getaffinity(0))
 # Two processes that compute until they are ended; the first ends with a status of its own.
 BUSY = """import os, signal, sys
 def stop(*_):
@@ -60,9 +60,11 @@ def program(where, folder, *words):
     """A program in a group of its own; ends it by SIGTERM and checks its status."""
     with subprocess.Popen([MLTP, "run", f"--socket={where}", f"--cgroup={folder}", "--", *words], text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdout.readline() == "begun\n", process.stderr.read()
-        yield process
-        process.send_signal(signal.SIGTERM)
+        try:
+            assert process.stdout.readline() == "begun\n", process.stderr.read()
+            yield process
+        finally:
+            process.send_signal(signal.SIGTERM)
         out, errors = process.communicate(timeout=TIME_LIMIT)
         assert (process.returncode, out, errors) == (5, "ended\n", ""), (process.returncode, out, errors)
 
@@ -93,7 +95,7 @@ def follows_the_grant():
 def keeps_what_stays_behind():
     """A process that the program leaves behind keeps its group, without a limit."""
     with group() as folder, Daemon(MLTPD, MLTP) as d:
-        script = "sleep 1000 >/dev/null 2>&1 & echo $!; exit 3"
+        script = f"{sys.executable} -c 'import time; time.sleep(1000)' >/dev/null 2>&1 & echo $!; exit 3"
         done = subprocess.run([MLTP, "run", f"--socket={d.socket}", f"--cgroup={folder}", "--", "sh", "-c", script],
                               text=True, capture_output=True, check=False)
         assert done.returncode == 3 and done.stderr == "", done
@@ -116,7 +118,8 @@ def is_refused():
 
 if __name__ == "__main__":
     TESTS = [is_refused]
-    if MOUNT is not None and CPUS >= 2:
+    if MOUNT is not None and len(CPUS) >= 2:
+        os.sched_setaffinity(0, CPUS[:2])
         TESTS += [follows_the_grant, keeps_what_stays_behind]
     else:
         print("cgroup.py: no group here limits CPU time: refusals only")
