@@ -36,6 +36,11 @@ class Waits(Reported):
         self.hangs("any-rank", "rank 0 waits in MPI_Recv: no message has come from any rank, any tag, 4 bytes",
                    "why: rank 0 waits for a message from any rank, and every other rank has ended or is in MPI_Finalize")
 
+    def test_kernel_threads(self):
+        """The rank that ends reports what another kernel thread has noted."""
+        self.reported(DEADLOCK, [TMPIRUN, "--one-to-one", "-n", 2, PROGRAM, "ended"],
+                      "rank 0 waits in MPI_Recv: no message has come from rank 1, tag 0", "rank 1 has ended")
+
     def test_ranks_have_numbers_in_each_communicator(self):
         self.hangs("half", r"rank 1 waits in MPI_Recv: no message has come from rank 1 \(3 of all\), tag 0",
                    "why: rank 1 waits for rank 3, which is in MPI_Finalize")

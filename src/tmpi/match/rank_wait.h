@@ -53,8 +53,8 @@ __attribute__((always_inline)) static inline bool tm_note_call(struct tm_rank *r
                                                                const void *waits_for,
                                                                const char *call) {
   if (rank->thread != mltp_self()) return false;
-  rank->waits_for = waits_for;
-  rank->frame = __builtin_frame_address(0);
+  mt_store_relaxed(&rank->waits_for, waits_for);
+  mt_store_relaxed(&rank->frame, __builtin_frame_address(0));
   mt_store_relaxed(&rank->call, call);
   return true;
 }

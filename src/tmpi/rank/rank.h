@@ -93,8 +93,8 @@ struct tm_rank {
   struct tm_comm *world; /* [rank] */
   uint64_t parks;        /* [rank] times it has waited without a processor */
   const char *call;      /* [atomic] it waits in; NULL: in none. relaxed: for reports, as: */
-  const void *waits_for; /* [rank] a tm_request, or the tm_comm where it meets the others */
-  const void *frame;     /* [rank] where it waits */
+  const void *waits_for; /* [atomic] a tm_request, or the tm_comm where it meets the others */
+  const void *frame;     /* [atomic] where it waits */
 
   struct tm_mailbox box;
   uint32_t channels_ilock;
