@@ -96,6 +96,29 @@ static void between(MPI_Comm inter, int low) {
   CHECK(sum == remote * (remote - 1) / 2);
 }
 
+/* Of ranks beside the root, the other arguments may be anything. */
+static void beside_the_root(MPI_Comm inter, int low) {
+  MPI_Request requests[2];
+  int own, value = 5, sum = 0, remote;
+  MPI_Comm_rank(inter, &own);
+  MPI_Comm_remote_size(inter, &remote);
+  if (low && own != 0) {
+    MPI_Bcast(NULL, -1, MPI_DATATYPE_NULL, MPI_PROC_NULL, inter);
+    MPI_Reduce(NULL, NULL, -1, MPI_DATATYPE_NULL, MPI_OP_NULL, MPI_PROC_NULL, inter);
+    MPI_Ibcast(NULL, -1, MPI_DATATYPE_NULL, MPI_PROC_NULL, inter, &requests[0]);
+    MPI_Ireduce(NULL, NULL, 0, MPI_BYTE, MPI_SUM, MPI_PROC_NULL, inter, &requests[1]);
+  } else {
+    int root = low ? MPI_ROOT : 0;
+    MPI_Bcast(&value, 1, MPI_INT, root, inter);
+    MPI_Reduce(&value, &sum, 1, MPI_INT, MPI_SUM, root, inter);
+    CHECK(!low || sum == 5 * remote);
+    MPI_Ibcast(&value, 1, MPI_INT, root, inter, &requests[0]);
+    MPI_Ireduce(&value, &sum, 1, MPI_INT, MPI_SUM, root, inter, &requests[1]);
+  }
+  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  CHECK(!low || own != 0 || sum == 5 * remote);
+}
+
 static void intercommunicators(void) {
   MPI_Comm side, inter, copy, merged, parts;
   MPI_Group group;
@@ -105,6 +128,7 @@ static void intercommunicators(void) {
   MPI_Comm_test_inter(inter, &flag);
   CHECK(flag);
   between(inter, low);
+  beside_the_root(inter, low);
   MPI_Comm_dup(inter, &copy);
   MPI_Comm_compare(inter, copy, &result);
   CHECK(result == MPI_CONGRUENT);

@@ -127,6 +127,39 @@ static void repeated_structures(void) {
   MPI_Type_free(&many);
 }
 
+/* A part with an extent of its own gives the structure that extent, which is less than its span:
+ * the next element begins within the last. HDF5 makes such types of chunks, and writes one element.
+ */
+static void short_extent(void) {
+  int lengths[] = {1, 2}, data[] = {10 + rank, 20 + rank, 30 + rank, 40 + rank}, got[4] = {0};
+  MPI_Aint displs[] = {0, 16};
+  MPI_Offset begin = rank * (MPI_Offset)32, place;
+  MPI_Datatype parts[] = {MPI_DATATYPE_NULL, MPI_INT}, one;
+  MPI_Type_create_resized(MPI_INT, 0, 8, &parts[0]);
+  MPI_Type_create_struct(2, lengths, displs, parts, &one);
+  MPI_Type_commit(&one);
+  open_file(MPI_MODE_CREATE | MPI_MODE_RDWR);
+  MPI_File_set_size(file, 0);
+  EXPECT(MPI_SUCCESS, MPI_File_set_view(file, begin, MPI_INT, one, "native", MPI_INFO_NULL));
+  EXPECT(MPI_ERR_IO, MPI_File_write_at(file, 0, data, 4, MPI_INT, &status));
+  EXPECT(MPI_SUCCESS, MPI_File_write(file, data, 2, MPI_INT, &status));
+  EXPECT(MPI_ERR_IO, MPI_File_write(file, data, 2, MPI_INT, &status)); /* one of them is too many */
+  EXPECT(MPI_SUCCESS, MPI_File_write_all(file, data + 2, 1, MPI_INT, &status));
+  MPI_File_sync(file);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_File_read_at_all(file, 0, got, 3, MPI_INT, &status);
+  CHECK(got[0] == 10 + rank && got[1] == 20 + rank && got[2] == 30 + rank);
+  MPI_File_seek(file, 0, MPI_SEEK_END);
+  MPI_File_get_position(file, &place);
+  CHECK(place == 3);
+  MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL);
+  MPI_File_read_at(file, begin / 4 + 4, got, 2, MPI_INT, &status);
+  CHECK(got[0] == 20 + rank && got[1] == 30 + rank);
+  MPI_File_close(&file);
+  MPI_Type_free(&parts[0]);
+  MPI_Type_free(&one);
+}
+
 static void external(void) {
   unsigned char bytes[8];
   long number = 0x01020304 + rank;
@@ -482,6 +515,7 @@ int main(int argc, char **argv) {
   explicit_offsets();
   views();
   repeated_structures();
+  short_extent();
   external();
   shared_pointer();
   nonblocking();

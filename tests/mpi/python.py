@@ -94,13 +94,20 @@ class Python(built.Programs):
     def test_interpreter(self):
         self.says(PYTHON, self.script, "x")
 
-    def test_ranks_are_spawned_without_an_option(self):
+    def spawns(self, program):
         self.build("spawner.so", SPAWNER, "-shared", f"-I{include()}")
         script = self.folder / "spawns.py"
-        script.write_text("import spawner, sys; spawner.spawn(sys.executable, sys.argv[0])")
+        script.write_text(f"#!{PYTHON}\nimport spawner, sys\nspawner.spawn({program}, sys.argv[0])\n")
+        script.chmod(0o755)
         result = subprocess.run([built.TMPIRUN, "-n", "2", PYTHON, script], capture_output=True, text=True, check=False,
                                 env={**os.environ, "PYTHONPATH": str(self.folder)})
         self.assertEqual((result.returncode, result.stdout), (0, "spawned\nspawned\n"), result)
+
+    def test_ranks_are_spawned_without_an_option(self):
+        self.spawns("sys.executable")
+
+    def test_a_script_is_spawned(self):
+        self.spawns("sys.argv[0]")
 
     def test_script(self):
         self.says(self.script, "x")

@@ -76,6 +76,7 @@ int tm_collective_check(const struct tm_collective *c) {
     return tm_fail(comm, c->call, MPI_ERR_TOPOLOGY,
                    "the communicator has no topology (make one by MPI_Cart_create() or the like)");
   if (kind->rooted) error = tm_check_root(comm, c->call, c->root);
+  if (kind->rooted && tm_is_bystander(comm, c->root)) return error;
   int root = kind->rooted ? c->root : 0;
   if (error == MPI_SUCCESS && has_buffer(comm, kind->sends, root))
     error =

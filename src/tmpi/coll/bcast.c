@@ -85,10 +85,11 @@ static void bcast_inter(struct tm_coll *coll, void *buffer, size_t count, struct
 int tm_call_bcast(const char *call, void *buffer, MPI_Count count, MPI_Datatype handle, int root,
                   MPI_Comm comm_handle) {
   struct tm_comm *comm;
-  struct tm_type *type;
+  struct tm_type *type = NULL;
   int error = tm_get_comm(call, comm_handle, &comm);
-  if (error == MPI_SUCCESS) error = tm_check_count(comm, call, count);
-  if (error == MPI_SUCCESS) error = tm_get_type(comm, call, handle, &type);
+  bool takes_part = error == MPI_SUCCESS && !tm_is_bystander(comm, root);
+  if (takes_part) error = tm_check_count(comm, call, count);
+  if (takes_part && error == MPI_SUCCESS) error = tm_get_type(comm, call, handle, &type);
   if (error == MPI_SUCCESS) error = tm_check_root(comm, call, root);
   if (error != MPI_SUCCESS) return error;
   struct tm_coll coll = tm_coll_begin_rooted(comm, call, root);

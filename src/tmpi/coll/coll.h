@@ -37,6 +37,12 @@ struct tm_coll tm_coll_begin_rooted(struct tm_comm *comm, const char *call, int 
 /** A collective of only some members, which agree on a tag. */
 struct tm_coll tm_coll_tagged(struct tm_comm *comm, const char *call, int tag);
 
+/** @return whether the caller is beside an intercommunicator's root: none of its arguments but the
+ * root and the communicator counts. */
+static inline bool tm_is_bystander(const struct tm_comm *comm, int root) {
+  return comm->inter && root == MPI_PROC_NULL;
+}
+
 void tm_coll_send(struct tm_coll *coll, const void *buffer, size_t count, struct tm_type *type,
                   int dest);
 void tm_coll_recv(struct tm_coll *coll, void *buffer, size_t count, struct tm_type *type,

@@ -47,9 +47,12 @@ struct reduction {
   const struct tm_op *op;
 };
 
+/* root: 0 of those that have none. */
 static int get(const char *call, MPI_Comm comm, MPI_Count count, MPI_Datatype type, MPI_Op op,
-               struct reduction *r) {
+               int root, struct reduction *r) {
+  *r = (struct reduction){NULL, NULL, NULL};
   int error = tm_get_comm(call, comm, &r->comm);
+  if (error == MPI_SUCCESS && tm_is_bystander(r->comm, root)) return MPI_SUCCESS;
   if (error == MPI_SUCCESS) error = tm_check_count(r->comm, call, count);
   if (error == MPI_SUCCESS) error = tm_get_type(r->comm, call, type, &r->type);
   if (error == MPI_SUCCESS) error = tm_check_op(r->comm, call, op, r->type, &r->op);
@@ -67,7 +70,7 @@ static int check_alias(const char *call, const struct reduction *r, const void *
 int tm_call_reduce(const char *call, const void *sendbuf, void *recvbuf, MPI_Count count,
                    MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm) {
   struct reduction r;
-  int error = get(call, comm, count, type, op, &r);
+  int error = get(call, comm, count, type, op, root, &r);
   if (error == MPI_SUCCESS) error = tm_check_root(r.comm, call, root);
   if (error == MPI_SUCCESS && root == r.comm->rank)
     error = check_alias(call, &r, sendbuf, recvbuf, count);
@@ -90,7 +93,7 @@ int PMPI_Reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type
 int tm_call_allreduce(const char *call, const void *sendbuf, void *recvbuf, MPI_Count count,
                       MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
   struct reduction r;
-  int error = get(call, comm, count, type, op, &r);
+  int error = get(call, comm, count, type, op, 0, &r);
   if (error == MPI_SUCCESS) error = check_alias(call, &r, sendbuf, recvbuf, count);
   if (error != MPI_SUCCESS) return error;
   struct tm_coll coll = tm_coll_begin(r.comm, call);
@@ -157,7 +160,7 @@ static void scan(struct tm_coll *coll, const void *from, void *to, size_t count,
 int tm_call_scan(const char *call, const void *sendbuf, void *recvbuf, MPI_Count count,
                  MPI_Datatype type, MPI_Op op, MPI_Comm comm, bool exclusive) {
   struct reduction r;
-  int error = get(call, comm, count, type, op, &r);
+  int error = get(call, comm, count, type, op, 0, &r);
   if (error == MPI_SUCCESS && r.comm->inter)
     error = tm_fail(r.comm, call, MPI_ERR_COMM, "it is an intercommunicator");
   if (error == MPI_SUCCESS) error = check_alias(call, &r, sendbuf, recvbuf, count);
@@ -198,7 +201,7 @@ static void reduce_scatter_inter(struct tm_coll *coll, const void *from, const M
 int tm_call_reduce_scatter(const char *call, const void *sendbuf, const struct tm_parts *recv,
                            MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
   struct reduction r;
-  int error = get(call, comm, 0, type, op, &r);
+  int error = get(call, comm, 0, type, op, 0, &r);
   if (error == MPI_SUCCESS) error = tm_check_counts(r.comm, call, recv, r.comm->size);
   if (error == MPI_SUCCESS)
     error = check_alias(call, &r, sendbuf, recv->base, tm_parts_count(recv, r.comm->rank));

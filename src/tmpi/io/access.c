@@ -69,13 +69,15 @@ static int find_place(struct tm_file *file, const struct tm_io_call *c, struct t
         return tm_file_fail(file, c->call, MPI_ERR_ARG, "offset %lld is negative, or too large",
                             (long long)c->offset);
       break;
-    case TM_INDIVIDUAL:
-      t->position = file->position;
-      file->position += bytes;
-      break;
+    case TM_INDIVIDUAL: t->position = file->position; break;
     case TM_SHARED: t->position = tm_file_claim(file->common, c->call, bytes); break;
     case TM_ORDERED: t->position = claim_ordered(file, c->call, bytes); break;
   }
+  if (c->writes && bytes > 0 && tm_view_interleaves(t->view) &&
+      t->position > (MPI_Offset)t->view->filetype->size - bytes)
+    return tm_file_fail(file, c->call, MPI_ERR_IO,
+                        "more than one element of a file type whose extent is less than its span");
+  if (c->pointer == TM_INDIVIDUAL) file->position += bytes;
   return MPI_SUCCESS;
 }
 

@@ -148,7 +148,12 @@ struct tm_view_cursor tm_view_start(const struct tm_view *view, MPI_Offset posit
  */
 size_t tm_view_segment(const struct tm_view_cursor *cursor, size_t most, MPI_Offset *at);
 void tm_view_advance(struct tm_view_cursor *cursor, size_t bytes);
-/** @return how many visible bytes lie before an offset of the file. */
+/** @return whether the next element of the file type begins before the end of the last, as HDF5's
+ * types of chunks do. Data are then read, and written to the first element only: its bytes are not
+ * overwritten. */
+bool tm_view_interleaves(const struct tm_view *view);
+/** @return how many visible bytes lie before an offset of the file; of a view that
+ * interleaves, in its first element. */
 MPI_Offset tm_view_before(const struct tm_view *view, MPI_Offset offset);
 
 /* ---- transfer.c */

@@ -99,6 +99,11 @@ void tm_view_advance(struct tm_view_cursor *c, size_t bytes) {
   c->element++;
 }
 
+bool tm_view_interleaves(const struct tm_view *view) {
+  const struct tm_type *type = view->filetype;
+  return type->size > 0 && tm_type_extent(type) < type->true_ub - type->true_lb;
+}
+
 /* Bytes of the first repetition that lie before a place in it. */
 static MPI_Offset before_in_blocks(const struct tm_type *type, MPI_Offset place) {
   MPI_Offset sum = 0;
@@ -124,8 +129,9 @@ static MPI_Offset before_in_element(const struct tm_type *type, MPI_Offset place
 MPI_Offset tm_view_before(const struct tm_view *view, MPI_Offset offset) {
   const struct tm_type *type = view->filetype;
   MPI_Offset extent = tm_type_extent(type), rest = offset - view->disp;
-  if (rest <= 0 || type->size == 0 || extent <= 0) return 0;
+  if (rest <= 0 || type->size == 0) return 0;
   if (is_dense(view)) return rest;
+  if (tm_view_interleaves(view)) return before_in_element(type, rest);
   return rest / extent * (MPI_Offset)type->size + before_in_element(type, rest % extent);
 }
 
@@ -145,8 +151,6 @@ static const char *bad_places(const struct tm_type *type, bool writable) {
     start = at + (ptrdiff_t)(b->count - 1) * b->stride;
     end = start + (ptrdiff_t)b->length;
   }
-  if (type->size > 0 && tm_type_extent(type) < (writable ? type->true_ub - type->true_lb : 0))
-    return "overlap from one element to the next";
   return NULL;
 }
 

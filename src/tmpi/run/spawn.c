@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MPI_Comm_spawn(): more ranks of the program that runs. All that may fail is done before the first
- * of them runs, so either all ranks of a call are started or none is: their threads wait at a gate.
+ * MPI_Comm_spawn(): more ranks of the program that runs, which may be named by a script for it. All
+ * that may fail is done before the first of them runs, so either all ranks of a call are started or
+ * none is: their threads wait at a gate.
  *
  * A program that may spawn has slots for spare ranks from the start (loader/program.h), in address
  * space alone. Numbers are not used again, so the spare ranks bound all that are ever spawned.
@@ -75,14 +76,40 @@ static bool find_along(const char *list, const char *name, char found[PATH_MAX])
   return false;
 }
 
-static bool check_program(struct tm_spawn *spawn, const struct tm_command *command) {
+/* What a command starts: the program that runs, or a script of which it is the interpreter. */
+struct started {
+  char *path, *interpreter;  /* on the heap; interpreter NULL: no script, or another's */
+  char *argument;            /* of the interpreter; NULL, or in the line */
+  char line[TM_SCRIPT_LINE]; /* the script's first */
+  bool is_own;
+};
+
+static void find_started(struct started *started, const struct tm_command *command) {
   char found[PATH_MAX];
   bool along = command->path != NULL && find_along(command->path, command->program, found);
   char *path = along ? strdup(found) : tm_find_program(command->program);
-  bool there = path != NULL && access(path, X_OK) == 0, own = there && is_own(path);
+  *started = (struct started){.path = path, .is_own = path != NULL && is_own(path)};
+  if (path == NULL || started->is_own) return;
+  char *interpreter = tm_script_interpreter(path, started->line, &started->argument);
+  started->is_own = interpreter != NULL && is_own(interpreter);
+  if (started->is_own)
+    started->interpreter = interpreter;
+  else
+    free(interpreter);
+}
+
+static void drop_started(struct started *started) {
+  free(started->interpreter);
+  free(started->path);
+}
+
+static bool check_program(struct tm_spawn *spawn, const struct tm_command *command) {
+  struct started started;
+  find_started(&started, command);
+  bool there = started.path != NULL && access(started.path, X_OK) == 0;
   int error = errno;
-  free(path);
-  if (own) return true;
+  drop_started(&started);
+  if (there && started.is_own) return true;
   if (!there)
     return refuse(spawn, "cannot run '%.100s': %s (check the name)", command->program,
                   strerror(error));
@@ -143,39 +170,57 @@ static void *run(void *argument) {
   return NULL;
 }
 
-/* argv[0] is the command. */
-static bool create(int number, const struct tm_command *command, struct gate *gate) {
-  int count = 0;
-  while (command->argv != NULL && command->argv[count] != NULL) count++;
-  char **argv = calloc((size_t)count + 2, sizeof *argv);
+/* @return the words that a rank is started with, copied nowhere else; to be freed. NULL: no memory.
+ */
+static char **words_of(const struct tm_command *command, struct started *started, int *count) {
+  int given = 0, n = 0;
+  while (command->argv != NULL && command->argv[given] != NULL) given++;
+  char **words = calloc((size_t)given + 4, sizeof *words);
+  if (words == NULL) return NULL;
+  if (started->interpreter != NULL) words[n++] = started->interpreter;
+  if (started->argument != NULL) words[n++] = started->argument;
+  words[n++] = started->interpreter != NULL ? started->path : (char *)(uintptr_t)command->program;
+  for (int i = 0; i < given; i++) words[n++] = command->argv[i];
+  *count = n;
+  return words;
+}
+
+static bool create(int number, const char *folder, char **argv, int count, struct gate *gate) {
   struct start *start = calloc(1, sizeof *start);
-  bool good = argv != NULL && start != NULL;
-  if (good) {
-    argv[0] = (char *)(uintptr_t)command->program; /* it is copied */
-    if (count > 0) memcpy(argv + 1, command->argv, (size_t)count * sizeof *argv);
-    *start = (struct start){gate, tm_process_of(number), NULL};
-    if (command->folder != NULL) start->folder = realpath(command->folder, NULL);
-    good = (command->folder == NULL || start->folder != NULL) &&
-           tm_process_create(number, count + 1, argv, run, start);
-  }
-  free(argv);
-  if (good) {
+  if (start == NULL) return false;
+  *start = (struct start){gate, tm_process_of(number), NULL};
+  if (folder != NULL) start->folder = realpath(folder, NULL);
+  if ((folder == NULL || start->folder != NULL) &&
+      tm_process_create(number, count, argv, run, start)) {
     gate->users++; /* the thread reads it behind the gate */
     return true;
   }
-  if (start != NULL) free(start->folder);
+  free(start->folder);
   free(start);
   return false;
 }
 
-/* Makes the threads of all new ranks, each at the gate. @return false: of some only. */
+/* Makes the threads of one command, each at the gate. @return false: of some only. */
+static bool create_ranks(const struct tm_command *command, int first, struct gate *gate) {
+  struct started started;
+  int count = 0, made = 0;
+  find_started(&started, command);
+  char **words = words_of(command, &started, &count);
+  if (words != NULL)
+    while (made < command->ranks && create(first + made, command->folder, words, count, gate))
+      made++;
+  free(words);
+  drop_started(&started);
+  return made == command->ranks;
+}
+
+/* The same of all commands. */
 static bool create_all(const struct tm_spawn *spawn, int first, struct gate *gate, int *part) {
   int made = 0;
-  for (int c = 0; c < spawn->count; c++)
-    for (int i = 0; i < spawn->commands[c].ranks; i++, made++) {
-      part[made] = c;
-      if (!create(first + made, &spawn->commands[c], gate)) return false;
-    }
+  for (int c = 0; c < spawn->count; c++) {
+    if (!create_ranks(&spawn->commands[c], first + made, gate)) return false;
+    for (int i = 0; i < spawn->commands[c].ranks; i++) part[made++] = c;
+  }
   return true;
 }
 

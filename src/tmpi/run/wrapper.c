@@ -80,21 +80,19 @@ static bool file_wraps(const char *path) {
 
 /* ---- scripts */
 
-enum { LINE = 256 }; /* of the kernel's for "#!" */
-
 /* The first line of a script, behind "#!". @return false: it is none. */
 static bool read_first_line(const char *path, char *line) {
   int fd;
   size_t size;
-  char start[LINE] = {0};
+  char start[TM_SCRIPT_LINE] = {0};
   if (os_file_open(path, &fd, &size) != 0) return false;
-  if (size >= LINE) size = LINE - 1;
+  if (size >= TM_SCRIPT_LINE) size = TM_SCRIPT_LINE - 1;
   bool read = os_file_read(fd, start, size, 0) == 0;
   os_file_close(fd);
   if (!read || start[0] != '#' || start[1] != '!') return false;
   start[strcspn(start, "\n")] = '\0';
   const char *text = start + 2 + strspn(start + 2, " \t");
-  snprintf(line, LINE, "%s", text);
+  snprintf(line, TM_SCRIPT_LINE, "%s", text);
   for (size_t end = strlen(line); end > 0 && strchr(" \t\r", line[end - 1]) != NULL;)
     line[--end] = '\0';
   return line[0] != '\0';
@@ -114,6 +112,10 @@ static char *interpreter_of(char *line, char **argument) {
   }
   *argument = *rest != '\0' ? rest : NULL;
   return strdup(line);
+}
+
+char *tm_script_interpreter(const char *path, char *line, char **argument) {
+  return read_first_line(path, line) ? interpreter_of(line, argument) : NULL;
 }
 
 /* Puts an interpreter in front of a script. @return false: no memory. */
@@ -174,11 +176,9 @@ static bool start(const char *path, char *const *command, char *const *options, 
 /* @return false, after a message: it cannot be done. */
 static bool run_or_replace(const char *path, char ***command, int *count, char *const *options,
                            int option_count) {
-  char line[LINE], *argument = NULL;
-  if (!read_first_line(path, line))
-    return !file_wraps(path) || start(path, *command, options, option_count);
-  char *interpreter = interpreter_of(line, &argument);
-  if (interpreter == NULL) return true; /* refused later */
+  char line[TM_SCRIPT_LINE], *argument = NULL;
+  char *interpreter = tm_script_interpreter(path, line, &argument);
+  if (interpreter == NULL) return !file_wraps(path) || start(path, *command, options, option_count);
   if (!file_wraps(interpreter))
     return run_script_by(interpreter, argument, path, command, count) || no_memory(path);
   free(interpreter);

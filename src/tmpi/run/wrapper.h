@@ -24,4 +24,10 @@ bool tm_wrapper_run(char ***command, int *count, char *const *options, int optio
  * NULL: no memory. */
 char *tm_find_program(const char *name);
 
+enum { TM_SCRIPT_LINE = 256 /* the kernel's, for "#!" */ };
+
+/** @return the interpreter's file of a script, to be freed, with its argument, NULL or in `line`,
+ * which has room for TM_SCRIPT_LINE. NULL: it is no script. */
+char *tm_script_interpreter(const char *path, char *line, char **argument);
+
 #endif
