@@ -28,28 +28,32 @@ set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${generated}/shlibs ${generated}/
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME libmltp0)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_RUNTIME_DESCRIPTION "This is the shared library.
+set(CPACK_DEBIAN_RUNTIME_DESCRIPTION "These are the shared libraries.
 Many cheap threads that the program schedules, on a few kernel threads that
 the kernel schedules. Locks, conditions, barriers and semaphores serve both,
-and ordinary pthreads.")
+and ordinary pthreads. On them stand MPI with ranks as threads, a simulation
+kernel, and the interface of QuickThreads.")
 
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libmltp-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libmltp0 (= ${PROJECT_VERSION}), libc6-dev | libc-dev")
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "These are the development files.
-Headers, static library, manual pages, and what pkg-config and CMake need to
-find them.")
+Headers of the threads, of MPI and of the simulation kernel, static libraries,
+manual pages, and what pkg-config and CMake need to find them.")
 
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME mltp-tools)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_CONTROL_EXTRA ${generated}/triggers) # libmltp-systemc
 set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "libmltp0 (= ${PROJECT_VERSION}), python3") # specc
-set(CPACK_DEBIAN_TOOLS_PACKAGE_RECOMMENDS "python3-lark, libmltp-dev (= ${PROJECT_VERSION})") # specc
+set(CPACK_DEBIAN_TOOLS_PACKAGE_RECOMMENDS "python3-lark, gcc | c-compiler, libmltp-dev (= ${PROJECT_VERSION})") # specc, tmpicc
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/lib) # libmltp itself
 set(CPACK_DEBIAN_TOOLS_DESCRIPTION "These are the programs.
-The command mltp shows the library's options, mltp-bench measures it beside
-other thread packages.")
+tmpicc, tmpicxx and tmpirun build and run MPI programs with ranks as threads.
+specc compiles SpecC models; a library to preload makes SystemC models faster.
+mltp shows threads, explores interleavings, and runs pthread programs with as
+many threads at a time as there are CPUs; mltpd divides the CPUs between
+programs. mltp-bench measures all of it beside other packages.")
 
 # What every package has; other ways to install do without it.
 if(CMAKE_INSTALL_PREFIX STREQUAL CPACK_PACKAGING_INSTALL_PREFIX)
@@ -57,6 +61,9 @@ if(CMAKE_INSTALL_PREFIX STREQUAL CPACK_PACKAGING_INSTALL_PREFIX)
   install(FILES ${documents} DESTINATION share/doc/libmltp0 COMPONENT runtime)
   install(FILES ${documents} DESTINATION share/doc/libmltp-dev COMPONENT development)
   install(FILES ${documents} DESTINATION share/doc/mltp-tools COMPONENT tools)
+  # What lintian warns of and stays, each with the reason.
+  install(FILES ${CMAKE_CURRENT_LIST_DIR}/overrides/libmltp0 DESTINATION share/lintian/overrides COMPONENT runtime)
+  install(FILES ${CMAKE_CURRENT_LIST_DIR}/overrides/mltp-tools DESTINATION share/lintian/overrides COMPONENT tools)
 endif()
 
 set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_LIST_DIR}/finish.cmake)

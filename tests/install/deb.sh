@@ -52,6 +52,6 @@ check/outside
 "${CXX:-c++}" -o check/outside-cxx "$here/cxx/outside.cpp" "${flags[@]}"
 check/outside-cxx
 "$root/usr/bin/mltp" options >/dev/null
-! readelf -d "$root"/usr/bin/* "$libdir"/libmltp.so | grep -E 'R(UN)?PATH' ||
+! readelf -d "$root"/usr/bin/* "$libdir"/libmltp.so 2>/dev/null | grep -E 'R(UN)?PATH' ||
   die "something has a search path for libraries of its own"
 echo "deb.sh: the packages of version $version are in order"

@@ -34,6 +34,8 @@ REFUSED = [
      '1:8: import "sizes.sh": a header is included, not imported (write #include "sizes.sh")'),
     ("behavior Main(in int p) { int main(void) { return 0; } };", "1:10: behavior 'Main' has no ports (make them members)"),
     ("behavior Main { char main(void) { return 0; } };", "1:22: Main's main returns int or void (write int main(void))"),
+    ("int main(void) { return 0; }\nbehavior B { void main(void) {} };",
+     "3: the model has no behavior 'Main' with a method 'main' (write it, or name the file that has it)"),
     ("int main(void) { return 0; }\n" + MAIN, "2:10: a model's main function is that of behavior 'Main' (rename the other)"),
     ("interface i { int x; };\n" + MAIN, "1:19: 'x': an interface has methods only (put it into the channels that implement it)"),
     (MAIN + MAIN, "2:10: 'Main' is defined again (rename one)"),

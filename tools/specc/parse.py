@@ -109,11 +109,22 @@ class Parser:
         """The tree of a source.Text."""
         self._types.begin(text.system, self._lex)
         try:
-            return self._lark.parse(text.text)
+            return self._typed(self._lark.parse(text.text))
         except lark.exceptions.UnexpectedToken as error:
             raise self._unexpected(text, error) from None
         except lark.exceptions.UnexpectedCharacters as error:
             raise self._strange(text, error) from None
+
+    @staticmethod
+    def _typed(tree):
+        """Gives each function that says no type that of C."""
+        for part in tree.children:
+            if isinstance(part, lark.Tree) and part.data == "untyped_def":
+                first = next(part.scan_values(lambda _: True))
+                part.data = "function_def"
+                part.children.insert(0, lark.Tree("decl_specs", [
+                    lark.Tree("basic_type", [lark.Token.new_borrow_pos("INT", "int", first)])]))
+        return tree
 
     def _lex(self, chunk):
         text = "".join(line for line in chunk.splitlines(True) if not line.startswith("#"))

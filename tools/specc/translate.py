@@ -186,6 +186,8 @@ class Translator:
     def _main(self):
         cls = self._collector.classes.get("Main")
         main = cls.method("main") if cls is not None and cls.kind == "behavior" else None
+        if "main" in self._functions and all(other.kind == "interface" for other in self._collector.classes.values()):
+            return []  # a program of C
         if main is None:
             raise Error(self._text.place(self._text.text.count("\n")),
                         "the model has no behavior 'Main' with a method 'main' (write it, or name the file that has it)")
