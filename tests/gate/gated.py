@@ -29,11 +29,12 @@ def objects():
 
 
 def as_many_as_permits():
-    """Eight threads compute, and about as many at a time as there are permits. A thread that a
-    loaded machine stops for a slice may get company, so the mean has some room."""
-    for permits in (1, 2):
-        mean = int(gated(permits, CROWD)) / 100
-        assert mean < permits + 1.2, (permits, mean)
+    """Eight threads compute, and about as many at a time as there are permits: a thread that has
+    kept its permit for long gives way at its next call. A thread that a loaded machine stops for a
+    slice may get company, so the mean has some room."""
+    for permits, room in ((1, 0.1), (2, 1.2)):
+        mean = min(int(gated(permits, CROWD)) for _ in range(3)) / 100
+        assert mean < permits + room, (permits, mean)
     assert int(gated(8, CROWD)) / 100 > 4
 
 
