@@ -77,6 +77,8 @@ struct gt_thread {
   int result;              /**< [lock] how its wait ended */
   bool counted;            /**< [lock] it runs with a permit; real-time threads need none */
   int priority;            /**< [owner] real-time priority when it began to wait; 0: none */
+  uint32_t priority_seen;  /**< [owner] changes of priorities when it asked for its own */
+  uint32_t asked_for;      /**< [owner] waits since then, and 1; 0: it never has */
   char name[GT_NAME];      /**< [lock] in the log of a seeded run; empty: not read yet */
   int rank;                /**< [lock] priority in a seeded run */
   uint64_t turn;           /**< [lock] number of the turn by which it got its permit */

@@ -257,6 +257,7 @@ void gt_forget(struct gt_thread *me) {
   me->later = NULL;
   me->state = GT_RUNS;
   me->locked = false;
+  me->asked_for = 0;
   me->open = 1;
   for (int i = 0; i < GT_SLOTS; i++) gt_slots[i] = (struct gt_slot){0};
 }

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """`mltp run --threads`: stock pthread programs run as before, with as many threads as permits.
 
-Usage: gated.py MLTP OBJECTS VARIANTS CROWD
+Usage: gated.py MLTP OBJECTS VARIANTS CROWD PRIORITIES
 """
 import os
 import subprocess
 import sys
 
-MLTP, OBJECTS, VARIANTS, CROWD = sys.argv[1:5]
+MLTP, OBJECTS, VARIANTS, CROWD, PRIORITIES = sys.argv[1:6]
 
 
 def gated(permits, *words):
@@ -45,7 +45,13 @@ def nobody_is_stranded():
         gated(permits, CROWD, "read")
 
 
+def priorities_count():
+    """A thread that gets a real-time priority after its first wait is woken first from then on."""
+    for permits in (1, 2):
+        assert gated(permits, PRIORITIES) in ("right\n", "refused\n")
+
+
 if __name__ == "__main__":
-    for test in (objects, as_many_as_permits, nobody_is_stranded):
+    for test in (objects, as_many_as_permits, nobody_is_stranded, priorities_count):
         test()
         print(f"gated.py: {test.__name__}: passed")
