@@ -77,8 +77,11 @@ struct gt_thread {
   int result;              /**< [lock] how its wait ended */
   bool counted;            /**< [lock] it runs with a permit; real-time threads need none */
   int priority;            /**< [owner] real-time priority when it began to wait; 0: none */
+  uint32_t priority_seen;  /**< [owner] changes of priorities when it asked for its own */
+  uint32_t asked_for;      /**< [owner] waits since then, and 1; 0: it never has */
   char name[GT_NAME];      /**< [lock] in the log of a seeded run; empty: not read yet */
   int rank;                /**< [lock] priority in a seeded run */
+  uint64_t turn;           /**< [lock] number of the turn by which it got its permit */
   uint64_t deadline;       /**< [lock] of a wait in a seeded run */
   int rounds;              /**< [owner] destructors of thread-specific values that ran */
   unsigned id;             /**< [const] 1, 2, ... in the order of creation */
@@ -107,6 +110,7 @@ struct gt_gate {
   int most;              /**< [const] permits without a daemon */
   unsigned ids;          /**< [lock] given so far */
   uint64_t turns;        /**< [lock] permits given so far, and other progress */
+  bool due;              /**< [lock] permits stayed for a slice: the next call gives way */
   bool joined;           /**< [const] to mltpd */
   struct gt_queue queue; /**< [lock] ready threads */
   struct gt_thread *all; /**< [lock] */

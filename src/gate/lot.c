@@ -4,8 +4,8 @@
  */
 #include "gate/lot.h"
 
+#include "gate/priority.h"
 #include "gate/wait.h"
-#include "os/os.h"
 
 struct gt_slot gt_slots[GT_SLOTS];
 
@@ -80,7 +80,7 @@ int gt_lot_wait(struct gt_thread *me, const void *key, enum gt_why why,
   me->why = why;
   me->result = 0;
   me->cancellable = limit->cancellable && !me->cancelled;
-  me->priority = gt_seeded ? 0 : os_priority();
+  gt_priority_refresh(me);
   me->deadline = gt_seeded ? gt_seed_deadline(limit->until, limit->clock) : UINT64_MAX;
   const struct timespec *until = gt_seeded ? NULL : limit->until;
   gt_queue_push(&gt_slot_of(key)->queue, me, first);

@@ -4,9 +4,10 @@
  * progress. It sleeps while none is ready, and starts when that happens first.
  *
  * A tick in which no permit changed hands: a thread with a permit that sleeps in the kernel is
- * caught, and its permit goes to the next. If all of them run on for a slice, one thread more
- * runs beside them, and the kernel shares the CPUs, so a thread that spins until another stores a
- * word does not wait forever. At its next call through the gate a thread gives way again.
+ * caught, and its permit goes to the next. If all of them run on, the first that makes a call gives
+ * way. If none does for a slice, one thread more runs beside them, and the kernel shares the CPUs,
+ * so a thread that spins until another stores a word does not wait forever. At its next call
+ * through the gate a thread gives way again.
  *
  * It ends with the last thread of the program: libc ends a process when its last thread does.
  *
@@ -23,15 +24,19 @@
 
 enum {
   TICK_NS = 2000000,
-  SLICE_TICKS = 5,
+  ASK_NS = 8000000,
+  ASK_LEAST_NS = 500000,
+  SLICE_NS = 10000000,
   SEEDED_TICKS = 10,
   SEEDED_NS = 100000000,
-  LOOKED_AT = 64
+  LOOKED_AT = 64,
+  STAYED = 2 /* turns of others */
 };
 
-static uint32_t watching; /* [atomic] futex: 1: the monitor is to watch */
-static bool wanted;       /* [lock] it must be woken, or started */
-static bool started;      /* [owner] of the last gt_monitor_take() */
+static uint64_t ask_ns = ASK_NS; /* [monitor] without a turn, before a call is asked to give way */
+static uint32_t watching;        /* [atomic] futex: 1: the monitor is to watch */
+static bool wanted;              /* [lock] it must be woken, or started */
+static bool started;             /* [owner] of the last gt_monitor_take() */
 
 void gt_monitor_watch(void) {
   if (mt_load_relaxed(&watching) != 0) return;
@@ -49,14 +54,19 @@ bool gt_monitor_take(void) {
   return was;
 }
 
+static int collect(struct gt_thread *me, enum gt_state state, pid_t tids[LOOKED_AT]) {
+  int count = 0;
+  gt_lock(me);
+  for (struct gt_thread *t = gt_gate.all; t != NULL && count < LOOKED_AT; t = t->later)
+    if (t->state == (uint32_t)state) tids[count++] = t->tid;
+  gt_unlock(me);
+  return count;
+}
+
 /* Finds threads that sleep in the kernel. Files are read without the lock. */
 static int find_asleep(struct gt_thread *me, pid_t asleep[LOOKED_AT]) {
   pid_t tids[LOOKED_AT];
-  int count = 0, found = 0;
-  gt_lock(me);
-  for (struct gt_thread *t = gt_gate.all; t != NULL && count < LOOKED_AT; t = t->later)
-    if (t->state == GT_RUNS) tids[count++] = t->tid;
-  gt_unlock(me);
+  int count = collect(me, GT_RUNS, tids), found = 0;
   for (int i = 0; i < count; i++)
     if (os_task_state(&(struct os_task){.tid = tids[i]}) == OS_TASK_SLEEPS)
       asleep[found++] = tids[i];
@@ -97,42 +107,87 @@ static bool catch_blocked(struct gt_thread *me) {
   return caught > 0;
 }
 
+/* What has passed since a permit changed hands. */
+struct stall {
+  uint64_t turns, since, cpu_since;
+  uint64_t looked_at; /* when the monitor last looked for threads that sleep */
+  bool asked;         /* the monitor has done something about it */
+};
+
+/* Under gt_lock. */
+static void begin_stall(struct stall *stall, uint64_t now) {
+  *stall = (struct stall){.turns = gt_gate.turns, .since = now, .looked_at = now};
+  stall->cpu_since = os_cpu_time();
+}
+
+/* What has to pass without a turn before one more thread runs: less if one that spins has the only
+ * permit. A seeded run waits for CPU time, since a loaded machine may not run the thread. */
+static bool is_over(const struct stall *stall, uint64_t now) {
+  uint64_t slice = gt_gate.most == 1 && 5 * ask_ns < SLICE_NS ? 5 * ask_ns : SLICE_NS;
+  return gt_seeded ? os_cpu_time() - stall->cpu_since > SEEDED_NS : now - stall->since >= slice;
+}
+
+/* @return whether a thread has kept its permit while others gave way. Under gt_lock. */
+static bool one_stays(void) {
+  for (const struct gt_thread *t = gt_gate.all; t != NULL; t = t->later)
+    if (t->state == GT_RUNS && t->counted && gt_gate.turns - t->turn >= STAYED) return true;
+  return false;
+}
+
+/* @return whether a thread that was caught runs again, without a call that would tell. */
+static bool one_came_back(struct gt_thread *me) {
+  pid_t tids[LOOKED_AT];
+  int count = collect(me, GT_CAUGHT, tids);
+  for (int i = 0; i < count; i++)
+    if (os_task_state(&(struct os_task){.tid = tids[i]}) == OS_TASK_RUNS) return true;
+  return false;
+}
+
+/* A thread that makes no call while others take turns may spin until all of them have had theirs,
+ * so their turns become shorter; where all make calls, long turns cost less. */
+static void adapt(bool spins) {
+  ask_ns = spins ? ask_ns / 2 : ask_ns + ask_ns / 2;
+  if (ask_ns < ASK_LEAST_NS) ask_ns = ASK_LEAST_NS;
+  if (ask_ns > ASK_NS) ask_ns = ASK_NS;
+}
+
+/* @return whether threads are still ready. */
+static bool look(struct gt_thread *me, struct stall *stall, uint64_t now) {
+  gt_lock(me);
+  bool on = gt_gate.queue.first != NULL, turned = stall->turns != gt_gate.turns;
+  bool asked = turned && stall->asked, stays = asked && one_stays();
+  if (!on) mt_store_relaxed(&watching, 0);
+  if (on && turned) gt_grant(); /* the daemon's grant may have grown */
+  if (turned) begin_stall(stall, now);
+  if (on && !gt_seeded && now - stall->since >= ask_ns) gt_gate.due = stall->asked = true;
+  gt_unlock(me);
+  if (asked) adapt(stays || one_came_back(me));
+  return on;
+}
+
 /* One thread more runs, until a running thread gives way. */
-static void let_one_more_run(struct gt_thread *me) {
+static void let_one_more_run(struct gt_thread *me, struct stall *stall, uint64_t now) {
   gt_lock(me);
   if (gt_gate.queue.first != NULL) gt_gate.extra++;
   gt_grant();
+  begin_stall(stall, now);
+  stall->asked = true;
   gt_unlock(me);
   warn_of_replay("a thread runs for long without a call that can switch");
 }
 
-/* What has to pass without a turn, in ticks: before a thread that sleeps is caught, and before
- * one more runs. A seeded run waits for a hundred milliseconds of CPU time instead, since a loaded
- * machine may not run the thread. */
-static bool is_stalled(int ticks, uint64_t cpu_since) {
-  return gt_seeded ? os_cpu_time() - cpu_since > SEEDED_NS : ticks >= SLICE_TICKS;
-}
-
 /* Watches until no thread is ready. */
 static void watch(struct gt_thread *me) {
-  uint64_t turns = 0, cpu_since = os_cpu_time();
-  int stalled = 0;
-  for (bool on = true; on;) {
-    os_nap(TICK_NS);
-    mt_client_look(os_now());
-    gt_lock(me);
-    stalled = turns == gt_gate.turns ? stalled + 1 : 0;
-    turns = gt_gate.turns;
-    on = gt_gate.queue.first != NULL;
-    if (!on) mt_store_relaxed(&watching, 0);
-    if (on && stalled == 0) gt_grant(); /* the daemon's grant may have grown */
-    gt_unlock(me);
-    if (stalled == 0) cpu_since = os_cpu_time();
-    if (!on || stalled < (gt_seeded ? SEEDED_TICKS : 1)) continue;
-    if (catch_blocked(me) || !is_stalled(stalled, cpu_since)) continue;
-    stalled = 0;
-    cpu_since = os_cpu_time();
-    let_one_more_run(me);
+  struct stall stall = {.since = os_now()};
+  for (;;) {
+    os_nap(ask_ns < TICK_NS ? ask_ns : TICK_NS);
+    uint64_t now = os_now();
+    mt_client_look(now);
+    if (!look(me, &stall, now)) break;
+    if (now - stall.looked_at < (gt_seeded ? SEEDED_TICKS * TICK_NS : TICK_NS)) continue;
+    stall.looked_at = now;
+    if (catch_blocked(me) || !is_over(&stall, now)) continue;
+    let_one_more_run(me, &stall, now);
   }
 }
 

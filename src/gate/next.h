@@ -54,6 +54,10 @@ struct gt_next {
   __typeof__(clock_nanosleep) *clock_nanosleep;
   __typeof__(sleep) *sleep;
   __typeof__(sched_yield) *sched_yield;
+  __typeof__(sched_setscheduler) *set_policy;
+  __typeof__(sched_setparam) *set_parameters;
+  __typeof__(pthread_setschedparam) *set_thread_policy;
+  __typeof__(pthread_setschedprio) *set_thread_priority;
   int (*start_main)(int (*)(int, char **, char **), int, char **, void (*)(void), void (*)(void),
                     void (*)(void), void *);
   __typeof__(clock_gettime) *clock_gettime;

@@ -29,7 +29,7 @@ static struct {
 } due;
 
 static void set_attend(void) {
-  bool over = gt_gate.running > gt_gate.permits;
+  bool over = gt_gate.running > gt_gate.permits || gt_gate.due;
   mt_store_relaxed(&gt_gate.attend, gt_seeded || gt_gate.caught > 0 || over);
 }
 
@@ -116,7 +116,8 @@ static void run(struct gt_thread *t) {
   t->state = GT_RUNS;
   t->counted = t->priority == 0;
   gt_gate.running += t->counted;
-  gt_gate.turns++;
+  t->turn = ++gt_gate.turns;
+  gt_gate.due = false;
   if (due.count == DUE_MAX) os_futex_wake(due.wakes[--due.count], 1);
   due.wakes[due.count++] = &t->wake;
   mt_store_release(&t->wake, 1); /* GT-3 release: how its wait ended; pairs GT-4 GT-5 */
@@ -231,7 +232,9 @@ void gt_attend(struct gt_thread *me, const char *call) {
   gt_lock(me);
   follow();
   bool shrunk = gt_gate.running > gt_gate.permits + gt_gate.extra;
-  bool shares = gt_gate.running > gt_gate.permits && gt_gate.queue.first != NULL;
+  bool shared = gt_gate.running > gt_gate.permits || gt_gate.due;
+  bool shares = shared && gt_gate.queue.first != NULL;
+  gt_gate.due = false;
   bool gives = me->state == GT_CAUGHT || ((shrunk || shares) && me->counted);
   if (gives)
     gt_release(me, GT_READY);
@@ -248,11 +251,13 @@ void gt_forget(struct gt_thread *me) {
   due.count = 0;
   gt_gate.queue = (struct gt_queue){0};
   gt_gate.ready = gt_gate.extra = gt_gate.caught = 0;
+  gt_gate.due = false;
   gt_gate.running = gt_gate.threads = 1;
   gt_gate.all = me;
   me->later = NULL;
   me->state = GT_RUNS;
   me->locked = false;
+  me->asked_for = 0;
   me->open = 1;
   for (int i = 0; i < GT_SLOTS; i++) gt_slots[i] = (struct gt_slot){0};
 }

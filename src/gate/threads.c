@@ -17,6 +17,7 @@
 #include "gate/layout.h"
 #include "gate/lot.h"
 #include "gate/next.h"
+#include "gate/priority.h"
 #include "gate/seed.h"
 #include "gate/step.h"
 #include "os/os.h"
@@ -55,7 +56,7 @@ void gt_thread_begin(unsigned id) {
   if (me->state != GT_NEW) return;
   me->state = GT_CALL;
   __asm__ volatile("" ::: "memory");
-  me->priority = gt_seeded ? 0 : os_priority();
+  gt_priority_refresh(me);
   me->handle = pthread_self();
   me->tid = gettid();
   gt_lock(me);
