@@ -79,6 +79,7 @@ static void write_counts_or(void (*end_anyway)(int signo)) {
   enum { LONGEST_S = 5 };
   const struct sigaction end = {.sa_handler = end_anyway};
   sigset_t alarms;
+  signal(SIGTERM, SIG_IGN); /* a launcher ends all processes of a job when one has ended */
   sigaction(SIGALRM, &end, NULL);
   sigemptyset(&alarms);
   sigaddset(&alarms, SIGALRM);
