@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <link.h>
+#include <malloc.h>
 #include <search.h>
 #include <signal.h>
 #include <stdint.h>
@@ -197,6 +198,19 @@ static void check_objects(void) {
   CHECK(dlclose(libc) == 0 && dlclose(self) == 0);
 }
 
+/* A program may look functions up as often as it likes. */
+static void check_lookups_keep_no_memory(void) {
+  enum { TIMES = 10000 };
+  void *self = dlopen(NULL, RTLD_NOW);
+  MPI_Barrier(MPI_COMM_WORLD);
+  size_t before = mallinfo2().uordblks;
+  for (int i = 0; i < TIMES; i++)
+    CHECK(dlsym(self, "no_such_function") == NULL && dlsym(RTLD_DEFAULT, "none") == NULL);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(mallinfo2().uordblks < before + 16 * TIMES);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv) {
   int size;
   rank = check_start(&argc, &argv, &size);
@@ -209,6 +223,7 @@ int main(int argc, char **argv) {
   check_hash_table();
   check_signals();
   check_objects();
+  check_lookups_keep_no_memory();
   if (rank == 1) check_refused_programs();
   MPI_Finalize();
   return 0;
