@@ -103,7 +103,7 @@ static void *try_all(void *lock) {
   return lock;
 }
 
-/* The writer is told at once that it waits for itself, and may be on another kernel thread. */
+/* A writer that would wait for itself gets an error at once, also on another kernel thread. */
 static void check_timed_rwlock(void) {
   pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
   pthread_t thread;
