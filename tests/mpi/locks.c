@@ -92,12 +92,15 @@ static struct timespec in_ms(int ms) {
   return time;
 }
 
+static int tried; /* the pthread has met the lock of its rank */
+
 static void *try_all(void *lock) {
   struct timespec soon = in_ms(1), late = in_ms(3600000);
   CHECK(pthread_rwlock_timedrdlock(lock, &soon) == ETIMEDOUT);
   soon = in_ms(1);
   CHECK(pthread_rwlock_timedwrlock(lock, &soon) == ETIMEDOUT);
   CHECK(pthread_rwlock_trywrlock(lock) == EBUSY && pthread_rwlock_tryrdlock(lock) == EBUSY);
+  __atomic_store_n(&tried, 1, __ATOMIC_RELEASE);
   CHECK(pthread_rwlock_timedwrlock(lock, &late) == 0 && pthread_rwlock_unlock(lock) == 0);
   CHECK(pthread_rwlock_timedrdlock(lock, &late) == 0 && pthread_rwlock_unlock(lock) == 0);
   return lock;
@@ -113,7 +116,7 @@ static void check_timed_rwlock(void) {
   for (int i = 0; i < 40; i++) wait_for_others(i);
   CHECK(pthread_rwlock_timedrdlock(&lock, &late) == EDEADLK);
   CHECK(pthread_rwlock_timedwrlock(&lock, &late) == EDEADLK);
-  usleep(5000);
+  while (__atomic_load_n(&tried, __ATOMIC_ACQUIRE) == 0) usleep(100);
   CHECK(pthread_rwlock_unlock(&lock) == 0 && pthread_join(thread, NULL) == 0);
   for (int i = 0; i < ROUNDS; i++) { /* libc would take the writer for a reader */
     clockid_t clock = i % 2 == 0 ? CLOCK_MONOTONIC : CLOCK_REALTIME;
