@@ -38,14 +38,20 @@ __attribute__((constructor)) static void enlist(void) {
   *all = &own;
 }
 
-/* Reset, so that what runs from here on is counted and can be written, too. */
+static pid_t writer; /* the process that writes its counts; 0: none */
+
+/* Reset, so that what runs from here on is counted and can be written, too. In a child that was
+ * forked meanwhile libgcov's lock is never free again. */
 static void write_counts(void) {
+  if (writer != 0 && writer != getpid()) return;
+  writer = getpid();
   void (*no_more)(void) = (void (*)(void))dlsym(RTLD_DEFAULT, "refuse_no_more");
   if (no_more != NULL) no_more(); /* tests/mpi/refuse.c: libgcov has to have its memory */
   for (const struct counted *c = *all; c != NULL; c = c->next) {
     c->dump();
     c->reset();
   }
+  writer = 0;
 }
 
 #define WRAP __attribute__((visibility("hidden")))
@@ -79,6 +85,7 @@ static void write_counts_or(void (*end_anyway)(int signo)) {
   enum { LONGEST_S = 5 };
   const struct sigaction end = {.sa_handler = end_anyway};
   sigset_t alarms;
+  signal(SIGTERM, SIG_IGN); /* a launcher ends all processes of a job when one has ended */
   sigaction(SIGALRM, &end, NULL);
   sigemptyset(&alarms);
   sigaddset(&alarms, SIGALRM);

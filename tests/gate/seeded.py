@@ -32,6 +32,19 @@ def same_seed_same_run():
             assert (ended.returncode, ended.stdout, ended.stderr) == (0, "right\n", ""), ended
             logs.append(log.read_text())
         assert logs[0] == logs[1] != logs[2] and logs[0].count("\n") > 1000
+        check_log(logs[0])
+
+
+def check_log(text):
+    """A line is a choice between threads, or a change of the thread: all of both, and nothing else."""
+    kinds, before = set(), None
+    for line in text.splitlines():
+        count, left, chosen = (int(line.split("\t")[column]) for column in (2, 3, 6))
+        assert count > 1 or left != chosen, line
+        assert before in (None, left), line
+        before = chosen
+        kinds.add((count > 1, left != chosen))
+    assert kinds == {(True, False), (True, True), (False, True)}, kinds
 
 
 def foreign_waits_are_reported():

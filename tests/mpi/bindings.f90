@@ -63,6 +63,7 @@ program bindings
   use checks
   implicit none
   call MPI_Init(error)
+  call be_spawned()
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
   call MPI_Comm_size(MPI_COMM_WORLD, ranks, error)
   call check(ranks == 4, 'four ranks')
@@ -282,7 +283,52 @@ contains
     call check(bytes == 4, 'PMPI_SIZEOF')
   end subroutine test_sizes
 
-  ! The number of ranks is fixed: both calls are refused, with all kinds of vectors.
+  ! A spawned rank sends its argument to rank 0 of its parents, and ends.
+  subroutine be_spawned()
+    integer :: parents
+    character(len=8) :: word
+    call MPI_Comm_get_parent(parents, error)
+    if (parents == MPI_COMM_NULL) return
+    call get_command_argument(1, word)
+    call MPI_Send(word, len(word), MPI_CHARACTER, 0, 0, parents, error)
+    call MPI_Comm_disconnect(parents, error)
+    call MPI_Finalize(error)
+    stop
+  end subroutine be_spawned
+
+  subroutine check_spawned(comm, words)
+    integer :: comm, i, count
+    character(len=8) :: words(:), word
+    call MPI_Comm_remote_size(comm, count, error)
+    call check(count == size(words), 'as many as were spawned')
+    do i = 1, count
+      call MPI_Recv(word, len(word), MPI_CHARACTER, i - 1, 0, comm, MPI_STATUS_IGNORE, error)
+      call check(word == words(i), 'its argument')
+    end do
+    call MPI_Comm_disconnect(comm, error)
+  end subroutine check_spawned
+
+  ! One command and two, with an argument each.
+  subroutine test_spawned()
+    integer :: comm, codes(2)
+    character(len=400) :: self(2)
+    character(len=8) :: table(2, 2)
+    call get_command_argument(0, self(1))
+    self(2) = self(1)
+    table = reshape(['first   ', 'second  ', '        ', '        '], [2, 2])
+    codes = -1
+    call MPI_Comm_spawn(self(1), table(1, :), 2, MPI_INFO_NULL, 0, MPI_COMM_SELF, comm, codes, error)
+    call check(error == MPI_SUCCESS .and. all(codes == MPI_SUCCESS), 'a command')
+    call check_spawned(comm, [table(1, 1), table(1, 1)])
+    call MPI_Comm_spawn_multiple(1, self, table(1:1, :), [1], [MPI_INFO_NULL], 0, MPI_COMM_SELF, comm, codes, error)
+    call check(error == MPI_SUCCESS .and. codes(1) == MPI_SUCCESS, 'one of several commands')
+    call check_spawned(comm, table(1:1, 1))
+    call MPI_Comm_spawn_multiple(2, self, table, [1, 1], [MPI_INFO_NULL, MPI_INFO_NULL], 0, MPI_COMM_SELF, comm, codes, error)
+    call check(error == MPI_SUCCESS .and. all(codes == MPI_SUCCESS), 'several commands')
+    call check_spawned(comm, table(:, 1))
+  end subroutine test_spawned
+
+  ! No program of that name: both calls return an error, with all kinds of vectors.
   subroutine test_spawning()
     integer :: comm, codes(4), class
     character(len=8) :: words(3), table(2, 2)
@@ -300,6 +346,7 @@ contains
                                  comm, MPI_ERRCODES_IGNORE, error)
     call check(error /= MPI_SUCCESS, 'MPI_ARGVS_NULL')
     call MPI_Errhandler_set(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL, error)
+    if (rank == 0) call test_spawned()
   end subroutine test_spawning
 
   subroutine test_strings()

@@ -170,6 +170,23 @@ static void unequal(MPI_Comm comm, int rank, int size) {
   moved(comm, rank, size);
 }
 
+/* Only the root's buffer changes, although several ranks combine a part each. */
+static void reduced_at_root(MPI_Comm comm, int rank, int size) {
+  enum { COUNT = 50000 };
+  int *own = malloc(sizeof(int[COUNT])), *result = malloc(sizeof(int[COUNT]));
+  for (int root = 0; root < size; root++) {
+    for (int i = 0; i < COUNT; i++) {
+      own[i] = rank + i;
+      result[i] = -1;
+    }
+    MPI_Reduce(own, result, COUNT, MPI_INT, MPI_SUM, root, comm);
+    for (int i = 0; i < COUNT; i++)
+      CHECK(result[i] == (rank == root ? size * (size - 1) / 2 + size * i : -1));
+  }
+  free(own);
+  free(result);
+}
+
 static void all_on(MPI_Comm comm) {
   int rank, size;
   MPI_Comm_rank(comm, &rank);
@@ -180,6 +197,7 @@ static void all_on(MPI_Comm comm) {
   uneven(comm, rank, size);
   gathered(comm, rank, size);
   MPI_Barrier(comm);
+  reduced_at_root(comm, rank, size);
 }
 
 int main(int argc, char **argv) {

@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What libc keeps for a process each rank has for itself. Every check is made by all ranks at once,
  * in steps that a barrier keeps together, so that a shared state would be seen. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
+#include <link.h>
+#include <malloc.h>
 #include <search.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -149,6 +156,61 @@ static void check_signals(void) {
   CHECK(got == (rank % 2 == 0 ? SIGUSR2 : 0));
 }
 
+/* A program would take the place of all ranks. */
+static void check_refused_programs(void) {
+  char name[] = "true", *words[] = {name, NULL};
+  int fd = open("/bin/true", O_RDONLY | O_CLOEXEC);
+  CHECK(fd >= 0);
+  errno = 0;
+  CHECK(execve("/bin/true", words, environ) == -1 && errno == ENOTSUP);
+  CHECK(execvp(name, words) == -1 && execvpe(name, words, environ) == -1);
+  CHECK(execle("/bin/true", name, (char *)NULL, environ) == -1);
+  CHECK(execl("/bin/true", name, (char *)NULL) == -1 && execlp(name, name, (char *)NULL) == -1);
+  CHECK(fexecve(fd, words, environ) == -1);
+  errno = 0;
+  CHECK(execveat(AT_FDCWD, "/bin/true", words, environ, 0) == -1 && errno == ENOTSUP);
+  close(fd);
+}
+
+static void check_objects(void) {
+  char origin[4096], path[4096] = "";
+  struct link_map *map;
+  const Elf64_Sym *symbol = NULL;
+  Lmid_t names;
+  Dl_info info;
+  void *self = dlopen(NULL, RTLD_NOW), *libc = dlopen("libc.so.6", RTLD_NOW);
+  CHECK(self != NULL && libc != NULL && readlink("/proc/self/exe", path, sizeof path - 1) > 0);
+  CHECK(dlinfo(self, RTLD_DI_LINKMAP, &map) == 0 && map == self);
+  CHECK(dlinfo(self, RTLD_DI_LMID, &names) == 0 && names == LM_ID_BASE);
+  CHECK(dlinfo(self, RTLD_DI_ORIGIN, origin) == 0);
+  CHECK(strncmp(path, origin, strlen(origin)) == 0 && path[strlen(origin)] == '/');
+  CHECK(dlinfo(self, RTLD_DI_TLS_MODID, &names) == -1 && dlerror() != NULL && dlerror() == NULL);
+  CHECK(dlsym(self, "no_such_function") == NULL && strstr(dlerror(), "no_such_function") != NULL);
+  void *copy = dlvsym(RTLD_DEFAULT, "qsort", "GLIBC_2.2.5");
+  CHECK((copy != NULL) == (dlvsym(libc, "qsort", "GLIBC_2.2.5") != NULL));
+  CHECK(dlvsym(libc, "qsort", "NONE_1") == NULL && dlerror() != NULL);
+  void *own = (void *)(uintptr_t)check_objects;
+  CHECK(dladdr1(own, &info, (void **)&map, RTLD_DL_LINKMAP) != 0 && map == self);
+  CHECK(strcmp(info.dli_fname, path) == 0);
+  CHECK(dladdr1(&rank, &info, (void **)&symbol, RTLD_DL_SYMENT) != 0);
+  CHECK(dladdr1(dlsym(libc, "qsort"), &info, (void **)&symbol, RTLD_DL_SYMENT) != 0);
+  CHECK(strstr(info.dli_fname, "libc.so.6") != NULL && symbol != NULL);
+  CHECK(dlclose(libc) == 0 && dlclose(self) == 0);
+}
+
+/* A program may look functions up as often as it likes. */
+static void check_lookups_keep_no_memory(void) {
+  enum { TIMES = 10000 };
+  void *self = dlopen(NULL, RTLD_NOW);
+  MPI_Barrier(MPI_COMM_WORLD);
+  size_t before = mallinfo2().uordblks;
+  for (int i = 0; i < TIMES; i++)
+    CHECK(dlsym(self, "no_such_function") == NULL && dlsym(RTLD_DEFAULT, "none") == NULL);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(mallinfo2().uordblks < before + 16 * TIMES);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv) {
   int size;
   rank = check_start(&argc, &argv, &size);
@@ -160,6 +222,9 @@ int main(int argc, char **argv) {
   check_times();
   check_hash_table();
   check_signals();
+  check_objects();
+  check_lookups_keep_no_memory();
+  if (rank == 1) check_refused_programs();
   MPI_Finalize();
   return 0;
 }

@@ -81,6 +81,76 @@ static void check_cond(void) {
   CHECK(pthread_mutex_unlock(&mutex) == 0);
 }
 
+/* ---- deadlines */
+
+static struct timespec in_ms(int ms) {
+  struct timespec time;
+  clock_gettime(CLOCK_REALTIME, &time);
+  time.tv_nsec += 1000000L * ms;
+  time.tv_sec += time.tv_nsec / 1000000000;
+  time.tv_nsec %= 1000000000;
+  return time;
+}
+
+static int tried; /* the pthread has met the lock of its rank */
+
+static void *try_all(void *lock) {
+  struct timespec soon = in_ms(1), late = in_ms(3600000);
+  CHECK(pthread_rwlock_timedrdlock(lock, &soon) == ETIMEDOUT);
+  soon = in_ms(1);
+  CHECK(pthread_rwlock_timedwrlock(lock, &soon) == ETIMEDOUT);
+  CHECK(pthread_rwlock_trywrlock(lock) == EBUSY && pthread_rwlock_tryrdlock(lock) == EBUSY);
+  __atomic_store_n(&tried, 1, __ATOMIC_RELEASE);
+  CHECK(pthread_rwlock_timedwrlock(lock, &late) == 0 && pthread_rwlock_unlock(lock) == 0);
+  CHECK(pthread_rwlock_timedrdlock(lock, &late) == 0 && pthread_rwlock_unlock(lock) == 0);
+  return lock;
+}
+
+/* A writer that would wait for itself gets an error at once, also on another kernel thread. */
+static void check_timed_rwlock(void) {
+  pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+  pthread_t thread;
+  struct timespec late = in_ms(3600000);
+  CHECK(pthread_rwlock_timedwrlock(&lock, &late) == 0);
+  CHECK(pthread_create(&thread, NULL, try_all, &lock) == 0);
+  for (int i = 0; i < 40; i++) wait_for_others(i);
+  CHECK(pthread_rwlock_timedrdlock(&lock, &late) == EDEADLK);
+  CHECK(pthread_rwlock_timedwrlock(&lock, &late) == EDEADLK);
+  while (__atomic_load_n(&tried, __ATOMIC_ACQUIRE) == 0) usleep(100);
+  CHECK(pthread_rwlock_unlock(&lock) == 0 && pthread_join(thread, NULL) == 0);
+  for (int i = 0; i < ROUNDS; i++) { /* libc would take the writer for a reader */
+    clockid_t clock = i % 2 == 0 ? CLOCK_MONOTONIC : CLOCK_REALTIME;
+    CHECK(pthread_rwlock_clockwrlock(&lock, clock, &late) == 0);
+    wait_for_others(i);
+    CHECK(pthread_rwlock_clockrdlock(&lock, clock, &late) == EDEADLK);
+    CHECK(pthread_rwlock_unlock(&lock) == 0);
+    CHECK(pthread_rwlock_clockrdlock(&lock, clock, &late) == 0);
+    CHECK(pthread_rwlock_unlock(&lock) == 0);
+  }
+  CHECK(pthread_rwlock_trywrlock(&lock) == 0);
+  wait_for_others(0);
+  CHECK(pthread_rwlock_rdlock(&lock) == EDEADLK && pthread_rwlock_unlock(&lock) == 0);
+}
+
+static int try_c11(void *mutex) {
+  struct timespec soon = in_ms(1);
+  return mtx_trylock(mutex) == thrd_busy ? mtx_timedlock(mutex, &soon) : thrd_error;
+}
+
+static void check_timed_c11(void) {
+  mtx_t mutex;
+  cnd_t cond;
+  thrd_t thread;
+  int result;
+  struct timespec soon = in_ms(1), late = in_ms(3600000);
+  CHECK(mtx_init(&mutex, mtx_timed) == thrd_success && cnd_init(&cond) == thrd_success);
+  CHECK(mtx_timedlock(&mutex, &late) == thrd_success);
+  CHECK(cnd_timedwait(&cond, &mutex, &soon) == thrd_timedout);
+  CHECK(thrd_create(&thread, try_c11, &mutex) == thrd_success);
+  CHECK(thrd_join(thread, &result) == thrd_success && result == thrd_timedout);
+  CHECK(mtx_unlock(&mutex) == thrd_success);
+}
+
 /* ---- waits for a pthread that waits for another rank */
 
 static struct {
@@ -263,6 +333,8 @@ int main(int argc, char **argv) {
   check_mutex(PTHREAD_MUTEX_ERRORCHECK, PTHREAD_PRIO_INHERIT, EDEADLK);
   check_rwlock();
   check_cond();
+  check_timed_rwlock();
+  check_timed_c11();
   check_chain();
   check_flock();
   check_c11();

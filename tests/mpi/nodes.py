@@ -7,6 +7,7 @@ this machine, and UCX uses TCP as it would between two."""
 import ctypes
 import os
 import re
+import pathlib
 import shutil
 import subprocess
 import sys
@@ -55,6 +56,27 @@ class Nodes(unittest.TestCase):
     def test_a_node_without_ucx(self):
         said = self.refused("-n", "2", TMPIRUN, "-n", "4", OVER_NODES, UCX_TLS="none_of_them")
         self.assertRegex(said, r"node 0 \(\S+\) cannot carry messages to other nodes: no UCX")
+
+    def test_a_node_that_the_others_cannot_reach(self):
+        result = launch("-n", "1", TMPIRUN, "-n", "2", OVER_NODES, "place",
+                        ":", "-n", "1", "-x", "UCX_TLS=self,posix", TMPIRUN, "-n", "2", OVER_NODES, "place")
+        self.assertEqual((result.returncode, result.stdout), (1, ""), result)
+        self.assertRegex(result.stderr, r"tmpirun: node 0 \(\S+\) cannot connect to the other nodes: node 1 \(\S+\): ")
+
+    def test_damaged_libraries(self):
+        """They are named, with what the loader says of them."""
+        with tempfile.TemporaryDirectory() as folder:
+            ucx = pathlib.Path(folder, "libucp.so.0")
+            ucx.touch()
+            said = self.refused("-n", "2", "-x", f"LD_LIBRARY_PATH={folder}", TMPIRUN, "-n", "4", OVER_NODES)
+            ucx.unlink()
+            pathlib.Path(folder, "libpmix.so.2").touch()
+            self.assertRegex(said, rf"node 0 \(\S+\) cannot carry messages to other nodes: no UCX: {folder}/libucp.so.0: ")
+            environment = dict(os.environ, PMIX_NAMESPACE="gone", PMIX_RANK="0", LD_LIBRARY_PATH=folder)
+            result = subprocess.run([TMPIRUN, "-n", "4", PROGRAM], capture_output=True, text=True, check=False,
+                                    env=environment)
+            self.assertEqual(result.returncode, 0, result)
+            self.assertRegex(result.stderr, rf"job of its own, .*: no library of PMIx: {folder}/libpmix.so.2: ")
 
     def ends_early(self, status, why, *arguments):
         """Both other nodes print which node ended the job, and why; all have the same status."""

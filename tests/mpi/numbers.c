@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -216,6 +217,35 @@ static void check_terminal(void) {
   put_back(saved, OWN);
 }
 
+static void print_listed(int fd, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  CHECK(vdprintf(fd, format, arguments) == 2);
+  va_end(arguments);
+}
+
+static void check_text(void) {
+  char text[8] = "";
+  int saved = put_away(OWN);
+  CHECK(open(path, O_RDWR | O_TRUNC) == OWN && dprintf(OWN, "%d%d", rank, rank) == 2);
+  print_listed(OWN, "%c%c", 'a', 'b');
+  CHECK(pread(OWN, text, two * 2, 0) == 4 && text[0] == '0' + rank && text[3] == 'b');
+  CHECK(close(OWN) == 0);
+  put_back(saved, OWN);
+}
+
+/* A rank's program is its own, and not tmpirun. */
+static void check_program(const char *own) {
+  char whole[4096], text[4096], found[4096];
+  CHECK(realpath(own, whole) != NULL);
+  ssize_t length = readlink("/proc/self/exe", text, sizeof text - two);
+  CHECK(length == (ssize_t)strlen(whole) && memcmp(text, whole, (size_t)length) == 0);
+  length = readlinkat(AT_FDCWD, "/proc/self/exe", found, sizeof found - two);
+  CHECK(length == (ssize_t)strlen(whole) && memcmp(found, whole, (size_t)length) == 0);
+  CHECK(realpath("/proc/self/exe", found) != NULL && strcmp(found, whole) == 0);
+  CHECK(readlinkat(AT_FDCWD, "/proc/self/fd/none", found, two) == -1 && errno == ENOENT);
+}
+
 int main(int argc, char **argv) {
   int size;
   rank = check_start(&argc, &argv, &size);
@@ -227,8 +257,10 @@ int main(int argc, char **argv) {
     check_sockets();
     check_waits();
     check_terminal();
+    check_text();
     CHECK(unlink(path) == 0);
   }
+  check_program(argv[0]);
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();
   return 0;

@@ -5,6 +5,7 @@
 usage: options.py TMPIRUN INTERLEAVING
 """
 import os
+import pathlib
 import re
 import shutil
 import socket
@@ -107,6 +108,30 @@ class Options(unittest.TestCase):
                                 check=False, env=dict(os.environ, PMIX_NAMESPACE="some"))
         self.assertEqual(result.returncode, 2, result)
         self.assertIn("a launcher has started this tmpirun", result.stderr)
+
+    def test_launcher_of_hosts(self):
+        """It gets the hosts, the variables that are no matter of a machine, and the rest of the command line."""
+        with tempfile.TemporaryDirectory() as folder:
+            script = pathlib.Path(folder, "prterun")
+            script.write_text('#!/bin/sh\nprintf "%s\\n" "$PRTE_ALLOW_RUN_AS_ROOT" "$@"\n', encoding="ascii")
+            script.chmod(0o755)
+            variables = {"PATH": folder, "LANG": "C", "MLTP_STATS": "0", "HOME": "/root", "PMIX_MCA_x": "1", "BASH_FUNC_f%%": "() {"}
+            line = ["-n", "4", "--hosts", "192.0.2.1,192.0.2.2:3", "--wait=spin:2", PROGRAM, "a word"]
+            result = subprocess.run([TMPIRUN, *line], capture_output=True, text=True, check=False, env=variables)
+            self.assertEqual((result.returncode, result.stderr), (0, ""), result)
+            root, *words = result.stdout.splitlines()
+            self.assertEqual(root, "1" if os.geteuid() == 0 else "")
+            self.assertEqual(words[:4], ["--host", "192.0.2.1,192.0.2.2", "-n", "2"])
+            again = [os.path.realpath(TMPIRUN), *line[:2], *line[4:]]
+            self.assertEqual(words[-len(again):], again)
+            exported = words[4:-len(again)]
+            self.assertEqual(set(exported[::2]), {"-x"})
+            self.assertLessEqual({"PATH", "LANG", "MLTP_STATS"}, set(exported[1::2]))
+            self.assertFalse({"HOME", "PMIX_MCA_x", "BASH_FUNC_f%%", "PWD"} & set(exported[1::2]))
+            script.write_text("#!/no/such/shell\n", encoding="ascii")
+            result = subprocess.run([TMPIRUN, *line], capture_output=True, text=True, check=False, env=variables)
+            self.assertEqual(result.returncode, 1, result)
+            self.assertRegex(result.stderr, rf"^tmpirun: .*{folder}/prterun.*: No such file.*\n$")
 
     def test_parts(self):
         result = subprocess.run([TMPIRUN, "-n", "3", PROGRAM, "part", "a", ":", "-np", "2", "--bind-to", "core", PROGRAM, "part", "b",

@@ -125,6 +125,26 @@ static void check_turns(int rank) {
   CHECK(rank != 0 || done == 1);
 }
 
+static void *number_of_pthread(void *number) {
+  *(pthread_t *)number = pthread_self();
+  return number;
+}
+
+/* A rank has one number wherever it runs, which no pthread of its has, and which is not 0:
+ * libraries take that for no thread. */
+static void check_number(void) {
+  pthread_t own = pthread_self(), thread, other;
+  CHECK(own != 0);
+  CHECK(pthread_create(&thread, NULL, number_of_pthread, &other) == 0);
+  for (int i = 0; i < 50; i++) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (i % 10 == 0) usleep(1);
+    CHECK(pthread_equal(own, pthread_self()));
+  }
+  CHECK(pthread_join(thread, NULL) == 0);
+  CHECK(pthread_equal(thread, other) && !pthread_equal(thread, own));
+}
+
 int main(int argc, char **argv) {
   int size, rank, level;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
@@ -132,6 +152,7 @@ int main(int argc, char **argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   check_phase();
   check_binding();
+  check_number();
   check_sleep();
   check_turns(rank);
   MPI_Finalize();

@@ -112,6 +112,17 @@ class Python(built.Programs):
     def test_script(self):
         self.says(self.script, "x")
 
+    def test_interpreter_by_itself(self):
+        """What runs in the place of Python says how to start it, and which library it cannot open."""
+        program = pathlib.Path(built.TMPIRUN).resolve().parents[1] / "lib" / "tmpi" / "python"
+        damaged = self.folder / "libpython.so"
+        damaged.touch()
+        for variables, why in (({}, "TMPI_PYTHON is not set"), ({"TMPI_PYTHON": str(damaged)}, f"{damaged}: "),
+                               ({"TMPI_PYTHON": built.LIBRARY}, "Py_BytesMain")):
+            result = subprocess.run([program], capture_output=True, text=True, check=False, env=variables)
+            self.assertEqual(result.returncode, 1, result)
+            self.assertRegex(result.stderr, rf"^tmpirun: cannot run '.*': .*{why}.*\(start Python by tmpirun, and install its library\)\n$")
+
 
 if __name__ == "__main__":
     built.TMPIRUN, built.PROCESS, built.LIBRARY = sys.argv[1:4]

@@ -48,6 +48,47 @@ static void check_masks(void) {
   CHECK(sigprocmask(99, &set, NULL) == -1 && errno == EINVAL);
 }
 
+static void check_arguments(void) {
+  static const int wrong[] = {0, -1, NSIG, SIGKILL, SIGSTOP};
+  const struct sigaction action = {.sa_handler = handler};
+  const struct timespec no_time = {0, 1000000000}, now = {0, 0};
+  const stack_t stack = {.ss_flags = 77}, none = {.ss_flags = SS_DISABLE};
+  sigset_t set = set_of(SIGUSR1);
+  stack_t before;
+  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    errno = 0;
+    CHECK(sigaction(wrong[i], &action, NULL) == -1 && errno == EINVAL);
+    CHECK(signal(wrong[i], handler) == SIG_ERR);
+  }
+  CHECK(sigaltstack(&stack, &before) == -1 && errno == EINVAL && before.ss_flags == SS_DISABLE);
+  CHECK(sigaltstack(&none, NULL) == 0 && sigaltstack(NULL, &before) == 0);
+  CHECK(sigtimedwait(&set, NULL, &no_time) == -1 && errno == EINVAL);
+  CHECK(sigtimedwait(&set, NULL, &now) == -1 && errno == EAGAIN);
+}
+
+/* The handler of System V is for one signal, and does not block others. */
+static void check_once(void) {
+  got = 0;
+  CHECK(sysv_signal(SIGUSR1, handler) == SIG_DFL && raise(SIGUSR1) == 0 && got == SIGUSR1);
+  CHECK(signal(SIGUSR1, SIG_DFL) == SIG_DFL);
+}
+
+static void *mask_of_pthread(void *mask) {
+  return pthread_sigmask(SIG_BLOCK, NULL, mask) == 0 ? mask : NULL;
+}
+
+/* A pthread starts with the mask of the rank. */
+static void check_mask_of_pthread(int signo) {
+  sigset_t set = set_of(signo), mask;
+  pthread_t thread;
+  void *result;
+  if (signo != 0) CHECK(sigprocmask(SIG_BLOCK, &set, NULL) == 0);
+  CHECK(pthread_create(&thread, NULL, mask_of_pthread, &mask) == 0);
+  CHECK(pthread_join(thread, &result) == 0 && result == &mask);
+  for (int i = 1; i < NSIG; i++) CHECK(sigismember(&mask, i) == (i == signo) || i == 32 || i == 33);
+  if (signo != 0) CHECK(sigprocmask(SIG_UNBLOCK, &set, NULL) == 0);
+}
+
 static void check_pending(void) {
   sigset_t set = set_of(SIGUSR2), now;
   got = 0;
@@ -190,7 +231,11 @@ static void check_storm(void) {
 int main(int argc, char **argv) {
   int size;
   rank = check_start(&argc, &argv, &size);
+  check_mask_of_pthread(0); /* before the rank has changed anything */
+  check_arguments();
+  check_once();
   check_masks();
+  check_mask_of_pthread(SIGTERM);
   check_pending();
   check_sigwait();
   check_signal_thread();

@@ -105,6 +105,10 @@ static void categories(void) {
   for (int i = 0; i < one; i++) {
     CHECK(MPI_T_category_get_info(i, NULL, NULL, NULL, NULL, &cvars, &pvars, &inner) == 0);
     CHECK(MPI_T_category_get_cvars(i, 20, list) == MPI_SUCCESS && list[0] == sum && inner == 0);
+    for (int n = 0; n < 20; n++) list[n] = -7;
+    CHECK(MPI_T_category_get_cvars(i, 1, list) == MPI_SUCCESS && list[1] == -7);
+    CHECK(MPI_T_category_get_cvars(i, 19, list) == MPI_SUCCESS && list[cvars] == -7);
+    CHECK(cvars == 0 || list[cvars - 1] == sum + cvars - 1);
     sum += cvars;
     all_pvars -= pvars;
   }

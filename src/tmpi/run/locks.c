@@ -184,9 +184,13 @@ static int wait_for_cond_clock(pthread_cond_t *cond, pthread_mutex_t *mutex, clo
 
 /* ---- locks of readers and writers */
 
+/* @return whether the caller has the lock to write: to wait for it would never end. */
+static bool is_writer(const pthread_rwlock_t *lock, int number) {
+  return number != 0 && lock->__data.__cur_writer == number;
+}
+
 static int lock_as_reader(pthread_rwlock_t *lock) {
-  int number = own_number();
-  if (number != 0 && lock->__data.__cur_writer == number) return EDEADLK;
+  if (is_writer(lock, own_number())) return EDEADLK;
   int error = pthread_rwlock_tryrdlock(lock);
   if (error != EBUSY) return error;
   mltp_blocking_begin();
@@ -202,7 +206,7 @@ static int become_writer(pthread_rwlock_t *lock, int number, int error) {
 
 static int lock_as_writer(pthread_rwlock_t *lock) {
   int number = own_number();
-  if (number != 0 && lock->__data.__cur_writer == number) return EDEADLK;
+  if (is_writer(lock, number)) return EDEADLK;
   int error = pthread_rwlock_trywrlock(lock);
   if (error == EBUSY) {
     mltp_blocking_begin();
@@ -216,28 +220,40 @@ static int try_as_writer(pthread_rwlock_t *lock) {
   return become_writer(lock, own_number(), pthread_rwlock_trywrlock(lock));
 }
 
-static int lock_as_reader_timed(pthread_rwlock_t *lock, const struct timespec *time) {
+static int lock_as_reader_until(pthread_rwlock_t *lock, clockid_t clock,
+                                const struct timespec *time) {
+  if (is_writer(lock, own_number())) return EDEADLK;
   int error = pthread_rwlock_tryrdlock(lock);
   if (error != EBUSY) return error;
   mltp_blocking_begin();
-  error = pthread_rwlock_timedrdlock(lock, time);
+  error = pthread_rwlock_clockrdlock(lock, clock, time);
   mltp_blocking_end();
   return error;
 }
 
-static int lock_as_writer_timed(pthread_rwlock_t *lock, const struct timespec *time) {
+static int lock_as_reader_timed(pthread_rwlock_t *lock, const struct timespec *time) {
+  return lock_as_reader_until(lock, CLOCK_REALTIME, time);
+}
+
+static int lock_as_writer_until(pthread_rwlock_t *lock, clockid_t clock,
+                                const struct timespec *time) {
+  int number = own_number();
+  if (is_writer(lock, number)) return EDEADLK;
   int error = pthread_rwlock_trywrlock(lock);
   if (error == EBUSY) {
     mltp_blocking_begin();
-    error = pthread_rwlock_timedwrlock(lock, time);
+    error = pthread_rwlock_clockwrlock(lock, clock, time);
     mltp_blocking_end();
   }
-  return become_writer(lock, own_number(), error);
+  return become_writer(lock, number, error);
+}
+
+static int lock_as_writer_timed(pthread_rwlock_t *lock, const struct timespec *time) {
+  return lock_as_writer_until(lock, CLOCK_REALTIME, time);
 }
 
 static int unlock_rwlock(pthread_rwlock_t *lock) {
-  int number = own_number();
-  if (number != 0 && lock->__data.__cur_writer == number) lock->__data.__cur_writer = gettid();
+  if (is_writer(lock, own_number())) lock->__data.__cur_writer = gettid();
   return pthread_rwlock_unlock(lock);
 }
 
@@ -283,9 +299,11 @@ const struct tm_override tm_override_locks[] = {
     {"pthread_cond_clockwait", (tm_any *)wait_for_cond_clock},
     {"pthread_rwlock_rdlock", (tm_any *)lock_as_reader},
     {"pthread_rwlock_timedrdlock", (tm_any *)lock_as_reader_timed},
+    {"pthread_rwlock_clockrdlock", (tm_any *)lock_as_reader_until},
     {"pthread_rwlock_wrlock", (tm_any *)lock_as_writer},
     {"pthread_rwlock_trywrlock", (tm_any *)try_as_writer},
     {"pthread_rwlock_timedwrlock", (tm_any *)lock_as_writer_timed},
+    {"pthread_rwlock_clockwrlock", (tm_any *)lock_as_writer_until},
     {"pthread_rwlock_unlock", (tm_any *)unlock_rwlock},
     {"mtx_lock", (tm_any *)mtx_lock_rank},
     {"mtx_trylock", (tm_any *)mtx_trylock_rank},

@@ -28,9 +28,14 @@ static ssize_t readlinkat_rank(int folder, const char *path, char *text, size_t 
   return is_own_file(path) ? readlink_rank(path, text, size) : readlinkat(folder, path, text, size);
 }
 
-/* The form of _FORTIFY_SOURCE, which has checked the size. */
+/* The forms of _FORTIFY_SOURCE, which has checked the size. */
 static ssize_t readlink_checked(const char *path, char *text, size_t size, size_t room) {
   return readlink_rank(path, text, size < room ? size : room);
+}
+
+static ssize_t readlinkat_checked(int folder, const char *path, char *text, size_t size,
+                                  size_t room) {
+  return readlinkat_rank(folder, path, text, size < room ? size : room);
 }
 
 static char *realpath_rank(const char *path, char *resolved) {
@@ -43,7 +48,11 @@ static char *realpath_checked(const char *path, char *resolved, size_t room) {
 }
 
 const struct tm_override tm_override_shared[] = {
-    {"readlink", (tm_any *)readlink_rank},          {"readlinkat", (tm_any *)readlinkat_rank},
-    {"__readlink_chk", (tm_any *)readlink_checked}, {"realpath", (tm_any *)realpath_rank},
-    {"__realpath_chk", (tm_any *)realpath_checked}, {NULL, NULL},
+    {"readlink", (tm_any *)readlink_rank},
+    {"readlinkat", (tm_any *)readlinkat_rank},
+    {"__readlink_chk", (tm_any *)readlink_checked},
+    {"__readlinkat_chk", (tm_any *)readlinkat_checked},
+    {"realpath", (tm_any *)realpath_rank},
+    {"__realpath_chk", (tm_any *)realpath_checked},
+    {NULL, NULL},
 };
