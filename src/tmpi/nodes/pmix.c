@@ -217,12 +217,12 @@ static bool connect_all(const struct tm_nodes *nodes, int seconds, char *why, si
 
 /* A node that has left connect_all() no longer needs this one to call UCX, so no message comes
  * before the job is there. */
-static bool start(int seconds, char *why, size_t room) {
+static bool start(int seconds, void (*late)(void), char *why, size_t room) {
   if (!tm_ucx_start()) {
     snprintf(why, room, "no kernel thread for messages between nodes");
     return false;
   }
-  tm_rest_start();
+  tm_rest_start(late);
   pmix_status_t status = wait_for_all(seconds);
   if (status != PMIX_SUCCESS) give_up(why, room, "another node has not started", status);
   return status == PMIX_SUCCESS;
@@ -254,5 +254,5 @@ static bool end(char *why, size_t room) {
 }
 
 __attribute__((visibility("default"))) extern const struct tm_nodes_module tm_nodes_module;
-const struct tm_nodes_module tm_nodes_module = {meet,  part, connect_all,
-                                                start, end,  tm_nodes_refusal};
+const struct tm_nodes_module tm_nodes_module = {meet,         part, connect_all,     start,
+                                                tm_rest_late, end,  tm_nodes_refusal};
