@@ -71,6 +71,8 @@ void tm_ucx_progress(void);
 bool tm_ucx_start(void);
 /** From now on nodes may go away. @return the first that has; -1: none. */
 int tm_ucx_lost(void);
+/** From now on no thread calls UCX. */
+void tm_ucx_stop(void);
 
 enum { TM_LINK_ADDRESSES = 16 };
 

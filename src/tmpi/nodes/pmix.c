@@ -244,10 +244,12 @@ static bool end(char *why, size_t room) {
   while (begun && !fence_is_over(1000 * LOOK_SECONDS, &status)) {
     if (lost >= 0) {
       snprintf(why, room, "node %d has gone away before its ranks had ended", lost);
+      tm_ucx_stop();
       return false;
     }
     lost = find_lost();
   }
+  tm_ucx_stop();
   if (status != PMIX_SUCCESS) give_up(why, room, "the launcher does not answer", status);
   pmix.Finalize(NULL, 0);
   return status == PMIX_SUCCESS;
