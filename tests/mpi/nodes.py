@@ -101,10 +101,14 @@ class Nodes(unittest.TestCase):
         self.assertNotIn("right", result.stdout)
 
     def test_a_node_that_does_not_end(self):
-        result = launch("-n", "2", TMPIRUN, "--timeout=2", "-n", "4", OVER_NODES, "wait")
-        self.assertEqual(result.returncode, 124, result)
-        self.assertRegex(result.stderr, r"ranks? \S+( and \d)? are on other nodes")
-        self.assertRegex(result.stderr, r"node \d \(\S+\): the program has not ended after 2 s")
+        for nodes in [2, 4]:
+            ranks = 2 * nodes
+            result = launch("-n", str(nodes), TMPIRUN, "--timeout=2", "-n", str(ranks), OVER_NODES, "wait")
+            self.assertEqual((result.returncode, result.stderr.count("tmpi: time-out of")), (124, 1), result)
+            for rank in range(ranks - 1):
+                self.assertRegex(result.stderr, rf"tmpi:   rank {rank} waits in MPI_Recv.*, at over_nodes.c:\d+")
+            self.assertRegex(result.stderr, rf"tmpi:   rank {ranks - 1} is outside of MPI.*, at over_nodes.c:\d+")
+            self.assertRegex(result.stderr, r"node 0 \(\S+\): the program has not ended after 2 s")
 
     def test_a_deadlock_over_nodes_is_one_report(self):
         for nodes, what, why in [

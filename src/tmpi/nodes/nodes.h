@@ -46,8 +46,12 @@ struct tm_nodes_module {
   void (*part)(int seconds);
   /** Connects each node to each. @return false: why tells which, and what failed. */
   bool (*connect)(const struct tm_nodes *nodes, int seconds, char *why, size_t room);
-  /** tm_job is there: messages go and come when all nodes have called it. */
-  bool (*start)(int seconds, char *why, size_t room);
+  /** tm_job is there: messages go and come when all nodes have called it. late: of node 0, reports
+   * a time-out of all ranks, and ends the job. */
+  bool (*start)(int seconds, void (*late)(void), char *why, size_t room);
+  /** The time of the job is over: node 0 is to report for all nodes and end them. Returns if it
+   * does not. */
+  void (*late)(void);
   /** The ranks of this node have ended: waits until those of all nodes have. */
   bool (*end)(char *why, size_t room);
   /** @return what fails in place of a function of MPI that needs one node; NULL: it needs none. */
@@ -67,6 +71,8 @@ void tm_ucx_progress(void);
 bool tm_ucx_start(void);
 /** From now on nodes may go away. @return the first that has; -1: none. */
 int tm_ucx_lost(void);
+/** From now on no thread calls UCX. */
+void tm_ucx_stop(void);
 
 enum { TM_LINK_ADDRESSES = 16 };
 
@@ -94,12 +100,13 @@ void tm_links_suspect(int node, const char *what);
 
 /** What nodes tell each other by these connections. */
 enum tm_note_kind {
-  TM_NOTE_END,     /**< the job ends: status, why */
-  TM_NOTE_SUSPECT, /**< no rank of the node can run */
-  TM_NOTE_ASK,     /**< does the node still rest? */
-  TM_NOTE_STATE,   /**< the answer */
-  TM_NOTE_GATHER,  /**< what do the ranks do? */
-  TM_NOTE_GATHERED /**< the answer: `bytes` of tm_report_gather() follow */
+  TM_NOTE_END,      /**< the job ends: status, why */
+  TM_NOTE_SUSPECT,  /**< no rank of the node can run */
+  TM_NOTE_ASK,      /**< does the node still rest? */
+  TM_NOTE_STATE,    /**< the answer */
+  TM_NOTE_GATHER,   /**< what do the ranks do? */
+  TM_NOTE_GATHERED, /**< the answer: `bytes` of tm_report_gather() follow */
+  TM_NOTE_LATE      /**< the time of the job is over */
 };
 
 struct tm_note {
@@ -121,8 +128,10 @@ bool tm_links_read(int node, void *data, size_t bytes);
 
 /* rest.c: a deadlock over nodes. */
 bool tm_rest_prepare(const struct tm_nodes *nodes);
-/** From now on a deadlock is looked for. */
-void tm_rest_start(void);
+/** From now on a deadlock is looked for. late: as of tm_nodes_module.start(). */
+void tm_rest_start(void (*late)(void));
+/** As tm_nodes_module.late(). */
+void tm_rest_late(void);
 /** The ranks of this node have ended. */
 void tm_rest_ended(void);
 /** A note of these has come. In the thread of links.c. */

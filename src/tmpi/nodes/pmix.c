@@ -217,12 +217,12 @@ static bool connect_all(const struct tm_nodes *nodes, int seconds, char *why, si
 
 /* A node that has left connect_all() no longer needs this one to call UCX, so no message comes
  * before the job is there. */
-static bool start(int seconds, char *why, size_t room) {
+static bool start(int seconds, void (*late)(void), char *why, size_t room) {
   if (!tm_ucx_start()) {
     snprintf(why, room, "no kernel thread for messages between nodes");
     return false;
   }
-  tm_rest_start();
+  tm_rest_start(late);
   pmix_status_t status = wait_for_all(seconds);
   if (status != PMIX_SUCCESS) give_up(why, room, "another node has not started", status);
   return status == PMIX_SUCCESS;
@@ -244,15 +244,17 @@ static bool end(char *why, size_t room) {
   while (begun && !fence_is_over(1000 * LOOK_SECONDS, &status)) {
     if (lost >= 0) {
       snprintf(why, room, "node %d has gone away before its ranks had ended", lost);
+      tm_ucx_stop();
       return false;
     }
     lost = find_lost();
   }
+  tm_ucx_stop();
   if (status != PMIX_SUCCESS) give_up(why, room, "the launcher does not answer", status);
   pmix.Finalize(NULL, 0);
   return status == PMIX_SUCCESS;
 }
 
 __attribute__((visibility("default"))) extern const struct tm_nodes_module tm_nodes_module;
-const struct tm_nodes_module tm_nodes_module = {meet,  part, connect_all,
-                                                start, end,  tm_nodes_refusal};
+const struct tm_nodes_module tm_nodes_module = {meet,         part, connect_all,     start,
+                                                tm_rest_late, end,  tm_nodes_refusal};

@@ -13,7 +13,8 @@
  * A node that does not rest in a round has to send its next suspicion first, so a node that
  * computes for long is not asked again and again. A node whose ranks have ended rests for good.
  *
- * Node 0 gathers what the ranks of all nodes do, and prints one report.
+ * Node 0 gathers what the ranks of all nodes do, and prints one report. It does so too when the
+ * time of the job is over: the node that notices that first tells node 0.
  *
  * Rejected: one round, which may count a message at its receiver and not at its sender; a ring of
  * nodes, whose rounds take as many steps as there are nodes.
@@ -27,20 +28,25 @@
 
 #include "base/atomic.h"
 #include "core/internal/process.h"
+#include "os/os.h"
 #include "tmpi/nodes/nodes.h"
 #include "tmpi/rank/rank.h"
 #include "tmpi/report/report.h"
 
+#define LATE_NS 5000000000 /* until node 0 has reported */
+
 static struct {
-  int size;        /* [const] number of nodes */
-  uint32_t ended;  /* [atomic] 1: the ranks of this node have; relaxed: see above */
-  bool *suspected; /* [owner] of node 0: by number of the node */
-  bool reported;   /* [owner] */
-  uint32_t round;  /* [owner] number of the last round; the rest is of it: */
-  bool second;     /* [owner] */
-  int left;        /* [owner] nodes that have not answered */
-  bool all_rest;   /* [owner] all that have answered rest */
-  bool any_waits;  /* [owner] one of them has ranks */
+  int size;           /* [const] number of nodes */
+  uint32_t ended;     /* [atomic] 1: the ranks of this node have; relaxed: see above */
+  void (*late)(void); /* [const] reports a time-out, and ends the job */
+  bool *suspected;    /* [owner] of node 0: by number of the node */
+  bool reported;      /* [owner] */
+  bool is_late;       /* [owner] the report is one of a time-out */
+  uint32_t round;     /* [owner] number of the last round; the rest is of it: */
+  bool second;        /* [owner] */
+  int left;           /* [owner] nodes that have not answered */
+  bool all_rest;      /* [owner] all that have answered rest */
+  bool any_waits;     /* [owner] one of them has ranks */
   uint64_t went, came, first_sum;
 } rest;
 
@@ -86,6 +92,7 @@ static void note_suspicion(int node) {
 }
 
 static void report(void) {
+  if (rest.is_late) rest.late();
   if (!mti_deadlock_report()) return;
   tm_job_tell(MLTP_EXIT_DEADLOCK, "deadlock");
   _exit(MLTP_EXIT_DEADLOCK);
@@ -129,6 +136,12 @@ static void note_gathered(int node, uint64_t bytes) {
   if (--rest.left == 0) report();
 }
 
+static void note_late(void) {
+  if (rest.reported) return;
+  rest.is_late = true;
+  gather();
+}
+
 /* ---- all nodes */
 
 static void send_activities(void) {
@@ -151,6 +164,8 @@ void tm_rest_note(int node, const struct tm_note *note) {
     send_activities();
   else if (note->kind == TM_NOTE_GATHERED)
     note_gathered(node, note->bytes);
+  else if (note->kind == TM_NOTE_LATE)
+    note_late();
 }
 
 bool tm_rest_prepare(const struct tm_nodes *nodes) {
@@ -159,7 +174,15 @@ bool tm_rest_prepare(const struct tm_nodes *nodes) {
   return rest.suspected != NULL;
 }
 
-void tm_rest_start(void) { mti_set_deadlock_elsewhere(suspect); }
+void tm_rest_start(void (*late)(void)) {
+  rest.late = late;
+  mti_set_deadlock_elsewhere(suspect);
+}
+
+void tm_rest_late(void) {
+  tm_links_send(0, &(struct tm_note){.kind = TM_NOTE_LATE});
+  os_nap(LATE_NS);
+}
 
 void tm_rest_ended(void) {
   mt_or_relaxed(&rest.ended, 1); /* relaxed: see above */

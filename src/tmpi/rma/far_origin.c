@@ -216,14 +216,20 @@ int tm_far_swap(const struct tm_access_call *c, struct tm_access *a, const void 
 /* ---- locks. The waiter's record is known to the other node, which answers when it has the lock.
  */
 
+static bool is_granted(const void *wait) {
+  /* relaxed: the waiter takes the lock afterwards */
+  return mt_load_relaxed(&((const struct tm_win_wait *)wait)->granted) != 0;
+}
+
 static void wait_for_grant(struct tm_win_wait *wait, const struct tm_win_head *head, int member,
                            const char *call) {
   struct tm_win *win = (struct tm_win *)(uintptr_t)wait->win;
   wait->thread = mti_self(call);
   say(win, head, member);
+  if (tm_may_spin(NULL)) tm_spin(is_granted, wait, NULL);
   mti_lock(&win->ilock);
-  wait->parked = !wait->granted;
-  if (wait->granted)
+  wait->parked = wait->granted == 0;
+  if (wait->granted != 0)
     mti_unlock(&win->ilock);
   else
     tm_win_park(wait, &win->ilock, call);

@@ -166,7 +166,7 @@ static void take_grant(struct tm_win_wait *wait) {
   struct mltp_thread *thread = wait->thread;
   mti_lock(&win->ilock);
   bool parked = wait->parked;
-  wait->granted = true;
+  mt_store_relaxed(&wait->granted, 1); /* relaxed: under the lock; a spinner looks */
   mti_unlock(&win->ilock);
   if (parked) tm_resume(&win->comm->owner->box, thread);
 }

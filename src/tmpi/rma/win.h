@@ -75,7 +75,8 @@ struct tm_win_wait {
   struct tm_win_wait *next;   /* [ilock of the queue] */
 
   /* of a waiter for another node: on its stack */
-  bool granted, parked; /* [ilock of its view] */
+  uint8_t granted; /* [ilock of its view] relaxed: a spinner looks */
+  bool parked;     /* [ilock of its view] */
   /* what stands for it on that node: in the heap, without view and thread */
   uint64_t asker;   /* [const] address of the waiter on its node; 0: it is here */
   int asker_number; /* [const] in the job */

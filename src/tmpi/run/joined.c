@@ -16,6 +16,7 @@
 #include "tmpi/env/launch.h"
 #include "tmpi/nodes/nodes.h"
 #include "tmpi/run/modules.h"
+#include "tmpi/run/process.h"
 
 enum { SECONDS = 60, WATCHER = 1 /* the kernel thread of watch.c */ };
 
@@ -152,10 +153,14 @@ bool tm_joined_begin(void) {
   char why[TM_NODE_WHY];
   if (module == NULL) return true;
   mti_set_bystanders(WATCHER + threads + 1); /* start() begins one more */
-  if (module->start(SECONDS, why, sizeof why)) return true;
+  if (module->start(SECONDS, tm_watch_late, why, sizeof why)) return true;
   fprintf(stderr, "tmpirun: this node cannot begin with the others: %s (see their messages)\n",
           why);
   return false;
+}
+
+void tm_joined_late(void) {
+  if (module != NULL) module->late();
 }
 
 int tm_joined_end(int status) {

@@ -24,6 +24,10 @@ const void *tm_joined_override(const char *name);
 /** tm_job is there: messages go from node to node. @return false after a message. */
 bool tm_joined_begin(void);
 
+/** The time of the job is over: node 0 reports for all nodes, if there are several, and ends them.
+ * Returns if there is one, or if node 0 does not. */
+void tm_joined_late(void);
+
 /** The ranks of this node have ended: waits for all others. @return the status of the process,
  * which was to be `status`. */
 int tm_joined_end(int status);

@@ -171,6 +171,9 @@ enum { TM_STATUS_TIMEOUT = 124 };
  * the process. @return 0, or why no kernel thread could be created, for os_thread_refusal(). */
 int tm_watch_start(long seconds);
 
+/** watch.c: reports that the time of the job is over, and ends it. */
+void tm_watch_late(void) __attribute__((noreturn));
+
 /** watch.c: a rank has failed: the others have a second to end, too, then the job is ended. */
 void tm_watch_failure(void);
 

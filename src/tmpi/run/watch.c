@@ -18,6 +18,7 @@
 #include "os/os.h"
 #include "tmpi/rank/rank.h"
 #include "tmpi/report/report.h"
+#include "tmpi/run/joined.h"
 #include "tmpi/run/process.h"
 
 enum { STACK_SIZE = 1 << 20, LOOK_NS = 4000000, GRACE_NS = 1000000000 };
@@ -91,7 +92,7 @@ void tm_watch_failure(void) {
   if (mt_or_relaxed(&failed, 1) == 0) wake();
 }
 
-__attribute__((noreturn)) static void end_late(void) {
+void tm_watch_late(void) {
   tm_report("time-out", false);
   fprintf(
       stderr,
@@ -149,7 +150,10 @@ static void *watch(void *unused) {
     if (os_futex_wait(&events, before, until) != ETIMEDOUT) continue;
     uint64_t now = os_now();
     if (now >= plan.end) end_failed();
-    if (now >= deadline) end_late();
+    if (now >= deadline) {
+      tm_joined_late();
+      tm_watch_late();
+    }
     plan_look(&plan, now);
   }
 }
