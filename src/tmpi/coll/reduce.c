@@ -47,7 +47,7 @@ struct reduction {
   const struct tm_op *op;
 };
 
-/* root: 0 of those that have none. */
+/* root: 0 if the collective has none. */
 static int get(const char *call, MPI_Comm comm, MPI_Count count, MPI_Datatype type, MPI_Op op,
                int root, struct reduction *r) {
   *r = (struct reduction){NULL, NULL, NULL};
