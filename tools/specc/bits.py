@@ -161,7 +161,7 @@ class Bits:
         new = fit(part, right, given) if operator == "=" else self._operated(part, old, operator, right, given)
         put = wide.put(base, last, part, reverse) if base.is_wide else self._put(base, last, width, reverse)
         return ["({ __typeof__(", self.new_part(base_node), ") *sc_at = &(", self.new_part(base_node), ");", part.storage, "sc_new =",
-                new, ";", put, "sc_new; })"]
+                new, ";", put, "sc_new;" if part.is_wide else "sc_new += 0;", "})"]  # clang calls 'sc_new;' unused
 
     @staticmethod
     def _put(base, last, width, reverse):

@@ -20,8 +20,10 @@ enum { SC_WORD = 64 };
 
 static inline int sc_words(int width) { return (width + SC_WORD - 1) / SC_WORD; }
 
-/** Copies bits between values in memory, of any size. Both processors are little-endian. */
-static inline void sc_bits_move(void *to, int to_last, const void *from, int from_last, int count) {
+/** Copies bits between values in memory, of any size. Both processors are little-endian. Where it
+ * was inlined, gcc warned of a byte behind the value that is not read. */
+__attribute__((noinline, unused)) static void sc_bits_move(void *to, int to_last, const void *from,
+                                                           int from_last, int count) {
   unsigned char *target = to;
   const unsigned char *source = from;
   while (count > 0) {
