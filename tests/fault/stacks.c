@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* More threads than there is room for stacks: those that cannot start wait, and all end right. */
+/* More threads than there is room for stacks: some wait until others end, and all end right. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,7 +87,7 @@ static void run_sleepers(void) {
   if (mltp_finalize() != 0) _exit(4);
 }
 
-/* Those that have started wait for the main thread, which waits for none of them. */
+/* Threads that have started wait for the main thread, which waits for none of them. */
 static mltp_sem_t go = MLTP_SEM_INIT(0);
 
 static void *wait_to_go(void *arg) {

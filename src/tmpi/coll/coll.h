@@ -18,7 +18,7 @@ struct tm_coll {
   const char *call;
   int tag;
   int error; /* the first of its messages */
-  /* Of MPI_ERR_TRUNCATE: who sent how much, and how much there is room for; 0: not known. */
+  /* Of MPI_ERR_TRUNCATE: the sender, what it sent, and what there is room for; 0: not known. */
   int sender;
   size_t sent, room;
 };
