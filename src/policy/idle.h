@@ -67,6 +67,29 @@ static inline bool mt_sleep_is_refused(struct mt_sleep_seen seen) {
   return seen.may_wake && !seen.futile && seen.waiting;
 }
 
+/** What a VP sees that has made threads ready whose descriptors are ready. */
+struct mt_batch_seen {
+  uint64_t count;   /**< such threads */
+  uint64_t most;    /**< that one look can find */
+  uint64_t each_ns; /**< how long it took for each of earlier ones; 0: not known */
+  uint64_t wake_ns; /**< how long a wake-up takes */
+};
+
+enum { MT_BATCH_WAKES = 16 };
+
+/** @return whether the VP runs them alone: it is done before another VP would pay. A VP that wakes
+ * for a few short threads shares their sockets between CPUs, searches, and sleeps again, and an
+ * echo server then needs half as much CPU time again. */
+static inline bool mt_batch_is_kept(struct mt_batch_seen seen) {
+  return seen.each_ns != 0 && seen.count < seen.most &&
+         seen.count * seen.each_ns < MT_BATCH_WAKES * seen.wake_ns;
+}
+
+/** @return the mean of earlier times and the last. */
+static inline uint64_t mt_batch_each_ns(uint64_t before, uint64_t last) {
+  return before == 0 ? last + 1 : (3 * before + last) / 4 + 1;
+}
+
 /** What a VP sees that has made threads ready. */
 struct mt_wake_seen {
   uint64_t searching; /**< VPs that search, and will find the threads */

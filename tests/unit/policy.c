@@ -119,6 +119,23 @@ static void no_vp_sleeps_on_work_that_it_alone_sees(void) {
   CHECK(mt_sleep_is_refused(seen));
 }
 
+/* A delivery is run by one VP if that takes less than 16 wake-ups; the time for each has to be
+ * known, and the look must not have found as many as it can. */
+static void short_deliveries_stay(void) {
+  struct mt_batch_seen seen = {.count = 16, .most = 128, .each_ns = 9999, .wake_ns = 10000};
+  CHECK(mt_batch_is_kept(seen));
+  seen.each_ns = 10000;
+  CHECK(!mt_batch_is_kept(seen));
+  seen.count = 15;
+  CHECK(mt_batch_is_kept(seen));
+  seen.each_ns = 0;
+  CHECK(!mt_batch_is_kept(seen));
+  seen = (struct mt_batch_seen){.count = 128, .most = 128, .each_ns = 1, .wake_ns = 10000};
+  CHECK(!mt_batch_is_kept(seen));
+  CHECK_EQUAL(mt_batch_each_ns(0, 0), 1);
+  CHECK_EQUAL(mt_batch_each_ns(400, 800), 501);
+}
+
 static void a_waker_wakes_unless_somebody_searches(void) {
   struct mt_wake_seen seen = {.ready = 1};
   CHECK(mt_wake_is_due(seen));
@@ -427,6 +444,7 @@ int main(int argc, char **argv) {
       TEST_BARE(vps_are_woken_for_cpus_and_within_the_target),
       TEST_BARE(a_search_lasts_while_somebody_can_bring_work),
       TEST_BARE(no_vp_sleeps_on_work_that_it_alone_sees),
+      TEST_BARE(short_deliveries_stay),
       TEST_BARE(a_waker_wakes_unless_somebody_searches),
       TEST_BARE(a_waiter_spins_where_its_waker_runs),
       TEST_BARE(a_lone_waiter_spins_long_until_its_cpu_is_taken),

@@ -32,6 +32,8 @@
 /* Work was found. Wakers that saw this VP searching woke no other VP, so the last searcher may have
  * to. */
 static void search_end_found(struct mt_vp *vp) {
+  uint32_t kept = vp->search.kept;
+  vp->search.kept = 0;
   if (!vp->search.searching) return;
   mt_count_searching(vp, false);
   /* ID-17 light fence: one searcher less, before the look for sleepers; pairs ID-2 ID-16 ID-20 */
@@ -40,8 +42,8 @@ static void search_end_found(struct mt_vp *vp) {
     return;
   if (!mt_may_wake_one() || mt_backoff_is_reluctant(vp->search.backoff)) return;
   mt_fence_heavy(); /* ID-8 heavy fence: as ID-2; pairs ID-1 */
-  if (mt_load_relaxed(&vp->runq.length) > 1 || mt_vps_any(mt_runq_seems_busy, vp) ||
-      mt_alternative_waiting(vp) > 1)
+  if (mt_load_relaxed(&vp->runq.length) > (kept > 1 ? kept : 1) ||
+      mt_vps_any(mt_runq_seems_busy, vp) || mt_alternative_waiting(vp) > 1)
     mt_wake_one();
 }
 
@@ -204,6 +206,7 @@ void mt_idle_loop(struct mt_vp *vp) {
     mt_share_look(vp, now);
     mt_look_for_silence(now);
     if (mt_stacks_are_awaited()) mt_stacks_give(vp);
+    if (!mt_runq_seems_busy(vp)) mt_poll_judge(vp, now);
     if (!mt_runq_seems_busy(vp) || mt_poll_is_due(now)) mt_poll_now(vp, now);
     if (mt_runq_seems_busy(vp) && !mt_det_on) mt_stacks_trim(now, true);
     mt_share_probe();

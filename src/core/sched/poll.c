@@ -9,6 +9,27 @@
 #include "core/det/det.h"
 #include "core/sched/wake.h"
 #include "core/timer/timer.h"
+#include "core/vp/tuned.h"
+
+static void deliver(const struct mt_poller *poller, const struct mt_poll_batch *batch,
+                    struct mt_vp *here, uint64_t now) {
+  poller->deliver(batch, here);
+  if (here == NULL) return;
+  const struct mt_batch_seen seen = {.count = (uint64_t)batch->count,
+                                     .most = MT_POLL_EVENTS,
+                                     .each_ns = here->search.each_ns,
+                                     .wake_ns = mt_tuned(MT_IDLE_SPIN_NS)};
+  here->search.batch = (uint32_t)batch->count;
+  here->search.batch_at = now;
+  here->search.kept = mt_batch_is_kept(seen) ? (uint32_t)batch->count : 0;
+}
+
+void mt_poll_judge(struct mt_vp *vp, uint64_t now) {
+  struct mt_vp_search *search = &vp->search;
+  if (search->batch == 0) return;
+  search->each_ns = mt_batch_each_ns(search->each_ns, (now - search->batch_at) / search->batch);
+  search->batch = 0;
+}
 
 void mt_poll_now(struct mt_vp *here, uint64_t now) {
   const struct mt_poller *poller = mt_poller();
@@ -19,9 +40,10 @@ void mt_poll_now(struct mt_vp *here, uint64_t now) {
   poller->wait(&batch, 0);
   mt_store_relaxed(&mt_rt.poll.busy, 0); /* relaxed: it orders nothing, the kernel has locks */
   if (batch.count == 0) return;
-  poller->deliver(&batch, here);
+  deliver(poller, &batch, here, now);
   /* The first thread is the caller's. A VP that searches looks when its search ends. */
-  if (here != NULL && !here->search.searching && mt_load_relaxed(&here->runq.length) > 1)
+  if (here != NULL && !here->search.searching && mt_load_relaxed(&here->runq.length) > 1 &&
+      mt_load_relaxed(&here->runq.length) > here->search.kept)
     mt_notice(here);
 }
 
@@ -50,7 +72,7 @@ int mt_poll_sleep(struct mt_vp *vp, uint64_t deadline) {
   if (batch.count == 0) return os_now() >= deadline ? ETIMEDOUT : 0;
   mt_vp_sleep_cancel(vp);
   mt_count_searching(vp, true);
-  poller->deliver(&batch, vp);
+  deliver(poller, &batch, vp, os_now());
   return 0;
 }
 

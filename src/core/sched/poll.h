@@ -33,6 +33,10 @@ enum { MT_POLL_NS = 100000 /**< between looks of a busy VP */ };
  * @param here the calling VP, which takes the threads; NULL: they go where they ran last */
 void mt_poll_now(struct mt_vp *here, uint64_t now);
 
+/** Notes how long the calling VP took for the threads of the last delivery, when it has run them.
+ */
+void mt_poll_judge(struct mt_vp *vp, uint64_t now);
+
 /** @return whether a busy VP, or the watchdog, should look. */
 static inline bool mt_poll_is_due(uint64_t now) {
   /* relaxed: a hint */

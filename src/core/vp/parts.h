@@ -93,6 +93,10 @@ struct mt_vp_search {
   uint32_t victim_at;        /* position of the VP that it looked at last; sched/steal.c */
   uint8_t line_gap;          /* looks at victims until it times a line again */
   uint8_t backoff;           /* how reluctant it is to steal; policy/backoff.h */
+  uint32_t batch;            /* threads that the last delivery made ready here; 0: it is judged */
+  uint32_t kept;             /* of them, those for which no other VP need wake */
+  uint64_t batch_at;         /* when that was */
+  uint64_t each_ns;          /* how long this VP took for each thread of deliveries */
 };
 
 /** What a VP knows of the recursions on it (life/fork_join.h). [owner] all of it. */
