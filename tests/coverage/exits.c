@@ -38,12 +38,13 @@ __attribute__((constructor)) static void enlist(void) {
   *all = &own;
 }
 
-static pid_t writer; /* the process that writes its counts; 0: none */
+static pid_t writer;         /* the process that writes its counts; 0: none */
+static volatile int gave_up; /* 1: a lock that writing needs is never free again */
 
 /* Reset, so that what runs from here on is counted and can be written, too. In a child that was
  * forked meanwhile libgcov's lock is never free again. */
 static void write_counts(void) {
-  if (writer != 0 && writer != getpid()) return;
+  if (gave_up || (writer != 0 && writer != getpid())) return;
   writer = getpid();
   void (*no_more)(void) = (void (*)(void))dlsym(RTLD_DEFAULT, "refuse_no_more");
   if (no_more != NULL) no_more(); /* tests/mpi/refuse.c: libgcov has to have its memory */
@@ -75,6 +76,7 @@ static void exit_anyway(int signo) {
 
 static void abort_anyway(int signo) {
   (void)signo;
+  gave_up = 1; /* the handler of SIGABRT takes it back, which writes */
   __real_abort();
 }
 
