@@ -104,6 +104,18 @@ def keeps_what_stays_behind():
         wait_for(lambda: next(folder.glob("mltp-program-*/cgroup.procs")).read_text() == "", "it has ended")
 
 
+def has_its_own_group():
+    """Without a folder the command's own group is used, and it is as before when the program has ended."""
+    with group() as folder:
+        script = f"echo 0 >{folder}/cgroup.procs && exec {MLTP} run --socket=off --cgroup -- sh -c \"$0\""
+        inside = "cat /proc/self/cgroup; exit 4"
+        done = subprocess.run(["sh", "-c", script, inside], text=True, capture_output=True, check=False)
+        assert done.returncode == 4 and done.stderr == "", done
+        assert f"{folder.name}/mltp-program-" in done.stdout, done.stdout
+        assert not list(folder.glob("mltp-*")), "its groups are gone"
+        assert (folder / "cgroup.subtree_control").read_text().split() == [], "the controller is off again"
+
+
 def is_refused():
     """A folder that is no group, or that cannot be written, is a message and status 1 before the program starts."""
     with tempfile.TemporaryDirectory(prefix="cgroup-") as folder:
@@ -120,7 +132,7 @@ if __name__ == "__main__":
     TESTS = [is_refused]
     if MOUNT is not None and len(CPUS) >= 2:
         os.sched_setaffinity(0, CPUS[:2])
-        TESTS += [follows_the_grant, keeps_what_stays_behind]
+        TESTS += [follows_the_grant, keeps_what_stays_behind, has_its_own_group]
     else:
         print("cgroup.py: no group here limits CPU time: refusals only")
     run(TESTS)

@@ -37,6 +37,9 @@ enum {
 
 static struct {
   char folder[PATH_MAX]; /* the program's group */
+  char own[PATH_MAX];    /* the group that this process was in; empty: the user named another */
+  char aside[PATH_MAX];  /* the group that it moved to from there */
+  bool enabled;          /* groups in our own have had the controller only since then */
   unsigned most;         /* CPUs that the program may use when it is alone */
   unsigned limit;        /* as it stands in cpu.max; most: no limit */
   uint64_t used_us, looked_at;
@@ -89,8 +92,20 @@ static bool make(const char *parent, const char *name, char *folder) {
   return false;
 }
 
+/* @return whether groups inside a group have the controller for CPU time. */
+static bool is_enabled(const char *parent) {
+  char path[PATH_MAX + 32], text[1024], *rest = text, *word;
+  snprintf(path, sizeof path, "%s/cgroup.subtree_control", parent);
+  if (os_read_text(path, text, sizeof text) != 0) return false;
+  while ((word = strsep(&rest, " \n")) != NULL)
+    if (strcmp(word, "cpu") == 0) return true;
+  return false;
+}
+
 /* @return false after a message. */
 static bool enable(const char *parent) {
+  if (is_enabled(parent)) return true;
+  group.enabled = true;
   int error = write_file(parent, "cgroup.subtree_control", "+cpu");
   if (error == 0) return true;
   message("%s cannot limit CPU time: %s (%s)", parent, strerror(error),
@@ -104,30 +119,30 @@ static bool enable(const char *parent) {
 }
 
 /* @return false after a message. */
-static bool move_aside(const char *parent, char *aside) {
-  if (!make(parent, "mltp-run", aside)) return false;
-  int error = write_file(aside, "cgroup.procs", "0");
-  if (error != 0) message("cannot move to %s: %s", aside, strerror(error));
-  return error == 0;
-}
-
-/* @return false after a message; then nothing is left behind. */
-static bool prepare(const char *parent) {
-  char own[PATH_MAX], aside[PATH_MAX];
-  *aside = '\0';
-  if (parent == NULL && !os_cgroup_unified(own, sizeof own)) {
+static bool move_aside(void) {
+  if (!os_cgroup_unified(group.own, sizeof group.own)) {
     message("there are no control groups of version 2 here (run the program without --cgroup)");
     return false;
   }
-  bool is_own = parent == NULL;
-  if (is_own) parent = own;
-  bool ready = (!is_own || move_aside(parent, aside)) && enable(parent) &&
-               make(parent, "mltp-program", group.folder);
-  if (!ready && *aside != '\0') {
-    write_file(parent, "cgroup.procs", "0");
-    rmdir(aside);
-  }
-  return ready;
+  if (!make(group.own, "mltp-run", group.aside)) return false;
+  int error = write_file(group.aside, "cgroup.procs", "0");
+  if (error != 0) message("cannot move to %s: %s", group.aside, strerror(error));
+  return error == 0;
+}
+
+/* The group's processes may come back when no group inside it has its controllers. */
+static void move_back(void) {
+  if (*group.own == '\0') return;
+  if (group.enabled) write_file(group.own, "cgroup.subtree_control", "-cpu");
+  write_file(group.own, "cgroup.procs", "0");
+  rmdir(group.aside);
+}
+
+/* @return false after a message. */
+static bool prepare(const char *parent) {
+  if (parent == NULL && !move_aside()) return false;
+  if (parent == NULL) parent = group.own;
+  return enable(parent) && make(parent, "mltp-program", group.folder);
 }
 
 static int enter(void) {
@@ -141,6 +156,7 @@ static void leave(void) {
   set_limit(group.most);
   for (int looks = 0; rmdir(group.folder) != 0 && errno == EBUSY && looks < SETTLE_LOOKS; looks++)
     usleep(1000);
+  move_back();
 }
 
 /* ---- the grant */
@@ -172,7 +188,10 @@ static void look(void) {
 
 int cgroup_run(char **words, const char *where, const char *parent) {
   group.most = group.limit = (unsigned)os_cpus();
-  if (!prepare(parent)) return EXIT_FAILED;
+  if (!prepare(parent)) {
+    move_back();
+    return EXIT_FAILED;
+  }
   group.looked_at = os_now();
   const struct mt_client_program self = {.role = MT_PROTO_GROUP, .most = group.most};
   int error = mt_client_join(where, &self);
