@@ -11,6 +11,10 @@
  * more after it is among the sleepers, and one that let a thread wait looks at their caches after
  * that. Both are under sleep.ilock, so either the first sees the thread or the second the stack.
  *
+ * Rejected: to wake a waiter where a stack is freed, for each thread that ends would have to look.
+ * To refuse in mltp_create(), for most threads that are created never have a stack at the same
+ * time.
+ *
  * Relaxed: the count is a hint for the VP that may have freed a stack itself.
  */
 #ifndef MT_CORE_SCHED_STACK_WAIT_H
