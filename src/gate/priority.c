@@ -19,7 +19,11 @@ static uint32_t changes; /* [atomic] calls that have set a priority */
 
 void gt_priority_refresh(struct gt_thread *me) {
   uint32_t seen = mt_load_relaxed(&changes);
-  if (me->asked_for != 0 && me->priority_seen == seen && me->asked_for++ < ASK_AGAIN) return;
+  bool known = me->asked_for != 0 && me->asked_for <= ASK_AGAIN && me->priority_seen == seen;
+  if (known) {
+    me->asked_for++;
+    return;
+  }
   me->priority = gt_seeded ? 0 : os_priority();
   me->priority_seen = seen;
   me->asked_for = 1;

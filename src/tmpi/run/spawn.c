@@ -84,19 +84,24 @@ struct started {
   bool is_own;
 };
 
-static void find_started(struct started *started, const struct tm_command *command) {
-  char found[PATH_MAX];
-  bool along = command->path != NULL && find_along(command->path, command->program, found);
-  started->interpreter = started->argument = NULL;
-  started->path = along ? strdup(found) : tm_find_program(command->program);
-  started->is_own = started->path != NULL && is_own(started->path);
-  if (started->path == NULL || started->is_own) return;
-  char *interpreter = tm_script_interpreter(started->path, started->line, &started->argument);
+static void find_interpreter(struct started *started, const char *path) {
+  char *interpreter = tm_script_interpreter(path, started->line, &started->argument);
   started->is_own = interpreter != NULL && is_own(interpreter);
   if (started->is_own)
     started->interpreter = interpreter;
   else
     free(interpreter);
+}
+
+static void find_started(struct started *started, const struct tm_command *command) {
+  char found[PATH_MAX];
+  bool along = command->path != NULL && find_along(command->path, command->program, found);
+  char *path = along ? strdup(found) : tm_find_program(command->program);
+  started->interpreter = started->argument = NULL;
+  started->is_own = path != NULL && is_own(path);
+  if (path != NULL && !started->is_own) find_interpreter(started, path);
+  /* last: static analysis takes a struct for changed when a call gets a part of it */
+  started->path = path;
 }
 
 static void drop_started(struct started *started) {
