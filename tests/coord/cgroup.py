@@ -126,6 +126,10 @@ def is_refused():
         done = subprocess.run([MLTP, "run", f"--cgroup={folder}/none", "--", "echo", "started"], text=True,
                               capture_output=True, check=False)
         assert done.returncode == 1 and done.stdout == "" and "cannot limit CPU time" in done.stderr, done
+    for other in ("--threads", "--seed=1"):
+        done = subprocess.run([MLTP, "run", "--cgroup", other, "--", "echo", "started"], text=True, capture_output=True,
+                              check=False)
+        assert done.returncode != 0 and done.stdout == "" and "choose one" in done.stderr, done
 
 
 if __name__ == "__main__":

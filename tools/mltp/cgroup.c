@@ -193,10 +193,7 @@ int cgroup_run(char **words, const char *where, const char *parent) {
     return EXIT_FAILED;
   }
   group.looked_at = os_now();
-  const struct mt_client_program self = {.role = MT_PROTO_GROUP, .most = group.most};
-  int error = mt_client_join(where, &self);
-  if (error != 0 && strcmp(where, "auto") != 0)
-    message("cannot join %s: %s (running as without a daemon)", where, strerror(error));
+  supervise_join(where, MT_PROTO_GROUP, group.most);
   setenv("MLTP_COORDINATOR", "off", 1); /* the group takes part, so no program in it does */
   int status = supervise(words, enter, look, LOOK_MS);
   mt_client_leave();

@@ -6,7 +6,7 @@
 /**
  * Runs a program in a new control group (version 2) and keeps the group's cpu.max at what mltpd
  * grants. Blocks until the program has ended.
- * @param where the daemon's socket, as for mt_client_join()
+ * @param where the daemon's socket, as for supervise_join()
  * @param parent the folder of a group that this user may write and that has no process of its own;
  * NULL: the group of this process, which must have no other process
  * @return the exit status of supervise(), or EXIT_FAILED after a message: there can be no group

@@ -35,17 +35,17 @@ enum {
 };
 
 static struct jobs {
-  char **words; /* the program */
-  const char *where;
-  bool named;    /* offer a FIFO by its name, not two descriptors */
-  unsigned most; /* jobs at a time, with the one that needs no byte */
+  char **words;      /* the program */
+  const char *where; /* the daemon; NULL: not given */
+  bool named;        /* offer a FIFO by its name, not two descriptors */
+  unsigned most;     /* jobs at a time, with the one that needs no byte */
   unsigned circulating;
   unsigned unused; /* looks in a row that found a byte left */
   bool warned;     /* that the program gave back more than it took */
   int take, give;  /* what the program inherits */
   int own;         /* the same pipe, which does not block this process */
   char folder[32], fifo[48];
-} jobs = {.where = "auto", .take = -1, .give = -1, .own = -1};
+} jobs = {.take = -1, .give = -1, .own = -1};
 
 /* ---- the pipe */
 
@@ -181,8 +181,7 @@ int jobs_main(int argc, char **argv) {
       .doc =
           "Runs make, or another program that takes part in make's jobserver, with as many jobs "
           "at a time as mltpd grants. Give make no -j of its own."};
-  const char *set = getenv("MLTP_COORDINATOR"), *flags = getenv("MAKEFLAGS");
-  if (set != NULL && *set != '\0') jobs.where = set;
+  const char *flags = getenv("MAKEFLAGS");
   jobs.most = (unsigned)os_cpus();
   argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, NULL);
   if (flags != NULL && strstr(flags, "--jobserver-auth=") != NULL) {
@@ -198,10 +197,7 @@ int jobs_main(int argc, char **argv) {
     remove_fifo();
     return EXIT_FAILED;
   }
-  struct mt_client_program self = {.role = MT_PROTO_JOBS, .most = jobs.most};
-  error = mt_client_join(jobs.where, &self);
-  if (error != 0 && strcmp(jobs.where, "auto") != 0)
-    message("cannot join %s: %s (running as without a daemon)", jobs.where, strerror(error));
+  supervise_join(jobs.where, MT_PROTO_JOBS, jobs.most);
   look();
   int status = start_and_serve();
   mt_client_leave();

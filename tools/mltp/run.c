@@ -42,17 +42,13 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
       state->next = state->argc;
       return 0;
     case ARGP_KEY_END:
+      if (r->in_group && r->library != preload_teams)
+        argp_error(state, "--cgroup goes without --threads and --seed: choose one");
       if (r->words == NULL)
         argp_error(state, "nothing to run: no program given (try: %s -- ./program)", state->name);
       return 0;
     default: return ARGP_ERR_UNKNOWN;
   }
-}
-
-static int run_in_group(const struct request *r) {
-  const char *where = getenv("MLTP_COORDINATOR");
-  if (where == NULL || *where == '\0') where = "auto";
-  return cgroup_run(r->words, where, r->folder);
 }
 
 int run_main(int argc, char **argv) {
@@ -75,8 +71,8 @@ int run_main(int argc, char **argv) {
           "as mltpd grants, or MLTP_VPS says. Nothing is compiled again."};
   struct request request = {.library = preload_teams};
   argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &request);
+  if (request.in_group) return cgroup_run(request.words, request.where, request.folder);
   if (request.where != NULL) setenv("MLTP_COORDINATOR", request.where, 1);
-  if (request.in_group) return run_in_group(&request);
   int failed = preload(request.words[0], request.library);
   if (failed != 0) return failed;
   if (preload_is_static(request.words[0]))

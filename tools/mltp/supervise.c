@@ -4,12 +4,23 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "coord/client.h"
 #include "message.h"
+
+void supervise_join(const char *where, uint32_t role, unsigned most) {
+  const struct mt_client_program self = {.role = role, .most = most};
+  if (where == NULL) where = getenv("MLTP_COORDINATOR");
+  if (where == NULL || *where == '\0') where = "auto";
+  int error = mt_client_join(where, &self);
+  if (error != 0 && strcmp(where, "auto") != 0)
+    message("cannot join %s: %s (running as without a daemon)", where, strerror(error));
+}
 
 static pid_t program;
 

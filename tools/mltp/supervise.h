@@ -3,7 +3,18 @@
 #ifndef TOOLS_MLTP_SUPERVISE_H
 #define TOOLS_MLTP_SUPERVISE_H
 
+#include <stdint.h>
+
 enum { EXIT_FAILED = 1, EXIT_NOT_STARTED = 127 };
+
+/**
+ * Joins mltpd for a program that does not do so itself. Waits for a tenth of a second at most. A
+ * message says if a daemon that was named cannot be joined; then the program runs as without one.
+ * @param where as for mt_client_join(); NULL: what MLTP_COORDINATOR says, else "auto"
+ * @param role enum mt_proto_role
+ * @param most CPUs that it may use when it is alone
+ */
+void supervise_join(const char *where, uint32_t role, unsigned most);
 
 /**
  * Starts a program, and looks each `look_ms` until it ends. SIGTERM and SIGHUP go to the program;
