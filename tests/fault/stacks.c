@@ -16,8 +16,21 @@ static const char *const little_seeded[] = {"MLTP_STACK_SPACE=67108864", "MLTP_B
 static struct outcome outcome;
 static unsigned vps;
 
-static void start(void) {
+/* Each thread gets the address of its handle, and returns it. */
+static void create_all(mltp_t **threads, int count, mltp_userf_t *function) {
   if (mltp_init(vps) != 0) _exit(1);
+  for (int i = 0; i < count; i++)
+    if (mltp_create(&threads[i], NULL, function, &threads[i]) != 0) _exit(2);
+}
+
+static void join(mltp_t **thread) {
+  void *result = NULL;
+  if (mltp_join(*thread, &result) != 0 || result != thread) _exit(3);
+}
+
+static void join_all(mltp_t **threads, int count) {
+  for (int i = 0; i < count; i++) join(&threads[i]);
+  if (mltp_finalize() != 0) _exit(4);
 }
 
 static void *yield_often(void *arg) {
@@ -29,14 +42,8 @@ static void *yield_often(void *arg) {
 static void run_many(void) {
   enum { MANY = 2000 };
   static mltp_t *threads[MANY];
-  start();
-  for (int i = 0; i < MANY; i++)
-    if (mltp_create(&threads[i], NULL, yield_often, &threads[i]) != 0) _exit(2);
-  for (int i = 0; i < MANY; i++) {
-    void *result = NULL;
-    if (mltp_join(threads[i], &result) != 0 || result != &threads[i]) _exit(3);
-  }
-  if (mltp_finalize() != 0) _exit(4);
+  create_all(threads, MANY, yield_often);
+  join_all(threads, MANY);
 }
 
 /* Threads of all priorities that start at all times while the room is full. */
@@ -48,24 +55,15 @@ static void *create_and_join(void *arg) {
     if (mltp_create(&children[i], &attr, yield_often, &children[i]) != 0) _exit(5);
     mltp_yield();
   }
-  for (int i = 0; i < 4; i++) {
-    void *result = NULL;
-    if (mltp_join(children[i], &result) != 0 || result != &children[i]) _exit(6);
-  }
+  for (int i = 0; i < 4; i++) join(&children[i]);
   return arg;
 }
 
 static void run_families(void) {
   enum { FAMILIES = 200 };
   static mltp_t *parents[FAMILIES];
-  start();
-  for (int i = 0; i < FAMILIES; i++)
-    if (mltp_create(&parents[i], NULL, create_and_join, &parents[i]) != 0) _exit(2);
-  for (int i = 0; i < FAMILIES; i++) {
-    void *result = NULL;
-    if (mltp_join(parents[i], &result) != 0 || result != &parents[i]) _exit(3);
-  }
-  if (mltp_finalize() != 0) _exit(4);
+  create_all(parents, FAMILIES, create_and_join);
+  join_all(parents, FAMILIES);
 }
 
 /* All that have started sleep, so no thread runs while others wait for their stacks. */
@@ -77,13 +75,8 @@ static void *sleep_a_little(void *arg) {
 static void run_sleepers(void) {
   enum { MANY = 1000 };
   static mltp_t *threads[MANY];
-  start();
-  for (int i = 0; i < MANY; i++)
-    if (mltp_create(&threads[i], NULL, sleep_a_little, &threads[i]) != 0) _exit(2);
-  for (int i = MANY - 1; i >= 0; i--) {
-    void *result = NULL;
-    if (mltp_join(threads[i], &result) != 0 || result != &threads[i]) _exit(3);
-  }
+  create_all(threads, MANY, sleep_a_little);
+  for (int i = MANY - 1; i >= 0; i--) join(&threads[i]);
   if (mltp_finalize() != 0) _exit(4);
 }
 
@@ -98,16 +91,10 @@ static void *wait_to_go(void *arg) {
 static void run_waiters(void) {
   enum { MANY = 400 };
   static mltp_t *threads[MANY];
-  start();
-  for (int i = 0; i < MANY; i++)
-    if (mltp_create(&threads[i], NULL, wait_to_go, &threads[i]) != 0) _exit(2);
+  create_all(threads, MANY, wait_to_go);
   for (int i = 0; i < MANY; i++) mltp_yield();
   for (int i = 0; i < MANY; i++) mltp_sem_post(&go);
-  for (int i = 0; i < MANY; i++) {
-    void *result = NULL;
-    if (mltp_join(threads[i], &result) != 0 || result != &threads[i]) _exit(3);
-  }
-  if (mltp_finalize() != 0) _exit(4);
+  join_all(threads, MANY);
 }
 
 /* fills: on one VP the room is full for certain. */

@@ -80,9 +80,9 @@ bool mt_prepare(struct mt_vp *vp, struct mltp_thread *t) {
   if (mt_unlikely(stack == NULL)) {
     if (mt_has_alternative())
       mt_panic(
-          "thread %lu '%s': no memory for its stack of %zu KiB, and a strategy's queue does not "
-          "wait "
-          "for one (run fewer threads at a time, or set MLTP_STACK_SIZE lower)",
+          "thread %lu '%s': no memory for its stack of %zu KiB, which no thread of a strategy "
+          "waits "
+          "for (run fewer threads at a time, or set MLTP_STACK_SIZE lower)",
           (unsigned long)t->id, mt_name(t), ((size_t)1 << t->stack_class) / 1024);
     mt_stack_await(vp, t);
     return false;
