@@ -11,6 +11,10 @@
 /** Threads of one theft at most: the walk along cold descriptors takes some microseconds. */
 enum { MT_STEAL_MOST = 32 };
 
+/** After this multiple of MT_LONE_NS without a scheduling point, a reluctant thief takes threads:
+ * their VP computes, so they are worth more than their move. */
+enum { MT_RELUCTANT_LONES = 8 };
+
 /** A VP has no scheduling point for this time: it is blocked in the kernel or computes for long.
  * A time slice of the kernel's is shorter. */
 #define MT_BLOCKED_NS ((uint64_t)4000000)
@@ -31,10 +35,13 @@ static inline bool mt_victim_is_stuck(struct mt_victim_seen seen) {
 }
 
 /** @return whether the thief leaves the threads to their VP: a lone thread is about to run there,
- * and a reluctant thief expects that moving threads costs more than running them. */
+ * and a reluctant thief expects that moving threads costs more than running them. It waits longer
+ * for a scheduling point: a thread that creates some hundred threads passes none meanwhile. */
 static inline bool mt_victim_is_skipped(struct mt_victim_seen seen) {
-  if (mt_victim_is_stuck(seen) || !seen.awake) return false;
-  return seen.ready < 2 || (mt_backoff_is_reluctant(seen.level) && !seen.try_again);
+  if (!seen.awake) return false;
+  if (mt_backoff_is_reluctant(seen.level) && !seen.try_again)
+    return seen.unmoved_ns < MT_RELUCTANT_LONES * seen.lone_ns;
+  return seen.ready < 2 && !mt_victim_is_stuck(seen);
 }
 
 /** @return how many of a victim's threads a thief gets: half, rounded up, within a bound. */

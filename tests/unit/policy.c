@@ -43,7 +43,9 @@ static void a_reluctant_thief_leaves_all_of_them(void) {
   seen.try_again = 1;
   CHECK(!mt_victim_is_skipped(seen));
   seen.try_again = 0;
-  seen.unmoved_ns = 5000;
+  seen.unmoved_ns = MT_RELUCTANT_LONES * seen.lone_ns - 1; /* it may create threads */
+  CHECK(mt_victim_is_skipped(seen));
+  seen.unmoved_ns++;
   CHECK(!mt_victim_is_skipped(seen));
 }
 
