@@ -38,8 +38,9 @@ static const struct mt_tunable_row rows[MT_TUNABLES] = {
          "pauses between two looks of a searcher at other queues: each look takes a line from the "
          "VP that owns the queue"},
     [MT_INBOX_PAUSES] =
-        {"inbox_pauses", MT_LINE_NS, 90, true, 8, 512, 0,
-         "pauses for the inbox before a search: a round trip through another VP, some nine lines"},
+        {"inbox_pauses", MT_LINE_NS, 180, true, 8, 512, 0,
+         "pauses for the inbox before a search: a round trip through another VP, some nine lines, "
+         "each of which may take twice what is learned"},
     [MT_LOOKS_PER_CLOCK] =
         {"looks_per_clock", MT_CLOCK_NS, 224, true, 4, 512, 0,
          "looks of a spinner between two readings of the clock: the clock takes a small share"},
