@@ -42,12 +42,12 @@
 #include "tmpi/match/rank_wait.h"
 #include "tmpi/object/team.h"
 
-/* ---- phases. Inline: after a switch the processor predicts each return from a function
+/* ---- phases. Always inline: after a switch the processor predicts each return from a function
  * wrongly, which costs as much as a switch. */
 
 /** The internal lock of the barrier, which the caller holds, is released. */
-static inline void tm_team_barrier_park(struct tm_team_barrier *barrier,
-                                        const struct tm_coll *coll) {
+__attribute__((always_inline)) static inline void tm_team_barrier_park(
+    struct tm_team_barrier *barrier, const struct tm_coll *coll) {
   struct tm_rank *rank = coll->comm->owner;
   bool noted = tm_begin_wait(rank, coll->comm, coll->call);
   if (noted) rank->parks++;
@@ -64,7 +64,8 @@ void tm_team_barrier_release(struct tm_team_barrier *barrier, bool at_home);
 
 /** Comes to a barrier. @return true: the caller is the last, and is to open it; else it was opened.
  */
-static inline bool tm_arrive(struct tm_team_barrier *barrier, const struct tm_coll *coll) {
+__attribute__((always_inline)) static inline bool tm_arrive(struct tm_team_barrier *barrier,
+                                                            const struct tm_coll *coll) {
   mti_lock(&barrier->queue.ilock_);
   if (--barrier->missing == 0) {
     barrier->missing = barrier->members;
@@ -81,13 +82,14 @@ static inline bool tm_arrive(struct tm_team_barrier *barrier, const struct tm_co
 /** A phase in parts, with something to do between them: if (tm_arrive_in_vp_group()) { of the VP
  * group; if (tm_arrive_at_root()) { of all; tm_release_root() } tm_release_vp_group() }. The caller
  * is then the last. */
-static inline bool tm_arrive_in_vp_group(const struct tm_coll *coll) {
+__attribute__((always_inline)) static inline bool tm_arrive_in_vp_group(
+    const struct tm_coll *coll) {
   mti_preempt(coll->call);
   coll->comm->phases++;
   return tm_arrive(&coll->comm->vp_group->barrier, coll);
 }
 
-static inline bool tm_arrive_at_root(const struct tm_coll *coll) {
+__attribute__((always_inline)) static inline bool tm_arrive_at_root(const struct tm_coll *coll) {
   return tm_arrive(&coll->comm->team->root_barrier, coll);
 }
 
@@ -125,7 +127,7 @@ static inline void tm_release_vp_group(const struct tm_coll *coll) {
 }
 
 /** Returns when all have come. */
-static inline void tm_next_phase(const struct tm_coll *coll) {
+__attribute__((always_inline)) static inline void tm_next_phase(const struct tm_coll *coll) {
   if (!tm_arrive_in_vp_group(coll)) return;
   if (tm_arrive_at_root(coll)) tm_release_root(coll);
   tm_release_vp_group(coll);
