@@ -113,14 +113,38 @@ static void moved(void) {
   CHECK(in.value == 2.5L && in.index == 7);
 }
 
+/* Loops take several elements at a time: any number of them, at any address, and none beyond. */
+static void many(const struct number *of) {
+  enum { MOST = 67, SHIFTS = 3 };
+  static char in[MOST * ROOM], inout[MOST * ROOM];
+  char expected[ROOM], beyond[ROOM];
+  of->put(expected, 9);
+  of->put(beyond, 3);
+  for (size_t shift = 0; shift < SHIFTS; shift++) {
+    for (size_t count = 0; count < MOST; count++) {
+      for (size_t i = 0; i < MOST - 1; i++) {
+        of->put(in + shift + i * of->size, 6);
+        of->put(inout + shift + i * of->size, 3);
+      }
+      MPI_Reduce_local(in + shift, inout + shift, (int)count, of->type, MPI_SUM);
+      for (size_t i = 0; i < MOST - 1; i++)
+        CHECK(memcmp(inout + shift + i * of->size, i < count ? expected : beyond, of->size) == 0);
+    }
+  }
+}
+
 int main(int argc, char **argv) {
   int commute;
   MPI_Init(&argc, &argv);
   for (size_t i = 0; i < sizeof integers / sizeof integers[0]; i++) {
     arithmetic(&integers[i], true);
     bits(&integers[i]);
+    many(&integers[i]);
   }
-  for (size_t i = 0; i < sizeof reals / sizeof reals[0]; i++) arithmetic(&reals[i], true);
+  for (size_t i = 0; i < sizeof reals / sizeof reals[0]; i++) {
+    arithmetic(&reals[i], true);
+    if (reals[i].type != MPI_LONG_DOUBLE) many(&reals[i]); /* has bytes that mean nothing */
+  }
   for (size_t i = 0; i < sizeof complexes / sizeof complexes[0]; i++)
     arithmetic(&complexes[i], false);
   float_int(), double_int(), long_int(), int_int();
