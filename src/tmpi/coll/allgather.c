@@ -29,17 +29,27 @@ static size_t few_of_each(const struct tm_comm *comm, const struct tm_part *own,
   return bytes <= comm->team->room / (size_t)comm->size ? bytes : 0;
 }
 
-/* Each rank looks at all ranks, so the loop has no branch. */
-static bool all_published(const struct tm_coll *coll, int exchange, size_t bytes) {
-  const struct tm_publication *slots = tm_publications(coll);
-  int size = coll->comm->size, others = 0;
-  size_t longer = 0;
-  for (int i = 0; i < size; i++) {
-    others |= (slots[i].number ^ coll->tag) | (slots[i].exchange ^ exchange);
-    longer |= slots[i].bytes ^ bytes;
+/* Of the last arrival, for all: looks whether each rank has put as many bytes, which are not 0. */
+static void note_whether_same(const struct tm_coll *coll, int exchange, size_t bytes) {
+  bool same = bytes > 0;
+  for (int i = 0; same && i < coll->comm->size; i++)
+    same = tm_published(coll, exchange, i)->bytes == bytes;
+  struct tm_team_data *data = tm_team_data(coll);
+  data->number = coll->tag;
+  data->exchange = same ? exchange : TM_EXCHANGE_NONE;
+}
+
+/* A phase, with that in it. */
+static bool meet_with_same(const struct tm_coll *coll, int exchange, size_t bytes) {
+  if (tm_arrive_in_vp_group(coll)) {
+    if (tm_arrive_at_root(coll)) {
+      note_whether_same(coll, exchange, bytes);
+      tm_release_root(coll);
+    }
+    tm_release_vp_group(coll);
   }
-  for (int i = 0; others != 0 && i < size; i++) tm_published(coll, exchange, i);
-  return longer == 0;
+  const struct tm_team_data *data = tm_team_data(coll);
+  return data->number == coll->tag && data->exchange == exchange;
 }
 
 /* Few bytes are put side by side where the team has room, and each copies the whole. Else each says
@@ -62,8 +72,7 @@ void tm_allgather(struct tm_coll *coll, const struct tm_part *own, const struct 
   if (few > 0) tm_type_pack(room + few * (size_t)comm->rank, source->at, source->type, 0, few);
   int exchange = tm_exchange_rooted(TM_EXCHANGE_ALLGATHER, -1);
   tm_publish(coll, exchange, source, few, NULL);
-  tm_next_phase(coll);
-  if (few > 0 && all_published(coll, exchange, few)) {
+  if (meet_with_same(coll, exchange, few)) {
     tm_type_copy(all->base, all->type, room, tm_type_of(MPI_BYTE), few * (size_t)comm->size);
     return;
   }

@@ -142,17 +142,12 @@ static inline void tm_publish(const struct tm_coll *coll, int exchange, const vo
       (struct tm_publication){at, bytes, more, coll->tag, exchange};
 }
 
-/** What all members have published for the last phase, by rank. */
-static inline const struct tm_publication *tm_publications(const struct tm_coll *coll) {
-  return coll->comm->team->slots[coll->comm->phases % 2];
-}
-
-/** What one of them has published. A wrong program's ranks call different
+/** What a rank has published for the last phase. A wrong program's ranks call different
  * collectives, or name different roots. Their slots hold what was published earlier, addresses that
  * may point anywhere by now, so the job ends. */
 static inline const struct tm_publication *tm_published(const struct tm_coll *coll, int exchange,
                                                         int rank) {
-  const struct tm_publication *slot = &tm_publications(coll)[rank];
+  const struct tm_publication *slot = &coll->comm->team->slots[coll->comm->phases % 2][rank];
   bool same = slot->number == coll->tag && slot->exchange == exchange;
   if (mt_unlikely(!same)) tm_not_published(coll, exchange, rank);
   return slot;

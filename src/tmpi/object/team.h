@@ -52,7 +52,8 @@ struct tm_team_block {
 
 /** How members use each other's slots in a collective. */
 enum tm_exchange {
-  TM_EXCHANGE_BCAST = 1,
+  TM_EXCHANGE_NONE,
+  TM_EXCHANGE_BCAST,
   TM_EXCHANGE_GATHER,
   TM_EXCHANGE_SCATTER,
   TM_EXCHANGE_ALLGATHER,
@@ -77,7 +78,8 @@ static inline int tm_exchange_rooted(enum tm_exchange exchange, int root) {
   return (int)((unsigned)exchange | (unsigned)(root + 1) << 4);
 }
 
-/** Of a reduction: number and exchange of the result, written by the last arrival of all. */
+/** Number and exchange of what all have brought (a reduction's result, an allgather's parts of one
+ * size), written by the last arrival of all. */
 struct tm_team_data {
   int number, exchange;
   alignas(16) char bytes[]; /* as aligned as the elements of any predefined type */
