@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Measures this tree and an older commit in turn, and says which rows became slower.
+
+The older commit is built in FOLDER/COMMIT. Each turn runs an experiment once with each of the two, in
+an order that alternates. The best of all turns counts: what else the machine does makes runs slower
+only. A row is slower or faster if the best values differ by more than the limit. Exit status: 0 no
+row is slower, 1 some are, 2 wrong usage, or something was not built or not measured.
+"""
+import argparse
+import json
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import store
+
+OURS = {"micro": "mltp", "mpi": "tmpi"}  # experiment: the implementation that is this project
+
+
+def fail(text):
+    print(f"compare: {text}", file=sys.stderr)
+    sys.exit(2)
+
+
+def parse_arguments(arguments):
+    parser = argparse.ArgumentParser(prog="dev compare", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("commit", metavar="COMMIT", help="the older commit")
+    parser.add_argument("experiments", nargs="*", metavar="EXPERIMENT",
+                        help=f"of {', '.join(OURS)} (all)")
+    parser.add_argument("--turns", type=int, default=15, metavar="N",
+                        help="runs of each experiment by each of the two (%(default)s)")
+    parser.add_argument("--limit", type=float, default=2, metavar="PERCENT",
+                        help="a smaller difference is called even (%(default)s)")
+    parser.add_argument("--bench", default="build/bin/mltp-bench", type=pathlib.Path,
+                        metavar="PATH", help="this tree's mltp-bench program (%(default)s)")
+    parser.add_argument("--older-bench", type=pathlib.Path, metavar="PATH",
+                        help="the older commit's, which is built otherwise")
+    parser.add_argument("--out", default="build/compare", type=pathlib.Path, metavar="FOLDER",
+                        help="where the older commit is built (%(default)s)")
+    options = parser.parse_intermixed_args(arguments)
+    for name in options.experiments:
+        if name not in OURS:
+            parser.error(f"{name}: there are {', '.join(OURS)}")
+    if options.turns < 1:
+        parser.error("--turns: at least one")
+    return options
+
+
+def build(commit, folder):
+    """Returns the mltp-bench of a commit; builds it unless it is there."""
+    name = subprocess.run(["git", "rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}"],
+                          capture_output=True, text=True, check=False).stdout.strip()
+    if not name:
+        fail(f"{commit}: no such commit here")
+    tree = (folder / name[:12]).resolve()
+    bench = tree / "build/bin/mltp-bench"
+    if (tree / "built").exists():
+        return bench
+    shutil.rmtree(tree, ignore_errors=True)
+    tree.mkdir(parents=True)
+    print(f"compare: building {commit} in {tree}", file=sys.stderr)
+    log = tree / "build.log"
+    with tempfile.TemporaryFile() as archive, open(log, "wb") as output:
+        subprocess.run(["git", "archive", name], stdout=archive, check=True)
+        archive.seek(0)
+        subprocess.run(["tar", "-x", "-C", tree], stdin=archive, check=True)
+        for command in (["cmake", "--preset", "release"], ["cmake", "--build", "--preset", "release"]):
+            if subprocess.run(command, cwd=tree, stdout=output, stderr=output, check=False).returncode:
+                fail(f"{commit} was not built: {' '.join(command)} failed (see {log})")
+    (tree / "built").touch()
+    return bench
+
+
+def measure(bench, experiment):
+    """One run. Returns {row: (best, unit)}."""
+    with tempfile.NamedTemporaryFile(suffix=".json") as file:
+        run = subprocess.run([bench, experiment, "--impl", OURS[experiment], "--quick", "--runs", "1",
+                              "--json", file.name], capture_output=True, text=True, check=False)
+        if run.returncode != 0:
+            fail(f"{bench} {experiment} failed with status {run.returncode}:\n{run.stderr}")
+        rows = json.load(file)["rows"]
+    return {(row["metric"], *(f"{row['params'].get(key)} {key}" for key in ("threads", "ranks", "vps")
+                              if key in row["params"])): (row["min"], row["unit"]) for row in rows}
+
+
+def turns(benches, experiment, count):
+    """Returns {row: ([of the older], [of the newer], unit)} for rows that both have."""
+    values = {}
+    for turn in range(count):
+        for which in ((0, 1), (1, 0))[turn % 2]:
+            for row, (best, unit) in measure(benches[which], experiment).items():
+                values.setdefault(row, ([], [], unit))[which].append(best)
+        print(f"\rcompare: {experiment}, turn {turn + 1} of {count}", end="", file=sys.stderr)
+    print(file=sys.stderr)
+    return {row: both for row, both in values.items() if both[0] and both[1]}
+
+
+def verdict(older, newer, limit):
+    """Of the best values."""
+    if newer > older * (1 + limit / 100):
+        return "slower"
+    return "faster" if newer < older * (1 - limit / 100) else "even"
+
+
+def show(values, limit):
+    """Prints a table. Returns how many rows are slower."""
+    slower = 0
+    for row, (older, newer, unit) in values.items():
+        word = verdict(min(older), min(newer), limit)
+        slower += word == "slower"
+        ratio = min(newer) / min(older) if min(older) else 1
+        print(f"{', '.join(row):50} {min(older):10.4g} {min(newer):10.4g} {unit:5} x{ratio:.3f} {word:6}  medians "
+              f"{statistics.median(older):.4g} {statistics.median(newer):.4g}")
+    return slower
+
+
+def main(arguments):
+    options = parse_arguments(arguments)
+    older = options.older_bench or build(options.commit, options.out)
+    benches = (older, options.bench.resolve())
+    for bench in benches:
+        if not bench.exists():
+            fail(f"there is no {bench} (build it first)")
+    print(f"Best of {options.turns} turns: {options.commit}, then this tree. {store.cpu_name()}, "
+          f"load {pathlib.Path('/proc/loadavg').read_text(encoding='utf-8').split()[0]}")
+    slower = sum(show(turns(benches, name, options.turns), options.limit)
+                 for name in options.experiments or OURS)
+    print(f"{slower} rows are slower by more than {options.limit:g} %")
+    return 1 if slower else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        fail("interrupted")

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""./dev compare: which rows it calls slower, the best of turns that alternate, and what it refuses."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+COMPARE = pathlib.Path(__file__).resolve().parents[2] / "bench/report/compare.py"
+
+# Stands in for mltp-bench: notes its name, and gives one value more than its last run did.
+FAKE = """\
+    #!/usr/bin/env python3
+    import json, pathlib, sys
+    calls = pathlib.Path("{folder}/calls")
+    with calls.open("a") as file:
+        file.write("{name}\\n")
+    runs = calls.read_text().split().count("{name}")
+    if {name!r} == "broken":
+        sys.exit("the answer is wrong")
+    row = lambda name, value: {{"metric": name, "params": {{"ranks": 2}}, "min": value, "unit": "us"}}
+    rows = [row("scaled", {scale} * (9 + runs)), row("same", 5), row("of-{name}", 1)]
+    pathlib.Path(sys.argv[sys.argv.index("--json") + 1]).write_text(json.dumps({{"rows": rows}}))
+"""
+
+
+class Compare(unittest.TestCase):
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def fake(self, name, scale):
+        path = self.folder / name
+        path.write_text(textwrap.dedent(FAKE).format(folder=self.folder, name=name, scale=scale), encoding="utf-8")
+        path.chmod(0o755)
+        return path
+
+    def compare(self, scale, *arguments, newer="newer"):
+        run = subprocess.run(
+            [sys.executable, "-B", COMPARE, "HEAD", "mpi", "--older-bench", self.fake("older", 1),
+             "--bench", self.fake(newer, scale), "--turns", "3", *arguments],
+            capture_output=True, text=True, check=False)
+        return run.returncode, run.stdout, run.stderr
+
+    def test_slower(self):
+        code, stdout, stderr = self.compare(1.1)
+        self.assertEqual(code, 1, stderr)
+        self.assertRegex(stdout, r"scaled, 2 ranks +10 +11 us +x1.100 slower +medians 11 12.1")
+        self.assertRegex(stdout, r"same, 2 ranks +5 +5 us +x1.000 even")
+        self.assertNotIn("of-", stdout)  # a row that one of them does not have
+        self.assertIn("1 rows are slower by more than 2 %", stdout)
+
+    def test_even_and_faster(self):
+        self.assertEqual(self.compare(1.019)[0], 0)
+        self.assertEqual(self.compare(1.1, "--limit", "11")[0], 0)
+        self.assertRegex(self.compare(0.9)[1], "x0.900 faster")
+
+    def test_turns_alternate(self):
+        self.compare(1)
+        called = (self.folder / "calls").read_text(encoding="utf-8").split()
+        self.assertEqual(called, ["older", "newer", "newer", "older", "older", "newer"])
+
+    def test_what_is_not_measured(self):
+        code, _, stderr = self.compare(1, newer="broken")
+        self.assertEqual(code, 2)
+        self.assertIn("the answer is wrong", stderr)
+        for wrong in (["no-such-commit"], ["HEAD", "ocean"], ["HEAD", "--turns", "0"]):
+            run = subprocess.run([sys.executable, "-B", COMPARE, *wrong, "--out", self.folder],
+                                 cwd=COMPARE.parent, capture_output=True, text=True, check=False)
+            self.assertEqual((run.returncode, run.stdout), (2, ""), run.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
