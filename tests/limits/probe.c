@@ -173,23 +173,35 @@ static void *take(void *arg) {
   return arg;
 }
 
-/* How many waiters of the lock block a VP each; all get it in the end. */
-static void semaphore(void) {
-  FILE *file = tmpfile();
+/* @return how many threads block a VP, as a dump says. */
+static long blocking_threads(void) {
+  long blocks = 0;
   char line[512];
+  FILE *file = tmpfile();
+  mltp_dump(fileno(file));
+  rewind(file);
+  while (fgets(line, sizeof line, file) != NULL) blocks += strstr(line, "blocks VP") != NULL;
+  fclose(file);
+  return blocks;
+}
+
+/* How many waiters of the lock block a VP each, when their number no longer changes; all get it. */
+static void semaphore(void) {
+  enum { UNCHANGED = 10, NAP = 50000000 };
   long blocks = 0;
   mltp_t **threads = calloc((size_t)number, sizeof *threads);
   mltp_lock_init(&lock, MLTP_LOCK_SEMAPHORE, NULL);
   mltp_lock(&lock);
   for (long i = 0; i < number; i++) need(mltp_create(&threads[i], NULL, take, NULL));
-  mltp_sleep(500000000);
-  mltp_dump(fileno(file));
-  rewind(file);
-  while (fgets(line, sizeof line, file) != NULL) blocks += strstr(line, "blocks VP") != NULL;
+  for (int unchanged = 0; unchanged < UNCHANGED;) {
+    mltp_sleep(NAP);
+    const long now = blocking_threads();
+    unchanged = now == blocks && now != 0 ? unchanged + 1 : 0;
+    blocks = now;
+  }
   mltp_unlock(&lock);
   for (long i = 0; i < number; i++) need(mltp_join(threads[i], NULL));
   found(blocks, 0);
-  fclose(file);
   free(threads);
 }
 
