@@ -41,6 +41,7 @@ enum { OURS_MAX = 10000, KERNEL_MAX = 256, YIELD_MAX = 64, POLL_MAX = 16 };
 
 const struct mpi_impl mpi_impls[] = {
     {"tmpi", "tmpi", {"tmpirun"}, {0}, true, OURS_MAX, MPI_ANY_RANKS},
+    {"checked", "tmpi", {"tmpirun", "--check"}, {0}, true, OURS_MAX, MPI_ANY_RANKS},
     {"one-to-one", "tmpi", {"tmpirun", "--one-to-one"}, {0}, true, KERNEL_MAX, MPI_ANY_RANKS},
     OPENMPI_WAYS("openmpi", "mpirun.openmpi"),
     MPICH_WAYS("mpich", "mpiexec.mpich"),

@@ -3,6 +3,7 @@
 // them they share their work by stealing.
 #include <boost/fiber/all.hpp>
 #include <boost/version.hpp>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <new>
@@ -105,7 +106,12 @@ static inline void p_barrier_wait(p_barrier_t *barrier_) { barrier_->made->wait(
 
 #include "sem_by_monitor.h"
 
+static inline void p_sleep_ms(uint64_t ms) {
+  boost::this_fiber::sleep_for(std::chrono::milliseconds(ms));
+}
+
 #include "rows.h"
+#include "sleep.h"
 
 // The smallest stacks its users take, as in the table of numbers to beat.
 static bool row_memory_4k(peer_run *run) {
@@ -123,6 +129,7 @@ static const peer_row rows[] = {
     {"cond", row_cond, 1000, 0, 0},
     {"barrier", row_barrier, 64, 0, 64},
     {"memory", row_memory_4k, 0, 100000, 0},
+    {"sleep", row_sleep, 10, 0, 0},
     {nullptr, nullptr, 0, 0, 0},
 };
 

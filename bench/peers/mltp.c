@@ -66,8 +66,11 @@ static inline void p_barrier_init(p_barrier_t *barrier, unsigned count) {
 
 static inline void p_barrier_wait(p_barrier_t *barrier) { mltp_barrier_wait(barrier); }
 
+static inline void p_sleep_ms(uint64_t ms) { mltp_sleep(ms * 1000000); }
+
 #include "recursion.h"
 #include "rows.h"
+#include "sleep.h"
 
 /* ------------------------------------------------------- raw context switch */
 
@@ -122,6 +125,7 @@ static const struct peer_row rows[] = {
     {"cond", row_cond, 1000, 0, 0},
     {"barrier", row_barrier, 64, 0, 64},
     {"memory", row_memory, 0, 100000, 0},
+    {"sleep", row_sleep, 10, 0, 0},
     RECURSION_ROWS,
     {NULL, NULL, 0, 0, 0},
 };

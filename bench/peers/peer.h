@@ -28,6 +28,7 @@ struct peer_run {
   uint64_t cpu_ns;    /**< of the whole process, all kernel threads */
   uint64_t rss_bytes; /**< growth of resident memory, rows about memory only */
   uint64_t pte_bytes; /**< growth of page tables, rows about memory only */
+  uint64_t depth;     /**< forks on the longest path, trees only */
 };
 
 /** Does run->ops operations (at least one unit of them). @return is the answer right? */

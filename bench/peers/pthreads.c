@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <time.h>
 
 #include "peer.h"
 
@@ -90,7 +91,12 @@ static inline void p_barrier_init(p_barrier_t *barrier, unsigned count) {
 
 static inline void p_barrier_wait(p_barrier_t *barrier) { pthread_barrier_wait(barrier); }
 
+static inline void p_sleep_ms(uint64_t ms) {
+  nanosleep(&(struct timespec){.tv_nsec = (long)ms * 1000000}, NULL);
+}
+
 #include "rows.h"
+#include "sleep.h"
 
 /* 100,000 kernel threads need more mappings than vm.max_map_count allows by default; and
  * their kernel stacks and descriptors are in no process's figures. */
@@ -104,6 +110,7 @@ static const struct peer_row rows[] = {
     {"cond", row_cond, 10, 0, 0},
     {"barrier", row_barrier, 64, 0, 64},
     {"memory", row_memory, 0, 10000, 0},
+    {"sleep", row_sleep, 10, 0, 0},
     {NULL, NULL, 0, 0, 0},
 };
 

@@ -84,14 +84,20 @@ static inline struct branch branch_half(const struct branch *b, unsigned first, 
   return half;
 }
 
-/* Adds what is below the children of a branch to it, without threads. */
-static inline void branch_walk(struct branch *b) {
+/* Adds what is below the children of a branch to it, without threads. forks: those on the way to
+ * it. @return the most on any way. */
+static inline unsigned branch_walk(struct branch *b, unsigned forks) {
   const struct branch node = *b;
+  unsigned most = forks;
   for (unsigned i = node.first; i < node.end; i++) {
     struct branch child = branch_child(&node, i);
-    branch_walk(&child);
+    unsigned on_path = forks;
+    for (unsigned among = node.end - node.first; among > 1; among = (among + 1) / 2) on_path++;
+    const unsigned below = branch_walk(&child, on_path);
+    if (below > most) most = below;
     branch_add(b, &child);
   }
+  return most;
 }
 
 /* The same with a thread for each half of several children. */
@@ -128,7 +134,7 @@ static inline bool row_tree(struct peer_run *run, struct branch root) {
   struct branch expected = root;
   root.nodes = expected.nodes = 1;
   root.inner = expected.inner = 1;
-  branch_walk(&expected);
+  run->depth = branch_walk(&expected, 0);
   const uint64_t each = expected.nodes - 1 - expected.inner;
   const uint64_t trees = (run->ops + each - 1) / each;
   bool verified = true;

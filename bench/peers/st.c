@@ -75,7 +75,10 @@ static inline void p_barrier_wait(p_barrier_t *barrier) {
 
 #include "sem_by_monitor.h"
 
+static inline void p_sleep_ms(uint64_t ms) { st_usleep(ms * 1000); }
+
 #include "rows.h"
+#include "sleep.h"
 
 static const struct peer_row rows[] = {
     {"yield", row_yield, 100, 0, 2},
@@ -86,6 +89,7 @@ static const struct peer_row rows[] = {
     {"cond", row_cond, 1000, 0, 0},
     {"barrier", row_barrier, 64, 0, 64},
     {"memory", row_memory, 0, 100000, 0},
+    {"sleep", row_sleep, 10, 0, 0},
     {NULL, NULL, 0, 0, 0},
 };
 

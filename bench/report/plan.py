@@ -52,6 +52,7 @@ STEPS = (
     rows("handshake", "handshakes on one VP", (10, 2)),
     rows("roundtrip", "round trips across VPs", (15, 3)),
     rows("barrier", "barriers", (120, 20), "--quick --runs 2 --threads 64,1000"),
+    rows("sleep", "a thread that sleeps again and again", (25, 3)),
     rows("memory", "memory of blocked threads", (90, 15), "--quick --runs 1", "--runs 3"),
     Step("pi", "pi", "pi by the rectangle rule", f"--vps {VPS}", f"--vps {VPS} --quick",
          (40, 2)),

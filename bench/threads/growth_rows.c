@@ -3,10 +3,12 @@
 #include "growth_rows.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <mltp/mltp.h>
 #include <mltp/sim.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static int n;
 static mltp_t **threads;
@@ -97,6 +99,20 @@ static void timers(void) {
   start(sleep_long);
   mltp_yield();
   cancel_all();
+}
+
+static uint64_t due_at;
+
+static void *sleep_till_due(void *arg) {
+  mltp_sleep_until(due_at);
+  return arg;
+}
+
+/* All become due at the same moment, after the last one has gone to sleep. */
+static void due_timers(void) {
+  due_at = mltp_now() + 20000000 + (uint64_t)n * 4000;
+  start(sleep_till_due);
+  join_all();
 }
 
 /* Halves a number of leaves, one half in a thread of its own. */
@@ -195,6 +211,30 @@ static void peaks(void) {
   }
 }
 
+/* Objects that are made and destroyed after VPs were made: one for 32 objects. */
+static void destroy(void) {
+  enum { OBJECTS = 32, VPS_MOST = 1000 };
+  const int vps = n / OBJECTS < VPS_MOST ? n / OBJECTS : VPS_MOST;
+  if (mltp_set_vps(vps > 0 ? vps : 1) != 0) abort();
+  for (int i = 0; i < n; i++) {
+    mltp_cond_t cond = MLTP_COND_INIT;
+    mltp_cond_destroy(&cond);
+  }
+}
+
+/* Threads that wait, in one dump. */
+static void dump(void) {
+  const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  mltp_latch_init(&all_began, (unsigned)n, NULL);
+  mltp_latch_init(&all_may_end, 1, NULL);
+  start(begin_and_wait);
+  mltp_latch_wait(&all_began);
+  mltp_dump(nowhere);
+  close(nowhere);
+  mltp_latch_count_down(&all_may_end, 1);
+  join_all();
+}
+
 /* ---- simulation */
 
 static mltp_sim_event_t *events;
@@ -260,10 +300,13 @@ static const struct row {
     {"await-values", await_values, NULL},
     {"rwlock-give-up", rwlock_give_up, NULL},
     {"timers", timers, NULL},
+    {"due-timers", due_timers, NULL},
     {"select", select_channels, NULL},
     {"thread-specific", thread_specific, NULL},
     {"semaphore-lock", semaphore_lock, NULL},
     {"peaks", peaks, NULL},
+    {"destroy", destroy, NULL},
+    {"dump", dump, NULL},
     {"traps", NULL, traps},
     {"nested-tries", NULL, tries},
     {"nested-parents", NULL, parents},

@@ -95,6 +95,7 @@ static struct words words_of(const struct micro_row *row) {
   switch (row->value) {
     case MICRO_CPU_NS: return (struct words){"ns", "cpu"};
     case MICRO_WALL_NS: return (struct words){"ns", "wall"};
+    case MICRO_DEPTH: return (struct words){"forks", "none"};
     case MICRO_INSTRUCTIONS: return (struct words){"instructions", "none"};
     case MICRO_RSS_BYTES:
     case MICRO_PEAK_BYTES:

@@ -17,6 +17,7 @@ enum micro_value {
   MICRO_RSS_BYTES,
   MICRO_PTE_BYTES,
   MICRO_PEAK_BYTES,   /* in all, not for each operation */
+  MICRO_DEPTH,        /* forks on the longest path of a recursive program */
   MICRO_INSTRUCTIONS, /* in user mode, counted by valgrind */
 };
 
@@ -47,7 +48,8 @@ extern const struct micro_row micro_recursion_rows[];
 
 /** Experiments that are a selection of rows, over the numbers of threads given to them. */
 extern const struct experiment bench_micro, bench_switch, bench_forkjoin, bench_fib,
-    bench_recursion, bench_mutex, bench_handshake, bench_roundtrip, bench_barrier, bench_memory;
+    bench_recursion, bench_mutex, bench_handshake, bench_roundtrip, bench_barrier, bench_memory,
+    bench_sleep;
 
 /**
  * The rows of an experiment. Those for any number of threads are there for each number asked

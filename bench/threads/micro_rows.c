@@ -33,6 +33,8 @@ const struct micro_row micro_rows[] = {
     {"barrier", "barrier", "barrier, per thread", "barrier", 2, 64, MICRO_CPU_NS, true, 0},
     {"barrier", "barrier", "barrier, per thread", "barrier", 1, 1000, MICRO_CPU_NS, true, 0},
     {"barrier", "barrier", "barrier, per thread", "barrier", 2, 1000, MICRO_CPU_NS, true, 0},
+    {"sleep", "sleep", "sleep of 1 ms, alone", "sleep", 1, 1, MICRO_CPU_NS, false, 0},
+    {"sleep", "sleep", "sleep of 1 ms, alone", "sleep", 2, 1, MICRO_CPU_NS, false, 0},
     {"memory", "memory", "resident memory per blocked thread", "memory", 1, 100000, MICRO_RSS_BYTES,
      false, 0},
     {"memory", "memory-page-tables", "page tables per blocked thread", "memory", 1, 100000,
@@ -84,6 +86,9 @@ const struct micro_row micro_probe_rows[] = {
 #define TREE(metric, what, vps, n) {"recursion", metric, what, vps, n, MICRO_CPU_NS, true, 0}
 #define MOST(metric, label, row, n)                                                                \
   {"recursion", metric, label ", the most memory", row, 2, n, MICRO_PEAK_BYTES, true, 0}
+/* What the most memory follows: started threads wait for those that they have forked. */
+#define DEPTH(metric, label, row, n)                                                               \
+  {"recursion", metric, label ", the longest path", row, 2, n, MICRO_DEPTH, true, 0}
 #define TREES(vps)                                                                                 \
   TREE("fibonacci", FIB, vps, 24), TREE("fibonacci", FIB, vps, 29),                                \
       TREE("fibonacci", FIB, vps, 34), TREE("queens", QUEENS, vps, 8),                             \
@@ -99,6 +104,9 @@ const struct micro_row micro_recursion_rows[] = {
     MOST("uts-memory", "unbalanced tree search", "uts", 100),
     MOST("uts-memory", "unbalanced tree search", "uts", 1000),
     MOST("uts-memory", "unbalanced tree search", "uts", 10000),
+    DEPTH("uts-depth", "unbalanced tree search", "uts", 100),
+    DEPTH("uts-depth", "unbalanced tree search", "uts", 1000),
+    DEPTH("uts-depth", "unbalanced tree search", "uts", 10000),
     MICRO_END,
 };
 /* clang-format on */

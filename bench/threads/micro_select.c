@@ -150,6 +150,15 @@ const struct experiment bench_barrier = {
     .measure = micro_measure,
 };
 
+const struct experiment bench_sleep = {
+    .name = "sleep",
+    .shows = "CPU time of each wake-up of a thread that sleeps 1 ms again and again",
+    .section = "single operations",
+    .impls = PACKAGES,
+    .runs = 7,
+    .measure = micro_measure,
+};
+
 const struct experiment bench_memory = {
     .name = "memory",
     .shows = "memory of a hundred thousand blocked threads",

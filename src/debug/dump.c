@@ -145,7 +145,7 @@ static void dump_thread(const struct mltp_thread *t, void *arg) {
     case MT_RUNNING:
       if (copy.why != MT_WHY_NOTHING) {
         print_wait(to, &copy, t); /* in the kernel: a semaphore lock */
-        mt_printer_add(to, ", VP %u and all\n", vp);
+        mt_printer_add(to, " (blocks VP %u)\n", vp);
       } else if (unbound)
         print_running(to, &copy, vp);
       else

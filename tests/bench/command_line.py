@@ -40,7 +40,7 @@ class CommandLine(unittest.TestCase):
         result = bench("--list")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         for word in ("pi", "matmul", "ocean", "lifecycle", "latency", "micro", "switch",
-                     "forkjoin", "fib", "recursion", "mutex", "handshake", "roundtrip", "barrier", "memory",
+                     "forkjoin", "fib", "recursion", "mutex", "handshake", "roundtrip", "barrier", "memory", "sleep",
                      "calibrate", "growth", "spin", "mltp", "mltp-ucontext", "mltp-kernel",
                      "pthreads"):
             self.assertIn(f"\n  {word} ", result.stdout)

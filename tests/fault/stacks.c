@@ -13,6 +13,18 @@
 static const char *const little_room[] = {"MLTP_STACK_SPACE=67108864", "MLTP_BACKEND=native", NULL};
 static const char *const little_seeded[] = {"MLTP_STACK_SPACE=67108864", "MLTP_BACKEND=native",
                                             "MLTP_SEED=7", NULL};
+static const char *const little_single[] = {"MLTP_STACK_SPACE=67108864", "MLTP_BACKEND=native",
+                                            "MLTP_SCHED=single", NULL};
+static const char *const little_multi[] = {"MLTP_STACK_SPACE=67108864", "MLTP_BACKEND=native",
+                                           "MLTP_SCHED=multi", NULL};
+static const char *const little_freelist[] = {"MLTP_STACK_SPACE=67108864", "MLTP_BACKEND=native",
+                                              "MLTP_SCHED=freelist", NULL};
+static const char *const little_idleq[] = {"MLTP_STACK_SPACE=67108864", "MLTP_BACKEND=native",
+                                           "MLTP_SCHED=idleq", NULL};
+static const char *const little_local[] = {"MLTP_STACK_SPACE=67108864", "MLTP_BACKEND=native",
+                                           "MLTP_SCHED=local", NULL};
+static const char *const *const strategies[] = {little_single, little_multi, little_freelist,
+                                                little_idleq, little_local};
 static struct outcome outcome;
 static unsigned vps;
 
@@ -97,6 +109,25 @@ static void run_waiters(void) {
   join_all(threads, MANY);
 }
 
+/* Stacks of other sizes than the threads have that come later. */
+static void create_with(mltp_t **thread, size_t stack_size) {
+  mltp_attr_t attr = MLTP_ATTR_INIT;
+  attr.stack_size = stack_size;
+  if (mltp_create(thread, &attr, yield_often, thread) != 0) _exit(2);
+}
+
+/* Large stacks take all of the room and become free. Small threads get them, and large ones that
+ * come with these get them, too. */
+static void run_sizes(void) {
+  enum { LARGE = 4 << 20, SMALL = 64 << 10, FEW = 20, MANY = 500 };
+  static mltp_t *threads[MANY];
+  if (mltp_init(vps) != 0) _exit(1);
+  for (int i = 0; i < FEW; i++) create_with(&threads[i], LARGE);
+  for (int i = 0; i < FEW; i++) join(&threads[i]);
+  for (int i = 0; i < MANY; i++) create_with(&threads[i], i % 10 == 0 ? LARGE : SMALL);
+  join_all(threads, MANY);
+}
+
 /* fills: on one VP the room is full for certain. */
 static void check(void (*body)(void), const char *const *settings, bool fills) {
   for (vps = 1; vps <= 8; vps *= 2) {
@@ -134,15 +165,35 @@ static void seeded_threads_take_turns(void **state) {
   check(run_waiters, little_seeded, true);
 }
 
+static void larger_stacks_serve_small_threads(void **state) {
+  (void)state;
+  check(run_sizes, little_room, true);
+}
+
+static void threads_of_strategies_take_turns(void **state) {
+  (void)state;
+  for (size_t i = 0; MLTP_ALTERNATIVES && i < sizeof strategies / sizeof *strategies; i++) {
+    check(run_many, strategies[i], false);
+    check(run_families, strategies[i], false);
+    check(run_waiters, strategies[i], true);
+    check(run_sleepers, strategies[i], false);
+    check(run_sizes, strategies[i], true);
+  }
+}
+
 int main(void) {
   if (EMULATED) {
     fprintf(stderr, "skipped: an emulator needs address space of its own\n");
     return 77;
   }
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(many_threads_take_turns),   cmocka_unit_test(families_take_turns),
-      cmocka_unit_test(waiters_take_turns),        cmocka_unit_test(sleepers_take_turns),
+      cmocka_unit_test(many_threads_take_turns),
+      cmocka_unit_test(families_take_turns),
+      cmocka_unit_test(waiters_take_turns),
+      cmocka_unit_test(sleepers_take_turns),
       cmocka_unit_test(seeded_threads_take_turns),
+      cmocka_unit_test(larger_stacks_serve_small_threads),
+      cmocka_unit_test(threads_of_strategies_take_turns),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

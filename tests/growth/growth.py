@@ -14,7 +14,7 @@ import sys
 
 SIZES = (100, 400, 1600)
 SLOPE_MOST = 0.3
-ROWS = ("fork-join", "await-words", "await-values", "rwlock-give-up", "timers", "select", "thread-specific", "peaks", "traps",
+ROWS = ("fork-join", "await-words", "await-values", "rwlock-give-up", "timers", "due-timers", "select", "thread-specific", "peaks", "dump", "traps",
         "nested-tries", "nested-parents")
 
 

@@ -26,7 +26,7 @@ static void look_at_waiter(char *line, size_t size) {
 /* And not about to park, or to run again. */
 static int is_parked(const char *line) {
   return strstr(line, "waits for") != NULL && strstr(line, "for nothing") == NULL &&
-         strstr(line, "and all") == NULL;
+         strstr(line, "blocks VP") == NULL;
 }
 
 static void check_line(char *line, const char *expected) {

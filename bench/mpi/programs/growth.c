@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "line.h"
 
@@ -238,6 +239,118 @@ static double rotated(int count) {
   return seconds;
 }
 
+static void comm_free(MPI_Comm *comm) {
+  if (*comm != MPI_COMM_NULL) MPI_Comm_free(comm);
+}
+
+/* COUNT ranks get a graph of degree 4; a call's time is shared by the ranks. */
+static double graph(int count) {
+  int degree = 4, near[4] = {(rank + 1) % size, (rank + size - 1) % size, (rank + 7) % size,
+                             (rank + size - 7 % size) % size};
+  double seconds = 0;
+  for (int done = 0; done < count; done += size) {
+    MPI_Comm made;
+    MPI_Barrier(MPI_COMM_WORLD);
+    double begin = MPI_Wtime();
+    MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &rank, &degree, near, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
+                          &made);
+    MPI_Barrier(MPI_COMM_WORLD);
+    seconds += MPI_Wtime() - begin;
+    memory = resident();
+    comm_free(&made);
+  }
+  return seconds;
+}
+
+/* COUNT ranks get a grid, and may be reordered. */
+static double grid(int count) {
+  double seconds = 0;
+  for (int done = 0; done < count; done += size) {
+    int dims[2] = {0, 0}, periods[2] = {1, 1};
+    MPI_Comm made;
+    MPI_Dims_create(size, 2, dims);
+    MPI_Barrier(MPI_COMM_WORLD);
+    double begin = MPI_Wtime();
+    MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periods, 1, &made);
+    MPI_Barrier(MPI_COMM_WORLD);
+    seconds += MPI_Wtime() - begin;
+    memory = resident();
+    comm_free(&made);
+  }
+  return seconds;
+}
+
+/* COUNT results: each rank but the first sends ten, and the first takes them from any rank by their
+ * tags, the highest first. */
+static double master(int count) {
+  enum { RESULTS = 10 };
+  double seconds = 0;
+  (void)count;
+  for (int i = 0; rank != 0 && i < RESULTS; i++) MPI_Send(&i, 1, MPI_INT, 0, i, MPI_COMM_WORLD);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) {
+    memory = resident();
+    double begin = MPI_Wtime();
+    for (int i = RESULTS - 1, number; i >= 0; i--)
+      for (int r = 1; r < size; r++) {
+        MPI_Recv(&number, 1, MPI_INT, MPI_ANY_SOURCE, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        wrong += number != i;
+      }
+    seconds = (MPI_Wtime() - begin) / RESULTS;
+  }
+  return seconds;
+}
+
+static void add_pairs(void *from, void *to, int *length, MPI_Datatype *type) {
+  (void)type;
+  for (int i = 0; i < 2 * *length; i++) ((double *)to)[i] += ((double *)from)[i];
+}
+
+/* A scan of COUNT elements of 16 bytes, with an operation of the program's. */
+static double scan(int count) {
+  MPI_Datatype pair;
+  MPI_Op op;
+  double *from = need((size_t)count * 16), *to = need((size_t)count * 16), seconds = 0;
+  MPI_Type_contiguous(2, MPI_DOUBLE, &pair);
+  MPI_Type_commit(&pair);
+  MPI_Op_create(add_pairs, 1, &op);
+  for (int i = 0; i < 2 * count; i++) from[i] = i;
+  enum { TIMES = 5 };
+  for (int i = 0; i < TIMES; i++) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    double begin = MPI_Wtime();
+    MPI_Scan(from, to, count, pair, op, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+    seconds += (MPI_Wtime() - begin) / TIMES;
+  }
+  memory = resident();
+  wrong += to[2 * count - 1] != (rank + 1.0) * (2 * count - 1);
+  MPI_Op_free(&op);
+  MPI_Type_free(&pair);
+  free(from);
+  free(to);
+  return seconds;
+}
+
+/* COUNT messages to a receiver that sleeps while the sender begins. */
+static double flood(int count) {
+  double seconds = 0;
+  int number;
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int i = 0; rank == 1 && i < count; i++) MPI_Send(&i, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+  if (rank == 0) {
+    nanosleep(&(struct timespec){0, 300000000}, NULL);
+    memory = resident();
+    double begin = MPI_Wtime();
+    for (int i = 0; i < count; i++) {
+      MPI_Recv(&number, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      wrong += number != i;
+    }
+    seconds = MPI_Wtime() - begin;
+  }
+  return seconds;
+}
+
 static const struct row {
   const char *name;
   double (*run)(int count);
@@ -253,6 +366,11 @@ static const struct row {
     {"info", info},
     {"structures", structures},
     {"rotated", rotated},
+    {"graph", graph},
+    {"grid", grid},
+    {"master", master},
+    {"scan", scan},
+    {"flood", flood},
 };
 
 int main(int argc, char **argv) {

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // team runs body on size goroutines at once, r.Ops operations in all; the clock runs from
@@ -265,6 +266,15 @@ func memoryRow(r *run) bool {
 	return true
 }
 
+func sleepRow(r *run) bool {
+	r.clockStart()
+	for i := uint64(0); i < r.Ops; i++ {
+		time.Sleep(time.Millisecond)
+	}
+	r.clockStop()
+	return r.WallNs >= r.Ops*1000000
+}
+
 var rows = map[string]row{
 	"yield":     {yieldRow, 1000, 0, 2},
 	"create":    {createRow, createBatch, 0, 0},
@@ -276,4 +286,5 @@ var rows = map[string]row{
 	"cond":      {condRow, 100, 0, 0},
 	"barrier":   {barrierRow, 64, 0, 64},
 	"memory":    {memoryRow, 0, 100000, 0},
+	"sleep":     {sleepRow, 10, 0, 0},
 }

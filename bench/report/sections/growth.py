@@ -47,9 +47,30 @@ def numbers(rows, x, name):
                           row["runs"]] for row in rows])
 
 
+LIMIT = 0.3  # a slope up to this is called flat: log n over three decades is less
+
+# Why a row may be steeper, so that a reader can judge it. Counts of instructions are flat in all of them (tests/growth,
+# mpi.growth); a row that is steep without a reason here is reported as such.
+REASONS = {
+    "unexpected": "each message is a cache miss when all of them no longer fit the caches",
+    "wildcard": "each message is a cache miss when all of them no longer fit the caches",
+    "posted": "each request is a cache miss when all of them no longer fit the caches",
+    "cancelled": "each request is a cache miss when all of them no longer fit the caches",
+    "attributes": "each attribute is a cache miss when all of them no longer fit the caches",
+    "communicators": "each communicator is a cache miss when all of them no longer fit the caches",
+    "waitany": "MPI_Waitany reads its array of requests from the begin, which all libraries do",
+    "graph": "all ranks call first from stacks that are cold",
+}
+
+
+def kind(row):
+    """What is one line of a table of slopes."""
+    return row["row"], row.get("ranks"), row["impl"]
+
+
 def slopes(rows):
     """The median slope of each row and implementation."""
-    return {(row["row"], row.get("ranks"), row["impl"]): row["median"] for row in rows if row["metric"] == "slope"}
+    return {kind(row): row["median"] for row in rows if row["metric"] == "slope"}
 
 
 def sentence_of_slopes(found, ours):
@@ -57,7 +78,49 @@ def sentence_of_slopes(found, ours):
     if not own:
         return "There is no slope."
     return (f"The slopes of {len(own)} rows lie between {quantity(min(own))} and {quantity(max(own))}; "
-            f"{sum(slope <= 0.3 for slope in own)} are at most three tenths.")
+            f"{sum(slope <= LIMIT for slope in own)} are at most three tenths.")
+
+
+def steep(rows, ours, name):
+    """Our rows that are steeper than LIMIT, each with its reason and the flattest other."""
+    found = slopes(rows)
+    lines = []
+    for (row, ranks, impl), slope in found.items():
+        if impl != ours or slope <= LIMIT:
+            continue
+        others = [(other, peer) for (at, among, peer), other in found.items() if (at, among) == (row, ranks) and is_other(peer)]
+        best, peer = min(others) if others else (None, None)
+        lines.append([row, quantity(slope), quantity(best), name(peer) if peer else "–", REASONS.get(row, "not known")])
+    return blocks.Table(["row", "our slope", "the flattest other's", "which", "reason"], lines,
+                        "Rows whose slope is above three tenths.") if lines else None
+
+
+def is_other(impl):
+    return impl not in ("mltp", "checked", "tmpi", "one-to-one")
+
+
+def decades(rows, x, each, memory, name):
+    """A line for each row and implementation: time of one thing at each size, the slope, and memory."""
+    groups = grouped(rows, kind)
+    lines = []
+    for (row, ranks, impl), own in groups.items():
+        timed = sorted((point for point in own if point["metric"] == each), key=lambda point: point[x])
+        held = sorted((point for point in own if point["metric"] == memory), key=lambda point: point[x])
+        slope = next((point for point in own if point["metric"] == "slope"), None)
+        if not timed:
+            continue
+        lines.append([row, ranks or "–", name(impl), ", ".join(str(point[x]) for point in timed),
+                      ", ".join(quantity(point["min"]) for point in timed), timed[0]["unit"], *(spread_of(slope)),
+                      ", ".join(quantity(point["max"]) for point in held)])
+    return blocks.Table(["row", "ranks", "implementation", "n", "least time of each", "unit", "slope", "its spread", "memory, B"],
+                        lines)
+
+
+def spread_of(slope):
+    if slope is None:
+        return "–", "–"
+    least, middle, most = blocks.spread(slope)
+    return middle, f"{least} to {most}"
 
 
 def missing(results, key, title, caption, experiment):
@@ -72,7 +135,7 @@ def threads(results):
         return missing(results, "threads", title, caption, "growth")
     return blocks.Figure("growth-threads", title, caption, draw(grouped(timed, lambda row: row["row"]), "n", plots.style_of),
                          sentence_of_slopes(slopes(rows), "mltp"),
-                         numbers([row for row in rows if row["metric"] in ("seconds_per_thing", "slope")], "n", plots.name_of))
+                         decades(rows, "n", "seconds_per_thing", "peak_memory", plots.name_of))
 
 
 def recursion(results):
@@ -101,12 +164,15 @@ def mpi(results):
     groups = grouped(timed, lambda row: row["row"] + (f", {row['ranks']} ranks" if row["ranks"] else ""))
     return blocks.Figure("growth-mpi", title, caption, draw(groups, "size", mpi_ways.style),
                          sentence_of_slopes(slopes(rows), "tmpi"),
-                         numbers([row for row in rows if row["metric"] in ("each", "slope")], "size", mpi_ways.name))
+                         decades(rows, "size", "each", "memory of each", mpi_ways.name))
 
 
 def section(results):
+    tables = [steep(results.select(experiment=experiment), ours, name)
+              for experiment, ours, name in (("growth", "mltp", plots.name_of), ("mpi-growth", "tmpi", mpi_ways.name),
+                                             ("mpi-growth", "checked", mpi_ways.name))]
     return blocks.Section(
         "growth", "Costs beside many others", "what one thing costs when there are n of them",
         "Each row is measured at three sizes. The slope is that of a line through the logarithms of size and time for each "
         "thing: 0 is flat, 1 means that each thing pays for all others.",
-        [threads(results), recursion(results), mpi(results)])
+        [threads(results), recursion(results), mpi(results), *(table for table in tables if table)])

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ways MPI programs were run: how they are called and drawn, and how far they lie apart."""
-NAMES = {"tmpi": "MLTP", "one-to-one": "a kernel thread for each rank", "openmpi": "Open MPI 4", "mpich": "MPICH 4", "openmpi5": "Open MPI 5",
-         "mpich5": "MPICH 5"}
-STYLES = {"tmpi": ("#0b6e4f", "o"), "one-to-one": ("#c77d0a", "^"), "openmpi": ("#7fb1e3", "D"), "openmpi5": ("#2b6cb0", "D"),
-          "mpich": ("#d98e8b", "X"), "mpich5": ("#b0413e", "X")}
-OURS = ("tmpi", "one-to-one")
+NAMES = {"tmpi": "MLTP", "checked": "MLTP, tmpirun --check", "one-to-one": "a kernel thread for each rank",
+         "openmpi": "Open MPI 4", "mpich": "MPICH 4", "openmpi5": "Open MPI 5", "mpich5": "MPICH 5"}
+STYLES = {"tmpi": ("#0b6e4f", "o"), "checked": ("#5a9e85", "v"), "one-to-one": ("#c77d0a", "^"), "openmpi": ("#7fb1e3", "D"),
+          "openmpi5": ("#2b6cb0", "D"), "mpich": ("#d98e8b", "X"), "mpich5": ("#b0413e", "X")}
+OURS = ("tmpi", "checked", "one-to-one")
 
 
 SETTINGS = {"": ("", "-"), "-default": (" as it comes", ":"), "-pinned": (" pinned", "-."), "-yield": (" yielding", "-")}

@@ -19,6 +19,8 @@ EXPERIMENTS = (
      "Left: both threads may stay on one VP. Right: one never blocks, so every trip crosses."),
     ("barrier", "barrier", ("barrier",), "Barriers",
      "The price of one thread passing one barrier, over the number of threads."),
+    ("sleep", "sleep", ("sleep",), "A thread that sleeps",
+     "CPU time of the process for each wake-up of one thread that sleeps 1 ms again and again."),
     ("memory", "memory", ("memory", "memory-page-tables"), "Memory of a blocked thread",
      "Growth of the process while a crowd of threads waits, for each of them; of pthreads there "
      "are fewer, as the numbers say."),

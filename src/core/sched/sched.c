@@ -74,16 +74,19 @@ void mt_bind_stack(struct mltp_thread *t, struct mt_stack *stack) {
   mt_context_init(&t->context, stack);
 }
 
+/* A stack that was in use before: one of the class if there is one, otherwise a larger one that no
+ * thread waits for. */
+static struct mt_stack *reuse(struct mt_vp *vp, int class_log2) {
+  struct mt_stack *stack = mt_stack_reuse(vp, class_log2);
+  while (stack == NULL && ++class_log2 <= MT_STACK_CLASS_MAX)
+    if (!mt_stack_is_awaited(class_log2)) stack = mt_stack_reuse(vp, class_log2);
+  return stack;
+}
+
 bool mt_prepare(struct mt_vp *vp, struct mltp_thread *t) {
   struct mt_stack *stack = mt_stack_new(vp, t->stack_class);
-  if (mt_unlikely(stack == NULL)) stack = mt_stack_reuse(vp, t->stack_class);
+  if (mt_unlikely(stack == NULL)) stack = reuse(vp, t->stack_class);
   if (mt_unlikely(stack == NULL)) {
-    if (mt_has_alternative())
-      mt_panic(
-          "thread %lu '%s': no memory for its stack of %zu KiB, which no thread of a strategy "
-          "waits "
-          "for (run fewer threads at a time, or set MLTP_STACK_SIZE lower)",
-          (unsigned long)t->id, mt_name(t), ((size_t)1 << t->stack_class) / 1024);
     mt_stack_await(vp, t);
     return false;
   }
@@ -92,9 +95,9 @@ bool mt_prepare(struct mt_vp *vp, struct mltp_thread *t) {
 }
 
 void mt_stacks_give(struct mt_vp *vp) {
-  for (int log2 = MT_STACK_CLASS_MIN; log2 <= MT_STACK_CLASS_MAX; log2++) {
+  for (int log2 = MT_STACK_CLASS_MAX; log2 >= MT_STACK_CLASS_MIN; log2--) {
     while (mt_stack_is_awaited(log2)) {
-      struct mt_stack *stack = mt_stack_reuse(vp, log2);
+      struct mt_stack *stack = reuse(vp, log2);
       struct mltp_thread *t = stack != NULL ? mt_stack_wait_end(log2) : NULL;
       if (t == NULL) {
         if (stack != NULL) mt_stack_free(vp, stack); /* another VP has helped the last one */

@@ -60,10 +60,13 @@ bool mt_stack_is_awaited(int class_log2) {
   return awaited;
 }
 
+/* Those of its class and larger ones may serve a thread. */
 bool mt_stacks_can_be_given(const struct mt_vp *vp) {
-  bool can = false;
-  for (int log2 = MT_STACK_CLASS_MIN; !can && log2 <= MT_STACK_CLASS_MAX; log2++)
-    can = mt_stack_is_awaited(log2) && mt_stack_is_left(vp, log2);
+  bool left = false, can = false;
+  for (int log2 = MT_STACK_CLASS_MAX; !can && log2 >= MT_STACK_CLASS_MIN; log2--) {
+    left = left || mt_stack_is_left(vp, log2);
+    can = left && mt_stack_is_awaited(log2);
+  }
   return can;
 }
 

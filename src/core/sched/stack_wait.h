@@ -2,7 +2,8 @@
 /**
  * @file stack_wait.h
  * Threads that are to start while no memory for their stacks can be had. They wait, first in,
- * first out for each size, until other threads end.
+ * first out for each size, until other threads end. A thread gets a free stack of its size, or a
+ * larger one that no thread waits for. Larger sizes come first, for they have no other choice.
  *
  * Nobody wakes them: a VP that frees a stack keeps it in its cache, and looks here the next time it
  * checks or has nothing to run. What the cache of a sleeping VP holds, others may take.
@@ -13,7 +14,8 @@
  *
  * Rejected: to wake a waiter where a stack is freed, for each thread that ends would have to look.
  * To refuse in mltp_create(), for most threads that are created never have a stack at the same
- * time.
+ * time. To join smaller stacks into a larger one: the pools would have to know neighbours, and the
+ * guard pages between them would have to go.
  *
  * Relaxed: the count is a hint for the VP that may have freed a stack itself.
  */
