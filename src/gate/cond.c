@@ -28,7 +28,7 @@ int gt_cond_wait(pthread_cond_t *c, pthread_mutex_t *m, const struct gt_limit *l
   if (gt_cond_is_shared(c)) return wait_shared(me, c, m, limit);
   gt_lock(me);
   gt_lot_enter(c);
-  int error = gt_next.mutex_unlock(m);
+  int error = gt_mutex_unlock(me, m);
   if (error != 0) {
     gt_lot_leave(c);
     gt_unlock(me);

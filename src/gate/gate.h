@@ -13,11 +13,11 @@
  *   CAUGHT  the monitor found it asleep in the kernel and took the permit
  *   ENDED   its functions go straight to libc
  *
- * Objects stay libc's: a mutex is locked by libc's trylock and unlocked by libc's unlock. Only
- * waiting is ours: a waiter parks in the lot (lot.c) under the object's address, and the thread
- * that makes the object free moves it to the ready queue. It runs as soon as a permit is free, so
- * a wake passes a permit, never two system calls. Objects that other processes share, robust
- * and priority mutexes wait in libc, without a permit.
+ * Objects stay libc's: a mutex is locked by libc's trylock and unlocked by libc's unlock, or as
+ * they would (quick.h). Only waiting is ours: a waiter parks in the lot (lot.c) under the object's
+ * address, and the thread that makes the object free moves it to the ready queue. It runs as soon
+ * as a permit is free, so a wake passes a permit, never two system calls. Objects that other
+ * processes share, robust and priority mutexes wait in libc, without a permit.
  *
  * One internal lock (gt_lock) guards lot, ready queue and states. It is taken only where a thread
  * waits or wakes. While it is held, and outside of RUNS, the functions of this library pass
@@ -36,6 +36,7 @@
 #define MT_GATE_GATE_H
 
 #include <pthread.h>
+#include <stdalign.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
@@ -100,20 +101,22 @@ struct gt_queue {
 
 /** Shared by all threads. */
 struct gt_gate {
-  uint32_t attend;       /**< [atomic] nonzero: calls look at gt_attend() first */
-  int permits;           /**< [lock] threads that may run */
-  int extra;             /**< [lock] threads that the monitor lets run besides */
-  int running;           /**< [lock] threads in RUNS */
-  int ready;             /**< [lock] threads in the ready queue */
-  int caught;            /**< [lock] threads in CAUGHT */
-  int threads;           /**< [lock] that have not ended */
-  int most;              /**< [const] permits without a daemon */
-  unsigned ids;          /**< [lock] given so far */
-  uint64_t turns;        /**< [lock] permits given so far, and other progress */
-  bool due;              /**< [lock] permits stayed for a slice: the next call gives way */
-  bool joined;           /**< [const] to mltpd */
-  struct gt_queue queue; /**< [lock] ready threads */
-  struct gt_thread *all; /**< [lock] */
+  uint32_t attend; /**< [atomic] nonzero: calls look at gt_attend() first */
+  unsigned quick;  /**< [const after start] what the gate does itself (quick.h); 0: libc does all */
+  uint32_t cancels; /**< [atomic] 1: pthread_cancel() was called; else no call need look for one */
+  alignas(64) int permits; /**< [lock] threads that may run; each call reads the line before */
+  int extra;               /**< [lock] threads that the monitor lets run besides */
+  int running;             /**< [lock] threads in RUNS */
+  int ready;               /**< [lock] threads in the ready queue */
+  int caught;              /**< [lock] threads in CAUGHT */
+  int threads;             /**< [lock] that have not ended */
+  int most;                /**< [const] permits without a daemon */
+  unsigned ids;            /**< [lock] given so far */
+  uint64_t turns;          /**< [lock] permits given so far, and other progress */
+  bool due;                /**< [lock] permits stayed for a slice: the next call gives way */
+  bool joined;             /**< [const] to mltpd */
+  struct gt_queue queue;   /**< [lock] ready threads */
+  struct gt_thread *all;   /**< [lock] */
 };
 
 extern struct gt_gate gt_gate;
@@ -182,6 +185,13 @@ static inline void gt_point(struct gt_thread *me, const char *call) {
   /* Relaxed: a hint; what it stands for is read under the lock. */
   if (mt_unlikely(mt_load_relaxed(&gt_gate.attend) != 0 || mt_client_changed()))
     gt_attend(me, call);
+}
+
+/** @return whether the calling thread runs, and no point has anything to do: then an operation on a
+ * free object need not know its thread. */
+static inline bool gt_is_undisturbed(void) {
+  /* relaxed: as gt_point() */
+  return gt_me.open != 0 && mt_load_relaxed(&gt_gate.attend) == 0 && !mt_client_changed();
 }
 
 /* ---- seed.c; seed.h has more */

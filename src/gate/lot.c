@@ -7,28 +7,30 @@
 #include "gate/priority.h"
 #include "gate/wait.h"
 
-struct gt_slot gt_slots[GT_SLOTS];
+struct gt_queue gt_slots[GT_SLOTS];
+uint32_t gt_waiters[GT_SLOTS];
+
+/* Under gt_lock. */
+static void count(uint32_t slot, int more) {
+  mt_store_relaxed(&gt_waiters[slot], gt_waiters[slot] + (uint32_t)more);
+}
 
 void gt_lot_enter(const void *key) {
-  struct gt_slot *slot = gt_slot_of(key);
-  mt_store_relaxed(&slot->waiters, slot->waiters + 1);
+  count(gt_slot_of(key), 1);
   mt_fence_full(); /* GT-1 full fence: after the count, before the last try; pairs GT-2 GT-6 GT-9 */
 }
 
-void gt_lot_leave(const void *key) {
-  struct gt_slot *slot = gt_slot_of(key);
-  mt_store_relaxed(&slot->waiters, slot->waiters - 1);
-}
+void gt_lot_leave(const void *key) { count(gt_slot_of(key), -1); }
 
-static void take(struct gt_slot *slot, struct gt_thread *before, struct gt_thread *t) {
-  gt_queue_take(&slot->queue, before, t);
-  mt_store_relaxed(&slot->waiters, slot->waiters - 1);
+static void take(uint32_t slot, struct gt_thread *before, struct gt_thread *t) {
+  gt_queue_take(&gt_slots[slot], before, t);
+  count(slot, -1);
 }
 
 void gt_lot_end(struct gt_thread *t, int result) {
-  struct gt_slot *slot = gt_slot_of(t->key);
+  uint32_t slot = gt_slot_of(t->key);
   struct gt_thread *before = NULL;
-  for (struct gt_thread *at = slot->queue.first; at != t; at = at->next) before = at;
+  for (struct gt_thread *at = gt_slots[slot].first; at != t; at = at->next) before = at;
   take(slot, before, t);
   t->result = result;
   t->cancellable = false;
@@ -36,8 +38,8 @@ void gt_lot_end(struct gt_thread *t, int result) {
 }
 
 /* why GT_WHY_NOTHING: of any kind. key NULL: of any object. */
-static int wake_some(struct gt_slot *slot, const void *key, enum gt_why why, int most) {
-  struct gt_thread *before = NULL, *t = slot->queue.first;
+static int wake_some(uint32_t slot, const void *key, enum gt_why why, int most) {
+  struct gt_thread *before = NULL, *t = gt_slots[slot].first;
   int woken = 0;
   while (t != NULL && woken < most) {
     struct gt_thread *next = t->next;
@@ -65,13 +67,13 @@ int gt_lot_wake_for(const void *key, enum gt_why why, int most) {
 
 int gt_lot_count(const void *key) {
   int count = 0;
-  for (struct gt_thread *t = gt_slot_of(key)->queue.first; t != NULL; t = t->next)
+  for (struct gt_thread *t = gt_queue_of(key)->first; t != NULL; t = t->next)
     count += t->key == key;
   return count;
 }
 
 void gt_lot_repost(void) {
-  for (int i = 0; i < GT_SLOTS; i++) wake_some(&gt_slots[i], NULL, GT_WHY_SEM, INT_MAX);
+  for (uint32_t i = 0; i < GT_SLOTS; i++) wake_some(i, NULL, GT_WHY_SEM, INT_MAX);
 }
 
 int gt_lot_wait(struct gt_thread *me, const void *key, enum gt_why why,
@@ -83,7 +85,7 @@ int gt_lot_wait(struct gt_thread *me, const void *key, enum gt_why why,
   gt_priority_refresh(me);
   me->deadline = gt_seeded ? gt_seed_deadline(limit->until, limit->clock) : UINT64_MAX;
   const struct timespec *until = gt_seeded ? NULL : limit->until;
-  gt_queue_push(&gt_slot_of(key)->queue, me, first);
+  gt_queue_push(gt_queue_of(key), me, first);
   gt_release(me, GT_PARKED);
   gt_unlock(me);
   int error = 0;

@@ -14,14 +14,13 @@
 #include "base/fence.h"
 #include "gate/gate.h"
 
-enum { GT_SLOTS = 1024 };
+enum { GT_SLOTS_LOG2 = 10, GT_SLOTS = 1 << GT_SLOTS_LOG2 };
 
-struct gt_slot {
-  uint32_t waiters;      /**< [atomic] written under gt_lock */
-  struct gt_queue queue; /**< [lock] */
-};
-
-extern struct gt_slot gt_slots[GT_SLOTS];
+/** Of each slot: its queue [lock], and the number of waiters [atomic] written under gt_lock. A
+ * waker reads the number each time, and finds it without a multiplication by the size of a
+ * structure. */
+extern struct gt_queue gt_slots[GT_SLOTS];
+extern uint32_t gt_waiters[GT_SLOTS];
 
 /** How long a wait may last. */
 struct gt_limit {
@@ -31,10 +30,13 @@ struct gt_limit {
   bool interruptible; /**< ends by a signal handler, with EINTR */
 };
 
-static inline struct gt_slot *gt_slot_of(const void *key) {
-  uintptr_t bits = (uintptr_t)key >> 3;
-  return &gt_slots[(bits ^ bits >> 10 ^ bits >> 20) % GT_SLOTS];
+/** @return the slot of an address: by Fibonacci hashing, which spreads neighbouring addresses. */
+static inline uint32_t gt_slot_of(const void *key) {
+  return (uint32_t)((uint64_t)(uintptr_t)key * 11400714819323198485u >> (64 - GT_SLOTS_LOG2));
 }
+
+/** @return the waiters in the slot of an address. */
+static inline struct gt_queue *gt_queue_of(const void *key) { return &gt_slots[gt_slot_of(key)]; }
 
 /** After libc's function made an object free. @return whether a thread may wait in its slot. */
 static inline bool gt_has_waiters(const void *key) {
@@ -43,7 +45,7 @@ static inline bool gt_has_waiters(const void *key) {
 #else
   mt_fence_full(); /* GT-2 full fence: after the object is free, before the count; pairs GT-1 */
 #endif
-  return mt_load_relaxed(&gt_slot_of(key)->waiters) != 0; /* relaxed: ordered by the fence */
+  return mt_load_relaxed(&gt_waiters[gt_slot_of(key)]) != 0; /* relaxed: the fence orders it */
 }
 
 /** Counts a waiter before its last try; gt_lot_leave() takes it back. Under gt_lock. */

@@ -57,18 +57,24 @@ int gt_mutex_lock_busy(struct gt_thread *me, pthread_mutex_t *m, const struct gt
 
 static const struct gt_limit forever;
 
-GT_EXPORT int pthread_mutex_lock(pthread_mutex_t *m) {
+static __attribute__((noinline)) int lock_slowly(pthread_mutex_t *m, const void *at) {
   struct gt_thread *me = gt_enter();
   if (mt_unlikely(me == NULL)) return gt_next.mutex_lock(m);
   gt_point(me, "pthread_mutex_lock");
-  me->at = __builtin_return_address(0);
+  me->at = at;
   return gt_mutex_lock(me, m, &forever);
+}
+
+GT_EXPORT int pthread_mutex_lock(pthread_mutex_t *m) {
+  if (mt_likely(gt_is_undisturbed() && gt_quick_lock(gt_me.tid, m))) return 0;
+  return lock_slowly(m, __builtin_return_address(0));
 }
 
 GT_EXPORT int pthread_mutex_trylock(pthread_mutex_t *m) {
   struct gt_thread *me = gt_enter();
-  if (me != NULL) gt_point(me, "pthread_mutex_trylock");
-  return gt_next.mutex_trylock(m);
+  if (mt_unlikely(me == NULL)) return gt_next.mutex_trylock(m);
+  gt_point(me, "pthread_mutex_trylock");
+  return mt_likely(gt_quick_lock(me->tid, m)) ? 0 : gt_next.mutex_trylock(m);
 }
 
 GT_EXPORT int pthread_mutex_timedlock(pthread_mutex_t *restrict m,
@@ -90,14 +96,39 @@ GT_EXPORT int pthread_mutex_clocklock(pthread_mutex_t *restrict m, clockid_t clo
   return gt_mutex_lock(me, m, &(struct gt_limit){.until = until, .clock = clock});
 }
 
+int gt_mutex_unlock(struct gt_thread *me, pthread_mutex_t *m) {
+  enum gt_quick_unlock quick = gt_quick_unlock(me->tid, m);
+  if (quick == GT_NOT_UNLOCKED) return gt_next.mutex_unlock(m);
+  if (quick == GT_UNLOCKED_FOR_LIBC) os_futex_wake((uint32_t *)&m->__data.__lock, 1);
+  return 0;
+}
+
 /* The gate is entered first: the mutex may be gone once it is unlocked. */
-GT_EXPORT int pthread_mutex_unlock(pthread_mutex_t *m) {
+static __attribute__((noinline)) int unlock_slowly(pthread_mutex_t *m) {
   struct gt_thread *me = gt_enter();
   if (mt_unlikely(me == NULL)) return gt_next.mutex_unlock(m);
-  int error = gt_next.mutex_unlock(m);
+  int error = gt_mutex_unlock(me, m);
   gt_wake(me, m, 1);
   gt_point(me, "pthread_mutex_unlock");
   return error;
+}
+
+/* It is unlocked, and somebody may wait for it. */
+static __attribute__((noinline)) int wake_after(pthread_mutex_t *m, enum gt_quick_unlock quick) {
+  if (quick == GT_UNLOCKED_FOR_LIBC) os_futex_wake((uint32_t *)&m->__data.__lock, 1);
+  gt_wake(&gt_me, m, 1);
+  return 0;
+}
+
+/* The grant is looked at when it is locked. */
+GT_EXPORT int pthread_mutex_unlock(pthread_mutex_t *m) {
+  /* relaxed: as gt_point() */
+  if (mt_unlikely(gt_me.open == 0 || mt_load_relaxed(&gt_gate.attend) != 0))
+    return unlock_slowly(m);
+  enum gt_quick_unlock quick = gt_quick_unlock(gt_me.tid, m);
+  if (mt_unlikely(quick == GT_NOT_UNLOCKED)) return unlock_slowly(m);
+  if (mt_unlikely(quick != GT_UNLOCKED || gt_has_waiters(m))) return wake_after(m, quick);
+  return 0;
 }
 
 /* ---- spin locks: a waiter that has spun for long parks, since the holder may need its permit */

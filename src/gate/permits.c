@@ -5,6 +5,7 @@
  * Relaxed: hints (attend), and words that gt_lock orders.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "base/ilock.h"
 #include "coord/client.h"
@@ -259,5 +260,6 @@ void gt_forget(struct gt_thread *me) {
   me->locked = false;
   me->asked_for = 0;
   me->open = 1;
-  for (int i = 0; i < GT_SLOTS; i++) gt_slots[i] = (struct gt_slot){0};
+  memset(gt_slots, 0, sizeof gt_slots);
+  memset(gt_waiters, 0, sizeof gt_waiters);
 }

@@ -16,7 +16,7 @@ static int lock_in_libc(pthread_rwlock_t *l, bool write, const struct gt_limit *
 
 /* A lock that prefers writers lets no reader past one that waits here, where libc cannot see it. */
 static int try_read_behind_writers(void *lock) {
-  for (struct gt_thread *t = gt_slot_of(lock)->queue.first; t != NULL; t = t->next)
+  for (struct gt_thread *t = gt_queue_of(lock)->first; t != NULL; t = t->next)
     if (t->key == lock && t->why == GT_WHY_WRLOCK) return EBUSY;
   return try_read(lock);
 }

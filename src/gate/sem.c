@@ -14,12 +14,9 @@ static int wait_in_libc(sem_t *sem, const struct gt_limit *limit) {
   return gt_next.sem_clockwait(sem, limit->clock, limit->until);
 }
 
-static int wait_sem(sem_t *sem, const struct gt_limit *limit) {
-  struct gt_thread *me = gt_enter();
+/* The quick way failed, perhaps because others changed the semaphore at the same time. */
+static int wait_for_post(struct gt_thread *me, sem_t *sem, const struct gt_limit *limit) {
   int saved = errno;
-  if (me == NULL) return wait_in_libc(sem, limit);
-  pthread_testcancel();
-  gt_point(me, "sem_wait");
   if (gt_next.sem_trywait(sem) == 0) return 0;
   errno = saved;
   if (gt_sem_is_shared(sem)) {
@@ -32,9 +29,25 @@ static int wait_sem(sem_t *sem, const struct gt_limit *limit) {
   return error != 0 ? -1 : 0;
 }
 
+static int wait_sem(sem_t *sem, const struct gt_limit *limit) {
+  struct gt_thread *me = gt_enter();
+  if (mt_unlikely(me == NULL)) return wait_in_libc(sem, limit);
+  pthread_testcancel();
+  gt_point(me, "sem_wait");
+  return mt_likely(gt_quick_sem_wait(sem)) ? 0 : wait_for_post(me, sem, limit);
+}
+
+static const struct gt_limit forever = {.cancellable = true, .interruptible = true};
+
+static __attribute__((noinline)) int wait_slowly(sem_t *sem, const void *at) {
+  gt_me.at = at;
+  return wait_sem(sem, &forever);
+}
+
 GT_EXPORT int sem_wait(sem_t *sem) {
-  gt_me.at = __builtin_return_address(0);
-  return wait_sem(sem, &(struct gt_limit){.cancellable = true, .interruptible = true});
+  bool cancels = mt_load_relaxed(&gt_gate.cancels) != 0; /* relaxed: see pthread_cancel() */
+  if (mt_likely(!cancels && gt_is_undisturbed() && gt_quick_sem_wait(sem))) return 0;
+  return wait_slowly(sem, __builtin_return_address(0));
 }
 
 GT_EXPORT int sem_timedwait(sem_t *restrict sem, const struct timespec *restrict until) {
@@ -57,17 +70,27 @@ GT_EXPORT int sem_clockwait(sem_t *restrict sem, clockid_t clock,
 GT_EXPORT int sem_trywait(sem_t *sem) {
   struct gt_thread *me = gt_enter();
   if (me != NULL) gt_point(me, "sem_trywait");
+  if (mt_likely(me != NULL && gt_quick_sem_wait(sem))) return 0;
   return gt_next.sem_trywait(sem);
 }
 
-GT_EXPORT int sem_post(sem_t *sem) {
+static __attribute__((noinline)) int post_slowly(sem_t *sem) {
   struct gt_thread *me = gt_me.locked ? NULL : gt_enter();
-  int result = gt_next.sem_post(sem);
-  if (result != 0 || gt_sem_is_shared(sem)) return result;
+  bool shared = gt_sem_is_shared(sem); /* before: a thread that it wakes may free it */
+  int result = mt_likely(gt_quick_sem_post(sem)) ? 0 : gt_next.sem_post(sem);
+  if (result != 0 || shared) return result;
   if (gt_me.locked)
     gt_me.reposted = true;
-  else if (gt_has_waiters(sem))
+  else
     gt_wake(&gt_me, sem, 1);
   if (me != NULL) gt_point(me, "sem_post");
   return result;
+}
+
+/* A semaphore that processes share has its waiters in libc, which counts them. */
+GT_EXPORT int sem_post(sem_t *sem) {
+  if (mt_unlikely(gt_me.locked || !gt_is_undisturbed() || !gt_quick_sem_post(sem)))
+    return post_slowly(sem);
+  if (mt_unlikely(gt_has_waiters(sem))) gt_lot_lock_and_wake(&gt_me, sem, 1);
+  return 0;
 }

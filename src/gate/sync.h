@@ -5,6 +5,7 @@
 
 #include "gate/lot.h"
 #include "gate/next.h"
+#include "gate/quick.h"
 
 /** Locks a mutex that was found busy, up to a limit. @return libc's errors, or ETIMEDOUT. */
 int gt_mutex_lock_busy(struct gt_thread *me, pthread_mutex_t *m, const struct gt_limit *limit);
@@ -12,9 +13,13 @@ int gt_mutex_lock_busy(struct gt_thread *me, pthread_mutex_t *m, const struct gt
 /** Locks a mutex as pthread_mutex_lock(), up to a limit. @return libc's errors, or ETIMEDOUT. */
 static inline int gt_mutex_lock(struct gt_thread *me, pthread_mutex_t *m,
                                 const struct gt_limit *limit) {
+  if (mt_likely(gt_quick_lock(me->tid, m))) return 0;
   int error = gt_next.mutex_trylock(m);
   return mt_likely(error != EBUSY) ? error : gt_mutex_lock_busy(me, m, limit);
 }
+
+/** Unlocks as pthread_mutex_unlock(), but wakes no thread that waits in the lot. */
+int gt_mutex_unlock(struct gt_thread *me, pthread_mutex_t *m);
 
 /** pthread_cond_wait(), up to a limit. */
 int gt_cond_wait(pthread_cond_t *c, pthread_mutex_t *m, const struct gt_limit *limit);

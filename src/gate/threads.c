@@ -18,6 +18,7 @@
 #include "gate/lot.h"
 #include "gate/next.h"
 #include "gate/priority.h"
+#include "gate/quick.h"
 #include "gate/seed.h"
 #include "gate/step.h"
 #include "os/os.h"
@@ -123,6 +124,7 @@ __attribute__((constructor)) static void start(void) {
     if (error != 0) mt_message("MLTP_ACCESSES: cannot step: %s (unset it)", strerror(error));
     if (error != 0) _exit(EXIT_REFUSED);
   }
+  gt_quick_start(gettid());
   is_on = true;
   gt_thread_begin(0);
 }
@@ -232,6 +234,8 @@ GT_EXPORT int pthread_clockjoin_np(pthread_t thread, void **result, clockid_t cl
 GT_EXPORT int pthread_cancel(pthread_t thread) {
   struct gt_thread *me = gt_enter();
   if (me != NULL) gt_point(me, "pthread_cancel");
+  /* Relaxed: a thread that is to see the cancellation sees what came before it. */
+  mt_store_relaxed(&gt_gate.cancels, 1);
   int error = gt_next.cancel(thread);
   if (me == NULL || error != 0) return error;
   gt_lock(me);

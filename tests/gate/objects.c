@@ -108,6 +108,34 @@ static void test_exclusion(void) {
   CHECK(count == (long)THREADS * ROUNDS && spun == count);
 }
 
+/* What another thread gets of a mutex. */
+static void *tries(void *m) {
+  int error = pthread_mutex_trylock(m);
+  if (error == 0) pthread_mutex_unlock(m);
+  return (void *)(intptr_t)error;
+}
+
+static void *unlocks(void *m) { return (void *)(intptr_t)pthread_mutex_unlock(m); }
+
+static int elsewhere(void *(*func)(void *), pthread_mutex_t *m) {
+  pthread_t thread;
+  void *error;
+  CHECK(pthread_create(&thread, NULL, func, m) == 0 && pthread_join(thread, &error) == 0);
+  return (int)(intptr_t)error;
+}
+
+static void test_recursive(pthread_mutex_t *m) {
+  CHECK(pthread_mutex_unlock(m) == EPERM);
+  for (int i = 0; i < 3; i++)
+    CHECK(i == 1 ? pthread_mutex_trylock(m) == 0 : pthread_mutex_lock(m) == 0);
+  for (int i = 0; i < 3; i++) {
+    CHECK(elsewhere(tries, m) == EBUSY && elsewhere(unlocks, m) == EPERM);
+    CHECK(pthread_mutex_destroy(m) == EBUSY && pthread_mutex_unlock(m) == 0);
+  }
+  CHECK(elsewhere(tries, m) == 0 && pthread_mutex_unlock(m) == EPERM);
+  CHECK(pthread_mutex_destroy(m) == 0);
+}
+
 static void test_types(void) {
   pthread_mutexattr_t attr;
   pthread_mutex_t checks, again;
@@ -118,8 +146,7 @@ static void test_types(void) {
   pthread_mutex_init(&again, &attr);
   CHECK(pthread_mutex_lock(&checks) == 0 && pthread_mutex_lock(&checks) == EDEADLK);
   CHECK(pthread_mutex_unlock(&checks) == 0 && pthread_mutex_unlock(&checks) == EPERM);
-  CHECK(pthread_mutex_lock(&again) == 0 && pthread_mutex_lock(&again) == 0);
-  CHECK(pthread_mutex_unlock(&again) == 0 && pthread_mutex_unlock(&again) == 0);
+  test_recursive(&again);
   CHECK(pthread_cond_wait(&cond, &checks) == EPERM);
 }
 
@@ -198,6 +225,15 @@ static void on_alarm(int signo) {
   sem_post(&sem);
 }
 
+/* A wait for a semaphore ends by a cancellation also where it need not wait. */
+static void *cancels_itself(void *unused) {
+  sem_t own;
+  sem_init(&own, 0, 1);
+  pthread_cancel(pthread_self());
+  sem_wait(&own);
+  return unused;
+}
+
 static void test_cancellation(void) {
   void *(*bodies[2])(void *) = {waits_forever, waits_for_sem};
   for (int i = 0; i < 2; i++) {
@@ -208,6 +244,7 @@ static void test_cancellation(void) {
     CHECK(pthread_cancel(thread) == 0 && pthread_join(thread, &result) == 0);
     CHECK(result == PTHREAD_CANCELED);
   }
+  CHECK(elsewhere(cancels_itself, NULL) == -1); /* PTHREAD_CANCELED */
   CHECK(cleaned == 1 && pthread_mutex_trylock(&mutex) == 0);
   pthread_mutex_unlock(&mutex);
 }

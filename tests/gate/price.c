@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A stock pthread program that uses a free object again and again: price OBJECT ROUNDS. price.py
+ * counts its instructions. A second thread has been, so libc takes the process for one of several
+ * threads. */
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdlib.h>
+#include <string.h>
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t recursive = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static sem_t sem;
+
+static void *wait_for_end(void *arg) {
+  sem_wait(arg);
+  return NULL;
+}
+
+static void use_mutex(void) {
+  pthread_mutex_lock(&mutex);
+  pthread_mutex_unlock(&mutex);
+}
+
+static void use_recursive(void) {
+  pthread_mutex_lock(&recursive);
+  pthread_mutex_unlock(&recursive);
+}
+
+static void use_sem(void) {
+  sem_wait(&sem);
+  sem_post(&sem);
+}
+
+static void use_cond(void) { pthread_cond_signal(&cond); }
+
+int main(int argc, char **argv) {
+  static const struct {
+    const char *name;
+    void (*use)(void);
+  } objects[] = {
+      {"mutex", use_mutex}, {"recursive", use_recursive}, {"sem", use_sem}, {"cond", use_cond}};
+  if (argc < 3) return 2;
+  sem_t end;
+  pthread_t thread;
+  sem_init(&sem, 0, 1);
+  sem_init(&end, 0, 0);
+  if (pthread_create(&thread, NULL, wait_for_end, &end) != 0) return 1;
+  for (size_t i = 0; i < sizeof objects / sizeof objects[0]; i++)
+    for (long rounds = strcmp(objects[i].name, argv[1]) == 0 ? atol(argv[2]) : 0; rounds > 0;
+         rounds--)
+      objects[i].use();
+  sem_post(&end);
+  pthread_join(thread, NULL);
+  return 0;
+}
