@@ -105,6 +105,8 @@ extern const struct experiment bench_deltas;
 extern const struct experiment bench_growth;
 extern const struct experiment bench_mpi;
 extern const struct experiment bench_mpi_programs;
+extern const struct experiment bench_mpi_rma;
+extern const struct experiment bench_mpi_files;
 extern const struct experiment bench_mpi_wait;
 extern const struct experiment bench_mpi_load;
 extern const struct experiment bench_mpi_growth;

@@ -199,6 +199,24 @@ const struct experiment bench_mpi = {
     .measure = measure,
 };
 
+const struct experiment bench_mpi_rma = {
+    .name = "mpi-rma",
+    .shows = "MPI: put, get, accumulate, fence, locks, shared windows; ours, Open MPI's, MPICH's",
+    .section = "MPI 5.0, chapter 12",
+    .impls = impl_names,
+    .runs = 5,
+    .measure = measure,
+};
+
+const struct experiment bench_mpi_files = {
+    .name = "mpi-files",
+    .shows = "MPI: collective accesses to an array in a file, in memory and on a disk",
+    .section = "MPI 5.0, chapter 14",
+    .impls = impl_names,
+    .runs = 5,
+    .measure = measure,
+};
+
 const struct experiment bench_mpi_programs = {
     .name = "mpi-programs",
     .shows = "MPI programs at many ranks for each CPU: Cannon, GE, wavefront, CG, sparse LU",

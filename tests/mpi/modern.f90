@@ -52,6 +52,29 @@ contains
     if (.not. complete) cancelled = int(extra)
     ierror = MPI_SUCCESS
   end subroutine cancel
+
+  ! A data representation: a file has each integer twice as large.
+  subroutine to_file(memory, kind, number, file, position, extra, ierror)
+    use, intrinsic :: iso_c_binding, only: c_ptr, c_f_pointer
+    type(c_ptr), value :: memory, file
+    type(MPI_Datatype) :: kind
+    integer :: number, ierror
+    integer(kind=MPI_OFFSET_KIND) :: position
+    integer(kind=MPI_ADDRESS_KIND) :: extra
+    integer, pointer :: here(:), there(:)
+    call c_f_pointer(memory, here, [int(position) + number])
+    call c_f_pointer(file, there, [number])
+    there = here(int(position) + 1:) * int(extra)
+    ierror = merge(MPI_SUCCESS, MPI_ERR_TYPE, kind == MPI_INTEGER)
+  end subroutine to_file
+
+  subroutine integers_only(kind, extent, extra, ierror)
+    type(MPI_Datatype) :: kind
+    integer(kind=MPI_ADDRESS_KIND) :: extent, extra
+    integer :: ierror
+    extent = 2 * extra
+    ierror = merge(MPI_SUCCESS, MPI_ERR_TYPE, kind == MPI_INTEGER)
+  end subroutine integers_only
 end module callbacks
 
 program modern
@@ -125,6 +148,7 @@ program modern
 
   call types_and_info()
   call requests_and_files()
+  call representations()
   call large_counts()
   call sections()
   call sections_refused()
@@ -314,6 +338,27 @@ contains
     integer :: found(:), expected(:)
     all_are = all(found == expected)
   end function all_are
+
+  subroutine representations
+    integer(kind=MPI_ADDRESS_KIND), volatile :: extra ! the library keeps its address
+    procedure(MPI_Datarep_conversion_function), pointer :: writes
+    type(MPI_File) :: file
+    integer :: code, error_class, numbers(3)
+    character(len=30) :: name
+    extra = 2
+    writes => to_file
+    call MPI_Register_datarep("twice", MPI_CONVERSION_FN_NULL, writes, integers_only, extra)
+    call MPI_Register_datarep("twice", MPI_CONVERSION_FN_NULL, writes, integers_only, extra, code)
+    call MPI_Error_class(code, error_class)
+    call check(error_class == MPI_ERR_DUP_DATAREP, 80)
+    write (name, "(a,i0)") "modern-representation-", rank
+    call MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_CREATE + MPI_MODE_RDWR + MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, file)
+    call MPI_File_set_view(file, 0_MPI_OFFSET_KIND, MPI_INTEGER, MPI_INTEGER, "twice", MPI_INFO_NULL)
+    call MPI_File_write(file, [1, 2, rank], 3, MPI_INTEGER, MPI_STATUS_IGNORE)
+    call MPI_File_read_at(file, 0_MPI_OFFSET_KIND, numbers, 3, MPI_INTEGER, MPI_STATUS_IGNORE)
+    call check(all(numbers == [2, 4, 2 * rank]), 81)
+    call MPI_File_close(file)
+  end subroutine representations
 
   subroutine requests_and_files
     type(MPI_Request) :: request

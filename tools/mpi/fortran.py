@@ -21,12 +21,12 @@ HANDLES = "Comm Group Datatype Request Message Op Errhandler Info Session Win Fi
 BY_HAND = """Init Init_thread Pcontrol Op_create Comm_create_keyval Type_create_keyval Win_create_keyval Keyval_create
  Comm_get_attr Comm_set_attr Type_get_attr Type_set_attr Win_get_attr Win_set_attr Attr_get Attr_put
  Comm_create_errhandler Win_create_errhandler File_create_errhandler Grequest_start Info_create_env Info_get_string
- Session_get_nth_pset Comm_spawn Comm_spawn_multiple""".split()
+ Session_get_nth_pset Comm_spawn Comm_spawn_multiple Register_datarep""".split()
 
 # Absent in Fortran: the standard has no such subroutine.
 ABSENT = re.compile(r"\w+_(?:c2f|f2c|toint|fromint)$|Status_\w*2\w*|Status_[gs]et_(?:source|tag|error)|"
                     r"Session_create_errhandler|"
-                    r"Register_datarep\w*|Op_create_c|Abi_get_fortran_info|Type_get_value_index|Abi_\w+|T_\w+|\w+_attach_buffer|Buffer_attach_\w+", re.I)
+                    r"Op_create_c|Abi_get_fortran_info|Type_get_value_index|Abi_\w+|T_\w+|\w+_attach_buffer|Buffer_attach_\w+", re.I)
 
 # The count and the type of a buffer. A function whose buffers all have them takes array sections in mpi_f08.
 DESCRIBED = {"buffer": ("count", "type"), "buf": ("count", "datatype"), "origin_addr": ("origin_count", "origin_datatype"),
@@ -390,6 +390,7 @@ FUNCTIONS_OF_REAL = """      double precision MPI_WTIME, MPI_WTICK, PMPI_WTIME, 
 """
 
 CALLBACKS = [f"MPI_{kind}{name}" for kind in ("COMM_", "TYPE_", "WIN_") for name in ("NULL_COPY_FN", "DUP_FN", "NULL_DELETE_FN")]
+CALLBACKS += ["MPI_CONVERSION_FN_NULL"]
 CALLBACKS_OF_MPI_1 = ["MPI_NULL_COPY_FN", "MPI_DUP_FN", "MPI_NULL_DELETE_FN"]
 
 
@@ -411,6 +412,8 @@ MODERN_BY_HAND = [("Init", ""), ("Init_thread", "integer required, integer provi
                   ("File_create_errhandler", "external file_errhandler_fn, type(MPI_Errhandler) errhandler"),
                   ("Grequest_start", "external query_fn, external free_fn, external cancel_fn, "
                    "integer(kind=MPI_ADDRESS_KIND) extra_state, type(MPI_Request) request"),
+                  ("Register_datarep", "character(len=*) datarep, external read_conversion_fn, external write_conversion_fn, "
+                   "external dtype_file_extent_fn, integer(kind=MPI_ADDRESS_KIND) extra_state"),
                   ("Info_create_env", "type(MPI_Info) info"),
                   ("Comm_spawn", "character(len=*) command, character(len=*) argv(*), integer maxprocs, type(MPI_Info) info, "
                    "integer root, type(MPI_Comm) comm, type(MPI_Comm) intercomm, integer array_of_errcodes(*)"),
@@ -443,7 +446,23 @@ MODERN_CALLBACKS = "  abstract interface\n" + "".join(
       type(MPI_{kind}) :: object
       integer :: error_code
     end subroutine MPI_{kind}_errhandler_function
-""" for kind in ("Comm", "Win", "File", "Session")) + "  end interface\n"
+""" for kind in ("Comm", "Win", "File", "Session")) + """    subroutine MPI_Datarep_extent_function(datatype, extent, extra_state, ierror)
+      import
+      type(MPI_Datatype) :: datatype
+      integer(kind=MPI_ADDRESS_KIND) :: extent, extra_state
+      integer :: ierror
+    end subroutine MPI_Datarep_extent_function
+    subroutine MPI_Datarep_conversion_function(userbuf, datatype, count, filebuf, position, extra_state, ierror)
+      use, intrinsic :: iso_c_binding, only: c_ptr
+      import
+      type(c_ptr), value :: userbuf, filebuf
+      type(MPI_Datatype) :: datatype
+      integer :: count, ierror
+      integer(kind=MPI_OFFSET_KIND) :: position
+      integer(kind=MPI_ADDRESS_KIND) :: extra_state
+    end subroutine MPI_Datarep_conversion_function
+  end interface
+"""
 
 MODERN_TYPES = """  type, bind(C) :: MPI_Status
     integer :: MPI_SOURCE, MPI_TAG, MPI_ERROR, MPI_internal(5)

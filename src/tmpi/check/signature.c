@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tmpi/check/signature.h"
 
+#include "tmpi/layout/recipe.h"
+
 enum { FACTOR = 1000003 };
 
 static const struct tm_signature empty = {0, 0, 1, false};
@@ -19,31 +21,13 @@ static struct tm_signature repeat(struct tm_signature one, uint64_t count) {
   return all;
 }
 
-/* A derived type is made of one other, but for structures. */
-static MPI_Count part_count(const struct tm_type *type) {
-  MPI_Count count = type->recipe.type_count;
-  return type->combiner == MPI_COMBINER_STRUCT || count == 0 ? count : 1;
-}
-
-static const struct tm_type *part_of(const struct tm_type *type, MPI_Count i) {
-  return type->recipe.types[i];
-}
-
-static uint64_t repeats(const struct tm_type *type, MPI_Count i) {
-  const struct tm_recipe *recipe = &type->recipe;
-  if (type->combiner != MPI_COMBINER_STRUCT)
-    return part_of(type, 0)->size > 0 ? type->size / part_of(type, 0)->size : 0;
-  return recipe->large_count > 0 ? (uint64_t)recipe->large_counts[1 + i]
-                                 : (uint64_t)recipe->integers[1 + i];
-}
-
 static struct tm_signature of_one(const struct tm_type *type) {
   if (type->predefined || type->lasting)
     return (struct tm_signature){1, (uint64_t)type->basic + 1, FACTOR,
                                  type == tm_type_of(MPI_PACKED)};
   struct tm_signature all = empty;
-  for (MPI_Count i = 0; i < part_count(type); i++)
-    all = join(all, repeat(of_one(part_of(type, i)), repeats(type, i)));
+  for (MPI_Count i = 0; i < tm_recipe_parts(type); i++)
+    all = join(all, repeat(of_one(type->recipe.types[i]), tm_recipe_repeats(type, i)));
   return all;
 }
 
@@ -57,8 +41,9 @@ struct tm_signature tm_signature_start(const struct tm_type *type, uint64_t coun
   if (one.count == 0 || wanted / one.count >= count) return repeat(one, count);
   struct tm_signature all = repeat(one, wanted / one.count);
   wanted %= one.count;
-  for (MPI_Count i = 0; wanted > 0 && i < part_count(type); i++) {
-    struct tm_signature part = tm_signature_start(part_of(type, i), repeats(type, i), wanted);
+  for (MPI_Count i = 0; wanted > 0 && i < tm_recipe_parts(type); i++) {
+    struct tm_signature part =
+        tm_signature_start(type->recipe.types[i], tm_recipe_repeats(type, i), wanted);
     all = join(all, part);
     wanted -= part.count;
   }

@@ -6,6 +6,7 @@
 #include "tmpi/coll/coll.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/io/file.h"
+#include "tmpi/io/representation.h"
 #include "tmpi/request/request.h"
 
 /* ---- arguments */
@@ -60,6 +61,22 @@ static MPI_Offset claim_ordered(struct tm_file *file, const char *call, MPI_Offs
   return first + before;
 }
 
+/* Fills t->element. */
+static int find_element(struct tm_file *file, const struct tm_io_call *c, struct tm_transfer *t) {
+  const struct tm_representation *own = t->view->representation;
+  bool same;
+  size_t bytes;
+  if (!tm_view_element(t->view, t->type, &t->element, &same))
+    return tm_file_fail_errno(file, c->call, TM_NOT_CONVERTED, file->common->name);
+  if (__builtin_mul_overflow(t->count, t->element, &bytes) || bytes > INT64_MAX)
+    return tm_file_fail(file, c->call, MPI_ERR_COUNT, "the data are larger than any file");
+  if (own != NULL && !tm_representation_converts(own, t->writes) && !same)
+    return tm_file_fail(file, c->call, MPI_ERR_CONVERSION,
+                        "'%s' has no function to %s elements, which have another size in the file",
+                        own->name, t->writes ? "write" : "read");
+  return MPI_SUCCESS;
+}
+
 static int find_place(struct tm_file *file, const struct tm_io_call *c, struct tm_transfer *t) {
   MPI_Offset bytes = (MPI_Offset)tm_transfer_visible(t);
   switch (c->pointer) {
@@ -96,7 +113,8 @@ static int prepare(const struct tm_io_call *c, struct tm_file **result, struct t
   t->background = false;
   t->buffer = c->buffer;
   t->count = (size_t)c->count;
-  return find_place(file, c, t);
+  error = find_element(file, c, t);
+  return error == MPI_SUCCESS ? find_place(file, c, t) : error;
 }
 
 /* ---- at once */
@@ -135,14 +153,18 @@ static void end_task(struct task *task) {
   free(task);
 }
 
-static void *run(void *argument) {
-  struct task *task = argument;
+static void perform_task(struct task *task) {
   struct tm_request *request = task->request;
-  if (tm_rank_enter(task->rank) != 0) tm_panic("no memory for a thread of rank %d", task->rank);
   int failed = tm_transfer_perform(&task->transfer, &request->bytes);
   request->error = failed == 0 ? MPI_SUCCESS : tm_file_class(failed);
   end_task(task);
   tm_request_complete(request);
+}
+
+static void *run(void *argument) {
+  struct task *task = argument;
+  if (tm_rank_enter(task->rank) != 0) tm_panic("no memory for a thread of rank %d", task->rank);
+  perform_task(task);
   return NULL;
 }
 
@@ -156,7 +178,7 @@ static struct task *make_task(struct tm_file *file, const struct tm_transfer *tr
     return NULL;
   }
   task->transfer = *transfer;
-  task->transfer.background = true;
+  task->transfer.background = transfer->view->representation == NULL;
   task->request = request;
   task->rank = file->comm->owner->number;
   tm_type_hold(transfer->type);
@@ -180,17 +202,14 @@ int tm_io_start(const struct tm_io_call *c, MPI_Request *handle) {
   struct task *task = make_task(file, &transfer);
   if (task == NULL) return tm_file_fail(file, c->call, MPI_ERR_NO_MEM, "no memory");
   struct tm_request *request = task->request;
+  *handle = (MPI_Request)request;
   mltp_attr_t attr = MLTP_ATTR_INIT;
   attr.name = c->call;
   attr.detached = 1;
   attr.stack_size = STACK;
-  if (mltp_create(NULL, &attr, run, task) == 0) {
-    *handle = (MPI_Request)request;
-    return MPI_SUCCESS;
-  }
-  end_task(task);
-  tm_request_drop(request);
-  return tm_file_fail(file, c->call, MPI_ERR_NO_MEM, "no memory");
+  /* At once, if the program's functions convert, or the system has no thread to give now. */
+  if (!task->transfer.background || mltp_create(NULL, &attr, run, task) != 0) perform_task(task);
+  return MPI_SUCCESS;
 }
 
 /* ---- split: begun and performed at once, its status is kept for the end */

@@ -66,6 +66,7 @@ int tm_file_class(int error) {
     case ETXTBSY:
     case EBUSY: return MPI_ERR_FILE_IN_USE;
     case ENOMEM: return MPI_ERR_NO_MEM;
+    case TM_NOT_CONVERTED: return MPI_ERR_CONVERSION;
     case EOPNOTSUPP: return MPI_ERR_UNSUPPORTED_OPERATION;
     default: return MPI_ERR_IO;
   }
@@ -73,7 +74,8 @@ int tm_file_class(int error) {
 
 int tm_file_fail_errno(struct tm_file *file, const char *call, int error, const char *name) {
   char text[128];
-  const char *why = strerror_r(error, text, sizeof text);
+  const char *why = error == TM_NOT_CONVERTED ? "the program's conversion function has failed"
+                                              : strerror_r(error, text, sizeof text);
   return tm_file_fail(file, call, tm_file_class(error), "'%.300s': %s", name, why);
 }
 

@@ -52,15 +52,17 @@ struct tm_file_opened {
   struct tm_file_common *common;
 };
 
-enum { TM_NOT_ONE_FILE = 100000 /* the nodes do not share the file */ };
+/** Errors of files that no system has. */
+enum { TM_NOT_ONE_FILE = 100000 /* the nodes do not share the file */, TM_NOT_CONVERTED };
 
 /** How a rank sees a file. Never changes; accesses under way hold it. */
 struct tm_view {
   uint32_t refs; /* [atomic] */
   MPI_Offset disp;
-  struct tm_type *etype, *filetype; /* held */
-  size_t unit;                      /* visible bytes of an etype */
-  bool external;                    /* "external32" */
+  struct tm_type *etype, *filetype;               /* held */
+  size_t unit;                                    /* visible bytes of an etype */
+  bool external;                                  /* "external32" */
+  const struct tm_representation *representation; /* of the program; NULL: none */
   char datarep[MPI_MAX_DATAREP_STRING];
 };
 
@@ -148,6 +150,10 @@ struct tm_view_cursor tm_view_start(const struct tm_view *view, MPI_Offset posit
  */
 size_t tm_view_segment(const struct tm_view_cursor *cursor, size_t most, MPI_Offset *at);
 void tm_view_advance(struct tm_view_cursor *cursor, size_t bytes);
+/** Fills *bytes with the bytes of an element in the file. *same: each of its basic elements has as
+ * many in memory. @return false: a function of the program has failed. */
+bool tm_view_element(const struct tm_view *view, const struct tm_type *type, size_t *bytes,
+                     bool *same);
 /** @return whether the next element of the file type begins before the end of the last, as HDF5's
  * types of chunks do. Data are then read, and written to the first element only: its bytes are not
  * overwritten. */
@@ -167,10 +173,13 @@ struct tm_transfer {
   void *buffer;
   size_t count;
   struct tm_type *type;
+  size_t element; /* bytes of one in the file */
 };
 
 /** Visible bytes that a transfer covers. */
-size_t tm_transfer_visible(const struct tm_transfer *t);
+static inline size_t tm_transfer_visible(const struct tm_transfer *t) {
+  return t->count * t->element;
+}
 /** Performs it. *bytes: of data in memory, transferred before the end of the file or an error.
  * @return 0 or an errno. */
 int tm_transfer_perform(const struct tm_transfer *t, size_t *bytes);
@@ -198,6 +207,5 @@ int tm_io_split_end(const struct tm_io_call *c, enum tm_split split, MPI_Status 
 /* ---- properties.c: what calls.table calls */
 int tm_call_file_type_extent(const char *call, MPI_File handle, MPI_Datatype type_handle,
                              MPI_Count *extent);
-int tm_call_register_datarep(const char *call, const char *datarep);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a program may ask of a file: group, access mode, hints, atomicity, extents. */
-#include <string.h>
-
 #include "tmpi/coll/coll.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/io/file.h"
@@ -87,25 +85,14 @@ int tm_call_file_type_extent(const char *call, MPI_File handle, MPI_Datatype typ
   if (error != MPI_SUCCESS) return error;
   const struct tm_type *type = tm_type_of(type_handle);
   if (type == NULL) return tm_file_fail(file, call, MPI_ERR_TYPE, "the datatype is not valid");
-  struct tm_transfer one = {
-      .view = file->view, .type = (struct tm_type *)(uintptr_t)type, .count = 1};
-  size_t outside = tm_transfer_visible(&one);
-  if (outside != type->size && !type->dense)
+  size_t outside;
+  bool same;
+  if (!tm_view_element(file->view, type, &outside, &same))
+    return tm_file_fail_errno(file, call, TM_NOT_CONVERTED, file->common->name);
+  if (!same && !type->dense)
     return tm_file_fail(file, call, MPI_ERR_UNSUPPORTED_DATAREP,
-                        "external32 with gaps between types that have another size there");
+                        "%s with gaps between types that have another size there",
+                        file->view->datarep);
   *extent = type->dense ? (MPI_Count)outside : tm_type_extent(type);
   return MPI_SUCCESS;
-}
-
-/* The library would have to call the program's functions for each piece of a transfer: refused,
- * rather than files with data in another form than the program expects. */
-int tm_call_register_datarep(const char *call, const char *datarep) {
-  tm_enter(call);
-  bool own =
-      datarep != NULL && (strcmp(datarep, "native") == 0 || strcmp(datarep, "internal") == 0 ||
-                          strcmp(datarep, "external32") == 0);
-  if (own) return tm_file_fail(NULL, call, MPI_ERR_DUP_DATAREP, "'%s' is there already", datarep);
-  return tm_file_fail(NULL, call, MPI_ERR_UNSUPPORTED_OPERATION,
-                      "data representations of programs are not supported (native, internal and "
-                      "external32 are)");
 }

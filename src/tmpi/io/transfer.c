@@ -7,6 +7,7 @@
 
 #include "tmpi/datatype/external.h"
 #include "tmpi/io/file.h"
+#include "tmpi/io/representation.h"
 
 enum { BOUNCE = 65536 /* bytes */ };
 
@@ -57,30 +58,49 @@ static int perform_native(const struct tm_transfer *t, size_t *bytes) {
   return error;
 }
 
-/* All data are converted in memory of their own. */
-static int perform_external(const struct tm_transfer *t, size_t *bytes) {
-  size_t inside = t->type->size, outside = tm_external_size(t->type), moved = 0;
-  unsigned char *packed = malloc(t->count * inside + 1);
-  unsigned char *converted = malloc(t->count * outside + 1);
-  int error = packed != NULL && converted != NULL ? 0 : ENOMEM;
-  if (error == 0 && t->writes) {
-    tm_type_pack(packed, t->buffer, t->type, 0, t->count * inside);
-    tm_external_convert(packed, converted, t->type, t->count, true);
+/* Counts what lies in the first `bytes` of the file's buffer as a whole: basic elements for
+ * functions of the program, else elements of the type. @return 0 or an errno. */
+static int count_items(const struct tm_transfer *t, size_t bytes, struct tm_items *items) {
+  const struct tm_representation *own = t->view->representation;
+  if (own != NULL && !tm_representation_whole(own, t->type, t->count, bytes, items))
+    return TM_NOT_CONVERTED;
+  if (own == NULL) {
+    items->count = bytes / t->element;
+    items->inside = items->count * t->type->size;
   }
-  if (error == 0) error = move_all(t, (char *)converted, t->count * outside, NULL, &moved);
-  size_t elements = outside > 0 ? moved / outside : 0;
-  if (!t->writes && packed != NULL && converted != NULL) {
-    tm_external_convert(packed, converted, t->type, elements, false);
-    tm_type_unpack(t->buffer, t->type, 0, packed, elements * inside);
-  }
-  *bytes = elements * inside;
-  free(packed);
-  free(converted);
-  return error;
+  return 0;
 }
 
-size_t tm_transfer_visible(const struct tm_transfer *t) {
-  return t->count * (t->view->external ? tm_external_size(t->type) : t->type->size);
+static int convert(const struct tm_transfer *t, const struct tm_items *items, unsigned char *file) {
+  const struct tm_representation *own = t->view->representation;
+  if (items->count == 0) return 0;
+  if (own != NULL)
+    return tm_representation_convert(own, t->writes, t->buffer, t->type, items->count, file)
+               ? 0
+               : TM_NOT_CONVERTED;
+  unsigned char *packed = malloc(items->inside + 1);
+  if (packed == NULL) return ENOMEM;
+  if (t->writes) tm_type_pack(packed, t->buffer, t->type, 0, items->inside);
+  tm_external_convert(packed, file, t->type, items->count, t->writes);
+  if (!t->writes) tm_type_unpack(t->buffer, t->type, 0, packed, items->inside);
+  free(packed);
+  return 0;
+}
+
+/* All data are converted, in memory of their own. */
+static int perform_converted(const struct tm_transfer *t, size_t *bytes) {
+  size_t all = tm_transfer_visible(t), moved = 0;
+  struct tm_items items = {0};
+  unsigned char *file = malloc(all + 1);
+  if (file == NULL) return ENOMEM;
+  int error = t->writes ? count_items(t, all, &items) : 0;
+  if (error == 0 && t->writes) error = convert(t, &items, file);
+  if (error == 0) error = move_all(t, (char *)file, all, NULL, &moved);
+  int failed = count_items(t, moved, &items);
+  if (failed == 0 && !t->writes) failed = convert(t, &items, file);
+  if (failed == 0) *bytes = items.inside;
+  free(file);
+  return error != 0 ? error : failed;
 }
 
 int tm_transfer_perform(const struct tm_transfer *t, size_t *bytes) {
@@ -88,10 +108,12 @@ int tm_transfer_perform(const struct tm_transfer *t, size_t *bytes) {
   if (tm_transfer_visible(t) == 0 || t->view->filetype->size == 0) return 0;
   if (t->atomic) mltp_lock(&t->common->transfers);
   bool locks = t->atomic && t->common->spans;
+  const struct tm_representation *own = t->view->representation;
+  bool converts = t->view->external || (own != NULL && tm_representation_converts(own, t->writes));
   int error = locks ? tm_file_lock(t->common, t->writes) : 0;
   if (error == 0) {
     if (t->background) mltp_blocking_begin(); /* the disk may take its time; others run meanwhile */
-    error = t->view->external ? perform_external(t, bytes) : perform_native(t, bytes);
+    error = converts ? perform_converted(t, bytes) : perform_native(t, bytes);
     if (t->background) mltp_blocking_end();
     if (locks) tm_file_unlock(t->common);
   }

@@ -13,21 +13,20 @@
 #include "tmpi/datatype/external.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/io/file.h"
+#include "tmpi/io/representation.h"
 #include "tmpi/object/info.h"
 
 /* ---- their life */
 
-static struct tm_view *make(MPI_Offset disp, struct tm_type *etype, struct tm_type *filetype,
-                            const char *datarep) {
+static struct tm_view *make(MPI_Offset disp, struct tm_type *etype, struct tm_type *filetype) {
   struct tm_view *view = calloc(1, sizeof *view);
   if (view == NULL) return NULL;
   view->refs = 1;
   view->disp = disp;
   view->etype = etype;
   view->filetype = filetype;
-  view->external = strcmp(datarep, "external32") == 0;
-  view->unit = view->external ? tm_external_size(etype) : etype->size;
-  strcpy(view->datarep, datarep);
+  view->unit = etype->size;
+  strcpy(view->datarep, "native");
   tm_type_hold(etype);
   tm_type_hold(filetype);
   return view;
@@ -35,7 +34,7 @@ static struct tm_view *make(MPI_Offset disp, struct tm_type *etype, struct tm_ty
 
 struct tm_view *tm_view_bytes(void) {
   struct tm_type *byte = tm_type_of(MPI_BYTE);
-  return make(0, byte, byte, "native");
+  return make(0, byte, byte);
 }
 
 void tm_view_hold(struct tm_view *view) { mt_add_relaxed(&view->refs, 1); }
@@ -97,6 +96,20 @@ void tm_view_advance(struct tm_view_cursor *c, size_t bytes) {
   if (++c->block < type->block_count) return;
   c->block = 0;
   c->element++;
+}
+
+bool tm_view_element(const struct tm_view *view, const struct tm_type *type, size_t *bytes,
+                     bool *same) {
+  struct tm_items items;
+  if (view->representation != NULL) {
+    if (!tm_representation_items(view->representation, type, &items)) return false;
+    *bytes = items.outside;
+    *same = items.same;
+    return true;
+  }
+  *bytes = view->external ? tm_external_size(type) : type->size;
+  *same = *bytes == type->size;
+  return true;
 }
 
 bool tm_view_interleaves(const struct tm_view *view) {
@@ -173,16 +186,24 @@ static int check_types(struct tm_file *file, const char *call, MPI_Datatype etyp
   return MPI_SUCCESS;
 }
 
-static int check_datarep(struct tm_file *file, const char *call, const char *datarep,
-                         const struct tm_type *etype, const struct tm_type *filetype) {
-  bool external = datarep != NULL && strcmp(datarep, "external32") == 0;
-  if (!external &&
-      (datarep == NULL || (strcmp(datarep, "native") != 0 && strcmp(datarep, "internal") != 0)))
+/* Gives a new view its data representation. */
+static int represent(struct tm_file *file, const char *call, const char *datarep,
+                     struct tm_view *view) {
+  bool same;
+  view->external = datarep != NULL && strcmp(datarep, "external32") == 0;
+  bool native =
+      datarep != NULL && (strcmp(datarep, "native") == 0 || strcmp(datarep, "internal") == 0);
+  if (datarep != NULL && !native && !view->external)
+    view->representation = tm_representation_find(datarep);
+  if (!native && !view->external && view->representation == NULL)
     return tm_file_fail(file, call, MPI_ERR_UNSUPPORTED_DATAREP,
                         "there is no data representation '%.100s'", datarep != NULL ? datarep : "");
-  if (external && !filetype->dense && tm_external_size(etype) != etype->size)
+  strcpy(view->datarep, datarep);
+  if (!tm_view_element(view, view->etype, &view->unit, &same))
+    return tm_file_fail_errno(file, call, TM_NOT_CONVERTED, file->common->name);
+  if (!view->filetype->dense && !same)
     return tm_file_fail(file, call, MPI_ERR_UNSUPPORTED_DATAREP,
-                        "external32 with gaps between types that have another size there");
+                        "%s with gaps between types that have another size there", datarep);
   return MPI_SUCCESS;
 }
 
@@ -200,15 +221,19 @@ int PMPI_File_set_view(MPI_File handle, MPI_Offset disp, MPI_Datatype etype_hand
   if (info != MPI_INFO_NULL && tm_info_of(info) == NULL)
     return tm_file_fail(file, call, MPI_ERR_INFO, "the info is not valid");
   error = check_types(file, call, etype_handle, filetype_handle, &etype, &filetype);
-  if (error == MPI_SUCCESS) error = check_datarep(file, call, datarep, etype, filetype);
   if (error != MPI_SUCCESS) return error;
+  struct tm_view *view = make(disp, etype, filetype);
+  if (view == NULL) tm_panic("no memory for the view of a file");
+  error = represent(file, call, datarep, view);
+  if (error != MPI_SUCCESS) {
+    tm_view_release(view);
+    return error;
+  }
   tm_barrier(file->comm, call); /* nobody uses the shared pointer in the old view any more */
   if (disp == MPI_DISPLACEMENT_CURRENT) {
     struct tm_view_cursor c = tm_view_start(file->view, tm_file_claim(file->common, call, 0));
-    tm_view_segment(&c, 1, &disp);
+    tm_view_segment(&c, 1, &view->disp);
   }
-  struct tm_view *view = make(disp, etype, filetype, datarep);
-  if (view == NULL) tm_panic("no memory for the view of a file");
   tm_view_release(file->view);
   file->view = view;
   file->position = 0;

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tmpi/rma/element.h"
 
-/* Only structures are made of several types; the others' recipes may list more than elements. */
-static MPI_Count part_count(const struct tm_type *type) {
-  MPI_Count count = type->recipe.type_count;
-  return type->combiner == MPI_COMBINER_STRUCT || count == 0 ? count : 1;
-}
+#include "tmpi/layout/recipe.h"
 
 struct tm_type *tm_type_element(struct tm_type *type) {
   if (type->predefined || type->lasting) return type;
   struct tm_type *element = NULL;
-  for (MPI_Count i = 0; i < part_count(type); i++) {
+  for (MPI_Count i = 0; i < tm_recipe_parts(type); i++) {
     struct tm_type *part = type->recipe.types[i];
     if (part->size == 0) continue;
     struct tm_type *found = tm_type_element(part);
