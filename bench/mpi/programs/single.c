@@ -17,7 +17,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { TRIES = 3 }; /* batches, to find how many operations one should have */
+enum {
+  TRIES = 3, /* batches, to find how many operations one should have */
+  WINDOW = 64,
+  WINDOW_BYTES = 1 << 22
+};
 
 static int rank, size, bytes;
 static char *mine, *others; /* a part for each rank */
@@ -53,6 +57,31 @@ static void polled(void) {
   while (!here) MPI_Test(&request, &here, MPI_STATUS_IGNORE);
   expect(others, round_number, bytes);
   if (rank == 1) MPI_Send(mine, bytes, MPI_CHAR, 0, 1, MPI_COMM_WORLD);
+}
+
+/* Messages that a rank sends before it waits. */
+static int window(void) { return bytes * WINDOW > WINDOW_BYTES ? WINDOW_BYTES / bytes : WINDOW; }
+
+/* Each rank of the first half sends to one of the second, which says when all have come. */
+static void stream(void) {
+  MPI_Request requests[WINDOW];
+  int half = size / 2, count = window();
+  if (rank >= 2 * half) return;
+  if (bytes > 0) mine[0] = mine[bytes - 1] = (char)round_number;
+  for (int i = 0; i < count; i++) {
+    char *into = others + (size_t)i * (size_t)bytes;
+    if (rank < half)
+      MPI_Isend(mine, bytes, MPI_CHAR, rank + half, 1, MPI_COMM_WORLD, &requests[i]);
+    else
+      MPI_Irecv(into, bytes, MPI_CHAR, rank - half, 1, MPI_COMM_WORLD, &requests[i]);
+  }
+  MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
+  if (rank < half) {
+    MPI_Recv(NULL, 0, MPI_CHAR, rank + half, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    return;
+  }
+  for (int i = 0; i < count; i++) expect(others + (size_t)i * (size_t)bytes, round_number, bytes);
+  MPI_Send(NULL, 0, MPI_CHAR, rank - half, 2, MPI_COMM_WORLD);
 }
 
 /* Each to the next one. */
@@ -123,7 +152,7 @@ static const struct row {
     {"latency", latency, 0}, {"polled", polled, 0},       {"ring", ring, 0},
     {"barrier", barrier, 0}, {"bcast", bcast, 0},         {"allreduce", allreduce, 0},
     {"reduce", reduce, 0},   {"allgather", allgather, 1}, {"alltoall", alltoall, 1},
-    {"memory", nothing, 0},  {"start", NULL, 0},
+    {"stream", stream, 0},   {"memory", nothing, 0},      {"start", NULL, 0},
 };
 
 /* ---- measuring */
@@ -205,7 +234,7 @@ static void measure(const struct row *row, int batches, double seconds) {
   long all_wrong;
   MPI_Reduce(own, sums, 2, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
   MPI_Reduce(&wrong, &all_wrong, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
-  int trips = row->run == latency || row->run == polled ? 2 : 1;
+  int trips = row->run == stream ? window() : row->run == latency || row->run == polled ? 2 : 1;
   if (rank == 0)
     printf(
         "{\"row\": \"%s\", \"bytes\": %d, \"ranks\": %d, \"wall_ns\": %.1f, \"cpu_ns\": %.1f, "
@@ -230,7 +259,8 @@ int main(int argc, char **argv) {
     fprintf(stderr, "single: usage: single ROW BYTES [BATCHES [MS]]; latency needs 2 ranks\n");
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
-  size_t room = (size_t)bytes * (size_t)(row->parts ? size : 1) + 16;
+  int parts = row->run == stream ? window() : row->parts ? size : 1;
+  size_t room = (size_t)bytes * (size_t)parts + 16;
   mine = calloc(1, room);
   others = calloc(1, room);
   if (mine == NULL || others == NULL) MPI_Abort(MPI_COMM_WORLD, 1);
