@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What ranks of several nodes do together, against what can be computed; nodes.py starts the nodes.
  * The first argument is what to do: all (the default), short, place, refused, fatal, die, abort,
- * exit, crash, stream, meet, end, pulse, nothing, wait, or stuck and how.
+ * exit, crash, child, stream, meet, end, end_die, pulse, nothing, wait, or stuck and how.
  */
 #include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -481,6 +482,16 @@ static void pulse(int rank, int size) {
   free(out);
 }
 
+/* A child of a rank is no part of the job: that it ends tells no node anything. */
+static void child(int rank, int size) {
+  int status, sum, one = 1;
+  pid_t pid = fork();
+  if (pid == 0) _exit(5);
+  CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 5);
+  MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  CHECK(sum == size && rank < size);
+}
+
 /* A send that nobody has matched cannot be taken back. It stays as it was. */
 static void not_cancelled(int rank, int size) {
   MPI_Request request;
@@ -509,6 +520,14 @@ static void fatal(void) {
   MPI_Comm other;
   MPI_Comm_spawn("none", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &other,
                  MPI_ERRCODES_IGNORE);
+}
+
+/* The other nodes' ranks have ended by then. */
+static void die_late(int dies) {
+  MPI_Finalize();
+  if (dies) sleep(1);
+  if (dies) raise(SIGKILL);
+  exit(0);
 }
 
 /* Deadlocks: in sends that wait for their receivers, in a collective that a rank does not join,
@@ -552,6 +571,8 @@ int main(int argc, char **argv) {
     fatal();
   } else if (strcmp(what, "pulse") == 0) {
     pulse(rank, size);
+  } else if (strcmp(what, "child") == 0) {
+    child(rank, size);
   } else if (strcmp(what, "nothing") == 0) {
     MPI_Barrier(MPI_COMM_WORLD);
   } else if (strcmp(what, "place") == 0) {
@@ -569,6 +590,7 @@ int main(int argc, char **argv) {
     if (strcmp(what, "meet") == 0) meet();
     if (strcmp(what, "end") == 0 && rank < size - 1) exit(MPI_Finalize());
     if (strcmp(what, "wait") == 0 && rank == size - 1) sleep(1000);
+    if (strcmp(what, "end_die") == 0) die_late(rank == size - 1);
     if (strcmp(what, "end") == 0) sleep(1000);
     if (strncmp(what, "stuck", 5) == 0) stuck(what, rank, size);
     MPI_Recv(&rank, 1, MPI_INT, (rank + 1) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
