@@ -136,7 +136,7 @@ const struct mpi_row mpi_rows[] = {
      1e-3,
      {64, 1024},
      false},
-    {"mpi", "message, 64 at a time, C", "single", {"rate", "8"}, "wall_ns", "ns", 1, {2}, false},
+    {"mpi", "message, 64 at a time, C", "single", {"stream", "8"}, "wall_ns", "ns", 1, {2}, false},
     {"mpi", "message, 64 at a time, Fortran", "rate", {0}, "wall_ns", "ns", 1, {2}, false},
     {"mpi-rma", "put, 8 bytes", "onesided", {"put", "8"}, "wall_ns", "us", NS_PER_US, {2}, false},
     {"mpi-rma",

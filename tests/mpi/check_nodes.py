@@ -21,7 +21,7 @@ SILENCE_SECONDS = 17  # src/tmpi/nodes/links.c
 AGENT = """#!/bin/sh
 host=$1
 shift
-exec nsenter -t "$(cat "{folder}/$host")" -n -m -u -- sh -c "$*"
+exec nsenter -t $(cat "{folder}/$host") -n -m -u -- sh -c "$*"
 """
 
 
@@ -62,9 +62,11 @@ class Network:
     def in_node(self, node, *command):
         return run("nsenter", "-t", str(self.holders[node].pid), "-n", "-m", "-u", "--", *command)
 
-    def add(self):
+    def add(self, clock=0):
+        """Adds a node. clock: seconds that its monotonic clock is ahead."""
         node = len(self.holders)
-        holder = subprocess.Popen(["unshare", "-n", "-m", "-u", "sh", "-c", "echo; exec sleep infinity"],
+        ahead = ["-T", f"--monotonic={clock}", f"--boottime={clock}"] if clock else []
+        holder = subprocess.Popen(["unshare", "-n", "-m", "-u", *ahead, "sh", "-c", "echo; exec sleep infinity"],
                                   stdout=subprocess.PIPE)
         holder.stdout.readline()  # it is in its namespaces
         self.holders.append(holder)
@@ -73,7 +75,7 @@ class Network:
         for command in [f"hostname node{node}", "ip link set lo up", f"ip addr add 10.77.0.{node + 1}/24 dev eth0",
                         "ip link set eth0 up", "mount -t tmpfs none /tmp", "mount -t sysfs none /sys"]:
             self.in_node(node, "sh", "-c", command)
-        (self.folder / f"10.77.0.{node + 1}").write_text(str(holder.pid))
+        (self.folder / f"10.77.0.{node + 1}").write_text(f"{holder.pid}{' -T' if clock else ''}")
 
     def start(self, nodes, *command, stdout=subprocess.PIPE):
         hosts = ",".join(f"10.77.0.{node + 1}" for node in range(nodes))

@@ -67,7 +67,12 @@ def srun(*command):
     return check_nodes.end_of(job)
 
 
-def check(tmpirun, program):
+def check(tmpirun, program, folder):
+    shared = program.parent / "shared_by_nodes"
+    for what, file in [("partitioned", ""), ("windows", ""), ("files", folder / "file")]:
+        with check_nodes.step(f"srun on 2 nodes: {what}"):
+            said, ended = srun(tmpirun, "--timeout=60", "-n", 4, shared, what, file)
+        check_nodes.expect((said.splitlines()[-1:], ended) == (["right"], 0), f"{what}: status {ended}:\n{said}")
     for what, status, text in [("short", 0, "right"), ("stuck", 86, "wait for each other in a circle"),
                                ("exit", 3, "rank 3 ended with status 3"), ("abort", 7, "MPI_Abort(7)"),
                                ("die", None, "its process is gone")]:
@@ -82,7 +87,7 @@ def check(tmpirun, program):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("tmpirun", type=pathlib.Path)
-    parser.add_argument("program", type=pathlib.Path, help="over_nodes")
+    parser.add_argument("program", type=pathlib.Path, help="over_nodes; shared_by_nodes is beside it")
     args = parser.parse_args()
     os.environ["PATH"] += ":/usr/sbin:/sbin"
     missing = [name for name in DAEMONS if not shutil.which(name)]
@@ -98,7 +103,7 @@ def main():
         begin = time.monotonic()
         start_daemons(folder)
         print(f"Slurm's daemons: {time.monotonic() - begin:.1f} s", flush=True)
-        check(args.tmpirun.resolve(), args.program.resolve())
+        check(args.tmpirun.resolve(), args.program.resolve(), folder)
 
 
 if __name__ == "__main__":

@@ -100,6 +100,20 @@ class Nodes(unittest.TestCase):
         self.assertRegex(result.stderr, r"signal 9 \(Killed\)|node 1 \(\S+\): its process is gone")
         self.assertNotIn("right", result.stdout)
 
+    def test_a_node_that_is_killed_under_a_launcher_that_does_not_mind(self):
+        for what, why in [("die", r"node 1 \(\S+\): its process is gone.*: this node \(0, \S+\) ends, too"),
+                          ("end_die", "not ended on all nodes: node 1 has gone away before its ranks had ended")]:
+            with self.subTest(what):
+                node = f"{TMPIRUN} --timeout=60 -n 4 {OVER_NODES} {what}; echo ended with $? >&2"
+                result = launch("--enable-recovery", "-n", "2", "sh", "-c", node)
+                self.assertEqual(sorted(re.findall("ended with .*", result.stderr)), ["ended with 1", "ended with 137"])
+                self.assertRegex(result.stderr, why)
+                self.assertNotIn("right", result.stdout)
+
+    def test_a_rank_that_has_a_child(self):
+        result = launch("-n", "2", TMPIRUN, "--timeout=60", "-n", "4", OVER_NODES, "child")
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "right\n", ""), result)
+
     def test_a_node_that_does_not_end(self):
         for nodes in [2, 4]:
             ranks = 2 * nodes

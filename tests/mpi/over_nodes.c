@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What ranks of several nodes do together, against what can be computed; nodes.py starts the nodes.
  * The first argument is what to do: all (the default), short, place, refused, fatal, die, abort,
- * exit, crash, stream, wait, or stuck and how.
+ * exit, crash, child, stream, meet, end, end_die, pulse, nothing, wait, or stuck and how.
  */
 #include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -221,6 +222,35 @@ static void to_all(MPI_Comm comm, int rank, int size) {
   free(out);
 }
 
+/* Parts of a size go to each, from every second element into every third. */
+static void parts(MPI_Comm comm, int rank, int size, int count) {
+  MPI_Datatype second, third;
+  int n = size * count, *out = malloc(sizeof *out * 2 * (size_t)n);
+  int *in = malloc(sizeof *in * 3 * (size_t)n), *place = malloc(sizeof *place * (size_t)n);
+  MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &second);
+  MPI_Type_create_resized(MPI_INT, 0, 3 * sizeof(int), &third);
+  MPI_Type_commit(&second);
+  MPI_Type_commit(&third);
+  for (int i = 0; i < n; i++) out[2 * i] = place[i] = rank * n + i;
+  for (int i = 0; i < 3 * n; i++) in[i] = -1;
+  MPI_Alltoall(out, count, second, in, count, third, comm);
+  for (int i = 0; i < 3 * n; i++)
+    CHECK(in[i] == (i % 3 != 0 ? -1 : i / 3 / count * n + rank * count + i / 3 % count));
+  MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, place, count, MPI_INT, comm);
+  for (int i = 0; i < n; i++) CHECK(place[i] == i / count * n + rank * count + i % count);
+  MPI_Allgather(out, count, second, in, count, third, comm);
+  for (int i = 0; i < 3 * n; i++)
+    CHECK(in[i] == (i % 3 != 0 ? -1 : i / 3 / count * n + i / 3 % count));
+  for (int i = 0; i < count; i++) place[rank * count + i] = rank - i;
+  MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, place, count, MPI_INT, comm);
+  for (int i = 0; i < n; i++) CHECK(place[i] == i / count - i % count);
+  MPI_Type_free(&second);
+  MPI_Type_free(&third);
+  free(place);
+  free(in);
+  free(out);
+}
+
 static void reductions(MPI_Comm comm, int rank, int size) {
   MPI_Datatype pair;
   MPI_Op op;
@@ -274,6 +304,7 @@ static void collectives(MPI_Comm comm) {
   barriers(comm, rank, size);
   from_one(comm, rank, size);
   to_all(comm, rank, size);
+  for (int count = 1; count <= 2000; count *= 11) parts(comm, rank, size, count);
   reductions(comm, rank, size);
 }
 
@@ -429,6 +460,38 @@ static void stream(int rank, int size) {
                  MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+/* Ranks meet at all times. */
+static void meet(void) {
+  for (int sum, one = 1;;) MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+}
+
+/* Large messages and collectives for some ten seconds, in which a link may be down for a while. */
+static void pulse(int rank, int size) {
+  unsigned char *out = malloc(LARGE), *in = malloc(LARGE);
+  for (int i = 0; i < 50; i++) {
+    int sum, one = 1, peer = size - 1 - rank;
+    fill(out, LARGE, (unsigned)(rank + i));
+    MPI_Sendrecv(out, LARGE, MPI_CHAR, peer, 0, in, LARGE, MPI_CHAR, peer, 0, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    check_filled(in, LARGE, (unsigned)(peer + i));
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    CHECK(sum == size);
+    usleep(200000);
+  }
+  free(in);
+  free(out);
+}
+
+/* A child of a rank is no part of the job: that it ends tells no node anything. */
+static void child(int rank, int size) {
+  int status, sum, one = 1;
+  pid_t pid = fork();
+  if (pid == 0) _exit(5);
+  CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 5);
+  MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  CHECK(sum == size && rank < size);
+}
+
 /* A send that nobody has matched cannot be taken back. It stays as it was. */
 static void not_cancelled(int rank, int size) {
   MPI_Request request;
@@ -457,6 +520,14 @@ static void fatal(void) {
   MPI_Comm other;
   MPI_Comm_spawn("none", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &other,
                  MPI_ERRCODES_IGNORE);
+}
+
+/* The other nodes' ranks have ended by then. */
+static void die_late(int dies) {
+  MPI_Finalize();
+  if (dies) sleep(1);
+  if (dies) raise(SIGKILL);
+  exit(0);
 }
 
 /* Deadlocks: in sends that wait for their receivers, in a collective that a rank does not join,
@@ -498,6 +569,12 @@ int main(int argc, char **argv) {
     refused();
   } else if (strcmp(what, "fatal") == 0) {
     fatal();
+  } else if (strcmp(what, "pulse") == 0) {
+    pulse(rank, size);
+  } else if (strcmp(what, "child") == 0) {
+    child(rank, size);
+  } else if (strcmp(what, "nothing") == 0) {
+    MPI_Barrier(MPI_COMM_WORLD);
   } else if (strcmp(what, "place") == 0) {
     printf("%s %s %s %s\n", getenv("OMPI_COMM_WORLD_RANK"), getenv("OMPI_COMM_WORLD_LOCAL_RANK"),
            getenv("PMI_SIZE"), getenv("MPI_LOCALNRANKS"));
@@ -510,7 +587,11 @@ int main(int argc, char **argv) {
     if (strcmp(what, "exit") == 0 && rank == size - 1) exit(3);
     if (strcmp(what, "crash") == 0 && rank == size - 1) raise(SIGSEGV);
     if (strcmp(what, "stream") == 0) stream(rank, size);
+    if (strcmp(what, "meet") == 0) meet();
+    if (strcmp(what, "end") == 0 && rank < size - 1) exit(MPI_Finalize());
     if (strcmp(what, "wait") == 0 && rank == size - 1) sleep(1000);
+    if (strcmp(what, "end_die") == 0) die_late(rank == size - 1);
+    if (strcmp(what, "end") == 0) sleep(1000);
     if (strncmp(what, "stuck", 5) == 0) stuck(what, rank, size);
     MPI_Recv(&rank, 1, MPI_INT, (rank + 1) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }

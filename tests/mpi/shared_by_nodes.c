@@ -423,6 +423,50 @@ static void by_atomics(MPI_Comm comm, int rank, int size) {
   MPI_Win_free(&win);
 }
 
+/* Many small accesses, to all ranks in turn, with large ones between them: accumulates happen in
+ * the order of the calls, and data that are got are there after the flush. */
+static void by_many(MPI_Comm comm, int rank, int size) {
+  enum { MANY = 700, LONG = 3000, EVERY = 150 };
+  int *memory, *got = calloc((size_t)size * MANY, sizeof *got), big[LONG], more = 2, one = 1;
+  int *large = calloc((size_t)size * LONG, sizeof *large);
+  int mine = rank * (MANY + LONG), peer = (rank + size / 2) % size, pair[2] = {-1, -1};
+  MPI_Datatype gap;
+  MPI_Win win;
+  MPI_Win_allocate((MPI_Aint)sizeof *memory * size * (MANY + LONG), sizeof *memory, MPI_INFO_NULL,
+                   comm, &memory, &win);
+  for (int i = 0; i < LONG; i++) big[i] = i;
+  MPI_Win_lock_all(0, win);
+  for (int i = 0; i < MANY; i++) {
+    int value = i + rank;
+    for (int to = 0; to < size; to++) {
+      MPI_Accumulate(&value, 1, MPI_INT, to, mine + i, 1, MPI_INT, MPI_REPLACE, win);
+      MPI_Accumulate(&more, 1, MPI_INT, to, mine + i, 1, MPI_INT, MPI_PROD, win);
+      if (i % EVERY == 0)
+        MPI_Accumulate(big, LONG, MPI_INT, to, mine + MANY, LONG, MPI_INT, MPI_SUM, win);
+      MPI_Accumulate(&one, 1, MPI_INT, to, mine + i, 1, MPI_INT, MPI_SUM, win);
+      MPI_Get_accumulate(NULL, 0, MPI_INT, &got[to * MANY + i], 1, MPI_INT, to, mine + i, 1,
+                         MPI_INT, MPI_NO_OP, win);
+    }
+  }
+  MPI_Win_flush_all(win);
+  for (int k = 0; k < size * MANY; k++) CHECK(got[k] == 2 * (k % MANY + rank) + 1);
+  for (int to = 0; to < size; to++)
+    MPI_Get(&large[to * LONG], LONG, MPI_INT, to, mine + MANY, LONG, MPI_INT, win);
+  MPI_Type_vector(2, 1, MANY - 1, MPI_INT, &gap);
+  MPI_Type_commit(&gap);
+  MPI_Get(pair, 2, MPI_INT, peer, mine, 1, gap, win);
+  MPI_Type_free(&gap);
+  MPI_Win_unlock_all(win);
+  for (int k = 0; k < size * LONG; k++) CHECK(large[k] == (MANY + EVERY - 1) / EVERY * (k % LONG));
+  CHECK(pair[0] == 2 * rank + 1 && pair[1] == 2 * (MANY - 1 + rank) + 1);
+  MPI_Barrier(comm);
+  for (int from = 0; from < size; from++)
+    for (int i = 0; i < MANY; i++) CHECK(memory[from * (MANY + LONG) + i] == 2 * (i + from) + 1);
+  MPI_Win_free(&win);
+  free(large);
+  free(got);
+}
+
 /* Each half of the ranks exposes its memory to the other one. */
 static void by_epochs(MPI_Comm comm, int rank, int size) {
   MPI_Group all, half;
@@ -566,6 +610,7 @@ static void windows(int rank, int size) {
     by_fences(comm, place, size);
     by_layouts(comm, place, size);
     by_atomics(comm, place, size);
+    by_many(comm, place, size);
     by_epochs(comm, place, size);
     by_locks(comm, place, size);
     without_help(comm, place, size);

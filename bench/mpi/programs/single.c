@@ -2,7 +2,7 @@
 /* What single operations of MPI take: an ordinary MPI program, for any library. */
 #include "measure.h"
 
-enum { MESSAGES = 64 }; /* under way at a time */
+enum { MESSAGES = 64, LARGE_MESSAGES = 4 }; /* under way at a time */
 
 /* ---- rows: each performs one operation; all ranks call it */
 
@@ -86,27 +86,33 @@ static void alltoall(void) {
     expect(others + (size_t)i * (size_t)bytes, (unsigned char)(round_number + rank + i), bytes);
 }
 
-/* Many messages under way, from one rank to another, which answers. */
-static void rate(void) {
+/* Each rank of the first half sends that many messages at a time to one of the second, which
+ * answers when all have come. */
+static void stream_of(int count) {
   MPI_Request requests[MESSAGES];
+  int half = size / 2;
   char answer = 0;
-  if (rank > 1) return;
-  for (int i = 0; i < MESSAGES; i++) {
+  if (rank >= 2 * half) return;
+  for (int i = 0; i < count; i++) {
     char *part = mine + (size_t)i * (size_t)bytes;
-    if (rank == 0 && bytes > 0) part[0] = part[bytes - 1] = (char)(round_number + i);
-    if (rank == 0)
-      MPI_Isend(part, bytes, MPI_CHAR, 1, 1, MPI_COMM_WORLD, &requests[i]);
+    if (rank < half && bytes > 0) part[0] = part[bytes - 1] = (char)(round_number + i);
+    if (rank < half)
+      MPI_Isend(part, bytes, MPI_CHAR, rank + half, 1, MPI_COMM_WORLD, &requests[i]);
     else
-      MPI_Irecv(part, bytes, MPI_CHAR, 0, 1, MPI_COMM_WORLD, &requests[i]);
+      MPI_Irecv(part, bytes, MPI_CHAR, rank - half, 1, MPI_COMM_WORLD, &requests[i]);
   }
-  MPI_Waitall(MESSAGES, requests, MPI_STATUSES_IGNORE);
-  for (int i = 0; rank == 1 && i < MESSAGES; i++)
+  MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
+  if (rank < half) {
+    MPI_Recv(&answer, 1, MPI_CHAR, rank + half, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    return;
+  }
+  for (int i = 0; i < count; i++)
     expect(mine + (size_t)i * (size_t)bytes, (unsigned char)(round_number + i), bytes);
-  if (rank == 1)
-    MPI_Send(&answer, 1, MPI_CHAR, 0, 2, MPI_COMM_WORLD);
-  else
-    MPI_Recv(&answer, 1, MPI_CHAR, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Send(&answer, 1, MPI_CHAR, rank - half, 2, MPI_COMM_WORLD);
 }
+
+static void stream(void) { stream_of(MESSAGES); }
+static void stream_large(void) { stream_of(LARGE_MESSAGES); }
 
 /* What is measured is there before. */
 static void nothing(void) {}
@@ -114,7 +120,11 @@ static void nothing(void) {}
 static const struct row rows[] = {
     {.name = "latency", .run = latency, .operations = 2},
     {.name = "polled", .run = polled, .operations = 2},
-    {.name = "rate", .run = rate, .parts = MESSAGES, .operations = MESSAGES},
+    {.name = "stream", .run = stream, .parts = MESSAGES, .operations = MESSAGES},
+    {.name = "stream-large",
+     .run = stream_large,
+     .parts = LARGE_MESSAGES,
+     .operations = LARGE_MESSAGES},
     {.name = "ring", .run = ring},
     {.name = "barrier", .run = barrier},
     {.name = "bcast", .run = bcast},

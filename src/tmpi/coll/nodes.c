@@ -105,32 +105,3 @@ void tm_nodes_scatter(struct tm_coll *coll, const struct tm_parts *all, const st
       tm_part_copy(coll, own, &part, root);
   }
 }
-
-/* In round i each rank sends to the one i after it, and receives from the one i before. */
-void tm_nodes_allgather(struct tm_coll *coll, const struct tm_part *own,
-                        const struct tm_parts *all) {
-  struct tm_comm *comm = coll->comm;
-  struct tm_part place = tm_part_of(all, comm->rank);
-  const struct tm_part *source = own->at == MPI_IN_PLACE ? &place : own;
-  copy_own(coll, own, all);
-  for (int i = 1; i < comm->size; i++) {
-    int to = (comm->rank + i) % comm->size, from = (comm->rank - i + comm->size) % comm->size;
-    struct tm_part in = tm_part_of(all, from);
-    tm_coll_exchange(coll, source->at, source->count, source->type, to, in.at, in.count, in.type,
-                     from);
-  }
-}
-
-void tm_nodes_alltoall(struct tm_coll *coll, const struct tm_parts *send,
-                       const struct tm_part *packed, const struct tm_parts *recv) {
-  struct tm_comm *comm = coll->comm;
-  for (int i = 0; i < comm->size; i++) {
-    int to = (comm->rank + i) % comm->size, from = (comm->rank - i + comm->size) % comm->size;
-    struct tm_part out = packed != NULL ? packed[to] : tm_part_of(send, to);
-    struct tm_part in = tm_part_of(recv, from);
-    if (i == 0)
-      tm_part_copy(coll, &in, &out, from);
-    else
-      tm_coll_exchange(coll, out.at, out.count, out.type, to, in.at, in.count, in.type, from);
-  }
-}

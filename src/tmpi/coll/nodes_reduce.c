@@ -3,7 +3,7 @@
  * Reductions of several nodes. Elements are combined in the order of ranks, because an operation of
  * the program need not commute. Where the ranks of each node follow one another, each node combines
  * its own first, and then one message from each node is enough. Otherwise the root gets a message
- * from each rank.
+ * from each rank. A result for all needs no root where nodes can exchange sums in pairs.
  */
 #include <stdlib.h>
 
@@ -11,6 +11,8 @@
 #include "tmpi/coll/op.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/object/span.h"
+
+enum { EXCHANGE_MAX = 65536 /* bytes; of more, each node gets a part of the work by a tree */ };
 
 /* What is combined. */
 struct reduction {
@@ -79,10 +81,55 @@ static void reduce_by_ranks(struct tm_coll *coll, const void *from, void *to,
   free(base);
 }
 
+/* In each round two nodes exchange what their halves of a block of nodes have combined. */
+static void exchange_sums(struct tm_coll *coll, void *sum, const struct reduction *r) {
+  const struct tm_span *span = coll->comm->span;
+  void *base, *other = tm_elements_new(r->count, r->type, &base);
+  for (int step = 1; step < span->nodes; step *= 2) {
+    int peer = span->own ^ step;
+    tm_coll_exchange(coll, sum, r->count, r->type, span->speakers[peer], other, r->count, r->type,
+                     span->speakers[peer]);
+    if (peer < span->own) {
+      combine(r, other, sum);
+    } else {
+      combine(r, sum, other);
+      copy(sum, other, r);
+    }
+  }
+  free(base);
+}
+
+/* To all, in as many rounds as the number of nodes has bits. */
+static void allreduce_by_nodes(struct tm_coll *coll, const void *from, void *to,
+                               const struct reduction *r) {
+  struct tm_comm *comm = coll->comm, *local_comm = comm->local_comm;
+  struct tm_coll local = tm_coll_begin(local_comm, coll->call);
+  void *base = NULL, *sum = NULL;
+  if (local_comm->rank == 0) sum = tm_elements_new(r->count, r->type, &base);
+  tm_reduce(&local, from, sum, r->count, r->type, r->op, 0);
+  if (local_comm->rank == 0) {
+    exchange_sums(coll, sum, r);
+    copy(to, sum, r);
+  }
+  local = tm_coll_begin(local_comm, coll->call);
+  tm_bcast(&local, to, r->count, r->type, 0);
+  free(base);
+}
+
+static bool halves(const struct tm_span *span, const struct reduction *r) {
+  bool is_power = (span->nodes & (span->nodes - 1)) == 0;
+  return span->in_order && is_power &&
+         (span->nodes == 2 || r->count * r->type->size <= EXCHANGE_MAX);
+}
+
 void tm_nodes_reduce(struct tm_coll *coll, const void *from, void *to, size_t count,
                      struct tm_type *type, const struct tm_op *op, int root) {
   const struct reduction r = {count, type, op};
   int first = root >= 0 ? root : 0;
+  if (root < 0 && halves(coll->comm->span, &r)) {
+    allreduce_by_nodes(coll, from, to, &r);
+    return;
+  }
   if (coll->comm->span->in_order)
     reduce_by_nodes(coll, from, to, &r, first);
   else

@@ -173,6 +173,11 @@ void tm_type_pack(void *to, const void *from, const struct tm_type *type, size_t
                   size_t bytes);
 void tm_type_unpack(void *to, const struct tm_type *type, size_t skip, const void *from,
                     size_t bytes);
+/** @return whether the data of elements lie in one piece that begins at the buffer's address. */
+static inline bool tm_type_is_flat(const struct tm_type *type) {
+  return type->dense && type->true_lb == 0;
+}
+
 /** A piece of the bytes of elements. */
 struct tm_piece {
   uint64_t at, bytes;

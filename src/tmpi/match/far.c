@@ -28,9 +28,6 @@ int tm_far_refuse(struct tm_comm *comm, const char *call) {
                  "it is not available between several nodes (run the job on one node)");
 }
 
-/* @return whether the data of a type lie in one piece that begins at the buffer's address. */
-static bool is_flat(const struct tm_type *type) { return type->dense && type->true_lb == 0; }
-
 /* ---- sending */
 
 void tm_far_end(struct tm_far_send *send) {
@@ -42,7 +39,8 @@ void tm_far_end(struct tm_far_send *send) {
 /* The mode is read first: once the message is under way another thread may complete the request. */
 bool tm_far_send(struct tm_request *request) {
   size_t bytes = tm_request_bytes(request);
-  bool buffered = request->mode == TM_BUFFERED, copies = buffered || !is_flat(request->type);
+  bool buffered = request->mode == TM_BUFFERED,
+       copies = buffered || !tm_type_is_flat(request->type);
   bool fetched = bytes > TM_EAGER_MAX, answered = request->mode == TM_SYNCHRONOUS && !fetched;
   struct tm_far_send *send = malloc(sizeof *send + (copies ? bytes : 0));
   if (send == NULL) tm_message_panic(bytes);
@@ -97,7 +95,7 @@ struct far_sender {
 static void fetch(struct tm_request *recv, const struct tm_envelope *envelope, size_t bytes,
                   int node, void *announced, bool inside) {
   struct tm_far_fetch *f = malloc(sizeof *f);
-  bool direct = is_flat(recv->type) && bytes <= tm_request_bytes(recv);
+  bool direct = tm_type_is_flat(recv->type) && bytes <= tm_request_bytes(recv);
   void *packed = direct ? NULL : malloc(bytes);
   if (f == NULL || (packed == NULL && !direct)) tm_message_panic(bytes);
   *f = (struct tm_far_fetch){recv, *envelope, bytes, node, packed};

@@ -98,6 +98,10 @@ extern tm_far_taker *const tm_far_takers[TM_FAR_SERVICES];
 /** @return a note whose data, tm_far_note_data(), are to be filled. Without memory the job ends. */
 struct tm_far_send *tm_far_note_new(size_t bytes);
 static inline void *tm_far_note_data(struct tm_far_send *note) { return note->packed; }
+/** Only the first bytes of its data are sent. */
+static inline void tm_far_note_cut(struct tm_far_send *note, size_t bytes) {
+  note->header.bytes = bytes;
+}
 /** Sends it to the node of a rank. inside: in a taker. */
 void tm_far_note_send(struct tm_far_send *note, enum tm_far_service service, int dest, bool inside);
 

@@ -241,13 +241,17 @@ static bool end(char *why, size_t room) {
   int lost = find_lost(); /* from here on: the others may have come already, and end at once */
   bool begun = fence_begin(&status);
   tm_rest_ended();
-  while (begun && !fence_is_over(1000 * LOOK_SECONDS, &status)) {
-    if (lost >= 0) {
-      snprintf(why, room, "node %d has gone away before its ranks had ended", lost);
-      tm_ucx_stop();
-      return false;
-    }
-    lost = find_lost();
+  bool over = !begun, known = false;
+  while (!over && !known) {
+    known = lost >= 0;
+    over = fence_is_over(1000 * LOOK_SECONDS, &status);
+    if (!over && !known) lost = find_lost();
+  }
+  if (over && status != PMIX_SUCCESS) lost = find_lost(); /* the launcher may know first */
+  if (lost >= 0 && (!over || status != PMIX_SUCCESS)) {
+    snprintf(why, room, "node %d has gone away before its ranks had ended", lost);
+    tm_ucx_stop();
+    return false;
   }
   tm_ucx_stop();
   if (status != PMIX_SUCCESS) give_up(why, room, "the launcher does not answer", status);

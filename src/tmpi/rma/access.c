@@ -132,8 +132,7 @@ int tm_access_fits(const struct tm_access_call *c, const struct tm_access *acces
                      "%zu bytes are transferred to elements of %zu bytes", sent, room);
 }
 
-int tm_access_end(const struct tm_access_call *c, const struct tm_access *access) {
-  if (c->request == NULL) return MPI_SUCCESS;
+int tm_access_request(const struct tm_access_call *c, const struct tm_access *access) {
   struct tm_request *request = calloc(1, sizeof *request);
   if (request == NULL) return tm_win_fail_code(access->win, c->call, MPI_ERR_NO_MEM);
   request->magic = TM_REQUEST_MAGIC;

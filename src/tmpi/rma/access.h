@@ -56,8 +56,13 @@ int tm_access_part(const struct tm_access_call *c, const struct tm_access *acces
 int tm_access_fits(const struct tm_access_call *c, const struct tm_access *access, size_t sent,
                    size_t room);
 
+/** Makes the request of a call, which is complete. */
+int tm_access_request(const struct tm_access_call *c, const struct tm_access *access);
+
 /** What the call returns. A request, if it makes one, is complete. */
-int tm_access_end(const struct tm_access_call *c, const struct tm_access *access);
+static inline int tm_access_end(const struct tm_access_call *c, const struct tm_access *access) {
+  return c->request == NULL ? MPI_SUCCESS : tm_access_request(c, access);
+}
 
 /* ---- far_origin.c: accesses to other nodes, checked, with their parts filled, and what the call
  * returns; far NULL: that of MPI_PROC_NULL. element, op: as of tm_update(). */

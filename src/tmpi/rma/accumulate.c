@@ -22,8 +22,11 @@ static int check_elements(const struct tm_access_call *c, const struct tm_access
                      part->bytes, a->memory.bytes);
 }
 
+/* Both kinds of accumulate, within this node and to another, have this inline. */
+#define INLINE __attribute__((always_inline)) static inline
+
 /* Fills origin and result, and finds the element. */
-static int check(const struct tm_access_call *c, struct tm_access *a, bool fetches,
+INLINE int check(const struct tm_access_call *c, struct tm_access *a, bool fetches,
                  struct tm_type **element) {
   bool reads = !(fetches && c->op == MPI_NO_OP);
   int error = MPI_SUCCESS;
@@ -46,18 +49,27 @@ static char *room_for(size_t bytes, char stack[ON_STACK]) {
   return bytes <= ON_STACK ? stack : malloc(bytes);
 }
 
+/* Of a target on another node, or of MPI_PROC_NULL. */
+__attribute__((noinline)) static int accumulate_elsewhere(const struct tm_access_call *c,
+                                                          struct tm_access *a, bool fetches) {
+  struct tm_type *element;
+  if (a->far == NULL) return tm_access_end(c, a);
+  int error = check(c, a, fetches, &element);
+  if (error != MPI_SUCCESS) return error;
+  return tm_far_update(c, a, element, !(fetches && c->op == MPI_NO_OP), fetches);
+}
+
 int tm_call_accumulate(const struct tm_access_call *c, bool fetches) {
   struct tm_access a;
   struct tm_type *element;
   int error = tm_access_begin(c, &a);
   if (error != MPI_SUCCESS) return error;
-  if (a.target == NULL && a.far == NULL) return tm_access_end(c, &a);
+  if (a.target == NULL) return accumulate_elsewhere(c, &a, fetches);
   error = check(c, &a, fetches, &element);
   if (error != MPI_SUCCESS) return error;
-  bool reads = !(fetches && c->op == MPI_NO_OP);
-  if (a.target == NULL) return tm_far_update(c, &a, element, reads, fetches);
   char origin_stack[ON_STACK], result_stack[ON_STACK];
   size_t bytes = a.memory.bytes;
+  bool reads = !(fetches && c->op == MPI_NO_OP);
   char *origin = reads ? room_for(bytes, origin_stack) : NULL;
   char *result = fetches ? room_for(bytes, result_stack) : NULL;
   bool has_room = (!reads || origin != NULL) && (!fetches || result != NULL);

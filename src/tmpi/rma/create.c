@@ -75,6 +75,7 @@ static void free_view(struct tm_win *win) {
   if (win->group != NULL) tm_group_release(win->group);
   tm_info_free(win->info);
   free(win->memory);
+  tm_win_notes_free(win->notes);
   win->magic = 0;
   free(win);
 }
@@ -169,6 +170,7 @@ static void exchange_members(struct tm_win *win, const char *call) {
                               win->bytes, win->disp_unit};
   struct tm_win_member *all = calloc((size_t)comm->size, sizeof *all);
   if (all == NULL) tm_panic("no memory for a window of %d ranks", comm->size);
+  win->notes = tm_win_notes_new();
   tm_allgather(&coll, &(struct tm_part){&own, sizeof own, byte},
                &(struct tm_parts){.base = all, .count = sizeof own, .type = byte});
   if (comm->local_comm->rank == 0)

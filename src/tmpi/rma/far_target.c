@@ -15,23 +15,6 @@
 #include "tmpi/rma/note.h"
 #include "tmpi/rma/update.h"
 
-/* An answer to a note, with room for data. */
-static struct tm_far_send *answer_new(const struct tm_win_head *to, size_t bytes, bool failed,
-                                      char **data) {
-  const struct tm_win_head head = {.kind = TM_NOTE_ANSWER,
-                                   .failed = failed,
-                                   .to = to->from,
-                                   .asker = to->asker,
-                                   .skip = to->skip,
-                                   .bytes = bytes};
-  return tm_win_note_new(&head, NULL, bytes, data);
-}
-
-static void answer(const struct tm_win_head *to, int source, bool failed) {
-  char *data;
-  tm_far_note_send(answer_new(to, 0, failed, &data), TM_FAR_WINDOW, source, true);
-}
-
 /* ---- accesses */
 
 enum { FEW = 4 };
@@ -95,35 +78,45 @@ static void perform(const struct memory *m, const struct tm_win_head *head, cons
   }
 }
 
-static void take_access(struct tm_win *view, const struct tm_win_head *head, int source,
-                        const char *list) {
+/* @return where the next result goes. */
+static char *take_access(struct tm_win *view, const struct tm_win_head *head, const char *list,
+                         char *results) {
   struct memory m;
-  char *result = NULL;
-  bool attached = find_memory(&m, view, head, list);
-  bool brings = head->kind == TM_NOTE_GET || head->kind == TM_NOTE_SWAP || head->fetches;
-  struct tm_far_send *note =
-      answer_new(head, attached && brings ? head->bytes : 0, !attached, &result);
-  if (attached)
-    perform(&m, head, list + head->pieces * sizeof(struct tm_piece), brings ? result : NULL);
+  size_t result = tm_win_result_size(head);
+  struct tm_win_answer answer = {head->asker, head->skip, 0, head->direct, false};
+  answer.failed = !find_memory(&m, view, head, list);
+  if (result > 0 && !answer.failed) answer.bytes = result - sizeof answer;
+  char *brings = answer.bytes > 0 ? results + sizeof answer : NULL;
+  if (!answer.failed) perform(&m, head, list + head->pieces * sizeof(struct tm_piece), brings);
   if (m.type.blocks != m.few) free(m.type.blocks);
-  tm_far_note_send(note, TM_FAR_WINDOW, source, true);
+  if (result > 0) memcpy(results, &answer, sizeof answer);
+  return result > 0 ? results + sizeof answer + answer.bytes : results;
 }
 
-static void take_answer(struct tm_win *win, const struct tm_win_head *head, const char *data) {
-  struct tm_win_result *result = (struct tm_win_result *)(uintptr_t)head->asker;
-  if (head->failed) result->failed = true;
-  if (head->bytes > 0) tm_type_unpack(result->at, result->type, head->skip, data, head->bytes);
-  tm_win_answered(win);
+static void take_answers(const struct tm_win_head *head, const char *at) {
+  for (uint32_t i = 0; i < head->pieces; i++) {
+    struct tm_win_answer answer;
+    memcpy(&answer, at, sizeof answer);
+    at += sizeof answer;
+    struct tm_win_result *result = (struct tm_win_result *)(uintptr_t)answer.asker;
+    if (answer.direct)
+      memcpy((char *)(uintptr_t)answer.asker + answer.skip, at, answer.bytes);
+    else if (answer.failed)
+      result->failed = true;
+    else if (answer.bytes > 0)
+      tm_type_unpack(result->at, result->type, answer.skip, at, answer.bytes);
+    at += answer.bytes;
+  }
+  tm_win_answered((struct tm_win *)(uintptr_t)head->to);
 }
 
 /* ---- locks */
 
 void tm_win_grant(struct tm_win_wait *wait, bool inside) {
   const struct tm_win_head head = {.kind = TM_NOTE_GRANT, .asker = wait->asker};
-  char *data;
   int number = wait->asker_number;
   free(wait);
-  tm_far_note_send(tm_win_note_new(&head, NULL, 0, &data), TM_FAR_WINDOW, number, inside);
+  tm_far_note_send(tm_win_note_new(&head), TM_FAR_WINDOW, number, inside);
 }
 
 /* Waits in the place of a thread of another node. */
@@ -173,23 +166,50 @@ static void take_grant(struct tm_win_wait *wait) {
 
 /* ---- what comes */
 
+static char *take_message(const struct tm_win_head *head, const char *list, char *results) {
+  struct tm_win *view = (struct tm_win *)(uintptr_t)head->to;
+  switch ((enum tm_win_note_kind)head->kind) {
+    case TM_NOTE_UNLOCK: take_unlock(head); return results;
+    case TM_NOTE_POSTED: tm_win_wake(tm_win_posted(view, head->rank), true); return results;
+    case TM_NOTE_COMPLETED: tm_win_wake(tm_win_completed(view, head->rank), true); return results;
+    default: return take_access(view, head, list, results);
+  }
+}
+
+/* What the answer to the messages of a note needs. */
+static struct tm_win_head answer_to(const char *at, const char *end, size_t *bytes) {
+  struct tm_win_head head, answer = {.kind = TM_NOTE_ANSWER};
+  for (*bytes = sizeof answer; at < end; at += tm_win_message_size(&head)) {
+    memcpy(&head, at, sizeof head);
+    answer.to = head.from;
+    answer.pieces += head.asker != 0;
+    *bytes += tm_win_result_size(&head);
+  }
+  return answer;
+}
+
+static void take_messages(int source, const char *at, const char *end) {
+  size_t bytes;
+  const struct tm_win_head answer = answer_to(at, end, &bytes);
+  struct tm_far_send *note = tm_far_note_new(bytes);
+  char *data = tm_far_note_data(note), *results = tm_win_message_write(data, &answer, NULL);
+  for (struct tm_win_head head; at < end; at += tm_win_message_size(&head)) {
+    memcpy(&head, at, sizeof head);
+    results = take_message(&head, at + sizeof head, results);
+  }
+  tm_far_note_cut(note, (size_t)(results - data));
+  tm_far_note_send(note, TM_FAR_WINDOW, source, true);
+}
+
 void tm_win_take_note(int source, const void *data, size_t bytes) {
   struct tm_win_head head;
-  (void)bytes;
   memcpy(&head, data, sizeof head);
-  const char *rest = (const char *)data + sizeof head;
-  struct tm_win *view = (struct tm_win *)(uintptr_t)head.to;
-  switch ((enum tm_win_note_kind)head.kind) {
-    case TM_NOTE_PUT:
-    case TM_NOTE_GET:
-    case TM_NOTE_UPDATE:
-    case TM_NOTE_SWAP: take_access(view, &head, source, rest); return;
-    case TM_NOTE_ANSWER: take_answer(view, &head, rest); return;
-    case TM_NOTE_GRANT: take_grant((struct tm_win_wait *)(uintptr_t)head.asker); return;
-    case TM_NOTE_LOCK: take_lock(&head, source); return;
-    case TM_NOTE_UNLOCK: take_unlock(&head); break;
-    case TM_NOTE_POSTED: tm_win_wake(tm_win_posted(view, head.rank), true); break;
-    case TM_NOTE_COMPLETED: tm_win_wake(tm_win_completed(view, head.rank), true); break;
-  }
-  answer(&head, source, false);
+  if (head.kind == TM_NOTE_ANSWER)
+    take_answers(&head, (const char *)data + sizeof head);
+  else if (head.kind == TM_NOTE_GRANT)
+    take_grant((struct tm_win_wait *)(uintptr_t)head.asker);
+  else if (head.kind == TM_NOTE_LOCK)
+    take_lock(&head, source);
+  else
+    take_messages(source, data, (const char *)data + bytes);
 }

@@ -235,10 +235,12 @@ int PMPI_Win_unlock(int rank, MPI_Win handle) {
   if (held == 0)
     return tm_win_sync_error(win, call, "the origin does not hold the lock of this target");
   bool exclusive = held == TM_LOCKED_EXCLUSIVE;
-  tm_win_settle_all(win, call);
   win->access[rank] = 0;
   count_lock(win, exclusive, -1);
-  if (held != TM_LOCKED_NOCHECK) release(win, rank, exclusive);
+  if (held != TM_LOCKED_NOCHECK)
+    release(win, rank, exclusive);
+  else
+    tm_win_settle_all(win, call);
   tm_win_breathe(win);
   return MPI_SUCCESS;
 }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file note.h
- * What the nodes of a window write to each other: a head, pieces of the target's memory, packed
- * data. All nodes have the same version of it. Each note but an answer is answered.
+ * What the nodes of a window write to each other. A note has one or more messages: a head, pieces
+ * of the target's memory, packed data. All nodes have the same version of it.
+ *
+ * A note to the members of a node is answered once, whatever the number of its messages. The answer
+ * has the results that they bring. A lock has a note of its own, and the grant is its answer.
  */
 #ifndef TM_RMA_NOTE_H
 #define TM_RMA_NOTE_H
@@ -23,7 +26,7 @@ enum tm_win_note_kind {
   TM_NOTE_UNLOCK,
   TM_NOTE_POSTED,
   TM_NOTE_COMPLETED,
-  TM_NOTE_ANSWER,
+  TM_NOTE_ANSWER, /**< `pieces` results follow, each with its data */
   TM_NOTE_GRANT
 };
 
@@ -35,7 +38,7 @@ struct tm_win_head {
   bool passes;     /**< of the gate's */
   bool reads;      /**< of TM_NOTE_UPDATE: there are data */
   bool fetches;    /**< likewise: the answer has the old elements */
-  bool failed;     /**< of TM_NOTE_ANSWER: some memory is not attached */
+  bool direct;     /**< `asker` is where the result's data go */
   uint64_t to;     /**< view that gets it; of the gate's locks: what its members have in common */
   uint64_t from;   /**< view of the sender, for the answer */
   uint64_t asker;  /**< for the answer: struct tm_win_result, or tm_win_wait; 0: none */
@@ -46,23 +49,55 @@ struct tm_win_head {
   uint64_t bytes;  /**< of the pieces together */
 };
 
-/** What an access to another node brings. On the stack of its origin. */
+/** What an access to another node brings, if its call waits. On the stack of its origin. */
 struct tm_win_result {
   void *at; /**< NULL: nothing */
   const struct tm_type *type;
   bool failed;
 };
 
-/** @return a note with room for pieces and data behind its head. */
-static inline struct tm_far_send *tm_win_note_new(const struct tm_win_head *head,
-                                                  const struct tm_piece *pieces, size_t bytes,
-                                                  char **data) {
-  size_t list = head->pieces * sizeof *pieces;
-  struct tm_far_send *note = tm_far_note_new(sizeof *head + list + bytes);
-  char *at = tm_far_note_data(note);
+/** A result in an answer; its data follow. */
+struct tm_win_answer {
+  uint64_t asker, skip, bytes;
+  bool direct;
+  bool failed; /**< some memory is not attached */
+};
+
+/** @return the bytes of data in a message. */
+static inline size_t tm_win_data_size(const struct tm_win_head *head) {
+  switch ((enum tm_win_note_kind)head->kind) {
+    case TM_NOTE_PUT: return head->bytes;
+    case TM_NOTE_UPDATE: return head->reads ? head->bytes : 0;
+    case TM_NOTE_SWAP: return 2 * head->bytes;
+    default: return 0;
+  }
+}
+
+/** @return the bytes of a message. */
+static inline size_t tm_win_message_size(const struct tm_win_head *head) {
+  return sizeof *head + head->pieces * sizeof(struct tm_piece) + tm_win_data_size(head);
+}
+
+/** @return the bytes that a message's result takes in the answer. */
+static inline size_t tm_win_result_size(const struct tm_win_head *head) {
+  bool brings = head->kind == TM_NOTE_GET || head->kind == TM_NOTE_SWAP || head->fetches;
+  if (head->asker == 0) return 0;
+  return sizeof(struct tm_win_answer) + (brings ? head->bytes : 0);
+}
+
+/** Writes a message but for its data. pieces NULL: there are none. @return where the data go. */
+static inline char *tm_win_message_write(char *at, const struct tm_win_head *head,
+                                         const struct tm_piece *pieces) {
+  size_t list = pieces != NULL ? head->pieces * sizeof *pieces : 0;
   memcpy(at, head, sizeof *head);
-  if (pieces != NULL) memcpy(at + sizeof *head, pieces, list);
-  *data = at + sizeof *head + list;
+  if (list > 0) memcpy(at + sizeof *head, pieces, list);
+  return at + sizeof *head + list;
+}
+
+/** @return a note with a message without pieces and data. */
+static inline struct tm_far_send *tm_win_note_new(const struct tm_win_head *head) {
+  struct tm_far_send *note = tm_far_note_new(sizeof *head);
+  tm_win_message_write(tm_far_note_data(note), head, NULL);
   return note;
 }
 

@@ -184,12 +184,12 @@ int PMPI_Win_complete(MPI_Win handle) {
   if (error != MPI_SUCCESS) return error;
   struct tm_group *group = win->start;
   if (group == NULL) return tm_win_sync_error(win, call, "there was no MPI_Win_start()");
-  tm_win_settle_all(win, call);
   for (int i = 0; i < group->size; i++) {
     int target = member(win, group, i);
     win->access[target] = 0;
     notify_target(win, target);
   }
+  tm_win_settle_all(win, call);
   win->start = NULL;
   tm_group_release(group);
   return MPI_SUCCESS;

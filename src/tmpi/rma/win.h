@@ -18,9 +18,9 @@
  * under the ilock under which it queued, so a waker may resume it without a test.
  *
  * Members on several nodes: each node has the views of its own members, and knows where those of
- * the others are. An access to another node, and what locks and epochs tell there, are notes
- * (match/far.h), each of which is answered: far_origin.c, far_target.c. The gate is the one of the
- * first member's node.
+ * the others are. An access to another node, and what locks and epochs tell there, go in notes
+ * (match/far.h), each of which is answered: far_origin.c, far_notes.c, far_target.c. The gate is
+ * the one of the first member's node.
  *
  * Relaxed: marks that only the owner's threads write, which MPI lets run side by side only if the
  * program has ordered them.
@@ -150,9 +150,7 @@ struct tm_win {
   struct tm_group *start; /* [rank] of MPI_Win_start(); NULL: none */
   unsigned syncs;         /* [rank] calls that a program may repeat until something changes */
 
-  /* notes to other nodes */
-  uint32_t pending;                 /* [ilock] not answered; relaxed: a look for none */
-  struct tm_win_settling *settling; /* [ilock] threads that wait for answers */
+  struct tm_win_notes *notes; /* [const] to other nodes; NULL: all members are on this one */
 
   /* the exposure epoch, by MPI_Win_post() */
   struct tm_group *post;         /* [rank] NULL: none */
@@ -230,23 +228,39 @@ bool tm_win_fence_in_use(const struct tm_win *win);
 struct tm_win_wait *tm_win_posted(struct tm_win *origin, int target);
 struct tm_win_wait *tm_win_completed(struct tm_win *target, int origin);
 
-/* ---- far_origin.c: what goes to other nodes */
+/* ---- far_notes.c: notes to other nodes */
 
-/** Waits until at most `most` notes are not answered. */
-void tm_win_settle(struct tm_win *win, uint32_t most, const char *call);
+struct tm_win_head;
+struct tm_piece;
+
+struct tm_win_notes *tm_win_notes_new(void);
+void tm_win_notes_free(struct tm_win_notes *notes);
+/** Begins a message to a member, in a note that may have others. @return where its data go, until
+ * tm_win_notes_end(). */
+char *tm_win_notes_begin(struct tm_win *win, int member, const struct tm_win_head *head,
+                         const struct tm_piece *pieces, const char *call);
+/** soon: the note goes now. Otherwise it may wait for more messages. */
+void tm_win_notes_end(struct tm_win *win, int member, bool soon);
+/** Sends a message that has a note of its own, which is not answered. */
+void tm_win_notes_send(struct tm_win *win, int member, const struct tm_win_head *head);
+/** Sends all notes, and waits until all are answered. */
+void tm_win_settle(struct tm_win *win, const char *call);
 /** One has been answered. */
 void tm_win_answered(struct tm_win *win);
-/** Waits until none is. */
 static inline void tm_win_settle_all(struct tm_win *win, const char *call) {
-  /* relaxed: the calling thread has counted its own notes */
-  if (mt_unlikely(mt_load_relaxed(&win->pending) != 0)) tm_win_settle(win, 0, call);
+  if (mt_unlikely(win->notes != NULL)) tm_win_settle(win, call);
 }
+
+/* ---- far_origin.c: locks and epochs of targets on other nodes */
+
 /** Gets the lock that a waiter wants. Returns when it has it. */
 void tm_win_far_lock(struct tm_win_wait *wait, const char *call);
 void tm_win_far_gate(struct tm_win_wait *wait, bool passes, const char *call);
+/** Returns when the accesses are complete, too. */
 void tm_win_far_unlock(struct tm_win *win, int target, bool exclusive);
 void tm_win_far_leave_gate(struct tm_win *win, bool all);
 void tm_win_far_posted(struct tm_win *win, int origin);
+/** May wait for tm_win_settle(). */
 void tm_win_far_completed(struct tm_win *win, int target);
 
 /* ---- far_target.c: what comes from them */

@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""MPI programs on two nodes of this machine: on this library, Open MPI and MPICH, over the same links.
+
+A node is a network, mount and host-name namespace, and a bridge joins them (tests/mpi/check_nodes.py). The ways to run
+alternate, run by run. Each library has several settings, and the best one counts: Open MPI's own transports and those
+of UCX, MPICH's UCX. Where there are more ranks than CPUs, their ranks yield when they poll without result, or they take
+a thousand times as long. Exit status 77: namespaces or Open MPI's launcher are not there.
+"""
+import argparse
+import contextlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/mpi"))
+import check_nodes  # noqa: E402  pylint: disable=wrong-import-position
+
+PAIR, ALL = 2, 32
+NET = "10.77.0.0/24"
+ROWS = [  # name, ranks, program and arguments, key, the key's unit in the row's
+    ("latency, 8 bytes, us", PAIR, "single latency 8", "wall_ns", 1e-3),
+    ("a message of 8 bytes, us", PAIR, "single stream 8", "wall_ns", 1e-3),
+    ("a message of 8 bytes, 16 pairs, us", ALL, "single stream 8", "wall_ns", 1e-3),
+    ("a message of 1 MiB, us", PAIR, "single stream-large 1048576", "wall_ns", 1e-3),
+    ("barrier, us", ALL, "single barrier 0", "wall_ns", 1e-3),
+    ("allreduce, 8 bytes, us", ALL, "single allreduce 8", "wall_ns", 1e-3),
+    ("alltoall, 8 bytes, us", ALL, "single alltoall 8", "wall_ns", 1e-3),
+    ("alltoall, 1 KiB, us", ALL, "single alltoall 1024", "wall_ns", 1e-3),
+    ("GE 1152, ms", ALL, "ge 1152", "wall_ns", 1e-6),
+    ("CG 128, ms", ALL, "cg 128", "wall_ns", 1e-6),
+    ("wavefront 64, ms", ALL, "wavefront 64", "wall_ns", 1e-6)]
+TCP = {"UCX_TLS": "tcp", "UCX_NET_DEVICES": "eth0"}
+UCX_AND_SELF = {"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "eth0"}
+OB1 = ["--mca", "pml", "ob1", "--mca", "btl", "self,vader,tcp", "--mca", "btl_tcp_if_include", NET]
+UCX = ["--mca", "pml", "ucx", "--mca", "osc", "ucx", "--mca", "opal_common_ucx_tls", "any", "--mca",
+       "opal_common_ucx_devices", "any"]
+IDLE = {"OMPI_MCA_mpi_yield_when_idle": "1"}
+YIELD = {"MPIR_CVAR_POLLS_BEFORE_YIELD": "1", "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
+         "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "1"}
+WAYS = {  # library, words, environment
+    "mltp": ("tmpi", [], TCP),
+    "openmpi-tcp": ("openmpi", OB1, {}),
+    "openmpi-tcp-yield": ("openmpi", OB1, IDLE),
+    "openmpi-ucx": ("openmpi", UCX, UCX_AND_SELF),
+    "openmpi-ucx-yield": ("openmpi", UCX, UCX_AND_SELF | IDLE),
+    "mpich": ("mpich", [], UCX_AND_SELF),
+    "mpich-yield": ("mpich", [], UCX_AND_SELF | YIELD)}
+
+
+def command(network, build, way, ranks, words):
+    """The words that start a program, and their environment."""
+    library, options, settings = WAYS[way]
+    program = [str(build / f"libexec/mltp/mpi/{words[0]}.{library}"), *words[1:]]
+    agent, nodes = str(network.folder / "agent"), ["10.77.0.1", "10.77.0.2"]
+    each = ranks // len(nodes) if library != "tmpi" else 1
+    if library == "mpich":
+        return ["mpiexec.mpich", "-launcher", "rsh", "-launcher-exec", agent, "-localhost", "10.77.0.254", "-hosts",
+                ",".join(f"{node}:{each}" for node in nodes), "-n", str(ranks), *program], settings
+    exported = [word for name in settings for word in ("-x", name)]
+    ours = [str(build / "bin/tmpirun"), *os.environ.get("TMPI_MORE","").split(), "-n", str(ranks)] if library == "tmpi" else []
+    return ["mpirun.openmpi", "--allow-run-as-root", "--bind-to", "none", "--host",
+            ",".join(f"{node}:{each}" for node in nodes), "-n", str(each * len(nodes)), "--mca", "plm_rsh_agent", agent,
+            "--mca", "plm_rsh_no_tree_spawn", "1", "--mca", "oob_tcp_if_include", NET, "--mca",
+            "mpi_yield_when_idle", "1" if "yield" in way else "0",
+            *options, *exported, *ours, *program], settings
+
+
+def run(network, build, way, row, limit):
+    """One run: its figure, or why there is none."""
+    _, ranks, words, key, scale = row
+    line, settings = command(network, build, way, ranks, words.split())
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
+        job = subprocess.Popen(line, env=os.environ | settings, stdout=out, stderr=errors, text=True,
+                               stdin=subprocess.DEVNULL, cwd=build)  # all nodes have this folder
+        try:
+            status = job.wait(limit)
+        except subprocess.TimeoutExpired:
+            job.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                job.wait(10)
+            job.kill()
+            job.wait()
+            return None, f"over {limit} s"
+        out.seek(0)
+        errors.seek(0)
+        found = re.search(r"^\{.*\}$", out.read(), re.M)
+        last = (errors.read().strip().splitlines() or [""])[-1]
+    if status != 0 or not found:
+        return None, f"status {status}: {last[:100]}"
+    answer = json.loads(found[0])
+    return (answer[key] * scale, "") if answer["verified"] else (None, "its answer is wrong")
+
+
+def measure(network, build, rows, ways, runs, limit):
+    """Yields each row with the figures of each way, and what went wrong."""
+    for row in rows:
+        crowded = row[1] > len(os.sched_getaffinity(0))
+        figures = {way: [] for way in ways if way == "mltp" or way.endswith("-yield") == crowded}
+        faults = {}
+        for _ in range(runs):
+            for way in figures:
+                if faults.get(way, "").startswith("over"):
+                    continue  # it would only take the others' time
+                value, why = run(network, build, way, row, limit)
+                if why:
+                    faults[way] = why
+                else:
+                    figures[way].append(value)
+        yield row[0], figures, faults
+
+
+def verdict(figures, faults):
+    """How we compare with the best setting of each library, by minimum and median (bench/harness/stats.h)."""
+    ours = figures["mltp"]
+    if not ours:
+        return "failed: " + faults.get("mltp", "")
+    said = []
+    for library in ("openmpi", "mpich"):
+        peers = [values for way, values in figures.items() if WAYS[way][0] == library and values]
+        if not peers:
+            said.append(f"no figure of {library}")
+            continue
+        best = min(peers, key=min)
+        spread = max(statistics.median(values) - min(values) for values in (ours, best))
+        differences = [min(best) - min(ours), statistics.median(best) - statistics.median(ours)]
+        word = "ahead of" if min(differences) > spread else "behind" if max(differences) < -spread else "even with"
+        said.append(f"{word} {library} ({min(best) / min(ours):.2f})")
+    return ", ".join(said)
+
+
+def print_row(name, figures, faults):
+    print(f"{name}\n    {verdict(figures, faults)}")
+    for way, values in figures.items():
+        if values:
+            print(f"    {way:20} {min(values):12.2f} {statistics.median(values):12.2f} {max(values):12.2f}")
+        if way in faults:
+            print(f"    {way:20} {faults[way]}")
+    sys.stdout.flush()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--rows", default="", help="only rows whose name has this regular expression")
+    parser.add_argument("--ways", default=",".join(WAYS), help="the default is all: %(default)s")
+    parser.add_argument("--timeout", type=int, default=60, help="seconds that a run may take")
+    parser.add_argument("--json", type=pathlib.Path, help="writes all figures to this file")
+    args = parser.parse_args()
+    args.build = args.build.resolve()
+    if not shutil.which("mpirun.openmpi"):
+        check_nodes.skip("no mpirun of Open MPI (openmpi-bin)")
+    if pathlib.Path("/tmp") in args.build.parents:
+        check_nodes.skip("each node has a /tmp of its own, and the build is in /tmp (build elsewhere)")
+    if check_nodes.INSIDE not in os.environ:
+        check_nodes.enter_namespaces()
+    ways = [way for way in args.ways.split(",") if (args.build / f"libexec/mltp/mpi/single.{WAYS[way][0]}").exists()]
+    rows = [row for row in ROWS if re.search(args.rows, row[0])]
+    kept = {}
+    print("minimum, median and maximum; in brackets the other's minimum over ours")
+    with tempfile.TemporaryDirectory(dir=args.build) as folder:
+        network = check_nodes.Network(pathlib.Path(folder))
+        try:
+            network.add()
+            network.add()
+            for name, figures, faults in measure(network, args.build, rows, ways, args.runs, args.timeout):
+                print_row(name, figures, faults)
+                kept[name] = {"figures": figures, "faults": faults, "verdict": verdict(figures, faults)}
+        finally:
+            network.close()
+    if args.json:
+        args.json.write_text(json.dumps(kept, indent=1) + "\n", encoding="ascii")
+
+
+if __name__ == "__main__":
+    main()

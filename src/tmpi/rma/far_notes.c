@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Notes of a view to other nodes: joined, counted, answered; win.h.
+ *
+ * Small messages to members of one node are joined in a note, which is open until it is full, a
+ * call needs an answer, or a call waits for all. A program that makes many small accesses in an
+ * epoch so pays for few notes. Notes to a node go in the order of the calls, and so accumulates
+ * happen in that order.
+ *
+ * Rejected: a note for each access, and its answer, which take the time of two system calls on each
+ * node; notes that are joined by a timer, which delays the answer that a call waits for.
+ */
+#include <mltp/mltp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/internal/locks.h"
+#include "tmpi/error/errors.h"
+#include "tmpi/match/match.h"
+#include "tmpi/rma/note.h"
+
+enum {
+  JOINED_MAX = 7936, /* bytes; with its header a note fits into what UCX sends at a time by TCP */
+  ALONE_MIN = 2048,  /* a message of so many bytes does not wait for others */
+  PENDING_MAX = 64   /* notes of a view on their way; more would only need memory */
+};
+
+/* A note that may get more messages. */
+struct open_note {
+  struct tm_far_send *note; /* NULL: none is open */
+  size_t used, room;        /* bytes */
+  size_t results;           /* bytes that its answer will have */
+  int dest;                 /* a member's number in the job */
+  bool large;               /* its last message is not joined by others */
+};
+
+/* A thread that waits for answers. */
+struct settling {
+  struct tm_request request; /* complete: they are here */
+  uint32_t most;
+  struct settling *next;
+};
+
+struct tm_win_notes {
+  mltp_lock_t lock;          /* of the rank's threads: notes go in the order of their calls */
+  uint32_t pending;          /* [ilock of the view] notes that are not answered */
+  struct settling *settling; /* [ilock of the view] threads that wait for answers */
+  int nodes;                 /* [const] */
+  struct open_note open[];   /* [lock] by node */
+};
+
+struct tm_win_notes *tm_win_notes_new(void) {
+  int nodes = tm_job.first_size / tm_job.local;
+  struct tm_win_notes *notes = calloc(1, sizeof *notes + (size_t)nodes * sizeof notes->open[0]);
+  if (notes == NULL) tm_panic("no memory for a window of %d nodes", nodes);
+  mltp_lock_init(&notes->lock, MLTP_LOCK_STANDARD, "a window over nodes");
+  notes->nodes = nodes;
+  return notes;
+}
+
+void tm_win_notes_free(struct tm_win_notes *notes) {
+  if (notes != NULL) mltp_lock_destroy(&notes->lock);
+  free(notes);
+}
+
+/* ---- answers */
+
+/* Waits until at most `most` notes are not answered. */
+static void wait_for_answers(struct tm_win *win, uint32_t most, const char *call) {
+  struct tm_win_notes *notes = win->notes;
+  struct settling own = {.request = {.kind = TM_COLLECTIVE, .owner = win->comm->owner},
+                         .most = most};
+  struct tm_request *request = &own.request;
+  mti_lock(&win->ilock);
+  bool waits = notes->pending > most;
+  own.next = notes->settling;
+  if (waits) notes->settling = &own;
+  mti_unlock(&win->ilock);
+  if (waits) tm_requests_wait(&request, 1, 1, call);
+}
+
+void tm_win_answered(struct tm_win *win) {
+  struct tm_win_notes *notes = win->notes;
+  struct settling *settled = NULL, **link = &notes->settling;
+  mti_lock(&win->ilock);
+  notes->pending--;
+  while (*link != NULL) {
+    struct settling *one = *link;
+    if (notes->pending > one->most) {
+      link = &one->next;
+      continue;
+    }
+    *link = one->next;
+    one->next = settled;
+    settled = one;
+  }
+  mti_unlock(&win->ilock);
+  while (settled != NULL) {
+    struct settling *next = settled->next; /* it ends with the wait */
+    tm_request_complete(&settled->request);
+    settled = next;
+  }
+}
+
+/* ---- notes. The view's lock is held. */
+
+static void send_open(struct tm_win *win, struct open_note *open) {
+  if (open->note == NULL) return;
+  mti_lock(&win->ilock);
+  win->notes->pending++;
+  mti_unlock(&win->ilock);
+  tm_far_note_cut(open->note, open->used);
+  tm_far_note_send(open->note, TM_FAR_WINDOW, open->dest, false);
+  open->note = NULL;
+}
+
+static bool has_room(const struct open_note *open, size_t bytes, size_t result) {
+  return open->used + bytes <= open->room && open->results + result <= JOINED_MAX;
+}
+
+/* Opens a note with room for some bytes. */
+static void open_anew(struct open_note *open, size_t bytes, int dest) {
+  size_t room = bytes < JOINED_MAX ? JOINED_MAX : bytes;
+  *open = (struct open_note){.note = tm_far_note_new(room), .room = room, .dest = dest};
+}
+
+char *tm_win_notes_begin(struct tm_win *win, int member, const struct tm_win_head *head,
+                         const struct tm_piece *pieces, const char *call) {
+  int number = tm_win_number(win, member);
+  size_t bytes = tm_win_message_size(head), result = tm_win_result_size(head);
+  mltp_lock(&win->notes->lock);
+  struct open_note *open = &win->notes->open[tm_rank_node(number)];
+  if (open->note != NULL && !has_room(open, bytes, result)) send_open(win, open);
+  if (open->note == NULL) {
+    wait_for_answers(win, PENDING_MAX, call);
+    open_anew(open, bytes, number);
+  }
+  char *data =
+      tm_win_message_write((char *)tm_far_note_data(open->note) + open->used, head, pieces);
+  open->used += bytes;
+  open->results += result;
+  open->large = bytes >= ALONE_MIN;
+  return data;
+}
+
+void tm_win_notes_end(struct tm_win *win, int member, bool soon) {
+  struct open_note *open = &win->notes->open[tm_rank_node(tm_win_number(win, member))];
+  if (soon || open->large) send_open(win, open);
+  mltp_unlock(&win->notes->lock);
+}
+
+void tm_win_notes_send(struct tm_win *win, int member, const struct tm_win_head *head) {
+  int number = tm_win_number(win, member);
+  mltp_lock(&win->notes->lock);
+  send_open(win, &win->notes->open[tm_rank_node(number)]);
+  tm_far_note_send(tm_win_note_new(head), TM_FAR_WINDOW, number, false);
+  mltp_unlock(&win->notes->lock);
+}
+
+void tm_win_settle(struct tm_win *win, const char *call) {
+  struct tm_win_notes *notes = win->notes;
+  mltp_lock(&notes->lock);
+  for (int i = 0; i < notes->nodes; i++) send_open(win, &notes->open[i]);
+  mltp_unlock(&notes->lock);
+  wait_for_answers(win, 0, call);
+}
