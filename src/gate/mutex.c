@@ -113,7 +113,7 @@ static __attribute__((noinline)) int unlock_slowly(pthread_mutex_t *m) {
   return error;
 }
 
-/* It is unlocked, and somebody may wait for it. */
+/* It is unlocked, and a thread may wait for it. */
 static __attribute__((noinline)) int wake_after(pthread_mutex_t *m, enum gt_quick_unlock quick) {
   if (quick == GT_UNLOCKED_FOR_LIBC) os_futex_wake((uint32_t *)&m->__data.__lock, 1);
   gt_wake(&gt_me, m, 1);
