@@ -103,7 +103,7 @@ static void add(json_t *rows, const struct cell *cell, const char *metric, const
                                           .params = params,
                                           .metric = metric,
                                           .unit = unit,
-                                          .clock = "wall",
+                                          .clock = "cpu",
                                           .stats = stats,
                                           .runs = cell->runs,
                                           .verified = failed == 0});
@@ -142,7 +142,7 @@ static int measure_cell(const struct cell *cell, json_t *rows) {
       if (cell->options->progress)
         fprintf(stderr, "\r\033[K%s, %s, %ld, run %d of %d", cell->row->name, cell->impl->name,
                 cell->row->sizes[i], r + 1, cell->runs);
-      m.failed += !run(cell, i, "wall_ns", &m.ns[i][r]);
+      m.failed += !run(cell, i, "cpu_ns", &m.ns[i][r]);
       if (r == 0 && m.failed == 0) m.failed += !run(cell, i, "bytes", &m.bytes[i]);
     }
   if (cell->options->progress) fputs("\r\033[K", stderr);

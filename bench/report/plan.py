@@ -75,7 +75,7 @@ STEPS = (
     Step("model", "model", "the queueing model", "", "", (5, 5), inputs=("calibrate", "lifecycle")),
     Step("mpi", "mpi", "MPI: messages, collectives, start, memory", "--runs 3 --timeout 20",
          "--quick --runs 1 --timeout 10 --impl tmpi,one-to-one,openmpi", (750, 30)),
-    Step("mpi-growth", "mpi-growth", "MPI: what one thing costs beside n others", "--runs 3", "--quick --runs 1 --impl tmpi",
+    Step("mpi-growth", "mpi-growth", "MPI: what one thing costs beside n others", "--runs 3 --timeout 20", "--quick --runs 1 --impl tmpi",
          (400, 20), planned=False),
     Step("mpi-load", "mpi-load", "the same, quiet and beside programs that compute", "--quick --runs 11",
          "--quick --runs 2", (35, 6)),

@@ -86,7 +86,7 @@ const struct micro_row micro_probe_rows[] = {
 #define TREE(metric, what, vps, n) {"recursion", metric, what, vps, n, MICRO_CPU_NS, true, 0}
 #define MOST(metric, label, row, n)                                                                \
   {"recursion", metric, label ", the most memory", row, 2, n, MICRO_PEAK_BYTES, true, 0}
-/* What the most memory follows: started threads wait for the threads that they have forked. */
+/* What the most memory follows: a thread that has forked another waits for it. */
 #define DEPTH(metric, label, row, n)                                                               \
   {"recursion", metric, label ", the longest path", row, 2, n, MICRO_DEPTH, true, 0}
 #define TREES(vps)                                                                                 \

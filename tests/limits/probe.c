@@ -238,7 +238,7 @@ int main(int argc, char **argv) {
       need(mltp_init(0));
       limits[i].meet();
       fflush(stdout);
-      _exit(0); /* threads that wait forever */
+      _exit(0); /* threads that wait indefinitely */
     }
   fprintf(stderr, "usage: probe LIMIT [NUMBER]\n");
   return 2;

@@ -13,12 +13,13 @@ import sys
 FEW, MANY = 300, 3000
 # Flat: MANY / FEW times the instructions. A list that is walked makes it some 70 times.
 MOST = 1.5 * MANY / FEW
-ROWS = "attributes", "info", "communicators", "cancelled", "unexpected", "wildcard"
+ROWS = "attributes", "info", "communicators", "cancelled", "unexpected", "wildcard", "flood", "flood --check"
 
 
 def instructions(tmpirun, program, row, count):
-    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", tmpirun, "--vps", "1", "-n", "2", program,
-               row, str(count)]
+    name, *options = row.split()
+    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", tmpirun, *options, "--vps", "1", "-n", "2",
+               program, name, str(count)]
     result = subprocess.run(command, capture_output=True, text=True, check=True)
     return int(re.search(r"Collected : (\d+)", result.stderr)[1])
 

@@ -156,7 +156,7 @@ def recursion(results):
 
 
 def mpi(results):
-    title, caption = "MPI", "Wall-clock time for each of n, in rank 0; the least of several runs, and their spread."
+    title, caption = "MPI", "CPU time of rank 0's process for each of n, which is that of all ranks where ranks are threads; the least of several runs, and their spread."
     rows = results.select(experiment="mpi-growth")
     timed = [row for row in rows if row["metric"] == "each"]
     if not timed:

@@ -129,7 +129,7 @@ static void set_option(const char *variable, long value) {
 /* A rank may have what a process may, and 64 MiB in any case, if there is address space for as
  * many: a terabyte for all, or a quarter of a limit (mt_stacks_init() takes half, rounded down).
  * Where a terabyte is too little, stacks are small enough that their guards take no mappings
- * (MT_STACK_LARGE): that number of ranks needs these itself. */
+ * (MT_STACK_LARGE): the ranks need these themselves. */
 static void choose_stack(int ranks) {
   enum { LEAST = 1 << 20, SMALL = 8 << 20, USUAL = 64 << 20, MOST = 1 << 30 };
   size_t limit = os_stack_limit(), space = os_address_space_limit() / 4, terabyte = (size_t)1 << 40;
