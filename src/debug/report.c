@@ -42,7 +42,8 @@ static struct handled {
  * no room there for a signal's frame, and then it names the stack pointer only. */
 static bool is_overflow(const struct mltp_thread *t, const siginfo_t *info, const char *sp,
                         const char **low, size_t *size) {
-  size_t page = 4096, signal_frame = 16384; /* with all that a processor can have */
+  size_t page = os_page_size();
+  size_t signal_frame = 16384; /* with all that a processor can have */
   if (t == NULL) return false;
   if (t->stack != NULL) {
     *low = t->stack->low;

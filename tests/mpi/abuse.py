@@ -102,7 +102,7 @@ class Ends(unittest.TestCase):
         result = run(PROGRAM, "robust", ranks=8, options=["--vps=2"])
         self.assertEqual(result.returncode, 1, result.stderr)
         self.assertRegex(result.stderr, r"rank \d cannot release a robust mutex: .* \(run with --one-to-one\)")
-        self.assertEqual(run(PROGRAM, "robust", options=["--one-to-one"]).returncode, 0)
+        self.assertEqual(run(PROGRAM, "robust-stays", options=["--one-to-one"]).returncode, 0)
 
     def test_pthread_exit_in_main(self):
         self.ends("pthread-exit", 0)

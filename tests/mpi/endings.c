@@ -60,6 +60,27 @@ static void print_status(int status, void *argument) {
 
 static void leave_by_handler(int signo) { exit(signo + 20); }
 
+/* "handler-in-malloc WHAT": what rank 1 does in its handler finds malloc()'s lock held by rank 0.
+ */
+static void leave_with_success(int signo) { exit(signo - SIGTERM); }
+
+static void allocate_for_ever(void) {
+  printf("ready\n");
+  fflush(stdout);
+  for (size_t size = 2000;; size = size % 50000 + 2000) { /* in no cache of a thread */
+    void *volatile block = malloc(size), *volatile other = malloc(size);
+    free(block);
+    free(other);
+  }
+}
+
+static void end_in_malloc(int rank, const char *what) {
+  if (rank == 1) signal(SIGTERM, is(what, "success") ? leave_with_success : leave_by_handler);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) allocate_for_ever();
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv) {
   const char *how = argc > 1 ? argv[1] : "";
   int size, rank = check_start(&argc, &argv, &size);
@@ -70,6 +91,7 @@ int main(int argc, char **argv) {
     MPI_Barrier(MPI_COMM_WORLD);
   }
   if (is(how, "signal-handler")) signal(SIGTERM, leave_by_handler);
+  if (is(how, "handler-in-malloc")) end_in_malloc(rank, argv[2]);
   if (is(how, "late")) {
     end_late(rank, argv[2], argv[3]);
     return 0;

@@ -112,11 +112,22 @@ class Endings(unittest.TestCase):
         with subprocess.Popen([TMPIRUN, "-n", "3", PROGRAM, "signal-handler"], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True) as job:
             job.stdout.readline()
-            time.sleep(0.3)  # exit() in a handler may not interrupt the printing of the others
             job.send_signal(signal.SIGTERM)
             said = job.communicate()[1]
         self.assertEqual(job.returncode, signal.SIGTERM + 20, said)
         self.assertRegex(said, "rank [0-2] ended with status 35")
+
+    def test_exit_in_a_handler_that_has_interrupted_malloc(self):
+        """It neither waits for a lock of what it has interrupted, nor ends the other rank's work with success."""
+        for number in range(10):
+            what, status = ("success", 1) if number % 2 else ("failure", signal.SIGTERM + 20)
+            with subprocess.Popen([TMPIRUN, "-n", "2", "--vps", "1", PROGRAM, "handler-in-malloc", what],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as job:
+                job.stdout.readline()
+                job.send_signal(signal.SIGTERM)
+                said = job.communicate()[1]
+            self.assertEqual(job.returncode, status, said)
+            self.assertRegex(said, r"rank 1 ended with status \d+ in a signal handler without MPI_Finalize\(\)")
 
     def test_signal_from_outside_ends_the_job_by_it(self):
         with subprocess.Popen([TMPIRUN, "-n", "3", PROGRAM, "sleep"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,

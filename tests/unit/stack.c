@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stacks have the size asked for, and keep what is on them. */
+#define _GNU_SOURCE /* the runtime's headers want it */
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -7,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/memory/stack.h"
 #include "support/support.h"
 
 #define KIB ((size_t)1024)
@@ -68,6 +70,22 @@ static void stack_size_is_honoured(void) {
 static void stack_size_default(void) {
   check_size(0, most_of(256 * KIB), 0);
   check_size(0, most_of(256 * KIB), 1);
+}
+
+/* With larger pages there is as much behind the guard page. */
+static void stack_classes_for_large_pages(void) {
+  for (size_t size = 1; size < 16 * MIB; size = 2 * size + 1) {
+    for (size_t page = 4 * KIB; page <= 64 * KIB; page *= 4) {
+      size_t usual = (size_t)1 << mt_stack_class_for(size, 4 * KIB);
+      size_t whole = (size_t)1 << mt_stack_class_for(size, page);
+      check_case("%zu bytes, pages of %zu", size, page);
+      CHECK(usual >= size && usual >= 16 * KIB);
+      CHECK(whole >= 2 * page && whole - page + 4 * KIB >= size);
+    }
+  }
+  CHECK_EQUAL(mt_stack_class_for(64 * KIB, 64 * KIB), 17);
+  CHECK_EQUAL(mt_stack_class_for(64 * MIB, 64 * KIB), 26);
+  CHECK_EQUAL(mt_stack_class_for((size_t)2 << 30, 4 * KIB), -1);
 }
 
 static void stack_size_is_rounded_up(void) { check_size(MIB + 1, most_of(2 * MIB), 0); }
@@ -271,11 +289,17 @@ static void trimmed_stacks_keep_no_page(void) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(stack_size_is_honoured),        TEST(stack_size_default),
-      TEST(stack_size_is_rounded_up),      TEST(stack_size_small),
-      TEST(stacks_of_many_sizes_together), TEST(stacks_are_aligned),
-      TEST(mltp_trim_of_any_number),       TEST(mltp_trim_gives_memory_back),
-      TEST(unused_stacks_are_trimmed),     TEST(busy_vps_trim),
+      TEST(stack_size_is_honoured),
+      TEST(stack_size_default),
+      TEST(stack_classes_for_large_pages),
+      TEST(stack_size_is_rounded_up),
+      TEST(stack_size_small),
+      TEST(stacks_of_many_sizes_together),
+      TEST(stacks_are_aligned),
+      TEST(mltp_trim_of_any_number),
+      TEST(mltp_trim_gives_memory_back),
+      TEST(unused_stacks_are_trimmed),
+      TEST(busy_vps_trim),
       TEST(trimmed_stacks_keep_no_page),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

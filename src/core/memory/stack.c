@@ -120,10 +120,7 @@ void mt_stacks_free(void) {
 void mt_stacks_forget(void) { __builtin_memset(&arena, 0, sizeof arena); }
 
 int mt_stack_class(size_t size) {
-  if (size == 0) return mt_rt.stack_class;
-  for (int log2 = MT_STACK_CLASS_MIN; log2 <= MT_STACK_CLASS_MAX; log2++)
-    if (size <= (size_t)1 << log2) return log2;
-  return -1;
+  return size == 0 ? mt_rt.stack_class : mt_stack_class_for(size, arena.page);
 }
 
 const char *mt_stack_usable(const struct mt_stack *stack, size_t *size) {

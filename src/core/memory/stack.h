@@ -60,6 +60,16 @@ void mt_stacks_free(void);
 /** In a child of fork(): all of them stay mapped, and none is in use. */
 void mt_stacks_forget(void);
 
+/** @return the class of stacks with that many bytes; -1: too large. page: the page size. What a
+ * guard page takes beyond 4 KiB is added, so that programs have the same room everywhere. */
+static inline int mt_stack_class_for(size_t size, size_t page) {
+  size_t more = size < MT_STACK_LARGE ? page - 4096 : 0;
+  size_t wanted = size + more > 2 * page ? size + more : 2 * page;
+  for (int log2 = MT_STACK_CLASS_MIN; log2 <= MT_STACK_CLASS_MAX; log2++)
+    if (wanted <= (size_t)1 << log2) return log2;
+  return -1;
+}
+
 /** @return a stack of 2^class_log2 bytes, or NULL. vp: the calling VP, or NULL. */
 struct mt_stack *mt_stack_new(struct mt_vp *vp, int class_log2);
 /** The same, but only one that was in use before; also from caches of VPs that sleep. */

@@ -14,6 +14,7 @@
 #include "os/os.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
+#include "tmpi/run/override.h"
 #include "tmpi/run/parts.h"
 #include "tmpi/run/process.h"
 #include "tmpi/run/streams.h"
@@ -43,6 +44,11 @@ static void in_child(void) {
 struct tm_process *tm_process_here(void) { return forked != NULL ? forked : tm_process_self(); }
 
 bool tm_process_is_child(void) { return forked != NULL; }
+
+/* LeakSanitizer asks this before it looks. A child may have been forked while another VP held the
+ * lock of its allocator: to look would wait for it forever. */
+TM_EXPORTED int __lsan_is_turned_off(void);
+int __lsan_is_turned_off(void) { return tm_process_is_child(); }
 
 struct tm_process *tm_process_of(int rank) { return &processes[rank]; }
 

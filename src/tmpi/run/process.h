@@ -44,6 +44,7 @@ struct tm_process {
   uint32_t left;              /* [atomic] 1: the rank has ended */
   int status;                 /* [rank] of exit(); read after the rank has ended */
   bool not_finalized;         /* likewise: MPI_Finalize() was missing */
+  bool in_handler;            /* likewise: the call was in a handler, and ends the job */
   struct tm_keys *keys;       /* keys.c; NULL: none were made */
   struct tm_child *children;  /* children.c: processes */
   int robust_held;            /* [rank] robust mutexes that the rank's own thread holds */
@@ -87,8 +88,9 @@ void tm_ends_wait(void);
 /** @return whether no thread of a rank that has ended is left. */
 bool tm_ends_are_clean(void);
 
-/** Says that the job is ended because a rank has failed. */
-void tm_report_failure(int rank);
+/** Says that the job is ended because of a rank. @return its exit status: 0 only if every rank has
+ * ended right. */
+int tm_report_failure(int rank);
 
 /** Ends the calling thread's rank. */
 void tm_process_exit(struct tm_process *process, int status, enum tm_end how)
@@ -176,6 +178,9 @@ void tm_watch_late(void) __attribute__((noreturn));
 
 /** watch.c: a rank has failed: the others have a second to end, too, then the job is ended. */
 void tm_watch_failure(void);
+
+/** The same, but the job ends at once. Async-signal-safe. */
+void tm_watch_end(void);
 
 /** From now on a crash says which rank crashed. Before mltp_init(). */
 void tm_crash_start(void);

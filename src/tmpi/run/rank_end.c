@@ -6,6 +6,10 @@
  *
  * The rank that fails first, by its status or without MPI_Finalize(), is noted, since others most
  * likely wait for it. The others have GRACE to end by themselves, then watch.c ends the job.
+ *
+ * exit() in a handler of a signal that has interrupted another's thread cannot end one rank: the
+ * interrupted code must continue, and may hold any lock. So the handler stores what has happened,
+ * and watch.c ends the job.
  */
 #include <mltp/mltp.h>
 #include <stdio.h>
@@ -92,16 +96,20 @@ static void run_all(struct tm_process *process, enum tm_end how) {
 
 /* ---- the end */
 
-void tm_report_failure(int rank) {
+int tm_report_failure(int rank) {
   const struct tm_process *process = tm_process_of(rank);
   int running = 0, here = mt_load_relaxed(&tm_job.here); /* relaxed: a snapshot */
   for (int i = tm_job.first; i < tm_job.first + here; i++)
     running += mt_load_relaxed(&tm_process_of(i)->left) == 0; /* relaxed: a snapshot */
-  fprintf(stderr,
-          "tmpirun: rank %d ended with status %d%s: the job ends (%d of %d ranks had not "
-          "ended)\n",
-          rank, process->status, process->not_finalized ? " without MPI_Finalize()" : "", running,
-          here);
+  if (process->status == 0 && !process->not_finalized && running == 0) return 0;
+  char text[192]; /* no stream: a thread that continues no more may hold stderr */
+  int length = snprintf(text, sizeof text,
+                        "tmpirun: rank %d ended with status %d%s%s: the job ends (%d of %d ranks "
+                        "had not ended)\n",
+                        rank, process->status, process->in_handler ? " in a signal handler" : "",
+                        process->not_finalized ? " without MPI_Finalize()" : "", running, here);
+  os_write(2, text, (size_t)length);
+  return process->status != 0 ? process->status : 1;
 }
 
 /* The rank has ended, or is ending, on another thread. */
@@ -139,15 +147,21 @@ static void leave(struct tm_process *process) {
   mltp_waitgroup_done(&ends);
 }
 
+__attribute__((noreturn)) static void leave_in_handler(struct tm_process *process, int status) {
+  process->status = status & 0xff;
+  process->in_handler = true;
+  process->not_finalized = !tm_rank_leave(process->number);
+  mt_or_relaxed(&process->left, 1); /* relaxed: only counted */
+  tm_job_failed(process->number, process->status);
+  tm_watch_end();
+  for (;;) os_nap(SECOND);
+}
+
 void tm_process_exit(struct tm_process *process, int status, enum tm_end how) {
   bool nested = process->ending == mltp_self(); /* a handler calls exit(): the rest is left out */
+  if (tm_signals_acts_elsewhere(process)) leave_in_handler(process, status);
   if (how != TM_AT_ONCE && !begin(process)) sleep_for_ever();
   process->status = status & 0xff;
-  if (tm_signals_acts_elsewhere(process)) { /* the thread that was interrupted must continue */
-    fprintf(stderr, "tmpirun: rank %d ended with status %d in a signal handler: the job ends\n",
-            process->number, process->status);
-    tm_job_abort(process->status);
-  }
   if (how != TM_AT_ONCE && !nested) run_all(process, how);
   leave(process);
   if (process->thread == mltp_self()) mltp_exit(NULL);

@@ -22,10 +22,11 @@
 #include "tmpi/run/process.h"
 
 enum { STACK_SIZE = 1 << 20, LOOK_NS = 4000000, GRACE_NS = 1000000000 };
+enum { RANK_FAILED = 1, END_NOW = 2 };
 
 static uint32_t events;                /* [atomic] futex: signals, and the first failure */
 static uint32_t signals;               /* [atomic] times that SIGUSR1 has come */
-static uint32_t failed;                /* [atomic] 1: a rank has failed */
+static uint32_t failed;                /* [atomic] of RANK_FAILED and END_NOW */
 static uint64_t deadline = UINT64_MAX; /* [const] of --timeout */
 static long limit;                     /* [const] seconds */
 
@@ -89,7 +90,12 @@ void tm_sample_end(void) {
 /* ---- the watcher */
 
 void tm_watch_failure(void) {
-  if (mt_or_relaxed(&failed, 1) == 0) wake();
+  if (mt_or_relaxed(&failed, RANK_FAILED) == 0) wake();
+}
+
+void tm_watch_end(void) {
+  mt_or_relaxed(&failed, END_NOW);
+  wake();
 }
 
 void tm_watch_late(void) {
@@ -105,12 +111,12 @@ void tm_watch_late(void) {
 }
 
 __attribute__((noreturn)) static void end_failed(void) {
-  int status, rank = tm_job_failure(&status);
+  int own, rank = tm_job_failure(&own);
   tm_flush_all();
-  tm_report_failure(rank);
-  tm_job_tell(status != 0 ? status : 1, "rank %d ended with status %d%s", rank, status,
-              status == 0 ? " without MPI_Finalize()" : "");
-  _exit(status != 0 ? status : 1);
+  int status = tm_report_failure(rank);
+  tm_job_tell(status, "rank %d ended with status %d%s", rank, own,
+              tm_process_of(rank)->not_finalized ? " without MPI_Finalize()" : "");
+  _exit(status);
 }
 
 /* What the watcher is waiting for besides events. */
@@ -124,7 +130,9 @@ static void plan_after_event(struct plan *plan) {
   uint32_t now = mt_load_relaxed(&signals);
   if (now != plan->seen) tm_report("report on SIGUSR1", false);
   plan->seen = now;
-  if (mt_load_relaxed(&failed) != 0 && plan->end == UINT64_MAX) plan->end = os_now() + GRACE_NS;
+  uint32_t how = mt_load_relaxed(&failed);
+  if ((how & END_NOW) != 0) end_failed();
+  if (how != 0 && plan->end == UINT64_MAX) plan->end = os_now() + GRACE_NS;
 }
 
 /* Less and less often: ranks that are placed for long get their VPs later. A short program is to
@@ -141,7 +149,6 @@ static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 static void *watch(void *unused) {
   struct plan plan = {0, LOOK_NS, os_now() + LOOK_NS, UINT64_MAX};
   (void)unused;
-  os_signals_off();
   os_priority_raise();
   for (;;) {
     uint32_t before = mt_load_acquire(&events); /* WT-2 acquire: signals and failed; pairs WT-1 */
@@ -162,7 +169,11 @@ int tm_watch_start(long seconds) {
   struct sigaction before;
   limit = seconds;
   if (seconds > 0) deadline = os_now() + (uint64_t)seconds * 1000000000;
+  sigset_t all, mask;
+  sigfillset(&all); /* it must not run a handler before it comes to its first line */
+  pthread_sigmask(SIG_SETMASK, &all, &mask);
   int error = os_thread_start_detached(STACK_SIZE, watch, NULL);
+  pthread_sigmask(SIG_SETMASK, &mask, NULL);
   if (error != 0) return error;
   mti_set_bystanders(1);
   os_signal_install(SIGUSR1, on_signal, &before);
