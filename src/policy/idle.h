@@ -73,21 +73,35 @@ struct mt_batch_seen {
   uint64_t most;    /**< that one look can find */
   uint64_t each_ns; /**< how long it took for each of earlier ones; 0: not known */
   uint64_t wake_ns; /**< how long a wake-up takes */
+  uint64_t taken;   /**< 1: other programs took the CPU of such VPs, not long ago */
 };
 
 enum { MT_BATCH_WAKES = 16 };
 
+/** What a VP runs alone at most where other programs want the CPUs, ns: some time slice of the
+ * kernel's. */
+#define MT_BATCH_TAKEN_NS ((uint64_t)4000000)
+
 /** @return whether the VP runs them alone: it is done before another VP would pay. A VP that wakes
  * for a few short threads shares their sockets between CPUs, searches, and sleeps again, and an
- * echo server then needs half as much CPU time again. */
+ * echo server then needs half as much CPU time again. Where other programs want the CPUs, it would
+ * also take its CPU from one of them, or from the first VP. */
 static inline bool mt_batch_is_kept(struct mt_batch_seen seen) {
-  return seen.each_ns != 0 && seen.count < seen.most &&
-         seen.count * seen.each_ns < MT_BATCH_WAKES * seen.wake_ns;
+  if (seen.each_ns == 0) return false;
+  if (seen.taken) return seen.count * seen.each_ns < MT_BATCH_TAKEN_NS;
+  return seen.count < seen.most && seen.count * seen.each_ns < MT_BATCH_WAKES * seen.wake_ns;
 }
 
-/** @return the mean of earlier times and the last. */
+/** @return for how long a kept batch is left to its VP, ns: twice what it should take. */
+static inline uint64_t mt_batch_kept_ns(struct mt_batch_seen seen) {
+  return 2 * seen.count * seen.each_ns;
+}
+
+/** @return the mean of earlier times and the last, which counts as twice their mean at most: a VP
+ * that lost its CPU meanwhile measures the time slice of another program. */
 static inline uint64_t mt_batch_each_ns(uint64_t before, uint64_t last) {
-  return before == 0 ? last + 1 : (3 * before + last) / 4 + 1;
+  if (before == 0) return last + 1;
+  return (3 * before + (last < 2 * before ? last : 2 * before)) / 4 + 1;
 }
 
 /** What a VP sees that has made threads ready. */

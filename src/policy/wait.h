@@ -43,11 +43,15 @@ struct mt_alone_seen {
   uint64_t long_ns;  /**< MT_ALONE_SPIN_NS */
 };
 
+/** @return whether the last loss of the CPU is too recent to try again. */
+static inline bool mt_alone_rests(struct mt_alone_seen seen) {
+  return seen.level != 0 && seen.since_ns < MT_TAKEN_REST_NS << seen.level;
+}
+
 /** @return how long it spins, ns: long while no other program wants the CPU. */
 static inline uint64_t mt_alone_spin_ns(struct mt_alone_seen seen) {
   if (seen.crowded) return 0;
-  bool rests = seen.level != 0 && seen.since_ns < MT_TAKEN_REST_NS << seen.level;
-  return rests || seen.long_ns < seen.brief_ns ? seen.brief_ns : seen.long_ns;
+  return mt_alone_rests(seen) || seen.long_ns < seen.brief_ns ? seen.brief_ns : seen.long_ns;
 }
 
 /** @return the level after one more loss: it begins anew if the last one was long ago. */

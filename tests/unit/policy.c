@@ -122,7 +122,8 @@ static void no_vp_sleeps_on_work_that_it_alone_sees(void) {
 }
 
 /* A delivery is run by one VP if that takes less than 16 wake-ups; the time for each has to be
- * known, and the look must not have found as many as it can. */
+ * known, and the look must not have found as many as it can. Where other programs want the CPUs, it
+ * is run by one VP if that takes less than a time slice. */
 static void short_deliveries_stay(void) {
   struct mt_batch_seen seen = {.count = 16, .most = 128, .each_ns = 9999, .wake_ns = 10000};
   CHECK(mt_batch_is_kept(seen));
@@ -134,8 +135,14 @@ static void short_deliveries_stay(void) {
   CHECK(!mt_batch_is_kept(seen));
   seen = (struct mt_batch_seen){.count = 128, .most = 128, .each_ns = 1, .wake_ns = 10000};
   CHECK(!mt_batch_is_kept(seen));
+  seen.taken = 1;
+  CHECK(mt_batch_is_kept(seen));
+  seen.each_ns = MT_BATCH_TAKEN_NS / 128;
+  CHECK(!mt_batch_is_kept(seen));
+  CHECK_EQUAL(mt_batch_kept_ns(seen), 2 * MT_BATCH_TAKEN_NS);
   CHECK_EQUAL(mt_batch_each_ns(0, 0), 1);
   CHECK_EQUAL(mt_batch_each_ns(400, 800), 501);
+  CHECK_EQUAL(mt_batch_each_ns(400, 10000000), 501);
 }
 
 static void a_waker_wakes_unless_somebody_searches(void) {

@@ -43,7 +43,7 @@ static void search_end_found(struct mt_vp *vp) {
   if (!mt_may_wake_one() || mt_backoff_is_reluctant(vp->search.backoff)) return;
   mt_fence_heavy(); /* ID-8 heavy fence: as ID-2; pairs ID-1 */
   if (mt_load_relaxed(&vp->runq.length) > (kept > 1 ? kept : 1) ||
-      mt_vps_any(mt_runq_seems_busy, vp) || mt_alternative_waiting(vp) > 1)
+      mt_vps_any(mt_has_threads_for_others, vp) || mt_alternative_waiting(vp) > 1)
     mt_wake_one();
 }
 

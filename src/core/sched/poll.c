@@ -10,30 +10,67 @@
 #include "core/sched/wake.h"
 #include "core/timer/timer.h"
 #include "core/vp/tuned.h"
+#include "policy/wait.h"
+
+/* ---- which VP runs what was found */
+
+static struct mt_alone_seen taken_seen(uint64_t now) {
+  return (struct mt_alone_seen){.level = mt_load_relaxed(&mt_rt.poll.taken_level),
+                                .since_ns = now - mt_load_relaxed(&mt_rt.poll.taken_at)};
+}
+
+bool mt_poll_rests(uint64_t now) { return mt_alone_rests(taken_seen(now)); }
+
+static struct mt_batch_seen batch_seen(const struct mt_vp *vp, uint64_t count, uint64_t now) {
+  return (struct mt_batch_seen){.count = count,
+                                .most = MT_POLL_EVENTS,
+                                .each_ns = vp->search.each_ns,
+                                .wake_ns = mt_tuned(MT_IDLE_SPIN_NS),
+                                .taken = mt_poll_rests(now)};
+}
 
 static void deliver(const struct mt_poller *poller, const struct mt_poll_batch *batch,
                     struct mt_vp *here, uint64_t now) {
   poller->deliver(batch, here);
   if (here == NULL) return;
-  const struct mt_batch_seen seen = {.count = (uint64_t)batch->count,
-                                     .most = MT_POLL_EVENTS,
-                                     .each_ns = here->search.each_ns,
-                                     .wake_ns = mt_tuned(MT_IDLE_SPIN_NS)};
+  const struct mt_batch_seen seen = batch_seen(here, (uint64_t)batch->count, now);
+  bool kept = mt_batch_is_kept(seen);
   here->search.batch = (uint32_t)batch->count;
   here->search.batch_at = now;
-  here->search.kept = mt_batch_is_kept(seen) ? (uint32_t)batch->count : 0;
+  here->search.kept = kept ? (uint32_t)batch->count : 0;
+  mt_store_relaxed(&mt_rt.poll.keeps_until, now + mt_batch_kept_ns(seen));
+  mt_store_relaxed(&mt_rt.poll.keeps, kept ? here : NULL);
+}
+
+/* @return whether another program had the CPU meanwhile. A VP that blocked was not interrupted. */
+static bool lost_cpu(struct mt_vp *vp, uint64_t now) {
+  struct mt_vp_search *search = &vp->search;
+  uint64_t expected = mt_batch_kept_ns(batch_seen(vp, search->batch, now));
+  if (now - search->batch_at < expected + MT_TAKEN_NS) return false;
+  uint64_t before = search->batch_taken;
+  search->batch_taken = os_thread_taken();
+  return search->batch_taken != before;
 }
 
 void mt_poll_judge(struct mt_vp *vp, uint64_t now) {
   struct mt_vp_search *search = &vp->search;
   if (search->batch == 0) return;
-  search->each_ns = mt_batch_each_ns(search->each_ns, (now - search->batch_at) / search->batch);
+  if (!lost_cpu(vp, now)) {
+    search->each_ns = mt_batch_each_ns(search->each_ns, (now - search->batch_at) / search->batch);
+  } else {
+    mt_store_relaxed(&mt_rt.poll.taken_level, mt_alone_level(taken_seen(now)));
+    mt_store_relaxed(&mt_rt.poll.taken_at, now);
+  }
   search->batch = 0;
+  /* It searches now. */
+  if (mt_load_relaxed(&mt_rt.poll.keeps) == vp)
+    mt_store_relaxed(&mt_rt.poll.keeps_until, now + 2 * mt_tuned(MT_IDLE_SPIN_NS));
 }
 
 void mt_poll_now(struct mt_vp *here, uint64_t now) {
   const struct mt_poller *poller = mt_poller();
   if (poller == NULL || mt_load_relaxed(&mt_rt.poll.sleeper) != NULL) return;
+  if (here != NULL && mt_poll_is_left(here, now)) return;
   if (mt_load_relaxed(&mt_rt.poll.busy) != 0 || mt_or_relaxed(&mt_rt.poll.busy, 1) != 0) return;
   struct mt_poll_batch batch;
   mt_store_relaxed(&mt_rt.poll.polled_at, now);

@@ -11,6 +11,11 @@
  * Where the awake VPs reach no scheduling point, the watchdog looks each time it wakes, and the
  * monitor when it finds a silent VP.
  *
+ * A VP that found few short-running threads runs them alone (mt_batch_is_kept()), and says so in
+ * mt_rt.poll.keeps. Until it is done, or should be, others neither look nor take its threads: a VP
+ * that searches beside it would find an event now and then, stay awake for it, and so move half of
+ * all sockets from CPU to CPU.
+ *
  * At most one VP sleeps in the poller (mt_rt.poll.sleeper), and only if no VP was awake when it
  * went to sleep. All this changes under sleep.ilock, so whenever the number of awake VPs falls to 0
  * there is a VP that sees it: the one that goes to sleep, or the one that blocks, which then rouses
@@ -36,6 +41,11 @@ void mt_poll_now(struct mt_vp *here, uint64_t now);
 /** Notes how long the calling VP took for the threads of the last delivery, when it has run them.
  */
 void mt_poll_judge(struct mt_vp *vp, uint64_t now);
+
+/** @return whether a VP that ran a delivery has lost its CPU to another program, not long ago: one
+ * VP more would only take a CPU from a third. Then one VP runs what is found, however much it is,
+ * and the watchdog looks as seldom as it may. */
+bool mt_poll_rests(uint64_t now);
 
 /** @return whether a busy VP, or the watchdog, should look. */
 static inline bool mt_poll_is_due(uint64_t now) {

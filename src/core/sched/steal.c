@@ -10,6 +10,7 @@
 #include "core/sched/wake.h"
 #include "core/vp/alternative.h"
 #include "core/vp/locality.h"
+#include "core/vp/poller.h"
 #include "core/vp/tuned.h"
 #include "core/vp/vp.h"
 #include "instrument/decisions.h"
@@ -64,7 +65,7 @@ static bool seems_busy(struct mt_vp *vp, const struct mt_vp *victim) {
 }
 
 static bool steal_from(struct mt_vp *vp, struct mt_vp *victim, uint64_t now, bool try_again) {
-  if (victim == vp || !seems_busy(vp, victim)) return false;
+  if (victim == vp || !seems_busy(vp, victim) || mt_poll_keeps(victim)) return false;
   bool moved =
       mt_load_relaxed(&victim->sleep.watched_tick) != mt_load_relaxed(&victim->points.tick);
   const struct mt_victim_seen seen = {

@@ -127,7 +127,8 @@ void mt_wake_all(void) {
 /* ---- posting to a VP that may sleep */
 
 bool mt_any_waiting(const struct mt_vp *self) {
-  return mt_alternative_waiting(NULL) != 0 || mt_vps_any(mt_runq_seems_busy, self);
+  if (mt_alternative_waiting(NULL) != 0) return true;
+  return mt_vps_any(self != NULL ? mt_has_threads_for_others : mt_runq_seems_busy, self);
 }
 
 struct mt_vp *mt_any_awake_but(const struct mt_vp *self) {

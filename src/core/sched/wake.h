@@ -23,6 +23,9 @@
  * watchdog searches every millisecond, every 16 at worst. So no VP sleeps longer than that while a
  * thread that it may run is ready.
  *
+ * A VP that runs threads of a short delivery of I/O keeps them to itself (poll.h): they wake
+ * nobody, and a VP that goes to sleep does not count them.
+ *
  * In a crowd: with MLTP_OVERSUBSCRIBE more VPs may be awake than there are CPUs, but
  * none is woken beyond the CPUs. The threads of a VP that waits for a CPU seem to be left
  * waiting, and a VP woken to run them would take that CPU. A VP that finds its queue empty
@@ -42,6 +45,7 @@
 
 #include "core/sched/runq.h"
 #include "core/sched/share.h"
+#include "core/vp/poller.h"
 #include "policy/idle.h"
 
 /** Wakes a sleeper to look for work, if one may be awake and nobody looks. */
@@ -117,7 +121,13 @@ bool mt_catch(struct mt_vp *vp, uint32_t tick, bool computes, bool *spare);
 /** The calling VP counts as awake again if it was caught. */
 void mt_release(struct mt_vp *vp);
 
-/** @return whether a ready thread seems to wait in a queue other than self's own. */
+/** @return whether a VP has ready threads that it does not keep to itself (poll.h). */
+static inline bool mt_has_threads_for_others(const struct mt_vp *vp) {
+  return mt_runq_seems_busy(vp) && !mt_poll_keeps(vp);
+}
+
+/** @return whether a ready thread seems to wait in a queue other than self's own. Threads that
+ * their VP runs at once (poll.h) do not count, unless self is NULL: then for any VP. */
 bool mt_any_waiting(const struct mt_vp *self);
 
 /** @return an awake VP other than self, NULL: none. A hint. */

@@ -25,7 +25,8 @@ static uint64_t deadlock_delay(void) { return mt_det_on ? 0 : MT_DEADLOCK_NS; }
 uint64_t mt_watchdog_deadline(const struct mt_vp *watchdog) {
   uint64_t now = os_now(), deadline = MLTP_NEVER;
   if (mt_load_relaxed(&mt_rt.idle.awake) > 0)
-    deadline = now + mt_backoff_watch_ns(watchdog->search.backoff);
+    deadline =
+        now + mt_backoff_watch_ns(mt_poll_rests(now) ? MT_BACKOFF_MOST : watchdog->search.backoff);
   else if (mt_options.deadlock != MT_DEADLOCK_OFF)
     deadline =
         now + (mt_rt.sleep.checked_at == mt_rt.sleep.wake_count ? MT_RECHECK_NS : deadlock_delay());

@@ -96,6 +96,7 @@ struct mt_vp_search {
   uint32_t batch;            /* threads that the last delivery made ready here; 0: it is judged */
   uint32_t kept;             /* of them, those for which no other VP need wake */
   uint64_t batch_at;         /* when that was */
+  uint64_t batch_taken;      /* how often its kernel thread had lost its CPU when it last looked */
   uint64_t each_ns;          /* how long this VP took for each thread of deliveries */
 };
 

@@ -41,6 +41,23 @@ static inline const struct mt_poller *mt_poller(void) {
   return mt_load_acquire(&mt_rt.poll.poller); /* IO-2 acquire: what it uses; pairs IO-1 */
 }
 
+/** @return whether another VP runs a short delivery now, and looks when it is done. */
+static inline bool mt_poll_is_left(const struct mt_vp *here, uint64_t now) {
+  const struct mt_vp *keeps = mt_load_relaxed(&mt_rt.poll.keeps); /* relaxed: a hint */
+  /* relaxed: hints, good for some wake-ups' time */
+  return keeps != NULL && keeps != here && mt_load_relaxed(&keeps->sleep.status) == MT_VP_AWAKE &&
+         now < mt_load_relaxed(&mt_rt.poll.keeps_until);
+}
+
+/** @return whether the ready threads of a VP are left to it: it will have run them before another
+ * could. */
+static inline bool mt_poll_keeps(const struct mt_vp *vp) {
+  /* relaxed: hints, and a VP that leaves its threads to others stores its status first */
+  return mt_load_relaxed(&mt_rt.poll.keeps) == vp &&
+         mt_load_relaxed(&vp->sleep.status) == MT_VP_AWAKE &&
+         os_now() < mt_load_relaxed(&mt_rt.poll.keeps_until);
+}
+
 /** Calls the function that idle VPs call, if there is one. sleeps: the VP is about to sleep. */
 static inline void mt_idle_hook(bool sleeps) {
   void (*hook)(bool) = mt_load_relaxed(&mt_rt.poll.idle); /* relaxed: set before VPs need it */

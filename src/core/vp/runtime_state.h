@@ -60,8 +60,12 @@ struct mt_poll_state {
   struct mt_vp *sleeper;          /* [atomic] the VP that sleeps in it; written under sleep.ilock */
   uint32_t busy;                  /* [atomic] 1: a thread looks at it, without sleeping */
   uint64_t polled_at;             /* [atomic] when a thread last did; relaxed: a hint */
-  uint32_t waiters;               /* [owner] of the VP of deterministic mode: threads that wait */
-  void (*idle)(bool sleeps);      /* [atomic] mti_set_idle_hook(); NULL: none */
+  struct mt_vp *keeps;  /* [atomic] runs a delivery alone, and looks next; relaxed: a hint */
+  uint64_t keeps_until; /* [atomic] at most; relaxed: a hint */
+  uint64_t taken_at;    /* [atomic] when a VP last lost its CPU while it ran a delivery; relaxed */
+  uint8_t taken_level;  /* [atomic] how often in a row that was; policy/wait.h; relaxed */
+  uint32_t waiters;     /* [owner] of the VP of deterministic mode: threads that wait */
+  void (*idle)(bool sleeps); /* [atomic] mti_set_idle_hook(); NULL: none */
   uint32_t tasks; /* [atomic] kernel threads of src/io; relaxed: for the deadlock report */
 };
 
