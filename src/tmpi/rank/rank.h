@@ -121,9 +121,14 @@ struct tm_rank {
   uint64_t attribute_order;           /* [lock:attributes_ilock] of the newest attribute */
   struct tm_errhandler *file_handler; /* [ilock: box's] of MPI_FILE_NULL; NULL: errors return */
   struct tm_representation *representations; /* [ilock: box's] of data, that it has registered */
-  struct tm_attributes **of_types;    /* [rank] attributes of predefined types, by handle */
-  char **type_names;                  /* [rank] that it gave to predefined types; NULL: none */
+  struct tm_attributes **of_types;           /* [rank] attributes of predefined types, by handle */
+  char **type_names; /* [rank] that it gave to predefined types; NULL: none */
 };
+
+/** @return whether the rank's program may call MPI. Relaxed: its own thread changes that. */
+static inline bool tm_rank_may_call(const struct tm_rank *rank) {
+  return mt_load_relaxed(&rank->stage) == TM_INITIALIZED || mt_load_relaxed(&rank->sessions) > 0;
+}
 
 struct tm_transport;
 
