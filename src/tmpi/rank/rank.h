@@ -125,8 +125,9 @@ struct tm_rank {
   char **type_names; /* [rank] that it gave to predefined types; NULL: none */
 };
 
-/** @return whether the rank's program may call MPI. Relaxed: its own thread changes that. */
+/** @return whether the rank's program may call MPI. */
 static inline bool tm_rank_may_call(const struct tm_rank *rank) {
+  /* relaxed: its own thread changes both */
   return mt_load_relaxed(&rank->stage) == TM_INITIALIZED || mt_load_relaxed(&rank->sessions) > 0;
 }
 
