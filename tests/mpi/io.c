@@ -446,6 +446,19 @@ static void registered_failures(void) {
   MPI_File_close(&file);
 }
 
+/* A name may begin with the kind of file system, as ROMIO has it. */
+static void prefixed(void) {
+  char name[sizeof path + 8];
+  snprintf(name, sizeof name, "ufs:%s", path);
+  EXPECT(MPI_SUCCESS, MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_RDONLY, MPI_INFO_NULL, &file));
+  MPI_File_close(&file);
+  EXPECT(MPI_ERR_NO_SUCH_FILE, MPI_File_delete("nfs:/no such folder/file", MPI_INFO_NULL));
+  EXPECT(MPI_ERR_IO,
+         MPI_File_open(MPI_COMM_WORLD, "daos:file", MPI_MODE_RDONLY, MPI_INFO_NULL, &file));
+  EXPECT(MPI_ERR_BAD_FILE,
+         MPI_File_open(MPI_COMM_WORLD, "lustre:", MPI_MODE_RDONLY, MPI_INFO_NULL, &file));
+}
+
 static void registered(void) {
   EXPECT(MPI_SUCCESS,
          MPI_Register_datarep("eight bytes", convert_in, convert_out, eight_bytes, &calls));
@@ -674,6 +687,7 @@ int main(int argc, char **argv) {
   short_extent();
   external();
   registered();
+  prefixed();
   shared_pointer();
   nonblocking();
   atomic_mode();

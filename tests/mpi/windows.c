@@ -104,6 +104,44 @@ static void updates(void) {
   MPI_Win_free(&win);
 }
 
+/* All ranks add to the same long rows at a time: in place, at addresses that are not aligned, and
+ * with gaps in memory. What was there before has grown when it is fetched again. */
+static void long_updates(void) {
+  enum { LONG = 2000, TIMES = 5 };
+  static long row[LONG], spread[2 * LONG], old[LONG], older[LONG];
+  static char odd[1 + LONG * sizeof(long)];
+  MPI_Datatype gaps;
+  MPI_Win aligned, unaligned;
+  for (int i = 0; i < LONG; i++) row[i] = i;
+  for (int i = 0; i < 2 * LONG; i++) spread[i] = i % 2 == 0 ? i / 2 : -1;
+  MPI_Type_vector(LONG, 1, 2, MPI_LONG, &gaps);
+  MPI_Type_commit(&gaps);
+  static long sums[LONG];
+  MPI_Win_create(sums, sizeof sums, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &aligned);
+  MPI_Win_create(odd, sizeof odd, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &unaligned);
+  MPI_Win_lock_all(0, aligned);
+  MPI_Win_lock_all(0, unaligned);
+  for (int n = 0; n < TIMES; n++) {
+    MPI_Accumulate(row, LONG, MPI_LONG, 0, 0, LONG, MPI_LONG, MPI_SUM, aligned);
+    MPI_Accumulate(spread, 1, gaps, 0, 0, LONG, MPI_LONG, MPI_SUM, aligned);
+    MPI_Accumulate(row, LONG, MPI_LONG, 0, 1, LONG, MPI_LONG, MPI_SUM, unaligned);
+    MPI_Get_accumulate(row, LONG, MPI_LONG, old, LONG, MPI_LONG, 0, 0, LONG, MPI_LONG, MPI_SUM,
+                       aligned);
+    for (int i = 1; i < LONG; i++) CHECK(old[i] % i == 0 && old[i] > older[i]);
+    memcpy(older, old, sizeof old);
+  }
+  MPI_Win_unlock_all(aligned);
+  MPI_Win_unlock_all(unaligned);
+  MPI_Win_free(&aligned);
+  MPI_Win_free(&unaligned);
+  MPI_Type_free(&gaps);
+  for (int i = 0; rank == 0 && i < LONG; i++) {
+    long there;
+    memcpy(&there, odd + 1 + (size_t)i * sizeof there, sizeof there);
+    CHECK(sums[i] == 3L * TIMES * size * i && there == (long)TIMES * size * i);
+  }
+}
+
 /* What is read and written under an exclusive lock is not seen in between. */
 static void exclusive_locks(void) {
   enum { TIMES = 50 };
@@ -337,6 +375,7 @@ int main(int argc, char **argv) {
   fences();
   derived_types();
   updates();
+  long_updates();
   exclusive_locks();
   posts();
   shared();

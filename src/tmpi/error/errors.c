@@ -103,10 +103,7 @@ void tm_panic(const char *format, ...) {
   tm_job_abort(1);
 }
 
-static bool may_call(const struct tm_rank *rank) {
-  return rank != NULL &&
-         (mt_load_relaxed(&rank->stage) == TM_INITIALIZED || mt_load_relaxed(&rank->sessions) > 0);
-}
+static bool may_call(const struct tm_rank *rank) { return rank != NULL && tm_rank_may_call(rank); }
 
 /* The worker of nonblocking collectives is another thread, too. */
 static const char *why_not(const struct tm_rank *rank) {

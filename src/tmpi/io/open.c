@@ -47,6 +47,26 @@ static int flags_of(int amode) {
   return flags;
 }
 
+static size_t prefix_of(const char *name, const char *const *prefixes) {
+  for (; *prefixes != NULL; prefixes++)
+    if (strncmp(name, *prefixes, strlen(*prefixes)) == 0) return strlen(*prefixes);
+  return 0;
+}
+
+/* @return a name without the file system that programs written for ROMIO or OMPIO may put before
+ * it: those that are reached by the system's calls, as all files are here. */
+static const char *path_of(const char *name) {
+  static const char *const stripped[] = {
+      "ufs:", "nfs:", "xfs:", "panfs:", "gpfs:", "lustre:", NULL};
+  return name + prefix_of(name, stripped);
+}
+
+/* @return whether it names a file system that has calls of its own. */
+static bool is_foreign(const char *name) {
+  static const char *const foreign[] = {"pvfs2:", "daos:", "ime:", "quobyte:", "testfs:", NULL};
+  return prefix_of(name, foreign) > 0;
+}
+
 /* ---- what members have in common */
 
 void tm_file_common_hold(struct tm_file_common *common) { mt_add_relaxed(&common->refs, 1); }
@@ -152,8 +172,13 @@ static int check(const char *call, MPI_Comm handle, const char *name, int amode,
   if ((*comm)->inter) return tm_fail(*comm, call, MPI_ERR_COMM, "it is an intercommunicator");
   if (info != MPI_INFO_NULL && tm_info_of(info) == NULL)
     return tm_file_fail(NULL, call, MPI_ERR_INFO, "the info is not valid");
-  if (name == NULL || name[0] == '\0')
+  if (name == NULL || path_of(name)[0] == '\0')
     return tm_file_fail(NULL, call, MPI_ERR_BAD_FILE, "the name of the file is empty");
+  if (is_foreign(name))
+    return tm_file_fail(NULL, call, MPI_ERR_IO,
+                        "'%.300s': there is no access to that kind of file system (for a file of "
+                        "that name, put ./ before it)",
+                        name);
   const char *bad = bad_mode(amode);
   return bad == NULL ? MPI_SUCCESS : tm_file_fail(NULL, call, MPI_ERR_AMODE, "%s", bad);
 }
@@ -165,6 +190,7 @@ int PMPI_File_open(MPI_Comm comm_handle, const char *filename, int amode, MPI_In
   struct tm_comm *parent;
   int error = check(call, comm_handle, filename, amode, info, &parent);
   if (error != MPI_SUCCESS) return error;
+  filename = path_of(filename);
   struct tm_comm *comm = make_comm(parent, call);
   struct tm_file_opened opened = tm_comm_spans(comm)
                                      ? tm_file_open_on_nodes(comm, call, filename, amode)
@@ -217,7 +243,7 @@ int PMPI_File_delete(const char *filename, MPI_Info info) {
   tm_enter(call);
   if (info != MPI_INFO_NULL && tm_info_of(info) == NULL)
     return tm_file_fail(NULL, call, MPI_ERR_INFO, "the info is not valid");
-  if (filename == NULL || unlink(filename) != 0)
+  if (filename == NULL || unlink(path_of(filename)) != 0)
     return tm_file_fail_errno(NULL, call, filename == NULL ? ENOENT : errno,
                               filename == NULL ? "" : filename);
   return MPI_SUCCESS;

@@ -155,14 +155,8 @@ static void copy(struct cursor *to, struct cursor *from, size_t bytes) {
   }
 }
 
-void tm_type_copy(void *to, const struct tm_type *to_type, const void *from,
-                  const struct tm_type *from_type, size_t bytes) {
-  if (bytes == 0) return;
-  if (to_type->dense && from_type->dense) {
-    memmove((char *)to + to_type->blocks[0].at, (const char *)from + from_type->blocks[0].at,
-            bytes);
-    return;
-  }
+void tm_type_copy_pieces(void *to, const struct tm_type *to_type, const void *from,
+                         const struct tm_type *from_type, size_t bytes) {
   struct cursor t = start(to, to_type, 0, bytes), f = start(from, from_type, 0, bytes);
   copy(&t, &f, bytes);
 }

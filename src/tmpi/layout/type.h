@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "tmpi/mpi.h"
 #include "tmpi/rank/export.h"
@@ -165,9 +166,19 @@ static inline ptrdiff_t tm_type_extent(const struct tm_type *type) { return type
 
 /* ---- copy.c; all sizes are of packed data, in bytes */
 
+/** tm_type_copy() where one of the types has gaps. */
+void tm_type_copy_pieces(void *to, const struct tm_type *to_type, const void *from,
+                         const struct tm_type *from_type, size_t bytes);
 /** Copies bytes from elements of one type to elements of another. */
-void tm_type_copy(void *to, const struct tm_type *to_type, const void *from,
-                  const struct tm_type *from_type, size_t bytes);
+static inline void tm_type_copy(void *to, const struct tm_type *to_type, const void *from,
+                                const struct tm_type *from_type, size_t bytes) {
+  if (bytes == 0) return;
+  if (to_type->dense && from_type->dense)
+    memmove((char *)to + to_type->blocks[0].at, (const char *)from + from_type->blocks[0].at,
+            bytes);
+  else
+    tm_type_copy_pieces(to, to_type, from, from_type, bytes);
+}
 /** Packs bytes, leaving out the first `skip`. */
 void tm_type_pack(void *to, const void *from, const struct tm_type *type, size_t skip,
                   size_t bytes);

@@ -125,6 +125,12 @@ struct tm_rank {
   char **type_names; /* [rank] that it gave to predefined types; NULL: none */
 };
 
+/** @return whether the rank's program may call MPI. */
+static inline bool tm_rank_may_call(const struct tm_rank *rank) {
+  /* relaxed: its own thread changes both */
+  return mt_load_relaxed(&rank->stage) == TM_INITIALIZED || mt_load_relaxed(&rank->sessions) > 0;
+}
+
 struct tm_transport;
 
 struct tm_job {

@@ -72,22 +72,16 @@ INLINE int find_memory(const struct tm_access_call *c, struct tm_access *access)
   return MPI_SUCCESS;
 }
 
-int tm_access_part(const struct tm_access_call *c, const struct tm_access *access, const void *at,
-                   MPI_Count count, MPI_Datatype type, struct tm_access_part *part) {
-  struct tm_win *win = access->win;
+int tm_access_refuse(const struct tm_access_call *c, struct tm_win *win, MPI_Count count,
+                     MPI_Datatype type) {
   if (count < 0)
     return tm_win_fail(win, c->call, MPI_ERR_COUNT, "count %lld is negative", (long long)count);
-  part->at = (void *)(uintptr_t)at;
-  part->type = tm_type_of(type);
-  if (part->type == NULL)
-    return tm_win_fail(
-        win, c->call, MPI_ERR_TYPE, "the datatype is %s",
-        type == MPI_DATATYPE_NULL ? "MPI_DATATYPE_NULL" : "not valid: freed, or never made");
-  if (!part->type->committed)
+  if (tm_type_of(type) != NULL)
     return tm_win_fail(win, c->call, MPI_ERR_TYPE,
                        "the datatype is not committed (MPI_Type_commit())");
-  part->bytes = (size_t)count * part->type->size;
-  return MPI_SUCCESS;
+  return tm_win_fail(
+      win, c->call, MPI_ERR_TYPE, "the datatype is %s",
+      type == MPI_DATATYPE_NULL ? "MPI_DATATYPE_NULL" : "not valid: freed, or never made");
 }
 
 INLINE int check_access(const struct tm_access_call *c, struct tm_access *access) {
@@ -132,7 +126,7 @@ int tm_access_fits(const struct tm_access_call *c, const struct tm_access *acces
                      "%zu bytes are transferred to elements of %zu bytes", sent, room);
 }
 
-int tm_access_request(const struct tm_access_call *c, const struct tm_access *access) {
+int tm_access_make_request(const struct tm_access_call *c, const struct tm_access *access) {
   struct tm_request *request = calloc(1, sizeof *request);
   if (request == NULL) return tm_win_fail_code(access->win, c->call, MPI_ERR_NO_MEM);
   request->magic = TM_REQUEST_MAGIC;

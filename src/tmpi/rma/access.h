@@ -48,20 +48,32 @@ struct tm_access {
  * MPI_SUCCESS or what tm_win_fail() returned; likewise all below. */
 int tm_access_begin(const struct tm_access_call *c, struct tm_access *access);
 
-/** Checks count and type of a buffer of the origin. */
-int tm_access_part(const struct tm_access_call *c, const struct tm_access *access, const void *at,
-                   MPI_Count count, MPI_Datatype type, struct tm_access_part *part);
+/** Says why elements cannot be accessed: their number, or their type. */
+int tm_access_refuse(const struct tm_access_call *c, struct tm_win *win, MPI_Count count,
+                     MPI_Datatype type) __attribute__((cold));
+
+/** Checks count and type of elements. Inline, as what each access does and most others. */
+static inline int tm_access_part(const struct tm_access_call *c, const struct tm_access *access,
+                                 const void *at, MPI_Count count, MPI_Datatype type,
+                                 struct tm_access_part *part) {
+  part->at = (void *)(uintptr_t)at;
+  part->type = tm_type_of(type);
+  if (mt_unlikely(count < 0 || part->type == NULL || !part->type->committed))
+    return tm_access_refuse(c, access->win, count, type);
+  part->bytes = (size_t)count * part->type->size;
+  return MPI_SUCCESS;
+}
 
 /** Checks that what is sent fits into what receives it. */
 int tm_access_fits(const struct tm_access_call *c, const struct tm_access *access, size_t sent,
                    size_t room);
 
-/** Makes the request of a call, which is complete. */
-int tm_access_request(const struct tm_access_call *c, const struct tm_access *access);
+/** Makes a request, which is complete. */
+int tm_access_make_request(const struct tm_access_call *c, const struct tm_access *access);
 
-/** What the call returns. A request, if it makes one, is complete. */
+/** What the call returns. */
 static inline int tm_access_end(const struct tm_access_call *c, const struct tm_access *access) {
-  return c->request == NULL ? MPI_SUCCESS : tm_access_request(c, access);
+  return c->request == NULL ? MPI_SUCCESS : tm_access_make_request(c, access);
 }
 
 /* ---- far_origin.c: accesses to other nodes, checked, with their parts filled, and what the call

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* MPI_Accumulate(), MPI_Get_accumulate() and their forms. */
+#include <stdalign.h>
 #include <stdlib.h>
 
 #include "tmpi/rma/element.h"
@@ -10,7 +11,7 @@ enum { ON_STACK = 1024 /* bytes of packed elements */ };
 /* Checks that a buffer of the origin has the same elements as the target's memory. */
 static int check_elements(const struct tm_access_call *c, const struct tm_access *a,
                           const struct tm_access_part *part, struct tm_type *element) {
-  if (part->bytes > 0) {
+  if (part->bytes > 0 && part->type != element) {
     const struct tm_type *own = tm_type_element(part->type);
     if (own == NULL || !tm_element_same(own, element))
       return tm_win_fail(a->win, c->call, MPI_ERR_TYPE,
@@ -44,9 +45,23 @@ INLINE int check(const struct tm_access_call *c, struct tm_access *a, bool fetch
   return error;
 }
 
-/* @return memory for packed elements: on the stack if they are few, else to be freed. */
-static char *room_for(size_t bytes, char stack[ON_STACK]) {
-  return bytes <= ON_STACK ? stack : malloc(bytes);
+/* A buffer of the origin, as packed elements. */
+struct packed {
+  char *at, *allocated; /* allocated: to be freed */
+  bool copied;
+  alignas(long double) char stack[ON_STACK];
+};
+
+/* Fills *packed: it is to be a copy when they lie otherwise. @return false: no memory.
+ */
+static bool find_packed(struct packed *packed, const struct tm_access_part *part,
+                        const struct tm_type *element) {
+  packed->allocated = NULL;
+  packed->at = part->bytes > 0 ? tm_update_together(part, element) : NULL;
+  packed->copied = packed->at == NULL;
+  if (packed->copied && part->bytes > ON_STACK) packed->allocated = malloc(part->bytes);
+  if (packed->copied) packed->at = part->bytes > ON_STACK ? packed->allocated : packed->stack;
+  return packed->at != NULL;
 }
 
 /* Of a target on another node, or of MPI_PROC_NULL. */
@@ -67,18 +82,18 @@ int tm_call_accumulate(const struct tm_access_call *c, bool fetches) {
   if (a.target == NULL) return accumulate_elsewhere(c, &a, fetches);
   error = check(c, &a, fetches, &element);
   if (error != MPI_SUCCESS) return error;
-  char origin_stack[ON_STACK], result_stack[ON_STACK];
-  size_t bytes = a.memory.bytes;
   bool reads = !(fetches && c->op == MPI_NO_OP);
-  char *origin = reads ? room_for(bytes, origin_stack) : NULL;
-  char *result = fetches ? room_for(bytes, result_stack) : NULL;
-  bool has_room = (!reads || origin != NULL) && (!fetches || result != NULL);
+  struct packed origin, result;
+  size_t bytes = a.memory.bytes;
+  origin.allocated = result.allocated = NULL;
+  bool has_room = !reads || find_packed(&origin, &a.origin, element);
+  has_room = has_room && (!fetches || find_packed(&result, &a.result, element));
   if (has_room) {
-    if (reads) tm_type_pack(origin, a.origin.at, a.origin.type, 0, bytes);
-    tm_update(&a, element, c->op, origin, result);
-    if (fetches) tm_type_unpack(a.result.at, a.result.type, 0, result, bytes);
+    if (reads && origin.copied) tm_type_pack(origin.at, a.origin.at, a.origin.type, 0, bytes);
+    tm_update(&a, element, c->op, reads ? origin.at : NULL, fetches ? result.at : NULL);
+    if (fetches && result.copied) tm_type_unpack(a.result.at, a.result.type, 0, result.at, bytes);
   }
-  if (origin != origin_stack) free(origin);
-  if (result != result_stack) free(result);
+  free(origin.allocated);
+  free(result.allocated);
   return has_room ? tm_access_end(c, &a) : tm_win_fail_code(a.win, c->call, MPI_ERR_NO_MEM);
 }

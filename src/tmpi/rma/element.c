@@ -3,8 +3,8 @@
 
 #include "tmpi/layout/recipe.h"
 
-struct tm_type *tm_type_element(struct tm_type *type) {
-  if (type->predefined || type->lasting) return type;
+struct tm_type *tm_type_element_of_derived(struct tm_type *type) {
+  if (type->lasting) return type;
   struct tm_type *element = NULL;
   for (MPI_Count i = 0; i < tm_recipe_parts(type); i++) {
     struct tm_type *part = type->recipe.types[i];

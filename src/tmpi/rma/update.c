@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Updates: a chunk of elements at a time is copied out of the target's memory, combined, and copied
- * back, under the update_ilock of the target. Chunks are short because others spin for it.
+ * Updates: a chunk of elements at a time is combined with the target's under the update_ilock of
+ * the target, in place if they lie together, else copied out, combined, and copied back. Chunks are
+ * short because others spin for it.
  */
 #include "tmpi/rma/update.h"
 
@@ -10,7 +11,7 @@
 #include "core/internal/locks.h"
 #include "tmpi/coll/op.h"
 
-enum { CHUNK = 1024 /* bytes, packed */ };
+enum { CHUNK = 1024 /* bytes, packed */, CHUNK_IN_PLACE = 4096 };
 
 /* Elements as an operation wants them: aligned, and with the gaps of pairs. */
 union elements {
@@ -34,8 +35,34 @@ static void combine(MPI_Op op, struct tm_type *element, const char *packed, char
   tm_type_copy(target, byte(), inout.bytes, element, bytes);
 }
 
+char *tm_update_together(const struct tm_access_part *part, const struct tm_type *element) {
+  if (!part->type->dense || !element->dense) return NULL;
+  char *at = (char *)part->at + part->type->blocks[0].at;
+  return (uintptr_t)at % element->align == 0 ? at : NULL;
+}
+
+static void update_in_place(const struct tm_access *a, struct tm_type *element, MPI_Op op,
+                            const char *from, char *result, char *at) {
+  size_t chunk = CHUNK_IN_PLACE / element->size * element->size;
+  for (size_t done = 0, bytes; done < a->memory.bytes; done += bytes) {
+    bytes = a->memory.bytes - done < chunk ? a->memory.bytes - done : chunk;
+    mti_lock(&a->target->update_ilock);
+    if (result != NULL) memcpy(result + done, at + done, bytes);
+    if (op == MPI_REPLACE)
+      memcpy(at + done, from + done, bytes);
+    else if (op != MPI_NO_OP)
+      tm_op_apply(tm_op_of(op), from + done, at + done, bytes / element->size, element);
+    mti_unlock(&a->target->update_ilock);
+  }
+}
+
 void tm_update(const struct tm_access *a, struct tm_type *element, MPI_Op op, const char *from,
                char *result) {
+  char *at = a->memory.bytes > 0 ? tm_update_together(&a->memory, element) : NULL;
+  if (at != NULL && (uintptr_t)from % element->align == 0) {
+    update_in_place(a, element, op, from, result, at);
+    return;
+  }
   char old[CHUNK], new[CHUNK];
   size_t chunk = CHUNK / element->size * element->size;
   for (size_t done = 0, bytes; done < a->memory.bytes; done += bytes) {

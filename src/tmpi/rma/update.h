@@ -16,6 +16,10 @@
 void tm_update(const struct tm_access *a, struct tm_type *element, MPI_Op op, const char *from,
                char *result);
 
+/** @return where elements lie as they do when packed, and aligned; NULL: they do not. The part has
+ * bytes. */
+char *tm_update_together(const struct tm_access_part *part, const struct tm_type *element);
+
 enum { TM_ELEMENT_MAX = 32 /* bytes: a complex number of 16-byte parts */ };
 
 /** Stores an element if the one that is there is what is compared. old: gets what was there. */
