@@ -65,7 +65,7 @@ def command(network, build, way, ranks, words):
         return ["mpiexec.mpich", "-launcher", "rsh", "-launcher-exec", agent, "-localhost", "10.77.0.254", "-hosts",
                 ",".join(f"{node}:{each}" for node in nodes), "-n", str(ranks), *program], settings
     exported = [word for name in settings for word in ("-x", name)]
-    ours = [str(build / "bin/tmpirun"), *os.environ.get("TMPI_MORE","").split(), "-n", str(ranks)] if library == "tmpi" else []
+    ours = [str(build / "bin/tmpirun"), "-n", str(ranks)] if library == "tmpi" else []
     return ["mpirun.openmpi", "--allow-run-as-root", "--bind-to", "none", "--host",
             ",".join(f"{node}:{each}" for node in nodes), "-n", str(each * len(nodes)), "--mca", "plm_rsh_agent", agent,
             "--mca", "plm_rsh_no_tree_spawn", "1", "--mca", "oob_tcp_if_include", NET, "--mca",

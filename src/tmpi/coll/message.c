@@ -8,7 +8,7 @@
 #include "tmpi/request/request.h"
 
 enum {
-  BETWEEN_MEETINGS = 64 /* collectives; at four in a row, since a program may have others between */
+  BETWEEN_BARRIERS = 64 /* collectives; at four in a row, since a program may have others between */
 };
 
 struct tm_coll tm_coll_begin_rooted(struct tm_comm *comm, const char *call, int root) {
@@ -104,7 +104,7 @@ static uint64_t agree_inter(struct tm_comm *comm, const char *call, uint64_t (*n
  * by thousands of calls, whose messages they would keep. */
 static uint64_t agree(struct tm_comm *comm, const char *call, uint64_t (*new_context)(void)) {
   if (comm->inter) return agree_inter(comm, call, new_context);
-  if (tm_comm_spans(comm) && comm->collectives % BETWEEN_MEETINGS < 4) tm_barrier(comm, call);
+  if (tm_comm_spans(comm) && comm->collectives % BETWEEN_BARRIERS < 4) tm_barrier(comm, call);
   struct tm_coll coll = tm_coll_begin(comm, call);
   uint64_t context = comm->rank == 0 ? new_context() : 0;
   tm_bcast(&coll, &context, sizeof context, tm_type_of(MPI_BYTE), 0);
