@@ -65,7 +65,7 @@ def command(network, build, way, ranks, words):
         return ["mpiexec.mpich", "-launcher", "rsh", "-launcher-exec", agent, "-localhost", "10.77.0.254", "-hosts",
                 ",".join(f"{node}:{each}" for node in nodes), "-n", str(ranks), *program], settings
     exported = [word for name in settings for word in ("-x", name)]
-    ours = [str(build / "bin/tmpirun"), *os.environ.get("TMPI_MORE","").split(), "-n", str(ranks)] if library == "tmpi" else []
+    ours = [str(build / "bin/tmpirun"), "-n", str(ranks)] if library == "tmpi" else []
     return ["mpirun.openmpi", "--allow-run-as-root", "--bind-to", "none", "--host",
             ",".join(f"{node}:{each}" for node in nodes), "-n", str(each * len(nodes)), "--mca", "plm_rsh_agent", agent,
             "--mca", "plm_rsh_no_tree_spawn", "1", "--mca", "oob_tcp_if_include", NET, "--mca",
@@ -118,7 +118,7 @@ def measure(network, build, rows, ways, runs, limit):
 
 
 def verdict(figures, faults):
-    """How we compare with the best setting of each library, by minimum and median (bench/harness/stats.h)."""
+    """How we compare with the best setting of each library, by minimum and median (bench/harness/stats.h), or by all runs."""
     ours = figures["mltp"]
     if not ours:
         return "failed: " + faults.get("mltp", "")
@@ -126,12 +126,15 @@ def verdict(figures, faults):
     for library in ("openmpi", "mpich"):
         peers = [values for way, values in figures.items() if WAYS[way][0] == library and values]
         if not peers:
-            said.append(f"no figure of {library}")
+            whys = [why for way, why in faults.items() if WAYS[way][0] == library]
+            said.append(f"{library}: {whys[0] if whys else 'not there'}")
             continue
         best = min(peers, key=min)
         spread = max(statistics.median(values) - min(values) for values in (ours, best))
         differences = [min(best) - min(ours), statistics.median(best) - statistics.median(ours)]
-        word = "ahead of" if min(differences) > spread else "behind" if max(differences) < -spread else "even with"
+        ahead = min(differences) > spread or max(ours) < min(best)
+        behind = max(differences) < -spread or max(best) < min(ours)
+        word = "ahead of" if ahead else "behind" if behind else "even with"
         said.append(f"{word} {library} ({min(best) / min(ours):.2f})")
     return ", ".join(said)
 

@@ -78,8 +78,9 @@ def check(network, tmpirun, program, starts):
         kill_server(network, tmpirun, program)
     with step("a link down for 5 s"):
         heal_link(network, tmpirun, program, 5)
-    with step("nodes whose clocks differ by a day"):
-        said, status = end_of(network.start(2, tmpirun, "-n", 4, program, "short"))
+    for what in ["partitioned", "windows"]:
+        with step(f"nodes whose clocks differ by a day: {what}"):
+            said, status = end_of(network.start(2, tmpirun, "-n", 4, program.parent / "shared_by_nodes", what))
         expect(said.splitlines()[-1:] == ["right"] and status == 0, f"status {status}:\n{said}")
     with step(f"{starts} starts"):
         for number in range(starts):
@@ -90,7 +91,7 @@ def check(network, tmpirun, program, starts):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("tmpirun", type=pathlib.Path)
-    parser.add_argument("program", type=pathlib.Path, help="over_nodes")
+    parser.add_argument("program", type=pathlib.Path, help="over_nodes; shared_by_nodes is beside it")
     parser.add_argument("--starts", type=int, default=10)
     args = parser.parse_args()
     if not shutil.which("mpirun.openmpi"):

@@ -7,6 +7,10 @@
 #include "tmpi/object/team.h"
 #include "tmpi/request/request.h"
 
+enum {
+  BETWEEN_BARRIERS = 64 /* collectives; at four in a row, since a program may have others between */
+};
+
 struct tm_coll tm_coll_begin_rooted(struct tm_comm *comm, const char *call, int root) {
   struct tm_coll coll = tm_coll_begin(comm, call);
   comm->rooted[coll.tag % TM_RECENT] = (struct tm_rooted){coll.tag, root};
@@ -96,8 +100,11 @@ static uint64_t agree_inter(struct tm_comm *comm, const char *call, uint64_t (*n
   return context;
 }
 
+/* Nodes meet now and then. Otherwise rank 0's node, which only sends, could run ahead of the others
+ * by thousands of calls, whose messages they would keep. */
 static uint64_t agree(struct tm_comm *comm, const char *call, uint64_t (*new_context)(void)) {
   if (comm->inter) return agree_inter(comm, call, new_context);
+  if (tm_comm_spans(comm) && comm->collectives % BETWEEN_BARRIERS < 4) tm_barrier(comm, call);
   struct tm_coll coll = tm_coll_begin(comm, call);
   uint64_t context = comm->rank == 0 ? new_context() : 0;
   tm_bcast(&coll, &context, sizeof context, tm_type_of(MPI_BYTE), 0);

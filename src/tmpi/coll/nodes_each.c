@@ -226,7 +226,8 @@ static void transpose_nodes(struct exchange *x, char *buffer, const struct sourc
     const struct peer *peer = &x->peers[at.node];
     for (int i = 0; at.node != x->span->own && i < here; i++) {
       struct tm_part part = part_for(x, i, own, at.rank);
-      pack(x, peer->out + (size_t)(i * peer->members + at.index) * x->part, &part);
+      size_t index = (size_t)i * (size_t)peer->members + (size_t)at.index;
+      pack(x, peer->out + index * x->part, &part);
     }
   }
   exchange_all(x);
@@ -260,7 +261,7 @@ static void alltoall_few(struct tm_coll *coll, const struct source *own,
   while (next_place(&x, &at)) {
     if (at.node == x.span->own) continue;
     struct tm_part to = tm_part_of(recv, at.rank);
-    size_t index = (size_t)(at.index * here + x.local.comm->rank);
+    size_t index = (size_t)at.index * (size_t)here + (size_t)x.local.comm->rank;
     unpack(&x, &to, first->peers[at.node].in + index * part, at.rank);
   }
   end(&x, first->different);

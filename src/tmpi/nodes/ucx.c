@@ -302,9 +302,9 @@ enum {
 };
 
 /* @return whether there was anything to do. The lock is held. */
-static bool progress(void) {
+static bool progress(int steps) {
   bool any = false, more = true;
-  for (int i = 0; more && i < AT_A_TIME; i++) {
+  for (int i = 0; more && i < steps; i++) {
     more = ucx.ucp_worker_progress(worker) != 0;
     for (struct step *step; (step = first) != NULL; more = true) {
       first = step->next;
@@ -319,7 +319,7 @@ static void poll_ucx(void) {
   mt_store_relaxed(&polls, mt_load_relaxed(&polls) + 1); /* relaxed: a hint, and some may be lost */
   if (mt_load_relaxed(&entered) != 0) return;            /* relaxed: a hint that saves the swap */
   if (mt_swap_acquire(&entered, 1) != 0) return;         /* UX-4 acquire: pairs UX-1 UX-3 UX-6 */
-  progress();
+  progress(1); /* the poller looks next whether this was what it waits for */
   mt_store_release(&entered, 0); /* UX-3 release: as UX-1; pairs UX-2 UX-4 UX-5 */
 }
 
@@ -353,7 +353,7 @@ static void *serve(void *unused) {
   ucx.ucp_worker_get_efd(worker, &events.fd);
   for (;;) {
     enter();
-    bool idle = !progress() && ucx.ucp_worker_arm(worker) == UCS_OK;
+    bool idle = !progress(AT_A_TIME) && ucx.ucp_worker_arm(worker) == UCS_OK;
     leave(false);
     if (!idle) continue;
     uint64_t before = mt_load_relaxed(&polls); /* relaxed: a hint */

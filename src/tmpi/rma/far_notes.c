@@ -21,7 +21,7 @@
 
 enum {
   JOINED_MAX = 7936, /* bytes; with its header a note fits into what UCX sends at a time by TCP */
-  ALONE_MIN = 2048,  /* a message of as many bytes does not wait for others */
+  ALONE_MIN = 2048,  /* a message of 2 KiB does not wait for others */
   PENDING_MAX = 64   /* notes of a view on their way; more would only need memory */
 };
 
