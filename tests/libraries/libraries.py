@@ -63,6 +63,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--ranks", type=int, default=64)
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--sanitized", action="store_true", help="a program cannot start alone: tmpirun starts one rank")
     parser.add_argument("tmpirun", type=pathlib.Path)
     parser.add_argument("library", choices=sorted(LIBRARIES))
     arguments = parser.parse_args()
@@ -70,7 +71,8 @@ def main():
         program = pathlib.Path(folder, "program")
         if not build(arguments.tmpirun.parent, arguments.library, program):
             return 77
-        alone = sorted(run([program, folder, str(rank)]).strip() for rank in range(arguments.ranks))
+        start = [arguments.tmpirun, "-n", "1"] if arguments.sanitized else []
+        alone = sorted(run([*start, program, folder, str(rank)]).strip() for rank in range(arguments.ranks))
         for number in range(arguments.runs):
             together = sorted(run([arguments.tmpirun, "-n", str(arguments.ranks), program, folder]).splitlines())
             if together != alone:
