@@ -319,7 +319,7 @@ static void poll_ucx(void) {
   mt_store_relaxed(&polls, mt_load_relaxed(&polls) + 1); /* relaxed: a hint, and some may be lost */
   if (mt_load_relaxed(&entered) != 0) return;            /* relaxed: a hint that saves the swap */
   if (mt_swap_acquire(&entered, 1) != 0) return;         /* UX-4 acquire: pairs UX-1 UX-3 UX-6 */
-  progress(1); /* the poller looks next whether this was what it waits for */
+  progress(1);                   /* the poller looks next whether this was what it waits for */
   mt_store_release(&entered, 0); /* UX-3 release: as UX-1; pairs UX-2 UX-4 UX-5 */
 }
 
