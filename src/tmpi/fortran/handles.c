@@ -7,6 +7,14 @@
  * object at its address takes over its number. All ranks share one table, since objects are in one
  * heap. The table is as large as the largest number of addresses that were ever converted.
  *
+ * A conversion of a handle that has a number takes no lock: each call of a Fortran program converts
+ * several. An address that has a number does not move, since a full block of addresses is followed
+ * by one of twice the size. The table of numbers by address is replaced by a larger one, and the
+ * smaller ones stay, because a reader may be in one. It then misses numbers that are new, and looks
+ * again under the lock. mpi.handles explores this, by ranks and threads at once.
+ *
+ * Relaxed: under ilock, or behind an acquire of the same slot (FH-1).
+ *
  * Rejected: a number in each object, given back when it is freed (nine kinds of objects would have
  * to do so, and their constructors would have to look for a free number).
  */
@@ -15,52 +23,90 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/atomic.h"
 #include "core/internal/locks.h"
 #include "tmpi/error/errors.h"
 
-enum { PREDEFINED = 0x1000, FIRST_ROOM = 1024 };
+enum { PREDEFINED = 0x1000, FIRST_ROOM_LOG2 = 10, FIRST_ROOM = 1 << FIRST_ROOM_LOG2, BLOCKS = 20 };
+
+/* By address. */
+struct table {
+  const struct table *smaller; /* [const] the one before */
+  uint32_t mask;               /* [const] slots, less 1: more than twice the room for addresses */
+  uint32_t slots[];            /* [atomic] index + 1; 0: free */
+};
 
 static uint32_t ilock;
-static void **addresses;      /* [ilock] by number, less PREDEFINED */
-static uint32_t count, room;  /* [ilock] of them; of addresses */
-static uint32_t *slots, mask; /* [ilock] by address: index + 1; 0: free. Twice the room */
+static void **blocks[BLOCKS]; /* [ilock] addresses by index: the first 1024, then twice as many */
+static uint32_t room;         /* [ilock] addresses that fit into the blocks */
+static uint32_t count;        /* [atomic] addresses that have an index; written under ilock */
+static struct table *table;   /* [atomic] written under ilock; NULL: none yet */
+
+/* The place of an address: block b begins at index FIRST_ROOM * (2^b - 1). */
+static void **place(uint32_t index) {
+  uint32_t from_first = index + FIRST_ROOM;
+  int block = 31 - __builtin_clz(from_first) - FIRST_ROOM_LOG2;
+  return &blocks[block][from_first - ((uint32_t)FIRST_ROOM << block)];
+}
 
 static uint32_t hash(const void *address) {
   return (uint32_t)(((uintptr_t)address >> 4) * 0x9e3779b97f4a7c15u >> 32);
 }
 
 /* The slot that has the address, or the free one where it belongs. */
-static uint32_t *find(const void *address) {
-  uint32_t at = hash(address) & mask;
-  while (slots[at] != 0 && addresses[slots[at] - 1] != address) at = (at + 1) & mask;
-  return &slots[at];
+static uint32_t *find(struct table *in, const void *address) {
+  for (uint32_t at = hash(address) & in->mask;; at = (at + 1) & in->mask) {
+    uint32_t taken = mt_load_acquire(&in->slots[at]); /* FH-1 acquire: pairs FH-2 */
+    if (taken == 0 || *place(taken - 1) == address) return &in->slots[at];
+  }
 }
 
+/* Makes room for another address. Under ilock. @return false: no memory. */
 static bool grow(void) {
-  uint32_t wanted = room == 0 ? FIRST_ROOM : 2 * room;
-  void **more = realloc(addresses, wanted * sizeof *more);
-  if (more == NULL) return false;
-  addresses = more;
-  uint32_t *fresh = calloc((size_t)2 * wanted, sizeof *fresh);
-  if (fresh == NULL) return false;
-  free(slots);
-  slots = fresh;
-  mask = 2 * wanted - 1;
-  room = wanted;
-  for (uint32_t i = 0; i < count; i++) *find(addresses[i]) = i + 1;
+  const struct table *old = mt_load_relaxed(&table);
+  int block = 0;
+  while (block < BLOCKS && blocks[block] != NULL) block++;
+  if (block == BLOCKS) return false;
+  uint32_t added = (uint32_t)FIRST_ROOM << block, slots = 4 * added;
+  struct table *larger = calloc(1, sizeof *larger + slots * sizeof larger->slots[0]);
+  void **more = malloc(added * sizeof *more);
+  if (larger == NULL || more == NULL) {
+    free(larger);
+    free(more);
+    return false;
+  }
+  blocks[block] = more;
+  room += added;
+  larger->smaller = old;
+  larger->mask = slots - 1;
+  for (uint32_t i = 0; i < mt_load_relaxed(&count); i++)
+    mt_store_relaxed(find(larger, *place(i)), i + 1);
+  mt_store_release(&table, larger); /* FH-4 release: its slots, a block; pairs FH-3 */
   return true;
+}
+
+/* Under ilock. @return the index of an address, which gets one if it has none; UINT32_MAX: no
+ * memory. */
+static uint32_t add(void *handle) {
+  uint32_t index = mt_load_relaxed(&count);
+  struct table *in = mt_load_relaxed(&table);
+  uint32_t *slot = in != NULL ? find(in, handle) : NULL;
+  if (slot != NULL && mt_load_relaxed(slot) != 0) return mt_load_relaxed(slot) - 1;
+  if (index == room && !grow()) return UINT32_MAX;
+  *place(index) = handle;
+  mt_store_release(find(mt_load_relaxed(&table), handle),
+                   index + 1);         /* FH-2 release: the address; pairs FH-1 */
+  mt_store_release(&count, index + 1); /* FH-5 release: the address; pairs FH-6 */
+  return index;
 }
 
 int tm_handle_number(const char *call, void *handle) {
   if ((uintptr_t)handle < PREDEFINED) return (int)(uintptr_t)handle;
+  struct table *in = mt_load_acquire(&table); /* FH-3 acquire: pairs FH-4 */
+  uint32_t taken = in != NULL ? mt_load_relaxed(find(in, handle)) : 0;
+  if (mt_likely(taken != 0)) return (int)(taken - 1 + PREDEFINED);
   mti_lock(&ilock);
-  uint32_t index = UINT32_MAX;
-  if (room > 0) index = *find(handle) - 1;
-  if (index == UINT32_MAX && (count < room || grow())) {
-    index = count++;
-    addresses[index] = handle;
-    *find(handle) = index + 1;
-  }
+  uint32_t index = add(handle);
   mti_unlock(&ilock);
   if (index != UINT32_MAX) return (int)(index + PREDEFINED);
   tm_fail_code(NULL, call, MPI_ERR_NO_MEM);
@@ -69,11 +115,8 @@ int tm_handle_number(const char *call, void *handle) {
 
 void *tm_handle_of(int number) {
   if (number >= 0 && number < PREDEFINED) return (void *)(uintptr_t)number;
-  mti_lock(&ilock);
   uint32_t index = (uint32_t)number - PREDEFINED;
-  void *handle = index < count ? addresses[index] : NULL;
-  mti_unlock(&ilock);
-  return handle;
+  return index < mt_load_acquire(&count) ? *place(index) : NULL; /* FH-6 acquire: pairs FH-5 */
 }
 
 /* In Fortran a status is an array of as many ints, in the same order. */
