@@ -49,9 +49,9 @@ def numbers(rows, x, name):
 
 LIMIT = 0.3  # a slope up to this is called flat: log n over three decades is less
 
-# Why a row may be steeper, so that a reader can judge it. Counts of instructions are flat (tests/growth, mpi.growth), but
-# for waitany; a row that is steep without a reason here is reported as such.
-MISSES = "each is a cache miss when all of them no longer fit the caches; its instructions do not grow"
+# Why a row may be steeper, so that a reader can judge it (tests/growth and mpi.growth count instructions of most rows);
+# a row that is steep without a reason here is reported as such.
+MISSES = "each is a cache miss when all of them no longer fit the caches"
 REASONS = {
     **dict.fromkeys(("unexpected", "wildcard", "posted", "cancelled", "attributes", "info", "master", "await-words"), MISSES),
     "waitany": "MPI_Waitany reads its array of handles from the first one, and those that are complete are null",
