@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Does what its argument says, most of it in rank 1: what abuse.py looks at. */
+#define _GNU_SOURCE /* gettid() */
 #include <err.h>
 #include <error.h>
 #include <pthread.h>
