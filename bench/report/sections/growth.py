@@ -54,7 +54,7 @@ LIMIT = 0.3  # a slope up to this is called flat: log n over three decades is le
 MISSES = "each is a cache miss when all of them no longer fit the caches"
 REASONS = {
     **dict.fromkeys(("unexpected", "wildcard", "posted", "cancelled", "attributes", "info", "master", "await-words"), MISSES),
-    "waitany": "MPI_Waitany reads its array of handles from the first one, and those that are complete are null",
+    "waitany": "MPI_Waitany reads its array of handles from the first one, and the handles of complete requests are null",
 }
 
 

@@ -54,7 +54,7 @@ static size_t prefix_of(const char *name, const char *const *prefixes) {
 }
 
 /* @return a name without the file system that programs written for ROMIO or OMPIO may put before
- * it: those that are reached by the system's calls, as all files are here. */
+ * it: the systems whose files are reached by the kernel's calls, as all files are here. */
 static const char *path_of(const char *name) {
   static const char *const stripped[] = {
       "ufs:", "nfs:", "xfs:", "panfs:", "gpfs:", "lustre:", NULL};
