@@ -70,9 +70,15 @@ static inline enum gt_quick_unlock gt_quick_unlock(pid_t tid, pthread_mutex_t *m
   return GT_UNLOCKED;
 }
 
+/** @return the word of a semaphore: its value, and in the upper half the waiters in libc. */
+static inline uint64_t *gt_quick_sem_word(sem_t *s) {
+  void *word = s;
+  return word;
+}
+
 /** Takes one from a semaphore that is not 0. @return false: nothing has changed. */
 static inline bool gt_quick_sem_wait(sem_t *s) {
-  uint64_t *word = (uint64_t *)(void *)s, seen = mt_load_relaxed(word); /* relaxed: GT-13 decides */
+  uint64_t *word = gt_quick_sem_word(s), seen = mt_load_relaxed(word); /* relaxed: GT-13 decides */
   if (mt_unlikely((uint32_t)seen == 0 || gt_gate.quick == 0)) return false;
   if (mt_likely(!__libc_single_threaded))
     return mt_cas_acquire(word, &seen, seen - 1); /* GT-13 acquire: pairs GT-14 */
@@ -82,7 +88,7 @@ static inline bool gt_quick_sem_wait(sem_t *s) {
 
 /** Adds one to a semaphore. @return false: nothing has changed. */
 static inline bool gt_quick_sem_post(sem_t *s) {
-  uint64_t *word = (uint64_t *)(void *)s, seen = mt_load_relaxed(word); /* relaxed: GT-14 decides */
+  uint64_t *word = gt_quick_sem_word(s), seen = mt_load_relaxed(word); /* relaxed: GT-14 decides */
   /* The upper half counts threads that wait in libc. */
   if (mt_unlikely(seen >= INT_MAX || gt_gate.quick == 0)) return false;
   if (mt_likely(!__libc_single_threaded))

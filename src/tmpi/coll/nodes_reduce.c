@@ -107,7 +107,7 @@ static void allreduce_by_nodes(struct tm_coll *coll, const void *from, void *to,
   void *base = NULL, *sum = NULL;
   if (local_comm->rank == 0) sum = tm_elements_new(r->count, r->type, &base);
   tm_reduce(&local, from, sum, r->count, r->type, r->op, 0);
-  if (local_comm->rank == 0) {
+  if (sum != NULL) { /* in rank 0 of the node */
     exchange_sums(coll, sum, r);
     copy(to, sum, r);
   }

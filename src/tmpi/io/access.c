@@ -100,7 +100,8 @@ static int find_place(struct tm_file *file, const struct tm_io_call *c, struct t
 
 /* Fills *t. @return MPI_SUCCESS or what tm_file_fail() returned. */
 static int prepare(const struct tm_io_call *c, struct tm_file **result, struct tm_transfer *t) {
-  struct tm_file *file;
+  struct tm_file *file = NULL;
+  t->type = NULL;
   int error = tm_get_file(c->call, c->file, &file);
   if (error == MPI_SUCCESS) error = check_mode(file, c);
   if (error == MPI_SUCCESS) error = check_data(file, c, &t->type);
