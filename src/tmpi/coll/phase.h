@@ -66,6 +66,7 @@ void tm_team_barrier_release(struct tm_team_barrier *barrier, bool at_home);
  */
 __attribute__((always_inline)) static inline bool tm_arrive(struct tm_team_barrier *barrier,
                                                             const struct tm_coll *coll) {
+  if (barrier->members == 1) return true;
   mti_lock(&barrier->queue.ilock_);
   if (--barrier->missing == 0) {
     barrier->missing = barrier->members;

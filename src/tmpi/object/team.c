@@ -28,8 +28,8 @@ static struct tm_team *find(uint64_t hash, uint64_t context, int first) {
 static void init_barrier(struct tm_team_barrier *barrier, int members) {
   barrier->missing = barrier->members = members;
   int here = mt_load_relaxed(&tm_job.here); /* relaxed: a hint */
-  barrier->spins =
-      tm_job.wait == TM_WAIT_SPIN || (tm_job.wait == TM_WAIT_CONSCIOUS && here <= tm_job.vp_count);
+  barrier->spins = members > 1 && (tm_job.wait == TM_WAIT_SPIN ||
+                                   (tm_job.wait == TM_WAIT_CONSCIOUS && here <= tm_job.vp_count));
 }
 
 /* The VP group at a home. Where ranks have kernel threads a VP group is a block: few come to the

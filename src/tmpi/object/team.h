@@ -35,7 +35,9 @@ struct tm_team_barrier {
   int missing;                         /* [ilock] members that have not arrived yet */
   int members;                         /* [const] */
   bool spins;                          /* [const] waiters spin first */
-  uint32_t epoch; /* [atomic] times it was released; counted if `spins`: MG-1, MG-2 */
+  /* [atomic] times it was released; counted if `spins`: MG-1, MG-2. In a line of its own: spinners
+   * read it, and would take the queue's line from the members that arrive. */
+  alignas(TM_LINE) uint32_t epoch;
 };
 
 struct tm_vp_group {
