@@ -181,6 +181,9 @@ static void run_all(void) {
          MPI_Register_datarep("eight bytes", convert_in, convert_out, eight_bytes, &calls));
   EXPECT(MPI_SUCCESS, MPI_Register_datarep_c("to read", convert_in_c, MPI_CONVERSION_FN_NULL_C,
                                              eight_bytes, &calls));
+  EXPECT(MPI_ERR_ARG, MPI_Register_datarep("own", NULL, NULL, NULL, NULL));
+  EXPECT(MPI_ERR_ARG, MPI_Register_datarep("", NULL, NULL, eight_bytes, NULL));
+  EXPECT(MPI_ERR_DUP_DATAREP, MPI_Register_datarep("native", NULL, NULL, eight_bytes, NULL));
   integers();
   pairs_of_types();
   failures();
