@@ -30,10 +30,18 @@ enum { SECOND = 1000000000 };
 
 static mltp_waitgroup_t ends; /* of all ranks */
 static uint32_t sleepers; /* [atomic] threads that sleep forever, or whose rank another has ended */
+static bool keeps_others; /* [const] */
+static mltp_waitgroup_t silences; /* in that case: of ranks, when they communicate no more */
 
-void tm_ends_start(void) { mltp_waitgroup_init(&ends, "the ends of the ranks"); }
+void tm_ends_start(void) {
+  mltp_waitgroup_init(&ends, "the ends of the ranks");
+  mltp_waitgroup_init(&silences, "MPI_Finalize() of all ranks that have not ended");
+}
 
-void tm_ends_add(int ranks) { mltp_waitgroup_add(&ends, ranks); }
+void tm_ends_add(int ranks) {
+  mltp_waitgroup_add(&ends, ranks);
+  mltp_waitgroup_add(&silences, ranks);
+}
 
 void tm_ends_wait(void) { mltp_waitgroup_wait(&ends); }
 
@@ -130,6 +138,11 @@ static bool begin(struct tm_process *process) {
   return mt_cas_relaxed(&process->ending, &before, self) || before == self;
 }
 
+static void be_silent(struct tm_process *process) {
+  /* relaxed: the wait group orders */
+  if (mt_or_relaxed(&process->silent, 1) == 0) mltp_waitgroup_done(&silences);
+}
+
 static void leave(struct tm_process *process) {
   if (mt_or_relaxed(&process->left, 1) != 0) sleep_for_ever(); /* relaxed: the first one leaves */
   tm_output_end(process->number);
@@ -137,11 +150,12 @@ static void leave(struct tm_process *process) {
   tm_timers_end(process->number);
   tm_carry_end(process->number);
   process->not_finalized = !tm_rank_leave(process->number);
+  if (keeps_others) be_silent(process);
   mti_fence_light();                                   /* DF-1: `ended` is stored; pairs DF-4 */
   tm_deferred_release(&tm_job.ranks[process->number]); /* DF-2: looks; pairs DF-3 */
   if (process->status != 0 || process->not_finalized) {
     tm_job_failed(process->number, process->status);
-    tm_watch_failure();
+    if (!keeps_others) tm_watch_failure();
   }
   if (process->thread != mltp_self()) mt_add_relaxed(&sleepers, 1); /* relaxed: a count */
   mltp_waitgroup_done(&ends);
@@ -166,4 +180,32 @@ void tm_process_exit(struct tm_process *process, int status, enum tm_end how) {
   leave(process);
   if (process->thread == mltp_self()) mltp_exit(NULL);
   sleep_for_ever();
+}
+
+/* ---- ranks that end while others continue */
+
+/* What another rank has aborted counts as ended, whatever it does until its next call of MPI. One
+ * that waits in a call stays there. */
+static void end_rank(int number, int status) {
+  struct tm_process *process = tm_process_of(number);
+  if (process == tm_process_self()) {
+    process->aborted = true;
+    tm_process_exit(process, status, TM_AT_ONCE);
+  }
+  if (mt_or_relaxed(&process->left, 1) != 0) return;         /* relaxed: the first one counts */
+  mt_store_relaxed(&tm_job.ranks[number].stage, TM_ABORTED); /* relaxed: only looked at */
+  mt_add_relaxed(&sleepers, 1);                              /* relaxed: a count */
+  be_silent(process);
+  mltp_waitgroup_done(&ends);
+}
+
+static void finalize(void) {
+  be_silent(tm_process_self());
+  mltp_waitgroup_wait(&silences);
+}
+
+void tm_ends_keep_others(void) {
+  static const struct tm_rank_ends ends_of_ranks = {end_rank, finalize};
+  keeps_others = true;
+  tm_job_on_rank_ends(&ends_of_ranks);
 }
