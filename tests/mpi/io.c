@@ -335,9 +335,6 @@ static void errors(void) {
   EXPECT(MPI_ERR_NO_SUCH_FILE, MPI_File_delete(absent, MPI_INFO_NULL));
   EXPECT(MPI_ERR_FILE, MPI_File_close(&(MPI_File){MPI_FILE_NULL}));
   EXPECT(MPI_ERR_FILE, MPI_File_sync((MPI_File)7));
-  EXPECT(MPI_ERR_ARG, MPI_Register_datarep("own", NULL, NULL, NULL, NULL));
-  EXPECT(MPI_ERR_ARG, MPI_Register_datarep("", NULL, NULL, eight_bytes, NULL));
-  EXPECT(MPI_ERR_DUP_DATAREP, MPI_Register_datarep("native", NULL, NULL, eight_bytes, NULL));
   open_file(MPI_MODE_RDONLY);
   EXPECT(MPI_ERR_READ_ONLY, MPI_File_write(file, values, 1, MPI_INT, &status));
   EXPECT(MPI_ERR_READ_ONLY, MPI_File_set_size(file, 0));
