@@ -120,6 +120,7 @@ static void abort_members(MPI_Comm handle, int code, int status) {
   const struct tm_rank_ends *ends = tm_job_rank_ends();
   const struct tm_comm *comm = ends != NULL ? tm_comm_of(handle) : NULL;
   if (comm == NULL || handle == MPI_COMM_WORLD || tm_comm_is_far(comm)) return;
+  fflush(stdout); /* all streams may not be: tm_job_flush() takes locks, and the job continues */
   fprintf(stderr,
           "WARNING: tmpi: rank %d called MPI_Abort(%d) (the %d ranks that are not in its "
           "communicator continue)\n",
@@ -133,8 +134,8 @@ static void abort_members(MPI_Comm handle, int code, int status) {
 #pragma weak MPI_Abort = PMPI_Abort
 int PMPI_Abort(MPI_Comm comm, int code) {
   int rank = tm_rank_number(), status = (code & 0xff) != 0 ? code & 0xff : 1;
-  tm_job_flush(); /* before the message: what the rank printed led to it */
   abort_members(comm, code, status);
+  tm_job_flush(); /* before the message: what the rank printed led to it */
   fprintf(stderr, "tmpi: rank %d called MPI_Abort(%d)\n", rank, code);
   tm_job_tell(status, "rank %d called MPI_Abort(%d)", rank, code);
   tm_job_abort(status);

@@ -30,7 +30,8 @@ enum { SECOND = 1000000000 };
 
 static mltp_waitgroup_t ends; /* of all ranks */
 static uint32_t sleepers; /* [atomic] threads that sleep forever, or whose rank another has ended */
-static bool keeps_others; /* [const] */
+static uint32_t abandoned; /* [atomic] ranks that others have aborted, and that may still run */
+static bool keeps_others;  /* [const] */
 static mltp_waitgroup_t silences; /* in that case: of ranks, when they communicate no more */
 
 void tm_ends_start(void) {
@@ -44,6 +45,8 @@ void tm_ends_add(int ranks) {
 }
 
 void tm_ends_wait(void) { mltp_waitgroup_wait(&ends); }
+
+bool tm_ends_abandoned(void) { return mt_load_relaxed(&abandoned) != 0; } /* relaxed: as below */
 
 bool tm_ends_are_clean(void) {
   return mt_load_relaxed(&sleepers) == 0; /* relaxed: counted before the rank's end is */
@@ -138,6 +141,14 @@ static bool begin(struct tm_process *process) {
   return mt_cas_relaxed(&process->ending, &before, self) || before == self;
 }
 
+/* The rank ends by itself from now on, unless another one has aborted it. */
+static void claim_or_sleep(struct tm_process *process) {
+  if (process->own_claim) return;
+  /* relaxed: the first one counts */
+  if (mt_or_relaxed(&process->claimed, 1) != 0) sleep_for_ever();
+  process->own_claim = true;
+}
+
 static void be_silent(struct tm_process *process) {
   /* relaxed: the wait group orders */
   if (mt_or_relaxed(&process->silent, 1) == 0) mltp_waitgroup_done(&silences);
@@ -174,6 +185,7 @@ __attribute__((noreturn)) static void leave_in_handler(struct tm_process *proces
 void tm_process_exit(struct tm_process *process, int status, enum tm_end how) {
   bool nested = process->ending == mltp_self(); /* a handler calls exit(): the rest is left out */
   if (tm_signals_acts_elsewhere(process)) leave_in_handler(process, status);
+  if (keeps_others) claim_or_sleep(process);
   if (how != TM_AT_ONCE && !begin(process)) sleep_for_ever();
   process->status = status & 0xff;
   if (how != TM_AT_ONCE && !nested) run_all(process, how);
@@ -187,21 +199,24 @@ void tm_process_exit(struct tm_process *process, int status, enum tm_end how) {
 /* What another rank has aborted counts as ended, whatever it does until its next call of MPI. One
  * that waits in a call stays there. */
 static void end_rank(int number, int status) {
-  struct tm_process *process = tm_process_of(number);
-  if (process == tm_process_self()) {
+  struct tm_process *process = tm_process_of(number), *self = tm_process_self();
+  if (process == self) {
     process->aborted = true;
     tm_process_exit(process, status, TM_AT_ONCE);
   }
-  if (mt_or_relaxed(&process->left, 1) != 0) return;         /* relaxed: the first one counts */
+  claim_or_sleep(self); /* two ranks that abort each other both end by their own status */
+  if (mt_or_relaxed(&process->claimed, 1) != 0) return;      /* relaxed: the first one counts */
   mt_store_relaxed(&tm_job.ranks[number].stage, TM_ABORTED); /* relaxed: only looked at */
-  mt_add_relaxed(&sleepers, 1);                              /* relaxed: a count */
+  mt_add_relaxed(&abandoned, 1);                             /* relaxed: a count */
   be_silent(process);
   mltp_waitgroup_done(&ends);
 }
 
 static void finalize(void) {
-  be_silent(tm_process_self());
+  struct tm_process *process = tm_process_self();
+  be_silent(process);
   mltp_waitgroup_wait(&silences);
+  claim_or_sleep(process);
 }
 
 void tm_ends_keep_others(void) {
