@@ -54,6 +54,40 @@ static void optional_types(void) {
   for (int i = 0; i < 3; i++) EXPECT(MPI_ERR_TYPE, MPI_Send(buffer, 1, absent[i], 0, 0, WORLD));
 }
 
+/* The number of bytes would wrap to 8, or to 0. */
+static void wrapping(void) {
+  const MPI_Count all = (MPI_Count)1 << 61, many = all + 1;
+  const MPI_Count counts[] = {many};
+  const MPI_Aint zero[] = {0};
+  const MPI_Datatype type = MPI_INT64_T;
+  MPI_Datatype made;
+  EXPECT(MPI_ERR_COUNT, MPI_Send_c(buffer, many, type, 0, 0, WORLD));
+  EXPECT(MPI_ERR_COUNT, MPI_Isend_c(buffer, all, type, 0, 0, WORLD, &request));
+  EXPECT(MPI_ERR_COUNT, MPI_Recv_c(buffer, many, type, 0, 0, WORLD, &status));
+  EXPECT(MPI_ERR_COUNT,
+         MPI_Psend_init(buffer, 1, many, type, 0, 0, WORLD, MPI_INFO_NULL, &request));
+  EXPECT(MPI_ERR_COUNT,
+         MPI_Imrecv_c(buffer, many, type, &(MPI_Message){MPI_MESSAGE_NO_PROC}, &request));
+  EXPECT(MPI_ERR_COUNT, MPI_Sendrecv_replace_c(buffer, many, type, 0, 0, 0, 0, WORLD, &status));
+  EXPECT(MPI_ERR_COUNT, MPI_Bcast_c(buffer, all, type, 0, WORLD));
+  EXPECT(MPI_ERR_COUNT, MPI_Allreduce_c(buffer, buffer + 8, many, type, MPI_SUM, WORLD));
+  EXPECT(MPI_ERR_COUNT, MPI_Iallreduce_c(buffer, buffer + 8, many, type, MPI_SUM, WORLD, &request));
+  EXPECT(MPI_ERR_COUNT, MPI_Reduce_scatter_c(buffer, buffer + 8, counts, type, MPI_SUM, WORLD));
+  EXPECT(MPI_ERR_COUNT, MPI_Reduce_local_c(buffer, buffer + 8, many, type, MPI_SUM));
+  EXPECT(MPI_ERR_COUNT, MPI_Gather_c(buffer, many, type, buffer + 8, 1, type, 0, WORLD));
+  EXPECT(MPI_ERR_COUNT, MPI_Allgather_c(buffer, 1, type, buffer + 8, many, type, WORLD));
+  EXPECT(MPI_ERR_COUNT, MPI_Iallgather_c(buffer, many, type, buffer + 8, 1, type, WORLD, &request));
+  EXPECT(MPI_ERR_COUNT, MPI_Alltoall_c(buffer, all, type, buffer + 8, 1, type, WORLD));
+  EXPECT(MPI_ERR_COUNT,
+         MPI_Alltoallw_c(buffer, counts, zero, &type, buffer + 8, counts, zero, &type, WORLD));
+  EXPECT(MPI_ERR_COUNT, MPI_Ialltoallw_c(buffer, counts, zero, &type, buffer + 8, counts, zero,
+                                         &type, WORLD, &request));
+  EXPECT(MPI_ERR_COUNT, MPI_Pack_size_c(many, type, WORLD, wide));
+  EXPECT(MPI_ERR_COUNT, MPI_Pack_external_size_c("external32", many, type, wide));
+  EXPECT(MPI_ERR_COUNT, MPI_Type_contiguous_c(many, type, &made));
+  EXPECT(MPI_ERR_COUNT, MPI_Type_vector_c(many, 1, 1, type, &made));
+}
+
 static void point_to_point(void) {
   EXPECT(MPI_ERR_COMM, MPI_Send(buffer, 1, MPI_INT, 0, 0, MPI_COMM_NULL));
   EXPECT(MPI_ERR_COMM, MPI_Send(buffer, 1, MPI_INT, 0, 0, bad_comm));
@@ -474,6 +508,7 @@ int main(int argc, char **argv) {
   EXPECT(MPI_ERR_OTHER, MPI_Init(&argc, &argv)); /* twice */
   garbage_handles();
   optional_types();
+  wrapping();
   point_to_point();
   requests();
   collectives();

@@ -175,6 +175,9 @@ static void failures(void) {
 }
 
 static void run_all(void) {
+  EXPECT(MPI_ERR_ARG, MPI_Register_datarep("own", NULL, NULL, NULL, NULL));
+  EXPECT(MPI_ERR_ARG, MPI_Register_datarep("", NULL, NULL, eight_bytes, NULL));
+  EXPECT(MPI_ERR_DUP_DATAREP, MPI_Register_datarep("native", NULL, NULL, eight_bytes, NULL));
   EXPECT(MPI_SUCCESS,
          MPI_Register_datarep("eight bytes", convert_in, convert_out, eight_bytes, &calls));
   EXPECT(MPI_ERR_DUP_DATAREP,

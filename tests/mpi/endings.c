@@ -54,6 +54,21 @@ static void on_pthread(void *what) {
   printf("continued\n");
 }
 
+/* Rank 1 aborts the ranks of odd number, one of which waits. The others continue. */
+static void abort_odd_ranks(int rank) {
+  MPI_Comm part;
+  int sum;
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &part);
+  if (rank == 1) MPI_Abort(part, 8);
+  if (rank == 3) MPI_Recv(&value, 1, MPI_INT, 0, 0, part, MPI_STATUS_IGNORE);
+  if (rank == 5) {
+    usleep(100000);
+    MPI_Comm_rank(part, &value);
+  }
+  MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, part);
+  printf("rank %d continued to %d\n", rank, sum);
+}
+
 static void print_status(int status, void *argument) {
   printf("%s of status %d ran\n", (const char *)argument, status);
 }
@@ -107,6 +122,7 @@ int main(int argc, char **argv) {
   if (is(how, "abort") && rank == 1) abort();
   if (is(how, "mpi-abort") && rank == 1) MPI_Abort(MPI_COMM_WORLD, 5);
   if (is(how, "mpi-abort-256") && rank == 1) MPI_Abort(MPI_COMM_WORLD, 256);
+  if (is(how, "odd-abort")) abort_odd_ranks(rank);
   if (is(how, "crash") && rank == 1) *(volatile int *)8 = 1;
   if (is(how, "no-comm")) MPI_Barrier(MPI_COMM_NULL);
   if (is(how, "bad-rank")) MPI_Send(&value, 1, MPI_INT, size, 0, MPI_COMM_WORLD);

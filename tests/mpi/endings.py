@@ -14,8 +14,8 @@ import unittest
 TMPIRUN, PROGRAM = "", ""
 
 
-def run(*arguments, ranks=4, program=None):
-    return subprocess.run([TMPIRUN, "-n", str(ranks), program or PROGRAM, *arguments],
+def run(*arguments, ranks=4, program=None, options=()):
+    return subprocess.run([TMPIRUN, "-n", str(ranks), *options, program or PROGRAM, *arguments],
                           capture_output=True, text=True, check=False)
 
 
@@ -140,6 +140,16 @@ class Endings(unittest.TestCase):
 
     def test_mpi_abort_never_succeeds(self):
         self.ends("mpi-abort-256", 1, r"rank 1 called MPI_Abort\(256\)")
+
+    def test_others_continue(self):
+        """MPI_Abort() ends its communicator alone, and a rank that fails itself, if the user wants that."""
+        result = run("odd-abort", ranks=6, options=["-disable-auto-cleanup"])
+        self.assertEqual(result.returncode, 8, result)
+        self.assertEqual(sorted(result.stdout.splitlines()), [f"rank {rank} continued to 6" for rank in (0, 2, 4)])
+        self.assertRegex(result.stderr, r"^WARNING: tmpi: rank 1 called MPI_Abort\(8\) \(the 3 ranks [^\n]*\n$")
+        result = run("status", options=["-disable-auto-cleanup"])
+        self.assertEqual(result.returncode, 7, result)
+        self.assertEqual(run("mpi-abort", options=["--disable-auto-cleanup"]).returncode, 5)
 
     def test_crash_names_the_rank(self):
         self.ends("crash", -11, "rank 1 crashed: SIGSEGV at address 0x8")

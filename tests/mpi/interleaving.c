@@ -18,9 +18,21 @@ static int print_part(int rank, int size, const char *word) {
   return 0;
 }
 
+/* Of the first ranks. A rank beside them succeeds, too. */
+static int make_of_some(int size, MPI_Comm *comm) {
+  MPI_Group all, some;
+  MPI_Comm_group(MPI_COMM_WORLD, &all);
+  MPI_Group_range_incl(all, 1, &(int[3]){0, size - 1, 1}, &some);
+  int error = MPI_Comm_create(MPI_COMM_WORLD, some, comm);
+  MPI_Group_free(&some);
+  MPI_Group_free(&all);
+  return error;
+}
+
 /* How a communicator is made next. */
-static int make_comm(int way, int rank, MPI_Comm *comm) {
+static int make_comm(int way, int rank, int number, MPI_Comm *comm) {
   MPI_Request request = MPI_REQUEST_NULL;
+  if (way == 3) return make_of_some(1 + number % 2, comm);
   if (way == 1) return MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, comm);
   if (way == 0) return MPI_Comm_dup(MPI_COMM_WORLD, comm);
   MPI_Comm_idup(MPI_COMM_WORLD, comm, &request);
@@ -34,15 +46,17 @@ static int print_communicators(int rank) {
   static MPI_Comm made[MOST];
   int least, most;
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  for (int way = 0; way < 3; way++) {
+  for (int way = 0; way < 4; way++) {
     int count = 0, error = MPI_SUCCESS;
-    while (count < MOST && (error = make_comm(way, rank, &made[count])) == MPI_SUCCESS) count++;
+    while (count < MOST && (error = make_comm(way, rank, count, &made[count])) == MPI_SUCCESS)
+      count++;
     CHECK(error == MPI_ERR_OTHER);
     MPI_Allreduce(&count, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     MPI_Allreduce(&count, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     CHECK(least == most);
     if (rank == 0) printf("%d ", count);
-    while (count > 0) MPI_Comm_free(&made[--count]);
+    while (count > 0)
+      if (made[--count] != MPI_COMM_NULL) MPI_Comm_free(&made[count]);
   }
   MPI_Finalize();
   return 0;

@@ -3,7 +3,7 @@
 module callbacks
   use mpi_f08
   implicit none
-  integer :: copies = 0, released = 0, cancelled = 0, file_errors = 0
+  integer :: copies = 0, released = 0, cancelled = 0, file_errors = 0, session_errors = 0
 contains
   subroutine add(in, inout, length, kind)
     integer :: length, in(length), inout(length)
@@ -27,6 +27,12 @@ contains
     integer :: code
     if (file == MPI_FILE_NULL .and. code /= MPI_SUCCESS) file_errors = file_errors + 1
   end subroutine on_file
+
+  subroutine on_session(session, code)
+    type(MPI_Session) :: session
+    integer :: code
+    if (session /= MPI_SESSION_NULL .and. code == MPI_ERR_OTHER) session_errors = session_errors + 1
+  end subroutine on_session
 
   subroutine query(extra, status, ierror)
     integer(kind=MPI_ADDRESS_KIND) :: extra
@@ -150,6 +156,7 @@ program modern
   call requests_and_files()
   call representations()
   call large_counts()
+  call newest()
   call sections()
   call sections_refused()
 
@@ -209,6 +216,39 @@ contains
     call check(weights(1) == 5, 25)
     call MPI_Comm_free(graph)
   end subroutine types_and_info
+
+  ! What MPI 4.1 and 5.0 added, and what only Fortran has.
+  subroutine newest
+    use, intrinsic :: iso_c_binding, only: c_ptr
+    type(MPI_Status) :: status
+    type(MPI_Session) :: session
+    type(MPI_Errhandler) :: handler
+    type(c_ptr) :: buffer
+    integer :: major, minor, source, size_
+    logical :: yes, no, set
+
+    call MPI_Abi_get_version(major, minor)
+    call check(major == MPI_ABI_VERSION .and. minor == MPI_ABI_SUBVERSION, 90)
+    call MPI_Abi_get_fortran_booleans(4, yes, no, set)
+    call check(.not. set .or. (yes .and. .not. no), 91)
+    call MPI_Comm_attach_buffer(MPI_COMM_SELF, MPI_BUFFER_AUTOMATIC, 0)
+    call MPI_Bsend(rank, 1, MPI_INTEGER, 0, 3, MPI_COMM_SELF)
+    number = -1
+    call MPI_Recv(number, 1, MPI_INTEGER, 0, 3, MPI_COMM_SELF, status)
+    call MPI_F_sync_reg(number)
+    call check(number == rank, 92)
+    call MPI_Comm_detach_buffer(MPI_COMM_SELF, buffer, size_)
+    call MPI_Status_get_source(status, source)
+    call check(source == 0, 93)
+    call MPI_Status_set_tag(status, 9)
+    call check(status%MPI_TAG == 9, 94)
+    call MPI_Session_create_errhandler(on_session, handler)
+    call MPI_Session_init(MPI_INFO_NULL, handler, session)
+    call MPI_Session_call_errhandler(session, MPI_ERR_OTHER)
+    call check(session_errors == 1, 95)
+    call MPI_Session_finalize(session)
+    call MPI_Errhandler_free(handler)
+  end subroutine newest
 
   ! Generic names take counts of both kinds.
   subroutine large_counts

@@ -50,7 +50,7 @@ class Options(unittest.TestCase):
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         for count in result.stdout.split():
             self.assertIn(int(count), range(40, 50))
-        self.assertEqual(len(result.stdout.split()), 3)
+        self.assertEqual(len(result.stdout.split()), 4)
 
     def test_one_to_one(self):
         self.assertEqual(len(set(self.kernel_threads("--one-to-one"))), 8)

@@ -58,6 +58,15 @@ static void accesses(void) {
   EXPECT(MPI_ERR_RMA_RANGE, put(1, CELLS - 1, 2, MPI_INT));
   EXPECT(MPI_ERR_RMA_RANGE, put(1, INT64_MAX / 2, 1, MPI_INT));
   EXPECT(MPI_ERR_RMA_RANGE, MPI_Get_c(buffer, 1, MPI_INT, 1, 0, (MPI_Count)1 << 61, MPI_INT, win));
+  const MPI_Count all = (MPI_Count)1 << 61, many = all + 1; /* 0 and 8 bytes, if they wrapped */
+  const MPI_Datatype eight = MPI_INT64_T;
+  EXPECT(MPI_ERR_COUNT, MPI_Put_c(buffer, all, eight, 1, 0, all, eight, win));
+  EXPECT(MPI_ERR_COUNT, MPI_Put_c(buffer, many, eight, 1, 0, 1, eight, win));
+  EXPECT(MPI_ERR_COUNT, MPI_Get_c(buffer, 1, eight, 1, 0, many, eight, win));
+  EXPECT(MPI_ERR_COUNT, MPI_Get_c(buffer, many, eight, 1, 0, 1, eight, win));
+  EXPECT(MPI_ERR_COUNT, MPI_Accumulate_c(buffer, many, eight, 1, 0, 1, eight, MPI_SUM, win));
+  EXPECT(MPI_ERR_COUNT, MPI_Get_accumulate_c(buffer, 1, eight, buffer + 8, many, eight, 1, 0, 1,
+                                             eight, MPI_SUM, win));
   EXPECT(MPI_ERR_TRUNCATE, MPI_Put(buffer, 2, MPI_INT, 1, 0, 1, MPI_INT, win));
   EXPECT(MPI_ERR_TRUNCATE, MPI_Get(buffer, 1, MPI_INT, 1, 0, 2, MPI_INT, win));
   EXPECT(MPI_ERR_RMA_SYNC,

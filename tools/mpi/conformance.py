@@ -243,9 +243,9 @@ def commits_of(options, folders):
 
 
 def memory_of(options):
-    """@return GiB that an entry may want."""
+    """@return GiB that an entry may want. The suite runs entries one at a time that together may want more."""
     physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 30
-    return options.memory or max(1, physical // options.jobs)
+    return options.memory or max(1, physical)
 
 
 def facts_of(options, folders):
@@ -276,14 +276,13 @@ def main():
     parser.add_argument("--report", action="store_true", help="run nothing: write the page of what is there")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="folders at a time")
     parser.add_argument("--limit", type=int, help="seconds for an entry that sets no limit (default: the suite's)")
-    parser.add_argument("--memory", type=int, help="GiB: entries that want more are skipped (default: this "
-                        "machine's, divided by the number of jobs)")
+    parser.add_argument("--memory", type=int, help="GiB: entries that want more are skipped (default: this machine's)")
     options = parser.parse_args()
     options.path, options.work = options.path.resolve(), options.work.resolve()
     (options.work / "results").mkdir(parents=True, exist_ok=True)
     environment = os.environ | {
         "PATH": f"{options.bin.resolve()}:{os.environ['PATH']}", "MPITEST_RUN_INDIVIDUAL": "1", "LC_ALL": "C",
-        "MPITEST_MEMORY_TOTAL": str(memory_of(options))}
+        "MPITEST_MEMORY_TOTAL": str(memory_of(options)), "MPITEST_MEMORY_MULTIPLIER": str(options.jobs)}
     if options.limit:
         environment["MPITEST_TIMEOUT"] = str(options.limit)
     sources, programs = prepare(options, environment)

@@ -21,12 +21,10 @@ HANDLES = "Comm Group Datatype Request Message Op Errhandler Info Session Win Fi
 BY_HAND = """Init Init_thread Pcontrol Op_create Comm_create_keyval Type_create_keyval Win_create_keyval Keyval_create
  Comm_get_attr Comm_set_attr Type_get_attr Type_set_attr Win_get_attr Win_set_attr Attr_get Attr_put
  Comm_create_errhandler Win_create_errhandler File_create_errhandler Grequest_start Info_create_env Info_get_string
- Session_get_nth_pset Comm_spawn Comm_spawn_multiple Register_datarep""".split()
+ Session_get_nth_pset Comm_spawn Comm_spawn_multiple Register_datarep Session_create_errhandler""".split()
 
 # Absent in Fortran: the standard has no such subroutine.
-ABSENT = re.compile(r"\w+_(?:c2f|f2c|toint|fromint)$|Status_\w*2\w*|Status_[gs]et_(?:source|tag|error)|"
-                    r"Session_create_errhandler|"
-                    r"Op_create_c|Abi_get_fortran_info|Type_get_value_index|Abi_\w+|T_\w+|\w+_attach_buffer|Buffer_attach_\w+", re.I)
+ABSENT = re.compile(r"\w+_(?:c2f|f2c|toint|fromint)$|Status_\w*2\w*|Op_create_c|T_\w+", re.I)
 
 # The count and the type of a buffer. A function whose buffers all have them takes array sections in mpi_f08.
 DESCRIBED = {"buffer": ("count", "type"), "buf": ("count", "datatype"), "origin_addr": ("origin_count", "origin_datatype"),
@@ -89,11 +87,13 @@ class Binding:
     """The C subroutine of a function and its Fortran interface."""
 
     def __init__(self, returned, name, arguments):
-        self.returned, self.name, self.arguments = returned, name, arguments
+        self.returned, self.name = returned, name
+        self.arguments = [(kind, f"{variable}_" if variable == "error" else variable, brackets)  # what the call returns is `error`
+                          for kind, variable, brackets in arguments]
         self.base = name.removesuffix("_c")  # what both forms have in common
         self.parameters, self.before, self.call, self.after, self.lengths = [], [], [], [], []
         self.possible = True
-        for kind, variable, brackets in arguments:
+        for kind, variable, brackets in self.arguments:
             self.add(kind, variable, brackets)
 
     def add(self, kind, variable, brackets):
@@ -283,6 +283,9 @@ def typed(kind, name, brackets):
 def declaration(function, kind, variable, brackets, name):
     """The Fortran declaration of an argument, by its name there."""
     base = kind.removeprefix("const ").removesuffix("*").strip()
+    logical = LOGICALS.get(function, ())
+    if CHOICE.match(kind) and variable in logical:
+        return [f"  logical :: {name}"]
     if CHOICE.match(kind) and RAW.get(function) != variable:
         return [f"!GCC$ ATTRIBUTES NO_ARG_CHECK :: {name}", f"  type(*), dimension(*) :: {name}"]
     if CHOICE.match(kind):
@@ -295,7 +298,6 @@ def declaration(function, kind, variable, brackets, name):
         return [f"  integer :: {name}(3, *)"]
     shape = "(*)" if brackets or base == "int" and (kind == "const int *" or "weights" in variable) else ""
     wide = {"MPI_Aint": "(kind=MPI_ADDRESS_KIND)", "MPI_Count": "(kind=MPI_COUNT_KIND)", "MPI_Offset": "(kind=MPI_OFFSET_KIND)"}
-    logical = LOGICALS.get(function, ())
     what = "logical" if variable in logical or variable == "flag" else "integer" + wide.get(base, "")
     return [f"  {what} :: {name}{shape}"]
 
@@ -305,6 +307,8 @@ LOGICALS = {
     "Cart_create": ("periods", "reorder"), "Cart_get": ("periods",), "Cart_map": ("periods",), "Cart_sub": ("remain",),
     "Graph_create": ("reorder",), "Dist_graph_create": ("reorder",), "Dist_graph_create_adjacent": ("reorder",),
     "Dist_graph_neighbors_count": ("weighted",), "Intercomm_merge": ("high",), "Op_commutative": ("commute",),
+    "Abi_set_fortran_booleans": ("logical_true", "logical_false"),
+    "Abi_get_fortran_booleans": ("logical_true", "logical_false", "is_set"),
 }
 
 
@@ -314,7 +318,7 @@ def constants(text):
         for name, value in re.findall(r"(MPI_\w+) = (-?\w+)", body):
             yield name, int(value, 0)
     for name, value in re.findall(r"#define (MPI_\w+) (\d+)$", text, re.M):
-        if "_F_" not in name and "_ABI_" not in name:
+        if "_F_" not in name:
             yield name, int(value) - (1 if name.startswith("MPI_MAX_") else 0)
     for name, _, value in handle_constants(text):
         yield name, value
@@ -347,6 +351,20 @@ WIDE = """      integer(kind=8) MPI_DISPLACEMENT_CURRENT
       parameter (MPI_DISPLACEMENT_CURRENT=-1_8)
 """
 
+# mpif.h and mpi take no array sections, mpi_f08 takes some.
+UNSUPPORTED = """      logical MPI_SUBARRAYS_SUPPORTED
+      logical MPI_ASYNC_PROTECTS_NONBLOCKING
+      parameter (MPI_SUBARRAYS_SUPPORTED=.false.)
+      parameter (MPI_ASYNC_PROTECTS_NONBLOCKING=.false.)
+"""
+
+# Keeps a compiler from moving accesses to a buffer across it, and has no ierror.
+SYNC_REG = "".join(f"""    subroutine {prefix}F_sync_reg(buf)
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+    end subroutine {prefix}F_sync_reg
+""" for prefix in ("MPI_", "PMPI_"))
+
 # MPI_Sizeof of what the modules can tell apart: (type, kinds).
 SIZED = (("integer", (1, 2, 4, 8)), ("real", (4, 8)), ("complex", (4, 8)), ("logical", (1, 2, 4, 8)), ("character", (1,)))
 
@@ -368,10 +386,12 @@ def sized(optional):
 # Addresses with a meaning are those of variables in COMMON: the bindings know them by address.
 SENTINELS = """      integer MPI_BOTTOM, MPI_IN_PLACE, MPI_UNWEIGHTED(1)
       integer MPI_WEIGHTS_EMPTY(1), MPI_ERRCODES_IGNORE(1)
+      integer MPI_BUFFER_AUTOMATIC
       character MPI_ARGV_NULL(1), MPI_ARGVS_NULL(1,1)
       integer MPI_STATUS_IGNORE(8), MPI_STATUSES_IGNORE(8,1)
       common /tmpi_bottom/ MPI_BOTTOM
       common /tmpi_in_place/ MPI_IN_PLACE
+      common /tmpi_buffer_automatic/ MPI_BUFFER_AUTOMATIC
       common /tmpi_unweighted/ MPI_UNWEIGHTED
       common /tmpi_weights_empty/ MPI_WEIGHTS_EMPTY
       common /tmpi_errcodes_ignore/ MPI_ERRCODES_IGNORE
@@ -399,7 +419,8 @@ def parameters(header):
     lines = []
     for name, value in EXTRA + REMOVED + list((dict(constants(header)) | REMOVED_TYPES).items()):
         lines += [f"      integer {name}", f"      parameter ({name}={value})"]
-    return "\n".join(lines) + "\n" + WIDE + SENTINELS + "".join(f"      external {name}\n" for name in CALLBACKS + CALLBACKS_OF_MPI_1)
+    return ("\n".join(lines) + "\n" + WIDE + UNSUPPORTED + SENTINELS
+            + "".join(f"      external {name}\n" for name in CALLBACKS + CALLBACKS_OF_MPI_1))
 
 
 # Interfaces in mpi_f08 of what is written by hand. {p}: MPI_ or PMPI_.
@@ -409,6 +430,7 @@ MODERN_BY_HAND = [("Init", ""), ("Init_thread", "integer required, integer provi
                   ("Session_get_nth_pset", "type(MPI_Session) session, type(MPI_Info) info, integer n, integer pset_len, character(len=*) pset_name"),
                   ("Comm_create_errhandler", "external comm_errhandler_fn, type(MPI_Errhandler) errhandler"),
                   ("Win_create_errhandler", "external win_errhandler_fn, type(MPI_Errhandler) errhandler"),
+                  ("Session_create_errhandler", "external session_errhandler_fn, type(MPI_Errhandler) errhandler"),
                   ("File_create_errhandler", "external file_errhandler_fn, type(MPI_Errhandler) errhandler"),
                   ("Grequest_start", "external query_fn, external free_fn, external cancel_fn, "
                    "integer(kind=MPI_ADDRESS_KIND) extra_state, type(MPI_Request) request"),
@@ -478,10 +500,9 @@ def modern_parameters(header):
         kind = f"type(MPI_{handles[name]})" if name in handles else "integer"
         value = f"MPI_{handles[name]}({value})" if name in handles else value
         lines.append(f"  {kind}, parameter :: {name} = {value}")
-    lines.append("  logical, parameter :: MPI_SUBARRAYS_SUPPORTED = .false., MPI_ASYNC_PROTECTS_NONBLOCKING = .false.")
     special = SENTINELS.replace("      integer MPI_STATUS_IGNORE(8), MPI_STATUSES_IGNORE(8,1)\n",
                                 "      type(MPI_Status) MPI_STATUS_IGNORE, MPI_STATUSES_IGNORE(1)\n")
-    return "\n".join(lines) + "\n" + WIDE + special + "".join(f"      external {name}\n" for name in CALLBACKS)
+    return "\n".join(lines) + "\n" + WIDE + UNSUPPORTED + special + "".join(f"      external {name}\n" for name in CALLBACKS)
 
 
 def modern_interfaces(bindings, large):
@@ -500,6 +521,7 @@ def modern_interfaces(bindings, large):
                 continue
             generic += f"  interface {prefix}{one.name}\n{forms}  end interface {prefix}{one.name}\n"
     plain += "".join(modern_by_hand(prefix, name, arguments) for name, arguments in MODERN_BY_HAND for prefix in ("MPI_", "PMPI_"))
+    plain += SYNC_REG.replace("dimension(*)", "dimension(..)").replace("!GCC$ ATTRIBUTES NO_ARG_CHECK :: buf\n", "")
     return f"  interface\n{plain}  end interface\n{generic}"
 
 
@@ -542,7 +564,7 @@ def main():
     include.write_text(f"! {notice}\n" + parameters(header) + FUNCTIONS_OF_REAL)
     interfaces = "".join(b.fortran(prefix) for b in bindings if b.returned == "int" for prefix in ("MPI_", "PMPI_"))
     module.write_text(f"! {notice}\nmodule mpi\n  implicit none\n" + parameters(header) + FUNCTIONS_OF_REAL + sized("")
-                      + "  interface\n" + interfaces + "  end interface\nend module mpi\n")
+                      + "  interface\n" + interfaces + SYNC_REG + "  end interface\nend module mpi\n")
     modern.write_text(modern_module(notice, header, modern_interfaces(bindings, large)))
 
 

@@ -18,12 +18,14 @@
 #include <stdlib.h>
 
 /** The variables of mpif.h whose addresses have a meaning. */
-extern MPI_Fint tmpi_bottom_, tmpi_in_place_, tmpi_unweighted_[1], tmpi_weights_empty_[1];
+extern MPI_Fint tmpi_bottom_, tmpi_in_place_, tmpi_buffer_automatic_;
+extern MPI_Fint tmpi_unweighted_[1], tmpi_weights_empty_[1];
 extern MPI_Fint tmpi_errcodes_ignore_[1];
 extern char tmpi_argv_null_[1], tmpi_argvs_null_[1];
 extern MPI_Fint tmpi_status_ignore_[MPI_F_STATUS_SIZE], tmpi_statuses_ignore_[MPI_F_STATUS_SIZE];
 
-/** @return a choice buffer's address, or the one that MPI_BOTTOM or MPI_IN_PLACE have in C. */
+/** @return a choice buffer's address, or the one that MPI_BOTTOM, MPI_IN_PLACE or
+ * MPI_BUFFER_AUTOMATIC have in C. */
 void *tmf_address(void *buffer);
 /** @return weights, or what MPI_UNWEIGHTED or MPI_WEIGHTS_EMPTY are in C. */
 MPI_Fint *tmf_weights(MPI_Fint *weights);

@@ -48,6 +48,10 @@ static void run_file(int i, MPI_File *file, int *code) {
   MPI_Fint number = PMPI_File_toint(*file);
   ((handler_subroutine *)handlers[i])(&number, code);
 }
+static void run_session(int i, MPI_Session *session, int *code) {
+  MPI_Fint number = PMPI_Session_toint(*session);
+  ((handler_subroutine *)handlers[i])(&number, code);
+}
 
 /* The functions, one for each index. */
 #define FUNCTIONS(i)                                                                               \
@@ -56,7 +60,8 @@ static void run_file(int i, MPI_File *file, int *code) {
   }                                                                                                \
   static void comm_##i(MPI_Comm *comm, int *code, ...) { run_comm(i, comm, code); }                \
   static void win_##i(MPI_Win *win, int *code, ...) { run_win(i, win, code); }                     \
-  static void file_##i(MPI_File *file, int *code, ...) { run_file(i, file, code); }
+  static void file_##i(MPI_File *file, int *code, ...) { run_file(i, file, code); }                \
+  static void session_##i(MPI_Session *session, int *code, ...) { run_session(i, session, code); }
 FUNCTIONS(0)
 FUNCTIONS(1)
 FUNCTIONS(2)
@@ -108,6 +113,11 @@ static MPI_File_errhandler_function *const file_functions[MOST] = {
     file_8,  file_9,  file_10, file_11, file_12, file_13, file_14, file_15,
     file_16, file_17, file_18, file_19, file_20, file_21, file_22, file_23,
     file_24, file_25, file_26, file_27, file_28, file_29, file_30, file_31};
+static MPI_Session_errhandler_function *const session_functions[MOST] = {
+    session_0,  session_1,  session_2,  session_3,  session_4,  session_5,  session_6,  session_7,
+    session_8,  session_9,  session_10, session_11, session_12, session_13, session_14, session_15,
+    session_16, session_17, session_18, session_19, session_20, session_21, session_22, session_23,
+    session_24, session_25, session_26, session_27, session_28, session_29, session_30, session_31};
 
 #pragma weak mpi_op_create_
 void mpi_op_create_(any *subroutine, MPI_Fint *commute, MPI_Fint *op, MPI_Fint *ierror) {
@@ -147,6 +157,15 @@ void mpi_file_create_errhandler_(any *subroutine, MPI_Fint *handler, MPI_Fint *i
   *handler = PMPI_Errhandler_toint(made);
 }
 
+#pragma weak mpi_session_create_errhandler_
+void mpi_session_create_errhandler_(any *subroutine, MPI_Fint *handler, MPI_Fint *ierror) {
+  int i = index_of(handlers, subroutine);
+  MPI_Errhandler made = MPI_ERRHANDLER_NULL;
+  tmf_end(ierror,
+          i == MOST ? MPI_ERR_NO_MEM : MPI_Session_create_errhandler(session_functions[i], &made));
+  *handler = PMPI_Errhandler_toint(made);
+}
+
 void pmpi_op_create_(any *subroutine, MPI_Fint *commute, MPI_Fint *op, MPI_Fint *ierror) {
   int i = index_of(ops, subroutine);
   MPI_Op made = MPI_OP_NULL;
@@ -178,5 +197,13 @@ void pmpi_file_create_errhandler_(any *subroutine, MPI_Fint *handler, MPI_Fint *
   tmf_end(ierror,
           i == MOST ? MPI_ERR_NO_MEM : PMPI_File_create_errhandler(file_functions[i], &made));
   if (i == MOST) PMPI_Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+  *handler = PMPI_Errhandler_toint(made);
+}
+
+void pmpi_session_create_errhandler_(any *subroutine, MPI_Fint *handler, MPI_Fint *ierror) {
+  int i = index_of(handlers, subroutine);
+  MPI_Errhandler made = MPI_ERRHANDLER_NULL;
+  tmf_end(ierror,
+          i == MOST ? MPI_ERR_NO_MEM : PMPI_Session_create_errhandler(session_functions[i], &made));
   *handler = PMPI_Errhandler_toint(made);
 }

@@ -10,6 +10,7 @@
 enum { BLOCK = 32 };
 alignas(BLOCK) MPI_Fint tmpi_bottom_;
 alignas(BLOCK) MPI_Fint tmpi_in_place_;
+alignas(BLOCK) MPI_Fint tmpi_buffer_automatic_;
 alignas(BLOCK) MPI_Fint tmpi_unweighted_[1];
 alignas(BLOCK) MPI_Fint tmpi_weights_empty_[1];
 alignas(BLOCK) MPI_Fint tmpi_errcodes_ignore_[1];
@@ -20,8 +21,14 @@ alignas(BLOCK) MPI_Fint tmpi_statuses_ignore_[MPI_F_STATUS_SIZE];
 void *tmf_address(void *buffer) {
   if (buffer == &tmpi_bottom_) return MPI_BOTTOM;
   if (buffer == &tmpi_in_place_) return MPI_IN_PLACE;
+  if (buffer == &tmpi_buffer_automatic_) return MPI_BUFFER_AUTOMATIC;
   return buffer;
 }
+
+/* That it is called is all that matters to a compiler. */
+#pragma weak mpi_f_sync_reg_
+void mpi_f_sync_reg_(void *buffer) { (void)buffer; }
+void pmpi_f_sync_reg_(void *buffer) { (void)buffer; }
 
 MPI_Fint *tmf_weights(MPI_Fint *weights) {
   if (weights == tmpi_unweighted_) return MPI_UNWEIGHTED;

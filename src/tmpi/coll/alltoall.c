@@ -86,9 +86,15 @@ static void alltoall_inter(struct tm_coll *coll, const struct tm_parts *send,
 static int check_parts(struct tm_comm *comm, const char *call, const struct tm_parts *parts,
                        MPI_Datatype type, struct tm_type **found) {
   int error = tm_check_counts(comm, call, parts, comm->remote->size);
-  if (parts->types == NULL && error == MPI_SUCCESS) return tm_get_type(comm, call, type, found);
-  for (int i = 0; error == MPI_SUCCESS && i < comm->remote->size; i++)
+  if (parts->types == NULL && error == MPI_SUCCESS) {
+    error = tm_get_type(comm, call, type, found);
+    if (error != MPI_SUCCESS) return error;
+    return tm_check_bytes_of_all(comm, call, parts, comm->remote->size, *found);
+  }
+  for (int i = 0; error == MPI_SUCCESS && i < comm->remote->size; i++) {
     error = tm_get_type(comm, call, parts->types[i], found);
+    if (error == MPI_SUCCESS) error = tm_check_bytes(comm, call, tm_parts_count(parts, i), *found);
+  }
   return error;
 }
 

@@ -33,9 +33,15 @@ static int check_buffer(const struct tm_collective *c, struct tm_comm *comm,
   struct tm_type *found;
   if (parts->base == MPI_IN_PLACE) return MPI_SUCCESS;
   int error = tm_check_counts(comm, c->call, parts, many);
-  if (error == MPI_SUCCESS && parts->types == NULL) return tm_get_type(comm, c->call, type, &found);
-  for (int i = 0; error == MPI_SUCCESS && i < many; i++)
+  if (error == MPI_SUCCESS && parts->types == NULL) {
+    error = tm_get_type(comm, c->call, type, &found);
+    return error == MPI_SUCCESS ? tm_check_bytes_of_all(comm, c->call, parts, many, found) : error;
+  }
+  for (int i = 0; error == MPI_SUCCESS && i < many; i++) {
     error = tm_get_type(comm, c->call, parts->types[i], &found);
+    if (error == MPI_SUCCESS)
+      error = tm_check_bytes(comm, c->call, tm_parts_count(parts, i), found);
+  }
   return error;
 }
 

@@ -90,6 +90,7 @@ int tm_call_bcast(const char *call, void *buffer, MPI_Count count, MPI_Datatype 
   bool takes_part = error == MPI_SUCCESS && !tm_is_bystander(comm, root);
   if (takes_part) error = tm_check_count(comm, call, count);
   if (takes_part && error == MPI_SUCCESS) error = tm_get_type(comm, call, handle, &type);
+  if (takes_part && error == MPI_SUCCESS) error = tm_check_bytes(comm, call, count, type);
   if (error == MPI_SUCCESS) error = tm_check_root(comm, call, root);
   if (error != MPI_SUCCESS) return error;
   struct tm_coll coll = tm_coll_begin_rooted(comm, call, root);

@@ -141,6 +141,9 @@ void *tm_elements_new(size_t count, const struct tm_type *type, void **base);
 int tm_check_count(struct tm_comm *comm, const char *call, MPI_Count count);
 /** Checks the counts of `many` parts. */
 int tm_check_counts(struct tm_comm *comm, const char *call, const struct tm_parts *parts, int many);
+/** Checks that their bytes do not wrap: tm_check_bytes(). */
+int tm_check_bytes_of_all(struct tm_comm *comm, const char *call, const struct tm_parts *parts,
+                          int many, const struct tm_type *type);
 /** A part as given, or MPI_IN_PLACE; *part gets the type, too. */
 int tm_check_part(struct tm_comm *comm, const char *call, const struct tm_part *given,
                   MPI_Datatype type, struct tm_part *part);

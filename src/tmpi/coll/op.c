@@ -170,6 +170,7 @@ int tm_call_reduce_local(const char *call, const void *in, void *inout, MPI_Coun
   if (error == MPI_SUCCESS && count < 0)
     error = tm_fail(NULL, call, MPI_ERR_COUNT, "count %lld is negative", (long long)count);
   if (error == MPI_SUCCESS) error = tm_get_type(NULL, call, handle, &type);
+  if (error == MPI_SUCCESS) error = tm_check_bytes(NULL, call, count, type);
   if (error == MPI_SUCCESS && !tm_op_fits(op, type))
     error = tm_fail(NULL, call, MPI_ERR_OP, "the operation is not one for this type");
   if (error != MPI_SUCCESS || count == 0) return error;

@@ -55,6 +55,7 @@ static int get(const char *call, MPI_Comm comm, MPI_Count count, MPI_Datatype ty
   if (error == MPI_SUCCESS && tm_is_bystander(r->comm, root)) return MPI_SUCCESS;
   if (error == MPI_SUCCESS) error = tm_check_count(r->comm, call, count);
   if (error == MPI_SUCCESS) error = tm_get_type(r->comm, call, type, &r->type);
+  if (error == MPI_SUCCESS) error = tm_check_bytes(r->comm, call, count, r->type);
   if (error == MPI_SUCCESS) error = tm_check_op(r->comm, call, op, r->type, &r->op);
   return error;
 }
@@ -203,6 +204,7 @@ int tm_call_reduce_scatter(const char *call, const void *sendbuf, const struct t
   struct reduction r;
   int error = get(call, comm, 0, type, op, 0, &r);
   if (error == MPI_SUCCESS) error = tm_check_counts(r.comm, call, recv, r.comm->size);
+  if (error == MPI_SUCCESS) error = tm_check_bytes_of_all(r.comm, call, recv, r.comm->size, r.type);
   if (error == MPI_SUCCESS)
     error = check_alias(call, &r, sendbuf, recv->base, tm_parts_count(recv, r.comm->rank));
   if (error != MPI_SUCCESS) return error;

@@ -20,20 +20,33 @@ int tm_check_counts(struct tm_comm *comm, const char *call, const struct tm_part
   return error;
 }
 
+int tm_check_bytes_of_all(struct tm_comm *comm, const char *call, const struct tm_parts *parts,
+                          int many, const struct tm_type *type) {
+  if (!tm_counts_given(parts->counts)) many = 1;
+  int error = MPI_SUCCESS;
+  for (int i = 0; error == MPI_SUCCESS && i < many; i++)
+    error = tm_check_bytes(comm, call, tm_parts_count(parts, i), type);
+  return error;
+}
+
 int tm_check_part(struct tm_comm *comm, const char *call, const struct tm_part *given,
                   MPI_Datatype type, struct tm_part *part) {
   *part = (struct tm_part){given->at, 0, NULL};
   if (given->at == MPI_IN_PLACE) return MPI_SUCCESS;
   int error = tm_check_count(comm, call, (MPI_Count)given->count);
   part->count = given->count;
-  return error == MPI_SUCCESS ? tm_get_type(comm, call, type, &part->type) : error;
+  if (error == MPI_SUCCESS) error = tm_get_type(comm, call, type, &part->type);
+  if (error != MPI_SUCCESS) return error;
+  return tm_check_bytes(comm, call, (MPI_Count)part->count, part->type);
 }
 
 int tm_check_parts(struct tm_comm *comm, const char *call, const struct tm_parts *given,
                    MPI_Datatype type, struct tm_parts *parts) {
   *parts = *given;
-  int error = tm_check_counts(comm, call, parts, comm->remote->size);
-  return error == MPI_SUCCESS ? tm_get_type(comm, call, type, &parts->type) : error;
+  int many = comm->remote->size, error = tm_check_counts(comm, call, parts, many);
+  if (error == MPI_SUCCESS) error = tm_get_type(comm, call, type, &parts->type);
+  if (error != MPI_SUCCESS) return error;
+  return tm_check_bytes_of_all(comm, call, parts, many, parts->type);
 }
 
 int tm_check_root(struct tm_comm *comm, const char *call, int root) {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "tmpi/coll/coll.h"
+#include "tmpi/coll/op.h"
 #include "tmpi/comm/common.h"
 #include "tmpi/comm/split.h"
 #include "tmpi/error/errors.h"
@@ -22,6 +23,15 @@ static void share(struct tm_coll *coll, const struct tm_group *group, struct tm_
   for (int i = 1; i < group->size; i++) tm_common_send(coll, common, members[i]);
   tm_group_release(common->group);
   free(members);
+}
+
+/* All ranks of the parent fail, or none: members and others would call different collectives next.
+ */
+static bool one_is_full(struct tm_comm *parent, const char *call, bool is_member) {
+  struct tm_coll coll = tm_coll_begin(parent, call);
+  int own = is_member && tm_comms_are_full(), any = 0;
+  tm_allreduce(&coll, &own, &any, 1, tm_type_of(MPI_INT), tm_op_of(MPI_MAX));
+  return any != 0;
 }
 
 static int check_group(struct tm_comm *comm, const char *call, MPI_Group handle,
@@ -49,8 +59,13 @@ static int create(const char *call, MPI_Comm handle, MPI_Group group_handle, int
     int rank = tm_group_find(group, tm_rank_number());
     return tm_intercomm_split(comm, call, rank != MPI_UNDEFINED ? 0 : MPI_UNDEFINED, rank, result);
   }
+  bool is_member = tm_group_find(group, tm_rank_number()) != MPI_UNDEFINED;
+  if (tag < 0 && one_is_full(comm, call, is_member)) {
+    *result = MPI_COMM_NULL;
+    return tm_too_many_comms(comm, call);
+  }
   struct tm_coll coll = tag < 0 ? tm_coll_begin(comm, call) : tm_coll_tagged(comm, call, tag);
-  if (tm_group_find(group, tm_rank_number()) != MPI_UNDEFINED) share(&coll, group, &common);
+  if (is_member) share(&coll, group, &common);
   return tm_common_finish(comm, call, &common, result);
 }
 

@@ -28,6 +28,10 @@ int tm_derive_end(const char *call, struct tm_type *type, bool ok, MPI_Datatype 
     *result = (MPI_Datatype)type;
     return MPI_SUCCESS;
   }
+  bool too_large = type != NULL && type->too_large;
   if (type != NULL) tm_type_release(type);
+  if (too_large)
+    return tm_fail(NULL, call, MPI_ERR_COUNT,
+                   "the datatype would have more bytes than an address space has");
   return tm_fail_code(NULL, call, MPI_ERR_NO_MEM);
 }

@@ -14,6 +14,7 @@ static int check(const char *call, MPI_Count count, MPI_Datatype handle, MPI_Cou
   if (error == MPI_SUCCESS && count < 0)
     error = tm_fail(comm, call, MPI_ERR_COUNT, "count %lld is negative", (long long)count);
   if (error == MPI_SUCCESS) error = tm_get_type(comm, call, handle, type);
+  if (error == MPI_SUCCESS) error = tm_check_bytes(comm, call, count, *type);
   if (error != MPI_SUCCESS) return error;
   *bytes = count * (MPI_Count)(*type)->size;
   if (size >= 0 && (position < 0 || position > size || *bytes > size - position))

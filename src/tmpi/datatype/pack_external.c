@@ -97,8 +97,10 @@ static int check(const char *call, const char *datarep, MPI_Count count, MPI_Dat
   if (count < 0)
     return tm_fail(NULL, call, MPI_ERR_COUNT, "count %lld is negative", (long long)count);
   int error = tm_get_type(NULL, call, handle, type);
+  if (error == MPI_SUCCESS) error = tm_check_bytes(NULL, call, count, *type);
   if (error != MPI_SUCCESS) return error;
-  *bytes = count * (MPI_Count)tm_external_size(*type);
+  if (__builtin_mul_overflow(count, (MPI_Count)tm_external_size(*type), bytes))
+    return tm_too_many_bytes(NULL, call, count, *type);
   if (position != NULL && (*position < 0 || *position > size || *bytes > size - *position))
     return tm_fail(NULL, call, *position < 0 ? MPI_ERR_ARG : MPI_ERR_TRUNCATE,
                    "%lld bytes from %lld on do not fit into %lld", (long long)*bytes,

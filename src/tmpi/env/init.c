@@ -88,7 +88,10 @@ int PMPI_Finalize(void) {
   tm_job_count_finalize();
   tm_attributes_delete(&rank->self->attributes, MPI_COMM_SELF);
   tm_attributes_delete(&rank->world->attributes, MPI_COMM_WORLD);
-  tm_barrier(rank->world, "MPI_Finalize");
+  if (tm_job_rank_ends() != NULL)
+    tm_job_rank_ends()->finalize();
+  else
+    tm_barrier(rank->world, "MPI_Finalize");
   if (tm_user_code_is_shared(rank)) tm_user_code_give(rank); /* nobody will wait for them */
   mt_store_relaxed(&rank->stage, TM_FINALIZED);
   tm_worker_end(rank);
@@ -107,10 +110,31 @@ int PMPI_Is_thread_main(int *flag) {
   return MPI_SUCCESS;
 }
 
+static void end_members(const struct tm_rank_ends *ends, const struct tm_group *group, int status) {
+  for (int i = 0; i < group->size; i++)
+    if (group->ranks[i] != tm_rank_number()) ends->end(group->ranks[i], status);
+}
+
+/* Returns unless the other ranks of the job can continue. */
+static void abort_members(MPI_Comm handle, int code, int status) {
+  const struct tm_rank_ends *ends = tm_job_rank_ends();
+  const struct tm_comm *comm = ends != NULL ? tm_comm_of(handle) : NULL;
+  if (comm == NULL || handle == MPI_COMM_WORLD || tm_comm_is_far(comm)) return;
+  fflush(stdout); /* all streams may not be: tm_job_flush() takes locks, and the job continues */
+  fprintf(stderr,
+          "WARNING: tmpi: rank %d called MPI_Abort(%d) (the %d ranks that are not in its "
+          "communicator continue)\n",
+          tm_rank_number(), code,
+          tm_job.size - comm->size - (comm->inter ? comm->remote->size : 0));
+  end_members(ends, comm->group, status);
+  if (comm->inter) end_members(ends, comm->remote, status);
+  ends->end(tm_rank_number(), status);
+}
+
 #pragma weak MPI_Abort = PMPI_Abort
 int PMPI_Abort(MPI_Comm comm, int code) {
   int rank = tm_rank_number(), status = (code & 0xff) != 0 ? code & 0xff : 1;
-  (void)comm;     /* all ranks are one process */
+  abort_members(comm, code, status);
   tm_job_flush(); /* before the message: what the rank printed led to it */
   fprintf(stderr, "tmpi: rank %d called MPI_Abort(%d)\n", rank, code);
   tm_job_tell(status, "rank %d called MPI_Abort(%d)", rank, code);

@@ -114,9 +114,16 @@ static const char *why_not(const struct tm_rank *rank) {
              : "not complete when its rank called MPI_Finalize() (wait for it before)";
 }
 
+/* A rank that another one has aborted ends here. */
+__attribute__((cold, noreturn)) static void refuse(const struct tm_rank *rank, const char *call) {
+  if (rank != NULL && mt_load_relaxed(&rank->stage) == TM_ABORTED)
+    tm_job_rank_ends()->end(rank->number, MPI_ERR_PROC_ABORTED);
+  tm_end_job(NULL, call, MPI_ERR_OTHER, why_not(rank));
+}
+
 static inline struct tm_rank *enter(const char *call) {
   struct tm_rank *rank = tm_rank_self();
-  if (mt_unlikely(!may_call(rank))) tm_end_job(NULL, call, MPI_ERR_OTHER, why_not(rank));
+  if (mt_unlikely(!may_call(rank))) refuse(rank, call);
   return rank;
 }
 
@@ -144,6 +151,13 @@ int tm_get_type(struct tm_comm *comm, const char *call, MPI_Datatype handle,
   *type = tm_type_of(handle);
   bool usable = *type != NULL && (*type)->committed;
   return mt_likely(usable) ? MPI_SUCCESS : refuse_type(comm, call, handle, *type);
+}
+
+int tm_too_many_bytes(struct tm_comm *comm, const char *call, MPI_Count count,
+                      const struct tm_type *type) {
+  return tm_fail(comm, call, MPI_ERR_COUNT,
+                 "%lld elements of %zu bytes are more than an address space has", (long long)count,
+                 type->size);
 }
 
 int tm_get_session(const char *call, MPI_Session handle, struct tm_session **session) {

@@ -37,6 +37,19 @@ int tm_get_comm(const char *call, MPI_Comm handle, struct tm_comm **comm);
 /** Fills *type with the type of a handle that may be used in a message. */
 int tm_get_type(struct tm_comm *comm, const char *call, MPI_Datatype handle, struct tm_type **type);
 
+/** Refuses elements that have more bytes than an address space. @return what tm_fail() returned. */
+int tm_too_many_bytes(struct tm_comm *comm, const char *call, MPI_Count count,
+                      const struct tm_type *type) __attribute__((cold));
+
+/** Checks that the number of bytes of count elements does not wrap: fewer would be transferred
+ * without a word. count is not negative. @return MPI_SUCCESS or what tm_fail() returned. */
+static inline int tm_check_bytes(struct tm_comm *comm, const char *call, MPI_Count count,
+                                 const struct tm_type *type) {
+  size_t bytes;
+  bool wraps = __builtin_mul_overflow((size_t)count, type->size, &bytes) || bytes > PTRDIFF_MAX;
+  return mt_likely(!wraps) ? MPI_SUCCESS : tm_too_many_bytes(comm, call, count, type);
+}
+
 /** Looks a handle up. @return MPI_SUCCESS or what tm_fail() returned. */
 int tm_get_session(const char *call, MPI_Session handle, struct tm_session **session);
 

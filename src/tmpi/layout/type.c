@@ -265,6 +265,11 @@ static bool counts_for(const struct tm_type *old, bool old_marked, bool *marked,
 bool tm_type_add_rows(struct tm_type *type, const struct tm_type *old, ptrdiff_t at, size_t length,
                       size_t rows, ptrdiff_t stride) {
   if (length == 0 || rows == 0) return true;
+  size_t elements, bytes;
+  type->too_large |= __builtin_mul_overflow(rows, length, &elements) ||
+                     __builtin_mul_overflow(elements, old->size, &bytes) ||
+                     __builtin_add_overflow(type->size, bytes, &bytes) || bytes > PTRDIFF_MAX;
+  if (type->too_large) return false;
   ptrdiff_t across = (ptrdiff_t)(length - 1) * tm_type_extent(old);
   ptrdiff_t down = (ptrdiff_t)(rows - 1) * stride;
   const ptrdiff_t corners[] = {at, at + across, at + down, at + down + across};
@@ -278,8 +283,8 @@ bool tm_type_add_rows(struct tm_type *type, const struct tm_type *old, ptrdiff_t
   }
   if (old->align > type->align) type->align = old->align;
   if (old->size == 0) return true;
-  type->size += rows * length * old->size;
-  if (!add_runs_of(type, old, rows * length)) return false;
+  type->size = bytes;
+  if (!add_runs_of(type, old, elements)) return false;
   return add_pieces(type, old, at, &(struct grid){length, rows, stride});
 }
 

@@ -100,6 +100,7 @@ struct tm_type {
   bool committed;
   bool lasting;              /* derived, and never freed: MPI_Type_create_f90_real() and variants */
   bool dense;                /* one piece, and the next element's follows at once */
+  bool too_large;            /* while it is made: its size would wrap */
   bool lb_marked, ub_marked; /* the program has given the bound: MPI_Type_create_resized(), MPI_LB
                                 and MPI_UB. A type made of it has only such bounds. */
   uint8_t basic;             /* enum tm_basic */

@@ -31,13 +31,15 @@ MPI_Comm tm_comm_handle(const struct tm_comm *comm) {
 
 uint64_t tm_context_new(void) { return mt_add_relaxed(&tm_job.next_context, 2); }
 
-uint64_t tm_context_new_limited(void) {
+bool tm_comms_are_full(void) {
   struct tm_rank *rank = tm_rank_self();
   mti_lock(&rank->comms_ilock);
   bool full = rank->comm_count >= tm_job.comms_max;
   mti_unlock(&rank->comms_ilock);
-  return full ? 0 : tm_context_new();
+  return full;
 }
+
+uint64_t tm_context_new_limited(void) { return tm_comms_are_full() ? 0 : tm_context_new(); }
 
 /* Among those of its rank, whose threads may all make some. */
 static void enlist(struct tm_comm *comm) {

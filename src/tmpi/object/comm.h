@@ -112,6 +112,8 @@ bool tm_comm_add_local(struct tm_comm *comm);
 void tm_comm_hold(struct tm_comm *comm);
 void tm_comm_release(struct tm_comm *comm);
 
+/** @return whether the calling rank has as many communicators as the job allows. */
+bool tm_comms_are_full(void);
 /** Numbers for a new communicator; one member asks and tells the others. */
 uint64_t tm_context_new(void);
 /** The same. @return 0: the caller has as many communicators as the job allows. Members that are

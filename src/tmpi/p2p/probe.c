@@ -93,6 +93,7 @@ int tm_call_imrecv(const char *call, void *buffer, MPI_Count count, MPI_Datatype
   if (error == MPI_SUCCESS && count < 0)
     error = tm_fail(comm, call, MPI_ERR_COUNT, "count %lld is negative", (long long)count);
   if (error == MPI_SUCCESS) error = tm_get_type(comm, call, handle, &type);
+  if (error == MPI_SUCCESS) error = tm_check_bytes(comm, call, count, type);
   if (error != MPI_SUCCESS) return error;
   int peer = message != NULL ? message->envelope.source : MPI_PROC_NULL;
   tm_request_fill_inner(&request, TM_RECV, buffer, (size_t)count, type, peer, MPI_ANY_TAG, comm);

@@ -13,6 +13,7 @@ int tm_pack_arguments(const struct tm_arguments *a, void **packed, size_t *bytes
   if (error == MPI_SUCCESS && a->count < 0)
     error = tm_fail(comm, a->call, MPI_ERR_COUNT, "count %lld is negative", (long long)a->count);
   if (error == MPI_SUCCESS) error = tm_get_type(comm, a->call, a->type, &type);
+  if (error == MPI_SUCCESS) error = tm_check_bytes(comm, a->call, a->count, type);
   if (error != MPI_SUCCESS) return error;
   *bytes = (size_t)a->count * type->size;
   *packed = malloc(*bytes + 1);

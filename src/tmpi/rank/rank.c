@@ -97,6 +97,12 @@ int tm_job_failure(int *status) {
   return (int)(word >> 8) - 1;
 }
 
+static const struct tm_rank_ends *rank_ends;
+
+void tm_job_on_rank_ends(const struct tm_rank_ends *ends) { rank_ends = ends; }
+
+const struct tm_rank_ends *tm_job_rank_ends(void) { return rank_ends; }
+
 static void (*notify_nodes)(int status, const char *why); /* NULL: there is one node */
 
 void tm_job_on_early_end(void (*tell)(int status, const char *why)) { notify_nodes = tell; }

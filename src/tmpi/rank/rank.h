@@ -20,7 +20,12 @@
 #include "tmpi/mailbox/mailbox.h"
 #include "tmpi/rank/export.h"
 
-enum tm_rank_stage { TM_BEFORE_INIT, TM_INITIALIZED, TM_FINALIZED };
+enum tm_rank_stage {
+  TM_BEFORE_INIT,
+  TM_INITIALIZED,
+  TM_FINALIZED,
+  TM_ABORTED /* by another rank */
+};
 
 /** What a call that has to wait for other ranks does before it parks. */
 enum tm_wait {
@@ -212,6 +217,18 @@ TM_EXPORT void tm_job_on_end(void (*flush)(void));
 
 /** Writes all that was printed. */
 TM_EXPORT void tm_job_flush(void);
+
+/** What MPI_Abort() and MPI_Finalize() do where the other ranks continue when one fails. */
+struct tm_rank_ends {
+  /** Ends a rank: the caller's at once, another one at its next call of MPI. */
+  void (*end)(int number, int status);
+  /** Waits until no rank communicates any more: each has ended or called this. */
+  void (*finalize)(void);
+};
+
+/** NULL, as at first: MPI_Abort() ends the job. */
+TM_EXPORT void tm_job_on_rank_ends(const struct tm_rank_ends *ends);
+const struct tm_rank_ends *tm_job_rank_ends(void);
 
 /** A function that tells the other nodes of the job that this one ends early: it returns when they
  * know, after a bounded time. Signal handlers may call it. */

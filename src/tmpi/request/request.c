@@ -54,6 +54,7 @@ static int fill(struct tm_request *request, const struct tm_arguments *a, enum t
     error = tm_fail(comm, a->call, MPI_ERR_COUNT, "count %lld is negative", (long long)a->count);
   bool nothing = (a->peer == MPI_PROC_NULL || a->count == 0) && a->type == MPI_DATATYPE_NULL;
   if (error == MPI_SUCCESS) error = tm_get_type(comm, a->call, nothing ? MPI_BYTE : a->type, &type);
+  if (error == MPI_SUCCESS) error = tm_check_bytes(comm, a->call, a->count, type);
   if (error == MPI_SUCCESS) error = check_peer(comm, a, kind);
   if (error != MPI_SUCCESS) return error;
   bool real = a->peer != MPI_PROC_NULL && a->count > 0 && type->size > 0;

@@ -76,9 +76,14 @@ int tm_access_refuse(const struct tm_access_call *c, struct tm_win *win, MPI_Cou
                      MPI_Datatype type) {
   if (count < 0)
     return tm_win_fail(win, c->call, MPI_ERR_COUNT, "count %lld is negative", (long long)count);
-  if (tm_type_of(type) != NULL)
+  const struct tm_type *known = tm_type_of(type);
+  if (known != NULL && !known->committed)
     return tm_win_fail(win, c->call, MPI_ERR_TYPE,
                        "the datatype is not committed (MPI_Type_commit())");
+  if (known != NULL)
+    return tm_win_fail(win, c->call, MPI_ERR_COUNT,
+                       "%lld elements of %zu bytes are more than an address space has",
+                       (long long)count, known->size);
   return tm_win_fail(
       win, c->call, MPI_ERR_TYPE, "the datatype is %s",
       type == MPI_DATATYPE_NULL ? "MPI_DATATYPE_NULL" : "not valid: freed, or never made");

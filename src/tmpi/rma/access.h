@@ -58,9 +58,9 @@ static inline int tm_access_part(const struct tm_access_call *c, const struct tm
                                  struct tm_access_part *part) {
   part->at = (void *)(uintptr_t)at;
   part->type = tm_type_of(type);
-  if (mt_unlikely(count < 0 || part->type == NULL || !part->type->committed))
+  if (mt_unlikely(count < 0 || part->type == NULL || !part->type->committed ||
+                  __builtin_mul_overflow((size_t)count, part->type->size, &part->bytes)))
     return tm_access_refuse(c, access->win, count, type);
-  part->bytes = (size_t)count * part->type->size;
   return MPI_SUCCESS;
 }
 

@@ -44,14 +44,15 @@ char *tm_update_together(const struct tm_access_part *part, const struct tm_type
 static void update_in_place(const struct tm_access *a, struct tm_type *element, MPI_Op op,
                             const char *from, char *result, char *at) {
   size_t chunk = CHUNK_IN_PLACE / element->size * element->size;
+  tm_combine *combines = tm_combine_of(op, (enum tm_basic)element->basic);
   for (size_t done = 0, bytes; done < a->memory.bytes; done += bytes) {
     bytes = a->memory.bytes - done < chunk ? a->memory.bytes - done : chunk;
     mti_lock(&a->target->update_ilock);
     if (result != NULL) memcpy(result + done, at + done, bytes);
-    if (op == MPI_REPLACE)
+    if (combines != NULL)
+      combines(from + done, at + done, bytes / element->size);
+    else if (op == MPI_REPLACE)
       memcpy(at + done, from + done, bytes);
-    else if (op != MPI_NO_OP)
-      tm_op_apply(tm_op_of(op), from + done, at + done, bytes / element->size, element);
     mti_unlock(&a->target->update_ilock);
   }
 }
@@ -89,12 +90,11 @@ void tm_update_swap(struct tm_win *target, void *at, size_t bytes, const void *e
 
 int tm_update_check_op(const struct tm_access_call *c, const struct tm_access *a,
                        const struct tm_type *element) {
+  if (mt_likely(tm_combine_of(c->op, (enum tm_basic)element->basic) != NULL)) return MPI_SUCCESS;
   const struct tm_op *op = tm_op_of(c->op);
   if (op == NULL || tm_op_is_user(op))
     return tm_win_fail(a->win, c->call, MPI_ERR_OP, "the operation is %s",
                        op == NULL ? "not valid" : "not a predefined one");
   if (c->op == MPI_REPLACE || (c->op == MPI_NO_OP && c->result != NULL)) return MPI_SUCCESS;
-  if (!tm_op_fits(op, element))
-    return tm_win_fail(a->win, c->call, MPI_ERR_OP, "the operation is not one for this datatype");
-  return MPI_SUCCESS;
+  return tm_win_fail(a->win, c->call, MPI_ERR_OP, "the operation is not one for this datatype");
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "tmpi/run/hosts.h"
+#include "tmpi/run/process.h"
 
 /* A function that carries out an option. values: the words that belong to it. @return false after a
  * message. */
@@ -50,6 +51,12 @@ static bool set_variable_to(const char *option, char **values) {
   return set_variable(option, values[0], values[1]);
 }
 
+static bool keep_others(const char *option, char **values) {
+  (void)option, (void)values;
+  tm_ends_keep_others();
+  return true;
+}
+
 static bool change_folder(const char *option, char **values) {
   return chdir(values[0]) == 0 || fail(option, values[0], strerror(errno), "name a folder");
 }
@@ -74,13 +81,14 @@ static const struct foreign table[] = {
     {"x ", 1, export_variable, NULL, NULL},
     {"genv env ", 2, set_variable_to, NULL, NULL},
     {"wdir wd dir ", 1, change_folder, NULL, NULL},
+    {"disable-auto-cleanup ", 0, keep_others, NULL, NULL},
     {"host hosts H ", 1, add_hosts, NULL, NULL},
     {"hostfile machinefile f default-hostfile ", 1, add_host_file, NULL, NULL},
     /* where ranks run is tmpirun's decision; what concerns several machines has no meaning here */
     {"oversubscribe nooversubscribe no-oversubscribe use-hwthread-cpus allow-run-as-root "
      "report-bindings display-map display-allocation bind-to-core bind-to-socket bind-to-none "
      "bycore bysocket byslot bynode nolocal genvall envall enable-recovery disable-recovery "
-     "localhost disable-hostname-propagation disable-auto-cleanup q quiet v verbose "
+     "localhost disable-hostname-propagation q quiet v verbose "
      "merge-stderr-to-stdout ",
      0, NULL, NULL, NULL},
     {"bind-to map-by rank-by npernode npersocket N ppn perhost membind cpu-set "

@@ -146,9 +146,9 @@ static int sum_up(void) {
     if (processes[i].status != 0) {
       status = processes[i].status;
       first_failed = i;
-      failed++;
+      failed += !processes[i].aborted; /* a message told that */
     }
-    if (processes[i].not_finalized) {
+    if (processes[i].not_finalized && !processes[i].aborted) {
       first_unfinished = i;
       unfinished++;
     }

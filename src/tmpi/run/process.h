@@ -45,6 +45,10 @@ struct tm_process {
   int status;                 /* [rank] of exit(); read after the rank has ended */
   bool not_finalized;         /* likewise: MPI_Finalize() was missing */
   bool in_handler;            /* likewise: the call was in a handler, and ends the job */
+  bool aborted;               /* likewise: it called MPI_Abort(), and others continue */
+  uint32_t silent;            /* [atomic] 1: it communicates no more; counted in that case */
+  uint32_t claimed;           /* [atomic] 1: it ends by itself, or another rank has aborted it */
+  bool own_claim;             /* [rank] it does so itself */
   struct tm_keys *keys;       /* keys.c; NULL: none were made */
   struct tm_child *children;  /* children.c: processes */
   int robust_held;            /* [rank] robust mutexes that the rank's own thread holds */
@@ -84,6 +88,13 @@ enum tm_end { TM_ORDERLY, TM_QUICK, TM_AT_ONCE };
 void tm_ends_start(void);
 void tm_ends_add(int ranks);
 void tm_ends_wait(void);
+
+/** Before tm_ends_start(): a rank that fails does not end the others, nor does MPI_Abort() those
+ * that are not in its communicator. */
+void tm_ends_keep_others(void);
+
+/** @return whether ranks that count as ended may still run. */
+bool tm_ends_abandoned(void);
 
 /** @return whether no thread of a rank that has ended is left. */
 bool tm_ends_are_clean(void);

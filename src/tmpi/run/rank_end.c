@@ -30,12 +30,23 @@ enum { SECOND = 1000000000 };
 
 static mltp_waitgroup_t ends; /* of all ranks */
 static uint32_t sleepers; /* [atomic] threads that sleep forever, or whose rank another has ended */
+static uint32_t abandoned; /* [atomic] ranks that others have aborted, and that may still run */
+static bool keeps_others;  /* [const] */
+static mltp_waitgroup_t silences; /* in that case: of ranks, when they communicate no more */
 
-void tm_ends_start(void) { mltp_waitgroup_init(&ends, "the ends of the ranks"); }
+void tm_ends_start(void) {
+  mltp_waitgroup_init(&ends, "the ends of the ranks");
+  mltp_waitgroup_init(&silences, "MPI_Finalize() of all ranks that have not ended");
+}
 
-void tm_ends_add(int ranks) { mltp_waitgroup_add(&ends, ranks); }
+void tm_ends_add(int ranks) {
+  mltp_waitgroup_add(&ends, ranks);
+  mltp_waitgroup_add(&silences, ranks);
+}
 
 void tm_ends_wait(void) { mltp_waitgroup_wait(&ends); }
+
+bool tm_ends_abandoned(void) { return mt_load_relaxed(&abandoned) != 0; } /* relaxed: as below */
 
 bool tm_ends_are_clean(void) {
   return mt_load_relaxed(&sleepers) == 0; /* relaxed: counted before the rank's end is */
@@ -130,6 +141,19 @@ static bool begin(struct tm_process *process) {
   return mt_cas_relaxed(&process->ending, &before, self) || before == self;
 }
 
+/* The rank ends by itself from now on, unless another one has aborted it. */
+static void claim_or_sleep(struct tm_process *process) {
+  if (process->own_claim) return;
+  /* relaxed: the first one counts */
+  if (mt_or_relaxed(&process->claimed, 1) != 0) sleep_for_ever();
+  process->own_claim = true;
+}
+
+static void be_silent(struct tm_process *process) {
+  /* relaxed: the wait group orders */
+  if (mt_or_relaxed(&process->silent, 1) == 0) mltp_waitgroup_done(&silences);
+}
+
 static void leave(struct tm_process *process) {
   if (mt_or_relaxed(&process->left, 1) != 0) sleep_for_ever(); /* relaxed: the first one leaves */
   tm_output_end(process->number);
@@ -137,11 +161,12 @@ static void leave(struct tm_process *process) {
   tm_timers_end(process->number);
   tm_carry_end(process->number);
   process->not_finalized = !tm_rank_leave(process->number);
+  if (keeps_others) be_silent(process);
   mti_fence_light();                                   /* DF-1: `ended` is stored; pairs DF-4 */
   tm_deferred_release(&tm_job.ranks[process->number]); /* DF-2: looks; pairs DF-3 */
   if (process->status != 0 || process->not_finalized) {
     tm_job_failed(process->number, process->status);
-    tm_watch_failure();
+    if (!keeps_others) tm_watch_failure();
   }
   if (process->thread != mltp_self()) mt_add_relaxed(&sleepers, 1); /* relaxed: a count */
   mltp_waitgroup_done(&ends);
@@ -160,10 +185,42 @@ __attribute__((noreturn)) static void leave_in_handler(struct tm_process *proces
 void tm_process_exit(struct tm_process *process, int status, enum tm_end how) {
   bool nested = process->ending == mltp_self(); /* a handler calls exit(): the rest is left out */
   if (tm_signals_acts_elsewhere(process)) leave_in_handler(process, status);
+  if (keeps_others) claim_or_sleep(process);
   if (how != TM_AT_ONCE && !begin(process)) sleep_for_ever();
   process->status = status & 0xff;
   if (how != TM_AT_ONCE && !nested) run_all(process, how);
   leave(process);
   if (process->thread == mltp_self()) mltp_exit(NULL);
   sleep_for_ever();
+}
+
+/* ---- ranks that end while others continue */
+
+/* What another rank has aborted counts as ended, whatever it does until its next call of MPI. One
+ * that waits in a call stays there. */
+static void end_rank(int number, int status) {
+  struct tm_process *process = tm_process_of(number), *self = tm_process_self();
+  if (process == self) {
+    process->aborted = true;
+    tm_process_exit(process, status, TM_AT_ONCE);
+  }
+  claim_or_sleep(self); /* two ranks that abort each other both end by their own status */
+  if (mt_or_relaxed(&process->claimed, 1) != 0) return;      /* relaxed: the first one counts */
+  mt_store_relaxed(&tm_job.ranks[number].stage, TM_ABORTED); /* relaxed: only looked at */
+  mt_add_relaxed(&abandoned, 1);                             /* relaxed: a count */
+  be_silent(process);
+  mltp_waitgroup_done(&ends);
+}
+
+static void finalize(void) {
+  struct tm_process *process = tm_process_self();
+  be_silent(process);
+  mltp_waitgroup_wait(&silences);
+  claim_or_sleep(process);
+}
+
+void tm_ends_keep_others(void) {
+  static const struct tm_rank_ends ends_of_ranks = {end_rank, finalize};
+  keeps_others = true;
+  tm_job_on_rank_ends(&ends_of_ranks);
 }

@@ -307,7 +307,10 @@ static int run(const struct settings *settings) {
   if (!tm_joined_begin()) return 1;
   int status = tm_checks_finish(tm_joined_end(tm_launch(&settings->parts)));
   if (status == 0 && tm_ends_are_clean()) mti_wait_for_all();
-  return tm_output_is_complete() || status != 0 ? status : 1;
+  if (!tm_output_is_complete() && status == 0) status = 1;
+  if (!tm_ends_abandoned()) return status;
+  tm_flush_all(); /* exit() is not for a process whose other threads use libc */
+  _exit(status);
 }
 
 /* own: tmpirun's words and the first program; parts: the programs that follow. */
