@@ -55,7 +55,7 @@ class Network:
         (folder / "agent").write_text(AGENT.format(folder=folder))
         (folder / "agent").chmod(0o755)
         run("ip", "link", "set", "lo", "up")
-        run("ip", "link", "add", "switch", "type", "bridge")
+        run("ip", "link", "add", "switch", "address", "02:00:00:00:00:fe", "type", "bridge")
         run("ip", "addr", "add", "10.77.0.254/24", "dev", "switch")
         run("ip", "link", "set", "switch", "up")
 
@@ -80,8 +80,10 @@ class Network:
         self.plug(node)
 
     def plug(self, node):
+        """Other nodes remember a node's address, also if it gets another link."""
         run("ip", "link", "set", f"port{node}", "master", "switch", "up")
-        self.in_node(node, "sh", "-c", f"ip addr add 10.77.0.{node + 1}/24 dev eth0; ip link set eth0 up")
+        self.in_node(node, "sh", "-c", f"ip addr add 10.77.0.{node + 1}/24 dev eth0; "
+                                       f"ip link set eth0 address 02:00:00:00:00:{node + 1:02x} up")
 
     @contextlib.contextmanager
     def slow_link(self, node, delay, loss):
