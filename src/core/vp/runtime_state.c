@@ -30,7 +30,7 @@ bool mt_vps_note_rest(void) {
   if (mt_load_relaxed(&mt_rt.vp_count) == 0) return true;
   mt_ilock_lock(&mt_rt.sleep.ilock);
   bool still = rest_since(mt_rt.sleep.checked_at);
-  if (still) mt_rt.sleep.told_at = mt_rt.sleep.wake_count;
+  if (still) mt_rt.sleep.noted_at = mt_rt.sleep.wake_count;
   mt_ilock_unlock(&mt_rt.sleep.ilock);
   return still;
 }
@@ -38,7 +38,7 @@ bool mt_vps_note_rest(void) {
 bool mt_vps_rest_as_noted(void) {
   if (mt_load_relaxed(&mt_rt.vp_count) == 0) return false;
   mt_ilock_lock(&mt_rt.sleep.ilock);
-  bool still = rest_since(mt_rt.sleep.told_at);
+  bool still = rest_since(mt_rt.sleep.noted_at);
   mt_ilock_unlock(&mt_rt.sleep.ilock);
   return still;
 }

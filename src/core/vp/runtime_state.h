@@ -30,7 +30,7 @@ struct mt_sleep_state {
   uint32_t wake_count;        /* [ilock] VPs woken so far */
   uint64_t asleep_since;      /* [ilock] when the last awake VP went to sleep */
   uint32_t checked_at;        /* [ilock] wake_count at the last deadlock check */
-  uint32_t told_at;           /* [ilock] wake_count at mt_vps_note_rest() */
+  uint32_t noted_at;          /* [ilock] wake_count at mt_vps_note_rest() */
 };
 
 enum { MT_HANDOVER_TIMES = 16 };
