@@ -171,7 +171,7 @@ static void check_deadlock(void) {
   if (any_in_io()) return;
   /* Last: what was read one after the other above may have been true at different times. */
   if (!mt_vps_still_rest()) return;
-  if (mt_deadlock_elsewhere != NULL && mt_deadlock_elsewhere()) return;
+  if (mt_deadlock_elsewhere != NULL && (!mt_vps_note_rest() || mt_deadlock_elsewhere())) return;
   if (mt_deadlock_report()) _exit(MLTP_EXIT_DEADLOCK);
 }
 

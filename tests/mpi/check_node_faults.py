@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Faults of jobs on two nodes, in namespaces (check_nodes.py): each ends with the right answer, or with one reason.
 
-A node's process is killed in each phase of a job, and the launcher's server of a node. A link is down for a while. The
-nodes' clocks differ. --starts N starts a job N times. Exit status 77: namespaces or mpirun are refused here.
+A node's process is killed in each phase of a job, and the launcher's server of a node. A link is down for a while, or
+delays messages, or loses some. The nodes' clocks differ. --starts N starts a job N times. Exit status 77: namespaces or
+mpirun are refused here.
 """
 import argparse
 import os
@@ -19,6 +20,7 @@ from check_nodes import SECONDS, SILENCE_SECONDS, end_of, expect, processes_of, 
 PHASES = [  # what the ranks do, seconds after both processes are there
     ("wait", 0.0), ("wait", 0.05), ("wait", 0.1), ("wait", 0.2), ("wait", 0.3),  # start, and connections
     ("stream", 2), ("stream", 2.1), ("meet", 2), ("meet", 2.1), ("end", 2)]
+LINKS = [(20, 0), (2, 2)]  # ms, and percent of the frames
 
 
 def kill(entries):
@@ -70,6 +72,11 @@ def heal_link(network, tmpirun, program, seconds):
     expect(said.splitlines()[-1:] == ["right"] and status == 0, f"status {status}:\n{said}")
 
 
+def right(network, tmpirun, program, what):
+    said, status = end_of(network.start(2, tmpirun, "-n", 4, program, what))
+    expect(said.splitlines()[-1:] == ["right"] and status == 0, f"{what}: status {status}:\n{said}")
+
+
 def check(network, tmpirun, program, starts):
     for what, seconds in PHASES:
         with step(f"a node killed {seconds} s after its start, ranks {what}"):
@@ -78,14 +85,17 @@ def check(network, tmpirun, program, starts):
         kill_server(network, tmpirun, program)
     with step("a link down for 5 s"):
         heal_link(network, tmpirun, program, 5)
+    for delay, loss in LINKS:
+        with step(f"a link that delays by {delay} ms and loses {loss} %"), network.slow_link(1, delay, loss):
+            right(network, tmpirun, program, "pulse")
+            for what in ["partitioned", "windows"]:
+                right(network, tmpirun, program.parent / "shared_by_nodes", what)
     for what in ["partitioned", "windows"]:
         with step(f"nodes whose clocks differ by a day: {what}"):
-            said, status = end_of(network.start(2, tmpirun, "-n", 4, program.parent / "shared_by_nodes", what))
-        expect(said.splitlines()[-1:] == ["right"] and status == 0, f"status {status}:\n{said}")
+            right(network, tmpirun, program.parent / "shared_by_nodes", what)
     with step(f"{starts} starts"):
-        for number in range(starts):
-            said, status = end_of(network.start(2, tmpirun, "-n", 4, program, "nothing"))
-            expect(said.splitlines()[-1:] == ["right"] and status == 0, f"start {number}: status {status}:\n{said}")
+        for _ in range(starts):
+            right(network, tmpirun, program, "nothing")
 
 
 def main():

@@ -55,7 +55,7 @@ class Network:
         (folder / "agent").write_text(AGENT.format(folder=folder))
         (folder / "agent").chmod(0o755)
         run("ip", "link", "set", "lo", "up")
-        run("ip", "link", "add", "switch", "type", "bridge")
+        run("ip", "link", "add", "switch", "address", "02:00:00:00:00:fe", "type", "bridge")
         run("ip", "addr", "add", "10.77.0.254/24", "dev", "switch")
         run("ip", "link", "set", "switch", "up")
 
@@ -70,12 +70,33 @@ class Network:
                                   stdout=subprocess.PIPE)
         holder.stdout.readline()  # it is in its namespaces
         self.holders.append(holder)
-        run("ip", "link", "add", f"port{node}", "type", "veth", "peer", "name", "eth0", "netns", str(holder.pid))
-        run("ip", "link", "set", f"port{node}", "master", "switch", "up")
-        for command in [f"hostname node{node}", "ip link set lo up", f"ip addr add 10.77.0.{node + 1}/24 dev eth0",
-                        "ip link set eth0 up", "mount -t tmpfs none /tmp", "mount -t sysfs none /sys"]:
+        self.link(node)
+        for command in [f"hostname node{node}", "ip link set lo up", "mount -t tmpfs none /tmp", "mount -t sysfs none /sys"]:
             self.in_node(node, "sh", "-c", command)
         (self.folder / f"10.77.0.{node + 1}").write_text(f"{holder.pid}{' -T' if clock else ''}")
+
+    def link(self, node):
+        run("ip", "link", "add", f"port{node}", "type", "veth", "peer", "name", "eth0", "netns", str(self.holders[node].pid))
+        self.plug(node)
+
+    def plug(self, node):
+        """Other nodes remember a node's address, also if it gets another link."""
+        run("ip", "link", "set", f"port{node}", "master", "switch", "up")
+        self.in_node(node, "sh", "-c", f"ip addr add 10.77.0.{node + 1}/24 dev eth0; "
+                                       f"ip link set eth0 address 02:00:00:00:00:{node + 1:02x} up")
+
+    @contextlib.contextmanager
+    def slow_link(self, node, delay, loss):
+        """Frames of a node come after a delay in ms, but for some percent of them."""
+        run("ip", "link", "del", f"port{node}")
+        command = [sys.executable, "-B", str(pathlib.Path(__file__).with_name("slow_link.py")),
+                   str(self.holders[node].pid), f"port{node}", str(delay), str(loss)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as relay:
+            expect(relay.stdout.readline() == b"ready\n", "no TAP devices")
+            self.plug(node)
+            yield
+            relay.stdin.close()
+        self.link(node)
 
     def start(self, nodes, *command, stdout=subprocess.PIPE):
         hosts = ",".join(f"10.77.0.{node + 1}" for node in range(nodes))

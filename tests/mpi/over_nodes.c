@@ -12,6 +12,7 @@
 #include "check.h"
 
 enum { COUNT = 5, LARGE = 300000, ROUNDS = 30, RANKS_MAX = 64 };
+enum { LONGER_THAN_LOOKS = 2500000 }; /* us; a node that rests says so once a second */
 
 /* Affine maps, composed: the operation does not commute. */
 struct map {
@@ -538,6 +539,15 @@ static void stuck(const char *what, int rank, int size) {
     MPI_Send(large, sizeof large, MPI_BYTE, (rank + 1) % size, 0, MPI_COMM_WORLD);
   if (strcmp(what, "stuck_ended") == 0 && rank != 0) exit(MPI_Finalize());
   if (strcmp(what, "stuck_barrier") == 0 && rank != 1) MPI_Barrier(MPI_COMM_WORLD);
+  if (strcmp(what, "stuck_later") == 0) { /* each node rests, one after the other */
+    if (rank == 0) usleep(LONGER_THAN_LOOKS);
+    if (rank == 0) MPI_Ssend(large, 1, MPI_BYTE, size - 1, 0, MPI_COMM_WORLD);
+    if (rank == size - 1) MPI_Recv(large, 1, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank == size - 1) usleep(LONGER_THAN_LOOKS);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) puts("right");
+    exit(MPI_Finalize());
+  }
   if (strcmp(what, "stuck_not") == 0) {
     for (int i = 0; i < 4; i++) {
       if (rank == size - 1) usleep(700000);

@@ -531,6 +531,29 @@ static void by_locks(MPI_Comm comm, int rank, int size) {
   MPI_Win_free(&win);
 }
 
+/* A second lock is taken while data for the first target are on their way to its node. */
+static void two_locks(MPI_Comm comm, int rank, int size) {
+  int *memory, value = 7, other = (rank + size / 2) % size,
+               next = other == size - 1 ? 0 : other + 1;
+  MPI_Win win;
+  MPI_Win_allocate((MPI_Aint)sizeof *memory * size, sizeof *memory, MPI_INFO_NULL, comm, &memory,
+                   &win);
+  memset(memory, 0, sizeof *memory * (size_t)size);
+  MPI_Barrier(comm);
+  MPI_Win_lock(MPI_LOCK_SHARED, other, 0, win);
+  MPI_Put(&value, 1, MPI_INT, other, rank, 1, MPI_INT, win);
+  MPI_Win_lock(MPI_LOCK_SHARED, next, 0, win);
+  MPI_Accumulate(&value, 1, MPI_INT, next, rank, 1, MPI_INT, MPI_SUM, win);
+  MPI_Win_unlock(next, win);
+  MPI_Win_unlock(other, win);
+  MPI_Barrier(comm);
+  for (int i = 0; i < size; i++) {
+    int to = (i + size / 2) % size, then = to == size - 1 ? 0 : to + 1;
+    CHECK(memory[i] == (rank == to || rank == then ? 7 : 0));
+  }
+  MPI_Win_free(&win);
+}
+
 /* A target that never calls MPI gets what is put, and requests complete. */
 static void without_help(MPI_Comm comm, int rank, int size) {
   int *memory, value = 5, got = 0, peer = size - 1 - rank;
@@ -613,6 +636,7 @@ static void windows(int rank, int size) {
     by_many(comm, place, size);
     by_epochs(comm, place, size);
     by_locks(comm, place, size);
+    two_locks(comm, place, size);
     without_help(comm, place, size);
     dynamic_windows(comm, place, size);
     MPI_Comm_free(&comm);

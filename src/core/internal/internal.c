@@ -173,7 +173,7 @@ void mti_set_deadlock_hook(bool (*report)(void)) { mt_deadlock_hook = report; }
 
 void mti_set_deadlock_elsewhere(bool (*elsewhere)(void)) { mt_deadlock_elsewhere = elsewhere; }
 
-bool mti_still_rests(void) { return mt_vps_still_rest(); }
+bool mti_still_rests(void) { return mt_vps_rest_as_noted(); }
 
 bool mti_deadlock_report(void) { return mt_deadlock_report(); }
 

@@ -35,7 +35,7 @@ MTI_EXPORT void mti_set_deadlock_hook(bool (*report)(void));
  * intervals. It calls, or lets another thread call, mti_deadlock_report() when nothing may. */
 MTI_EXPORT void mti_set_deadlock_elsewhere(bool (*elsewhere)(void));
 
-/** @return whether no thread has run since that function was last asked. */
+/** @return whether no thread has run since that function was last asked. Not without VPs. */
 MTI_EXPORT bool mti_still_rests(void);
 
 /** Reports a deadlock, once. @return whether the process has to end, with MLTP_EXIT_DEADLOCK. */

@@ -164,7 +164,7 @@ static void set_state(int vps, bool bound_main) {
   mt_rt.main_is_bound = bound && on_vps() && !mt_det_on && !others_later;
   mt_rt.cpus = mt_options.oversubscribe == MT_OVERSUBSCRIBE_EAGER ? MT_VPS_MAX : cpus;
   mt_rt.sleep.watchdog_deadline = MLTP_NEVER;
-  mt_rt.sleep.checked_at = UINT32_MAX;
+  mt_rt.sleep.checked_at = mt_rt.sleep.noted_at = UINT32_MAX;
   mt_rt.handover.look_at = MLTP_NEVER;
   if (vps == 0) vps = mt_options.vps != 0 ? (int)mt_options.vps : cpus;
   mt_rt.wanted = vps;

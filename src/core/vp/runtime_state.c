@@ -12,12 +12,33 @@ const char *mt_not_running(void) {
              : "the runtime is not running (call mltp_init() first)";
 }
 
-/* Relaxed: what changes under sleep.ilock is read under it. */
+/* Relaxed: what changes under sleep.ilock is read under it. The ilock is held. */
+static bool rest_since(uint32_t wake_count) {
+  return mt_rt.idle.awake == 0 && mt_rt.sleep.wake_count == wake_count &&
+         mt_rt.sleep.blocked <= mt_load_relaxed(&mt_rt.sleep.blocked_in_locks);
+}
+
 bool mt_vps_still_rest(void) {
   if (mt_load_relaxed(&mt_rt.vp_count) == 0) return true;
   mt_ilock_lock(&mt_rt.sleep.ilock);
-  bool still = mt_rt.idle.awake == 0 && mt_rt.sleep.wake_count == mt_rt.sleep.checked_at &&
-               mt_rt.sleep.blocked <= mt_load_relaxed(&mt_rt.sleep.blocked_in_locks);
+  bool still = rest_since(mt_rt.sleep.checked_at);
+  mt_ilock_unlock(&mt_rt.sleep.ilock);
+  return still;
+}
+
+bool mt_vps_note_rest(void) {
+  if (mt_load_relaxed(&mt_rt.vp_count) == 0) return true;
+  mt_ilock_lock(&mt_rt.sleep.ilock);
+  bool still = rest_since(mt_rt.sleep.checked_at);
+  if (still) mt_rt.sleep.noted_at = mt_rt.sleep.wake_count;
+  mt_ilock_unlock(&mt_rt.sleep.ilock);
+  return still;
+}
+
+bool mt_vps_rest_as_noted(void) {
+  if (mt_load_relaxed(&mt_rt.vp_count) == 0) return false;
+  mt_ilock_lock(&mt_rt.sleep.ilock);
+  bool still = rest_since(mt_rt.sleep.noted_at);
   mt_ilock_unlock(&mt_rt.sleep.ilock);
   return still;
 }

@@ -30,6 +30,7 @@ struct mt_sleep_state {
   uint32_t wake_count;        /* [ilock] VPs woken so far */
   uint64_t asleep_since;      /* [ilock] when the last awake VP went to sleep */
   uint32_t checked_at;        /* [ilock] wake_count at the last deadlock check */
+  uint32_t noted_at;          /* [ilock] wake_count at mt_vps_note_rest() */
 };
 
 enum { MT_HANDOVER_TIMES = 16 };
@@ -118,6 +119,14 @@ const char *mt_not_running(void);
  * been awake since, and none is blocked in the kernel but in a lock of ours. Also when there are no
  * VPs. */
 bool mt_vps_still_rest(void);
+
+/** The same, and notes it if so: no thread can run, and no timer is set.
+ * @return whether it is so */
+bool mt_vps_note_rest(void);
+
+/** @return whether no VP has been awake since mt_vps_note_rest(). A timer that was set since then
+ * was set by a VP. Not without VPs: bound threads are not seen that are about to run. */
+bool mt_vps_rest_as_noted(void);
 
 /** @return whether there is a runtime. Without one nobody waits and no timer is set: C++
  * destroys its static objects then. */

@@ -235,11 +235,17 @@ static bool has_mail(const void *box) {
   return mt_load_relaxed(&((const struct tm_mailbox *)box)->mail) != 0;
 }
 
-/* Few bytes are waited for before the receive is posted: they come through the inline slot. */
+static bool is_far(const struct tm_rank *sender) {
+  return tm_job.far != NULL && sender != NULL && !tm_rank_is_here(sender->number);
+}
+
+/* Few bytes are waited for before the receive is posted: they come through the inline slot. From
+ * another node they come into the posted receive. */
 static bool spin_for_mail(const struct tm_request *recv) {
   const struct tm_mailbox *box = &recv->owner->box;
+  const struct tm_rank *sender = tm_sender(recv);
   return recv->message != NULL || tm_request_bytes(recv) > TM_INLINE_SLOT_BYTES || has_mail(box) ||
-         tm_spin(has_mail, box, tm_sender(recv));
+         is_far(sender) || tm_spin(has_mail, box, sender);
 }
 
 void tm_recv(struct tm_request *recv, const char *call) {

@@ -12,28 +12,30 @@
 #include "core/internal/park.h"
 #include "tmpi/match/transport.h"
 
-/* A poll takes as long as many looks. A spinner that saw long gaps between its looks at the clock
- * would take them for another program's use of its CPU. */
-enum { LOOKS_PER_POLL = 16 };
+/* Looks of a spinner for each poll, which takes as long as many looks. A waiter for a rank of its
+ * own node finds the end late if it polls often, and one for another node if it does not. */
+enum { NEAR_LOOKS = 16, FAR_LOOKS = 1 };
 
 /* What a spinner waits for that takes messages of other nodes meanwhile. */
 struct polled {
   bool (*ended)(const void *);
   const void *what;
+  unsigned per_poll;
   unsigned *looks;
 };
 
 static bool poll_ended(const void *polled_) {
   const struct polled *polled = polled_;
   if (polled->ended(polled->what)) return true;
-  if ((*polled->looks)++ % LOOKS_PER_POLL != 0) return false;
+  if ((*polled->looks)++ % polled->per_poll != 0) return false;
   tm_job.far->poll();
   return polled->ended(polled->what);
 }
 
 bool tm_spin(bool (*ended)(const void *), const void *what, const struct tm_rank *waker) {
+  bool near = waker != NULL && tm_rank_is_here(waker->number);
   unsigned looks = 0;
-  const struct polled polled = {ended, what, &looks};
+  const struct polled polled = {ended, what, near ? NEAR_LOOKS : FAR_LOOKS, &looks};
   if (tm_job.far != NULL) {
     ended = poll_ended;
     what = &polled;

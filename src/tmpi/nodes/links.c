@@ -3,9 +3,11 @@
  * A TCP connection between each two nodes, beside those of UCX. It tells why a node ends early, and
  * that a node no longer answers.
  *
- * A node that ends early first sends each other node a notice, with its status and the reason, and
- * waits a bounded time until they know. A node that gets a notice passes it on and ends with the
- * same status: so the connection of a node closes without a notice only if its process was killed.
+ * A node that ends early first sends each other node a notice, with its status and the reason. A
+ * node that gets a notice prints it, passes it on, and ends with the same status: so the connection
+ * of a node closes without a notice only if its process was killed. Before it ends, each waits a
+ * bounded time until all others know: the launcher kills all nodes when the first has ended, and
+ * one that has not printed the reason by then never does.
  * The kernel asks the other one at intervals whether it is there, and closes a connection after
  * SILENCE_SECONDS without an answer. A process that is stopped still answers, since the kernel
  * does.
@@ -48,8 +50,8 @@ enum {
 };
 
 #define MS ((uint64_t)1000000)
-#define NOTIFY_NS (2000 * MS)    /* until the others know */
-#define SUSPICION_NS (1000 * MS) /* until the connection of a node closes that UCX has lost */
+#define NOTIFY_NS (5000 * MS)    /* until the others know */
+#define SUSPICION_NS (3000 * MS) /* until the connection of a node closes that UCX has lost */
 
 struct hello {
   uint64_t secret;
@@ -58,7 +60,7 @@ struct hello {
 
 struct link {
   int fd;                  /* [const] of the own node: see inlet */
-  bool answered;           /* [thread] it has sent a notice, or is closed */
+  bool answered;           /* [reader] it has sent a notice, or is closed */
   char host[TM_NODE_TEXT]; /* [const] */
 };
 
@@ -67,6 +69,8 @@ static struct {
   struct link *list;              /* [const] by number of the node */
   int inlet;                      /* [const] what is sent here comes from the own node */
   int listener;                   /* [const] until all are connected */
+  pthread_t reader;               /* [const] the thread of this file */
+  struct pollfd *polls;           /* [reader] by number of the node */
   struct tm_link_address address; /* [const] own */
 } links = {.inlet = -1, .listener = -1};
 
@@ -75,6 +79,8 @@ static int answered;      /* [atomic] nodes that know of it, or are gone; relaxe
 static int lost = -1;     /* [atomic] the first node that has gone away since: */
 static uint32_t ending;   /* [atomic] 1: nodes may go away; both are hints, so relaxed */
 
+static void read_links(int milliseconds);
+
 /* ---- a node ends early */
 
 /* The notice is small, so it fits into what the kernel buffers. */
@@ -82,6 +88,17 @@ static void send_all(const struct tm_note *notice) {
   for (int i = 0; i < links.size; i++)
     if (i != links.own && links.list[i].fd >= 0)
       send(links.list[i].fd, notice, sizeof *notice, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* The thread that ends the node may be the one that reads the answers. */
+static void wait_for_answers(void) {
+  bool reads = pthread_equal(pthread_self(), links.reader);
+  for (uint64_t end = os_now() + NOTIFY_NS;
+       mt_load_relaxed(&answered) < links.size - 1 && os_now() < end;)
+    if (reads)
+      read_links(1);
+    else
+      os_nap(MS);
 }
 
 /* Also in a signal handler. Of two threads that end the job, the second waits for the first. */
@@ -97,9 +114,7 @@ static void tell(int status, const char *why) {
                         links.own, links.list[links.own].host, notice.why);
   os_write(2, text, (size_t)length);
   send_all(&notice);
-  for (uint64_t end = os_now() + NOTIFY_NS;
-       mt_load_relaxed(&answered) < links.size - 1 && os_now() < end;)
-    os_nap(MS);
+  wait_for_answers();
 }
 
 /* Ends this node, since another one has ended or is gone. */
@@ -109,6 +124,7 @@ static void follow(const struct tm_note *notice) {
   fprintf(stderr, "tmpirun: node %d (%s): %s: this node (%d, %s) ends, too\n", notice->node,
           links.list[notice->node].host, notice->why, links.own, links.list[links.own].host);
   send_all(notice);
+  wait_for_answers();
   _exit(notice->status);
 }
 
@@ -155,7 +171,8 @@ static bool read_link(int node) {
     return false;
   }
   if (notice.kind != TM_NOTE_END) {
-    tm_rest_note(node, &notice);
+    /* what follows a note that is dropped can only count as an answer */
+    if (mt_load_relaxed(&notified) == 0) tm_rest_note(node, &notice);
     return true;
   }
   notice.why[sizeof notice.why - 1] = '\0';
@@ -164,13 +181,16 @@ static bool read_link(int node) {
   return true;
 }
 
-static void *watch(void *fds_) {
-  struct pollfd *fds = fds_;
-  for (;;) {
-    if (poll(fds, (nfds_t)links.size, -1) < 0) continue;
-    for (int i = 0; i < links.size; i++)
-      if (fds[i].revents != 0 && !read_link(i)) fds[i].fd = -1;
-  }
+/* milliseconds: at most to wait for what comes; -1: for as long as it takes. */
+static void read_links(int milliseconds) {
+  if (poll(links.polls, (nfds_t)links.size, milliseconds) < 0) return;
+  for (int i = 0; i < links.size; i++)
+    if (links.polls[i].revents != 0 && !read_link(i)) links.polls[i].fd = -1;
+}
+
+static void *watch(void *unused) {
+  (void)unused;
+  for (;;) read_links(-1);
   return NULL;
 }
 
@@ -333,22 +353,20 @@ static void close_in_child(void) {
 /* The thread gets no signals. */
 static const char *start_thread(void) {
   sigset_t all, before;
-  pthread_t thread;
   pthread_attr_t attr;
-  struct pollfd *fds = calloc((size_t)links.size, sizeof *fds);
-  if (fds == NULL) return "no memory";
-  for (int i = 0; i < links.size; i++) fds[i] = (struct pollfd){links.list[i].fd, POLLIN, 0};
+  links.polls = calloc((size_t)links.size, sizeof *links.polls);
+  if (links.polls == NULL) return "no memory";
+  for (int i = 0; i < links.size; i++)
+    links.polls[i] = (struct pollfd){links.list[i].fd, POLLIN, 0};
   pthread_attr_init(&attr);
   pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
   pthread_attr_setstacksize(&attr, STACK_SIZE);
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  int error = pthread_create(&thread, &attr, watch, fds);
+  int error = pthread_create(&links.reader, &attr, watch, NULL);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   pthread_attr_destroy(&attr);
-  if (error == 0) return NULL;
-  free(fds);
-  return strerror(error);
+  return error == 0 ? NULL : strerror(error);
 }
 
 const char *tm_links_prepare(const struct tm_nodes *nodes) {
@@ -382,7 +400,8 @@ const char *tm_links_start(int seconds) {
 }
 
 int tm_links_lost(void) {
-  mt_or_relaxed(&ending, 1); /* relaxed: a hint, as `lost` is */
+  mt_or_relaxed(&ending, 1);                                  /* relaxed: a hint, as `lost` is */
+  if (mt_load_relaxed(&notified) != 0) os_nap(2 * NOTIFY_NS); /* another thread ends this node */
   return mt_load_relaxed(&lost);
 }
 

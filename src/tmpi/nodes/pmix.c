@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "tmpi/nodes/nodes.h"
 
@@ -26,7 +27,7 @@ static struct {
 static const char node_key[] = "mltp.node", address_key[] = "mltp.address",
                   link_key[] = "mltp.link";
 
-enum { LOOK_SECONDS = 5 };
+enum { LOOK_SECONDS = 5, KNOWN_AFTER_MS = 3000 };
 
 static pmix_proc_t self; /* [const] since meet() */
 
@@ -247,7 +248,10 @@ static bool end(char *why, size_t room) {
     over = fence_is_over(1000 * LOOK_SECONDS, &status);
     if (!over && !known) lost = find_lost();
   }
-  if (over && status != PMIX_SUCCESS) lost = find_lost(); /* the launcher may know first */
+  for (int i = 0; over && status != PMIX_SUCCESS && lost < 0 && i < KNOWN_AFTER_MS; i++) {
+    lost = find_lost(); /* the launcher may know first */
+    if (lost < 0) usleep(1000);
+  }
   if (lost >= 0 && (!over || status != PMIX_SUCCESS)) {
     snprintf(why, room, "node %d has gone away before its ranks had ended", lost);
     tm_ucx_stop();

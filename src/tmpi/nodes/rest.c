@@ -33,11 +33,13 @@
 #include "tmpi/rank/rank.h"
 #include "tmpi/report/report.h"
 
-#define LATE_NS 5000000000 /* until node 0 has reported */
+#define LATE_NS 5000000000    /* until node 0 asks what the ranks do */
+#define REPORT_NS 60000000000 /* from then on, until it has reported */
 
 static struct {
   int size;           /* [const] number of nodes */
   uint32_t ended;     /* [atomic] 1: the ranks of this node have; relaxed: see above */
+  uint32_t asked;     /* [atomic] 1: node 0 gathers what the ranks do; relaxed: a hint */
   void (*late)(void); /* [const] reports a time-out, and ends the job */
   bool *suspected;    /* [owner] of node 0: by number of the node */
   bool reported;      /* [owner] */
@@ -101,6 +103,7 @@ static void report(void) {
 /* Its answers are those of nodes 1 and on. */
 static void gather(void) {
   rest.reported = true;
+  mt_or_relaxed(&rest.asked, 1); /* relaxed: a hint */
   rest.left = rest.size - 1;
   for (int i = 1; i < rest.size; i++) tm_links_send(i, &(struct tm_note){.kind = TM_NOTE_GATHER});
 }
@@ -136,8 +139,9 @@ static void note_gathered(int node, uint64_t bytes) {
   if (--rest.left == 0) report();
 }
 
+/* A node whose time is over before node 0 has begun reports for itself. */
 static void note_late(void) {
-  if (rest.reported) return;
+  if (rest.reported || rest.late == NULL) return;
   rest.is_late = true;
   gather();
 }
@@ -146,6 +150,7 @@ static void note_late(void) {
 
 static void send_activities(void) {
   size_t bytes = 0;
+  mt_or_relaxed(&rest.asked, 1); /* relaxed: a hint */
   void *gathered = tm_report_gather(&bytes);
   tm_job_flush(); /* what the program has printed comes before the report */
   tm_links_send(0, &(struct tm_note){.kind = TM_NOTE_GATHERED, .bytes = bytes});
@@ -179,9 +184,12 @@ void tm_rest_start(void (*late)(void)) {
   mti_set_deadlock_elsewhere(suspect);
 }
 
+/* On a busy machine the report takes long. If it came twice, the second would not have the ranks of
+ * other nodes. */
 void tm_rest_late(void) {
   tm_links_send(0, &(struct tm_note){.kind = TM_NOTE_LATE});
   os_nap(LATE_NS);
+  if (mt_load_relaxed(&rest.asked) != 0) os_nap(REPORT_NS); /* relaxed: a hint */
 }
 
 void tm_rest_ended(void) {

@@ -425,6 +425,9 @@ const void *tm_ucx_open(size_t *size, char *why, size_t room) {
   return NULL;
 }
 
+/* The handler is called without UCP_ERR_HANDLING_MODE_PEER, too. With it UCX would copy large data
+ * by buffers of its own where a transport cannot revoke its access to memory, as TCP. There is
+ * nothing to revoke it for: a job ends when it has lost a node. */
 const char *tm_ucx_connect(const struct tm_nodes *nodes, int node, const void *address) {
   if (peers == NULL) peers = calloc((size_t)nodes->size, sizeof *peers);
   if (peers == NULL) return "no memory";
@@ -432,12 +435,10 @@ const char *tm_ucx_connect(const struct tm_nodes *nodes, int node, const void *a
   peer->number = node;
   strcpy(peer->host, nodes->list[node].host);
   if (node == nodes->own) return NULL;
-  const ucp_ep_params_t params = {.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS |
-                                                UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
-                                                UCP_EP_PARAM_FIELD_ERR_HANDLER,
-                                  .address = address,
-                                  .err_mode = UCP_ERR_HANDLING_MODE_PEER,
-                                  .err_handler = {.cb = on_failure, .arg = peer}};
+  const ucp_ep_params_t params = {
+      .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLER,
+      .address = address,
+      .err_handler = {.cb = on_failure, .arg = peer}};
   ucs_status_t status = ucx.ucp_ep_create(worker, &params, &peer->ep);
   return status == UCS_OK ? NULL : ucx.ucs_status_string(status);
 }

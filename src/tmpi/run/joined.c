@@ -15,6 +15,7 @@
 #include "os/os.h"
 #include "tmpi/env/launch.h"
 #include "tmpi/nodes/nodes.h"
+#include "tmpi/rank/rank.h"
 #include "tmpi/run/modules.h"
 #include "tmpi/run/process.h"
 
@@ -107,6 +108,7 @@ static bool join(const struct tm_nodes *nodes, struct tm_joined *joined) {
             "tmpirun: node %d (%s) cannot connect to the other nodes: %s (UCX_TLS, "
             "UCX_NET_DEVICES)\n",
             nodes->own, nodes->list[nodes->own].host, why);
+    tm_job_tell(1, "it cannot connect to the other nodes: %s", why);
     return false;
   }
   joined->local = nodes->list[0].ranks / nodes->size;
@@ -156,6 +158,7 @@ bool tm_joined_begin(void) {
   if (module->start(SECONDS, tm_watch_late, why, sizeof why)) return true;
   fprintf(stderr, "tmpirun: this node cannot begin with the others: %s (see their messages)\n",
           why);
+  tm_job_tell(1, "it cannot begin with the others: %s", why);
   return false;
 }
 
