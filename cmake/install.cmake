@@ -12,6 +12,14 @@ install(DIRECTORY include/mltp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT
 file(RELATIVE_PATH prefix_from_pc ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" prefix_from_pc ${prefix_from_pc})
 configure_file(cmake/mltp.pc.in mltp.pc @ONLY)
+file(WRITE ${PROJECT_BINARY_DIR}/lib/pkgconfig/mltp.pc "# For the build tree: nothing has to be installed.
+Name: mltp
+Description: ${PROJECT_DESCRIPTION}
+Version: ${PROJECT_VERSION}
+Cflags: -I${PROJECT_SOURCE_DIR}/include
+Libs: -L${PROJECT_BINARY_DIR}/lib -Wl,-rpath,${PROJECT_BINARY_DIR}/lib -lmltp
+Libs.private: -pthread
+")
 install(FILES ${PROJECT_BINARY_DIR}/mltp.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
         COMPONENT development)
 

@@ -8,6 +8,7 @@ only. A row is slower or faster if the best values differ by more than the limit
 row is slower, 1 some are, 2 wrong usage, or something was not built or not measured.
 """
 import argparse
+import dataclasses
 import json
 import pathlib
 import shutil
@@ -18,7 +19,21 @@ import tempfile
 
 import store
 
-OURS = {"micro": "mltp", "mpi": "tmpi"}  # experiment: the implementation that is this project
+
+@dataclasses.dataclass(frozen=True)
+class Experiment:
+    """What is asked of mltp-bench, and which of its rows are this project's."""
+    options: tuple
+    impls: tuple
+    metrics: tuple = ()  # empty: all
+
+
+EXPERIMENTS = {
+    "micro": Experiment(("--impl", "mltp"), ("mltp",)),
+    "mpi": Experiment(("--impl", "tmpi"), ("tmpi",)),
+    "sim": Experiment((), ("native", "ucontext"), ("each",)),  # of the kernel backend most is the kernel's
+    "systemc": Experiment((), ("mltp-systemc",)),
+}
 
 
 def fail(text):
@@ -31,7 +46,7 @@ def parse_arguments(arguments):
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("commit", metavar="COMMIT", help="the older commit")
     parser.add_argument("experiments", nargs="*", metavar="EXPERIMENT",
-                        help=f"of {', '.join(OURS)} (all)")
+                        help=f"of {', '.join(EXPERIMENTS)} (all)")
     parser.add_argument("--turns", type=int, default=15, metavar="N",
                         help="runs of each experiment by each of the two (%(default)s)")
     parser.add_argument("--limit", type=float, default=2, metavar="PERCENT",
@@ -44,8 +59,8 @@ def parse_arguments(arguments):
                         help="where the older commit is built (%(default)s)")
     options = parser.parse_intermixed_args(arguments)
     for name in options.experiments:
-        if name not in OURS:
-            parser.error(f"{name}: there are {', '.join(OURS)}")
+        if name not in EXPERIMENTS:
+            parser.error(f"{name}: there are {', '.join(EXPERIMENTS)}")
     if options.turns < 1:
         parser.error("--turns: at least one")
     return options
@@ -76,16 +91,25 @@ def build(commit, folder):
     return bench
 
 
-def measure(bench, experiment):
+def name_of(row, experiment):
+    """The metric and what was varied, as words."""
+    params = row["params"]
+    return (row["metric"], *([params["model"]] if "model" in params else []),
+            *([row["impl"]] if len(experiment.impls) > 1 else []),
+            *(f"{params[key]} {key}" for key in ("threads", "ranks", "vps") if key in params))
+
+
+def measure(bench, name):
     """One run. Returns {row: (best, unit)}."""
+    experiment = EXPERIMENTS[name]
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
-        run = subprocess.run([bench, experiment, "--impl", OURS[experiment], "--quick", "--runs", "1",
-                              "--json", file.name], capture_output=True, text=True, check=False)
+        run = subprocess.run([bench, name, *experiment.options, "--quick", "--runs", "1", "--json", file.name],
+                             capture_output=True, text=True, check=False)
         if run.returncode != 0:
-            fail(f"{bench} {experiment} failed with status {run.returncode}:\n{run.stderr}")
+            fail(f"{bench} {name} failed with status {run.returncode}:\n{run.stderr}")
         rows = json.load(file)["rows"]
-    return {(row["metric"], *(f"{row['params'].get(key)} {key}" for key in ("threads", "ranks", "vps")
-                              if key in row["params"])): (row["min"], row["unit"]) for row in rows}
+    return {name_of(row, experiment): (row["min"], row["unit"]) for row in rows
+            if row["impl"] in experiment.impls and (not experiment.metrics or row["metric"] in experiment.metrics)}
 
 
 def turns(benches, experiment, count):
@@ -129,7 +153,7 @@ def main(arguments):
     print(f"Best of {options.turns} turns: {options.commit}, then this tree. {store.cpu_name()}, "
           f"load {pathlib.Path('/proc/loadavg').read_text(encoding='utf-8').split()[0]}")
     slower = sum(show(turns(benches, name, options.turns), options.limit)
-                 for name in options.experiments or OURS)
+                 for name in options.experiments or EXPERIMENTS)
     print(f"{slower} rows are slower by more than {options.limit:g} %")
     return 1 if slower else 0
 

@@ -17,4 +17,13 @@ function(sim_model name macro)
 endfunction()
 sim_model(prodcons ITERATIONS 5000000 500000 50000 5000)
 sim_model(TFMUL MAXTHREAD 100000 10000 1000 100)
+# The same models in SystemC.
+if(TARGET mltp_systemc)
+  foreach(model prodcons TFMUL)
+    string(TOLOWER ${model} name)
+    add_executable(sim-${model}-systemc ${PROJECT_SOURCE_DIR}/examples/systemc/${name}.cpp)
+    set_target_properties(sim-${model}-systemc PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${model_dir} CXX_STANDARD 17) # as Debian's library
+    target_link_libraries(sim-${model}-systemc PRIVATE PkgConfig::SYSTEMC)
+  endforeach()
+endif()
 add_custom_target(sim_models ALL DEPENDS ${models})

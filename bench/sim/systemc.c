@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "harness/report.h"
+#include "sim/systemc.h"
 #include "threads/micro.h"
 
 enum { STOCK, OURS, WAYS };
@@ -30,8 +31,7 @@ static const struct row table[] = {
     {ROW("alive", "resident memory per process, 20,000 alive", MICRO_RSS_BYTES), "B", "none"},
 };
 
-/* The package is in ../lib beside this program's folder, or where the linker looks. */
-static void find_package(char path[PATH_MAX]) {
+void bench_systemc_package(char path[PATH_MAX]) {
   char self[PATH_MAX];
   ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
   self[length > 0 ? length : 0] = '\0';
@@ -116,7 +116,7 @@ static int measure(const struct experiment *experiment, const struct bench_optio
     fprintf(stderr, "mltp-bench: systemc: no memory for the results (ask for fewer --runs)\n");
     return 1;
   }
-  find_package(package);
+  bench_systemc_package(package);
   setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 1); /* it would go before each line of JSON */
   printf("Minimum, median and maximum of %d interleaved runs; \"x\" compares minima.\n", runs);
   for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {

@@ -13,27 +13,30 @@ using sc_core::sc_event;
 using sc_core::SC_NS;
 using sc_core::SC_ZERO_TIME;
 
-// The sender continues when the receiver has come, and the receiver when there is something.
+// The sender continues when the receiver has come, and the receiver when there is something; both
+// in the delta cycle after they have met. With the producer's wait for time a value takes four
+// waits.
 template <class T>
 class double_handshake {
  public:
   void send(T value) {
     value_ = value;
-    full_ = true;
-    sent_.notify(SC_ZERO_TIME);
-    while (full_) wait(taken_);
+    offer_ = true;
+    offered_.notify(SC_ZERO_TIME);
+    wait(taken_);
   }
   T receive() {
-    while (!full_) wait(sent_);
-    full_ = false;
+    if (!offer_) wait(offered_);
+    offer_ = false;
     taken_.notify(SC_ZERO_TIME);
+    wait(taken_);
     return value_;
   }
 
  private:
-  sc_event sent_, taken_;
+  sc_event offered_, taken_;
   T value_{};
-  bool full_ = false;
+  bool offer_ = false;
 };
 
 struct prodcons : sc_core::sc_module {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Processes that multiply, created and joined in groups: listing 2 of the ContextThreads report, in
-// SystemC. A hundred processes for each turn; prodcons.cpp says how to build and run it.
+// SystemC. There are a hundred processes for each turn. As in the listing each of the ten numbers
+// is multiplied by the first process that gets it. prodcons.cpp says how to build and run it.
 #define SC_INCLUDE_DYNAMIC_PROCESSES
 #include <cstdlib>
 #include <iostream>
@@ -8,6 +9,7 @@
 
 namespace {
 
+constexpr int multiplications = 1000;
 constexpr int groups[] = {1, 7, 9, 3, 8, 4, 2, 5, 6, 10, 1, 7, 9, 3, 8, 4, 2, 5, 6};
 constexpr const char *names[] = {"fmul0", "fmul1", "fmul2", "fmul3", "fmul4",
                                  "fmul5", "fmul6", "fmul7", "fmul8", "fmul9"};
@@ -15,6 +17,7 @@ constexpr const char *names[] = {"fmul0", "fmul1", "fmul2", "fmul3", "fmul4",
 struct tfmul : sc_core::sc_module {
   const long turns;
   double product[10];
+  int multiplied[10] = {};
 
   SC_HAS_PROCESS(tfmul);
   tfmul(const sc_core::sc_module_name &name, long n) : sc_module(name), turns(n) {
@@ -23,8 +26,7 @@ struct tfmul : sc_core::sc_module {
   }
 
   void multiply(int which) {
-    for (int i = 0; i < 10; i++) product[which] *= 1.1;
-    if (product[which] > 1e100) product[which] = 1.2;
+    for (int &i = multiplied[which]; i < multiplications; i++) product[which] *= 1.1;
   }
 
   void run() {

@@ -4,6 +4,9 @@
 
 Usage: documents.py PREFIX DOCUMENT ...
 
+PREFIX is where the project is installed, or the folder in which it was built. With "-" for PREFIX the environment
+stays as it is: what is installed is found as README says.
+
 A block with title="FILE" is written to that file. A block of sh is run; a comment before it may say
 "status N", "needs FILE", or "not run: why". A block of text after it is what it prints: `...` stands for any text
 within a line, and for any lines if alone. The folder in which the blocks run has the project's examples.
@@ -22,9 +25,12 @@ LINK = re.compile(r"\]\(([^)#]+)\)")
 
 def environment_of(prefix):
     """Returns the environment that index.md describes."""
-    library = next(pathlib.Path(prefix).rglob("libmltp.so")).parent
-    names = {"PATH": f"{prefix}/bin:{os.environ['PATH']}", "LD_LIBRARY_PATH": str(library),
-             "PKG_CONFIG_PATH": f"{library}/pkgconfig"}
+    names = {}
+    if prefix != "-":
+        prefix = os.path.abspath(prefix)
+        library = min(pathlib.Path(prefix).rglob("libmltp.so"), key=lambda file: len(file.parts)).parent
+        names = {"PATH": f"{prefix}/bin:{os.environ['PATH']}", "LD_LIBRARY_PATH": str(library),
+                 "PKG_CONFIG_PATH": f"{library}/pkgconfig"}
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("MLTP_", "MAKE"))}
     return {**kept, **names, "MLTP_COORDINATOR": "off"}
 
@@ -85,7 +91,7 @@ def check_links(page):
 
 def main():
     """Checks the documents, each in a folder of its own."""
-    environment = environment_of(os.path.abspath(sys.argv[1]))
+    environment = environment_of(sys.argv[1])
     for page in map(pathlib.Path, sys.argv[2:]):
         with tempfile.TemporaryDirectory(prefix="documents-") as folder:
             check_links(page)

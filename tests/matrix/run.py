@@ -67,17 +67,41 @@ def without(name, what, setting):
                 tests("gcc-ci", f"env {setting} ", running))
 
 
+def archive(name):
+    """The lines that put the files of the project into build/matrix/NAME.tar."""
+    return f"""
+git ls-files -z --cached --others --exclude-standard |
+  tar --null --verbatim-files-from --files-from=- --create --file=build/matrix/{name}.tar
+"""
+
+
 def debian(name):
     """A system of its own, made from Debian's mirror; the tests in it have no network."""
     inside = ("cd /src && cmake --preset release && cmake --build --preset release && "
               'unshare --net ctest --preset release -j"$(nproc)" --timeout 600 TESTS')
-    return Cell(name, f"Debian {DEBIAN[name]}, its gcc and libc", f"""
-git ls-files -z --cached --others --exclude-standard |
-  tar --null --verbatim-files-from --files-from=- --create --file=build/matrix/{name}.tar
+    return Cell(name, f"Debian {DEBIAN[name]}, its gcc and libc", f"""{archive(name)}
 mmdebstrap --variant=apt --include="{DEBIAN_PACKAGES}" \\
   --customize-hook='mkdir "$1/src"' --customize-hook='tar-in build/matrix/{name}.tar /src' \\
   --chrooted-customize-hook="{inside.replace('"', chr(92) + '"')}" \\
   {DEBIAN[name]} /dev/null
+""", "mmdebstrap")
+
+
+def bare(name):
+    """Two systems that have nothing but git: one builds, the other gets the packages that the first has made."""
+    system, suite = f"bare-{name}", DEBIAN[name]
+    into = f"""mmdebstrap --variant=apt --include=git \\
+  --customize-hook='mkdir "$1/src"' --customize-hook='tar-in build/matrix/{system}.tar /src'"""
+    return Cell(system, f"README and handbook on a bare Debian {suite}: build tree, prefix, packages", f"""{archive(system)}
+rm -rf build/matrix/{system}-packages && mkdir build/matrix/{system}-packages
+{into} \\
+  --chrooted-customize-hook="/src/tests/install/bare.sh build" \\
+  --customize-hook='cp "$1"/src/build/deb/*.deb build/matrix/{system}-packages/' \\
+  {suite} /dev/null
+{into} \\
+  --customize-hook='cp -r build/matrix/{system}-packages "$1/packages"' \\
+  --chrooted-customize-hook="/src/tests/install/bare.sh packages /packages" \\
+  {suite} /dev/null
 """, "mmdebstrap")
 
 
@@ -89,6 +113,7 @@ def cells():
     yield Cell("aarch64", "aarch64, by emulation", "./dev aarch64 TESTS")
     yield Cell("deb", "Debian packages", "./dev deb")
     yield from map(debian, DEBIAN)
+    yield from map(bare, DEBIAN)
 
 
 # ------------------------------------------------------------------------- running

@@ -20,8 +20,11 @@ FAKE = """\
     runs = calls.read_text().split().count("{name}")
     if {name!r} == "broken":
         sys.exit("the answer is wrong")
-    row = lambda name, value: {{"metric": name, "params": {{"ranks": 2}}, "min": value, "unit": "us"}}
-    rows = [row("scaled", {scale} * (9 + runs)), row("same", 5), row("of-{name}", 1)]
+    ours, params = {{"mpi": ("tmpi", {{"ranks": 2}}), "sim": ("native", {{"model": "prodcons"}}),
+                    "systemc": ("mltp-systemc", {{}})}}[sys.argv[1]]
+    row = lambda name, value, impl=ours: {{"metric": name, "params": params, "min": value, "unit": "us", "impl": impl}}
+    rows = [row("scaled", {scale} * (9 + runs)), row("same", 5), row("of-{name}", 1), row("each", {scale} * 4),
+            row("theirs", {scale} * 7, "systemc"), row("each", {scale} * 8, "kernel")]
     pathlib.Path(sys.argv[sys.argv.index("--json") + 1]).write_text(json.dumps({{"rows": rows}}))
 """
 
@@ -39,9 +42,9 @@ class Compare(unittest.TestCase):
         path.chmod(0o755)
         return path
 
-    def compare(self, scale, *arguments, newer="newer"):
+    def compare(self, scale, *arguments, newer="newer", experiment="mpi"):
         run = subprocess.run(
-            [sys.executable, "-B", COMPARE, "HEAD", "mpi", "--older-bench", self.fake("older", 1),
+            [sys.executable, "-B", COMPARE, "HEAD", experiment, "--older-bench", self.fake("older", 1),
              "--bench", self.fake(newer, scale), "--turns", "3", *arguments],
             capture_output=True, text=True, check=False)
         return run.returncode, run.stdout, run.stderr
@@ -52,7 +55,18 @@ class Compare(unittest.TestCase):
         self.assertRegex(stdout, r"scaled, 2 ranks +10 +11 us +x1.100 slower +medians 11 12.1")
         self.assertRegex(stdout, r"same, 2 ranks +5 +5 us +x1.000 even")
         self.assertNotIn("of-", stdout)  # a row that one of them does not have
-        self.assertIn("1 rows are slower by more than 2 %", stdout)
+        self.assertNotIn("theirs", stdout)
+        self.assertIn("2 rows are slower by more than 2 %", stdout)
+
+    def test_models(self):
+        """Of SpecC the time of a wait on each of our backends; of SystemC the rows with our package."""
+        code, stdout, stderr = self.compare(1.1, experiment="sim")
+        self.assertEqual(code, 1, stderr)
+        self.assertRegex(stdout, r"\neach, prodcons, native +4 +4.4 us +x1.100 slower")
+        self.assertNotRegex(stdout, "scaled|kernel")
+        code, stdout, stderr = self.compare(1.1, experiment="systemc")
+        self.assertRegex(stdout, r"\nsame +5 +5 us +x1.000 even")
+        self.assertNotIn("theirs", stdout)
 
     def test_even_and_faster(self):
         self.assertEqual(self.compare(1.019)[0], 0)
