@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """`mltp run --threads`: stock pthread programs run as before, with as many threads as permits.
 
-Usage: gated.py MLTP OBJECTS VARIANTS CROWD PRIORITIES
+Usage: gated.py MLTP OBJECTS VARIANTS CROWD PRIORITIES CALLS
 """
 import os
 import subprocess
 import sys
 
-MLTP, OBJECTS, VARIANTS, CROWD, PRIORITIES = sys.argv[1:6]
+MLTP, OBJECTS, VARIANTS, CROWD, PRIORITIES, CALLS = sys.argv[1:7]
 
 
 def gated(permits, *words):
@@ -26,6 +26,13 @@ def objects():
         assert subprocess.run([program], check=True, capture_output=True).stdout == b"right\n"
         for permits in (1, 2, 4):
             assert gated(permits, program) == "right\n"
+
+
+def no_call_stops_others():
+    """With one permit, too, a call that blocks lets the thread run that ends the wait."""
+    assert subprocess.run([CALLS], check=True, capture_output=True).stdout == b"right\n"
+    for permits in (1, 2):
+        assert gated(permits, CALLS) == "right\n"
 
 
 def as_many_as_permits():
@@ -52,6 +59,6 @@ def priorities_count():
 
 
 if __name__ == "__main__":
-    for test in (objects, as_many_as_permits, nobody_is_stranded, priorities_count):
+    for test in (objects, no_call_stops_others, as_many_as_permits, nobody_is_stranded, priorities_count):
         test()
         print(f"gated.py: {test.__name__}: passed")

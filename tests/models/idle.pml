@@ -8,7 +8,9 @@
  * Checked: when nothing moves any more, no thread is ready while fewer VPs than may
  * be awake are. So no wake-up is lost, and no thread waits for the watchdog.
  *
- * TARGET: how many VPs may be awake. BLOCKING: the maker may block in the kernel.
+ * TARGET: how many VPs may be awake. BLOCKING: the maker may block in the kernel. KEEPS: the maker
+ * delivers events (poll.h) and keeps the threads until its time is over, which may be at any moment;
+ * then a watchdog looks once.
  */
 #define CPUS 4
 #define POSTER 3 /* stores nothing but by locked instructions */
@@ -29,6 +31,17 @@ bool in_futex[VPS];
 
 #define NOBODY VPS
 #define BUSY(me, vp) (LOAD(me, LENGTH(vp)) != 0 || inbox[vp] != 0)
+#ifdef KEEPS
+bool delivered, time_over;
+#ifdef MUTATE_11
+#define KEPT(vp) (vp == 0 && delivered)
+#else
+#define KEPT(vp) (vp == 0 && delivered && !time_over)
+#endif
+#else
+#define KEPT(vp) false
+#endif
+#define FOR_OTHERS(me, vp) (BUSY(me, vp) && !KEPT(vp))
 #define OTHER1(me) ((me + 1) % VPS)
 #define OTHER2(me) ((me + 2) % VPS)
 
@@ -190,7 +203,8 @@ inline search_end_found(me) {
 #endif
         if
 #ifndef MUTATE_5
-        :: LOAD(me, LENGTH(me)) > 1 || BUSY(me, OTHER1(me)) || BUSY(me, OTHER2(me)) -> wake_one(me)
+        :: LOAD(me, LENGTH(me)) > 1 || FOR_OTHERS(me, OTHER1(me)) || FOR_OTHERS(me, OTHER2(me)) ->
+           wake_one(me)
 #endif
         :: else
         fi
@@ -221,8 +235,17 @@ proctype vp(byte me) {
   fi;
   /* the maker */
   do
+#ifdef KEEPS
+  :: made == 0 ->
+     do
+     :: made < MAKES -> made++; add_to_list(me, 1)
+     :: else -> break
+     od;
+     delivered = true
+#else
   :: made < MAKES -> made++; add_to_list(me, 1);
      notice(me)
+#endif
   :: goto next
   :: goto end_compute
 #ifdef BLOCKING
@@ -275,8 +298,8 @@ idle:
   fi;
   if
   :: BUSY(me, me) -> goto found
-  :: BUSY(me, OTHER1(me)) -> steal(me, OTHER1(me))
-  :: BUSY(me, OTHER2(me)) -> steal(me, OTHER2(me))
+  :: FOR_OTHERS(me, OTHER1(me)) -> steal(me, OTHER1(me))
+  :: FOR_OTHERS(me, OTHER2(me)) -> steal(me, OTHER2(me))
   :: goto sleep
   fi;
   if
@@ -332,7 +355,7 @@ sleep:
   fi;
   if
 #ifndef MUTATE_9
-  :: BUSY(me, OTHER1(me)) || BUSY(me, OTHER2(me)) -> goto up
+  :: FOR_OTHERS(me, OTHER1(me)) || FOR_OTHERS(me, OTHER2(me)) -> goto up
 #endif
   :: else -> goto wait
   fi;
@@ -378,6 +401,21 @@ proctype poster() {
 }
 #endif
 
+#ifdef KEEPS
+/* mt_watchdog_check(), by then the maker's stores are visible. */
+proctype watchdog() {
+  byte woken = NOBODY;
+end_kept:
+  atomic { delivered && used[0] == 0 -> time_over = true }
+#ifndef MUTATE_12
+  if
+  :: FOR_OTHERS(POSTER, 0) || BUSY(POSTER, 1) || BUSY(POSTER, 2) -> wake_one(POSTER)
+  :: else
+  fi
+#endif
+}
+#endif
+
 active proctype at_rest() {
   timeout ->
   assert(awake == TARGET || mem[0] + mem[1] + mem[2] + inbox[0] + inbox[1] + inbox[2] == 0)
@@ -392,6 +430,9 @@ init {
     sleeping = 2;
 #if POSTS
     run poster();
+#endif
+#ifdef KEEPS
+    run watchdog();
 #endif
     run vp(0);
     run vp(1);

@@ -38,6 +38,7 @@ ENDS = ("ENDS",)
 HOME = ("TARGET=3", "MAKES=0", "POSTS=2", "POST_TO=0")
 POSTER = ("TARGET=3", "MAKES=0", "POSTS=2", "POST_TO=1")
 BLOCKED = ("TARGET=2", "MAKES=0", "POSTS=1", "POST_TO=0", "BLOCKING")
+KEEPS = ("TARGET=3", "MAKES=2", "POSTS=0", "KEEPS")
 CANCELS = ("CANCELS",)
 CLOSES = ("CLOSES",)
 SPINS = ("SPINS", "ROUNDS=2")
@@ -45,7 +46,7 @@ SPINS = ("SPINS", "ROUNDS=2")
 VARIANTS = {
     "runq": [RUNQ + ("PROBES",), RUNQ + ("PROBES",) + FULL,
              ("THREADS=3", "THIEVES=1", "PROBES"), ("THREADS=3", "THIEVES=1", "PROBES") + FULL],
-    "idle": [MAKER, MAKER + FULL, MAKER + ENDS, POSTER, HOME, BLOCKED, BLOCKED + FULL],
+    "idle": [MAKER, MAKER + FULL, MAKER + ENDS, POSTER, HOME, BLOCKED, BLOCKED + FULL, KEEPS],
     "idleq": [()],
     "park": [(), CANCELS, CANCELS + FULL],
     "select": [()],
@@ -94,6 +95,8 @@ MUTATIONS = {
         Mutation(8, "must_stay_awake", "the sleeper does not look at its own inbox", HOME),
         Mutation(9, "must_stay_awake", "the sleeper does not look at the others' queues", MAKER),
         Mutation(10, "deliver", "a VP found awake after all is taken to be free", BLOCKED),
+        Mutation(11, "mt_poll_keeps", "a delivery is left to its VP when its time is over", KEEPS),
+        Mutation(12, "mt_watchdog_check", "nobody looks when the time of a delivery is over", KEEPS),
     ],
     "idleq": [
         Mutation(1, "mt_idleq_leave", "a VP that was taken out does not wait for its thread"),

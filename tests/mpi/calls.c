@@ -7,7 +7,7 @@
 
 #include "check.h"
 
-static struct blocked states[64];
+static struct blocked states[BLOCKING_CALLS_MOST];
 
 static void block(const struct blocking_call *call, struct blocked *on, int next) {
   uintptr_t address = (uintptr_t)on;
@@ -27,11 +27,12 @@ static void end(const struct blocking_call *call, int from) {
 
 int main(int argc, char **argv) {
   int size, rank = check_start(&argc, &argv, &size);
-  for (int i = 0; blocking_calls[i].name != NULL; i++) {
+  const struct blocking_call *call;
+  for (int i = 0; (call = blocking_call(i)) != NULL; i++) {
     if (rank % 2 == 0)
-      block(&blocking_calls[i], &states[i], rank + 1);
+      block(call, &states[i], rank + 1);
     else
-      end(&blocking_calls[i], rank - 1);
+      end(call, rank - 1);
   }
   MPI_Finalize();
   return 0;

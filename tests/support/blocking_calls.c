@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One row for each call that blocks a kernel thread. */
+/* One row for each call of the kernel that blocks. blocking_locks.c has those of libc. */
 #define _GNU_SOURCE
 #include "support/blocking_calls.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,25 +16,12 @@
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#define NEED(condition)                                                                            \
-  do {                                                                                             \
-    if (!(condition)) return __LINE__;                                                             \
-  } while (0)
-
-enum { NAPS_MAX = 100, NAP_NS = 50000000 };
-
-static struct timespec in_an_hour(clockid_t clock) {
-  struct timespec time;
-  clock_gettime(clock, &time);
-  time.tv_sec += 3600;
-  return time;
-}
+enum { NAPS_MAX = 100, NAP_NS = 50000000, SECONDS_MAX = 10, COMMAND_MAX = 128 };
 
 /* ---- a pipe */
 
@@ -148,6 +134,32 @@ static int connect_to_it(struct blocked *on) {
   return 0;
 }
 
+/* A listener with as many callers as it may have. */
+static int fill_listener(struct blocked *on) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  NEED(make_listener(on) == 0 && listen(on->ends[0], 0) == 0);
+  strcpy(address.sun_path, on->path);
+  on->ends[1] = socket(AF_UNIX, SOCK_STREAM, 0);
+  NEED(on->ends[1] >= 0);
+  NEED(connect(on->ends[1], (struct sockaddr *)&address, sizeof address) == 0);
+  return 0;
+}
+
+static int wait_connect(struct blocked *on) {
+  NEED(connect_to_it(on) == 0);
+  close(on->ends[0]);
+  close(on->ends[1]);
+  remove_it(on);
+  return 0;
+}
+
+static int accept_one(struct blocked *on) {
+  int fd = accept(on->ends[0], NULL, NULL);
+  NEED(fd >= 0);
+  close(fd);
+  return 0;
+}
+
 static int make_pair(struct blocked *on) {
   NEED(socketpair(AF_UNIX, SOCK_STREAM, 0, on->ends) == 0);
   return 0;
@@ -241,6 +253,33 @@ static int start_child(struct blocked *on) {
   return 0;
 }
 
+/* A lock of lockf() belongs to its process. */
+static int lock_in_child(struct blocked *on) {
+  int report[2];
+  NEED(name_it(on) == 0 && pipe(report) == 0);
+  on->ends[0] = open(on->path, O_RDWR | O_CREAT, 0600);
+  NEED(on->ends[0] >= 0);
+  on->child = fork();
+  if (on->child == 0) {
+    int fd = open(on->path, O_RDWR);
+    bool locked = fd >= 0 && lockf(fd, F_LOCK, 0) == 0;
+    if (!locked || write(report[1], "x", 1) != 1) _exit(1);
+    for (;;) pause();
+  }
+  char byte;
+  NEED(on->child > 0 && close(report[1]) == 0 && read(report[0], &byte, 1) == 1);
+  close(report[0]);
+  return 0;
+}
+
+static int wait_lockf(struct blocked *on) {
+  NEED(lockf(on->ends[0], F_LOCK, 0) == 0);
+  NEED(waitpid(on->child, NULL, 0) == on->child);
+  close(on->ends[0]);
+  remove_it(on);
+  return 0;
+}
+
 static int kill_child(struct blocked *on) {
   NEED(kill(on->child, SIGKILL) == 0);
   return 0;
@@ -251,260 +290,120 @@ static int wait_waitpid(struct blocked *on) {
   return 0;
 }
 
+static int wait_any(struct blocked *on) {
+  NEED(wait(NULL) == on->child);
+  return 0;
+}
+
+static int wait_any_used(struct blocked *on) {
+  NEED(wait3(NULL, 0, NULL) == on->child);
+  return 0;
+}
+
+static int wait_one_used(struct blocked *on) {
+  NEED(wait4(on->child, NULL, 0, NULL) == on->child);
+  return 0;
+}
+
 static int wait_waitid(struct blocked *on) {
   siginfo_t info;
   NEED(waitid(P_PID, (id_t)on->child, &info, WEXITED) == 0);
   return 0;
 }
 
+/* ---- commands of the shell, which read from a FIFO */
+
+static int make_command(const struct blocked *on, char command[COMMAND_MAX]) {
+  return snprintf(command, COMMAND_MAX, "read line <%s", on->path) < COMMAND_MAX ? 0 : __LINE__;
+}
+
+static int wait_system(struct blocked *on) {
+  char command[COMMAND_MAX];
+  NEED(make_command(on, command) == 0 && system(command) == 0);
+  remove_it(on);
+  return 0;
+}
+
+static int wait_pclose(struct blocked *on) {
+  char command[COMMAND_MAX];
+  NEED(make_command(on, command) == 0);
+  FILE *stream = popen(command, "r");
+  NEED(stream != NULL && pclose(stream) == 0);
+  remove_it(on);
+  return 0;
+}
+
+static int write_line(struct blocked *on) {
+  int fd = open(on->path, O_WRONLY);
+  NEED(fd >= 0 && write(fd, "x\n", 2) == 2);
+  close(fd);
+  return 0;
+}
+
 /* ---- time: nobody ends such a wait, but others run meanwhile */
-
-static int nothing(struct blocked *on) {
-  (void)on;
-  return 0;
-}
-
-static int set_word(struct blocked *on) {
-  __atomic_store_n(&on->word, 1, __ATOMIC_RELEASE);
-  return 0;
-}
-
-static int is_set(const struct blocked *on) { return __atomic_load_n(&on->word, __ATOMIC_ACQUIRE); }
 
 static int wait_nanosleep(struct blocked *on) {
   struct timespec nap = {0, NAP_NS};
-  for (int i = 0; i < NAPS_MAX && !is_set(on); i++) nanosleep(&nap, NULL);
-  NEED(is_set(on));
+  for (int i = 0; i < NAPS_MAX && !blocked_is_set(on); i++) nanosleep(&nap, NULL);
+  NEED(blocked_is_set(on));
   return 0;
 }
 
 static int wait_clock_nanosleep(struct blocked *on) {
   struct timespec nap = {0, NAP_NS};
-  for (int i = 0; i < NAPS_MAX && !is_set(on); i++) clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, NULL);
-  NEED(is_set(on));
+  for (int i = 0; i < NAPS_MAX && !blocked_is_set(on); i++)
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, NULL);
+  NEED(blocked_is_set(on));
   return 0;
 }
 
 static int wait_usleep(struct blocked *on) {
-  for (int i = 0; i < NAPS_MAX && !is_set(on); i++) usleep(NAP_NS / 1000);
-  NEED(is_set(on));
+  for (int i = 0; i < NAPS_MAX && !blocked_is_set(on); i++) usleep(NAP_NS / 1000);
+  NEED(blocked_is_set(on));
   return 0;
 }
 
-/* ---- futexes */
-
-static int wait_futex(struct blocked *on) {
-  while (!is_set(on)) syscall(SYS_futex, &on->word, FUTEX_WAIT, 0, NULL, NULL, 0);
+static int wait_sleep(struct blocked *on) {
+  for (int i = 0; i < SECONDS_MAX && !blocked_is_set(on); i++) sleep(1);
+  NEED(blocked_is_set(on));
   return 0;
 }
 
-static int wake_futex(struct blocked *on) {
-  set_word(on);
-  syscall(SYS_futex, &on->word, FUTEX_WAKE, 1, NULL, NULL, 0);
+static int wait_thrd_sleep(struct blocked *on) {
+  struct timespec nap = {0, NAP_NS};
+  for (int i = 0; i < NAPS_MAX && !blocked_is_set(on); i++) thrd_sleep(&nap, NULL);
+  NEED(blocked_is_set(on));
   return 0;
 }
 
-static int make_semaphore(struct blocked *on) {
-  NEED(sem_init(&on->semaphore, 0, 0) == 0);
-  return 0;
-}
-
-static int wait_sem(struct blocked *on) {
-  NEED(sem_wait(&on->semaphore) == 0);
-  return 0;
-}
-
-static int wait_sem_timed(struct blocked *on) {
-  struct timespec late = in_an_hour(CLOCK_REALTIME);
-  NEED(sem_timedwait(&on->semaphore, &late) == 0);
-  return 0;
-}
-
-static int post_sem(struct blocked *on) {
-  NEED(sem_post(&on->semaphore) == 0);
-  return 0;
-}
-
-static int make_locks(struct blocked *on) {
-  NEED(pthread_mutex_init(&on->mutex, NULL) == 0 && pthread_cond_init(&on->cond, NULL) == 0);
-  NEED(pthread_rwlock_init(&on->lock, NULL) == 0);
-  NEED(pthread_barrier_init(&on->barrier, NULL, 2) == 0);
-  NEED(mtx_init(&on->c11_mutex, mtx_plain) == thrd_success);
-  NEED(cnd_init(&on->c11_cond) == thrd_success);
-  return 0;
-}
-
-/* A pthread has a lock until the semaphore is posted. */
-static int hold_by(struct blocked *on, void *(*holder)(void *)) {
-  NEED(make_locks(on) == 0 && make_semaphore(on) == 0);
-  NEED(pthread_create(&on->thread, NULL, holder, on) == 0);
-  while (!is_set(on)) sched_yield();
-  NEED(pthread_detach(on->thread) == 0);
-  return 0;
-}
-
-static void *hold_mutex(void *of) {
-  struct blocked *on = of;
-  pthread_mutex_lock(&on->mutex);
-  set_word(on);
-  while (sem_wait(&on->semaphore) != 0) continue;
-  pthread_mutex_unlock(&on->mutex);
-  return NULL;
-}
-
-static int lock_mutex(struct blocked *on) { return hold_by(on, hold_mutex); }
-
-static int wait_mutex(struct blocked *on) {
-  NEED(pthread_mutex_lock(&on->mutex) == 0 && pthread_mutex_unlock(&on->mutex) == 0);
-  return 0;
-}
-
-static int wait_mutex_timed(struct blocked *on) {
-  struct timespec late = in_an_hour(CLOCK_REALTIME);
-  NEED(pthread_mutex_timedlock(&on->mutex, &late) == 0 && pthread_mutex_unlock(&on->mutex) == 0);
-  return 0;
-}
-
-static int wait_cond(struct blocked *on) {
-  pthread_mutex_lock(&on->mutex);
-  while (!on->word) NEED(pthread_cond_wait(&on->cond, &on->mutex) == 0);
-  pthread_mutex_unlock(&on->mutex);
-  return 0;
-}
-
-static int wait_cond_timed(struct blocked *on) {
-  struct timespec late = in_an_hour(CLOCK_REALTIME);
-  pthread_mutex_lock(&on->mutex);
-  while (!on->word) NEED(pthread_cond_timedwait(&on->cond, &on->mutex, &late) == 0);
-  pthread_mutex_unlock(&on->mutex);
-  return 0;
-}
-
-static int wait_cond_clock(struct blocked *on) {
-  struct timespec late = in_an_hour(CLOCK_MONOTONIC);
-  pthread_mutex_lock(&on->mutex);
-  while (!on->word)
-    NEED(pthread_cond_clockwait(&on->cond, &on->mutex, CLOCK_MONOTONIC, &late) == 0);
-  pthread_mutex_unlock(&on->mutex);
-  return 0;
-}
-
-static int signal_cond(struct blocked *on) {
-  pthread_mutex_lock(&on->mutex);
-  on->word = 1;
-  pthread_cond_signal(&on->cond);
-  pthread_mutex_unlock(&on->mutex);
-  return 0;
-}
-
-static void *hold_to_write(void *of) {
-  struct blocked *on = of;
-  pthread_rwlock_wrlock(&on->lock);
-  set_word(on);
-  while (sem_wait(&on->semaphore) != 0) continue;
-  pthread_rwlock_unlock(&on->lock);
-  return NULL;
-}
-
-static int lock_to_write(struct blocked *on) { return hold_by(on, hold_to_write); }
-
-static int wait_to_read(struct blocked *on) {
-  NEED(pthread_rwlock_rdlock(&on->lock) == 0 && pthread_rwlock_unlock(&on->lock) == 0);
-  return 0;
-}
-
-static int wait_to_write(struct blocked *on) {
-  NEED(pthread_rwlock_wrlock(&on->lock) == 0 && pthread_rwlock_unlock(&on->lock) == 0);
-  return 0;
-}
-
-static int meet(struct blocked *on) {
-  int result = pthread_barrier_wait(&on->barrier);
-  NEED(result == 0 || result == PTHREAD_BARRIER_SERIAL_THREAD);
-  return 0;
-}
-
-static void *hold_c11(void *of) {
-  struct blocked *on = of;
-  mtx_lock(&on->c11_mutex);
-  set_word(on);
-  while (sem_wait(&on->semaphore) != 0) continue;
-  mtx_unlock(&on->c11_mutex);
-  return NULL;
-}
-
-static int lock_c11(struct blocked *on) { return hold_by(on, hold_c11); }
-
-static int wait_c11(struct blocked *on) {
-  NEED(mtx_lock(&on->c11_mutex) == thrd_success && mtx_unlock(&on->c11_mutex) == thrd_success);
-  return 0;
-}
-
-static int wait_cnd(struct blocked *on) {
-  mtx_lock(&on->c11_mutex);
-  while (!__atomic_load_n(&on->word, __ATOMIC_RELAXED)) /* ThreadSanitizer knows no C11 locks */
-    NEED(cnd_wait(&on->c11_cond, &on->c11_mutex) == thrd_success);
-  mtx_unlock(&on->c11_mutex);
-  return 0;
-}
-
-static int signal_cnd(struct blocked *on) {
-  mtx_lock(&on->c11_mutex);
-  __atomic_store_n(&on->word, 1, __ATOMIC_RELAXED);
-  cnd_signal(&on->c11_cond);
-  mtx_unlock(&on->c11_mutex);
-  return 0;
-}
-
-/* ---- pthreads */
-
-static void *wait_for_post(void *of) {
-  struct blocked *on = of;
-  while (sem_wait(&on->semaphore) != 0) continue;
-  return on;
-}
-
-static int start_pthread(struct blocked *on) {
-  NEED(make_semaphore(on) == 0);
-  NEED(pthread_create(&on->thread, NULL, wait_for_post, on) == 0);
-  return 0;
-}
-
-static int wait_join(struct blocked *on) {
-  void *result;
-  NEED(pthread_join(on->thread, &result) == 0 && result == on);
-  return 0;
-}
-
-const struct blocking_call blocking_calls[] = {
+static const struct blocking_call calls[] = {
     {"read", make_pipe, take_one, write_one},
     {"write", fill_pipe, write_more, empty_pipe},
     {"poll", make_pipe, wait_poll, write_one},
     {"select", make_pipe, wait_select, write_one},
     {"epoll_wait", make_pipe, wait_epoll, write_one},
     {"accept", make_listener, wait_accept, connect_to_it},
+    {"connect", fill_listener, wait_connect, accept_one},
     {"recv", make_pair, wait_recv, write_one},
     {"open", make_fifo, open_reader, open_writer},
     {"flock", flock_first, wait_flock, release_flock},
     {"fcntl", fcntl_first, wait_fcntl, release_fcntl},
+    {"lockf", lock_in_child, wait_lockf, kill_child},
+    {"wait", start_child, wait_any, kill_child},
+    {"wait3", start_child, wait_any_used, kill_child},
+    {"wait4", start_child, wait_one_used, kill_child},
     {"waitpid", start_child, wait_waitpid, kill_child},
     {"waitid", start_child, wait_waitid, kill_child},
-    {"nanosleep", nothing, wait_nanosleep, set_word},
-    {"clock_nanosleep", nothing, wait_clock_nanosleep, set_word},
-    {"usleep", nothing, wait_usleep, set_word},
-    {"syscall", nothing, wait_futex, wake_futex},
-    {"sem_wait", make_semaphore, wait_sem, post_sem},
-    {"sem_timedwait", make_semaphore, wait_sem_timed, post_sem},
-    {"pthread_mutex_lock", lock_mutex, wait_mutex, post_sem},
-    {"pthread_mutex_timedlock", lock_mutex, wait_mutex_timed, post_sem},
-    {"pthread_cond_wait", make_locks, wait_cond, signal_cond},
-    {"pthread_cond_timedwait", make_locks, wait_cond_timed, signal_cond},
-    {"pthread_cond_clockwait", make_locks, wait_cond_clock, signal_cond},
-    {"pthread_rwlock_rdlock", lock_to_write, wait_to_read, post_sem},
-    {"pthread_rwlock_wrlock", lock_to_write, wait_to_write, post_sem},
-    {"pthread_barrier_wait", make_locks, meet, meet},
-    {"pthread_join", start_pthread, wait_join, post_sem},
-    {"mtx_lock", lock_c11, wait_c11, post_sem},
-    {"cnd_wait", make_locks, wait_cnd, signal_cnd},
-    {NULL, NULL, NULL, NULL},
+    {"system", make_fifo, wait_system, write_line},
+    {"pclose", make_fifo, wait_pclose, write_line},
+    {"sleep", blocked_nothing, wait_sleep, blocked_set},
+    {"nanosleep", blocked_nothing, wait_nanosleep, blocked_set},
+    {"clock_nanosleep", blocked_nothing, wait_clock_nanosleep, blocked_set},
+    {"usleep", blocked_nothing, wait_usleep, blocked_set},
+    {"thrd_sleep", blocked_nothing, wait_thrd_sleep, blocked_set},
 };
+
+const struct blocking_call *blocking_call(int number) {
+  const int own = sizeof calls / sizeof *calls;
+  return number < own ? &calls[number] : blocking_lock(number - own);
+}

@@ -7,7 +7,7 @@
 static struct turn {
   const struct blocking_call *call;
   struct blocked on;
-} turns[64]; /* a pthread may still look at one when the wait for it has ended */
+} turns[BLOCKING_CALLS_MOST]; /* a pthread may still look at one when the wait for it has ended */
 
 static void *block(void *p0) {
   struct turn *turn = p0;
@@ -23,8 +23,9 @@ static void *end(void *p0) {
 
 static void no_call_stops_others(void) {
   if (seeded()) return; /* there is one VP, and none to take its place */
-  struct turn *turn = turns;
-  for (const struct blocking_call *call = blocking_calls; call->name != NULL; call++, turn++) {
+  const struct blocking_call *call;
+  for (int i = 0; (call = blocking_call(i)) != NULL; i++) {
+    struct turn *turn = &turns[i];
     check_case("%s", call->name);
     turn->call = call;
     CHECK_EQUAL(call->begin(&turn->on), 0);

@@ -43,7 +43,8 @@ static int fcntl_rank(int fd, int command, ...) {
     case F_DUPFD_CLOEXEC:
       return tm_streams_give(fcntl(fd, command, argument), (int)(intptr_t)argument, "fcntl");
     case F_SETLK: return lock_record(fd, F_OFD_SETLK, argument, NULL);
-    case F_SETLKW: return lock_record(fd, F_OFD_SETLKW, argument, NULL);
+    case F_SETLKW:
+    case F_OFD_SETLKW: return lock_record(fd, F_OFD_SETLKW, argument, NULL);
     case F_GETLK: return lock_record(fd, F_OFD_GETLK, argument, argument);
     default: return fcntl(fd, command, argument);
   }

@@ -87,6 +87,12 @@ static int usleep_rank(unsigned microseconds) {
   return -1;
 }
 
+/* C11 has numbers of its own. */
+static int thrd_sleep_rank(const struct timespec *time, struct timespec *left) {
+  int error = clock_nanosleep_rank(CLOCK_REALTIME, 0, time, left);
+  return error == 0 ? 0 : error == EINTR ? -1 : -2;
+}
+
 static int yield_rank(void) {
   if (is_outside()) return sched_yield();
   mltp_yield();
@@ -98,6 +104,7 @@ const struct tm_override tm_override_waiting[] = {
     {"clock_nanosleep", (tm_any *)clock_nanosleep_rank},
     {"sleep", (tm_any *)sleep_rank},
     {"usleep", (tm_any *)usleep_rank},
+    {"thrd_sleep", (tm_any *)thrd_sleep_rank},
     {"sched_yield", (tm_any *)yield_rank},
     {"thrd_yield", (tm_any *)yield_rank},
     {NULL, NULL},
