@@ -124,9 +124,8 @@ int tm_access_begin(const struct tm_access_call *c, struct tm_access *access) {
   return access->target != NULL ? check_access(c, access) : begin_elsewhere(c, access);
 }
 
-int tm_access_fits(const struct tm_access_call *c, const struct tm_access *access, size_t sent,
-                   size_t room) {
-  if (sent <= room) return MPI_SUCCESS;
+int tm_access_too_long(const struct tm_access_call *c, const struct tm_access *access, size_t sent,
+                       size_t room) {
   return tm_win_fail(access->win, c->call, MPI_ERR_TRUNCATE,
                      "%zu bytes are transferred to elements of %zu bytes", sent, room);
 }

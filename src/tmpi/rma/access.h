@@ -64,9 +64,13 @@ static inline int tm_access_part(const struct tm_access_call *c, const struct tm
   return MPI_SUCCESS;
 }
 
+int tm_access_too_long(const struct tm_access_call *c, const struct tm_access *access, size_t sent,
+                       size_t room) __attribute__((cold));
 /** Checks that what is sent fits into what receives it. */
-int tm_access_fits(const struct tm_access_call *c, const struct tm_access *access, size_t sent,
-                   size_t room);
+static inline int tm_access_fits(const struct tm_access_call *c, const struct tm_access *access,
+                                 size_t sent, size_t room) {
+  return mt_likely(sent <= room) ? MPI_SUCCESS : tm_access_too_long(c, access, sent, room);
+}
 
 /** Makes a request, which is complete. */
 int tm_access_make_request(const struct tm_access_call *c, const struct tm_access *access);

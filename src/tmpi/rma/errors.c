@@ -8,11 +8,7 @@
 #include "tmpi/rank/handle.h"
 #include "tmpi/rma/win.h"
 
-struct tm_win *tm_win_of(MPI_Win handle) {
-  if (!tm_handle_is_address(handle) || (uintptr_t)handle % TM_LINE != 0) return NULL;
-  struct tm_win *win = (struct tm_win *)handle;
-  return win->magic == TM_WIN_MAGIC ? win : NULL;
-}
+struct tm_win *tm_win_of(MPI_Win handle) { return tm_win_in(handle); }
 
 static int fail(struct tm_win *win, const char *call, int code, const char *why) {
   if (win == NULL) return tm_fail(NULL, call, code, "%s", why);
@@ -39,13 +35,10 @@ int tm_win_fail_code(struct tm_win *win, const char *call, int code) {
   return fail(win, call, code, why);
 }
 
-int tm_get_win(const char *call, MPI_Win handle, struct tm_win **win) {
-  *win = tm_win_of(handle);
-  /* The window's owner calls: to look for the calling rank takes longer than to put a number. */
-  if (mt_likely(*win != NULL && tm_rank_may_call((*win)->comm->owner))) return MPI_SUCCESS;
+void tm_win_refuse(const char *call, MPI_Win handle) {
   tm_enter(call);
-  return tm_fail(NULL, call, MPI_ERR_WIN, "the window is %s",
-                 handle == MPI_WIN_NULL ? "MPI_WIN_NULL" : "not valid: freed, or never made");
+  tm_fail(NULL, call, MPI_ERR_WIN, "the window is %s",
+          handle == MPI_WIN_NULL ? "MPI_WIN_NULL" : "not valid: freed, or never made");
 }
 
 int tm_win_sync_error(struct tm_win *win, const char *call, const char *why) {
@@ -58,8 +51,7 @@ int tm_win_check_assert(struct tm_win *win, const char *call, int assertion, int
                      (unsigned)assertion);
 }
 
-int tm_win_check_target(struct tm_win *win, const char *call, int target) {
-  if (target == MPI_PROC_NULL || (target >= 0 && target < win->common->size)) return MPI_SUCCESS;
+int tm_win_refuse_target(struct tm_win *win, const char *call, int target) {
   return tm_win_fail(win, call, MPI_ERR_RANK, "rank %d is not one of the %d there are", target,
                      win->common->size);
 }

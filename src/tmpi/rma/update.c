@@ -41,29 +41,47 @@ char *tm_update_together(const struct tm_access_part *part, const struct tm_type
   return (uintptr_t)at % element->align == 0 ? at : NULL;
 }
 
-static void update_in_place(const struct tm_access *a, struct tm_type *element, MPI_Op op,
+/* An update of elements that lie together. */
+struct in_place {
+  struct tm_win *target;
+  const struct tm_type *element;
+  MPI_Op op;
+  tm_combine *combines; /* NULL: MPI_REPLACE or MPI_NO_OP */
+};
+
+/* result NULL: the old elements are not wanted. */
+static inline void update_chunk(const struct in_place *u, const char *from, char *result, char *at,
+                                size_t bytes) {
+  size_t size = u->element->size, count = bytes == size ? 1 : bytes / size;
+  mti_lock(&u->target->update_ilock);
+  if (result != NULL) memcpy(result, at, bytes);
+  if (u->combines != NULL)
+    u->combines(from, at, count);
+  else if (u->op == MPI_REPLACE && from != NULL)
+    memcpy(at, from, bytes);
+  mti_unlock(&u->target->update_ilock);
+}
+
+static void update_in_place(const struct tm_access *a, const struct tm_type *element, MPI_Op op,
                             const char *from, char *result, char *at) {
+  const struct in_place u = {a->target, element, op,
+                             tm_combine_of(op, (enum tm_basic)element->basic)};
+  size_t all = a->memory.bytes;
+  if (all <= CHUNK_IN_PLACE) { /* a division takes as long as the rest */
+    update_chunk(&u, from, result, at, all);
+    return;
+  }
   size_t chunk = CHUNK_IN_PLACE / element->size * element->size;
-  tm_combine *combines = tm_combine_of(op, (enum tm_basic)element->basic);
-  for (size_t done = 0, bytes; done < a->memory.bytes; done += bytes) {
-    bytes = a->memory.bytes - done < chunk ? a->memory.bytes - done : chunk;
-    mti_lock(&a->target->update_ilock);
-    if (result != NULL) memcpy(result + done, at + done, bytes);
-    if (combines != NULL)
-      combines(from + done, at + done, bytes / element->size);
-    else if (op == MPI_REPLACE)
-      memcpy(at + done, from + done, bytes);
-    mti_unlock(&a->target->update_ilock);
+  for (size_t done = 0, bytes; done < all; done += bytes) {
+    bytes = all - done < chunk ? all - done : chunk;
+    update_chunk(&u, from != NULL ? from + done : NULL, result != NULL ? result + done : NULL,
+                 at + done, bytes);
   }
 }
 
-void tm_update(const struct tm_access *a, struct tm_type *element, MPI_Op op, const char *from,
-               char *result) {
-  char *at = a->memory.bytes > 0 ? tm_update_together(&a->memory, element) : NULL;
-  if (at != NULL && (uintptr_t)from % element->align == 0) {
-    update_in_place(a, element, op, from, result, at);
-    return;
-  }
+/* Elements that do not lie together, or not aligned. */
+static void update_packed(const struct tm_access *a, struct tm_type *element, MPI_Op op,
+                          const char *from, char *result) {
   char old[CHUNK], new[CHUNK];
   size_t chunk = CHUNK / element->size * element->size;
   for (size_t done = 0, bytes; done < a->memory.bytes; done += bytes) {
@@ -78,6 +96,16 @@ void tm_update(const struct tm_access *a, struct tm_type *element, MPI_Op op, co
     mti_unlock(&a->target->update_ilock);
     if (result != NULL) memcpy(result + done, old, bytes);
   }
+}
+
+void tm_update(const struct tm_access *a, struct tm_type *element, MPI_Op op, const char *from,
+               char *result) {
+  if (a->memory.bytes == 0) return;
+  char *at = tm_update_together(&a->memory, element);
+  if (at != NULL && (uintptr_t)from % element->align == 0)
+    update_in_place(a, element, op, from, result, at);
+  else
+    update_packed(a, element, op, from, result);
 }
 
 void tm_update_swap(struct tm_win *target, void *at, size_t bytes, const void *element,

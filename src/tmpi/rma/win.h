@@ -170,6 +170,12 @@ enum tm_post { TM_NOT_POSTED, TM_POSTED, TM_AWAITED };
 enum { TM_WIN_MAGIC = 0x3113d03 };
 
 /** @return the view of a handle, NULL: no valid one. */
+static inline struct tm_win *tm_win_in(MPI_Win handle) {
+  if (!tm_handle_is_address(handle) || (uintptr_t)handle % TM_LINE != 0) return NULL;
+  struct tm_win *win = (struct tm_win *)handle;
+  return win->magic == TM_WIN_MAGIC ? win : NULL;
+}
+/** The same, for modules. */
 TM_EXPORT struct tm_win *tm_win_of(MPI_Win handle);
 
 /** @return the job's number of a member. */
@@ -183,14 +189,26 @@ static inline int tm_win_number(const struct tm_win *win, int rank) {
 int tm_win_fail(struct tm_win *win, const char *call, int code, const char *format, ...)
     __attribute__((format(printf, 4, 5), cold));
 int tm_win_fail_code(struct tm_win *win, const char *call, int code) __attribute__((cold));
-/** Looks a handle up. */
-int tm_get_win(const char *call, MPI_Win handle, struct tm_win **win);
+/** Fails: there is no window, or the rank may not call. */
+void tm_win_refuse(const char *call, MPI_Win handle) __attribute__((cold));
+/** Looks a handle up. The window's owner calls: to look for the calling rank takes longer than to
+ * put a number. */
+static inline int tm_get_win(const char *call, MPI_Win handle, struct tm_win **win) {
+  *win = tm_win_in(handle);
+  if (mt_likely(*win != NULL && tm_rank_may_call((*win)->comm->owner))) return MPI_SUCCESS;
+  tm_win_refuse(call, handle);
+  return MPI_ERR_WIN;
+}
 /** A call came in an epoch that it does not fit. */
 int tm_win_sync_error(struct tm_win *win, const char *call, const char *why) __attribute__((cold));
 /** Checks the assertion of a call that accepts some of MPI_MODE_NOCHECK and the like. */
 int tm_win_check_assert(struct tm_win *win, const char *call, int assertion, int known);
+int tm_win_refuse_target(struct tm_win *win, const char *call, int target) __attribute__((cold));
 /** Checks a target; MPI_PROC_NULL is one. */
-int tm_win_check_target(struct tm_win *win, const char *call, int target);
+static inline int tm_win_check_target(struct tm_win *win, const char *call, int target) {
+  bool valid = target == MPI_PROC_NULL || (target >= 0 && target < win->common->size);
+  return mt_likely(valid) ? MPI_SUCCESS : tm_win_refuse_target(win, call, target);
+}
 
 /* ---- wait.c */
 
