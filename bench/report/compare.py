@@ -3,12 +3,15 @@
 """Measures this tree and an older commit in turn, and says which rows became slower.
 
 The older commit is built in FOLDER/COMMIT. Each turn runs an experiment once with each of the two, in
-an order that alternates. The best of all turns counts: what else the machine does makes runs slower
-only. A row is slower or faster if the best values differ by more than the limit. Exit status: 0 no
-row is slower, 1 some are, 2 wrong usage, or something was not built or not measured.
+an order that alternates. All experiments but price are mltp-bench's; price is what whole jobs of up to
+1,024 ranks cost: start and end, memory, latency, conjugate gradients. The best of all turns counts:
+what else the machine does makes runs slower only. A row is slower or faster if the best values differ
+by more than the limit. Exit status: 0 no row is slower, 1 some are, 2 wrong usage, or something was not
+built or not measured.
 """
 import argparse
 import dataclasses
+import functools
 import json
 import pathlib
 import shutil
@@ -17,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 
+import price
 import store
 
 
@@ -34,6 +38,7 @@ EXPERIMENTS = {
     "sim": Experiment((), ("native", "ucontext"), ("each",)),  # of the kernel backend most is the kernel's
     "systemc": Experiment((), ("mltp-systemc",)),
 }
+NAMES = [*EXPERIMENTS, "price"]
 
 
 def fail(text):
@@ -46,7 +51,7 @@ def parse_arguments(arguments):
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("commit", metavar="COMMIT", help="the older commit")
     parser.add_argument("experiments", nargs="*", metavar="EXPERIMENT",
-                        help=f"of {', '.join(EXPERIMENTS)} (all)")
+                        help=f"of {', '.join(NAMES)} (all)")
     parser.add_argument("--turns", type=int, default=15, metavar="N",
                         help="runs of each experiment by each of the two (%(default)s)")
     parser.add_argument("--limit", type=float, default=2, metavar="PERCENT",
@@ -59,8 +64,8 @@ def parse_arguments(arguments):
                         help="where the older commit is built (%(default)s)")
     options = parser.parse_intermixed_args(arguments)
     for name in options.experiments:
-        if name not in EXPERIMENTS:
-            parser.error(f"{name}: there are {', '.join(EXPERIMENTS)}")
+        if name not in NAMES:
+            parser.error(f"{name}: there are {', '.join(NAMES)}")
     if options.turns < 1:
         parser.error("--turns: at least one")
     return options
@@ -112,12 +117,20 @@ def measure(bench, name):
             if row["impl"] in experiment.impls and (not experiment.metrics or row["metric"] in experiment.metrics)}
 
 
-def turns(benches, experiment, count):
+def prepare(benches, experiment, folder):
+    """Returns for each of the two a function that runs the experiment once."""
+    if experiment != "price":
+        return [functools.partial(measure, bench, experiment) for bench in benches]
+    return [functools.partial(price.measure, price.build(bench, folder / "price" / age))
+            for bench, age in zip(benches, ("older", "newer"))]
+
+
+def turns(runs, experiment, count):
     """Returns {row: ([of the older], [of the newer], unit)} for rows that both have."""
     values = {}
     for turn in range(count):
         for which in ((0, 1), (1, 0))[turn % 2]:
-            for row, (best, unit) in measure(benches[which], experiment).items():
+            for row, (best, unit) in runs[which]().items():
                 values.setdefault(row, ([], [], unit))[which].append(best)
         print(f"\rcompare: {experiment}, turn {turn + 1} of {count}", end="", file=sys.stderr)
     print(file=sys.stderr)
@@ -152,8 +165,8 @@ def main(arguments):
             fail(f"there is no {bench} (build it first)")
     print(f"Best of {options.turns} turns: {options.commit}, then this tree. {store.cpu_name()}, "
           f"load {pathlib.Path('/proc/loadavg').read_text(encoding='utf-8').split()[0]}")
-    slower = sum(show(turns(benches, name, options.turns), options.limit)
-                 for name in options.experiments or EXPERIMENTS)
+    slower = sum(show(turns(prepare(benches, name, options.out), name, options.turns), options.limit)
+                 for name in options.experiments or NAMES)
     print(f"{slower} rows are slower by more than {options.limit:g} %")
     return 1 if slower else 0
 
@@ -161,5 +174,7 @@ def main(arguments):
 if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv[1:]))
+    except price.Failure as failure:
+        fail(failure)
     except KeyboardInterrupt:
         fail("interrupted")

@@ -178,6 +178,13 @@ static int see_limit(void) {
   return getrlimit(RLIMIT_CORE, &limit) == 0 && limit.rlim_max == 0;
 }
 
+static int change_time(void) {
+  clock_t end = clock() + CLOCKS_PER_SEC / 5;
+  while (clock() < end) continue;
+  return word[0] = (int)(clock() / (CLOCKS_PER_SEC / 1000));
+}
+static int see_time(void) { return (int)(clock() / (CLOCKS_PER_SEC / 1000)) >= word[0]; }
+
 static int change_program(void) {
   char *words[] = {path, NULL};
   return execv("/bin/true", words) == -1 && errno == ENOTSUP ? REFUSED : 0;
@@ -209,6 +216,7 @@ static const struct row rows[] = {
     {"other descriptors", change_descriptor, see_descriptor, NO, ""},
     {"mappings at a fixed address", change_mapping, see_mapping, NO, "mpi.mappings"},
     {"limits", change_limit, see_limit, NO, ""},
+    {"CPU time: clock(), getrusage()", change_time, see_time, NO, ""},
     {"exec()", change_program, never, NO, "mpi.wrapped"},
     {"dlmopen() of a new namespace", change_namespace, never, NO, "mpi.opening"},
 };

@@ -28,6 +28,16 @@ FAKE = """\
     pathlib.Path(sys.argv[sys.argv.index("--json") + 1]).write_text(json.dumps({{"rows": rows}}))
 """
 
+# Stand in for tmpicc and tmpirun.
+FAKE_TMPICC = """\
+    #!/bin/sh
+    while [ $# -gt 1 ]; do [ "$1" = -o ] && : > "$2"; shift; done
+"""
+FAKE_TMPIRUN = """\
+    #!/bin/sh
+    echo '{{"wall_ns": {value}, "cpu_ns": 1, "rank_bytes": {value}, "verified": {verified}}}'
+"""
+
 
 class Compare(unittest.TestCase):
 
@@ -77,6 +87,35 @@ class Compare(unittest.TestCase):
         self.compare(1)
         called = (self.folder / "calls").read_text(encoding="utf-8").split()
         self.assertEqual(called, ["older", "newer", "newer", "older", "older", "newer"])
+
+    def price(self, verified="true"):
+        """The newer build takes a tenth more memory and time."""
+        for name, value in ("old", 1000), ("new", 1100):
+            (self.folder / name).mkdir(exist_ok=True)
+            for file, text in ("tmpicc", FAKE_TMPICC), ("tmpirun", FAKE_TMPIRUN), ("mltp-bench", "#!/bin/sh\n"):
+                path = self.folder / name / file
+                path.write_text(textwrap.dedent(text).format(value=value, verified=verified)
+                                if file == "tmpirun" else textwrap.dedent(text), encoding="utf-8")
+                path.chmod(0o755)
+        run = subprocess.run(
+            [sys.executable, "-B", COMPARE, "HEAD", "price", "--older-bench", self.folder / "old/mltp-bench", "--bench",
+             self.folder / "new/mltp-bench", "--out", self.folder, "--turns", "2", "--limit", "5"],
+            capture_output=True, text=True, check=False)
+        return run.returncode, run.stdout, run.stderr
+
+    def test_price(self):
+        code, stdout, stderr = self.price()
+        self.assertEqual(code, 1, stderr)
+        self.assertRegex(stdout, r"memory of a rank, 1024 ranks +1 +1.1 kB +x1.100 slower")
+        self.assertRegex(stdout, r"latency, 8 bytes, one VP, 2 ranks +1 +1.1 us +x1.100 slower")
+        self.assertRegex(stdout, r"latency, 8 bytes, CPU, 2 ranks +0.001 +0.001 us +x1.000 even")
+        self.assertRegex(stdout, r"start and end, CPU, 1024 ranks .* ms ")
+        self.assertRegex(stdout, r"conjugate gradients, CPU, 64 ranks .* ms ")
+
+    def test_price_of_a_wrong_answer(self):
+        code, _, stderr = self.price(verified="false")
+        self.assertEqual(code, 2)
+        self.assertRegex(stderr, r"tmpirun.* ended with 0 and printed .*\"verified\": false")
 
     def test_what_is_not_measured(self):
         code, _, stderr = self.compare(1, newer="broken")
