@@ -5,7 +5,9 @@
  * Each row is run at several sizes, in turn. The slope of a row is that of a straight line through
  * the logarithms of time and size, by least squares: 0 is flat, 1 is a cost that grows as the
  * number of others does. It is fitted to the minima; the spread is that of the slopes of single
- * rounds. Memory is that of the process at the row's peak, for each of what the row counts.
+ * rounds. Memory is that of the process at the row's peak, for each of what the row counts. Another
+ * library that takes too long is measured at sizes that are a tenth: it has a slope to compare
+ * with.
  */
 #include <float.h>
 #include <math.h>
@@ -17,7 +19,7 @@
 #include "harness/report.h"
 #include "mpi.h"
 
-enum { SIZES = 3, RUNS_MAX = 99 };
+enum { SIZES = 3, RUNS_MAX = 99, PART_MOST = 100 };
 
 /* What is counted, and how many of them. Without a number of ranks, the ranks are what is counted.
  */
@@ -52,31 +54,33 @@ struct cell {
   const struct mpi_impl *impl;
   const struct growth_row *row;
   int vps, runs;
+  long part; /* of the row's sizes: they are divided by it */
 };
 
 struct measured {
   double ns[SIZES][RUNS_MAX], bytes[SIZES];
-  int good[SIZES], failed;
 };
+
+static long size_of(const struct cell *cell, int size) {
+  return cell->row->sizes[size] / cell->part;
+}
 
 static int ranks_of(const struct growth_row *row, int size) {
   return row->ranks != 0 ? row->ranks : (int)row->sizes[size];
 }
 
-/* One run. @return false: it failed. */
-static bool run(const struct cell *cell, int size, const char *key, double *value) {
+static enum mpi_outcome run(const struct cell *cell, int size, const char *key, double *value) {
   char count[32];
   const struct growth_row *row = cell->row;
   int ranks = ranks_of(row, size);
-  snprintf(count, sizeof count, "%ld", row->sizes[size]);
+  snprintf(count, sizeof count, "%ld", size_of(cell, size));
   const struct mpi_row program = {"",  row->name, "growth", {row->name, count}, key, "ns",
                                   1.0, {0},       false};
   struct mpi_sample sample;
-  if (mpi_run(cell->impl, &program, ranks, cell->vps, cell->options->timeout, &sample) !=
-      MPI_MEASURED)
-    return false;
-  *value = sample.value;
-  return true;
+  enum mpi_outcome outcome =
+      mpi_run(cell->impl, &program, ranks, cell->vps, cell->options->timeout, &sample);
+  if (outcome == MPI_MEASURED) *value = sample.value;
+  return outcome;
 }
 
 /* The slope through points in logarithms. A value that is not positive counts as the smallest
@@ -96,7 +100,7 @@ static double slope(const double *values, const long *sizes) {
 }
 
 static void add(json_t *rows, const struct cell *cell, const char *metric, const char *unit,
-                long size, struct bench_stats stats, int failed) {
+                long size, struct bench_stats stats) {
   json_t *params = json_pack("{s:s, s:i, s:I, s:i}", "row", cell->row->name, "ranks",
                              cell->row->ranks, "size", (json_int_t)size, "vps", cell->vps);
   bench_row_add(rows, &(struct bench_row){.impl = cell->impl->name,
@@ -106,11 +110,12 @@ static void add(json_t *rows, const struct cell *cell, const char *metric, const
                                           .clock = "cpu",
                                           .stats = stats,
                                           .runs = cell->runs,
-                                          .verified = failed == 0});
+                                          .verified = true});
 }
 
 static void report(const struct cell *cell, struct measured *m, json_t *rows) {
-  const long *sizes = cell->row->sizes;
+  long sizes[SIZES];
+  for (int i = 0; i < SIZES; i++) sizes[i] = size_of(cell, i);
   double minima[SIZES], slopes[RUNS_MAX];
   for (int r = 0; r < cell->runs; r++) {
     double round[SIZES];
@@ -122,36 +127,49 @@ static void report(const struct cell *cell, struct measured *m, json_t *rows) {
     struct bench_stats stats = bench_stats(m->ns[i], cell->runs);
     minima[i] = stats.min;
     printf(" %8ld %9.1f %8.0f", sizes[i], stats.min, m->bytes[i]);
-    add(rows, cell, "each", "ns", sizes[i], stats, m->failed);
+    add(rows, cell, "each", "ns", sizes[i], stats);
     add(rows, cell, "memory of each", "bytes", sizes[i],
-        (struct bench_stats){m->bytes[i], m->bytes[i], m->bytes[i]}, m->failed);
+        (struct bench_stats){m->bytes[i], m->bytes[i], m->bytes[i]});
   }
   struct bench_stats spread = bench_stats(slopes, cell->runs);
   double fitted = slope(minima, sizes);
   printf(" %7.2f  %5.2f to %.2f\n", fitted, spread.min, spread.max);
   add(rows, cell, "slope", "1", sizes[SIZES - 1],
-      (struct bench_stats){spread.min, fitted, spread.max}, m->failed);
+      (struct bench_stats){spread.min, fitted, spread.max});
 }
 
-/* @return how many runs failed. */
-static int measure_cell(const struct cell *cell, json_t *rows) {
+/* @return MPI_MEASURED, or what became of the first run that was not. */
+static enum mpi_outcome measure_cell(const struct cell *cell, json_t *rows) {
   static struct measured m;
+  enum mpi_outcome outcome = MPI_MEASURED;
   memset(&m, 0, sizeof m);
   for (int r = 0; r < cell->runs; r++)
-    for (int i = 0; i < SIZES && m.failed == 0; i++) {
+    for (int i = 0; i < SIZES && outcome == MPI_MEASURED; i++) {
       if (cell->options->progress)
         fprintf(stderr, "\r\033[K%s, %s, %ld, run %d of %d", cell->row->name, cell->impl->name,
-                cell->row->sizes[i], r + 1, cell->runs);
-      m.failed += !run(cell, i, "cpu_ns", &m.ns[i][r]);
-      if (r == 0 && m.failed == 0) m.failed += !run(cell, i, "bytes", &m.bytes[i]);
+                size_of(cell, i), r + 1, cell->runs);
+      outcome = run(cell, i, "cpu_ns", &m.ns[i][r]);
+      if (r == 0 && outcome == MPI_MEASURED) outcome = run(cell, i, "bytes", &m.bytes[i]);
     }
   if (cell->options->progress) fputs("\r\033[K", stderr);
-  if (m.failed == 0)
+  if (outcome == MPI_MEASURED)
     report(cell, &m, rows);
   else
-    printf("%-14s %-10s %6d  FAILED\n", cell->row->name, cell->impl->name, cell->row->ranks);
+    printf("%-14s %-10s %6d  %s\n", cell->row->name, cell->impl->name, cell->row->ranks,
+           outcome == MPI_OVER ? "takes too long" : "FAILED");
   fflush(stdout);
-  return m.failed;
+  return outcome;
+}
+
+/* The sizes of a row whose ranks are counted stay. @return how many runs failed. */
+static int measure_impl(struct cell *cell, json_t *rows) {
+  cell->part = 1;
+  enum mpi_outcome outcome = measure_cell(cell, rows);
+  while (outcome == MPI_OVER && cell->row->ranks != 0 && cell->part < PART_MOST) {
+    cell->part *= 10;
+    outcome = measure_cell(cell, rows);
+  }
+  return outcome != MPI_MEASURED;
 }
 
 /* names: separated by commas. */
@@ -171,7 +189,7 @@ static int measure_row(struct cell *cell, const char *names, json_t *rows) {
         !mpi_is_there(impl, &program))
       continue;
     cell->impl = impl;
-    failed += measure_cell(cell, rows);
+    failed += measure_impl(cell, rows);
   }
   return failed;
 }

@@ -60,6 +60,7 @@ VARIANTS = {
     "await": [(), TIMED],
     "finalize": [(), FULL, ("KERNEL",)],
     "mailbox": [(), ("EAGER",)],
+    "intake": [(), ("SLOTS=2",)],
     "phases": [(), SPINS],
     "round": [()],
     "handover": [()],
@@ -213,6 +214,15 @@ MUTATIONS = {
         Mutation(8, "tm_cell_keep", "a cell is read after the guard is released", ("EAGER",)),
         Mutation(9, "tm_inline_slot_takes", "the fast box is filled while older messages are there", ("EAGER",)),
         Mutation(10, "receive_or_post", "the fast box is looked at last"),
+    ],
+    "intake": [
+        Mutation(1, "tm_intake_drain", "a sender that takes the lock leaves what is in the ring"),
+        Mutation(2, "tm_intake_shut", "the receiver looks before it shuts the intake"),
+        Mutation(3, "tm_intake_put", "a sender does not look whether the intake is shut"),
+        Mutation(4, "IK-3", "a sender does not look whether there is room"),
+        Mutation(5, "IK-4", "the head moves before the slot is read"),
+        Mutation(6, "tm_requests_wait", "the waiter does not look again after it has shut the intake"),
+        Mutation(7, "IK-1", "the sequence is stored before the message"),
     ],
     "phases": [
         Mutation(1, "tm_arrive", "a gate counts anew only when it has been opened"),

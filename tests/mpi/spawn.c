@@ -224,6 +224,23 @@ static void check_refused(void) {
   CHECK(MPI_Comm_get_parent(&none) == MPI_SUCCESS && none == MPI_COMM_NULL);
 }
 
+static long address_space(void) {
+  long pages = 0;
+  FILE *f = fopen("/proc/self/statm", "r");
+  CHECK(f != NULL && fscanf(f, "%ld", &pages) == 1);
+  fclose(f);
+  return pages * 4096;
+}
+
+/* What is refused keeps no memory. */
+static void check_forgotten(void) {
+  enum { TIMES = 200, RANKS = 100000 /* some 2 MB each time */ };
+  refused_with(NULL, NULL, self, RANKS);
+  long before = address_space();
+  for (int i = 0; i < TIMES; i++) refused_with(NULL, NULL, self, RANKS);
+  if (rank == 0) CHECK(address_space() - before < 64 << 20);
+}
+
 static void check_ports(void) {
   char port[MPI_MAX_PORT_NAME] = "";
   MPI_Comm other, inter = spawn("ports", CHILDREN, MPI_INFO_NULL, 0, MPI_COMM_WORLD);
@@ -275,6 +292,9 @@ int main(int argc, char **argv) {
     end_badly(argv[1], parent);
   if (parent != MPI_COMM_NULL) {
     be_child(argc, argv, parent);
+  } else if (argc > 1 && strcmp(argv[1], "measured") == 0) {
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    check_forgotten();
   } else if (argc > 1) {
     char ends[] = "ends", *words[] = {argv[1], ends, NULL};
     MPI_Comm_spawn(self, words, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &parent, MPI_ERRCODES_IGNORE);

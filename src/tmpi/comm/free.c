@@ -4,12 +4,14 @@
 #include "tmpi/attr/attribute.h"
 #include "tmpi/coll/collective.h"
 #include "tmpi/error/errors.h"
+#include "tmpi/match/intake.h"
 #include "tmpi/object/world.h"
 
 /* @return whether there is a message that nobody can receive once the handle is gone. */
 static bool has_unreceived(const struct tm_comm *comm) {
   struct tm_mailbox *box = &comm->owner->box;
   mti_lock(&box->ilock);
+  tm_intake_drain(comm->owner);
   bool found = box->inline_slot.full != 0 && box->inline_slot.envelope.context == comm->context;
   const struct tm_entry *entry = box->arrived.earliest;
   for (; !found && entry != NULL; entry = entry->later)

@@ -5,10 +5,12 @@
 #include <errno.h>
 #include <mltp/mltp.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/internal/park.h"
 #include "core/internal/placement.h"
 #include "tmpi/layout/predefined.h"
+#include "tmpi/mailbox/intake.h"
 #include "tmpi/object/comm.h"
 #include "tmpi/object/group.h"
 #include "tmpi/report/report.h"
@@ -20,6 +22,19 @@ static void start_mailbox(struct tm_rank *rank) {
     rank->box.home = tm_rank_home(rank->number);
   else
     rank->box.mail = 1;
+}
+
+/* Ranks that have a VP each receive short messages by an intake. */
+static void start_intakes(struct tm_rank *ranks) {
+  if (tm_job.vp_count < 2 || tm_job.local < 2 || tm_job.local > tm_job.vp_count) return;
+  if (tm_job.wait == TM_WAIT_PARK) return;
+  for (int i = 0; i < tm_job.local; i++) {
+    struct tm_intake *intake = aligned_alloc(TM_LINE, sizeof *intake);
+    if (intake == NULL) return; /* then messages go through the mailbox */
+    memset(intake, 0, sizeof *intake);
+    ranks[tm_job.first + i].intake = intake;
+    tm_job.intakes = true;
+  }
 }
 
 int tm_job_start(int size, int most, int first, int local) {
@@ -42,6 +57,7 @@ int tm_job_start(int size, int most, int first, int local) {
     ranks[i].number = all->ranks[i] = i;
     start_mailbox(&ranks[i]);
   }
+  start_intakes(ranks);
   tm_job.ranks = ranks;
   tm_job.all = all;
   /* world and self have the first ones, and each node has numbers of its own */

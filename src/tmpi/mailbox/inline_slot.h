@@ -39,4 +39,7 @@ static inline uint32_t tm_inline_slot_tag(const void *request) {
   return (uint32_t)((uintptr_t)request >> 4) << 8;
 }
 
+/** @return the tag in `full`, as a message that was in a slot keeps it: never 0. */
+static inline uint32_t tm_slot_tag_kept(uint32_t full) { return (full & ~0xffu) | 1; }
+
 #endif

@@ -18,6 +18,9 @@
  * go through the inline slot (inline_slot.h). A receiver that expects so few bytes and may spin
  * first spins for any message, and posts its receive then.
  *
+ * Where ranks have a VP each, so few bytes go through a ring beside the mailbox, without its
+ * internal lock (intake.h), unless the receiver is going to park.
+ *
  * A mailbox that is full of copies defers further ones: their data stay with their senders until
  * the receiver takes them, or waits for something else in MPI (deferred.h).
  *
@@ -129,6 +132,7 @@ enum { TM_REQUEST_MAGIC = 0x7e9e57 };
 
 #define TM_LEFT_NOTHING UINT64_MAX
 #define TM_LEFT_INLINE (UINT64_MAX - 1) /* in the inline slot */
+#define TM_LEFT_INTAKE (UINT64_MAX - 2) /* in the intake */
 
 enum { TM_MESSAGE_MAGIC = 0x3e55a9e };
 
@@ -148,6 +152,7 @@ struct tm_message {
   bool is_cell;                  /* [const] there is room for TM_CELL_BYTES */
   bool deferred;                 /* [ilock] a small message that waits for room: deferred.h */
   uint32_t held;                 /* [ilock] bytes that it counts in the mailbox */
+  uint32_t slot_tag;             /* [const] tm_slot_tag_kept(), if it came by the intake; or 0 */
   char *copy;                    /* [ilock] data of a message that was deferred; NULL: in `data` */
   char data[];                   /* [const] packed */
 };

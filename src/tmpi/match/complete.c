@@ -7,6 +7,7 @@
 #include "core/internal/locks.h"
 #include "core/internal/thread.h"
 #include "tmpi/layout/type.h"
+#include "tmpi/match/intake.h"
 #include "tmpi/match/match.h"
 #include "tmpi/match/rank_wait.h"
 #include "tmpi/object/comm.h"
@@ -25,9 +26,14 @@ void tm_request_drop(struct tm_request *request) {
   free(request);
 }
 
-bool tm_request_done(struct tm_request *request) {
+bool tm_request_was_done(const struct tm_request *request) {
   /* MB-2 acquire: the results; pairs MB-1 MB-3 */
   return mt_load_acquire(&request->done) != 0;
+}
+
+bool tm_request_done(struct tm_request *request) {
+  if (tm_request_was_done(request)) return true;
+  return tm_intake_poll(request->owner) && tm_request_was_done(request);
 }
 
 bool tm_request_poll(struct tm_request *request) {
@@ -36,14 +42,19 @@ bool tm_request_poll(struct tm_request *request) {
   return request != NULL && tm_request_done(request);
 }
 
-void tm_request_complete(struct tm_request *request) {
-  struct tm_mailbox *box = &request->owner->box;
-  mti_lock(&box->ilock);
+struct mltp_thread *tm_request_mark_done(struct tm_request *request, bool *freed) {
   struct tm_waiter *waiter = request->waiter;
-  bool freed = request->freed;
+  *freed = request->freed;
   mt_store_release(&request->done, 1); /* MB-1 release: the results; pairs MB-2 */
   bool last = waiter != NULL && --waiter->missing == 0;
-  struct mltp_thread *thread = last ? waiter->thread : NULL;
+  return last ? waiter->thread : NULL;
+}
+
+void tm_request_complete(struct tm_request *request) {
+  struct tm_mailbox *box = &request->owner->box;
+  bool freed;
+  mti_lock(&box->ilock);
+  struct mltp_thread *thread = tm_request_mark_done(request, &freed);
   mti_unlock(&box->ilock); /* from here on request and waiter may be gone */
   if (thread != NULL) tm_resume(box, thread);
   if (freed) tm_request_drop(request);
@@ -59,13 +70,26 @@ static const struct tm_rank *partner_of(const struct tm_request *request) {
 struct wanted {
   struct tm_request *const *requests;
   int count, wanted;
+  int *from; /* the first that was not complete */
 };
+
+/* @return whether all of the requests are complete. It continues where it found one that was not: a
+ * look at each would take its line from the sender that is about to write there. */
+static bool all_done(const struct wanted *w) {
+  for (int i = *w->from; i < w->count; i++) {
+    if (w->requests[i] == NULL || tm_request_done(w->requests[i])) continue;
+    *w->from = i;
+    return false;
+  }
+  return true;
+}
 
 /* @return whether the wanted number of the requests, or all of them, are complete. Needs no
  * internal lock. */
 static bool enough_done(const void *what) {
   const struct wanted *w = what;
   int done = 0, missing = 0;
+  if (w->wanted >= w->count) return all_done(w);
   for (int i = 0; i < w->count; i++) {
     if (w->requests[i] == NULL) continue;
     if (tm_request_done(w->requests[i]))
@@ -85,14 +109,17 @@ static bool spin(const struct wanted *w) {
 /* ---- parked */
 
 void tm_requests_wait(struct tm_request *const *requests, int count, int wanted, const char *call) {
-  const struct wanted all = {requests, count, wanted};
+  int from = 0;
+  const struct wanted all = {requests, count, wanted, &from};
   if (enough_done(&all) || spin(&all)) return;
   struct tm_rank *rank = tm_rank_self();
   struct tm_mailbox *box = &rank->box;
   struct tm_waiter waiter = {mti_self("wait"), NULL, wanted, requests, count};
   const struct tm_request *first = NULL;
   mti_preempt(call);
+  tm_intake_shut(rank);
   mti_lock(&box->ilock);
+  tm_intake_drain(rank);
   while (tm_has_deferred(rank)) {
     mti_unlock(&box->ilock);
     tm_deferred_release(rank);
@@ -116,4 +143,5 @@ void tm_requests_wait(struct tm_request *const *requests, int count, int wanted,
   for (int i = 0; i < count; i++)
     if (requests[i] != NULL) requests[i]->waiter = NULL;
   mti_unlock(&box->ilock);
+  tm_intake_open(rank);
 }

@@ -15,6 +15,7 @@
 #include "core/internal/locks.h"
 #include "tmpi/layout/type.h"
 #include "tmpi/match/entries.h"
+#include "tmpi/match/intake.h"
 #include "tmpi/match/match.h"
 
 static struct tm_rank *rank_of(struct tm_mailbox *box) {
@@ -33,6 +34,7 @@ bool tm_deferred_wanted(const struct tm_rank *rank) {
 
 void tm_deferred_add(struct tm_rank *rank, struct tm_message *m) {
   struct tm_mailbox *box = &rank->box;
+  if (box->deferred == NULL) tm_intake_shut(rank);
   m->deferred = true;
   m->prev = NULL;
   m->next = box->deferred;
@@ -45,7 +47,9 @@ void tm_deferred_remove(struct tm_mailbox *box, struct tm_message *m) {
   m->deferred = false;
   *(m->prev != NULL ? &m->prev->next : &box->deferred) = m->next;
   if (m->next != NULL) m->next->prev = m->prev;
-  if (box->deferred == NULL) mt_and_relaxed(&rank_of(box)->attention, ~TM_DEFERRED);
+  if (box->deferred != NULL) return;
+  mt_and_relaxed(&rank_of(box)->attention, ~TM_DEFERRED);
+  tm_intake_open(rank_of(box));
 }
 
 void tm_deferred_settle(struct tm_rank *rank) {

@@ -11,6 +11,7 @@
 
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/atomic.h"
 #include "tmpi/error/errors.h"
@@ -80,11 +81,15 @@ static inline bool tm_inline_slot_takes(const struct tm_mailbox *box,
          tm_match_hook == NULL;
 }
 
-static inline void tm_inline_slot_fill(struct tm_mailbox *box, const struct tm_request *send) {
+static inline void tm_slot_fill(struct tm_inline_slot *slot, const struct tm_request *send) {
   size_t bytes = tm_request_bytes(send);
-  box->inline_slot.envelope = send->envelope;
-  box->inline_slot.full = tm_inline_slot_tag(send) | (1 + (uint32_t)bytes);
-  tm_type_pack(box->inline_slot.data, send->buffer, send->type, 0, bytes);
+  slot->envelope = send->envelope;
+  slot->full = tm_inline_slot_tag(send) | (1 + (uint32_t)bytes);
+  tm_type_pack(slot->data, send->buffer, send->type, 0, bytes);
+}
+
+static inline void tm_inline_slot_fill(struct tm_mailbox *box, const struct tm_request *send) {
+  tm_slot_fill(&box->inline_slot, send);
   tm_count_mail(box, 1);
 }
 
@@ -98,16 +103,27 @@ static inline bool tm_inline_slot_has(const struct tm_mailbox *box,
   return box->inline_slot.full != 0 && tm_envelope_fits(&box->inline_slot.envelope, wanted);
 }
 
+/** @return a free cell for a message, NULL: there is none. */
+static inline struct tm_message *tm_cell_take(struct tm_mailbox *box,
+                                              const struct tm_envelope *envelope, size_t bytes) {
+  struct tm_message *m = box->cells;
+  if (m == NULL) return NULL;
+  box->cells = m->next;
+  box->cell_count--;
+  m->envelope = *envelope;
+  m->bytes = bytes;
+  m->type = NULL;
+  m->slot_tag = 0;
+  return m;
+}
+
 /** @return a cell the data are in, NULL: none is free, or they do not fit. */
 static inline struct tm_message *tm_cell_fill(struct tm_mailbox *box,
                                               const struct tm_request *send) {
-  struct tm_message *m = box->cells;
-  if (m == NULL || tm_request_bytes(send) > TM_CELL_BYTES || tm_match_hook != NULL) return NULL;
-  box->cells = m->next;
-  box->cell_count--;
-  m->envelope = send->envelope;
-  m->bytes = tm_request_bytes(send);
-  m->type = NULL;
+  size_t bytes = tm_request_bytes(send);
+  if (bytes > TM_CELL_BYTES || tm_match_hook != NULL) return NULL;
+  struct tm_message *m = tm_cell_take(box, &send->envelope, bytes);
+  if (m == NULL) return NULL;
   tm_type_pack(m->data, send->buffer, send->type, 0, m->bytes);
   return m;
 }
@@ -133,6 +149,18 @@ static inline struct tm_message *tm_message_new(const struct tm_envelope *envelo
   struct tm_message *m = malloc(sizeof *m + room);
   if (m == NULL) tm_message_panic(bytes);
   *m = (struct tm_message){.envelope = *envelope, .bytes = bytes, .is_cell = room == TM_CELL_BYTES};
+  return m;
+}
+
+/** @return a message with what is in a slot, in a cell if one is free. */
+static inline struct tm_message *tm_message_of_slot(struct tm_mailbox *box,
+                                                    const struct tm_inline_slot *slot) {
+  size_t bytes = tm_inline_slot_bytes(slot);
+  struct tm_message *m = tm_cell_take(box, &slot->envelope, bytes);
+  if (m == NULL) m = tm_message_new(&slot->envelope, bytes, TM_CELL_BYTES);
+  m->held = (uint32_t)(sizeof *m + TM_CELL_BYTES);
+  m->slot_tag = tm_slot_tag_kept(slot->full);
+  memcpy(m->data, slot->data, bytes);
   return m;
 }
 

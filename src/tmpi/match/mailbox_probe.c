@@ -4,11 +4,10 @@
  *
  * Relaxed: what a prober that spins reads, as a hint.
  */
-#include <string.h>
-
 #include "core/internal/locks.h"
 #include "core/internal/thread.h"
 #include "tmpi/match/entries.h"
+#include "tmpi/match/intake.h"
 #include "tmpi/match/match.h"
 #include "tmpi/match/rank_wait.h"
 
@@ -36,9 +35,7 @@ static void await_arrival(struct tm_mailbox *box, const struct tm_request *probe
 /* Moves the contents of the inline slot into a message, for a later receiver. The internal lock is
  * held. */
 static struct tm_message *keep_fast(struct tm_mailbox *box) {
-  size_t bytes = tm_inline_slot_bytes(&box->inline_slot);
-  struct tm_message *m = tm_message_new(&box->inline_slot.envelope, bytes, TM_CELL_BYTES);
-  memcpy(m->data, box->inline_slot.data, bytes);
+  struct tm_message *m = tm_message_of_slot(box, &box->inline_slot);
   tm_inline_slot_empty(box);
   return m;
 }
@@ -47,7 +44,9 @@ bool tm_mailbox_probe(const struct tm_request *probe, bool take, bool wait, cons
                       struct tm_envelope *found, size_t *bytes, struct tm_message **message) {
   struct tm_mailbox *box = &probe->owner->box;
   mti_preempt(call);
+  if (wait) tm_intake_shut(probe->owner);
   mti_lock(&box->ilock);
+  tm_intake_drain(probe->owner);
   struct tm_message *m = NULL;
   bool fast;
   while (!(fast = tm_inline_slot_has(box, &probe->envelope)) &&
@@ -71,6 +70,7 @@ bool tm_mailbox_probe(const struct tm_request *probe, bool take, bool wait, cons
     if (take) *message = m;
   }
   mti_unlock(&box->ilock);
+  if (wait) tm_intake_open(probe->owner);
   return fast || m != NULL;
 }
 
@@ -97,18 +97,32 @@ static bool withdraw_message(struct tm_request *send) {
   return m != NULL;
 }
 
+/* @return the message that a complete send has left in a queue, or sent by the intake: of the
+ * latter it is the newest one, since the request's memory may have been that of an older one. */
+static struct tm_message *find_copy(const struct tm_mailbox *box, const struct tm_request *send) {
+  uint32_t tag = tm_slot_tag_kept(tm_inline_slot_tag(send));
+  bool by_intake = send->left == TM_LEFT_INTAKE;
+  struct tm_entry *entry = send->left == TM_LEFT_INLINE ? NULL : box->arrived.latest;
+  for (; entry != NULL; entry = entry->earlier) {
+    struct tm_message *m = (struct tm_message *)entry; /* its first member's first */
+    if (by_intake ? m->slot_tag == tag && tm_envelope_fits(&m->envelope, &send->envelope)
+                  : entry->order == send->left)
+      return m;
+  }
+  return NULL;
+}
+
 /* Takes back the copy that a send has left, which is complete. */
 static bool withdraw_copy(struct tm_request *send) {
   struct tm_mailbox *box = &send->dest->box;
   uint32_t tag = tm_inline_slot_tag(send);
   mti_lock(&box->ilock);
+  tm_intake_drain(send->dest);
   struct tm_inline_slot *slot = &box->inline_slot;
   bool fast = send->left == TM_LEFT_INLINE && slot->full != 0 && (slot->full & ~0xffu) == tag &&
               tm_envelope_fits(&slot->envelope, &send->envelope);
   if (fast) tm_inline_slot_empty(box);
-  struct tm_entry *entry = send->left == TM_LEFT_INLINE ? NULL : box->arrived.latest;
-  while (entry != NULL && entry->order != send->left) entry = entry->earlier;
-  struct tm_message *m = (struct tm_message *)entry; /* its first member's first */
+  struct tm_message *m = find_copy(box, send);
   if (m != NULL) tm_take_out(box, m);
   mti_unlock(&box->ilock);
   if (m != NULL && m->buffer != NULL) tm_buffer_return(m->buffer, m->bytes);

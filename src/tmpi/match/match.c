@@ -11,6 +11,7 @@
 #include "tmpi/layout/type.h"
 #include "tmpi/match/entries.h"
 #include "tmpi/match/hook.h"
+#include "tmpi/match/intake.h"
 #include "tmpi/match/meet.h"
 #include "tmpi/match/rank_wait.h"
 
@@ -77,9 +78,24 @@ static void unpack(struct tm_request *recv, const struct tm_message *m) {
 
 /* The message in the inline slot. The internal lock is held. */
 static void unpack_fast(struct tm_mailbox *box, struct tm_request *recv) {
-  tm_set_result(recv, &box->inline_slot.envelope, tm_inline_slot_bytes(&box->inline_slot));
-  tm_type_unpack(recv->buffer, recv->type, 0, box->inline_slot.data, recv->bytes);
+  tm_slot_unpack(&box->inline_slot, recv);
   tm_inline_slot_empty(box);
+}
+
+/* Takes the oldest message of the intake, if the receive is the first that can get it; otherwise
+ * all messages enter the mailbox. The internal lock is held. */
+static bool take_from_intake(struct tm_request *recv) {
+  struct tm_rank *rank = recv->owner;
+  const struct tm_inline_slot *slot = tm_intake_oldest(rank);
+  if (slot == NULL) return false;
+  bool first = rank->box.mail == 0 && rank->box.posted.count == 0;
+  if (first && tm_envelope_fits(&slot->envelope, &recv->envelope)) {
+    tm_slot_unpack(slot, recv);
+    tm_intake_take(rank->intake);
+    return true;
+  }
+  tm_intake_drain(rank);
+  return false;
 }
 
 /* @return whether the receive is complete; otherwise it will be when another node's data are here.
@@ -141,7 +157,13 @@ static inline enum outcome send_or_leave(struct tm_request *send, bool blocks) {
   struct tm_message *m = NULL, *made = NULL;
   bool eager = is_eager(send), copies = eager && send->mode != TM_BUFFERED, deferred = false;
   mti_preempt("send");
+  struct tm_intake *intake = tm_intake_of(send->dest);
+  if (intake != NULL && copies && tm_match_hook == NULL && tm_intake_put(intake, send)) {
+    send->left = TM_LEFT_INTAKE;
+    return COMPLETE;
+  }
   mti_lock(&box->ilock);
+  tm_intake_drain(send->dest);
   struct tm_request *recv = tm_take_posted(box, &send->envelope);
   if (recv == NULL && copies && tm_inline_slot_takes(box, send)) {
     tm_inline_slot_fill(box, send);
@@ -206,6 +228,10 @@ static inline enum outcome receive_or_post(struct tm_request *recv, bool blocks)
       mti_unlock(&box->ilock);
       return COMPLETE;
     }
+    if (take_from_intake(recv)) {
+      mti_unlock(&box->ilock);
+      return COMPLETE;
+    }
     while ((m = tm_take_message(box, &recv->envelope)) == NULL && blocks &&
            tm_has_deferred(recv->owner)) {
       mti_unlock(&box->ilock);
@@ -231,28 +257,30 @@ void tm_recv_start(struct tm_request *recv) {
   if (receive_or_post(recv, false) == COMPLETE) complete_unseen(recv);
 }
 
-static bool has_mail(const void *box) {
-  return mt_load_relaxed(&((const struct tm_mailbox *)box)->mail) != 0;
+static bool has_mail(const void *rank_) {
+  const struct tm_rank *rank = rank_;
+  return mt_load_relaxed(&rank->box.mail) != 0 || tm_intake_oldest(rank) != NULL;
 }
 
 static bool is_far(const struct tm_rank *sender) {
   return tm_job.far != NULL && sender != NULL && !tm_rank_is_here(sender->number);
 }
 
-/* Few bytes are waited for before the receive is posted: they come through the inline slot. From
- * another node they come into the posted receive. */
+/* Few bytes are waited for before the receive is posted: they come through the inline slot, or the
+ * intake. From another node they come into the posted receive. */
 static bool spin_for_mail(const struct tm_request *recv) {
-  const struct tm_mailbox *box = &recv->owner->box;
   const struct tm_rank *sender = tm_sender(recv);
-  return recv->message != NULL || tm_request_bytes(recv) > TM_INLINE_SLOT_BYTES || has_mail(box) ||
-         is_far(sender) || tm_spin(has_mail, box, sender);
+  return recv->message != NULL || tm_request_bytes(recv) > TM_INLINE_SLOT_BYTES ||
+         has_mail(recv->owner) || is_far(sender) || tm_spin(has_mail, recv->owner, sender);
 }
 
 void tm_recv(struct tm_request *recv, const char *call) {
   bool spins = tm_may_spin(tm_sender(recv)) && spin_for_mail(recv);
+  if (!spins) tm_intake_shut(recv->owner);
   enum outcome outcome = receive_or_post(recv, !spins);
   if (outcome == LEFT)
     tm_requests_wait(&recv, 1, 1, call);
   else if (outcome == LOCKED)
     tm_mailbox_park(recv->owner, &recv->owner->box.ilock, recv, call);
+  if (!spins) tm_intake_open(recv->owner);
 }

@@ -26,8 +26,12 @@ void tm_recv_start(struct tm_request *request);
 void tm_send(struct tm_request *request, const char *call);
 void tm_recv(struct tm_request *request, const char *call);
 
-/** @return whether it is complete; then what it brought may be read. */
+/** @return whether it is complete; then what it brought may be read. Takes what has come for its
+ * rank first, if it is not. */
 bool tm_request_done(struct tm_request *request);
+
+/** @return whether it was found complete already. The mailbox's lock may be held. */
+bool tm_request_was_done(const struct tm_request *request);
 
 /** The same for a program that looks again and again: lets others run if it is not. NULL: just
  * lets others run. */
@@ -35,6 +39,10 @@ bool tm_request_poll(struct tm_request *request);
 
 /** Completes a request whose results are set; frees it if nobody is to wait for it. */
 void tm_request_complete(struct tm_request *request);
+
+/** The part of that under the lock of its owner's mailbox, which the caller holds. From its release
+ * on the request may be gone. @return a thread to resume, NULL: none. *freed: nobody is to wait. */
+struct mltp_thread *tm_request_mark_done(struct tm_request *request, bool *freed);
 
 /** Waits until `wanted` of the requests, or all there are, are complete; NULL entries count for
  * nothing. call: the MPI function, for reports. */

@@ -40,4 +40,10 @@ static inline void tm_set_result(struct tm_request *r, const struct tm_envelope 
   r->bytes = bytes > room ? room : bytes;
 }
 
+/** A receive gets what is in a slot. */
+static inline void tm_slot_unpack(const struct tm_inline_slot *slot, struct tm_request *recv) {
+  tm_set_result(recv, &slot->envelope, tm_inline_slot_bytes(slot));
+  tm_type_unpack(recv->buffer, recv->type, 0, slot->data, recv->bytes);
+}
+
 #endif

@@ -68,7 +68,7 @@ int PMPI_Request_free(MPI_Request *handle) {
   uint32_t *ilock = &request->owner->box.ilock;
   mti_lock(ilock);
   bool idle = request->persistent && !request->active;
-  bool drop = idle || tm_request_done(request);
+  bool drop = idle || tm_request_was_done(request);
   request->freed = true; /* otherwise its completer frees it */
   mti_unlock(ilock);
   if (drop) tm_request_drop(request);

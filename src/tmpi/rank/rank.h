@@ -41,6 +41,7 @@ struct tm_attributes;
 struct tm_errors;
 struct tm_errhandler;
 struct tm_channel;
+struct tm_intake;
 
 /** A persistent request that was waited for without having been started: most likely
  * MPI_Start() was forgotten. */
@@ -102,6 +103,7 @@ struct tm_rank {
   const void *frame;     /* [atomic] where it waits */
 
   struct tm_mailbox box;
+  struct tm_intake *intake; /* [const] of short messages: match/intake.h; NULL: none */
   uint32_t channels_ilock;
   struct tm_channel *channels; /* [lock:channels_ilock] partitioned messages for it, of one side */
   uint32_t ended;              /* [atomic] its program has ended; relaxed, as stage */
@@ -149,6 +151,7 @@ struct tm_job {
   uint64_t next_context; /* [atomic] contexts given out */
   enum tm_wait wait;     /* [const] */
   uint64_t spin_ns;      /* [const] for how long, if TM_WAIT_SPIN */
+  bool intakes;          /* [const] ranks have intakes: match/intake.h */
   bool alone;            /* [const] no tmpirun: a program started by itself */
   uint32_t comms_max;    /* [const] communicators that a rank may have: tmpirun --communicators */
   bool full_reports;     /* [const] reports tell of each rank */

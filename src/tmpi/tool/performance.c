@@ -10,6 +10,7 @@
 
 #include "base/atomic.h"
 #include "core/internal/locks.h"
+#include "tmpi/match/intake.h"
 #include "tmpi/tool/tool.h"
 
 struct pvar {
@@ -21,10 +22,15 @@ struct pvar {
 };
 
 static uint64_t parks(struct tm_rank *rank) { return mt_load_relaxed(&rank->parks); }
-static uint64_t arrived(struct tm_rank *rank) { return mt_load_relaxed(&rank->box.mail); }
 static uint64_t sessions(struct tm_rank *rank) { return mt_load_relaxed(&rank->sessions); }
 
+static uint64_t arrived(struct tm_rank *rank) {
+  tm_intake_poll(rank);
+  return mt_load_relaxed(&rank->box.mail);
+}
+
 static uint64_t held(struct tm_rank *rank) {
+  tm_intake_poll(rank);
   mti_lock(&rank->box.ilock);
   uint64_t bytes = rank->box.held;
   mti_unlock(&rank->box.ilock);
