@@ -44,7 +44,9 @@ enum { FAILURE = -32 }; /* PMIX_ERR_NOMEM */
 #define NAME(name) #name,
 enum { FUNCTIONS(NUMBER) COUNT };
 static const char *const names[] = {FUNCTIONS(NAME)};
+/* Named by the stand-ins alone. */
 void *stand_in_real[COUNT];
+long stand_in_result(int number);
 
 /* Its plugins find it by its name, which is this one's. */
 __attribute__((constructor)) static void open_real(void) {
@@ -67,6 +69,7 @@ long stand_in_result(int number) {
 
 /* Arguments are in registers, and one more may be on the stack. */
 #define STAND_IN(name)                                                                             \
+  void name(void);                                                                                 \
   __attribute__((naked)) void name(void) {                                                         \
     __asm__(                                                                                       \
         "push %%rdi; push %%rsi; push %%rdx; push %%rcx; push %%r8; push %%r9; sub $8, %%rsp;"     \
