@@ -8,7 +8,8 @@
 #define NS_PER_MS 1e-6
 #define DEGREES {MPI_DEGREES, 1, 2, 3, 8, 32}
 
-/* clang-format off: a table */
+/* A table. */
+/* clang-format off */
 const struct mpi_row mpi_rows[] = {
     {"mpi", "latency, 8 bytes", "single", {"latency", "8"}, "wall_ns", "us", NS_PER_US, {2}, false},
     {"mpi", "latency, 8 bytes, one CPU", "single", {"latency", "8"},
