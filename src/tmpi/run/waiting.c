@@ -100,12 +100,8 @@ static int yield_rank(void) {
 }
 
 const struct tm_override tm_override_waiting[] = {
-    {"nanosleep", (tm_any *)nanosleep_rank},
-    {"clock_nanosleep", (tm_any *)clock_nanosleep_rank},
-    {"sleep", (tm_any *)sleep_rank},
-    {"usleep", (tm_any *)usleep_rank},
-    {"thrd_sleep", (tm_any *)thrd_sleep_rank},
-    {"sched_yield", (tm_any *)yield_rank},
-    {"thrd_yield", (tm_any *)yield_rank},
-    {NULL, NULL},
+    {"nanosleep", (tm_any *)nanosleep_rank},   {"clock_nanosleep", (tm_any *)clock_nanosleep_rank},
+    {"sleep", (tm_any *)sleep_rank},           {"usleep", (tm_any *)usleep_rank},
+    {"thrd_sleep", (tm_any *)thrd_sleep_rank}, {"sched_yield", (tm_any *)yield_rank},
+    {"thrd_yield", (tm_any *)yield_rank},      {NULL, NULL},
 };
