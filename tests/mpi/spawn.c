@@ -232,13 +232,13 @@ static long address_space(void) {
   return pages * 4096;
 }
 
-/* What is refused keeps no memory. */
+/* What is refused keeps no memory. malloc() may reserve 64 MB for an arena of a thread. */
 static void check_forgotten(void) {
   enum { TIMES = 200, RANKS = 100000 /* some 2 MB each time */ };
   refused_with(NULL, NULL, self, RANKS);
   long before = address_space();
   for (int i = 0; i < TIMES; i++) refused_with(NULL, NULL, self, RANKS);
-  if (rank == 0) CHECK(address_space() - before < 64 << 20);
+  if (rank == 0) CHECK(address_space() - before < 256 << 20);
 }
 
 static void check_ports(void) {
