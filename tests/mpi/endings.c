@@ -69,6 +69,15 @@ static void abort_odd_ranks(int rank) {
   printf("rank %d continued to %d\n", rank, sum);
 }
 
+/* Rank 0 waits for rank 2, which ends at its next call. */
+static void wait_for_aborted(int rank) {
+  MPI_Comm part;
+  MPI_Comm_split(MPI_COMM_WORLD, rank != 0, 0, &part);
+  if (rank == 1) MPI_Abort(part, 8);
+  if (rank == 2) usleep(100000);
+  if (rank == 0) MPI_Recv(&value, 1, MPI_INT, 2, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 static void print_status(int status, void *argument) {
   printf("%s of status %d ran\n", (const char *)argument, status);
 }
@@ -123,6 +132,7 @@ int main(int argc, char **argv) {
   if (is(how, "mpi-abort") && rank == 1) MPI_Abort(MPI_COMM_WORLD, 5);
   if (is(how, "mpi-abort-256") && rank == 1) MPI_Abort(MPI_COMM_WORLD, 256);
   if (is(how, "odd-abort")) abort_odd_ranks(rank);
+  if (is(how, "awaited-abort")) wait_for_aborted(rank);
   if (is(how, "crash") && rank == 1) *(volatile int *)8 = 1;
   if (is(how, "no-comm")) MPI_Barrier(MPI_COMM_NULL);
   if (is(how, "bad-rank")) MPI_Send(&value, 1, MPI_INT, size, 0, MPI_COMM_WORLD);

@@ -151,6 +151,11 @@ class Endings(unittest.TestCase):
         self.assertEqual(result.returncode, 7, result)
         self.assertEqual(run("mpi-abort", options=["--disable-auto-cleanup"]).returncode, 5)
 
+    def test_nobody_waits_for_an_aborted_rank(self):
+        result = run("awaited-abort", ranks=3, options=["-disable-auto-cleanup"])
+        self.assertNotEqual(result.returncode, 0, result)
+        self.assertRegex(result.stderr, r"rank 0 waits in MPI_Recv: no message has come from rank 2")
+
     def test_crash_names_the_rank(self):
         self.ends("crash", -11, "rank 1 crashed: SIGSEGV at address 0x8")
 

@@ -33,10 +33,13 @@ static uint32_t sleepers; /* [atomic] threads that sleep forever, or whose rank 
 static uint32_t abandoned; /* [atomic] ranks that others have aborted, and that may still run */
 static bool keeps_others;  /* [const] */
 static mltp_waitgroup_t silences; /* in that case: of ranks, when they communicate no more */
+static mltp_waitgroup_t never;    /* a sleep would have a timer: no deadlock while one is set */
 
 void tm_ends_start(void) {
   mltp_waitgroup_init(&ends, "the ends of the ranks");
   mltp_waitgroup_init(&silences, "MPI_Finalize() of all ranks that have not ended");
+  mltp_waitgroup_init(&never, "the end of the job, since its rank has ended");
+  mltp_waitgroup_add(&never, 1);
 }
 
 void tm_ends_add(int ranks) {
@@ -130,7 +133,7 @@ __attribute__((noreturn)) static void sleep_for_ever(void) {
     if (tm_on_pthread())
       os_nap(3600 * (uint64_t)SECOND);
     else
-      mltp_sleep(3600 * (uint64_t)SECOND);
+      mltp_waitgroup_wait(&never);
   }
 }
 
