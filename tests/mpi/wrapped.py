@@ -5,6 +5,7 @@
 usage: wrapped.py TMPIRUN PROCESS LIBRARY, as built.py
 """
 import os
+import signal
 import subprocess
 import sys
 import unittest
@@ -92,7 +93,35 @@ class Wrapped(built.Programs):
             self.assertRegex(result.stderr, r"MPI_Finalize +3\b")
 
     def test_without_mpi(self):
-        self.assertEqual(self.tmpirun(self.script("#!/bin/sh\necho ran\n")).stdout, "ran\n")
+        """Its user has asked for three times."""
+        script = self.script("#!/bin/sh\necho ran\n")
+        result = self.tmpirun(script)
+        self.assertEqual((result.returncode, result.stdout), (1, "ran\n"))
+        self.assertRegex(result.stderr, r"script' has ended, and ran once, not 3 times: it has started no MPI program \(.*\)")
+        result = subprocess.run([built.TMPIRUN, script], capture_output=True, text=True, check=False)
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "ran\n", ""))
+        unwritable = self.tmpirun(script, TMPDIR="/proc/none")
+        self.assertEqual((unwritable.returncode, unwritable.stdout), (0, "ran\n"))
+
+    def test_ranks_in_a_wrapper_that_closes_files(self):
+        self.build("says", SAYS)
+        self.says("-", "x", "env", sys.executable, "-c", "import subprocess; subprocess.run(['./says', 'x'], check=True)")
+
+    def test_signals_reach_the_wrapper(self):
+        waits = "trap 'echo caught; exit 5' TERM; echo ready; while :; do sleep 0.05; done"
+        with subprocess.Popen([built.TMPIRUN, "-n", "3", "sh", "-c", waits], stdout=subprocess.PIPE, text=True) as process:
+            self.assertEqual(process.stdout.readline(), "ready\n")
+            process.terminate()
+            self.assertEqual((process.stdout.read(), process.wait()), ("caught\n", 5))
+
+    def test_wrapper_ends_with_tmpirun(self):
+        for number in signal.SIGKILL, signal.SIGHUP:
+            with subprocess.Popen([built.TMPIRUN, "-n", "3", "sh", "-c", "echo ready; exec sleep 1000"],
+                                  stdout=subprocess.PIPE, text=True) as process:
+                self.assertEqual(process.stdout.readline(), "ready\n")
+                process.send_signal(number)
+                self.assertEqual(process.stdout.read(), "")  # nobody holds the pipe any more
+                self.assertEqual(process.wait(), -number)
 
     def test_status_is_that_of_the_program(self):
         self.assertEqual(self.tmpirun("sh", "-c", "exit 7").returncode, 7)

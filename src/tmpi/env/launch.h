@@ -5,13 +5,15 @@
  *
  * TM_LAUNCH    a wrapper that tmpirun has started has this: tmpirun's file and options. The MPI
  *              program that the wrapper starts becomes tmpirun with these (launched.c).
- * TM_LAUNCHED  tmpirun has this when such a program has become it: the command is an MPI program.
- * TM_JOB       ranks have this, and the programs that they start.
+ * TM_UNSTARTED a wrapper has this, too: a file that is there until a tmpirun starts
+ * (run/wrapped.h). TM_LAUNCHED  tmpirun has this when such a program has become it: the command is
+ * an MPI program. TM_JOB       ranks have this, and the programs that they start.
  */
 #ifndef TM_ENV_LAUNCH_H
 #define TM_ENV_LAUNCH_H
 
 #define TM_LAUNCH "TMPI_LAUNCH"
+#define TM_UNSTARTED "TMPI_UNSTARTED"
 #define TM_LAUNCHED "TMPI_LAUNCHED"
 #define TM_JOB "TMPI_JOB"
 

@@ -27,6 +27,7 @@
 #include "tmpi/run/process.h"
 #include "tmpi/run/python.h"
 #include "tmpi/run/streams.h"
+#include "tmpi/run/wrapped.h"
 #include "tmpi/run/wrapper.h"
 
 enum {
@@ -348,8 +349,10 @@ int main(int argc, char **argv) {
       count = tm_foreign_options(first, &words, false, takes_next_word);
   if (count < 0) return STATUS_USAGE;
   argp_parse(&argp, count, words, ARGP_IN_ORDER, NULL, &settings);
+  tm_wrapped_started();
+  const struct tm_wrapper_options called = {words + 1, settings.option_count, settings.ranks};
   if (!tm_hosts_are_far() && first == argc && /* a wrapper runs on the hosts */
-      !tm_wrapper_run(&settings.command, &settings.count, words + 1, settings.option_count))
+      !tm_wrapper_run(&settings.command, &settings.count, &called))
     return 1;
   if (!read_parts(&settings, first, argc, argv)) return STATUS_USAGE;
   if (tm_hosts_are_far())

@@ -12,6 +12,7 @@
 #include "os/map.h"
 #include "tmpi/env/launch.h"
 #include "tmpi/loader/image.h"
+#include "tmpi/run/wrapped.h"
 
 /* libmpi_abi asks for it, and so knows that the process is tmpirun. */
 __attribute__((visibility("default"))) const char tmpi_is_tmpirun = 1;
@@ -145,22 +146,24 @@ static bool no_memory(const char *name) {
 }
 
 /* tmpirun's file and options, as TM_LAUNCH has them; to be freed. NULL: no memory, or no /proc. */
-static char *launch_words(char *const *options, int option_count) {
+static char *launch_words(const struct tm_wrapper_options *options) {
   char self[PATH_MAX], *text = NULL;
   size_t size;
   ssize_t length = readlink("/proc/self/exe", self, sizeof self);
   FILE *stream = length > 0 ? open_memstream(&text, &size) : NULL;
   if (stream == NULL) return NULL;
   fprintf(stream, "%.*s", (int)length, self);
-  for (int i = 0; i < option_count; i++) fprintf(stream, "%c%s", TM_LAUNCH_SEPARATOR, options[i]);
+  for (int i = 0; i < options->count; i++)
+    fprintf(stream, "%c%s", TM_LAUNCH_SEPARATOR, options->words[i]);
   if (fclose(stream) == 0) return text;
   free(text);
   return NULL;
 }
 
 /* @return false, after a message; otherwise not at all. */
-static bool start(const char *path, char *const *command, char *const *options, int option_count) {
-  char *words = launch_words(options, option_count);
+static bool start(const char *path, char *const *command,
+                  const struct tm_wrapper_options *options) {
+  char *words = launch_words(options);
   if (words == NULL || setenv(TM_LAUNCH, words, 1) != 0) {
     fprintf(stderr,
             "tmpirun: '%s' starts other programs, which cannot be given ranks: no memory, or no "
@@ -168,31 +171,32 @@ static bool start(const char *path, char *const *command, char *const *options, 
             path);
     return false;
   }
+  if (options->ranks > 1) tm_wrapped_run(path, command, options->ranks);
   execv(path, command);
   fprintf(stderr, "tmpirun: cannot run '%s': %s (check the file)\n", path, strerror(errno));
   return false;
 }
 
 /* @return false, after a message: it cannot be done. */
-static bool run_or_replace(const char *path, char ***command, int *count, char *const *options,
-                           int option_count) {
+static bool run_or_replace(const char *path, char ***command, int *count,
+                           const struct tm_wrapper_options *options) {
   char line[TM_SCRIPT_LINE], *argument = NULL;
   char *interpreter = tm_script_interpreter(path, line, &argument);
-  if (interpreter == NULL) return !file_wraps(path) || start(path, *command, options, option_count);
+  if (interpreter == NULL) return !file_wraps(path) || start(path, *command, options);
   if (!file_wraps(interpreter))
     return run_script_by(interpreter, argument, path, command, count) || no_memory(path);
   free(interpreter);
-  return start(path, *command, options, option_count);
+  return start(path, *command, options);
 }
 
-bool tm_wrapper_run(char ***command, int *count, char *const *options, int option_count) {
+bool tm_wrapper_run(char ***command, int *count, const struct tm_wrapper_options *options) {
   if (getenv(TM_LAUNCHED) != NULL) { /* the MPI program itself has started tmpirun */
     unsetenv(TM_LAUNCHED);
     return true;
   }
   char *path = tm_find_program((*command)[0]);
   if (path == NULL) return no_memory((*command)[0]);
-  bool good = run_or_replace(path, command, count, options, option_count);
+  bool good = run_or_replace(path, command, count, options);
   free(path);
   return good;
 }

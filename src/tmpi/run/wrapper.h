@@ -3,9 +3,10 @@
  * @file wrapper.h
  * Commands that start the MPI program: `tmpirun -n 4 env A=1 ./app`, `bash -c ./app`, scripts.
  *
- * Such a command runs once, as a process. Its environment says with which options tmpirun was
- * called (TM_LAUNCH). libmpi_abi finds that in the MPI program that the command starts, before
- * main(), and replaces the process by tmpirun with these options (env/launched.c).
+ * Such a command runs once, as a process, for which tmpirun waits (wrapped.h). Its environment says
+ * with which options tmpirun was called (TM_LAUNCH). libmpi_abi finds that in the MPI program that
+ * the command starts, before main(), and replaces the process by tmpirun with these options
+ * (env/launched.c).
  *
  * Rejected: the command as ranks (exec() would replace all of them, and its children would each be
  * rank 0 of 1), a process of the command for each rank (nothing joins the programs they start).
@@ -15,10 +16,17 @@
 
 #include <stdbool.h>
 
-/** Replaces tmpirun by the command if that is a wrapper. options: the words of tmpirun's command
- * line in front of the command. @return true: it is none, and *command may have become another one,
- * the interpreter of a script that ranks run; false after a message. */
-bool tm_wrapper_run(char ***command, int *count, char *const *options, int option_count);
+/** What tmpirun was called with. */
+struct tm_wrapper_options {
+  char *const *words; /* in front of the command */
+  int count;          /* of words */
+  int ranks;
+};
+
+/** Runs the command in place of tmpirun if that is a wrapper. @return true: it is none, and
+ * *command may have become another one, the interpreter of a script that ranks run; false after a
+ * message. */
+bool tm_wrapper_run(char ***command, int *count, const struct tm_wrapper_options *options);
 
 /** @return a command's file: as it is named, or as found on PATH if it has no '/'; to be freed.
  * NULL: no memory. */
