@@ -3,8 +3,8 @@
  * @file wrapped.h
  * tmpirun waits for a wrapper (wrapper.h), and sees whether ranks have been started.
  *
- * A script without an MPI program runs once. Its user, who asked for N processes of it, would take
- * the result for that of N. So tmpirun makes an empty file, whose name the wrapper's environment
+ * A script without an MPI program runs once. Its user has asked for N processes, and would take the
+ * result for that of N. So tmpirun makes an empty file, whose name the wrapper's environment
  * has (TM_UNSTARTED). Each tmpirun that starts removes it. A wrapper that succeeds and leaves it
  * has started none.
  *
