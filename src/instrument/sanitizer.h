@@ -33,6 +33,10 @@
 #endif
 #if defined(MT_TSAN)
 #include <sanitizer/tsan_interface.h>
+void AnnotateIgnoreReadsBegin(const char *file, int line); /* no header of gcc's has them */
+void AnnotateIgnoreReadsEnd(const char *file, int line);
+void AnnotateIgnoreWritesBegin(const char *file, int line);
+void AnnotateIgnoreWritesEnd(const char *file, int line);
 #endif
 
 /** Kernel threads the sanitizer's own runtime has in every process. */
@@ -89,6 +93,23 @@ static inline void mt_sanitizer_no_roots(const void *start, size_t size) {
   __lsan_unregister_root_region(start, size);
 #endif
   (void)start, (void)size;
+}
+
+/** A child of fork() begins to change what threads of its parent used. They do not exist in it, but
+ * ThreadSanitizer compares the child's accesses with theirs. */
+static inline void mt_sanitizer_child_begin(void) {
+#if defined(MT_TSAN)
+  AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
+  AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
+#endif
+}
+
+/** The child has no more to change. */
+static inline void mt_sanitizer_child_end(void) {
+#if defined(MT_TSAN)
+  AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
+  AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
+#endif
 }
 
 /** Part of every thread's descriptor. */

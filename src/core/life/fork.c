@@ -31,6 +31,7 @@
 #include "core/thread/key.h"
 #include "core/vp/poller.h"
 #include "core/wait/await.h"
+#include "instrument/sanitizer.h"
 
 /* The stack of ours that this process runs on outside the runtime: it was forked by an
  * unbound thread. */
@@ -43,6 +44,7 @@ static struct {
 static struct mt_vp *forgotten;
 
 static void in_child(void) {
+  mt_sanitizer_child_begin();
   mt_bias_forget(); /* first: its owner, or a revoker, may not exist here */
   struct mltp_thread *self = mt_current();
   if (self != NULL && self->stack != NULL) {
@@ -68,6 +70,7 @@ static void in_child(void) {
   bool was_running = mt_load_relaxed(&mt_rt.running);
   memset(&mt_rt, 0, sizeof mt_rt);
   mt_rt.forked = was_running;
+  mt_sanitizer_child_end();
 }
 
 int mt_fork_init(void) {
