@@ -80,6 +80,7 @@ int tm_call_accumulate(const struct tm_access_call *c, bool fetches) {
   int error = tm_access_begin(c, &a);
   if (error != MPI_SUCCESS) return error;
   if (a.target == NULL) return accumulate_elsewhere(c, &a, fetches);
+  if (!fetches && tm_update_usual(c, &a)) return tm_access_end(c, &a);
   error = check(c, &a, fetches, &element);
   if (error != MPI_SUCCESS) return error;
   bool reads = !(fetches && c->op == MPI_NO_OP);

@@ -5,6 +5,11 @@
 #include "tmpi/rma/element.h"
 #include "tmpi/rma/update.h"
 
+/* Fields that these calls do not have. Without values the compiler would clear the structure first,
+ * which takes as long as the checks. */
+#define NO_ORIGIN .origin = NULL, .origin_count = 0, .origin_type = MPI_DATATYPE_NULL
+#define NO_RESULT_TYPE .result_count = 0, .result_type = MPI_DATATYPE_NULL
+
 static bool is_null(const struct tm_access *a) { return a->target == NULL && a->far == NULL; }
 
 static int begin(const struct tm_access_call *c, struct tm_access *a) {
@@ -19,13 +24,16 @@ int PMPI_Fetch_and_op(const void *origin_addr, void *result_addr, MPI_Datatype d
                       int target_rank, MPI_Aint target_disp, MPI_Op op, MPI_Win win) {
   const struct tm_access_call c = {.call = "MPI_Fetch_and_op",
                                    .kind = TM_ACCESS_UPDATE,
+                                   NO_ORIGIN,
                                    .result = result_addr,
+                                   NO_RESULT_TYPE,
                                    .target = target_rank,
                                    .disp = target_disp,
                                    .target_count = 1,
                                    .target_type = datatype,
                                    .op = op,
-                                   .win = win};
+                                   .win = win,
+                                   .request = NULL};
   struct tm_access a;
   int error = begin(&c, &a);
   if (error == MPI_SUCCESS && !is_null(&a)) error = tm_update_check_op(&c, &a, a.memory.type);
@@ -68,12 +76,16 @@ int PMPI_Compare_and_swap(const void *origin_addr, const void *compare_addr, voi
                           MPI_Win win) {
   const struct tm_access_call c = {.call = "MPI_Compare_and_swap",
                                    .kind = TM_ACCESS_UPDATE,
+                                   NO_ORIGIN,
+                                   .result = NULL,
+                                   NO_RESULT_TYPE,
                                    .target = target_rank,
                                    .disp = target_disp,
                                    .target_count = 1,
                                    .target_type = datatype,
                                    .op = MPI_REPLACE,
-                                   .win = win};
+                                   .win = win,
+                                   .request = NULL};
   struct tm_access a;
   int error = begin(&c, &a);
   if (error != MPI_SUCCESS || is_null(&a)) return error;

@@ -38,7 +38,7 @@ static void combine(MPI_Op op, struct tm_type *element, const char *packed, char
 char *tm_update_together(const struct tm_access_part *part, const struct tm_type *element) {
   if (!part->type->dense || !element->dense) return NULL;
   char *at = (char *)part->at + part->type->blocks[0].at;
-  return (uintptr_t)at % element->align == 0 ? at : NULL;
+  return ((uintptr_t)at & (element->align - 1)) == 0 ? at : NULL;
 }
 
 /* An update of elements that lie together. */
@@ -79,6 +79,23 @@ static void update_in_place(const struct tm_access *a, const struct tm_type *ele
   }
 }
 
+bool tm_update_usual(const struct tm_access_call *c, const struct tm_access *a) {
+  const struct tm_type *type = a->memory.type;
+  size_t bytes = a->memory.bytes;
+  if (c->origin_type != c->target_type || c->origin_count != c->target_count) return false;
+  if (!type->predefined || !type->dense || bytes == 0 || bytes > CHUNK_IN_PLACE) return false;
+  tm_combine *combines = tm_combine_of(c->op, (enum tm_basic)type->basic);
+  ptrdiff_t first = type->blocks[0].at;
+  const char *from = (const char *)c->origin + first;
+  char *at = (char *)a->memory.at + first;
+  if (combines == NULL || (((uintptr_t)from | (uintptr_t)at) & (type->align - 1)) != 0)
+    return false;
+  mti_lock(&a->target->update_ilock);
+  combines(from, at, (size_t)c->target_count);
+  mti_unlock(&a->target->update_ilock);
+  return true;
+}
+
 /* Elements that do not lie together, or not aligned. */
 static void update_packed(const struct tm_access *a, struct tm_type *element, MPI_Op op,
                           const char *from, char *result) {
@@ -102,7 +119,7 @@ void tm_update(const struct tm_access *a, struct tm_type *element, MPI_Op op, co
                char *result) {
   if (a->memory.bytes == 0) return;
   char *at = tm_update_together(&a->memory, element);
-  if (at != NULL && (uintptr_t)from % element->align == 0)
+  if (at != NULL && ((uintptr_t)from & (element->align - 1)) == 0)
     update_in_place(a, element, op, from, result, at);
   else
     update_packed(a, element, op, from, result);

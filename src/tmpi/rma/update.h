@@ -16,6 +16,10 @@
 void tm_update(const struct tm_access *a, struct tm_type *element, MPI_Op op, const char *from,
                char *result);
 
+/** Does what an accumulate usually is: few elements of one predefined type, at both sides aligned.
+ * The target has been checked. @return false: it is not such a one, and nothing was done. */
+bool tm_update_usual(const struct tm_access_call *c, const struct tm_access *a);
+
 /** @return where elements lie as they do when packed, and aligned; NULL: they do not. The part has
  * bytes. */
 char *tm_update_together(const struct tm_access_part *part, const struct tm_type *element);
