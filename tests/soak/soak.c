@@ -5,7 +5,12 @@
 
 #include "soak.h"
 
-enum { BUFFER = 256 << 20, COLLECTIVES = 3 };
+enum {
+  BUFFER = 256 << 20,
+  COLLECTIVES = 3,
+  WINDOWS = 3,
+  FILES = 6 /* rounds for each that has one */
+};
 
 static void make_world(struct world *world) {
   MPI_Comm_rank(MPI_COMM_WORLD, &world->world_rank);
@@ -35,6 +40,9 @@ static long do_round(const struct world *world, uint64_t seed, int round) {
   if (overlaps) collective_start(&pending, world, draw_below(&same, 1000), round);
   perform(&plan, world, &chance);
   for (int i = draw_below(&same, COLLECTIVES); i > 0; i--) collective(world, &same);
+  uint64_t of_window = draw(&same), of_file = draw(&same);
+  if (draw_below(&same, WINDOWS) == 0) window_round(world, of_window, &chance);
+  if (draw_below(&same, FILES) == 0) file_round(world, of_file, &chance);
   if (overlaps) collective_end(&pending, world);
   for (int i = 0; i < plan.count; i++) got += plan.messages[i].taken;
   free(plan.messages);

@@ -10,6 +10,9 @@
  * receives that one rank posts on one communicator, either none overlaps another that needs the
  * same message, or all can take each other's place.
  *
+ * Some rounds also make a window or a file, whose content every rank can compute (windows.c,
+ * files.c).
+ *
  * The model: a rank's receives, taken in the order they were posted, each get the first message of
  * the source they got one from that fits and that no receive before has got (plan.c).
  */
@@ -103,5 +106,10 @@ struct pending {
 };
 void collective_start(struct pending *pending, const struct world *world, int which, int round);
 void collective_end(struct pending *pending, const struct world *world);
+
+/* ---- windows.c, files.c: one that a communicator makes, uses and frees. seed: the same on all
+ * ranks; chance: the rank's own. */
+void window_round(const struct world *world, uint64_t seed, uint64_t *chance);
+void file_round(const struct world *world, uint64_t seed, uint64_t *chance);
 
 #endif
