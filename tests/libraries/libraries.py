@@ -35,6 +35,7 @@ LIBRARIES = {
     "tbb.cpp": ["tbb", "eigen3"],
     "gdal.c": ["gdal"],
     "opencv.cpp": ["-I/usr/include/opencv4", "-lopencv_imgproc", "-lopencv_core"],
+    "qt.cpp": ["Qt5Sql", "Qt5Concurrent"],
 }
 
 
