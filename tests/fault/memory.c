@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -160,6 +161,28 @@ static void create_large(void) {
 
 static void mltp_create_says_eagain(void) { check_child(create_large, NULL); }
 
+/* What a program locks in memory, with all that it will map, is no more than it uses. */
+static void create_locked(void) {
+  enum { THREADS = 1000 };
+  static mltp_t *threads[THREADS];
+  struct rusage usage;
+  if (mlockall(MCL_CURRENT | MCL_FUTURE) != 0) _exit(0); /* not allowed here */
+  if (mltp_init(0) != 0) _exit(1);
+  for (int i = 0; i < THREADS; i++)
+    if ((threads[i] = spawn(same, &threads[i])) == NULL) _exit(2);
+  for (int i = 0; i < THREADS; i++) {
+    void *result = NULL;
+    if (mltp_join(threads[i], &result) != 0 || result != &threads[i]) _exit(3);
+  }
+  if (mltp_finalize() != 0 || getrusage(RUSAGE_SELF, &usage) != 0) _exit(4);
+  if ((size_t)usage.ru_maxrss > GIB / 1024) _exit(5);
+}
+
+static void mltp_create_in_locked_memory(void) {
+  if (on_kernel_backend()) skip(); /* libc's stacks are whole in memory then */
+  check_child(create_locked, NULL);
+}
+
 int main(void) {
   if (SANITIZED || EMULATED) {
     fprintf(stderr, "skipped: sanitizers and emulators need address space of their own\n");
@@ -173,6 +196,7 @@ int main(void) {
       TEST_BARE(mltp_create_until_memory_is_short),
       TEST_BARE(mltp_create_bound_until_memory_is_short),
       TEST_BARE(mltp_create_says_eagain),
+      TEST_BARE(mltp_create_in_locked_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-# Names of pkg-config(1), or options of the linker.
+# Names of pkg-config(1), options of compiler and linker, or commands that print such options.
 LIBRARIES = {
     "fftw.c": ["fftw3"],
     "hdf5.c": ["hdf5-serial"],
@@ -26,6 +26,16 @@ LIBRARIES = {
     "lua.c": ["lua5.4"],
     "curl.c": ["libcurl"],
     "glib.c": ["glib-2.0"],
+    "icu.cpp": ["icu-i18n", "icu-uc"],
+    "openssl.c": ["libcrypto"],
+    "gnutls.c": ["gnutls"],
+    "nss.c": ["nss"],
+    "perl.c": ["/usr/bin/perl -MExtUtils::Embed -e ccopts -e ldopts"],
+    "protobuf.cpp": ["protobuf"],
+    "tbb.cpp": ["tbb", "eigen3"],
+    "gdal.c": ["gdal"],
+    "opencv.cpp": ["-I/usr/include/opencv4", "-lopencv_imgproc", "-lopencv_core"],
+    "qt.cpp": ["Qt5Sql", "Qt5Concurrent"],
 }
 
 
@@ -36,7 +46,8 @@ def build(wrappers, source, program):
         if word.startswith("-"):
             words.append(word)
             continue
-        flags = subprocess.run(["pkg-config", "--cflags", "--libs", word], capture_output=True, text=True, check=False)
+        command = word.split() if " " in word else ["pkg-config", "--cflags", "--libs", word]
+        flags = subprocess.run(command, capture_output=True, text=True, check=False)
         if flags.returncode != 0:
             print(f"libraries.py: no {word} here: {flags.stderr.strip()}")
             return False

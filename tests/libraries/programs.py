@@ -95,6 +95,52 @@ class Programs(unittest.TestCase):
     def test_sqlite(self):
         self.alike("sqlite3", ":memory:", "create table t(x); insert into t values (1), (2); select sum(x), sqrt(2) from t")
 
+    def test_prolog(self):
+        """Libraries in C, threads, a collector of garbage that moves terms."""
+        self.alike("swipl", self.script("a.pl", """
+            :- use_module(library(clpfd)).
+            :- use_module(library(thread)).
+            :- use_module(library(sort)).
+            queens(N, Q) :- length(Q, N), Q ins 1..N, safe(Q), labeling([ff], Q).
+            safe([]).
+            safe([Q|R]) :- apart(Q, R, 1), safe(R).
+            apart(_, [], _).
+            apart(Q, [R|S], D) :- Q #\\= R, abs(Q - R) #\\= D, E is D + 1, apart(Q, S, E).
+            work :- queens(6, Q), print(Q), nl, numlist(1, 20000, L), garbage_collect, sum_list(L, S), print(S), nl,
+                concurrent_maplist([A, B]>>(B is A ** 20), [1, 2, 3, 4], M), print(M), nl,
+                catch(atom_length(_, _), error(E, _), (print(E), nl)).
+            :- initialization((work, halt)).
+            """))
+
+    def test_gnuplot(self):
+        self.alike("gnuplot", self.script("a.plt", "set terminal svg\nf(x) = sin(x) / x\nset print '-'\n"
+                                          "do for [i=1:5] { print i * f(i) }\nplot f(x), cos(x)\n"))
+
+    def test_ngspice(self):
+        """Models as plug-ins; the circuit and its interpreter are globals."""
+        self.alike("ngspice", "-b", self.script("a.cir", """a filter and a digital inverter
+            v1 1 0 dc 0 ac 1 sin(0 1 1k)
+            r1 1 2 1k
+            c1 2 0 100n
+            a1 [2] [3] bridge
+            .model bridge adc_bridge(in_low=0.1 in_high=0.3)
+            a2 3 4 inverter
+            .model inverter d_inverter(rise_delay=1n fall_delay=1n)
+            a3 [4] [5] back
+            .model back dac_bridge(out_low=0 out_high=3)
+            r2 5 0 1k
+            .control
+            set norefvalue
+            tran 20u 3m
+            meas tran highest max v(2)
+            meas tran digital avg v(5)
+            ac dec 5 10 100k
+            meas ac gain find vdb(2) at=1k
+            quit
+            .endc
+            .end
+            """))
+
     def test_python(self):
         missing = re.search(r"\(install (libpython\S+)\)", run(TMPIRUN, "-n", 1, "/usr/bin/python3", "-c", "").stderr)
         if missing:

@@ -136,6 +136,70 @@ def endless(folder):
     return program
 
 
+SLEEPS = """
+    #include <mpi.h>
+    #include <unistd.h>
+    int main(int argc, char **argv) {
+      int rank;
+      MPI_Init(&argc, &argv);
+      MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+      for (int i = 0; i < 3; i++) {
+        usleep(20000 * rank);
+        MPI_Barrier(MPI_COMM_WORLD);
+      }
+      MPI_Finalize();
+      return 0;
+    }"""
+CLOCK = """
+    #include <sys/syscall.h>
+    #include <time.h>
+    #include <unistd.h>
+    int clock_gettime(clockid_t clock, struct timespec *now) {
+      long error = syscall(SYS_clock_gettime, clock, now);
+      now->tv_sec += 1000000;
+      return error;
+    }"""
+
+
+class Time(unittest.TestCase):
+    """What ranks do until a deadline, where time is another or others compute first."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def build(self, compiler, text, program, *options):
+        source = self.folder / f"{program}.c"
+        source.write_text(text)
+        subprocess.run([compiler, "-O1", source, "-o", self.folder / program, *options], check=True)
+        return self.folder / program
+
+    def run_it(self, *command, **settings):
+        return subprocess.run([TMPIRUN, "-n", "4", "--vps", "2", *command], capture_output=True, text=True, check=False,
+                              stdin=subprocess.DEVNULL, **settings)
+
+    def test_clock_of_a_preloaded_library(self):
+        """As faketime(1) does it: the kernel waits by another clock."""
+        clock = self.build("cc", CLOCK, "clock.so", "-shared", "-fPIC")
+        sleeps = self.build(pathlib.Path(TMPIRUN).with_name("tmpicc"), SLEEPS, "sleeps")
+        result = self.run_it(sleeps, env={**os.environ, "LD_PRELOAD": str(clock)}, timeout=SECONDS)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+    def test_real_time_priority(self):
+        """All VPs compute with it; the thread that looks at the time has to run beside them."""
+        def install():
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
+        try:
+            subprocess.run(["true"], check=True, preexec_fn=install)
+        except (PermissionError, subprocess.SubprocessError):
+            self.skipTest("no real-time priority may be had here")
+        program = endless(self.folder)
+        result = self.run_it("--timeout=1", program, preexec_fn=install, timeout=SECONDS)
+        self.assertEqual(result.returncode, 124, result)
+        self.assertIn("outside of MPI", result.stderr)
+
+
 class Named(unittest.TestCase):
     """The message names what was met."""
 

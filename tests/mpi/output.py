@@ -4,11 +4,13 @@
 
 usage: output.py TMPIRUN PROGRAM
 """
+import os
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 LINES = 20
@@ -66,6 +68,21 @@ class Output(unittest.TestCase):
     def test_abort_loses_nothing(self):
         found = by_rank(run("--label", how="abort", status=9).stdout)
         self.assertEqual(found, {r: list(expected(r)) for r in range(4)})
+
+    def test_pipe_that_does_not_block(self):
+        """The reader is slow, and a write that finds the pipe full fails with EAGAIN."""
+        reader, writer = os.pipe()
+        os.set_blocking(writer, False)
+        with open(reader, encoding="ascii") as slow, \
+                subprocess.Popen([TMPIRUN, "-n", "4", "--label", PROGRAM, "long"], stdout=writer,
+                                 stderr=subprocess.DEVNULL) as job:
+            os.close(writer)
+            time.sleep(.2)
+            found = by_rank(slow.read())
+            self.assertEqual(job.wait(), 0)
+        for rank in range(4):
+            lines = list(expected(rank))
+            self.assertEqual(found[rank], [*lines[:-1], "abcd"[rank] * 100000, lines[-1]])
 
     def check_files(self, ranks):
         with tempfile.TemporaryDirectory() as folder:

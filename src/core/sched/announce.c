@@ -7,6 +7,7 @@
 #include "core/sched/announce.h"
 
 #include <errno.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@
 #include "core/memory/descriptor.h"
 #include "core/memory/stack.h"
 #include "core/sched/sched.h"
+#include "instrument/sanitizer.h"
 #include "os/os.h"
 
 /* AddressSanitizer's. [const after mt_announce_init()] */
@@ -50,6 +52,35 @@ static void find_leaks(void) {
   if (add_root != NULL && !done) done = atexit(add_stacks) == 0;
 }
 
+/* ---- ThreadSanitizer */
+
+#if defined(MT_TSAN)
+/* It learns of threads by the program's libc. A library in a namespace of its own (dlmopen()) makes
+ * threads by another libc, and such a thread crashes in the first function that the sanitizer
+ * follows. The dynamic linker lists its namespaces for debuggers. */
+static bool has_second_libc(void) {
+  static const char libc[] = "/libc.so.6";
+  const size_t end = sizeof libc - 1;
+  const struct r_debug_extended *space = os_next_symbol("_r_debug");
+  if (space == NULL || space->base.r_version < 2) return false;
+  for (space = space->r_next; space != NULL; space = space->r_next)
+    for (const struct link_map *map = space->base.r_map; map != NULL; map = map->l_next) {
+      size_t length = strlen(map->l_name);
+      if (length >= end && strcmp(map->l_name + length - end, libc) == 0) return true;
+    }
+  return false;
+}
+
+static void warn_of_namespaces(void) {
+  if (!has_second_libc()) return;
+  mt_message(
+      "mltp_init: ThreadSanitizer does not see threads of a second libc (dlmopen): the program "
+      "crashes when one calls code that was built with it (use dlopen, or a build without it)");
+}
+#else
+static void warn_of_namespaces(void) {}
+#endif
+
 /* ---- finding sanitizers */
 
 static int refuse(const char *sanitizer, const char *reason) {
@@ -67,6 +98,7 @@ static void warn_of_leaks(void) {
 }
 
 int mt_announce_init(void) {
+  warn_of_namespaces();
   if (MT_SANITIZER_SWITCHES) return 0; /* instrument/sanitizer.h has the announcements */
   if (os_symbol("__tsan_create_fiber") != NULL)
     return refuse("ThreadSanitizer",
