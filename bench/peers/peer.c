@@ -158,7 +158,7 @@ int peer_main(const struct peer *peer, int argc, char **argv) {
   argp_parse(&argp, argc, argv, 0, NULL, &arguments);
   free(doc);
 
-  struct peer_run run = {0, 0, 0, 0, 0, 0, 0};
+  struct peer_run run = {0};
   const struct peer_row *row = find_row(peer, arguments.row, &run.threads);
   if (row == NULL || arguments.vps > peer->max_vps) {
     printf("{\"row\": \"%s\", \"offered\": false}\n", arguments.row);
@@ -172,8 +172,9 @@ int peer_main(const struct peer *peer, int argc, char **argv) {
 
   printf("{\"row\": \"%s\", \"offered\": true, \"version\": \"%s\", \"ops\": %" PRIu64
          ", \"wall_ns\": %" PRIu64 ", \"cpu_ns\": %" PRIu64 ", \"rss_bytes\": %" PRIu64
-         ", \"pte_bytes\": %" PRIu64 ", \"depth\": %" PRIu64 ", \"verified\": %s}\n",
+         ", \"pte_bytes\": %" PRIu64 ", \"depth\": %" PRIu64 ", \"walk_ns\": %" PRIu64
+         ", \"alive\": %" PRIu64 ", \"verified\": %s}\n",
          arguments.row, peer->version, run.ops, run.wall_ns, run.cpu_ns, run.rss_bytes,
-         run.pte_bytes, run.depth, verified ? "true" : "false");
+         run.pte_bytes, run.depth, run.walk_ns, run.alive, verified ? "true" : "false");
   return verified ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -29,6 +29,8 @@ struct peer_run {
   uint64_t rss_bytes; /**< growth of resident memory, rows about memory only */
   uint64_t pte_bytes; /**< growth of page tables, rows about memory only */
   uint64_t depth;     /**< forks on the longest path, trees only */
+  uint64_t walk_ns;   /**< CPU time of the same trees without threads */
+  uint64_t alive;     /**< threads begun and not ended at most, rows that count them only */
 };
 
 /** Does run->ops operations (at least one unit of them). @return is the answer right? */

@@ -8,6 +8,8 @@
  *   queens-N     all places of N queens; a node is a board
  *   uts-N        unbalanced tree search (Olivier et al., 2006) of a binomial tree whose root has N
  *                children, with splitmix64 in the place of SHA-1
+ *   levels-N     the same of a geometric tree, which ends at level N
+ *   ...-alive-N  counts the threads that have begun and not ended; its time says nothing
  *
  * A node with k children forks k - 1 threads, by halving the range of its children. The same tree
  * is walked without threads first, outside of the time, to know the answer.
@@ -15,15 +17,35 @@
 #ifndef MLTP_BENCH_RECURSION_H
 #define MLTP_BENCH_RECURSION_H
 
+#include <string.h>
 #include <sys/resource.h>
 
 #include "peer.h"
+
+/* ---- what a thread executes: a node, or a node that is counted */
+
+static void *(*node_body)(void *arg);
+static void *(*thread_body)(void *arg);
+static uint64_t alive, alive_most;
+
+static inline void *counted_body(void *arg) {
+  const uint64_t now = __atomic_add_fetch(&alive, 1, __ATOMIC_SEQ_CST);
+  uint64_t most = __atomic_load_n(&alive_most, __ATOMIC_SEQ_CST);
+  while (now > most && !__atomic_compare_exchange_n(&alive_most, &most, now, false,
+                                                    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+    continue;
+  void *result = node_body(arg);
+  __atomic_sub_fetch(&alive, 1, __ATOMIC_SEQ_CST);
+  return result;
+}
 
 /* ---- trees of nodes */
 
 /** A node, the part of its children that is to be walked, and what was found there. */
 struct branch {
   unsigned queens; /* 0: the node is one of uts */
+  unsigned levels; /* below the node, of a geometric tree */
+  bool geometric;
   unsigned first, end;
   uint32_t columns, rising, falling; /* queens: where no further one may be */
   uint64_t random;                   /* uts */
@@ -34,10 +56,21 @@ static inline uint32_t branch_free(const struct branch *b) {
   return ~(b->columns | b->rising | b->falling) & ((1u << b->queens) - 1);
 }
 
+/* A node has k children or more by a chance of .8 to the k, so four in the mean. */
+static inline unsigned branch_geometric(const struct branch *b) {
+  enum { CHILDREN_MAX = 100 };
+  unsigned children = 0;
+  uint64_t below = ((uint64_t)1 << 32) * 4 / 5;
+  for (; b->levels != 0 && b->random >> 32 < below && children < CHILDREN_MAX; children++)
+    below = below * 4 / 5;
+  return children;
+}
+
 /* Of uts a node has 8 children by a chance of .124, so a subtree has 125 nodes in the mean. */
 static inline unsigned branch_children(const struct branch *b) {
   enum { CHILDREN = 8, PER_MILLE = 124 };
   if (b->queens != 0) return (unsigned)__builtin_popcount(branch_free(b));
+  if (b->geometric) return branch_geometric(b);
   return (b->random >> 32) * 1000 >> 32 < PER_MILLE ? CHILDREN : 0;
 }
 
@@ -63,6 +96,7 @@ static inline struct branch branch_child(const struct branch *b, unsigned number
     child.solved = child.columns == (1u << b->queens) - 1;
   } else {
     child.random = splitmix64(b->random ^ splitmix64(number));
+    child.levels -= b->geometric;
   }
   child.first = 0;
   child.end = branch_children(&child);
@@ -113,7 +147,7 @@ static inline void *branch_fork(void *arg) {
   const unsigned middle = b->first + (b->end - b->first) / 2;
   struct branch forked = branch_half(b, b->first, middle), rest = branch_half(b, middle, b->end);
   p_thread_t thread;
-  p_spawn(&thread, branch_fork, &forked);
+  p_spawn(&thread, thread_body, &forked);
   branch_fork(&rest);
   p_join(&thread);
   branch_add(b, &forked);
@@ -129,16 +163,26 @@ static inline uint64_t recursion_peak(void) {
   return (uint64_t)usage.ru_maxrss * 1024;
 }
 
+static inline void nodes_are(void *(*body)(void *), bool counted) {
+  node_body = body;
+  thread_body = counted ? counted_body : body;
+}
+
 /* Whole trees, until there were as many threads as wanted. */
-static inline bool row_tree(struct peer_run *run, struct branch root) {
+static inline bool row_tree(struct peer_run *run, struct branch root, bool counted) {
   struct branch expected = root;
+  struct peer_run walk = *run;
   root.nodes = expected.nodes = 1;
   root.inner = expected.inner = 1;
+  peer_clock_start(&walk);
   run->depth = branch_walk(&expected, 0);
+  peer_clock_stop(&walk);
+  nodes_are(branch_fork, counted);
   const uint64_t each = expected.nodes - 1 - expected.inner;
   const uint64_t trees = (run->ops + each - 1) / each;
   bool verified = true;
   run->ops = trees * each;
+  run->walk_ns = trees * walk.cpu_ns;
   peer_clock_start(run);
   for (uint64_t i = 0; i < trees; i++) {
     struct branch found = root;
@@ -148,22 +192,48 @@ static inline bool row_tree(struct peer_run *run, struct branch root) {
   }
   peer_clock_stop(run);
   run->rss_bytes = recursion_peak();
+  run->alive = alive_most;
   return verified;
 }
 
-static inline bool row_queens(struct peer_run *run) {
-  struct branch root = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+static inline bool queens(struct peer_run *run, bool counted) {
+  struct branch root;
   if (run->threads < 4 || run->threads > 20) return false;
+  memset(&root, 0, sizeof root);
   root.queens = root.end = run->threads;
-  return row_tree(run, root);
+  return row_tree(run, root, counted);
 }
 
-static inline bool row_uts(struct peer_run *run) {
-  struct branch root = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+static inline bool row_queens(struct peer_run *run) { return queens(run, false); }
+
+static inline bool row_queens_alive(struct peer_run *run) { return queens(run, true); }
+
+static inline bool uts(struct peer_run *run, bool counted) {
+  struct branch root;
   if (run->threads < 2) return false;
+  memset(&root, 0, sizeof root);
   root.end = run->threads;
-  return row_tree(run, root);
+  return row_tree(run, root, counted);
 }
+
+static inline bool row_uts(struct peer_run *run) { return uts(run, false); }
+
+static inline bool row_uts_alive(struct peer_run *run) { return uts(run, true); }
+
+static inline bool levels(struct peer_run *run, bool counted) {
+  enum { CHILDREN = 4 /* of the root; it may not be a leaf */ };
+  struct branch root;
+  if (run->threads > 20) return false;
+  memset(&root, 0, sizeof root);
+  root.geometric = true;
+  root.levels = run->threads;
+  root.end = CHILDREN;
+  return row_tree(run, root, counted);
+}
+
+static inline bool row_levels(struct peer_run *run) { return levels(run, false); }
+
+static inline bool row_levels_alive(struct peer_run *run) { return levels(run, true); }
 
 struct fibonacci {
   unsigned n;
@@ -176,24 +246,34 @@ static inline void *fibonacci_body(void *arg) {
   if (fib->n < 2) return NULL;
   struct fibonacci forked = {fib->n - 1, 0}, rest = {fib->n - 2, 0};
   p_thread_t thread;
-  p_spawn(&thread, fibonacci_body, &forked);
+  p_spawn(&thread, thread_body, &forked);
   fibonacci_body(&rest);
   p_join(&thread);
   fib->result = forked.result + rest.result;
   return NULL;
 }
 
-static inline bool row_fibonacci(struct peer_run *run) {
+static inline uint64_t fibonacci_walk(unsigned n) {
+  return n < 2 ? n : fibonacci_walk(n - 1) + fibonacci_walk(n - 2);
+}
+
+static inline bool fibonacci(struct peer_run *run, bool counted) {
+  struct peer_run walk = *run;
   uint64_t value = 0, next = 1;
-  if (run->threads < 2 || run->threads > 60) return false;
+  if (run->threads < 2 || run->threads > 45) return false;
   for (unsigned i = 0; i < run->threads; i++) {
     const uint64_t sum = value + next;
     value = next;
     next = sum;
   }
   const uint64_t each = next - 1, trees = (run->ops + each - 1) / each;
-  bool verified = true;
+  peer_clock_start(&walk);
+  bool verified = fibonacci_walk(run->threads) == value;
+  peer_clock_stop(&walk);
   run->ops = trees * each;
+  run->depth = run->threads - 1;
+  run->walk_ns = trees * walk.cpu_ns;
+  nodes_are(fibonacci_body, counted);
   peer_clock_start(run);
   for (uint64_t i = 0; i < trees; i++) {
     struct fibonacci fib = {run->threads, 0};
@@ -202,12 +282,21 @@ static inline bool row_fibonacci(struct peer_run *run) {
   }
   peer_clock_stop(run);
   run->rss_bytes = recursion_peak();
+  run->alive = alive_most;
   return verified;
 }
 
+static inline bool row_fibonacci(struct peer_run *run) { return fibonacci(run, false); }
+
+static inline bool row_fibonacci_alive(struct peer_run *run) { return fibonacci(run, true); }
+
 /** In a peer's table of rows. */
+/* clang-format off */
 #define RECURSION_ROWS                                                                             \
-  {"fibonacci", row_fibonacci, 1, 0, 24}, {"queens", row_queens, 1, 0, 8},                         \
-      {"uts", row_uts, 1, 0, 100}
+  {"fibonacci", row_fibonacci, 1, 0, 24}, {"fibonacci-alive", row_fibonacci_alive, 1, 0, 24},      \
+  {"queens", row_queens, 1, 0, 8}, {"queens-alive", row_queens_alive, 1, 0, 8},                    \
+  {"uts", row_uts, 1, 0, 100}, {"uts-alive", row_uts_alive, 1, 0, 100},                            \
+  {"levels", row_levels, 1, 0, 6}, {"levels-alive", row_levels_alive, 1, 0, 6}
+/* clang-format on */
 
 #endif

@@ -93,9 +93,11 @@ struct words {
 
 static struct words words_of(const struct micro_row *row) {
   switch (row->value) {
-    case MICRO_CPU_NS: return (struct words){"ns", "cpu"};
+    case MICRO_CPU_NS:
+    case MICRO_WALK_NS: return (struct words){"ns", "cpu"};
     case MICRO_WALL_NS: return (struct words){"ns", "wall"};
     case MICRO_DEPTH: return (struct words){"forks", "none"};
+    case MICRO_ALIVE: return (struct words){"threads", "none"};
     case MICRO_INSTRUCTIONS: return (struct words){"instructions", "none"};
     case MICRO_RSS_BYTES:
     case MICRO_PEAK_BYTES:
@@ -113,10 +115,11 @@ static const char *verdict_of(const struct micro *m, int peer) {
 
 static void print_row(const struct micro *m, const struct micro_row *row) {
   const struct result *ours = &m->result[0];
+  const bool recursive = strcmp(row->experiment, bench_recursion.name) == 0;
 
   printf("\n%s", row->label);
-  if (row->ops > 0) printf(", %ld in all", row->ops);
-  if (strcmp(row->experiment, bench_recursion.name) == 0)
+  if (row->ops > 0 && !recursive) printf(", %ld in all", row->ops);
+  if (recursive)
     printf(", n = %d", row->threads);
   else if (row->by_threads)
     printf(", %d thread%s", row->threads, row->threads == 1 ? "" : "s");
@@ -141,7 +144,7 @@ static void print_row(const struct micro *m, const struct micro_row *row) {
 
 static json_t *params_json(const struct micro_row *row, const struct result *result) {
   json_t *params = json_pack("{s:i, s:i}", "threads", result->threads, "vps", row->vps);
-  if (row->ops > 0) json_object_set_new(params, "switches", json_integer(row->ops));
+  if (row->ops > 1) json_object_set_new(params, "switches", json_integer(row->ops));
   json_object_set_new(params, "label", json_string(row->label));
   return params;
 }

@@ -18,6 +18,8 @@ enum micro_value {
   MICRO_PTE_BYTES,
   MICRO_PEAK_BYTES,   /* in all, not for each operation */
   MICRO_DEPTH,        /* forks on the longest path of a recursive program */
+  MICRO_ALIVE,        /* its threads that had begun and not ended, at most */
+  MICRO_WALK_NS,      /* what its tree takes without threads, for each thread */
   MICRO_INSTRUCTIONS, /* in user mode, counted by valgrind */
 };
 
@@ -43,7 +45,8 @@ extern const struct micro_row micro_switch_rows[];
 /** What `switch --probe` measures, in their place; ends with a NULL metric. */
 extern const struct micro_row micro_probe_rows[];
 
-/** What experiment `recursion` has; ends with a NULL metric. threads: the size of the tree. */
+/** What experiment `recursion` has; ends with a NULL metric. threads: the size of the tree. Those
+ * of one operation are too long for --quick. */
 extern const struct micro_row micro_recursion_rows[];
 
 /** Experiments that are a selection of rows, over the numbers of threads given to them. */

@@ -79,34 +79,28 @@ const struct micro_row micro_probe_rows[] = {
      true, 0},
     MICRO_END,
 };
-/* Each tree at sizes a decade apart. */
-#define FIB "recursive fib(n), per thread", "fibonacci"
-#define QUEENS "n queens, per thread", "queens"
-#define UTS "unbalanced tree search, per thread", "uts"
-#define TREE(metric, what, vps, n) {"recursion", metric, what, vps, n, MICRO_CPU_NS, true, 0}
-#define MOST(metric, label, row, n)                                                                \
-  {"recursion", metric, label ", the most memory", row, 2, n, MICRO_PEAK_BYTES, true, 0}
-/* What the most memory follows: a thread that has forked another waits for it. */
-#define DEPTH(metric, label, row, n)                                                               \
-  {"recursion", metric, label ", the longest path", row, 2, n, MICRO_DEPTH, true, 0}
-#define TREES(vps)                                                                                 \
-  TREE("fibonacci", FIB, vps, 24), TREE("fibonacci", FIB, vps, 29),                                \
-      TREE("fibonacci", FIB, vps, 34), TREE("queens", QUEENS, vps, 8),                             \
-      TREE("queens", QUEENS, vps, 10), TREE("queens", QUEENS, vps, 12),                            \
-      TREE("uts", UTS, vps, 100), TREE("uts", UTS, vps, 1000), TREE("uts", UTS, vps, 10000)
+/* clang-format off */
+/* Each tree at sizes decades apart; the largest one is walked once. The most memory follows the
+ * longest path: a thread that has forked another waits for it. */
+#define ROW(metric, label, row, vps, n, value, ops) {"recursion", metric, label, row, vps, n, value, true, ops}
+#define TIMES(label, row, vps, few, more, many)                                                    \
+  ROW(row, label ", per thread", row, vps, few, MICRO_CPU_NS, 0),                                  \
+  ROW(row, label ", per thread", row, vps, more, MICRO_CPU_NS, 0),                                 \
+  ROW(row, label ", per thread", row, vps, many, MICRO_CPU_NS, 1)
+#define SPACE(label, row, n, ops)                                                                  \
+  ROW(row "-memory", label ", the most memory", row, 2, n, MICRO_PEAK_BYTES, ops),                 \
+  ROW(row "-alive", label ", threads begun and not ended", row "-alive", 2, n, MICRO_ALIVE, ops)
+#define SHAPE(label, row, n)                                                                       \
+  ROW(row "-depth", label ", the longest path", row, 1, n, MICRO_DEPTH, 0),                        \
+  ROW(row "-walk", label ", without threads", row, 1, n, MICRO_WALK_NS, 0)
+#define TREE(label, row, few, more, many)                                                          \
+  TIMES(label, row, 1, few, more, many), TIMES(label, row, 2, few, more, many),                    \
+  SPACE(label, row, few, 0), SPACE(label, row, many, 1), SHAPE(label, row, few), SHAPE(label, row, more)
 const struct micro_row micro_recursion_rows[] = {
-    TREES(1),
-    TREES(2),
-    MOST("fibonacci-memory", "recursive fib(n)", "fibonacci", 24),
-    MOST("fibonacci-memory", "recursive fib(n)", "fibonacci", 34),
-    MOST("queens-memory", "n queens", "queens", 8),
-    MOST("queens-memory", "n queens", "queens", 12),
-    MOST("uts-memory", "unbalanced tree search", "uts", 100),
-    MOST("uts-memory", "unbalanced tree search", "uts", 1000),
-    MOST("uts-memory", "unbalanced tree search", "uts", 10000),
-    DEPTH("uts-depth", "unbalanced tree search", "uts", 100),
-    DEPTH("uts-depth", "unbalanced tree search", "uts", 1000),
-    DEPTH("uts-depth", "unbalanced tree search", "uts", 10000),
+    TREE("recursive fib(n)", "fibonacci", 24, 32, 40),
+    TREE("n queens", "queens", 8, 11, 14),
+    TREE("unbalanced tree search", "uts", 100, 1000, 10000),
+    TREE("tree search of n levels", "levels", 6, 8, 10),
     MICRO_END,
 };
 /* clang-format on */

@@ -69,12 +69,14 @@ static struct micro_sample read_sample(const json_t *line, const struct micro_ro
       [MICRO_CPU_NS] = "cpu_ns",        [MICRO_WALL_NS] = "wall_ns",
       [MICRO_RSS_BYTES] = "rss_bytes",  [MICRO_PTE_BYTES] = "pte_bytes",
       [MICRO_PEAK_BYTES] = "rss_bytes", [MICRO_DEPTH] = "depth",
+      [MICRO_ALIVE] = "alive",          [MICRO_WALK_NS] = "walk_ns",
   };
   double ops = json_number_value(json_object_get(line, "ops"));
   double total = json_number_value(json_object_get(line, key[row->value]));
   bool memory = row->value == MICRO_RSS_BYTES || row->value == MICRO_PTE_BYTES;
-  if (row->value == MICRO_PEAK_BYTES || row->value == MICRO_DEPTH)
-    return (struct micro_sample){total, row->threads};
+  bool in_all =
+      row->value == MICRO_PEAK_BYTES || row->value == MICRO_DEPTH || row->value == MICRO_ALIVE;
+  if (in_all) return (struct micro_sample){total, row->threads};
   return (struct micro_sample){total / ops, memory ? (int)ops : row->threads};
 }
 

@@ -58,6 +58,7 @@ struct micro_row *micro_select(const struct experiment *experiment,
     if (row->metric == NULL) break;
     if (options->vps.count > 0 && !in_list(&options->vps, row->vps)) continue;
     if (options->threads.count > 0 && !in_list(&options->threads, row->threads)) continue;
+    if (options->quick && row->ops != 0) continue;
     made[(*count)++] = *row;
   }
   const struct micro_row *more = micro_switch_rows;

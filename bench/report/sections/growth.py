@@ -142,7 +142,7 @@ def recursion(results):
         return missing(results, "recursion", title, caption, "recursion")
     groups = grouped(rows, lambda row: f"{row['metric']}, {row['vps']} VP" + "s"[:row["vps"] - 1])
     worst = [max(row["min"] for row in own) / min(row["min"] for row in own)
-             for group in groups.values() if group[0]["unit"] == "ns"
+             for group in groups.values() if group[0]["unit"] == "ns" and not group[0]["metric"].endswith("-walk")
              for own in [[row for row in group if row["impl"] == "mltp"]] if own]
     sentence = (f"Between sizes of a tree, a thread of MLTP's takes {quantity(min(worst))} to {quantity(max(worst))} times "
                 "the least.") if worst else "There is nothing to compare."
