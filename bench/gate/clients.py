@@ -4,6 +4,7 @@
 
 Usage: clients.py memcached|redis SOCKET REQUESTS
        clients.py sqlite ROWS
+       clients.py blas PRODUCTS
 
 Each prints "right" if every answer was the expected one; otherwise it fails.
 """
@@ -13,7 +14,7 @@ import subprocess
 import sys
 import threading
 
-CONNECTIONS, BATCH, THREADS = 16, 50, 8
+CONNECTIONS, BATCH, THREADS, SIDE = 16, 50, 8, 160
 
 
 def memcached(path, requests):
@@ -71,9 +72,19 @@ def sqlite(rows):
     assert got == expected, (got, expected)
 
 
+def blas(products):
+    """NumPy multiplies matrices of small integers, whose product a double holds exactly, by the threads of its BLAS."""
+    import numpy  # pylint: disable=import-outside-toplevel
+    source = numpy.random.default_rng(products)
+    left, right = (source.integers(-9, 9, (SIDE, SIDE)) for _ in range(2))
+    expected, left, right = left @ right, left.astype(float), right.astype(float)  # integers need no BLAS
+    for _ in range(products):
+        assert (left @ right == expected).all()
+
+
 if __name__ == "__main__":
-    if sys.argv[1] == "sqlite":
-        sqlite(int(sys.argv[2]))
+    if sys.argv[1] in ("sqlite", "blas"):
+        {"sqlite": sqlite, "blas": blas}[sys.argv[1]](int(sys.argv[2]))
     else:
         {"memcached": memcached, "redis": redis}[sys.argv[1]](sys.argv[2], int(sys.argv[3]))
     print("right")

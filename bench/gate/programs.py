@@ -9,11 +9,10 @@ import os
 import random
 import shutil
 import subprocess
-import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-CLIENT = [sys.executable, "-B", os.path.join(HERE, "clients.py")]
+CLIENT = ["/usr/bin/python3", "-B", os.path.join(HERE, "clients.py")]
 THREADS = 8
 
 
@@ -61,13 +60,17 @@ def film(folder, frames, width=640, height=352):
 class Batch:
     """A program that reads its input and ends. Its answer is the hash of what it writes, or what reads() makes of it."""
 
-    def __init__(self, name, words, prepare, package=None, answer=None):
+    def __init__(self, name, words, prepare, package=None, answer=None, module=None, spins=False):
         self.name, self.words, self.input, self.own_answer = name, words, prepare, answer
         self.package = package or name
-        self.command = words[0]
+        self.command, self.module = words[0], module
+        self.spins = spins  # its threads poll for one another
 
     def missing(self):
-        return None if shutil.which(self.command) else f"{self.command} is not installed (package {self.package})"
+        found = shutil.which(self.command) is not None
+        if found and self.module:
+            found = subprocess.run([self.command, "-c", f"import {self.module}"], capture_output=True, check=False).returncode == 0
+        return None if found else f"{self.module or self.command} is not installed (package {self.package})"
 
     def prepare(self, folder, quick):
         self.made = self.input(folder, quick)
@@ -99,6 +102,8 @@ class Batch:
 
 class Server:
     """A server and its client, over a socket of the file system. The client checks the answers; CPU time is the server's."""
+
+    spins = False
 
     def __init__(self, name, words, sizes, package=None):
         self.name, self.words, self.sizes = name, words, sizes
@@ -165,6 +170,8 @@ PROGRAMS = (
                    "{input}"], lambda folder, quick: film(folder, 10 if quick else 80)),
     Batch("sqlite", [*CLIENT, "sqlite", "{input}"], lambda _, quick: 2000 if quick else 20000, "python3",
           answer=str.strip),
+    Batch("numpy", [*CLIENT, "blas", "{input}"], lambda _, quick: 300 if quick else 3000, "python3-numpy",
+          answer=str.strip, module="numpy", spins=True),
     Server("memcached", ["memcached", "-u", "root", "-t", str(THREADS), "-s", "{socket}"], (200000, 20000)),
     Server("redis", ["redis-server", "--port", "0", "--unixsocket", "{socket}", "--io-threads", "4", "--save", ""],
            (100000, 20000), "redis-server"),

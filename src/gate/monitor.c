@@ -112,6 +112,7 @@ struct stall {
   uint64_t turns, since, cpu_since;
   uint64_t looked_at; /* when the monitor last looked for threads that sleep */
   bool asked;         /* the monitor has done something about it */
+  bool alone;         /* there is one permit, and it stayed */
 };
 
 /* Under gt_lock. */
@@ -123,7 +124,7 @@ static void begin_stall(struct stall *stall, uint64_t now) {
 /* What has to pass without a turn before one more thread runs: less if one that spins has the only
  * permit. A seeded run waits for CPU time, since a loaded machine may not run the thread. */
 static bool is_over(const struct stall *stall, uint64_t now) {
-  uint64_t slice = gt_gate.most == 1 && 5 * ask_ns < SLICE_NS ? 5 * ask_ns : SLICE_NS;
+  uint64_t slice = stall->alone && 5 * ask_ns < SLICE_NS ? 5 * ask_ns : SLICE_NS;
   return gt_seeded ? os_cpu_time() - stall->cpu_since > SEEDED_NS : now - stall->since >= slice;
 }
 
@@ -160,19 +161,23 @@ static bool look(struct gt_thread *me, struct stall *stall, uint64_t now) {
   if (on && turned) gt_grant(); /* the daemon's grant may have grown */
   if (turned) begin_stall(stall, now);
   if (on && !gt_seeded && now - stall->since >= ask_ns) gt_gate.due = stall->asked = true;
+  stall->alone = gt_gate.permits == 1;
   gt_unlock(me);
   if (asked) adapt(stays || one_came_back(me));
   return on;
 }
 
-/* One thread more runs, until a running thread gives way. */
+/* One thread more runs, until a running thread gives way. If others have come and gone meanwhile
+ * one by one, all turns are given here: look() sees none. */
 static void let_one_more_run(struct gt_thread *me, struct stall *stall, uint64_t now) {
   gt_lock(me);
+  bool stays = stall->asked && one_stays();
   if (gt_gate.queue.first != NULL) gt_gate.extra++;
   gt_grant();
   begin_stall(stall, now);
   stall->asked = true;
   gt_unlock(me);
+  if (stays) adapt(true);
   warn_of_replay("a thread runs for long without a call that can switch");
 }
 

@@ -52,6 +52,12 @@ def nobody_is_stranded():
         gated(permits, CROWD, "read")
 
 
+def spinning_has_short_slices():
+    """A thread that spins for others' answers, one after another, soon has each in less than a slice."""
+    for permits in (1, 2):
+        gated(permits, CROWD, "ask")
+
+
 def priorities_count():
     """A thread that gets a real-time priority after its first wait is woken first from then on."""
     for permits in (1, 2):
@@ -59,6 +65,7 @@ def priorities_count():
 
 
 if __name__ == "__main__":
-    for test in (objects, no_call_stops_others, as_many_as_permits, nobody_is_stranded, priorities_count):
+    for test in (objects, no_call_stops_others, as_many_as_permits, nobody_is_stranded,
+                 spinning_has_short_slices, priorities_count):
         test()
         print(f"gated.py: {test.__name__}: passed")
