@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stands in for the library of PMIx or of UCX (nodes.py): hands each call on to the one at REAL,
- * but for the one that NODES_FAIL names, as "ucp_ep_create 1 0": a function, the number of its
- * call, and the number of the node. That call fails for want of memory.
+ * but for the one that NODES_FAIL names (stand_in.h). That call fails for want of memory.
  */
 #include <dlfcn.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "stand_in.h"
 
 #ifdef STANDS_IN_FOR_UCX
 enum { FAILURE = -4 }; /* UCS_ERR_NO_MEMORY */
@@ -56,16 +55,7 @@ __attribute__((constructor)) static void open_real(void) {
 }
 
 /* @return what the call returns; 0: it is handed on. */
-long stand_in_result(int number) {
-  static int calls;
-  char name[64];
-  int wanted, node;
-  const char *fails = getenv("NODES_FAIL"), *own = getenv("PMIX_RANK");
-  if (fails == NULL || own == NULL || sscanf(fails, "%63s %d %d", name, &wanted, &node) != 3)
-    return 0;
-  if (strcmp(name, names[number]) != 0 || atoi(own) != node) return 0;
-  return ++calls == wanted ? FAILURE : 0;
-}
+long stand_in_result(int number) { return stand_in_fails(names[number]) ? FAILURE : 0; }
 
 /* Arguments are in registers, and one more may be on the stack. */
 #define STAND_IN(name)                                                                             \

@@ -228,6 +228,13 @@ class Failing(unittest.TestCase):
             self.assertRegex(result.stderr, why)
             self.assertNotIn(result.returncode, [0, 124], result)
 
+    def call_fails(self, call, number, why, node=1):
+        with self.subTest(call, number=number, node=node):
+            result = launch("-n", "2", "-x", f"LD_PRELOAD={os.path.join(FAILING, 'failing_calls.so')}", "-x",
+                            f"NODES_FAIL={call} {number} {node}", TMPIRUN, "--timeout=60", "-n", "4", OVER_NODES, "short")
+            self.assertRegex(result.stderr, why)
+            self.assertNotIn(result.returncode, [0, 124], result)
+
     def test_none_fails(self):
         for library in ["pmix", "ucx"]:
             result = launch("-n", "2", "-x", f"LD_LIBRARY_PATH={os.path.join(FAILING, library)}",
@@ -256,6 +263,22 @@ class Failing(unittest.TestCase):
             self.fails("ucx", f"ucp_{call}", 1, r"node 1 \(\S+\) cannot connect to the other nodes: .*Out of memory")
         for call in ["am_send_nbx", "am_recv_data_nbx"]:
             self.fails("ucx", f"ucp_{call}", 1, r"node [01] \(\S+\): UCX has lost it: Out of memory.*: this node .* ends, too")
+
+    def test_calls_of_libc(self):
+        for call in ["socket", "bind", "listen", "getsockname", "getifaddrs", "getrandom"]:
+            self.call_fails(call, 1, r"node 1 \(\S+\) cannot carry messages to other nodes: .*no TCP socket: Cannot allocate memory")
+        lost = r"node {0} \(\S+\) cannot connect to the other nodes: {1}Cannot allocate memory"
+        for call, number in [("socket", 2), ("connect", 1), ("setsockopt", 1), ("setsockopt", 2), ("setsockopt", 3)]:
+            self.call_fails(call, number, lost.format(1, r"node 0 \(\S+\): "))
+        self.call_fails("send", 1, r"node 1 \(\S+\) cannot connect to the other nodes: node 0 \(\S+\): Protocol error")
+        self.call_fails("accept4", 1, lost.format(0, ""), node=0)
+        self.call_fails("socketpair", 1, lost.format(1, ""))
+        self.call_fails("calloc", 1, "the nodes of this job do not find each other: list of nodes: ")
+        for number in [2, 3, 4, 5]:
+            self.call_fails("calloc", number, r"node 1 \(\S+\) cannot connect to the other nodes: .*no memory")
+        self.call_fails("pthread_create", 1, r"node 1 \(\S+\) cannot connect to the other nodes: Resource temporarily")
+        self.call_fails("pthread_create", 2, "this node cannot begin with the others: no kernel thread")
+        self.call_fails("malloc", 1, "no memory for a message between nodes")
 
 
 if __name__ == "__main__":

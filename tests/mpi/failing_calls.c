@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Preloaded into tmpirun by nodes.py: makes one call of the module nodes.so to libc fail, the one
+ * that NODES_FAIL names (stand_in.h). Calls of others are handed on.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+
+#include "stand_in.h"
+
+/* Beside the calls of this library. */
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t count, size_t size);
+
+static bool is_of_nodes(const void *caller) {
+  Dl_info info;
+  if (dladdr(caller, &info) == 0) return false;
+  const char *slash = strrchr(info.dli_fname, '/');
+  return slash != NULL && strcmp(slash + 1, "nodes.so") == 0;
+}
+
+static bool fails(const char *call, const void *caller) {
+  static __thread bool inside;
+  if (inside) return false;
+  inside = true;
+  bool is = is_of_nodes(caller) && stand_in_fails(call);
+  inside = false;
+  if (is) errno = ENOMEM;
+  return is;
+}
+
+#define HERE __builtin_return_address(0)
+
+/* type, name, parameters, arguments, and what a failed call returns */
+#define CALL(type, name, parameters, arguments, failed)                                            \
+  type name parameters {                                                                           \
+    static type(*real) parameters;                                                                 \
+    if (fails(#name, HERE)) return failed;                                                         \
+    if (real == NULL) *(void **)&real = dlsym(RTLD_NEXT, #name);                                   \
+    return real arguments;                                                                         \
+  }
+
+CALL(int, socket, (int domain, int kind, int protocol), (domain, kind, protocol), -1)
+CALL(int, bind, (int fd, const struct sockaddr *name, socklen_t size), (fd, name, size), -1)
+CALL(int, listen, (int fd, int backlog), (fd, backlog), -1)
+CALL(int, getsockname, (int fd, struct sockaddr *name, socklen_t *size), (fd, name, size), -1)
+CALL(int, getifaddrs, (struct ifaddrs * *list), (list), -1)
+CALL(ssize_t, getrandom, (void *to, size_t size, unsigned flags), (to, size, flags), -1)
+CALL(int, setsockopt, (int fd, int level, int option, const void *value, socklen_t size),
+     (fd, level, option, value, size), -1)
+CALL(int, connect, (int fd, const struct sockaddr *name, socklen_t size), (fd, name, size), -1)
+CALL(ssize_t, send, (int fd, const void *data, size_t size, int flags), (fd, data, size, flags), -1)
+CALL(int, accept4, (int fd, struct sockaddr *name, socklen_t *size, int flags),
+     (fd, name, size, flags), -1)
+CALL(int, socketpair, (int domain, int kind, int protocol, int ends[2]),
+     (domain, kind, protocol, ends), -1)
+CALL(int, pthread_create,
+     (pthread_t * thread, const pthread_attr_t *attr, void *(*body)(void *), void *argument),
+     (thread, attr, body, argument), EAGAIN)
+
+void *malloc(size_t size) { return fails("malloc", HERE) ? NULL : __libc_malloc(size); }
+
+void *calloc(size_t number, size_t size) {
+  return fails("calloc", HERE) ? NULL : __libc_calloc(number, size);
+}

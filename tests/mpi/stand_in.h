@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file stand_in.h
+ * Stand-ins hand calls on, but for one that fails (failing.c, failing_calls.c). NODES_FAIL names
+ * it, as "ucp_ep_create 1 0": a function, the number of its call, and the number of the node.
+ */
+#ifndef TESTS_MPI_STAND_IN_H
+#define TESTS_MPI_STAND_IN_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** @return whether this call of a function fails. */
+static inline bool stand_in_fails(const char *call) {
+  static int calls;
+  char name[64];
+  int wanted, node;
+  const char *fails = getenv("NODES_FAIL"), *own = getenv("PMIX_RANK");
+  if (fails == NULL || own == NULL || sscanf(fails, "%63s %d %d", name, &wanted, &node) != 3)
+    return false;
+  if (strcmp(name, call) != 0 || atoi(own) != node) return false;
+  return __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED) == wanted;
+}
+
+#endif
