@@ -66,6 +66,13 @@ class Suite(unittest.TestCase):
         self.assertIn("| part | 2 | 3 | 2 | 2 | 0 |", said)  # at 4x lonely fails, with the reference too
         self.assertIn("40.0 % of 5 pass; 66.7 % of those that the reference does not fail", said)
 
+    def test_a_number_of_ranks_for_each_line(self):
+        said, rows = self.run_tool("--ranks", "6", "1")
+        self.assertEqual(rows["part/lonely 1 =1"]["verdict"], "pass")
+        self.assertEqual(rows["part/lonely 6 =6"]["verdict"], "no verdict, status 1")
+        self.assertIn("| folder, at =6 |", said)
+        self.assertNotIn("part/good 2 x1", rows)
+
     def test_what_is_there_is_not_run_again(self):
         self.run_tool("--times", "1")
         (self.at / "ours/part/good").unlink()

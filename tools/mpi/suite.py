@@ -8,9 +8,12 @@ and nothing else; with resultTest=TestErrFatal or TestStatus if it ends with ano
 whatever it prints.
 
 SOURCES has folders with these files, PROGRAMS the same folders with the programs, built by tmpicc. Each line
-runs at its number of ranks times each of --times. What fails is run by --reference, a launcher of another MPI,
-at the same number of ranks, its programs being in --reference-programs: what fails there too most likely cannot
-run so. Results are kept in --results, and what is there is not run again, so an interrupted run continues.
+runs at its number of ranks times each of --times, or at each of --ranks. What fails is run by --reference, a launcher
+of another MPI, at the same number of ranks, its programs being in --reference-programs: what fails there too most
+likely cannot run so. Results are kept in --results, and what is there is not run again, so an interrupted run continues.
+
+Several nodes beside one: --launch 'mpirun.openmpi --oversubscribe -n 4 tmpirun --timeout {s} -n {n}', --ranks 16, and
+tmpirun with the same programs as the reference.
 """
 import argparse
 import concurrent.futures
@@ -109,8 +112,8 @@ def failed(row):
 
 def perform(options, results, entry, times):
     folder, name, ranks, words = entry
-    ranks *= times
-    key = " ".join([f"{folder}/{name}", str(ranks), f"x{times}", *words])
+    ranks = options.at[times](ranks)
+    key = " ".join([f"{folder}/{name}", str(ranks), times, *words])
     limit = max([options.limit, *map(int, values(words, "timeLimit"))])
     row = results.rows.get(key)
     if row is None:
@@ -134,8 +137,8 @@ def perform(options, results, entry, times):
 
 
 def table(rows, times, folders):
-    """Prints a table of each folder at one factor, and its failures."""
-    print(f"\n| folder, at {times}x | pass | fail | of these the reference fails | not built | not run |")
+    """Prints a table of each folder at one number of ranks, and its failures."""
+    print(f"\n| folder, at {times} | pass | fail | of these the reference fails | not built | not run |")
     print("| --- | --- | --- | --- | --- | --- |")
     totals = [0] * 5
     for folder in folders:
@@ -170,7 +173,8 @@ def main():
     parser.add_argument("--reference-limit", type=int, default=90, help="seconds")
     parser.add_argument("--folders", nargs="+", required=True)
     parser.add_argument("--only", default="", help="FOLDER/NAME matches this regular expression")
-    parser.add_argument("--times", nargs="+", type=int, default=[1, 4])
+    parser.add_argument("--times", nargs="+", type=int)
+    parser.add_argument("--ranks", nargs="+", type=int, help="of each line, whatever it says")
     parser.add_argument("--limit", type=int, default=180, help="seconds, if the line allows no more")
     parser.add_argument("--memory", type=float, default=4, help="GiB: lines that want more are not run")
     parser.add_argument("--jobs", type=int, default=1)
@@ -178,17 +182,20 @@ def main():
     options = parser.parse_args()
     if options.reference and not options.reference_programs:
         parser.error("--reference wants --reference-programs")
+    times = options.times or ([] if options.ranks else [1, 4])
+    options.at = {f"x{factor}": lambda ranks, factor=factor: ranks * factor for factor in times}
+    options.at |= {f"={number}": lambda _, number=number: number for number in options.ranks or []}
     options.programs = options.programs.resolve()
     if options.reference:
         options.reference_programs = options.reference_programs.resolve()
     results = Results(options.results)
-    work = [(entry, times) for times in options.times for entry in entries(options.sources, options.folders)
+    work = [(entry, times) for times in options.at for entry in entries(options.sources, options.folders)
             if re.search(options.only, "/".join(entry[:2]))]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for key in pool.map(lambda item: perform(options, results, *item), work):
             if results.rows[key]["verdict"] != "pass":
                 print(f"{key}: {results.rows[key]['verdict']}", flush=True)
-    for times in options.times:
+    for times in options.at:
         table(results.rows, times, options.folders)
 
 
