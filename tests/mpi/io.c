@@ -215,6 +215,19 @@ static void shared_pointer(void) {
   MPI_File_close(&file);
 }
 
+/* A member that is still in MPI_File_open() begins where the file was opened, although others have
+ * moved the shared pointer. */
+static void own_pointer(void) {
+  MPI_Offset offset;
+  for (int i = 0; i < 20; i++) {
+    open_file(MPI_MODE_RDWR);
+    MPI_File_write_shared(file, &rank, 1, MPI_INT, &status);
+    MPI_File_get_position(file, &offset);
+    CHECK(offset == 0);
+    MPI_File_close(&file);
+  }
+}
+
 static void nonblocking(void) {
   MPI_Request requests[4];
   MPI_Status statuses[4];
@@ -524,6 +537,7 @@ int main(int argc, char **argv) {
   external();
   prefixed();
   shared_pointer();
+  own_pointer();
   nonblocking();
   atomic_mode();
   properties();

@@ -39,7 +39,8 @@ struct tm_file_common {
   int amode;     /* [const] */
   char *name;    /* [const] */
   uint32_t ilock;
-  MPI_Offset shared;     /* [ilock] the shared pointer; of another node: as it was at first */
+  MPI_Offset shared;     /* [ilock] the shared pointer; of another node: not used */
+  MPI_Offset begin;      /* [const] where the pointers of a new file are */
   mltp_lock_t transfers; /* of atomic mode */
   bool spans;            /* [const] it is open on several nodes */
   uint64_t home;         /* [const] address of this on the first member's node; 0: it is this one */

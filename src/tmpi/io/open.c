@@ -102,7 +102,7 @@ int tm_file_common_open(const char *name, int amode, int members, struct tm_file
   common->refs = (uint32_t)members;
   common->amode = amode;
   mltp_lock_init(&common->transfers, MLTP_LOCK_STANDARD, "a file in atomic mode");
-  if ((amode & MPI_MODE_APPEND) != 0) common->shared = state.st_size;
+  if ((amode & MPI_MODE_APPEND) != 0) common->shared = common->begin = state.st_size;
   *result = common;
   return 0;
 }
@@ -160,7 +160,7 @@ static struct tm_file *make_file(struct tm_comm *comm, struct tm_file_common *co
   file->group = comm->group;
   tm_group_hold(file->group);
   file->handler = tm_file_default_handler();
-  file->position = common->shared;
+  file->position = common->begin; /* other members may have moved the shared pointer by now */
   if (info != MPI_INFO_NULL) file->info = tm_info_copy(tm_info_of(info));
   return file;
 }

@@ -69,7 +69,7 @@ struct first {
   uint64_t inode;
   MPI_Offset size;
   uint64_t home;
-  MPI_Offset shared;
+  MPI_Offset begin;
 };
 
 static struct first open_first(const char *name, int amode, int members,
@@ -83,7 +83,7 @@ static struct first open_first(const char *name, int amode, int members,
   first.size = state.st_size;
   first.home = (uintptr_t)*common;
   first.home_rank = tm_rank_self()->number;
-  first.shared = (*common)->shared;
+  first.begin = (*common)->begin;
   first.byte = BEYOND + getpid(); /* another job may open the file at this time */
   bool writes = (amode & MPI_MODE_RDONLY) == 0;
   first.locked = first.regular && writes && lock_byte(*common, first.byte) == 0;
@@ -109,7 +109,7 @@ static int open_other(const char *name, const struct first *first, int members,
   if (error != 0) return error == ENOENT ? TM_NOT_ONE_FILE : error;
   (*common)->amode = first->amode;
   (*common)->home = first->home;
-  (*common)->shared = first->shared;
+  (*common)->begin = first->begin;
   return is_same(*common, first) ? 0 : TM_NOT_ONE_FILE;
 }
 
