@@ -20,10 +20,10 @@ enum { TM_NODE_TEXT = 128, TM_NODE_WHY = 256 };
 struct tm_node {
   char host[TM_NODE_TEXT];
   char version[TM_NODE_TEXT];
-  char program[TM_NODE_TEXT]; /**< its name without the folder */
-  char option[TM_NODE_TEXT];  /**< of tmpirun, that only one node has; "": none was given */
-  char no_ucx[TM_NODE_WHY];   /**< why it has no transport; "": it has. The module fills it */
-  int ranks;                  /**< of the whole job */
+  char program[TM_NODE_TEXT];     /**< its name without the folder */
+  char option[TM_NODE_TEXT];      /**< of tmpirun, that only one node has; "": none was given */
+  char no_transport[TM_NODE_WHY]; /**< why it cannot carry messages; "": it can. Of the module */
+  int ranks;                      /**< of the whole job */
 };
 
 struct tm_nodes {

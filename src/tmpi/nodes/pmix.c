@@ -101,8 +101,9 @@ static pmix_status_t put(const char *name, const void *bytes, size_t size) {
 
 static pmix_status_t publish(struct tm_node *own) {
   size_t size = 0;
-  const void *address = tm_ucx_open(&size, own->no_ucx, sizeof own->no_ucx);
-  const void *link = address != NULL ? tm_links_open(own->no_ucx, sizeof own->no_ucx) : NULL;
+  const void *address = tm_ucx_open(&size, own->no_transport, sizeof own->no_transport);
+  const void *link =
+      address != NULL ? tm_links_open(own->no_transport, sizeof own->no_transport) : NULL;
   pmix_status_t status = put(node_key, own, sizeof *own);
   if (status == PMIX_SUCCESS && address != NULL) status = put(address_key, address, size);
   if (status == PMIX_SUCCESS && link != NULL)

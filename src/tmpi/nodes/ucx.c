@@ -414,14 +414,14 @@ const void *tm_ucx_open(size_t *size, char *why, size_t room) {
   ucs_status_t status = missing == NULL ? make_worker() : UCS_OK;
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   if (missing != NULL) {
-    snprintf(why, room, "%s", missing);
+    snprintf(why, room, "no UCX: %s (install libucx0)", missing);
     return NULL;
   }
   if (status == UCS_OK) status = listen_for(MESSAGE, on_message);
   if (status == UCS_OK) status = listen_for(ANSWER, on_answer);
   if (status == UCS_OK) status = ucx.ucp_worker_get_address(worker, &address, size);
   if (status == UCS_OK) return address;
-  snprintf(why, room, "%s (UCX_TLS, UCX_NET_DEVICES)", ucx.ucs_status_string(status));
+  snprintf(why, room, "no UCX: %s (UCX_TLS, UCX_NET_DEVICES)", ucx.ucs_status_string(status));
   return NULL;
 }
 

@@ -70,11 +70,9 @@ static bool can_run(const struct tm_nodes *nodes) {
       print(nodes,
             "tmpirun: node %d (%s): %s is not available in a job of %d nodes (leave it out)\n", i,
             node->host, node->option, nodes->size);
-    else if (node->no_ucx[0] != '\0')
-      print(nodes,
-            "tmpirun: node %d (%s) cannot carry messages to other nodes: no UCX: %s (install "
-            "libucx0)\n",
-            i, node->host, node->no_ucx);
+    else if (node->no_transport[0] != '\0')
+      print(nodes, "tmpirun: node %d (%s) cannot carry messages to other nodes: %s\n", i,
+            node->host, node->no_transport);
     else
       continue;
     return false;
