@@ -99,6 +99,7 @@ class Abi(unittest.TestCase):
                 new = {"int": "long", "MPI_Count": "short"}.get(place[0]) or str(int(place[0], 0) + 1)
                 file.write_text(text[:place.start()] + new + text[place.end():])
                 shown = text[text.rfind("\n", 0, place.start()):text.find("\n", place.end())].strip()
+                print(f"changed {file.name}: {shown}: {place[0]} -> {new}")
                 self.assertNotEqual(look(copy), there, shown)
 
 
