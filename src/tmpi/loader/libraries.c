@@ -17,7 +17,6 @@
 #include "tmpi/loader/policy.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/loader/search.h"
-#include "tmpi/mpi.h"
 
 static bool no_memory(const struct tm_program *program) {
   return tm_refuse(program->images[0]->path, "no memory for its libraries (free some)");
@@ -262,10 +261,13 @@ bool tm_program_opens(const struct tm_program *program) {
 
 static bool add_rank_library(struct tm_program *program) {
   char path[PATH_MAX];
-  Dl_info mpi;
-  if (dladdr((const void *)(uintptr_t)PMPI_Init, &mpi) == 0) return false;
-  const char *slash = strrchr(mpi.dli_fname, '/');
-  snprintf(path, sizeof path, "%.*s/tmpi/private.so", (int)(slash - mpi.dli_fname), mpi.dli_fname);
+  struct link_map *mpi;
+  /* dladdr() of a function would compare each symbol of the library with it */
+  void *handle = dlopen("libmpi_abi.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  if (handle == NULL || dlinfo(handle, RTLD_DI_LINKMAP, &mpi) != 0) return false;
+  const char *slash = strrchr(mpi->l_name, '/');
+  snprintf(path, sizeof path, "%.*s/tmpi/private.so", (int)(slash - mpi->l_name), mpi->l_name);
+  dlclose(handle);
   struct tm_image *library = tm_image_read(path);
   if (library == NULL) return false;
   bool wanted = tm_program_opens(program); /* what it opens may ask */
