@@ -70,7 +70,8 @@ static void *host_main(void *arg) {
   struct sim_host *host = arg;
   const bool kept = sm.native;
   host->thread = mltp_self();
-  host->stack_middle = mti_stack_middle();
+  /* With the other backends each child has its own host. */
+  host->stack_middle = kept ? mti_stack_middle() : (const char *)UINTPTR_MAX;
   if (host->starter != NULL) {
     mti_lock(host->starter);
     mti_unlock(host->starter);
@@ -94,9 +95,9 @@ static int start(struct sim_host *host, uint32_t *starter) {
 }
 
 static struct sim_host *new_host(void) {
-  struct sim_host *host = calloc(1, sizeof *host);
+  struct sim_host *host = malloc(sizeof *host); /* calloc() skips libc's cache of freed memory */
   if (host == NULL) return NULL;
-  host->after = sm.hosts;
+  *host = (struct sim_host){.after = sm.hosts};
   if (sm.hosts != NULL) sm.hosts->before = host;
   sm.hosts = host;
   return host;
@@ -110,18 +111,18 @@ struct sim_host *sm_host_for(struct sim_thread *t) {
     host = new_host();
   if (host == NULL) sm_no_memory("a simulated thread");
   host->next = t;
-  sm_host_list(host, t->scope);
+  if (host->scope_list != NULL || t->scope != NULL) sm_host_list(host, t->scope);
   return host;
 }
 
 void sm_host_pool(struct sim_host *host) {
-  sm_host_list(host, NULL);
+  if (host->scope_list != NULL) sm_host_list(host, NULL);
   host->pooled = sm.pool;
   sm.pool = host;
 }
 
 void sm_host_free(struct sim_host *host) {
-  sm_host_list(host, NULL);
+  if (host->scope_list != NULL) sm_host_list(host, NULL);
   if (host->before != NULL)
     host->before->after = host->after;
   else

@@ -162,6 +162,10 @@ class Page(unittest.TestCase):
             for suffix in ("svg", "png"):
                 self.assertGreater((self.out / "figures" / f"{key}.{suffix}").stat().st_size, 1000)
 
+    def test_wide_parts_scroll_on_a_narrow_screen(self):
+        for part in ["<img ", "<table>"]:
+            self.assertEqual(self.text.count(part), self.text.count(f'<div class="wide">{part}'), part)
+
     def test_self_contained(self):
         text = self.text
         self.assertNotIn("<script", text)
