@@ -8,10 +8,14 @@
 
 static int no_memory, no_threads;
 
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 int __real_mltp_create(mltp_t **thread, const mltp_attr_t *attr, void *(*body)(void *), void *arg);
 int __wrap_mltp_create(mltp_t **thread, const mltp_attr_t *attr, void *(*body)(void *), void *arg);
+
+void *__wrap_malloc(size_t size) { return no_memory ? NULL : __real_malloc(size); }
 
 void *__wrap_calloc(size_t count, size_t size) {
   return no_memory ? NULL : __real_calloc(count, size);
