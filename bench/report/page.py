@@ -42,11 +42,11 @@ def environment_of(measured):
     loads = measured.loads
     rows = [["processor", f"{measured.identity['cpu']}, {measured.identity['cpus']} CPUs"],
             ["kernel", f"Linux {measured.identity['kernel']}"],
-            ["commit", measured.identity["commit"]],
+            ["commit", ", ".join(sorted(measured.commits))],
             ["compiler", f"gcc {versions.get('compiler', '–')}, "
                          f"glibc {versions.get('libc', '–')}"],
             ["load when steps began", f"{min(loads):.2f} to {max(loads):.2f}" if loads else "–"],
-            ["last measured", env.get("date", "–")]]
+            ["last measured", max(measured.dates, default="–")]]
     if measured.identity["quick"]:
         rows.append(["kind of run", "quick: few runs of small problems"])
     return blocks.Table(["measured on", ""], rows)

@@ -26,6 +26,7 @@ class Results:
         self.identity = state["identity"]
         self.steps = state["steps"]
         self.env = {}
+        self.commits, self.dates = {self.identity["commit"]}, []
         self.loads = []
         self.rows = []
         self.documents = {}  # of steps that write something else than rows of mltp-bench
@@ -39,6 +40,9 @@ class Results:
                 continue
             self.env = report["env"]
             self.loads += self.env["load"][:1]
+            if not self.identity["commit"].startswith(self.env["commit"]):
+                self.commits.add(self.env["commit"])
+            self.dates.append(self.env["date"])
             self.rows += [flat_row(row, step, facts) for row in report["rows"]]
 
     def select(self, **wanted):

@@ -10,6 +10,7 @@ import json
 import pathlib
 import random
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -202,6 +203,19 @@ class Page(unittest.TestCase):
                      self.measured.identity["commit"], self.measured.env["versions"]["libc"],
                      "pi --vps", "Made from a quick run"):
             self.assertIn(word, text)
+
+    def test_each_commit_and_the_last_date(self):
+        """--keep adds to what another commit measured."""
+        with tempfile.TemporaryDirectory() as folder:
+            both = pathlib.Path(folder, "both")
+            shutil.copytree(self.source, both)
+            report = json.loads((both / "pi.json").read_text(encoding="utf-8"))
+            report["env"].update(commit="0ther123", date="2001-01-01T00:00:00Z")
+            (both / "pi.json").write_text(json.dumps(report), encoding="utf-8")
+            rows = dict(page.environment_of(results.Results(both)).rows)
+        self.assertIn("0ther123", rows["commit"])
+        self.assertIn(self.measured.identity["commit"], rows["commit"])
+        self.assertNotIn("2001", rows["last measured"])
 
     def test_what_is_missing_is_said(self):
         said = sentences(self.measured)
