@@ -66,6 +66,11 @@ void sm_host_list(struct sim_host *host, struct sim_scope *scope) {
   scope->hosts = host;
 }
 
+/* Inlined: most hosts are in no list, and go to none. */
+static inline void list_host(struct sim_host *host, struct sim_scope *scope) {
+  if (host->scope_list != NULL || scope != NULL) sm_host_list(host, scope);
+}
+
 static void *host_main(void *arg) {
   struct sim_host *host = arg;
   const bool kept = sm.native;
@@ -111,18 +116,18 @@ struct sim_host *sm_host_for(struct sim_thread *t) {
     host = new_host();
   if (host == NULL) sm_no_memory("a simulated thread");
   host->next = t;
-  if (host->scope_list != NULL || t->scope != NULL) sm_host_list(host, t->scope);
+  list_host(host, t->scope);
   return host;
 }
 
 void sm_host_pool(struct sim_host *host) {
-  if (host->scope_list != NULL) sm_host_list(host, NULL);
+  list_host(host, NULL);
   host->pooled = sm.pool;
   sm.pool = host;
 }
 
 void sm_host_free(struct sim_host *host) {
-  if (host->scope_list != NULL) sm_host_list(host, NULL);
+  list_host(host, NULL);
   if (host->before != NULL)
     host->before->after = host->after;
   else
