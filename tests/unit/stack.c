@@ -162,6 +162,39 @@ static void stacks_are_aligned(void) {
   }
 }
 
+/* Stacks in powers of two begin at pages that a TLB keeps in one set. So their tops differ in the
+ * low bits of the page number. */
+static void *page_of_frame(void *all_began) {
+  uintptr_t page = (uintptr_t)__builtin_frame_address(0) / (uintptr_t)sysconf(_SC_PAGESIZE);
+  mltp_waitgroup_done(all_began);
+  mltp_waitgroup_wait(all_began);
+  return (void *)page;
+}
+
+static void tops_of_large_stacks_are_in_different_sets(void) {
+  enum { THREADS = 64, SETS = 128 };
+  if (on_kernel_backend()) return; /* the kernel's and libc's own stacks */
+  size_t page = (size_t)sysconf(_SC_PAGESIZE), colours = 64 * MIB / MT_STACK_PAGE_SHARE / page;
+  size_t most = colours < THREADS ? colours : THREADS;
+  mltp_t *threads[THREADS];
+  size_t found = 0;
+  bool seen[SETS] = {false};
+  mltp_waitgroup_t all_began = MLTP_WAITGROUP_INIT;
+  mltp_attr_t attr = MLTP_ATTR_INIT;
+  attr.stack_size = 64 * MIB;
+  mltp_waitgroup_add(&all_began, THREADS);
+  for (int i = 0; i < THREADS; i++)
+    CHECK_EQUAL(mltp_create(&threads[i], &attr, page_of_frame, &all_began), 0);
+  for (int i = 0; i < THREADS; i++) {
+    void *number = NULL;
+    CHECK_EQUAL(mltp_join(threads[i], &number), 0);
+    bool *set = &seen[(uintptr_t)number % SETS];
+    found += !*set;
+    *set = true;
+  }
+  CHECK(found >= most / 2);
+}
+
 /* ------------------------------------------------------------------- trimming */
 
 #define BURST 200
@@ -296,6 +329,7 @@ int main(void) {
       TEST(stack_size_small),
       TEST(stacks_of_many_sizes_together),
       TEST(stacks_are_aligned),
+      TEST(tops_of_large_stacks_are_in_different_sets),
       TEST(mltp_trim_of_any_number),
       TEST(mltp_trim_gives_memory_back),
       TEST(unused_stacks_are_trimmed),

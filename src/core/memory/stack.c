@@ -219,13 +219,22 @@ static char *extend(size_t size) {
   return arena.base + start;
 }
 
+/* @return where the description of a slot's stack lies. Slots are consecutive multiples of their
+ * size, so a slot's number is the colour of its pages. */
+static struct mt_stack *description(char *low, int class_log2) {
+  size_t size = (size_t)1 << class_log2, colours = size / MT_STACK_PAGE_SHARE / arena.page;
+  if (colours > MT_STACK_PAGE_COLOURS) colours = MT_STACK_PAGE_COLOURS;
+  size_t shift = colours > 1 ? ((uintptr_t)low >> class_log2) % colours * arena.page : 0;
+  return (struct mt_stack *)(low + size - shift - MT_CACHE_LINE);
+}
+
 static struct mt_stack *carve(int class_log2) {
   size_t size = (size_t)1 << class_log2;
   struct mt_stack *stack = NULL;
   mt_ilock_lock(&arena.ilock);
   char *low = extend(size);
   if (low != NULL) {
-    stack = (struct mt_stack *)(low + size - MT_CACHE_LINE);
+    stack = description(low, class_log2);
     stack->low = low;
     stack->class_log2 = (uint8_t)class_log2;
     stack->colour = arena.slots++ % MT_STACK_COLOURS;
@@ -254,7 +263,7 @@ static uintptr_t pack(const struct mt_stack *stack) {
 static struct mt_stack *unpack(uintptr_t word, int class_log2) {
   enum { BITS = (MT_STACK_CANARY + 1) * MT_STACK_COLOURS - 1 };
   char *low = (char *)(word & ~(uintptr_t)BITS);
-  struct mt_stack *stack = (struct mt_stack *)(low + ((size_t)1 << class_log2) - MT_CACHE_LINE);
+  struct mt_stack *stack = description(low, class_log2);
   stack->low = low;
   stack->colour = word % MT_STACK_COLOURS;
   stack->class_log2 = (uint8_t)class_log2;
@@ -376,7 +385,8 @@ static void *take_unneeded(int class_log2) {
 /* Gives back all but the guard page, and the topmost page if that is to stay. */
 static void trim_one(const struct mt_stack *stack, size_t kept) {
   size_t guard = stack->check == MT_STACK_CANARY ? 0 : arena.page;
-  os_trim(stack->low + guard, mt_stack_size(stack) - guard - kept);
+  const char *end = (const char *)stack + MT_CACHE_LINE;
+  os_trim(stack->low + guard, (size_t)(end - stack->low) - guard - kept);
 }
 
 static void trim_batch(int class_log2, void *batch) {
