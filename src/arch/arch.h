@@ -7,6 +7,15 @@
 #ifndef MT_ARCH_ARCH_H
 #define MT_ARCH_ARCH_H
 
+/** Where floating-point control and flags of a context are while it does not run. Most contexts
+ * have usual ones. A switch between two of these touches no record: with many threads each record
+ * is a cache line that is no longer near. */
+enum mt_arch_fp_form {
+  MT_ARCH_FP_RECORDED, /**< in its struct arch_fp */
+  MT_ARCH_FP_USUAL,    /**< as a process starts */
+  MT_ARCH_FP_INEXACT   /**< the same with the flag of inexact results; not on all processors */
+};
+
 #if defined(__x86_64__)
 #include "arch/x86_64/arch_impl.h"
 #elif defined(__aarch64__)

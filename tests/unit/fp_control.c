@@ -140,6 +140,42 @@ static void exception_masks_belong_to_the_thread(void) {
   CHECK_EQUAL(fegetexcept(), 0);
 }
 
+#if defined(__x86_64__)
+static void raise_flag(int flag) {
+  volatile double zero = 0, one = 1, huge = 1e308, result;
+  switch (flag) {
+    case FE_DIVBYZERO: result = one / zero; break;
+    case FE_INVALID: result = zero / zero; break;
+    case FE_OVERFLOW: result = huge * huge; break; /* and inexact */
+    case FE_INEXACT: result = one / (one + one + one); break;
+    default: result = one;
+  }
+  (void)result;
+}
+
+/* Some flags are kept in a thread's record, and others need none. */
+static void *keep_flags(void *number) {
+  const int flags[] = {0, FE_INEXACT, FE_DIVBYZERO, FE_OVERFLOW | FE_INEXACT, FE_INVALID};
+  const int own = flags[(intptr_t)number % 5];
+  for (int i = 0; i < scaled(500); i++) {
+    feclearexcept(FE_ALL_EXCEPT);
+    give_way(i);
+    CHECK_EQUAL(fetestexcept(FE_ALL_EXCEPT), 0);
+    raise_flag(own & ~(own & FE_OVERFLOW ? FE_INEXACT : 0));
+    give_way(i + 1);
+    CHECK_EQUAL(fetestexcept(FE_ALL_EXCEPT), own);
+  }
+  return NULL;
+}
+
+static void flags_of_sse_belong_to_the_thread(void) {
+  mltp_t *threads[THREADS];
+  for (intptr_t i = 0; i < THREADS; i++)
+    threads[i] = i % 4 == 3 ? spawn(round_to_nearest, NULL) : create(keep_flags, (void *)i, 0);
+  for (int i = 0; i < THREADS; i++) CHECK_EQUAL(mltp_join(threads[i], NULL), 0);
+}
+#endif
+
 /* On aarch64 trapping is optional: many cores and qemu leave the bits at 0. */
 static void test_if_exceptions_trap(void **state) {
   if (feenableexcept(FE_DIVBYZERO) < 0) {
@@ -154,6 +190,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(each_thread_keeps_its_rounding_mode),
       TEST(a_thread_starts_with_its_creators),
+#if defined(__x86_64__) /* on aarch64 flags stay with the kernel thread */
+      TEST(flags_of_sse_belong_to_the_thread),
+#endif
       {"exception_masks_belong_to_the_thread", test_if_exceptions_trap, NULL, NULL,
        (void *)exception_masks_belong_to_the_thread},
   };

@@ -75,10 +75,19 @@ static inline void mt_arch_fp_load(const struct arch_fp *fp) {
 }
 
 /** Saves one thread's control and loads another's if it differs: to load takes longer than to look.
- */
-static inline void mt_arch_fp_exchange(struct arch_fp *from, const struct arch_fp *to) {
-  mt_arch_fp_save(from);
-  if (from->fpcr != to->fpcr) mt_arch_fp_load(to);
+ * @return the form of what was saved; *from is written if that is MT_ARCH_FP_RECORDED, and *to is
+ * read if to_form is. A process starts with 0. */
+static inline enum mt_arch_fp_form mt_arch_fp_exchange(struct arch_fp *from,
+                                                       const struct arch_fp *to,
+                                                       enum mt_arch_fp_form to_form) {
+  const struct arch_fp usual = {0};
+  struct arch_fp now;
+  mt_arch_fp_save(&now);
+  enum mt_arch_fp_form form = now.fpcr == usual.fpcr ? MT_ARCH_FP_USUAL : MT_ARCH_FP_RECORDED;
+  if (form == MT_ARCH_FP_RECORDED) *from = now;
+  if (to_form != MT_ARCH_FP_RECORDED) to = &usual;
+  if (now.fpcr != to->fpcr) mt_arch_fp_load(to);
+  return form;
 }
 
 /** @return a return address that lay in a frame, without the signature that functions built for

@@ -90,13 +90,37 @@ static inline void mt_arch_fp_load(const struct arch_fp *fp) {
   __asm__ volatile("ldmxcsr %0" : : "m"(fp->mxcsr));
 }
 
-/** Saves one thread's control and flags and loads another's. SSE's are loaded always: to wait for
- * what was just stored takes longer. */
-static inline void mt_arch_fp_exchange(struct arch_fp *from, const struct arch_fp *to) {
-  mt_arch_fp_save(from);
+/** What a process starts with, or the same with the flag that nearly all arithmetic raises. */
+static inline struct arch_fp mt_arch_fp_usual(enum mt_arch_fp_form form) {
+  struct arch_fp fp = {form == MT_ARCH_FP_INEXACT ? 0x1fa0u : 0x1f80u, 0x37f};
+  return fp;
+}
+
+static inline enum mt_arch_fp_form mt_arch_fp_form_of(const struct arch_fp *fp) {
+  const struct arch_fp usual = mt_arch_fp_usual(MT_ARCH_FP_USUAL);
+  const struct arch_fp inexact = mt_arch_fp_usual(MT_ARCH_FP_INEXACT);
+  if (fp->x87 != usual.x87) return MT_ARCH_FP_RECORDED;
+  if (fp->mxcsr == inexact.mxcsr) return MT_ARCH_FP_INEXACT;
+  return fp->mxcsr == usual.mxcsr ? MT_ARCH_FP_USUAL : MT_ARCH_FP_RECORDED;
+}
+
+/** Saves one thread's control and flags and loads another's. @return the form of what was saved;
+ * *from is written if that is MT_ARCH_FP_RECORDED, and *to is read if to_form is. */
+static inline enum mt_arch_fp_form mt_arch_fp_exchange(struct arch_fp *from,
+                                                       const struct arch_fp *to,
+                                                       enum mt_arch_fp_form to_form) {
+  struct arch_fp now;
+  mt_arch_fp_save(&now);
   mt_arch_x87_clear();
-  if (from->x87 != to->x87) __asm__ volatile("fldcw %0" : : "m"(to->x87));
-  __asm__ volatile("ldmxcsr %0" : : "m"(to->mxcsr));
+  enum mt_arch_fp_form form = mt_arch_fp_form_of(&now);
+  if (form == MT_ARCH_FP_RECORDED)
+    *from = now;
+  else if (form == to_form)
+    return form;
+  struct arch_fp wanted = to_form == MT_ARCH_FP_RECORDED ? *to : mt_arch_fp_usual(to_form);
+  if (now.x87 != wanted.x87) __asm__ volatile("fldcw %0" : : "m"(wanted.x87));
+  __asm__ volatile("ldmxcsr %0" : : "m"(wanted.mxcsr));
+  return form;
 }
 
 /** @return a return address that lay in a frame: as it is. */

@@ -165,11 +165,25 @@ static void exchange_exceptions(struct mt_eh_globals *eh, struct mltp_thread *fr
   to->own &= (uint8_t)~MT_OWN_EXCEPTIONS;
 }
 
+static inline enum mt_arch_fp_form fp_form(const struct mltp_thread *t) {
+  return (enum mt_arch_fp_form)(t->own / MT_OWN_FP_FORM);
+}
+
+static inline void set_fp_form(struct mltp_thread *t, enum mt_arch_fp_form form) {
+  t->own = (uint8_t)(t->own % MT_OWN_FP_FORM | form * MT_OWN_FP_FORM);
+}
+
 /* Threads without control of their own share the VP's: what one of them sets stays. */
 static void exchange_fp(struct mt_vp *vp, struct mltp_thread *from, const struct mltp_thread *to) {
-  bool own = (to->own & MT_OWN_FP) != 0;
-  if (!vp->ctx.own_fp && !own) return;
-  mt_arch_fp_exchange(vp->ctx.own_fp ? &from->fp : &vp->ctx.fp, own ? &to->fp : &vp->ctx.fp);
+  bool own = (to->own & MT_OWN_FP) != 0, had = vp->ctx.own_fp != 0;
+  if (!had && !own) return;
+  enum mt_arch_fp_form form =
+      mt_arch_fp_exchange(had ? &from->fp : &vp->ctx.fp, own ? &to->fp : &vp->ctx.fp,
+                          own ? fp_form(to) : vp->ctx.fp_form);
+  if (had)
+    set_fp_form(from, form);
+  else
+    vp->ctx.fp_form = form;
   vp->ctx.own_fp = own;
 }
 
@@ -195,7 +209,7 @@ void mt_exchange_own(struct mt_vp *vp, struct mltp_thread *from, struct mltp_thr
     exchange_all(vp, from, to);
     return;
   }
-  mt_arch_fp_exchange(&from->fp, &to->fp);
+  set_fp_form(from, mt_arch_fp_exchange(&from->fp, &to->fp, fp_form(to)));
   call_hook(to);
 }
 

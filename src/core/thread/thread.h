@@ -48,7 +48,8 @@
 enum {
   MT_OWN_EXCEPTIONS = 1, /**< it does not run, and eh_caught, eh_uncaught hold something */
   MT_OWN_FP = 2,         /**< [const] attribute fp_control: fp is its floating-point control */
-  MT_OWN_NUMBER = 4      /**< it has started, and has a number */
+  MT_OWN_NUMBER = 4,     /**< it has started, and has a number */
+  MT_OWN_FP_FORM = 8     /**< times enum mt_arch_fp_form: where its FP control is, with MT_OWN_FP */
 };
 
 /** What makes a thread special when its turn comes, or when it becomes ready: bits of a
@@ -189,7 +190,7 @@ struct mltp_thread {
         int32_t priority;   /* [owner] the one VP of deterministic mode; det.c */
         uint32_t waited_on; /* [owner] else: 1 + the VP it waited for a word on last; await.c */
       };
-      struct arch_fp fp; /* [owner] with MT_OWN_FP: while it does not run */
+      struct arch_fp fp; /* [owner] with MT_OWN_FP: while it does not run, if it is recorded */
     };
     struct {                 /* bound, foreign */
       const char *stack_low; /* [const] bounds of its stack, for backtraces */

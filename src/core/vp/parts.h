@@ -75,7 +75,8 @@ struct mt_vp_context {
   struct mltp_thread *after_home; /* after the switch: post it to VP 0 */
   const char *idle_low;           /* [const] the kernel thread's stack; NULL: VP 0 with main */
   size_t idle_size;               /* [const] */
-  struct arch_fp fp;              /* FP control of all other threads here, while own_fp */
+  struct arch_fp fp;              /* FP control of all other threads here, while own_fp: */
+  enum mt_arch_fp_form fp_form;   /* where it is */
 };
 
 /** The search for work and the judgement of thefts (sched/idle.c, sched/steal.c). [owner] unless
