@@ -24,6 +24,7 @@ enum { FAILURE = -4 }; /* UCS_ERR_NO_MEMORY */
   F(ucp_ep_create)                                                                                 \
   F(ucp_am_send_nbx)                                                                               \
   F(ucp_am_recv_data_nbx)                                                                          \
+  F(ucp_am_data_release)                                                                           \
   F(ucp_request_free)                                                                              \
   F(ucp_request_check_status)                                                                      \
   F(ucs_status_string)

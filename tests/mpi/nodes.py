@@ -194,6 +194,12 @@ class Shared(unittest.TestCase):
     def test_partitioned_messages(self):
         self.right("partitioned")
 
+    def test_cancelled_sends(self):
+        for nodes in [2, 3]:
+            result = launch("-n", str(nodes), TMPIRUN, "--timeout=600", "-n", str(2 * nodes),
+                            str(pathlib.Path(SHARED).with_name("cancels")))
+            self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "right\n", ""), result)
+
     def test_files(self):
         for sizes in [(2, 4)], [(4, 8)]:
             with tempfile.TemporaryDirectory() as folder:

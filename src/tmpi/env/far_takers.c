@@ -6,7 +6,7 @@
 #include "tmpi/rma/win.h"
 
 tm_far_taker *const tm_far_takers[TM_FAR_SERVICES] = {
-    [TM_FAR_PARTITIONED] = tm_part_take,
-    [TM_FAR_FILE] = tm_file_take,
-    [TM_FAR_WINDOW] = tm_win_take_note,
+    [TM_FAR_PARTITIONED] = tm_part_take,    [TM_FAR_FILE] = tm_file_take,
+    [TM_FAR_WINDOW] = tm_win_take_note,     [TM_FAR_CANCEL] = tm_far_take_question,
+    [TM_FAR_CANCELLED] = tm_far_take_reply,
 };

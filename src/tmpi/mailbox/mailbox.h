@@ -110,13 +110,14 @@ struct tm_request {
   struct tm_rank *dest;        /* [const] of a send: the receiver */
   struct tm_buffer *buffered;  /* [rank] of a buffered send: where it counts */
   uint64_t left;               /* [ilock of dest] of a send that may be cancelled: the order of the
-                                  message that it left, or one of the next two */
+                                  message that it left, or one of the next two; to another node:
+                                  [const] the number of the message (match/far_cancel.c) */
 
   /* what a status tells, set before done */
   int source, tag, error;
   size_t bytes;
 
-  /* MPI_Grequest_start(); extra: of TM_PARTITIONED, too */
+  /* MPI_Grequest_start(); extra: of TM_PARTITIONED and of sends to other nodes, too */
   MPI_Grequest_query_function *query;
   MPI_Grequest_free_function *release;
   MPI_Grequest_cancel_function *cancel;
@@ -152,7 +153,8 @@ struct tm_message {
   bool is_cell;                  /* [const] there is room for TM_CELL_BYTES */
   bool deferred;                 /* [ilock] a small message that waits for room: deferred.h */
   uint32_t held;                 /* [ilock] bytes that it counts in the mailbox */
-  uint32_t slot_tag;             /* [const] tm_slot_tag_kept(), if it came by the intake; or 0 */
+  uint32_t slot_tag;             /* [const] tm_slot_tag_kept(), if it came by the intake; of another
+                                    node's message: low bits of its number; or 0 */
   char *copy;                    /* [ilock] data of a message that was deferred; NULL: in `data` */
   char data[];                   /* [const] packed */
 };

@@ -55,7 +55,9 @@ bool tm_far_send(struct tm_request *request) {
                                .fetched = fetched,
                                .parts = answered ? 2 : 1,
                                .request = buffered ? NULL : request,
-                               .buffer = buffered ? request->buffered : NULL};
+                               .buffer = buffered ? request->buffered : NULL,
+                               .number = &request->left};
+  request->extra = send;
   if (copies) tm_type_pack(send->packed, request->buffer, request->type, 0, bytes);
   if (!tm_job.far->send(send, tm_rank_node(request->dest->number), false)) return buffered;
   send->request = NULL; /* nobody has seen it yet: its caller completes it */
@@ -134,6 +136,7 @@ static struct tm_message *keep(const struct tm_far_header *header,
   struct tm_message *m = tm_message_new(envelope, header->bytes, room);
   m->is_cell = false; /* no mailbox keeps it: it may have room for more, or for less */
   m->held = (uint32_t)(sizeof *m + room);
+  m->slot_tag = (uint32_t)header->sequence;
   if (room > 0) tm_type_pack(m->data, data, tm_type_of(MPI_BYTE), 0, room);
   if (announced == NULL && header->answer == 0) return m;
   struct far_sender *sender = calloc(1, sizeof *sender);
@@ -144,6 +147,16 @@ static struct tm_message *keep(const struct tm_far_header *header,
   sender->answer = header->answer;
   m->sender = &sender->request;
   return m;
+}
+
+void tm_far_drop(struct tm_message *m) {
+  struct far_sender *sender = (struct far_sender *)m->sender;
+  if (sender != NULL && sender->announced != NULL)
+    tm_job.far->drop(sender->announced, true);
+  else if (sender != NULL)
+    tm_job.far->answer(sender->node, sender->answer, true);
+  free(sender);
+  tm_message_discard(m);
 }
 
 static void deliver(struct tm_request *recv, const struct tm_far_header *header,

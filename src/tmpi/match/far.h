@@ -36,6 +36,8 @@ enum tm_far_service {
   TM_FAR_PARTITIONED, /**< part/channel_far.c */
   TM_FAR_FILE,        /**< io/several_nodes.c */
   TM_FAR_WINDOW,      /**< rma/far_target.c */
+  TM_FAR_CANCEL,      /**< far_cancel.c, at the receiver's node */
+  TM_FAR_CANCELLED,   /**< far_cancel.c, at the sender's node */
   TM_FAR_SERVICES
 };
 
@@ -59,7 +61,8 @@ struct tm_far_send {
   int parts;                  /* [lock: transport's] events to come: it is sent, it is matched */
   struct tm_request *request; /* [const] to complete then; NULL: its sender does not wait */
   struct tm_buffer *buffer;   /* [const] counted there until then; NULL: not */
-  char packed[];              /* [const] a copy of the data */
+  uint64_t *number; /* [const] gets header.sequence before the message is sent; NULL: nothing */
+  char packed[];    /* [const] a copy of the data */
 };
 
 /** A receive whose data are under way. */
@@ -78,6 +81,10 @@ static inline bool tm_far_part(struct tm_far_send *send) { return --send->parts 
 
 /** All parts of a send are over. */
 TM_EXPORT void tm_far_end(struct tm_far_send *send);
+
+/** Adds a part to the send of a request, which goes to another node, unless it is over.
+ * @return whether it has. */
+TM_EXPORT bool tm_far_hold(struct tm_request *request);
 
 /** A header has come, with its data, or with what fetches them. */
 TM_EXPORT void tm_far_arrive(const struct tm_far_header *header, const void *data, void *announced);
@@ -104,6 +111,14 @@ static inline void tm_far_note_cut(struct tm_far_send *note, size_t bytes) {
 }
 /** Sends it to the node of a rank. inside: in a taker. */
 void tm_far_note_send(struct tm_far_send *note, enum tm_far_service service, int dest, bool inside);
+
+/* ---- cancelling: far_cancel.c */
+
+void tm_far_take_question(int source, const void *data, size_t bytes);
+void tm_far_take_reply(int source, const void *data, size_t bytes);
+
+/** A message of another node, which has left the mailbox, is not received. In a taker. */
+void tm_far_drop(struct tm_message *m);
 
 /** From now on messages go to other nodes, and come. */
 TM_EXPORT void tm_far_start(const struct tm_transport *transport);

@@ -70,6 +70,9 @@ bool tm_far_send(struct tm_request *request);
  * receive is complete. */
 bool tm_far_receive(struct tm_request *recv, struct tm_message *m);
 
+/** Cancels a send to another node, unless it has been received there. Waits for that node. */
+void tm_far_cancel(struct tm_request *request);
+
 /* ---- buffer.c: MPI_Buffer_attach() */
 
 /** Counts a buffered send in the buffer of its communicator, session or rank. @return the buffer,

@@ -11,6 +11,7 @@
 
 struct tm_far_fetch;
 struct tm_far_send;
+struct tm_request;
 
 /** What carries messages. Ranks call its functions. inside: the transport has called what calls it,
  * so its lock is held, and it does what it is asked later. */
@@ -22,6 +23,10 @@ struct tm_transport {
   void (*fetch)(void *announced, void *to, struct tm_far_fetch *fetch, bool inside);
   /** Tells a node that a message of its has been matched: tm_far_part() follows there. */
   void (*answer)(int node, uint64_t answer, bool inside);
+  /** Drops data that a header has announced: the send is over then. */
+  void (*drop)(void *announced, bool inside);
+  /** Does tm_far_hold(). */
+  bool (*hold)(struct tm_request *request);
   /** Takes what has come, unless another thread is about to. Never waits. Also in the idle context
    * of a VP. */
   void (*poll)(void);

@@ -59,6 +59,7 @@
   F(ucp_ep_create)                                                                                 \
   F(ucp_am_send_nbx)                                                                               \
   F(ucp_am_recv_data_nbx)                                                                          \
+  F(ucp_am_data_release)                                                                           \
   F(ucp_request_free)                                                                              \
   F(ucp_request_check_status)                                                                      \
   F(ucs_status_string)
@@ -78,8 +79,8 @@ struct step {
   int node;
   uint64_t answer;
   void *announced, *to;
-  struct tm_far_fetch *fetch; /* NULL: it is a send, or an answer */
-  struct tm_far_send *send;   /* NULL: it is a fetch, or an answer */
+  struct tm_far_fetch *fetch; /* one of these; NULL: `announced` is dropped, or it is an answer */
+  struct tm_far_send *send;
 };
 
 struct peer {
@@ -216,6 +217,7 @@ static bool begin_send(struct tm_far_send *send, int node) {
       .cb.send = on_sent,
       .user_data = send};
   send->header.sequence = peer->sent++;
+  if (send->number != NULL) *send->number = send->header.sequence;
   ucs_status_ptr_t request =
       ucx.ucp_am_send_nbx(peer->ep, MESSAGE, &send->header, sizeof send->header, send->data,
                           send->header.bytes, &param);
@@ -250,12 +252,20 @@ static void begin_fetch(struct step *step) {
   if (!UCS_PTR_IS_PTR(request)) on_fetched(NULL, UCS_PTR_STATUS(request), step->fetch->bytes, step);
 }
 
+static void drop_announced(struct step *step) {
+  ucx.ucp_am_data_release(worker, step->announced);
+  went++; /* the sender gets a notice, as after a fetch */
+  free(step);
+}
+
 static void take_step(struct step *step) {
   if (step->fetch != NULL) {
     begin_fetch(step);
   } else if (step->send != NULL) {
     if (begin_send(step->send, step->node)) tm_far_end(step->send);
     free(step);
+  } else if (step->announced != NULL) {
+    drop_announced(step);
   } else {
     send_answer(step);
   }
@@ -292,6 +302,17 @@ static void fetch(void *announced, void *to, struct tm_far_fetch *f, bool inside
 
 static void answer(int node, uint64_t number, bool inside) {
   step_or_leave((struct step){.node = node, .answer = number}, inside);
+}
+
+static void drop(void *announced, bool inside) {
+  step_or_leave((struct step){.announced = announced}, inside);
+}
+
+static bool hold(struct tm_request *request) {
+  enter();
+  bool held = tm_far_hold(request);
+  leave(false);
+  return held;
 }
 
 /* ---- the module's thread */
@@ -471,7 +492,7 @@ const char *tm_ucx_settle(int seconds) {
 
 void tm_ucx_progress(void) { ucx.ucp_worker_progress(worker); }
 
-static const struct tm_transport transport = {send_far, fetch, answer, poll_ucx, rest};
+static const struct tm_transport transport = {send_far, fetch, answer, drop, hold, poll_ucx, rest};
 
 bool tm_ucx_start(void) {
   pthread_t thread;

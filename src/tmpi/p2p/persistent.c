@@ -2,7 +2,7 @@
 /* Requests that are started again and again, given up, or cancelled. */
 #include "core/internal/locks.h"
 #include "tmpi/error/errors.h"
-#include "tmpi/match/far.h"
+#include "tmpi/match/match.h"
 #include "tmpi/rank/handle.h"
 #include "tmpi/rank/rank.h"
 #include "tmpi/request/request.h"
@@ -75,11 +75,9 @@ int PMPI_Request_free(MPI_Request *handle) {
   return MPI_SUCCESS;
 }
 
-/* A message on its way to another node does not come back, and MPI_Wait() would wait for its
- * receiver. */
-static bool is_on_its_way(struct tm_request *request) {
+static bool is_far(const struct tm_request *request) {
   return request->kind == TM_SEND && request->dest != NULL &&
-         !tm_rank_is_here(request->dest->number) && !tm_request_done(request);
+         !tm_rank_is_here(request->dest->number);
 }
 
 #pragma weak MPI_Cancel = PMPI_Cancel
@@ -91,7 +89,9 @@ int PMPI_Cancel(MPI_Request *handle) {
     return tm_fail(request->comm, "MPI_Cancel", MPI_ERR_REQUEST, "the request is not active");
   if (request->kind == TM_GENERALIZED)
     return request->cancel(request->extra, tm_request_done(request));
-  if (is_on_its_way(request)) return tm_far_refuse(request->comm, "MPI_Cancel");
-  tm_request_withdraw(request);
+  if (is_far(request))
+    tm_far_cancel(request);
+  else
+    tm_request_withdraw(request);
   return MPI_SUCCESS;
 }
