@@ -174,8 +174,6 @@ static void *page_of_frame(void *all_began) {
 static void tops_of_large_stacks_are_in_different_sets(void) {
   enum { THREADS = 64, SETS = 128 };
   if (on_kernel_backend()) return; /* the kernel's and libc's own stacks */
-  size_t page = (size_t)sysconf(_SC_PAGESIZE), colours = 64 * MIB / MT_STACK_PAGE_SHARE / page;
-  size_t most = colours < THREADS ? colours : THREADS;
   mltp_t *threads[THREADS];
   size_t found = 0;
   bool seen[SETS] = {false};
@@ -192,7 +190,7 @@ static void tops_of_large_stacks_are_in_different_sets(void) {
     found += !*set;
     *set = true;
   }
-  CHECK(found >= most / 2);
+  CHECK(found >= THREADS / 2);
 }
 
 /* ------------------------------------------------------------------- trimming */

@@ -21,6 +21,7 @@ enum {
   TRIM_BATCH = 64,        /* the most stacks that one leader notes, and a busy VP trims at a time */
   TRIM_MOST = 1024,       /* the most stacks that the watchdog trims at a time */
   TRIM_REST_NS = 1000000, /* from one time to the next: most of a busy VP's time is its threads' */
+  GAP_FROM = 64 << 10,    /* from this size on a page lies between two slots */
   COMMIT_STEP = 64 << 20, /* bytes of the arena that become usable at a time, at least */
   COMMIT_STACKS = 16,     /* default stacks that become usable at a time, at least */
   PARTS_MAX = 8,          /* reservations: each doubles what there is */
@@ -75,8 +76,15 @@ static size_t space_wanted(void) {
   return size;
 }
 
-/* Reserves another part. Under the internal lock. @return false: there is none. */
-static bool add_part(size_t size) {
+/* @return the bytes from one slot to the next. A page between two slots makes that an odd number of
+ * pages, so that tops of stacks are in all sets of a TLB in turn. Small stacks are in enough. */
+static size_t stride(size_t size) { return size < GAP_FROM ? size : size + arena.page; }
+
+/* Reserves another part, for stacks of so many bytes together. Under the internal lock. @return
+ * false: there is none. */
+static bool add_part(size_t stacks) {
+  size_t each = (size_t)1 << mt_rt.stack_class, size = stacks / each * stride(each);
+  if (size < stacks) size = stacks; /* not one of them */
   char *base = arena.part_count < PARTS_MAX ? os_reserve(size) : NULL;
   if (base == NULL) return false;
   arena.parts[arena.part_count].base = arena.base = base;
@@ -87,8 +95,8 @@ static bool add_part(size_t size) {
 
 /* The next part is as large as all that there are. Under the internal lock. */
 static bool grow(size_t least) {
-  size_t size = 0;
-  for (int i = 0; i < arena.part_count; i++) size += arena.parts[i].size;
+  size_t each = (size_t)1 << mt_rt.stack_class, size = 0;
+  for (int i = 0; i < arena.part_count; i++) size += arena.parts[i].size / stride(each) * each;
   if (size > arena.left) size = arena.left;
   if (size < least || !add_part(size)) return false;
   arena.left -= size;
@@ -198,14 +206,15 @@ size_t mt_stack_mappings(size_t stacks) {
 
 size_t mt_stacks_left(void) {
   mt_ilock_lock(&arena.ilock);
-  size_t left = (arena.left + arena.size - arena.used) >> mt_rt.stack_class;
+  size_t each = (size_t)1 << mt_rt.stack_class;
+  size_t left = arena.left / each + (arena.size - arena.used) / stride(each);
   mt_ilock_unlock(&arena.ilock);
   return left;
 }
 
 /* Address space of a new slot at the end of the arena. Under the internal lock. */
 static char *extend(size_t size) {
-  size_t start = (arena.used + size - 1) & ~(size - 1);
+  size_t start = arena.used;
   if (start + size > arena.size) {
     if (!grow(size)) return NULL;
     start = 0;
@@ -215,17 +224,8 @@ static char *extend(size_t size) {
     if (os_commit(arena.base + arena.usable, step) != 0) return NULL;
     arena.usable += step;
   }
-  arena.used = start + size;
+  arena.used = start + stride(size) < arena.size ? start + stride(size) : arena.size;
   return arena.base + start;
-}
-
-/* @return where the description of a slot's stack lies. Slots are consecutive multiples of their
- * size, so a slot's number is the colour of its pages. */
-static struct mt_stack *description(char *low, int class_log2) {
-  size_t size = (size_t)1 << class_log2, colours = size / MT_STACK_PAGE_SHARE / arena.page;
-  if (colours > MT_STACK_PAGE_COLOURS) colours = MT_STACK_PAGE_COLOURS;
-  size_t shift = colours > 1 ? ((uintptr_t)low >> class_log2) % colours * arena.page : 0;
-  return (struct mt_stack *)(low + size - shift - MT_CACHE_LINE);
 }
 
 static struct mt_stack *carve(int class_log2) {
@@ -234,7 +234,7 @@ static struct mt_stack *carve(int class_log2) {
   mt_ilock_lock(&arena.ilock);
   char *low = extend(size);
   if (low != NULL) {
-    stack = description(low, class_log2);
+    stack = (struct mt_stack *)(low + size - MT_CACHE_LINE);
     stack->low = low;
     stack->class_log2 = (uint8_t)class_log2;
     stack->colour = arena.slots++ % MT_STACK_COLOURS;
@@ -263,7 +263,7 @@ static uintptr_t pack(const struct mt_stack *stack) {
 static struct mt_stack *unpack(uintptr_t word, int class_log2) {
   enum { BITS = (MT_STACK_CANARY + 1) * MT_STACK_COLOURS - 1 };
   char *low = (char *)(word & ~(uintptr_t)BITS);
-  struct mt_stack *stack = description(low, class_log2);
+  struct mt_stack *stack = (struct mt_stack *)(low + ((size_t)1 << class_log2) - MT_CACHE_LINE);
   stack->low = low;
   stack->colour = word % MT_STACK_COLOURS;
   stack->class_log2 = (uint8_t)class_log2;
@@ -385,8 +385,7 @@ static void *take_unneeded(int class_log2) {
 /* Gives back all but the guard page, and the topmost page if that is to stay. */
 static void trim_one(const struct mt_stack *stack, size_t kept) {
   size_t guard = stack->check == MT_STACK_CANARY ? 0 : arena.page;
-  const char *end = (const char *)stack + MT_CACHE_LINE;
-  os_trim(stack->low + guard, (size_t)(end - stack->low) - guard - kept);
+  os_trim(stack->low + guard, mt_stack_size(stack) - guard - kept);
 }
 
 static void trim_batch(int class_log2, void *batch) {

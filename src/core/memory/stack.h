@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file stack.h
- * Stacks: power-of-two slots of one arena of address space, each with a guard page at
- * its low end. Memory appears as it is touched. A free slot keeps its guard page and
- * its touched pages and is reused last in, first out: per VP without a lock, then
- * from a shared pool.
+ * Stacks: slots of one arena of address space, each with a guard page at its low end. Memory
+ * appears as it is touched. A free slot keeps its guard page and its touched pages and is reused
+ * last in, first out: per VP without a lock, then from a shared pool.
  *
  * The description of a stack lies in its topmost line, in a page the stack needs
  * anyway. Tops are coloured: shifted by a different multiple of the cache line in
  * each slot, or the first frames of all threads would compete for the same few
- * sets of the caches. In large slots they are shifted by pages as well, or all of
- * them would compete for one set of the TLB.
+ * sets of the caches. For the same reason a page lies between two slots: from one
+ * power of two to the next, all tops would compete for one set of the TLB.
  *
  * Trimming: a stack keeps the pages its threads have touched, so a burst of threads
  * would keep its memory forever. Stacks that lay in a pool unused for a whole TRIM_NS are given
@@ -34,9 +33,7 @@ enum {
   MT_STACK_LARGE_SHARE = 16, /* of a process's mappings, large guards take one in this number */
   MT_STACK_CLASS_MIN = 14,   /* 16 KiB */
   MT_STACK_CLASS_MAX = 30,   /* 1 GiB */
-  MT_STACK_COLOURS = 32,
-  MT_STACK_PAGE_COLOURS = 128, /* as many as a second-level TLB has sets */
-  MT_STACK_PAGE_SHARE = 64     /* of a slot, page colours take at most one part in this number */
+  MT_STACK_COLOURS = 32
 };
 
 struct mt_stack {
