@@ -10,3 +10,7 @@ for page in man3/mltp_create.3 man3/mltp_lock.3 man3/mltp.hpp.3 man7/mltp.7 man1
   [ -s "$mandir/$page" ] || { echo "man.sh: $page is missing" >&2; exit 1; }
 done
 find "$mandir" -name '*.[1-9]' -print0 | xargs -0 "$mandoc" -T lint -W warning
+# groff renders tables only of pages whose first line asks for its preprocessor
+for page in $(grep -rl '^\.TS' "$mandir"); do
+  head -n 1 "$page" | grep -q "^'.. t\$" || { echo "man.sh: $page has a table and no line '\\\" t" >&2; exit 1; }
+done
