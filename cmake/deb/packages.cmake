@@ -44,8 +44,8 @@ manual pages, and what pkg-config and CMake need to find them.")
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME mltp-tools)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_CONTROL_EXTRA ${generated}/triggers) # libmltp-systemc
-set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "libmltp0 (= ${PROJECT_VERSION}), python3") # specc
-set(CPACK_DEBIAN_TOOLS_PACKAGE_RECOMMENDS "python3-lark, gcc | c-compiler, libmltp-dev (= ${PROJECT_VERSION})") # specc, tmpicc
+set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "libmltp0 (= ${PROJECT_VERSION}), python3, python3-lark") # specc
+set(CPACK_DEBIAN_TOOLS_PACKAGE_RECOMMENDS "gcc | c-compiler, libmltp-dev (= ${PROJECT_VERSION})") # specc, tmpicc
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/lib) # libmltp itself
 set(CPACK_DEBIAN_TOOLS_DESCRIPTION "These are the programs.
