@@ -16,7 +16,6 @@ enum { ENTRIES = 400, STEPS = 60000, SOURCES = 5, TAGS = 4, CONTEXTS = 2 };
 
 struct item {
   struct tm_message_entry entry; /* first */
-  struct tm_envelope envelope;
   bool in;
   unsigned age;
 };
@@ -44,15 +43,15 @@ static struct item *expected(const struct tm_envelope *e, bool messages) {
   struct item *best = NULL;
   for (int i = 0; i < ENTRIES; i++) {
     struct item *item = &items[i];
-    bool match = messages ? fits(&item->envelope, e) : fits(e, &item->envelope);
+    const struct tm_envelope *its = &item->entry.entry.envelope;
+    bool match = messages ? fits(its, e) : fits(e, its);
     if (item->in && match && (best == NULL || item->age < best->age)) best = item;
   }
   return best;
 }
 
 static void add(struct tm_queue *queue, struct item *item, bool messages) {
-  item->envelope = envelope(!messages);
-  item->entry.entry.envelope = &item->envelope;
+  item->entry.entry.envelope = envelope(!messages);
   item->in = true;
   item->age = ages++;
   if (messages)
@@ -114,21 +113,21 @@ static double looked_at(int count, bool messages, struct tm_envelope wanted) {
   for (int i = 0; i < count; i++) {
     struct tm_envelope wild = {wanted.context, wanted.source == MPI_ANY_SOURCE ? 0 : wanted.source,
                                wanted.tag == MPI_ANY_TAG ? 0 : wanted.tag};
-    all[i].envelope = messages ? wild : wanted;
+    struct tm_envelope *its = &all[i].entry.entry.envelope;
+    *its = messages ? wild : wanted;
     if (wanted.tag != MPI_ANY_TAG)
-      all[i].envelope.tag = i;
+      its->tag = i;
     else if (wanted.source != MPI_ANY_SOURCE)
-      all[i].envelope.source = i;
+      its->source = i;
     else
-      all[i].envelope.context = (uint64_t)i;
-    all[i].entry.entry.envelope = &all[i].envelope;
+      its->context = (uint64_t)i;
     if (messages)
       tm_queue_add_message(&queue, &all[i].entry);
     else
       tm_queue_add_receive(&queue, &all[i].entry.entry);
   }
   for (int i = count - 1; i >= 0; i--) { /* the last first: the worst for a list */
-    struct tm_envelope e = all[i].envelope;
+    struct tm_envelope e = all[i].entry.entry.envelope;
     if (messages && wanted.source == MPI_ANY_SOURCE) e.source = MPI_ANY_SOURCE;
     if (messages && wanted.tag == MPI_ANY_TAG) e.tag = MPI_ANY_TAG;
     if (!messages && e.source == MPI_ANY_SOURCE) e.source = 7;

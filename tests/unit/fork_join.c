@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Recursive fork and join: the threads alive at once are bounded by depth and VPs, not by the
  * work, and other threads run meanwhile. */
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -94,21 +95,32 @@ struct uts {
   long nodes;
 };
 
-enum { WIDTH = 8, FULL = 2 /* levels whose nodes have children */, DEEPEST = 40, PER_MILLE = 124 };
+enum { WIDTH = 8, PER_MILLE = 124 };
+
+static int full;     /* levels whose nodes have children */
+static int deepest;  /* level whose nodes have none */
+static long longest; /* nodes on the longest path */
+
+static uint64_t splitmix64(uint64_t x) {
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+  return x ^ x >> 31;
+}
 
 static struct uts child_of(const struct uts *parent, int number) {
-  uint64_t x = (parent->random ^ (uint64_t)number) * 0x9e3779b97f4a7c15u;
-  x = (x ^ x >> 29) * 0xbf58476d1ce4e5b9u;
-  return (struct uts){x ^ x >> 32, parent->depth + 1, 0};
+  uint64_t random = splitmix64(parent->random ^ splitmix64((uint64_t)number));
+  return (struct uts){random, parent->depth + 1, 0};
 }
 
 static int children_of(const struct uts *u) {
-  bool has = u->depth < FULL || (u->depth < DEEPEST && u->random % 1000 < PER_MILLE);
+  bool has = u->depth < full || (u->depth < deepest && u->random % 1000 < PER_MILLE);
   return has ? WIDTH : 0;
 }
 
 static long count_nodes(const struct uts *u) {
   long nodes = 1;
+  if (u->depth >= longest) longest = u->depth + 1;
   for (int i = 0; i < children_of(u); i++) {
     struct uts child = child_of(u, i);
     nodes += count_nodes(&child);
@@ -140,16 +152,38 @@ static bool joins_run_threads(void) {
          !on_ucontext_backend();
 }
 
-static void unbalanced_search_is_depth_first(void) {
-  if (on_kernel_backend()) return;
-  struct uts root = {5, 0, 0};
+/* Searches a tree of `least` nodes or more. */
+static void search_unbalanced(int full_levels, int levels, long least) {
+  struct uts root = {8, 0, 0};
+  full = full_levels;
+  deepest = levels;
+  longest = 0;
   const long expected = count_nodes(&root);
-  CHECK(expected > 2000);
+  CHECK(expected > least);
   atomic_store(&most, 0);
   search(&root);
   CHECK_EQUAL(root.nodes, expected);
+}
+
+static void unbalanced_search_is_depth_first(void) {
+  if (on_kernel_backend()) return;
+  search_unbalanced(2, 40, 2000);
   if (joins_run_threads() && !THREAD_SANITIZED)
     CHECK(atomic_load(&most) <= 100L * mltp_vps_active());
+}
+
+/* The threads on the longest path are alive at once in any depth-first order. A VP begins a second
+ * path after 16 ms, which may have passed before the search, and further ones at intervals that
+ * double (core/life/fork_join.h). */
+static void deep_search_is_bounded_by_its_longest_path(void) {
+  if (on_kernel_backend()) return;
+  uint64_t begin = mltp_now();
+  search_unbalanced(3, INT_MAX, 30000);
+  long paths = 2;
+  for (uint64_t ns = mltp_now() - begin; ns >= 16000000; ns /= 2) paths++;
+  CHECK(longest > 100);
+  if (joins_run_threads() && !THREAD_SANITIZED)
+    CHECK(atomic_load(&most) <= longest * paths * mltp_vps_active());
 }
 
 /* Begun breadth first, fib(21) has some 700 threads alive, and the bound on one VP is 100. The
@@ -221,10 +255,16 @@ static void recursions_interrupt_each_other(void) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST_ONE_VP(recursion_is_depth_first),    TEST(recursion_is_depth_first),
-      TEST(unbalanced_search_is_depth_first),   TEST_ONE_VP(recursion_lets_started_threads_run),
-      TEST(recursion_lets_started_threads_run), TEST_ONE_VP(recursion_lets_fresh_threads_begin),
-      TEST(recursion_lets_fresh_threads_begin), TEST_ONE_VP(recursions_interrupt_each_other),
+      TEST_ONE_VP(recursion_is_depth_first),
+      TEST(recursion_is_depth_first),
+      TEST(unbalanced_search_is_depth_first),
+      TEST_ONE_VP(deep_search_is_bounded_by_its_longest_path),
+      TEST(deep_search_is_bounded_by_its_longest_path),
+      TEST_ONE_VP(recursion_lets_started_threads_run),
+      TEST(recursion_lets_started_threads_run),
+      TEST_ONE_VP(recursion_lets_fresh_threads_begin),
+      TEST(recursion_lets_fresh_threads_begin),
+      TEST_ONE_VP(recursions_interrupt_each_other),
       TEST(recursions_interrupt_each_other),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

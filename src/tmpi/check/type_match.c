@@ -19,7 +19,7 @@ static void describe_call(char *text, size_t size, int rank) {
 
 static void look(const struct tm_request *recv, const struct tm_envelope *envelope,
                  const struct tm_type *type, size_t count) {
-  if (recv->comm == NULL || recv->envelope.context != recv->comm->context) return;
+  if (recv->comm == NULL || recv->entry.envelope.context != recv->comm->context) return;
   struct tm_signature sent = tm_signature_of(type, count);
   struct tm_signature wanted = tm_signature_start(recv->type, recv->count, sent.count);
   if (sent.count > wanted.count) return; /* too long: the receive says so */

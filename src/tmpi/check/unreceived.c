@@ -21,11 +21,12 @@ static const struct tm_comm *comm_of(const struct tm_rank *rank, uint64_t contex
 }
 
 static bool is_same(const struct tm_message *a, const struct tm_message *b) {
-  return a->envelope.context == b->envelope.context && a->envelope.source == b->envelope.source &&
-         a->envelope.tag == b->envelope.tag && a->type == b->type && a->count == b->count;
+  const struct tm_envelope *one = tm_message_envelope(a), *other = tm_message_envelope(b);
+  return one->context == other->context && one->source == other->source && one->tag == other->tag &&
+         a->type == b->type && a->count == b->count;
 }
 
-static const struct tm_message *message_of(const struct tm_entry *entry) {
+static const struct tm_message *message_of(const struct tm_message_entry *entry) {
   return (const struct tm_message *)entry; /* its first member */
 }
 
@@ -38,20 +39,20 @@ static void print(const struct tm_rank *rank, const struct tm_comm *comm,
     snprintf(what, sizeof what, "%zu bytes", message->bytes);
   tm_finding_print("rank %d: %u message%s never received: %s from rank %d of %s, tag %d",
                    rank->number, count, count > 1 ? "s were" : " was", what,
-                   message->envelope.source, tm_text_comm(comm != NULL ? comm->name : ""),
-                   message->envelope.tag);
+                   tm_message_envelope(message)->source,
+                   tm_text_comm(comm != NULL ? comm->name : ""), tm_message_envelope(message)->tag);
 }
 
 /* Equal messages that follow each other are one line. @return how many lines. */
 static int print_box(const struct tm_rank *rank, int room) {
   int lines = 0;
-  const struct tm_entry *entry = rank->box.arrived.earliest;
+  const struct tm_message_entry *entry = rank->box.arrived.earliest;
   while (entry != NULL && lines < room) {
     const struct tm_message *first = message_of(entry);
-    const struct tm_comm *comm = comm_of(rank, first->envelope.context);
+    const struct tm_comm *comm = comm_of(rank, tm_message_envelope(first)->context);
     unsigned count = 0;
     for (; entry != NULL && is_same(first, message_of(entry)); entry = entry->later) count++;
-    if (!is_for_messages(first->envelope.context)) continue;
+    if (!is_for_messages(tm_message_envelope(first)->context)) continue;
     print(rank, comm, first, count);
     lines++;
   }

@@ -7,6 +7,7 @@
 #include "tmpi/coll/gang.h"
 #include "tmpi/coll/op.h"
 #include "tmpi/error/errors.h"
+#include "tmpi/mailbox/request_pool.h"
 #include "tmpi/object/hash.h"
 #include "tmpi/object/info.h"
 #include "tmpi/object/topology.h"
@@ -134,10 +135,8 @@ static int restart(struct tm_request *request) {
 static void drop(struct tm_request *request) { end_task(request->extra); }
 
 static struct tm_request *make_request(struct tm_comm *comm) {
-  struct tm_request *request = calloc(1, sizeof *request);
+  struct tm_request *request = tm_request_new_of(TM_COLLECTIVE);
   if (request == NULL) return NULL;
-  request->magic = TM_REQUEST_MAGIC;
-  request->kind = TM_COLLECTIVE;
   request->owner = tm_rank_self();
   request->comm = comm;
   request->source = MPI_ANY_SOURCE;

@@ -13,9 +13,8 @@ static bool has_unreceived(const struct tm_comm *comm) {
   mti_lock(&box->ilock);
   tm_intake_drain(comm->owner);
   bool found = box->inline_slot.full != 0 && box->inline_slot.envelope.context == comm->context;
-  const struct tm_entry *entry = box->arrived.earliest;
-  for (; !found && entry != NULL; entry = entry->later)
-    found = entry->envelope->context == comm->context;
+  const struct tm_message_entry *m = box->arrived.earliest;
+  for (; !found && m != NULL; m = m->later) found = m->entry.envelope.context == comm->context;
   mti_unlock(&box->ilock);
   return found;
 }

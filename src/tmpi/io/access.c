@@ -7,6 +7,7 @@
 #include "tmpi/error/errors.h"
 #include "tmpi/io/file.h"
 #include "tmpi/io/representation.h"
+#include "tmpi/mailbox/request_pool.h"
 #include "tmpi/request/request.h"
 
 /* ---- arguments */
@@ -172,10 +173,10 @@ static void *run(void *argument) {
 /* @return NULL: no memory. */
 static struct task *make_task(struct tm_file *file, const struct tm_transfer *transfer) {
   struct task *task = calloc(1, sizeof *task);
-  struct tm_request *request = calloc(1, sizeof *request);
+  struct tm_request *request = tm_request_new_of(TM_COLLECTIVE);
   if (task == NULL || request == NULL) {
     free(task);
-    free(request);
+    tm_request_free(request);
     return NULL;
   }
   task->transfer = *transfer;
@@ -185,8 +186,6 @@ static struct task *make_task(struct tm_file *file, const struct tm_transfer *tr
   tm_type_hold(transfer->type);
   tm_view_hold(transfer->view);
   tm_file_common_hold(transfer->common);
-  request->magic = TM_REQUEST_MAGIC;
-  request->kind = TM_COLLECTIVE;
   request->owner = file->comm->owner;
   request->comm = file->comm; /* whose errors are returned */
   tm_comm_hold(file->comm);

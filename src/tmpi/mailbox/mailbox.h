@@ -85,43 +85,54 @@ enum tm_mode {
   TM_PART_RECV
 };
 
+/** In the order of use: matching, cancelling and completing touch two lines of one that was made by
+ * tm_request_new(), and of other requests only the first. */
 struct tm_request {
-  uint32_t magic;              /* [const] TM_REQUEST_MAGIC */
-  uint8_t kind, mode;          /* [const] */
-  bool persistent;             /* [const] */
-  bool active;                 /* [rank] persistent: started, not completed yet */
-  bool freed;                  /* [ilock] nobody will wait: completion frees it */
-  bool posted;                 /* [ilock] in the list of posted receives */
-  bool cancelled;              /* [ilock] */
-  bool borrows;                /* [const] comm and type belong to its caller, which waits */
-  uint32_t done;               /* [atomic] MB-1 to MB-3 */
-  struct tm_rank *owner;       /* [const] whose internal lock protects it */
-  struct tm_comm *comm;        /* [const] holds a reference; NULL: none */
-  struct tm_entry entry;       /* [ilock] among posted receives */
-  struct tm_waiter *waiter;    /* [ilock] its waiter */
-  struct mltp_thread *blocked; /* [ilock] of the queue: its thread, parked for it alone */
-
-  struct tm_envelope envelope; /* [const] */
-  int peer;                    /* [const] rank in comm it names, or a wildcard */
-  void *buffer;                /* [const] */
-  size_t count;                /* [const] elements of type */
-  struct tm_type *type;        /* [const] holds a reference */
-  struct tm_message *message;  /* [const] of a receive: what a matched probe took */
-  struct tm_rank *dest;        /* [const] of a send: the receiver */
-  struct tm_buffer *buffered;  /* [rank] of a buffered send: where it counts */
-  uint64_t left;               /* [ilock of dest] of a send that may be cancelled: the order of the
-                                  message that it left, or one of the next two; to another node:
-                                  [const] the number of the message (match/far_cancel.c) */
-
+  uint32_t magic;     /* [const] TM_REQUEST_MAGIC */
+  uint8_t kind, mode; /* [const] */
+  bool persistent;    /* [const] */
+  bool active;        /* [rank] persistent: started, not completed yet */
+  bool freed;         /* [ilock] nobody will wait: completion frees it */
+  bool posted;        /* [ilock] in the list of posted receives */
+  bool cancelled;     /* [ilock] */
+  bool borrows;       /* [const] comm and type belong to its caller, which waits */
+  uint32_t done;      /* [atomic] MB-1 to MB-3 */
+  union {
+    struct tm_rank *owner;        /* [const] whose internal lock protects it */
+    struct tm_request *next_free; /* of a free one: request_pool.h */
+  };
+  struct tm_comm *comm;  /* [const] holds a reference; NULL: none */
+  struct tm_entry entry; /* [ilock] among posted receives; its envelope: [const] */
+  void *buffer;          /* [const] */
+  size_t count;          /* [const] elements of type */
+  struct tm_type *type;  /* [const] holds a reference */
+  union {
+    struct tm_waiter *waiter;    /* [ilock] unless it parks: its waiter; NULL: none */
+    struct mltp_thread *blocked; /* [ilock of the queue] if it parks: its thread */
+  };
   /* what a status tells, set before done */
-  int source, tag, error;
   size_t bytes;
+  int source, tag, error;
+  bool parks;     /* [ilock of the queue] `blocked` is set, not `waiter` */
+  uint8_t number; /* [const] in its slab and one; 0: it is in none */
 
-  /* MPI_Grequest_start(); extra: of TM_PARTITIONED and of sends to other nodes, too */
-  MPI_Grequest_query_function *query;
-  MPI_Grequest_free_function *release;
-  MPI_Grequest_cancel_function *cancel;
-  void *extra;
+  int peer;                   /* [const] rank in comm it names, or a wildcard */
+  struct tm_message *message; /* [const] of a receive: what a matched probe took */
+  union {
+    struct {
+      struct tm_rank *dest;       /* [const] of a send: the receiver */
+      struct tm_buffer *buffered; /* [rank] of a buffered send: where it counts */
+      uint64_t left; /* [ilock of dest] of a send that may be cancelled: the order of the
+                         message that it left, or one of the next two; to another node: [const]
+                         the number of the message (match/far_cancel.c) */
+    };
+    struct { /* MPI_Grequest_start() */
+      MPI_Grequest_query_function *query;
+      MPI_Grequest_free_function *release;
+      MPI_Grequest_cancel_function *cancel;
+    };
+  };
+  void *extra; /* of TM_GENERALIZED, TM_COLLECTIVE, TM_PARTITIONED, and sends to other nodes */
 
   /* [const] of TM_COLLECTIVE and TM_PARTITIONED, if it is persistent: starts it again; frees what
    * it keeps */
@@ -139,10 +150,9 @@ enum { TM_MESSAGE_MAGIC = 0x3e55a9e };
 
 /** A message that came before its receive. */
 struct tm_message {
-  struct tm_message_entry entry; /* [ilock] */
+  struct tm_message_entry entry; /* [ilock]; its envelope: [const] */
   struct tm_message *next;       /* [ilock] among free cells, or deferred ones */
   struct tm_message *prev;       /* [ilock] among deferred ones */
-  struct tm_envelope envelope;   /* [const] */
   size_t bytes;                  /* [const] */
   struct tm_request *sender;     /* [ilock] waits for the receiver to copy; NULL: data is here */
   struct tm_buffer *buffer;      /* [const] counted there as not received yet; NULL: not */
@@ -158,6 +168,10 @@ struct tm_message {
   char *copy;                    /* [ilock] data of a message that was deferred; NULL: in `data` */
   char data[];                   /* [const] packed */
 };
+
+static inline const struct tm_envelope *tm_message_envelope(const struct tm_message *m) {
+  return &m->entry.entry.envelope;
+}
 
 struct tm_mailbox {
   alignas(TM_LINE) uint32_t ilock;

@@ -7,7 +7,7 @@
 
 #include "tmpi/mpi.h"
 
-enum { FEW = 8, BINS_FIRST = 16, PER_BIN = 2, WALK = 16 };
+enum { FEW = 8, BINS_FIRST = 16, PER_BIN = 1, WALK = 16, PER_LINE = 8 /* bins */ };
 
 static enum tm_wild class_of(const struct tm_envelope *e) {
   return (enum tm_wild)((e->source == MPI_ANY_SOURCE) * TM_ANY_SOURCE |
@@ -31,11 +31,13 @@ bool tm_envelope_fits(const struct tm_envelope *message, const struct tm_envelop
 }
 
 /* Linear, by three multipliers that spread numbers evenly which follow each other (Roberts's
- * generalized golden ratios); the upper bits count. */
+ * generalized golden ratios); the upper bits count. Tags that follow each other have bins in one
+ * line: programs that number their messages use them in that order. */
 static size_t index_of(const struct tm_queue *queue, const struct tm_envelope *e) {
+  uint32_t group = (uint32_t)e->tag / PER_LINE;
   uint64_t key = e->context * 0x8cb92ba72f3d8dd7u + (uint32_t)e->source * 0xabc98388fb8fac03u +
-                 (uint32_t)e->tag * 0xd1b54a32d192ed03u;
-  return key >> (33 + __builtin_clz(queue->bin_count));
+                 group * 0xd1b54a32d192ed03u;
+  return (key >> (33 + __builtin_clz(queue->bin_count))) ^ ((uint32_t)e->tag % PER_LINE);
 }
 
 /* ---- bins */
@@ -45,8 +47,10 @@ static struct tm_bin *exact_bin(struct tm_queue *queue, const struct tm_envelope
   return &queue->bins[TM_EXACT][index_of(queue, e)];
 }
 
-static struct tm_bin *wild_bin(struct tm_queue *queue, const struct tm_entry *message, int class) {
-  struct tm_envelope e = as(message->envelope, (enum tm_wild) class);
+/* Receives are in the bins of TM_EXACT, whatever they name. */
+static struct tm_bin *bin_of(struct tm_queue *queue, const struct tm_entry *entry, int class) {
+  if (class == TM_EXACT) return exact_bin(queue, &entry->envelope);
+  struct tm_envelope e = as(&entry->envelope, (enum tm_wild) class);
   return &queue->bins[class][index_of(queue, &e)];
 }
 
@@ -54,43 +58,63 @@ static struct tm_link *link_of(struct tm_entry *entry, int class) {
   return class == TM_EXACT ? &entry->link : &((struct tm_message_entry *)entry)->wild[class - 1];
 }
 
-static void append(struct tm_bin *bin, struct tm_entry *entry, int class) {
+static void append(struct tm_queue *queue, struct tm_entry *entry, int class) {
+  struct tm_bin *bin = bin_of(queue, entry, class);
   struct tm_link *link = link_of(entry, class);
   link->next = NULL;
-  link->prev = bin->last;
-  *(bin->last != NULL ? &link_of(bin->last, class)->next : &bin->first) = entry;
-  bin->last = entry;
+  link->prev = entry;
+  if (bin->first == NULL) {
+    bin->first = entry;
+    return;
+  }
+  struct tm_link *first = link_of(bin->first, class);
+  link->prev = first->prev;
+  link_of(link->prev, class)->next = entry;
+  first->prev = entry;
 }
 
-static void take_out(struct tm_bin *bin, struct tm_entry *entry, int class) {
+static void take_out(struct tm_queue *queue, struct tm_entry *entry, int class) {
+  struct tm_bin *bin = bin_of(queue, entry, class);
   struct tm_link *link = link_of(entry, class);
-  *(link->prev != NULL ? &link_of(link->prev, class)->next : &bin->first) = link->next;
-  *(link->next != NULL ? &link_of(link->next, class)->prev : &bin->last) = link->prev;
+  struct tm_entry *after = link->next != NULL ? link->next : bin->first; /* whose prev it is */
+  link_of(after, class)->prev = link->prev;
+  *(entry != bin->first ? &link_of(link->prev, class)->next : &bin->first) = link->next;
 }
 
-/* Puts all entries into the bins of a class, which are empty. */
-static void refill(struct tm_queue *queue, int class) {
-  for (struct tm_entry *e = queue->earliest; e != NULL; e = e->later)
-    append(class == TM_EXACT ? exact_bin(queue, e->envelope) : wild_bin(queue, e, class), e, class);
+/* Puts all messages into the bins of a class of wildcards, which are empty. */
+static void fill_bins(struct tm_queue *queue, int class) {
+  for (struct tm_message_entry *m = queue->earliest; m != NULL; m = m->later)
+    append(queue, &m->entry, class);
+}
+
+/* Puts the entries of an old bin into the new ones. Those with one envelope keep their order, since
+ * all of them were in one old bin. */
+static void split(struct tm_queue *queue, const struct tm_bin *old, int class) {
+  struct tm_entry *next;
+  for (struct tm_entry *e = old->first; e != NULL; e = next) {
+    next = link_of(e, class)->next;
+    append(queue, e, class);
+  }
 }
 
 static struct tm_bin *new_bins(uint32_t count) { return calloc(count, sizeof(struct tm_bin)); }
 
 /* More bins of each class there is, if there is memory: or else lists are longer. */
 static void grow(struct tm_queue *queue) {
-  uint32_t count = queue->bin_count == 0 ? BINS_FIRST : queue->bin_count * 2;
+  uint32_t before = queue->bin_count, count = before == 0 ? BINS_FIRST : before * 2;
   struct tm_bin *bins[TM_WILDS] = {NULL};
   bool enough = count != 0;
   for (int c = 0; c < TM_WILDS && enough; c++)
     if (c == TM_EXACT || queue->bins[c] != NULL) enough = (bins[c] = new_bins(count)) != NULL;
+  if (enough) queue->bin_count = count;
   for (int c = 0; c < TM_WILDS; c++) {
-    free(enough ? queue->bins[c] : bins[c]);
+    struct tm_bin *old = queue->bins[c];
     if (enough) queue->bins[c] = bins[c];
+    for (uint32_t i = 0; enough && i < before; i++)
+      if (old != NULL) split(queue, &old[i], c);
+    free(enough ? old : bins[c]);
   }
-  if (!enough) return;
-  queue->bin_count = count;
-  for (int c = 0; c < TM_WILDS; c++)
-    if (queue->bins[c] != NULL) refill(queue, c);
+  if (enough && before == 0) split(queue, &queue->few, TM_EXACT);
 }
 
 /* ---- entries of both kinds */
@@ -98,36 +122,30 @@ static void grow(struct tm_queue *queue) {
 static void add(struct tm_queue *queue, struct tm_entry *entry) {
   if (queue->count++ >= (queue->bin_count == 0 ? FEW : PER_BIN * queue->bin_count)) grow(queue);
   entry->order = queue->order++;
-  entry->later = NULL;
-  entry->earlier = queue->latest;
-  *(queue->latest != NULL ? &queue->latest->later : &queue->earliest) = entry;
-  queue->latest = entry;
-  append(exact_bin(queue, entry->envelope), entry, TM_EXACT);
+  append(queue, entry, TM_EXACT);
 }
 
 static void forget(struct tm_queue *queue, struct tm_entry *entry) {
   queue->count--;
-  *(entry->earlier != NULL ? &entry->earlier->later : &queue->earliest) = entry->later;
-  *(entry->later != NULL ? &entry->later->earlier : &queue->latest) = entry->earlier;
-  take_out(exact_bin(queue, entry->envelope), entry, TM_EXACT);
+  take_out(queue, entry, TM_EXACT);
 }
 
 /* ---- receives: wildcards are values like others */
 
 void tm_queue_add_receive(struct tm_queue *queue, struct tm_entry *entry) {
-  queue->counts[class_of(entry->envelope)]++;
+  queue->counts[class_of(&entry->envelope)]++;
   add(queue, entry);
 }
 
 void tm_queue_remove_receive(struct tm_queue *queue, struct tm_entry *entry) {
-  queue->counts[class_of(entry->envelope)]--;
+  queue->counts[class_of(&entry->envelope)]--;
   forget(queue, entry);
 }
 
 /* @return the oldest receive that names exactly that. */
 static struct tm_entry *find_named(struct tm_queue *queue, const struct tm_envelope *e) {
   struct tm_entry *entry = exact_bin(queue, e)->first;
-  while (entry != NULL && !same(entry->envelope, e)) {
+  while (entry != NULL && !same(&entry->envelope, e)) {
     queue->looked++;
     entry = entry->link.next;
   }
@@ -156,34 +174,40 @@ struct tm_entry *tm_queue_find_receive(struct tm_queue *queue, const struct tm_e
 
 void tm_queue_add_message(struct tm_queue *queue, struct tm_message_entry *message) {
   add(queue, &message->entry);
+  message->later = NULL;
+  message->earlier = queue->latest;
+  *(queue->latest != NULL ? &queue->latest->later : &queue->earliest) = message;
+  queue->latest = message;
   if (!queue->wild) return;
   for (int c = TM_ANY_SOURCE; c < TM_WILDS; c++)
-    if (queue->bins[c] != NULL) append(wild_bin(queue, &message->entry, c), &message->entry, c);
+    if (queue->bins[c] != NULL) append(queue, &message->entry, c);
 }
 
 void tm_queue_remove_message(struct tm_queue *queue, struct tm_message_entry *message) {
   forget(queue, &message->entry);
+  *(message->earlier != NULL ? &message->earlier->later : &queue->earliest) = message->later;
+  *(message->later != NULL ? &message->later->earlier : &queue->latest) = message->earlier;
   if (!queue->wild) return;
   for (int c = TM_ANY_SOURCE; c < TM_WILDS; c++)
-    if (queue->bins[c] != NULL) take_out(wild_bin(queue, &message->entry, c), &message->entry, c);
+    if (queue->bins[c] != NULL) take_out(queue, &message->entry, c);
 }
 
 /* Looks at all, or at the first few. *left: there are more. */
 static struct tm_entry *walk(struct tm_queue *queue, const struct tm_envelope *wanted, int most,
                              bool *left) {
-  struct tm_entry *entry = queue->earliest;
-  for (; entry != NULL && most > 0; most--, entry = entry->later) {
-    if (tm_envelope_fits(entry->envelope, wanted)) return entry;
+  struct tm_message_entry *m = queue->earliest;
+  for (; m != NULL && most > 0; most--, m = m->later) {
+    if (tm_envelope_fits(&m->entry.envelope, wanted)) return &m->entry;
     queue->looked++;
   }
-  *left = entry != NULL;
+  *left = m != NULL;
   return NULL;
 }
 
 static struct tm_entry *find_in_bin(struct tm_queue *queue, const struct tm_envelope *wanted,
                                     int class) {
   struct tm_entry *entry = queue->bins[class][index_of(queue, wanted)].first;
-  while (entry != NULL && !tm_envelope_fits(entry->envelope, wanted)) {
+  while (entry != NULL && !tm_envelope_fits(&entry->envelope, wanted)) {
     queue->looked++;
     entry = link_of(entry, class)->next;
   }
@@ -201,7 +225,7 @@ static struct tm_entry *find_message(struct tm_queue *queue, const struct tm_env
     queue->bins[class] = queue->bin_count > 0 ? new_bins(queue->bin_count) : NULL;
     if (queue->bins[class] == NULL) return walk(queue, wanted, INT32_MAX, &left); /* no memory */
     queue->wild = true;
-    refill(queue, class);
+    fill_bins(queue, class);
   }
   return find_in_bin(queue, wanted, class);
 }

@@ -13,7 +13,8 @@
  * bin. A receive with wildcards looks at the first few messages in the order they came in. If none
  * of them fits, the queue gets bins of the receive's class, and has them from then on: each message
  * is in one bin of each class that was wanted. So a search looks at entries that fit, however many
- * there are. Bins double when there are more than two entries for each.
+ * there are. Bins double when there are more entries than bins: most bins have one entry then,
+ * which touches no other's line when it leaves.
  *
  * No atomics: the mailbox's internal lock protects it.
  *
@@ -41,31 +42,32 @@ enum tm_wild { TM_EXACT, TM_ANY_SOURCE, TM_ANY_TAG, TM_ANY_BOTH, TM_WILDS };
 
 /** In a bin. */
 struct tm_link {
-  struct tm_entry *next, *prev;
+  struct tm_entry *next; /* NULL: it is the last */
+  struct tm_entry *prev; /* of the first entry: the last one */
 };
 
 /** A posted receive. */
 struct tm_entry {
-  struct tm_link link;                /* of the receive's class; of a message, TM_EXACT */
-  struct tm_entry *later, *earlier;   /* of all */
-  const struct tm_envelope *envelope; /* whose entry this is keeps it */
-  uint64_t order;                     /* grows from entry to entry */
+  struct tm_link link; /* of the receive's class; of a message, TM_EXACT */
+  struct tm_envelope envelope;
+  uint64_t order; /* grows from entry to entry */
 };
 
 /** A message. */
 struct tm_message_entry {
-  struct tm_entry entry;             /* first */
+  struct tm_entry entry;                    /* first */
+  struct tm_message_entry *later, *earlier; /* of all */
   struct tm_link wild[TM_WILDS - 1]; /* of the other classes, where the queue has their bins */
 };
 
 struct tm_bin {
-  struct tm_entry *first, *last;
+  struct tm_entry *first;
 };
 
 /** All zero: empty. */
 struct tm_queue {
-  struct tm_entry *earliest, *latest;
-  struct tm_bin few;             /* the one bin, while there are no others */
+  struct tm_message_entry *earliest, *latest; /* NULL if the entries are receives */
+  struct tm_bin few;                          /* the one bin, while there are no others */
   struct tm_bin *bins[TM_WILDS]; /* by class; receives have all in the first; NULL: none */
   bool wild;                     /* there are bins beside TM_EXACT's */
   uint32_t bin_count;            /* of each class, a power of two; 0: the one */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests become complete, and threads wait for that; mailbox.h has the protocol. */
 #include <mltp/mltp.h>
-#include <stdlib.h>
 
 #include "base/atomic.h"
 #include "core/internal/locks.h"
 #include "core/internal/thread.h"
 #include "tmpi/layout/type.h"
+#include "tmpi/mailbox/request_pool.h"
 #include "tmpi/match/intake.h"
 #include "tmpi/match/match.h"
 #include "tmpi/match/rank_wait.h"
@@ -22,8 +22,7 @@ void tm_request_drop(struct tm_request *request) {
   if (request->kind == TM_GENERALIZED && request->freed) request->release(request->extra);
   if (request->kind >= TM_COLLECTIVE && request->drop != NULL) request->drop(request);
   tm_request_empty(request);
-  request->magic = 0;
-  free(request);
+  tm_request_free(request);
 }
 
 bool tm_request_was_done(const struct tm_request *request) {

@@ -37,7 +37,6 @@ static inline size_t tm_request_bytes(const struct tm_request *request) {
 /* ---- queues: receives that are posted, messages that have come */
 
 static inline void tm_post(struct tm_mailbox *box, struct tm_request *recv) {
-  recv->entry.envelope = &recv->envelope;
   recv->posted = true;
   tm_queue_add_receive(&box->posted, &recv->entry);
 }
@@ -83,7 +82,7 @@ static inline bool tm_inline_slot_takes(const struct tm_mailbox *box,
 
 static inline void tm_slot_fill(struct tm_inline_slot *slot, const struct tm_request *send) {
   size_t bytes = tm_request_bytes(send);
-  slot->envelope = send->envelope;
+  slot->envelope = send->entry.envelope;
   slot->full = tm_inline_slot_tag(send) | (1 + (uint32_t)bytes);
   tm_type_pack(slot->data, send->buffer, send->type, 0, bytes);
 }
@@ -110,7 +109,7 @@ static inline struct tm_message *tm_cell_take(struct tm_mailbox *box,
   if (m == NULL) return NULL;
   box->cells = m->next;
   box->cell_count--;
-  m->envelope = *envelope;
+  m->entry.entry.envelope = *envelope;
   m->bytes = bytes;
   m->type = NULL;
   m->slot_tag = 0;
@@ -122,7 +121,7 @@ static inline struct tm_message *tm_cell_fill(struct tm_mailbox *box,
                                               const struct tm_request *send) {
   size_t bytes = tm_request_bytes(send);
   if (bytes > TM_CELL_BYTES || tm_match_hook != NULL) return NULL;
-  struct tm_message *m = tm_cell_take(box, &send->envelope, bytes);
+  struct tm_message *m = tm_cell_take(box, &send->entry.envelope, bytes);
   if (m == NULL) return NULL;
   tm_type_pack(m->data, send->buffer, send->type, 0, m->bytes);
   return m;
@@ -148,7 +147,8 @@ static inline struct tm_message *tm_message_new(const struct tm_envelope *envelo
                                                 size_t room) {
   struct tm_message *m = malloc(sizeof *m + room);
   if (m == NULL) tm_message_panic(bytes);
-  *m = (struct tm_message){.envelope = *envelope, .bytes = bytes, .is_cell = room == TM_CELL_BYTES};
+  *m = (struct tm_message){
+      .entry.entry.envelope = *envelope, .bytes = bytes, .is_cell = room == TM_CELL_BYTES};
   return m;
 }
 

@@ -44,11 +44,11 @@ bool tm_far_send(struct tm_request *request) {
   bool fetched = bytes > TM_EAGER_MAX, answered = request->mode == TM_SYNCHRONOUS && !fetched;
   struct tm_far_send *send = malloc(sizeof *send + (copies ? bytes : 0));
   if (send == NULL) tm_message_panic(bytes);
-  *send = (struct tm_far_send){.header = {.context = request->envelope.context,
+  *send = (struct tm_far_send){.header = {.context = request->entry.envelope.context,
                                           .bytes = bytes,
                                           .answer = answered ? (uintptr_t)send : 0,
-                                          .source = request->envelope.source,
-                                          .tag = request->envelope.tag,
+                                          .source = request->entry.envelope.source,
+                                          .tag = request->entry.envelope.tag,
                                           .dest = request->dest->number,
                                           .node = tm_rank_node(tm_job.first)},
                                .data = copies ? send->packed : request->buffer,
@@ -117,11 +117,11 @@ bool tm_far_receive(struct tm_request *recv, struct tm_message *m) {
   struct far_sender *sender = (struct far_sender *)m->sender;
   bool here = sender->announced == NULL;
   if (here) {
-    tm_set_result(recv, &m->envelope, m->bytes);
+    tm_set_result(recv, tm_message_envelope(m), m->bytes);
     tm_type_unpack(recv->buffer, recv->type, 0, m->data, recv->bytes);
     tm_job.far->answer(sender->node, sender->answer, false);
   } else {
-    fetch(recv, &m->envelope, m->bytes, sender->node, sender->announced, false);
+    fetch(recv, tm_message_envelope(m), m->bytes, sender->node, sender->announced, false);
   }
   free(sender);
   tm_message_discard(m);

@@ -51,7 +51,7 @@ void tm_far_cancel(struct tm_request *request) {
   struct tm_mailbox *box = &request->owner->box;
   struct asker asker = {.request = request};
   if (tm_job.far->hold(request)) asker.send = request->extra;
-  const struct question question = {.envelope = request->envelope,
+  const struct question question = {.envelope = request->entry.envelope,
                                     .number = request->left,
                                     .asker = (uintptr_t)&asker,
                                     .dest = request->dest->number};
@@ -91,16 +91,15 @@ void tm_far_take_reply(int source, const void *data, size_t bytes) {
 
 static bool is_asked_for(const struct tm_message *m, const struct question *question) {
   return m->slot_tag == (uint32_t)question->number &&
-         tm_envelope_fits(&m->envelope, &question->envelope);
+         tm_envelope_fits(tm_message_envelope(m), &question->envelope);
 }
 
 /* @return the message, which has left the mailbox; NULL: it is not there any more. */
 static struct tm_message *take_out(struct tm_mailbox *box, const struct question *question) {
   mti_lock(&box->ilock);
-  struct tm_entry *entry = box->arrived.latest;
-  while (entry != NULL && !is_asked_for((struct tm_message *)entry, question))
-    entry = entry->earlier; /* an entry is the first member of its message's first one */
-  struct tm_message *m = (struct tm_message *)entry;
+  struct tm_message_entry *entry = box->arrived.latest;
+  while (entry != NULL && !is_asked_for(tm_message_of(entry), question)) entry = entry->earlier;
+  struct tm_message *m = tm_message_of(entry);
   if (m != NULL) tm_take_out(box, m);
   mti_unlock(&box->ilock);
   return m;

@@ -34,7 +34,7 @@ bool tm_intake_put(struct tm_intake *in, const struct tm_request *send) {
 /* A receive that was posted has its message. The lock is held. */
 static void complete(struct tm_rank *rank, struct tm_request *recv) {
   struct tm_mailbox *box = &rank->box;
-  if (recv->blocked != NULL) {
+  if (recv->parks) {
     tm_resume(box, recv->blocked);
     return;
   }

@@ -49,8 +49,9 @@ bool tm_mailbox_probe(const struct tm_request *probe, bool take, bool wait, cons
   tm_intake_drain(probe->owner);
   struct tm_message *m = NULL;
   bool fast;
-  while (!(fast = tm_inline_slot_has(box, &probe->envelope)) &&
-         (m = tm_message_of(tm_queue_find_message(&box->arrived, &probe->envelope))) == NULL &&
+  while (!(fast = tm_inline_slot_has(box, &probe->entry.envelope)) &&
+         (m = tm_message_of(tm_queue_find_message(&box->arrived, &probe->entry.envelope))) ==
+             NULL &&
          wait) {
     if (tm_has_deferred(probe->owner)) {
       mti_unlock(&box->ilock);
@@ -61,7 +62,7 @@ bool tm_mailbox_probe(const struct tm_request *probe, bool take, bool wait, cons
     await_arrival(box, probe, call);
   }
   if (fast || m != NULL) {
-    *found = fast ? box->inline_slot.envelope : m->envelope;
+    *found = fast ? box->inline_slot.envelope : *tm_message_envelope(m);
     *bytes = fast ? tm_inline_slot_bytes(&box->inline_slot) : m->bytes;
     if (take && fast)
       m = keep_fast(box);
@@ -88,9 +89,9 @@ static bool withdraw_posted(struct tm_request *recv) {
 static bool withdraw_message(struct tm_request *send) {
   struct tm_mailbox *box = &send->dest->box;
   mti_lock(&box->ilock);
-  struct tm_entry *entry = box->arrived.earliest;
-  while (entry != NULL && ((struct tm_message *)entry)->sender != send) entry = entry->later;
-  struct tm_message *m = (struct tm_message *)entry; /* its first member's first */
+  struct tm_message_entry *entry = box->arrived.earliest;
+  while (entry != NULL && tm_message_of(entry)->sender != send) entry = entry->later;
+  struct tm_message *m = tm_message_of(entry);
   if (m != NULL) tm_take_out(box, m);
   mti_unlock(&box->ilock);
   tm_message_discard(m);
@@ -102,11 +103,12 @@ static bool withdraw_message(struct tm_request *send) {
 static struct tm_message *find_copy(const struct tm_mailbox *box, const struct tm_request *send) {
   uint32_t tag = tm_slot_tag_kept(tm_inline_slot_tag(send));
   bool by_intake = send->left == TM_LEFT_INTAKE;
-  struct tm_entry *entry = send->left == TM_LEFT_INLINE ? NULL : box->arrived.latest;
+  struct tm_message_entry *entry = send->left == TM_LEFT_INLINE ? NULL : box->arrived.latest;
   for (; entry != NULL; entry = entry->earlier) {
-    struct tm_message *m = (struct tm_message *)entry; /* its first member's first */
-    if (by_intake ? m->slot_tag == tag && tm_envelope_fits(&m->envelope, &send->envelope)
-                  : entry->order == send->left)
+    struct tm_message *m = tm_message_of(entry);
+    if (by_intake
+            ? m->slot_tag == tag && tm_envelope_fits(tm_message_envelope(m), &send->entry.envelope)
+            : entry->entry.order == send->left)
       return m;
   }
   return NULL;
@@ -120,7 +122,7 @@ static bool withdraw_copy(struct tm_request *send) {
   tm_intake_drain(send->dest);
   struct tm_inline_slot *slot = &box->inline_slot;
   bool fast = send->left == TM_LEFT_INLINE && slot->full != 0 && (slot->full & ~0xffu) == tag &&
-              tm_envelope_fits(&slot->envelope, &send->envelope);
+              tm_envelope_fits(&slot->envelope, &send->entry.envelope);
   if (fast) tm_inline_slot_empty(box);
   struct tm_message *m = find_copy(box, send);
   if (m != NULL) tm_take_out(box, m);

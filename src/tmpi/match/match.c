@@ -22,7 +22,7 @@ void (*tm_match_hook)(const struct tm_request *recv, const struct tm_envelope *e
 static struct tm_message *make_message(struct tm_request *send, bool copy) {
   size_t bytes = tm_request_bytes(send);
   size_t room = !copy ? 0 : bytes <= TM_CELL_BYTES ? TM_CELL_BYTES : bytes;
-  struct tm_message *m = tm_message_new(&send->envelope, bytes, room);
+  struct tm_message *m = tm_message_new(&send->entry.envelope, bytes, room);
   if (!copy) m->sender = send;
   if (mt_unlikely(tm_match_hook != NULL)) {
     m->type = send->type;
@@ -45,10 +45,17 @@ int tm_short_error(const struct tm_type *type, size_t bytes) {
 
 /* A request that was in a queue has what it waited for. */
 static void complete(struct tm_request *request) {
-  if (request->blocked != NULL)
+  if (request->parks)
     tm_resume(&request->owner->box, request->blocked);
   else
     tm_request_complete(request);
+}
+
+/* Notes the caller's thread, which is going to park for the request alone. The lock of the queue is
+ * held. */
+static void note_thread(struct tm_request *request, const char *call) {
+  request->blocked = mti_self(call);
+  request->parks = true;
 }
 
 void tm_request_end(struct tm_request *request) { complete(request); }
@@ -61,15 +68,15 @@ static void complete_unseen(struct tm_request *request) {
 /* The sender's data go straight to where the receiver wants them. */
 static void deliver(struct tm_request *send, struct tm_request *recv) {
   if (mt_unlikely(tm_match_hook != NULL))
-    tm_match_hook(recv, &send->envelope, send->type, send->count);
-  tm_set_result(recv, &send->envelope, tm_request_bytes(send));
+    tm_match_hook(recv, &send->entry.envelope, send->type, send->count);
+  tm_set_result(recv, &send->entry.envelope, tm_request_bytes(send));
   tm_type_copy(recv->buffer, recv->type, send->buffer, send->type, recv->bytes);
   complete(recv);
 }
 
 /* The message's data; it has left the queue. */
 static void unpack(struct tm_request *recv, const struct tm_message *m) {
-  tm_set_result(recv, &m->envelope, m->bytes);
+  tm_set_result(recv, tm_message_envelope(m), m->bytes);
   if (m->sender != NULL)
     tm_type_copy(recv->buffer, recv->type, m->sender->buffer, m->sender->type, recv->bytes);
   else
@@ -89,7 +96,7 @@ static bool take_from_intake(struct tm_request *recv) {
   const struct tm_inline_slot *slot = tm_intake_oldest(rank);
   if (slot == NULL) return false;
   bool first = rank->box.mail == 0 && rank->box.posted.count == 0;
-  if (first && tm_envelope_fits(&slot->envelope, &recv->envelope)) {
+  if (first && tm_envelope_fits(&slot->envelope, &recv->entry.envelope)) {
     tm_slot_unpack(slot, recv);
     tm_intake_take(rank->intake);
     return true;
@@ -102,7 +109,7 @@ static bool take_from_intake(struct tm_request *recv) {
  */
 static bool receive(struct tm_request *recv, struct tm_message *m) {
   if (m->sender != NULL && mt_unlikely(m->sender->kind == TM_FAR)) return tm_far_receive(recv, m);
-  if (mt_unlikely(m->type != NULL)) tm_match_hook(recv, &m->envelope, m->type, m->count);
+  if (mt_unlikely(m->type != NULL)) tm_match_hook(recv, tm_message_envelope(m), m->type, m->count);
   unpack(recv, m);
   if (m->sender != NULL) complete(m->sender);
   if (m->buffer != NULL) tm_buffer_return(m->buffer, m->bytes);
@@ -139,7 +146,7 @@ static inline enum outcome leave_unlock(struct tm_request *send, struct tm_messa
                                         bool deferred, bool blocks) {
   struct tm_mailbox *box = &send->dest->box;
   bool parks = blocks && !eager && !deferred;
-  if (parks) send->blocked = mti_self("send");
+  if (parks) note_thread(send, "send");
   tm_leave(box, m);
   send->left = m->entry.entry.order;
   if (deferred) tm_deferred_add(send->dest, m);
@@ -164,7 +171,7 @@ static inline enum outcome send_or_leave(struct tm_request *send, bool blocks) {
   }
   mti_lock(&box->ilock);
   tm_intake_drain(send->dest);
-  struct tm_request *recv = tm_take_posted(box, &send->envelope);
+  struct tm_request *recv = tm_take_posted(box, &send->entry.envelope);
   if (recv == NULL && copies && tm_inline_slot_takes(box, send)) {
     tm_inline_slot_fill(box, send);
     send->left = TM_LEFT_INLINE;
@@ -180,7 +187,7 @@ static inline enum outcome send_or_leave(struct tm_request *send, bool blocks) {
     made = m = make_message(send, eager);
     if (send->mode == TM_BUFFERED) m->buffer = send->buffered;
     mti_lock(&box->ilock);
-    recv = tm_take_posted(box, &send->envelope);
+    recv = tm_take_posted(box, &send->entry.envelope);
   }
   if (recv == NULL) return leave_unlock(send, m, eager, deferred, blocks);
   mti_unlock(&box->ilock);
@@ -223,7 +230,7 @@ static inline enum outcome receive_or_post(struct tm_request *recv, bool blocks)
   mti_preempt("receive");
   if (m == NULL) {
     mti_lock(&box->ilock);
-    if (tm_inline_slot_has(box, &recv->envelope)) {
+    if (tm_inline_slot_has(box, &recv->entry.envelope)) {
       unpack_fast(box, recv);
       mti_unlock(&box->ilock);
       return COMPLETE;
@@ -232,14 +239,14 @@ static inline enum outcome receive_or_post(struct tm_request *recv, bool blocks)
       mti_unlock(&box->ilock);
       return COMPLETE;
     }
-    while ((m = tm_take_message(box, &recv->envelope)) == NULL && blocks &&
+    while ((m = tm_take_message(box, &recv->entry.envelope)) == NULL && blocks &&
            tm_has_deferred(recv->owner)) {
       mti_unlock(&box->ilock);
       tm_deferred_release(recv->owner);
       mti_lock(&box->ilock);
     }
     if (m == NULL) {
-      if (blocks) recv->blocked = mti_self("receive");
+      if (blocks) note_thread(recv, "receive");
       tm_post(box, recv);
       if (blocks) return LOCKED;
       mti_unlock(&box->ilock);

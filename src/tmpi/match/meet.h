@@ -13,7 +13,6 @@
 
 /** Puts a message there and wakes the probing threads. The internal lock is held. */
 static inline void tm_leave(struct tm_mailbox *box, struct tm_message *m) {
-  m->entry.entry.envelope = &m->envelope;
   tm_queue_add_message(&box->arrived, &m->entry);
   tm_count_mail(box, 1);
   box->held += m->held;

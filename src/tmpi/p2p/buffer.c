@@ -8,6 +8,7 @@
 
 #include "core/internal/locks.h"
 #include "tmpi/error/errors.h"
+#include "tmpi/mailbox/request_pool.h"
 #include "tmpi/object/comm.h"
 #include "tmpi/object/session.h"
 #include "tmpi/request/request.h"
@@ -123,13 +124,11 @@ int tm_call_iflush(const char *call, struct tm_buffer_owner owner, MPI_Request *
   if (error == MPI_SUCCESS) error = get_buffer(call, owner, false, &buffer);
   if (error != MPI_SUCCESS) return error;
   struct flushing *flushing = malloc(sizeof *flushing);
-  struct tm_request *request = calloc(1, sizeof *request);
+  struct tm_request *request = tm_request_new_of(TM_COLLECTIVE);
   mltp_attr_t attr = MLTP_ATTR_INIT;
   attr.name = call;
   attr.detached = 1;
   if (flushing != NULL && request != NULL) {
-    request->magic = TM_REQUEST_MAGIC;
-    request->kind = TM_COLLECTIVE;
     request->owner = tm_rank_self();
     request->comm = holder.comm != NULL ? holder.comm : request->owner->self; /* for reports */
     if (request->comm != NULL) tm_comm_hold(request->comm);
@@ -142,6 +141,6 @@ int tm_call_iflush(const char *call, struct tm_buffer_owner owner, MPI_Request *
   if (request != NULL && request->comm != NULL) tm_comm_release(request->comm);
   tm_buffer_release(buffer);
   free(flushing);
-  free(request);
+  tm_request_free(request);
   return tm_fail_code(holder.comm, call, MPI_ERR_NO_MEM);
 }

@@ -9,6 +9,7 @@
 
 #include "tmpi/error/errors.h"
 #include "tmpi/layout/type.h"
+#include "tmpi/mailbox/request_pool.h"
 #include "tmpi/request/request.h"
 
 struct pair {
@@ -56,7 +57,7 @@ static void launch(struct pair *pair) {
 static int start(const struct tm_arguments *to, const struct tm_arguments *from, void *packed,
                  MPI_Request *handle) {
   struct pair *pair = calloc(1, sizeof *pair);
-  struct tm_request *whole = calloc(1, sizeof *whole);
+  struct tm_request *whole = tm_request_new_of(TM_COLLECTIVE);
   int error = pair != NULL && whole != NULL
                   ? tm_request_fill(&pair->recv, from, TM_RECV, TM_STANDARD)
                   : tm_fail_code(NULL, to->call, MPI_ERR_NO_MEM);
@@ -66,12 +67,10 @@ static int start(const struct tm_arguments *to, const struct tm_arguments *from,
   }
   if (error != MPI_SUCCESS) {
     free(pair);
-    free(whole);
+    tm_request_free(whole);
     free(packed);
     return error;
   }
-  whole->magic = TM_REQUEST_MAGIC;
-  whole->kind = TM_COLLECTIVE;
   whole->owner = pair->recv.owner;
   whole->comm = pair->recv.comm;
   tm_comm_hold(whole->comm);

@@ -95,9 +95,9 @@ int tm_call_imrecv(const char *call, void *buffer, MPI_Count count, MPI_Datatype
   if (error == MPI_SUCCESS) error = tm_get_type(comm, call, handle, &type);
   if (error == MPI_SUCCESS) error = tm_check_bytes(comm, call, count, type);
   if (error != MPI_SUCCESS) return error;
-  int peer = message != NULL ? message->envelope.source : MPI_PROC_NULL;
+  int peer = message != NULL ? tm_message_envelope(message)->source : MPI_PROC_NULL;
   tm_request_fill_inner(&request, TM_RECV, buffer, (size_t)count, type, peer, MPI_ANY_TAG, comm);
-  request.envelope.context = comm->context;
+  request.entry.envelope.context = comm->context;
   request.message = message;
   struct tm_request *kept = tm_request_keep(&request);
   if (kept == NULL) return tm_fail_code(comm, call, MPI_ERR_NO_MEM);

@@ -178,9 +178,9 @@ struct tm_channel *tm_channel_new(struct tm_request *request, int partitions) {
     free(channel);
     return NULL;
   }
-  channel->context = request->envelope.context;
-  channel->source = request->envelope.source;
-  channel->tag = request->envelope.tag;
+  channel->context = request->entry.envelope.context;
+  channel->source = request->entry.envelope.source;
+  channel->tag = request->entry.envelope.tag;
   channel->receiver = sends ? request->dest : request->comm->owner;
   channel->refs = 1;
   *(sends ? &channel->send : &channel->recv) =

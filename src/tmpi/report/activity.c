@@ -67,7 +67,9 @@ static bool peek_request(struct tm_request *copy, const struct tm_request *reque
  * one that was when the wait began. */
 static void choose_missing(struct tm_wanted *what, struct tm_request *request) {
   struct tm_waiter waiter;
-  if (request->waiter == NULL || !mti_peek(&waiter, request->waiter, sizeof waiter)) return;
+  if (request->parks || request->waiter == NULL ||
+      !mti_peek(&waiter, request->waiter, sizeof waiter))
+    return;
   for (int i = 0; i < waiter.count && i < REQUESTS_MAX; i++) {
     const struct tm_request *one = NULL;
     struct tm_request copy;
@@ -88,10 +90,10 @@ static void read_request(struct tm_wanted *what, const struct tm_request *reques
   what->kind = copy.kind;
   what->peer = copy.peer;
   what->number = -1;
-  what->tag = copy.envelope.tag;
+  what->tag = copy.entry.envelope.tag;
   what->has_bytes = copy.type != NULL && mti_peek(&size, &copy.type->size, sizeof size);
   what->bytes = copy.count * size;
-  read_comm(what, copy.comm, copy.envelope.context);
+  read_comm(what, copy.comm, copy.entry.envelope.context);
 }
 
 /* A collective whose members meet: there is no request. */

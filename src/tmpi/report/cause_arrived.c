@@ -61,11 +61,11 @@ static bool look_into(const struct tm_activity *activity, int number, enum misfi
   if (box.inline_slot.full != 0 &&
       print_misfit(activity, number, &box.inline_slot.envelope, misfit))
     return true;
-  const struct tm_entry *entry = box.arrived.earliest;
+  const struct tm_message_entry *entry = box.arrived.earliest;
   for (int i = 0; i < ARRIVED_MAX && entry != NULL; i++) {
     if (!mti_peek(&message, entry, sizeof message)) return false;
-    if (print_misfit(activity, number, &message.envelope, misfit)) return true;
-    entry = message.entry.entry.later;
+    if (print_misfit(activity, number, &message.entry.entry.envelope, misfit)) return true;
+    entry = message.entry.later;
   }
   return false;
 }

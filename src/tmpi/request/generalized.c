@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests that the program completes itself. */
-#include <stdlib.h>
-
 #include "tmpi/error/errors.h"
+#include "tmpi/mailbox/request_pool.h"
 #include "tmpi/rank/handle.h"
 #include "tmpi/request/request.h"
 
@@ -10,10 +9,8 @@
 int PMPI_Grequest_start(MPI_Grequest_query_function *query, MPI_Grequest_free_function *release,
                         MPI_Grequest_cancel_function *cancel, void *extra, MPI_Request *handle) {
   struct tm_rank *rank = tm_enter("MPI_Grequest_start");
-  struct tm_request *request = calloc(1, sizeof *request);
+  struct tm_request *request = tm_request_new_of(TM_GENERALIZED);
   if (request == NULL) return tm_fail_code(NULL, "MPI_Grequest_start", MPI_ERR_NO_MEM);
-  request->magic = TM_REQUEST_MAGIC;
-  request->kind = TM_GENERALIZED;
   request->owner = rank;
   request->query = query;
   request->release = release;

@@ -7,6 +7,7 @@
 
 #include "tmpi/error/errors.h"
 #include "tmpi/layout/type.h"
+#include "tmpi/mailbox/request_pool.h"
 
 static int check_peer(struct tm_comm *comm, const struct tm_arguments *a, enum tm_kind kind) {
   bool wildcard = kind == TM_RECV && a->peer == MPI_ANY_SOURCE;
@@ -30,14 +31,14 @@ static inline void borrow(struct tm_request *request, enum tm_kind kind, const v
   request->cancelled = false;
   request->borrows = true;
   request->done = 0;
+  request->parks = false;
   request->waiter = NULL;
-  request->blocked = NULL;
   request->message = NULL;
   request->dest = NULL;
   request->owner = comm->owner;
   request->comm = comm;
-  request->envelope.source = kind == TM_SEND ? comm->rank : peer;
-  request->envelope.tag = tag;
+  request->entry.envelope.source = kind == TM_SEND ? comm->rank : peer;
+  request->entry.envelope.tag = tag;
   request->peer = peer;
   request->buffer = (void *)(uintptr_t)buffer;
   request->count = count;
@@ -61,7 +62,7 @@ static int fill(struct tm_request *request, const struct tm_arguments *a, enum t
   if (a->buffer == NULL && real && type->predefined)
     return tm_fail(comm, a->call, MPI_ERR_BUFFER, "the buffer is at address 0");
   borrow(request, kind, a->buffer, (size_t)a->count, type, a->peer, a->tag, comm);
-  request->envelope.context = comm->context;
+  request->entry.envelope.context = comm->context;
   request->mode = (uint8_t)mode;
   return MPI_SUCCESS;
 }
@@ -90,7 +91,7 @@ void tm_request_borrow_inner(struct tm_request *request, enum tm_kind kind, cons
                              size_t count, struct tm_type *type, int peer, int tag,
                              struct tm_comm *comm) {
   borrow(request, kind, buffer, count, type, peer, tag, comm);
-  request->envelope.context = comm->context + 1;
+  request->entry.envelope.context = comm->context + 1;
   request->mode = TM_STANDARD;
 }
 
@@ -141,7 +142,10 @@ int tm_request_perform(struct tm_request *request, const char *call) {
 }
 
 struct tm_request *tm_request_keep(const struct tm_request *request) {
-  struct tm_request *kept = malloc(sizeof *kept);
-  if (kept != NULL) *kept = *request;
+  struct tm_request *kept = tm_request_new();
+  if (kept == NULL) return NULL;
+  uint8_t number = kept->number;
+  *kept = *request;
+  kept->number = number;
   return kept;
 }

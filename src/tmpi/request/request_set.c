@@ -18,7 +18,7 @@ static struct tm_request *active(MPI_Request handle, bool *valid) {
   /* relaxed: a report wants any of them */
   mt_store_relaxed(
       &tm_rank_self()->unstarted,
-      tm_unstarted_word(request->kind == TM_SEND, request->peer, request->envelope.tag));
+      tm_unstarted_word(request->kind == TM_SEND, request->peer, request->entry.envelope.tag));
   return NULL;
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/atomic.h"
 #include "tmpi/error/errors.h"
+#include "tmpi/mailbox/request_pool.h"
 #include "tmpi/request/request.h"
 
 void (*tm_access_hook)(const struct tm_access_call *c, const struct tm_access *access,
@@ -131,10 +132,8 @@ int tm_access_too_long(const struct tm_access_call *c, const struct tm_access *a
 }
 
 int tm_access_make_request(const struct tm_access_call *c, const struct tm_access *access) {
-  struct tm_request *request = calloc(1, sizeof *request);
+  struct tm_request *request = tm_request_new_of(TM_COLLECTIVE);
   if (request == NULL) return tm_win_fail_code(access->win, c->call, MPI_ERR_NO_MEM);
-  request->magic = TM_REQUEST_MAGIC;
-  request->kind = TM_COLLECTIVE;
   request->owner = access->win->comm->owner;
   request->source = MPI_ANY_SOURCE;
   request->tag = MPI_ANY_TAG;
