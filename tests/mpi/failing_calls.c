@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Preloaded into tmpirun by nodes.py: makes one call of the module nodes.so to libc fail, the one
- * that NODES_FAIL names (stand_in.h). Calls of others are handed on.
+ * that NODES_FAIL names (stand_in.h). Calls of others are handed on. mltp_unlock() does not fail:
+ * the module's own thread loses its CPU there for LATE_SECONDS.
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <ifaddrs.h>
+#include <mltp/mltp.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,6 +14,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "stand_in.h"
 
@@ -64,6 +67,17 @@ CALL(int, socketpair, (int domain, int kind, int protocol, int ends[2]),
 CALL(int, pthread_create,
      (pthread_t * thread, const pthread_attr_t *attr, void *(*body)(void *), void *argument),
      (thread, attr, body, argument), EAGAIN)
+
+enum { LATE_SECONDS = 5 };
+
+extern int mltp_vp(void) __attribute__((weak)); /* a shell is not linked with it */
+
+int mltp_unlock(mltp_lock_t *lock) {
+  static int (*real)(mltp_lock_t *);
+  if (real == NULL) *(void **)&real = dlsym(RTLD_NEXT, "mltp_unlock");
+  if (is_of_nodes(HERE) && mltp_vp() < 0 && stand_in_fails("mltp_unlock")) sleep(LATE_SECONDS);
+  return real(lock);
+}
 
 void *malloc(size_t size) { return fails("malloc", HERE) ? NULL : __libc_malloc(size); }
 

@@ -270,6 +270,14 @@ class Failing(unittest.TestCase):
         for call in ["am_send_nbx", "am_recv_data_nbx"]:
             self.fails("ucx", f"ucp_{call}", 1, r"node [01] \(\S+\): UCX has lost it: Out of memory.*: this node .* ends, too")
 
+    def test_a_thread_that_loses_its_cpu(self):
+        """The module's thread, when it releases the transport's lock. Ranks that wait for it are in no deadlock."""
+        for number in [2, 3, 4, 5]:
+            with self.subTest(number=number):
+                result = launch("-n", "2", "-x", f"LD_PRELOAD={os.path.join(FAILING, 'failing_calls.so')}", "-x",
+                                f"NODES_FAIL=mltp_unlock {number} 1", TMPIRUN, "--timeout=600", "-n", "4", OVER_NODES, "short")
+                self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "right\n", ""), result)
+
     def test_calls_of_libc(self):
         for call in ["socket", "bind", "listen", "getsockname", "getifaddrs", "getrandom"]:
             self.call_fails(call, 1, r"node 1 \(\S+\) cannot carry messages to other nodes: no TCP socket: Cannot allocate memory")

@@ -102,6 +102,8 @@ static struct step *first, *last; /* [lock] */
 static bool ending;               /* [lock] */
 static uint64_t went, came;       /* [lock] events for another node, and from one; nodes.h */
 static int under_way;             /* [lock] sends and fetches that end without another node */
+static uint32_t served;           /* [atomic] odd: the module's thread has the lock, or is about to
+                                     take it, or has not resumed the next one yet */
 static int lost = -1;             /* [lock] the first node that went away while the job ended */
 
 /* ---- failures */
@@ -368,15 +370,25 @@ static void wait_for_lease(void) {
   mt_store_relaxed(&leased, 0); /* relaxed: see rest() */
 }
 
+/* @return whether there was nothing to do; then UCX makes its descriptor readable when there is. */
+static bool serve_once(void) {
+  /* UX-7 seq_cst: before the lock is taken, in this order on x86-64, where alone MPI runs; pairs
+   * UX-9 */
+  mt_add_seq_cst(&served, 1);
+  enter();
+  bool idle = !progress(AT_A_TIME) && ucx.ucp_worker_arm(worker) == UCS_OK;
+  leave(false);
+  /* UX-8 release: the rank that waited for the lock has been resumed; pairs UX-9 */
+  mt_store_release(&served, served + 1);
+  return idle;
+}
+
 static void *serve(void *unused) {
   struct pollfd events = {.events = POLLIN};
   (void)unused;
   ucx.ucp_worker_get_efd(worker, &events.fd);
   for (;;) {
-    enter();
-    bool idle = !progress(AT_A_TIME) && ucx.ucp_worker_arm(worker) == UCS_OK;
-    leave(false);
-    if (!idle) continue;
+    if (!serve_once()) continue;
     uint64_t before = mt_load_relaxed(&polls); /* relaxed: a hint */
     poll(&events, 1, -1);
     if (are_polling(before)) wait_for_lease();
@@ -506,13 +518,18 @@ bool tm_ucx_start(void) {
   return error == 0 && pthread_detach(thread) == 0;
 }
 
-/* The caller is no thread of the library's, and a lock that it takes may make it one. */
+/* The caller is no thread of the library's, and a lock that it takes may make it one. A rank that
+ * waits for the lock rests only while a rank has it: the module's thread is no thread of a VP, and
+ * may have lost its CPU for long before it releases the lock. */
 bool tm_ucx_rests(uint64_t *went_to, uint64_t *came_from, bool (*still)(void)) {
-  while (mt_swap_acquire(&entered, 1) != 0) /* UX-5 acquire: pairs UX-1 UX-3 UX-6 */
+  uint32_t before = mt_load_acquire(&served); /* UX-9 acquire: pairs UX-7 UX-8 */
+  while (mt_swap_acquire(&entered, 1) != 0)   /* UX-5 acquire: pairs UX-1 UX-3 UX-6 */
     os_yield();
   *went_to = went;
   *came_from = came;
-  bool rests = under_way == 0 && first == NULL && still();
+  bool rests = before % 2 == 0 && under_way == 0 && first == NULL && still();
+  /* relaxed: still() has looked at the VPs under their lock */
+  rests = rests && mt_load_relaxed(&served) == before;
   mt_store_release(&entered, 0); /* UX-6 release: as UX-1; pairs UX-2 UX-4 UX-5 */
   return rests;
 }
