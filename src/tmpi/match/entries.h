@@ -80,11 +80,24 @@ static inline bool tm_inline_slot_takes(const struct tm_mailbox *box,
          tm_match_hook == NULL;
 }
 
+/** Copies what a slot has room for. The usual sizes need no call. */
+static inline void tm_slot_copy(char *to, const char *from, size_t bytes) {
+  if (mt_likely(bytes == 8))
+    memcpy(to, from, 8);
+  else if (bytes == 4)
+    memcpy(to, from, 4);
+  else if (bytes > 0)
+    memcpy(to, from, bytes);
+}
+
 static inline void tm_slot_fill(struct tm_inline_slot *slot, const struct tm_request *send) {
   size_t bytes = tm_request_bytes(send);
   slot->envelope = send->entry.envelope;
   slot->full = tm_inline_slot_tag(send) | (1 + (uint32_t)bytes);
-  tm_type_pack(slot->data, send->buffer, send->type, 0, bytes);
+  if (mt_likely(tm_type_is_flat(send->type)))
+    tm_slot_copy(slot->data, send->buffer, bytes);
+  else
+    tm_type_pack(slot->data, send->buffer, send->type, 0, bytes);
 }
 
 static inline void tm_inline_slot_fill(struct tm_mailbox *box, const struct tm_request *send) {

@@ -6,15 +6,26 @@
  */
 #include "tmpi/match/intake.h"
 
+#include "arch/prefetch.h"
 #include "core/internal/locks.h"
 #include "tmpi/match/entries.h"
 #include "tmpi/match/match.h"
 #include "tmpi/match/meet.h"
 
+enum { AHEAD = 2 /* slots */ };
+
 static bool has_room(struct tm_intake *in) {
   if (in->tail - in->known_head < TM_INTAKE_SLOTS) return true;
   in->known_head = mt_load_acquire(&in->head); /* IK-3 acquire: slots were read; pairs IK-4 */
   return in->tail - in->known_head < TM_INTAKE_SLOTS;
+}
+
+/* A locked instruction waits until all earlier stores are in the sender's cache, so the next
+ * message would wait for the line of this one's slot. The sender fetches the line of a later slot
+ * now, if the receiver has read it. */
+static void fetch_ahead(struct tm_intake *in) {
+  if (in->tail + AHEAD - in->known_head < TM_INTAKE_SLOTS)
+    mt_arch_prefetch_own(&in->slots[(in->tail + AHEAD) % TM_INTAKE_SLOTS]);
 }
 
 bool tm_intake_put(struct tm_intake *in, const struct tm_request *send) {
@@ -26,6 +37,7 @@ bool tm_intake_put(struct tm_intake *in, const struct tm_request *send) {
     struct tm_intake_slot *slot = &in->slots[in->tail % TM_INTAKE_SLOTS];
     tm_slot_fill(&slot->message, send);
     mt_store_release(&slot->sequence, ++in->tail); /* IK-1 release: the message; pairs IK-2 */
+    fetch_ahead(in);
   }
   mti_unlock(&in->ilock);
   return room;

@@ -42,7 +42,10 @@ static inline void tm_set_result(struct tm_request *r, const struct tm_envelope 
 /** A receive gets what is in a slot. */
 static inline void tm_slot_unpack(const struct tm_inline_slot *slot, struct tm_request *recv) {
   tm_set_result(recv, &slot->envelope, tm_inline_slot_bytes(slot));
-  tm_type_unpack(recv->buffer, recv->type, 0, slot->data, recv->bytes);
+  if (mt_likely(tm_type_is_flat(recv->type)))
+    tm_slot_copy(recv->buffer, slot->data, recv->bytes);
+  else
+    tm_type_unpack(recv->buffer, recv->type, 0, slot->data, recv->bytes);
 }
 
 #endif

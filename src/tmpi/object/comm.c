@@ -125,9 +125,12 @@ bool tm_comm_is_far(const struct tm_comm *comm) {
          tm_rank_node(comm->group->ranks[0]) != tm_rank_node(comm->remote->ranks[0]);
 }
 
-void tm_comm_hold(struct tm_comm *comm) { mt_add_relaxed(&comm->refs, 1); }
+void tm_comm_hold(struct tm_comm *comm) {
+  if (!comm->lasting) mt_add_relaxed(&comm->refs, 1);
+}
 
 void tm_comm_release(struct tm_comm *comm) {
+  if (comm->lasting) return;
   /* CM-1 acq_rel: all uses are over; pairs CM-1 */
   if (mt_add_acq_rel(&comm->refs, (uint32_t)-1) != 1) return;
   delist(comm);

@@ -56,6 +56,7 @@ struct tm_comm {
   uint8_t phases;  /* [rank] of the team so far, modulo 256 */
   bool inter;      /* [const] an intercommunicator */
   bool freed;      /* [rank] no handle any more */
+  bool lasting;    /* [const] MPI_COMM_WORLD or _SELF, which stays: nothing counts in refs */
 
   alignas(TM_LINE) const char *recent[TM_RECENT]; /* [rank] names of the last collectives, by
                                                      number; for reports */

@@ -101,5 +101,6 @@ bool tm_world_start(struct tm_rank *rank) {
   rank->world = new_comm(world, world != NULL ? world->context : 0, all, NULL, "MPI_COMM_WORLD");
   rank->self = new_comm(world, 2, own, NULL, "MPI_COMM_SELF");
   if (rank->world == NULL || rank->self == NULL) return false;
+  rank->world->lasting = rank->self->lasting = true;
   return world == NULL || start_parents(rank, world);
 }

@@ -2,6 +2,7 @@
 /* Sending and receiving, blocking and not. */
 #include "tmpi/error/errors.h"
 #include "tmpi/layout/type.h"
+#include "tmpi/mailbox/request_pool.h"
 #include "tmpi/request/request.h"
 
 /* What a blocking call returns for its one request, which is complete. */
@@ -40,20 +41,19 @@ int tm_call_send(const struct tm_arguments *arguments, enum tm_mode mode) {
 
 int tm_call_start(const struct tm_arguments *arguments, enum tm_kind kind, enum tm_mode mode,
                   MPI_Request *handle) {
-  struct tm_request request;
-  int error = tm_request_fill(&request, arguments, kind, mode);
-  if (error != MPI_SUCCESS) return error;
-  struct tm_request *kept = tm_request_keep(&request);
-  if (kept == NULL) {
-    tm_request_empty(&request);
-    return tm_fail_code(NULL, arguments->call, MPI_ERR_NO_MEM);
-  }
-  if (tm_request_start(kept) != MPI_SUCCESS) {
-    error = no_room(kept, arguments->call);
-    tm_request_drop(kept);
+  struct tm_request *request = tm_request_new();
+  if (request == NULL) return tm_fail_code(NULL, arguments->call, MPI_ERR_NO_MEM);
+  int error = tm_request_fill(request, arguments, kind, mode);
+  if (error != MPI_SUCCESS) {
+    tm_request_free(request);
     return error;
   }
-  *handle = (MPI_Request)kept;
+  if (tm_request_start(request) != MPI_SUCCESS) {
+    error = no_room(request, arguments->call);
+    tm_request_drop(request);
+    return error;
+  }
+  *handle = (MPI_Request)request;
   return MPI_SUCCESS;
 }
 
