@@ -120,7 +120,7 @@ static void run(struct gt_thread *t) {
   t->turn = ++gt_gate.turns;
   gt_gate.due = false;
   if (due.count == DUE_MAX) os_futex_wake(due.wakes[--due.count], 1);
-  due.wakes[due.count++] = &t->wake;
+  if (t != &gt_me) due.wakes[due.count++] = &t->wake; /* the caller does not sleep */
   mt_store_release(&t->wake, 1); /* GT-3 release: how its wait ended; pairs GT-4 GT-5 */
 }
 
@@ -253,9 +253,7 @@ void gt_forget(struct gt_thread *me) {
   gt_gate.queue = (struct gt_queue){0};
   gt_gate.ready = gt_gate.extra = gt_gate.caught = 0;
   gt_gate.due = false;
-  gt_gate.running = gt_gate.threads = 1;
-  gt_gate.all = me;
-  me->later = NULL;
+  gt_gate.running = 1;
   me->state = GT_RUNS;
   me->locked = false;
   me->asked_for = 0;

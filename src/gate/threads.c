@@ -30,23 +30,46 @@ static bool is_on; /* [const after start()] */
 
 /* ---- known threads; under gt_lock */
 
+/* A program may have a thousand threads, and each lies in memory of its own: joins do not go
+ * through them all. */
+static struct gt_thread *by_handle[GT_SLOTS];
+
+static struct gt_thread **slot_of(pthread_t handle) {
+  return &by_handle[gt_slot_of((const void *)handle)];
+}
+
 struct gt_thread *gt_thread_find(pthread_t handle) {
-  for (struct gt_thread *t = gt_gate.all; t != NULL; t = t->later)
-    if (pthread_equal(t->handle, handle)) return t;
-  return NULL;
+  struct gt_thread *t = *slot_of(handle);
+  while (t != NULL && !pthread_equal(t->handle, handle)) t = t->same_slot;
+  return t;
 }
 
 static void link_thread(struct gt_thread *t) {
+  struct gt_thread **slot = slot_of(t->handle);
+  t->same_slot = *slot;
+  *slot = t;
   t->later = gt_gate.all;
+  if (t->later != NULL) t->later->earlier = t;
   gt_gate.all = t;
   gt_gate.threads++;
 }
 
 static void unlink_thread(struct gt_thread *t) {
-  struct gt_thread **at = &gt_gate.all;
-  while (*at != t) at = &(*at)->later;
-  *at = t->later;
+  struct gt_thread **at = slot_of(t->handle);
+  while (*at != t) at = &(*at)->same_slot;
+  *at = t->same_slot;
+  if (t->later != NULL) t->later->earlier = t->earlier;
+  *(t->earlier != NULL ? &t->earlier->later : &gt_gate.all) = t->later;
   gt_gate.threads--;
+}
+
+/* In a child of fork(). */
+static void forget_threads(struct gt_thread *me) {
+  memset(by_handle, 0, sizeof by_handle);
+  gt_gate.all = NULL;
+  gt_gate.threads = 0;
+  me->earlier = NULL;
+  link_thread(me);
 }
 
 /* ---- begin and end */
@@ -93,7 +116,10 @@ static void in_child(void) {
   mt_client_forget();
   gt_monitor_forget();
   gt_seed_forget();
-  if (gt_me.state != GT_NEW && gt_me.state != GT_ENDED) gt_forget(&gt_me);
+  if (gt_me.state != GT_NEW && gt_me.state != GT_ENDED) {
+    gt_forget(&gt_me);
+    forget_threads(&gt_me);
+  }
   gt_me.tid = gettid();
 }
 
