@@ -71,6 +71,7 @@ struct gt_thread {
   uint32_t wake;          /**< [atomic] futex: 1: it has a permit */
   uint32_t state;         /**< [lock] enum gt_state */
   uint32_t why;           /**< [lock] enum gt_why */
+  uint32_t away;          /**< [atomic] 1: it sleeps in the kernel, but not for long */
   bool locked;            /**< [owner] it has gt_lock */
   bool reposted;          /**< [owner] a handler posted a semaphore meanwhile */
   bool cancellable;       /**< [lock] a cancellation ends its wait */

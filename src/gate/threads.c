@@ -225,6 +225,10 @@ static int await_end(struct gt_thread *me, pthread_t thread, const struct gt_lim
   return gt_lot_wait(me, t, GT_WHY_JOIN, limit, false);
 }
 
+/* For __attribute__((cleanup)): a cancellation may end the call between. Relaxed: a hint for the
+ * monitor. */
+static void came_back(struct gt_thread **me) { mt_store_relaxed(&(*me)->away, 0); }
+
 static int join(pthread_t thread, void **result, const struct gt_limit *limit) {
   struct gt_thread *me = gt_enter();
   if (me != NULL) {
@@ -234,8 +238,10 @@ static int join(pthread_t thread, void **result, const struct gt_limit *limit) {
     if (error == ECANCELED) pthread_testcancel();
   }
   struct gt_thread *left __attribute__((cleanup(gt_returned))) = gt_seeded ? NULL : me;
-  if (left != NULL) gt_leave(me); /* in a seeded run it ends at once, or nobody could end it */
+  if (left != NULL) gt_leave(me); /* in a seeded run it ends soon, or nobody could end it */
   if (limit->until != NULL) return gt_next.clockjoin(thread, result, limit->clock, limit->until);
+  struct gt_thread *sleeper __attribute__((cleanup(came_back))) = &gt_me;
+  mt_store_relaxed(&sleeper->away, 1); /* relaxed: a hint for the monitor */
   return gt_next.join(thread, result);
 }
 
