@@ -67,31 +67,33 @@ enum { GT_NAME = 32 };
 
 /** A thread of the program. It lies in the thread's own thread-local storage. */
 struct gt_thread {
-  uint32_t open;           /**< [owner] 1: it runs, and its calls go through the gate */
-  uint32_t wake;           /**< [atomic] futex: 1: it has a permit */
-  uint32_t state;          /**< [lock] enum gt_state */
-  uint32_t why;            /**< [lock] enum gt_why */
-  bool locked;             /**< [owner] it has gt_lock */
-  bool reposted;           /**< [owner] a handler posted a semaphore meanwhile */
-  bool cancellable;        /**< [lock] a cancellation ends its wait */
-  bool cancelled;          /**< [lock] pthread_cancel() was called for it */
-  int result;              /**< [lock] how its wait ended */
-  bool counted;            /**< [lock] it runs with a permit; real-time threads need none */
-  int priority;            /**< [owner] real-time priority when it began to wait; 0: none */
-  uint32_t priority_seen;  /**< [owner] changes of priorities when it asked for its own */
-  uint32_t asked_for;      /**< [owner] waits since then, and 1; 0: it never has */
-  char name[GT_NAME];      /**< [lock] in the log of a seeded run; empty: not read yet */
-  int rank;                /**< [lock] priority in a seeded run */
-  uint64_t turn;           /**< [lock] number of the turn by which it got its permit */
-  uint64_t deadline;       /**< [lock] of a wait in a seeded run */
-  int rounds;              /**< [owner] destructors of thread-specific values that ran */
-  unsigned id;             /**< [const] 1, 2, ... in the order of creation */
-  pid_t tid;               /**< [const] */
-  pthread_t handle;        /**< [const] */
-  const void *key;         /**< [lock] what it waits for in the lot */
-  const void *at;          /**< [owner] the call's return address, for reports */
-  struct gt_thread *next;  /**< [lock] in the ready queue or a slot of the lot */
-  struct gt_thread *later; /**< [lock] in the list of all threads */
+  uint32_t open;          /**< [owner] 1: it runs, and its calls go through the gate */
+  uint32_t wake;          /**< [atomic] futex: 1: it has a permit */
+  uint32_t state;         /**< [lock] enum gt_state */
+  uint32_t why;           /**< [lock] enum gt_why */
+  uint32_t away;          /**< [atomic] 1: it sleeps in the kernel, but not for long */
+  bool locked;            /**< [owner] it has gt_lock */
+  bool reposted;          /**< [owner] a handler posted a semaphore meanwhile */
+  bool cancellable;       /**< [lock] a cancellation ends its wait */
+  bool cancelled;         /**< [lock] pthread_cancel() was called for it */
+  int result;             /**< [lock] how its wait ended */
+  bool counted;           /**< [lock] it runs with a permit; real-time threads need none */
+  int priority;           /**< [owner] real-time priority when it began to wait; 0: none */
+  uint32_t priority_seen; /**< [owner] changes of priorities when it asked for its own */
+  uint32_t asked_for;     /**< [owner] waits since then, and 1; 0: it never has */
+  char name[GT_NAME];     /**< [lock] in the log of a seeded run; empty: not read yet */
+  int rank;               /**< [lock] priority in a seeded run */
+  uint64_t turn;          /**< [lock] number of the turn by which it got its permit */
+  uint64_t deadline;      /**< [lock] of a wait in a seeded run */
+  int rounds;             /**< [owner] destructors of thread-specific values that ran */
+  unsigned id;            /**< [const] 1, 2, ... in the order of creation */
+  pid_t tid;              /**< [const] */
+  pthread_t handle;       /**< [const] */
+  const void *key;        /**< [lock] what it waits for in the lot */
+  const void *at;         /**< [owner] the call's return address, for reports */
+  struct gt_thread *next; /**< [lock] in the ready queue or a slot of the lot */
+  struct gt_thread *later, *earlier; /**< [lock] in the list of all threads */
+  struct gt_thread *same_slot;       /**< [lock] in the table of handles */
 };
 
 /** The ready queue, or a slot of the lot. Higher real-time priorities come first. */

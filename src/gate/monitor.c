@@ -19,6 +19,7 @@
 #include "gate/lot.h"
 #include "gate/next.h"
 #include "gate/seed.h"
+#include "gate/step.h"
 #include "gate/wait.h"
 #include "os/os.h"
 
@@ -29,6 +30,7 @@ enum {
   SLICE_NS = 10000000,
   SEEDED_TICKS = 10,
   SEEDED_NS = 100000000,
+  STEPPED = 100, /* times as slow is a program in single steps */
   LOOKED_AT = 64,
   STAYED = 2 /* turns of others */
 };
@@ -54,11 +56,17 @@ bool gt_monitor_take(void) {
   return was;
 }
 
+/* A thread that has got its permit sleeps until its waker, which may wait for a CPU, wakes it. In a
+ * seeded run nobody else may run instead. Under gt_lock. */
+static bool may_look_asleep(const struct gt_thread *t) {
+  return gt_seeded && mt_load_relaxed(&t->away) != 0;
+}
+
 static int collect(struct gt_thread *me, enum gt_state state, pid_t tids[LOOKED_AT]) {
   int count = 0;
   gt_lock(me);
   for (struct gt_thread *t = gt_gate.all; t != NULL && count < LOOKED_AT; t = t->later)
-    if (t->state == (uint32_t)state) tids[count++] = t->tid;
+    if (t->state == (uint32_t)state && !may_look_asleep(t)) tids[count++] = t->tid;
   gt_unlock(me);
   return count;
 }
@@ -125,7 +133,8 @@ static void begin_stall(struct stall *stall, uint64_t now) {
  * permit. A seeded run waits for CPU time, since a loaded machine may not run the thread. */
 static bool is_over(const struct stall *stall, uint64_t now) {
   uint64_t slice = stall->alone && 5 * ask_ns < SLICE_NS ? 5 * ask_ns : SLICE_NS;
-  return gt_seeded ? os_cpu_time() - stall->cpu_since > SEEDED_NS : now - stall->since >= slice;
+  uint64_t seeded = gt_step_is_on() ? (uint64_t)STEPPED * SEEDED_NS : SEEDED_NS;
+  return gt_seeded ? os_cpu_time() - stall->cpu_since > seeded : now - stall->since >= slice;
 }
 
 /* @return whether a thread has kept its permit while others gave way. Under gt_lock. */

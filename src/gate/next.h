@@ -54,6 +54,9 @@ struct gt_next {
   __typeof__(clock_nanosleep) *clock_nanosleep;
   __typeof__(sleep) *sleep;
   __typeof__(sched_yield) *sched_yield;
+  __typeof__(sigwait) *sigwait;
+  __typeof__(sigwaitinfo) *sigwaitinfo;
+  __typeof__(sigtimedwait) *sigtimedwait;
   __typeof__(sched_setscheduler) *set_policy;
   __typeof__(sched_setparam) *set_parameters;
   __typeof__(pthread_setschedparam) *set_thread_policy;

@@ -120,7 +120,10 @@ static void run(struct gt_thread *t) {
   t->turn = ++gt_gate.turns;
   gt_gate.due = false;
   if (due.count == DUE_MAX) os_futex_wake(due.wakes[--due.count], 1);
-  due.wakes[due.count++] = &t->wake;
+  if (t != &gt_me) { /* the caller does not sleep */
+    due.wakes[due.count++] = &t->wake;
+    mt_store_relaxed(&t->away, 1);
+  }
   mt_store_release(&t->wake, 1); /* GT-3 release: how its wait ended; pairs GT-4 GT-5 */
 }
 
@@ -189,6 +192,7 @@ void gt_switch(struct gt_thread *me, struct gt_thread *to) {
 void gt_await_permit(struct gt_thread *me) {
   /* GT-5 acquire: how the wait ended; pairs GT-3 */
   while (mt_load_acquire(&me->wake) == 0) gt_futex_wait(&me->wake, 0, CLOCK_MONOTONIC, NULL);
+  mt_store_relaxed(&me->away, 0); /* relaxed: the monitor looks at the kernel thread later */
   me->open = 1;
 }
 
@@ -253,9 +257,7 @@ void gt_forget(struct gt_thread *me) {
   gt_gate.queue = (struct gt_queue){0};
   gt_gate.ready = gt_gate.extra = gt_gate.caught = 0;
   gt_gate.due = false;
-  gt_gate.running = gt_gate.threads = 1;
-  gt_gate.all = me;
-  me->later = NULL;
+  gt_gate.running = 1;
   me->state = GT_RUNS;
   me->locked = false;
   me->asked_for = 0;

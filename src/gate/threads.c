@@ -30,23 +30,46 @@ static bool is_on; /* [const after start()] */
 
 /* ---- known threads; under gt_lock */
 
+/* A program may have a thousand threads, and each lies in memory of its own: joins do not go
+ * through them all. */
+static struct gt_thread *by_handle[GT_SLOTS];
+
+static struct gt_thread **slot_of(pthread_t handle) {
+  return &by_handle[gt_slot_of((const void *)handle)];
+}
+
 struct gt_thread *gt_thread_find(pthread_t handle) {
-  for (struct gt_thread *t = gt_gate.all; t != NULL; t = t->later)
-    if (pthread_equal(t->handle, handle)) return t;
-  return NULL;
+  struct gt_thread *t = *slot_of(handle);
+  while (t != NULL && !pthread_equal(t->handle, handle)) t = t->same_slot;
+  return t;
 }
 
 static void link_thread(struct gt_thread *t) {
+  struct gt_thread **slot = slot_of(t->handle);
+  t->same_slot = *slot;
+  *slot = t;
   t->later = gt_gate.all;
+  if (t->later != NULL) t->later->earlier = t;
   gt_gate.all = t;
   gt_gate.threads++;
 }
 
 static void unlink_thread(struct gt_thread *t) {
-  struct gt_thread **at = &gt_gate.all;
-  while (*at != t) at = &(*at)->later;
-  *at = t->later;
+  struct gt_thread **at = slot_of(t->handle);
+  while (*at != t) at = &(*at)->same_slot;
+  *at = t->same_slot;
+  if (t->later != NULL) t->later->earlier = t->earlier;
+  *(t->earlier != NULL ? &t->earlier->later : &gt_gate.all) = t->later;
   gt_gate.threads--;
+}
+
+/* In a child of fork(). */
+static void forget_threads(struct gt_thread *me) {
+  memset(by_handle, 0, sizeof by_handle);
+  gt_gate.all = NULL;
+  gt_gate.threads = 0;
+  me->earlier = NULL;
+  link_thread(me);
 }
 
 /* ---- begin and end */
@@ -93,7 +116,10 @@ static void in_child(void) {
   mt_client_forget();
   gt_monitor_forget();
   gt_seed_forget();
-  if (gt_me.state != GT_NEW && gt_me.state != GT_ENDED) gt_forget(&gt_me);
+  if (gt_me.state != GT_NEW && gt_me.state != GT_ENDED) {
+    gt_forget(&gt_me);
+    forget_threads(&gt_me);
+  }
   gt_me.tid = gettid();
 }
 
@@ -199,6 +225,10 @@ static int await_end(struct gt_thread *me, pthread_t thread, const struct gt_lim
   return gt_lot_wait(me, t, GT_WHY_JOIN, limit, false);
 }
 
+/* For __attribute__((cleanup)): a cancellation may end the call between. Relaxed: a hint for the
+ * monitor. */
+static void came_back(struct gt_thread **me) { mt_store_relaxed(&(*me)->away, 0); }
+
 static int join(pthread_t thread, void **result, const struct gt_limit *limit) {
   struct gt_thread *me = gt_enter();
   if (me != NULL) {
@@ -208,8 +238,10 @@ static int join(pthread_t thread, void **result, const struct gt_limit *limit) {
     if (error == ECANCELED) pthread_testcancel();
   }
   struct gt_thread *left __attribute__((cleanup(gt_returned))) = gt_seeded ? NULL : me;
-  if (left != NULL) gt_leave(me); /* in a seeded run it ends at once, or nobody could end it */
+  if (left != NULL) gt_leave(me); /* in a seeded run it ends soon, or nobody could end it */
   if (limit->until != NULL) return gt_next.clockjoin(thread, result, limit->clock, limit->until);
+  struct gt_thread *sleeper __attribute__((cleanup(came_back))) = &gt_me;
+  mt_store_relaxed(&sleeper->away, 1); /* relaxed: a hint for the monitor */
   return gt_next.join(thread, result);
 }
 

@@ -115,6 +115,15 @@ class Runs(unittest.TestCase):
         one, two = (explore("--jobs", jobs, "--", EXAMPLES / "aba").stdout for jobs in (1, 3))
         self.assertEqual(one, two)
 
+    def test_failure_that_does_not_repeat(self):
+        with tempfile.TemporaryDirectory() as folder:
+            third_fails = f"n=$(ls {folder} | wc -l); touch {folder}/$n; [ $n != 2 ] || exit 3; exec {EXAMPLES}/aba fixed"
+            done = explore("--runs", 5, "--", "/bin/sh", "-c", third_fails)
+            self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+            self.assertIn("explore: run 2 failed once, and not again: exit status 3", done.stdout)
+            self.assertIn("no failure in 5 runs", done.stdout)
+            self.assertEqual(len(os.listdir(folder)), 7)
+
     def test_wrong_usage(self):
         for words in (["--strategy", "luck"], ["--runs", "0"], []):
             self.assertEqual(explore(*words, *(["--", "x"] if words else [])).returncode, 2)

@@ -7,7 +7,7 @@ Usage: bug_suite.py MLTP BENCHMARKS [--runs N] [--strategy NAME] [--only WORD ..
 BENCHMARKS is the folder benchmarks/ of SCTBench's sources, which this tree does not hold. Of each
 folder in FOLDERS the C and C++ files that benchmarks/buggy.txt names are compiled as they are,
 with no instrumentation, and explored. A bug counts as found if the command that explore prints
-fails in the same way. The exit status says whether all were found.
+fails, too. The exit status says whether all were found.
 
 Programs of several files or with libraries are built by hand. Each line of FILE names one of them,
 as buggy.txt does, then its folder and its command: "splash2/lu /tmp/lu ./LU -p2 -n2 -b1".
@@ -90,14 +90,17 @@ def explore(arguments, command, directory):
     """Returns what was found, as one line, and whether it was found."""
     words = [arguments.mltp, "explore", "--accesses", f"--runs={arguments.runs}", f"--timeout={arguments.timeout}",
              f"--steps={arguments.steps}", f"--strategy={arguments.strategy}", "--jobs=2", "--", *command]
-    ended = subprocess.run(words, text=True, capture_output=True, check=False, cwd=directory,
-                           errors="replace")
-    first = re.search(r"explore: (run (\d+)|the default order) failed: (.*)", ended.stdout)
-    replay = re.findall(r"^explore: replay: (.*)$", ended.stdout, re.M)
-    if not first or not replay:
-        return (ended.stdout + ended.stderr).strip().splitlines()[-1:], False
-    again = replays(arguments.mltp, replay[-1], directory)
-    return f"schedule {first[2] or 0}: {first[3]}{'' if again else ' (NOT REPLAYED)'}", again
+    said = ""
+    with subprocess.Popen(words, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=directory,
+                          errors="replace") as process:
+        for line in process.stdout:
+            said += line
+            found = re.search(r"explore: (run (\d+)|the default order) failed: (.*)\nexplore: replay: (.*)\n", said)
+            if found:
+                process.terminate()  # it would make the schedule shorter
+                again = replays(arguments.mltp, found[4], directory)
+                return f"schedule {found[2] or 0}: {found[3]}{'' if again else ' (NOT REPLAYED)'}", again
+    return said.strip().splitlines()[-1:], False
 
 
 def built_programs(file, only):

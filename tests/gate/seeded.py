@@ -47,6 +47,16 @@ def check_log(text):
     assert kinds == {(True, False), (True, True), (False, True)}, kinds
 
 
+def slowness_changes_nothing():
+    """A thread that has its permit may wait for the call that wakes it, or for another's end, as long as the kernel likes."""
+    with tempfile.TemporaryDirectory() as directory:
+        logs = [pathlib.Path(directory) / str(number) for number in range(2)]
+        for log in logs:
+            ended = call(MLTP, "run", "--seed=3", "--", PLANTED, "slow", MLTP_SCHEDULE_LOG=str(log))
+            assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", ""), ended
+        assert logs[0].read_text() == logs[1].read_text() != ""
+
+
 def foreign_waits_are_reported():
     """A thread that waits in the kernel lets others run at a time that no seed says."""
     ended = call(MLTP, "run", "--seed=1", "--", PLANTED, "read")
@@ -107,7 +117,7 @@ def time_is_its_own():
 
 
 if __name__ == "__main__":
-    for test in (same_seed_same_run, foreign_waits_are_reported, rarer_calls, bugs_are_found,
+    for test in (same_seed_same_run, slowness_changes_nothing, foreign_waits_are_reported, rarer_calls, bugs_are_found,
                  races_are_found, early_ends_are_failures, time_is_its_own):
         test()
         print(f"seeded.py: {test.__name__}: passed")

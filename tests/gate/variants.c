@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -422,6 +423,50 @@ static void test_two_processes(void) {
   CHECK(waitpid(child, &status, 0) == child && status == 0);
 }
 
+/* ---- waits for signals */
+
+enum { AWAITED = SIGUSR1 };
+
+static sigset_t awaited;
+
+static void *awaits_signals(void *arg) {
+  const struct timespec long_time = {LONG_MS / 1000, 0}, short_time = {0, SHORT_MS * 1000000};
+  siginfo_t info;
+  int signo = 0;
+  CHECK(sigwait(&awaited, &signo) == 0 && signo == AWAITED);
+  sem_post(&taken);
+  CHECK(sigwaitinfo(&awaited, &info) == AWAITED && info.si_signo == AWAITED);
+  sem_post(&taken);
+  CHECK(sigtimedwait(&awaited, &info, &long_time) == AWAITED && info.si_signo == AWAITED);
+  sem_post(&taken);
+  CHECK(sigtimedwait(&awaited, &info, &short_time) == -1 && errno == EAGAIN);
+  return arg;
+}
+
+static void *awaits_its_cancellation(void *arg) {
+  int signo;
+  sem_post(&taken);
+  for (;;) CHECK(sigwait(&awaited, &signo) == 0);
+  return arg;
+}
+
+static void test_signals(void) {
+  pthread_t threads[8];
+  void *result;
+  sigemptyset(&awaited);
+  sigaddset(&awaited, AWAITED);
+  pthread_sigmask(SIG_BLOCK, &awaited, NULL);
+  for (int i = 0; i < 8; i++) CHECK(pthread_create(&threads[i], NULL, awaits_signals, NULL) == 0);
+  for (int round = 0; round < 3; round++) {
+    for (int i = 0; i < 8; i++) CHECK(pthread_kill(threads[i], AWAITED) == 0);
+    for (int i = 0; i < 8; i++) CHECK(sem_wait(&taken) == 0);
+  }
+  for (int i = 0; i < 8; i++) CHECK(pthread_join(threads[i], NULL) == 0);
+  CHECK(pthread_create(&threads[0], NULL, awaits_its_cancellation, NULL) == 0);
+  CHECK(sem_wait(&taken) == 0 && pthread_cancel(threads[0]) == 0);
+  CHECK(pthread_join(threads[0], &result) == 0 && result == PTHREAD_CANCELED);
+}
+
 int main(int argc, char **argv) {
   (void)argv;
   sem_init(&taken, 0, 0);
@@ -435,7 +480,10 @@ int main(int argc, char **argv) {
   test_once();
   test_time();
   test_c11();
-  if (argc == 1) test_two_processes();
+  if (argc == 1) {
+    test_two_processes();
+    test_signals();
+  }
   puts("right");
   return 0;
 }

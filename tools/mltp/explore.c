@@ -25,7 +25,7 @@
 
 #include "preload.h"
 
-enum { JOBS_MAX = 64, DEPTH_MAX = 32 };
+enum { JOBS_MAX = 64, DEPTH_MAX = 32, ONCE_MAX = 10 /* failures that are not repeated */ };
 
 enum strategy { MIX, RANDOM, DELAYS, PCT, PREEMPT, STRATEGIES };
 
@@ -45,6 +45,7 @@ struct exploration {
   struct schedule options;  /* and where it had a choice: each step with its last candidate */
   struct schedule *waiting; /* preempt: what is to be run, fewest departures first */
   size_t next, last, room;
+  unsigned once; /* failures that a second run did not show */
 };
 
 /* ---- the systematic strategy's queue */
@@ -128,6 +129,53 @@ static bool next_trial(struct exploration *e, uint64_t run, struct trial *trial)
   return true;
 }
 
+/* The command line that does the same again. */
+static void print_replay(const struct settings *s, const struct trial *trial) {
+  printf("explore: replay:");
+  if (strcmp(trial->seed, "0") != 0) printf(" MLTP_SEED=%s", trial->seed);
+  if (strcmp(trial->schedule, "random") != 0) printf(" MLTP_SCHEDULE=%s", trial->schedule);
+  printf(" MLTP_STEPS_MAX=%" PRIu64, s->program.steps_max);
+  if (s->program.accesses) printf(" MLTP_ACCESSES=1");
+  if (s->program.gated) printf(" mltp run --threads --");
+  for (char **arg = s->program.argv; *arg != NULL; arg++) {
+    bool plain = **arg != '\0' && strpbrk(*arg, " \t\n'\"\\$`*?[]{}()<>|&;!#~") == NULL;
+    putchar(' ');
+    if (!plain) putchar('\'');
+    for (const char *c = *arg; *c != '\0'; c++)
+      if (*c == '\'')
+        fputs("'\\''", stdout);
+      else
+        putchar(*c);
+    if (!plain) putchar('\'');
+  }
+  putchar('\n');
+}
+
+/* How a run is called: the first one has the default order. */
+static void name_run(const struct exploration *e, char name[32]) {
+  snprintf(name, 32, e->done == 0 ? "the default order" : "run %" PRIu64, e->done);
+}
+
+/* A loaded machine may refuse a thread, or let a run take too long. So a failure counts if its run
+ * fails once more, and the second run stands for one that did not. @return whether it counts. */
+static bool fails_again(struct exploration *e, struct trial *trial) {
+  char end[80], name[32];
+  struct trial again = {.seed = checked(strdup(trial->seed)),
+                        .schedule = checked(strdup(trial->schedule))};
+  trials_run(&e->settings->program, &again, 1);
+  if (trial_failed(&again) || ++e->once > ONCE_MAX) {
+    trial_free(&again);
+    return true;
+  }
+  trial_describe(trial, end, sizeof end);
+  name_run(e, name);
+  printf("explore: %s failed once, and not again: %s\n", name, end);
+  print_replay(e->settings, trial);
+  trial_free(trial);
+  *trial = again;
+  return false;
+}
+
 /* Runs as many as there are jobs. @return true: *failed is the first that failed. */
 static bool run_some(struct exploration *e, struct trial *failed) {
   struct trial trials[JOBS_MAX];
@@ -137,7 +185,7 @@ static bool run_some(struct exploration *e, struct trial *failed) {
   bool found = false;
   for (size_t i = 0; i < count; i++) {
     if (!found) e->done++;
-    if (!found && trial_failed(&trials[i])) {
+    if (!found && trial_failed(&trials[i]) && fails_again(e, &trials[i])) {
       *failed = trials[i];
       found = true;
       continue;
@@ -166,13 +214,14 @@ static struct schedule options_of(const struct trial *trial) {
 static bool run_first(struct exploration *e, struct trial *trial) {
   *trial = (struct trial){.seed = checked(strdup("0")), .schedule = checked(strdup("fifo"))};
   trials_run(&e->settings->program, trial, 1);
-  if (trial->decision_count == 0 && trial_failed(trial)) return true;
+  bool failed = trial_failed(trial) && fails_again(e, trial);
+  if (trial->decision_count == 0 && failed) return true;
   if (trial->decision_count == 0)
     errx(1, "explore: '%s' left nothing to choose (does it use %s, and more than one thread?)",
          e->settings->program.argv[0], e->settings->program.gated ? "pthreads" : "libmltp");
   e->steps = trial->decisions[trial->decision_count - 1].taken.step;
   e->options = options_of(trial);
-  if (trial_failed(trial)) return true;
+  if (failed) return true;
   if (e->settings->strategy == PREEMPT) enqueue_children(e, trial);
   trial_free(trial);
   return false;
@@ -180,37 +229,14 @@ static bool run_first(struct exploration *e, struct trial *trial) {
 
 /* ---- reporting */
 
-/* The command line that does the same again. */
-static void print_replay(const struct settings *s, const struct trial *trial) {
-  printf("explore: replay:");
-  if (strcmp(trial->seed, "0") != 0) printf(" MLTP_SEED=%s", trial->seed);
-  if (strcmp(trial->schedule, "random") != 0) printf(" MLTP_SCHEDULE=%s", trial->schedule);
-  printf(" MLTP_STEPS_MAX=%" PRIu64, s->program.steps_max);
-  if (s->program.accesses) printf(" MLTP_ACCESSES=1");
-  if (s->program.gated) printf(" mltp run --threads --");
-  for (char **arg = s->program.argv; *arg != NULL; arg++) {
-    bool plain = **arg != '\0' && strpbrk(*arg, " \t\n'\"\\$`*?[]{}()<>|&;!#~") == NULL;
-    putchar(' ');
-    if (!plain) putchar('\'');
-    for (const char *c = *arg; *c != '\0'; c++)
-      if (*c == '\'')
-        fputs("'\\''", stdout);
-      else
-        putchar(*c);
-    if (!plain) putchar('\'');
-  }
-  putchar('\n');
-}
-
 static void report(const struct exploration *e, struct trial *failed) {
   const struct settings *s = e->settings;
-  char end[80];
+  char end[80], name[32];
   trial_describe(failed, end, sizeof end);
-  if (e->done == 0)
-    printf("explore: the default order failed: %s\n", end);
-  else
-    printf("explore: run %" PRIu64 " failed: %s\n", e->done, end);
+  name_run(e, name);
+  printf("explore: %s failed: %s\n", name, end);
   print_replay(s, failed);
+  fflush(stdout); /* to make it shorter may take long */
   struct schedule taken = trial_schedule(failed);
   size_t before = taken.count;
   free(taken.departures);
@@ -252,10 +278,15 @@ static int explore(const struct settings *s) {
     printf("explore: no failure in %" PRIu64 " runs (%s) of some %" PRIu64 " scheduling points\n",
            s->runs, strategy_names[s->strategy], e.steps);
   }
+  if (!found && e.once > 0)
+    printf(
+        "explore: but %u runs failed once: the program depends on more than the order of its "
+        "threads\n",
+        e.once);
   while (e.next < e.last) free(e.waiting[e.next++].departures);
   free(e.waiting);
   free(e.options.departures);
-  return found;
+  return found || e.once > 0;
 }
 
 /* ---- the command line */
