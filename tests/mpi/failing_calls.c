@@ -60,6 +60,7 @@ CALL(int, setsockopt, (int fd, int level, int option, const void *value, socklen
      (fd, level, option, value, size), -1)
 CALL(int, connect, (int fd, const struct sockaddr *name, socklen_t size), (fd, name, size), -1)
 CALL(ssize_t, send, (int fd, const void *data, size_t size, int flags), (fd, data, size, flags), -1)
+CALL(ssize_t, recv, (int fd, void *to, size_t size, int flags), (fd, to, size, flags), -1)
 CALL(int, accept4, (int fd, struct sockaddr *name, socklen_t *size, int flags),
      (fd, name, size, flags), -1)
 CALL(int, socketpair, (int domain, int kind, int protocol, int ends[2]),
