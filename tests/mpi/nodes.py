@@ -285,6 +285,7 @@ class Failing(unittest.TestCase):
         for call, number in [("socket", 2), ("connect", 1), ("setsockopt", 1), ("setsockopt", 2), ("setsockopt", 3)]:
             self.call_fails(call, number, lost.format(1, r"node 0 \(\S+\): "))
         self.call_fails("send", 1, r"node 1 \(\S+\) cannot connect to the other nodes: node 0 \(\S+\): Protocol error")
+        self.call_fails("recv", 1, r"node 1 \(\S+\) cannot connect to the other nodes: node 0 \(\S+\): Protocol error", node=0)
         self.call_fails("accept4", 1, lost.format(0, ""), node=0)
         self.call_fails("socketpair", 1, lost.format(1, ""))
         self.call_fails("calloc", 1, "the nodes of this job do not find each other: list of nodes: ")
