@@ -130,6 +130,9 @@ char **tm_process_environment(const struct tm_process *process);
 /** flush.c: writes what was printed, and waits for that for half a second at most. */
 void tm_flush_all(void);
 
+/** The same of the streams that no other thread holds. @return 0; EOF, with errno. */
+int tm_flush_free(void);
+
 /** threads.c: @return whether the caller is a pthread that a rank has made. Async-signal-safe. */
 bool tm_on_pthread(void);
 
