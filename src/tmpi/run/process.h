@@ -209,6 +209,10 @@ void tm_signals_start(void);
  * handler. @return false: the rank neither handles, ignores nor blocks it. */
 bool tm_signal_to_rank(struct tm_process *process, int signo, siginfo_t *info, void *context);
 
+/** A pthread of the rank sends it to the rank's own thread: the handler interrupts that thread,
+ * once it has a VP. If it is parked, the handler runs on the caller. @return false: as above. */
+bool tm_signal_to_own_thread(struct tm_process *process, int signo, siginfo_t *info);
+
 /** Gives it to all ranks that it is for. @return false: none took it. */
 bool tm_signal_to_ranks(int signo, siginfo_t *info, void *context);
 
