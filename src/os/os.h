@@ -285,6 +285,11 @@ void os_sigstack_make(void);
 void os_sigstack_free(void);
 /** Installs a handler that runs on the signal stack; *old gets the one before. */
 int os_signal_install(int signo, os_handler *handler, struct sigaction *old);
+/** The same for one that runs where it interrupts the thread, unless on_stack. @return 0 or an
+ * errno value. */
+int os_signal_handle(int signo, os_handler *handler, bool on_stack);
+/** Sends a signal with its info to a kernel thread of the process. @return 0 or an errno value. */
+int os_signal_send(int task, int signo, siginfo_t *info);
 /** Puts *old back, unless another handler has replaced ours since. */
 void os_signal_restore(int signo, os_handler *handler, const struct sigaction *old);
 /** The calling kernel thread gets no signals from now on: others of the process do. */

@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 #include "os/os.h"
 
@@ -54,14 +56,29 @@ void os_signals_off(void) {
   pthread_sigmask(SIG_SETMASK, &all, NULL);
 }
 
-int os_signal_install(int signo, os_handler *handler, struct sigaction *old) {
+static int install(int signo, os_handler *handler, int flags, struct sigaction *old) {
   int saved = errno;
   struct sigaction action;
   memset(&action, 0, sizeof action);
   action.sa_sigaction = handler;
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+  action.sa_flags = SA_SIGINFO | SA_RESTART | flags;
   sigemptyset(&action.sa_mask);
   int error = sigaction(signo, &action, old) == 0 ? 0 : errno;
+  errno = saved;
+  return error;
+}
+
+int os_signal_install(int signo, os_handler *handler, struct sigaction *old) {
+  return install(signo, handler, SA_ONSTACK, old);
+}
+
+int os_signal_handle(int signo, os_handler *handler, bool on_stack) {
+  return install(signo, handler, on_stack ? SA_ONSTACK : 0, NULL);
+}
+
+int os_signal_send(int task, int signo, siginfo_t *info) {
+  int saved = errno;
+  int error = syscall(SYS_rt_tgsigqueueinfo, getpid(), task, signo, info) == 0 ? 0 : errno;
   errno = saved;
   return error;
 }

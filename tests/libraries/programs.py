@@ -70,6 +70,16 @@ class Programs(unittest.TestCase):
             (display (list (length (f 1000)) (par-map (lambda (x) (* x x)) (iota 5))))
             (newline)""")
 
+    def test_guile_threads(self):
+        """The collector stops all threads by signals, the rank's own among them, on their own stacks."""
+        self.alike("guile", "--no-auto-compile", "-c", """
+            (define (work n)
+              (let loop ((i 0) (l '()))
+                (if (= i n) (length l) (loop (+ i 1) (if (= 0 (modulo i 1000)) '() (cons (make-string 50 #\\a) l))))))
+            (use-modules (ice-9 threads))
+            (display (apply + (map join-thread (map (lambda (k) (call-with-new-thread (lambda () (work 100000)))) (iota 6)))))
+            (newline)""")
+
     def test_graphviz(self):
         """Plug-ins with dozens of libraries, some of them linked for pages of 2 MiB."""
         self.alike("dot", "-Tsvg", self.script("a.dot", "digraph { a -> b; b -> c; a -> c }"))

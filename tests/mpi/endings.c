@@ -25,14 +25,23 @@ static void send(const char *how) {
   if (strncmp(how, "pthread_kill-", 13) == 0) pthread_kill(pthread_self(), signo);
 }
 
-/* "late WHAT": rank 0 holds stdin, or computes (its argument is "computing"), when rank 1 ends. */
+/* A stream that nobody writes. */
+static void read_pipe(void) {
+  int ends[2];
+  char line[8];
+  if (pipe(ends) != 0 || fgets(line, sizeof line, fdopen(ends[0], "r")) == NULL) exit(9);
+}
+
+/* "late WHAT": rank 0 holds stdin, or a stream of its own, or computes, when rank 1 ends. */
 static void end_late(int rank, const char *what, const char *other) {
   char line[8];
   if (rank == 0 && is(other, "computing"))
     for (;;) sched_yield();
   if (rank == 0 && is(other, "waiting")) MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0 && is(other, "piped")) read_pipe();
   if (rank == 0 && fgets(line, sizeof line, stdin) == NULL) exit(9);
   usleep(100000);
+  if (fflush(NULL) != 0) exit(9);
   if (is(what, "exit")) exit(4);
   if (is(what, "return")) return;
   if (is(what, "abort")) abort();

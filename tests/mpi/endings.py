@@ -86,7 +86,7 @@ class Endings(unittest.TestCase):
     def test_failure_ends_the_job(self):
         exited = r"rank 1 ended with status 4 without MPI_Finalize\(\): the job ends \(1 of 2 ranks had not ended\)"
         returned = r"rank 1 ended with status 0 without MPI_Finalize\(\): the job ends"
-        for other in ["computing", "reading"]:
+        for other in ["computing", "reading", "piped"]:
             self.late("exit", other, 4, exited)
             self.late("return", other, 1, returned)
             self.late("abort", other, -6, r"rank 1 called abort\(\)")

@@ -3,8 +3,11 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/time.h>
 #include <time.h>
@@ -172,6 +175,89 @@ static void check_sleep(void) {
   step();
 }
 
+/* ---- stopping threads, as collectors of garbage do: each handles the signal itself */
+
+enum { STOPPED = 4, STOPS = 50 };
+
+static pthread_t stopped[STOPPED]; /* the last one is the rank's own thread */
+static int here[STOPPED], stops_begun, stops_ended;
+static sem_t acknowledged, turn;
+
+static void stop(int signo) {
+  sigset_t all_but_one;
+  char mark;
+  int self = 0, number = __atomic_load_n(&stops_begun, __ATOMIC_ACQUIRE);
+  while (!pthread_equal(stopped[self], pthread_self())) self++;
+  pthread_attr_t attr;
+  void *low;
+  size_t size;
+  CHECK(pthread_getattr_np(stopped[self], &attr) == 0 &&
+        pthread_attr_getstack(&attr, &low, &size) == 0);
+  CHECK(&mark >= (char *)low && &mark < (char *)low + size);
+  here[self] = signo;
+  sigfillset(&all_but_one);
+  sigdelset(&all_but_one, SIGXCPU);
+  sem_post(&acknowledged);
+  do sigsuspend(&all_but_one);
+  while (__atomic_load_n(&stops_ended, __ATOMIC_ACQUIRE) < number);
+}
+
+static void resume(int signo) { (void)signo; }
+
+static void stop_others(int self) {
+  __atomic_add_fetch(&stops_begun, 1, __ATOMIC_RELEASE);
+  for (int i = 0; i < STOPPED; i++) {
+    here[i] = 0;
+    if (i != self) CHECK(pthread_kill(stopped[i], SIGPWR) == 0);
+  }
+  for (int i = 1; i < STOPPED; i++) CHECK(sem_wait(&acknowledged) == 0);
+  for (int i = 0; i < STOPPED; i++) CHECK(here[i] == (i == self ? 0 : SIGPWR));
+  __atomic_add_fetch(&stops_ended, 1, __ATOMIC_RELEASE);
+  for (int i = 0; i < STOPPED; i++)
+    if (i != self) CHECK(pthread_kill(stopped[i], SIGXCPU) == 0);
+}
+
+static void *stop_in_turn(void *number) {
+  int self = (int)(intptr_t)number, stops = 0;
+  while ((stops = __atomic_load_n(&stops_ended, __ATOMIC_ACQUIRE)) < STOPS) {
+    if (stops % STOPPED == self && sem_trywait(&turn) == 0) {
+      if (stops == __atomic_load_n(&stops_ended, __ATOMIC_ACQUIRE)) stop_others(self);
+      sem_post(&turn);
+    }
+    sched_yield();
+  }
+  return NULL;
+}
+
+static void check_stops(void) {
+  struct sigaction action = {.sa_handler = stop};
+  sigfillset(&action.sa_mask);
+  CHECK(sigaction(SIGPWR, &action, NULL) == 0);
+  action.sa_handler = resume;
+  CHECK(sigaction(SIGXCPU, &action, NULL) == 0);
+  CHECK(sem_init(&acknowledged, 0, 0) == 0 && sem_init(&turn, 0, 0) == 0);
+  stopped[STOPPED - 1] = pthread_self();
+  for (int i = 0; i < STOPPED - 1; i++)
+    CHECK(pthread_create(&stopped[i], NULL, stop_in_turn, (void *)(intptr_t)i) == 0);
+  sem_post(&turn);
+  stop_in_turn((void *)(intptr_t)(STOPPED - 1));
+  for (int i = 0; i < STOPPED - 1; i++) CHECK(pthread_join(stopped[i], NULL) == 0);
+  step();
+}
+
+/* One that waits for a signal gets what is sent to it alone. */
+static void check_sent_to_waiter(void) {
+  sigset_t set = set_of(SIGUSR2);
+  pthread_t thread;
+  void *signo;
+  CHECK(sigprocmask(SIG_BLOCK, &set, NULL) == 0);
+  CHECK(pthread_create(&thread, NULL, wait_for_signal, &set) == 0);
+  CHECK(pthread_kill(thread, SIGUSR2) == 0);
+  CHECK(pthread_join(thread, &signo) == 0 && *(int *)signo == SIGUSR2);
+  CHECK(sigprocmask(SIG_UNBLOCK, &set, NULL) == 0);
+  step();
+}
+
 /* ---- leaving a handler by a jump */
 
 static sigjmp_buf before;
@@ -241,6 +327,8 @@ int main(int argc, char **argv) {
   check_signal_thread();
   check_suspend();
   check_sleep();
+  check_sent_to_waiter();
+  check_stops();
   check_jumps();
   check_storm();
   MPI_Finalize();

@@ -157,9 +157,10 @@ bool mti_blocks_in(char *text, size_t size, const struct mltp_thread *t) {
 
 bool mti_whereabouts(struct mti_whereabouts *where, const struct mltp_thread *t) {
   struct mltp_thread copy;
-  *where = (struct mti_whereabouts){0, NULL};
+  *where = (struct mti_whereabouts){0, NULL, false};
   if (t == NULL || !mt_descriptor_peek(&copy, t) || copy.kind != MT_UNBOUND) return false;
   where->task = mt_task_of(&copy);
+  where->ready = mt_state(&copy) == MT_READY || mt_state(&copy) == MT_MAILED;
   if (where->task != 0 || mt_is_running(&copy)) return where->task != 0;
   if ((copy.special & MT_FRESH) == 0) where->frame = copy.context.bp;
   return where->frame != NULL;

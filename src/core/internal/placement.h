@@ -47,6 +47,7 @@ MTI_EXPORT bool mti_blocks_in(char *text, size_t size, const struct mltp_thread 
 struct mti_whereabouts {
   int task;          /**< the kernel thread that runs it; 0: it does not run, and has a frame */
   const void *frame; /**< the last frame, of the library, in which it gave its VP away */
+  bool ready;        /**< it waits for a VP alone */
 };
 
 /** Looks where an unbound thread is. From any context. @return false: it is not known. */

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes what was printed before the process is ended early. A rank may hold a stream for as long
- * as nobody writes what it reads, or reads what it writes; so a kernel thread flushes, and the end
- * does not wait for it for longer than WAIT.
+ * Writes what was printed. A rank may hold a stream for as long as nobody writes what it reads, or
+ * reads what it writes. fflush(NULL) waits for such a stream, and holds the list of all streams
+ * meanwhile, so that no rank can open or close one.
+ *
+ * A rank flushes what no other thread holds: streams that another holds are that one's, or are
+ * flushed when the job ends. When the process is ended early, a kernel thread flushes all, and the
+ * end does not wait for it for longer than WAIT.
  */
+#include <errno.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 
 #include "base/atomic.h"
 #include "os/os.h"
@@ -14,6 +20,32 @@
 enum { STACK_SIZE = 1 << 18, WAIT_NS = 500000000 };
 
 static uint32_t flushed; /* [atomic] futex */
+
+/* Of glibc: the list of all streams, linked by _chain, and its lock, which its owner may take
+ * again. */
+extern FILE *_IO_list_all;
+void _IO_list_lock(void);
+void _IO_list_unlock(void);
+
+/* @return the first errno value; 0. */
+static int flush_free(void) {
+  int error = 0;
+  _IO_list_lock();
+  for (FILE *stream = _IO_list_all; stream != NULL; stream = stream->_chain) {
+    if (ftrylockfile(stream) != 0) continue;
+    if (__fpending(stream) != 0 && fflush_unlocked(stream) != 0 && error == 0) error = errno;
+    funlockfile(stream);
+  }
+  _IO_list_unlock();
+  return error;
+}
+
+int tm_flush_free(void) {
+  int out = fflush(stdout) != 0 ? errno : 0; /* another rank holds them for moments */
+  int err = fflush(stderr) != 0 ? errno : 0, others = flush_free();
+  errno = out != 0 ? out : err != 0 ? err : others;
+  return errno == 0 ? 0 : EOF;
+}
 
 static void *flush(void *unused) {
   os_signals_off();

@@ -130,6 +130,9 @@ char **tm_process_environment(const struct tm_process *process);
 /** flush.c: writes what was printed, and waits for that for half a second at most. */
 void tm_flush_all(void);
 
+/** The same of the streams that no other thread holds. @return 0; EOF, with errno. */
+int tm_flush_free(void);
+
 /** threads.c: @return whether the caller is a pthread that a rank has made. Async-signal-safe. */
 bool tm_on_pthread(void);
 
@@ -205,6 +208,10 @@ void tm_signals_start(void);
 /** Gives a signal to a rank: its handler is called now, or when the rank no longer blocks it. In a
  * handler. @return false: the rank neither handles, ignores nor blocks it. */
 bool tm_signal_to_rank(struct tm_process *process, int signo, siginfo_t *info, void *context);
+
+/** A pthread of the rank sends it to the rank's own thread: the handler interrupts that thread,
+ * once it has a VP. If it is parked, the handler runs on the caller. @return false: as above. */
+bool tm_signal_to_own_thread(struct tm_process *process, int signo, siginfo_t *info);
 
 /** Gives it to all ranks that it is for. @return false: none took it. */
 bool tm_signal_to_ranks(int signo, siginfo_t *info, void *context);

@@ -84,19 +84,6 @@ static void run_handlers(struct tm_handler **list, int status) {
   }
 }
 
-/* As at the end of a process: others may crash, or read what the rank wrote. A rank that reads
- * holds stdin, and fflush(NULL) would wait for it; the other files are then flushed when the job
- * ends. */
-static void flush(void) {
-  if (ftrylockfile(stdin) == 0) {
-    fflush(NULL);
-    funlockfile(stdin);
-  } else {
-    fflush(stdout);
-    fflush(stderr);
-  }
-}
-
 static void run_all(struct tm_process *process, enum tm_end how) {
   if (how == TM_QUICK) {
     run_handlers(&process->at_quick_exit, process->status);
@@ -105,7 +92,7 @@ static void run_all(struct tm_process *process, enum tm_end how) {
   if (process->thread == mltp_self()) run_handlers(&process->at_thread_exit, process->status);
   run_handlers(&process->at_exit, process->status);
   tm_program_destruct(tm_the_program, process->number);
-  flush();
+  tm_flush_free(); /* as at the end of a process: others may crash, or read what the rank wrote */
 }
 
 /* ---- the end */

@@ -65,7 +65,7 @@ static int sigaction_rank(int signo, const struct sigaction *new, struct sigacti
     old->sa_flags = (int)before.flags;
     set_of(before.mask, &old->sa_mask);
   }
-  int error = new != NULL ? tm_signals_catch(signo) : 0;
+  int error = new != NULL ? tm_signals_catch(signo, (new->sa_flags &SA_ONSTACK) != 0) : 0;
   return error != 0 ? failed(error) : 0;
 }
 
@@ -82,7 +82,8 @@ static sighandler_t sysv_signal_rank(int signo, sighandler_t handler) {
   return set_handler(signo, handler, (int)(SA_RESETHAND | SA_NODEFER));
 }
 
-/* A handler runs on a stack of ours, which is large; the program's would become the VP's. */
+/* A handler that asks for another stack runs on one of ours, which is large; the program's would
+ * become the VP's. */
 static int sigaltstack_rank(const stack_t *new, stack_t *old) {
   if (old != NULL) *old = (stack_t){.ss_flags = SS_DISABLE};
   return new != NULL && (new->ss_flags & ~SS_DISABLE) != 0 ? failed(EINVAL) : 0;
@@ -99,7 +100,7 @@ static void catch_all(uint64_t set) {
     struct sigaction now;
     bool is_stop = signo == SIGTSTP || signo == SIGTTIN || signo == SIGTTOU;
     if (!is_stop && sigaction(signo, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
-      tm_signals_catch(signo); /* refused: signals that libc keeps for itself */
+      tm_signals_catch(signo, false); /* refused: signals that libc keeps for itself */
   }
 }
 
@@ -139,7 +140,7 @@ static int sigpending_rank(sigset_t *set) {
 
 static int pause_rank(void) {
   if (is_outside()) return pause();
-  tm_signals_pause(own_signals());
+  tm_signals_pause(tm_process_self(), tm_signals_calls(own_signals()));
   return failed(EINTR);
 }
 
@@ -151,7 +152,7 @@ static int sigsuspend_rank(const sigset_t *set) {
   uint64_t before = tm_signals_mask(signals);
   catch_all(before);
   tm_signals_set_mask(tm_process_self(), word_of(set));
-  if (tm_signals_calls(signals) == calls) tm_signals_pause(signals);
+  tm_signals_pause(tm_process_self(), calls);
   tm_signals_set_mask(tm_process_self(), before);
   return failed(EINTR);
 }
@@ -159,7 +160,7 @@ static int sigsuspend_rank(const sigset_t *set) {
 static int take(const sigset_t *set, uint64_t deadline, siginfo_t *info) {
   uint64_t word = word_of(set);
   for (uint64_t left = word; left != 0; left &= left - 1)
-    tm_signals_catch(__builtin_ctzll(left) + 1);
+    tm_signals_catch(__builtin_ctzll(left) + 1, false);
   int signo = tm_signals_take(own_signals(), word, deadline);
   if (info != NULL) *info = (siginfo_t){.si_signo = signo, .si_code = SI_USER};
   return signo;
@@ -198,13 +199,13 @@ static int raise_rank(int signo) {
   return raise(signo);
 }
 
-/* One of the rank's pthreads signals the rank's own thread, which runs on some VP. Its handler runs
- * here. */
+/* One of the rank's pthreads signals the rank's own thread. Its handler runs there if the thread is
+ * on a VP, and otherwise here. */
 static int signal_own_thread(int signo) {
   siginfo_t info = {.si_signo = signo, .si_code = SI_TKILL, .si_pid = getpid()};
   sigset_t set;
   if (signo < 0 || signo >= NSIG) return EINVAL;
-  if (signo == 0 || tm_signal_to_rank(tm_process_self(), signo, &info, NULL)) return 0;
+  if (signo == 0 || tm_signal_to_own_thread(tm_process_self(), signo, &info)) return 0;
   sigemptyset(&set);
   sigaddset(&set, signo);
   pthread_sigmask(SIG_UNBLOCK, &set, NULL); /* nobody handles it */

@@ -10,8 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "arch/program.h"
 #include "base/atomic.h"
 #include "core/internal/locks.h"
+#include "core/internal/placement.h"
+#include "core/internal/thread.h"
 #include "os/os.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
@@ -172,6 +175,18 @@ static uint64_t deliverable(const struct tm_signals *signals) {
   return pending & ~held_back(signals);
 }
 
+static void add_pending(struct tm_signals *signals, int signo) {
+  mt_or_seq_cst(&signals->pending,
+                tm_signal_bit(signo)); /* SG-12 seq_cst: then runner; pairs SG-11 */
+}
+
+/* Takes a signal that is pending. @return false: a handler that has interrupted this one was first.
+ */
+static bool take_pending(struct tm_signals *signals, int signo) {
+  /* relaxed: the runner alone takes */
+  return (mt_and_relaxed(&signals->pending, ~tm_signal_bit(signo)) & tm_signal_bit(signo)) != 0;
+}
+
 /* Delivers one pending signal. info: of `signo`, the one that has just come, or 0. */
 static void deliver_one(struct tm_process *process, int signo, siginfo_t *info, void *context) {
   struct tm_signals *signals = process->signals;
@@ -180,7 +195,7 @@ static void deliver_one(struct tm_process *process, int signo, siginfo_t *info, 
   int next = __builtin_ctzll(ready) + 1;
   if (signo != 0 && (ready & tm_signal_bit(signo)) != 0) next = signo;
   siginfo_t plain = {.si_signo = next, .si_code = SI_USER};
-  mt_and_relaxed(&signals->pending, ~tm_signal_bit(next)); /* relaxed: the runner alone takes */
+  if (!take_pending(signals, next)) return;
   struct tm_action action = action_of(signals, next);
   if (action.handler == (uintptr_t)SIG_DFL) default_effect(next);
   if (!is_handler(&action)) return;
@@ -202,8 +217,18 @@ static uint32_t runner_of(const struct tm_signals *signals) {
   return mt_load_seq_cst(&signals->runner); /* SG-15 seq_cst: after SG-9; pairs SG-13 */
 }
 
+/* @return whether the calling kernel thread runs a handler of the rank. */
+static bool is_runner(const struct tm_signals *signals) {
+  return runner_of(signals) == (uint32_t)gettid();
+}
+
+/* A handler is interrupted by the signals that it does not block: it may wait for one of them. */
 static void deliver(struct tm_process *process, int signo, siginfo_t *info, void *context) {
   struct tm_signals *signals = process->signals;
+  if (is_runner(signals)) {
+    while (deliverable(signals) != 0) deliver_one(process, signo, info, context);
+    return;
+  }
   while (deliverable(signals) != 0 && claim(signals)) {
     while (deliverable(signals) != 0) deliver_one(process, signo, info, context);
     give_back(signals);
@@ -217,19 +242,66 @@ bool tm_signal_to_rank(struct tm_process *process, int signo, siginfo_t *info, v
   bool is_held = (held_back(signals) & tm_signal_bit(signo)) != 0;
   if (!is_held && action.handler == (uintptr_t)SIG_DFL) return false;
   if (!is_held && action.handler == (uintptr_t)SIG_IGN) return true;
-  mt_or_seq_cst(&signals->pending,
-                tm_signal_bit(signo)); /* SG-12 seq_cst: then runner; pairs SG-11 */
+  add_pending(signals, signo);
   deliver(process, signo, info, context);
-  if (is_held) announce(signals);
+  if (is_held || (tm_signals_pending(signals) & tm_signal_bit(signo)) != 0) announce(signals);
   return true;
+}
+
+/* ---- a rank's pthreads: the kernel has their masks, and keeps their handlers apart */
+
+static __thread uint64_t own_awaited; /* of sigwait() of the calling pthread */
+static __thread uint32_t own_calls;   /* of handlers for it: they end no wait of another thread */
+
+static void mask_of_word(uint64_t word, sigset_t *set) {
+  sigemptyset(set);
+  memcpy(set, &word, sizeof word);
+}
+
+/* In the kernel's handler, which blocks `signo` alone. */
+static void call_on_pthread(struct tm_signals *signals, int signo, siginfo_t *info, void *context,
+                            const struct tm_action *action) {
+  static const struct tm_action none;
+  sigset_t set;
+  if ((action->flags & SA_RESETHAND) != 0) tm_signals_change(signals, signo, &none, NULL);
+  mask_of_word(action->mask, &set);
+  pthread_sigmask(SIG_BLOCK, &set, NULL);
+  mask_of_word(tm_signal_bit(signo), &set);
+  if ((action->flags & SA_NODEFER) != 0) pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+  own_calls++;
+  if ((action->flags & SA_SIGINFO) != 0)
+    ((os_handler *)(uintptr_t)action->handler)(signo, info, context);
+  else
+    ((void (*)(int))(uintptr_t)action->handler)(signo);
+  announce(signals); /* otherwise the kernel would restart the wait that it has interrupted */
+}
+
+/* What was sent to the calling pthread is handled by it: a collector of garbage stops each thread
+ * so, and several at once. @return false: it has its default effect. */
+static bool to_own_pthread(const struct tm_process *process, int signo, siginfo_t *info,
+                           void *context) {
+  struct tm_signals *signals = state_of(process);
+  if (signals == NULL) return false;
+  if ((own_awaited & tm_signal_bit(signo)) != 0) {
+    add_pending(signals, signo);
+    announce(signals);
+    return true;
+  }
+  struct tm_action action = action_of(signals, signo);
+  if (is_handler(&action)) call_on_pthread(signals, signo, info, context, &action);
+  return action.handler != (uintptr_t)SIG_DFL;
 }
 
 bool tm_fault_to_rank(struct tm_process *process, int signo, siginfo_t *info, void *context) {
   struct tm_signals *signals = state_of(process);
   if (signals == NULL) return false;
   struct tm_action action = action_of(signals, signo);
+  if (is_handler(&action) && tm_on_pthread()) {
+    call_on_pthread(signals, signo, info, context, &action);
+    return true;
+  }
   if (!is_handler(&action) || (tm_signals_mask(signals) & tm_signal_bit(signo)) != 0) return false;
-  bool nested = runner_of(signals) == (uint32_t)gettid(); /* a handler has caused it */
+  bool nested = is_runner(signals); /* a handler has caused it */
   while (!nested && !claim(signals)) os_yield();
   call(process, signo, info, context, &action);
   if (!nested) {
@@ -254,10 +326,69 @@ static bool ignores(const struct tm_process *process, int signo) {
   return !is_held && action_of(signals, signo).handler == (uintptr_t)SIG_IGN;
 }
 
+/* Not one of the kernel's codes: the signal is for the own thread of the rank with the number in
+ * si_value. */
+enum { CODE_TO_RANK = -77 };
+
+enum { NAP_FIRST_NS = 20000, NAP_LAST_NS = 2000000 };
+
+/* @return whether the rank's own thread may take it soon: it was interrupted, or it is ready. */
+static bool interrupt(const struct tm_process *process, int signo) {
+  struct mti_whereabouts where;
+  siginfo_t info = {.si_signo = signo, .si_code = CODE_TO_RANK};
+  mti_whereabouts(&where, process->thread);
+  if (where.task == 0) return where.ready;
+  info.si_pid = getpid();
+  info.si_value.sival_int = process->number;
+  return os_signal_send(where.task, signo, &info) == 0;
+}
+
+bool tm_signal_to_own_thread(struct tm_process *process, int signo, siginfo_t *info) {
+  struct tm_signals *signals = state_of(process);
+  if (signals == NULL) return false;
+  struct tm_action action = action_of(signals, signo);
+  bool is_held = (held_back(signals) & tm_signal_bit(signo)) != 0;
+  if (!is_held && !is_handler(&action)) return action.handler == (uintptr_t)SIG_IGN;
+  add_pending(signals, signo);
+  uint64_t nap = NAP_FIRST_NS;
+  /* one that is held back the rank's own thread handles when it no longer is */
+  while ((deliverable(signals) & tm_signal_bit(signo)) != 0) {
+    if (!interrupt(process, signo)) {
+      deliver(process, signo, info, NULL);
+      break;
+    }
+    os_nap(nap);
+    if (nap < NAP_LAST_NS) nap *= 2;
+  }
+  announce(signals);
+  return true;
+}
+
+/* @return whether it has interrupted the rank's own thread, and not within a switch, where its
+ * stack may be another's, or it may count as ready: others would wait for the handler's end. */
+static bool has_interrupted(const struct tm_process *process, const void *context) {
+  const char *low, *at = mt_arch_interrupted_stack(context);
+  size_t size;
+  struct mti_whereabouts where;
+  return process == tm_process_self() && !tm_on_pthread() &&
+         mti_stack_of(process->thread, &low, &size) && at >= low && at < low + size &&
+         mti_whereabouts(&where, process->thread) && where.task == gettid();
+}
+
+/* Otherwise the sender looks again. */
+static bool interrupted(struct tm_process *process, int signo, siginfo_t *info, void *context) {
+  info->si_code = SI_TKILL;
+  if (has_interrupted(process, context)) deliver(process, signo, info, context);
+  return true;
+}
+
 bool tm_signal_to_ranks(int signo, siginfo_t *info, void *context) {
   struct tm_process *self = tm_process_self();
+  if (info->si_code == CODE_TO_RANK && info->si_pid == getpid())
+    return interrupted(tm_process_of(info->si_value.sival_int), signo, info, context);
   if (self != NULL && tm_signal_is_own(signo, info))
-    return tm_signal_to_rank(self, signo, info, context);
+    return tm_on_pthread() ? to_own_pthread(self, signo, info, context)
+                           : tm_signal_to_rank(self, signo, info, context);
   int owner = info->si_code == SI_TIMER ? tm_timer_rank(info->si_timerid) : TM_TIMER_UNKNOWN;
   if (owner == -1) return true; /* of a timer that is gone */
   if (owner >= 0) return tm_signal_to_rank(tm_process_of(owner), signo, info, context);
@@ -277,15 +408,18 @@ static void on_signal(int signo, siginfo_t *info, void *context) {
   errno = error;
 }
 
-int tm_signals_catch(int signo) {
-  struct sigaction before;
+int tm_signals_catch(int signo, bool on_stack) {
+  static uint64_t on_stacks; /* [atomic] signals whose handlers do not run where they interrupt */
+  uint64_t bit = on_stack ? tm_signal_bit(signo) : 0;
   if (tm_crash_signal(signo)) return 0; /* it has its handler already */
-  return os_signal_install(signo, on_signal, &before);
+  on_stack =
+      ((mt_or_relaxed(&on_stacks, bit) | bit) & tm_signal_bit(signo)) != 0; /* relaxed: all */
+  return os_signal_handle(signo, on_signal, on_stack);
 }
 
 bool tm_signals_acts_elsewhere(const struct tm_process *process) {
   const struct tm_signals *signals = state_of(process);
-  return signals != NULL && runner_of(signals) == (uint32_t)gettid() && signals->elsewhere;
+  return signals != NULL && is_runner(signals) && signals->elsewhere;
 }
 
 /* ---- masks and waits */
@@ -299,7 +433,8 @@ uint64_t tm_signals_pending(const struct tm_signals *signals) {
 }
 
 uint32_t tm_signals_calls(const struct tm_signals *signals) {
-  return signals != NULL ? mt_load_relaxed(&signals->calls) : 0; /* relaxed: a count to compare */
+  /* relaxed: a count to compare */
+  return signals != NULL ? mt_load_relaxed(&signals->calls) + own_calls : 0;
 }
 
 void tm_signals_set_mask(struct tm_process *process, uint64_t mask) {
@@ -310,21 +445,34 @@ void tm_signals_set_mask(struct tm_process *process, uint64_t mask) {
   deliver(process, 0, NULL, NULL);
 }
 
-void tm_signals_pause(struct tm_signals *signals) {
-  uint32_t calls = tm_signals_calls(signals);
-  mltp_blocking_begin();
+void tm_signals_pause(struct tm_process *process, uint32_t calls) {
+  struct tm_signals *signals = process->signals;
+  bool in_handler = is_runner(signals); /* which may have interrupted the library */
+  if (!in_handler) mltp_blocking_begin();
   for (;;) {
     uint32_t events = events_of(signals);
+    deliver(process, 0, NULL, NULL); /* the sender may not: this kernel thread runs a handler */
     if (tm_signals_calls(signals) != calls) break;
     os_futex_wait(&signals->events, events, UINT64_MAX);
   }
-  mltp_blocking_end();
+  if (!in_handler) mltp_blocking_end();
+}
+
+/* A signal that is sent to the calling pthread alone would stay with the kernel if it is blocked.
+ */
+static void unblock_awaited(uint64_t set, sigset_t *before) {
+  sigset_t wanted;
+  mask_of_word(set, &wanted);
+  own_awaited = set;
+  pthread_sigmask(SIG_UNBLOCK, &wanted, before);
 }
 
 int tm_signals_take(struct tm_signals *signals, uint64_t set, uint64_t deadline) {
   int error = 0;
   uint64_t found = 0;
+  sigset_t before;
   mt_or_relaxed(&signals->awaited, set); /* relaxed: a program has blocked them before */
+  if (tm_on_pthread()) unblock_awaited(set, &before);
   mltp_blocking_begin();
   while (found == 0 && error != ETIMEDOUT) {
     uint32_t events = events_of(signals);
@@ -332,6 +480,8 @@ int tm_signals_take(struct tm_signals *signals, uint64_t set, uint64_t deadline)
     if (found == 0) error = os_futex_wait(&signals->events, events, deadline);
   }
   mltp_blocking_end();
+  if (tm_on_pthread()) pthread_sigmask(SIG_SETMASK, &before, NULL);
+  own_awaited = 0;
   int signo = found != 0 ? __builtin_ctzll(found) + 1 : 0;
   if (signo != 0)
     mt_and_relaxed(&signals->pending, ~tm_signal_bit(signo)); /* relaxed: it is ours */
@@ -342,7 +492,7 @@ int tm_signals_take(struct tm_signals *signals, uint64_t set, uint64_t deadline)
 void tm_signals_leave_handler(struct tm_process *process) {
   struct tm_signals *signals = state_of(process);
   sigset_t handled;
-  if (signals == NULL || runner_of(signals) != (uint32_t)gettid()) return;
+  if (signals == NULL || !is_runner(signals)) return;
   if (tm_signals_acts_elsewhere(process)) {
     fprintf(stderr,
             "tmpirun: rank %d: longjmp() out of a handler of SIG%s, which has interrupted another "

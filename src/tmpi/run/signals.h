@@ -7,11 +7,14 @@
  *
  * Which ranks get a signal:
  * - a fault, and what a thread sends itself: the rank it runs for;
+ * - what a thread of a rank sends to another one of the rank: that thread, on its own stack. If the
+ *   rank's own thread is parked, and so on no kernel thread, its handler runs on the sender;
  * - that of a timer: the rank that has made the timer (timers.c);
  * - all others come from outside: every rank that handles or blocks it. It would have come to every
  * process of the job, too. If there is none, it has its default effect.
  *
- * Protocol. Handlers of one rank never run at the same time, as in a process of one thread. The
+ * Protocol. Handlers that a rank's pthreads were not sent themselves never run at the same time, as
+ * in a process of one thread. The
  * kernel thread that gets a signal adds it to `pending`, then claims `runner`. If another kernel
  * thread has that, the other one reads `pending` again after it has given `runner` back (SG-11 to
  * SG-14). A thread that blocks signals waits until no handler runs (SG-9, SG-10, SG-13, SG-15). A
@@ -48,8 +51,9 @@ struct tm_signals *tm_signals_of(struct tm_process *process);
 void tm_signals_change(struct tm_signals *signals, int signo, const struct tm_action *new,
                        struct tm_action *old);
 
-/** Has a signal that nobody handles yet come to the ranks. @return 0 or an errno value. */
-int tm_signals_catch(int signo);
+/** Has a signal that nobody handles yet come to the ranks. on_stack: its handler need not run on
+ * the stack of the thread that it interrupts. @return 0 or an errno value. */
+int tm_signals_catch(int signo, bool on_stack);
 
 /** @return the mask of the rank's own thread. */
 uint64_t tm_signals_mask(const struct tm_signals *signals);
@@ -61,14 +65,16 @@ void tm_signals_set_mask(struct tm_process *process, uint64_t mask);
 /** @return the signals that are pending for the rank. */
 uint64_t tm_signals_pending(const struct tm_signals *signals);
 
-/** Waits until a handler has been called. Blocks the kernel thread; others run meanwhile. */
-void tm_signals_pause(struct tm_signals *signals);
+/** Waits until a handler has been called since tm_signals_calls() was `calls`. The rank has a
+ * state. Blocks the kernel thread; others run meanwhile. */
+void tm_signals_pause(struct tm_process *process, uint32_t calls);
 
 /** Takes one of the set that is pending, or waits for one. deadline: by os_now(). Blocks the kernel
  * thread; others run meanwhile. @return the signal; 0: the deadline has passed. */
 int tm_signals_take(struct tm_signals *signals, uint64_t set, uint64_t deadline);
 
-/** @return how many handlers have been called: sleeps end when it changes. NULL: 0. */
+/** @return how many handlers have been called, for the rank or the calling pthread: sleeps end when
+ * it changes. NULL: 0. */
 uint32_t tm_signals_calls(const struct tm_signals *signals);
 
 /** The calling thread leaves a handler by longjmp(): it no longer runs one. */

@@ -118,6 +118,17 @@ static void *start_pthread(void *argument) {
   return start.function(start.argument);
 }
 
+/* It blocks all signals until it belongs to its rank: until then a signal that is sent to it would
+ * be taken for one from outside. */
+static int start_blocked(pthread_t *created, const pthread_attr_t *attr, struct start *start) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  int error = os_pthread_create(created, attr, start_pthread, start);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return error;
+}
+
 int tm_create_pthread(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *),
                       void *argument) {
   struct tm_process *process = tm_process_here();
@@ -130,7 +141,7 @@ int tm_create_pthread(pthread_t *thread, const pthread_attr_t *attr, void *(*fun
   int error = tm_program_copy_locals(tm_the_program, rank, &start->locals);
   pthread_t created;
   mt_add_relaxed(&process->pthreads, 1); /* relaxed: a count */
-  if (error == 0) error = os_pthread_create(&created, attr, start_pthread, start);
+  if (error == 0) error = start_blocked(&created, attr, start);
   if (error == 0) {
     tm_join_created(join, created);
     *thread = created;
@@ -143,8 +154,13 @@ int tm_create_pthread(pthread_t *thread, const pthread_attr_t *attr, void *(*fun
   return EAGAIN;
 }
 
+/* A rank that handles signals waits in the kernel, where a signal for its own thread interrupts it:
+ * the pthread may send one before it ends. */
 static int join_pthread(pthread_t thread, void **result) {
-  if (!tm_process_is_child()) tm_join_wait(thread);
+  const struct tm_process *process = tm_process_self();
+  bool interrupted = process != NULL && !is_pthread && process->signals != NULL;
+  if (!tm_process_is_child() && !interrupted) tm_join_wait(thread);
+  if (interrupted) tm_join_forget(thread);
   mltp_blocking_begin();
   int error = os_pthread_join(thread, result);
   mltp_blocking_end();

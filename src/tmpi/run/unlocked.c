@@ -10,8 +10,8 @@
  * comes here. A buffer would also mix ranks where each has a file for its output: setvbuf() and its
  * variants then change nothing.
  *
- * Wide characters are in wide.c. Left out: getc_unlocked() within a program, on stdin, by several
- * ranks at once.
+ * fflush(NULL) is here as well. Wide characters are in wide.c. Left out: getc_unlocked() within a
+ * program, on stdin, by several ranks at once.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -19,6 +19,7 @@
 
 #include "tmpi/run/output.h"
 #include "tmpi/run/override.h"
+#include "tmpi/run/process.h"
 #include "tmpi/run/streams.h"
 
 /* libc's, which its header names nowhere else. */
@@ -67,8 +68,14 @@ static size_t put_bytes(const void *data, size_t size, size_t count, FILE *strea
   return result;
 }
 
+/* Without a stream: of all that no other rank holds, for as long as it reads, say. */
+static int flush_locked(FILE *stream) {
+  return stream == NULL && tm_process_self() != NULL ? tm_flush_free() : fflush(stream);
+}
+
 static int flush(FILE *stream) {
-  bool locked = stream != NULL && lock(stream);
+  if (stream == NULL) return flush_locked(stream);
+  bool locked = lock(stream);
   int result = fflush_unlocked(stream);
   unlock(stream, locked);
   return result;
@@ -128,6 +135,7 @@ const struct tm_override tm_override_unlocked[] = {
     {"__overflow", (tm_any *)put_overflow},
     {"fputs_unlocked", (tm_any *)put_string},
     {"fwrite_unlocked", (tm_any *)put_bytes},
+    {"fflush", (tm_any *)flush_locked},
     {"fflush_unlocked", (tm_any *)flush},
     {"fgetc_unlocked", (tm_any *)get_character},
     {"getc_unlocked", (tm_any *)get_character},
