@@ -104,6 +104,55 @@ static void company_is_as_large_as_those_that_compute(void) {
   CHECK_EQUAL(mt_load_relaxed(&mt_rt.idle.company), 0);
 }
 
+/* ---- two threads that play ball let the other VPs sleep deeply */
+
+enum { BALLS = 100000, QUIET_US = 100000 };
+
+struct game {
+  mltp_sem_t ping, pong, whistle;
+};
+
+static void *return_balls(void *p0) {
+  struct game *game = p0;
+  for (int i = 0; i < BALLS; i++) {
+    mltp_sem_wait(&game->ping);
+    mltp_sem_post(&game->pong);
+  }
+  return NULL;
+}
+
+/* Computes until the thread that it has created has run. On its own VP that would be never. */
+static void *serve_then_compute(void *p0) {
+  struct game *game = p0;
+  for (int i = 0; i < BALLS; i++) {
+    mltp_sem_post(&game->ping);
+    mltp_sem_wait(&game->pong);
+  }
+  mltp_sem_wait(&game->whistle);
+  atomic_store(&flag, 0);
+  mltp_t *other = spawn(set_flag, NULL);
+  while (!atomic_load(&flag)) continue;
+  mltp_join(other, NULL);
+  return NULL;
+}
+
+static void *whistle_later(void *p0) {
+  usleep(QUIET_US);
+  mltp_sem_post(p0);
+  return NULL;
+}
+
+static void sleeping_vps_take_a_lone_thread(void) {
+  struct game game = {MLTP_SEM_INIT(0), MLTP_SEM_INIT(0), MLTP_SEM_INIT(0)};
+  pthread_t referee;
+  if (seeded() || mt_load_relaxed(&mt_rt.idle.target) < 2) return; /* there is one VP, or none */
+  mltp_t *players[] = {spawn(serve_then_compute, &game), spawn(return_balls, &game)};
+  mltp_join(players[1], NULL);
+  CHECK_EQUAL(pthread_create(&referee, NULL, whistle_later, &game.whistle), 0);
+  mltp_join(players[0], NULL);
+  pthread_join(referee, NULL);
+}
+
 /* ---- the end of the runtime */
 
 enum { ENDS = 30 };
@@ -225,6 +274,7 @@ int main(void) {
       TEST(sleeping_vps_leave_it_asleep),       TEST(yielding_vps_leave_it_asleep),
       TEST(blocked_vps_are_replaced),           TEST_BARE(spinners_are_joined_by_others),
       TEST_BARE(main_goes_home_to_a_caught_vp), TEST(company_is_as_large_as_those_that_compute),
+      TEST(sleeping_vps_take_a_lone_thread),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
