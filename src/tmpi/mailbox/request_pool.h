@@ -6,7 +6,8 @@
  * They stand in slabs, each at the begin of a cache line. Threads on a VP take them from the VP's
  * cache and put them back there, the last one first, without a lock: no thread leaves its VP
  * meanwhile. Caches exchange batches with the slabs, under a lock. A slab whose requests are all
- * free goes back to libc's allocator, except for a few.
+ * free goes back to libc's allocator, except for a few. After requests have ended in random order,
+ * those in a VP's cache may keep a slab each: at most 2 MiB.
  *
  * Rejected: libc's allocator for each request. It joins what is freed with the neighbours in
  * memory, so requests that end in another order than they began in cost five cache misses each.
