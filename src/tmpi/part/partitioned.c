@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Partitioned messages: the calls. channel.h says how they work. */
 #include <limits.h>
-#include <stdlib.h>
 
 #include "tmpi/error/errors.h"
+#include "tmpi/mailbox/request_pool.h"
 #include "tmpi/match/rank_wait.h"
 #include "tmpi/part/channel.h"
 #include "tmpi/rank/handle.h"
@@ -37,7 +37,7 @@ static int init(const struct tm_arguments *arguments, int partitions, enum tm_ki
       *handle = (MPI_Request)kept;
       return MPI_SUCCESS;
     }
-    free(kept);
+    tm_request_free(kept);
   }
   struct tm_comm *comm = request.comm;
   error = wrong != MPI_SUCCESS
