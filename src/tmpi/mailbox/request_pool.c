@@ -32,8 +32,6 @@ struct cache {
   uint32_t count;
 };
 
-static struct cache caches[CACHES];
-
 static uint32_t ilock;
 static struct slab *slabs; /* [ilock] those with free requests */
 static uint32_t empty;     /* [ilock] those of them with nothing else */
@@ -44,6 +42,7 @@ static struct cache *cache_here(void) {
 #ifdef TM_SANITIZED
   return NULL;
 #else
+  static struct cache caches[CACHES];
   int vp = mltp_vp();
   return vp >= 0 && vp < CACHES ? &caches[vp] : NULL;
 #endif
