@@ -11,6 +11,6 @@ for page in man3/mltp_create.3 man3/mltp_lock.3 man3/mltp.hpp.3 man7/mltp.7 man1
 done
 find "$mandir" -name '*.[1-9]' -print0 | xargs -0 "$mandoc" -T lint -W warning
 # groff renders tables only of pages whose first line asks for its preprocessor
-for page in $(grep -rl '^\.TS' "$mandir"); do
+grep -rl '^\.TS' "$mandir" | while read -r page; do
   head -n 1 "$page" | grep -q "^'.. t\$" || { echo "man.sh: $page has a table and no line '\\\" t" >&2; exit 1; }
 done

@@ -80,7 +80,7 @@ static size_t space_wanted(void) {
  * pages, so that tops of stacks are in all sets of a TLB in turn. Small stacks are in enough. */
 static size_t stride(size_t size) { return size < GAP_FROM ? size : size + arena.page; }
 
-/* Reserves another part, for stacks of so many bytes together. Under the internal lock. @return
+/* Reserves another part, with room for that many bytes of stacks. Under the internal lock. @return
  * false: there is none. */
 static bool add_part(size_t stacks) {
   size_t each = (size_t)1 << mt_rt.stack_class, size = stacks / each * stride(each);
