@@ -181,6 +181,7 @@ enum { STOPPED = 4, STOPS = 50 };
 
 static pthread_t stopped[STOPPED]; /* the last one is the rank's own thread */
 static int here[STOPPED], stops_begun, stops_ended;
+static char *lows[STOPPED], *ends[STOPPED]; /* of their stacks */
 static sem_t acknowledged, turn;
 
 static void stop(int signo) {
@@ -188,12 +189,7 @@ static void stop(int signo) {
   char mark;
   int self = 0, number = __atomic_load_n(&stops_begun, __ATOMIC_ACQUIRE);
   while (!pthread_equal(stopped[self], pthread_self())) self++;
-  pthread_attr_t attr;
-  void *low;
-  size_t size;
-  CHECK(pthread_getattr_np(stopped[self], &attr) == 0 &&
-        pthread_attr_getstack(&attr, &low, &size) == 0);
-  CHECK(&mark >= (char *)low && &mark < (char *)low + size);
+  CHECK(&mark >= lows[self] && &mark < ends[self]);
   here[self] = signo;
   sigfillset(&all_but_one);
   sigdelset(&all_but_one, SIGXCPU);
@@ -217,6 +213,17 @@ static void stop_others(int self) {
     if (i != self) CHECK(pthread_kill(stopped[i], SIGXCPU) == 0);
 }
 
+static void note_stack(int self) {
+  pthread_attr_t attr;
+  void *low;
+  size_t size;
+  CHECK(pthread_getattr_np(pthread_self(), &attr) == 0 &&
+        pthread_attr_getstack(&attr, &low, &size) == 0);
+  pthread_attr_destroy(&attr);
+  lows[self] = low;
+  ends[self] = lows[self] + size;
+}
+
 static void *stop_in_turn(void *number) {
   int self = (int)(intptr_t)number, stops = 0;
   while ((stops = __atomic_load_n(&stops_ended, __ATOMIC_ACQUIRE)) < STOPS) {
@@ -229,6 +236,12 @@ static void *stop_in_turn(void *number) {
   return NULL;
 }
 
+static void *begin(void *number) {
+  note_stack((int)(intptr_t)number);
+  sem_post(&acknowledged);
+  return stop_in_turn(number);
+}
+
 static void check_stops(void) {
   struct sigaction action = {.sa_handler = stop};
   sigfillset(&action.sa_mask);
@@ -237,8 +250,10 @@ static void check_stops(void) {
   CHECK(sigaction(SIGXCPU, &action, NULL) == 0);
   CHECK(sem_init(&acknowledged, 0, 0) == 0 && sem_init(&turn, 0, 0) == 0);
   stopped[STOPPED - 1] = pthread_self();
+  note_stack(STOPPED - 1);
   for (int i = 0; i < STOPPED - 1; i++)
-    CHECK(pthread_create(&stopped[i], NULL, stop_in_turn, (void *)(intptr_t)i) == 0);
+    CHECK(pthread_create(&stopped[i], NULL, begin, (void *)(intptr_t)i) == 0);
+  for (int i = 0; i < STOPPED - 1; i++) CHECK(sem_wait(&acknowledged) == 0);
   sem_post(&turn);
   stop_in_turn((void *)(intptr_t)(STOPPED - 1));
   for (int i = 0; i < STOPPED - 1; i++) CHECK(pthread_join(stopped[i], NULL) == 0);
