@@ -179,7 +179,7 @@ static void tops_of_large_stacks_are_in_different_sets(void) {
   bool seen[SETS] = {false};
   mltp_waitgroup_t all_began = MLTP_WAITGROUP_INIT;
   mltp_attr_t attr = MLTP_ATTR_INIT;
-  attr.stack_size = 64 * MIB;
+  attr.stack_size = MIB;
   mltp_waitgroup_add(&all_began, THREADS);
   for (int i = 0; i < THREADS; i++)
     CHECK_EQUAL(mltp_create(&threads[i], &attr, page_of_frame, &all_began), 0);
