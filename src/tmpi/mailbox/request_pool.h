@@ -9,6 +9,8 @@
  * free goes back to libc's allocator, except for a few. After requests have ended in random order,
  * those in a VP's cache may keep a slab each: at most 2 MiB.
  *
+ * The slabs' lock comes after a mailbox's, and none of ours is taken under it.
+ *
  * Rejected: libc's allocator for each request. It joins what is freed with the neighbours in
  * memory, so requests that end in another order than they began in cost five cache misses each.
  * Rejected: a pool for each rank. A thousand ranks would have a thousand slabs, and a VP would not
