@@ -129,16 +129,27 @@ static void *wait_for_signal(void *set) {
   return &signo;
 }
 
+/* Blocks SIGUSR2 and makes a thread that waits for it. */
+static pthread_t start_waiter(sigset_t *set) {
+  pthread_t thread;
+  *set = set_of(SIGUSR2);
+  CHECK(sigprocmask(SIG_BLOCK, set, NULL) == 0);
+  CHECK(pthread_create(&thread, NULL, wait_for_signal, set) == 0);
+  return thread;
+}
+
+static void join_waiter(pthread_t thread) {
+  void *signo;
+  CHECK(pthread_join(thread, &signo) == 0 && *(int *)signo == SIGUSR2);
+}
+
 /* A program often has a thread for signals: the others inherit a mask that blocks them. */
 static void check_signal_thread(void) {
-  sigset_t set = set_of(SIGUSR2);
-  pthread_t thread;
-  void *signo;
-  CHECK(sigprocmask(SIG_BLOCK, &set, NULL) == 0);
-  CHECK(pthread_create(&thread, NULL, wait_for_signal, &set) == 0);
+  sigset_t set;
+  pthread_t thread = start_waiter(&set);
   step();
   if (rank == 0) kill(getpid(), SIGUSR2);
-  CHECK(pthread_join(thread, &signo) == 0 && *(int *)signo == SIGUSR2);
+  join_waiter(thread);
   step();
   CHECK(sigprocmask(SIG_UNBLOCK, &set, NULL) == 0);
 }
@@ -262,13 +273,10 @@ static void check_stops(void) {
 
 /* One that waits for a signal gets what is sent to it alone. */
 static void check_sent_to_waiter(void) {
-  sigset_t set = set_of(SIGUSR2);
-  pthread_t thread;
-  void *signo;
-  CHECK(sigprocmask(SIG_BLOCK, &set, NULL) == 0);
-  CHECK(pthread_create(&thread, NULL, wait_for_signal, &set) == 0);
+  sigset_t set;
+  pthread_t thread = start_waiter(&set);
   CHECK(pthread_kill(thread, SIGUSR2) == 0);
-  CHECK(pthread_join(thread, &signo) == 0 && *(int *)signo == SIGUSR2);
+  join_waiter(thread);
   CHECK(sigprocmask(SIG_UNBLOCK, &set, NULL) == 0);
   step();
 }
