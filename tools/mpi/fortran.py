@@ -36,6 +36,9 @@ SECTIONED = re.compile(r"\w*(?:send|recv)(?:_init|_replace)?|Bcast\w*|Ibcast|Fet
 # Functions without a request whose buffer is used after they have returned.
 EXPOSING = ("Win_create", "Win_attach")
 
+# The others that have a request at an address only store one there.
+READS_REQUEST = ("Wait", "Test", "Start", "Cancel", "Request_free")
+
 CHOICE = re.compile(r"(?:const )?void \*$")
 RAW = {"Alloc_mem": "base", "Buffer_detach": "base"}  # the address of an address
 
@@ -83,6 +86,11 @@ def keywords():
 KEYWORDS = keywords()
 
 
+def number_of(short, handle):
+    """Returns the expression for the number of a handle. A request that is complete has become a predefined one."""
+    return f"tmf_number_of_request({handle})" if short == "Request" else f"MPI_{short}_toint({handle})"
+
+
 class Binding:
     """The C subroutine of a function and its Fortran interface."""
 
@@ -105,10 +113,11 @@ class Binding:
             self.handles(kind, variable, short)
         elif handle and pointer:
             self.parameters.append(f"MPI_Fint *{variable}")
-            self.before.append(f"{base} {variable}_ = tmf_{short}(*{variable});")
+            stores = handle == "Request" and self.base not in READS_REQUEST
+            self.before.append(f"{base} {variable}_;" if stores else f"{base} {variable}_ = tmf_{short}(*{variable});")
             self.call.append(f"&{variable}_")
-            self.after.append(f"if (error == MPI_SUCCESS) *{variable} = MPI_{short}_toint({variable}_);"
-                              if handle != "Request" and handle != "Message" else f"*{variable} = MPI_{short}_toint({variable}_);")
+            always = handle == "Message" or handle == "Request" and not stores
+            self.after.append(f"{'' if always else 'if (error == MPI_SUCCESS) '}*{variable} = {number_of(short, f'{variable}_')};")
         elif handle:
             self.parameters.append(f"MPI_Fint *{variable}")
             self.before.append(f"{base} {variable}_ = tmf_{short}(*{variable});")
@@ -154,7 +163,7 @@ class Binding:
         self.call.append(f"{variable}_")
         if not kind.startswith("const"):
             valid = "" if short == "Request" else " && error == MPI_SUCCESS"
-            self.after.append(f"for (int i = 0; i < {variable}_n{valid}; i++) {variable}[i] = MPI_{short}_toint({variable}_[i]);")
+            self.after.append(f"for (int i = 0; i < {variable}_n{valid}; i++) {variable}[i] = {number_of(short, f'{variable}_[i]')};")
         self.after.append(f"free({variable}_);")
 
     def string(self, kind, variable):

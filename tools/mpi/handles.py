@@ -11,7 +11,7 @@ import re
 import sys
 
 TO = """#pragma weak MPI_{x}_{name} = PMPI_{x}_{name}
-{number} PMPI_{x}_{name}({type} handle) {{ return tm_handle_number("MPI_{x}_{name}", handle); }}
+{number} PMPI_{x}_{name}({type} handle) {{ return {convert}("MPI_{x}_{name}", handle); }}
 """
 FROM = """#pragma weak MPI_{x}_{name} = PMPI_{x}_{name}
 {type} PMPI_{x}_{name}({number} number) {{ return tm_handle_of(number); }}
@@ -25,7 +25,8 @@ def main():
     kinds = re.findall(r"^int MPI_(\w+)_toint\((MPI_\w+) \w+\);", functions.read_text(), re.M)
     if not kinds:
         sys.exit(f"handles.py: no prototype of MPI_X_toint in {functions}")
-    definitions = [form.format(x=x, type=kind, name=name, number=number)
+    convert = {"Request": "tm_handle_number_of_request"}
+    definitions = [form.format(x=x, type=kind, name=name, number=number, convert=convert.get(x, "tm_handle_number"))
                    for x, kind in kinds for form, name, number in FORMS]
     source.write_text("/* made by tools/mpi/handles.py */\n#include \"tmpi/fortran/handles.h\"\n\n" + "\n".join(definitions))
 

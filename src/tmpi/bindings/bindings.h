@@ -15,6 +15,7 @@
 
 #include <mpi.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 /** The variables of mpif.h whose addresses have a meaning. */
@@ -53,12 +54,32 @@ int tmf_size(MPI_Comm comm);
 /** The same for its neighbours, the larger of both numbers. */
 int tmf_neighbors(MPI_Comm comm);
 
-static inline MPI_Comm tmf_Comm(MPI_Fint number) { return MPI_Comm_fromint(number); }
+enum { TMF_PREDEFINED = 0x1000 }; /* in the ABI of the standard, handles below it are predefined */
+
+/** @return the predefined handle with that number: its address is its number; NULL: another one.
+ * Most handles of a call are predefined. Those cost no call of the library. */
+static inline void *tmf_predefined(MPI_Fint number) {
+  return number >= 0 && number < TMF_PREDEFINED ? (void *)(intptr_t)number : NULL;
+}
+
+static inline MPI_Comm tmf_Comm(MPI_Fint number) {
+  void *predefined = tmf_predefined(number);
+  return predefined != NULL ? predefined : MPI_Comm_fromint(number);
+}
+static inline MPI_Datatype tmf_Type(MPI_Fint number) {
+  void *predefined = tmf_predefined(number);
+  return predefined != NULL ? predefined : MPI_Type_fromint(number);
+}
+static inline MPI_Request tmf_Request(MPI_Fint number) {
+  void *predefined = tmf_predefined(number);
+  return predefined != NULL ? predefined : MPI_Request_fromint(number);
+}
+static inline MPI_Op tmf_Op(MPI_Fint number) {
+  void *predefined = tmf_predefined(number);
+  return predefined != NULL ? predefined : MPI_Op_fromint(number);
+}
 static inline MPI_Group tmf_Group(MPI_Fint number) { return MPI_Group_fromint(number); }
-static inline MPI_Datatype tmf_Type(MPI_Fint number) { return MPI_Type_fromint(number); }
-static inline MPI_Request tmf_Request(MPI_Fint number) { return MPI_Request_fromint(number); }
 static inline MPI_Message tmf_Message(MPI_Fint number) { return MPI_Message_fromint(number); }
-static inline MPI_Op tmf_Op(MPI_Fint number) { return MPI_Op_fromint(number); }
 static inline MPI_Errhandler tmf_Errhandler(MPI_Fint number) {
   return MPI_Errhandler_fromint(number);
 }
@@ -66,5 +87,11 @@ static inline MPI_Info tmf_Info(MPI_Fint number) { return MPI_Info_fromint(numbe
 static inline MPI_Session tmf_Session(MPI_Fint number) { return MPI_Session_fromint(number); }
 static inline MPI_Win tmf_Win(MPI_Fint number) { return MPI_Win_fromint(number); }
 static inline MPI_File tmf_File(MPI_Fint number) { return MPI_File_fromint(number); }
+
+/** @return the number of a request, which is most often MPI_REQUEST_NULL after a wait. */
+static inline MPI_Fint tmf_number_of_request(MPI_Request request) {
+  uintptr_t address = (uintptr_t)request;
+  return address < TMF_PREDEFINED ? (MPI_Fint)address : MPI_Request_toint(request);
+}
 
 #endif

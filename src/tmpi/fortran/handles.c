@@ -13,7 +13,10 @@
  * smaller ones stay, because a reader may be in one. It then misses numbers that are new, and looks
  * again under the lock. mpi.handles explores this, by ranks and threads at once.
  *
- * Relaxed: under ilock, or behind an acquire of the same slot (FH-1).
+ * A request keeps its number, since programs convert most of all requests.
+ *
+ * Relaxed: under ilock, or behind an acquire of the same slot (FH-1); a request's number, which
+ * each thread would find anew.
  *
  * Rejected: a number in each object, given back when it is freed (nine kinds of objects would have
  * to do so, and their constructors would have to look for a free number).
@@ -26,6 +29,7 @@
 #include "base/atomic.h"
 #include "core/internal/locks.h"
 #include "tmpi/error/errors.h"
+#include "tmpi/mailbox/mailbox.h"
 
 enum { PREDEFINED = 0x1000, FIRST_ROOM_LOG2 = 10, FIRST_ROOM = 1 << FIRST_ROOM_LOG2, BLOCKS = 20 };
 
@@ -111,6 +115,16 @@ int tm_handle_number(const char *call, void *handle) {
   if (index != UINT32_MAX) return (int)(index + PREDEFINED);
   tm_fail_code(NULL, call, MPI_ERR_NO_MEM);
   return 0;
+}
+
+int tm_handle_number_of_request(const char *call, MPI_Request handle) {
+  struct tm_request *request = (struct tm_request *)handle;
+  if ((uintptr_t)handle < PREDEFINED) return (int)(uintptr_t)handle;
+  uint32_t number = mt_load_relaxed(&request->handle);
+  if (mt_likely(number != 0)) return (int)number;
+  number = (uint32_t)tm_handle_number(call, request);
+  mt_store_relaxed(&request->handle, number);
+  return (int)number;
 }
 
 void *tm_handle_of(int number) {

@@ -12,6 +12,8 @@
 /** @param call for a message when memory runs out
  * @return the number of a handle; 0, which is no handle: no memory. */
 int tm_handle_number(const char *call, void *handle);
+/** The same for a request, which keeps its number. */
+int tm_handle_number_of_request(const char *call, MPI_Request handle);
 /** @return the handle of a number; NULL, which is no handle: no conversion returned that number. */
 void *tm_handle_of(int number);
 

@@ -111,7 +111,7 @@ static void fill_from_new_slab(struct cache *cache) {
   slab->free = NULL;
   slab->count = 0;
   for (int i = TM_SLAB_REQUESTS - 1; i >= 0; i--) {
-    slab->requests[i].magic = 0;
+    slab->requests[i].magic = slab->requests[i].handle = 0;
     slab->requests[i].number = (uint8_t)(i + 1);
     push(cache, &slab->requests[i]);
   }
@@ -136,7 +136,7 @@ struct tm_request *tm_request_new(void) {
   struct cache *cache = cache_here();
   if (cache == NULL) {
     struct tm_request *request = malloc(sizeof *request);
-    if (request != NULL) request->number = 0;
+    if (request != NULL) request->number = 0, request->handle = 0;
     return request;
   }
   if (cache->head == NULL) fill(cache);
@@ -146,8 +146,10 @@ struct tm_request *tm_request_new(void) {
 struct tm_request *tm_request_new_of(enum tm_kind kind) {
   struct tm_request *request = tm_request_new();
   if (request == NULL) return NULL;
-  *request = (struct tm_request){
-      .magic = TM_REQUEST_MAGIC, .kind = (uint8_t)kind, .number = request->number};
+  *request = (struct tm_request){.magic = TM_REQUEST_MAGIC,
+                                 .kind = (uint8_t)kind,
+                                 .number = request->number,
+                                 .handle = request->handle};
   return request;
 }
 

@@ -145,7 +145,9 @@ struct tm_request *tm_request_keep(const struct tm_request *request) {
   struct tm_request *kept = tm_request_new();
   if (kept == NULL) return NULL;
   uint8_t number = kept->number;
+  uint32_t handle = kept->handle;
   *kept = *request;
   kept->number = number;
+  kept->handle = handle;
   return kept;
 }
