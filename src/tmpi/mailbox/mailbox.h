@@ -116,8 +116,8 @@ struct tm_request {
   bool parks;     /* [ilock of the queue] `blocked` is set, not `waiter` */
   uint8_t number; /* [const] in its slab and one; 0: it is in none */
 
-  int peer;                   /* [const] rank in comm it names, or a wildcard */
-  uint32_t handle;            /* [atomic] its number for Fortran, which its address keeps; 0: none */
+  int peer;        /* [const] rank in comm it names, or a wildcard */
+  uint32_t handle; /* [atomic] its number for Fortran, which its address keeps; 0: none */
   struct tm_message *message; /* [const] of a receive: what a matched probe took */
   union {
     struct {
