@@ -83,6 +83,11 @@ class Nodes(unittest.TestCase):
                                     env=environment)
             self.assertEqual(result.returncode, 0, result)
             self.assertRegex(result.stderr, rf"job of its own, .*: no library of PMIx: {folder}/libpmix.so.2: ")
+            environment["OMPI_COMM_WORLD_SIZE"] = "2"  # then two jobs would run
+            result = subprocess.run([TMPIRUN, "-n", "4", PROGRAM], capture_output=True, text=True, check=False,
+                                    env=environment)
+            self.assertEqual((result.returncode, result.stdout), (1, ""), result)
+            self.assertRegex(result.stderr, r"has started 2 processes .*: no library of PMIx: .*\(.*env -u OMPI_COMM_WORLD_SIZE tmpirun\)\n$")
 
     def ends_early(self, status, why, *arguments):
         """Both other nodes print which node ended the job, and why; all have the same status."""

@@ -33,7 +33,8 @@ struct tm_nodes {
 
 enum tm_met {
   TM_MET,
-  TM_NO_PMIX, /**< the launcher offers no PMIx, or its library is not there */
+  TM_NO_PMIX,   /**< its library is not there */
+  TM_NO_SERVER, /**< the launcher offers no PMIx, or is gone */
   TM_NOT_MET
 };
 

@@ -160,7 +160,7 @@ static enum tm_met meet(struct tm_node *own, int seconds, struct tm_nodes *nodes
   pmix_status_t status = pmix.Init(&self, NULL, 0);
   if (status != PMIX_SUCCESS) {
     snprintf(why, room, "no server of PMIx: %s", pmix.Error_string(status));
-    return TM_NO_PMIX;
+    return TM_NO_SERVER;
   }
   *nodes = (struct tm_nodes){.size = 1, .own = (int)self.rank};
   status = find_size(&nodes->size);

@@ -114,9 +114,24 @@ static bool join(const struct tm_nodes *nodes, struct tm_joined *joined) {
   return true;
 }
 
+/* @return whether this process would do the work of several, and they would not know of each
+ * other, after a message. with_pmix: of a launcher with PMIx, which has no library here. */
+static bool is_one_of_several(bool with_pmix, const char *why) {
+  const char *variable = getenv(TM_JOB) == NULL ? tm_launch_several(with_pmix) : NULL;
+  if (variable == NULL) return false;
+  fprintf(stderr,
+          "tmpirun: the launcher has started %s processes of one job, and each would be a job of "
+          "its own: %s (for jobs of their own: env -u %s tmpirun)\n",
+          getenv(variable), why, variable);
+  return true;
+}
+
 bool tm_joined_start(int ranks, const char *program, const char *option, struct tm_joined *joined) {
   *joined = (struct tm_joined){0, ranks};
-  if (!is_launched()) return true;
+  if (!is_launched())
+    return !is_one_of_several(false,
+                              "it offers no PMIx, as mpirun of Open MPI, prterun and "
+                              "srun --mpi=pmix do");
   struct tm_node own;
   struct tm_nodes nodes = {.size = 1};
   char why[TM_NODE_WHY];
@@ -127,7 +142,8 @@ bool tm_joined_start(int ranks, const char *program, const char *option, struct 
     snprintf(why, sizeof why, "%s (build with libpmix-dev and libucx-dev)", dlerror());
   enum tm_met met =
       module != NULL ? module->meet(&own, SECONDS, &nodes, why, sizeof why) : TM_NO_PMIX;
-  if (met == TM_NO_PMIX)
+  if (met == TM_NO_PMIX && is_one_of_several(true, why)) return false;
+  if (met == TM_NO_PMIX || met == TM_NO_SERVER)
     fprintf(stderr,
             "tmpirun: warning: this process is a job of its own, although the launcher may have "
             "started others: %s\n",
