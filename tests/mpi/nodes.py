@@ -173,6 +173,11 @@ class Nodes(unittest.TestCase):
         said = self.refused("-n", "1", TMPIRUN, "-n", "4", PROGRAM, ":", "-n", "1", TMPIRUN, "-n", "4", sys.executable)
         self.assertRegex(said, r"nodes 0 \(\S+\) and 1 \(\S+\) have different programs")
 
+    def test_versions_that_differ(self):
+        said = self.refused("-n", "2", "-x", f"LD_PRELOAD={os.path.join(FAILING, 'failing_calls.so')}", "-x",
+                            "NODES_FAIL=mltp_version 1 1", TMPIRUN, "-n", "4", PROGRAM)
+        self.assertRegex(said, r"nodes 0 \(\S+\) and 1 \(\S+\) have different versions: .* tmpirun 0\.0 -n 4 .*\(give all nodes the same\)")
+
     def test_a_launcher_with_one_process_changes_nothing(self):
         alone = subprocess.run([TMPIRUN, "-n", "4", PROGRAM], capture_output=True, text=True, check=False)
         result = launch("-n", "1", TMPIRUN, "-n", "4", PROGRAM)
@@ -274,6 +279,32 @@ class Failing(unittest.TestCase):
             self.fails("ucx", f"ucp_{call}", 1, r"node 1 \(\S+\) cannot connect to the other nodes: .*Out of memory")
         for call in ["am_send_nbx", "am_recv_data_nbx"]:
             self.fails("ucx", f"ucp_{call}", 1, r"node [01] \(\S+\): UCX has lost it: Out of memory.*: this node .* ends, too")
+
+    def killed(self, library, call, *command, options=()):
+        """Node 1 is killed at a call of the module."""
+        return launch(*options, "-n", "2", "-x", f"LD_LIBRARY_PATH={os.path.join(FAILING, library)}",
+                      "-x", f"NODES_FAIL={call} 1 killed", *command)
+
+    def test_a_node_that_is_killed_before_ranks_start(self):
+        """At its first call of PMIx, before and while it connects, and before its ranks may start."""
+        for library, call in [("pmix", "PMIx_Put 1"), ("pmix", "PMIx_Fence_nb 1"), ("ucx", "ucp_ep_create 1"),
+                              ("ucx", "ucp_worker_flush_nbx 1"), ("pmix", "PMIx_Fence_nb 2"), ("pmix", "PMIx_Fence_nb 3")]:
+            with self.subTest(call):
+                result = self.killed(library, call, TMPIRUN, "--timeout=600", "-n", "4", OVER_NODES, "short")
+                self.assertNotIn(result.returncode, [0, 124], result)
+                self.assertNotIn("right", result.stdout, result)
+                self.assertRegex(result.stderr, r"signal 9 \(Killed\)|node 1 \(\S+\): its process is gone")
+
+    def test_a_node_that_is_killed_while_ranks_run(self):
+        """When it fetches a large message, in a collective, and when its ranks have ended. The launcher leaves node 0 alone."""
+        for library, call, what in [("ucx", "ucp_am_recv_data_nbx 1", "short"), ("ucx", "ucp_am_send_nbx 100", "meet"),
+                                    ("pmix", "PMIx_Fence_nb 4", "nothing")]:
+            with self.subTest(call):
+                node = f"{TMPIRUN} --timeout=600 -n 4 {OVER_NODES} {what}; echo has ended with $? >&2"
+                result = self.killed(library, call, "sh", "-c", f"({node}) 2>>$NODE_ERRORS/$PMIX_RANK",
+                                     options=["--enable-recovery"])
+                self.assertEqual(sorted(re.findall("ended with [0-9]+", result.stderr)), ["ended with 1", "ended with 137"], result)
+                self.assertRegex(result.stderr, r"node 1 (\(\S+\): its process is gone|has gone away before its ranks had ended)")
 
     def test_a_thread_that_loses_its_cpu(self):
         """The module's thread, when it releases the transport's lock. Ranks that wait for it are in no deadlock."""
