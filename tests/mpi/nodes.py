@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several tmpiruns that a launcher has started as one job: each is a node of it, and their ranks exchange messages.
 
-The launcher is Open MPI's mpirun; without one that has PMIx, or without UCX, the test is skipped. All nodes are on
-this machine, and UCX uses TCP as it would between two."""
+The launcher is Open MPI's mpirun, or with --launcher=prterun PRRTE's; without one that has PMIx, or without UCX, the test is
+skipped. All nodes are on this machine, and UCX uses TCP as it would between two."""
 import ctypes
 import os
 import re
@@ -14,7 +14,10 @@ import sys
 import tempfile
 import unittest
 
-TMPIRUN, PROGRAM, OVER_NODES, SHARED, FAILING, MPIRUN = "", "", "", "", "", ""
+TMPIRUN, PROGRAM, OVER_NODES, SHARED, FAILING = "", "", "", "", ""
+LAUNCHERS = {"mpirun.openmpi": ["--allow-run-as-root", "--oversubscribe"],
+             "prterun": ["--allow-run-as-root", "--map-by", ":oversubscribe"]}
+LAUNCHER = "mpirun.openmpi"
 ASKS = 'test -n "$PMIX_NAMESPACE"'
 # The launcher joins the nodes' errors in pieces, which may cut lines, and loses some of a job that fails.
 APART = ["sh", "-c", 'exec "$0" "$@" 2>>"$NODE_ERRORS/$PMIX_RANK"']
@@ -24,7 +27,7 @@ def launch(*arguments, **variables):
     words = [word for argument in arguments for word in ([*APART, argument] if argument == TMPIRUN else [argument])]
     with tempfile.TemporaryDirectory() as folder:
         environment = dict(os.environ, NODE_ERRORS=folder, **{"UCX_TLS": "tcp", **variables})
-        result = subprocess.run([MPIRUN, "--allow-run-as-root", "--oversubscribe", *words],
+        result = subprocess.run([LAUNCHER, *LAUNCHERS[LAUNCHER], *words],
                                 capture_output=True, text=True, check=False, env=environment)
         result.stderr += "".join(path.read_text() for path in sorted(pathlib.Path(folder).iterdir()))
     return result
@@ -333,10 +336,11 @@ class Failing(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    if sys.argv[1].startswith("--launcher="):
+        LAUNCHER = sys.argv.pop(1).split("=")[1]
     TMPIRUN, PROGRAM, OVER_NODES, SHARED, FAILING = sys.argv[1:6]
-    MPIRUN = shutil.which("mpirun.openmpi") or ""
-    if not MPIRUN or launch("-n", "1", "sh", "-c", ASKS).returncode != 0:
-        print("skipped: no mpirun of Open MPI with PMIx can start a process here (openmpi-bin)")
+    if not shutil.which(LAUNCHER) or launch("-n", "1", "sh", "-c", ASKS).returncode != 0:
+        print(f"skipped: no {LAUNCHER} with PMIx can start a process here (openmpi-bin)")
         sys.exit(77)
     try:
         ctypes.CDLL("libucp.so.0")
