@@ -101,7 +101,7 @@ void tm_links_suspect(int node, const char *what);
 
 /** What nodes tell each other by these connections. */
 enum tm_note_kind {
-  TM_NOTE_END,      /**< the job ends: status, why */
+  TM_NOTE_END = 1,  /**< the job ends: status, why */
   TM_NOTE_SUSPECT,  /**< no rank of the node can run */
   TM_NOTE_ASK,      /**< does the node still rest? */
   TM_NOTE_STATE,    /**< the answer */
@@ -121,10 +121,11 @@ struct tm_note {
   char why[TM_NODE_TEXT];
 };
 
-/** Sends a note, also to the own node. Never waits. */
+/** Sends a note, also to the own node. A suspicion, which a VP sends, never waits. */
 void tm_links_send(int node, const struct tm_note *note);
-/** Sends and gets what follows a note. @return false: the node is gone. */
-bool tm_links_write(int node, const void *data, size_t bytes);
+/** Sends a note to another node, and note->bytes of data that follow it. The node may be gone. */
+void tm_links_write(int node, const struct tm_note *note, const void *data);
+/** Gets what follows a note. @return false: the node is gone. */
 bool tm_links_read(int node, void *data, size_t bytes);
 
 /* rest.c: a deadlock over nodes. */

@@ -153,8 +153,7 @@ static void send_activities(void) {
   mt_or_relaxed(&rest.asked, 1); /* relaxed: a hint */
   void *gathered = tm_report_gather(&bytes);
   tm_job_flush(); /* what the program has printed comes before the report */
-  tm_links_send(0, &(struct tm_note){.kind = TM_NOTE_GATHERED, .bytes = bytes});
-  tm_links_write(0, gathered, bytes);
+  tm_links_write(0, &(struct tm_note){.kind = TM_NOTE_GATHERED, .bytes = bytes}, gathered);
   free(gathered);
 }
 
