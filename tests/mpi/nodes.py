@@ -5,6 +5,7 @@
 The launcher is Open MPI's mpirun, or with --launcher=prterun PRRTE's; without one that has PMIx, or without UCX, the test is
 skipped. All nodes are on this machine, and UCX uses TCP as it would between two."""
 import ctypes
+import json
 import os
 import re
 import pathlib
@@ -57,10 +58,31 @@ class Nodes(unittest.TestCase):
         self.assertNotEqual(result.returncode, 0, result)
 
     def test_options_of_one_node(self):
-        for option in ["--check", "--report", "--seed=3", "--share=libnone"]:
+        for option in ["--check", "--seed=3", "--share=libnone"]:
             said = self.refused("-n", "2", TMPIRUN, option, "-n", "4", OVER_NODES)
             name = option.split("=", maxsplit=1)[0]
             self.assertRegex(said, rf"tmpirun: node 0 \(\S+\): {name} is not available in a job of 2 nodes")
+
+    def test_one_report_of_all_nodes(self):
+        result = launch("-n", "2", TMPIRUN, "--report", "-n", "4", OVER_NODES, "nothing")
+        self.assertEqual((result.returncode, result.stdout), (0, "right\n"), result)
+        self.assertEqual(result.stderr.count("tmpi: report of"), 1, result)
+        self.assertIn("tmpi: report of 4 ranks on 2 nodes; ", result.stderr)
+        for call in ["MPI_Init", "MPI_Barrier", "MPI_Finalize"]:
+            rank, node = re.search(rf"(?m)^{call} +4 .* (\d+) +(\d)$", result.stderr).groups()
+            self.assertEqual(int(node), int(rank) // 2, result)
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "report.json")
+            result = launch("-n", "2", TMPIRUN, f"--report={file}", "-n", "4", OVER_NODES, "short")
+            self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "right\n", ""), result)
+            report = json.loads(file.read_text())
+        ranks = report["ranks"]
+        self.assertEqual([(rank["rank"], rank["node"]) for rank in ranks], [(0, 0), (1, 0), (2, 1), (3, 1)])
+        self.assertEqual([rank["calls"]["MPI_Finalize"]["calls"] for rank in ranks], [1] * 4)
+        self.assertEqual([rank["calls"]["MPI_Send"]["messages"] for rank in ranks[1:]], [30] * 3)  # to rank 0
+        self.assertEqual(sum(rank["parks"] for rank in ranks), report["waits"]["parks"])
+        said = self.refused("-n", "1", TMPIRUN, "--report", "-n", "4", PROGRAM, ":", "-n", "1", TMPIRUN, "-n", "4", PROGRAM)
+        self.assertIn("have different words for --report", said)
 
     def test_a_node_without_ucx(self):
         said = self.refused("-n", "2", TMPIRUN, "-n", "4", OVER_NODES, UCX_TLS="none_of_them")
@@ -328,7 +350,7 @@ class Failing(unittest.TestCase):
         self.call_fails("accept4", 1, lost.format(0, ""), node=0)
         self.call_fails("socketpair", 1, lost.format(1, ""))
         self.call_fails("calloc", 1, "the nodes of this job do not find each other: list of nodes: ")
-        for number in [2, 3, 4, 5]:
+        for number in [2, 3, 4, 5, 6]:
             self.call_fails("calloc", number, r"node 1 \(\S+\) cannot connect to the other nodes: .*no memory")
         self.call_fails("pthread_create", 1, r"node 1 \(\S+\) cannot connect to the other nodes: Resource temporarily")
         self.call_fails("pthread_create", 2, "this node cannot begin with the others: no kernel thread")

@@ -102,6 +102,11 @@ struct tm_check {
   /** When the job is there. @return false: no memory. */
   bool (*start)(const struct tm_check_options *options);
   const void *(*wrapper)(const char *name);
+  /** The ranks of this node have ended, of several. @return what it has counted; NULL: no memory.
+   */
+  void *(*gather)(size_t *bytes);
+  /** On node 0: what another node has counted. */
+  void (*add)(const void *gathered, size_t bytes);
   /** All ranks have ended. @return how many mistakes there were. */
   unsigned (*finish)(void);
 };
@@ -157,6 +162,9 @@ void tm_windows_begin(const struct tm_seen *seen);
 
 bool tm_traffic_start(const struct tm_check_options *options);
 void tm_traffic_end(const struct tm_seen *seen, uint64_t now);
+/** As of tm_check. */
+void *tm_traffic_gather(size_t *bytes);
+void tm_traffic_add(const void *gathered, size_t bytes);
 void tm_traffic_finish(void);
 
 #endif

@@ -94,4 +94,4 @@ static unsigned finish(void) {
   return tm_finding_count();
 }
 
-const struct tm_check tm_check = {start, tm_wrapper, finish};
+const struct tm_check tm_check = {start, tm_wrapper, tm_traffic_gather, tm_traffic_add, finish};

@@ -410,7 +410,7 @@ const char *tm_links_prepare(const struct tm_nodes *nodes) {
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return strerror(errno);
   links.list[links.own].fd = ends[0];
   links.inlet = ends[1];
-  return tm_rest_prepare(nodes) ? NULL : "no memory";
+  return tm_rest_prepare(nodes) && tm_counts_prepare(nodes) ? NULL : "no memory";
 }
 
 const char *tm_links_connect(int node, const struct tm_link_address *address) {

@@ -24,6 +24,7 @@ struct tm_node {
   char option[TM_NODE_TEXT];      /**< of tmpirun, that only one node has; "": none was given */
   char no_transport[TM_NODE_WHY]; /**< why it cannot carry messages; "": it can. Of the module */
   int ranks;                      /**< of the whole job */
+  bool report;                    /**< tmpirun --report */
 };
 
 struct tm_nodes {
@@ -53,6 +54,11 @@ struct tm_nodes_module {
   /** The time of the job is over: node 0 is to report for all nodes and end them. Returns if it
    * does not. */
   void (*late)(void);
+  /** The ranks of this node have ended, and it is not node 0: what it has counted for --report. */
+  void (*send_counts)(const void *data, size_t bytes);
+  /** Of node 0, after end(): what another node has counted, which is the caller's then. waits: it
+   * will come. @return NULL: it has not come. */
+  void *(*take_counts)(int node, bool waits, size_t *bytes);
   /** The ranks of this node have ended: waits until those of all nodes have. */
   bool (*end)(char *why, size_t room);
   /** @return what fails in place of a function of MPI that needs one node; NULL: it needs none. */
@@ -107,7 +113,8 @@ enum tm_note_kind {
   TM_NOTE_STATE,    /**< the answer */
   TM_NOTE_GATHER,   /**< what do the ranks do? */
   TM_NOTE_GATHERED, /**< the answer: `bytes` of tm_report_gather() follow */
-  TM_NOTE_LATE      /**< the time of the job is over */
+  TM_NOTE_LATE,     /**< the time of the job is over */
+  TM_NOTE_COUNTS    /**< `bytes` that a node has counted follow */
 };
 
 struct tm_note {
@@ -138,6 +145,13 @@ void tm_rest_late(void);
 void tm_rest_ended(void);
 /** A note of these has come. In the thread of links.c. */
 void tm_rest_note(int node, const struct tm_note *note);
+
+/* counts.c: as of tm_nodes_module. */
+bool tm_counts_prepare(const struct tm_nodes *nodes);
+void tm_counts_send(const void *data, size_t bytes);
+void *tm_counts_take(int node, bool waits, size_t *bytes);
+/** Counts have come, in `bytes`. In the thread of links.c. */
+void tm_counts_note(int node, uint64_t bytes);
 
 /** Counts what this node has sent so far that may make a thread of another one ready, and what has
  * come of that. A message counts, the end of a fetch, and the answer to a synchronous message. What

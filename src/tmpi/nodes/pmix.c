@@ -265,5 +265,12 @@ static bool end(char *why, size_t room) {
 }
 
 __attribute__((visibility("default"))) extern const struct tm_nodes_module tm_nodes_module;
-const struct tm_nodes_module tm_nodes_module = {meet,         part, connect_all,     start,
-                                                tm_rest_late, end,  tm_nodes_refusal};
+const struct tm_nodes_module tm_nodes_module = {.meet = meet,
+                                                .part = part,
+                                                .connect = connect_all,
+                                                .start = start,
+                                                .late = tm_rest_late,
+                                                .send_counts = tm_counts_send,
+                                                .take_counts = tm_counts_take,
+                                                .end = end,
+                                                .refusal = tm_nodes_refusal};

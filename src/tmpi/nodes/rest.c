@@ -170,6 +170,8 @@ void tm_rest_note(int node, const struct tm_note *note) {
     note_gathered(node, note->bytes);
   else if (note->kind == TM_NOTE_LATE)
     note_late();
+  else if (note->kind == TM_NOTE_COUNTS)
+    tm_counts_note(node, note->bytes);
 }
 
 bool tm_rest_prepare(const struct tm_nodes *nodes) {

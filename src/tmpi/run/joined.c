@@ -22,7 +22,9 @@
 enum { SECONDS = 60, WATCHER = 1 /* the kernel thread of watch.c */ };
 
 static const struct tm_nodes_module *module; /* [const] NULL: the job has one node */
-static uint32_t threads; /* [const] kernel threads of PMIx, UCX and the module */
+static uint32_t threads;         /* [const] kernel threads of PMIx, UCX and the module */
+static int size = 1, own_number; /* [const] of nodes; of this one */
+static bool has_ended;           /* all nodes have */
 
 /* Node 0 speaks for all. */
 __attribute__((format(printf, 2, 3))) static void print(const struct tm_nodes *nodes,
@@ -41,6 +43,7 @@ static bool same_everywhere(const struct tm_nodes *nodes) {
     const char *what = strcmp(first->version, node->version) != 0   ? "versions"
                        : strcmp(first->program, node->program) != 0 ? "programs"
                        : first->ranks != node->ranks                ? "values of -n"
+                       : first->report != node->report              ? "words for --report"
                                                                     : NULL;
     if (what == NULL) continue;
     print(nodes,
@@ -85,13 +88,13 @@ static bool is_launched(void) {
   return getenv("PMIX_NAMESPACE") != NULL && getenv("PMIX_RANK") != NULL && getenv(TM_JOB) == NULL;
 }
 
-static void describe(struct tm_node *own, int ranks, const char *program, const char *option) {
-  const char *slash = strrchr(program, '/');
-  *own = (struct tm_node){.ranks = ranks};
+static void describe(struct tm_node *own, const struct tm_asked *asked) {
+  const char *slash = strrchr(asked->program, '/');
+  *own = (struct tm_node){.ranks = asked->ranks, .report = asked->report};
   gethostname(own->host, sizeof own->host - 1);
   snprintf(own->version, sizeof own->version, "%s", mltp_version());
-  snprintf(own->program, sizeof own->program, "%s", slash != NULL ? slash + 1 : program);
-  if (option != NULL) snprintf(own->option, sizeof own->option, "%s", option);
+  snprintf(own->program, sizeof own->program, "%s", slash != NULL ? slash + 1 : asked->program);
+  if (asked->option != NULL) snprintf(own->option, sizeof own->option, "%s", asked->option);
 }
 
 /* @return false after a message. */
@@ -111,6 +114,8 @@ static bool join(const struct tm_nodes *nodes, struct tm_joined *joined) {
   }
   joined->local = nodes->list[0].ranks / nodes->size;
   joined->first = tm_node_first(nodes, nodes->list[0].ranks, nodes->own);
+  size = nodes->size;
+  own_number = nodes->own;
   return true;
 }
 
@@ -126,8 +131,8 @@ static bool is_one_of_several(bool with_pmix, const char *why) {
   return true;
 }
 
-bool tm_joined_start(int ranks, const char *program, const char *option, struct tm_joined *joined) {
-  *joined = (struct tm_joined){0, ranks};
+bool tm_joined_start(const struct tm_asked *asked, struct tm_joined *joined) {
+  *joined = (struct tm_joined){0, asked->ranks};
   if (!is_launched())
     return !is_one_of_several(false,
                               "it offers no PMIx, as mpirun of Open MPI, prterun and "
@@ -136,7 +141,7 @@ bool tm_joined_start(int ranks, const char *program, const char *option, struct 
   struct tm_nodes nodes = {.size = 1};
   char why[TM_NODE_WHY];
   int before = os_task_count();
-  describe(&own, ranks, program, option);
+  describe(&own, asked);
   module = tm_module("nodes", "tm_nodes_module");
   if (module == NULL)
     snprintf(why, sizeof why, "%s (build with libpmix-dev and libucx-dev)", dlerror());
@@ -180,9 +185,21 @@ void tm_joined_late(void) {
   if (module != NULL) module->late();
 }
 
+int tm_joined_nodes(int *own) {
+  *own = own_number;
+  return size;
+}
+
+void tm_joined_send_counts(const void *data, size_t bytes) { module->send_counts(data, bytes); }
+
+void *tm_joined_take_counts(int node, size_t *bytes) {
+  return module->take_counts(node, has_ended, bytes);
+}
+
 int tm_joined_end(int status) {
   char why[TM_NODE_WHY];
-  if (module == NULL || module->end(why, sizeof why)) return status;
+  has_ended = module == NULL || module->end(why, sizeof why);
+  if (has_ended) return status;
   fprintf(stderr, "tmpirun: the job has not ended on all nodes: %s (see their messages)\n", why);
   return status != 0 ? status : 1;
 }

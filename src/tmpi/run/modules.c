@@ -61,6 +61,10 @@ const void *tm_checks_override(const char *name) {
   return checks != NULL && is_mpi ? checks->wrapper(name) : NULL;
 }
 
+void *tm_checks_gather(size_t *bytes) { return checks != NULL ? checks->gather(bytes) : NULL; }
+
+void tm_checks_add(const void *gathered, size_t bytes) { checks->add(gathered, bytes); }
+
 int tm_checks_finish(int status) {
   unsigned findings = checks != NULL ? checks->finish() : 0;
   if (findings == 0) return status;
