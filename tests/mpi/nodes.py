@@ -58,10 +58,46 @@ class Nodes(unittest.TestCase):
         self.assertNotEqual(result.returncode, 0, result)
 
     def test_options_of_one_node(self):
-        for option in ["--check", "--seed=3", "--share=libnone"]:
+        for option in ["--seed=3", "--share=libnone"]:
             said = self.refused("-n", "2", TMPIRUN, option, "-n", "4", OVER_NODES)
             name = option.split("=", maxsplit=1)[0]
             self.assertRegex(said, rf"tmpirun: node 0 \(\S+\): {name} is not available in a job of 2 nodes")
+
+    def checked(self, what, *options, nodes=4):
+        mistakes = pathlib.Path(SHARED).with_name("mistakes")
+        if not mistakes.exists():
+            self.skipTest("no names of lines here")
+        return launch("-n", str(nodes), TMPIRUN, *options, "--timeout=600", "-n", "4", str(mistakes), what)
+
+    def test_check_compares_nodes(self):
+        """Each rank is a node, so what differs is another node's."""
+        for what, why, line in [("wrong-order", "call different collectives", r"node 1: MPI_Barrier\(\)"),
+                                ("wrong-root", "name different roots", r"node 2: MPI_Bcast\(root 1, 1 basic element\)"),
+                                ("other-op", "name different operations", r"node 3: MPI_Allreduce\(4 basic elements, MPI_MAX\)"),
+                                ("other-count", "have different data", r"node 1: MPI_Reduce\(root 0, 5 basic elements, MPI_SUM\)")]:
+            with self.subTest(what):
+                result = self.checked(what, "--check")
+                self.assertEqual((result.returncode, result.stdout), (1, ""), result)
+                self.assertEqual(result.stderr.count("tmpi: check: "), 1, result)
+                self.assertIn(f"tmpi: check: nodes of MPI_COMM_WORLD {why}:\n", result.stderr)
+                self.assertRegex(result.stderr, rf"(?m)^tmpi:   {line} at mistakes.c:\d+ \(")
+        for what in ["same-data", "right-buffers", "ordered-accesses", "intercomm"]:
+            with self.subTest(what):
+                result = self.checked(what, "--check=strict")
+                self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""), result)
+
+    def test_check_of_each_node(self):
+        result = launch("-n", "2", TMPIRUN, "--check=strict", "-n", "4", OVER_NODES, "short")
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "right\n", ""), result)
+        result = self.checked("never-received", "--check")
+        self.assertEqual(result.returncode, 1, result)
+        self.assertIn("tmpi: check: rank 1: 2 messages were never received: 12 bytes from rank 0 of MPI_COMM_WORLD, tag 4", result.stderr)
+        result = self.checked("only-leaks", "--check=strict", nodes=2)
+        self.assertEqual(result.returncode, 1, result)
+        for ranks in ["0-1", "2-3"]:
+            self.assertIn(f"tmpi: check: ranks {ranks}: 2 groups were not freed, ", result.stderr)
+        said = self.refused("-n", "1", TMPIRUN, "--check", "-n", "4", PROGRAM, ":", "-n", "1", TMPIRUN, "-n", "4", PROGRAM)
+        self.assertIn("have different words for --check", said)
 
     def test_one_report_of_all_nodes(self):
         result = launch("-n", "2", TMPIRUN, "--report", "-n", "4", OVER_NODES, "nothing")

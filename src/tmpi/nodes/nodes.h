@@ -5,7 +5,7 @@
  * The module nodes.so lets each know all others, by PMIx, and carries messages between them, by
  * UCX. It opens the libraries of both itself.
  *
- * meet -> connect -> start -> end, or meet -> part if the job cannot run.
+ * meet -> connect -> start -> end -> leave, or meet -> part if the job cannot run.
  */
 #ifndef TM_NODES_NODES_H
 #define TM_NODES_NODES_H
@@ -24,7 +24,7 @@ struct tm_node {
   char option[TM_NODE_TEXT];      /**< of tmpirun, that only one node has; "": none was given */
   char no_transport[TM_NODE_WHY]; /**< why it cannot carry messages; "": it can. Of the module */
   int ranks;                      /**< of the whole job */
-  bool report;                    /**< tmpirun --report */
+  bool check, report;             /**< tmpirun --check, --report */
 };
 
 struct tm_nodes {
@@ -61,6 +61,8 @@ struct tm_nodes_module {
   void *(*take_counts)(int node, bool waits, size_t *bytes);
   /** The ranks of this node have ended: waits until those of all nodes have. */
   bool (*end)(char *why, size_t room);
+  /** After end(). seconds: at most, until all have come here; 0: does not wait. */
+  void (*leave)(int seconds);
   /** @return what fails in place of a function of MPI that needs one node; NULL: it needs none. */
   const void *(*refusal)(const char *name);
 };

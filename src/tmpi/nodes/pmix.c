@@ -259,9 +259,15 @@ static bool end(char *why, size_t room) {
     return false;
   }
   tm_ucx_stop();
-  if (status != PMIX_SUCCESS) give_up(why, room, "the launcher does not answer", status);
+  if (status == PMIX_SUCCESS) return true;
+  give_up(why, room, "the launcher does not answer", status);
   pmix.Finalize(NULL, 0);
-  return status == PMIX_SUCCESS;
+  return false;
+}
+
+static void leave(int seconds) {
+  if (seconds > 0) wait_for_all(seconds); /* a node that is gone ends the wait, too */
+  pmix.Finalize(NULL, 0);
 }
 
 __attribute__((visibility("default"))) extern const struct tm_nodes_module tm_nodes_module;
@@ -273,4 +279,5 @@ const struct tm_nodes_module tm_nodes_module = {.meet = meet,
                                                 .send_counts = tm_counts_send,
                                                 .take_counts = tm_counts_take,
                                                 .end = end,
+                                                .leave = leave,
                                                 .refusal = tm_nodes_refusal};

@@ -19,7 +19,7 @@
 #include "tmpi/run/modules.h"
 #include "tmpi/run/process.h"
 
-enum { SECONDS = 60, WATCHER = 1 /* the kernel thread of watch.c */ };
+enum { SECONDS = 60, LEAVE_SECONDS = 10, WATCHER = 1 /* the kernel thread of watch.c */ };
 
 static const struct tm_nodes_module *module; /* [const] NULL: the job has one node */
 static uint32_t threads;         /* [const] kernel threads of PMIx, UCX and the module */
@@ -43,6 +43,7 @@ static bool same_everywhere(const struct tm_nodes *nodes) {
     const char *what = strcmp(first->version, node->version) != 0   ? "versions"
                        : strcmp(first->program, node->program) != 0 ? "programs"
                        : first->ranks != node->ranks                ? "values of -n"
+                       : first->check != node->check                ? "words for --check"
                        : first->report != node->report              ? "words for --report"
                                                                     : NULL;
     if (what == NULL) continue;
@@ -90,7 +91,7 @@ static bool is_launched(void) {
 
 static void describe(struct tm_node *own, const struct tm_asked *asked) {
   const char *slash = strrchr(asked->program, '/');
-  *own = (struct tm_node){.ranks = asked->ranks, .report = asked->report};
+  *own = (struct tm_node){.ranks = asked->ranks, .check = asked->check, .report = asked->report};
   gethostname(own->host, sizeof own->host - 1);
   snprintf(own->version, sizeof own->version, "%s", mltp_version());
   snprintf(own->program, sizeof own->program, "%s", slash != NULL ? slash + 1 : asked->program);
@@ -202,4 +203,8 @@ int tm_joined_end(int status) {
   if (has_ended) return status;
   fprintf(stderr, "tmpirun: the job has not ended on all nodes: %s (see their messages)\n", why);
   return status != 0 ? status : 1;
+}
+
+void tm_joined_leave(bool together) {
+  if (module != NULL && has_ended) module->leave(together ? LEAVE_SECONDS : 0);
 }

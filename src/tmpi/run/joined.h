@@ -19,7 +19,7 @@ struct tm_asked {
   int ranks;
   const char *program;
   const char *option; /**< that only jobs of one node have; NULL: none */
-  bool report;
+  bool check, report;
 };
 
 /** Only asks the environment if no launcher is there. Otherwise the nodes of the job meet, and
@@ -49,5 +49,9 @@ void *tm_joined_take_counts(int node, size_t *bytes);
 /** The ranks of this node have ended: waits for all others. @return the status of the process,
  * which was to be `status`. */
 int tm_joined_end(int status);
+
+/** After tm_joined_end(): the process is about to end. together: waits for all others, since a
+ * launcher may end all when one has failed. */
+void tm_joined_leave(bool together);
 
 #endif

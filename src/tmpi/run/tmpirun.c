@@ -264,7 +264,6 @@ static void limit_slices(int ranks) {
 
 /* @return an option given that only jobs of one node have; NULL: none. */
 static const char *one_node_option(const struct settings *settings) {
-  if (settings->check) return "--check";
   if (settings->spare > 0) return "--spare";
   if (settings->share) return "--share"; /* these libraries are not bound to what refuses calls */
   return getenv("MLTP_SEED") != NULL || getenv("MLTP_SCHEDULE") != NULL ? "--seed" : NULL;
@@ -288,13 +287,14 @@ static void add_counts(int nodes) {
 static int end_job(const struct settings *settings, int status) {
   int own, nodes = tm_joined_nodes(&own);
   size_t bytes = 0;
-  void *counts = own > 0 ? tm_checks_gather(&bytes) : NULL;
+  void *counts = settings->report && own > 0 ? tm_checks_gather(&bytes) : NULL;
   if (counts != NULL) tm_joined_send_counts(counts, bytes);
   free(counts);
   status = tm_joined_end(status);
-  if (own > 0) return status;
-  if (settings->report) add_counts(nodes);
-  return tm_checks_finish(status);
+  if (settings->report && own == 0) add_counts(nodes);
+  status = tm_checks_finish(status, own == 0);
+  tm_joined_leave(settings->check);
+  return status;
 }
 
 /* What fails has said why. @return the exit status. */
@@ -397,7 +397,7 @@ int main(int argc, char **argv) {
     return 1;
   }
   const struct tm_asked asked = {settings.ranks, settings.path, one_node_option(&settings),
-                                 settings.report};
+                                 settings.check, settings.report};
   if (!tm_joined_start(&asked, &settings.joined)) return 1;
   choose_stack(settings.joined.local);
   if (settings.ranks > 1) setenv(TM_JOB, "1", 1); /* for programs that ranks start */
