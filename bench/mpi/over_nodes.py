@@ -4,8 +4,9 @@
 
 A node is a network, mount and host-name namespace, and a bridge joins them (tests/mpi/check_nodes.py). The ways to run
 alternate, run by run. Each library has several settings, and the best one counts: Open MPI's own transports and those
-of UCX, MPICH's UCX. Where there are more ranks than CPUs, their ranks yield when they poll without result, or they take
-a thousand times as long. Exit status 77: namespaces or Open MPI's launcher are not there.
+of UCX, MPICH's UCX; each with ranks that the kernel places, and with each rank on a CPU of its own. Where there are more
+ranks than CPUs, their ranks yield when they poll without result, or they take a thousand times as long. Exit status 77:
+namespaces or Open MPI's launcher are not there.
 """
 import argparse
 import contextlib
@@ -48,17 +49,30 @@ YIELD = {"MPIR_CVAR_POLLS_BEFORE_YIELD": "1", "MPIR_CVAR_CH4_PROGRESS_THROTTLE":
 WAYS = {  # library, words, environment
     "mltp": ("tmpi", [], TCP),
     "openmpi-tcp": ("openmpi", OB1, {}),
+    "openmpi-tcp-pinned": ("openmpi", OB1, {}),
     "openmpi-tcp-yield": ("openmpi", OB1, IDLE),
     "openmpi-ucx": ("openmpi", UCX, UCX_AND_SELF),
+    "openmpi-ucx-pinned": ("openmpi", UCX, UCX_AND_SELF),
     "openmpi-ucx-yield": ("openmpi", UCX, UCX_AND_SELF | IDLE),
     "mpich": ("mpich", [], UCX_AND_SELF),
+    "mpich-pinned": ("mpich", [], UCX_AND_SELF),
     "mpich-yield": ("mpich", [], UCX_AND_SELF | YIELD)}
+
+
+def on_its_own_cpu(program):
+    """The launchers of two nodes would pin both ranks to the first CPU of this machine."""
+    cpus = sorted(os.sched_getaffinity(0))
+    number = f"$((${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}} % {len(cpus)} + 1))"
+    cpu = f'$(echo {" ".join(map(str, cpus))} | cut -d " " -f {number})'
+    return ["sh", "-c", f'exec taskset -c {cpu} "$0" "$@"', *program]
 
 
 def command(network, build, way, ranks, words):
     """The words that start a program, and their environment."""
     library, options, settings = WAYS[way]
     program = [str(build / f"libexec/mltp/mpi/{words[0]}.{library}"), *words[1:]]
+    if way.endswith("-pinned"):
+        program = on_its_own_cpu(program)
     agent, nodes = str(network.folder / "agent"), ["10.77.0.1", "10.77.0.2"]
     each = ranks // len(nodes) if library != "tmpi" else 1
     if library == "mpich":

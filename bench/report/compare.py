@@ -3,10 +3,10 @@
 """Measures this tree and an older commit in turn, and says which rows became slower.
 
 The older commit is built in FOLDER/COMMIT. Each turn runs an experiment once with each of the two, in
-an order that alternates. All experiments but price are mltp-bench's; price is what whole jobs of up to
-1,024 ranks cost: start and end, memory, latency, conjugate gradients. The best of all turns counts:
-what else the machine does makes runs slower only. A row is slower or faster if the best values differ
-by more than the limit. Exit status: 0 no row is slower, 1 some are, 2 wrong usage, or something was not
+an order that alternates. All experiments but price and instructions are mltp-bench's. price is what whole jobs of
+up to 1,024 ranks cost: start and end, memory, latency, conjugate gradients. instructions is how many an
+operation of MPI takes, which one turn tells. The best of all turns counts: what else the machine does
+makes runs slower only. A row is slower or faster if the best values differ by more than the limit. Exit status: 0 no row is slower, 1 some are, 2 wrong usage, or something was not
 built or not measured.
 """
 import argparse
@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 
+import instructions
 import price
 import store
 
@@ -38,7 +39,9 @@ EXPERIMENTS = {
     "sim": Experiment((), ("native", "ucontext"), ("each",)),  # of the kernel backend most is the kernel's
     "systemc": Experiment((), ("mltp-systemc",)),
 }
-NAMES = [*EXPERIMENTS, "price"]
+WHOLE_JOBS = {"price": price, "instructions": instructions}
+NAMES = [*EXPERIMENTS, *WHOLE_JOBS]
+COUNTED = "instructions"  # each turn would tell the same
 
 
 def fail(text):
@@ -119,9 +122,10 @@ def measure(bench, name):
 
 def prepare(benches, experiment, folder):
     """Returns for each of the two a function that runs the experiment once."""
-    if experiment != "price":
+    module = WHOLE_JOBS.get(experiment)
+    if module is None:
         return [functools.partial(measure, bench, experiment) for bench in benches]
-    return [functools.partial(price.measure, price.build(bench, folder / "price" / age))
+    return [functools.partial(module.measure, module.build(bench, folder / experiment / age))
             for bench, age in zip(benches, ("older", "newer"))]
 
 
@@ -165,7 +169,7 @@ def main(arguments):
             fail(f"there is no {bench} (build it first)")
     print(f"Best of {options.turns} turns: {options.commit}, then this tree. {store.cpu_name()}, "
           f"load {pathlib.Path('/proc/loadavg').read_text(encoding='utf-8').split()[0]}")
-    slower = sum(show(turns(prepare(benches, name, options.out), name, options.turns), options.limit)
+    slower = sum(show(turns(prepare(benches, name, options.out), name, 1 if name == COUNTED else options.turns), options.limit)
                  for name in options.experiments or NAMES)
     print(f"{slower} rows are slower by more than {options.limit:g} %")
     return 1 if slower else 0

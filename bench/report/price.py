@@ -29,12 +29,12 @@ class Failure(Exception):
     """Something was not built, or a run is none."""
 
 
-def build(bench, folder):
-    """Compiles the programs by the tmpicc beside a mltp-bench. Returns what measure() needs."""
+def build(bench, folder, sources_of=None, options=("-O3", "-march=native")):
+    """Compiles programs by the tmpicc beside a mltp-bench. Returns what measure() needs."""
     bin_folder = pathlib.Path(bench).parent
     folder.mkdir(parents=True, exist_ok=True)
-    for program, sources in SOURCES.items():
-        command = [bin_folder / "tmpicc", "-O3", "-march=native", "-g", *(PROGRAMS / source for source in sources), "-o",
+    for program, sources in (sources_of or SOURCES).items():
+        command = [bin_folder / "tmpicc", *options, "-g", *(PROGRAMS / source for source in sources), "-o",
                    folder / program, "-lm"]
         try:
             done = subprocess.run(command, capture_output=True, text=True, check=False)

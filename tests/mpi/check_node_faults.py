@@ -21,6 +21,7 @@ PHASES = [  # what the ranks do, seconds after both processes are there
     ("wait", 0.0), ("wait", 0.05), ("wait", 0.1), ("wait", 0.2), ("wait", 0.3),  # start, and connections
     ("stream", 2), ("stream", 2.1), ("meet", 2), ("meet", 2.1), ("end", 2)]
 LINKS = [(20, 0), (2, 2)]  # ms, and percent of the frames
+MEET_SECONDS = 60  # src/tmpi/run/joined.c
 
 
 def kill(entries):
@@ -72,6 +73,17 @@ def heal_link(network, tmpirun, program, seconds):
     expect(said.splitlines()[-1:] == ["right"] and status == 0, f"status {status}:\n{said}")
 
 
+def node_that_never_comes(network, tmpirun, program):
+    """The launcher has started it, but it does not run tmpirun."""
+    node = f'test "$PMIX_RANK" = 0 || exec sleep 1000; exec {tmpirun} -n 4 {program} short'
+    job = network.start(2, "sh", "-c", node)
+    wait_until(lambda: processes_of(network, tmpirun), SECONDS, "no node has started")
+    wait_until(lambda: not processes_of(network, tmpirun), MEET_SECONDS + 30,
+               f"node 0 has not ended {MEET_SECONDS + 30} s after its start")
+    said, status = end_of(job)
+    expect(status == 1 and "do not find each other: other nodes have not come" in said, f"status {status}:\n{said}")
+
+
 def right(network, tmpirun, program, what):
     said, status = end_of(network.start(2, tmpirun, "-n", 4, program, what))
     expect(said.splitlines()[-1:] == ["right"] and status == 0, f"{what}: status {status}:\n{said}")
@@ -85,6 +97,8 @@ def check(network, tmpirun, program):
         kill_server(network, tmpirun, program)
     with step("a link down for 5 s"):
         heal_link(network, tmpirun, program, 5)
+    with step("a node that never comes"):
+        node_that_never_comes(network, tmpirun, program)
     for delay, loss in LINKS:
         with step(f"a link that delays by {delay} ms and loses {loss} %"), network.slow_link(1, delay, loss):
             right(network, tmpirun, program, "pulse")

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Jobs on several nodes, each a network, mount and host-name namespace of this machine, joined by a bridge.
 
-Runs over_nodes on 2, 4 and 8 nodes under Open MPI's mpirun and by tmpirun --hosts, then has a deadlock, cuts a link, and kills a node. All of it happens in
-namespaces of this process, so nothing is left when it ends. Exit status 77: namespaces or mpirun are refused here.
+Runs over_nodes on 2, 4 and 8 nodes under Open MPI's mpirun or PRRTE's prterun, and by tmpirun --hosts. Then it has a
+deadlock, cuts a link, and kills a node. All of it happens in namespaces of this process, so nothing is left when it ends.
+Exit status 77: namespaces or the launcher are refused here.
 """
 import argparse
 import contextlib
@@ -16,6 +17,10 @@ import tempfile
 import time
 
 INSIDE = "CHECK_NODES_INSIDE"
+NET = "10.77.0.0/24"
+LAUNCHERS = {  # the option for a setting, and the settings; each is a variable with the prefix, too
+    "mpirun.openmpi": ("--mca", "OMPI_MCA_", {"plm_rsh_agent": "{agent}", "plm_rsh_no_tree_spawn": "1", "oob_tcp_if_include": NET}),
+    "prterun": ("--prtemca", "PRTE_MCA_", {"plm_ssh_agent": "{agent}", "plm_ssh_no_tree_spawn": "1", "prte_if_include": NET})}
 SECONDS = 600  # far more than a job takes: a busy machine may be that slow
 SILENCE_SECONDS = 17  # src/tmpi/nodes/links.c
 AGENT = """#!/bin/sh
@@ -50,8 +55,8 @@ def enter_namespaces():
 class Network:
     """A bridge, and nodes with one link each. The launcher is on the bridge."""
 
-    def __init__(self, folder):
-        self.folder, self.holders = folder, []
+    def __init__(self, folder, launcher="mpirun.openmpi"):
+        self.folder, self.holders, self.launcher = folder, [], launcher
         (folder / "agent").write_text(AGENT.format(folder=folder))
         (folder / "agent").chmod(0o755)
         run("ip", "link", "set", "lo", "up")
@@ -101,10 +106,11 @@ class Network:
     def start(self, nodes, *command, stdout=subprocess.PIPE):
         hosts = ",".join(f"10.77.0.{node + 1}" for node in range(nodes))
         environment = dict(os.environ, UCX_TLS="tcp", UCX_NET_DEVICES="eth0")
+        option, _, settings = LAUNCHERS[self.launcher]
+        settings = [word for name, value in settings.items() for word in (option, name, value.format(agent=self.folder / "agent"))]
         return subprocess.Popen(
-            ["mpirun.openmpi", "--allow-run-as-root", "--host", hosts, "-n", str(nodes), "--mca", "plm_rsh_agent",
-             str(self.folder / "agent"), "--mca", "plm_rsh_no_tree_spawn", "1", "--mca", "oob_tcp_if_include",
-             "10.77.0.0/24", "-x", "UCX_TLS", "-x", "UCX_NET_DEVICES", *map(str, command)],
+            [self.launcher, "--allow-run-as-root", "--host", hosts, "-n", str(nodes), *settings, "-x", "UCX_TLS",
+             "-x", "UCX_NET_DEVICES", *map(str, command)],
             env=environment, stdout=stdout, stderr=subprocess.STDOUT, text=True)
 
     def close(self):
@@ -186,9 +192,10 @@ def end_of_launcher(job):
 
 
 def start_by_tmpirun(network, tmpirun, program):
-    """tmpirun finds Open MPI's launcher, and forwards its own environment."""
-    environment = dict(os.environ, UCX_TLS="tcp", UCX_NET_DEVICES="eth0", OMPI_MCA_plm_rsh_agent=str(network.folder / "agent"),
-                       OMPI_MCA_plm_rsh_no_tree_spawn="1", OMPI_MCA_oob_tcp_if_include="10.77.0.0/24")
+    """tmpirun finds PRRTE's or Open MPI's launcher, and forwards its own environment."""
+    environment = dict(os.environ, UCX_TLS="tcp", UCX_NET_DEVICES="eth0")
+    for _, prefix, settings in LAUNCHERS.values():
+        environment |= {prefix + name: value.format(agent=network.folder / "agent") for name, value in settings.items()}
     return subprocess.Popen([tmpirun, "-n", "4", "--hosts", "10.77.0.1:2,10.77.0.2", program, "short"], env=environment,
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
@@ -233,14 +240,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("tmpirun", type=pathlib.Path)
     parser.add_argument("program", type=pathlib.Path, help="over_nodes; shared_by_nodes is beside it")
+    parser.add_argument("--launcher", choices=LAUNCHERS, default="mpirun.openmpi")
     args = parser.parse_args()
-    if not shutil.which("mpirun.openmpi"):
-        skip("no mpirun of Open MPI (openmpi-bin)")
+    if not shutil.which(args.launcher):
+        skip(f"no {args.launcher} (openmpi-bin)")
     skip_in_tmp(args)
     if INSIDE not in os.environ:
         enter_namespaces()
     with tempfile.TemporaryDirectory(dir=args.program.parent) as folder:  # nodes have a /tmp of their own
-        network = Network(pathlib.Path(folder).resolve())
+        network = Network(pathlib.Path(folder).resolve(), args.launcher)
         try:
             check(network, args.tmpirun.resolve(), args.program.resolve())
         finally:

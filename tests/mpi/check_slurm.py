@@ -61,8 +61,8 @@ def start_daemons(folder):
                            60, "Slurm's nodes do not become idle")
 
 
-def srun(*command):
-    job = subprocess.Popen(["srun", "-N", "2", "--ntasks-per-node=1", "--mpi=pmix", *map(str, command)], text=True,
+def srun(*command, mpi="pmix"):
+    job = subprocess.Popen(["srun", "-N", "2", "--ntasks-per-node=1", f"--mpi={mpi}", *map(str, command)], text=True,
                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd="/", env=dict(os.environ, UCX_TLS="tcp"))
     return check_nodes.end_of(job)
 
@@ -82,6 +82,10 @@ def check(tmpirun, program, folder):
         check_nodes.expect(right and text in said, f"{what}: status {ended}:\n{said}")
     said, ended = srun(tmpirun, "-n", 5, program)
     check_nodes.expect(ended == 1 and "choose a multiple of 2" in said, f"-n 5: status {ended}:\n{said}")
+    for mpi in ["none", "pmi2"]:
+        said, ended = srun(tmpirun, "-n", 4, program, mpi=mpi)
+        check_nodes.expect(ended == 1 and "has started 2 processes of one job" in said and "srun --mpi=pmix" in said,
+                           f"--mpi={mpi}: status {ended}:\n{said}")
 
 
 def main():

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Preloaded into tmpirun by nodes.py: makes one call of the module nodes.so to libc fail, the one
  * that NODES_FAIL names (stand_in.h). Calls of others are handed on. mltp_unlock() does not fail:
- * the module's own thread loses its CPU there for LATE_SECONDS.
+ * the module's own thread loses its CPU there for LATE_SECONDS. mltp_version() tells another one.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -90,6 +90,13 @@ int mltp_unlock(mltp_lock_t *lock) {
   if (real == NULL) *(void **)&real = dlsym(RTLD_NEXT, "mltp_unlock");
   if (is_of_nodes(HERE) && mltp_vp() < 0 && stand_in_fails("mltp_unlock")) sleep(LATE_SECONDS);
   return real(lock);
+}
+
+const char *mltp_version(void) {
+  static const char *(*real)(void);
+  if (stand_in_fails("mltp_version")) return "0.0";
+  if (real == NULL) *(void **)&real = dlsym(RTLD_NEXT, "mltp_version");
+  return real();
 }
 
 void *malloc(size_t size) { return fails("malloc", HERE) ? NULL : __libc_malloc(size); }

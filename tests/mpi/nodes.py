@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several tmpiruns that a launcher has started as one job: each is a node of it, and their ranks exchange messages.
 
-The launcher is Open MPI's mpirun; without one that has PMIx, or without UCX, the test is skipped. All nodes are on
-this machine, and UCX uses TCP as it would between two."""
+The launcher is Open MPI's mpirun, or with --launcher=prterun PRRTE's; without one that has PMIx, or without UCX, the test is
+skipped. All nodes are on this machine, and UCX uses TCP as it would between two."""
 import ctypes
+import json
 import os
 import re
 import pathlib
@@ -14,7 +15,10 @@ import sys
 import tempfile
 import unittest
 
-TMPIRUN, PROGRAM, OVER_NODES, SHARED, FAILING, MPIRUN = "", "", "", "", "", ""
+TMPIRUN, PROGRAM, OVER_NODES, SHARED, FAILING = "", "", "", "", ""
+LAUNCHERS = {"mpirun.openmpi": ["--allow-run-as-root", "--oversubscribe"],
+             "prterun": ["--allow-run-as-root", "--map-by", ":oversubscribe"]}
+LAUNCHER = "mpirun.openmpi"
 ASKS = 'test -n "$PMIX_NAMESPACE"'
 # The launcher joins the nodes' errors in pieces, which may cut lines, and loses some of a job that fails.
 APART = ["sh", "-c", 'exec "$0" "$@" 2>>"$NODE_ERRORS/$PMIX_RANK"']
@@ -24,7 +28,7 @@ def launch(*arguments, **variables):
     words = [word for argument in arguments for word in ([*APART, argument] if argument == TMPIRUN else [argument])]
     with tempfile.TemporaryDirectory() as folder:
         environment = dict(os.environ, NODE_ERRORS=folder, **{"UCX_TLS": "tcp", **variables})
-        result = subprocess.run([MPIRUN, "--allow-run-as-root", "--oversubscribe", *words],
+        result = subprocess.run([LAUNCHER, *LAUNCHERS[LAUNCHER], *words],
                                 capture_output=True, text=True, check=False, env=environment)
         result.stderr += "".join(path.read_text() for path in sorted(pathlib.Path(folder).iterdir()))
     return result
@@ -54,10 +58,67 @@ class Nodes(unittest.TestCase):
         self.assertNotEqual(result.returncode, 0, result)
 
     def test_options_of_one_node(self):
-        for option in ["--check", "--report", "--seed=3", "--share=libnone"]:
+        for option in ["--seed=3", "--share=libnone"]:
             said = self.refused("-n", "2", TMPIRUN, option, "-n", "4", OVER_NODES)
             name = option.split("=", maxsplit=1)[0]
             self.assertRegex(said, rf"tmpirun: node 0 \(\S+\): {name} is not available in a job of 2 nodes")
+
+    def checked(self, what, *options, nodes=4):
+        mistakes = pathlib.Path(SHARED).with_name("mistakes")
+        if not mistakes.exists():
+            self.skipTest("no names of lines here")
+        return launch("-n", str(nodes), TMPIRUN, *options, "--timeout=600", "-n", "4", str(mistakes), what)
+
+    def test_check_compares_nodes(self):
+        """Each rank is a node, so what differs is another node's."""
+        for what, why, line in [("wrong-order", "call different collectives", r"node 1: MPI_Barrier\(\)"),
+                                ("wrong-root", "name different roots", r"node 2: MPI_Bcast\(root 1, 1 basic element\)"),
+                                ("other-op", "name different operations", r"node 3: MPI_Allreduce\(4 basic elements, MPI_MAX\)"),
+                                ("other-count", "have different data", r"node 1: MPI_Reduce\(root 0, 5 basic elements, MPI_SUM\)")]:
+            with self.subTest(what):
+                result = self.checked(what, "--check")
+                self.assertEqual((result.returncode, result.stdout), (1, ""), result)
+                self.assertEqual(result.stderr.count("tmpi: check: "), 1, result)
+                self.assertIn(f"tmpi: check: nodes of MPI_COMM_WORLD {why}:\n", result.stderr)
+                self.assertRegex(result.stderr, rf"(?m)^tmpi:   {line} at mistakes.c:\d+ \(")
+        for what in ["same-data", "right-buffers", "ordered-accesses", "intercomm"]:
+            with self.subTest(what):
+                result = self.checked(what, "--check=strict")
+                self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""), result)
+
+    def test_check_of_each_node(self):
+        result = launch("-n", "2", TMPIRUN, "--check=strict", "-n", "4", OVER_NODES, "short")
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "right\n", ""), result)
+        result = self.checked("never-received", "--check")
+        self.assertEqual(result.returncode, 1, result)
+        self.assertIn("tmpi: check: rank 1: 2 messages were never received: 12 bytes from rank 0 of MPI_COMM_WORLD, tag 4", result.stderr)
+        result = self.checked("only-leaks", "--check=strict", nodes=2)
+        self.assertEqual(result.returncode, 1, result)
+        for ranks in ["0-1", "2-3"]:
+            self.assertIn(f"tmpi: check: ranks {ranks}: 2 groups were not freed, ", result.stderr)
+        said = self.refused("-n", "1", TMPIRUN, "--check", "-n", "4", PROGRAM, ":", "-n", "1", TMPIRUN, "-n", "4", PROGRAM)
+        self.assertIn("have different words for --check", said)
+
+    def test_one_report_of_all_nodes(self):
+        result = launch("-n", "2", TMPIRUN, "--report", "-n", "4", OVER_NODES, "nothing")
+        self.assertEqual((result.returncode, result.stdout), (0, "right\n"), result)
+        self.assertEqual(result.stderr.count("tmpi: report of"), 1, result)
+        self.assertIn("tmpi: report of 4 ranks on 2 nodes; ", result.stderr)
+        for call in ["MPI_Init", "MPI_Barrier", "MPI_Finalize"]:
+            rank, node = re.search(rf"(?m)^{call} +4 .* (\d+) +(\d)$", result.stderr).groups()
+            self.assertEqual(int(node), int(rank) // 2, result)
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "report.json")
+            result = launch("-n", "2", TMPIRUN, f"--report={file}", "-n", "4", OVER_NODES, "short")
+            self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "right\n", ""), result)
+            report = json.loads(file.read_text())
+        ranks = report["ranks"]
+        self.assertEqual([(rank["rank"], rank["node"]) for rank in ranks], [(0, 0), (1, 0), (2, 1), (3, 1)])
+        self.assertEqual([rank["calls"]["MPI_Finalize"]["calls"] for rank in ranks], [1] * 4)
+        self.assertEqual([rank["calls"]["MPI_Send"]["messages"] for rank in ranks[1:]], [30] * 3)  # to rank 0
+        self.assertEqual(sum(rank["parks"] for rank in ranks), report["waits"]["parks"])
+        said = self.refused("-n", "1", TMPIRUN, "--report", "-n", "4", PROGRAM, ":", "-n", "1", TMPIRUN, "-n", "4", PROGRAM)
+        self.assertIn("have different words for --report", said)
 
     def test_a_node_without_ucx(self):
         said = self.refused("-n", "2", TMPIRUN, "-n", "4", OVER_NODES, UCX_TLS="none_of_them")
@@ -83,6 +144,11 @@ class Nodes(unittest.TestCase):
                                     env=environment)
             self.assertEqual(result.returncode, 0, result)
             self.assertRegex(result.stderr, rf"job of its own, .*: no library of PMIx: {folder}/libpmix.so.2: ")
+            environment["OMPI_COMM_WORLD_SIZE"] = "2"  # then two jobs would run
+            result = subprocess.run([TMPIRUN, "-n", "4", PROGRAM], capture_output=True, text=True, check=False,
+                                    env=environment)
+            self.assertEqual((result.returncode, result.stdout), (1, ""), result)
+            self.assertRegex(result.stderr, r"has started 2 processes .*: no library of PMIx: .*\(.*env -u OMPI_COMM_WORLD_SIZE tmpirun\)\n$")
 
     def ends_early(self, status, why, *arguments):
         """Both other nodes print which node ended the job, and why; all have the same status."""
@@ -167,6 +233,11 @@ class Nodes(unittest.TestCase):
         self.assertRegex(said, r"nodes 0 \(\S+\) and 1 \(\S+\) have different values of -n")
         said = self.refused("-n", "1", TMPIRUN, "-n", "4", PROGRAM, ":", "-n", "1", TMPIRUN, "-n", "4", sys.executable)
         self.assertRegex(said, r"nodes 0 \(\S+\) and 1 \(\S+\) have different programs")
+
+    def test_versions_that_differ(self):
+        said = self.refused("-n", "2", "-x", f"LD_PRELOAD={os.path.join(FAILING, 'failing_calls.so')}", "-x",
+                            "NODES_FAIL=mltp_version 1 1", TMPIRUN, "-n", "4", PROGRAM)
+        self.assertRegex(said, r"nodes 0 \(\S+\) and 1 \(\S+\) have different versions: .* tmpirun 0\.0 -n 4 .*\(give all nodes the same\)")
 
     def test_a_launcher_with_one_process_changes_nothing(self):
         alone = subprocess.run([TMPIRUN, "-n", "4", PROGRAM], capture_output=True, text=True, check=False)
@@ -270,6 +341,32 @@ class Failing(unittest.TestCase):
         for call in ["am_send_nbx", "am_recv_data_nbx"]:
             self.fails("ucx", f"ucp_{call}", 1, r"node [01] \(\S+\): UCX has lost it: Out of memory.*: this node .* ends, too")
 
+    def killed(self, library, call, *command, options=()):
+        """Node 1 is killed at a call of the module."""
+        return launch(*options, "-n", "2", "-x", f"LD_LIBRARY_PATH={os.path.join(FAILING, library)}",
+                      "-x", f"NODES_FAIL={call} 1 killed", *command)
+
+    def test_a_node_that_is_killed_before_ranks_start(self):
+        """At its first call of PMIx, before and while it connects, and before its ranks may start."""
+        for library, call in [("pmix", "PMIx_Put 1"), ("pmix", "PMIx_Fence_nb 1"), ("ucx", "ucp_ep_create 1"),
+                              ("ucx", "ucp_worker_flush_nbx 1"), ("pmix", "PMIx_Fence_nb 2"), ("pmix", "PMIx_Fence_nb 3")]:
+            with self.subTest(call):
+                result = self.killed(library, call, TMPIRUN, "--timeout=600", "-n", "4", OVER_NODES, "short")
+                self.assertNotIn(result.returncode, [0, 124], result)
+                self.assertNotIn("right", result.stdout, result)
+                self.assertRegex(result.stderr, r"signal 9 \(Killed\)|node 1 \(\S+\): its process is gone")
+
+    def test_a_node_that_is_killed_while_ranks_run(self):
+        """When it fetches a large message, in a collective, and when its ranks have ended. The launcher leaves node 0 alone."""
+        for library, call, what in [("ucx", "ucp_am_recv_data_nbx 1", "short"), ("ucx", "ucp_am_send_nbx 100", "meet"),
+                                    ("pmix", "PMIx_Fence_nb 4", "nothing")]:
+            with self.subTest(call):
+                node = f"{TMPIRUN} --timeout=600 -n 4 {OVER_NODES} {what}; echo has ended with $? >&2"
+                result = self.killed(library, call, "sh", "-c", f"({node}) 2>>$NODE_ERRORS/$PMIX_RANK",
+                                     options=["--enable-recovery"])
+                self.assertEqual(sorted(re.findall("ended with [0-9]+", result.stderr)), ["ended with 1", "ended with 137"], result)
+                self.assertRegex(result.stderr, r"node 1 (\(\S+\): its process is gone|has gone away before its ranks had ended)")
+
     def test_a_thread_that_loses_its_cpu(self):
         """The module's thread, when it releases the transport's lock. Ranks that wait for it are in no deadlock."""
         for number in [2, 3, 4, 5]:
@@ -289,7 +386,7 @@ class Failing(unittest.TestCase):
         self.call_fails("accept4", 1, lost.format(0, ""), node=0)
         self.call_fails("socketpair", 1, lost.format(1, ""))
         self.call_fails("calloc", 1, "the nodes of this job do not find each other: list of nodes: ")
-        for number in [2, 3, 4, 5]:
+        for number in [2, 3, 4, 5, 6]:
             self.call_fails("calloc", number, r"node 1 \(\S+\) cannot connect to the other nodes: .*no memory")
         self.call_fails("pthread_create", 1, r"node 1 \(\S+\) cannot connect to the other nodes: Resource temporarily")
         self.call_fails("pthread_create", 2, "this node cannot begin with the others: no kernel thread")
@@ -297,10 +394,11 @@ class Failing(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    if sys.argv[1].startswith("--launcher="):
+        LAUNCHER = sys.argv.pop(1).split("=")[1]
     TMPIRUN, PROGRAM, OVER_NODES, SHARED, FAILING = sys.argv[1:6]
-    MPIRUN = shutil.which("mpirun.openmpi") or ""
-    if not MPIRUN or launch("-n", "1", "sh", "-c", ASKS).returncode != 0:
-        print("skipped: no mpirun of Open MPI with PMIx can start a process here (openmpi-bin)")
+    if not shutil.which(LAUNCHER) or launch("-n", "1", "sh", "-c", ASKS).returncode != 0:
+        print(f"skipped: no {LAUNCHER} with PMIx can start a process here (openmpi-bin)")
         sys.exit(77)
     try:
         ctypes.CDLL("libucp.so.0")

@@ -2,11 +2,13 @@
 /**
  * @file stand_in.h
  * Stand-ins hand calls on, but for one that fails (failing.c, failing_calls.c). NODES_FAIL names
- * it, as "ucp_ep_create 1 0": a function, the number of its call, and the number of the node.
+ * it, as "ucp_ep_create 1 0": a function, the number of its call, and the number of the node. With
+ * the word "killed" behind it, the node is killed there.
  */
 #ifndef TESTS_MPI_STAND_IN_H
 #define TESTS_MPI_STAND_IN_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,13 +17,16 @@
 /** @return whether this call of a function fails. */
 static inline bool stand_in_fails(const char *call) {
   static int calls;
-  char name[64];
+  char name[64], how[16] = "";
   int wanted, node;
   const char *fails = getenv("NODES_FAIL"), *own = getenv("PMIX_RANK");
-  if (fails == NULL || own == NULL || sscanf(fails, "%63s %d %d", name, &wanted, &node) != 3)
+  if (fails == NULL || own == NULL ||
+      sscanf(fails, "%63s %d %d %15s", name, &wanted, &node, how) < 3)
     return false;
   if (strcmp(name, call) != 0 || atoi(own) != node) return false;
-  return __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED) == wanted;
+  if (__atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED) != wanted) return false;
+  if (strcmp(how, "killed") == 0) raise(SIGKILL);
+  return true;
 }
 
 #endif

@@ -5,6 +5,7 @@
 usage: wrapped.py TMPIRUN PROCESS LIBRARY, as built.py
 """
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -159,6 +160,47 @@ class Wrapped(built.Programs):
         result = self.tmpirun("env", program)
         self.assertEqual(result.returncode, 16, result)
         self.assertRegex(result.stderr, r"started by a wrapper of tmpirun, and loads MPI when it already runs.*\(.*\)")
+
+    def by_a_launcher(self, words, **variables):
+        """As a process of a launcher with PMI, which has an open descriptor."""
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("SLURM_")}
+        with open(os.devnull, "rb") as null:
+            for name, value in variables.items():
+                environment[name] = {"open": str(null.fileno()), "closed": "999"}.get(value, value)
+            return subprocess.run(list(map(str, words)), capture_output=True, text=True, check=False, env=environment,
+                                  pass_fds=[null.fileno()])
+
+    def test_several_processes_of_a_launcher_without_pmix(self):
+        """Each would be a job of its own, and print what the other prints."""
+        program = self.build("says", SAYS)
+        tmpirun, several = [built.TMPIRUN, "-n", "3", program, "x"], "has started 2 processes"
+        refused = [{"PMI_FD": "open", "PMI_SIZE": "2"}, {"PMI_PORT": "host:1", "PMI_SIZE": "2"},
+                   {"SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "2"}]
+        right = [{"PMI_FD": "open", "PMI_SIZE": "1"}, {"PMI_FD": "closed", "PMI_SIZE": "2"}, {"PMI_SIZE": "2"},
+                 {"SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "1"}, {"SLURM_JOB_ID": "7", "SLURM_NTASKS": "2"}]
+        for variables in refused:
+            result = self.by_a_launcher(tmpirun, **variables)
+            self.assertEqual((result.returncode, result.stdout), (1, ""), result)
+            self.assertRegex(result.stderr, rf"^tmpirun: the launcher {several} .*: it offers no PMIx, .*\(.*env -u .*\)\n$")
+        for variables in [*refused, {"PMIX_NAMESPACE": "some", "OMPI_COMM_WORLD_SIZE": "2"}]:
+            result = self.by_a_launcher([program, "x"], **variables)
+            self.assertEqual((result.returncode, result.stdout), (16, ""), result)
+            self.assertRegex(result.stderr, rf"a launcher {several} of this program.*\(.*tmpirun -n N PROGRAM.*\)")
+        for variables in right:
+            result = self.by_a_launcher(tmpirun, **variables)
+            self.assertEqual((result.returncode, result.stderr, len(result.stdout.splitlines())), (0, "", 3), result)
+            result = self.by_a_launcher([program, "x"], **variables)
+            self.assertEqual((result.returncode, result.stdout), (0, "0 of 1: - x\n"), result)
+
+    def test_launcher_of_mpich(self):
+        program = self.build("says", SAYS)
+        if not shutil.which("mpiexec.mpich"):
+            self.skipTest("no mpiexec.mpich (mpich)")
+        for words, why in [([built.TMPIRUN, "-n", "3", program, "x"], "it offers no PMIx"), ([program, "x"], "tmpirun -n N PROGRAM")]:
+            result = subprocess.run(["mpiexec.mpich", "-n", "2", *map(str, words)], capture_output=True, text=True, check=False)
+            self.assertNotEqual(result.returncode, 0, result)
+            self.assertNotIn(" of ", result.stdout)
+            self.assertIn(why, result.stderr)
 
     def test_interpreter_of_a_script(self):
         """An interpreter that may load MPI runs as ranks, with its script."""

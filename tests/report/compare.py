@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """./dev compare: which rows it calls slower, the best of turns that alternate, and what it refuses."""
+import os
 import pathlib
 import subprocess
 import sys
@@ -36,6 +37,16 @@ FAKE_TMPICC = """\
 FAKE_TMPIRUN = """\
     #!/bin/sh
     echo '{{"wall_ns": {value}, "cpu_ns": 1, "rank_bytes": {value}, "verified": {verified}}}'
+"""
+
+
+# Stands in for valgrind: what the older build takes is 1,000 for each batch, and the newer one a tenth more.
+FAKE_VALGRIND = """\
+    #!/usr/bin/env python3
+    import subprocess, sys
+    tmpirun, batches = sys.argv[3], int(sys.argv[-2])
+    print("Collected :", (1100 if "/new/" in tmpirun else 1000) * (batches + 5), file=sys.stderr)
+    sys.exit(subprocess.run(sys.argv[3:]).returncode)
 """
 
 
@@ -88,8 +99,11 @@ class Compare(unittest.TestCase):
         called = (self.folder / "calls").read_text(encoding="utf-8").split()
         self.assertEqual(called, ["older", "newer", "newer", "older", "older", "newer"])
 
-    def price(self, verified="true"):
+    def price(self, verified="true", experiment="price"):
         """The newer build takes a tenth more memory and time."""
+        valgrind = self.folder / "valgrind"
+        valgrind.write_text(textwrap.dedent(FAKE_VALGRIND), encoding="utf-8")
+        valgrind.chmod(0o755)
         for name, value in ("old", 1000), ("new", 1100):
             (self.folder / name).mkdir(exist_ok=True)
             for file, text in ("tmpicc", FAKE_TMPICC), ("tmpirun", FAKE_TMPIRUN), ("mltp-bench", "#!/bin/sh\n"):
@@ -98,9 +112,9 @@ class Compare(unittest.TestCase):
                                 if file == "tmpirun" else textwrap.dedent(text), encoding="utf-8")
                 path.chmod(0o755)
         run = subprocess.run(
-            [sys.executable, "-B", COMPARE, "HEAD", "price", "--older-bench", self.folder / "old/mltp-bench", "--bench",
+            [sys.executable, "-B", COMPARE, "HEAD", experiment, "--older-bench", self.folder / "old/mltp-bench", "--bench",
              self.folder / "new/mltp-bench", "--out", self.folder, "--turns", "2", "--limit", "5"],
-            capture_output=True, text=True, check=False)
+            capture_output=True, text=True, check=False, env=dict(os.environ, PATH=f"{self.folder}:{os.environ['PATH']}"))
         return run.returncode, run.stdout, run.stderr
 
     def test_price(self):
@@ -116,6 +130,17 @@ class Compare(unittest.TestCase):
         code, _, stderr = self.price(verified="false")
         self.assertEqual(code, 2)
         self.assertRegex(stderr, r"tmpirun.* ended with 0 and printed .*\"verified\": false")
+
+    def test_instructions(self):
+        """Of a batch, two barriers are not the operation's; so is a third of a batch of barriers a barrier."""
+        code, stdout, stderr = self.price(experiment="instructions")
+        self.assertEqual(code, 1, stderr)
+        self.assertRegex(stdout, r"\nbarrier, 16 ranks +333.3 +366.7 instr x1.100 slower +medians 333.3 366.7\n")
+        self.assertRegex(stdout, r"\nlatency, 8 bytes, 2 ranks +333.3 +366.7 instr x1.100 slower")
+        self.assertRegex(stdout, r"\nstart to end, 64 ranks +5000 +5500 instr x1.100 slower")
+        code, _, stderr = self.price(verified="false", experiment="instructions")
+        self.assertEqual(code, 2)
+        self.assertRegex(stderr, r"valgrind .*tmpirun.* ended with 0 and printed .*\"verified\": false")
 
     def test_what_is_not_measured(self):
         code, _, stderr = self.compare(1, newer="broken")

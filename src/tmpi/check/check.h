@@ -102,8 +102,14 @@ struct tm_check {
   /** When the job is there. @return false: no memory. */
   bool (*start)(const struct tm_check_options *options);
   const void *(*wrapper)(const char *name);
-  /** All ranks have ended. @return how many mistakes there were. */
-  unsigned (*finish)(void);
+  /** The ranks of this node have ended, of several. @return what it has counted; NULL: no memory.
+   */
+  void *(*gather)(size_t *bytes);
+  /** On node 0: what another node has counted. */
+  void (*add)(const void *gathered, size_t bytes);
+  /** All ranks have ended. reports: prints what --report counts. @return how many mistakes there
+   * were. */
+  unsigned (*finish)(bool reports);
 };
 
 extern __attribute__((visibility("default"))) const struct tm_check tm_check;
@@ -121,6 +127,7 @@ enum { TM_CALL_TEXT = 400 };
 /** Writes "MPI_Bcast(root 0, 1 MPI_INT) at ring.c:12 (main)". */
 void tm_describe(char text[TM_CALL_TEXT], const struct tm_seen *seen);
 const char *tm_op_name(MPI_Op op);
+bool tm_op_is_predefined(MPI_Op op);
 /** Writes "4 MPI_INT". */
 void tm_describe_data(char *text, size_t size, size_t count, MPI_Datatype type);
 /** Writes " at ring.c:12 (main)". */
@@ -130,6 +137,14 @@ void tm_describe_site(char *text, size_t size, const void *site);
 
 bool tm_order_start(void);
 void tm_order_begin(const struct tm_seen *seen);
+
+struct tm_comm;
+struct tm_signature;
+void tm_summary_start(void);
+/** All members of a communicator on this node, of several, have come to a collective, by a call
+ * that is the same. signature: of their data; its power is 0 if none has any. */
+void tm_summary_send(const struct tm_comm *comm, unsigned number, const char *call,
+                     const struct tm_seen *seen, const struct tm_signature *signature);
 
 void tm_leaks_end(struct tm_seen *seen);
 /** All ranks have ended. strict: leaks count as mistakes. @return how many do not. */
@@ -157,6 +172,9 @@ void tm_windows_begin(const struct tm_seen *seen);
 
 bool tm_traffic_start(const struct tm_check_options *options);
 void tm_traffic_end(const struct tm_seen *seen, uint64_t now);
+/** As of tm_check. */
+void *tm_traffic_gather(size_t *bytes);
+void tm_traffic_add(const void *gathered, size_t bytes);
 void tm_traffic_finish(void);
 
 #endif

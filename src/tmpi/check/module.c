@@ -72,6 +72,7 @@ static bool start(const struct tm_check_options *chosen) {
   if (current == NULL) return false;
   if (options.check) {
     if (!tm_order_start() || !tm_buffers_start()) return false;
+    tm_summary_start();
     tm_type_match_start();
     tm_windows_start();
   }
@@ -88,10 +89,10 @@ static void finish_checks(void) {
       leaks, leaks > 1 ? "s" : "", leaks > 1 ? "s" : "");
 }
 
-static unsigned finish(void) {
+static unsigned finish(bool reports) {
   if (options.check) finish_checks();
-  if (options.report) tm_traffic_finish();
+  if (options.report && reports) tm_traffic_finish();
   return tm_finding_count();
 }
 
-const struct tm_check tm_check = {start, tm_wrapper, finish};
+const struct tm_check tm_check = {start, tm_wrapper, tm_traffic_gather, tm_traffic_add, finish};

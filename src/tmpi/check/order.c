@@ -3,6 +3,7 @@
  * Collectives have to agree. Each collective of a communicator has a number, by which its callers
  * find one entry of a table. Each caller compares its call with that of the first arrival. A
  * difference is reported at once and ends the job, since its behaviour is undefined from there on.
+ * Of members on several nodes, the table of each node has its own; summary.c compares the nodes.
  */
 #include <mltp/mltp.h>
 #include <stdio.h>
@@ -125,6 +126,17 @@ static struct bucket *bucket_of(uint64_t context, unsigned number) {
   return &buckets[(context * 31 + number) % BUCKETS];
 }
 
+/* Of both groups of an intercommunicator. */
+static int members_here(const struct tm_comm *comm) {
+  int here = comm->size + (comm->inter ? comm->remote->size : 0);
+  if (tm_job.far == NULL) return here;
+  here = 0;
+  for (int i = 0; i < comm->size; i++) here += tm_rank_is_here(comm->group->ranks[i]);
+  for (int i = 0; comm->inter && i < comm->remote->size; i++)
+    here += tm_rank_is_here(comm->remote->ranks[i]);
+  return here;
+}
+
 /* The phase of a number; made for the first to come. NULL: no memory, and nothing is compared. */
 static struct phase *find(struct bucket *bucket, const struct tm_comm *comm, unsigned number) {
   struct phase *m = bucket->phases;
@@ -134,7 +146,7 @@ static struct phase *find(struct bucket *bucket, const struct tm_comm *comm, uns
   if (m == NULL) return NULL;
   m->context = comm->context;
   m->number = number;
-  m->members = comm->size + (comm->inter ? comm->remote->size : 0);
+  m->members = members_here(comm);
   m->compares = !comm->inter;
   m->arrivals = calloc((unsigned)m->members, sizeof *m->arrivals);
   if (m->arrivals == NULL) {
@@ -179,7 +191,7 @@ static bool read_data(const struct tm_seen *seen, int same, bool is_root,
   return !(has_data && has_other) || tm_signature_same(&data, &other);
 }
 
-static bool is_predefined(MPI_Op op) { return (uintptr_t)op < 0x1000; }
+bool tm_op_is_predefined(MPI_Op op) { return op != 0 && (uintptr_t)op < 0x1000; }
 
 /* @return what differs from the first call; NULL: nothing. */
 static const char *compare(struct phase *m, const struct tm_seen *seen, int rank) {
@@ -189,7 +201,7 @@ static const char *compare(struct phase *m, const struct tm_seen *seen, int rank
   if (kinds[seen->call] != kinds[first->call]) return "call different collectives";
   if (!m->compares) return NULL;
   if (seen->root != first->root) return "name different roots";
-  if (seen->op != first->op && is_predefined(seen->op) && is_predefined(first->op))
+  if (seen->op != first->op && tm_op_is_predefined(seen->op) && tm_op_is_predefined(first->op))
     return "name different operations";
   int same = kinds[seen->call]->same;
   if (!read_data(seen, same, seen->root == rank, &signature, &any))
@@ -228,8 +240,8 @@ static void print(const struct phase *m, int come, const struct tm_comm *comm, c
   }
   free(set);
   tm_finding_continue(
-      "%d of %d ranks have come so far; the job ends here (what follows is undefined)", come,
-      m->members);
+      "%d of %d ranks%s have come so far; the job ends here (what follows is undefined)", come,
+      m->members, tm_job.far != NULL ? " of this node" : "");
   tm_job_abort(1);
 }
 
@@ -243,7 +255,8 @@ void tm_order_begin(const struct tm_seen *seen) {
   struct phase *m = find(bucket, comm, comm->checked);
   const char *different = NULL;
   int come = 0;
-  bool first = false, stops = false;
+  bool first = false, stops = false, agree = false;
+  struct tm_signature signature = {0};
   if (m != NULL) {
     m->arrivals[m->come++].seen = *seen;
     different = compare(m, seen, comm->rank);
@@ -251,9 +264,13 @@ void tm_order_begin(const struct tm_seen *seen) {
     m->differs |= different != NULL;
     stops = m->differs;
     come = m->come;
-    if (!m->differs && come == m->members) drop(bucket, m);
+    agree = !m->differs && come == m->members;
+    signature = m->signature;
+    if (agree) drop(bucket, m);
   }
   mti_unlock(&bucket->ilock);
+  if (agree && tm_comm_spans(comm))
+    tm_summary_send(comm, comm->checked, kinds[seen->call]->name, seen, &signature);
   if (first) print(m, come, comm, different);
   if (stops) wait_for_end();
 }

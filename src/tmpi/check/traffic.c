@@ -107,10 +107,53 @@ static bool may_wait(const char *name) {
   return false;
 }
 
+/* ---- several nodes. Far ranks have rows of their own in node 0's table, which are empty until the
+ * end. All nodes have the same version, and so the same calls. */
+
+enum { PARKS = -1, SPINS = -2 }; /* of a rank; of a node, paid and vain */
+
+struct portion {
+  int32_t rank, call; /* its number in tm_calls, or one of these */
+  struct count count;
+};
+
+static uint64_t far_paid, far_vain; /* waits of other nodes, as of struct waits */
+
+void *tm_traffic_gather(size_t *bytes) {
+  size_t most = (size_t)tm_job.local * ((size_t)tm_call_count + 1) + 1, n = 0;
+  struct portion *all = malloc(most * sizeof *all);
+  mltp_await_counters_t spins = MLTP_AWAIT_COUNTERS_INIT;
+  if (all == NULL) return NULL;
+  for (int rank = tm_job.first; rank < tm_job.first + tm_job.local; rank++) {
+    for (int c = 0; c < tm_call_count; c++)
+      if (count_of(rank, c)->calls > 0) all[n++] = (struct portion){rank, c, *count_of(rank, c)};
+    all[n++] = (struct portion){rank, PARKS, {.calls = tm_job.ranks[rank].parks}};
+  }
+  mltp_await_counts(&spins);
+  all[n++] = (struct portion){
+      tm_job.first, SPINS, {.calls = spins.spins_paid, .messages = spins.spins_failed}};
+  *bytes = n * sizeof *all;
+  return all;
+}
+
+void tm_traffic_add(const void *gathered, size_t bytes) {
+  for (const struct portion *at = gathered; bytes >= sizeof *at; at++, bytes -= sizeof *at) {
+    if (at->rank < 0 || at->rank >= tm_job.size || at->call >= tm_call_count) continue;
+    if (at->call >= 0) *count_of(at->rank, at->call) = at->count;
+    if (at->call == PARKS) tm_job.ranks[at->rank].parks = at->count.calls;
+    if (at->call == SPINS) far_paid += at->count.calls;
+    if (at->call == SPINS) far_vain += at->count.messages;
+  }
+}
+
+static bool has_nodes(void) { return tm_job.local < tm_job.first_size; }
+
+/* ---- sums */
+
 static struct waits sum_of_waits(void) {
   mltp_await_counters_t spins = MLTP_AWAIT_COUNTERS_INIT;
   mltp_await_counts(&spins);
-  struct waits w = {.paid = spins.spins_paid, .vain = spins.spins_failed};
+  struct waits w = {.paid = spins.spins_paid + far_paid, .vain = spins.spins_failed + far_vain};
   for (int c = 0; c < tm_call_count; c++)
     for (int i = 0; may_wait(tm_calls[c]) && i < tm_job.size; i++) w.calls += count_of(i, c)->calls;
   for (int i = 0; i < tm_job.size; i++) w.parks += tm_job.ranks[i].parks;
@@ -134,18 +177,31 @@ static void print_libraries(FILE *out) {
   free(libraries);
 }
 
+static void print_heading(FILE *out) {
+  fprintf(out, "tmpi: report of %d ranks", tm_job.size);
+  if (has_nodes()) fprintf(out, " on %d nodes", tm_job.first_size / tm_job.local);
+  fprintf(out, "; seconds are those spent in the call, waiting included\n");
+  fprintf(out, "%-28s %12s %12s %16s %12s %12s  of rank%s\n", "call", "calls", "messages", "bytes",
+          "seconds", "most", has_nodes() ? "  node" : "");
+}
+
+static void print_rank(FILE *out, int rank) {
+  if (has_nodes())
+    fprintf(out, "  %-7d  %d\n", rank, tm_rank_node(rank));
+  else
+    fprintf(out, "  %d\n", rank);
+}
+
 static void print_text(FILE *out) {
-  fprintf(out, "tmpi: report of %d ranks; seconds are those spent in the call, waiting included\n",
-          tm_job.size);
-  fprintf(out, "%-28s %12s %12s %16s %12s %12s  %s\n", "call", "calls", "messages", "bytes",
-          "seconds", "most", "of rank");
+  print_heading(out);
   for (int c = 0; c < tm_call_count; c++) {
     int longest;
     struct count sum = sum_of(c, &longest);
     if (sum.calls == 0) continue;
-    fprintf(out, "%-28s %12lu %12lu %16lu %12.6f %12.6f  %d\n", tm_calls[c],
-            (unsigned long)sum.calls, (unsigned long)sum.messages, (unsigned long)sum.bytes,
-            seconds(sum.ns), seconds(count_of(longest, c)->ns), longest);
+    fprintf(out, "%-28s %12lu %12lu %16lu %12.6f %12.6f", tm_calls[c], (unsigned long)sum.calls,
+            (unsigned long)sum.messages, (unsigned long)sum.bytes, seconds(sum.ns),
+            seconds(count_of(longest, c)->ns));
+    print_rank(out, longest);
   }
   struct waits w = sum_of_waits();
   fprintf(
@@ -179,8 +235,8 @@ static json_t *json_of_rank(int rank) {
                                   "messages", (json_int_t)count->messages, "bytes",
                                   (json_int_t)count->bytes, "seconds", seconds(count->ns)));
   }
-  return json_pack("{s:i, s:o, s:I}", "rank", rank, "calls", calls, "parks",
-                   (json_int_t)tm_job.ranks[rank].parks);
+  return json_pack("{s:i, s:i, s:o, s:I}", "rank", rank, "node", tm_rank_node(rank), "calls", calls,
+                   "parks", (json_int_t)tm_job.ranks[rank].parks);
 }
 
 static bool print_json(FILE *out) {

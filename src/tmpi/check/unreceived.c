@@ -62,7 +62,7 @@ static int print_box(const struct tm_rank *rank, int room) {
 void tm_unreceived_finish(void) {
   int lines = 0;
   for (int i = 0; i < tm_job.size && lines < LISTED_MAX; i++)
-    lines += print_box(&tm_job.ranks[i], LISTED_MAX - lines);
+    if (tm_rank_is_here(i)) lines += print_box(&tm_job.ranks[i], LISTED_MAX - lines);
   if (lines == LISTED_MAX)
     tm_finding_continue("there may be more messages that were never received");
 }

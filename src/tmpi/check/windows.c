@@ -103,7 +103,9 @@ static void report_conflict(const struct tm_access *a, const struct kept *new,
 static void look(const struct tm_access_call *c, const struct tm_access *a, const char *low,
                  const char *high) {
   const struct tm_seen *seen = tm_seen_of(a->win->comm->owner->number);
-  if (seen == NULL || (size_t)(high - low) != a->memory.bytes || c->op == MPI_NO_OP) return;
+  bool is_here = a->target->magic == TM_WIN_MAGIC; /* of another node this one sees its own only */
+  if (seen == NULL || !is_here || (size_t)(high - low) != a->memory.bytes || c->op == MPI_NO_OP)
+    return;
   struct kept *new = malloc(sizeof *new), other;
   if (new == NULL) return; /* one conflict less is found */
   *new = (struct kept){.target = a->target,

@@ -8,5 +8,5 @@
 tm_far_taker *const tm_far_takers[TM_FAR_SERVICES] = {
     [TM_FAR_PARTITIONED] = tm_part_take,    [TM_FAR_FILE] = tm_file_take,
     [TM_FAR_WINDOW] = tm_win_take_note,     [TM_FAR_CANCEL] = tm_far_take_question,
-    [TM_FAR_CANCELLED] = tm_far_take_reply,
+    [TM_FAR_CANCELLED] = tm_far_take_reply, [TM_FAR_CHECK] = tm_far_take_check,
 };

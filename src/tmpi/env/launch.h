@@ -12,12 +12,21 @@
 #ifndef TM_ENV_LAUNCH_H
 #define TM_ENV_LAUNCH_H
 
+#include <stdbool.h>
+
+#include "tmpi/rank/export.h"
+
 #define TM_LAUNCH "TMPI_LAUNCH"
 #define TM_UNSTARTED "TMPI_UNSTARTED"
 #define TM_LAUNCHED "TMPI_LAUNCHED"
 #define TM_JOB "TMPI_JOB"
 
 enum { TM_LAUNCH_SEPARATOR = '\x1f' };
+
+/** @return the variable in which a launcher has written how many processes it has started as one
+ * job, of which this is one; NULL: none has, or it has started one. with_pmix: also a launcher that
+ * offers PMIx, by which tmpiruns find each other. */
+TM_EXPORT const char *tm_launch_several(bool with_pmix);
 
 /** Why the process may not become a job of one rank, and what to do; NULL: it may. */
 const char *tm_launch_refusal(void);

@@ -95,6 +95,7 @@ __attribute__((constructor)) static void start_as_ranks(int argc, char **argv) {
 /* ---- a job of one rank that would be a mistake */
 
 const char *tm_launch_refusal(void) {
+  static char text[256];
   if (getenv(TM_LAUNCH) != NULL)
     return "this program was started by a wrapper of tmpirun, and loads MPI when it already runs: "
            "it "
@@ -102,5 +103,11 @@ const char *tm_launch_refusal(void) {
   if (getenv(TM_JOB) != NULL)
     return "this program was started by a rank: it would be a job of one rank (unset " TM_JOB
            " if that is right, or start it by tmpirun)";
-  return NULL;
+  const char *several = tm_launch_several(true);
+  if (several == NULL) return NULL;
+  snprintf(text, sizeof text,
+           "a launcher has started %s processes of this program, and each would be a job of one "
+           "rank (start tmpirun -n N PROGRAM in its place; unset %s if that is right)",
+           getenv(several), several);
+  return text;
 }

@@ -3,6 +3,7 @@
 #include "tmpi/match/far.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/internal/locks.h"
 #include "core/internal/process.h"
@@ -82,6 +83,23 @@ void tm_far_note_send(struct tm_far_send *note, enum tm_far_service service, int
   note->header.dest = dest;
   note->header.node = tm_rank_node(tm_job.first);
   if (tm_job.far->send(note, tm_rank_node(dest), inside)) tm_far_end(note);
+}
+
+void (*tm_far_check_hook)(const void *data, size_t bytes);
+
+void tm_far_check(const void *data, size_t bytes, int dest) {
+  if (tm_rank_is_here(dest)) {
+    tm_far_check_hook(data, bytes);
+    return;
+  }
+  struct tm_far_send *note = tm_far_note_new(bytes);
+  memcpy(tm_far_note_data(note), data, bytes);
+  tm_far_note_send(note, TM_FAR_CHECK, dest, false);
+}
+
+void tm_far_take_check(int source, const void *data, size_t bytes) {
+  (void)source;
+  if (tm_far_check_hook != NULL) tm_far_check_hook(data, bytes);
 }
 
 /* ---- receiving */

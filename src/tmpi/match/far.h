@@ -38,6 +38,7 @@ enum tm_far_service {
   TM_FAR_WINDOW,      /**< rma/far_target.c */
   TM_FAR_CANCEL,      /**< far_cancel.c, at the receiver's node */
   TM_FAR_CANCELLED,   /**< far_cancel.c, at the sender's node */
+  TM_FAR_CHECK,       /**< check/summary.c, which is there with --check alone */
   TM_FAR_SERVICES
 };
 
@@ -116,6 +117,15 @@ void tm_far_note_send(struct tm_far_send *note, enum tm_far_service service, int
 
 void tm_far_take_question(int source, const void *data, size_t bytes);
 void tm_far_take_reply(int source, const void *data, size_t bytes);
+
+/* ---- --check */
+
+/** [const] Set before the first note comes: takes what tm_far_check() has sent. NULL: nobody. */
+TM_EXPORT extern void (*tm_far_check_hook)(const void *data, size_t bytes);
+
+/** Sends a note to the node of a rank, which may be this one. */
+TM_EXPORT void tm_far_check(const void *data, size_t bytes, int dest);
+void tm_far_take_check(int source, const void *data, size_t bytes);
 
 /** A message of another node, which has left the mailbox, is not received. In a taker. */
 void tm_far_drop(struct tm_message *m);

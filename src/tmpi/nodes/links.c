@@ -18,6 +18,10 @@
  * Rejected: messages at intervals through UCX, which end the job of a node that a debugger has
  * stopped; the keep-alive of UCX, which has no bound while data are under way.
  *
+ * Several threads write to a connection. What follows a note comes directly behind it, so a thread
+ * has `writes` meanwhile. A suspicion is dropped then: a VP cannot wait, and sends the next one a
+ * second later. The notice of an end does not wait either, since it may come from a signal handler.
+ *
  * Relaxed: the swap chooses the thread that ends the node; the rest are counts and hints.
  */
 #include <arpa/inet.h>
@@ -60,6 +64,7 @@ struct hello {
 
 struct link {
   int fd;                  /* [const] of the own node: see inlet */
+  uint32_t writes;         /* [atomic] 1: a thread writes a note, and what follows it */
   bool answered;           /* [reader] it has sent a notice, or is closed */
   char host[TM_NODE_TEXT]; /* [const] */
 };
@@ -103,7 +108,7 @@ static void wait_for_answers(void) {
 
 /* Also in a signal handler. Of two threads that end the job, the second waits for the first. */
 static void tell(int status, const char *why) {
-  struct tm_note notice = {.status = status, .node = links.own};
+  struct tm_note notice = {.kind = TM_NOTE_END, .status = status, .node = links.own};
   char text[2 * TM_NODE_TEXT + 100];
   if (mt_or_relaxed(&notified, 1) != 0) {
     os_nap(2 * NOTIFY_NS);
@@ -136,7 +141,7 @@ static void note_answer(struct link *link) {
 }
 
 static void end_with(int node, const char *what) {
-  struct tm_note notice = {.status = 1, .node = node};
+  struct tm_note notice = {.kind = TM_NOTE_END, .status = 1, .node = node};
   snprintf(notice.why, sizeof notice.why, "%s", what);
   follow(&notice);
 }
@@ -323,20 +328,43 @@ static const char *accept_all(int seconds) {
   return NULL;
 }
 
-void tm_links_send(int node, const struct tm_note *note) {
-  int fd = node == links.own ? links.inlet : links.list[node].fd;
-  send(fd, note, sizeof *note, MSG_NOSIGNAL | MSG_DONTWAIT);
+/* @return whether the caller has the connection now. */
+static bool begin_write(struct link *link, bool waits) {
+  /* UX-10 acquire: what was written before has left; pairs UX-11 */
+  while (mt_swap_acquire(&link->writes, 1) != 0) {
+    if (!waits) return false;
+    os_yield();
+  }
+  return true;
 }
 
-bool tm_links_write(int node, const void *data, size_t bytes) {
+static void end_write(struct link *link) {
+  mt_store_release(&link->writes, 0); /* UX-11 release: as there; pairs UX-10 */
+}
+
+void tm_links_send(int node, const struct tm_note *note) {
+  struct link *link = &links.list[node];
+  if (!begin_write(link, note->kind != TM_NOTE_SUSPECT)) return;
+  send(node == links.own ? links.inlet : link->fd, note, sizeof *note, MSG_NOSIGNAL | MSG_DONTWAIT);
+  end_write(link);
+}
+
+static bool write_all(int fd, const void *data, size_t bytes) {
   for (const char *at = data; bytes > 0;) {
-    ssize_t written = send(links.list[node].fd, at, bytes, MSG_NOSIGNAL);
+    ssize_t written = send(fd, at, bytes, MSG_NOSIGNAL);
     if (written < 0 && errno != EINTR) return false;
     if (written < 0) continue;
     at += written;
     bytes -= (size_t)written;
   }
   return true;
+}
+
+void tm_links_write(int node, const struct tm_note *note, const void *data) {
+  struct link *link = &links.list[node];
+  begin_write(link, true);
+  if (write_all(link->fd, note, sizeof *note)) write_all(link->fd, data, note->bytes);
+  end_write(link);
 }
 
 bool tm_links_read(int node, void *data, size_t bytes) {
@@ -382,7 +410,7 @@ const char *tm_links_prepare(const struct tm_nodes *nodes) {
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return strerror(errno);
   links.list[links.own].fd = ends[0];
   links.inlet = ends[1];
-  return tm_rest_prepare(nodes) ? NULL : "no memory";
+  return tm_rest_prepare(nodes) && tm_counts_prepare(nodes) ? NULL : "no memory";
 }
 
 const char *tm_links_connect(int node, const struct tm_link_address *address) {

@@ -5,7 +5,7 @@
  * The module nodes.so lets each know all others, by PMIx, and carries messages between them, by
  * UCX. It opens the libraries of both itself.
  *
- * meet -> connect -> start -> end, or meet -> part if the job cannot run.
+ * meet -> connect -> start -> end -> leave, or meet -> part if the job cannot run.
  */
 #ifndef TM_NODES_NODES_H
 #define TM_NODES_NODES_H
@@ -24,6 +24,7 @@ struct tm_node {
   char option[TM_NODE_TEXT];      /**< of tmpirun, that only one node has; "": none was given */
   char no_transport[TM_NODE_WHY]; /**< why it cannot carry messages; "": it can. Of the module */
   int ranks;                      /**< of the whole job */
+  bool check, report;             /**< tmpirun --check, --report */
 };
 
 struct tm_nodes {
@@ -33,7 +34,8 @@ struct tm_nodes {
 
 enum tm_met {
   TM_MET,
-  TM_NO_PMIX, /**< the launcher offers no PMIx, or its library is not there */
+  TM_NO_PMIX,   /**< its library is not there */
+  TM_NO_SERVER, /**< the launcher offers no PMIx, or is gone */
   TM_NOT_MET
 };
 
@@ -52,8 +54,15 @@ struct tm_nodes_module {
   /** The time of the job is over: node 0 is to report for all nodes and end them. Returns if it
    * does not. */
   void (*late)(void);
+  /** The ranks of this node have ended, and it is not node 0: what it has counted for --report. */
+  void (*send_counts)(const void *data, size_t bytes);
+  /** Of node 0, after end(): what another node has counted, which is the caller's then. waits: it
+   * will come. @return NULL: it has not come. */
+  void *(*take_counts)(int node, bool waits, size_t *bytes);
   /** The ranks of this node have ended: waits until those of all nodes have. */
   bool (*end)(char *why, size_t room);
+  /** After end(). seconds: at most, until all have come here; 0: does not wait. */
+  void (*leave)(int seconds);
   /** @return what fails in place of a function of MPI that needs one node; NULL: it needs none. */
   const void *(*refusal)(const char *name);
 };
@@ -100,13 +109,14 @@ void tm_links_suspect(int node, const char *what);
 
 /** What nodes tell each other by these connections. */
 enum tm_note_kind {
-  TM_NOTE_END,      /**< the job ends: status, why */
+  TM_NOTE_END = 1,  /**< the job ends: status, why */
   TM_NOTE_SUSPECT,  /**< no rank of the node can run */
   TM_NOTE_ASK,      /**< does the node still rest? */
   TM_NOTE_STATE,    /**< the answer */
   TM_NOTE_GATHER,   /**< what do the ranks do? */
   TM_NOTE_GATHERED, /**< the answer: `bytes` of tm_report_gather() follow */
-  TM_NOTE_LATE      /**< the time of the job is over */
+  TM_NOTE_LATE,     /**< the time of the job is over */
+  TM_NOTE_COUNTS    /**< `bytes` that a node has counted follow */
 };
 
 struct tm_note {
@@ -120,10 +130,11 @@ struct tm_note {
   char why[TM_NODE_TEXT];
 };
 
-/** Sends a note, also to the own node. Never waits. */
+/** Sends a note, also to the own node. A suspicion, which a VP sends, never waits. */
 void tm_links_send(int node, const struct tm_note *note);
-/** Sends and gets what follows a note. @return false: the node is gone. */
-bool tm_links_write(int node, const void *data, size_t bytes);
+/** Sends a note to another node, and note->bytes of data that follow it. The node may be gone. */
+void tm_links_write(int node, const struct tm_note *note, const void *data);
+/** Gets what follows a note. @return false: the node is gone. */
 bool tm_links_read(int node, void *data, size_t bytes);
 
 /* rest.c: a deadlock over nodes. */
@@ -136,6 +147,13 @@ void tm_rest_late(void);
 void tm_rest_ended(void);
 /** A note of these has come. In the thread of links.c. */
 void tm_rest_note(int node, const struct tm_note *note);
+
+/* counts.c: as of tm_nodes_module. */
+bool tm_counts_prepare(const struct tm_nodes *nodes);
+void tm_counts_send(const void *data, size_t bytes);
+void *tm_counts_take(int node, bool waits, size_t *bytes);
+/** Counts have come, in `bytes`. In the thread of links.c. */
+void tm_counts_note(int node, uint64_t bytes);
 
 /** Counts what this node has sent so far that may make a thread of another one ready, and what has
  * come of that. A message counts, the end of a fetch, and the answer to a synchronous message. What

@@ -160,7 +160,7 @@ static enum tm_met meet(struct tm_node *own, int seconds, struct tm_nodes *nodes
   pmix_status_t status = pmix.Init(&self, NULL, 0);
   if (status != PMIX_SUCCESS) {
     snprintf(why, room, "no server of PMIx: %s", pmix.Error_string(status));
-    return TM_NO_PMIX;
+    return TM_NO_SERVER;
   }
   *nodes = (struct tm_nodes){.size = 1, .own = (int)self.rank};
   status = find_size(&nodes->size);
@@ -259,11 +259,25 @@ static bool end(char *why, size_t room) {
     return false;
   }
   tm_ucx_stop();
-  if (status != PMIX_SUCCESS) give_up(why, room, "the launcher does not answer", status);
+  if (status == PMIX_SUCCESS) return true;
+  give_up(why, room, "the launcher does not answer", status);
   pmix.Finalize(NULL, 0);
-  return status == PMIX_SUCCESS;
+  return false;
+}
+
+static void leave(int seconds) {
+  if (seconds > 0) wait_for_all(seconds); /* a node that is gone ends the wait, too */
+  pmix.Finalize(NULL, 0);
 }
 
 __attribute__((visibility("default"))) extern const struct tm_nodes_module tm_nodes_module;
-const struct tm_nodes_module tm_nodes_module = {meet,         part, connect_all,     start,
-                                                tm_rest_late, end,  tm_nodes_refusal};
+const struct tm_nodes_module tm_nodes_module = {.meet = meet,
+                                                .part = part,
+                                                .connect = connect_all,
+                                                .start = start,
+                                                .late = tm_rest_late,
+                                                .send_counts = tm_counts_send,
+                                                .take_counts = tm_counts_take,
+                                                .end = end,
+                                                .leave = leave,
+                                                .refusal = tm_nodes_refusal};

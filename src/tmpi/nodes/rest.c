@@ -153,8 +153,7 @@ static void send_activities(void) {
   mt_or_relaxed(&rest.asked, 1); /* relaxed: a hint */
   void *gathered = tm_report_gather(&bytes);
   tm_job_flush(); /* what the program has printed comes before the report */
-  tm_links_send(0, &(struct tm_note){.kind = TM_NOTE_GATHERED, .bytes = bytes});
-  tm_links_write(0, gathered, bytes);
+  tm_links_write(0, &(struct tm_note){.kind = TM_NOTE_GATHERED, .bytes = bytes}, gathered);
   free(gathered);
 }
 
@@ -171,6 +170,8 @@ void tm_rest_note(int node, const struct tm_note *note) {
     note_gathered(node, note->bytes);
   else if (note->kind == TM_NOTE_LATE)
     note_late();
+  else if (note->kind == TM_NOTE_COUNTS)
+    tm_counts_note(node, note->bytes);
 }
 
 bool tm_rest_prepare(const struct tm_nodes *nodes) {

@@ -19,10 +19,12 @@
 #include "tmpi/run/modules.h"
 #include "tmpi/run/process.h"
 
-enum { SECONDS = 60, WATCHER = 1 /* the kernel thread of watch.c */ };
+enum { SECONDS = 60, LEAVE_SECONDS = 10, WATCHER = 1 /* the kernel thread of watch.c */ };
 
 static const struct tm_nodes_module *module; /* [const] NULL: the job has one node */
-static uint32_t threads; /* [const] kernel threads of PMIx, UCX and the module */
+static uint32_t threads;         /* [const] kernel threads of PMIx, UCX and the module */
+static int size = 1, own_number; /* [const] of nodes; of this one */
+static bool has_ended;           /* all nodes have */
 
 /* Node 0 speaks for all. */
 __attribute__((format(printf, 2, 3))) static void print(const struct tm_nodes *nodes,
@@ -41,6 +43,8 @@ static bool same_everywhere(const struct tm_nodes *nodes) {
     const char *what = strcmp(first->version, node->version) != 0   ? "versions"
                        : strcmp(first->program, node->program) != 0 ? "programs"
                        : first->ranks != node->ranks                ? "values of -n"
+                       : first->check != node->check                ? "words for --check"
+                       : first->report != node->report              ? "words for --report"
                                                                     : NULL;
     if (what == NULL) continue;
     print(nodes,
@@ -85,13 +89,13 @@ static bool is_launched(void) {
   return getenv("PMIX_NAMESPACE") != NULL && getenv("PMIX_RANK") != NULL && getenv(TM_JOB) == NULL;
 }
 
-static void describe(struct tm_node *own, int ranks, const char *program, const char *option) {
-  const char *slash = strrchr(program, '/');
-  *own = (struct tm_node){.ranks = ranks};
+static void describe(struct tm_node *own, const struct tm_asked *asked) {
+  const char *slash = strrchr(asked->program, '/');
+  *own = (struct tm_node){.ranks = asked->ranks, .check = asked->check, .report = asked->report};
   gethostname(own->host, sizeof own->host - 1);
   snprintf(own->version, sizeof own->version, "%s", mltp_version());
-  snprintf(own->program, sizeof own->program, "%s", slash != NULL ? slash + 1 : program);
-  if (option != NULL) snprintf(own->option, sizeof own->option, "%s", option);
+  snprintf(own->program, sizeof own->program, "%s", slash != NULL ? slash + 1 : asked->program);
+  if (asked->option != NULL) snprintf(own->option, sizeof own->option, "%s", asked->option);
 }
 
 /* @return false after a message. */
@@ -111,23 +115,41 @@ static bool join(const struct tm_nodes *nodes, struct tm_joined *joined) {
   }
   joined->local = nodes->list[0].ranks / nodes->size;
   joined->first = tm_node_first(nodes, nodes->list[0].ranks, nodes->own);
+  size = nodes->size;
+  own_number = nodes->own;
   return true;
 }
 
-bool tm_joined_start(int ranks, const char *program, const char *option, struct tm_joined *joined) {
-  *joined = (struct tm_joined){0, ranks};
-  if (!is_launched()) return true;
+/* @return whether this process would do the work of several, and they would not know of each
+ * other, after a message. with_pmix: of a launcher with PMIx, which has no library here. */
+static bool is_one_of_several(bool with_pmix, const char *why) {
+  const char *variable = getenv(TM_JOB) == NULL ? tm_launch_several(with_pmix) : NULL;
+  if (variable == NULL) return false;
+  fprintf(stderr,
+          "tmpirun: the launcher has started %s processes of one job, and each would be a job of "
+          "its own: %s (for jobs of their own: env -u %s tmpirun)\n",
+          getenv(variable), why, variable);
+  return true;
+}
+
+bool tm_joined_start(const struct tm_asked *asked, struct tm_joined *joined) {
+  *joined = (struct tm_joined){0, asked->ranks};
+  if (!is_launched())
+    return !is_one_of_several(false,
+                              "it offers no PMIx, as mpirun of Open MPI, prterun and "
+                              "srun --mpi=pmix do");
   struct tm_node own;
   struct tm_nodes nodes = {.size = 1};
   char why[TM_NODE_WHY];
   int before = os_task_count();
-  describe(&own, ranks, program, option);
+  describe(&own, asked);
   module = tm_module("nodes", "tm_nodes_module");
   if (module == NULL)
     snprintf(why, sizeof why, "%s (build with libpmix-dev and libucx-dev)", dlerror());
   enum tm_met met =
       module != NULL ? module->meet(&own, SECONDS, &nodes, why, sizeof why) : TM_NO_PMIX;
-  if (met == TM_NO_PMIX)
+  if (met == TM_NO_PMIX && is_one_of_several(true, why)) return false;
+  if (met == TM_NO_PMIX || met == TM_NO_SERVER)
     fprintf(stderr,
             "tmpirun: warning: this process is a job of its own, although the launcher may have "
             "started others: %s\n",
@@ -164,9 +186,25 @@ void tm_joined_late(void) {
   if (module != NULL) module->late();
 }
 
+int tm_joined_nodes(int *own) {
+  *own = own_number;
+  return size;
+}
+
+void tm_joined_send_counts(const void *data, size_t bytes) { module->send_counts(data, bytes); }
+
+void *tm_joined_take_counts(int node, size_t *bytes) {
+  return module->take_counts(node, has_ended, bytes);
+}
+
 int tm_joined_end(int status) {
   char why[TM_NODE_WHY];
-  if (module == NULL || module->end(why, sizeof why)) return status;
+  has_ended = module == NULL || module->end(why, sizeof why);
+  if (has_ended) return status;
   fprintf(stderr, "tmpirun: the job has not ended on all nodes: %s (see their messages)\n", why);
   return status != 0 ? status : 1;
+}
+
+void tm_joined_leave(bool together) {
+  if (module != NULL && has_ended) module->leave(together ? LEAVE_SECONDS : 0);
 }

@@ -61,8 +61,12 @@ const void *tm_checks_override(const char *name) {
   return checks != NULL && is_mpi ? checks->wrapper(name) : NULL;
 }
 
-int tm_checks_finish(int status) {
-  unsigned findings = checks != NULL ? checks->finish() : 0;
+void *tm_checks_gather(size_t *bytes) { return checks->gather(bytes); }
+
+void tm_checks_add(const void *gathered, size_t bytes) { checks->add(gathered, bytes); }
+
+int tm_checks_finish(int status, bool reports) {
+  unsigned findings = checks != NULL ? checks->finish(reports) : 0;
   if (findings == 0) return status;
   fprintf(stderr, "tmpirun: --check has found %u mistake%s\n", findings, findings > 1 ? "s" : "");
   return status != 0 ? status : 1;

@@ -8,6 +8,7 @@
 #define TM_RUN_MODULES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /** Loads a module. @return the address of its symbol; NULL: it is not there, dlerror() says why. */
 const void *tm_module(const char *name, const char *symbol);
@@ -18,7 +19,13 @@ bool tm_checks_load(void);
 bool tm_checks_start(bool check, bool strict, bool report, const char *file);
 /** @return a wrapper that takes the place of a function of MPI; NULL: none. */
 const void *tm_checks_override(const char *name);
-/** All ranks have ended. @return the status of the process, which was to be `status`. */
-int tm_checks_finish(int status);
+/** The ranks of this node have ended, of several. @return what it has counted for --report, to be
+ * freed; NULL: no memory. */
+void *tm_checks_gather(size_t *bytes);
+/** The same of another node, for the report. */
+void tm_checks_add(const void *gathered, size_t bytes);
+/** All ranks have ended. reports: this node prints the report. @return the status of the process,
+ * which was to be `status`. */
+int tm_checks_finish(int status, bool reports);
 
 #endif

@@ -264,11 +264,37 @@ static void limit_slices(int ranks) {
 
 /* @return an option given that only jobs of one node have; NULL: none. */
 static const char *one_node_option(const struct settings *settings) {
-  if (settings->check) return "--check";
-  if (settings->report) return "--report";
   if (settings->spare > 0) return "--spare";
   if (settings->share) return "--share"; /* these libraries are not bound to what refuses calls */
   return getenv("MLTP_SEED") != NULL || getenv("MLTP_SCHEDULE") != NULL ? "--seed" : NULL;
+}
+
+/* Node 0 gets what others have counted. */
+static void add_counts(int nodes) {
+  for (int i = 1; i < nodes; i++) {
+    size_t bytes = 0;
+    void *counts = tm_joined_take_counts(i, &bytes);
+    if (counts != NULL)
+      tm_checks_add(counts, bytes);
+    else
+      fprintf(stderr, "tmpirun: the report lacks node %d: its counts have not come (see above)\n",
+              i);
+    free(counts);
+  }
+}
+
+/* The ranks of this node have ended. @return the status of the process. */
+static int end_job(const struct settings *settings, int status) {
+  int own, nodes = tm_joined_nodes(&own);
+  size_t bytes = 0;
+  void *counts = settings->report && own > 0 ? tm_checks_gather(&bytes) : NULL;
+  if (counts != NULL) tm_joined_send_counts(counts, bytes);
+  free(counts);
+  status = tm_joined_end(status);
+  if (settings->report && own == 0) add_counts(nodes);
+  status = tm_checks_finish(status, own == 0);
+  tm_joined_leave(settings->check);
+  return status;
 }
 
 /* What fails has said why. @return the exit status. */
@@ -306,7 +332,7 @@ static int run(const struct settings *settings) {
     return 1;
   if (most > settings->ranks) tm_spawn_start(settings->command[0]);
   if (!tm_joined_begin()) return 1;
-  int status = tm_checks_finish(tm_joined_end(tm_launch(&settings->parts)));
+  int status = end_job(settings, tm_launch(&settings->parts));
   if (status == 0 && tm_ends_are_clean()) mti_wait_for_all();
   if (!tm_output_is_complete() && status == 0) status = 1;
   if (!tm_ends_abandoned()) return status;
@@ -370,8 +396,9 @@ int main(int argc, char **argv) {
             strerror(errno));
     return 1;
   }
-  if (!tm_joined_start(settings.ranks, settings.path, one_node_option(&settings), &settings.joined))
-    return 1;
+  const struct tm_asked asked = {settings.ranks, settings.path, one_node_option(&settings),
+                                 settings.check, settings.report};
+  if (!tm_joined_start(&asked, &settings.joined)) return 1;
   choose_stack(settings.joined.local);
   if (settings.ranks > 1) setenv(TM_JOB, "1", 1); /* for programs that ranks start */
   return run(&settings);
