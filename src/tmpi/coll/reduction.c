@@ -43,7 +43,7 @@ static void copy(void *to, const void *from, size_t count, struct tm_type *type)
 /* ---- few bytes */
 
 static bool is_small(const struct reduction *r) {
-  return r->type->dense && r->count * r->type->size <= TM_SMALL_MAX;
+  return tm_type_is_flat(r->type) && r->count * r->type->size <= TM_SMALL_MAX;
 }
 
 static void combine_block(const struct tm_coll *coll, const struct reduction *r, int block) {
