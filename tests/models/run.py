@@ -166,6 +166,7 @@ MUTATIONS = {
         Mutation(4, "open_up", "the queues are taken without the parts' guards"),
         Mutation(5, "arrive_slow", "units not given to a part yet are not waited for"),
         Mutation(6, "move_unit", "a part whose last unit moves away is not counted as complete"),
+        Mutation(7, "open_alone", "a part that has not all units opens the barrier"),
     ],
     "array": [
         Mutation(1, "AQ-5", "a try reads the number and takes it, in two steps"),
