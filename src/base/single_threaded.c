@@ -52,7 +52,7 @@ void mt_bias_forget(void) {
 /* Takes the bias from its owner. The state is REVOKED. */
 static void take_away(void) {
   mt_store_relaxed(&bias.owner->share, MT_BIAS_UNKNOWN); /* relaxed: the fence orders it */
-  mt_fence_heavy(); /* BI-2 heavy fence: share before inside; pairs BI-4 */
+  mt_fence_heavy(); /* BI-2 heavy fence: share before inside; pairs BI-4 BI-9 */
   while (mt_load_acquire(&bias.owner->inside) != 0) os_yield(); /* BI-3 acquire: pairs BI-1 BI-8 */
   mt_store_release(&bias.state, NONE); /* BI-5 release: the owner's stores; pairs BI-6 */
 }

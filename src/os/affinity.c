@@ -1,42 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where a kernel thread is put when it is woken, and where it is moved to. */
 #include <errno.h>
-#include <unistd.h>
 
 #include "os/os.h"
 
-void os_affinity_read(struct os_affinity *affinity) {
-  int saved = errno;
-  affinity->tid = gettid();
-  /* fails on machines with more CPUs than the set has bits; then the kernel decides */
-  affinity->known = sched_getaffinity(0, sizeof affinity->cpus, &affinity->cpus) == 0;
-  affinity->narrowed = false;
-  errno = saved;
-}
-
-/* All CPUs of the set but the caller's. @return false: there are none, or it is not
- * known which they are. */
-static bool others(const struct os_affinity *affinity, cpu_set_t *cpus) {
+/* Notes where a thread may run, 0: the caller, and takes the caller's CPU out of the set. @return
+ * false: no other is left, or it is not known which they are: on machines with more CPUs than the
+ * set has bits the kernel decides. */
+static bool others(pid_t tid, struct os_affinity *affinity, cpu_set_t *cpus) {
   int here = sched_getcpu();
-  if (!affinity->known || here < 0) return false;
+  if (here < 0 || sched_getaffinity(tid, sizeof affinity->cpus, &affinity->cpus) != 0) return false;
   *cpus = affinity->cpus;
   CPU_CLR((unsigned)here, cpus);
   return CPU_COUNT(cpus) > 0;
 }
 
-void os_affinity_avoid_here(struct os_affinity *affinity) {
+void os_affinity_avoid_here(struct os_affinity *affinity, pid_t tid) {
   int saved = errno;
   cpu_set_t cpus;
   affinity->narrowed =
-      others(affinity, &cpus) && sched_setaffinity(affinity->tid, sizeof cpus, &cpus) == 0;
+      others(tid, affinity, &cpus) && sched_setaffinity(tid, sizeof cpus, &cpus) == 0;
   errno = saved;
 }
 
 void os_affinity_start_elsewhere(struct os_affinity *affinity, pthread_attr_t *attr) {
+  int saved = errno;
   cpu_set_t cpus;
-  os_affinity_read(affinity);
   affinity->narrowed =
-      others(affinity, &cpus) && pthread_attr_setaffinity_np(attr, sizeof cpus, &cpus) == 0;
+      others(0, affinity, &cpus) && pthread_attr_setaffinity_np(attr, sizeof cpus, &cpus) == 0;
+  errno = saved;
 }
 
 void os_affinity_restore(struct os_affinity *affinity) {

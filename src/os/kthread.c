@@ -27,10 +27,8 @@ int os_thread_start(pthread_t *thread, struct os_affinity *affinity, bool elsewh
                     void *(*func)(void *), void *arg) {
   pthread_attr_t attr;
   if (pthread_attr_init(&attr) != 0) return EAGAIN;
-  if (elsewhere)
-    os_affinity_start_elsewhere(affinity, &attr);
-  else
-    os_affinity_read(affinity);
+  affinity->narrowed = false;
+  if (elsewhere) os_affinity_start_elsewhere(affinity, &attr);
   int error = pthread_create(thread, &attr, func, arg);
   pthread_attr_destroy(&attr);
   if (error != 0 && affinity->narrowed) { /* that CPU went, or a filter refuses masks */

@@ -88,16 +88,12 @@ unsigned os_cache_group(unsigned cpu);
  * milliseconds beside idle CPUs. */
 
 struct os_affinity {
-  cpu_set_t cpus; /**< where the thread may run */
-  pid_t tid;
-  bool known;
-  bool narrowed; /**< os_affinity_avoid_here() took a CPU away */
+  cpu_set_t cpus; /**< where a narrowed thread might run */
+  bool narrowed;  /**< a CPU was taken away */
 };
 
-/** Notes where the calling thread may run, before it goes to sleep. */
-void os_affinity_read(struct os_affinity *affinity);
-/** Keeps that thread, which sleeps, off the caller's CPU when it wakes up. */
-void os_affinity_avoid_here(struct os_affinity *affinity);
+/** Keeps a thread that sleeps off the caller's CPU when it wakes up. */
+void os_affinity_avoid_here(struct os_affinity *affinity, pid_t tid);
 /** The same for a thread that is to be created with attr. */
 void os_affinity_start_elsewhere(struct os_affinity *affinity, pthread_attr_t *attr);
 /** Lets the calling thread run where it might before. */

@@ -11,6 +11,7 @@
  * A part that owes:
  * - 2 or more: pay and wait, under the part's internal lock alone.
  * - 1: the part is complete. Take the barrier's lock as well, since the barrier may be complete.
+ *   If the part has all units, the barrier is complete, and its own lock suffices.
  * - nothing: a thread came from elsewhere. Its unit moves here from the units not given yet, or
  *   from another part. It stays here, since the thread is likely to come again.
  *
@@ -92,7 +93,7 @@ __attribute__((always_inline)) static inline void wait_in(part_t *part, struct m
  */
 static void move_unit(mltp_barrier_t *barrier, part_t *to) {
   parts_t *parts = mt_barrier_parts(barrier);
-  to->quota++;
+  mt_store_relaxed(&to->quota, to->quota + 1);
   if (parts->given < barrier->needed_) {
     parts->given++;
     return;
@@ -100,7 +101,7 @@ static void move_unit(mltp_barrier_t *barrier, part_t *to) {
   part_t *from = parts->part;
   while (mt_load_relaxed(&from->owed) == 0) from++;
   mt_ilock_lock(&from->queue.ilock_);
-  from->quota--;
+  mt_store_relaxed(&from->quota, from->quota - 1);
   mt_store_relaxed(&from->owed, from->owed - 1);
   if (from->owed == 0) parts->open--;
   mt_ilock_unlock(&from->queue.ilock_);
@@ -126,6 +127,29 @@ static int open_up(mltp_barrier_t *barrier, struct mt_home_chain waiters[PARTS])
     parts->open++;
   }
   return count;
+}
+
+/* The same for a part that has the units of all threads, and owes the last one. Under its internal
+ * lock alone, which is released: no unit can leave the part meanwhile. Its debt is not 0 in
+ * between, since move_unit() looks for a part that owes something. */
+static int open_alone(mltp_barrier_t *barrier, part_t *part) {
+  const struct mt_home_chain waiters = {part->mixed ? NULL : part->home, part->queue.head_};
+  part->queue.head_ = part->queue.tail_ = NULL;
+  part->queue.count_ = 0;
+  mt_store_relaxed(&part->owed, part->quota);
+  barrier->episode_++;
+  mt_ilock_unlock(&part->queue.ilock_);
+  if (waiters.first != NULL && waiters.first->next == NULL)
+    mt_resume(waiters.first);
+  else
+    mt_resume_homes(&waiters, 1);
+  return MLTP_BARRIER_SERIAL;
+}
+
+/* relaxed: a hint, which saves the last of a part one lock */
+static bool owes_enough(const mltp_barrier_t *barrier, const part_t *part) {
+  uint32_t owed = mt_load_relaxed(&part->owed);
+  return mt_likely(owed > 1) || (owed == 1 && mt_load_relaxed(&part->quota) == barrier->needed_);
 }
 
 /* For a caller whose part may owe one unit or none. */
@@ -164,8 +188,7 @@ int mltp_barrier_wait(mltp_barrier_t *barrier) {
   if (mt_unlikely(self == NULL)) return EPERM;
   mt_preempt("mltp_barrier_wait");
   part_t *part = part_of(barrier, self);
-  /* relaxed: a hint, which saves the last of a part one lock */
-  if (mt_likely(mt_load_relaxed(&part->owed) > 1)) {
+  if (owes_enough(barrier, part)) {
     mt_step("barrier: to its part");
     mt_ilock_lock(&part->queue.ilock_);
     if (mt_likely(part->owed > 1)) {
@@ -173,6 +196,7 @@ int mltp_barrier_wait(mltp_barrier_t *barrier) {
       wait_in(part, self, barrier);
       return 0;
     }
+    if (part->owed == 1 && part->quota == barrier->needed_) return open_alone(barrier, part);
     mt_ilock_unlock(&part->queue.ilock_);
   }
   return arrive_slow(barrier, part, self);

@@ -84,14 +84,14 @@ static inline bool mt_lock_reactive_swap_back(mltp_lock_t *lock, struct mltp_thr
 static inline bool mt_lock_reactive_store(mltp_lock_t *lock, struct mltp_thread *self) {
   bool taken = mt_load_acquire(&lock->word_) == 0; /* LK-6 acquire: pairs LK-2 LK-3 LK-5 */
   /* LK-8 release: the holder's descriptor; nobody else takes the lock in between; pairs LK-7 */
-  if (taken) mt_store_release(&lock->word_, (uint64_t)(uintptr_t)self);
+  if (mt_likely(taken)) mt_store_release(&lock->word_, (uint64_t)(uintptr_t)self);
   return taken;
 }
 
 static inline bool mt_lock_reactive_store_back(mltp_lock_t *lock, struct mltp_thread *self) {
   /* relaxed: nobody else comes in between */
   bool held = mt_load_relaxed(&lock->word_) == (uint64_t)(uintptr_t)self;
-  if (held) mt_store_release(&lock->word_, 0); /* LK-5 release: pairs LK-1 LK-4 LK-6 */
+  if (mt_likely(held)) mt_store_release(&lock->word_, 0); /* LK-5 release: pairs LK-1 LK-4 LK-6 */
   return held;
 }
 
@@ -121,24 +121,26 @@ static inline bool mt_lock_reactive_release(mltp_lock_t *lock, struct mltp_threa
 
 static inline bool mt_lock_reactive_try_quick(mltp_lock_t *lock, struct mltp_thread *self) {
   uintptr_t here = mt_bias_here();
-  enum mt_bias_share share = mt_alone_begin(here);
+  enum mt_bias_share share = mt_alone_begin_mine(here);
   if (share == MT_BIAS_SHARED) return mt_lock_reactive_swap(lock, self);
-  bool taken = share == MT_BIAS_MINE && mt_lock_reactive_store(lock, self);
+  bool taken = mt_likely(share == MT_BIAS_MINE) && mt_lock_reactive_store(lock, self);
   mt_alone_end(here); /* also if the share is UNKNOWN: a revoker may wait */
   return taken;
 }
 
 static inline bool mt_lock_reactive_release_quick(mltp_lock_t *lock, struct mltp_thread *self) {
   uintptr_t here = mt_bias_here();
-  enum mt_bias_share share = mt_alone_begin(here);
+  enum mt_bias_share share = mt_alone_begin_mine(here);
   if (share == MT_BIAS_SHARED) return mt_lock_reactive_swap_back(lock, self);
-  bool held = share == MT_BIAS_MINE && mt_lock_reactive_store_back(lock, self);
+  bool held = mt_likely(share == MT_BIAS_MINE) && mt_lock_reactive_store_back(lock, self);
   mt_alone_end(here);
   return held;
 }
 
+/* Two comparisons of what the lock says, so that the class that STANDARD stands for need not be
+ * looked up. */
 static inline bool mt_lock_is_inlined(const mltp_lock_t *lock) {
-  return mt_likely(mt_lock_class_of(lock) == mt_det_inlined_lock);
+  return mt_likely(lock->class_ == mt_det_inlined_standard) || lock->class_ == mt_det_inlined_lock;
 }
 
 /** The two for a lock of any class. @return false: nothing was done; the class's own operation

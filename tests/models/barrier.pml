@@ -101,6 +101,11 @@ inline resume_all() {
   od
 }
 
+#ifdef MUTATE_7
+#define ALL_UNITS true
+#else
+#define ALL_UNITS (quota[part] == THREADS)
+#endif
 #ifdef MUTATE_3
 #define ENOUGH 0
 #else
@@ -120,6 +125,12 @@ inline arrive() {
   lock_part(part);
   if
   :: owed[part] > ENOUGH -> owed[part]--; wait()
+  :: owed[part] == 1 && ALL_UNITS -> /* open_alone() */
+     all = queue[part];
+     queue[part] = 0;
+     owed[part] = quota[part];
+     unlock_part(part);
+     resume_all()
   :: else ->
      unlock_part(part);
      lock_whole();

@@ -63,6 +63,7 @@ VARIANTS = {
     "mailbox": [(), ("EAGER",)],
     "intake": [(), ("SLOTS=2",)],
     "phases": [(), SPINS],
+    "pair": [()],
     "round": [()],
     "handover": [()],
     "alarm": [(), FULL],
@@ -165,6 +166,7 @@ MUTATIONS = {
         Mutation(4, "open_up", "the queues are taken without the parts' guards"),
         Mutation(5, "arrive_slow", "units not given to a part yet are not waited for"),
         Mutation(6, "move_unit", "a part whose last unit moves away is not counted as complete"),
+        Mutation(7, "open_alone", "a part that has not all units opens the barrier"),
     ],
     "array": [
         Mutation(1, "AQ-5", "a try reads the number and takes it, in two steps"),
@@ -232,6 +234,13 @@ MUTATIONS = {
         Mutation(4, "tm_publish", "there is one set of slots"),
         Mutation(5, "tm_team_barrier_spin", "a waiter parks without a test under the lock", SPINS),
         Mutation(6, "tm_team_barrier_release", "the opener does not hold the lock", SPINS),
+    ],
+    "pair": [
+        Mutation(1, "PR-3", "the waiter sets the bit of a word that may have changed"),
+        Mutation(2, "PR-1", "a member looks for the bit, and then stores its word"),
+        Mutation(3, "tm_pair_meet", "the waiter is resumed without the lock"),
+        Mutation(4, "tm_pair_meet", "there is one set of sides"),
+        Mutation(5, "mt_after_switch", "the lock is released before the registers are saved"),
     ],
     "round": [
         Mutation(1, "sm_step_over", "a turn is over before its host's guard is held"),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every collective, on the world and on communicators made of it, against what can be computed.
  * With an argument: first a wrong one. */
+#include <stddef.h>
 #include <string.h>
 
 #include "check.h"
@@ -57,6 +58,33 @@ static void ordered(MPI_Comm comm, int rank, int size) {
   CHECK(same(result, product(0, rank)));
   MPI_Exscan(&own, &result, 1, type, op, comm);
   if (rank > 0) CHECK(same(result, product(0, rank - 1)));
+  MPI_Type_free(&type);
+  MPI_Op_free(&op);
+}
+
+/* Elements whose data do not begin at their address. */
+struct far {
+  char gap[4096];
+  long data[2];
+};
+
+static void add_far(void *in_, void *inout_, int *count, MPI_Datatype *type) {
+  const struct far *in = in_;
+  struct far *inout = inout_;
+  (void)type;
+  for (int i = 0; i < *count; i++) inout->data[i] += in->data[i];
+}
+
+static void displaced(MPI_Comm comm, int rank, int size) {
+  MPI_Op op;
+  MPI_Datatype type;
+  MPI_Aint displacement = offsetof(struct far, data);
+  struct far own = {.data = {rank, 10L * rank}}, result = {.data = {-1, -1}};
+  MPI_Op_create(add_far, 1, &op);
+  MPI_Type_create_hindexed_block(1, 1, &displacement, MPI_LONG, &type);
+  MPI_Type_commit(&type);
+  MPI_Allreduce(&own, &result, 2, type, op, comm);
+  CHECK(result.data[0] == size * (size - 1L) / 2 && result.data[1] == 5L * size * (size - 1));
   MPI_Type_free(&type);
   MPI_Op_free(&op);
 }
@@ -193,6 +221,7 @@ static void all_on(MPI_Comm comm) {
   MPI_Comm_size(comm, &size);
   ordered(comm, rank, size);
   predefined(comm, rank, size);
+  displaced(comm, rank, size);
   moved(comm, rank, size);
   uneven(comm, rank, size);
   gathered(comm, rank, size);

@@ -167,6 +167,41 @@ static void idle_program_uses_no_cpu(void) {
   CHECK(cpu_time() - before < 300 * MS / 20);
 }
 
+static struct {
+  mltp_sem_t woken;
+  pid_t task; /* of the VP that sleeps */
+  cpu_set_t one;
+} masked;
+
+static void *set_mask_and_wake(void *p0) {
+  mltp_self(); /* the runtime knows of this thread, and reports no deadlock */
+  usleep(20000);
+  CHECK_EQUAL(sched_setaffinity(masked.task, sizeof masked.one, &masked.one), 0);
+  mltp_sem_post(&masked.woken);
+  return p0;
+}
+
+/* A waker keeps the sleeper off its own CPU for a moment, and the sleeper undoes that. */
+static void a_mask_set_in_sleep_stays(void) {
+  cpu_set_t all, now;
+  struct worker worker;
+  if (seeded()) return;
+  sched_getaffinity(0, sizeof all, &all);
+  CPU_ZERO(&masked.one);
+  for (unsigned cpu = 0; CPU_COUNT(&masked.one) == 0; cpu++)
+    if (CPU_ISSET(cpu, &all)) CPU_SET(cpu, &masked.one);
+  mltp_sem_init(&masked.woken, 0, NULL);
+  masked.task = gettid();
+  worker_start(&worker, FOREIGN, set_mask_and_wake, NULL);
+  mltp_sem_wait(&masked.woken);
+  int same = gettid() == masked.task; /* else another VP took the thread */
+  sched_getaffinity(masked.task, sizeof now, &now);
+  sched_setaffinity(masked.task, sizeof all, &all);
+  CHECK(!same || CPU_EQUAL(&now, &masked.one));
+  worker_join(&worker);
+  mltp_sem_destroy(&masked.woken);
+}
+
 /* -------------------------------------------------- calls that block the VP */
 
 static int pipe_ends[2];
@@ -353,6 +388,7 @@ int main(void) {
       TEST_BARE(mltp_vps_active_may_exceed_the_cpus),
       TEST(mltp_cpus_is_no_more_than_there_are),
       TEST(idle_program_uses_no_cpu),
+      TEST(a_mask_set_in_sleep_stays),
       TEST(mltp_blocking_lets_others_run),
       TEST(mltp_blocking_begin_leaves_its_queue_to_others),
       TEST(mltp_blocking_begin_leaves_its_queue_to_busy_others),

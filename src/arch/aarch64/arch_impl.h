@@ -187,6 +187,9 @@ static inline int mt_arch_tls_enter(uintptr_t offset) {
   return __atomic_load_n(&bytes[1], __ATOMIC_RELAXED) - 1; /* relaxed: as above */
 }
 
+/** The same, for a second byte that is mostly above 1. */
+static inline int mt_arch_tls_enter_above(uintptr_t offset) { return mt_arch_tls_enter(offset); }
+
 /** Stores 0 in a thread-local byte: a release. */
 static inline void mt_arch_tls_leave(uintptr_t offset) {
   __asm__ volatile("stlrb wzr, [%0]" : : "r"(mt_arch_tls_at(offset)) : "memory");

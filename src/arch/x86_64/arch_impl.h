@@ -207,6 +207,31 @@ below:
   return -1;
 }
 
+/** The same, with one jump that is not taken where the second byte is above 1. A byte of 1 or less
+ * does not change until the caller has left. */
+static inline int mt_arch_tls_enter_above(uintptr_t offset) {
+  __asm__ goto(
+      "movb $1, %%fs:(%0)\n"
+      "cmpb $1, %%fs:1(%0)\n"
+      "jbe %l[other]"
+      :
+      : "r"(offset)
+      : "cc", "memory"
+      : other);
+  return 1;
+other:
+  __asm__ goto(
+      "cmpb $0, %%fs:1(%0)\n"
+      "je %l[below]"
+      :
+      : "r"(offset)
+      : "cc", "memory"
+      : below);
+  return 0;
+below:
+  return -1;
+}
+
 /** Stores 0 in a thread-local byte: a release. */
 static inline void mt_arch_tls_leave(uintptr_t offset) {
   __asm__ volatile("movb $0, %%fs:(%0)" : : "r"(offset) : "memory");

@@ -12,6 +12,8 @@
 #include "core/det/state.h"
 #include "instrument/debug_hooks.h"
 
+#define NO_CLASS UINT32_MAX
+
 enum {
   STEP_NS = 1000,       /* what the clock gains at each scheduling point */
   START_NS = 1000000000 /* so that "a while ago" is a time, too */
@@ -19,7 +21,7 @@ enum {
 
 struct mt_det_state mt_det;
 bool mt_det_on;
-uint32_t mt_det_inlined_lock = MLTP_LOCK_REACTIVE;
+uint32_t mt_det_inlined_lock = NO_CLASS, mt_det_inlined_standard = NO_CLASS;
 
 uint64_t mt_det_draw(void) { return mt_schedule_draw(&mt_det.generator); }
 
@@ -40,7 +42,9 @@ int mt_det_init(void) {
   if (error == 0) error = mt_schedule_log_open(mt_options.schedule_log);
   if (error != 0) return error;
   mt_det_on = mt_options.seed != 0 || mt_det.schedule.kind != MT_SCHEDULE_RANDOM;
-  mt_det_inlined_lock = mt_det_on ? UINT32_MAX : MLTP_LOCK_REACTIVE;
+  mt_det_inlined_lock = mt_det_on ? NO_CLASS : MLTP_LOCK_REACTIVE;
+  bool is_standard = mt_det_inlined_lock == (uint32_t)mt_options.lock;
+  mt_det_inlined_standard = is_standard ? MLTP_LOCK_STANDARD : NO_CLASS;
   if (!mt_det_on) return 0;
   mt_options.backend = MT_BACKEND_NATIVE;
   if (!was_on) restart();

@@ -31,9 +31,11 @@
 /** [const after mltp_init()] The mode is on. */
 extern bool mt_det_on __attribute__((visibility("hidden")));
 
-/** [const after mltp_init()] The lock class whose uncontended paths mltp_lock() and
- * mltp_unlock() take at once: none in this mode, so that both come by mt_preempt(). */
+/** [const after mltp_init()] What class_ is of locks whose uncontended paths mltp_lock() and
+ * mltp_unlock() take at once: the reactive lock's class, and MLTP_LOCK_STANDARD if it stands for
+ * that one. No class in this mode, so that both come by mt_preempt(). */
 extern uint32_t mt_det_inlined_lock __attribute__((visibility("hidden")));
+extern uint32_t mt_det_inlined_standard __attribute__((visibility("hidden")));
 
 /** Reads seed and schedule from the options, and overrides the options that would make
  * another VP. @return 0, or EINVAL after a message. */

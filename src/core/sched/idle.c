@@ -148,7 +148,6 @@ static void sleep_in_list(struct mt_vp *vp) {
 
 static void sleep_until_woken(struct mt_vp *vp) {
   mt_idle_hook(true);
-  os_affinity_read(&vp->sleep.affinity);
   mt_stacks_owner_sleeps(vp);
   mt_vp_sleep_begin(vp);
   /* ID-2 heavy fence: the sleeper before the look; pairs ID-1 ID-5 ID-17 ID-18 ID-19 FN-3 LV-6 */

@@ -29,18 +29,27 @@ static size_t few_of_each(const struct tm_comm *comm, const struct tm_part *own,
   return bytes <= comm->team->room / (size_t)comm->size ? bytes : 0;
 }
 
-/* Of the last arrival, for all: looks whether each rank has put as many bytes, which are not 0. */
-static void note_whether_same(const struct tm_coll *coll, int exchange, size_t bytes) {
+/* @return whether each rank has put as many bytes, which are not 0. */
+static bool all_have(const struct tm_coll *coll, int exchange, size_t bytes) {
   bool same = bytes > 0;
   for (int i = 0; same && i < coll->comm->size; i++)
     same = tm_published(coll, exchange, i)->bytes == bytes;
-  struct tm_team_data *data = tm_team_data(coll);
-  data->number = coll->tag;
-  data->exchange = same ? exchange : TM_EXCHANGE_NONE;
+  return same;
 }
 
-/* A phase, with that in it. */
+/* Of the last arrival, for all. */
+static void note_whether_same(const struct tm_coll *coll, int exchange, size_t bytes) {
+  struct tm_team_data *data = tm_team_data(coll);
+  data->number = coll->tag;
+  data->exchange = all_have(coll, exchange, bytes) ? exchange : TM_EXCHANGE_NONE;
+}
+
+/* A phase, with that in it. A pair's members look for themselves. */
 static bool meet_with_same(const struct tm_coll *coll, int exchange, size_t bytes) {
+  if (tm_pair_of(coll) != NULL) {
+    tm_pair_meet(coll);
+    return all_have(coll, exchange, bytes);
+  }
   if (tm_arrive_in_vp_group(coll)) {
     if (tm_arrive_at_root(coll)) {
       note_whether_same(coll, exchange, bytes);

@@ -19,22 +19,24 @@ void tm_barrier(struct tm_comm *comm, const char *call) { barrier(comm, call); }
 /* A few bytes travel in the team's slots, and the root need not wait. Otherwise the root stays
  * until all members have copied. */
 static void publish(const struct tm_coll *coll, int exchange, const void *buffer, size_t bytes,
-                    const struct tm_type *type) {
-  char *data = tm_team_data_next(coll);
+                    const struct tm_type *type, char *data) {
   bool few = bytes <= TM_SMALL_MAX;
   if (few) tm_type_pack(data, buffer, type, 0, bytes);
   tm_publish(coll, exchange, few ? data : buffer, bytes, few ? tm_type_of(MPI_BYTE) : type);
 }
 
-void tm_bcast(struct tm_coll *coll, void *buffer, size_t count, struct tm_type *type, int root) {
-  size_t room = count * type->size;
-  if (coll->comm->team == NULL) { /* a jump, for which no register has to be saved */
-    tm_nodes_bcast(coll, buffer, count, type, root);
-    return;
-  }
+/* A check whether they are a pair in each step would be a fortieth of what a rank does. */
+__attribute__((always_inline)) static inline void bcast(struct tm_coll *coll, void *buffer,
+                                                        size_t room, struct tm_type *type, int root,
+                                                        bool pair) {
   int exchange = tm_exchange_rooted(TM_EXCHANGE_BCAST, root);
-  if (root == coll->comm->rank) publish(coll, exchange, buffer, room, type);
-  tm_next_phase(coll);
+  if (root == coll->comm->rank)
+    publish(coll, exchange, buffer, room, type,
+            pair ? tm_pair_data_next(coll) : tm_team_data_next(coll));
+  if (pair)
+    tm_pair_meet(coll);
+  else
+    tm_next_phase_of_many(coll);
   const struct tm_publication *source = tm_published(coll, exchange, root);
   if (root != coll->comm->rank) {
     if (source->bytes > room) tm_coll_too_long(coll, root, source->bytes, room);
@@ -42,6 +44,20 @@ void tm_bcast(struct tm_coll *coll, void *buffer, size_t count, struct tm_type *
                  source->bytes < room ? source->bytes : room);
   }
   if (source->bytes > TM_SMALL_MAX) tm_next_phase(coll);
+}
+
+__attribute__((noinline)) static void bcast_in_pair(struct tm_coll *coll, void *buffer, size_t room,
+                                                    struct tm_type *type, int root) {
+  bcast(coll, buffer, room, type, root, true);
+}
+
+void tm_bcast(struct tm_coll *coll, void *buffer, size_t count, struct tm_type *type, int root) {
+  if (coll->comm->team == NULL) /* jumps, for which no register has to be saved */
+    tm_nodes_bcast(coll, buffer, count, type, root);
+  else if (mt_unlikely(tm_pair_of(coll) != NULL))
+    bcast_in_pair(coll, buffer, count * type->size, type, root);
+  else
+    bcast(coll, buffer, count * type->size, type, root, false);
 }
 
 /* All of a group have come when its barrier returns; then its first rank tells the other group's.

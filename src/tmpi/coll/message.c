@@ -21,7 +21,7 @@ struct tm_coll tm_coll_begin_rooted(struct tm_comm *comm, const char *call, int 
 static int find_other(const struct tm_coll *coll, int exchange) {
   const struct tm_team *team = coll->comm->team;
   for (int i = 0; i < team->size; i++) {
-    const struct tm_publication *slot = &team->slots[coll->comm->phases % 2][i];
+    const struct tm_publication *slot = tm_team_slot(team, coll->comm->phases % 2, i);
     if (slot->number != coll->tag || slot->exchange != exchange) return i;
   }
   return -1;

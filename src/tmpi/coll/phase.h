@@ -20,7 +20,8 @@
  * before the release. Where members spin first (tmpirun --wait=spin, or a VP for each rank) some
  * enter the queue later or never. The releaser then counts the release under the lock, and a waiter
  * checks the count under the lock before it parks. Otherwise nobody spins here: the releaser of a
- * VP group belongs to it, and cannot run before the others have left the VP.
+ * VP group belongs to it, and cannot run before the others have left the VP. Two members that spin
+ * do without the barrier's count (pair.c).
  *
  * Relaxed: values that only reports read.
  *
@@ -41,6 +42,22 @@
 #include "tmpi/coll/coll.h"
 #include "tmpi/match/rank_wait.h"
 #include "tmpi/object/team.h"
+
+/* ---- phases of a pair: pair.c */
+
+/** @return where the members meet if they are two and spin; NULL: at barriers. */
+static inline struct tm_pair *tm_pair_of(const struct tm_coll *coll) {
+  return coll->comm->team->pair;
+}
+
+/** @return the caller's room for TM_SMALL_MAX bytes of the next phase. */
+static inline char *tm_pair_data_next(const struct tm_coll *coll) {
+  const struct tm_comm *comm = coll->comm;
+  return tm_pair_of(coll)->sides[(comm->phases + 1) % 2][comm->rank].data;
+}
+
+/** Returns when both have come. */
+void tm_pair_meet(const struct tm_coll *coll);
 
 /* ---- phases. Always inline: after a switch the processor predicts each return from a function
  * wrongly, which costs as much as a switch. */
@@ -80,9 +97,9 @@ __attribute__((always_inline)) static inline bool tm_arrive(struct tm_team_barri
   return false;
 }
 
-/** A phase in parts, with something to do between them: if (tm_arrive_in_vp_group()) { of the VP
- * group; if (tm_arrive_at_root()) { of all; tm_release_root() } tm_release_vp_group() }. The caller
- * is then the last. */
+/** A phase of more than a pair in parts, with something to do between them: if
+ * (tm_arrive_in_vp_group()) { of the VP group; if (tm_arrive_at_root()) { of all; tm_release_root()
+ * } tm_release_vp_group() }. The caller is then the last. */
 __attribute__((always_inline)) static inline bool tm_arrive_in_vp_group(
     const struct tm_coll *coll) {
   mti_preempt(coll->call);
@@ -127,11 +144,20 @@ static inline void tm_release_vp_group(const struct tm_coll *coll) {
     tm_release(&vp_group->barrier);
 }
 
-/** Returns when all have come. */
-__attribute__((always_inline)) static inline void tm_next_phase(const struct tm_coll *coll) {
+/** Returns when all members have come. They are not a pair. */
+__attribute__((always_inline)) static inline void tm_next_phase_of_many(
+    const struct tm_coll *coll) {
   if (!tm_arrive_in_vp_group(coll)) return;
   if (tm_arrive_at_root(coll)) tm_release_root(coll);
   tm_release_vp_group(coll);
+}
+
+/** Returns when all have come. */
+__attribute__((always_inline)) static inline void tm_next_phase(const struct tm_coll *coll) {
+  if (mt_unlikely(tm_pair_of(coll) != NULL))
+    tm_pair_meet(coll);
+  else
+    tm_next_phase_of_many(coll);
 }
 
 /* ---- what is published for the next phase, and read after it */
@@ -139,7 +165,7 @@ __attribute__((always_inline)) static inline void tm_next_phase(const struct tm_
 static inline void tm_publish(const struct tm_coll *coll, int exchange, const void *at,
                               size_t bytes, const void *more) {
   const struct tm_comm *comm = coll->comm;
-  comm->team->slots[(comm->phases + 1) % 2][comm->rank] =
+  *tm_team_slot(comm->team, (comm->phases + 1) % 2, comm->rank) =
       (struct tm_publication){at, bytes, more, coll->tag, exchange};
 }
 
@@ -148,7 +174,8 @@ static inline void tm_publish(const struct tm_coll *coll, int exchange, const vo
  * may point anywhere by now, so the job ends. */
 static inline const struct tm_publication *tm_published(const struct tm_coll *coll, int exchange,
                                                         int rank) {
-  const struct tm_publication *slot = &coll->comm->team->slots[coll->comm->phases % 2][rank];
+  const struct tm_comm *comm = coll->comm;
+  const struct tm_publication *slot = tm_team_slot(comm->team, comm->phases % 2, rank);
   bool same = slot->number == coll->tag && slot->exchange == exchange;
   if (mt_unlikely(!same)) tm_not_published(coll, exchange, rank);
   return slot;

@@ -4,8 +4,9 @@
  * number of ranks alone.
  *
  * Few bytes: the last of a VP group to come combines its blocks', the last of all the blocks', and
- * all take the result with them: one phase. Many: after a phase each rank combines a slice of
- * the vector, of all ranks' buffers, and puts it where it is wanted; and they meet again.
+ * all take the result with them: one phase. A pair's members combine for themselves. Many: after a
+ * phase each rank combines a slice of the vector, of all ranks' buffers, and puts it where it is
+ * wanted; and they meet again.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +44,7 @@ static void copy(void *to, const void *from, size_t count, struct tm_type *type)
 /* ---- few bytes */
 
 static bool is_small(const struct reduction *r) {
-  return r->type->dense && r->count * r->type->size <= TM_SMALL_MAX;
+  return tm_type_is_flat(r->type) && r->count * r->type->size <= TM_SMALL_MAX;
 }
 
 static void combine_block(const struct tm_coll *coll, const struct reduction *r, int block) {
@@ -88,6 +89,20 @@ static void *meet_and_combine(struct tm_coll *coll, const void *from, const stru
   bool combined = result->number == coll->tag && result->exchange == r->exchange;
   if (mt_unlikely(!combined)) tm_not_published(coll, r->exchange, -1);
   return result->bytes;
+}
+
+/* Each of a pair combines for itself, if it wants the result. */
+static void combine_in_pair(const struct tm_coll *coll, const void *from, void *to,
+                            const struct reduction *r, bool wanted) {
+  char *own = tm_pair_data_next(coll);
+  copy(own, from, r->count, r->type);
+  tm_publish(coll, r->exchange, own, 0, NULL);
+  tm_pair_meet(coll);
+  const void *other = tm_published(coll, r->exchange, 1 - coll->comm->rank)->at;
+  if (!wanted) return;
+  bool first = coll->comm->rank == 0;
+  copy(to, first ? other : own, r->count, r->type);
+  tm_op_apply(r->op, first ? own : other, to, r->count, r->type);
 }
 
 /* ---- many */
@@ -135,15 +150,17 @@ static void combine_slice(const struct tm_coll *coll, const struct reduction *r,
 
 static void reduce(struct tm_coll *coll, const void *from, void *to, struct reduction *r,
                    int root) {
-  bool few = is_small(r);
+  bool few = is_small(r), wanted = root < 0 || root == coll->comm->rank;
   r->exchange = tm_exchange_rooted(few ? TM_EXCHANGE_REDUCE_FEW : TM_EXCHANGE_REDUCE_MANY, root);
   if (tm_comm_spans(coll->comm)) {
     tm_nodes_reduce(coll, from, to, r->count, r->type, r->op, root);
   } else if (coll->comm->team == NULL) {
     copy(to, from, r->count, r->type);
+  } else if (few && tm_pair_of(coll) != NULL) {
+    combine_in_pair(coll, from, to, r, wanted);
   } else if (few) {
     void *result = meet_and_combine(coll, from, r);
-    if (root < 0 || root == coll->comm->rank) copy(to, result, r->count, r->type);
+    if (wanted) copy(to, result, r->count, r->type);
   } else {
     tm_publish(coll, r->exchange, from, 0, to);
     tm_next_phase(coll);

@@ -25,11 +25,15 @@ static struct tm_team *find(uint64_t hash, uint64_t context, int first) {
   return NULL;
 }
 
-static void init_barrier(struct tm_team_barrier *barrier, int members) {
-  barrier->missing = barrier->members = members;
+static bool may_spin(void) {
   int here = mt_load_relaxed(&tm_job.here); /* relaxed: a hint */
-  barrier->spins = members > 1 && (tm_job.wait == TM_WAIT_SPIN ||
-                                   (tm_job.wait == TM_WAIT_CONSCIOUS && here <= tm_job.vp_count));
+  return tm_job.wait == TM_WAIT_SPIN ||
+         (tm_job.wait == TM_WAIT_CONSCIOUS && here <= tm_job.vp_count);
+}
+
+static void init_barrier(struct tm_team_barrier *barrier, int members, bool spins) {
+  barrier->missing = barrier->members = members;
+  barrier->spins = members > 1 && spins;
 }
 
 /* The VP group at a home. Where ranks have kernel threads a VP group is a block: few come to the
@@ -44,7 +48,7 @@ static struct tm_vp_group *vp_group_at(struct tm_team *team, int home) {
 }
 
 /* A block is at home where its first member is. */
-static void make_vp_groups(struct tm_team *team, const struct tm_group *group) {
+static void make_vp_groups(struct tm_team *team, const struct tm_group *group, bool spins) {
   for (int b = 0; b < team->blocks_count; b++) {
     int first = tm_block_first(team, b), end = tm_block_first(team, b + 1);
     struct tm_vp_group *vp_group = vp_group_at(team, tm_rank_home(group->ranks[first]));
@@ -52,20 +56,35 @@ static void make_vp_groups(struct tm_team *team, const struct tm_group *group) {
     vp_group->barrier.members += end - first;
   }
   for (int i = 0; i < team->vp_group_count; i++)
-    init_barrier(&team->vp_groups[i].barrier, team->vp_groups[i].barrier.members);
-  init_barrier(&team->root_barrier, team->vp_group_count);
+    init_barrier(&team->vp_groups[i].barrier, team->vp_groups[i].barrier.members, spins);
+  init_barrier(&team->root_barrier, team->vp_group_count, spins);
+}
+
+/* @return the memory of both sets of slots. Those of a pair lie beside what they publish. */
+static size_t slots_bytes(int size, bool pair) {
+  return pair ? sizeof(struct tm_pair) : 2 * (size_t)size * sizeof(struct tm_publication);
+}
+
+/* The memory is zero, so each slot is of collective number 0, which is none. */
+static void place_slots(struct tm_team *team, char *memory, bool is_pair) {
+  struct tm_publication *slots = (struct tm_publication *)memory;
+  if (is_pair) team->pair = (struct tm_pair *)memory;
+  team->slot_stride = is_pair ? sizeof(struct tm_pair_side) : sizeof *slots;
+  for (int set = 0; set < 2; set++)
+    team->slots[set] = is_pair ? &team->pair->sides[set][0].slot : slots + set * team->size;
 }
 
 static struct tm_team *make(uint64_t context, const struct tm_group *group) {
   int size = group->size, blocks = 1; /* a power of 2, so that VP groups are of a size */
   while (4 * blocks * blocks <= size) blocks *= 2;
-  size_t slots = (size_t)size * sizeof(struct tm_publication);
+  bool spins = may_spin(), pair = size == 2 && spins;
+  size_t slots = slots_bytes(size, pair);
   size_t fixed = sizeof(struct tm_team) + (size_t)blocks * sizeof(struct tm_vp_group);
   size_t room = (size_t)size * TM_SMALL_EACH;
   if (room < TM_SMALL_MAX) room = TM_SMALL_MAX;
   size_t data = (sizeof(struct tm_team_data) + room + TM_LINE - 1) & -(size_t)TM_LINE;
   size_t bytes = fixed + (size_t)blocks * sizeof(struct tm_team_block);
-  size_t all = bytes + 2 * data + 2 * slots + (size_t)blocks * sizeof(int);
+  size_t all = bytes + 2 * data + slots + (size_t)blocks * sizeof(int);
   struct tm_team *team = aligned_alloc(TM_LINE, (all + TM_LINE - 1) & -(size_t)TM_LINE);
   if (team == NULL) return NULL;
   memset(team, 0, bytes);
@@ -78,11 +97,11 @@ static struct tm_team *make(uint64_t context, const struct tm_group *group) {
   team->data[0] = (struct tm_team_data *)((char *)team + bytes);
   team->data[1] = (struct tm_team_data *)((char *)team + bytes + data);
   *team->data[0] = *team->data[1] = (struct tm_team_data){0, 0}; /* of no collective */
-  team->slots[0] = (struct tm_publication *)((char *)team + bytes + 2 * data);
-  team->slots[1] = team->slots[0] + size;
-  memset(team->slots[0], 0, 2 * slots); /* number 0: of no collective */
-  team->vp_group_of = (int *)(team->slots[1] + size);
-  make_vp_groups(team, group);
+  char *of_slots = (char *)team + bytes + 2 * data;
+  memset(of_slots, 0, slots);
+  place_slots(team, of_slots, pair);
+  team->vp_group_of = (int *)(of_slots + slots);
+  make_vp_groups(team, group, spins);
   return team;
 }
 

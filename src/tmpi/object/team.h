@@ -74,6 +74,18 @@ struct tm_publication {
   int exchange; /* of tm_exchange_rooted() */
 };
 
+/** What a member of a pair brings to a phase; coll/pair.c has the protocol. The first line holds
+ * all of it if the data are few. */
+struct tm_pair_side {
+  alignas(TM_LINE) uint32_t word;      /* [atomic] the phase its member has come to: PR-1 to PR-3 */
+  struct tm_publication slot;          /* [owner] until its member comes; then others read it */
+  alignas(16) char data[TM_SMALL_MAX]; /* [owner] likewise */
+};
+
+struct tm_pair {
+  struct tm_pair_side sides[2][2]; /* two sets, which alternate; by rank */
+};
+
 /** An exchange with its root, so that members with different roots differ. root < 0: none, or one
  * of an intercommunicator's. */
 static inline int tm_exchange_rooted(enum tm_exchange exchange, int root) {
@@ -96,13 +108,21 @@ struct tm_team {
   int vp_group_count;       /* [const] */
   int members;              /* [ilock: table] whose communicator is not freed yet, or not made */
   size_t room;              /* [const] bytes of each data */
+  struct tm_pair *pair; /* [const] where members meet if they are two and spin; NULL: at barriers */
   struct tm_team_data *data[2];        /* for all members; the two alternate, as slots do */
   struct tm_team_barrier root_barrier; /* of the last arrivals of all VP groups */
   struct tm_publication *slots[2];     /* by rank */
+  size_t slot_stride;                  /* [const] bytes from a rank's slot to the next one's */
   struct tm_team_block *blocks;
   int *vp_group_of; /* [const] by block */
   struct tm_vp_group vp_groups[];
 };
+
+/** @return the slot of a rank in one of the two sets. */
+static inline struct tm_publication *tm_team_slot(const struct tm_team *team, int set, int rank) {
+  char *slots = (char *)team->slots[set];
+  return (struct tm_publication *)(slots + (size_t)rank * team->slot_stride);
+}
 
 /** The team of a new communicator of this context and group; each member joins, and leaves.
  * @return NULL: no memory. */
