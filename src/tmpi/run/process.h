@@ -31,6 +31,11 @@ struct tm_handler {
   void *argument;
 };
 
+/** Handlers of pthread_atfork(): fork_handlers.c. NULL: there are none. */
+struct tm_fork_list {
+  struct tm_fork_handler *first, *last;
+};
+
 struct tm_process {
   int number;         /* [const] the rank */
   int argc;           /* [const] */
@@ -42,6 +47,7 @@ struct tm_process {
   struct tm_handler *at_exit; /* [rank] the last one registered first */
   struct tm_handler *at_thread_exit;
   struct tm_handler *at_quick_exit;
+  struct tm_fork_list at_fork;
   mltp_t *ending;             /* [atomic] the thread that has called exit(); NULL: none has */
   uint32_t left;              /* [atomic] 1: the rank has ended */
   int status;                 /* [rank] of exit(); read after the rank has ended */

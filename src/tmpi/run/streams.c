@@ -268,6 +268,40 @@ static int close_rank(int fd) {
   return own != NULL && is_standard(fd) && is_shared() ? close_number(fd) : close(fd);
 }
 
+/* tmpirun does not know which of the others are the caller's. */
+static void warn_kept(const char *call) {
+  static bool warned; /* a message twice would do no harm */
+  if (warned) return;
+  warned = true;
+  fprintf(stderr,
+          "tmpirun: rank %d: %s() closes descriptors from 0 to 2 only: others may be those of "
+          "another rank (close them one by one, or in a child of fork())\n",
+          tm_rank_number(), call);
+}
+
+/* @return 0: for calls that fail only if their arguments are wrong. */
+static int close_standard(unsigned first, unsigned last, const char *call) {
+  for (int fd = 0; fd < NUMBERS; fd++)
+    if ((unsigned)fd >= first && (unsigned)fd <= last) close_number(fd);
+  if (last >= NUMBERS) warn_kept(call);
+  return 0;
+}
+
+static void closefrom_rank(int first) {
+  if (own == NULL || !is_shared())
+    closefrom(first);
+  else
+    close_standard(first < 0 ? 0 : (unsigned)first, UINT_MAX, "closefrom");
+}
+
+/* A VP with descriptors of its own would give them to other ranks. */
+static int close_range_rank(unsigned first, unsigned last, int flags) {
+  if (own == NULL || !is_shared()) return close_range(first, last, flags);
+  flags &= ~(int)CLOSE_RANGE_UNSHARE;
+  return flags != 0 || first > last ? close_range(first, last, flags)
+                                    : close_standard(first, last, "close_range");
+}
+
 static int fclose_rank(FILE *stream) {
   struct numbers *numbers = own != NULL && is_shared() ? &own[tm_rank_number()] : NULL;
   if (numbers == NULL || !is_standard_stream(stream)) {
@@ -394,6 +428,8 @@ static int dprintf_checked(int fd, int flag, const char *format, ...) {
 
 const struct tm_override tm_override_streams[] = {
     {"close", (tm_any *)close_rank},
+    {"closefrom", (tm_any *)closefrom_rank},
+    {"close_range", (tm_any *)close_range_rank},
     {"fclose", (tm_any *)fclose_rank},
     {"dup", (tm_any *)dup_rank},
     {"dup2", (tm_any *)dup2_rank},
