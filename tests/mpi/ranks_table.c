@@ -224,7 +224,7 @@ static const struct row rows[] = {
     {"descriptors 0 to 2, closed", change_closed, see_closed, NO, "mpi.descriptors"},
     {"record locks", change_lock, see_lock, YES, "mpi.files"},
     {"/proc/self/exe", change_exe, see_exe, YES, "mpi.owned"},
-    {"process number", change_number, see_number, NO, ""},
+    {"process number", change_number, see_number, NO, "mpi.numbered"},
     {"other descriptors", change_descriptor, see_descriptor, NO, ""},
     {"mappings at a fixed address", change_mapping, see_mapping, NO, "mpi.mappings"},
     {"limits", change_limit, see_limit, NO, ""},

@@ -8,12 +8,14 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
@@ -34,6 +36,7 @@
 
 #include "tmpi/rank/rank.h"
 #include "tmpi/run/override.h"
+#include "tmpi/run/process_number.h"
 #include "tmpi/run/signals.h"
 #include "tmpi/run/streams.h"
 
@@ -53,6 +56,7 @@ static int open_rank(const char *path, int flags, ...) {
   va_start(list, flags);
   mode_t mode = va_arg(list, mode_t);
   va_end(list);
+  tm_number_in_name(path, flags);
   return give(open(tm_streams_path(path, room), flags, mode), "open");
 }
 
@@ -62,11 +66,13 @@ static int openat_rank(int folder, const char *path, int flags, ...) {
   va_start(list, flags);
   mode_t mode = va_arg(list, mode_t);
   va_end(list);
+  if (folder == AT_FDCWD) tm_number_in_name(path, flags);
   return give(openat(folder, tm_streams_path(path, room), flags, mode), "openat");
 }
 
 static int creat_rank(const char *path, mode_t mode) {
   char room[TM_STREAMS_PATH];
+  tm_number_in_name(path, O_CREAT | O_TRUNC);
   return give(creat(tm_streams_path(path, room), mode), "creat");
 }
 
@@ -117,7 +123,6 @@ MAKES(inotify_init1, (int flags), flags)
 MAKES(epoll_create, (int size), size)
 MAKES(epoll_create1, (int flags), flags)
 MAKES(memfd_create, (const char *name, unsigned flags), name, flags)
-MAKES(shm_open, (const char *name, int flags, mode_t mode), name, flags, mode)
 MAKES(posix_openpt, (int flags), flags)
 MAKES(mkstemp, (char *path), path)
 MAKES(mkostemp, (char *path, int flags), path, flags)
@@ -128,6 +133,15 @@ const char *const tm_descriptor_makers[] = {
     "open",       "open64", "openat",  "openat64", "__open_2",  "__open64_2", "creat", "dup",
     "creat64",    "fcntl",  "fcntl64", "pipe",     "pipe2",     "socket",     "fopen", "fopen64",
     "socketpair", "accept", "accept4", "mkstemp",  "mkstemp64", NULL};
+
+static int shm_open_rank(const char *name, int flags, mode_t mode) {
+  char path[PATH_MAX];
+  if (name != NULL) { /* where libc has it */
+    snprintf(path, sizeof path, "/dev/shm/%s", name + strspn(name, "/"));
+    tm_number_in_name(path, flags);
+  }
+  return give(shm_open(name, flags, mode), "shm_open");
+}
 
 /* ---- doing something to one */
 

@@ -30,6 +30,8 @@
 #include "tmpi/run/output.h"
 #include "tmpi/run/override.h"
 #include "tmpi/run/process.h"
+#include "tmpi/run/process_number.h"
+#include "tmpi/run/python.h"
 
 enum { NUMBERS = 3, SHARED = TM_OUTPUT_SHARED, CLOSED = TM_OUTPUT_CLOSED };
 
@@ -348,6 +350,7 @@ static FILE *freopen_rank(const char *path, const char *mode, FILE *stream) {
     return freopen(tm_streams_path(path, room), mode, stream);
   }
   if (path == NULL) return stream;
+  tm_number_in_name(path, open_flags(mode));
   int fd = open(tm_streams_path(path, room), open_flags(mode), 0666);
   if (fd < 0) return NULL;
   int result = redirect(fd, to, "freopen");
@@ -357,6 +360,7 @@ static FILE *freopen_rank(const char *path, const char *mode, FILE *stream) {
 
 static FILE *fopen_rank(const char *path, const char *mode) {
   char room[TM_STREAMS_PATH];
+  tm_number_in_name(path, open_flags(mode));
   return give_stream(fopen(tm_streams_path(path, room), mode));
 }
 
