@@ -69,6 +69,32 @@ static void hold_robust(bool moves) {
   CHECK(pthread_mutex_unlock(&mutex) == 0);
 }
 
+/* As a collector of garbage stops threads: here the rank's own thread, which waits in MPI. */
+static pthread_t stopper;
+
+static void stop(int signo) {
+  sigset_t none;
+  (void)signo;
+  sigemptyset(&none);
+  if (pthread_equal(pthread_self(), stopper)) sigsuspend(&none);
+}
+
+static void *stop_again(void *first) {
+  stopper = pthread_self();
+  for (;;) { /* until the other thread has come to its wait */
+    pthread_kill(*(pthread_t *)first, SIGUSR2);
+    usleep(1000);
+  }
+  return NULL;
+}
+
+static void stop_waiting(int rank) {
+  pthread_t thread, self = pthread_self();
+  signal(SIGUSR2, stop);
+  if (rank == 1) CHECK(pthread_create(&thread, NULL, stop_again, &self) == 0);
+  MPI_Recv(&rank, 1, MPI_INT, (rank + 1) % 2, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 static void in_rank_1(const char *how) {
   volatile int zero = 0;
   if (strcmp(how, "segv") == 0) write_to((int *)8);
@@ -103,6 +129,7 @@ int main(int argc, char **argv) {
   if (strcmp(how, "robust") == 0) hold_robust(true);
   if (strcmp(how, "robust-stays") == 0) hold_robust(false);
   if (strcmp(how, "large") == 0) fill_large(rank);
+  if (strcmp(how, "stop-waiting") == 0) stop_waiting(rank);
   if (strcmp(how, "unflushed") == 0) printf("rank %d", rank); /* no end of line */
   if (strcmp(how, "bad-buffer") == 0 && rank == 1) bad_buffer();
   MPI_Finalize();

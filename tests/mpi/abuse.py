@@ -76,6 +76,11 @@ class Ends(unittest.TestCase):
         result = self.ends("divide-caught", 6, "caught 8", "rank 1 ended with status 6")
         self.assertNotIn("crashed", result.stderr)
 
+    def test_thread_that_waits_is_stopped(self):
+        result = run(PROGRAM, "stop-waiting", ranks=2)
+        self.assertEqual(result.returncode, 1, result)
+        self.assertRegex(result.stderr, r"tmpirun: rank 1: sigsuspend\(\) in a handler .*--one-to-one\)")
+
     def test_raise_without_handler(self):
         self.ends("raise", -15)
 

@@ -10,6 +10,7 @@
 #include <grp.h>
 #include <locale.h>
 #include <math.h>
+#include <mntent.h>
 #include <netdb.h>
 #include <pwd.h>
 #include <search.h>
@@ -292,6 +293,41 @@ static void words_are_cut_alike(void **state) {
   assert_null(our_part);
 }
 
+static void numbers_are_the_same_text(void **state) {
+  (void)state;
+  static const double values[] = {0, 1, -1.5, 123456.789, 1e-10, 1e300, -2.5e-300};
+  for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
+    for (int digits = 0; digits < 20; digits++) {
+      int point[2], sign[2];
+      const char *ours = ecvt(values[i], digits, &point[0], &sign[0]);
+      const char *theirs = LIBC(ecvt)(values[i], digits, &point[1], &sign[1]);
+      assert_string_equal(ours, theirs);
+      assert_int_equal(point[0], point[1]);
+      assert_int_equal(sign[0] != 0, sign[1] != 0);
+      const char *other = fcvt(values[i], digits, &point[0], &sign[0]);
+      assert_string_equal(other, LIBC(fcvt)(values[i], digits, &point[1], &sign[1]));
+      assert_string_equal(ours, theirs); /* each has a text of its own */
+      assert_int_equal(point[0], point[1]);
+    }
+}
+
+static void mounted_file_systems_are_the_same(void **state) {
+  (void)state;
+  FILE *our_file = setmntent("/proc/self/mounts", "r");
+  FILE *their_file = setmntent("/proc/self/mounts", "r");
+  if (our_file == NULL || their_file == NULL) skip();
+  const struct mntent *ours, *theirs;
+  while ((theirs = LIBC(getmntent)(their_file)) != NULL) {
+    ours = getmntent(our_file);
+    assert_non_null(ours);
+    assert_string_equal(ours->mnt_dir, theirs->mnt_dir);
+    assert_string_equal(ours->mnt_opts, theirs->mnt_opts);
+  }
+  assert_null(getmntent(our_file));
+  endmntent(our_file);
+  endmntent(their_file);
+}
+
 static void times_are_the_same(void **state) {
   (void)state;
   static const char *const zones[] = {"UTC", "CET-1CEST,M3.5.0,M10.5.0/3", "XXX+11:30"};
@@ -349,6 +385,8 @@ int main(void) {
       cmocka_unit_test(terminals_have_their_names),
       cmocka_unit_test(the_gamma_function_leaves_the_sign),
       cmocka_unit_test(words_are_cut_alike),
+      cmocka_unit_test(numbers_are_the_same_text),
+      cmocka_unit_test(mounted_file_systems_are_the_same),
       cmocka_unit_test(times_are_the_same),
       cmocka_unit_test(the_hash_table_keeps_what_it_is_given),
       cmocka_unit_test(characters_are_as_long),

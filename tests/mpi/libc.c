@@ -136,6 +136,27 @@ static void check_hash_table(void) {
   hdestroy();
 }
 
+/* An allocator of the program's own relies on memory that follows what it has. */
+static void check_break(void) {
+  enum { SIZE = 100000 };
+  unsigned char *first = sbrk(SIZE);
+  CHECK(first != (void *)-1);
+  memset(first, rank + 1, SIZE);
+  step();
+  unsigned char *second = sbrk(SIZE);
+  CHECK(second == first + SIZE);
+  memset(second, rank + 1, SIZE);
+  step();
+  if (rank == 0) CHECK(brk(first) == 0);
+  step();
+  CHECK(sbrk(0) == first + (rank == 0 ? 0 : 2 * SIZE));
+  for (int i = 0; i < 2 * SIZE && rank != 0; i++) CHECK(first[i] == rank + 1);
+  if (rank == 0) CHECK(sbrk(SIZE) == first && first[0] == 0 && first[SIZE - 1] == 0);
+  errno = 0;
+  CHECK(sbrk(INTPTR_MAX) == (void *)-1 && errno == ENOMEM && sbrk(-3L * SIZE) == (void *)-1);
+  CHECK(brk(first - 1) == -1 && sbrk(-SIZE) != (void *)-1);
+}
+
 /* ---- signals */
 
 static volatile sig_atomic_t got;
@@ -221,6 +242,7 @@ int main(int argc, char **argv) {
   check_strtok();
   check_times();
   check_hash_table();
+  check_break();
   check_signals();
   check_objects();
   check_lookups_keep_no_memory();

@@ -8,6 +8,8 @@
 #include <grp.h>
 #include <math.h>
 #include <netdb.h>
+#include <pthread.h>
+#include <pty.h>
 #include <pwd.h>
 #include <spawn.h>
 #include <string.h>
@@ -92,6 +94,89 @@ static void check_wait(void) {
   CHECK(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
   first = start_child(30);
   CHECK(waitpid(first, NULL, 0) == first && wait(NULL) == -1);
+}
+
+/* Calls that name no child get the rank's own; calls that look leave it. */
+static void check_wait_by_kind(void) {
+  int status;
+  siginfo_t info;
+  pid_t child = start_child(40 + rank);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(waitid(P_ALL, 0, &info, 0) == -1 && errno == EINVAL);
+  CHECK(waitid(P_ALL, 0, &info, WEXITED | WNOWAIT) == 0 && info.si_pid == child);
+  CHECK(waitid(P_PGID, 0, &info, WEXITED | WNOWAIT) == 0 && info.si_pid == child);
+  CHECK(info.si_code == CLD_EXITED && info.si_status == 40 + rank);
+  CHECK(waitid(P_PID, (id_t)child, NULL, WEXITED) == 0);
+  CHECK(waitid(P_ALL, 0, &info, WEXITED) == -1 && errno == ECHILD);
+  child = start_child(50 + rank);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(waitpid(0, &status, 0) == child && status_of(status) == 50 + rank);
+  child = start_child(60 + rank);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(waitpid(-getpgrp(), &status, 0) == child && status_of(status) == 60 + rank);
+  CHECK(waitpid(0, &status, 0) == -1 && errno == ECHILD);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Each way to make a child. */
+static void check_makers(void) {
+  int status, terminal;
+  pid_t child = _Fork();
+  if (child == 0) _exit(70 + rank);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(wait(&status) == child && status_of(status) == 70 + rank);
+  child = forkpty(&terminal, NULL, NULL, NULL);
+  if (child == 0) _exit(80 + rank);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (child > 0) CHECK(wait(&status) == child && status_of(status) == 80 + rank);
+  if (child > 0) CHECK(close(terminal) == 0);
+  CHECK(daemon(1, 1) == -1 && errno == ENOTSUP);
+}
+
+/* Letters of the handlers that were called: prepare A B, in the parent a b, in the child 1 2. */
+static char order[64];
+
+static void append(char letter) { order[strlen(order)] = letter; }
+static void prepare_first(void) { append('A'); }
+static void prepare_last(void) { append('B'); }
+static void parent_first(void) { append('a'); }
+static void parent_last(void) { append('b'); }
+static void child_first(void) { append('1'); }
+static void child_last(void) { append('2'); }
+
+/* Only rank 0 forks. */
+static void check_fork_handlers(void) {
+  int status = 0;
+  CHECK(pthread_atfork(prepare_first, parent_first, child_first) == 0);
+  CHECK(pthread_atfork(NULL, NULL, NULL) == 0);
+  CHECK(pthread_atfork(prepare_last, parent_last, child_last) == 0);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) {
+    pid_t child = fork();
+    if (child == 0) _exit(strcmp(order, "BA12") != 0);
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    child = _Fork();
+    if (child == 0) _exit(strcmp(order, "BAab") != 0);
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(strcmp(order, rank == 0 ? "BAab" : "") == 0);
+}
+
+/* ---- what closes all streams, or all descriptors, of a process */
+
+static void check_closed_by_another(void) {
+  char line[32];
+  int fd = open("/dev/null", O_RDONLY);
+  FILE *from = popen("seq 3", "r");
+  CHECK(fd > 2 && from != NULL && fgets(line, sizeof line, from) != NULL && line[0] == '1');
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) CHECK(fcloseall() == 0);
+  if (rank == 1) closefrom(3);
+  if (rank == 2) CHECK(close_range(3, ~0U, 0) == 0);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(fgets(line, sizeof line, from) != NULL && line[0] == '2' && fcntl(fd, F_GETFD) == 0);
+  CHECK(pclose(from) == 0 && close(fd) == 0);
 }
 
 static void check_commands(void) {
@@ -214,6 +299,10 @@ int main(int argc, char **argv, char **environment) {
   snprintf(own, sizeof own, "%d", rank);
   check_environment(environment);
   check_wait();
+  check_wait_by_kind();
+  check_makers();
+  check_fork_handlers();
+  check_closed_by_another();
   check_commands();
   check_lookups();
   check_name(argv[0]);

@@ -11,6 +11,7 @@
 #include <fenv.h>
 #include <langinfo.h>
 #include <locale.h>
+#include <pthread.h>
 #include <pwd.h>
 #include <signal.h>
 #include <string.h>
@@ -118,6 +119,15 @@ static int change_children(void) {
 }
 static int see_children(void) { return waitpid(-1, NULL, WNOHANG) != -1; }
 
+static void end_child(void) { _exit(1); }
+static int change_fork_handlers(void) { return pthread_atfork(NULL, NULL, end_child); }
+static int see_fork_handlers(void) {
+  int status = 0;
+  pid_t child = fork();
+  if (child == 0) _exit(0);
+  return waitpid(child, &status, 0) == child && status != 0;
+}
+
 static int change_output(void) {
   int fd = open(path, O_WRONLY);
   int saved = dup(STDOUT_FILENO), result = dup2(fd, STDOUT_FILENO);
@@ -189,6 +199,7 @@ static int change_program(void) {
   char *words[] = {path, NULL};
   return execv("/bin/true", words) == -1 && errno == ENOTSUP ? REFUSED : 0;
 }
+static int change_daemon(void) { return daemon(1, 1) == -1 && errno == ENOTSUP ? REFUSED : 0; }
 static int change_namespace(void) {
   return dlmopen(LM_ID_NEWLM, "libm.so.6", RTLD_NOW) == NULL ? REFUSED : 0;
 }
@@ -208,16 +219,18 @@ static const struct row rows[] = {
     {"rounding mode, traps", change_rounding, see_rounding, NO, "mpi.rounding"},
     {"results of look-ups", change_result, see_result, NO, "mpi.owned"},
     {"children, wait()", change_children, see_children, NO, "mpi.owned"},
+    {"handlers of pthread_atfork()", change_fork_handlers, see_fork_handlers, NO, "mpi.owned"},
     {"redirected stdout, stderr", change_output, see_output, NO, "mpi.owned"},
     {"descriptors 0 to 2, closed", change_closed, see_closed, NO, "mpi.descriptors"},
     {"record locks", change_lock, see_lock, YES, "mpi.files"},
     {"/proc/self/exe", change_exe, see_exe, YES, "mpi.owned"},
-    {"process number", change_number, see_number, NO, ""},
+    {"process number", change_number, see_number, NO, "mpi.numbered"},
     {"other descriptors", change_descriptor, see_descriptor, NO, ""},
     {"mappings at a fixed address", change_mapping, see_mapping, NO, "mpi.mappings"},
     {"limits", change_limit, see_limit, NO, ""},
     {"CPU time: clock(), getrusage()", change_time, see_time, NO, ""},
     {"exec()", change_program, never, NO, "mpi.wrapped"},
+    {"daemon()", change_daemon, never, NO, "mpi.owned"},
     {"dlmopen() of a new namespace", change_namespace, never, NO, "mpi.opening"},
 };
 

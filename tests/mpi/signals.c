@@ -254,7 +254,7 @@ static void *begin(void *number) {
 }
 
 static void check_stops(void) {
-  struct sigaction action = {.sa_handler = stop};
+  struct sigaction action = {.sa_handler = stop, .sa_flags = SA_RESTART};
   sigfillset(&action.sa_mask);
   CHECK(sigaction(SIGPWR, &action, NULL) == 0);
   action.sa_handler = resume;

@@ -3,6 +3,8 @@
 #ifndef MT_ARCH_X86_64_PROGRAM_IMPL_H
 #define MT_ARCH_X86_64_PROGRAM_IMPL_H
 
+#include <stdbool.h>
+#include <string.h>
 #include <ucontext.h>
 
 enum { MT_ARCH_ELF_MACHINE = EM_X86_64 };
@@ -49,6 +51,32 @@ static inline const void *mt_arch_interrupted_frame(const void *context) {
 static inline const void *mt_arch_interrupted_stack(const void *context) {
   const ucontext_t *interrupted = context;
   return (const void *)interrupted->uc_mcontext.gregs[REG_RSP];
+}
+
+/**
+ * Tells whether the kernel, when a signal's handler returns, makes a system call again that the
+ * signal has interrupted. The instruction of such a call has put its end and the flags into rcx and
+ * r11. Before a first call these hold other values.
+ * @param call gets its number and its first two arguments
+ */
+static inline bool mt_arch_repeats_call(const void *context, long call[3]) {
+  enum { LENGTH = 2, DEBUGGED = 0x10100 /* flags that a debugger sets: TF and RF */ };
+  static const unsigned char instruction[LENGTH] = {0x0f, 0x05};
+  const greg_t *at = ((const ucontext_t *)context)->uc_mcontext.gregs;
+  if (at[REG_RCX] != at[REG_RIP] + LENGTH) return false;
+  if (((at[REG_R11] ^ at[REG_EFL]) & ~(greg_t)DEBUGGED) != 0) return false;
+  if (memcmp((const void *)at[REG_RIP], instruction, LENGTH) != 0) return false;
+  call[0] = at[REG_RAX];
+  call[1] = at[REG_RDI];
+  call[2] = at[REG_RSI];
+  return true;
+}
+
+/** Has such a call return an error of the kernel's. */
+static inline void mt_arch_fail_call(void *context, int error) {
+  greg_t *at = ((ucontext_t *)context)->uc_mcontext.gregs;
+  at[REG_RIP] = at[REG_RCX];
+  at[REG_RAX] = -(greg_t)error;
 }
 
 /** Enters a program at its first instruction. The kernel would have left argc at the stack

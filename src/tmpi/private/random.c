@@ -2,6 +2,14 @@
 /* Generators of random numbers: the same numbers as libc's, from a state of the rank's own. */
 #include <stdlib.h>
 
+/* tmpirun's: it reports ranks with the same seed, if that is made of the process number. */
+#pragma weak tm_seed_given
+void tm_seed_given(long seed);
+
+static void tell(long seed) {
+  if (tm_seed_given != NULL) tm_seed_given(seed);
+}
+
 static char first_state[128]; /* as large as libc's own */
 static struct random_data state;
 
@@ -17,7 +25,10 @@ long random(void) {
 }
 
 int rand(void) { return (int)random(); }
-void srandom(unsigned seed) { srandom_r(seed, started()); }
+void srandom(unsigned seed) {
+  tell(seed);
+  srandom_r(seed, started());
+}
 void srand(unsigned seed) { srandom(seed); }
 
 char *setstate(char *new) {
@@ -70,7 +81,10 @@ long jrand48(unsigned short from[3]) {
   return value;
 }
 
-void srand48(long seed) { srand48_r(seed, &bits); }
+void srand48(long seed) {
+  tell(seed);
+  srand48_r(seed, &bits);
+}
 
 unsigned short *seed48(unsigned short seed[3]) {
   static unsigned short old[3];

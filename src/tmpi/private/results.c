@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions that remember a place, or leave their result in a variable of libc's. */
 #define _GNU_SOURCE
+#include <mntent.h>
 #include <search.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -26,6 +28,37 @@ struct tm *localtime(const time_t *time) {
 char *asctime(const struct tm *time) { return asctime_r(time, as_text); }
 char *ctime(const time_t *time) { return asctime(localtime(time)); }
 /* NOLINTEND(bugprone-unsafe-functions) */
+
+/* ---- numbers as text, and mounted file systems: what their texts lie in is made when it is used
+ */
+
+enum { NUMBER_SIZE = 512, ENTRY_SIZE = 4096 };
+
+static char *room_of(char **text, size_t size) {
+  if (*text == NULL) *text = malloc(size);
+  return *text;
+}
+
+char *ecvt(double value, int digits, int *point, int *sign) {
+  static char *text;
+  if (room_of(&text, NUMBER_SIZE) == NULL) return NULL;
+  ecvt_r(value, digits, point, sign, text, NUMBER_SIZE);
+  return text;
+}
+
+char *fcvt(double value, int digits, int *point, int *sign) {
+  static char *text;
+  if (room_of(&text, NUMBER_SIZE) == NULL) return NULL;
+  fcvt_r(value, digits, point, sign, text, NUMBER_SIZE);
+  return text;
+}
+
+struct mntent *getmntent(FILE *file) {
+  static struct mntent entry;
+  static char *text;
+  if (room_of(&text, ENTRY_SIZE) == NULL) return NULL;
+  return getmntent_r(file, &entry, text, ENTRY_SIZE);
+}
 
 /* ---- the one hash table */
 

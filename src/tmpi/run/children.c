@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <mltp/mltp.h>
+#include <pty.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -17,8 +18,10 @@
 #include <unistd.h>
 
 #include "core/internal/locks.h"
+#include "tmpi/run/fork_handlers.h"
 #include "tmpi/run/override.h"
 #include "tmpi/run/process.h"
+#include "tmpi/run/signals.h"
 #include "tmpi/run/streams.h"
 
 struct tm_child {
@@ -58,14 +61,15 @@ static struct tm_child *forget(pid_t pid, const FILE *pipe) {
 }
 
 /* @return the number of the child at an index that wait() may get: popen()'s are pclose()'s. 0:
- * none. */
-static pid_t child_at(int index) {
+ * none. group: of processes; 0: any. */
+static pid_t child_at(int index, pid_t group) {
   const struct tm_process *process = tm_process_self();
   pid_t pid = 0;
   mti_lock(&ilock);
   for (const struct tm_child *child = process->children; child != NULL && pid == 0;
        child = child->next)
-    if (child->pipe == NULL && index-- == 0) pid = child->pid;
+    if (child->pipe == NULL && (group == 0 || getpgid(child->pid) == group) && index-- == 0)
+      pid = child->pid;
   mti_unlock(&ilock);
   return pid;
 }
@@ -79,9 +83,35 @@ static void note_or_tell(pid_t pid) {
             (int)pid);
 }
 
-static pid_t fork_rank(void) {
+/* vfork() and _Fork() call no handlers of the program. */
+static pid_t fork_without_handlers(void) {
   pid_t pid = fork();
   if (pid > 0) note_or_tell(pid);
+  return pid;
+}
+
+static void after_fork(const struct tm_process *process, pid_t pid) {
+  int error = errno;
+  if (pid > 0) note_or_tell(pid);
+  if (process != NULL && pid == 0) tm_fork_in_child(process);
+  if (process != NULL && pid != 0) tm_fork_in_parent(process);
+  tm_set_errno(error);
+}
+
+static pid_t fork_rank(void) {
+  const struct tm_process *process = tm_process_here();
+  if (process != NULL) tm_fork_prepare(process);
+  pid_t pid = fork();
+  after_fork(process, pid);
+  return pid;
+}
+
+static pid_t forkpty_rank(int *terminal, char *name, const struct termios *state,
+                          const struct winsize *size) {
+  const struct tm_process *process = tm_process_here();
+  if (process != NULL) tm_fork_prepare(process);
+  pid_t pid = forkpty(terminal, name, state, size);
+  after_fork(process, pid);
   return pid;
 }
 
@@ -123,45 +153,82 @@ static int spawnp_rank(pid_t *pid, const char *file, const posix_spawn_file_acti
 
 enum { NAP_FIRST = 50000, NAP_LAST = 5000000 };
 
-/* One that is given, and others may run meanwhile. */
-static pid_t wait_for_one(pid_t pid, int *status, int options, struct rusage *usage) {
-  pid_t got = wait4(pid, status, options | WNOHANG, usage);
+/* What a program asks for, by wait4() and its variants or by waitid(). */
+struct inquiry {
+  int options;
+  int *status; /* wait4()'s */
+  struct rusage *usage;
+  idtype_t type;   /* waitid()'s: what a number is */
+  siginfo_t *info; /* NULL: wait4() asks */
+};
+
+/* @return the child that has changed, 0: none has, or minus an errno value: errno may be another
+ * kernel thread's after a switch. */
+__attribute__((noinline)) static pid_t ask(const struct inquiry *inquiry, pid_t pid, int options) {
+  if (inquiry->info == NULL) {
+    pid_t got = wait4(pid, inquiry->status, options, inquiry->usage);
+    return got >= 0 ? got : -errno;
+  }
+  inquiry->info->si_pid = 0;
+  int result = waitid(inquiry->type, (id_t)pid, inquiry->info, options);
+  return result == 0 ? inquiry->info->si_pid : -errno;
+}
+
+static bool has_ended(const struct inquiry *inquiry) {
+  if (inquiry->info == NULL) return WIFEXITED(*inquiry->status) || WIFSIGNALED(*inquiry->status);
+  int code = inquiry->info->si_code;
+  return (inquiry->options & WNOWAIT) == 0 &&
+         (code == CLD_EXITED || code == CLD_KILLED || code == CLD_DUMPED);
+}
+
+/* One that is given, and others may run meanwhile. @return as ask(). */
+static pid_t wait_for_one(const struct inquiry *inquiry, pid_t pid, int options) {
+  pid_t got = ask(inquiry, pid, options | WNOHANG);
   if (got == 0 && (options & WNOHANG) == 0) {
     mltp_blocking_begin();
-    got = wait4(pid, status, options, usage);
-    int error = errno;
+    got = ask(inquiry, pid, options);
     mltp_blocking_end();
-    tm_set_errno(error);
   }
-  if (got > 0 && (WIFEXITED(*status) || WIFSIGNALED(*status))) free(forget(got, NULL));
+  if (got > 0 && has_ended(inquiry)) free(forget(got, NULL));
   return got;
 }
 
-/* Any of the rank's own. */
-static pid_t wait_for_any(int *status, int options, struct rusage *usage) {
+static uint32_t failures_here(void) {
+  const struct tm_process *process = tm_process_self();
+  return tm_signals_failures(process->signals);
+}
+
+/* Any of the rank's own, in a group of processes or in any. @return as ask(). */
+static pid_t wait_for_any(const struct inquiry *inquiry, pid_t group) {
   uint64_t nap = NAP_FIRST;
+  uint32_t failures = failures_here();
   for (;; nap = nap < NAP_LAST ? 2 * nap : nap) {
-    if (child_at(0) == 0) {
-      tm_set_errno(ECHILD);
-      return -1;
-    }
+    if (child_at(0, group) == 0) return -ECHILD;
     pid_t pid;
-    for (int i = 0; (pid = child_at(i)) != 0; i++) {
-      pid_t got = wait_for_one(pid, status, options | WNOHANG, usage);
-      if (got > 0) return got;
+    for (int i = 0; (pid = child_at(i, group)) != 0; i++) {
+      pid_t got = wait_for_one(inquiry, pid, inquiry->options | WNOHANG);
+      if (got > 0 || (got < 0 && got != -ECHILD)) return got;
       if (got < 0 && i-- >= 0) free(forget(pid, NULL)); /* the program has waited by other means */
     }
-    if ((options & WNOHANG) != 0) return 0;
+    if ((inquiry->options & WNOHANG) != 0) return 0;
+    if (failures_here() != failures) return -EINTR;
     mltp_sleep(nap);
   }
 }
 
+static int result_of(int result) {
+  if (result >= 0) return result;
+  tm_set_errno(-result);
+  return -1;
+}
+
 static pid_t wait4_rank(pid_t pid, int *status, int options, struct rusage *usage) {
   int unwanted;
-  if (tm_process_self() == NULL || pid == 0 || pid < -1) return wait4(pid, status, options, usage);
-  if (status == NULL) status = &unwanted;
-  return pid == -1 ? wait_for_any(status, options, usage)
-                   : wait_for_one(pid, status, options, usage);
+  struct inquiry inquiry = {.options = options, .status = status, .usage = usage};
+  if (tm_process_self() == NULL) return wait4(pid, status, options, usage);
+  if (status == NULL) inquiry.status = &unwanted;
+  if (pid > 0) return result_of(wait_for_one(&inquiry, pid, options));
+  return result_of(wait_for_any(&inquiry, pid == -1 ? 0 : pid == 0 ? getpgrp() : -pid));
 }
 
 static pid_t waitpid_rank(pid_t pid, int *status, int options) {
@@ -172,6 +239,31 @@ static pid_t wait_rank(int *status) { return wait4_rank(-1, status, 0, NULL); }
 
 static pid_t wait3_rank(int *status, int options, struct rusage *usage) {
   return wait4_rank(-1, status, options, usage);
+}
+
+static int waitid_rank(idtype_t type, id_t id, siginfo_t *info, int options) {
+  siginfo_t unwanted;
+  struct inquiry inquiry = {.options = options, .type = type, .info = info};
+  if (tm_process_self() == NULL) return waitid(type, id, info, options);
+  if (info == NULL) inquiry.info = &unwanted;
+  pid_t got;
+  if (type == P_ALL || type == P_PGID) {
+    inquiry.type = P_PID;
+    got = wait_for_any(&inquiry, type == P_ALL ? 0 : id == 0 ? getpgrp() : (pid_t)id);
+  } else {
+    got = wait_for_one(&inquiry, (pid_t)id, options);
+  }
+  return result_of(got < 0 ? got : 0);
+}
+
+/* Of a command that the calls below have started: a handler does not end the wait. @return -1: it
+ * has been waited for, with errno. */
+static int wait_for_command(pid_t pid) {
+  int status = 0, got;
+  const struct inquiry inquiry = {.status = &status};
+  do got = wait_for_one(&inquiry, pid, 0);
+  while (got == -EINTR);
+  return got == pid ? status : result_of(got);
 }
 
 /* ---- commands of the shell */
@@ -194,11 +286,9 @@ static pid_t start_shell(const char *command, int fd, int as) {
 }
 
 static int system_rank(const char *command) {
-  int status;
   if (command == NULL || tm_process_self() == NULL) return system(command);
   pid_t pid = start_shell(command, -1, -1);
-  if (pid < 0) return -1;
-  return wait_for_one(pid, &status, 0, NULL) == pid ? status : -1;
+  return pid < 0 ? -1 : wait_for_command(pid);
 }
 
 static FILE *popen_rank(const char *command, const char *mode) {
@@ -225,24 +315,26 @@ static FILE *popen_rank(const char *command, const char *mode) {
 }
 
 static int pclose_rank(FILE *stream) {
-  int status;
   struct tm_child *child = tm_process_self() != NULL ? forget(-1, stream) : NULL;
   if (child == NULL) return pclose(stream);
   pid_t pid = child->pid;
   free(child);
   fclose(stream);
-  return wait_for_one(pid, &status, 0, NULL) == pid ? status : -1;
+  return wait_for_command(pid);
 }
 
 const struct tm_override tm_override_children[] = {
     {"fork", (tm_any *)fork_rank},
-    {"vfork", (tm_any *)fork_rank},
+    {"vfork", (tm_any *)fork_without_handlers},
+    {"_Fork", (tm_any *)fork_without_handlers},
+    {"forkpty", (tm_any *)forkpty_rank},
     {"posix_spawn", (tm_any *)spawn_rank},
     {"posix_spawnp", (tm_any *)spawnp_rank},
     {"wait", (tm_any *)wait_rank},
     {"wait3", (tm_any *)wait3_rank},
     {"wait4", (tm_any *)wait4_rank},
     {"waitpid", (tm_any *)waitpid_rank},
+    {"waitid", (tm_any *)waitid_rank},
     {"system", (tm_any *)system_rank},
     {"popen", (tm_any *)popen_rank},
     {"pclose", (tm_any *)pclose_rank},

@@ -8,11 +8,14 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
@@ -31,7 +34,10 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "tmpi/rank/rank.h"
 #include "tmpi/run/override.h"
+#include "tmpi/run/process_number.h"
+#include "tmpi/run/signals.h"
 #include "tmpi/run/streams.h"
 
 /* ---- making one */
@@ -50,6 +56,7 @@ static int open_rank(const char *path, int flags, ...) {
   va_start(list, flags);
   mode_t mode = va_arg(list, mode_t);
   va_end(list);
+  tm_number_in_name(path, flags);
   return give(open(tm_streams_path(path, room), flags, mode), "open");
 }
 
@@ -59,11 +66,13 @@ static int openat_rank(int folder, const char *path, int flags, ...) {
   va_start(list, flags);
   mode_t mode = va_arg(list, mode_t);
   va_end(list);
+  if (folder == AT_FDCWD) tm_number_in_name(path, flags);
   return give(openat(folder, tm_streams_path(path, room), flags, mode), "openat");
 }
 
 static int creat_rank(const char *path, mode_t mode) {
   char room[TM_STREAMS_PATH];
+  tm_number_in_name(path, O_CREAT | O_TRUNC);
   return give(creat(tm_streams_path(path, room), mode), "creat");
 }
 
@@ -85,7 +94,19 @@ static int accept4_rank(int fd, struct sockaddr *address, socklen_t *length, int
   return give(accept4(tm_streams_meant(fd), address, length, flags), "accept4");
 }
 
+/* What a rank blocks is kept for it here, not by the kernel. */
+static void warn_unread(void) {
+  static bool warned; /* a message twice would do no harm */
+  if (warned || tm_rank_number() < 0) return;
+  warned = true;
+  fprintf(stderr,
+          "tmpirun: rank %d: signalfd() reads no signal that a rank blocks (take it by "
+          "sigtimedwait(), or handle it)\n",
+          tm_rank_number());
+}
+
 static int signalfd_rank(int fd, const sigset_t *mask, int flags) {
+  warn_unread();
   int result = signalfd(tm_streams_meant(fd), mask, flags);
   return fd == -1 ? give(result, "signalfd") : tm_streams_number(result);
 }
@@ -102,7 +123,6 @@ MAKES(inotify_init1, (int flags), flags)
 MAKES(epoll_create, (int size), size)
 MAKES(epoll_create1, (int flags), flags)
 MAKES(memfd_create, (const char *name, unsigned flags), name, flags)
-MAKES(shm_open, (const char *name, int flags, mode_t mode), name, flags, mode)
 MAKES(posix_openpt, (int flags), flags)
 MAKES(mkstemp, (char *path), path)
 MAKES(mkostemp, (char *path, int flags), path, flags)
@@ -113,6 +133,15 @@ const char *const tm_descriptor_makers[] = {
     "open",       "open64", "openat",  "openat64", "__open_2",  "__open64_2", "creat", "dup",
     "creat64",    "fcntl",  "fcntl64", "pipe",     "pipe2",     "socket",     "fopen", "fopen64",
     "socketpair", "accept", "accept4", "mkstemp",  "mkstemp64", NULL};
+
+static int shm_open_rank(const char *name, int flags, mode_t mode) {
+  char path[PATH_MAX];
+  if (name != NULL) { /* where libc has it */
+    snprintf(path, sizeof path, "/dev/shm/%s", name + strspn(name, "/"));
+    tm_number_in_name(path, flags);
+  }
+  return give(shm_open(name, flags, mode), "shm_open");
+}
 
 /* ---- doing something to one */
 
@@ -220,6 +249,16 @@ static int epoll_wait_rank(int fd, struct epoll_event *events, int count, int ti
   return epoll_wait(tm_streams_meant(fd), events, count, timeout);
 }
 
+static int epoll_pwait_rank(int fd, struct epoll_event *events, int count, int timeout,
+                            const sigset_t *mask) {
+  struct tm_masked masked;
+  int result = -1;
+  if (tm_masked_begin(&masked, &mask))
+    result = epoll_pwait(tm_streams_meant(fd), events, count, timeout, mask);
+  tm_masked_end(&masked);
+  return result;
+}
+
 /* The program's own list, in place. @return whether it has to be changed back. */
 static bool change_list(struct pollfd *asked, nfds_t count) {
   if (!tm_streams_any()) return false;
@@ -240,8 +279,11 @@ static int poll_rank(struct pollfd *asked, nfds_t count, int timeout) {
 
 static int ppoll_rank(struct pollfd *asked, nfds_t count, const struct timespec *timeout,
                       const sigset_t *mask) {
+  struct tm_masked masked;
   bool changed = change_list(asked, count);
-  int result = ppoll(asked, count, timeout, mask);
+  int result = -1;
+  if (tm_masked_begin(&masked, &mask)) result = ppoll(asked, count, timeout, mask);
+  tm_masked_end(&masked);
   if (changed) change_back(asked, count);
   return result;
 }
@@ -298,14 +340,24 @@ static int select_rank(int count, fd_set *reads, fd_set *writes, fd_set *others,
   return result;
 }
 
+static int pselect_masked(int count, fd_set *reads, fd_set *writes, fd_set *others,
+                          const struct timespec *timeout, const sigset_t *mask) {
+  struct tm_masked masked;
+  int result = -1;
+  if (tm_masked_begin(&masked, &mask))
+    result = pselect(count, reads, writes, others, timeout, mask);
+  tm_masked_end(&masked);
+  return result;
+}
+
 static int pselect_rank(int count, fd_set *reads, fd_set *writes, fd_set *others,
                         const struct timespec *timeout, const sigset_t *mask) {
   struct sets sets = {.given = {reads, writes, others}, .given_count = count};
   if (count > FD_SETSIZE || !tm_streams_any())
-    return pselect(count, reads, writes, others, timeout, mask);
+    return pselect_masked(count, reads, writes, others, timeout, mask);
   if (!translate(&sets)) return -1;
   fd_set *meant = sets.meant;
-  int result = pselect(sets.count, &meant[0], &meant[1], &meant[2], timeout, mask);
+  int result = pselect_masked(sets.count, &meant[0], &meant[1], &meant[2], timeout, mask);
   if (result >= 0) translate_back(&sets);
   return result;
 }
@@ -392,6 +444,7 @@ const struct tm_override tm_override_descriptors[] = {
     ROW(splice),
     ROW(epoll_ctl),
     ROW(epoll_wait),
+    ROW(epoll_pwait),
     ROW(poll),
     ROW(ppoll),
     {"__poll_chk", (tm_any *)poll_checked},

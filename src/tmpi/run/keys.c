@@ -113,6 +113,12 @@ static void *get_value(pthread_key_t key) {
   return (void *)(uintptr_t)block[key % BLOCK].value;
 }
 
+struct tm_values *tm_values_exchange(struct tm_values *values) {
+  struct tm_values *before = of_pthread;
+  of_pthread = values;
+  return before;
+}
+
 bool tm_values_start(void) {
   of_pthread = calloc(1, sizeof *of_pthread);
   return of_pthread != NULL;

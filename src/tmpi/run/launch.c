@@ -76,6 +76,8 @@ void tm_process_run(struct tm_process *process, char *folder) {
     fprintf(stderr, "tmpirun: no memory to start rank %d (fewer ranks)\n", process->number);
     tm_job_abort(1);
   }
+  /* relaxed: no handler of the rank runs yet */
+  if (mltp_vp() < 0) mt_store_relaxed(&process->task, gettid());
   tm_carry_apply((uint32_t)process->number + 1);
   if (folder != NULL && tm_carry_enter(folder) != 0) {
     fprintf(stderr, "tmpirun: rank %d cannot enter '%s': %s (check the name)\n", process->number,

@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 /** Variables of other launchers in the environment of each rank: how many, and room for one's text.
@@ -30,6 +31,11 @@ struct tm_handler {
   void *argument;
 };
 
+/** Handlers of pthread_atfork(): fork_handlers.c. NULL: there are none. */
+struct tm_fork_list {
+  struct tm_fork_handler *first, *last;
+};
+
 struct tm_process {
   int number;         /* [const] the rank */
   int argc;           /* [const] */
@@ -37,9 +43,11 @@ struct tm_process {
   char **environment; /* [const] what the rank started with, on its stack */
   char name[24];      /* [const] "rank 7", for reports */
   mltp_t *thread;
+  int task; /* [atomic] with --one-to-one: the kernel thread of its own thread; 0: it has none */
   struct tm_handler *at_exit; /* [rank] the last one registered first */
   struct tm_handler *at_thread_exit;
   struct tm_handler *at_quick_exit;
+  struct tm_fork_list at_fork;
   mltp_t *ending;             /* [atomic] the thread that has called exit(); NULL: none has */
   uint32_t left;              /* [atomic] 1: the rank has ended */
   int status;                 /* [rank] of exit(); read after the rank has ended */
@@ -135,6 +143,17 @@ int tm_flush_free(void);
 
 /** threads.c: @return whether the caller is a pthread that a rank has made. Async-signal-safe. */
 bool tm_on_pthread(void);
+
+/** What a kernel thread has for the pthread of a rank that it is. */
+struct tm_locals {
+  ptrdiff_t distance;       /* of its block of thread-local variables from the rank's */
+  struct tm_values *values; /* thread-specific ones; NULL: the rank's */
+  bool is_pthread;
+};
+
+/** threads.c: gives the kernel thread others, and @return what it had. For a handler that has
+ * interrupted another rank's pthread: that one's variables are not the handler's. */
+struct tm_locals tm_locals_exchange(struct tm_locals locals);
 
 /** threads.c: as pthread_create(); the pthread belongs to the calling rank. */
 int tm_create_pthread(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Other programs. exec() would replace all ranks by one program, so a rank is refused that. A child
- * of fork() may do it.
+ * Other programs. A rank is refused exec(), which would replace all ranks by one program, and
+ * daemon(), which would end them. A child of fork() may call both.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -57,6 +57,18 @@ static int execveat_rank(int folder, const char *path, char *const *argv, char *
   return may_replace("execveat", path) ? execveat(folder, path, argv, environment, flags) : -1;
 }
 
+/* libc's forks, and ends the process of its caller with status 0: all ranks. */
+static int daemon_rank(int keeps_folder, int keeps_streams) {
+  const struct tm_process *process = tm_process_self();
+  if (process == NULL) return daemon(keeps_folder, keeps_streams);
+  fprintf(stderr,
+          "tmpirun: rank %d: daemon() is refused: it would end all %d ranks (call it in a child of "
+          "fork())\n",
+          process->number, mt_load_relaxed(&tm_job.size)); /* relaxed: for a message */
+  errno = ENOTSUP;
+  return -1;
+}
+
 /* ---- with the arguments as a list */
 
 /* Copies the list to argv[1], as far as its NULL. @return how many there are with the first. */
@@ -110,9 +122,15 @@ static int execle_rank(const char *path, const char *first, ...) {
 }
 
 const struct tm_override tm_override_programs[] = {
-    {"execve", (tm_any *)execve_rank},     {"execv", (tm_any *)execv_rank},
-    {"execvp", (tm_any *)execvp_rank},     {"execvpe", (tm_any *)execvpe_rank},
-    {"execl", (tm_any *)execl_rank},       {"execlp", (tm_any *)execlp_rank},
-    {"execle", (tm_any *)execle_rank},     {"fexecve", (tm_any *)fexecve_rank},
-    {"execveat", (tm_any *)execveat_rank}, {NULL, NULL},
+    {"execve", (tm_any *)execve_rank},
+    {"execv", (tm_any *)execv_rank},
+    {"execvp", (tm_any *)execvp_rank},
+    {"execvpe", (tm_any *)execvpe_rank},
+    {"execl", (tm_any *)execl_rank},
+    {"execlp", (tm_any *)execlp_rank},
+    {"execle", (tm_any *)execle_rank},
+    {"fexecve", (tm_any *)fexecve_rank},
+    {"execveat", (tm_any *)execveat_rank},
+    {"daemon", (tm_any *)daemon_rank},
+    {NULL, NULL},
 };

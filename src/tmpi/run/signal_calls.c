@@ -58,6 +58,7 @@ static int sigaction_rank(int signo, const struct sigaction *new, struct sigacti
   if (new != NULL)
     wanted = (struct tm_action){(uintptr_t)new->sa_handler, (uint64_t)(unsigned)new->sa_flags,
                                 word_of(&new->sa_mask)};
+  if (new != NULL) tm_wait_prepare();
   tm_signals_change(own_signals(), signo, new != NULL ? &wanted : NULL, &before);
   if (old != NULL) {
     memset(old, 0, sizeof *old);
@@ -75,7 +76,24 @@ static sighandler_t set_handler(int signo, sighandler_t handler, int flags) {
 }
 
 static sighandler_t signal_rank(int signo, sighandler_t handler) {
-  return set_handler(signo, handler, SA_RESTART);
+  if (is_outside()) return signal(signo, handler);
+  bool known = signo >= 1 && signo < NSIG;
+  uint64_t interrupting = known ? *tm_signals_interrupting(own_signals()) : 0;
+  bool interrupts = known && (interrupting & tm_signal_bit(signo)) != 0;
+  return set_handler(signo, handler, interrupts ? 0 : SA_RESTART);
+}
+
+/* libc's would change the kernel's action, which all ranks share. */
+static int siginterrupt_rank(int signo, int interrupts) {
+  struct sigaction action;
+  if (sigaction_rank(signo, NULL, &action) != 0) return -1;
+  if (!is_outside()) {
+    uint64_t *interrupting = tm_signals_interrupting(own_signals()), bit = tm_signal_bit(signo);
+    *interrupting = interrupts ? *interrupting | bit : *interrupting & ~bit;
+  }
+  action.sa_flags = interrupts ? action.sa_flags & ~SA_RESTART : action.sa_flags | SA_RESTART;
+  bool handled = action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
+  return handled ? sigaction_rank(signo, &action, NULL) : 0;
 }
 
 static sighandler_t sysv_signal_rank(int signo, sighandler_t handler) {
@@ -136,6 +154,32 @@ static int sigpending_rank(sigset_t *set) {
   return 0;
 }
 
+/* ---- those of System V: libc's would change action and mask of the kernel thread */
+
+static int change_mask_by(int how, int signo) {
+  sigset_t set;
+  sigemptyset(&set);
+  return sigaddset(&set, signo) == 0 ? sigprocmask_rank(how, &set, NULL) : -1;
+}
+
+static int sighold_rank(int signo) { return change_mask_by(SIG_BLOCK, signo); }
+
+static int sigrelse_rank(int signo) { return change_mask_by(SIG_UNBLOCK, signo); }
+
+static int sigignore_rank(int signo) {
+  if (is_outside()) return signal(signo, SIG_IGN) == SIG_ERR ? -1 : 0;
+  return set_handler(signo, SIG_IGN, 0) == SIG_ERR ? -1 : 0;
+}
+
+static sighandler_t sigset_rank(int signo, sighandler_t handler) {
+  struct sigaction new = {.sa_handler = handler}, old;
+  sigset_t mask;
+  if (sigprocmask_rank(SIG_BLOCK, NULL, &mask) != 0) return SIG_ERR;
+  if (sigaction_rank(signo, handler == SIG_HOLD ? NULL : &new, &old) != 0) return SIG_ERR;
+  if (change_mask_by(handler == SIG_HOLD ? SIG_BLOCK : SIG_UNBLOCK, signo) != 0) return SIG_ERR;
+  return sigismember(&mask, signo) ? SIG_HOLD : old.sa_handler;
+}
+
 /* ---- waiting */
 
 static int pause_rank(void) {
@@ -144,8 +188,50 @@ static int pause_rank(void) {
   return failed(EINTR);
 }
 
+/* The kernel thread gets no signals until the call unblocks them: a handler that runs elsewhere
+ * meanwhile sends one that ends the call (tm_wait_end()). A fault is reported all the same. */
+bool tm_masked_begin(struct tm_masked *masked, const sigset_t **mask) {
+  sigset_t all;
+  *masked = (struct tm_masked){.process = NULL};
+  if (*mask == NULL || has_own_mask()) return true;
+  struct tm_signals *signals = own_signals();
+  uint64_t word = word_of(*mask);
+  uint32_t calls = tm_signals_calls(signals);
+  masked->process = tm_process_self();
+  masked->before = tm_signals_mask(signals);
+  catch_all(word);
+  sigfillset(&all);
+  for (int signo = 1; signo < NSIG; signo++)
+    if (tm_crash_signal(signo)) sigdelset(&all, signo);
+  tm_signals_set_mask(masked->process, word); /* a handler may leave by siglongjmp() */
+  pthread_sigmask(SIG_SETMASK, &all, &masked->kernels);
+  masked->handled = tm_signals_calls(signals) != calls;
+  *mask = &masked->kernels;
+  return !masked->handled;
+}
+
+void tm_masked_end(const struct tm_masked *masked) {
+  if (masked->process == NULL) return;
+  int error = masked->handled ? EINTR : errno;
+  tm_signals_set_mask(masked->process, masked->before);
+  pthread_sigmask(SIG_SETMASK, &masked->kernels, NULL);
+  errno = error;
+}
+
+/* The thread that has stopped another one so, and is to let it continue, would wait for itself. */
+static void refuse_stop(void) {
+  if (!tm_signals_stand_in()) return;
+  fprintf(
+      stderr,
+      "tmpirun: rank %d: sigsuspend() in a handler that the sender of the signal runs, since the "
+      "rank's own thread waits in MPI or sleeps (run with --one-to-one)\n",
+      tm_rank_number());
+  tm_job_abort(1);
+}
+
 /* What becomes pending by the change of the mask has been handled when that returns. */
 static int sigsuspend_rank(const sigset_t *set) {
+  refuse_stop();
   if (has_own_mask()) return sigsuspend(set);
   struct tm_signals *signals = own_signals();
   uint32_t calls = tm_signals_calls(signals);
@@ -235,6 +321,11 @@ const struct tm_override tm_override_signals[] = {
     {"ssignal", (tm_any *)signal_rank},
     {"__sysv_signal", (tm_any *)sysv_signal_rank},
     {"sysv_signal", (tm_any *)sysv_signal_rank},
+    {"siginterrupt", (tm_any *)siginterrupt_rank},
+    {"sighold", (tm_any *)sighold_rank},
+    {"sigrelse", (tm_any *)sigrelse_rank},
+    {"sigignore", (tm_any *)sigignore_rank},
+    {"sigset", (tm_any *)sigset_rank},
     {"sigaltstack", (tm_any *)sigaltstack_rank},
     {"sigprocmask", (tm_any *)sigprocmask_rank},
     {"pthread_sigmask", (tm_any *)pthread_sigmask_rank},

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "arch/program.h"
 #include "base/atomic.h"
 #include "core/internal/locks.h"
 #include "core/internal/placement.h"
@@ -36,7 +35,9 @@ struct tm_signals {
   uint64_t before;               /* [runner] blocked, before the first of them was called */
   int signo;                     /* [runner] of the last of them */
   uint32_t calls;                /* [atomic] handlers that were called */
+  uint32_t failures;             /* [atomic] of these, without SA_RESTART */
   uint32_t events;               /* [atomic] futex: calls, and signals that became pending */
+  uint64_t interrupting;         /* [rank] siginterrupt() has named them */
 };
 
 static uint64_t inherited; /* [const] signals that tmpirun was started with ignored */
@@ -135,7 +136,11 @@ static void call(struct tm_process *process, int signo, siginfo_t *info, void *c
   set_blocked(signals, before | own | action->mask);
   uint32_t number = tm_rank_act_as((uint32_t)process->number + 1);
   bool other = number != (uint32_t)process->number + 1;
-  if (other) tm_carry_apply((uint32_t)process->number + 1);
+  struct tm_locals locals = {0, NULL, false};
+  if (other) {
+    tm_carry_apply((uint32_t)process->number + 1);
+    locals = tm_locals_exchange(locals);
+  }
   if (signals->depth++ == 0) {
     signals->before = before;
     signals->elsewhere = other;
@@ -148,7 +153,10 @@ static void call(struct tm_process *process, int signo, siginfo_t *info, void *c
     ((void (*)(int))(uintptr_t)action->handler)(signo);
   signals->depth--;
   tm_rank_act_as(number);
-  if (other) tm_carry_apply(number);
+  if (other) {
+    tm_carry_apply(number);
+    tm_locals_exchange(locals);
+  }
   set_blocked(signals, before);
   announce(signals);
 }
@@ -200,6 +208,9 @@ static void deliver_one(struct tm_process *process, int signo, siginfo_t *info, 
   if (action.handler == (uintptr_t)SIG_DFL) default_effect(next);
   if (!is_handler(&action)) return;
   call(process, next, next == signo ? info : &plain, next == signo ? context : NULL, &action);
+  if ((action.flags & SA_RESTART) == 0)
+    mt_add_relaxed(&signals->failures, 1); /* relaxed: a count */
+  tm_wait_end(process, action.flags, context);
 }
 
 /* @return whether the calling kernel thread calls handlers from now on; false: another one does. */
@@ -274,6 +285,7 @@ static void call_on_pthread(struct tm_signals *signals, int signo, siginfo_t *in
   else
     ((void (*)(int))(uintptr_t)action->handler)(signo);
   announce(signals); /* otherwise the kernel would restart the wait that it has interrupted */
+  if ((action->flags & SA_RESTART) == 0) tm_call_fails(context);
 }
 
 /* What was sent to the calling pthread is handled by it: a collector of garbage stops each thread
@@ -343,6 +355,10 @@ static bool interrupt(const struct tm_process *process, int signo) {
   return os_signal_send(where.task, signo, &info) == 0;
 }
 
+static __thread bool stands_in; /* a handler of the rank's own thread runs on this pthread */
+
+bool tm_signals_stand_in(void) { return stands_in; }
+
 bool tm_signal_to_own_thread(struct tm_process *process, int signo, siginfo_t *info) {
   struct tm_signals *signals = state_of(process);
   if (signals == NULL) return false;
@@ -354,7 +370,9 @@ bool tm_signal_to_own_thread(struct tm_process *process, int signo, siginfo_t *i
   /* one that is held back the rank's own thread handles when it no longer is */
   while ((deliverable(signals) & tm_signal_bit(signo)) != 0) {
     if (!interrupt(process, signo)) {
+      stands_in = true;
       deliver(process, signo, info, NULL);
+      stands_in = false;
       break;
     }
     os_nap(nap);
@@ -364,26 +382,16 @@ bool tm_signal_to_own_thread(struct tm_process *process, int signo, siginfo_t *i
   return true;
 }
 
-/* @return whether it has interrupted the rank's own thread, and not within a switch, where its
- * stack may be another's, or it may count as ready: others would wait for the handler's end. */
-static bool has_interrupted(const struct tm_process *process, const void *context) {
-  const char *low, *at = mt_arch_interrupted_stack(context);
-  size_t size;
-  struct mti_whereabouts where;
-  return process == tm_process_self() && !tm_on_pthread() &&
-         mti_stack_of(process->thread, &low, &size) && at >= low && at < low + size &&
-         mti_whereabouts(&where, process->thread) && where.task == gettid();
-}
-
 /* Otherwise the sender looks again. */
 static bool interrupted(struct tm_process *process, int signo, siginfo_t *info, void *context) {
   info->si_code = SI_TKILL;
-  if (has_interrupted(process, context)) deliver(process, signo, info, context);
+  if (tm_has_interrupted(process, context)) deliver(process, signo, info, context);
   return true;
 }
 
 bool tm_signal_to_ranks(int signo, siginfo_t *info, void *context) {
   struct tm_process *self = tm_process_self();
+  if (tm_wait_is_ended(info, context)) return true;
   if (info->si_code == CODE_TO_RANK && info->si_pid == getpid())
     return interrupted(tm_process_of(info->si_value.sival_int), signo, info, context);
   if (self != NULL && tm_signal_is_own(signo, info))
@@ -437,11 +445,18 @@ uint32_t tm_signals_calls(const struct tm_signals *signals) {
   return signals != NULL ? mt_load_relaxed(&signals->calls) + own_calls : 0;
 }
 
+uint32_t tm_signals_failures(const struct tm_signals *signals) {
+  return signals != NULL ? mt_load_relaxed(&signals->failures) : 0; /* relaxed: likewise */
+}
+
+uint64_t *tm_signals_interrupting(struct tm_signals *signals) { return &signals->interrupting; }
+
 void tm_signals_set_mask(struct tm_process *process, uint64_t mask) {
   struct tm_signals *signals = process->signals;
-  uint32_t self = (uint32_t)gettid(), runner;
+  bool nested = is_runner(signals);
+  while (!nested && !claim(signals)) os_yield();
   set_blocked(signals, mask);
-  while ((runner = runner_of(signals)) != 0 && runner != self) os_yield();
+  if (!nested) give_back(signals);
   deliver(process, 0, NULL, NULL);
 }
 
@@ -501,6 +516,7 @@ void tm_signals_leave_handler(struct tm_process *process) {
     tm_job_abort(1);
   }
   signals->depth = 0;
+  stands_in = false;
   set_blocked(signals, signals->before);
   give_back(signals);
   sigemptyset(&handled);

@@ -17,7 +17,8 @@
  * in a process of one thread. The
  * kernel thread that gets a signal adds it to `pending`, then claims `runner`. If another kernel
  * thread has that, the other one reads `pending` again after it has given `runner` back (SG-11 to
- * SG-14). A thread that blocks signals waits until no handler runs (SG-9, SG-10, SG-13, SG-15). A
+ * SG-14). The rank's own thread claims `runner`, too, while it changes its mask: a handler that
+ * ends restores the mask it has found, which would undo the change (SG-9, SG-10, SG-13, SG-15). A
  * handler may interrupt any code, so nothing it calls waits for a lock that the interrupted code
  * could hold: actions are read without one, and read again if they were written meanwhile (SG-3 to
  * SG-6). Their writers hold a lock with all signals off.
@@ -76,6 +77,51 @@ int tm_signals_take(struct tm_signals *signals, uint64_t set, uint64_t deadline)
 /** @return how many handlers have been called, for the rank or the calling pthread: sleeps end when
  * it changes. NULL: 0. */
 uint32_t tm_signals_calls(const struct tm_signals *signals);
+
+/** @return how many of these were handlers without SA_RESTART, after which calls fail that wait in
+ * our own way. NULL: 0. */
+uint32_t tm_signals_failures(const struct tm_signals *signals);
+
+/** @return the rank's signals whose handlers signal() sets without SA_RESTART: siginterrupt(). */
+uint64_t *tm_signals_interrupting(struct tm_signals *signals);
+
+/** interrupted_calls.c. Before a rank has its first handler. */
+void tm_wait_prepare(void);
+
+/** A handler has run that was set with these flags: ends the wait of the rank's own thread in the
+ * kernel. context: what the handler has interrupted, or NULL. Async-signal-safe. */
+void tm_wait_end(const struct tm_process *process, uint64_t flags, void *context);
+
+/** @return whether the signal is the one that tm_wait_end() sends; the wait has ended then. In a
+ * handler. */
+bool tm_wait_is_ended(const siginfo_t *info, void *context);
+
+/** The call that a signal has interrupted fails with EINTR, if the kernel would make it again and
+ * signal(7) lists it. In a handler. */
+void tm_call_fails(void *context);
+
+/** @return whether a signal has interrupted the rank's own thread, and not within a switch. In a
+ * handler. */
+bool tm_has_interrupted(const struct tm_process *process, const void *context);
+
+/** A call of the rank's own thread that waits with another mask, as ppoll() does. */
+struct tm_masked {
+  struct tm_process *process; /* NULL: the masks of the kernel count */
+  uint64_t before;            /* the rank's mask */
+  sigset_t kernels;           /* that of the kernel thread */
+  bool handled;               /* a handler has run before the call */
+};
+
+/** signal_calls.c: the rank has the mask from now on. *mask: gets the one for the kernel. The call
+ * is made only if this @return true. No signal gets lost between both. */
+bool tm_masked_begin(struct tm_masked *masked, const sigset_t **mask);
+
+/** After the call, or in its place: the rank has its mask again. Sets errno if no call was made. */
+void tm_masked_end(const struct tm_masked *masked);
+
+/** @return whether the calling pthread runs a handler for the rank's own thread, which is parked.
+ */
+bool tm_signals_stand_in(void);
 
 /** The calling thread leaves a handler by longjmp(): it no longer runs one. */
 void tm_signals_leave_handler(struct tm_process *process);

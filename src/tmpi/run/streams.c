@@ -30,6 +30,8 @@
 #include "tmpi/run/output.h"
 #include "tmpi/run/override.h"
 #include "tmpi/run/process.h"
+#include "tmpi/run/process_number.h"
+#include "tmpi/run/python.h"
 
 enum { NUMBERS = 3, SHARED = TM_OUTPUT_SHARED, CLOSED = TM_OUTPUT_CLOSED };
 
@@ -268,6 +270,40 @@ static int close_rank(int fd) {
   return own != NULL && is_standard(fd) && is_shared() ? close_number(fd) : close(fd);
 }
 
+/* tmpirun does not know which of the others are the caller's. */
+static void warn_kept(const char *call) {
+  static bool warned; /* a message twice would do no harm */
+  if (warned) return;
+  warned = true;
+  fprintf(stderr,
+          "tmpirun: rank %d: %s() closes descriptors from 0 to 2 only: others may be those of "
+          "another rank (close them one by one, or in a child of fork())\n",
+          tm_rank_number(), call);
+}
+
+/* @return 0: for calls that fail only if their arguments are wrong. */
+static int close_standard(unsigned first, unsigned last, const char *call) {
+  for (int fd = 0; fd < NUMBERS; fd++)
+    if ((unsigned)fd >= first && (unsigned)fd <= last) close_number(fd);
+  if (last >= NUMBERS) warn_kept(call);
+  return 0;
+}
+
+static void closefrom_rank(int first) {
+  if (own == NULL || !is_shared())
+    closefrom(first);
+  else
+    close_standard(first < 0 ? 0 : (unsigned)first, UINT_MAX, "closefrom");
+}
+
+/* A VP with descriptors of its own would give them to other ranks. */
+static int close_range_rank(unsigned first, unsigned last, int flags) {
+  if (own == NULL || !is_shared()) return close_range(first, last, flags);
+  flags &= ~(int)CLOSE_RANGE_UNSHARE;
+  return flags != 0 || first > last ? close_range(first, last, flags)
+                                    : close_standard(first, last, "close_range");
+}
+
 static int fclose_rank(FILE *stream) {
   struct numbers *numbers = own != NULL && is_shared() ? &own[tm_rank_number()] : NULL;
   if (numbers == NULL || !is_standard_stream(stream)) {
@@ -314,6 +350,7 @@ static FILE *freopen_rank(const char *path, const char *mode, FILE *stream) {
     return freopen(tm_streams_path(path, room), mode, stream);
   }
   if (path == NULL) return stream;
+  tm_number_in_name(path, open_flags(mode));
   int fd = open(tm_streams_path(path, room), open_flags(mode), 0666);
   if (fd < 0) return NULL;
   int result = redirect(fd, to, "freopen");
@@ -323,6 +360,7 @@ static FILE *freopen_rank(const char *path, const char *mode, FILE *stream) {
 
 static FILE *fopen_rank(const char *path, const char *mode) {
   char room[TM_STREAMS_PATH];
+  tm_number_in_name(path, open_flags(mode));
   return give_stream(fopen(tm_streams_path(path, room), mode));
 }
 
@@ -394,6 +432,8 @@ static int dprintf_checked(int fd, int flag, const char *format, ...) {
 
 const struct tm_override tm_override_streams[] = {
     {"close", (tm_any *)close_rank},
+    {"closefrom", (tm_any *)closefrom_rank},
+    {"close_range", (tm_any *)close_range_rank},
     {"fclose", (tm_any *)fclose_rank},
     {"dup", (tm_any *)dup_rank},
     {"dup2", (tm_any *)dup2_rank},

@@ -33,6 +33,13 @@ static __thread bool is_pthread;
 
 bool tm_on_pthread(void) { return is_pthread; }
 
+struct tm_locals tm_locals_exchange(struct tm_locals locals) {
+  struct tm_locals before = {own_distance, tm_values_exchange(locals.values), is_pthread};
+  own_distance = locals.distance;
+  is_pthread = locals.is_pthread;
+  return before;
+}
+
 struct tls_index {
   char *block;
   size_t offset;

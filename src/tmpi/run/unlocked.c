@@ -10,8 +10,8 @@
  * comes here. A buffer would also mix ranks where each has a file for its output: setvbuf() and its
  * variants then change nothing.
  *
- * fflush(NULL) is here as well. Wide characters are in wide.c. Left out: getc_unlocked() within a
- * program, on stdin, by several ranks at once.
+ * fflush(NULL) and fcloseall() are here as well. Wide characters are in wide.c. Left out:
+ * getc_unlocked() within a program, on stdin, by several ranks at once.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -81,6 +81,10 @@ static int flush(FILE *stream) {
   return result;
 }
 
+/* libc's takes away the buffers of all ranks' streams, with what they have read ahead from pipes.
+ * The streams stay open there, too. */
+static int close_all(void) { return tm_process_self() != NULL ? tm_flush_free() : fcloseall(); }
+
 /* ---- reading */
 
 static int get_character(FILE *stream) {
@@ -137,6 +141,7 @@ const struct tm_override tm_override_unlocked[] = {
     {"fwrite_unlocked", (tm_any *)put_bytes},
     {"fflush", (tm_any *)flush_locked},
     {"fflush_unlocked", (tm_any *)flush},
+    {"fcloseall", (tm_any *)close_all},
     {"fgetc_unlocked", (tm_any *)get_character},
     {"getc_unlocked", (tm_any *)get_character},
     {"getchar_unlocked", (tm_any *)get_character_in},

@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What programs make of the process number, which ranks share: names of files, seeds of random numbers.
+
+usage: numbered.py TMPIRUN PROCESS LIBRARY, as built.py
+"""
+import subprocess
+import sys
+import unittest
+
+import built
+
+RANKS = 4
+# Each rank names a file by a format of its number, the process number and its rank, and opens it by a mode.
+PROGRAM = """
+    #include <fcntl.h>
+    #include <mpi.h>
+    #include <stdio.h>
+    #include <string.h>
+    #include <sys/mman.h>
+    #include <unistd.h>
+    static int write_to(const char *path, const char *mode) {
+      if (strcmp(mode, "shm") == 0) {
+        int fd = shm_open(strrchr(path, '/'), O_CREAT | O_RDWR, 0600);
+        return fd < 0 || close(fd) != 0;
+      }
+      FILE *file = fopen(path, mode);
+      return file == NULL || fputs("x", file) < 0 || fclose(file) != 0;
+    }
+    int main(int argc, char **argv) {
+      char path[4096], last[4200];
+      int rank, size, failed = argc != 4;
+      MPI_Init(&argc, &argv);
+      MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+      MPI_Comm_size(MPI_COMM_WORLD, &size);
+      int in_turn = strcmp(argv[3], "in turn") == 0;
+      snprintf(path, sizeof path, argv[1], (int)getpid(), rank);
+      snprintf(last, sizeof last, "%s.rank%d", path, rank);
+      if (!in_turn) failed |= write_to(path, argv[2]);
+      for (int i = 0; i < size && in_turn; i++) {
+        if (i == rank) failed |= write_to(path, argv[2]) || rename(path, last);
+        MPI_Barrier(MPI_COMM_WORLD);
+      }
+      MPI_Barrier(MPI_COMM_WORLD);
+      if (strcmp(argv[2], "shm") == 0) shm_unlink(strrchr(path, '/'));
+      return MPI_Finalize() | failed;
+    }"""
+
+
+# Each rank starts random numbers in the way that the argument names.
+SEEDS = """
+    #include <mpi.h>
+    #include <stdlib.h>
+    #include <string.h>
+    #include <time.h>
+    #include <unistd.h>
+    int main(int argc, char **argv) {
+      int rank;
+      MPI_Init(&argc, &argv);
+      MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+      long number = getpid(), now = time(NULL);
+      MPI_Bcast(&now, 1, MPI_LONG, 0, MPI_COMM_WORLD);
+      if (strcmp(argv[1], "number") == 0) srand(number);
+      if (strcmp(argv[1], "sum") == 0) srandom(now + number);
+      if (strcmp(argv[1], "xor") == 0) srand48(now ^ number);
+      if (strcmp(argv[1], "rank") == 0) srand(now + number + 1000000 * (rank + 1));
+      if (strcmp(argv[1], "constant") == 0) srand(0);
+      return MPI_Finalize();
+    }"""
+
+
+class Numbered(built.Programs):
+    def setUp(self):
+        super().setUp()
+        self.program = self.build("names", PROGRAM)
+
+    @staticmethod
+    def run_words(*words, ranks=RANKS):
+        return subprocess.run([built.TMPIRUN, "-n", str(ranks), *words], capture_output=True, text=True, check=False)
+
+    def says(self, pattern, name, mode="w", how="at once", ranks=RANKS):
+        result = self.run_words(self.program, f"{self.folder}/{name}", mode, how, ranks=ranks)
+        self.assertEqual(result.returncode, 0, result)
+        self.assertRegex(result.stderr, f"^{pattern}$")
+
+    def test_one_file_of_all_ranks(self):
+        message = (r"tmpirun: ranks [0-3] and [0-3] write to the same file '.*/{}': its name has the process number, which all"
+                   r" ranks share \(put the rank into the name\)\n")
+        for name, written, mode in (("a.%d", r"a\.\d+", "w"), ("%08d.tmp", r"\d+\.tmp", "w"),
+                                    ("numbered-%d", r"numbered-\d+", "shm")):
+            with self.subTest(name):
+                self.says(message.format(written), name, mode)
+
+    def test_others_are_not_reported(self):
+        self.says("", "a.%d.%d")
+        self.says("", "b.%d", mode="a")
+        self.says("", "c.%d", how="in turn")
+        self.says("", "d.%d", ranks=1)
+        self.says("", "same.1%d1")
+
+    def test_seeds(self):
+        seeds = self.build("seeds", SEEDS)
+        message = r"tmpirun: ranks [0-3] and [0-3] start the same random numbers, from \d+: .*\(add the rank\)\n"
+        for how, pattern in (("number", message), ("sum", message), ("xor", message), ("rank", ""), ("constant", "")):
+            with self.subTest(how):
+                result = self.run_words(seeds, how)
+                self.assertEqual(result.returncode, 0, result)
+                self.assertRegex(result.stderr, f"^{pattern}$")
+
+
+if __name__ == "__main__":
+    built.TMPIRUN, built.PROCESS, built.LIBRARY = sys.argv[1:4]
+    unittest.main(argv=[sys.argv[0], *sys.argv[4:]], verbosity=2)
