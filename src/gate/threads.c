@@ -141,7 +141,7 @@ static void begin_thread(struct beginning *from) {
 void gt_thread_end(struct gt_thread *me) {
   gt_lock(me);
   unlink_thread(me);
-  gt_lot_wake(me, INT_MAX);
+  if (gt_seeded) gt_lot_wake(me, INT_MAX); /* elsewhere the kernel wakes threads that join it */
   gt_release(me, GT_ENDED);
   if (gt_gate.threads == 0) gt_monitor_end();
   gt_unlock(me);
@@ -250,7 +250,7 @@ GT_EXPORT int pthread_create(pthread_t *restrict thread, const pthread_attr_t *r
 
 /* ---- join */
 
-/* Waits until the thread has left the gate. @return as gt_lot_wait(). */
+/* In a seeded run: waits until the thread has left the gate. @return as gt_lot_wait(). */
 static int await_end(struct gt_thread *me, pthread_t thread, const struct gt_limit *limit) {
   gt_lock(me);
   struct gt_thread *t = gt_thread_find(thread);
@@ -266,13 +266,23 @@ static int await_end(struct gt_thread *me, pthread_t thread, const struct gt_lim
  * monitor. */
 static void came_back(struct gt_thread **me) { mt_store_relaxed(&(*me)->away, 0); }
 
+/* A thread that has ended is joined at once. To wait for another, a thread sleeps once, in libc: if
+ * the lot woke it, it would soon sleep again, since a thread leaves the gate some time before it
+ * ends. */
 static int join(pthread_t thread, void **result, const struct gt_limit *limit) {
   struct gt_thread *me = gt_enter();
   if (me != NULL) {
     gt_point(me, "pthread_join");
     pthread_testcancel();
-    int error = await_end(me, thread, limit);
-    if (error == ECANCELED) pthread_testcancel();
+  }
+  if (me != NULL && gt_seeded) {
+    if (await_end(me, thread, limit) == ECANCELED) pthread_testcancel();
+  } else if (me != NULL) {
+    int error = gt_next.tryjoin(thread, result);
+    /* GT-16 kernel: the store that says that the thread has ended; pairs GT-15.
+     * GT-15 full fence: libc's load of it may be plain; pairs GT-16 */
+    mt_fence_full();
+    if (error != EBUSY) return error;
   }
   struct gt_thread *left __attribute__((cleanup(gt_returned))) = gt_seeded ? NULL : me;
   if (left != NULL) gt_leave(me); /* in a seeded run it ends soon, or nobody could end it */
