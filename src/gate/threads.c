@@ -36,7 +36,8 @@ struct beginning {
   void *(*func)(void *);
   void *arg;
   unsigned id;
-  struct beginning *next; /* [lock] */
+  struct gt_inherited inherited; /* priority */
+  struct beginning *next;        /* [lock] */
 };
 
 static struct beginning *beginnings; /* [lock] */
@@ -124,9 +125,9 @@ static void begin_thread(struct beginning *from) {
   }
   me->state = GT_CALL;
   __asm__ volatile("" ::: "memory");
-  gt_priority_refresh(me);
+  if (from == NULL || !gt_priority_inherit(me, &from->inherited)) gt_priority_refresh(me);
   me->handle = pthread_self();
-  me->tid = gettid();
+  me->tid = gt_quick_tid();
   gt_lock(me);
   me->id = from != NULL ? from->id : ++gt_gate.ids;
   put_back(from);
@@ -239,6 +240,7 @@ GT_EXPORT int pthread_create(pthread_t *restrict thread, const pthread_attr_t *r
   unsigned id = b->id; /* the new thread puts *b back */
   b->func = func;
   b->arg = arg;
+  b->inherited = gt_priority_inherited(me, attr);
   int error = gt_next.create(thread, attr, begin, b);
   if (error != 0)
     put_back_alone(me, b);
