@@ -2,17 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures this tree and an older commit in turn, and says which rows became slower.
 
-The older commit is built in FOLDER/COMMIT. Each turn runs an experiment once with each of the two, in
+The older commit is built in FOLDER/COMMIT. A setting NAME=VALUE in its place is this tree with that environment variable,
+so that MLTP_MONITOR=off says what the monitor costs. Each turn runs an experiment once with each of the two, in
 an order that alternates. All experiments but price and instructions are mltp-bench's. price is what whole jobs of
 up to 1,024 ranks cost: start and end, memory, latency, conjugate gradients. instructions is how many an
 operation of MPI takes, which one turn tells. The best of all turns counts: what else the machine does
-makes runs slower only. A row is slower or faster if the best values differ by more than the limit. Exit status: 0 no row is slower, 1 some are, 2 wrong usage, or something was not
+makes runs slower only. A row is slower or faster if the best values differ by more than the limit. Exit status: 0 no row
+is slower, 1 some are, 2 wrong usage, or something was not
 built or not measured.
 """
 import argparse
 import dataclasses
 import functools
 import json
+import os
 import pathlib
 import shutil
 import statistics
@@ -52,7 +55,7 @@ def fail(text):
 def parse_arguments(arguments):
     parser = argparse.ArgumentParser(prog="dev compare", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("commit", metavar="COMMIT", help="the older commit")
+    parser.add_argument("commit", metavar="COMMIT", help="the older commit, or a setting NAME=VALUE")
     parser.add_argument("experiments", nargs="*", metavar="EXPERIMENT",
                         help=f"of {', '.join(NAMES)} (all)")
     parser.add_argument("--turns", type=int, default=15, metavar="N",
@@ -69,6 +72,9 @@ def parse_arguments(arguments):
     for name in options.experiments:
         if name not in NAMES:
             parser.error(f"{name}: there are {', '.join(NAMES)}")
+    whole = [name for name in options.experiments if name in WHOLE_JOBS]
+    if "=" in options.commit and whole:
+        parser.error(f"{whole[0]} compares commits, not settings")
     if options.turns < 1:
         parser.error("--turns: at least one")
     return options
@@ -107,12 +113,12 @@ def name_of(row, experiment):
             *(f"{params[key]} {key}" for key in ("threads", "ranks", "vps") if key in params))
 
 
-def measure(bench, name):
+def measure(bench, name, environment):
     """One run. Returns {row: (best, unit)}."""
     experiment = EXPERIMENTS[name]
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
         run = subprocess.run([bench, name, *experiment.options, "--quick", "--runs", "1", "--json", file.name],
-                             capture_output=True, text=True, check=False)
+                             capture_output=True, text=True, check=False, env=environment)
         if run.returncode != 0:
             fail(f"{bench} {name} failed with status {run.returncode}:\n{run.stderr}")
         rows = json.load(file)["rows"]
@@ -120,11 +126,12 @@ def measure(bench, name):
             if row["impl"] in experiment.impls and (not experiment.metrics or row["metric"] in experiment.metrics)}
 
 
-def prepare(benches, experiment, folder):
-    """Returns for each of the two a function that runs the experiment once."""
+def prepare(benches, experiment, folder, settings):
+    """Returns for each of the two a function that runs the experiment once. settings: those of the older."""
     module = WHOLE_JOBS.get(experiment)
     if module is None:
-        return [functools.partial(measure, bench, experiment) for bench in benches]
+        return [functools.partial(measure, bench, experiment, environment)
+                for bench, environment in zip(benches, ({**os.environ, **settings}, None))]
     return [functools.partial(module.measure, module.build(bench, folder / experiment / age))
             for bench, age in zip(benches, ("older", "newer"))]
 
@@ -162,15 +169,18 @@ def show(values, limit):
 
 def main(arguments):
     options = parse_arguments(arguments)
-    older = options.older_bench or build(options.commit, options.out)
-    benches = (older, options.bench.resolve())
+    settings = dict([options.commit.split("=", 1)] if "=" in options.commit else [])
+    newer = options.bench.resolve()
+    older = options.older_bench or (newer if settings else build(options.commit, options.out))
+    benches = (older, newer)
     for bench in benches:
         if not bench.exists():
             fail(f"there is no {bench} (build it first)")
     print(f"Best of {options.turns} turns: {options.commit}, then this tree. {store.cpu_name()}, "
           f"load {pathlib.Path('/proc/loadavg').read_text(encoding='utf-8').split()[0]}")
-    slower = sum(show(turns(prepare(benches, name, options.out), name, 1 if name == COUNTED else options.turns), options.limit)
-                 for name in options.experiments or NAMES)
+    names = options.experiments or (list(EXPERIMENTS) if settings else NAMES)
+    slower = sum(show(turns(prepare(benches, name, options.out, settings), name, 1 if name == COUNTED else options.turns),
+                      options.limit) for name in names)
     print(f"{slower} rows are slower by more than {options.limit:g} %")
     return 1 if slower else 0
 

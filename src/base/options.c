@@ -183,6 +183,13 @@ static const struct option table[] = {
      NO_NUMBER,
      {{"auto", 1}, {"off", 0}},
      "auto: membarrier(2) makes the common path cheaper; off: fences everywhere"},
+    {"MLTP_MONITOR",
+     &mt_options.monitor,
+     "auto",
+     NO_NUMBER,
+     {{"auto", 1}, {"off", 0}},
+     "auto: a VP that blocks in the kernel without an announcement, or overruns MLTP_SLICE_MS, "
+     "hands its ready threads over; off: they wait for it"},
     {"MLTP_DEADLOCK",
      &mt_options.deadlock,
      "abort",

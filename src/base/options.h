@@ -69,6 +69,7 @@ struct mt_options {
   int64_t lock_spin_ns;     /**< how long a reactive lock spins at most, or MT_MEASURED */
   int64_t await_spin_ns;    /**< how long a wait for a word spins at most, or MT_MEASURED */
   int64_t membarrier;       /**< 1: use membarrier(2) where the kernel has it */
+  int64_t monitor;          /**< 1: a VP that blocks or computes hands its ready threads over */
   int64_t deadlock;         /**< enum mt_on_deadlock */
   int64_t misuse;           /**< enum mt_on_misuse */
   int64_t dump_signal;      /**< 0: none */

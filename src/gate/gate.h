@@ -135,8 +135,6 @@ static inline struct gt_thread *gt_enter(void) {
   return mt_likely(me->open != 0) ? me : gt_enter_slow();
 }
 
-/** The calling thread, which was created with this id, waits for its first permit. */
-void gt_thread_begin(unsigned id);
 /** The calling thread leaves the gate, and threads that join it wake. */
 void gt_thread_end(struct gt_thread *me);
 /** @return a live thread of this name, or NULL. Under gt_lock. */

@@ -1,11 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mutexes and spin locks: libc's trylock and unlock, and our waiting. */
+/*
+ * Mutexes and spin locks: libc's trylock and unlock, and our waiting.
+ *
+ * Relaxed: hints whether to spin; trylock decides.
+ */
 #include "arch/arch.h"
 #include "gate/layout.h"
 #include "gate/next.h"
 #include "gate/sync.h"
 
-enum { SPINS = 100 /* before a wait; a short critical section ends meanwhile */ };
+enum {
+  SPINS = 100,  /* before a wait; a short critical section ends meanwhile */
+  FAILURES = 4, /* spins in a row: then only one wait in PROBE spins, until a spin helps */
+  PROBE = 32
+};
+
+/* Waits for the mutexes of a slot since a spin helped. [atomic] */
+static uint8_t waits_without_help[GT_SLOTS];
 
 int gt_try_or_wait(struct gt_thread *me, void *object, int (*try)(void *object), enum gt_why why,
                    const struct gt_limit *limit) {
@@ -42,16 +53,30 @@ static int lock_in_libc(struct gt_thread *me, pthread_mutex_t *m, const struct g
   return error;
 }
 
-int gt_mutex_lock_busy(struct gt_thread *me, pthread_mutex_t *m, const struct gt_limit *limit) {
-  if (!gt_mutex_is_plain(m)) return lock_in_libc(me, m, limit);
-  if (gt_mutex_checks(m) && gt_mutex_owner(m) == me->tid) return gt_next.mutex_lock(m);
-  for (int i = 0; i < SPINS && gt_gate.permits > 1; i++) {
+/* Spins for a busy mutex if that has helped before. Where threads hold it for long, each wait would
+ * cost some microseconds more. @return as trylock */
+static int spin(pthread_mutex_t *m) {
+  uint8_t *waits = &waits_without_help[gt_slot_of(m)];
+  unsigned before = mt_load_relaxed(waits);
+  bool spins = before < FAILURES || before % PROBE == 0;
+  for (int i = 0; i < SPINS && spins; i++) {
     mt_arch_pause();
     /* Relaxed: a hint, trylock decides. */
     if (mt_load_relaxed(&m->__data.__lock) != 0) continue;
     int error = gt_next.mutex_trylock(m);
-    if (error != EBUSY) return error;
+    if (error == EBUSY) continue;
+    mt_store_relaxed(waits, 0);
+    return error;
   }
+  mt_store_relaxed(waits, (uint8_t)(before < UINT8_MAX ? before + 1 : PROBE));
+  return EBUSY;
+}
+
+int gt_mutex_lock_busy(struct gt_thread *me, pthread_mutex_t *m, const struct gt_limit *limit) {
+  if (!gt_mutex_is_plain(m)) return lock_in_libc(me, m, limit);
+  if (gt_mutex_checks(m) && gt_mutex_owner(m) == me->tid) return gt_next.mutex_lock(m);
+  int error = gt_gate.permits > 1 ? spin(m) : EBUSY;
+  if (error != EBUSY) return error;
   return gt_try_or_wait(me, m, try_mutex, GT_WHY_MUTEX, limit);
 }
 

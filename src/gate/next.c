@@ -61,6 +61,7 @@ static const struct {
     {"sched_setparam", offsetof(struct gt_next, set_parameters)},
     {"pthread_setschedparam", offsetof(struct gt_next, set_thread_policy)},
     {"pthread_setschedprio", offsetof(struct gt_next, set_thread_priority)},
+    {"pthread_setattr_default_np", offsetof(struct gt_next, set_defaults)},
     {"__libc_start_main", offsetof(struct gt_next, start_main)},
     {"clock_gettime", offsetof(struct gt_next, clock_gettime)},
     {"gettimeofday", offsetof(struct gt_next, gettimeofday)},

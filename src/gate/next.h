@@ -61,6 +61,7 @@ struct gt_next {
   __typeof__(sched_setparam) *set_parameters;
   __typeof__(pthread_setschedparam) *set_thread_policy;
   __typeof__(pthread_setschedprio) *set_thread_priority;
+  __typeof__(pthread_setattr_default_np) *set_defaults;
   int (*start_main)(int (*)(int, char **, char **), int, char **, void (*)(void), void (*)(void),
                     void (*)(void), void *);
   __typeof__(clock_gettime) *clock_gettime;

@@ -28,6 +28,46 @@ enum { EXIT_REFUSED = 2 /* a bad option */ };
 static pthread_key_t end_key;
 static bool is_on; /* [const after start()] */
 
+/* ---- what a new thread does first */
+
+/* The creator takes one from the list, and the new thread puts it back. A new thread that called
+ * free() would get a heap of its own from libc, which costs more than the rest of its beginning. */
+struct beginning {
+  void *(*func)(void *);
+  void *arg;
+  unsigned id;
+  struct gt_inherited inherited; /* priority */
+  struct beginning *next;        /* [lock] */
+};
+
+static struct beginning *beginnings; /* [lock] */
+
+static struct beginning *take_beginning(struct gt_thread *me) {
+  for (struct beginning *spare = NULL;;) {
+    gt_lock(me);
+    struct beginning *b = spare != NULL ? spare : beginnings;
+    if (b != NULL && spare == NULL) beginnings = b->next;
+    if (b != NULL) b->id = ++gt_gate.ids;
+    gt_unlock(me);
+    if (b != NULL) return b;
+    spare = malloc(sizeof *spare); /* without the lock: an allocator may lock a mutex */
+    if (spare == NULL) return NULL;
+  }
+}
+
+/* Under gt_lock. NULL: the gate did not see the creation. */
+static void put_back(struct beginning *b) {
+  if (b == NULL) return;
+  b->next = beginnings;
+  beginnings = b;
+}
+
+static void put_back_alone(struct gt_thread *me, struct beginning *b) {
+  gt_lock(me);
+  put_back(b);
+  gt_unlock(me);
+}
+
 /* ---- known threads; under gt_lock */
 
 /* A program may have a thousand threads, and each lies in memory of its own: joins do not go
@@ -66,6 +106,7 @@ static void unlink_thread(struct gt_thread *t) {
 /* In a child of fork(). */
 static void forget_threads(struct gt_thread *me) {
   memset(by_handle, 0, sizeof by_handle);
+  beginnings = NULL; /* another thread may have been taking one */
   gt_gate.all = NULL;
   gt_gate.threads = 0;
   me->earlier = NULL;
@@ -74,17 +115,22 @@ static void forget_threads(struct gt_thread *me) {
 
 /* ---- begin and end */
 
-/* A signal handler that came before has done it. */
-void gt_thread_begin(unsigned id) {
+/* The calling thread waits for its first permit. from NULL: the gate did not see its creation. A
+ * signal handler that came before has done all but putting back. */
+static void begin_thread(struct beginning *from) {
   struct gt_thread *me = &gt_me;
-  if (me->state != GT_NEW) return;
+  if (me->state != GT_NEW) {
+    put_back_alone(me, from);
+    return;
+  }
   me->state = GT_CALL;
   __asm__ volatile("" ::: "memory");
-  gt_priority_refresh(me);
+  if (from == NULL || !gt_priority_inherit(me, &from->inherited)) gt_priority_refresh(me);
   me->handle = pthread_self();
-  me->tid = gettid();
+  me->tid = gt_quick_tid();
   gt_lock(me);
-  me->id = id != 0 ? id : ++gt_gate.ids;
+  me->id = from != NULL ? from->id : ++gt_gate.ids;
+  put_back(from);
   link_thread(me);
   if (gt_seeded) gt_seed_enter(me);
   gt_release(me, GT_READY);
@@ -96,7 +142,7 @@ void gt_thread_begin(unsigned id) {
 void gt_thread_end(struct gt_thread *me) {
   gt_lock(me);
   unlink_thread(me);
-  gt_lot_wake(me, INT_MAX);
+  if (gt_seeded) gt_lot_wake(me, INT_MAX); /* elsewhere the kernel wakes threads that join it */
   gt_release(me, GT_ENDED);
   if (gt_gate.threads == 0) gt_monitor_end();
   gt_unlock(me);
@@ -152,7 +198,7 @@ __attribute__((constructor)) static void start(void) {
   }
   gt_quick_start(gettid());
   is_on = true;
-  gt_thread_begin(0);
+  begin_thread(NULL);
 }
 
 __attribute__((destructor)) static void leave(void) { mt_client_leave(); }
@@ -160,7 +206,7 @@ __attribute__((destructor)) static void leave(void) { mt_client_leave(); }
 struct gt_thread *gt_enter_slow(void) {
   if (mt_unlikely(gt_next.create == NULL)) gt_next_find();
   if (!is_on || gt_me.state != GT_NEW) return NULL;
-  gt_thread_begin(0);
+  begin_thread(NULL);
   return &gt_me;
 }
 
@@ -178,16 +224,9 @@ GT_EXPORT int __libc_start_main(int (*main)(int, char **, char **), int argc, ch
 
 /* ---- create */
 
-struct beginning {
-  void *(*func)(void *);
-  void *arg;
-  unsigned id;
-};
-
 static void *begin(void *arg) {
   struct beginning b = *(struct beginning *)arg;
-  free(arg);
-  gt_thread_begin(b.id);
+  begin_thread(arg);
   gt_step_at((uintptr_t)b.func);
   return b.func(b.arg);
 }
@@ -196,15 +235,15 @@ GT_EXPORT int pthread_create(pthread_t *restrict thread, const pthread_attr_t *r
                              void *(*func)(void *), void *restrict arg) {
   struct gt_thread *me = gt_enter();
   if (me == NULL) return gt_next.create(thread, attr, func, arg);
-  struct beginning *b = malloc(sizeof *b);
+  struct beginning *b = take_beginning(me);
   if (b == NULL) return EAGAIN;
-  gt_lock(me);
-  unsigned id = ++gt_gate.ids;
-  *b = (struct beginning){func, arg, id};
-  gt_unlock(me);
+  unsigned id = b->id; /* the new thread puts *b back */
+  b->func = func;
+  b->arg = arg;
+  b->inherited = gt_priority_inherited(me, attr);
   int error = gt_next.create(thread, attr, begin, b);
   if (error != 0)
-    free(b);
+    put_back_alone(me, b);
   else if (gt_seeded)
     gt_seed_await_thread(me, id);
   gt_point(me, "pthread_create");
@@ -213,7 +252,7 @@ GT_EXPORT int pthread_create(pthread_t *restrict thread, const pthread_attr_t *r
 
 /* ---- join */
 
-/* Waits until the thread has left the gate. @return as gt_lot_wait(). */
+/* In a seeded run: waits until the thread has left the gate. @return as gt_lot_wait(). */
 static int await_end(struct gt_thread *me, pthread_t thread, const struct gt_limit *limit) {
   gt_lock(me);
   struct gt_thread *t = gt_thread_find(thread);
@@ -229,13 +268,23 @@ static int await_end(struct gt_thread *me, pthread_t thread, const struct gt_lim
  * monitor. */
 static void came_back(struct gt_thread **me) { mt_store_relaxed(&(*me)->away, 0); }
 
+/* A thread that has ended is joined at once. To wait for another, a thread sleeps once, in libc: if
+ * the lot woke it, it would soon sleep again, since a thread leaves the gate some time before it
+ * ends. */
 static int join(pthread_t thread, void **result, const struct gt_limit *limit) {
   struct gt_thread *me = gt_enter();
   if (me != NULL) {
     gt_point(me, "pthread_join");
     pthread_testcancel();
-    int error = await_end(me, thread, limit);
-    if (error == ECANCELED) pthread_testcancel();
+  }
+  if (me != NULL && gt_seeded) {
+    if (await_end(me, thread, limit) == ECANCELED) pthread_testcancel();
+  } else if (me != NULL) {
+    int error = gt_next.tryjoin(thread, result);
+    /* GT-16 kernel: the store that says that the thread has ended; pairs GT-15.
+     * GT-15 full fence: libc's load of it may be plain; pairs GT-16 */
+    mt_fence_full();
+    if (error != EBUSY) return error;
   }
   struct gt_thread *left __attribute__((cleanup(gt_returned))) = gt_seeded ? NULL : me;
   if (left != NULL) gt_leave(me); /* in a seeded run it ends soon, or nobody could end it */

@@ -52,6 +52,7 @@ static const struct {
     {"MLTP_MISUSE", "ignore", {"abort", "error"}},
     {"MLTP_GUARD", "none", {"auto", "madvise", "mprotect", "canary"}},
     {"MLTP_MEMBARRIER", "on", {"auto", "off"}},
+    {"MLTP_MONITOR", "on", {"auto", "off"}},
     {"MLTP_DUMP_SIGNAL", "65", {"64"}},
     {"MLTP_DUMP_SIGNAL", "SIGQUIT", {"64"}},
     {"MLTP_STATS", "maybe", {"0", "1"}},
@@ -155,6 +156,8 @@ static void good_values_are_accepted(void) {
       "MLTP_GUARD=mprotect",
       "MLTP_GUARD=canary",
       "MLTP_MEMBARRIER=off",
+      "MLTP_MONITOR=auto",
+      "MLTP_MONITOR=off",
       "MLTP_DUMP_SIGNAL=10",
       "MLTP_VPS=",
       "MLTP_SEED=9223372036854775807",
@@ -197,6 +200,15 @@ static void mltp_stats_shows_counters(void) {
   CHECK(strstr(outcome.said, "VP 0: scheduling points") != NULL);
   CHECK(strstr(outcome.said, "monitor: hand-overs 0, wake-ups ") != NULL);
   CHECK_EQUAL(lines(outcome.said), 2);
+}
+
+static void without_a_monitor_it_has_no_counters(void) {
+  static const char *const settings[] = {"MLTP_STATS=1", "MLTP_MONITOR=off", "MLTP_BACKEND=native",
+                                         "MLTP_VPS=1", NULL};
+  run_child(&outcome, run_a_little, settings);
+  CHECK_EQUAL(outcome.status, 0);
+  CHECK(strstr(outcome.said, "VP 0: scheduling points") != NULL);
+  CHECK_EQUAL(lines(outcome.said), 1);
 }
 
 static void init_with_too_many(void) {
@@ -319,6 +331,7 @@ int main(void) {
       TEST_BARE(mltp_tuning_describes_a_machine),
       TEST_BARE(mltp_options_shows_every_knob),
       TEST_BARE(mltp_stats_shows_counters),
+      TEST_BARE(without_a_monitor_it_has_no_counters),
       TEST_BARE(mltp_init_refuses_numbers),
       TEST_BARE(alternatives_without_a_ready_queue_are_refused),
   };

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stock pthread program that uses a free object again and again: price OBJECT ROUNDS. price.py
+/* A stock pthread program that does one operation again and again: price OPERATION ROUNDS. price.py
  * counts its instructions. A second thread has been, so libc takes the process for one of several
  * threads. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+enum { HELD_NS = 200000 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t recursive = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
@@ -34,12 +37,42 @@ static void use_sem(void) {
 
 static void use_cond(void) { pthread_cond_signal(&cond); }
 
+static void *end_at_once(void *arg) { return arg; }
+
+static void make_thread(void) {
+  pthread_t made;
+  if (pthread_create(&made, NULL, end_at_once, NULL) != 0) exit(1);
+  pthread_join(made, NULL);
+}
+
+static sem_t go, done;
+
+static void *lock_busy(void *arg) {
+  for (;;) {
+    sem_wait(&go);
+    use_mutex();
+    sem_post(&done);
+  }
+  return arg;
+}
+
+/* Holds the mutex for long, while another thread tries it. */
+static void make_wait(void) {
+  static pthread_t other;
+  if (other == 0 && pthread_create(&other, NULL, lock_busy, NULL) != 0) exit(1);
+  pthread_mutex_lock(&mutex);
+  sem_post(&go);
+  nanosleep(&(struct timespec){.tv_nsec = HELD_NS}, NULL);
+  pthread_mutex_unlock(&mutex);
+  sem_wait(&done);
+}
+
 int main(int argc, char **argv) {
   static const struct {
     const char *name;
     void (*use)(void);
-  } objects[] = {
-      {"mutex", use_mutex}, {"recursive", use_recursive}, {"sem", use_sem}, {"cond", use_cond}};
+  } objects[] = {{"mutex", use_mutex}, {"recursive", use_recursive}, {"sem", use_sem},
+                 {"cond", use_cond},   {"thread", make_thread},      {"wait", make_wait}};
   if (argc < 3) return 2;
   sem_t end;
   pthread_t thread;

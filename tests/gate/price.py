@@ -1,27 +1,31 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the gate adds to operations on free objects: price.py LIBRARY PROGRAM.
+"""What the gate adds to operations on free objects and to a thread: price.py LIBRARY PROGRAM.
 
 Callgrind counts the instructions of PROGRAM with LIBRARY preloaded and without. A round's cost is
 the difference between two numbers of rounds, so what a process costs by itself does not count.
+Of waits for a mutex that is held for long, the instructions of the function that spins are counted.
 """
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 LIBRARY, PROGRAM = sys.argv[1:3]
 FEW, MANY = 10000, 20000
-# The most instructions that a gated round may take beside libc's own.
-MORE = {"mutex": 15, "recursive": 0, "sem": 45, "cond": 45}
+SLOW = 20  # the rounds of operations that switch threads are divided by it
+# The most instructions that a gated round may take beside libc's own. A thread gets no heap of its own.
+MORE = {"mutex": 15, "recursive": 0, "sem": 45, "cond": 45, "thread": 4000}
+SPUN = 200  # the most instructions of a wait in the function that spins; a hundred spins take 700
 
 
-def instructions(name, rounds, gated):
+def instructions(name, rounds, gated, out="/dev/null"):
     environment = {**os.environ, "MLTP_COORDINATOR": "off", "MLTP_VPS": "2"}
     if gated:
         environment["LD_PRELOAD"] = LIBRARY
-    done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", PROGRAM, name, str(rounds)],
+    done = subprocess.run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", PROGRAM, name, str(rounds)],
                           capture_output=True, text=True, check=False, env=environment)
     counted = re.search(r"Collected : (\d+)", done.stderr)
     if done.returncode != 0 or not counted:
@@ -30,7 +34,19 @@ def instructions(name, rounds, gated):
 
 
 def a_round(name, gated):
-    return (instructions(name, MANY, gated) - instructions(name, FEW, gated)) / (MANY - FEW)
+    few, many = (rounds // (SLOW if name == "thread" else 1) for rounds in (FEW, MANY))
+    return (instructions(name, many, gated) - instructions(name, few, gated)) / (many - few)
+
+
+def spun():
+    """A wait's instructions in the function that spins."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = f"{folder}/callgrind.out"
+        instructions("wait", FEW // SLOW, True, out)
+        annotated = subprocess.run(["callgrind_annotate", "--auto=no", "--threshold=100", out], capture_output=True, text=True,
+                                   check=True)
+    counts = re.findall(r"^\s*([\d,]+) .*:gt_mutex_lock_busy\b", annotated.stdout, re.M)
+    return sum(int(count.replace(",", "")) for count in counts) / (FEW // SLOW)
 
 
 def main():
@@ -42,6 +58,9 @@ def main():
         plain, gated = a_round(name, False), a_round(name, True)
         dear += gated > plain + more
         print(f"{name:10}{plain:8.0f} instructions in libc, {gated:.0f} gated")
+    spins = spun()
+    dear += not 0 < spins <= SPUN
+    print(f"{'wait':10}{spins:8.0f} instructions of the function that spins")
     return 1 if dear else 0
 
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stock pthread program: a thread that gets a real-time priority while it runs is woken before
- * one that waited longer. Each function that sets a priority is tried. Prints "right", or "refused"
- * where the kernel allows no such priority. It runs without the gate, too. */
+/* A stock pthread program: a thread that gets a real-time priority, while it runs or when it is
+ * created, is woken before one that waited longer. Each function that sets a priority is tried.
+ * Prints "right", or "refused" where the kernel allows no such priority. It runs without the gate,
+ * too. */
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -58,16 +59,51 @@ static void *report_id(void *id) {
   return wait_in_turn(id);
 }
 
-/* @return whether the thread that was raised came first; -1: it cannot be raised. */
-static int comes_first(int (*raise)(pthread_t t, pid_t id)) {
+static int by_creation(pthread_t t, pid_t id) {
+  (void)t;
+  (void)id;
+  return 0; /* it has its priority */
+}
+
+static pthread_attr_t real_time, usual;
+
+static int create_usual(pthread_t *t, void *arg) { return pthread_create(t, NULL, report_id, arg); }
+
+static int create_real_time(pthread_t *t, void *arg) {
+  return pthread_create(t, &real_time, report_id, arg);
+}
+
+static int create_by_defaults(pthread_t *t, void *arg) {
+  if (pthread_setattr_default_np(&real_time) != 0) exit(3);
+  int error = pthread_create(t, NULL, report_id, arg);
+  if (pthread_setattr_default_np(&usual) != 0) exit(3);
+  return error;
+}
+
+static void prepare_attributes(void) {
+  pthread_attr_init(&usual);
+  pthread_attr_init(&real_time);
+  pthread_attr_setinheritsched(&real_time, PTHREAD_EXPLICIT_SCHED);
+  pthread_attr_setschedpolicy(&real_time, SCHED_FIFO);
+  pthread_attr_setschedparam(&real_time, &(struct sched_param){.sched_priority = PRIORITY});
+}
+
+/* @return whether the thread with a priority came first; -1: it cannot get one. */
+static int comes_first(int (*create)(pthread_t *t, void *arg),
+                       int (*raise)(pthread_t t, pid_t id)) {
   pthread_t first, second;
   pid_t id;
   count = 0;
   pthread_create(&first, NULL, wait_in_turn, NULL);
   await_sleep();
-  pthread_create(&second, NULL, report_id, &id);
+  if (create(&second, &id) != 0) {
+    sem_post(&ticket);
+    sem_wait(&served);
+    pthread_join(first, NULL);
+    return -1;
+  }
   sem_wait(&served);
-  sem_post(&begun); /* it has waited without a priority before it gets one */
+  sem_post(&begun); /* it has waited before it is raised */
   int error = raise(second, id);
   sem_post(&go);
   if (error == 0) await_sleep();
@@ -83,10 +119,15 @@ static int comes_first(int (*raise)(pthread_t t, pid_t id)) {
 int main(void) {
   sem_t *all[] = {&begun, &go, &ticket, &served};
   for (int i = 0; i < 4; i++) sem_init(all[i], 0, 0);
-  int results[] = {comes_first(by_thread), comes_first(by_number)};
-  if (results[0] < 0 || results[1] < 0)
-    puts("refused");
-  else
-    puts(results[0] && results[1] ? "right" : "wrong");
+  prepare_attributes();
+  int results[] = {comes_first(create_usual, by_thread), comes_first(create_usual, by_number),
+                   comes_first(create_real_time, by_creation),
+                   comes_first(create_by_defaults, by_creation)};
+  int wrong = 0, refused = 0;
+  for (int i = 0; i < 4; i++) {
+    wrong |= results[i] == 0;
+    refused |= results[i] < 0;
+  }
+  puts(refused ? "refused" : wrong ? "wrong" : "right");
   return 0;
 }

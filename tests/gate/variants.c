@@ -467,6 +467,50 @@ static void test_signals(void) {
   CHECK(pthread_join(threads[0], &result) == 0 && result == PTHREAD_CANCELED);
 }
 
+/* ---- joins of threads that have ended, that run, and of the caller; a join that is cancelled */
+
+enum { JOINED = 300 };
+
+static pthread_t joined[JOINED];
+
+static void *gives_back(void *arg) { return arg; }
+
+static void *gives_back_when_wanted(void *arg) {
+  CHECK(sem_wait(&wanted) == 0);
+  return arg;
+}
+
+static void *joins_the_first(void *arg) {
+  sem_post(&taken);
+  pthread_join(joined[0], NULL);
+  failed(__LINE__, "a cancelled join does not return");
+  return arg;
+}
+
+static void create_and_join(long pause_ms) {
+  void *result;
+  for (int i = 0; i < JOINED; i++)
+    CHECK(pthread_create(&joined[i], NULL, gives_back, joined + i + 1) == 0);
+  nanosleep(&(struct timespec){.tv_nsec = pause_ms * 1000000}, NULL);
+  for (int i = 0; i < JOINED; i++)
+    CHECK(pthread_join(joined[i], &result) == 0 && result == joined + i + 1);
+}
+
+static void test_joins(void) {
+  pthread_t joiner;
+  void *result;
+  create_and_join(0);
+  create_and_join(SHORT_MS);
+  CHECK(pthread_join(pthread_self(), NULL) == EDEADLK);
+  CHECK(pthread_create(&joined[0], NULL, gives_back_when_wanted, joined) == 0);
+  const struct timespec soon = in_ms(CLOCK_REALTIME, SHORT_MS);
+  CHECK(pthread_timedjoin_np(joined[0], &result, &soon) == ETIMEDOUT);
+  CHECK(pthread_create(&joiner, NULL, joins_the_first, NULL) == 0);
+  CHECK(sem_wait(&taken) == 0 && pthread_cancel(joiner) == 0);
+  CHECK(pthread_join(joiner, &result) == 0 && result == PTHREAD_CANCELED);
+  CHECK(sem_post(&wanted) == 0 && pthread_join(joined[0], &result) == 0 && result == joined);
+}
+
 int main(int argc, char **argv) {
   (void)argv;
   sem_init(&taken, 0, 0);
@@ -483,6 +527,7 @@ int main(int argc, char **argv) {
   if (argc == 1) {
     test_two_processes();
     test_signals();
+    test_joins();
   }
   puts("right");
   return 0;

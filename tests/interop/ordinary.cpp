@@ -107,8 +107,8 @@ int recurse(int level) {
 }
 
 template <class F>
-int run_wrong(F body) {
-  mltp::thread t(mltp::attributes().name("worker"), body);
+int run_wrong(F body, bool bound = false) {
+  mltp::thread t(mltp::attributes().name("worker").bound(bound), body);
   t.join();
   return 0;
 }
@@ -121,5 +121,7 @@ int main(int argc, char **argv) {
   if (what == "body") return run_wrong([] { throw std::runtime_error("body-x"); });
   if (what == "exit") return run_wrong([] { pthread_exit(nullptr); });
   if (what == "overflow") return run_wrong([] { recurse(1); });
+  if (what == "bound-overflow") return run_wrong([] { recurse(1); }, true);
+  if (what == "main-overflow") return recurse(1);
   return run_right();
 }

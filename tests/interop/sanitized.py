@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs with a sanitizer over a libmltp that was built without: right, or refused in one line.
 
-usage: sanitized.py SOURCE_DIR LIBRARY_DIR COMPILER
+usage: sanitized.py SOURCE_DIR LIBRARY_DIR COMPILER [FLAG ...]
 SOURCE_DIR is the root of the tree, LIBRARY_DIR has libmltp.so. Exit status 77: the compiler cannot do it.
 """
 import functools
@@ -13,7 +13,7 @@ import sys
 import tempfile
 import unittest
 
-SOURCE, LIBRARY, COMPILER = "", "", ""
+SOURCE, LIBRARY, COMPILER, FLAGS = "", "", "", []
 PROGRAM = "tests/interop/sanitized.cpp"
 FOLDER = tempfile.TemporaryDirectory()
 
@@ -22,7 +22,7 @@ FOLDER = tempfile.TemporaryDirectory()
 def build(sanitizer):
     """The program with that sanitizer; None: the compiler has none."""
     program = pathlib.Path(FOLDER.name) / sanitizer
-    command = [COMPILER, "-std=c++20", "-g", "-O1", f"-fsanitize={sanitizer}", f"-I{SOURCE}/include", f"{SOURCE}/{PROGRAM}",
+    command = [COMPILER, *FLAGS, "-std=c++20", "-g", "-O1", f"-fsanitize={sanitizer}", f"-I{SOURCE}/include", f"{SOURCE}/{PROGRAM}",
                "-o", program, f"-L{LIBRARY}", "-lmltp", f"-Wl,-rpath,{LIBRARY}", "-pthread"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode != 0 and "mltp" in result.stderr:
@@ -87,5 +87,5 @@ class Sanitized(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    SOURCE, LIBRARY, COMPILER = sys.argv[1:4]
-    unittest.main(argv=[sys.argv[0], *sys.argv[4:]], verbosity=2)
+    SOURCE, LIBRARY, COMPILER, *FLAGS = sys.argv[1:]
+    unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the tests of programs in which one thread could stop another: on 1, 2 and 8 VPs, alone and beside a load.
+"""Runs the tests of programs in which one thread could stop another, and of programs of other compilers and C++ libraries:
+on 1, 2 and 8 VPs, alone and beside a load.
 
 The load is a number of processes that compute. A run is right if its test says so, and the table gives its seconds. A
 test that has not ended after the time limit hangs. Tests that choose VPs themselves have one run. The exit status says
@@ -16,6 +17,7 @@ import sys
 import time
 
 VPS = ("1", "2", "8")
+COMPILERS = ("gcc", "clang", "libcxx")  # the last one is clang with libc++
 SKIPPED = 77
 ROWS = (  # what happens in the program, and its test; a test without {vps} takes MLTP_VPS
     ("the VP of a sleeping thread blocks, announced; partners yield to each other", "fair.native-{vps}"),
@@ -30,12 +32,21 @@ ROWS = (  # what happens in the program, and its test; a test without {vps} take
     ("ranks: sleeps and timers", "mpi.timers.native-{vps}"),
     ("ranks poll a flag that the last one sets", "mpi.spinning.{vps}"),
     ("more ranks wait for pthreads than there can be VPs", "mpi.joins"),
-    ("exceptions, pthread_exit(), an overflow", "interop.ordinary.gcc"),
-    ("static initialisers, by other settings", "interop.statics.gcc"),
-    ("sanitizers over a library that was built without", "interop.sanitized.gcc"),
+    *((what, f"interop.{program}.{compiler}")
+      for program, what in (("ordinary", "exceptions, coroutines, overflows"),
+                            ("endings", "exit(), pthread_exit(), exceptions that leave a thread"),
+                            ("statics", "static initialisers, by other settings"),
+                            ("sanitized", "sanitizers over a library that was built without"))
+      for compiler in COMPILERS),
     ("two copies of the library", "interop.copies.native-{vps}"),
+    ("what belongs to a thread, to its VP, to the process", "interop.belongs"),
+    ("programs in Python and Rust", "interop.languages"),
 )
-CHOOSE_THEMSELVES = ("interop.ordinary.gcc", "interop.statics.gcc", "interop.sanitized.gcc", "deadlock.kernel")
+
+
+def chooses_itself(name):
+    """Whether a test runs its programs on each number of VPs itself."""
+    return name == "deadlock.kernel" or name.startswith("interop.") and "{vps}" not in name
 
 
 def registered(build):
@@ -80,7 +91,7 @@ def run(test, vps, limit, log):
 def cells(name, tests, limit, log):
     """Runs a test on each number of VPs. Returns the cells of the table, and how many runs were wrong and right."""
     shown, wrong, right = [], 0, 0
-    for vps in VPS if name not in CHOOSE_THEMSELVES else VPS[:1]:
+    for vps in VPS[:1] if chooses_itself(name) else VPS:
         test = tests.get(name.format(vps=vps))
         word, good = run(test, vps, limit, log) if test and test[0] else ("absent", False)
         shown.append(word)

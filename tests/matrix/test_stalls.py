@@ -20,6 +20,10 @@ class Stalls(unittest.TestCase):
         shown, wrong, right = self.cells("a{vps}", a1="exit 0", a2="exit 3", a8="exit 77")
         self.assertEqual((shown[1:], wrong, right), (["status 3", "skipped"], 1, 1))
 
+    def test_a_test_that_chooses_vps_runs_once(self):
+        self.assertEqual(self.cells("interop.a.gcc", **{"interop.a.gcc": "exit 0"})[1:], (0, 1))
+        self.assertEqual(self.cells("interop.a{vps}", **{"interop.a1": "exit 0"})[1:], (2, 1))
+
     def test_hangs(self):
         self.assertEqual(self.cells("a", limit=0.1, a="sleep 1000")[:2], (["hangs"] * 3, 3))
 

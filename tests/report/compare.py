@@ -14,18 +14,19 @@ COMPARE = pathlib.Path(__file__).resolve().parents[2] / "bench/report/compare.py
 # Stands in for mltp-bench: notes its name, and gives one value more than its last run did.
 FAKE = """\
     #!/usr/bin/env python3
-    import json, pathlib, sys
+    import json, os, pathlib, sys
     calls = pathlib.Path("{folder}/calls")
     with calls.open("a") as file:
         file.write("{name}\\n")
     runs = calls.read_text().split().count("{name}")
+    scale = float(os.environ.get("FAKE_SCALE", {scale}))
     if {name!r} == "broken":
         sys.exit("the answer is wrong")
     ours, params = {{"mpi": ("tmpi", {{"ranks": 2}}), "sim": ("native", {{"model": "prodcons"}}),
                     "systemc": ("mltp-systemc", {{}})}}[sys.argv[1]]
     row = lambda name, value, impl=ours: {{"metric": name, "params": params, "min": value, "unit": "us", "impl": impl}}
-    rows = [row("scaled", {scale} * (9 + runs)), row("same", 5), row("of-{name}", 1), row("each", {scale} * 4),
-            row("theirs", {scale} * 7, "systemc"), row("each", {scale} * 8, "kernel")]
+    rows = [row("scaled", scale * (9 + runs)), row("same", 5), row("of-{name}", 1), row("each", scale * 4),
+            row("theirs", scale * 7, "systemc"), row("each", scale * 8, "kernel")]
     pathlib.Path(sys.argv[sys.argv.index("--json") + 1]).write_text(json.dumps({{"rows": rows}}))
 """
 
@@ -93,6 +94,15 @@ class Compare(unittest.TestCase):
         self.assertEqual(self.compare(1.019)[0], 0)
         self.assertEqual(self.compare(1.1, "--limit", "11")[0], 0)
         self.assertRegex(self.compare(0.9)[1], "x0.900 faster")
+
+    def test_setting(self):
+        """A setting stands for the older commit: the same program runs with it and without it."""
+        command = [sys.executable, "-B", COMPARE, "FAKE_SCALE=2", "--bench", self.fake("newer", 3), "--turns", "2"]
+        run = subprocess.run([*command, "sim"], capture_output=True, text=True, check=False)
+        self.assertEqual(run.returncode, 1, run.stderr)
+        self.assertRegex(run.stdout, r"FAKE_SCALE=2, then this tree")
+        self.assertRegex(run.stdout, r"\neach, prodcons, native +8 +12 us +x1.500 slower")
+        self.assertEqual(subprocess.run([*command, "price"], capture_output=True, check=False).returncode, 2)
 
     def test_turns_alternate(self):
         self.compare(1)

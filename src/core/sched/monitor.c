@@ -219,7 +219,7 @@ static void *monitor(void *unused) {
 }
 
 void mt_monitor_prepare(void) {
-  if (mt_det_on) return;
+  if (mt_det_on || mt_options.monitor == 0) return;
   mt_store_relaxed(&mt_rt.handover.silent_ns, MT_SILENT_NS); /* relaxed: nobody else is there */
   os_alarm_make(&mt_rt.handover.alarm);
   mt_rt.handover.prepared = true;
