@@ -10,6 +10,7 @@ import os
 import re
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,7 @@ TMPIRUN, PROGRAM, OVER_NODES, SHARED, FAILING = "", "", "", "", ""
 LAUNCHERS = {"mpirun.openmpi": ["--allow-run-as-root", "--oversubscribe"],
              "prterun": ["--allow-run-as-root", "--map-by", ":oversubscribe"]}
 LAUNCHER = "mpirun.openmpi"
+NO_MEMORY = "(NO-MEM|PMIX_ERR_NOMEM)"  # PMIx 4 and 5
 ASKS = 'test -n "$PMIX_NAMESPACE"'
 # The launcher joins the nodes' errors in pieces, which may cut lines, and loses some of a job that fails.
 APART = ["sh", "-c", 'exec "$0" "$@" 2>>"$NODE_ERRORS/$PMIX_RANK"']
@@ -30,6 +32,8 @@ def launch(*arguments, **variables):
         environment = dict(os.environ, NODE_ERRORS=folder, **{"UCX_TLS": "tcp", **variables})
         result = subprocess.run([LAUNCHER, *LAUNCHERS[LAUNCHER], *words],
                                 capture_output=True, text=True, check=False, env=environment)
+        if ":" in words and result.returncode == -signal.SIGSEGV:
+            raise unittest.SkipTest("this mpirun crashes when it is to start two programs, as that of Open MPI 5.0.7")
         result.stderr += "".join(path.read_text() for path in sorted(pathlib.Path(folder).iterdir()))
     return result
 
@@ -320,17 +324,17 @@ class Failing(unittest.TestCase):
 
     def test_pmix(self):
         find = "the nodes of this job do not find each other"
-        self.fails("pmix", "PMIx_Get", 1, f"{find}: size of the job: NO-MEM")
+        self.fails("pmix", "PMIx_Get", 1, f"{find}: size of the job: {NO_MEMORY}")
         for number in [1, 2, 3]:
-            self.fails("pmix", "PMIx_Put", number, f"{find}: other nodes have not come: NO-MEM")
-        self.fails("pmix", "PMIx_Commit", 1, f"{find}: other nodes have not come: NO-MEM")
-        self.fails("pmix", "PMIx_Get", 2, f"{find}: what a node is: NO-MEM")
+            self.fails("pmix", "PMIx_Put", number, f"{find}: other nodes have not come: {NO_MEMORY}")
+        self.fails("pmix", "PMIx_Commit", 1, f"{find}: other nodes have not come: {NO_MEMORY}")
+        self.fails("pmix", "PMIx_Get", 2, f"{find}: what a node is: {NO_MEMORY}")
         for number in [4, 5]:
-            self.fails("pmix", "PMIx_Get", number, rf"node 1 \(\S+\) cannot connect to the other nodes: node 0 \(\S+\): NO-MEM")
-        self.fails("pmix", "PMIx_Fence_nb", 1, f"{find}: other nodes have not come: NO-MEM")
-        self.fails("pmix", "PMIx_Fence_nb", 2, rf"node 1 \(\S+\) cannot connect to the other nodes: another node has not .*: NO-MEM")
-        self.fails("pmix", "PMIx_Fence_nb", 3, f"this node cannot begin with the others: another node has not started: NO-MEM")
-        self.fails("pmix", "PMIx_Fence_nb", 4, f"the job has not ended on all nodes: the launcher does not answer: NO-MEM")
+            self.fails("pmix", "PMIx_Get", number, rf"node 1 \(\S+\) cannot connect to the other nodes: node 0 \(\S+\): {NO_MEMORY}")
+        self.fails("pmix", "PMIx_Fence_nb", 1, f"{find}: other nodes have not come: {NO_MEMORY}")
+        self.fails("pmix", "PMIx_Fence_nb", 2, rf"node 1 \(\S+\) cannot connect to the other nodes: another node has not .*: {NO_MEMORY}")
+        self.fails("pmix", "PMIx_Fence_nb", 3, f"this node cannot begin with the others: another node has not started: {NO_MEMORY}")
+        self.fails("pmix", "PMIx_Fence_nb", 4, f"the job has not ended on all nodes: the launcher does not answer: {NO_MEMORY}")
 
     def test_ucx(self):
         for call in ["config_read", "init_version", "worker_create", "worker_set_am_recv_handler", "worker_get_address"]:

@@ -130,6 +130,7 @@ int tm_file_agree(struct tm_file *file, const char *call, int error) {
     int own = error;
     tm_allreduce(&coll, &own, &error, 1, tm_type_of(MPI_INT), tm_op_of(MPI_MAX));
     if (tm_file_acts(file)) tm_file_refresh(file->common);
+    tm_barrier(file->comm->local_comm, call); /* no other member reads before */
   } else {
     tm_bcast(&coll, &error, sizeof error, tm_type_of(MPI_BYTE), 0);
   }

@@ -9,12 +9,16 @@
  * that is only read may be on disks of the nodes; the sizes are compared.
  *
  * NFS keeps data and attributes in the memory of a node, and looks at the server again when a lock
- * is taken. So a node takes one where MPI makes what other nodes have written visible.
+ * is taken. So a node takes one where MPI makes what other nodes have written visible. A node that
+ * has a page there writes all of it, and so loses what another node has written to it since. Linux
+ * writes no more than it was given where each write goes to the server at once, which is chosen.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "core/internal/locks.h"
@@ -61,6 +65,18 @@ void tm_file_refresh(const struct tm_file_common *common) {
 
 /* ---- opening */
 
+/* Opens a file on NFS again; see above. @return 0, or an errno. */
+static int write_at_once(const struct tm_file_common *common) {
+  struct statfs system;
+  int access = (common->amode & MPI_MODE_RDWR) != 0 ? O_RDWR : O_WRONLY;
+  bool writes = (common->amode & MPI_MODE_RDONLY) == 0;
+  if (!writes || fstatfs(common->fd, &system) != 0 || system.f_type != NFS_SUPER_MAGIC) return 0;
+  int fd = open(common->name, access | O_DSYNC | O_CLOEXEC);
+  if (fd < 0 || dup3(fd, common->fd, O_CLOEXEC) < 0) return errno;
+  close(fd);
+  return 0;
+}
+
 /* What the first node tells the others. */
 struct first {
   int error, amode, home_rank;
@@ -77,6 +93,7 @@ static struct first open_first(const char *name, int amode, int members,
   struct first first = {.amode = amode};
   struct stat state = {0};
   first.error = tm_file_common_open(name, amode, members, common);
+  if (first.error == 0) first.error = write_at_once(*common);
   if (first.error != 0 || fstat((*common)->fd, &state) != 0) return first;
   first.regular = S_ISREG(state.st_mode);
   first.inode = state.st_ino;
@@ -107,6 +124,8 @@ static int open_other(const char *name, const struct first *first, int members,
   int amode = first->amode & ~(MPI_MODE_CREATE | MPI_MODE_EXCL);
   int error = tm_file_common_open(name, amode, members, common);
   if (error != 0) return error == ENOENT ? TM_NOT_ONE_FILE : error;
+  error = write_at_once(*common);
+  if (error != 0) return error;
   (*common)->amode = first->amode;
   (*common)->home = first->home;
   (*common)->begin = first->begin;

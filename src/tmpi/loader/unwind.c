@@ -42,6 +42,14 @@ SHOWN int _dl_find_object(void *address, struct dl_find_object *result) {
   return 0;
 }
 
+/* UCX changes the relocations of all objects when one is opened. It finds them by the addresses in
+ * dynamic sections, which ld.so relocates. This loader does not, and UCX would crash. */
+static bool is_of_ucx(const void *callback) {
+  Dl_info info;
+  return tm_job.far != NULL && dladdr(callback, &info) != 0 &&
+         strstr(info.dli_fname, "/libucm") != NULL;
+}
+
 /** For other unwinders and callers that list objects: those of the rank follow the process's. */
 SHOWN int dl_iterate_phdr(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data) {
   static int (*libc)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
@@ -51,7 +59,9 @@ SHOWN int dl_iterate_phdr(int (*callback)(struct dl_phdr_info *, size_t, void *)
   int rank =
       program != NULL ? tm_rank_number() : -1; /* sanitizers call this before they are ready */
   /* OB-6 acquire: as OB-1; pairs OB-2 */
-  int count = rank >= 0 ? mt_load_acquire(&program->visible_count) : 0;
+  int count = rank >= 0 && !is_of_ucx((const void *)(uintptr_t)callback)
+                  ? mt_load_acquire(&program->visible_count)
+                  : 0;
   for (int i = 0; result == 0 && i < count; i++) {
     const struct tm_image *image = program->images[i];
     if (!tm_image_is_loaded(image, rank)) continue;
