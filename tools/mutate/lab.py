@@ -10,6 +10,7 @@ import subprocess
 CONFIGURE = ["-G", "Ninja", "-DCMAKE_BUILD_TYPE=None", "-DCMAKE_C_FLAGS=-O1 -g1 -fno-omit-frame-pointer",
              "-DCMAKE_CXX_FLAGS=-O1 -g1 -fno-omit-frame-pointer", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"]
 QUICK = ("-L", "quick")
+UNIT = ("-L", "unit", "-R", r"native-2|native-8|seeded-1")
 NO_MPI = r"mpi\.(suite|conformance|growth|links)$"  # tests of tools, or slow ones of costs and of linkers
 MPI = ("-L", "mpi", "-R", r"native-2|mpi\.[a-z_]*$", "-E", NO_MPI)
 
@@ -41,7 +42,8 @@ STAGES = (
     ("src/gate", (("-L", "gate"),)), ("src/teams", (("-L", "coord"),)), ("src/coord", (("-L", "coord"), QUICK)),
     ("src/io", (("-R", "io"), QUICK)), ("src/alternatives", (("-L", "strategies"), QUICK)), ("src/policy", (("-R", "policy"), QUICK)),
     ("src/debug", (("-R", "debug|dump|deadlock|report|inspect"), QUICK)),
-    ("src", (("-L", "unit", "-R", r"native-2|native-8|seeded-1"), QUICK)),
+    ("src/os", (UNIT, QUICK, of_mpi("private|ring|loading|process|descriptors")[0])),  # tmpirun alone uses some of it
+    ("src", (UNIT, QUICK)),
 )
 
 
