@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio_ext.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <wchar.h>
 
@@ -95,6 +96,19 @@ static void copy_input(int rank) {
   CHECK((getchar_unlocked)() == EOF && fgets_unlocked(line, sizeof line, stdin) == NULL);
 }
 
+/* By a copy of the descriptor, and by children. */
+static void print_copies(int rank) {
+  int copy = dup(STDOUT_FILENO), status;
+  CHECK(copy > STDERR_FILENO && dprintf(copy, "copy %d\n", rank) > 0 && close(copy) == 0);
+  CHECK(system("echo command $PMI_RANK") == 0);
+  pid_t child = fork();
+  if (child == 0) {
+    dprintf(STDOUT_FILENO, "child %d\n", rank);
+    _exit(0);
+  }
+  CHECK(waitpid(child, &status, 0) == child && status == 0);
+}
+
 int main(int argc, char **argv) {
   char text[64];
   int size, rank = check_start(&argc, &argv, &size);
@@ -104,6 +118,7 @@ int main(int argc, char **argv) {
   } others[] = {{"unlocked", print_unlocked},
                 {"wide", print_wide},
                 {"words", print_words},
+                {"copies", print_copies},
                 {"read", copy_input}};
   for (size_t i = 0; argc > 1 && i < sizeof others / sizeof others[0]; i++) {
     if (strcmp(argv[1], others[i].name) != 0) continue;

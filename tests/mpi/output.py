@@ -126,6 +126,13 @@ class Output(unittest.TestCase):
             for rank in range(4):
                 self.assertEqual(pathlib.Path(folder, f"out.{rank}").read_text(encoding="utf-8").splitlines(), words(rank))
 
+    def test_copies_and_children(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(run(f"--output={folder}/out", how="copies").stdout, "")
+            for rank in range(4):
+                self.assertEqual(pathlib.Path(folder, f"out.{rank}").read_text(encoding="ascii"),
+                                 f"copy {rank}\ncommand {rank}\nchild {rank}\n")
+
     def test_input_without_locks(self):
         self.assertEqual(run(how="read", given="xyzline\nthe\nrest").stdout, "x|y|z|line\n|the\nrest")
 

@@ -2,9 +2,11 @@
 /* Pthreads of a rank: how they wait for each other, how they end, where they run; and sleeping,
  * which lets other ranks run. */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <string.h>
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
@@ -145,6 +147,24 @@ static void check_number(void) {
   CHECK(pthread_equal(thread, other) && !pthread_equal(thread, own));
 }
 
+/* ---- the error of dlsym() is that of the thread that has called it */
+
+static void *fail_to_find(void *unused) {
+  CHECK(dlsym(RTLD_DEFAULT, "malloc") != NULL && dlerror() == NULL);
+  CHECK(dlsym(RTLD_DEFAULT, "second_of_none") == NULL);
+  const char *why = dlerror();
+  CHECK(why != NULL && strstr(why, "second_of_none") != NULL && dlerror() == NULL);
+  return unused;
+}
+
+static void check_errors_of_threads(void) {
+  pthread_t thread;
+  CHECK(dlsym(RTLD_DEFAULT, "first_of_none") == NULL);
+  CHECK(pthread_create(&thread, NULL, fail_to_find, NULL) == 0 && pthread_join(thread, NULL) == 0);
+  const char *why = dlerror();
+  CHECK(why != NULL && strstr(why, "first_of_none") != NULL && dlerror() == NULL);
+}
+
 int main(int argc, char **argv) {
   int size, rank, level;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
@@ -155,6 +175,7 @@ int main(int argc, char **argv) {
   check_number();
   check_sleep();
   check_turns(rank);
+  check_errors_of_threads();
   MPI_Finalize();
   return 0;
 }

@@ -230,14 +230,15 @@ static bool place(struct tm_program *program, int rank, const struct list *group
 
 /* With the lock. *first and *end: the copies that are new, in the rank's order. */
 static struct tm_image *open_locked(struct tm_program *program, int rank, struct tm_image *from,
-                                    const char *name, int mode, int *first, int *end) {
+                                    const char *name, int mode, int *first, int *end,
+                                    char why[TM_REFUSAL]) {
   struct tm_opened *opened = &program->opened[rank];
   *first = *end = opened->count;
   struct tm_image *image = strchr(name, '/') == NULL ? tm_program_find_image(program, name) : NULL;
   char where[PATH_MAX];
   if (image == NULL && !tm_search(from, name, where))
-    snprintf(opened->error, sizeof opened->error,
-             "%s: cannot open shared object file: No such file or directory", name);
+    snprintf(why, TM_REFUSAL, "%s: cannot open shared object file: No such file or directory",
+             name);
   else if (image == NULL)
     image = add(program, from, name);
   if (image == NULL) return NULL;
@@ -275,14 +276,14 @@ static bool is_shared(struct tm_image *from, const char *name, char *where) {
 }
 
 struct link_map *tm_open(struct tm_program *program, int rank, struct tm_image *from,
-                         const char *name, int mode, bool *shared, char *where) {
-  struct tm_opened *opened = &program->opened[rank];
+                         const char *name, int mode, bool *shared, char *where,
+                         char why[TM_REFUSAL]) {
   int first = 0, end = 0;
   *shared = is_shared(from, name, where);
   if (*shared) return NULL;
   mltp_lock(&lock);
-  tm_refuse_into(opened->error);
-  struct tm_image *image = open_locked(program, rank, from, name, mode, &first, &end);
+  tm_refuse_into(why);
+  struct tm_image *image = open_locked(program, rank, from, name, mode, &first, &end, why);
   tm_refuse_into(NULL);
   mltp_unlock(&lock);
   if (image == NULL) return NULL;

@@ -20,7 +20,7 @@ enum { TM_OPEN_LOCALS = 64 << 10 /* bytes for thread-locals of objects that are 
 struct tm_opened {
   int *order; /* [lock] numbers of images, in the order of their constructors */
   int count, room;
-  char error[TM_REFUSAL]; /* [rank] for dlerror(); "": none */
+  char error[TM_REFUSAL]; /* of dlerror(), for the rank's own thread; "": none */
 };
 
 /** Prepares for objects that ranks open, if the program calls dlopen(). @return false after a
@@ -31,9 +31,10 @@ bool tm_open_prepare(struct tm_program *program);
 size_t tm_open_room(int ranks);
 
 /** Opens an object for a rank and runs its constructors. from: the image that asks. @return the
- * handle; NULL, and opened->error says why; *shared: ranks share it, and its path is in where. */
+ * handle; NULL, and why[] says why; *shared: ranks share it, and its path is in where. */
 struct link_map *tm_open(struct tm_program *program, int rank, struct tm_image *from,
-                         const char *name, int mode, bool *shared, char *where);
+                         const char *name, int mode, bool *shared, char *where,
+                         char why[TM_REFUSAL]);
 
 /** @return the image of a rank's handle; NULL: it is none of the rank's. */
 struct tm_image *tm_open_image(const struct tm_program *program, int rank, const void *handle);

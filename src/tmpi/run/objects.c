@@ -33,8 +33,14 @@ static struct tm_image *caller_image(const void *address) {
   return caller_image_at(address, &offset);
 }
 
+/* @return the text of the calling thread's last error. */
+static char *error_of(struct tm_opened *opened) {
+  static __thread char of_pthread[TM_REFUSAL];
+  return tm_on_pthread() ? of_pthread : opened->error;
+}
+
 static void fail(struct tm_opened *opened, const char *what, const char *name) {
-  snprintf(opened->error, sizeof opened->error, "%s: %s", name, what);
+  snprintf(error_of(opened), TM_REFUSAL, "%s: %s", name, what);
 }
 
 /* libc keeps its last error for the kernel thread, which other ranks run on, too: a failure's is
@@ -42,7 +48,7 @@ static void fail(struct tm_opened *opened, const char *what, const char *name) {
 static void fetch_error(struct tm_opened *opened, bool failed) {
   if (opened == NULL) return;
   const char *why = dlerror();
-  if (failed && why != NULL) snprintf(opened->error, sizeof opened->error, "%s", why);
+  if (failed && why != NULL) snprintf(error_of(opened), TM_REFUSAL, "%s", why);
 }
 
 static void *open_by_libc(struct tm_opened *opened, const char *where, int mode) {
@@ -57,14 +63,14 @@ static void *open_from(const char *name, int mode, struct tm_image *from) {
   char where[PATH_MAX];
   struct tm_opened *opened = opened_of(&rank);
   if (opened == NULL) return dlopen(name, mode);
-  opened->error[0] = '\0';
+  error_of(opened)[0] = '\0';
   if ((mode & RTLD_BINDING_MASK) == 0) {
     fail(opened, "invalid mode for dlopen()", name != NULL ? name : "the program");
     return NULL;
   }
   if (name == NULL || name[0] == '\0') return tm_program_map(tm_the_program, rank, 0);
   if (from == NULL) from = tm_the_program->images[0];
-  void *handle = tm_open(tm_the_program, rank, from, name, mode, &shared, where);
+  void *handle = tm_open(tm_the_program, rank, from, name, mode, &shared, where, error_of(opened));
   if (shared) return open_by_libc(opened, where, mode);
   fetch_error(opened, false);
   return handle;
@@ -101,7 +107,7 @@ static void *find_symbol(void *handle, const struct tm_wanted *wanted, const voi
   struct tm_opened *opened = opened_of(&rank);
   const struct tm_image *from = caller_image(caller), *image = NULL;
   if (opened == NULL) return shared_symbol(opened, handle, wanted);
-  opened->error[0] = '\0';
+  error_of(opened)[0] = '\0';
   bool next = handle == RTLD_NEXT && from != NULL;
   if (handle == RTLD_DEFAULT || next) {
     void *found = tm_open_find_global(tm_the_program, rank, next ? from : NULL, wanted);
@@ -115,8 +121,7 @@ static void *find_symbol(void *handle, const struct tm_wanted *wanted, const voi
   fetch_error(opened, false);
   if (found == NULL && whole) found = shared_symbol(opened, RTLD_DEFAULT, wanted);
   if (found == NULL)
-    snprintf(opened->error, sizeof opened->error, "%s: undefined symbol: %s", image->path,
-             wanted->name);
+    snprintf(error_of(opened), TM_REFUSAL, "%s: undefined symbol: %s", image->path, wanted->name);
   return found;
 }
 
@@ -135,7 +140,7 @@ static int close_object(void *handle) {
   int rank;
   struct tm_opened *opened = opened_of(&rank);
   if (opened == NULL) return dlclose(handle);
-  opened->error[0] = '\0';
+  error_of(opened)[0] = '\0';
   if (tm_open_image(tm_the_program, rank, handle) != NULL) return 0;
   int result = dlclose(handle);
   fetch_error(opened, result != 0);
@@ -147,9 +152,9 @@ static char *last_error(void) {
   static __thread char text[TM_REFUSAL];
   struct tm_opened *opened = opened_of(&rank);
   if (opened == NULL) return dlerror();
-  if (opened->error[0] == '\0') return NULL;
-  snprintf(text, sizeof text, "%s", opened->error);
-  opened->error[0] = '\0';
+  if (error_of(opened)[0] == '\0') return NULL;
+  snprintf(text, sizeof text, "%s", error_of(opened));
+  error_of(opened)[0] = '\0';
   return text;
 }
 
@@ -159,7 +164,7 @@ static int link_info(void *handle, int request, void *result) {
   const struct tm_image *image =
       opened != NULL ? tm_open_image(tm_the_program, rank, handle) : NULL;
   if (image == NULL) return dlinfo(handle, request, result);
-  opened->error[0] = '\0';
+  error_of(opened)[0] = '\0';
   const char *slash = strrchr(image->path, '/');
   switch (request) {
     case RTLD_DI_LINKMAP: *(struct link_map **)result = handle; return 0;

@@ -206,6 +206,8 @@ int tm_output_add(int rank) {
   return files != NULL ? open_file(rank, path) : 0;
 }
 
+int tm_output_file(int rank) { return files != NULL && rank >= 0 ? files[rank] : -1; }
+
 void tm_output_end(int rank) {
   for (int stream = 0; lines != NULL && stream < STREAMS; stream++) {
     struct line *line = &lines[rank][stream];

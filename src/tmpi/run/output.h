@@ -31,6 +31,9 @@ void tm_output_end(int rank);
 /** The same of all ranks: the process is about to end. Async-signal-safe. */
 void tm_output_end_all(void);
 
+/** @return the descriptor of a rank's file; -1: none. */
+int tm_output_file(int rank);
+
 /** From now on stdout and stderr are streams of ours. @return false after a message. */
 bool tm_output_route(int ranks);
 bool tm_output_is_routed(void);

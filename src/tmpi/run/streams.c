@@ -88,7 +88,7 @@ static int own_of(int rank, int fd) {
 bool tm_streams_start(const struct tm_program *program) {
   if (program->ranks == 1) return true;
   own = malloc((size_t)program->ranks * sizeof *own);
-  bool any = closes_and_makes(program->images[0]);
+  bool any = closes_and_makes(program->images[0]) || getenv(TM_PYTHON) != NULL;
   for (int i = 0; i < program->image_count; i++) any |= redirects(program->images[i]);
   if (own == NULL || (any && !tm_output_route(program->ranks))) {
     fputs("tmpirun: no memory for the streams of ranks (fewer ranks)\n", stderr);
@@ -100,9 +100,16 @@ bool tm_streams_start(const struct tm_program *program) {
   return true;
 }
 
+/* The same, or the file of --output, which copies of the number and children of the rank have. */
+static int target_of(int rank, int fd) {
+  int found = own_of(rank, fd);
+  bool written = fd == STDOUT_FILENO || fd == STDERR_FILENO;
+  return found == SHARED && written ? tm_output_file(rank) : found;
+}
+
 /* No process has the last numbers: a call fails that is given one for a number that is closed. */
 int tm_streams_meant(int fd) {
-  int found = own_of(is_standard(fd) ? tm_rank_number() : -1, fd);
+  int found = is_standard(fd) ? target_of(tm_rank_number(), fd) : SHARED;
   return found >= 0 ? found : found == CLOSED ? INT_MAX - fd : fd;
 }
 
@@ -140,7 +147,7 @@ const char *tm_streams_path(const char *path, char room[TM_STREAMS_PATH]) {
 
 void tm_streams_expose(int rank) {
   for (int fd = 0; fd < NUMBERS; fd++) {
-    int found = own_of(rank, fd);
+    int found = target_of(rank, fd);
     if (found >= 0) dup2(found, fd);
     if (found == CLOSED) close(fd);
   }
@@ -149,7 +156,7 @@ void tm_streams_expose(int rank) {
 int tm_streams_spawn(posix_spawn_file_actions_t *actions) {
   int error = 0, rank = tm_rank_number();
   for (int fd = 0; fd < NUMBERS && error == 0; fd++) {
-    int found = own_of(rank, fd);
+    int found = target_of(rank, fd);
     if (found >= 0) error = posix_spawn_file_actions_adddup2(actions, found, fd);
     if (found == CLOSED) error = posix_spawn_file_actions_addclose(actions, fd);
   }
