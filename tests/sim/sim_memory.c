@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* No memory: a simulation that has begun ends with a message, one that has not is refused. */
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 
 #include "sim/log.h"
 
-static int no_memory, no_threads;
+static int no_memory; /* how many of the next requests are refused */
+static int no_threads;
 
 void *__real_malloc(size_t size);
 void *__wrap_malloc(size_t size);
@@ -15,10 +17,13 @@ void *__wrap_calloc(size_t count, size_t size);
 int __real_mltp_create(mltp_t **thread, const mltp_attr_t *attr, void *(*body)(void *), void *arg);
 int __wrap_mltp_create(mltp_t **thread, const mltp_attr_t *attr, void *(*body)(void *), void *arg);
 
-void *__wrap_malloc(size_t size) { return no_memory ? NULL : __real_malloc(size); }
+/* One refusal is enough, and what counts lines of code needs memory when the process ends. */
+static bool is_refused(void) { return no_memory > 0 && no_memory-- > 0; }
+
+void *__wrap_malloc(size_t size) { return is_refused() ? NULL : __real_malloc(size); }
 
 void *__wrap_calloc(size_t count, size_t size) {
-  return no_memory ? NULL : __real_calloc(count, size);
+  return is_refused() ? NULL : __real_calloc(count, size);
 }
 
 int __wrap_mltp_create(mltp_t **thread, const mltp_attr_t *attr, void *(*body)(void *), void *arg) {
