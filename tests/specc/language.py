@@ -13,6 +13,7 @@ import types
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
+OPTIONS = os.environ.get("SPECC_OPTIONS", "").split()
 FOLDER = pathlib.Path(os.environ.get("SPECC_FOLDER", HERE / "../../tools/specc")).resolve()
 
 
@@ -33,7 +34,7 @@ PROGRAMS = [Program(path) for path in sorted((HERE / "language").glob("*.sc"))]
 def compiled(program, output, main, folders):
     """The compiler's messages; none: the program is there."""
     import source  # (specc's; main has put its folder into the path)
-    options, others = main.parse_arguments("", [str(program.path), "-O0", "-o", output])
+    options, others = main.parse_arguments("", [str(program.path), "-O0", *OPTIONS, "-o", output])
     try:
         text = main.translate(options, others, ["cc"], folders)
     except source.Error as error:
