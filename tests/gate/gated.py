@@ -8,13 +8,30 @@ import os
 import subprocess
 import sys
 
+FORKING = """
+import os, sys, threading, time
+def work():
+    for _ in range(20): time.sleep(0.0005)
+    done.append(1)
+done = []
+others = [threading.Thread(target=work) for _ in range(4)]
+for t in others: t.start()
+child = os.fork()
+if child == 0: others = [threading.Thread(target=work) for _ in range(4)]
+if child == 0: done.clear()
+if child == 0: [t.start() for t in others]
+for t in others: t.join()
+if child == 0: sys.exit(len(done))
+print(len(done), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
 MLTP, OBJECTS, VARIANTS, CROWD, PRIORITIES, CALLS = sys.argv[1:7]
 
 
-def gated(permits, *words):
-    """Runs a program with a number of permits; returns its output."""
+def gated(permits, *words, seed=()):
+    """Runs a program with a number of permits, replayed from a seed if there is one; returns its output."""
     environment = {**os.environ, "MLTP_COORDINATOR": "off", "MLTP_VPS": str(permits)}
-    ended = subprocess.run([MLTP, "run", "--threads", "--", *words], text=True, capture_output=True,
+    ended = subprocess.run([MLTP, "run", "--threads", *seed, "--", *words], text=True, capture_output=True,
                            check=False, env=environment, timeout=100)
     assert ended.returncode == 0 and ended.stderr == "", (permits, words, ended)
     return ended.stdout
@@ -64,8 +81,15 @@ def priorities_count():
         assert gated(permits, PRIORITIES) in ("right\n", "refused\n")
 
 
+def children_have_threads():
+    """The child of a program with threads begins with a gate of its own, for threads that it makes."""
+    for permits in (1, 2):
+        for seed in ((), ("--seed=3",)):
+            assert gated(permits, sys.executable, "-W", "ignore", "-c", FORKING, seed=seed) == "4 4\n"
+
+
 if __name__ == "__main__":
     for test in (objects, no_call_stops_others, as_many_as_permits, nobody_is_stranded,
-                 spinning_has_short_slices, priorities_count):
+                 spinning_has_short_slices, priorities_count, children_have_threads):
         test()
         print(f"gated.py: {test.__name__}: passed")

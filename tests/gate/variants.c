@@ -2,9 +2,11 @@
 /* A stock pthread program that uses the rarer calls: each has to wait, by the clock it was given,
  * and gets what POSIX and C11 promise. It knows nothing of the gate, and runs without it, too. */
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -511,6 +513,51 @@ static void test_joins(void) {
   CHECK(sem_post(&wanted) == 0 && pthread_join(joined[0], &result) == 0 && result == joined);
 }
 
+/* ---- destructors of thread-specific values use objects as well */
+
+static pthread_key_t leaving;
+
+static void does_nothing(void) {}
+
+static void *returns(void *arg) { return arg; }
+
+static void rounds_again(void *rounds) {
+  if ((intptr_t)rounds < PTHREAD_DESTRUCTOR_ITERATIONS) { /* the next ones come later */
+    pthread_setspecific(leaving, (void *)((intptr_t)rounds + 1));
+    return;
+  }
+  static pthread_once_t late = PTHREAD_ONCE_INIT;
+  static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+  const struct timespec soon = in_ms(CLOCK_REALTIME, SHORT_MS);
+  pthread_barrier_t alone;
+  pthread_t other;
+  void *result;
+  CHECK(pthread_mutex_timedlock(&mutex, &soon) == 0);
+  CHECK(pthread_cond_timedwait(&never, &mutex, &soon) == ETIMEDOUT);
+  CHECK(pthread_mutex_unlock(&mutex) == 0);
+  CHECK(pthread_rwlock_timedrdlock(&rwlock, &soon) == 0 && pthread_rwlock_unlock(&rwlock) == 0);
+  CHECK(pthread_rwlock_timedwrlock(&rwlock, &soon) == 0 && pthread_rwlock_unlock(&rwlock) == 0);
+  CHECK(pthread_spin_lock(&spin) == 0 && pthread_spin_unlock(&spin) == 0);
+  CHECK(sem_timedwait(&sem, &soon) == -1 && errno == ETIMEDOUT);
+  CHECK(pthread_barrier_init(&alone, NULL, 1) == 0);
+  CHECK(pthread_barrier_wait(&alone) == PTHREAD_BARRIER_SERIAL_THREAD);
+  CHECK(pthread_once(&late, does_nothing) == 0 && usleep(1) == 0 && sleep(0) == 0);
+  CHECK(pthread_create(&other, NULL, returns, &alone) == 0);
+  CHECK(pthread_join(other, &result) == 0 && result == &alone);
+}
+
+static void *leaves(void *arg) {
+  pthread_setspecific(leaving, (void *)1);
+  return arg;
+}
+
+static void test_destructors(void) {
+  pthread_t thread;
+  CHECK(sem_init(&sem, 0, 0) == 0 && pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE) == 0);
+  CHECK(pthread_key_create(&leaving, rounds_again) == 0);
+  CHECK(pthread_create(&thread, NULL, leaves, NULL) == 0 && pthread_join(thread, NULL) == 0);
+}
+
 int main(int argc, char **argv) {
   (void)argv;
   sem_init(&taken, 0, 0);
@@ -528,6 +575,7 @@ int main(int argc, char **argv) {
     test_two_processes();
     test_signals();
     test_joins();
+    test_destructors();
   }
   puts("right");
   return 0;
