@@ -437,6 +437,16 @@ static void sessions(void) {
   TRY(MPI_Session_finalize(&session));
 }
 
+/* The first conversion makes a table. 0 is no handle. */
+static void numbers(void) {
+  MPI_Datatype type;
+  TRY(MPI_Type_contiguous(3, MPI_INT, &type));
+  MPI_Fint number = MPI_Type_c2f(type);
+  if (number == 0) failed(MPI_ERR_NO_MEM);
+  if (number != 0) CHECK(MPI_Type_f2c(number) == type);
+  TRY(MPI_Type_free(&type));
+}
+
 static const struct scenario {
   const char *name;
   void (*run)(void);
@@ -465,6 +475,7 @@ static const struct scenario {
     {"windows", windows},
     {"files", files},
     {"sessions", sessions},
+    {"numbers", numbers},
 };
 
 /* After an error messages and collectives work as before. */
