@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -168,6 +169,19 @@ static void deadlock_by_lock_order_is_reported(void) {
 static void deadlock_with_a_bound_thread_is_reported(void) {
   static const char *const words[] = {"deadlock", "alice", "left-fork", "bob", "right-fork", NULL};
   check_report(lock_order_with_a_bound_thread, words);
+}
+
+/* VPs wait in the kernel. Bound threads do so, too, and their deadlock is not found. */
+static void deadlock_on_semaphore_locks_is_reported(void) {
+  static const char *const settings[] = {"MLTP_LOCK=semaphore", NULL};
+  static const char *const words[] = {"deadlock", "alice", "left-fork", "bob", "right-fork", NULL};
+  const char *backend = getenv("MLTP_BACKEND");
+  if (backend != NULL && strcmp(backend, "kernel") == 0) skip();
+  skip_unless_noticed();
+  run_child(&outcome, lock_order, settings);
+  check_said(words);
+  assert_true(WIFEXITED(outcome.status));
+  assert_int_equal(WEXITSTATUS(outcome.status), MLTP_EXIT_DEADLOCK);
 }
 
 static void deadlock_by_join_cycle_is_reported(void) {
@@ -468,6 +482,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST_BARE(deadlock_by_lock_order_is_reported),
       TEST_BARE(deadlock_with_a_bound_thread_is_reported),
+      TEST_BARE(deadlock_on_semaphore_locks_is_reported),
       TEST_BARE(deadlock_by_join_cycle_is_reported),
       TEST_BARE(deadlock_after_an_end_is_reported),
       TEST_BARE(deadlock_at_a_barrier_is_reported),
