@@ -41,6 +41,13 @@ class Options(unittest.TestCase):
             self.assertEqual(self.order(f"--seed={seed}"), order)
         self.assertGreater(len(set(orders.values())), 1)
 
+    def test_log_of_a_seeded_run_names_the_waits(self):
+        with tempfile.NamedTemporaryFile("r") as log:
+            self.assertEqual(run("--seed=3", MLTP_SCHEDULE_LOG=log.name).returncode, 0)
+            reasons = {line.split("\t")[5] for line in log if line.count("\t") > 5}
+        self.assertIn("wait for a message", reasons)
+        self.assertIn("end", reasons)
+
     def test_virtual_processors(self):
         self.assertEqual(len(set(self.kernel_threads("--vps=1"))), 1)
         self.assertLessEqual(len(set(self.kernel_threads("--vps=3", ranks=100))), 3)
