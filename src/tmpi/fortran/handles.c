@@ -57,11 +57,12 @@ static uint32_t hash(const void *address) {
   return (uint32_t)(((uintptr_t)address >> 4) * 0x9e3779b97f4a7c15u >> 32);
 }
 
-/* The slot that has the address, or the free one where it belongs. */
-static uint32_t *find(struct table *in, const void *address) {
+/* The slot that has the address, or the free one where it belongs. *taken: what it held, since
+ * without the lock a free one may be another address's a moment later. */
+static uint32_t *find(struct table *in, const void *address, uint32_t *taken) {
   for (uint32_t at = hash(address) & in->mask;; at = (at + 1) & in->mask) {
-    uint32_t taken = mt_load_acquire(&in->slots[at]); /* FH-1 acquire: pairs FH-2 */
-    if (taken == 0 || *place(taken - 1) == address) return &in->slots[at];
+    *taken = mt_load_acquire(&in->slots[at]); /* FH-1 acquire: pairs FH-2 */
+    if (*taken == 0 || *place(*taken - 1) == address) return &in->slots[at];
   }
 }
 
@@ -83,8 +84,8 @@ static bool grow(void) {
   room += added;
   larger->smaller = old;
   larger->mask = slots - 1;
-  for (uint32_t i = 0; i < mt_load_relaxed(&count); i++)
-    mt_store_relaxed(find(larger, *place(i)), i + 1);
+  for (uint32_t i = 0, held; i < mt_load_relaxed(&count); i++)
+    mt_store_relaxed(find(larger, *place(i), &held), i + 1);
   mt_store_release(&table, larger); /* FH-4 release: its slots, a block; pairs FH-3 */
   return true;
 }
@@ -94,12 +95,13 @@ static bool grow(void) {
 static uint32_t add(void *handle) {
   uint32_t index = mt_load_relaxed(&count);
   struct table *in = mt_load_relaxed(&table);
-  uint32_t *slot = in != NULL ? find(in, handle) : NULL;
-  if (slot != NULL && mt_load_relaxed(slot) != 0) return mt_load_relaxed(slot) - 1;
+  uint32_t taken = 0;
+  if (in != NULL) find(in, handle, &taken);
+  if (taken != 0) return taken - 1;
   if (index == room && !grow()) return UINT32_MAX;
   *place(index) = handle;
-  mt_store_release(find(mt_load_relaxed(&table), handle),
-                   index + 1);         /* FH-2 release: the address; pairs FH-1 */
+  uint32_t *slot = find(mt_load_relaxed(&table), handle, &taken);
+  mt_store_release(slot, index + 1);   /* FH-2 release: the address; pairs FH-1 */
   mt_store_release(&count, index + 1); /* FH-5 release: the address; pairs FH-6 */
   return index;
 }
@@ -107,7 +109,8 @@ static uint32_t add(void *handle) {
 int tm_handle_number(const char *call, void *handle) {
   if ((uintptr_t)handle < PREDEFINED) return (int)(uintptr_t)handle;
   struct table *in = mt_load_acquire(&table); /* FH-3 acquire: pairs FH-4 */
-  uint32_t taken = in != NULL ? mt_load_relaxed(find(in, handle)) : 0;
+  uint32_t taken = 0;
+  if (in != NULL) find(in, handle, &taken);
   if (mt_likely(taken != 0)) return (int)(taken - 1 + PREDEFINED);
   mti_lock(&ilock);
   uint32_t index = add(handle);
