@@ -93,6 +93,7 @@ struct gt_thread {
   const void *at;         /**< [owner] the call's return address, for reports */
   struct gt_thread *next; /**< [lock] in the ready queue or a slot of the lot */
   struct gt_thread *later, *earlier; /**< [lock] in the list of all threads */
+  struct gt_thread *after, *before;  /**< [lock] in the list of busy threads */
   struct gt_thread *same_slot;       /**< [lock] in the table of handles */
 };
 
@@ -119,6 +120,7 @@ struct gt_gate {
   bool joined;             /**< [const] to mltpd */
   struct gt_queue queue;   /**< [lock] ready threads */
   struct gt_thread *all;   /**< [lock] */
+  struct gt_thread *busy;  /**< [lock] in RUNS or CAUGHT; there are few, and all may be thousands */
 };
 
 extern struct gt_gate gt_gate;

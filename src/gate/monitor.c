@@ -65,7 +65,7 @@ static bool may_look_asleep(const struct gt_thread *t) {
 static int collect(struct gt_thread *me, enum gt_state state, pid_t tids[LOOKED_AT]) {
   int count = 0;
   gt_lock(me);
-  for (struct gt_thread *t = gt_gate.all; t != NULL && count < LOOKED_AT; t = t->later)
+  for (struct gt_thread *t = gt_gate.busy; t != NULL && count < LOOKED_AT; t = t->after)
     if (t->state == (uint32_t)state && !may_look_asleep(t)) tids[count++] = t->tid;
   gt_unlock(me);
   return count;
@@ -102,7 +102,7 @@ static bool catch_blocked(struct gt_thread *me) {
   gt_unlock(me);
   int count = find_asleep(me, asleep), caught = 0;
   gt_lock(me);
-  for (struct gt_thread *t = gt_gate.all; t != NULL && turns == gt_gate.turns; t = t->later) {
+  for (struct gt_thread *t = gt_gate.busy; t != NULL && turns == gt_gate.turns; t = t->after) {
     if (t->state != GT_RUNS || !t->counted || !is_among(t->tid, asleep, count)) continue;
     t->state = GT_CAUGHT;
     gt_gate.running--;
@@ -139,7 +139,7 @@ static bool is_over(const struct stall *stall, uint64_t now) {
 
 /* @return whether a thread has kept its permit while others gave way. Under gt_lock. */
 static bool one_stays(void) {
-  for (const struct gt_thread *t = gt_gate.all; t != NULL; t = t->later)
+  for (const struct gt_thread *t = gt_gate.busy; t != NULL; t = t->after)
     if (t->state == GT_RUNS && t->counted && gt_gate.turns - t->turn >= STAYED) return true;
   return false;
 }

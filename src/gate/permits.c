@@ -113,7 +113,20 @@ static struct gt_thread *pop(void) {
   return t;
 }
 
+static void enter_busy(struct gt_thread *t) {
+  t->before = NULL;
+  t->after = gt_gate.busy;
+  if (t->after != NULL) t->after->before = t;
+  gt_gate.busy = t;
+}
+
+static void leave_busy(struct gt_thread *t) {
+  if (t->after != NULL) t->after->before = t->before;
+  *(t->before != NULL ? &t->before->after : &gt_gate.busy) = t->after;
+}
+
 static void run(struct gt_thread *t) {
+  enter_busy(t);
   t->state = GT_RUNS;
   t->counted = t->priority == 0;
   gt_gate.running += t->counted;
@@ -158,6 +171,7 @@ void gt_make_ready(struct gt_thread *t) {
 
 /* The caller has its permit no more, if it had one. */
 static void drop(struct gt_thread *me) {
+  if (me->state == GT_RUNS || me->state == GT_CAUGHT) leave_busy(me);
   if (me->state == GT_RUNS && me->counted) {
     gt_gate.running--;
     int over = gt_gate.running - gt_gate.permits;
@@ -257,6 +271,8 @@ void gt_forget(struct gt_thread *me) {
   gt_gate.queue = (struct gt_queue){0};
   gt_gate.ready = gt_gate.extra = gt_gate.caught = 0;
   gt_gate.due = false;
+  gt_gate.busy = NULL;
+  enter_busy(me);
   gt_gate.running = 1;
   me->state = GT_RUNS;
   me->locked = false;
