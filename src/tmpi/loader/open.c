@@ -267,8 +267,8 @@ static void construct(const struct tm_program *program, int rank, int first, int
                                no_arguments, environ);
 }
 
-/* @return whether ranks share an object of that name, which is no library with thread-locals at
- * fixed places of the program's own. */
+/* With the lock: the search reads the cache of ld.so once. @return whether ranks share an object of
+ * that name, which is no library with thread-locals at fixed places of the program's own. */
 static bool is_shared(struct tm_image *from, const char *name, char *where) {
   if (tm_policy_shared(name) == NULL) return false;
   if (!tm_search(from, name, where)) snprintf(where, PATH_MAX, "%s", name);
@@ -279,12 +279,14 @@ struct link_map *tm_open(struct tm_program *program, int rank, struct tm_image *
                          const char *name, int mode, bool *shared, char *where,
                          char why[TM_REFUSAL]) {
   int first = 0, end = 0;
-  *shared = is_shared(from, name, where);
-  if (*shared) return NULL;
+  struct tm_image *image = NULL;
   mltp_lock(&lock);
-  tm_refuse_into(why);
-  struct tm_image *image = open_locked(program, rank, from, name, mode, &first, &end, why);
-  tm_refuse_into(NULL);
+  *shared = is_shared(from, name, where);
+  if (!*shared) {
+    tm_refuse_into(why);
+    image = open_locked(program, rank, from, name, mode, &first, &end, why);
+    tm_refuse_into(NULL);
+  }
   mltp_unlock(&lock);
   if (image == NULL) return NULL;
   construct(program, rank, first, end);
