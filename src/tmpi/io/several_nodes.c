@@ -72,9 +72,10 @@ static int write_at_once(const struct tm_file_common *common) {
   bool writes = (common->amode & MPI_MODE_RDONLY) == 0;
   if (!writes || fstatfs(common->fd, &system) != 0 || system.f_type != NFS_SUPER_MAGIC) return 0;
   int fd = open(common->name, access | O_DSYNC | O_CLOEXEC);
-  if (fd < 0 || dup3(fd, common->fd, O_CLOEXEC) < 0) return errno;
+  if (fd < 0) return errno;
+  int error = dup3(fd, common->fd, O_CLOEXEC) < 0 ? errno : 0;
   close(fd);
-  return 0;
+  return error;
 }
 
 /* What the first node tells the others. */
