@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table RANKS AND PROCESSES of tmpirun(1) says what ranks_table.c finds.
 
-usage: ranks_table.py TMPIRUN PROGRAM PAGE [--write]: writes the table into the page
+Its last line is about a call that ends the job, and which has a program of its own.
+
+usage: ranks_table.py TMPIRUN PROGRAM ABUSE PAGE [--write]: writes the table into the page
 """
 import pathlib
 import re
@@ -20,13 +22,24 @@ def findings(tmpirun, program, options):
     return [line.split("\t") for line in result.stdout.splitlines()]
 
 
+def stopped(tmpirun, abuse, options):
+    """A thread of rank 1 stops the own thread of its rank, which waits: one of a collector of garbage would."""
+    name, test = "stop of a thread that waits in MPI", "mpi.abuse"
+    if "--one-to-one" in options:
+        return [name, "refused", test]
+    result = subprocess.run([tmpirun, "-n", "2", *options, abuse, "stop-waiting"], capture_output=True, text=True, check=False)
+    if result.returncode != 1 or "run with --one-to-one" not in result.stderr:
+        sys.exit(f"{options}: {name}: status {result.returncode}: {result.stderr}")
+    return [name, "refused", test]
+
+
 def as_text(rows):
     lines = [f"{name:36}{finding:12}{test}".rstrip() for name, finding, test in rows]
     return "".join(("\\&" if line[0] in "./" else "") + line.replace("-", "\\-") + "\n" for line in lines)
 
 
-def main(tmpirun, program, page, write=None):
-    found = [as_text(findings(tmpirun, program, options)) for options in BACKENDS]
+def main(tmpirun, program, abuse, page, write=None):
+    found = [as_text([*findings(tmpirun, program, options), stopped(tmpirun, abuse, options)]) for options in BACKENDS]
     if any(text != found[0] for text in found):
         return "backends differ:\n" + "\n".join(found)
     path = pathlib.Path(page)

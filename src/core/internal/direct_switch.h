@@ -41,8 +41,9 @@ MTI_EXPORT bool mti_can_prepare_switch(void);
  * resumed as after mti_prepare_switch(). */
 MTI_EXPORT void mti_call_first(struct mltp_thread *t, void (*function)(void));
 
-/** Sets the function that prepares a kernel thread for a thread with a number (mti_set_number()),
- * which runs on it next: it gets the number. VPs call it between two threads; it may not switch,
+/** Sets the function that prepares a kernel thread for what runs on it next. It gets the thread's
+ * number (mti_set_number()), or 0 if the thread has none or the VP idles. VPs call it between two
+ * threads if one of them has FP control of its own, or the second has a number. It may not switch,
  * and keeps errno. NULL: none. */
 MTI_EXPORT void mti_set_switch_hook(void (*prepare)(uint32_t number));
 

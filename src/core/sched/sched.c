@@ -191,7 +191,7 @@ void (*mt_switch_hook)(uint32_t number);
 
 static inline void call_hook(const struct mltp_thread *to) {
   void (*prepare)(uint32_t) = mt_load_acquire(&mt_switch_hook); /* SD-2 acquire: pairs SD-1 */
-  if (mt_unlikely(prepare != NULL) && (to->own & MT_OWN_NUMBER) != 0) prepare(to->number);
+  if (mt_unlikely(prepare != NULL)) prepare((to->own & MT_OWN_NUMBER) != 0 ? to->number : 0);
 }
 
 static __attribute__((noinline)) void exchange_all(struct mt_vp *vp, struct mltp_thread *from,

@@ -3,8 +3,9 @@
  * The locale of a rank: setlocale() of one changes nothing for others. libc has one for the process
  * and one for each kernel thread, which is what a rank's becomes (working_directory.h).
  *
- * Locales are kept as long as the job, each once: setlocale() gives the address of a name away, and
- * a VP may have one that its rank no longer has.
+ * Locales that setlocale() makes are kept as long as the job, each once: it gives the address of a
+ * name away. What a rank sets by uselocale() it may free, so a kernel thread has it only while the
+ * rank's own thread runs there.
  *
  * Relaxed: a rank's own fields; that there are any is seen late only by VPs without such ranks.
  */
@@ -58,14 +59,11 @@ static bool is_outside(void) { return tm_rank_number() < 0 || tm_the_program->ra
 
 /* ---- of the kernel thread */
 
-static locale_t effective(const struct tm_carried *carried) {
+void tm_locale_apply(const struct tm_carried *carried, bool own_only) {
+  if (mt_load_relaxed(&any) == 0) return;
   locale_t used = tm_on_pthread() ? used_here : mt_load_relaxed(&carried->used);
   locale_t own = mt_load_relaxed(&carried->locale);
-  return used != NULL ? used : own != NULL ? own : LC_GLOBAL_LOCALE;
-}
-
-void tm_locale_apply(const struct tm_carried *carried) {
-  if (mt_load_relaxed(&any) != 0) uselocale(effective(carried));
+  uselocale(used != NULL && !own_only ? used : own != NULL ? own : LC_GLOBAL_LOCALE);
 }
 
 static void begin(void) {
@@ -175,7 +173,7 @@ static char *setlocale_rank(int category, const char *name) {
   if (new == NULL) return NULL;
   mt_store_relaxed(&carried->locale, new->locale);
   begin();
-  tm_locale_apply(carried);
+  tm_locale_apply(carried, false);
   return name_of(new, category);
 }
 
@@ -189,7 +187,7 @@ static locale_t uselocale_rank(locale_t locale) {
   if (locale == NULL) return before;
   mt_store_relaxed(used, locale != LC_GLOBAL_LOCALE ? locale : NULL);
   begin();
-  tm_locale_apply(carried);
+  tm_locale_apply(carried, false);
   return before;
 }
 

@@ -137,8 +137,9 @@ static void call(struct tm_process *process, int signo, siginfo_t *info, void *c
   uint32_t number = tm_rank_act_as((uint32_t)process->number + 1);
   bool other = number != (uint32_t)process->number + 1;
   struct tm_locals locals = {0, NULL, false};
+  uint32_t carried = 0;
   if (other) {
-    tm_carry_apply((uint32_t)process->number + 1);
+    carried = tm_carry_lend((uint32_t)process->number + 1);
     locals = tm_locals_exchange(locals);
   }
   if (signals->depth++ == 0) {
@@ -154,8 +155,8 @@ static void call(struct tm_process *process, int signo, siginfo_t *info, void *c
   signals->depth--;
   tm_rank_act_as(number);
   if (other) {
-    tm_carry_apply(number);
     tm_locals_exchange(locals);
+    tm_carry_return(carried, number);
   }
   set_blocked(signals, before);
   announce(signals);

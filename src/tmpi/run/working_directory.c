@@ -23,15 +23,23 @@
 
 enum files { UNKNOWN, REFUSED, OWN };
 
+static const uint64_t no_serial = UINT64_MAX;
+
+/* Beside the number of what a kernel thread has: it was lent to a handler; the hook is set, so that
+ * the number changes whenever threads do. */
+static const uint32_t lent = (uint32_t)1 << 31, followed = (uint32_t)1 << 30;
+
 static struct tm_carried *all, none; /* of ranks; what tmpirun has */
 static int start_folder;             /* [const] once files is OWN */
 static uint32_t files;               /* [atomic] enum files */
 static uint64_t serials;             /* [atomic] */
+static uint32_t hooked;              /* [atomic] 1: tm_carry_hook() was called */
 static uint32_t ilock;               /* of the first change */
 
 /* What the kernel thread has. */
 static __thread bool has_own;       /* nobody else changes its working directory */
 static __thread uint64_t at_serial; /* of the change that it has seen */
+static __thread uint32_t applied;   /* the number of what it has or is about to have, with bits */
 
 bool tm_carry_start(int ranks) {
   all = calloc((size_t)ranks, sizeof *all);
@@ -42,27 +50,58 @@ struct tm_carried *tm_carried(void) { return &all[tm_rank_number()]; }
 
 /* ---- applying */
 
-/* A handler may interrupt it and do the same, then what the handler restores is the new one. */
+/* A handler may interrupt it and do the same. What it restores is the new one, since `applied` was
+ * written first. */
 static void apply_files(const struct tm_carried *wanted) {
   uint64_t serial = mt_load_acquire(&wanted->serial); /* CY-1 acquire: fields; pairs CY-2 */
   if (has_own && serial == at_serial) return;
   if (!has_own && os_unshare_files() != 0) return; /* the first thread could: unlikely */
   has_own = true;
-  at_serial = serial;
+  at_serial = no_serial;
   int folder = mt_load_relaxed(&wanted->folder);
-  if (fchdir(folder != 0 ? folder : start_folder) != 0) at_serial = UINT64_MAX;
+  bool entered = fchdir(folder != 0 ? folder : start_folder) == 0;
   umask((mode_t)mt_load_relaxed(serial != 0 ? &wanted->mask : &none.mask));
+  if (entered) at_serial = serial;
 }
 
-void tm_carry_apply(uint32_t number) {
+static void apply(uint32_t what) {
+  uint32_t number = what & ~(lent | followed);
   const struct tm_carried *wanted = number != 0 ? &all[number - 1] : &none;
   int error = errno;
+  applied = what;
   if (mt_load_relaxed(&files) == OWN) apply_files(wanted);
-  tm_locale_apply(wanted);
+  tm_locale_apply(wanted, (what & lent) != 0);
   errno = error;
 }
 
-void tm_carry_hook(void) { mti_set_switch_hook(tm_carry_apply); }
+void tm_carry_apply(uint32_t number) {
+  apply(mt_load_relaxed(&hooked) != 0 ? number | followed : number);
+}
+
+uint32_t tm_carry_lend(uint32_t number) {
+  uint32_t before = applied;
+  apply(number | lent | followed);
+  return before;
+}
+
+/* Within a switch `applied` is right, and the number is that of the thread before. */
+void tm_carry_return(uint32_t before, uint32_t number) {
+  apply((before & followed) != 0 ? before : number);
+}
+
+/* Where no rank follows nobody looks at the working directory, which would cost system calls. */
+static void prepare(uint32_t number) {
+  applied = number | followed;
+  if (number != 0)
+    apply(applied);
+  else
+    tm_locale_apply(&none, false);
+}
+
+void tm_carry_hook(void) {
+  mt_store_relaxed(&hooked, 1);
+  mti_set_switch_hook(prepare);
+}
 
 /* ---- changing */
 
@@ -112,18 +151,21 @@ static void publish(struct tm_carried *carried, int folder, mode_t mask) {
   if (folder != carried->folder) carried->before = carried->folder;
   mt_store_relaxed(&carried->folder, folder);
   mt_store_relaxed(&carried->mask, (uint32_t)mask);
-  at_serial = mt_add_relaxed(&serials, 1) + 1;
-  mt_store_release(&carried->serial, at_serial); /* CY-2 release: the fields; pairs CY-1 */
+  uint64_t serial = mt_add_relaxed(&serials, 1) + 1;
+  mt_store_release(&carried->serial, serial); /* CY-2 release: the fields; pairs CY-1 */
+  tm_carry_apply((uint32_t)tm_rank_number() + 1);
 }
 
-/* The kernel thread has a new working directory. @return 0, or -1 with errno: it has the old one.
- */
-static int note_folder(const char *call) {
+/* Takes the descriptor over; -1: errno tells. A handler of another rank may undo the first change
+ * of the kernel thread (tm_carry_return()), which only tells whether the rank may enter.
+ * @return 0, or -1 with errno */
+static int enter(const char *call, int folder) {
   struct tm_carried *carried = tm_carried();
-  int folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) {
-    at_serial = UINT64_MAX;
-    tm_carry_apply((uint32_t)tm_rank_number() + 1);
+  if (folder < 0) return -1;
+  if (fchdir(folder) != 0) {
+    int error = errno;
+    close(folder);
+    errno = error;
     return -1;
   }
   publish(carried, folder, (mode_t)(carried->serial != 0 ? carried->mask : none.mask));
@@ -141,9 +183,8 @@ static void warn_shared(const char *call) {
 }
 
 static int chdir_rank(const char *path) {
-  bool own = has_files();
+  if (has_files()) return enter("chdir", open(path, O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (chdir(path) != 0) return -1;
-  if (own) return note_folder("chdir");
   warn_shared("chdir");
   return 0;
 }
@@ -153,9 +194,8 @@ bool tm_carry_is_own(void) { return has_files(); }
 int tm_carry_enter(const char *path) { return chdir_rank(path); }
 
 static int fchdir_rank(int fd) {
-  bool own = has_files();
+  if (has_files()) return enter("fchdir", fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
   if (fchdir(fd) != 0) return -1;
-  if (own) return note_folder("fchdir");
   warn_shared("fchdir");
   return 0;
 }

@@ -6,9 +6,10 @@
  *
  * As long as no rank changes one of them nothing is done. The first change installs a hook that VPs
  * call before a rank continues (mti_set_switch_hook()), which gives the kernel thread what the rank
- * has. A kernel thread of its own working directory and umask comes from unshare(CLONE_FS); a
- * container may refuse that, then ranks share both, and tmpirun reports the first change. A rank's
- * pthreads start with what the rank has; later changes do not reach them, which is reported, too.
+ * has. A VP that idles has no rank's locale: the rank may continue elsewhere and free it. A kernel
+ * thread of its own working directory and umask comes from unshare(CLONE_FS); a container may
+ * refuse that, then ranks share both, and tmpirun reports the first change. A rank's pthreads start
+ * with what the rank has; later changes do not reach them, which is reported, too.
  *
  * Rejected: to resolve paths in the functions that take some. They are many, and libc's own calls
  * of one another would be missed.
@@ -48,13 +49,22 @@ int tm_carry_enter(const char *path);
  * Async-signal-safe. */
 void tm_carry_apply(uint32_t number);
 
+/** The same for a handler of the rank, which has interrupted another rank's thread. The rank's own
+ * thread may run elsewhere and free the locale that it has set by uselocale(): the handler gets
+ * that of setlocale(). @return what tm_carry_return() gets when the handler has ended */
+uint32_t tm_carry_lend(uint32_t number);
+
+/** The calling kernel thread gets back what the interrupted thread has, whose rank has this number.
+ */
+void tm_carry_return(uint32_t before, uint32_t number);
+
 /** From now on VPs do the same. */
 void tm_carry_hook(void);
 
 /** A rank has ended. */
 void tm_carry_end(int rank);
 
-/** locales.c: the same for the locale. From now on some rank has one. */
-void tm_locale_apply(const struct tm_carried *carried);
+/** locales.c: the same for the locale. own_only: without that of uselocale(). */
+void tm_locale_apply(const struct tm_carried *carried, bool own_only);
 
 #endif
