@@ -4,7 +4,6 @@
  * stuck_start. The second one is a
  * file.
  */
-#include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
@@ -165,6 +164,71 @@ static MPI_File open_file(const char *name, int amode) {
   return file;
 }
 
+static MPI_File open_alone(const char *name, int amode) {
+  MPI_File file;
+  CHECK(MPI_File_open(MPI_COMM_SELF, name, amode, MPI_INFO_NULL, &file) == MPI_SUCCESS);
+  return file;
+}
+
+/* Each rank finds no file of the name. */
+static void cannot_open(const char *name) {
+  MPI_File file;
+  EXPECT(MPI_ERR_NO_SUCH_FILE,
+         MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_RDONLY, MPI_INFO_NULL, &file));
+  MPI_Barrier(MPI_COMM_WORLD); /* the next one may make it */
+}
+
+/* A rank makes a file, and one of another node removes it while the first has it open. The others
+ * find what is there. */
+static void made_and_removed(const char *name, int rank, int size) {
+  for (int turn = 0; turn < size; turn++) {
+    MPI_File own = MPI_FILE_NULL, file;
+    int found = -1;
+    cannot_open(name);
+    if (rank == turn) {
+      own = open_alone(name, MPI_MODE_RDWR | MPI_MODE_CREATE);
+      MPI_File_write_at(own, 0, &turn, 1, MPI_INT, MPI_STATUS_IGNORE);
+      MPI_File_sync(own);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    file = open_alone(name, MPI_MODE_RDONLY);
+    MPI_File_read_at(file, 0, &found, 1, MPI_INT, MPI_STATUS_IGNORE);
+    CHECK(found == turn);
+    MPI_File_close(&file);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == (turn + size / 2) % size) CHECK(MPI_File_delete(name, MPI_INFO_NULL) == 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    cannot_open(name);
+    if (own != MPI_FILE_NULL) MPI_File_close(&own);
+  }
+}
+
+/* Each rank opens the file by itself, and reads all of it before all write their own parts. */
+static void opened_alone(const char *name, int rank, int size) {
+  enum { MOST = 64 };
+  int all[MOST] = {0}, own = rank + 1;
+  MPI_Offset bytes = 0;
+  MPI_File file = open_alone(name, MPI_MODE_RDWR | MPI_MODE_CREATE);
+  if (rank == 0) MPI_File_write_at(file, 0, all, size, MPI_INT, MPI_STATUS_IGNORE);
+  MPI_File_sync(file);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_File_sync(file);
+  MPI_File_read_at(file, 0, all, size, MPI_INT, MPI_STATUS_IGNORE);
+  for (int i = 0; i < size; i++) CHECK(all[i] == 0);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_File_write_at(file, (MPI_Offset)sizeof own * rank, &own, 1, MPI_INT, MPI_STATUS_IGNORE);
+  if (rank == size - 1)
+    MPI_File_write_at(file, (MPI_Offset)sizeof all, &own, 1, MPI_INT, MPI_STATUS_IGNORE);
+  MPI_File_sync(file);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_File_sync(file);
+  MPI_File_get_size(file, &bytes);
+  CHECK(bytes == (MPI_Offset)(sizeof all + sizeof own));
+  MPI_File_read_at(file, 0, all, size, MPI_INT, MPI_STATUS_IGNORE);
+  for (int i = 0; i < size; i++) CHECK(all[i] == i + 1);
+  MPI_File_close(&file);
+}
+
 /* Another rank reads what each has written, after MPI_File_sync(). */
 static void written_and_read(const char *name, int rank, int size) {
   MPI_File file = open_file(name, MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_EXCL);
@@ -229,8 +293,7 @@ static void by_the_shared_pointer(const char *name, int rank, int size) {
   MPI_File_read_at(file, (rank + 1) % size, record, 1, MPI_INT, MPI_STATUS_IGNORE);
   CHECK(record[0] == (rank + 1) % size);
   MPI_File_close(&file);
-  CHECK(open(name, O_RDONLY) < 0); /* access() would ask NFS's cache of names */
-  MPI_Barrier(MPI_COMM_WORLD);     /* the next open makes it again */
+  cannot_open(name);
 }
 
 /* In atomic mode a rank sees all of another one's transfer, or nothing of it. */
@@ -278,13 +341,16 @@ static void odd_files(const char *name, int rank) {
 }
 
 static void files(const char *name, int rank, int size) {
-  char first[200], second[200];
+  char first[200], second[200], third[200];
   snprintf(first, sizeof first, "%s.first", name);
   snprintf(second, sizeof second, "%s.second", name);
+  snprintf(third, sizeof third, "%s.third", name);
   written_and_read(first, rank, size);
   by_the_shared_pointer(second, rank, size);
   whole_transfers(second, rank, size);
   odd_files(second, rank);
+  made_and_removed(third, rank, size);
+  opened_alone(third, rank, size);
 }
 
 /* Each node has a file of its own of this name. */

@@ -113,6 +113,19 @@ int tm_file_agree(struct tm_file *file, const char *call, int error);
 /** Opens a file for some members, which have a reference each. @return 0 or an errno. */
 int tm_file_common_open(const char *name, int amode, int members, struct tm_file_common **result);
 
+/* ---- network.c */
+
+/** Lets this node see which file a name means now. */
+void tm_file_refresh_name(const char *name);
+/** open(2) of the file that the name means now. @return a descriptor, or -1 with errno. */
+int tm_file_open_name(const char *name, int flags);
+/** Opens a file on NFS again, so that a write takes only its own bytes. @return 0 or an errno. */
+int tm_file_write_at_once(const struct tm_file_common *common);
+/** @return 0 or an errno. */
+int tm_file_size(const struct tm_file_common *common, MPI_Offset *size);
+/** Lets this node see what others have done to the file and its size. */
+void tm_file_refresh(const struct tm_file_common *common);
+
 /* ---- several_nodes.c */
 
 /** Opens a file for members on several nodes. */
@@ -120,8 +133,8 @@ struct tm_file_opened tm_file_open_on_nodes(struct tm_comm *comm, const char *ca
                                             const char *name, int amode);
 /** @return whether the caller acts for its node in a collective call. */
 bool tm_file_acts(const struct tm_file *file);
-/** Lets this node see what others have done to the file and its size. */
-void tm_file_refresh(const struct tm_file_common *common);
+/** Takes a shared lock that nobody else waits for, and releases it. */
+void tm_file_touch_lock(const struct tm_file_common *common);
 /** Keeps other nodes out of the file, or (writes false) their writers, until the unlock.
  * @return 0 or an errno. */
 int tm_file_lock(const struct tm_file_common *common, bool writes);

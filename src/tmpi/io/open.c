@@ -71,8 +71,7 @@ static bool is_foreign(const char *name) {
 
 void tm_file_common_hold(struct tm_file_common *common) { mt_add_relaxed(&common->refs, 1); }
 
-/* The last holder closes. The name is removed before, by MPI_File_close(): by now the program may
- * have made another file of that name. */
+/* The last holder closes. */
 void tm_file_common_release(struct tm_file_common *common) {
   /* FC-1 acq_rel: other holders' use of it; pairs FC-1 */
   if (mt_add_acq_rel(&common->refs, (uint32_t)-1) != 1) return;
@@ -89,10 +88,12 @@ int tm_file_common_open(const char *name, int amode, int members, struct tm_file
     free(common);
     return ENOMEM;
   }
-  common->fd = open(name, flags_of(amode), 0666);
+  common->fd = tm_file_open_name(name, flags_of(amode));
   struct stat state = {0};
   int error = common->fd < 0 || fstat(common->fd, &state) != 0 ? errno : 0;
   if (error == 0 && S_ISDIR(state.st_mode)) error = EISDIR;
+  common->amode = amode;
+  if (error == 0) error = tm_file_write_at_once(common);
   if (error != 0) {
     if (common->fd >= 0) close(common->fd);
     free(common->name);
@@ -100,7 +101,6 @@ int tm_file_common_open(const char *name, int amode, int members, struct tm_file
     return error;
   }
   common->refs = (uint32_t)members;
-  common->amode = amode;
   mltp_lock_init(&common->transfers, MLTP_LOCK_STANDARD, "a file in atomic mode");
   if ((amode & MPI_MODE_APPEND) != 0) common->shared = common->begin = state.st_size;
   *result = common;
@@ -132,6 +132,7 @@ int tm_file_agree(struct tm_file *file, const char *call, int error) {
     if (tm_file_acts(file)) tm_file_refresh(file->common);
     tm_barrier(file->comm->local_comm, call); /* no other member reads before */
   } else {
+    if (file->comm->rank == 0) tm_file_refresh(file->common);
     tm_bcast(&coll, &error, sizeof error, tm_type_of(MPI_BYTE), 0);
   }
   return error == 0 ? MPI_SUCCESS : tm_file_fail_errno(file, call, error, file->common->name);
@@ -214,24 +215,36 @@ int PMPI_File_open(MPI_Comm comm_handle, const char *filename, int amode, MPI_In
   return tm_file_fail_errno(NULL, call, opened.error, filename);
 }
 
+/* The members' last call for a file that is to be removed. It is gone when the call returns, on all
+ * members. NFS keeps a file that is open under another name, so all have to close it before. */
+static void remove_closed(struct tm_comm *comm, const char *call, char *name) {
+  tm_barrier(comm, call);
+  if (name != NULL) unlink(name);
+  free(name);
+  tm_barrier(comm, call);
+}
+
 #pragma weak MPI_File_close = PMPI_File_close
 int PMPI_File_close(MPI_File *handle) {
   static const char call[] = "MPI_File_close";
   struct tm_file *file;
+  char *name = NULL;
   int error = tm_get_file(call, *handle, &file);
   if (error != MPI_SUCCESS) return error;
   if (file->split != TM_NO_SPLIT)
     return tm_file_fail(file, call, MPI_ERR_IO, "a split collective has not ended");
-  tm_barrier(file->comm, call); /* all have transferred what they wanted */
-  if (file->comm->rank == 0 && (file->common->amode & MPI_MODE_DELETE_ON_CLOSE) != 0)
-    unlink(file->common->name); /* gone when the call returns, on all members */
-  tm_barrier(file->comm, call);
+  struct tm_comm *comm = file->comm;
+  bool removes = (file->common->amode & MPI_MODE_DELETE_ON_CLOSE) != 0;
+  if (removes && comm->rank == 0 && (name = strdup(file->common->name)) == NULL)
+    tm_panic("no memory to remove a file");
+  tm_barrier(comm, call); /* all have transferred what they wanted */
   tm_view_release(file->view);
   tm_errhandler_release(file->handler);
   tm_group_release(file->group);
   tm_info_free(file->info);
   tm_file_common_release(file->common);
-  tm_comm_release(file->comm);
+  if (removes) remove_closed(comm, call, name);
+  tm_comm_release(comm);
   file->magic = 0;
   free(file);
   *handle = MPI_FILE_NULL;
@@ -244,6 +257,7 @@ int PMPI_File_delete(const char *filename, MPI_Info info) {
   tm_enter(call);
   if (info != MPI_INFO_NULL && tm_info_of(info) == NULL)
     return tm_file_fail(NULL, call, MPI_ERR_INFO, "the info is not valid");
+  if (filename != NULL) tm_file_refresh_name(path_of(filename));
   if (filename == NULL || unlink(path_of(filename)) != 0)
     return tm_file_fail_errno(NULL, call, filename == NULL ? ENOENT : errno,
                               filename == NULL ? "" : filename);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* File pointers, and offsets in the view. */
-#include <errno.h>
-#include <sys/stat.h>
-
 #include "tmpi/coll/coll.h"
 #include "tmpi/io/file.h"
 
@@ -23,15 +20,15 @@ static MPI_Offset etypes(const struct tm_view *view, MPI_Offset bytes) {
 /* The new position, in visible bytes. */
 static int seek(struct tm_file *file, const char *call, MPI_Offset offset, int whence,
                 MPI_Offset now, MPI_Offset *position) {
-  struct stat state;
-  MPI_Offset from = 0, unit = (MPI_Offset)file->view->unit;
+  int failed;
+  MPI_Offset from = 0, size = 0, unit = (MPI_Offset)file->view->unit;
   switch (whence) {
     case MPI_SEEK_SET: break;
     case MPI_SEEK_CUR: from = now; break;
     case MPI_SEEK_END:
-      if (fstat(file->common->fd, &state) != 0)
-        return tm_file_fail_errno(file, call, errno, file->common->name);
-      from = etypes(file->view, tm_view_before(file->view, state.st_size)) * unit;
+      failed = tm_file_size(file->common, &size);
+      if (failed != 0) return tm_file_fail_errno(file, call, failed, file->common->name);
+      from = etypes(file->view, tm_view_before(file->view, size)) * unit;
       break;
     default: return tm_file_fail(file, call, MPI_ERR_ARG, "%d is no way to seek", whence);
   }

@@ -6,19 +6,13 @@
  * It is to be the same file: a name may mean a disk of each node's own, and results would be lost
  * without a message. So the first node holds a lock of one byte, far beyond the data, which the
  * others have to see. Where it cannot lock, they compare the number of the inode. Copies of a file
- * that is only read may be on disks of the nodes; the sizes are compared.
- *
- * NFS keeps data and attributes in the memory of a node, and looks at the server again when a lock
- * is taken. So a node takes one where MPI makes what other nodes have written visible. A node that
- * has a page there writes all of it, and so loses what another node has written to it since. Linux
- * writes no more than it was given where each write goes to the server at once, which is chosen.
+ * that is only read may be on disks of the nodes; the sizes are compared. What nodes remember of a
+ * network file system is in network.c.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "core/internal/locks.h"
@@ -28,7 +22,7 @@
 #include "tmpi/match/far.h"
 #include "tmpi/match/match.h"
 
-#define BEYOND ((off_t)1 << 62) /* bytes of data end before */
+#define BEYOND ((off_t)1 << 62) /* bytes of data end before; locks of one byte are from here on */
 
 /* ---- locks. They belong to the descriptor, and so to the node. */
 
@@ -52,31 +46,11 @@ void tm_file_unlock(const struct tm_file_common *common) {
   set_lock(common->fd, F_UNLCK, 0, BEYOND);
 }
 
-/* A lock of the kind that the access mode allows. */
-static int lock_byte(const struct tm_file_common *common, off_t at) {
-  return set_lock(common->fd, (common->amode & MPI_MODE_RDONLY) != 0 ? F_RDLCK : F_WRLCK, at, 1);
-}
-
-/* A file system without locks has no such cache. */
-void tm_file_refresh(const struct tm_file_common *common) {
-  off_t at = BEYOND - 1;
-  if (lock_byte(common, at) == 0) set_lock(common->fd, F_UNLCK, at, 1);
+void tm_file_touch_lock(const struct tm_file_common *common) {
+  if (set_lock(common->fd, F_RDLCK, BEYOND, 1) == 0) set_lock(common->fd, F_UNLCK, BEYOND, 1);
 }
 
 /* ---- opening */
-
-/* Opens a file on NFS again; see above. @return 0, or an errno. */
-static int write_at_once(const struct tm_file_common *common) {
-  struct statfs system;
-  int access = (common->amode & MPI_MODE_RDWR) != 0 ? O_RDWR : O_WRONLY;
-  bool writes = (common->amode & MPI_MODE_RDONLY) == 0;
-  if (!writes || fstatfs(common->fd, &system) != 0 || system.f_type != NFS_SUPER_MAGIC) return 0;
-  int fd = open(common->name, access | O_DSYNC | O_CLOEXEC);
-  if (fd < 0) return errno;
-  int error = dup3(fd, common->fd, O_CLOEXEC) < 0 ? errno : 0;
-  close(fd);
-  return error;
-}
 
 /* What the first node tells the others. */
 struct first {
@@ -94,7 +68,6 @@ static struct first open_first(const char *name, int amode, int members,
   struct first first = {.amode = amode};
   struct stat state = {0};
   first.error = tm_file_common_open(name, amode, members, common);
-  if (first.error == 0) first.error = write_at_once(*common);
   if (first.error != 0 || fstat((*common)->fd, &state) != 0) return first;
   first.regular = S_ISREG(state.st_mode);
   first.inode = state.st_ino;
@@ -102,9 +75,9 @@ static struct first open_first(const char *name, int amode, int members,
   first.home = (uintptr_t)*common;
   first.home_rank = tm_rank_self()->number;
   first.begin = (*common)->begin;
-  first.byte = BEYOND + getpid(); /* another job may open the file at this time */
+  first.byte = BEYOND + 1 + getpid(); /* another job may open the file at this time */
   bool writes = (amode & MPI_MODE_RDONLY) == 0;
-  first.locked = first.regular && writes && lock_byte(*common, first.byte) == 0;
+  first.locked = first.regular && writes && set_lock((*common)->fd, F_WRLCK, first.byte, 1) == 0;
   return first;
 }
 
@@ -125,8 +98,6 @@ static int open_other(const char *name, const struct first *first, int members,
   int amode = first->amode & ~(MPI_MODE_CREATE | MPI_MODE_EXCL);
   int error = tm_file_common_open(name, amode, members, common);
   if (error != 0) return error == ENOENT ? TM_NOT_ONE_FILE : error;
-  error = write_at_once(*common);
-  if (error != 0) return error;
   (*common)->amode = first->amode;
   (*common)->home = first->home;
   (*common)->begin = first->begin;

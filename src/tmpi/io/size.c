@@ -2,7 +2,6 @@
 /* Sizes of files, and what makes them last. Rank 0 acts for all; each node writes its own data. */
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tmpi/coll/coll.h"
@@ -46,13 +45,11 @@ int PMPI_File_preallocate(MPI_File handle, MPI_Offset size) {
 int PMPI_File_get_size(MPI_File handle, MPI_Offset *size) {
   static const char call[] = "MPI_File_get_size";
   struct tm_file *file;
-  struct stat state;
   int error = tm_get_file(call, handle, &file);
   if (error != MPI_SUCCESS) return error;
-  if (fstat(file->common->fd, &state) != 0)
-    return tm_file_fail_errno(file, call, errno, file->common->name);
-  *size = state.st_size;
-  return MPI_SUCCESS;
+  int failed = tm_file_size(file->common, size);
+  if (failed == 0) return MPI_SUCCESS;
+  return tm_file_fail_errno(file, call, failed, file->common->name);
 }
 
 #pragma weak MPI_File_sync = PMPI_File_sync
