@@ -126,7 +126,7 @@ struct stall {
 /* Under gt_lock. */
 static void begin_stall(struct stall *stall, uint64_t now) {
   *stall = (struct stall){.turns = gt_gate.turns, .since = now, .looked_at = now};
-  stall->cpu_since = os_cpu_time();
+  if (gt_seeded) stall->cpu_since = os_cpu_time(); /* the kernel adds up all threads for it */
 }
 
 /* What has to pass without a turn before one more thread runs: less if one that spins has the only
