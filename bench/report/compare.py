@@ -7,14 +7,15 @@ so that MLTP_MONITOR=off says what the monitor costs. Each turn runs an experime
 an order that alternates. All experiments but price and instructions are mltp-bench's. price is what whole jobs of
 up to 1,024 ranks cost: start and end, memory, latency, conjugate gradients. instructions is how many an
 operation of MPI takes, which one turn tells. The best of all turns counts: what else the machine does
-makes runs slower only. A row is slower or faster if the best values differ by more than the limit. Exit status: 0 no row
-is slower, 1 some are, 2 wrong usage, or something was not
-built or not measured.
+makes runs slower only. A row is slower or faster if the best values differ by more than the limit. A row's best values
+also differ by chance, some one way and some the other; the mean of all rows says what a change costs where it is less
+than that. Exit status: 0 no row is slower, 1 some are, 2 wrong usage, or something was not built or not measured.
 """
 import argparse
 import dataclasses
 import functools
 import json
+import math
 import os
 import pathlib
 import shutil
@@ -155,15 +156,27 @@ def verdict(older, newer, limit):
     return "faster" if newer < older * (1 - limit / 100) else "even"
 
 
+def mean(ratios):
+    """The geometric mean of the rows' ratios, and its standard error, as a text; empty for one row."""
+    logs = [math.log(ratio) for ratio in ratios if ratio > 0]
+    if len(logs) < 2:
+        return ""
+    error = statistics.stdev(logs) / math.sqrt(len(logs))
+    return f"mean of {len(logs)} rows: x{math.exp(statistics.mean(logs)):.4f}, standard error {error:.4f}"
+
+
 def show(values, limit):
-    """Prints a table. Returns how many rows are slower."""
+    """Prints a table, and the mean of its rows. Returns how many rows are slower."""
+    ratios = []
     slower = 0
     for row, (older, newer, unit) in values.items():
         word = verdict(min(older), min(newer), limit)
         slower += word == "slower"
         ratio = min(newer) / min(older) if min(older) else 1
+        ratios.append(ratio)
         print(f"{', '.join(row):50} {min(older):10.4g} {min(newer):10.4g} {unit:5} x{ratio:.3f} {word:6}  medians "
               f"{statistics.median(older):.4g} {statistics.median(newer):.4g}")
+    print(mean(ratios))
     return slower
 
 

@@ -115,7 +115,8 @@ static void look_for_woken(const struct mltp_thread *t, void *woken) {
 
 static bool any_woken(void) {
   bool woken = false;
-  if (mt_load_relaxed(&mt_rt.sleep.blocked_in_locks) != 0)
+  if (mt_load_relaxed(&mt_rt.sleep.blocked_in_locks) != 0 ||
+      mt_load_relaxed(&mt_rt.outside.in_locks) != 0)
     mt_descriptors_visit(look_for_woken, &woken);
   return woken;
 }

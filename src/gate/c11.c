@@ -2,7 +2,6 @@
 /* C11 threads. glibc's mtx_t and cnd_t are its mutexes and conditions, and thrd_t is pthread_t, but
  * its functions call each other inside, where nothing stands before them. */
 #include <stdint.h>
-#include <stdlib.h>
 #include <threads.h>
 
 #include "gate/next.h"
@@ -54,26 +53,12 @@ GT_EXPORT int thrd_sleep(const struct timespec *time, struct timespec *left) {
   return errno == EINTR ? -1 : -2;
 }
 
-/* ---- C11: libc keeps the result of an int function in the same place */
-
-struct c11_beginning {
-  thrd_start_t func;
-  void *arg;
-};
-
-static void *begin_c11(void *arg) {
-  struct c11_beginning b = *(struct c11_beginning *)arg;
-  free(arg);
-  return (void *)(intptr_t)b.func(b.arg);
-}
+/* ---- threads: libc keeps the result of an int function in the same place */
 
 GT_EXPORT int thrd_create(thrd_t *thread, thrd_start_t func, void *arg) {
-  struct c11_beginning *b = malloc(sizeof *b);
-  if (b == NULL) return thrd_nomem;
-  *b = (struct c11_beginning){func, arg};
-  int error = pthread_create(thread, NULL, begin_c11, b);
-  if (error != 0) free(b);
-  return error == 0 ? thrd_success : error == ENOMEM ? thrd_nomem : thrd_error;
+  struct gt_thread *me = gt_enter();
+  if (me == NULL) return gt_next.create_c11(thread, func, arg);
+  return as_c11(gt_create(me, thread, NULL, &(struct gt_start){.c11 = func, .arg = arg}));
 }
 
 GT_EXPORT void thrd_exit(int result) { pthread_exit((void *)(intptr_t)result); }

@@ -10,7 +10,7 @@
  *
  *   RUNS    has a permit                    READY   waits for one, in the ready queue
  *   PARKED  waits in the lot for a wake     CALL    in a call that blocks, without a permit
- *   CAUGHT  the monitor found it asleep in the kernel and took the permit
+ *   CAUGHT  it slept in the kernel, and the monitor or a ready thread took the permit
  *   ENDED   its functions go straight to libc
  *
  * Objects stay libc's: a mutex is locked by libc's trylock and unlocked by libc's unlock, or as
@@ -48,6 +48,9 @@
 
 enum gt_state { GT_NEW, GT_RUNS, GT_READY, GT_PARKED, GT_CALL, GT_CAUGHT, GT_ENDED };
 
+/** A permit that its thread has not claimed yet may go to another (permits.c). */
+enum gt_wake { GT_NO_PERMIT, GT_GRANTED, GT_CLAIMED };
+
 /** What a thread waits for: for reports. */
 enum gt_why {
   GT_WHY_NOTHING,
@@ -67,11 +70,16 @@ enum { GT_NAME = 32 };
 
 /** A thread of the program. It lies in the thread's own thread-local storage. */
 struct gt_thread {
-  uint32_t open;          /**< [owner] 1: it runs, and its calls go through the gate */
-  uint32_t wake;          /**< [atomic] futex: 1: it has a permit */
-  uint32_t state;         /**< [lock] enum gt_state */
+  uint32_t open;          /**< [atomic] 1: it runs, and its calls go through the gate */
+  uint32_t wake;          /**< [atomic] futex: enum gt_wake */
+  uint32_t sleeps;        /**< [atomic] 1: it sleeps on `wake`, or is about to */
+  uint32_t state;         /**< [lock] enum gt_state; [atomic] CAUGHT: its thread looks, too */
   uint32_t why;           /**< [lock] enum gt_why */
-  uint32_t away;          /**< [atomic] 1: it sleeps in the kernel, but not for long */
+  uint32_t away;          /**< [atomic] 1: it has a permit, or is about to, but no CPU yet */
+  uint32_t lent;          /**< [atomic] 1: it is in a call that may sleep (lend.h) */
+  bool gave_way;          /**< [lock] it was not woken: it let others run first */
+  int cpu;                /**< [lock] where it last ran */
+  int passed;             /**< [lock] threads that ran before it although it was the first */
   bool locked;            /**< [owner] it has gt_lock */
   bool reposted;          /**< [owner] a handler posted a semaphore meanwhile */
   bool cancellable;       /**< [lock] a cancellation ends its wait */
@@ -91,9 +99,9 @@ struct gt_thread {
   pthread_t handle;       /**< [const] */
   const void *key;        /**< [lock] what it waits for in the lot */
   const void *at;         /**< [owner] the call's return address, for reports */
-  struct gt_thread *next; /**< [lock] in the ready queue or a slot of the lot */
+  struct gt_thread *next, *prev;     /**< [lock] in the ready queue or a slot of the lot */
   struct gt_thread *later, *earlier; /**< [lock] in the list of all threads */
-  struct gt_thread *after, *before;  /**< [lock] in the list of busy threads */
+  struct gt_thread *after, *before;  /**< [lock] in the list of running or caught threads */
   struct gt_thread *same_slot;       /**< [lock] in the table of handles */
 };
 
@@ -111,6 +119,7 @@ struct gt_gate {
   int extra;               /**< [lock] threads that the monitor lets run besides */
   int running;             /**< [lock] threads in RUNS */
   int ready;               /**< [lock] threads in the ready queue */
+  uint32_t eager;          /**< [atomic] without threads that gave way; written under lock */
   int caught;              /**< [lock] threads in CAUGHT */
   int threads;             /**< [lock] that have not ended */
   int most;                /**< [const] permits without a daemon */
@@ -120,7 +129,8 @@ struct gt_gate {
   bool joined;             /**< [const] to mltpd */
   struct gt_queue queue;   /**< [lock] ready threads */
   struct gt_thread *all;   /**< [lock] */
-  struct gt_thread *busy;  /**< [lock] in RUNS or CAUGHT; there are few, and all may be thousands */
+  struct gt_thread *runs;  /**< [lock] in RUNS; there are few, and all may be thousands */
+  struct gt_thread *stray; /**< [lock] in CAUGHT */
 };
 
 extern struct gt_gate gt_gate;
@@ -129,13 +139,30 @@ extern __thread struct gt_thread gt_me;
 /* ---- threads.c */
 
 /** @return the calling thread, or NULL: the call goes straight to libc. The first call of a thread
- * makes it known; a thread that was caught waits for a permit. */
+ * makes it known; a thread that was caught waits for a permit in gt_point(). */
 struct gt_thread *gt_enter_slow(void);
 
 static inline struct gt_thread *gt_enter(void) {
   struct gt_thread *me = &gt_me;
-  return mt_likely(me->open != 0) ? me : gt_enter_slow();
+  /* relaxed: a thread that is caught meanwhile makes one call more */
+  return mt_likely(mt_load_relaxed(&me->open) != 0) ? me : gt_enter_slow();
 }
+
+/** @return whether the calling thread has been caught, and is back in the program. */
+static inline bool gt_is_back(const struct gt_thread *me) {
+  return mt_load_relaxed(&me->state) == GT_CAUGHT && !me->locked; /* relaxed: behind GT-21 */
+}
+
+/** What a new thread runs: one of the functions. */
+struct gt_start {
+  void *(*func)(void *);
+  int (*c11)(void *);
+  void *arg;
+};
+
+/** pthread_create() by a thread of the gate. @return libc's errors. */
+int gt_create(struct gt_thread *me, pthread_t *thread, const pthread_attr_t *attr,
+              const struct gt_start *start);
 
 /** The calling thread leaves the gate, and threads that join it wake. */
 void gt_thread_end(struct gt_thread *me);
@@ -146,8 +173,8 @@ struct gt_thread *gt_thread_find(pthread_t handle);
 
 /** Puts a thread behind those of its priority and of higher ones; front: before all. */
 void gt_queue_push(struct gt_queue *queue, struct gt_thread *t, bool front);
-/** Takes out the thread after `before`, the first one if that is NULL. */
-void gt_queue_take(struct gt_queue *queue, struct gt_thread *before, struct gt_thread *t);
+/** Takes out a thread. */
+void gt_queue_take(struct gt_queue *queue, struct gt_thread *t);
 
 void gt_lock(struct gt_thread *me);
 void gt_unlock(struct gt_thread *me);
@@ -155,10 +182,15 @@ void gt_unlock(struct gt_thread *me);
 /** Puts a thread that waited at the end of the ready queue, and lets it run if a permit is free.
  * Under gt_lock. */
 void gt_make_ready(struct gt_thread *t);
-/** Gives free permits to ready threads. Under gt_lock. */
+/** Gives free permits to ready threads, and lent ones unless all of these gave way. Under
+ * gt_lock. */
 void gt_grant(void);
+/** Takes the permit of a thread in RUNS, which learns of it at its next call. Under gt_lock. */
+void gt_catch(struct gt_thread *t);
 /** Gives up the permit and enters `state`, READY or PARKED or CALL. Under gt_lock. */
 void gt_release(struct gt_thread *me, enum gt_state state);
+/** Sleeps until the calling thread has a permit, or as gt_futex_wait(). Without gt_lock. */
+int gt_sleep(struct gt_thread *me, clockid_t clock, const struct timespec *until);
 /** Waits until the calling thread, which is in the ready queue, has a permit. Without gt_lock. */
 void gt_await_permit(struct gt_thread *me);
 
@@ -179,13 +211,14 @@ void gt_switch(struct gt_thread *me, struct gt_thread *to);
 /** In a child of fork(): the caller is the only thread. */
 void gt_forget(struct gt_thread *me);
 
-/** What `attend` asks for: a grant that changed, a thread that ran for long, a seed. call: the
- * function's name. */
+/** What `attend` asks for: a grant that changed, a thread that ran for long, a seed; or the caller
+ * was caught. call: the function's name. */
 void gt_attend(struct gt_thread *me, const char *call);
 
 static inline void gt_point(struct gt_thread *me, const char *call) {
   /* Relaxed: a hint; what it stands for is read under the lock. */
-  if (mt_unlikely(mt_load_relaxed(&gt_gate.attend) != 0 || mt_client_changed()))
+  if (mt_unlikely(mt_load_relaxed(&gt_gate.attend) != 0 || mt_client_changed() ||
+                  mt_load_relaxed(&me->open) == 0))
     gt_attend(me, call);
 }
 
@@ -193,7 +226,8 @@ static inline void gt_point(struct gt_thread *me, const char *call) {
  * free object need not know its thread. */
 static inline bool gt_is_undisturbed(void) {
   /* relaxed: as gt_point() */
-  return gt_me.open != 0 && mt_load_relaxed(&gt_gate.attend) == 0 && !mt_client_changed();
+  return mt_load_relaxed(&gt_me.open) != 0 && mt_load_relaxed(&gt_gate.attend) == 0 &&
+         !mt_client_changed();
 }
 
 /* ---- seed.c; seed.h has more */

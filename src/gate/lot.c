@@ -22,37 +22,25 @@ void gt_lot_enter(const void *key) {
 
 void gt_lot_leave(const void *key) { count(gt_slot_of(key), -1); }
 
-static void take(uint32_t slot, struct gt_thread *before, struct gt_thread *t) {
-  gt_queue_take(&gt_slots[slot], before, t);
+static void end(uint32_t slot, struct gt_thread *t, int result) {
+  gt_queue_take(&gt_slots[slot], t);
   count(slot, -1);
-}
-
-void gt_lot_end(struct gt_thread *t, int result) {
-  uint32_t slot = gt_slot_of(t->key);
-  struct gt_thread *before = NULL;
-  for (struct gt_thread *at = gt_slots[slot].first; at != t; at = at->next) before = at;
-  take(slot, before, t);
   t->result = result;
   t->cancellable = false;
   gt_make_ready(t);
 }
 
+void gt_lot_end(struct gt_thread *t, int result) { end(gt_slot_of(t->key), t, result); }
+
 /* why GT_WHY_NOTHING: of any kind. key NULL: of any object. */
 static int wake_some(uint32_t slot, const void *key, enum gt_why why, int most) {
-  struct gt_thread *before = NULL, *t = gt_slots[slot].first;
   int woken = 0;
-  while (t != NULL && woken < most) {
-    struct gt_thread *next = t->next;
-    if ((key == NULL || t->key == key) && (why == GT_WHY_NOTHING || t->why == (uint32_t)why)) {
-      take(slot, before, t);
-      t->result = 0;
-      t->cancellable = false;
-      gt_make_ready(t);
-      woken++;
-    } else {
-      before = t;
-    }
-    t = next;
+  for (struct gt_thread *t = gt_slots[slot].first, *next; t != NULL && woken < most; t = next) {
+    next = t->next;
+    if ((key != NULL && t->key != key) || (why != GT_WHY_NOTHING && t->why != (uint32_t)why))
+      continue;
+    end(slot, t, 0);
+    woken++;
   }
   return woken;
 }
@@ -90,8 +78,8 @@ int gt_lot_wait(struct gt_thread *me, const void *key, enum gt_why why,
   gt_unlock(me);
   int error = 0;
   /* GT-4 acquire: what the waker did; pairs GT-3 */
-  while (error == 0 && mt_load_acquire(&me->wake) == 0) {
-    error = gt_futex_wait(&me->wake, 0, limit->clock, until);
+  while (error == 0 && mt_load_acquire(&me->wake) == GT_NO_PERMIT) {
+    error = gt_sleep(me, limit->clock, until);
     if (error == EINTR && !limit->interruptible) error = 0;
   }
   if (error != 0) {

@@ -62,11 +62,11 @@ static bool may_look_asleep(const struct gt_thread *t) {
   return gt_seeded && mt_load_relaxed(&t->away) != 0;
 }
 
-static int collect(struct gt_thread *me, enum gt_state state, pid_t tids[LOOKED_AT]) {
+static int collect(struct gt_thread *me, struct gt_thread *const *list, pid_t tids[LOOKED_AT]) {
   int count = 0;
   gt_lock(me);
-  for (struct gt_thread *t = gt_gate.busy; t != NULL && count < LOOKED_AT; t = t->after)
-    if (t->state == (uint32_t)state && !may_look_asleep(t)) tids[count++] = t->tid;
+  for (struct gt_thread *t = *list; t != NULL && count < LOOKED_AT; t = t->after)
+    if (!may_look_asleep(t)) tids[count++] = t->tid;
   gt_unlock(me);
   return count;
 }
@@ -74,7 +74,7 @@ static int collect(struct gt_thread *me, enum gt_state state, pid_t tids[LOOKED_
 /* Finds threads that sleep in the kernel. Files are read without the lock. */
 static int find_asleep(struct gt_thread *me, pid_t asleep[LOOKED_AT]) {
   pid_t tids[LOOKED_AT];
-  int count = collect(me, GT_RUNS, tids), found = 0;
+  int count = collect(me, &gt_gate.runs, tids), found = 0;
   for (int i = 0; i < count; i++)
     if (os_task_state(&(struct os_task){.tid = tids[i]}) == OS_TASK_SLEEPS)
       asleep[found++] = tids[i];
@@ -102,11 +102,10 @@ static bool catch_blocked(struct gt_thread *me) {
   gt_unlock(me);
   int count = find_asleep(me, asleep), caught = 0;
   gt_lock(me);
-  for (struct gt_thread *t = gt_gate.busy; t != NULL && turns == gt_gate.turns; t = t->after) {
-    if (t->state != GT_RUNS || !t->counted || !is_among(t->tid, asleep, count)) continue;
-    t->state = GT_CAUGHT;
-    gt_gate.running--;
-    gt_gate.caught++;
+  for (struct gt_thread *t = gt_gate.runs, *next; t != NULL && turns == gt_gate.turns; t = next) {
+    next = t->after;
+    if (!t->counted || !is_among(t->tid, asleep, count)) continue;
+    gt_catch(t);
     caught++;
   }
   if (caught > 0) gt_grant();
@@ -126,7 +125,7 @@ struct stall {
 /* Under gt_lock. */
 static void begin_stall(struct stall *stall, uint64_t now) {
   *stall = (struct stall){.turns = gt_gate.turns, .since = now, .looked_at = now};
-  stall->cpu_since = os_cpu_time();
+  if (gt_seeded) stall->cpu_since = os_cpu_time(); /* the kernel adds up all threads for it */
 }
 
 /* What has to pass without a turn before one more thread runs: less if one that spins has the only
@@ -139,15 +138,15 @@ static bool is_over(const struct stall *stall, uint64_t now) {
 
 /* @return whether a thread has kept its permit while others gave way. Under gt_lock. */
 static bool one_stays(void) {
-  for (const struct gt_thread *t = gt_gate.busy; t != NULL; t = t->after)
-    if (t->state == GT_RUNS && t->counted && gt_gate.turns - t->turn >= STAYED) return true;
+  for (const struct gt_thread *t = gt_gate.runs; t != NULL; t = t->after)
+    if (t->counted && gt_gate.turns - t->turn >= STAYED) return true;
   return false;
 }
 
 /* @return whether a thread that was caught runs again, without a call that would tell. */
 static bool one_came_back(struct gt_thread *me) {
   pid_t tids[LOOKED_AT];
-  int count = collect(me, GT_CAUGHT, tids);
+  int count = collect(me, &gt_gate.stray, tids);
   for (int i = 0; i < count; i++)
     if (os_task_state(&(struct os_task){.tid = tids[i]}) == OS_TASK_RUNS) return true;
   return false;

@@ -148,7 +148,7 @@ static __attribute__((noinline)) int wake_after(pthread_mutex_t *m, enum gt_quic
 /* The grant is looked at when it is locked. */
 GT_EXPORT int pthread_mutex_unlock(pthread_mutex_t *m) {
   /* relaxed: as gt_point() */
-  if (mt_unlikely(gt_me.open == 0 || mt_load_relaxed(&gt_gate.attend) != 0))
+  if (mt_unlikely(mt_load_relaxed(&gt_me.open) == 0 || mt_load_relaxed(&gt_gate.attend) != 0))
     return unlock_slowly(m);
   enum gt_quick_unlock quick = gt_quick_unlock(gt_me.tid, m);
   if (mt_unlikely(quick == GT_NOT_UNLOCKED)) return unlock_slowly(m);

@@ -3,16 +3,26 @@
 #ifndef MT_GATE_NEXT_H
 #define MT_GATE_NEXT_H
 
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
 struct gt_next {
   __typeof__(pthread_create) *create;
+  __typeof__(thrd_create) *create_c11;
+  __typeof__(pthread_key_create) *key_create;
+  __typeof__(tss_create) *key_create_c11;
   __typeof__(pthread_join) *join;
   __typeof__(pthread_tryjoin_np) *tryjoin;
   __typeof__(pthread_timedjoin_np) *timedjoin;
@@ -57,6 +67,20 @@ struct gt_next {
   __typeof__(sigwait) *sigwait;
   __typeof__(sigwaitinfo) *sigwaitinfo;
   __typeof__(sigtimedwait) *sigtimedwait;
+  __typeof__(poll) *poll;
+  __typeof__(ppoll) *ppoll;
+  __typeof__(epoll_wait) *epoll_wait;
+  __typeof__(epoll_pwait) *epoll_pwait;
+  __typeof__(select) *select;
+  __typeof__(pselect) *pselect;
+  __typeof__(read) *read;
+  __typeof__(readv) *readv;
+  __typeof__(recv) *recv;
+  __typeof__(recvfrom) *recvfrom;
+  __typeof__(recvmsg) *recvmsg;
+  __typeof__(accept) *accept;
+  __typeof__(accept4) *accept4;
+  __typeof__(waitpid) *waitpid;
   __typeof__(sched_setscheduler) *set_policy;
   __typeof__(sched_setparam) *set_parameters;
   __typeof__(pthread_setschedparam) *set_thread_policy;

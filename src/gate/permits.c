@@ -5,6 +5,7 @@
  * Relaxed: hints (attend), and words that gt_lock orders.
  */
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
 
 #include "base/ilock.h"
@@ -15,7 +16,12 @@
 #include "gate/wait.h"
 #include "os/os.h"
 
-enum { DUE_MAX = 32 };
+enum {
+  DUE_MAX = 32,
+  NEAR = 8,      /* ready threads among which one is looked for that last ran here */
+  PASSED = 8,    /* threads that may run before the first for that */
+  OVERTAKEN = 64 /* threads that may run before one that waits for a CPU */
+};
 
 struct gt_gate gt_gate = {.permits = 1, .most = 1};
 __thread struct gt_thread gt_me;
@@ -31,7 +37,7 @@ static struct {
 
 static void set_attend(void) {
   bool over = gt_gate.running > gt_gate.permits || gt_gate.due;
-  mt_store_relaxed(&gt_gate.attend, gt_seeded || gt_gate.caught > 0 || over);
+  mt_store_relaxed(&gt_gate.attend, gt_seeded || over);
 }
 
 static void report(void) {
@@ -50,7 +56,7 @@ static void set_locked(struct gt_thread *me, bool locked) {
 
 void gt_lock(struct gt_thread *me) {
   set_locked(me, true);
-  me->open = 0;
+  mt_store_relaxed(&me->open, 0);
   mt_ilock_lock(&lock);
 }
 
@@ -62,13 +68,13 @@ void gt_unlock(struct gt_thread *me) {
   for (int i = 0; i < count; i++) wakes[i] = due.wakes[i];
   due.count = 0;
   due.ring = false;
-  bool runs = me->state == GT_RUNS || me->state == GT_CAUGHT; /* a caught thread comes back */
+  /* Under the lock, or it would hide that the thread has been caught since. */
+  mt_store_relaxed(&me->open, me->state == GT_RUNS);
   mt_ilock_unlock(&lock);
   /* A granted thread may have ended: the kernel compares addresses, and wakes nobody then. */
   for (int i = 0; i < count; i++) os_futex_wake(wakes[i], 1);
   if (watch) gt_monitor_wake();
   if (ring) mt_client_ring();
-  me->open = runs;
   set_locked(me, false);
   if (mt_unlikely(me->reposted)) {
     me->reposted = false;
@@ -88,56 +94,76 @@ void gt_queue_push(struct gt_queue *queue, struct gt_thread *t, bool front) {
   else
     while (!front && *at != NULL && (*at)->priority >= t->priority) at = &(*at)->next;
   t->next = *at;
+  t->prev = t->next != NULL ? t->next->prev : queue->last;
   *at = t;
-  if (t->next == NULL) queue->last = t;
+  *(t->next != NULL ? &t->next->prev : &queue->last) = t;
 }
 
-void gt_queue_take(struct gt_queue *queue, struct gt_thread *before, struct gt_thread *t) {
-  if (before == NULL)
-    queue->first = t->next;
-  else
-    before->next = t->next;
-  if (queue->last == t) queue->last = before;
+void gt_queue_take(struct gt_queue *queue, struct gt_thread *t) {
+  *(t->prev != NULL ? &t->prev->next : &queue->first) = t->next;
+  *(t->next != NULL ? &t->next->prev : &queue->last) = t->prev;
 }
 
-static void push(struct gt_thread *t) {
+static void count_ready(const struct gt_thread *t, int more) {
+  gt_gate.ready += more;
+  if (!t->gave_way) mt_store_relaxed(&gt_gate.eager, gt_gate.eager + (uint32_t)more);
+}
+
+static void push(struct gt_thread *t, bool front) {
   t->state = GT_READY;
-  gt_queue_push(&gt_gate.queue, t, false);
-  gt_gate.ready++;
+  gt_queue_push(&gt_gate.queue, t, front);
+  count_ready(t, 1);
 }
 
-static struct gt_thread *pop(void) {
-  struct gt_thread *t = gt_gate.queue.first;
-  gt_queue_take(&gt_gate.queue, NULL, t);
-  gt_gate.ready--;
+/* The kernel wakes a thread where it last ran, even behind another that runs there, and for some
+ * milliseconds it does not move it to a CPU that has nothing to do. The caller is about to leave
+ * its CPU, so the best thread after it last ran here. */
+static struct gt_thread *pick(bool leaves) {
+  struct gt_thread *first = gt_gate.queue.first, *t = first;
+  if (!leaves || gt_seeded || first->passed >= PASSED || gt_gate.permits == 1) return first;
+  int here = sched_getcpu();
+  for (int i = 0; i < NEAR && t != NULL; i++, t = t->next) {
+    if (t->cpu != here || t == &gt_me) continue; /* the caller gave way to others */
+    first->passed += t != first;
+    return t;
+  }
+  return first;
+}
+
+static struct gt_thread *take(struct gt_thread *t) {
+  gt_queue_take(&gt_gate.queue, t);
+  count_ready(t, -1);
   return t;
 }
 
-static void enter_busy(struct gt_thread *t) {
+static void enter_list(struct gt_thread **list, struct gt_thread *t) {
   t->before = NULL;
-  t->after = gt_gate.busy;
+  t->after = *list;
   if (t->after != NULL) t->after->before = t;
-  gt_gate.busy = t;
+  *list = t;
 }
 
-static void leave_busy(struct gt_thread *t) {
+static void leave_list(struct gt_thread **list, struct gt_thread *t) {
   if (t->after != NULL) t->after->before = t->before;
-  *(t->before != NULL ? &t->before->after : &gt_gate.busy) = t->after;
+  *(t->before != NULL ? &t->before->after : list) = t->after;
 }
 
 static void run(struct gt_thread *t) {
-  enter_busy(t);
+  enter_list(&gt_gate.runs, t);
   t->state = GT_RUNS;
+  t->gave_way = false;
   t->counted = t->priority == 0;
   gt_gate.running += t->counted;
   t->turn = ++gt_gate.turns;
   gt_gate.due = false;
+  if (t != &gt_me) mt_store_relaxed(&t->away, 1);
+  /* GT-3 seq_cst: how its wait ended; pairs GT-4 GT-5 GT-22 */
+  mt_store_seq_cst(&t->wake, GT_GRANTED);
+  /* GT-23 seq_cst: after GT-3; pairs GT-22 */
+  if (mt_load_seq_cst(&t->sleeps) == 0) return;
+  mt_store_relaxed(&t->sleeps, 0); /* woken once, it looks at `wake` again before it sleeps */
   if (due.count == DUE_MAX) os_futex_wake(due.wakes[--due.count], 1);
-  if (t != &gt_me) { /* the caller does not sleep */
-    due.wakes[due.count++] = &t->wake;
-    mt_store_relaxed(&t->away, 1);
-  }
-  mt_store_release(&t->wake, 1); /* GT-3 release: how its wait ended; pairs GT-4 GT-5 */
+  due.wakes[due.count++] = &t->wake;
 }
 
 /* The permits follow the daemon's grant. */
@@ -147,21 +173,49 @@ static void follow(void) {
   gt_gate.permits = granted < (uint32_t)gt_gate.most ? (int)granted : gt_gate.most;
 }
 
-void gt_grant(void) {
+void gt_catch(struct gt_thread *t) {
+  leave_list(&gt_gate.runs, t);
+  enter_list(&gt_gate.stray, t);
+  mt_store_relaxed(&t->state, GT_CAUGHT);
+  gt_gate.running--;
+  gt_gate.caught++;
+  mt_fence_full(); /* GT-19 full fence: the state before `open`; pairs GT-20 GT-21 */
+  mt_store_relaxed(&t->open, 0);
+}
+
+/* Takes a permit back from a thread that sleeps in the kernel, or is about to. A thread that was
+ * asked to give way must not have it: if it spins for the one that sleeps, it would keep it from
+ * coming back. @return whether there was one. */
+static bool take_lent(void) {
+  if (gt_gate.eager == 0) return false;
+  mt_fence_full(); /* GT-18 full fence: after the count of eager threads; pairs GT-17 */
+  for (struct gt_thread *t = gt_gate.runs; t != NULL; t = t->after) {
+    if (!t->counted || mt_load_relaxed(&t->lent) == 0) continue; /* relaxed: GT-18 orders it */
+    gt_catch(t);
+    return true;
+  }
+  return false;
+}
+
+/* leaves: the caller has given up its permit. */
+static void grant(bool leaves) {
   follow();
   if (gt_seeded && gt_gate.running == 0 && !gt_seed_pick()) return;
-  while (gt_gate.queue.first != NULL && gt_gate.running < gt_gate.permits + gt_gate.extra)
-    run(pop());
+  while (gt_gate.queue.first != NULL &&
+         (gt_gate.running < gt_gate.permits + gt_gate.extra || take_lent()))
+    run(take(pick(leaves)));
   if (gt_gate.queue.first != NULL) gt_monitor_watch();
   report();
 }
+
+void gt_grant(void) { grant(false); }
 
 /* Real-time threads run at once: between them the kernel decides. */
 static void enter_queue(struct gt_thread *t) {
   if (t->priority > 0)
     run(t);
   else
-    push(t);
+    push(t, false);
 }
 
 void gt_make_ready(struct gt_thread *t) {
@@ -171,7 +225,8 @@ void gt_make_ready(struct gt_thread *t) {
 
 /* The caller has its permit no more, if it had one. */
 static void drop(struct gt_thread *me) {
-  if (me->state == GT_RUNS || me->state == GT_CAUGHT) leave_busy(me);
+  if (me->state == GT_RUNS) leave_list(&gt_gate.runs, me);
+  if (me->state == GT_CAUGHT) leave_list(&gt_gate.stray, me);
   if (me->state == GT_RUNS && me->counted) {
     gt_gate.running--;
     int over = gt_gate.running - gt_gate.permits;
@@ -179,7 +234,26 @@ static void drop(struct gt_thread *me) {
   } else if (me->state == GT_CAUGHT) {
     gt_gate.caught--;
   }
-  mt_store_relaxed(&me->wake, 0);
+  me->cpu = sched_getcpu();
+  me->passed = 0;
+  mt_store_relaxed(&me->wake, GT_NO_PERMIT);
+}
+
+/* The caller has a CPU, and no permit is free. A thread that was granted one, but has not come to a
+ * CPU since, gives way: so the caller need not sleep, and no permit waits for a CPU. That thread
+ * gets the next one, and has been woken already. */
+static void overtake(struct gt_thread *me) {
+  for (struct gt_thread *t = gt_gate.runs; t != NULL; t = t->after) {
+    uint32_t granted = GT_GRANTED;
+    if (mt_load_relaxed(&t->away) == 0 || !t->counted || t->passed >= OVERTAKEN) continue;
+    if (!mt_cas_relaxed(&t->wake, &granted, GT_NO_PERMIT)) continue; /* relaxed: as GT-5 */
+    leave_list(&gt_gate.runs, t);
+    gt_gate.running--;
+    t->passed++;
+    push(t, true);
+    run(take(me));
+    return;
+  }
 }
 
 void gt_release(struct gt_thread *me, enum gt_state state) {
@@ -188,26 +262,37 @@ void gt_release(struct gt_thread *me, enum gt_state state) {
     enter_queue(me);
   else
     me->state = state;
-  gt_grant();
+  grant(true);
+  if (me->state == GT_READY && !me->gave_way && !gt_seeded) overtake(me);
 }
 
 void gt_switch(struct gt_thread *me, struct gt_thread *to) {
-  struct gt_thread *before = NULL;
-  for (struct gt_thread *t = gt_gate.queue.first; t != to; t = t->next) before = t;
-  gt_queue_take(&gt_gate.queue, before, to);
-  gt_gate.ready--;
+  take(to);
   drop(me);
-  me->state = GT_READY;
-  gt_queue_push(&gt_gate.queue, me, true);
-  gt_gate.ready++;
+  push(me, true);
   run(to);
 }
 
+int gt_sleep(struct gt_thread *me, clockid_t clock, const struct timespec *until) {
+  /* GT-22 seq_cst: before the kernel's look at `wake`; pairs GT-3 GT-23 */
+  mt_store_seq_cst(&me->sleeps, 1);
+  int error = gt_futex_wait(&me->wake, GT_NO_PERMIT, clock, until);
+  mt_store_relaxed(&me->sleeps, 0); /* relaxed: a waker that misses it makes a call for nothing */
+  return error;
+}
+
 void gt_await_permit(struct gt_thread *me) {
-  /* GT-5 acquire: how the wait ended; pairs GT-3 */
-  while (mt_load_acquire(&me->wake) == 0) gt_futex_wait(&me->wake, 0, CLOCK_MONOTONIC, NULL);
+  for (;;) {
+    uint32_t seen = GT_GRANTED;
+    /* GT-5 acquire: how the wait ended; pairs GT-3 */
+    if (mt_cas_acquire(&me->wake, &seen, GT_CLAIMED) || seen == GT_CLAIMED) break;
+    gt_sleep(me, CLOCK_MONOTONIC, NULL);
+  }
   mt_store_relaxed(&me->away, 0); /* relaxed: the monitor looks at the kernel thread later */
-  me->open = 1;
+  mt_store_relaxed(&me->open, 1);
+  mt_fence_full(); /* GT-20 full fence: `open` before the state; pairs GT-19 */
+  /* On a loaded machine it may have been caught before it woke. */
+  if (mt_unlikely(mt_load_relaxed(&me->state) == GT_CAUGHT)) mt_store_relaxed(&me->open, 0);
 }
 
 /* ---- calls that block */
@@ -237,6 +322,7 @@ bool gt_yield(struct gt_thread *me) {
   gt_lock(me);
   bool others = gt_gate.queue.first != NULL;
   if (others && gt_seeded) gt_seed_yield(me);
+  me->gave_way = others;
   if (others) gt_release(me, GT_READY);
   gt_unlock(me);
   if (others) gt_await_permit(me);
@@ -254,7 +340,9 @@ void gt_attend(struct gt_thread *me, const char *call) {
   bool shared = gt_gate.running > gt_gate.permits || gt_gate.due;
   bool shares = shared && gt_gate.queue.first != NULL;
   gt_gate.due = false;
-  bool gives = me->state == GT_CAUGHT || ((shrunk || shares) && me->counted);
+  bool caught = me->state == GT_CAUGHT;
+  bool gives = caught || ((shrunk || shares) && me->counted);
+  me->gave_way = gives && !caught;
   if (gives)
     gt_release(me, GT_READY);
   else
@@ -270,13 +358,15 @@ void gt_forget(struct gt_thread *me) {
   due.count = 0;
   gt_gate.queue = (struct gt_queue){0};
   gt_gate.ready = gt_gate.extra = gt_gate.caught = 0;
+  gt_gate.eager = 0;
   gt_gate.due = false;
-  gt_gate.busy = NULL;
-  enter_busy(me);
+  gt_gate.runs = gt_gate.stray = NULL;
+  enter_list(&gt_gate.runs, me);
   gt_gate.running = 1;
   me->state = GT_RUNS;
   me->locked = false;
   me->asked_for = 0;
+  me->lent = 0;
   me->open = 1;
   memset(gt_slots, 0, sizeof gt_slots);
   memset(gt_waiters, 0, sizeof gt_waiters);

@@ -143,9 +143,7 @@ static void log_choice(uint32_t choice, uint32_t count, const char *call, struct
 }
 
 static void bring_forward(struct gt_thread *t) {
-  struct gt_thread *before = NULL;
-  for (struct gt_thread *at = gt_gate.queue.first; at != t; at = at->next) before = at;
-  gt_queue_take(&gt_gate.queue, before, t);
+  gt_queue_take(&gt_gate.queue, t);
   gt_queue_push(&gt_gate.queue, t, true);
 }
 

@@ -46,7 +46,9 @@ static void leave_text(greg_t *registers) {
 }
 
 static void offer_point(uintptr_t at) {
-  if (gt_me.open != 0 && gt_step_is_shared(text.original + (at - text.low)))
+  /* relaxed: the thread's own, or as gt_enter() */
+  if ((mt_load_relaxed(&gt_me.open) != 0 || gt_is_back(&gt_me)) &&
+      gt_step_is_shared(text.original + (at - text.low)))
     gt_point(&gt_me, "access");
 }
 

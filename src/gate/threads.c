@@ -3,12 +3,15 @@
  * Threads of the program come, are joined, are cancelled and go; the start of the gate.
  *
  * A thread ends in the last round of the destructors of its thread-specific values: those of
- * the program may wait, too.
+ * the program may wait, too. Where the program has none, it ends in the first.
+ *
+ * Relaxed: a thread that uses a key knows that it was made.
  */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <threads.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -26,15 +29,15 @@
 enum { EXIT_REFUSED = 2 /* a bad option */ };
 
 static pthread_key_t end_key;
-static bool is_on; /* [const after start()] */
+static bool is_on;           /* [const after start()] */
+static bool has_destructors; /* [atomic] the program has made a key with one */
 
 /* ---- what a new thread does first */
 
 /* The creator takes one from the list, and the new thread puts it back. A new thread that called
  * free() would get a heap of its own from libc, which costs more than the rest of its beginning. */
 struct beginning {
-  void *(*func)(void *);
-  void *arg;
+  struct gt_start start;
   unsigned id;
   struct gt_inherited inherited; /* priority */
   struct beginning *next;        /* [lock] */
@@ -150,10 +153,28 @@ void gt_thread_end(struct gt_thread *me) {
 
 static void at_destructors(void *value) {
   struct gt_thread *me = value;
-  if (++me->rounds < PTHREAD_DESTRUCTOR_ITERATIONS)
+  if (++me->rounds < PTHREAD_DESTRUCTOR_ITERATIONS && mt_load_relaxed(&has_destructors))
     pthread_setspecific(end_key, me);
   else
     gt_thread_end(me);
+}
+
+GT_EXPORT int pthread_key_create(pthread_key_t *key, void (*destructor)(void *)) {
+  if (gt_next.create == NULL) gt_next_find();
+  if (destructor != NULL) mt_store_relaxed(&has_destructors, true);
+  return gt_next.key_create(key, destructor);
+}
+
+int __pthread_key_create(pthread_key_t *, void (*)(void *)); /* an older name */
+
+GT_EXPORT int __pthread_key_create(pthread_key_t *key, void (*destructor)(void *)) {
+  return pthread_key_create(key, destructor);
+}
+
+GT_EXPORT int tss_create(tss_t *key, tss_dtor_t destructor) {
+  if (gt_next.create == NULL) gt_next_find();
+  if (destructor != NULL) mt_store_relaxed(&has_destructors, true);
+  return gt_next.key_create_c11(key, destructor);
 }
 
 /* ---- start */
@@ -184,7 +205,7 @@ __attribute__((constructor)) static void start(void) {
         "mltp run --threads)");
     return;
   }
-  if (pthread_key_create(&end_key, at_destructors) != 0) return;
+  if (gt_next.key_create(&end_key, at_destructors) != 0) return;
   pthread_atfork(NULL, NULL, in_child);
   if (mt_options_read() != 0) _exit(EXIT_REFUSED);
   mt_options_warn_of_unknown();
@@ -204,10 +225,14 @@ __attribute__((constructor)) static void start(void) {
 __attribute__((destructor)) static void leave(void) { mt_client_leave(); }
 
 struct gt_thread *gt_enter_slow(void) {
+  struct gt_thread *me = &gt_me;
   if (mt_unlikely(gt_next.create == NULL)) gt_next_find();
-  if (!is_on || gt_me.state != GT_NEW) return NULL;
+  if (!is_on) return NULL;
+  /* GT-21 acquire: that it was caught; pairs GT-19 */
+  if (mt_load_acquire(&me->open) != 0 || gt_is_back(me)) return me;
+  if (me->state != GT_NEW) return NULL;
   begin_thread(NULL);
-  return &gt_me;
+  return me;
 }
 
 /* Where the first thread enters the program. No header declares it. */
@@ -225,21 +250,22 @@ GT_EXPORT int __libc_start_main(int (*main)(int, char **, char **), int argc, ch
 /* ---- create */
 
 static void *begin(void *arg) {
-  struct beginning b = *(struct beginning *)arg;
+  struct gt_start start = ((struct beginning *)arg)->start;
   begin_thread(arg);
-  gt_step_at((uintptr_t)b.func);
-  return b.func(b.arg);
+  if (start.c11 != NULL) {
+    gt_step_at((uintptr_t)start.c11);
+    return (void *)(intptr_t)start.c11(start.arg); /* as in libc */
+  }
+  gt_step_at((uintptr_t)start.func);
+  return start.func(start.arg);
 }
 
-GT_EXPORT int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attr,
-                             void *(*func)(void *), void *restrict arg) {
-  struct gt_thread *me = gt_enter();
-  if (me == NULL) return gt_next.create(thread, attr, func, arg);
+int gt_create(struct gt_thread *me, pthread_t *thread, const pthread_attr_t *attr,
+              const struct gt_start *start) {
   struct beginning *b = take_beginning(me);
   if (b == NULL) return EAGAIN;
   unsigned id = b->id; /* the new thread puts *b back */
-  b->func = func;
-  b->arg = arg;
+  b->start = *start;
   b->inherited = gt_priority_inherited(me, attr);
   int error = gt_next.create(thread, attr, begin, b);
   if (error != 0)
@@ -248,6 +274,13 @@ GT_EXPORT int pthread_create(pthread_t *restrict thread, const pthread_attr_t *r
     gt_seed_await_thread(me, id);
   gt_point(me, "pthread_create");
   return error;
+}
+
+GT_EXPORT int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attr,
+                             void *(*func)(void *), void *restrict arg) {
+  struct gt_thread *me = gt_enter();
+  if (me == NULL) return gt_next.create(thread, attr, func, arg);
+  return gt_create(me, thread, attr, &(struct gt_start){.func = func, .arg = arg});
 }
 
 /* ---- join */

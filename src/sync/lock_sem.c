@@ -100,15 +100,23 @@ static bool sleep_on(mltp_lock_t *lock, uint64_t deadline) {
   return replaced;
 }
 
-/* The dump, and the look for a deadlock, have to know what this VP sleeps for.
+static bool sleep_with_vp_on(mltp_lock_t *lock) {
+  mt_add_relaxed(&mt_rt.sleep.blocked_in_locks, 1); /* relaxed: for the deadlock report only */
+  bool replaced = sleep_on(lock, MLTP_NEVER);
+  mt_add_relaxed(&mt_rt.sleep.blocked_in_locks, -1);
+  return replaced;
+}
+
+/* The dump, and the look for a deadlock, have to know what this kernel thread sleeps for.
  * Only without a deadline: a timer would take waitq for a queue it is in. */
 static bool sleep_for_ever_on(mltp_lock_t *lock, struct mltp_thread *self) {
-  int on_vp = self->vp != NULL;
+  bool replaced = true;
   mt_store_relaxed(&self->waitq, &lock->queue_);
   mt_store_relaxed(&self->why, MT_WHY_LOCK);
-  mt_add_relaxed(&mt_rt.sleep.blocked_in_locks, on_vp); /* relaxed: for the deadlock report only */
-  bool replaced = sleep_on(lock, MLTP_NEVER);
-  mt_add_relaxed(&mt_rt.sleep.blocked_in_locks, -on_vp);
+  if (self->vp != NULL || mt_det_on)
+    replaced = sleep_with_vp_on(lock);
+  else
+    mt_park_in_lock(futex_of(lock), HELD | SLEEPERS);
   mt_store_relaxed(&self->why, MT_WHY_NOTHING);
   mt_store_relaxed(&self->waitq, NULL);
   return replaced;

@@ -7,18 +7,33 @@
  *   crowd read     threads block in read(2) until the last one writes
  *   crowd ask      one thread asks another again and again, and spins until it has the answer,
  *                  until some of the last 32 answers came much sooner than a slice of 10 ms
+ *   crowd talk     two threads talk over sockets, waiting in one call after the other, and each
+ *                  locks a mutex before it answers, until some of the last 32 answers came much
+ *                  sooner than the monitor's tick of 2 ms
  */
+#include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { THREADS = 8, ROUNDS = 150, COMPUTE_NS = 200000, SOON = 6, SOON_NS = 6000000 };
+enum {
+  THREADS = 8,
+  ROUNDS = 150,
+  COMPUTE_NS = 200000,
+  SOON = 6,
+  SOON_NS = 6000000,
+  AT_ONCE_NS = 1000000,
+  WAYS = 6 /* to wait for a byte */
+};
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static int computing, samples, word, ends[2];
+static int computing, samples, word, ends[2], talk[2];
 static sem_t question;
 static long sum;
 
@@ -57,7 +72,7 @@ static void *receive(void *arg) {
   return arg;
 }
 
-static void *send(void *arg) {
+static void *send_all(void *arg) {
   for (int i = 0; i < THREADS - 1; i++)
     if (write(ends[1], "x", 1) != 1) _exit(1);
   return arg;
@@ -86,15 +101,64 @@ static void *answer(void *arg) {
   return arg;
 }
 
+/* Waits for a byte, and takes it. */
+static char hear(int fd, int way) {
+  char byte = 0;
+  struct pollfd one = {.fd = fd, .events = POLLIN};
+  struct iovec part = {&byte, 1};
+  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+  fd_set set;
+  FD_ZERO(&set);
+  FD_SET(fd, &set);
+  if (way == 0 && poll(&one, 1, -1) != 1) _exit(1);
+  if (way == 1 && ppoll(&one, 1, NULL, NULL) != 1) _exit(1);
+  if (way == 2 && select(fd + 1, &set, NULL, NULL, NULL) != 1) _exit(1);
+  if (way == 3 && recv(fd, &byte, 1, MSG_PEEK) != 1) _exit(1);
+  if ((way == 4 ? recvmsg(fd, &message, 0) : read(fd, &byte, 1)) != 1) _exit(1);
+  return byte;
+}
+
+static void say(int fd, char byte) {
+  pthread_mutex_lock(&mutex); /* a call that needs a permit */
+  pthread_mutex_unlock(&mutex);
+  if (write(fd, &byte, 1) != 1) _exit(1);
+}
+
+static void *begin_talk(void *arg) {
+  for (int way = 0; way < WAYS; way++)
+    for (unsigned soon = 0; __builtin_popcount(soon) < SOON;) { /* a bit for each answer */
+      long begin = now();
+      say(talk[0], (char)way);
+      if (hear(talk[0], way) != way) _exit(1);
+      soon = soon << 1 | (now() - begin < AT_ONCE_NS);
+    }
+  say(talk[0], WAYS);
+  return arg;
+}
+
+static void *answer_talk(void *arg) {
+  struct epoll_event event = {.events = EPOLLIN};
+  int fd = epoll_create1(0);
+  if (epoll_ctl(fd, EPOLL_CTL_ADD, talk[1], &event) != 0) _exit(1);
+  for (;;) {
+    if (epoll_wait(fd, &event, 1, -1) != 1) _exit(1);
+    char heard = hear(talk[1], WAYS);
+    if (heard == WAYS) return arg;
+    say(talk[1], heard);
+  }
+}
+
 int main(int argc, char **argv) {
   const char *what = argc > 1 ? argv[1] : "";
   void *(*first)(void *) = compute, *(*last)(void *) = compute;
   pthread_t threads[THREADS];
-  int count = strcmp(what, "ask") == 0 ? 2 : THREADS;
+  int count = strcmp(what, "ask") == 0 || strcmp(what, "talk") == 0 ? 2 : THREADS;
   if (pipe(ends) != 0 || sem_init(&question, 0, 0) != 0) return 1;
+  if (socketpair(AF_UNIX, SOCK_STREAM, 0, talk) != 0) return 1;
   if (strcmp(what, "ask") == 0) first = ask, last = answer;
+  if (strcmp(what, "talk") == 0) first = begin_talk, last = answer_talk;
   if (strcmp(what, "spin") == 0) first = spin, last = store;
-  if (strcmp(what, "read") == 0) first = receive, last = send;
+  if (strcmp(what, "read") == 0) first = receive, last = send_all;
   for (int i = 0; i < count; i++)
     if (pthread_create(&threads[i], NULL, i < count - 1 ? first : last, NULL) != 0) return 1;
   for (int i = 0; i < count; i++) pthread_join(threads[i], NULL);

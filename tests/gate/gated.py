@@ -75,6 +75,11 @@ def spinning_has_short_slices():
         gated(permits, CROWD, "ask")
 
 
+def calls_lend_permits():
+    """A thread that waits in a call for another's answer has it sooner than the monitor could take the permit."""
+    gated(1, CROWD, "talk")
+
+
 def priorities_count():
     """A thread that gets a real-time priority after its first wait is woken first from then on."""
     for permits in (1, 2):
@@ -90,6 +95,6 @@ def children_have_threads():
 
 if __name__ == "__main__":
     for test in (objects, no_call_stops_others, as_many_as_permits, nobody_is_stranded,
-                 spinning_has_short_slices, priorities_count, children_have_threads):
+                 spinning_has_short_slices, calls_lend_permits, priorities_count, children_have_threads):
         test()
         print(f"gated.py: {test.__name__}: passed")

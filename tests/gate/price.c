@@ -6,9 +6,12 @@
 #include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <threads.h>
 #include <time.h>
+#include <unistd.h>
 
-enum { HELD_NS = 200000 };
+enum { HELD_NS = 200000, NAP_NS = 1000000 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t recursive = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
@@ -45,6 +48,37 @@ static void make_thread(void) {
   pthread_join(made, NULL);
 }
 
+static int end_c11(void *arg) { return arg != NULL; }
+
+static void make_c11(void) {
+  thrd_t made;
+  if (thrd_create(&made, end_c11, NULL) != thrd_success) exit(1);
+  thrd_join(made, NULL);
+}
+
+/* A mutex, while a thread has been caught in a call that the gate does not know. */
+static int has_run;
+
+static void *pause_for_ever(void *arg) {
+  for (;;) pause();
+  return arg;
+}
+
+static void *note(void *arg) {
+  __atomic_store_n(&has_run, 1, __ATOMIC_RELEASE);
+  return arg;
+}
+
+static void use_beside_stray(void) {
+  static pthread_t paused, noting;
+  if (paused == 0 && (pthread_create(&paused, NULL, pause_for_ever, NULL) != 0 ||
+                      pthread_create(&noting, NULL, note, NULL) != 0))
+    exit(1);
+  while (__atomic_load_n(&has_run, __ATOMIC_ACQUIRE) == 0) /* all permits are in use until then */
+    syscall(SYS_nanosleep, &(struct timespec){.tv_nsec = NAP_NS}, NULL);
+  use_mutex();
+}
+
 static sem_t go, done;
 
 static void *lock_busy(void *arg) {
@@ -72,7 +106,8 @@ int main(int argc, char **argv) {
     const char *name;
     void (*use)(void);
   } objects[] = {{"mutex", use_mutex}, {"recursive", use_recursive}, {"sem", use_sem},
-                 {"cond", use_cond},   {"thread", make_thread},      {"wait", make_wait}};
+                 {"cond", use_cond},   {"thread", make_thread},      {"c11", make_c11},
+                 {"wait", make_wait},  {"stray", use_beside_stray}};
   if (argc < 3) return 2;
   sem_t end;
   pthread_t thread;

@@ -17,7 +17,7 @@ LIBRARY, PROGRAM = sys.argv[1:3]
 FEW, MANY = 10000, 20000
 SLOW = 20  # the rounds of operations that switch threads are divided by it
 # The most instructions that a gated round may take beside libc's own. A thread gets no heap of its own.
-MORE = {"mutex": 15, "recursive": 0, "sem": 45, "cond": 45, "thread": 4000}
+MORE = {"mutex": 15, "recursive": 0, "sem": 45, "cond": 45, "thread": 2500, "c11": 2500, "stray": 15}
 SPUN = 200  # the most instructions of a wait in the function that spins; a hundred spins take 700
 
 
@@ -34,7 +34,7 @@ def instructions(name, rounds, gated, out="/dev/null"):
 
 
 def a_round(name, gated):
-    few, many = (rounds // (SLOW if name == "thread" else 1) for rounds in (FEW, MANY))
+    few, many = (rounds // (SLOW if name in ("thread", "c11") else 1) for rounds in (FEW, MANY))
     return (instructions(name, many, gated) - instructions(name, few, gated)) / (many - few)
 
 

@@ -79,6 +79,7 @@ class Compare(unittest.TestCase):
         self.assertNotIn("of-", stdout)  # a row that one of them does not have
         self.assertNotIn("theirs", stdout)
         self.assertIn("2 rows are slower by more than 2 %", stdout)
+        self.assertIn("\nmean of 3 rows: x1.0656, standard error 0.0318\n", stdout)  # 1.1, 1, 1.1
 
     def test_models(self):
         """Of SpecC the time of a wait on each of our backends; of SystemC the rows with our package."""

@@ -155,10 +155,11 @@ static int start_first(void) {
 /* The runtime's state before there is a VP. vps: 0 for the default. */
 static void set_state(int vps, bool bound_main) {
   /* foreign threads, and their waits, outlive the runtime */
-  uint32_t foreign_live = mt_rt.outside.foreign_live, outside_parked = mt_rt.outside.parked;
+  const struct mt_outside_state outside = mt_rt.outside;
   memset(&mt_rt, 0, sizeof mt_rt);
-  mt_rt.outside.foreign_live = foreign_live;
-  mt_rt.outside.parked = outside_parked;
+  mt_rt.outside.foreign_live = outside.foreign_live;
+  mt_rt.outside.parked = outside.parked;
+  mt_rt.outside.in_locks = outside.in_locks;
   const int cpus = os_cpus();
   bool bound = bound_main || mt_options.main == MT_MAIN_BOUND;
   mt_rt.main_is_bound = bound && on_vps() && !mt_det_on && !others_later;

@@ -77,6 +77,7 @@ struct mt_outside_state {
   uint32_t bound_live;   /* [atomic] kernel threads of bound threads */
   uint32_t foreign_live; /* [atomic] foreign threads seen */
   uint32_t parked;       /* [atomic] bound and foreign threads that are parked */
+  uint32_t in_locks;     /* [atomic] of them, those asleep on the futex of a lock */
   uint64_t awaits[3];    /* [atomic] as mt_stats.awaits */
   uint32_t next_vp;      /* [atomic] which VP gets the next thread that they create */
   mt_ilock timeouts;     /* held while one of them times out, or a thread is cancelled */

@@ -6,6 +6,8 @@
  */
 #include "core/wait/park.h"
 
+#include <errno.h>
+
 #include "base/log.h"
 #include "core/det/det.h"
 #include "core/sched/sched.h"
@@ -54,6 +56,19 @@ void mt_park_last(void) {
     if (all_parked()) mt_debug.deadlock_suspected();
   }
   mt_add_relaxed(&mt_rt.outside.parked, -1);
+}
+
+void mt_park_in_lock(uint32_t *futex, uint32_t value) {
+  mt_add_relaxed(&mt_rt.outside.in_locks, 1); /* relaxed: both for the deadlock report */
+  mt_add_relaxed(&mt_rt.outside.parked, 1);
+  bool look = all_parked();
+  uint64_t until = look ? os_now() + MT_DEADLOCK_NS : MLTP_NEVER;
+  if (os_futex_wait(futex, value, until) == ETIMEDOUT && look) {
+    if (all_parked()) mt_debug.deadlock_suspected();
+    os_futex_wait(futex, value, MLTP_NEVER);
+  }
+  mt_add_relaxed(&mt_rt.outside.parked, -1);
+  mt_add_relaxed(&mt_rt.outside.in_locks, -1);
 }
 
 /* Releases the internal lock, or resumes another, once it can be resumed itself. */

@@ -102,6 +102,10 @@ static inline void mt_park(struct mltp_thread *self, mt_ilock *ilock, enum mt_wh
  * looked when they began to wait. */
 void mt_park_last(void);
 
+/** A bound or foreign thread sleeps on the futex of a lock while it has this value, and counts as
+ * parked: if all others wait as well, that is a deadlock. Its `why` and `waitq` say which lock. */
+void mt_park_in_lock(uint32_t *futex, uint32_t value);
+
 /** The part of parking for a bound or foreign thread: it sleeps on its token. Releases the internal
  * lock, or resumes `to`, once it can be resumed itself; either may be NULL. */
 void mt_park_outside(struct mltp_thread *self, mt_ilock *ilock, struct mltp_thread *to,
