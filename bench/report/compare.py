@@ -4,12 +4,13 @@
 
 The older commit is built in FOLDER/COMMIT. A setting NAME=VALUE in its place is this tree with that environment variable,
 so that MLTP_MONITOR=off says what the monitor costs. Each turn runs an experiment once with each of the two, in
-an order that alternates. All experiments but price and instructions are mltp-bench's. price is what whole jobs of
-up to 1,024 ranks cost: start and end, memory, latency, conjugate gradients. instructions is how many an
-operation of MPI takes, which one turn tells. The best of all turns counts: what else the machine does
-makes runs slower only. A row is slower or faster if the best values differ by more than the limit. A row's best values
-also differ by chance, some one way and some the other; the mean of all rows says what a change costs where it is less
-than that. Exit status: 0 no row is slower, 1 some are, 2 wrong usage, or something was not built or not measured.
+an order that alternates. All experiments but price and instructions are mltp-bench's. Both trees run the MPI programs of
+this one, each compiled by its own tmpicc. price is what whole jobs of up to 1,024 ranks cost: start and end, memory,
+latency, conjugate gradients. instructions is how many an operation of MPI takes, which one turn tells. The best of all
+turns counts: what else the machine does makes runs slower only. A row is slower or faster if the best values differ by
+more than the limit. A row's best values also differ by chance, some one way and some the other; the mean of all rows
+says what a change costs where it is less than that. Exit status: 0 no row is slower, 1 some are, 2 wrong usage, or
+something was not built or not measured.
 """
 import argparse
 import dataclasses
@@ -43,6 +44,7 @@ EXPERIMENTS = {
     "sim": Experiment((), ("native", "ucontext"), ("each",)),  # of the kernel backend most is the kernel's
     "systemc": Experiment((), ("mltp-systemc",)),
 }
+MPI_PROGRAM, MPI_FLAGS = "single.tmpi", ("-O3", "-march=native", "-g")  # as bench/mpi/programs/CMakeLists.txt has it
 WHOLE_JOBS = {"price": price, "instructions": instructions}
 NAMES = [*EXPERIMENTS, *WHOLE_JOBS]
 COUNTED = "instructions"  # each turn would tell the same
@@ -127,9 +129,25 @@ def measure(bench, name, environment):
             if row["impl"] in experiment.impls and (not experiment.metrics or row["metric"] in experiment.metrics)}
 
 
+def with_program_of_this_tree(bench, folder):
+    """Returns a copy of an older mltp-bench that runs this tree's program of the experiment mpi.
+
+    Otherwise a change of the program would count as one of the library: a frame more on the stack of each rank is a
+    tenth of a barrier.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "bin").mkdir(parents=True)
+    price.build(bench, folder / "libexec/mltp/mpi", {MPI_PROGRAM: price.SOURCES["single"]}, MPI_FLAGS)
+    (folder / "bin/tmpirun").symlink_to(bench.parent / "tmpirun")
+    (folder / "lib").symlink_to(bench.parent.parent / "lib")
+    return pathlib.Path(shutil.copy2(bench, folder / "bin/mltp-bench"))
+
+
 def prepare(benches, experiment, folder, settings):
     """Returns for each of the two a function that runs the experiment once. settings: those of the older."""
     module = WHOLE_JOBS.get(experiment)
+    if experiment == "mpi" and not settings:
+        benches = with_program_of_this_tree(benches[0].resolve(), (folder / "mpi").resolve()), benches[1]
     if module is None:
         return [functools.partial(measure, bench, experiment, environment)
                 for bench, environment in zip(benches, ({**os.environ, **settings}, None))]

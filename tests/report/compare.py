@@ -58,16 +58,20 @@ class Compare(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def fake(self, name, scale):
+    def executable(self, name, text):
         path = self.folder / name
-        path.write_text(textwrap.dedent(FAKE).format(folder=self.folder, name=name, scale=scale), encoding="utf-8")
+        path.write_text(textwrap.dedent(text), encoding="utf-8")
         path.chmod(0o755)
         return path
 
+    def fake(self, name, scale):
+        return self.executable(name, textwrap.dedent(FAKE).format(folder=self.folder, name=name, scale=scale))
+
     def compare(self, scale, *arguments, newer="newer", experiment="mpi"):
+        self.executable("tmpicc", FAKE_TMPICC)
         run = subprocess.run(
-            [sys.executable, "-B", COMPARE, "HEAD", experiment, "--older-bench", self.fake("older", 1),
-             "--bench", self.fake(newer, scale), "--turns", "3", *arguments],
+            [sys.executable, "-B", COMPARE, "HEAD", experiment, "--older-bench", self.fake("older", 1), "--out",
+             self.folder / "out", "--bench", self.fake(newer, scale), "--turns", "3", *arguments],
             capture_output=True, text=True, check=False)
         return run.returncode, run.stdout, run.stderr
 
@@ -104,6 +108,12 @@ class Compare(unittest.TestCase):
         self.assertRegex(run.stdout, r"FAKE_SCALE=2, then this tree")
         self.assertRegex(run.stdout, r"\neach, prodcons, native +8 +12 us +x1.500 slower")
         self.assertEqual(subprocess.run([*command, "price"], capture_output=True, check=False).returncode, 2)
+
+    def test_the_same_program(self):
+        """The older tree runs this tree's MPI program, which its own tmpicc has compiled."""
+        self.assertEqual(self.compare(1)[0], 0)
+        self.assertTrue((self.folder / "out/mpi/libexec/mltp/mpi/single.tmpi").exists())
+        self.assertEqual((self.folder / "out/mpi/bin/tmpirun").readlink(), (self.folder / "tmpirun").resolve())
 
     def test_turns_alternate(self):
         self.compare(1)

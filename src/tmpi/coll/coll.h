@@ -27,13 +27,20 @@ enum { TM_COLL_TAGS = 1 << 30 /* numbers of collectives are below */ };
 
 /** Begins a collective: the next tag. */
 static inline struct tm_coll tm_coll_begin(struct tm_comm *comm, const char *call) {
-  comm->collectives = (comm->collectives + 1) % TM_COLL_TAGS;
-  comm->recent[comm->collectives % TM_RECENT] = call;
-  return (struct tm_coll){comm, call, comm->collectives, MPI_SUCCESS, 0, 0, 0};
+  unsigned tag = ((unsigned)comm->collectives + 1) % TM_COLL_TAGS;
+  comm->collectives = (int)tag;
+  comm->recent[tag % TM_RECENT] = call;
+  return (struct tm_coll){comm, call, (int)tag, MPI_SUCCESS, 0, 0, 0};
 }
 
 /** The same, and notes the root for reports. */
-struct tm_coll tm_coll_begin_rooted(struct tm_comm *comm, const char *call, int root);
+static inline struct tm_coll tm_coll_begin_rooted(struct tm_comm *comm, const char *call,
+                                                  int root) {
+  struct tm_coll coll = tm_coll_begin(comm, call);
+  comm->rooted[(unsigned)coll.tag % TM_RECENT] = (struct tm_rooted){coll.tag, root};
+  return coll;
+}
+
 /** A collective of only some members, which agree on a tag. */
 struct tm_coll tm_coll_tagged(struct tm_comm *comm, const char *call, int tag);
 
@@ -137,8 +144,13 @@ void tm_reduce_part(struct tm_coll *coll, const void *from, size_t first, size_t
 /** Memory for elements; NULL: no memory. Give back what base is. */
 void *tm_elements_new(size_t count, const struct tm_type *type, void **base);
 
-/* ---- check.c: arguments of collectives. Each returns MPI_SUCCESS or what tm_fail() returned. */
-int tm_check_count(struct tm_comm *comm, const char *call, MPI_Count count);
+/* ---- validate.c: arguments of collectives. Each returns MPI_SUCCESS or what tm_fail() returned.
+ */
+int tm_refuse_count(struct tm_comm *comm, const char *call, MPI_Count count) __attribute__((cold));
+static inline int tm_check_count(struct tm_comm *comm, const char *call, MPI_Count count) {
+  return mt_likely(count >= 0) ? MPI_SUCCESS : tm_refuse_count(comm, call, count);
+}
+
 /** Checks the counts of `many` parts. */
 int tm_check_counts(struct tm_comm *comm, const char *call, const struct tm_parts *parts, int many);
 /** Checks that their bytes do not wrap: tm_check_bytes(). */
@@ -150,7 +162,13 @@ int tm_check_part(struct tm_comm *comm, const char *call, const struct tm_part *
 /** The parts of all ranks of the other side. */
 int tm_check_parts(struct tm_comm *comm, const char *call, const struct tm_parts *given,
                    MPI_Datatype type, struct tm_parts *parts);
-int tm_check_root(struct tm_comm *comm, const char *call, int root);
+/** tm_check_root() of an intercommunicator, and of a root that is no rank. */
+int tm_check_other_root(struct tm_comm *comm, const char *call, int root);
+static inline int tm_check_root(struct tm_comm *comm, const char *call, int root) {
+  bool usual = root >= 0 && root < comm->size && !comm->inter;
+  return mt_likely(usual) ? MPI_SUCCESS : tm_check_other_root(comm, call, root);
+}
+
 int tm_check_op(struct tm_comm *comm, const char *call, MPI_Op handle, const struct tm_type *type,
                 const struct tm_op **op);
 /**

@@ -11,12 +11,6 @@ enum {
   BETWEEN_BARRIERS = 64 /* collectives; at four in a row, since a program may have others between */
 };
 
-struct tm_coll tm_coll_begin_rooted(struct tm_comm *comm, const char *call, int root) {
-  struct tm_coll coll = tm_coll_begin(comm, call);
-  comm->rooted[coll.tag % TM_RECENT] = (struct tm_rooted){coll.tag, root};
-  return coll;
-}
-
 /* @return a rank whose last slot is not of the exchange; -1: none any more. */
 static int find_other(const struct tm_coll *coll, int exchange) {
   const struct tm_team *team = coll->comm->team;

@@ -92,8 +92,9 @@ static void apply_user(const struct tm_op *op, const void *in, void *inout, size
 }
 
 /* The same, not beside the program's own thread if that is the only one. */
-static void apply_user_alone(const struct tm_op *op, const void *in, void *inout, size_t count,
-                             struct tm_type *type) {
+__attribute__((noinline)) static void apply_user_alone(const struct tm_op *op, const void *in,
+                                                       void *inout, size_t count,
+                                                       struct tm_type *type) {
   struct tm_rank *rank = tm_rank_self();
   bool waits = tm_user_code_needs_token(rank);
   if (waits) tm_user_code_take(rank);
@@ -101,10 +102,15 @@ static void apply_user_alone(const struct tm_op *op, const void *in, void *inout
   if (waits) tm_user_code_give(rank);
 }
 
+tm_combine *tm_op_combine(const struct tm_op *op, const struct tm_type *type) {
+  return is_predefined(op) ? tm_combine_of(op->predefined, (enum tm_basic)type->basic) : NULL;
+}
+
 void tm_op_apply(const struct tm_op *op, const void *in, void *inout, size_t count,
                  struct tm_type *type) {
-  if (is_predefined(op))
-    tm_combine_of(op->predefined, (enum tm_basic)type->basic)(in, inout, count);
+  tm_combine *combine = tm_op_combine(op, type);
+  if (combine != NULL)
+    combine(in, inout, count);
   else
     apply_user_alone(op, in, inout, count, type);
 }

@@ -23,6 +23,7 @@ bool tm_op_is_user(const struct tm_op *op);
 /** @return whether it can be applied to elements of a type. */
 bool tm_op_fits(const struct tm_op *op, const struct tm_type *type);
 
+/** inout[i] = in[i] op inout[i]. Calls of the program's functions may switch threads. */
 void tm_op_apply(const struct tm_op *op, const void *in, void *inout, size_t count,
                  struct tm_type *type);
 
@@ -33,5 +34,9 @@ int tm_call_reduce_local(const char *call, const void *in, void *inout, MPI_Coun
 /** combine.c: the function of a predefined operation for a basic type; NULL: none. */
 typedef void tm_combine(const void *in, void *inout, size_t count);
 tm_combine *tm_combine_of(MPI_Op handle, enum tm_basic basic);
+
+/** The same of an operation that fits the type; NULL: it is the program's. Loops over few elements
+ * look it up once: tm_op_apply() would take longer for that than for the elements. */
+tm_combine *tm_op_combine(const struct tm_op *op, const struct tm_type *type);
 
 #endif

@@ -47,13 +47,23 @@ static bool is_small(const struct reduction *r) {
   return tm_type_is_flat(r->type) && r->count * r->type->size <= TM_SMALL_MAX;
 }
 
+/* combine: what tm_op_combine() returned. */
+static inline void apply(const struct reduction *r, tm_combine *combine, const void *in,
+                         void *inout) {
+  if (mt_likely(combine != NULL))
+    combine(in, inout, r->count);
+  else
+    tm_op_apply(r->op, in, inout, r->count, r->type);
+}
+
 static void combine_block(const struct tm_coll *coll, const struct reduction *r, int block) {
   const struct tm_team *team = coll->comm->team;
   int first = tm_block_first(team, block), last = tm_block_first(team, block + 1) - 1;
+  tm_combine *combine = tm_op_combine(r->op, r->type);
   void *sum = team->blocks[block].data;
   copy(sum, tm_published(coll, r->exchange, last)->at, r->count, r->type);
   for (int i = last - 1; i >= first; i--)
-    tm_op_apply(r->op, tm_published(coll, r->exchange, i)->at, sum, r->count, r->type);
+    apply(r, combine, tm_published(coll, r->exchange, i)->at, sum);
 }
 
 static void combine_group(const struct tm_coll *coll, const struct reduction *r) {
@@ -66,11 +76,11 @@ static void combine_group(const struct tm_coll *coll, const struct reduction *r)
 static void combine_all(const struct tm_coll *coll, const struct reduction *r) {
   const struct tm_team *team = coll->comm->team;
   struct tm_team_data *result = tm_team_data(coll);
+  tm_combine *combine = tm_op_combine(r->op, r->type);
   void *sum = result->bytes;
   int last = team->blocks_count - 1;
   copy(sum, team->blocks[last].data, r->count, r->type);
-  for (int i = last - 1; i >= 0; i--)
-    tm_op_apply(r->op, team->blocks[i].data, sum, r->count, r->type);
+  for (int i = last - 1; i >= 0; i--) apply(r, combine, team->blocks[i].data, sum);
   result->number = coll->tag;
   result->exchange = r->exchange;
 }

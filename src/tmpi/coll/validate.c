@@ -5,10 +5,8 @@
 #include "tmpi/error/errors.h"
 #include "tmpi/request/request.h"
 
-int tm_check_count(struct tm_comm *comm, const char *call, MPI_Count count) {
-  return count >= 0
-             ? MPI_SUCCESS
-             : tm_fail(comm, call, MPI_ERR_COUNT, "count %lld is negative", (long long)count);
+int tm_refuse_count(struct tm_comm *comm, const char *call, MPI_Count count) {
+  return tm_fail(comm, call, MPI_ERR_COUNT, "count %lld is negative", (long long)count);
 }
 
 int tm_check_counts(struct tm_comm *comm, const char *call, const struct tm_parts *parts,
@@ -49,7 +47,7 @@ int tm_check_parts(struct tm_comm *comm, const char *call, const struct tm_parts
   return tm_check_bytes_of_all(comm, call, parts, many, parts->type);
 }
 
-int tm_check_root(struct tm_comm *comm, const char *call, int root) {
+int tm_check_other_root(struct tm_comm *comm, const char *call, int root) {
   bool valid = root >= 0 && root < comm->remote->size;
   if (comm->inter) valid |= root == MPI_ROOT || root == MPI_PROC_NULL;
   return valid ? MPI_SUCCESS
