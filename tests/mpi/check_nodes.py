@@ -161,6 +161,11 @@ def processes_of(network, name):
     return found
 
 
+def lines_of(said):
+    """What a job has printed, without a warning of mpirun's, which comes now and then."""
+    return [line for line in said.splitlines() if "setpgid" not in line]
+
+
 def wait_until(condition, seconds, text):
     end = time.monotonic() + seconds
     while not condition():
@@ -207,8 +212,7 @@ def check(network, tmpirun, program):
         with step(f"{nodes} nodes x 2 ranks"):
             said, status = end_of(network.start(nodes, tmpirun, "-n", 2 * nodes, program,
                                                 "all" if nodes < 8 else "short"))
-        lines = [line for line in said.splitlines() if "setpgid" not in line]  # a warning of mpirun's
-        expect((lines, status) == (["right"], 0), f"{nodes} nodes: status {status}:\n{said}")
+        expect((lines_of(said), status) == (["right"], 0), f"{nodes} nodes: status {status}:\n{said}")
     shared = program.parent / "shared_by_nodes"
     for what, file in [("partitioned", ""), ("windows", ""), ("files", network.folder / "file"),
                        ("not_one_file", "/tmp/file")]:  # nodes have a /tmp of their own

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """An MPI program that a user has, on one node and on several, in namespaces (check_nodes.py): its answers are equal.
 
-The answer is each line of its output and of the files --file that has the regular expression --same, in their order. A
-program without such a line fails, and so does one that ends with another status than 0. Each run has a folder of its
-own. Exit status 77: namespaces or mpirun are refused here.
+The answer is each line of its output and of the files --file that has the regular expression --same, in their order; if
+the expression has groups, what they match. A program without such a line fails, and so does one that ends with another
+status than 0. Each run has a folder of its own. Exit status 77: namespaces or mpirun are refused here.
 """
 import argparse
 import os
@@ -23,9 +23,12 @@ from check_nodes import expect
 
 def answer_of(args, folder, said):
     """The lines that are compared."""
-    texts = [said] + [path.read_text(encoding="utf-8", errors="replace")
-                      for name in args.file for path in sorted(folder.glob(name))]
-    return [line for text in texts for line in text.splitlines() if re.search(args.same, line)]
+    lines = check_nodes.lines_of(said)
+    for name in args.file:
+        for path in sorted(folder.glob(name)):
+            lines += path.read_text(encoding="utf-8", errors="replace").splitlines()
+    found = filter(None, (re.search(args.same, line) for line in lines))
+    return [" ".join(match.groups("")) or match.string for match in found]
 
 
 def run_on(network, args, nodes, folder):
