@@ -291,5 +291,7 @@ struct tm_image *tm_image_read(const char *path) {
   if (!open_image(image, &size, &header) || !check_header(path, &header, size) ||
       !read_segments(image, &header, size) || !read_dynamic(image))
     return tm_image_drop(image);
+  image->is_symbolic = (tm_image_dynamic(image, DT_FLAGS) & DF_SYMBOLIC) != 0 ||
+                       tm_image_dynamic_string(image, DT_SYMBOLIC) != NULL;
   return image;
 }

@@ -68,6 +68,7 @@ struct tm_image {
   int segment_count;
   size_t entry;
   bool is_executable; /* has a program interpreter */
+  bool is_symbolic;   /* linked with -Bsymbolic: it looks at itself first */
 
   const Elf64_Dyn *dynamic;
   size_t dynamic_count;

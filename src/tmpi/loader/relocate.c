@@ -55,12 +55,6 @@ static bool check_symbol(const struct tm_image *image, size_t index) {
   return tm_refuse(image->path, "the file is damaged: no symbol %zu (build it again)", index);
 }
 
-/* Linked with -Bsymbolic: it looks at itself first. */
-static bool is_symbolic(const struct tm_image *image) {
-  return (tm_image_dynamic(image, DT_FLAGS) & DF_SYMBOLIC) != 0 ||
-         tm_image_dynamic_string(image, DT_SYMBOLIC) != NULL;
-}
-
 /* @return false after a message. A weak symbol nobody has is at address 0. */
 static bool find(const struct tm_bindings *to, const struct tm_image *image, size_t index,
                  struct found *found) {
@@ -78,7 +72,7 @@ static bool find(const struct tm_bindings *to, const struct tm_image *image, siz
   }
   /* what the program or its libraries define stands before what we and libc have */
   struct tm_wanted wanted = tm_want(name, tm_image_version(image, index));
-  if (is_symbolic(image)) {
+  if (image->is_symbolic) {
     found->image = image;
     found->symbol = tm_image_find(image, &wanted);
     if (found->symbol != NULL) return true;

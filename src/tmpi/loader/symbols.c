@@ -131,9 +131,10 @@ const Elf64_Sym *tm_image_find(const struct tm_image *image, const struct tm_wan
 bool tm_image_asks(const struct tm_image *image, const char *name) {
   const Elf64_Sym *symbols = (const Elf64_Sym *)(image->pristine + image->symbols.at);
   for (size_t i = 1; i < image->symbol_count; i++)
-    if (symbols[i].st_shndx == SHN_UNDEF &&
-        strcmp(tm_image_string(image, symbols[i].st_name), name) == 0)
-      return true;
+    if (symbols[i].st_shndx == SHN_UNDEF) {
+      const char *asked = tm_image_string(image, symbols[i].st_name);
+      if (asked[0] == name[0] && strcmp(asked, name) == 0) return true;
+    }
   return false;
 }
 

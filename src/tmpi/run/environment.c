@@ -70,9 +70,10 @@ static const char *value_of(const char *entry, const char *name, size_t length) 
 }
 
 static bool is_launcher_variable(const char *entry) {
-  for (int i = 0; i < TM_LAUNCHER_VARIABLES; i++)
-    if (value_of(entry, launcher_variables[i].name, strlen(launcher_variables[i].name)) != NULL)
-      return true;
+  for (int i = 0; i < TM_LAUNCHER_VARIABLES; i++) {
+    const char *name = launcher_variables[i].name;
+    if (entry[0] == name[0] && value_of(entry, name, strlen(name)) != NULL) return true;
+  }
   return false;
 }
 
