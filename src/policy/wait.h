@@ -92,4 +92,38 @@ static inline uint32_t mt_lock_delay(struct mt_lock_seen seen) {
   return mt_pauses_twice(delay + 1, (uint32_t)seen.most);
 }
 
+/** What a lock's waiter found that has acquired it on the processor, and what the lock knows. */
+struct mt_lock_fight_seen {
+  uint64_t level;    /**< how sure the lock is that its holders acquire it again at once */
+  uint64_t since_ns; /**< since the last acquisition of this kind */
+  uint64_t delay;    /**< pauses before the waiter's first look */
+  uint64_t looks;    /**< looks until the lock was free */
+  uint64_t most;     /**< MT_LOCK_DELAY_PAUSES */
+  uint64_t spin_ns;  /**< MT_LOCK_SPIN_NS */
+  uint64_t nap_ns;   /**< MT_IDLE_SPIN_NS */
+};
+
+enum {
+  MT_LOCK_NAP_LEVEL = 16,  /* from this level on waiters sleep: below it, the level is a count */
+  MT_LOCK_LEVEL_MOST = 31, /* of five bits */
+  MT_LOCK_LEVEL_STEP = 3   /* down for a lock that was free at the first look after a sleep */
+};
+
+/**
+ * @return the lock's next level. Where two threads acquire a lock again and again, the learned
+ * delay is long, and a waiter that spins for it only uses its CPU. Such a lock is acquired after
+ * long delays many times in a row, without a pause between. Its waiters sleep instead. They spin
+ * again when the lock was free after each of several sleeps, when sections are long, and when
+ * nobody has waited for some time.
+ */
+static inline uint32_t mt_lock_level(struct mt_lock_fight_seen seen) {
+  bool naps = seen.level >= MT_LOCK_NAP_LEVEL;
+  uint64_t pause_ns = 8 * seen.spin_ns + (naps ? 4 * seen.nap_ns : 0);
+  if (seen.since_ns > pause_ns || seen.looks > MT_LOCK_SHORT_LOOKS) return 0;
+  if (naps && seen.looks == 1) return (uint32_t)seen.level - MT_LOCK_LEVEL_STEP;
+  if (naps) return MT_LOCK_LEVEL_MOST;
+  if (seen.delay <= seen.most / 2) return 0;
+  return seen.level + 1 < MT_LOCK_NAP_LEVEL ? (uint32_t)seen.level + 1 : MT_LOCK_LEVEL_MOST;
+}
+
 #endif

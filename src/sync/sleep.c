@@ -24,7 +24,7 @@ int mltp_sleep_until(uint64_t deadline) {
   if (self == NULL) return EPERM;
   mltp_waitq_t nobody = {0};
   struct mt_timer timer;
-  mt_timer_arm(&timer, self, deadline);
+  mt_timer_arm_to_sleep(&timer, self, deadline);
   mt_ilock_lock(&nobody.ilock_);
   int error = mt_timer_disarm(&timer, mt_wait(self, &nobody, false, MT_WHY_SLEEP, &timer));
   return error == ETIMEDOUT ? 0 : error;

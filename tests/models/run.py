@@ -40,6 +40,8 @@ HOME = ("TARGET=3", "MAKES=0", "POSTS=2", "POST_TO=0")
 POSTER = ("TARGET=3", "MAKES=0", "POSTS=2", "POST_TO=1")
 BLOCKED = ("TARGET=2", "MAKES=0", "POSTS=1", "POST_TO=0", "BLOCKING")
 KEEPS = ("TARGET=3", "MAKES=2", "POSTS=0", "KEEPS")
+LONE = ("ACTS=2",)
+WATCH = LONE + ("BOTH",)
 CANCELS = ("CANCELS",)
 CLOSES = ("CLOSES",)
 SPINS = ("SPINS", "ROUNDS=2")
@@ -49,6 +51,7 @@ VARIANTS = {
              ("THREADS=3", "THIEVES=1", "PROBES"), ("THREADS=3", "THIEVES=1", "PROBES") + FULL],
     "idle": [MAKER, MAKER + FULL, MAKER + ENDS, POSTER, HOME, BLOCKED, BLOCKED + FULL, KEEPS],
     "idleq": [()],
+    "watch": [LONE, WATCH],
     "park": [(), CANCELS, CANCELS + FULL],
     "select": [()],
     "lock": [(), TIMED],
@@ -107,6 +110,15 @@ MUTATIONS = {
         Mutation(3, "dequeue", "a VP is taken out without the lock"),
         Mutation(4, "hand_over", "a thread is handed over and put into the ready queue"),
         Mutation(5, "search_ends", "a VP sleeps while it is in the queue"),
+    ],
+    "watch": [
+        Mutation(1, "mt_watchdog_roused", "a watchdog that is awake is roused", WATCH),
+        Mutation(2, "mt_block", "a VP that blocks does not pass on the watch", WATCH),
+        Mutation(3, "mt_check", "a thread posted while another parks runs with timers unwatched", WATCH),
+        Mutation(4, "run_one", "a VP that keeps the watch runs a thread and looks at no timer", WATCH),
+        Mutation(5, "keep_watch", "a VP with the first timer leaves the watch to a sleeper", LONE),
+        Mutation(6, "watch_alone", "a watchdog that wakes up alone forgets the others' timers", WATCH),
+        Mutation(7, "ID-21", "a watchdog that wakes up alone leaves its plan", WATCH),
     ],
     "park": [
         Mutation(1, "mltp_join", "a join leaves its word where timers look for a queue"),

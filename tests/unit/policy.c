@@ -199,6 +199,36 @@ static void a_lock_learns_its_delay(void) {
   CHECK_EQUAL(mt_pauses_twice(12, 16), 16);
 }
 
+static void waiters_sleep_where_a_lock_is_acquired_again_and_again(void) {
+  struct mt_lock_fight_seen seen = {
+      .since_ns = 800, .delay = 17, .looks = 2, .most = 32, .spin_ns = 100, .nap_ns = 1000};
+  for (int i = 1; i < MT_LOCK_NAP_LEVEL; i++) {
+    seen.level = mt_lock_level(seen);
+    CHECK_EQUAL(seen.level, i);
+  }
+  seen.since_ns = 801; /* it was not fought for in between */
+  CHECK_EQUAL(mt_lock_level(seen), 0);
+  seen.since_ns = 800;
+  seen.delay = 16; /* waiters find it free soon */
+  CHECK_EQUAL(mt_lock_level(seen), 0);
+  seen.delay = 17;
+  seen.looks = MT_LOCK_SHORT_LOOKS + 1; /* sections are long */
+  CHECK_EQUAL(mt_lock_level(seen), 0);
+  seen.looks = 1;
+  seen.level = mt_lock_level(seen);
+  CHECK_EQUAL(seen.level, MT_LOCK_LEVEL_MOST);
+  seen.since_ns = 4800; /* waiters sleep now */
+  seen.delay = 0;
+  int free_at_once = 0;
+  for (; seen.level >= MT_LOCK_NAP_LEVEL; free_at_once++) seen.level = mt_lock_level(seen);
+  CHECK_EQUAL(free_at_once, 6);
+  seen.level = MT_LOCK_NAP_LEVEL;
+  seen.looks = 2;
+  CHECK_EQUAL(mt_lock_level(seen), MT_LOCK_LEVEL_MOST);
+  seen.since_ns = 4801;
+  CHECK_EQUAL(mt_lock_level(seen), 0);
+}
+
 static void threads_go_home_to_a_vp_that_proceeds(void) {
   struct mt_home_seen seen = {.awake = 1, .points = 8, .points_at = 7};
   CHECK(mt_goes_home(seen));
@@ -458,6 +488,7 @@ int main(int argc, char **argv) {
       TEST_BARE(a_waiter_spins_where_its_waker_runs),
       TEST_BARE(a_lone_waiter_spins_long_until_its_cpu_is_taken),
       TEST_BARE(a_lock_learns_its_delay),
+      TEST_BARE(waiters_sleep_where_a_lock_is_acquired_again_and_again),
       TEST_BARE(threads_go_home_to_a_vp_that_proceeds),
       TEST_BARE(a_constant_follows_its_cost),
       TEST_BARE(a_cost_is_learned),

@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -140,37 +141,52 @@ static void many_sleepers_of_every_kind(void) {
 enum { NAPS = 100 };
 
 static void nap_on_four_vps(void) {
+  struct rusage before, after;
   if (mltp_init(4) != 0) _exit(1);
+  getrusage(RUSAGE_SELF, &before);
   for (int i = 0; i < NAPS; i++) mltp_sleep(MS);
+  getrusage(RUSAGE_SELF, &after);
+  fprintf(stderr, "kernel sleeps %ld\n", after.ru_nvcsw - before.ru_nvcsw);
   if (mltp_finalize() != 0) _exit(2);
 }
 
-/* @return how often VPs went to sleep. */
-static unsigned long vp_sleeps(void) {
+/* How often VPs went to sleep, and how often their kernel threads did: a watchdog that is roused
+ * sleeps on. */
+struct sleeps {
+  unsigned long of_vps, in_kernel;
+};
+
+static struct sleeps count_sleeps(void) {
   static struct outcome outcome;
   const char *const settings[] = {"MLTP_STATS=1", "MLTP_BACKEND=native", "MLTP_SCHED=default",
                                   NULL};
   run_child(&outcome, nap_on_four_vps, settings);
   CHECK_EQUAL(outcome.status, 0);
-  unsigned long all = 0, of_one;
+  struct sleeps sleeps = {0, 0};
+  unsigned long of_one;
   const char *at = outcome.said;
   while ((at = strstr(at, ", sleeps ")) != NULL) {
     CHECK_EQUAL(sscanf(at++, ", sleeps %lu", &of_one), 1);
-    all += of_one;
+    sleeps.of_vps += of_one;
   }
-  return all;
+  at = strstr(outcome.said, "kernel sleeps ");
+  CHECK(at != NULL && sscanf(at, "kernel sleeps %lu", &sleeps.in_kernel) == 1);
+  return sleeps;
 }
 
-/* The VP at which a lone timer fires runs its thread, and wakes no other for it. A VP that loses
- * its CPU looks stuck, and others wake to help: the best of some tries counts. */
+/* The VP at which a lone timer fires runs its thread, and wakes no other, not even to watch. A VP
+ * that loses its CPU looks stuck, and others wake to help: the best of some tries counts. */
 static void a_lone_sleeper_wakes_one_vp(void) {
-  unsigned long least = vp_sleeps();
-  for (int i = 0; i < 10 && least > NAPS * 5 / 4; i++) {
-    unsigned long sleeps = vp_sleeps();
-    if (sleeps < least) least = sleeps;
+  struct sleeps least = count_sleeps();
+  for (int i = 0; i < 10 && (least.of_vps > NAPS * 5 / 4 || least.in_kernel > NAPS * 3 / 2); i++) {
+    struct sleeps sleeps = count_sleeps();
+    if (sleeps.of_vps < least.of_vps) least.of_vps = sleeps.of_vps;
+    if (sleeps.in_kernel < least.in_kernel) least.in_kernel = sleeps.in_kernel;
   }
-  print_message("%d naps of a thread, %lu of VPs\n", NAPS, least);
-  CHECK(least >= NAPS / 2 && least <= NAPS * 5 / 4);
+  print_message("%d naps of a thread, %lu of VPs, %lu of kernel threads\n", NAPS, least.of_vps,
+                least.in_kernel);
+  CHECK(least.of_vps >= NAPS / 2 && least.of_vps <= NAPS * 5 / 4);
+  CHECK(least.in_kernel <= NAPS * 3 / 2);
 }
 
 int main(void) {

@@ -171,6 +171,7 @@ static void judge_theft(struct mt_vp *vp) {
 }
 
 static void run_one(struct mt_vp *vp) {
+  if (mt_unlikely(vp->timers.unwatched)) mt_timers_watch(vp);
   mt_runq_enter(vp);
   mt_drain_inbox(vp);
   if (mt_det_on) mt_det_choose(vp);

@@ -186,6 +186,7 @@ static void look_at_all(void) {
   mt_store_relaxed(&mt_rt.handover.look_at, now + mt_silent_ns() / 2);
   uint32_t count = mt_vp_count();
   uint64_t before = mt_load_relaxed(&mt_rt.handover.count);
+  mt_watch_pass_on();                              /* its VP computes */
   if (mt_poll_is_due(now)) mt_poll_now(NULL, now); /* no VP may reach it soon */
   for (uint32_t i = 0; i < count; i++) judge(mt_rt.vps[i], now);
   adapt(mt_load_relaxed(&mt_rt.handover.count) != before);

@@ -90,6 +90,7 @@ void mt_poll_install(const struct mt_poller *poller) {
   struct mt_vp *heir = mt_poll_heir();
   mt_ilock_unlock(&mt_rt.sleep.ilock);
   if (heir != NULL) mt_vp_rouse(heir);
+  mt_watch_pass_on(); /* a watchdog that is awake may not look for long */
 }
 
 bool mt_poll_claim(struct mt_vp *vp) {

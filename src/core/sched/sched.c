@@ -23,6 +23,7 @@
 
 bool mt_check(struct mt_vp *vp) {
   if (mt_det_on) return mt_det_check(vp);
+  if (mt_unlikely(vp->timers.unwatched) && mt_runq_seems_busy(vp)) mt_timers_watch(vp);
   if (mt_probes_late()) {
     vp->points.check_at = mt_load_relaxed(&vp->points.tick); /* check at the next point, too */
     return false;
@@ -34,6 +35,7 @@ bool mt_check(struct mt_vp *vp) {
   bool look = vp->points.check_at / MT_TICKS_PER_CHECK % MT_CHECKS_PER_CLOCK == 0;
   /* Another VP may be blocked in the kernel, or busy in one thread, with timers that are due. */
   if (look) earliest = mt_timers_earliest();
+  if (look) mt_watch_pass_on();
   if (earliest == MLTP_NEVER && !look && mt_poller() == NULL) return true;
   uint64_t now = mt_vp_now(vp);
   mt_share_look(vp, now);

@@ -23,12 +23,15 @@ void mt_count_searching(struct mt_vp *vp, bool searches) {
 
 /* ---- waking; all under sleep.ilock */
 
+/* relaxed: others only look whether it is themselves */
+static void set_watchdog(struct mt_vp *vp) { mt_store_relaxed(&mt_rt.sleep.watchdog, vp); }
+
 static void count_awake(struct mt_vp *vp) {
   /* relaxed: under the ilock; a poster that sees ASLEEP comes here and finds out */
   mt_store_relaxed(&vp->sleep.status, MT_VP_AWAKE);
   mt_store_relaxed(&mt_rt.idle.awake, mt_rt.idle.awake + 1);
   mt_rt.sleep.wake_count++;
-  if (mt_rt.sleep.watchdog == vp) mt_rt.sleep.watchdog = NULL;
+  if (mt_rt.sleep.watchdog == vp) set_watchdog(NULL);
   mt_silence_ends(vp);
   mt_share_report();
 }
@@ -60,12 +63,38 @@ static void unlink_sleeper(struct mt_vp *vp) {
   mt_sub_seq_cst(&mt_rt.idle.sleeping, 1); /* ID-3 seq_cst: pairs ID-1 */
 }
 
+static void unlock_and_wake(struct mt_vp *woken, struct mt_vp *watchdog) {
+  mt_ilock_unlock(&mt_rt.sleep.ilock);
+  if (woken != NULL) mt_vp_rouse(woken);
+  if (watchdog != NULL) mt_vp_rouse(watchdog);
+  mt_share_ring_if_due();
+}
+
+/* @return whether a sleeper watches: there is a watchdog, and it is not awake (watch_alone()). */
+static bool is_watched(void) {
+  const struct mt_vp *watchdog = mt_rt.sleep.watchdog;
+  return watchdog != NULL && mt_load_relaxed(&watchdog->sleep.status) == MT_VP_ASLEEP;
+}
+
 /* The watchdog went; the next sleeper has to take over its watch. */
 static struct mt_vp *next_watchdog(void) {
-  if (mt_rt.sleep.watchdog != NULL || mt_rt.sleep.sleepers == NULL) return NULL;
-  mt_rt.sleep.watchdog = mt_rt.sleep.sleepers;
+  if (is_watched() || mt_rt.sleep.sleepers == NULL) return NULL;
+  set_watchdog(mt_rt.sleep.sleepers);
   mt_rt.sleep.watchdog->sleep.futex++;
   return mt_rt.sleep.watchdog;
+}
+
+struct mt_vp *mt_watchdog_roused(void) {
+  if (!is_watched()) return next_watchdog();
+  mt_rt.sleep.watchdog->sleep.futex++;
+  return mt_rt.sleep.watchdog;
+}
+
+void mt_watch_pass_on(void) {
+  const struct mt_vp *watchdog = mt_load_relaxed(&mt_rt.sleep.watchdog);
+  if (watchdog == NULL || mt_load_relaxed(&watchdog->sleep.status) == MT_VP_ASLEEP) return;
+  mt_ilock_lock(&mt_rt.sleep.ilock);
+  unlock_and_wake(NULL, next_watchdog());
 }
 
 static void wake_sleeper(struct mt_vp *vp) {
@@ -89,13 +118,6 @@ struct mt_vp *mt_poll_heir(void) {
 static struct mt_vp *best_sleeper(void) {
   struct mt_vp *vp = mt_rt.sleep.sleepers;
   return vp != NULL && vp == mt_rt.sleep.watchdog && vp->sleep.next != NULL ? vp->sleep.next : vp;
-}
-
-static void unlock_and_wake(struct mt_vp *woken, struct mt_vp *watchdog) {
-  mt_ilock_unlock(&mt_rt.sleep.ilock);
-  if (woken != NULL) mt_vp_rouse(woken);
-  if (watchdog != NULL) mt_vp_rouse(watchdog);
-  mt_share_ring_if_due();
 }
 
 void mt_wake_one(void) {
@@ -212,13 +234,24 @@ void mt_vp_hand_off(struct mt_vp *vp) {
 /* ---- sleeping */
 
 /* While a VP is awake the interval of the watchdog has a bound. It may have gone to sleep for
- * longer when no VP was awake. @return it, to be woken for a new deadline; NULL: it is in time. */
-static struct mt_vp *watchdog_that_oversleeps(void) {
-  if (mt_rt.idle.awake == 0 || mt_load_relaxed(&mt_rt.sleep.watchdog_deadline) <=
-                                   os_now() + mt_backoff_watch_ns(MT_BACKOFF_MOST))
+ * longer when no VP was awake. @return it, to be woken for a new deadline; NULL: it is in time, or
+ * is the caller's VP. */
+static struct mt_vp *watchdog_that_oversleeps(const struct mt_vp *vp) {
+  if (mt_rt.idle.awake == 0 || mt_rt.sleep.watchdog == vp ||
+      mt_load_relaxed(&mt_rt.sleep.watchdog_deadline) <=
+          os_now() + mt_backoff_watch_ns(MT_BACKOFF_MOST))
     return NULL;
   mt_rt.sleep.watchdog->sleep.futex++;
   return mt_rt.sleep.watchdog;
+}
+
+/* The first sleeper is the watchdog, and after it a VP with a timer for which it would wake up too
+ * late. The one before sleeps on, and wakes up once for nothing at most. */
+static void keep_watch(struct mt_vp *vp) {
+  bool in_time =
+      mt_load_relaxed(&mt_rt.sleep.watchdog_deadline) <= mt_load_relaxed(&vp->timers.earliest);
+  if (!is_watched() || (vp->timers.unwatched && !in_time)) set_watchdog(vp);
+  vp->timers.unwatched = false;
 }
 
 /* After a search that found nothing. */
@@ -237,7 +270,7 @@ void mt_vp_sleep_begin(struct mt_vp *vp) {
   vp->sleep.woken_at = 0;
   vp->sleep.next = mt_rt.sleep.sleepers;
   mt_rt.sleep.sleepers = vp;
-  if (mt_rt.sleep.watchdog == NULL) mt_rt.sleep.watchdog = vp;
+  keep_watch(vp);
   back_off(vp);
   if (!mt_over_target()) mt_store_relaxed(&mt_rt.hungry, false); /* it sleeps for want of work */
   count_not_awake();
@@ -247,7 +280,7 @@ void mt_vp_sleep_begin(struct mt_vp *vp) {
   mt_store_seq_cst(&vp->sleep.status, MT_VP_ASLEEP); /* ID-11 seq_cst: pairs ID-5 */
   mt_add_seq_cst(&mt_rt.idle.sleeping, 1);           /* ID-12 seq_cst: pairs ID-1 */
   mt_count_searching(vp, false);
-  unlock_and_wake(NULL, watchdog_that_oversleeps());
+  unlock_and_wake(NULL, watchdog_that_oversleeps(vp));
   mt_count_owner(&vp->stats.sleeps);
 }
 
@@ -258,6 +291,34 @@ void mt_vp_sleep_cancel(struct mt_vp *vp) {
     count_awake(vp);
   }
   unlock_and_wake(NULL, next_watchdog());
+}
+
+/* The watchdog wakes up, and is the only VP awake. If it sees all that is to be watched itself, it
+ * remains the watchdog for the moment that its thread will take: a successor would have to wake up
+ * as well. Its plan is "never", so that the next timer that comes first finds a successor. Without
+ * a monitor no other kernel thread would notice that the moment is a long one. @return whether it
+ * is so. */
+static bool watch_alone(struct mt_vp *vp) {
+  if (mt_rt.idle.awake != 1 || mt_rt.sleep.blocked != 0 || mt_poller() != NULL) return false;
+  if (!mt_load_relaxed(&mt_rt.handover.runs)) return false;
+  MT_ASSERT(mt_load_relaxed(&mt_rt.idle.wake_threshold) == 0); /* its ready threads wake a VP */
+  set_watchdog(vp);
+  vp->timers.unwatched = true; /* there may be others than the one that is due */
+  /* ID-21 seq_cst: before the look at timers; pairs TM-1 */
+  mt_store_seq_cst(&mt_rt.sleep.watchdog_deadline, MLTP_NEVER);
+  return true;
+}
+
+void mt_vp_wake_watchdog(struct mt_vp *vp) {
+  mt_ilock_lock(&mt_rt.sleep.ilock);
+  bool alone = false;
+  if (mt_load_relaxed(&vp->sleep.status) == MT_VP_ASLEEP) {
+    bool watches = mt_rt.sleep.watchdog == vp;
+    unlink_sleeper(vp);
+    count_awake(vp);
+    alone = watches && mt_rt.sleep.sleepers != NULL && watch_alone(vp);
+  }
+  unlock_and_wake(NULL, alone ? NULL : next_watchdog());
 }
 
 /* ---- how many */
@@ -297,7 +358,7 @@ bool mt_block(struct mt_vp *vp) {
   count_blocked(vp, MT_VP_BLOCKED);
   bool spare = has_spare();
   mt_share_report();
-  unlock_and_wake(mt_poll_heir(), NULL);
+  unlock_and_wake(mt_poll_heir(), next_watchdog());
   return spare;
 }
 
@@ -312,7 +373,7 @@ bool mt_catch(struct mt_vp *vp, uint32_t tick, bool computes, bool *spare) {
     mt_share_report();
   }
   *spare = has_spare();
-  unlock_and_wake(mt_poll_heir(), NULL);
+  unlock_and_wake(mt_poll_heir(), next_watchdog());
   return caught;
 }
 

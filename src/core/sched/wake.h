@@ -34,6 +34,13 @@
  * probably blocked in the kernel. A waker that sees no room for one more VP wakes none. A VP
  * that makes room by going to sleep looks at the queues afterwards (ID-2).
  *
+ * The watch (explored by tests/models/watch.pml): one sleeper, the watchdog, sleeps until the first
+ * timer is due, and a watchdog that wakes up passes the watch on. If it is the only VP awake it
+ * keeps the watch for the moment that its thread will take (watch_alone()). It passes it on before
+ * it runs a thread while timers are set (run_one()), when it blocks, after 1,024 scheduling points,
+ * and when the monitor finds it busy. It needs no successor for its ready threads: they wake
+ * sleepers, since wake_threshold is 0 then.
+ *
  * Rejected: waking a VP for each ready thread (its system calls take a
  * thousand times as long as a switch); polling by all sleepers; a timer thread.
  *
@@ -84,6 +91,19 @@ void mt_vp_sleep_begin(struct mt_vp *vp);
 
 /** The VP leaves the sleepers, unless it was woken meanwhile. */
 void mt_vp_sleep_cancel(struct mt_vp *vp);
+
+/** The same for the watchdog, whose time has come. It may keep the watch for a moment although it
+ * is awake. */
+void mt_vp_wake_watchdog(struct mt_vp *vp);
+
+/** A VP that is awake and keeps the watch passes it on to a sleeper, if there is such a VP. By that
+ * VP, by one with much to run, and by the monitor, which finds that none reaches a scheduling
+ * point. */
+void mt_watch_pass_on(void);
+
+/** @return the watchdog, or a sleeper that is it now, which the caller rouses without the lock,
+ * because there is something to be watched; NULL: no VP sleeps. Under sleep.ilock. */
+struct mt_vp *mt_watchdog_roused(void);
 
 /** Changes the number of VPs that may be awake. */
 void mt_set_target(int target);

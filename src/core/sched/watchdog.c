@@ -89,7 +89,7 @@ void mt_watchdog_check(struct mt_vp *watchdog) {
   if (mt_poll_is_due(now)) mt_poll_now(NULL, now);
   if (is_needed(watchdog, now)) {
     watchdog->search.is_watchdog_round = 1;
-    mt_vp_sleep_cancel(watchdog);
+    mt_vp_wake_watchdog(watchdog);
     mt_count_searching(watchdog, true); /* what it finds, it runs: no need to wake another */
   } else {
     mt_stacks_trim(now, false);
@@ -97,12 +97,11 @@ void mt_watchdog_check(struct mt_vp *watchdog) {
 }
 
 void mt_watchdog_rearm(uint64_t deadline) {
-  /* TM-1 seq_cst: after TM-2; pairs ID-9 ID-10 */
+  /* TM-1 seq_cst: after TM-2; pairs ID-9 ID-10 ID-21 */
   uint64_t planned = mt_load_seq_cst(&mt_rt.sleep.watchdog_deadline);
   if (deadline >= planned) return;
   mt_ilock_lock(&mt_rt.sleep.ilock);
-  struct mt_vp *watchdog = mt_rt.sleep.watchdog;
-  if (watchdog != NULL) watchdog->sleep.futex++;
+  struct mt_vp *watchdog = mt_watchdog_roused();
   mt_ilock_unlock(&mt_rt.sleep.ilock);
   if (watchdog != NULL) mt_vp_rouse(watchdog);
 }

@@ -15,6 +15,7 @@
 
 #include "base/fence.h"
 #include "core/det/det.h"
+#include "core/vp/alternative.h"
 #include "core/vp/vp.h"
 
 enum {
@@ -38,7 +39,20 @@ static bool publish_timer(struct mt_timer *timer, struct mltp_thread *self) {
   return mt_unlikely((mt_load_relaxed(&self->cancel) & MT_CANCELLED) != 0);
 }
 
-void mt_timer_arm(struct mt_timer *timer, struct mltp_thread *self, uint64_t deadline) {
+/* @return whether the VP, whose thread is going to park, finds nothing to run then. */
+static bool is_idle_next(const struct mt_vp *vp) {
+  return mt_load_relaxed(&vp->runq.length) == 0 && mt_load_relaxed(&vp->runq.inbox) == NULL &&
+         !mt_det_on && !mt_has_alternative();
+}
+
+void mt_timers_watch(struct mt_vp *vp) {
+  vp->timers.unwatched = false;
+  mt_watchdog_rearm(mt_timers_earliest());
+}
+
+/* at_once: the caller parks next, and makes no thread ready before. */
+static inline void arm(struct mt_timer *timer, struct mltp_thread *self, uint64_t deadline,
+                       bool at_once) {
   MT_ASSERT(mt_load_relaxed(&self->timer) == NULL); /* one wait at a time, and it has ended */
   bool own = (mt_load_relaxed(&self->cancel) & MT_HAS_DEADLINE) != 0 && self->deadline < deadline;
   if (own) deadline = self->deadline;
@@ -61,7 +75,21 @@ void mt_timer_arm(struct mt_timer *timer, struct mltp_thread *self, uint64_t dea
   bool first = vp->timers.heap.root == &timer->node;
   if (first) publish_earliest(vp);
   mt_ilock_unlock(&vp->timers.ilock);
-  if (first) mt_watchdog_rearm(deadline);
+  if (!first) return;
+  if (at_once && is_idle_next(vp)) {
+    vp->timers.unwatched = true;
+    vp->points.check_at = mt_load_relaxed(&vp->points.tick) + 1; /* mt_check() looks at it */
+  } else {
+    mt_watchdog_rearm(deadline);
+  }
+}
+
+void mt_timer_arm(struct mt_timer *timer, struct mltp_thread *self, uint64_t deadline) {
+  arm(timer, self, deadline, false);
+}
+
+void mt_timer_arm_to_sleep(struct mt_timer *timer, struct mltp_thread *self, uint64_t deadline) {
+  arm(timer, self, deadline, true);
 }
 
 /* Returns when mltp_cancel() can no longer find the timer, nor has it in its hands. */

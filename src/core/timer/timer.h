@@ -9,6 +9,11 @@
  * takes the heap's internal lock, under which timers also fire, so it returns only when
  * nobody can touch the timer any more.
  *
+ * The watchdog wakes up for the first of all timers, so a timer that comes first rouses it. A
+ * thread that sleeps again and again, on a VP that has nothing else to run, would rouse it each
+ * time. The timers are *unwatched* then, until that VP runs a thread, which rouses the watchdog, or
+ * sleeps and keeps the watch itself.
+ *
  * Many timers that are due at once fire in batches, and the heap's internal lock is released
  * between them: others that arm or disarm a timer wait for a batch, not for all.
  *
@@ -35,6 +40,10 @@ struct mt_timer {
  * own deadline counts, too; if the thread is cancelled the timer has fired. */
 void mt_timer_arm(struct mt_timer *timer, struct mltp_thread *self, uint64_t deadline);
 
+/** The same for a caller that parks next and makes no thread ready before. If its VP has nothing
+ * else to run, the watchdog is not told (struct mt_vp_timers). */
+void mt_timer_arm_to_sleep(struct mt_timer *timer, struct mltp_thread *self, uint64_t deadline);
+
 /** @return the error of a wait that ended so: ECANCELED for ETIMEDOUT where the thread
  * was cancelled or its own deadline came. */
 int mt_timer_disarm(struct mt_timer *timer, int error);
@@ -51,6 +60,10 @@ void mt_timers_run_due(uint64_t now);
 
 /** @return the earliest deadline of all VPs; MLTP_NEVER: none. */
 uint64_t mt_timers_earliest(void);
+
+/** The VP has left timers unwatched, and is going to run a thread: the watchdog looks at them from
+ * now on. */
+void mt_timers_watch(struct mt_vp *vp);
 
 /** Returns when no timer that fires, and no bound or foreign thread that times
  * out, can still be looking at a wait queue it was taken from. */

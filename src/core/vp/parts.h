@@ -121,6 +121,8 @@ struct mt_vp_timers {
   struct mt_heap heap; /* [ilock] */
   uint64_t earliest;   /* [atomic] key of its root, MLTP_NEVER when empty */
   uint32_t batch;      /* [atomic] odd while timers fire; written under ilock */
+  bool unwatched; /* [owner] it has nothing to run, and the watchdog may wake up too late for the
+                     first timer of all; timer.h */
 };
 
 /** Sleeping and waking (sched/wake.h), and what other VPs look at. */

@@ -25,7 +25,7 @@ struct mt_sleep_state {
   int blocked;                /* [atomic] VPs inside mltp_blocking_begin/end; written under ilock */
   int blocked_in_locks;       /* [atomic] VPs that wait for a semaphore lock without a deadline */
   struct mt_vp *sleepers;     /* [ilock] last in, first out */
-  struct mt_vp *watchdog;     /* [ilock] */
+  struct mt_vp *watchdog;     /* [atomic] written under ilock; awake for a moment at most */
   uint64_t watchdog_deadline; /* [ilock] when the watchdog wakes by itself */
   uint32_t wake_count;        /* [ilock] VPs woken so far */
   uint64_t asleep_since;      /* [ilock] when the last awake VP went to sleep */
