@@ -7,6 +7,7 @@ its client. Sizes are chosen so that a run takes some seconds; `quick` takes a t
 import hashlib
 import os
 import random
+import re
 import shutil
 import subprocess
 import time
@@ -142,16 +143,24 @@ class Server:
         return wall, sum(cpu for _, cpu in ends), answers
 
 
-def verdict_of_stress(output):
-    """Whether stress-ng says that all of its checks held."""
-    return "passed" if "successful run completed" in output else output[-200:]
+class Stress(Batch):
+    """A stressor of stress-ng. It is right if all of its checks held, and it has done as much as it was to do."""
 
+    def __init__(self, name, operations, seconds=100):
+        """seconds: at most. sem always takes as long, since its threads wait for one another after the last operation."""
+        words = ["stress-ng", f"--{name}", "2", f"--{name}-ops", "{input}", "--verify", "--timeout", str(seconds),
+                 "--temp-path", ".", "--stdout", "--metrics-brief"]
+        self.stressor = name
+        super().__init__(f"stress-ng {name}", words, lambda _, quick: operations // (10 if quick else 1), "stress-ng")
 
-def stress(name, operations):
-    words = ["stress-ng", f"--{name}", "2", f"--{name}-ops", "{input}", "--verify", "--timeout", "100", "--temp-path", ".",
-             "--stdout"]
-    return Batch(f"stress-ng {name}", words, lambda _, quick: operations // (10 if quick else 1), "stress-ng",
-                 answer=verdict_of_stress)
+    def answer(self, path):
+        output = path.read_text(encoding="utf-8", errors="replace")
+        done = re.search(rf"^stress-ng: metrc: .* {self.stressor} +(\d+) ", output, re.M)
+        if "successful run completed" not in output or not done:
+            raise Wrong(f"{self.name}: {output[-200:]}")
+        if int(done[1]) < self.made:
+            raise Wrong(f"{self.name}: {done[1]} of {self.made} operations in the time")
+        return "passed"
 
 
 def of_text(size):
@@ -175,8 +184,8 @@ PROGRAMS = (
     Server("memcached", ["memcached", "-u", "root", "-t", str(THREADS), "-s", "{socket}"], (200000, 20000)),
     Server("redis", ["redis-server", "--port", "0", "--unixsocket", "{socket}", "--io-threads", "4", "--save", ""],
            (100000, 20000), "redis-server"),
-    stress("mutex", 400000), stress("sem", 4000000), stress("pthread", 40000), stress("futex", 400000),
-    stress("peterson", 40000000), stress("sleep", 40000),
+    Stress("mutex", 400000), Stress("sem", 200000, 20), Stress("pthread", 40000), Stress("futex", 400000),
+    Stress("peterson", 40000000), Stress("sleep", 40000),
     sysbench("threads", "--events={input}", "--time=0", "--thread-locks=2", "--thread-yields=100"),
     sysbench("mutex", "--mutex-num=4", "--mutex-locks={input}", "--mutex-loops=100"),
     Batch("lbzip2", ["lbzip2", "-n", str(THREADS), "-kc", "{input}"], of_text(24000000)),
