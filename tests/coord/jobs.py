@@ -174,9 +174,23 @@ def inherited_ends():
         worker.end()
 
 
+def a_path_that_is_no_fifo():
+    """A file by that name is no jobserver: the program runs as without one, and the file stays as it is."""
+    with tempfile.TemporaryDirectory(prefix="jobs-") as name:
+        path = pathlib.Path(name, "file")
+        path.write_text("kept")
+        for auth in (path, f"{name}/none", name):
+            with Daemon(MLTPD, MLTP) as d, Worker(WORKER, "auto", MAKEFLAGS=f" -j2 --jobserver-auth=fifo:{auth}",
+                                                  XDG_RUNTIME_DIR=d.directory.name) as worker:
+                worker.ask("busy 2")
+                wait_for(lambda w=worker: w.active() == 2, "as many VPs as without a jobserver")
+                worker.end()
+        assert path.read_text() == "kept"
+
+
 if __name__ == "__main__":
     if shutil.which("make") is None:
         print("skipped: there is no make")
         sys.exit(77)
     run([as_many_as_asked, follows_the_grant, endings, a_program_that_lies, inside_of_another, vps_are_tokens,
-         inherited_ends])
+         inherited_ends, a_path_that_is_no_fifo])

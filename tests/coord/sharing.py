@@ -96,6 +96,19 @@ def one_thread_needs_one_vp():
         b.end()
 
 
+def a_program_changes_its_most():
+    """mltp_set_vps() tells the daemon how many VPs the program may have."""
+    with daemon() as d, Worker(WORKER, d.socket, MOST) as a:
+        a.ask("busy 8")
+        granted(d, a, MOST)
+        for most in (1, MOST):
+            assert a.ask(f"vps {most}") == "0"
+            wait_for(lambda number=most: (d.of(a.pid) or {}).get("most") == number, f"it may have {most} VPs")
+            granted(d, a, most)
+            settles(a, most)
+        a.end()
+
+
 def running_on(pid):
     """Returns the CPUs on which threads of a program compute."""
     found = set()
@@ -195,5 +208,5 @@ if __name__ == "__main__":
     if CPUS < 2:
         print("sharing.py: one CPU, nothing to share: skipped")
         sys.exit(77)
-    run([a_lone_program_has_all, two_programs_share, idle_programs_lend, one_thread_needs_one_vp,
+    run([a_lone_program_has_all, two_programs_share, idle_programs_lend, one_thread_needs_one_vp, a_program_changes_its_most,
          each_goes_to_its_own_cpu, more_programs_than_cpus, idle_daemon_sleeps, commands_show_programs])

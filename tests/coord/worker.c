@@ -4,6 +4,7 @@
  *   idle     nobody computes
  *   active   prints how many VPs were seen at work within the next 50 ms
  *   work N   prints after N more phases
+ *   vps N    the program may have at most N VPs
  *   fork     a child uses the library; prints how that ended
  *   close    closes every descriptor from 3 on, and opens /dev/null in their places
  *   end      ends
@@ -119,6 +120,8 @@ static bool obey(const char *line) {
     printf("active %d\n", count_active());
   } else if (sscanf(line, "work %d", &number) == 1) {
     printf("worked %u\n", do_phases((unsigned)number));
+  } else if (sscanf(line, "vps %d", &number) == 1) {
+    printf("vps %d\n", mltp_set_vps(number));
   } else if (strcmp(line, "fork\n") == 0) {
     printf("forked %d\n", fork_child());
   } else if (strcmp(line, "close\n") == 0) {

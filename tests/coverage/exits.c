@@ -11,9 +11,11 @@
 #endif
 #include <dlfcn.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdnoreturn.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 void __gcov_dump(void);
@@ -81,20 +83,25 @@ static void abort_anyway(int signo) {
 }
 
 /* A process that is ended because a thread of it hangs must not hang here: counts are written
- * under locks of libc, which a thread that reads a stream may hold. By an alarm, since the caller
- * may be a child of vfork(). */
+ * under locks of libc, which a thread that reads a stream may hold. By a signal, since the caller
+ * may be a child of vfork(); it comes to the caller, as tests look which thread ends the process.
+ */
 static void write_counts_or(void (*end_anyway)(int signo)) {
-  enum { LONGEST_S = 5 };
   const struct sigaction end = {.sa_handler = end_anyway};
+  const struct itimerspec longest = {.it_value = {.tv_sec = 5}};
+  struct sigevent to_me = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGALRM};
+  to_me._sigev_un._tid = gettid();
+  timer_t timer;
   sigset_t alarms;
   signal(SIGTERM, SIG_IGN); /* a launcher ends all processes of a job when one has ended */
   sigaction(SIGALRM, &end, NULL);
   sigemptyset(&alarms);
   sigaddset(&alarms, SIGALRM);
   pthread_sigmask(SIG_UNBLOCK, &alarms, NULL);
-  alarm(LONGEST_S);
+  bool timed = timer_create(CLOCK_MONOTONIC, &to_me, &timer) == 0;
+  if (timed) timer_settime(timer, 0, &longest, NULL);
   write_counts();
-  alarm(0); /* a handler of SIGABRT may continue */
+  if (timed) timer_delete(timer); /* a handler of SIGABRT may continue */
 }
 
 /* Before libgcov writes at an ordinary end: a limit on the size of files is not for its files,

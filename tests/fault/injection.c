@@ -321,7 +321,7 @@ static const struct program {
 /* ------------------------------------------------------------------- the driver */
 
 static const struct program *program;
-static unsigned *counts; /* shared with children: calls of each kind in the program */
+static struct inject_counts *counts; /* shared with children: calls of each kind in the program */
 
 static struct plan {
   enum call call;
@@ -390,11 +390,30 @@ static void run(void) {
   wrong_ones++;
 }
 
-/* Each call in turn; under a sanitizer all of the first and then fewer, under ThreadSanitizer or an
+/* A call from one place in the program may come a thousand times, as in a loop: the first ones of
+ * each place fail, and then ever fewer. The number of calls that come between is another in each
+ * run. */
+static bool is_chosen(unsigned nth_of_place) {
+  unsigned chosen = 0;
+  while (chosen < nth_of_place) chosen += chosen < 8 ? 1 : chosen / 4;
+  return chosen == nth_of_place;
+}
+
+static bool is_chosen_of(const struct inject_counts *of, unsigned nth) {
+  unsigned before = 0;
+  if (nth >= INJECT_NOTED) return false;
+  for (unsigned i = 0; i < nth; i++) before += of->places[i] == of->places[nth];
+  return is_chosen(before);
+}
+
+/* Those of each place; under a sanitizer of all places together, under ThreadSanitizer or an
  * emulator few. */
-static unsigned next_nth(unsigned nth) {
+static unsigned next_nth(const struct inject_counts *of, unsigned nth) {
   if (THREAD_SANITIZED || EMULATED) return 3 * nth + 1;
-  return !SANITIZED || nth < 4 ? nth + 1 : nth + nth / 4 + 1;
+  if (SANITIZED) return nth < 4 ? nth + 1 : nth + nth / 4 + 1;
+  do nth++;
+  while (nth < of->count && !is_chosen_of(of, nth));
+  return nth;
 }
 
 /* No kernel says this forever. */
@@ -407,7 +426,8 @@ static void fail_each(enum call call) {
   if (SANITIZED && call == CALL_GETATTR)
     return; /* the sanitizer needs the bounds of main's stack */
   for (int e = 0; e < ERRORS_MAX && errors[e] != 0; e++)
-    for (unsigned nth = 0; nth < counts[call] && wrong_ones < WRONG_MAX; nth = next_nth(nth))
+    for (unsigned nth = 0; nth < counts[call].count && wrong_ones < WRONG_MAX;
+         nth = next_nth(&counts[call], nth))
       for (int onward = 0; onward < 2; onward++) {
         if (onward && is_transient(call, errors[e])) continue;
         plan = (struct plan){call, nth, onward != 0, errors[e]};

@@ -497,6 +497,7 @@ static void sessions(void) {
   EXPECT(MPI_ERR_ARG, MPI_Group_from_session_pset(session, "mpi://elsewhere", &group));
   EXPECT(MPI_ERR_ARG, MPI_Session_get_pset_info(session, NULL, &info));
   EXPECT(MPI_ERR_ARG, MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 2, &one, NULL));
+  EXPECT(MPI_ERR_ARG, MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 0, NULL, NULL));
   EXPECT(MPI_ERR_ERRHANDLER, MPI_Session_set_errhandler(session, bad_handler));
   MPI_Session_finalize(&session);
 }

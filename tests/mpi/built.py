@@ -16,7 +16,7 @@ import unittest
 TMPIRUN, PROCESS, LIBRARY = "", "", ""
 DT_STRTAB, DT_SYMTAB, DT_RELA, DT_RELASZ, DT_RELR, DT_GNU_HASH = 5, 6, 7, 8, 36, 0x6ffffef5
 PT_LOAD, PT_DYNAMIC, PT_GNU_RELRO = 1, 2, 0x6474e552
-COPY = 5  # R_X86_64_COPY
+COPY, GLOB_DAT = 5, 6  # R_X86_64_
 
 
 class Programs(unittest.TestCase):
@@ -172,6 +172,17 @@ class Run(Programs):
                                  f"-L{self.folder}", "-lbeside", f"-Wl,-rpath,{origin}")
             self.runs(program)
 
+    def test_folders_named_by_tokens(self):
+        """$LIB and $PLATFORM are what ld.so takes for them."""
+        for token, folder in (("$LIB", "lib/x86_64-linux-gnu"), ("${LIB}", "lib/x86_64-linux-gnu"), ("${PLATFORM}", "x86_64")):
+            (self.folder / folder).mkdir(parents=True, exist_ok=True)
+            self.shared_object("named", "int named(void) { return 6; }")
+            program = self.build("user", "int named(void); int main(void) { return named() != 6; }",
+                                 f"-L{self.folder}", "-lnamed", f"-Wl,-rpath,$ORIGIN/{token}")
+            shutil.move(self.folder / "libnamed.so", self.folder / folder / "libnamed.so")
+            self.runs(program)
+            shutil.rmtree(self.folder / folder)
+
     def test_linked_for_an_old_libc(self):
         """Before 2.34 a program gave its constructors to __libc_start_main()."""
         text = """#include <stdlib.h>
@@ -240,6 +251,25 @@ class Refused(Programs):
         for change in dynamic_section, symbols:
             program = self.change(self.build("plain", "int main(void) { return 0; }"), change)
             self.refused(program, "the file is damaged: a table is not aligned")
+
+    def test_relocations_that_make_no_sense(self):
+        """Kinds that no program of this processor has, and symbols that are not there."""
+        for kind, index, why in ((200, 0, "relocations of type 200 are not known"),
+                                 (GLOB_DAT, 1 << 20, "its table of symbols lies outside"),
+                                 (COPY, 1 << 20, "its table of symbols lies outside")):
+            def first(data, dynamic, place, info=index << 32 | kind):
+                struct.pack_into("<Q", data, place(dynamic[DT_RELA][0]) + 8, info)
+            program = self.change(self.build("plain", "int x, *y = &x; int main(void) { return y != &x; }"), first)
+            self.refused(program, why)
+
+    def test_variable_that_is_no_longer_there(self):
+        """A program copies it from a library, which has changed since."""
+        self.shared_object("changed", "int variable = 3;")
+        program = self.build("copies", "extern int variable; int main(void) { return variable != 3; }", "-fPIE", "-pie",
+                             *self.using("changed"), by="cc")
+        self.runs(program)
+        self.shared_object("changed", "int other = 3;")
+        self.refused(program, "it needs 'variable': no library has it")
 
     def test_way_to_wait(self):
         result = self.run_it(PROCESS, "--wait=long")

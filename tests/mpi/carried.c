@@ -161,7 +161,7 @@ static void check_locale(void) {
 static void check_zone(void) {
   time_t moment = 86400;
   struct tm parts;
-  char text[64];
+  char text[64], text_of_time[32];
   int west = rank % 12;
   CHECK(unsetenv("TZ") == 0);
   long of_machine = localtime(&moment)->tm_gmtoff;
@@ -182,6 +182,7 @@ static void check_zone(void) {
     char zone[8], *date = ctime(&moment);
     CHECK(strftime(zone, sizeof zone, "%Z", &parts) == 3 && strncmp(zone, text, 3) == 0);
     CHECK(atoi(strchr(date, ':') - 2) == (24 - west) % 24);
+    CHECK(ctime_r(&moment, text_of_time) == text_of_time && strcmp(text_of_time, date) == 0);
   }
   step();
   CHECK(unsetenv("TZ") == 0);

@@ -84,9 +84,14 @@ static void check_opened(void) {
   CHECK(mapped != MAP_FAILED && mapped[0] == 'A' && munmap(mapped, 1) == 0);
   int again = open("/dev/stdout", O_WRONLY | O_APPEND); /* not that of all ranks */
   CHECK(again > STDERR_FILENO && write(again, "e", 1) == 1 && close(again) == 0);
+  static const char *const names[] = {"/dev/fd/1", "/proc/self/fd/1"};
+  for (int i = 0; i < 2; i++) {
+    again = open(names[i], O_WRONLY | O_APPEND);
+    CHECK(again > STDERR_FILENO && write(again, "f", 1) == 1 && close(again) == 0);
+  }
   put_back(saved, STDOUT_FILENO);
   char expected[64];
-  snprintf(expected, sizeof expected, "A%d b%d c d e", rank, rank);
+  snprintf(expected, sizeof expected, "A%d b%d c d eff", rank, rank);
   check_file(expected);
   CHECK(stat(path, &file) == 0 && (file.st_mode & 0777) == 0640);
 }

@@ -162,6 +162,32 @@ static void infos(void) {
   MPI_Info_free(&info);
 }
 
+/* Keys that come and go leave no gaps, and the others keep their order. */
+static void keys_that_come_and_go(void) {
+  enum { KEYS = 100 };
+  MPI_Info info;
+  char key[MPI_MAX_INFO_KEY], value[8];
+  int count, flag;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "first", "1");
+  for (int i = 0; i < KEYS; i++) {
+    snprintf(key, sizeof key, "%d", i);
+    MPI_Info_set(info, key, "x");
+    if (i % 50 != 0) MPI_Info_delete(info, key);
+  }
+  MPI_Info_set(info, "last", "2");
+  MPI_Info_get_nkeys(info, &count);
+  CHECK(count == 4);
+  static const char *const left[] = {"first", "0", "50", "last"};
+  for (int i = 0; i < count; i++) {
+    MPI_Info_get_nthkey(info, i, key);
+    CHECK(strcmp(key, left[i]) == 0);
+  }
+  MPI_Info_get(info, "last", (int)sizeof value - 1, value, &flag);
+  CHECK(flag && strcmp(value, "2") == 0);
+  MPI_Info_free(&info);
+}
+
 /* There is one resource: the memory of the machine. Others are none of the caller's. */
 static void guided_splits(void) {
   static const int kinds[] = {MPI_COMM_TYPE_HW_GUIDED, MPI_COMM_TYPE_RESOURCE_GUIDED};
@@ -277,6 +303,7 @@ int main(int argc, char **argv) {
   attributes();
   attributes_of_idup();
   infos();
+  keys_that_come_and_go();
   asked();
   errors();
   MPI_Finalize();

@@ -35,7 +35,14 @@ static void check_record_locks(int rank, int size) {
   if (rank == 0) unlink(path);
   if (rank == 0) CHECK(lockf(fd, F_TLOCK, 0) == 0);
   MPI_Barrier(MPI_COMM_WORLD);
+  struct flock found = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
   if (rank != 0) CHECK(lockf(fd, F_TEST, 0) == -1 && lockf(fd, F_TLOCK, 0) == -1);
+  CHECK(fcntl(fd, F_GETLK, &found) == 0 && (found.l_type == F_WRLCK) == (rank != 0));
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) CHECK(lockf(fd, F_ULOCK, 0) == 0);
+  MPI_Barrier(MPI_COMM_WORLD);
+  found = (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET};
+  CHECK(lockf(fd, F_TEST, 0) == 0 && fcntl(fd, F_GETLK, &found) == 0 && found.l_type == F_UNLCK);
   MPI_Barrier(MPI_COMM_WORLD);
   close(fd);
 }

@@ -239,7 +239,42 @@ static void check_c11(void) {
   while (!c11_done) CHECK(cnd_wait(&c11_cond, &c11_mutex) == thrd_success);
   CHECK(mtx_unlock(&c11_mutex) == thrd_success);
   CHECK(thrd_join(thread, &result) == thrd_success && result == rank + 5);
+  CHECK(mtx_unlock(&c11_mutex) == thrd_error); /* nobody has it */
   CHECK(local == 9);
+}
+
+static int count_c11(void *counter) {
+  __atomic_add_fetch((int *)counter, 1, __ATOMIC_RELEASE);
+  return 0;
+}
+
+static void check_detached_c11(void) {
+  enum { THREADS = 3 };
+  static int ended;
+  thrd_t thread;
+  for (int i = 0; i < THREADS; i++) {
+    CHECK(thrd_create(&thread, count_c11, &ended) == thrd_success);
+    CHECK(thrd_detach(thread) == thrd_success);
+  }
+  while (__atomic_load_n(&ended, __ATOMIC_ACQUIRE) < THREADS) thrd_yield();
+}
+
+/* ---- a robust mutex that no wait comes between */
+
+static void check_robust(void) {
+  pthread_mutexattr_t attr;
+  pthread_mutex_t mutex;
+  CHECK(pthread_mutexattr_init(&attr) == 0);
+  CHECK(pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST) == 0);
+  CHECK(pthread_mutex_init(&mutex, &attr) == 0);
+  for (int i = 0; i < ROUNDS; i++) {
+    CHECK(pthread_mutex_lock(&mutex) == 0);
+    CHECK(pthread_mutex_unlock(&mutex) == 0);
+    CHECK(pthread_mutex_trylock(&mutex) == 0);
+    CHECK(pthread_mutex_unlock(&mutex) == 0);
+    usleep(1); /* the rank may move to another kernel thread */
+  }
+  CHECK(pthread_mutex_destroy(&mutex) == 0 && pthread_mutexattr_destroy(&attr) == 0);
 }
 
 /* ---- errno is the rank's own: others set theirs while it computes */
@@ -338,6 +373,8 @@ int main(int argc, char **argv) {
   check_chain();
   check_flock();
   check_c11();
+  check_detached_c11();
+  check_robust();
   (rank % 2 == 0 ? wait_in_kernel : keep_errno)();
   check_errno_after_wait();
   check_children();

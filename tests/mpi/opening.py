@@ -91,6 +91,46 @@ class Objects(Opening):
         self.assertEqual(result.returncode, 1, result)
         self.assertRegex(result.stderr, r"rank 1 called a function of MPI that tmpi does not have, in call of '.*plug.so'")
 
+    def test_thread_local_variables(self):
+        """Each rank finds its own by name, in an object and in the program."""
+        self.build("plug.so", "__thread int local = 7; int get(void) { return local; }", "-shared")
+        self.works(self.opened() + """
+            int *local = dlsym(plug, "local"), (*get)(void) = dlsym(plug, "get");
+            CHECK(local != NULL && get != NULL && *local == 7);
+            *local = rank;
+            MPI_Barrier(MPI_COMM_WORLD);
+            CHECK(*local == rank && get() == rank && dlsym(plug, "local") == local);
+            int *of_program = dlsym(RTLD_DEFAULT, "of_program");
+            CHECK(of_program == of_program_here());""", "-rdynamic",
+                   before="__thread int of_program; int *of_program_here(void) { return &of_program; }\n")
+
+    def test_objects_that_are_too_large(self):
+        """They are refused with the reason, and the rank continues."""
+        for text, why in (("__thread char large[1 << 20]; char *get(void) { return large; }", "thread-local variables are too large"),
+                          ("char large[1ul << 34]; char *get(void) { return large; }", "no address space for it in each rank")):
+            with self.subTest(why):
+                self.build("plug.so", text, "-shared")
+                self.works(f"""
+                    CHECK(dlopen("{self.folder}/plug.so", RTLD_NOW) == NULL);
+                    CHECK(strstr(dlerror(), "{why}") != NULL);""")
+
+    def test_next_symbols_of_an_object(self):
+        """RTLD_NEXT in an object that is not global goes through what it needs."""
+        self.shared_object("need", "int number(void) { return 1; }")
+        self.build("plug.so", """#define _GNU_SOURCE
+            #include <dlfcn.h>
+            int number(void) { int (*next)(void) = dlsym(RTLD_NEXT, "number"); return next == 0 ? -1 : 10 + next(); }""",
+                   "-shared", *self.using("need"))
+        self.works(self.opened() + 'int (*number)(void) = dlsym(plug, "number"); CHECK(number() == 11);')
+
+    def test_versions_of_symbols(self):
+        """In what an object needs, also if all ranks share that."""
+        self.build("plug.so", "#include <stdlib.h>\nint call(void) { return getenv(\"HOME\") != NULL; }", "-shared")
+        self.works(self.opened() + """
+            CHECK(dlvsym(plug, "qsort", "GLIBC_2.2.5") == dlsym(plug, "qsort"));
+            CHECK(dlvsym(plug, "gnu_get_libc_version", "GLIBC_2.2.5") != NULL);
+            CHECK(dlvsym(plug, "gnu_get_libc_version", "NONE_1") == NULL && dlerror() != NULL);""")
+
     def test_symbols_of_the_program(self):
         self.build("plug.so", "extern int value; int own(void); int call(void) { value++; return own(); }", "-shared",
                    "-Wl,-z,undefs")

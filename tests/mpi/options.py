@@ -176,6 +176,11 @@ class Options(unittest.TestCase):
         version = subprocess.run([TMPIRUN, "--version"], capture_output=True, text=True, check=True).stdout
         self.assertRegex(version, r"^tmpirun \d+\.\d+")
 
+    def test_wrong_checks(self):
+        result = run("--check=lenient")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("--check=lenient: bad value (strict, or none)", result.stderr)
+
     def test_wrong_numbers(self):
         for option in ("--wait=spin:0", "--wait=spin:", "--vps=0", "--seed=x", "--stack=-1", "--timeout=0", "--timeout=1s"):
             result = run(option)

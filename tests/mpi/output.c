@@ -44,6 +44,20 @@ static void print_unlocked(int rank) {
 
 wint_t __woverflow(FILE *stream, wint_t character); /* libc's */
 
+/* To a file of the rank's own, whose buffer the program's code fills. */
+static void print_wide_to_file(int rank) {
+  FILE *file = tmpfile();
+  CHECK(file != NULL && fwide(file, 1) > 0);
+  for (int i = 0; i < CHARACTERS; i++) {
+    CHECK(__woverflow(file, L'a' + (wint_t)rank) == L'a' + (wint_t)rank);
+    CHECK(fputwc_unlocked(L'b', file) == L'b');
+  }
+  rewind(file);
+  for (int i = 0; i < CHARACTERS; i++)
+    CHECK(fgetwc(file) == L'a' + (wint_t)rank && fgetwc(file) == L'b');
+  CHECK(fgetwc(file) == WEOF && fclose(file) == 0);
+}
+
 /* Wide characters without locks; a buffer that a rank sets is taken from no other. */
 static void print_wide(int rank) {
   static char buffer[BUFSIZ];
@@ -51,6 +65,7 @@ static void print_wide(int rank) {
   setbuf(stdout, buffer);
   setlinebuf(stdout);
   setbuffer(stdout, buffer, sizeof buffer);
+  print_wide_to_file(rank);
   for (int i = 0; i < CHARACTERS; i++) {
     CHECK(fputwc_unlocked(*text, stdout) == (wint_t)*text);
     CHECK(putwc_unlocked(*text, stdout) == (wint_t)*text);

@@ -136,6 +136,15 @@ class Output(unittest.TestCase):
     def test_input_without_locks(self):
         self.assertEqual(run(how="read", given="xyzline\nthe\nrest").stdout, "x|y|z|line\n|the\nrest")
 
+    def test_output_that_cannot_be_written(self):
+        """The job fails, and says so."""
+        for options in [], ["--label"]:
+            with open("/dev/full", "w", encoding="ascii") as full:
+                result = subprocess.run([TMPIRUN, "-n", "4", *options, PROGRAM, "read"], stdout=full, stderr=subprocess.PIPE,
+                                        text=True, check=False, input="xyzline\nthe\nrest")
+            self.assertNotEqual(result.returncode, 0, options)
+        self.assertRegex(result.stderr, "tmpirun: output of ranks was lost: No space left on device \\(")
+
     def test_folder_that_is_not_there(self):
         result = run("--output=/no/such/folder/out", status=1)
         self.assertRegex(result.stderr, r"cannot write '/no/such/folder/out.0': No such file .*\(")

@@ -10,7 +10,8 @@ enum { ROUNDS = 4, ITEMS = 840, THREADS = 4 };
 
 static int rank, size;
 
-/* ---- a ring: `from` partitions are sent, `to` partitions received */
+/* ---- a ring: `from` partitions are sent, `to` partitions received, of items that lie `apart` and
+ * `stride` integers from one another */
 
 static int value(int round, int sender, int i) { return 1000000 * round + 10000 * sender + i; }
 
@@ -37,11 +38,11 @@ static void mark_by_threads(MPI_Request send, int partitions) {
 }
 
 /* Ranks start their sides in one order or the other. */
-static void run_round(int round, MPI_Request *both, int from, int to, int *out, const int *in,
-                      int stride) {
+static void run_round(int round, MPI_Request *both, int from, int to, int *out, int apart,
+                      const int *in, int stride) {
   int left = (rank + size - 1) % size, flag;
   MPI_Status status;
-  for (int i = 0; i < ITEMS; i++) out[i] = value(round, rank, i);
+  for (int i = 0; i < ITEMS; i++) out[i * apart] = value(round, rank, i);
   MPI_Start(&both[(rank + round) % 2]);
   MPI_Start(&both[(rank + round + 1) % 2]);
   if (round % 2 == 0)
@@ -63,23 +64,27 @@ static void run_round(int round, MPI_Request *both, int from, int to, int *out, 
   CHECK(MPI_Parrived(both[1], 0, &flag) == MPI_SUCCESS && flag); /* it is not active */
 }
 
-static void ring(int from, int to, int stride) {
-  static int out[ITEMS], in[3 * ITEMS];
+static void ring(int from, int to, int apart, int stride) {
+  static int out[3 * ITEMS], in[3 * ITEMS];
   int right = (rank + 1) % size, left = (rank + size - 1) % size;
   MPI_Request both[2];
-  MPI_Datatype type;
+  MPI_Datatype sent, type;
+  MPI_Type_create_resized(MPI_INT, 0, apart * (int)sizeof(int), &sent);
   MPI_Type_create_resized(MPI_INT, 0, stride * (int)sizeof(int), &type);
+  MPI_Type_commit(&sent);
   MPI_Type_commit(&type);
   memset(in, 0, sizeof in);
   if (rank % 2 == 0)
-    MPI_Psend_init(out, from, ITEMS / from, MPI_INT, right, 5, MPI_COMM_WORLD, MPI_INFO_NULL,
+    MPI_Psend_init(out, from, ITEMS / from, sent, right, 5, MPI_COMM_WORLD, MPI_INFO_NULL,
                    &both[0]);
   MPI_Precv_init(in, to, ITEMS / to, type, left, 5, MPI_COMM_WORLD, MPI_INFO_NULL, &both[1]);
   if (rank % 2 != 0)
-    MPI_Psend_init(out, from, ITEMS / from, MPI_INT, right, 5, MPI_COMM_WORLD, MPI_INFO_NULL,
+    MPI_Psend_init(out, from, ITEMS / from, sent, right, 5, MPI_COMM_WORLD, MPI_INFO_NULL,
                    &both[0]);
+  MPI_Type_free(&sent);
   MPI_Type_free(&type);
-  for (int round = 0; round < ROUNDS; round++) run_round(round, both, from, to, out, in, stride);
+  for (int round = 0; round < ROUNDS; round++)
+    run_round(round, both, from, to, out, apart, in, stride);
   MPI_Request_free(&both[0]);
   MPI_Request_free(&both[1]);
 }
@@ -167,11 +172,13 @@ int main(int argc, char **argv) {
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  ring(1, 1, 1);
-  ring(12, 12, 2);
-  ring(3, 40, 1);
-  ring(40, 3, 3);
-  ring(7, 8, 1);
+  ring(1, 1, 1, 1);
+  ring(12, 12, 1, 2);
+  ring(3, 40, 1, 1);
+  ring(40, 3, 1, 3);
+  ring(7, 8, 1, 1);
+  ring(1, 1, 2, 3); /* pieces of a small buffer */
+  ring(8, 7, 3, 2);
   order();
   nobody();
   mistakes();

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ports, names of services, communicators made through them or a socket; a spawn without a
  * program. */
+#include <limits.h>
+#include <stdint.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -118,10 +120,34 @@ static void sockets(void) {
   close(ends[rank]);
 }
 
+/* What each side of MPI_Comm_join() writes. */
+struct hello {
+  pid_t process;
+  int rank;
+  uint64_t context;
+};
+
+/* A partner that is gone, that ends before its answer, or that is another job's. */
+static void sockets_without_partner(void) {
+  struct hello other = {getpid() + 1, 0, 1};
+  int ends[2];
+  MPI_Comm inter = MPI_COMM_SELF;
+  for (int written = 0; written < 3; written++) {
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    size_t bytes = written == 2 ? sizeof other : (size_t)written;
+    CHECK(write(ends[1], &other, bytes) == (ssize_t)bytes);
+    CHECK(written == 0 ? close(ends[1]) == 0 : shutdown(ends[1], SHUT_WR) == 0);
+    EXPECT(MPI_ERR_OTHER, MPI_Comm_join(ends[0], &inter));
+    CHECK(inter == MPI_COMM_NULL && close(ends[0]) == 0);
+    if (written != 0) close(ends[1]);
+  }
+  EXPECT(MPI_ERR_OTHER, MPI_Comm_join(-1, &inter));
+}
+
 static void refused(void) {
   int codes[5] = {0}, *universe, flag;
   char *commands[2], program[] = "./app";
-  const int most[2] = {2, 3};
+  const int most[2] = {2, 3}, too_many[2] = {INT_MAX, INT_MAX};
   const MPI_Info infos[2] = {MPI_INFO_NULL, MPI_INFO_NULL};
   MPI_Comm inter = MPI_COMM_SELF;
   commands[0] = commands[1] = program;
@@ -131,6 +157,21 @@ static void refused(void) {
   EXPECT(MPI_ERR_SPAWN, MPI_Comm_spawn_multiple(2, commands, MPI_ARGVS_NULL, most, infos, 0,
                                                 MPI_COMM_SELF, &inter, codes));
   CHECK(codes[4] == MPI_ERR_SPAWN);
+  EXPECT(MPI_ERR_ARG,
+         MPI_Comm_spawn("", MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter, codes));
+  EXPECT(MPI_ERR_ARG,
+         MPI_Comm_spawn(NULL, MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter, codes));
+  EXPECT(MPI_ERR_INFO,
+         MPI_Comm_spawn(program, MPI_ARGV_NULL, 2, (MPI_Info)7, 0, MPI_COMM_SELF, &inter, codes));
+  EXPECT(MPI_ERR_ARG, MPI_Comm_spawn_multiple(0, commands, MPI_ARGVS_NULL, most, infos, 0,
+                                              MPI_COMM_SELF, &inter, codes));
+  EXPECT(MPI_ERR_ARG, MPI_Comm_spawn_multiple(2, commands, MPI_ARGVS_NULL, NULL, infos, 0,
+                                              MPI_COMM_SELF, &inter, codes));
+  EXPECT(MPI_ERR_SPAWN, MPI_Comm_spawn_multiple(2, commands, MPI_ARGVS_NULL, too_many, infos, 0,
+                                                MPI_COMM_SELF, &inter, MPI_ERRCODES_IGNORE));
+  CHECK(inter == MPI_COMM_NULL);
+  EXPECT(MPI_ERR_ROOT, MPI_Comm_accept("a port", MPI_INFO_NULL, 1, MPI_COMM_SELF, &inter));
+  EXPECT(MPI_ERR_ROOT, MPI_Comm_connect("a port", MPI_INFO_NULL, -1, MPI_COMM_SELF, &inter));
   CHECK(MPI_Comm_get_parent(&inter) == MPI_SUCCESS && inter == MPI_COMM_NULL);
   MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &universe, &flag);
   CHECK(flag && *universe > size);
@@ -161,6 +202,7 @@ int main(int argc, char **argv) {
   clients();
   limits();
   sockets();
+  sockets_without_partner();
   refused();
   fortran();
   MPI_Finalize();

@@ -34,6 +34,32 @@ static void window_lock_all(void) {
   if (rank == 0) MPI_Win_lock_all(0, win);
 }
 
+/* Several holders, of which none lets the next one in. */
+static void window_shared(void) {
+  MPI_Win win;
+  MPI_Win_create(values, sizeof values, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  if (rank == 1 || rank == 2) MPI_Win_lock(MPI_LOCK_SHARED, 3, 0, win);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 3, 0, win);
+}
+
+static void window_exclusive(void) {
+  MPI_Win win;
+  MPI_Win_create(values, sizeof values, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  if (rank == 1 || rank == 2) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank, 0, win);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) MPI_Win_lock_all(0, win);
+}
+
+/* One rank has locks of all targets. */
+static void window_all(void) {
+  MPI_Win win;
+  MPI_Win_create(values, sizeof values, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  if (rank == 1) MPI_Win_lock_all(0, win);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 3, 0, win);
+}
+
 /* Two ranks lock each other's memory second. */
 static void window_circle(void) {
   MPI_Win win;
@@ -61,6 +87,19 @@ static void window_fence(void) {
   if (rank != 3) MPI_Win_fence(0, win);
 }
 
+/* The sender marks one partition of two. */
+static void partitions(void) {
+  MPI_Request request;
+  if (rank == 0)
+    MPI_Precv_init(values, 2, 4, MPI_INT, 1, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+  if (rank == 1)
+    MPI_Psend_init(values, 2, 4, MPI_INT, 0, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+  if (rank > 1) return;
+  MPI_Start(&request);
+  if (rank == 1) MPI_Pready(0, request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
 /* In pairs. */
 static void circles(void) { MPI_Send(values, MANY, MPI_INT, rank ^ 1, 0, MPI_COMM_WORLD); }
 
@@ -71,6 +110,22 @@ static void every_other(void) {
     MPI_Barrier(MPI_COMM_WORLD);
   else
     MPI_Recv(values, 1, MPI_INT, rank, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/* Each in a line of its own. */
+static void apart(void) {
+  switch (rank) {
+    case 0: MPI_Probe(0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE); break;
+    case 1: MPI_Probe(0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE); break;
+    case 2: MPI_Probe(0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE); break;
+    case 3: MPI_Probe(0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE); break;
+    case 4: MPI_Probe(0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE); break;
+    case 5: MPI_Probe(0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE); break;
+    case 6: MPI_Probe(0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE); break;
+    case 7: MPI_Probe(0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE); break;
+    case 8: MPI_Probe(0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE); break;
+    case 9: MPI_Probe(0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE); break;
+  }
 }
 
 /* Values that each rank computes from its number: tags, sizes, names of communicators. */
@@ -198,6 +253,13 @@ static void lost(void) {
   if (rank > 0) MPI_Send(values, 1, MPI_INT, 0, RESULT, MPI_COMM_WORLD);
   for (int i = 1; rank == 0 && i < size; i++)
     MPI_Recv(values, 1, MPI_INT, MPI_ANY_SOURCE, RESULT, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/* Messages that are all different. */
+static void lost_many(void) {
+  enum { MESSAGES = 200 };
+  for (int tag = 0; rank == 1 && tag < MESSAGES; tag++)
+    MPI_Send(values, 1, MPI_INT, 0, tag, MPI_COMM_WORLD);
 }
 
 static void too_long(void) {
@@ -383,6 +445,7 @@ static const struct {
     {"circles", circles},
     {"own-send", own_send},
     {"every-other", every_other},
+    {"apart", apart},
     {"any-rank", any_rank},
     {"own-tags", own_tags},
     {"own-sizes", own_sizes},
@@ -399,6 +462,8 @@ static const struct {
     {"freed-type", freed_type},
     {"window-left", window_left},
     {"lost", lost},
+    {"lost-many", lost_many},
+    {"partitions", partitions},
     {"too-long", too_long},
     {"own-request", own_request},
     {"drain", drain},
@@ -412,6 +477,9 @@ static const struct {
     {"many-leaks", many_leaks},
     {"window-lock", window_lock},
     {"window-lock-all", window_lock_all},
+    {"window-shared", window_shared},
+    {"window-exclusive", window_exclusive},
+    {"window-all", window_all},
     {"window-circle", window_circle},
     {"window-epochs", window_epochs},
     {"window-fence", window_fence},

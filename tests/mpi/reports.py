@@ -86,6 +86,15 @@ class Waits(Reported):
         self.reported(1, [TMPIRUN, "-n", 4, "--check", PROGRAM, "lost"], "rank 0: 1 message was never received: 1 MPI_INT from"
                       " rank 2 of MPI_COMM_WORLD, tag 2")
 
+    def test_messages_that_are_lost(self):
+        said = self.reported(1, [TMPIRUN, "-n", 2, "--check", PROGRAM, "lost-many"], "rank 0: 1 message was never received: 1 MPI_INT from rank 1",
+                             "there may be more messages that were never received")
+        self.assertLess(said.count("never received: "), 200)
+
+    def test_partitions(self):
+        self.hangs("partitions", r"ranks 0-1 wait in MPI_Wait: a partitioned message has not ended on MPI_COMM_WORLD, at"
+                   r" reports.c:\d+ \(partitions\)")
+
     def test_error_has_its_place(self):
         self.reported(15, [TMPIRUN, "-n", 2, PROGRAM, "too-long"], r"longer than the 20 bytes .*, at reports.c:\d+ \(too_long\)")
 
@@ -104,6 +113,13 @@ class Waits(Reported):
 
     def test_lock_of_all_targets(self):
         self.hangs("window-lock-all", "rank 0 waits in MPI_Win_lock_all: rank 1 holds exclusive locks on a window, at")
+
+    def test_several_holders(self):
+        self.hangs("window-shared", "rank 0 waits in MPI_Win_lock: ranks 1-2 hold a lock of rank 3 on a window, at",
+                   "why: rank 0 waits for ranks? 1")
+        self.hangs("window-exclusive", "rank 0 waits in MPI_Win_lock_all: ranks 1-2 hold exclusive locks on a window, at")
+        self.hangs("window-all", "rank 0 waits in MPI_Win_lock: rank 1 holds a lock of rank 3 on a window, at",
+                   "why: rank 0 waits for rank 1")
 
     def test_locks_in_a_circle(self):
         self.hangs("window-circle", "rank 0 waits in MPI_Win_lock: rank 1 holds a lock of rank 1 on a window",
@@ -132,6 +148,7 @@ class Waits(Reported):
         self.assertEqual(said.count("in a circle"), 8)
         self.hangs("every-other", "ranks 0, 2, 4, .*, 46, ... wait in MPI_Barrier", "why: ranks 1, 3, .* wait each for a message of their own, which "
                    "they cannot send while waiting", ranks=200)
+        self.hangs("apart", r"and the other 2 ranks in 2 other ways\ntmpi:   \(tmpirun --full reports each rank\)", ranks=10)
         self.assertEqual(self.hangs("deep", r"rank 0:\n(.*\n){8}    \.\.\.\n", ranks=1).count("(deeper)"), 8)
         said = self.reported(DEADLOCK, [TMPIRUN, "--full", "-n", 1, PROGRAM, "deep"])
         self.assertIn(said.count("(deeper)"), range(40, 50))

@@ -87,6 +87,18 @@ static void check_sleep(void) {
   step();
 }
 
+/* In microseconds, once and again. */
+static void check_microseconds(void) {
+  alarms = 0;
+  step();
+  CHECK(ualarm(1000 * (useconds_t)(rank + 1), 1000) == 0);
+  while (alarms < TICKS) usleep(MILLISECOND);
+  CHECK(ualarm(900000, 0) <= 1000);
+  unsigned left = ualarm(0, 0);
+  CHECK(left > 0 && left <= 900000);
+  step();
+}
+
 /* timer_create(): a value of the program's own, a signal that is waited for, more than one. */
 static void check_created(void) {
   struct sigaction action = {.sa_sigaction = count_other, .sa_flags = SA_SIGINFO};
@@ -133,6 +145,7 @@ int main(int argc, char **argv) {
   check_alarm();
   check_intervals();
   check_sleep();
+  check_microseconds();
   check_created();
   check_blocked();
   if (rank == 1) start_timer(900, 0); /* it ends with its rank */

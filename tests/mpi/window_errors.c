@@ -106,6 +106,7 @@ static void epochs(void) {
   EXPECT(MPI_ERR_RMA_SYNC, MPI_Win_unlock_all(win));
   EXPECT(MPI_ERR_RMA_SYNC, MPI_Win_flush(0, win));
   EXPECT(MPI_ERR_RMA_SYNC, MPI_Win_flush_all(win));
+  EXPECT(MPI_ERR_RMA_SYNC, MPI_Win_flush_local_all(win));
   EXPECT(MPI_ERR_RMA_SYNC, MPI_Win_complete(win));
   EXPECT(MPI_ERR_RMA_SYNC, MPI_Win_wait(win));
   EXPECT(MPI_ERR_RMA_SYNC, MPI_Win_test(win, &(int){0}));
@@ -126,7 +127,9 @@ static void epochs(void) {
   MPI_Win_post(self, 0, win);
   EXPECT(MPI_ERR_RMA_SYNC, MPI_Win_post(self, 0, win));
   EXPECT(MPI_ERR_RMA_SYNC, MPI_Win_free(&win));
+  EXPECT(MPI_ERR_RMA_SYNC, MPI_Win_fence(0, win));
   MPI_Win_start(self, 0, win);
+  EXPECT(MPI_ERR_RMA_SYNC, MPI_Win_start(self, 0, win));
   EXPECT(MPI_ERR_RMA_SYNC, put(1 - rank, 0, 1, MPI_INT)); /* not in the group */
   EXPECT(MPI_ERR_RMA_SYNC, MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win));
   EXPECT(MPI_ERR_RMA_SYNC, MPI_Win_fence(0, win));
@@ -136,6 +139,8 @@ static void epochs(void) {
   MPI_Win_fence(0, win);
   MPI_Put(buffer, 1, MPI_INT, rank, 0, 0, MPI_INT, win); /* fails: but the epoch is in use */
   EXPECT(MPI_ERR_RMA_SYNC, MPI_Win_lock_all(0, win));
+  EXPECT(MPI_ERR_RMA_SYNC, MPI_Win_post(self, 0, win));
+  EXPECT(MPI_ERR_RMA_SYNC, MPI_Win_start(self, 0, win));
   EXPECT(MPI_ERR_RMA_SYNC, MPI_Win_fence(MPI_MODE_NOPRECEDE, win));
   EXPECT(MPI_ERR_RMA_SYNC, MPI_Win_free(&win));
   MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
@@ -176,6 +181,37 @@ static void kinds(void) {
   MPI_Win_free(&dynamic);
 }
 
+static int refuse_to_delete(MPI_Win of, int keyval, void *value, void *extra) {
+  (void)of, (void)keyval, (void)extra;
+  return *(const int *)value;
+}
+
+/* The delete function has the last word. */
+static void attributes(void) {
+  int refuses = MPI_ERR_OTHER, allows = MPI_SUCCESS, keyval;
+  MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, refuse_to_delete, &keyval, NULL);
+  MPI_Win_set_attr(win, keyval, &refuses);
+  EXPECT(MPI_ERR_OTHER, MPI_Win_delete_attr(win, keyval));
+  EXPECT(MPI_ERR_OTHER, MPI_Win_set_attr(win, keyval, &allows));
+  refuses = MPI_SUCCESS;
+  EXPECT(MPI_SUCCESS, MPI_Win_set_attr(win, keyval, &allows));
+  EXPECT(MPI_SUCCESS, MPI_Win_delete_attr(win, keyval));
+  MPI_Win_free_keyval(&keyval);
+}
+
+/* A window of one rank: no other is a member. */
+static void groups_of_others(void) {
+  MPI_Group all;
+  MPI_Win own;
+  MPI_Comm_group(MPI_COMM_WORLD, &all);
+  MPI_Win_create(cells, sizeof cells, sizeof(int), MPI_INFO_NULL, MPI_COMM_SELF, &own);
+  MPI_Win_set_errhandler(own, MPI_ERRORS_RETURN);
+  EXPECT(MPI_ERR_GROUP, MPI_Win_post(all, 0, own));
+  EXPECT(MPI_ERR_GROUP, MPI_Win_start(all, 0, own));
+  MPI_Group_free(&all);
+  MPI_Win_free(&own);
+}
+
 static int handled;
 
 static void handle(MPI_Win *on, int *code, ...) {
@@ -195,6 +231,8 @@ static void handlers(void) {
   EXPECT(MPI_ERR_RMA_SYNC, MPI_Win_unlock(0, win));
   MPI_Win_call_errhandler(win, MPI_ERR_RMA_SYNC);
   CHECK(handled == 2);
+  MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+  EXPECT(MPI_ERR_ARG, MPI_Win_call_errhandler(win, -1));
 }
 
 int main(int argc, char **argv) {
@@ -209,6 +247,8 @@ int main(int argc, char **argv) {
   accesses();
   epochs();
   kinds();
+  attributes();
+  groups_of_others();
   handlers();
   MPI_Win_free(&win);
   MPI_Finalize();

@@ -346,11 +346,44 @@ static void properties(void) {
   MPI_Win_get_info(win, &info);
   MPI_Info_get(info, "no_locks", (int)sizeof name - 1, name, &flag);
   CHECK(flag && strcmp(name, "false") == 0);
+  MPI_Info_set(info, "no_locks", "true");
+  MPI_Info_set(info, "of the program", "kept");
+  MPI_Win_set_info(win, info);
+  MPI_Win_set_info(win, info);
   MPI_Info_free(&info);
+  MPI_Win_get_info(win, &info);
+  MPI_Info_get(info, "no_locks", (int)sizeof name - 1, name, &flag);
+  CHECK(flag && strcmp(name, "true") == 0);
+  MPI_Info_get(info, "of the program", (int)sizeof name - 1, name, &flag);
+  CHECK(flag && strcmp(name, "kept") == 0);
+  MPI_Info_free(&info);
+  MPI_Win_get_name(MPI_WIN_NULL, name, &length);
+  CHECK(length == 12 && strcmp(name, "MPI_WIN_NULL") == 0);
   CHECK(MPI_Win_f2c(MPI_Win_c2f(win)) == win && MPI_Win_fromint(MPI_Win_toint(win)) == win);
   CHECK(MPI_Win_c2f(MPI_WIN_NULL) == 0x110);
   MPI_Win_free(&win);
   CHECK(deleted == 14);
+}
+
+/* Regions that are still attached go with their window; one of shared memory says so. */
+static void ends(void) {
+  static int memory[2];
+  char value[8];
+  int *cells, flag;
+  MPI_Info info;
+  MPI_Win win;
+  MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  for (int i = 0; i < 2; i++) CHECK(MPI_Win_attach(win, &memory[i], sizeof(int)) == MPI_SUCCESS);
+  MPI_Win_free(&win);
+  MPI_Win_allocate_shared(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &cells, &win);
+  MPI_Win_get_info(win, &info);
+  MPI_Info_get(info, "alloc_shared_noncontig", (int)sizeof value - 1, value, &flag);
+  CHECK(flag && strcmp(value, "false") == 0);
+  MPI_Info_free(&info);
+  MPI_Win_lock_all(0, win);
+  CHECK(MPI_Win_flush_local_all(win) == MPI_SUCCESS);
+  MPI_Win_unlock_all(win);
+  MPI_Win_free(&win);
 }
 
 /* A rank that only looks lets the others run. */
@@ -382,6 +415,7 @@ int main(int argc, char **argv) {
   dynamic();
   requests();
   properties();
+  ends();
   polling();
   MPI_Finalize();
   return 0;

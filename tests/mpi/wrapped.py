@@ -81,6 +81,7 @@ class Wrapped(built.Programs):
         self.build("says", SAYS)
         self.says("d", "x y", self.script('#!/bin/sh\nWORD=d exec ./says "$@"\n'), "x y")
         self.says("e", "x", self.script("#!/usr/bin/env bash\nset -e\nWORD=e ./says x\n"))
+        self.says("f", "x", self.script("#! /bin/sh -e \t \nWORD=f ./says x\n"))
 
     def test_mpi_through_a_library(self):
         """The file alone does not say that it is an MPI program, and it starts others."""

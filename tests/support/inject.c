@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -64,7 +65,7 @@ const struct inject_call inject_calls[CALLS] = {
 /* Kernel threads of bound threads, on their last steps when mltp_finalize() has returned, may ask
  * while inject_stop() runs. */
 static struct {
-  unsigned *_Atomic counts; /* counting only */
+  struct inject_counts *_Atomic counts; /* counting only */
   enum call call;
   unsigned nth;
   bool onward;
@@ -74,7 +75,7 @@ static struct {
 
 static __thread bool spared;
 
-void inject_count(unsigned *counts) { plan.counts = counts; }
+void inject_count(struct inject_counts *counts) { plan.counts = counts; }
 
 void inject(enum call call, unsigned nth, bool onward, int error) {
   plan.call = call;
@@ -90,12 +91,41 @@ void inject_stop(void) {
 
 void inject_spare_me(bool spare) { spared = spare; }
 
+long __real_syscall(long number, ...);
+extern const char __executable_start[], etext[];
+
+/* A frame may be libc's, whose word for the next one is no address: so the kernel reads it. */
+static bool read_frame(uintptr_t at, uintptr_t frame[2]) {
+  struct iovec own = {frame, 2 * sizeof frame[0]}, other = {(void *)at, 2 * sizeof frame[0]};
+  return __real_syscall(SYS_process_vm_readv, (long)getpid(), &own, 1L, &other, 1L, 0L) ==
+         (long)(2 * sizeof frame[0]);
+}
+
+/* @return a number for the functions of the library and the test that led to the call, as far as
+ * FRAMES; if nothing can be read, one that no other call has. */
+__attribute__((noinline)) static uint32_t place_of_caller(unsigned nth) {
+  enum { FRAMES = 7 };
+  uintptr_t at = (uintptr_t)__builtin_frame_address(0), frame[2];
+  uint32_t place = 0;
+  for (int i = 0; i < FRAMES && read_frame(at, frame); i++) {
+    if (frame[1] < (uintptr_t)__executable_start || frame[1] >= (uintptr_t)etext) break;
+    place = place * 31 + (uint32_t)(frame[1] - (uintptr_t)__executable_start);
+    at = frame[0];
+  }
+  return place != 0 ? place : UINT32_MAX - nth;
+}
+
+static void count(struct inject_counts *of) {
+  unsigned nth = __atomic_fetch_add(&of->count, 1, __ATOMIC_RELAXED);
+  if (nth < INJECT_NOTED) of->places[nth] = place_of_caller(nth);
+}
+
 /* @return 0, or the error with which this call has to fail; errno is set to it. */
 static int fails(enum call call) {
   if (spared) return 0;
-  unsigned *counts = plan.counts;
+  struct inject_counts *counts = plan.counts;
   int error = plan.error;
-  if (counts != NULL) __atomic_fetch_add(&counts[call], 1, __ATOMIC_RELAXED);
+  if (counts != NULL) count(&counts[call]);
   if (error == 0 || plan.call != call) return 0;
   unsigned now = atomic_fetch_add(&plan.seen, 1);
   if (now < plan.nth || (now > plan.nth && !plan.onward)) return 0;
@@ -160,7 +190,6 @@ static enum call call_of(long number, long a1) {
   return a1 == MEMBARRIER_CMD_PRIVATE_EXPEDITED ? CALL_MEMBARRIER : CALL_MEMBARRIER_REGISTER;
 }
 
-long __real_syscall(long number, ...);
 long __wrap_syscall(long number, ...);
 long __wrap_syscall(long number, ...) {
   long a[6];

@@ -9,6 +9,7 @@
 #define TESTS_INJECT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /** The calls that can be made to fail; inject_calls names them and their errors. */
 enum call {
@@ -62,8 +63,16 @@ struct inject_call {
 
 extern const struct inject_call inject_calls[CALLS];
 
+enum { INJECT_NOTED = 8192 /* calls of a kind whose place is noted */ };
+
+/** Calls of one kind. */
+struct inject_counts {
+  unsigned count;
+  uint32_t places[INJECT_NOTED]; /**< of each a number for its callers: the same, where these are */
+};
+
 /** Counts all calls from now on into counts[CALLS], which may be shared memory. */
-void inject_count(unsigned *counts);
+void inject_count(struct inject_counts *counts);
 
 /** Lets the nth call (from 0) of one kind fail from now on, and with onward all after it. */
 void inject(enum call call, unsigned nth, bool onward, int error);

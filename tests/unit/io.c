@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -350,6 +351,22 @@ static void mltp_io_connect_says_why_not(void) {
   CHECK_EQUAL(mltp_io_close(fd), 0);
 }
 
+static void mltp_io_connect_does_not_wait_for_a_full_queue(void) {
+  enum { MOST = 64 };
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  int fds[MOST], count = 0, error = 0, listener = socket(AF_UNIX, SOCK_STREAM, 0);
+  snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "mltp-io-%d", getpid());
+  CHECK_EQUAL(bind(listener, (struct sockaddr *)&address, sizeof address), 0);
+  CHECK_EQUAL(listen(listener, 1), 0);
+  while (error == 0 && count < MOST) {
+    fds[count] = socket(AF_UNIX, SOCK_STREAM, 0);
+    error = mltp_io_connect(fds[count++], (struct sockaddr *)&address, sizeof address);
+  }
+  CHECK_EQUAL(error, EAGAIN);
+  while (count > 0) CHECK_EQUAL(mltp_io_close(fds[--count]), 0);
+  CHECK_EQUAL(mltp_io_close(listener), 0);
+}
+
 static void mltp_io_accept_timed_times_out(void) {
   int connection = -1;
   listen_on_loopback();
@@ -432,6 +449,27 @@ static void mltp_io_poll_sees_every_descriptor(void) {
   CHECK_EQUAL(total, PIPES);
   CHECK_EQUAL(mltp_join(writer, NULL), 0);
   for (int i = 0; i < PIPES; i++) close_both(pipes[i]);
+}
+
+static void *poll_briefly(void *p0) {
+  struct pollfd fd = {.fd = *(int *)p0, .events = POLLIN};
+  int ready = 0;
+  CHECK_EQUAL(mltp_io_poll_timed(&fd, 1, &ready, mltp_after(MS)), ETIMEDOUT);
+  return NULL;
+}
+
+/* Threads that poll one descriptor leave in any order. */
+static void mltp_io_poll_of_several_threads(void) {
+  int ends[2], ready;
+  CHECK_EQUAL(pipe(ends), 0);
+  mltp_t *first = spawn(poll_briefly, &ends[0]);
+  mltp_t *second = spawn(poll_briefly, &ends[0]);
+  mltp_yield();
+  struct pollfd fd = {.fd = ends[0], .events = POLLIN};
+  CHECK_EQUAL(mltp_io_poll_timed(&fd, 1, &ready, mltp_after(4 * MS)), ETIMEDOUT);
+  CHECK_EQUAL(mltp_join(first, NULL), 0);
+  CHECK_EQUAL(mltp_join(second, NULL), 0);
+  close_both(ends);
 }
 
 static void *poll_in_vain(void *p0) {
@@ -551,9 +589,11 @@ int main(void) {
       TEST(mltp_io_serves_connections),
       TEST(mltp_io_read_sees_an_end_behind_data),
       TEST(mltp_io_connect_says_why_not),
+      TEST(mltp_io_connect_does_not_wait_for_a_full_queue),
       TEST(mltp_io_accept_timed_times_out),
       TEST(mltp_io_sendmsg_passes_messages),
       TEST(mltp_io_poll_sees_every_descriptor),
+      TEST(mltp_io_poll_of_several_threads),
       TEST(mltp_io_close_ends_a_poll),
       TEST(mltp_io_reads_and_writes_files),
       TEST(dumps_name_the_descriptor),

@@ -35,11 +35,11 @@ static const char *name_of(enum mt_why why) {
     case MT_WHY_ONCE: return "wait for a once";
     case MT_WHY_RDLOCK: return "wait to read";
     case MT_WHY_WRLOCK: return "wait to write";
-    case MT_WHY_JOIN: return "wait for an end";
+    case MT_WHY_JOIN:
     case MT_WHY_JOIN_TIMED: return "wait for an end";
     case MT_WHY_SLEEP: return "sleep";
     case MT_WHY_FINALIZE: return "wait for all ends";
-    case MT_WHY_MESSAGE: return "wait for a message";
+    case MT_WHY_MESSAGE:
     case MT_WHY_SWITCH: return "wait for a message";
     case MT_WHY_AWAIT: return "wait for a word";
     case MT_WHY_IO: return "wait for a descriptor or a file";

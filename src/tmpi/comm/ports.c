@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "core/internal/locks.h"
@@ -290,7 +291,8 @@ struct hello {
 static bool exchange_hellos(int fd, const struct hello *own, struct hello *theirs) {
   size_t done = 0;
   mltp_blocking_begin();
-  bool good = write(fd, own, sizeof *own) == (ssize_t)sizeof *own;
+  /* a partner that has closed its end is an error, not SIGPIPE */
+  bool good = send(fd, own, sizeof *own, MSG_NOSIGNAL) == (ssize_t)sizeof *own;
   while (good && done < sizeof *theirs) {
     ssize_t count = read(fd, (char *)theirs + done, sizeof *theirs - done);
     good = count > 0;

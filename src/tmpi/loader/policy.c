@@ -108,11 +108,6 @@ static const struct demand *demand_for(const char *name) {
   return demand;
 }
 
-bool tm_policy_is_demanded(const char *name) {
-  const struct demand *demand = demand_for(name);
-  return demand != NULL && demand->share && demand->by_user;
-}
-
 const char *tm_policy_shared(const char *name) {
   const struct demand *demand = demand_for(name);
   const struct row *row = table, *end = table + sizeof table / sizeof table[0];

@@ -28,7 +28,4 @@ bool tm_policy_is_language(const char *name);
 /** @return whether it belongs to an MPI library that has another binary interface. */
 bool tm_policy_is_other_mpi(const char *name);
 
-/** @return whether --share names it: its user knows that ranks may share it. */
-bool tm_policy_is_demanded(const char *name);
-
 #endif
