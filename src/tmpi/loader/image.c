@@ -273,8 +273,20 @@ bool tm_image_has_changed(const struct tm_image *image) {
   return os_file_stamp(image->fd) != image->stamp;
 }
 
+static struct tm_image *kept; /* [main] read already, and nobody has it; NULL: none */
+
+void tm_image_keep(struct tm_image *image) {
+  if (kept != NULL) tm_image_drop(kept);
+  kept = image;
+}
+
 struct tm_image *tm_image_read(const char *path) {
   size_t size;
+  if (kept != NULL && strcmp(kept->path, path) == 0) {
+    struct tm_image *image = kept;
+    kept = NULL;
+    return image;
+  }
   Elf64_Ehdr header = {0};
   struct tm_image *image = calloc(1, sizeof *image);
   if (image == NULL) {

@@ -103,6 +103,10 @@ struct tm_image {
 /** Reads a file and checks it. @return it, or NULL after a message. */
 struct tm_image *tm_image_read(const char *path);
 
+/** Gives an image back, unchanged, for the next tm_image_read() of its path: tmpirun looks into the
+ * program before it knows that ranks run it. By main, before there are ranks. */
+void tm_image_keep(struct tm_image *image);
+
 /** @return whether its file was written to since it was read. Async-signal-safe. */
 bool tm_image_has_changed(const struct tm_image *image);
 

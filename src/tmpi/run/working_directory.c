@@ -53,7 +53,7 @@ struct tm_carried *tm_carried(void) { return &all[tm_rank_number()]; }
 /* A handler may interrupt it and do the same. What it restores is the new one, since `applied` was
  * written first. */
 static void apply_files(const struct tm_carried *wanted) {
-  uint64_t serial = mt_load_acquire(&wanted->serial); /* CY-1 acquire: fields; pairs CY-2 */
+  uint64_t serial = mt_load_acquire(&wanted->serial); /* CY-1 acquire: fields; pairs CY-2, CY-3 */
   if (has_own && serial == at_serial) return;
   if (!has_own && os_unshare_files() != 0) return; /* the first thread could: unlikely */
   has_own = true;
@@ -69,7 +69,8 @@ static void apply(uint32_t what) {
   const struct tm_carried *wanted = number != 0 ? &all[number - 1] : &none;
   int error = errno;
   applied = what;
-  if (mt_load_relaxed(&files) == OWN) apply_files(wanted);
+  /* CY-5 acquire: what tmpirun has; pairs CY-4 */
+  if (mt_load_acquire(&files) == OWN) apply_files(wanted);
   tm_locale_apply(wanted, (what & lent) != 0);
   errno = error;
 }
@@ -115,7 +116,7 @@ static enum files begin(void) {
     umask((mode_t)none.mask);
     now = OWN;
   }
-  mt_store_relaxed(&files, now);
+  mt_store_release(&files, now); /* CY-4 release: what tmpirun has; pairs CY-5 */
   if (now == OWN) tm_carry_hook();
   return now;
 }
@@ -123,7 +124,7 @@ static enum files begin(void) {
 /* @return whether the calling thread has a working directory and a umask that are its rank's. */
 static bool has_files(void) {
   if (tm_rank_number() < 0 || tm_the_program->ranks == 1) return false;
-  enum files now = mt_load_relaxed(&files);
+  enum files now = mt_load_relaxed(&files); /* relaxed: tm_carry_apply() looks again */
   if (now == UNKNOWN) {
     mti_lock(&ilock);
     now = mt_load_relaxed(&files);
@@ -213,11 +214,17 @@ static mode_t umask_rank(mode_t mask) {
   return old;
 }
 
+/* A handler of the rank may be running on another rank's kernel thread. */
 void tm_carry_end(int rank) {
   struct tm_carried *carried = &all[rank];
+  int folder = carried->folder;
+  mt_store_relaxed(&carried->folder, 0);
+  mt_store_relaxed(&carried->locale, NULL);
+  mt_store_relaxed(&carried->used, NULL);
+  mt_store_release(&carried->serial, 0); /* CY-3 release: the fields; pairs CY-1 */
   if (carried->before != 0) close(carried->before);
-  if (carried->folder != 0) close(carried->folder);
-  *carried = (struct tm_carried){.serial = 0};
+  if (folder != 0) close(folder);
+  carried->before = 0;
 }
 
 const struct tm_override tm_override_carried[] = {

@@ -74,7 +74,7 @@ static bool file_wraps(const char *path) {
   struct tm_image *image = tm_image_read(real);
   tm_refuse_into(NULL);
   bool wraps = image != NULL && image_wraps(image, real);
-  if (image != NULL) tm_image_drop(image);
+  if (image != NULL) tm_image_keep(image);
   free(real);
   return wraps;
 }
