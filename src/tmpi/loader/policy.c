@@ -95,11 +95,23 @@ static const char *file_of(const char *name) {
   return slash != NULL ? slash + 1 : name;
 }
 
+static bool is_plain(char c) { return c != '*' && c != '?' && c != '[' && c != '\\'; }
+
+/* Most patterns differ from the name in a character before the first special one: fnmatch() is
+ * slow, and each library of a program is compared with all of them. */
+static bool is_like(const char *pattern, const char *file) {
+  for (; is_plain(*pattern); pattern++, file++) {
+    if (*pattern != *file) return false;
+    if (*pattern == '\0') return true;
+  }
+  return fnmatch(pattern, file, 0) == 0;
+}
+
 /* "libfftw3" is libfftw3.so, libfftw3.so.3 and so on, but not libfftw3f.so. */
 static bool matches(const char *pattern, const char *file) {
   size_t length = strlen(pattern);
   bool is_stem = strncmp(pattern, file, length) == 0 && strncmp(file + length, ".so", 3) == 0;
-  return is_stem || fnmatch(pattern, file, 0) == 0;
+  return is_stem || is_like(pattern, file);
 }
 
 static const struct demand *demand_for(const char *name) {
@@ -111,7 +123,7 @@ static const struct demand *demand_for(const char *name) {
 const char *tm_policy_shared(const char *name) {
   const struct demand *demand = demand_for(name);
   const struct row *row = table, *end = table + sizeof table / sizeof table[0];
-  while (row < end && fnmatch(row->pattern, file_of(name), 0) != 0) row++;
+  while (row < end && !is_like(row->pattern, file_of(name))) row++;
   if (row < end && (row->always || demand == NULL)) return row->why;
   if (demand == NULL || !demand->share) return NULL;
   return demand->by_user ? "--share" : "a shared library needs it";
@@ -121,7 +133,7 @@ bool tm_policy_is_language(const char *name) {
   static const char *const patterns[] = {"libstdc++.so*", "libgfortran.so*", "libc++.so*",
                                          "libc++abi.so*"};
   for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++)
-    if (fnmatch(patterns[i], file_of(name), 0) == 0) return true;
+    if (is_like(patterns[i], file_of(name))) return true;
   return false;
 }
 
@@ -131,6 +143,6 @@ bool tm_policy_is_other_mpi(const char *name) {
       "libmpicxx.so*",    "libmpichcxx.so*",  "libmpifort.so*",
       "libmpichfort.so*", "libmpi_mpifh.so*", "libmpi_usempi*.so*"};
   for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++)
-    if (fnmatch(patterns[i], file_of(name), 0) == 0) return true;
+    if (is_like(patterns[i], file_of(name))) return true;
   return false;
 }

@@ -17,11 +17,24 @@ enum { SLOTS = 1024 /* twice as many as there are rows, so that searches end soo
 
 static const struct tm_override *slots[SLOTS];
 
+/* Of its ends and its middle: a byte at a time took a twentieth of the instructions of a start. */
+static uint32_t hash_of(const char *name) {
+  size_t length = strlen(name), word = sizeof(uint64_t);
+  uint64_t first = length, middle = 0, last = 0;
+  if (length >= word) {
+    memcpy(&first, name, word);
+    memcpy(&middle, name + (length - word) / 2, word);
+    memcpy(&last, name + length - word, word);
+  } else {
+    memcpy(&last, name, length);
+  }
+  uint64_t sum = (first * 31 + middle) * 31 + last + length;
+  return (uint32_t)(sum * 0x9e3779b97f4a7c15 >> 32);
+}
+
 /* The first slot that has the row of a name, or none. */
 static const struct tm_override **slot_of(const char *name) {
-  uint32_t hash = 5381;
-  for (const char *c = name; *c != '\0'; c++) hash = hash * 33 + (unsigned char)*c;
-  uint32_t at = (hash ^ hash >> 16) % SLOTS;
+  uint32_t at = hash_of(name) % SLOTS;
   while (slots[at] != NULL && strcmp(slots[at]->name, name) != 0) at = (at + 1) % SLOTS;
   return &slots[at];
 }
