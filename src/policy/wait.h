@@ -104,25 +104,26 @@ struct mt_lock_fight_seen {
 };
 
 enum {
-  MT_LOCK_NAP_LEVEL = 16,  /* from this level on waiters sleep: below it, the level is a count */
+  MT_LOCK_NAP_LEVEL = 8,   /* from this level on waiters sleep: below it, the level is a count */
   MT_LOCK_LEVEL_MOST = 31, /* of five bits */
-  MT_LOCK_LEVEL_STEP = 3   /* down for a lock that was free at the first look after a sleep */
+  MT_LOCK_LEVEL_STEP =
+      2 /* down for a sleep after which the lock was free at once, or held for long */
 };
 
 /**
  * @return the lock's next level. Where two threads acquire a lock again and again, the learned
  * delay is long, and a waiter that spins for it only uses its CPU. Such a lock is acquired after
  * long delays many times in a row, without a pause between. Its waiters sleep instead. They spin
- * again when the lock was free after each of several sleeps, when sections are long, and when
- * nobody has waited for some time.
+ * again when nobody has waited for some time, and after twelve sleeps in a row that say otherwise:
+ * the lock was free at once, or its section was long. One such sleep may be chance.
  */
 static inline uint32_t mt_lock_level(struct mt_lock_fight_seen seen) {
   bool naps = seen.level >= MT_LOCK_NAP_LEVEL;
   uint64_t pause_ns = 8 * seen.spin_ns + (naps ? 4 * seen.nap_ns : 0);
-  if (seen.since_ns > pause_ns || seen.looks > MT_LOCK_SHORT_LOOKS) return 0;
-  if (naps && seen.looks == 1) return (uint32_t)seen.level - MT_LOCK_LEVEL_STEP;
-  if (naps) return MT_LOCK_LEVEL_MOST;
-  if (seen.delay <= seen.most / 2) return 0;
+  bool fits = seen.looks > 1 && seen.looks <= MT_LOCK_SHORT_LOOKS;
+  if (seen.since_ns > pause_ns) return 0;
+  if (naps) return fits ? MT_LOCK_LEVEL_MOST : (uint32_t)seen.level - MT_LOCK_LEVEL_STEP;
+  if (seen.looks > MT_LOCK_SHORT_LOOKS || seen.delay <= seen.most / 2) return 0;
   return seen.level + 1 < MT_LOCK_NAP_LEVEL ? (uint32_t)seen.level + 1 : MT_LOCK_LEVEL_MOST;
 }
 

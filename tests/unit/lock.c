@@ -284,7 +284,8 @@ static uint64_t cpu_ns(void) {
   return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Prints the CPU time of two threads in percent of the time, and how often each got the lock. */
+/* Prints the CPU time of two threads in percent of the time, and how often each got the lock: it
+ * ends when both had it. */
 static void fight(void) {
   static struct {
     _Alignas(128) long count; /* in lines of their own */
@@ -292,10 +293,11 @@ static void fight(void) {
   if (mltp_init(2) != 0) _exit(1);
   mltp_t *other = spawn(lock_again_and_again, &sides[1].count);
   uint64_t begin = mltp_now(), cpu = cpu_ns(), end = begin + (uint64_t)FIGHT_MS * MS;
-  while (mltp_now() < end) {
+  for (bool both = false; !both || mltp_now() < end;) {
     for (int i = 0; i < 1000; i++) {
       mltp_lock(&fought_for);
       sides[0].count++;
+      both = sides[1].count != 0;
       mltp_unlock(&fought_for);
     }
   }
@@ -307,13 +309,13 @@ static void fight(void) {
 }
 
 /* Where two threads lock and unlock as fast as they can, the waiter does not use a CPU, and both
- * get the lock. The best of some tries counts: a VP that has no CPU changes both. */
+ * get the lock (else this hangs). The best of some tries counts. */
 static void a_lock_fought_for_leaves_a_cpu_to_others(void) {
   static struct outcome outcome;
   static const char *const settings[] = {"MLTP_BACKEND=native", "MLTP_SCHED=default", NULL};
   int percent = 200;
   long first = 0, second = 0;
-  for (int i = 0; i < 10 && (percent > 150 || first == 0 || second == 0); i++) {
+  for (int i = 0; i < 10 && percent > 150; i++) {
     run_child(&outcome, fight, settings);
     CHECK_EQUAL(outcome.status, 0);
     CHECK_EQUAL(sscanf(outcome.said, "%d %ld %ld", &percent, &first, &second), 3);
@@ -321,7 +323,6 @@ static void a_lock_fought_for_leaves_a_cpu_to_others(void) {
   print_message("two threads use %d %% of a CPU, and get the lock %ld and %ld times\n", percent,
                 first, second);
   CHECK(percent <= 150);
-  CHECK(first > 0 && second > 0);
 }
 
 static void mltp_lock_reactive_starves_nobody(void) { check_starves_nobody(MLTP_LOCK_REACTIVE); }

@@ -219,9 +219,12 @@ static void waiters_sleep_where_a_lock_is_acquired_again_and_again(void) {
   CHECK_EQUAL(seen.level, MT_LOCK_LEVEL_MOST);
   seen.since_ns = 4800; /* waiters sleep now */
   seen.delay = 0;
-  int free_at_once = 0;
-  for (; seen.level >= MT_LOCK_NAP_LEVEL; free_at_once++) seen.level = mt_lock_level(seen);
-  CHECK_EQUAL(free_at_once, 6);
+  int sleeps = 0;
+  for (; seen.level >= MT_LOCK_NAP_LEVEL; sleeps++) {
+    seen.looks = sleeps % 2 == 0 ? 1 : MT_LOCK_SHORT_LOOKS + 1;
+    seen.level = mt_lock_level(seen);
+  }
+  CHECK_EQUAL(sleeps, 12);
   seen.level = MT_LOCK_NAP_LEVEL;
   seen.looks = 2;
   CHECK_EQUAL(mt_lock_level(seen), MT_LOCK_LEVEL_MOST);

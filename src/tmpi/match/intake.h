@@ -18,7 +18,10 @@
  *
  * Rejected: a ring for each pair of ranks (memory in the square of ranks, and a receiver looks at
  * all of them); slots that senders reserve without a lock (a sender that has reserved one and loses
- * its CPU holds up what others have sent, and then their larger messages overtake).
+ * its CPU holds up what others have sent, and then their larger messages overtake); slots in an
+ * order that the processor does not foresee (many messages at a time gain a tenth, ranks that poll
+ * for one message lose an eighth); a receiver that lets several messages come before it takes the
+ * first, or fetches the lines of later slots (no gain).
  */
 #ifndef TM_MATCH_INTAKE_H
 #define TM_MATCH_INTAKE_H
