@@ -26,7 +26,7 @@
  *
  * Protocol GT: a waiter counts itself in the slot of its object (GT-1), then tries the object a
  * last time. A waker makes the object free, then loads the count (GT-2). One of them sees the
- * other.
+ * other. How a permit reaches a thread that sleeps is explored by tests/models/grant.pml.
  *
  * Rejected: objects of our own inside libc's (their layout is libc's, and processes share them);
  * releasing the permit around libc's blocking calls everywhere (a woken thread then owns a lock and

@@ -241,12 +241,14 @@ static void drop(struct gt_thread *me) {
 
 /* The caller has a CPU, and no permit is free. A thread that was granted one, but has not come to a
  * CPU since, gives way: so the caller need not sleep, and no permit waits for a CPU. That thread
- * gets the next one, and has been woken already. */
+ * gets the next one. */
 static void overtake(struct gt_thread *me) {
   for (struct gt_thread *t = gt_gate.runs; t != NULL; t = t->after) {
     uint32_t granted = GT_GRANTED;
     if (mt_load_relaxed(&t->away) == 0 || !t->counted || t->passed >= OVERTAKEN) continue;
     if (!mt_cas_relaxed(&t->wake, &granted, GT_NO_PERMIT)) continue; /* relaxed: as GT-5 */
+    /* Its waker may have called before it slept, and it will find no permit: wake it again. */
+    mt_store_relaxed(&t->sleeps, 1); /* relaxed: under the lock, as the next grant */
     leave_list(&gt_gate.runs, t);
     gt_gate.running--;
     t->passed++;

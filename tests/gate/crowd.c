@@ -10,15 +10,21 @@
  *   crowd talk     two threads talk over sockets, waiting in one call after the other, and each
  *                  locks a mutex before it answers, until some of the last 32 answers came much
  *                  sooner than the monitor's tick of 2 ms
+ *   crowd come     threads come, wait, and go again and again, and lose their CPU each time before
+ *                  they sleep in the gate
  */
+#include <dlfcn.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,7 +35,10 @@ enum {
   SOON = 6,
   SOON_NS = 6000000,
   AT_ONCE_NS = 1000000,
-  WAYS = 6 /* to wait for a byte */
+  WAYS = 6, /* to wait for a byte */
+  COMING = 48,
+  TIMES = 20,
+  SLOW_NS = 100000
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -148,6 +157,49 @@ static void *answer_talk(void *arg) {
   }
 }
 
+/* ---- the gate's calls come here */
+
+static int slow;
+
+static long straight(long number, const long arg[6]) {
+  static long (*next)(long, ...);
+  if (next == NULL) *(void **)&next = dlsym(RTLD_NEXT, "syscall");
+  return next(number, arg[0], arg[1], arg[2], arg[3], arg[4], arg[5]);
+}
+
+long syscall(long number, ...) {
+  static const struct timespec time = {0, SLOW_NS};
+  long arg[6];
+  va_list list;
+  va_start(list, number);
+  for (int i = 0; i < 6; i++) arg[i] = va_arg(list, long);
+  va_end(list);
+  if (slow && number == SYS_futex && (arg[1] & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET)
+    straight(SYS_nanosleep, (long[6]){(long)&time});
+  return straight(number, arg);
+}
+
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+
+static void *come(void *arg) {
+  pthread_mutex_lock(&mutex);
+  while (word == 0) pthread_cond_wait(&cond, &mutex);
+  pthread_mutex_unlock(&mutex);
+  return arg;
+}
+
+static void let_all_come(void) {
+  pthread_t threads[COMING];
+  word = 0;
+  for (int i = 0; i < COMING; i++)
+    if (pthread_create(&threads[i], NULL, come, NULL) != 0) _exit(1);
+  pthread_mutex_lock(&mutex);
+  word = 1;
+  pthread_cond_broadcast(&cond);
+  pthread_mutex_unlock(&mutex);
+  for (int i = 0; i < COMING; i++) pthread_join(threads[i], NULL);
+}
+
 int main(int argc, char **argv) {
   const char *what = argc > 1 ? argv[1] : "";
   void *(*first)(void *) = compute, *(*last)(void *) = compute;
@@ -155,6 +207,9 @@ int main(int argc, char **argv) {
   int count = strcmp(what, "ask") == 0 || strcmp(what, "talk") == 0 ? 2 : THREADS;
   if (pipe(ends) != 0 || sem_init(&question, 0, 0) != 0) return 1;
   if (socketpair(AF_UNIX, SOCK_STREAM, 0, talk) != 0) return 1;
+  slow = strcmp(what, "come") == 0;
+  for (int i = 0; i < TIMES && slow; i++) let_all_come();
+  if (slow) return 0;
   if (strcmp(what, "ask") == 0) first = ask, last = answer;
   if (strcmp(what, "talk") == 0) first = begin_talk, last = answer_talk;
   if (strcmp(what, "spin") == 0) first = spin, last = store;

@@ -80,6 +80,12 @@ def calls_lend_permits():
     gated(1, CROWD, "talk")
 
 
+def no_wake_is_lost():
+    """A permit may be granted, taken back and granted again before its thread sleeps."""
+    for permits in (1, 2, 3):
+        gated(permits, CROWD, "come")
+
+
 def priorities_count():
     """A thread that gets a real-time priority after its first wait is woken first from then on."""
     for permits in (1, 2):
@@ -95,6 +101,6 @@ def children_have_threads():
 
 if __name__ == "__main__":
     for test in (objects, no_call_stops_others, as_many_as_permits, nobody_is_stranded,
-                 spinning_has_short_slices, calls_lend_permits, priorities_count, children_have_threads):
+                 spinning_has_short_slices, calls_lend_permits, no_wake_is_lost, priorities_count, children_have_threads):
         test()
         print(f"gated.py: {test.__name__}: passed")

@@ -73,6 +73,7 @@ VARIANTS = {
     "bias": [(), FULL],
     "io": [(), CLOSES],
     "poll": [()],
+    "grant": [()],
 }
 
 FEW_STATES = {"idleq", "await", "pair", "alarm", "bias", "io", "poll"}  # to compile takes longer than to search
@@ -294,6 +295,12 @@ MUTATIONS = {
         Mutation(1, "mt_block", "a VP that blocks as the last rouses no sleeper"),
         Mutation(2, "mt_poll_heir", "the roused sleeper's word does not change"),
         Mutation(3, "mt_poll_claim", "the last VP to fall asleep sleeps on its futex"),
+    ],
+    "grant": [
+        Mutation(1, "overtake", "a thread whose permit was taken back is not woken again"),
+        Mutation(2, "GT-22", "a waiter sleeps without saying so"),
+        Mutation(3, "GT-23", "the look whether a thread sleeps comes before its permit"),
+        Mutation(4, "GT-5", "a waiter claims its permit by a plain store"),
     ],
 }
 
