@@ -49,10 +49,6 @@ int gt_lot_wake(const void *key, int most) {
   return wake_some(gt_slot_of(key), key, GT_WHY_NOTHING, most);
 }
 
-int gt_lot_wake_for(const void *key, enum gt_why why, int most) {
-  return wake_some(gt_slot_of(key), key, why, most);
-}
-
 int gt_lot_count(const void *key) {
   int count = 0;
   for (struct gt_thread *t = gt_queue_of(key)->first; t != NULL; t = t->next)

@@ -64,8 +64,6 @@ int gt_lot_wait(struct gt_thread *me, const void *key, enum gt_why why,
 /** Moves up to `most` waiters of key to the ready queue, in the order of their arrival. Under
  * gt_lock. @return how many. */
 int gt_lot_wake(const void *key, int most);
-/** The same for waiters of one kind only. */
-int gt_lot_wake_for(const void *key, enum gt_why why, int most);
 /** @return how many wait under a key. Under gt_lock. */
 int gt_lot_count(const void *key);
 /** Ends a thread's wait with a result. Under gt_lock. */

@@ -65,6 +65,16 @@ static int by_creation(pthread_t t, pid_t id) {
   return 0; /* it has its priority */
 }
 
+static int by_parameters(pthread_t t, pid_t id) {
+  (void)t;
+  return sched_setparam(id, &(struct sched_param){.sched_priority = PRIORITY + 1});
+}
+
+static int by_priority(pthread_t t, pid_t id) {
+  (void)id;
+  return pthread_setschedprio(t, PRIORITY + 1);
+}
+
 static pthread_attr_t real_time, usual;
 
 static int create_usual(pthread_t *t, void *arg) { return pthread_create(t, NULL, report_id, arg); }
@@ -120,11 +130,12 @@ int main(void) {
   sem_t *all[] = {&begun, &go, &ticket, &served};
   for (int i = 0; i < 4; i++) sem_init(all[i], 0, 0);
   prepare_attributes();
-  int results[] = {comes_first(create_usual, by_thread), comes_first(create_usual, by_number),
-                   comes_first(create_real_time, by_creation),
-                   comes_first(create_by_defaults, by_creation)};
+  int results[] = {
+      comes_first(create_usual, by_thread),       comes_first(create_usual, by_number),
+      comes_first(create_real_time, by_creation), comes_first(create_real_time, by_parameters),
+      comes_first(create_real_time, by_priority), comes_first(create_by_defaults, by_creation)};
   int wrong = 0, refused = 0;
-  for (int i = 0; i < 4; i++) {
+  for (size_t i = 0; i < sizeof results / sizeof results[0]; i++) {
     wrong |= results[i] == 0;
     refused |= results[i] < 0;
   }

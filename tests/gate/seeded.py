@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 MLTP, OBJECTS, VARIANTS, PLANTED = sys.argv[1:5]
-DEADLOCK, FOUND = 86, 1
+DEADLOCK, LIVELOCK, FOUND = 86, 87, 1
 
 
 def call(*words, **settings):
@@ -116,8 +116,16 @@ def time_is_its_own():
     assert ended.returncode == 0 and "no failure in 20 runs" in ended.stdout, ended
 
 
+def runs_without_end_are_reported():
+    """A run that makes more choices than it may ends with its own status, and says how to repeat it."""
+    ended = call(MLTP, "run", "--seed=1", "--", OBJECTS, MLTP_STEPS_MAX="100")
+    assert ended.returncode == LIVELOCK and "livelock: 100 scheduling points (raise MLTP_STEPS_MAX" in ended.stderr, ended
+    assert "MLTP_SEED=1" in ended.stderr, ended
+
+
 if __name__ == "__main__":
     for test in (same_seed_same_run, slowness_changes_nothing, foreign_waits_are_reported, rarer_calls, bugs_are_found,
-                 races_are_found, early_ends_are_failures, time_is_its_own):
+                 races_are_found, early_ends_are_failures, time_is_its_own,
+                 runs_without_end_are_reported):
         test()
         print(f"seeded.py: {test.__name__}: passed")

@@ -356,6 +356,28 @@ static void the_hash_table_keeps_what_it_is_given(void **state) {
   hdestroy();
 }
 
+/* Libc's would move that of this process. */
+static void the_break_moves(void **state) {
+  (void)state;
+  void *const failed = (void *)-1; /* NOLINT(performance-no-int-to-ptr) as sbrk() does */
+  char *first = sbrk(0);
+  assert_ptr_not_equal(first, failed);
+  assert_ptr_equal(sbrk(10000), first);
+  memset(first, 1, 10000);
+  assert_ptr_equal(sbrk(-9000), first + 10000);
+  assert_int_equal(first[999], 1);
+  assert_ptr_equal(sbrk(9000), first + 1000);
+  assert_int_equal(first[9999], 0); /* pages that were given back are new */
+  assert_int_equal(brk(first + 5), 0);
+  assert_ptr_equal(sbrk(0), first + 5);
+  assert_int_equal(brk(first - 1), -1);
+  assert_int_equal(errno, ENOMEM);
+  assert_ptr_equal(sbrk(-6), failed);
+  assert_ptr_equal(sbrk(INTPTR_MAX), failed);
+  assert_ptr_equal(sbrk(0), first + 5);
+  assert_int_equal(brk(first), 0);
+}
+
 /* Whole characters, their parts, and what is none; from a fresh state each time, or not. */
 static void characters_are_as_long(void **state) {
   (void)state;
@@ -389,6 +411,7 @@ int main(void) {
       cmocka_unit_test(mounted_file_systems_are_the_same),
       cmocka_unit_test(times_are_the_same),
       cmocka_unit_test(the_hash_table_keeps_what_it_is_given),
+      cmocka_unit_test(the_break_moves),
       cmocka_unit_test(characters_are_as_long),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -147,6 +147,14 @@ class Alone(Warned):
                 result = self.run_it(program, ranks=1)
                 self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "of the rank\n", ""), call)
 
+    def test_parts_to_the_shared_output(self):
+        """writev() of a rank whose streams are those of all."""
+        program = self.program("""
+            struct iovec parts[] = {{"one ", 4}, {"two\\n", 4}};
+            CHECK(writev(1, parts, 2) == 8);""", "#include <sys/uio.h>\n")
+        result = self.run_it(program, ranks=2)
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "one two\n", ""))
+
     def test_children_by_posix_spawn(self):
         """By a path and by a name; a program that is not there has a status of its own."""
         self.warns(None, """

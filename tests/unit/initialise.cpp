@@ -178,6 +178,27 @@ void static_is_initialised_again_after_mltp_exit() {
   CHECK_EQUAL(early.load(), 0);
 }
 
+void leave_once() {
+  wait_a_little();
+  if (calls.fetch_add(1) < 2) mltp_exit(nullptr);
+}
+
+pthread_once_t once_of_all = PTHREAD_ONCE_INIT;
+
+void *need_once(void *) {
+  pthread_once(&once_of_all, leave_once);
+  if (calls.load() < 3) early++;
+  return nullptr;
+}
+
+void pthread_once_runs_again_after_mltp_exit() {
+  calls = early = 0;
+  once_of_all = PTHREAD_ONCE_INIT;
+  workers_run(kWorkers, UNBOUND, need_once, nullptr);
+  CHECK_EQUAL(calls.load(), 3);
+  CHECK_EQUAL(early.load(), 0);
+}
+
 /* More initialisers at a time than there are places for them: nested by a chain of templates. */
 template <int Depth>
 struct Chain {
@@ -211,6 +232,7 @@ int main() {
       TEST(call_once_runs_once_and_again_after_an_exception),
       TEST(callers_wait_without_their_vp),
       TEST(static_is_initialised_again_after_mltp_exit),
+      TEST(pthread_once_runs_again_after_mltp_exit),
       TEST(many_initialisers_run_at_a_time),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);

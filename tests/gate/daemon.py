@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A gated program is a program of mltpd's: it gets its share of the CPUs, and leaves when it ends.
+
+Usage: daemon.py MLTPD MLTP CROWD WORKER, with the WORKER of tests/coord
+"""
+import os
+import pathlib
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "coord"))
+from stage import TIME_LIMIT, Daemon, Worker, run, wait_for  # pylint: disable=wrong-import-position
+
+MLTPD, MLTP, CROWD, WORKER = sys.argv[1:5]
+CPUS = 2
+
+
+def grants_while(condition, where, d):
+    """Runs the crowd until the condition holds for a program of the daemon's that is it. Returns its grants."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MLTP_")}
+    environment.update(MLTP_COORDINATOR=where, MLTP_VPS=str(CPUS))
+    granted = set()
+    with subprocess.Popen([MLTP, "run", "--threads", "--", CROWD], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          env=environment) as gated:
+        while gated.poll() is None:
+            granted |= {entry["granted"] for entry in d.list() if entry["pid"] == gated.pid and condition(entry)}
+        out, errors = gated.communicate(timeout=TIME_LIMIT)
+        assert gated.returncode == 0 and errors == "" and int(out) >= 100, (out, errors)
+    wait_for(lambda: d.of(gated.pid) is None, "it has left")
+    return granted
+
+
+def a_lone_program_has_all():
+    """It says how many threads could compute, and may have as many CPUs as it asks for."""
+    with Daemon(MLTPD, MLTP, "--cpus", str(CPUS)) as d:
+        wait_for(lambda: CPUS in grants_while(lambda entry: entry["most"] == CPUS, d.socket, d), "all CPUs are granted")
+
+
+def two_programs_share():
+    """Beside another program it has the other half, and the other one has all again when it has ended."""
+    with Daemon(MLTPD, MLTP, "--cpus", str(CPUS)) as d, Worker(WORKER, d.socket, CPUS) as worker:
+        worker.ask("busy 8")
+        wait_for(lambda: 1 in grants_while(lambda entry: entry["demand"] > 0, d.socket, d), "it has a share")
+        wait_for(lambda: d.of(worker.pid)["granted"] == CPUS, "the other program has all")
+        worker.end()
+
+
+if __name__ == "__main__":
+    if len(os.sched_getaffinity(0)) < CPUS:
+        print("daemon.py: one CPU, nothing to share: skipped")
+        sys.exit(77)
+    run([a_lone_program_has_all, two_programs_share])
