@@ -197,6 +197,7 @@ int main(int argc, char **argv) {
   const char *folder = getenv("TMPDIR");
   snprintf(path, sizeof path, "%s/tmpi-datarep-%d", folder != NULL ? folder : "/tmp",
            (int)getpid());
+  MPI_Bcast(path, sizeof path, MPI_CHAR, 0, MPI_COMM_WORLD); /* of rank 0's node */
   run_all();
   if (rank == 0) EXPECT(MPI_SUCCESS, MPI_File_delete(path, MPI_INFO_NULL));
   MPI_Finalize();

@@ -530,6 +530,7 @@ int main(int argc, char **argv) {
   rank = check_start(&argc, &argv, &size);
   const char *folder = getenv("TMPDIR");
   snprintf(path, sizeof path, "%s/tmpi-io-%d", folder != NULL ? folder : "/tmp", (int)getpid());
+  MPI_Bcast(path, sizeof path, MPI_CHAR, 0, MPI_COMM_WORLD); /* of rank 0's node */
   explicit_offsets();
   views();
   repeated_structures();

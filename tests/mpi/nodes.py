@@ -280,6 +280,14 @@ class Shared(unittest.TestCase):
             with tempfile.TemporaryDirectory() as folder:
                 self.right("files", os.path.join(folder, "file"), sizes=sizes)
 
+    def test_files_as_on_one_node(self):
+        for name in ["io", "datarep"]:
+            for nodes in [2, 4]:
+                with self.subTest(name, nodes=nodes):
+                    program = str(pathlib.Path(SHARED).with_name(name))
+                    result = launch("-n", str(nodes), TMPIRUN, "--timeout=600", "-n", "4", program)
+                    self.assertEqual((result.returncode, result.stdout), (0, ""), result)
+
     def test_a_file_that_each_node_has_of_its_own(self):
         with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
             node = [TMPIRUN, "--timeout=600", "-n", "4", SHARED, "not_one_file", "file"]
