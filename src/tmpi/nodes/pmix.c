@@ -141,7 +141,9 @@ static enum tm_met exchange(struct tm_node *own, int seconds, struct tm_nodes *n
                             size_t room) {
   pmix_status_t status = publish(own);
   if (status == PMIX_SUCCESS) status = wait_for_all(seconds);
-  if (status != PMIX_SUCCESS) return give_up(why, room, "other nodes have not come", status);
+  const char *missing = status == PMIX_ERR_PARTIAL_SUCCESS ? "the process of another node is gone"
+                                                           : "other nodes have not come";
+  if (status != PMIX_SUCCESS) return give_up(why, room, missing, status);
   nodes->list = calloc((size_t)nodes->size, sizeof *nodes->list);
   if (nodes->list == NULL) return give_up(why, room, "list of nodes", PMIX_ERR_NOMEM);
   for (int i = 0; i < nodes->size && status == PMIX_SUCCESS; i++)
