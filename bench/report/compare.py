@@ -137,7 +137,11 @@ def with_program_of_this_tree(bench, folder):
     """
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "bin").mkdir(parents=True)
-    price.build(bench, folder / "libexec/mltp/mpi", {MPI_PROGRAM: price.SOURCES["single"]}, MPI_FLAGS)
+    programs = "libexec/mltp/mpi"
+    price.build(bench, folder / programs, {MPI_PROGRAM: price.SOURCES["single"]}, MPI_FLAGS)
+    for other in (bench.parent.parent / programs).glob("*.tmpi"):
+        if other.name != MPI_PROGRAM:  # in Fortran, of which this tree's may name what the older bindings lack
+            (folder / programs / other.name).symlink_to(other)
     (folder / "bin/tmpirun").symlink_to(bench.parent / "tmpirun")
     (folder / "lib").symlink_to(bench.parent.parent / "lib")
     return pathlib.Path(shutil.copy2(bench, folder / "bin/mltp-bench"))

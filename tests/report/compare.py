@@ -56,7 +56,8 @@ class Compare(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = pathlib.Path(folder.name) / "bin"
+        self.folder.mkdir()
 
     def executable(self, name, text):
         path = self.folder / name
@@ -111,8 +112,12 @@ class Compare(unittest.TestCase):
 
     def test_the_same_program(self):
         """The older tree runs this tree's MPI program, which its own tmpicc has compiled."""
+        programs = self.folder.parent / "libexec/mltp/mpi"
+        programs.mkdir(parents=True)
+        (programs / "rate.tmpi").touch()
         self.assertEqual(self.compare(1)[0], 0)
         self.assertTrue((self.folder / "out/mpi/libexec/mltp/mpi/single.tmpi").exists())
+        self.assertEqual((self.folder / "out/mpi/libexec/mltp/mpi/rate.tmpi").resolve(), (programs / "rate.tmpi").resolve())
         self.assertEqual((self.folder / "out/mpi/bin/tmpirun").readlink(), (self.folder / "tmpirun").resolve())
 
     def test_turns_alternate(self):
