@@ -44,7 +44,7 @@ EXPERIMENTS = {
     "sim": Experiment((), ("native", "ucontext"), ("each",)),  # of the kernel backend most is the kernel's
     "systemc": Experiment((), ("mltp-systemc",)),
 }
-MPI_PROGRAM, MPI_FLAGS = "single.tmpi", ("-O3", "-march=native", "-g")  # as bench/mpi/programs/CMakeLists.txt has it
+MPI_PROGRAM = "single.tmpi"
 WHOLE_JOBS = {"price": price, "instructions": instructions}
 NAMES = [*EXPERIMENTS, *WHOLE_JOBS]
 COUNTED = "instructions"  # each turn would tell the same
@@ -138,7 +138,7 @@ def with_program_of_this_tree(bench, folder):
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "bin").mkdir(parents=True)
     programs = "libexec/mltp/mpi"
-    price.build(bench, folder / programs, {MPI_PROGRAM: price.SOURCES["single"]}, MPI_FLAGS)
+    price.build(bench, folder / programs, {MPI_PROGRAM: price.SOURCES["single"]})
     for other in (bench.parent.parent / programs).glob("*.tmpi"):
         if other.name != MPI_PROGRAM:  # in Fortran, of which this tree's may name what the older bindings lack
             (folder / programs / other.name).symlink_to(other)
