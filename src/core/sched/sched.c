@@ -227,8 +227,9 @@ static bool takes(const struct mt_vp *here, const struct mltp_thread *t) {
          mt_load_relaxed(&t->vp->sleep.status) == MT_VP_ASLEEP;
 }
 
-/* The caller runs on another VP than the thread did, or on none. */
-static void ready_remote(struct mt_vp *here, struct mltp_thread *t) {
+/* The caller runs on another VP than the thread did, or on none. Not inlined: mt_ready() on the
+ * same VP then needs no frame. */
+__attribute__((noinline)) static void ready_remote(struct mt_vp *here, struct mltp_thread *t) {
   if (mt_has_alternative())
     mt_alternative->ready(here, t);
   else if (takes(here, t))

@@ -64,8 +64,10 @@ static inline bool mt_tick(struct mt_vp *vp) {
   mt_drain_inbox(vp);
   uint32_t tick = mt_load_relaxed(&vp->points.tick) + 1;
   mt_store_relaxed(&vp->points.tick, tick);
-  bool plain = (int32_t)(tick - vp->points.check_at) < 0 && !mt_client_changed();
-  return mt_likely(plain) || mt_check(vp);
+  /* two hints: with one for both, the compiler takes the check for the usual way */
+  bool due = (int32_t)(tick - vp->points.check_at) >= 0;
+  if (mt_unlikely(due) || mt_unlikely(mt_client_changed())) return mt_check(vp);
+  return true;
 }
 
 /** @return the next thread to run, taken from the queue, perhaps fresh; NULL:
