@@ -132,7 +132,7 @@ struct tm_rank *tm_enter(const char *call) { return enter(call); }
 int tm_get_comm(const char *call, MPI_Comm handle, struct tm_comm **comm) {
   const struct tm_rank *rank = enter(call);
   *comm = tm_comm_in(rank, handle);
-  if (*comm != NULL) return MPI_SUCCESS;
+  if (mt_likely(*comm != NULL)) return MPI_SUCCESS;
   return tm_fail(NULL, call, MPI_ERR_COMM, "the communicator is %s",
                  handle == MPI_COMM_NULL ? "MPI_COMM_NULL" : "not valid: freed, or never made");
 }

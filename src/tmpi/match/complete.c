@@ -14,8 +14,10 @@
 
 void tm_request_empty(struct tm_request *request) {
   if (request->borrows) return;
-  if (request->type != NULL) tm_type_release(request->type);
-  if (request->comm != NULL) tm_comm_release(request->comm);
+  struct tm_type *type = request->type;
+  struct tm_comm *comm = request->comm;
+  if (type != NULL && !type->predefined) tm_type_release(type);
+  if (comm != NULL && !comm->lasting) tm_comm_release(comm);
 }
 
 void tm_request_drop(struct tm_request *request) {

@@ -80,7 +80,7 @@ enum { TM_COMM_MAGIC = 0xc033 };
 
 /** @return the communicator of a handle, NULL: no valid one. */
 static inline struct tm_comm *tm_comm_in(const struct tm_rank *rank, MPI_Comm handle) {
-  if (handle == MPI_COMM_WORLD) return rank->world;
+  if (mt_likely(handle == MPI_COMM_WORLD)) return rank->world;
   if (handle == MPI_COMM_SELF) return rank->self;
   if (!tm_handle_is_address(handle) || (uintptr_t)handle % _Alignof(struct tm_comm) != 0)
     return NULL;

@@ -11,10 +11,11 @@
 
 static int check_peer(struct tm_comm *comm, const struct tm_arguments *a, enum tm_kind kind) {
   bool wildcard = kind == TM_RECV && a->peer == MPI_ANY_SOURCE;
-  if (a->peer != MPI_PROC_NULL && !wildcard && (a->peer < 0 || a->peer >= comm->remote->size))
+  bool is_rank = a->peer >= 0 && a->peer < comm->remote->size;
+  if (mt_unlikely(!is_rank) && a->peer != MPI_PROC_NULL && !wildcard)
     return tm_fail(comm, a->call, MPI_ERR_RANK, "rank %d is not one of the %d there are", a->peer,
                    comm->remote->size);
-  if (a->tag < 0 && !(kind == TM_RECV && a->tag == MPI_ANY_TAG))
+  if (mt_unlikely(a->tag < 0) && !(kind == TM_RECV && a->tag == MPI_ANY_TAG))
     return tm_fail(comm, a->call, MPI_ERR_TAG, "tag %d is negative", a->tag);
   return MPI_SUCCESS;
 }
@@ -46,6 +47,11 @@ static inline void borrow(struct tm_request *request, enum tm_kind kind, const v
   if (kind == TM_SEND && peer >= 0) request->dest = &tm_job.ranks[comm->remote->ranks[peer]];
 }
 
+/* @return whether no element is sent or received. */
+static bool is_nothing(const struct tm_arguments *a) {
+  return a->peer == MPI_PROC_NULL || a->count == 0;
+}
+
 static int fill(struct tm_request *request, const struct tm_arguments *a, enum tm_kind kind,
                 enum tm_mode mode) {
   struct tm_comm *comm;
@@ -53,13 +59,12 @@ static int fill(struct tm_request *request, const struct tm_arguments *a, enum t
   int error = tm_get_comm(a->call, a->comm, &comm);
   if (error == MPI_SUCCESS && a->count < 0)
     error = tm_fail(comm, a->call, MPI_ERR_COUNT, "count %lld is negative", (long long)a->count);
-  bool nothing = (a->peer == MPI_PROC_NULL || a->count == 0) && a->type == MPI_DATATYPE_NULL;
+  bool nothing = mt_unlikely(a->type == MPI_DATATYPE_NULL) && is_nothing(a);
   if (error == MPI_SUCCESS) error = tm_get_type(comm, a->call, nothing ? MPI_BYTE : a->type, &type);
   if (error == MPI_SUCCESS) error = tm_check_bytes(comm, a->call, a->count, type);
   if (error == MPI_SUCCESS) error = check_peer(comm, a, kind);
   if (error != MPI_SUCCESS) return error;
-  bool real = a->peer != MPI_PROC_NULL && a->count > 0 && type->size > 0;
-  if (a->buffer == NULL && real && type->predefined)
+  if (mt_unlikely(a->buffer == NULL) && !is_nothing(a) && type->size > 0 && type->predefined)
     return tm_fail(comm, a->call, MPI_ERR_BUFFER, "the buffer is at address 0");
   borrow(request, kind, a->buffer, (size_t)a->count, type, a->peer, a->tag, comm);
   request->entry.envelope.context = comm->context;
@@ -67,10 +72,11 @@ static int fill(struct tm_request *request, const struct tm_arguments *a, enum t
   return MPI_SUCCESS;
 }
 
-static void hold(struct tm_request *request) {
+/* No calls for what lasts, which most messages name. */
+static inline void hold(struct tm_request *request) {
   request->borrows = false;
-  tm_comm_hold(request->comm);
-  tm_type_hold(request->type);
+  if (!request->comm->lasting) tm_comm_hold(request->comm);
+  if (!request->type->predefined) tm_type_hold(request->type);
 }
 
 int tm_request_fill(struct tm_request *request, const struct tm_arguments *a, enum tm_kind kind,

@@ -8,17 +8,22 @@
 #include "tmpi/error/errors.h"
 #include "tmpi/rank/handle.h"
 
-/* @return the request of a handle that can still complete; NULL: empty. *error: not valid. */
-static struct tm_request *active(MPI_Request handle, bool *valid) {
-  *valid = true;
-  if (handle == MPI_REQUEST_NULL) return NULL;
-  struct tm_request *request = (struct tm_request *)handle;
-  *valid = tm_handle_is_address(handle) && request->magic == TM_REQUEST_MAGIC;
-  if (!*valid || !request->persistent || request->active) return *valid ? request : NULL;
+__attribute__((cold)) static void note_unstarted(const struct tm_request *request) {
   /* relaxed: a report wants any of them */
   mt_store_relaxed(
       &tm_rank_self()->unstarted,
       tm_unstarted_word(request->kind == TM_SEND, request->peer, request->entry.envelope.tag));
+}
+
+/* @return the request of a handle that can still complete; NULL: empty. *error: not valid. */
+static inline struct tm_request *active(MPI_Request handle, bool *valid) {
+  *valid = true;
+  if (handle == MPI_REQUEST_NULL) return NULL;
+  struct tm_request *request = (struct tm_request *)handle;
+  *valid = tm_handle_is_address(handle) && request->magic == TM_REQUEST_MAGIC;
+  if (mt_unlikely(!*valid)) return NULL;
+  if (!request->persistent || request->active) return request;
+  note_unstarted(request);
   return NULL;
 }
 
@@ -38,14 +43,16 @@ bool tm_set_find_done(int count, const MPI_Request handles[], int *index,
   return false;
 }
 
+__attribute__((cold)) static int refuse(const char *call) {
+  return tm_fail(NULL, call, MPI_ERR_REQUEST,
+                 "the request is not valid: complete already, or never made");
+}
+
 int tm_set_get_one(const char *call, MPI_Request handle, struct tm_request **request) {
   bool valid;
   tm_enter(call);
   *request = active(handle, &valid);
-  return valid ? MPI_SUCCESS
-               : tm_fail(NULL, call, MPI_ERR_REQUEST,
-                         "the request is not valid: complete already, "
-                         "or never made");
+  return mt_likely(valid) ? MPI_SUCCESS : refuse(call);
 }
 
 void tm_set_drop(struct tm_request_set *set) {
@@ -62,28 +69,33 @@ int tm_set_get(const char *call, int count, const MPI_Request handles[],
   set->of = count <= TM_SET_FEW ? set->few : malloc((size_t)count * sizeof *set->of);
   if (set->of == NULL) return tm_fail_code(NULL, call, MPI_ERR_NO_MEM);
   for (int i = 0; i < count; i++) {
-    int error = tm_set_get_one(call, handles[i], &set->of[i]);
-    if (error == MPI_SUCCESS) continue;
+    bool valid;
+    set->of[i] = active(handles[i], &valid);
+    if (mt_likely(valid)) continue;
     tm_set_drop(set);
-    return error;
+    return refuse(call);
   }
   return MPI_SUCCESS;
+}
+
+/* @return the error of a generalized request's functions. */
+static int query(const struct tm_request *request, MPI_Status *status) {
+  MPI_Status own;
+  MPI_Status *filled = status != MPI_STATUS_IGNORE ? status : &own;
+  tm_status_set(filled, NULL);
+  int queried = request->query(request->extra, filled);
+  int released = request->release(request->extra);
+  return queried != MPI_SUCCESS ? queried : released;
 }
 
 /* A request is complete: tells its status and gives it back, or makes it inactive. @return its
  * error. */
 static int finish(MPI_Request *handle, struct tm_request *request, MPI_Status *status) {
   int error = request->error;
-  if (request->kind == TM_GENERALIZED) {
-    MPI_Status own;
-    MPI_Status *filled = status != MPI_STATUS_IGNORE ? status : &own;
-    tm_status_set(filled, NULL);
-    int queried = request->query(request->extra, filled);
-    int released = request->release(request->extra);
-    error = queried != MPI_SUCCESS ? queried : released;
-  } else {
+  if (mt_unlikely(request->kind == TM_GENERALIZED))
+    error = query(request, status);
+  else if (status != MPI_STATUS_IGNORE)
     tm_status_set(status, request);
-  }
   if (request->persistent) {
     request->active = false;
   } else {
