@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 
-FEW, MANY = 300, 3000
+FEW, MANY = 1000, 10000  # beyond what a VP keeps of freed requests, so both pay for that
 # Flat: MANY / FEW times the instructions. A list that is walked makes it some 70 times.
 MOST = 1.5 * MANY / FEW
 ROWS = "attributes", "info", "communicators", "cancelled", "unexpected", "wildcard", "flood", "flood --check"

@@ -7,7 +7,9 @@
  * receives when it calls MPI next: each call that looks at the mailbox, or finds a request not
  * complete, first moves what has come from the ring into the mailbox. A sender whose message does
  * not fit there moves the ring's contents, too, before its own message enters the mailbox. So
- * messages of one sender stay in order.
+ * messages of one sender stay in order. A receive that does not wait is posted without a look at
+ * the ring: the look would take a slot's line from a sender that is about to write there, once for
+ * each of many receives. The call that waits finds many slots full.
  *
  * Nobody is woken for what is in the ring. So a thread that is going to park until a message comes
  * shuts the intake, and looks at the mailbox after that: senders put nothing there until it has

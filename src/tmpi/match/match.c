@@ -235,7 +235,7 @@ static inline enum outcome receive_or_post(struct tm_request *recv, bool blocks)
       mti_unlock(&box->ilock);
       return COMPLETE;
     }
-    if (take_from_intake(recv)) {
+    if (blocks && take_from_intake(recv)) { /* a receive that does not wait is posted: intake.h */
       mti_unlock(&box->ilock);
       return COMPLETE;
     }
