@@ -23,8 +23,6 @@
  * A node that goes away ends the job (links.c). While the job ends nodes go away one after the
  * other, and that is noted only.
  */
-#include <dlfcn.h>
-#include <errno.h>
 #include <mltp/mltp.h>
 #include <poll.h>
 #include <pthread.h>
@@ -34,44 +32,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <ucp/api/ucp.h>
 
 #include "base/atomic.h"
 #include "os/os.h"
 #include "tmpi/match/far.h"
-#include "tmpi/nodes/nodes.h"
+#include "tmpi/nodes/ucx.h"
 #include "tmpi/rank/rank.h"
-
-/* The functions of UCX that the module calls: those of libucp, and one of libucs. */
-#define FUNCTIONS(F)                                                                               \
-  F(ucp_config_read)                                                                               \
-  F(ucp_config_release)                                                                            \
-  F(ucp_init_version)                                                                              \
-  F(ucp_worker_create)                                                                             \
-  F(ucp_worker_get_address)                                                                        \
-  F(ucp_worker_set_am_recv_handler)                                                                \
-  F(ucp_worker_get_efd)                                                                            \
-  F(ucp_worker_progress)                                                                           \
-  F(ucp_worker_arm)                                                                                \
-  F(ucp_worker_signal)                                                                             \
-  F(ucp_worker_flush_nbx)                                                                          \
-  F(ucp_ep_create)                                                                                 \
-  F(ucp_am_send_nbx)                                                                               \
-  F(ucp_am_recv_data_nbx)                                                                          \
-  F(ucp_am_data_release)                                                                           \
-  F(ucp_request_free)                                                                              \
-  F(ucp_request_check_status)                                                                      \
-  F(ucs_status_string)
-#define MEMBER(name) __typeof__(name) *(name);
-#define OPEN(name)                                                                                 \
-  if ((*(void **)&ucx.name = dlsym(library, #name)) == NULL) return dlerror();
-
-static struct {
-  FUNCTIONS(MEMBER)
-} ucx;
-
-enum message { MESSAGE, ANSWER }; /* the kinds of active messages */
 
 /* What is to be done when UCX has returned. */
 struct step {
@@ -83,15 +49,6 @@ struct step {
   struct tm_far_send *send;
 };
 
-struct peer {
-  ucp_ep_h ep;             /* [const] */
-  uint64_t sent, received; /* [lock] messages */
-  int number;              /* [const] */
-  char host[TM_NODE_TEXT]; /* [const] */
-};
-
-static ucp_worker_h worker;       /* [const] used under the lock */
-static struct peer *peers;        /* [const] by number of the node */
 static mltp_lock_t lock;          /* of ranks that call UCX */
 static uint32_t entered;          /* [atomic] 1: a thread is in UCX, with `parts` (match/far.h), and
                                      what is tagged [lock] */
@@ -108,15 +65,15 @@ static int lost = -1;             /* [lock] the first node that went away while 
 
 /* ---- failures */
 
-static void node_is_lost(const struct peer *peer, ucs_status_t status) {
+static void node_is_lost(const struct tm_peer *peer, ucs_status_t status) {
   if (ending) {
     if (lost < 0) lost = peer->number;
     return;
   }
-  tm_links_suspect(peer->number, ucx.ucs_status_string(status));
+  tm_links_suspect(peer->number, tm_ucx.ucs_status_string(status));
 }
 
-static void on_failure(void *peer, ucp_ep_h ep, ucs_status_t status) {
+void tm_ucx_on_failure(void *peer, ucp_ep_h ep, ucs_status_t status) {
   (void)ep;
   node_is_lost(peer, status);
 }
@@ -130,9 +87,9 @@ _Noreturn static void no_memory(void) {
 
 static void on_sent(void *request, ucs_status_t status, void *send_) {
   struct tm_far_send *send = send_;
-  ucx.ucp_request_free(request);
+  tm_ucx.ucp_request_free(request);
   if (status != UCS_OK) {
-    node_is_lost(&peers[tm_rank_node(send->header.dest)], status);
+    node_is_lost(&tm_ucx_peers[tm_rank_node(send->header.dest)], status);
     return;
   }
   if (send->fetched)
@@ -143,17 +100,17 @@ static void on_sent(void *request, ucs_status_t status, void *send_) {
 }
 
 static void on_answered(void *request, ucs_status_t status, void *step) {
-  (void)status; /* on_failure() sees it, too */
-  ucx.ucp_request_free(request);
+  (void)status; /* tm_ucx_on_failure() sees it, too */
+  tm_ucx.ucp_request_free(request);
   free(step);
 }
 
 static void on_fetched(void *request, ucs_status_t status, size_t bytes, void *step_) {
   struct step *step = step_;
   (void)bytes;
-  if (request != NULL) ucx.ucp_request_free(request);
+  if (request != NULL) tm_ucx.ucp_request_free(request);
   if (status != UCS_OK) {
-    node_is_lost(&peers[step->fetch->node], status);
+    node_is_lost(&tm_ucx_peers[step->fetch->node], status);
     return;
   }
   went++; /* the sender gets a notice that its data are here */
@@ -169,7 +126,7 @@ static ucs_status_t on_message(void *unused, const void *header_, size_t size, v
   (void)unused;
   (void)size;
   memcpy(&header, header_, sizeof header); /* it may lie anywhere */
-  struct peer *peer = &peers[header.node];
+  struct tm_peer *peer = &tm_ucx_peers[header.node];
   if (header.sequence != peer->received++ || bytes != header.bytes) {
     fprintf(stderr,
             "tmpirun: messages of node %d (%s) have come in another order than they were sent in, "
@@ -193,6 +150,9 @@ static ucs_status_t on_answer(void *unused, const void *header, size_t size, voi
   return UCS_OK;
 }
 
+const ucp_am_recv_callback_t tm_ucx_takers[TM_UCX_KINDS] = {
+    [TM_UCX_MESSAGE] = on_message, [TM_UCX_ANSWER] = on_answer};
+
 /* ---- what ranks call, and what UCX has called */
 
 static void enter(void) {
@@ -203,7 +163,7 @@ static void enter(void) {
 
 /* pending: UCX has not finished, and the module's thread may sleep. */
 static void leave(bool pending) {
-  if (pending) ucx.ucp_worker_signal(worker);
+  if (pending) tm_ucx.ucp_worker_signal(tm_ucx_worker);
   /* UX-1 release: what UCX and its callers wrote; pairs UX-2 UX-4 UX-5 */
   mt_store_release(&entered, 0);
   mltp_unlock(&lock);
@@ -211,7 +171,7 @@ static void leave(bool pending) {
 
 /* @return whether it is over. */
 static bool begin_send(struct tm_far_send *send, int node) {
-  struct peer *peer = &peers[node];
+  struct tm_peer *peer = &tm_ucx_peers[node];
   const ucp_request_param_t param = {
       .op_attr_mask =
           UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS,
@@ -221,8 +181,8 @@ static bool begin_send(struct tm_far_send *send, int node) {
   send->header.sequence = peer->sent++;
   if (send->number != NULL) *send->number = send->header.sequence;
   ucs_status_ptr_t request =
-      ucx.ucp_am_send_nbx(peer->ep, MESSAGE, &send->header, sizeof send->header, send->data,
-                          send->header.bytes, &param);
+      tm_ucx.ucp_am_send_nbx(peer->ep, TM_UCX_MESSAGE, &send->header, sizeof send->header,
+                             send->data, send->header.bytes, &param);
   if (UCS_PTR_IS_ERR(request)) node_is_lost(peer, UCS_PTR_STATUS(request));
   went++;
   came += request == NULL && send->fetched;
@@ -231,14 +191,14 @@ static bool begin_send(struct tm_far_send *send, int node) {
 }
 
 static void send_answer(struct step *step) {
-  struct peer *peer = &peers[step->node];
+  struct tm_peer *peer = &tm_ucx_peers[step->node];
   const ucp_request_param_t param = {
       .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
       .cb.send = on_answered,
       .user_data = step};
   went++;
-  ucs_status_ptr_t request =
-      ucx.ucp_am_send_nbx(peer->ep, ANSWER, &step->answer, sizeof step->answer, NULL, 0, &param);
+  ucs_status_ptr_t request = tm_ucx.ucp_am_send_nbx(peer->ep, TM_UCX_ANSWER, &step->answer,
+                                                    sizeof step->answer, NULL, 0, &param);
   if (UCS_PTR_IS_ERR(request)) node_is_lost(peer, UCS_PTR_STATUS(request));
   if (!UCS_PTR_IS_PTR(request)) free(step);
 }
@@ -249,13 +209,13 @@ static void begin_fetch(struct step *step) {
       .cb.recv_am = on_fetched,
       .user_data = step};
   under_way++;
-  ucs_status_ptr_t request =
-      ucx.ucp_am_recv_data_nbx(worker, step->announced, step->to, step->fetch->bytes, &param);
+  ucs_status_ptr_t request = tm_ucx.ucp_am_recv_data_nbx(tm_ucx_worker, step->announced, step->to,
+                                                         step->fetch->bytes, &param);
   if (!UCS_PTR_IS_PTR(request)) on_fetched(NULL, UCS_PTR_STATUS(request), step->fetch->bytes, step);
 }
 
 static void drop_announced(struct step *step) {
-  ucx.ucp_am_data_release(worker, step->announced);
+  tm_ucx.ucp_am_data_release(tm_ucx_worker, step->announced);
   went++; /* the sender gets a notice, as after a fetch */
   free(step);
 }
@@ -328,7 +288,7 @@ enum {
 static bool progress(int steps) {
   bool any = false, more = true;
   for (int i = 0; more && i < steps; i++) {
-    more = ucx.ucp_worker_progress(worker) != 0;
+    more = tm_ucx.ucp_worker_progress(tm_ucx_worker) != 0;
     for (struct step *step; (step = first) != NULL; more = true) {
       first = step->next;
       take_step(step);
@@ -376,7 +336,7 @@ static bool serve_once(void) {
    * UX-9 */
   mt_add_seq_cst(&served, 1);
   enter();
-  bool idle = !progress(AT_A_TIME) && ucx.ucp_worker_arm(worker) == UCS_OK;
+  bool idle = !progress(AT_A_TIME) && tm_ucx.ucp_worker_arm(tm_ucx_worker) == UCS_OK;
   leave(false);
   /* UX-8 release: the rank that waited for the lock has been resumed; pairs UX-9 */
   mt_store_release(&served, served + 1);
@@ -386,7 +346,7 @@ static bool serve_once(void) {
 static void *serve(void *unused) {
   struct pollfd events = {.events = POLLIN};
   (void)unused;
-  ucx.ucp_worker_get_efd(worker, &events.fd);
+  tm_ucx.ucp_worker_get_efd(tm_ucx_worker, &events.fd);
   for (;;) {
     if (!serve_once()) continue;
     uint64_t before = mt_load_relaxed(&polls); /* relaxed: a hint */
@@ -397,112 +357,6 @@ static void *serve(void *unused) {
 }
 
 /* ---- start and end */
-
-static const char *open_libraries(void) {
-  void *library = dlopen("libucp.so.0", RTLD_NOW | RTLD_LOCAL);
-  if (library == NULL) return dlerror();
-  FUNCTIONS(OPEN)
-  return NULL;
-}
-
-static ucs_status_t make_worker(void) {
-  ucp_config_t *config;
-  ucp_context_h context;
-  ucs_status_t status = ucx.ucp_config_read(NULL, NULL, &config);
-  if (status != UCS_OK) return status;
-  const ucp_params_t params = {.field_mask = UCP_PARAM_FIELD_FEATURES,
-                               .features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP};
-  status = ucx.ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config, &context);
-  ucx.ucp_config_release(config);
-  if (status != UCS_OK) return status;
-  const ucp_worker_params_t of_worker = {.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
-                                         .thread_mode = UCS_THREAD_MODE_SERIALIZED};
-  return ucx.ucp_worker_create(context, &of_worker, &worker);
-}
-
-static ucs_status_t listen_for(enum message message, ucp_am_recv_callback_t callback) {
-  const ucp_am_handler_param_t param = {.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID |
-                                                      UCP_AM_HANDLER_PARAM_FIELD_CB |
-                                                      UCP_AM_HANDLER_PARAM_FIELD_FLAGS,
-                                        .id = message,
-                                        .flags = UCP_AM_FLAG_WHOLE_MSG,
-                                        .cb = callback};
-  return ucx.ucp_worker_set_am_recv_handler(worker, &param);
-}
-
-/* UCX would print to stdout, which is the program's, and handle crashes in place of tmpirun. */
-static void choose_settings(void) {
-  setenv("UCX_LOG_FILE", "stderr", 0);
-  setenv("UCX_LOG_LEVEL", "fatal", 0);
-  setenv("UCX_HANDLE_ERRORS", "none", 0);
-}
-
-const void *tm_ucx_open(size_t *size, char *why, size_t room) {
-  ucp_address_t *address = NULL;
-  sigset_t all, before; /* threads of UCX inherit the mask: no signal is for them */
-  choose_settings();
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  const char *missing = open_libraries();
-  ucs_status_t status = missing == NULL ? make_worker() : UCS_OK;
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  if (missing != NULL) {
-    snprintf(why, room, "no UCX: %s (install libucx0)", missing);
-    return NULL;
-  }
-  if (status == UCS_OK) status = listen_for(MESSAGE, on_message);
-  if (status == UCS_OK) status = listen_for(ANSWER, on_answer);
-  if (status == UCS_OK) status = ucx.ucp_worker_get_address(worker, &address, size);
-  if (status == UCS_OK) return address;
-  snprintf(why, room, "no UCX: %s (UCX_TLS, UCX_NET_DEVICES)", ucx.ucs_status_string(status));
-  return NULL;
-}
-
-/* The handler is called without UCP_ERR_HANDLING_MODE_PEER, too. With it UCX would copy large data
- * by buffers of its own where a transport cannot revoke its access to memory, as TCP. There is
- * nothing to revoke it for: a job ends when it has lost a node. */
-const char *tm_ucx_connect(const struct tm_nodes *nodes, int node, const void *address) {
-  if (peers == NULL) peers = calloc((size_t)nodes->size, sizeof *peers);
-  if (peers == NULL) return "no memory";
-  struct peer *peer = &peers[node];
-  peer->number = node;
-  strcpy(peer->host, nodes->list[node].host);
-  if (node == nodes->own) return NULL;
-  const ucp_ep_params_t params = {
-      .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLER,
-      .address = address,
-      .err_handler = {.cb = on_failure, .arg = peer}};
-  ucs_status_t status = ucx.ucp_ep_create(worker, &params, &peer->ep);
-  return status == UCS_OK ? NULL : ucx.ucs_status_string(status);
-}
-
-static double seconds_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
-/* A flush goes to each node and back. */
-const char *tm_ucx_settle(int seconds) {
-  const ucp_request_param_t param = {0};
-  double end = seconds_now() + seconds;
-  ucs_status_t status = UCS_OK;
-  ucs_status_ptr_t request = ucx.ucp_worker_flush_nbx(worker, &param);
-  if (UCS_PTR_IS_PTR(request)) {
-    do {
-      ucx.ucp_worker_progress(worker);
-      os_yield(); /* another node may need this CPU to answer */
-      status = ucx.ucp_request_check_status(request);
-    } while (status == UCS_INPROGRESS && seconds_now() < end);
-    if (status == UCS_INPROGRESS) return "nodes do not answer";
-    ucx.ucp_request_free(request);
-  } else {
-    status = UCS_PTR_STATUS(request);
-  }
-  return status == UCS_OK ? NULL : ucx.ucs_status_string(status);
-}
-
-void tm_ucx_progress(void) { ucx.ucp_worker_progress(worker); }
 
 static const struct tm_transport transport = {send_far, fetch, answer, drop, hold, poll_ucx, rest};
 
