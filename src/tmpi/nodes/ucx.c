@@ -322,12 +322,14 @@ static bool are_polling(uint64_t before) {
 /* Returns when pollers have not polled for a lease, or one of them goes to sleep. */
 static void wait_for_lease(void) {
   uint64_t before;
+  tm_wakeups_set(false);
   mt_store_relaxed(&leased, 1); /* relaxed: see rest() */
   do {
     before = mt_load_relaxed(&polls); /* relaxed: see rest() */
     os_futex_wait(&leased, 1, os_now() + LEASE_NS);
   } while (mt_load_relaxed(&leased) != 0 && are_polling(before)); /* relaxed: see rest() */
   mt_store_relaxed(&leased, 0); /* relaxed: see rest() */
+  tm_wakeups_set(true);
 }
 
 /* @return whether there was nothing to do; then UCX makes its descriptor readable when there is. */
@@ -347,6 +349,7 @@ static void *serve(void *unused) {
   struct pollfd events = {.events = POLLIN};
   (void)unused;
   tm_ucx.ucp_worker_get_efd(tm_ucx_worker, &events.fd);
+  tm_wakeups_open(events.fd);
   for (;;) {
     if (!serve_once()) continue;
     uint64_t before = mt_load_relaxed(&polls); /* relaxed: a hint */

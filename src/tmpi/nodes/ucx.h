@@ -2,7 +2,8 @@
 /**
  * @file ucx.h
  * UCX as the module uses it: its functions, the worker, and the other nodes. ucx_open.c opens it
- * and connects the nodes, ucx.c carries messages.
+ * and connects the nodes, ucx.c carries messages, wakeups.c has the descriptor that UCX makes
+ * readable.
  */
 #ifndef TM_NODES_UCX_H
 #define TM_NODES_UCX_H
@@ -58,5 +59,11 @@ extern const ucp_am_recv_callback_t tm_ucx_takers[TM_UCX_KINDS];
 
 /** A node has gone away. */
 void tm_ucx_on_failure(void *peer, ucp_ep_h ep, ucs_status_t status);
+
+/** Finds what UCX's descriptor watches. */
+void tm_wakeups_open(int outer);
+/** Whether messages make UCX's descriptor readable. When it is set, what has come meanwhile does
+ * so, too. */
+void tm_wakeups_set(bool on);
 
 #endif
