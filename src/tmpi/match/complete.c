@@ -113,6 +113,7 @@ void tm_requests_wait(struct tm_request *const *requests, int count, int wanted,
   int from = 0;
   const struct wanted all = {requests, count, wanted, &from};
   if (enough_done(&all) || spin(&all)) return;
+  tm_hurry();
   struct tm_rank *rank = tm_rank_self();
   struct tm_mailbox *box = &rank->box;
   struct tm_waiter waiter = {mti_self("wait"), NULL, wanted, requests, count};

@@ -54,6 +54,7 @@ bool tm_far_send(struct tm_request *request) {
                                           .node = tm_rank_node(tm_job.first)},
                                .data = copies ? send->packed : request->buffer,
                                .fetched = fetched,
+                               .joins = !(fetched || answered || buffered || request->borrows),
                                .parts = answered ? 2 : 1,
                                .request = buffered ? NULL : request,
                                .buffer = buffered ? request->buffered : NULL,

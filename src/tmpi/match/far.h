@@ -57,8 +57,11 @@ struct tm_far_header {
 /** A message under way to another node. */
 struct tm_far_send {
   struct tm_far_header header;
-  const void *data;           /* [const] header.bytes of them */
-  bool fetched;               /* [const] the receiver fetches the data */
+  const void *data; /* [const] header.bytes of them */
+  bool fetched;     /* [const] the receiver fetches the data */
+  bool joins;       /* [const] its sender does not wait, and it may leave with others */
+  bool held;        /* [lock: transport's] it waits for others; linked by: */
+  struct tm_far_send *next;
   int parts;                  /* [lock: transport's] events to come: it is sent, it is matched */
   struct tm_request *request; /* [const] to complete then; NULL: its sender does not wait */
   struct tm_buffer *buffer;   /* [const] counted there until then; NULL: not */

@@ -44,7 +44,10 @@ bool tm_mailbox_probe(const struct tm_request *probe, bool take, bool wait, cons
                       struct tm_envelope *found, size_t *bytes, struct tm_message **message) {
   struct tm_mailbox *box = &probe->owner->box;
   mti_preempt(call);
-  if (wait) tm_intake_shut(probe->owner);
+  if (wait) {
+    tm_hurry();
+    tm_intake_shut(probe->owner);
+  }
   mti_lock(&box->ilock);
   tm_intake_drain(probe->owner);
   struct tm_message *m = NULL;

@@ -283,7 +283,10 @@ static bool spin_for_mail(const struct tm_request *recv) {
 
 void tm_recv(struct tm_request *recv, const char *call) {
   bool spins = tm_may_spin(tm_sender(recv)) && spin_for_mail(recv);
-  if (!spins) tm_intake_shut(recv->owner);
+  if (!spins) {
+    tm_hurry();
+    tm_intake_shut(recv->owner);
+  }
   enum outcome outcome = receive_or_post(recv, !spins);
   if (outcome == LEFT)
     tm_requests_wait(&recv, 1, 1, call);

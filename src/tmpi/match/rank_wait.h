@@ -68,6 +68,11 @@ __attribute__((always_inline)) static inline bool tm_note_wait(struct tm_rank *r
   return noted;
 }
 
+/** Before a park for messages: what the rank has begun to send to other nodes leaves. */
+static inline void tm_hurry(void) {
+  if (mt_unlikely(tm_job.far != NULL)) tm_job.far->hurry();
+}
+
 static inline bool tm_has_deferred(const struct tm_rank *rank) {
   return mt_unlikely((mt_load_relaxed(&rank->attention) & TM_DEFERRED) != 0);
 }

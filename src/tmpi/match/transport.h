@@ -32,6 +32,8 @@ struct tm_transport {
   void (*poll)(void);
   /** A VP that polled goes to sleep. */
   void (*rest)(void);
+  /** Sends what is held for more. A rank is going to park. */
+  void (*hurry)(void);
 };
 
 #endif

@@ -58,10 +58,11 @@ static uint32_t leased;           /* [atomic] futex, 1: the module's thread reli
 static struct step *first, *last; /* [lock] */
 static bool ending;               /* [lock] */
 static uint64_t went, came;       /* [lock] events for another node, and from one; nodes.h */
-static int under_way;             /* [lock] sends and fetches that end without another node */
 static uint32_t served;           /* [atomic] odd: the module's thread has the lock, or is about to
                                      take it, or has not resumed the next one yet */
 static int lost = -1;             /* [lock] the first node that went away while the job ended */
+
+int tm_ucx_under_way;
 
 /* ---- failures */
 
@@ -95,7 +96,7 @@ static void on_sent(void *request, ucs_status_t status, void *send_) {
   if (send->fetched)
     came++;
   else
-    under_way--;
+    tm_ucx_under_way--;
   if (tm_far_part(send)) tm_far_end(send);
 }
 
@@ -114,9 +115,24 @@ static void on_fetched(void *request, ucs_status_t status, size_t bytes, void *s
     return;
   }
   went++; /* the sender gets a notice that its data are here */
-  under_way--;
+  tm_ucx_under_way--;
   tm_far_fetched(step->fetch);
   free(step);
+}
+
+/* bytes: that have come, or are announced. */
+static void take(const struct tm_far_header *header, const void *data, size_t bytes,
+                 void *announced) {
+  struct tm_peer *peer = &tm_ucx_peers[header->node];
+  if (header->sequence != peer->received++ || bytes != header->bytes) {
+    fprintf(stderr,
+            "tmpirun: messages of node %d (%s) have come in another order than they were sent in, "
+            "or not whole: the job ends (UCX_TLS: another transport)\n",
+            peer->number, peer->host);
+    tm_job_abort(1);
+  }
+  came++;
+  tm_far_arrive(header, data, announced);
 }
 
 static ucs_status_t on_message(void *unused, const void *header_, size_t size, void *data,
@@ -126,17 +142,19 @@ static ucs_status_t on_message(void *unused, const void *header_, size_t size, v
   (void)unused;
   (void)size;
   memcpy(&header, header_, sizeof header); /* it may lie anywhere */
-  struct tm_peer *peer = &tm_ucx_peers[header.node];
-  if (header.sequence != peer->received++ || bytes != header.bytes) {
-    fprintf(stderr,
-            "tmpirun: messages of node %d (%s) have come in another order than they were sent in, "
-            "or not whole: the job ends (UCX_TLS: another transport)\n",
-            peer->number, peer->host);
-    tm_job_abort(1);
-  }
-  came++;
-  tm_far_arrive(&header, announced ? NULL : data, announced ? data : NULL);
+  take(&header, announced ? NULL : data, bytes, announced ? data : NULL);
   return announced ? UCS_INPROGRESS : UCS_OK;
+}
+
+static void take_joined(const struct tm_far_header *header, const void *data, size_t bytes) {
+  take(header, data, bytes, NULL);
+}
+
+static ucs_status_t on_packet(void *unused, const void *header, size_t size, void *data,
+                              size_t bytes, const ucp_am_recv_param_t *param) {
+  (void)unused, (void)header, (void)size, (void)param;
+  tm_packet_open(data, bytes, take_joined);
+  return UCS_OK;
 }
 
 static ucs_status_t on_answer(void *unused, const void *header, size_t size, void *data,
@@ -151,7 +169,7 @@ static ucs_status_t on_answer(void *unused, const void *header, size_t size, voi
 }
 
 const ucp_am_recv_callback_t tm_ucx_takers[TM_UCX_KINDS] = {
-    [TM_UCX_MESSAGE] = on_message, [TM_UCX_ANSWER] = on_answer};
+    [TM_UCX_MESSAGE] = on_message, [TM_UCX_PACKET] = on_packet, [TM_UCX_ANSWER] = on_answer};
 
 /* ---- what ranks call, and what UCX has called */
 
@@ -172,21 +190,25 @@ static void leave(bool pending) {
 /* @return whether it is over. */
 static bool begin_send(struct tm_far_send *send, int node) {
   struct tm_peer *peer = &tm_ucx_peers[node];
+  send->header.sequence = peer->sent++;
+  if (send->number != NULL) *send->number = send->header.sequence;
+  went++;
+  send->held = tm_packet_takes(peer, send);
+  if (send->held) return false;
+  tm_packet_send(peer); /* messages come in their order */
   const ucp_request_param_t param = {
       .op_attr_mask =
           UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS,
       .flags = send->fetched ? UCP_AM_SEND_FLAG_RNDV : UCP_AM_SEND_FLAG_EAGER,
       .cb.send = on_sent,
       .user_data = send};
-  send->header.sequence = peer->sent++;
-  if (send->number != NULL) *send->number = send->header.sequence;
   ucs_status_ptr_t request =
       tm_ucx.ucp_am_send_nbx(peer->ep, TM_UCX_MESSAGE, &send->header, sizeof send->header,
                              send->data, send->header.bytes, &param);
   if (UCS_PTR_IS_ERR(request)) node_is_lost(peer, UCS_PTR_STATUS(request));
-  went++;
+  tm_packet_note(peer, send);
   came += request == NULL && send->fetched;
-  under_way += request != NULL && !send->fetched;
+  tm_ucx_under_way += request != NULL && !send->fetched;
   return request == NULL && tm_far_part(send);
 }
 
@@ -208,7 +230,7 @@ static void begin_fetch(struct step *step) {
       .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
       .cb.recv_am = on_fetched,
       .user_data = step};
-  under_way++;
+  tm_ucx_under_way++;
   ucs_status_ptr_t request = tm_ucx.ucp_am_recv_data_nbx(tm_ucx_worker, step->announced, step->to,
                                                          step->fetch->bytes, &param);
   if (!UCS_PTR_IS_PTR(request)) on_fetched(NULL, UCS_PTR_STATUS(request), step->fetch->bytes, step);
@@ -247,6 +269,11 @@ static void step_or_leave(struct step step, bool inside) {
   leave(true);
 }
 
+/* @return whether nothing would send the first message that is held, if its rank calls nothing. */
+static bool is_left_behind(void) {
+  return tm_packets_held() == 1 && mt_load_relaxed(&leased) == 0; /* relaxed: with the lock */
+}
+
 static bool send_far(struct tm_far_send *send, int node, bool inside) {
   if (inside) {
     step_or_leave((struct step){.node = node, .send = send}, true);
@@ -254,8 +281,14 @@ static bool send_far(struct tm_far_send *send, int node, bool inside) {
   }
   enter();
   bool over = begin_send(send, node);
-  leave(!over);
+  leave(!over && (!send->held || is_left_behind()));
   return over;
+}
+
+static void hurry(void) {
+  if (tm_packets_held() == 0) return;
+  enter();
+  leave(tm_packets_send());
 }
 
 static void fetch(void *announced, void *to, struct tm_far_fetch *f, bool inside) {
@@ -287,6 +320,7 @@ enum {
 /* @return whether there was anything to do. The lock is held. */
 static bool progress(int steps) {
   bool any = false, more = true;
+  if (tm_packets_held() > 0) tm_packets_send();
   for (int i = 0; more && i < steps; i++) {
     more = tm_ucx.ucp_worker_progress(tm_ucx_worker) != 0;
     for (struct step *step; (step = first) != NULL; more = true) {
@@ -319,6 +353,25 @@ static bool are_polling(uint64_t before) {
   return now != before && now != mt_load_relaxed(&rested_at);
 }
 
+static void enter_as_server(void) {
+  /* UX-7 seq_cst: before the lock is taken, in this order on x86-64, where alone MPI runs; pairs
+   * UX-9 */
+  mt_add_seq_cst(&served, 1);
+  enter();
+}
+
+static void leave_as_server(void) {
+  leave(false);
+  /* UX-8 release: the rank that waited for the lock has been resumed; pairs UX-9 */
+  mt_store_release(&served, served + 1);
+}
+
+static void send_held(void) {
+  enter_as_server();
+  tm_packets_send();
+  leave_as_server();
+}
+
 /* Returns when pollers have not polled for a lease, or one of them goes to sleep. */
 static void wait_for_lease(void) {
   uint64_t before;
@@ -327,6 +380,7 @@ static void wait_for_lease(void) {
   do {
     before = mt_load_relaxed(&polls); /* relaxed: see rest() */
     os_futex_wait(&leased, 1, os_now() + LEASE_NS);
+    if (tm_packets_held() > 0) send_held();
   } while (mt_load_relaxed(&leased) != 0 && are_polling(before)); /* relaxed: see rest() */
   mt_store_relaxed(&leased, 0); /* relaxed: see rest() */
   tm_wakeups_set(true);
@@ -334,14 +388,9 @@ static void wait_for_lease(void) {
 
 /* @return whether there was nothing to do; then UCX makes its descriptor readable when there is. */
 static bool serve_once(void) {
-  /* UX-7 seq_cst: before the lock is taken, in this order on x86-64, where alone MPI runs; pairs
-   * UX-9 */
-  mt_add_seq_cst(&served, 1);
-  enter();
+  enter_as_server();
   bool idle = !progress(AT_A_TIME) && tm_ucx.ucp_worker_arm(tm_ucx_worker) == UCS_OK;
-  leave(false);
-  /* UX-8 release: the rank that waited for the lock has been resumed; pairs UX-9 */
-  mt_store_release(&served, served + 1);
+  leave_as_server();
   return idle;
 }
 
@@ -354,14 +403,15 @@ static void *serve(void *unused) {
     if (!serve_once()) continue;
     uint64_t before = mt_load_relaxed(&polls); /* relaxed: a hint */
     poll(&events, 1, -1);
-    if (are_polling(before)) wait_for_lease();
+    if (tm_packets_held() == 0 && are_polling(before)) wait_for_lease();
   }
   return NULL;
 }
 
 /* ---- start and end */
 
-static const struct tm_transport transport = {send_far, fetch, answer, drop, hold, poll_ucx, rest};
+static const struct tm_transport transport = {send_far, fetch,    answer, drop,
+                                              hold,     poll_ucx, rest,   hurry};
 
 bool tm_ucx_start(void) {
   pthread_t thread;
@@ -384,7 +434,8 @@ bool tm_ucx_rests(uint64_t *went_to, uint64_t *came_from, bool (*still)(void)) {
     os_yield();
   *went_to = went;
   *came_from = came;
-  bool rests = before % 2 == 0 && under_way == 0 && first == NULL && still();
+  bool rests = before % 2 == 0 && tm_ucx_under_way == 0 && tm_packets_held() == 0 &&
+               first == NULL && still();
   /* relaxed: still() has looked at the VPs under their lock */
   rests = rests && mt_load_relaxed(&served) == before;
   mt_store_release(&entered, 0); /* UX-6 release: as UX-1; pairs UX-2 UX-4 UX-5 */
@@ -394,6 +445,7 @@ bool tm_ucx_rests(uint64_t *went_to, uint64_t *came_from, bool (*still)(void)) {
 int tm_ucx_lost(void) {
   enter();
   ending = true;
+  tm_packets_send();
   int node = lost;
   leave(false);
   return node;

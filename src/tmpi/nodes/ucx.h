@@ -2,8 +2,8 @@
 /**
  * @file ucx.h
  * UCX as the module uses it: its functions, the worker, and the other nodes. ucx_open.c opens it
- * and connects the nodes, ucx.c carries messages, wakeups.c has the descriptor that UCX makes
- * readable.
+ * and connects the nodes, ucx.c carries messages, packets.c joins small ones, and wakeups.c has
+ * the descriptor that UCX makes readable.
  */
 #ifndef TM_NODES_UCX_H
 #define TM_NODES_UCX_H
@@ -41,14 +41,21 @@ extern struct tm_ucx {
 } tm_ucx; /* [const] */
 
 /** The kinds of active messages. */
-enum tm_ucx_kind { TM_UCX_MESSAGE, TM_UCX_ANSWER, TM_UCX_KINDS };
+enum tm_ucx_kind { TM_UCX_MESSAGE, TM_UCX_PACKET, TM_UCX_ANSWER, TM_UCX_KINDS };
 
 /** Another node. */
 struct tm_peer {
   ucp_ep_h ep;             /* [const] */
-  uint64_t sent, received; /* [lock: of ucx.c] messages */
+  uint64_t sent, received; /* [lock of ucx.c] messages */
   int number;              /* [const] */
   char host[TM_NODE_TEXT]; /* [const] */
+
+  /* of packets.c [lock of ucx.c] */
+  struct tm_packet *packet; /* NULL: it has none yet */
+  uint64_t began_at;        /* when a send that could be joined began last; 0: others are not
+                               joined with it */
+  bool holds;               /* it is in the list by: */
+  struct tm_peer *next_holding;
 };
 
 extern ucp_worker_h tm_ucx_worker;   /* [const] used under the lock of ucx.c */
@@ -59,6 +66,29 @@ extern const ucp_am_recv_callback_t tm_ucx_takers[TM_UCX_KINDS];
 
 /** A node has gone away. */
 void tm_ucx_on_failure(void *peer, ucp_ep_h ep, ucs_status_t status);
+
+/** Sends and fetches that end without another node. [lock of ucx.c] */
+extern int tm_ucx_under_way;
+
+struct tm_far_header;
+struct tm_far_send;
+
+/** The lock of ucx.c is held, but for tm_packets_held().
+ * @return whether a send that begins is held; otherwise its caller sends it, and notes it after
+ * that. */
+bool tm_packet_takes(struct tm_peer *peer, struct tm_far_send *send);
+void tm_packet_note(struct tm_peer *peer, const struct tm_far_send *send);
+/** Sends what is held for a peer. @return whether UCX has not finished. */
+bool tm_packet_send(struct tm_peer *peer);
+/** The same for all peers. The next send to each is not held. */
+bool tm_packets_send(void);
+/** @return the number of messages that are held; a hint. */
+uint32_t tm_packets_held(void);
+
+/** bytes: of data that have come. */
+typedef void tm_packet_taker(const struct tm_far_header *header, const void *data, size_t bytes);
+/** Hands on what is in a packet. */
+void tm_packet_open(const char *packet, size_t bytes, tm_packet_taker *take);
 
 /** Finds what UCX's descriptor watches. */
 void tm_wakeups_open(int outer);
