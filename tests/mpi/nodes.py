@@ -49,6 +49,15 @@ class Nodes(unittest.TestCase):
             result = launch("-n", str(nodes), TMPIRUN, "-n", str(ranks), OVER_NODES, what)
             self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "right\n", ""), result)
 
+    def test_messages_in_a_row(self):
+        program = str(pathlib.Path(SHARED).with_name("bursts"))
+        for nodes, ranks, variables in [(2, 2, {}), (2, 8, {}), (4, 8, {}), (2, 8, {"MLTP_VPS": "1"})]:
+            with self.subTest(nodes=nodes, ranks=ranks, **variables), tempfile.TemporaryDirectory() as folder:
+                words = [word for name in variables for word in ("-x", name)]
+                result = launch("-n", str(nodes), *words, TMPIRUN, "--timeout=600", "-n", str(ranks), program, folder,
+                                **variables)
+                self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "right\n", ""), result)
+
     def test_each_rank_knows_its_place(self):
         result = launch("-n", "2", TMPIRUN, "--label", "-n", "4", OVER_NODES, "place")
         lines = [f"[{rank}] {rank} {rank % 2} 4 2" for rank in range(4)]
