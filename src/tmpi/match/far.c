@@ -37,11 +37,13 @@ void tm_far_end(struct tm_far_send *send) {
   free(send);
 }
 
+enum { COPIED_MAX = 1024 /* bytes; UCX then takes header and data as one piece, in less time */ };
+
 /* The mode is read first: once the message is under way another thread may complete the request. */
 bool tm_far_send(struct tm_request *request) {
   size_t bytes = tm_request_bytes(request);
   bool buffered = request->mode == TM_BUFFERED,
-       copies = buffered || !tm_type_is_flat(request->type);
+       copies = buffered || bytes <= COPIED_MAX || !tm_type_is_flat(request->type);
   bool fetched = bytes > TM_EAGER_MAX, answered = request->mode == TM_SYNCHRONOUS && !fetched;
   struct tm_far_send *send = malloc(sizeof *send + (copies ? bytes : 0));
   if (send == NULL) tm_message_panic(bytes);

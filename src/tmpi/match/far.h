@@ -56,7 +56,6 @@ struct tm_far_header {
 
 /** A message under way to another node. */
 struct tm_far_send {
-  struct tm_far_header header;
   const void *data; /* [const] header.bytes of them */
   bool fetched;     /* [const] the receiver fetches the data */
   bool joins;       /* [const] its sender does not wait, and it may leave with others */
@@ -66,8 +65,12 @@ struct tm_far_send {
   struct tm_request *request; /* [const] to complete then; NULL: its sender does not wait */
   struct tm_buffer *buffer;   /* [const] counted there until then; NULL: not */
   uint64_t *number; /* [const] gets header.sequence before the message is sent; NULL: nothing */
-  char packed[];    /* [const] a copy of the data */
+  struct tm_far_header header; /* with nothing between it and: */
+  char packed[];               /* [const] a copy of the data */
 };
+_Static_assert(offsetof(struct tm_far_send, packed) ==
+                   offsetof(struct tm_far_send, header) + sizeof(struct tm_far_header),
+               "header and data leave as one piece");
 
 /** A receive whose data are under way. */
 struct tm_far_fetch {

@@ -202,9 +202,14 @@ static bool begin_send(struct tm_far_send *send, int node) {
       .flags = send->fetched ? UCP_AM_SEND_FLAG_RNDV : UCP_AM_SEND_FLAG_EAGER,
       .cb.send = on_sent,
       .user_data = send};
+  /* a header and data that are two pieces cost UCX a request and a copy more */
+  bool one_piece = send->data == send->packed && !send->fetched;
   ucs_status_ptr_t request =
-      tm_ucx.ucp_am_send_nbx(peer->ep, TM_UCX_MESSAGE, &send->header, sizeof send->header,
-                             send->data, send->header.bytes, &param);
+      one_piece
+          ? tm_ucx.ucp_am_send_nbx(peer->ep, TM_UCX_PACKET, NULL, 0, &send->header,
+                                   sizeof send->header + send->header.bytes, &param)
+          : tm_ucx.ucp_am_send_nbx(peer->ep, TM_UCX_MESSAGE, &send->header, sizeof send->header,
+                                   send->data, send->header.bytes, &param);
   if (UCS_PTR_IS_ERR(request)) node_is_lost(peer, UCS_PTR_STATUS(request));
   tm_packet_note(peer, send);
   came += request == NULL && send->fetched;
