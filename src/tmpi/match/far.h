@@ -101,7 +101,7 @@ TM_EXPORT void tm_far_fetched(struct tm_far_fetch *fetch);
 
 /* ---- notes */
 
-enum { TM_FAR_NOTE_MAX = 16384 /* bytes; longer ones would wait to be fetched */ };
+enum { TM_FAR_NOTE_MAX = 57344 /* bytes; with its header it is one message of UCX by TCP */ };
 
 /** Takes a note of a rank. data may lie at any address, and is gone afterwards. */
 typedef void tm_far_taker(int source, const void *data, size_t bytes);

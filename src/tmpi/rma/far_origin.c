@@ -21,11 +21,15 @@
 #include "tmpi/rma/update.h"
 
 enum {
-  DATA_MAX = 12288, /* bytes of a message's data; with the pieces it stays below TM_FAR_NOTE_MAX */
-  PIECES_MAX = 240
+  PIECES_MAX = 240,
+  DATA_MAX = 53248 /* bytes of a message's data; with the pieces it stays below TM_FAR_NOTE_MAX */
 };
 
 /* ---- accesses */
+
+_Static_assert(sizeof(struct tm_win_head) + PIECES_MAX * sizeof(struct tm_piece) + DATA_MAX <=
+                   TM_FAR_NOTE_MAX,
+               "a message is a note");
 
 /* Bytes of an access that one message carries. */
 struct load {
