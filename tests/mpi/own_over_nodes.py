@@ -17,6 +17,7 @@ import time
 LAUNCH = ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe"]
 LEFT_OUT = {
     "arguments": "is for one rank",
+    "disk": "the name of its file has the number of a process",
     "environment": "wants all ranks on one node",
     "files": "ranks of one process have names with its number",
     "intake": "is for two ranks",
@@ -27,7 +28,8 @@ LEFT_OUT = {
     "ports": "ports are refused over nodes",
     "signals": "signals among ranks of one process",
     "spawn": "MPI_Comm_spawn() is refused over nodes",
-    "timers": "timers of ranks of one process"}
+    "timers": "timers of ranks of one process",
+    "window_errors": "has windows of memory that ranks of one node share"}
 ROW = re.compile(r"^    (\w+)\.(?:c|cpp):(\d+)\)?$", re.M)
 
 

@@ -75,20 +75,25 @@ static void updates(void) {
   for (int i = 0; i < TIMES; i++) {
     MPI_Accumulate(&one, 1, MPI_LONG, 0, 0, 1, MPI_LONG, MPI_SUM, win);
     MPI_Fetch_and_op(&one, &old, MPI_LONG, 0, 1, MPI_SUM, win);
+    MPI_Win_flush_local(0, win);
     CHECK(old >= i && old < (long)size * TIMES);
     MPI_Get_accumulate(both, 2, MPI_LONG, result, 2, MPI_LONG, 0, 2, 2, MPI_LONG, MPI_SUM, win);
+    MPI_Win_flush_local(0, win);
     CHECK(result[1] == 2 * result[0]); /* a chunk is combined as a whole */
   }
   MPI_Win_flush_all(win);
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Fetch_and_op(NULL, &old, MPI_LONG, 0, 0, MPI_NO_OP, win);
+  MPI_Win_flush_local(0, win);
   CHECK(old == (long)size * TIMES);
   MPI_Get(&old, 1, MPI_LONG, 0, 1, 1, MPI_LONG, win);
+  MPI_Win_flush_local(0, win);
   CHECK(old == (long)size * TIMES);
   MPI_Barrier(MPI_COMM_WORLD);
   /* one rank wins */
   long wanted = (long)size * TIMES, winner = -1, sum;
   MPI_Compare_and_swap(&minus, &wanted, &old, MPI_LONG, 0, 0, win);
+  MPI_Win_flush_local(0, win);
   winner = old == wanted;
   MPI_Allreduce(&winner, &sum, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
   CHECK(sum == 1);
@@ -127,6 +132,7 @@ static void long_updates(void) {
     MPI_Accumulate(row, LONG, MPI_LONG, 0, 1, LONG, MPI_LONG, MPI_SUM, unaligned);
     MPI_Get_accumulate(row, LONG, MPI_LONG, old, LONG, MPI_LONG, 0, 0, LONG, MPI_LONG, MPI_SUM,
                        aligned);
+    MPI_Win_flush_local(0, aligned);
     for (int i = 1; i < LONG; i++) CHECK(old[i] % i == 0 && old[i] > older[i]);
     memcpy(older, old, sizeof old);
   }
@@ -220,8 +226,13 @@ static void posts(void) {
   MPI_Win_free(&win);
 }
 
-/* Memory of all ranks in one piece, or apart; the others' is used by its address. */
+/* Memory of all ranks of a node in one piece, or apart; the others' is used by its address. */
 static void shared(void) {
+  MPI_Comm node;
+  int own, members;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  MPI_Comm_rank(node, &own);
+  MPI_Comm_size(node, &members);
   for (int apart = 0; apart < 2; apart++) {
     int *mine, *other, unit;
     MPI_Aint bytes;
@@ -229,16 +240,15 @@ static void shared(void) {
     MPI_Win win;
     MPI_Info_create(&info);
     MPI_Info_set(info, "alloc_shared_noncontig", apart ? "true" : "false");
-    MPI_Win_allocate_shared((rank + 1) * sizeof(int), sizeof(int), info, MPI_COMM_WORLD, &mine,
-                            &win);
+    MPI_Win_allocate_shared((own + 1) * sizeof(int), sizeof(int), info, node, &mine, &win);
     MPI_Info_free(&info);
-    for (int i = 0; i <= rank; i++) mine[i] = rank;
+    for (int i = 0; i <= own; i++) mine[i] = own;
     MPI_Win_fence(0, win);
-    for (int r = 0; r < size; r++) {
+    for (int r = 0; r < members; r++) {
       MPI_Win_shared_query(win, r, &bytes, &unit, &other);
       CHECK(bytes == (MPI_Aint)((r + 1) * sizeof(int)) && unit == sizeof(int));
       for (int i = 0; i <= r; i++) CHECK(other[i] == r);
-      if (!apart) CHECK(other == mine + (r * (r + 1) - rank * (rank + 1)) / 2);
+      if (!apart) CHECK(other == mine + (r * (r + 1) - own * (own + 1)) / 2);
       if (apart) CHECK((uintptr_t)other % 64 == 0);
     }
     MPI_Win_shared_query(win, MPI_PROC_NULL, &bytes, &unit, &other);
@@ -246,6 +256,7 @@ static void shared(void) {
     MPI_Win_fence(0, win);
     MPI_Win_free(&win);
   }
+  MPI_Comm_free(&node);
 }
 
 /* Memory that is attached later; its addresses are displacements. */
@@ -375,7 +386,10 @@ static void ends(void) {
   MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
   for (int i = 0; i < 2; i++) CHECK(MPI_Win_attach(win, &memory[i], sizeof(int)) == MPI_SUCCESS);
   MPI_Win_free(&win);
-  MPI_Win_allocate_shared(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &cells, &win);
+  MPI_Comm node;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  MPI_Win_allocate_shared(sizeof(int), sizeof(int), MPI_INFO_NULL, node, &cells, &win);
+  MPI_Comm_free(&node);
   MPI_Win_get_info(win, &info);
   MPI_Info_get(info, "alloc_shared_noncontig", (int)sizeof value - 1, value, &flag);
   CHECK(flag && strcmp(value, "false") == 0);
