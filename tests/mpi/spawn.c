@@ -203,12 +203,13 @@ static void refused_with(const char *key, const char *value, const char *program
 }
 
 static void check_refused(void) {
+  enum { SPARE = 1024 }; /* tmpirun's without --spare */
   int *universe, flag;
   MPI_Comm inter, none;
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, (void *)&universe, &flag);
   CHECK(flag && *universe > size);
-  refused_with(NULL, NULL, self, *universe - size + 1);
+  refused_with(NULL, NULL, self, SPARE + 1);
   refused_with(NULL, NULL, "/nowhere/program", 2);
   refused_with(NULL, NULL, "/bin/sh", 2);
   refused_with("wdir", "/nowhere", self, 2);
@@ -283,6 +284,12 @@ static void end_badly(const char *how, MPI_Comm parent) {
   exit(0);
 }
 
+static void print_universe(void) {
+  int *universe, flag;
+  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, (void *)&universe, &flag);
+  if (rank == 0) printf("%d\n", flag ? *universe : -1);
+}
+
 int main(int argc, char **argv) {
   MPI_Comm parent;
   self = argv[0];
@@ -295,6 +302,8 @@ int main(int argc, char **argv) {
   } else if (argc > 1 && strcmp(argv[1], "measured") == 0) {
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     check_forgotten();
+  } else if (argc > 1 && strcmp(argv[1], "universe") == 0) {
+    print_universe();
   } else if (argc > 1) {
     char ends[] = "ends", *words[] = {argv[1], ends, NULL};
     MPI_Comm_spawn(self, words, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &parent, MPI_ERRCODES_IGNORE);

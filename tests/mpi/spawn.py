@@ -4,6 +4,7 @@
 
 usage: spawn.py TMPIRUN PROGRAM
 """
+import os
 import pathlib
 import resource
 import subprocess
@@ -68,6 +69,24 @@ class Spawn(unittest.TestCase):
         self.assertIn("no room for more ranks was kept", result.stderr)
         result = run("status", options=["--spare=2"], space=1 << 32)
         self.assertEqual(result.returncode, 3, result)
+
+    def universe(self, *options):
+        """The size that a program sees of two ranks on one CPU."""
+        cpu = min(os.sched_getaffinity(0))
+        result = subprocess.run([TMPIRUN, "-n", "2", *options, PROGRAM, "universe"], capture_output=True, text=True, check=True,
+                                preexec_fn=lambda: os.sched_setaffinity(0, {cpu}))
+        return int(result.stdout)
+
+    def test_universe(self):
+        """A program that spawns what is missing to it gets as many ranks as there are CPUs, but one at least."""
+        self.assertEqual(self.universe(), 3)
+        self.assertEqual(self.universe("--spare=7"), 9)
+        self.assertEqual(self.universe("--spare=0"), 2)
+        two = sorted(os.sched_getaffinity(0))[:2]
+        if len(two) == 2:
+            result = subprocess.run([TMPIRUN, PROGRAM, "universe"], capture_output=True, text=True, check=True,
+                                    preexec_fn=lambda: os.sched_setaffinity(0, two))
+            self.assertEqual(result.stdout, "2\n")
 
     def test_checks_find_nothing(self):
         result = run(options=["--check", "--report"])

@@ -47,7 +47,7 @@ static const int *predefined(int keyval) {
     case MPI_HOST: return &host;
     case MPI_WTIME_IS_GLOBAL: return tm_job.far == NULL ? &global : &not_global;
     case MPI_APPNUM: return &tm_rank_self()->part;
-    case MPI_UNIVERSE_SIZE: return &tm_job.most;
+    case MPI_UNIVERSE_SIZE: return &tm_job.universe;
     case MPI_LASTUSEDCODE: return tm_code_last();
     default: return NULL;
   }

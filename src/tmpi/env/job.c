@@ -49,7 +49,7 @@ int tm_job_start(int size, int most, int first, int local) {
   struct tm_rank *ranks = (void *)(room + (-(uintptr_t)room & (TM_LINE - 1)));
   mti_move_ranks();
   tm_job.size = tm_job.first_size = size;
-  tm_job.most = most;
+  tm_job.most = tm_job.universe = most;
   tm_job.first = first;
   tm_job.local = tm_job.here = local;
   tm_job.vp_count = mltp_vp() >= 0 ? mltp_vps_active() : 0;

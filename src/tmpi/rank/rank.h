@@ -145,6 +145,7 @@ struct tm_job {
   uint32_t size_ilock;   /* a report holds it, too */
   int first_size;        /* [const] ranks that the job began with */
   int most;              /* [const] ranks that there is room for: size grows up to it */
+  int universe;          /* [const] MPI_UNIVERSE_SIZE; `most` at most */
   struct tm_rank *ranks; /* [const] the array, of `most` */
   struct tm_group *all;  /* [const] of MPI_COMM_WORLD of the first ranks */
   int vp_count;          /* [const] VPs that run ranks; 0: each has a kernel thread */

@@ -297,6 +297,15 @@ static int end_job(const struct settings *settings, int status) {
   return status;
 }
 
+/* Programs spawn as many ranks as are missing to MPI_UNIVERSE_SIZE. The room that a program has
+ * without being asked for is no advice: mpi4py's MPIPoolExecutor() would start 1,024 Pythons. */
+static int universe(const struct settings *settings) {
+  int cpus = os_cpus(), most = tm_job.most;
+  if (settings->spare >= 0) return most;
+  int advised = cpus > settings->ranks ? cpus : settings->ranks + 1;
+  return advised < most ? advised : most;
+}
+
 /* What fails has said why. @return the exit status. */
 static int run(const struct settings *settings) {
   if (!tm_output_start(settings->ranks, settings->label, settings->output)) return 1;
@@ -320,6 +329,7 @@ static int run(const struct settings *settings) {
     fprintf(stderr, "tmpirun: no memory for %d ranks (fewer ranks)\n", settings->ranks);
     return 1;
   }
+  tm_job.universe = universe(settings);
   tm_locations_start();
   int error = tm_watch_start(settings->timeout);
   if (error != 0) {
