@@ -4,7 +4,7 @@
 set(of_ranks abi abuse arguments bindings built calls causes collectives concurrent contexts descriptors endings environment
     environments files fixed_form fortran futures interrupted joins launched lent loading locks mappings mistakes modern
     nonblocking objects opening openmp operations options outstanding output owned private process pthreads python
-    ranks_table reports requests ring rounding sessions signals spawn spinning stacks states threads timers windows)
+    ranks_table reports requests ring rounding sessions signals spawn spinning stacks standstill states threads timers windows)
 set(of_threads calls deadlock exceptions fork_join fp_control handover limits memory namespaces overflow priority stacks yield)
 list(JOIN of_ranks | of_ranks)
 list(JOIN of_threads | of_threads)

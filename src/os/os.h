@@ -171,6 +171,13 @@ uint64_t os_task_cpu_time(const struct os_task *task);
 enum os_task_state os_task_state(const struct os_task *task);
 /** @return the number of the system call that it is in; -1: in none, or the kernel does not say. */
 long os_task_call(const struct os_task *task);
+/** @return whether it waits for a word of this process's memory, without a time: without a signal
+ * only another kernel thread of the process can wake it. false, too: the kernel does not say.
+ * *switches: how often it had waited in the kernel before the look, this wait counted. */
+bool os_task_waits_forever(const struct os_task *task, uint64_t *switches);
+/** Calls visit() for each kernel thread of the process, until that returns false.
+ * @return whether it returned true each time. false, too: /proc cannot be read. */
+bool os_tasks_visit(bool (*visit)(const struct os_task *task, void *context), void *context);
 /** @return the name of a system call that may wait for long; NULL: another (calls.c). */
 const char *os_call_name(long number);
 

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the kernel says of a kernel thread of this process: whether it runs, how long it has run,
  * and which system call it waits in. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -52,4 +55,40 @@ long os_task_call(const struct os_task *task) {
   if (!read_file(task, "syscall", text, sizeof text)) return -1;
   long number = strtol(text, &end, 10);
   return end != text ? number : -1; /* "running" */
+}
+
+/* @return 0: the kernel does not say. */
+static uint64_t switches_of(const struct os_task *task) {
+  static const char title[] = "\nvoluntary_ctxt_switches:";
+  char text[4096]; /* it is the last line but one */
+  if (!read_file(task, "status", text, sizeof text)) return 0;
+  const char *line = strstr(text, title);
+  return line != NULL ? strtoull(line + sizeof title - 1, NULL, 10) : 0;
+}
+
+/* The file has the number of the call and its arguments, in hexadecimal. */
+bool os_task_waits_forever(const struct os_task *task, uint64_t *switches) {
+  char text[256];
+  long number;
+  unsigned long word, operation, value, timeout;
+  *switches = switches_of(task);
+  if (*switches == 0 || !read_file(task, "syscall", text, sizeof text)) return false;
+  if (sscanf(text, "%ld %lx %lx %lx %lx", &number, &word, &operation, &value, &timeout) != 5)
+    return false; /* "running" */
+  unsigned long command = operation & (unsigned long)FUTEX_CMD_MASK;
+  return number == SYS_futex && (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET) &&
+         (operation & FUTEX_PRIVATE_FLAG) != 0 && timeout == 0;
+}
+
+bool os_tasks_visit(bool (*visit)(const struct os_task *task, void *context), void *context) {
+  int saved = errno;
+  DIR *list = opendir("/proc/self/task");
+  bool good = list != NULL;
+  for (const struct dirent *entry; good && (entry = readdir(list)) != NULL;) {
+    const struct os_task task = {.tid = (pid_t)strtol(entry->d_name, NULL, 10)};
+    if (task.tid > 0) good = visit(&task, context); /* the others are "." and ".." */
+  }
+  if (list != NULL) closedir(list);
+  errno = saved;
+  return good;
 }

@@ -6,6 +6,7 @@ usage: python.py TMPIRUN PROCESS LIBRARY, as built.py
 """
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import unittest
@@ -108,6 +109,28 @@ class Python(built.Programs):
 
     def test_a_script_is_spawned(self):
         self.spawns("sys.argv[0]")
+
+    def test_a_wait_without_end_is_reported(self):
+        """The thread that would have ended it has failed. Python handles Ctrl-C, so the job continues to wait for that."""
+        script = self.folder / "waits.py"
+        script.write_text("""import threading
+def fail(): raise RuntimeError("spawn failed")
+event = threading.Event()
+threading.Thread(target=fail).start()
+try:
+    event.wait()
+except KeyboardInterrupt:
+    print("interrupted")
+""")
+        job = subprocess.Popen([built.TMPIRUN, PYTHON, script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        said = ""
+        while "only a signal can end that" not in said:
+            line = job.stderr.readline()
+            self.assertNotEqual(line, "", said)
+            said += line
+        self.assertIn("RuntimeError: spawn failed", said)
+        job.send_signal(signal.SIGINT)
+        self.assertEqual((job.communicate()[0], job.returncode), ("interrupted\n", 0))
 
     def test_script(self):
         self.says(self.script, "x")

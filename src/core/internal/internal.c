@@ -20,6 +20,7 @@
 #include "core/memory/stack.h"
 #include "core/sched/runq.h"
 #include "core/sched/steal.h"
+#include "core/sched/watchdog.h"
 #include "core/thread/key.h"
 #include "core/vp/kernel_thread.h"
 #include "core/vp/vp.h"
@@ -177,6 +178,12 @@ void mti_set_deadlock_elsewhere(bool (*elsewhere)(void)) { mt_deadlock_elsewhere
 bool mti_still_rests(void) { return mt_vps_rest_as_noted(); }
 
 bool mti_deadlock_report(void) { return mt_deadlock_report(); }
+
+bool mti_looks_for_deadlocks(void) { return mt_options.deadlock != MT_DEADLOCK_OFF; }
+
+uint64_t mti_rest_mark(void) { return mt_rest_mark(); }
+
+bool mti_task_rests(int tid) { return mt_task_rests(tid); }
 
 void mti_set_idle_hook(void (*hook)(bool sleeps)) {
   mt_store_relaxed(&mt_rt.poll.idle, hook); /* relaxed: threads that need it are made ready later */

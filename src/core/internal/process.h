@@ -41,6 +41,17 @@ MTI_EXPORT bool mti_still_rests(void);
 /** Reports a deadlock, once. @return whether the process has to end, with MLTP_EXIT_DEADLOCK. */
 MTI_EXPORT bool mti_deadlock_report(void);
 
+/** @return whether the process is to look for deadlocks: not with MLTP_DEADLOCK=off. */
+MTI_EXPORT bool mti_looks_for_deadlocks(void);
+
+/** For a look from a kernel thread outside of the runtime; takes no lock.
+ * @return 0: a VP is awake, a thread is ready, or a timer or a descriptor may make one ready.
+ * Otherwise a number that changes when a VP wakes up; without VPs always the same. */
+MTI_EXPORT uint64_t mti_rest_mark(void);
+
+/** @return whether a kernel thread is of the runtime, and makes no thread ready while VPs rest. */
+MTI_EXPORT bool mti_task_rests(int tid);
+
 /** Sets the function that an idle VP calls at short intervals while it searches, and once, with
  * true, before it sleeps. It never waits, and may make threads ready. It runs on no thread. */
 MTI_EXPORT void mti_set_idle_hook(void (*hook)(bool sleeps));

@@ -209,6 +209,9 @@ static bool set_alarm(void) {
 /* ---- the kernel thread */
 
 static void *monitor(void *unused) {
+  struct os_task self;
+  os_task_self(&self);
+  mt_store_relaxed(&mt_rt.handover.task, self.tid);
   os_signals_off();
   os_priority_raise();
   while (!mt_load_relaxed(&mt_rt.handover.ends)) {

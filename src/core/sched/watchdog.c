@@ -105,3 +105,25 @@ void mt_watchdog_rearm(uint64_t deadline) {
   mt_ilock_unlock(&mt_rt.sleep.ilock);
   if (watchdog != NULL) mt_vp_rouse(watchdog);
 }
+
+uint64_t mt_rest_mark(void) {
+  uint32_t count = mt_vp_count();
+  uint64_t mark = 1;
+  if (count == 0) return mark;
+  if (mt_load_relaxed(&mt_rt.idle.awake) > 0 || mt_poller() != NULL || mt_any_waiting(NULL) ||
+      mt_timers_earliest() != MLTP_NEVER)
+    return 0;
+  for (uint32_t i = 0; i < count; i++) mark += mt_load_relaxed(&mt_rt.vps[i]->stats.sleeps);
+  return mark;
+}
+
+bool mt_task_rests(int tid) {
+  uint32_t count = mt_vp_count();
+  if (tid == mt_load_relaxed(&mt_rt.handover.task)) return true;
+  for (uint32_t i = 0; i < count; i++) {
+    const struct mt_vp *vp = mt_rt.vps[i];
+    if (mt_load_relaxed(&vp->handover.task.tid) == tid)
+      return mt_load_relaxed(&vp->sleep.status) == MT_VP_ASLEEP;
+  }
+  return false;
+}

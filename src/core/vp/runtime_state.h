@@ -42,6 +42,7 @@ struct mt_handover_state {
   struct os_alarm alarm; /* [const while there are VPs] of the monitor */
   bool prepared;         /* [init] the alarm is made */
   pthread_t monitor;     /* [const while it runs] */
+  int task;              /* [atomic] the monitor's kernel thread; 0: none yet; relaxed */
   bool runs;             /* [atomic] there is a monitor */
   bool ends;             /* [atomic] the monitor has to end */
   bool rests;            /* [atomic] the alarm is not set: no VP is awake */

@@ -206,6 +206,9 @@ enum { TM_STATUS_TIMEOUT = 124 };
  * the process. @return 0, or why no kernel thread could be created, for os_thread_refusal(). */
 int tm_watch_start(long seconds);
 
+/** standstill.c: for the watcher, at intervals. Ends a job of which no thread can run any more. */
+void tm_standstill_look(uint64_t interval);
+
 /** watch.c: reports that the time of the job is over, and ends it. */
 void tm_watch_late(void) __attribute__((noreturn));
 
@@ -244,6 +247,9 @@ bool tm_signals_acts_elsewhere(const struct tm_process *process);
 int tm_timer_rank(int id);
 
 enum { TM_TIMER_UNKNOWN = -2 };
+
+/** @return whether a rank has made a timer. */
+bool tm_timers_were_made(void);
 
 /** timers.c: deletes those of a rank that ends. */
 void tm_timers_end(int rank);

@@ -3,7 +3,8 @@
  * Reports on demand and at a time-out. Ranks may compute and never come to a scheduling point, so
  * this cannot be a thread of libmltp; and what a report calls may not be called by a signal
  * handler. So it is a kernel thread that sleeps until the handler, or the time, wakes it. It never
- * makes a thread ready: a deadlock is one beside it. At first it also looks whether VPs are wanted.
+ * makes a thread ready: a deadlock is one beside it. At first it also looks whether VPs are wanted,
+ * and at intervals whether anything can still happen (standstill.c).
  *
  * Relaxed: signals and failed, which `events` orders.
  */
@@ -22,6 +23,7 @@
 #include "tmpi/run/process.h"
 
 enum { STACK_SIZE = 1 << 20, LOOK_NS = 4000000, GRACE_NS = 1000000000 };
+static const uint64_t standstill_ns = 5000000000;
 enum { RANK_FAILED = 1, END_NOW = 2 };
 
 static uint32_t events;                /* [atomic] futex: signals, and the first failure */
@@ -121,9 +123,10 @@ __attribute__((noreturn)) static void end_failed(void) {
 
 /* What the watcher is waiting for besides events. */
 struct plan {
-  uint32_t seen;      /* signals */
-  uint64_t pause;     /* between looks for VPs; 0: no longer */
-  uint64_t look, end; /* times of the next look, and of the end after a failure */
+  uint32_t seen;       /* signals */
+  uint64_t pause;      /* between looks for VPs; 0: no longer */
+  uint64_t look, end;  /* times of the next look, and of the end after a failure */
+  uint64_t standstill; /* time of the next look of that kind */
 };
 
 static void plan_after_event(struct plan *plan) {
@@ -147,13 +150,14 @@ static void plan_look(struct plan *plan, uint64_t now) {
 static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 static void *watch(void *unused) {
-  struct plan plan = {0, LOOK_NS, os_now() + LOOK_NS, UINT64_MAX};
+  uint64_t begin = os_now();
+  struct plan plan = {0, LOOK_NS, begin + LOOK_NS, UINT64_MAX, begin + standstill_ns};
   (void)unused;
   os_priority_raise();
   for (;;) {
     uint32_t before = mt_load_acquire(&events); /* WT-2 acquire: signals and failed; pairs WT-1 */
     plan_after_event(&plan);
-    uint64_t until = earlier(earlier(plan.end, deadline), plan.look);
+    uint64_t until = earlier(earlier(plan.end, deadline), earlier(plan.look, plan.standstill));
     if (os_futex_wait(&events, before, until) != ETIMEDOUT) continue;
     uint64_t now = os_now();
     if (now >= plan.end) end_failed();
@@ -162,6 +166,9 @@ static void *watch(void *unused) {
       tm_watch_late();
     }
     plan_look(&plan, now);
+    if (now < plan.standstill) continue;
+    tm_standstill_look(standstill_ns);
+    plan.standstill = now + standstill_ns;
   }
 }
 
