@@ -7,7 +7,7 @@
 
 #include "check.h"
 
-enum { MANY = 200, ROUNDS = 20, ROOM = 20000 };
+enum { MANY = 200, ROUNDS = 20, ROOM = 70000 };
 
 /* Few bytes, none, what just may be joined, a byte more, and what its receiver fetches. */
 static int bytes_of(int i) {

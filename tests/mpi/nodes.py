@@ -45,7 +45,7 @@ class Nodes(unittest.TestCase):
         return result.stderr
 
     def test_ranks_of_several_nodes_exchange_messages(self):
-        for nodes, ranks, what in [(2, 4, "all"), (3, 6, "short")]:
+        for nodes, ranks, what in [(2, 4, "all"), (3, 6, "short"), (2, 24, "short")]:  # 24: messages of nodes in pieces
             result = launch("-n", str(nodes), TMPIRUN, "-n", str(ranks), OVER_NODES, what)
             self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "right\n", ""), result)
 

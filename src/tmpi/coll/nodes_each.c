@@ -11,11 +11,14 @@
 #include "tmpi/coll/nodes.h"
 #include "tmpi/coll/phase.h"
 #include "tmpi/error/errors.h"
+#include "tmpi/match/far.h"
 #include "tmpi/object/span.h"
+#include "tmpi/request/request.h"
 
 enum {
-  PART_MAX = 4096,      /* bytes; larger ones gain nothing */
-  MESSAGE_MAX = 1 << 20 /* bytes between two nodes */
+  PART_MAX = 4096,       /* bytes; larger ones gain nothing */
+  MESSAGE_MAX = 1 << 20, /* bytes between two nodes */
+  PIECES_MAX = (MESSAGE_MAX + TM_FAR_NOTE_MAX - 1) / TM_FAR_NOTE_MAX /* of a message */
 };
 
 /* A node that has members, and what goes to it and comes from it: of the first member here. */
@@ -96,15 +99,33 @@ static char *buffer_new(const struct exchange *x, size_t bytes) {
   return buffer;
 }
 
-/* Exchanges messages with the first member of each other node. */
+/* The messages to a node, or from one. @return how many there are. */
+static int start_pieces(struct exchange *x, enum tm_kind kind, char *at, size_t bytes, int member,
+                        struct tm_request requests[PIECES_MAX], struct tm_request **all) {
+  int count = 0;
+  for (size_t piece; bytes > 0; bytes -= piece, at += piece) {
+    piece = bytes < TM_FAR_NOTE_MAX ? bytes : TM_FAR_NOTE_MAX;
+    all[count] = &requests[count];
+    tm_request_borrow_inner(&requests[count], kind, at, piece, tm_type_of(MPI_BYTE), member,
+                            x->coll->tag, x->coll->comm);
+    tm_request_start(&requests[count++]);
+  }
+  return count;
+}
+
+/* Exchanges messages with the first member of each other node. They go in pieces that the receiver
+ * need not fetch: nodes that share CPUs answer late. */
 static void exchange_all(struct exchange *x) {
   const struct tm_span *span = x->span;
-  struct tm_type *byte = tm_type_of(MPI_BYTE);
+  struct tm_request in[PIECES_MAX], out[PIECES_MAX], *all[2 * PIECES_MAX];
   for (int step = 1; step < span->nodes; step++) {
     int to = (span->own + step) % span->nodes;
     int from = (span->own - step + span->nodes) % span->nodes;
-    tm_coll_exchange(x->coll, x->peers[to].out, x->peers[to].out_bytes, byte, span->speakers[to],
-                     x->peers[from].in, x->peers[from].in_bytes, byte, span->speakers[from]);
+    int count = start_pieces(x, TM_RECV, x->peers[from].in, x->peers[from].in_bytes,
+                             span->speakers[from], in, all);
+    count += start_pieces(x, TM_SEND, x->peers[to].out, x->peers[to].out_bytes, span->speakers[to],
+                          out, all + count);
+    tm_coll_finish(x->coll, all, count);
   }
 }
 

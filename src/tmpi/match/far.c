@@ -44,7 +44,7 @@ bool tm_far_send(struct tm_request *request) {
   size_t bytes = tm_request_bytes(request);
   bool buffered = request->mode == TM_BUFFERED,
        copies = buffered || bytes <= COPIED_MAX || !tm_type_is_flat(request->type);
-  bool fetched = bytes > TM_EAGER_MAX, answered = request->mode == TM_SYNCHRONOUS && !fetched;
+  bool fetched = bytes > TM_FAR_EAGER_MAX, answered = request->mode == TM_SYNCHRONOUS && !fetched;
   struct tm_far_send *send = malloc(sizeof *send + (copies ? bytes : 0));
   if (send == NULL) tm_message_panic(bytes);
   *send = (struct tm_far_send){.header = {.context = request->entry.envelope.context,

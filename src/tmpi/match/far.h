@@ -30,6 +30,12 @@
 #include "tmpi/match/transport.h"
 #include "tmpi/rank/export.h"
 
+enum {
+  TM_FAR_EAGER_MAX = 65536, /**< bytes that travel with their header; a fetch of fewer takes longer,
+                                 since the receiver's node and the sender's have to answer */
+  TM_FAR_NOTE_MAX = 57344   /**< bytes; with its header it is one message of UCX by TCP */
+};
+
 /** What takes what has come. */
 enum tm_far_service {
   TM_FAR_MAILBOX,
@@ -100,8 +106,6 @@ TM_EXPORT void tm_far_arrive(const struct tm_far_header *header, const void *dat
 TM_EXPORT void tm_far_fetched(struct tm_far_fetch *fetch);
 
 /* ---- notes */
-
-enum { TM_FAR_NOTE_MAX = 57344 /* bytes; with its header it is one message of UCX by TCP */ };
 
 /** Takes a note of a rank. data may lie at any address, and is gone afterwards. */
 typedef void tm_far_taker(int source, const void *data, size_t bytes);
