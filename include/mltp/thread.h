@@ -121,6 +121,7 @@ MLTP_API uint64_t mltp_id(const mltp_t *thread);
  * Returns the memory of free stacks to the kernel. Awake VPs other than the caller's keep up to
  * 512 free stacks each for their next threads. The library returns memory that was not used for
  * a second without this call. A thread that later gets such a stack touches new memory.
+ * Stacks of threads that wait keep their memory, unless MLTP_PACK_MS is set (mltp-threads(7)).
  * Blocks: no (a system call for each free stack). Context: any, after mltp_init().
  */
 MLTP_API void mltp_trim(void);

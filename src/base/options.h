@@ -48,6 +48,9 @@ enum mt_probe { MT_PROBE_EAGER, MT_PROBE_LATE };
 /** What the main thread is. */
 enum mt_main { MT_MAIN_UNBOUND, MT_MAIN_BOUND };
 
+/** Stacks of parked threads keep their memory. */
+enum { MT_PACK_OFF = -1 };
+
 enum mt_guard { MT_GUARD_AUTO, MT_GUARD_MADVISE, MT_GUARD_MPROTECT, MT_GUARD_CANARY };
 
 /** The knobs, as numbers. Written by mt_options_read() before the runtime's
@@ -62,6 +65,8 @@ struct mt_options {
   int64_t stack_size;    /**< bytes */
   int64_t stack_space;   /**< bytes; 0: what the address space allows */
   int64_t guard;         /**< enum mt_guard */
+  int64_t pack_ms;       /**< how long a thread is parked before its stack is packed, or
+                            MT_PACK_OFF */
   int64_t spin_us;       /**< how long an idle VP looks for work, or MT_MEASURED */
   int64_t cache_share;   /**< CPUs that share a cache; 0: as the kernel says */
   int64_t spin; /**< enum mt_spin_kind of strategies' locks (alternatives/spin/spinlock.h) */

@@ -13,6 +13,7 @@
 #include "base/peek.h"
 #include "core/life/end.h"
 #include "core/memory/descriptor.h"
+#include "core/memory/pack.h"
 #include "core/memory/stack.h"
 #include "core/vp/poller.h"
 #include "core/vp/vp.h"
@@ -140,7 +141,7 @@ uint32_t mt_deadlock_bystanders;
 static uint32_t known_tasks(void) {
   return mt_load_relaxed(&mt_rt.vp_count) + mt_load_relaxed(&mt_rt.outside.parked) +
          mt_load_relaxed(&mt_rt.handover.runs) + mt_load_relaxed(&mt_rt.poll.tasks) +
-         mt_deadlock_bystanders + MT_SANITIZER_TASKS;
+         mt_pack_tasks() + mt_deadlock_bystanders + MT_SANITIZER_TASKS;
 }
 
 static uint32_t deadlock_reported; /* once in a runtime's life */
@@ -237,6 +238,17 @@ static unsigned long counter(const uint64_t *value) {
   return (unsigned long)mt_load_relaxed(value); /* relaxed: the other VPs are about to end */
 }
 
+static void print_packer(void) {
+  struct mt_pack_counts counts;
+  mt_pack_counts(&counts);
+  mt_message(
+      "packer: pages packed %lu, back %lu (%lu ahead), first touches %lu, kept %lu; %lu pages in "
+      "%lu KiB now",
+      (unsigned long)counts.packed, (unsigned long)counts.back, (unsigned long)counts.ahead,
+      (unsigned long)counts.touched, (unsigned long)counts.kept, (unsigned long)counts.pages,
+      (unsigned long)counts.bytes / 1024);
+}
+
 static void print_stats(void) {
   uint32_t count = mt_load_relaxed(&mt_rt.vp_count);
   for (uint32_t i = 0; i < count; i++) {
@@ -251,6 +263,7 @@ static void print_stats(void) {
         counter(&s->sleeps), counter(&s->wakes), counter(&s->locks), counter(&s->awaits[0]),
         counter(&s->awaits[1]), counter(&s->awaits[2]));
   }
+  if (mt_pack_tasks() != 0) print_packer();
   if (!mt_load_relaxed(&mt_rt.handover.runs)) return;
   mt_message("monitor: hand-overs %lu, wake-ups %lu", counter(&mt_rt.handover.count),
              counter(&mt_rt.handover.wakeups));

@@ -115,6 +115,10 @@ int os_thread_exit_value(pthread_key_t key, void *value) { return pthread_setspe
 
 int os_fork_hook(void (*in_child)(void)) { return pthread_atfork(NULL, NULL, in_child); }
 
+int os_fork_hooks(void (*before)(void), void (*after)(void)) {
+  return pthread_atfork(before, after, NULL);
+}
+
 void os_priority_raise(void) {
   struct sched_param parameters;
   int saved = errno, policy = sched_getscheduler(0);

@@ -144,6 +144,8 @@ int os_thread_exit_hook(pthread_key_t *key, void (*func)(void *));
 int os_thread_exit_value(pthread_key_t key, void *value);
 /** Runs a function in each child of fork(), on its one kernel thread. @return 0 or ENOMEM. */
 int os_fork_hook(void (*in_child)(void));
+/** Runs functions in each process that forks, before and after it. @return 0 or ENOMEM. */
+int os_fork_hooks(void (*before)(void), void (*after)(void));
 
 /* ---- what a kernel thread of this process does (task.c) */
 

@@ -4,9 +4,12 @@
 #define _GNU_SOURCE /* the runtime's headers want it */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <linux/userfaultfd.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -176,6 +179,46 @@ static void what_cannot_be_done_without_is_named(void **state) {
   if (!on_kernel_backend()) check(in_the_middle, membarrier, STOPS);
 }
 
+static void pack(void) {
+  setenv("MLTP_PACK_MS", "0", 1);
+  refuse();
+  int error = mltp_init(0);
+  if (error != EINVAL) _exit(error == 0 ? 6 : 7);
+  setenv("MLTP_PACK_MS", "off", 1);
+  if (mltp_init(0) != 0) _exit(8); /* the refusal left nothing behind */
+  work();
+  mltp_finalize();
+}
+
+/* Without all that packing needs there is none. */
+static void check_packing(struct refusal what, const char *remedy) {
+  static const char *const no_settings[] = {NULL};
+  static struct outcome outcome;
+  refusal = what;
+  run_child(&outcome, pack, no_settings);
+  print_message("%s\n%s", what.name, outcome.said);
+  if (WIFEXITED(outcome.status) && WEXITSTATUS(outcome.status) == 77) skip();
+  assert_int_equal(outcome.status, 0);
+  assert_non_null(strstr(outcome.said, "mltp: MLTP_PACK_MS: stacks cannot be packed: "));
+  assert_non_null(strstr(outcome.said, what.name));
+  assert_non_null(strstr(outcome.said, remedy));
+  assert_null(strchr(strchr(outcome.said, '\n') + 1, '\n')); /* one line */
+}
+
+static void packing_is_refused_where_faults_cannot_be_served(void **state) {
+  (void)state;
+  if (SANITIZED || on_kernel_backend()) skip(); /* another message, or nothing to pack */
+  static const struct refusal right = {"userfaultfd", SYS_ioctl, 1, (uint32_t)UFFDIO_API, EPERM},
+                              kernel = {"userfaultfd", SYS_ioctl, 1, (uint32_t)UFFDIO_API, EINVAL},
+                              table = {"userfaultfd", SYS_close_range, ANY, 0, ENOSYS},
+                              ranges = {"UFFDIO_REGISTER", SYS_ioctl, 1,
+                                        (uint32_t)UFFDIO_REGISTER, ENOMEM};
+  check_packing(right, "vm.unprivileged_userfaultfd=1");
+  check_packing(kernel, "Linux 6.8");
+  check_packing(table, "Linux 6.8");
+  check_packing(ranges, "unset MLTP_PACK_MS");
+}
+
 static mltp_sem_t sem;
 
 static void *wait_for_sem(void *p0) {
@@ -214,6 +257,7 @@ int main(void) {
       cmocka_unit_test(the_monitor_naps_without_an_alarm),
       cmocka_unit_test(no_usable_memory_is_an_error_of_mltp_init),
       cmocka_unit_test(what_cannot_be_done_without_is_named),
+      cmocka_unit_test(packing_is_refused_where_faults_cannot_be_served),
       cmocka_unit_test(dump_sees_without_it_what_is_waited_for),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

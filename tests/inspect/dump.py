@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import unittest
 
 from stage import CAST, scene
@@ -32,6 +33,25 @@ def threads_of(process):
 def state_of(process):
     with open(f"/proc/{process.pid}/status", encoding="ascii") as status:
         return next(line.split()[1] for line in status if line.startswith("State:"))
+
+
+def resident_in_watched(process):
+    """Returns the KiB of memory in mappings whose page faults the process serves itself."""
+    total, resident, seen = 0, 0, False
+    with open(f"/proc/{process.pid}/smaps", encoding="ascii") as smaps:
+        for line in smaps:
+            name, *words = line.split()
+            if name == "Rss:":
+                resident = int(words[0])
+            elif name == "VmFlags:" and "um" in words:
+                total, seen = total + resident, True
+    return total if seen else None
+
+
+def wait_until_packed(process):
+    """Waits until the stacks of a hundred threads, which are in these mappings, have little memory."""
+    while (resident := resident_in_watched(process)) is None or resident > 300:
+        time.sleep(0.01)
 
 
 class Dump(unittest.TestCase):
@@ -103,6 +123,24 @@ class Dump(unittest.TestCase):
             self.assertEqual(state_of(process), "T")
             process.send_signal(signal.SIGCONT)
             self.check_cast(threads_of(process))
+
+    def test_packed_stacks(self):
+        settings = {"MLTP_PACK_MS": "0"}
+        try:
+            with scene(SHARED, 0, **settings):
+                pass
+        except AssertionError:
+            self.skipTest("stacks cannot be packed here")
+        with scene(SHARED, 100, **settings) as process:
+            wait_until_packed(process)
+            self.check_frames(self.check_cast(threads_of(process)))
+            wait_until_packed(process)
+            process.send_signal(signal.SIGSTOP)
+            os.waitpid(process.pid, os.WUNTRACED)
+            threads = threads_of(process)  # does not wait for the packer, which is stopped
+            self.assertEqual(len([t for t in threads if t["name"] == "extra"]), 100)
+            process.send_signal(signal.SIGCONT)
+            self.check_frames(self.check_cast(threads_of(process)))
 
     def check_refusal(self, result, *words):
         self.assertEqual((result.returncode, result.stdout), (1, ""))

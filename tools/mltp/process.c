@@ -7,14 +7,42 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "message.h"
+
+/* The name of the kernel thread that gives pages of waiting threads their content
+ * (core/memory/pack.h). It is not stopped, since reading such a page waits for it. */
+static const char PACKER[] = "(mltp-packer) ";
+
+/* Reads the line of a kernel thread from /proc. @return its state after that name; '\0': it has
+ * another name. */
+static char state_of_packer(pid_t pid, pid_t tid) {
+  char path[64], line[64] = "";
+  snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)pid, (int)tid);
+  FILE *file = fopen(path, "re");
+  if (file == NULL) return '\0';
+  const char *name = fgets(line, sizeof line, file) != NULL ? strchr(line, '(') : NULL;
+  fclose(file);
+  bool is_packer = name != NULL && strncmp(name, PACKER, sizeof PACKER - 1) == 0;
+  return is_packer ? name[sizeof PACKER - 1] : '\0';
+}
+
+/* One that is stopped already serves nobody. Reading the file of the memory does not wait: a page
+ * that is not there cannot be read. */
+static void leave_packer(struct process *process, char state) {
+  char path[64];
+  if ((state != 'T' && state != 't') || process->memory >= 0) return;
+  snprintf(path, sizeof path, "/proc/%d/mem", (int)process->pid);
+  process->memory = open(path, O_RDONLY | O_CLOEXEC);
+}
 
 static bool known(const struct process *process, pid_t tid) {
   for (size_t i = 0; i < process->task_count; i++)
@@ -49,6 +77,11 @@ static size_t stop_tasks(struct process *process, int *error) {
   for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
     pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
     if (tid <= 0 || known(process, tid)) continue;
+    char packer = state_of_packer(process->pid, tid);
+    if (packer != '\0') {
+      leave_packer(process, packer);
+      continue;
+    }
     int failed = stop_task(process, tid);
     if (failed != 0) *error = failed;
   }
@@ -71,6 +104,7 @@ bool process_stop(struct process *process, pid_t pid) {
   int error = 0;
   memset(process, 0, sizeof *process);
   process->pid = pid;
+  process->memory = -1;
   while (stop_tasks(process, &error) > 0) continue; /* the last round found no new ones */
   /* of a process whose first thread has ended, that one cannot be stopped: no matter */
   if (process->task_count > 0) return true;
@@ -86,10 +120,14 @@ void process_continue(struct process *process) {
   free(process->tasks);
   process->tasks = NULL;
   process->task_count = 0;
+  if (process->memory >= 0) close(process->memory);
+  process->memory = -1;
 }
 
 bool process_read(const struct process *process, uint64_t address, void *to, size_t size) {
   struct iovec local = {to, size}, remote = {(void *)(uintptr_t)address, size};
+  if (process->memory >= 0)
+    return pread(process->memory, to, size, (off_t)address) == (ssize_t)size;
   return process_vm_readv(process->pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
 }
 

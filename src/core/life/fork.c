@@ -25,6 +25,7 @@
 #include "core/life/initialise.h"
 #include "core/life/outside.h"
 #include "core/memory/descriptor.h"
+#include "core/memory/pack.h"
 #include "core/memory/stack.h"
 #include "core/sched/monitor.h"
 #include "core/sched/stack_wait.h"
@@ -44,6 +45,7 @@ static struct {
 static struct mt_vp *forgotten;
 
 static void in_child(void) {
+  mt_pack_child(); /* before all: pages of any stack may be missing */
   mt_sanitizer_child_begin();
   mt_bias_forget(); /* first: its owner, or a revoker, may not exist here */
   struct mltp_thread *self = mt_current();

@@ -21,6 +21,7 @@
 #include "core/life/end.h"
 #include "core/life/fork.h"
 #include "core/life/outside.h"
+#include "core/memory/pack.h"
 #include "core/memory/stack.h"
 #include "core/sched/announce.h"
 #include "core/sched/idle.h"
@@ -110,6 +111,7 @@ static void take_down(void) {
   if (mt_rt.vp_count != 0) mt_vps_free();
   mt_monitor_free();
   if (mt_poller() != NULL) mt_poller()->stop();
+  mt_pack_stop(); /* no thread is left that touches a stack */
   mt_descriptors_free();
   mt_stacks_free();
   mt_rt.main = NULL;
@@ -212,6 +214,7 @@ static int start(int vps, bool bound_main) {
   if (error == 0) mt_store_release(&mt_rt.running, 1); /* LF-4 release: pairs LF-3 LF-5 */
   if (error == 0) mt_await_init();                     /* before there are other VPs */
   if (error == 0 && !others_later) error = start_others();
+  if (error == 0) error = mt_pack_start();
   if (error == 0 && mt_share_join() != 0) error = EINVAL;
   if (error == 0) mt_share_probe();
   if (error != 0) {

@@ -24,7 +24,6 @@ enum {
   GAP_FROM = 64 << 10,    /* from this size on a page lies between two slots */
   COMMIT_STEP = 64 << 20, /* bytes of the arena that become usable at a time, at least */
   COMMIT_STACKS = 16,     /* default stacks that become usable at a time, at least */
-  PARTS_MAX = 8,          /* reservations: each doubles what there is */
   CANARY_WORDS = 8
 };
 
@@ -46,8 +45,8 @@ static struct {
   struct {
     char *base;
     size_t size;
-  } parts[PARTS_MAX];
-  int part_count;
+  } parts[MT_STACK_PARTS];
+  int part_count; /* [atomic] grows under the ilock; the packer reads it without */
   uint32_t slots; /* stacks made */
   struct mt_pool pools[MT_STACK_CLASS_MAX + 1];
   struct leader *trimmed[MT_STACK_CLASS_MAX + 1]; /* [ilock of the pool] free, without memory */
@@ -76,20 +75,34 @@ static size_t space_wanted(void) {
   return size;
 }
 
-/* @return the bytes from one slot to the next. A page between two slots makes that an odd number of
- * pages, so that tops of stacks are in all sets of a TLB in turn. Small stacks are in enough. */
+/* A page between two slots makes that an odd number of pages, so that tops of stacks are in all sets
+ * of a TLB in turn. Small stacks are in enough. */
 static size_t stride(size_t size) { return size < GAP_FROM ? size : size + arena.page; }
+
+size_t mt_stack_stride(int class_log2) { return stride((size_t)1 << class_log2); }
+
+int mt_stacks_part(uintptr_t at, uintptr_t *base, size_t *size) {
+  int count = mt_load_acquire(&arena.part_count); /* PA-2 acquire: pairs PA-1 */
+  for (int i = 0; i < count; i++) {
+    *base = (uintptr_t)arena.parts[i].base;
+    *size = arena.parts[i].size;
+    if (at - *base < *size) return i;
+  }
+  return -1;
+}
 
 /* Reserves another part, with room for that many bytes of stacks. Under the internal lock. @return
  * false: there is none. */
 static bool add_part(size_t stacks) {
   size_t each = (size_t)1 << mt_rt.stack_class, size = stacks / each * stride(each);
   if (size < stacks) size = stacks; /* not one of them */
-  char *base = arena.part_count < PARTS_MAX ? os_reserve(size) : NULL;
+  int part = arena.part_count;
+  char *base = part < MT_STACK_PARTS ? os_reserve(size) : NULL;
   if (base == NULL) return false;
-  arena.parts[arena.part_count].base = arena.base = base;
-  arena.parts[arena.part_count++].size = arena.size = size;
+  arena.parts[part].base = arena.base = base;
+  arena.parts[part].size = arena.size = size;
   arena.used = arena.usable = 0;
+  mt_store_release(&arena.part_count, part + 1); /* PA-1 release: the part; pairs PA-2 */
   return true;
 }
 

@@ -33,7 +33,8 @@ enum {
   MT_STACK_LARGE_SHARE = 16, /* of a process's mappings, large guards take one in this number */
   MT_STACK_CLASS_MIN = 14,   /* 16 KiB */
   MT_STACK_CLASS_MAX = 30,   /* 1 GiB */
-  MT_STACK_COLOURS = 32
+  MT_STACK_COLOURS = 32,
+  MT_STACK_PARTS = 8 /* reservations of address space: each doubles what there is */
 };
 
 struct mt_stack {
@@ -42,6 +43,7 @@ struct mt_stack {
   uint32_t colour;    /* [const] */
   uint8_t class_log2; /* [const] log2 of the slot's size */
   uint8_t check;      /* [const] enum mt_stack_check; changes in a child of fork() */
+  uint8_t zero;       /* [const] what the packer writes to own the page; pack.c */
 };
 
 /** What there is to do when the thread ends. */
@@ -77,6 +79,13 @@ struct mt_stack *mt_stack_reuse(struct mt_vp *vp, int class_log2);
 /** @return whether mt_stack_reuse() would find one. vp: the calling VP, which may be a sleeper. */
 bool mt_stack_is_left(const struct mt_vp *vp, int class_log2);
 void mt_stack_free(struct mt_vp *vp, struct mt_stack *stack);
+
+/** @return the bytes from one slot to the next of that class. */
+size_t mt_stack_stride(int class_log2);
+
+/** @return the number of the reserved part that an address lies in, and where that part is; -1: it
+ * lies in none. From any kernel thread. A part stays until mt_stacks_free(). */
+int mt_stacks_part(uintptr_t at, uintptr_t *base, size_t *size);
 
 /** @return how many stacks of the default size can still be made. */
 size_t mt_stacks_left(void);
