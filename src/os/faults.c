@@ -36,8 +36,8 @@ struct uffdio_move {
 #endif
 
 enum {
-  MESSAGES = 64,      /* faults that are read at a time */
-  MOVES_MOST = 100,   /* attempts to move a page that the kernel has locked for a moment */
+  MESSAGES = 64,       /* faults that are read at a time */
+  MOVES_MOST = 100,    /* attempts to move a page that the kernel has locked for a moment */
   WAIT_MOST_MS = 60000 /* of one poll() */
 };
 

@@ -23,14 +23,14 @@ int os_faults_open(struct os_faults *faults, const char *name);
 /** Pages that are watched and absent read as zeroes from now on. */
 void os_faults_close(struct os_faults *faults);
 
-/** From now on whoever touches an absent page of a range waits until os_faults_fill(). */
+/** From now on an access to an absent page of a range waits until os_faults_fill(). */
 int os_faults_watch(const struct os_faults *faults, void *address, size_t size);
 
-/** Writes a zero byte where one is, without waiting if the page is absent. That gives this process a
- * page of its own where a child of fork() has the same. */
+/** Writes a zero byte where one is, without waiting if the page is absent. That gives this process
+ * a page of its own where a child of fork() has the same. */
 void os_faults_own(const struct os_faults *faults, const void *zero);
 
-/** Moves a page to an absent page of a watched range, in one step for all who access it.
+/** Moves a page to an absent page of a watched range, in one step for all threads.
  * @return 0; ENOENT: it is absent; EBUSY: a device or another process uses it; EEXIST: the other
  * one is not absent; or another errno value: it is as it was. */
 int os_faults_move(const struct os_faults *faults, void *to, void *from, size_t size);

@@ -40,7 +40,9 @@ static struct sleeper {
 
 static atomic_int woken;
 
-static uint64_t word_of(int number, int i) { return (uint64_t)(number + 1) * 1000003u + (uint64_t)i; }
+static uint64_t word_of(int number, int i) {
+  return (uint64_t)(number + 1) * 1000003u + (uint64_t)i;
+}
 
 static void *sleep_with_words(void *of) {
   struct sleeper *self = of;
@@ -248,8 +250,8 @@ static void a_child_of_fork_has_all_pages(void) {
     for (int n = 0; n < SLEEPERS; n += 3) CHECK_EQUAL(sleepers[n].words[0], word_of(n, 0));
     CHECK_EQUAL(fork_once(), 0);
   }
-  /* The parent continues to pack what it shares with children. A context of libc's may leave no room
-   * for the words in the topmost page, and other pages have to be written to before. */
+  /* The parent continues to pack what it shares with children. A context of libc's may leave no
+   * room for the words in the topmost page, and other pages have to be written to before. */
   for (int n = 0; on_ucontext_backend() && n < SLEEPERS; n++) sleepers[n].words[0] = word_of(n, 0);
   wait_until_packed();
   wake_sleepers();
@@ -329,7 +331,7 @@ static void an_overflow_is_found_after_a_sleep(void **state) {
   assert_non_null(strstr(outcome.said, "deep-sleeper"));
 }
 
-/* The packer is a kernel thread that waits, and must not hide that all others wait for ever. */
+/* The packer is a kernel thread that waits, and must not hide that all others wait forever. */
 static void deadlock_while_packed(void) {
   if (mltp_init(0) != 0) _exit(1);
   start_sleepers();

@@ -211,8 +211,8 @@ static void packing_is_refused_where_faults_cannot_be_served(void **state) {
   static const struct refusal right = {"userfaultfd", SYS_ioctl, 1, (uint32_t)UFFDIO_API, EPERM},
                               kernel = {"userfaultfd", SYS_ioctl, 1, (uint32_t)UFFDIO_API, EINVAL},
                               table = {"userfaultfd", SYS_close_range, ANY, 0, ENOSYS},
-                              ranges = {"UFFDIO_REGISTER", SYS_ioctl, 1,
-                                        (uint32_t)UFFDIO_REGISTER, ENOMEM};
+                              ranges = {"UFFDIO_REGISTER", SYS_ioctl, 1, (uint32_t)UFFDIO_REGISTER,
+                                        ENOMEM};
   check_packing(right, "vm.unprivileged_userfaultfd=1");
   check_packing(kernel, "Linux 6.8");
   check_packing(table, "Linux 6.8");

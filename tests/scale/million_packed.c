@@ -17,6 +17,7 @@ enum { THREADS = 1000000, WORDS = 8, MS = 1000000 };
 static const long MOST_KIB = 2734375; /* 2.8 GB resident, page tables included */
 
 static mltp_sem_t *sems; /* in the child, so that its memory counts as well */
+static mltp_sem_t dig_now;
 static atomic_int arrived, woken;
 
 /* @return a line of a /proc file that gives kilobytes, such as "VmRSS:"; 0: not there */
@@ -55,7 +56,10 @@ static void *wait_in_order(void *of) {
   if (atomic_fetch_add(&woken, 1) != number) give_up("did not wake in order", number);
   for (int i = 0; i < WORDS; i++)
     if (words[i] != (uint64_t)number * 1000003u + (uint64_t)i) give_up("its stack changed", number);
-  if (number == THREADS - 1) return (void *)(intptr_t)dig(0);
+  if (number == THREADS - 1) {
+    mltp_sem_wait(&dig_now);
+    return (void *)(intptr_t)dig(0);
+  }
   mltp_sem_post(&sems[number + 1]);
   return NULL;
 }
@@ -86,6 +90,7 @@ static void run(void) {
   if (mltp_init(0) != 0) _exit(1);
   uint64_t start = mltp_now();
   mltp_t *last = NULL;
+  mltp_sem_init(&dig_now, 0, "dig");
   sems = calloc(THREADS, sizeof *sems);
   if (sems == NULL) _exit(1);
   for (int i = 0; i < THREADS; i++) {
@@ -108,6 +113,7 @@ static void run(void) {
   while (atomic_load(&woken) < THREADS) mltp_yield();
   fprintf(stderr, "all woken in order: %.2f s\n", seconds_since(woke));
   report_memory("woken");
+  mltp_sem_post(&dig_now);
   mltp_join(last, NULL); /* it overflows */
 }
 

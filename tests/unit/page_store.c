@@ -23,14 +23,15 @@ static uint64_t random_word(void) {
 }
 
 static void check_code(const uint64_t *page, size_t size) {
-  uint64_t code[MT_PAGE_CODE_MOST / 8 + 1], back[PAGE_WORDS];
+  uint8_t code[MT_PAGE_CODE_MOST + 8];
+  uint64_t back[PAGE_WORDS];
   memset(code, 0xa5, sizeof code);
   memset(back, 0xa5, sizeof back);
   size_t used = mt_page_encode(code, page);
   if (size != 0) assert_int_equal(used, size);
-  assert_true(used <= MT_PAGE_CODE_MOST && used % 8 == 0);
-  for (size_t i = used / 8; i < sizeof code / 8; i++)
-    assert_true(code[i] == 0xa5a5a5a5a5a5a5a5u); /* nothing is written past its end */
+  assert_true(used <= MT_PAGE_CODE_MOST);
+  for (size_t i = used; i < sizeof code; i++)
+    assert_int_equal(code[i], 0xa5); /* nothing is written past its end */
   mt_page_decode(back, code);
   assert_memory_equal(page, back, MT_PAGE);
 }
@@ -40,14 +41,16 @@ static void a_page_comes_back(void **unused) {
   uint64_t page[PAGE_WORDS] = {0};
   check_code(page, MT_PAGE_CODE_EMPTY);
   page[0] = 1;
-  check_code(page, 8 + 8 + 8);
+  check_code(page, 8 + 1 + 1 + 1);
   page[PAGE_WORDS - 1] = UINT64_MAX;
-  check_code(page, 8 + 8 + 16);
-  for (size_t i = 0; i < PAGE_WORDS; i++) page[i] = i + 1;
+  check_code(page, 8 + 2 + 1 + 1 + 8);
+  page[9] = 0x7f0012345600;
+  check_code(page, 8 + 3 + 2 + 1 + 8 + 6);
+  for (size_t i = 0; i < PAGE_WORDS; i++) page[i] = UINT64_MAX - i;
   check_code(page, MT_PAGE_CODE_MOST);
   for (unsigned density = 0; density < 200; density++) {
     for (size_t i = 0; i < PAGE_WORDS; i++)
-      page[i] = random_word() % 200 < density ? random_word() : 0;
+      page[i] = random_word() % 200 < density ? random_word() >> random_word() % 64 : 0;
     check_code(page, 0);
   }
 }
@@ -60,16 +63,16 @@ static uint32_t seeds[PAGES]; /* 0: has no code */
 
 static uintptr_t page_at(size_t i) { return FIRST + i * 65 * MT_PAGE; }
 
-static size_t make_code(uint64_t code[MT_PAGE_CODE_MOST / 8], uint32_t seed) {
-  size_t words = 2 + seed % (MT_PAGE_CODE_MOST / 8 - 1);
-  for (size_t i = 0; i < words; i++) code[i] = (uint64_t)seed * 2654435761u + i;
-  return words * 8;
+static size_t make_code(uint8_t code[MT_PAGE_CODE_MOST], uint32_t seed) {
+  size_t size = 9 + seed % (MT_PAGE_CODE_MOST - 8);
+  for (size_t i = 0; i < size; i++) code[i] = (uint8_t)(seed * 2654435761u + i * 7);
+  return size;
 }
 
 static void check_page(size_t i) {
-  uint64_t code[MT_PAGE_CODE_MOST / 8];
+  uint8_t code[MT_PAGE_CODE_MOST];
   unsigned tag = 0;
-  const uint64_t *found = mt_store_find(page_at(i), &tag);
+  const uint8_t *found = mt_store_find(page_at(i), &tag);
   assert_int_equal(found != NULL, seeds[i] != 0);
   if (found == NULL) return;
   assert_memory_equal(found, code, make_code(code, seeds[i]));
@@ -78,8 +81,8 @@ static void check_page(size_t i) {
 
 static size_t visited;
 
-static void visit(uintptr_t page, const uint64_t *code) {
-  uint64_t expected[MT_PAGE_CODE_MOST / 8];
+static void visit(uintptr_t page, const uint8_t *code) {
+  uint8_t expected[MT_PAGE_CODE_MOST];
   size_t i = (page - FIRST) / (65 * MT_PAGE);
   assert_true(i < PAGES && seeds[i] != 0);
   assert_memory_equal(code, expected, make_code(expected, seeds[i]));
@@ -88,7 +91,7 @@ static void visit(uintptr_t page, const uint64_t *code) {
 
 static void the_store_finds_what_was_put(void **unused) {
   (void)unused;
-  uint64_t code[MT_PAGE_CODE_MOST / 8];
+  uint8_t code[MT_PAGE_CODE_MOST];
   size_t count = 0;
   memset(seeds, 0, sizeof seeds);
   assert_int_equal(mt_store_init((size_t)1 << 30), 0);
@@ -122,12 +125,12 @@ static void the_store_finds_what_was_put(void **unused) {
 
 static void a_full_store_refuses(void **unused) {
   (void)unused;
-  uint64_t code[MT_PAGE_CODE_MOST / 8];
+  uint8_t code[MT_PAGE_CODE_MOST];
   memset(seeds, 0, sizeof seeds);
   assert_int_equal(mt_store_init(SMALL), 0);
   size_t count = 0;
   while (count < PAGES) {
-    seeds[count] = (uint32_t)(count * (MT_PAGE_CODE_MOST / 8 - 1) + 500); /* one size */
+    seeds[count] = (uint32_t)(count * (MT_PAGE_CODE_MOST - 8) + 4000); /* one size */
     if (!mt_store_put(page_at(count), count % 31, code, make_code(code, seeds[count]))) break;
     count++;
   }

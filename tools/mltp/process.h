@@ -20,7 +20,7 @@ struct process {
   pid_t pid;
   struct task *tasks; /* its kernel threads */
   size_t task_count;
-  int memory; /* -1, or /proc/PID/mem, where another way to read would wait */
+  int memory;    /* -1, or /proc/PID/mem, where another way to read would wait */
   uint64_t page; /* of its memory, that is in copy[]; 0: none */
   unsigned char copy[4096];
 };

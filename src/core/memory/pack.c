@@ -26,8 +26,8 @@ enum {
   AHEAD_MOST = 64,      /* stacks that are brought back before they are touched */
   PASS_NS = 1000000000, /* from one pass to the next, at most, while there is something to pack */
   PASS_LEAST_NS = 1000000,
-  REST_MOST = 16, /* times as long, after passes that found nothing */
-  LOOK_SHARE = 8, /* looking at descriptors takes one part in so many of the packer's time */
+  REST_MOST = 16,    /* times as long, after passes that found nothing */
+  LOOK_SHARE = 8,    /* looking at descriptors takes at most a ninth of the time */
   PATIENT_MS = 5000, /* for memory for a page that is touched */
   NAP_NS = 20000
 };
@@ -58,8 +58,8 @@ static struct {
     uintptr_t last; /* [owner] the page that was touched last */
     size_t window;  /* stacks to bring back at the next touch in the same direction */
   } ahead;
-  uint64_t moving_ns;           /* [owner] time that was spent on pages */
-  struct mt_pack_counts counts; /* [atomic] the packer writes */
+  uint64_t moving_ns;                              /* [owner] time that was spent on pages */
+  struct mt_pack_counts counts;                    /* [atomic] the packer writes */
   uint8_t watched[MT_STACK_PARTS][CHUNKS / 8 + 1]; /* [owner] a bit for each chunk */
 } pack;
 
@@ -91,7 +91,7 @@ static void fill(uintptr_t page, const void *content) {
  * has one of the two. */
 static bool bring_back(uintptr_t page, unsigned *class_log2) {
   static alignas(MT_PAGE) char content[MT_PAGE];
-  const uint64_t *code = mt_store_find(page, class_log2);
+  const uint8_t *code = mt_store_find(page, class_log2);
   if (code == NULL) return false;
   mt_page_decode(content, code);
   fill(page, content);
@@ -156,7 +156,7 @@ static int move_out(char *staged, uintptr_t page, bool is_top) {
 
 /* @return false: it is absent or has to stay. */
 static bool take_page(uintptr_t page, unsigned class_log2, bool is_top) {
-  static uint64_t code[MT_PAGE_CODE_MOST / 8];
+  static uint8_t code[MT_PAGE_CODE_MOST];
   char *staged = pack.stage + pack.staged * MT_PAGE;
   int error = move_out(staged, page, is_top);
   if (error != 0) {
@@ -376,8 +376,7 @@ int mt_pack_start(void) {
     return refuse_here(why);
   }
   /* PA-9 acquire: error, what; pairs PA-8 */
-  while (mt_load_acquire(&pack.state) == STARTING)
-    os_futex_wait(&pack.state, STARTING, UINT64_MAX);
+  while (mt_load_acquire(&pack.state) == STARTING) os_futex_wait(&pack.state, STARTING, UINT64_MAX);
   mt_store_relaxed(&pack.runs, pack.state == RUNS);
   if (pack.state == RUNS) return 0;
   os_thread_join(pack.thread);
@@ -394,7 +393,7 @@ void mt_pack_stop(void) {
   close_all();
 }
 
-static void restore(uintptr_t page, const uint64_t *code) {
+static void restore(uintptr_t page, const uint8_t *code) {
   const uint64_t *words = (const uint64_t *)page;
   for (size_t i = 0; i < MT_PAGE / sizeof words[0]; i++)
     if (words[i] != 0) return; /* it came back while the kernel copied the memory */

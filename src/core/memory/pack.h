@@ -30,8 +30,8 @@
  * moved, so the child has each page in the stack or in its copy of the store (labels PA-n). It
  * brings all back before it does anything else. A page may come back in the parent while the kernel
  * copies its memory. The packer fills it first and forgets its code then, and filling waits until
- * the copy of that mapping is complete. So the child has the page, the code, or both. It has both if
- * the page is not all zero, and keeps the page then.
+ * the copy of that mapping is complete. So the child has the page, the code, or both. It has both
+ * if the page is not all zero, and keeps the page then.
  *
  * Rejected:
  *   - to write-protect a page, copy it, and drop it (UFFDIO_WRITEPROTECT, MADV_DONTNEED): works on

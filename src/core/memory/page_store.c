@@ -34,7 +34,7 @@ enum { NO_PAGE = 0, TOMBSTONE = 1 }; /* instead of an address */
 
 struct entry {
   uintptr_t page; /* its address and, below 4096, its tag */
-  uint64_t *code;
+  uint8_t *code;
 };
 
 static struct {
@@ -164,7 +164,7 @@ static struct entry *find(uintptr_t page) {
 }
 
 /* The page is not in the table, which has room. */
-static void insert(uintptr_t page, uint64_t *code) {
+static void insert(uintptr_t page, uint8_t *code) {
   size_t i = first_place(page & ~(uintptr_t)4095);
   while (store.table[i].page != NO_PAGE) i = (i + 1) & (store.capacity - 1);
   store.table[i] = (struct entry){page, code};
@@ -191,9 +191,9 @@ static bool rebuild(void) {
   return true;
 }
 
-bool mt_store_put(uintptr_t page, unsigned tag, const uint64_t *code, size_t size) {
+bool mt_store_put(uintptr_t page, unsigned tag, const uint8_t *code, size_t size) {
   if (store.filled >= store.capacity / 4 * 3 && !rebuild()) return false;
-  uint64_t *place = take_place(size);
+  uint8_t *place = take_place(size);
   if (place == NULL) return false;
   memcpy(place, code, size);
   insert(page | tag, place);
@@ -201,7 +201,7 @@ bool mt_store_put(uintptr_t page, unsigned tag, const uint64_t *code, size_t siz
   return true;
 }
 
-const uint64_t *mt_store_find(uintptr_t page, unsigned *tag) {
+const uint8_t *mt_store_find(uintptr_t page, unsigned *tag) {
   const struct entry *entry = find(page);
   if (entry == NULL) return NULL;
   *tag = (unsigned)(entry->page & 4095);
@@ -211,13 +211,13 @@ const uint64_t *mt_store_find(uintptr_t page, unsigned *tag) {
 void mt_store_drop(uintptr_t page) {
   struct entry *entry = find(page);
   if (entry == NULL) return;
-  uint64_t *code = entry->code;
+  uint8_t *code = entry->code;
   entry->page = TOMBSTONE;
   store.count--;
   free_place(code);
 }
 
-void mt_store_visit(void (*visit)(uintptr_t page, const uint64_t *code)) {
+void mt_store_visit(void (*visit)(uintptr_t page, const uint8_t *code)) {
   for (size_t i = 0; i < store.capacity; i++)
     if (store.table[i].page > TOMBSTONE) visit(address_of(&store.table[i]), store.table[i].code);
 }

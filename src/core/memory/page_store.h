@@ -19,7 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Reserves address space for `most` bytes of codes, or less if there is less. @return 0 or ENOMEM. */
+/** Reserves address space for `most` bytes of codes, or less if there is less. @return 0 or ENOMEM.
+ */
 int mt_store_init(size_t most);
 
 /** Gives all memory back. */
@@ -27,16 +28,16 @@ void mt_store_free(void);
 
 /** Stores the code of a page that has none. tag: below 4096, returned by mt_store_find().
  * @return false: there is no memory. */
-bool mt_store_put(uintptr_t page, unsigned tag, const uint64_t *code, size_t size);
+bool mt_store_put(uintptr_t page, unsigned tag, const uint8_t *code, size_t size);
 
 /** @return the code of a page, and its tag; NULL: it has none. */
-const uint64_t *mt_store_find(uintptr_t page, unsigned *tag);
+const uint8_t *mt_store_find(uintptr_t page, unsigned *tag);
 
 /** Forgets a page that has a code. */
 void mt_store_drop(uintptr_t page);
 
 /** Calls visit for each page that has a code. */
-void mt_store_visit(void (*visit)(uintptr_t page, const uint64_t *code));
+void mt_store_visit(void (*visit)(uintptr_t page, const uint8_t *code));
 
 /** @return how many pages have a code. */
 size_t mt_store_count(void);

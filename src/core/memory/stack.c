@@ -75,8 +75,8 @@ static size_t space_wanted(void) {
   return size;
 }
 
-/* A page between two slots makes that an odd number of pages, so that tops of stacks are in all sets
- * of a TLB in turn. Small stacks are in enough. */
+/* A page between two slots makes that an odd number of pages, so that tops of stacks are in all
+ * sets of a TLB in turn. Small stacks are in enough. */
 static size_t stride(size_t size) { return size < GAP_FROM ? size : size + arena.page; }
 
 size_t mt_stack_stride(int class_log2) { return stride((size_t)1 << class_log2); }
