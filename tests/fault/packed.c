@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stacks of parked threads give their memory back (MLTP_PACK_MS), and nobody notices. */
 #define _GNU_SOURCE /* mincore */
+#include <linux/io_uring.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -8,6 +9,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -175,7 +178,39 @@ static void the_kernel_reads_and_writes_it(void) {
   close(ends[1]);
 }
 
-static void foreign_threads_read_it_in_a_dump(void) {
+/* ---- pinned pages */
+
+/* io_uring keeps a buffer in its place, for devices to write to. @return its descriptor. */
+static int pin(void *at, size_t size) {
+  struct io_uring_params parameters = {0};
+  struct iovec buffer = {at, size};
+  int ring = (int)syscall(SYS_io_uring_setup, 1, &parameters);
+  if (ring >= 0 && syscall(SYS_io_uring_register, ring, IORING_REGISTER_BUFFERS, &buffer, 1) != 0) {
+    close(ring);
+    ring = -1;
+  }
+  return ring;
+}
+
+static void a_page_that_a_device_may_write_to_stays(void) {
+  start_sleepers();
+  wait_until_packed();
+  struct sleeper *sleeper = &sleepers[5];
+  int ring = pin((void *)sleeper->words, sizeof sleeper->words[0]); /* it comes back */
+  if (ring < 0) {
+    print_message("not tested: io_uring pins no page here\n");
+  } else {
+    CHECK(!is_absent(sleeper->words));
+    uint64_t before = counts_now().kept;
+    while (counts_now().kept < before + 3) mltp_sleep(MS); /* the packer tries again and again */
+    CHECK(!is_absent(sleeper->words));
+    close(ring);
+    wait_until_packed();
+  }
+  wake_sleepers();
+}
+
+static void a_dump_reads_it(void) {
   start_sleepers();
   wait_until_packed();
   int null = memfd_create("dump", 0);
@@ -420,7 +455,8 @@ int main(void) {
       TEST(all_pages_of_a_stack_go),
       TEST(other_threads_read_and_write_it),
       TEST(the_kernel_reads_and_writes_it),
-      TEST(foreign_threads_read_it_in_a_dump),
+      TEST(a_page_that_a_device_may_write_to_stays),
+      TEST(a_dump_reads_it),
       TEST(threads_wake_while_they_are_packed),
       TEST(a_child_of_fork_has_all_pages),
       TEST(without_memory_for_the_store_stacks_stay),
