@@ -435,6 +435,46 @@ static void a_deadlock_is_found_while_packed(void **state) {
   assert_non_null(strstr(outcome.said, "sleeper"));
 }
 
+/* ---- words of the library */
+
+static void run_with_counters(void) {
+  if (mltp_init(0) != 0) _exit(1);
+  start_sleepers();
+  wait_until_packed();
+  wake_sleepers();
+  mltp_finalize();
+}
+
+static void counters_are_reported(void **state) {
+  (void)state;
+  static const char *const settings[] = {"MLTP_STATS=1", NULL};
+  static struct outcome outcome;
+  unsigned long packed = 0;
+  run_child(&outcome, run_with_counters, settings);
+  assert_int_equal(outcome.status, 0);
+  const char *line = strstr(outcome.said, "packer: pages packed ");
+  assert_non_null(line);
+  assert_int_equal(sscanf(line, "packer: pages packed %lu", &packed), 1);
+  assert_true(packed >= SLEEPERS);
+}
+
+static void start_with_locked_memory(void) {
+  if (mlockall(MCL_FUTURE | MCL_ONFAULT) != 0) _exit(77);
+  if (mltp_init(0) != EINVAL) _exit(1);
+}
+
+static void locked_memory_is_refused(void **state) {
+  (void)state;
+  static const char *const no_settings[] = {NULL};
+  static struct outcome outcome;
+  run_child(&outcome, start_with_locked_memory, no_settings);
+  print_message("%s", outcome.said);
+  if (WIFEXITED(outcome.status) && WEXITSTATUS(outcome.status) == 77) skip();
+  assert_int_equal(outcome.status, 0);
+  assert_non_null(strstr(outcome.said, "MLTP_PACK_MS: stacks cannot be packed: "));
+  assert_non_null(strstr(outcome.said, "locked memory"));
+}
+
 static void try_to_start(void) { _exit(mltp_init(0) == 0 ? 0 : 2); }
 
 int main(void) {
@@ -461,6 +501,8 @@ int main(void) {
       TEST(a_child_of_fork_has_all_pages),
       TEST(without_memory_for_the_store_stacks_stay),
       cmocka_unit_test(an_overflow_is_found_after_a_sleep),
+      cmocka_unit_test(counters_are_reported),
+      cmocka_unit_test(locked_memory_is_refused),
       cmocka_unit_test(a_deadlock_is_found_while_packed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
