@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stock pthread program: how many of its threads compute at the same time? Prints the mean, in
- * hundredths.
- *   crowd          eight threads that compute for a moment between two locks
+ * A stock pthread program: how many of its threads compute at the same time?
+ *   crowd N        eight threads that compute for a moment between two locks. Prints how often more
+ *                  than N did so at a time, how often they computed, and the time in us, all until
+ *                  the first of them ends
  *   crowd spin     one thread spins until another, created later, stores a word
  *   crowd read     threads block in read(2) until the last one writes
  *   crowd ask      one thread asks another again and again, and spins until it has the answer,
@@ -20,6 +21,7 @@
 #include <semaphore.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
@@ -42,9 +44,16 @@ enum {
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static int computing, samples, word, ends[2], talk[2];
+static int computing, word, ends[2], talk[2];
 static sem_t question;
-static long sum;
+
+static struct {
+  int most;       /* threads that may compute at a time */
+  int over;       /* times that more did */
+  int times;      /* of all */
+  long begin, at; /* of the first thread, and of the last count */
+  int ended;      /* a thread has: fewer than all may want a permit */
+} counted;
 
 static long now(void) {
   struct timespec t;
@@ -58,8 +67,12 @@ static void *compute(void *arg) {
     for (long end = now() + COMPUTE_NS; now() < end;) continue;
     __atomic_fetch_sub(&computing, 1, __ATOMIC_RELAXED);
     pthread_mutex_lock(&mutex);
-    sum += beside + 1;
-    samples++;
+    if (!counted.ended) {
+      counted.over += beside + 1 > counted.most;
+      counted.times++;
+      counted.at = now();
+    }
+    counted.ended |= i == ROUNDS - 1;
     pthread_mutex_unlock(&mutex);
   }
   return arg;
@@ -214,9 +227,11 @@ int main(int argc, char **argv) {
   if (strcmp(what, "talk") == 0) first = begin_talk, last = answer_talk;
   if (strcmp(what, "spin") == 0) first = spin, last = store;
   if (strcmp(what, "read") == 0) first = receive, last = send_all;
+  counted.most = atoi(what);
+  counted.begin = counted.at = now();
   for (int i = 0; i < count; i++)
     if (pthread_create(&threads[i], NULL, i < count - 1 ? first : last, NULL) != 0) return 1;
   for (int i = 0; i < count; i++) pthread_join(threads[i], NULL);
-  printf("%ld\n", samples > 0 ? 100 * sum / samples : 0);
+  printf("%d %d %ld\n", counted.over, counted.times, (counted.at - counted.begin) / 1000);
   return 0;
 }

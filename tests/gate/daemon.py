@@ -21,12 +21,12 @@ def grants_while(condition, where, d):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MLTP_")}
     environment.update(MLTP_COORDINATOR=where, MLTP_VPS=str(CPUS))
     granted = set()
-    with subprocess.Popen([MLTP, "run", "--threads", "--", CROWD], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          env=environment) as gated:
+    with subprocess.Popen([MLTP, "run", "--threads", "--", CROWD, str(CPUS)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, env=environment) as gated:
         while gated.poll() is None:
             granted |= {entry["granted"] for entry in d.list() if entry["pid"] == gated.pid and condition(entry)}
         out, errors = gated.communicate(timeout=TIME_LIMIT)
-        assert gated.returncode == 0 and errors == "" and int(out) >= 100, (out, errors)
+        assert gated.returncode == 0 and errors == "" and int(out.split()[1]) > 0, (out, errors)
     wait_for(lambda: d.of(gated.pid) is None, "it has left")
     return granted
 
