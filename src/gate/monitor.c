@@ -25,6 +25,7 @@
 
 enum {
   TICK_NS = 2000000,
+  CALM_MOST = 2, /* looks in a row at which permits changed hands: each doubles the tick */
   ASK_NS = 8000000,
   ASK_LEAST_NS = 500000,
   SLICE_NS = 10000000,
@@ -120,11 +121,13 @@ struct stall {
   uint64_t looked_at; /* when the monitor last looked for threads that sleep */
   bool asked;         /* the monitor has done something about it */
   bool alone;         /* there is one permit, and it stayed */
+  int calm;           /* looks in a row at which permits had changed hands */
 };
 
 /* Under gt_lock. */
 static void begin_stall(struct stall *stall, uint64_t now) {
-  *stall = (struct stall){.turns = gt_gate.turns, .since = now, .looked_at = now};
+  *stall =
+      (struct stall){.turns = gt_gate.turns, .since = now, .looked_at = now, .calm = stall->calm};
   if (gt_seeded) stall->cpu_since = os_cpu_time(); /* the kernel adds up all threads for it */
 }
 
@@ -167,6 +170,7 @@ static bool look(struct gt_thread *me, struct stall *stall, uint64_t now) {
   bool asked = turned && stall->asked, stays = asked && one_stays();
   if (!on) mt_store_relaxed(&watching, 0);
   if (on && turned) gt_grant(); /* the daemon's grant may have grown */
+  stall->calm = !turned ? 0 : stall->calm < CALM_MOST ? stall->calm + 1 : CALM_MOST;
   if (turned) begin_stall(stall, now);
   if (on && !gt_seeded && now - stall->since >= ask_ns) gt_gate.due = stall->asked = true;
   stall->alone = gt_gate.permits == 1;
@@ -189,11 +193,17 @@ static void let_one_more_run(struct gt_thread *me, struct stall *stall, uint64_t
   warn_of_replay("a thread runs for long without a call that can switch");
 }
 
+/* Each look takes a CPU from a thread of the program. Threads that spin have short turns. */
+static uint64_t tick_ns(const struct stall *stall) {
+  if (ask_ns < ASK_NS) return ask_ns < TICK_NS ? ask_ns : TICK_NS;
+  return (uint64_t)TICK_NS << (gt_seeded ? 0 : stall->calm);
+}
+
 /* Watches until no thread is ready. */
 static void watch(struct gt_thread *me) {
   struct stall stall = {.since = os_now()};
   for (;;) {
-    os_nap(ask_ns < TICK_NS ? ask_ns : TICK_NS);
+    os_nap(tick_ns(&stall));
     uint64_t now = os_now();
     mt_client_look(now);
     if (!look(me, &stall, now)) break;
