@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""./dev mutate: it finds what can change, tells killed, surviving and equivalent mutants apart, leaves the tree alone, and
-continues where it was."""
+"""./dev mutate: it finds what can change, tells killed, surviving and equivalent mutants apart, leaves the tree alone,
+continues where it was, and does not take a test that fails by chance for one that finds a mutant."""
 import json
 import pathlib
 import shutil
@@ -19,13 +19,19 @@ except ImportError as error:
     print(f"skipped: {error} (install python3-clang-19)")
     sys.exit(77)
 
+import judge  # noqa: E402
 import lab  # noqa: E402
 import sites  # noqa: E402
+import suite  # noqa: E402
+import weave  # noqa: E402
 
 TOY = """
 int greatest(int a, int b);
 int unseen(int a);
+int unreached(int a);
+int constant(void);
 void idle(int *a);
+int endless(volatile int *n);
 #define TWICE(x) ((x) + (x))
 
 int greatest(int a, int b) {
@@ -35,8 +41,26 @@ int greatest(int a, int b) {
 
 int unseen(int a) { return a * 7; }
 
+int unreached(int a) { return a + 9; }
+
+int constant(void) {
+  static const int value = 3;
+  return value;
+}
+
 void idle(int *a) {
   *a = *a;
+}
+
+static void step(volatile int *n) {
+  *n = *n - 1;
+}
+
+int endless(volatile int *n) {
+  while (*n > 0) {
+    step(n);
+  }
+  return *n;
 }
 """
 PROJECT = {
@@ -44,17 +68,42 @@ PROJECT = {
 project(toy C)
 enable_testing()
 add_executable(toy src/toy.c tests/toy.c)
+add_test(NAME toy.native-1 COMMAND toy)
 add_test(NAME toy.native-2 COMMAND toy)
-set_tests_properties(toy.native-2 PROPERTIES LABELS "unit;quick")
+add_test(NAME toy.words COMMAND toy words)
+set_tests_properties(toy.words PROPERTIES PASS_REGULAR_EXPRESSION "3 and 3")
+add_test(NAME toy.broken COMMAND false)
+add_test(NAME toy.skipped COMMAND sh -c "exit 77")
+set_tests_properties(toy.skipped PROPERTIES SKIP_RETURN_CODE 77)
 """,
     "src/toy.c": TOY,
-    "tests/toy.c": """int greatest(int, int); int unseen(int); void idle(int *);
-int main(void) { int a = 1; idle(&a); unseen(a); return greatest(3, 2) != 3 || greatest(2, 3) != 3; }
+    "tests/toy.c": """#include <stdio.h>
+int greatest(int, int); int unseen(int); void idle(int *); int constant(void); int endless(volatile int *);
+int main(int argc, char **argv) {
+  int a = 1;
+  volatile int n = 4;
+  (void)argv;
+  if (argc > 1) return printf("%d and %d\\n", greatest(3, 2), greatest(2, 3)) < 0;
+  idle(&a);
+  unseen(a);
+  return constant() != 3 || endless(&n) != 0 || greatest(3, 2) != 3 || greatest(2, 3) != 3;
+}
 """,
+}
+# Operator, what was, and verdict. One survivor cannot be seen (steps of two), one is never reached.
+VERDICTS = {
+    ("negate", "a > b", "killed"), ("never", "a > b", "killed"), ("number", "7", "survived"),
+    ("number", "9", "survived"), ("number", "3", "killed"), ("drop", "*n = *n - 1", "killed"), ("number", "1", "survived"),
+    ("negate", "*n > 0", "killed"), ("compare", ">", "killed"), ("number", "0", "killed"), ("drop", "step(n)", "killed"),
 }
 
 
-class Mutants(unittest.TestCase):
+def git(root, *words):
+    subprocess.run(["git", "-C", root, "-c", "user.name=a", "-c", "user.email=a@b", *words], check=True, capture_output=True)
+
+
+class Project(unittest.TestCase):
+    """A small tree with all kinds of mutants."""
 
     @classmethod
     def setUpClass(cls):
@@ -64,47 +113,111 @@ class Mutants(unittest.TestCase):
         for name, text in PROJECT.items():
             (cls.root / name).parent.mkdir(exist_ok=True)
             (cls.root / name).write_text(text, encoding="utf-8")
-        for words in ("init -q", "add -A", "-c user.name=a -c user.email=a@b commit -qm toy"):
-            subprocess.run(["git", "-C", cls.root, *words.split()], check=True)
-        cls.place = lab.Lab(cls.root, cls.root / "out", 2, 60)
-        cls.path, cls.entry = next(iter(cls.place.commands().items()))
-        cls.sites = sites.find(cls.path, cls.entry)
+        git(cls.root, "init", "-q")
+        git(cls.root, "add", "-A")
+        git(cls.root, "commit", "-qm", "toy")
 
-    def site(self, operator, was):
-        source = pathlib.Path(self.path).read_bytes()
-        return next(s for s in self.sites if s.operator == operator and source[s.first:s.last].decode().strip() == was)
+    def run_tool(self, count, *more):
+        return subprocess.run([sys.executable, "-B", TOOL, str(count), "--root", self.root, "--out", self.root / "out", *more],
+                              capture_output=True, text=True, check=True).stdout
 
-    def test_places(self):
-        source = pathlib.Path(self.path).read_bytes()
-        found = {(s.operator, source[s.first:s.last].decode().strip(), s.text.strip()) for s in self.sites}
-        self.assertEqual(found, {("negate", "a > b", "!(a > b)"), ("never", "a > b", "0 && (a > b)"), ("compare", ">", ">="),
-                                 ("number", "7", "8"), ("drop", "*a = *a", "(void)0")})
-        for site in self.sites:
-            self.assertEqual(site.apply(source).count(b"\n"), source.count(b"\n"))
+    def results(self):
+        """The last result of each mutant."""
+        lines = (self.root / "out" / "1.jsonl").read_text(encoding="utf-8").splitlines()
+        return list({r["name"]: r for r in map(json.loads, lines)}.values())
 
     def test_verdicts(self):
-        for operator, was, verdict in (("negate", "a > b", ("killed", "toy.native-2")), ("number", "7", ("survived", "")),
-                                       ("drop", "*a = *a", ("equivalent", ""))):
-            self.assertEqual(self.place.judge(self.site(operator, was), self.entry), verdict)
-        self.assertEqual(pathlib.Path(self.path).read_text(encoding="utf-8"), TOY)
-
-    def test_continues(self):
-        def run(count, *more):
-            return subprocess.run([sys.executable, "-B", TOOL, str(count), "--root", self.root, "--out", self.root / "out", *more],
-                                  capture_output=True, text=True, check=True).stdout
-        file = self.root / "out" / "1.jsonl"
-        file.unlink(missing_ok=True)
-        run(2)
-        first = file.read_text(encoding="utf-8")
-        page = self.root / "page.md"
-        said = run(3, "--table", page)
-        self.assertTrue(file.read_text(encoding="utf-8").startswith(first))
-        results = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-        self.assertEqual(sorted((r["operator"], r["verdict"]) for r in results if r["verdict"] != "equivalent"),
-                         [("negate", "killed"), ("never", "killed"), ("number", "survived")])
-        self.assertIn("1 of 3 mutants survived: 33.3%, between 6.1% and 79.2%", said)
-        self.assertIn("| src/toy.c:12 | number | `7` | `8` | survived |  |", page.read_text(encoding="utf-8"))
+        self.run_tool(3)
+        first = (self.root / "out" / "1.jsonl").read_text(encoding="utf-8")
+        said = self.run_tool(100, "--table", self.root / "page.md")
+        self.assertTrue((self.root / "out" / "1.jsonl").read_text(encoding="utf-8").startswith(first))
+        self.assertIn("3 of 11 mutants survived: 27.3%, between 9.7% and 56.6%", said)
+        self.assertIn("toy.broken fails without a mutant: left out", said)
+        self.assertEqual({(r["operator"], r["was"].strip(), r["verdict"]) for r in self.results() if r["verdict"] != "equivalent"}, VERDICTS)
+        self.assertEqual({r["line"] for r in self.results() if r["verdict"] == "equivalent"}, {11, 25})
+        left = {r["was"]: r["tests"] for r in self.results() if r["verdict"] == "survived"}
+        self.assertEqual((left["7"], left["9"]), (2, 0))
+        self.assertIn("| src/toy.c:15 | number | `7` | `8` | survived | 2 tests pass |", (self.root / "page.md").read_text(encoding="utf-8"))
         self.assertEqual((self.root / "src" / "toy.c").read_text(encoding="utf-8"), TOY)
+
+        # a better test meets the survivors alone
+        better = PROJECT["tests/toy.c"].replace("  unseen(a);", "  if (unseen(a) != 7) return 1;")
+        (self.root / "tests" / "toy.c").write_text(better, encoding="utf-8")
+        before = (self.root / "out" / "1.jsonl").read_text(encoding="utf-8")
+        self.assertIn("2 of 11 mutants survived", self.run_tool(100))
+        after = (self.root / "out" / "1.jsonl").read_text(encoding="utf-8").removeprefix(before)
+        self.assertEqual({json.loads(line)["was"].strip() for line in after.splitlines()}, {"7", "1"})
+
+
+class Text(unittest.TestCase):
+    """What is found in a text, and how it is put together."""
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.path = pathlib.Path(folder.name) / "toy.c"
+        cls.source = TOY.encode()
+        cls.path.write_bytes(cls.source)
+        cls.entry = {"file": str(cls.path), "directory": folder.name, "command": f"cc -O1 -c {cls.path} -o {cls.path}.o"}
+        cls.sites = sites.find(str(cls.path), cls.entry, cls.source)
+        cls.place = lab.Lab(cls.path.parent, cls.path.parent, 1)
+        cls.place.build = cls.path.parent
+
+    def test_places(self):
+        found = {(s.operator, self.source[s.first:s.last].decode().strip()) for s in self.sites}
+        self.assertEqual(found, {verdict[:2] for verdict in VERDICTS} | {("drop", "*a = *a")})
+        for site in self.sites:
+            self.assertEqual(site.apply(self.source).count(b"\n"), self.source.count(b"\n"))
+        self.assertEqual(len(set(sites.names(self.sites, self.source, "toy.c"))), len(self.sites))
+
+    def test_names_stay_when_lines_move(self):
+        moved = b"int more;\n" + self.source
+        found = sites.find(str(self.path), self.entry, moved)
+        self.assertEqual(sites.names(found, moved, "toy.c"), sites.names(self.sites, self.source, "toy.c"))
+
+    def test_all_in_one_text(self):
+        items = list(enumerate(self.sites, start=1))
+        text, alone = weave.fit(self.source, items, lambda made: self.place.object_of(self.entry, made) is not None)
+        self.assertEqual([self.source[s.first:s.last] for _, s in alone], [b"3"])
+        for number, _ in items:
+            self.assertEqual(text.count(b"mutant_is(%d)" % number), 1)
+        self.assertEqual(text.count(b"\n"), self.source.count(b"\n") + 2)
+
+
+class Scripted:
+    """A runner whose tests end as it is said: with a mutant and without."""
+
+    def __init__(self, mutated, plain):
+        self.verdicts = {True: iter(mutated), False: iter(plain)}
+
+    def run(self, _test, _normal, active=0):
+        return suite.Run(next(self.verdicts[active != 0]), 0, 0)
+
+
+class Chance(unittest.TestCase):
+    """What fails by chance finds nothing."""
+
+    TEST = suite.Test("toy", ("toy",), ".", (), (), (), None, False)
+
+    def found(self, mutated, plain):
+        judge._runner = Scripted(mutated, plain)
+        return judge.try_tests(1, [(self.TEST, suite.Normal(0, 0))], 60)[0]
+
+    def test_verdicts(self):
+        self.assertEqual(self.found(["failed", "failed"], ["passed"]), "toy")
+        self.assertEqual(self.found(["hangs", "passed", "hangs"], ["passed"]), "toy")
+        self.assertEqual(self.found(["failed"], ["failed"]), "")
+        self.assertEqual(self.found(["failed", "passed", "passed", "passed"], ["passed"]), "")
+        self.assertEqual(self.found(["passed"], []), "")
+        self.assertEqual(self.found(["skipped"], []), "")
+
+    def test_a_loaded_machine_is_no_hang(self):
+        normal = suite.Normal(wall=1, cpu=1)
+        self.assertFalse(normal.over(wall=60, cpu=8, idle=1))
+        self.assertTrue(normal.over(wall=60, cpu=14, idle=1))
+        self.assertTrue(normal.over(wall=60, cpu=1, idle=20))
+        self.assertTrue(normal.over(wall=90, cpu=1, idle=1))
 
 
 if __name__ == "__main__":

@@ -1,25 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws random mutants of the C files of src/, and sees whether the tests find them.
 
-Each place of the syntax tree is equally likely. A mutant whose object file is the same is equivalent, and does not
-count. It is killed when it breaks the build of a test program, or when a test fails, crashes or does not end. Results
-go to FOLDER/SEED.jsonl; the same command continues there after an interruption.
+Each place of the syntax tree is equally likely; headers have none. A mutant whose object file is the same is
+equivalent, and does not count. All others are in one build, and a process runs one of them or none; what must be
+constant has a build of its own. A first run of the tests shows which of them reach a mutant, and these alone can
+find it.
+
+A mutant is killed when a test fails with it, or hangs, then passes without it, and then fails with it again. Where the
+time of its tests is over it counts as a survivor. Results go to FOLDER/SEED.jsonl. The same command continues there
+after an interruption; it also tries survivors on tests that they have not met, such as new ones. Results of a file
+that has changed are judged anew.
 """
 import argparse
-import dataclasses
+import concurrent.futures
+import hashlib
 import json
 import math
 import pathlib
-import random
 import subprocess
 import sys
-import time
 
+import draw
+import judge
 import lab
-import sites
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 COUNTED = ("killed", "survived")
+SOON = 60  # seconds of tests; most mutants are killed in fewer, and are judged first
 
 
 def parse_arguments():
@@ -27,8 +35,9 @@ def parse_arguments():
     parser.add_argument("count", type=int, metavar="N", help="how many mutants that are not equivalent")
     parser.add_argument("--seed", type=int, default=1, help="of the random choice (%(default)s)")
     parser.add_argument("--path", default="src", help="only files below this folder (%(default)s)")
-    parser.add_argument("--jobs", type=int, default=2, help="of ninja and ctest (%(default)s)")
+    parser.add_argument("--jobs", type=int, default=2, help="builds and tests at a time (%(default)s)")
     parser.add_argument("--limit", type=int, default=600, metavar="SECONDS", help="of the tests of one mutant (%(default)s)")
+    parser.add_argument("--pause", type=pathlib.Path, metavar="FILE", help="run no test while this file exists")
     parser.add_argument("--root", type=pathlib.Path, default=ROOT, help="the tree (%(default)s)")
     parser.add_argument("--out", type=pathlib.Path, metavar="FOLDER", help="copy and results (ROOT/build/mutate)")
     parser.add_argument("--table", type=pathlib.Path, metavar="FILE", help="also write the results as a page")
@@ -49,13 +58,19 @@ def interval(survived, counted):
 
 
 def summary(results):
-    """One sentence with the rate of survivors."""
+    """Sentences with the rate of survivors."""
     counted = [result for result in results if result["verdict"] in COUNTED]
-    survived = sum(result["verdict"] == "survived" for result in counted)
-    low, high = interval(survived, len(counted))
-    rate = survived / len(counted) if counted else 0
-    return (f"{survived} of {len(counted)} mutants survived: {rate:.1%}, between {low:.1%} and {high:.1%} with 95 % confidence; "
+    survived = [result for result in counted if result["verdict"] == "survived"]
+    proved = sum("reason" in result for result in survived)
+    low, high = interval(len(survived), len(counted))
+    rate = len(survived) / len(counted) if counted else 0
+    text = (f"{len(survived)} of {len(counted)} mutants survived: {rate:.1%}, between {low:.1%} and {high:.1%} with 95 % confidence; "
             f"{len(results) - len(counted)} more are equivalent or do not compile.")
+    if proved:
+        others, left = len(survived) - proved, len(counted) - proved
+        text += (f" Of the survivors no program can see {proved} (reasons below); without them {others} of {left} survived: "
+                 f"{others / left:.1%}.")
+    return text
 
 
 def page(results, options):
@@ -64,51 +79,167 @@ def page(results, options):
         return "`" + " ".join(text.split()).replace("|", "\\|")[:70] + "`" if text else ""
     model = next((line.split(":")[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
                   if line.startswith("model name")), "unknown")
-    commit = subprocess.run(["git", "-C", options.root, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True,
-                            check=True).stdout.strip()
-    lines = ["<!-- Written by ./dev mutate; do not edit. -->", "# Random mutants", "", summary(results), "",
-             f"Commit {commit}, seed {options.seed}, files below {options.path}; {model}.", "",
+    commits = sorted({r["commit"] for r in results if r["verdict"] in COUNTED})
+    lines = ["<!-- SPDX-License-Identifier: Apache-2.0 -->", "<!-- Written by ./dev mutate; do not edit. -->", "# Random mutants", "",
+             summary(results), "",
+             f"Judged at commit {', '.join(commits)}: `./dev mutate {options.count} --seed {options.seed}`, files below `{options.path}`; "
+             f"{model}. `tools/mutate` says how.", "",
              "| place | operator | was | becomes | verdict | by |", "| --- | --- | --- | --- | --- | --- |"]
-    lines += [f"| {r['file']}:{r['line']} | {r['operator']} | {code(r['was'])} | {code(r['text'])} | {r['verdict']} | {r['by']} |"
-              for r in results if r["verdict"] in COUNTED]
+    for r in results:
+        if r["verdict"] in COUNTED:
+            by = r["by"] or r.get("reason") or (f"{r['tests']} tests pass" + (f", {r['left']} not run" if r["left"] else ""))
+            lines.append(f"| {r['file']}:{r['line']} | {r['operator']} | {code(r['was'])} | {code(r['text'])} | {r['verdict']} | {by} |")
     return "\n".join(lines) + "\n"
 
 
-def drawn(place, options):
-    """All sites in random order."""
-    found = []
-    commands = place.commands()
-    for path, entry in sorted(commands.items()):
-        if pathlib.Path(path).relative_to(place.tree).is_relative_to(options.path):
-            found += [(site, entry) for site in sites.find(path, entry)]
-    random.Random(options.seed).shuffle(found)
-    return found
+class Book:
+    """The results of a seed. The last line of a mutant counts."""
+
+    def __init__(self, folder, seed, place):
+        self.file, self.place = folder / f"{seed}.jsonl", place
+        self.commit = subprocess.run(["git", "-C", place.root, "rev-parse", "--short=8", "HEAD"], capture_output=True, text=True,
+                                     check=True).stdout.strip()
+        self.met = folder / "passed"  # tests that survivors have met
+        self.met.mkdir(exist_ok=True)
+        lines = self.file.read_text(encoding="utf-8").splitlines() if self.file.exists() else []
+        self.results = {r["name"]: r for r in map(json.loads, lines) if r["source"] == self.source(r["file"])}
+        reasons = (HERE / "equivalent.txt").read_text(encoding="utf-8").splitlines()
+        self.reasons = dict(line.split(": ", 1) for line in reasons if line and not line.startswith("#"))
+
+    def source(self, file):
+        path = self.place.root / file
+        return hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.exists() else ""
+
+    def kinds(self):
+        return {name: "" if r["verdict"] in COUNTED else r["verdict"] for name, r in self.results.items()}
+
+    def enter(self, name, file, site, verdict, **more):
+        """Writes a result, unless it says the same."""
+        was = (self.place.root / file).read_bytes()[site.first:site.last].decode("utf-8", "replace")
+        result = {"name": name, "file": file, "line": site.line, "operator": site.operator, "was": was, "text": site.text,
+                  "verdict": verdict, "by": "", "seconds": 0, "tests": 0, "left": 0, "source": self.source(file),
+                  "commit": self.commit, **more}
+        self.results[name] = result
+        with open(self.file, "a", encoding="utf-8") as kept:
+            kept.write(json.dumps(result) + "\n")
+        if verdict in COUNTED:
+            print(f"{verdict:9} {name} {file}:{site.line}: {site.operator}: {was[:50]!r} -> {site.text[:50]!r} {result['by']} "
+                  f"({result['seconds']} s{', ' + str(result['left']) + ' tests left' if result['left'] else ''})", flush=True)
+
+    def passed(self, name):
+        """The digests of the tests that passed with a mutant, by test."""
+        file = self.met / name
+        kept = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+        return kept.get("tests", {}) if kept.get("source") == self.results.get(name, {}).get("source", "") else {}
+
+    def judged(self, mutant, tests, outcome, met):
+        """Notes what came of a mutant that was tried on these tests. met: tests that it had met before."""
+        by, passed, seconds = outcome
+        digests = {test.name: test.digest(judge.fingerprint) for test, _ in tests}
+        met = {**met, **{name: digests[name] for name in passed}}
+        self.enter(mutant.name, mutant.file, mutant.site, "killed" if by else "survived", by=by, tests=len(met),
+                   left=0 if by else len(digests.keys() - passed), seconds=round(seconds, 1))
+        (self.met / mutant.name).write_text(json.dumps({"source": self.source(mutant.file), "tests": met}), encoding="utf-8")
+
+    def final(self, mutants, others):
+        """The results of the drawn mutants, with the reasons why none can see a difference."""
+        names = [mutant.name for mutant in mutants] + [name for name, *_ in others]
+        made = [self.results[name] for name in names if name in self.results]
+        return [r | {"reason": self.reasons[r["name"]]} if r["verdict"] == "survived" and r["name"] in self.reasons else r for r in made]
+
+
+def wanted(mutants, book, court):
+    """The mutants that are not judged, or that have tests left: (mutant, tests, tests met)."""
+    for mutant in mutants:
+        result = book.results.get(mutant.name)
+        if result is None or result["verdict"] == "survived" and mutant.name not in book.reasons:
+            met = book.passed(mutant.name) if result else {}
+            tests = [(test, normal) for test, normal in court.reaching(mutant.number)
+                     if met.get(test.name) != test.digest(judge.fingerprint)]
+            if tests or result is None:
+                yield mutant, tests, met
+
+
+class Woven:
+    """The texts with the mutants in them, kept in a file: the next run builds nothing anew. alone: the numbers of
+    mutants with builds of their own."""
+
+    def __init__(self, file):
+        self.file = file
+        kept = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+        self.key, self.alone = kept.get("key", ""), set(kept.get("alone", ()))
+        self.counted = kept.get("counted", ())  # name, file and source of each mutant
+        self.texts = {name: text.encode("latin-1") for name, text in kept.get("texts", {}).items()}
+
+    def kinds(self, book):
+        """Of the mutants that were found to count, where their files are the same."""
+        return {name: "" for name, file, source in self.counted if source == book.source(file)}
+
+    def renew(self, drawn, mutants, book):
+        """For these mutants, unless they are in the texts."""
+        made = [(mutant.number, mutant.name, drawn.texts[mutant.file]) for mutant in mutants]
+        key = hashlib.sha256(repr(made).encode()).hexdigest()
+        if key == self.key:
+            return
+        self.key = key
+        self.texts, self.alone = drawn.weave(mutants)
+        self.counted = [(mutant.name, mutant.file, book.source(mutant.file)) for mutant in mutants]
+        texts = {name: text.decode("latin-1") for name, text in self.texts.items()}
+        kept = {"key": key, "alone": sorted(self.alone), "counted": self.counted, "texts": texts}
+        self.file.write_text(json.dumps(kept), encoding="utf-8")
+
+
+def judge_all(mutants, woven, book, court, options, drawn):
+    """By what an earlier run learned at first, then by quick tests and for a short time. Mutants with builds of their own
+    come last, as all share the tree."""
+    soon = min(SOON, options.limit)
+    for learns, limit in ((False, soon), (True, soon), (True, options.limit)):
+        court.learn(woven.key, limit if learns else 0)
+        tasks = {}
+        for mutant, tests, met in wanted([m for m in mutants if m.number not in woven.alone], book, court):
+            if tests or learns:  # what no test reaches may be reached by one that comes later
+                tasks[court.judge(mutant.number, tests, limit)] = mutant, tests, met
+        for task in concurrent.futures.as_completed(tasks):
+            mutant, tests, met = tasks[task]
+            book.judged(mutant, tests, task.result(), met)
+    for mutant, tests, met in wanted([m for m in mutants if m.number in woven.alone], book, court):
+        source = drawn.texts[mutant.file]
+        outcome = court.judge_alone(lambda commands, m=mutant, s=source: book.place.build_mutant(m.file, m.site.apply(s), commands),
+                                    lambda m=mutant: book.place.restore(m.file, woven.texts[m.file]), tests or court.reaching(None),
+                                    options.limit)
+        book.judged(mutant, tests, outcome, met)
 
 
 def main():
     options = parse_arguments()
     folder = (options.out or options.root / "build" / "mutate").resolve()
     folder.mkdir(parents=True, exist_ok=True)
+    place = lab.Lab(options.root.resolve(), folder, options.jobs)
+    book = Book(folder, options.seed, place)
+    woven = Woven(folder / "woven.json")
     try:
-        place = lab.Lab(options.root.resolve(), folder, options.jobs, options.limit)
+        place.prepare(woven.texts)
+        drawn = draw.Draw(place, folder, options.seed, options.path)
+        try:
+            mutants, others = drawn.choose(options.count, book.kinds() | woven.kinds(book))
+        except RuntimeError:  # headers are not made yet
+            place.ninja(check=True)
+            mutants, others = drawn.choose(options.count, book.kinds() | woven.kinds(book))
+        for name, file, site, kind in others:
+            if name not in book.results:
+                book.enter(name, file, site, kind)
+        woven.renew(drawn, mutants, book)
+        place.prepare(woven.texts)
+        print(f"building {len(mutants)} mutants, {len(woven.alone)} of them later and alone", flush=True)
+        place.ninja(check=True)
     except subprocess.CalledProcessError as error:
-        sys.exit(f"mutate: the tree cannot be built as it is: {error}")
-    file = folder / f"{options.seed}.jsonl"
-    results = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
-    test = place.failing(lab.QUICK) if not results else None
-    if test is not None:
-        sys.exit(f"mutate: {test} fails without a mutant (mend it first)")
-    for site, entry in drawn(place, options)[len(results):]:
-        if sum(result["verdict"] in COUNTED for result in results) >= options.count:
-            break
-        was = pathlib.Path(site.file).read_bytes()[site.first:site.last].decode("utf-8", "replace")
-        start = time.monotonic()
-        verdict, test = place.judge(site, entry)
-        results.append({**dataclasses.asdict(site), "file": site.file.removeprefix(f"{place.tree}/"), "was": was,
-                        "verdict": verdict, "by": test, "seconds": round(time.monotonic() - start, 1)})
-        with open(file, "a", encoding="utf-8") as kept:
-            kept.write(json.dumps(results[-1]) + "\n")
-        print(f"{verdict:16} {results[-1]['file']}:{site.line}: {site.operator}: {was[:50]!r} -> {site.text[:50]!r} {test}", flush=True)
+        sys.exit(f"mutate: the tree cannot be built: {error} (see {place.build}/mutate-build.log)")
+    court = judge.Judge(place.build, folder, options.jobs, options.pause)
+    try:
+        judge_all(mutants, woven, book, court, options, drawn)
+    except RuntimeError as error:
+        sys.exit(f"mutate: {error}")
+    results = book.final(mutants, others)
     print(summary(results))
     if options.table:
         options.table.write_text(page(results, options), encoding="utf-8")

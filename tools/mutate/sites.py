@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Places of a C file where one small change makes a mutant, found in clang's syntax tree."""
 import dataclasses
+import hashlib
 import shlex
 
 from clang import cindex
@@ -14,19 +15,27 @@ QUIET = ("MT_ASSERT", "MT_PROBE", "mt_message", "mt_panic", "static_assert")
 
 @dataclasses.dataclass(frozen=True, order=True)
 class Site:
-    """One mutant: bytes first to last of a file become other text."""
+    """One mutant: bytes first to last of a file become other text. Bytes start to end are the expression around
+    them; the function begins at byte body, behind its brace."""
     file: str
     line: int
     first: int
     last: int
     operator: str
     text: str
+    start: int
+    end: int
+    body: int
 
     def apply(self, source):
         """The mutated bytes; the number of lines stays."""
         old = source[self.first:self.last]
         new = self.text.encode() + b"\n" * (old.count(b"\n") - self.text.count("\n"))
         return source[:self.first] + new + source[self.last:]
+
+    def mutated(self, source):
+        """The expression with the mutant in it."""
+        return source[self.start:self.first] + self.text.encode() + source[self.last:self.end]
 
 
 class Finder:
@@ -35,8 +44,10 @@ class Finder:
     def __init__(self, path, source, unit):
         self.path, self.source = path, source
         self.found = []
+        self.body = 0
         for cursor in unit.cursor.get_children():
             if cursor.kind == cindex.CursorKind.FUNCTION_DECL and cursor.is_definition() and self.is_here(cursor):
+                self.body = list(cursor.get_children())[-1].extent.start.offset + 1
                 self.walk(cursor, None)
 
     def is_here(self, cursor):
@@ -46,10 +57,12 @@ class Finder:
     def text(self, cursor):
         return self.source[cursor.extent.start.offset:cursor.extent.end.offset].decode("utf-8", "replace")
 
-    def add(self, cursor, operator, text, first=None, last=None):
+    def add(self, cursor, operator, text, first=None, last=None, around=None):
         start, end = cursor.extent.start, cursor.extent.end
+        whole = (around or cursor).extent
         self.found.append(Site(self.path, start.line, start.offset if first is None else first,
-                               end.offset if last is None else last, operator, text))
+                               end.offset if last is None else last, operator, text, whole.start.offset,
+                               whole.end.offset, self.body))
 
     def walk(self, cursor, parent):
         """Adds the sites of a cursor and of what is in it. What a macro expands to is left alone: its text is elsewhere."""
@@ -69,7 +82,7 @@ class Finder:
             if cursor.kind == kinds.IF_STMT:
                 self.add(children[0], "never", f"0 && ({condition})")
         elif cursor.kind == kinds.BINARY_OPERATOR and len(children) == 2:
-            self.relation(children)
+            self.relation(cursor, children)
             if parent is not None and parent.kind == kinds.COMPOUND_STMT:
                 self.assignment(cursor)
         elif cursor.kind in (kinds.CALL_EXPR, kinds.COMPOUND_ASSIGNMENT_OPERATOR, kinds.UNARY_OPERATOR) \
@@ -85,13 +98,13 @@ class Finder:
         text = self.text(cursor)
         return text != "" and text.count("(") == text.count(")") and not text.startswith("__")
 
-    def relation(self, children):
+    def relation(self, cursor, children):
         """A comparison of another kind; the operator stands between the operands."""
         first, last = children[0].extent.end.offset, children[1].extent.start.offset
         between = self.source[first:last].decode("utf-8", "replace")
         operator = between.strip()
         if first < last and operator in RELATIONAL:
-            self.add(children[0], "compare", between.replace(operator, RELATIONAL[operator]), first, last)
+            self.add(children[0], "compare", between.replace(operator, RELATIONAL[operator]), first, last, cursor)
 
     def assignment(self, cursor):
         """A statement that only stores."""
@@ -123,13 +136,21 @@ def arguments_of(entry):
     return ["-x", "c", *kept]
 
 
-def find(path, entry):
-    """The sites of a file, in the order of its text; each place and text once.
+def find(path, entry, source):
+    """The sites of a file with this text, in the order of the text; each place and text once.
     Raises RuntimeError where clang cannot read the file."""
-    unit = cindex.Index.create().parse(path, args=arguments_of(entry))
+    unit = cindex.Index.create().parse(path, args=arguments_of(entry), unsaved_files=[(path, source.decode("utf-8", "replace"))])
     errors = [str(d) for d in unit.diagnostics if d.severity >= cindex.Diagnostic.Error]
     if errors:
         raise RuntimeError(f"{path}: clang cannot read it: {errors[0]}")
-    with open(path, "rb") as file:
-        source = file.read()
     return sorted(set(Finder(path, source, unit).found))
+
+
+def names(found, source, file):
+    """A name of each site of a file that changes elsewhere in the tree or in the file do not change."""
+    seen, made = {}, []
+    for site in found:
+        what = (file, site.operator, source[site.first:site.last].decode("utf-8", "replace"), site.text)
+        seen[what] = seen.get(what, 0) + 1
+        made.append(hashlib.sha256(repr((*what, seen[what])).encode()).hexdigest()[:12])
+    return made

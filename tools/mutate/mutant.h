@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ./dev mutate includes this in each file that has mutants. All mutants are in one build: a process
+ * runs the one that MUTATE_ACTIVE names, and notes in the file MUTATE_REACHED which of them it has
+ * come to.
+ *
+ * It stands before the file's own macros, so it includes no header that looks at them. Each library
+ * has variables of its own. They are set before other constructors run, as these may have mutants.
+ */
+#pragma once
+
+#include <sys/syscall.h>
+
+enum {
+  MUTANT_READ_WRITE = 2,
+  MUTANT_PAGES = 3,
+  MUTANT_SHARED = 1,
+  MUTANT_HERE = -100,
+  MUTANTS_MAX = 65536
+};
+
+#define MUTANT_SHARED_BY_FILES __attribute__((weak, visibility("hidden")))
+extern long syscall(long number, ...);
+MUTANT_SHARED_BY_FILES unsigned mutant_active;
+MUTANT_SHARED_BY_FILES int mutant_started;
+MUTANT_SHARED_BY_FILES volatile unsigned char *mutant_reached;
+
+static inline const char *mutant_setting(char **environment, const char *name) {
+  for (; *environment != 0; environment++) {
+    const char *text = *environment, *wanted = name;
+    while (*wanted != 0 && *text == *wanted) {
+      text++;
+      wanted++;
+    }
+    if (*wanted == 0 && *text == '=') return text + 1;
+  }
+  return 0;
+}
+
+__attribute__((constructor(101))) static void mutant_start(int argc, char **argv,
+                                                           char **environment) {
+  (void)argc;
+  (void)argv;
+  if (mutant_started++ != 0 || environment == 0) return;
+  const char *active = mutant_setting(environment, "MUTATE_ACTIVE");
+  for (; active != 0 && *active != 0; active++)
+    mutant_active = mutant_active * 10 + (unsigned)(*active - '0');
+  const char *reached = mutant_setting(environment, "MUTATE_REACHED");
+  if (reached == 0) return;
+  int file = (int)syscall(SYS_openat, MUTANT_HERE, reached, MUTANT_READ_WRITE, 0);
+  if (file < 0) return;
+  long at = syscall(SYS_mmap, 0, (long)MUTANTS_MAX, MUTANT_PAGES, MUTANT_SHARED, file, 0L);
+  if (at != -1) mutant_reached = (unsigned char *)at;
+  syscall(SYS_close, file);
+}
+
+/* Whether the process runs with this mutant. */
+__attribute__((always_inline)) static inline int mutant_is(unsigned number) {
+  if (__builtin_expect(mutant_reached != 0, 0)) mutant_reached[number] = 1;
+  return __builtin_expect(mutant_active == number, 0);
+}
