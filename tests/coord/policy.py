@@ -111,11 +111,15 @@ def run(library, history):
 
 
 def refuse(library):
-    """Numbers out of range are refused."""
+    """Numbers out of range are refused, and the last that are in range are not."""
     for cpus, weight, most in ((0, 1, 1), (5000, 1, 1), (2, 0, 1), (2, 1, 0), (2, 5000, 1)):
         array = (Program * 1)(Program(user=1, weight=weight, most=most, demand=1, granted=7))
         assert library.mt_policy_divide(cpus, array, 1) != 0
         assert array[0].granted == 7
+    for cpus, weight, most in ((1, 1, 1), (4096, 1, 1), (2, 1000, 1)):
+        array = (Program * 1)(Program(user=1, weight=weight, most=most, demand=1, granted=7))
+        assert library.mt_policy_divide(cpus, array, 1) == 0
+        assert array[0].granted == 1
 
 
 def speed(library):

@@ -423,6 +423,7 @@ static void topologies(void) {
   EXPECT(MPI_ERR_ARG, MPI_Graph_create(MPI_COMM_SELF, 1, (int[]){0}, buffer, 0, NULL));
   EXPECT(MPI_ERR_ARG, MPI_Intercomm_create(MPI_COMM_SELF, 0, MPI_COMM_SELF, 1, 0, NULL));
   EXPECT(MPI_ERR_DIMS, MPI_Cart_map(WORLD, 1, (int[]){9999}, buffer, &one));
+  EXPECT(MPI_ERR_ARG, MPI_Graph_map(WORLD, 1, (int[]){1}, (int[]){7}, &one));
   EXPECT(MPI_ERR_DIMS, MPI_Dims_create(6, 1, (int[]){4}));
   EXPECT(MPI_ERR_DIMS, MPI_Dims_create(-6, 1, (int[]){0}));
   EXPECT(MPI_ERR_DIMS, MPI_Dims_create(6, 1, (int[]){-1}));

@@ -213,7 +213,8 @@ static void check_objects(void) {
   void *own = (void *)(uintptr_t)check_objects;
   CHECK(dladdr1(own, &info, (void **)&map, RTLD_DL_LINKMAP) != 0 && map == self);
   CHECK(strcmp(info.dli_fname, path) == 0);
-  CHECK(dladdr1(&rank, &info, (void **)&symbol, RTLD_DL_SYMENT) != 0);
+  symbol = own;
+  CHECK(dladdr1(&rank, &info, (void **)&symbol, RTLD_DL_SYMENT) != 0 && symbol != own);
   CHECK(dladdr1(dlsym(libc, "qsort"), &info, (void **)&symbol, RTLD_DL_SYMENT) != 0);
   CHECK(strstr(info.dli_fname, "libc.so.6") != NULL && symbol != NULL);
   CHECK(dlclose(libc) == 0 && dlclose(self) == 0);

@@ -182,8 +182,24 @@ static void asked(void) {
   MPI_Type_commit(&several);
   MPI_Get_count(&status, several, &count);
   CHECK(count == 0);
+  MPI_Status_set_elements(&status, several, 0); /* it has no element */
+  MPI_Get_elements(&status, several, &count);
+  CHECK(count == 0);
   MPI_Type_free(&several);
   MPI_Type_free(&type);
+}
+
+/* A copy keeps the bounds that a type was given. */
+static void copied(void) {
+  MPI_Datatype every_second, copy;
+  int from[4] = {1, 2, 3, 4}, to[2] = {0, 0}, at = 0;
+  MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &every_second);
+  MPI_Type_dup(every_second, &copy);
+  MPI_Type_commit(&copy);
+  MPI_Pack(from, 2, copy, to, sizeof to, &at, MPI_COMM_SELF);
+  CHECK(at == sizeof to && to[0] == 1 && to[1] == 3);
+  MPI_Type_free(&every_second);
+  MPI_Type_free(&copy);
 }
 
 /* Found by what they are to hold. */
@@ -287,6 +303,7 @@ int main(int argc, char **argv) {
   others();
   huge();
   asked();
+  copied();
   found();
   external();
   MPI_Finalize();

@@ -165,6 +165,8 @@ class Objects(Opening):
             """ % self.folder)
         result = self.run_it(program, ranks=1)
         self.assertEqual((result.returncode, result.stdout), (0, "plug ends\nneed ends\n"), result)
+        result = self.run_it(self.program(self.opened()), ranks=1)  # it is open until the rank ends
+        self.assertEqual((result.returncode, result.stdout), (0, "plug ends\nneed ends\n"), result)
 
     def test_global_symbols(self):
         """RTLD_GLOBAL shows an object to objects that are opened later; RTLD_LOCAL does not."""
@@ -273,6 +275,9 @@ class Symbols(Opening):
             char *call = dlsym(plug, "call");
             CHECK(dladdr(call, &info) != 0 && info.dli_saddr == call && strcmp(info.dli_sname, "call") == 0);
             CHECK(strcmp(info.dli_fname, "{self.folder}/plug.so") == 0);
+            const ElfW(Sym) *symbol = NULL;
+            CHECK(dladdr1(call, &info, (void **)&symbol, RTLD_DL_SYMENT) != 0 && symbol != NULL);
+            CHECK(ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_value == (size_t)(call - (char *)info.dli_fbase));
             CHECK(dladdr((void *)own, &info) != 0 && strcmp(info.dli_sname, "own") == 0);
             CHECK(dladdr((void *)&printf, &info) != 0 && strstr(info.dli_fname, "libc.so") != NULL);
             CHECK(dlinfo(plug, RTLD_DI_LINKMAP, &map) == 0 && map->l_addr + (call - (char *)map->l_addr) == (size_t)call);

@@ -43,6 +43,15 @@ static void window_shared(void) {
   if (rank == 0) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 3, 0, win);
 }
 
+/* The first of several holders is the first rank. */
+static void window_first(void) {
+  MPI_Win win;
+  MPI_Win_create(values, sizeof values, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  if (rank < 2) MPI_Win_lock(MPI_LOCK_SHARED, 3, 0, win);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 2) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 3, 0, win);
+}
+
 static void window_exclusive(void) {
   MPI_Win win;
   MPI_Win_create(values, sizeof values, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
@@ -478,6 +487,7 @@ static const struct {
     {"window-lock", window_lock},
     {"window-lock-all", window_lock_all},
     {"window-shared", window_shared},
+    {"window-first", window_first},
     {"window-exclusive", window_exclusive},
     {"window-all", window_all},
     {"window-circle", window_circle},
@@ -490,6 +500,9 @@ static const struct {
 
 int main(int argc, char **argv) {
   if (argc > 1 && strcmp(argv[1], "before") == 0) MPI_Barrier(MPI_COMM_WORLD);
+  if (argc > 1 && strcmp(argv[1], "before-complete") == 0) MPI_Grequest_complete(MPI_REQUEST_NULL);
+  if (argc > 1 && strcmp(argv[1], "before-split") == 0)
+    MPI_Comm_split_type(MPI_COMM_WORLD, -12345, 0, MPI_INFO_NULL, &(MPI_Comm){MPI_COMM_NULL});
   rank = check_start(&argc, &argv, &size);
   for (size_t i = 0; argc > 1 && i < sizeof ways / sizeof ways[0]; i++)
     if (strcmp(ways[i].name, argv[1]) == 0) ways[i].wait();

@@ -25,6 +25,8 @@ class Reported(unittest.TestCase):
         self.assertEqual(result.returncode, status, result)
         for pattern in patterns:
             self.assertRegex(result.stderr, pattern)
+        causes = [line for line in result.stderr.splitlines() if " why: " in line]
+        self.assertEqual(len(causes), len(set(causes)), result.stderr)
         return result.stderr
 
     def hangs(self, how, *patterns, ranks=4):
@@ -117,6 +119,8 @@ class Waits(Reported):
     def test_several_holders(self):
         self.hangs("window-shared", "rank 0 waits in MPI_Win_lock: ranks 1-2 hold a lock of rank 3 on a window, at",
                    "why: rank 0 waits for ranks? 1")
+        self.hangs("window-first", "rank 2 waits in MPI_Win_lock: ranks 0-1 hold a lock of rank 3 on a window, at",
+                   "why: rank 2 waits for rank 0")
         self.hangs("window-exclusive", "rank 0 waits in MPI_Win_lock_all: ranks 1-2 hold exclusive locks on a window, at")
         self.hangs("window-all", "rank 0 waits in MPI_Win_lock: rank 1 holds a lock of rank 3 on a window, at",
                    "why: rank 0 waits for rank 1")
@@ -243,7 +247,9 @@ class Without(Reported):
         self.reported(16, [PROGRAM], "^mltp: MLTP_VPS: bad value 'x'", "tmpi: MPI_Init: no memory, or a bad MLTP_ variable",
                   MLTP_VPS="x")
         self.reported(16, [PROGRAM, "before"], r"^tmpi: MPI_Barrier: called before MPI_Init\(\) \(call that first\)")
-        for how, why in ("before", "MPI_Barrier: called before"), ("after", "MPI_Barrier: called after"), ("after-returning", "MPI_Comm_size: called after"):
+        for how, why in {"before": "MPI_Barrier: called before", "before-complete": "MPI_Grequest_complete: called before",
+                         "before-split": "MPI_Comm_split_type: called before", "after": "MPI_Barrier: called after",
+                         "after-returning": "MPI_Comm_size: called after"}.items():
             self.reported(16, [TMPIRUN, PROGRAM, how], "^tmpi: rank 0: .*" + why)
 
     def test_generated_code(self):

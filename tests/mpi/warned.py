@@ -76,6 +76,17 @@ class Shared(Warned):
                     static void note(int signo) { int rank; (void)signo; MPI_Comm_rank(MPI_COMM_WORLD, &rank); noted = rank + 1; }
                     """)
 
+    def test_signals_by_a_descriptor(self):
+        """The first rank is warned as well, and once."""
+        program = self.program("""
+            sigset_t set;
+            sigemptyset(&set);
+            CHECK(signalfd(-1, &set, 0) >= 0 && signalfd(-1, &set, 0) >= 0);""", before="#include <sys/signalfd.h>\n")
+        result = subprocess.run([built.TMPIRUN, "-n", "1", program], text=True, check=False, capture_output=True,
+                                stdin=subprocess.DEVNULL)
+        self.assertEqual(result.returncode, 0, result)
+        self.assertRegex(result.stderr, r"\Atmpirun: rank 0: signalfd\(\) reads no signal that a rank blocks \(.*\)\n\Z")
+
     def test_input_of_a_program_that_reads(self):
         """The stream stdin is one for all ranks, so its descriptor is as well."""
         words = r"redirected its input by {}\(\): all ranks share it"

@@ -259,6 +259,8 @@ static void a_constant_follows_its_cost(void) {
     CHECK(slow.value[i] > usual.value[i] && usual.value[i] > fast.value[i]);
     CHECK(slow.value[i] <= row->most && fast.value[i] >= row->least);
   }
+  /* 40 transfers of 100 ns each, in pauses of 1 ns */
+  CHECK_EQUAL(mt_tunable_derived(MT_LOCK_DELAY_PAUSES, 100, 999), 4000);
 }
 
 /* A few samples suffice; one that another program delayed does little. */
