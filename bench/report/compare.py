@@ -6,7 +6,7 @@ The older commit is built in FOLDER/COMMIT. A setting NAME=VALUE in its place is
 so that MLTP_MONITOR=off says what the monitor costs. Each turn runs an experiment once with each of the two, in
 an order that alternates. All experiments but price and instructions are mltp-bench's. Both trees run the MPI programs of
 this one, each compiled by its own tmpicc. price is what whole jobs of up to 1,024 ranks cost: start and end, memory,
-latency, conjugate gradients. instructions is how many an operation of MPI takes, which one turn tells. The best of all
+latency, conjugate gradients. instructions is how many an operation takes, of threads and of MPI, which one turn tells. The best of all
 turns counts: what else the machine does makes runs slower only. A row is slower or faster if the best values differ by
 more than the limit. A row's best values also differ by chance, some one way and some the other; the mean of all rows
 says what a change costs where it is less than that. Exit status: 0 no row is slower, 1 some are, 2 wrong usage, or

@@ -41,13 +41,20 @@ FAKE_TMPIRUN = """\
 """
 
 
-# Stands in for valgrind: what the older build takes is 1,000 for each batch, and the newer one a tenth more.
+# Stands in for valgrind: what the older build takes is 1,000 for each batch or operation, and the newer one a tenth more.
 FAKE_VALGRIND = """\
-    #!/usr/bin/env python3
-    import subprocess, sys
-    tmpirun, batches = sys.argv[3], int(sys.argv[-2])
-    print("Collected :", (1100 if "/new/" in tmpirun else 1000) * (batches + 5), file=sys.stderr)
-    sys.exit(subprocess.run(sys.argv[3:]).returncode)
+    #!/bin/sh
+    shift 2
+    case $1 in
+      */tmpirun) for word; do batches=$last last=$word; done ;;
+      *) batches=${2#--ops=} ;;
+    esac
+    case $1 in
+      */new/*) each=1100 ;;
+      *) each=1000 ;;
+    esac
+    echo "Collected : $((each * (batches + 5)))" >&2
+    exec "$@"
 """
 
 
@@ -125,21 +132,23 @@ class Compare(unittest.TestCase):
         called = (self.folder / "calls").read_text(encoding="utf-8").split()
         self.assertEqual(called, ["older", "newer", "newer", "older", "older", "newer"])
 
-    def price(self, verified="true", experiment="price"):
+    def price(self, verified="true", experiment="price", older_tmpicc=FAKE_TMPICC):
         """The newer build takes a tenth more memory and time."""
         valgrind = self.folder / "valgrind"
         valgrind.write_text(textwrap.dedent(FAKE_VALGRIND), encoding="utf-8")
         valgrind.chmod(0o755)
         for name, value in ("old", 1000), ("new", 1100):
-            (self.folder / name).mkdir(exist_ok=True)
-            for file, text in ("tmpicc", FAKE_TMPICC), ("tmpirun", FAKE_TMPIRUN), ("mltp-bench", "#!/bin/sh\n"):
+            answer = textwrap.dedent(FAKE_TMPIRUN).format(value=value, verified=verified)
+            tmpicc = textwrap.dedent(older_tmpicc if name == "old" else FAKE_TMPICC)
+            for file, text in (("bin/tmpicc", tmpicc), ("bin/tmpirun", answer),
+                               ("bin/mltp-bench", "#!/bin/sh\n"), ("libexec/mltp/mltp", answer)):
                 path = self.folder / name / file
-                path.write_text(textwrap.dedent(text).format(value=value, verified=verified)
-                                if file == "tmpirun" else textwrap.dedent(text), encoding="utf-8")
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
                 path.chmod(0o755)
         run = subprocess.run(
-            [sys.executable, "-B", COMPARE, "HEAD", experiment, "--older-bench", self.folder / "old/mltp-bench", "--bench",
-             self.folder / "new/mltp-bench", "--out", self.folder, "--turns", "2", "--limit", "5"],
+            [sys.executable, "-B", COMPARE, "HEAD", experiment, "--older-bench", self.folder / "old/bin/mltp-bench", "--bench",
+             self.folder / "new/bin/mltp-bench", "--out", self.folder, "--turns", "2", "--limit", "5"],
             capture_output=True, text=True, check=False, env=dict(os.environ, PATH=f"{self.folder}:{os.environ['PATH']}"))
         return run.returncode, run.stdout, run.stderr
 
@@ -161,12 +170,21 @@ class Compare(unittest.TestCase):
         """Of a batch, two barriers are not the operation's; so is a third of a batch of barriers a barrier."""
         code, stdout, stderr = self.price(experiment="instructions")
         self.assertEqual(code, 1, stderr)
+        self.assertRegex(stdout, r"\nmutex, 1 vps +1000 +1100 instr x1.100 slower")
         self.assertRegex(stdout, r"\nbarrier, 16 ranks +333.3 +366.7 instr x1.100 slower +medians 333.3 366.7\n")
         self.assertRegex(stdout, r"\nlatency, 8 bytes, 2 ranks +333.3 +366.7 instr x1.100 slower")
         self.assertRegex(stdout, r"\nstart to end, 64 ranks +5000 +5500 instr x1.100 slower")
         code, _, stderr = self.price(verified="false", experiment="instructions")
         self.assertEqual(code, 2)
         self.assertRegex(stderr, r"valgrind .*tmpirun.* ended with 0 and printed .*\"verified\": false")
+
+    def test_instructions_of_a_tree_without_windows(self):
+        tmpicc = '#!/bin/sh\ncase "$*" in *onesided*) echo "no MPI_Win_fence" >&2; exit 1 ;; esac\n'
+        code, stdout, stderr = self.price(experiment="instructions", older_tmpicc=tmpicc)
+        self.assertEqual(code, 1, stderr)
+        self.assertRegex(stderr, "old/bin/mltp-bench has no windows: their rows are left out")
+        self.assertRegex(stdout, "latency, 8 bytes, 2 ranks")
+        self.assertNotIn("put", stdout)
 
     def test_what_is_not_measured(self):
         code, _, stderr = self.compare(1, newer="broken")
