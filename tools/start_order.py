@@ -78,7 +78,9 @@ def script(out, *compiler):
     functions = STARTS + "".join(f"    *(.text.{name} .text.{name}.*)\n" for name in names)
     front = FINI.search(parts[1])[0] + CONSTANTS.search(parts[1])[0]
     text = FINI.sub("", CONSTANTS.sub("", parts[1]))
-    pathlib.Path(out).write_text(TEXT.sub(lambda match: front + match[0] + functions, text))
+    text = TEXT.sub(lambda match: front + match[0] + functions, text)
+    if not (out := pathlib.Path(out)).exists() or out.read_text() != text:  # a new one would link everything again
+        out.write_text(text)
     return 0
 
 
