@@ -34,6 +34,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/atomic.h"
 #include "tmpi/rank/rank.h"
 #include "tmpi/run/override.h"
 #include "tmpi/run/process_number.h"
@@ -96,9 +97,9 @@ static int accept4_rank(int fd, struct sockaddr *address, socklen_t *length, int
 
 /* What a rank blocks is kept for it here, not by the kernel. */
 static void warn_unread(void) {
-  static bool warned; /* a message twice would do no harm */
-  if (warned || tm_rank_number() < 0) return;
-  warned = true;
+  static uint32_t warned;
+  /* relaxed: a mark alone */
+  if (tm_rank_number() < 0 || mt_or_relaxed(&warned, 1) != 0) return;
   fprintf(stderr,
           "tmpirun: rank %d: signalfd() reads no signal that a rank blocks (take it by "
           "sigtimedwait(), or handle it)\n",

@@ -197,18 +197,16 @@ static bool uses_stdin(void) {
 }
 
 static void warn_redirected(const char *call) {
-  static bool warned; /* a message twice would do no harm */
-  if (warned) return;
-  warned = true;
+  static uint32_t warned;
+  if (mt_or_relaxed(&warned, 1) != 0) return; /* relaxed: a mark alone */
   fprintf(stderr,
           "tmpirun: rank %d redirected its input by %s(): all ranks share it (open the file)\n",
           tm_rank_number(), call);
 }
 
 static void warn_given(const char *call) {
-  static bool warned; /* likewise */
-  if (warned || !uses_stdin()) return;
-  warned = true;
+  static uint32_t warned;
+  if (!uses_stdin() || mt_or_relaxed(&warned, 1) != 0) return; /* relaxed: a mark alone */
   fprintf(stderr,
           "tmpirun: rank %d has a descriptor 0 of its own by %s(): the stream stdin stays that of "
           "all ranks (open the file by fopen())\n",
@@ -279,9 +277,8 @@ static int close_rank(int fd) {
 
 /* tmpirun does not know which of the others are the caller's. */
 static void warn_kept(const char *call) {
-  static bool warned; /* a message twice would do no harm */
-  if (warned) return;
-  warned = true;
+  static uint32_t warned;
+  if (mt_or_relaxed(&warned, 1) != 0) return; /* relaxed: a mark alone */
   fprintf(stderr,
           "tmpirun: rank %d: %s() closes descriptors from 0 to 2 only: others may be those of "
           "another rank (close them one by one, or in a child of fork())\n",
