@@ -366,9 +366,10 @@ static const struct blocking_call locks[] = {
     {"call_once", run_c11_once, wait_c11_once, post_sem},
 };
 
-/* ThreadSanitizer of gcc 12 sees only a half of what these do: the unlock, or the thread. */
+/* ThreadSanitizer of gcc 12 sees only a half of what these do: the unlock, or the thread.
+ * THREADS_SEEN: this program is built without it, and runs in a tmpirun that is built with it. */
 static bool is_half_seen(const struct blocking_call *lock) {
-#ifdef __SANITIZE_THREAD__
+#if defined(__SANITIZE_THREAD__) || defined(THREADS_SEEN)
   static const char *const names[] = {"pthread_mutex_clocklock", "pthread_rwlock_clockrdlock",
                                       "pthread_rwlock_clockwrlock", "pthread_clockjoin_np",
                                       "thrd_join"};
