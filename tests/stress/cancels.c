@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Channels, selects, deadlines and cancellations in random order, by all kinds of threads,
- * for MLTP_STRESS_SECONDS (2). What was sent is what was received; each cancelled thread
+ * for MLTP_STRESS_SECONDS (1). What was sent is what was received; each cancelled thread
  * comes to its end although nobody serves it. A run prints its seed; MLTP_STRESS_SEED
  * repeats its choices, though not its timing. */
 #include <stdatomic.h>
@@ -172,7 +172,7 @@ static void cancellations_end_all_waits(void) {
   mltp_sem_init(&world.units, 0, "units");
   mltp_cond_init(&world.cond, "stress");
   mltp_lock_init(&world.lock, MLTP_LOCK_STANDARD, "handles");
-  world.end = mltp_after((uint64_t)environment_number("MLTP_STRESS_SECONDS", 2) * 1000000000);
+  world.end = mltp_after((uint64_t)environment_number("MLTP_STRESS_SECONDS", 1) * 1000000000);
   for (int i = 0; i < WORKERS; i++) start_one(i, &random);
   while (mltp_now() < world.end) {
     int i = rand_r(&random) % WORKERS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dumps without a pause, by a bound thread and in a signal handler, for MLTP_STRESS_SECONDS (2)
+/* Dumps without a pause, by a bound thread and in a signal handler, for MLTP_STRESS_SECONDS (1)
  * in all, while threads of all kinds wait for objects that are gone a moment later: on stacks, from
  * malloc() and in mappings that are taken away, each with its name beside it. A dump may say
  * what is out of date; it must come to its end. Nothing else is checked. Then the same while
@@ -188,7 +188,7 @@ static void *dump(void *p0) {
 /* The deadline of a test that gets half of the time. */
 static uint64_t half_time(void) {
   const char *seconds = getenv("MLTP_STRESS_SECONDS");
-  long ns = (seconds != NULL && *seconds != '\0' ? strtol(seconds, NULL, 10) : 2) * 1000000000;
+  long ns = (seconds != NULL && *seconds != '\0' ? strtol(seconds, NULL, 10) : 1) * 1000000000;
   return mltp_after((uint64_t)ns / 2);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads that block in the kernel without an announcement, for MLTP_STRESS_SECONDS (2): tokens go
+/* Threads that block in the kernel without an announcement, for MLTP_STRESS_SECONDS (1): tokens go
  * round through pipes, which are read by blocking calls, and semaphores. No token is lost, and none
  * changes. How late sleepers ran meanwhile is printed, and for how long VPs had been silent when
  * they were handed over. A hundred thousand hand-overs take a minute or two:
@@ -101,7 +101,7 @@ static void *pass_on(void *p0) {
 static void tokens_are_not_lost(void) {
   mltp_t *threads[2 * STATIONS];
   if (seeded()) return; /* there is one VP, and none to take its place */
-  end = mltp_after(setting("MLTP_STRESS_SECONDS", 2) * 1000000000);
+  end = mltp_after(setting("MLTP_STRESS_SECONDS", 1) * 1000000000);
   least = setting("MLTP_STRESS_HANDOVERS", 0);
   for (unsigned i = 0; i < STATIONS; i++) {
     unsigned token = i + 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Everything at once, in random order, for MLTP_STRESS_SECONDS (2) per test: runtimes start,
+/* Everything at once, in random order, for MLTP_STRESS_SECONDS (1) per test: runtimes start,
  * workers of every kind do the operations of the table below, runtimes end and leave nothing
  * behind. A run prints its seed; MLTP_STRESS_SEED repeats its choices, though not its timing.
  * MLTP_STRESS_CASE names the one test to run. tests/stress/run.py runs many configurations. */
@@ -142,7 +142,7 @@ static void mix(void) {
   printf("MLTP_STRESS_SEED=%u\n", seed);
   fflush(stdout);
   for (int i = 0; i < OPERATIONS; i++) atomic_store(&world.done[i], 0);
-  uint64_t end = mltp_after((uint64_t)environment_number("MLTP_STRESS_SECONDS", 2) * 1000000000);
+  uint64_t end = mltp_after((uint64_t)environment_number("MLTP_STRESS_SECONDS", 1) * 1000000000);
   /* cmocka's handlers end the process without a word when another kernel thread crashes */
   signal(SIGSEGV, SIG_DFL);
   signal(SIGBUS, SIG_DFL);
