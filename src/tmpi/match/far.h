@@ -40,7 +40,7 @@ enum {
 enum tm_far_service {
   TM_FAR_MAILBOX,
   TM_FAR_PARTITIONED, /**< part/channel_far.c */
-  TM_FAR_FILE,        /**< io/several_nodes.c */
+  TM_FAR_FILE,        /**< io/shared_pointer.c */
   TM_FAR_WINDOW,      /**< rma/far_target.c */
   TM_FAR_CANCEL,      /**< far_cancel.c, at the receiver's node */
   TM_FAR_CANCELLED,   /**< far_cancel.c, at the sender's node */
