@@ -47,7 +47,7 @@ def output(*command):
 
 def main(build, *arguments):
     build = pathlib.Path(build).resolve()
-    # This answer has no commands: ctest leaves out those that are not built.
+    # This answer has no commands: ctest leaves out a command that is not built.
     shown = json.loads(output("ctest", "--test-dir", build, "--show-only=json-v1", *arguments))
     selected = [test["name"] for test in shown["tests"]]
     if not selected:
