@@ -207,6 +207,37 @@ static void mltp_dump_of_running_threads(void) {
   CHECK_EQUAL(outcome.status, 0);
 }
 
+/* The number of backtraces in a dump that prints at most `most`. */
+static int backtraces(int most, bool *left_out) {
+  static char text[65536];
+  size_t size = 0;
+  int ends[2], count = 0;
+  CHECK_EQUAL(pipe(ends), 0);
+  __real_mt_dump(ends[1], most, false);
+  close(ends[1]);
+  for (ssize_t got = 1; got > 0; size += (size_t)got) {
+    got = read(ends[0], text + size, sizeof text - 1 - size);
+    assert_true(got >= 0);
+  }
+  text[size] = '\0';
+  close(ends[0]);
+  for (const char *at = text; (at = strstr(at, "#0 ")) != NULL; at++) count++;
+  *left_out = strstr(text, "further backtraces are left out") != NULL;
+  return count;
+}
+
+/* A dump says whether it printed all backtraces. */
+static void check_backtraces(void) {
+  bool left_out;
+  int all = backtraces(1000, &left_out);
+  CHECK(!left_out);
+  CHECK_EQUAL(backtraces(all + 1, &left_out), all);
+  CHECK(!left_out);
+  if (all < 2) return; /* bound threads have none */
+  CHECK_EQUAL(backtraces(all - 1, &left_out), all - 1);
+  CHECK(left_out);
+}
+
 /* A packet holds what one write had: a line for each thread would be a packet for each. */
 static void dump_into_packets(void) {
   enum { THREADS = 20 }; /* a socket has room for as many packets as they have lines */
@@ -214,6 +245,7 @@ static void dump_into_packets(void) {
   int ends[2], packets = 0;
   char text[32768];
   mltp_sem_init(&dump_sem, 0, "tickets");
+  arrived = 0;
   for (int i = 0; i < THREADS; i++) threads[i] = spawn(wait_for_sem, NULL);
   CHECK_EQUAL(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
   __real_mt_dump(ends[0], 1000, false);
@@ -222,6 +254,10 @@ static void dump_into_packets(void) {
   assert_true(packets > 0);
   assert_true(packets < THREADS);
   close(ends[1]);
+  while (arrived < THREADS) mltp_yield();
+  if (seeded()) mltp_sleep(100000000); /* by a clock that continues when nobody can run */
+  wait_until_asleep(0);
+  check_backtraces();
   for (int i = 0; i < THREADS; i++) mltp_sem_post(&dump_sem);
   for (int i = 0; i < THREADS; i++) mltp_join(threads[i], NULL);
 }
