@@ -197,7 +197,7 @@ def judge_all(mutants, woven, book, court, options, drawn):
         court.learn(woven.key, limit if learns else 0)
         tasks = {}
         for mutant, tests, met in wanted([m for m in mutants if m.number not in woven.alone], book, court):
-            if tests or learns:  # what no test reaches may be reached by one that comes later
+            if learns or (tests and mutant.name not in book.results):  # others may need a test that is not known yet
                 tasks[court.judge(mutant.number, tests, limit)] = mutant, tests, met
         for task in concurrent.futures.as_completed(tasks):
             mutant, tests, met = tasks[task]
