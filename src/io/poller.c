@@ -34,10 +34,6 @@ static void deliver(const struct mt_poll_batch *batch, struct mt_vp *here) {
     mt_io_changed((int)batch->events[i].data.u64, batch->events[i].events, here);
 }
 
-static int cpu_of(const struct mt_poll_batch *batch) {
-  return os_socket_cpu((int)batch->events[0].data.u64);
-}
-
 static void interrupt(void) { os_poller_interrupt(&epoll); }
 
 static void stop(void) {
@@ -61,7 +57,6 @@ static void forget(void) {
 
 static const struct mt_poller poller = {.wait = wait,
                                         .deliver = deliver,
-                                        .cpu_of = cpu_of,
                                         .interrupt = interrupt,
                                         .stop_tasks = mt_pool_stop,
                                         .stop = stop,

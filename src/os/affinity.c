@@ -31,24 +31,6 @@ void os_affinity_start_elsewhere(struct os_affinity *affinity, pthread_attr_t *a
   errno = saved;
 }
 
-bool os_affinity_note(struct os_affinity *affinity, int cpu) {
-  int saved = errno;
-  bool known = sched_getaffinity(0, sizeof affinity->cpus, &affinity->cpus) == 0;
-  bool other = known && cpu >= 0 && cpu < CPU_SETSIZE && cpu != sched_getcpu() &&
-               CPU_ISSET((unsigned)cpu, &affinity->cpus);
-  errno = saved;
-  return other;
-}
-
-void os_affinity_stay(struct os_affinity *affinity, int cpu) {
-  int saved = errno;
-  cpu_set_t one;
-  CPU_ZERO(&one);
-  CPU_SET((unsigned)cpu, &one);
-  if (!affinity->narrowed) affinity->narrowed = sched_setaffinity(0, sizeof one, &one) == 0;
-  errno = saved;
-}
-
 void os_affinity_restore(struct os_affinity *affinity) {
   int saved = errno;
   if (affinity->narrowed) sched_setaffinity(0, sizeof affinity->cpus, &affinity->cpus);

@@ -128,14 +128,6 @@ int os_accept(int fd, struct sockaddr *address, socklen_t *length, int *connecti
 }
 
 /* A signal does not end a connect: it continues in the background. */
-int os_socket_cpu(int fd) {
-  int saved = errno, cpu = -1;
-  socklen_t length = sizeof cpu;
-  if (getsockopt(fd, SOL_SOCKET, SO_INCOMING_CPU, &cpu, &length) != 0) cpu = -1;
-  errno = saved;
-  return cpu;
-}
-
 int os_connect(int fd, const struct sockaddr *address, socklen_t length) {
   int saved = errno;
   int error = connect(fd, address, length) == 0 ? 0 : errno;

@@ -96,11 +96,6 @@ struct os_affinity {
 void os_affinity_avoid_here(struct os_affinity *affinity, pid_t tid);
 /** The same for a thread that is to be created with attr. */
 void os_affinity_start_elsewhere(struct os_affinity *affinity, pthread_attr_t *attr);
-/** Notes where the calling thread may run. @return whether the CPU is among those, and not its own.
- */
-bool os_affinity_note(struct os_affinity *affinity, int cpu);
-/** Keeps the calling thread, whose CPUs were noted, on that one. */
-void os_affinity_stay(struct os_affinity *affinity, int cpu);
 /** Lets the calling thread run where it might before. */
 void os_affinity_restore(struct os_affinity *affinity);
 
@@ -256,8 +251,6 @@ int os_recvmsg(int fd, struct msghdr *message, int flags, size_t *count);
 int os_sendmsg(int fd, const struct msghdr *message, int flags, size_t *count);
 /** The connection does not block, and is closed by exec. */
 int os_accept(int fd, struct sockaddr *address, socklen_t *length, int *connection);
-/** @return the CPU on which the kernel handled what a socket received last; -1: not known. */
-int os_socket_cpu(int fd);
 /** EINPROGRESS: os_connected() says how it ended, once the socket is writable. EAGAIN: the queue of
  * a local socket is full. */
 int os_connect(int fd, const struct sockaddr *address, socklen_t length);

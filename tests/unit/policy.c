@@ -13,7 +13,6 @@
 #include "policy/backoff.h"
 #include "policy/home.h"
 #include "policy/idle.h"
-#include "policy/peer.h"
 #include "policy/steal.h"
 #include "policy/tuning.h"
 #include "policy/wait.h"
@@ -144,34 +143,6 @@ static void short_deliveries_stay(void) {
   CHECK_EQUAL(mt_batch_each_ns(0, 0), 1);
   CHECK_EQUAL(mt_batch_each_ns(400, 800), 501);
   CHECK_EQUAL(mt_batch_each_ns(400, 10000000), 501);
-}
-
-/* One message at a time, each soon after the last, and no other work. */
-static void a_vp_may_have_one_peer(void) {
-  struct mt_peer_seen seen = {.count = 1, .since_ns = MT_PEER_PAUSE_NS - 1};
-  CHECK(mt_peer_is_lone(seen));
-  seen.since_ns++;
-  CHECK(!mt_peer_is_lone(seen));
-  seen = (struct mt_peer_seen){.count = 2};
-  CHECK(!mt_peer_is_lone(seen));
-  seen = (struct mt_peer_seen){.count = 1, .others = 1};
-  CHECK(!mt_peer_is_lone(seen));
-}
-
-/* Stays become longer where the two come apart again, and rarer where they do not pay. */
-static void stays_with_a_peer_follow_what_they_bring(void) {
-  CHECK_EQUAL(mt_peer_look_after(0, MT_PEER_LOOK), MT_PEER_LOOK);
-  CHECK_EQUAL(mt_peer_look_after(0, 2 * MT_PEER_LOOK - 1), 2 * MT_PEER_LOOK - 1);
-  CHECK_EQUAL(mt_peer_look_after(MT_PEER_MISSES, 0), MT_PEER_LOOK << MT_PEER_MISSES);
-  CHECK_EQUAL(mt_peer_stay(0), MT_PEER_STAY);
-  CHECK_EQUAL(mt_peer_stay(2), 4 * MT_PEER_STAY);
-  CHECK_EQUAL(mt_peer_level(0, true), 1);
-  CHECK_EQUAL(mt_peer_level(MT_PEER_LEVELS, true), MT_PEER_LEVELS);
-  CHECK_EQUAL(mt_peer_level(1, false), 0);
-  CHECK_EQUAL(mt_peer_level(0, false), 0);
-  CHECK_EQUAL(mt_peer_misses(3, 8000, 6999), 0);
-  CHECK_EQUAL(mt_peer_misses(3, 8000, 7000), 4);
-  CHECK_EQUAL(mt_peer_misses(MT_PEER_MISSES, 8000, 8000), MT_PEER_MISSES);
 }
 
 static void a_waker_wakes_unless_somebody_searches(void) {
@@ -518,8 +489,6 @@ int main(int argc, char **argv) {
       TEST_BARE(a_search_lasts_while_somebody_can_bring_work),
       TEST_BARE(no_vp_sleeps_on_work_that_it_alone_sees),
       TEST_BARE(short_deliveries_stay),
-      TEST_BARE(a_vp_may_have_one_peer),
-      TEST_BARE(stays_with_a_peer_follow_what_they_bring),
       TEST_BARE(a_waker_wakes_unless_somebody_searches),
       TEST_BARE(a_waiter_spins_where_its_waker_runs),
       TEST_BARE(a_lone_waiter_spins_long_until_its_cpu_is_taken),

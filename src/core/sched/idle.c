@@ -10,7 +10,6 @@
 
 #include "core/det/det.h"
 #include "core/memory/stack.h"
-#include "core/sched/peer.h"
 #include "core/sched/poll.h"
 #include "core/sched/sched.h"
 #include "core/sched/silence.h"
@@ -162,7 +161,6 @@ static void sleep_until_woken(struct mt_vp *vp) {
     MT_PROBE1(vp_wake, vp->index);
   }
   os_affinity_restore(&vp->sleep.affinity); /* a waker may have narrowed it */
-  mt_peer_wakes(vp);
 }
 
 /* ---- the life of a VP */

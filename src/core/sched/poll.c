@@ -7,7 +7,6 @@
 #include <errno.h>
 
 #include "core/det/det.h"
-#include "core/sched/peer.h"
 #include "core/sched/wake.h"
 #include "core/timer/timer.h"
 #include "core/vp/tuned.h"
@@ -104,18 +103,14 @@ bool mt_poll_claim(struct mt_vp *vp) {
 int mt_poll_sleep(struct mt_vp *vp, uint64_t deadline) {
   const struct mt_poller *poller = mt_poller();
   struct mt_poll_batch batch;
-  mt_peer_sleeps(vp);
   poller->wait(&batch, deadline);
   mt_ilock_lock(&mt_rt.sleep.ilock);
   mt_store_relaxed(&mt_rt.poll.sleeper, NULL);
-  bool woken = mt_load_relaxed(&vp->sleep.status) != MT_VP_ASLEEP;
   mt_ilock_unlock(&mt_rt.sleep.ilock);
   if (batch.count == 0) return os_now() >= deadline ? ETIMEDOUT : 0;
   mt_vp_sleep_cancel(vp);
   mt_count_searching(vp, true);
-  uint64_t now = os_now();
-  deliver(poller, &batch, vp, now);
-  mt_peer_delivered(vp, &batch, woken, now);
+  deliver(poller, &batch, vp, os_now());
   return 0;
 }
 

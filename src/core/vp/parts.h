@@ -141,19 +141,6 @@ struct mt_vp_sleep {
   uint32_t counted_tick;       /* [owner] its tick when it last did */
 };
 
-/** Messages of one peer (sched/peer.h). [owner] all of it. */
-struct mt_vp_peer {
-  uint64_t at;                 /* of the last delivery after a sleep */
-  uint64_t began_at;           /* when the series began: */
-  uint32_t count;              /* of lone deliveries in a row */
-  uint32_t look_after;         /* deliveries of a series */
-  uint32_t stays;              /* sleeps that are left on the peer's CPU */
-  uint8_t level, misses;       /* stays that became longer; that did not pay */
-  int cpu;                     /* the peer's */
-  uint64_t apart_ns;           /* how long a delivery took before the stay */
-  struct os_affinity affinity; /* where it might run before it stays */
-};
-
 /** What the monitor knows of the VP (sched/monitor.h). Relaxed: hints, which it checks. */
 struct mt_vp_handover {
   struct os_task task;    /* [atomic: tid] its kernel thread */
@@ -183,7 +170,6 @@ struct mt_vp {
   alignas(MT_CACHE_LINE) struct mt_vp_timers timers;
   alignas(MT_CACHE_LINE) struct mt_vp_sleep sleep;
   struct mt_vp_handover handover;
-  struct mt_vp_peer peer;
   pthread_t kernel_thread;        /* [const] */
   const struct os_manner *manner; /* [const] NULL: its creator's */
   struct mt_sanitizer dead;       /* [owner] after the switch: end this context */

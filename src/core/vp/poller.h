@@ -25,8 +25,6 @@ struct mt_poller {
   /** Makes the threads ready that wait for these changes: on the calling VP `here`; NULL: where
    * they ran last. */
   void (*deliver)(const struct mt_poll_batch *batch, struct mt_vp *here);
-  /** @return the CPU from which the first change came; -1: not known. */
-  int (*cpu_of)(const struct mt_poll_batch *batch);
   /** Ends the wait of the VP that sleeps in it. */
   void (*interrupt)(void);
   /** The runtime ends, after all threads: ends the kernel threads that resume threads. The last of
