@@ -223,8 +223,9 @@ void tm_send(struct tm_request *send, const char *call) {
 
 /* ---- receiving */
 
-/* Takes a message, or posts the receive. blocks: a receive that is posted notes its thread. */
-static inline enum outcome receive_or_post(struct tm_request *recv, bool blocks) {
+/* Takes a message, or posts the receive. looks: at the intake (intake.h). blocks: a receive that is
+ * posted notes its thread. */
+static inline enum outcome receive_or_post(struct tm_request *recv, bool looks, bool blocks) {
   struct tm_mailbox *box = &recv->owner->box;
   struct tm_message *m = recv->message;
   mti_preempt("receive");
@@ -235,7 +236,7 @@ static inline enum outcome receive_or_post(struct tm_request *recv, bool blocks)
       mti_unlock(&box->ilock);
       return COMPLETE;
     }
-    if (blocks && take_from_intake(recv)) { /* a receive that does not wait is posted: intake.h */
+    if (looks && take_from_intake(recv)) {
       mti_unlock(&box->ilock);
       return COMPLETE;
     }
@@ -261,7 +262,7 @@ static inline enum outcome receive_or_post(struct tm_request *recv, bool blocks)
 }
 
 void tm_recv_start(struct tm_request *recv) {
-  if (receive_or_post(recv, false) == COMPLETE) complete_unseen(recv);
+  if (receive_or_post(recv, false, false) == COMPLETE) complete_unseen(recv);
 }
 
 static bool has_mail(const void *rank_) {
@@ -287,7 +288,7 @@ void tm_recv(struct tm_request *recv, const char *call) {
     tm_hurry();
     tm_intake_shut(recv->owner);
   }
-  enum outcome outcome = receive_or_post(recv, !spins);
+  enum outcome outcome = receive_or_post(recv, true, !spins);
   if (outcome == LEFT)
     tm_requests_wait(&recv, 1, 1, call);
   else if (outcome == LOCKED)
