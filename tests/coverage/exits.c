@@ -11,6 +11,7 @@
 #endif
 #include <dlfcn.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdnoreturn.h>
@@ -40,21 +41,23 @@ __attribute__((constructor)) static void enlist(void) {
   *all = &own;
 }
 
-static pid_t writer;         /* the process that writes its counts; 0: none */
+static pid_t writer;         /* the process that last wrote its counts */
+static atomic_int writing;   /* threads of it that do now */
 static volatile int gave_up; /* 1: a lock that writing needs is never free again */
 
 /* Reset, so that what runs from here on is counted and can be written, too. In a child that was
  * forked meanwhile libgcov's lock is never free again. */
 static void write_counts(void) {
-  if (gave_up || (writer != 0 && writer != getpid())) return;
+  if (gave_up || (atomic_load(&writing) != 0 && writer != getpid())) return;
   writer = getpid();
+  atomic_fetch_add(&writing, 1);
   void (*no_more)(void) = (void (*)(void))dlsym(RTLD_DEFAULT, "refuse_no_more");
   if (no_more != NULL) no_more(); /* tests/mpi/refuse.c: libgcov has to have its memory */
   for (const struct counted *c = *all; c != NULL; c = c->next) {
     c->dump();
     c->reset();
   }
-  writer = 0;
+  atomic_fetch_sub(&writing, 1);
 }
 
 #define WRAP __attribute__((visibility("hidden")))
