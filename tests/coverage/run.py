@@ -18,7 +18,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIST = ROOT / "tests/coverage/uncovered.txt"
 # What runs none of src/, or, as the report's tests, programs that others run.
 LEFT_OUT = "^(mutations|models?|lint|report)$"
-VERDICT = re.compile(r"Test +#\d+: (\S+) \.*(\*\*\*\w+(?: Run)?| +Passed)")
+# A test that is disabled is not for this build.
+VERDICT = re.compile(r"Test +#\d+: (\S+) \.*(\*\*\*\w+\b(?: Run)?(?! Run| \(Disabled)| +Passed)")
 
 
 def goes_on(build):
