@@ -119,17 +119,6 @@ int os_fork_hooks(void (*before)(void), void (*after)(void)) {
   return pthread_atfork(before, after, NULL);
 }
 
-void os_priority_raise(void) {
-  struct sched_param parameters;
-  int saved = errno, policy = sched_getscheduler(0);
-  if ((policy == SCHED_FIFO || policy == SCHED_RR) && sched_getparam(0, &parameters) == 0 &&
-      parameters.sched_priority < sched_get_priority_max(policy)) {
-    parameters.sched_priority++;
-    sched_setscheduler(0, policy, &parameters);
-  }
-  errno = saved;
-}
-
 void os_manner_note(struct os_manner *manner) {
   struct sched_param parameters = {0};
   int saved = errno;
@@ -147,13 +136,4 @@ void os_manner_take(const struct os_manner *manner) {
     sched_setscheduler(0, manner->policy, &parameters);
   pthread_sigmask(SIG_SETMASK, &manner->signals, NULL);
   errno = saved;
-}
-
-int os_priority(void) {
-  struct sched_param parameters;
-  int saved = errno, policy = sched_getscheduler(0);
-  bool has_one =
-      (policy == SCHED_FIFO || policy == SCHED_RR) && sched_getparam(0, &parameters) == 0;
-  errno = saved;
-  return has_one ? parameters.sched_priority : 0;
 }

@@ -129,11 +129,6 @@ void os_manner_note(struct os_manner *manner);
 /** Gives it to the calling kernel thread, whose creator has another one. */
 void os_manner_take(const struct os_manner *manner);
 void os_thread_join(pthread_t thread);
-/** Lets the calling kernel thread run before others of the process where these have a real-time
- * priority; refused: it stays as it is. */
-void os_priority_raise(void);
-/** @return the calling kernel thread's real-time priority; 0: it has none. */
-int os_priority(void);
 /** Bounds of the calling kernel thread's stack, the guard not included; NULL and 0
  * when libc cannot tell. */
 void os_thread_stack(char **low, size_t *size);
@@ -146,6 +141,35 @@ int os_thread_exit_value(pthread_key_t key, void *value);
 int os_fork_hook(void (*in_child)(void));
 /** Runs functions in each process that forks, before and after it. @return 0 or ENOMEM. */
 int os_fork_hooks(void (*before)(void), void (*after)(void));
+
+/* ---- real-time priorities (real_time.c) */
+
+/** Raises the calling kernel thread's real-time priority by one, if it has one. A kernel thread
+ * that it creates then runs before others of the process, which may never give up their CPUs.
+ * @return the priority before, for os_priority_restore(); 0: it stays as it is. */
+int os_priority_raise(void);
+void os_priority_restore(int before);
+/** @return the calling kernel thread's real-time priority; 0: it has none. */
+int os_priority(void);
+
+enum { OS_REAL_TIME_MAX = 1024 };
+
+/** The kernel threads that have lost a real-time priority, and which it was. */
+struct os_real_time {
+  int count;
+  struct {
+    pid_t tid;
+    int policy, priority;
+  } threads[OS_REAL_TIME_MAX];
+};
+
+/** Takes the real-time priority from the other kernel threads of the process, from OS_REAL_TIME_MAX
+ * at most, so that each that holds a lock gets a CPU. Never waits for a lock. Nothing happens where
+ * /proc cannot be read or the kernel refuses. */
+void os_real_time_take(struct os_real_time *taken);
+/** Gives those priorities back. @return 0; an errno value: the kernel refuses one (EPERM: the
+ * process has lost the privilege). */
+int os_real_time_return(const struct os_real_time *taken);
 
 /* ---- what a kernel thread of this process does (task.c) */
 

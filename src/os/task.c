@@ -80,15 +80,21 @@ bool os_task_waits_forever(const struct os_task *task, uint64_t *switches) {
          (operation & FUTEX_PRIVATE_FLAG) != 0 && timeout == 0;
 }
 
+/* Without malloc(): its lock may be held by a kernel thread that gets no CPU. */
 bool os_tasks_visit(bool (*visit)(const struct os_task *task, void *context), void *context) {
-  int saved = errno;
-  DIR *list = opendir("/proc/self/task");
-  bool good = list != NULL;
-  for (const struct dirent *entry; good && (entry = readdir(list)) != NULL;) {
-    const struct os_task task = {.tid = (pid_t)strtol(entry->d_name, NULL, 10)};
-    if (task.tid > 0) good = visit(&task, context); /* the others are "." and ".." */
-  }
-  if (list != NULL) closedir(list);
+  _Alignas(struct dirent64) char entries[2048];
+  int saved = errno, list = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  bool good = list >= 0;
+  ssize_t size = 0;
+  while (good && (size = getdents64(list, entries, sizeof entries)) > 0)
+    for (ssize_t at = 0; good && at < size;) {
+      const void *place = entries + at;
+      const struct dirent64 *entry = place;
+      const struct os_task task = {.tid = (pid_t)strtol(entry->d_name, NULL, 10)};
+      if (task.tid > 0) good = visit(&task, context); /* the others are "." and ".." */
+      at += entry->d_reclen;
+    }
+  if (list >= 0) close(list);
   errno = saved;
-  return good;
+  return good && size == 0;
 }

@@ -150,6 +150,24 @@ SLEEPS = """
       MPI_Finalize();
       return 0;
     }"""
+HOLDS = """
+    #include <mpi.h>
+    #include <stdio.h>
+    #include <sys/syscall.h>
+    #include <unistd.h>
+    static volatile double x;
+    int main(int argc, char **argv) {
+      int rank;
+      MPI_Init(&argc, &argv);
+      MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+      MPI_Barrier(MPI_COMM_WORLD);
+      if (rank == 0) {
+        flockfile(stderr);
+        syscall(SYS_sched_yield);
+        funlockfile(stderr);
+      }
+      for (;;) x += 1;
+    }"""
 CLOCK = """
     #include <sys/syscall.h>
     #include <time.h>
@@ -188,13 +206,21 @@ class Time(unittest.TestCase):
 
     def test_real_time_priority(self):
         """All VPs compute with it; the thread that looks at the time has to run beside them."""
+        self.ends_with_real_time_priority(endless(self.folder))
+
+    def test_real_time_priority_and_a_lock(self):
+        """On one CPU a rank that holds a lock never runs again, and a report takes that lock."""
+        holds = self.build(pathlib.Path(TMPIRUN).with_name("tmpicc"), HOLDS, "holds")
+        self.ends_with_real_time_priority(holds, cpus={min(os.sched_getaffinity(0))})
+
+    def ends_with_real_time_priority(self, program, cpus=()):
         def install():
+            os.sched_setaffinity(0, cpus or os.sched_getaffinity(0))
             os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
         try:
             subprocess.run(["true"], check=True, preexec_fn=install)
         except (PermissionError, subprocess.SubprocessError):
             self.skipTest("no real-time priority may be had here")
-        program = endless(self.folder)
         result = self.run_it("--timeout=1", program, preexec_fn=install, timeout=SECONDS)
         self.assertEqual(result.returncode, 124, result)
         self.assertIn("outside of MPI", result.stderr)

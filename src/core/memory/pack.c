@@ -318,7 +318,6 @@ static void close_all(void) {
 
 static void *packer(void *unused) {
   os_signals_off();
-  os_priority_raise();
   pack.error = open_all();
   /* PA-8 release: error, what; pairs PA-9 */
   mt_store_release(&pack.state, pack.error == 0 ? RUNS : REFUSED);
@@ -369,7 +368,9 @@ int mt_pack_start(void) {
   hooked = true;
   memset(&pack, 0, sizeof pack);
   struct os_affinity affinity = {0};
+  int priority = os_priority_raise();
   int error = os_thread_start(&pack.thread, &affinity, false, packer, NULL);
+  os_priority_restore(priority);
   if (error != 0) {
     char why[128];
     os_thread_refusal(error, why, sizeof why);

@@ -213,7 +213,6 @@ static void *monitor(void *unused) {
   os_task_self(&self);
   mt_store_relaxed(&mt_rt.handover.task, self.tid);
   os_signals_off();
-  os_priority_raise();
   while (!mt_load_relaxed(&mt_rt.handover.ends)) {
     if (!set_alarm() || !os_alarm_wait(&mt_rt.handover.alarm)) os_nap(mt_silent_ns());
     mt_count_owner(&mt_rt.handover.wakeups);
@@ -233,7 +232,9 @@ int mt_monitor_start(void) {
   if (!mt_rt.handover.prepared || mt_rt.handover.runs) return 0;
   struct os_affinity affinity = {0};
   os_manner_note(&manner);
+  int priority = os_priority_raise();
   int error = os_thread_start(&mt_rt.handover.monitor, &affinity, false, monitor, NULL);
+  os_priority_restore(priority);
   if (error != 0) return error;
   mt_store_relaxed(&mt_rt.handover.look_at, 0); /* relaxed: for the next VP that reads the clock */
   mt_store_relaxed(&mt_rt.handover.runs, true);

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "arch/program.h"
@@ -31,6 +32,7 @@ static uint32_t signals;               /* [atomic] times that SIGUSR1 has come *
 static uint32_t failed;                /* [atomic] of RANK_FAILED and END_NOW */
 static uint64_t deadline = UINT64_MAX; /* [const] of --timeout */
 static long limit;                     /* [const] seconds */
+static struct os_real_time taken;      /* while a report is written, or the process ends */
 
 static void wake(void) {
   mt_add_seq_cst(&events, 1); /* WT-1 seq_cst: signals and failed; pairs WT-2 */
@@ -42,14 +44,14 @@ static void wake(void) {
 enum { SAMPLE_NONE, SAMPLE_WANTED, SAMPLE_TAKEN, SAMPLE_NS = 1000000000 };
 
 static uint32_t sample_state;  /* [atomic] futex: SAMPLE_... */
-static struct tm_sample taken; /* of the thread that has set TAKEN */
+static struct tm_sample given; /* by the thread that has set TAKEN */
 
 /* In the handler. @return whether the signal was for that. */
 static bool give_sample(const siginfo_t *info, const void *context) {
   uint32_t wanted = SAMPLE_WANTED;
   /* relaxed: the swap checks it */
   if (info->si_code != SI_TKILL || mt_load_relaxed(&sample_state) != wanted) return false;
-  taken = (struct tm_sample){mt_arch_instruction(context), mt_arch_interrupted_stack(context),
+  given = (struct tm_sample){mt_arch_instruction(context), mt_arch_interrupted_stack(context),
                              mt_arch_interrupted_frame(context)};
   /* SA-1 release: the sample; pairs SA-2 */
   if (!mt_cas_release(&sample_state, &wanted, SAMPLE_TAKEN)) return true;
@@ -80,7 +82,7 @@ bool tm_sample_begin(struct tm_sample *sample, int task) {
       uint32_t wanted = SAMPLE_WANTED;
       if (mt_cas_relaxed(&sample_state, &wanted, SAMPLE_NONE)) return false; /* relaxed: no data */
     }
-  *sample = taken;
+  *sample = given;
   return true;
 }
 
@@ -101,6 +103,7 @@ void tm_watch_end(void) {
 }
 
 void tm_watch_late(void) {
+  os_real_time_take(&taken);
   tm_report("time-out", false);
   fprintf(
       stderr,
@@ -114,6 +117,7 @@ void tm_watch_late(void) {
 
 __attribute__((noreturn)) static void end_failed(void) {
   int own, rank = tm_job_failure(&own);
+  os_real_time_take(&taken);
   tm_flush_all();
   int status = tm_report_failure(rank);
   tm_job_tell(status, "rank %d ended with status %d%s", rank, own,
@@ -129,9 +133,20 @@ struct plan {
   uint64_t standstill; /* time of the next look of that kind */
 };
 
+static void report_on_demand(void) {
+  os_real_time_take(&taken);
+  tm_report("report on SIGUSR1", false);
+  int error = os_real_time_return(&taken);
+  if (error != 0)
+    fprintf(stderr,
+            "tmpirun: ranks computed without real-time priority during the report, and the kernel "
+            "refuses to give it back: %s (allow it by ulimit -r)\n",
+            strerror(error));
+}
+
 static void plan_after_event(struct plan *plan) {
   uint32_t now = mt_load_relaxed(&signals);
-  if (now != plan->seen) tm_report("report on SIGUSR1", false);
+  if (now != plan->seen) report_on_demand();
   plan->seen = now;
   uint32_t how = mt_load_relaxed(&failed);
   if ((how & END_NOW) != 0) end_failed();
@@ -153,7 +168,6 @@ static void *watch(void *unused) {
   uint64_t begin = os_now();
   struct plan plan = {0, LOOK_NS, begin + LOOK_NS, UINT64_MAX, begin + standstill_ns};
   (void)unused;
-  os_priority_raise();
   for (;;) {
     uint32_t before = mt_load_acquire(&events); /* WT-2 acquire: signals and failed; pairs WT-1 */
     plan_after_event(&plan);
@@ -162,6 +176,7 @@ static void *watch(void *unused) {
     uint64_t now = os_now();
     if (now >= plan.end) end_failed();
     if (now >= deadline) {
+      os_real_time_take(&taken);
       tm_joined_late();
       tm_watch_late();
     }
@@ -179,7 +194,8 @@ int tm_watch_start(long seconds) {
   sigset_t all, mask;
   sigfillset(&all); /* it must not run a handler before it comes to its first line */
   pthread_sigmask(SIG_SETMASK, &all, &mask);
-  int error = os_thread_start_detached(STACK_SIZE, watch, NULL);
+  int priority = os_priority_raise(), error = os_thread_start_detached(STACK_SIZE, watch, NULL);
+  os_priority_restore(priority);
   pthread_sigmask(SIG_SETMASK, &mask, NULL);
   if (error != 0) return error;
   mti_set_bystanders(1);
