@@ -124,6 +124,13 @@ static void report(const struct bench_strategy_case *c, const struct bench_param
 
 static int measure(const struct experiment *experiment, const struct bench_options *options,
                    json_t *rows) {
+  const int vps = options->vps.count > 0 ? options->vps.value[0] : mltp_cpus();
+  if (vps > mltp_cpus()) {
+    fprintf(stderr,
+            "mltp-bench: latency: --vps %d: each VP needs a CPU of its own, and %d may be used\n",
+            vps, mltp_cpus());
+    return 1;
+  }
   struct bench_strategy_set set;
   if (bench_strategies_choose(&set, experiment, options) != 0) return 1;
   const struct bench_list *runnable =
@@ -131,7 +138,6 @@ static int measure(const struct experiment *experiment, const struct bench_optio
   const long times = options->problem.count > 0 ? options->problem.count
                      : options->quick           ? experiment->quick.count
                                                 : experiment->problem.count;
-  const int vps = options->vps.count > 0 ? options->vps.value[0] : mltp_cpus();
   printf(
       "Median cost of a thread within a run; minimum, median and maximum of %d interleaved "
       "runs.\n%8s %5s  %-9s %9s %9s %9s\n",

@@ -149,19 +149,27 @@ class CommandLine(unittest.TestCase):
                     self.assertEqual("vps" in row["params"], row["impl"] == "mltp")
 
     def test_json_of_strategies(self):
-        common = ("--quick", "--runs", "1", "--strategy", "single,local", "--vps", "2")
-        for experiment, metrics in (
-                (("lifecycle", "--count", "2000"),
+        cpus = min(2, len(os.sched_getaffinity(0)))
+        for experiment, vps, metrics in (
+                (("lifecycle", "--count", "2000"), 2,
                  {"seconds", "cpu_seconds", "threads_per_second"}),
-                (("latency", "--count", "20", "--threads", "2,4"), {"seconds_per_thread"})):
+                (("latency", "--count", "20", "--threads", "2,4"), cpus, {"seconds_per_thread"})):
             with self.subTest(experiment=experiment):
-                rows = self.report_of(*experiment, *common)["rows"]
+                rows = self.report_of(*experiment, "--quick", "--runs", "1", "--strategy", "single,local",
+                                      "--vps", str(vps))["rows"]
                 self.assertEqual({row["metric"] for row in rows}, metrics)
                 self.assertEqual({row["params"]["strategy"] for row in rows}, {"single", "local"})
                 for row in rows:
                     self.assertTrue(row["verified"])
-                    self.assertEqual((row["runs"], row["params"]["vps"]), (1, 2))
+                    self.assertEqual((row["runs"], row["params"]["vps"]), (1, vps))
                     self.assertLess(0, row["median"])
+
+    def test_more_vps_than_cpus(self):
+        """Threads that keep the other processors busy would never begin."""
+        vps = len(os.sched_getaffinity(0)) + 1
+        result = bench("latency", "--quick", "--vps", str(vps))
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("each VP needs a CPU of its own", result.stderr)
 
     def test_json_of_growth(self):
         rows = self.report_of("growth", "--size", "200", "--runs", "1")["rows"]
