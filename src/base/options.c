@@ -197,7 +197,8 @@ static const struct option table[] = {
      NO_NUMBER,
      {{"auto", 1}, {"off", 0}},
      "auto: a VP that blocks in the kernel without an announcement, or overruns MLTP_SLICE_MS, "
-     "hands its ready threads over; off: they wait for it"},
+     "hands its ready threads over, and so does a permit of mltp run --threads; off: they wait "
+     "for it"},
     {"MLTP_DEADLOCK",
      &mt_options.deadlock,
      "abort",

@@ -16,6 +16,7 @@
 #include <signal.h>
 
 #include "base/log.h"
+#include "base/options.h"
 #include "gate/lot.h"
 #include "gate/next.h"
 #include "gate/seed.h"
@@ -42,7 +43,7 @@ static bool wanted;              /* [lock] it must be woken, or started */
 static bool started;             /* [owner] of the last gt_monitor_take() */
 
 void gt_monitor_watch(void) {
-  if (mt_load_relaxed(&watching) != 0) return;
+  if (mt_load_relaxed(&watching) != 0 || mt_options.monitor == 0) return;
   mt_store_relaxed(&watching, 1);
   wanted = true;
 }
