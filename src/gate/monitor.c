@@ -26,7 +26,7 @@
 
 enum {
   TICK_NS = 2000000,
-  CALM_MOST = 2, /* looks in a row at which permits changed hands: each doubles the tick */
+  CALM_MOST = 2, /* looks in a row that found nothing to catch: each doubles the tick */
   ASK_NS = 8000000,
   ASK_LEAST_NS = 500000,
   SLICE_NS = 10000000,
@@ -73,13 +73,42 @@ static int collect(struct gt_thread *me, struct gt_thread *const *list, pid_t ti
   return count;
 }
 
+/* CPU time of the threads that had permits at a look. */
+struct times {
+  pid_t tids[LOOKED_AT];
+  uint64_t cpu_ns[LOOKED_AT];
+  int count;
+  uint64_t at;
+};
+
+static struct times last; /* [monitor] */
+static bool all_have_run; /* [monitor] at the last look for threads that sleep */
+static int calm;          /* [monitor] looks in a row that found nothing to catch */
+
+/* A thread that has had a CPU for most of the time since the last look is not asleep. Its clock
+ * takes a thirtieth of the time that its file takes, and threads that compute for long are looked
+ * at every 2 ms. */
+static bool has_run(const struct times *now, int i) {
+  for (int j = 0; j < last.count; j++)
+    if (last.tids[j] == now->tids[i])
+      return (int64_t)(now->cpu_ns[i] - last.cpu_ns[j]) > (int64_t)(now->at - last.at) / 2;
+  return false;
+}
+
 /* Finds threads that sleep in the kernel. Files are read without the lock. */
 static int find_asleep(struct gt_thread *me, pid_t asleep[LOOKED_AT]) {
-  pid_t tids[LOOKED_AT];
-  int count = collect(me, &gt_gate.runs, tids), found = 0;
-  for (int i = 0; i < count; i++)
-    if (os_task_state(&(struct os_task){.tid = tids[i]}) == OS_TASK_SLEEPS)
-      asleep[found++] = tids[i];
+  struct times now = {.at = os_now()};
+  int found = 0;
+  now.count = collect(me, &gt_gate.runs, now.tids);
+  all_have_run = true;
+  for (int i = 0; i < now.count; i++) {
+    struct os_task task = os_task_of(now.tids[i]);
+    now.cpu_ns[i] = os_task_cpu_time(&task);
+    if (has_run(&now, i)) continue;
+    all_have_run = false;
+    if (os_task_state(&task) == OS_TASK_SLEEPS) asleep[found++] = task.tid;
+  }
+  last = now;
   return found;
 }
 
@@ -122,13 +151,11 @@ struct stall {
   uint64_t looked_at; /* when the monitor last looked for threads that sleep */
   bool asked;         /* the monitor has done something about it */
   bool alone;         /* there is one permit, and it stayed */
-  int calm;           /* looks in a row at which permits had changed hands */
 };
 
 /* Under gt_lock. */
 static void begin_stall(struct stall *stall, uint64_t now) {
-  *stall =
-      (struct stall){.turns = gt_gate.turns, .since = now, .looked_at = now, .calm = stall->calm};
+  *stall = (struct stall){.turns = gt_gate.turns, .since = now, .looked_at = now};
   if (gt_seeded) stall->cpu_since = os_cpu_time(); /* the kernel adds up all threads for it */
 }
 
@@ -171,7 +198,7 @@ static bool look(struct gt_thread *me, struct stall *stall, uint64_t now) {
   bool asked = turned && stall->asked, stays = asked && one_stays();
   if (!on) mt_store_relaxed(&watching, 0);
   if (on && turned) gt_grant(); /* the daemon's grant may have grown */
-  stall->calm = !turned ? 0 : stall->calm < CALM_MOST ? stall->calm + 1 : CALM_MOST;
+  calm = !turned && !all_have_run ? 0 : calm < CALM_MOST ? calm + 1 : CALM_MOST;
   if (turned) begin_stall(stall, now);
   if (on && !gt_seeded && now - stall->since >= ask_ns) gt_gate.due = stall->asked = true;
   stall->alone = gt_gate.permits == 1;
@@ -194,18 +221,22 @@ static void let_one_more_run(struct gt_thread *me, struct stall *stall, uint64_t
   warn_of_replay("a thread runs for long without a call that can switch");
 }
 
-/* Each look takes a CPU from a thread of the program. Threads that spin have short turns. */
-static uint64_t tick_ns(const struct stall *stall) {
+/* Each look takes a CPU from a thread of the program. Threads that spin have short turns. A long
+ * tick ends when a thread has to be asked, or one more may run. */
+static uint64_t tick_ns(const struct stall *stall, uint64_t now) {
   if (ask_ns < ASK_NS) return ask_ns < TICK_NS ? ask_ns : TICK_NS;
-  return (uint64_t)TICK_NS << (gt_seeded ? 0 : stall->calm);
+  uint64_t tick = (uint64_t)TICK_NS << (gt_seeded ? 0 : calm);
+  uint64_t passed = now - stall->since, end = stall->asked ? SLICE_NS : ASK_NS;
+  return passed < end && tick > end - passed ? end - passed : tick;
 }
 
 /* Watches until no thread is ready. */
 static void watch(struct gt_thread *me) {
-  struct stall stall = {.since = os_now()};
+  uint64_t now = os_now();
+  struct stall stall = {.since = now};
   for (;;) {
-    os_nap(tick_ns(&stall));
-    uint64_t now = os_now();
+    os_nap(tick_ns(&stall, now));
+    now = os_now();
     mt_client_look(now);
     if (!look(me, &stall, now)) break;
     if (now - stall.looked_at < (gt_seeded ? SEEDED_TICKS * TICK_NS : TICK_NS)) continue;
