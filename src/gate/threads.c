@@ -30,6 +30,7 @@ enum { EXIT_REFUSED = 2 /* a bad option */ };
 
 static pthread_key_t end_key;
 static bool is_on;           /* [const after start()] */
+static bool joins_later;     /* [owner] a child of fork() has not asked mltpd for permits yet */
 static bool has_destructors; /* [atomic] the program has made a key with one */
 
 /* ---- what a new thread does first */
@@ -183,6 +184,9 @@ static void in_child(void) {
   mt_client_forget();
   gt_monitor_forget();
   gt_seed_forget();
+  gt_gate.joined = false;
+  gt_gate.permits = gt_gate.most;
+  joins_later = !gt_seeded;
   if (gt_me.state != GT_NEW && gt_me.state != GT_ENDED) {
     gt_forget(&gt_me);
     forget_threads(&gt_me);
@@ -262,6 +266,10 @@ static void *begin(void *arg) {
 
 int gt_create(struct gt_thread *me, pthread_t *thread, const pthread_attr_t *attr,
               const struct gt_start *start) {
+  if (mt_unlikely(joins_later)) { /* most children call exec() or have no second thread */
+    joins_later = false;
+    join_daemon();
+  }
   struct beginning *b = take_beginning(me);
   if (b == NULL) return EAGAIN;
   unsigned id = b->id; /* the new thread puts *b back */

@@ -14,15 +14,30 @@ from stage import TIME_LIMIT, Daemon, Worker, run, wait_for  # pylint: disable=w
 
 MLTPD, MLTP, CROWD, WORKER = sys.argv[1:5]
 CPUS = 2
+FORKING = """
+import os, sys, threading
+child = os.fork()
+if child == 0:
+    reader = threading.Thread(target=sys.stdin.read)
+    reader.start()
+    reader.join()
+    sys.exit()
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def begin(where, *words):
+    """Starts a gated program that may join the daemon at a socket."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MLTP_")}
+    environment.update(MLTP_COORDINATOR=where, MLTP_VPS=str(CPUS))
+    return subprocess.Popen([MLTP, "run", "--threads", "--", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True, env=environment)
 
 
 def grants_while(condition, where, d):
     """Runs the crowd until the condition holds for a program of the daemon's that is it. Returns its grants."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("MLTP_")}
-    environment.update(MLTP_COORDINATOR=where, MLTP_VPS=str(CPUS))
     granted = set()
-    with subprocess.Popen([MLTP, "run", "--threads", "--", CROWD, str(CPUS)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True, env=environment) as gated:
+    with begin(where, CROWD, str(CPUS)) as gated:
         while gated.poll() is None:
             granted |= {entry["granted"] for entry in d.list() if entry["pid"] == gated.pid and condition(entry)}
         out, errors = gated.communicate(timeout=TIME_LIMIT)
@@ -46,8 +61,17 @@ def two_programs_share():
         worker.end()
 
 
+def children_share():
+    """A child of fork() joins the daemon as a program of its own, when it has a thread."""
+    with Daemon(MLTPD, MLTP, "--cpus", str(CPUS)) as d, begin(d.socket, sys.executable, "-W", "ignore", "-c", FORKING) as gated:
+        wait_for(lambda: len({entry["pid"] for entry in d.list()} - {gated.pid}) == 1, "the child has joined")
+        out, errors = gated.communicate("", timeout=TIME_LIMIT)
+        assert (gated.returncode, out, errors) == (0, "", ""), (gated.returncode, out, errors)
+        wait_for(lambda: not d.list(), "both have left")
+
+
 if __name__ == "__main__":
     if len(os.sched_getaffinity(0)) < CPUS:
         print("daemon.py: one CPU, nothing to share: skipped")
         sys.exit(77)
-    run([a_lone_program_has_all, two_programs_share])
+    run([a_lone_program_has_all, two_programs_share, children_share])
