@@ -3,8 +3,10 @@
 """Measures stock pthread programs as they are and by `mltp run --threads`, in turn.
 
 Alone: CPU time of the gated run over that of the plain one, by minima; the bar is 1.03. Four copies at once: an mltpd of
-the experiment's own divides the CPUs between gated copies; wall time of the plain copies over the gated ones', by minima;
-the bar is 1.3 for programs whose threads spin for one another.
+the experiment's own divides the CPUs between gated copies; wall time of the plain copies over the gated ones', by minima.
+The most to gain there is the wall time of the plain copies over what four times the CPU time of one copy alone, plain or
+gated, would take on all CPUs. It is large where threads spin for one another, or convoy. Where it is 1.3 or more, so is
+the bar. Switches are waits, and losses of the CPU to another thread, in the run that used the least CPU time.
 Every run must give the same answer, that of the first plain one. Exit status: 0; 1 if an answer was wrong or a run failed;
 77 if no program is installed.
 """
@@ -28,7 +30,7 @@ import store  # noqa: E402  pylint: disable=wrong-import-position
 
 ALONE, MANY = 1, 4
 DEAR = 1.03  # CPU time of a program alone, gated over plain
-FAST = 1.3  # wall time of four copies of a program whose threads spin, plain over gated
+FAST = 1.3  # wall time of four copies of a program whose threads waste CPU time, plain over gated
 
 
 @contextlib.contextmanager
@@ -54,38 +56,51 @@ def ways(build, coordinator):
 
 
 def turns(program, chosen, copies, folder, runs):
-    """Runs both ways in turn. Returns {way: [(wall, cpu)]}."""
+    """Runs both ways in turn. Returns {way: [(wall, use)]}."""
     samples = {way: [] for way in chosen}
     right = None
     for turn in range(runs):
         for way in (list(chosen), list(chosen)[::-1])[turn % 2]:
             prefix, environment = chosen[way]
-            wall, cpu, answers = program.run(prefix, environment, folder, copies)
+            wall, use, answers = program.run(prefix, environment, folder, copies)
             right = right or min(answers)
             if answers != {right}:
                 raise programs.Wrong(f"{program.name}: {way}: the answer is {answers}, not {right}")
-            samples[way].append((wall, cpu))
+            samples[way].append((wall, use))
     return samples
 
 
 def rows(program, copies, samples):
     """Rows as mltp-bench writes them."""
     for way, values in samples.items():
-        for clock, figures in (("wall", [wall for wall, _ in values]), ("cpu", [cpu for _, cpu in values])):
-            yield {"impl": way, "params": {"program": program.name, "copies": copies}, "metric": "time", "unit": "s",
-                   "clock": clock, "runs": len(figures), "verified": True, "min": min(figures),
-                   "median": statistics.median(figures), "max": max(figures)}
+        for metric, clock, figures in (("time", "wall", [wall for wall, _ in values]),
+                                       ("time", "cpu", [use.cpu for _, use in values]),
+                                       ("waits", None, [use.waits for _, use in values]),
+                                       ("losses", None, [use.losses for _, use in values])):
+            yield {"impl": way, "params": {"program": program.name, "copies": copies}, "metric": metric,
+                   "unit": "s" if clock else "switches", "clock": clock, "runs": len(figures), "verified": True,
+                   "min": min(figures), "median": statistics.median(figures), "max": max(figures)}
 
 
-def show(program, copies, samples):
-    """Prints a line."""
-    wall, cpu = ({way: min(value[clock] for value in values) for way, values in samples.items()} for clock in (0, 1))
-    ratio = cpu["gated"] / cpu["plain"]
+def most_to_gain(copies, wall, alone):
+    """How much faster copies could be than in a wall time if they wasted nothing. alone: CPU time of one; None: unknown."""
+    return None if alone is None else wall * len(os.sched_getaffinity(0)) / (copies * alone)
+
+
+def show(program, copies, samples, alone):
+    """Prints a line. alone: the least CPU time of one copy; None: unknown. Returns that of these runs."""
+    wall = {way: min(wall for wall, _ in values) for way, values in samples.items()}
+    use = {way: min(use for _, use in values) for way, values in samples.items()}
+    ratio = use["gated"].cpu / use["plain"].cpu
     gain = wall["plain"] / wall["gated"]
-    note = " above the bar" if copies == ALONE and ratio > DEAR else ""
-    note += " below the bar" if copies == MANY and program.spins and gain < FAST else ""
-    print(f"{program.name:20}{copies:3}  cpu {cpu['plain']:8.3f} {cpu['gated']:8.3f} s  gated/plain {ratio:6.3f}   wall "
-          f"{wall['plain']:8.3f} {wall['gated']:8.3f} s  plain/gated {gain:6.2f}{note}", flush=True)
+    most = most_to_gain(copies, wall["plain"], alone)
+    note = "" if most is None else f" of {most:.2f}"
+    note += " above the bar" if copies == ALONE and ratio > DEAR else ""
+    note += " below the bar" if copies == MANY and most and gain < FAST <= most else ""
+    switches = "  ".join(f"{use[way].waits}+{use[way].losses}" for way in use)
+    print(f"{program.name:20}{copies:3}  cpu {use['plain'].cpu:8.3f} {use['gated'].cpu:8.3f} s  gated/plain {ratio:6.3f}   wall "
+          f"{wall['plain']:8.3f} {wall['gated']:8.3f} s  plain/gated {gain:6.2f}{note}   switches {switches}", flush=True)
+    return min(use["plain"].cpu, use["gated"].cpu)
 
 
 def parse_arguments():
@@ -116,7 +131,11 @@ def measure(options, folder):
             print(f"{program.name:20} skipped: {why}")
             continue
         program.prepare(folder, options.quick)
+        alone = None
         for copies in options.copies:
+            if copies > ALONE and not program.has_threads:
+                print(f"{program.name:20}{copies:3}  skipped: its workers are processes of one thread each")
+                continue
             with daemon(options.build, folder) if copies > ALONE else contextlib.nullcontext() as coordinator:
                 try:
                     samples = turns(program, ways(options.build, coordinator), copies, folder, options.runs)
@@ -125,7 +144,8 @@ def measure(options, folder):
                     yield {"impl": "gated", "params": {"program": program.name, "copies": copies}, "metric": "time",
                            "unit": "s", "clock": "wall", "runs": 0, "verified": False}
                     continue
-            show(program, copies, samples)
+            least = show(program, copies, samples, alone)
+            alone = least if copies == ALONE else alone
             yield from rows(program, copies, samples)
 
 
