@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fork() from any kind of thread: the parent continues unharmed, and the child may exec, exit,
  * or start a runtime of its own. */
+#include <mltp/io.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -193,6 +196,88 @@ static void an_overflow_in_a_child_is_reported(void) {
   check(overflow_in_child, NULL, "stack overflow: thread");
 }
 
+/* -------------------------------------------------- what threads of the parent did */
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static mltp_sem_t begun = MLTP_SEM_INIT(0), go_on = MLTP_SEM_INIT(0);
+static int runs; /* [owner] of the initialiser */
+
+static void initialise(void) {
+  if (runs++ > 0) return;
+  mltp_sem_post(&begun);
+  mltp_sem_wait(&go_on);
+}
+
+static void *initialise_once(void *p0) {
+  pthread_once(&once, initialise);
+  return p0;
+}
+
+/* The thread that ran the initialiser is not here, so it runs again. */
+static void initialise_in_child(void) {
+  if (mltp_init(0) != 0) _exit(11);
+  mltp_join(spawn(initialise_once, NULL), NULL);
+  if (mltp_finalize() != 0) _exit(12);
+  _exit(runs == 2 ? 0 : 13);
+}
+
+static void fork_beside_an_initialiser(void) {
+  if (mltp_init(0) != 0) _exit(1);
+  mltp_t *thread = spawn(initialise_once, NULL);
+  mltp_sem_wait(&begun);
+  mltp_join(spawn(fork_and_wait, NULL), NULL);
+  mltp_sem_post(&go_on);
+  mltp_join(thread, NULL);
+  if (mltp_finalize() != 0 || runs != 1) _exit(3);
+}
+
+static void a_child_repeats_an_initialiser(void) {
+  if (SANITIZED) skip(); /* as above */
+  check(fork_beside_an_initialiser, initialise_in_child, NULL);
+}
+
+static int ends[2]; /* of a pipe */
+
+static void *read_a_byte(void *p0) {
+  char byte = 0;
+  size_t count = 0;
+  int error = mltp_io_read(ends[0], &byte, 1, &count);
+  return error == 0 && count == 1 && byte == 'x' ? p0 : NULL;
+}
+
+/* @return whether a thread that waits for the pipe gets what is written. */
+static bool passes_a_byte(mltp_t *reader) {
+  void *result = NULL;
+  size_t count = 0;
+  for (int i = 0; i < 100; i++) mltp_yield(); /* it waits */
+  return mltp_io_write(ends[1], "x", 1, &count) == 0 && mltp_join(reader, &result) == 0 &&
+         result == ends;
+}
+
+/* Another pipe of the same numbers, for which no thread waits. */
+static void read_in_child(void) {
+  int new[2];
+  if (pipe(new) != 0 || dup2(new[0], ends[0]) < 0 || dup2(new[1], ends[1]) < 0) _exit(10);
+  if (mltp_init(0) != 0) _exit(11);
+  if (!passes_a_byte(spawn(read_a_byte, ends))) _exit(13);
+  if (mltp_finalize() != 0) _exit(12);
+  _exit(0);
+}
+
+static void fork_beside_a_reader(void) {
+  if (mltp_init(0) != 0 || pipe(ends) != 0) _exit(1);
+  mltp_t *reader = spawn(read_a_byte, ends);
+  for (int i = 0; i < 100; i++) mltp_yield(); /* it waits */
+  mltp_join(spawn(fork_and_wait, NULL), NULL);
+  if (!passes_a_byte(reader)) _exit(2);
+  if (mltp_finalize() != 0) _exit(3);
+}
+
+static void a_child_has_no_readers_of_its_parent(void) {
+  if (SANITIZED) skip(); /* as above */
+  check(fork_beside_a_reader, read_in_child, NULL);
+}
+
 int main(void) {
   if (EMULATED) {
     fprintf(stderr, "skipped: in a child of several kernel threads qemu cannot start others\n");
@@ -206,6 +291,8 @@ int main(void) {
       TEST_BARE(a_hundred_forks_under_load),
       TEST_BARE(the_dump_signal_does_not_kill_a_child),
       TEST_BARE(an_overflow_in_a_child_is_reported),
+      TEST_BARE(a_child_repeats_an_initialiser),
+      TEST_BARE(a_child_has_no_readers_of_its_parent),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,7 +62,14 @@ static struct slot *slot_of(const uint32_t *word) {
                 SLOTS];
 }
 
-void mt_initialise_forget(void) { memset(slots, 0, sizeof slots); }
+/* glibc's word for "runs" counts the forks of the process. An initialiser reads it. */
+static pthread_once_t probe = PTHREAD_ONCE_INIT;
+
+/* In a child of fork(): the word for "runs" is another one, so words of the parent's are stale. */
+void mt_initialise_forget(void) {
+  memset(slots, 0, sizeof slots);
+  probe = PTHREAD_ONCE_INIT;
+}
 
 /* ---- the end of an initialiser */
 
@@ -214,9 +221,6 @@ void guard_release(uint64_t *guard) { finish((uint32_t *)guard, &guards, guards.
 void guard_abort(uint64_t *guard) { finish((uint32_t *)guard, &guards, 0); }
 
 /* ---- pthread_once() */
-
-/* glibc's word for "runs" counts the forks of the process. An initialiser reads it. */
-static pthread_once_t probe = PTHREAD_ONCE_INIT;
 
 static void read_probe(void) { onces.running = (uint32_t)probe; }
 
