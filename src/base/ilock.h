@@ -13,6 +13,7 @@
 
 #include "arch/arch.h"
 #include "base/atomic.h"
+#include "base/log.h"
 #include "base/single_threaded.h"
 
 typedef uint32_t mt_ilock; /* [atomic] 0: free, 1: held */
@@ -68,6 +69,7 @@ static inline void mt_ilock_lock(mt_ilock *lock) {
 }
 
 static inline void mt_ilock_unlock(mt_ilock *lock) {
+  MT_ASSERT(mt_load_relaxed(lock) != 0); /* relaxed: the holder is this one, or handed it on */
   mt_ilocks_add(-1);
   mt_store_release(lock, 0); /* SP-3 release: leaves; pairs SP-1 SP-2 */
 }
