@@ -6,6 +6,7 @@ wrongly, places that are full. The others continue, and no program computes slow
 Usage: outages.py MLTPD MLTP WORKER
 """
 import contextlib
+import errno
 import os
 import pathlib
 import signal
@@ -158,20 +159,21 @@ def daemons_that_lie():
     wrong = [[(b"x", [])], [(hello[:-1], [])], [(hello + b"x", [])], [(os.urandom(MESSAGE.size), [])],
              [(message(WELCOME, version=99), [])], [(message(WELCOME, magic=1), [])], [(message(LIST), [])],
              [(hello, [])], [(hello, [page])], [(hello, [page, page])], None]
-    refused = MESSAGE.pack(MAGIC, 1, REFUSED, 0, 0, 0, 13, b"")
+    refused = {error: [(MESSAGE.pack(MAGIC, 1, REFUSED, 0, 0, 0, error, b""), [])] for error in (0, 1, 13)}
     with tempfile.TemporaryDirectory() as directory, \
             socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
         listener.bind(f"{directory}/s")
         listener.listen()
-        answers = [*wrong, [(refused, [])]]
+        answers = [*wrong, *refused.values()]
         server = threading.Thread(target=behave, args=(listener, answers))
         server.start()
         environment = {**os.environ, "MLTP_COORDINATOR": f"{directory}/s"}
-        for answer in answers:
+        whys = [""] * len(wrong) + [os.strerror(error or errno.EPROTO) for error in refused]
+        for answer, why in zip(answers, whys, strict=True):
             ended = subprocess.run([WORKER], input="", text=True, check=False, capture_output=True, env=environment,
                                    timeout=TIME_LIMIT)
             assert ended.returncode == 1 and "MLTP_COORDINATOR: cannot join" in ended.stderr, (answer, ended)
-            assert "(" in ended.stderr, ended
+            assert "(" in ended.stderr and why in ended.stderr, (why, ended)
         server.join()
         with Worker(WORKER, f"{directory}/s", MOST) as a:  # nobody accepts: it runs as without a daemon
             a.ask("busy 4")

@@ -122,6 +122,15 @@ def refuse(library):
         assert array[0].granted == 1
 
 
+def keep(library):
+    """Of two users with as much, the one that had more keeps the CPU that is left: a part of a CPU counts as one."""
+    programs = [Program(user=0, weight=1, most=3, demand=3, granted=1, share=1000),
+                Program(user=1, weight=1, most=3, demand=3, granted=1, share=501),
+                Program(user=1, weight=1, most=3, demand=3, granted=1, share=500)]
+    for order in (programs, programs[::-1]):
+        assert [p.share for p in decide(library, 3, order)] == [1000, 1000, 1000]
+
+
 def speed(library):
     """A thousand programs: prints how long a decision takes, the least of ten."""
     programs = [Program(user=i % 5, weight=1, most=64, demand=i % 65) for i in range(1000)]
@@ -146,6 +155,7 @@ def main():
         run(library, history)
 
     refuse(library)
+    keep(library)
     histories()
     print(f"{count} histories")
     speed(library)

@@ -69,6 +69,16 @@ def each_way_to_start_a_team():
             assert set(sizes.values()) == {size}, (where, words)
 
 
+def a_library_that_is_loaded_for_itself():
+    """OpenMP that came with a library of one caller, as Python loads its modules, is found from that caller."""
+    if "module" in LIBRARIES:
+        load = f"import ctypes; ctypes.CDLL({LIBRARIES['module']!r}).main(1, None)"
+        with busy_neighbour() as d:
+            for where, size in ((d.socket, "1"), ("off", str(CPUS))):
+                words, errors = team(where, sys.executable, "-c", load)
+                assert words == [size, str(CPUS), "right"] and errors == "", (where, words, errors)
+
+
 def each_product_of_matrices():
     """OpenBLAS and BLIS have the grant in each call that is not small, and compute the same."""
     with busy_neighbour() as d:
@@ -110,5 +120,5 @@ if __name__ == "__main__":
     if CPUS < 2:
         print("teams.py: one CPU, nothing to share: skipped")
         sys.exit(77)
-    run([alone_has_all, beside_another, each_way_to_start_a_team, each_product_of_matrices,
+    run([alone_has_all, beside_another, each_way_to_start_a_team, a_library_that_is_loaded_for_itself, each_product_of_matrices,
          each_work_of_tasks, nothing_to_adjust])

@@ -174,11 +174,37 @@ static void intercommunicators(void) {
   MPI_Comm_free(&side);
 }
 
+/* Two groups of one tag: the last rank takes part in both, and first in the one that comes last. */
+static void from_two_groups(void) {
+  MPI_Group world, pairs[2];
+  MPI_Comm made;
+  int last = size - 1, got = -1;
+  MPI_Comm_group(MPI_COMM_WORLD, &world);
+  for (int i = 0; i < 2; i++) MPI_Group_incl(world, 2, (int[]){i, last}, &pairs[i]);
+  if (rank < 2) {
+    if (rank == 1) MPI_Recv(&got, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Comm_create_from_group(pairs[rank], "pair", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &made);
+    MPI_Send(&rank, 1, MPI_INT, rank == 0 ? 1 : last, 0, MPI_COMM_WORLD);
+    MPI_Send(&rank, 1, MPI_INT, 1, 0, made);
+    MPI_Comm_free(&made);
+  }
+  if (rank == last) MPI_Recv(&got, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  for (int i = 1; rank == last && i >= 0; i--) {
+    MPI_Comm_create_from_group(pairs[i], "pair", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &made);
+    MPI_Recv(&got, 1, MPI_INT, 0, 0, made, MPI_STATUS_IGNORE);
+    CHECK(got == i);
+    MPI_Comm_free(&made);
+  }
+  for (int i = 0; i < 2; i++) MPI_Group_free(&pairs[i]);
+  MPI_Group_free(&world);
+}
+
 int main(int argc, char **argv) {
   rank = check_start(&argc, &argv, &size);
   groups();
   intercommunicators();
   truncated();
+  from_two_groups();
   MPI_Finalize();
   return 0;
 }

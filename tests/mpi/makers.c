@@ -297,6 +297,25 @@ static void external(void) {
   CHECK(two_back[0] == 2 && two_back[1] == 2);
 }
 
+/* Two types of one layout here, which external data tell apart. */
+static void alike(void) {
+  MPI_Datatype made[3];
+  const MPI_Datatype parts[2][2] = {{MPI_LONG, MPI_WCHAR}, {MPI_LONG_LONG, MPI_INT}};
+  const MPI_Aint at[2] = {0, 8};
+  MPI_Aint size;
+  CHECK(sizeof(long) == sizeof(long long) && sizeof(wchar_t) == sizeof(int));
+  for (int i = 0; i < 2; i++) MPI_Type_create_struct(2, (int[]){1, 1}, at, parts[i], &made[i]);
+  for (int first = 0; first < 2; first++) {
+    MPI_Type_create_struct(2, (int[]){1, 1}, (MPI_Aint[]){0, 16},
+                           (MPI_Datatype[]){made[first], made[1 - first]}, &made[2]);
+    MPI_Type_commit(&made[2]);
+    MPI_Pack_external_size("external32", 1, made[2], &size);
+    CHECK(size == 4 + 2 + 8 + 4);
+    MPI_Type_free(&made[2]);
+  }
+  for (int i = 0; i < 2; i++) MPI_Type_free(&made[i]);
+}
+
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   patterns();
@@ -306,6 +325,7 @@ int main(int argc, char **argv) {
   copied();
   found();
   external();
+  alike();
   MPI_Finalize();
   return 0;
 }

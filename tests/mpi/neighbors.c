@@ -173,6 +173,28 @@ static void neighbor_alltoallw(enum form form) {
     CHECK(in[i] == sent(neighbor(1 - i / EACH), EACH * (1 - i / EACH) + i % EACH));
 }
 
+/* No receive of the program's gets a message of a collective, whatever else is posted. */
+static void beside_other_communicators(void) {
+  enum { OTHERS = 4 };
+  MPI_Comm others[OTHERS];
+  MPI_Request requests[OTHERS];
+  int got[OTHERS], around[2] = {-1, -1}, flag;
+  for (int i = 0; i < OTHERS; i++) { /* their contexts follow that of the ring */
+    MPI_Comm_dup(MPI_COMM_WORLD, &others[i]);
+    MPI_Irecv(&got[i], 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, others[i], &requests[i]);
+  }
+  MPI_Neighbor_allgather(&rank, 1, MPI_INT, around, 1, MPI_INT, ring);
+  CHECK(around[0] == (rank + size - 1) % size && around[1] == (rank + 1) % size);
+  for (int i = 0; i < OTHERS; i++) {
+    MPI_Test(&requests[i], &flag, MPI_STATUS_IGNORE);
+    CHECK(!flag);
+    MPI_Send(&rank, 1, MPI_INT, rank, i, others[i]);
+    MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+    CHECK(got[i] == rank);
+    MPI_Comm_free(&others[i]);
+  }
+}
+
 int main(int argc, char **argv) {
   static void (*const collectives[])(enum form) = {neighbor_allgather, neighbor_allgatherv,
                                                    neighbor_alltoall, neighbor_alltoallv,
@@ -180,6 +202,7 @@ int main(int argc, char **argv) {
   rank = check_start(&argc, &argv, &size);
   CHECK(size >= 2 && size <= RANKS_MAX);
   MPI_Cart_create(MPI_COMM_WORLD, 1, &size, (int[]){1}, 0, &ring);
+  beside_other_communicators();
   run_all(collectives, sizeof collectives / sizeof collectives[0]);
   MPI_Comm_free(&ring);
   MPI_Finalize();

@@ -113,8 +113,15 @@ static void copy_input(int rank) {
 
 /* By a copy of the descriptor, and by children. */
 static void print_copies(int rank) {
-  int copy = dup(STDOUT_FILENO), status;
-  CHECK(copy > STDERR_FILENO && dprintf(copy, "copy %d\n", rank) > 0 && close(copy) == 0);
+  int status;
+  for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) {
+    int copy = dup(fd);
+    CHECK(copy > STDERR_FILENO && dprintf(copy, "copy %d\n", rank) > 0 && close(copy) == 0);
+  }
+  char given[8] = "";
+  int input = dup(STDIN_FILENO); /* it is no output, so the rank has no file for it */
+  CHECK(input > STDERR_FILENO && pread(input, given, sizeof given, 0) == 5 && close(input) == 0);
+  CHECK(pread(STDIN_FILENO, given, sizeof given, 0) == 5 && memcmp(given, "given", 5) == 0);
   CHECK(system("echo command $PMI_RANK") == 0);
   pid_t child = fork();
   if (child == 0) {

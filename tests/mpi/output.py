@@ -127,11 +127,15 @@ class Output(unittest.TestCase):
                 self.assertEqual(pathlib.Path(folder, f"out.{rank}").read_text(encoding="utf-8").splitlines(), words(rank))
 
     def test_copies_and_children(self):
-        with tempfile.TemporaryDirectory() as folder:
-            self.assertEqual(run(f"--output={folder}/out", how="copies").stdout, "")
+        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as given:
+            given.write(b"given")
+            given.flush()
+            result = subprocess.run([TMPIRUN, "-n", "4", f"--output={folder}/out", PROGRAM, "copies"], capture_output=True, text=True,
+                                    check=False, stdin=given)
+            self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
             for rank in range(4):
                 self.assertEqual(pathlib.Path(folder, f"out.{rank}").read_text(encoding="ascii"),
-                                 f"copy {rank}\ncommand {rank}\nchild {rank}\n")
+                                 f"copy {rank}\ncopy {rank}\ncommand {rank}\nchild {rank}\n")
 
     def test_input_without_locks(self):
         self.assertEqual(run(how="read", given="xyzline\nthe\nrest").stdout, "x|y|z|line\n|the\nrest")

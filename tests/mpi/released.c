@@ -3,8 +3,12 @@
  * What is freed gives its memory back: many rounds that make and free an object take no more memory
  * than few.
  */
+#define _GNU_SOURCE /* mallinfo2() */
 #include <dlfcn.h>
+#include <limits.h>
 #include <malloc.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "check.h"
 
@@ -122,6 +126,24 @@ static void requests(void) {
   MPI_Waitall(2 * MANY, many, MPI_STATUSES_IGNORE);
 }
 
+static char script[] = "/tmp/released-XXXXXX"; /* of an interpreter that is this program */
+
+/* It may not be run, so nothing starts. */
+static void refused_spawns(void) {
+  MPI_Comm made;
+  if (rank != 0) return;
+  EXPECT(MPI_ERR_SPAWN, MPI_Comm_spawn(script, MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF,
+                                       &made, MPI_ERRCODES_IGNORE));
+}
+
+static void write_script(const char *program) {
+  char path[PATH_MAX];
+  int fd = mkstemp(script);
+  CHECK(fd >= 0 && realpath(program, path) != NULL);
+  CHECK(dprintf(fd, "#!%s\n", path) > 0 && fchmod(fd, S_IRUSR) == 0 && close(fd) == 0);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+}
+
 static size_t in_use(void) {
   size_t bytes = 0;
   MPI_Barrier(MPI_COMM_WORLD);
@@ -157,6 +179,9 @@ int main(int argc, char **argv) {
     check("small objects", small_objects);
     check("windows", windows);
     check("requests", requests);
+    write_script(argv[0]);
+    check("refused spawns", refused_spawns);
+    CHECK(unlink(script) == 0);
   }
   MPI_Finalize();
   return 0;

@@ -2,6 +2,7 @@
 /* Requests: waiting and testing in all ways, looking without giving back, generalized ones, two
  * messages in one, cancelling. */
 #include <stdbool.h>
+#include <unistd.h>
 
 #include "check.h"
 
@@ -383,6 +384,44 @@ static void probed_and_truncated(void) {
   MPI_Wait(&send, MPI_STATUS_IGNORE);
 }
 
+/* Polls until the request is complete, where frames of an earlier call were: nothing writes there
+ * any more. */
+__attribute__((noinline)) static void complete_over_old_frames(MPI_Request *request) {
+  enum { ROOM = 1 << 14 };
+  volatile char room[ROOM];
+  int flag = 0, changed = 0;
+  for (int i = 0; i < ROOM; i++) room[i] = 0;
+  MPI_Send(&rank, 1, MPI_INT, before, 1, MPI_COMM_WORLD); /* its sender continues */
+  while (!flag) MPI_Test(request, &flag, MPI_STATUS_IGNORE);
+  for (int i = 0; i < ROOM; i++) changed += room[i] != 0;
+  CHECK(changed == 0);
+}
+
+/* A wait for any of several requests ends, and the others are complete later. Each rank
+ * waits for its turn, so that the waits are long enough to park. */
+static void left_behind(void) {
+  for (int turn = 0; turn < size; turn++) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (turn == rank) {
+      MPI_Request requests[3];
+      int in[3] = {-1, -1, -1}, index;
+      for (int i = 0; i < 3; i++)
+        MPI_Irecv(&in[i], 1, MPI_INT, before, 10 + i, MPI_COMM_WORLD, &requests[i]);
+      MPI_Waitany(3, requests, &index, MPI_STATUS_IGNORE);
+      CHECK(index == 1 && in[1] == 11);
+      complete_over_old_frames(&requests[0]);
+      MPI_Wait(&requests[2], MPI_STATUS_IGNORE);
+      CHECK(in[0] == 10 && in[2] == 12);
+    } else if ((turn + size - 1) % size == rank) {
+      int out[3] = {10, 11, 12}, token;
+      usleep(20000); /* so that the receiver parks */
+      MPI_Send(&out[1], 1, MPI_INT, next, 11, MPI_COMM_WORLD);
+      MPI_Recv(&token, 1, MPI_INT, next, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      for (int i = 0; i < 3; i += 2) MPI_Send(&out[i], 1, MPI_INT, next, 10 + i, MPI_COMM_WORLD);
+    }
+  }
+}
+
 int main(int argc, char **argv) {
   rank = check_start(&argc, &argv, &size);
   next = (rank + 1) % size;
@@ -399,6 +438,7 @@ int main(int argc, char **argv) {
   truncated();
   cancelled_too_late();
   probed_and_truncated();
+  left_behind();
   MPI_Finalize();
   return 0;
 }

@@ -86,6 +86,35 @@ static void a_yield_acquires_one_lock(void) {
   }
 }
 
+/* ------------------------------------------------------------------ wake-ups */
+
+static void *set_flag(void *p0) {
+  atomic_store((atomic_int *)p0, 1);
+  return NULL;
+}
+
+/* The creator never gives way, so the thread runs on the VP that sleeps. That one wakes up by
+ * itself at times, so not each thread wakes it. */
+static void a_ready_thread_wakes_a_sleeping_vp(void) {
+  static const char *const names[] = {"single", "multi", "freelist", "local"};
+  for (int i = 0; i < 4; i++) {
+    start(names[i], 2);
+    uint64_t wakes = 0;
+    for (int n = 0; n < 20; n++) {
+      atomic_int ran = 0;
+      const struct mt_vp *here = mt_here(), *other = mt_rt.vps[1 - here->index];
+      while (mt_load_relaxed(&other->sleep.status) != MT_VP_ASLEEP) continue;
+      uint64_t before = mt_load_relaxed(&here->stats.wakes);
+      mltp_t *thread = spawn(set_flag, &ran);
+      while (atomic_load(&ran) == 0) continue;
+      wakes += mt_load_relaxed(&here->stats.wakes) - before;
+      mltp_join(thread, NULL);
+    }
+    CHECK(wakes > 0);
+    stop();
+  }
+}
+
 /* ------------------------------------------------------------------- free lists */
 
 enum { VPS = 4, THREADS = 400 };
@@ -146,11 +175,6 @@ static void balanced_lists_need_little_more_than_a_central_one(void) {
 
 /* ------------------------------------------------------------------- idle queue */
 
-static void *set_flag(void *p0) {
-  atomic_store((atomic_int *)p0, 1);
-  return NULL;
-}
-
 /* The creator never gives way, so the thread can only run on the VP that waits. It gets the
  * descriptor that VP has allocated, none of the creator's; one lock, the idle queue's, is
  * acquired, so it does not pass through the ready queue. */
@@ -197,6 +221,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST_BARE(a_null_life_acquires_so_many_locks),
       TEST_BARE(a_yield_acquires_one_lock),
+      TEST_BARE(a_ready_thread_wakes_a_sleeping_vp),
       TEST_BARE(free_lists_hold_the_threshold_at_most),
       TEST_BARE(balanced_lists_need_little_more_than_a_central_one),
       TEST_BARE(creation_hands_over_to_an_idle_vp),
