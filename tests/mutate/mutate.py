@@ -137,7 +137,7 @@ class Project(unittest.TestCase):
         self.assertEqual({r["line"] for r in self.results() if r["verdict"] == "equivalent"}, {11, 25})
         left = {r["was"]: r["tests"] for r in self.results() if r["verdict"] == "survived"}
         self.assertEqual((left["7"], left["9"]), (2, 0))
-        self.assertIn("| src/toy.c:15 | number | `7` | `8` | survived | 2 tests pass |", (self.root / "page.md").read_text(encoding="utf-8"))
+        self.assertIn("| src/toy.c:15 | number | `7` | `8` | missed | 2 tests pass |", (self.root / "page.md").read_text(encoding="utf-8"))
         self.assertEqual((self.root / "src" / "toy.c").read_text(encoding="utf-8"), TOY)
 
         # a better test meets the survivors alone
@@ -147,6 +147,15 @@ class Project(unittest.TestCase):
         self.assertIn("2 of 11 mutants survived", self.run_tool(100))
         after = (self.root / "out" / "1.jsonl").read_text(encoding="utf-8").removeprefix(before)
         self.assertEqual({json.loads(line)["was"].strip() for line in after.splitlines()}, {"7", "1"})
+
+        # as do survivors of another seed, which count by themselves
+        worse = PROJECT["tests/toy.c"].replace("  unseen(a);", "  if (unseen(a) != 7 || unreached(a) != 10) return 1;")
+        worse = worse.replace("int unseen(int);", "int unseen(int); int unreached(int);")
+        (self.root / "tests" / "toy.c").write_text(worse, encoding="utf-8")
+        said = self.run_tool(1, "--seed", "2", "--again", "1", "--table", self.root / "page.md")
+        self.assertIn("of 1 mutants survived", said)
+        self.assertIn("seed 1 again: 1 of 11 mutants survived", said)
+        self.assertIn("Seed 1, whose survivors met new tests", (self.root / "page.md").read_text(encoding="utf-8"))
 
 
 class Text(unittest.TestCase):

@@ -4,10 +4,10 @@
 Each place of the syntax tree is equally likely; headers have none. A mutant whose object file is the same is
 equivalent, and does not count. All others are in one build, and a process runs one of them or none; what must be
 constant has a build of its own. A first run of the tests shows which of them reach a mutant, and these alone can
-find it.
+find it. The build checks invariants, as those of the sanitizers do.
 
 A mutant is killed when a test fails with it, or hangs, then passes without it, and then fails with it again. Where the
-time of its tests is over it counts as a survivor. Results go to FOLDER/SEED.jsonl. The same command continues there
+time of its tests is over it counts as a survivor. classes.txt says of survivors what they change. Results go to FOLDER/SEED.jsonl. The same command continues there
 after an interruption; it also tries survivors on tests that they have not met, such as new ones. Results of a file
 that has changed are judged anew.
 """
@@ -15,7 +15,6 @@ import argparse
 import concurrent.futures
 import hashlib
 import json
-import math
 import pathlib
 import subprocess
 import sys
@@ -23,10 +22,10 @@ import sys
 import draw
 import judge
 import lab
+import page
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-COUNTED = ("killed", "survived")
 SOON = 60  # seconds of tests; most mutants are killed in fewer, and are judged first
 
 
@@ -34,6 +33,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(prog="dev mutate", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("count", type=int, metavar="N", help="how many mutants that are not equivalent")
     parser.add_argument("--seed", type=int, default=1, help="of the random choice (%(default)s)")
+    parser.add_argument("--again", type=int, metavar="SEED", help="also judge the survivors of an earlier run, whose results FOLDER has")
     parser.add_argument("--path", default="src", help="only files below this folder (%(default)s)")
     parser.add_argument("--jobs", type=int, default=2, help="builds and tests at a time (%(default)s)")
     parser.add_argument("--limit", type=int, default=600, metavar="SECONDS", help="of the tests of one mutant (%(default)s)")
@@ -47,53 +47,14 @@ def parse_arguments():
     return options
 
 
-def interval(survived, counted):
-    """Wilson's interval of 95 % for the rate of survivors."""
-    if counted == 0:
-        return 0.0, 1.0
-    z, rate = 1.96, survived / counted
-    middle = rate + z * z / (2 * counted)
-    half = z * math.sqrt(rate * (1 - rate) / counted + z * z / (4 * counted * counted))
-    return tuple(max(0.0, min(1.0, (middle + side * half) / (1 + z * z / counted))) for side in (-1, 1))
-
-
-def summary(results):
-    """Sentences with the rate of survivors."""
-    counted = [result for result in results if result["verdict"] in COUNTED]
-    survived = [result for result in counted if result["verdict"] == "survived"]
-    proved = sum("reason" in result for result in survived)
-    low, high = interval(len(survived), len(counted))
-    rate = len(survived) / len(counted) if counted else 0
-    text = (f"{len(survived)} of {len(counted)} mutants survived: {rate:.1%}, between {low:.1%} and {high:.1%} with 95 % confidence; "
-            f"{len(results) - len(counted)} more are equivalent or do not compile.")
-    if proved:
-        others, left = len(survived) - proved, len(counted) - proved
-        text += (f" Of the survivors no program can see {proved} (reasons below); without them {others} of {left} survived: "
-                 f"{others / left:.1%}.")
-    return text
-
-
-def page(results, options):
-    """The results as Markdown."""
-    def code(text):
-        return "`" + " ".join(text.split()).replace("|", "\\|")[:70] + "`" if text else ""
-    model = next((line.split(":")[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-                  if line.startswith("model name")), "unknown")
-    commits = sorted({r["commit"] for r in results if r["verdict"] in COUNTED})
-    lines = ["<!-- SPDX-License-Identifier: Apache-2.0 -->", "<!-- Written by ./dev mutate; do not edit. -->", "# Random mutants", "",
-             summary(results), "",
-             f"Judged at commit {', '.join(commits)}: `./dev mutate {options.count} --seed {options.seed}`, files below `{options.path}`; "
-             f"{model}. `tools/mutate` says how.", "",
-             "| place | operator | was | becomes | verdict | by |", "| --- | --- | --- | --- | --- | --- |"]
-    for r in results:
-        if r["verdict"] in COUNTED:
-            by = r["by"] or r.get("reason") or (f"{r['tests']} tests pass" + (f", {r['left']} not run" if r["left"] else ""))
-            lines.append(f"| {r['file']}:{r['line']} | {r['operator']} | {code(r['was'])} | {code(r['text'])} | {r['verdict']} | {by} |")
-    return "\n".join(lines) + "\n"
+def last_lines(file):
+    """The results in a file by name: the last line of a mutant counts."""
+    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    return {r["name"]: r for r in map(json.loads, lines)}
 
 
 class Book:
-    """The results of a seed. The last line of a mutant counts."""
+    """The results of a seed."""
 
     def __init__(self, folder, seed, place):
         self.file, self.place = folder / f"{seed}.jsonl", place
@@ -101,17 +62,16 @@ class Book:
                                      check=True).stdout.strip()
         self.met = folder / "passed"  # tests that survivors have met
         self.met.mkdir(exist_ok=True)
-        lines = self.file.read_text(encoding="utf-8").splitlines() if self.file.exists() else []
-        self.results = {r["name"]: r for r in map(json.loads, lines) if r["source"] == self.source(r["file"])}
-        reasons = (HERE / "equivalent.txt").read_text(encoding="utf-8").splitlines()
-        self.reasons = dict(line.split(": ", 1) for line in reasons if line and not line.startswith("#"))
+        self.results = {name: r for name, r in last_lines(self.file).items() if r["source"] == self.source(r["file"])}
+        lines = (HERE / "classes.txt").read_text(encoding="utf-8").splitlines()
+        self.classes = {name: (kind, reason) for name, kind, reason in (line.split(": ", 2) for line in lines if not line.startswith("#"))}
 
     def source(self, file):
         path = self.place.root / file
         return hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.exists() else ""
 
     def kinds(self):
-        return {name: "" if r["verdict"] in COUNTED else r["verdict"] for name, r in self.results.items()}
+        return {name: "" if r["verdict"] in page.COUNTED else r["verdict"] for name, r in self.results.items()}
 
     def enter(self, name, file, site, verdict, **more):
         """Writes a result, unless it says the same."""
@@ -122,7 +82,7 @@ class Book:
         self.results[name] = result
         with open(self.file, "a", encoding="utf-8") as kept:
             kept.write(json.dumps(result) + "\n")
-        if verdict in COUNTED:
+        if verdict in page.COUNTED:
             print(f"{verdict:9} {name} {file}:{site.line}: {site.operator}: {was[:50]!r} -> {site.text[:50]!r} {result['by']} "
                   f"({result['seconds']} s{', ' + str(result['left']) + ' tests left' if result['left'] else ''})", flush=True)
 
@@ -142,17 +102,24 @@ class Book:
         (self.met / mutant.name).write_text(json.dumps({"source": self.source(mutant.file), "tests": met}), encoding="utf-8")
 
     def final(self, mutants, others):
-        """The results of the drawn mutants, with the reasons why none can see a difference."""
+        """The results of the drawn mutants, survivors with their classes."""
         names = [mutant.name for mutant in mutants] + [name for name, *_ in others]
-        made = [self.results[name] for name in names if name in self.results]
-        return [r | {"reason": self.reasons[r["name"]]} if r["verdict"] == "survived" and r["name"] in self.reasons else r for r in made]
+        return self.classified(self.results[name] for name in names if name in self.results)
+
+    def classified(self, results):
+        return [r | dict(zip(("class", "reason"), self.classes.get(r["name"], ("missed", "")), strict=True))
+                if r["verdict"] == "survived" else r for r in results]
+
+    def again(self, earlier):
+        """The results of an earlier run, with what was found of its survivors since."""
+        return self.classified(self.results.get(name, r) if r["verdict"] == "survived" else r for name, r in earlier.items())
 
 
 def wanted(mutants, book, court):
     """The mutants that are not judged, or that have tests left: (mutant, tests, tests met)."""
     for mutant in mutants:
         result = book.results.get(mutant.name)
-        if result is None or result["verdict"] == "survived" and mutant.name not in book.reasons:
+        if result is None or result["verdict"] == "survived" and book.classes.get(mutant.name, ("",))[0] != "equivalent":
             met = book.passed(mutant.name) if result else {}
             tests = [(test, normal) for test, normal in court.reaching(mutant.number)
                      if met.get(test.name) != test.digest(judge.fingerprint)]
@@ -228,21 +195,27 @@ def main():
         for name, file, site, kind in others:
             if name not in book.results:
                 book.enter(name, file, site, kind)
-        woven.renew(drawn, mutants, book)
+        earlier = last_lines(folder / f"{options.again}.jsonl") if options.again else {}
+        names = {name for name, r in earlier.items() if r["verdict"] == "survived"} - {mutant.name for mutant in mutants}
+        tried = mutants + drawn.named(names, len(mutants) + 1)
+        woven.renew(drawn, tried, book)
         place.prepare(woven.texts)
-        print(f"building {len(mutants)} mutants, {len(woven.alone)} of them later and alone", flush=True)
+        print(f"building {len(tried)} mutants, {len(woven.alone)} of them later and alone", flush=True)
         place.ninja(check=True)
     except subprocess.CalledProcessError as error:
         sys.exit(f"mutate: the tree cannot be built: {error} (see {place.build}/mutate-build.log)")
     court = judge.Judge(place.build, folder, options.jobs, options.pause)
     try:
-        judge_all(mutants, woven, book, court, options, drawn)
+        judge_all(tried, woven, book, court, options, drawn)
     except RuntimeError as error:
         sys.exit(f"mutate: {error}")
     results = book.final(mutants, others)
-    print(summary(results))
+    print(page.summary(results))
+    again = book.again(earlier)
+    if again:
+        print(f"seed {options.again} again: {page.summary(again)}")
     if options.table:
-        options.table.write_text(page(results, options), encoding="utf-8")
+        options.table.write_text(page.page(results, again, options), encoding="utf-8")
     return 0
 
 

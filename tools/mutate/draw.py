@@ -75,6 +75,11 @@ class Draw:
                         others.append((name, file, site, kind))
         return chosen, others
 
+    def named(self, names, first):
+        """The mutants of these names which the code still has, numbered from first."""
+        there = [(name, file, site) for name, file, site in self.sites() if name in names]
+        return [Mutant(number, *item) for number, item in enumerate(there, start=first)]
+
     def weave(self, mutants):
         """The texts of files with these mutants, and the numbers of mutants that need a build of their own."""
         files = {}

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 
 CONFIGURE = ["-G", "Ninja", "-DCMAKE_BUILD_TYPE=None", "-DCMAKE_C_FLAGS=-O1 -g1 -fno-omit-frame-pointer",
-             "-DCMAKE_CXX_FLAGS=-O1 -g1 -fno-omit-frame-pointer", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"]
+             "-DCMAKE_CXX_FLAGS=-O1 -g1 -fno-omit-frame-pointer", "-DMLTP_CHECKED=ON", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"]
 PROGRAM = re.compile("(EXECUTABLE|SHARED_LIBRARY|MODULE_LIBRARY)_LINKER")
 
 
