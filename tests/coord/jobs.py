@@ -192,5 +192,6 @@ if __name__ == "__main__":
     if shutil.which("make") is None:
         print("skipped: there is no make")
         sys.exit(77)
-    run([as_many_as_asked, follows_the_grant, endings, a_program_that_lies, inside_of_another, vps_are_tokens,
-         inherited_ends, a_path_that_is_no_fifo])
+    of_two_vps = [vps_are_tokens, inherited_ends] if len(os.sched_getaffinity(0)) > 1 else []
+    run([as_many_as_asked, follows_the_grant, endings, a_program_that_lies, inside_of_another, a_path_that_is_no_fifo,
+         *of_two_vps])
