@@ -13,7 +13,8 @@
  *
  * The module's thread looks once in a lease of LEASE_NS whether others have polled. It sleeps in
  * the kernel until a message comes only after a lease without polls, or when a VP that polled goes
- * to sleep. Otherwise each message would wake it, although a poller takes the message.
+ * to sleep. Otherwise each message would wake it, although a poller takes the message. If it takes
+ * messages itself while all VPs rest, as accesses to windows, and they come often, it polls, too.
  *
  * Active messages of one kind arrive in the order they were sent. Each carries a number, so that a
  * transport which breaks that order ends the job, and does not change what a receive gets.
@@ -34,6 +35,7 @@
 #include <string.h>
 
 #include "base/atomic.h"
+#include "core/internal/process.h"
 #include "os/os.h"
 #include "tmpi/match/far.h"
 #include "tmpi/nodes/ucx.h"
@@ -318,9 +320,19 @@ static bool hold(struct tm_request *request) {
 /* ---- the module's thread */
 
 enum {
-  AT_A_TIME = 16,    /* steps of UCX between looks of ranks at the lock */
-  LEASE_NS = 1000000 /* a thousand looks a second cost less than 1 % of a CPU */
+  AT_A_TIME = 16,     /* steps of UCX between looks of ranks at the lock */
+  LEASE_NS = 1000000, /* a thousand looks a second cost less than 1 % of a CPU */
+  POLL_NS = 100000,   /* a wake-up takes as long at most, so polling costs at most as much again */
+  LOST_NS = 20000,    /* between two looks: the thread has lost its CPU */
+  NEEDED_MAX = 1024,
+  PAID_OFTEN = 16
 };
+
+static struct {
+  uint32_t quick;  /* [owner] wake-ups in a row that came less than POLL_NS after the one before */
+  uint32_t needed; /* [owner] until the thread polls again; more after each time that did not pay */
+  uint32_t paid;   /* [owner] times in a row that did */
+} polling = {.needed = 1};
 
 /* @return whether there was anything to do. The lock is held. */
 static bool progress(int steps) {
@@ -337,12 +349,18 @@ static bool progress(int steps) {
   return any;
 }
 
+/* The same for a caller that does not wait for the lock. */
+static bool try_progress(int steps) {
+  if (mt_load_relaxed(&entered) != 0) return false;    /* relaxed: a hint that saves the swap */
+  if (mt_swap_acquire(&entered, 1) != 0) return false; /* UX-4 acquire: pairs UX-1 UX-3 UX-6 */
+  bool any = progress(steps);
+  mt_store_release(&entered, 0); /* UX-3 release: as UX-1; pairs UX-2 UX-4 UX-5 */
+  return any;
+}
+
 static void poll_ucx(void) {
   mt_store_relaxed(&polls, mt_load_relaxed(&polls) + 1); /* relaxed: a hint, and some may be lost */
-  if (mt_load_relaxed(&entered) != 0) return;            /* relaxed: a hint that saves the swap */
-  if (mt_swap_acquire(&entered, 1) != 0) return;         /* UX-4 acquire: pairs UX-1 UX-3 UX-6 */
-  progress(1);                   /* the poller looks next whether this was what it waits for */
-  mt_store_release(&entered, 0); /* UX-3 release: as UX-1; pairs UX-2 UX-4 UX-5 */
+  try_progress(1); /* the poller looks next whether this was what it waits for */
 }
 
 /* Relaxed, here and below: if the thread misses this, it looks after one lease. */
@@ -391,8 +409,29 @@ static void wait_for_lease(void) {
   tm_wakeups_set(true);
 }
 
+/* While all VPs rest their CPUs are free. Then the thread polls as long as messages come in less
+ * time than a wake-up takes. If it loses its CPU meanwhile, others need it, and the kernel would
+ * run it sooner if it slept. @return whether a message has come. */
+static bool poll_on(void) {
+  if (polling.quick < polling.needed) return false;
+  uint64_t now = os_now(), end = now + POLL_NS;
+  for (uint64_t before = now; mti_rest_mark() != 0 && now < end && now - before < LOST_NS;) {
+    before = now;
+    bool any = try_progress(AT_A_TIME);
+    now = os_now();
+    if (!any) continue;
+    if (now - before >= LOST_NS) break;
+    if (++polling.paid % PAID_OFTEN == 0 && polling.needed > 1) polling.needed /= 2;
+    return true;
+  }
+  polling.quick = polling.paid = 0;
+  if (polling.needed < NEEDED_MAX) polling.needed *= 2;
+  return false;
+}
+
 /* @return whether there was nothing to do; then UCX makes its descriptor readable when there is. */
 static bool serve_once(void) {
+  if (poll_on()) return false;
   enter_as_server();
   bool idle = !progress(AT_A_TIME) && tm_ucx.ucp_worker_arm(tm_ucx_worker) == UCS_OK;
   leave_as_server();
@@ -407,7 +446,9 @@ static void *serve(void *unused) {
   for (;;) {
     if (!serve_once()) continue;
     uint64_t before = mt_load_relaxed(&polls); /* relaxed: a hint */
+    uint64_t slept = os_now();
     poll(&events, 1, -1);
+    polling.quick = os_now() - slept < POLL_NS ? polling.quick + 1 : 0;
     if (tm_packets_held() == 0 && are_polling(before)) wait_for_lease();
   }
   return NULL;
