@@ -236,6 +236,58 @@ static void by_locks(MPI_Comm comm, int rank, int size) {
   MPI_Win_free(&win);
 }
 
+/* Large data are fetched. They have come when their target is unlocked, when a flush or a request
+ * has ended, and when an epoch has. */
+static void by_fetches(MPI_Comm comm, int rank, int size) {
+  enum { LONG = 30000, TURNS = 3 };
+  int *memory, *data = malloc(sizeof *data * LONG), to = (rank + size / 2) % size;
+  int from = (rank + size - size / 2) % size;
+  MPI_Request request;
+  MPI_Group all, origin, target;
+  MPI_Win win;
+  MPI_Win_allocate((MPI_Aint)sizeof *memory * LONG, sizeof *memory, MPI_INFO_NULL, comm, &memory,
+                   &win);
+  for (int i = 0; i < LONG; i++) memory[i] = i;
+  MPI_Barrier(comm);
+  for (int turn = 0; turn < TURNS; turn++) { /* each adds 1 to all elements of a rank */
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, size - 1, 0, win);
+    MPI_Get(data, LONG, MPI_INT, size - 1, 0, LONG, MPI_INT, win);
+    MPI_Win_flush(size - 1, win);
+    for (int i = 0; i < LONG; i++) data[i]++;
+    MPI_Put(data, LONG, MPI_INT, size - 1, 0, LONG, MPI_INT, win);
+    MPI_Win_unlock(size - 1, win);
+  }
+  MPI_Barrier(comm);
+  MPI_Win_lock_all(0, win);
+  MPI_Rget(data, LONG, MPI_INT, size - 1, 0, LONG, MPI_INT, win, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  for (int i = 0; i < LONG; i++) CHECK(data[i] == i + TURNS * size);
+  MPI_Barrier(comm);
+  for (int i = 0; i < LONG; i++) data[i] = rank - i;
+  MPI_Rput(data, LONG, MPI_INT, to, 0, LONG, MPI_INT, win, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Win_flush(to, win);
+  MPI_Win_unlock_all(win);
+  MPI_Barrier(comm);
+  for (int i = 0; i < LONG; i++) CHECK(memory[i] == from - i);
+  for (int i = 0; i < LONG; i++) data[i] = rank + 3 * i;
+  MPI_Comm_group(comm, &all);
+  MPI_Group_incl(all, 1, &from, &origin);
+  MPI_Group_incl(all, 1, &to, &target);
+  MPI_Win_post(origin, 0, win);
+  MPI_Win_start(target, 0, win);
+  MPI_Put(data, LONG - 1, MPI_INT, to, 1, LONG - 1, MPI_INT, win);
+  MPI_Win_complete(win);
+  MPI_Win_wait(win);
+  for (int i = 1; i < LONG; i++) CHECK(memory[i] == from + 3 * (i - 1));
+  CHECK(memory[0] == from);
+  MPI_Group_free(&target);
+  MPI_Group_free(&origin);
+  MPI_Group_free(&all);
+  MPI_Win_free(&win);
+  free(data);
+}
+
 /* A second lock is taken while data for the first target are on their way to its node. */
 static void two_locks(MPI_Comm comm, int rank, int size) {
   int *memory, value = 7, other = (rank + size / 2) % size,
@@ -341,6 +393,7 @@ void windows(int rank, int size) {
     by_many(comm, place, size);
     by_epochs(comm, place, size);
     by_locks(comm, place, size);
+    by_fetches(comm, place, size);
     two_locks(comm, place, size);
     without_help(comm, place, size);
     dynamic_windows(comm, place, size);

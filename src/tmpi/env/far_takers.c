@@ -10,3 +10,5 @@ tm_far_taker *const tm_far_takers[TM_FAR_SERVICES] = {
     [TM_FAR_WINDOW] = tm_win_take_note,     [TM_FAR_CANCEL] = tm_far_take_question,
     [TM_FAR_CANCELLED] = tm_far_take_reply, [TM_FAR_CHECK] = tm_far_take_check,
 };
+
+tm_far_announced_taker *const tm_far_announced = tm_win_take_announced;

@@ -121,12 +121,16 @@ static void fetch(struct tm_request *recv, const struct tm_envelope *envelope, s
   bool direct = tm_type_is_flat(recv->type) && bytes <= tm_request_bytes(recv);
   void *packed = direct ? NULL : malloc(bytes);
   if (f == NULL || (packed == NULL && !direct)) tm_message_panic(bytes);
-  *f = (struct tm_far_fetch){recv, *envelope, bytes, node, packed};
+  *f = (struct tm_far_fetch){recv, *envelope, bytes, node, packed, NULL};
   tm_job.far->fetch(announced, direct ? recv->buffer : packed, f, inside);
 }
 
 void tm_far_fetched(struct tm_far_fetch *f) {
   struct tm_request *recv = f->recv;
+  if (f->ended != NULL) {
+    f->ended(f);
+    return;
+  }
   tm_set_result(recv, &f->envelope, f->bytes);
   if (f->packed != NULL) tm_type_unpack(recv->buffer, recv->type, 0, f->packed, recv->bytes);
   free(f->packed);
@@ -215,6 +219,8 @@ static void enter_mailbox(const struct tm_far_header *header, const void *data, 
 void tm_far_arrive(const struct tm_far_header *header, const void *data, void *announced) {
   if (header->service == TM_FAR_MAILBOX)
     enter_mailbox(header, data, announced);
+  else if (announced != NULL)
+    tm_far_announced(header, data, announced);
   else
     tm_far_takers[header->service](header->source, data, header->bytes);
 }

@@ -64,6 +64,7 @@ struct tm_far_header {
 struct tm_far_send {
   const void *data; /* [const] header.bytes of them */
   bool fetched;     /* [const] the receiver fetches the data */
+  uint32_t ahead;   /* [const] bytes of `packed` that come with the header, before them */
   bool joins;       /* [const] its sender does not wait, and it may leave with others */
   bool held;        /* [lock: transport's] it waits for others; linked by: */
   struct tm_far_send *next;
@@ -85,6 +86,7 @@ struct tm_far_fetch {
   size_t bytes;                /* [const] */
   int node;                    /* [const] that has the data */
   void *packed; /* [const] where the data come to first; NULL: the receiver's buffer */
+  void (*ended)(struct tm_far_fetch *); /* [const] takes them and this; NULL: `recv` does */
 };
 
 /* ---- what the transport calls, with its lock held */
@@ -99,7 +101,8 @@ TM_EXPORT void tm_far_end(struct tm_far_send *send);
  * @return whether it has. */
 TM_EXPORT bool tm_far_hold(struct tm_request *request);
 
-/** A header has come, with its data, or with what fetches them. */
+/** A header has come, with its data, or with what fetches them. data: of a note, with what comes
+ * ahead of the data. */
 TM_EXPORT void tm_far_arrive(const struct tm_far_header *header, const void *data, void *announced);
 
 /** The data of a fetch are here. */
@@ -120,6 +123,19 @@ static inline void *tm_far_note_data(struct tm_far_send *note) { return note->pa
 static inline void tm_far_note_cut(struct tm_far_send *note, size_t bytes) {
   note->header.bytes = bytes;
 }
+/** Its data come with the header, and announce others, which must stay until the taker has fetched
+ * them. */
+static inline void tm_far_note_announces(struct tm_far_send *note, const void *data, size_t bytes) {
+  note->ahead = (uint32_t)note->header.bytes;
+  note->header.bytes = bytes;
+  note->data = data;
+  note->fetched = true;
+}
+/** Takes a note that announces data. note: what has come with the header; gone afterwards. */
+typedef void tm_far_announced_taker(const struct tm_far_header *header, const void *note,
+                                    void *announced);
+/** Of TM_FAR_WINDOW, which alone has such notes. env/far_takers.c */
+extern tm_far_announced_taker *const tm_far_announced;
 /** Sends it to the node of a rank. inside: in a taker. */
 void tm_far_note_send(struct tm_far_send *note, enum tm_far_service service, int dest, bool inside);
 

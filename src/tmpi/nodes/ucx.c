@@ -144,7 +144,8 @@ static ucs_status_t on_message(void *unused, const void *header_, size_t size, v
   (void)unused;
   (void)size;
   memcpy(&header, header_, sizeof header); /* it may lie anywhere */
-  take(&header, announced ? NULL : data, bytes, announced ? data : NULL);
+  take(&header, announced ? (const char *)header_ + sizeof header : data, bytes,
+       announced ? data : NULL);
   return announced ? UCS_INPROGRESS : UCS_OK;
 }
 
@@ -207,11 +208,11 @@ static bool begin_send(struct tm_far_send *send, int node) {
   /* a header and data that are two pieces cost UCX a request and a copy more */
   bool one_piece = send->data == send->packed && !send->fetched;
   ucs_status_ptr_t request =
-      one_piece
-          ? tm_ucx.ucp_am_send_nbx(peer->ep, TM_UCX_PACKET, NULL, 0, &send->header,
-                                   sizeof send->header + send->header.bytes, &param)
-          : tm_ucx.ucp_am_send_nbx(peer->ep, TM_UCX_MESSAGE, &send->header, sizeof send->header,
-                                   send->data, send->header.bytes, &param);
+      one_piece ? tm_ucx.ucp_am_send_nbx(peer->ep, TM_UCX_PACKET, NULL, 0, &send->header,
+                                         sizeof send->header + send->header.bytes, &param)
+                : tm_ucx.ucp_am_send_nbx(peer->ep, TM_UCX_MESSAGE, &send->header,
+                                         sizeof send->header + send->ahead, send->data,
+                                         send->header.bytes, &param);
   if (UCS_PTR_IS_ERR(request)) node_is_lost(peer, UCS_PTR_STATUS(request));
   tm_packet_note(peer, send);
   came += request == NULL && send->fetched;

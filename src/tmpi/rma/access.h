@@ -89,6 +89,11 @@ int tm_far_update(const struct tm_access_call *c, struct tm_access *access,
                   const struct tm_type *element, bool reads, bool fetches);
 int tm_far_swap(const struct tm_access_call *c, struct tm_access *access, const void *compare);
 
+/* ---- far_large.c: large accesses, of one piece at the origin and one at the target */
+bool tm_far_is_large(const struct tm_access *access, size_t bytes);
+void tm_far_put_large(const struct tm_access_call *c, const struct tm_access *access);
+void tm_far_get_large(const struct tm_access_call *c, const struct tm_access *access);
+
 /* ---- what calls.table calls: transfer.c, accumulate.c. fetches: MPI_Get_accumulate(). */
 int tm_call_put(const struct tm_access_call *c);
 int tm_call_get(const struct tm_access_call *c);

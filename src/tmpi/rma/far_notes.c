@@ -44,6 +44,8 @@ struct settling {
 struct tm_win_notes {
   mltp_lock_t lock;          /* of the rank's threads: notes go in the order of their calls */
   uint32_t pending;          /* [ilock of the view] notes that are not answered */
+  uint32_t large;            /* [atomic] 1: large accesses may be among them; relaxed: the thread
+                                that asks has begun them, or the program has ordered it */
   struct settling *settling; /* [ilock of the view] threads that wait for answers */
   int nodes;                 /* [const] */
   struct open_note open[];   /* [lock] by node */
@@ -83,7 +85,7 @@ void tm_win_answered(struct tm_win *win) {
   struct tm_win_notes *notes = win->notes;
   struct settling *settled = NULL, **link = &notes->settling;
   mti_lock(&win->ilock);
-  notes->pending--;
+  if (--notes->pending == 0) mt_store_relaxed(&notes->large, 0); /* relaxed: see there */
   while (*link != NULL) {
     struct settling *one = *link;
     if (notes->pending > one->most) {
@@ -112,6 +114,18 @@ static void send_open(struct tm_win *win, struct open_note *open) {
   tm_far_note_cut(open->note, open->used);
   tm_far_note_send(open->note, TM_FAR_WINDOW, open->dest, false);
   open->note = NULL;
+}
+
+void tm_win_notes_expect(struct tm_win *win, const char *call) {
+  wait_for_answers(win, PENDING_MAX, call);
+  mti_lock(&win->ilock);
+  win->notes->pending++;
+  mt_store_relaxed(&win->notes->large, 1); /* relaxed: see there */
+  mti_unlock(&win->ilock);
+}
+
+bool tm_win_notes_have_large(struct tm_win *win) {
+  return mt_load_relaxed(&win->notes->large) != 0; /* relaxed: see there */
 }
 
 static bool has_room(const struct open_note *open, size_t bytes, size_t result) {

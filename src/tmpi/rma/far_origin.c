@@ -120,7 +120,10 @@ int tm_far_put(const struct tm_access_call *c, struct tm_access *a) {
   struct tm_win_head head = head_of(a, TM_NOTE_PUT);
   head.reads = true;
   expect(c, a, NULL, &head, &result);
-  send_access(c, a, &head, a->origin.bytes, 1);
+  if (tm_far_is_large(a, a->origin.bytes))
+    tm_far_put_large(c, a);
+  else
+    send_access(c, a, &head, a->origin.bytes, 1);
   return finish(c, a, &head, &result);
 }
 
@@ -132,7 +135,10 @@ int tm_far_get(const struct tm_access_call *c, struct tm_access *a) {
   struct tm_win_result result;
   struct tm_win_head head = head_of(a, TM_NOTE_GET);
   expect(c, a, &a->origin, &head, &result);
-  send_access(c, a, &head, a->memory.bytes, 1);
+  if (tm_far_is_large(a, a->memory.bytes))
+    tm_far_get_large(c, a);
+  else
+    send_access(c, a, &head, a->memory.bytes, 1);
   return finish(c, a, &head, &result);
 }
 
@@ -225,9 +231,10 @@ static struct tm_win_head head_to(const struct tm_win *win, enum tm_win_note_kin
                               .from = (uintptr_t)win};
 }
 
-/* A message without data comes after the accesses before it. */
+/* A message without data comes after the accesses before it, and after data that are fetched. */
 static void say(struct tm_win *win, const struct tm_win_head *head, int member, bool soon,
                 const char *call) {
+  if (tm_win_notes_have_large(win)) tm_win_settle(win, call);
   tm_win_notes_begin(win, member, head, NULL, call);
   tm_win_notes_end(win, member, soon);
 }

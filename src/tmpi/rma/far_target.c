@@ -166,12 +166,14 @@ static void take_grant(struct tm_win_wait *wait) {
 
 /* ---- what comes */
 
-static char *take_message(const struct tm_win_head *head, const char *list, char *results) {
+static char *take_message(const struct tm_win_head *head, const char *list, int source,
+                          char *results) {
   struct tm_win *view = (struct tm_win *)(uintptr_t)head->to;
   switch ((enum tm_win_note_kind)head->kind) {
     case TM_NOTE_UNLOCK: take_unlock(head); return results;
     case TM_NOTE_POSTED: tm_win_wake(tm_win_posted(view, head->rank), true); return results;
     case TM_NOTE_COMPLETED: tm_win_wake(tm_win_completed(view, head->rank), true); return results;
+    case TM_NOTE_GET_LARGE: tm_win_answer_large(head, list, source); return results;
     default: return take_access(view, head, list, results);
   }
 }
@@ -195,7 +197,7 @@ static void take_messages(int source, const char *at, const char *end) {
   char *data = tm_far_note_data(note), *results = tm_win_message_write(data, &answer, NULL);
   for (struct tm_win_head head; at < end; at += tm_win_message_size(&head)) {
     memcpy(&head, at, sizeof head);
-    results = take_message(&head, at + sizeof head, results);
+    results = take_message(&head, at + sizeof head, source, results);
   }
   tm_far_note_cut(note, (size_t)(results - data));
   tm_far_note_send(note, TM_FAR_WINDOW, source, true);

@@ -27,7 +27,10 @@ enum tm_win_note_kind {
   TM_NOTE_POSTED,
   TM_NOTE_COMPLETED,
   TM_NOTE_ANSWER, /**< `pieces` results follow, each with its data */
-  TM_NOTE_GRANT
+  TM_NOTE_GRANT,
+  TM_NOTE_PUT_LARGE, /**< announces the data: far_large.c */
+  TM_NOTE_GET_LARGE, /**< asks for: */
+  TM_NOTE_DATA       /**< announces them; `to`: the origin's view */
 };
 
 struct tm_win_head {
@@ -42,7 +45,8 @@ struct tm_win_head {
   uint64_t to;     /**< view that gets it; of the gate's locks: what its members have in common */
   uint64_t from;   /**< view of the sender, for the answer */
   uint64_t asker;  /**< for the answer: struct tm_win_result, or tm_win_wait; 0: none */
-  uint64_t skip;   /**< for the answer: bytes of the result before its data */
+  uint64_t skip;   /**< for the answer: bytes of the result before its data. Of
+                        TM_NOTE_GET_LARGE: where the data go */
   uint64_t op;     /**< of TM_NOTE_UPDATE: handle */
   int32_t element; /**< likewise: index of the predefined type */
   uint32_t pieces; /**< how many follow */

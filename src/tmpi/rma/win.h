@@ -19,8 +19,8 @@
  *
  * Members on several nodes: each node has the views of its own members, and knows where those of
  * the others are. An access to another node, and what locks and epochs tell there, go in notes
- * (match/far.h), each of which is answered: far_origin.c, far_notes.c, far_target.c. The gate is
- * the one of the first member's node.
+ * (match/far.h), each of which is answered: far_origin.c, far_notes.c, far_large.c, far_target.c.
+ * The gate is the one of the first member's node.
  *
  * Relaxed: marks that only the owner's threads write, which MPI lets run side by side only if the
  * program has ordered them.
@@ -261,6 +261,10 @@ char *tm_win_notes_begin(struct tm_win *win, int member, const struct tm_win_hea
 void tm_win_notes_end(struct tm_win *win, int member, bool soon);
 /** Sends a message that has a note of its own, which is not answered. */
 void tm_win_notes_send(struct tm_win *win, int member, const struct tm_win_head *head);
+/** A large access begins, whose end counts as an answer: tm_win_answered(). */
+void tm_win_notes_expect(struct tm_win *win, const char *call);
+/** @return whether such accesses may not have ended. */
+bool tm_win_notes_have_large(struct tm_win *win);
 /** Sends all notes, and waits until all are answered. */
 void tm_win_settle(struct tm_win *win, const char *call);
 /** One has been answered. */
@@ -287,6 +291,16 @@ void tm_win_far_completed(struct tm_win *win, int target);
 void tm_win_grant(struct tm_win_wait *wait, bool inside);
 /** Takes a note; a tm_far_taker. */
 void tm_win_take_note(int source, const void *data, size_t bytes);
+
+/* ---- far_large.c */
+
+struct tm_far_header;
+
+/** Announces the data that an origin on another node has asked for, in a message with a list of one
+ * piece. */
+void tm_win_answer_large(const struct tm_win_head *asked, const char *list, int source);
+/** Fetches announced data; a tm_far_announced_taker. */
+void tm_win_take_announced(const struct tm_far_header *header, const void *note, void *announced);
 
 /* ---- region.c */
 
