@@ -346,6 +346,10 @@ int os_read_text(const char *path, char *text, size_t size);
  * gave up, without a signal: EPIPE when there is no reader. */
 int os_write(int fd, const char *text, size_t length);
 
+/** Waits until the reader of a pipe has read all that is in it, for at most ns. Other files have no
+ * reader to wait for. */
+void os_wait_read(int fd, uint64_t ns);
+
 /** Writes what the C library still holds of standard output, unless a thread has that locked. Not
  * async-signal-safe. */
 void os_flush_output(void);

@@ -7,12 +7,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "os/os.h"
 
-enum { REPORT_SECONDS = 60 }; /* as long as a report takes at most */
+enum {
+  REPORT_SECONDS = 60, /* as long as a report takes at most */
+  LOOK_NS = 1000000    /* between looks whether a reader has read */
+};
 
 /* A reader that has gone must not end the program: a report is not what it was
  * started for. SIGPIPE is held back while we write, and taken away if it is ours. */
@@ -27,6 +32,18 @@ static int write_all(int fd, const char *text, size_t length) {
     length -= (size_t)written;
   }
   return 0;
+}
+
+/* A pipe counts its bytes at both ends. */
+void os_wait_read(int fd, uint64_t ns) {
+  int saved = errno, left;
+  struct stat status;
+  bool pipe = fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode);
+  for (uint64_t end = os_now() + ns; pipe && ioctl(fd, FIONREAD, &left) == 0 && left > 0;) {
+    if (os_now() >= end) break;
+    os_nap(LOOK_NS);
+  }
+  errno = saved;
 }
 
 void os_flush_output(void) {

@@ -34,17 +34,25 @@ def on_node(network, node, entries):
     return [entry for entry in entries if os.readlink(entry / "ns/net") == space]
 
 
+def start(network, tmpirun, program, what):
+    """The launcher loses some errors of a job that fails, so those of each node go to a file."""
+    for file in network.folder.glob("errors.*"):
+        file.unlink()
+    return network.start(2, "sh", "-c", f'exec "$0" "$@" 2>>{network.folder}/errors.$PMIX_RANK', tmpirun, "-n", 4, program, what)
+
+
 def ends(network, job, tmpirun):
-    """All processes of a job end, and what they have printed names the cause."""
+    """All processes of a job end. @return what they and the launcher have printed."""
     wait_until(lambda: not processes_of(network, tmpirun), SILENCE_SECONDS + 10,
                f"nodes have not ended {SILENCE_SECONDS + 10} s after the fault")
     said, status = end_of(job)
+    said += "".join(file.read_text() for file in sorted(network.folder.glob("errors.*")))
     expect(status != 0 and "right" not in said.splitlines(), f"status {status}:\n{said}")
     return said
 
 
 def kill_node(network, tmpirun, program, what, seconds):
-    job = network.start(2, tmpirun, "-n", 4, program, what)
+    job = start(network, tmpirun, program, what)
     wait_until(lambda: len(processes_of(network, tmpirun)) == 2, SECONDS, "2 nodes have not started")
     time.sleep(seconds)
     kill(on_node(network, 1, processes_of(network, tmpirun)))
@@ -54,7 +62,7 @@ def kill_node(network, tmpirun, program, what, seconds):
 
 def kill_server(network, tmpirun, program):
     """The launcher's daemon of node 1, which is its server of PMIx."""
-    job = network.start(2, tmpirun, "-n", 4, program, "wait")
+    job = start(network, tmpirun, program, "wait")
     wait_until(lambda: len(processes_of(network, tmpirun)) == 2, SECONDS, "2 nodes have not started")
     time.sleep(2)
     kill(on_node(network, 1, processes_of(network, "orted")))
@@ -81,7 +89,7 @@ def node_that_never_comes(network, tmpirun, program):
     wait_until(lambda: not processes_of(network, tmpirun), MEET_SECONDS + 30,
                f"node 0 has not ended {MEET_SECONDS + 30} s after its start")
     said, status = end_of(job)
-    expect(status == 1 and "do not find each other: other nodes have not come" in said, f"status {status}:\n{said}")
+    expect(status == 1 and "do not find each other: nothing has come from node 1 (10.77.0.2)" in said, f"status {status}:\n{said}")
 
 
 def right(network, tmpirun, program, what):

@@ -62,7 +62,6 @@ CALL(int, setsockopt, (int fd, int level, int option, const void *value, socklen
      (fd, level, option, value, size), -1)
 CALL(int, connect, (int fd, const struct sockaddr *name, socklen_t size), (fd, name, size), -1)
 CALL(ssize_t, send, (int fd, const void *data, size_t size, int flags), (fd, data, size, flags), -1)
-CALL(ssize_t, recv, (int fd, void *to, size_t size, int flags), (fd, to, size, flags), -1)
 CALL(int, accept4, (int fd, struct sockaddr *name, socklen_t *size, int flags),
      (fd, name, size, flags), -1)
 CALL(int, socketpair, (int domain, int kind, int protocol, int ends[2]),
@@ -81,7 +80,18 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*body)(
   return real(thread, attr, body, argument);
 }
 
-enum { LATE_SECONDS = 5 };
+enum { LATE_SECONDS = 5, TELLS_LATE_SECONDS = 2 };
+
+/* NODES_LATE: what tells that a node is gone comes later. */
+ssize_t recv(int fd, void *to, size_t size, int flags) {
+  static ssize_t (*real)(int, void *, size_t, int);
+  const void *caller = HERE;
+  if (fails("recv", caller)) return -1;
+  if (real == NULL) *(void **)&real = dlsym(RTLD_NEXT, "recv");
+  ssize_t got = real(fd, to, size, flags);
+  if (got <= 0 && is_of_nodes(caller) && stand_in_late_fence() != 0) sleep(TELLS_LATE_SECONDS);
+  return got;
+}
 
 extern int mltp_vp(void) __attribute__((weak)); /* a shell is not linked with it */
 

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import pathlib
+import shlex
 import shutil
 import signal
 import subprocess
@@ -20,6 +21,7 @@ TMPIRUN, PROGRAM, OVER_NODES, SHARED, FAILING = "", "", "", "", ""
 LAUNCHERS = {"mpirun.openmpi": ["--allow-run-as-root", "--oversubscribe"],
              "prterun": ["--allow-run-as-root", "--map-by", ":oversubscribe"]}
 LAUNCHER = "mpirun.openmpi"
+GONE = r"node 1 \(\S+\): its process is gone.*: this node \(0, \S+\) ends, too"
 NO_MEMORY = "(NO-MEM|PMIX_ERR_NOMEM)"  # PMIx 4 and 5
 ASKS = 'test -n "$PMIX_NAMESPACE"'
 # The launcher joins the nodes' errors in pieces, which may cut lines, and loses some of a job that fails.
@@ -186,14 +188,13 @@ class Nodes(unittest.TestCase):
         self.assertNotIn("right", result.stdout)
 
     def test_a_node_that_is_killed_under_a_launcher_that_does_not_mind(self):
-        gone = r"node 1 \(\S+\): its process is gone.*: this node \(0, \S+\) ends, too"
-        self.assertRegex(self.survives("die"), gone)
+        self.assertRegex(self.survives("die"), GONE)
         # the ranks of node 0 may end later than node 1 is killed, so several may be needed
         for _ in range(10):
             said = self.survives("end_die")
-            if "not ended on all nodes: node 1 has gone away before its ranks had ended" in said:
+            if re.search(r"not ended on all nodes: node 1 \(\S+\) has gone away before its ranks had ended", said):
                 return
-            self.assertRegex(said, gone)
+            self.assertRegex(said, GONE)
         self.fail("node 0 has never come to its end before node 1 was killed")
 
     def survives(self, what):
@@ -379,7 +380,30 @@ class Failing(unittest.TestCase):
                 self.assertNotIn(result.returncode, [0, 124], result)
                 self.assertNotIn("right", result.stdout, result)
                 self.assertRegex(result.stderr, r"signal 9 \(Killed\)|node 1 \(\S+\): its process is gone|"
-                                                "the process of another node is gone")
+                                                r"the process of node 1 \(\S+\) is gone|nothing has come from node 1 \(\S+\)")
+
+    def test_the_launcher_knows_first_that_a_node_is_gone(self):
+        """It does not tell node 0 which; in the first fence, while nodes connect, and before ranks may start."""
+        for fence, call, why in [(1, "PMIx_Get 2", r"the process of node 1 \(\S+\) is gone: "), (2, "PMIx_Fence_nb 2", GONE),
+                                 (3, "PMIx_Fence_nb 3", GONE)]:
+            with self.subTest(fence=fence):
+                node = f"{TMPIRUN} --timeout=600 -n 4 {OVER_NODES} short; echo ended with $? >&2"
+                result = self.killed("pmix", call, "sh", "-c", f"({node}) 2>>$NODE_ERRORS/$PMIX_RANK",
+                                     options=["--enable-recovery", "-x", f"NODES_LATE={fence} 0",
+                                              "-x", f"LD_PRELOAD={os.path.join(FAILING, 'failing_calls.so')}"])
+                self.assertEqual(sorted(re.findall("ended with .*", result.stderr)), ["ended with 1", "ended with 137"], result)
+                self.assertRegex(result.stderr, why)
+
+    def test_a_launcher_that_reads_late(self):
+        """It drops what is in the pipe when the process has ended."""
+        reader = [sys.executable, "-B", str(pathlib.Path(__file__).with_name("late_reader.py"))]
+        for words, status, why in [(("4", OVER_NODES, "die"), 1, GONE), (("5", OVER_NODES), 1, "choose a multiple of 2"),
+                                   (("4", OVER_NODES, "abort"), 7, r"node 1 \(\S+\): .*MPI_Abort\(7\): the job ends on all")]:
+            with self.subTest(words):
+                node = f"{shlex.join(reader)} {TMPIRUN} --timeout=600 -n {' '.join(words)}; echo ended with $? >&2"
+                result = launch("--enable-recovery", "-n", "2", "sh", "-c", f"({node}) 2>>$NODE_ERRORS/$PMIX_RANK")
+                self.assertIn(f"ended with {status}\n", result.stderr, result)
+                self.assertRegex(result.stderr, why)
 
     def test_a_node_that_is_killed_while_ranks_run(self):
         """When it fetches a large message, in a collective, and when its ranks have ended. The launcher leaves node 0 alone.
@@ -397,7 +421,7 @@ class Failing(unittest.TestCase):
                     self.assertEqual((ends[1:], result.stdout), (["ended with 137"], "right\n"), result)
                     continue
                 self.assertEqual(ends, ["ended with 1", "ended with 137"], result)
-                self.assertRegex(result.stderr, r"node 1 (\(\S+\): its process is gone|has gone away before its ranks had ended)")
+                self.assertRegex(result.stderr, r"node 1 \(\S+\)(: its process is gone| has gone away before its ranks had ended)")
 
     def test_a_thread_that_loses_its_cpu(self):
         """The module's thread, when it releases the transport's lock. Ranks that wait for it are in no deadlock."""

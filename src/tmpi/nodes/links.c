@@ -7,7 +7,9 @@
  * node that gets a notice prints it, passes it on, and ends with the same status: so the connection
  * of a node closes without a notice only if its process was killed. Before it ends, each waits a
  * bounded time until all others know: the launcher kills all nodes when the first has ended, and
- * one that has not printed the reason by then never does.
+ * one that has not printed the reason by then never does. It also waits until the launcher has read
+ * the reason. A launcher that learns of a failed process first ends the job, and drops what is
+ * still in the pipes. It may know of that process before the one that was killed.
  * The kernel asks the other one at intervals whether it is there, and closes a connection after
  * SILENCE_SECONDS without an answer. A process that is stopped still answers, since the kernel
  * does.
@@ -54,8 +56,12 @@ enum {
 };
 
 #define MS ((uint64_t)1000000)
-#define NOTIFY_NS (5000 * MS)    /* until the others know */
-#define SUSPICION_NS (3000 * MS) /* until the connection of a node closes that UCX has lost */
+#define NOTIFY_NS (5000 * MS) /* until the others know */
+#define READ_NS (5000 * MS)   /* until the launcher has read why this node ends */
+#define SIGN_NS (1000 * MS)   /* until the connection of a node that is gone closes */
+#define END_NS                                                                                     \
+  (NOTIFY_NS + READ_NS + 5000 * MS) /* until a thread that ends this node has done so */
+#define SUSPICION_NS (3000 * MS)    /* until the connection of a node closes that UCX has lost */
 
 struct hello {
   uint64_t secret;
@@ -96,7 +102,7 @@ static void send_all(const struct tm_note *notice) {
 }
 
 /* The thread that ends the node may be the one that reads the answers. */
-static void wait_for_answers(void) {
+static void wait_until_known(void) {
   bool reads = pthread_equal(pthread_self(), links.reader);
   for (uint64_t end = os_now() + NOTIFY_NS;
        mt_load_relaxed(&answered) < links.size - 1 && os_now() < end;)
@@ -104,6 +110,7 @@ static void wait_for_answers(void) {
       read_links(1);
     else
       os_nap(MS);
+  os_wait_read(2, READ_NS);
 }
 
 /* Also in a signal handler. Of two threads that end the job, the second waits for the first. */
@@ -111,7 +118,7 @@ static void tell(int status, const char *why) {
   struct tm_note notice = {.kind = TM_NOTE_END, .status = status, .node = links.own};
   char text[2 * TM_NODE_TEXT + 100];
   if (mt_or_relaxed(&notified, 1) != 0) {
-    os_nap(2 * NOTIFY_NS);
+    os_nap(END_NS);
     return;
   }
   snprintf(notice.why, sizeof notice.why, "%s", why);
@@ -119,7 +126,7 @@ static void tell(int status, const char *why) {
                         links.own, links.list[links.own].host, notice.why);
   os_write(2, text, (size_t)length);
   send_all(&notice);
-  wait_for_answers();
+  wait_until_known();
 }
 
 /* Ends this node, since another one has ended or is gone. */
@@ -129,7 +136,7 @@ static void follow(const struct tm_note *notice) {
   fprintf(stderr, "tmpirun: node %d (%s): %s: this node (%d, %s) ends, too\n", notice->node,
           links.list[notice->node].host, notice->why, links.own, links.list[links.own].host);
   send_all(notice);
-  wait_for_answers();
+  wait_until_known();
   _exit(notice->status);
 }
 
@@ -317,12 +324,21 @@ static bool accept_one(int *left) {
   return true;
 }
 
+/* @return that the first such node has not connected. */
+static const char *name_late(void) {
+  static char text[TM_NODE_TEXT + 60];
+  int node = links.own + 1;
+  while (node < links.size - 1 && links.list[node].fd >= 0) node++;
+  snprintf(text, sizeof text, "node %d (%s) has not connected by TCP", node, links.list[node].host);
+  return text;
+}
+
 static const char *accept_all(int seconds) {
   uint64_t end = os_now() + 1000 * MS * (uint64_t)seconds;
   for (int left = links.size - 1 - links.own; left > 0;) {
     struct pollfd at = {links.listener, POLLIN, 0};
     uint64_t now = os_now();
-    if (now >= end) return "nodes with higher numbers have not connected by TCP";
+    if (now >= end) return name_late();
     if (poll(&at, 1, (int)((end - now) / MS) + 1) > 0 && !accept_one(&left)) return strerror(errno);
   }
   return NULL;
@@ -427,9 +443,39 @@ const char *tm_links_start(int seconds) {
   return NULL;
 }
 
+/* @return whether a connection has closed, or brings a notice that nobody has read yet. */
+static bool has_sign(void) {
+  for (int i = 0; i < links.size; i++) {
+    struct pollfd at = {links.list[i].fd, POLLIN, 0};
+    if (i != links.own && poll(&at, 1, 0) > 0) return true;
+  }
+  return mt_load_relaxed(&notified) != 0; /* relaxed: a hint */
+}
+
+void tm_links_wait_for_reason(void) {
+  bool sign = has_sign();
+  for (uint64_t end = os_now() + SIGN_NS; !sign && os_now() < end; sign = has_sign()) os_nap(MS);
+  if (sign) os_nap(END_NS); /* the thread of this file ends the node */
+}
+
+bool tm_links_is_gone(const struct tm_link_address *address) {
+  bool gone = address->count > 0;
+  for (int i = 0; gone && i < address->count; i++) {
+    const struct sockaddr_in name = {
+        .sin_family = AF_INET, .sin_port = address->port, .sin_addr.s_addr = address->ip[i]};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    gone = fd >= 0 && set_bounds(fd, PROBE_SECONDS) == 0 &&
+           connect(fd, (const struct sockaddr *)&name, sizeof name) != 0 && errno == ECONNREFUSED;
+    if (fd >= 0) close(fd);
+  }
+  return gone;
+}
+
+const char *tm_links_host(int node) { return links.list[node].host; }
+
 int tm_links_lost(void) {
-  mt_or_relaxed(&ending, 1);                                  /* relaxed: a hint, as `lost` is */
-  if (mt_load_relaxed(&notified) != 0) os_nap(2 * NOTIFY_NS); /* another thread ends this node */
+  mt_or_relaxed(&ending, 1);                           /* relaxed: a hint, as `lost` is */
+  if (mt_load_relaxed(&notified) != 0) os_nap(END_NS); /* another thread ends this node */
   return mt_load_relaxed(&lost);
 }
 
@@ -439,5 +485,5 @@ void tm_links_suspect(int node, const char *what) {
   os_nap(SUSPICION_NS);
   snprintf(why, sizeof why, "UCX has lost it: %s (UCX_TLS: another transport)", what);
   end_with(node, why);
-  os_nap(2 * NOTIFY_NS); /* another thread ends the job */
+  os_nap(END_NS); /* another thread ends the job */
 }

@@ -102,6 +102,14 @@ const char *tm_links_connect(int node, const struct tm_link_address *address);
 /** Waits until the nodes with higher numbers have connected. From now on a node that ends early
  * tells the others, and they end. */
 const char *tm_links_start(int seconds);
+/** Another node may be the reason why this one fails. Then its connection tells which, and how it
+ * ended, and this process ends. Returns if none tells in time. After tm_links_start(). */
+void tm_links_wait_for_reason(void);
+/** Before the connections are made. @return whether a node's process has listened at an address,
+ * and no longer does. */
+bool tm_links_is_gone(const struct tm_link_address *address);
+/** @return the host of a node, after tm_links_prepare(). */
+const char *tm_links_host(int node);
 /** From now on nodes may go away. @return the first that has; -1: none. */
 int tm_links_lost(void);
 /** UCX has lost a node: ends the job, unless there is a better reason. */

@@ -77,10 +77,17 @@ static bool fence_begin(pmix_status_t *status) {
   return false;
 }
 
-static pmix_status_t wait_for_all(int seconds) {
+/* *begun: whether it has, so another node is the reason if it fails. */
+static pmix_status_t wait_for_others(int seconds, bool *begun) {
   pmix_status_t status;
-  if (!fence_begin(&status)) return status;
+  *begun = fence_begin(&status);
+  if (!*begun) return status;
   return fence_is_over(1000 * seconds, &status) ? status : PMIX_ERR_TIMEOUT;
+}
+
+static pmix_status_t wait_for_all(int seconds) {
+  bool begun;
+  return wait_for_others(seconds, &begun);
 }
 
 static pmix_status_t find_size(int *size) {
@@ -137,13 +144,70 @@ static enum tm_met give_up(char *why, size_t room, const char *what, pmix_status
   return TM_NOT_MET;
 }
 
+/* What this process has of another one already; the server is not asked.
+ * @return NULL: nothing. */
+static const pmix_value_t *look_up(int number, const char *name) {
+  const pmix_info_t here = {.key = PMIX_OPTIONAL, .value = {.type = PMIX_BOOL, .data.flag = true}};
+  pmix_proc_t other = self;
+  pmix_value_t *value = NULL;
+  other.rank = (pmix_rank_t)number;
+  return pmix.Get(&other, name, &here, 1, &value) == PMIX_SUCCESS ? value : NULL;
+}
+
+/* @return the name that the launcher has for a node's host. */
+static const char *host_of(int number) {
+  const pmix_value_t *value = look_up(number, PMIX_HOSTNAME);
+  return value != NULL && value->type == PMIX_STRING ? value->data.string : "host unknown";
+}
+
+/* Nodes that have not come to the first fence. */
+struct missing {
+  int gone;   /* its address has come, but its process is gone; -1: none */
+  int silent; /* the first one of which nothing has come; -1: none */
+  int more;   /* of the same kind */
+};
+
+static struct missing find_missing(const struct tm_nodes *nodes) {
+  struct missing missing = {-1, -1, 0};
+  for (int i = 0; i < nodes->size; i++) {
+    if (i == nodes->own) continue;
+    const pmix_value_t *link = look_up(i, link_key);
+    if (link == NULL && missing.silent < 0)
+      missing.silent = i;
+    else if (link == NULL)
+      missing.more++;
+    else if (link->data.bo.size == sizeof(struct tm_link_address) &&
+             tm_links_is_gone((const void *)link->data.bo.bytes))
+      missing.gone = i;
+  }
+  return missing;
+}
+
+static enum tm_met name_missing(const struct tm_nodes *nodes, char *why, size_t room,
+                                pmix_status_t status) {
+  const struct missing missing = find_missing(nodes);
+  char what[TM_NODE_WHY], more[32] = "";
+  if (missing.more > 0) snprintf(more, sizeof more, " and %d others", missing.more);
+  if (missing.gone >= 0)
+    snprintf(what, sizeof what, "the process of node %d (%s) is gone", missing.gone,
+             host_of(missing.gone));
+  else if (missing.silent >= 0)
+    snprintf(what, sizeof what, "nothing has come from node %d (%s)%s", missing.silent,
+             host_of(missing.silent), more);
+  else
+    snprintf(what, sizeof what,
+             status == PMIX_ERR_PARTIAL_SUCCESS ? "the process of another node is gone"
+                                                : "other nodes have not come");
+  return give_up(why, room, what, status);
+}
+
 static enum tm_met exchange(struct tm_node *own, int seconds, struct tm_nodes *nodes, char *why,
                             size_t room) {
+  bool begun = false;
   pmix_status_t status = publish(own);
-  if (status == PMIX_SUCCESS) status = wait_for_all(seconds);
-  const char *missing = status == PMIX_ERR_PARTIAL_SUCCESS ? "the process of another node is gone"
-                                                           : "other nodes have not come";
-  if (status != PMIX_SUCCESS) return give_up(why, room, missing, status);
+  if (status == PMIX_SUCCESS) status = wait_for_others(seconds, &begun);
+  if (status != PMIX_SUCCESS && begun) return name_missing(nodes, why, room, status);
+  if (status != PMIX_SUCCESS) return give_up(why, room, "other nodes have not come", status);
   nodes->list = calloc((size_t)nodes->size, sizeof *nodes->list);
   if (nodes->list == NULL) return give_up(why, room, "list of nodes", PMIX_ERR_NOMEM);
   for (int i = 0; i < nodes->size && status == PMIX_SUCCESS; i++)
@@ -177,7 +241,8 @@ static void part(int seconds) {
   pmix.Finalize(NULL, 0);
 }
 
-/* Another node may need this one to call UCX. */
+/* Another node may need this one to call UCX. The launcher may know first that a node is gone, and
+ * does not say which. */
 static pmix_status_t connected_by_all(int seconds) {
   pmix_status_t status;
   if (!fence_begin(&status)) return status;
@@ -185,6 +250,7 @@ static pmix_status_t connected_by_all(int seconds) {
     if (left == 0) return PMIX_ERR_TIMEOUT;
     tm_ucx_progress();
   }
+  if (status != PMIX_SUCCESS) tm_links_wait_for_reason();
   return status;
 }
 
@@ -201,6 +267,13 @@ static const char *connect_one(const struct tm_nodes *nodes, int node) {
   return address != NULL ? tm_ucx_connect(nodes, node, address->bytes) : pmix.Error_string(status);
 }
 
+/* The failure of UCX may be that another node is gone. */
+static const char *settle(int seconds) {
+  const char *missing = tm_ucx_settle(seconds);
+  if (missing != NULL) tm_links_wait_for_reason();
+  return missing;
+}
+
 static bool connect_all(const struct tm_nodes *nodes, int seconds, char *why, size_t room) {
   const char *missing = tm_links_prepare(nodes);
   for (int i = 0; i < nodes->size && missing == NULL; i++) {
@@ -209,7 +282,7 @@ static bool connect_all(const struct tm_nodes *nodes, int seconds, char *why, si
     return false;
   }
   if (missing == NULL) missing = tm_links_start(seconds);
-  if (missing == NULL) missing = tm_ucx_settle(seconds);
+  if (missing == NULL) missing = settle(seconds);
   if (missing != NULL) {
     snprintf(why, room, "%s", missing);
     return false;
@@ -227,7 +300,9 @@ static bool start(int seconds, void (*late)(void), char *why, size_t room) {
     return false;
   }
   tm_rest_start(late);
-  pmix_status_t status = wait_for_all(seconds);
+  bool begun;
+  pmix_status_t status = wait_for_others(seconds, &begun);
+  if (status != PMIX_SUCCESS && begun) tm_links_wait_for_reason();
   if (status != PMIX_SUCCESS) give_up(why, room, "another node has not started", status);
   return status == PMIX_SUCCESS;
 }
@@ -256,7 +331,8 @@ static bool end(char *why, size_t room) {
     if (lost < 0) usleep(1000);
   }
   if (lost >= 0 && (!over || status != PMIX_SUCCESS)) {
-    snprintf(why, room, "node %d has gone away before its ranks had ended", lost);
+    snprintf(why, room, "node %d (%s) has gone away before its ranks had ended", lost,
+             tm_links_host(lost));
     tm_ucx_stop();
     return false;
   }

@@ -20,11 +20,15 @@
 #include "tmpi/run/process.h"
 
 enum { SECONDS = 60, LEAVE_SECONDS = 10, WATCHER = 1 /* the kernel thread of watch.c */ };
+#define READ_NS 5000000000 /* at most, until the launcher has read a message */
 
 static const struct tm_nodes_module *module; /* [const] NULL: the job has one node */
 static uint32_t threads;         /* [const] kernel threads of PMIx, UCX and the module */
 static int size = 1, own_number; /* [const] of nodes; of this one */
 static bool has_ended;           /* all nodes have */
+
+/* A launcher that learns that this process has failed may drop what is still in the pipe. */
+static void end_words(void) { os_wait_read(2, READ_NS); }
 
 /* Node 0 speaks for all. */
 __attribute__((format(printf, 2, 3))) static void print(const struct tm_nodes *nodes,
@@ -102,6 +106,7 @@ static void describe(struct tm_node *own, const struct tm_asked *asked) {
 static bool join(const struct tm_nodes *nodes, struct tm_joined *joined) {
   char why[TM_NODE_WHY];
   if (!can_run(nodes)) {
+    end_words();
     module->part(SECONDS);
     return false;
   }
@@ -160,6 +165,7 @@ bool tm_joined_start(const struct tm_asked *asked, struct tm_joined *joined) {
             "alone: env -u PMIX_NAMESPACE tmpirun)\n",
             why);
   bool may_run = met != TM_NOT_MET && (nodes.size == 1 || join(&nodes, joined));
+  if (!may_run) end_words();
   if (nodes.size == 1) module = NULL;
   threads = (uint32_t)(os_task_count() - before);
   free(nodes.list);
@@ -179,6 +185,7 @@ bool tm_joined_begin(void) {
   fprintf(stderr, "tmpirun: this node cannot begin with the others: %s (see their messages)\n",
           why);
   tm_job_tell(1, "it cannot begin with the others: %s", why);
+  end_words();
   return false;
 }
 
@@ -202,6 +209,7 @@ int tm_joined_end(int status) {
   has_ended = module == NULL || module->end(why, sizeof why);
   if (has_ended) return status;
   fprintf(stderr, "tmpirun: the job has not ended on all nodes: %s (see their messages)\n", why);
+  end_words();
   return status != 0 ? status : 1;
 }
 
