@@ -3,7 +3,8 @@
  * The ring beside a mailbox (src/tmpi/match/intake.h). Thread 0 receives all messages: each time it
  * looks for one first, or posts the receive at once, then looks whether anything has come, for as
  * long as it likes, and parks when it likes. Two threads send; each message is short, and goes into
- * the ring if that is open and has room, or else enters the mailbox under its lock.
+ * the ring if that is open and has room, or else enters the mailbox under its lock. With WIDE each
+ * second message takes two slots.
  *
  * Locks are held by one thread at a time, so memory is as each holder left it. A slot's message and
  * its sequence (IK-1, IK-2), and its being read and the head (IK-3, IK-4), are separate steps: the
@@ -19,6 +20,11 @@
 #define SENDS 2 /* of each sender */
 #endif
 #define RECEIVES (2 * SENDS)
+#ifdef WIDE
+#define SIZE(what) ((what) % 10 % 2 == 0 -> 2 : 1)
+#else
+#define SIZE(what) 1
+#endif
 
 bool box, door;         /* the lock of the mailbox, of the ring */
 bool saved, resumed;    /* the receiver */
@@ -56,7 +62,10 @@ inline drain() {
      got = message[seen];
 #else
      got = message[head % SLOTS];
-     head++;
+#ifdef WIDE
+     assert(message[(head + SIZE(got) - 1) % SLOTS] == got);
+#endif
+     head = head + SIZE(got);
 #endif
      if
      :: posted -> posted = false; finish(got)
@@ -147,23 +156,28 @@ inline put(what) {
   :: shut == 0 ->
 #endif
      if
-     :: tail - known_head < SLOTS
+     :: tail + SIZE(what) - known_head <= SLOTS
      :: else -> known_head = head
      fi;
      if
 #ifdef MUTATE_4
      :: true ->
-#else
+#elif defined(MUTATE_8)
      :: tail - known_head < SLOTS ->
+#else
+     :: tail + SIZE(what) - known_head <= SLOTS ->
 #endif
 #ifdef MUTATE_7
         sequence[tail % SLOTS] = tail + 1;
         message[tail % SLOTS] = what;
 #else
         message[tail % SLOTS] = what;
+#ifdef WIDE
+        message[(tail + SIZE(what) - 1) % SLOTS] = what;
+#endif
         sequence[tail % SLOTS] = tail + 1;
 #endif
-        tail++;
+        tail = tail + SIZE(what);
         done = true
 #ifndef MUTATE_4
      :: else

@@ -44,6 +44,7 @@ LONE = ("ACTS=2",)
 WATCH = LONE + ("BOTH",)
 CANCELS = ("CANCELS",)
 CLOSES = ("CLOSES",)
+WIDE = ("SLOTS=2", "WIDE")
 SPINS = ("SPINS", "ROUNDS=2")
 
 VARIANTS = {
@@ -64,7 +65,7 @@ VARIANTS = {
     "await": [(), TIMED],
     "finalize": [(), FULL, ("KERNEL",)],
     "mailbox": [(), ("EAGER",)],
-    "intake": [(), ("SLOTS=2",)],
+    "intake": [(), ("SLOTS=2",), WIDE],
     "phases": [(), SPINS],
     "pair": [()],
     "round": [()],
@@ -241,6 +242,7 @@ MUTATIONS = {
         Mutation(5, "IK-4", "the head moves before the slot is read"),
         Mutation(6, "tm_requests_wait", "the waiter does not look again after it has shut the intake"),
         Mutation(7, "IK-1", "the sequence is stored before the message"),
+        Mutation(8, "has_room", "a sender looks for room for one slot", WIDE),
     ],
     "phases": [
         Mutation(1, "tm_arrive", "a gate counts anew only when it has been opened"),

@@ -122,7 +122,7 @@ __attribute__((cold, noreturn)) static void refuse(const struct tm_rank *rank, c
 }
 
 static inline struct tm_rank *enter(const char *call) {
-  struct tm_rank *rank = tm_rank_self();
+  struct tm_rank *rank = tm_rank_here();
   if (mt_unlikely(!may_call(rank))) refuse(rank, call);
   return rank;
 }

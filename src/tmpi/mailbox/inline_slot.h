@@ -12,6 +12,7 @@
 #ifndef TM_MAILBOX_INLINE_SLOT_H
 #define TM_MAILBOX_INLINE_SLOT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "tmpi/mailbox/queue.h"
@@ -28,15 +29,18 @@ struct tm_inline_slot {
   char data[TM_INLINE_SLOT_BYTES];
 };
 
-/** @return bytes of data, of a slot that is full. */
-static inline uint32_t tm_inline_slot_bytes(const struct tm_inline_slot *slot) {
-  return (slot->full & 0xff) - 1;
-}
+/** @return bytes of data, from `full` of a slot that is full. */
+static inline uint32_t tm_slot_bytes(uint32_t full) { return (full & 0xff) - 1; }
 
 /** @return which request sent it, among those of one envelope that can be cancelled at a time:
  * they differ in these bits of their addresses. */
 static inline uint32_t tm_inline_slot_tag(const void *request) {
   return (uint32_t)((uintptr_t)request >> 4) << 8;
+}
+
+/** @return `full` of a slot with that many bytes of a request. */
+static inline uint32_t tm_slot_full(const void *request, size_t bytes) {
+  return tm_inline_slot_tag(request) | (1 + (uint32_t)bytes);
 }
 
 /** @return the tag in `full`, as a message that was in a slot keeps it: never 0. */

@@ -6,13 +6,15 @@
  *
  * Between two processors a message costs the lines that are transferred. Through the mailbox these
  * are the line of its lock, those of its queue, and those of the request or the cell. Through the
- * ring it is the line of a slot. A sender keeps the line of `tail`, and looks at `head` only when
- * the ring may be full. The receiver writes no slot.
+ * ring it is the line of a slot, which two messages of up to eight bytes share; a longer one takes
+ * two slots. A sender keeps the line of `tail`, and looks at `head` only when the ring may be full.
+ * The receiver writes no slot.
  *
  * Relaxed: head, which a spinner reads as a hint.
  *
- * A slot is full when its sequence is one more than the count of the messages that were taken
- * before it (IK-1, IK-2). A sender overwrites it when `head` has passed it (IK-3, IK-4).
+ * A slot is full when its sequence is one more than the count of the slots that were taken before
+ * it (IK-1, IK-2). The second slot of a message is full when the first one is. A sender overwrites
+ * a slot when `head` has passed it (IK-3, IK-4).
  */
 #ifndef TM_MAILBOX_INTAKE_H
 #define TM_MAILBOX_INTAKE_H
@@ -20,41 +22,80 @@
 #include <stdalign.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/atomic.h"
 #include "tmpi/mailbox/inline_slot.h"
 
-enum { TM_INTAKE_SLOTS = 64 /* a power of two */ };
-
-struct tm_intake_slot {
-  alignas(TM_LINE) struct tm_inline_slot message; /* IK-1, IK-4 */
-  uint32_t sequence;                              /* [atomic] IK-1, IK-2 */
+enum {
+  TM_INTAKE_SLOTS = 128,           /* a power of two */
+  TM_INTAKE_BYTES = 8,             /* of data in the first slot of a message */
+  TM_INTAKE_MORE = TM_LINE / 2 - 4 /* in the second one */
 };
+
+/** Half a line. In the second slot of a message there are data up to the sequence. IK-1, IK-4 */
+struct tm_intake_slot {
+  struct tm_envelope envelope;
+  uint32_t full; /* as of struct tm_inline_slot */
+  char data[TM_INTAKE_BYTES];
+  uint32_t sequence; /* [atomic] IK-1, IK-2 */
+};
+
+_Static_assert(sizeof(struct tm_intake_slot) == TM_LINE / 2, "two slots share a line");
+_Static_assert(offsetof(struct tm_intake_slot, sequence) == TM_INTAKE_MORE, "data precede it");
+_Static_assert(TM_INTAKE_BYTES + TM_INTAKE_MORE == TM_INLINE_SLOT_BYTES, "two slots are enough");
 
 /** All zero: open, and empty. */
 struct tm_intake {
   alignas(TM_LINE) uint32_t ilock; /* after the mailbox's internal lock */
   uint32_t shut;       /* [ilock] reasons not to use it; relaxed: a sender's first look */
-  uint32_t tail;       /* [ilock] messages put */
-  uint32_t known_head; /* [ilock] messages taken, at least */
-  alignas(TM_LINE) uint32_t head; /* [atomic] messages taken; the mailbox's lock is held. IK-3,
-                                     IK-4; relaxed: a spinner looks */
-  struct tm_intake_slot slots[TM_INTAKE_SLOTS];
+  uint32_t tail;       /* [ilock] slots filled */
+  uint32_t known_head; /* [ilock] slots taken, at least */
+  alignas(TM_LINE) uint32_t head; /* [atomic] slots taken; the mailbox's lock is held. IK-3, IK-4;
+                                     relaxed: a spinner looks */
+  alignas(TM_LINE) struct tm_intake_slot slots[TM_INTAKE_SLOTS];
 };
 
+static inline struct tm_intake_slot *tm_intake_slot_at(struct tm_intake *in, uint32_t number) {
+  return &in->slots[number % TM_INTAKE_SLOTS];
+}
+
+/** @return slots that a message takes. */
+static inline uint32_t tm_intake_slots_for(size_t bytes) { return bytes > TM_INTAKE_BYTES ? 2 : 1; }
+
 /** Any thread looks; what it sees lasts while it holds the mailbox's lock. @return the oldest
- * message; NULL: there is none, or no intake. */
-static inline const struct tm_inline_slot *tm_intake_first(const struct tm_intake *in) {
+ * message's first slot; NULL: there is none, or no intake. */
+static inline const struct tm_intake_slot *tm_intake_first(const struct tm_intake *in) {
   if (in == NULL) return NULL;
   uint32_t head = mt_load_relaxed(&in->head);
   const struct tm_intake_slot *slot = &in->slots[head % TM_INTAKE_SLOTS];
   /* IK-2 acquire: the message; pairs IK-1 */
-  return mt_load_acquire(&slot->sequence) == head + 1 ? &slot->message : NULL;
+  return mt_load_acquire(&slot->sequence) == head + 1 ? slot : NULL;
 }
 
-/** The oldest message has been read. The mailbox's lock is held. */
-static inline void tm_intake_take(struct tm_intake *in) {
-  mt_store_release(&in->head, in->head + 1); /* IK-4 release: the slot was read; pairs IK-3 */
+/** What the oldest message consists of. The mailbox's lock is held. */
+struct tm_short_message {
+  const struct tm_envelope *envelope;
+  uint32_t full; /* as of struct tm_inline_slot */
+  const char *data;
+  char copy[TM_INLINE_SLOT_BYTES]; /* `data` of two slots */
+};
+
+static inline void tm_intake_read(struct tm_intake *in, const struct tm_intake_slot *first,
+                                  struct tm_short_message *m) {
+  m->envelope = &first->envelope;
+  m->full = first->full;
+  m->data = first->data;
+  if (mt_likely(tm_intake_slots_for(tm_slot_bytes(m->full)) == 1)) return;
+  memcpy(m->copy, first->data, TM_INTAKE_BYTES);
+  memcpy(m->copy + TM_INTAKE_BYTES, tm_intake_slot_at(in, in->head + 1), TM_INTAKE_MORE);
+  m->data = m->copy;
+}
+
+/** A message of that many bytes, the oldest, has been read. The mailbox's lock is held. */
+static inline void tm_intake_take(struct tm_intake *in, size_t bytes) {
+  /* IK-4 release: the slots were read; pairs IK-3 */
+  mt_store_release(&in->head, in->head + tm_intake_slots_for(bytes));
 }
 
 #endif

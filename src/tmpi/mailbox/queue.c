@@ -42,9 +42,13 @@ static size_t index_of(const struct tm_queue *queue, const struct tm_envelope *e
 
 /* ---- bins */
 
+/* An entry is looked for, and then taken out: the second time its bin is known. */
 static struct tm_bin *exact_bin(struct tm_queue *queue, const struct tm_envelope *e) {
   if (queue->bins[TM_EXACT] == NULL) return &queue->few;
-  return &queue->bins[TM_EXACT][index_of(queue, e)];
+  if (queue->recent_bin != NULL && same(&queue->recent, e)) return queue->recent_bin;
+  tm_envelope_copy(&queue->recent, e);
+  queue->recent_bin = &queue->bins[TM_EXACT][index_of(queue, e)];
+  return queue->recent_bin;
 }
 
 /* Receives are in the bins of TM_EXACT, whatever they name. */
@@ -73,12 +77,15 @@ static void append(struct tm_queue *queue, struct tm_entry *entry, int class) {
   first->prev = entry;
 }
 
-static void take_out(struct tm_queue *queue, struct tm_entry *entry, int class) {
-  struct tm_bin *bin = bin_of(queue, entry, class);
+static inline void unlink_entry(struct tm_bin *bin, struct tm_entry *entry, int class) {
   struct tm_link *link = link_of(entry, class);
   struct tm_entry *after = link->next != NULL ? link->next : bin->first; /* whose prev it is */
   link_of(after, class)->prev = link->prev;
   *(entry != bin->first ? &link_of(link->prev, class)->next : &bin->first) = link->next;
+}
+
+static void take_out(struct tm_queue *queue, struct tm_entry *entry, int class) {
+  unlink_entry(bin_of(queue, entry, class), entry, class);
 }
 
 /* Puts all messages into the bins of a class of wildcards, which are empty. */
@@ -106,7 +113,7 @@ static void grow(struct tm_queue *queue) {
   bool enough = count != 0;
   for (int c = 0; c < TM_WILDS && enough; c++)
     if (c == TM_EXACT || queue->bins[c] != NULL) enough = (bins[c] = new_bins(count)) != NULL;
-  if (enough) queue->bin_count = count;
+  if (enough) queue->bin_count = count, queue->recent_bin = NULL;
   for (int c = 0; c < TM_WILDS; c++) {
     struct tm_bin *old = queue->bins[c];
     if (enough) queue->bins[c] = bins[c];
@@ -142,14 +149,19 @@ void tm_queue_remove_receive(struct tm_queue *queue, struct tm_entry *entry) {
   forget(queue, entry);
 }
 
-/* @return the oldest receive that names exactly that. */
-static struct tm_entry *find_named(struct tm_queue *queue, const struct tm_envelope *e) {
-  struct tm_entry *entry = exact_bin(queue, e)->first;
+/* @return the oldest entry of a bin that names exactly that. */
+static inline struct tm_entry *find_in(struct tm_queue *queue, const struct tm_bin *bin,
+                                       const struct tm_envelope *e) {
+  struct tm_entry *entry = bin->first;
   while (entry != NULL && !same(&entry->envelope, e)) {
     queue->looked++;
     entry = entry->link.next;
   }
   return entry;
+}
+
+static struct tm_entry *find_named(struct tm_queue *queue, const struct tm_envelope *e) {
+  return find_in(queue, exact_bin(queue, e), e);
 }
 
 /* The oldest with wildcards, if it is older than the best so far. */
@@ -168,6 +180,23 @@ struct tm_entry *tm_queue_find_receive(struct tm_queue *queue, const struct tm_e
   if (queue->count == 0) return NULL;
   struct tm_entry *exact = find_named(queue, message);
   return queue->counts[TM_EXACT] == queue->count ? exact : find_wild(queue, message, exact);
+}
+
+struct tm_entry *tm_queue_take_receive(struct tm_queue *queue, const struct tm_envelope *message) {
+  if (queue->count == 0) return NULL;
+  struct tm_entry *entry;
+  if (queue->counts[TM_EXACT] != queue->count) {
+    entry = tm_queue_find_receive(queue, message);
+    if (entry != NULL) tm_queue_remove_receive(queue, entry);
+    return entry;
+  }
+  struct tm_bin *bin = exact_bin(queue, message);
+  entry = find_in(queue, bin, message);
+  if (entry == NULL) return NULL;
+  queue->counts[TM_EXACT]--;
+  queue->count--;
+  unlink_entry(bin, entry, TM_EXACT);
+  return entry;
 }
 
 /* ---- messages: in the bins of each class there are bins of */

@@ -35,6 +35,14 @@ struct tm_envelope {
   int tag;          /* of a receive perhaps MPI_ANY_TAG */
 };
 
+/** Copies an envelope that may just have been stored, field by field: one load of several stores
+ * waits until they are in the cache. */
+static inline void tm_envelope_copy(struct tm_envelope *to, const struct tm_envelope *from) {
+  to->context = from->context;
+  to->source = from->source;
+  to->tag = from->tag;
+}
+
 /** @return whether a receive that wants that takes the message. */
 bool tm_envelope_fits(const struct tm_envelope *message, const struct tm_envelope *wanted);
 
@@ -74,7 +82,9 @@ struct tm_queue {
   uint32_t count;
   uint32_t counts[TM_WILDS]; /* of receives: by class */
   uint64_t order;
-  uint64_t looked; /* entries compared so far, for tests and benchmarks */
+  uint64_t looked;           /* entries compared so far, for tests and benchmarks */
+  struct tm_bin *recent_bin; /* the last one looked for among TM_EXACT's; NULL: none was */
+  struct tm_envelope recent; /* for which envelope: many entries in a row have the same one */
 };
 
 void tm_queue_add_receive(struct tm_queue *queue, struct tm_entry *entry);
@@ -84,6 +94,9 @@ void tm_queue_remove_message(struct tm_queue *queue, struct tm_message_entry *en
 
 /** @return the oldest receive a message fits, NULL: none. */
 struct tm_entry *tm_queue_find_receive(struct tm_queue *queue, const struct tm_envelope *message);
+
+/** The same, and removes it. */
+struct tm_entry *tm_queue_take_receive(struct tm_queue *queue, const struct tm_envelope *message);
 
 /** @return the oldest message that fits a receive, NULL: none. */
 struct tm_message_entry *tm_queue_find_message(struct tm_queue *queue,

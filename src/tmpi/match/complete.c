@@ -5,35 +5,22 @@
 #include "base/atomic.h"
 #include "core/internal/locks.h"
 #include "core/internal/thread.h"
-#include "tmpi/layout/type.h"
 #include "tmpi/mailbox/request_pool.h"
+#include "tmpi/match/drop.h"
 #include "tmpi/match/intake.h"
 #include "tmpi/match/match.h"
 #include "tmpi/match/rank_wait.h"
-#include "tmpi/object/comm.h"
 
-void tm_request_empty(struct tm_request *request) {
-  if (request->borrows) return;
-  struct tm_type *type = request->type;
-  struct tm_comm *comm = request->comm;
-  if (type != NULL && !type->predefined) tm_type_release(type);
-  if (comm != NULL && !comm->lasting) tm_comm_release(comm);
-}
+void tm_request_empty(struct tm_request *request) { tm_request_empty_here(request); }
 
 void tm_request_drop(struct tm_request *request) {
   if (request->kind == TM_GENERALIZED && request->freed) request->release(request->extra);
   if (request->kind >= TM_COLLECTIVE && request->drop != NULL) request->drop(request);
-  tm_request_empty(request);
+  tm_request_empty_here(request);
   tm_request_free(request);
 }
 
-bool tm_request_was_done(const struct tm_request *request) {
-  /* MB-2 acquire: the results; pairs MB-1 MB-3 */
-  return mt_load_acquire(&request->done) != 0;
-}
-
-bool tm_request_done(struct tm_request *request) {
-  if (tm_request_was_done(request)) return true;
+bool tm_request_done_by_now(struct tm_request *request) {
   return tm_intake_poll(request->owner) && tm_request_was_done(request);
 }
 

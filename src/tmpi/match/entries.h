@@ -48,8 +48,8 @@ static inline void tm_withdraw(struct tm_mailbox *box, struct tm_request *recv) 
 
 static inline struct tm_request *tm_take_posted(struct tm_mailbox *box,
                                                 const struct tm_envelope *message) {
-  struct tm_request *recv = tm_request_of(tm_queue_find_receive(&box->posted, message));
-  if (recv != NULL) tm_withdraw(box, recv);
+  struct tm_request *recv = tm_request_of(tm_queue_take_receive(&box->posted, message));
+  if (recv != NULL) recv->posted = false;
   return recv;
 }
 
@@ -66,6 +66,7 @@ static inline void tm_take_out(struct tm_mailbox *box, struct tm_message *m) {
 
 static inline struct tm_message *tm_take_message(struct tm_mailbox *box,
                                                  const struct tm_envelope *wanted) {
+  if (box->arrived.count == 0) return NULL;
   struct tm_message *m = tm_message_of(tm_queue_find_message(&box->arrived, wanted));
   if (m != NULL) tm_take_out(box, m);
   return m;
@@ -90,18 +91,19 @@ static inline void tm_slot_copy(char *to, const char *from, size_t bytes) {
     memcpy(to, from, bytes);
 }
 
-static inline void tm_slot_fill(struct tm_inline_slot *slot, const struct tm_request *send) {
-  size_t bytes = tm_request_bytes(send);
-  slot->envelope = send->entry.envelope;
-  slot->full = tm_inline_slot_tag(send) | (1 + (uint32_t)bytes);
+static inline void tm_short_pack(char *data, const struct tm_request *send, size_t bytes) {
   if (mt_likely(tm_type_is_flat(send->type)))
-    tm_slot_copy(slot->data, send->buffer, bytes);
+    tm_slot_copy(data, send->buffer, bytes);
   else
-    tm_type_pack(slot->data, send->buffer, send->type, 0, bytes);
+    tm_type_pack(data, send->buffer, send->type, 0, bytes);
 }
 
 static inline void tm_inline_slot_fill(struct tm_mailbox *box, const struct tm_request *send) {
-  tm_slot_fill(&box->inline_slot, send);
+  struct tm_inline_slot *slot = &box->inline_slot;
+  size_t bytes = tm_request_bytes(send);
+  tm_envelope_copy(&slot->envelope, &send->entry.envelope);
+  slot->full = tm_slot_full(send, bytes);
+  tm_short_pack(slot->data, send, bytes);
   tm_count_mail(box, 1);
 }
 
@@ -122,7 +124,7 @@ static inline struct tm_message *tm_cell_take(struct tm_mailbox *box,
   if (m == NULL) return NULL;
   box->cells = m->next;
   box->cell_count--;
-  m->entry.entry.envelope = *envelope;
+  tm_envelope_copy(&m->entry.entry.envelope, envelope);
   m->bytes = bytes;
   m->type = NULL;
   m->slot_tag = 0;
@@ -165,15 +167,17 @@ static inline struct tm_message *tm_message_new(const struct tm_envelope *envelo
   return m;
 }
 
-/** @return a message with what is in a slot, in a cell if one is free. */
-static inline struct tm_message *tm_message_of_slot(struct tm_mailbox *box,
-                                                    const struct tm_inline_slot *slot) {
-  size_t bytes = tm_inline_slot_bytes(slot);
-  struct tm_message *m = tm_cell_take(box, &slot->envelope, bytes);
-  if (m == NULL) m = tm_message_new(&slot->envelope, bytes, TM_CELL_BYTES);
+/** @return a message with what is in a slot, or two, in a cell if one is free. full: as of struct
+ * tm_inline_slot. */
+static inline struct tm_message *tm_message_of_short(struct tm_mailbox *box,
+                                                     const struct tm_envelope *envelope,
+                                                     uint32_t full, const char *data) {
+  size_t bytes = tm_slot_bytes(full);
+  struct tm_message *m = tm_cell_take(box, envelope, bytes);
+  if (m == NULL) m = tm_message_new(envelope, bytes, TM_CELL_BYTES);
   m->held = (uint32_t)(sizeof *m + TM_CELL_BYTES);
-  m->slot_tag = tm_slot_tag_kept(slot->full);
-  memcpy(m->data, slot->data, bytes);
+  m->slot_tag = tm_slot_tag_kept(full);
+  memcpy(m->data, data, bytes);
   return m;
 }
 

@@ -40,8 +40,8 @@ static inline struct tm_intake *tm_intake_of(const struct tm_rank *rank) {
   return mt_unlikely(tm_job.intakes) ? rank->intake : NULL;
 }
 
-/** @return the oldest message in a rank's ring, NULL: none, as tm_intake_first(). */
-static inline const struct tm_inline_slot *tm_intake_oldest(const struct tm_rank *rank) {
+/** @return the first slot of the oldest message in a rank's ring, as tm_intake_first(). */
+static inline const struct tm_intake_slot *tm_intake_oldest(const struct tm_rank *rank) {
   return tm_intake_first(tm_intake_of(rank));
 }
 

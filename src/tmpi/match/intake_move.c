@@ -2,7 +2,8 @@
 /*
  * Short messages enter a ring, and leave it for the mailbox; intake.h has the protocol.
  *
- * Relaxed: the first look of a sender whether the intake is shut, which it repeats under the lock.
+ * Relaxed: the first look of a sender whether the intake is shut, which it repeats under the lock;
+ * the sequence of a message's second slot, where nobody looks.
  */
 #include "tmpi/match/intake.h"
 
@@ -12,33 +13,54 @@
 #include "tmpi/match/match.h"
 #include "tmpi/match/meet.h"
 
-enum { AHEAD = 2 /* slots */ };
+enum { AHEAD = 4 /* slots: beyond the line where the receiver looks for the next message */ };
 
-static bool has_room(struct tm_intake *in) {
-  if (in->tail - in->known_head < TM_INTAKE_SLOTS) return true;
+static bool has_room(struct tm_intake *in, uint32_t slots) {
+  if (in->tail + slots - in->known_head <= TM_INTAKE_SLOTS) return true;
   in->known_head = mt_load_acquire(&in->head); /* IK-3 acquire: slots were read; pairs IK-4 */
-  return in->tail - in->known_head < TM_INTAKE_SLOTS;
+  return in->tail + slots - in->known_head <= TM_INTAKE_SLOTS;
 }
 
 /* A locked instruction waits until all earlier stores are in the sender's cache, so the next
  * message would wait for the line of this one's slot. The sender fetches the line of a later slot
  * now, if the receiver has read it. */
-static void fetch_ahead(struct tm_intake *in) {
-  if (in->tail + AHEAD - in->known_head < TM_INTAKE_SLOTS)
-    mt_arch_prefetch_own(&in->slots[(in->tail + AHEAD) % TM_INTAKE_SLOTS]);
+static void fetch_ahead(struct tm_intake *in, uint32_t tail) {
+  if (tail + AHEAD - in->known_head < TM_INTAKE_SLOTS)
+    mt_arch_prefetch_own(tm_intake_slot_at(in, tail + AHEAD));
+}
+
+/* The data of a message that takes two slots. */
+static void pack_two(struct tm_intake *in, struct tm_intake_slot *first,
+                     const struct tm_request *send, size_t bytes) {
+  char data[TM_INLINE_SLOT_BYTES];
+  struct tm_intake_slot *second = tm_intake_slot_at(in, in->tail + 1);
+  tm_short_pack(data, send, bytes);
+  memcpy(first->data, data, TM_INTAKE_BYTES);
+  memcpy(second, data + TM_INTAKE_BYTES, bytes - TM_INTAKE_BYTES);
+  mt_store_relaxed(&second->sequence, in->tail + 2); /* else it would be older than a lap */
+}
+
+/* The ring is open and has room for the message. Its lock is held. */
+static inline void put(struct tm_intake *in, const struct tm_request *send, size_t bytes) {
+  uint32_t tail = in->tail;
+  struct tm_intake_slot *slot = tm_intake_slot_at(in, tail);
+  tm_envelope_copy(&slot->envelope, &send->entry.envelope);
+  slot->full = tm_slot_full(send, bytes);
+  if (mt_likely(tm_intake_slots_for(bytes) == 1))
+    tm_short_pack(slot->data, send, bytes);
+  else
+    pack_two(in, slot, send, bytes);
+  in->tail = tail + tm_intake_slots_for(bytes);
+  mt_store_release(&slot->sequence, tail + 1); /* IK-1 release: the message; pairs IK-2 */
+  fetch_ahead(in, in->tail);
 }
 
 bool tm_intake_put(struct tm_intake *in, const struct tm_request *send) {
-  if (tm_request_bytes(send) > TM_INLINE_SLOT_BYTES || mt_load_relaxed(&in->shut) != 0)
-    return false;
+  size_t bytes = tm_request_bytes(send);
+  if (bytes > TM_INLINE_SLOT_BYTES || mt_load_relaxed(&in->shut) != 0) return false;
   mti_lock(&in->ilock);
-  bool room = in->shut == 0 && has_room(in);
-  if (room) {
-    struct tm_intake_slot *slot = &in->slots[in->tail % TM_INTAKE_SLOTS];
-    tm_slot_fill(&slot->message, send);
-    mt_store_release(&slot->sequence, ++in->tail); /* IK-1 release: the message; pairs IK-2 */
-    fetch_ahead(in);
-  }
+  bool room = in->shut == 0 && has_room(in, tm_intake_slots_for(bytes));
+  if (room) put(in, send, bytes);
   mti_unlock(&in->ilock);
   return room;
 }
@@ -59,17 +81,27 @@ static void complete(struct tm_rank *rank, struct tm_request *recv) {
   mti_lock(&box->ilock);
 }
 
+/* The oldest message enters the mailbox: no receive that was posted fits it. */
+static void leave_oldest(struct tm_mailbox *box, struct tm_intake *in,
+                         const struct tm_intake_slot *slot) {
+  struct tm_short_message m;
+  tm_intake_read(in, slot, &m);
+  tm_leave(box, tm_message_of_short(box, m.envelope, m.full, m.data));
+  tm_intake_take(in, tm_slot_bytes(m.full));
+}
+
 void tm_intake_move(struct tm_rank *rank) {
   struct tm_mailbox *box = &rank->box;
-  const struct tm_inline_slot *slot;
-  while ((slot = tm_intake_first(rank->intake)) != NULL) {
+  struct tm_intake *in = rank->intake;
+  const struct tm_intake_slot *slot;
+  while ((slot = tm_intake_first(in)) != NULL) {
     struct tm_request *recv = tm_take_posted(box, &slot->envelope);
-    if (recv == NULL)
-      tm_leave(box, tm_message_of_slot(box, slot));
-    else
-      tm_slot_unpack(slot, recv);
-    tm_intake_take(rank->intake);
-    if (recv != NULL) complete(rank, recv);
+    if (mt_likely(recv != NULL)) {
+      tm_intake_unpack(in, slot, recv);
+      complete(rank, recv);
+    } else {
+      leave_oldest(box, in, slot);
+    }
   }
 }
 

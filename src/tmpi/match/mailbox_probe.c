@@ -35,7 +35,8 @@ static void await_arrival(struct tm_mailbox *box, const struct tm_request *probe
 /* Moves the contents of the inline slot into a message, for a later receiver. The internal lock is
  * held. */
 static struct tm_message *keep_fast(struct tm_mailbox *box) {
-  struct tm_message *m = tm_message_of_slot(box, &box->inline_slot);
+  struct tm_message *m = tm_message_of_short(box, &box->inline_slot.envelope, box->inline_slot.full,
+                                             box->inline_slot.data);
   tm_inline_slot_empty(box);
   return m;
 }
@@ -66,7 +67,7 @@ bool tm_mailbox_probe(const struct tm_request *probe, bool take, bool wait, cons
   }
   if (fast || m != NULL) {
     *found = fast ? box->inline_slot.envelope : *tm_message_envelope(m);
-    *bytes = fast ? tm_inline_slot_bytes(&box->inline_slot) : m->bytes;
+    *bytes = fast ? tm_slot_bytes(box->inline_slot.full) : m->bytes;
     if (take && fast)
       m = keep_fast(box);
     else if (take)

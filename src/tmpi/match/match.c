@@ -85,7 +85,8 @@ static void unpack(struct tm_request *recv, const struct tm_message *m) {
 
 /* The message in the inline slot. The internal lock is held. */
 static void unpack_fast(struct tm_mailbox *box, struct tm_request *recv) {
-  tm_slot_unpack(&box->inline_slot, recv);
+  const struct tm_inline_slot *slot = &box->inline_slot;
+  tm_short_unpack(&slot->envelope, slot->full, slot->data, recv);
   tm_inline_slot_empty(box);
 }
 
@@ -93,12 +94,11 @@ static void unpack_fast(struct tm_mailbox *box, struct tm_request *recv) {
  * all messages enter the mailbox. The internal lock is held. */
 static bool take_from_intake(struct tm_request *recv) {
   struct tm_rank *rank = recv->owner;
-  const struct tm_inline_slot *slot = tm_intake_oldest(rank);
+  const struct tm_intake_slot *slot = tm_intake_oldest(rank);
   if (slot == NULL) return false;
   bool first = rank->box.mail == 0 && rank->box.posted.count == 0;
   if (first && tm_envelope_fits(&slot->envelope, &recv->entry.envelope)) {
-    tm_slot_unpack(slot, recv);
-    tm_intake_take(rank->intake);
+    tm_intake_unpack(rank->intake, slot, recv);
     return true;
   }
   tm_intake_drain(rank);
@@ -158,17 +158,21 @@ static inline enum outcome leave_unlock(struct tm_request *send, struct tm_messa
   return eager ? COMPLETE : LEFT;
 }
 
+/* @return whether a send is complete, as its message is in the receiver's intake. */
+static inline bool put_in_intake(struct tm_request *send) {
+  struct tm_intake *intake = tm_intake_of(send->dest);
+  bool leaves_copy = send->mode == TM_STANDARD || send->mode == TM_READY;
+  if (intake == NULL || !leaves_copy || mt_unlikely(tm_match_hook != NULL)) return false;
+  if (!tm_intake_put(intake, send)) return false;
+  send->left = TM_LEFT_INTAKE;
+  return true;
+}
+
 /* Finds a receive, or leaves a message. */
 static inline enum outcome send_or_leave(struct tm_request *send, bool blocks) {
   struct tm_mailbox *box = &send->dest->box;
   struct tm_message *m = NULL, *made = NULL;
   bool eager = is_eager(send), copies = eager && send->mode != TM_BUFFERED, deferred = false;
-  mti_preempt("send");
-  struct tm_intake *intake = tm_intake_of(send->dest);
-  if (intake != NULL && copies && tm_match_hook == NULL && tm_intake_put(intake, send)) {
-    send->left = TM_LEFT_INTAKE;
-    return COMPLETE;
-  }
   mti_lock(&box->ilock);
   tm_intake_drain(send->dest);
   struct tm_request *recv = tm_take_posted(box, &send->entry.envelope);
@@ -199,7 +203,8 @@ static inline enum outcome send_or_leave(struct tm_request *send, bool blocks) {
 
 void tm_send_start(struct tm_request *send) {
   send->left = TM_LEFT_NOTHING;
-  if (send_or_leave(send, false) == COMPLETE) complete_unseen(send);
+  mti_preempt("send");
+  if (put_in_intake(send) || send_or_leave(send, false) == COMPLETE) complete_unseen(send);
 }
 
 /* A send that its receiver completes: it waits for an answer, or its message is deferred. */
@@ -216,6 +221,8 @@ __attribute__((noinline)) static void send_and_wait(struct tm_request *send, con
 }
 
 void tm_send(struct tm_request *send, const char *call) {
+  mti_preempt("send");
+  if (put_in_intake(send)) return;
   bool eager = is_eager(send);
   if (eager && mt_likely(send_or_leave(send, false) == COMPLETE)) return;
   send_and_wait(send, call, eager);
@@ -225,7 +232,8 @@ void tm_send(struct tm_request *send, const char *call) {
 
 /* Takes a message, or posts the receive. looks: at the intake (intake.h). blocks: a receive that is
  * posted notes its thread. */
-static inline enum outcome receive_or_post(struct tm_request *recv, bool looks, bool blocks) {
+__attribute__((always_inline)) static inline enum outcome receive_or_post(struct tm_request *recv,
+                                                                          bool looks, bool blocks) {
   struct tm_mailbox *box = &recv->owner->box;
   struct tm_message *m = recv->message;
   mti_preempt("receive");
@@ -261,6 +269,13 @@ static inline enum outcome receive_or_post(struct tm_request *recv, bool looks, 
   return receive(recv, m) ? COMPLETE : LEFT;
 }
 
+/* The same for a receive that waits. Not inline: its caller's frame is in the cache for as long as
+ * the rank waits, and so it is small. */
+__attribute__((noinline)) static enum outcome look_and_receive(struct tm_request *recv,
+                                                               bool blocks) {
+  return receive_or_post(recv, true, blocks);
+}
+
 void tm_recv_start(struct tm_request *recv) {
   if (receive_or_post(recv, false, false) == COMPLETE) complete_unseen(recv);
 }
@@ -288,7 +303,7 @@ void tm_recv(struct tm_request *recv, const char *call) {
     tm_hurry();
     tm_intake_shut(recv->owner);
   }
-  enum outcome outcome = receive_or_post(recv, true, !spins);
+  enum outcome outcome = look_and_receive(recv, !spins);
   if (outcome == LEFT)
     tm_requests_wait(&recv, 1, 1, call);
   else if (outcome == LOCKED)

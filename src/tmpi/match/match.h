@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/atomic.h"
 #include "tmpi/mailbox/mailbox.h"
 
 /** Gives back what it holds. */
@@ -26,12 +27,20 @@ void tm_recv_start(struct tm_request *request);
 void tm_send(struct tm_request *request, const char *call);
 void tm_recv(struct tm_request *request, const char *call);
 
+/** @return whether it was found complete already. The mailbox's lock may be held. */
+static inline bool tm_request_was_done(const struct tm_request *request) {
+  /* MB-2 acquire: the results; pairs MB-1 MB-3 */
+  return mt_load_acquire(&request->done) != 0;
+}
+
+/** Takes what has come for the rank of a request that was not complete. @return as the next one */
+bool tm_request_done_by_now(struct tm_request *request);
+
 /** @return whether it is complete; then what it brought may be read. Takes what has come for its
  * rank first, if it is not. */
-bool tm_request_done(struct tm_request *request);
-
-/** @return whether it was found complete already. The mailbox's lock may be held. */
-bool tm_request_was_done(const struct tm_request *request);
+static inline bool tm_request_done(struct tm_request *request) {
+  return tm_request_was_done(request) || tm_request_done_by_now(request);
+}
 
 /** The same for a program that looks again and again: lets others run if it is not. NULL: just
  * lets others run. */

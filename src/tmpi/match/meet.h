@@ -8,6 +8,7 @@
 #ifndef TM_MATCH_MEET_H
 #define TM_MATCH_MEET_H
 
+#include "tmpi/mailbox/intake.h"
 #include "tmpi/match/entries.h"
 #include "tmpi/match/rank_wait.h"
 
@@ -39,13 +40,23 @@ static inline void tm_set_result(struct tm_request *r, const struct tm_envelope 
   r->bytes = bytes > room ? room : bytes;
 }
 
-/** A receive gets what is in a slot. */
-static inline void tm_slot_unpack(const struct tm_inline_slot *slot, struct tm_request *recv) {
-  tm_set_result(recv, &slot->envelope, tm_inline_slot_bytes(slot));
+/** A receive gets what is in a slot, or two. full: as of struct tm_inline_slot. */
+static inline void tm_short_unpack(const struct tm_envelope *envelope, uint32_t full,
+                                   const char *data, struct tm_request *recv) {
+  tm_set_result(recv, envelope, tm_slot_bytes(full));
   if (mt_likely(tm_type_is_flat(recv->type)))
-    tm_slot_copy(recv->buffer, slot->data, recv->bytes);
+    tm_slot_copy(recv->buffer, data, recv->bytes);
   else
-    tm_type_unpack(recv->buffer, recv->type, 0, slot->data, recv->bytes);
+    tm_type_unpack(recv->buffer, recv->type, 0, data, recv->bytes);
+}
+
+/** A receive gets the oldest message of an intake. The mailbox's lock is held. */
+static inline void tm_intake_unpack(struct tm_intake *in, const struct tm_intake_slot *first,
+                                    struct tm_request *recv) {
+  struct tm_short_message m;
+  tm_intake_read(in, first, &m);
+  tm_short_unpack(m.envelope, m.full, m.data, recv);
+  tm_intake_take(in, tm_slot_bytes(m.full));
 }
 
 #endif

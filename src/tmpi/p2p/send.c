@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sending and receiving, blocking and not. */
+/* Sending and receiving, in calls that wait. */
 #include "tmpi/error/errors.h"
 #include "tmpi/layout/type.h"
-#include "tmpi/mailbox/request_pool.h"
+#include "tmpi/match/drop.h"
 #include "tmpi/request/request.h"
 
 /* What a blocking call returns for its one request, which is complete. */
@@ -19,14 +19,8 @@ static int finish(struct tm_request *request, const char *call, MPI_Status *stat
                     "a message from rank %d with tag %d has %zu bytes, and ends within an element "
                     "of the receive's type (send and receive the same types)",
                     request->source, request->tag, request->bytes);
-  tm_request_empty(request);
+  tm_request_empty_here(request);
   return error;
-}
-
-static int no_room(const struct tm_request *request, const char *call) {
-  return tm_fail(request->comm, call, MPI_ERR_BUFFER,
-                 "there is no room for %zu bytes in the attached buffer (MPI_Buffer_attach())",
-                 request->count * request->type->size);
 }
 
 int tm_call_send(const struct tm_arguments *arguments, enum tm_mode mode) {
@@ -34,27 +28,9 @@ int tm_call_send(const struct tm_arguments *arguments, enum tm_mode mode) {
   int error = tm_request_fill_blocking(&request, arguments, TM_SEND, mode);
   if (error != MPI_SUCCESS) return error;
   if (tm_request_perform(&request, arguments->call) != MPI_SUCCESS)
-    error = no_room(&request, arguments->call);
-  tm_request_empty(&request);
+    error = tm_request_no_room(&request, arguments->call);
+  tm_request_empty_here(&request);
   return error;
-}
-
-int tm_call_start(const struct tm_arguments *arguments, enum tm_kind kind, enum tm_mode mode,
-                  MPI_Request *handle) {
-  struct tm_request *request = tm_request_new();
-  if (request == NULL) return tm_fail_code(NULL, arguments->call, MPI_ERR_NO_MEM);
-  int error = tm_request_fill(request, arguments, kind, mode);
-  if (error != MPI_SUCCESS) {
-    tm_request_free(request);
-    return error;
-  }
-  if (tm_request_start(request) != MPI_SUCCESS) {
-    error = no_room(request, arguments->call);
-    tm_request_drop(request);
-    return error;
-  }
-  *handle = (MPI_Request)request;
-  return MPI_SUCCESS;
 }
 
 int tm_call_recv(const struct tm_arguments *arguments, MPI_Status *status) {

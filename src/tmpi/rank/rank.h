@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/atomic.h"
+#include "core/internal/thread.h"
 #include "tmpi/mailbox/mailbox.h"
 #include "tmpi/rank/export.h"
 
@@ -248,5 +249,11 @@ TM_EXPORT void tm_job_abort(int status) __attribute__((noreturn));
 
 /** @return the calling thread's rank, NULL: none. */
 TM_EXPORT struct tm_rank *tm_rank_self(void);
+
+/** The same, with one call less where it is a thread of libmltp's. */
+static inline struct tm_rank *tm_rank_here(void) {
+  uint32_t number = mti_number();
+  return mt_likely(number != 0) ? &tm_job.ranks[number - 1] : tm_rank_self();
+}
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests: made of a call's arguments. */
+/* Requests: made of a call's arguments, and started. */
 #include "tmpi/request/request.h"
 
 #include <stdlib.h>
@@ -9,7 +9,22 @@
 #include "tmpi/layout/type.h"
 #include "tmpi/mailbox/request_pool.h"
 
-static int check_peer(struct tm_comm *comm, const struct tm_arguments *a, enum tm_kind kind) {
+/* tm_get_comm() and tm_get_type(), without a call for what is right. */
+static inline int get_comm(const struct tm_arguments *a, struct tm_comm **comm) {
+  const struct tm_rank *rank = tm_rank_here();
+  *comm = rank != NULL && tm_rank_may_call(rank) ? tm_comm_in(rank, a->comm) : NULL;
+  return mt_likely(*comm != NULL) ? MPI_SUCCESS : tm_get_comm(a->call, a->comm, comm);
+}
+
+static inline int get_type(struct tm_comm *comm, const struct tm_arguments *a, MPI_Datatype handle,
+                           struct tm_type **type) {
+  *type = tm_type_of(handle);
+  if (mt_likely(*type != NULL && (*type)->committed)) return MPI_SUCCESS;
+  return tm_get_type(comm, a->call, handle, type);
+}
+
+static inline int check_peer(struct tm_comm *comm, const struct tm_arguments *a,
+                             enum tm_kind kind) {
   bool wildcard = kind == TM_RECV && a->peer == MPI_ANY_SOURCE;
   bool is_rank = a->peer >= 0 && a->peer < comm->remote->size;
   if (mt_unlikely(!is_rank) && a->peer != MPI_PROC_NULL && !wildcard)
@@ -52,15 +67,17 @@ static bool is_nothing(const struct tm_arguments *a) {
   return a->peer == MPI_PROC_NULL || a->count == 0;
 }
 
-static int fill(struct tm_request *request, const struct tm_arguments *a, enum tm_kind kind,
-                enum tm_mode mode) {
+/* Inline, where the kind is known: it decides most of what is asked. */
+__attribute__((always_inline)) static inline int fill(struct tm_request *request,
+                                                      const struct tm_arguments *a,
+                                                      enum tm_kind kind, enum tm_mode mode) {
   struct tm_comm *comm;
   struct tm_type *type;
-  int error = tm_get_comm(a->call, a->comm, &comm);
+  int error = get_comm(a, &comm);
   if (error == MPI_SUCCESS && a->count < 0)
     error = tm_fail(comm, a->call, MPI_ERR_COUNT, "count %lld is negative", (long long)a->count);
   bool nothing = mt_unlikely(a->type == MPI_DATATYPE_NULL) && is_nothing(a);
-  if (error == MPI_SUCCESS) error = tm_get_type(comm, a->call, nothing ? MPI_BYTE : a->type, &type);
+  if (error == MPI_SUCCESS) error = get_type(comm, a, nothing ? MPI_BYTE : a->type, &type);
   if (error == MPI_SUCCESS) error = tm_check_bytes(comm, a->call, a->count, type);
   if (error == MPI_SUCCESS) error = check_peer(comm, a, kind);
   if (error != MPI_SUCCESS) return error;
@@ -109,7 +126,7 @@ void tm_request_fill_inner(struct tm_request *request, enum tm_kind kind, const 
 }
 
 /* @return false: it is complete, since it is for nobody. */
-static bool has_peer(struct tm_request *request) {
+static inline bool has_peer(struct tm_request *request) {
   bool nobody = request->peer == MPI_PROC_NULL && request->message == NULL;
   request->source = nobody && request->kind == TM_RECV ? MPI_PROC_NULL : MPI_ANY_SOURCE;
   request->tag = MPI_ANY_TAG;
@@ -119,13 +136,13 @@ static bool has_peer(struct tm_request *request) {
 }
 
 /* @return whether there is room for a buffered message, which counts from then on. */
-static bool has_room(struct tm_request *send) {
+static inline bool has_room(struct tm_request *send) {
   if (send->mode != TM_BUFFERED) return true;
   send->buffered = tm_buffer_claim(send, send->count * send->type->size);
   return send->buffered != NULL;
 }
 
-int tm_request_start(struct tm_request *request) {
+static inline int start(struct tm_request *request) {
   if (!has_peer(request)) {
     tm_request_complete(request);
   } else if (request->kind == TM_RECV) {
@@ -136,6 +153,8 @@ int tm_request_start(struct tm_request *request) {
   }
   return MPI_SUCCESS;
 }
+
+int tm_request_start(struct tm_request *request) { return start(request); }
 
 int tm_request_perform(struct tm_request *request, const char *call) {
   if (!has_peer(request)) return MPI_SUCCESS;
@@ -156,4 +175,36 @@ struct tm_request *tm_request_keep(const struct tm_request *request) {
   kept->number = number;
   kept->handle = handle;
   return kept;
+}
+
+int tm_request_no_room(const struct tm_request *request, const char *call) {
+  return tm_fail(request->comm, call, MPI_ERR_BUFFER,
+                 "there is no room for %zu bytes in the attached buffer (MPI_Buffer_attach())",
+                 request->count * request->type->size);
+}
+
+__attribute__((always_inline)) static inline int begin(const struct tm_arguments *arguments,
+                                                       enum tm_kind kind, enum tm_mode mode,
+                                                       MPI_Request *handle) {
+  struct tm_request *request = tm_request_new();
+  if (mt_unlikely(request == NULL)) return tm_fail_code(NULL, arguments->call, MPI_ERR_NO_MEM);
+  int error = fill(request, arguments, kind, mode);
+  if (mt_unlikely(error != MPI_SUCCESS)) {
+    tm_request_free(request);
+    return error;
+  }
+  hold(request);
+  if (mt_unlikely(start(request) != MPI_SUCCESS)) {
+    error = tm_request_no_room(request, arguments->call);
+    tm_request_drop(request);
+    return error;
+  }
+  *handle = (MPI_Request)request;
+  return MPI_SUCCESS;
+}
+
+int tm_call_start(const struct tm_arguments *arguments, enum tm_kind kind, enum tm_mode mode,
+                  MPI_Request *handle) {
+  return kind == TM_RECV ? begin(arguments, TM_RECV, TM_STANDARD, handle)
+                         : begin(arguments, TM_SEND, mode, handle);
 }

@@ -43,6 +43,7 @@ void tm_request_borrow_inner(struct tm_request *request, enum tm_kind kind, cons
  * returned. */
 int tm_call_send(const struct tm_arguments *arguments, enum tm_mode mode);
 int tm_call_recv(const struct tm_arguments *arguments, MPI_Status *status);
+/** Of a call that does not wait. request.c. */
 int tm_call_start(const struct tm_arguments *arguments, enum tm_kind kind, enum tm_mode mode,
                   MPI_Request *handle);
 int tm_call_init(const struct tm_arguments *arguments, enum tm_kind kind, enum tm_mode mode,
@@ -68,6 +69,9 @@ int tm_call_get_elements(const char *call, const MPI_Status *status, MPI_Datatyp
                          MPI_Count *count);
 int tm_call_set_elements(const char *call, MPI_Status *status, MPI_Datatype handle,
                          MPI_Count count);
+
+/** There is no room in the attached buffer. @return what tm_fail() returned. */
+int tm_request_no_room(const struct tm_request *request, const char *call) __attribute__((cold));
 
 /** Sends or receives; a message to or from MPI_PROC_NULL is complete at once.
  * @return MPI_SUCCESS; MPI_ERR_BUFFER: no room in the attached buffer. */

@@ -6,6 +6,7 @@
 
 #include "base/atomic.h"
 #include "tmpi/error/errors.h"
+#include "tmpi/match/drop.h"
 #include "tmpi/rank/handle.h"
 
 __attribute__((cold)) static void note_unstarted(const struct tm_request *request) {
@@ -90,7 +91,7 @@ static int query(const struct tm_request *request, MPI_Status *status) {
 
 /* A request is complete: tells its status and gives it back, or makes it inactive. @return its
  * error. */
-static int finish(MPI_Request *handle, struct tm_request *request, MPI_Status *status) {
+static inline int finish(MPI_Request *handle, struct tm_request *request, MPI_Status *status) {
   int error = request->error;
   if (mt_unlikely(request->kind == TM_GENERALIZED))
     error = query(request, status);
@@ -99,7 +100,7 @@ static int finish(MPI_Request *handle, struct tm_request *request, MPI_Status *s
   if (request->persistent) {
     request->active = false;
   } else {
-    tm_request_drop(request);
+    tm_request_drop_here(request);
     *handle = MPI_REQUEST_NULL;
   }
   return error;
