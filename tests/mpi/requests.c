@@ -2,6 +2,7 @@
 /* Requests: waiting and testing in all ways, looking without giving back, generalized ones, two
  * messages in one, cancelling. */
 #include <stdbool.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -339,6 +340,46 @@ static void truncated(void) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
+enum { EARLY, NONE, TWICE, IDLE, OWN, LATE, KINDS };
+
+/* EARLY and a longer TWICE come at once, LATE comes when ranks of even numbers wait for it. */
+static void send_kinds(void) {
+  int out[2] = {100 * rank, 100 * rank + 1};
+  MPI_Send(out, 1, MPI_INT, next, EARLY, MPI_COMM_WORLD);
+  MPI_Send(out, 2, MPI_INT, next, TWICE, MPI_COMM_WORLD);
+  if (rank % 2 != 0) nanosleep(&(struct timespec){0, 3000000}, NULL);
+  MPI_Send(&out[1], 1, MPI_INT, next, LATE, MPI_COMM_WORLD);
+}
+
+/* What a call waits for ends in any order and in any way. */
+static void all_kinds(bool wants_statuses) {
+  struct calls calls = {0, 0, 0};
+  int in[KINDS] = {0};
+  MPI_Request requests[KINDS];
+  MPI_Status statuses[KINDS], *filled = wants_statuses ? statuses : MPI_STATUSES_IGNORE;
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  for (int i = 0; i < KINDS; i++)
+    if (i != IDLE) MPI_Irecv(&in[i], 1, MPI_INT, before, i, MPI_COMM_WORLD, &requests[i]);
+  for (int i = NONE; i <= OWN; i += OWN - NONE) {
+    MPI_Cancel(&requests[i]);
+    MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+  }
+  MPI_Recv_init(&in[IDLE], 1, MPI_INT, before, IDLE, MPI_COMM_WORLD, &requests[IDLE]);
+  MPI_Grequest_start(query, release, cancel, &calls, &requests[OWN]);
+  MPI_Grequest_complete(requests[OWN]);
+  send_kinds();
+  CHECK(MPI_Waitall(KINDS, requests, filled) == MPI_ERR_IN_STATUS);
+  CHECK(in[EARLY] == 100 * before && in[LATE] == 100 * before + 1 && calls.freed == 1);
+  for (int i = 0; i < KINDS; i++) CHECK((requests[i] == MPI_REQUEST_NULL) == (i != IDLE));
+  for (int i = 0; i < KINDS && wants_statuses; i++) {
+    bool empty = i == NONE || i == IDLE;
+    CHECK(statuses[i].MPI_ERROR == (i == TWICE ? MPI_ERR_TRUNCATE : MPI_SUCCESS));
+    CHECK(statuses[i].MPI_TAG == (empty ? MPI_ANY_TAG : i == OWN ? 43 : i));
+  }
+  MPI_Request_free(&requests[IDLE]);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
 /* A call to or from MPI_PROC_NULL is complete: there is nothing to cancel. */
 static void cancelled_too_late(void) {
   MPI_Request request;
@@ -436,6 +477,7 @@ int main(int argc, char **argv) {
   persistent();
   nothing();
   truncated();
+  for (int i = 0; i < 20; i++) all_kinds(i % 2 == 0);
   cancelled_too_late();
   probed_and_truncated();
   left_behind();

@@ -65,6 +65,7 @@ struct tm_waiter {
   int missing;                  /* [ilock] completions to come; relaxed: a spinner looks */
   struct tm_request *const *of; /* [const] what it waits for; NULL elements: nothing. For reports */
   int count;                    /* [const] of them; 0: a probing thread */
+  int before;                   /* [const] others of the call, which are complete. For reports */
 };
 
 enum tm_kind {

@@ -58,17 +58,21 @@ static const struct tm_rank *partner_of(const struct tm_request *request) {
 struct wanted {
   struct tm_request *const *requests;
   int count, wanted;
-  int *from; /* the first that was not complete */
+  int *from;              /* the first that was not complete */
+  struct tm_taker *taker; /* NULL: none */
 };
 
 /* @return whether all of the requests are complete. It continues where it found one that was not: a
  * look at each would take its line from the sender that is about to write there. */
 static bool all_done(const struct wanted *w) {
   for (int i = *w->from; i < w->count; i++) {
-    if (w->requests[i] == NULL || tm_request_done(w->requests[i])) continue;
-    *w->from = i;
-    return false;
+    if (w->requests[i] != NULL && !tm_request_done(w->requests[i])) {
+      *w->from = i;
+      return false;
+    }
+    if (w->taker != NULL && w->taker->taken == i) w->taker->take(w->taker);
   }
+  *w->from = w->count;
   return true;
 }
 
@@ -96,14 +100,14 @@ static bool spin(const struct wanted *w) {
 
 /* ---- parked */
 
-void tm_requests_wait(struct tm_request *const *requests, int count, int wanted, const char *call) {
-  int from = 0;
-  const struct wanted all = {requests, count, wanted, &from};
-  if (enough_done(&all) || spin(&all)) return;
+/* before: others of the call, which are complete. */
+__attribute__((always_inline)) static inline void park_for(struct tm_request *const *requests,
+                                                           int count, int wanted, int before,
+                                                           const char *call) {
   tm_hurry();
   struct tm_rank *rank = tm_rank_self();
   struct tm_mailbox *box = &rank->box;
-  struct tm_waiter waiter = {mti_self("wait"), NULL, wanted, requests, count};
+  struct tm_waiter waiter = {mti_self("wait"), NULL, wanted, requests, count, before};
   const struct tm_request *first = NULL;
   mti_preempt(call);
   tm_intake_shut(rank);
@@ -133,4 +137,19 @@ void tm_requests_wait(struct tm_request *const *requests, int count, int wanted,
     if (requests[i] != NULL) requests[i]->waiter = NULL;
   mti_unlock(&box->ilock);
   tm_intake_open(rank);
+}
+
+void tm_requests_wait(struct tm_request *const *requests, int count, int wanted, const char *call) {
+  int from = 0;
+  const struct wanted w = {requests, count, wanted, &from, NULL};
+  if (!enough_done(&w) && !spin(&w)) park_for(requests, count, wanted, 0, call);
+}
+
+void tm_requests_wait_all(struct tm_request *const *requests, int count, struct tm_taker *taker,
+                          const char *call) {
+  int from = 0;
+  const struct wanted w = {requests, count, count, &from, taker};
+  if (enough_done(&w) || spin(&w)) return;
+  int left = count - taker->taken;
+  park_for(requests + taker->taken, left, left, taker->taken, call);
 }

@@ -57,6 +57,16 @@ struct mltp_thread *tm_request_mark_done(struct tm_request *request, bool *freed
  * nothing. call: the MPI function, for reports. */
 void tm_requests_wait(struct tm_request *const *requests, int count, int wanted, const char *call);
 
+/** Takes requests that are complete while others are waited for, in their order. */
+struct tm_taker {
+  void (*take)(struct tm_taker *taker); /* the next one, or not; it calls no code of the program */
+  int taken;                            /* requests taken; nothing may touch these any more */
+};
+
+/** Waits until all of the requests are complete. The taker may have taken some of them by then. */
+void tm_requests_wait_all(struct tm_request *const *requests, int count, struct tm_taker *taker,
+                          const char *call);
+
 /** Looks for a message that has arrived and that a receive, which is not started, would get. take:
  * removes it from the list, for tm_recv_start(). wait: until there is one. @return false: none; or
  * its envelope, size and (take) the message. */

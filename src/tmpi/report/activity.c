@@ -70,6 +70,7 @@ static void choose_missing(struct tm_wanted *what, struct tm_request *request) {
   if (request->parks || request->waiter == NULL ||
       !mti_peek(&waiter, request->waiter, sizeof waiter))
     return;
+  what->requests += waiter.before;
   for (int i = 0; i < waiter.count && i < REQUESTS_MAX; i++) {
     const struct tm_request *one = NULL;
     struct tm_request copy;

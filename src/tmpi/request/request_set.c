@@ -117,28 +117,57 @@ int tm_set_finish_one(const char *call, MPI_Request *handle, struct tm_request *
   return error;
 }
 
-/* All are complete. */
+/* All requests of a call are finished. */
+struct finishing {
+  struct tm_taker taker; /* first */
+  const struct tm_request_set *set;
+  MPI_Request *handles;
+  MPI_Status *statuses;
+  struct tm_comm *comm; /* of the first that has one, held; NULL: none yet */
+  bool failed;
+};
+
+static inline void finish_at(struct finishing *all, int i) {
+  struct tm_request *request = all->set->of[i];
+  MPI_Status *status = all->statuses != MPI_STATUSES_IGNORE ? &all->statuses[i] : MPI_STATUS_IGNORE;
+  int error = MPI_SUCCESS;
+  if (request == NULL) {
+    tm_status_set(status, NULL);
+  } else {
+    if (all->comm == NULL && (all->comm = request->comm) != NULL) tm_comm_hold(all->comm);
+    error = finish(&all->handles[i], request, status);
+  }
+  if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = error;
+  all->failed |= error != MPI_SUCCESS;
+}
+
+/* @return what the call returns. */
+static int finish_rest(const char *call, struct finishing *all, struct tm_request_set *set) {
+  for (int i = all->taker.taken; i < set->count; i++) finish_at(all, i);
+  tm_set_drop(set);
+  int result = all->failed ? tm_fail_code(all->comm, call, MPI_ERR_IN_STATUS) : MPI_SUCCESS;
+  if (all->comm != NULL) tm_comm_release(all->comm);
+  return result;
+}
+
 int tm_set_finish_all(const char *call, struct tm_request_set *set, MPI_Request handles[],
                       MPI_Status statuses[]) {
-  bool failed = false;
-  struct tm_comm *comm = NULL;
-  for (int i = 0; i < set->count; i++) {
-    struct tm_request *request = set->of[i];
-    MPI_Status *status = statuses != MPI_STATUSES_IGNORE ? &statuses[i] : MPI_STATUS_IGNORE;
-    int error = MPI_SUCCESS;
-    if (request == NULL) {
-      tm_status_set(status, NULL);
-    } else {
-      if (comm == NULL && (comm = request->comm) != NULL) tm_comm_hold(comm);
-      error = finish(&handles[i], request, status);
-    }
-    if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = error;
-    failed |= error != MPI_SUCCESS;
-  }
-  tm_set_drop(set);
-  int result = failed ? tm_fail_code(comm, call, MPI_ERR_IN_STATUS) : MPI_SUCCESS;
-  if (comm != NULL) tm_comm_release(comm);
-  return result;
+  struct finishing all = {.set = set, .handles = handles, .statuses = statuses};
+  return finish_rest(call, &all, set);
+}
+
+/* Messages only: the end of other requests may call functions of the program. */
+static void take(struct tm_taker *taker) {
+  struct finishing *all = (struct finishing *)taker;
+  const struct tm_request *request = all->set->of[taker->taken];
+  if (request == NULL || request->kind <= TM_RECV) finish_at(all, taker->taken++);
+}
+
+int tm_set_wait_all(const char *call, struct tm_request_set *set, MPI_Request handles[],
+                    MPI_Status statuses[]) {
+  struct finishing all = {.taker = {take, 0}, .set = set, .handles = handles, .statuses = statuses};
+  tm_requests_wait_all(set->of, set->count, &all.taker, call);
+  return finish_rest(call, &all, set);
 }
 
 /* @return the first that is complete; -1: none is yet; MPI_UNDEFINED: there are none. */

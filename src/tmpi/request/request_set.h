@@ -37,6 +37,9 @@ int tm_set_finish_one(const char *call, MPI_Request *handle, struct tm_request *
                       MPI_Status *status);
 int tm_set_finish_all(const char *call, struct tm_request_set *set, MPI_Request handles[],
                       MPI_Status statuses[]);
+/** The same, and waits until all are complete. A request that ends early is finished early. */
+int tm_set_wait_all(const char *call, struct tm_request_set *set, MPI_Request handles[],
+                    MPI_Status statuses[]);
 int tm_set_finish_any(const char *call, struct tm_request_set *set, int index,
                       MPI_Request handles[], MPI_Status *status);
 int tm_set_finish_some(const char *call, struct tm_request_set *set, MPI_Request handles[],

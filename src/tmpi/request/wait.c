@@ -22,8 +22,7 @@ int PMPI_Waitall(int count, MPI_Request handles[], MPI_Status statuses[]) {
   struct tm_request_set set;
   int error = tm_set_get("MPI_Waitall", count, handles, &set);
   if (error != MPI_SUCCESS) return error;
-  tm_requests_wait(set.of, count, count, "MPI_Waitall");
-  return tm_set_finish_all("MPI_Waitall", &set, handles, statuses);
+  return tm_set_wait_all("MPI_Waitall", &set, handles, statuses);
 }
 
 #pragma weak MPI_Waitany = PMPI_Waitany
