@@ -145,7 +145,8 @@ def measure(options, folder):
                            "unit": "s", "clock": "wall", "runs": 0, "verified": False}
                     continue
             least = show(program, copies, samples, alone)
-            alone = least if copies == ALONE else alone
+            if copies == ALONE and program.counts_all:
+                alone = least
             yield from rows(program, copies, samples)
 
 

@@ -75,7 +75,7 @@ def film(folder, frames, width=640, height=352):
 class Batch:
     """A program that reads its input and ends. Its answer is the hash of what it writes, or what reads() makes of it."""
 
-    has_threads = True
+    has_threads = counts_all = True
 
     def __init__(self, name, words, prepare, package=None, answer=None, module=None):
         self.name, self.words, self.input, self.own_answer = name, words, prepare, answer
@@ -119,7 +119,7 @@ class Batch:
 class Server:
     """A server and its client, over a socket of the file system. The client checks the answers; CPU time is the server's."""
 
-    has_threads = True
+    has_threads, counts_all = True, False
 
     def __init__(self, name, words, sizes, package=None):
         self.name, self.words, self.sizes = name, words, sizes
