@@ -6,7 +6,8 @@ A node is a network, mount and host-name namespace, and a bridge joins them (tes
 alternate, run by run. Each library has several settings, and the best one counts: Open MPI's own transports and those
 of UCX, MPICH's UCX; each with ranks that the kernel places, and with each rank on a CPU of its own, where this library has
 each node on one. Where there are more ranks than CPUs, the peers' ranks yield when they poll without result, or they take a
-thousand times as long. Exit status 77: namespaces or Open MPI's launcher are not there.
+thousand times as long. MPICH 4.0 has no setting for that: its ranks do not yield while they wait, and meet the time limit.
+Exit status 77: namespaces or Open MPI's launcher are not there.
 """
 import argparse
 import contextlib
