@@ -112,6 +112,52 @@ static bool row_yield_late(struct peer_run *run) {
   return row_yield(run);
 }
 
+/* ------------------------------------------- stacks of blocked threads packed */
+
+enum { PACK_LOOK_MS = 50, PACK_LOOKS = 20, PAGE_BYTES = 4096 };
+
+/* Waits until a thread takes less than half a page, and memory has not become less for a second. */
+static void wait_until_packed(const struct peer_run *started, struct peer_run *least) {
+  const uint64_t half = least->ops * PAGE_BYTES / 2; /* some may be packed already */
+  for (int looks = 0; looks < PACK_LOOKS || least->rss_bytes > half; looks++) {
+    struct peer_run now = *started;
+    mltp_sleep((uint64_t)PACK_LOOK_MS * 1000000);
+    peer_memory_stop(&now);
+    if (now.rss_bytes > least->rss_bytes - least->rss_bytes / 100) continue;
+    *least = now;
+    looks = 0;
+  }
+}
+
+/* Where the kernel refuses to pack, mltp_init() says why. */
+static void start_again_packed(void) {
+  int vps = mltp_vps();
+  stop();
+  peer_check(setenv("MLTP_PACK_MS", "50", 1) == 0, "setenv");
+  if (mltp_init(vps) != 0) peer_not_offered();
+}
+
+/* As row_memory(), and all threads have waited for long. */
+static bool row_memory_packed(struct peer_run *run) {
+  struct crowd crowd = {0};
+  start_again_packed();
+  p_barrier_init(&crowd.gate, (unsigned)run->ops + 1);
+  peer_memory_start(run);
+  const struct peer_run started = *run;
+  peer_clock_start(run);
+  for (uint64_t i = 0; i < run->ops; i++) p_spawn_detached(crowd_body, &crowd);
+  while (__atomic_load_n(&crowd.here, __ATOMIC_ACQUIRE) < run->ops) p_yield();
+  peer_clock_stop(run);
+  struct peer_run least = started;
+  peer_memory_stop(&least);
+  wait_until_packed(&started, &least);
+  run->rss_bytes = least.rss_bytes;
+  run->pte_bytes = least.pte_bytes;
+  p_barrier_wait(&crowd.gate);
+  while (__atomic_load_n(&crowd.gone, __ATOMIC_ACQUIRE) < run->ops) p_yield();
+  return true;
+}
+
 static const struct peer_row rows[] = {
     {"switch", row_switch, 1000, 0, 0},
     {"yield", row_yield, 1000, 0, 2},
@@ -125,6 +171,7 @@ static const struct peer_row rows[] = {
     {"cond", row_cond, 1000, 0, 0},
     {"barrier", row_barrier, 64, 0, 64},
     {"memory", row_memory, 0, 100000, 0},
+    {"memory-packed", row_memory_packed, 0, 100000, 0},
     {"sleep", row_sleep, 10, 0, 0},
     RECURSION_ROWS,
     {NULL, NULL, 0, 0, 0},

@@ -19,6 +19,8 @@ struct arguments {
   long ops; /* 0: as many as fill the time */
 };
 
+static const char *row_asked_for = "";
+
 static const struct argp_option options[] = {
     {"ops", OPT_OPS, "N", 0, "Exactly N operations, once, without warm-up", 0}, {0}};
 
@@ -67,6 +69,11 @@ void peer_check(bool ok, const char *what) {
   exit(EXIT_FAILURE);
 }
 
+void peer_not_offered(void) {
+  printf("{\"row\": \"%s\", \"offered\": false}\n", row_asked_for);
+  exit(EXIT_SUCCESS);
+}
+
 void *peer_alloc(size_t count, size_t size) {
   void *memory = calloc(count, size);
   peer_check(memory != NULL, "calloc");
@@ -78,7 +85,7 @@ void *peer_alloc(size_t count, size_t size) {
 static bool measure(const struct peer_row *row, long ms, struct peer_run *run) {
   const double goal = (double)ms * 1e6;
 
-  if (row->fixed_ops != 0) run->ops = row->fixed_ops;
+  if (run->ops == 0) run->ops = row->fixed_ops;
   if (run->ops != 0) return row->run(run);
 
   run->ops = row->first_ops;
@@ -160,10 +167,8 @@ int peer_main(const struct peer *peer, int argc, char **argv) {
 
   struct peer_run run = {0};
   const struct peer_row *row = find_row(peer, arguments.row, &run.threads);
-  if (row == NULL || arguments.vps > peer->max_vps) {
-    printf("{\"row\": \"%s\", \"offered\": false}\n", arguments.row);
-    return EXIT_SUCCESS;
-  }
+  row_asked_for = arguments.row;
+  if (row == NULL || arguments.vps > peer->max_vps) peer_not_offered();
 
   run.ops = (uint64_t)arguments.ops;
   peer->start((int)arguments.vps);

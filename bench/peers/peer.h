@@ -41,7 +41,7 @@ struct peer_row {
   const char *name;
   peer_row_fn *run;
   uint64_t first_ops; /**< operations of the first warm-up round */
-  uint64_t fixed_ops; /**< nonzero: exactly this number, once, without warm-up */
+  uint64_t fixed_ops; /**< nonzero: this number unless --ops says another, once, without warm-up */
   unsigned threads;   /**< unless ROW-N asks for N; 0: the row knows their number itself */
 };
 
@@ -66,6 +66,9 @@ void peer_memory_stop(struct peer_run *run);
 
 /** Zeroed memory, or the end of the program. */
 void *peer_alloc(size_t count, size_t size);
+
+/** Ends the program: the row is not offered here. A message has said why. */
+void peer_not_offered(void) __attribute__((noreturn));
 
 /** Ends the program with a message unless ok: set-up that failed is no measurement. */
 void peer_check(bool ok, const char *what);

@@ -23,6 +23,9 @@ enum micro_value {
   MICRO_INSTRUCTIONS, /* in user mode, counted by valgrind */
 };
 
+/** A peer_row that only ours has; the others run "memory" beside it. */
+#define MICRO_PACKED "memory-packed"
+
 /** One row. */
 struct micro_row {
   const char *experiment; /* it belongs to; `micro` has all that are in micro_rows */

@@ -39,6 +39,10 @@ const struct micro_row micro_rows[] = {
      false, 0},
     {"memory", "memory-page-tables", "page tables per blocked thread", "memory", 1, 100000,
      MICRO_PTE_BYTES, false, 0},
+    {"memory", "memory-packed", "resident memory per blocked thread (packed)", MICRO_PACKED, 1,
+     100000, MICRO_RSS_BYTES, false, 0},
+    {"memory", "memory-packed-page-tables", "page tables per blocked thread (packed)", MICRO_PACKED,
+     1, 100000, MICRO_PTE_BYTES, false, 0},
     MICRO_END,
 };
 

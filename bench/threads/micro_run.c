@@ -32,6 +32,14 @@ void micro_peer_row(const struct micro_row *row, char *name, size_t size) {
   }
 }
 
+/* @return the row as the peer has it: no other package packs the stacks of blocked threads. */
+static struct micro_row row_of(const struct micro_peer *peer, const struct micro_row *row) {
+  struct micro_row its = *row;
+  bool ours = peer == &micro_peers[0];
+  if (!ours && strcmp(row->peer_row, MICRO_PACKED) == 0) its.peer_row = "memory";
+  return its;
+}
+
 /* Starts the program with its output in a pipe. @return its id, or -1 with errno set. */
 static pid_t start(char *path, const struct micro_row *row, int ms, int *output) {
   char name[32], vps_text[16], ms_text[16], ops_text[32];
@@ -101,7 +109,8 @@ enum micro_outcome micro_run(const struct micro_peer *peer, const struct micro_r
   int output = -1, status = 0;
 
   if (!micro_find_program(peer->name, path)) return MICRO_ABSENT;
-  pid_t pid = start(path, row, limits->ms, &output);
+  const struct micro_row its = row_of(peer, row);
+  pid_t pid = start(path, &its, limits->ms, &output);
   if (pid < 0) {
     fprintf(stderr, "mltp-bench: starting %s failed: %s\n", path, strerror(errno));
     return MICRO_FAILED;

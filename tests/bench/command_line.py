@@ -207,6 +207,17 @@ class CommandLine(unittest.TestCase):
             self.assertEqual((row["params"]["threads"], row["params"]["vps"]), (2, 1))
             self.assertIn("round trip", row["params"]["label"])
 
+    @unittest.skipUnless(HAS_PEERS, "no peers in this build")
+    def test_packed_stacks(self):
+        """The kernel may refuse to pack. Then there is a reason in place of a row."""
+        done = subprocess.run([PEER, "--ops=5000", "memory-packed", "1", "20"], capture_output=True, text=True, check=True)
+        line = json.loads(done.stdout)
+        if line["offered"]:
+            self.assertTrue(line["verified"])
+            self.assertLess(line["rss_bytes"] / line["ops"], 2500)
+        else:
+            self.assertIn("stacks cannot be packed: ", done.stderr)
+
     @unittest.skipUnless(HAS_PEERS and os.path.exists(os.path.join(os.path.dirname(BENCH), "mltpd")), "no peers or no mltpd")
     def test_copies_of_a_program(self):
         rows = self.report_of("copies", "--quick", "--runs", "2")["rows"]

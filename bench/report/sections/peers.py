@@ -21,9 +21,10 @@ EXPERIMENTS = (
      "The price of one thread passing one barrier, over the number of threads."),
     ("sleep", "sleep", ("sleep",), "A thread that sleeps",
      "CPU time of the process for each wake-up of one thread that sleeps 1 ms again and again."),
-    ("memory", "memory", ("memory", "memory-page-tables"), "Memory of a blocked thread",
+    ("memory", "memory", ("memory", "memory-page-tables", "memory-packed", "memory-packed-page-tables"),
+     "Memory of a blocked thread",
      "Growth of the process while a crowd of threads waits, for each of them; of pthreads there "
-     "are fewer, as the numbers say."),
+     "are fewer, as the numbers say. Packed: ours with MLTP_PACK_MS, the others as they are."),
 )
 
 
